@@ -1,0 +1,28 @@
+package arm64
+
+import "github.com/backsight/backsight/cpu"
+
+func layouts() map[cpu.Carrier]cpu.Layout {
+	return map[cpu.Carrier]cpu.Layout{
+		// struct user_pt_regs (Linux uapi/asm/ptrace.h): regs[31], sp, pc, pstate.
+		cpu.LinuxPrstatus: block(0, 8),
+		// struct sigcontext (uapi/asm/sigcontext.h): fault_address comes first;
+		// behind the registers follow the records of FP and SVE state.
+		cpu.LinuxSigcontext: block(8, 8),
+		// org.gnu.gdb.aarch64.core: cpsr is 32 bits wide. The vector registers
+		// that most stubs send behind it are not described.
+		cpu.GDBPacket: block(0, 4),
+	}
+}
+
+// block lays out x0..x30, sp, pc, pstate as consecutive words behind skip bytes.
+// Registers are numbered in that order.
+func block(skip, pstateSize int) cpu.Layout {
+	var l cpu.Layout
+	for r := X0; r < PSTATE; r++ {
+		l.Slots = append(l.Slots, cpu.Slot{Reg: r, Offset: skip + 8*int(r), Size: 8})
+	}
+	l.Size = skip + 8*int(PSTATE) + pstateSize
+	l.Slots = append(l.Slots, cpu.Slot{Reg: PSTATE, Offset: l.Size - pstateSize, Size: pstateSize})
+	return l
+}

@@ -1,0 +1,46 @@
+package riscv
+
+import "github.com/backsight/backsight/cpu"
+
+func (v variant) layouts() map[cpu.Carrier]cpu.Layout {
+	return map[cpu.Carrier]cpu.Layout{
+		// struct user_regs_struct (Linux uapi/asm/ptrace.h): pc, x1..x31.
+		cpu.LinuxPrstatus: v.userRegs(),
+		// struct sigcontext (uapi/asm/sigcontext.h) begins with the same.
+		cpu.LinuxSigcontext: v.userRegs(),
+		cpu.GDBPacket:       v.gdbPacket(),
+	}
+}
+
+// count is the number of general registers, x0 included.
+func (v variant) count() int {
+	if v.embedded {
+		return 16
+	}
+	return 32
+}
+
+// userRegs is Linux's order: the PC takes the place of x0.
+func (v variant) userRegs() cpu.Layout {
+	l := v.general()
+	l.Size = 32 * v.word
+	l.Slots[0].Reg = PC
+	return l
+}
+
+// gdbPacket is org.gnu.gdb.riscv.cpu: x0..x31, pc. RV32E has half of them.
+func (v variant) gdbPacket() cpu.Layout {
+	l := v.general()
+	at := v.count() * v.word
+	l.Size = at + v.word
+	l.Slots = append(l.Slots, cpu.Slot{Reg: PC, Offset: at, Size: v.word})
+	return l
+}
+
+func (v variant) general() cpu.Layout {
+	var l cpu.Layout
+	for i := range v.count() {
+		l.Slots = append(l.Slots, cpu.Slot{Reg: cpu.Reg(i), Offset: i * v.word, Size: v.word})
+	}
+	return l
+}
