@@ -1,0 +1,3 @@
+module github.com/backsight/backsight
+
+go 1.26

@@ -1,0 +1,276 @@
+// Package image is one executable file as the rest of Backsight sees it: address
+// ranges with bytes, named sections, symbols, a build ID. Container formats
+// (image/elf, image/flat, …) fill it in; nothing above knows which one it was.
+//
+// All addresses are image addresses: as stated in the file, before any load bias.
+// An Image is immutable after opening and safe for concurrent use; what is
+// expensive is read on first demand.
+package image
+
+import (
+	"sort"
+	"sync"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// Header is what a container format states up front.
+type Header struct {
+	// Path is where the file was found.
+	Path string
+	// Arch is the ABI that the file states.
+	Arch *cpu.Arch
+	// Entry is the entry point, ISA mode bit kept; 0 when there is none.
+	Entry uint64
+	// BuildID is the GNU build ID, nil when there is none.
+	BuildID []byte
+	// Segments are the loaded ranges, sorted by Addr, not overlapping.
+	Segments []Segment
+	// Relocatable: linked at 0 and loaded anywhere (ET_DYN).
+	Relocatable bool
+}
+
+// Image is an executable or shared library.
+type Image struct {
+	Header
+	container Container
+	memo      sync.Map // any → *memoEntry
+}
+
+// Segment is a range of the address space that the file fills.
+type Segment struct {
+	Addr uint64
+	Size uint64 // in memory; bytes past len(Data) are zero
+	Data []byte // the file's bytes, not copied
+	// FileOff is the offset of Data in the file: what a core's file-mapping
+	// table refers to.
+	FileOff uint64
+	Read    bool
+	Write   bool
+	Exec    bool
+}
+
+// Section is a named range. Data is decompressed where the file compresses it.
+type Section struct {
+	Name string
+	// Addr is 0 for sections that are not loaded.
+	Addr uint64
+	Data []byte
+}
+
+// Symbol names an address.
+type Symbol struct {
+	Name string
+	// Addr has the ISA mode bit removed; Mode keeps it.
+	Addr uint64
+	Mode cpu.Mode
+	// Size is 0 where the file does not say; lookup then reaches to the next symbol.
+	Size uint64
+}
+
+// Container reads what is lazy out of a file format. Methods are called at most
+// once per name by Image's own caching, possibly from several goroutines.
+type Container interface {
+	// Section returns the named section, searching separate debug files for
+	// names that begin with ".debug_" or when the file has none.
+	Section(name string) (Section, bool)
+	// SymbolAt finds the function symbol that covers addr; it builds the string
+	// for the one that it returns only.
+	SymbolAt(addr uint64) (Symbol, bool)
+	// Functions calls yield for the address, mode and size of every function
+	// symbol, in no order, until it returns false. It builds no strings.
+	Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool)
+	// SymbolNamed finds a defined symbol, function or object, by its exact name.
+	SymbolNamed(name string) (Symbol, bool)
+	// Close releases mappings; the Image must not be used after it.
+	Close() error
+}
+
+// New wraps a container, which may be nil. Segments are sorted; where they
+// overlap, the one with the lower address keeps the range and the other is cut.
+func New(h Header, c Container) *Image {
+	h.Segments = disjoint(h.Segments)
+	return &Image{Header: h, container: c}
+}
+
+func disjoint(segs []Segment) []Segment {
+	sort.SliceStable(segs, func(i, j int) bool { return segs[i].Addr < segs[j].Addr })
+	out := segs[:0]
+	end := uint64(0)
+	for _, s := range segs {
+		if s.Size < uint64(len(s.Data)) {
+			s.Data = s.Data[:s.Size]
+		}
+		if s.Addr+s.Size < s.Addr { // wraps
+			s.Size = -s.Addr - 1
+		}
+		if len(out) > 0 && s.Addr < end {
+			cut := end - s.Addr
+			if cut >= s.Size {
+				continue
+			}
+			s.Addr, s.Size, s.FileOff = end, s.Size-cut, s.FileOff+cut
+			s.Data = s.Data[min(cut, uint64(len(s.Data))):]
+		}
+		if s.Size == 0 {
+			continue
+		}
+		if uint64(len(s.Data)) > s.Size {
+			s.Data = s.Data[:s.Size]
+		}
+		end = s.Addr + s.Size
+		out = append(out, s)
+	}
+	return out
+}
+
+// Segment returns the segment that holds addr.
+func (img *Image) Segment(addr uint64) (*Segment, bool) {
+	segs := img.Segments
+	lo, hi := 0, len(segs)
+	for lo < hi {
+		m := int(uint(lo+hi) >> 1)
+		if segs[m].Addr <= addr {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	if lo == 0 || addr-segs[lo-1].Addr >= segs[lo-1].Size {
+		return nil, false
+	}
+	return &segs[lo-1], true
+}
+
+// Bytes returns the file's bytes from addr to the end of its segment, nil where
+// there are none. They are not copied.
+func (img *Image) Bytes(addr uint64) []byte {
+	s, ok := img.Segment(addr)
+	if !ok || addr-s.Addr >= uint64(len(s.Data)) {
+		return nil
+	}
+	return s.Data[addr-s.Addr:]
+}
+
+// Before returns up to n bytes that end right before addr, within one segment.
+func (img *Image) Before(addr uint64, n int) []byte {
+	s, ok := img.Segment(addr - 1)
+	if !ok || addr-s.Addr > uint64(len(s.Data)) {
+		return nil
+	}
+	end := addr - s.Addr
+	return s.Data[end-min(end, uint64(n)) : end]
+}
+
+// Code is Bytes for executable segments only.
+func (img *Image) Code(addr uint64) []byte {
+	if s, ok := img.Segment(addr); !ok || !s.Exec {
+		return nil
+	}
+	return img.Bytes(addr)
+}
+
+// Executable tells whether addr lies in an executable segment.
+func (img *Image) Executable(addr uint64) bool {
+	s, ok := img.Segment(addr)
+	return ok && s.Exec
+}
+
+// Word reads an address-sized word of the file at addr.
+func (img *Image) Word(addr uint64) (uint64, bool) {
+	return img.Uint(addr, img.Arch.AddrSize)
+}
+
+// Uint reads an unsigned integer of size bytes, at most 8, at addr.
+func (img *Image) Uint(addr uint64, size int) (uint64, bool) {
+	b := img.Bytes(addr)
+	if len(b) < size {
+		return 0, false
+	}
+	var v uint64
+	for i := range size {
+		if img.Arch.BigEndian {
+			v = v<<8 | uint64(b[i])
+		} else {
+			v |= uint64(b[i]) << (8 * i)
+		}
+	}
+	return v, true
+}
+
+// Bounds returns the lowest and the first address past the highest of all
+// segments; equal when there are none.
+func (img *Image) Bounds() (lo, hi uint64) {
+	if len(img.Segments) == 0 {
+		return 0, 0
+	}
+	last := img.Segments[len(img.Segments)-1]
+	return img.Segments[0].Addr, last.Addr + last.Size
+}
+
+// Section returns a section by name, read once and kept.
+func (img *Image) Section(name string) (Section, bool) {
+	type key struct{ section string }
+	s := img.Memo(key{name}, func() any {
+		if img.container == nil {
+			return (*Section)(nil)
+		}
+		if s, ok := img.container.Section(name); ok {
+			return &s
+		}
+		return (*Section)(nil)
+	}).(*Section)
+	if s == nil {
+		return Section{}, false
+	}
+	return *s, true
+}
+
+// SymbolAt finds the function symbol that covers addr.
+func (img *Image) SymbolAt(addr uint64) (Symbol, bool) {
+	if img.container == nil {
+		return Symbol{}, false
+	}
+	return img.container.SymbolAt(addr)
+}
+
+// SymbolNamed finds a defined symbol by its exact name.
+func (img *Image) SymbolNamed(name string) (Symbol, bool) {
+	if img.container == nil {
+		return Symbol{}, false
+	}
+	return img.container.SymbolNamed(name)
+}
+
+// Functions calls yield for every function symbol until it returns false.
+func (img *Image) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
+	if img.container != nil {
+		img.container.Functions(yield)
+	}
+}
+
+// Close releases the file.
+func (img *Image) Close() error {
+	if img.container == nil {
+		return nil
+	}
+	return img.container.Close()
+}
+
+type memoEntry struct {
+	once sync.Once
+	v    any
+}
+
+// Memo returns the value that make built for key the first time; a source keeps
+// its per-image tables so. Concurrent callers of one key wait for the first. Keys
+// are compared like map keys: use an unexported type of the caller's package.
+func (img *Image) Memo(key any, make func() any) any {
+	e, ok := img.memo.Load(key)
+	if !ok {
+		e, _ = img.memo.LoadOrStore(key, new(memoEntry))
+	}
+	m := e.(*memoEntry)
+	m.once.Do(func() { m.v = make() })
+	return m.v
+}

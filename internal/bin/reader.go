@@ -1,0 +1,186 @@
+// Package bin reads integers, LEB128 numbers and strings from bytes that may
+// lie. It is the only code that indexes untrusted bytes: a read past the end
+// returns zero, sticks an error, and never panics.
+package bin
+
+import (
+	"errors"
+	"fmt"
+)
+
+// ErrShort is what every read past the end wraps.
+var ErrShort = errors.New("data ends too early")
+
+// errLEB is a LEB128 number that does not fit 64 bits.
+var errLEB = errors.New("LEB128 number too long")
+
+// Reader is a cursor over data with a sticky error. After an error all reads
+// return zero values and the offset stays. It is a value: copy it to look ahead.
+type Reader struct {
+	data []byte
+	off  int
+	big  bool
+	err  error
+}
+
+// New returns a Reader over data.
+func New(data []byte, bigEndian bool) Reader { return Reader{data: data, big: bigEndian} }
+
+// Err is the first error, nil if all reads were within the data.
+func (r *Reader) Err() error { return r.err }
+
+// Offset is the position of the next read.
+func (r *Reader) Offset() int { return r.off }
+
+// Len is the number of bytes that are left.
+func (r *Reader) Len() int { return len(r.data) - r.off }
+
+// Seek sets the position. Beyond the end is an error.
+func (r *Reader) Seek(off uint64) {
+	if off > uint64(len(r.data)) {
+		r.fail(ErrShort)
+		return
+	}
+	if r.err == nil {
+		r.off = int(off)
+	}
+}
+
+// Skip moves n bytes on.
+func (r *Reader) Skip(n uint64) { r.take(n) }
+
+// Align moves on to the next multiple of n (a power of two) from the start.
+func (r *Reader) Align(n int) { r.Skip(uint64(-r.off & (n - 1))) }
+
+func (r *Reader) fail(err error) {
+	if r.err == nil {
+		r.err = fmt.Errorf("at offset %#x: %w", r.off, err)
+	}
+}
+
+func (r *Reader) take(n uint64) []byte {
+	if r.err != nil {
+		return nil
+	}
+	if n > uint64(len(r.data)-r.off) {
+		r.fail(ErrShort)
+		return nil
+	}
+	b := r.data[r.off : r.off+int(n) : r.off+int(n)]
+	r.off += int(n)
+	return b
+}
+
+// Bytes returns the next n bytes without copying, nil at the end.
+func (r *Reader) Bytes(n uint64) []byte { return r.take(n) }
+
+// U8 reads a byte.
+func (r *Reader) U8() uint8 {
+	if r.err == nil && r.off < len(r.data) {
+		b := r.data[r.off]
+		r.off++
+		return b
+	}
+	r.fail(ErrShort)
+	return 0
+}
+
+// U16 reads two bytes.
+func (r *Reader) U16() uint16 { return uint16(r.Uint(2)) }
+
+// U32 reads four bytes.
+func (r *Reader) U32() uint32 { return uint32(r.Uint(4)) }
+
+// U64 reads eight bytes.
+func (r *Reader) U64() uint64 { return r.Uint(8) }
+
+// Uint reads an unsigned integer of n bytes, n ≤ 8.
+func (r *Reader) Uint(n int) uint64 {
+	return Uint(r.take(uint64(n)), r.big)
+}
+
+// Int reads a signed integer of n bytes, n ≤ 8.
+func (r *Reader) Int(n int) int64 {
+	shift := 64 - 8*n
+	return int64(r.Uint(n)<<shift) >> shift
+}
+
+// Uint decodes up to 8 bytes as an unsigned integer.
+func Uint(b []byte, bigEndian bool) uint64 {
+	var v uint64
+	if bigEndian {
+		for _, c := range b {
+			v = v<<8 | uint64(c)
+		}
+		return v
+	}
+	for i, c := range b {
+		v |= uint64(c) << (8 * i)
+	}
+	return v
+}
+
+// ULEB reads an unsigned LEB128 number (DWARF 5 §7.6).
+func (r *Reader) ULEB() uint64 {
+	var v uint64
+	for shift := uint(0); ; shift += 7 {
+		b := r.U8()
+		if r.err != nil {
+			return 0
+		}
+		if shift < 64 {
+			v |= uint64(b&0x7f) << shift
+		}
+		if b < 0x80 {
+			return v
+		}
+		if shift > 140 {
+			r.fail(errLEB)
+			return 0
+		}
+	}
+}
+
+// SLEB reads a signed LEB128 number (DWARF 5 §7.6).
+func (r *Reader) SLEB() int64 {
+	var v int64
+	for shift := uint(0); ; {
+		b := r.U8()
+		if r.err != nil {
+			return 0
+		}
+		if shift < 64 {
+			v |= int64(b&0x7f) << shift
+		}
+		shift += 7
+		if b < 0x80 {
+			if shift < 64 && b&0x40 != 0 {
+				v |= -1 << shift
+			}
+			return v
+		}
+		if shift > 140 {
+			r.fail(errLEB)
+			return 0
+		}
+	}
+}
+
+// CString reads a string up to its NUL. A missing NUL is an error.
+func (r *Reader) CString() string { return string(r.CBytes()) }
+
+// CBytes reads up to a NUL without copying.
+func (r *Reader) CBytes() []byte {
+	if r.err != nil {
+		return nil
+	}
+	for i, c := range r.data[r.off:] {
+		if c == 0 {
+			b := r.data[r.off : r.off+i]
+			r.off += i + 1
+			return b
+		}
+	}
+	r.fail(ErrShort)
+	return nil
+}

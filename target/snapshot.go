@@ -1,0 +1,110 @@
+// Package target is a stopped program: its threads' registers, its memory, and
+// which executable files were mapped where. Capture formats fill it in (package
+// input); the unwinder only reads it. Addresses are target addresses, as mapped,
+// unless a name says image address.
+package target
+
+import (
+	"sort"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+)
+
+// Snapshot is a frozen program. It is immutable once an input package returned it.
+type Snapshot struct {
+	Arch    *cpu.Arch
+	OS      string // "Linux", "bare", … ; "" unknown
+	Command string // program name or command line, where the capture tells
+	PID     int
+	Threads []Thread
+	Memory  *Memory
+	Modules []*Module // sorted by Lo
+	Fault   *Fault
+	// CodeMask has the address bits of code pointers (AArch64 pointer
+	// authentication); 0 means all.
+	CodeMask uint64
+	// Issues are what was wrong with the capture but did not stop it, one line each.
+	Issues []string
+}
+
+// Thread is one thread's registers at the moment of the capture.
+type Thread struct {
+	ID      int
+	Name    string
+	Regs    cpu.Registers
+	Crashed bool
+	// Stack bounds the stack where the capture knows it; Lo == Hi: unknown.
+	Stack Range
+}
+
+// Fault says why the program stopped.
+type Fault struct {
+	Signal  int
+	Name    string // SIGSEGV, HardFault, …
+	Code    int    // si_code
+	Address uint64
+	// HasAddress: Address is meaningful (for SIGSEGV, SIGBUS, …).
+	HasAddress bool
+	Thread     int // ID of the thread that it hit
+}
+
+// Range is Lo ≤ address < Hi.
+type Range struct{ Lo, Hi uint64 }
+
+// Contains tells whether addr is in r.
+func (r Range) Contains(addr uint64) bool { return addr-r.Lo < r.Hi-r.Lo }
+
+// Module is an executable file mapped into the program.
+type Module struct {
+	// Name is the path as the captured system knew it.
+	Name string
+	Range
+	// Bias is target address minus image address.
+	Bias uint64
+	// Image is nil where the file was not found; then only Name and Range hold.
+	Image   *image.Image
+	BuildID []byte
+}
+
+// ToImage converts a target address to an image address.
+func (m *Module) ToImage(addr uint64) uint64 { return addr - m.Bias }
+
+// ToTarget converts an image address to a target address, within the ABI's width.
+func (m *Module) ToTarget(addr uint64) uint64 {
+	a := addr + m.Bias
+	if m.Image != nil {
+		a &= m.Image.Arch.AddrMask()
+	}
+	return a
+}
+
+// ModuleAt returns the module that maps addr.
+func (s *Snapshot) ModuleAt(addr uint64) (*Module, bool) {
+	i := sort.Search(len(s.Modules), func(i int) bool { return s.Modules[i].Lo > addr })
+	// Ranges of modules may enclose one another's gaps; look a few back.
+	for k := i - 1; k >= 0 && k >= i-4; k-- {
+		if s.Modules[k].Contains(addr) {
+			return s.Modules[k], true
+		}
+	}
+	return nil, false
+}
+
+// SortModules puts Modules in the order that ModuleAt needs.
+func (s *Snapshot) SortModules() {
+	sort.SliceStable(s.Modules, func(i, j int) bool { return s.Modules[i].Lo < s.Modules[j].Lo })
+}
+
+// StackOf returns the readable range around a thread's SP: the thread's own
+// bounds if known, else the memory segment that holds SP.
+func (s *Snapshot) StackOf(t *Thread) Range {
+	if t.Stack.Lo < t.Stack.Hi {
+		return t.Stack
+	}
+	sp, ok := t.Regs.Lookup(s.Arch.SP)
+	if !ok {
+		return Range{}
+	}
+	return s.Memory.RangeAt(sp & s.Arch.AddrMask())
+}
