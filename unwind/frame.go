@@ -1,0 +1,77 @@
+package unwind
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+)
+
+// Frame is one activation on the stack. Addresses are target addresses.
+type Frame struct {
+	// PC is where the frame resumes: the PC itself in the innermost and in
+	// interrupted frames (Exact), else the return address; mode bit cleared.
+	PC   uint64
+	Mode cpu.Mode
+	// CallSite is the address to look up: PC when Exact, else inside the call.
+	CallSite uint64
+	// CFA is SP in the caller at its call; HasCFA tells whether it is known. The
+	// outermost frame has none.
+	CFA    uint64
+	HasCFA bool
+	Exact  bool
+	// Module is where CallSite lies, nil outside all modules.
+	Module *target.Module
+	Method Method
+	Checks Checks
+	Trust  Trust
+}
+
+// StopReason says why a walk ended.
+type StopReason uint8
+
+// The reasons, in the contract's words.
+const (
+	StopRoot       StopReason = iota // the outermost frame was reached
+	StopNullPC                       // the return address is 0
+	StopNoRule                       // no source knows how to go on
+	StopUnreadable                   // memory that the rule needs was not captured
+	StopNoProgress                   // the caller would not lie above the callee
+	StopLoop                         // the same frame again
+	StopLimit                        // more frames than asked for
+	stopCount
+)
+
+var stopNames = [stopCount]string{"root", "null-pc", "no-rule", "unreadable", "no-progress", "loop", "limit"}
+
+func (r StopReason) String() string {
+	if r < stopCount {
+		return stopNames[r]
+	}
+	return "?"
+}
+
+// Stop is the end of a walk. Addr is the PC without a rule, the address that
+// could not be read, or what else the reason is about.
+type Stop struct {
+	Reason StopReason
+	Addr   uint64
+}
+
+// Attempt reports one question to a source, for explanations.
+type Attempt struct {
+	Frame   int // number of the frame that was being unwound
+	Method  Method
+	Try     int
+	Verdict Verdict
+	// Rule is set when a rule was found; valid during the callback only.
+	Rule *Rule
+	Arch *cpu.Arch
+	// PC and CFA are what it yielded, if Applied.
+	PC, CFA uint64
+	Applied bool
+	Checks  Checks
+	Trust   Trust
+	// Taken tells whether the walker went on with it.
+	Taken bool
+	// Reason says in words why it was declined; "" when taken.
+	Reason string
+}
