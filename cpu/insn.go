@@ -80,18 +80,19 @@ const (
 	// OpLoadMulti, OpStoreMulti: the registers of List, ascending by number, at
 	// Base+Imm, +Size, +2·Size, … (ldm/stm, push/pop, cm.push, lwm/swm, MIPS16
 	// save/restore). PC in a load's List makes it a jump (a return when Base is
-	// the stack pointer).
+	// the stack pointer). A load with FlagReturn goes on at the link register
+	// that it has just loaded (cm.popret).
 	OpLoadMulti
 	OpStoreMulti
 	// OpLeave: SP = FP; FP = mem[SP]; SP += word (x86 leave). OpLeave uses no fields.
 	OpLeave
-	// OpCall: a call. Direct: Target. Indirect: Src holds the target, or the
+	// OpCall: a call. Direct: Target. Indirect: Src + Imm is the target, or the
 	// target is mem[Base+Index<<Scale+Imm] with FlagMemory. Dst is the link
 	// register (NoReg where the return address is pushed). The ABI's clobbers
 	// are implied.
 	OpCall
-	// OpJump: a jump that does not come back. Direct: Target. Indirect: Src, or
-	// FlagMemory with Base/Index/Scale/Imm. Table jumps relative to the PC (tbb,
+	// OpJump: a jump that does not come back. Direct: Target. Indirect: Src + Imm
+	// (jalr; 0 elsewhere), or FlagMemory with Base/Index/Scale/Imm. Table jumps relative to the PC (tbb,
 	// tbh) are FlagTable: mem[Base+Index<<Scale+Imm] of Size bytes, times 2,
 	// added to Target. With FlagConditional it is a branch; Src and Src2 may
 	// then hold the compared registers, Imm is unused.
@@ -161,7 +162,7 @@ func (i *Insn) Ends(pc Reg) bool {
 	case OpLoad:
 		return i.Dst == pc
 	case OpLoadMulti:
-		return i.List.Has(pc)
+		return i.List.Has(pc) || i.Flags&FlagReturn != 0
 	}
 	return false
 }

@@ -89,6 +89,11 @@ func (v variant) describe() *cpu.Arch {
 		FPChain: &cpu.FPChain{SavedFP: -2 * w, SavedRA: -w, CFA: 0},
 		ELF:     v.elf(),
 		Layouts: v.layouts(),
+		// Zcmp shares its encodings with c.fsdsp, so a binary has one or the
+		// other. The double ABI cannot do without D, whose compressed form the C
+		// extension brings along: there it is c.fsdsp. The other ABIs have no
+		// doubles to push and read it as Zcmp.
+		Decoder: decoder{rv64: v.word == 8, zcmp: !v.double},
 	}
 }
 

@@ -1,0 +1,138 @@
+package riscv
+
+import (
+	"encoding/binary"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// CallBefore implements cpu.Decoder. The call is jal or jalr of 4 bytes that
+// links in ra or t0, or c.jalr, c.jal (RV32), cm.jalt of 2. The last 2 bytes of
+// a jal may look like c.jalr, and the half before a c.jalr may look like the
+// beginning of jal: where both readings fit, the one counts that decoding from
+// the start of before arrives at.
+//
+// A jal to the next instruction reads the PC and is no call.
+func (d decoder) CallBefore(before []byte, ra uint64, _ cpu.Mode) (cpu.CallSite, bool) {
+	long, okLong := d.call(before, ra, 4)
+	short, okShort := d.call(before, ra, 2)
+	if okLong && okShort && reaches(before, 2) && !reaches(before, 4) {
+		return short, true
+	}
+	if okLong {
+		return long, true
+	}
+	return short, okShort
+}
+
+// call decodes the size bytes that end before as a call.
+func (d decoder) call(before []byte, ra uint64, size int) (cpu.CallSite, bool) {
+	start := len(before) - size
+	if start < 0 || length(before[start:]) != size {
+		return cpu.CallSite{}, false
+	}
+	pc := d.addr(ra - uint64(size))
+	var buf [2]cpu.Insn
+	n := 0
+	// The pair auipc, jalr is decoded as one, which resolves its target.
+	if size == 4 && start >= 4 && before[start]&0x7f == opJALR && isUpper(before[start-4]) {
+		n = d.Decode(before[start-4:], d.addr(pc-4), 0, buf[:])
+	} else {
+		n = d.Decode(before[start:], pc, 0, buf[:1])
+	}
+	if n == 0 {
+		return cpu.CallSite{}, false
+	}
+	in := &buf[n-1]
+	if in.Op != cpu.OpCall || in.Flags&cpu.FlagGetPC != 0 || !isLink(in.Dst) {
+		return cpu.CallSite{}, false
+	}
+	direct := in.Src == cpu.NoReg && in.Flags&cpu.FlagMemory == 0
+	return cpu.CallSite{Addr: pc, Target: in.Target, Direct: direct}, true
+}
+
+// isUpper tells auipc and lui by their first byte.
+func isUpper(b byte) bool { return b&0x7f == opAUIPC || b&0x7f == opLUI }
+
+// reaches tells whether instructions of some start in before end size bytes
+// ahead of its end. Both parities are tried: lengths of 2 and 4 fall into step
+// within a few instructions, whatever the first one was.
+func reaches(before []byte, size int) bool {
+	end := len(before) - size
+	for at := range min(4, end) {
+		if at%2 == end%2 && walk(before, at, end) {
+			return true
+		}
+	}
+	return false
+}
+
+// walk tells whether end is the start of an instruction when at is one.
+func walk(code []byte, at, end int) bool {
+	for at < end {
+		n := length(code[at:])
+		if n == 0 {
+			return false
+		}
+		at += n
+	}
+	return at == end
+}
+
+// Calls implements cpu.Decoder: jal and c.jal, auipc+jalr and lui+jalr pairs,
+// and the far tail call auipc t1; jalr zero,t1. Of plain jumps a scan cannot
+// tell whether they leave their function.
+func (d decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []cpu.CallRef {
+	for at := 0; ; {
+		size := length(code[at:])
+		if size == 0 {
+			return dst
+		}
+		if target, ok := d.directCall(code[at:], pc+uint64(at), size); ok {
+			site := d.addr(pc + uint64(at))
+			if size == 4 && isUpper(code[at]) {
+				site = d.addr(site + 4)
+			}
+			dst = append(dst, cpu.CallRef{Site: site, Target: target})
+		}
+		at += size
+	}
+}
+
+// directCall tells whether code begins with a direct call or a far tail call.
+func (d decoder) directCall(code []byte, pc uint64, size int) (target uint64, ok bool) {
+	if size == 2 {
+		h := uint32(binary.LittleEndian.Uint16(code))
+		if d.rv64 || h&0xe003 != 0x2001 {
+			return 0, false
+		}
+		return d.addr(pc + uint64(immCJ(h))), true
+	}
+	w := binary.LittleEndian.Uint32(code)
+	switch w & 0x7f {
+	case opJAL:
+		offset := immJ(w)
+		return d.addr(pc + uint64(offset)), isLink(reg(w, 7)) && offset != 4
+	case opAUIPC, opLUI:
+		if len(code) < 8 {
+			return 0, false
+		}
+		return d.farCall(w, binary.LittleEndian.Uint32(code[4:]), pc)
+	}
+	return 0, false
+}
+
+// farCall resolves auipc or lui followed by jalr through the same register. A
+// jump through t0 is not taken for a tail call: assemblers write far jumps
+// within a function that way.
+func (d decoder) farCall(upper, w uint32, pc uint64) (target uint64, ok bool) {
+	rd, rs1 := reg(w, 7), reg(w, 15)
+	if w&0x707f != opJALR || rs1 != reg(upper, 7) || rs1 == Zero {
+		return 0, false
+	}
+	base := immU(upper)
+	if upper&0x7f == opAUIPC {
+		base += int64(pc)
+	}
+	return d.addr(uint64(base+immI(w)) &^ 1), isLink(rd) || rd == Zero && rs1 != T0
+}
