@@ -1,0 +1,92 @@
+package mips
+
+import "github.com/backsight/backsight/cpu"
+
+// CallBefore implements cpu.Decoder. In the standard encoding a return address
+// is 8 behind its call, which has a delay slot; release 6's compact calls have
+// none and return to the next word. mode is that of the return address: a call
+// into the other encoding links in the caller's own.
+func (d decoder) CallBefore(before []byte, ra uint64, mode cpu.Mode) (cpu.CallSite, bool) {
+	switch {
+	case mode == 0:
+		return d.standardCallBefore(before, ra)
+	case d.micro:
+		return d.microCallBefore(before, ra)
+	}
+	return d.callBefore16(before, ra)
+}
+
+func (d decoder) standardCallBefore(before []byte, ra uint64) (cpu.CallSite, bool) {
+	n := len(before)
+	if ra&3 != 0 || n < 4 {
+		return cpu.CallSite{}, false
+	}
+	var i cpu.Insn
+	if d.r6 {
+		begin(&i, 4)
+		d.standard(d.word(before[n-4:]), (ra-4)&d.mask, &i)
+		if i.Op == cpu.OpCall && i.Flags&slot == 0 {
+			return site(&i, ra-4)
+		}
+	}
+	if n < 8 {
+		return cpu.CallSite{}, false
+	}
+	begin(&i, 4)
+	d.standard(d.word(before[n-8:]), (ra-8)&d.mask, &i)
+	if i.Op != cpu.OpCall || i.Flags&slot == 0 {
+		return cpu.CallSite{}, false
+	}
+	return site(&i, ra-8)
+}
+
+// site makes a call site of a decoded call: one that links in ra and is no
+// reading of the PC.
+func site(i *cpu.Insn, addr uint64) (cpu.CallSite, bool) {
+	if i.Op != cpu.OpCall || i.Dst != RA || i.Flags&cpu.FlagGetPC != 0 {
+		return cpu.CallSite{}, false
+	}
+	s := cpu.CallSite{Addr: addr, Direct: i.Src == cpu.NoReg}
+	if s.Direct {
+		s.Target, s.TargetMode = i.Target, i.TargetMode
+	}
+	return s, true
+}
+
+// Calls implements cpu.Decoder.
+func (d decoder) Calls(code []byte, pc uint64, mode cpu.Mode, dst []cpu.CallRef) []cpu.CallRef {
+	switch {
+	case mode == 0:
+		return d.standardCalls(code, pc, dst)
+	case d.micro:
+		return d.microCalls(code, pc, dst)
+	}
+	return d.calls16(code, pc, dst)
+}
+
+// standardCalls decodes only the few words whose opcode may be a direct call.
+func (d decoder) standardCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
+	for ; len(code) >= 4; code, pc = code[4:], pc+4 {
+		w := d.word(code)
+		if calls>>w.op()&1 == 0 {
+			continue
+		}
+		var i cpu.Insn
+		begin(&i, 4)
+		d.standard(w, pc&d.mask, &i)
+		dst = appendCall(dst, &i, pc)
+	}
+	return dst
+}
+
+// calls has a bit for each opcode with direct calls: regimm (bal), jal, jalx
+// and release 6's balc. The conditional ones that also link are in regimm and
+// in POP06–POP30; compilers do not call with the latter.
+const calls = 1<<0x01 | 1<<0x03 | 1<<0x1d | 1<<0x3a
+
+func appendCall(dst []cpu.CallRef, i *cpu.Insn, pc uint64) []cpu.CallRef {
+	if s, ok := site(i, pc); ok && s.Direct {
+		return append(dst, cpu.CallRef{Site: s.Addr, Target: s.Target, TargetMode: s.TargetMode})
+	}
+	return dst
+}
