@@ -22,10 +22,10 @@ func (d decoder) cop0(w word, i *cpu.Insn) {
 // cop0Function decodes eret and deret; wait and the TLB's instructions have no
 // effect.
 func (d decoder) cop0Function(w word, i *cpu.Insn) {
-	switch w.fn() {
-	case 0x18, 0x1f:
+	switch {
+	case w&^0x40 == 0x4200_0018, w == 0x4200_001f: // eret, eretnc; deret
 		i.Op, i.Flags = cpu.OpReturn, cpu.FlagException
-	case 0x28: // hypcall
+	case w.fn() == 0x28: // hypcall
 		d.syscall(i, int64(w>>11&0x3ff))
 	}
 }

@@ -76,12 +76,13 @@ func (d decoder) debugBreak(i *cpu.Insn) {
 }
 
 // multiply decodes mfhi to mtlo and mult to ddivu. Release 6 has clz to dclo and
-// three-operand mul and div here. Before it, rd is either the DSP accumulator
-// (0–3) or the third operand that the VR5400, R3900 and R5900 added.
+// three-operand mul and div here, marked by sa, and keeps the old ones for the
+// DSP ASE. In those, rd is either the DSP accumulator (0–3) or the third operand
+// that the VR5400, R3900 and R5900 added.
 func (d decoder) multiply(w word, i *cpu.Insn) {
 	rd := w.rd()
 	switch fn := w.fn(); {
-	case d.r6 || fn == 0x10 || fn == 0x12: // mfhi, mflo
+	case d.r6 && w.sa() != 0, fn == 0x10, fn == 0x12: // mfhi, mflo
 		clobber(i, rd)
 	case fn == 0x11:
 		clobberAccumulator(w, i, HI)

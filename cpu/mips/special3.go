@@ -76,7 +76,7 @@ func (d decoder) indexedLoad(w word, i *cpu.Insn) {
 // wrdsp none, shilo, shilov and mthlip an accumulator.
 func extract(w word, i *cpu.Insn) {
 	switch sa := w.sa(); {
-	case sa < 0x12:
+	case sa < 0x12, sa < 0x18 && w.fn() == 0x3c:
 		clobber(i, w.rt())
 	case sa == 0x12:
 		clobber(i, w.rd())

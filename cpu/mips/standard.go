@@ -193,14 +193,10 @@ func (d decoder) regImm(w word, pc uint64, i *cpu.Insn) {
 		d.call(i, target, 0, slot|cpu.FlagConditional|likely(rt))
 	case 0x11, 0x13: // bgezal, bgezall
 		d.branchAndLink(w, pc, i)
-	case 0x1c: // bposge32
+	case 0x1c, 0x1d: // bposge32, bposge64
 		d.branch(i, cpu.NoReg, cpu.NoReg, target, slot)
-	case 0x1d: // bposge64, release 6: bposge32c
-		flags := slot
-		if d.r6 {
-			flags = 0
-		}
-		d.branch(i, cpu.NoReg, cpu.NoReg, target, flags)
+	case 0x18: // bposge32c
+		d.branch(i, cpu.NoReg, cpu.NoReg, target, 0)
 	case 0x17: // sigrie
 		i.Op = cpu.OpTrap
 	case 0x08, 0x09, 0x0a, 0x0b, 0x0c, 0x0e, 0x1f: // tgei …, synci

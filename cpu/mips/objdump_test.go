@@ -1,0 +1,176 @@
+package mips
+
+import (
+	"bufio"
+	"encoding/hex"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// line is one instruction as objdump prints it, with numeric register names and
+// without aliases.
+type line struct {
+	addr     uint64
+	code     []byte // in memory order
+	word     word   // its value
+	mnemonic string
+	operands []string
+	text     string
+}
+
+// objdump disassembles; it skips the test where the tool is missing.
+func objdump(t *testing.T, big bool, args ...string) []line {
+	t.Helper()
+	const tool = "mips-linux-gnu-objdump"
+	if _, err := exec.LookPath(tool); err != nil {
+		t.Skip(tool + " is not installed")
+	}
+	args = append([]string{"-z", "-M", "gpr-names=numeric,cp0-names=numeric,no-aliases"}, args...)
+	cmd := exec.Command(tool, args...)
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var lines []line
+	for s := bufio.NewScanner(out); s.Scan(); {
+		if l, ok := parseLine(s.Text(), big); ok {
+			lines = append(lines, l)
+		}
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Fatal(err)
+	}
+	return lines
+}
+
+func parseLine(text string, big bool) (line, bool) {
+	f := strings.Split(text, "\t")
+	if len(f) < 3 || !strings.HasSuffix(f[0], ":") {
+		return line{}, false
+	}
+	addr, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(f[0], ":")), 16, 64)
+	if err != nil {
+		return line{}, false
+	}
+	l := line{addr: addr, mnemonic: f[2], text: text}
+	for _, unit := range strings.Fields(f[1]) {
+		b, err := hex.DecodeString(unit)
+		if err != nil {
+			return line{}, false
+		}
+		for _, v := range b {
+			l.word = l.word<<8 | word(v)
+		}
+		if !big {
+			for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
+				b[i], b[j] = b[j], b[i]
+			}
+		}
+		l.code = append(l.code, b...)
+	}
+	if len(f) > 3 {
+		ops, _, _ := strings.Cut(f[3], " <")
+		l.operands = strings.Split(strings.TrimSpace(ops), ",")
+	}
+	return l, len(l.code) > 0
+}
+
+// kind is control flow as a mnemonic tells it.
+type kind uint8
+
+const (
+	other kind = iota
+	jump
+	branch
+	call
+	ret
+	trap
+	system
+)
+
+// effect is what objdump's text implies.
+type effect struct {
+	kind      kind
+	slot      bool
+	target    uint64
+	hasTarget bool
+	writes    cpu.RegSet
+}
+
+// kindOf is the kind of a decoded instruction.
+func kindOf(i *cpu.Insn) kind {
+	switch i.Op {
+	case cpu.OpCall:
+		return call
+	case cpu.OpReturn:
+		return ret
+	case cpu.OpTrap:
+		return trap
+	case cpu.OpSyscall:
+		return system
+	case cpu.OpJump:
+		if i.Flags&cpu.FlagConditional != 0 {
+			return branch
+		}
+		return jump
+	case cpu.OpLoadMulti:
+		if i.List.Has(PC) {
+			return ret
+		}
+	}
+	return other
+}
+
+// writesOf lists the registers that a decoded instruction writes.
+func writesOf(i *cpu.Insn) cpu.RegSet {
+	set := cpu.SetOf(i.Dst, i.Dst2)
+	switch i.Op {
+	case cpu.OpClobber, cpu.OpLoadMulti:
+		set |= i.List
+	case cpu.OpReturn:
+		if i.Imm != 0 {
+			set = set.With(SP)
+		}
+	}
+	if i.WB != 0 {
+		set = set.With(i.Base)
+	}
+	return set.Without(Zero).Without(PC)
+}
+
+// compare checks a decoded instruction against the text; it returns what differs.
+func compare(l line, i *cpu.Insn, want effect) string {
+	switch got := kindOf(i); {
+	case int(i.Len) != len(l.code):
+		return "length"
+	case got != want.kind:
+		return "kind"
+	case want.kind != other && want.kind != trap && want.kind != system && (i.Flags&cpu.FlagDelaySlot != 0) != want.slot:
+		return "slot"
+	case want.hasTarget && i.Target != want.target:
+		return "target"
+	case want.kind != system && writesOf(i) != want.writes:
+		return "writes"
+	}
+	return ""
+}
+
+func register(s string) (cpu.Reg, bool) {
+	if !strings.HasPrefix(s, "$") {
+		return cpu.NoReg, false
+	}
+	n, err := strconv.ParseUint(s[1:], 10, 8)
+	if err != nil || n > 31 {
+		return cpu.NoReg, false
+	}
+	return cpu.Reg(n), true
+}

@@ -1,0 +1,215 @@
+package mips
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// The oracle for the standard encoding derives effects from mnemonics: the first
+// operand is written if it is a general register, except as stated here.
+var (
+	// writeNothing: stores, traps, moves to coprocessors, cache and system
+	// instructions.
+	writeNothing = words(`sb sh sw sd swl swr sdl sdr sbe she swe swle swre pref prefe cache cachee synci
+		teq tge tgeu tlt tltu tne teqi tgei tgeiu tlti tltiu tnei
+		mtc0 mtc1 mtc2 dmtc0 dmtc1 dmtc2 mthc0 mthc1 mthc2 ctc0 ctc1 ctc2 mttr mtgc0 dmtgc0 mthgc0
+		wrpgpr mtm0 mtm1 mtm2 mtp0 mtp1 mtp2 saa saad fork wrdsp ginvi ginvt
+		cmp.eq.pw cmp.lt.pw cmp.le.pw cmp.eq.qh cmp.lt.qh cmp.le.qh cmpu.eq.ob cmpu.lt.ob cmpu.le.ob cmp.eq.ph cmp.lt.ph cmp.le.ph cmpu.eq.qb cmpu.lt.qb cmpu.le.qb
+		qmac.00 qmac.01 qmac.02 qmac.03 qmacs.00 qmacs.01 qmacs.02 qmacs.03 nop zcb zcbt synciobdma
+		gssq gssble gssbgt gsshle gsshgt gsswle gsswgt gssdle gssdgt gssbx gsshx gsswx gssdx gsle gsgt`)
+	// writeHiLo: also or only the multiply registers.
+	writeHiLo = words(`mult multu div divu dmult dmultu ddiv ddivu madd maddu msub msubu`)
+	coprocessor2  = words(`lwc2 ldc2 swc2 sdc2`)
+	trapMnemonics = words(`break sigrie`)
+	systemCalls   = words(`syscall sdbbp hypcall`)
+)
+
+func words(s string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(s) {
+		m[w] = true
+	}
+	return m
+}
+
+// expect is the oracle. ok is false where objdump does not know the instruction.
+func expect(l line) (e effect, ok bool) {
+	m := l.mnemonic
+	switch {
+	case strings.HasPrefix(m, "."), strings.HasPrefix(m, "udi"), m == "c0" || m == "c1" || m == "c2":
+		return e, false // unknown, or free for an implementation to define
+	case coprocessor2[m] && l.word.op() >= 0x32:
+		return e, false // taken for Cavium's branches, which no program mixes with these
+	case isTransfer(m):
+		return expectTransfer(l), true
+	case trapMnemonics[m]:
+		e.kind = trap
+	case systemCalls[m]:
+		e.kind = system
+	case m == "teq" && l.operands[0] == l.operands[1]:
+		e.kind = trap
+	case m == "eret" || m == "eretnc" || m == "deret":
+		e.kind = ret
+	default:
+		e.writes = expectWrites(l)
+	}
+	return e, true
+}
+
+func expectWrites(l line) (set cpu.RegSet) {
+	m := l.mnemonic
+	switch {
+	case writeNothing[m], coprocessor2[m], strings.HasPrefix(m, "mtt"), strings.HasPrefix(m, "ctt"):
+		return 0
+	case (m == "clz" || m == "clo" || m == "dclz" || m == "dclo") && l.word.op() == 0x1c && l.word.rd() == Zero:
+		return 0 // rt and rd must be equal before release 6; rd is zero here
+	case m == "mthi" || m == "mtlo":
+		if len(l.operands) > 1 && l.operands[1] != "$ac0" {
+			return 0
+		}
+		if m == "mthi" {
+			return cpu.SetOf(HI)
+		}
+		return cpu.SetOf(LO)
+	case len(l.operands) > 0 && strings.HasPrefix(l.operands[0], "$ac"):
+		if l.operands[0] == "$ac0" {
+			set = cpu.SetOf(HI, LO)
+		}
+		return set
+	case writeHiLo[m] && !release6Three(l):
+		set = cpu.SetOf(HI, LO)
+	}
+	if len(l.operands) == 0 {
+		return set
+	}
+	if m == "mthlip" || m == "dmthlip" || m == "shilo" || m == "shilov" {
+		return set
+	}
+	if selfMove(l) {
+		return 0
+	}
+	dst, _, _ := strings.Cut(l.operands[0], " or ") // clz $4 or $5: both fields name it
+	if r, ok := register(dst); ok && !(writeHiLo[m] && len(l.operands) == 2) {
+		set = set.With(r)
+	}
+	if m == "gslq" || m == "llwp" || m == "lldp" || m == "llwpe" {
+		if r, ok := register(l.operands[1]); ok {
+			set = set.With(r)
+		}
+	}
+	return set.Without(Zero)
+}
+
+// selfMove tells moves of a register to itself, which have no effect.
+func selfMove(l line) bool {
+	switch l.mnemonic {
+	case "movz", "movn", "movf", "movt":
+		return l.operands[0] == l.operands[1]
+	case "or", "addu", "daddu", "add", "dadd", "subu", "dsubu", "sub", "dsub":
+		return l.operands[0] == l.operands[1] && l.operands[2] == "$0" ||
+			l.operands[0] == l.operands[2] && l.operands[1] == "$0" && !strings.Contains(l.mnemonic, "sub")
+	}
+	return false
+}
+
+// release6Three tells release 6's three-operand div from the old one, which
+// objdump writes with $0 in front.
+func release6Three(l line) bool {
+	return len(l.operands) == 3 && l.word.sa() != 0 && strings.Contains(l.mnemonic, "div")
+}
+
+func isTransfer(m string) bool {
+	switch m {
+	case "j", "jal", "jalx", "jr", "jalr", "jr.hb", "jalr.hb", "jic", "jialc", "jrc", "jalrc", "b", "bal", "bc", "balc", "nal":
+		return true
+	}
+	if strings.HasPrefix(m, "bneg") { // of the MSA ASE
+		return false
+	}
+	for _, p := range []string{"beq", "bne", "blez", "bgtz", "bltz", "bgez", "bgtu", "bltu", "bgeu", "blt", "bgt", "bge", "ble",
+		"bc0", "bc1", "bc2", "bc3", "bposge", "bbit", "bz.", "bnz.", "bovc", "bnvc", "bnzc"} {
+		if strings.HasPrefix(m, p) {
+			return true
+		}
+	}
+	return false
+}
+
+func expectTransfer(l line) (e effect) {
+	m := l.mnemonic
+	e.slot = !compact(m)
+	last := l.operands[len(l.operands)-1]
+	switch m {
+	case "jr", "jr.hb":
+		e.kind = jump
+		if last == "$31" {
+			e.kind = ret
+		}
+		return e
+	case "jalr", "jalr.hb":
+		link := RA
+		if len(l.operands) == 2 {
+			link, _ = register(l.operands[0])
+		}
+		e.kind, e.writes = call, cpu.SetOf(link).Without(Zero)
+		if link == Zero {
+			e.kind = jump
+			if last == "$31" {
+				e.kind = ret
+			}
+		}
+		return e
+	case "jic":
+		e.kind = jump
+		if l.operands[0] == "$31" && last == "0" {
+			e.kind = ret
+		}
+		return e
+	case "jrc":
+		e.kind = jump
+		if last == "$31" {
+			e.kind = ret
+		}
+		return e
+	case "jialc", "jalrc":
+		e.kind, e.writes = call, cpu.SetOf(RA)
+		return e
+	case "nal", "bltzal", "bltzall":
+		e.kind, e.writes = call, cpu.SetOf(RA)
+		if m == "nal" || l.operands[0] == "$0" {
+			return e // never branches
+		}
+	case "j", "b", "bc":
+		e.kind = jump
+	case "jal", "jalx", "bal", "balc":
+		e.kind, e.writes = call, cpu.SetOf(RA)
+	default:
+		e.kind = branch
+		if links(m) {
+			e.kind, e.writes = call, cpu.SetOf(RA)
+		}
+		always := (m == "beq" || m == "beql") && l.operands[0] == l.operands[1] ||
+			(m == "bgez" || m == "bgezl") && l.operands[0] == "$0"
+		if always {
+			e.kind = jump
+		}
+	}
+	target, err := strconv.ParseUint(strings.TrimPrefix(last, "0x"), 16, 64)
+	e.target, e.hasTarget = target&^1, err == nil
+	return e
+}
+
+// compact branches end in c; the condition code of bc1f and the like does not.
+func compact(m string) bool {
+	return strings.HasSuffix(m, "c") && m != "b.c"
+}
+
+func links(m string) bool {
+	switch m {
+	case "bgezal", "bltzal", "bgezall", "bltzall", "bgezalc", "bltzalc", "blezalc", "bgtzalc", "beqzalc", "bnezalc":
+		return true
+	}
+	return false
+}

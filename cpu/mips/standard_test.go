@@ -1,0 +1,112 @@
+package mips
+
+import (
+	"encoding/binary"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+const truth = "../../../shared/truth/public"
+
+// TestBinaries compares the decoder with objdump over real programs.
+func TestBinaries(t *testing.T) {
+	for _, c := range []struct {
+		dir, abi string
+		big      bool
+		v        variant
+	}{
+		{"mips", "o32", true, plain},
+		{"mipsel", "o32", false, plain},
+		{"mipsr6", "o32", true, release6},
+		{"mips64", "n64", true, plain},
+		{"mips64el", "n64", false, plain},
+		{"mipsn32", "n32", true, plain},
+	} {
+		t.Run(c.dir, func(t *testing.T) {
+			path := filepath.Join(truth, c.dir, "pub-gcc-O2", "sym.elf")
+			if _, err := os.Stat(path); err != nil {
+				t.Skip(err)
+			}
+			args := []string{"-d", path}
+			check(t, archOf(t, c.abi, c.big, c.v), 0, objdump(t, c.big, args...))
+		})
+	}
+}
+
+// TestRandomWords compares with objdump over random words of every opcode.
+func TestRandomWords(t *testing.T) {
+	for _, c := range []struct {
+		machine, abi string
+		v            variant
+	}{
+		{"mips:isa64r2", "n64", plain},
+		{"mips:isa32r5", "o32", plain},
+		{"mips:isa64r6", "n64", release6},
+		{"mips:octeon3", "n64", plain},
+		{"mips:gs464e", "n64", loongson},
+	} {
+		t.Run(c.machine, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "words")
+			if err := os.WriteFile(path, randomWords(200_000), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			lines := objdump(t, true, "-D", "-b", "binary", "-m", c.machine, "-EB", path)
+			check(t, archOf(t, c.abi, true, c.v), 0, lines)
+		})
+	}
+}
+
+// randomWords favours the opcodes with many functions, and small fields.
+func randomWords(n int) []byte {
+	r := rand.New(rand.NewPCG(1, 2))
+	code := make([]byte, 4*n)
+	for i := 0; i < n; i++ {
+		w := r.Uint32()
+		if i%2 == 0 {
+			op := [...]uint32{0, 0, 1, 0x10, 0x11, 0x12, 0x1c, 0x1e, 0x1f, 0x1f, 0x3b, 0x32, 0x36, 0x3a, 0x3e}[r.IntN(15)]
+			w = w&0x03ff_ffff | op<<26
+		}
+		switch i % 3 {
+		case 0:
+			w &^= 31 << (5 * r.Uint32N(6))
+			w &^= 31 << (5*r.Uint32N(5) + 1)
+		case 1:
+			w &^= 0x7c0
+		}
+		binary.BigEndian.PutUint32(code[4*i:], w)
+	}
+	return code
+}
+
+// check decodes each line and fails on the first few differences of each kind.
+func check(t *testing.T, a *cpu.Arch, mode cpu.Mode, lines []line) {
+	t.Helper()
+	seen := map[string]int{}
+	known := 0
+	for _, l := range lines {
+		want, ok := expect(l)
+		if !ok {
+			continue
+		}
+		known++
+		want.target &= a.AddrMask()
+		var out [1]cpu.Insn
+		if a.Decoder.Decode(l.code, l.addr, mode, out[:]) != 1 {
+			t.Fatalf("%s: not decoded", l.text)
+		}
+		if diff := compare(l, &out[0], want); diff != "" {
+			key := diff + " " + l.mnemonic
+			if seen[key]++; seen[key] <= 2 && len(seen) < 40 {
+				t.Errorf("%s: %s, got %s, want %+v", diff, l.text, format(&out[0]), want)
+			}
+		}
+	}
+	if known == 0 {
+		t.Fatal("objdump printed nothing")
+	}
+	t.Logf("%d instructions", known)
+}
