@@ -43,7 +43,7 @@ func Apply(arch *cpu.Arch, rule *Rule, in *cpu.Registers, mem *target.Memory, co
 	if oc != Applied {
 		return a.res, oc
 	}
-	a.res.CFA = cfa & a.mask
+	a.res.CFA, a.hasCFA = cfa&a.mask, true
 	ra, oc := a.value(&rule.RA)
 	if oc != Applied {
 		return a.res, oc
@@ -74,6 +74,8 @@ type applier struct {
 	mem  *target.Memory
 	mask uint64
 	res  Result
+	// hasCFA: res.CFA is known, the rules of registers are next.
+	hasCFA bool
 }
 
 // keep copies what the ABI preserves.
@@ -108,7 +110,10 @@ func (a *applier) value(r *RegRule) (uint64, Outcome) {
 	case Constant:
 		return uint64(r.Off), Applied
 	case Expression, ValExpression:
-		v, oc := evaluate(r.Expr, a.arch, a.in, a.mem, a.res.CFA)
+		v, oc := evaluate(r.Expr, a.arch, a.in, a.mem, a.res.CFA, a.hasCFA)
+		if oc == MissingMemory {
+			a.res.Addr = v
+		}
 		if oc != Applied || r.Kind == ValExpression {
 			return v, oc
 		}
