@@ -28,6 +28,19 @@ type Header struct {
 	Segments []Segment
 	// Relocatable: linked at 0 and loaded anywhere (ET_DYN).
 	Relocatable bool
+	// Interp is the program interpreter that the file asks for, "" for none.
+	Interp string
+	// Dynamic is the dynamic section, PHdr the program headers (what AT_PHDR
+	// points to), EHFrameHdr and ExIdx the indexes of the unwind tables, as
+	// the program headers tell. Absent ones have Size 0.
+	Dynamic, PHdr, EHFrameHdr, ExIdx Range
+	// NoSectionHeaders: the section header table is missing or useless (sstrip).
+	NoSectionHeaders bool
+}
+
+// Range is Size bytes of image addresses from Addr.
+type Range struct {
+	Addr, Size uint64
 }
 
 // Image is an executable or shared library.

@@ -4,12 +4,16 @@
 package bin
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
 )
 
 // ErrShort is what every read past the end wraps.
 var ErrShort = errors.New("data ends too early")
+
+// errWidth is an integer of a size that no integer has.
+var errWidth = errors.New("integer wider than 8 bytes")
 
 // errLEB is a LEB128 number that does not fit 64 bits.
 var errLEB = errors.New("LEB128 number too long")
@@ -86,23 +90,68 @@ func (r *Reader) U8() uint8 {
 }
 
 // U16 reads two bytes.
-func (r *Reader) U16() uint16 { return uint16(r.Uint(2)) }
+func (r *Reader) U16() uint16 {
+	b := r.take(2)
+	if len(b) < 2 {
+		return 0
+	}
+	if r.big {
+		return binary.BigEndian.Uint16(b)
+	}
+	return binary.LittleEndian.Uint16(b)
+}
 
 // U32 reads four bytes.
-func (r *Reader) U32() uint32 { return uint32(r.Uint(4)) }
+func (r *Reader) U32() uint32 {
+	b := r.take(4)
+	if len(b) < 4 {
+		return 0
+	}
+	if r.big {
+		return binary.BigEndian.Uint32(b)
+	}
+	return binary.LittleEndian.Uint32(b)
+}
 
 // U64 reads eight bytes.
-func (r *Reader) U64() uint64 { return r.Uint(8) }
+func (r *Reader) U64() uint64 {
+	b := r.take(8)
+	if len(b) < 8 {
+		return 0
+	}
+	if r.big {
+		return binary.BigEndian.Uint64(b)
+	}
+	return binary.LittleEndian.Uint64(b)
+}
 
-// Uint reads an unsigned integer of n bytes, n ≤ 8.
+// Uint reads an unsigned integer of n bytes. n is 0 to 8; other sizes, which a
+// file may state as its address size, are an error.
 func (r *Reader) Uint(n int) uint64 {
+	if n < 0 || n > 8 {
+		r.fail(errWidth)
+		return 0
+	}
 	return Uint(r.take(uint64(n)), r.big)
 }
 
-// Int reads a signed integer of n bytes, n ≤ 8.
+// Int reads a signed integer of n bytes, n like that of Uint.
 func (r *Reader) Int(n int) int64 {
+	v := r.Uint(n)
+	if r.err != nil {
+		return 0
+	}
 	shift := 64 - 8*n
-	return int64(r.Uint(n)<<shift) >> shift
+	return int64(v<<shift) >> shift
+}
+
+// Limit is the smaller of n, a number that a file states, and most, what there
+// can be. It is how such numbers become an int.
+func Limit(n uint64, most int) int {
+	if n > uint64(most) {
+		return most
+	}
+	return int(n)
 }
 
 // Uint decodes up to 8 bytes as an unsigned integer.

@@ -1,0 +1,82 @@
+package elf
+
+import (
+	"bytes"
+	"compress/zlib"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/backsight/backsight/internal/bin"
+)
+
+// Limits of decompression. A file's claim is an upper bound only: memory grows
+// with what really comes out of the stream.
+const (
+	// maxSection is beyond the largest debug sections seen (Chromium's
+	// .debug_info: some hundred MB).
+	maxSection = 1 << 30
+	// maxRatio: DWARF shrinks to a third or a tenth; tables of zeros shrink more
+	// but are small. ratioFree bytes may come out of any stream.
+	maxRatio  = 256
+	ratioFree = 1 << 20
+	// maxWindow bounds the history that a stream asks the decoder to keep.
+	// zstd -19 uses 8 MB, xz -6 too.
+	maxWindow = 32 << 20
+)
+
+// decompress reads an SHF_COMPRESSED section: a Chdr, then the stream (gABI ch.
+// 4, "Section Compression").
+func (f *file) decompress(section []byte) ([]byte, bool) {
+	r := bin.New(section, f.big)
+	typ := r.U32()
+	if f.wide {
+		r.Skip(4)
+	}
+	size := f.word(&r)
+	r.Skip(f.layout.addr) // ch_addralign
+	if r.Err() != nil {
+		return nil, false
+	}
+	switch stream := r.Bytes(uint64(r.Len())); typ {
+	case elfcompressZlib:
+		return inflate(stream, size)
+	case elfcompressZstd:
+		return unzstd(stream, size)
+	}
+	return nil, false
+}
+
+func inflate(stream []byte, size uint64) ([]byte, bool) {
+	z, err := zlib.NewReader(bytes.NewReader(stream))
+	if err != nil {
+		return nil, false
+	}
+	defer z.Close()
+	return expand(z, len(stream), size)
+}
+
+func unzstd(stream []byte, size uint64) ([]byte, bool) {
+	z, err := zstd.NewReader(bytes.NewReader(stream), zstd.WithDecoderConcurrency(1),
+		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
+	if err != nil {
+		return nil, false
+	}
+	defer z.Close()
+	return expand(z, len(stream), size)
+}
+
+// expand reads exactly size bytes of a stream that was compressed to packed
+// bytes. A stream that is damaged, ends early or claims what cannot be, is no data.
+func expand(z io.Reader, packed int, size uint64) ([]byte, bool) {
+	if size > maxSection || size > ratioFree+maxRatio*uint64(packed) {
+		return nil, false
+	}
+	var out bytes.Buffer
+	out.Grow(int(min(size, 4*uint64(packed))) + bytes.MinRead)
+	n, err := io.Copy(&out, io.LimitReader(z, int64(size)))
+	if err != nil || uint64(n) != size {
+		return nil, false
+	}
+	return out.Bytes(), true
+}

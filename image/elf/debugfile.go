@@ -1,0 +1,100 @@
+package elf
+
+import (
+	"bytes"
+	"encoding/hex"
+	"hash/crc32"
+	"path/filepath"
+	"strings"
+
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/bin"
+)
+
+// findDebugFile looks where GDB looks (GDB manual, "Debugging Information in
+// Separate Files"): by build ID below each debug directory, then by
+// .gnu_debuglink beside the file, in .debug/, and below each debug directory.
+func (c *container) findDebugFile() *file {
+	if f := c.debugFileByID(); f != nil {
+		return f
+	}
+	return c.debugFileByLink()
+}
+
+func (c *container) debugFileByID() *file {
+	if len(c.buildID) < 2 {
+		return nil
+	}
+	id := hex.EncodeToString(c.buildID)
+	for _, dir := range c.opt.DebugDirs {
+		path := filepath.Join(dir, ".build-id", id[:2], id[2:]+".debug")
+		if f := c.tryDebugFile(path, func(f *file) bool { return bytes.Equal(f.buildID(), c.buildID) }); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// debugFileByLink follows .gnu_debuglink: a file name, padding, the CRC-32 of
+// the debug file. The name must be a bare one, so that a hostile file cannot
+// point anywhere. Equal build IDs spare reading the whole debug file for its CRC.
+func (c *container) debugFileByLink() *file {
+	s, ok := c.main.section(".gnu_debuglink")
+	if !ok || c.where == "" {
+		return nil
+	}
+	r := bin.New(s.Data, c.main.big)
+	name := r.CString()
+	r.Align(4)
+	crc := r.U32()
+	if r.Err() != nil || name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
+		return nil
+	}
+	accept := func(f *file) bool {
+		if id := f.buildID(); id != nil && c.buildID != nil {
+			return bytes.Equal(id, c.buildID)
+		}
+		return crc32.ChecksumIEEE(f.data) == crc
+	}
+	for _, dir := range c.linkDirs() {
+		path := filepath.Join(dir, name)
+		if path == filepath.Clean(c.where) {
+			continue
+		}
+		if f := c.tryDebugFile(path, accept); f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// linkDirs are the directories where a debug link may lead.
+func (c *container) linkDirs() []string {
+	dir := filepath.Dir(c.where)
+	dirs := []string{dir, filepath.Join(dir, ".debug")}
+	abs, err := filepath.Abs(dir)
+	if err != nil {
+		return dirs
+	}
+	abs = strings.TrimPrefix(abs, filepath.VolumeName(abs))
+	for _, d := range c.opt.DebugDirs {
+		dirs = append(dirs, filepath.Join(d, abs))
+	}
+	return dirs
+}
+
+// tryDebugFile opens a candidate; what is missing, damaged or not accepted is no
+// debug file.
+func (c *container) tryDebugFile(path string, accept func(*file) bool) *file {
+	data, release, err := image.Map(path, magic)
+	if err != nil {
+		return nil
+	}
+	f, err := newFile(path, data)
+	if err != nil || !f.sameTarget(c.main) || !accept(f) {
+		release()
+		return nil
+	}
+	c.closers = append(c.closers, release)
+	return f
+}

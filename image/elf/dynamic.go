@@ -1,0 +1,96 @@
+package elf
+
+import "github.com/backsight/backsight/internal/bin"
+
+// dynamic has the entries of the dynamic section that lead to .dynsym without
+// section headers (gABI ch. 5, "Dynamic Section").
+type dynamic struct {
+	symtab, strtab, strsz, hash, gnuHash, mipsSymtabno uint64
+}
+
+func (f *file) dynamic() (d dynamic, ok bool) {
+	p, ok := f.findPhdr(ptDynamic)
+	if !ok {
+		return d, false
+	}
+	r := bin.New(f.slice(p.off, p.filesz), f.big)
+	for r.Len() > 0 && r.Err() == nil {
+		tag, v := f.word(&r), f.word(&r)
+		switch tag {
+		case 0:
+			return d, d.symtab != 0
+		case dtSymtab:
+			d.symtab = v
+		case dtStrtab:
+			d.strtab = v
+		case dtStrsz:
+			d.strsz = v
+		case dtHash:
+			d.hash = v
+		case dtGNUHash:
+			d.gnuHash = v
+		case dtMIPSSymtabno:
+			if f.machine == emMIPS {
+				d.mipsSymtabno = v
+			}
+		}
+	}
+	return d, d.symtab != 0
+}
+
+// dynamicTable is .dynsym as the dynamic section describes it.
+func (f *file) dynamicTable() symtab {
+	d, ok := f.dynamic()
+	if !ok {
+		return symtab{}
+	}
+	syms, str := f.bytesAt(d.symtab), f.bytesAt(d.strtab)
+	size := f.layout.sym
+	n := bin.Limit(f.dynamicCount(d), len(syms)/int(size))
+	return symtab{f: f, syms: syms[:n*int(size)], str: str[:bin.Limit(d.strsz, len(str))]}
+}
+
+// dynamicCount is the number of symbols, which the dynamic section does not
+// state except on MIPS: from a hash table, else from the string table, which
+// linkers place behind the symbols.
+func (f *file) dynamicCount(d dynamic) uint64 {
+	switch {
+	case d.mipsSymtabno != 0:
+		return d.mipsSymtabno
+	case d.hash != 0:
+		r := bin.New(f.bytesAt(d.hash), f.big)
+		r.Skip(4) // nbucket
+		return uint64(r.U32())
+	case d.gnuHash != 0:
+		return f.gnuHashCount(f.bytesAt(d.gnuHash))
+	case d.strtab > d.symtab:
+		return (d.strtab - d.symtab) / f.layout.sym
+	}
+	return 0
+}
+
+// gnuHashCount finds the last symbol of DT_GNU_HASH: the end of the chain that
+// the highest bucket starts. The layout is nbuckets, symoffset, bloom_size,
+// bloom_shift, the bloom words, buckets, chains; bit 0 ends a chain.
+func (f *file) gnuHashCount(table []byte) uint64 {
+	r := bin.New(table, f.big)
+	nbuckets, symoffset, bloom := r.U32(), r.U32(), r.U32()
+	r.Skip(4 + uint64(bloom)*f.layout.addr)
+	last := uint32(0)
+	for range nbuckets {
+		if r.Err() != nil {
+			return 0
+		}
+		last = max(last, r.U32())
+	}
+	if last < symoffset { // only undefined symbols
+		return uint64(symoffset)
+	}
+	r.Skip(4 * uint64(last-symoffset))
+	for n := uint64(last) + 1; r.Err() == nil; n++ {
+		if r.U32()&1 == 1 {
+			return n
+		}
+	}
+	return 0
+}

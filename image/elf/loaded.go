@@ -1,0 +1,146 @@
+package elf
+
+import (
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/bin"
+)
+
+// imageHeader collects what the program headers say.
+func (f *file) imageHeader() image.Header {
+	h := image.Header{Entry: f.entry, Relocatable: f.typ == etDyn, NoSectionHeaders: f.shnum == 0}
+	for i := range f.phnum {
+		p := f.phdr(i)
+		r := image.Range{Addr: p.vaddr, Size: p.memsz}
+		switch p.typ {
+		case ptLoad:
+			h.Segments = append(h.Segments, f.segment(p))
+		case ptDynamic:
+			h.Dynamic = r
+		case ptPhdr:
+			h.PHdr = r
+		case ptGNUEHFrame:
+			h.EHFrameHdr = r
+		case ptARMExidx:
+			if f.machine == emARM {
+				h.ExIdx = r
+			}
+		case ptInterp:
+			h.Interp = string(nameAt(f.slice(p.off, p.filesz), 0))
+		}
+	}
+	if len(h.Segments) == 0 {
+		h.Segments = f.loadedSections()
+	}
+	if h.PHdr.Size == 0 {
+		h.PHdr = f.mappedHeaders(h.Segments)
+	}
+	if f.debugOnly() {
+		dropData(h.Segments)
+	}
+	h.BuildID = f.buildID()
+	return h
+}
+
+func (f *file) segment(p phdr) image.Segment {
+	return image.Segment{
+		Addr: p.vaddr, Size: p.memsz, FileOff: p.off,
+		Data: f.slice(p.off, min(p.filesz, p.memsz)),
+		Read: p.flags&pfR != 0, Write: p.flags&pfW != 0, Exec: p.flags&pfX != 0,
+	}
+}
+
+// loadedSections stands in for the segments of a file without program headers,
+// as boot loaders' linker scripts make them.
+func (f *file) loadedSections() (segs []image.Segment) {
+	for i := range f.shnum {
+		s := f.shdr(i)
+		if s.flags&shfAlloc == 0 || s.size == 0 {
+			continue
+		}
+		segs = append(segs, image.Segment{
+			Addr: s.addr, Size: s.size, FileOff: s.off, Data: f.sectionBytes(s),
+			Read: true, Write: s.flags&shfWrite != 0, Exec: s.flags&shfExecinstr != 0,
+		})
+	}
+	return segs
+}
+
+// mappedHeaders is where the program headers are mapped when there is no
+// PT_PHDR: in the segment that holds their file range. The kernel computes
+// AT_PHDR the same way (fs/binfmt_elf.c, load_elf_binary).
+func (f *file) mappedHeaders(segs []image.Segment) image.Range {
+	for _, s := range segs {
+		if f.phoff >= s.FileOff && f.phoff-s.FileOff < uint64(len(s.Data)) {
+			return image.Range{Addr: s.Addr + f.phoff - s.FileOff, Size: uint64(f.phnum) * f.phentsize}
+		}
+	}
+	return image.Range{}
+}
+
+// debugOnly tells a separate debug file given as the image: eu-strip -f leaves
+// the program headers as they were, so the file ranges of the segments hold
+// symbols and DWARF, not code. Its .text has no bytes (SHT_NOBITS).
+func (f *file) debugOnly() bool {
+	s, ok := f.findShdr(".text")
+	return ok && s.typ == shtNobits
+}
+
+func dropData(segs []image.Segment) {
+	for i := range segs {
+		segs[i].Data = nil
+	}
+}
+
+// bytesAt is what the file holds from an image address to the end of its
+// segment, nil where no segment covers it.
+func (f *file) bytesAt(addr uint64) []byte {
+	for i := range f.phnum {
+		p := f.phdr(i)
+		if p.typ == ptLoad && addr-p.vaddr < p.filesz {
+			return f.slice(p.off, p.filesz)[bin.Limit(addr-p.vaddr, len(f.slice(p.off, p.filesz))):]
+		}
+	}
+	return nil
+}
+
+// buildID finds NT_GNU_BUILD_ID: in the segments of notes, else, for debug
+// files whose segments are empty, in the section.
+func (f *file) buildID() []byte {
+	for i := range f.phnum {
+		p := f.phdr(i)
+		if p.typ != ptNote {
+			continue
+		}
+		if id := f.gnuBuildID(f.slice(p.off, p.filesz)); id != nil {
+			return id
+		}
+	}
+	s, ok := f.findShdr(".note.gnu.build-id")
+	if !ok {
+		return nil
+	}
+	return f.gnuBuildID(f.sectionBytes(s))
+}
+
+// maxBuildID bounds a build ID; SHA-1 has 20 bytes, ld --build-id=0x… takes any.
+const maxBuildID = 64
+
+// gnuBuildID walks notes (gABI ch. 5, "Note Section"). Names and descriptors are
+// padded to 4 bytes in build ID notes, whatever p_align says; a property note
+// (padded to 8) that comes first has sizes that fit both.
+func (f *file) gnuBuildID(notes []byte) []byte {
+	r := bin.New(notes, f.big)
+	for r.Len() >= 12 && r.Err() == nil {
+		namesz, descsz, typ := r.U32(), r.U32(), r.U32()
+		name := r.Bytes(uint64(namesz))
+		r.Align(4)
+		desc := r.Bytes(uint64(descsz))
+		if r.Err() == nil && typ == ntGNUBuildID && string(name) == "GNU\x00" && descsz <= maxBuildID && descsz > 0 {
+			return append([]byte(nil), desc...)
+		}
+		if r.Len() > 0 {
+			r.Align(4)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,117 @@
+package elf
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+)
+
+// index builds the symbol index once.
+func (c *container) index() *symbolIndex {
+	c.indexOnce.Do(func() { c.byAddr = newIndex(c.img, c.tables()) })
+	return &c.byAddr
+}
+
+// tables finds the symbol tables once.
+func (c *container) tables() []symtab {
+	c.tablesOnce.Do(func() {
+		c.symtabs = c.findTables()
+		for i := range c.symtabs {
+			c.symtabs[i].img = c.img
+		}
+	})
+	return c.symtabs
+}
+
+// findTables selects the tables worth reading. A full table, of the file or of
+// its debug file, has everything that .dynsym has. Where there is none,
+// .gnu_debugdata adds the local functions.
+func (c *container) findTables() []symtab {
+	if t := c.main.sectionTable(".symtab"); t.len() > 0 {
+		return []symtab{t}
+	}
+	if d := c.debugFile(); d != nil {
+		if t := d.sectionTable(".symtab"); t.len() > 0 {
+			return []symtab{t}
+		}
+	}
+	dynsym := c.main.sectionTable(".dynsym")
+	if dynsym.len() == 0 {
+		dynsym = c.main.dynamicTable()
+	}
+	tables := []symtab{dynsym}
+	if m := c.miniDebugInfo(); m != nil {
+		tables = append(tables, m.sectionTable(".symtab"))
+	}
+	return tables
+}
+
+// SymbolAt finds the function symbol that covers addr.
+func (c *container) SymbolAt(addr uint64) (image.Symbol, bool) {
+	t, s, ok := c.index().find(addr)
+	if !ok {
+		return image.Symbol{}, false
+	}
+	return t.symbol(&s), true
+}
+
+// symbol makes the public form, the only place where names become strings.
+func (t *symtab) symbol(s *sym) image.Symbol {
+	out := image.Symbol{Name: t.name(s), Addr: s.value, Size: s.size}
+	if t.isFunction(s) {
+		out.Addr, out.Mode = t.code(s)
+	}
+	return out
+}
+
+// Functions yields the function symbols. Untyped local labels are left out: in
+// assembly they are targets of branches as often as entries.
+func (c *container) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
+	for _, t := range c.tables() {
+		for i := range t.len() {
+			s := t.at(i)
+			if !t.isFunction(&s) || s.typ() == sttNotype && s.bind() == stbLocal || !t.modeKnown(&s) {
+				continue
+			}
+			addr, mode := t.code(&s)
+			if !yield(addr, mode, s.size) {
+				return
+			}
+		}
+	}
+}
+
+// SymbolNamed looks through the tables for the best symbol of a name: global
+// before weak before local.
+func (c *container) SymbolNamed(name string) (image.Symbol, bool) {
+	var best image.Symbol
+	found, bestRank := false, uint8(0)
+	if name == "" {
+		return best, false
+	}
+	tables := c.tables()
+	for n := range tables {
+		t := &tables[n]
+		for i := range t.len() {
+			s := t.at(i)
+			if !nameIs(t.str, s.name, name) || !t.isDefined(&s) || found && bindRank(&s) <= bestRank {
+				continue
+			}
+			best, bestRank, found = t.symbol(&s), bindRank(&s), true
+		}
+	}
+	return best, found
+}
+
+// isDefined tells whether the value is the address of code or data.
+func (t *symtab) isDefined(s *sym) bool {
+	if s.shndx == shnUndef {
+		return false
+	}
+	switch s.typ() {
+	case sttNotype, sttObject, sttFunc, sttCommon, sttIFunc:
+		return true
+	case sttARMFunc:
+		return t.f.machine == emARM
+	}
+	return false
+}

@@ -1,0 +1,134 @@
+package elf
+
+import (
+	"bytes"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/bin"
+)
+
+// symtab is one symbol table with its strings: of file f, for the image img,
+// whose debug file f may be.
+type symtab struct {
+	img  *image.Image
+	f    *file
+	syms []byte
+	str  []byte
+}
+
+// sym is Elf32_Sym or Elf64_Sym.
+type sym struct {
+	name        uint32
+	info, other uint8
+	shndx       uint16
+	value, size uint64
+}
+
+func (s *sym) typ() uint8  { return s.info & 0xf }
+func (s *sym) bind() uint8 { return s.info >> 4 }
+
+func (t *symtab) len() int {
+	if t.f == nil {
+		return 0
+	}
+	return len(t.syms) / int(t.f.layout.sym)
+}
+
+// at decodes entry i < t.len().
+func (t *symtab) at(i int) (s sym) {
+	size := int(t.f.layout.sym)
+	r := bin.New(t.syms[i*size:][:size], t.f.big)
+	s.name = r.U32()
+	if t.f.wide {
+		s.info, s.other, s.shndx = r.U8(), r.U8(), r.U16()
+		s.value, s.size = r.U64(), r.U64()
+		return s
+	}
+	s.value, s.size = uint64(r.U32()), uint64(r.U32())
+	s.info, s.other, s.shndx = r.U8(), r.U8(), r.U16()
+	return s
+}
+
+// sectionTable finds the table in section .symtab or .dynsym and its strings in
+// the section that sh_link names.
+func (f *file) sectionTable(name string) symtab {
+	s, ok := f.findShdr(name)
+	if !ok || uint64(s.link) >= uint64(f.shnum) {
+		return symtab{}
+	}
+	return symtab{f: f, syms: f.plain(s), str: f.plain(f.shdr(int(s.link)))}
+}
+
+// plain is sectionBytes after decompression; symbol tables of Solaris and of
+// objcopy --compress-debug-sections on odd inputs may be compressed.
+func (f *file) plain(s shdr) []byte {
+	data := f.sectionBytes(s)
+	if s.flags&shfCompressed != 0 {
+		data, _ = f.decompress(data)
+	}
+	return data
+}
+
+// isFunction tells whether a symbol names code: functions, and, in executable
+// sections, labels of assembly files that state no type. $a, $t, $d, $x mark
+// where code and data begin (AAELF32 §5.5.5, RISC-V psABI "Mapping Symbol") and
+// .L… are assembler-local; neither is a name.
+func (t *symtab) isFunction(s *sym) bool {
+	if s.shndx == shnUndef {
+		return false
+	}
+	switch s.typ() {
+	case sttFunc, sttIFunc:
+		return true
+	case sttARMFunc:
+		return t.f.machine == emARM
+	case sttNotype:
+		return t.inCode(s) && t.isLabel(s.name)
+	}
+	return false
+}
+
+func (t *symtab) isLabel(name uint32) bool {
+	b := t.str[bin.Limit(uint64(name), len(t.str)):]
+	return len(b) > 0 && b[0] != 0 && b[0] != '$' && !bytes.HasPrefix(b, []byte(".L"))
+}
+
+// inCode tells whether an untyped symbol lies in an executable section, or, where
+// no section is told, segment. Absolute symbols lie nowhere.
+func (t *symtab) inCode(s *sym) bool {
+	if t.f.shnum == 0 || s.shndx == shnXIndex {
+		return t.img.Executable(s.value)
+	}
+	return int(s.shndx) < t.f.shnum && s.shndx < shnLoReserve && t.f.shdr(int(s.shndx)).flags&shfExecinstr != 0
+}
+
+// code splits a function symbol's value into address and ISA mode. ARM and MIPS
+// keep the mode in bit 0; MIPS tables may have it in st_other only.
+func (t *symtab) code(s *sym) (addr uint64, mode cpu.Mode) {
+	arch := t.img.Arch
+	if !arch.ISABit {
+		return s.value & arch.AddrMask(), 0
+	}
+	addr, mode = arch.SplitCode(s.value)
+	switch t.f.machine {
+	case emMIPS:
+		if s.other&stoMIPSISAMask == stoMicroMIPS || s.other&stoMIPS16Mask == stoMIPS16 {
+			mode = 1
+		}
+	case emARM:
+		if s.typ() == sttARMFunc {
+			mode = 1
+		}
+	}
+	return addr, mode
+}
+
+// modeKnown is false for untyped labels of ARM code: bit 0 of theirs is not the
+// mode (AAELF32 §5.5.3), and only the mapping symbols around them would tell.
+func (t *symtab) modeKnown(s *sym) bool {
+	return s.typ() != sttNotype || t.f.machine != emARM || t.img.Arch.ModeOnly
+}
+
+// name builds the symbol's name.
+func (t *symtab) name(s *sym) string { return string(nameAt(t.str, s.name)) }
