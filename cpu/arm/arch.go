@@ -52,6 +52,7 @@ func Archs() []*cpu.Arch {
 	a := describe("", false)
 
 	m := describe("cortexm", false)
+	m.Decoder = decoder{micro: true}
 	m.ModeOnly = true
 	m.FP = R7
 	m.StatusModeBit = epsrT
@@ -67,6 +68,7 @@ func Archs() []*cpu.Arch {
 
 	be32 := describe("be32", true)
 	be32.ELF.Mask = flagBE8
+	be32.Decoder = decoder{bigCode: true}
 	return []*cpu.Arch{a, m, be8, be32}
 }
 
@@ -104,6 +106,7 @@ func describe(abi string, bigEndian bool) *cpu.Arch {
 			cpu.LinuxSigcontext: sigcontext(),
 			cpu.GDBPacket:       gdbPacket(),
 		},
+		Decoder: decoder{},
 	}
 }
 

@@ -1,0 +1,133 @@
+package arm
+
+import "github.com/backsight/backsight/cpu"
+
+// kind is what a single load or store does.
+type kind struct {
+	load, signed bool
+	size         uint8
+}
+
+// access is a load or store of rt at rn+off, indexed as P and W say (v7
+// A8.5.1): offset, pre-indexed or post-indexed.
+func access(o *cpu.Insn, k kind, rt, rn cpu.Reg, off int32, p, w bool, here uint32) {
+	start(o, k, rt, rn, here)
+	if p {
+		o.Imm += int64(off)
+	}
+	if rn == PC {
+		o.Imm = int64(uint32(o.Imm))
+	} else if (!p || w) && !(k.load && rt == rn) {
+		o.WB = off
+	}
+	if o.Base == SP && k.size == 4 && (o.WB == -4 && o.Imm == -4 && !k.load || o.WB == 4 && !p && k.load) {
+		o.Flags |= cpu.FlagFrameSetup // push {rt}, pop {rt}
+	}
+}
+
+// start fills in what all forms of access share. A PC as base is the constant
+// here.
+func start(o *cpu.Insn, k kind, rt, rn cpu.Reg, here uint32) {
+	o.Size, o.Base = k.size, rn
+	if rn == PC {
+		o.Base, o.Imm = cpu.NoReg, int64(here)
+	}
+	if !k.load {
+		o.Op, o.Src = cpu.OpStore, rt
+		return
+	}
+	o.Op, o.Dst = cpu.OpLoad, rt
+	if k.signed {
+		o.Flags |= cpu.FlagSigned
+	}
+	if rt != PC {
+		return
+	}
+	if k.size != 4 {
+		unknown(o)
+	}
+	if rn == SP {
+		o.Flags |= cpu.FlagReturn
+	}
+}
+
+// accessIndexed is a load or store at rn+rm<<scale.
+func accessIndexed(o *cpu.Insn, k kind, rt, rn, rm cpu.Reg, scale uint8, here uint32) {
+	start(o, k, rt, rn, here)
+	o.Index, o.Scale = rm, scale
+}
+
+// accessUntold is a load or store whose address or write-back Insn cannot
+// express: what it loads is lost, and so is the base where it changes.
+func accessUntold(o *cpu.Insn, k kind, rt, rn cpu.Reg, writeBack bool) {
+	if k.load && rt == PC {
+		jumpUnknown(o)
+		return
+	}
+	var set cpu.RegSet
+	if k.load {
+		set = set.With(rt)
+	}
+	if writeBack {
+		set = set.With(rn)
+	}
+	clobber(o, set)
+}
+
+// pair makes a load or store one of two registers.
+func pair(o *cpu.Insn, rt2 cpu.Reg) {
+	if o.Op == cpu.OpLoad {
+		o.Dst2 = rt2
+		if o.Base == rt2 {
+			o.WB = 0
+		}
+		return
+	}
+	o.Src2 = rt2
+}
+
+// multiple is LDM and STM: list at rn in the mode P (before) and U (up).
+func multiple(o *cpu.Insn, load bool, rn cpu.Reg, list uint32, p, u, w bool) {
+	o.Op, o.Base, o.Size, o.List = cpu.OpStoreMulti, rn, 4, cpu.RegSet(list)
+	if load {
+		o.Op = cpu.OpLoadMulti
+	}
+	size := int32(4 * o.List.Len())
+	switch {
+	case u && p:
+		o.Imm = 4
+	case !u && p:
+		o.Imm = int64(-size)
+	case !u:
+		o.Imm = int64(4 - size)
+	}
+	if !u {
+		size = -size
+	}
+	if w && !(load && o.List.Has(rn)) {
+		o.WB = size
+	}
+	if rn == SP && w && load == u && load != p {
+		o.Flags |= cpu.FlagFrameSetup // pop is ldmia sp!, push is stmdb sp!
+	}
+	// Loading SP with the PC is how -mapcs-frame returns: ldmdb fp,{…,sp,pc}.
+	if load && o.List.Has(PC) && (rn == SP || o.List.Has(SP)) {
+		o.Flags |= cpu.FlagReturn
+	}
+}
+
+// returnFromException is RFE: the PC and the CPSR from memory.
+func returnFromException(o *cpu.Insn, rn cpu.Reg, p, u, w bool) {
+	multiple(o, true, rn, 1<<PC, p, u, false)
+	o.Op, o.Dst, o.List = cpu.OpLoad, PC, 0
+	o.Flags |= cpu.FlagReturn | cpu.FlagException
+	switch {
+	case u && w:
+		o.WB = 8
+	case w:
+		o.WB = -8
+	}
+	if !u {
+		o.Imm -= 4 // two words, of which the PC is the lower
+	}
+}
