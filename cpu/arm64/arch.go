@@ -70,6 +70,7 @@ func describe(bigEndian bool) *cpu.Arch {
 		FPChain: &cpu.FPChain{SavedFP: 0, SavedRA: 8, CFA: 16},
 		ELF:     cpu.ELFMatch{Machine: machine, Class: 2},
 		Layouts: layouts(),
+		Decoder: decoder{},
 	}
 }
 

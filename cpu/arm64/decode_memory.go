@@ -1,0 +1,235 @@
+package arm64
+
+import "github.com/backsight/backsight/cpu"
+
+// Addressing modes of pairs (bits 24..23) and of 9-bit offsets (bits 11..10).
+type indexing uint8
+
+const (
+	offset indexing = iota
+	postIndex
+	preIndex
+)
+
+// loadStore decodes "Loads and stores" by bits 29..28.
+func loadStore(w uint32, pc uint64, in *cpu.Insn) {
+	switch w >> 28 & 3 {
+	case 0:
+		if bit(w, 26) {
+			structures(w, in)
+		} else {
+			exclusive(w, in)
+		}
+	case 1:
+		if bit(w, 24) {
+			ordered(w, in)
+		} else {
+			literal(w, pc, in)
+		}
+	case 2:
+		pair(w, in)
+	case 3:
+		single(w, in)
+	}
+}
+
+// literal loads from an address relative to the PC.
+func literal(w uint32, pc uint64, in *cpu.Insn) {
+	rt := regZ(w, 0)
+	size := uint8(4)
+	switch w >> 30 {
+	case 1:
+		size = 8
+	case 2:
+		in.Flags = cpu.FlagSigned
+	}
+	if bit(w, 26) || w>>30 == 3 || rt == cpu.NoReg { // vector, prfm
+		in.Flags = 0
+		return
+	}
+	in.Op, in.Dst, in.Size = cpu.OpLoad, rt, size
+	in.Imm = int64(pc) + sext(w>>5, 19)<<2
+}
+
+// access fills the memory operand of an access with an immediate offset.
+func access(in *cpu.Insn, base cpu.Reg, imm int64, mode indexing) {
+	in.Base = base
+	switch mode {
+	case postIndex:
+		in.WB = int32(imm)
+	case preIndex:
+		in.Imm, in.WB = imm, int32(imm)
+	default:
+		in.Imm = imm
+	}
+}
+
+// writeBack is what is left of an access that loads nothing of interest.
+func writeBack(in *cpu.Insn, base cpu.Reg, imm int64, mode indexing) {
+	if mode != offset {
+		unary(in, cpu.OpAddImm, base, base, imm)
+	}
+}
+
+// pair is ldp, stp, ldnp, stnp, ldpsw, stgp, and those of vector registers.
+func pair(w uint32, in *cpu.Insn) {
+	opc, load := w>>30, bit(w, 22)
+	mode := [4]indexing{offset, postIndex, offset, preIndex}[w>>23&3]
+	imm := sext(w>>15, 7)
+	base := regS(w, 5)
+	if bit(w, 26) {
+		vectorPair(opc, load, base, imm, mode, in)
+		return
+	}
+	rt, rt2 := regZ(w, 0), regZ(w, 10)
+	size := uint8(4)
+	if opc >= 2 {
+		size = 8
+	}
+	imm *= int64(size)
+	if opc == 1 && !load { // stgp: two words, and a tag for their granule
+		size = 8
+		imm *= 4
+	}
+	if !load {
+		in.Op, in.Src, in.Src2, in.Size = cpu.OpStore, rt, rt2, size
+		access(in, base, imm, mode)
+		return
+	}
+	loadPair(in, rt, rt2, base, imm, mode, size)
+	if opc == 1 && in.Op == cpu.OpLoad {
+		in.Flags = cpu.FlagSigned
+	}
+}
+
+// loadPair drops the halves that go to xzr.
+func loadPair(in *cpu.Insn, rt, rt2, base cpu.Reg, imm int64, mode indexing, size uint8) {
+	if rt == cpu.NoReg && rt2 == cpu.NoReg {
+		writeBack(in, base, imm, mode)
+		return
+	}
+	in.Op, in.Dst, in.Dst2, in.Size = cpu.OpLoad, rt, rt2, size
+	access(in, base, imm, mode)
+	if rt == cpu.NoReg {
+		in.Dst, in.Dst2 = rt2, cpu.NoReg
+		in.Imm += int64(size)
+	}
+}
+
+func vectorPair(opc uint32, load bool, base cpu.Reg, imm int64, mode indexing, in *cpu.Insn) {
+	if opc == 3 {
+		unknown(in, cpu.NoReg)
+		return
+	}
+	size := uint8(4) << opc
+	imm *= int64(size)
+	if load {
+		writeBack(in, base, imm, mode)
+		return
+	}
+	in.Op, in.Size = cpu.OpStore, 2*size
+	access(in, base, imm, mode)
+}
+
+// single is the loads and stores of one register: bits 31..30 the size, bit 26
+// a vector register, bits 23..22 what to do.
+func single(w uint32, in *cpu.Insn) {
+	if bit(w, 24) {
+		scaled := sizeLog(w)
+		one(w, int64(w>>10&0xfff)<<scaled, offset, in)
+		return
+	}
+	imm := sext(w>>12, 9)
+	switch w>>21&1<<2 | w>>10&3 {
+	case 0, 2: // unscaled, unprivileged
+		one(w, imm, offset, in)
+	case 1:
+		one(w, imm, postIndex, in)
+	case 3:
+		one(w, imm, preIndex, in)
+	case 4:
+		atomic(w, in)
+	case 6:
+		registerOffset(w, in)
+	case 5, 7:
+		loadAuthenticated(w, in)
+	}
+}
+
+// sizeLog is the binary logarithm of the size of the access; that of a 16-byte
+// vector has its upper bit in opc.
+func sizeLog(w uint32) uint32 {
+	if bit(w, 26) && bit(w, 23) {
+		return w>>30 | 4
+	}
+	return w >> 30
+}
+
+// one is a load or store of one register with the common fields of size, V, opc.
+func one(w uint32, imm int64, mode indexing, in *cpu.Insn) {
+	base, rt := regS(w, 5), regZ(w, 0)
+	log, opc := sizeLog(w), w>>22&3
+	switch {
+	case log > 4, !bit(w, 26) && opc == 3 && log > 1:
+		unknown(in, cpu.NoReg)
+	case !bit(w, 26) && opc == 2 && log == 3: // prfm
+	case opc == 0, bit(w, 26) && opc == 2:
+		in.Op, in.Size = cpu.OpStore, 1<<log
+		if !bit(w, 26) {
+			in.Src = rt
+		}
+		access(in, base, imm, mode)
+	case bit(w, 26) || rt == cpu.NoReg:
+		writeBack(in, base, imm, mode)
+	default:
+		in.Op, in.Dst, in.Size = cpu.OpLoad, rt, 1<<log
+		access(in, base, imm, mode)
+		extension(opc, in)
+	}
+}
+
+// extension is how the load of one register extends: opc 2 to 64 bits with
+// sign, 3 to 32.
+func extension(opc uint32, in *cpu.Insn) {
+	switch opc {
+	case 2:
+		in.Flags = cpu.FlagSigned
+	case 3:
+		in.Flags = cpu.FlagSigned | cpu.FlagWord32
+	}
+}
+
+// registerOffset is [xn, xm, lsl #s] and [xn, wm, uxtw #s].
+func registerOffset(w uint32, in *cpu.Insn) {
+	if !bit(w, 14) { // an extension from less than 32 bits
+		unknown(in, cpu.NoReg)
+		return
+	}
+	one(w, 0, offset, in)
+	if in.Op != cpu.OpLoad && in.Op != cpu.OpStore {
+		return
+	}
+	in.Index = regZ(w, 16)
+	if bit(w, 12) && in.Index != cpu.NoReg {
+		in.Scale = uint8(sizeLog(w))
+	}
+}
+
+// loadAuthenticated is ldraa, ldrab: a load through a pointer that is
+// authenticated first.
+func loadAuthenticated(w uint32, in *cpu.Insn) {
+	rt, mode := regZ(w, 0), offset
+	imm := sext(w>>22&1<<9|w>>12&0x1ff, 10) * 8
+	if bit(w, 11) {
+		mode = preIndex
+	}
+	switch {
+	case w>>30 != 3 || bit(w, 26):
+		unknown(in, cpu.NoReg)
+	case rt == cpu.NoReg:
+		writeBack(in, regS(w, 5), imm, mode)
+	default:
+		in.Op, in.Dst, in.Size = cpu.OpLoad, rt, 8
+		access(in, regS(w, 5), imm, mode)
+	}
+}
