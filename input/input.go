@@ -7,21 +7,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/target"
 )
-
-// Source is a capture's bytes. Data holds all of it for regular files, mapped or
-// read; for streams (standard input, pipes) Data is nil and Reader is read once,
-// Head having been peeked from it.
-type Source struct {
-	Name   string // for messages: the path, or "-"
-	Head   []byte // the first bytes, at most 4096
-	Data   []byte
-	Reader io.Reader
-}
 
 // Env is what formats need from outside: the CPUs that the program knows, the
 // files that a capture refers to, and what the user said on the command line.
@@ -42,7 +31,8 @@ type Format struct {
 
 // Stream yields the snapshots of a capture in order: one for a core file, one a
 // line for a batch. Next returns io.EOF after the last; another error concerns
-// one snapshot only when Recoverable says so, and reading goes on.
+// one snapshot only when Recoverable says so, and reading goes on. Snapshots refer
+// to the capture's bytes and must not be used after Close.
 type Stream interface {
 	Next() (*target.Snapshot, error)
 	Close() error

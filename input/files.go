@@ -1,0 +1,264 @@
+package input
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/elf"
+)
+
+// FileOptions say where executables are, as the user told.
+type FileOptions struct {
+	Archs cpu.Set
+	// Exe is the program's own executable, "" where the capture tells.
+	Exe string
+	// Images are further binaries, mapped with a known bias or named by the capture.
+	Images []NamedImage
+	// Sysroot is a copy of the captured machine's files; "": this machine.
+	Sysroot string
+	// DebugDirs are the roots of separate debug files.
+	DebugDirs []string
+	// Raw is the ABI of binaries that are not ELF; nil: there are none.
+	Raw *cpu.Arch
+}
+
+// NamedImage is a binary and its load bias.
+type NamedImage struct {
+	Path string
+	Bias uint64
+	// Placed: the bias was stated.
+	Placed bool
+}
+
+// ParseNamedImage reads FILE[@ADDR]. ADDR is a number as Go writes it (0x… for
+// hex); an @ before anything else belongs to the file's name.
+func ParseNamedImage(s string) NamedImage {
+	if i := strings.LastIndexByte(s, '@'); i > 0 {
+		if bias, err := strconv.ParseUint(s[i+1:], 0, 64); err == nil {
+			return NamedImage{Path: s[:i], Bias: bias, Placed: true}
+		}
+	}
+	return NamedImage{Path: s}
+}
+
+// Files finds and opens the executables that captures name, and keeps them open
+// for the next capture. It is safe for concurrent use.
+type Files struct {
+	opt   FileOptions
+	tree  *tree // below Sysroot; nil without one
+	mu    sync.Mutex
+	known map[string]*opening
+}
+
+// opening is an image that is opened once.
+type opening struct {
+	once sync.Once
+	img  *image.Image
+	err  error
+}
+
+// NewFiles returns the files that opt describes. Nothing is opened yet.
+func NewFiles(opt FileOptions) *Files {
+	f := &Files{opt: opt, known: make(map[string]*opening)}
+	if opt.Sysroot != "" {
+		f.tree = &tree{root: opt.Sysroot}
+		f.opt.DebugDirs = append([]string{filepath.Join(opt.Sysroot, "usr/lib/debug")}, opt.DebugDirs...)
+	}
+	return f
+}
+
+// Exe is the executable that the user named, "" for none.
+func (f *Files) Exe() string { return f.opt.Exe }
+
+// Images are the binaries that the user named besides the executable.
+func (f *Files) Images() []NamedImage { return f.opt.Images }
+
+// ELFOptions are the options for images that captures contain (a vDSO).
+func (f *Files) ELFOptions() elf.Options {
+	return elf.Options{Archs: f.opt.Archs, DebugDirs: f.opt.DebugDirs}
+}
+
+// Open opens a file of this machine, or returns it when it is open already.
+func (f *Files) Open(path string) (*image.Image, error) {
+	f.mu.Lock()
+	o := f.known[path]
+	if o == nil {
+		o = new(opening)
+		f.known[path] = o
+	}
+	f.mu.Unlock()
+	o.once.Do(func() { o.img, o.err = elf.Open(path, f.ELFOptions()) })
+	if errors.Is(o.err, os.ErrNotExist) {
+		f.forget(path) // captures may name any number of absent files
+	}
+	return o.img, o.err
+}
+
+func (f *Files) forget(path string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	delete(f.known, path)
+}
+
+// Close closes all images.
+func (f *Files) Close() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var errs []error
+	for _, o := range f.known {
+		o.once.Do(func() { o.err = os.ErrClosed })
+		if o.img != nil {
+			errs = append(errs, o.img.Close())
+		}
+	}
+	f.known = nil
+	return errors.Join(errs...)
+}
+
+// Wanted is a binary as a capture names it.
+type Wanted struct {
+	// Name is its path on the captured machine.
+	Name string
+	// BuildID decides where it is known.
+	BuildID []byte
+	// Arch is the captured program's ABI; nil accepts any. AnyABI: only its CPU
+	// and byte order count.
+	Arch   *cpu.Arch
+	AnyABI bool
+	// Dir is where relative names are looked for besides the working directory,
+	// and nothing where it is "".
+	Dir string
+}
+
+// Find opens the binary that a capture names. The image is nil where there is
+// none that fits; issues say what was found and not used, one line each.
+//
+// A file with another build ID is not the one that ran: its code may be the same
+// only in part, and a backtrace through it looks right and is not.
+func (f *Files) Find(w Wanted) (img *image.Image, issues []string) {
+	w.Name = strings.TrimSuffix(w.Name, " (deleted)") // the kernel's d_path of an unlinked file
+	for _, path := range f.candidates(w) {
+		img, err := f.accepted(path, &w)
+		if err == nil {
+			return img, nil
+		}
+		if !errors.Is(err, os.ErrNotExist) {
+			issues = append(issues, notUsed(path, err))
+		}
+	}
+	return nil, issues
+}
+
+// Use opens a file of this machine where the capture is known to mean it: the
+// user said so. It is held to the same conditions.
+func (f *Files) Use(path string, w Wanted) (img *image.Image, issues []string) {
+	img, err := f.accepted(path, &w)
+	if err != nil {
+		return nil, []string{notUsed(path, err)}
+	}
+	return img, nil
+}
+
+func (f *Files) accepted(path string, w *Wanted) (*image.Image, error) {
+	img, err := f.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	return img, w.accepts(img)
+}
+
+// notUsed is the issue line for a file that was found in vain.
+func notUsed(path string, err error) string {
+	var p *os.PathError
+	var i *image.Error
+	if errors.As(err, &i) { // names the path itself
+		return err.Error() + "; not used"
+	}
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return path + ": " + err.Error() + "; not used"
+}
+
+// accepts tells why img cannot be what the capture means, nil when it can.
+func (w *Wanted) accepts(img *image.Image) error {
+	if !w.runs(img.Arch) {
+		return fmt.Errorf("a binary for %s, the capture is of %s", Describe(img.Arch), Describe(w.Arch))
+	}
+	if w.BuildID == nil || bytes.Equal(w.BuildID, img.BuildID) {
+		return nil
+	}
+	if img.BuildID == nil {
+		return fmt.Errorf("no build ID, the capture says %x", w.BuildID)
+	}
+	return fmt.Errorf("build ID %x, the capture says %x", img.BuildID, w.BuildID)
+}
+
+// runs tells whether code of ABI a runs in the captured program: the same CPU and
+// byte order and, unless the ABI is open, the same widths. Variants that only ELF
+// flags tell apart (microMIPS, release 6) are the same here.
+func (w *Wanted) runs(a *cpu.Arch) bool {
+	want := w.Arch
+	return want == nil || a == want || a.Name == want.Name && a.BigEndian == want.BigEndian &&
+		(w.AnyABI || a.AddrSize == want.AddrSize && a.RegSize == want.RegSize)
+}
+
+// Describe names an ABI in a sentence.
+func Describe(a *cpu.Arch) string {
+	s := a.Name
+	if a.ABI != "" {
+		s += " " + a.ABI
+	}
+	if a.BigEndian {
+		return s + " big-endian"
+	}
+	return s + " little-endian"
+}
+
+// candidates are the paths where a binary may be, best first.
+func (f *Files) candidates(w Wanted) []string {
+	base := filepath.Base(filepath.FromSlash(w.Name))
+	var paths []string
+	for _, p := range append([]string{f.opt.Exe}, imagePaths(f.opt.Images)...) {
+		if p != "" && filepath.Base(p) == base {
+			paths = append(paths, p)
+		}
+	}
+	for _, dir := range f.opt.DebugDirs {
+		paths = append(paths, byBuildID(dir, w.BuildID)...)
+	}
+	if f.tree != nil {
+		return append(paths, f.tree.find(w.Name)...)
+	}
+	if w.Name == "" {
+		return paths
+	}
+	if w.Dir != "" && !filepath.IsAbs(w.Name) {
+		paths = append(paths, filepath.Join(w.Dir, w.Name))
+	}
+	return append(paths, filepath.FromSlash(w.Name))
+}
+
+func imagePaths(images []NamedImage) (paths []string) {
+	for _, i := range images {
+		paths = append(paths, i.Path)
+	}
+	return paths
+}
+
+// byBuildID is where distributions link executables by build ID:
+// DIR/.build-id/xx/yyyy, without the suffix .debug of the separate debug file.
+func byBuildID(dir string, id []byte) []string {
+	if len(id) < 2 {
+		return nil
+	}
+	return []string{filepath.Join(dir, ".build-id", fmt.Sprintf("%x", id[:1]), fmt.Sprintf("%x", id[1:]))}
+}

@@ -1,0 +1,155 @@
+package snapshot
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/target"
+)
+
+// builder turns records into snapshots. It keeps what consecutive snapshots
+// share: the names of registers, and the modules.
+type builder struct {
+	env   *input.Env
+	dir   string // of the capture
+	names map[*cpu.Arch]map[string]cpu.Reg
+	last  moduleSet
+}
+
+func (b *builder) snapshot(r *record) (*target.Snapshot, error) {
+	want, err := b.wanted(r)
+	if err != nil {
+		return nil, err
+	}
+	set := b.modules(r, want)
+	arch := set.arch(want)
+	if arch == nil {
+		return nil, fmt.Errorf("no arch is stated and no binary tells it")
+	}
+	snap := &target.Snapshot{
+		Arch: arch, OS: r.os, Memory: memory(r, arch), Modules: set.modules,
+		CodeMask: codeMask(r), Issues: append(r.issues, set.issues...),
+	}
+	b.threads(snap, r)
+	if r.fault.present {
+		snap.Fault = &target.Fault{
+			Signal: int(r.fault.signal), Name: r.fault.name, Code: int(r.fault.code),
+			Address: r.fault.address & arch.AddrMask(), HasAddress: r.fault.hasAddress, Thread: crashed(snap.Threads),
+		}
+	}
+	return snap, nil
+}
+
+// stated is the processor that a snapshot asks for.
+type stated struct {
+	arch *cpu.Arch // nil: not stated
+	abi  string    // "": open
+}
+
+// alias knows other words for the CPUs of the format, as uname -m, Debian and
+// GOARCH spell them.
+func alias(name string) (arch, endian string) {
+	switch name {
+	case "mipsel", "mips64el":
+		return strings.TrimSuffix(name, "el"), "little"
+	case "arm64":
+		return "aarch64", ""
+	case "amd64", "x86-64":
+		return "x86_64", ""
+	case "x86", "i486", "i586", "i686", "386":
+		return "i386", ""
+	}
+	return name, ""
+}
+
+// wanted finds the stated processor. Where the byte order is not stated, the
+// CPU's first entry in the list counts, until a binary tells.
+func (b *builder) wanted(r *record) (stated, error) {
+	if r.arch == "" {
+		return stated{}, nil
+	}
+	name, endian := alias(strings.ToLower(r.arch))
+	if r.endian != "" {
+		endian = r.endian
+	}
+	for _, big := range []bool{false, true} {
+		if endian == "big" && !big || endian == "little" && big {
+			continue
+		}
+		if a, ok := b.env.Archs.ByName(name, r.abi, big); ok {
+			return stated{a, r.abi}, nil
+		}
+	}
+	return stated{}, fmt.Errorf("unknown processor: arch %q, endian %q, abi %q", r.arch, r.endian, r.abi)
+}
+
+func memory(r *record, arch *cpu.Arch) *target.Memory {
+	var b target.Builder
+	for _, c := range r.memory {
+		b.Add(c.base&arch.AddrMask(), c.bytes, 0, target.PermUnknown)
+	}
+	return b.Memory(arch)
+}
+
+// codeMask: PAC masks, as Linux states them, have the bits that are not address.
+func codeMask(r *record) uint64 {
+	if r.codeMask == 0 && r.pacMask != 0 {
+		return ^r.pacMask
+	}
+	return r.codeMask
+}
+
+func (b *builder) threads(snap *target.Snapshot, r *record) {
+	names := b.registers(snap.Arch)
+	snap.Threads = make([]target.Thread, len(r.threads))
+	for i, t := range r.threads {
+		out := &snap.Threads[i]
+		out.ID, out.Name, out.Crashed = int(t.id), t.name, t.crashed
+		for _, v := range r.regs[t.from:t.to] {
+			reg, ok := names[string(v.name)]
+			if !ok {
+				reg, ok = names[strings.ToLower(string(v.name))]
+			}
+			if ok {
+				out.Regs.Set(reg, v.value&widthMask(snap.Arch.Regs[reg].Size))
+			}
+		}
+	}
+}
+
+// widthMask has the bits of a register of size bytes: a 64-bit kernel's or
+// debugger's sign extension of 32-bit registers is cut off once, here.
+func widthMask(size int) uint64 {
+	if size <= 0 || size >= 8 {
+		return ^uint64(0)
+	}
+	return 1<<(8*size) - 1
+}
+
+// registers is the table of a processor's register names and aliases.
+func (b *builder) registers(a *cpu.Arch) map[string]cpu.Reg {
+	if m, ok := b.names[a]; ok {
+		return m
+	}
+	m := make(map[string]cpu.Reg)
+	for i := len(a.Regs) - 1; i >= 0; i-- {
+		for _, n := range a.Regs[i].Names {
+			m[n] = cpu.Reg(i) // the lower register wins, as in Arch.RegByName
+		}
+	}
+	b.names[a] = m
+	return m
+}
+
+// crashed is the ID of the thread that a fault hit: the one that says so, else
+// the first.
+func crashed(threads []target.Thread) int {
+	for i := range threads {
+		if threads[i].Crashed {
+			return threads[i].ID
+		}
+	}
+	return threads[0].ID
+}

@@ -1,0 +1,146 @@
+package snapshot
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// maxLine bounds one snapshot's text: the RAM of a large microcontroller system
+// or all the stacks of a process, in base64.
+const maxLine = 256 << 20
+
+// keepBuffer is how large a line buffer may stay for the next line.
+const keepBuffer = 4 << 20
+
+var errLongLine = errors.New("longer than 256 MiB")
+
+// lines cuts the input into JSON objects. An object usually takes one line; one
+// that is printed over several ends where its braces balance.
+type lines struct {
+	r   *bufio.Reader
+	buf []byte
+	// line and offset are where the current object begins: counted from 1, and
+	// bytes of the decompressed input.
+	line   int
+	offset int64
+
+	nextLine   int
+	nextOffset int64
+}
+
+func newLines(r io.Reader) *lines {
+	return &lines{r: bufio.NewReaderSize(r, 256<<10), nextLine: 1}
+}
+
+// next returns the next object's text, valid until the following call. Blank
+// lines are skipped. errLongLine concerns one line only.
+func (l *lines) next() ([]byte, error) {
+	if cap(l.buf) > keepBuffer {
+		l.buf = nil
+	}
+	l.buf = l.buf[:0]
+	for len(bytes.TrimSpace(l.buf)) == 0 {
+		l.line, l.offset, l.buf = l.nextLine, l.nextOffset, l.buf[:0]
+		if err := l.readLine(); err != nil {
+			return nil, err
+		}
+		if l.line == 1 {
+			l.buf = bytes.TrimPrefix(l.buf, []byte("\xef\xbb\xbf"))
+		}
+	}
+	var b balance
+	b.add(l.buf)
+	for b.open() && !l.startsObject() {
+		from := len(l.buf)
+		if err := l.readLine(); err == io.EOF {
+			break
+		} else if err != nil {
+			return nil, err
+		}
+		b.add(l.buf[from:])
+	}
+	return l.buf, nil
+}
+
+// readLine appends a line to the buffer. io.EOF only where nothing was left.
+func (l *lines) readLine() error {
+	n, long := 0, false
+	for {
+		part, err := l.r.ReadSlice('\n')
+		n += len(part)
+		if long = long || len(l.buf)+len(part) > maxLine; !long {
+			l.buf = append(l.buf, part...)
+		}
+		if err == bufio.ErrBufferFull {
+			continue
+		}
+		l.nextOffset += int64(n)
+		l.nextLine++
+		switch {
+		case err != nil && err != io.EOF:
+			return err
+		case n == 0:
+			return io.EOF
+		case long:
+			return errLongLine
+		}
+		return nil
+	}
+}
+
+// startsObject tells whether the next line begins another snapshot. A line that
+// was cut short ({"arch":"mips","regs":{) must not swallow the ones behind it;
+// printers that indent put white space first, and those that indent by nothing
+// (Python's indent=0) put a nested brace on a line of its own.
+func (l *lines) startsObject() bool {
+	head, _ := l.r.Peek(2)
+	return string(head) == `{"`
+}
+
+// balance counts braces and brackets outside of strings.
+type balance struct {
+	depth    int
+	inString bool
+}
+
+// open tells whether an object has begun and goes on; a string never goes on
+// over the end of a line.
+func (b *balance) open() bool { return b.depth > 0 && !b.inString }
+
+func (b *balance) add(text []byte) {
+	for i := 0; i < len(text); i++ {
+		if b.inString {
+			i += b.endOfString(text[i:])
+			continue
+		}
+		switch text[i] {
+		case '"':
+			b.inString = true
+		case '{', '[':
+			b.depth++
+		case '}', ']':
+			b.depth--
+		}
+	}
+}
+
+// endOfString returns the index of the quote that ends the string which text
+// continues, else the last index.
+func (b *balance) endOfString(text []byte) int {
+	if n := bytes.IndexByte(text, '"'); n >= 0 && bytes.IndexByte(text[:n], '\\') < 0 {
+		b.inString = false
+		return n
+	}
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '"':
+			b.inString = false
+			return i
+		case '\\':
+			i++
+		}
+	}
+	return len(text) - 1
+}

@@ -1,0 +1,94 @@
+// Package snapshot reads the JSON snapshot format: registers, memory and the
+// binaries that were mapped, as one object or as JSON Lines, one object a line.
+//
+//	{"arch":"mips","endian":"big","abi":"o32",
+//	 "regs":{"pc":"0x400d2c","sp":"0x7fffe000",…},
+//	 "memory":[{"base":"0x7fffdf00","bytes":"<base64>"}],
+//	 "images":[{"path":"firmware.elf","bias":"0x0"}]}
+//
+// A batch of any length is read in constant memory. A line that is broken is an
+// error of its own; the lines behind it are read.
+package snapshot
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/target"
+)
+
+// Format describes this package to input.Open.
+func Format() input.Format {
+	return input.Format{Name: "snapshot", Sniff: sniff, Open: open}
+}
+
+// sniff: the first byte that is not white space opens an object.
+func sniff(head []byte) bool {
+	s := scanner{b: head}
+	if len(head) >= 3 && string(head[:3]) == "\xef\xbb\xbf" {
+		s.pos = 3
+	}
+	return s.peek() == '{'
+}
+
+func open(ctx context.Context, src *input.Source, env *input.Env) (input.Stream, error) {
+	dir := ""
+	if src.Name != "-" {
+		dir = filepath.Dir(src.Name)
+	}
+	return &stream{
+		ctx: ctx, name: src.Name, lines: newLines(src.Stream()),
+		build: builder{env: env, dir: dir, names: make(map[*cpu.Arch]map[string]cpu.Reg)},
+	}, nil
+}
+
+// stream is an open capture.
+type stream struct {
+	ctx   context.Context
+	name  string
+	lines *lines
+	rec   record
+	build builder
+}
+
+// Next implements input.Stream.
+func (s *stream) Next() (*target.Snapshot, error) {
+	if err := s.ctx.Err(); err != nil {
+		return nil, err
+	}
+	text, err := s.lines.next()
+	switch {
+	case err == io.EOF:
+		return nil, err
+	case errors.Is(err, errLongLine):
+		return nil, s.broken(0, err.Error())
+	case err != nil:
+		return nil, &input.Error{File: s.name, Offset: s.lines.nextOffset, Reason: "reading stopped", Err: err}
+	}
+	sc := scanner{b: text}
+	s.rec.reset()
+	if s.rec.read(&sc); sc.failed() {
+		return nil, s.broken(sc.pos, sc.what)
+	}
+	snap, err := s.build.snapshot(&s.rec)
+	if err != nil {
+		return nil, s.broken(0, err.Error())
+	}
+	return snap, nil
+}
+
+// broken is what is wrong at a position of the current object.
+func (s *stream) broken(pos int, what string) error {
+	return &input.Error{
+		File: s.name, Offset: s.lines.offset + int64(pos),
+		Reason: fmt.Sprintf("line %d: %s", s.lines.line, what), Recoverable: true,
+	}
+}
+
+// Close implements input.Stream.
+func (s *stream) Close() error { return nil }

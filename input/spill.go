@@ -1,0 +1,63 @@
+package input
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+)
+
+// maxSpill bounds a decompressed capture: more than the memory of the machines
+// that dump cores, less than what a hostile archive can expand to.
+const maxSpill = 64 << 30
+
+// spillBlock is the unit of copying; blocks of zeros become holes of the file.
+const spillBlock = 64 << 10
+
+var errTooLong = errors.New("the stream is longer than 64 GiB")
+
+// spill copies a stream to a temporary file. Runs of zeros, most of a typical
+// core, take no disk. Where reading breaks off, the file holds what came before
+// and the error says why; the file is nil where nothing could be written.
+func spill(r io.Reader) (*os.File, error) {
+	f, err := os.CreateTemp("", "backsight-*")
+	if err != nil {
+		return nil, err
+	}
+	size, broken := int64(0), error(nil)
+	buf, zeros := make([]byte, spillBlock), make([]byte, spillBlock)
+	for broken == nil {
+		var n int
+		n, broken = fill(r, buf)
+		if !bytes.Equal(buf[:n], zeros[:n]) {
+			if _, err := f.WriteAt(buf[:n], size); err != nil {
+				return nil, errors.Join(err, removeSpill(f))
+			}
+		}
+		if size += int64(n); size > maxSpill {
+			broken = errTooLong
+		}
+	}
+	if err := f.Truncate(size); err != nil {
+		return nil, errors.Join(err, removeSpill(f))
+	}
+	if broken == io.EOF {
+		broken = nil
+	}
+	return f, broken
+}
+
+// fill reads until buf is full or the reader fails. io.ReadFull would report the
+// end of a stream and a stream that breaks off by the same error.
+func fill(r io.Reader, buf []byte) (n int, err error) {
+	for n < len(buf) && err == nil {
+		var k int
+		k, err = r.Read(buf[n:])
+		n += k
+	}
+	return n, err
+}
+
+func removeSpill(f *os.File) error {
+	return errors.Join(f.Close(), os.Remove(f.Name()))
+}

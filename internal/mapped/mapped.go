@@ -1,0 +1,51 @@
+// Package mapped brings a file's bytes into memory: mapped where the system can,
+// so that a file of many gigabytes costs nothing until its pages are looked at,
+// and read elsewhere.
+package mapped
+
+import (
+	"errors"
+	"math"
+	"os"
+)
+
+// ErrNotRegular is a directory, a device, a FIFO or a socket. It is found out
+// before opening: opening a FIFO waits for a writer, a device may have no end.
+var ErrNotRegular = errors.New("not a regular file")
+
+var errTooLarge = errors.New("file too large for this machine's memory")
+
+// Open returns the bytes of a regular file, which nobody may write to, and how
+// to release them. Like any program that maps files, it relies on nobody cutting
+// the file short meanwhile.
+func Open(path string) (data []byte, release func() error, err error) {
+	st, err := os.Stat(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, nil, &os.PathError{Op: "open", Path: path, Err: ErrNotRegular}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer f.Close()
+	return File(f)
+}
+
+// File is Open for a regular file that is open. The bytes outlive f.
+func File(f *os.File) (data []byte, release func() error, err error) {
+	st, err := f.Stat()
+	if err != nil {
+		return nil, nil, err
+	}
+	size := st.Size()
+	if size == 0 {
+		return nil, func() error { return nil }, nil
+	}
+	if size < 0 || size > math.MaxInt {
+		return nil, nil, &os.PathError{Op: "map", Path: f.Name(), Err: errTooLarge}
+	}
+	return load(f, int(size))
+}
