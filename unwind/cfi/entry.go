@@ -1,0 +1,197 @@
+package cfi
+
+import "github.com/backsight/backsight/internal/bin"
+
+// frames is a section of call frame information: .eh_frame (LSB Core, "The
+// .eh_frame section") or .debug_frame (DWARF 5 §6.4.1). They differ in how a CIE
+// is told from an FDE, how an FDE names its CIE, and in the pointer encodings.
+type frames struct {
+	section
+	eh bool
+	// open: the section's end is not known; what follows the terminator is not
+	// call frame information.
+	open bool
+}
+
+// entry is the head that CIEs and FDEs have in common. All offsets are offsets
+// in the section.
+type entry struct {
+	off, end uint64
+	cie      bool
+	cieOff   uint64 // of an FDE
+	wide     bool   // 64-bit DWARF
+	r        bin.Reader
+}
+
+// cie is a Common Information Entry.
+type cie struct {
+	codeAlign uint64
+	dataAlign int64
+	ra        uint64 // the return address column, a DWARF register number
+	addrSize  int
+	fdeEnc    uint8
+	sized     bool // augmentation "z": FDEs have augmentation data
+	signal    bool // "S"
+	selector  int  // size of the segment selectors of .debug_frame version 4
+	code      span
+}
+
+// fde is a Frame Description Entry: the program of one function. Image addresses.
+type fde struct {
+	start, size uint64
+	cie         cie
+	code        span
+}
+
+func (f *fde) covers(pc uint64) bool { return pc-f.start < f.size }
+
+// span is a piece of a section, in offsets.
+type span struct{ off, end uint64 }
+
+// entry reads the head of the entry at off. It reports false where there is none:
+// after the end and where the length is damaged. A terminator has end == off+4.
+func (s *frames) entry(off uint64) (e entry, ok bool) {
+	r := s.reader(off, uint64(len(s.data)))
+	length := uint64(r.U32())
+	e = entry{off: off}
+	if length == 0xffff_ffff {
+		e.wide = true
+		length = r.U64()
+	}
+	body := uint64(r.Offset())
+	if r.Err() != nil || length > uint64(len(s.data))-body {
+		return e, false
+	}
+	e.end = body + length
+	if length == 0 {
+		return e, true
+	}
+	e.r = s.reader(body, e.end)
+	s.identify(&e, body)
+	return e, e.r.Err() == nil
+}
+
+// identify reads the CIE ID or CIE pointer. In .eh_frame it has 4 bytes in
+// entries of either length.
+func (s *frames) identify(e *entry, at uint64) {
+	switch {
+	case s.eh:
+		id := e.r.U32()
+		e.cie = id == 0
+		e.cieOff = at - uint64(id)
+	case e.wide:
+		e.cieOff = e.r.U64()
+		e.cie = e.cieOff == 0xffff_ffff_ffff_ffff
+	default:
+		e.cieOff = uint64(e.r.U32())
+		e.cie = e.cieOff == 0xffff_ffff
+	}
+}
+
+// readCIE reads the CIE at off.
+func (s *frames) readCIE(off uint64, c *cie) bool {
+	e, ok := s.entry(off)
+	if !ok || !e.cie {
+		return false
+	}
+	r := &e.r
+	version := r.U8()
+	aug := r.CBytes()
+	*c = cie{addrSize: s.arch.AddrSize}
+	if string(aug) == "eh" { // GCC 2: a pointer to exception tables
+		r.Skip(uint64(c.addrSize))
+	}
+	switch version {
+	case 1, 3:
+	case 4:
+		c.addrSize, c.selector = int(r.U8()), int(r.U8())
+	default:
+		return false
+	}
+	c.codeAlign, c.dataAlign = r.ULEB(), r.SLEB()
+	if version == 1 {
+		c.ra = uint64(r.U8())
+	} else {
+		c.ra = r.ULEB()
+	}
+	if !s.augment(r, c, aug) || c.addrSize != 4 && c.addrSize != 8 || c.selector > 8 {
+		return false
+	}
+	c.code = span{uint64(r.Offset()), e.end}
+	return r.Err() == nil
+}
+
+// augment reads the augmentation data of a CIE. "armcc+" is what ARM's compiler
+// writes; it changes nothing. Without a leading z the size of anything unknown
+// is unknown too; with it, what follows an unknown letter is skipped.
+func (s *frames) augment(r *bin.Reader, c *cie, aug []byte) bool {
+	if len(aug) == 0 || aug[0] != 'z' {
+		return len(aug) == 0 || string(aug) == "eh" || string(aug) == "armcc+"
+	}
+	c.sized = true
+	n := r.ULEB()
+	end := uint64(r.Offset()) + n
+	if n > uint64(r.Len()) {
+		return false
+	}
+letters:
+	for _, l := range aug[1:] {
+		switch l {
+		case 'R':
+			c.fdeEnc = r.U8()
+		case 'L':
+			r.U8()
+		case 'P':
+			if _, ok := s.skipPointer(r, c.addrSize); !ok {
+				return false
+			}
+		case 'S':
+			c.signal = true
+		case 'B', 'G': // AArch64: signed with key B; stack frames are tagged
+		default:
+			break letters
+		}
+	}
+	r.Seek(end)
+	return true
+}
+
+// skipPointer skips an encoding and the pointer that it encodes. The pointer is
+// not followed.
+func (s *frames) skipPointer(r *bin.Reader, size int) (uint64, bool) {
+	enc := r.U8()
+	if enc == encOmit {
+		return 0, true
+	}
+	return s.pointer(r, enc&^encInd, size, 0)
+}
+
+// readFDE reads the FDE at off and its CIE. For .debug_frame all addresses are
+// absolute. Bit 0 of a start is an ISA mode where the ABI has such (MIPS16e and
+// microMIPS: the labels of the assembler carry it).
+func (s *frames) readFDE(off uint64, f *fde) bool {
+	e, ok := s.entry(off)
+	if !ok || e.cie || e.end-off < 12 {
+		return false
+	}
+	return s.readRange(&e, f) && e.r.Err() == nil
+}
+
+func (s *frames) readRange(e *entry, f *fde) bool {
+	if !s.readCIE(e.cieOff, &f.cie) {
+		return false
+	}
+	c, r := &f.cie, &e.r
+	r.Skip(uint64(c.selector))
+	start, ok := s.pointer(r, c.fdeEnc, c.addrSize, 0)
+	size, ok2 := number(r, c.fdeEnc&encFormat, c.addrSize)
+	if c.sized {
+		r.Skip(r.ULEB())
+	}
+	if s.arch.ISABit {
+		start &^= 1
+	}
+	f.start, f.size = start, size&s.arch.AddrMask()
+	f.code = span{uint64(r.Offset()), e.end}
+	return ok && ok2
+}

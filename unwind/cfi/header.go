@@ -1,0 +1,98 @@
+package cfi
+
+import "github.com/backsight/backsight/image"
+
+// header is .eh_frame_hdr (LSB Core, "The .eh_frame_hdr section"): a table of
+// function starts and FDEs, sorted by start, that is searched in place.
+type header struct {
+	section
+	framePtr uint64 // image address of .eh_frame
+	table    []byte // count entries of two 32-bit offsets from addr
+	count    int
+	mask     uint64 // address bits of a start, without the ISA mode
+}
+
+// rowSize is the size of an entry in the one encoding that linkers write,
+// DW_EH_PE_datarel|DW_EH_PE_sdata4. Tables in another are not searched.
+const rowSize = 8
+
+// findHeader reads the header that the program headers or the section headers
+// name. count is 0 where there is none or it has no table.
+func findHeader(img *image.Image, base section) header {
+	h := header{section: base, mask: base.arch.AddrMask()}
+	if base.arch.ISABit {
+		h.mask &^= 1
+	}
+	h.addr = img.EHFrameHdr.Addr
+	h.data = img.Bytes(h.addr)
+	h.data = h.data[:min(uint64(len(h.data)), img.EHFrameHdr.Size)]
+	if img.EHFrameHdr.Size == 0 {
+		sec, _ := img.Section(".eh_frame_hdr")
+		h.addr, h.data = sec.Addr, sec.Data
+	}
+	h.dataBase = h.addr
+	h.parse()
+	return h
+}
+
+func (h *header) parse() {
+	r := h.reader(0, uint64(len(h.data)))
+	version, frameEnc, countEnc, tableEnc := r.U8(), r.U8(), r.U8(), r.U8()
+	if r.Err() != nil || version != 1 {
+		return
+	}
+	size := h.arch.AddrSize
+	ptr, ok := h.pointer(&r, frameEnc, size, 0)
+	if !ok || r.Err() != nil {
+		return
+	}
+	h.framePtr = ptr
+	n, ok := h.pointer(&r, countEnc, size, 0)
+	if !ok || r.Err() != nil || tableEnc != encDataRel|encSData4 {
+		return
+	}
+	h.count = int(min(n, uint64(r.Len()/rowSize)))
+	h.table = r.Bytes(uint64(h.count) * rowSize)
+}
+
+// row returns the start and the FDE's address of entry i.
+func (h *header) row(i int) (start, fde uint64) {
+	return h.word(rowSize * i), h.word(rowSize*i + 4)
+}
+
+func (h *header) word(at int) uint64 {
+	b := h.table[at : at+4 : at+4]
+	v := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+	if h.arch.BigEndian {
+		v = uint32(b[3]) | uint32(b[2])<<8 | uint32(b[1])<<16 | uint32(b[0])<<24
+	}
+	return (h.addr + uint64(int32(v))) & h.mask
+}
+
+// search returns the last entry that starts at or below pc, -1 for none.
+func (h *header) search(pc uint64) int {
+	lo, hi := 0, h.count
+	for lo < hi {
+		m := int(uint(lo+hi) >> 1)
+		if h.word(rowSize*m) <= pc {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo - 1
+}
+
+// sound tells whether the table is sorted and points into s: whether a search
+// that finds nothing means anything.
+func (h *header) sound(s *frames) bool {
+	last := uint64(0)
+	for i := range h.count {
+		start, at := h.row(i)
+		if start < last || at-s.addr >= uint64(len(s.data)) {
+			return false
+		}
+		last = start
+	}
+	return h.count > 0
+}

@@ -1,0 +1,111 @@
+package cfi
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/bin"
+)
+
+// Pointer encodings: LSB Core, "DWARF Exception Header Encoding". The low four
+// bits are the format, the next three what is added, the last one indirection.
+const (
+	encAbsPtr  = 0x00
+	encULEB    = 0x01
+	encUData2  = 0x02
+	encUData4  = 0x03
+	encUData8  = 0x04
+	encSigned  = 0x08 // a signed address
+	encSLEB    = 0x09
+	encSData2  = 0x0a
+	encSData4  = 0x0b
+	encSData8  = 0x0c
+	encFormat  = 0x0f
+	encPCRel   = 0x10
+	encTextRel = 0x20
+	encDataRel = 0x30
+	encFuncRel = 0x40
+	encAligned = 0x50
+	encBase    = 0x70
+	encInd     = 0x80
+	encOmit    = 0xff
+)
+
+// section is bytes of an image at an image address, with what encoded pointers
+// in them are relative to.
+type section struct {
+	img      *image.Image
+	arch     *cpu.Arch
+	data     []byte
+	addr     uint64
+	textBase uint64
+	dataBase uint64
+}
+
+// reader reads the section's bytes from off up to end.
+func (s *section) reader(off, end uint64) bin.Reader {
+	r := bin.New(s.data[:min(end, uint64(len(s.data)))], s.arch.BigEndian)
+	r.Seek(off)
+	return r
+}
+
+// pointer reads an encoded pointer. size is that of an address; fn is the
+// function's start, for DW_EH_PE_funcrel. A stored 0 is a null pointer whatever
+// it is relative to, as in libgcc. It reports false for encodings that do not
+// exist and for words that the file does not have.
+func (s *section) pointer(r *bin.Reader, enc uint8, size int, fn uint64) (uint64, bool) {
+	if enc == encOmit {
+		return 0, false
+	}
+	if enc&encBase == encAligned {
+		r.Skip(-(s.addr + uint64(r.Offset())) & uint64(size-1))
+		enc = enc & encInd
+	}
+	at := s.addr + uint64(r.Offset())
+	v, ok := number(r, enc&encFormat, size)
+	if !ok || v == 0 {
+		return 0, ok
+	}
+	switch enc & encBase {
+	case 0:
+	case encPCRel:
+		v += at
+	case encTextRel:
+		v += s.textBase
+	case encDataRel:
+		v += s.dataBase
+	case encFuncRel:
+		v += fn
+	default:
+		return 0, false
+	}
+	v &= s.arch.AddrMask()
+	if enc&encInd != 0 {
+		return s.img.Uint(v, size)
+	}
+	return v, true
+}
+
+// number reads a number in a pointer format. Signed ones are sign-extended.
+func number(r *bin.Reader, format uint8, size int) (uint64, bool) {
+	switch format {
+	case encAbsPtr:
+		return r.Uint(size), true
+	case encULEB:
+		return r.ULEB(), true
+	case encUData2:
+		return uint64(r.U16()), true
+	case encUData4:
+		return uint64(r.U32()), true
+	case encUData8, encSData8:
+		return r.U64(), true
+	case encSigned:
+		return uint64(r.Int(size)), true
+	case encSLEB:
+		return uint64(r.SLEB()), true
+	case encSData2:
+		return uint64(int16(r.U16())), true
+	case encSData4:
+		return uint64(int32(r.U32())), true
+	}
+	return 0, false
+}

@@ -1,0 +1,132 @@
+package cfi
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/unwind"
+)
+
+// slots maps DWARF register numbers to the columns of a row: the ABI's own
+// registers, and one column for a return address that is a pseudo register
+// (MIPS and RISC-V signal frames: 64).
+type slots [160]cpu.Reg
+
+const (
+	pseudoColumn = cpu.MaxRegs
+	columns      = cpu.MaxRegs + 1
+)
+
+func newSlots(arch *cpu.Arch) (s slots) {
+	for n := range s {
+		s[n], _ = arch.RegByDWARF(uint64(n))
+	}
+	return s
+}
+
+// reg returns the register with a DWARF number, NoReg for those that the ABI's
+// descriptor lacks (floating point, vectors). No ABI numbers general registers
+// past the table.
+func (s *slots) reg(n uint64) cpu.Reg {
+	if n < uint64(len(s)) {
+		return s[n]
+	}
+	return cpu.NoReg
+}
+
+// cell is the rule of one column. off is the operand or, for the Expression
+// kinds, where the expression lies in the section: offset<<32 | length.
+type cell struct {
+	kind unwind.Kind
+	base cpu.Reg
+	off  int64
+}
+
+// row is one row of the table that DWARF 5 §6.4.1 describes.
+type row struct {
+	cfa    cell
+	signed bool // AArch64: RA_SIGN_STATE
+	used   uint64
+	cells  [columns]cell // those in used are valid
+}
+
+func atCFA(off int64) cell { return cell{kind: unwind.AtCFA, base: cpu.NoReg, off: off} }
+
+func cfaPlus(off int64) cell { return cell{kind: unwind.CFAPlus, base: cpu.NoReg, off: off} }
+
+func (r *row) set(column cpu.Reg, c cell) {
+	if column < columns {
+		r.cells[column] = c
+		r.used |= 1 << column
+	}
+}
+
+// inherit gives a column what it has in o.
+func (r *row) inherit(column cpu.Reg, o *row) {
+	if column >= columns {
+		return
+	}
+	bit := uint64(1) << column
+	r.used = r.used&^bit | o.used&bit
+	r.cells[column] = o.cells[column]
+}
+
+func (r *row) get(column cpu.Reg) cell {
+	if column < columns && r.used>>column&1 != 0 {
+		return r.cells[column]
+	}
+	return cell{base: cpu.NoReg}
+}
+
+// rule turns the cell of a register into an unwind rule. A value that was moved
+// to a register which is not tracked stays RegPlus of NoReg: not there.
+func (s *section) rule(c cell, reg cpu.Reg) unwind.RegRule {
+	rr := unwind.RegRule{Kind: c.kind, Reg: reg, Base: c.base, Off: c.off}
+	switch c.kind {
+	case unwind.Expression, unwind.ValExpression:
+		off := uint64(c.off) >> 32
+		rr.Expr = s.data[off : off+uint64(c.off)&0xffff_ffff]
+		rr.Off = 0
+	}
+	return rr
+}
+
+// fill writes the row as a Rule. It reports false when the row does not say
+// where the CFA or the return address is.
+//
+// The return address is the value of the CIE's column. Where that is the link
+// register, its rule is the PC's and not the caller's LR, which a call destroys;
+// in a signal frame each is what its own rule says.
+func (m *machine) fill(out *unwind.Rule) bool {
+	r := &m.row
+	out.Reset()
+	out.CFA = m.s.rule(r.cfa, cpu.NoReg)
+	if m.cie.signal {
+		out.Flags |= unwind.SignalFrame
+	}
+	if r.signed {
+		out.Flags |= unwind.SignedRA
+	}
+	for set := cpu.RegSet(r.used &^ (1 << pseudoColumn)); set != 0; set = set.Without(set.First()) {
+		reg := set.First()
+		if reg != m.arch.PC && (m.cie.signal || reg != m.ra) {
+			out.Add(m.s.rule(r.cells[reg], reg))
+		}
+	}
+	if !m.fillRA(out) {
+		return false
+	}
+	known := r.cfa.kind == unwind.ValExpression || r.cfa.kind == unwind.RegPlus && r.cfa.base != cpu.NoReg
+	return known || out.RA.Kind == unwind.Undefined
+}
+
+func (m *machine) fillRA(out *unwind.Rule) bool {
+	c := m.row.get(m.ra)
+	if c.kind != unwind.Unspecified && c.kind != unwind.SameValue {
+		out.RA = m.s.rule(c, cpu.NoReg)
+		return true
+	}
+	if m.ra == pseudoColumn || m.ra == m.arch.PC {
+		return false
+	}
+	out.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: m.ra}
+	return true
+}

@@ -1,0 +1,58 @@
+// Package cfi finds unwind rules in DWARF call frame information: .eh_frame by
+// the binary search table of .eh_frame_hdr, .debug_frame, and .eh_frame without
+// a usable table by an index that is built on first need.
+//
+//	PC ─► .eh_frame_hdr ─► FDE ─► CIE ─► program of the CIE, then of the FDE ─► row at PC ─► Rule
+//	       or index
+//
+// Everything is read straight from the file's bytes at each question; what is
+// kept per image is where the sections are. Specifications: DWARF 5 §6.4 and
+// §7.24; Linux Standard Base Core, "Exception Frames"; AADWARF64 for signed
+// return addresses.
+package cfi
+
+import (
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Source implements unwind.RuleSource. It has no state of its own.
+type Source struct{}
+
+// New returns a Source.
+func New() *Source { return &Source{} }
+
+// Method is MethodCFI.
+func (*Source) Method() unwind.Method { return unwind.MethodCFI }
+
+// Rule finds the row that covers q.PC. There is one answer per place.
+func (*Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+	if q.Try > 0 {
+		return unwind.NotCovered
+	}
+	t := tableOf(q.Image, q.Arch)
+	var f fde
+	l, v := t.find(q.PC, &f)
+	if v != unwind.Found {
+		return v
+	}
+	return t.run(&l.section, &f, q.PC, out)
+}
+
+// FunctionRanges calls yield for the range lo ≤ address < hi of every FDE, in
+// image addresses, in order within a section, until it returns false. A function
+// in several pieces has several FDEs. Ranges of .debug_frame that .eh_frame also
+// has are left out.
+func (*Source) FunctionRanges(img *image.Image, yield func(lo, hi uint64) bool) {
+	t := tableOf(img, img.Arch)
+	if !t.eh.ranges(yield) {
+		return
+	}
+	t.debug.ranges(func(lo, hi uint64) bool {
+		var f fde
+		if t.eh.find(lo, &f) == unwind.Found {
+			return true
+		}
+		return yield(lo, hi)
+	})
+}

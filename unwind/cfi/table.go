@@ -1,0 +1,151 @@
+package cfi
+
+import (
+	"sync"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/unwind"
+)
+
+// table is an image's call frame information, found once and kept in its Memo.
+type table struct {
+	arch  *cpu.Arch
+	slots slots
+	signs bool // the ABI has RA_SIGN_STATE
+	eh    lookup
+	debug lookup
+}
+
+// lookup finds FDEs of one section.
+type lookup struct {
+	frames
+	hdr     header
+	checked sync.Once
+	sound   bool // valid once checked
+	indexed sync.Once
+	index   *index // valid once indexed
+}
+
+// tableKey is the Memo key of an image's table.
+type tableKey struct{ arch *cpu.Arch }
+
+func tableOf(img *image.Image, arch *cpu.Arch) *table {
+	return img.Memo(tableKey{arch}, func() any { return newTable(img, arch) }).(*table)
+}
+
+// maxSection bounds a section, so that offsets fit 32 bits.
+const maxSection = 1<<32 - 1
+
+func newTable(img *image.Image, arch *cpu.Arch) *table {
+	base := section{img: img, arch: arch, textBase: sectionAddr(img, ".text"), dataBase: sectionAddr(img, ".got.plt", ".got")}
+	_, signs := arch.RegByName("ra_sign_state")
+	t := &table{arch: arch, slots: newSlots(arch), signs: signs}
+	t.eh.hdr = findHeader(img, base)
+	t.eh.frames = ehFrame(img, base, &t.eh.hdr)
+	debug, _ := img.Section(".debug_frame")
+	t.debug.frames = frames{section: base}
+	t.debug.data = debug.Data[:min(uint64(len(debug.Data)), maxSection)]
+	return t
+}
+
+// sectionAddr is the address of the first of the named sections that there is.
+func sectionAddr(img *image.Image, names ...string) uint64 {
+	for _, n := range names {
+		if s, ok := img.Section(n); ok {
+			return s.Addr
+		}
+	}
+	return 0
+}
+
+// ehFrame finds .eh_frame by its section header or, in files that have none, by
+// .eh_frame_hdr; then it ends with its terminator.
+func ehFrame(img *image.Image, base section, hdr *header) frames {
+	s := frames{section: base, eh: true, open: img.NoSectionHeaders}
+	if sec, ok := img.Section(".eh_frame"); ok {
+		s.addr, s.data = sec.Addr, sec.Data
+	} else if hdr.framePtr != 0 {
+		s.addr, s.data, s.open = hdr.framePtr, img.Bytes(hdr.framePtr), true
+	}
+	s.data = s.data[:min(uint64(len(s.data)), maxSection)]
+	return s
+}
+
+// find looks for the FDE that covers pc: in .eh_frame, then in .debug_frame.
+func (t *table) find(pc uint64, f *fde) (*lookup, unwind.Verdict) {
+	v := t.eh.find(pc, f)
+	if v == unwind.Found {
+		return &t.eh, v
+	}
+	if w := t.debug.find(pc, f); w != unwind.NotCovered {
+		return &t.debug, w
+	}
+	return nil, v
+}
+
+func (l *lookup) find(pc uint64, f *fde) unwind.Verdict {
+	if len(l.data) == 0 {
+		return unwind.NotCovered
+	}
+	if l.hdr.count > 0 {
+		if l.findByHeader(pc, f) {
+			return unwind.Found
+		}
+		if l.headerSound() {
+			return unwind.NotCovered
+		}
+	}
+	x := l.sorted()
+	if off, ok := x.search(pc); ok && l.readFDE(off, f) && f.covers(pc) {
+		return unwind.Found
+	}
+	if x.damaged {
+		return unwind.Malformed
+	}
+	return unwind.NotCovered
+}
+
+// findByHeader takes nothing on trust: the FDE itself must cover pc.
+func (l *lookup) findByHeader(pc uint64, f *fde) bool {
+	i := l.hdr.search(pc)
+	if i < 0 {
+		return false
+	}
+	_, at := l.hdr.row(i)
+	return l.readFDE(at-l.addr, f) && f.covers(pc) && l.img.Executable(f.start)
+}
+
+// headerSound tells, from the first miss on, whether a miss means anything.
+func (l *lookup) headerSound() bool {
+	l.checked.Do(func() { l.sound = l.hdr.sound(&l.frames) })
+	return l.sound
+}
+
+func (l *lookup) sorted() *index {
+	l.indexed.Do(func() { l.index = l.buildIndex() })
+	return l.index
+}
+
+// ranges yields the range of every FDE, in order of start. It reports false when
+// yield stopped it.
+func (l *lookup) ranges(yield func(lo, hi uint64) bool) bool {
+	if l.hdr.count > 0 && l.headerSound() {
+		return l.each(l.hdr.count, func(i int) uint64 { _, at := l.hdr.row(i); return at - l.addr }, yield)
+	}
+	if len(l.data) == 0 {
+		return true
+	}
+	x := l.sorted()
+	return l.each(len(x.items), func(i int) uint64 { return uint64(x.items[i].off) }, yield)
+}
+
+func (l *lookup) each(n int, off func(int) uint64, yield func(lo, hi uint64) bool) bool {
+	for i := range n {
+		var f fde
+		if l.readFDE(off(i), &f) && f.size != 0 && l.img.Executable(f.start) && !yield(f.start, f.start+f.size) {
+			return false
+		}
+	}
+	return true
+}
