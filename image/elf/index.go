@@ -48,7 +48,7 @@ func (x *symbolIndex) spans() (out []span) {
 		t := &x.tables[n]
 		for i := range min(t.len(), refMask) {
 			s := t.at(i)
-			if !t.isFunction(&s) {
+			if !t.isFunction(&s) || !t.hasName(&s) {
 				continue
 			}
 			addr, _ := t.code(&s)

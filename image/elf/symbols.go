@@ -63,13 +63,12 @@ func (t *symtab) symbol(s *sym) image.Symbol {
 	return out
 }
 
-// Functions yields the function symbols. Untyped local labels are left out: in
-// assembly they are targets of branches as often as entries.
+// Functions yields the symbols where functions begin.
 func (c *container) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
 	for _, t := range c.tables() {
 		for i := range t.len() {
 			s := t.at(i)
-			if !t.isFunction(&s) || s.typ() == sttNotype && s.bind() == stbLocal || !t.modeKnown(&s) {
+			if !t.isFunction(&s) || !t.modeKnown(&s) || c.isInner(&t, &s) {
 				continue
 			}
 			addr, mode := t.code(&s)
@@ -78,6 +77,27 @@ func (c *container) Functions(yield func(addr uint64, mode cpu.Mode, size uint64
 			}
 		}
 	}
+}
+
+// isInner tells whether a local symbol without a size is a place within a
+// function rather than its entry. Untyped ones are, in assembly: targets of
+// branches as often as entries. Typed ones are when another symbol covers them:
+// gcc -mips16 marks the end of each jump table with a local STT_FUNC
+// (__jend_swt_140 at swt+0x50 in the recorded truth's mips16 programs).
+func (c *container) isInner(t *symtab, s *sym) bool {
+	if s.size != 0 || s.bind() != stbLocal {
+		return false
+	}
+	if s.typ() == sttNotype {
+		return true
+	}
+	addr, _ := t.code(s)
+	u, cover, ok := c.index().find(addr)
+	if !ok {
+		return false
+	}
+	begin, _ := u.code(&cover)
+	return begin != addr
 }
 
 // SymbolNamed looks through the tables for the best symbol of a name: global

@@ -84,14 +84,20 @@ func (t *symtab) isFunction(s *sym) bool {
 	case sttARMFunc:
 		return t.f.machine == emARM
 	case sttNotype:
-		return t.inCode(s) && t.isLabel(s.name)
+		return t.inCode(s) && t.isLabel(s)
 	}
 	return false
 }
 
-func (t *symtab) isLabel(name uint32) bool {
-	b := t.str[bin.Limit(uint64(name), len(t.str)):]
-	return len(b) > 0 && b[0] != 0 && b[0] != '$' && !bytes.HasPrefix(b, []byte(".L"))
+func (t *symtab) isLabel(s *sym) bool {
+	b := t.str[bin.Limit(uint64(s.name), len(t.str)):]
+	return t.hasName(s) && b[0] != '$' && !bytes.HasPrefix(b, []byte(".L"))
+}
+
+// hasName is false for the nameless functions that some linkers leave (Thumb
+// stubs of GNU ld).
+func (t *symtab) hasName(s *sym) bool {
+	return uint64(s.name) < uint64(len(t.str)) && t.str[s.name] != 0
 }
 
 // inCode tells whether an untyped symbol lies in an executable section, or, where
