@@ -1,0 +1,148 @@
+package exception
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm"
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/unwind"
+)
+
+// cortexM is the microcontroller profile, with the process stack pointer that
+// some captures know.
+func cortexM(t testing.TB) *cpu.Arch {
+	t.Helper()
+	for _, a := range arm.Archs() {
+		if a.ABI == "cortexm" {
+			if _, ok := a.RegByName("psp"); !ok {
+				a.Regs = append(a.Regs, cpu.RegInfo{Names: []string{"psp"}, DWARF: -1, Size: 4})
+			}
+			return a
+		}
+	}
+	t.Fatal("no Cortex-M")
+	return nil
+}
+
+const (
+	handlerStack = 0x2000_8000
+	threadStack  = 0x2000_4000
+	thumb        = 1 << 24
+)
+
+// frame is a basic exception frame: r0–r3 are 1 to 4, r12 is 12, lr 0x1235.
+func frame(s *synth.Assembler, pc, status uint64) *synth.Assembler {
+	return s.Words(1, 2, 3, 4, 12, 0x1235, pc, status)
+}
+
+func TestStep(t *testing.T) {
+	a := cortexM(t)
+	for _, c := range []struct {
+		name   string
+		ret    uint64
+		before func(*synth.Assembler)
+		status uint64
+		sp     uint64 // of the interrupted code, from the start of its stack
+		thread bool   // the frame lies on the thread's stack
+		want   unwind.Verdict
+	}{
+		{"handler, basic", 0xfffffff1, nil, thumb, 32, false, unwind.Found},
+		{"thread on main stack", 0xfffffff9, nil, thumb, 32, false, unwind.Found},
+		{"without bit 0", 0xfffffff8, nil, thumb, 32, false, unwind.Found},
+		{"realigned", 0xfffffff9, nil, thumb | 1<<9, 36, false, unwind.Found},
+		{"floating point", 0xffffffe9, nil, thumb, 104, false, unwind.Found},
+		{"floating point, realigned", 0xffffffe1, nil, thumb | 1<<9, 108, false, unwind.Found},
+		{"process stack", 0xfffffffd, nil, thumb, 32, true, unwind.Found},
+		{"Armv8-M, non-secure process stack", 0xffffffbc, nil, thumb, 32, true, unwind.Found},
+		{"Armv8-M, secure code interrupted", 0xfffffff8, func(s *synth.Assembler) {
+			s.Words(0xfefa125b, 0, 104, 105, 106, 107, 108, 109, 110, 111)
+		}, thumb, 72, false, unwind.Found},
+		{"fault by leaving Thumb state, PC in code", 0xfffffff9, nil, 0, 32, false, unwind.Found},
+		{"−1", 0xffffffff, nil, thumb, 0, false, unwind.NotCovered},
+		{"lockup", 0xfffffffe, nil, thumb, 0, false, unwind.NotCovered},
+		{"ordinary code", 0x08000101, nil, thumb, 0, false, unwind.NotCovered},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			asm := synth.Stack(a)
+			if c.before != nil {
+				c.before(asm)
+			}
+			base := uint64(handlerStack)
+			if c.thread {
+				base = threadStack
+			}
+			stack := frame(asm, 0x0800_0200, c.status).Zero(100).Place(base)
+			snap := synth.Capture(a, modules(synth.Module(a, 0x0800_0000, make([]byte, 0x400))), stack)
+			regs := synth.Regs(a, map[string]uint64{"pc": c.ret, "sp": handlerStack, "r4": 104, "r11": 111, "r0": 99, "psp": threadStack})
+			s := synth.State(snap, regs, false)
+			s.PC = c.ret
+			if at := (Source{}).At(s, c.ret, 1); at != (c.want == unwind.Found) {
+				t.Error("landmark:", at)
+			}
+			var got unwind.Caller
+			if v := (Source{}).Step(s, &got); v != c.want || v != unwind.Found {
+				if v != c.want {
+					t.Error(v)
+				}
+				return
+			}
+			for name, want := range map[string]uint64{"r0": 1, "r3": 4, "r12": 12, "lr": 0x1235, "pc": 0x0800_0200,
+				"r4": 104, "r11": 111, "sp": base + c.sp, "xpsr": c.status} {
+				r, _ := a.RegByName(name)
+				if v, ok := got.Regs.Lookup(r); !ok || v != want {
+					t.Errorf("%s = %#x, want %#x", name, v, want)
+				}
+			}
+			if !got.Exact || !got.NotAFrame || !got.HasCFA || got.CFA != base {
+				t.Errorf("exact %v, not a frame %v, CFA %#x", got.Exact, got.NotAFrame, got.CFA)
+			}
+		})
+	}
+}
+
+func TestStepDeclines(t *testing.T) {
+	a := cortexM(t)
+	snap := synth.Capture(a, nil, frame(synth.Stack(a), 0x1234, 0).Place(handlerStack))
+	for _, c := range []struct {
+		name string
+		regs map[string]uint64
+		want unwind.Verdict
+	}{
+		{"process stack pointer unknown", map[string]uint64{"pc": 0xfffffffd, "sp": handlerStack}, unwind.NotCovered},
+		{"no stack captured", map[string]uint64{"pc": 0xfffffff9, "sp": 0x1000}, unwind.Malformed},
+		{"stack ends within the frame", map[string]uint64{"pc": 0xfffffff9, "sp": handlerStack + 8}, unwind.Malformed},
+		{"neither Thumb state nor code", map[string]uint64{"pc": 0xfffffff9, "sp": handlerStack}, unwind.Malformed},
+	} {
+		s := synth.State(snap, synth.Regs(a, c.regs), false)
+		s.PC = c.regs["pc"]
+		if v := (Source{}).Step(s, new(unwind.Caller)); v != c.want {
+			t.Errorf("%s: %v, want %v", c.name, v, c.want)
+		}
+	}
+}
+
+// Only processors with hardware exception frames have EXC_RETURN: elsewhere
+// 0xfffffff9 is −7.
+func TestOtherProcessors(t *testing.T) {
+	a := arm.Archs()[0]
+	s := synth.State(synth.Capture(a, nil), synth.Regs(a, map[string]uint64{"pc": 0xfffffff9, "sp": handlerStack}), false)
+	if (Source{}).At(s, 0xfffffff9, 0) || (Source{}).Step(s, new(unwind.Caller)) != unwind.NotCovered {
+		t.Error("EXC_RETURN on a processor without")
+	}
+}
+
+func FuzzStep(f *testing.F) {
+	a := cortexM(f)
+	f.Add(uint32(0xfffffff9), uint32(handlerStack), make([]byte, 120))
+	f.Add(uint32(0xffffffed), uint32(0xffff_fff8), []byte{1})
+	f.Fuzz(func(t *testing.T, ret, sp uint32, data []byte) {
+		snap := synth.Capture(a, nil, synth.Placed{Base: handlerStack, Data: data})
+		s := synth.State(snap, synth.Regs(a, map[string]uint64{"pc": uint64(ret), "sp": uint64(sp), "psp": uint64(sp)}), false)
+		s.PC = uint64(ret)
+		var out unwind.Caller
+		if (Source{}).Step(s, &out) == unwind.Found && out.Regs.Val[a.SP] == uint64(sp) {
+			t.Error("no progress")
+		}
+	})
+}
