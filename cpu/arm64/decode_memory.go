@@ -66,7 +66,7 @@ func access(in *cpu.Insn, base cpu.Reg, imm int64, mode indexing) {
 
 // writeBack is what is left of an access that loads nothing of interest.
 func writeBack(in *cpu.Insn, base cpu.Reg, imm int64, mode indexing) {
-	if mode != offset {
+	if mode != offset && imm != 0 {
 		unary(in, cpu.OpAddImm, base, base, imm)
 	}
 }
