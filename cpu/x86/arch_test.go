@@ -22,7 +22,7 @@ func TestArchsAreFoundByELFHeader(t *testing.T) {
 		class   uint8
 		want    string
 	}{{62, 2, "x86_64"}, {3, 1, "i386"}, {62, 1, ""}, {3, 2, ""}} {
-		a, ok := cpu.Set(Archs()).ByELF(c.machine, c.class, false, 0)
+		a, ok := cpu.Set(Archs()).ByELF(c.machine, c.class, false, 0, 0)
 		if ok != (c.want != "") || ok && a.Name != c.want {
 			t.Errorf("machine %d class %d: %v, want %q", c.machine, c.class, a, c.want)
 		}

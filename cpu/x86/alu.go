@@ -1,0 +1,178 @@
+package x86
+
+import "github.com/backsight/backsight/cpu"
+
+// The eight operations of the arithmetic block and of group 1, by their number.
+const (
+	aluADD = iota
+	aluOR
+	aluADC
+	aluSBB
+	aluAND
+	aluSUB
+	aluXOR
+	aluCMP
+)
+
+// arithmetic is the block 00–3F: operation in bits 3–5, operands in bits 0–2.
+func (in *inst) arithmetic(out *cpu.Insn, next uint64) {
+	kind := int(in.op >> 3 & 7)
+	size := in.size()
+	if in.op&1 == 0 {
+		size = 1
+	}
+	switch in.op & 7 {
+	case 0, 1: // rm, reg
+		if in.isReg() {
+			in.aluReg(out, kind, in.rmOf(size), in.rmOf(size), in.regOf(size), size)
+		} else if kind != aluCMP {
+			in.store(out, next, cpu.NoReg, size)
+		}
+	case 2, 3: // reg, rm
+		if in.isReg() {
+			in.aluReg(out, kind, in.regOf(size), in.regOf(size), in.rmOf(size), size)
+		} else if kind != aluCMP {
+			clobber(out, cpu.SetOf(in.regOf(size)))
+		}
+	case 4:
+		in.aluImm(out, kind, in.acc(), in.acc(), in.imm8(), 1)
+	case 5:
+		in.aluImm(out, kind, in.acc(), in.acc(), in.immZ(), size)
+	}
+}
+
+// group1 is 80–83: operation in ModRM, an immediate operand.
+func (in *inst) group1(out *cpu.Insn, next uint64) {
+	size, imm := in.size(), in.imm8()
+	switch in.op {
+	case 0x80, 0x82:
+		size = 1
+	case 0x81:
+		imm = in.immZ()
+	}
+	kind := int(in.group())
+	switch {
+	case !in.isReg():
+		if kind != aluCMP {
+			in.store(out, next, cpu.NoReg, size)
+		}
+	case kind == aluCMP && size == 1 && in.highByte(in.rmNumber()):
+	default:
+		in.aluImm(out, kind, in.rmOf(size), in.rmOf(size), imm, size)
+	}
+}
+
+// aluReg is dst = a op b with registers.
+func (in *inst) aluReg(out *cpu.Insn, kind int, dst, a, b cpu.Reg, size uint8) {
+	switch {
+	case kind == aluCMP:
+		return
+	case !wide(size):
+	case kind == aluADD:
+		out.Op = cpu.OpAdd
+	case (kind == aluSUB || kind == aluXOR) && a == b:
+		in.setConst(out, dst, 0, size)
+		return
+	case (kind == aluAND || kind == aluOR) && a == b: // or %rax,%rax is a test
+		in.move(out, dst, a, size)
+		out.Flags &^= cpu.FlagPadding
+		return
+	case kind == aluSUB:
+		out.Op = cpu.OpSub
+	case kind == aluOR:
+		out.Op = cpu.OpOr
+	}
+	if out.Op == cpu.OpNop {
+		clobber(out, cpu.SetOf(dst))
+		return
+	}
+	out.Dst, out.Src, out.Src2 = dst, a, b
+	out.Flags |= in.narrow(size)
+}
+
+// aluImm is dst = a op imm.
+func (in *inst) aluImm(out *cpu.Insn, kind int, dst, a cpu.Reg, imm int64, size uint8) {
+	if kind == aluCMP {
+		out.Op, out.Src, out.Imm, out.Size = cpu.OpCompareImm, a, imm, size
+		return
+	}
+	if !wide(size) {
+		clobber(out, cpu.SetOf(dst))
+		return
+	}
+	switch {
+	case kind == aluADD:
+		out.Op = cpu.OpAddImm
+	case kind == aluSUB:
+		out.Op, imm = cpu.OpAddImm, -imm
+	case kind == aluAND && imm == 0, kind == aluOR && imm == -1:
+		in.setConst(out, dst, imm, size)
+		return
+	case kind == aluAND:
+		out.Op = cpu.OpAndImm
+	case kind == aluOR:
+		out.Op = cpu.OpOrImm
+	default:
+		clobber(out, cpu.SetOf(dst))
+		return
+	}
+	out.Dst, out.Src, out.Imm = dst, a, imm
+	out.Flags |= in.narrow(size)
+}
+
+// shift is group 2, C0, C1 and D0–D3: an immediate count, 1, or cl.
+func (in *inst) shift(out *cpu.Insn, next uint64) {
+	size := in.size()
+	if in.op&1 == 0 {
+		size = 1
+	}
+	if !in.isReg() || !wide(size) || in.group()&^2 != 4 || in.op >= 0xd2 {
+		in.writeRM(out, next, size)
+		return
+	}
+	in.shiftLeft(out, in.rm(), in.rm(), size)
+}
+
+// shiftLeft is dst = src << count.
+func (in *inst) shiftLeft(out *cpu.Insn, dst, src cpu.Reg, size uint8) {
+	count := int64(1)
+	if in.op < 0xd0 {
+		count = in.imm8() & int64(8*size-1)
+	}
+	out.Op, out.Dst, out.Src, out.Imm = cpu.OpShlImm, dst, src, count
+	out.Flags |= in.narrow(size)
+}
+
+// group3 is F6 and F7: test, not, neg, and the products and quotients in the
+// accumulator.
+func (in *inst) group3(out *cpu.Insn, next uint64) {
+	size := in.size()
+	if in.op == 0xf6 {
+		size = 1
+	}
+	switch in.group() {
+	case 0, 1:
+	case 2, 3:
+		in.writeRM(out, next, size)
+	default:
+		in.product(out, size)
+	}
+}
+
+// product clobbers where mul, imul, div and idiv leave their double result.
+func (in *inst) product(out *cpu.Insn, size uint8) {
+	set := cpu.SetOf(in.acc())
+	if size > 1 {
+		set = set.With(in.gpr(2))
+	}
+	clobber(out, set)
+}
+
+// exchange is xchg and xadd: both operands get unknown values.
+func (in *inst) exchange(out *cpu.Insn, size uint8) {
+	set := cpu.SetOf(in.regOf(size))
+	if in.isReg() {
+		set = set.With(in.rmOf(size))
+	}
+	clobber(out, set)
+}

@@ -1,0 +1,107 @@
+package x86
+
+import (
+	"encoding/binary"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// CallBefore implements cpu.Decoder: E8 rel32, or FF /2 in two to seven bytes,
+// each with the prefixes that occur. Far calls are left out.
+//
+// The bytes in front of a return address can read as both. Then the direct
+// reading wins if it stays within reach. A direct call's displacement ends in
+// the bytes of the indirect one: FF D0 (call *%rax) would be 0xd0ffxxxx, FF 10
+// (call *(%rax)) 0x10ffxxxx, further away than any image is long, so two-byte
+// forms are told apart. FF 50 00 (call *0(%rax)) would be 0x0050ffxx, which in a
+// large library is a displacement like any other.
+func (d decoder) CallBefore(before []byte, ra uint64, _ cpu.Mode) (cpu.CallSite, bool) {
+	n := d.indirectBefore(before)
+	if len(before) >= 5 && before[len(before)-5] == 0xe8 {
+		rel := int32(binary.LittleEndian.Uint32(before[len(before)-4:]))
+		if n == 0 || -reach < rel && rel < reach {
+			target := ra + uint64(rel)
+			if !d.long {
+				target &= 0xffff_ffff
+			}
+			size := d.prefixed(before, 5)
+			return cpu.CallSite{Addr: ra - uint64(size), Target: target, Direct: true}, true
+		}
+	}
+	return cpu.CallSite{Addr: ra - uint64(n)}, n != 0
+}
+
+// reach bounds how far a direct call goes when an indirect one explains the
+// bytes too.
+const reach = 1 << 27
+
+// indirectBefore returns the length of the FF /2 that ends before, 0 if none.
+func (d decoder) indirectBefore(before []byte) int {
+	for n := 2; n <= 7 && n <= len(before); n++ {
+		code := before[len(before)-n:]
+		if code[0] == 0xff && code[1]>>3&7 == 2 && operandSize(code) == n-1 {
+			return d.prefixed(before, n)
+		}
+	}
+	return 0
+}
+
+// operandSize counts the bytes of ModRM, SIB and displacement behind the opcode
+// code[0], which ends with code.
+func operandSize(code []byte) int {
+	mod, rm := code[1]>>6, code[1]&7
+	size := 1 + int(tailSize[mod<<3|rm])
+	if rm == 4 && mod == 0 && len(code) > 2 && code[2]&7 == 5 {
+		size += 4
+	}
+	return size
+}
+
+// prefixed adds to the length n of a call the prefixes that toolchains put in
+// front of one: REX, notrack (3e), segments, addr32 (67: linkers pad a relaxed
+// call *f@GOTPCREL(%rip) with it), and 66 48 of the TLS sequences.
+func (d decoder) prefixed(before []byte, n int) int {
+	for range 4 {
+		if len(before) <= n {
+			break
+		}
+		switch c := before[len(before)-n-1]; {
+		case c == 0x67, c == 0x3e, c == 0x2e, c == 0x64, c == 0x65:
+		case d.long && c>>4 == 4:
+		case d.long && c == 0x66 && before[len(before)-n] == 0x48:
+		default:
+			return n
+		}
+		n++
+	}
+	return n
+}
+
+// Calls implements cpu.Decoder. Calls to the next instruction read the PC and
+// are left out.
+func (d decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []cpu.CallRef {
+	in := inst{long: d.long}
+	var end [window]byte
+	for at := 0; at < len(code); {
+		b := &end
+		if len(code)-at >= window {
+			b = (*[window]byte)(code[at:])
+		} else {
+			end = [window]byte{}
+			copy(end[:], code[at:])
+		}
+		if !in.parse(b) {
+			at++
+			continue
+		}
+		at += int(in.n)
+		if in.op != 0xe8 || in.m != map00 || at > len(code) {
+			continue
+		}
+		if rel := in.relZ(); rel != 0 {
+			next := pc + uint64(at)
+			dst = append(dst, cpu.CallRef{Site: next - uint64(in.n), Target: in.target(next, rel)})
+		}
+	}
+	return dst
+}

@@ -1,0 +1,201 @@
+package x86
+
+import "github.com/backsight/backsight/cpu"
+
+// The shapes of effects that many instructions share.
+
+func clobber(out *cpu.Insn, set cpu.RegSet) {
+	out.Op = cpu.OpClobber
+	out.List = set
+}
+
+// narrow is FlagWord32 where a result of size bytes is zero-extended.
+func (in *inst) narrow(size uint8) cpu.Flags {
+	if in.long && size == 4 {
+		return cpu.FlagWord32
+	}
+	return 0
+}
+
+// wide tells whether an operand of size bytes fills its register, or is
+// zero-extended to fill it; smaller ones leave the rest alone.
+func wide(size uint8) bool { return size >= 4 }
+
+// setConst sets dst to v cut to size bytes.
+func (in *inst) setConst(out *cpu.Insn, dst cpu.Reg, v int64, size uint8) {
+	if !wide(size) {
+		clobber(out, cpu.SetOf(dst))
+		return
+	}
+	if size == 4 {
+		v = int64(uint32(v))
+	}
+	out.Op, out.Dst, out.Imm = cpu.OpConst, dst, v
+}
+
+// move copies a register. Moves of a whole register onto itself are padding:
+// i386 fills with mov %esi,%esi.
+func (in *inst) move(out *cpu.Insn, dst, src cpu.Reg, size uint8) {
+	switch {
+	case !wide(size):
+		clobber(out, cpu.SetOf(dst))
+	case dst == src && size == in.word():
+		out.Flags |= cpu.FlagPadding
+	default:
+		out.Op, out.Dst, out.Src = cpu.OpMove, dst, src
+		out.Flags |= in.narrow(size)
+	}
+}
+
+// addImm is dst = src + imm.
+func (in *inst) addImm(out *cpu.Insn, dst, src cpu.Reg, imm int64, size uint8) {
+	if !wide(size) {
+		clobber(out, cpu.SetOf(dst))
+		return
+	}
+	out.Op, out.Dst, out.Src, out.Imm = cpu.OpAddImm, dst, src, imm
+	out.Flags |= in.narrow(size)
+}
+
+// load fills dst from the memory operand.
+func (in *inst) load(out *cpu.Insn, next uint64, dst cpu.Reg, size uint8) {
+	if !wide(size) || !in.memory(out, next) {
+		clobber(out, cpu.SetOf(dst))
+		return
+	}
+	out.Op, out.Dst, out.Size = cpu.OpLoad, dst, size
+	out.Flags |= in.narrow(size)
+}
+
+// store writes src to the memory operand. Where the address is not known to
+// code, in the thread's data or cut off, it is not the stack.
+func (in *inst) store(out *cpu.Insn, next uint64, src cpu.Reg, size uint8) {
+	if !in.memory(out, next) {
+		return
+	}
+	out.Op, out.Size = cpu.OpStore, size
+	if wide(size) {
+		out.Src = src
+	}
+}
+
+// writeRM is an unknown result in the rm operand.
+func (in *inst) writeRM(out *cpu.Insn, next uint64, size uint8) {
+	if in.isReg() {
+		clobber(out, cpu.SetOf(in.rmOf(size)))
+		return
+	}
+	in.store(out, next, cpu.NoReg, size)
+}
+
+// push stores src, NoReg for what is no register, at a new top of the stack.
+// push %rsp stores the old value, as Src says.
+func (in *inst) push(out *cpu.Insn, src cpu.Reg, size uint8) {
+	out.Op, out.Src, out.Base, out.Size = cpu.OpStore, src, in.sp(), size
+	out.Imm, out.WB = -int64(size), -int32(size)
+}
+
+// pop loads dst from the top of the stack. pop %rsp keeps what it loaded.
+func (in *inst) pop(out *cpu.Insn, dst cpu.Reg, size uint8) {
+	out.Op, out.Dst, out.Base, out.Size = cpu.OpLoad, dst, in.sp(), size
+	out.WB = int32(size)
+	if dst == in.sp() {
+		out.WB = 0
+	}
+}
+
+// drop pops into something of no interest: memory, a segment, the flags.
+func (in *inst) drop(out *cpu.Insn, size uint8) {
+	out.Op, out.Dst, out.Src, out.Imm = cpu.OpAddImm, in.sp(), in.sp(), int64(size)
+}
+
+// stackSize is the operand size of pushes and pops.
+func (in *inst) stackSize() uint8 {
+	if in.opsize && !in.w {
+		return 2
+	}
+	return in.word()
+}
+
+// target is where a relative branch goes.
+func (in *inst) target(next uint64, rel int64) uint64 {
+	t := next + uint64(rel)
+	if !in.long {
+		t &= 0xffff_ffff
+		if in.opsize {
+			t &= 0xffff
+		}
+	}
+	return t
+}
+
+// relZ is the branch displacement that is not a byte.
+func (in *inst) relZ() int64 {
+	if in.long {
+		return in.imm32()
+	}
+	return in.immZ()
+}
+
+// jump is a direct jump, a branch with FlagConditional.
+func (in *inst) jump(out *cpu.Insn, next uint64, rel int64, f cpu.Flags) {
+	out.Op, out.Flags, out.Target = cpu.OpJump, f, in.target(next, rel)
+}
+
+// call is a direct call; one to the next instruction reads the PC.
+func (in *inst) call(out *cpu.Insn, next uint64, rel int64) {
+	out.Op, out.Target = cpu.OpCall, in.target(next, rel)
+	if rel == 0 {
+		out.Flags |= cpu.FlagGetPC
+	}
+}
+
+// indirect is a call or jump to the rm operand. The address of a target behind
+// fs or gs (call *%gs:0x10 into the vDSO) is told as 0.
+func (in *inst) indirect(out *cpu.Insn, op cpu.Op, next uint64) {
+	out.Op = op
+	if in.isReg() {
+		out.Src = in.rm()
+		return
+	}
+	out.Flags |= cpu.FlagMemory
+	out.Size = in.stackSize()
+	in.memory(out, next)
+}
+
+// lea is the address of the memory operand, without its segment.
+func (in *inst) lea(out *cpu.Insn, next uint64) {
+	dst, size := in.reg(), in.size()
+	if in.adsize && in.long && size == 8 {
+		size = 4 // cut off before it is widened
+	}
+	if in.isReg() || !wide(size) || in.addrSize() == 2 {
+		clobber(out, cpu.SetOf(dst))
+		return
+	}
+	in.effective(out, next, 1)
+	base, index, disp := out.Base, out.Index, out.Imm
+	scale := out.Scale
+	out.Base, out.Index, out.Imm, out.Scale = cpu.NoReg, cpu.NoReg, 0, 0
+	switch {
+	case index == cpu.NoReg && base == cpu.NoReg:
+		in.setConst(out, dst, disp, size)
+		if in.long && in.modrm&0xc7 == 5 {
+			out.Flags |= cpu.FlagAddress
+		}
+	case index == cpu.NoReg && disp == 0:
+		in.move(out, dst, base, size)
+	case index == cpu.NoReg:
+		in.addImm(out, dst, base, disp, size)
+	case base != cpu.NoReg && disp == 0:
+		out.Op, out.Dst, out.Src, out.Src2, out.Scale = cpu.OpAdd, dst, base, index, scale
+		out.Flags |= in.narrow(size)
+	case base == cpu.NoReg && disp == 0:
+		out.Op, out.Dst, out.Src, out.Imm = cpu.OpShlImm, dst, index, int64(scale)
+		out.Flags |= in.narrow(size)
+	case base == cpu.NoReg && scale == 0:
+		in.addImm(out, dst, index, disp, size)
+	default:
+		clobber(out, cpu.SetOf(dst))
+	}
+}

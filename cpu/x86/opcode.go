@@ -1,0 +1,145 @@
+package x86
+
+// attr tells what follows an opcode byte: ModRM or not, and which immediate.
+type attr uint8
+
+const (
+	// mrm: a ModRM byte follows, with SIB and displacement as it says.
+	mrm attr = 1 << 7
+	// o32: the opcode is undefined in 64-bit mode.
+	o32 attr = 1 << 6
+	// esc: a prefix, an escape byte, or the first byte of VEX, EVEX, XOP, REX2
+	// in one of the modes.
+	esc attr = 1 << 5
+
+	immMask attr = 1<<5 - 1
+)
+
+// Kinds of immediates, in the letters of the SDM's opcode maps (appendix A.2.2).
+// Sizes come from immSize by operand size; from fp on the operand size does not
+// say it all, and inst.tail decides.
+const (
+	nn attr = iota // none
+	ib             // byte
+	iw             // 16 bits
+	iz             // 16 or 32 bits, never 64
+	iv             // 16, 32 or 64 bits: mov r,imm
+	id             // 32 bits
+	wb             // enter: 16 bits and 8 bits
+	fp             // far pointer: 32 or 48 bits
+	jz             // relative branch: 32 bits in 64-bit mode, else like iz
+	ao             // absolute offset of the address size: mov moffs
+	gb             // group 3, byte: ib where reg is 0 or 1 (test)
+	gz             // group 3: iz where reg is 0 or 1
+	xq             // SSE4a extrq, insertq: two bytes after prefix 66 or F2
+	ud             // undefined opcode
+
+	pm = esc
+	mb = mrm | ib
+	mz = mrm | iz
+	mg = mrm | gb
+	mG = mrm | gz
+	mx = mrm | xq
+	oo = o32
+	ob = o32 | ib
+	oM = o32 | mrm | ib
+	of = o32 | fp
+	mm = mrm
+)
+
+// immSize[kind][operand size: 16, 32, 64 bits].
+var immSize = [...][3]uint8{
+	nn: {0, 0, 0},
+	ib: {1, 1, 1},
+	iw: {2, 2, 2},
+	iz: {2, 4, 4},
+	iv: {2, 4, 8},
+	id: {4, 4, 4},
+	wb: {3, 3, 3},
+	fp: {4, 6, 6},
+}
+
+// primary is the one-byte opcode map (SDM table A-2).
+var primary = [256]attr{
+	0x00: mm, mm, mm, mm, ib, iz, oo, oo, mm, mm, mm, mm, ib, iz, oo, pm,
+	0x10: mm, mm, mm, mm, ib, iz, oo, oo, mm, mm, mm, mm, ib, iz, oo, oo,
+	0x20: mm, mm, mm, mm, ib, iz, pm, oo, mm, mm, mm, mm, ib, iz, pm, oo,
+	0x30: mm, mm, mm, mm, ib, iz, pm, oo, mm, mm, mm, mm, ib, iz, pm, oo,
+	0x40: pm, pm, pm, pm, pm, pm, pm, pm, pm, pm, pm, pm, pm, pm, pm, pm,
+	0x50: nn, nn, nn, nn, nn, nn, nn, nn, nn, nn, nn, nn, nn, nn, nn, nn,
+	0x60: oo, oo, pm, mm, pm, pm, pm, pm, iz, mz, ib, mb, nn, nn, nn, nn,
+	0x70: ib, ib, ib, ib, ib, ib, ib, ib, ib, ib, ib, ib, ib, ib, ib, ib,
+	0x80: mb, mz, oM, mb, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, pm,
+	0x90: nn, nn, nn, nn, nn, nn, nn, nn, nn, nn, of, nn, nn, nn, nn, nn,
+	0xa0: ao, ao, ao, ao, nn, nn, nn, nn, ib, iz, nn, nn, nn, nn, nn, nn,
+	0xb0: ib, ib, ib, ib, ib, ib, ib, ib, iv, iv, iv, iv, iv, iv, iv, iv,
+	0xc0: mb, mb, iw, nn, pm, pm, mb, mz, wb, nn, iw, nn, nn, ib, oo, nn,
+	0xd0: mm, mm, mm, mm, ob, pm, oo, nn, mm, mm, mm, mm, mm, mm, mm, mm,
+	0xe0: ib, ib, ib, ib, ib, ib, ib, ib, jz, jz, of, ib, nn, nn, nn, nn,
+	0xf0: pm, nn, pm, pm, nn, nn, mg, mG, nn, nn, nn, nn, nn, nn, mm, mm,
+}
+
+// secondary is the two-byte map behind 0F (SDM table A-3; 0E and 0F are AMD's
+// 3DNow!, 24 and 26 the 80386's test registers).
+var secondary = [256]attr{
+	0x00: mm, mm, mm, mm, ud, nn, nn, nn, nn, nn, ud, nn, ud, mm, nn, mb,
+	0x10: mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm,
+	0x20: mm, mm, mm, mm, mm, ud, mm, ud, mm, mm, mm, mm, mm, mm, mm, mm,
+	0x30: nn, nn, nn, nn, nn, nn, ud, nn, pm, ud, pm, ud, ud, ud, ud, ud,
+	0x40: mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm,
+	0x50: mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm,
+	0x60: mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm,
+	0x70: mb, mb, mb, mb, mm, mm, mm, nn, mx, mm, ud, ud, mm, mm, mm, mm,
+	0x80: jz, jz, jz, jz, jz, jz, jz, jz, jz, jz, jz, jz, jz, jz, jz, jz,
+	0x90: mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm,
+	0xa0: nn, nn, nn, mm, mb, mm, mm, mm, nn, nn, nn, mm, mb, mm, mm, mm,
+	0xb0: mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mb, mm, mm, mm, mm, mm,
+	0xc0: mm, mm, mb, mm, mb, mb, mb, mm, nn, nn, nn, nn, nn, nn, nn, nn,
+	0xd0: mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm,
+	0xe0: mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm,
+	0xf0: mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm,
+}
+
+// vectorAttr gives the attributes of a VEX, XOP or EVEX opcode: all but
+// vzeroupper have a ModRM byte, and the map nearly tells the immediate.
+func vectorAttr(m opcodeMap, op byte) attr {
+	switch m {
+	case map0F:
+		switch op {
+		case 0x70, 0x71, 0x72, 0x73, 0xc2, 0xc4, 0xc5, 0xc6:
+			return mb
+		}
+	case map3A, xop8:
+		return mb
+	case map4:
+		return promotedAttr(op)
+	case map7, xopA:
+		return mrm | id
+	}
+	return mrm
+}
+
+// promotedAttr gives the attributes in EVEX map 4, which holds the legacy
+// instructions that APX extends (APX specification, table 3.9).
+func promotedAttr(op byte) attr {
+	switch op {
+	case 0x80, 0x83, 0x6b, 0xc0, 0xc1, 0x24, 0x2c, 0xd4:
+		return mb
+	case 0x81, 0x69:
+		return mz
+	case 0xf6:
+		return mg
+	case 0xf7:
+		return mG
+	}
+	return mm
+}
+
+// tailSize[mod<<3|rm] counts the bytes of SIB and displacement behind ModRM with
+// 32- or 64-bit addresses, but for the displacement of a SIB without base.
+var tailSize = [32]uint8{
+	0, 0, 0, 0, 1, 4, 0, 0,
+	1, 1, 1, 1, 2, 1, 1, 1,
+	4, 4, 4, 4, 5, 4, 4, 4,
+	0, 0, 0, 0, 0, 0, 0, 0,
+}

@@ -1,0 +1,254 @@
+package x86
+
+// window is how many bytes the parser may look at: the longest sequence that it
+// follows before it finds that the instruction is longer than maxLen.
+const (
+	window = 32
+	maxLen = 15 // SDM volume 2, section 2.3.11: longer ones fault
+)
+
+// opcodeMap is the table that an opcode byte belongs to.
+type opcodeMap uint8
+
+const (
+	map00 opcodeMap = iota // one-byte opcodes
+	map0F
+	map38
+	map3A
+	map4 // EVEX: APX's promoted legacy instructions
+	map5 // EVEX: FP16
+	map6
+	map7
+	xop8
+	xop9
+	xopA
+)
+
+// encoding is what selected the opcode map.
+type encoding uint8
+
+const (
+	legacy encoding = iota
+	rex2
+	vex
+	evex
+	xop
+)
+
+// inst is one instruction taken apart. Extension bits of register numbers are
+// kept as numbers to add: 8 and, with APX, 16.
+type inst struct {
+	b    *[window]byte
+	long bool // 64-bit mode
+
+	enc    encoding
+	m      opcodeMap
+	op     byte
+	rex    byte // the last prefix if it is a REX, else 0
+	rep    byte // the last of F3 and F2, 0 if none
+	seg    byte // 64 or 65 (fs, gs), which move an access out of the flat space
+	opsize bool // 66
+	adsize bool // 67
+	w      bool // REX.W and its like
+
+	r, x, bx, v byte // extensions of reg, index, and base or rm; the register vvvv
+	evex2       byte // EVEX's last payload byte: z, L'L, b or ND, V', aaa or NF
+	vl          byte // bytes of a vector: 16, 32, 64
+
+	modrm   byte
+	modrmAt uint8
+	immAt   uint8
+	n       uint8 // length, or how many bytes were looked at where undefined
+}
+
+// parse takes apart the instruction at the start of b and tells whether it is
+// defined, as far as its length needs.
+func (in *inst) parse(b *[window]byte) bool {
+	*in = inst{b: b, long: in.long}
+	for i := uint(0); i < maxLen; i++ {
+		c := b[i]
+		a := primary[c]
+		if a&esc == 0 {
+			return in.finish(c, a, i+1)
+		}
+		switch c {
+		case 0x66:
+			in.opsize = true
+		case 0x67:
+			in.adsize = true
+		case 0xf2, 0xf3:
+			in.rep = c
+		case 0x64, 0x65:
+			in.seg = c
+		case 0xf0:
+		case 0x26, 0x2e, 0x36, 0x3e:
+			// The flat segments: es, cs, ss, ds. In 64-bit mode they do not even
+			// undo fs and gs (SDM volume 2, section 2.1.1).
+			if !in.long {
+				in.seg = 0
+			}
+		case 0x0f:
+			return in.escape(i + 1)
+		case 0x8f:
+			if b[i+1]&0x1f >= 8 {
+				return in.parseXOP(i + 1)
+			}
+			return in.finish(c, mrm, i+1)
+		case 0xc4, 0xc5, 0x62:
+			if in.long || b[i+1] >= 0xc0 { // else les, lds, bound with a memory operand
+				return in.parseVector(c, i+1)
+			}
+			return in.finish(c, mrm, i+1)
+		case 0xd5:
+			if in.long {
+				return in.parseREX2(i + 1)
+			}
+			return in.finish(c, ib, i+1)
+		default: // 40 to 4f
+			if !in.long {
+				return in.finish(c, nn, i+1)
+			}
+			in.setREX(c)
+			continue
+		}
+		if in.rex != 0 {
+			in.setREX(0) // a REX that is not last is ignored
+		}
+	}
+	in.n = maxLen
+	return false
+}
+
+func (in *inst) setREX(c byte) {
+	in.rex = c
+	in.w = c&8 != 0
+	in.r, in.x, in.bx = c<<1&8, c<<2&8, c<<3&8
+}
+
+// escape reads the opcode behind 0F at i.
+func (in *inst) escape(i uint) bool {
+	c := in.b[i&(window-1)]
+	switch c {
+	case 0x38:
+		in.m = map38
+		return in.finish(in.b[(i+1)&(window-1)], mrm, i+2)
+	case 0x3a:
+		in.m = map3A
+		return in.finish(in.b[(i+1)&(window-1)], mb, i+2)
+	}
+	in.m = map0F
+	return in.finish(c, secondary[c], i+1)
+}
+
+// finish sets the opcode and finds what follows it at i.
+func (in *inst) finish(op byte, a attr, i uint) bool {
+	in.op = op
+	if a&mrm != 0 {
+		in.modrmAt = uint8(i)
+		in.modrm = in.b[i&(window-1)]
+		i += 1 + in.addressing(i)
+	}
+	in.immAt = uint8(i)
+	kind := a & immMask
+	if kind < fp {
+		i += uint(immSize[kind][in.sizeClass()])
+	} else {
+		i += in.tail(kind)
+	}
+	in.n = uint8(i)
+	if i > maxLen || kind == ud || a&o32 != 0 && in.long {
+		return false
+	}
+	return true
+}
+
+// addressing counts the bytes of SIB and displacement behind the ModRM byte at i.
+func (in *inst) addressing(i uint) uint {
+	mod, rm := in.modrm>>6, in.modrm&7
+	if in.adsize && !in.long {
+		return in.addressing16()
+	}
+	n := uint(tailSize[mod<<3|rm])
+	if rm == 4 && mod == 0 && in.b[(i+1)&(window-1)]&7 == 5 {
+		n += 4
+	}
+	if in.m == map0F && in.enc == legacy && in.op >= 0x20 && in.op <= 0x26 {
+		return 0 // control, debug and test registers: mod is ignored
+	}
+	return n
+}
+
+// addressing16 is the same with 16-bit addresses (SDM table 2-1).
+func (in *inst) addressing16() uint {
+	switch mod, rm := in.modrm>>6, in.modrm&7; {
+	case mod == 1:
+		return 1
+	case mod == 2, mod == 0 && rm == 6:
+		return 2
+	}
+	return 0
+}
+
+// tail sizes the immediates that more than the operand size decides.
+func (in *inst) tail(kind attr) uint {
+	class := in.sizeClass()
+	switch kind {
+	case fp:
+		return uint(immSize[fp][class])
+	case jz:
+		// Intel ignores 66 on near branches in 64-bit mode, AMD truncates RIP to
+		// 16 bits then. No program can want the latter.
+		if in.long {
+			return 4
+		}
+		return uint(immSize[iz][class])
+	case ao:
+		return uint(in.addrSize())
+	case gb:
+		if in.modrm>>3&7 < 2 {
+			return 1
+		}
+	case gz:
+		if in.modrm>>3&7 < 2 {
+			return uint(immSize[iz][class])
+		}
+	case xq:
+		if in.opsize || in.rep == 0xf2 {
+			return 2
+		}
+	}
+	return 0
+}
+
+// sizeClass is the operand size as an index: 0, 1, 2 for 16, 32, 64 bits.
+func (in *inst) sizeClass() uint {
+	switch {
+	case in.w:
+		return 2
+	case in.opsize:
+		return 0
+	}
+	return 1
+}
+
+// size is the operand size in bytes of an operand that is not a byte.
+func (in *inst) size() uint8 { return 2 << in.sizeClass() }
+
+// word is the size of an address and of a stack slot.
+func (in *inst) word() uint8 {
+	if in.long {
+		return 8
+	}
+	return 4
+}
+
+// addrSize is the address size in bytes.
+func (in *inst) addrSize() uint8 {
+	switch {
+	case !in.adsize:
+		return in.word()
+	case in.long:
+		return 4
+	}
+	return 2
+}

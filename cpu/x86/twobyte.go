@@ -1,0 +1,180 @@
+package x86
+
+import "github.com/backsight/backsight/cpu"
+
+// twoByte tells the effects of the map behind 0F. What it does not name are
+// vector instructions and those that write no general register.
+func (in *inst) twoByte(out *cpu.Insn, next uint64) bool {
+	size := in.size()
+	switch op := in.op; {
+	case op == 0x1f:
+		out.Flags |= cpu.FlagPadding
+	case op == 0x1e:
+		in.hint(out)
+	case op >= 0x80 && op < 0x90:
+		in.jump(out, next, in.relZ(), cpu.FlagConditional)
+	case op >= 0x40 && op < 0x50:
+		in.conditionalMove(out, next, size)
+	case op >= 0x90 && op < 0xa0: // setcc
+		in.writeRM(out, next, 1)
+	case op >= 0xc8 && op < 0xd0: // bswap
+		clobber(out, cpu.SetOf(in.gpr(in.opcodeReg())))
+	case op >= 0xa0 && op < 0xc0:
+		in.rows0FAB(out, next, size)
+	case op < 0x10 || op >= 0x20 && op < 0x28 || op >= 0x30 && op < 0x38:
+		return in.system(out, next)
+	case op == 0x78 && in.rep == 0 && !in.opsize: // vmread
+		in.writeRM(out, next, in.word())
+	case op == 0xc0:
+		in.exchangeAdd(out, 1)
+	case op == 0xc1:
+		in.exchangeAdd(out, size)
+	case op == 0xc3: // movnti
+		in.store(out, next, in.reg(), size)
+	case op == 0xc7:
+		in.group9(out, next)
+	case op == 0xff: // ud0
+		out.Op = cpu.OpTrap
+	default:
+		in.simd(out, next)
+	}
+	return true
+}
+
+// hint is 0F 1E: endbr, rdssp, else a nop.
+func (in *inst) hint(out *cpu.Insn) {
+	if in.rep != 0xf3 {
+		return
+	}
+	switch {
+	case in.modrm == 0xfa && in.long, in.modrm == 0xfb && !in.long:
+		out.Flags |= cpu.FlagEntry
+	case in.isReg() && in.group() == 1: // rdssp
+		clobber(out, cpu.SetOf(in.rm()))
+	}
+}
+
+// conditionalMove is cmov. In 64-bit mode a 32-bit one zero-extends even where
+// it does not move; values that matter are not cut off that way.
+func (in *inst) conditionalMove(out *cpu.Insn, next uint64, size uint8) {
+	if in.isReg() {
+		in.move(out, in.reg(), in.rm(), size)
+		if out.Op == cpu.OpNop {
+			out.Flags = 0
+			return
+		}
+	} else {
+		in.load(out, next, in.reg(), size)
+	}
+	out.Flags |= cpu.FlagConditional
+}
+
+// rows0FAB: segments, bits, cmpxchg, extensions.
+func (in *inst) rows0FAB(out *cpu.Insn, next uint64, size uint8) {
+	switch in.op {
+	case 0xa0, 0xa8: // push fs, gs
+		in.push(out, cpu.NoReg, in.stackSize())
+	case 0xa1, 0xa9:
+		in.drop(out, in.stackSize())
+	case 0xa2: // cpuid
+		clobber(out, cpu.SetOf(in.acc(), in.gpr(1), in.gpr(2), in.gpr(3)))
+	case 0xa4, 0xa5, 0xac, 0xad: // shld, shrd
+		in.writeRM(out, next, size)
+	case 0xab, 0xb3, 0xbb: // bts, btr, btc
+		if in.isReg() { // with memory the register addresses a string of bits
+			clobber(out, cpu.SetOf(in.rm()))
+		}
+	case 0xba:
+		if in.group() > 4 {
+			in.writeRM(out, next, size)
+		}
+	case 0xa6, 0xa7: // VIA PadLock: rep xsha, xcrypt, xstore, …
+		clobber(out, cpu.SetOf(in.acc(), in.gpr(1), in.gpr(2), in.gpr(6), in.gpr(7)))
+	case 0xaa: // rsm
+		out.Op, out.Flags = cpu.OpReturn, cpu.FlagException
+	case 0xae:
+		in.group15(out, next)
+	case 0xaf, 0xb2, 0xb4, 0xb5, 0xb8, 0xbc, 0xbd: // imul, lss, lfs, lgs, popcnt, bsf, bsr
+		clobber(out, cpu.SetOf(in.reg()))
+	case 0xb0:
+		in.compareExchange(out, 1)
+	case 0xb1:
+		in.compareExchange(out, size)
+	case 0xb6, 0xbe:
+		in.extend(out, next, size, 1)
+	case 0xb7, 0xbf:
+		in.extend(out, next, size, 2)
+	case 0xb9: // ud1
+		out.Op = cpu.OpTrap
+	}
+}
+
+// extend is movzx and movsx from an operand of from bytes.
+func (in *inst) extend(out *cpu.Insn, next uint64, size, from uint8) {
+	dst, signed := in.reg(), in.op >= 0xb8
+	switch {
+	case !wide(size):
+		clobber(out, cpu.SetOf(dst))
+	case !in.isReg():
+		if !in.memory(out, next) {
+			clobber(out, cpu.SetOf(dst))
+			return
+		}
+		out.Op, out.Dst, out.Size = cpu.OpLoad, dst, from
+		if signed {
+			out.Flags |= cpu.FlagSigned | in.narrow(size)
+		}
+	case signed || from == 1 && in.highByte(in.rmNumber()):
+		clobber(out, cpu.SetOf(dst))
+	default:
+		out.Op, out.Dst, out.Src, out.Imm = cpu.OpAndImm, dst, in.rm(), 1<<(8*from)-1
+	}
+}
+
+// exchangeAdd is xadd.
+func (in *inst) exchangeAdd(out *cpu.Insn, size uint8) { in.exchange(out, size) }
+
+// compareExchange is cmpxchg.
+func (in *inst) compareExchange(out *cpu.Insn, size uint8) {
+	set := cpu.SetOf(in.acc())
+	if in.isReg() {
+		set = set.With(in.rmOf(size))
+	}
+	clobber(out, set)
+}
+
+// group9 is 0F C7: cmpxchg8b and 16b, xsavec and xsaves, rdrand, rdseed, rdpid.
+func (in *inst) group9(out *cpu.Insn, next uint64) {
+	switch g := in.group(); {
+	case in.isReg() && (g == 7 || g == 6 && in.rep != 0xf3): // F3 /6 is senduipi
+		clobber(out, cpu.SetOf(in.rm()))
+	case in.isReg():
+	case g == 1:
+		clobber(out, cpu.SetOf(in.acc(), in.gpr(2)))
+	case g == 4 || g == 5:
+		in.store(out, next, cpu.NoReg, largeArea)
+	case g == 7: // vmptrst
+		in.store(out, next, cpu.NoReg, 8)
+	}
+}
+
+// largeArea stands for the size of a state area that does not fit Size.
+const largeArea = 255
+
+// group15 is 0F AE: fxsave, xsave, stmxcsr, fences, the fs and gs bases, CET.
+func (in *inst) group15(out *cpu.Insn, next uint64) {
+	g := in.group()
+	if in.isReg() {
+		if in.rep == 0xf3 && g < 2 { // rdfsbase, rdgsbase
+			clobber(out, cpu.SetOf(in.rm()))
+		}
+		return
+	}
+	switch {
+	case in.rep != 0: // ptwrite, clrssbsy
+	case g == 0, g == 4, g == 6 && !in.opsize: // 66 /6 is clwb
+		in.store(out, next, cpu.NoReg, largeArea)
+	case g == 3:
+		in.store(out, next, cpu.NoReg, 4)
+	}
+}
