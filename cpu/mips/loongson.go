@@ -51,8 +51,10 @@ func loongsonStore(w word, i *cpu.Insn) {
 		store(i, cpu.NoReg, w.rs(), pairOffset(w), 16)
 	case w.fn() >= 0x10 && w.fn() <= 0x17: // gssble … gssdgt
 		store(i, w.rt(), w.rs(), 0, 1<<(w.fn()>>1&3))
-	default: // floating point: gsswlc1 …, gsswlec1 …
+	case w.fn() >= 0x18: // gsswlec1 … gssdgtc1
 		store(i, cpu.NoReg, w.rs(), 0, 8)
+	default: // gsswlc1 … gssdrc1: parts of the aligned doubleword
+		storePart(i, w.rs(), signed(uint32(w>>6), 8), 8)
 	}
 }
 

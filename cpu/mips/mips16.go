@@ -2,19 +2,337 @@ package mips
 
 import "github.com/backsight/backsight/cpu"
 
+// insn16 is a MIPS16e instruction: one halfword, and the EXTEND prefix before it
+// that widens its immediate (MD00076). jal and jalx keep their first halfword in
+// ext.
+type insn16 struct {
+	h, ext   uint16
+	extended bool
+}
+
+func (x insn16) op() uint16  { return x.h >> 11 }
+func (x insn16) rx() cpu.Reg { return reg3(x.h >> 8) }
+func (x insn16) ry() cpu.Reg { return reg3(x.h >> 5) }
+func (x insn16) rz() cpu.Reg { return reg3(x.h >> 2) }
+
+// reg3 maps the three-bit register fields of MIPS16e and microMIPS: 0 and 1 are
+// s0 and s1, the others themselves.
+func reg3(field uint16) cpu.Reg {
+	r := cpu.Reg(field & 7)
+	if r < 2 {
+		r += S0
+	}
+	return r
+}
+
+// wide is the extended immediate, imm[10:5] imm[15:11] in the prefix; it is not
+// scaled.
+func (x insn16) wide() int64 {
+	return int64(int16(x.ext<<11 | x.ext&0x7e0 | x.h&0x1f))
+}
+
+// unsigned is an immediate of n bits scaled by 1<<shift, or the extended one.
+func (x insn16) unsigned(n, shift uint) int64 {
+	if x.extended {
+		return x.wide()
+	}
+	return int64(x.h&(1<<n-1)) << shift
+}
+
+// signed is the same for an immediate that has a sign without a prefix, too.
+func (x insn16) signed(n, shift uint) int64 {
+	if x.extended {
+		return x.wide()
+	}
+	return signed(uint32(x.h), n) << shift
+}
+
+// branch is relative to the next instruction, in halfwords in either form.
+func (x insn16) branch(pc uint64, n uint) uint64 {
+	if x.extended {
+		return pc + 4 + uint64(x.wide()<<1)
+	}
+	return pc + 2 + uint64(signed(uint32(x.h), n)<<1)
+}
+
+const (
+	opJal16    = 0x03
+	opRR16     = 0x1d
+	opExtend16 = 0x1e
+)
+
 func (d decoder) decode16(code []byte, pc uint64, out []cpu.Insn) int {
 	n := 0
 	for n < len(out) && len(code) >= 2 {
-		begin(&out[n], 2)
-		unknown(&out[n])
-		code = code[2:]
+		x := insn16{h: d.half(code)}
+		length := uint8(2)
+		if op := x.op(); op == opJal16 || op == opExtend16 {
+			if len(code) < 4 {
+				break
+			}
+			x.ext, x.h = x.h, d.half(code[2:])
+			x.extended = op == opExtend16
+			length = 4
+		}
+		i := &out[n]
+		begin(i, length)
+		base := pc
+		if n > 0 && out[n-1].Flags&slot != 0 {
+			// In a delay slot the PC is that of the jump (MD00076, "PC-relative
+			// instructions").
+			base -= uint64(out[n-1].Len)
+		}
+		d.mips16(x, pc, base, i)
+		code = code[i.Len:]
+		pc += uint64(i.Len)
 		n++
 	}
 	return n
 }
 
-func (d decoder) callBefore16(before []byte, ra uint64) (cpu.CallSite, bool) {
-	return cpu.CallSite{}, false
+// mips16 decodes by the major opcode. base is the PC of PC-relative operands.
+func (d decoder) mips16(x insn16, pc, base uint64, i *cpu.Insn) {
+	if i.Len == 4 && !x.extended {
+		d.jal16(x, pc, i)
+		return
+	}
+	switch x.op() {
+	case 0x00: // addiu rx,sp
+		d.addImm(i, x.rx(), d.extendedBase(x), x.unsigned(8, 2), d.word32())
+	case 0x01: // addiu rx,pc
+		d.address(i, x.rx(), base&^3+uint64(x.unsigned(8, 2)))
+	case 0x02:
+		d.jump(i, x.branch(pc, 11), 1, 0)
+	case 0x04, 0x05: // beqz, bnez
+		d.branch(i, x.rx(), Zero, x.branch(pc, 8), 0)
+		i.TargetMode = 1
+	case 0x06:
+		d.shift16(x, i)
+	case 0x08:
+		d.addImm4(x, i)
+	case 0x09:
+		d.addImm(i, x.rx(), x.rx(), x.signed(8, 0), d.word32())
+	case 0x0a: // slti
+		clobber(i, T8)
+	case 0x0b:
+		compareBelow(i, T8, x.rx(), x.unsigned(8, 0))
+	case 0x0c:
+		d.i8(x, pc, i)
+	case 0x0d:
+		d.loadImm16(x, i)
+	case 0x0e: // cmpi: an exclusive or, no bound
+		clobber(i, T8)
+	case 0x1c:
+		d.rrr(x, i)
+	case opRR16:
+		d.rr(x, i)
+	case 0x1f:
+		d.i64(x, base, i)
+	case opJal16, opExtend16:
+		i.Len = 2
+		unknown(i)
+	default:
+		d.memory16(x, base, i)
+	}
 }
 
-func (d decoder) calls16(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef { return dst }
+// jal16 is jal and, with bit 10, jalx to the standard encoding. The target field
+// is cut in three.
+func (d decoder) jal16(x insn16, pc uint64, i *cpu.Insn) {
+	index := uint64(x.ext&0x1f)<<21 | uint64(x.ext>>5&0x1f)<<16 | uint64(x.h)
+	mode := cpu.Mode(1)
+	if x.ext&0x400 != 0 {
+		mode = 0
+	}
+	d.call(i, (pc+4)&^0x0fff_ffff|index<<2, mode, slot)
+}
+
+// extendedBase is the base that MIPS16e2 lets extended instructions choose in
+// bits 7–5: 0 is sp, 1 is gp.
+func (d decoder) extendedBase(x insn16) cpu.Reg {
+	if x.extended && x.h>>5&7 == 1 {
+		return GP
+	}
+	return SP
+}
+
+// addImm4 is addiu and daddiu ry,rx; its prefix holds imm[10:4] imm[14:11].
+func (d decoder) addImm4(x insn16, i *cpu.Insn) {
+	imm := signed(uint32(x.h), 4)
+	if x.extended {
+		imm = signed(uint32(x.ext&0xf)<<11|uint32(x.ext&0x7f0)|uint32(x.h&0xf), 15)
+	}
+	d.addImm(i, x.ry(), x.rx(), imm, d.word32If(x.h&0x10 == 0))
+}
+
+// shift16 is sll, dsll, srl and sra; a short shift by 0 is one by 8. MIPS16e2
+// uses bits 4–2 of an extended sll; those of an extended srl make it a
+// conditional move, which also writes rx.
+func (d decoder) shift16(x insn16, i *cpu.Insn) {
+	if x.extended && x.h&3 == 0 && x.h>>2&7 != 0 {
+		extendedShift16(x, i)
+		return
+	}
+	by := uint32(x.h >> 2 & 7)
+	if by == 0 {
+		by = 8
+	}
+	if x.extended {
+		by = uint32(x.ext >> 6 & 31)
+	}
+	switch x.h & 3 {
+	case 0:
+		shiftLeft(i, x.rx(), x.ry(), by, d.word32())
+	case 1:
+		shiftLeft(i, x.rx(), x.ry(), by|uint32(x.ext&0x20), 0)
+	default:
+		clobber(i, x.rx())
+	}
+}
+
+// extendedShift16 is MIPS16e2's ins, ext and rdhwr, which write ry, and ehb, sync
+// and pause.
+func extendedShift16(x insn16, i *cpu.Insn) {
+	switch sel := x.h >> 2 & 7; {
+	case sel == 1 && x.ext&0x20 == 0: // ins ry,zero
+		pos, msb := uint32(x.ext>>6&31), uint32(x.ext&31)
+		insertZero(i, x.ry(), Zero, pos, msb-pos+1)
+	case sel <= 3:
+		clobber(i, x.ry())
+	}
+}
+
+// loadImm16 is li, whose extended immediate has no sign; MIPS16e2 adds lui, ori,
+// andi and xori.
+func (d decoder) loadImm16(x insn16, i *cpu.Insn) {
+	if !x.extended {
+		d.constant(i, x.rx(), int64(x.h&0xff))
+		return
+	}
+	imm := int64(uint16(x.wide()))
+	switch x.h >> 5 & 7 {
+	case 0:
+		d.constant(i, x.rx(), imm)
+	case 1:
+		d.constant(i, x.rx(), int64(int32(imm<<16)))
+	case 2:
+		d.orImm(i, x.rx(), x.rx(), imm)
+	case 3:
+		andImm(i, x.rx(), x.rx(), imm)
+	default:
+		clobber(i, x.rx())
+	}
+}
+
+// i8 decodes the group I8: branches on t8, the stack pointer, save and restore,
+// and moves between the eight registers and the 32.
+func (d decoder) i8(x insn16, pc uint64, i *cpu.Insn) {
+	switch x.h >> 8 & 7 {
+	case 0, 1: // bteqz, btnez
+		d.branch(i, T8, Zero, x.branch(pc, 8), 0)
+		i.TargetMode = 1
+	case 2:
+		store(i, RA, SP, x.unsigned(8, 2), 4)
+	case 3:
+		d.addImm(i, SP, SP, x.signed(8, 3), d.word32())
+	case 4:
+		saveRestore(x, i)
+	case 5: // move r32,rz
+		d.move(i, cpu.Reg(x.h>>5&7|x.h&0x18), reg3(x.h))
+		if i.Op == cpu.OpNop && x.h == 0x6500 {
+			i.Flags = cpu.FlagPadding
+		}
+	case 7: // move ry,r32
+		if x.extended {
+			coprocessor16(x, i)
+			return
+		}
+		d.move(i, x.ry(), cpu.Reg(x.h&31))
+	default:
+		unknown(i)
+	}
+}
+
+// coprocessor16 is MIPS16e2's mfc0, di, ei, dmt, emt, dvpe and evpe, which write
+// ry if a bit says so.
+func coprocessor16(x insn16, i *cpu.Insn) {
+	if f := x.ext & 0x1f; f == 0 || f == 2 || f == 3 {
+		clobber(i, x.ry())
+	}
+}
+
+// rrr decodes daddu, addu, dsubu and subu rz,rx,ry. Extended it is asmacro, which
+// an implementation defines, and MIPS16e2 copyw and ucopyw: up to four words
+// from ry to rx in memory.
+func (d decoder) rrr(x insn16, i *cpu.Insn) {
+	if x.extended {
+		if x.h&0x1c != 0 {
+			unknown(i)
+			return
+		}
+		store(i, cpu.NoReg, x.rx(), int64(x.ext&0x1f)<<4, uint8(x.h&3+1)*4)
+		return
+	}
+	switch x.h & 3 {
+	case 0:
+		d.add(i, x.rz(), x.rx(), x.ry(), 0)
+	case 1:
+		d.add(i, x.rz(), x.rx(), x.ry(), d.word32())
+	case 2:
+		d.sub(i, x.rz(), x.rx(), x.ry(), 0)
+	case 3:
+		d.sub(i, x.rz(), x.rx(), x.ry(), d.word32())
+	}
+}
+
+// rr decodes the group RR by its function field.
+func (d decoder) rr(x insn16, i *cpu.Insn) {
+	if f := x.h & 0x1f; x.extended && f != 0x08 && f != 0x13 { // dsrl, dsra
+		i.Len = 2
+		unknown(i)
+		return
+	}
+	switch x.h & 0x1f {
+	case 0x00:
+		jumpRegister16(x, i)
+	case 0x01:
+		d.debugBreak(i)
+	case 0x02, 0x03, 0x0a: // slt, sltu, cmp
+		clobber(i, T8)
+	case 0x05: // break
+		i.Op = cpu.OpTrap
+	case 0x0b: // neg
+		d.sub(i, x.rx(), Zero, x.ry(), d.word32())
+	case 0x0d:
+		d.or(i, x.rx(), x.rx(), x.ry())
+	case 0x04, 0x06, 0x07, 0x08, 0x13, 0x14, 0x16, 0x17: // sllv, srlv, srav, dsrl, dsra, dsllv, dsrlv, dsrav
+		clobber(i, x.ry())
+	case 0x0c, 0x0e, 0x0f, 0x10, 0x11, 0x12: // and, xor, not, mfhi, zeb and seb, mflo
+		clobber(i, x.rx())
+	case 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f: // mult … ddivu
+		clobberSet(i, cpu.SetOf(HI, LO))
+	default:
+		unknown(i)
+	}
+}
+
+// jumpRegister16 decodes jr, jalr and their compact forms jrc, jalrc by the ry
+// field: bit 0 names ra, bit 1 links, bit 2 leaves the delay slot out.
+func jumpRegister16(x insn16, i *cpu.Insn) {
+	f := x.h >> 5 & 7
+	target, flags := x.rx(), slot
+	if f&1 != 0 {
+		target = RA
+	}
+	if f&4 != 0 {
+		flags = 0
+	}
+	switch f {
+	case 0, 1, 4, 5:
+		jumpRegister(i, target, flags)
+	case 2, 6:
+		callRegister(i, RA, target, flags)
+	default:
+		unknown(i)
+	}
+}

@@ -19,8 +19,10 @@ type line struct {
 	code     []byte // in memory order
 	word     word   // its value
 	mnemonic string
-	operands []string
-	text     string
+	// compressed: printed in halfwords, hence MIPS16e or microMIPS
+	compressed bool
+	operands   []string
+	text       string
 }
 
 // objdump disassembles; it skips the test where the tool is missing.
@@ -63,6 +65,7 @@ func parseLine(text string, big bool) (line, bool) {
 	}
 	l := line{addr: addr, mnemonic: f[2], text: text}
 	for _, unit := range strings.Fields(f[1]) {
+		l.compressed = len(unit) == 4
 		b, err := hex.DecodeString(unit)
 		if err != nil {
 			return line{}, false
@@ -161,6 +164,33 @@ func compare(l line, i *cpu.Insn, want effect) string {
 	case want.kind != system && writesOf(i) != want.writes:
 		return "writes"
 	}
+	return compareOperands(l, i)
+}
+
+// compareOperands checks the address of a load or store and the constants of the
+// additions that move stack pointers.
+func compareOperands(l line, i *cpu.Insn) string {
+	if len(l.operands) == 0 {
+		return ""
+	}
+	last := l.operands[len(l.operands)-1]
+	switch i.Op {
+	case cpu.OpLoad, cpu.OpStore, cpu.OpLoadMulti, cpu.OpStoreMulti:
+		offset, base, ok := strings.Cut(strings.TrimSuffix(last, ")"), "($")
+		imm, err := strconv.ParseInt(offset, 0, 64)
+		if !ok || err != nil || base == "pc" {
+			return ""
+		}
+		unaligned := i.Op == cpu.OpStore && i.Src == cpu.NoReg
+		if r, _ := register("$" + base); r != i.Base || imm != i.Imm && !(unaligned && imm&^7 == i.Imm&^7) {
+			return "address"
+		}
+	case cpu.OpAddImm:
+		imm, err := strconv.ParseInt(last, 0, 64)
+		if err == nil && strings.HasSuffix(strings.TrimSuffix(l.mnemonic, "sp"), "addiu") && imm != i.Imm {
+			return "constant"
+		}
+	}
 	return ""
 }
 
@@ -173,4 +203,37 @@ func register(s string) (cpu.Reg, bool) {
 		return cpu.NoReg, false
 	}
 	return cpu.Reg(n), true
+}
+
+// check decodes each line, where compressed is what mode 1 is, and fails on the first few differences of each kind.
+func check(t *testing.T, a *cpu.Arch, compressed encoding, lines []line) {
+	t.Helper()
+	seen := map[string]int{}
+	known := 0
+	for _, l := range lines {
+		enc, mode := inWords, cpu.Mode(0)
+		if l.compressed {
+			enc, mode = compressed, 1
+		}
+		want, ok := expect(l, enc)
+		if !ok {
+			continue
+		}
+		known++
+		want.target &= a.AddrMask()
+		var out [1]cpu.Insn
+		if a.Decoder.Decode(l.code, l.addr, mode, out[:]) != 1 {
+			t.Fatalf("%s: not decoded", l.text)
+		}
+		if diff := compare(l, &out[0], want); diff != "" {
+			key := diff + " " + l.mnemonic
+			if seen[key]++; seen[key] <= 2 && len(seen) < 40 {
+				t.Errorf("%s: %s, got %s, want %+v", diff, l.text, format(&out[0]), want)
+			}
+		}
+	}
+	if known == 0 {
+		t.Fatal("objdump printed nothing")
+	}
+	t.Logf("%d instructions", known)
 }

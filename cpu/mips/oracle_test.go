@@ -15,12 +15,16 @@ var (
 	writeNothing = words(`sb sh sw sd swl swr sdl sdr sbe she swe swle swre pref prefe cache cachee synci
 		teq tge tgeu tlt tltu tne teqi tgei tgeiu tlti tltiu tnei
 		mtc0 mtc1 mtc2 dmtc0 dmtc1 dmtc2 mthc0 mthc1 mthc2 ctc0 ctc1 ctc2 mttr mtgc0 dmtgc0 mthgc0
-		wrpgpr mtm0 mtm1 mtm2 mtp0 mtp1 mtp2 saa saad fork wrdsp ginvi ginvt
+		wrpgpr mtm0 mtm1 mtm2 mtp0 mtp1 mtp2 saa saad copyw ucopyw fork wrdsp ginvi ginvt
 		cmp.eq.pw cmp.lt.pw cmp.le.pw cmp.eq.qh cmp.lt.qh cmp.le.qh cmpu.eq.ob cmpu.lt.ob cmpu.le.ob cmp.eq.ph cmp.lt.ph cmp.le.ph cmpu.eq.qb cmpu.lt.qb cmpu.le.qb
 		qmac.00 qmac.01 qmac.02 qmac.03 qmacs.00 qmacs.01 qmacs.02 qmacs.03 nop zcb zcbt synciobdma
-		gssq gssble gssbgt gsshle gsshgt gsswle gsswgt gssdle gssdgt gssbx gsshx gsswx gssdx gsle gsgt`)
+		gssq gssble gssbgt gsshle gsshgt gsswle gsswgt gssdle gssdgt gssbx gsshx gsswx gssdx gsle gsgt
+		swm sdm swp sdp wait`)
 	// writeHiLo: also or only the multiply registers.
 	writeHiLo = words(`mult multu div divu dmult dmultu ddiv ddivu madd maddu msub msubu`)
+	// notMIPS16e: prefixes by themselves, and what MIPS16e has dropped or leaves free.
+	notMIPS16e    = words(`extend entry exit asmacro`)
+	setT8         = words(`slt sltu slti sltiu cmp cmpi`)
 	coprocessor2  = words(`lwc2 ldc2 swc2 sdc2`)
 	trapMnemonics = words(`break sigrie`)
 	systemCalls   = words(`syscall sdbbp hypcall`)
@@ -34,16 +38,39 @@ func words(s string) map[string]bool {
 	return m
 }
 
+// encoding is what the bytes of a line are.
+type encoding uint8
+
+const (
+	inWords encoding = iota
+	inMIPS16
+	inMicro
+)
+
 // expect is the oracle. ok is false where objdump does not know the instruction.
-func expect(l line) (e effect, ok bool) {
+func expect(l line, enc encoding) (e effect, ok bool) {
 	m := l.mnemonic
 	switch {
+	case enc == inMIPS16 && notMIPS16e[m]:
+		return e, false
+	case enc == inMIPS16 && setT8[m] && len(l.operands) == 2:
+		e.writes = cpu.SetOf(T8)
+		return e, true
 	case strings.HasPrefix(m, "."), strings.HasPrefix(m, "udi"), m == "c0" || m == "c1" || m == "c2":
 		return e, false // unknown, or free for an implementation to define
-	case coprocessor2[m] && l.word.op() >= 0x32:
+	case coprocessor2[m] && enc == inWords && l.word.op() >= 0x32:
 		return e, false // taken for Cavium's branches, which no program mixes with these
 	case isTransfer(m):
-		return expectTransfer(l), true
+		e = expectTransfer(l)
+		if enc == inMIPS16 && e.kind == branch || enc == inMIPS16 && m == "b" {
+			e.slot = false
+		}
+		return e, true
+	case m == "jraddiusp":
+		e.kind = ret
+		if l.operands[0] != "0" {
+			e.writes = cpu.SetOf(SP)
+		}
 	case trapMnemonics[m]:
 		e.kind = trap
 	case systemCalls[m]:
@@ -61,9 +88,23 @@ func expect(l line) (e effect, ok bool) {
 func expectWrites(l line) (set cpu.RegSet) {
 	m := l.mnemonic
 	switch {
+	case m == "save", m == "addiusp":
+		return cpu.SetOf(SP)
+	case m == "restore":
+		for l.operands[0][0] == '$' { // arguments, which restore does not load
+			l.operands = l.operands[1:]
+		}
+		return registerList(l.operands).With(SP)
+	case m == "lwm" || m == "ldm":
+		return registerList(l.operands)
+	case m == "lwp" || m == "ldp":
+		r, _ := register(l.operands[0])
+		return cpu.SetOf(r, r+1).Without(Zero)
+	case m == "movep":
+		return registerList(l.operands[:2])
 	case writeNothing[m], coprocessor2[m], strings.HasPrefix(m, "mtt"), strings.HasPrefix(m, "ctt"):
 		return 0
-	case (m == "clz" || m == "clo" || m == "dclz" || m == "dclo") && l.word.op() == 0x1c && l.word.rd() == Zero:
+	case (m == "clz" || m == "clo" || m == "dclz" || m == "dclo") && !l.compressed && l.word.op() == 0x1c && l.word.rd() == Zero:
 		return 0 // rt and rd must be equal before release 6; rd is zero here
 	case m == "mthi" || m == "mtlo":
 		if len(l.operands) > 1 && l.operands[1] != "$ac0" {
@@ -102,14 +143,38 @@ func expectWrites(l line) (set cpu.RegSet) {
 	return set.Without(Zero)
 }
 
+// registerList is the set of "$16-$18,$31" among the operands.
+func registerList(operands []string) (set cpu.RegSet) {
+	for _, o := range operands {
+		from, to, isRange := strings.Cut(o, "-")
+		first, ok := register(from)
+		if !ok {
+			continue
+		}
+		last := first
+		if isRange {
+			last, _ = register(to)
+		}
+		for r := first; r <= last; r++ {
+			if r <= S7 || r >= S8 { // in save and restore s8 follows s7
+				set = set.With(r)
+			}
+		}
+	}
+	return set
+}
+
 // selfMove tells moves of a register to itself, which have no effect.
 func selfMove(l line) bool {
+	if len(l.operands) < 2 {
+		return false
+	}
 	switch l.mnemonic {
-	case "movz", "movn", "movf", "movt":
+	case "movz", "movn", "movf", "movt", "move":
 		return l.operands[0] == l.operands[1]
 	case "or", "addu", "daddu", "add", "dadd", "subu", "dsubu", "sub", "dsub":
-		return l.operands[0] == l.operands[1] && l.operands[2] == "$0" ||
-			l.operands[0] == l.operands[2] && l.operands[1] == "$0" && !strings.Contains(l.mnemonic, "sub")
+		return len(l.operands) == 3 && (l.operands[0] == l.operands[1] && l.operands[2] == "$0" ||
+			l.operands[0] == l.operands[2] && l.operands[1] == "$0" && !strings.Contains(l.mnemonic, "sub"))
 	}
 	return false
 }
@@ -117,7 +182,7 @@ func selfMove(l line) bool {
 // release6Three tells release 6's three-operand div from the old one, which
 // objdump writes with $0 in front.
 func release6Three(l line) bool {
-	return len(l.operands) == 3 && l.word.sa() != 0 && strings.Contains(l.mnemonic, "div")
+	return !l.compressed && len(l.operands) == 3 && l.word.sa() != 0 && strings.Contains(l.mnemonic, "div")
 }
 
 func isTransfer(m string) bool {
@@ -129,7 +194,7 @@ func isTransfer(m string) bool {
 		return false
 	}
 	for _, p := range []string{"beq", "bne", "blez", "bgtz", "bltz", "bgez", "bgtu", "bltu", "bgeu", "blt", "bgt", "bge", "ble",
-		"bc0", "bc1", "bc2", "bc3", "bposge", "bbit", "bz.", "bnz.", "bovc", "bnvc", "bnzc"} {
+		"bc0", "bc1", "bc2", "bc3", "bposge", "bteqz", "btnez", "bbit", "bz.", "bnz.", "bovc", "bnvc", "bnzc"} {
 		if strings.HasPrefix(m, p) {
 			return true
 		}
