@@ -1,0 +1,83 @@
+// Package badcall undoes a call through a bad pointer. The thread stands where no
+// code is (NULL, a data pointer, an unmapped module), so nobody has a rule for its
+// PC; but the call that led there has only just been made, and is undone by hand:
+//
+//	call *%rax      x86:    return address at [SP], caller's SP = SP + word
+//	jalr t9         others: return address in LR,   caller's SP = SP
+//
+// A tail jump through a bad pointer looks the same: its function is gone from the
+// stack, and the caller found is that function's.
+package badcall
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Source is the unwind.FrameSource of bad calls. It is code analysis of the one
+// instruction that has run since the caller.
+type Source struct{}
+
+var _ unwind.FrameSource = Source{}
+
+// Method is MethodCode.
+func (Source) Method() unwind.Method { return unwind.MethodCode }
+
+// Step undoes the call. Nothing has run since, so that all registers are the
+// caller's, scratch registers included; but LR, what it held before, is lost, and
+// so is the status register, whose ISA mode is that of the bad target (ARM).
+//
+// A function that returns to a bad address, its stack smashed, is no call. On x86
+// [SP] rarely is a return address then; on most others LR is the bad address
+// itself. ARM's `pop {r4, pc}` however leaves in LR where the function's last call
+// returned to.
+func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
+	arch := s.Snapshot.Arch
+	if !s.Exact || executable(s.Snapshot, s.PC) {
+		return unwind.NotCovered
+	}
+	sp, ok := s.Regs.Lookup(arch.SP)
+	if !ok {
+		return unwind.NotCovered
+	}
+	raw, ok := s.Regs.Lookup(arch.LR)
+	if arch.LR == cpu.NoReg {
+		raw, ok = s.Snapshot.Memory.Word(sp)
+	}
+	if !ok {
+		return unwind.NotCovered
+	}
+	ra, mode := arch.SplitCode(raw)
+	site, a := unwind.ReturnsTo(s.Snapshot, ra, mode)
+	if a != unwind.Yes || returned(s, sp, &site) {
+		return unwind.NotCovered
+	}
+	cfa := (sp + uint64(arch.EntryCFA)) & arch.AddrMask()
+	*out = unwind.Caller{Regs: *s.Regs, CFA: cfa, HasCFA: true}
+	out.Regs.Forget(arch.LR)
+	out.Regs.Forget(arch.Status)
+	out.Regs.Set(arch.SP, sp+uint64(arch.EntryCFA))
+	out.Regs.Set(arch.PC, raw&arch.AddrMask())
+	return unwind.Found
+}
+
+// executable tells whether code can run at pc as far as the capture knows.
+// Memory of unknown permissions counts as data: what brought the thread there
+// decides.
+func executable(snap *target.Snapshot, pc uint64) bool {
+	if m, ok := snap.ModuleAt(pc); ok {
+		return m.Image == nil || m.Image.Executable(m.ToImage(pc)&m.Image.Arch.AddrMask())
+	}
+	p, ok := snap.Memory.PermAt(pc)
+	return ok && p&target.PermExec != 0
+}
+
+// returned tells whether the thread came here by popping this PC, which then still
+// stands right below SP. With PC = 0 that may be chance, so it only counts where
+// the call is direct and thus needs a tail jump to explain the PC.
+func returned(s *unwind.State, sp uint64, site *cpu.CallSite) bool {
+	v, ok := s.Snapshot.Memory.Word(sp - uint64(s.Snapshot.Arch.AddrSize))
+	pc, _ := s.Snapshot.Arch.SplitCode(v)
+	return site.Direct && ok && pc == s.PC
+}
