@@ -60,34 +60,33 @@ func (m *machine) instruction(op uint8) {
 	}
 }
 
-// defineCFA executes the instructions that set the CFA. Those that change one
-// half of register plus offset need such a rule to be there (DWARF 5 §6.4.2.2).
+// defineCFA executes the instructions that set the CFA. Some change one half of
+// register plus offset. The standard wants such a rule to be there (DWARF 5
+// §6.4.2.2); real programs do not keep to it, and what libgcc does with them is
+// what they were tested with:
+//   - at the start there is such a rule, with offset 0: the CIEs of GNU as for
+//     MIPS and RISC-V have a DW_CFA_def_cfa_register and nothing before it;
+//   - an expression does not destroy it, DW_CFA_def_cfa_register takes it up
+//     again with the offset of old: libgcrypt's AVX2 code, at its end.
 func (m *machine) defineCFA(op uint8) {
-	r, cfa := &m.r, &m.row.cfa
+	r, w := &m.r, &m.row
 	switch op {
 	case cfaDefCFA:
-		base := m.slots.reg(r.ULEB())
-		*cfa = cell{kind: unwind.RegPlus, base: base, off: int64(r.ULEB())}
-		return
+		w.cfa.base, w.byExpr = m.slots.reg(r.ULEB()), false
+		w.cfa.off = int64(r.ULEB())
 	case cfaDefCFASF:
-		base := m.slots.reg(r.ULEB())
-		*cfa = cell{kind: unwind.RegPlus, base: base, off: m.factoredSigned()}
-		return
-	case cfaDefCFAExpression:
-		*cfa = m.expression(unwind.ValExpression)
-		return
+		w.cfa.base, w.byExpr = m.slots.reg(r.ULEB()), false
+		w.cfa.off = m.factoredSigned()
 	case cfaDefCFARegister:
-		cfa.base = m.slots.reg(r.ULEB())
+		w.cfa.base, w.byExpr = m.slots.reg(r.ULEB()), false
 	case cfaDefCFAOffset:
-		cfa.off = int64(r.ULEB())
+		w.cfa.off = int64(r.ULEB())
 	case cfaDefCFAOffsetSF:
-		cfa.off = m.factoredSigned()
+		w.cfa.off = m.factoredSigned()
+	case cfaDefCFAExpression:
+		w.cfaExpr, w.byExpr = m.expression(unwind.ValExpression), true
 	default:
 		m.stop(unwind.Unsupported)
-		return
-	}
-	if cfa.kind != unwind.RegPlus {
-		m.stop(unwind.Malformed)
 	}
 }
 

@@ -90,6 +90,7 @@ func (t *table) run(s *section, f *fde, pc uint64, out *unwind.Rule) unwind.Verd
 	if m.ra = t.slots.reg(f.cie.ra); m.ra == cpu.NoReg {
 		m.ra = pseudoColumn
 	}
+	m.row.cfa = cell{kind: unwind.RegPlus, base: cpu.NoReg}
 	m.execute(f.cie.code)
 	if m.verdict != unwind.Found {
 		return m.verdict

@@ -42,10 +42,12 @@ type cell struct {
 
 // row is one row of the table that DWARF 5 §6.4.1 describes.
 type row struct {
-	cfa    cell
-	signed bool // AArch64: RA_SIGN_STATE
-	used   uint64
-	cells  [columns]cell // those in used are valid
+	cfa     cell // register plus offset
+	cfaExpr cell // valid with byExpr, and then cfa is not
+	byExpr  bool
+	signed  bool // AArch64: RA_SIGN_STATE
+	used    uint64
+	cells   [columns]cell // those in used are valid
 }
 
 func atCFA(off int64) cell { return cell{kind: unwind.AtCFA, base: cpu.NoReg, off: off} }
@@ -94,11 +96,15 @@ func (s *section) rule(c cell, reg cpu.Reg) unwind.RegRule {
 //
 // The return address is the value of the CIE's column. Where that is the link
 // register, its rule is the PC's and not the caller's LR, which a call destroys;
-// in a signal frame each is what its own rule says.
+// in a signal frame each is what its own rule says. Where it is another register,
+// the call did not touch LR: RISC-V's __riscv_save_N are called through t0 by
+// prologues that have yet to save ra.
 func (m *machine) fill(out *unwind.Rule) bool {
 	r := &m.row
 	out.Reset()
-	out.CFA = m.s.rule(r.cfa, cpu.NoReg)
+	if out.CFA = m.s.rule(r.cfa, cpu.NoReg); r.byExpr {
+		out.CFA = m.s.rule(r.cfaExpr, cpu.NoReg)
+	}
 	if m.cie.signal {
 		out.Flags |= unwind.SignalFrame
 	}
@@ -111,11 +117,13 @@ func (m *machine) fill(out *unwind.Rule) bool {
 			out.Add(m.s.rule(r.cells[reg], reg))
 		}
 	}
+	if lr := m.arch.LR; m.ra < pseudoColumn && m.ra != lr && r.get(lr).kind == unwind.Unspecified {
+		out.Add(unwind.RegRule{Kind: unwind.SameValue, Reg: lr, Base: lr})
+	}
 	if !m.fillRA(out) {
 		return false
 	}
-	known := r.cfa.kind == unwind.ValExpression || r.cfa.kind == unwind.RegPlus && r.cfa.base != cpu.NoReg
-	return known || out.RA.Kind == unwind.Undefined
+	return r.byExpr || r.cfa.base != cpu.NoReg || out.RA.Kind == unwind.Undefined
 }
 
 func (m *machine) fillRA(out *unwind.Rule) bool {
