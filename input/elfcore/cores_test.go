@@ -1,0 +1,206 @@
+package elfcore_test
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm"
+	"github.com/backsight/backsight/cpu/arm64"
+	"github.com/backsight/backsight/cpu/mips"
+	"github.com/backsight/backsight/cpu/riscv"
+	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/elfcore"
+	"github.com/backsight/backsight/target"
+)
+
+const coreDir = "../../../shared/inputs/user-cores"
+
+func processors() cpu.Set {
+	var s cpu.Set
+	for _, list := range [][]*cpu.Arch{mips.Archs(), arm.Archs(), arm64.Archs(), riscv.Archs(), x86.Archs()} {
+		s = append(s, list...)
+	}
+	return s
+}
+
+// load opens a core with the files below sysroot; everything is released when
+// the test ends.
+func load(t *testing.T, path string, opt input.FileOptions) (*target.Snapshot, error) {
+	t.Helper()
+	opt.Archs = processors()
+	files := input.NewFiles(opt)
+	t.Cleanup(func() { files.Close() })
+	s, err := input.Open(context.Background(), path, []input.Format{elfcore.Format()}, &input.Env{Archs: opt.Archs, Files: files})
+	if err != nil {
+		return nil, err
+	}
+	t.Cleanup(func() { s.Close() })
+	snap, err := s.Next()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.Next(); err != io.EOF {
+		t.Errorf("a second snapshot: %v", err)
+	}
+	return snap, nil
+}
+
+// programs unpacks the binaries of one architecture.
+func programs(t *testing.T, arch string) string {
+	t.Helper()
+	tar, err := exec.LookPath("tar")
+	if err != nil {
+		t.Skip("no tar")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command(tar, "xJf", filepath.Join(coreDir, "programs", arch+".tar.xz"), "-C", dir).CombinedOutput(); err != nil {
+		t.Skipf("cannot unpack the programs: %v: %s", err, out)
+	}
+	return dir
+}
+
+// TestCores compares every recorded core with what GDB says of it.
+func TestCores(t *testing.T) {
+	for _, arch := range []string{"mips", "mipsel", "mips64", "mips64el", "aarch64", "armhf", "amd64", "amd64-lang"} {
+		cores, _ := filepath.Glob(filepath.Join(coreDir, arch, "*.core.gz"))
+		if len(cores) == 0 {
+			t.Skip("no recorded cores here")
+		}
+		t.Run(arch, func(t *testing.T) {
+			sysroot := programs(t, arch)
+			for _, path := range cores {
+				t.Run(filepath.Base(path), func(t *testing.T) { compareCore(t, strings.TrimSuffix(path, ".core.gz"), sysroot) })
+			}
+		})
+	}
+}
+
+func compareCore(t *testing.T, base, sysroot string) {
+	snap, err := load(t, base+".core.gz", input.FileOptions{Sysroot: sysroot})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, i := range snap.Issues {
+		t.Errorf("issue: %s", i)
+	}
+	gdb, err := os.ReadFile(base + ".gdb.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	compareThreads(t, snap, string(gdb))
+	if snap.Fault == nil || !strings.Contains(string(gdb), "signal "+snap.Fault.Name+",") {
+		t.Errorf("fault %+v is not the signal that GDB tells", snap.Fault)
+	}
+	if text, err := os.ReadFile(base + ".expected.json"); err == nil {
+		compareModules(t, snap, text)
+	}
+}
+
+func compareModules(t *testing.T, snap *target.Snapshot, text []byte) {
+	var want struct{ Modules [][2]string }
+	if err := json.Unmarshal(text, &want); err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range want.Modules {
+		bias, _ := strconv.ParseUint(w[1], 0, 64)
+		found := false
+		for _, m := range snap.Modules {
+			if filepath.Base(m.Name) == w[0] {
+				found = true
+				if m.Bias != bias || m.Image == nil {
+					t.Errorf("%s: bias %#x, image %v; want %#x", m.Name, m.Bias, m.Image != nil, bias)
+				}
+			}
+		}
+		if !found {
+			t.Errorf("module %s at %#x is missing", w[0], bias)
+		}
+	}
+	if pc, _, _ := snap.Arch.PCOf(&snap.Threads[0].Regs); pc > 0x1000 && pc < 1<<40 {
+		if m, ok := snap.ModuleAt(pc); ok && snap.Memory.Bytes(pc) == nil {
+			t.Errorf("no code at the PC %#x in %s", pc, m.Name)
+		}
+	}
+}
+
+// threadHeads splits GDB's text by thread.
+var threadHeads = regexp.MustCompile(`(?m)^== thread \d+ lwp (\d+)( \(crashed\))?$`)
+
+func compareThreads(t *testing.T, snap *target.Snapshot, gdb string) {
+	heads := threadHeads.FindAllStringSubmatchIndex(gdb, -1)
+	if len(heads) != len(snap.Threads) {
+		t.Fatalf("%d threads, GDB has %d", len(snap.Threads), len(heads))
+	}
+	for i, h := range heads {
+		end := len(gdb)
+		if i+1 < len(heads) {
+			end = heads[i+1][0]
+		}
+		id, _ := strconv.Atoi(gdb[h[2]:h[3]])
+		th := threadOf(snap, id)
+		if th == nil {
+			t.Errorf("thread %d is missing", id)
+			continue
+		}
+		if crashed := h[4] >= 0; crashed != th.Crashed {
+			t.Errorf("thread %d: crashed %v, want %v", id, th.Crashed, crashed)
+		}
+		if n := compareRegs(t, snap.Arch, th, gdb[h[1]:end]); n < 16 {
+			t.Errorf("thread %d: only %d registers compared", id, n)
+		}
+	}
+}
+
+func threadOf(snap *target.Snapshot, id int) *target.Thread {
+	for i := range snap.Threads {
+		if snap.Threads[i].ID == id {
+			return &snap.Threads[i]
+		}
+	}
+	return nil
+}
+
+// compareRegs reads "info registers": name, hex, natural form on each line, or
+// for MIPS a row of names above a row of values. It returns how many it knew.
+func compareRegs(t *testing.T, arch *cpu.Arch, th *target.Thread, text string) (n int) {
+	check := func(name, value string) {
+		reg, ok := arch.RegByName(name)
+		v, err := strconv.ParseUint(strings.TrimPrefix(value, "0x"), 16, 64)
+		if !ok || err != nil {
+			return
+		}
+		n++
+		if got, ok := th.Regs.Lookup(reg); !ok || got != v {
+			t.Errorf("thread %d: %s = %#x, GDB has %#x", th.ID, name, got, v)
+		}
+	}
+	var names []string
+	for line := range strings.Lines(text) {
+		f := strings.Fields(line)
+		switch {
+		case len(f) >= 2 && strings.HasPrefix(f[1], "0x"):
+			check(f[0], f[1])
+		case len(f) > 0 && strings.HasPrefix(f[0], "R") && len(names) == len(f)-1:
+			f = f[1:]
+			fallthrough
+		case len(f) == len(names) && len(f) > 2:
+			for i := range f {
+				check(names[i], f[i])
+			}
+			names = nil
+		default:
+			names = f
+		}
+	}
+	return n
+}

@@ -1,0 +1,61 @@
+package elfcore
+
+// mappedELF is what the captured first page of a mapped ELF file tells. The
+// kernel keeps that page of every binary (bit 4 of core_dump_filter).
+type mappedELF struct {
+	header
+	bias    uint64
+	buildID []byte
+}
+
+// maxMappedPhdr bounds the program headers of a mapped file; they share a page
+// with the ELF header.
+const maxMappedPhdr = 128
+
+// maxNotes bounds the notes of a mapped file that are searched for a build ID.
+const maxNotes = 16 << 10
+
+// readMapped decodes the ELF header that is mapped at base.
+func (c *core) readMapped(base uint64) (m mappedELF, ok bool) {
+	var head [headerSize]byte
+	h, wrong := readHeader(head[:c.mem.Read(base, head[:])])
+	if wrong != "" || h.machine != c.header.machine || h.wide != c.header.wide || h.big != c.header.big {
+		return m, false
+	}
+	m.header = h
+	placed := false
+	var noteAt []phdr
+	for i := range min(h.phnum, maxMappedPhdr) {
+		var b [56]byte
+		if c.mem.Read(base+h.phoff+i*h.phentsize, b[:h.phdrSize()]) != int(h.phdrSize()) {
+			break
+		}
+		p := h.readPhdr(b[:])
+		switch p.typ {
+		case ptLoad:
+			if !placed { // the first one maps the header, at file offset 0
+				m.bias, placed = base-(p.vaddr-p.off), true
+			}
+		case ptNote:
+			noteAt = append(noteAt, p)
+		}
+	}
+	for _, p := range noteAt {
+		if m.buildID == nil {
+			m.buildID = c.findBuildID(m.bias+p.vaddr, p.memsz)
+		}
+	}
+	return m, placed
+}
+
+// findBuildID searches captured notes for NT_GNU_BUILD_ID.
+func (c *core) findBuildID(addr, size uint64) (id []byte) {
+	buf := make([]byte, min(size, maxNotes))
+	buf = buf[:c.mem.Read(addr, buf)]
+	eachNote(buf, c.header.big, func(name []byte, typ uint32, desc []byte) {
+		if typ == ntGNUBuildID && string(name) == "GNU" && len(desc) > 0 && id == nil {
+			id = desc
+		}
+	})
+	return id
+}
