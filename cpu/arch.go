@@ -35,6 +35,9 @@ type Arch struct {
 	// Preserved are the registers that a callee must restore, FP included, SP,
 	// PC and LR not.
 	Preserved RegSet
+	// SelfRegs hold the function's own address on entry by the ABI's convention
+	// (t9 in MIPS abicalls code).
+	SelfRegs RegSet
 	// Zero is the register that reads as 0 (MIPS, RISC-V), else NoReg.
 	Zero Reg
 

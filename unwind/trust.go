@@ -73,7 +73,7 @@ func (t Trust) String() string { return [...]string{"guess", "likely", "certain"
 //
 //	method                      certain                                    likely                        else
 //	context                     always
-//	sigframe, exception         executable PC                              no code to check              guess
+//	sigframe, exception         executable PC                              any other PC                  –
 //	cfi, ehabi, compact, table  after a call or landmark, SP rises         no code to check              guess
 //	code                        the same, and the call's target matches,   after a call, SP rises and    guess
 //	                            or two derivations from a known entry      aligned, nothing against
@@ -81,13 +81,13 @@ func (t Trust) String() string { return [...]string{"guess", "likely", "certain"
 //	fp                          after a call whose target matches          after a call, SP rises        guess
 //	scan                        never                                      never                         guess
 func trustOf(m Method, c Checks) Trust {
-	sound := c.has(Executable|SPMonotonic) && c&(NoCall|TargetDiffers) == 0
+	sound := c.has(SPMonotonic) && c&(Executable|AtLandmark) != 0 && c&(NoCall|TargetDiffers) == 0
 	entered := c&(CallBefore|AtLandmark) != 0
 	switch m {
 	case MethodContext:
 		return Certain
 	case MethodSigframe, MethodException:
-		return pick(c.has(Executable), c&CodeMissing != 0)
+		return pick(c.has(Executable), true)
 	case MethodCFI, MethodEHABI, MethodCompact, MethodTable:
 		return pick(sound && entered, sound && c&CodeMissing != 0)
 	case MethodCode:

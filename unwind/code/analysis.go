@@ -1,0 +1,75 @@
+package code
+
+import (
+	"sync"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+)
+
+// analysis is what is known of one image's code. It grows on demand and is
+// shared by all walkers.
+type analysis struct {
+	img  *image.Image
+	arch *cpu.Arch
+	src  *Source
+
+	// mu guards what follows; the entry lists are immutable once built.
+	mu        sync.Mutex
+	functions map[jump]*function
+	older     map[jump]*function
+	summaries map[jump]summary
+	exitCache map[exitKey][]exit
+
+	strongOnce, weakOnce sync.Once
+	strong, weak         []uint64 // sorted keys
+}
+
+type analysisKey struct{}
+
+// of returns the image's analysis.
+func (s *Source) of(img *image.Image) *analysis {
+	return img.Memo(analysisKey{}, func() any {
+		return &analysis{img: img, arch: img.Arch, src: s, functions: map[jump]*function{},
+			summaries: map[jump]summary{}, exitCache: map[exitKey][]exit{}}
+	}).(*analysis)
+}
+
+// generation is how many functions are kept before the older half may go.
+const generation = 512
+
+// function returns the analysis of the function that begins at entry.
+func (an *analysis) function(entry uint64, mode cpu.Mode) *function {
+	k := jump{entry, mode}
+	if f, ok := an.functions[k]; ok {
+		return f
+	}
+	f, ok := an.older[k]
+	if !ok {
+		f = analyze(an, entry, mode)
+	}
+	if len(an.functions) >= generation {
+		an.older, an.functions = an.functions, map[jump]*function{}
+	}
+	an.functions[k] = f
+	return f
+}
+
+// skipPadding returns the first address from pc on that is not filler between
+// functions.
+func (an *analysis) skipPadding(pc uint64, mode cpu.Mode) uint64 {
+	var buf [8]cpu.Insn
+	for range 64 {
+		n := an.arch.Decoder.Decode(an.img.Code(pc), pc, mode, buf[:])
+		if n == 0 {
+			return pc
+		}
+		for i := range n {
+			if buf[i].Flags&cpu.FlagPadding == 0 {
+				return pc
+			}
+			pc += uint64(buf[i].Len)
+		}
+	}
+	return pc
+}

@@ -1,0 +1,200 @@
+package code
+
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// Function entries, in order of trust. The strong ones (the image's entry point,
+// symbols, table ranges, targets of direct calls) bound functions and start
+// derivations. The weak ones (words of data and constants in code that look like
+// code pointers) only start derivations: jump tables hold such words as well.
+
+// key packs a code address and its mode as the CPU's code pointers do, so that a
+// sorted list of keys is sorted by address. Mode 1 exists only where bit 0 of an
+// address is free.
+func key(addr uint64, mode cpu.Mode) uint64 { return addr | uint64(mode) }
+
+// unkey takes a key apart.
+func (an *analysis) unkey(k uint64) (uint64, cpu.Mode) {
+	if an.arch.ISABit {
+		return k &^ 1, cpu.Mode(k & 1)
+	}
+	return k, 0
+}
+
+func sortKeys(ks []uint64) []uint64 {
+	slices.Sort(ks)
+	return slices.Compact(ks)
+}
+
+// strongEntries builds the strong list on first use.
+func (an *analysis) strongEntries() []uint64 {
+	an.strongOnce.Do(func() {
+		c := collector{an: an}
+		c.declared()
+		if an.arch.ISABit && !an.arch.ModeOnly {
+			c.traverse()
+		} else {
+			c.scanCalls()
+		}
+		an.strong = sortKeys(c.keys)
+	})
+	return an.strong
+}
+
+// isEntry tells whether a function certainly begins at addr.
+func (an *analysis) isEntry(addr uint64, mode cpu.Mode) bool {
+	_, ok := slices.BinarySearch(an.strongEntries(), key(addr, mode))
+	return ok
+}
+
+// nextEntry is the first strong entry above addr, self left out, or the end of
+// the segment.
+func (an *analysis) nextEntry(addr, self uint64) uint64 {
+	es := an.strongEntries()
+	i, _ := slices.BinarySearch(es, addr+1)
+	for ; i < len(es); i++ {
+		if a, _ := an.unkey(es[i]); a != self && a > addr {
+			return a
+		}
+	}
+	if s, ok := an.img.Segment(addr); ok {
+		return s.Addr + s.Size
+	}
+	return addr
+}
+
+// near is how many entries below a place are tried: the nearest can be a false
+// one inside the function.
+const near = 4
+
+// entriesBelow returns the nearest strong entries at or below addr, nearest first.
+func (an *analysis) entriesBelow(addr uint64, mode cpu.Mode) []uint64 {
+	return an.below(an.strongEntries(), addr, mode, near)
+}
+
+// pointersBelow does the same for the weak entries above the nearest strong one.
+func (an *analysis) pointersBelow(addr uint64, mode cpu.Mode) []uint64 {
+	an.weakOnce.Do(func() {
+		c := collector{an: an}
+		c.pointers()
+		an.weak = sortKeys(c.keys)
+	})
+	return an.below(an.weak, addr, mode, near)
+}
+
+func (an *analysis) below(es []uint64, addr uint64, mode cpu.Mode, n int) []uint64 {
+	i, found := slices.BinarySearch(es, key(addr, mode))
+	if found {
+		i++
+	}
+	var out []uint64
+	for i--; i >= 0 && len(out) < n; i-- {
+		if a, m := an.unkey(es[i]); m == mode {
+			out = append(out, a)
+		}
+	}
+	return out
+}
+
+// startsImage tells whether the program begins at entry: nothing called it.
+func (an *analysis) startsImage(entry uint64, mode cpu.Mode) bool {
+	if an.img.Entry == 0 {
+		return false
+	}
+	a, m := an.arch.SplitCode(an.img.Entry)
+	return a == entry && m == mode
+}
+
+// collector gathers entries of one image.
+type collector struct {
+	an   *analysis
+	keys []uint64
+}
+
+func (c *collector) add(addr uint64, mode cpu.Mode) {
+	if addr&(c.an.arch.InsnAlign-1) == 0 && c.an.img.Code(addr) != nil {
+		c.keys = append(c.keys, key(addr, mode))
+	}
+}
+
+// declared adds what the file says: entry point, symbols, table ranges.
+func (c *collector) declared() {
+	an := c.an
+	if an.img.Entry != 0 {
+		c.add(an.arch.SplitCode(an.img.Entry))
+	}
+	an.img.Functions(func(addr uint64, mode cpu.Mode, _ uint64) bool {
+		c.add(addr, mode)
+		return true
+	})
+	if an.src.ranges != nil {
+		an.src.ranges(an.img, func(lo, _ uint64) bool {
+			c.add(an.arch.SplitCode(lo))
+			return true
+		})
+	}
+}
+
+// text calls visit for every run of executable bytes: the executable sections
+// where the file has section headers, else the executable segments.
+func (an *analysis) text(visit func(addr uint64, code []byte)) {
+	for i := range an.img.Segments {
+		if s := &an.img.Segments[i]; s.Exec {
+			visit(s.Addr, s.Data)
+		}
+	}
+}
+
+// scanCalls adds the targets of direct calls found by one linear pass.
+func (c *collector) scanCalls() {
+	arch := c.an.arch
+	mode := cpu.Mode(0)
+	if arch.ModeOnly {
+		mode = 1
+	}
+	const chunk = 1 << 20
+	var refs []cpu.CallRef
+	c.an.text(func(addr uint64, code []byte) {
+		for len(code) > 0 {
+			n := min(chunk, len(code))
+			refs = arch.Decoder.Calls(code[:n], addr, mode, refs[:0])
+			for _, r := range refs {
+				c.add(r.Target, r.TargetMode)
+			}
+			addr, code = addr+uint64(n), code[n:]
+		}
+	})
+}
+
+// maxVisited bounds a traversal's instructions.
+const maxVisited = 8 << 20
+
+// traverse adds the targets of direct calls found by following control flow from
+// what is declared: on CPUs with two instruction sets a linear pass cannot know
+// which one it looks at.
+func (c *collector) traverse() {
+	w := newTraversal(c.an)
+	for _, k := range c.keys {
+		w.push(c.an.unkey(k))
+	}
+	if len(c.keys) < 8 {
+		w.pushPointers()
+	}
+	w.run()
+	c.keys = append(c.keys, w.calls...)
+}
+
+// pointers adds words of data, and constants in code, that point into the text.
+func (c *collector) pointers() {
+	w := newTraversal(c.an)
+	for _, k := range c.an.strongEntries() {
+		w.push(c.an.unkey(k))
+	}
+	w.pushPointers()
+	c.keys = append(c.keys, w.pointers...)
+	w.run()
+	c.keys = append(c.keys, w.pointers...)
+}

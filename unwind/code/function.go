@@ -1,0 +1,374 @@
+package code
+
+import (
+	"sort"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// Budgets make the analysis of one function linear and safe on hostile code.
+const (
+	maxBlocks   = 4096
+	maxSteps    = 60000 // instructions executed, repeated visits counted
+	maxRestarts = 6
+)
+
+// edge says how control comes to a block, from the most to the least believable.
+type edge uint8
+
+const (
+	edgeEntry edge = iota
+	edgeJump       // a jump or branch, or plain falling through
+	edgeCall       // falling through a call, which may never return
+	edgeTable      // an element of a jump table whose size is guessed
+	edgeGap        // code that nothing known jumps to, behind an unresolved jump
+)
+
+// block is a run of instructions entered at its start only.
+type block struct {
+	start, end uint64
+	mode       cpu.Mode
+	via        edge
+	afterCall  uint64 // site of the call that falls through into it, if any
+	queued     bool
+	in         state
+}
+
+// function is the control flow from one entry with the state at each block:
+// what is true at every instruction that can run as part of a call to entry.
+type function struct {
+	machine
+	an        *analysis
+	entry     uint64
+	entryMode cpu.Mode
+
+	blocks []*block // sorted by start
+	queue  []*block
+	steps  int
+
+	// complete: every path was followed to its end.
+	complete bool
+	// returns: some path returns to the caller.
+	returns bool
+	// popped is what the callee removes from the stack as it returns (x86 ret n).
+	popped int64
+	tails  []jump           // jumps to other functions with the frame gone
+	calls  map[uint64]value // targets of indirect calls, where known
+	dead   map[uint64]bool  // sites of calls that never return
+	open   []*openJump      // unresolved jumps within the function
+	again  bool
+	// unbalanced: a path returns with SP elsewhere than on entry, so entry is not
+	// where the function begins (or a path does not exist).
+	unbalanced bool
+
+	work *workspace // while running
+}
+
+// workspace is scratch memory of an analysis.
+type workspace struct {
+	st    state
+	insns [32]cpu.Insn
+}
+
+// jump is a place to go.
+type jump struct {
+	to   uint64
+	mode cpu.Mode
+}
+
+type openJump struct {
+	mode cpu.Mode
+	st   state
+}
+
+// analyze follows the code from entry.
+func analyze(an *analysis, entry uint64, mode cpu.Mode) *function {
+	f := &function{an: an, entry: entry, entryMode: mode, machine: newMachine(an.img)}
+	f.dead = map[uint64]bool{}
+	f.work = new(workspace)
+	defer func() { f.work, f.queue = nil, nil }()
+	for range maxRestarts {
+		f.run()
+		if !f.again {
+			break
+		}
+	}
+	return f
+}
+
+// run does one pass to the fixpoint. A contradiction about SP marks a call as one
+// that never returns and asks for another pass.
+func (f *function) run() {
+	f.blocks, f.queue, f.tails, f.open, f.calls = nil, nil, nil, nil, map[uint64]value{}
+	f.complete, f.returns, f.popped, f.again, f.unbalanced, f.steps = true, false, 0, false, false, 0
+	var st state
+	st.reset(f.arch)
+	for s := f.arch.SelfRegs; s != 0; s = s.Without(s.First()) {
+		st.set(s.First(), constant(signed(f.entry, f.arch)), f.arch)
+	}
+	f.flow(jump{f.entry, f.entryMode}, &st, edgeEntry, 0)
+	f.drain()
+	for !f.again && f.fillGaps() {
+		f.drain()
+	}
+}
+
+// signed is an address as a register holds it: sign-extended from 32 bits.
+func signed(a uint64, arch *cpu.Arch) int64 {
+	if arch.AddrSize == 4 {
+		return int64(int32(a))
+	}
+	return int64(a)
+}
+
+func (f *function) drain() {
+	for len(f.queue) > 0 && !f.again {
+		// Believable edges first, so that what a doubtful path says meets an
+		// established state and not the reverse.
+		best := 0
+		for i := range f.queue {
+			if f.queue[i].via < f.queue[best].via {
+				best = i
+			}
+		}
+		b := f.queue[best]
+		f.queue[best] = f.queue[len(f.queue)-1]
+		f.queue = f.queue[:len(f.queue)-1]
+		b.queued = false
+		f.visit(b)
+		if f.steps > maxSteps || len(f.blocks) > maxBlocks {
+			f.complete = false
+			return
+		}
+	}
+}
+
+// at returns the block that holds pc and its index, or where it would be
+// inserted.
+func (f *function) at(pc uint64) (*block, int) {
+	i := sort.Search(len(f.blocks), func(i int) bool { return f.blocks[i].start > pc })
+	if i > 0 && (pc < f.blocks[i-1].end || pc == f.blocks[i-1].start) {
+		return f.blocks[i-1], i - 1
+	}
+	return nil, i
+}
+
+// flow brings a state to a place.
+func (f *function) flow(j jump, st *state, how edge, site uint64) {
+	b, i := f.at(j.to)
+	if b != nil && b.start == j.to {
+		f.meet(b, st, how, site)
+		return
+	}
+	if f.img.Code(j.to) == nil {
+		f.complete = false
+		return
+	}
+	n := &block{start: j.to, end: j.to, mode: j.mode, via: how}
+	if how == edgeCall {
+		n.afterCall = site
+	}
+	n.in.copyFrom(st)
+	if b != nil { // splits b, which now falls into n
+		n.end, b.end = b.end, j.to
+		f.enqueue(b)
+		i++
+	}
+	f.blocks = append(f.blocks, nil)
+	copy(f.blocks[i+1:], f.blocks[i:])
+	f.blocks[i] = n
+	f.enqueue(n)
+}
+
+func (f *function) enqueue(b *block) {
+	if !b.queued {
+		b.queued = true
+		f.queue = append(f.queue, b)
+	}
+}
+
+// meet joins a state into a block that was reached before. Compilers keep SP the
+// same on all paths to a place; where two paths differ, one of them does not
+// exist: the one that falls through a call that never returns, or that a guessed
+// table or gap led to.
+func (f *function) meet(b *block, st *state, how edge, site uint64) {
+	if f.conflict(&b.in, st) {
+		switch {
+		case how == edgeCall:
+			f.dead[site] = true
+			return
+		case how > edgeCall:
+			return
+		case b.afterCall != 0:
+			f.dead[b.afterCall], f.again = true, true
+			return
+		case b.via > edgeCall:
+			f.replace(b, st, how)
+			return
+		}
+	}
+	if how == edgeCall && b.afterCall == 0 {
+		b.afterCall = site
+	}
+	b.via = min(b.via, how)
+	if b.in.join(st) {
+		f.enqueue(b)
+	}
+}
+
+func (f *function) replace(b *block, st *state, how edge) {
+	b.in.copyFrom(st)
+	b.via = how
+	f.enqueue(b)
+}
+
+func (f *function) conflict(a, b *state) bool {
+	x, y := a.regs[f.arch.SP], b.regs[f.arch.SP]
+	return x.kind == addr && y.kind == addr && x.base == y.base && x.off != y.off
+}
+
+// visit executes a block from its in-state to its transfer, or into the block
+// that follows it.
+func (f *function) visit(b *block) {
+	st := &f.work.st
+	st.copyFrom(&b.in)
+	limit := f.nextStart(b)
+	buf := &f.work.insns
+	for pc := b.start; ; {
+		code := f.img.Code(pc)
+		n := f.arch.Decoder.Decode(code, pc, b.mode, buf[:])
+		if n == 0 {
+			b.end, f.complete = max(b.end, pc), false
+			return
+		}
+		for i := 0; i < n; i++ {
+			in := &buf[i]
+			if pc != b.start && pc >= limit {
+				b.end = pc
+				f.flow(jump{pc, b.mode}, st, edgeJump, 0)
+				return
+			}
+			next := pc + uint64(in.Len)
+			if f.steps++; f.steps > maxSteps {
+				f.complete = false
+				return
+			}
+			if !f.transfers(in) {
+				f.exec(st, in, pc)
+				pc = next
+				continue
+			}
+			slot := (*cpu.Insn)(nil)
+			if in.Flags&cpu.FlagDelaySlot != 0 {
+				if i+1 >= n {
+					break // decode again from here, with the slot
+				}
+				slot = &buf[i+1]
+				next += uint64(slot.Len)
+			}
+			b.end = next
+			f.transfer(b, st, in, slot, pc, next)
+			return
+		}
+	}
+}
+
+// nextStart is the start of the block behind b.
+func (f *function) nextStart(b *block) uint64 {
+	i := sort.Search(len(f.blocks), func(i int) bool { return f.blocks[i].start > b.start })
+	if i < len(f.blocks) {
+		return f.blocks[i].start
+	}
+	return ^uint64(0)
+}
+
+// transfers tells whether the instruction ends a block.
+func (m *machine) transfers(in *cpu.Insn) bool {
+	switch in.Op {
+	case cpu.OpJump, cpu.OpReturn, cpu.OpTrap:
+		return true
+	case cpu.OpCall:
+		return in.Flags&cpu.FlagGetPC == 0
+	case cpu.OpLoad:
+		return in.Dst == m.arch.PC
+	case cpu.OpLoadMulti:
+		return in.List.Has(m.arch.PC)
+	}
+	return false
+}
+
+// state replays the function up to the instruction at pc.
+func (f *function) stateAt(pc uint64, mode cpu.Mode, st *state) bool {
+	b, _ := f.at(pc)
+	if b == nil || b.mode != mode {
+		return false
+	}
+	st.copyFrom(&b.in)
+	var buf [16]cpu.Insn
+	for at := b.start; at < b.end; {
+		n := f.arch.Decoder.Decode(f.img.Code(at), at, mode, buf[:])
+		if n == 0 {
+			return false
+		}
+		for i := range n {
+			if at == pc {
+				return true
+			}
+			if at > pc || at >= b.end {
+				return false
+			}
+			if f.transfers(&buf[i]) {
+				if at+uint64(buf[i].Len) == pc && buf[i].Flags&cpu.FlagDelaySlot != 0 {
+					return true // in a delay slot: the branch itself changed nothing
+				}
+				return false
+			}
+			f.exec(st, &buf[i], at)
+			at += uint64(buf[i].Len)
+		}
+	}
+	return false
+}
+
+// stateAfterCall replays the function up to the return of the call at site.
+func (f *function) stateAfterCall(site uint64, mode cpu.Mode, st *state) bool {
+	if !f.stateAt(site, mode, st) {
+		return false
+	}
+	var buf [2]cpu.Insn
+	n := f.arch.Decoder.Decode(f.img.Code(site), site, mode, buf[:])
+	if n == 0 || buf[0].Op != cpu.OpCall && !f.transfers(&buf[0]) {
+		return false
+	}
+	if buf[0].Flags&cpu.FlagDelaySlot != 0 && n == 2 {
+		f.exec(st, &buf[1], site+uint64(buf[0].Len))
+	}
+	f.exec(st, &buf[0], site)
+	return true
+}
+
+// fillGaps continues at places behind unconditional transfers that no path
+// reached, as long as some jump within the function is unresolved: the targets of
+// a computed goto are nowhere else.
+func (f *function) fillGaps() bool {
+	if len(f.open) == 0 || len(f.blocks) > maxBlocks/2 {
+		return false
+	}
+	o := f.open[0]
+	limit := f.an.nextEntry(f.blocks[len(f.blocks)-1].start, f.entry)
+	found := false
+	for i := 0; i < len(f.blocks); i++ {
+		g := f.an.skipPadding(f.blocks[i].end, f.blocks[i].mode)
+		next := limit
+		if i+1 < len(f.blocks) {
+			next = f.blocks[i+1].start
+		}
+		if f.blocks[i].start < f.entry || g >= next || f.an.isEntry(g, f.blocks[i].mode) {
+			continue
+		}
+		f.flow(jump{g, o.mode}, &o.st, edgeGap, 0)
+		found = true
+		break
+	}
+	return found
+}

@@ -1,0 +1,147 @@
+package code
+
+import "github.com/backsight/backsight/cpu"
+
+// summary is what a caller wants to know of a function.
+type summary struct {
+	returns bool
+	pops    int64 // bytes that a return removes beyond the return address (x86 ret n)
+}
+
+const (
+	summarySteps = 600 // instructions looked at for one summary
+	summaryDepth = 3   // calls within calls; deeper ones are taken to return
+)
+
+// neverReturns tells whether no path of a function leads back to its caller:
+// abort, exit, longjmp and what ends in them. Doubt means that it returns.
+func (an *analysis) neverReturns(to jump) bool { return !an.summarize(to, summaryDepth).returns }
+
+// pops is how many bytes of arguments a function removes.
+func (an *analysis) pops(to jump) int64 { return an.summarize(to, summaryDepth).pops }
+
+// summarize looks for the first way back to the caller, following direct jumps
+// and stepping over calls that return.
+func (an *analysis) summarize(to jump, depth int) summary {
+	if s, ok := an.summaries[to]; ok {
+		return s
+	}
+	if depth == 0 {
+		return summary{returns: true}
+	}
+	an.summaries[to] = summary{returns: true} // for recursion
+	w := search{an: an, depth: depth, budget: summarySteps, todo: []jump{to}, seen: map[uint64]bool{}}
+	s := w.run()
+	an.summaries[to] = s
+	return s
+}
+
+// search is a walk over control flow without states.
+type search struct {
+	an     *analysis
+	depth  int
+	budget int
+	todo   []jump
+	calls  []pending // places behind calls, tried when nothing else is left
+	seen   map[uint64]bool
+	insns  [16]cpu.Insn
+}
+
+type pending struct {
+	callee, next jump
+	known        bool
+}
+
+func (w *search) run() summary {
+	for {
+		for len(w.todo) > 0 {
+			j := w.todo[len(w.todo)-1]
+			w.todo = w.todo[:len(w.todo)-1]
+			if s, ok := w.follow(j); ok {
+				return s
+			}
+		}
+		if len(w.calls) == 0 {
+			return summary{}
+		}
+		c := w.calls[0]
+		w.calls = w.calls[1:]
+		if !c.known || w.an.summarize(c.callee, w.depth-1).returns {
+			w.todo = append(w.todo, c.next)
+		}
+	}
+}
+
+// follow walks from j to the end of a block; ok when that settles the question.
+func (w *search) follow(j jump) (summary, bool) {
+	arch := w.an.arch
+	for pc := j.to; ; {
+		if w.seen[pc] {
+			return summary{}, false
+		}
+		w.seen[pc] = true
+		n := arch.Decoder.Decode(w.an.img.Code(pc), pc, j.mode, w.insns[:])
+		if n == 0 {
+			return summary{returns: true}, true
+		}
+		for i := range n {
+			in := &w.insns[i]
+			if w.budget--; w.budget < 0 {
+				return summary{returns: true}, true
+			}
+			next := pc + uint64(in.Len)
+			if in.Flags&cpu.FlagDelaySlot != 0 && i+1 < n {
+				next += uint64(w.insns[i+1].Len)
+			}
+			if s, done, settled := w.step(in, pc, jump{next, j.mode}); settled || done {
+				return s, settled
+			}
+			pc += uint64(in.Len)
+		}
+	}
+}
+
+// step looks at one instruction: done ends the block, settled the search.
+func (w *search) step(in *cpu.Insn, pc uint64, next jump) (s summary, done, settled bool) {
+	arch := w.an.arch
+	conditional := in.Flags&cpu.FlagConditional != 0
+	switch in.Op {
+	case cpu.OpReturn:
+		if in.Flags&cpu.FlagException != 0 {
+			return summary{}, true, false
+		}
+		pops := int64(0)
+		if in.Src == cpu.NoReg {
+			pops = in.Imm
+		}
+		return summary{returns: true, pops: pops}, true, true
+	case cpu.OpTrap:
+		return summary{}, !conditional, false
+	case cpu.OpLoad, cpu.OpLoadMulti:
+		if in.Op == cpu.OpLoad && in.Dst == arch.PC || in.Op == cpu.OpLoadMulti && in.List.Has(arch.PC) {
+			return summary{returns: true}, true, true
+		}
+		// SP out of memory is a stack switch: longjmp, setcontext. Frames are
+		// left with SP computed from SP or FP.
+		return summary{}, in.Op == cpu.OpLoad && in.Dst == arch.SP && in.Base != arch.SP && !conditional, false
+	case cpu.OpMove:
+		return summary{}, in.Dst == arch.SP && !arch.Preserved.Has(in.Src) && in.Src != arch.FP && !conditional, false
+	case cpu.OpJump:
+		if in.Src != cpu.NoReg && in.Target == 0 || in.Flags&(cpu.FlagMemory|cpu.FlagTable) != 0 {
+			return summary{returns: true}, true, true
+		}
+		w.todo = append(w.todo, jump{in.Target, in.TargetMode})
+		if conditional {
+			w.todo = append(w.todo, next)
+		}
+		return summary{}, true, false
+	case cpu.OpCall:
+		if in.Flags&cpu.FlagGetPC != 0 {
+			return summary{}, false, false
+		}
+		known := in.Src == cpu.NoReg && in.Flags&cpu.FlagMemory == 0
+		w.calls = append(w.calls, pending{jump{in.Target, in.TargetMode}, next, known})
+		return summary{}, true, false
+	}
+	return summary{}, false, false
+}

@@ -1,0 +1,198 @@
+package code
+
+import "github.com/backsight/backsight/cpu"
+
+// transfer handles the end of a block: in, with its delay slot if it has one, at
+// pc; next is the address behind both.
+func (f *function) transfer(b *block, st *state, in, slot *cpu.Insn, pc, next uint64) {
+	conditional := in.Flags&cpu.FlagConditional != 0
+	if slot != nil && in.Flags&cpu.FlagLikely == 0 {
+		f.exec(st, slot, pc+uint64(in.Len))
+	}
+	if conditional {
+		// Not taken: go on behind it, a skipped delay slot left out.
+		f.flow(jump{next, b.mode}, st, edgeJump, 0)
+	}
+	if slot != nil && in.Flags&cpu.FlagLikely != 0 {
+		f.exec(st, slot, pc+uint64(in.Len))
+	}
+	switch in.Op {
+	case cpu.OpCall:
+		f.call(b, st, in, pc, next)
+	case cpu.OpJump:
+		f.jump(b, st, in, pc)
+	case cpu.OpReturn:
+		f.leaveVia(b, st, f.returnTarget(st, in), in)
+	case cpu.OpLoad, cpu.OpLoadMulti:
+		f.exec(st, in, pc)
+		f.leaveVia(b, st, st.get(f.arch.PC), in)
+	}
+}
+
+// returnTarget is the value that a return jumps to; x86's is popped.
+func (m *machine) returnTarget(st *state, in *cpu.Insn) value {
+	if in.Src != cpu.NoReg {
+		v := st.get(in.Src)
+		m.effect(st, in, 0)
+		return v
+	}
+	v := st.load(st.get(m.arch.SP), uint8(m.arch.RegSize))
+	if v.kind == contents && v.base == base(m.arch.SP) && v.off == 0 && v.add == 0 && m.arch.LR == cpu.NoReg {
+		return startOf(m.arch.PC) // the slot that the call pushed
+	}
+	return v
+}
+
+// link is the value that a return to the caller goes to.
+func (m *machine) link() value {
+	if m.arch.LR == cpu.NoReg {
+		return startOf(m.arch.PC)
+	}
+	return startOf(m.arch.LR)
+}
+
+// call continues behind a call.
+func (f *function) call(b *block, st *state, in *cpu.Insn, pc, next uint64) {
+	target, known := f.target(st, in)
+	if in.Dst != f.arch.LR && in.Dst != cpu.NoReg && known {
+		// Millicode with a link register of its own (__riscv_save_N) runs as
+		// part of this function.
+		st.set(in.Dst, constant(int64(next)), f.arch)
+		f.flow(target, st, edgeJump, 0)
+		return
+	}
+	if known && (in.Flags&cpu.FlagMemory != 0 || in.Src != cpu.NoReg) {
+		f.calls[pc] = value{kind: konst, off: int64(target.to) | int64(target.mode)}
+	}
+	if f.dead[pc] || f.an.isEntry(next, b.mode) {
+		return
+	}
+	if known && f.an.neverReturns(target) {
+		f.dead[pc] = true
+		return
+	}
+	f.exec(st, in, pc)
+	if known && f.arch.LR == cpu.NoReg {
+		if n := f.an.pops(target); n != 0 {
+			st.set(f.arch.SP, st.get(f.arch.SP).plus(n), f.arch)
+		}
+	}
+	f.flow(jump{next, b.mode}, st, edgeCall, pc)
+}
+
+// target is where a call or jump goes, if that is one known place.
+func (m *machine) target(st *state, in *cpu.Insn) (jump, bool) {
+	if in.Flags&cpu.FlagTable != 0 {
+		return jump{}, false
+	}
+	v := value{}
+	switch {
+	case in.Flags&cpu.FlagMemory != 0:
+		at := m.operand(st, in)
+		load := cpu.Insn{Size: uint8(m.arch.AddrSize)}
+		v = m.loaded(st, at, &load)
+	case in.Src != cpu.NoReg && in.Target == 0:
+		v = st.get(in.Src)
+	default:
+		return jump{in.Target, in.TargetMode}, true
+	}
+	return m.place(v)
+}
+
+// place is the code address that a constant stands for.
+func (m *machine) place(v value) (jump, bool) {
+	if v.kind != konst {
+		return jump{}, false
+	}
+	a, mode := m.arch.SplitCode(uint64(v.off))
+	if m.img.Code(a) == nil {
+		return jump{}, false
+	}
+	return jump{a, mode}, true
+}
+
+// jump follows a jump or the taken side of a branch.
+func (f *function) jump(b *block, st *state, in *cpu.Insn, pc uint64) {
+	if in.Flags&(cpu.FlagTable|cpu.FlagMemory) != 0 || in.Src != cpu.NoReg && in.Target == 0 {
+		f.indirect(b, st, in, pc)
+		return
+	}
+	f.jumpTo(st, jump{in.Target, in.TargetMode})
+}
+
+// jumpTo follows a jump to a known place: a tail call where the frame is gone and
+// a function begins there, else a part of this function, however far away
+// (.text.unlikely).
+func (f *function) jumpTo(st *state, to jump) {
+	if to.to != f.entry && f.frameGone(st) && f.an.isEntry(to.to, to.mode) {
+		f.tail(to)
+		return
+	}
+	f.flow(to, st, edgeJump, 0)
+}
+
+func (f *function) tail(to jump) {
+	for _, t := range f.tails {
+		if t == to {
+			return
+		}
+	}
+	f.tails = append(f.tails, to)
+	f.returns = true
+}
+
+// frameGone tells whether SP and the return address are as on entry.
+func (f *function) frameGone(st *state) bool {
+	return st.regs[f.arch.SP].isStart(f.arch.SP) && (f.arch.LR == cpu.NoReg || st.regs[f.arch.LR].isStart(f.arch.LR))
+}
+
+// indirect follows a jump through a register or memory: a jump table, a tail call
+// through a pointer, a computed goto, or a context switch.
+func (f *function) indirect(b *block, st *state, in *cpu.Insn, pc uint64) {
+	if in.Flags&cpu.FlagTable != 0 {
+		f.tableJump(b, st, in)
+		return
+	}
+	v := st.get(in.Src)
+	if in.Flags&cpu.FlagMemory != 0 {
+		load := cpu.Insn{Size: uint8(f.arch.AddrSize), Flags: cpu.FlagMemory}
+		v = f.loaded(st, f.operand(st, in), &load)
+	}
+	f.leaveVia(b, st, v, in)
+}
+
+// leaveVia follows control to the place that v stands for.
+func (f *function) leaveVia(b *block, st *state, v value, in *cpu.Insn) {
+	sp := st.regs[f.arch.SP]
+	switch {
+	case in.Flags&cpu.FlagException != 0:
+	case v == f.link():
+		f.returns = true
+		f.unbalanced = f.unbalanced || !sp.isStart(f.arch.SP)
+		if in.Op == cpu.OpReturn && in.Src == cpu.NoReg {
+			f.popped = in.Imm
+		}
+	case v.kind == konst:
+		if to, ok := f.place(v); ok {
+			f.jumpTo(st, to)
+		} else {
+			f.complete = false
+		}
+	case v.kind == table:
+		f.followTable(b, st, int(v.off))
+	case sp.kind == addr && sp.base != base(f.arch.SP) && sp.base < firstSymbol, sp.kind == contents:
+		// SP comes from memory or from an argument: longjmp, setcontext, a stack switch.
+		f.complete = false
+	case f.frameGone(st):
+		f.returns, f.complete = true, false // a tail call through a pointer
+	default:
+		f.complete = false
+		if in.Op == cpu.OpReturn || in.Op != cpu.OpJump {
+			f.returns, f.unbalanced = true, true // lost track of where the return address is
+			return
+		}
+		o := &openJump{mode: b.mode}
+		o.st.copyFrom(st)
+		f.open = append(f.open, o)
+	}
+}

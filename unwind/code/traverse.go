@@ -1,0 +1,174 @@
+package code
+
+import "github.com/backsight/backsight/cpu"
+
+// traversal follows control flow through an image once, without states, and
+// notes where calls go and which constants look like code pointers.
+type traversal struct {
+	an       *analysis
+	todo     []uint64 // keys
+	seen     map[uint64]struct{}
+	calls    []uint64 // keys of direct call targets
+	pointers []uint64 // keys of addresses taken
+	left     int
+
+	consts [cpu.MaxRegs]value
+	insns  [32]cpu.Insn
+}
+
+func newTraversal(an *analysis) *traversal {
+	return &traversal{an: an, seen: map[uint64]struct{}{}, left: maxVisited}
+}
+
+func (w *traversal) push(addr uint64, mode cpu.Mode) {
+	if _, ok := w.seen[key(addr, mode)]; !ok {
+		w.todo = append(w.todo, key(addr, mode))
+	}
+}
+
+// pushPointers starts at every aligned word of data that points into the text:
+// tables of functions, GOTs, init_array. Pointers of the second mode say so in
+// bit 0.
+func (w *traversal) pushPointers() {
+	an := w.an
+	size := uint64(an.arch.AddrSize)
+	for i := range an.img.Segments {
+		s := &an.img.Segments[i]
+		if s.Exec && an.arch.ISABit {
+			continue // literals are read where code loads them
+		}
+		for off := (-s.Addr) & (size - 1); off+size <= uint64(len(s.Data)); off += size {
+			v, ok := an.img.Word(s.Addr + off)
+			if ok && v != 0 {
+				w.pointer(v)
+			}
+		}
+	}
+}
+
+// pointer notes an address that is taken, if it is code.
+func (w *traversal) pointer(v uint64) {
+	a, mode := w.an.arch.SplitCode(v)
+	if a&(w.an.arch.InsnAlign-1) != 0 || w.an.img.Code(a) == nil {
+		return
+	}
+	if w.an.arch.ISABit && !w.an.arch.ModeOnly && mode == 0 && a&3 != 0 {
+		return
+	}
+	w.pointers = append(w.pointers, key(a, mode))
+	if w.an.arch.ISABit {
+		w.push(a, mode)
+	}
+}
+
+func (w *traversal) run() {
+	for len(w.todo) > 0 && w.left > 0 {
+		k := w.todo[len(w.todo)-1]
+		w.todo = w.todo[:len(w.todo)-1]
+		clear(w.consts[:])
+		w.follow(w.an.unkey(k))
+	}
+}
+
+// follow walks straight on from pc until control never goes on or meets code
+// that was seen.
+func (w *traversal) follow(pc uint64, mode cpu.Mode) {
+	arch := w.an.arch
+	for {
+		n := arch.Decoder.Decode(w.an.img.Code(pc), pc, mode, w.insns[:])
+		if n == 0 {
+			return
+		}
+		for i := range n {
+			if _, ok := w.seen[key(pc, mode)]; ok || w.left <= 0 {
+				return
+			}
+			w.seen[key(pc, mode)] = struct{}{}
+			w.left--
+			in := &w.insns[i]
+			w.note(in)
+			w.branch(in)
+			pc += uint64(in.Len)
+			if in.Ends(arch.PC) {
+				if in.Flags&cpu.FlagDelaySlot != 0 && i+1 < n {
+					w.note(&w.insns[i+1])
+				}
+				return
+			}
+		}
+	}
+}
+
+// branch notes where a transfer goes.
+func (w *traversal) branch(in *cpu.Insn) {
+	if in.Target == 0 || in.Flags&(cpu.FlagGetPC|cpu.FlagTable|cpu.FlagMemory) != 0 {
+		return
+	}
+	switch in.Op {
+	case cpu.OpCall:
+		if w.an.img.Code(in.Target) != nil {
+			w.calls = append(w.calls, key(in.Target, in.TargetMode))
+			w.push(in.Target, in.TargetMode)
+		}
+	case cpu.OpJump:
+		w.push(in.Target, in.TargetMode)
+	}
+}
+
+// note tracks constants within a block, to see addresses that are built: lui and
+// addiu, adrp and add, movw and movt, literal loads.
+func (w *traversal) note(in *cpu.Insn) {
+	arch := w.an.arch
+	var v value
+	switch in.Op {
+	case cpu.OpConst:
+		v = constant(in.Imm)
+	case cpu.OpInsert:
+		v = insert(w.known(in.Dst), in)
+	case cpu.OpMove:
+		v = w.known(in.Src)
+	case cpu.OpAddImm:
+		v = w.known(in.Src)
+		if v.kind == konst {
+			v = constant(v.off + in.Imm)
+		}
+	case cpu.OpOrImm:
+		v = w.known(in.Src)
+		if v.kind == konst {
+			v = constant(v.off | in.Imm)
+		}
+	case cpu.OpLoad:
+		if at := w.known(in.Base); in.Index == cpu.NoReg && int(in.Size) == arch.AddrSize {
+			if in.Base == cpu.NoReg {
+				at = constant(0)
+			}
+			if x, ok := w.an.img.Word(uint64(at.off+in.Imm) & arch.AddrMask()); ok && at.kind == konst {
+				v = constant(signed(x, arch))
+			}
+		}
+	case cpu.OpCall:
+		clear(w.consts[:])
+		return
+	case cpu.OpClobber, cpu.OpUnknown, cpu.OpSyscall, cpu.OpLoadMulti:
+		for s := in.List; s != 0; s = s.Without(s.First()) {
+			w.consts[s.First()] = value{}
+		}
+		return
+	}
+	if in.Dst < cpu.MaxRegs {
+		w.consts[in.Dst] = v
+		if v.kind == konst && in.Op != cpu.OpMove && v.off != 0 {
+			w.pointer(uint64(v.off) & arch.AddrMask())
+		}
+	}
+	if in.Dst2 < cpu.MaxRegs {
+		w.consts[in.Dst2] = value{}
+	}
+}
+
+func (w *traversal) known(r cpu.Reg) value {
+	if r >= cpu.MaxRegs {
+		return value{}
+	}
+	return w.consts[r]
+}

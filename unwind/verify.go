@@ -1,0 +1,254 @@
+package unwind
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+)
+
+// judge gathers the evidence for w.try, rejects it or keeps it if it is the best
+// candidate so far.
+func (w *Walker) judge() {
+	c := &w.try
+	c.pc, c.mode = w.snap.Arch.SplitCode(c.raw)
+	if c.Exact {
+		if pc, mode, ok := w.snap.Arch.PCOf(&c.Regs); ok {
+			c.pc, c.mode = pc, mode
+		}
+		c.checks |= Interrupted
+	}
+	w.strip()
+	c.Regs.Set(w.snap.Arch.PC, c.pc)
+	if c.flags&EntryKnown != 0 {
+		c.checks |= EntryFound
+	}
+	if c.flags&Agreed != 0 {
+		c.checks |= MethodsAgree
+	}
+	w.place()
+	w.checkStack()
+	w.checkCall()
+	c.trust = trustOf(c.method, c.checks)
+	if c.flags&Fallback != 0 {
+		c.trust = min(c.trust, Likely)
+	}
+	c.score = score(c.checks)
+	if why := w.refuse(); why != "" {
+		c.valid = false
+		w.reportTry(why)
+		return
+	}
+	if w.keep() {
+		w.reportTry("")
+	} else {
+		w.reportTry("a better answer exists")
+	}
+}
+
+// strip removes pointer authentication from a return address that is not
+// executable as it stands but is with the code mask applied.
+func (w *Walker) strip() {
+	c := &w.try
+	mask := w.snap.CodeMask
+	if mask == 0 {
+		mask = w.snap.Arch.CodeMask
+	}
+	if mask == 0 || c.pc&mask == c.pc {
+		return
+	}
+	if m, _ := w.snap.ModuleAt(c.pc); w.executable(c.pc, m)&Executable == 0 {
+		c.pc &= mask
+	}
+}
+
+// place finds the module and whether the PC can be executed.
+func (w *Walker) place() {
+	c := &w.try
+	c.site = c.pc
+	if !c.Exact {
+		c.site--
+	}
+	c.module, _ = w.snap.ModuleAt(c.site)
+	c.checks |= w.executable(c.site, c.module)
+	if !c.Exact && c.checks&Executable == 0 && w.landmark(c.raw, c.mode) {
+		c.site, c.checks = c.pc, c.checks|AtLandmark
+		c.module, _ = w.snap.ModuleAt(c.pc)
+		c.checks |= w.executable(c.pc, c.module)
+	}
+}
+
+// executable returns Executable, CodeMissing or neither for an address.
+func (w *Walker) executable(pc uint64, m *target.Module) Checks {
+	if m != nil && m.Image != nil {
+		img := m.ToImage(pc) & m.Image.Arch.AddrMask()
+		if m.Image.Executable(img) {
+			return Executable
+		}
+		if _, ok := m.Image.Segment(img); ok {
+			return 0
+		}
+	}
+	if perm, ok := w.snap.Memory.PermAt(pc); ok {
+		if perm&target.PermExec != 0 {
+			return Executable
+		}
+		return 0
+	}
+	if m != nil && m.Image == nil {
+		return Executable | CodeMissing
+	}
+	return 0
+}
+
+// landmark tells whether a return address is entered otherwise than by a call.
+func (w *Walker) landmark(raw uint64, mode cpu.Mode) bool {
+	for _, l := range w.landmarks {
+		if l.At(&w.state, raw, mode) {
+			return true
+		}
+	}
+	return false
+}
+
+// checkStack compares the caller's stack pointer with the callee's.
+func (w *Walker) checkStack() {
+	c, arch := &w.try, w.snap.Arch
+	sp, ok := c.Regs.Lookup(arch.SP)
+	sp &= arch.AddrMask()
+	old, known := w.regs.Lookup(arch.SP)
+	old &= arch.AddrMask()
+	if !ok {
+		return
+	}
+	// A frame that made a call has its return address on the stack or below it,
+	// except where RA is still in the register: then CFA == SP.
+	if !known || sp > old || sp == old && (w.state.Exact || arch.LR != cpu.NoReg) {
+		c.checks |= SPMonotonic
+	}
+	if arch.StackAlign == 0 || sp%arch.StackAlign == 0 {
+		c.checks |= SPAligned
+	}
+	if st := w.state.Stack; st.Lo == st.Hi || sp >= st.Lo && sp <= st.Hi {
+		c.checks |= SPInStack
+	}
+}
+
+// callWindow is how many bytes before a return address a call can take: the
+// longest x86 instruction.
+const callWindow = 16
+
+// checkCall looks at the code before a return address.
+func (w *Walker) checkCall() {
+	c := &w.try
+	if c.Exact || c.checks&(Executable|AtLandmark) != Executable {
+		return
+	}
+	site, verdict := w.callBefore(c.pc, c.mode, c.module)
+	switch verdict {
+	case Unknown:
+		c.checks |= CodeMissing
+		return
+	case No:
+		if w.landmark(c.raw, c.mode) {
+			c.site, c.checks = c.pc, c.checks|AtLandmark
+			return
+		}
+		c.checks |= NoCall
+		return
+	}
+	c.checks |= CallBefore
+	c.site = site.Addr
+	w.checkTarget(site)
+}
+
+// callBefore asks the decoder about a return address; the site is in target
+// addresses. Unknown: no code or no decoder.
+func (w *Walker) callBefore(ra uint64, mode cpu.Mode, m *target.Module) (cpu.CallSite, Answer) {
+	arch := w.snap.Arch
+	var before []byte
+	if m != nil && m.Image != nil {
+		arch = m.Image.Arch
+		before = m.Image.Before(m.ToImage(ra)&arch.AddrMask(), callWindow)
+	}
+	var buf [callWindow]byte
+	if before == nil {
+		n := w.snap.Memory.Read(ra-callWindow, buf[:])
+		if n < callWindow {
+			return cpu.CallSite{}, Unknown
+		}
+		before = buf[:]
+	}
+	if arch.Decoder == nil {
+		return cpu.CallSite{}, Unknown
+	}
+	bias := uint64(0)
+	if m != nil {
+		bias = m.Bias
+	}
+	site, ok := arch.Decoder.CallBefore(before, (ra-bias)&arch.AddrMask(), mode)
+	if !ok {
+		return site, No
+	}
+	site.Addr = (site.Addr + bias) & arch.AddrMask()
+	site.Target = (site.Target + bias) & arch.AddrMask()
+	return site, Yes
+}
+
+// checkTarget compares where the call goes with where the callee is. A trampoline
+// or an interrupted frame was not entered by that call.
+func (w *Walker) checkTarget(site cpu.CallSite) {
+	c := &w.try
+	if w.opt.Flow == nil || c.method == MethodSigframe {
+		return
+	}
+	entry, mode := site.Target, site.TargetMode
+	if !site.Direct {
+		var ok bool
+		if entry, mode, ok = w.opt.Flow.Callee(w.snap, site.Addr, c.mode); !ok {
+			return
+		}
+	}
+	switch w.opt.Flow.Reaches(w.snap, entry, mode, w.state.PC) {
+	case Yes:
+		c.checks |= TargetMatches
+	case No:
+		if site.Direct {
+			c.checks |= TargetDiffers
+		}
+	}
+}
+
+// score orders candidates of equal trust.
+func score(c Checks) int {
+	n := 0
+	for _, w := range [...]struct {
+		check  Checks
+		weight int
+	}{
+		{TargetMatches, 40}, {AtLandmark, 40}, {CallBefore, 20}, {MethodsAgree, 10}, {EntryFound, 8}, {SPMonotonic, 5},
+		{SPInStack, 4}, {SPAligned, 2}, {TargetDiffers, -40}, {NoCall, -40}, {CodeMissing, -5},
+	} {
+		if c&w.check != 0 {
+			n += w.weight
+		}
+	}
+	return n
+}
+
+// refuse says why a candidate cannot be a frame at all, "" when it can.
+func (w *Walker) refuse() string {
+	c := &w.try
+	switch {
+	case c.checks&AtLandmark != 0:
+		return ""
+	case c.checks&Executable == 0 && !c.Exact:
+		return "the return address is not executable"
+	case c.checks&SPMonotonic == 0 && !c.Exact:
+		w.trip = Stop{StopNoProgress, c.pc}
+		return "the stack pointer would not rise"
+	case c.method >= MethodCode && c.checks&NoCall != 0:
+		return "no call stands before the return address"
+	case c.method >= MethodCode && c.checks&TargetDiffers != 0 && c.method != MethodScan:
+		return "the call before the return address goes elsewhere"
+	}
+	return ""
+}

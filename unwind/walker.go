@@ -1,0 +1,311 @@
+package unwind
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+)
+
+// Source is a RuleSource or a FrameSource.
+type Source interface{ Method() Method }
+
+// Options configure a Walker.
+type Options struct {
+	// Sources in the order in which they are asked.
+	Sources []Source
+	// Flow checks call targets; nil: those checks are left out.
+	Flow Flow
+	// MaxFrames bounds a walk; 0 means DefaultMaxFrames.
+	MaxFrames int
+	// Explain, if set, is told of every question and its answer.
+	Explain func(Attempt)
+	// Registers, if set, is shown every frame's registers as the frame is found;
+	// they are valid during the call only.
+	Registers func(frame int, regs *cpu.Registers)
+}
+
+// DefaultMaxFrames is the contract's default of --max-frames.
+const DefaultMaxFrames = 1024
+
+// Walker walks stacks of one snapshot. It owns scratch space: one per goroutine.
+type Walker struct {
+	snap      *target.Snapshot
+	opt       Options
+	landmarks []landmark
+
+	regs  cpu.Registers // of the frame being unwound
+	state State
+	query Query
+	rule  Rule
+	try   candidate // being verified
+	best  candidate // best so far for this frame
+	trip  Stop      // why nothing was found, as far as known
+}
+
+type landmark struct {
+	Landmark
+	step FrameSource
+}
+
+// candidate is a possible caller.
+type candidate struct {
+	Caller
+	raw    uint64 // PC as recovered, ISA bit included
+	pc     uint64
+	mode   cpu.Mode
+	site   uint64
+	module *target.Module
+	method Method
+	flags  RuleFlags
+	checks Checks
+	trust  Trust
+	score  int // orders candidates of equal trust
+	valid  bool
+	end    bool // the stack ends here
+}
+
+// NewWalker returns a Walker over snap.
+func NewWalker(snap *target.Snapshot, opt Options) *Walker {
+	if opt.MaxFrames <= 0 {
+		opt.MaxFrames = DefaultMaxFrames
+	}
+	w := &Walker{snap: snap, opt: opt}
+	for _, s := range opt.Sources {
+		l, isLandmark := s.(Landmark)
+		step, isFrame := s.(FrameSource)
+		if isLandmark && isFrame {
+			w.landmarks = append(w.landmarks, landmark{l, step})
+		}
+	}
+	return w
+}
+
+// Walk appends the frames of thread t to dst, innermost first, and says why it
+// stopped. A thread whose PC is unknown has no frames.
+func (w *Walker) Walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
+	pc, mode, ok := w.snap.Arch.PCOf(&t.Regs)
+	if !ok {
+		return dst, Stop{Reason: StopNoRule}
+	}
+	w.regs = t.Regs
+	w.state = State{Snapshot: w.snap, Thread: t, Regs: &w.regs, PC: pc, Mode: mode, Exact: true, Stack: w.snap.StackOf(t)}
+	w.state.Module, _ = w.snap.ModuleAt(pc)
+	first := len(dst)
+	dst = append(dst, Frame{PC: pc, Mode: mode, CallSite: pc, Exact: true, Module: w.state.Module,
+		Method: MethodContext, Trust: Certain, Checks: w.executable(pc, w.state.Module)})
+	for {
+		w.observe(len(dst) - 1 - first)
+		if len(dst)-first >= w.opt.MaxFrames {
+			return dst, Stop{StopLimit, w.state.PC}
+		}
+		f := &dst[len(dst)-1]
+		w.state.Index = len(dst) - 1 - first
+		if !w.findCaller() {
+			return dst, w.trip
+		}
+		c := &w.best
+		f.CFA, f.HasCFA = c.CFA, c.HasCFA
+		if c.method == MethodSigframe {
+			f.Method = MethodSigframe
+		}
+		if c.end {
+			f.HasCFA = false
+			return dst, w.trip
+		}
+		if c.Exact && looped(dst[first:], c) {
+			return dst, Stop{StopLoop, c.pc}
+		}
+		dst = append(dst, Frame{PC: c.pc, Mode: c.mode, CallSite: c.site, Exact: c.Exact, Module: c.module,
+			Method: c.method, Checks: c.checks, Trust: min(c.trust, f.Trust)})
+		w.enter(c)
+	}
+}
+
+// enter makes the accepted candidate the frame to be unwound next.
+func (w *Walker) enter(c *candidate) {
+	w.regs = c.Regs
+	s := &w.state
+	s.PC, s.Mode, s.Exact, s.Module = c.pc, c.mode, c.Exact, c.module
+	if sp, ok := w.regs.Lookup(w.snap.Arch.SP); ok && !s.Stack.Contains(sp) {
+		s.Stack = w.snap.Memory.RangeAt(sp & w.snap.Arch.AddrMask()) // another stack: sigaltstack, PSP
+	}
+}
+
+// looped tells whether an interrupted frame came up before: signal frames may
+// lead downwards, so that only they can close a circle.
+func looped(frames []Frame, c *candidate) bool {
+	for i := range frames {
+		if frames[i].PC == c.pc && frames[i].Exact && frames[i].HasCFA && c.HasCFA && frames[i].CFA == c.CFA {
+			return true
+		}
+	}
+	return false
+}
+
+func (w *Walker) observe(frame int) {
+	if w.opt.Registers != nil {
+		w.opt.Registers(frame, &w.regs)
+	}
+}
+
+// findCaller asks the sources in order and leaves the best candidate in w.best;
+// without one it leaves the reason in w.trip. A certain candidate ends the
+// search, and so does a likely one of the table sources, whose answers do not
+// improve by asking others.
+func (w *Walker) findCaller() bool {
+	w.best = candidate{}
+	w.trip = Stop{StopNoRule, w.state.PC}
+	for _, src := range w.opt.Sources {
+		switch s := src.(type) {
+		case RuleSource:
+			w.askRules(s)
+		case FrameSource:
+			w.askFrame(s)
+		}
+		if w.best.valid && (w.best.trust == Certain || w.best.trust == Likely && w.best.method != MethodFP) {
+			break
+		}
+	}
+	if w.best.valid && !w.best.end && w.best.checks&AtLandmark != 0 {
+		w.passLandmark()
+	}
+	return w.best.valid
+}
+
+// maxTries bounds the answers taken from one source for one frame.
+const maxTries = 8
+
+// askRules takes a rule source's answers until one is certain.
+func (w *Walker) askRules(src RuleSource) {
+	if !w.prepareQuery() {
+		return
+	}
+	for w.query.Try = 0; w.query.Try < maxTries; w.query.Try++ {
+		w.rule.Reset()
+		v := src.Rule(&w.query, &w.rule)
+		if v != Found {
+			w.report(src.Method(), v)
+			if v == EndOfStack {
+				w.endHere(src.Method())
+			}
+			return
+		}
+		if w.applyRule(src.Method()) && w.try.trust == Certain {
+			return
+		}
+	}
+}
+
+// prepareQuery translates the state into image addresses.
+func (w *Walker) prepareQuery() bool {
+	m := w.state.Module
+	if m == nil || m.Image == nil {
+		return false
+	}
+	pc := m.ToImage(w.state.PC) & m.Image.Arch.AddrMask()
+	w.query = Query{Image: m.Image, Arch: m.Image.Arch, PC: pc, Resume: pc, Mode: w.state.Mode, Exact: w.state.Exact}
+	if !w.state.Exact {
+		w.query.PC = pc - 1
+	}
+	return true
+}
+
+// applyRule applies w.rule, verifies what it yields and keeps it if it is the
+// best so far. The outcome is in w.try.
+func (w *Walker) applyRule(m Method) bool {
+	w.try = candidate{method: m, flags: w.rule.Flags, valid: true}
+	res, oc := Apply(w.query.Arch, &w.rule, &w.regs, w.snap.Memory, w.snap.CodeMask, &w.try.Regs)
+	switch oc {
+	case Applied:
+	case RuleEnds:
+		w.report(m, EndOfStack)
+		w.endHere(m)
+		return false
+	case MissingMemory:
+		w.trip = Stop{StopUnreadable, res.Addr}
+		w.decline(m, "memory was not captured")
+		return false
+	default:
+		w.decline(m, "a register it needs is unknown")
+		return false
+	}
+	w.try.CFA, w.try.HasCFA, w.try.raw = res.CFA, true, res.PC
+	w.try.Exact = w.rule.Flags&SignalFrame != 0
+	if res.PC == 0 {
+		w.nullPC(m)
+		return false
+	}
+	w.judge()
+	return true
+}
+
+// nullPC ends the stack at a return address of 0, unless a better answer exists.
+// A rule that says so itself (_start clears RA) makes it the root.
+func (w *Walker) nullPC(m Method) {
+	c := &w.try
+	reason := StopNullPC
+	if w.rule.RA.Kind == Constant || w.rule.RA.Kind == SameValue {
+		reason = StopRoot
+	}
+	c.end, c.trust, c.checks = true, Likely, 0
+	if w.keep() {
+		w.trip = Stop{Reason: reason}
+	}
+	w.reportTry("the return address is 0")
+}
+
+// endHere records that the frame is the outermost one.
+func (w *Walker) endHere(m Method) {
+	w.best = candidate{method: m, valid: true, end: true, trust: Certain}
+	w.trip = Stop{Reason: StopRoot}
+}
+
+// askFrame asks a frame source.
+func (w *Walker) askFrame(src FrameSource) {
+	w.try = candidate{method: src.Method(), valid: true}
+	v := src.Step(&w.state, &w.try.Caller)
+	if v != Found {
+		w.report(src.Method(), v)
+		if v == EndOfStack {
+			w.endHere(src.Method())
+		}
+		return
+	}
+	w.try.raw, _ = w.try.Regs.Lookup(w.snap.Arch.PC)
+	w.judge()
+}
+
+// passLandmark steps over places that are no frames of their own: the caller of
+// a Cortex-M handler is an EXC_RETURN value, which stands for the exception frame.
+func (w *Walker) passLandmark() {
+	callee := w.best
+	regs := callee.Regs
+	s := w.state
+	s.Regs, s.PC, s.Mode, s.Exact = &regs, callee.raw, callee.mode, true
+	for _, l := range w.landmarks {
+		if !l.At(&s, callee.raw, callee.mode) {
+			continue
+		}
+		w.try = candidate{method: l.step.Method(), valid: true}
+		if l.step.Step(&s, &w.try.Caller) != Found || !w.try.NotAFrame {
+			return
+		}
+		w.try.raw, _ = w.try.Regs.Lookup(w.snap.Arch.PC)
+		w.best = candidate{}
+		w.judge()
+		if w.best.valid {
+			w.best.trust = min(w.best.trust, callee.trust)
+		}
+		return
+	}
+}
+
+// keep makes w.try the best candidate if it beats the one so far; the earlier
+// source wins a tie.
+func (w *Walker) keep() bool {
+	b, t := &w.best, &w.try
+	if b.valid && (t.trust < b.trust || t.trust == b.trust && t.score <= b.score) {
+		return false
+	}
+	w.best = w.try
+	return true
+}
