@@ -66,7 +66,7 @@ func binaries() []string {
 	}
 	if long() {
 		patterns = []string{
-			"/lib/x86_64-linux-gnu/lib[a-m]*.so.*", "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2",
+			"/lib/x86_64-linux-gnu/*.so.[0-9]*",
 			"/usr/*-linux-gnu*/lib/*.so.[0-9]*",
 			"/usr/lib/debug/.build-id/*/*.debug",
 			"../../../shared/truth/public/*/*/sym.elf", "../../../shared/truth/public/*/*/stripped.elf",
@@ -251,7 +251,10 @@ func cellText(arch *cpu.Arch, rule *unwind.Rule, raColumn int, column, like stri
 	if !ok || reg == arch.PC {
 		return "", false
 	}
-	return ruleText(arch, rule.Of(reg), like), true
+	if r := rule.Of(reg); reg != arch.LR || r.Kind != unwind.SameValue || like != "u" {
+		return ruleText(arch, r, like), true
+	}
+	return "u", true // as in functions that are called through another register
 }
 
 func ruleText(arch *cpu.Arch, r unwind.RegRule, like string) string {

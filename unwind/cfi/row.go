@@ -7,7 +7,7 @@ import (
 
 // slots maps DWARF register numbers to the columns of a row: the ABI's own
 // registers, and one column for a return address that is a pseudo register
-// (MIPS and RISC-V signal frames: 64).
+// (in signal frames; GCC's DWARF_ALT_FRAME_RETURN_COLUMN: MIPS 66, RISC-V 64).
 type slots [160]cpu.Reg
 
 const (
@@ -117,7 +117,7 @@ func (m *machine) fill(out *unwind.Rule) bool {
 			out.Add(m.s.rule(r.cells[reg], reg))
 		}
 	}
-	if lr := m.arch.LR; m.ra < pseudoColumn && m.ra != lr && r.get(lr).kind == unwind.Unspecified {
+	if lr := m.arch.LR; lr != cpu.NoReg && m.ra != lr && m.ra != pseudoColumn && r.get(lr).kind == unwind.Unspecified {
 		out.Add(unwind.RegRule{Kind: unwind.SameValue, Reg: lr, Base: lr})
 	}
 	if !m.fillRA(out) {
