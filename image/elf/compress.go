@@ -18,7 +18,7 @@ const (
 	maxSection = 1 << 30
 	// maxRatio: DWARF shrinks to a third or a tenth; tables of zeros shrink more
 	// but are small. ratioFree bytes may come out of any stream.
-	maxRatio  = 256
+	maxRatio  = 64
 	ratioFree = 1 << 20
 	// maxWindow bounds the history that a stream asks the decoder to keep.
 	// zstd -19 uses 8 MB, xz -6 too.
@@ -66,15 +66,16 @@ func unzstd(stream []byte, size uint64) ([]byte, bool) {
 	return expand(z, len(stream), size)
 }
 
-// expand reads exactly size bytes of a stream that was compressed to packed
-// bytes. A stream that is damaged, ends early or claims what cannot be, is no data.
+// expand reads a stream of exactly size bytes that was compressed to packed
+// bytes. One that is damaged, shorter or longer, or claims what cannot be, is no
+// data. Reading beyond the last byte makes the decoder check its checksum.
 func expand(z io.Reader, packed int, size uint64) ([]byte, bool) {
 	if size > maxSection || size > ratioFree+maxRatio*uint64(packed) {
 		return nil, false
 	}
 	var out bytes.Buffer
 	out.Grow(int(min(size, 4*uint64(packed))) + bytes.MinRead)
-	n, err := io.Copy(&out, io.LimitReader(z, int64(size)))
+	n, err := io.Copy(&out, io.LimitReader(z, int64(size)+1))
 	if err != nil || uint64(n) != size {
 		return nil, false
 	}

@@ -36,7 +36,10 @@ func newIndex(img *image.Image, tables []symtab) symbolIndex {
 	x := symbolIndex{img: img, tables: tables}
 	spans := x.spans()
 	slices.SortFunc(spans, func(a, b span) int {
-		return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.rank, b.rank), cmp.Compare(b.ref, a.ref))
+		if a.addr != b.addr {
+			return cmp.Compare(a.addr, b.addr)
+		}
+		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.ref, a.ref))
 	})
 	x.flatten(spans)
 	return x

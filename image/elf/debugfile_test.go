@@ -1,0 +1,101 @@
+package elf
+
+import (
+	"hash/crc32"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// stripped is an executable with a build ID and a debug link, debug the file
+// with what was taken from it.
+func stripped(id []byte, link string, crc uint32) []byte {
+	e := build{wide: true}
+	b := e.buf()
+	b.b = append(b.b, link...)
+	b.b = append(b.b, make([]byte, 4-len(link)%4)...)
+	b.u32(crc)
+	e.secs = []sec{
+		{name: ".note.gnu.build-id", data: e.note(id)}, text(0x1000, 0x100), {name: ".gnu_debuglink", data: b.b},
+	}
+	if id == nil {
+		e.secs = e.secs[1:]
+	}
+	return e.bytes()
+}
+
+func debug(id []byte) []byte {
+	e := build{wide: true, noSegments: true}
+	e.secs = append([]sec{
+		{name: ".note.gnu.build-id", data: e.note(id)},
+		{name: ".text", typ: shtNobits, flags: shfAlloc | shfExecinstr, addr: 0x1000, size: 0x100},
+		{name: ".debug_info", data: []byte("info")},
+		{name: ".eh_frame", flags: shfAlloc, addr: 0x2000, data: []byte("not here")},
+	}, e.symtab(".symtab", ".strtab", tsym{name: "f", value: 0x1010, size: 16, info: localFunc, shndx: 2})...)
+	if id == nil {
+		e.secs[0].name = ".note"
+	}
+	return e.bytes()
+}
+
+func TestDebugFiles(t *testing.T) {
+	id, other := []byte{0xab, 0xcd, 0xef, 1}, []byte{9, 9, 9, 9}
+	crc := crc32.ChecksumIEEE(debug(nil))
+	for _, tt := range []struct {
+		name  string
+		main  []byte
+		place string // below the root; {bin} is the directory of the binary
+		debug []byte
+		opt   Options
+		found bool
+	}{
+		{"build ID", stripped(id, "x", 0), "debug/.build-id/ab/cdef01.debug", debug(id), Options{}, true},
+		{"build ID of another", stripped(id, "x", 0), "debug/.build-id/ab/cdef01.debug", debug(other), Options{}, false},
+		{"link beside", stripped(nil, "x.debug", crc), "bin/x.debug", debug(nil), Options{}, true},
+		{"link in .debug", stripped(nil, "x.debug", crc), "bin/.debug/x.debug", debug(nil), Options{}, true},
+		{"link below the debug directory", stripped(nil, "x.debug", crc), "debug{bin}/x.debug", debug(nil), Options{}, true},
+		{"wrong CRC", stripped(nil, "x.debug", crc+1), "bin/x.debug", debug(nil), Options{}, false},
+		{"build ID instead of CRC", stripped(id, "x.debug", 0), "bin/x.debug", debug(id), Options{}, true},
+		{"link to another build", stripped(id, "x.debug", 0), "bin/x.debug", debug(other), Options{}, false},
+		{"link out of the directory", stripped(nil, "../x.debug", crc), "x.debug", debug(nil), Options{}, false},
+		{"not wanted", stripped(id, "x", 0), "debug/.build-id/ab/cdef01.debug", debug(id), Options{NoDebugFiles: true}, false},
+		{"damaged", stripped(nil, "x.debug", crc), "bin/x.debug", debug(nil)[:100], Options{}, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			root := t.TempDir()
+			bin := filepath.Join(root, "bin")
+			place := filepath.Join(root, tt.place)
+			if tt.place == "debug{bin}/x.debug" {
+				place = filepath.Join(root, "debug", bin, "x.debug")
+			}
+			write(t, filepath.Join(bin, "prog"), tt.main)
+			write(t, place, tt.debug)
+			tt.opt.Archs, tt.opt.DebugDirs = testArchs(), []string{filepath.Join(root, "debug")}
+			img, err := Open(filepath.Join(bin, "prog"), tt.opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, _ := img.SymbolAt(0x1014)
+			info, ok := img.Section(".debug_info")
+			if found := s.Name == "f" && ok && string(info.Data) == "info"; found != tt.found {
+				t.Errorf("symbol %q, .debug_info %q; want them: %t", s.Name, info.Data, tt.found)
+			}
+			if _, ok := img.Section(".eh_frame"); ok {
+				t.Error("a loaded section came from the debug file")
+			}
+			if err := img.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func write(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
