@@ -1,6 +1,9 @@
 package elfcore
 
-import "github.com/backsight/backsight/image"
+import (
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/target"
+)
 
 // fromLinker finds the modules of a core without NT_FILE: the executable by the
 // auxiliary vector, the others by the dynamic linker's list.
@@ -15,6 +18,8 @@ func (c *core) fromLinker() {
 		return
 	}
 	c.add(img.Path, img, bias)
+	// MIPS maps .dynamic read-only, so that it is in the file and not in the core.
+	c.mem = c.memory(c.modules)
 	c.linkMap(img, bias)
 	c.interpreter(img.Interp)
 }
@@ -58,7 +63,7 @@ const (
 	maxLinked  = 4096 // modules of a program
 )
 
-// debugStruct is the address of r_debug, from the captured dynamic section of the
+// debugStruct is the address of r_debug, from the dynamic section of the
 // executable.
 func (c *core) debugStruct(img *image.Image, bias uint64) (addr uint64, ok bool) {
 	if img.Dynamic.Size == 0 {
@@ -150,6 +155,7 @@ func (c *core) linked(name string, bias, dynamic uint64) {
 	img := c.find(name, nil)
 	if img == nil {
 		c.issue("%s, loaded at %#x: not found", name, bias)
+		c.addUnlinked(name, bias)
 		return
 	}
 	if img.Dynamic.Size > 0 && (bias+img.Dynamic.Addr)&c.arch.AddrMask() != dynamic {
@@ -157,6 +163,22 @@ func (c *core) linked(name string, bias, dynamic uint64) {
 		return
 	}
 	c.add(name, img, bias)
+}
+
+// addUnlinked makes a module without an image, so that frames in it have a name:
+// from its bias, where shared libraries begin, to the next gap. What else lies
+// before that gap are its own variables, or other modules, which begin later and
+// are found first.
+func (c *core) addUnlinked(name string, bias uint64) {
+	m := &target.Module{Name: name, Bias: bias, Range: target.Range{Lo: bias, Hi: bias}}
+	for _, s := range c.ranges.Segments() {
+		if s.Addr == m.Hi {
+			m.Hi = s.Addr + uint64(len(s.Data)) + s.Zero
+		}
+	}
+	if m.Lo < m.Hi {
+		c.modules = append(c.modules, m)
+	}
 }
 
 // interpreter adds the dynamic linker at AT_BASE, unless its own list had it.
