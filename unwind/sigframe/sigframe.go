@@ -34,8 +34,8 @@ var (
 // Method is MethodSigframe.
 func (Source) Method() unwind.Method { return unwind.MethodSigframe }
 
-// At tells whether pc lies on an instruction of a trampoline. A handler returns
-// to the first one; a thread may be stopped at any.
+// At tells whether pc, its mode bit set or not, lies on an instruction of a
+// trampoline. A handler returns to the first one; a thread may be stopped at any.
 func (Source) At(s *unwind.State, pc uint64, mode cpu.Mode) bool {
 	t, _ := find(s, pc, mode)
 	return t != nil
@@ -45,6 +45,7 @@ func (Source) At(s *unwind.State, pc uint64, mode cpu.Mode) bool {
 // have added to SP.
 func find(s *unwind.State, pc uint64, mode cpu.Mode) (t *trampoline, moved int64) {
 	arch := s.Snapshot.Arch
+	pc, _ = arch.SplitCode(pc)
 	for i := range trampolines {
 		t := &trampolines[i]
 		if t.arch != arch.Name || t.abi != "" && t.abi != arch.ABI || t.mode != mode {

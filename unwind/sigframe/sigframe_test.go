@@ -101,7 +101,7 @@ func TestStepRestoresAllRegisters(t *testing.T) {
 			regs.Set(a.PC, trampolineAt|f.mode)
 			regs.Set(a.SP, stackAt)
 			s := synth.State(snap, &regs, false)
-			if !(Source{}).At(s, s.PC, s.Mode) {
+			if !(Source{}).At(s, s.PC, s.Mode) || !(Source{}).At(s, s.PC|f.mode, s.Mode) {
 				t.Fatal("trampoline is not recognised")
 			}
 			var got unwind.Caller

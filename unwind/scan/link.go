@@ -1,0 +1,60 @@
+package scan
+
+import "github.com/backsight/backsight/unwind"
+
+const (
+	// ownCode is how far behind PC, or ahead of it, a return address must lie
+	// to be hardly one within the function that PC is in.
+	ownCode = 4096
+	// maxFrame is within how many words above SP a copy of LR counts as saved by
+	// the frame at PC.
+	maxFrame = 512
+)
+
+// link tries the link register of a topmost or interrupted frame. In a leaf, and
+// elsewhere before the first call, it is the return address. After a call it still
+// holds where that call returned to, a place in the function itself: such a value
+// would give the function as its own caller. So without proof by the call's target
+// only one that lies well away from PC counts.
+func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
+	arch := s.Snapshot.Arch
+	raw, ok := s.Regs.Lookup(arch.LR)
+	if !ok {
+		return false
+	}
+	site, kind := f.classify(s, raw)
+	if kind == other {
+		return false
+	}
+	switch f.reaches(s, &site, kind) {
+	case unwind.No:
+		return false
+	case unwind.Unknown:
+		pc, _ := arch.SplitCode(codeAddress(s, raw))
+		if pc-s.PC+ownCode < 2*ownCode {
+			return false
+		}
+	}
+	if h := f.saved(s, sp, raw); h.ok {
+		f.found(s, h, out)
+		return true
+	}
+	*out = unwind.Caller{}
+	out.Regs.Set(arch.PC, codeAddress(s, raw))
+	out.Regs.Set(arch.SP, sp)
+	return true
+}
+
+// saved finds the slot where the frame's prologue put LR, if it has already run.
+func (f Source) saved(s *unwind.State, sp, lr uint64) hit {
+	left := maxFrame
+	for slot, raw := range f.words(s, sp) {
+		if raw == lr {
+			return hit{slot, raw, true}
+		}
+		if left--; left == 0 {
+			break
+		}
+	}
+	return hit{}
+}
