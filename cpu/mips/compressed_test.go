@@ -77,3 +77,33 @@ func reserved16(l line, e2 bool) bool {
 	}
 	return false
 }
+
+// TestRandomMicroMIPS compares with objdump over random words, the pools with
+// many functions more often than the others.
+func TestRandomMicroMIPS(t *testing.T) {
+	source := halves(150_000, "micromips", microHalves())
+	object := assemble(t, source, "-mips64r2", "-mabi=64", "-mmicromips")
+	lines := objdump(t, true, "-d", "-m", "mips:micromips", object)
+	check(t, archOf(t, "n64", true, microMIPS), inMicro, lines)
+}
+
+// microHalves yields whole instructions, halfword by halfword.
+func microHalves() func(*rand.Rand) uint16 {
+	var second bool
+	var first uint16
+	return func(r *rand.Rand) uint16 {
+		h := uint16(r.Uint32())
+		if second {
+			second = false
+			if op := first >> 10; (op == 0x00 || op == 0x16) && r.IntN(2) == 0 {
+				h = h&^63 | [...]uint16{0x3c, 0x3c, 0x3c, 0x10, 0x00, 0x16, 0x05, 0x0d}[r.IntN(8)]
+			}
+			return h
+		}
+		if r.IntN(2) == 0 {
+			h = h&0x3ff | [...]uint16{0x00, 0x00, 0x16, 0x15, 0x08, 0x18, 0x10, 0x11}[r.IntN(8)]<<10
+		}
+		first, second = h, !short(h)
+		return h
+	}
+}

@@ -14,7 +14,7 @@ var (
 	// instructions.
 	writeNothing = words(`sb sh sw sd swl swr sdl sdr sbe she swe swle swre pref prefe cache cachee synci
 		teq tge tgeu tlt tltu tne teqi tgei tgeiu tlti tltiu tnei
-		mtc0 mtc1 mtc2 dmtc0 dmtc1 dmtc2 mthc0 mthc1 mthc2 ctc0 ctc1 ctc2 mttr mtgc0 dmtgc0 mthgc0
+		mtc0 mtc1 mtc2 dmtc0 dmtc1 dmtc2 mthc0 mthc1 mthc2 ctcmsa ctc0 ctc1 ctc2 mttr mtgc0 dmtgc0 mthgc0
 		wrpgpr mtm0 mtm1 mtm2 mtp0 mtp1 mtp2 saa saad copyw ucopyw fork wrdsp ginvi ginvt
 		cmp.eq.pw cmp.lt.pw cmp.le.pw cmp.eq.qh cmp.lt.qh cmp.le.qh cmpu.eq.ob cmpu.lt.ob cmpu.le.ob cmp.eq.ph cmp.lt.ph cmp.le.ph cmpu.eq.qb cmpu.lt.qb cmpu.le.qb
 		qmac.00 qmac.01 qmac.02 qmac.03 qmacs.00 qmacs.01 qmacs.02 qmacs.03 nop zcb zcbt synciobdma
@@ -52,6 +52,9 @@ func expect(l line, enc encoding) (e effect, ok bool) {
 	m := l.mnemonic
 	switch {
 	case enc == inMIPS16 && notMIPS16e[m]:
+		return e, false
+	case enc == inMicro && (m == "lwm" || m == "ldm") && l.operands[0] == "UNKNOWN",
+		enc == inMicro && (m == "lwp" || m == "ldp") && l.operands[0] == "$31":
 		return e, false
 	case enc == inMIPS16 && setT8[m] && len(l.operands) == 2:
 		e.writes = cpu.SetOf(T8)
@@ -187,7 +190,8 @@ func release6Three(l line) bool {
 
 func isTransfer(m string) bool {
 	switch m {
-	case "j", "jal", "jalx", "jr", "jalr", "jr.hb", "jalr.hb", "jic", "jialc", "jrc", "jalrc", "b", "bal", "bc", "balc", "nal":
+	case "jals", "jalrs", "jalrs.hb", "jrs", "jrs.hb", "bals",
+		"j", "jal", "jalx", "jr", "jalr", "jr.hb", "jalr.hb", "jic", "jialc", "jrc", "jalrc", "b", "bal", "bc", "balc", "nal":
 		return true
 	}
 	if strings.HasPrefix(m, "bneg") { // of the MSA ASE
@@ -207,13 +211,13 @@ func expectTransfer(l line) (e effect) {
 	e.slot = !compact(m)
 	last := l.operands[len(l.operands)-1]
 	switch m {
-	case "jr", "jr.hb":
+	case "jr", "jr.hb", "jrs", "jrs.hb":
 		e.kind = jump
 		if last == "$31" {
 			e.kind = ret
 		}
 		return e
-	case "jalr", "jalr.hb":
+	case "jalr", "jalr.hb", "jalrs", "jalrs.hb":
 		link := RA
 		if len(l.operands) == 2 {
 			link, _ = register(l.operands[0])
@@ -241,14 +245,14 @@ func expectTransfer(l line) (e effect) {
 	case "jialc", "jalrc":
 		e.kind, e.writes = call, cpu.SetOf(RA)
 		return e
-	case "nal", "bltzal", "bltzall":
+	case "nal", "bltzal", "bltzals", "bltzall":
 		e.kind, e.writes = call, cpu.SetOf(RA)
 		if m == "nal" || l.operands[0] == "$0" {
 			return e // never branches
 		}
 	case "j", "b", "bc":
 		e.kind = jump
-	case "jal", "jalx", "bal", "balc":
+	case "jal", "jals", "jalx", "bal", "bals", "balc":
 		e.kind, e.writes = call, cpu.SetOf(RA)
 	default:
 		e.kind = branch
@@ -273,7 +277,7 @@ func compact(m string) bool {
 
 func links(m string) bool {
 	switch m {
-	case "bgezal", "bltzal", "bgezall", "bltzall", "bgezalc", "bltzalc", "blezalc", "bgtzalc", "beqzalc", "bnezalc":
+	case "bgezals", "bltzals", "bgezal", "bltzal", "bgezall", "bltzall", "bgezalc", "bltzalc", "blezalc", "bgtzalc", "beqzalc", "bnezalc":
 		return true
 	}
 	return false
