@@ -4,6 +4,7 @@
 package bin
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -223,13 +224,12 @@ func (r *Reader) CBytes() []byte {
 	if r.err != nil {
 		return nil
 	}
-	for i, c := range r.data[r.off:] {
-		if c == 0 {
-			b := r.data[r.off : r.off+i]
-			r.off += i + 1
-			return b
-		}
+	i := bytes.IndexByte(r.data[r.off:], 0)
+	if i < 0 {
+		r.fail(ErrShort)
+		return nil
 	}
-	r.fail(ErrShort)
-	return nil
+	b := r.data[r.off : r.off+i : r.off+i]
+	r.off += i + 1
+	return b
 }
