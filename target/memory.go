@@ -40,14 +40,12 @@ func (s *Segment) size() uint64 { return uint64(len(s.Data)) + s.Zero }
 // Builder collects segments; where they overlap, later ones override earlier ones.
 type Builder struct{ segs []Segment }
 
-// Add adds a run of bytes at addr, followed by zero zero bytes.
+// Add adds a run of bytes at addr, followed by zero zero bytes. What would reach
+// the last of 2⁶⁴ addresses is cut there, so that the end of a run is an address.
 func (b *Builder) Add(addr uint64, data []byte, zero uint64, perm Perm) {
-	if uint64(len(data)) > -addr-1 && addr != 0 {
-		data = data[:-addr-1]
-	}
-	if room := -addr - 1 - uint64(len(data)); addr != 0 && zero > room {
-		zero = room
-	}
+	room := ^uint64(0) - addr
+	data = data[:min(uint64(len(data)), room)]
+	zero = min(zero, room-uint64(len(data)))
 	if len(data) == 0 && zero == 0 {
 		return
 	}
@@ -181,7 +179,7 @@ func (m *Memory) Uint(addr uint64, size int) (uint64, bool) {
 		return 0, false
 	}
 	off := addr - s.Addr
-	if off+uint64(size) > uint64(len(s.Data)) {
+	if n := uint64(len(s.Data)); off >= n || uint64(size) > n-off {
 		return m.slowUint(addr, size)
 	}
 	b := s.Data[off : off+uint64(size)]
