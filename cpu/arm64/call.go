@@ -6,15 +6,14 @@ import (
 	"github.com/backsight/backsight/cpu"
 )
 
-// CallBefore implements cpu.Decoder: bl, blr, blraa and their like. A bl to the
-// next instruction reads the PC and is no call.
+// CallBefore implements cpu.Decoder: bl, blr, blraa and their like.
 func (d decoder) CallBefore(before []byte, ra uint64, _ cpu.Mode) (cpu.CallSite, bool) {
 	if len(before) < 4 || ra&3 != 0 {
 		return cpu.CallSite{}, false
 	}
 	var in [1]cpu.Insn
 	d.Decode(before[len(before)-4:], ra-4, 0, in[:])
-	if in[0].Op != cpu.OpCall || in[0].Flags&cpu.FlagGetPC != 0 {
+	if in[0].Op != cpu.OpCall {
 		return cpu.CallSite{}, false
 	}
 	return cpu.CallSite{Addr: ra - 4, Target: in[0].Target, Direct: in[0].Src == cpu.NoReg}, true
@@ -25,12 +24,10 @@ func (d decoder) CallBefore(before []byte, ra uint64, _ cpu.Mode) (cpu.CallSite,
 func (decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []cpu.CallRef {
 	for at := 0; at+4 <= len(code); at += 4 {
 		w := binary.LittleEndian.Uint32(code[at:])
-		offset := sext(w, 26) << 2
-		if w>>26 != 0x25 || offset == 4 {
-			continue
+		if w>>26 == 0x25 {
+			site := pc + uint64(at)
+			dst = append(dst, cpu.CallRef{Site: site, Target: site + uint64(sext(w, 26)<<2)})
 		}
-		site := pc + uint64(at)
-		dst = append(dst, cpu.CallRef{Site: site, Target: site + uint64(offset)})
 	}
 	return dst
 }

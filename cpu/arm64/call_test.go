@@ -28,7 +28,7 @@ func TestCallBefore(t *testing.T) {
 		{0x94000040, "bl .+0x100", cpu.CallSite{Addr: 0x1000c, Target: 0x1010c, Direct: true}, true},
 		{0xd63f0100, "blr x8", cpu.CallSite{Addr: 0x1000c}, true},
 		{0xd73f0a11, "blraa x16, x17", cpu.CallSite{Addr: 0x1000c}, true},
-		{0x94000001, "bl .+4 reads the PC", cpu.CallSite{}, false},
+		{0x94000001, "bl .+4, to the function that follows", cpu.CallSite{Addr: 0x1000c, Target: ra, Direct: true}, true},
 		{0x14000040, "b .+0x100", cpu.CallSite{}, false},
 		{0xd61f0100, "br x8", cpu.CallSite{}, false},
 		{nop, "nop", cpu.CallSite{}, false},
@@ -47,7 +47,7 @@ func TestCallBefore(t *testing.T) {
 }
 
 func TestCalls(t *testing.T) {
-	code := assemble(0x94000040, 0xd63f0100, 0x97ffffff, 0x94000001, 0x14000040)
+	code := assemble(0x94000040, 0xd63f0100, 0x97ffffff, 0x14000040)
 	refs := decoder{}.Calls(code, 0x10000, 0, nil)
 	want := []cpu.CallRef{{Site: 0x10000, Target: 0x10100}, {Site: 0x10008, Target: 0x10004}}
 	if len(refs) != len(want) || refs[0] != want[0] || refs[1] != want[1] {

@@ -44,11 +44,11 @@ func jumpTo(in *cpu.Insn, pc uint64, offset int64) {
 	in.Op, in.Target = cpu.OpJump, pc+uint64(offset)
 }
 
+// callTo is bl. Its target may be the next instruction: a call that does not
+// return, of the function that follows. Nobody reads the PC that way, there is
+// adr.
 func callTo(in *cpu.Insn, pc uint64, offset int64) {
 	in.Op, in.Dst, in.Target = cpu.OpCall, X30, pc+uint64(offset)
-	if offset == 4 {
-		in.Flags = cpu.FlagGetPC
-	}
 }
 
 func returnTo(in *cpu.Insn, r cpu.Reg) { in.Op, in.Src = cpu.OpReturn, r }

@@ -99,7 +99,7 @@ var arithmetic = []listing{
 // Control flow.
 var transfers = []listing{
 	{0x94000040, "bl .+0x100", "x30 = call 0x10100"},
-	{0x94000001, "bl .+4", "x30 = call 0x10004 getpc"},
+	{0x94000001, "bl .+4", "x30 = call 0x10004"},
 	{0xd63f0100, "blr x8", "x30 = call x8"},
 	{0xd63f091f, "blraaz x8", "x30 = call x8"},
 	{0x17fffffe, "b .-8", "jump 0xfff8"},

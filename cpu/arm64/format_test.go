@@ -105,7 +105,7 @@ func flagNames(f cpu.Flags) string {
 	}{
 		{cpu.FlagConditional, "conditional"}, {cpu.FlagMemory, "memory"}, {cpu.FlagException, "exception"},
 		{cpu.FlagPadding, "padding"}, {cpu.FlagEntry, "entry"}, {cpu.FlagSigned, "signed"}, {cpu.FlagWord32, "w"},
-		{cpu.FlagAddress, "address"}, {cpu.FlagGetPC, "getpc"}, {cpu.FlagSign, "sign"}, {cpu.FlagFrameSetup, "frame"},
+		{cpu.FlagAddress, "address"}, {cpu.FlagSign, "sign"}, {cpu.FlagFrameSetup, "frame"},
 	} {
 		if f&n.flag != 0 {
 			s.WriteString(" " + n.name)

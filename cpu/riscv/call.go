@@ -7,22 +7,26 @@ import (
 )
 
 // CallBefore implements cpu.Decoder. The call is jal or jalr of 4 bytes that
-// links in ra or t0, or c.jalr, c.jal (RV32), cm.jalt of 2. The last 2 bytes of
-// a jal may look like c.jalr, and the half before a c.jalr may look like the
-// beginning of jal: where both readings fit, the one counts that decoding from
-// the start of before arrives at.
+// links in ra or t0, or c.jalr, c.jal (RV32), cm.jalt of 2.
 //
-// A jal to the next instruction reads the PC and is no call.
+// The end of any 4-byte instruction may look like c.jalr, and the half before a
+// c.jalr like the beginning of jal. So a reading counts only if the code further
+// ahead leads to its first byte, unless that leads to neither; if both are
+// possible the longer one counts, as it fixes more bits.
 func (d decoder) CallBefore(before []byte, ra uint64, _ cpu.Mode) (cpu.CallSite, bool) {
 	long, okLong := d.call(before, ra, 4)
 	short, okShort := d.call(before, ra, 2)
-	if okLong && okShort && reaches(before, 2) && !reaches(before, 4) {
+	if !okLong && !okShort || ra&1 != 0 {
+		return cpu.CallSite{}, false
+	}
+	to4, to2 := reaches(before, 4), reaches(before, 2)
+	switch {
+	case okLong && (to4 || !to2):
+		return long, true
+	case okShort && (to2 || !to4):
 		return short, true
 	}
-	if okLong {
-		return long, true
-	}
-	return short, okShort
+	return cpu.CallSite{}, false
 }
 
 // call decodes the size bytes that end before as a call.
@@ -44,7 +48,7 @@ func (d decoder) call(before []byte, ra uint64, size int) (cpu.CallSite, bool) {
 		return cpu.CallSite{}, false
 	}
 	in := &buf[n-1]
-	if in.Op != cpu.OpCall || in.Flags&cpu.FlagGetPC != 0 || !isLink(in.Dst) {
+	if in.Op != cpu.OpCall || !isLink(in.Dst) {
 		return cpu.CallSite{}, false
 	}
 	direct := in.Src == cpu.NoReg && in.Flags&cpu.FlagMemory == 0
@@ -55,16 +59,16 @@ func (d decoder) call(before []byte, ra uint64, size int) (cpu.CallSite, bool) {
 func isUpper(b byte) bool { return b&0x7f == opAUIPC || b&0x7f == opLUI }
 
 // reaches tells whether instructions of some start in before end size bytes
-// ahead of its end. Both parities are tried: lengths of 2 and 4 fall into step
-// within a few instructions, whatever the first one was.
+// ahead of its end. With lengths of 2 and 4, one of two neighbouring halves is
+// the start of an instruction; both are tried. They fall into step soon.
 func reaches(before []byte, size int) bool {
+	const window = 32
 	end := len(before) - size
-	for at := range min(4, end) {
-		if at%2 == end%2 && walk(before, at, end) {
-			return true
-		}
+	start := end & 1
+	if end > window {
+		start = end - window
 	}
-	return false
+	return walk(before, start, end) || walk(before, start+2, end)
 }
 
 // walk tells whether end is the start of an instruction when at is one.
@@ -111,8 +115,7 @@ func (d decoder) directCall(code []byte, pc uint64, size int) (target uint64, ok
 	w := binary.LittleEndian.Uint32(code)
 	switch w & 0x7f {
 	case opJAL:
-		offset := immJ(w)
-		return d.addr(pc + uint64(offset)), isLink(reg(w, 7)) && offset != 4
+		return d.addr(pc + uint64(immJ(w))), isLink(reg(w, 7))
 	case opAUIPC, opLUI:
 		if len(code) < 8 {
 			return 0, false

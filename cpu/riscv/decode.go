@@ -198,7 +198,9 @@ func store(in *cpu.Insn, rs, base cpu.Reg, imm int64, size uint8) {
 	address(in, base, imm, size)
 }
 
-// jumpTo is jal.
+// jumpTo is jal. Its target may be the next instruction: glibc's abort follows a
+// function that ends in a call of it. Nobody reads the PC that way, there is
+// auipc.
 func (d decoder) jumpTo(in *cpu.Insn, rd cpu.Reg, pc uint64, offset int64) {
 	in.Op = cpu.OpJump
 	in.Target = d.addr(pc + uint64(offset))
@@ -206,9 +208,6 @@ func (d decoder) jumpTo(in *cpu.Insn, rd cpu.Reg, pc uint64, offset int64) {
 		return
 	}
 	in.Op, in.Dst = cpu.OpCall, rd
-	if offset == int64(in.Len) {
-		in.Flags |= cpu.FlagGetPC
-	}
 }
 
 // jumpReg is jalr.
