@@ -13,6 +13,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/image/flat"
 )
 
 // FileOptions say where executables are, as the user told.
@@ -95,11 +96,33 @@ func (f *Files) Open(path string) (*image.Image, error) {
 		f.known[path] = o
 	}
 	f.mu.Unlock()
-	o.once.Do(func() { o.img, o.err = elf.Open(path, f.ELFOptions()) })
+	o.once.Do(func() { o.img, o.err = f.read(path) })
 	if errors.Is(o.err, os.ErrNotExist) {
 		f.forget(path) // captures may name any number of absent files
 	}
 	return o.img, o.err
+}
+
+// read opens an ELF file or, where the user said what processor they are for, a
+// binary without headers. Its first byte has image address 0, so that the load
+// bias is where it lies.
+func (f *Files) read(path string) (*image.Image, error) {
+	img, err := elf.Open(path, f.ELFOptions())
+	var refused *image.Error
+	if f.opt.Raw == nil || !errors.As(err, &refused) || startsLikeELF(path) {
+		return img, err
+	}
+	return flat.Open(path, f.opt.Raw, 0)
+}
+
+// startsLikeELF tells a damaged ELF file from one of another kind. path is a
+// regular file, or is refused later.
+func startsLikeELF(path string) bool {
+	data, release, err := image.Map(path, "\x7fELF")
+	if err != nil {
+		return false
+	}
+	return release() == nil && data != nil
 }
 
 func (f *Files) forget(path string) {

@@ -1,0 +1,197 @@
+package input
+
+import (
+	"bytes"
+	"debug/elf"
+	"encoding/binary"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// The processors of these tests.
+var (
+	archA  = &cpu.Arch{Name: "a", AddrSize: 4, RegSize: 4, InsnAlign: 4, ELF: cpu.ELFMatch{Machine: 8, Class: 1}}
+	archB  = &cpu.Arch{Name: "b", AddrSize: 4, RegSize: 4, InsnAlign: 4, ELF: cpu.ELFMatch{Machine: 40, Class: 1}}
+	archsT = cpu.Set{archA, archB}
+)
+
+// binary builds an executable for a machine with a build ID ("": none).
+func elfFile(machine uint16, buildID string) []byte {
+	var b bytes.Buffer
+	le := binary.LittleEndian
+	notes := []byte{}
+	if buildID != "" {
+		notes = le.AppendUint32(notes, 4)
+		notes = le.AppendUint32(notes, uint32(len(buildID)))
+		notes = le.AppendUint32(notes, 3)
+		notes = append(append(notes, "GNU\x00"...), buildID...)
+	}
+	h := elf.Header32{Type: 2, Machine: machine, Version: 1, Entry: 0x1000, Phoff: 52, Ehsize: 52, Phentsize: 32, Phnum: 2}
+	copy(h.Ident[:], "\x7fELF\x01\x01\x01")
+	at := uint32(52 + 2*32)
+	_ = binary.Write(&b, le, h)
+	_ = binary.Write(&b, le, elf.Prog32{Type: 1, Vaddr: 0x1000, Filesz: at, Memsz: at, Flags: 5})
+	_ = binary.Write(&b, le, elf.Prog32{Type: 4, Off: at, Filesz: uint32(len(notes)), Memsz: uint32(len(notes))})
+	b.Write(notes)
+	return b.Bytes()
+}
+
+// place writes a file below dir and returns its path.
+func place(t *testing.T, dir, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func link(t *testing.T, dir, name, target string) {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, path); err != nil {
+		t.Skip("no symbolic links here")
+	}
+}
+
+// TestFindBelowSysroot: the path first, then the name; the build ID decides.
+func TestFindBelowSysroot(t *testing.T) {
+	dir := t.TempDir()
+	place(t, dir, "lib/libx.so", elfFile(8, "old!"))
+	place(t, dir, "build/out/libx.so", elfFile(8, "new!"))
+	place(t, dir, "lib/liby.so.1.2", elfFile(8, ""))
+	place(t, dir, "other/libz.so", elfFile(40, ""))
+	place(t, dir, "mine/libz.so", elfFile(8, ""))
+	place(t, dir, "etc/text", []byte("no binary at all"))
+	link(t, dir, "usr/lib/liby.so.1", "/lib/liby.so.1.2") // absolute: starts at the sysroot
+	link(t, dir, "usr/lib/loop", "loop")
+	link(t, dir, "usr/lib/out", "../../../../../../../../lib/libx.so")
+
+	for _, tt := range []struct {
+		name, id string
+		want     string // below dir, "" for none
+		issues   int
+	}{
+		{"/lib/libx.so", "", "lib/libx.so", 0},
+		{"/lib/libx.so", "old!", "lib/libx.so", 0},
+		{"/lib/libx.so", "new!", "build/out/libx.so", 0},
+		{"/lib/libx.so (deleted)", "new!", "build/out/libx.so", 0},
+		{"/lib/libx.so", "gone", "", 2},
+		{"/opt/libx.so", "new!", "build/out/libx.so", 0},
+		{"/usr/lib/liby.so.1", "", "lib/liby.so.1.2", 0},
+		{"/x/liby.so.1", "", "lib/liby.so.1.2", 0},
+		{"/lib/liby.so.1.2", "some", "", 1}, // no build ID cannot be the one
+		{"/lib/libz.so", "", "mine/libz.so", 0},
+		{"/usr/lib/loop", "", "", 0},
+		{"/usr/lib/out", "", "lib/libx.so", 0},
+		{"../../lib/libx.so", "", "lib/libx.so", 0},
+		{"/etc/text", "", "", 1},
+		{"/absent", "", "", 0},
+		{"", "", "", 0},
+	} {
+		f := NewFiles(FileOptions{Archs: archsT, Sysroot: dir})
+		w := Wanted{Name: tt.name, Arch: archA}
+		if tt.id != "" {
+			w.BuildID = []byte(tt.id)
+		}
+		img, issues := f.Find(w)
+		got := ""
+		if img != nil {
+			got, _ = filepath.Rel(dir, img.Path)
+			issues = nil
+		}
+		if filepath.ToSlash(got) != tt.want || len(issues) != tt.issues {
+			t.Errorf("%q build ID %q: %q, issues %q; want %q, %d issues", tt.name, tt.id, got, issues, tt.want, tt.issues)
+		}
+		f.Close()
+	}
+}
+
+// TestFindOnThisMachine: without a sysroot an absolute path is tried as it is, a
+// relative one beside the capture, and what the user named by its base name.
+func TestFindOnThisMachine(t *testing.T) {
+	dir := t.TempDir()
+	abs := place(t, dir, "prog", elfFile(8, "1234"))
+	named := place(t, dir, "elsewhere/tool", elfFile(8, ""))
+	f := NewFiles(FileOptions{Archs: archsT, Images: []NamedImage{{Path: named}}})
+	defer f.Close()
+	for _, tt := range []struct{ name, dir, want string }{
+		{abs, "", abs}, {"prog", dir, abs}, {"/usr/bin/tool", "", named}, {"prog", "", ""},
+	} {
+		img, issues := f.Find(Wanted{Name: tt.name, Dir: tt.dir})
+		if got := img; (got == nil) != (tt.want == "") || got != nil && got.Path != tt.want {
+			t.Errorf("%s in %q: %v, %q; want %q", tt.name, tt.dir, got, issues, tt.want)
+		}
+	}
+	if _, issues := f.Find(Wanted{Name: abs, Arch: archB}); len(issues) != 1 || !strings.Contains(issues[0], "a binary for a little-endian") {
+		t.Errorf("another processor: %q", issues)
+	}
+}
+
+// TestOpenIsShared: concurrent captures share one image; Close closes it.
+func TestOpenIsShared(t *testing.T) {
+	path := place(t, t.TempDir(), "x", elfFile(8, ""))
+	f := NewFiles(FileOptions{Archs: archsT})
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			a, err1 := f.Open(path)
+			b, err2 := f.Open(path)
+			if a == nil || a != b || err1 != nil || err2 != nil {
+				t.Errorf("%p %v, %p %v", a, err1, b, err2)
+			}
+		})
+	}
+	wg.Wait()
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestRawImage: a binary without headers needs a processor; ELF files stay ELF.
+func TestRawImage(t *testing.T) {
+	dir := t.TempDir()
+	raw, exe := place(t, dir, "flash.bin", []byte("\x00\x01\x02\x03")), place(t, dir, "x.elf", elfFile(8, ""))
+	if _, err := NewFiles(FileOptions{Archs: archsT}).Open(raw); err == nil {
+		t.Error("opened without a processor")
+	}
+	f := NewFiles(FileOptions{Archs: archsT, Raw: archB})
+	defer f.Close()
+	if img, err := f.Open(raw); err != nil || img.Arch != archB || len(img.Bytes(1)) != 3 {
+		t.Errorf("raw: %v", err)
+	}
+	if img, err := f.Open(exe); err != nil || img.Arch != archA {
+		t.Errorf("ELF: %v", err)
+	}
+	broken := place(t, dir, "broken.elf", []byte("\x7fELF garbage"))
+	if _, err := f.Open(broken); err == nil {
+		t.Error("a damaged ELF file was taken as raw")
+	}
+}
+
+func TestParseNamedImage(t *testing.T) {
+	for s, want := range map[string]NamedImage{
+		"fw.elf":                {Path: "fw.elf"},
+		"fw.elf@0x8000":         {Path: "fw.elf", Bias: 0x8000, Placed: true},
+		"a@b/fw.bin@4096":       {Path: "a@b/fw.bin", Bias: 4096, Placed: true},
+		"user@host.elf":         {Path: "user@host.elf"},
+		"@0x10":                 {Path: "@0x10"},
+		"x@0x1_0000":            {Path: "x", Bias: 0x10000, Placed: true},
+		"x@0xfffffffffffffffff": {Path: "x@0xfffffffffffffffff"},
+	} {
+		if got := ParseNamedImage(s); got != want {
+			t.Errorf("%q: %+v, want %+v", s, got, want)
+		}
+	}
+}
