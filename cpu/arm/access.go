@@ -11,6 +11,10 @@ type kind struct {
 // access is a load or store of rt at rn+off, indexed as P and W say (v7
 // A8.5.1): offset, pre-indexed or post-indexed.
 func access(o *cpu.Insn, k kind, rt, rn cpu.Reg, off int32, p, w bool, here uint32) {
+	if k.load && k.size != 4 && rt == PC {
+		unknown(o)
+		return
+	}
 	start(o, k, rt, rn, here)
 	if p {
 		o.Imm += int64(off)
@@ -40,19 +44,17 @@ func start(o *cpu.Insn, k kind, rt, rn cpu.Reg, here uint32) {
 	if k.signed {
 		o.Flags |= cpu.FlagSigned
 	}
-	if rt != PC {
-		return
-	}
-	if k.size != 4 {
-		unknown(o)
-	}
-	if rn == SP {
+	if rt == PC && rn == SP {
 		o.Flags |= cpu.FlagReturn
 	}
 }
 
 // accessIndexed is a load or store at rn+rm<<scale.
 func accessIndexed(o *cpu.Insn, k kind, rt, rn, rm cpu.Reg, scale uint8, here uint32) {
+	if k.load && k.size != 4 && rt == PC {
+		unknown(o)
+		return
+	}
 	start(o, k, rt, rn, here)
 	o.Index, o.Scale = rm, scale
 }
@@ -76,6 +78,10 @@ func accessUntold(o *cpu.Insn, k kind, rt, rn cpu.Reg, writeBack bool) {
 
 // pair makes a load or store one of two registers.
 func pair(o *cpu.Insn, rt2 cpu.Reg) {
+	if rt2 == PC || o.Dst == PC || o.Src == PC {
+		unknown(o)
+		return
+	}
 	if o.Op == cpu.OpLoad {
 		o.Dst2 = rt2
 		if o.Base == rt2 {

@@ -133,6 +133,10 @@ func addReg(o *cpu.Insn, rd, rn, rm cpu.Reg, amount, here uint32) {
 
 // extract is UBFX and the zero extensions: the lowest width bits of rn.
 func extract(o *cpu.Insn, rd, rn cpu.Reg, width uint32) {
+	if rd == PC {
+		unknown(o)
+		return
+	}
 	andMask(o, rd, rn, 1<<width-1)
 }
 

@@ -68,8 +68,13 @@ func clobber(o *cpu.Insn, set cpu.RegSet) {
 // clobberOne is clobber of one register.
 func clobberOne(o *cpu.Insn, r cpu.Reg) { clobber(o, cpu.SetOf(r)) }
 
-// unknown marks an encoding that the architecture leaves undefined.
-func unknown(o *cpu.Insn) { o.Op = cpu.OpUnknown }
+// unknown marks an encoding that the architecture leaves undefined, or
+// UNPREDICTABLE with the PC as an operand where it makes no sense.
+func unknown(o *cpu.Insn) {
+	size := o.Len
+	*o = blank
+	o.Op, o.Len = cpu.OpUnknown, size
+}
 
 func constant(o *cpu.Insn, rd cpu.Reg, v uint32) {
 	o.Op, o.Dst, o.Imm = cpu.OpConst, rd, int64(v)

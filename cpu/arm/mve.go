@@ -45,7 +45,11 @@ func vectorTransfer(w uint32, o *cpu.Insn) {
 		}
 	case write:
 		scale := w >> 7 & 3
-		if !bit(w, 12) { // widening or narrowing
+		switch {
+		case bit(w, 12):
+		case scale == 3: // vldr, vstr of a system register: fpcxtns
+			scale = 2
+		default: // widening or narrowing
 			rn, scale = rn&7, w>>19&1
 		}
 		off := int32(w & 0x7f << scale)

@@ -14,7 +14,7 @@ func (d decoder) t32(w, pc uint32, o *cpu.Insn) {
 			t32Multiple(w, o)
 		}
 	case 0x75: // 1110 101
-		t32Shifted(w, here, o)
+		d.t32Shifted(w, here, o)
 	case 0x76, 0x77, 0x7e, 0x7f: // 1110 11, 1111 11
 		d.t32Coproc(w, here, o)
 	case 0x78, 0x79, 0x7a, 0x7b: // 1111 0
@@ -72,9 +72,9 @@ func t32Opcode(w uint32, rd cpu.Reg) (uint32, bool) {
 }
 
 // t32Shifted is data processing with a shifted register (v7 A6.3.11).
-func t32Shifted(w, here uint32, o *cpu.Insn) {
+func (d decoder) t32Shifted(w, here uint32, o *cpu.Insn) {
 	rd, rn, rm := field(w, 8), field(w, 16), field(w, 0)
-	if w>>20 == 0xea5 && (bit(w, 15) || rm == PC || rm == SP) {
+	if d.micro && w>>20 == 0xea5 && (bit(w, 15) || rm == PC || rm == SP) {
 		t32LongShift(w, o)
 		return
 	}

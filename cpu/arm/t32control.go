@@ -13,6 +13,10 @@ func (d decoder) t32Control(w, pc uint32, o *cpu.Insn) {
 			t32Loop(w, pc, o)
 			return
 		}
+		if d.micro {
+			unknown(o)
+			return
+		}
 		call(o, (pc+4)&^3+longOffset(w), 0, pc+4, 1)
 	case 1:
 		branch(o, pc+4+longOffset(w), 1)

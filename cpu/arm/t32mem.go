@@ -7,7 +7,7 @@ func t32Multiple(w uint32, o *cpu.Insn) {
 	op, write, load, rn := w>>23&3, bit(w, 21), bit(w, 20), field(w, 16)
 	switch {
 	case op == 1 || op == 2:
-		if load && rn == PC { // clrm of v8.1-M
+		if op == 1 && load && !write && rn == PC { // clrm of v8.1-M
 			clobber(o, cpu.RegSet(w&0xffff))
 			return
 		}
@@ -34,11 +34,6 @@ func t32Dual(w, pc uint32, o *cpu.Insn) {
 			off = -off
 		}
 		access(o, kind{load: bit(w, 20), size: 4}, field(w, 12), field(w, 16), int32(off), p, write, (pc+4)&^3)
-		if field(w, 12) == PC || field(w, 8) == PC {
-			*o = cpu.Insn{Op: cpu.OpUnknown, Len: 4, Dst: cpu.NoReg, Dst2: cpu.NoReg, Src: cpu.NoReg,
-				Src2: cpu.NoReg, Base: cpu.NoReg, Index: cpu.NoReg}
-			return
-		}
 		pair(o, field(w, 8))
 	case up:
 		t32Exclusive(w, pc, o)
@@ -119,7 +114,7 @@ func t32Imm8(w uint32, k kind, o *cpu.Insn) {
 		unknown(o)
 		return
 	}
-	if p && up && write == false { // ldrt, strt: unprivileged
+	if p && up && !write { // ldrt, strt: unprivileged
 		access(o, k, field(w, 12), field(w, 16), int32(w&0xff), true, false, 0)
 		return
 	}

@@ -1,0 +1,302 @@
+package arm
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"fmt"
+	"math/rand"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// line is one instruction as objdump prints it.
+type line struct {
+	addr     uint64
+	code     []byte
+	thumb    bool
+	mnemonic string
+	operands string
+}
+
+var dumpLine = regexp.MustCompile(`^\s*([0-9a-f]+):\t([0-9a-f ]+?)\s*\t(\S+)(?:\s+(.*))?$`)
+
+// dump runs objdump and keeps the instructions, not the data. Those in wide are
+// A32 words unless thumb is forced, so the width of the groups tells the mode.
+func dump(t testing.TB, args ...string) []line {
+	const tool = "arm-linux-gnueabihf-objdump"
+	if _, err := exec.LookPath(tool); err != nil {
+		t.Skip("no " + tool)
+	}
+	out, err := exec.Command(tool, args...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []line
+	s := bufio.NewScanner(bytes.NewReader(out))
+	for s.Scan() {
+		m := dumpLine.FindStringSubmatch(s.Text())
+		if m == nil || m[3][0] == '.' {
+			continue
+		}
+		var l line
+		l.addr, _ = strconv.ParseUint(m[1], 16, 64)
+		groups := strings.Fields(m[2])
+		l.thumb = len(groups[0]) == 4
+		for _, g := range groups {
+			b, _ := hex.DecodeString(g)
+			for i := len(b) - 1; i >= 0; i-- {
+				l.code = append(l.code, b[i])
+			}
+		}
+		l.mnemonic, l.operands = m[3], m[4]
+		lines = append(lines, l)
+	}
+	return lines
+}
+
+// writes is what in changes among the general registers, as the decoder says.
+func writes(in *cpu.Insn) cpu.RegSet {
+	set := cpu.SetOf(in.Dst, in.Dst2)
+	if in.Op == cpu.OpLoadMulti || in.Op == cpu.OpClobber || in.Op == cpu.OpUnknown {
+		set |= in.List
+	}
+	if in.WB != 0 {
+		set = set.With(in.Base)
+	}
+	return set.Without(PC)
+}
+
+func flow(in *cpu.Insn) string {
+	switch in.Op {
+	case cpu.OpCall:
+		return "call"
+	case cpu.OpJump:
+		return "jump"
+	case cpu.OpReturn:
+		return "return"
+	case cpu.OpTrap:
+		return "trap"
+	case cpu.OpSyscall:
+		return "syscall"
+	}
+	if in.Op == cpu.OpLoad && in.Dst == PC || in.Op == cpu.OpLoadMulti && in.List.Has(PC) {
+		if in.Flags&cpu.FlagReturn != 0 {
+			return "return"
+		}
+		return "jump"
+	}
+	return ""
+}
+
+var noOffset = regexp.MustCompile(`\[\w+\]!$`)
+
+// tolerated are the differences that stay, all in encodings which the manual
+// calls UNPREDICTABLE or UNDEFINED and objdump prints without a word.
+func tolerated(l *line, in *cpu.Insn) (reason string) {
+	pc := strings.Contains(l.operands, "pc")
+	switch {
+	case pc && (in.Op == cpu.OpUnknown || in.Op == cpu.OpClobber || in.Op == cpu.OpNop):
+		return "the PC as an operand where it cannot be one"
+	case pc && (strings.Contains(l.operands, "pc!") || strings.HasPrefix(l.mnemonic, "ldm") || strings.HasPrefix(l.mnemonic, "stm")):
+		return "the PC as a base that changes"
+	case in.Op == cpu.OpJump && in.Src == PC:
+		return "ldr pc with write-back by a register: it is gone anyway"
+	case strings.Contains(l.operands, "}^"):
+		return "write-back with user registers"
+	case in.Base == SP && (in.Dst == SP || in.Dst2 == SP):
+		return "SP is loaded and written back"
+	case strings.Contains(l.operands, "#0]!"), strings.Contains(l.operands, "], #0"), strings.Contains(l.operands, "#-0"), noOffset.MatchString(l.operands), in.Op == cpu.OpAddImm && in.Imm == 0:
+		return "write-back of nothing"
+	case strings.HasPrefix(l.operands, "lr, [") && in.Op == cpu.OpUnknown, strings.HasPrefix(l.operands, "lr, [") && in.Op == cpu.OpClobber:
+		return "ldrd lr: the second register is the PC"
+	case l.mnemonic[0] == 'v' && in.Op == cpu.OpAddImm && (l.code[0] > 32 || strings.Contains("vldr vstr", l.mnemonic[:4])):
+		return "more than 16 registers; a system register of v8.1-M"
+	case strings.HasPrefix(l.mnemonic, "msr"):
+		return "bits that should be zero"
+	case l.thumb && strings.HasPrefix(l.mnemonic, "crc32"):
+		return "objdump prints the wrong destination"
+	case l.thumb && strings.HasPrefix(l.mnemonic, "ldr") && in.Op == cpu.OpUnknown:
+		return "bits that must be zero"
+	}
+	return ""
+}
+
+// compare returns in what the decoder and the oracle disagree, "" for nothing.
+func compare(in *cpu.Insn, e effect, linked bool) string {
+	var d []string
+	want := func(what string, ok bool, a, b any) {
+		if !ok {
+			d = append(d, fmt.Sprintf("%s %v, want %v", what, a, b))
+		}
+	}
+	if linked && e.flow == "jump" {
+		e.flow, e.writes = "call", e.writes.With(LR)
+	}
+	want("flow", flow(in) == e.flow, flow(in), e.flow)
+	if in.Flags&cpu.FlagPadding != 0 { // movs r0,r0; mov r8,r8
+		e.writes = 0
+	}
+	want("writes", writes(in) == e.writes, fmt.Sprintf("%x", writes(in)), fmt.Sprintf("%x", e.writes))
+	want("conditional", e.condUntold || (in.Flags&cpu.FlagConditional != 0) == e.cond, in.Flags, e.cond)
+	if e.direct {
+		want("target", in.Target == e.target && in.TargetMode == e.mode, fmt.Sprintf("%x:%d", in.Target, in.TargetMode), fmt.Sprintf("%x:%d", e.target, e.mode))
+	}
+	if e.spKnown {
+		delta := int64(in.WB)
+		if in.Op == cpu.OpAddImm && in.Dst == SP && in.Src == SP {
+			delta = in.Imm
+		}
+		want("sp", delta == e.spDelta, delta, e.spDelta)
+	}
+	if e.literal != 0 && (in.Op == cpu.OpLoad || in.Op == cpu.OpConst) && in.Base == cpu.NoReg {
+		want("literal", uint64(in.Imm) == e.literal, fmt.Sprintf("%x", in.Imm), fmt.Sprintf("%x", e.literal))
+	}
+	return strings.Join(d, "; ")
+}
+
+// check compares runs of consecutive lines, decoded in one call each, so that
+// IT blocks are seen whole.
+func check(t *testing.T, d decoder, lines []line) (compared int) {
+	t.Helper()
+	failures := 0
+	out := make([]cpu.Insn, 1)
+	for i := 0; i < len(lines); {
+		n, code := i, []byte{}
+		for ; n < len(lines) && lines[n].thumb == lines[i].thumb && lines[n].addr == lines[i].addr+uint64(len(code)); n++ {
+			code = append(code, lines[n].code...)
+		}
+		mode := cpu.Mode(0)
+		if lines[i].thumb {
+			mode = 1
+		}
+		if len(out) < n-i {
+			out = make([]cpu.Insn, n-i)
+		}
+		got := d.Decode(code, lines[i].addr, mode, out[:n-i])
+		if got != n-i {
+			t.Errorf("%#x: %d instructions, want %d", lines[i].addr, got, n-i)
+		}
+		for k := range got {
+			l, in := &lines[i+k], &out[k]
+			if int(in.Len) != len(l.code) {
+				t.Errorf("%#x: %s %s: length %d", l.addr, l.mnemonic, l.operands, in.Len)
+				return compared
+			}
+			e, ok := read(l.mnemonic, l.operands, l.thumb)
+			if !ok {
+				t.Logf("oracle does not know %s", l.mnemonic)
+				continue
+			}
+			compared++
+			linked := k > 0 && lines[i+k-1].operands == "lr, pc" && !l.thumb
+			if diff := compare(in, e, linked); diff != "" && tolerated(l, in) == "" {
+				t.Errorf("%#x: %x %s %s: %s", l.addr, l.code, l.mnemonic, l.operands, diff)
+				if failures++; failures > 40 {
+					return compared
+				}
+			}
+		}
+		i = n
+	}
+	return compared
+}
+
+// TestBinaries compares every instruction of real programs with objdump. Those
+// with symbols have the mapping symbols that tell A32, Thumb and data apart; the
+// bare-metal one is Thumb alone, and is compared literal pools and all.
+func TestBinaries(t *testing.T) {
+	cases := []struct {
+		file string
+		d    decoder
+		args []string
+	}{
+		{"armarm/pub-gcc-O2/sym.elf", decoder{}, nil},
+		{"armt2/pub-gcc-O2/sym.elf", decoder{}, nil},
+	}
+	for _, c := range cases {
+		t.Run(c.file, func(t *testing.T) {
+			file := filepath.Join("../../../shared/truth/public", c.file)
+			if _, err := os.Stat(file); err != nil {
+				t.Skip(err)
+			}
+			n := check(t, c.d, dump(t, append(c.args, "-d", file)...))
+			t.Logf("%d instructions compared", n)
+		})
+	}
+}
+
+// TestRandomWords compares encodings that compilers do not make.
+func TestRandomWords(t *testing.T) {
+	n := 20000
+	if os.Getenv("BACKSIGHT_LONG") != "" {
+		n = 1000000
+	}
+	random := rand.New(rand.NewSource(1))
+	for _, mode := range []cpu.Mode{0, 1} {
+		code := make([]byte, 0, 4*n)
+		for len(code) < cap(code) {
+			w := randomWord(random.Uint32(), mode)
+			code = append(code, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
+		}
+		file := filepath.Join(t.TempDir(), "code")
+		if err := os.WriteFile(file, code, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"-b", "binary", "-m", "armv8-a", "-D", file}
+		if mode == 1 {
+			args = append(args, "-M", "force-thumb")
+		}
+		var known []line
+		for _, l := range dump(t, args...) {
+			if allocated(&l) {
+				known = append(known, l)
+			}
+		}
+		t.Logf("%d of %d compared", check(t, decoder{}, known), n)
+	}
+}
+
+// randomWord makes r an instruction: mostly unconditional in A32, mostly of two
+// halfwords in Thumb, and with the coprocessors that exist on today's CPUs, for
+// objdump reads the FPA's and Maverick's instructions into the others.
+func randomWord(r uint32, mode cpu.Mode) uint32 {
+	w := r
+	if mode == 1 {
+		w = w<<16 | w>>16 | 0xe800_0000
+	} else if r>>30 != 0 {
+		w = w&0x0fff_ffff | 0xe000_0000
+	}
+	if w>>26&3 == 3 {
+		w = w&^0xf00 | [4]uint32{10, 11, 14, 15}[r>>5&3]<<8
+	}
+	if mode == 1 {
+		w = w<<16 | w>>16
+	}
+	return w
+}
+
+// allocated leaves out what objdump marks as no good instruction, and compares
+// without S, which it reads into A32's unallocated miscellaneous space.
+func allocated(l *line) bool {
+	text := l.mnemonic + " " + l.operands
+	for _, bad := range []string{"UNPREDICTABLE", "undefined", "illegal", "UNDEFINED", "??", "cfl", "cfs", "invalid", "overflow", "FPCXT", "unknown"} {
+		if strings.Contains(text, bad) {
+			return false
+		}
+	}
+	if !l.thumb {
+		base, _, _, _ := split(l.mnemonic)
+		if strings.Contains(" tst teq cmp cmn ", " "+base+" ") && l.code[2]&0x10 == 0 {
+			return false
+		}
+	}
+	return l.mnemonic[0] != '<' && l.mnemonic[0] != '@'
+}
