@@ -89,10 +89,11 @@ func (l *lookup) find(pc uint64, f *fde) unwind.Verdict {
 		return unwind.NotCovered
 	}
 	if l.hdr.count > 0 {
-		if l.findByHeader(pc, f) {
+		found, sure := l.findByHeader(pc, f)
+		if found {
 			return unwind.Found
 		}
-		if l.headerSound() {
+		if sure {
 			return unwind.NotCovered
 		}
 	}
@@ -106,17 +107,24 @@ func (l *lookup) find(pc uint64, f *fde) unwind.Verdict {
 	return unwind.NotCovered
 }
 
-// findByHeader takes nothing on trust: the FDE itself must cover pc.
-func (l *lookup) findByHeader(pc uint64, f *fde) bool {
+// findByHeader takes nothing on trust: the FDE itself must cover pc. sure tells
+// whether a miss means anything.
+func (l *lookup) findByHeader(pc uint64, f *fde) (found, sure bool) {
 	i := l.hdr.search(pc)
 	if i < 0 {
-		return false
+		return false, l.headerSound()
 	}
-	_, at := l.hdr.row(i)
-	return l.readFDE(at-l.addr, f) && f.covers(pc) && l.img.Executable(f.start)
+	start, at := l.hdr.row(i)
+	if !l.readFDE(at-l.addr, f) {
+		return false, false
+	}
+	if f.covers(pc) && l.img.Executable(f.start) {
+		return true, true
+	}
+	return false, f.start == start && l.headerSound()
 }
 
-// headerSound tells, from the first miss on, whether a miss means anything.
+// headerSound checks the whole header, once and on the first miss only.
 func (l *lookup) headerSound() bool {
 	l.checked.Do(func() { l.sound = l.hdr.sound(&l.frames) })
 	return l.sound
