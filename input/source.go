@@ -25,6 +25,10 @@ func NewSource(name string, data []byte) *Source {
 	return &Source{Name: name, Head: data[:min(len(data), headSize)], Data: data}
 }
 
+// NewStreamSource is a Source over bytes that can be read once only. Head stays
+// empty.
+func NewStreamSource(name string, r io.Reader) *Source { return &Source{Name: name, reader: r} }
+
 // headSize is how much of a capture formats see to recognise it.
 const headSize = 4096
 
