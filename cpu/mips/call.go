@@ -6,7 +6,7 @@ import "github.com/backsight/backsight/cpu"
 // is 8 behind its call, which has a delay slot; release 6's compact calls have
 // none and return to the next word. mode is that of the return address: a call
 // into the other encoding links in the caller's own.
-func (d decoder) CallBefore(before []byte, ra uint64, mode cpu.Mode) (cpu.CallSite, bool) {
+func (d *decoder) CallBefore(before []byte, ra uint64, mode cpu.Mode) (cpu.CallSite, bool) {
 	switch {
 	case mode == 0:
 		return d.standardCallBefore(before, ra)
@@ -16,7 +16,7 @@ func (d decoder) CallBefore(before []byte, ra uint64, mode cpu.Mode) (cpu.CallSi
 	return d.callBefore16(before, ra)
 }
 
-func (d decoder) standardCallBefore(before []byte, ra uint64) (cpu.CallSite, bool) {
+func (d *decoder) standardCallBefore(before []byte, ra uint64) (cpu.CallSite, bool) {
 	n := len(before)
 	if ra&3 != 0 || n < 4 {
 		return cpu.CallSite{}, false
@@ -54,7 +54,7 @@ func site(i *cpu.Insn, addr uint64) (cpu.CallSite, bool) {
 }
 
 // Calls implements cpu.Decoder.
-func (d decoder) Calls(code []byte, pc uint64, mode cpu.Mode, dst []cpu.CallRef) []cpu.CallRef {
+func (d *decoder) Calls(code []byte, pc uint64, mode cpu.Mode, dst []cpu.CallRef) []cpu.CallRef {
 	switch {
 	case mode == 0:
 		return d.standardCalls(code, pc, dst)
@@ -65,7 +65,7 @@ func (d decoder) Calls(code []byte, pc uint64, mode cpu.Mode, dst []cpu.CallRef)
 }
 
 // standardCalls decodes only the few words whose opcode may be a direct call.
-func (d decoder) standardCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
+func (d *decoder) standardCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
 	for ; len(code) >= 4; code, pc = code[4:], pc+4 {
 		w := d.word(code)
 		if calls>>w.op()&1 == 0 {

@@ -6,7 +6,7 @@ import "github.com/backsight/backsight/cpu"
 // slot, and jalr and its slot. A slot holds no jump, so jalrc comes first; a jal
 // whose second half looks like jalr is likelier than a jalr behind a halfword
 // that looks like jal.
-func (d decoder) callBefore16(before []byte, ra uint64) (cpu.CallSite, bool) {
+func (d *decoder) callBefore16(before []byte, ra uint64) (cpu.CallSite, bool) {
 	for _, back := range [...]int{2, 6, 4} {
 		start := len(before) - back
 		if start < 0 {
@@ -23,7 +23,7 @@ func (d decoder) callBefore16(before []byte, ra uint64) (cpu.CallSite, bool) {
 
 // callEnds tells whether i is a call that, with its delay slot, is back bytes
 // long.
-func (d decoder) callEnds(i *cpu.Insn, rest []cpu.Insn, back int) bool {
+func (d *decoder) callEnds(i *cpu.Insn, rest []cpu.Insn, back int) bool {
 	if i.Op != cpu.OpCall {
 		return false
 	}
@@ -38,7 +38,7 @@ func (d decoder) callEnds(i *cpu.Insn, rest []cpu.Insn, back int) bool {
 }
 
 // calls16 steps over the prefixes to find jal and jalx.
-func (d decoder) calls16(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
+func (d *decoder) calls16(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
 	for len(code) >= 4 {
 		length := 2
 		switch h := d.half(code); h >> 11 {

@@ -3,7 +3,7 @@ package mips
 import "github.com/backsight/backsight/cpu"
 
 // cop0 decodes opcode 0x10: the system coprocessor.
-func (d decoder) cop0(w word, i *cpu.Insn) {
+func (d *decoder) cop0(w word, i *cpu.Insn) {
 	switch rs := w.rs(); {
 	case rs >= 0x10:
 		d.cop0Function(w, i)
@@ -21,7 +21,7 @@ func (d decoder) cop0(w word, i *cpu.Insn) {
 
 // cop0Function decodes eret and deret; wait and the TLB's instructions have no
 // effect.
-func (d decoder) cop0Function(w word, i *cpu.Insn) {
+func (d *decoder) cop0Function(w word, i *cpu.Insn) {
 	switch {
 	case w&^0x40 == 0x4200_0018, w == 0x4200_001f: // eret, eretnc; deret
 		i.Op, i.Flags = cpu.OpReturn, cpu.FlagException
@@ -32,7 +32,7 @@ func (d decoder) cop0Function(w word, i *cpu.Insn) {
 
 // cop1 decodes opcode 0x11: the floating-point unit's moves and branches, and
 // the branches of the MSA ASE.
-func (d decoder) cop1(w word, pc uint64, i *cpu.Insn) {
+func (d *decoder) cop1(w word, pc uint64, i *cpu.Insn) {
 	switch rs := w.rs(); {
 	case rs <= 3: // mfc1, dmfc1, cfc1, mfhc1
 		clobber(i, w.rt())
@@ -45,7 +45,7 @@ func (d decoder) cop1(w word, pc uint64, i *cpu.Insn) {
 }
 
 // cop2 decodes opcode 0x12. Release 6 moved the loads and stores here.
-func (d decoder) cop2(w word, pc uint64, i *cpu.Insn) {
+func (d *decoder) cop2(w word, pc uint64, i *cpu.Insn) {
 	switch rs := w.rs(); rs {
 	case 0, 1, 2, 3: // mfc2, dmfc2, cfc2, mfhc2
 		clobber(i, w.rt())
@@ -63,7 +63,7 @@ func (d decoder) cop2(w word, pc uint64, i *cpu.Insn) {
 }
 
 // coprocessorBranch is bc1f, bc1t, bc2f, bc2t and their likely forms.
-func (d decoder) coprocessorBranch(w word, pc uint64, i *cpu.Insn) {
+func (d *decoder) coprocessorBranch(w word, pc uint64, i *cpu.Insn) {
 	flags := slot
 	if w.rt()&2 != 0 {
 		flags |= cpu.FlagLikely

@@ -18,8 +18,8 @@ type decoder struct {
 	mask     uint64 // bits of an address
 }
 
-func newDecoder(a abi, v variant, big bool) decoder {
-	d := decoder{
+func newDecoder(a abi, v variant, big bool) *decoder {
+	d := &decoder{
 		big: big, wide: a.regSize == 8,
 		r6: v == release6, micro: v == microMIPS || v == release6, loongson: v == loongson,
 		mask: ^uint64(0),
@@ -31,7 +31,7 @@ func newDecoder(a abi, v variant, big bool) decoder {
 }
 
 // Decode implements cpu.Decoder.
-func (d decoder) Decode(code []byte, pc uint64, mode cpu.Mode, out []cpu.Insn) int {
+func (d *decoder) Decode(code []byte, pc uint64, mode cpu.Mode, out []cpu.Insn) int {
 	switch {
 	case mode == 0:
 		return d.decodeStandard(code, pc, out)
@@ -41,7 +41,7 @@ func (d decoder) Decode(code []byte, pc uint64, mode cpu.Mode, out []cpu.Insn) i
 	return d.decode16(code, pc, out)
 }
 
-func (d decoder) decodeStandard(code []byte, pc uint64, out []cpu.Insn) int {
+func (d *decoder) decodeStandard(code []byte, pc uint64, out []cpu.Insn) int {
 	n := 0
 	for n < len(out) && len(code) >= 4 {
 		i := &out[n]
@@ -63,14 +63,14 @@ func begin(i *cpu.Insn, length uint8) {
 	}
 }
 
-func (d decoder) word(b []byte) word {
+func (d *decoder) word(b []byte) word {
 	if d.big {
 		return word(binary.BigEndian.Uint32(b))
 	}
 	return word(binary.LittleEndian.Uint32(b))
 }
 
-func (d decoder) half(b []byte) uint16 {
+func (d *decoder) half(b []byte) uint16 {
 	if d.big {
 		return binary.BigEndian.Uint16(b)
 	}

@@ -7,7 +7,7 @@ import "github.com/backsight/backsight/cpu"
 // 16-bit slot or jalr16 with a 32-bit one (6), jal, bal, jalr32 and jalx with a
 // 32-bit one (8). A slot's length is part of the instruction, so that it must
 // fit.
-func (d decoder) microCallBefore(before []byte, ra uint64) (cpu.CallSite, bool) {
+func (d *decoder) microCallBefore(before []byte, ra uint64) (cpu.CallSite, bool) {
 	for back := 2; back <= 8; back += 2 {
 		start := len(before) - back
 		if start < 0 {
@@ -28,7 +28,7 @@ func (d decoder) microCallBefore(before []byte, ra uint64) (cpu.CallSite, bool) 
 
 // shortSlot tells whether the call that starts code wants a 16-bit slot: jals,
 // jalrs (16 and 32 bits), bltzals and bgezals.
-func (d decoder) shortSlot(code []byte) bool {
+func (d *decoder) shortSlot(code []byte) bool {
 	h := d.half(code)
 	switch h >> 10 {
 	case 0x11: // jalrs16
@@ -45,7 +45,7 @@ func (d decoder) shortSlot(code []byte) bool {
 
 // microCalls steps over the instructions to find jal, jals, jalx, bal, bals and
 // balc.
-func (d decoder) microCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
+func (d *decoder) microCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
 	for len(code) >= 4 {
 		h := d.half(code)
 		length := uint64(4)

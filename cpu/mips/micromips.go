@@ -31,7 +31,7 @@ func short(h uint16) bool {
 	return column >= 1 && column <= 3
 }
 
-func (d decoder) decodeMicro(code []byte, pc uint64, out []cpu.Insn) int {
+func (d *decoder) decodeMicro(code []byte, pc uint64, out []cpu.Insn) int {
 	n := 0
 	for n < len(out) && len(code) >= 2 {
 		i := &out[n]
@@ -54,17 +54,17 @@ func (d decoder) decodeMicro(code []byte, pc uint64, out []cpu.Insn) int {
 }
 
 // microBranch and microCall stay in the encoding: mode 1.
-func (d decoder) microBranch(i *cpu.Insn, a, b cpu.Reg, target uint64, flags cpu.Flags) {
+func (d *decoder) microBranch(i *cpu.Insn, a, b cpu.Reg, target uint64, flags cpu.Flags) {
 	d.branch(i, a, b, target, flags)
 	i.TargetMode = 1
 }
 
-func (d decoder) microCall(i *cpu.Insn, target uint64, flags cpu.Flags) {
+func (d *decoder) microCall(i *cpu.Insn, target uint64, flags cpu.Flags) {
 	d.call(i, target, 1, flags)
 }
 
 // micro32 decodes by the major opcode what both releases share.
-func (d decoder) micro32(w micro, pc uint64, i *cpu.Insn) {
+func (d *decoder) micro32(w micro, pc uint64, i *cpu.Insn) {
 	if w == 0 {
 		i.Flags = cpu.FlagPadding
 		return
@@ -128,7 +128,7 @@ func (d decoder) micro32(w micro, pc uint64, i *cpu.Insn) {
 
 // micro32Branch decodes the opcodes that release 6 has changed: transfers of
 // control, and the PC-relative addiu.
-func (d decoder) micro32Branch(w micro, pc uint64, i *cpu.Insn) {
+func (d *decoder) micro32Branch(w micro, pc uint64, i *cpu.Insn) {
 	region := (pc+4)&^0x07ff_ffff | uint64(w&0x03ff_ffff)<<1
 	switch w.op() {
 	case 0x04: // addi
@@ -160,7 +160,7 @@ func (d decoder) micro32Branch(w micro, pc uint64, i *cpu.Insn) {
 
 // pool32I decodes branches that compare with zero, lui, and traps, by the rt
 // field.
-func (d decoder) pool32I(w micro, pc uint64, i *cpu.Insn) {
+func (d *decoder) pool32I(w micro, pc uint64, i *cpu.Insn) {
 	target := w.relative(pc, 16)
 	switch w.rt() {
 	case 0x00, 0x04, 0x06: // bltz, blez, bgtz
@@ -189,7 +189,7 @@ func (d decoder) pool32I(w micro, pc uint64, i *cpu.Insn) {
 
 // microLink is a branch and link; never says that it does not branch. The short
 // forms (bit 4 of rt) have a 16-bit slot.
-func (d decoder) microLink(w micro, pc uint64, i *cpu.Insn, never bool) {
+func (d *decoder) microLink(w micro, pc uint64, i *cpu.Insn, never bool) {
 	next := pc + 8
 	if w.rt()&0x10 != 0 {
 		next = pc + 6

@@ -3,7 +3,7 @@ package mips
 import "github.com/backsight/backsight/cpu"
 
 // micro16 decodes the 16-bit instructions of microMIPS by the major opcode.
-func (d decoder) micro16(h uint16, pc uint64, i *cpu.Insn) {
+func (d *decoder) micro16(h uint16, pc uint64, i *cpu.Insn) {
 	high, mid := reg3(h>>7), reg3(h>>4) // the usual register fields
 	switch h >> 10 {
 	case 0x01:
@@ -63,7 +63,7 @@ func (d decoder) micro16(h uint16, pc uint64, i *cpu.Insn) {
 }
 
 // microSlot is the delay slot that release 6 took from the 16-bit branches.
-func (d decoder) microSlot() cpu.Flags {
+func (d *decoder) microSlot() cpu.Flags {
 	if d.r6 {
 		return 0
 	}
@@ -80,7 +80,7 @@ func storeReg(h uint16) cpu.Reg {
 
 // addSub16 is addu and subu; release 6 moved the destination from the front to
 // the back.
-func (d decoder) addSub16(h uint16, i *cpu.Insn) {
+func (d *decoder) addSub16(h uint16, i *cpu.Insn) {
 	dst, a, b := reg3(h>>7), reg3(h>>1), reg3(h>>4)
 	if d.r6 {
 		dst, a = a, dst
@@ -98,7 +98,7 @@ func andImmediate(code uint16) int64 {
 }
 
 // pool16C decodes logic, register lists and jumps.
-func (d decoder) pool16C(h uint16, i *cpu.Insn) {
+func (d *decoder) pool16C(h uint16, i *cpu.Insn) {
 	low, r := reg3(h>>3), cpu.Reg(h&31)
 	switch h >> 6 & 15 {
 	case 0, 1, 2: // not, xor, and
@@ -160,7 +160,7 @@ func multiple(i *cpu.Insn, isStore bool, regs cpu.RegSet, base cpu.Reg, imm int6
 
 // pool16D is addius5 (any register, four bits) and addiusp, whose codes for
 // −2 … 1 mean what would not fit.
-func (d decoder) pool16D(h uint16, i *cpu.Insn) {
+func (d *decoder) pool16D(h uint16, i *cpu.Insn) {
 	if h&1 == 0 {
 		r := cpu.Reg(h >> 5 & 31)
 		d.addImm(i, r, r, signed(uint32(h>>1), 4), d.word32())
@@ -177,7 +177,7 @@ func (d decoder) pool16D(h uint16, i *cpu.Insn) {
 }
 
 // pool16E is addiur2 and addiur1sp.
-func (d decoder) pool16E(h uint16, i *cpu.Insn) {
+func (d *decoder) pool16E(h uint16, i *cpu.Insn) {
 	if h&1 != 0 {
 		d.addImm(i, reg3(h>>7), SP, int64(h>>1&63)<<2, d.word32())
 		return

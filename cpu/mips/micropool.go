@@ -3,7 +3,7 @@ package mips
 import "github.com/backsight/backsight/cpu"
 
 // pool32A decodes register operations by bits 5–0, then 9–6.
-func (d decoder) pool32A(w micro, i *cpu.Insn) {
+func (d *decoder) pool32A(w micro, i *cpu.Insn) {
 	rt, rd := w.rt(), w.rd()
 	switch w.minor() {
 	case 0x00:
@@ -22,10 +22,10 @@ func (d decoder) pool32A(w micro, i *cpu.Insn) {
 		insertZero(i, rt, w.rs(), uint32(w>>6&31), uint32(rd)-uint32(w>>6&31)+1)
 	case 0x2c: // ext
 		clobber(i, rt)
-	case 0x20, 0x0f: // lsa; in release 6 with another number
-		if d.r6 == (w.minor() == 0x0f) {
-			scaledAdd(i, rd, w.rs(), rt, uint8(w>>9&3+1), d.word32())
-		}
+	case 0x20: // lsa
+		scaledAdd(i, rd, w.rs(), rt, uint8(w>>9&3+1), d.word32())
+	case 0x0f: // lsa of release 6: assemblers disagree which field it writes
+		clobberSet(i, cpu.SetOf(rt, rd))
 	case 0x1f, 0x3e, 0x0e, 0x2d, 0x3d: // align, DSP
 		clobber(i, rd)
 	case 0x05: // DSP compares write nothing
@@ -65,7 +65,7 @@ func (d decoder) pool32A(w micro, i *cpu.Insn) {
 	}
 }
 
-func (d decoder) pool32AShift(w micro, i *cpu.Insn) {
+func (d *decoder) pool32AShift(w micro, i *cpu.Insn) {
 	switch w.group() {
 	case 0:
 		shiftLeft(i, w.rt(), w.rs(), uint32(w.rd()), d.word32())
@@ -78,7 +78,7 @@ func (d decoder) pool32AShift(w micro, i *cpu.Insn) {
 	}
 }
 
-func (d decoder) pool32AArithmetic(w micro, i *cpu.Insn) {
+func (d *decoder) pool32AArithmetic(w micro, i *cpu.Insn) {
 	rd, rs, rt := w.rd(), w.rs(), w.rt()
 	switch w.group() {
 	case 4, 5:
@@ -92,7 +92,7 @@ func (d decoder) pool32AArithmetic(w micro, i *cpu.Insn) {
 	}
 }
 
-func (d decoder) pool32AMove(w micro, i *cpu.Insn) {
+func (d *decoder) pool32AMove(w micro, i *cpu.Insn) {
 	switch g := w.group(); {
 	case d.r6:
 		clobber(i, w.rd())
@@ -107,7 +107,7 @@ func (d decoder) pool32AMove(w micro, i *cpu.Insn) {
 }
 
 // indexedLoadMicro is lhx, lwx and lbux among other DSP instructions.
-func (d decoder) indexedLoadMicro(w micro, i *cpu.Insn) {
+func (d *decoder) indexedLoadMicro(w micro, i *cpu.Insn) {
 	switch w.group() {
 	case 5:
 		loadIndexed(i, w.rd(), w.rs(), w.rt(), 0, 2, cpu.FlagSigned)
@@ -129,7 +129,7 @@ func microAccumulator(w micro, i *cpu.Insn) {
 
 // pool32Axf decodes the last corner of pool 32A by bits 9–6; extension is what
 // bits 15–10 add.
-func (d decoder) pool32Axf(w micro, i *cpu.Insn) {
+func (d *decoder) pool32Axf(w micro, i *cpu.Insn) {
 	extension := uint32(w >> 10 & 63)
 	switch w.group() {
 	case 0: // teq, tgeu, tlt, tne
@@ -205,19 +205,21 @@ func microAccumulatorPart(extension uint32, i *cpu.Insn, r cpu.Reg) {
 
 // pool32AxfUnary decodes jalr and its kin, mult and its kin, and operations from
 // rs to rt.
-func (d decoder) pool32AxfUnary(w micro, extension uint32, i *cpu.Insn) {
+func (d *decoder) pool32AxfUnary(w micro, extension uint32, i *cpu.Insn) {
 	switch extension {
 	case 0x03, 0x07, 0x13, 0x17: // jalr, jalr.hb, jalrs, jalrs.hb; jr with rt zero
 		callRegister(i, w.rt(), w.rs(), d.microSlot())
 	case 0x22, 0x26, 0x2a, 0x2e, 0x32, 0x36, 0x3a, 0x3e: // mult … msubu
 		clobberSet(i, cpu.SetOf(HI, LO))
+	case 0x02: // bitswap
+		clobber(i, w.rs())
 	default:
 		clobber(i, w.rt())
 	}
 }
 
 // pool32AxfSystem decodes what only a kernel uses, and syscall.
-func (d decoder) pool32AxfSystem(w micro, extension uint32, i *cpu.Insn) {
+func (d *decoder) pool32AxfSystem(w micro, extension uint32, i *cpu.Insn) {
 	switch extension {
 	case 0x11, 0x15: // di, ei
 		clobber(i, w.rs())

@@ -5,7 +5,7 @@ import "github.com/backsight/backsight/cpu"
 // micro32R6 decodes the 32-bit opcodes that release 6 has changed: PC-relative
 // operands and compact branches, told apart by register numbers as in the
 // standard encoding.
-func (d decoder) micro32R6(w micro, pc uint64, i *cpu.Insn) {
+func (d *decoder) micro32R6(w micro, pc uint64, i *cpu.Insn) {
 	rt, rs := w.rt(), w.rs()
 	switch w.op() {
 	case 0x04: // aui, lui
@@ -32,7 +32,7 @@ func (d decoder) micro32R6(w micro, pc uint64, i *cpu.Insn) {
 	}
 }
 
-func (d decoder) microCompact(w micro, pc uint64, i *cpu.Insn, links bool) {
+func (d *decoder) microCompact(w micro, pc uint64, i *cpu.Insn, links bool) {
 	if links {
 		d.microCall(i, w.relative(pc, 16), cpu.FlagConditional)
 		return
@@ -40,7 +40,7 @@ func (d decoder) microCompact(w micro, pc uint64, i *cpu.Insn, links bool) {
 	d.microBranch(i, w.rs(), w.rt(), w.relative(pc, 16), 0)
 }
 
-func (d decoder) microFar(w micro, pc uint64, i *cpu.Insn) {
+func (d *decoder) microFar(w micro, pc uint64, i *cpu.Insn) {
 	switch {
 	case w.rt() != Zero:
 		d.microBranch(i, w.rt(), Zero, w.relative(pc, 21), 0)
@@ -52,7 +52,7 @@ func (d decoder) microFar(w micro, pc uint64, i *cpu.Insn) {
 	}
 }
 
-func (d decoder) pool32IR6(w micro, pc uint64, i *cpu.Insn) {
+func (d *decoder) pool32IR6(w micro, pc uint64, i *cpu.Insn) {
 	switch w.rt() {
 	case 0x08, 0x09, 0x0a, 0x0b, 0x19: // bc1eqzc, bc1nezc, bc2eqzc, bc2nezc, bposge32c
 		d.microBranch(i, cpu.NoReg, cpu.NoReg, w.relative(pc, 16), 0)
@@ -63,7 +63,7 @@ func (d decoder) pool32IR6(w micro, pc uint64, i *cpu.Insn) {
 }
 
 // microPCRelative is addiupc, lwpc, auipc and aluipc, by the rs field.
-func (d decoder) microPCRelative(w micro, pc uint64, i *cpu.Insn) {
+func (d *decoder) microPCRelative(w micro, pc uint64, i *cpu.Insn) {
 	near := pc&^3 + uint64(signed(uint32(w), 19)<<2)
 	far := pc + uint64(w.upper())
 	switch rs := w.rs(); {
@@ -81,7 +81,7 @@ func (d decoder) microPCRelative(w micro, pc uint64, i *cpu.Insn) {
 }
 
 // pool16CR6 decodes release 6's rearranged pool 16C by bits 3–0.
-func (d decoder) pool16CR6(h uint16, i *cpu.Insn) {
+func (d *decoder) pool16CR6(h uint16, i *cpu.Insn) {
 	r := cpu.Reg(h >> 5 & 31)
 	switch h & 15 {
 	case 0x0, 0x1, 0x8: // not, and, xor

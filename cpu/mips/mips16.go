@@ -61,7 +61,7 @@ const (
 	opExtend16 = 0x1e
 )
 
-func (d decoder) decode16(code []byte, pc uint64, out []cpu.Insn) int {
+func (d *decoder) decode16(code []byte, pc uint64, out []cpu.Insn) int {
 	n := 0
 	for n < len(out) && len(code) >= 2 {
 		x := insn16{h: d.half(code)}
@@ -91,7 +91,7 @@ func (d decoder) decode16(code []byte, pc uint64, out []cpu.Insn) int {
 }
 
 // mips16 decodes by the major opcode. base is the PC of PC-relative operands.
-func (d decoder) mips16(x insn16, pc, base uint64, i *cpu.Insn) {
+func (d *decoder) mips16(x insn16, pc, base uint64, i *cpu.Insn) {
 	if i.Len == 4 && !x.extended {
 		d.jal16(x, pc, i)
 		return
@@ -138,7 +138,7 @@ func (d decoder) mips16(x insn16, pc, base uint64, i *cpu.Insn) {
 
 // jal16 is jal and, with bit 10, jalx to the standard encoding. The target field
 // is cut in three.
-func (d decoder) jal16(x insn16, pc uint64, i *cpu.Insn) {
+func (d *decoder) jal16(x insn16, pc uint64, i *cpu.Insn) {
 	index := uint64(x.ext&0x1f)<<21 | uint64(x.ext>>5&0x1f)<<16 | uint64(x.h)
 	mode := cpu.Mode(1)
 	if x.ext&0x400 != 0 {
@@ -149,7 +149,7 @@ func (d decoder) jal16(x insn16, pc uint64, i *cpu.Insn) {
 
 // extendedBase is the base that MIPS16e2 lets extended instructions choose in
 // bits 7–5: 0 is sp, 1 is gp.
-func (d decoder) extendedBase(x insn16) cpu.Reg {
+func (d *decoder) extendedBase(x insn16) cpu.Reg {
 	if x.extended && x.h>>5&7 == 1 {
 		return GP
 	}
@@ -157,7 +157,7 @@ func (d decoder) extendedBase(x insn16) cpu.Reg {
 }
 
 // addImm4 is addiu and daddiu ry,rx; its prefix holds imm[10:4] imm[14:11].
-func (d decoder) addImm4(x insn16, i *cpu.Insn) {
+func (d *decoder) addImm4(x insn16, i *cpu.Insn) {
 	imm := signed(uint32(x.h), 4)
 	if x.extended {
 		imm = signed(uint32(x.ext&0xf)<<11|uint32(x.ext&0x7f0)|uint32(x.h&0xf), 15)
@@ -168,7 +168,7 @@ func (d decoder) addImm4(x insn16, i *cpu.Insn) {
 // shift16 is sll, dsll, srl and sra; a short shift by 0 is one by 8. MIPS16e2
 // uses bits 4–2 of an extended sll; those of an extended srl make it a
 // conditional move, which also writes rx.
-func (d decoder) shift16(x insn16, i *cpu.Insn) {
+func (d *decoder) shift16(x insn16, i *cpu.Insn) {
 	if x.extended && x.h&3 == 0 && x.h>>2&7 != 0 {
 		extendedShift16(x, i)
 		return
@@ -204,7 +204,7 @@ func extendedShift16(x insn16, i *cpu.Insn) {
 
 // loadImm16 is li, whose extended immediate has no sign; MIPS16e2 adds lui, ori,
 // andi and xori.
-func (d decoder) loadImm16(x insn16, i *cpu.Insn) {
+func (d *decoder) loadImm16(x insn16, i *cpu.Insn) {
 	if !x.extended {
 		d.constant(i, x.rx(), int64(x.h&0xff))
 		return
@@ -226,7 +226,7 @@ func (d decoder) loadImm16(x insn16, i *cpu.Insn) {
 
 // i8 decodes the group I8: branches on t8, the stack pointer, save and restore,
 // and moves between the eight registers and the 32.
-func (d decoder) i8(x insn16, pc uint64, i *cpu.Insn) {
+func (d *decoder) i8(x insn16, pc uint64, i *cpu.Insn) {
 	switch x.h >> 8 & 7 {
 	case 0, 1: // bteqz, btnez
 		d.branch(i, T8, Zero, x.branch(pc, 8), 0)
@@ -264,7 +264,7 @@ func coprocessor16(x insn16, i *cpu.Insn) {
 // rrr decodes daddu, addu, dsubu and subu rz,rx,ry. Extended it is asmacro, which
 // an implementation defines, and MIPS16e2 copyw and ucopyw: up to four words
 // from ry to rx in memory.
-func (d decoder) rrr(x insn16, i *cpu.Insn) {
+func (d *decoder) rrr(x insn16, i *cpu.Insn) {
 	if x.extended {
 		if x.h&0x1c != 0 {
 			unknown(i)
@@ -286,7 +286,7 @@ func (d decoder) rrr(x insn16, i *cpu.Insn) {
 }
 
 // rr decodes the group RR by its function field.
-func (d decoder) rr(x insn16, i *cpu.Insn) {
+func (d *decoder) rr(x insn16, i *cpu.Insn) {
 	if f := x.h & 0x1f; x.extended && f != 0x08 && f != 0x13 { // dsrl, dsra
 		i.Len = 2
 		unknown(i)

@@ -3,7 +3,7 @@ package mips
 import "github.com/backsight/backsight/cpu"
 
 // memory16 decodes the loads and stores of MIPS16e.
-func (d decoder) memory16(x insn16, base uint64, i *cpu.Insn) {
+func (d *decoder) memory16(x insn16, base uint64, i *cpu.Insn) {
 	rx, ry := x.rx(), x.ry()
 	switch x.op() {
 	case 0x07:
@@ -49,7 +49,7 @@ func (d decoder) memory16(x insn16, base uint64, i *cpu.Insn) {
 
 // extendedLoad16 decodes what MIPS16e2 adds under bits 7–5 of the extended
 // lw rx,(sp): loads relative to gp, ll, lwl and lwr.
-func (d decoder) extendedLoad16(x insn16, i *cpu.Insn) {
+func (d *decoder) extendedLoad16(x insn16, i *cpu.Insn) {
 	rx, imm := x.rx(), x.wide()
 	switch x.h >> 5 & 7 {
 	case 1:
@@ -87,7 +87,7 @@ func extendedStore16(x insn16, i *cpu.Insn) {
 }
 
 // i64 decodes the group I64, the doubleword operations on the stack pointer.
-func (d decoder) i64(x insn16, base uint64, i *cpu.Insn) {
+func (d *decoder) i64(x insn16, base uint64, i *cpu.Insn) {
 	ry := x.ry()
 	switch x.h >> 8 & 7 {
 	case 0:

@@ -185,13 +185,17 @@ func selfMove(l line) bool {
 // release6Three tells release 6's three-operand div from the old one, which
 // objdump writes with $0 in front.
 func release6Three(l line) bool {
-	return !l.compressed && len(l.operands) == 3 && l.word.sa() != 0 && strings.Contains(l.mnemonic, "div")
+	marked := l.word.sa() != 0
+	if l.compressed {
+		marked = l.word.fn() == 0x18
+	}
+	return marked && len(l.operands) == 3 && strings.Contains(l.mnemonic, "div")
 }
 
 func isTransfer(m string) bool {
 	switch m {
 	case "jals", "jalrs", "jalrs.hb", "jrs", "jrs.hb", "bals",
-		"j", "jal", "jalx", "jr", "jalr", "jr.hb", "jalr.hb", "jic", "jialc", "jrc", "jalrc", "b", "bal", "bc", "balc", "nal":
+		"j", "jal", "jalx", "jr", "jalr", "jr.hb", "jalr.hb", "jic", "jialc", "jrc", "jalrc", "jalrc.hb", "b", "bal", "bc", "balc", "nal":
 		return true
 	}
 	if strings.HasPrefix(m, "bneg") { // of the MSA ASE
@@ -217,7 +221,7 @@ func expectTransfer(l line) (e effect) {
 			e.kind = ret
 		}
 		return e
-	case "jalr", "jalr.hb", "jalrs", "jalrs.hb":
+	case "jalr", "jalr.hb", "jalrs", "jalrs.hb", "jalrc", "jalrc.hb":
 		link := RA
 		if len(l.operands) == 2 {
 			link, _ = register(l.operands[0])
@@ -242,7 +246,7 @@ func expectTransfer(l line) (e effect) {
 			e.kind = ret
 		}
 		return e
-	case "jialc", "jalrc":
+	case "jialc":
 		e.kind, e.writes = call, cpu.SetOf(RA)
 		return e
 	case "nal", "bltzal", "bltzals", "bltzall":
@@ -272,7 +276,7 @@ func expectTransfer(l line) (e effect) {
 
 // compact branches end in c; the condition code of bc1f and the like does not.
 func compact(m string) bool {
-	return strings.HasSuffix(m, "c") && m != "b.c"
+	return strings.HasSuffix(m, "c") || m == "jalrc.hb"
 }
 
 func links(m string) bool {

@@ -7,7 +7,7 @@ import "github.com/backsight/backsight/cpu"
 
 // compactZero decodes POP06 and POP07 with rt ≠ 0: blezalc, bgezalc, bgtzalc and
 // bltzalc (rs 0 or rt), else bgeuc and bltuc.
-func (d decoder) compactZero(w word, pc uint64, i *cpu.Insn) {
+func (d *decoder) compactZero(w word, pc uint64, i *cpu.Insn) {
 	if w.rs() == Zero || w.rs() == w.rt() {
 		d.call(i, w.branch16(pc), 0, cpu.FlagConditional)
 		return
@@ -17,7 +17,7 @@ func (d decoder) compactZero(w word, pc uint64, i *cpu.Insn) {
 
 // compactOverflow decodes POP10 and POP30: bovc, bnvc (rs ≥ rt), beqzalc,
 // bnezalc (rs 0), beqc, bnec.
-func (d decoder) compactOverflow(w word, pc uint64, i *cpu.Insn) {
+func (d *decoder) compactOverflow(w word, pc uint64, i *cpu.Insn) {
 	if w.rs() == Zero && w.rt() != Zero {
 		d.call(i, w.branch16(pc), 0, cpu.FlagConditional)
 		return
@@ -27,7 +27,7 @@ func (d decoder) compactOverflow(w word, pc uint64, i *cpu.Insn) {
 
 // compactFar decodes bc, balc, POP66 (beqzc, jic) and POP76 (bnezc, jialc). The
 // offset that jic and jialc add to the register stands in Imm.
-func (d decoder) compactFar(w word, pc uint64, i *cpu.Insn) {
+func (d *decoder) compactFar(w word, pc uint64, i *cpu.Insn) {
 	op := w.op()
 	switch {
 	case op == 0x32:
@@ -45,7 +45,7 @@ func (d decoder) compactFar(w word, pc uint64, i *cpu.Insn) {
 }
 
 // jumpCompact is jic: jic ra,0 is the assembler's jrc ra.
-func (d decoder) jumpCompact(i *cpu.Insn, r cpu.Reg, offset int64) {
+func (d *decoder) jumpCompact(i *cpu.Insn, r cpu.Reg, offset int64) {
 	jumpRegister(i, r, 0)
 	if offset != 0 {
 		i.Op, i.Imm = cpu.OpJump, offset
@@ -60,7 +60,7 @@ func getPC(next bool) cpu.Flags {
 }
 
 // pcRelative decodes PCREL: addiupc, lwpc, lwupc, ldpc, auipc and aluipc.
-func (d decoder) pcRelative(w word, pc uint64, i *cpu.Insn) {
+func (d *decoder) pcRelative(w word, pc uint64, i *cpu.Insn) {
 	if !d.r6 {
 		unknown(i)
 		return

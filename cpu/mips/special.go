@@ -3,7 +3,7 @@ package mips
 import "github.com/backsight/backsight/cpu"
 
 // special decodes opcode 0 by its function field.
-func (d decoder) special(w word, i *cpu.Insn) {
+func (d *decoder) special(w word, i *cpu.Insn) {
 	rd, rs, rt := w.rd(), w.rs(), w.rt()
 	switch w.fn() {
 	case 0x00: // sll; sll zero is nop, ssnop, ehb, pause
@@ -53,7 +53,7 @@ func (d decoder) special(w word, i *cpu.Insn) {
 	}
 }
 
-func (d decoder) jumpOrCall(w word, i *cpu.Insn) {
+func (d *decoder) jumpOrCall(w word, i *cpu.Insn) {
 	if w.fn() == 0x08 {
 		jumpRegister(i, w.rs(), slot)
 		return
@@ -62,7 +62,7 @@ func (d decoder) jumpOrCall(w word, i *cpu.Insn) {
 }
 
 // moveIf is a conditional move.
-func (d decoder) moveIf(i *cpu.Insn, dst, src cpu.Reg) {
+func (d *decoder) moveIf(i *cpu.Insn, dst, src cpu.Reg) {
 	d.move(i, dst, src)
 	if i.Op != cpu.OpNop {
 		i.Flags |= cpu.FlagConditional
@@ -71,7 +71,7 @@ func (d decoder) moveIf(i *cpu.Insn, dst, src cpu.Reg) {
 
 // debugBreak is sdbbp: to a running program it is at most a semihosting request
 // (MIPS UHI, MD01069), which returns with its answer in v0 and v1.
-func (d decoder) debugBreak(i *cpu.Insn) {
+func (d *decoder) debugBreak(i *cpu.Insn) {
 	i.Op, i.List = cpu.OpSyscall, cpu.SetOf(V0, V1)
 }
 
@@ -79,7 +79,7 @@ func (d decoder) debugBreak(i *cpu.Insn) {
 // three-operand mul and div here, marked by sa, and keeps the old ones for the
 // DSP ASE. In those, rd is either the DSP accumulator (0–3) or the third operand
 // that the VR5400, R3900 and R5900 added.
-func (d decoder) multiply(w word, i *cpu.Insn) {
+func (d *decoder) multiply(w word, i *cpu.Insn) {
 	rd := w.rd()
 	switch fn := w.fn(); {
 	case d.r6 && w.sa() != 0, fn == 0x10, fn == 0x12: // mfhi, mflo
@@ -106,7 +106,7 @@ func clobberAccumulator(w word, i *cpu.Insn, regs ...cpu.Reg) {
 
 // special2 decodes opcode 0x1c: MIPS32's multiply-add and count, SmartMIPS,
 // Cavium's and Loongson's arithmetic.
-func (d decoder) special2(w word, i *cpu.Insn) {
+func (d *decoder) special2(w word, i *cpu.Insn) {
 	switch w.fn() {
 	case 0x00, 0x01, 0x04, 0x05: // madd, maddu, msub, msubu
 		d.multiplyAdd(w, i)
@@ -123,7 +123,7 @@ func (d decoder) special2(w word, i *cpu.Insn) {
 	}
 }
 
-func (d decoder) multiplyAdd(w word, i *cpu.Insn) {
+func (d *decoder) multiplyAdd(w word, i *cpu.Insn) {
 	clobberAccumulator(w, i, HI, LO)
 	if w.rd() > 3 {
 		clobberSet(i, cpu.SetOf(w.rd(), HI, LO))

@@ -7,7 +7,7 @@ const slot = cpu.FlagDelaySlot
 // standard decodes the 32-bit encoding by its major opcode (MD00087 for release
 // 6, MD00083 before). Opcodes whose meaning release 6 changed are told apart by
 // d.r6.
-func (d decoder) standard(w word, pc uint64, i *cpu.Insn) {
+func (d *decoder) standard(w word, pc uint64, i *cpu.Insn) {
 	if w == 0 {
 		i.Flags = cpu.FlagPadding
 		return
@@ -88,7 +88,7 @@ func (d decoder) standard(w word, pc uint64, i *cpu.Insn) {
 	}
 }
 
-func (d decoder) word32If(is32 bool) cpu.Flags {
+func (d *decoder) word32If(is32 bool) cpu.Flags {
 	if is32 {
 		return d.word32()
 	}
@@ -96,7 +96,7 @@ func (d decoder) word32If(is32 bool) cpu.Flags {
 }
 
 // branchEqual is beq and beql; comparing a register with itself is b.
-func (d decoder) branchEqual(i *cpu.Insn, w word, pc uint64, flags cpu.Flags) {
+func (d *decoder) branchEqual(i *cpu.Insn, w word, pc uint64, flags cpu.Flags) {
 	if w.rs() == w.rt() {
 		d.jump(i, w.branch16(pc), 0, slot)
 		return
@@ -105,7 +105,7 @@ func (d decoder) branchEqual(i *cpu.Insn, w word, pc uint64, flags cpu.Flags) {
 }
 
 // memory decodes loads and stores and what else has opcodes from 0x1a on.
-func (d decoder) memory(w word, pc uint64, i *cpu.Insn) {
+func (d *decoder) memory(w word, pc uint64, i *cpu.Insn) {
 	rt, base, imm := w.rt(), w.rs(), w.imm()
 	switch w.op() {
 	case 0x20:
@@ -153,7 +153,7 @@ func (d decoder) memory(w word, pc uint64, i *cpu.Insn) {
 
 // coprocessor2Memory decodes the four opcodes that were lwc2, ldc2, swc2 and
 // sdc2 and that release 6, Cavium and Loongson each gave another meaning.
-func (d decoder) coprocessor2Memory(w word, pc uint64, i *cpu.Insn) {
+func (d *decoder) coprocessor2Memory(w word, pc uint64, i *cpu.Insn) {
 	switch {
 	case d.r6:
 		d.compactFar(w, pc, i)
@@ -165,7 +165,7 @@ func (d decoder) coprocessor2Memory(w word, pc uint64, i *cpu.Insn) {
 }
 
 // regImm decodes opcode 1 by the rt field.
-func (d decoder) regImm(w word, pc uint64, i *cpu.Insn) {
+func (d *decoder) regImm(w word, pc uint64, i *cpu.Insn) {
 	target := w.branch16(pc)
 	switch rt := w.rt(); rt {
 	case 0x00, 0x02: // bltz, bltzl
@@ -215,7 +215,7 @@ func likely(rt cpu.Reg) cpu.Flags {
 
 // branchAndLink is bgezal and bgezall; with register zero they are bal. A bal to
 // the instruction behind its slot reads the PC.
-func (d decoder) branchAndLink(w word, pc uint64, i *cpu.Insn) {
+func (d *decoder) branchAndLink(w word, pc uint64, i *cpu.Insn) {
 	target := w.branch16(pc)
 	switch {
 	case w.rs() != Zero:

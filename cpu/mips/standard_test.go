@@ -8,31 +8,12 @@ import (
 	"testing"
 )
 
-const truth = "../../../shared/truth/public"
+const truth = "../../../shared/truth"
 
 // TestBinaries compares the decoder with objdump over real programs.
 func TestBinaries(t *testing.T) {
-	for _, c := range []struct {
-		dir, abi string
-		big      bool
-		v        variant
-	}{
-		{"mips", "o32", true, plain},
-		{"mipsel", "o32", false, plain},
-		{"mipsr6", "o32", true, release6},
-		{"mips64", "n64", true, plain},
-		{"mips64el", "n64", false, plain},
-		{"mipsn32", "n32", true, plain},
-		{"mips16", "o32", true, plain},
-	} {
-		t.Run(c.dir, func(t *testing.T) {
-			path := filepath.Join(truth, c.dir, "pub-gcc-O2", "sym.elf")
-			if _, err := os.Stat(path); err != nil {
-				t.Skip(err)
-			}
-			args := []string{"-d", path}
-			check(t, archOf(t, c.abi, c.big, c.v), inMIPS16, objdump(t, c.big, args...))
-		})
+	for _, p := range realPrograms(t) {
+		t.Run(p.name, func(t *testing.T) { check(t, p.arch, p.compressed, p.lines(t)) })
 	}
 }
 
