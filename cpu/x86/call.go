@@ -80,17 +80,16 @@ func (d decoder) prefixed(before []byte, n int) int {
 // Calls implements cpu.Decoder. Calls to the next instruction read the PC and
 // are left out.
 func (d decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []cpu.CallRef {
-	in := inst{long: d.long}
 	var end [window]byte
 	for at := 0; at < len(code); {
-		b := &end
+		in := inst{b: &end, long: d.long}
 		if len(code)-at >= window {
-			b = (*[window]byte)(code[at:])
+			in.b = (*[window]byte)(code[at:])
 		} else {
 			end = [window]byte{}
 			copy(end[:], code[at:])
 		}
-		if !in.parse(b) {
+		if !in.parse() {
 			at++
 			continue
 		}

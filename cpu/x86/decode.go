@@ -7,7 +7,6 @@ type decoder struct{ long bool }
 
 // Decode implements cpu.Decoder. An undefined instruction is one byte long.
 func (d decoder) Decode(code []byte, pc uint64, _ cpu.Mode, out []cpu.Insn) int {
-	in := inst{long: d.long}
 	var end [window]byte
 	at := 0
 	for n := range out {
@@ -15,14 +14,14 @@ func (d decoder) Decode(code []byte, pc uint64, _ cpu.Mode, out []cpu.Insn) int 
 		if left == 0 {
 			return n
 		}
-		b := &end
+		in := inst{b: &end, long: d.long}
 		if left >= window {
-			b = (*[window]byte)(code[at:])
+			in.b = (*[window]byte)(code[at:])
 		} else {
 			end = [window]byte{}
 			copy(end[:], code[at:])
 		}
-		defined := in.parse(b)
+		defined := in.parse()
 		if int(in.n) > left && left < maxLen {
 			return n
 		}

@@ -61,10 +61,11 @@ type inst struct {
 	n       uint8 // length, or how many bytes were looked at where undefined
 }
 
-// parse takes apart the instruction at the start of b and tells whether it is
-// defined, as far as its length needs.
-func (in *inst) parse(b *[window]byte) bool {
-	*in = inst{b: b, long: in.long}
+// parse takes apart the instruction at the start of in.b, all other fields but
+// long being zero, and tells whether it is defined, as far as its length needs.
+// (It must not store b itself: the caller's buffer would escape.)
+func (in *inst) parse() bool {
+	b := in.b
 	for i := uint(0); i < maxLen; i++ {
 		c := b[i]
 		a := primary[c]

@@ -1,0 +1,123 @@
+package x86
+
+import (
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+func TestCallBefore(t *testing.T) {
+	const ra = 0x401000
+	for _, c := range []struct {
+		arch, hex, text string
+		size            uint64
+		target          uint64 // 0: indirect
+	}{
+		{"x86_64", "e8 fb 0f 00 00", "call 0x401ffb", 5, 0x401ffb},
+		{"x86_64", "67 e8 fb 0f 00 00", "addr32 call 0x401ffb", 6, 0x401ffb},
+		{"x86_64", "66 66 48 e8 fb 0f 00 00", "data16 rex.W call __tls_get_addr", 7, 0x401ffb},
+		{"x86_64", "ff d0", "call *%rax", 2, 0},
+		{"x86_64", "41 ff d4", "call *%r12", 3, 0},
+		{"x86_64", "3e ff d0", "notrack call *%rax", 3, 0},
+		{"x86_64", "ff 15 8a 2f 00 00", "call *0x2f8a(%rip)", 6, 0},
+		{"x86_64", "66 48 ff 15 8a 2f 00 00", "data16 rex.W call *__tls_get_addr@GOTPCREL(%rip)", 8, 0},
+		{"x86_64", "ff 50 18", "call *0x18(%rax)", 3, 0},
+		{"x86_64", "41 ff 54 24 08", "call *0x8(%r12)", 5, 0},
+		{"x86_64", "ff 14 c5 00 10 40 00", "call *0x401000(,%rax,8)", 7, 0},
+		{"x86_64", "41 ff 94 c4 00 01 00 00", "call *0x100(%r12,%rax,8)", 8, 0},
+		{"i386", "65 ff 15 10 00 00 00", "call *%gs:0x10", 7, 0},
+		{"i386", "ff 93 10 00 00 00", "call *0x10(%ebx)", 6, 0},
+		{"i386", "e8 fb ef bf ff", "call 0xfffffffb, around the top", 5, 0xfffffffb},
+		// E8 five bytes in front is the ModRM of mov %ebp,%eax; as a displacement
+		// 0xd0ff3148 is out of reach.
+		{"x86_64", "89 e8 48 31 ff d0", "mov; call *%rax", 2, 0},
+		// call rel32 whose displacement reads as call *0(%rax): 0x0050ff00.
+		{"x86_64", "e8 00 ff 50 00", "call 0x910f00", 5, 0x910f00},
+	} {
+		a := byName(t, c.arch)
+		code := append([]byte("\xc3\xc3\xc3\xc3\xc3\xc3\xc3\xc3"), bytesOf(c.hex)...)
+		s, ok := a.Decoder.CallBefore(code, ra, 0)
+		want := cpu.CallSite{Addr: ra - c.size, Target: c.target, Direct: c.target != 0}
+		if !ok || s != want {
+			t.Errorf("%s %s: %+v %v, want %+v", c.hex, c.text, s, ok, want)
+		}
+	}
+	for _, c := range []string{"", "e8", "ff", "90 90 90 90 90", "ff e0", "ff 24 c5 00 10 40 00", "e9 00 10 00 00", "ff 15 00 00 00"} {
+		if s, ok := (decoder{long: true}).CallBefore(bytesOf(c), ra, 0); ok {
+			t.Errorf("% x: %+v, want none", c, s)
+		}
+	}
+}
+
+// At every return address of real code CallBefore finds the call that is there.
+// The rates of wrong readings are those that its comment counts on.
+func TestCallBeforeAgainstObjdump(t *testing.T) {
+	long := os.Getenv("BACKSIGHT_LONG") != ""
+	for _, a := range Archs() {
+		start := time.Now()
+		calls, both, wrong := 0, 0, 0
+		for _, path := range binaries(a.Name) {
+			for _, s := range sections(t, path) {
+				end := s.addr + uint64(len(s.data))
+				if !long {
+					end = min(end, s.addr+1<<15)
+				}
+				if !long && time.Since(start) > time.Second {
+					break
+				}
+				d := a.Decoder.(decoder)
+				disassemble(t, path, s, s.addr, end, func(l line) {
+					tx := split(l.text)
+					if !strings.HasPrefix(tx.mnemonic, "call") || unreadable(l.text) || strings.HasSuffix(tx.mnemonic, "w") {
+						return
+					}
+					calls++
+					at := l.addr - s.addr + uint64(l.size)
+					before := s.data[max(0, int(at)-16):at]
+					site, ok := d.CallBefore(before, l.addr+uint64(l.size), 0)
+					direct := !strings.HasPrefix(tx.operands[0], "*")
+					if len(before) >= 5 && before[len(before)-5] == 0xe8 && d.indirectBefore(before) != 0 {
+						both++
+					}
+					switch {
+					case !ok:
+						t.Errorf("%s %#x: %s: not found", path, l.addr, l.text)
+					case site.Direct != direct, site.Addr > l.addr+uint64(l.size)-2:
+						wrong++
+						t.Logf("%s %#x: % x %s: %+v", path, l.addr, before, l.text, site)
+					}
+				})
+			}
+		}
+		t.Logf("%s: %d calls, %d readable as direct and as indirect, %d read wrongly", a.Name, calls, both, wrong)
+		if wrong*10000 > calls {
+			t.Errorf("%s: %d of %d calls read wrongly", a.Name, wrong, calls)
+		}
+	}
+}
+
+func TestCallsFindsDirectCalls(t *testing.T) {
+	code := bytesOf(`
+		f3 0f 1e fa
+		e8 f7 0f 00 00
+		48 b8 e8 00 00 00 01 00 00 00
+		e8 00 00 00 00
+		06
+		67 e8 00 01 00 00
+		e8 01 00`)
+	got := decoder{long: true}.Calls(code, 0x1000, 0, nil)
+	want := []cpu.CallRef{
+		{Site: 0x1004, Target: 0x2000},
+		// Not the e8 in movabs's constant, not the call to the next instruction,
+		// and on behind the undefined 06.
+		{Site: 0x1019, Target: 0x111f},
+		// Not the last one, which is cut off.
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+}
