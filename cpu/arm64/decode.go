@@ -25,10 +25,10 @@ func (decoder) Decode(code []byte, pc uint64, _ cpu.Mode, out []cpu.Insn) int {
 	n := min(len(out), len(code)/4)
 	for i := range n {
 		in := &out[i]
-		*in = cpu.Insn{
-			Len: 4, Dst: cpu.NoReg, Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg,
-			Base: cpu.NoReg, Index: cpu.NoReg,
-		}
+		*in = cpu.Insn{}
+		in.Len = 4
+		in.Dst, in.Dst2, in.Src, in.Src2 = cpu.NoReg, cpu.NoReg, cpu.NoReg, cpu.NoReg
+		in.Base, in.Index = cpu.NoReg, cpu.NoReg
 		decode(binary.LittleEndian.Uint32(code[4*i:]), pc+uint64(4*i), in)
 	}
 	return n

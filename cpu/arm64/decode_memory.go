@@ -71,7 +71,8 @@ func writeBack(in *cpu.Insn, base cpu.Reg, imm int64, mode indexing) {
 	}
 }
 
-// pair is ldp, stp, ldnp, stnp, ldpsw, stgp, and those of vector registers.
+// pair is ldp, stp, ldnp, stnp, ldpsw, stgp, and those of vector registers; opc
+// 3 is ldtp, sttp (LSUI).
 func pair(w uint32, in *cpu.Insn) {
 	opc, load := w>>30, bit(w, 22)
 	mode := [4]indexing{offset, postIndex, offset, preIndex}[w>>23&3]

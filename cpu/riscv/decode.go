@@ -33,10 +33,10 @@ func (d decoder) Decode(code []byte, pc uint64, _ cpu.Mode, out []cpu.Insn) int 
 			return n
 		}
 		in := &out[n]
-		*in = cpu.Insn{
-			Len: uint8(size), Dst: cpu.NoReg, Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg,
-			Base: cpu.NoReg, Index: cpu.NoReg,
-		}
+		*in = cpu.Insn{}
+		in.Len = uint8(size)
+		in.Dst, in.Dst2, in.Src, in.Src2 = cpu.NoReg, cpu.NoReg, cpu.NoReg, cpu.NoReg
+		in.Base, in.Index = cpu.NoReg, cpu.NoReg
 		d.one(code, at, pc+uint64(at), in)
 		if n > 0 && code[at]&0x7f == opJALR {
 			d.join(&out[n-1], in)

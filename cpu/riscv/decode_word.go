@@ -182,6 +182,12 @@ func (d decoder) shiftLeft(w uint32, rd, rs1 cpu.Reg, in *cpu.Insn) {
 	unary(in, cpu.OpShlImm, rd, rs1, int64(amount))
 }
 
+// funct7 and funct3 of OP and OP-32 where they are not those of add.
+const (
+	sub   = 0x20 << 3
+	shadd = 0x10 << 3
+)
+
 // op decodes OP: I, M, Zb*, Zicond. All of them write rd.
 func (d decoder) op(w uint32, in *cpu.Insn) {
 	rd, rs1, rs2 := reg(w, 7), reg(w, 15), reg(w, 20)
@@ -189,13 +195,13 @@ func (d decoder) op(w uint32, in *cpu.Insn) {
 		return
 	}
 	switch w>>25<<3 | w>>12&7 {
-	case 0x00<<3 | 0:
+	case 0: // add
 		add(in, rd, rs1, rs2)
-	case 0x20<<3 | 0:
+	case sub:
 		binary3(in, cpu.OpSub, rd, rs1, rs2, 0)
-	case 0x00<<3 | 6:
+	case 6: // or
 		or(in, rd, rs1, rs2)
-	case 0x10<<3 | 2, 0x10<<3 | 4, 0x10<<3 | 6: // sh1add, sh2add, sh3add
+	case shadd | 2, shadd | 4, shadd | 6: // sh1add, sh2add, sh3add
 		binary3(in, cpu.OpAdd, rd, rs2, rs1, uint8(w>>13&3))
 	default:
 		clobber(in, rd)
@@ -254,7 +260,7 @@ func (d decoder) op32(w uint32, in *cpu.Insn) {
 	case which == 0:
 		binary3(in, cpu.OpAdd, rd, rs1, rs2, 0)
 		in.Flags = cpu.FlagWord32
-	case which == 0x20<<3:
+	case which == sub:
 		binary3(in, cpu.OpSub, rd, rs1, rs2, 0)
 		in.Flags = cpu.FlagWord32
 	default:
