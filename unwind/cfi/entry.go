@@ -1,6 +1,10 @@
 package cfi
 
-import "github.com/backsight/backsight/internal/bin"
+import (
+	"sync/atomic"
+
+	"github.com/backsight/backsight/internal/bin"
+)
 
 // frames is a section of call frame information: .eh_frame (LSB Core, "The
 // .eh_frame section") or .debug_frame (DWARF 5 §6.4.1). They differ in how a CIE
@@ -11,6 +15,17 @@ type frames struct {
 	// open: the section's end is not known; what follows the terminator is not
 	// call frame information.
 	open bool
+	cies *cieCache
+}
+
+// cieCache keeps the first few CIEs that were read: most sections have one or
+// two that all FDEs refer to. It never drops one, so that it allocates a few
+// times only, whatever the file is like.
+type cieCache [4]atomic.Pointer[knownCIE]
+
+type knownCIE struct {
+	off uint64
+	cie cie
 }
 
 // entry is the head that CIEs and FDEs have in common. All offsets are offsets
@@ -48,27 +63,27 @@ func (f *fde) covers(pc uint64) bool { return pc-f.start < f.size }
 // span is a piece of a section, in offsets.
 type span struct{ off, end uint64 }
 
-// entry reads the head of the entry at off. It reports false where there is none:
-// after the end and where the length is damaged. A terminator has end == off+4.
-func (s *frames) entry(off uint64) (e entry, ok bool) {
-	r := s.reader(off, uint64(len(s.data)))
-	length := uint64(r.U32())
-	e = entry{off: off}
+// readEntry reads the head of the entry at off. It reports false where there is
+// none: after the end and where the length is damaged. A terminator has
+// end == off+4.
+func (s *frames) readEntry(off uint64, e *entry) bool {
+	e.off, e.cie, e.wide = off, false, false
+	e.r = s.reader(off, uint64(len(s.data)))
+	length := uint64(e.r.U32())
 	if length == 0xffff_ffff {
 		e.wide = true
-		length = r.U64()
+		length = e.r.U64()
 	}
-	body := uint64(r.Offset())
-	if r.Err() != nil || length > uint64(len(s.data))-body {
-		return e, false
+	body := uint64(e.r.Offset())
+	if e.r.Err() != nil || length > uint64(len(s.data))-body {
+		return false
 	}
-	e.end = body + length
-	if length == 0 {
-		return e, true
+	if e.end = body + length; length == 0 {
+		return true
 	}
 	e.r = s.reader(body, e.end)
-	s.identify(&e, body)
-	return e, e.r.Err() == nil
+	s.identify(e, body)
+	return e.r.Err() == nil
 }
 
 // identify reads the CIE ID or CIE pointer. In .eh_frame it has 4 bytes in
@@ -88,10 +103,29 @@ func (s *frames) identify(e *entry, at uint64) {
 	}
 }
 
+// cachedCIE is readCIE, once for the CIEs that come first.
+func (s *frames) cachedCIE(off uint64, c *cie) bool {
+	for i := range s.cies {
+		k := s.cies[i].Load()
+		if k == nil {
+			if !s.readCIE(off, c) {
+				return false
+			}
+			s.cies[i].CompareAndSwap(nil, &knownCIE{off, *c})
+			return true
+		}
+		if k.off == off {
+			*c = k.cie
+			return true
+		}
+	}
+	return s.readCIE(off, c)
+}
+
 // readCIE reads the CIE at off.
 func (s *frames) readCIE(off uint64, c *cie) bool {
-	e, ok := s.entry(off)
-	if !ok || !e.cie {
+	var e entry
+	if !s.readEntry(off, &e) || !e.cie {
 		return false
 	}
 	r := &e.r
@@ -170,15 +204,15 @@ func (s *frames) skipPointer(r *bin.Reader, size int) (uint64, bool) {
 // absolute. Bit 0 of a start is an ISA mode where the ABI has such (MIPS16e and
 // microMIPS: the labels of the assembler carry it).
 func (s *frames) readFDE(off uint64, f *fde) bool {
-	e, ok := s.entry(off)
-	if !ok || e.cie || e.end-off < 12 {
+	var e entry
+	if !s.readEntry(off, &e) || e.cie || e.end-off < 12 {
 		return false
 	}
 	return s.readRange(&e, f) && e.r.Err() == nil
 }
 
 func (s *frames) readRange(e *entry, f *fde) bool {
-	if !s.readCIE(e.cieOff, &f.cie) {
+	if !s.cachedCIE(e.cieOff, &f.cie) {
 		return false
 	}
 	c, r := &f.cie, &e.r

@@ -39,9 +39,9 @@ func (s *frames) buildIndex() *index {
 // section (of object files linked after crtend.o) are stepped over; a length
 // that leaves the section ends the walk.
 func (s *frames) walk(x *index, visit func(f *fde, off uint64)) {
+	var e entry
 	for off := uint64(0); off+4 <= uint64(len(s.data)); {
-		e, ok := s.entry(off)
-		if !ok {
+		if !s.readEntry(off, &e) {
 			x.damaged = !s.open
 			return
 		}

@@ -44,7 +44,7 @@ func newTable(img *image.Image, arch *cpu.Arch) *table {
 	t.eh.hdr = findHeader(img, base)
 	t.eh.frames = ehFrame(img, base, &t.eh.hdr)
 	debug, _ := img.Section(".debug_frame")
-	t.debug.frames = frames{section: base}
+	t.debug.frames = frames{section: base, cies: new(cieCache)}
 	t.debug.data = debug.Data[:min(uint64(len(debug.Data)), maxSection)]
 	return t
 }
@@ -62,7 +62,7 @@ func sectionAddr(img *image.Image, names ...string) uint64 {
 // ehFrame finds .eh_frame by its section header or, in files that have none, by
 // .eh_frame_hdr; then it ends with its terminator.
 func ehFrame(img *image.Image, base section, hdr *header) frames {
-	s := frames{section: base, eh: true, open: img.NoSectionHeaders}
+	s := frames{section: base, eh: true, open: img.NoSectionHeaders, cies: new(cieCache)}
 	if sec, ok := img.Section(".eh_frame"); ok {
 		s.addr, s.data = sec.Addr, sec.Data
 	} else if hdr.framePtr != 0 {
