@@ -10,6 +10,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
@@ -25,13 +26,12 @@ import (
 
 const coreDir = "../../../shared/inputs/user-cores"
 
-func processors() cpu.Set {
-	var s cpu.Set
+var processors = sync.OnceValue(func() (s cpu.Set) {
 	for _, list := range [][]*cpu.Arch{mips.Archs(), arm.Archs(), arm64.Archs(), riscv.Archs(), x86.Archs()} {
 		s = append(s, list...)
 	}
 	return s
-}
+})
 
 // load opens a core with the files below sysroot; everything is released when
 // the test ends.

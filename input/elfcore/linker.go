@@ -1,6 +1,8 @@
 package elfcore
 
 import (
+	"fmt"
+
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/target"
 )
@@ -10,7 +12,7 @@ import (
 func (c *core) fromLinker() {
 	img := c.mainProgram("", nil)
 	if img == nil {
-		c.issue("%s: the executable %q was not found; name it with --exe", c.name, c.notes.command)
+		c.issue("%s: the executable%s was not found; name it with --exe", c.name, quoted(c.notes.command))
 		return
 	}
 	bias, ok := c.mainBias(img)
@@ -24,27 +26,42 @@ func (c *core) fromLinker() {
 	c.interpreter(img.Interp)
 }
 
-// mainBias compares the addresses that the kernel passed to the program with
-// those that its file states. An executable that they contradict is another one.
+func quoted(command string) string {
+	if command == "" {
+		return ""
+	}
+	return fmt.Sprintf(" of %q", command)
+}
+
+// mainBias is where the executable was loaded. One that the core contradicts is
+// another build.
 func (c *core) mainBias(img *image.Image) (bias uint64, ok bool) {
+	bias, ok = c.placed(img)
+	if !ok {
+		c.issue("%s: its entry point %#x does not fit the core's %#x: another build; not used",
+			img.Path, img.Entry, c.notes.auxv[atEntry])
+	}
+	return bias, ok
+}
+
+// placed compares the addresses that the kernel passed to the program, of its
+// program headers and its entry point, with those that a file states.
+func (c *core) placed(img *image.Image) (bias uint64, ok bool) {
 	phdr, hasPhdr := c.notes.auxv[atPhdr]
 	entry, hasEntry := c.notes.auxv[atEntry]
+	hasPhdr = hasPhdr && img.PHdr.Size > 0
 	mask := c.arch.AddrMask()
-	switch {
-	case hasPhdr && img.PHdr.Size > 0:
+	byEntry := (entry - img.Entry) & mask
+	if bias = byEntry; hasPhdr {
 		bias = (phdr - img.PHdr.Addr) & mask
-		if hasEntry && (entry-img.Entry)&mask != bias {
-			c.issue("%s: entry point %#x does not fit the core's %#x: another build; not used", img.Path, img.Entry, entry)
-			return 0, false
-		}
-	case hasEntry:
-		bias = (entry - img.Entry) & mask
 	}
-	if bias != 0 && !img.Relocatable {
-		c.issue("%s: linked at a fixed address, but the core has its program at another: another build; not used", img.Path)
+	switch {
+	case !hasPhdr && !hasEntry:
+		return 0, true
+	case hasPhdr && hasEntry && bias != byEntry:
 		return 0, false
 	}
-	return bias, true
+	return bias, bias == 0 || img.Relocatable
 }
 
 // Tags of the dynamic section that lead to the linker's struct r_debug (glibc's

@@ -66,6 +66,25 @@ func (c *core) mainProgram(where string, buildID []byte) *image.Image {
 			return img
 		}
 	}
+	return c.amongImages(buildID)
+}
+
+// amongImages is the binary of --image that the kernel's addresses fit, for cores
+// whose program was renamed.
+func (c *core) amongImages(buildID []byte) *image.Image {
+	if _, ok := c.notes.auxv[atEntry]; !ok {
+		return nil
+	}
+	for _, n := range c.env.Files.Images() {
+		img, _ := c.env.Files.Use(n.Path, c.wanted(n.Path, buildID)) // issues: see userImages
+		if img == nil || n.Placed {
+			continue
+		}
+		if _, ok := c.placed(img); ok {
+			c.adopt(img)
+			return img
+		}
+	}
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"sync"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
@@ -25,13 +26,12 @@ import (
 
 const truthDir = "../../../shared/truth/public"
 
-func processors() cpu.Set {
-	var s cpu.Set
+var processors = sync.OnceValue(func() (s cpu.Set) {
 	for _, list := range [][]*cpu.Arch{mips.Archs(), arm.Archs(), arm64.Archs(), riscv.Archs(), x86.Archs()} {
 		s = append(s, list...)
 	}
 	return s
-}
+})
 
 // plain is a snapshot as encoding/json sees it.
 type plain struct {

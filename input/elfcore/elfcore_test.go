@@ -1,0 +1,314 @@
+package elfcore_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/target"
+)
+
+// issues are those of a snapshot besides the executable, which made-up cores lack.
+func issues(snap *target.Snapshot) []string {
+	return slices.DeleteFunc(slices.Clone(snap.Issues), func(s string) bool {
+		return s == "core: the executable was not found; name it with --exe"
+	})
+}
+
+// TestEveryProcessor: registers, thread IDs and the signal of every ABI that has
+// a Linux register layout.
+func TestEveryProcessor(t *testing.T) {
+	n := 0
+	for _, a := range processors() {
+		layout := a.Layouts[cpu.LinuxPrstatus]
+		if layout.Size == 0 {
+			continue
+		}
+		n++
+		name := input.Describe(a)
+		snap := mustRead(t, newCore(a).thread(101, 11, 0x100).thread(102, 0, 0x200))
+		if snap.Arch.Name != a.Name || snap.Arch.ABI != a.ABI || len(snap.Threads) != 2 || len(issues(snap)) > 0 {
+			t.Errorf("%s: read as %s, %d threads, issues %q", name, input.Describe(snap.Arch), len(snap.Threads), snap.Issues)
+			continue
+		}
+		for i, th := range snap.Threads {
+			if th.ID != 101+i || th.Crashed != (i == 0) {
+				t.Errorf("%s: thread %+v", name, th)
+			}
+			for k, slot := range layout.Slots {
+				if v, ok := th.Regs.Lookup(slot.Reg); !ok || v != uint64(0x100*(i+1)+k) {
+					t.Errorf("%s: %s = %#x, %v", name, a.RegName(slot.Reg), v, ok)
+				}
+			}
+		}
+		if f := snap.Fault; f == nil || f.Name != "SIGSEGV" || f.Thread != 101 || f.HasAddress {
+			t.Errorf("%s: fault %+v", name, f)
+		}
+	}
+	if n < 12 {
+		t.Errorf("only %d ABIs have a layout", n)
+	}
+}
+
+// TestN32WithoutFlags: e_flags 0, as gcore writes them, is o32 by the header; the
+// register block of 64-bit registers tells n32.
+func TestN32WithoutFlags(t *testing.T) {
+	data := newCore(archNamed(t, "mips64", "n32", true)).thread(1, 11, 0).bytes()
+	copy(data[36:40], []byte{0, 0, 0, 0})
+	if snap, err := read(t, data, input.FileOptions{}); err != nil || snap.Arch.ABI != "n32" {
+		t.Errorf("%v, %v", snap, err)
+	}
+}
+
+// TestSiginfo: MIPS has si_code before si_errno; an address counts only where the
+// kernel found a fault, not for kill(2) and not for x86's SI_KERNEL.
+func TestSiginfo(t *testing.T) {
+	for _, tt := range []struct {
+		arch    *cpu.Arch
+		info    [3]uint32
+		want    string
+		code    int
+		hasAddr bool
+	}{
+		{archNamed(t, "x86_64", "", false), [3]uint32{11, 0, 1}, "SIGSEGV", 1, true},
+		{archNamed(t, "x86_64", "", false), [3]uint32{11, 0, 0x80}, "SIGSEGV", 0x80, false},
+		{archNamed(t, "x86_64", "", false), [3]uint32{6, 0, 0xfffffffa}, "SIGABRT", -6, false},
+		{archNamed(t, "arm", "", false), [3]uint32{7, 0, 1}, "SIGBUS", 1, true},
+		{archNamed(t, "mips", "o32", true), [3]uint32{10, 2, 0}, "SIGBUS", 2, true},
+		{archNamed(t, "mips64", "n64", true), [3]uint32{11, 1, 0}, "SIGSEGV", 1, true},
+	} {
+		c := newCore(tt.arch).thread(1, 0, 0)
+		info := c.u32(nil, tt.info[:]...)
+		if c.wide() {
+			info = c.u32(info, 0)
+		}
+		c.note(0x53494749, append(c.words(info, 0x4560), make([]byte, 100)...))
+		want := target.Fault{Signal: int(tt.info[0]), Name: tt.want, Code: tt.code, HasAddress: tt.hasAddr, Thread: 1}
+		if tt.hasAddr {
+			want.Address = 0x4560
+		}
+		if f := mustRead(t, c).Fault; f == nil || *f != want {
+			t.Errorf("%s: %+v, want %+v", tt.arch.Name, f, want)
+		}
+	}
+	if f := mustRead(t, newCore(archNamed(t, "x86_64", "", false)).thread(1, 0, 0)).Fault; f != nil {
+		t.Errorf("a program that did not die of a signal: %+v", f)
+	}
+}
+
+// TestPsinfo: the three shapes of elf_prpsinfo.
+func TestPsinfo(t *testing.T) {
+	for _, tt := range []struct {
+		arch           *cpu.Arch
+		size, pid, str int
+	}{
+		{archNamed(t, "i386", "", false), 124, 12, 28},
+		{archNamed(t, "mips", "o32", true), 128, 16, 32},
+		{archNamed(t, "aarch64", "", false), 136, 24, 40},
+	} {
+		c := newCore(tt.arch).thread(5, 6, 0)
+		b := make([]byte, tt.size)
+		copy(b[tt.pid:], c.u32(nil, 77))
+		copy(b[tt.str:], "prog")
+		copy(b[tt.str+16:], "./prog -v  ")
+		if s := mustRead(t, c.note(3, b)); s.PID != 77 || s.Command != "./prog -v" {
+			t.Errorf("%s: pid %d, command %q", tt.arch.Name, s.PID, s.Command)
+		}
+	}
+}
+
+func TestPACMask(t *testing.T) {
+	c := newCore(archNamed(t, "aarch64", "", false)).thread(1, 11, 0)
+	b := c.order().AppendUint64(nil, 0x7f_0000_0000_0000)
+	b = c.order().AppendUint64(b, 0x7f_8000_0000_0000)
+	if s := mustRead(t, c.note(0x406, b)); s.CodeMask != ^uint64(0x7f_8000_0000_0000) {
+		t.Errorf("code mask %#x", s.CodeMask)
+	}
+}
+
+// TestMemory: later mappings override; what was not written is missing, not zero;
+// more mappings than 16 bits count.
+func TestMemory(t *testing.T) {
+	for _, xnum := range []bool{false, true} {
+		c := newCore(archNamed(t, "x86_64", "", false)).thread(1, 11, 0)
+		c.xnum = xnum
+		c.load(0x1000, 0x3000, repeat(1, 0x1000), 6)
+		c.load(0x1800, 0, repeat(2, 0x10), 4)
+		c.load(0xffff_ffff_ffff_f000, 0, repeat(3, 0x1000), 4)
+		m := mustRead(t, c).Memory
+		for addr, want := range map[uint64]string{
+			0x17ff: "1,true", 0x1800: "2,true", 0x180f: "2,true", 0x1810: "1,true", 0x1fff: "1,true", 0x2000: "0,false",
+			0xffff_ffff_ffff_f000: "3,true",
+		} {
+			v, ok := m.Uint(addr, 1)
+			if got := fmt.Sprintf("%d,%v", v, ok); got != want {
+				t.Errorf("xnum %v: byte at %#x: %s, want %s", xnum, addr, got, want)
+			}
+		}
+		if p, _ := m.PermAt(0x1000); p != target.PermRead|target.PermWrite {
+			t.Errorf("permissions %b", p)
+		}
+	}
+}
+
+// TestErrors: one line that names the file, the offset and the reason.
+func TestErrors(t *testing.T) {
+	good := newCore(archNamed(t, "mips", "o32", true)).thread(1, 11, 0)
+	unknown := good.bytes()
+	unknown[18], unknown[19] = 0x12, 0x34
+	for name, tt := range map[string]struct {
+		data []byte
+		want string
+	}{
+		"unknown processor": {unknown, "core: offset 0x12: a core file of an unsupported processor: e_machine 4660, 32-bit, big-endian true"},
+		"no threads":        {newCore(archNamed(t, "arm", "", false)).bytes(), "without any thread's registers"},
+		"short":             {good.bytes()[:52], "the file ends before its program headers"},
+	} {
+		snap, err := read(t, tt.data, input.FileOptions{})
+		if snap != nil || err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestTruncation: a core that is cut anywhere is an error or has one issue that
+// says so; the threads are those that are whole.
+func TestTruncation(t *testing.T) {
+	c := newCore(archNamed(t, "riscv64", "", false)).thread(1, 11, 0).thread(2, 0, 0)
+	c.load(0x1000, 0, repeat(7, 256), 6).load(0x4000, 0, repeat(8, 64), 6)
+	whole := c.bytes()
+	for n := range len(whole) {
+		snap, err := read(t, whole[:n], input.FileOptions{})
+		switch {
+		case (snap == nil) == (err == nil):
+			t.Fatalf("cut at %d: %v and %v", n, snap, err)
+		case snap != nil && len(issues(snap)) == 0:
+			t.Fatalf("cut at %d: no issue", n)
+		case snap != nil && n > len(whole)-64 && len(issues(snap)) != 1:
+			t.Fatalf("cut at %d: issues %q", n, snap.Issues)
+		}
+	}
+}
+
+// TestHugeSparseCore: 10 GB that take no disk cost no time and no memory.
+func TestHugeSparseCore(t *testing.T) {
+	c := newCore(archNamed(t, "x86_64", "", false)).thread(1, 11, 0)
+	c.load(0x10_0000_0000, 10<<30, repeat(1, 0x1000), 6)
+	data := c.bytes()
+	c.order().AppendUint64(data[:64+56+32], 10<<30) // p_filesz of the mapping
+	path := filepath.Join(t.TempDir(), "core")
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 11<<30); err != nil {
+		t.Skip("no sparse files here")
+	}
+	start := time.Now()
+	snap, err := load(t, path, input.FileOptions{})
+	if err != nil {
+		t.Skip(err) // a host that cannot map it
+	}
+	if v, ok := snap.Memory.Uint(0x10_0000_0000+9<<30, 8); !ok || v != 0 {
+		t.Errorf("word at 9 GB: %#x, %v", v, ok)
+	}
+	if d := time.Since(start); d > time.Second {
+		t.Errorf("took %v", d)
+	}
+}
+
+// TestWrongBinaries: on a real core, binaries that cannot be the ones that ran
+// are named and not used.
+func TestWrongBinaries(t *testing.T) {
+	path := filepath.Join(coreDir, "amd64", "crash-dyn-O2.deref.core.gz")
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("no recorded cores here")
+	}
+	good := programs(t, "amd64")
+	other := filepath.Join(programs(t, "mips"), "mips", "crash-dyn-O2")
+	otherBuild := filepath.Join(good, "amd64", "crash-dyn-O0")
+	for _, tt := range []struct {
+		name string
+		opt  input.FileOptions
+		want string
+	}{
+		{"processor", input.FileOptions{Sysroot: good, Exe: other}, "a binary for mips o32 big-endian, the capture is of x86_64 little-endian; not used"},
+		{"build", input.FileOptions{Sysroot: good, Exe: otherBuild}, "build ID "},
+		{"nothing there", input.FileOptions{Sysroot: t.TempDir()}, ""},
+	} {
+		snap, err := load(t, path, tt.opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(snap.Issues, "\n"); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
+			t.Errorf("%s: issues %q", tt.name, snap.Issues)
+		}
+		names := 0
+		for _, m := range snap.Modules {
+			if m.Image != nil && (m.Image.Path == other || m.Image.Path == otherBuild) {
+				t.Errorf("%s: %s is used", tt.name, m.Image.Path)
+			}
+			if strings.Contains(m.Name, "crash") && m.BuildID != nil {
+				names++
+			}
+		}
+		if names != 2 || !hasVDSO(snap) {
+			t.Errorf("%s: modules are missing: %d, vDSO %v", tt.name, names, hasVDSO(snap))
+		}
+	}
+}
+
+func hasVDSO(snap *target.Snapshot) bool {
+	for _, m := range snap.Modules {
+		if m.Name == "[vdso]" && m.Image != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// TestWrongBuildWithoutID: QEMU's cores have no build IDs; the entry point and
+// the dynamic section tell another build.
+func TestWrongBuildWithoutID(t *testing.T) {
+	path := filepath.Join(coreDir, "aarch64", "crash-dyn-O2.deref.core.gz")
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("no recorded cores here")
+	}
+	root := programs(t, "aarch64")
+	snap, err := load(t, path, input.FileOptions{Sysroot: root, Exe: filepath.Join(root, "aarch64", "crash-static-O2")})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(snap.Issues, "\n"); !strings.Contains(got, "another build; not used") {
+		t.Errorf("issues %q", got)
+	}
+}
+
+// FuzzCore: whatever the bytes, a snapshot or an error, in time.
+func FuzzCore(f *testing.F) {
+	for _, a := range []*cpu.Arch{archNamed(f, "mips", "o32", true), archNamed(f, "x86_64", "", false)} {
+		c := newCore(a).thread(1, 11, 0)
+		c.note(6, c.words(nil, 3, 0x1034, 9, 0x1000, 7, 0x1000, 33, 0x1000, 31, 0x1100, 0, 0))
+		c.note(3, make([]byte, 136))
+		small := c.bytes()
+		c.note(0x46494c45, append(c.words(nil, 2, 4096, 0x1000, 0x2000, 0, 0x2000, 0x3000, 1), "/a\x00/a\x00"...))
+		c.load(0x1000, 0, c.bytes()[:200], 5)
+		f.Add(small)
+		f.Add(c.bytes())
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		snap, err := read(t, data, input.FileOptions{Sysroot: os.DevNull})
+		if (snap == nil) == (err == nil) {
+			t.Fatalf("%v and %v", snap, err)
+		}
+		if snap != nil {
+			snap.StackOf(&snap.Threads[0])
+			snap.ModuleAt(0x1000)
+		}
+	})
+}
