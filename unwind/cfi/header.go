@@ -16,8 +16,8 @@ type header struct {
 // DW_EH_PE_datarel|DW_EH_PE_sdata4. Tables in another are not searched.
 const rowSize = 8
 
-// findHeader reads the header that the program headers or the section headers
-// name. count is 0 where there is none or it has no table.
+// findHeader reads the header that the program headers name. count is 0 where
+// there is none or it has no table.
 func findHeader(img *image.Image, base section) header {
 	h := header{section: base, mask: base.arch.AddrMask()}
 	if base.arch.ISABit {
@@ -26,10 +26,6 @@ func findHeader(img *image.Image, base section) header {
 	h.addr = img.EHFrameHdr.Addr
 	h.data = img.Bytes(h.addr)
 	h.data = h.data[:min(uint64(len(h.data)), img.EHFrameHdr.Size)]
-	if img.EHFrameHdr.Size == 0 {
-		sec, _ := img.Section(".eh_frame_hdr")
-		h.addr, h.data = sec.Addr, sec.Data
-	}
 	h.dataBase = h.addr
 	h.parse()
 	return h

@@ -30,14 +30,13 @@ const (
 	encOmit    = 0xff
 )
 
-// section is bytes of an image at an image address, with what encoded pointers
-// in them are relative to.
+// section is bytes of an image at an image address, with encoded pointers in them.
 type section struct {
-	img      *image.Image
-	arch     *cpu.Arch
-	data     []byte
-	addr     uint64
-	textBase uint64
+	img  *image.Image
+	arch *cpu.Arch
+	data []byte
+	addr uint64
+	// dataBase is what DW_EH_PE_datarel is relative to, 0 for the image's GOT.
 	dataBase uint64
 }
 
@@ -70,9 +69,9 @@ func (s *section) pointer(r *bin.Reader, enc uint8, size int, fn uint64) (uint64
 	case encPCRel:
 		v += at
 	case encTextRel:
-		v += s.textBase
+		v += sectionAddr(s.img, ".text")
 	case encDataRel:
-		v += s.dataBase
+		v += s.gotBase()
 	case encFuncRel:
 		v += fn
 	default:
@@ -83,6 +82,25 @@ func (s *section) pointer(r *bin.Reader, enc uint8, size int, fn uint64) (uint64
 		return s.img.Uint(v, size)
 	}
 	return v, true
+}
+
+// gotBase is the base of data-relative pointers. In .eh_frame that is the global
+// offset table, where DT_PLTGOT points (libgcc's unwind-dw2-fde-dip.c).
+func (s *section) gotBase() uint64 {
+	if s.dataBase != 0 {
+		return s.dataBase
+	}
+	return sectionAddr(s.img, ".got.plt", ".got")
+}
+
+// sectionAddr is the address of the first of the named sections that there is.
+func sectionAddr(img *image.Image, names ...string) uint64 {
+	for _, n := range names {
+		if s, ok := img.Section(n); ok {
+			return s.Addr
+		}
+	}
+	return 0
 }
 
 // number reads a number in a pointer format. Signed ones are sign-extended.

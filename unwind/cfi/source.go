@@ -48,7 +48,7 @@ func (*Source) FunctionRanges(img *image.Image, yield func(lo, hi uint64) bool) 
 	if !t.eh.ranges(yield) {
 		return
 	}
-	t.debug.ranges(func(lo, hi uint64) bool {
+	t.debugFrame().ranges(func(lo, hi uint64) bool {
 		var f fde
 		if t.eh.find(lo, &f) == unwind.Found {
 			return true

@@ -14,7 +14,9 @@ type table struct {
 	slots slots
 	signs bool // the ABI has RA_SIGN_STATE
 	eh    lookup
-	debug lookup
+	// debug is valid once opened.
+	debug  lookup
+	opened sync.Once
 }
 
 // lookup finds FDEs of one section.
@@ -38,25 +40,24 @@ func tableOf(img *image.Image, arch *cpu.Arch) *table {
 const maxSection = 1<<32 - 1
 
 func newTable(img *image.Image, arch *cpu.Arch) *table {
-	base := section{img: img, arch: arch, textBase: sectionAddr(img, ".text"), dataBase: sectionAddr(img, ".got.plt", ".got")}
 	_, signs := arch.RegByName("ra_sign_state")
 	t := &table{arch: arch, slots: newSlots(arch), signs: signs}
+	base := section{img: img, arch: arch}
 	t.eh.hdr = findHeader(img, base)
 	t.eh.frames = ehFrame(img, base, &t.eh.hdr)
-	debug, _ := img.Section(".debug_frame")
-	t.debug.frames = frames{section: base, cies: new(cieCache)}
-	t.debug.data = debug.Data[:min(uint64(len(debug.Data)), maxSection)]
 	return t
 }
 
-// sectionAddr is the address of the first of the named sections that there is.
-func sectionAddr(img *image.Image, names ...string) uint64 {
-	for _, n := range names {
-		if s, ok := img.Section(n); ok {
-			return s.Addr
-		}
-	}
-	return 0
+// debugFrame finds .debug_frame on the first question that .eh_frame does not
+// answer: it may have to be read from a separate file and decompressed.
+func (t *table) debugFrame() *lookup {
+	t.opened.Do(func() {
+		base := section{img: t.eh.img, arch: t.arch}
+		sec, _ := base.img.Section(".debug_frame")
+		base.data = sec.Data[:min(uint64(len(sec.Data)), maxSection)]
+		t.debug.frames = frames{section: base, cies: new(cieCache)}
+	})
+	return &t.debug
 }
 
 // ehFrame finds .eh_frame by its section header or, in files that have none, by
@@ -78,8 +79,9 @@ func (t *table) find(pc uint64, f *fde) (*lookup, unwind.Verdict) {
 	if v == unwind.Found {
 		return &t.eh, v
 	}
-	if w := t.debug.find(pc, f); w != unwind.NotCovered {
-		return &t.debug, w
+	debug := t.debugFrame()
+	if w := debug.find(pc, f); w != unwind.NotCovered {
+		return debug, w
 	}
 	return nil, v
 }

@@ -3,6 +3,7 @@ package cfi_test
 import (
 	"fmt"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/backsight/backsight/image"
@@ -209,4 +210,19 @@ func FuzzRule(f *testing.F) {
 			})
 		}
 	})
+}
+
+// TestConcurrentUse asks for the first time from several goroutines at once.
+func TestConcurrentUse(t *testing.T) {
+	img := imageOf(archNamed(t, "x86_64", "", false), image.Section{Name: ".eh_frame", Data: threeFunctions()})
+	var wg sync.WaitGroup
+	for i := range uint64(12) {
+		wg.Go(func() {
+			want := fmt.Sprintf("CFA=rsp+%d RA=[CFA-8]", 8+8*(i%3))
+			if got := ask(img, textAddr+16*(i%3)); got != want {
+				t.Errorf("%s, want %s", got, want)
+			}
+		})
+	}
+	wg.Wait()
 }
