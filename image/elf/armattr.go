@@ -11,8 +11,6 @@ const (
 	tagCPUArch        = 6
 	tagCPUArchProfile = 7
 	tagCompatibility  = 32
-	tagAlsoCompatible = 65
-	tagConformance    = 67
 )
 
 // armProfile is Tag_CPU_arch_profile of an ARM file: 'A', 'R' or 'M', 0 where

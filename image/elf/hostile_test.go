@@ -86,7 +86,7 @@ func TestEveryPrefix(t *testing.T) {
 // Every byte of the ELF header, the program headers and the section headers in
 // turn is made an extreme.
 func TestEveryHeaderByte(t *testing.T) {
-	for _, e := range variants()[1:4] {
+	for _, e := range variants()[1:3] {
 		data := everything(t, e)
 		f, err := newFile("", data)
 		if err != nil {
@@ -97,7 +97,7 @@ func TestEveryHeaderByte(t *testing.T) {
 				continue
 			}
 			old := data[i]
-			for _, v := range []byte{0, 1, 0x7f, 0x80, 0xff} {
+			for _, v := range []byte{0, 0x80, 0xff} {
 				data[i] = v
 				attempt(data)
 			}
