@@ -1,0 +1,124 @@
+// Package ehabi unwinds by the exception index table of 32-bit ARM. The terms and
+// section numbers are those of "Exception Handling ABI for the Arm Architecture"
+// (EHABI32, IHI 0038).
+//
+//	.ARM.exidx, sorted by function        .ARM.extab
+//	┌──────────────┬─────────────┐
+//	│ prel31 fn    │ 0x1         │ EXIDX_CANTUNWIND
+//	│ prel31 fn    │ 1|compact   │ three bytecodes inline
+//	│ prel31 fn    │ prel31 ─────┼──► 1|compact, bytecodes …
+//	│ prel31 fn    │ prel31 ─────┼──► prel31 personality, bytecodes …
+//	└──────────────┴─────────────┘
+//
+// The bytecodes pop a function's frame as it is at its calls; nothing describes
+// prologues and epilogues. So the rule is right in a frame that resumes after a
+// call, and no more than a hint in an exact one.
+package ehabi
+
+import (
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Source is the unwind.RuleSource of exception index tables.
+type Source struct{}
+
+var _ unwind.RuleSource = Source{}
+
+// Method is MethodEHABI.
+func (Source) Method() unwind.Method { return unwind.MethodEHABI }
+
+// Rule has one answer, which is a Fallback in exact frames.
+func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+	if q.Try > 0 {
+		return unwind.NotCovered
+	}
+	var p program
+	if v := find(q.Image, q.PC, &p); v != unwind.Found {
+		return v
+	}
+	m := machine{arch: q.Arch}
+	m.vsp.base = q.Arch.SP
+	if v := m.run(&p); v != unwind.Found {
+		return v
+	}
+	if v := m.rule(out); v != unwind.Found {
+		return v
+	}
+	if q.Exact {
+		out.Flags |= unwind.Fallback
+	}
+	return unwind.Found
+}
+
+// cantUnwind is EXIDX_CANTUNWIND (section 6).
+//
+// It does not mean the end of the stack: GCC writes it for every function that
+// cannot throw when it is not told to make tables, and linkers put it in front of
+// code that has no table.
+const cantUnwind = 1
+
+// find looks the function at pc up and makes p its bytecodes.
+func find(img *image.Image, pc uint64, p *program) unwind.Verdict {
+	base, table := index(img)
+	k, ok := search(table, base, pc, img.Arch.BigEndian)
+	if !ok || !img.Executable(function(table, base, k, img.Arch.BigEndian)) {
+		return unwind.NotCovered
+	}
+	at := base + uint64(k)*entrySize + 4
+	content := word(table[k*entrySize+4:], img.Arch.BigEndian)
+	switch {
+	case content == cantUnwind:
+		return unwind.NotCovered
+	case content&compact != 0:
+		return p.open(table[k*entrySize+4:(k+1)*entrySize], img.Arch.BigEndian)
+	}
+	return p.open(img.Bytes(prel31(at, content)), img.Arch.BigEndian)
+}
+
+// entrySize is the size of an index table entry: two words.
+const entrySize = 8
+
+// index returns the table and its image address: where the program header says,
+// or else the section, which the Linux kernel's linker script calls
+// .ARM.unwind_idx.
+func index(img *image.Image) (addr uint64, table []byte) {
+	if img.ExIdx.Size != 0 {
+		table = img.Bytes(img.ExIdx.Addr)
+		return img.ExIdx.Addr, table[:bin.Limit(img.ExIdx.Size, len(table))]
+	}
+	s, ok := img.Section(".ARM.exidx")
+	if !ok {
+		s, _ = img.Section(".ARM.unwind_idx")
+	}
+	return s.Addr, s.Data
+}
+
+// search finds the last entry whose function starts at or before pc.
+func search(table []byte, base, pc uint64, bigEndian bool) (k int, ok bool) {
+	lo, hi := 0, len(table)/entrySize
+	for lo < hi {
+		m := int(uint(lo+hi) >> 1)
+		if function(table, base, m, bigEndian) <= pc {
+			lo = m + 1
+		} else {
+			hi = m
+		}
+	}
+	return lo - 1, lo > 0
+}
+
+// function is the start of the k-th entry's function. Linkers set bit 0 for Thumb
+// functions where the entry refers to a symbol (R_ARM_PREL31 is (S + A) | T − P).
+func function(table []byte, base uint64, k int, bigEndian bool) uint64 {
+	return prel31(base+uint64(k)*entrySize, word(table[k*entrySize:], bigEndian)) &^ 1
+}
+
+// prel31 is the address that a place-relative 31-bit offset at addr refers to.
+func prel31(addr uint64, v uint32) uint64 {
+	return uint64(uint32(addr) + uint32(int32(v<<1)>>1))
+}
+
+// word reads the word at the start of b, which has four bytes at least.
+func word(b []byte, bigEndian bool) uint32 { return uint32(bin.Uint(b[:4], bigEndian)) }
