@@ -92,10 +92,11 @@ const (
 	// are implied.
 	OpCall
 	// OpJump: a jump that does not come back. Direct: Target. Indirect: Src + Imm
-	// (jalr; 0 elsewhere), or FlagMemory with Base/Index/Scale/Imm. Table jumps relative to the PC (tbb,
-	// tbh) are FlagTable: mem[Base+Index<<Scale+Imm] of Size bytes, times 2,
-	// added to Target. With FlagConditional it is a branch; Src and Src2 may
-	// then hold the compared registers, Imm is unused.
+	// (RISC-V's jalr has an offset, elsewhere Imm is 0), or FlagMemory with
+	// Base/Index/Scale/Imm. Table jumps relative to the PC (tbb, tbh) are
+	// FlagTable: mem[Base+Index<<Scale+Imm] of Size bytes, times 2, added to
+	// Target. With FlagConditional it is a branch; Src and Src2 may then hold the
+	// compared registers, Imm is unused.
 	OpJump
 	// OpReturn: return to Src (jr ra, bx lr, ret). Where the return address is
 	// on the stack (x86) Src is NoReg: PC = mem[SP], SP += word + Imm.

@@ -102,28 +102,29 @@ func copyOrSet(w uint32, in *cpu.Insn) {
 }
 
 // orderedPair is ldiapp, stilp, and ldapr, stlr with an update of the base
-// (RCPC3). Bit 12 clear: the base moves by the size of what is accessed.
+// (RCPC3): loads move it up behind the access, stores down ahead of it. Bit 12
+// of a pair leaves the base alone.
 func orderedPair(w uint32, in *cpu.Insn) {
 	size, base := int64(1)<<(w>>30), regS(w, 5)
 	rt, rt2 := regZ(w, 0), regZ(w, 16)
-	load := bit(w, 22)
-	update := !bit(w, 12)
-	if bit(w, 23) { // one register
-		rt2, update = cpu.NoReg, true
-	} else {
-		size *= 2
+	load, mode, step := bit(w, 22), offset, int64(0)
+	single := bit(w, 23)
+	if single || !bit(w, 12) {
+		mode, step = preIndex, -2*size
+		if load {
+			mode, step = postIndex, 2*size
+		}
 	}
-	switch {
-	case load && update:
-		clobber(in, rt, rt2, base)
-	case load:
-		clobber(in, rt, rt2)
-	case update:
-		in.Op, in.Size = cpu.OpStore, uint8(size)
-		access(in, base, -size, preIndex)
-	default:
-		in.Op, in.Size, in.Base = cpu.OpStore, uint8(size), base
+	if single {
+		rt2 = cpu.NoReg
+		step /= 2
 	}
+	if load {
+		loadPair(in, rt, rt2, base, step, mode, uint8(size))
+		return
+	}
+	in.Op, in.Src, in.Src2, in.Size = cpu.OpStore, rt, rt2, uint8(size)
+	access(in, base, step, mode)
 }
 
 // tags is the loads and stores of memory tags (MTE): stg, st2g, stzg, stz2g

@@ -57,6 +57,16 @@ var loadsAndStores = []listing{
 	{0xf9800000, "prfm pldl1keep, [x0]", "nop"},
 }
 
+// Instructions of late extensions (RCPC3, LSUI).
+var lateLoadsAndStores = []listing{
+	{0xd9010a39, "stilp x25, x1, [x17, #-16]!", "64[x17-16] = x25,x1; x17-16"},
+	{0x99021a5a, "stilp w26, w2, [x18]", "32[x18+0] = x26,x2"},
+	{0xd9410a39, "ldiapp x25, x1, [x17], #16", "x25,x1 = 64[x17+0]; x17+16"},
+	{0x99c00be3, "ldapr w3, [sp], #4", "x3 = 32[sp+0]; sp+4"},
+	{0xd9800be3, "stlr x3, [sp, #-8]!", "64[sp-8] = x3; sp-8"},
+	{0xc95f7fe9, "ldtxr x9, [sp]", "x9 = 64[sp+0]"},
+}
+
 // Arithmetic, constants, and what moves sp.
 var arithmetic = []listing{
 	{0xd10043ff, "sub sp, sp, #16", "sp = sp-16"},
@@ -114,6 +124,7 @@ var transfers = []listing{
 	{0x5400004e, "b.al .+8", "jump 0x10008"},
 	{0xb4000080, "cbz x0, .+16", "jump 0x10010 x0 conditional"},
 	{0x372fff83, "tbnz w3, #5, .-16", "jump 0xfff0 x3 conditional"},
+	{0x74052005, "cbgt w5, w5, .-1024", "jump 0xfc00 x5,x5 conditional"},
 	{0xd4000001, "svc #0", "syscall 0 x0"},
 	{0xd4000002, "hvc #0", "syscall 0 x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17"},
 	{0xd4207d00, "brk #0x3e8", "trap"},
@@ -174,7 +185,7 @@ var unallocated = []listing{
 	{0xd61e0000, "br with op2 not 11111", "unknown"},
 }
 
-func TestLoadsAndStores(t *testing.T) { check(t, loadsAndStores) }
+func TestLoadsAndStores(t *testing.T) { check(t, loadsAndStores); check(t, lateLoadsAndStores) }
 func TestArithmetic(t *testing.T)     { check(t, arithmetic) }
 func TestTransfers(t *testing.T)      { check(t, transfers) }
 func TestHints(t *testing.T)          { check(t, hints) }
