@@ -76,6 +76,8 @@ type core struct {
 	arch   *cpu.Arch
 	loads  []phdr
 	notes  notes
+	// noteBytes is how much has been read as notes.
+	noteBytes int
 	// mem is what was captured, without what files add.
 	mem *target.Memory
 	// ranges has the permissions of every mapping, captured or not.

@@ -2,6 +2,7 @@ package elfcore
 
 import (
 	"fmt"
+	"sort"
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/target"
@@ -78,6 +79,8 @@ const (
 const (
 	maxDynamic = 512  // entries of a dynamic section
 	maxLinked  = 4096 // modules of a program
+	// maxSegments is how many mappings without a gap may belong to one module.
+	maxSegments = 16
 )
 
 // debugStruct is the address of r_debug, from the dynamic section of the
@@ -130,7 +133,9 @@ func (c *core) linkMap(exe *image.Image, bias uint64) {
 	}
 	w := uint64(c.arch.AddrSize)
 	at, _ := c.mem.Word(debug + w)
-	for n := 0; at != 0 && n < maxLinked; n++ {
+	seen := make(map[uint64]bool)
+	for n := 0; at != 0 && n < maxLinked && !seen[at]; n++ {
+		seen[at] = true
 		var m [4]uint64
 		for i := range m {
 			v, ok := c.mem.Word(at + uint64(i)*w)
@@ -188,10 +193,11 @@ func (c *core) linked(name string, bias, dynamic uint64) {
 // are found first.
 func (c *core) addUnlinked(name string, bias uint64) {
 	m := &target.Module{Name: name, Bias: bias, Range: target.Range{Lo: bias, Hi: bias}}
-	for _, s := range c.ranges.Segments() {
-		if s.Addr == m.Hi {
-			m.Hi = s.Addr + uint64(len(s.Data)) + s.Zero
-		}
+	segs := c.ranges.Segments()
+	i := sort.Search(len(segs), func(i int) bool { return segs[i].Addr >= bias })
+	for n := 0; n < maxSegments && i < len(segs) && segs[i].Addr == m.Hi; n++ {
+		m.Hi += uint64(len(segs[i].Data)) + segs[i].Zero
+		i++
 	}
 	if m.Lo < m.Hi {
 		c.modules = append(c.modules, m)

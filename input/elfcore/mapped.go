@@ -12,8 +12,12 @@ type mappedELF struct {
 // with the ELF header.
 const maxMappedPhdr = 128
 
-// maxNotes bounds the notes of a mapped file that are searched for a build ID.
-const maxNotes = 16 << 10
+// Bounds of the search for a build ID: linkers write at most three note segments,
+// of some hundred bytes.
+const (
+	maxNoteSegments = 8
+	maxNotes        = 4 << 10
+)
 
 // readMapped decodes the ELF header that is mapped at base.
 func (c *core) readMapped(base uint64) (m mappedELF, ok bool) {
@@ -37,7 +41,9 @@ func (c *core) readMapped(base uint64) (m mappedELF, ok bool) {
 				m.bias, placed = base-(p.vaddr-p.off), true
 			}
 		case ptNote:
-			noteAt = append(noteAt, p)
+			if len(noteAt) < maxNoteSegments {
+				noteAt = append(noteAt, p)
+			}
 		}
 	}
 	for _, p := range noteAt {

@@ -30,9 +30,14 @@ type notes struct {
 	codeMask uint64
 }
 
-// readNotes decodes a note segment.
+// readNotes decodes a note segment. All of them together are no longer than the
+// file: headers that name the same notes again and again are not followed.
 func (c *core) readNotes(p phdr) {
-	damaged := eachNote(c.fileBytes(p.off, p.filesz), c.header.big, func(name []byte, typ uint32, desc []byte) {
+	data := c.fileBytes(p.off, p.filesz)
+	if c.noteBytes += len(data); c.noteBytes > len(c.data) {
+		return
+	}
+	damaged := eachNote(data, c.header.big, func(name []byte, typ uint32, desc []byte) {
 		if string(name) == "CORE" || string(name) == "LINUX" {
 			c.readNote(typ, desc)
 		}
