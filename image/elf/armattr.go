@@ -63,7 +63,7 @@ func fileProfile(r bin.Reader, big bool) byte {
 	return 0
 }
 
-// attributeProfile reads tag and value pairs. Odd tags above 32 and three early
+// attributeProfile reads tag and value pairs. Odd tags above 32 and two early
 // ones hold strings, the others numbers.
 func attributeProfile(r bin.Reader) byte {
 	var arch uint64
