@@ -13,7 +13,8 @@ func vector(w uint32, o *cpu.Insn) {
 	lo, hi := cpu.Reg(w>>13&7)*2, w>>20&7
 	switch {
 	case !bit(w, 23):
-		if bit(w, 16) && w&0x0f7e == 0x0f6e { // vidup, viwdup: the base
+		// vidup, viwdup, vddup, vdwdup: the base
+		if w>>20&0x1f4 == 0x0e0 && w>>20&3 != 3 && bit(w, 16) && w&0x0f70 == 0x0f60 {
 			clobberOne(o, field(w, 16)&^1)
 		}
 	case bit(w, 21) && w&0x0ff0 == 0x0fc0: // vshlc
@@ -35,6 +36,8 @@ func vectorTransfer(w uint32, o *cpu.Insn) {
 	p, up, write := bit(w, 24), bit(w, 23), bit(w, 21)
 	rn := field(w, 16)
 	switch {
+	case !p && !up && !write && (bit(w, 22) || w>>8&15 != 15):
+		coprocTransfer(w, o, 0, false) // mrrc
 	case bit(w, 28): // vld2 rn!; with P a vector of addresses
 		if write && !p {
 			clobberOne(o, rn)

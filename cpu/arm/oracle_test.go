@@ -103,6 +103,9 @@ func split(mnemonic string) (base, rule string, cond, ok bool) {
 		}
 	}
 	if m[0] == 'v' || m[0] == 'f' {
+		if r, ok := lookup(strings.TrimRight(m, "te")); ok { // in a VPT block
+			return m, r, false, true
+		}
 		return m, "vector", false, true
 	}
 	return m, "", false, false

@@ -74,7 +74,7 @@ func t32Opcode(w uint32, rd cpu.Reg) (uint32, bool) {
 // t32Shifted is data processing with a shifted register (v7 A6.3.11).
 func (d decoder) t32Shifted(w, here uint32, o *cpu.Insn) {
 	rd, rn, rm := field(w, 8), field(w, 16), field(w, 0)
-	if d.micro && w>>20 == 0xea5 && (bit(w, 15) || rm == PC || rm == SP) {
+	if d.micro && w>>20 == 0xea5 && (bit(w, 15) || rm == PC || rm == SP && w&0x150 == 0x100) {
 		t32LongShift(w, o)
 		return
 	}
