@@ -4,7 +4,6 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // Module is a mapped image that consists of one executable segment.
@@ -24,17 +23,6 @@ func Capture(arch *cpu.Arch, modules []*target.Module, memory ...Placed) *target
 	s := &target.Snapshot{Arch: arch, Memory: b.Memory(arch), Modules: modules}
 	s.SortModules()
 	return s
-}
-
-// State is a frame with these registers, about to be unwound.
-func State(s *target.Snapshot, regs *cpu.Registers, exact bool) *unwind.State {
-	st := &unwind.State{Snapshot: s, Thread: &target.Thread{Regs: *regs}, Regs: regs, Exact: exact}
-	st.PC, st.Mode, _ = s.Arch.PCOf(regs)
-	st.Module, _ = s.ModuleAt(st.PC)
-	if sp, ok := regs.Lookup(s.Arch.SP); ok {
-		st.Stack = s.Memory.RangeAt(sp & s.Arch.AddrMask())
-	}
-	return st
 }
 
 // Regs is a register file with the given values by name.

@@ -1,6 +1,5 @@
 // Package synth makes captures for tests: stacks and sections written with
-// labels, programs out of a few instructions, and the snapshots of the recorded
-// truth. Only tests import it.
+// labels, and programs out of a few instructions. Only tests import it.
 //
 //	stack := synth.Stack(arch).
 //		Label("frame").Word(1).Ref("record", 0).

@@ -10,6 +10,7 @@ import (
 	"github.com/backsight/backsight/cpu/riscv"
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -70,7 +71,7 @@ func state(a *cpu.Arch, code []byte, pc, ra uint64) *unwind.State {
 	regs.Set(a.PC, pc)
 	regs.Set(a.SP, stackAt)
 	regs.Set(a.LR, ra)
-	return synth.State(snap, &regs, true)
+	return captured.State(snap, &regs, true)
 }
 
 func TestStepUndoesTheCall(t *testing.T) {

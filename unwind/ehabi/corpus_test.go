@@ -5,8 +5,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
-	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -28,7 +27,7 @@ func TestRecordedChains(t *testing.T) {
 		if m, _ := filepath.Glob(filepath.Join(dir, program)); m == nil {
 			continue
 		}
-		for _, c := range synth.Corpus(t, arm.Archs(), truth, rel, program) {
+		for _, c := range captured.Corpus(t, truth, rel, program) {
 			right += checkChain(t, &c)
 		}
 	}
@@ -38,7 +37,7 @@ func TestRecordedChains(t *testing.T) {
 	}
 }
 
-func checkChain(t *testing.T, c *synth.Case) (right int) {
+func checkChain(t *testing.T, c *captured.Case) (right int) {
 	t.Helper()
 	mod := c.Snapshot.Modules[0]
 	arch := mod.Image.Arch

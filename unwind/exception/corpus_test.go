@@ -3,8 +3,7 @@ package exception
 import (
 	"testing"
 
-	"github.com/backsight/backsight/cpu/arm"
-	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -15,7 +14,7 @@ func modules(m ...*target.Module) []*target.Module { return m }
 // put the frame.
 func TestRecordedExceptions(t *testing.T) {
 	n := 0
-	for _, c := range synth.Corpus(t, arm.Archs(), "../../../shared/truth/public", "cortexm3/pub-gcc-Os", "naked.elf") {
+	for _, c := range captured.Corpus(t, "../../../shared/truth/public", "cortexm3/pub-gcc-Os", "naked.elf") {
 		for i, f := range c.Frames {
 			if i == 0 || f.Kind != "interrupted" {
 				continue

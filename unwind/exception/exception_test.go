@@ -6,6 +6,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/cpu/arm"
 	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -75,7 +76,7 @@ func TestStep(t *testing.T) {
 			stack := frame(asm, 0x0800_0200, c.status).Zero(100).Place(base)
 			snap := synth.Capture(a, modules(synth.Module(a, 0x0800_0000, make([]byte, 0x400))), stack)
 			regs := synth.Regs(a, map[string]uint64{"pc": c.ret, "sp": handlerStack, "r4": 104, "r11": 111, "r0": 99, "psp": threadStack})
-			s := synth.State(snap, regs, false)
+			s := captured.State(snap, regs, false)
 			s.PC = c.ret
 			if at := (Source{}).At(s, c.ret, 1); at != (c.want == unwind.Found) {
 				t.Error("landmark:", at)
@@ -114,7 +115,7 @@ func TestStepDeclines(t *testing.T) {
 		{"stack ends within the frame", map[string]uint64{"pc": 0xfffffff9, "sp": handlerStack + 8}, unwind.Malformed},
 		{"neither Thumb state nor code", map[string]uint64{"pc": 0xfffffff9, "sp": handlerStack}, unwind.Malformed},
 	} {
-		s := synth.State(snap, synth.Regs(a, c.regs), false)
+		s := captured.State(snap, synth.Regs(a, c.regs), false)
 		s.PC = c.regs["pc"]
 		if v := (Source{}).Step(s, new(unwind.Caller)); v != c.want {
 			t.Errorf("%s: %v, want %v", c.name, v, c.want)
@@ -126,7 +127,7 @@ func TestStepDeclines(t *testing.T) {
 // 0xfffffff9 is −7.
 func TestOtherProcessors(t *testing.T) {
 	a := arm.Archs()[0]
-	s := synth.State(synth.Capture(a, nil), synth.Regs(a, map[string]uint64{"pc": 0xfffffff9, "sp": handlerStack}), false)
+	s := captured.State(synth.Capture(a, nil), synth.Regs(a, map[string]uint64{"pc": 0xfffffff9, "sp": handlerStack}), false)
 	if (Source{}).At(s, 0xfffffff9, 0) || (Source{}).Step(s, new(unwind.Caller)) != unwind.NotCovered {
 		t.Error("EXC_RETURN on a processor without")
 	}
@@ -138,7 +139,7 @@ func FuzzStep(f *testing.F) {
 	f.Add(uint32(0xffffffed), uint32(0xffff_fff8), []byte{1})
 	f.Fuzz(func(t *testing.T, ret, sp uint32, data []byte) {
 		snap := synth.Capture(a, nil, synth.Placed{Base: handlerStack, Data: data})
-		s := synth.State(snap, synth.Regs(a, map[string]uint64{"pc": uint64(ret), "sp": uint64(sp), "psp": uint64(sp)}), false)
+		s := captured.State(snap, synth.Regs(a, map[string]uint64{"pc": uint64(ret), "sp": uint64(sp), "psp": uint64(sp)}), false)
 		s.PC = uint64(ret)
 		var out unwind.Caller
 		if (Source{}).Step(s, &out) == unwind.Found && out.Regs.Val[a.SP] == uint64(sp) {

@@ -8,6 +8,7 @@ import (
 	"github.com/backsight/backsight/cpu/riscv"
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -62,7 +63,7 @@ func TestNearestReturnAddress(t *testing.T) {
 		{"behind the end of the code", nil, codeAt + 0x110, []uint64{codeAt + 0x2000}, -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := synth.State(capture(a, synth.Stack(a).Words(c.words...).Place(stackAt)),
+			s := captured.State(capture(a, synth.Stack(a).Words(c.words...).Place(stackAt)),
 				synth.Regs(a, map[string]uint64{"pc": c.pc, "sp": stackAt}), false)
 			var got unwind.Caller
 			v := New(c.flow).Step(s, &got)
@@ -94,7 +95,7 @@ func TestPushedReturnAddress(t *testing.T) {
 	stack := synth.Stack(a).Word(codeAt).Ref("outer", 0).Word(codeAt+2).Label("cfa").Words(0, 0).
 		Label("outer").Words(0, 0).Place(stackAt)
 	snap := synth.Capture(a, []*target.Module{synth.Module(a, codeAt, code)}, stack)
-	s := synth.State(snap, synth.Regs(a, map[string]uint64{"rip": codeAt + 1, "rsp": stackAt, "rbx": 3}), true)
+	s := captured.State(snap, synth.Regs(a, map[string]uint64{"rip": codeAt + 1, "rsp": stackAt, "rbx": 3}), true)
 	var got unwind.Caller
 	if v := New(nil).Step(s, &got); v != unwind.Found {
 		t.Fatal(v)
@@ -116,7 +117,7 @@ func TestNoFrameRecord(t *testing.T) {
 	code := []byte("\x82\x97\x01\x00") // 0: c.jalr a5; 2: c.nop
 	for _, fp := range []uint64{0, stackAt, stackAt + 9, stackAt + 0x8000} {
 		snap := synth.Capture(a, []*target.Module{synth.Module(a, codeAt, code)}, synth.Stack(a).Words(fp, codeAt+2, 0, 0).Place(stackAt))
-		s := synth.State(snap, synth.Regs(a, map[string]uint64{"pc": codeAt, "sp": stackAt}), false)
+		s := captured.State(snap, synth.Regs(a, map[string]uint64{"pc": codeAt, "sp": stackAt}), false)
 		var got unwind.Caller
 		if v := New(nil).Step(s, &got); v != unwind.Found || got.Regs.Known.Has(a.FP) {
 			t.Errorf("%#x: %v, frame pointer known: %v", fp, v, got.Regs.Known.Has(a.FP))
@@ -143,7 +144,7 @@ func TestLinkRegister(t *testing.T) {
 		{"no call before it", nil, codeAt + 0x210, farAt, true, []uint64{farAt + 4}, farAt + 4, stackAt + 8},
 		{"not the topmost frame", nil, codeAt + 0x210, farAt + 8, false, []uint64{farAt + 4}, farAt + 4, stackAt + 8},
 	} {
-		s := synth.State(capture(a, synth.Stack(a).Words(c.words...).Place(stackAt)),
+		s := captured.State(capture(a, synth.Stack(a).Words(c.words...).Place(stackAt)),
 			synth.Regs(a, map[string]uint64{"pc": c.pc, "sp": stackAt, "lr": c.lr}), c.exact)
 		var got unwind.Caller
 		if v := New(c.flow).Step(s, &got); v != unwind.Found || got.Regs.Val[a.PC] != c.want || got.Regs.Val[a.SP] != c.sp {
@@ -160,7 +161,7 @@ func (m mark) At(_ *unwind.State, pc uint64, _ cpu.Mode) bool { return pc == uin
 // A handler's return address is that of a trampoline: no call leads there.
 func TestLandmark(t *testing.T) {
 	a := arm64.Archs()[0]
-	s := synth.State(capture(a, synth.Stack(a).Words(1, 0x3000_0000, codeAt+4).Place(stackAt)),
+	s := captured.State(capture(a, synth.Stack(a).Words(1, 0x3000_0000, codeAt+4).Place(stackAt)),
 		synth.Regs(a, map[string]uint64{"pc": codeAt, "sp": stackAt}), false)
 	var got unwind.Caller
 	if v := New(nil, mark(0x3000_0000)).Step(s, &got); v != unwind.Found || got.Regs.Val[a.PC] != 0x3000_0000 {
@@ -173,7 +174,7 @@ func TestSignedReturnAddress(t *testing.T) {
 	a := arm64.Archs()[0]
 	snap := capture(a, synth.Stack(a).Words(1, 0x2a<<48|(codeAt+4)).Place(stackAt))
 	snap.CodeMask = 1<<48 - 1
-	s := synth.State(snap, synth.Regs(a, map[string]uint64{"pc": codeAt, "sp": stackAt}), false)
+	s := captured.State(snap, synth.Regs(a, map[string]uint64{"pc": codeAt, "sp": stackAt}), false)
 	var got unwind.Caller
 	if v := New(nil).Step(s, &got); v != unwind.Found || got.Regs.Val[a.PC] != codeAt+4 {
 		t.Errorf("%v, pc %#x", v, got.Regs.Val[a.PC])
@@ -186,7 +187,7 @@ func TestSearchIsBounded(t *testing.T) {
 		words int
 		want  unwind.Verdict
 	}{{maxWords - 1, unwind.Found}, {maxWords, unwind.NotCovered}} {
-		s := synth.State(capture(a, synth.Stack(a).Zero(8*c.words).Word(codeAt+4).Place(stackAt)),
+		s := captured.State(capture(a, synth.Stack(a).Zero(8*c.words).Word(codeAt+4).Place(stackAt)),
 			synth.Regs(a, map[string]uint64{"pc": codeAt, "sp": stackAt}), false)
 		if v := New(nil).Step(s, new(unwind.Caller)); v != c.want {
 			t.Errorf("%d words: %v", c.words, v)
@@ -196,7 +197,7 @@ func TestSearchIsBounded(t *testing.T) {
 
 func TestStepAllocatesNothing(t *testing.T) {
 	a := arm64.Archs()[0]
-	s := synth.State(capture(a, synth.Stack(a).Words(1, 2, codeAt+4).Place(stackAt)),
+	s := captured.State(capture(a, synth.Stack(a).Words(1, 2, codeAt+4).Place(stackAt)),
 		synth.Regs(a, map[string]uint64{"pc": codeAt + 0x110, "sp": stackAt}), false)
 	var source unwind.FrameSource = New(reach{})
 	out := new(unwind.Caller)
@@ -220,7 +221,7 @@ func FuzzStep(f *testing.F) {
 		regs.Set(a.SP, sp)
 		regs.Set(a.LR, lr)
 		var out unwind.Caller
-		if New(nil).Step(synth.State(snap, &regs, exact), &out) == unwind.Found && out.Regs.Val[a.SP] < sp&a.AddrMask() {
+		if New(nil).Step(captured.State(snap, &regs, exact), &out) == unwind.Found && out.Regs.Val[a.SP] < sp&a.AddrMask() {
 			t.Error("the stack pointer falls")
 		}
 	})

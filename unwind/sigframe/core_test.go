@@ -2,14 +2,10 @@ package sigframe
 
 import (
 	"bytes"
-	"context"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/input/elfcore"
+	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -28,12 +24,7 @@ func TestSignalsInCores(t *testing.T) {
 		{"mips64el", "crash-dyn-O2", "0c000000"},
 	} {
 		t.Run(c.dir, func(t *testing.T) {
-			programs, _ := filepath.Abs(filepath.Join(cores, "programs", c.dir+".tar.xz"))
-			sysroot := t.TempDir()
-			if out, err := exec.Command("tar", "xJf", programs, "-C", sysroot).CombinedOutput(); err != nil {
-				t.Skipf("no programs: %v %s", err, out)
-			}
-			snap := load(t, filepath.Join(cores, c.dir, c.name+".sig.core.gz"), sysroot)
+			snap := captured.Core(t, cores, c.dir, c.name+".sig.core.gz")
 			syscall := code(t, c.syscall)
 			if n := countSignals(snap, func(pc uint64) bool {
 				m, ok := snap.ModuleAt(pc)
@@ -43,22 +34,6 @@ func TestSignalsInCores(t *testing.T) {
 			}
 		})
 	}
-}
-
-func load(t *testing.T, path, sysroot string) *target.Snapshot {
-	t.Helper()
-	files := input.NewFiles(input.FileOptions{Sysroot: sysroot, Archs: archs()})
-	t.Cleanup(func() { files.Close() })
-	s, err := input.Open(context.Background(), path, []input.Format{elfcore.Format()}, &input.Env{Archs: archs(), Files: files})
-	if err != nil {
-		t.Skip(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	snap, err := s.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	return snap
 }
 
 // countSignals tries every place on the crashed thread's stack as SP of every

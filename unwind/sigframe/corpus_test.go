@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -26,7 +26,7 @@ func TestRecordedSignals(t *testing.T) {
 		rel, _ := filepath.Rel(truth, dir)
 		t.Run(rel, func(t *testing.T) {
 			n := 0
-			for _, c := range synth.Corpus(t, archs(), truth, rel, "naked.elf") {
+			for _, c := range captured.Corpus(t, truth, rel, "naked.elf") {
 				for i, f := range c.Frames[1:] {
 					if f.Kind == "sigtramp" {
 						n++
@@ -39,7 +39,7 @@ func TestRecordedSignals(t *testing.T) {
 	}
 }
 
-func checkSignal(t *testing.T, c *synth.Case, i int) {
+func checkSignal(t *testing.T, c *captured.Case, i int) {
 	t.Helper()
 	snap := c.Snapshot
 	a := snap.Arch

@@ -6,26 +6,14 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
-	"github.com/backsight/backsight/cpu/arm64"
-	"github.com/backsight/backsight/cpu/mips"
-	"github.com/backsight/backsight/cpu/riscv"
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/unwind"
 )
 
-func archs() cpu.Set {
-	var s cpu.Set
-	for _, list := range [][]*cpu.Arch{mips.Archs(), arm.Archs(), arm64.Archs(), riscv.Archs(), x86.Archs()} {
-		s = append(s, list...)
-	}
-	return s
-}
-
 func arch(t testing.TB, name, abi string, big bool) *cpu.Arch {
 	t.Helper()
-	a, ok := archs().ByName(name, abi, big)
+	a, ok := captured.Archs().ByName(name, abi, big)
 	if !ok {
 		t.Fatalf("no %s %s", name, abi)
 	}
@@ -100,7 +88,7 @@ func TestStepRestoresAllRegisters(t *testing.T) {
 			var regs cpu.Registers
 			regs.Set(a.PC, trampolineAt|f.mode)
 			regs.Set(a.SP, stackAt)
-			s := synth.State(snap, &regs, false)
+			s := captured.State(snap, &regs, false)
 			if !(Source{}).At(s, s.PC, s.Mode) || !(Source{}).At(s, s.PC|f.mode, s.Mode) {
 				t.Fatal("trampoline is not recognised")
 			}
@@ -127,7 +115,7 @@ func TestStepFromInside(t *testing.T) {
 	tramp := synth.Placed{Base: trampolineAt, Data: code(t, "58 b877000000 cd80")}
 	snap := synth.Capture(a, nil, stack, tramp)
 	for _, c := range []struct{ pc, sp uint64 }{{0, 0}, {1, 4}, {6, 4}} {
-		s := synth.State(snap, synth.Regs(a, map[string]uint64{"eip": trampolineAt + c.pc, "esp": stackAt + c.sp}), true)
+		s := captured.State(snap, synth.Regs(a, map[string]uint64{"eip": trampolineAt + c.pc, "esp": stackAt + c.sp}), true)
 		var got unwind.Caller
 		if v := (Source{}).Step(s, &got); v != unwind.Found {
 			t.Fatalf("at +%d: %v", c.pc, v)
@@ -147,7 +135,7 @@ func TestOtherCodeIsNoTrampoline(t *testing.T) {
 	} {
 		a := arch(t, "mips", "o32", true)
 		snap := synth.Capture(a, nil, synth.Placed{Base: trampolineAt, Data: code(t, listing)})
-		s := synth.State(snap, synth.Regs(a, map[string]uint64{"pc": trampolineAt, "sp": stackAt}), true)
+		s := captured.State(snap, synth.Regs(a, map[string]uint64{"pc": trampolineAt, "sp": stackAt}), true)
 		if (Source{}).At(s, s.PC, s.Mode) {
 			t.Error(name, "is taken for a trampoline")
 		}
@@ -175,7 +163,7 @@ func TestPlausibleContext(t *testing.T) {
 		tramp := synth.Placed{Base: trampolineAt, Data: code(t, "681180d2 010000d4")}
 		mod := synth.Module(a, interruptedAt, make([]byte, 16))
 		snap := synth.Capture(a, modules(mod), stack, tramp)
-		s := synth.State(snap, synth.Regs(a, map[string]uint64{"pc": trampolineAt, "sp": stackAt}), false)
+		s := captured.State(snap, synth.Regs(a, map[string]uint64{"pc": trampolineAt, "sp": stackAt}), false)
 		if v := (Source{}).Step(s, new(unwind.Caller)); v != c.want {
 			t.Errorf("%s: %v, want %v", c.name, v, c.want)
 		}
@@ -187,7 +175,7 @@ func TestStepAllocatesNothing(t *testing.T) {
 	regs := synth.Regs(a, map[string]uint64{"pc": interruptedAt, "sp": stackAt})
 	stack := synth.Stack(a).Zero(304).Registers(a.Layouts[cpu.LinuxSigcontext], regs).Place(stackAt)
 	snap := synth.Capture(a, nil, stack, synth.Placed{Base: trampolineAt, Data: code(t, "681180d2 010000d4")})
-	s := synth.State(snap, synth.Regs(a, map[string]uint64{"pc": trampolineAt, "sp": stackAt}), false)
+	s := captured.State(snap, synth.Regs(a, map[string]uint64{"pc": trampolineAt, "sp": stackAt}), false)
 	var source unwind.FrameSource = Source{}
 	out := new(unwind.Caller)
 	if n := testing.AllocsPerRun(100, func() { source.Step(s, out) }); n != 0 {
@@ -198,14 +186,14 @@ func TestStepAllocatesNothing(t *testing.T) {
 func FuzzStep(f *testing.F) {
 	f.Add(uint8(0), []byte("\x68\x11\x80\xd2\x01\x00\x00\xd4"), make([]byte, 700), uint16(0))
 	f.Add(uint8(9), []byte("\x24\x02\x10\x61\x00\x00\x00\x0c"), make([]byte, 900), uint16(4))
-	all := archs()
+	all := captured.Archs()
 	f.Fuzz(func(t *testing.T, n uint8, code, stack []byte, off uint16) {
 		a := all[int(n)%len(all)]
 		snap := synth.Capture(a, nil, synth.Placed{Base: trampolineAt, Data: code}, synth.Placed{Base: stackAt, Data: stack})
 		var regs cpu.Registers
 		regs.Set(a.PC, trampolineAt+uint64(off))
 		regs.Set(a.SP, stackAt)
-		s := synth.State(snap, &regs, true)
+		s := captured.State(snap, &regs, true)
 		var out unwind.Caller
 		if v := (Source{}).Step(s, &out); v == unwind.Found && !out.Regs.Known.Has(a.PC) {
 			t.Error("found a caller without a PC")

@@ -1,4 +1,4 @@
-package synth
+package captured
 
 import (
 	"bufio"
@@ -60,13 +60,13 @@ type capture struct {
 // Corpus reads the cases of one directory of the recorded truth, such as
 // "mips/pub-gcc-O2", with the program's file named (sym.elf, naked.elf). root is
 // the truth's public directory; the test is skipped where it is missing.
-func Corpus(t testing.TB, archs cpu.Set, root, dir, program string) []Case {
+func Corpus(t testing.TB, root, dir, program string) []Case {
 	t.Helper()
 	dir = filepath.Join(root, dir)
 	if _, err := os.Stat(dir); err != nil {
 		t.Skip("no recorded truth: ", err)
 	}
-	mod := module(t, archs, filepath.Join(dir, program))
+	mod := module(t, filepath.Join(dir, program))
 	var cases []Case
 	lines(t, filepath.Join(dir, "truth.jsonl.gz"), func(d *json.Decoder) error {
 		var c Case
@@ -111,14 +111,14 @@ func lines(t testing.TB, path string, decode func(*json.Decoder) error) {
 }
 
 // module maps a statically linked program where its headers say.
-func module(t testing.TB, archs cpu.Set, path string) *target.Module {
+func module(t testing.TB, path string) *target.Module {
 	t.Helper()
 	f, err := elf.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	h := image.Header{Path: path, Arch: archOf(t, archs, path, f), Entry: f.Entry}
+	h := image.Header{Path: path, Arch: archOf(t, path, f), Entry: f.Entry}
 	for _, p := range f.Progs {
 		if p.Type == ptARMExIdx {
 			h.ExIdx = image.Range{Addr: p.Vaddr, Size: p.Memsz}
@@ -141,7 +141,7 @@ func module(t testing.TB, archs cpu.Set, path string) *target.Module {
 // ptARMExIdx is PT_ARM_EXIDX of AAELF32, "Program header".
 const ptARMExIdx elf.ProgType = 0x7000_0001
 
-func archOf(t testing.TB, archs cpu.Set, path string, f *elf.File) *cpu.Arch {
+func archOf(t testing.TB, path string, f *elf.File) *cpu.Arch {
 	t.Helper()
 	raw, err := os.ReadFile(path)
 	if err != nil {
@@ -152,7 +152,7 @@ func archOf(t testing.TB, archs cpu.Set, path string, f *elf.File) *cpu.Arch {
 		at = 48
 	}
 	flags := f.ByteOrder.Uint32(raw[at:])
-	a, ok := archs.ByELF(uint16(f.Machine), byte(f.Class), f.Data == elf.ELFDATA2MSB, flags, profile(f))
+	a, ok := Archs().ByELF(uint16(f.Machine), byte(f.Class), f.Data == elf.ELFDATA2MSB, flags, profile(f))
 	if !ok {
 		t.Fatal(path, ": no descriptor for this file")
 	}

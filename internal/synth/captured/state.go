@@ -1,0 +1,34 @@
+// Package captured hands real captures to tests: the snapshots of the recorded
+// truth, and core files with the programs that dumped them. Only tests import it.
+package captured
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm"
+	"github.com/backsight/backsight/cpu/arm64"
+	"github.com/backsight/backsight/cpu/mips"
+	"github.com/backsight/backsight/cpu/riscv"
+	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Archs are all processors.
+func Archs() cpu.Set {
+	var s cpu.Set
+	for _, list := range [][]*cpu.Arch{mips.Archs(), arm.Archs(), arm64.Archs(), riscv.Archs(), x86.Archs()} {
+		s = append(s, list...)
+	}
+	return s
+}
+
+// State is a frame with these registers, about to be unwound.
+func State(s *target.Snapshot, regs *cpu.Registers, exact bool) *unwind.State {
+	st := &unwind.State{Snapshot: s, Thread: &target.Thread{Regs: *regs}, Regs: regs, Exact: exact}
+	st.PC, st.Mode, _ = s.Arch.PCOf(regs)
+	st.Module, _ = s.ModuleAt(st.PC)
+	if sp, ok := regs.Lookup(s.Arch.SP); ok {
+		st.Stack = s.Memory.RangeAt(sp & s.Arch.AddrMask())
+	}
+	return st
+}
