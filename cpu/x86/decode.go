@@ -8,6 +8,7 @@ type decoder struct{ long bool }
 // Decode implements cpu.Decoder. An undefined instruction is one byte long.
 func (d decoder) Decode(code []byte, pc uint64, _ cpu.Mode, out []cpu.Insn) int {
 	var end [window]byte
+	still := blank(0)
 	at := 0
 	for n := range out {
 		left := len(code) - at
@@ -26,7 +27,8 @@ func (d decoder) Decode(code []byte, pc uint64, _ cpu.Mode, out []cpu.Insn) int 
 			return n
 		}
 		o := &out[n]
-		*o = blank(in.n)
+		*o = still
+		o.Len = in.n
 		if !defined || !in.effect(o, pc+uint64(at)+uint64(in.n)) {
 			*o = blank(1)
 			o.Op = cpu.OpUnknown

@@ -4,42 +4,46 @@ import "github.com/backsight/backsight/cpu"
 
 // oneByte tells the effects of the one-byte map.
 func (in *inst) oneByte(out *cpu.Insn, next uint64) bool {
-	switch op := in.op; {
-	case op < 0x40:
+	switch op := in.op; op >> 4 {
+	case 0x0, 0x1, 0x2, 0x3:
 		if op&7 < 6 {
 			in.arithmetic(out, next)
 		} else {
 			in.segmentsAndBCD(out)
 		}
-	case op < 0x48:
-		in.addImm(out, in.gpr(op&7), in.gpr(op&7), 1, in.size())
-	case op < 0x50:
-		in.addImm(out, in.gpr(op&7), in.gpr(op&7), -1, in.size())
-	case op < 0x58:
-		in.push(out, in.gpr(in.opcodeReg()), in.stackSize())
-	case op < 0x60:
-		in.pop(out, in.gpr(in.opcodeReg()), in.stackSize())
-	case op < 0x70:
+	case 0x4: // inc and dec of the 32-bit mode
+		in.addImm(out, in.gpr(op&7), in.gpr(op&7), 1-int64(op>>2&2), in.size())
+	case 0x5:
+		if op < 0x58 {
+			in.push(out, in.gpr(in.opcodeReg()), in.stackSize())
+		} else {
+			in.pop(out, in.gpr(in.opcodeReg()), in.stackSize())
+		}
+	case 0x6:
 		in.row6(out, next)
-	case op < 0x80:
+	case 0x7:
 		in.jump(out, next, in.imm8(), cpu.FlagConditional)
-	case op < 0x90:
+	case 0x8:
 		return in.row8(out, next)
-	case op < 0xa0:
+	case 0x9:
 		in.row9(out, next)
-	case op < 0xb0:
+	case 0xa:
 		in.rowA(out)
-	case op < 0xb8:
-		clobber(out, cpu.SetOf(in.gprOf(in.opcodeReg(), 1)))
-	case op < 0xc0:
-		in.loadConst(out)
-	case op < 0xd0:
+	case 0xb:
+		if op < 0xb8 {
+			clobber(out, cpu.SetOf(in.gprOf(in.opcodeReg(), 1)))
+		} else {
+			in.loadConst(out)
+		}
+	case 0xc:
 		return in.rowC(out, next)
-	case op < 0xd8:
-		in.rowD(out, next)
-	case op < 0xe0:
-		in.x87(out, next)
-	case op < 0xf0:
+	case 0xd:
+		if op < 0xd8 {
+			in.rowD(out, next)
+		} else {
+			in.x87(out, next)
+		}
+	case 0xe:
 		in.rowE(out, next)
 	default:
 		return in.rowF(out, next)

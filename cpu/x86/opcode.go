@@ -16,7 +16,7 @@ const (
 )
 
 // Kinds of immediates, in the letters of the SDM's opcode maps (appendix A.2.2).
-// Sizes come from immSize by operand size; from fp on the operand size does not
+// Sizes come from immSize by operand size; behind fp the operand size does not
 // say it all, and inst.tail decides.
 const (
 	nn attr = iota // none
@@ -26,8 +26,8 @@ const (
 	iv             // 16, 32 or 64 bits: mov r,imm
 	id             // 32 bits
 	wb             // enter: 16 bits and 8 bits
+	jz             // relative branch: like iz, but see inst.tail
 	fp             // far pointer: 32 or 48 bits
-	jz             // relative branch: 32 bits in 64-bit mode, else like iz
 	ao             // absolute offset of the address size: mov moffs
 	gb             // group 3, byte: ib where reg is 0 or 1 (test)
 	gz             // group 3: iz where reg is 0 or 1
@@ -56,6 +56,7 @@ var immSize = [...][3]uint8{
 	iv: {2, 4, 8},
 	id: {4, 4, 4},
 	wb: {3, 3, 3},
+	jz: {2, 4, 4},
 	fp: {4, 6, 6},
 }
 
@@ -80,11 +81,12 @@ var primary = [256]attr{
 }
 
 // secondary is the two-byte map behind 0F (SDM table A-3; 0E and 0F are AMD's
-// 3DNow!, 24 and 26 the 80386's test registers).
+// 3DNow!, 24 and 26 the 80386's test registers). Moves with control registers
+// have a ModRM byte that never has a tail, like an immediate.
 var secondary = [256]attr{
 	0x00: mm, mm, mm, mm, ud, nn, nn, nn, nn, nn, ud, nn, ud, mm, nn, mb,
 	0x10: mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm,
-	0x20: mm, mm, mm, mm, mm, ud, mm, ud, mm, mm, mm, mm, mm, mm, mm, mm,
+	0x20: ib, ib, ib, ib, ib, ud, ib, ud, mm, mm, mm, mm, mm, mm, mm, mm,
 	0x30: nn, nn, nn, nn, nn, nn, ud, nn, pm, ud, pm, ud, ud, ud, ud, ud,
 	0x40: mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm,
 	0x50: mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm, mm,

@@ -72,6 +72,10 @@ func (in *inst) parse() bool {
 		if a&esc == 0 {
 			return in.finish(c, a, i+1)
 		}
+		if in.long && c>>4 == 4 {
+			in.setREX(c)
+			continue
+		}
 		switch c {
 		case 0x66:
 			in.opsize = true
@@ -105,12 +109,8 @@ func (in *inst) parse() bool {
 				return in.parseREX2(i + 1)
 			}
 			return in.finish(c, ib, i+1)
-		default: // 40 to 4f
-			if !in.long {
-				return in.finish(c, nn, i+1)
-			}
-			in.setREX(c)
-			continue
+		default: // 40 to 4f: inc, dec
+			return in.finish(c, nn, i+1)
 		}
 		if in.rex != 0 {
 			in.setREX(0) // a REX that is not last is ignored
@@ -144,39 +144,29 @@ func (in *inst) escape(i uint) bool {
 // finish sets the opcode and finds what follows it at i.
 func (in *inst) finish(op byte, a attr, i uint) bool {
 	in.op = op
-	if a&mrm != 0 {
-		in.modrmAt = uint8(i)
-		in.modrm = in.b[i&(window-1)]
-		i += 1 + in.addressing(i)
+	// What differs from one instruction to the next is counted, not branched on:
+	// branches here would often be mispredicted.
+	in.modrmAt = uint8(i)
+	modrm := in.b[i&(window-1)]
+	in.modrm = modrm
+	n := 1 + uint(tailSize[modrm>>3&0x18|modrm&7])
+	switch {
+	case in.adsize && !in.long:
+		n = 1 + in.addressing16()
+	case modrm&0xc7 == 4 && in.b[(i+1)&(window-1)]&7 == 5: // SIB without base
+		n += 4
 	}
+	i += n & -uint(a>>7)
 	in.immAt = uint8(i)
 	kind := a & immMask
-	if kind < fp {
+	if kind <= fp {
 		i += uint(immSize[kind][in.sizeClass()])
-	} else {
+	}
+	if kind > fp || kind == jz && in.opsize {
 		i += in.tail(kind)
 	}
 	in.n = uint8(i)
-	if i > maxLen || kind == ud || a&o32 != 0 && in.long {
-		return false
-	}
-	return true
-}
-
-// addressing counts the bytes of SIB and displacement behind the ModRM byte at i.
-func (in *inst) addressing(i uint) uint {
-	mod, rm := in.modrm>>6, in.modrm&7
-	if in.adsize && !in.long {
-		return in.addressing16()
-	}
-	n := uint(tailSize[mod<<3|rm])
-	if rm == 4 && mod == 0 && in.b[(i+1)&(window-1)]&7 == 5 {
-		n += 4
-	}
-	if in.m == map0F && in.enc == legacy && in.op >= 0x20 && in.op <= 0x26 {
-		return 0 // control, debug and test registers: mod is ignored
-	}
-	return n
+	return i <= maxLen && kind != ud && (a&o32 == 0 || !in.long)
 }
 
 // addressing16 is the same with 16-bit addresses (SDM table 2-1).
@@ -190,19 +180,17 @@ func (in *inst) addressing16() uint {
 	return 0
 }
 
-// tail sizes the immediates that more than the operand size decides.
+// tail sizes the immediates, or what immSize leaves of them, that more than the
+// operand size decides.
 func (in *inst) tail(kind attr) uint {
 	class := in.sizeClass()
 	switch kind {
-	case fp:
-		return uint(immSize[fp][class])
 	case jz:
 		// Intel ignores 66 on near branches in 64-bit mode, AMD truncates RIP to
 		// 16 bits then. No program can want the latter.
-		if in.long {
-			return 4
+		if in.long && !in.w {
+			return 2
 		}
-		return uint(immSize[iz][class])
 	case ao:
 		return uint(in.addrSize())
 	case gb:
@@ -223,13 +211,14 @@ func (in *inst) tail(kind attr) uint {
 
 // sizeClass is the operand size as an index: 0, 1, 2 for 16, 32, 64 bits.
 func (in *inst) sizeClass() uint {
-	switch {
-	case in.w:
-		return 2
-	case in.opsize:
-		return 0
+	class := uint(1)
+	if in.opsize {
+		class = 0
 	}
-	return 1
+	if in.w {
+		class = 2
+	}
+	return class
 }
 
 // size is the operand size in bytes of an operand that is not a byte.

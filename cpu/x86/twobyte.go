@@ -6,39 +6,65 @@ import "github.com/backsight/backsight/cpu"
 // vector instructions and those that write no general register.
 func (in *inst) twoByte(out *cpu.Insn, next uint64) bool {
 	size := in.size()
-	switch op := in.op; {
-	case op == 0x1f:
-		out.Flags |= cpu.FlagPadding
-	case op == 0x1e:
-		in.hint(out)
-	case op >= 0x80 && op < 0x90:
-		in.jump(out, next, in.relZ(), cpu.FlagConditional)
-	case op >= 0x40 && op < 0x50:
-		in.conditionalMove(out, next, size)
-	case op >= 0x90 && op < 0xa0: // setcc
-		in.writeRM(out, next, 1)
-	case op >= 0xc8 && op < 0xd0: // bswap
-		clobber(out, cpu.SetOf(in.gpr(in.opcodeReg())))
-	case op >= 0xa0 && op < 0xc0:
-		in.rows0FAB(out, next, size)
-	case op < 0x10 || op >= 0x20 && op < 0x28 || op >= 0x30 && op < 0x38:
+	switch op := in.op; op >> 4 {
+	case 0x0, 0x3:
 		return in.system(out, next)
-	case op == 0x78 && in.rep == 0 && !in.opsize: // vmread
-		in.writeRM(out, next, in.word())
-	case op == 0xc0:
-		in.exchangeAdd(out, 1)
-	case op == 0xc1:
-		in.exchangeAdd(out, size)
-	case op == 0xc3: // movnti
-		in.store(out, next, in.reg(), size)
-	case op == 0xc7:
-		in.group9(out, next)
-	case op == 0xff: // ud0
-		out.Op = cpu.OpTrap
+	case 0x1:
+		switch op {
+		case 0x1e:
+			in.hint(out)
+		case 0x1f:
+			out.Flags |= cpu.FlagPadding
+		default:
+			in.simd0F(out, next)
+		}
+	case 0x2:
+		if op < 0x28 {
+			return in.system(out, next)
+		}
+		in.simd0F(out, next)
+	case 0x4:
+		in.conditionalMove(out, next, size)
+	case 0x7:
+		if op == 0x78 && in.rep == 0 && !in.opsize { // vmread
+			in.writeRM(out, next, in.word())
+		} else {
+			in.simd0F(out, next)
+		}
+	case 0x8:
+		in.jump(out, next, in.relZ(), cpu.FlagConditional)
+	case 0x9: // setcc
+		in.writeRM(out, next, 1)
+	case 0xa, 0xb:
+		in.rows0FAB(out, next, size)
+	case 0xc:
+		in.row0FC(out, next, size)
 	default:
-		in.simd(out, next)
+		if op == 0xff { // ud0
+			out.Op = cpu.OpTrap
+		} else {
+			in.simd0F(out, next)
+		}
 	}
 	return true
+}
+
+// row0FC: xadd, movnti, group 9, bswap, and three of the vectors'.
+func (in *inst) row0FC(out *cpu.Insn, next uint64, size uint8) {
+	switch in.op {
+	case 0xc0:
+		in.exchange(out, 1)
+	case 0xc1:
+		in.exchange(out, size)
+	case 0xc3: // movnti
+		in.store(out, next, in.reg(), size)
+	case 0xc7:
+		in.group9(out, next)
+	case 0xc2, 0xc4, 0xc5, 0xc6:
+		in.simd0F(out, next)
+	default: // bswap
+		clobber(out, cpu.SetOf(in.gpr(in.opcodeReg())))
+	}
 }
 
 // hint is 0F 1E: endbr, rdssp, else a nop.
@@ -130,9 +156,6 @@ func (in *inst) extend(out *cpu.Insn, next uint64, size, from uint8) {
 		out.Op, out.Dst, out.Src, out.Imm = cpu.OpAndImm, dst, in.rm(), 1<<(8*from)-1
 	}
 }
-
-// exchangeAdd is xadd.
-func (in *inst) exchangeAdd(out *cpu.Insn, size uint8) { in.exchange(out, size) }
 
 // compareExchange is cmpxchg.
 func (in *inst) compareExchange(out *cpu.Insn, size uint8) {
