@@ -76,6 +76,33 @@ func TestOpenSeesThroughCompression(t *testing.T) {
 	}
 }
 
+// TestStandardInput: what can be read once only is streamed, or kept in a
+// temporary file that Close deletes.
+func TestStandardInput(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir())
+	for _, data := range [][]byte{[]byte("echo 123"), zipped("echo 123")} {
+		for _, stream := range []bool{true, false} {
+			src, err := newStream("-", bytes.NewReader(data))
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, err := dispatch(context.Background(), src, []Format{echo(stream)}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if snap, _ := s.Next(); snap.Command != "echo 123" || len(snap.Issues) > 0 {
+				t.Errorf("%q, issues %q", snap.Command, snap.Issues)
+			}
+			if err := src.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
+		t.Errorf("%v is left behind", left)
+	}
+}
+
 // TestTruncatedCompression: what came before the break is there.
 func TestTruncatedCompression(t *testing.T) {
 	var text strings.Builder

@@ -1,7 +1,11 @@
 package elfcore_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"fmt"
+	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -287,6 +291,60 @@ func TestWrongBuildWithoutID(t *testing.T) {
 	if got := strings.Join(snap.Issues, "\n"); !strings.Contains(got, "another build; not used") {
 		t.Errorf("issues %q", got)
 	}
+}
+
+// TestDamage: a real core, cut at many points and with bytes of its headers, notes
+// and the linker's list changed, gives a snapshot or an error.
+func TestDamage(t *testing.T) {
+	for _, name := range []string{"aarch64/crash-dyn-O2.deref", "amd64/crash-dyn-O2.threads"} {
+		path := filepath.Join(coreDir, name+".core.gz")
+		if _, err := os.Stat(path); err != nil {
+			t.Skip("no recorded cores here")
+		}
+		opt := input.FileOptions{Sysroot: programs(t, filepath.Dir(name))}
+		whole := unzip(t, path)
+		rng := rand.New(rand.NewPCG(1, 2))
+		for range 150 {
+			data := bytes.Clone(whole[:min(len(whole), 1<<20)])
+			for range 1 + rng.IntN(20) {
+				data[20+rng.IntN(12<<10)] = byte(rng.IntN(256))
+			}
+			checkDamaged(t, data, opt)
+			checkDamaged(t, whole[:rng.IntN(len(whole))], opt)
+			checkDamaged(t, whole[:rng.IntN(16<<10)], opt)
+		}
+	}
+}
+
+func checkDamaged(t *testing.T, data []byte, opt input.FileOptions) {
+	t.Helper()
+	snap, err := read(t, data, opt)
+	if (snap == nil) == (err == nil) {
+		t.Fatalf("%v and %v", snap, err)
+	}
+	if snap != nil {
+		for i := range snap.Threads {
+			snap.StackOf(&snap.Threads[i])
+		}
+	}
+}
+
+func unzip(t *testing.T, path string) []byte {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return data
 }
 
 // FuzzCore: whatever the bytes, a snapshot or an error, in time.

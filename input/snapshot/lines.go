@@ -21,6 +21,7 @@ var errLongLine = errors.New("longer than 256 MiB")
 type lines struct {
 	r   *bufio.Reader
 	buf []byte
+	max int // bytes of an object
 	// line and offset are where the current object begins: counted from 1, and
 	// bytes of the decompressed input.
 	line   int
@@ -31,7 +32,7 @@ type lines struct {
 }
 
 func newLines(r io.Reader) *lines {
-	return &lines{r: bufio.NewReaderSize(r, 256<<10), nextLine: 1}
+	return &lines{r: bufio.NewReaderSize(r, 256<<10), max: maxLine, nextLine: 1}
 }
 
 // next returns the next object's text, valid until the following call. Blank
@@ -70,7 +71,7 @@ func (l *lines) readLine() error {
 	for {
 		part, err := l.r.ReadSlice('\n')
 		n += len(part)
-		if long = long || len(l.buf)+len(part) > maxLine; !long {
+		if long = long || len(l.buf)+len(part) > l.max; !long {
 			l.buf = append(l.buf, part...)
 		}
 		if err == bufio.ErrBufferFull {
