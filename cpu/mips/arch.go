@@ -105,6 +105,7 @@ func (a abi) arch(v variant, big bool) *cpu.Arch {
 		PC: PC, SP: SP, FP: cpu.NoReg, LR: RA, Status: cpu.NoReg,
 		Regs:      registers(a),
 		Preserved: preserved,
+		SelfRegs:  cpu.SetOf(T9),
 		Zero:      Zero,
 		ISABit:    true,
 		ELF:       a.elfMatch(v),

@@ -7,9 +7,12 @@ import "github.com/backsight/backsight/cpu"
 // none and return to the next word. mode is that of the return address: a call
 // into the other encoding links in the caller's own.
 func (d *decoder) CallBefore(before []byte, ra uint64, mode cpu.Mode) (cpu.CallSite, bool) {
+	ra &= d.mask
 	switch {
 	case mode == 0:
 		return d.standardCallBefore(before, ra)
+	case ra&1 != 0:
+		return cpu.CallSite{}, false
 	case d.micro:
 		return d.microCallBefore(before, ra)
 	}
@@ -26,7 +29,7 @@ func (d *decoder) standardCallBefore(before []byte, ra uint64) (cpu.CallSite, bo
 		begin(&i, 4)
 		d.standard(d.word(before[n-4:]), (ra-4)&d.mask, &i)
 		if i.Op == cpu.OpCall && i.Flags&slot == 0 {
-			return site(&i, ra-4)
+			return d.site(&i, ra-4)
 		}
 	}
 	if n < 8 {
@@ -37,16 +40,16 @@ func (d *decoder) standardCallBefore(before []byte, ra uint64) (cpu.CallSite, bo
 	if i.Op != cpu.OpCall || i.Flags&slot == 0 {
 		return cpu.CallSite{}, false
 	}
-	return site(&i, ra-8)
+	return d.site(&i, ra-8)
 }
 
 // site makes a call site of a decoded call: one that links in ra and is no
 // reading of the PC.
-func site(i *cpu.Insn, addr uint64) (cpu.CallSite, bool) {
+func (d *decoder) site(i *cpu.Insn, addr uint64) (cpu.CallSite, bool) {
 	if i.Op != cpu.OpCall || i.Dst != RA || i.Flags&cpu.FlagGetPC != 0 {
 		return cpu.CallSite{}, false
 	}
-	s := cpu.CallSite{Addr: addr, Direct: i.Src == cpu.NoReg}
+	s := cpu.CallSite{Addr: addr & d.mask, Direct: i.Src == cpu.NoReg}
 	if s.Direct {
 		s.Target, s.TargetMode = i.Target, i.TargetMode
 	}
@@ -74,7 +77,7 @@ func (d *decoder) standardCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu
 		var i cpu.Insn
 		begin(&i, 4)
 		d.standard(w, pc&d.mask, &i)
-		dst = appendCall(dst, &i, pc)
+		dst = d.appendCall(dst, &i, pc)
 	}
 	return dst
 }
@@ -84,8 +87,8 @@ func (d *decoder) standardCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu
 // in POP06–POP30; compilers do not call with the latter.
 const calls = 1<<0x01 | 1<<0x03 | 1<<0x1d | 1<<0x3a
 
-func appendCall(dst []cpu.CallRef, i *cpu.Insn, pc uint64) []cpu.CallRef {
-	if s, ok := site(i, pc); ok && s.Direct {
+func (d *decoder) appendCall(dst []cpu.CallRef, i *cpu.Insn, pc uint64) []cpu.CallRef {
+	if s, ok := d.site(i, pc); ok && s.Direct {
 		return append(dst, cpu.CallRef{Site: s.Addr, Target: s.Target, TargetMode: s.TargetMode})
 	}
 	return dst

@@ -15,7 +15,7 @@ func (d *decoder) callBefore16(before []byte, ra uint64) (cpu.CallSite, bool) {
 		var out [2]cpu.Insn
 		n := d.decode16(before[start:], ra-uint64(back), out[:])
 		if n > 0 && d.callEnds(&out[0], out[1:n], back) {
-			return site(&out[0], ra-uint64(back))
+			return d.site(&out[0], ra-uint64(back))
 		}
 	}
 	return cpu.CallSite{}, false
@@ -46,7 +46,7 @@ func (d *decoder) calls16(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallR
 			var i cpu.Insn
 			begin(&i, 4)
 			d.jal16(insn16{h: d.half(code[2:]), ext: h}, pc, &i)
-			dst = appendCall(dst, &i, pc)
+			dst = d.appendCall(dst, &i, pc)
 			length = 4
 		case opExtend16:
 			length = 4

@@ -1,8 +1,6 @@
 package mips
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
@@ -31,37 +29,42 @@ func programs(lines []line) []program {
 	return all
 }
 
-// TestCallBefore asks at every instruction of real programs whether it follows a
+// checkCallBefore asks at every instruction of a program whether it follows a
 // call, and compares with what objdump's lines say.
-func TestCallBefore(t *testing.T) {
-	for _, c := range realPrograms(t) {
-		t.Run(c.name, func(t *testing.T) {
-			asked, wrong := 0, 0
-			for _, p := range programs(c.lines(t)) {
-				enc, mode := inWords, cpu.Mode(0)
-				if p.lines[0].compressed {
-					enc, mode = c.compressed, 1
-				}
-				calls := returnAddresses(p, enc)
-				for _, l := range p.lines {
-					end := l.addr - p.start
-					site, ok := c.arch.Decoder.CallBefore(p.code[:end], l.addr, mode)
-					want, isReturn := calls[l.addr]
-					asked++
-					if ok != isReturn || ok && (site.Addr != want.Addr || site.Direct && want.Target != 0 && site.Target != want.Target&c.arch.AddrMask()) {
-						if wrong++; wrong <= 5 {
-							t.Logf("before %s: got %+v %v, want %+v %v", l.text, site, ok, want, isReturn)
-						}
-					}
-				}
+func checkCallBefore(t *testing.T, c realProgram, lines []line) {
+	asked, wrong := 0, 0
+	for _, p := range programs(lines) {
+		enc, mode := p.encoding(c)
+		calls := returnAddresses(p, enc)
+		for _, l := range p.lines {
+			site, ok := c.arch.Decoder.CallBefore(p.code[:l.addr-p.start], l.addr, mode)
+			want, isReturn := calls[l.addr]
+			asked++
+			if ok == isReturn && (!ok || sameSite(site, want, c.arch.AddrMask())) {
+				continue
 			}
-			// In a compressed encoding a halfword of one instruction can look like
-			// another, so that a few are wrong.
-			if wrong > asked/2000 || wrong > 0 && c.compressed == inWords {
-				t.Errorf("%d of %d wrong", wrong, asked)
+			if wrong++; wrong <= 5 {
+				t.Logf("before %s: got %+v %v, want %+v %v", l.text, site, ok, want, isReturn)
 			}
-		})
+		}
 	}
+	// In a compressed encoding a halfword of one instruction can look like
+	// another, so that a few are wrong.
+	if wrong > asked/2000 || wrong > 0 && c.compressed == inWords {
+		t.Errorf("%d of %d wrong", wrong, asked)
+	}
+}
+
+func sameSite(got, want cpu.CallSite, mask uint64) bool {
+	return got.Addr == want.Addr && got.Direct == want.Direct && (!got.Direct || got.Target == want.Target&mask)
+}
+
+// encoding of a program that is uniform.
+func (p program) encoding(c realProgram) (encoding, cpu.Mode) {
+	if p.lines[0].compressed {
+		return c.compressed, 1
+	}
+	return inWords, 0
 }
 
 // returnAddresses maps those of a program to the calls that objdump shows.
@@ -80,7 +83,7 @@ func returnAddresses(p program, enc encoding) map[uint64]cpu.CallSite {
 			continue
 		}
 		ra := p.lines[behind].addr
-		s := cpu.CallSite{Addr: l.addr, Target: e.target}
+		s := cpu.CallSite{Addr: l.addr, Target: e.target, Direct: e.hasTarget}
 		if e.hasTarget && e.target == ra { // bal .+8 reads the PC
 			continue
 		}
@@ -89,27 +92,20 @@ func returnAddresses(p program, enc encoding) map[uint64]cpu.CallSite {
 	return m
 }
 
-// TestCalls compares the scan for direct calls with objdump's lines.
-func TestCalls(t *testing.T) {
-	for _, c := range realPrograms(t) {
-		t.Run(c.name, func(t *testing.T) {
-			for _, p := range programs(c.lines(t)) {
-				enc, mode := inWords, cpu.Mode(0)
-				if p.lines[0].compressed {
-					enc, mode = c.compressed, 1
-				}
-				want := directCalls(p, enc, c.arch.AddrMask())
-				got := c.arch.Decoder.Calls(p.code, p.start, mode, nil)
-				for _, r := range got {
-					if target, ok := want[r.Site]; !ok || target != r.Target {
-						t.Errorf("call at %#x to %#x; objdump: %#x", r.Site, r.Target, target)
-					}
-				}
-				if len(got) != len(want) {
-					t.Errorf("%#x: %d calls, want %d", p.start, len(got), len(want))
-				}
+// checkCalls compares the scan for direct calls with objdump's lines.
+func checkCalls(t *testing.T, c realProgram, lines []line) {
+	for _, p := range programs(lines) {
+		enc, mode := p.encoding(c)
+		want := directCalls(p, enc, c.arch.AddrMask())
+		got := c.arch.Decoder.Calls(p.code, p.start, mode, nil)
+		for _, r := range got {
+			if target, ok := want[r.Site]; !ok || target != r.Target {
+				t.Errorf("call at %#x to %#x; objdump: %#x", r.Site, r.Target, target)
 			}
-		})
+		}
+		if len(got) != len(want) {
+			t.Errorf("%#x: %d calls, want %d", p.start, len(got), len(want))
+		}
 	}
 }
 
@@ -123,48 +119,4 @@ func directCalls(p program, enc encoding, mask uint64) map[uint64]uint64 {
 		}
 	}
 	return m
-}
-
-// realProgram is a compiled program and how to read it.
-type realProgram struct {
-	name       string
-	arch       *cpu.Arch
-	compressed encoding
-	path       string
-}
-
-func (p realProgram) lines(t *testing.T) []line {
-	return objdump(t, p.arch.BigEndian, "-d", p.path)
-}
-
-// realPrograms are recorded programs, and one compiled for microMIPS.
-func realPrograms(t *testing.T) []realProgram {
-	t.Helper()
-	var list []realProgram
-	for _, c := range []struct {
-		dir, abi   string
-		big        bool
-		v          variant
-		compressed encoding
-	}{
-		{"mips", "o32", true, plain, inWords},
-		{"mipsel", "o32", false, plain, inWords},
-		{"mipsr6", "o32", true, release6, inWords},
-		{"mips64", "n64", true, plain, inWords},
-		{"mips64el", "n64", false, plain, inWords},
-		{"mipsn32", "n32", true, plain, inWords},
-		{"mips16", "o32", true, plain, inMIPS16},
-	} {
-		path := filepath.Join(truth, "public", c.dir, "pub-gcc-O2", "sym.elf")
-		if _, err := os.Stat(path); err == nil {
-			list = append(list, realProgram{c.dir, archOf(t, c.abi, c.big, c.v), c.compressed, path})
-		}
-	}
-	if path, ok := compileMicro(t); ok {
-		list = append(list, realProgram{"micromips", archOf(t, "o32", true, microMIPS), inMicro, path})
-	}
-	if len(list) == 0 {
-		t.Skip("no programs")
-	}
-	return list
 }

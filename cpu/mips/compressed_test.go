@@ -29,27 +29,6 @@ func assemble(t *testing.T, source string, args ...string) string {
 	return object
 }
 
-// compileMicro makes a microMIPS object file of a C program.
-func compileMicro(t *testing.T) (string, bool) {
-	t.Helper()
-	const tool = "mips-linux-gnu-gcc"
-	source := filepath.Join(truth, "src", "parse.c")
-	if _, err := os.Stat(source); err != nil {
-		return "", false
-	}
-	if _, err := exec.LookPath(tool); err != nil {
-		return "", false
-	}
-	object := filepath.Join(t.TempDir(), "parse.o")
-	cmd := exec.Command(tool, "-O2", "-mmicromips", "-mips32r2", "-fno-pic", "-mno-abicalls", "-msoft-float",
-		"-isystem", "/usr/mips-linux-gnu/include", "-c", source, "-o", object)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Logf("%s: %v\n%s", tool, err, out)
-		return "", false
-	}
-	return object, true
-}
-
 // halves is a function of random halfwords in a compressed encoding.
 func halves(n int, set string, next func(*rand.Rand) uint16) string {
 	var s strings.Builder
@@ -65,7 +44,7 @@ func halves(n int, set string, next func(*rand.Rand) uint16) string {
 // TestRandomMIPS16 compares with objdump over random halfwords, a third of them
 // prefixes.
 func TestRandomMIPS16(t *testing.T) {
-	source := halves(300_000, "mips16", func(r *rand.Rand) uint16 {
+	source := halves(sample(60_000), "mips16", func(r *rand.Rand) uint16 {
 		h := uint16(r.Uint32())
 		if r.IntN(3) == 0 {
 			h = 0xf000 | h&0x7ff
@@ -104,7 +83,7 @@ func reserved16(l line, e2 bool) bool {
 // TestRandomMicroMIPS compares with objdump over random words, the pools with
 // many functions more often than the others.
 func TestRandomMicroMIPS(t *testing.T) {
-	source := halves(150_000, "micromips", microHalves())
+	source := halves(sample(60_000), "micromips", microHalves())
 	object := assemble(t, source, "-mips64r2", "-mabi=64", "-mmicromips")
 	lines := objdump(t, true, "-d", "-m", "mips:micromips", object)
 	check(t, archOf(t, "n64", true, microMIPS), inMicro, lines)
@@ -112,7 +91,7 @@ func TestRandomMicroMIPS(t *testing.T) {
 
 // TestRandomMicroMIPSR6 compares release 6 with LLVM, binutils does not know it.
 func TestRandomMicroMIPSR6(t *testing.T) {
-	lines := llvmDisassemble(t, 60_000, microHalves(), "-triple=mips-unknown-linux", "-mcpu=mips32r6",
+	lines := llvmDisassemble(t, sample(20_000), microHalves(), "-triple=mips-unknown-linux", "-mcpu=mips32r6",
 		"-mattr=+micromips,+dsp,+dspr2,+dspr3,+eva,+virt,+ginv")
 	lines = slices.DeleteFunc(lines, func(l line) bool {
 		// LLVM neither maps the register of lwgp nor extends its sign, unlike

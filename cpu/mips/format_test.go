@@ -42,7 +42,9 @@ func format(i *cpu.Insn) string {
 	}
 	if i.Base != cpu.NoReg || i.Size != 0 {
 		s += fmt.Sprintf(" [%s", arch.RegName(i.Base))
-		reg("+", i.Index)
+		if i.Index != cpu.NoReg {
+			s += "+" + arch.RegName(i.Index)
+		}
 		s += fmt.Sprintf("]%d", i.Size)
 	}
 	if i.Scale != 0 {
@@ -97,7 +99,7 @@ func listing(t *testing.T, d cpu.Decoder, mode cpu.Mode, lines string) {
 	}
 }
 
-// arch returns the descriptor of an ABI and variant.
+// archOf returns the descriptor of an ABI and variant.
 func archOf(t testing.TB, abi string, big bool, v variant) *cpu.Arch {
 	t.Helper()
 	for _, a := range abis() {

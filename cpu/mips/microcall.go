@@ -21,7 +21,7 @@ func (d *decoder) microCallBefore(before []byte, ra uint64) (cpu.CallSite, bool)
 		if out[0].Flags&slot != 0 && d.shortSlot(before[start:]) != (out[1].Len == 2) {
 			continue
 		}
-		return site(&out[0], ra-uint64(back))
+		return d.site(&out[0], ra-uint64(back))
 	}
 	return cpu.CallSite{}, false
 }
@@ -56,7 +56,7 @@ func (d *decoder) microCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.Ca
 			var i cpu.Insn
 			begin(&i, 4)
 			d.micro32(micro(h)<<16|micro(d.half(code[2:])), pc, &i)
-			dst = appendCall(dst, &i, pc)
+			dst = d.appendCall(dst, &i, pc)
 		}
 		code = code[length:]
 		pc += length

@@ -97,7 +97,11 @@ func expectWrites(l line) (set cpu.RegSet) {
 		for l.operands[0][0] == '$' { // arguments, which restore does not load
 			l.operands = l.operands[1:]
 		}
-		return registerList(l.operands).With(SP)
+		set = registerList(l.operands)
+		if l.operands[0] != "0" {
+			set = set.With(SP)
+		}
+		return set
 	case m == "lwm" || m == "ldm":
 		return registerList(l.operands)
 	case m == "lwp" || m == "ldp":
@@ -128,8 +132,11 @@ func expectWrites(l line) (set cpu.RegSet) {
 	if len(l.operands) == 0 {
 		return set
 	}
-	if m == "mthlip" || m == "dmthlip" || m == "shilo" || m == "shilov" {
-		return set
+	if m == "mthlip" && l.operands[1] == "$ac0" {
+		return cpu.SetOf(HI, LO)
+	}
+	if m == "mthlip" || m == "dmthlip" {
+		return 0
 	}
 	if selfMove(l) {
 		return 0
