@@ -122,6 +122,10 @@ func (s *frames) cachedCIE(off uint64, c *cie) bool {
 	return s.readCIE(off, c)
 }
 
+// maxAugmentation bounds the augmentation string and its NUL: a CIE is read again
+// for each of its FDEs. Known strings have up to seven letters.
+const maxAugmentation = 64
+
 // readCIE reads the CIE at off.
 func (s *frames) readCIE(off uint64, c *cie) bool {
 	var e entry
@@ -130,7 +134,12 @@ func (s *frames) readCIE(off uint64, c *cie) bool {
 	}
 	r := &e.r
 	version := r.U8()
-	aug := r.CBytes()
+	letters := s.reader(uint64(r.Offset()), min(e.end, uint64(r.Offset())+maxAugmentation))
+	aug := letters.CBytes()
+	if letters.Err() != nil {
+		return false
+	}
+	r.Seek(uint64(letters.Offset()))
 	*c = cie{addrSize: s.arch.AddrSize}
 	if string(aug) == "eh" { // GCC 2: a pointer to exception tables
 		r.Skip(uint64(c.addrSize))
@@ -176,7 +185,7 @@ letters:
 		case 'L':
 			r.U8()
 		case 'P':
-			if _, ok := s.skipPointer(r, c.addrSize); !ok {
+			if !s.skipPointer(r, c.addrSize) {
 				return false
 			}
 		case 'S':
@@ -192,12 +201,13 @@ letters:
 
 // skipPointer skips an encoding and the pointer that it encodes. The pointer is
 // not followed.
-func (s *frames) skipPointer(r *bin.Reader, size int) (uint64, bool) {
+func (s *frames) skipPointer(r *bin.Reader, size int) bool {
 	enc := r.U8()
 	if enc == encOmit {
-		return 0, true
+		return true
 	}
-	return s.pointer(r, enc&^encInd, size, 0)
+	_, ok := s.pointer(r, enc&^encInd, size, 0)
+	return ok
 }
 
 // readFDE reads the FDE at off and its CIE. For .debug_frame all addresses are

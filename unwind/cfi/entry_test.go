@@ -2,6 +2,7 @@ package cfi_test
 
 import (
 	"encoding/binary"
+	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/image"
@@ -49,6 +50,7 @@ func TestAugmentations(t *testing.T) {
 		{"eh of GCC 2", cieText{version: 1, aug: "eh", extra: le8(0x1234)}, absolute, nil, ok},
 		{"armcc+", cieText{version: 1, aug: "armcc+"}, absolute, nil, ok},
 		{"unknown without z", cieText{version: 1, aug: "mystery"}, absolute, nil, "malformed"},
+		{"letters without end", cieText{version: 1, aug: "z" + strings.Repeat("S", 64)}, absolute, nil, "malformed"},
 		{"version 3", cieText{version: 3}, absolute, nil, ok},
 		{"version 4", cieText{version: 4, extra: code{8, 0}}, absolute, nil, ok},
 		{"version 4, 32-bit addresses", cieText{version: 4, extra: code{4, 0}}, short, nil, ok},

@@ -68,7 +68,6 @@ func binaries() []string {
 		patterns = []string{
 			"/lib/x86_64-linux-gnu/*.so.[0-9]*",
 			"/usr/*-linux-gnu*/lib/*.so.[0-9]*",
-			"/usr/lib/debug/.build-id/*/*.debug",
 			"../../../shared/truth/public/*/*/sym.elf", "../../../shared/truth/public/*/*/stripped.elf",
 		}
 	}
