@@ -276,6 +276,43 @@ func hasVDSO(snap *target.Snapshot) bool {
 	return false
 }
 
+// TestWrongBuildByHeaders: without build IDs the captured program headers tell
+// another build, and the right files are still used.
+func TestWrongBuildByHeaders(t *testing.T) {
+	path := filepath.Join(coreDir, "amd64", "crash-dyn-O2.deref.core.gz")
+	if _, err := os.Stat(path); err != nil {
+		t.Skip("no recorded cores here")
+	}
+	root := programs(t, "amd64")
+	data := unzip(t, path)
+	note := []byte("\x04\x00\x00\x00\x14\x00\x00\x00\x03\x00\x00\x00GNU\x00")
+	other := bytes.Clone(note)
+	other[8] = 0x99
+	data = bytes.ReplaceAll(data, note, other)
+	for exe, want := range map[string]string{"": "", "crash-dyn-O0": "another build; not used", "crash-dyn-O2": ""} {
+		opt := input.FileOptions{Sysroot: root}
+		if exe != "" {
+			opt.Exe = filepath.Join(root, "amd64", exe)
+		}
+		snap, err := read(t, data, opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(snap.Issues, "\n"); !strings.Contains(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: issues %q, want %q", exe, snap.Issues, want)
+		}
+		used := 0
+		for _, m := range snap.Modules {
+			if m.Image != nil {
+				used++
+			}
+		}
+		if wantUsed := map[bool]int{true: 5, false: 4}[want == ""]; used != wantUsed {
+			t.Errorf("%s: %d modules have an image, want %d", exe, used, wantUsed)
+		}
+	}
+}
+
 // TestWrongBuildWithoutID: QEMU's cores have no build IDs; the entry point and
 // the dynamic section tell another build.
 func TestWrongBuildWithoutID(t *testing.T) {

@@ -4,6 +4,7 @@ package elfcore
 // kernel keeps that page of every binary (bit 4 of core_dump_filter).
 type mappedELF struct {
 	header
+	found   bool
 	bias    uint64
 	buildID []byte
 }
@@ -19,15 +20,15 @@ const (
 	maxNotes        = 4 << 10
 )
 
-// readMapped decodes the ELF header that is mapped at base.
-func (c *core) readMapped(base uint64) (m mappedELF, ok bool) {
+// readMapped decodes the ELF header that is mapped at base; not found where none
+// of this processor was captured there.
+func (c *core) readMapped(base uint64) (m mappedELF) {
 	var head [headerSize]byte
 	h, wrong := readHeader(head[:c.mem.Read(base, head[:])])
 	if wrong != "" || h.machine != c.header.machine || h.wide != c.header.wide || h.big != c.header.big {
-		return m, false
+		return m
 	}
 	m.header = h
-	placed := false
 	var noteAt []phdr
 	for i := range min(h.phnum, maxMappedPhdr) {
 		var b [56]byte
@@ -37,8 +38,8 @@ func (c *core) readMapped(base uint64) (m mappedELF, ok bool) {
 		p := h.readPhdr(b[:])
 		switch p.typ {
 		case ptLoad:
-			if !placed { // the first one maps the header, at file offset 0
-				m.bias, placed = base-(p.vaddr-p.off), true
+			if !m.found { // the first one maps the header, at file offset 0
+				m.bias, m.found = base-(p.vaddr-p.off), true
 			}
 		case ptNote:
 			if len(noteAt) < maxNoteSegments {
@@ -51,7 +52,7 @@ func (c *core) readMapped(base uint64) (m mappedELF, ok bool) {
 			m.buildID = c.findBuildID(m.bias+p.vaddr, p.memsz)
 		}
 	}
-	return m, placed
+	return m
 }
 
 // findBuildID searches captured notes for NT_GNU_BUILD_ID.

@@ -24,26 +24,47 @@ func (c *core) fromMappings() {
 		if !c.isCode(&m) {
 			continue
 		}
-		id := c.buildID(&m)
+		head := c.mappedHeader(&m)
 		var img *image.Image
 		if m.path == main {
-			img = c.mainProgram(m.path, id)
+			img = c.mainProgram(m.path, head.buildID)
 		} else {
-			img = c.find(m.path, id)
+			img = c.find(m.path, head.buildID)
 		}
-		if img == nil {
-			c.addUnknown(&m, id)
-			continue
-		}
-		biases := c.biases(&m, img)
-		for _, bias := range biases {
-			c.add(m.path, img, bias)
-		}
-		if len(biases) == 0 {
-			c.issue("%s: its segments do not fit the mappings of %s; not used", img.Path, m.path)
-			c.addUnknown(&m, id)
+		if img == nil || !c.addMapped(&m, &head, img) {
+			c.addUnknown(&m, &head)
 		}
 	}
+}
+
+// addMapped adds an image wherever it was loaded; false where it cannot be.
+func (c *core) addMapped(m *mapping, head *mappedELF, img *image.Image) bool {
+	if head.buildID == nil && !c.sameBuild(head, img) {
+		c.issue("%s: its program headers differ from those of %s in the core: another build; not used", img.Path, m.path)
+		return false
+	}
+	biases := c.biases(m, img)
+	for _, bias := range biases {
+		c.add(m.path, img, bias)
+	}
+	if len(biases) == 0 {
+		c.issue("%s: its segments do not fit the mappings of %s; not used", img.Path, m.path)
+	}
+	return len(biases) > 0
+}
+
+// sameBuild compares the entry point and the program headers that were captured
+// with those of a file, for the many embedded toolchains that write no build ID.
+// Stripping changes neither; another build changes at least a segment's size.
+func (c *core) sameBuild(head *mappedELF, img *image.Image) bool {
+	want := img.Bytes(img.PHdr.Addr)
+	want = want[:min(uint64(len(want)), img.PHdr.Size, maxMappedPhdr*56)]
+	if !head.found || len(want) == 0 {
+		return true
+	}
+	got := make([]byte, len(want))
+	n := c.mem.Read(head.bias+img.PHdr.Addr, got)
+	return head.entry == img.Entry && bytes.Equal(got[:n], want[:n])
 }
 
 // grouped collects the mappings of each path, in order of their first address.
@@ -86,15 +107,14 @@ func (c *core) executable(f fileMapping) bool {
 	return ok && p&target.PermExec != 0
 }
 
-// buildID reads the build ID of a mapped file from its captured first page.
-func (c *core) buildID(m *mapping) []byte {
+// mappedHeader reads the captured first page of a mapped file.
+func (c *core) mappedHeader(m *mapping) (head mappedELF) {
 	for _, f := range m.parts {
 		if f.off == 0 {
-			e, _ := c.readMapped(f.start)
-			return e.buildID
+			return c.readMapped(f.start)
 		}
 	}
-	return nil
+	return head
 }
 
 // biases are the biases at which an image was loaded: for each executable
@@ -130,17 +150,13 @@ func bias(f fileMapping, img *image.Image) (uint64, bool) {
 
 // addUnknown makes a module without an image, so that frames in it have a name.
 // Its bias is that of the captured ELF header.
-func (c *core) addUnknown(m *mapping, id []byte) {
-	mod := &target.Module{Name: m.path, BuildID: bytes.Clone(id), Range: target.Range{Lo: m.parts[0].start, Hi: m.parts[0].end}}
-	first := m.parts[0]
+func (c *core) addUnknown(m *mapping, head *mappedELF) {
+	mod := &target.Module{
+		Name: m.path, Bias: head.bias, BuildID: bytes.Clone(head.buildID),
+		Range: target.Range{Lo: m.parts[0].start, Hi: m.parts[0].end},
+	}
 	for _, f := range m.parts {
 		mod.Lo, mod.Hi = min(mod.Lo, f.start), max(mod.Hi, f.end)
-		if f.off < first.off {
-			first = f
-		}
-	}
-	if e, ok := c.readMapped(first.start); ok && first.off == 0 {
-		mod.Bias = e.bias
 	}
 	c.modules = append(c.modules, mod)
 }
