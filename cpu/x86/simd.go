@@ -64,6 +64,10 @@ func (in *inst) simd0F(out *cpu.Insn, next uint64) {
 		in.storeVector(out, next, in.maskSize())
 	case 0xd6:
 		in.storeVector(out, next, 8)
+	case 0x1b: // bndmov; bndstx writes a table elsewhere
+		if in.opsize && in.enc == legacy {
+			in.storeVector(out, next, 2*in.word())
+		}
 	case 0xae: // vstmxcsr
 		if in.group() == 3 {
 			in.storeVector(out, next, 4)
@@ -145,6 +149,8 @@ func (in *inst) simd38(out *cpu.Insn, next uint64) {
 		clobber(out, cpu.SetOf(in.reg(), in.gpr(in.v)))
 	case op == 0xf2, op == 0xf5, op == 0xf7, op >= 0xe0 && op < 0xf0: // andn, pdep, shlx, cmpccxadd
 		in.writeReg(out)
+	case op == 0x49 && in.opsize: // sttilecfg
+		in.storeVector(out, next, 64)
 	case in.enc == vex && (op == 0x2e || op == 0x2f || op == 0x8e): // vmaskmov
 		in.storeVector(out, next, in.vl)
 	case in.enc == evex && in.rep == 0xf3 && op >= 0x10 && op < 0x36 && op&15 < 6: // vpmovwb, …
