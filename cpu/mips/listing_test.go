@@ -1,6 +1,10 @@
 package mips
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+)
 
 // TestStandardListing: what prologues, epilogues, calls and constants of the
 // standard encoding become, at 0x1000.
@@ -227,4 +231,17 @@ func TestMicroMIPSListing(t *testing.T) {
 		78400004  addiupc v0,16         -> const v0 0x1010 addr
 		4422      lwm s0,ra,8(sp)       -> loadmulti {s0 ra} [sp]4 0x8 frame
 	`)
+}
+
+// TestSlotLiteral: in a delay slot of MIPS16e the PC of a literal is that of the
+// jump (0x1002), not its own (0x1004).
+func TestSlotLiteral(t *testing.T) {
+	code := []byte{0x65, 0x00, 0xe8, 0x20, 0xb2, 0x04} // nop; jr ra; lw v0,16(pc)
+	var out [3]cpu.Insn
+	if n := archOf(t, "o32", true, plain).Decoder.Decode(code, 0x1000, 1, out[:]); n != 3 {
+		t.Fatalf("%d instructions", n)
+	}
+	if got, want := format(&out[2]), "load v0 [?]4 0x1010"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 }
