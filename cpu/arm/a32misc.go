@@ -57,7 +57,7 @@ func a32Misc(w, pc uint32, o *cpu.Insn) {
 }
 
 // semihostA32 is HLT's immediate for a semihosting call ("Semihosting for
-// AArch32 and AArch64", 3.1), which comes back.
+// AArch32 and AArch64"), which comes back.
 const semihostA32 = 0xf000
 
 // a32Exception has the instructions that raise one: HLT, BKPT, HVC, SMC.

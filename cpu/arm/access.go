@@ -9,7 +9,7 @@ type kind struct {
 }
 
 // access is a load or store of rt at rn+off, indexed as P and W say (v7
-// A8.5.1): offset, pre-indexed or post-indexed.
+// A8.5): offset, pre-indexed or post-indexed.
 func access(o *cpu.Insn, k kind, rt, rn cpu.Reg, off int32, p, w bool, here uint32) {
 	if k.load && k.size != 4 && rt == PC {
 		unknown(o)
@@ -64,6 +64,9 @@ func accessIndexed(o *cpu.Insn, k kind, rt, rn, rm cpu.Reg, scale uint8, here ui
 func accessUntold(o *cpu.Insn, k kind, rt, rn cpu.Reg, writeBack bool) {
 	if k.load && rt == PC {
 		jumpUnknown(o)
+		if k.size != 4 {
+			unknown(o)
+		}
 		return
 	}
 	var set cpu.RegSet

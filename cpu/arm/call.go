@@ -48,11 +48,20 @@ func (d decoder) thumbCallBefore(before []byte, ra uint32) (cpu.CallSite, bool) 
 	return cpu.CallSite{}, false
 }
 
+// pushWide is the first half of stmdb sp!. No instruction that makes sense has
+// it as its second half.
+const pushWide = 0xe92d
+
 // startsAt tells whether an instruction can start at offset at: the first of two
 // halfwords is recognised by its bits, so one that is no such first half ends an
 // instruction, and from its end on the boundaries are known. Where all halfwords
-// in sight look like first halves nothing is known, and the answer is yes.
+// in sight look like first halves nothing is known, and the answer is yes; but
+// not behind e92d: push.w {r4-r10,lr} is e92d 47f0, whose half is blx lr, and
+// often the first instruction of a function behind a literal pool.
 func (d decoder) startsAt(code []byte, at int) bool {
+	if at >= 2 && d.half(code[at-2:]) == pushWide {
+		return false
+	}
 	firsts := 0
 	for i := at - 2; i >= 0; i -= 2 {
 		if d.half(code[i:]) < 0xe800 {

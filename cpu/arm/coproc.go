@@ -72,7 +72,7 @@ func simdTransfer(w uint32, o *cpu.Insn) {
 func simdBytes(w uint32) int32 {
 	n := int32(w>>8&3) + 1
 	switch {
-	case !bit(w, 23): // multiple structures, by type (v7 table A7-20)
+	case !bit(w, 23): // multiple structures, by type
 		regs := [16]uint8{4, 4, 4, 2, 3, 3, 3, 1, 2, 2, 2}[w>>8&15]
 		return 8 * int32(regs)
 	case w>>10&3 != 3: // one lane

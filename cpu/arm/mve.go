@@ -2,7 +2,7 @@ package arm
 
 import "github.com/backsight/backsight/cpu"
 
-// The vector extension of v8.1-M (v8-M C2.3.2) sits in coprocessors 14 and 15
+// The vector extension of v8.1-M sits in coprocessors 14 and 15
 // of the M profile. Only what writes general registers matters.
 
 // vector finds the reductions into one or two general registers.

@@ -191,7 +191,7 @@ func list(s string) (set cpu.RegSet, bytes int64) {
 
 var (
 	hexTarget = regexp.MustCompile(`^(0x)?[0-9a-f]+$`)
-	literalAt = regexp.MustCompile(`@ \((?:adr r\d+, )?((?:0x)?[0-9a-f]+)`)
+	literalAt = regexp.MustCompile(`@ \(?(?:adr \w+, )?([0-9a-f]+) <`)
 	immediate = regexp.MustCompile(`#(-?\d+)`)
 )
 

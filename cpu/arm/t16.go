@@ -24,7 +24,9 @@ func (d decoder) decodeT32(code []byte, pc uint32, out []cpu.Insn) int {
 		}
 		if covered > 0 {
 			covered--
-			o.Flags |= cpu.FlagConditional
+			if h>>8 != 0xbe { // bkpt is taken on any condition
+				o.Flags |= cpu.FlagConditional
+			}
 		}
 		if h>>8 == 0xbf && h&15 != 0 {
 			covered = itLength(h)
@@ -198,7 +200,7 @@ func t16Misc(h, pc uint32, o *cpu.Insn) {
 	case 0xc, 0xd:
 		multiple(o, true, SP, h&0xff|h&0x100<<7, false, true, true)
 	case 0x6: // setpan, setend, cps
-		if h&0xffe8 != 0xb660 && h&0xfff0 != 0xb650 && h&0xfff7 != 0xb610 && h&0xffe8 != 0xb668 {
+		if h&0xffe8 != 0xb660 && h&0xfff0 != 0xb650 && h&0xfff7 != 0xb610 {
 			unknown(o)
 		}
 	case 0xa:
@@ -219,7 +221,7 @@ func t16Misc(h, pc uint32, o *cpu.Insn) {
 }
 
 // The immediates that make BKPT and HLT a call of the debugger's host, which
-// comes back ("Semihosting for AArch32 and AArch64", 3.1).
+// comes back ("Semihosting for AArch32 and AArch64").
 const (
 	semihostBKPT = 0xab
 	semihostHLT  = 0x3c

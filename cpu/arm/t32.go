@@ -87,8 +87,7 @@ func (d decoder) t32Shifted(w, here uint32, o *cpu.Insn) {
 }
 
 // t32LongShift has what v8.1-M puts where ORRS has no meaning: the conditional
-// select csel, csinc, csinv, csneg and the shifts of one or two registers
-// (v8-M C2.3.1 "Shifts").
+// select csel, csinc, csinv, csneg and the shifts of one or two registers.
 func t32LongShift(w uint32, o *cpu.Insn) {
 	rd := field(w, 8)
 	switch {

@@ -22,7 +22,7 @@ func (d decoder) t32Control(w, pc uint32, o *cpu.Insn) {
 		branch(o, pc+4+longOffset(w), 1)
 	default:
 		if w>>23&7 == 7 {
-			t32System(w, o)
+			d.t32System(w, o)
 			return
 		}
 		off := signed(w>>26&1<<19|w>>11&1<<18|w>>13&1<<17|w>>16&0x3f<<11|w&0x7ff, 20)
@@ -38,8 +38,12 @@ func longOffset(w uint32) uint32 {
 	return signed(v, 24) << 1
 }
 
+// mainStack is MSP among the M profile's special registers: SP
+// itself where threads do not run on the process stack.
+const mainStack = 8
+
 // t32System has the hints, barriers and status registers.
-func t32System(w uint32, o *cpu.Insn) {
+func (d decoder) t32System(w uint32, o *cpu.Insn) {
 	switch op := w >> 20 & 0x7f; {
 	case w>>16 == 0xf3af:
 		t32Hint(w, o)
@@ -53,10 +57,12 @@ func t32System(w uint32, o *cpu.Insn) {
 		o.Op = cpu.OpTrap
 	case op == 0x7e || op == 0x7f: // hvc, smc
 		supervisor(o, w&0xfff)
+	case op == 0x38 && d.micro && w&0xff == mainStack:
+		clobberOne(o, SP)
 	case op < 0x38 || op > 0x3b:
 		unknown(o)
 	}
-	// msr and barriers write no register.
+	// Other msr, and barriers, write no register.
 }
 
 // t32Hint is NOP and its relatives. With imod or M set it is CPS. Pointer
@@ -79,7 +85,7 @@ func t32Hint(w uint32, o *cpu.Insn) {
 	}
 }
 
-// t32Loop is the low overhead branches of v8.1-M (v8-M C2.3.1), in the room that
+// t32Loop is the low overhead branches of v8.1-M, in the room that
 // BLX leaves: LR counts the loop down. WLS jumps over the loop where the count
 // is zero; the loop's end leads there too, so the assignment is what is told.
 func t32Loop(w, pc uint32, o *cpu.Insn) {
