@@ -31,12 +31,20 @@ func coprocTransfer(w uint32, o *cpu.Insn, here uint32, always bool) {
 	switch {
 	case write && vfp && p == up: // vlldm, vlstm
 	case write:
-		withImm(o, cpu.OpAddImm, rn, rn, off)
+		advance(o, rn, off)
 		if rn == SP && vfp && up == load {
 			o.Flags |= cpu.FlagFrameSetup // vpush, vpop
 		}
 	case vfp && p && !load: // vstr
 		access(o, kind{size: 4 << (cp & 1)}, cpu.NoReg, rn, off, true, false, here&^3)
+	}
+}
+
+// advance is the write-back of a base that alone matters. The PC as a base does
+// not change (UNPREDICTABLE).
+func advance(o *cpu.Insn, rn cpu.Reg, off int32) {
+	if rn != PC {
+		withImm(o, cpu.OpAddImm, rn, rn, off)
 	}
 }
 
@@ -59,7 +67,7 @@ func simdTransfer(w uint32, o *cpu.Insn) {
 	case PC:
 	case SP:
 		if size := simdBytes(w); size != 0 {
-			withImm(o, cpu.OpAddImm, rn, rn, size)
+			advance(o, rn, size)
 		} else {
 			unknown(o)
 		}

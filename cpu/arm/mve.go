@@ -59,6 +59,6 @@ func vectorTransfer(w uint32, o *cpu.Insn) {
 		if !up {
 			off = -off
 		}
-		withImm(o, cpu.OpAddImm, rn, rn, off)
+		advance(o, rn, off)
 	}
 }
