@@ -27,6 +27,7 @@ import (
 	"github.com/backsight/backsight/unwind/code"
 	"github.com/backsight/backsight/unwind/exception"
 	"github.com/backsight/backsight/unwind/fp"
+	"github.com/backsight/backsight/unwind/scan"
 	"github.com/backsight/backsight/unwind/sigframe"
 )
 
@@ -71,6 +72,7 @@ func sources() ([]source, unwind.Flow) {
 		{"cfi", tables},
 		{"code", analysis},
 		{"fp", fp.Source{}},
+		{"scan", scan.New(analysis, sigframe.Source{}, exception.Source{})},
 	}, analysis
 }
 

@@ -56,6 +56,8 @@ type function struct {
 	calls  map[uint64]value // targets of indirect calls, where known
 	dead   map[uint64]bool  // sites of calls that never return
 	open   []*openJump      // unresolved jumps within the function
+	gaps   int              // places tried for those
+	gapAt  uint64           // where to look for the next
 	again  bool
 	// unbalanced: a path returns with SP elsewhere than on entry, so entry is not
 	// where the function begins (or a path does not exist).
@@ -100,7 +102,7 @@ func analyze(an *analysis, entry uint64, mode cpu.Mode) *function {
 // that never returns and asks for another pass.
 func (f *function) run() {
 	f.blocks, f.queue, f.tails, f.open, f.calls = nil, nil, nil, nil, map[uint64]value{}
-	f.complete, f.returns, f.popped, f.again, f.unbalanced, f.steps = true, false, 0, false, false, 0
+	f.complete, f.returns, f.popped, f.again, f.unbalanced, f.steps, f.gaps, f.gapAt = true, false, 0, false, false, 0, 0, 0
 	var st state
 	st.reset(f.arch)
 	for s := f.arch.SelfRegs; s != 0; s = s.Without(s.First()) {
@@ -347,28 +349,33 @@ func (f *function) stateAfterCall(site uint64, mode cpu.Mode, st *state) bool {
 	return true
 }
 
-// fillGaps continues at places behind unconditional transfers that no path
+// maxGaps bounds the places that one function tries for an unresolved jump.
+const maxGaps = 64
+
+// fillGaps continues at a place behind an unconditional transfer that no path
 // reached, as long as some jump within the function is unresolved: the targets of
-// a computed goto are nowhere else.
+// a computed goto are nowhere else. It goes upwards, one place a call.
 func (f *function) fillGaps() bool {
-	if len(f.open) == 0 || len(f.blocks) > maxBlocks/2 {
+	if len(f.open) == 0 || f.gaps >= maxGaps || !f.complete && f.steps > maxSteps {
 		return false
 	}
 	o := f.open[0]
 	limit := f.an.nextEntry(f.blocks[len(f.blocks)-1].start, f.entry)
-	found := false
-	for i := 0; i < len(f.blocks); i++ {
-		g := f.an.skipPadding(f.blocks[i].end, f.blocks[i].mode)
-		next := limit
+	_, i := f.at(max(f.entry, f.gapAt))
+	for ; i < len(f.blocks); i++ {
+		end, next := f.blocks[i].end, limit
 		if i+1 < len(f.blocks) {
 			next = f.blocks[i+1].start
 		}
-		if f.blocks[i].start < f.entry || g >= next || f.an.isEntry(g, f.blocks[i].mode) {
+		if end >= next || end < f.gapAt {
 			continue
 		}
-		f.flow(jump{g, o.mode}, &o.st, edgeGap, 0)
-		found = true
-		break
+		f.gapAt = end
+		if g := f.an.skipPadding(end, f.blocks[i].mode); g < next && !f.an.isEntry(g, f.blocks[i].mode) {
+			f.gaps++
+			f.flow(jump{g, o.mode}, &o.st, edgeGap, 0)
+			return true
+		}
 	}
-	return found
+	return false
 }

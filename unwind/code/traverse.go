@@ -55,10 +55,36 @@ func (w *traversal) pointer(v uint64) {
 	if w.an.arch.ISABit && !w.an.arch.ModeOnly && mode == 0 && a&3 != 0 {
 		return
 	}
+	if !w.an.plausible(a, mode) {
+		return
+	}
 	w.pointers = append(w.pointers, key(a, mode))
 	if w.an.arch.ISABit {
 		w.push(a, mode)
 	}
+}
+
+// plausible tells whether the code at an address that only data names looks like
+// code of that mode: it decodes, and is not mostly conditional, as Thumb code and
+// text are when they are read as A32.
+func (an *analysis) plausible(pc uint64, mode cpu.Mode) bool {
+	var buf [12]cpu.Insn
+	n := an.arch.Decoder.Decode(an.img.Code(pc), pc, mode, buf[:])
+	odd := 0
+	for i := range n {
+		in := &buf[i]
+		if in.Op == cpu.OpUnknown || i == 0 && in.Op == cpu.OpTrap {
+			return false
+		}
+		if in.Flags&cpu.FlagConditional != 0 && in.Op != cpu.OpJump {
+			odd++
+		}
+		if in.Ends(an.arch.PC) {
+			n = i + 1
+			break
+		}
+	}
+	return n > 0 && odd*3 <= n
 }
 
 func (w *traversal) run() {
@@ -86,6 +112,9 @@ func (w *traversal) follow(pc uint64, mode cpu.Mode) {
 			w.seen[key(pc, mode)] = struct{}{}
 			w.left--
 			in := &w.insns[i]
+			if in.Op == cpu.OpUnknown && arch.ISABit {
+				return // perhaps not code, or not of this mode
+			}
 			w.note(in)
 			w.branch(in)
 			pc += uint64(in.Len)
