@@ -108,7 +108,10 @@ type State struct {
 	PC    uint64
 	Mode  cpu.Mode
 	Exact bool
-	// Module is where PC lies, nil outside all modules.
+	// Site is PC in an exact frame, else the call that the frame waits for: PC
+	// may lie behind the end of the function when that call never returns.
+	Site uint64
+	// Module is where Site lies, nil outside all modules.
 	Module *target.Module
 	// Stack is the captured memory around SP.
 	Stack target.Range

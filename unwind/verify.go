@@ -207,7 +207,7 @@ func (w *Walker) checkTarget(site cpu.CallSite) {
 			return
 		}
 	}
-	switch w.opt.Flow.Reaches(w.snap, entry, mode, w.state.PC) {
+	switch w.opt.Flow.Reaches(w.snap, entry, mode, w.state.Site) {
 	case Yes:
 		c.checks |= TargetMatches
 	case No:

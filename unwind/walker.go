@@ -87,7 +87,7 @@ func (w *Walker) Walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
 		return dst, Stop{Reason: StopNoRule}
 	}
 	w.regs = t.Regs
-	w.state = State{Snapshot: w.snap, Thread: t, Regs: &w.regs, PC: pc, Mode: mode, Exact: true, Stack: w.snap.StackOf(t)}
+	w.state = State{Snapshot: w.snap, Thread: t, Regs: &w.regs, PC: pc, Site: pc, Mode: mode, Exact: true, Stack: w.snap.StackOf(t)}
 	w.state.Module, _ = w.snap.ModuleAt(pc)
 	first := len(dst)
 	dst = append(dst, Frame{PC: pc, Mode: mode, CallSite: pc, Exact: true, Module: w.state.Module,
@@ -124,7 +124,7 @@ func (w *Walker) Walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
 func (w *Walker) enter(c *candidate) {
 	w.regs = c.Regs
 	s := &w.state
-	s.PC, s.Mode, s.Exact, s.Module = c.pc, c.mode, c.Exact, c.module
+	s.PC, s.Site, s.Mode, s.Exact, s.Module = c.pc, c.site, c.mode, c.Exact, c.module
 	if sp, ok := w.regs.Lookup(w.snap.Arch.SP); ok && !s.Stack.Contains(sp) {
 		s.Stack = w.snap.Memory.RangeAt(sp & w.snap.Arch.AddrMask()) // another stack: sigaltstack, PSP
 	}

@@ -145,7 +145,7 @@ func (f Source) reaches(s *unwind.State, site *cpu.CallSite, k kind) unwind.Answ
 	if f.flow == nil || !site.Direct {
 		return unwind.Unknown
 	}
-	return f.flow.Reaches(s.Snapshot, site.Target, site.TargetMode, s.PC)
+	return f.flow.Reaches(s.Snapshot, site.Target, site.TargetMode, s.Site)
 }
 
 // found fills out for a return address in a slot.
