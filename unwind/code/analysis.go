@@ -23,6 +23,7 @@ type analysis struct {
 
 	strongOnce, weakOnce sync.Once
 	strong, weak         []uint64 // sorted keys
+	tables               bool     // unwind tables list functions
 }
 
 type analysisKey struct{}

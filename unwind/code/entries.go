@@ -133,6 +133,7 @@ func (c *collector) declared() {
 	if an.src.ranges != nil {
 		an.src.ranges(an.img, func(lo, _ uint64) bool {
 			c.add(an.arch.SplitCode(lo))
+			an.tables = true
 			return true
 		})
 	}
@@ -194,7 +195,7 @@ func (c *collector) pointers() {
 		w.push(c.an.unkey(k))
 	}
 	w.pushPointers()
-	c.keys = append(c.keys, w.pointers...)
 	w.run()
 	c.keys = append(c.keys, w.pointers...)
+	c.keys = append(c.keys, w.tailTargets()...)
 }

@@ -78,9 +78,10 @@ func (s *Source) reaches(snap *target.Snapshot, to jump, pc uint64) (unwind.Answ
 	return unwind.No, more
 }
 
-// elsewhere tells whether pc certainly belongs to a function other than the one
-// at entry: only then is it evidence that entry's flow does not come there.
-// Landing pads and other code that only the runtime jumps to is in no flow.
+// elsewhere tells whether pc certainly belongs to another function than the one
+// at entry: only then is it evidence that entry's flow does not come there. Code
+// that only the runtime jumps to (landing pads) is in no flow; it lies behind its
+// function's entry, or, split off, in code that unwind tables list.
 func (s *Source) elsewhere(snap *target.Snapshot, entry, pc uint64) bool {
 	m, ok := snap.ModuleAt(pc)
 	if !ok || m.Image == nil || m.Image.Arch.Decoder == nil {
@@ -89,10 +90,13 @@ func (s *Source) elsewhere(snap *target.Snapshot, entry, pc uint64) bool {
 	an := s.of(m.Image)
 	an.mu.Lock()
 	defer an.mu.Unlock()
-	a := m.ToImage(pc) & m.Image.Arch.AddrMask()
+	a, e := m.ToImage(pc)&an.arch.AddrMask(), m.ToImage(entry)&an.arch.AddrMask()
+	if !an.tablesList() {
+		return a < e || an.nextEntry(e, e) <= a
+	}
 	for mode := cpu.Mode(0); mode < 2; mode++ {
 		es := an.entriesBelow(a, mode)
-		if len(es) == 0 || m.ToTarget(es[0]) == entry {
+		if len(es) == 0 || es[0] == e {
 			continue
 		}
 		f := an.function(es[0], mode)
@@ -101,6 +105,12 @@ func (s *Source) elsewhere(snap *target.Snapshot, entry, pc uint64) bool {
 		}
 	}
 	return false
+}
+
+// tablesList tells whether unwind tables list this image's functions.
+func (an *analysis) tablesList() bool {
+	an.strongEntries()
+	return an.tables
 }
 
 // stubTarget resolves a function that is nothing but a jump through memory: a

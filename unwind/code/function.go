@@ -48,8 +48,9 @@ type function struct {
 
 	// complete: every path was followed to its end.
 	complete bool
-	// returns: some path returns to the caller.
-	returns bool
+	// returns: some path returns to the caller. balanced: one of them does so by a
+	// return instruction with SP and RA as on entry.
+	returns, balanced bool
 	// popped is what the callee removes from the stack as it returns (x86 ret n).
 	popped int64
 	tails  []jump           // jumps to other functions with the frame gone
@@ -102,7 +103,8 @@ func analyze(an *analysis, entry uint64, mode cpu.Mode) *function {
 // that never returns and asks for another pass.
 func (f *function) run() {
 	f.blocks, f.queue, f.tails, f.open, f.calls = nil, nil, nil, nil, map[uint64]value{}
-	f.complete, f.returns, f.popped, f.again, f.unbalanced, f.steps, f.gaps, f.gapAt = true, false, 0, false, false, 0, 0, 0
+	f.complete, f.returns, f.balanced, f.unbalanced, f.again = true, false, false, false, false
+	f.popped, f.steps, f.gaps, f.gapAt = 0, 0, 0, 0
 	var st state
 	st.reset(f.arch)
 	for s := f.arch.SelfRegs; s != 0; s = s.Without(s.First()) {

@@ -191,7 +191,7 @@ func (d *derivation) from(entry uint64, mode cpu.Mode, how origin) bool {
 	if !f.derive(&st, &r) {
 		return true
 	}
-	if how == known || how == pointed && f.returns && !f.unbalanced {
+	if how == known || how == pointed && f.balanced {
 		r.Flags |= unwind.EntryKnown
 	}
 	if f.unbalanced {

@@ -168,7 +168,11 @@ func (f *function) leaveVia(b *block, st *state, v value, in *cpu.Insn) {
 	case in.Flags&cpu.FlagException != 0:
 	case v == f.link():
 		f.returns = true
-		f.unbalanced = f.unbalanced || !sp.isStart(f.arch.SP)
+		if sp.isStart(f.arch.SP) {
+			f.balanced = true
+		} else {
+			f.unbalanced = true
+		}
 		if in.Op == cpu.OpReturn && in.Src == cpu.NoReg {
 			f.popped = in.Imm
 		}

@@ -8,8 +8,9 @@ type traversal struct {
 	an       *analysis
 	todo     []uint64 // keys
 	seen     map[uint64]struct{}
-	calls    []uint64 // keys of direct call targets
-	pointers []uint64 // keys of addresses taken
+	calls    []uint64      // keys of direct call targets
+	pointers []uint64      // keys of addresses taken
+	jumps    []cpu.CallRef // unconditional direct jumps
 	left     int
 
 	consts [cpu.MaxRegs]value
@@ -116,7 +117,7 @@ func (w *traversal) follow(pc uint64, mode cpu.Mode) {
 				return // perhaps not code, or not of this mode
 			}
 			w.note(in)
-			w.branch(in)
+			w.branch(in, pc)
 			pc += uint64(in.Len)
 			if in.Ends(arch.PC) {
 				if in.Flags&cpu.FlagDelaySlot != 0 && i+1 < n {
@@ -129,7 +130,7 @@ func (w *traversal) follow(pc uint64, mode cpu.Mode) {
 }
 
 // branch notes where a transfer goes.
-func (w *traversal) branch(in *cpu.Insn) {
+func (w *traversal) branch(in *cpu.Insn, pc uint64) {
 	if in.Target == 0 || in.Flags&(cpu.FlagGetPC|cpu.FlagTable|cpu.FlagMemory) != 0 {
 		return
 	}
@@ -141,6 +142,9 @@ func (w *traversal) branch(in *cpu.Insn) {
 		}
 	case cpu.OpJump:
 		w.push(in.Target, in.TargetMode)
+		if in.Flags&cpu.FlagConditional == 0 {
+			w.jumps = append(w.jumps, cpu.CallRef{Site: pc, Target: in.Target, TargetMode: in.TargetMode})
+		}
 	}
 }
 
@@ -200,4 +204,18 @@ func (w *traversal) known(r cpu.Reg) value {
 		return value{}
 	}
 	return w.consts[r]
+}
+
+// tailTargets are the targets of jumps that leave the function they stand in, as
+// far as known entries bound it: functions that are only ever tail-called, and
+// parts of functions moved elsewhere (.text.unlikely), which a derivation from
+// there shows to be unbalanced.
+func (w *traversal) tailTargets() (keys []uint64) {
+	for _, j := range w.jumps {
+		lo, hi := min(j.Site, j.Target), max(j.Site, j.Target)
+		if w.an.nextEntry(lo, j.Target) <= hi {
+			keys = append(keys, key(j.Target, j.TargetMode))
+		}
+	}
+	return keys
 }
