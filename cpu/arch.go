@@ -38,6 +38,8 @@ type Arch struct {
 	// SelfRegs hold the function's own address on entry by the ABI's convention
 	// (t9 in MIPS abicalls code).
 	SelfRegs RegSet
+	// Globals hold one value throughout an image's code (gp).
+	Globals RegSet
 	// Zero is the register that reads as 0 (MIPS, RISC-V), else NoReg.
 	Zero Reg
 

@@ -106,6 +106,7 @@ func (a abi) arch(v variant, big bool) *cpu.Arch {
 		Regs:      registers(a),
 		Preserved: preserved,
 		SelfRegs:  cpu.SetOf(T9),
+		Globals:   cpu.SetOf(GP),
 		Zero:      Zero,
 		ISABit:    true,
 		ELF:       a.elfMatch(v),

@@ -179,7 +179,8 @@ const maxVisited = 8 << 20
 func (c *collector) traverse() {
 	w := newTraversal(c.an)
 	for _, k := range c.keys {
-		w.push(c.an.unkey(k))
+		a, mode := c.an.unkey(k)
+		w.push(a, mode, true)
 	}
 	if len(c.keys) < 8 {
 		w.pushPointers()
@@ -192,7 +193,8 @@ func (c *collector) traverse() {
 func (c *collector) pointers() {
 	w := newTraversal(c.an)
 	for _, k := range c.an.strongEntries() {
-		w.push(c.an.unkey(k))
+		a, mode := c.an.unkey(k)
+		w.push(a, mode, true)
 	}
 	w.pushPointers()
 	w.run()

@@ -119,7 +119,7 @@ func (m *machine) clobber(s *state, set cpu.RegSet, pc uint64) {
 // width cuts a result to 32 bits where the instruction does.
 func (m *machine) width(v value, in *cpu.Insn) value {
 	if in.Flags&cpu.FlagWord32 != 0 {
-		return v.truncate(m.arch.RegSize)
+		return v.truncate(m.arch.AddrSize)
 	}
 	if v.kind == konst && m.arch.RegSize == 4 {
 		v.off = int64(int32(v.off))
@@ -321,7 +321,7 @@ func (m *machine) call(s *state, in *cpu.Insn, pc uint64) {
 		next := constant(int64(pc) + int64(in.Len))
 		if in.Dst != cpu.NoReg {
 			if in.Flags&cpu.FlagDelaySlot != 0 {
-				next = next.plus(int64(m.arch.InsnAlign))
+				next = next.plus(int64(in.Len)) // the delay slot
 			}
 			m.assign(s, in.Dst, next, pc)
 			return

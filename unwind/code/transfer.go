@@ -125,6 +125,7 @@ func (f *function) jump(b *block, st *state, in *cpu.Insn, pc uint64) {
 // (.text.unlikely).
 func (f *function) jumpTo(st *state, to jump) {
 	if to.to != f.entry && f.frameGone(st) && f.an.isEntry(to.to, to.mode) {
+		f.balanced = f.balanced || f.restored(st)
 		f.tail(to)
 		return
 	}
@@ -139,6 +140,18 @@ func (f *function) tail(to jump) {
 	}
 	f.tails = append(f.tails, to)
 	f.returns = true
+}
+
+// restored tells whether the function saved the return address or a preserved
+// register, so that having them back is evidence that a frame was undone.
+func (m *machine) restored(st *state) bool {
+	for i := range st.slots {
+		v := st.slots[i].val
+		if r := cpu.Reg(v.base); v.kind == addr && v.off == 0 && (r == m.arch.LR || m.arch.Preserved.Has(r)) {
+			return true
+		}
+	}
+	return false
 }
 
 // frameGone tells whether SP and the return address are as on entry.

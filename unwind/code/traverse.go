@@ -6,24 +6,31 @@ import "github.com/backsight/backsight/cpu"
 // notes where calls go and which constants look like code pointers.
 type traversal struct {
 	an       *analysis
-	todo     []uint64 // keys
+	todo     []stop
 	seen     map[uint64]struct{}
 	calls    []uint64      // keys of direct call targets
 	pointers []uint64      // keys of addresses taken
 	jumps    []cpu.CallRef // unconditional direct jumps
 	left     int
 
-	consts [cpu.MaxRegs]value
-	insns  [32]cpu.Insn
+	consts  [cpu.MaxRegs]value
+	globals [cpu.MaxRegs]value // of the registers in Arch.Globals, once one function computed them
+	insns   [32]cpu.Insn
+}
+
+// stop is a place to go on from.
+type stop struct {
+	key   uint64
+	entry bool // a function begins there
 }
 
 func newTraversal(an *analysis) *traversal {
 	return &traversal{an: an, seen: map[uint64]struct{}{}, left: maxVisited}
 }
 
-func (w *traversal) push(addr uint64, mode cpu.Mode) {
+func (w *traversal) push(addr uint64, mode cpu.Mode, entry bool) {
 	if _, ok := w.seen[key(addr, mode)]; !ok {
-		w.todo = append(w.todo, key(addr, mode))
+		w.todo = append(w.todo, stop{key(addr, mode), entry})
 	}
 }
 
@@ -61,7 +68,7 @@ func (w *traversal) pointer(v uint64) {
 	}
 	w.pointers = append(w.pointers, key(a, mode))
 	if w.an.arch.ISABit {
-		w.push(a, mode)
+		w.push(a, mode, true)
 	}
 }
 
@@ -90,10 +97,15 @@ func (an *analysis) plausible(pc uint64, mode cpu.Mode) bool {
 
 func (w *traversal) run() {
 	for len(w.todo) > 0 && w.left > 0 {
-		k := w.todo[len(w.todo)-1]
+		s := w.todo[len(w.todo)-1]
 		w.todo = w.todo[:len(w.todo)-1]
-		clear(w.consts[:])
-		w.follow(w.an.unkey(k))
+		w.consts = w.globals
+		if s.entry {
+			for r := w.an.arch.SelfRegs; r != 0; r = r.Without(r.First()) {
+				w.consts[r.First()] = constant(signed(s.key, w.an.arch))
+			}
+		}
+		w.follow(w.an.unkey(s.key))
 	}
 }
 
@@ -138,10 +150,10 @@ func (w *traversal) branch(in *cpu.Insn, pc uint64) {
 	case cpu.OpCall:
 		if w.an.img.Code(in.Target) != nil {
 			w.calls = append(w.calls, key(in.Target, in.TargetMode))
-			w.push(in.Target, in.TargetMode)
+			w.push(in.Target, in.TargetMode, true)
 		}
 	case cpu.OpJump:
-		w.push(in.Target, in.TargetMode)
+		w.push(in.Target, in.TargetMode, false)
 		if in.Flags&cpu.FlagConditional == 0 {
 			w.jumps = append(w.jumps, cpu.CallRef{Site: pc, Target: in.Target, TargetMode: in.TargetMode})
 		}
@@ -179,8 +191,17 @@ func (w *traversal) note(in *cpu.Insn) {
 				v = constant(signed(x, arch))
 			}
 		}
+	case cpu.OpAdd:
+		a, b := w.known(in.Src), w.known(in.Src2)
+		if a.kind == konst && b.kind == konst {
+			v = constant(a.off + b.off<<in.Scale)
+		}
 	case cpu.OpCall:
-		clear(w.consts[:])
+		for r := range w.consts {
+			if !arch.Preserved.Has(cpu.Reg(r)) {
+				w.consts[r] = w.globals[r]
+			}
+		}
 		return
 	case cpu.OpClobber, cpu.OpUnknown, cpu.OpSyscall, cpu.OpLoadMulti:
 		for s := in.List; s != 0; s = s.Without(s.First()) {
@@ -190,6 +211,14 @@ func (w *traversal) note(in *cpu.Insn) {
 	}
 	if in.Dst < cpu.MaxRegs {
 		w.consts[in.Dst] = v
+		if arch.Globals.Has(in.Dst) {
+			if v.kind != konst {
+				w.consts[in.Dst] = w.globals[in.Dst] // restored from the stack
+			} else if in.Op != cpu.OpConst {
+				w.globals[in.Dst] = v
+			}
+			return
+		}
 		if v.kind == konst && in.Op != cpu.OpMove && v.off != 0 {
 			w.pointer(uint64(v.off) & arch.AddrMask())
 		}

@@ -69,13 +69,13 @@ func (v value) join(o value) value {
 }
 
 // truncate keeps 32 bits of a constant, sign-extended as 32-bit results are on
-// 64-bit MIPS and RISC-V; anything else of that width is an address only on a
-// 32-bit CPU.
-func (v value) truncate(regSize int) value {
+// 64-bit MIPS and RISC-V; anything else of that width is an address only where
+// addresses have 32 bits (n32 among them).
+func (v value) truncate(addrSize int) value {
 	switch {
 	case v.kind == konst:
 		return constant(int64(int32(v.off)))
-	case regSize == 4 || v.kind == table:
+	case addrSize == 4 || v.kind == table:
 		return v
 	}
 	return value{}
