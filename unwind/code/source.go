@@ -88,11 +88,16 @@ func (an *analysis) lookup(q *unwind.Query) *lookup {
 		return &lookup{}
 	}
 	d := derivation{an: an, place: p}
+	return d.derive(q)
+}
+
+// derive gathers the answers.
+func (d *derivation) derive(q *unwind.Query) *lookup {
 	if n := d.calleeNeverReturns(); !n {
-		d.exits = an.exits(p.pc, p.mode, !p.exact)
+		d.exits = d.an.exits(d.pc, d.mode, !d.exact)
 	}
 	if q.HasEntry {
-		d.from(q.Entry, p.mode, known)
+		d.from(q.Entry, d.mode, known)
 	}
 	d.forward()
 	return d.result()
@@ -124,16 +129,26 @@ const (
 	guessed               // the code before it ends there
 )
 
+// derived is the answer of one forward derivation.
+type derived struct {
+	unwind.Rule
+	// sound: the function undoes its frame on some path and on none in a way that
+	// contradicts the entry. A label inside a function, taken for an entry, does not.
+	sound bool
+}
+
 // derivation gathers the answers for one place.
 type derivation struct {
 	place
 	an    *analysis
 	exits []exit
-	rules []unwind.Rule
+	rules []derived
 	end   bool
 	// agreed tells which exits a forward derivation confirmed.
 	agreed [exitWant]bool
 	tried  []uint64
+	// trace, if set, is told of every forward derivation.
+	trace func(f *function, how origin, reached bool, r *unwind.Rule)
 }
 
 // forward derives rules from the entries at or below the place.
@@ -175,11 +190,8 @@ func (d *derivation) from(entry uint64, mode cpu.Mode, how origin) bool {
 	d.tried = append(d.tried, entry)
 	f := d.an.function(entry, mode)
 	var st state
-	if d.exact {
-		if !f.stateAt(d.pc, d.mode, &st) {
-			return false
-		}
-	} else if !f.stateAfterCall(d.site, d.mode, &st) {
+	if !d.stateIn(f, &st) {
+		d.note(f, how, false, nil)
 		return false
 	}
 	if d.an.startsImage(entry, mode) {
@@ -189,6 +201,7 @@ func (d *derivation) from(entry uint64, mode cpu.Mode, how origin) bool {
 	var r unwind.Rule
 	r.Reset()
 	if !f.derive(&st, &r) {
+		d.note(f, how, true, nil)
 		return true
 	}
 	if how == known || how == pointed && f.balanced {
@@ -203,8 +216,23 @@ func (d *derivation) from(entry uint64, mode cpu.Mode, how origin) bool {
 			r.Flags |= unwind.Agreed
 		}
 	}
-	d.rules = append(d.rules, r)
+	d.note(f, how, true, &r)
+	d.rules = append(d.rules, derived{r, f.balanced && !f.unbalanced})
 	return true
+}
+
+// stateIn is the state at the place by a function's analysis.
+func (d *derivation) stateIn(f *function, st *state) bool {
+	if d.exact {
+		return f.stateAt(d.pc, d.mode, st)
+	}
+	return f.stateAfterCall(d.site, d.mode, st)
+}
+
+func (d *derivation) note(f *function, how origin, reached bool, r *unwind.Rule) {
+	if d.trace != nil {
+		d.trace(f, how, reached, r)
+	}
 }
 
 // partition walks the functions between the nearest known entry and the place:
@@ -248,10 +276,10 @@ func (d *derivation) result() *lookup {
 			l.rules = append(l.rules, *r)
 		}
 	}
-	forward := func(want func(r *unwind.Rule) bool) {
+	forward := func(want func(r *derived) bool) {
 		for i := range d.rules {
 			if want(&d.rules[i]) {
-				add(&d.rules[i])
+				add(&d.rules[i].Rule)
 			}
 		}
 	}
@@ -262,10 +290,11 @@ func (d *derivation) result() *lookup {
 			}
 		}
 	}
-	forward(func(r *unwind.Rule) bool { return r.Flags&unwind.Agreed != 0 })
-	forward(func(r *unwind.Rule) bool { return r.Flags&unwind.EntryKnown != 0 })
+	forward(func(r *derived) bool { return r.Flags&unwind.Agreed != 0 })
+	forward(func(r *derived) bool { return r.Flags&unwind.EntryKnown != 0 })
+	forward(func(r *derived) bool { return r.sound })
 	backward(func(e *exit) bool { return e.calls == 0 && !e.tail })
-	forward(func(*unwind.Rule) bool { return true })
+	forward(func(*derived) bool { return true })
 	backward(func(*exit) bool { return true })
 	return l
 }

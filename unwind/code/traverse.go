@@ -1,6 +1,10 @@
 package code
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+)
 
 // traversal follows control flow through an image once, without states, and
 // notes where calls go and which constants look like code pointers.
@@ -242,7 +246,8 @@ func (w *traversal) known(r cpu.Reg) value {
 func (w *traversal) tailTargets() (keys []uint64) {
 	for _, j := range w.jumps {
 		lo, hi := min(j.Site, j.Target), max(j.Site, j.Target)
-		if w.an.nextEntry(lo, j.Target) <= hi {
+		i, _ := slices.BinarySearch(w.an.weak, key(lo+1, 1))
+		if w.an.nextEntry(lo, j.Target) <= hi || i < len(w.an.weak) && w.an.weak[i] <= hi {
 			keys = append(keys, key(j.Target, j.TargetMode))
 		}
 	}
