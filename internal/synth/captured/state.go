@@ -26,7 +26,14 @@ func Archs() cpu.Set {
 func State(s *target.Snapshot, regs *cpu.Registers, exact bool) *unwind.State {
 	st := &unwind.State{Snapshot: s, Thread: &target.Thread{Regs: *regs}, Regs: regs, Exact: exact}
 	st.PC, st.Mode, _ = s.Arch.PCOf(regs)
-	st.Module, _ = s.ModuleAt(st.PC)
+	st.Site = st.PC
+	if !exact {
+		st.Site--
+		if site, a := unwind.ReturnsTo(s, st.PC, st.Mode); a == unwind.Yes {
+			st.Site = site.Addr
+		}
+	}
+	st.Module, _ = s.ModuleAt(st.Site)
 	if sp, ok := regs.Lookup(s.Arch.SP); ok {
 		st.Stack = s.Memory.RangeAt(sp & s.Arch.AddrMask())
 	}
