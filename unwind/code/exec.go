@@ -286,10 +286,7 @@ func (m *machine) loaded(s *state, a value, in *cpu.Insn) value {
 	return value{}
 }
 
-// word is what the file holds at a constant address: literal pools, GOT entries
-// (filled in the file for static programs and with link-time addresses
-// otherwise). Writable data other than that may change, but a pointer read from
-// there is at worst a wrong jump target, which verification catches.
+// word is what the file holds at a constant address: literal pools, GOT entries.
 func (m *machine) word(at uint64, in *cpu.Insn) value {
 	size := int(in.Size)
 	if size != m.arch.AddrSize && size != 4 {
@@ -299,10 +296,14 @@ func (m *machine) word(at uint64, in *cpu.Insn) value {
 	if !ok || v == 0 {
 		return value{}
 	}
+	k := constant(int64(v))
 	if size == 4 && (in.Flags&cpu.FlagSigned != 0 || m.arch.AddrSize == 4) {
-		return constant(int64(int32(v)))
+		k = constant(int64(int32(v)))
 	}
-	return constant(int64(v))
+	if s, ok := m.img.Segment(at); ok && s.Write {
+		k.base = stored
+	}
+	return k
 }
 
 // leave is x86's: SP = FP; FP = mem[SP]; SP += word.

@@ -102,7 +102,7 @@ func (w *exitWalk) fork(st *state, to jump, calls int) {
 // follow executes a path to its next transfer.
 func (w *exitWalk) follow(p *path) {
 	for pc := p.at.to; ; {
-		n := w.arch.Decoder.Decode(w.img.Code(pc), pc, p.at.mode, w.insns[:])
+		n := w.decode(pc, p.at.mode, w.insns[:])
 		if n == 0 {
 			return
 		}
@@ -159,13 +159,13 @@ func (w *exitWalk) transfer(p *path, in, slot *cpu.Insn, pc, next uint64) {
 		if to, ok := w.target(st, in); ok {
 			w.jumpTo(p, to)
 		} else if in.Flags&(cpu.FlagTable|cpu.FlagMemory) == 0 {
-			w.leave(p, st.get(in.Src), in)
+			w.leave(p, w.register(st, in), in)
 		}
 	case cpu.OpReturn:
 		w.leave(p, w.returnTarget(st, in), in)
 	case cpu.OpLoad, cpu.OpLoadMulti:
-		w.exec(st, in, pc)
-		w.leave(p, st.get(w.arch.PC), in)
+		w.effect(st, in, pc)
+		w.leave(p, w.loadedPC(st, in), in)
 	}
 }
 

@@ -239,8 +239,7 @@ func (f *function) visit(b *block) {
 	limit := f.nextStart(b)
 	buf := &f.work.insns
 	for pc := b.start; ; {
-		code := f.img.Code(pc)
-		n := f.arch.Decoder.Decode(code, pc, b.mode, buf[:])
+		n := f.decode(pc, b.mode, buf[:])
 		if n == 0 {
 			b.end, f.complete = max(b.end, pc), false
 			return
@@ -296,9 +295,25 @@ func (m *machine) transfers(in *cpu.Insn) bool {
 	case cpu.OpLoad:
 		return in.Dst == m.arch.PC
 	case cpu.OpLoadMulti:
-		return in.List.Has(m.arch.PC)
+		return in.List.Has(m.arch.PC) || in.Flags&cpu.FlagReturn != 0
 	}
 	return false
+}
+
+// decode fills buf from pc on. Where it fills it up it gives back a few
+// instructions if need be, so that the next call begins at one that does not depend
+// on those before: the condition of an IT block is with the first of the block.
+func (m *machine) decode(pc uint64, mode cpu.Mode, buf []cpu.Insn) int {
+	n := m.arch.Decoder.Decode(m.img.Code(pc), pc, mode, buf)
+	if n < len(buf) || mode == 0 {
+		return n
+	}
+	for i := n; i > n-6 && i > 1; i-- {
+		if last := &buf[i-1]; last.Flags&cpu.FlagConditional == 0 && last.Op != cpu.OpNop {
+			return i
+		}
+	}
+	return n
 }
 
 // state replays the function up to the instruction at pc.
@@ -310,7 +325,7 @@ func (f *function) stateAt(pc uint64, mode cpu.Mode, st *state) bool {
 	st.copyFrom(&b.in)
 	var buf [16]cpu.Insn
 	for at := b.start; at < b.end; {
-		n := f.arch.Decoder.Decode(f.img.Code(at), at, mode, buf[:])
+		n := f.decode(at, mode, buf[:])
 		if n == 0 {
 			return false
 		}

@@ -59,15 +59,46 @@ func (m *machine) scaled(v value, shift uint8) value {
 // tableJump is a jump through a table of halves or bytes relative to the PC
 // (tbb, tbh).
 func (f *function) tableJump(b *block, st *state, in *cpu.Insn) {
+	if in.Size == 0 {
+		f.codeTable(b, st, in)
+		return
+	}
 	at := f.operand(st, in)
 	if at.kind != indexed && at.kind != konst {
-		f.complete = false
+		f.unresolved(b, st)
 		return
 	}
 	v := f.tableValue(jumpTable{at: uint64(at.off) & f.arch.AddrMask(), size: in.Size, shift: 1, rel: int64(in.Target), hasRel: true, limit: st.limit})
 	if v.kind == table {
 		f.followTable(b, st, int(v.off))
 	}
+}
+
+// codeTable is a jump into a run of branches (ARM: add pc,pc,r3,lsl #2): the
+// elements are places in the code, a power of two apart.
+func (f *function) codeTable(b *block, st *state, in *cpu.Insn) {
+	at := constant(int64(in.Target))
+	if in.Base != cpu.NoReg {
+		at = st.get(in.Base).plus(at.off)
+	}
+	if at.kind != konst || st.limit <= 0 || st.limit > maxElements {
+		f.unresolved(b, st)
+		return
+	}
+	for i := range st.limit {
+		a := uint64(at.off+i<<in.Scale) & f.arch.AddrMask()
+		if f.img.Code(a) != nil {
+			f.flow(jump{a, b.mode}, st, edgeTable, 0)
+		}
+	}
+}
+
+// unresolved notes a jump within the function whose targets are not known.
+func (f *function) unresolved(b *block, st *state) {
+	f.complete = false
+	o := &openJump{mode: b.mode}
+	o.st.copyFrom(st)
+	f.open = append(f.open, o)
 }
 
 // followTable continues at every element's target. Without a bound it stops at
@@ -93,10 +124,7 @@ func (f *function) followTable(b *block, st *state, index int) {
 		count++
 	}
 	if count == 0 {
-		f.complete = false
-		o := &openJump{mode: b.mode}
-		o.st.copyFrom(st)
-		f.open = append(f.open, o)
+		f.unresolved(b, st)
 	} else if t.limit <= 0 {
 		f.complete = false
 	}

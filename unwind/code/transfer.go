@@ -24,8 +24,8 @@ func (f *function) transfer(b *block, st *state, in, slot *cpu.Insn, pc, next ui
 	case cpu.OpReturn:
 		f.leaveVia(b, st, f.returnTarget(st, in), in)
 	case cpu.OpLoad, cpu.OpLoadMulti:
-		f.exec(st, in, pc)
-		f.leaveVia(b, st, st.get(f.arch.PC), in)
+		f.effect(st, in, pc)
+		f.leaveVia(b, st, f.loadedPC(st, in), in)
 	}
 }
 
@@ -41,6 +41,15 @@ func (m *machine) returnTarget(st *state, in *cpu.Insn) value {
 		return startOf(m.arch.PC) // the slot that the call pushed
 	}
 	return v
+}
+
+// loadedPC is where a load of PC goes. Zcmp's popret returns through the link
+// register that it just loaded.
+func (m *machine) loadedPC(st *state, in *cpu.Insn) value {
+	if in.Op == cpu.OpLoadMulti && !in.List.Has(m.arch.PC) {
+		return st.get(m.arch.LR)
+	}
+	return st.get(m.arch.PC)
 }
 
 // link is the value that a return to the caller goes to.
@@ -92,11 +101,20 @@ func (m *machine) target(st *state, in *cpu.Insn) (jump, bool) {
 		load := cpu.Insn{Size: uint8(m.arch.AddrSize)}
 		v = m.loaded(st, at, &load)
 	case in.Src != cpu.NoReg && in.Target == 0:
-		v = st.get(in.Src)
+		v = m.register(st, in)
 	default:
 		return jump{in.Target, in.TargetMode}, true
 	}
 	return m.place(v)
+}
+
+// register is where a transfer through a register goes; through PC it means that
+// no register holds the target.
+func (m *machine) register(st *state, in *cpu.Insn) value {
+	if in.Src == m.arch.PC {
+		return value{}
+	}
+	return st.get(in.Src).plus(in.Imm)
 }
 
 // place is the code address that a constant stands for.
@@ -166,7 +184,7 @@ func (f *function) indirect(b *block, st *state, in *cpu.Insn, pc uint64) {
 		f.tableJump(b, st, in)
 		return
 	}
-	v := st.get(in.Src)
+	v := f.register(st, in)
 	if in.Flags&cpu.FlagMemory != 0 {
 		load := cpu.Insn{Size: uint8(f.arch.AddrSize), Flags: cpu.FlagMemory}
 		v = f.loaded(st, f.operand(st, in), &load)
@@ -190,9 +208,11 @@ func (f *function) leaveVia(b *block, st *state, v value, in *cpu.Insn) {
 			f.popped = in.Imm
 		}
 	case v.kind == konst:
-		if to, ok := f.place(v); ok {
+		to, ok := f.place(v)
+		if ok {
 			f.jumpTo(st, to)
-		} else {
+		}
+		if !ok || v.base == stored {
 			f.complete = false
 		}
 	case v.kind == table:
@@ -208,8 +228,6 @@ func (f *function) leaveVia(b *block, st *state, v value, in *cpu.Insn) {
 			f.returns, f.unbalanced = true, true // lost track of where the return address is
 			return
 		}
-		o := &openJump{mode: b.mode}
-		o.st.copyFrom(st)
-		f.open = append(f.open, o)
+		f.unresolved(b, st)
 	}
 }

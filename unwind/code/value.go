@@ -37,6 +37,11 @@ type value struct {
 
 func constant(k int64) value { return value{kind: konst, off: k} }
 
+// stored marks, as the base of a constant, one that the file holds in writable
+// memory: what the program found there may be another (a GOT entry, a function
+// pointer that it set).
+const stored base = 1
+
 func startOf(r cpu.Reg) value { return value{kind: addr, base: base(r)} }
 
 // isStart tells whether v is register r's value at the start, unchanged.
