@@ -25,6 +25,7 @@ import (
 	"github.com/backsight/backsight/unwind/badcall"
 	"github.com/backsight/backsight/unwind/cfi"
 	"github.com/backsight/backsight/unwind/code"
+	"github.com/backsight/backsight/unwind/ehabi"
 	"github.com/backsight/backsight/unwind/exception"
 	"github.com/backsight/backsight/unwind/fp"
 	"github.com/backsight/backsight/unwind/scan"
@@ -70,6 +71,7 @@ func sources() ([]source, unwind.Flow) {
 		{"exception", exception.Source{}},
 		{"badcall", badcall.Source{}},
 		{"cfi", tables},
+		{"ehabi", ehabi.Source{}},
 		{"code", analysis},
 		{"fp", fp.Source{}},
 		{"scan", scan.New(analysis, sigframe.Source{}, exception.Source{})},

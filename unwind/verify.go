@@ -32,6 +32,9 @@ func (w *Walker) judge() {
 		c.trust = min(c.trust, Likely)
 	}
 	c.score = score(c.checks)
+	if c.flags&Fallback != 0 {
+		c.score -= 15
+	}
 	if why := w.refuse(); why != "" {
 		c.valid = false
 		w.reportTry(why)

@@ -148,9 +148,8 @@ func (w *Walker) observe(frame int) {
 }
 
 // findCaller asks the sources in order and leaves the best candidate in w.best;
-// without one it leaves the reason in w.trip. A certain candidate ends the
-// search, and so does a likely one of the table sources, whose answers do not
-// improve by asking others.
+// without one it leaves the reason in w.trip. A candidate that is at least likely
+// ends the search, unless its source offered it as a mere fallback.
 func (w *Walker) findCaller() bool {
 	w.best = candidate{}
 	w.trip = Stop{StopNoRule, w.state.PC}
@@ -161,7 +160,7 @@ func (w *Walker) findCaller() bool {
 		case FrameSource:
 			w.askFrame(s)
 		}
-		if w.best.valid && (w.best.trust == Certain || w.best.trust == Likely && w.best.method != MethodFP) {
+		if b := &w.best; b.valid && (b.trust == Certain || b.trust == Likely && b.method != MethodFP && b.flags&Fallback == 0) {
 			break
 		}
 	}
@@ -247,6 +246,9 @@ func (w *Walker) nullPC(m Method) {
 		reason = StopRoot
 	}
 	c.end, c.trust, c.checks = true, Likely, 0
+	if c.flags&Fallback != 0 {
+		c.trust = Guess
+	}
 	if w.keep() {
 		w.trip = Stop{Reason: reason}
 	}
