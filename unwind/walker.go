@@ -154,6 +154,9 @@ func (w *Walker) findCaller() bool {
 	w.best = candidate{}
 	w.trip = Stop{StopNoRule, w.state.PC}
 	for _, src := range w.opt.Sources {
+		if w.best.valid && src.Method() == MethodScan {
+			break // the last resort
+		}
 		switch s := src.(type) {
 		case RuleSource:
 			w.askRules(s)

@@ -12,6 +12,7 @@ import (
 	"testing"
 )
 
+// scratch
 func TestDbg(t *testing.T) {
 	img, err := elf.Open(os.Getenv("IMG"), elf.Options{Archs: backsight.CPUs()})
 	if err != nil {

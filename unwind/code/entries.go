@@ -199,6 +199,7 @@ func (c *collector) pointers() {
 	w.pushPointers()
 	w.run()
 	c.keys = append(c.keys, w.pointers...)
+	c.keys = append(c.keys, w.calls...)
 	an := c.an
 	an.weak = sortKeys(slices.Clone(c.keys))
 	c.keys = append(c.keys, w.tailTargets()...)

@@ -61,7 +61,9 @@ func (s *Source) reaches(snap *target.Snapshot, to jump, pc uint64) (unwind.Answ
 	}
 	f := an.function(m.ToImage(to.to)&mask, to.mode)
 	if m.Contains(pc) {
-		if b, _ := f.at(m.ToImage(pc) & mask); b != nil {
+		if b, _ := f.at(m.ToImage(pc) & mask); b != nil && b.via == edgeGap {
+			return unwind.Unknown, nil
+		} else if b != nil {
 			return unwind.Yes, nil
 		}
 	}

@@ -46,9 +46,6 @@ func (w *traversal) pushPointers() {
 	size := uint64(an.arch.AddrSize)
 	for i := range an.img.Segments {
 		s := &an.img.Segments[i]
-		if s.Exec && an.arch.ISABit {
-			continue // literals are read where code loads them
-		}
 		for off := (-s.Addr) & (size - 1); off+size <= uint64(len(s.Data)); off += size {
 			v, ok := an.img.Word(s.Addr + off)
 			if ok && v != 0 {
