@@ -21,10 +21,10 @@ const maxLoads = 16
 func (c *core) fromMappings() {
 	main := c.mainPath()
 	for _, m := range c.grouped() {
-		if !c.isCode(&m) {
+		head := c.mappedHeader(&m)
+		if !c.isCode(&m, &head) {
 			continue
 		}
-		head := c.mappedHeader(&m)
 		var img *image.Image
 		if m.path == main {
 			img = c.mainProgram(m.path, head.buildID)
@@ -96,9 +96,17 @@ func (c *core) mainPath() string {
 }
 
 // isCode tells binaries from data files (locales, fonts, databases): a part is
-// executable.
-func (c *core) isCode(m *mapping) bool {
-	return slices.ContainsFunc(m.parts, c.executable)
+// executable, or may be and the first page is a binary's.
+func (c *core) isCode(m *mapping, head *mappedELF) bool {
+	return slices.ContainsFunc(m.parts, c.executable) || head.found && slices.ContainsFunc(m.parts, c.leftOut)
+}
+
+// leftOut tells whether nothing is said of a mapping's rights. The kernel writes
+// a program header for every mapping; GDB's gcore none for what the file holds
+// unchanged, which is the code of most programs.
+func (c *core) leftOut(f fileMapping) bool {
+	_, ok := c.ranges.PermAt(f.start)
+	return !ok
 }
 
 // executable tells whether a mapping is: by the program header of its address.
@@ -121,10 +129,11 @@ func (c *core) mappedHeader(m *mapping) (head mappedELF) {
 // mapping, the segment that holds its file offset says where it belongs.
 func (c *core) biases(m *mapping, img *image.Image) (list []uint64) {
 	for _, f := range m.parts {
-		if !c.executable(f) || len(list) == maxLoads {
-			continue
+		if len(list) == maxLoads {
+			break
 		}
-		if b, ok := bias(f, img); ok && !slices.Contains(list, b) {
+		b, exec, ok := bias(f, img)
+		if ok && (c.executable(f) || exec && c.leftOut(f)) && !slices.Contains(list, b) {
 			list = append(list, b)
 		}
 	}
@@ -132,8 +141,9 @@ func (c *core) biases(m *mapping, img *image.Image) (list []uint64) {
 }
 
 // bias places one mapping. Mappings begin on a page, segments anywhere in one;
-// an executable segment is preferred where two share a page of the file.
-func bias(f fileMapping, img *image.Image) (uint64, bool) {
+// an executable segment is preferred where two share a page of the file. exec
+// tells whether it is one.
+func bias(f fileMapping, img *image.Image) (bias uint64, exec, ok bool) {
 	var found *image.Segment
 	for i := range img.Segments {
 		s := &img.Segments[i]
@@ -143,9 +153,9 @@ func bias(f fileMapping, img *image.Image) (uint64, bool) {
 		}
 	}
 	if found == nil {
-		return 0, false
+		return 0, false, false
 	}
-	return f.start - f.off - (found.Addr - found.FileOff), true
+	return f.start - f.off - (found.Addr - found.FileOff), found.Exec, true
 }
 
 // addUnknown makes a module without an image, so that frames in it have a name.
