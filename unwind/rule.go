@@ -52,6 +52,9 @@ const (
 	EntryKnown
 	// Agreed: two independent derivations gave this same rule. Set by code analysis.
 	Agreed
+	// Switched: the function put another stack in place before this point
+	// (longjmp, setcontext), so that it returns to where it was not called from.
+	Switched
 	// Fallback: found by a named fallback (the ABI document's scan), no more
 	// than a hint.
 	Fallback

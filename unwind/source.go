@@ -82,8 +82,9 @@ type Query struct {
 	// Resume may lie outside the function when the call never returns.
 	Exact  bool
 	Resume uint64
-	// Entry is the function's entry as far as the walker knows it from outside
-	// (HasEntry): the target of the call that the caller's return address follows.
+	// Entry is the function's entry as the walker knows it from outside (HasEntry):
+	// the target of the call that the caller's return address follows. A source
+	// that reasons from entries then answers from that one only.
 	Entry    uint64
 	HasEntry bool
 	// Try counts the questions at one place: a source with several answers gives

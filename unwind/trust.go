@@ -75,9 +75,9 @@ func (t Trust) String() string { return [...]string{"guess", "likely", "certain"
 //	context                     always
 //	sigframe, exception         executable PC                              any other PC                  –
 //	cfi, ehabi, compact, table  after a call or landmark, SP rises         no code to check              guess
-//	code                        the same, and the call's target matches,   after a call, SP rises,       guess
-//	                            or two derivations from a known entry      nothing against it
-//	                            agree and SP is aligned
+//	code                        from a known entry or by two derivations   after a call, SP rises,       guess
+//	                            that agree, and the call's target matches  nothing against it
+//	                            or both hold and SP is aligned
 //	fp                          after a call whose target matches          after a call, SP rises        guess
 //	scan                        never                                      never                         guess
 func trustOf(m Method, c Checks) Trust {
@@ -94,7 +94,8 @@ func trustOf(m Method, c Checks) Trust {
 		// Assembly does not always keep the ABI's stack alignment
 		// (__aeabi_idivmod pushes three words).
 		sound = sound && c.has(SPInStack) && entered
-		proof := c&(TargetMatches|AtLandmark) != 0 || c.has(MethodsAgree|EntryFound|SPAligned)
+		derived := c&(MethodsAgree|EntryFound) != 0
+		proof := derived && c&(TargetMatches|AtLandmark) != 0 || c.has(MethodsAgree|EntryFound|SPAligned)
 		return pick(sound && proof && c&Searched == 0, sound)
 	case MethodFP:
 		sound = sound && entered && c.has(SPInStack)

@@ -112,6 +112,24 @@ func (w *Walker) landmark(raw uint64, mode cpu.Mode) bool {
 	return false
 }
 
+// leadsOn tells whether the landmark at the caller's PC can be stepped over with
+// the caller's stack pointer: a wrong CFA finds no signal frame.
+func (w *Walker) leadsOn() bool {
+	c := &w.try
+	s := w.state
+	s.Regs, s.PC, s.Site, s.Mode, s.Exact, s.Module = &c.Regs, c.pc, c.pc, c.mode, false, c.module
+	if c.module == nil {
+		s.PC = c.raw
+	}
+	var next Caller
+	for _, l := range w.landmarks {
+		if l.At(&s, c.raw, c.mode) && l.step.Step(&s, &next) == Found {
+			return true
+		}
+	}
+	return false
+}
+
 // checkStack compares the caller's stack pointer with the callee's.
 func (w *Walker) checkStack() {
 	c, arch := &w.try, w.snap.Arch
@@ -200,7 +218,7 @@ func (w *Walker) callBefore(ra uint64, mode cpu.Mode, m *target.Module) (cpu.Cal
 // or an interrupted frame was not entered by that call.
 func (w *Walker) checkTarget(site cpu.CallSite) {
 	c := &w.try
-	if w.opt.Flow == nil || c.method == MethodSigframe {
+	if w.opt.Flow == nil || c.method == MethodSigframe || c.flags&Switched != 0 {
 		return
 	}
 	entry, mode := site.Target, site.TargetMode
@@ -213,6 +231,7 @@ func (w *Walker) checkTarget(site cpu.CallSite) {
 	switch w.opt.Flow.Reaches(w.snap, entry, mode, w.state.Site) {
 	case Yes:
 		c.checks |= TargetMatches
+		c.entry = entry
 	case No:
 		if site.Direct {
 			c.checks |= TargetDiffers
@@ -242,6 +261,9 @@ func (w *Walker) refuse() string {
 	c := &w.try
 	switch {
 	case c.checks&AtLandmark != 0:
+		if !w.leadsOn() {
+			return "no signal or exception frame lies there"
+		}
 		return ""
 	case c.checks&Executable == 0 && !c.Exact:
 		return "the return address is not executable"

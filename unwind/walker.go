@@ -53,6 +53,7 @@ type candidate struct {
 	pc     uint64
 	mode   cpu.Mode
 	site   uint64
+	entry  uint64 // where the call before pc goes, if that is the callee's function
 	module *target.Module
 	method Method
 	flags  RuleFlags
@@ -192,8 +193,26 @@ func (w *Walker) askRules(src RuleSource) {
 			return
 		}
 		if w.applyRule(src.Method()) && w.try.trust == Certain {
-			return
+			break
 		}
+	}
+	w.confirm(src)
+}
+
+// confirm asks a source that reasons from entries again, where the call before the
+// caller's PC named the callee's entry: the answer from there either is the same,
+// and then proven, or better.
+func (w *Walker) confirm(src RuleSource) {
+	m := w.state.Module
+	if b := &w.best; !b.valid || b.method != MethodCode || b.method != src.Method() || b.entry == 0 ||
+		b.checks.has(EntryFound|MethodsAgree) || !m.Contains(b.entry) {
+		return
+	}
+	w.query.Entry, w.query.HasEntry, w.query.Try = m.ToImage(w.best.entry)&m.Image.Arch.AddrMask(), true, 0
+	w.rule.Reset()
+	if src.Rule(&w.query, &w.rule) == Found {
+		w.rule.Flags |= EntryKnown
+		w.applyRule(src.Method())
 	}
 }
 

@@ -103,6 +103,9 @@ func (m *machine) saved(st *state, want value) (unwind.RegRule, bool) {
 			continue
 		}
 		if sl.base == base(m.arch.SP) {
+			if sl.off >= 0 {
+				continue // above the CFA is the caller's: entry is not where the function begins
+			}
 			rr.Kind, rr.Off = unwind.AtCFA, sl.off-cfa
 			return rr, true
 		}

@@ -196,12 +196,14 @@ func (f *function) enqueue(b *block) {
 // exist: the one that falls through a call that never returns, or that a guessed
 // table or gap led to.
 func (f *function) meet(b *block, st *state, how edge, site uint64) {
+	sp, own := st.regs[f.arch.SP], b.in.regs[f.arch.SP]
+	if sp != own && (b.start == f.entry || how > edgeCall) {
+		return // nothing but the function's own calls comes to its entry with a frame
+	}
 	if f.conflict(&b.in, st) {
 		switch {
 		case how == edgeCall:
 			f.dead[site] = true
-			return
-		case how > edgeCall:
 			return
 		case b.afterCall != 0:
 			f.dead[b.afterCall], f.again = true, true

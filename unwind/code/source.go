@@ -98,9 +98,14 @@ func (d *derivation) derive(q *unwind.Query) *lookup {
 	}
 	if q.HasEntry {
 		d.from(q.Entry, d.mode, known)
+	} else {
+		d.forward()
 	}
-	d.forward()
-	return d.result()
+	l := d.result()
+	if q.HasEntry && len(l.rules) > len(d.rules) {
+		l.rules = l.rules[:len(d.rules)] // the exits were asked before
+	}
+	return l
 }
 
 // calleeNeverReturns tells whether the call at site is known not to come back, so
@@ -146,6 +151,8 @@ type derivation struct {
 	end   bool
 	// agreed tells which exits a forward derivation confirmed.
 	agreed [exitWant]bool
+	// switched: SP here is not the stack that the function was called on.
+	switched bool
 	tried  []uint64
 	// trace, if set, is told of every forward derivation.
 	trace func(f *function, how origin, reached bool, r *unwind.Rule)
@@ -200,6 +207,9 @@ func (d *derivation) from(entry uint64, mode cpu.Mode, how origin) bool {
 	}
 	var r unwind.Rule
 	r.Reset()
+	if sp := st.regs[f.arch.SP]; how == known && f.foreign(sp) {
+		d.switched = true
+	}
 	if !f.derive(&st, &r) {
 		d.note(f, how, true, nil)
 		return true

@@ -172,6 +172,12 @@ func (m *machine) restored(st *state) bool {
 	return false
 }
 
+// foreign tells whether a stack pointer comes from memory or from an argument:
+// longjmp, setcontext, a switch of stacks.
+func (m *machine) foreign(sp value) bool {
+	return sp.kind == contents || sp.kind == addr && sp.base != base(m.arch.SP) && sp.base < firstSymbol
+}
+
 // frameGone tells whether SP and the return address are as on entry.
 func (f *function) frameGone(st *state) bool {
 	return st.regs[f.arch.SP].isStart(f.arch.SP) && (f.arch.LR == cpu.NoReg || st.regs[f.arch.LR].isStart(f.arch.LR))
@@ -217,8 +223,7 @@ func (f *function) leaveVia(b *block, st *state, v value, in *cpu.Insn) {
 		}
 	case v.kind == table:
 		f.followTable(b, st, int(v.off))
-	case sp.kind == addr && sp.base != base(f.arch.SP) && sp.base < firstSymbol, sp.kind == contents:
-		// SP comes from memory or from an argument: longjmp, setcontext, a stack switch.
+	case f.foreign(sp):
 		f.complete = false
 	case f.frameGone(st):
 		f.returns, f.complete = true, false // a tail call through a pointer
