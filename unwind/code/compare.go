@@ -111,9 +111,6 @@ func sameText(a, b *unwind.RegRule) unwind.Answer {
 			return unwind.Unknown
 		}
 	}
-	if a.Off != b.Off && a.Kind != unwind.RegPlus {
-		return unwind.Unknown // two slots may hold one value
-	}
 	return answer(a.Off == b.Off && a.Add == b.Add)
 }
 
@@ -157,7 +154,7 @@ func (c *comparison) inState(st *state) {
 	m := newMachine(c.an.img)
 	x, y := m.eval(st, &c.a.CFA, value{}), m.eval(st, &c.b.CFA, value{})
 	if c.CFA == unwind.Unknown {
-		c.CFA = sameValue(x, y)
+		c.CFA = sameValue(x, y, false)
 	}
 	if c.CFA != unwind.Yes {
 		return
@@ -165,8 +162,9 @@ func (c *comparison) inState(st *state) {
 	if x.kind == unknown {
 		x = y
 	}
+	entered := x == startOf(m.arch.SP).plus(m.arch.EntryCFA)
 	if c.RA == unwind.Unknown {
-		c.RA = sameValue(m.eval(st, &c.a.RA, x), m.eval(st, &c.b.RA, x))
+		c.RA = sameValue(m.eval(st, &c.a.RA, x), m.eval(st, &c.b.RA, x), entered)
 	}
 	if c.Regs != unwind.Unknown {
 		return
@@ -175,22 +173,21 @@ func (c *comparison) inState(st *state) {
 	for s := c.an.arch.Preserved; s != 0; s = s.Without(s.First()) {
 		ra, rb := c.rules(s.First())
 		if sameText(c.slot(c.a, &ra), c.slot(c.b, &rb)) != unwind.Yes {
-			c.Regs = weaker(c.Regs, sameValue(m.eval(st, &ra, x), m.eval(st, &rb, x)))
+			c.Regs = weaker(c.Regs, sameValue(m.eval(st, &ra, x), m.eval(st, &rb, x), entered))
 		}
 	}
 }
 
-// sameValue compares two values over the same start. Values over different
-// starts, such as what a slot held and what a register did, can be the same.
-func sameValue(a, b value) unwind.Answer {
+// sameValue compares two values over the same start. Values of different kinds,
+// such as what a slot held and what a register did, can be the same unless the
+// start is the function's entry.
+func sameValue(a, b value, entered bool) unwind.Answer {
 	switch {
 	case a.kind == unknown || b.kind == unknown:
 		return unwind.Unknown
 	case a == b:
 		return unwind.Yes
-	case a.kind == b.kind && a.base == b.base && a.kind != contents:
-		return unwind.No
-	case a.kind == addr && a.base < firstSymbol && b.kind == addr && b.base < firstSymbol && a.off == 0 && b.off == 0:
+	case entered || a.kind == addr && b.kind == addr && a.base == b.base:
 		return unwind.No
 	}
 	return unwind.Unknown

@@ -1,0 +1,255 @@
+// Package diff compares two unwind sources at every instruction of a binary that
+// the first one covers: code analysis against call frame information, against
+// EHABI, frame pointers against either. What compilers wrote into the tables is
+// the truth of code analysis, and what the code does shows where tables are wrong.
+//
+//	FDE ─► instruction ─► rule of the table ─┐
+//	                      rule of the subject ┴─► code.Compare ─► agree, wrong, undecided
+package diff
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/unwind/cfi"
+	"github.com/backsight/backsight/unwind/code"
+	"github.com/backsight/backsight/unwind/ehabi"
+	"github.com/backsight/backsight/unwind/fp"
+)
+
+// Options say what to compare.
+type Options struct {
+	Archs cpu.Set
+	// Subject is the source under test: code, ehabi, fp.
+	Subject string
+	// Naked hides symbols and sections from code analysis, as if they had been
+	// stripped; only what is loaded is left.
+	Naked bool
+	// Every compares each n-th function only; 0 and 1: all.
+	Every int
+	// Keep is how many disagreements are kept.
+	Keep int
+	// Progress, if set, is told how many functions are done.
+	Progress func(done, all int)
+}
+
+// Situation is where a place stands by the table's own word.
+type Situation int
+
+// The situations of an instruction boundary.
+const (
+	Entry   Situation = iota // the function's first instruction
+	Bare                     // no frame: before the prologue, behind the epilogue, in a leaf
+	Framed                   // within a frame
+	Resumed                  // behind a call
+	Situations
+)
+
+func (s Situation) String() string { return [...]string{"entry", "bare", "framed", "resumed"}[s] }
+
+// Tally counts places.
+type Tally struct {
+	Places int // that the table has a rule for
+	None   int // the subject has no answer
+	Agree  int
+	Wrong  int
+	// Open: nothing relates the two answers.
+	Open int
+	// Regs: they agree, but recover a preserved register differently.
+	Regs int
+}
+
+func (t *Tally) add(o *Tally) {
+	t.Places += o.Places
+	t.None += o.None
+	t.Agree += o.Agree
+	t.Wrong += o.Wrong
+	t.Open += o.Open
+	t.Regs += o.Regs
+}
+
+// Disagreement is one place where the two contradict.
+type Disagreement struct {
+	Place          uint64
+	Mode           cpu.Mode
+	Situation      Situation
+	Lo, Hi         uint64 // the table's range
+	Function       string // the symbol there, "" for none
+	Table, Subject unwind.Rule
+	// Suspect: both directions of code analysis agree from a known entry, so that
+	// the table itself is in doubt.
+	Suspect bool
+}
+
+// Result is what one binary gave.
+type Result struct {
+	Path      string
+	Arch      *cpu.Arch
+	Reference unwind.Method
+	Functions int
+	// Unreadable are places where the table itself is malformed or unsupported.
+	Unreadable int
+	By         [Situations]Tally
+	// Disagreements are the first ones by address, one a function.
+	Disagreements []Disagreement
+	// Suspects are the functions whose table is in doubt, by start.
+	Suspects []Disagreement
+	img      *image.Image
+}
+
+// Total sums all situations.
+func (r *Result) Total() (t Tally) {
+	for i := range r.By {
+		t.add(&r.By[i])
+	}
+	return t
+}
+
+// function is a range of the table.
+type function struct{ lo, hi uint64 }
+
+// Run compares everything in one file on all cores. Each worker has its own Image:
+// what a source learns of an image is behind a lock.
+func Run(path string, opt Options) (*Result, error) {
+	img, err := elf.Open(path, elf.Options{Archs: opt.Archs})
+	if err != nil {
+		return nil, err
+	}
+	fs, ref := functions(img, opt.Every)
+	res := &Result{Path: path, Arch: img.Arch, Reference: ref, Functions: len(fs), img: img}
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	next, failed := 0, error(nil)
+	take := func() []function {
+		mu.Lock()
+		defer mu.Unlock()
+		const batch = 64
+		from := next
+		next = min(next+batch, len(fs))
+		if opt.Progress != nil {
+			opt.Progress(from, len(fs))
+		}
+		return fs[from:next]
+	}
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			w, err := newWorker(path, opt, ref)
+			if err != nil {
+				mu.Lock()
+				defer mu.Unlock()
+				failed = err
+				return
+			}
+			defer w.own.Close()
+			for fs := take(); len(fs) > 0; fs = take() {
+				for _, f := range fs {
+					w.function(f)
+				}
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			res.merge(w)
+		})
+	}
+	wg.Wait()
+	res.finish(opt.Keep)
+	return res, failed
+}
+
+// functions lists what the file's tables cover, and which tables.
+func functions(img *image.Image, every int) (fs []function, ref unwind.Method) {
+	collect := func(lo, hi uint64) bool {
+		fs = append(fs, function{lo, hi})
+		return true
+	}
+	ref = unwind.MethodCFI
+	cfi.New().FunctionRanges(img, collect)
+	if len(fs) == 0 {
+		ref = unwind.MethodEHABI
+		ehabi.Source{}.FunctionRanges(img, collect)
+	}
+	if every > 1 {
+		kept := fs[:0]
+		for i := 0; i < len(fs); i += every {
+			kept = append(kept, fs[i])
+		}
+		fs = kept
+	}
+	return fs, ref
+}
+
+// worker compares functions one after another.
+type worker struct {
+	Result
+	own       *image.Image // with its tables
+	subject   unwind.RuleSource
+	reference unwind.RuleSource
+	code      *code.Source
+	view      *image.Image // what code analysis may see
+	insns     [64]cpu.Insn
+	q         unwind.Query
+	table     unwind.Rule
+	answer    unwind.Rule
+	f         function
+	worst     map[uint64]bool // functions with a disagreement kept
+}
+
+func newWorker(path string, opt Options, ref unwind.Method) (*worker, error) {
+	img, err := elf.Open(path, elf.Options{Archs: opt.Archs, NoDebugFiles: true})
+	if err != nil {
+		return nil, err
+	}
+	w := &worker{own: img, view: img, code: code.New(nil), worst: map[uint64]bool{}}
+	if opt.Naked {
+		w.view = image.New(img.Header, nil)
+	}
+	w.reference = cfi.New()
+	if ref == unwind.MethodEHABI {
+		w.reference = ehabi.Source{}
+	}
+	switch opt.Subject {
+	case "fp":
+		w.subject = fp.Source{}
+	case "ehabi":
+		w.subject = ehabi.Source{}
+	default:
+		w.subject = w.code
+	}
+	return w, nil
+}
+
+func (r *Result) merge(w *worker) {
+	for i := range r.By {
+		r.By[i].add(&w.By[i])
+	}
+	r.Unreadable += w.Unreadable
+	r.Disagreements = append(r.Disagreements, w.Disagreements...)
+}
+
+// finish sorts what was found and separates the suspects.
+func (r *Result) finish(keep int) {
+	slices.SortFunc(r.Disagreements, func(a, b Disagreement) int {
+		return int(min(max(int64(a.Place-b.Place), -1), 1))
+	})
+	for _, d := range r.Disagreements {
+		if d.Suspect {
+			r.Suspects = append(r.Suspects, d)
+		}
+	}
+	r.Disagreements = r.Disagreements[:min(len(r.Disagreements), keep)]
+	r.name(r.Disagreements)
+	r.name(r.Suspects)
+}
+
+func (r *Result) name(ds []Disagreement) {
+	for i := range ds {
+		if s, ok := r.img.SymbolAt(ds[i].Lo); ok {
+			ds[i].Function = s.Name
+		}
+	}
+}

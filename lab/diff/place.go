@@ -1,0 +1,147 @@
+package diff
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/unwind"
+)
+
+// function compares at every instruction of one range.
+func (w *worker) function(f function) {
+	w.f = f
+	arch := w.own.Arch
+	lo, mode := w.mode(f.lo)
+	padding, slot := false, false
+	for pc := lo; pc < f.hi; {
+		code := w.own.Code(pc)
+		code = code[:min(uint64(len(code)), f.hi-pc)]
+		n := arch.Decoder.Decode(code, pc, mode, w.insns[:])
+		if n == 0 {
+			return
+		}
+		for i := range n {
+			in := &w.insns[i]
+			next := pc + uint64(in.Len)
+			padding = padding && in.Flags&cpu.FlagPadding != 0
+			if !slot && !padding {
+				w.place(pc, mode, in)
+			}
+			slot = in.Flags&cpu.FlagDelaySlot != 0
+			if in.Ends(arch.PC) {
+				padding = true
+			}
+			pc = next
+		}
+	}
+}
+
+// mode is the ISA mode of a function, which tables do not tell.
+func (w *worker) mode(lo uint64) (uint64, cpu.Mode) {
+	arch := w.own.Arch
+	lo, mode := arch.SplitCode(lo)
+	if arch.ISABit && !arch.ModeOnly {
+		if s, ok := w.own.SymbolAt(lo); ok && s.Addr == lo {
+			return lo, s.Mode
+		}
+		if m, ok := w.code.EntryMode(w.view, lo); ok {
+			mode = m
+		}
+	}
+	return lo, mode
+}
+
+// place compares in front of an instruction, and behind it if it is a call.
+func (w *worker) place(pc uint64, mode cpu.Mode, in *cpu.Insn) {
+	arch := w.own.Arch
+	w.q = unwind.Query{Image: w.own, Arch: arch, PC: pc, Resume: pc, Mode: mode, Exact: true}
+	if w.Reference != unwind.MethodEHABI { // EHABI describes frames at their calls only
+		w.compare(w.situation)
+	}
+	if in.Op != cpu.OpCall || in.Flags&cpu.FlagGetPC != 0 {
+		return
+	}
+	after := pc + uint64(in.Len)
+	if in.Flags&cpu.FlagDelaySlot != 0 {
+		var buf [1]cpu.Insn
+		if arch.Decoder.Decode(w.own.Code(after), after, mode, buf[:]) == 1 {
+			after += uint64(buf[0].Len)
+		}
+	}
+	w.q.PC, w.q.Resume, w.q.Exact = after-1, after, false
+	w.compare(func() Situation { return Resumed })
+}
+
+// situation classifies a place by the table's rule for it.
+func (w *worker) situation() Situation {
+	arch := w.own.Arch
+	r := &w.table
+	switch {
+	case w.q.PC == w.f.lo:
+		return Entry
+	case r.CFA.Kind == unwind.RegPlus && r.CFA.Base == arch.SP && r.CFA.Off == arch.EntryCFA &&
+		(arch.LR == cpu.NoReg || r.RA.Kind == unwind.RegPlus):
+		return Bare
+	}
+	return Framed
+}
+
+// compare asks both and counts the outcome.
+func (w *worker) compare(situation func() Situation) {
+	w.q.Image = w.own
+	switch w.reference.Rule(&w.q, &w.table) {
+	case unwind.Found:
+	case unwind.NotCovered:
+		return
+	default:
+		w.Unreadable++
+		return
+	}
+	normalize(w.own.Arch, w.q.PC, &w.table)
+	t := &w.By[situation()]
+	t.Places++
+	w.q.Image = w.view
+	w.answer.Reset()
+	switch w.subject.Rule(&w.q, &w.answer) {
+	case unwind.Found:
+		w.judge(t, situation())
+	case unwind.EndOfStack:
+		// _start, which no capture resumes in, and what its table says differs.
+		t.Agree++
+	default:
+		t.None++
+	}
+}
+
+func (w *worker) judge(t *Tally, s Situation) {
+	if w.table.RA.Kind == unwind.Undefined {
+		t.Agree++ // the outermost frame: whatever the subject says, nobody asks
+		return
+	}
+	rel := w.code.Compare(&w.q, w.f.lo&^uint64(w.q.Mode), &w.table, &w.answer)
+	switch {
+	case rel.CFA == unwind.No || rel.RA == unwind.No:
+		t.Wrong++
+		w.keep(s)
+	case rel.CFA == unwind.Unknown || rel.RA == unwind.Unknown:
+		t.Open++
+	default:
+		t.Agree++
+		if rel.Regs == unwind.No {
+			t.Regs++
+		}
+	}
+}
+
+// keep remembers a disagreement, the first of each function.
+func (w *worker) keep(s Situation) {
+	if w.worst[w.f.lo] {
+		return
+	}
+	w.worst[w.f.lo] = true
+	place := w.q.PC
+	if !w.q.Exact {
+		place = w.q.Resume
+	}
+	const both = unwind.EntryKnown | unwind.Agreed
+	w.Disagreements = append(w.Disagreements, Disagreement{Place: place, Mode: w.q.Mode, Situation: s, Lo: w.f.lo, Hi: w.f.hi,
+		Table: w.table, Subject: w.answer, Suspect: w.answer.Flags&both == both})
+}

@@ -1,0 +1,36 @@
+// Lab is the truth laboratory: how we know that a backtrace is right.
+//
+//	go run ./lab diff FILE…     code analysis against the unwind tables of binaries
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+// commands are the tools of the laboratory.
+var commands = []struct {
+	name, what string
+	run        func(args []string) error
+}{
+	{"diff", "FILE…  code analysis against unwind tables, at every instruction", runDiff},
+}
+
+func main() {
+	if len(os.Args) > 1 {
+		for _, c := range commands {
+			if c.name == os.Args[1] {
+				if err := c.run(os.Args[2:]); err != nil {
+					fmt.Fprintln(os.Stderr, "lab:", err)
+					os.Exit(1)
+				}
+				return
+			}
+		}
+	}
+	fmt.Fprintln(os.Stderr, "usage: lab COMMAND …")
+	for _, c := range commands {
+		fmt.Fprintf(os.Stderr, "  %-9s%s\n", c.name, c.what)
+	}
+	os.Exit(64)
+}
