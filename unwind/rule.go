@@ -55,6 +55,9 @@ const (
 	// Switched: the function put another stack in place before this point
 	// (longjmp, setcontext), so that it returns to where it was not called from.
 	Switched
+	// Inferred: the return address itself is lost, and this is one of the places
+	// that it can have been. It needs the caller's own frame as a witness.
+	Inferred
 	// Fallback: found by a named fallback (the ABI document's scan), no more
 	// than a hint.
 	Fallback

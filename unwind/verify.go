@@ -28,7 +28,7 @@ func (w *Walker) judge() {
 	w.checkStack()
 	w.checkCall()
 	c.trust = trustOf(c.method, c.checks)
-	if c.flags&Fallback != 0 {
+	if c.flags&(Fallback|Inferred) != 0 {
 		c.trust = min(c.trust, Likely)
 	}
 	c.score = score(c.checks)
@@ -128,6 +128,22 @@ func (w *Walker) leadsOn() bool {
 		}
 	}
 	return false
+}
+
+// witnessed tells whether the frame that a candidate leads to is proven by its own
+// caller: it then really stands there.
+func (w *Walker) witnessed() bool {
+	if w.isAhead {
+		return false
+	}
+	if w.ahead == nil {
+		w.ahead = NewWalker(w.snap, Options{Sources: w.opt.Sources, Flow: w.opt.Flow})
+		w.ahead.isAhead = true
+	}
+	w.ahead.state = w.state
+	w.ahead.state.Regs = &w.ahead.regs
+	w.ahead.enter(&w.try)
+	return w.ahead.findCaller() && w.ahead.best.trust == Certain && w.ahead.best.checks.has(TargetMatches)
 }
 
 // checkStack compares the caller's stack pointer with the callee's.
@@ -270,6 +286,8 @@ func (w *Walker) refuse() string {
 	case c.checks&SPMonotonic == 0 && !c.Exact:
 		w.trip = Stop{StopNoProgress, c.pc}
 		return "the stack pointer would not rise"
+	case c.flags&Inferred != 0 && !w.witnessed():
+		return "no frame of that caller lies there"
 	case c.method >= MethodCode && c.checks&NoCall != 0:
 		return "no call stands before the return address"
 	case c.method >= MethodCode && c.checks&TargetDiffers != 0 && c.method != MethodScan:

@@ -39,6 +39,9 @@ type Walker struct {
 	try   candidate // being verified
 	best  candidate // best so far for this frame
 	trip  Stop      // why nothing was found, as far as known
+	ahead *Walker   // looks one frame further, for rules that need a witness
+	// isAhead marks that walker, which looks no further itself.
+	isAhead bool
 }
 
 type landmark struct {

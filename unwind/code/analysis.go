@@ -22,7 +22,7 @@ type analysis struct {
 	exitCache map[exitKey][]exit
 
 	strongOnce, weakOnce sync.Once
-	strong, weak         []uint64 // sorted keys
+	strong, weak, taken  []uint64 // sorted keys
 	tables               bool     // unwind tables list functions
 }
 

@@ -77,12 +77,24 @@ func (an *analysis) entriesBelow(addr uint64, mode cpu.Mode) []uint64 {
 
 // pointersBelow does the same for the weak entries above the nearest strong one.
 func (an *analysis) pointersBelow(addr uint64, mode cpu.Mode) []uint64 {
+	return an.below(an.weakEntries(), addr, mode, near)
+}
+
+// weakEntries builds the weak list, and that of addresses taken, on first use.
+func (an *analysis) weakEntries() []uint64 {
 	an.weakOnce.Do(func() {
 		c := collector{an: an}
 		c.pointers()
 		an.weak = sortKeys(c.keys)
 	})
-	return an.below(an.weak, addr, mode, near)
+	return an.weak
+}
+
+// addressTaken tells whether data or code holds a pointer to the function.
+func (an *analysis) addressTaken(addr uint64, mode cpu.Mode) bool {
+	an.weakEntries()
+	_, ok := slices.BinarySearch(an.taken, key(addr, mode))
+	return ok
 }
 
 func (an *analysis) below(es []uint64, addr uint64, mode cpu.Mode, n int) []uint64 {
@@ -198,9 +210,10 @@ func (c *collector) pointers() {
 	}
 	w.pushPointers()
 	w.run()
-	c.keys = append(c.keys, w.pointers...)
-	c.keys = append(c.keys, w.calls...)
 	an := c.an
+	an.taken = sortKeys(w.pointers)
+	c.keys = append(c.keys, an.taken...)
+	c.keys = append(c.keys, w.calls...)
 	an.weak = sortKeys(slices.Clone(c.keys))
 	c.keys = append(c.keys, w.tailTargets()...)
 }

@@ -74,7 +74,7 @@ func (m *machine) effect(s *state, in *cpu.Insn, pc uint64) {
 	case cpu.OpInsert:
 		m.assign(s, in.Dst, insert(s.get(in.Dst), in), pc)
 	case cpu.OpMove:
-		m.assign(s, in.Dst, s.get(in.Src), pc)
+		s.set(in.Dst, s.get(in.Src), m.arch)
 	case cpu.OpAddImm:
 		m.assign(s, in.Dst, m.width(s.get(in.Src).plus(in.Imm), in), pc)
 	case cpu.OpAdd:
@@ -101,8 +101,9 @@ func (m *machine) effect(s *state, in *cpu.Insn, pc uint64) {
 	}
 }
 
-// assign sets a register; a stack pointer that becomes unknown gets a symbol, so
-// that what is stored relative to it can still be found.
+// assign sets a register; a stack pointer that is computed (alloca, alignment)
+// and so becomes unknown gets a symbol, so that what is stored relative to it can
+// still be found. One that is loaded or moved in from elsewhere is another stack.
 func (m *machine) assign(s *state, r cpu.Reg, v value, pc uint64) {
 	if r == m.arch.SP && v.kind == unknown {
 		v = m.symbol(pc)
@@ -250,8 +251,8 @@ func (m *machine) access(s *state, in *cpu.Insn, pc uint64) {
 		if in.Dst2 != cpu.NoReg {
 			v2 = m.loaded(s, a.plus(int64(in.Size)), in)
 		}
-		m.assign(s, in.Dst, v, pc)
-		m.assign(s, in.Dst2, v2, pc)
+		s.set(in.Dst, v, m.arch)
+		s.set(in.Dst2, v2, m.arch)
 	case cpu.OpStoreMulti, cpu.OpLoadMulti:
 		m.multiple(s, in, a, pc)
 	}

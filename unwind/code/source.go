@@ -153,7 +153,7 @@ type derivation struct {
 	agreed [exitWant]bool
 	// switched: SP here is not the stack that the function was called on.
 	switched bool
-	tried  []uint64
+	tried    []uint64
 	// trace, if set, is told of every forward derivation.
 	trace func(f *function, how origin, reached bool, r *unwind.Rule)
 }
@@ -211,6 +211,9 @@ func (d *derivation) from(entry uint64, mode cpu.Mode, how origin) bool {
 		d.switched = true
 	}
 	if !f.derive(&st, &r) {
+		if how == known {
+			d.lostRA(f, &st)
+		}
 		d.note(f, how, true, nil)
 		return true
 	}
@@ -295,9 +298,14 @@ func (d *derivation) result() *lookup {
 	}
 	backward := func(want func(e *exit) bool) {
 		for i := range d.exits {
-			if !d.agreed[i] && want(&d.exits[i]) {
-				add(&d.exits[i].rule)
+			if d.agreed[i] || !want(&d.exits[i]) {
+				continue
 			}
+			r := d.exits[i].rule
+			if d.switched {
+				r.Flags |= unwind.Switched
+			}
+			add(&r)
 		}
 	}
 	forward(func(r *derived) bool { return r.Flags&unwind.Agreed != 0 })
