@@ -1,80 +1,95 @@
+// Command backsight recovers backtraces from captures of stopped programs.
 package main
 
 import (
-	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
 
-	"github.com/backsight/backsight"
-	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/render"
+	"github.com/spf13/cobra"
+)
+
+// Exit codes. An interrupted run ends with what shells expect of SIGINT.
+const (
+	exitOK          = 0
+	exitIncomplete  = 1  // --strict, and a backtrace does not reach its root
+	exitNone        = 2  // no backtrace could be made
+	exitUsage       = 64 // EX_USAGE of sysexits.h
+	exitInterrupted = 130
 )
 
 func main() {
-	fs := flag.NewFlagSet("bt", flag.ExitOnError)
-	image := fs.String("image", "", "")
-	_ = fs.String("f", "jsonl", "")
-	_ = fs.Bool("no-symbols", false, "")
-	explain := fs.Int("explain", -1, "")
-	fs.Parse(os.Args[2:])
-	cpus := backsight.CPUs()
-	fo := input.FileOptions{Archs: cpus}
-	if *image != "" {
-		fo.Images = []input.NamedImage{input.ParseNamedImage(*image)}
+	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second signal ends the process at once.
+	context.AfterFunc(ctx, restore)
+	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// failure is an error that is not about usage. err is nil where all has been said.
+type failure struct {
+	code int
+	err  error
+}
+
+func (f *failure) Error() string { return f.err.Error() }
+
+func (f *failure) Unwrap() error { return f.err }
+
+// run executes a command line and returns its exit code.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
+	root := newRoot(stdout, stderr)
+	root.SetArgs(args)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	var f *failure
+	switch {
+	case err == nil:
+		return exitOK
+	case errors.As(err, &f):
+		if f.err != nil {
+			complain(stderr, f.err.Error())
+		}
+		return f.code
 	}
-	files := input.NewFiles(fo)
-	st, err := backsight.Open(context.Background(), fs.Arg(0), files)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(2)
+	complain(stderr, err.Error())
+	fmt.Fprintln(stderr, "Run 'backsight --help' or 'backsight COMMAND --help' for usage.")
+	return exitUsage
+}
+
+// complain writes one line of talk.
+func complain(w io.Writer, what string) { fmt.Fprintf(w, "backsight: %s\n", render.Text(what)) }
+
+func newRoot(stdout, stderr io.Writer) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "backsight",
+		Short: "Backtraces from bare binaries",
+		Long: `Backsight recovers the call chains of a stopped program from a capture of it (a
+core file, a snapshot) and the binaries as they shipped: with or without symbols,
+unwind tables and frame pointers. Every frame says how it was found and how sure
+it is.
+
+Data goes to standard output, talk to standard error. Exit codes: 0 backtraces
+were written; 1 with --strict, one is incomplete; 2 no backtrace could be made;
+64 wrong usage.`,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
 	}
-	n := 0
-	opt := backsight.Options{}
-	if *explain >= 0 {
-		opt.Explain = func(a unwind.Attempt) {
-			if n != *explain {
-				return
-			}
-			r := ""
-			if a.Rule != nil {
-				r = a.Rule.Format(a.Arch)
-			}
-			fmt.Fprintf(os.Stderr, "#%d %v try %d %v %s -> %#x cfa %#x %v %v taken=%v %s\n", a.Frame, a.Method, a.Try, a.Verdict, r, a.PC, a.CFA, a.Checks, a.Trust, a.Taken, a.Reason)
-		}
+	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr))
+	return root
+}
+
+// version is the module's, as the Go tool recorded it.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
 	}
-	u, _ := backsight.NewUnwinder(opt)
-	w := bufio.NewWriter(os.Stdout)
-	defer w.Flush()
-	for ; ; n++ {
-		snap, err := st.Next()
-		if errors.Is(err, io.EOF) {
-			return
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			os.Exit(2)
-		}
-		if *explain >= 0 && n != *explain {
-			continue
-		}
-		bts, _ := u.Backtraces(context.Background(), snap)
-		var threads []any
-		for _, b := range bts {
-			var frames []any
-			for _, f := range b.Frames {
-				m := map[string]any{"pc": fmt.Sprintf("%#x", f.PC), "trust": f.Trust.String(), "method": f.Method.String(), "checks": f.Checks.Names()}
-				if f.HasCFA {
-					m["cfa"] = fmt.Sprintf("%#x", f.CFA)
-				}
-				frames = append(frames, map[string]any{"backsight": m})
-			}
-			threads = append(threads, map[string]any{"frames": frames, "stop": b.Stop.Reason.String()})
-		}
-		json.NewEncoder(w).Encode(map[string]any{"threads": threads})
-	}
+	return "devel"
 }

@@ -1,0 +1,141 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// job is one snapshot on its way from the capture to the output.
+type job struct {
+	title string
+	snap  *target.Snapshot
+	err   error // reading it failed
+
+	done chan struct{} // closed when what follows is set
+	out  []byte
+	warn []string
+	// made: there is a backtrace. incomplete: one does not reach its root.
+	made, incomplete bool
+}
+
+// batch works through a capture: one goroutine reads, several unwind, and the
+// output is written in the order of the input, each snapshot as soon as it and all
+// before it are done.
+//
+//	stream ─► read ─┬─► order ──────────────► write
+//	                └─► work ─► worker ─► done ─┘
+func (s *session) batch(ctx context.Context, path string, stream input.Stream) error {
+	n := s.opt.workers()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel() // where the output fails, nobody reads on
+	order, work := make(chan *job, 4*n), make(chan *job)
+	go s.read(ctx, path, stream, order, work)
+	for range n {
+		go func() {
+			for j := range work {
+				s.process(ctx, j)
+				close(j.done)
+			}
+		}()
+	}
+	for j := range order {
+		select {
+		case <-j.done:
+		case <-ctx.Done():
+			return interrupted()
+		}
+		if err := s.write(j); err != nil {
+			return err
+		}
+	}
+	if ctx.Err() != nil {
+		return interrupted()
+	}
+	return nil
+}
+
+// read hands out the snapshots of a capture until it ends, or cannot be read on.
+func (s *session) read(ctx context.Context, path string, stream input.Stream, order, work chan<- *job) {
+	defer close(order)
+	defer close(work)
+	for n := 1; ; n++ {
+		snap, err := stream.Next()
+		if err == io.EOF || ctx.Err() != nil {
+			return
+		}
+		j := &job{title: s.title(path, n), snap: snap, err: err, done: make(chan struct{})}
+		for _, c := range []chan<- *job{order, work} {
+			select {
+			case c <- j:
+			case <-ctx.Done():
+				return
+			}
+		}
+		var e *input.Error
+		if err != nil && !(errors.As(err, &e) && e.Recoverable) {
+			return
+		}
+	}
+}
+
+// title tells several snapshots apart.
+func (s *session) title(path string, n int) string {
+	switch {
+	case s.several:
+		return fmt.Sprintf("%s, snapshot %d", displayName(path), n)
+	case n > 1:
+		return fmt.Sprintf("\nSnapshot %d", n)
+	}
+	return ""
+}
+
+// process makes a job's output.
+func (s *session) process(ctx context.Context, j *job) {
+	r, err := (*render.Report)(nil), j.err
+	if err == nil {
+		r, err = s.report(ctx, j.snap)
+	}
+	if err != nil {
+		r = &render.Report{Issues: []string{err.Error()}}
+	}
+	r.Title, r.Version, r.Registers = j.title, version(), s.opt.registers
+	j.warn = r.Issues
+	for i := range r.Threads {
+		j.made = j.made || len(r.Threads[i].Frames) > 0
+		j.incomplete = j.incomplete || r.Threads[i].Stop.Reason != unwind.StopRoot
+	}
+	j.incomplete = j.incomplete || len(r.Threads) == 0
+	switch s.opt.format {
+	case "jsonl":
+		j.out = render.AppendJSONLine(nil, r)
+	case "json":
+		j.out = render.AppendJSON(nil, r)
+	default:
+		j.out = render.AppendText(nil, r, s.opt.style)
+	}
+}
+
+// write writes a job's output with one call: a reader behind a pipe sees whole
+// lines, as soon as they are there.
+func (s *session) write(j *job) error {
+	s.done.Add(1)
+	s.made = s.made || j.made
+	s.incomplete = s.incomplete || j.incomplete
+	for _, w := range j.warn {
+		s.talk.warn(w)
+	}
+	if _, err := s.stdout.Write(j.out); errors.Is(err, syscall.EPIPE) {
+		return &failure{code: exitOK} // the reader has seen enough
+	} else if err != nil {
+		return &failure{exitNone, fmt.Errorf("standard output: %w", err)}
+	}
+	return nil
+}

@@ -1,0 +1,134 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strings"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/symbol"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+	"github.com/spf13/cobra"
+)
+
+// btOptions are the flags of bt.
+type btOptions struct {
+	files      fileFlags
+	all, one   bool
+	thread     int
+	byThread   bool // --thread was given
+	maxFrames  int
+	format     string
+	sources    []string
+	explain    bool
+	registers  bool
+	noSymbols  bool
+	demangle   bool
+	noDemangle bool
+	color      string
+	strict     bool
+	style      render.Style
+}
+
+func newBT(stdout, stderr io.Writer) *cobra.Command {
+	var o btOptions
+	cmd := &cobra.Command{
+		Use:   "bt [flags] CAPTURE...",
+		Short: "Backtraces of a capture",
+		Long: `Backtraces of every thread in a capture: an ELF core file or JSON snapshots, one
+or many, plain or compressed. The format is recognised by content; "-" is standard
+input.`,
+		Example: `  backsight bt core.1234
+  backsight bt --sysroot rootfs/ -e build/netd core.1234
+  backsight bt --image firmware.elf snapshots.jsonl.gz
+  backsight bt --image fw.bin@0x80000000 --arch mips --endian big crash.json
+  backsight bt -1 --explain core.1234
+  zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(cmd *cobra.Command, captures []string) error {
+			o.byThread = cmd.Flags().Changed("thread")
+			s := &session{opt: &o, stdout: stdout, talk: newTalk(stderr)}
+			return s.run(cmd.Context(), captures)
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	o.files.add(f)
+	f.BoolVarP(&o.all, "all", "a", false, "all threads (default)")
+	f.BoolVarP(&o.one, "one", "1", false, "only the crashed thread, or the first one")
+	f.IntVar(&o.thread, "thread", 0, "only the thread with this `ID`")
+	f.IntVarP(&o.maxFrames, "max-frames", "n", unwind.DefaultMaxFrames, "most frames of a backtrace")
+	f.StringVarP(&o.format, "format", "f", "text", "text, json or jsonl (one line a snapshot)")
+	f.StringSliceVar(&o.sources, "sources", nil, "unwind sources to use, in this order: "+strings.Join(backsight.SourceNames(), ","))
+	f.BoolVar(&o.explain, "explain", false, "say under every frame how it was found and what was tried")
+	f.BoolVar(&o.registers, "registers", false, "the registers of every thread's innermost frame")
+	f.BoolVar(&o.noSymbols, "no-symbols", false, "modules and offsets only")
+	f.BoolVar(&o.demangle, "demangle", true, "readable names of C++ and Rust functions")
+	f.BoolVar(&o.noDemangle, "no-demangle", false, "names as they are in the file")
+	f.StringVar(&o.color, "color", "auto", "auto, always or never; auto honours NO_COLOR")
+	f.BoolVar(&o.strict, "strict", false, "exit 1 unless every backtrace reaches its root")
+	cmd.MarkFlagsMutuallyExclusive("all", "one", "thread")
+	cmd.MarkFlagsMutuallyExclusive("demangle", "no-demangle")
+	return cmd
+}
+
+// check finds wrong values, and what depends on the output.
+func (o *btOptions) check(stdout io.Writer) (err error) {
+	if !slices.Contains([]string{"text", "json", "jsonl"}, o.format) {
+		return fmt.Errorf("--format %q is none of text, json, jsonl", o.format)
+	}
+	if o.maxFrames < 1 {
+		return fmt.Errorf("--max-frames %d is not positive", o.maxFrames)
+	}
+	o.style.Color, err = colored(o.color, stdout)
+	return err
+}
+
+// symbolizer is nil where names are not wanted.
+func (o *btOptions) symbolizer() *symbol.Symbolizer {
+	if o.noSymbols {
+		return nil
+	}
+	return &symbol.Symbolizer{Mangled: o.noDemangle || !o.demangle}
+}
+
+// choose leaves the threads in a snapshot that were asked for.
+func (o *btOptions) choose(snap *target.Snapshot) error {
+	switch {
+	case o.byThread:
+		i := slices.IndexFunc(snap.Threads, func(t target.Thread) bool { return t.ID == o.thread })
+		if i < 0 {
+			return fmt.Errorf("no thread %d; there are %s", o.thread, threadIDs(snap))
+		}
+		snap.Threads = snap.Threads[i : i+1]
+	case o.one && len(snap.Threads) > 1:
+		i := max(0, slices.IndexFunc(snap.Threads, func(t target.Thread) bool { return t.Crashed }))
+		snap.Threads = snap.Threads[i : i+1]
+	}
+	return nil
+}
+
+// threadIDs lists the first few.
+func threadIDs(snap *target.Snapshot) string {
+	var ids []string
+	for i := range snap.Threads {
+		if len(ids) == 20 {
+			return strings.Join(ids, ", ") + " and others"
+		}
+		ids = append(ids, fmt.Sprint(snap.Threads[i].ID))
+	}
+	return strings.Join(ids, ", ")
+}
+
+// workers is how many snapshots are worked on at a time. Explanations come
+// through a callback, one snapshot after the other.
+func (o *btOptions) workers() int {
+	if o.explain {
+		return 1
+	}
+	return runtime.GOMAXPROCS(0)
+}

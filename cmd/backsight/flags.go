@@ -1,0 +1,125 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/spf13/pflag"
+	"golang.org/x/term"
+)
+
+// fileFlags say where binaries are.
+type fileFlags struct {
+	exe       string
+	images    []string
+	sysroot   string
+	debugDirs []string
+	raw       rawFlags
+}
+
+// rawFlags describe binaries without headers.
+type rawFlags struct{ arch, endian, abi string }
+
+func (ff *fileFlags) add(f *pflag.FlagSet) {
+	f.StringVarP(&ff.exe, "exe", "e", "", "the executable `FILE`, where the capture does not name it or it lives elsewhere")
+	f.StringArrayVar(&ff.images, "image", nil, "a binary `FILE[@ADDR]` of the captured program, ADDR its load bias; repeatable")
+	f.StringVar(&ff.sysroot, "sysroot", "", "`DIR` with the files that the capture names")
+	ff.addDebug(f)
+	ff.raw.add(f)
+}
+
+func (ff *fileFlags) addDebug(f *pflag.FlagSet) {
+	f.StringArrayVar(&ff.debugDirs, "debug-dir", []string{"/usr/lib/debug"}, "`DIR` with separate debug files; repeatable")
+}
+
+func (r *rawFlags) add(f *pflag.FlagSet) {
+	f.StringVar(&r.arch, "arch", "", "processor of binaries without headers: mips, arm, aarch64, riscv32, …")
+	f.StringVar(&r.endian, "endian", "little", "their byte order: little or big")
+	f.StringVar(&r.abi, "abi", "", "their ABI where the processor has several: o32, n32, n64, …")
+}
+
+// parse finds the processor; nil where none was named.
+func (r *rawFlags) parse(archs cpu.Set) (*cpu.Arch, error) {
+	if r.endian != "little" && r.endian != "big" {
+		return nil, fmt.Errorf("--endian %q is neither little nor big", r.endian)
+	}
+	if r.arch == "" {
+		return nil, nil
+	}
+	a, ok := archs.ByName(r.arch, r.abi, r.endian == "big")
+	if !ok {
+		return nil, fmt.Errorf("no processor %s %s %s-endian; see SUPPORT.md", r.arch, r.abi, r.endian)
+	}
+	return a, nil
+}
+
+// open checks that what the user named is there: a mistyped name should not turn
+// into a poor backtrace.
+func (ff *fileFlags) open() (*input.Files, error) {
+	archs := backsight.CPUs()
+	raw, err := ff.raw.parse(archs)
+	if err != nil {
+		return nil, err
+	}
+	opt := input.FileOptions{Archs: archs, Exe: ff.exe, Sysroot: ff.sysroot, DebugDirs: ff.debugDirs, Raw: raw}
+	for _, i := range ff.images {
+		opt.Images = append(opt.Images, input.ParseNamedImage(i))
+	}
+	if ff.sysroot != "" {
+		if st, err := os.Stat(ff.sysroot); err != nil || !st.IsDir() {
+			return nil, &failure{exitNone, fmt.Errorf("--sysroot %s: not a directory", ff.sysroot)}
+		}
+	}
+	files := input.NewFiles(opt)
+	for _, i := range append([]input.NamedImage{{Path: ff.exe}}, opt.Images...) {
+		if i.Path == "" {
+			continue
+		}
+		if _, err := files.Open(i.Path); err != nil {
+			return nil, &failure{exitNone, errors.Join(fileError(i.Path, err), files.Close())}
+		}
+	}
+	return files, nil
+}
+
+// fileError is one line about a file that cannot be opened.
+func fileError(path string, err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) && !errors.As(err, new(*input.Error)) {
+		return fmt.Errorf("%s: cannot be opened: %w", path, p.Err)
+	}
+	return err
+}
+
+// colored decides whether to colour: on a terminal, unless the user or the
+// environment says otherwise (no-color.org).
+func colored(when string, stdout io.Writer) (bool, error) {
+	switch when {
+	case "always":
+		return true, nil
+	case "never":
+		return false, nil
+	case "auto":
+		return isTerminal(stdout) && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb", nil
+	}
+	return false, fmt.Errorf("--color %q is none of auto, always, never", when)
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// isStandardInput tells whether a capture's name means standard input.
+func displayName(path string) string {
+	if path == "-" {
+		return "standard input"
+	}
+	return filepath.Base(path)
+}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+	"time"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/symbol"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// session is one run of bt.
+type session struct {
+	opt    *btOptions
+	stdout io.Writer
+	talk   *talk
+
+	unwinder *backsight.Unwinder
+	names    *symbol.Symbolizer
+	files    *input.Files
+	attempts []render.Attempt // of the thread being unwound
+	several  bool             // captures
+
+	done       atomic.Int64 // snapshots
+	made       bool         // a backtrace was made of the current capture
+	incomplete bool
+}
+
+func (s *session) run(ctx context.Context, captures []string) (err error) {
+	if err := s.opt.check(s.stdout); err != nil {
+		return err
+	}
+	opt := backsight.Options{Sources: s.opt.sources, MaxFrames: s.opt.maxFrames}
+	if s.opt.explain {
+		opt.Explain = func(a unwind.Attempt) { s.attempts = append(s.attempts, render.Keep(a)) }
+	}
+	if s.unwinder, err = backsight.NewUnwinder(opt); err != nil {
+		return fmt.Errorf("--sources: %w", err)
+	}
+	if s.files, err = s.opt.files.open(); err != nil {
+		return err
+	}
+	s.names, s.several = s.opt.symbolizer(), len(captures) > 1
+	if talker := s.talk.w; isTerminal(talker) && !isTerminal(s.stdout) {
+		defer s.talk.watch(s.status(time.Now()))()
+	}
+	return s.captures(ctx, captures)
+}
+
+// captures goes through the captures, whatever becomes of one of them.
+func (s *session) captures(ctx context.Context, captures []string) error {
+	code := exitOK
+	for _, c := range captures {
+		s.made = false
+		err := s.capture(ctx, c)
+		var f *failure
+		switch {
+		case errors.As(err, &f): // nothing more can be written, or the user does not want it
+			return err
+		case err != nil:
+			s.talk.warn(err.Error())
+		}
+		if !s.made {
+			code = exitNone
+		}
+	}
+	if code == exitOK && s.opt.strict && s.incomplete {
+		code = exitIncomplete
+	}
+	if code != exitOK {
+		return &failure{code: code}
+	}
+	// Images are shared by all captures and stay open until the last.
+	return s.files.Close()
+}
+
+// capture writes the backtraces of one capture.
+func (s *session) capture(ctx context.Context, path string) error {
+	stream, err := s.open(ctx, path)
+	if err != nil {
+		return err
+	}
+	if err := s.batch(ctx, path, stream); err != nil {
+		return err // a worker may still read the capture: it stays open
+	}
+	if err := stream.Close(); err != nil {
+		s.talk.warn(path + ": " + err.Error())
+	}
+	return nil
+}
+
+// open opens a capture; an interruption does not wait for a slow one.
+func (s *session) open(ctx context.Context, path string) (stream input.Stream, err error) {
+	done := make(chan struct{})
+	go func() {
+		stream, err = backsight.Open(ctx, path, s.files)
+		close(done)
+	}()
+	select {
+	case <-done:
+		return stream, err
+	case <-ctx.Done():
+		return nil, interrupted()
+	}
+}
+
+func interrupted() error { return &failure{exitInterrupted, errors.New("interrupted")} }
+
+// report unwinds a snapshot and names its frames.
+func (s *session) report(ctx context.Context, snap *target.Snapshot) (*render.Report, error) {
+	if err := s.opt.choose(snap); err != nil {
+		return nil, err
+	}
+	if s.opt.explain {
+		return s.explained(ctx, snap)
+	}
+	traces, err := s.unwinder.Backtraces(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	return backsight.Report(snap, traces, s.names), nil
+}
+
+// explained is report thread by thread, with the attempts of each.
+func (s *session) explained(ctx context.Context, snap *target.Snapshot) (*render.Report, error) {
+	var traces []backsight.Backtrace
+	tried := make([][][]render.Attempt, len(snap.Threads))
+	for i := range snap.Threads {
+		one := *snap
+		one.Threads = snap.Threads[i : i+1]
+		s.attempts = s.attempts[:0]
+		t, err := s.unwinder.Backtraces(ctx, &one)
+		if err != nil {
+			return nil, err
+		}
+		traces = append(traces, t...)
+		tried[i] = make([][]render.Attempt, len(t[0].Frames)+1)
+		for _, a := range s.attempts {
+			tried[i][a.Frame+1] = append(tried[i][a.Frame+1], a)
+		}
+	}
+	r := backsight.Report(snap, traces, s.names)
+	for i := range tried {
+		r.Threads[i].Tried = tried[i]
+	}
+	return r, nil
+}
+
+// status is the progress line.
+func (s *session) status(start time.Time) func() string {
+	return func() string {
+		n, t := s.done.Load(), time.Since(start)
+		if n == 0 {
+			return fmt.Sprintf("backsight: reading, %.0f s", t.Seconds())
+		}
+		return fmt.Sprintf("backsight: %d snapshots, %.0f a second", n, float64(n)/t.Seconds())
+	}
+}

@@ -1,0 +1,36 @@
+package symbol
+
+import (
+	"strings"
+
+	"github.com/ianlancetaylor/demangle"
+)
+
+// Bounds of demangling: names longer than this are shown as they are, and
+// readable names are cut at 2¹⁴ bytes. C++ substitutions let a short name stand
+// for one of exponential length.
+const (
+	maxMangled   = 8 << 10
+	maxDemangled = 14 // log₂ of bytes
+)
+
+// demangled is the readable form of a C++ or Rust name; other names stay as
+// they are. A version behind @ stays (memcpy@@GLIBC_2.14).
+func demangled(name string) (readable string) {
+	if len(name) > maxMangled || !strings.HasPrefix(name, "_") {
+		return name
+	}
+	// The demangler reports what it cannot parse by an error; a panic would be
+	// its mistake, and is not worth a backtrace.
+	defer func() {
+		if recover() != nil {
+			readable = name
+		}
+	}()
+	base, version, versioned := strings.Cut(name, "@")
+	readable = demangle.Filter(base, demangle.MaxLength(maxDemangled))
+	if versioned {
+		readable += "@" + version
+	}
+	return readable
+}

@@ -1,0 +1,97 @@
+// Package symbol names addresses: function and offset, source file and line, and
+// the functions that the compiler inlined there.
+//
+//	address ─► ELF symbol ─────────────────────► function, offset
+//	        └► unit ─► subprogram ─► inlined ──► function where no symbol is, inlined calls
+//	             └───► line table ─────────────► file, line
+//
+// The symbol's name is preferred to DWARF's: it is there more often, and it tells
+// the parts of a function apart that the compiler split (foo.cold, foo.part.0).
+//
+// Specifications: DWARF 5, chapters 3, 6 and 7.
+package symbol
+
+import (
+	"sync"
+
+	"github.com/backsight/backsight/image"
+)
+
+// Location is what is known of an address. Absent things are "" and 0.
+type Location struct {
+	Function string
+	// Entry is the image address where Function begins.
+	Entry uint64
+	// File and Line are the place in Function: where the outermost inlined
+	// function was called, if any was.
+	File string
+	Line int
+	// Dir is the directory in which the compiler ran; File often lies below it.
+	Dir string
+	// Inlines are the functions that were inlined there, innermost first.
+	Inlines []Inline
+}
+
+// Inline is an inlined function and the place in it.
+type Inline struct {
+	Function string
+	File     string
+	Line     int
+}
+
+// Symbolizer looks addresses up. What it learns of an image is kept with the
+// image. It is safe for concurrent use.
+type Symbolizer struct {
+	// Mangled leaves names as they are in the file.
+	Mangled bool
+}
+
+// maxKnown bounds the answers kept for an image. Backtraces of one program
+// share most of their addresses.
+const maxKnown = 1 << 16
+
+// answers are the locations of one image that were asked for.
+type answers struct {
+	mu    sync.Mutex
+	known map[uint64]Location
+	debug *debugInfo
+}
+
+// Lookup names an image address without ISA mode bit. For a frame that waits for
+// a call it should lie within the call instruction: behind a call that never
+// returns another function may begin.
+func (s *Symbolizer) Lookup(img *image.Image, addr uint64) Location {
+	type key struct{ mangled bool }
+	a := img.Memo(key{s.Mangled}, func() any { return &answers{known: make(map[uint64]Location)} }).(*answers)
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	l, ok := a.known[addr]
+	if ok {
+		return l
+	}
+	if a.debug == nil {
+		a.debug = debugOf(img)
+	}
+	l = s.find(img, a.debug, addr)
+	if len(a.known) >= maxKnown {
+		clear(a.known)
+	}
+	a.known[addr] = l
+	return l
+}
+
+// find looks addr up in the symbols and in DWARF.
+func (s *Symbolizer) find(img *image.Image, debug *debugInfo, addr uint64) Location {
+	l := debug.locate(addr)
+	if sym, ok := img.SymbolAt(addr); ok && sym.Name != "" {
+		l.Function, l.Entry = sym.Name, sym.Addr
+	}
+	if s.Mangled {
+		return l
+	}
+	l.Function = demangled(l.Function)
+	for i := range l.Inlines {
+		l.Inlines[i].Function = demangled(l.Inlines[i].Function)
+	}
+	return l
+}
