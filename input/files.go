@@ -177,6 +177,13 @@ func (f *Files) Find(w Wanted) (img *image.Image, issues []string) {
 			issues = append(issues, notUsed(path, err))
 		}
 	}
+	if f.tree != nil && w.BuildID != nil {
+		for _, path := range f.tree.versions(w.Name) {
+			if img, err := f.accepted(path, &w); err == nil {
+				return img, nil
+			}
+		}
+	}
 	return nil, issues
 }
 

@@ -25,8 +25,39 @@ const maxLinks = 40
 type tree struct {
 	root string
 	once sync.Once
-	// named lists the paths below root by base name.
-	named map[string][]string
+	// named lists the paths below root by base name, alike the libraries by what
+	// their names share over versions.
+	named, alike map[string][]string
+}
+
+// stem is what the names of one library share: "libstdc++" of libstdc++.so.6 and
+// libstdc++.so.6.0.30, "libc" of libc-2.31.so and libc.so.6. "" for other files.
+func stem(name string) string {
+	i := strings.Index(name, ".so")
+	if i <= 0 {
+		return ""
+	}
+	if j := strings.IndexByte(name[:i], '-'); j > 0 && j+1 < i && name[j+1] >= '0' && name[j+1] <= '9' {
+		i = j
+	}
+	return name[:i]
+}
+
+// versions returns the libraries whose names differ from path's in the version
+// only: a core names libstdc++.so.6.0.30 where a copy that kept no links has
+// libstdc++.so.6.
+func (t *tree) versions(path string) (found []string) {
+	s := stem(filepath.Base(filepath.FromSlash(path)))
+	if s == "" {
+		return nil
+	}
+	t.once.Do(t.index)
+	for _, rel := range t.alike[s] {
+		if p, ok := t.resolve(rel); ok {
+			found = append(found, p)
+		}
+	}
+	return found
 }
 
 // find returns where a path of the other machine may be: at its own place first,
@@ -49,7 +80,7 @@ func (t *tree) find(path string) (found []string) {
 
 // index walks the tree once. Directories that cannot be read are left out.
 func (t *tree) index() {
-	t.named = make(map[string][]string)
+	t.named, t.alike = make(map[string][]string), make(map[string][]string)
 	root, err := filepath.EvalSymlinks(t.root) // WalkDir does not enter a link
 	if err != nil {
 		return
@@ -65,6 +96,9 @@ func (t *tree) index() {
 		rel, err := filepath.Rel(root, path)
 		if name := d.Name(); err == nil && len(t.named[name]) < maxSameNamed {
 			t.named[name] = append(t.named[name], rel)
+			if s := stem(name); s != "" && len(t.alike[s]) < maxSameNamed {
+				t.alike[s] = append(t.alike[s], rel)
+			}
 		}
 		return nil
 	})

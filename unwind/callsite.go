@@ -5,33 +5,45 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// codeBefore is how many bytes cpu.Decoder.CallBefore wants to see.
+// codeBefore is how many bytes cpu.Decoder.CallBefore wants to see: more than the
+// longest x86 instruction.
 const codeBefore = 16
 
 // ReturnsTo tells whether a call to be found in captured code returns to ra, and
-// which; the site is in target addresses. No: ra is not in executable code, or no
-// call stands before it. Unknown: the bytes are missing that would tell.
+// which; the site is in target addresses. The code is that of the image mapped
+// there, else what the capture holds (code generated at run time). Unknown: the
+// bytes are missing that would tell.
 func ReturnsTo(snap *target.Snapshot, ra uint64, mode cpu.Mode) (cpu.CallSite, Answer) {
 	// The call may be the last instruction of a module, with ra behind its end.
 	m, ok := snap.ModuleAt(ra - 1)
-	if !ok {
-		return cpu.CallSite{}, No
+	if ok && m.Image != nil && m.Image.Arch.Decoder != nil {
+		arch := m.Image.Arch
+		at := m.ToImage(ra) & arch.AddrMask()
+		if !m.Image.Executable(at - 1) {
+			return cpu.CallSite{}, No
+		}
+		site, ok := arch.Decoder.CallBefore(m.Image.Before(at, codeBefore), at, mode)
+		if !ok {
+			return cpu.CallSite{}, No
+		}
+		site.Addr = m.ToTarget(site.Addr)
+		site.Target = m.ToTarget(site.Target)
+		return site, Yes
 	}
-	if m.Image == nil || m.Image.Arch.Decoder == nil {
+	arch := snap.Arch
+	if arch.Decoder == nil {
 		return cpu.CallSite{}, Unknown
 	}
-	arch := m.Image.Arch
-	img := m.ToImage(ra) & arch.AddrMask()
-	if !m.Image.Executable(img - 1) {
+	if perm, ok := snap.Memory.PermAt(ra - 1); ok && perm != target.PermUnknown && perm&target.PermExec == 0 {
 		return cpu.CallSite{}, No
 	}
-	site, ok := arch.Decoder.CallBefore(m.Image.Before(img, codeBefore), img, mode)
+	before := snap.Memory.Bytes(ra - codeBefore)
+	if len(before) < codeBefore {
+		return cpu.CallSite{}, Unknown
+	}
+	site, ok := arch.Decoder.CallBefore(before[:codeBefore], ra, mode)
 	if !ok {
-		return cpu.CallSite{}, No
-	}
-	site.Addr = m.ToTarget(site.Addr)
-	if site.Direct {
-		site.Target = m.ToTarget(site.Target)
+		return site, No
 	}
 	return site, Yes
 }

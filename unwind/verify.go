@@ -169,17 +169,13 @@ func (w *Walker) checkStack() {
 	}
 }
 
-// callWindow is how many bytes before a return address a call can take: the
-// longest x86 instruction.
-const callWindow = 16
-
 // checkCall looks at the code before a return address.
 func (w *Walker) checkCall() {
 	c := &w.try
 	if c.Exact || c.checks&(Executable|AtLandmark) != Executable {
 		return
 	}
-	site, verdict := w.callBefore(c.pc, c.mode, c.module)
+	site, verdict := ReturnsTo(w.snap, c.pc, c.mode)
 	switch verdict {
 	case Unknown:
 		c.checks |= CodeMissing
@@ -195,39 +191,6 @@ func (w *Walker) checkCall() {
 	c.checks |= CallBefore
 	c.site = site.Addr
 	w.checkTarget(site)
-}
-
-// callBefore asks the decoder about a return address; the site is in target
-// addresses. Unknown: no code or no decoder.
-func (w *Walker) callBefore(ra uint64, mode cpu.Mode, m *target.Module) (cpu.CallSite, Answer) {
-	arch := w.snap.Arch
-	var before []byte
-	if m != nil && m.Image != nil {
-		arch = m.Image.Arch
-		before = m.Image.Before(m.ToImage(ra)&arch.AddrMask(), callWindow)
-	}
-	var buf [callWindow]byte
-	if before == nil {
-		n := w.snap.Memory.Read(ra-callWindow, buf[:])
-		if n < callWindow {
-			return cpu.CallSite{}, Unknown
-		}
-		before = buf[:]
-	}
-	if arch.Decoder == nil {
-		return cpu.CallSite{}, Unknown
-	}
-	bias := uint64(0)
-	if m != nil {
-		bias = m.Bias
-	}
-	site, ok := arch.Decoder.CallBefore(before, (ra-bias)&arch.AddrMask(), mode)
-	if !ok {
-		return site, No
-	}
-	site.Addr = (site.Addr + bias) & arch.AddrMask()
-	site.Target = (site.Target + bias) & arch.AddrMask()
-	return site, Yes
 }
 
 // checkTarget compares where the call goes with where the callee is. A trampoline
