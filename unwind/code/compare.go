@@ -33,6 +33,22 @@ func (s *Source) Compare(q *unwind.Query, entry uint64, a, b *unwind.Rule) Relat
 	return c.Relation
 }
 
+// Covers tells whether control comes from entry to the place of q without a call:
+// not to a landing pad, which only an exception enters, and not to code whose way
+// in is unknown.
+func (s *Source) Covers(q *unwind.Query, entry uint64) bool {
+	an := s.of(q.Image)
+	an.mu.Lock()
+	defer an.mu.Unlock()
+	p, ok := an.place(q)
+	if !ok {
+		return false
+	}
+	d := derivation{an: an, place: p}
+	var st state
+	return d.stateIn(an.function(entry, p.mode), &st)
+}
+
 // EntryMode tells the ISA mode of the function that begins at addr, where a
 // symbol or a direct call says it: unwind tables do not.
 func (s *Source) EntryMode(img *image.Image, addr uint64) (cpu.Mode, bool) {

@@ -11,7 +11,7 @@ import (
 type traversal struct {
 	an       *analysis
 	todo     []stop
-	seen     map[uint64]struct{}
+	seen     *marks
 	calls    []uint64      // keys of direct call targets
 	pointers []uint64      // keys of addresses taken
 	jumps    []cpu.CallRef // unconditional direct jumps
@@ -29,11 +29,11 @@ type stop struct {
 }
 
 func newTraversal(an *analysis) *traversal {
-	return &traversal{an: an, seen: map[uint64]struct{}{}, left: maxVisited}
+	return &traversal{an: an, seen: newMarks(an), left: maxVisited}
 }
 
 func (w *traversal) push(addr uint64, mode cpu.Mode, entry bool) {
-	if _, ok := w.seen[key(addr, mode)]; !ok {
+	if !w.seen.has(addr, mode) {
 		w.todo = append(w.todo, stop{key(addr, mode), entry})
 	}
 }
@@ -120,10 +120,9 @@ func (w *traversal) follow(pc uint64, mode cpu.Mode) {
 			return
 		}
 		for i := range n {
-			if _, ok := w.seen[key(pc, mode)]; ok || w.left <= 0 {
+			if w.left <= 0 || !w.seen.add(pc, mode) {
 				return
 			}
-			w.seen[key(pc, mode)] = struct{}{}
 			w.left--
 			in := &w.insns[i]
 			if in.Op == cpu.OpUnknown && arch.ISABit {
