@@ -190,10 +190,16 @@ func (m *machine) logic(s *state, in *cpu.Insn) value {
 		}
 		return value{}
 	}
-	if a.kind != konst {
-		if in.Op == cpu.OpShlImm && a.kind == table {
+	if a.kind == table {
+		switch {
+		case in.Op == cpu.OpShlImm:
 			return m.scaled(a, uint8(in.Imm))
+		case in.Op == cpu.OpOrImm && in.Imm == 1 && m.arch.ISABit:
+			return a // Thumb labels are stored even: orr r3,#1; bx r3
 		}
+		return value{}
+	}
+	if a.kind != konst {
 		return value{}
 	}
 	switch in.Op {

@@ -30,7 +30,7 @@ func (an *analysis) summarize(to jump, depth int) summary {
 		return summary{returns: true}
 	}
 	an.summaries[to] = summary{returns: true} // for recursion
-	w := search{an: an, depth: depth, budget: summarySteps, todo: []jump{to}, seen: map[uint64]bool{}}
+	w := search{an: an, depth: depth, budget: summarySteps, todo: []way{{jump: to}}, seen: map[uint64]bool{}}
 	s := w.run()
 	an.summaries[to] = s
 	return s
@@ -41,15 +41,23 @@ type search struct {
 	an     *analysis
 	depth  int
 	budget int
-	todo   []jump
+	todo   []way
 	calls  []pending // places behind calls, tried when nothing else is left
 	seen   map[uint64]bool
 	insns  [16]cpu.Insn
 }
 
+// way is a place to go on from. foreign: SP is not the caller's stack there
+// (longjmp, setcontext), so that a return does not go back to the caller.
+type way struct {
+	jump
+	foreign bool
+}
+
 type pending struct {
-	callee, next jump
-	known        bool
+	callee jump
+	next   way
+	known  bool
 }
 
 func (w *search) run() summary {
@@ -73,7 +81,7 @@ func (w *search) run() summary {
 }
 
 // follow walks from j to the end of a block; ok when that settles the question.
-func (w *search) follow(j jump) (summary, bool) {
+func (w *search) follow(j way) (summary, bool) {
 	arch := w.an.arch
 	for pc := j.to; ; {
 		if w.seen[pc] {
@@ -93,7 +101,8 @@ func (w *search) follow(j jump) (summary, bool) {
 			if in.Flags&cpu.FlagDelaySlot != 0 && i+1 < n {
 				next += uint64(w.insns[i+1].Len)
 			}
-			if s, done, settled := w.step(in, pc, jump{next, j.mode}); settled || done {
+			j.foreign = w.switched(in, j.foreign)
+			if s, done, settled := w.step(in, way{jump{next, j.mode}, j.foreign}); settled || done {
 				return s, settled
 			}
 			pc += uint64(in.Len)
@@ -101,14 +110,34 @@ func (w *search) follow(j jump) (summary, bool) {
 	}
 }
 
+// switched tells whether SP is a foreign stack behind an instruction: out of
+// memory or out of a register that nobody preserves. alloca moves such a register
+// to SP as well, but its function leaves with SP computed from the frame pointer.
+func (w *search) switched(in *cpu.Insn, foreign bool) bool {
+	arch := w.an.arch
+	if in.Dst != arch.SP {
+		return foreign
+	}
+	switch in.Op {
+	case cpu.OpLoad:
+		return in.Base != arch.SP
+	case cpu.OpMove, cpu.OpAddImm:
+		if in.Src == arch.SP {
+			return foreign
+		}
+		return !arch.Preserved.Has(in.Src) && in.Src != arch.FP
+	}
+	return foreign
+}
+
 // step looks at one instruction: done ends the block, settled the search.
-func (w *search) step(in *cpu.Insn, pc uint64, next jump) (s summary, done, settled bool) {
+func (w *search) step(in *cpu.Insn, next way) (s summary, done, settled bool) {
 	arch := w.an.arch
 	conditional := in.Flags&cpu.FlagConditional != 0
 	switch in.Op {
 	case cpu.OpReturn:
-		if in.Flags&cpu.FlagException != 0 {
-			return summary{}, true, false
+		if in.Flags&cpu.FlagException != 0 || next.foreign {
+			return summary{}, !conditional, false
 		}
 		pops := int64(0)
 		if in.Src == cpu.NoReg {
@@ -121,16 +150,11 @@ func (w *search) step(in *cpu.Insn, pc uint64, next jump) (s summary, done, sett
 		if in.Op == cpu.OpLoad && in.Dst == arch.PC || in.Op == cpu.OpLoadMulti && in.List.Has(arch.PC) {
 			return summary{returns: true}, true, true
 		}
-		// SP out of memory is a stack switch: longjmp, setcontext. Frames are
-		// left with SP computed from SP or FP.
-		return summary{}, in.Op == cpu.OpLoad && in.Dst == arch.SP && in.Base != arch.SP && !conditional, false
-	case cpu.OpMove:
-		return summary{}, in.Dst == arch.SP && !arch.Preserved.Has(in.Src) && in.Src != arch.FP && !conditional, false
 	case cpu.OpJump:
 		if in.Src != cpu.NoReg && in.Target == 0 || in.Flags&(cpu.FlagMemory|cpu.FlagTable) != 0 {
-			return summary{returns: true}, true, true
+			return summary{returns: true}, true, !next.foreign
 		}
-		w.todo = append(w.todo, jump{in.Target, in.TargetMode})
+		w.todo = append(w.todo, way{jump{in.Target, in.TargetMode}, next.foreign})
 		if conditional {
 			w.todo = append(w.todo, next)
 		}
