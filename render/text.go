@@ -241,33 +241,42 @@ func (t *text) found(f *Frame, tried []Attempt) {
 	t.attempts(tried)
 }
 
+// attempts writes what was tried, one line an answer. Sources that had none share
+// a line as far as they had the same reason.
 func (t *text) attempts(list []Attempt) {
-	for i := range list {
+	for i := 0; i < len(list); i++ {
 		a := &list[i]
-		t.b = fmt.Appendf(t.b, "        %s", a.Method)
-		if a.Try > 0 {
-			t.b = fmt.Appendf(t.b, " #%d", a.Try+1)
+		t.b = append(append(t.b, "        "...), a.Method.String()...)
+		if a.RuleText == "" && !a.Applied {
+			for i+1 < len(list) && !list[i+1].Applied && list[i+1].RuleText == "" && list[i+1].Reason == a.Reason {
+				i++
+				t.b = append(append(t.b, ", "...), list[i].Method.String()...)
+			}
 		}
 		t.b = append(t.b, ": "...)
+		t.attempt(a)
+	}
+}
+
+func (t *text) attempt(a *Attempt) {
+	t.b = append(t.b, a.RuleText...)
+	if a.Applied {
 		if a.RuleText != "" {
-			t.b = append(t.b, a.RuleText...)
 			t.b = append(t.b, ' ')
 		}
-		if a.Applied {
-			t.b = append(t.b, "gives pc "...)
-			t.b = appendHex(t.b, a.PC, t.digits)
-			t.b = append(t.b, " cfa "...)
-			t.b = appendHex(t.b, a.CFA, t.digits)
-			t.b = fmt.Appendf(t.b, " (%s: %s)", a.Trust, a.Checks)
-		}
-		if a.Reason != "" {
-			if a.Applied || a.RuleText != "" {
-				t.b = append(t.b, "; "...)
-			}
-			t.b = appendText(t.b, a.Reason)
-		}
-		t.b = append(t.b, '\n')
+		t.b = append(t.b, "gives pc "...)
+		t.b = appendHex(t.b, a.PC, t.digits)
+		t.b = append(t.b, " cfa "...)
+		t.b = appendHex(t.b, a.CFA, t.digits)
+		t.b = fmt.Appendf(t.b, " (%s: %s)", a.Trust, a.Checks)
 	}
+	if a.Reason != "" {
+		if a.Applied || a.RuleText != "" {
+			t.b = append(t.b, "; "...)
+		}
+		t.b = appendText(t.b, a.Reason)
+	}
+	t.b = append(t.b, '\n')
 }
 
 // registers writes the known registers, four in a line.

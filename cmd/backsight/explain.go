@@ -1,11 +1,115 @@
 package main
 
 import (
+	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/symbol"
 	"github.com/spf13/cobra"
 )
 
-func newExplain(stdout, stderr io.Writer) *cobra.Command {
-	return &cobra.Command{Use: "explain IMAGE PC"}
+// explainOptions are the flags of explain.
+type explainOptions struct {
+	files fileFlags
+	call  bool
+	lines int
+	color string
+}
+
+func newExplain(stdout, _ io.Writer) *cobra.Command {
+	var o explainOptions
+	cmd := &cobra.Command{
+		Use:   "explain [flags] IMAGE[@ADDR] PC",
+		Short: "The unwind rule at one place of a binary",
+		Long: `The unwind rule at PC in a binary: which source gave it and why, what the others
+say, and the code around with the rule before every instruction. The code is shown
+by its effect on the stack, not by mnemonics. PC is an address (target address where
+ADDR, the load bias, is given; bit 0 set in code of a second instruction set), or
+SYMBOL[+OFFSET].`,
+		Example: `  backsight explain firmware.elf 0x80012345
+  backsight explain --call busybox main+0x34
+  backsight explain libc.so.6@0x7f5ccf53d000 0x7f5ccf5e9df2
+  backsight explain --arch mips --endian big fw.bin@0x80000000 0x80001040`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			out, err := o.run(args[0], args[1], stdout)
+			if err != nil {
+				return err
+			}
+			if _, err := stdout.Write(out); err != nil {
+				return &failure{exitNone, fmt.Errorf("standard output: %w", err)}
+			}
+			return nil
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	f.BoolVar(&o.call, "call", false, "PC is a return address: the rule while the call before it runs")
+	f.IntVar(&o.lines, "lines", 32, "instructions to list around PC")
+	o.files.addDebug(f)
+	o.files.raw.add(f)
+	f.StringVar(&o.color, "color", "auto", "auto, always or never; auto honours NO_COLOR")
+	return cmd
+}
+
+func (o *explainOptions) run(file, where string, stdout io.Writer) ([]byte, error) {
+	color, err := colored(o.color, stdout)
+	if err != nil {
+		return nil, err
+	}
+	files, err := o.files.open()
+	if err != nil {
+		return nil, err
+	}
+	defer files.Close()
+	name := input.ParseNamedImage(file)
+	img, err := files.Open(name.Path)
+	if err != nil {
+		return nil, &failure{exitNone, fileError(name.Path, err)}
+	}
+	pc, mode, err := place(img, where, name.Bias)
+	if err != nil {
+		return nil, err
+	}
+	p := backsight.Explain(backsight.Question{Image: img, PC: pc, Mode: mode, Call: o.call, Lines: o.lines, Names: &symbol.Symbolizer{}})
+	p.Bias = name.Bias
+	return render.AppendPlace(nil, p, render.Style{Color: color}), nil
+}
+
+// place finds the image address that PC means. Where bit 0 does not tell the
+// instruction set, the function around it does.
+func place(img *image.Image, where string, bias uint64) (pc uint64, mode cpu.Mode, err error) {
+	name, plus, _ := strings.Cut(where, "+")
+	if s, ok := img.SymbolNamed(name); ok {
+		n := uint64(0)
+		if plus != "" {
+			n, err = strconv.ParseUint(plus, 0, 64)
+		}
+		if err != nil {
+			return 0, 0, fmt.Errorf("PC %q: the offset is not a number", where)
+		}
+		return s.Addr + n, s.Mode, nil
+	}
+	v, err := strconv.ParseUint(where, 0, 64)
+	if err != nil {
+		v, err = strconv.ParseUint(where, 16, 64)
+	}
+	if err != nil {
+		return 0, 0, fmt.Errorf("PC %q is neither an address nor a symbol of %s", where, img.Path)
+	}
+	pc, mode = img.Arch.SplitCode(v - bias)
+	if s, ok := img.SymbolAt(pc); ok && mode == 0 {
+		mode = s.Mode
+	}
+	if img.Code(pc) == nil {
+		return 0, 0, &failure{exitNone, fmt.Errorf("%s: no code at %#x", img.Path, v)}
+	}
+	return pc, mode, nil
 }

@@ -116,7 +116,7 @@ func isTerminal(w io.Writer) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// isStandardInput tells whether a capture's name means standard input.
+// displayName is a capture in a title.
 func displayName(path string) string {
 	if path == "-" {
 		return "standard input"

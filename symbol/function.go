@@ -1,0 +1,189 @@
+package symbol
+
+import (
+	"debug/dwarf"
+	"slices"
+)
+
+// function is a subprogram and what was inlined at an address of it.
+type function struct {
+	name    string
+	entry   uint64
+	inlined []inlined // outermost first
+}
+
+type inlined struct {
+	name               string
+	callFile, callLine int
+}
+
+// walker goes through the DIEs of a unit. Each byte of a unit may be the begin of
+// one entry, and real entries take more bytes than they have attributes; only
+// forms without bytes (flag_present, implicit_const) do not. A unit that costs
+// several times its size is not a compiler's.
+type walker struct {
+	*dwarf.Reader
+	data   *dwarf.Data
+	budget int
+}
+
+func (d *debugInfo) walker(u *unit, at dwarf.Offset) *walker {
+	w := &walker{Reader: d.data.Reader(), data: d.data, budget: 8*int(u.size) + 1024}
+	w.Seek(at)
+	return w
+}
+
+// next returns the next DIE, which may be the null entry that ends siblings (Tag
+// 0); nil at the end, on damage, and when the budget is spent.
+func (w *walker) next() *dwarf.Entry {
+	e, err := w.Next()
+	if err != nil || e == nil {
+		return nil
+	}
+	if w.budget -= 1 + len(e.Field); w.budget < 0 {
+		return nil
+	}
+	return e
+}
+
+// skip skips the children of e.
+func (w *walker) skip(e *dwarf.Entry) {
+	if !e.Children {
+		return
+	}
+	if to, ok := e.Val(dwarf.AttrSibling).(dwarf.Offset); ok && to > e.Offset {
+		w.Seek(to)
+		return
+	}
+	for depth := 1; depth > 0; {
+		c := w.next()
+		switch {
+		case c == nil:
+			return
+		case c.Tag == 0:
+			depth--
+		case c.Children:
+			depth++
+		}
+	}
+}
+
+// read reads what a unit has: its functions and its line table.
+func (d *debugInfo) read(u *unit) {
+	if u.read {
+		return
+	}
+	u.read, u.lines = true, &lineTable{}
+	w := d.walker(u, u.die)
+	e := w.next()
+	if e == nil {
+		return
+	}
+	u.dir, _ = e.Val(dwarf.AttrCompDir).(string)
+	if at, ok := e.Val(dwarf.AttrStmtList).(int64); ok {
+		u.lines = d.readLines(uint64(at), u.dir)
+	}
+	end := u.header + dwarf.Offset(u.size)
+	for e = w.next(); e != nil && e.Offset < end; e = w.next() {
+		if e.Tag == dwarf.TagSubprogram {
+			u.functions = d.addRanges(u.functions, e, int(e.Offset))
+			w.skip(e)
+		}
+	}
+	sortSpans(u.functions)
+}
+
+// function reads the subprogram at an offset, with the functions inlined at addr.
+func (d *debugInfo) function(u *unit, at dwarf.Offset, addr uint64) (f function) {
+	w := d.walker(u, at)
+	e := w.next()
+	if e == nil {
+		return f
+	}
+	f.name = d.name(e)
+	if r, err := d.data.Ranges(e); err == nil && len(r) > 0 {
+		f.entry = entryOf(e, r)
+	}
+	if !e.Children {
+		return f
+	}
+	for depth := 1; depth > 0; {
+		e := w.next()
+		switch {
+		case e == nil:
+			return f
+		case e.Tag == 0:
+			depth--
+		case e.Tag == dwarf.TagInlinedSubroutine && d.covers(e, addr):
+			f.inlined = append(f.inlined, d.inlined(e))
+			if !e.Children {
+				return f
+			}
+			depth = 1 // nothing outside of it matters any more
+		case e.Tag == dwarf.TagLexDwarfBlock:
+			if e.Children {
+				depth++
+			}
+		default:
+			w.skip(e)
+		}
+	}
+	return f
+}
+
+// entryOf is where a function of one or more ranges begins: at its low_pc, or else
+// at its first range (DWARF 5 §2.18).
+func entryOf(e *dwarf.Entry, ranges [][2]uint64) uint64 {
+	if lo, ok := e.Val(dwarf.AttrLowpc).(uint64); ok && lo != 0 {
+		return lo
+	}
+	return ranges[0][0]
+}
+
+func (d *debugInfo) covers(e *dwarf.Entry, addr uint64) bool {
+	ranges, err := d.data.Ranges(e)
+	return err == nil && slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= addr && addr < r[1] })
+}
+
+func (d *debugInfo) inlined(e *dwarf.Entry) inlined {
+	file, _ := e.Val(dwarf.AttrCallFile).(int64)
+	line, _ := e.Val(dwarf.AttrCallLine).(int64)
+	return inlined{name: d.name(e), callFile: int(file), callLine: int(max(0, line))}
+}
+
+// maxOrigins bounds the chain from an inlined or out-of-line instance to its
+// declaration; compilers make at most three steps.
+const maxOrigins = 8
+
+// attrMIPSLinkageName is what DW_AT_linkage_name was before DWARF 4.
+const attrMIPSLinkageName dwarf.Attr = 0x2007
+
+// name is a function's linkage name if one is stated, else its plain name, here
+// or in what the DIE stems from (DWARF 5 §3.3.8).
+func (d *debugInfo) name(e *dwarf.Entry) (name string) {
+	for range maxOrigins {
+		for _, a := range [...]dwarf.Attr{dwarf.AttrLinkageName, attrMIPSLinkageName} {
+			if s, ok := e.Val(a).(string); ok {
+				return s
+			}
+		}
+		if s, ok := e.Val(dwarf.AttrName).(string); ok && name == "" {
+			name = s
+		}
+		at, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
+		if !ok {
+			at, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset)
+		}
+		if !ok {
+			return name
+		}
+		r := d.data.Reader()
+		r.Seek(at)
+		next, err := r.Next()
+		if err != nil || next == nil {
+			return name
+		}
+		e = next
+	}
+	return name
+}

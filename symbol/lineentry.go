@@ -1,0 +1,104 @@
+package symbol
+
+import "github.com/backsight/backsight/internal/bin"
+
+// Content types and forms of a DWARF 5 line table's header (tables 7.27, 7.6).
+const (
+	lnctPath      = 1
+	lnctDirectory = 2
+
+	formBlock2   = 0x03
+	formBlock4   = 0x04
+	formData2    = 0x05
+	formData4    = 0x06
+	formData8    = 0x07
+	formString   = 0x08
+	formBlock    = 0x09
+	formBlock1   = 0x0a
+	formData1    = 0x0b
+	formStrp     = 0x0e
+	formUdata    = 0x0f
+	formData16   = 0x1e
+	formLineStrp = 0x1f
+)
+
+// entries reads a list of directories or files (§6.2.4.1). dir is what directories
+// are relative to; for files it is "", and each names its directory.
+func (l *lineReader) entries(dir string) (names []string) {
+	r := &l.r
+	formats := make([]struct{ content, form uint64 }, r.U8())
+	for i := range formats {
+		formats[i].content, formats[i].form = r.ULEB(), r.ULEB()
+	}
+	if len(formats) == 0 {
+		r.ULEB()
+		return nil
+	}
+	for n := r.ULEB(); n > 0 && r.Len() > 0 && r.Err() == nil; n-- {
+		name, in := "", uint64(0)
+		for _, f := range formats {
+			s, v := l.value(f.form)
+			switch f.content {
+			case lnctPath:
+				name = s
+			case lnctDirectory:
+				in = v
+			}
+		}
+		switch {
+		case l.dirs == nil:
+			name = join(dir, name)
+		case in < uint64(len(l.dirs)):
+			name = join(l.dirs[in], name)
+		}
+		names = append(names, name)
+	}
+	return names
+}
+
+// value reads an attribute's value; a form that no compiler uses here ends the
+// table, since its size is unknown.
+func (l *lineReader) value(form uint64) (s string, v uint64) {
+	r := &l.r
+	switch form {
+	case formString:
+		return r.CString(), 0
+	case formLineStrp:
+		return l.stringAt(l.lineStr, r.Uint(l.offset)), 0
+	case formStrp:
+		return l.stringAt(l.str, r.Uint(l.offset)), 0
+	case formUdata:
+		return "", r.ULEB()
+	case formData1:
+		return "", uint64(r.U8())
+	case formData2:
+		return "", uint64(r.U16())
+	case formData4:
+		return "", uint64(r.U32())
+	case formData8:
+		return "", r.U64()
+	case formData16:
+		r.Skip(16)
+	case formBlock:
+		r.Skip(r.ULEB())
+	case formBlock1:
+		r.Skip(uint64(r.U8()))
+	case formBlock2:
+		r.Skip(uint64(r.U16()))
+	case formBlock4:
+		r.Skip(uint64(r.U32()))
+	default:
+		r.Skip(uint64(r.Len()) + 1)
+	}
+	return "", 0
+}
+
+// stringAt reads a string of a section. A long one is no path, and a million
+// names for it would take a million copies.
+func (l *lineReader) stringAt(section []byte, at uint64) string {
+	if at >= uint64(len(section)) {
+		return ""
+	}
+	r := bin.New(section[at:min(at+maxPath, uint64(len(section)))], l.big)
+	return r.CString()
+}

@@ -1,0 +1,191 @@
+package symbol
+
+import (
+	"debug/dwarf"
+
+	"github.com/backsight/backsight/internal/bin"
+)
+
+// unit is a compilation unit of .debug_info.
+type unit struct {
+	header, die dwarf.Offset // of the header and of the unit's DIE
+	size        uint64       // in bytes, header included
+
+	read      bool
+	dir       string
+	functions []span // of is the offset of the DIE
+	lines     *lineTable
+}
+
+// Bounds of what is taken from one image. The largest programs (browsers) have
+// fewer by an order of magnitude.
+const (
+	maxUnits  = 1 << 20
+	maxRanges = 1 << 23
+)
+
+// readUnits finds the units by their headers (DWARF 5 §7.5.1), and tells whether
+// debug/dwarf may read them.
+//
+// dwarf.New parses every unit's abbreviations. Compilers make one table for each
+// unit, and linkers put them one behind the other; a file whose units begin ever
+// later in one huge table would cost its square. So the tables may not add up to
+// more than their section and a half.
+func (d *debugInfo) readUnits() bool {
+	seen := make(map[uint64]bool)
+	budget := len(d.abbrev)/2*3 + 64
+	for at := uint64(0); at < uint64(len(d.info)); {
+		r := bin.New(d.info, d.big)
+		r.Seek(at)
+		u := unit{header: dwarf.Offset(at)}
+		n, wide := unitLength(&r)
+		u.size = uint64(r.Offset()) - at + n
+		if n > uint64(r.Len()) || n == 0 || len(d.units) >= maxUnits {
+			return false
+		}
+		abbrev, compile := unitHeader(&r, wide)
+		if r.Err() != nil {
+			return false
+		}
+		if !seen[abbrev] {
+			seen[abbrev] = true
+			if budget -= abbrevSize(d.abbrev, abbrev, d.big); budget < 0 {
+				return false
+			}
+		}
+		if compile {
+			u.die = dwarf.Offset(r.Offset())
+			d.units = append(d.units, u)
+		}
+		at += u.size
+	}
+	return true
+}
+
+// unitLength reads an initial length (DWARF 5 §7.4).
+func unitLength(r *bin.Reader) (n uint64, wide bool) {
+	if n = uint64(r.U32()); n == 0xffff_ffff {
+		return r.U64(), true
+	}
+	return n, false
+}
+
+// Unit types (DWARF 5, table 7.2) that hold code in this file.
+const (
+	utCompile = 0x01
+	utPartial = 0x03
+)
+
+// unitHeader reads on to the unit's DIE. compile: the unit may hold code.
+func unitHeader(r *bin.Reader, wide bool) (abbrev uint64, compile bool) {
+	version, compile := r.U16(), true
+	offset := 4
+	if wide {
+		offset = 8
+	}
+	if version >= 5 {
+		typ := r.U8()
+		r.U8() // address_size
+		return r.Uint(offset), typ == utCompile || typ == utPartial
+	}
+	abbrev = r.Uint(offset)
+	r.U8()
+	return abbrev, compile
+}
+
+const formImplicitConst = 0x21
+
+// abbrevSize is the length of the table of abbreviations at an offset (§7.5.3).
+func abbrevSize(section []byte, at uint64, big bool) int {
+	r := bin.New(section, big)
+	r.Seek(at)
+	for r.ULEB() != 0 && r.Err() == nil {
+		r.ULEB() // tag
+		r.U8()   // children
+		for r.Err() == nil {
+			name, form := r.ULEB(), r.ULEB()
+			if form == formImplicitConst {
+				r.SLEB()
+			}
+			if name == 0 && form == 0 {
+				break
+			}
+		}
+	}
+	return r.Offset() - int(min(at, uint64(r.Offset())))
+}
+
+// indexUnits finds every unit's address ranges: in .debug_aranges, which GCC
+// writes, and for units that are not listed there, as Clang leaves them, by the
+// unit's DIE.
+func (d *debugInfo) indexUnits() {
+	byHeader := make(map[dwarf.Offset]int, len(d.units))
+	for i := range d.units {
+		byHeader[d.units[i].header] = i
+	}
+	listed := d.readAranges(byHeader)
+	r := d.data.Reader()
+	for i := range d.units {
+		if listed[i] {
+			continue
+		}
+		r.Seek(d.units[i].die)
+		if e, err := r.Next(); err == nil && e != nil {
+			d.spans = d.addRanges(d.spans, e, i)
+		}
+	}
+	sortSpans(d.spans)
+}
+
+// addRanges appends the ranges of a DIE. Those of functions that the linker left
+// out begin at 0 or another place without code.
+func (d *debugInfo) addRanges(spans []span, e *dwarf.Entry, of int) []span {
+	ranges, err := d.data.Ranges(e)
+	if err != nil {
+		return spans
+	}
+	for _, r := range ranges {
+		if r[0] < r[1] && len(spans) < maxRanges && d.img.Executable(r[0]) {
+			spans = append(spans, span{r[0], r[1], of})
+		}
+	}
+	return spans
+}
+
+// readAranges reads .debug_aranges (§6.1.2) into d.spans and returns the units that
+// it lists.
+func (d *debugInfo) readAranges(byHeader map[dwarf.Offset]int) map[int]bool {
+	listed := make(map[int]bool)
+	r := bin.New(d.aranges, d.big)
+	for r.Len() > 0 && r.Err() == nil {
+		begin := r.Offset()
+		n, wide := unitLength(&r)
+		set := bin.New(r.Bytes(n), d.big)
+		if r.Err() != nil {
+			break
+		}
+		set.U16() // version
+		offset := 4
+		if wide {
+			offset = 8
+		}
+		i, ok := byHeader[dwarf.Offset(set.Uint(offset))]
+		size := int(set.U8())
+		if segment := set.U8(); !ok || segment != 0 || size != 4 && size != 8 {
+			continue
+		}
+		// Tuples are aligned to their size from the header's begin.
+		headerSize := r.Offset() - int(n) - begin + set.Offset()
+		set.Skip(uint64(-headerSize & (2*size - 1)))
+		for set.Len() >= 2*size && len(d.spans) < maxRanges {
+			lo, n := set.Uint(size), set.Uint(size)
+			if lo == 0 && n == 0 {
+				break
+			}
+			if lo+n > lo && d.img.Executable(lo) {
+				d.spans, listed[i] = append(d.spans, span{lo, lo + n, i}), true
+			}
+		}
+	}
+	return listed
+}
