@@ -85,7 +85,7 @@ func (d *decoder) standardCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu
 // calls has a bit for each opcode with direct calls: regimm (bal), jal, jalx
 // and release 6's balc. The conditional ones that also link are in regimm and
 // in POP06–POP30; compilers do not call with the latter.
-const calls = 1<<0x01 | 1<<0x03 | 1<<0x1d | 1<<0x3a
+const calls uint64 = 1<<0x01 | 1<<0x03 | 1<<0x1d | 1<<0x3a
 
 func (d *decoder) appendCall(dst []cpu.CallRef, i *cpu.Insn, pc uint64) []cpu.CallRef {
 	if s, ok := d.site(i, pc); ok && s.Direct {

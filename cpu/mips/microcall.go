@@ -66,4 +66,4 @@ func (d *decoder) microCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.Ca
 
 // microDirectCalls has a bit for each major opcode that may call directly: pool
 // 32I, jals, balc, jalx and jal.
-const microDirectCalls = 1<<0x10 | 1<<0x1d | 1<<0x2d | 1<<0x3c | 1<<0x3d
+const microDirectCalls uint64 = 1<<0x10 | 1<<0x1d | 1<<0x2d | 1<<0x3c | 1<<0x3d
