@@ -20,7 +20,8 @@ const (
 	edgeEntry edge = iota
 	edgeJump       // a jump or branch, or plain falling through
 	edgeCall       // falling through a call, which may never return
-	edgeTable      // an element of a jump table whose size is guessed
+	edgeTable      // an element of a jump table
+	edgeLoose      // the same, where the table's size is guessed
 	edgeGap        // code that nothing known jumps to, behind an unresolved jump
 )
 
@@ -340,7 +341,10 @@ func (f *function) stateAt(pc uint64, mode cpu.Mode, st *state) bool {
 			}
 			if f.transfers(&buf[i]) {
 				if at+uint64(buf[i].Len) == pc && buf[i].Flags&cpu.FlagDelaySlot != 0 {
-					return true // in a delay slot: the branch itself changed nothing
+					if buf[i].Op == cpu.OpCall {
+						st.set(buf[i].Dst, value{}, f.arch) // the link is written before the slot runs
+					}
+					return true // in a delay slot: the branch itself changed nothing else
 				}
 				return false
 			}

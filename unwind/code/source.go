@@ -15,6 +15,8 @@
 package code
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/unwind"
@@ -140,6 +142,8 @@ type derived struct {
 	// sound: the function undoes its frame on some path and on none in a way that
 	// contradicts the entry. A label inside a function, taken for an entry, does not.
 	sound bool
+	f     *function
+	how   origin
 }
 
 // derivation gathers the answers for one place.
@@ -230,7 +234,7 @@ func (d *derivation) from(entry uint64, mode cpu.Mode, how origin) bool {
 		}
 	}
 	d.note(f, how, true, &r)
-	d.rules = append(d.rules, derived{r, f.balanced && !f.unbalanced})
+	d.rules = append(d.rules, derived{r, f.balanced && !f.unbalanced, f, how})
 	return true
 }
 
@@ -284,6 +288,7 @@ func (f *function) contiguousEnd() uint64 {
 // one from a known entry, exits on paths that cross no call, the rest.
 func (d *derivation) result() *lookup {
 	l := &lookup{end: d.end}
+	d.dropLabels()
 	add := func(r *unwind.Rule) {
 		if !contains(l.rules, r, d.an.arch) {
 			l.rules = append(l.rules, *r)
@@ -315,6 +320,32 @@ func (d *derivation) result() *lookup {
 	forward(func(*derived) bool { return true })
 	backward(func(*exit) bool { return true })
 	return l
+}
+
+// dropLabels drops derivations from places that another function reaches with its
+// frame in place: labels of a jump table or a computed goto, whose addresses data
+// holds just like those of functions.
+func (d *derivation) dropLabels() {
+	d.rules = slices.DeleteFunc(d.rules, func(r derived) bool {
+		if r.how == known || r.f == nil {
+			return false
+		}
+		for i := range d.rules {
+			if a := &d.rules[i]; a.f != nil && a.f != r.f && a.f.balanced && a.f.framedAt(r.f.entry) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// framedAt tells whether the function runs through pc with SP other than on entry.
+// What falls through a call may be another function's beginning.
+func (f *function) framedAt(pc uint64) bool {
+	b, _ := f.at(pc)
+	var st state
+	return b != nil && b.afterCall == 0 && b.via <= edgeTable &&
+		f.stateAt(pc, b.mode, &st) && !st.regs[f.arch.SP].isStart(f.arch.SP)
 }
 
 func contains(rules []unwind.Rule, r *unwind.Rule, arch *cpu.Arch) bool {

@@ -111,7 +111,10 @@ func (f *function) followTable(b *block, st *state, index int) {
 	}
 	hi := f.an.nextEntry(max(f.entry, b.end), f.entry)
 	lo := f.entry
-	count := 0
+	count, how := 0, edgeTable
+	if t.limit <= 0 {
+		how = edgeLoose
+	}
 	for i := range n {
 		to, ok := f.elementTarget(&t, uint64(i), b.mode)
 		if !ok || t.limit <= 0 && (to.to < lo || to.to >= hi) {
@@ -120,7 +123,7 @@ func (f *function) followTable(b *block, st *state, index int) {
 		if to.to < lo || to.to >= hi {
 			continue
 		}
-		f.flow(to, st, edgeTable, 0)
+		f.flow(to, st, how, 0)
 		count++
 	}
 	if count == 0 {
