@@ -52,6 +52,19 @@ const (
 
 func (s Situation) String() string { return [...]string{"entry", "bare", "framed", "resumed"}[s] }
 
+// Kind is the kind of code that a wrong answer is in.
+type Kind int
+
+// The kinds.
+const (
+	Flow Kind = iota // reached from the start of the table's range
+	Pad              // not reached from there: landing pads, ends of unknown jumps
+	Part             // the range is a function's cold part, a PLT, …
+	Kinds
+)
+
+func (k Kind) String() string { return [...]string{"flow", "pad", "part"}[k] }
+
 // Tally counts places.
 type Tally struct {
 	Places int // that the table has a rule for
@@ -78,9 +91,11 @@ type Disagreement struct {
 	Place          uint64
 	Mode           cpu.Mode
 	Situation      Situation
+	Kind           Kind
 	Lo, Hi         uint64 // the table's range
 	Function       string // the symbol there, "" for none
 	Table, Subject unwind.Rule
+	query          unwind.Query
 	// Suspect: both directions of code analysis agree from a known entry, so that
 	// the table itself is in doubt.
 	Suspect bool
@@ -95,11 +110,15 @@ type Result struct {
 	// Unreadable are places where the table itself is malformed or unsupported.
 	Unreadable int
 	By         [Situations]Tally
+	// Wrong counts the wrong places by kind.
+	Wrong [Kinds]int
 	// Disagreements are the first ones by address, one a function.
 	Disagreements []Disagreement
 	// Suspects are the functions whose table is in doubt, by start.
 	Suspects []Disagreement
 	img      *image.Image
+	view     *image.Image // what code analysis may see
+	code     *code.Source
 }
 
 // Total sums all situations.
@@ -121,7 +140,7 @@ func Run(path string, opt Options) (*Result, error) {
 		return nil, err
 	}
 	fs, ref := functions(img, opt.Every)
-	res := &Result{Path: path, Arch: img.Arch, Reference: ref, Functions: len(fs), img: img}
+	res := &Result{Path: path, Arch: img.Arch, Reference: ref, Functions: len(fs), img: img, code: code.New(nil)}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	next, failed := 0, error(nil)
@@ -157,6 +176,10 @@ func Run(path string, opt Options) (*Result, error) {
 		})
 	}
 	wg.Wait()
+	res.view = img
+	if opt.Naked {
+		res.view = image.New(img.Header, nil)
+	}
 	res.finish(opt.Keep)
 	return res, failed
 }
@@ -189,8 +212,6 @@ type worker struct {
 	own       *image.Image // with its tables
 	subject   unwind.RuleSource
 	reference unwind.RuleSource
-	code      *code.Source
-	view      *image.Image // what code analysis may see
 	insns     [64]cpu.Insn
 	q         unwind.Query
 	table     unwind.Rule
@@ -204,7 +225,8 @@ func newWorker(path string, opt Options, ref unwind.Method) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{own: img, view: img, code: code.New(nil), worst: map[uint64]bool{}}
+	w := &worker{own: img, worst: map[uint64]bool{}}
+	w.code, w.view = code.New(nil), img
 	if opt.Naked {
 		w.view = image.New(img.Header, nil)
 	}
@@ -227,6 +249,9 @@ func (r *Result) merge(w *worker) {
 	for i := range r.By {
 		r.By[i].add(&w.By[i])
 	}
+	for k, n := range w.Wrong {
+		r.Wrong[k] += n
+	}
 	r.Unreadable += w.Unreadable
 	r.Disagreements = append(r.Disagreements, w.Disagreements...)
 }
@@ -246,8 +271,10 @@ func (r *Result) finish(keep int) {
 	r.name(r.Suspects)
 }
 
+// name adds the symbols, and ties the places to an image that stays open.
 func (r *Result) name(ds []Disagreement) {
 	for i := range ds {
+		ds[i].query.Image = r.view
 		if s, ok := r.img.SymbolAt(ds[i].Lo); ok {
 			ds[i].Function = s.Name
 		}

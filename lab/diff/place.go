@@ -120,7 +120,9 @@ func (w *worker) judge(t *Tally, s Situation) {
 	switch {
 	case rel.CFA == unwind.No || rel.RA == unwind.No:
 		t.Wrong++
-		w.keep(s)
+		k := w.kind()
+		w.Wrong[k]++
+		w.keep(s, k)
 	case rel.CFA == unwind.Unknown || rel.RA == unwind.Unknown:
 		t.Open++
 	default:
@@ -131,8 +133,33 @@ func (w *worker) judge(t *Tally, s Situation) {
 	}
 }
 
+// kind tells what kind of code a wrong answer is in.
+func (w *worker) kind() Kind {
+	entry := w.f.lo &^ uint64(w.q.Mode)
+	switch {
+	case w.part():
+		return Part
+	case w.code.Covers(&w.q, entry):
+		return Flow
+	}
+	return Pad
+}
+
+// part tells whether the range is only a part of a function: its first row is not
+// that of an entry.
+func (w *worker) part() bool {
+	var first unwind.Rule
+	q := w.q
+	q.Image, q.PC, q.Exact = w.own, w.f.lo, true
+	if w.reference.Method() != unwind.MethodCFI || w.reference.Rule(&q, &first) != unwind.Found {
+		return false
+	}
+	arch := w.own.Arch
+	return first.CFA.Kind != unwind.RegPlus || first.CFA.Base != arch.SP || first.CFA.Off != arch.EntryCFA
+}
+
 // keep remembers a disagreement, the first of each function.
-func (w *worker) keep(s Situation) {
+func (w *worker) keep(s Situation, k Kind) {
 	if w.worst[w.f.lo] {
 		return
 	}
@@ -142,6 +169,6 @@ func (w *worker) keep(s Situation) {
 		place = w.q.Resume
 	}
 	const both = unwind.EntryKnown | unwind.Agreed
-	w.Disagreements = append(w.Disagreements, Disagreement{Place: place, Mode: w.q.Mode, Situation: s, Lo: w.f.lo, Hi: w.f.hi,
-		Table: w.table, Subject: w.answer, Suspect: w.answer.Flags&both == both})
+	w.Disagreements = append(w.Disagreements, Disagreement{Place: place, Mode: w.q.Mode, Situation: s, Kind: k, Lo: w.f.lo, Hi: w.f.hi,
+		Table: w.table, Subject: w.answer, query: w.q, Suspect: w.answer.Flags&both == both})
 }

@@ -12,12 +12,12 @@ import (
 // answer, precision the share of right ones among the answers that can be
 // decided, agreement the share of right ones among all places.
 func Table(w io.Writer, rs []*Result) {
-	fmt.Fprintln(w, "| CPU | file | table | functions | places | coverage % | precision % | agreement % | wrong | open | none | registers |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| CPU | file | table | functions | places | coverage % | precision % | agreement % | wrong: flow | pad | part | open | none | registers |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, r := range rs {
 		t := r.Total()
-		fmt.Fprintf(w, "| %s | %s | %v | %d | %d | %s | %d | %d | %d | %d |\n", archName(r.Arch), filepath.Base(r.Path), r.Reference,
-			r.Functions, t.Places, t.percentages(), t.Wrong, t.Open, t.None, t.Regs)
+		fmt.Fprintf(w, "| %s | %s | %v | %d | %d | %s | %d | %d | %d | %d | %d | %d |\n", archName(r.Arch), filepath.Base(r.Path), r.Reference,
+			r.Functions, t.Places, t.percentages(), r.Wrong[Flow], r.Wrong[Pad], r.Wrong[Part], t.Open, t.None, t.Regs)
 	}
 }
 
@@ -44,8 +44,9 @@ func percent(a, b int) string {
 
 // Show writes a disagreement with the instructions around it.
 func (r *Result) Show(w io.Writer, d *Disagreement) {
-	fmt.Fprintf(w, "%s %#x %v in %#x-%#x %s\n  table   %s\n  subject %s\n", filepath.Base(r.Path), d.Place, d.Situation, d.Lo, d.Hi, d.Function,
+	fmt.Fprintf(w, "%s %#x %v %v in %#x-%#x %s\n  table   %s\n  subject %s\n", filepath.Base(r.Path), d.Place, d.Situation, d.Kind, d.Lo, d.Hi, d.Function,
 		d.Table.Format(r.Arch), d.Subject.Format(r.Arch))
+	r.explain(w, d)
 	const before, after = 14, 14
 	var window []string
 	at, behind := -1, 0
@@ -62,6 +63,22 @@ func (r *Result) Show(w io.Writer, d *Disagreement) {
 	})
 	for _, line := range window[max(0, at-before):] {
 		fmt.Fprintln(w, line)
+	}
+}
+
+// explain writes how code analysis came to its answers.
+func (r *Result) explain(w io.Writer, d *Disagreement) {
+	e := r.code.Explain(&d.query)
+	for _, f := range e.Forward {
+		rule := "no rule"
+		if f.HasRule {
+			rule = f.Rule.Format(r.Arch)
+		}
+		fmt.Fprintf(w, "  from %#x to %#x %s reached=%t complete=%t balanced=%t unbalanced=%t %.60s\n", f.Entry, f.End, f.Origin,
+			f.Reached, f.Complete, f.Balanced, f.Unbalanced, rule)
+	}
+	for _, x := range e.Exits {
+		fmt.Fprintf(w, "  exit behind %d calls tail=%t confirmed=%t %.60s\n", x.Calls, x.Tail, x.Confirmed, x.Rule.Format(r.Arch))
 	}
 }
 
