@@ -94,8 +94,9 @@ func (m *machine) effect(s *state, in *cpu.Insn, pc uint64) {
 			s.set(m.arch.SP, s.get(m.arch.SP).plus(in.Imm), m.arch)
 		}
 	case cpu.OpCompareImm:
-		s.limit = in.Imm + 1
+		s.limit, s.slack = in.Imm+1, 1
 		if in.Dst != cpu.NoReg {
+			s.limit, s.slack = in.Imm, 0
 			m.assign(s, in.Dst, value{}, pc)
 		}
 	}
@@ -288,7 +289,7 @@ func (m *machine) loaded(s *state, a value, in *cpu.Insn) value {
 	case konst:
 		return m.word(uint64(a.off)&m.arch.AddrMask(), in)
 	case indexed:
-		return m.element(uint64(a.off)&m.arch.AddrMask(), in, s.limit)
+		return m.element(uint64(a.off)&m.arch.AddrMask(), in, s)
 	}
 	return value{}
 }

@@ -331,7 +331,7 @@ func (d *derivation) dropLabels() {
 			return false
 		}
 		for i := range d.rules {
-			if a := &d.rules[i]; a.f != nil && a.f != r.f && a.f.balanced && a.f.framedAt(r.f.entry) {
+			if a := &d.rules[i]; a.sound && a.f != r.f && a.f.framedAt(r.f.entry) {
 				return true
 			}
 		}

@@ -19,9 +19,11 @@ type slot struct {
 type state struct {
 	regs  [cpu.MaxRegs]value
 	slots []slot
-	// limit is one more than the constant of the last comparison, the bound of a
-	// jump table that follows; 0: none.
-	limit int64
+	// limit is the bound that the last comparison gives a jump table that follows:
+	// its number of elements, 0 unknown. Where the comparison only set flags, the
+	// branch decides whether the constant itself is still inside (cmp 9; ja) or not
+	// (cmp 10; jae): then limit counts it and slack is 1.
+	limit, slack int64
 }
 
 // reset makes every register its own start value.
@@ -32,12 +34,12 @@ func (s *state) reset(arch *cpu.Arch) {
 	if arch.Zero != cpu.NoReg {
 		s.regs[arch.Zero] = constant(0)
 	}
-	s.slots, s.limit = s.slots[:0], 0
+	s.slots, s.limit, s.slack = s.slots[:0], 0, 0
 }
 
 // copyFrom makes s equal to o without sharing its slots.
 func (s *state) copyFrom(o *state) {
-	s.regs, s.limit = o.regs, o.limit
+	s.regs, s.limit, s.slack = o.regs, o.limit, o.slack
 	s.slots = append(s.slots[:0], o.slots...)
 }
 

@@ -11,18 +11,19 @@ type jumpTable struct {
 	shift  uint8
 	rel    int64
 	hasRel bool
-	limit  int64 // number of elements if a comparison told, else 0
+	// limit and slack are state's: the number of elements if a comparison told.
+	limit, slack int64
 }
 
 // maxElements bounds a table whose size no comparison tells.
 const maxElements = 1024
 
 // element is the abstract value of a table's element.
-func (m *machine) element(at uint64, in *cpu.Insn, limit int64) value {
+func (m *machine) element(at uint64, in *cpu.Insn, s *state) value {
 	if in.Size == 0 || in.Size > 8 {
 		return value{}
 	}
-	return m.tableValue(jumpTable{at: at, size: in.Size, signed: in.Flags&cpu.FlagSigned != 0, limit: limit})
+	return m.tableValue(jumpTable{at: at, size: in.Size, signed: in.Flags&cpu.FlagSigned != 0, limit: s.limit, slack: s.slack})
 }
 
 func (m *machine) tableValue(t jumpTable) value {
@@ -68,7 +69,7 @@ func (f *function) tableJump(b *block, st *state, in *cpu.Insn) {
 		f.unresolved(b, st)
 		return
 	}
-	v := f.tableValue(jumpTable{at: uint64(at.off) & f.arch.AddrMask(), size: in.Size, shift: 1, rel: int64(in.Target), hasRel: true, limit: st.limit})
+	v := f.tableValue(jumpTable{at: uint64(at.off) & f.arch.AddrMask(), size: in.Size, shift: 1, rel: int64(in.Target), hasRel: true, limit: st.limit, slack: st.slack})
 	if v.kind == table {
 		f.followTable(b, st, int(v.off))
 	}
@@ -111,11 +112,12 @@ func (f *function) followTable(b *block, st *state, index int) {
 	}
 	hi := f.an.nextEntry(max(f.entry, b.end), f.entry)
 	lo := f.entry
-	count, how := 0, edgeTable
-	if t.limit <= 0 {
-		how = edgeLoose
-	}
+	count := 0
 	for i := range n {
+		how := edgeTable
+		if t.limit <= 0 || i >= t.limit-t.slack {
+			how = edgeLoose
+		}
 		to, ok := f.elementTarget(&t, uint64(i), b.mode)
 		if !ok || t.limit <= 0 && (to.to < lo || to.to >= hi) {
 			break
