@@ -77,13 +77,14 @@ func (t *text) place(p *Place) {
 	t.b = fmt.Appendf(t.b, ", %s\n", input.Describe(arch))
 	t.b = append(t.b, "place     "...)
 	t.b = appendHex(t.b, p.PC+p.Bias, t.digits)
-	t.b = append(t.b, "  "...)
 	l := &p.Location
 	if l.Function != "" {
-		t.colored(bold, l.Function+offset(p.PC-l.Entry))
 		t.b = append(t.b, "  "...)
+		t.colored(bold, l.Function+offset(p.PC-l.Entry))
 	}
-	t.b = append(t.b, place(l.File, l.Dir, l.Line)...)
+	if l.File != "" {
+		t.b = append(append(t.b, "  "...), place(l.File, l.Dir, l.Line)...)
+	}
 	if p.Call {
 		t.b = append(t.b, " (after the call before it)"...)
 	}

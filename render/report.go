@@ -62,7 +62,12 @@ func Keep(a unwind.Attempt) Attempt {
 }
 
 // entry is the target address where the frame's function begins.
-func (f *Frame) entry() uint64 { return f.Module.ToTarget(f.Entry) }
+func (f *Frame) entry() uint64 {
+	if f.Module == nil {
+		return f.Entry
+	}
+	return f.Module.ToTarget(f.Entry)
+}
 
 // moduleName is the last part of a module's path.
 func moduleName(m *target.Module) string {

@@ -92,7 +92,7 @@ func (s *session) title(path string, n int) string {
 	case s.several:
 		return fmt.Sprintf("%s, snapshot %d", displayName(path), n)
 	case n > 1:
-		return fmt.Sprintf("\nSnapshot %d", n)
+		return fmt.Sprintf("Snapshot %d", n)
 	}
 	return ""
 }
@@ -126,7 +126,9 @@ func (s *session) process(ctx context.Context, j *job) {
 // write writes a job's output with one call: a reader behind a pipe sees whole
 // lines, as soon as they are there.
 func (s *session) write(j *job) error {
-	s.done.Add(1)
+	if s.done.Add(1) > 1 && s.opt.format == "text" {
+		j.out = append([]byte{'\n'}, j.out...)
+	}
 	s.made = s.made || j.made
 	s.incomplete = s.incomplete || j.incomplete
 	for _, w := range j.warn {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"runtime"
@@ -48,7 +49,7 @@ input.`,
   backsight bt --image fw.bin@0x80000000 --arch mips --endian big crash.json
   backsight bt -1 --explain core.1234
   zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
-		Args: cobra.MinimumNArgs(1),
+		Args: atLeastOneCapture,
 		RunE: func(cmd *cobra.Command, captures []string) error {
 			o.byThread = cmd.Flags().Changed("thread")
 			s := &session{opt: &o, stdout: stdout, talk: newTalk(stderr)}
@@ -131,4 +132,11 @@ func (o *btOptions) workers() int {
 		return 1
 	}
 	return runtime.GOMAXPROCS(0)
+}
+
+func atLeastOneCapture(_ *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return errors.New("bt: no capture named; - is standard input")
+	}
+	return nil
 }

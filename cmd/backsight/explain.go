@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strconv"
@@ -37,7 +38,7 @@ SYMBOL[+OFFSET].`,
   backsight explain --call busybox main+0x34
   backsight explain libc.so.6@0x7f5ccf53d000 0x7f5ccf5e9df2
   backsight explain --arch mips --endian big fw.bin@0x80000000 0x80001040`,
-		Args: cobra.ExactArgs(2),
+		Args: imageAndPC,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			out, err := o.run(args[0], args[1], stdout)
 			if err != nil {
@@ -112,4 +113,11 @@ func place(img *image.Image, where string, bias uint64) (pc uint64, mode cpu.Mod
 		return 0, 0, &failure{exitNone, fmt.Errorf("%s: no code at %#x", img.Path, v)}
 	}
 	return pc, mode, nil
+}
+
+func imageAndPC(_ *cobra.Command, args []string) error {
+	if len(args) != 2 {
+		return errors.New("explain: wants a binary and an address in it")
+	}
+	return nil
 }

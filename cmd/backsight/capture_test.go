@@ -1,0 +1,118 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// core is a crashed router program for MIPS, with its libraries.
+const core = "../../testdata/mips-deref/core.gz"
+
+func coreArgs(t *testing.T, args ...string) []string {
+	t.Helper()
+	if _, err := os.Stat(core); err != nil {
+		t.Skip(err)
+	}
+	return append(args, "--sysroot", "../../testdata/mips-deref/modules", core)
+}
+
+func TestCore(t *testing.T) {
+	code, out, says := bs(t, coreArgs(t, "bt", "-f", "json")...)
+	var doc struct {
+		Threads []struct {
+			Frames []struct {
+				Function  string
+				Backsight struct{ Trust string }
+			}
+			Backsight struct{ Stop struct{ Reason string } }
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &doc); err != nil || code != exitOK {
+		t.Fatalf("exit code %d, %v, said %q", code, err, says)
+	}
+	var chain []string
+	for _, f := range doc.Threads[0].Frames {
+		chain = append(chain, f.Function)
+	}
+	const want = "pack on_route word proto_parse proto_parse proto_parse proto_parse serve main"
+	if got := strings.Join(chain, " "); !strings.HasPrefix(got, want) || doc.Threads[0].Backsight.Stop.Reason != "root" {
+		t.Errorf("%s, stop %s; want %s", got, doc.Threads[0].Backsight.Stop.Reason, want)
+	}
+}
+
+func TestCoreOptions(t *testing.T) {
+	if _, out, _ := bs(t, coreArgs(t, "bt", "-n", "3")...); !strings.Contains(out, "stop: limit") || strings.Contains(out, "#3") {
+		t.Errorf("-n 3:\n%s", out)
+	}
+	if _, out, _ := bs(t, coreArgs(t, "bt", "--no-symbols")...); strings.Contains(out, "main+") {
+		t.Errorf("--no-symbols:\n%s", out)
+	}
+	_, out, _ := bs(t, coreArgs(t, "bt", "--explain", "--registers")...)
+	for _, want := range []string{"context, certain", "gives pc", "not covered", "\n    zero   0x00000000"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("--explain --registers without %q:\n%s", want, out)
+		}
+	}
+}
+
+// TestExplain: every source answers, and the code is listed with its effects.
+func TestExplain(t *testing.T) {
+	lib, _ := filepath.Glob("../../testdata/mips-deref/modules/*/libproto.so*")
+	if len(lib) == 0 {
+		t.Skip("no library in testdata/mips-deref")
+	}
+	for _, place := range []string{"proto_parse+8", "proto_parse"} {
+		code, out, says := bs(t, "explain", lib[0], place)
+		if code != exitOK {
+			t.Fatalf("exit code %d, said %q", code, says)
+		}
+		for _, want := range []string{"binary    ", "mips o32 big-endian", "proto_parse+", "\nrule      CFA=", "  cfi  ", "  code  ", "forward from", "return ra", "\n> 0x"} {
+			if !strings.Contains(out, want) {
+				t.Errorf("explain %s: no %q in\n%s", place, want, out)
+			}
+		}
+	}
+}
+
+// TestExplainRaw: eight instructions of MIPS at a flash address, without headers.
+func TestExplainRaw(t *testing.T) {
+	file := write(t, "fw.bin", strings.Join([]string{
+		"\x27\xbd\xff\xe0", // addiu sp,sp,-32
+		"\xaf\xbf\x00\x1c", // sw ra,28(sp)
+		"\x0c\x00\x00\x10", // jal
+		"\x00\x00\x00\x00", // nop
+		"\x8f\xbf\x00\x1c", // lw ra,28(sp)
+		"\x03\xe0\x00\x08", // jr ra
+		"\x27\xbd\x00\x20", // addiu sp,sp,32
+		"\x00\x00\x00\x00",
+	}, ""))
+	code, out, says := bs(t, "explain", "--arch", "mips", "--endian", "big", file+"@0xbfc00000", "0xbfc00010")
+	if code != exitOK {
+		t.Fatalf("exit code %d, said %q", code, says)
+	}
+	for _, want := range []string{"rule      CFA=sp+32 RA=[CFA-4]  (code)", "> 0xbfc00010  8fbf001c  ra = [sp+28]", "return ra, after the next"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+// TestTruth: one recorded batch, with the arguments of the scorer.
+func TestTruth(t *testing.T) {
+	snaps, _ := filepath.Glob("../../../shared/truth/public/mips/*/snaps.jsonl.gz")
+	if len(snaps) == 0 {
+		t.Skip("no recorded truth")
+	}
+	code, out, says := bs(t, "bt", "-f", "jsonl", "--no-symbols", "--image", filepath.Join(filepath.Dir(snaps[0]), "naked.elf"), snaps[0])
+	if code != exitOK || says != "" {
+		t.Fatalf("exit code %d, said %q", code, says)
+	}
+	for line := range strings.Lines(out) {
+		if !json.Valid([]byte(line)) {
+			t.Fatalf("not JSON: %s", line)
+		}
+	}
+}

@@ -1,0 +1,227 @@
+package render_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/mips"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/symbol"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+func o32(t testing.TB) *cpu.Arch {
+	t.Helper()
+	a, ok := cpu.Set(mips.Archs()).ByName("mips", "o32", true)
+	if !ok {
+		t.Fatal("no mips o32")
+	}
+	return a
+}
+
+// report is the contract's example: four frames, falling trust, one of them with
+// an inlined function.
+func report(t testing.TB) *render.Report {
+	arch := o32(t)
+	fw := &target.Module{
+		Name: "/lib/firmware.elf", Range: target.Range{Lo: 0x400000, Hi: 0x4a0000},
+		Image:   image.New(image.Header{Path: "build/firmware.elf", Arch: arch}, nil),
+		BuildID: []byte{0x01, 0x02, 0x03, 0x04, 0x05, 0x06, 0x07, 0x08, 0x09, 0x0a},
+	}
+	thread := target.Thread{ID: 1, Name: "main", Crashed: true}
+	thread.Regs.Set(arch.PC, 0x400d2c)
+	thread.Regs.Set(arch.SP, 0x7fffe000)
+	snap := &target.Snapshot{
+		Arch: arch, OS: "Linux", PID: 7, Threads: []target.Thread{thread}, Modules: []*target.Module{fw},
+		Fault:  &target.Fault{Name: "SIGSEGV", HasAddress: true, Thread: 1},
+		Issues: []string{"libz.so.1: not found"},
+	}
+	frame := func(pc, cfa uint64, m unwind.Method, tr unwind.Trust, l symbol.Location) render.Frame {
+		f := render.Frame{Location: l, Frame: unwind.Frame{PC: pc, CallSite: pc, CFA: cfa, HasCFA: cfa != 0,
+			Module: fw, Method: m, Trust: tr, Checks: unwind.Executable}}
+		if m != unwind.MethodContext {
+			f.CallSite = pc - 8
+			f.Checks |= unwind.CallBefore
+		}
+		return f
+	}
+	return &render.Report{
+		Snapshot: snap, Issues: snap.Issues, Version: "v1",
+		Threads: []render.Thread{{Thread: &snap.Threads[0], Stop: unwind.Stop{Reason: unwind.StopUnreadable, Addr: 0x7ffff000}, Frames: []render.Frame{
+			frame(0x400d2c, 0x7fffe020, unwind.MethodContext, unwind.Certain, symbol.Location{
+				Function: "hello", Entry: 0x400d10, File: "/src/hello.c", Dir: "/src", Line: 14}),
+			frame(0x400d34, 0x7fffe040, unwind.MethodCode, unwind.Certain, symbol.Location{
+				Function: "mybacktrace", Entry: 0x400d0c, File: "/src/lib/backtrace.c", Dir: "/src/", Line: 31,
+				Inlines: []symbol.Inline{{Function: "leaf", File: "/usr/include/leaf.h", Line: 3}}}),
+			frame(0x401284, 0x7fffe060, unwind.MethodCode, unwind.Likely, symbol.Location{}),
+			frame(0x4052d0, 0, unwind.MethodScan, unwind.Guess, symbol.Location{}),
+		}}},
+	}
+}
+
+func TestText(t *testing.T) {
+	golden(t, "text.txt", render.AppendText(nil, report(t), render.Style{}))
+}
+
+func TestTextColor(t *testing.T) {
+	golden(t, "color.txt", render.AppendText(nil, report(t), render.Style{Color: true}))
+}
+
+// TestTextExplained: what was tried stands under the frame that it found; sources
+// without an answer share a line.
+func TestTextExplained(t *testing.T) {
+	r := report(t)
+	r.Registers = true
+	none := func(m unwind.Method) render.Attempt {
+		return render.Attempt{Attempt: unwind.Attempt{Method: m, Verdict: unwind.NotCovered, Reason: "not covered"}}
+	}
+	rule := unwind.Rule{CFA: unwind.RegRule{Kind: unwind.RegPlus, Base: o32(t).SP, Off: 32}, RA: unwind.RegRule{Kind: unwind.AtCFA, Off: -4}}
+	taken := render.Keep(unwind.Attempt{Method: unwind.MethodCode, Rule: &rule, Arch: o32(t), Applied: true, Taken: true,
+		PC: 0x400d34, CFA: 0x7fffe020, Checks: unwind.Executable | unwind.CallBefore, Trust: unwind.Certain})
+	refused := render.Keep(unwind.Attempt{Method: unwind.MethodCode, Try: 1, Rule: &rule, Arch: o32(t), Reason: "memory was not captured"})
+	r.Threads[0].Tried = [][]render.Attempt{
+		nil, {none(unwind.MethodSigframe), none(unwind.MethodCFI), taken}, nil, nil, {none(unwind.MethodCFI), refused},
+	}
+	golden(t, "explained.txt", render.AppendText(nil, r, render.Style{}))
+	valid(t, render.AppendJSONLine(nil, r))
+}
+
+func TestJSON(t *testing.T) {
+	r := report(t)
+	r.Registers = true
+	golden(t, "report.json", render.AppendJSON(nil, r))
+}
+
+// TestFailed: a line of a batch that could not be read has its line of output.
+func TestFailed(t *testing.T) {
+	r := &render.Report{Version: "v1", Issues: []string{`a.jsonl: line 2: expected '"'`}}
+	const want = `{"status":"ERROR","backsight":{"version":"v1","issues":["a.jsonl: line 2: expected '\"'"]}}` + "\n"
+	if got := string(render.AppendJSONLine(nil, r)); got != want {
+		t.Errorf("got  %swant %s", got, want)
+	}
+}
+
+// golden compares with a file of testdata; UPDATE=1 writes it.
+func golden(t *testing.T, name string, got []byte) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if os.Getenv("UPDATE") != "" {
+		if err := os.WriteFile(path, got, 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = bytes.ReplaceAll(want, []byte("\r\n"), []byte("\n"))
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s:\n%s\nwant\n%s", name, got, want)
+	}
+}
+
+func valid(t testing.TB, line []byte) (doc map[string]any) {
+	t.Helper()
+	if err := json.Unmarshal(line, &doc); err != nil {
+		t.Fatalf("%v: %s", err, line)
+	}
+	if n := bytes.Count(line, []byte("\n")); n != 1 || line[len(line)-1] != '\n' {
+		t.Errorf("%d line ends", n)
+	}
+	return doc
+}
+
+// hostile names: terminal escapes, C1 controls, text direction, line ends, bytes
+// that are not UTF-8, JSON's own characters.
+var hostile = []struct{ name, text, json string }{
+	{"plain", "plain", "plain"},
+	{"\x1b[2Jclear", `\x1b[2Jclear`, "\x1b[2Jclear"},
+	{"bell\a\r\n#0", `bell\x07\x0d\x0a#0`, "bell\a\r\n#0"},
+	{"csi\u009b31m", `csi\u009b31m`, "csi\u009b31m"},
+	{"ad\u202emin\u2069", `ad\u202emin\u2069`, "ad\u202emin\u2069"},
+	{"tag\U000e0041", `tag\udb40\udc41`, "tag\U000e0041"},
+	{"soft\u200bspace\u2028", `soft\u200bspace\u2028`, "soft\u200bspace\u2028"},
+	{"bad\xff\xc0utf", `bad\xff\xc0utf`, "bad\ufffd\ufffdutf"},
+	{`quote"back\slash`, `quote"back\slash`, `quote"back\slash`},
+	{"größe日本", "größe日本", "größe日本"},
+	{"\x7f\x00", `\x7f\x00`, "\x7f\x00"},
+}
+
+func TestHostileNames(t *testing.T) {
+	for _, h := range hostile {
+		if got := render.Text(h.name); got != h.text {
+			t.Errorf("Text(%q) = %s, want %s", h.name, got, h.text)
+		}
+		r := named(t, h.name)
+		doc := valid(t, render.AppendJSONLine(nil, r))
+		thread := doc["threads"].([]any)[0].(map[string]any)
+		frame := thread["frames"].([]any)[0].(map[string]any)
+		for _, got := range []any{frame["function"], frame["file"], thread["thread_name"]} {
+			if got != h.json {
+				t.Errorf("JSON of %q reads back as %q, want %q", h.name, got, h.json)
+			}
+		}
+		harmless(t, render.AppendText(nil, r, render.Style{}))
+	}
+}
+
+// named has a name wherever one can be.
+func named(t testing.TB, name string) *render.Report {
+	r := report(t)
+	r.Title, r.Issues = name, []string{name}
+	r.Threads[0].Thread.Name, r.Snapshot.Fault.Name, r.Snapshot.OS = name, name, name
+	r.Snapshot.Modules[0].Name = name
+	for i := range r.Threads[0].Frames {
+		f := &r.Threads[0].Frames[i]
+		if f.Function != "" {
+			f.Function, f.File = name, name
+		}
+		for k := range f.Inlines {
+			f.Inlines[k] = symbol.Inline{Function: name, File: name, Line: 1}
+		}
+	}
+	return r
+}
+
+func harmless(t testing.TB, text []byte) {
+	t.Helper()
+	if !utf8.Valid(text) {
+		t.Errorf("not UTF-8: %q", text)
+	}
+	if i := strings.IndexFunc(string(text), func(r rune) bool { return r != '\n' && (r < ' ' || r >= 0x7f && r < 0xa0 || r == 0x202e) }); i >= 0 {
+		t.Errorf("a control character at %d of %q", i, text)
+	}
+}
+
+func FuzzNames(f *testing.F) {
+	for _, h := range hostile {
+		f.Add(h.name)
+	}
+	f.Fuzz(func(t *testing.T, name string) {
+		r := named(t, name)
+		valid(t, render.AppendJSONLine(nil, r))
+		text := render.AppendText(nil, r, render.Style{})
+		harmless(t, text)
+		if got, want := bytes.Count(text, []byte("\n")), 8; got != want && name != "" {
+			t.Errorf("%d lines, want %d: %q", got, want, text)
+		}
+	})
+}
+
+// BenchmarkJSONLine: a batch writes thousands of these a second.
+func BenchmarkJSONLine(b *testing.B) {
+	r := report(b)
+	var buf []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		buf = render.AppendJSONLine(buf[:0], r)
+	}
+}
