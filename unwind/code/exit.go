@@ -179,10 +179,7 @@ func (w *exitWalk) call(p *path, in *cpu.Insn, pc, next uint64) {
 	if known && w.an.neverReturns(target) || w.an.isEntry(next, p.at.mode) {
 		return
 	}
-	w.exec(&p.st, in, pc)
-	if known && w.arch.LR == cpu.NoReg {
-		p.st.set(w.arch.SP, p.st.get(w.arch.SP).plus(w.an.pops(target)), w.arch)
-	}
+	w.callee(w.an, &p.st, in, target, known, pc, next)
 	w.fork(&p.st, jump{next, p.at.mode}, p.calls+1)
 }
 

@@ -80,13 +80,36 @@ func (f *function) call(b *block, st *state, in *cpu.Insn, pc, next uint64) {
 		f.dead[pc] = true
 		return
 	}
-	f.exec(st, in, pc)
-	if known && f.arch.LR == cpu.NoReg {
-		if n := f.an.pops(target); n != 0 {
-			st.set(f.arch.SP, st.get(f.arch.SP).plus(n), f.arch)
-		}
-	}
+	f.callee(f.an, st, in, target, known, pc, next)
 	f.flow(jump{next, b.mode}, st, edgeCall, pc)
+}
+
+// callee applies what a call leaves behind: the ABI's clobbers, or less where the
+// callee is i386's way to read the PC (__x86.get_pc_thunk.bx), around which
+// compilers keep values in registers that a call would clobber: the caller's SP in
+// ecx, in a function that realigns its stack.
+func (m *machine) callee(an *analysis, st *state, in *cpu.Insn, target jump, known bool, pc, next uint64) {
+	if m.arch.LR != cpu.NoReg || !known {
+		m.exec(st, in, pc)
+		return
+	}
+	if r, ok := m.readsPC(target); ok {
+		m.assign(st, r, constant(int64(next)), pc)
+		return
+	}
+	m.exec(st, in, pc)
+	st.set(m.arch.SP, st.get(m.arch.SP).plus(an.pops(target)), m.arch)
+}
+
+// readsPC tells whether the function at a place does nothing but load its return
+// address into a register.
+func (m *machine) readsPC(at jump) (cpu.Reg, bool) {
+	var buf [2]cpu.Insn
+	n := m.arch.Decoder.Decode(m.img.Code(at.to), at.to, at.mode, buf[:])
+	load := &buf[0]
+	ok := n == 2 && load.Op == cpu.OpLoad && load.Base == m.arch.SP && load.Index == cpu.NoReg && load.Imm == 0 && load.WB == 0 &&
+		int(load.Size) == m.arch.AddrSize && buf[1].Op == cpu.OpReturn && buf[1].Imm == 0
+	return load.Dst, ok
 }
 
 // target is where a call or jump goes, if that is one known place.
