@@ -43,6 +43,7 @@ var imports = []struct{ pkg, may string }{
 	{"render", "cpu image target unwind symbol input"},
 	{"", "cpu cpu/* image image/* target input input/* unwind unwind/* symbol render"},
 	{"cmd/*", "* */*"},
+	{"bench", "* */*"},
 	{"lab", "* */*"},
 	{"lab/*", "* */*"},
 }
@@ -108,7 +109,7 @@ func checkImport(t *testing.T, name, imp string, may []string) {
 	if strings.HasPrefix(imp, "internal/synth") && !strings.HasPrefix(name, "internal/synth") {
 		t.Errorf("%s imports %s, which is for tests", name, imp)
 	}
-	if imp == "" && (strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, "lab")) {
+	if imp == "" && (strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, "lab") || name == "bench") {
 		return
 	}
 	if !slices.ContainsFunc(may, func(pattern string) bool { return matches(pattern, imp) }) {

@@ -1,0 +1,156 @@
+package backsight_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"errors"
+	"flag"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/*/want.txt with what the command prints")
+
+// command builds the program.
+func command(t *testing.T) string {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "backsight")
+	if runtime.GOOS == "windows" {
+		name += ".exe"
+	}
+	if out, err := exec.Command("go", "build", "-o", name, "./cmd/backsight").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return name
+}
+
+// run runs the program in a directory.
+func run(t *testing.T, program, dir string, args ...string) (stdout, stderr string, exit int) {
+	t.Helper()
+	var out, talk bytes.Buffer
+	cmd := exec.Command(program, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &talk
+	err := cmd.Run()
+	var failed *exec.ExitError
+	if err != nil && !errors.As(err, &failed) {
+		t.Fatal(err)
+	}
+	return strings.ReplaceAll(out.String(), "\r\n", "\n"), talk.String(), cmd.ProcessState.ExitCode()
+}
+
+// TestCaptures runs the main job on every capture of testdata, with the arguments
+// in the case's file args. Each case's README.md derives the call chains from the
+// source.
+func TestCaptures(t *testing.T) {
+	program := command(t)
+	cases, err := filepath.Glob("testdata/*/args")
+	if err != nil || len(cases) < 5 {
+		t.Fatalf("%d cases in testdata, %v", len(cases), err)
+	}
+	for _, file := range cases {
+		dir := filepath.Dir(file)
+		t.Run(filepath.Base(dir), func(t *testing.T) {
+			got, talk, exit := run(t, program, dir, strings.Fields(read(t, file))...)
+			if exit != 0 || talk != "" {
+				t.Errorf("exit code %d, said %q", exit, talk)
+			}
+			want := filepath.Join(dir, "want.txt")
+			if *update {
+				if err := os.WriteFile(want, []byte(got), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if w := read(t, want); got != w {
+				t.Errorf("printed\n%swant\n%s", got, w)
+			}
+		})
+	}
+}
+
+// TestBadInput: one clear line, whatever frames can be had, the exit code of the
+// contract.
+func TestBadInput(t *testing.T) {
+	program, dir := command(t), t.TempDir()
+	core := gunzip(t, "testdata/mips-deref/core.gz")
+	modules, err := filepath.Abs("testdata/mips-deref/modules")
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := filepath.Abs("testdata/aarch64-signal/modules/usr/bin/sensor")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, data := range map[string]string{
+		"empty": "", "text": "this is no capture at all\n", "whole": core, "cut": core[:len(core)-len(core)/4], "header": core[:40],
+		"json": `{"arch":"mips","endian":"big","abi":"o32","regs":{"pc":"0x400000"` + "\n",
+	} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(data), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sparse(t, filepath.Join(dir, "sparse"), 10<<30)
+	for _, tt := range []struct {
+		args         string
+		exit         int
+		says, prints string
+	}{
+		{"bt empty", 2, "empty", ""},
+		{"bt text", 2, "text", ""},
+		{"bt absent", 2, "absent", ""},
+		{"bt .", 2, "regular", ""},
+		{"bt sparse", 2, "sparse", ""},
+		{"bt header", 2, "header", ""},
+		{"bt json", 2, "json", ""},
+		{"bt --sysroot " + modules + " cut", 0, "truncated", "pack+0x"},
+		{"bt --sysroot " + modules + " --exe " + other + " whole", 0, "a binary for aarch64", ""},
+		{"bt whole", 0, "", "#0"},
+		{"bt --no-such-flag whole", 64, "no-such-flag", ""},
+		{"bt", 64, "", ""},
+		{"bt --strict --sysroot " + modules + " whole", 0, "", "stop: root"},
+		{"bt --strict whole", 1, "", "#0"},
+	} {
+		out, talk, exit := run(t, program, dir, strings.Fields(tt.args)...)
+		if exit != tt.exit || !strings.Contains(talk, tt.says) || !strings.Contains(out, tt.prints) || strings.Contains(talk, "goroutine") {
+			t.Errorf("%s: exit code %d, want %d; said %q, want %q; printed %q, want %q", tt.args, exit, tt.exit, talk, tt.says, out, tt.prints)
+		}
+		if exit == 2 && strings.Count(talk, "\n") != 1 {
+			t.Errorf("%s: printed %q and said %q; want one line", tt.args, out, talk)
+		}
+	}
+}
+
+func gunzip(t *testing.T, name string) string {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	z, err := gzip.NewReader(f)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := io.ReadAll(z)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// sparse makes a file of zeros that takes no room.
+func sparse(t *testing.T, name string, size int64) {
+	t.Helper()
+	f, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := f.Truncate(size); err != nil {
+		t.Skip("no sparse files here: ", err)
+	}
+}
