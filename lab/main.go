@@ -1,5 +1,6 @@
 // Lab is the truth laboratory: how we know that a backtrace is right.
 //
+//	go run ./lab score          recorded truth against what Backsight makes of it
 //	go run ./lab diff FILE…     code analysis against the unwind tables of binaries
 package main
 
@@ -13,6 +14,7 @@ var commands = []struct {
 	name, what string
 	run        func(args []string) error
 }{
+	{"score", "how right backtraces are over recorded truth", runScore},
 	{"diff", "FILE…  code analysis against unwind tables, at every instruction", runDiff},
 }
 

@@ -1,0 +1,100 @@
+package gdb
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/backsight/backsight/target"
+)
+
+// Program is the GDB that knows every architecture.
+const Program = "gdb-multiarch"
+
+// Available tells whether it is installed.
+func Available() bool {
+	_, err := exec.LookPath(Program)
+	return err == nil
+}
+
+// Session gathers snapshots of one executable for GDB.
+type Session struct {
+	dir, elf string
+	n        int
+}
+
+// NewSession makes a place for the cores; Close removes it.
+func NewSession(elf string) (*Session, error) {
+	dir, err := os.MkdirTemp("", "gdb")
+	return &Session{dir: dir, elf: elf}, err
+}
+
+// Close removes what was written.
+func (s *Session) Close() error { return os.RemoveAll(s.dir) }
+
+// Add writes a snapshot as a core.
+func (s *Session) Add(snap *target.Snapshot) error {
+	s.n++
+	return write(s.core(s.n-1), s.elf, snap)
+}
+
+func (s *Session) core(i int) string { return filepath.Join(s.dir, strconv.Itoa(i)+".core") }
+
+// maxFrames is enough for every recorded chain.
+const maxFrames = 1000
+
+// chain is the Python that GDB runs to print the chain of the core it has open.
+const chain = `python
+f, n = gdb.newest_frame(), 0
+while f is not None and n < %d:
+    print("PC", hex(f.pc() & %#x))
+    n += 1
+    try: f = f.older()
+    except gdb.error: f = None
+end
+`
+
+// Backtraces returns the addresses of every chain, innermost first, in the order
+// of the snapshots.
+func (s *Session) Backtraces(ctx context.Context) ([][]uint64, error) {
+	var b strings.Builder
+	b.WriteString("set confirm off\nset pagination off\nset backtrace past-main on\n")
+	fmt.Fprintf(&b, "file %s\n", s.elf)
+	for i := range s.n {
+		fmt.Fprintf(&b, "core-file %s\necho CORE %d\\n\n", s.core(i), i)
+		fmt.Fprintf(&b, chain, maxFrames, ^uint64(0))
+	}
+	script := filepath.Join(s.dir, "script")
+	if err := os.WriteFile(script, []byte(b.String()), 0o600); err != nil {
+		return nil, err
+	}
+	out, err := exec.CommandContext(ctx, Program, "-nx", "-batch", "-x", script).Output()
+	if err != nil && len(out) == 0 {
+		return nil, fmt.Errorf("%s: %w", Program, err)
+	}
+	return parse(string(out), s.n), nil
+}
+
+// parse reads what the script printed.
+func parse(out string, n int) [][]uint64 {
+	chains := make([][]uint64, n)
+	at := -1
+	for line := range strings.Lines(out) {
+		f := strings.Fields(line)
+		if len(f) != 2 {
+			continue
+		}
+		switch v, err := strconv.ParseUint(f[1], 0, 64); {
+		case err != nil:
+		case f[0] == "CORE" && v < uint64(n):
+			at = int(v)
+		case f[0] == "PC" && at >= 0:
+			chains[at] = append(chains[at], v)
+		}
+	}
+	return chains
+}
