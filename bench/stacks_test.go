@@ -44,7 +44,7 @@ func load(t testing.TB, name string) *stacks {
 	if err != nil {
 		t.Skip("no stacks: ", err)
 	}
-	s := &stacks{}
+	s, cpus := &stacks{}, backsight.CPUs()
 	var modules []*target.Module
 	for len(bin) > 0 {
 		var head [registers + 3]uint64
@@ -56,9 +56,9 @@ func load(t testing.TB, name string) *stacks {
 			t.Fatalf("%s: no record after %d stacks", dir, len(s.snaps))
 		}
 		kind, base, size := archs[head[0]>>32], head[registers+1], int(head[registers+2])
-		arch, _ := backsight.CPUs().ByName(kind.name, "", false)
+		arch, _ := cpus.ByName(kind.name, "", false)
 		if modules == nil {
-			modules = mapped(t, dir)
+			modules = mapped(t, dir, cpus)
 		}
 		snap := &target.Snapshot{Arch: arch, OS: "Linux", Modules: modules, Threads: make([]target.Thread, 1)}
 		regs := &snap.Threads[0].Regs
@@ -99,7 +99,7 @@ func expected(t testing.TB, dir string, n int) (want [][]uint64) {
 }
 
 // mapped opens what maps.txt names.
-func mapped(t testing.TB, dir string) []*target.Module {
+func mapped(t testing.TB, dir string, cpus cpu.Set) []*target.Module {
 	t.Helper()
 	f, err := os.Open(filepath.Join(dir, "maps.txt"))
 	if err != nil {
@@ -116,7 +116,7 @@ func mapped(t testing.TB, dir string) []*target.Module {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}
-		img, err := elf.Open(path, elf.Options{Archs: cpu.Set(backsight.CPUs()), NoDebugFiles: true})
+		img, err := elf.Open(path, elf.Options{Archs: cpus, NoDebugFiles: true})
 		if err != nil {
 			t.Skip("a binary of the stacks is missing: ", err)
 		}

@@ -1,16 +1,18 @@
 package bench_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
 // TestStacks: every return address is the one that libunwind and libdwfl found,
 // with one walker for all stacks and with a fresh one for each.
 func TestStacks(t *testing.T) {
-	for _, name := range []string{"deep60", "deep60a64", "clang"} {
+	for _, name := range programs {
 		t.Run(name, func(t *testing.T) {
 			s := load(t, name)
 			u, err := backsight.NewUnwinder(backsight.Options{})
@@ -45,3 +47,67 @@ func differ(frames []unwind.Frame, want []uint64) int {
 	}
 	return -1
 }
+
+// TestOneWalker: what the walker has cached changes nothing.
+func TestOneWalker(t *testing.T) {
+	for _, name := range programs {
+		t.Run(name, func(t *testing.T) {
+			s := load(t, name)
+			u, err := backsight.NewUnwinder(backsight.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			// A walker that explains itself asks its sources at every frame.
+			bare, _ := backsight.NewUnwinder(backsight.Options{Explain: func(unwind.Attempt) {}})
+			one := u.Walker(s.snaps[0])
+			var got, fresh []unwind.Frame
+			for range 2 {
+				for i, snap := range s.snaps {
+					var stop, alone unwind.Stop
+					one.Use(snap)
+					got, stop = one.Walk(&snap.Threads[0], got[:0])
+					fresh, alone = bare.Walker(snap).Walk(&snap.Threads[0], fresh[:0])
+					if !slices.Equal(got, fresh) || stop != alone {
+						t.Fatalf("stack %d, with cache:\n%v %v\nwithout:\n%v %v", i, got, stop, fresh, alone)
+					}
+				}
+			}
+			t.Logf("%+v", one.CacheStats())
+			if n := testing.AllocsPerRun(10, func() { got, _ = one.Walk(&s.snaps[len(s.snaps)-1].Threads[0], got[:0]) }); n != 0 {
+				t.Errorf("%v allocations", n)
+			}
+		})
+	}
+}
+
+// BenchmarkWalk is one walk through all stacks of a program: warm with one walker
+// for all of them, cold with a fresh one for each.
+func BenchmarkWalk(b *testing.B) {
+	for _, name := range programs {
+		s := load(b, name)
+		u, err := backsight.NewUnwinder(backsight.Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		var frames []unwind.Frame
+		one := u.Walker(s.snaps[0])
+		run := func(b *testing.B, walker func(*target.Snapshot) *unwind.Walker) {
+			n := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				n = 0
+				for _, snap := range s.snaps {
+					frames, _ = walker(snap).Walk(&snap.Threads[0], frames[:0])
+					n += len(frames)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*n), "ns/frame")
+		}
+		b.Run(name+"/warm", func(b *testing.B) {
+			run(b, func(snap *target.Snapshot) *unwind.Walker { one.Use(snap); return one })
+		})
+		b.Run(name+"/cold", func(b *testing.B) { run(b, u.Walker) })
+	}
+}
+
+var programs = []string{"deep60", "deep60a64", "clang"}

@@ -42,6 +42,14 @@ type Walker struct {
 	ahead *Walker   // looks one frame further, for rules that need a witness
 	// isAhead marks that walker, which looks no further itself.
 	isAhead bool
+
+	cache   cache
+	cached  bool // the cache is used: nobody wants to see every step
+	answers int  // how many sources had one for this frame
+	ruled   bool // and the last one was a rule
+	view    window
+	order   [16]cpu.Reg // of the bits of Packed.saved
+	keeps   cpu.RegSet  // registers that a call keeps
 }
 
 type landmark struct {
@@ -72,7 +80,8 @@ func NewWalker(snap *target.Snapshot, opt Options) *Walker {
 	if opt.MaxFrames <= 0 {
 		opt.MaxFrames = DefaultMaxFrames
 	}
-	w := &Walker{snap: snap, opt: opt}
+	w := &Walker{snap: snap, opt: opt, cached: opt.Explain == nil && opt.Registers == nil}
+	w.arrange(snap.Arch)
 	for _, s := range opt.Sources {
 		l, isLandmark := s.(Landmark)
 		step, isFrame := s.(FrameSource)
@@ -97,6 +106,12 @@ func (w *Walker) Walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
 	dst = append(dst, Frame{PC: pc, Mode: mode, CallSite: pc, Exact: true, Module: w.state.Module,
 		Method: MethodContext, Trust: Certain, Checks: w.executable(pc, w.state.Module)})
 	for {
+		if w.cached {
+			var ended bool
+			if dst, ended = w.warm(dst, first); ended {
+				return dst, Stop{Reason: StopRoot}
+			}
+		}
 		w.observe(len(dst) - 1 - first)
 		if len(dst)-first >= w.opt.MaxFrames {
 			return dst, Stop{StopLimit, w.state.PC}
@@ -105,6 +120,9 @@ func (w *Walker) Walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
 		w.state.Index = len(dst) - 1 - first
 		if !w.findCaller() {
 			return dst, w.trip
+		}
+		if w.cached {
+			w.remember()
 		}
 		c := &w.best
 		f.CFA, f.HasCFA = c.CFA, c.HasCFA
@@ -155,7 +173,7 @@ func (w *Walker) observe(frame int) {
 // without one it leaves the reason in w.trip. A candidate that is at least likely
 // ends the search, unless its source offered it as a mere fallback.
 func (w *Walker) findCaller() bool {
-	w.best = candidate{}
+	w.best, w.answers = candidate{}, 0
 	w.trip = Stop{StopNoRule, w.state.PC}
 	for _, src := range w.opt.Sources {
 		if w.best.valid && src.Method() == MethodScan {
@@ -177,6 +195,14 @@ func (w *Walker) findCaller() bool {
 	return w.best.valid
 }
 
+// answered counts what sources know of a frame.
+func (w *Walker) answered(v Verdict, rule bool) {
+	if v == Found || v == EndOfStack {
+		w.answers++
+		w.ruled = rule
+	}
+}
+
 // maxTries bounds the answers taken from one source for one frame.
 const maxTries = 8
 
@@ -188,6 +214,7 @@ func (w *Walker) askRules(src RuleSource) {
 	for w.query.Try = 0; w.query.Try < maxTries; w.query.Try++ {
 		w.rule.Reset()
 		v := src.Rule(&w.query, &w.rule)
+		w.answered(v, true)
 		if v != Found {
 			w.report(src.Method(), v)
 			if v == EndOfStack {
@@ -214,6 +241,7 @@ func (w *Walker) confirm(src RuleSource) {
 	w.query.Entry, w.query.HasEntry, w.query.Try = m.ToImage(w.best.entry)&m.Image.Arch.AddrMask(), true, 0
 	w.rule.Reset()
 	if src.Rule(&w.query, &w.rule) == Found {
+		w.answered(Found, true)
 		w.rule.Flags |= EntryKnown
 		w.applyRule(src.Method())
 	}
@@ -290,6 +318,7 @@ func (w *Walker) endHere(m Method) {
 func (w *Walker) askFrame(src FrameSource) {
 	w.try = candidate{method: src.Method(), valid: true}
 	v := src.Step(&w.state, &w.try.Caller)
+	w.answered(v, false)
 	if v != Found {
 		w.report(src.Method(), v)
 		if v == EndOfStack {

@@ -1,0 +1,241 @@
+package unwind
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+)
+
+// CacheStats count what a Walker's cache was asked.
+type CacheStats struct {
+	// Hits are frames that it unwound alone, Misses those that sources unwound.
+	Hits, Misses uint64
+	// Conflicts are rules that gave way to another while both were in use.
+	Conflicts uint64
+	// Rules and Callers are how many it holds.
+	Rules, Callers int
+}
+
+// cache keeps what sources and checks found out, as far as that follows from code
+// alone: for a PC the rule; for a PC and the return address that the rule led to,
+// what speaks for that caller. A frame is unwound from the cache when both are
+// there and the stack pointer rises within the stack; the frame is then the one
+// that sources would find, which is asserted of a rule before it is kept: it was
+// the first answer, and certain.
+//
+// Most places have one caller, which is kept beside the rule.
+type cache struct {
+	rules    []cachedRule
+	callers  []cachedCaller
+	nRules   int
+	nCallers int
+	stats    CacheStats
+}
+
+// place is a PC as the key of a rule: bit 0 of kind is the mode, bit 1 Exact, bit 7
+// marks a used slot.
+type place struct {
+	pc   uint64
+	kind uint8
+}
+
+const (
+	kindExact = 1 << 1
+	kindUsed  = 1 << 7
+)
+
+func kindOf(mode cpu.Mode, exact bool) uint8 {
+	k := uint8(mode)&1 | kindUsed
+	if exact {
+		k |= kindExact
+	}
+	return k
+}
+
+// caller is what is known of a return address behind a certain callee.
+type caller struct {
+	ra     uint64 // as the rule yields it, mode bit included
+	module uint32 // index in Snapshot.Modules
+	checks Checks
+	mode   cpu.Mode
+	back   uint8 // from the call to the address that it returns to
+}
+
+type cachedRule struct {
+	pc     uint64
+	rule   Packed
+	caller caller
+	kind   uint8
+	method Method
+}
+
+type cachedCaller struct {
+	pc     uint64
+	caller caller
+	kind   uint8
+}
+
+const (
+	// ways is how many slots a key can be in. A table grows when a key finds all
+	// of them taken; up to its full size there are no conflicts.
+	ways     = 4
+	minTable = 128
+	// maxTable bounds a table: 16384 rules are 0.8 MB. Profiles of clang come
+	// through 3,800 places.
+	maxTable = 1 << 14
+)
+
+// hash spreads addresses: the golden ratio's bits times the address, upper half.
+func hash(x uint64) uint64 { return x * 0x9e37_79b9_7f4a_7c15 >> 32 }
+
+// rule finds the rule of a place, nil where there is none.
+func (c *cache) rule(p place) *cachedRule {
+	if len(c.rules) == 0 {
+		return nil
+	}
+	mask := uint64(len(c.rules) - 1)
+	h := hash(p.pc)
+	for i := range uint64(ways) {
+		if e := &c.rules[(h^i)&mask]; e.pc == p.pc && e.kind == p.kind {
+			return e
+		}
+	}
+	return nil
+}
+
+// other finds a caller that is not the one beside the rule.
+func (c *cache) other(p place, ra uint64) *caller {
+	if len(c.callers) == 0 {
+		return nil
+	}
+	mask := uint64(len(c.callers) - 1)
+	h := hash(p.pc ^ ra<<7)
+	for i := range uint64(ways) {
+		if e := &c.callers[(h^i)&mask]; e.pc == p.pc && e.kind == p.kind && e.caller.ra == ra {
+			return &e.caller
+		}
+	}
+	return nil
+}
+
+// keep keeps a rule and a caller that it leads to.
+func (c *cache) keep(r *cachedRule) {
+	p := place{r.pc, r.kind}
+	if c.rule(p) == nil {
+		for !c.putRule(r, len(c.rules) >= maxTable) {
+			c.growRules()
+		}
+		return
+	}
+	for r.rule.form&formEnd == 0 && !c.putCaller(&cachedCaller{r.pc, r.caller, r.kind}, len(c.callers) >= maxTable) {
+		c.growCallers()
+	}
+}
+
+// putRule reports false when the table should grow first; with force another rule
+// gives way.
+func (c *cache) putRule(r *cachedRule, force bool) bool {
+	mask, h := uint64(len(c.rules)-1), hash(r.pc)
+	for i := range uint64(min(ways, len(c.rules))) {
+		if e := &c.rules[(h^i)&mask]; e.kind == 0 {
+			*e = *r
+			c.nRules++
+			return true
+		}
+	}
+	if force {
+		c.rules[h&mask] = *r
+		c.stats.Conflicts++
+	}
+	return force
+}
+
+func (c *cache) growRules() {
+	old := c.rules
+	c.rules, c.nRules = make([]cachedRule, max(minTable, 2*len(old))), 0
+	for i := range old {
+		if old[i].kind != 0 {
+			c.putRule(&old[i], true)
+		}
+	}
+}
+
+func (c *cache) putCaller(r *cachedCaller, force bool) bool {
+	mask, h := uint64(len(c.callers)-1), hash(r.pc^r.caller.ra<<7)
+	for i := range uint64(min(ways, len(c.callers))) {
+		if e := &c.callers[(h^i)&mask]; e.kind == 0 {
+			*e = *r
+			c.nCallers++
+			return true
+		}
+	}
+	if force {
+		c.callers[h&mask] = *r
+		c.stats.Conflicts++
+	}
+	return force
+}
+
+func (c *cache) growCallers() {
+	old := c.callers
+	c.callers, c.nCallers = make([]cachedCaller, max(minTable, 2*len(old))), 0
+	for i := range old {
+		if old[i].kind != 0 {
+			c.putCaller(&old[i], true)
+		}
+	}
+}
+
+// forget drops everything: the modules are others.
+func (c *cache) forget() {
+	clear(c.rules)
+	clear(c.callers)
+	c.nRules, c.nCallers = 0, 0
+}
+
+// CacheStats returns the counters of the walker's cache.
+func (w *Walker) CacheStats() CacheStats {
+	s := w.cache.stats
+	s.Rules, s.Callers = w.cache.nRules, w.cache.nCallers
+	return s
+}
+
+// Use makes the walker walk another snapshot. What it has cached remains where
+// that has the same modules at the same places, as with the samples of a profiler
+// and the snapshots of a batch.
+func (w *Walker) Use(snap *target.Snapshot) {
+	if snap.Arch != w.snap.Arch || snap.CodeMask != w.snap.CodeMask || !sameModules(snap.Modules, w.snap.Modules) {
+		w.cache.forget()
+	}
+	if snap.Arch != w.snap.Arch {
+		w.arrange(snap.Arch)
+	}
+	w.snap = snap
+	if w.ahead != nil {
+		w.ahead.snap = snap
+	}
+}
+
+// arrange prepares what the packed rules of an ABI are about.
+func (w *Walker) arrange(arch *cpu.Arch) {
+	w.order, w.keeps = [16]cpu.Reg{}, arch.Preserved
+	i := 1
+	for set := arch.Preserved; set != 0 && i < len(w.order); set = set.Without(set.First()) {
+		w.order[i] = set.First()
+		i++
+	}
+}
+
+func sameModules(a, b []*target.Module) bool {
+	if len(a) != len(b) || len(a) == 0 {
+		return false
+	}
+	if &a[0] == &b[0] {
+		return true
+	}
+	for i := range a {
+		if a[i] != b[i] && (a[i].Image != b[i].Image || a[i].Range != b[i].Range || a[i].Bias != b[i].Bias) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,172 @@
+package unwind
+
+import (
+	"math/bits"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// Packed is a Rule in 16 bytes, as caches and tables keep it. It says what nearly
+// all rules of compiled code say:
+//
+//	CFA = reg + off  or  mem[reg + off]
+//	RA  = mem[CFA + …]  or  the link register
+//	any of up to 12 values, RA among them, = mem[CFA + …], all within 16 words
+//
+// The slot of a value lies anchor − n words above the CFA, n being the value's
+// nibble in slots. Pack reports the rules that do not fit.
+type Packed struct {
+	off   int32   // of the CFA
+	base  cpu.Reg // of the CFA
+	form  form
+	saved uint16 // bit 0: RA; bit i: the ABI's i-th preserved register
+	slots uint64 // bits 0–47: a nibble for each bit of saved; 48–63: anchor, signed
+}
+
+// form says which variant of the formulas holds.
+type form uint8
+
+const (
+	formLoad   form = 1 << iota // CFA = mem[reg + off]
+	formLink                    // RA = the link register
+	formEnd                     // there is no caller
+	formSigned                  // RA carries a pointer authentication code
+)
+
+const (
+	maxSlots   = 12
+	anchorBits = 48
+)
+
+// endRule is the rule of an outermost frame.
+func endRule() Packed { return Packed{base: cpu.NoReg, form: formEnd} }
+
+// Pack returns the packed form of r. It reports false where there is none.
+func Pack(arch *cpu.Arch, r *Rule) (Packed, bool) {
+	if r.RA.Kind == Undefined {
+		return endRule(), true
+	}
+	p := packer{arch: arch, rule: r}
+	ok := r.Flags&SignalFrame == 0 && p.cfa() && p.ra() && p.registers() && p.place()
+	return p.out, ok
+}
+
+// packer collects the slots of a rule before they are placed.
+type packer struct {
+	arch  *cpu.Arch
+	rule  *Rule
+	out   Packed
+	words [16]int64 // slots of the values in out.saved, in words from the CFA
+}
+
+func (p *packer) cfa() bool {
+	c := &p.rule.CFA
+	switch {
+	case c.Kind == AtReg && c.Add == 0:
+		p.out.form |= formLoad
+	case c.Kind != RegPlus:
+		return false
+	}
+	p.out.base, p.out.off = c.Base, int32(c.Off)
+	return int64(p.out.off) == c.Off && c.Base < cpu.MaxRegs
+}
+
+func (p *packer) ra() bool {
+	if p.rule.Flags&SignedRA != 0 {
+		p.out.form |= formSigned
+	}
+	r := &p.rule.RA
+	if r.Kind == RegPlus && r.Base == p.arch.LR && r.Off == 0 {
+		p.out.form |= formLink
+		return true
+	}
+	return p.save(0, r)
+}
+
+func (p *packer) registers() bool {
+	for i := range p.rule.N {
+		r := &p.rule.Regs[i]
+		switch {
+		case r.Reg == p.arch.SP && r.Kind == CFAPlus && r.Off == 0:
+		case !p.arch.Preserved.Has(r.Reg):
+			return false
+		case r.Kind == SameValue, r.Kind == Unspecified, r.Kind == RegPlus && r.Base == r.Reg && r.Off == 0:
+		default:
+			index := bits.OnesCount64(uint64(p.arch.Preserved)&(1<<r.Reg-1)) + 1
+			if index >= 16 || !p.save(index, r) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// save notes the slot of a value. Code analysis names slots by the register that
+// they were seen through; that is the CFA's, a constant apart.
+func (p *packer) save(index int, r *RegRule) bool {
+	off, cfa := r.Off, &p.rule.CFA
+	switch {
+	case r.Kind == AtCFA:
+	case r.Kind == AtReg && cfa.Kind == RegPlus && r.Base == cfa.Base && r.Add == 0:
+		off -= cfa.Off
+	default:
+		return false
+	}
+	size := int64(p.arch.RegSize)
+	p.out.saved |= 1 << index
+	p.words[index] = off / size
+	return off%size == 0
+}
+
+// place puts the anchor on the highest slot.
+func (p *packer) place() bool {
+	if p.out.saved == 0 {
+		return true
+	}
+	anchor, n := int64(-1<<15), 0
+	for s := p.out.saved; s != 0; s &= s - 1 {
+		anchor = max(anchor, p.words[bits.TrailingZeros16(s)])
+	}
+	for s := p.out.saved; s != 0; s &= s - 1 {
+		d := anchor - p.words[bits.TrailingZeros16(s)]
+		if d > 15 || n == maxSlots {
+			return false
+		}
+		p.out.slots |= uint64(d) << (4 * n)
+		n++
+	}
+	p.out.slots |= uint64(anchor) << anchorBits
+	return int64(int16(anchor)) == anchor
+}
+
+// Unpack writes the rule out in full.
+func (p Packed) Unpack(arch *cpu.Arch, out *Rule) {
+	out.Reset()
+	if p.form&formEnd != 0 {
+		out.RA.Kind = Undefined
+		return
+	}
+	out.CFA = RegRule{Kind: RegPlus, Reg: cpu.NoReg, Base: p.base, Off: int64(p.off)}
+	if p.form&formLoad != 0 {
+		out.CFA.Kind = AtReg
+	}
+	if p.form&formSigned != 0 {
+		out.Flags |= SignedRA
+	}
+	if p.form&formLink != 0 {
+		out.RA = RegRule{Kind: RegPlus, Reg: cpu.NoReg, Base: arch.LR}
+	}
+	anchor, slots := int64(p.slots)>>anchorBits, p.slots
+	index := 1
+	if p.saved&1 != 0 {
+		out.RA = RegRule{Kind: AtCFA, Reg: cpu.NoReg, Base: cpu.NoReg, Off: (anchor - int64(slots&15)) * int64(arch.RegSize)}
+		slots >>= 4
+	}
+	for set := arch.Preserved; set != 0 && index < 16; set = set.Without(set.First()) {
+		if p.saved>>index&1 != 0 {
+			out.Add(RegRule{Kind: AtCFA, Reg: set.First(), Base: cpu.NoReg, Off: (anchor - int64(slots&15)) * int64(arch.RegSize)})
+			slots >>= 4
+		}
+		index++
+	}
+}
