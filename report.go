@@ -1,6 +1,11 @@
 package backsight
 
 import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
@@ -22,5 +27,26 @@ func Report(snap *target.Snapshot, traces []Backtrace, names *symbol.Symbolizer)
 			}
 		}
 	}
+	r.Issues = append(slices.Clip(r.Issues), missing(snap, traces)...)
 	return r
+}
+
+// missing says which binaries were not found that frames lie in: without them
+// frames are found by searching the stack, if at all. Those that the capture's
+// issues name already are left out.
+func missing(snap *target.Snapshot, traces []Backtrace) (issues []string) {
+	said := make(map[*target.Module]bool)
+	for i := range traces {
+		for k := range traces[i].Frames {
+			m := traces[i].Frames[k].Module
+			if m == nil || m.Image != nil || said[m] {
+				continue
+			}
+			said[m] = true
+			if !slices.ContainsFunc(snap.Issues, func(s string) bool { return strings.Contains(s, path.Base(m.Name)) }) {
+				issues = append(issues, fmt.Sprintf("%s, mapped at %#x: not found", m.Name, m.Lo))
+			}
+		}
+	}
+	return issues
 }

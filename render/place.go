@@ -172,13 +172,14 @@ func (t *text) listing(p *Place) {
 		}
 		t.b = append(t.b, mark...)
 		t.b = appendHex(t.b, l.Addr+p.Bias, t.digits)
-		t.b = fmt.Appendf(t.b, "  %-*s  %-*s", bytes, hex.EncodeToString(l.Code), wide, effects[i])
+		t.b = fmt.Appendf(t.b, "  %-*s  %s", bytes, hex.EncodeToString(l.Code), effects[i])
 		rule := "no rule"
 		if l.HasRule {
 			rule = l.Rule.Format(arch)
 		}
 		if rule != above && p.Source != "" {
-			t.b = append(append(t.b, "  "...), rule...)
+			t.pad(2 + max(0, wide-utf8.RuneCountInString(effects[i])))
+			t.b = append(t.b, rule...)
 		}
 		above = rule
 		t.b = append(t.b, '\n')

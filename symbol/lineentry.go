@@ -23,7 +23,7 @@ const (
 )
 
 // entries reads a list of directories or files (§6.2.4.1). dir is what directories
-// are relative to; for files it is "", and each names its directory.
+// are relative to, and what the first of them is; files name their directories.
 func (l *lineReader) entries(dir string) (names []string) {
 	r := &l.r
 	formats := make([]struct{ content, form uint64 }, r.U8())
@@ -46,10 +46,10 @@ func (l *lineReader) entries(dir string) (names []string) {
 			}
 		}
 		switch {
-		case l.dirs == nil:
-			name = join(dir, name)
-		case in < uint64(len(l.dirs)):
+		case l.dirs != nil && in < uint64(len(l.dirs)):
 			name = join(l.dirs[in], name)
+		case l.dirs == nil && names != nil:
+			name = join(dir, name)
 		}
 		names = append(names, name)
 	}

@@ -12,6 +12,7 @@
 package symbol
 
 import (
+	"strings"
 	"sync"
 
 	"github.com/backsight/backsight/image"
@@ -80,6 +81,10 @@ func (s *Symbolizer) Lookup(img *image.Image, addr uint64) Location {
 	return l
 }
 
+// goABI0 ends the symbols of Go functions that are written in assembly
+// (runtime.raise.abi0); their names in Go, and in DWARF, do not have it.
+const goABI0 = ".abi0"
+
 // find looks addr up in the symbols and in DWARF.
 func (s *Symbolizer) find(img *image.Image, debug *debugInfo, addr uint64) Location {
 	l := debug.locate(addr)
@@ -89,7 +94,7 @@ func (s *Symbolizer) find(img *image.Image, debug *debugInfo, addr uint64) Locat
 	if s.Mangled {
 		return l
 	}
-	l.Function = demangled(l.Function)
+	l.Function = demangled(strings.TrimSuffix(l.Function, goABI0))
 	for i := range l.Inlines {
 		l.Inlines[i].Function = demangled(l.Inlines[i].Function)
 	}

@@ -140,7 +140,9 @@ func TestStandardInput(t *testing.T) {
 	defer func() { os.Stdin = stdin }()
 	answers := make(lineWriter)
 	exit := make(chan int)
-	go func() { exit <- run(context.Background(), []string{"bt", "-f", "jsonl", "-"}, answers, &bytes.Buffer{}) }()
+	go func() {
+		exit <- run(context.Background(), []string{"bt", "-f", "jsonl", "-"}, answers, &bytes.Buffer{})
+	}()
 	// The format is recognised by the first 4096 bytes.
 	long := strings.Replace(snapshot, "{", `{"note":"`+strings.Repeat(".", 5000)+`",`, 1)
 	for range 3 {
