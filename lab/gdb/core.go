@@ -59,10 +59,10 @@ func (w *writer) core(exe []byte) []byte {
 	}
 	w.header(exe, header, entry, 1+len(loads))
 	at := uint64(header + entry*(1+len(loads)))
-	w.program(4, 0, at, 0, uint64(len(note)), 0) // PT_NOTE
+	w.program(4, 0, at, 0, uint64(len(note)), 0, 4) // PT_NOTE; BFD reads notes by this alignment
 	at = align(at + uint64(len(note)))
 	for _, l := range loads {
-		w.program(1, l.flags, at, l.addr, uint64(len(l.data)), l.size)
+		w.program(1, l.flags, at, l.addr, uint64(len(l.data)), l.size, page)
 		at = align(at + uint64(len(l.data)))
 	}
 	w.out = append(w.out, note...)
@@ -77,7 +77,8 @@ func align(n uint64) uint64 { return (n + page - 1) &^ (page - 1) }
 
 // header is that of a core, with the machine and flags of the executable.
 func (w *writer) header(exe []byte, size, entry, count int) {
-	w.out = append(w.out, exe[:16]...)
+	w.out = append(w.out, exe[:7]...)
+	w.out = append(w.out, make([]byte, 9)...) // BFD takes cores of ELFOSABI_NONE only
 	w.u16(4) // ET_CORE
 	w.out = append(w.out, exe[18:20]...)
 	w.u32(1)
@@ -90,7 +91,7 @@ func (w *writer) header(exe []byte, size, entry, count int) {
 	}
 }
 
-func (w *writer) program(kind, flags uint32, off, addr, size, memory uint64) {
+func (w *writer) program(kind, flags uint32, off, addr, size, memory, alignment uint64) {
 	w.u32(kind)
 	if w.wide {
 		w.u32(flags)
@@ -103,7 +104,7 @@ func (w *writer) program(kind, flags uint32, off, addr, size, memory uint64) {
 	if !w.wide {
 		w.u32(flags)
 	}
-	w.word(page)
+	w.word(alignment)
 }
 
 // loads are the writable segments of the images and what was captured. GDB takes

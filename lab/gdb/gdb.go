@@ -72,9 +72,12 @@ func (s *Session) Backtraces(ctx context.Context) ([][]uint64, error) {
 	if err := os.WriteFile(script, []byte(b.String()), 0o600); err != nil {
 		return nil, err
 	}
-	out, err := exec.CommandContext(ctx, Program, "-nx", "-batch", "-x", script).Output()
+	cmd := exec.CommandContext(ctx, Program, "-nx", "-batch", "-x", script)
+	var talk strings.Builder
+	cmd.Stderr = &talk
+	out, err := cmd.Output()
 	if err != nil && len(out) == 0 {
-		return nil, fmt.Errorf("%s: %w", Program, err)
+		return nil, fmt.Errorf("%s: %w: %.200s", Program, err, talk.String())
 	}
 	return parse(string(out), s.n), nil
 }
