@@ -2,11 +2,12 @@ package backsight_test
 
 import (
 	"context"
-	"fmt"
 	"log"
+	"os"
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/symbol"
 )
 
@@ -31,28 +32,21 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	var names symbol.Symbolizer
-	for _, f := range traces[0].Frames {
-		fmt.Printf("%#x", f.PC)
-		if m := f.Module; m != nil && m.Image != nil {
-			at := names.Lookup(m.Image, m.ToImage(f.CallSite))
-			fmt.Printf(" %s %s:%d", at.Function, at.File, at.Line)
-		}
-		fmt.Printf(" (%s, %s)\n", f.Method, f.Trust)
-	}
-	fmt.Println("stop:", traces[0].Stop.Reason)
+	report := backsight.Report(snap, traces, &symbol.Symbolizer{})
+	os.Stdout.Write(render.AppendText(nil, report, render.Style{}))
 	// Output:
-	// 0x400007d0 pack netd.c:24 (context, certain)
-	// 0x400008b0 on_route netd.c:32 (cfi, certain)
-	// 0x3fea064c word proto.c:17 (cfi, certain)
-	// 0x3fea06e4 proto_parse proto.c:30 (cfi, certain)
-	// 0x3fea0734 proto_parse proto.c:26 (cfi, certain)
-	// 0x3fea0734 proto_parse proto.c:26 (cfi, certain)
-	// 0x3fea0734 proto_parse proto.c:26 (cfi, certain)
-	// 0x40000824 serve netd.c:39 (cfi, certain)
-	// 0x4000063c main netd.c:47 (cfi, certain)
-	// 0x3fce0974  :0 (cfi, certain)
-	// 0x3fce0ab0 __libc_start_main :0 (cfi, certain)
-	// 0x400006b0 __start :0 (cfi, certain)
-	// stop: root
+	// Thread 30978 (crashed): SIGSEGV
+	// #0  0x400007d0  pack+0x0                 netd.c:24
+	// #1  0x400008b0  on_route+0x6c            netd.c:32
+	// #2  0x3fea064c  word+0x9c                proto.c:17
+	// #3  0x3fea06e4  proto_parse+0x74         proto.c:30
+	// #4  0x3fea0734  proto_parse+0xc4         proto.c:26
+	// #5  0x3fea0734  proto_parse+0xc4         proto.c:26
+	// #6  0x3fea0734  proto_parse+0xc4         proto.c:26
+	// #7  0x40000824  serve+0x48               netd.c:39
+	// #8  0x4000063c  main+0x3c                netd.c:47
+	// #9  0x3fce0974  libc.so.6+0x20974        [cfi]
+	// #10 0x3fce0ab0  __libc_start_main+0xd4
+	// #11 0x400006b0  __start+0x50
+	//     stop: root
 }
