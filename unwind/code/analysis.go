@@ -24,6 +24,8 @@ type analysis struct {
 	strongOnce, weakOnce sync.Once
 	strong, weak, taken  []uint64 // sorted keys
 	tables               bool     // unwind tables list functions
+	// crossings are the jumps that leave the function they stand in, by target.
+	crossings []cpu.CallRef
 }
 
 type analysisKey struct{}

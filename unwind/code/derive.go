@@ -16,6 +16,12 @@ func (m *machine) derive(st *state, out *unwind.Rule) bool {
 	if out.RA, ok = m.returnAddress(st); !ok {
 		return false
 	}
+	m.registers(st, out)
+	return true
+}
+
+// registers adds the rules of the preserved registers.
+func (m *machine) registers(st *state, out *unwind.Rule) {
 	for s := m.arch.Preserved; s != 0; s = s.Without(s.First()) {
 		r := s.First()
 		if st.regs[r].isStart(r) {
@@ -28,7 +34,6 @@ func (m *machine) derive(st *state, out *unwind.Rule) bool {
 		rr.Reg = r
 		out.Add(rr)
 	}
-	return true
 }
 
 // reach finds an expression over the current registers for a value in terms of

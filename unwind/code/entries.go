@@ -33,10 +33,13 @@ func sortKeys(ks []uint64) []uint64 {
 func (an *analysis) strongEntries() []uint64 {
 	an.strongOnce.Do(func() {
 		c := collector{an: an}
-		c.declared()
-		if an.arch.ISABit && !an.arch.ModeOnly {
+		switch listed := c.declared(); {
+		case an.listsText(listed):
+			// Compilers' tables have every function of theirs: a pass through
+			// 70 MB of libLLVM finds no more.
+		case an.arch.ISABit && !an.arch.ModeOnly:
 			c.traverse()
-		} else {
+		default:
 			c.scanCalls()
 		}
 		an.strong = sortKeys(c.keys)
@@ -70,6 +73,9 @@ func (an *analysis) nextEntry(addr, self uint64) uint64 {
 // one inside the function.
 const near = 4
 
+// nearPointers is the same for pointers, many of which are to labels.
+const nearPointers = 24
+
 // entriesBelow returns the nearest strong entries at or below addr, nearest first.
 func (an *analysis) entriesBelow(addr uint64, mode cpu.Mode) []uint64 {
 	return an.below(an.strongEntries(), addr, mode, near)
@@ -77,7 +83,7 @@ func (an *analysis) entriesBelow(addr uint64, mode cpu.Mode) []uint64 {
 
 // pointersBelow does the same for the weak entries above the nearest strong one.
 func (an *analysis) pointersBelow(addr uint64, mode cpu.Mode) []uint64 {
-	return an.below(an.weakEntries(), addr, mode, near)
+	return an.below(an.weakEntries(), addr, mode, nearPointers)
 }
 
 // weakEntries builds the weak list, and that of addresses taken, on first use.
@@ -132,8 +138,9 @@ func (c *collector) add(addr uint64, mode cpu.Mode) {
 	}
 }
 
-// declared adds what the file says: entry point, symbols, table ranges.
-func (c *collector) declared() {
+// declared adds what the file says: entry point, symbols, table ranges. It returns
+// how many bytes the tables cover.
+func (c *collector) declared() (listed uint64) {
 	an := c.an
 	if an.img.Entry != 0 {
 		c.add(an.arch.SplitCode(an.img.Entry))
@@ -143,12 +150,27 @@ func (c *collector) declared() {
 		return true
 	})
 	if an.src.ranges != nil {
-		an.src.ranges(an.img, func(lo, _ uint64) bool {
+		an.src.ranges(an.img, func(lo, hi uint64) bool {
 			c.add(an.arch.SplitCode(lo))
 			an.tables = true
+			listed += hi - lo
 			return true
 		})
 	}
+	return listed
+}
+
+// listsText tells whether tables that cover so many bytes are those of the whole
+// text: what lies between functions is padding and stubs. Old linkers put constants
+// into the executable segment, so the section counts where there is one.
+func (an *analysis) listsText(bytes uint64) bool {
+	size := uint64(0)
+	if s, ok := an.img.Section(".text"); ok {
+		size = uint64(len(s.Data))
+	} else {
+		an.text(func(_ uint64, code []byte) { size += uint64(len(code)) })
+	}
+	return bytes >= size-size/8 && size > 0
 }
 
 // text calls visit for every run of executable bytes: the executable sections
@@ -216,4 +238,5 @@ func (c *collector) pointers() {
 	c.keys = append(c.keys, w.calls...)
 	an.weak = sortKeys(slices.Clone(c.keys))
 	c.keys = append(c.keys, w.tailTargets()...)
+	an.crossings = w.crossings()
 }

@@ -21,7 +21,7 @@ type Explanation struct {
 type Forward struct {
 	Entry uint64
 	// Origin says how the entry is known: "known" by a symbol, a table or a direct
-	// call, "pointed" to by data or code, "guessed" from where the code before ends.
+	// call, "pointed" to by data or code, "jumped" from far away, "guessed" from where the code before ends.
 	Origin string
 	// End is the end of the run of code around the entry, Blocks how many basic
 	// blocks were reached.
@@ -75,4 +75,4 @@ func (s *Source) Explain(q *unwind.Query) Explanation {
 	return e
 }
 
-func (o origin) String() string { return [...]string{"known", "pointed", "guessed"}[o] }
+func (o origin) String() string { return [...]string{"known", "pointed", "jumped", "guessed"}[o] }

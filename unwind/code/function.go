@@ -64,6 +64,16 @@ type function struct {
 	// unbalanced: a path returns with SP elsewhere than on entry, so entry is not
 	// where the function begins (or a path does not exist).
 	unbalanced bool
+	// presumes: it uses a preserved register that it did not set, as no function
+	// does at its beginning: entry is a label or a landing pad.
+	presumes bool
+	// clearsRA: it begins by clearing the return address, as the outermost
+	// functions of threads do.
+	clearsRA bool
+	// behindCalls is what holds behind every call.
+	behindCalls *state
+	extra       *openJump // a further way in, at extraAt
+	extraAt     uint64
 
 	work *workspace // while running
 }
@@ -71,6 +81,7 @@ type function struct {
 // workspace is scratch memory of an analysis.
 type workspace struct {
 	st    state
+	taken state // where a run of conditional instructions is executed
 	insns [32]cpu.Insn
 }
 
@@ -87,7 +98,12 @@ type openJump struct {
 
 // analyze follows the code from entry.
 func analyze(an *analysis, entry uint64, mode cpu.Mode) *function {
-	f := &function{an: an, entry: entry, entryMode: mode, machine: newMachine(an.img)}
+	return analyzeFrom(an, entry, mode, nil, 0)
+}
+
+// analyzeFrom does so with a further way in at another place.
+func analyzeFrom(an *analysis, entry uint64, mode cpu.Mode, extra *openJump, at uint64) *function {
+	f := &function{an: an, entry: entry, entryMode: mode, machine: newMachine(an.img), extra: extra, extraAt: at}
 	f.dead = map[uint64]bool{}
 	f.work = new(workspace)
 	defer func() { f.work, f.queue = nil, nil }()
@@ -106,6 +122,7 @@ func (f *function) run() {
 	f.blocks, f.queue, f.tails, f.open, f.calls = nil, nil, nil, nil, map[uint64]value{}
 	f.complete, f.returns, f.balanced, f.unbalanced, f.again = true, false, false, false, false
 	f.popped, f.steps, f.gaps, f.gapAt = 0, 0, 0, 0
+	f.presumes, f.clearsRA, f.behindCalls = false, false, nil
 	var st state
 	st.reset(f.arch)
 	for s := f.arch.SelfRegs; s != 0; s = s.Without(s.First()) {
@@ -113,6 +130,10 @@ func (f *function) run() {
 	}
 	f.flow(jump{f.entry, f.entryMode}, &st, edgeEntry, 0)
 	f.drain()
+	if f.extra != nil && !f.again {
+		f.flow(jump{f.extraAt, f.extra.mode}, &f.extra.st, edgeGap, 0)
+		f.drain()
+	}
 	for !f.again && f.fillGaps() {
 		f.drain()
 	}
@@ -247,6 +268,7 @@ func (f *function) visit(b *block) {
 			b.end, f.complete = max(b.end, pc), false
 			return
 		}
+	insns:
 		for i := 0; i < n; i++ {
 			in := &buf[i]
 			if pc != b.start && pc >= limit {
@@ -259,6 +281,18 @@ func (f *function) visit(b *block) {
 				f.complete = false
 				return
 			}
+			f.look(b, st, in)
+			if j := f.conditionalRun(buf[:n], i); j > 0 {
+				taken := &f.work.taken
+				taken.copyFrom(st)
+				for ; i < j; i++ {
+					f.effect(taken, &buf[i], pc)
+					pc += uint64(buf[i].Len)
+				}
+				b.end = pc + uint64(buf[j].Len)
+				f.transfer(b, st, taken, &buf[j], nil, pc, b.end)
+				return
+			}
 			if !f.transfers(in) {
 				f.exec(st, in, pc)
 				pc = next
@@ -266,17 +300,62 @@ func (f *function) visit(b *block) {
 			}
 			slot := (*cpu.Insn)(nil)
 			if in.Flags&cpu.FlagDelaySlot != 0 {
-				if i+1 >= n {
-					break // decode again from here, with the slot
+				switch {
+				case i+1 < n:
+					slot = &buf[i+1]
+					next += uint64(slot.Len)
+				case i > 0:
+					break insns // decode again from here, with the slot
+				default:
+					f.complete = false // the code ends before the slot
 				}
-				slot = &buf[i+1]
-				next += uint64(slot.Len)
 			}
 			b.end = next
-			f.transfer(b, st, in, slot, pc, next)
+			f.transfer(b, st, st, in, slot, pc, next)
 			return
 		}
 	}
+}
+
+// look notes what an instruction says about the function's beginning.
+func (f *function) look(b *block, st *state, in *cpu.Insn) {
+	if f.uses(st, in) {
+		f.presumes = true
+	}
+	if in.Dst == f.arch.LR && b.start == f.entry && f.arch.LR != cpu.NoReg &&
+		(in.Op == cpu.OpConst && in.Imm == 0 || in.Op == cpu.OpMove && in.Src == f.arch.Zero) && !f.restored(st) {
+		f.clearsRA = true
+	}
+}
+
+// uses tells whether an instruction uses what a preserved register holds, where
+// that is what it held on entry. Saving it is no use.
+func (m *machine) uses(st *state, in *cpu.Insn) bool {
+	entry := func(r cpu.Reg) bool {
+		return m.arch.Preserved.Has(r) && !m.arch.Globals.Has(r) && st.regs[r].isStart(r)
+	}
+	switch in.Op {
+	case cpu.OpMove, cpu.OpAddImm:
+		return entry(in.Src)
+	case cpu.OpLoad, cpu.OpStore, cpu.OpLoadMulti, cpu.OpStoreMulti:
+		return entry(in.Base) || entry(in.Index)
+	}
+	return false
+}
+
+// conditionalRun returns the index of the conditional transfer that ends a run of
+// conditional instructions from buf[i] on (addne sp,#12; popne {r4,pc}), 0 if
+// there is none: they happen together or not at all.
+func (f *function) conditionalRun(buf []cpu.Insn, i int) int {
+	for j := i; j < len(buf) && buf[j].Flags&cpu.FlagConditional != 0; j++ {
+		if f.transfers(&buf[j]) {
+			if j == i {
+				return 0
+			}
+			return j
+		}
+	}
+	return 0
 }
 
 // nextStart is the start of the block behind b.

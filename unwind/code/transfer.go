@@ -3,8 +3,9 @@ package code
 import "github.com/backsight/backsight/cpu"
 
 // transfer handles the end of a block: in, with its delay slot if it has one, at
-// pc; next is the address behind both.
-func (f *function) transfer(b *block, st *state, in, slot *cpu.Insn, pc, next uint64) {
+// pc; next is the address behind both. Where it is not taken, st goes on behind
+// it; taken is the state where it is, often the same one.
+func (f *function) transfer(b *block, st, taken *state, in, slot *cpu.Insn, pc, next uint64) {
 	conditional := in.Flags&cpu.FlagConditional != 0
 	if slot != nil && in.Flags&cpu.FlagLikely == 0 {
 		f.exec(st, slot, pc+uint64(in.Len))
@@ -13,6 +14,7 @@ func (f *function) transfer(b *block, st *state, in, slot *cpu.Insn, pc, next ui
 		// Not taken: go on behind it, a skipped delay slot left out.
 		f.flow(jump{next, b.mode}, st, edgeJump, 0)
 	}
+	st = taken
 	if slot != nil && in.Flags&cpu.FlagLikely != 0 {
 		f.exec(st, slot, pc+uint64(in.Len))
 	}
@@ -81,7 +83,18 @@ func (f *function) call(b *block, st *state, in *cpu.Insn, pc, next uint64) {
 		return
 	}
 	f.callee(f.an, st, in, target, known, pc, next)
+	f.noteBehind(st)
 	f.flow(jump{next, b.mode}, st, edgeCall, pc)
+}
+
+// noteBehind keeps what holds behind every call: what a landing pad starts with.
+func (f *function) noteBehind(st *state) {
+	if f.behindCalls == nil {
+		f.behindCalls = new(state)
+		f.behindCalls.copyFrom(st)
+		return
+	}
+	f.behindCalls.join(st)
 }
 
 // callee applies what a call leaves behind: the ABI's clobbers, or less where the

@@ -1,6 +1,7 @@
 package code
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
@@ -14,7 +15,7 @@ type traversal struct {
 	seen     *marks
 	calls    []uint64      // keys of direct call targets
 	pointers []uint64      // keys of addresses taken
-	jumps    []cpu.CallRef // unconditional direct jumps
+	jumps    []cpu.CallRef // direct jumps: the unconditional ones, and those that leave their function
 	left     int
 
 	consts  [cpu.MaxRegs]value
@@ -154,7 +155,7 @@ func (w *traversal) branch(in *cpu.Insn, pc uint64) {
 		}
 	case cpu.OpJump:
 		w.push(in.Target, in.TargetMode, false)
-		if in.Flags&cpu.FlagConditional == 0 {
+		if in.Flags&cpu.FlagConditional == 0 || w.farAway(pc, in.Target) {
 			w.jumps = append(w.jumps, cpu.CallRef{Site: pc, Target: in.Target, TargetMode: in.TargetMode})
 		}
 	}
@@ -248,4 +249,30 @@ func (w *traversal) tailTargets() (keys []uint64) {
 		}
 	}
 	return keys
+}
+
+// farAway tells whether a strong entry lies between two places.
+func (w *traversal) farAway(a, b uint64) bool {
+	lo, hi := min(a, b), max(a, b)
+	return hi-lo > 64 && w.an.strong != nil && w.an.nextEntry(lo, b) <= hi
+}
+
+// crossings are the jumps over a strong entry, sorted by target.
+func (w *traversal) crossings() []cpu.CallRef {
+	out := slices.DeleteFunc(w.jumps, func(j cpu.CallRef) bool { return !w.farAway(j.Site, j.Target) })
+	slices.SortFunc(out, func(a, b cpu.CallRef) int { return cmp.Compare(a.Target, b.Target) })
+	return slices.Clip(out)
+}
+
+// crossingsBelow lists the nearest jumps from elsewhere to places at or below addr.
+func (an *analysis) crossingsBelow(addr uint64) []cpu.CallRef {
+	an.weakEntries()
+	i, _ := slices.BinarySearchFunc(an.crossings, addr+1, func(j cpu.CallRef, a uint64) int { return cmp.Compare(j.Target, a) })
+	return lastFirst(an.crossings[max(0, i-nearPointers):i])
+}
+
+func lastFirst(refs []cpu.CallRef) []cpu.CallRef {
+	refs = slices.Clone(refs)
+	slices.Reverse(refs)
+	return refs
 }
