@@ -61,6 +61,8 @@ const (
 	// Fallback: found by a named fallback (the ABI document's scan), no more
 	// than a hint.
 	Fallback
+	// StartStated: Rule.Start is set.
+	StartStated
 )
 
 // Rule recovers the caller's registers from the callee's: where the CFA is, where
@@ -70,6 +72,9 @@ type Rule struct {
 	CFA   RegRule
 	RA    RegRule
 	Flags RuleFlags
+	// Start is the image address where the function begins, as the table states
+	// that the rule comes from.
+	Start uint64
 	N     int
 	Regs  [cpu.MaxRegs]RegRule
 }

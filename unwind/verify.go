@@ -201,7 +201,15 @@ func (w *Walker) checkTarget(site cpu.CallSite) {
 		return
 	}
 	entry, mode := site.Target, site.TargetMode
+	if site.Direct && w.startsAt(entry) {
+		c.checks |= TargetMatches
+		c.entry = entry
+		return
+	}
 	if !site.Direct {
+		if c.method >= MethodCFI && c.method <= MethodTable && !w.isAhead {
+			return // tables need no such witness, and where the call goes is much work to find out
+		}
 		var ok bool
 		if entry, mode, ok = w.opt.Flow.Callee(w.snap, site.Addr, c.mode); !ok {
 			return
@@ -216,6 +224,13 @@ func (w *Walker) checkTarget(site cpu.CallSite) {
 			c.checks |= TargetDiffers
 		}
 	}
+}
+
+// startsAt tells whether the callee's function begins at entry by the table that the
+// rule comes from: what most calls are to be checked against, without a look at code.
+func (w *Walker) startsAt(entry uint64) bool {
+	m := w.state.Module
+	return w.try.flags&StartStated != 0 && m != nil && m.Contains(entry) && m.ToImage(entry)&m.Image.Arch.AddrMask() == w.rule.Start
 }
 
 // score orders candidates of equal trust.

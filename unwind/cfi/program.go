@@ -103,6 +103,7 @@ func (t *table) run(s *section, f *fde, pc uint64, out *unwind.Rule) unwind.Verd
 	if !m.fill(out) {
 		return unwind.Unsupported
 	}
+	out.Start, out.Flags = f.start, out.Flags|unwind.StartStated
 	return unwind.Found
 }
 

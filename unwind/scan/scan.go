@@ -11,6 +11,8 @@
 package scan
 
 import (
+	"encoding/binary"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/unwind"
 )
@@ -70,8 +72,11 @@ type hit struct {
 // where the thread is, or else for the nearest whose target is unknown. Return
 // addresses of calls that go elsewhere are old ones.
 func (f Source) search(s *unwind.State, sp uint64) (first hit) {
-	candidates := 0
+	candidates, sieve := 0, newSieve(s.Snapshot)
 	for slot, raw := range f.words(s, sp) {
+		if !sieve.lets(codeAddress(s, raw)) {
+			continue
+		}
 		site, kind := f.classify(s, raw)
 		if kind == other {
 			continue
@@ -103,14 +108,36 @@ func (Source) words(s *unwind.State, sp uint64) func(yield func(slot, raw uint64
 		}
 		size := uint64(s.Snapshot.Arch.RegSize)
 		slot := (sp + size - 1) &^ (size - 1)
+		var near []byte // captured memory at slot
 		for range maxWords {
-			raw, ok := s.Snapshot.Memory.Uint(slot, int(size))
-			if !ok || !stack.Contains(slot) || !yield(slot, raw) {
+			var raw uint64
+			if ok := len(near) >= 8; ok {
+				raw = word(near, size, s.Snapshot.Arch.BigEndian)
+				near = near[size:]
+			} else if raw, ok = s.Snapshot.Memory.Uint(slot, int(size)); !ok {
+				return
+			} else {
+				near = s.Snapshot.Memory.Bytes(slot + size)
+			}
+			if !stack.Contains(slot) || !yield(slot, raw) {
 				return
 			}
 			slot += size
 		}
 	}
+}
+
+// word reads the first of at least 8 bytes as a word of 4 or 8.
+func word(b []byte, size uint64, bigEndian bool) uint64 {
+	switch {
+	case size == 8 && bigEndian:
+		return binary.BigEndian.Uint64(b)
+	case size == 8:
+		return binary.LittleEndian.Uint64(b)
+	case bigEndian:
+		return uint64(binary.BigEndian.Uint32(b))
+	}
+	return uint64(binary.LittleEndian.Uint32(b))
 }
 
 // kind is what a word may be.

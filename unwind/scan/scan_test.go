@@ -158,13 +158,13 @@ type mark uint64
 
 func (m mark) At(_ *unwind.State, pc uint64, _ cpu.Mode) bool { return pc == uint64(m) }
 
-// A handler's return address is that of a trampoline: no call leads there.
+// A handler's return address is that of a trampoline, which no call stands before.
 func TestLandmark(t *testing.T) {
 	a := arm64.Archs()[0]
-	s := captured.State(capture(a, synth.Stack(a).Words(1, 0x3000_0000, codeAt+4).Place(stackAt)),
+	s := captured.State(capture(a, synth.Stack(a).Words(1, farAt, codeAt+4).Place(stackAt)),
 		synth.Regs(a, map[string]uint64{"pc": codeAt, "sp": stackAt}), false)
 	var got unwind.Caller
-	if v := New(nil, mark(0x3000_0000)).Step(s, &got); v != unwind.Found || got.Regs.Val[a.PC] != 0x3000_0000 {
+	if v := New(nil, mark(farAt)).Step(s, &got); v != unwind.Found || got.Regs.Val[a.PC] != farAt {
 		t.Errorf("%v, pc %#x", v, got.Regs.Val[a.PC])
 	}
 }

@@ -46,22 +46,27 @@ func (Source) At(s *unwind.State, pc uint64, mode cpu.Mode) bool {
 func find(s *unwind.State, pc uint64, mode cpu.Mode) (t *trampoline, moved int64) {
 	arch := s.Snapshot.Arch
 	pc, _ = arch.SplitCode(pc)
+	code := s.Code(pc)
+	if code == nil {
+		return nil, 0
+	}
 	for i := range trampolines {
 		t := &trampolines[i]
 		if t.arch != arch.Name || t.abi != "" && t.abi != arch.ABI || t.mode != mode {
 			continue
 		}
-		if moved, ok := t.around(s, pc); ok {
+		if moved, ok := t.around(s, pc, code); ok {
 			return t, moved
 		}
 	}
 	return nil, 0
 }
 
-// around tells whether pc is on one of t's instructions and all of them are there.
-func (t *trampoline) around(s *unwind.State, pc uint64) (moved int64, ok bool) {
+// around tells whether pc, where code lies, is on one of t's instructions and all
+// of them are there.
+func (t *trampoline) around(s *unwind.State, pc uint64, code []byte) (moved int64, ok bool) {
 	for i, in := range t.code {
-		if t.at(s.Code(pc), i) && (i == 0 || t.at(s.Code(t.start(pc, i)), 0)) {
+		if t.at(code, i) && (i == 0 || t.at(s.Code(t.start(pc, i)), 0)) {
 			return moved, true
 		}
 		moved += in.moves

@@ -1,0 +1,48 @@
+package scan
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+)
+
+// sieve lets through the words that may be code addresses: all that lie in modules
+// or in captured memory which is not known to hold only data, and a few others.
+// Most words of a stack are neither, and need not be looked at more closely.
+//
+// The address space is cut into pieces of 16 MB; a bit stands for all pieces with
+// the same number modulo 1024.
+type sieve [16]uint64
+
+const (
+	pieceShift = 24
+	pieces     = 16 * 64
+)
+
+func newSieve(snap *target.Snapshot) (v sieve) {
+	if _, ok := snap.Arch.Layouts[cpu.CortexMFrame]; ok {
+		v.add(target.Range{Hi: ^uint64(0)}) // EXC_RETURN is an address of nothing
+	}
+	for _, m := range snap.Modules {
+		v.add(m.Range)
+	}
+	for _, s := range snap.Memory.Segments() {
+		if s.Perm == target.PermUnknown || s.Perm&target.PermExec != 0 {
+			v.add(target.Range{Lo: s.Addr, Hi: s.Addr + uint64(len(s.Data)) + s.Zero})
+		}
+	}
+	return v
+}
+
+// add lets addresses of r through, and the one behind it: a call can be the last
+// instruction of all.
+func (v *sieve) add(r target.Range) {
+	lo, hi := r.Lo>>pieceShift, r.Hi>>pieceShift
+	for p := lo; p <= hi && p < lo+pieces; p++ {
+		v[p%pieces/64] |= 1 << (p % 64)
+	}
+}
+
+func (v *sieve) lets(addr uint64) bool {
+	p := addr >> pieceShift
+	return v[p%pieces/64]>>(p%64)&1 != 0
+}
