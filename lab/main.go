@@ -14,6 +14,7 @@ var commands = []struct {
 	name, what string
 	run        func(args []string) error
 }{
+	{"record", "builds and records the programs of lab/programs for all CPUs that the machine has tools for", runRecord},
 	{"score", "how right backtraces are over recorded truth", runScore},
 	{"diff", "FILE…  code analysis against unwind tables, at every instruction", runDiff},
 }

@@ -79,7 +79,7 @@ func align(n uint64) uint64 { return (n + page - 1) &^ (page - 1) }
 func (w *writer) header(exe []byte, size, entry, count int) {
 	w.out = append(w.out, exe[:7]...)
 	w.out = append(w.out, make([]byte, 9)...) // BFD takes cores of ELFOSABI_NONE only
-	w.u16(4) // ET_CORE
+	w.u16(4)                                  // ET_CORE
 	w.out = append(w.out, exe[18:20]...)
 	w.u32(1)
 	w.word(0)

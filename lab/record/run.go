@@ -1,0 +1,160 @@
+package record
+
+import (
+	"context"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input/gdbremote"
+	"github.com/backsight/backsight/lab/truth"
+)
+
+// run steps until main returns, the program ends, or the budget is spent.
+func (r *recorder) run(ctx context.Context) error {
+	pending := 0
+	for ; r.Steps < r.job.Steps && len(r.shadow.entries) > 0 && ctx.Err() == nil; r.Steps++ {
+		if err := r.sample(); err != nil || r.pick.full() {
+			return err
+		}
+		stop, err := r.client.Step(pending)
+		if err != nil || stop.Exited {
+			return nil // the program ended, and QEMU with it
+		}
+		delivered := pending != 0
+		pending = 0
+		if stop.Signal != gdbremote.Trap && stop.Signal != 0 {
+			pending = stop.Signal
+		}
+		var now moment
+		if err := r.look(&now); err != nil {
+			return nil
+		}
+		if !r.advance(&now, delivered, pending != 0) {
+			return nil
+		}
+	}
+	return ctx.Err()
+}
+
+// advance brings the shadow stack to now. false: the truth is lost.
+func (r *recorder) advance(now *moment, delivered, pending bool) bool {
+	switch {
+	case pending && now.pc == r.was.pc:
+		return true // the signal comes with the next step
+	case delivered && now.pc != r.was.next:
+		if s, ok := r.img.SymbolAt(now.pc); !ok || s.Addr != now.pc {
+			r.Odd++
+			return false // behind the handler's first instruction: its SP on entry is unknown
+		}
+		r.shadow.deliver(&r.was, now, r.word)
+	case r.arch.ModeOnly && now.lr >= exceptionReturn && r.was.lr < exceptionReturn && now.sp < r.was.sp && now.pc != r.was.next:
+		r.shadow.except(now, r.word)
+	case r.inSlot(now):
+		// The branch takes effect with the slot: its effect is seen from there.
+		r.was.pc, r.was.sp, r.was.slot = now.pc, now.sp, true
+		return true
+	default:
+		r.shadow.step(&r.was, now, r.word)
+	}
+	r.was = *now
+	return true
+}
+
+// inSlot: QEMU's user mode steps a branch and its slot as one or as two.
+func (r *recorder) inSlot(now *moment) bool {
+	return !r.was.slot && r.was.insn.Flags&cpu.FlagDelaySlot != 0 && now.pc == r.was.pc+uint64(r.was.insn.Len) && now.pc != r.was.next
+}
+
+// sample captures the moment if it is worth it.
+func (r *recorder) sample() error {
+	es := r.shadow.entries
+	if len(es) == 0 || r.was.insn.Len == 0 {
+		return nil
+	}
+	top := &es[len(es)-1]
+	if r.was.slot {
+		return nil // no capture is taken in a delay slot
+	}
+	kind := r.kinds.of(r.was.pc, r.was.mode, top)
+	own := kind
+	for i := range es {
+		if es[i].signal {
+			kind = kindSignal
+		}
+	}
+	if len(es) < 2 || r.millicode() || !r.pick.wants(kind, top.start, r.was.pc, r.Steps) {
+		return nil
+	}
+	s := newSnapshot(r.arch, &r.regs)
+	r.memory(s)
+	r.snaps = append(r.snaps, s)
+	r.answers = append(r.answers, r.answer(kind, own))
+	return nil
+}
+
+// millicode: RISC-V's __riscv_save_N run with the caller's return address in t0,
+// a place where the ABI's terms do not hold.
+func (r *recorder) millicode() bool {
+	s, ok := r.img.SymbolAt(r.was.pc)
+	return ok && strings.HasPrefix(s.Name, "__riscv_")
+}
+
+// maxStack bounds the stack bytes of a capture.
+const maxStack = 160 << 10
+
+// memory adds the stack, from a little below SP, and the code of signal trampolines
+// that no file has.
+func (r *recorder) memory(s *snapshot) {
+	const below = 256
+	lo := r.was.sp - below
+	size := min(r.top-lo, maxStack)
+	if r.was.sp > r.top {
+		size = 4096 // an alternate stack
+	}
+	r.segment(s, lo, size)
+	for i := range r.shadow.entries {
+		e := &r.shadow.entries[i]
+		if e.signal && e.start < exceptionReturn && r.img.Code(e.start) == nil {
+			r.segment(s, e.start, 64)
+		}
+	}
+}
+
+func (r *recorder) segment(s *snapshot, base, size uint64) {
+	b := make([]byte, size)
+	n, _ := r.client.Memory(base, b)
+	if n > 0 {
+		s.Memory = append(s.Memory, segment{truth.Hex(base), b[:n]})
+	}
+}
+
+// answer is the true call chain of the moment.
+func (r *recorder) answer(kind, own string) truth.Answer {
+	a := truth.Answer{Prog: r.job.Prog, Step: r.Steps, Kind: kind, ModeBit: r.arch.ISABit}
+	pc := r.was.pc
+	for i := len(r.shadow.entries) - 1; i >= 0; i-- {
+		e := &r.shadow.entries[i]
+		f := truth.Frame{PC: truth.Hex(pc), Entry: truth.Hex(e.start), Kind: own, Func: r.name(pc)}
+		cfa := truth.Hex(e.cfa)
+		f.CFA = &cfa
+		own = "call"
+		switch {
+		case e.signal && e.start >= exceptionReturn:
+			pc, own = e.ret, "interrupted"
+			continue // EXC_RETURN is no frame
+		case e.signal:
+			f.Kind, f.Func, own = "sigtramp", "", "interrupted"
+		}
+		a.Frames = append(a.Frames, f)
+		pc = e.ret
+	}
+	a.Frames = append(a.Frames, truth.Frame{PC: truth.Hex(pc), Func: r.name(pc - 1), Kind: "main-caller"})
+	return a
+}
+
+func (r *recorder) name(pc uint64) string {
+	if s, ok := r.img.SymbolAt(pc); ok {
+		return s.Name
+	}
+	return ""
+}
