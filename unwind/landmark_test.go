@@ -1,0 +1,136 @@
+package unwind_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// signals is a source of signal frames: code at trampoline was entered otherwise
+// than by a call, and interrupted the program as regs say.
+type signals struct {
+	regs      cpu.Registers
+	notAFrame bool
+}
+
+func (signals) Method() unwind.Method { return unwind.MethodSigframe }
+
+func (signals) At(_ *unwind.State, pc uint64, _ cpu.Mode) bool { return pc == trampoline }
+
+func (s signals) Step(st *unwind.State, out *unwind.Caller) unwind.Verdict {
+	if st.PC != trampoline {
+		return unwind.NotCovered
+	}
+	*out = unwind.Caller{Regs: s.regs, Exact: true, NotAFrame: s.notAFrame, CFA: 0x7fff_0020, HasCFA: true}
+	return unwind.Found
+}
+
+// TestLandmark: f, a signal handler, returns to the trampoline, before which no
+// call stands; behind the trampoline the PC is exact again. Where the place is no
+// frame of its own (Cortex-M's EXC_RETURN) the chain does without it.
+func TestLandmark(t *testing.T) {
+	arch := o32()
+	stack := synth.Stack(arch).
+		Label("handler").Zero(28).Word(trampoline).
+		Label("interrupted").Zero(28).Word(inMain).
+		Zero(64).
+		Place(0x7fff_0000)
+	snap := stopped(arch, stack)
+	snap.Threads[0].Regs.Set(arch.LR, trampoline)
+	interrupted := synth.Regs(arch, map[string]uint64{"pc": inF, "sp": stack.Addr("interrupted")})
+	for _, c := range []struct {
+		notAFrame bool
+		want      []uint64
+	}{
+		{false, []uint64{inG, trampoline, inF, inMain}},
+		{true, []uint64{inG, inF, inMain}},
+	} {
+		frames, stop := walk(snap, unwind.Options{Sources: []unwind.Source{
+			signals{*interrupted, c.notAFrame}, tables(arch, unwind.MethodCFI, 0)}})
+		if !slices.Equal(pcs(frames), c.want) || stop.Reason != unwind.StopRoot {
+			t.Fatalf("%#x, stop %v; want %#x", pcs(frames), stop.Reason, c.want)
+		}
+		f := frames[len(frames)-2]
+		if !f.Exact || f.CallSite != f.PC || f.Checks&unwind.Interrupted == 0 || f.Trust != unwind.Certain {
+			t.Errorf("the interrupted frame: %+v", f)
+		}
+	}
+}
+
+// TestExplain: every question and its answer is told, with the reason for what
+// was not taken.
+func TestExplain(t *testing.T) {
+	arch := o32()
+	code := tables(arch, unwind.MethodCode, unwind.EntryKnown|unwind.Agreed)
+	wrong := saved(arch, 16, 0)
+	unknown := saved(arch, 8, 0)
+	unknown.CFA.Base, _ = arch.RegByName("s8")
+	missing := saved(arch, 0x10000, 0)
+	code.at[inF] = append([]unwind.Rule{wrong, unknown, missing}, code.at[inF]...)
+	silent := rules{method: unwind.MethodCFI}
+	type line struct {
+		frame, try int
+		method     unwind.Method
+		verdict    unwind.Verdict
+		taken      bool
+		reason     string
+	}
+	var got []line
+	snap := stopped(arch, stackOf(arch))
+	walk(snap, unwind.Options{Sources: []unwind.Source{silent, code}, Explain: func(a unwind.Attempt) {
+		if a.Arch != arch || a.Verdict == unwind.Found && a.Rule == nil {
+			t.Errorf("incomplete: %+v", a)
+		}
+		got = append(got, line{a.Frame, a.Try, a.Method, a.Verdict, a.Taken, a.Reason})
+	}})
+	want := []line{
+		{0, 0, unwind.MethodCFI, unwind.NotCovered, false, "not covered"},
+		{0, 0, unwind.MethodCode, unwind.Found, true, ""},
+		{1, 0, unwind.MethodCFI, unwind.NotCovered, false, "not covered"},
+		{1, 0, unwind.MethodCode, unwind.Found, false, "the return address is 0"},
+		{1, 1, unwind.MethodCode, unwind.Found, false, "a register it needs is unknown"},
+		{1, 2, unwind.MethodCode, unwind.Found, false, "memory was not captured"},
+		{1, 3, unwind.MethodCode, unwind.Found, true, ""},
+		{2, 0, unwind.MethodCFI, unwind.NotCovered, false, "not covered"},
+		{2, 0, unwind.MethodCode, unwind.EndOfStack, false, "end of stack"},
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("told\n%v\nwant\n%v", got, want)
+	}
+}
+
+// TestRegisters: each frame's registers are shown as its caller will find them.
+func TestRegisters(t *testing.T) {
+	arch := o32()
+	stack := stackOf(arch)
+	var sps []uint64
+	walk(stopped(arch, stack), unwind.Options{
+		Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)},
+		Registers: func(n int, regs *cpu.Registers) {
+			if sp, ok := regs.Lookup(arch.SP); ok && n == len(sps) {
+				sps = append(sps, sp)
+			}
+		},
+	})
+	if want := []uint64{stack.Addr("f"), stack.Addr("f"), stack.Addr("main")}; !slices.Equal(sps, want) {
+		t.Errorf("SP %#x, want %#x", sps, want)
+	}
+}
+
+// TestMissingModules: where the file is missing, tables of nobody help, and frames
+// in its range are believed less.
+func TestMissingModules(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, stackOf(arch))
+	m := *snap.Modules[0]
+	m.Image = nil
+	snap.Modules = []*target.Module{&m}
+	frames, stop := walk(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}})
+	if len(frames) != 1 || stop.Reason != unwind.StopNoRule || frames[0].Checks != unwind.Executable|unwind.CodeMissing {
+		t.Errorf("%+v, stop %v", frames, stop.Reason)
+	}
+}

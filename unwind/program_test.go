@@ -1,0 +1,137 @@
+package unwind_test
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/mips"
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// The program of these tests, MIPS o32 big-endian: main calls f, f calls g, g is a
+// leaf. h calls through a register. Behind a call, and its delay slot, is where a
+// frame resumes.
+//
+//	main 0x400000   0x400010 jal f      back at 0x400018
+//	f    0x400100   0x400110 jal g      back at 0x400118
+//	g    0x400200
+//	h    0x400300   0x400310 jalr t9    back at 0x400318
+const (
+	mainEntry, inMain = 0x400000, 0x400018
+	fEntry, inF       = 0x400100, 0x400118
+	gEntry, inG       = 0x400200, 0x400208
+	hEntry, inH       = 0x400300, 0x400318
+	trampoline        = 0x400400
+)
+
+func o32() *cpu.Arch {
+	for _, a := range mips.Archs() {
+		if a.ABI == "o32" && a.BigEndian {
+			return a
+		}
+	}
+	panic("no o32")
+}
+
+func program(arch *cpu.Arch) *target.Module {
+	code := synth.Stack(arch).Zero(0x500).Place(0x400000)
+	put := func(at uint64, w uint32) {
+		for i := range 4 {
+			code.Data[at-0x400000+uint64(i)] = byte(w >> (24 - 8*i))
+		}
+	}
+	put(inMain-8, 0x0c000000|fEntry>>2)
+	put(inF-8, 0x0c000000|gEntry>>2)
+	put(inH-8, 0x0320f809) // jalr t9
+	return synth.Module(arch, code.Base, code.Data)
+}
+
+// rules is a source that has a list of answers for each place: its PC, or where it
+// resumes.
+type rules struct {
+	method unwind.Method
+	at     map[uint64][]unwind.Rule
+	ends   map[uint64]bool
+	asked  *int
+}
+
+func (r rules) Method() unwind.Method { return r.method }
+
+func (r rules) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+	if r.asked != nil {
+		*r.asked++
+	}
+	answers := r.at[q.Resume]
+	switch {
+	case r.ends[q.Resume]:
+		return unwind.EndOfStack
+	case q.Try >= len(answers) || q.HasEntry:
+		return unwind.NotCovered
+	}
+	*out = answers[q.Try]
+	return unwind.Found
+}
+
+// leaf is the rule of a function without a frame: CFA=sp RA=ra.
+func leaf(arch *cpu.Arch, flags unwind.RuleFlags) unwind.Rule {
+	return framed(arch, 0, unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: arch.LR}, flags)
+}
+
+// saved is the rule of a function with a frame: CFA=sp+size RA=[CFA-4].
+func saved(arch *cpu.Arch, size int64, flags unwind.RuleFlags) unwind.Rule {
+	return framed(arch, size, unwind.RegRule{Kind: unwind.AtCFA, Reg: cpu.NoReg, Base: cpu.NoReg, Off: -int64(arch.RegSize)}, flags)
+}
+
+func framed(arch *cpu.Arch, size int64, ra unwind.RegRule, flags unwind.RuleFlags) (r unwind.Rule) {
+	r.Reset()
+	r.CFA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: arch.SP, Off: size}
+	r.RA, r.Flags = ra, flags
+	return r
+}
+
+// tables is a source like CFI that knows all frames of the program.
+func tables(arch *cpu.Arch, method unwind.Method, flags unwind.RuleFlags) rules {
+	return rules{method: method, ends: map[uint64]bool{inMain: true}, at: map[uint64][]unwind.Rule{
+		inG: {leaf(arch, flags)}, inF: {saved(arch, 32, flags)}, inH: {saved(arch, 24, flags)},
+	}}
+}
+
+// stackOf is the stack of g called by f called by main, as tables describes it.
+func stackOf(arch *cpu.Arch) synth.Placed {
+	return synth.Stack(arch).
+		Label("f").Zero(28).Word(inMain).
+		Label("main").Zero(64).
+		Place(0x7fff_0000)
+}
+
+// stopped is the program stopped in g.
+func stopped(arch *cpu.Arch, stack synth.Placed) *target.Snapshot {
+	snap := synth.Capture(arch, []*target.Module{program(arch)}, stack)
+	regs := synth.Regs(arch, map[string]uint64{"pc": inG, "sp": stack.Base, "ra": inF})
+	snap.Threads = []target.Thread{{ID: 1, Regs: *regs}}
+	return snap
+}
+
+// flow answers from a table of entries by place; an indirect call goes to callee.
+type flow struct {
+	holds  func(entry, pc uint64) unwind.Answer
+	callee uint64
+}
+
+func (f flow) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) unwind.Answer {
+	return f.holds(entry, pc)
+}
+
+func (f flow) Callee(*target.Snapshot, uint64, cpu.Mode) (uint64, cpu.Mode, bool) {
+	return f.callee, 0, f.callee != 0
+}
+
+// sameHundred: functions begin at multiples of 0x100.
+func sameHundred(entry, pc uint64) unwind.Answer {
+	if pc&^0xff == entry {
+		return unwind.Yes
+	}
+	return unwind.No
+}
+
+func unknownFlow(uint64, uint64) unwind.Answer { return unwind.Unknown }

@@ -1,0 +1,128 @@
+package unwind
+
+import (
+	"math/bits"
+	"testing"
+)
+
+// The evidence of an ordinary frame: executable, after a call, higher, aligned and
+// within the stack.
+const ordinary = Executable | CallBefore | SPMonotonic | SPAligned | SPInStack
+
+// TestTrust walks through the table in trustOf's comment, row by row.
+func TestTrust(t *testing.T) {
+	for _, c := range []struct {
+		what   string
+		method Method
+		checks Checks
+		want   Trust
+	}{
+		{"captured registers are what they are", MethodContext, 0, Certain},
+		{"an interrupted PC in code", MethodSigframe, Executable | Interrupted, Certain},
+		{"a jump into nowhere was interrupted", MethodSigframe, Interrupted, Likely},
+		{"an exception frame", MethodException, Executable | Interrupted, Certain},
+
+		{"a table's frame behind a call", MethodCFI, ordinary, Certain},
+		{"a signal handler returns to its trampoline", MethodCFI, SPMonotonic | AtLandmark, Certain},
+		{"a table's frame in a file that is missing", MethodCFI, Executable | SPMonotonic | CodeMissing, Likely},
+		{"a table's frame behind no call", MethodCFI, Executable | SPMonotonic | NoCall, Guess},
+		{"SP does not rise", MethodCFI, ordinary &^ SPMonotonic, Guess},
+		{"the call goes elsewhere", MethodEHABI, ordinary | TargetDiffers, Guess},
+		{"another stack than captured is a table's matter", MethodCompact, ordinary &^ SPInStack, Certain},
+		{"a compiled table is a table", MethodTable, ordinary, Certain},
+
+		{"code analysis needs proof", MethodCode, ordinary, Likely},
+		{"two derivations agree, the entry may be wrong", MethodCode, ordinary | MethodsAgree, Likely},
+		{"a known entry alone", MethodCode, ordinary | EntryFound, Likely},
+		{"two derivations from a known entry agree", MethodCode, ordinary | MethodsAgree | EntryFound, Certain},
+		{"the same with a crooked SP", MethodCode, ordinary&^SPAligned | MethodsAgree | EntryFound, Likely},
+		{"the call's target matches what was derived", MethodCode, ordinary&^SPAligned | EntryFound | TargetMatches, Certain},
+		{"the call's target matches, nothing was derived", MethodCode, ordinary | TargetMatches, Likely},
+		{"the call's target differs", MethodCode, ordinary | MethodsAgree | EntryFound | TargetDiffers, Guess},
+		{"found by searching", MethodCode, ordinary | EntryFound | TargetMatches | Searched, Likely},
+		{"outside the stack", MethodCode, ordinary&^SPInStack | MethodsAgree | EntryFound, Guess},
+		{"behind no call", MethodCode, ordinary&^CallBefore | NoCall | MethodsAgree | EntryFound, Guess},
+
+		{"a frame pointer behind a call", MethodFP, ordinary, Likely},
+		{"the call's target matches", MethodFP, ordinary | TargetMatches, Likely},
+		{"the call's target matches and another method agrees", MethodFP, ordinary | TargetMatches | MethodsAgree, Certain},
+		{"a frame pointer out of the stack", MethodFP, ordinary &^ SPInStack, Guess},
+		{"a scan never earns more", MethodScan, ordinary | TargetMatches | MethodsAgree | EntryFound, Guess},
+	} {
+		if got := trustOf(c.method, c.checks); got != c.want {
+			t.Errorf("%s: %v with %v is %v, want %v", c.what, c.method, c.checks, got, c.want)
+		}
+	}
+}
+
+// TestTrustIsMonotonic: evidence for a frame never lowers its trust, evidence
+// against it never raises it; what speaks against it excludes certainty.
+func TestTrustIsMonotonic(t *testing.T) {
+	const against = CodeMissing | TargetDiffers | NoCall | Searched
+	for m := MethodContext; m < methodCount; m++ {
+		for c := Checks(0); c < 1<<checkCount; c++ {
+			trust := trustOf(m, c)
+			if trust == Certain && m > MethodException && c&(TargetDiffers|NoCall) != 0 {
+				t.Fatalf("%v with %v is certain", m, c)
+			}
+			for rest := ^c & (1<<checkCount - 1); rest != 0; rest &= rest - 1 {
+				one := Checks(1) << bits.TrailingZeros16(uint16(rest))
+				more := trustOf(m, c|one)
+				switch {
+				case one == CodeMissing: // excuses that no call was seen
+				case one&against != 0 && more > trust, one&against == 0 && more < trust:
+					t.Fatalf("%v with %v is %v, with %v too it is %v", m, c, trust, one, more)
+				}
+			}
+		}
+	}
+}
+
+// TestScore: among answers of equal trust a matching target outweighs everything
+// but what speaks against the frame.
+func TestScore(t *testing.T) {
+	ascending := []Checks{
+		ordinary | TargetDiffers,
+		ordinary &^ CallBefore,
+		ordinary&^SPAligned | CodeMissing,
+		ordinary,
+		ordinary | EntryFound,
+		ordinary | MethodsAgree,
+		ordinary | MethodsAgree | EntryFound,
+		ordinary&^SPAligned | TargetMatches,
+	}
+	for i := 1; i < len(ascending); i++ {
+		if a, b := score(ascending[i-1]), score(ascending[i]); a >= b {
+			t.Errorf("%v scores %d, %v %d", ascending[i-1], a, ascending[i], b)
+		}
+	}
+}
+
+// TestNames: every value has a word of its own.
+func TestNames(t *testing.T) {
+	seen := map[string]bool{}
+	name := func(s string) {
+		if s == "?" || s == "" || seen[s] {
+			t.Errorf("name %q", s)
+		}
+		seen[s] = true
+	}
+	for m := MethodContext; m < methodCount; m++ {
+		name(m.String())
+	}
+	for v := Found; v < verdictCount; v++ {
+		name(v.String())
+	}
+	for r := StopRoot; r < stopCount; r++ {
+		name(r.String())
+	}
+	for tr := Guess; tr <= Certain; tr++ {
+		name(tr.String())
+	}
+	for _, n := range Checks(1<<checkCount - 1).Names() {
+		name(n)
+	}
+	if methodCount.String() != "?" || verdictCount.String() != "?" || stopCount.String() != "?" {
+		t.Error("values beyond the last have names")
+	}
+}

@@ -1,0 +1,272 @@
+package unwind_test
+
+import (
+	"slices"
+	"testing"
+	"unsafe"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+func walk(snap *target.Snapshot, opt unwind.Options) ([]unwind.Frame, unwind.Stop) {
+	return unwind.NewWalker(snap, opt).Walk(&snap.Threads[0], nil)
+}
+
+func pcs(frames []unwind.Frame) (out []uint64) {
+	for i := range frames {
+		out = append(out, frames[i].PC)
+	}
+	return out
+}
+
+// TestWalk: the innermost frame is the captured one; each CFA is the SP of the
+// caller; the address to look up lies in the call; the outermost frame has no CFA.
+func TestWalk(t *testing.T) {
+	arch := o32()
+	stack := stackOf(arch)
+	frames, stop := walk(stopped(arch, stack), unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}})
+	type frame struct {
+		pc, site, cfa uint64
+		method        unwind.Method
+		trust         unwind.Trust
+		exact, hasCFA bool
+	}
+	want := []frame{
+		{inG, inG, stack.Addr("f"), unwind.MethodContext, unwind.Certain, true, true},
+		{inF, inF - 8, stack.Addr("main"), unwind.MethodCFI, unwind.Certain, false, true},
+		{inMain, inMain - 8, 0, unwind.MethodCFI, unwind.Certain, false, false},
+	}
+	var got []frame
+	for _, f := range frames {
+		got = append(got, frame{f.PC, f.CallSite, f.CFA, f.Method, f.Trust, f.Exact, f.HasCFA})
+	}
+	if !slices.Equal(got, want) || stop.Reason != unwind.StopRoot {
+		t.Errorf("%+v, stop %v\nwant %+v", got, stop.Reason, want)
+	}
+}
+
+// TestStops: every reason, with the address that it is about.
+func TestStops(t *testing.T) {
+	arch := o32()
+	cfi := func() rules { return tables(arch, unwind.MethodCFI, 0) }
+	good := stackOf(arch)
+	cases := []struct {
+		name    string
+		stack   synth.Placed
+		sources func() []unwind.Source
+		max     int
+		frames  []uint64
+		want    unwind.Stop
+	}{
+		{"root: a source knows the outermost frame", good,
+			func() []unwind.Source { return []unwind.Source{cfi()} }, 0,
+			[]uint64{inG, inF, inMain}, unwind.Stop{Reason: unwind.StopRoot}},
+		{"root: the rule says that RA is undefined", good,
+			func() []unwind.Source {
+				r := cfi()
+				r.at[inF] = []unwind.Rule{framed(arch, 32, unwind.RegRule{Kind: unwind.Undefined}, 0)}
+				return []unwind.Source{r}
+			}, 0, []uint64{inG, inF}, unwind.Stop{Reason: unwind.StopRoot}},
+		{"root: the code clears RA", good,
+			func() []unwind.Source {
+				r := cfi()
+				r.at[inF] = []unwind.Rule{framed(arch, 32, unwind.RegRule{Kind: unwind.Constant}, 0)}
+				return []unwind.Source{r}
+			}, 0, []uint64{inG, inF}, unwind.Stop{Reason: unwind.StopRoot}},
+		{"null-pc: the saved return address is 0", synth.Stack(arch).Zero(96).Place(0x7fff_0000),
+			func() []unwind.Source { return []unwind.Source{cfi()} }, 0,
+			[]uint64{inG, inF}, unwind.Stop{Reason: unwind.StopNullPC}},
+		{"no-rule: no source has an answer", good,
+			func() []unwind.Source {
+				r := cfi()
+				delete(r.at, inF)
+				return []unwind.Source{r}
+			}, 0, []uint64{inG, inF}, unwind.Stop{Reason: unwind.StopNoRule, Addr: inF}},
+		{"no-rule: without sources", good, func() []unwind.Source { return nil }, 0,
+			[]uint64{inG}, unwind.Stop{Reason: unwind.StopNoRule, Addr: inG}},
+		{"unreadable: the frame was not captured", synth.Stack(arch).Zero(16).Place(0x7fff_0000),
+			func() []unwind.Source { return []unwind.Source{cfi()} }, 0,
+			[]uint64{inG, inF}, unwind.Stop{Reason: unwind.StopUnreadable, Addr: 0x7fff_001c}},
+		{"no-progress: SP would not rise", good,
+			func() []unwind.Source {
+				r := cfi()
+				r.at[inF] = []unwind.Rule{framed(arch, -32, unwind.RegRule{Kind: unwind.AtReg, Base: arch.SP, Off: 28}, 0)}
+				return []unwind.Source{r}
+			}, 0, []uint64{inG, inF}, unwind.Stop{Reason: unwind.StopNoProgress, Addr: inMain}},
+		{"loop: a signal frame leads back to itself", good,
+			func() []unwind.Source { return []unwind.Source{circle{stopped(arch, good)}} }, 0,
+			[]uint64{inG}, unwind.Stop{Reason: unwind.StopLoop, Addr: inG}},
+		{"limit: more frames than asked for", good,
+			func() []unwind.Source { return []unwind.Source{cfi()} }, 2,
+			[]uint64{inG, inF}, unwind.Stop{Reason: unwind.StopLimit, Addr: inF}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			frames, stop := walk(stopped(arch, c.stack), unwind.Options{Sources: c.sources(), MaxFrames: c.max})
+			if !slices.Equal(pcs(frames), c.frames) || stop != c.want {
+				t.Errorf("%#x, stop %v at %#x; want %#x, %v at %#x", pcs(frames), stop.Reason, stop.Addr, c.frames, c.want.Reason, c.want.Addr)
+			}
+		})
+	}
+}
+
+// circle is a source of signal frames that each interrupted the same code.
+type circle struct{ snap *target.Snapshot }
+
+func (circle) Method() unwind.Method { return unwind.MethodSigframe }
+
+func (c circle) Step(_ *unwind.State, out *unwind.Caller) unwind.Verdict {
+	*out = unwind.Caller{Regs: c.snap.Threads[0].Regs, Exact: true, CFA: 0x7fff_0000, HasCFA: true}
+	return unwind.Found
+}
+
+// TestNoRegisters: a thread whose PC was not captured has no frames.
+func TestNoRegisters(t *testing.T) {
+	snap := stopped(o32(), stackOf(o32()))
+	snap.Threads[0].Regs.Forget(snap.Arch.PC)
+	if frames, stop := walk(snap, unwind.Options{}); len(frames) != 0 || stop.Reason != unwind.StopNoRule {
+		t.Errorf("%d frames, stop %v", len(frames), stop.Reason)
+	}
+}
+
+// TestSources: the first source that convinces ends the search; one that only
+// guesses is overruled by a later one; a scan is not asked when anything is known.
+func TestSources(t *testing.T) {
+	arch := o32()
+	asked := 0
+	scan := rules{method: unwind.MethodScan, asked: &asked}
+	code := tables(arch, unwind.MethodCode, 0)
+	code.at[inF] = []unwind.Rule{saved(arch, 32, unwind.Fallback)} // likely at best, and the search goes on
+	later := tables(arch, unwind.MethodCFI, 0)
+	frames, stop := walk(stopped(arch, stackOf(arch)), unwind.Options{Sources: []unwind.Source{code, later, scan}})
+	if stop.Reason != unwind.StopRoot || asked != 0 || len(frames) != 3 {
+		t.Fatalf("%d frames, stop %v, scan asked %d times", len(frames), stop.Reason, asked)
+	}
+	if frames[1].Method != unwind.MethodCode || frames[1].Trust != unwind.Likely {
+		t.Errorf("found by %v, %v; the first source's answer is likely and ends the search", frames[1].Method, frames[1].Trust)
+	}
+	if frames[2].Method != unwind.MethodCFI || frames[2].Trust != unwind.Likely {
+		t.Errorf("found by %v, %v; a fallback gives way, and no frame is surer than its callee", frames[2].Method, frames[2].Trust)
+	}
+}
+
+// TestRefused: what code analysis may offer but cannot be a caller.
+func TestRefused(t *testing.T) {
+	arch := o32()
+	cases := []struct {
+		name string
+		ra   uint64 // in the frame of f
+		why  string
+	}{
+		{"data", 0x7fff_0000, "the return address is not executable"},
+		{"outside all modules", 0x1234_5678, "the return address is not executable"},
+		{"code that follows no call", mainEntry + 0x40, "no call stands before the return address"},
+		{"behind a call of another function", inF, "the call before the return address goes elsewhere"},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			stack := synth.Stack(arch).Zero(28).Word(c.ra).Zero(64).Place(0x7fff_0000)
+			var reason string
+			frames, stop := walk(stopped(arch, stack), unwind.Options{
+				Sources: []unwind.Source{tables(arch, unwind.MethodCode, unwind.Agreed|unwind.EntryKnown)},
+				Flow:    flow{holds: sameHundred},
+				Explain: func(a unwind.Attempt) {
+					if a.Frame == 1 && a.Applied {
+						reason = a.Reason
+					}
+				},
+			})
+			if len(frames) != 2 || stop.Reason != unwind.StopNoRule || reason != c.why {
+				t.Errorf("%#x, stop %v, reason %q; want %q", pcs(frames), stop.Reason, reason, c.why)
+			}
+		})
+	}
+}
+
+// TestChoice: of several answers for a frame the one that the call's target
+// confirms wins, whichever came first.
+func TestChoice(t *testing.T) {
+	arch := o32()
+	stack := synth.Stack(arch).Zero(12).Word(inH).Zero(12).Word(inMain).Zero(64).Place(0x7fff_0000)
+	code := tables(arch, unwind.MethodCode, 0)
+	// inH lies in the frame: an old return address, behind a call that could go anywhere.
+	code.at[inF] = []unwind.Rule{saved(arch, 16, 0), saved(arch, 32, unwind.EntryKnown)}
+	frames, _ := walk(stopped(arch, stack), unwind.Options{Sources: []unwind.Source{code}, Flow: flow{holds: sameHundred}})
+	if len(frames) < 3 || frames[2].PC != inMain {
+		t.Errorf("%#x", pcs(frames))
+	}
+}
+
+// TestWrongIsNeverCertain puts stale return addresses, pointers to data, to code
+// and numbers where a mistaken rule looks for the return address: code analysis
+// must not call the frame certain, unless two derivations from a known entry
+// agreed.
+func TestWrongIsNeverCertain(t *testing.T) {
+	arch := o32()
+	for _, ra := range []uint64{inH, inF, inG, mainEntry, fEntry + 4, 0x7fff_0010, 0x40011a, 1, ^uint64(0)} {
+		for _, flags := range []unwind.RuleFlags{0, unwind.EntryKnown, unwind.Agreed, unwind.Fallback} {
+			stack := synth.Stack(arch).Zero(28).Word(ra).Zero(64).Place(0x7fff_0000)
+			code := tables(arch, unwind.MethodCode, flags)
+			for _, holds := range []func(uint64, uint64) unwind.Answer{sameHundred, unknownFlow} {
+				frames, _ := walk(stopped(arch, stack), unwind.Options{Sources: []unwind.Source{code}, Flow: flow{holds: holds}})
+				if len(frames) > 2 && frames[2].Trust == unwind.Certain {
+					t.Errorf("%#x with flags %b is certain: %v", ra, flags, frames[2].Checks)
+				}
+			}
+		}
+	}
+}
+
+// TestWarm: a walker that walks again, from what it remembers, finds the same.
+func TestWarm(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, stackOf(arch))
+	asked := 0
+	source := tables(arch, unwind.MethodCFI, 0)
+	source.asked = &asked
+	w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}})
+	cold, stop := w.Walk(&snap.Threads[0], nil)
+	for range 3 {
+		again, s := w.Walk(&snap.Threads[0], nil)
+		if !slices.Equal(again, cold) || s != stop {
+			t.Fatalf("%+v, %v\nfirst %+v, %v", again, s, cold, stop)
+		}
+	}
+}
+
+// TestNoAllocations: a walk allocates nothing once everything was met.
+func TestNoAllocations(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, stackOf(arch))
+	for name, opt := range map[string]unwind.Options{
+		"from the cache": {Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}},
+		"from the source": {Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, Flow: flow{holds: sameHundred},
+			Registers: func(int, *cpu.Registers) {}},
+	} {
+		w := unwind.NewWalker(snap, opt)
+		dst := make([]unwind.Frame, 0, 8)
+		if n := testing.AllocsPerRun(100, func() { dst, _ = w.Walk(&snap.Threads[0], dst[:0]) }); n != 0 || len(dst) != 3 {
+			t.Errorf("%s: %v allocations a walk of %d frames", name, n, len(dst))
+		}
+	}
+}
+
+// TestSizes pins what hot loops copy.
+func TestSizes(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		got, want uintptr
+	}{
+		{"cpu.Insn", unsafe.Sizeof(cpu.Insn{}), 48},
+		{"unwind.Frame", unsafe.Sizeof(unwind.Frame{}), 56},
+		{"unwind.RegRule", unsafe.Sizeof(unwind.RegRule{}), 48},
+		{"unwind.Packed", unsafe.Sizeof(unwind.Packed{}), 16},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s has %d bytes, not %d", c.name, c.got, c.want)
+		}
+	}
+}
