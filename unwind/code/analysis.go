@@ -23,6 +23,7 @@ type analysis struct {
 
 	strongOnce, weakOnce sync.Once
 	strong, weak, taken  []uint64 // sorted keys
+	singles              []uint64 // targets of one possible call each (x86)
 	tables               bool     // unwind tables list functions
 	// crossings are the jumps that leave the function they stand in, by target.
 	crossings []cpu.CallRef

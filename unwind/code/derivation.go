@@ -269,6 +269,7 @@ func (d *derivation) result() *lookup {
 			add(&r)
 		}
 	}
+	d.demoteSwallowing()
 	forward(func(r *derived) bool { return r.Flags&unwind.Agreed != 0 })
 	forward(func(r *derived) bool { return r.Flags&unwind.EntryKnown != 0 })
 	forward(func(r *derived) bool { return r.sound })
@@ -276,6 +277,27 @@ func (d *derivation) result() *lookup {
 	forward(func(*derived) bool { return true })
 	backward(func(*exit) bool { return true })
 	return l
+}
+
+// demoteSwallowing takes the credit of a known entry from functions that come to
+// the place only through the beginning of another sound one, by falling through a
+// call: a call that never returns, and nothing said so.
+func (d *derivation) demoteSwallowing() {
+	for i := range d.rules {
+		k := &d.rules[i]
+		if k.how != known || k.f == nil || k.Flags&unwind.Agreed != 0 {
+			continue
+		}
+		for j := range d.rules {
+			w := &d.rules[j]
+			if w.f == nil || w.f == k.f || !w.sound {
+				continue
+			}
+			if b, _ := k.f.at(w.f.entry); b != nil && b.start == w.f.entry && b.via == edgeCall {
+				k.Flags, k.sound = k.Flags&^unwind.EntryKnown, false
+			}
+		}
+	}
 }
 
 // dropLabels drops derivations from places that another function reaches with its

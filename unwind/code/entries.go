@@ -41,6 +41,7 @@ func (an *analysis) strongEntries() []uint64 {
 			c.traverse()
 		default:
 			c.scanCalls()
+			c.settleSingles()
 		}
 		an.strong = sortKeys(c.keys)
 	})
@@ -128,8 +129,9 @@ func (an *analysis) startsImage(entry uint64, mode cpu.Mode) bool {
 
 // collector gathers entries of one image.
 type collector struct {
-	an   *analysis
-	keys []uint64
+	an     *analysis
+	keys   []uint64
+	single []uint64 // keys of call targets that may be misread
 }
 
 func (c *collector) add(addr uint64, mode cpu.Mode) {
@@ -197,11 +199,51 @@ func (c *collector) scanCalls() {
 			n := min(chunk, len(code))
 			refs = arch.Decoder.Calls(code[:n], addr, mode, refs[:0])
 			for _, r := range refs {
-				c.add(r.Target, r.TargetMode)
+				c.call(r)
 			}
 			addr, code = addr+uint64(n), code[n:]
 		}
 	})
+}
+
+// call adds the target of a call that a linear pass found. Where instructions
+// have any length, the pass can read a call out of the middle of others (a
+// displacement that holds e8): such targets go to c.single, unless they look like
+// the beginning of a function, and count when two calls name them.
+func (c *collector) call(r cpu.CallRef) {
+	arch := c.an.arch
+	if arch.InsnAlign > 1 || r.Target%16 == 0 || c.marked(r.Target) {
+		c.add(r.Target, r.TargetMode)
+		return
+	}
+	c.single = append(c.single, key(r.Target, r.TargetMode))
+}
+
+// marked tells whether an instruction that compilers put first in functions
+// stands at addr.
+func (c *collector) marked(addr uint64) bool {
+	var buf [1]cpu.Insn
+	return c.an.arch.Decoder.Decode(c.an.img.Code(addr), addr, 0, buf[:]) == 1 && buf[0].Flags&cpu.FlagEntry != 0
+}
+
+// settleSingles adds the targets that more than one call names, and leaves the
+// others to the weak list.
+func (c *collector) settleSingles() {
+	slices.Sort(c.single)
+	left := c.single[:0]
+	for i := 0; i < len(c.single); {
+		j := i + 1
+		for j < len(c.single) && c.single[j] == c.single[i] {
+			j++
+		}
+		if a, mode := c.an.unkey(c.single[i]); j > i+1 {
+			c.add(a, mode)
+		} else if c.an.img.Code(a) != nil {
+			left = append(left, c.single[i])
+		}
+		i = j
+	}
+	c.an.singles = slices.Clone(left)
 }
 
 // maxVisited bounds a traversal's instructions.
@@ -235,6 +277,7 @@ func (c *collector) pointers() {
 	an := c.an
 	an.taken = sortKeys(w.pointers)
 	c.keys = append(c.keys, an.taken...)
+	c.keys = append(c.keys, an.singles...)
 	c.keys = append(c.keys, w.calls...)
 	an.weak = sortKeys(slices.Clone(c.keys))
 	c.keys = append(c.keys, w.tailTargets()...)

@@ -290,6 +290,7 @@ func (f *function) visit(b *block) {
 					pc += uint64(buf[i].Len)
 				}
 				b.end = pc + uint64(buf[j].Len)
+				f.untaken(st, taken)
 				f.transfer(b, st, taken, &buf[j], nil, pc, b.end)
 				return
 			}
@@ -343,9 +344,19 @@ func (m *machine) uses(st *state, in *cpu.Insn) bool {
 	return false
 }
 
+// untaken makes st what holds behind a run of conditional instructions whose
+// transfer is not taken. Their conditions need not be the same (moveq r6,r0; popne
+// {…}), so that any of them may have happened, but nobody releases the frame under
+// one condition and returns under another.
+func (f *function) untaken(st, taken *state) {
+	sp := st.regs[f.arch.SP]
+	st.join(taken)
+	st.regs[f.arch.SP] = sp
+}
+
 // conditionalRun returns the index of the conditional transfer that ends a run of
 // conditional instructions from buf[i] on (addne sp,#12; popne {r4,pc}), 0 if
-// there is none: they happen together or not at all.
+// there is none.
 func (f *function) conditionalRun(buf []cpu.Insn, i int) int {
 	for j := i; j < len(buf) && buf[j].Flags&cpu.FlagConditional != 0; j++ {
 		if f.transfers(&buf[j]) {
