@@ -128,35 +128,44 @@ func TestOnlyBroken(t *testing.T) {
 	}
 }
 
-// TestStandardInput: a capture from a pipe is answered line by line, while the
-// pipe stays open.
-func TestStandardInput(t *testing.T) {
+// pipe makes a pipe the standard input.
+func pipe(t *testing.T) *os.File {
+	t.Helper()
 	r, w, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
 	}
 	stdin := os.Stdin
 	os.Stdin = r
-	defer func() { os.Stdin = stdin }()
-	answers := make(lineWriter)
-	exit := make(chan int)
-	go func() {
-		exit <- run(context.Background(), []string{"bt", "-f", "jsonl", "-"}, answers, &bytes.Buffer{})
-	}()
-	// The format is recognised by the first 4096 bytes.
-	long := strings.Replace(snapshot, "{", `{"note":"`+strings.Repeat(".", 5000)+`",`, 1)
+	t.Cleanup(func() { os.Stdin = stdin; w.Close() })
+	return w
+}
+
+// ask writes a snapshot into the pipe and waits for its line of output. The
+// snapshot is long, since the format is recognised by the first 4096 bytes.
+func ask(t *testing.T, w *os.File, answers <-chan string) {
+	t.Helper()
+	note := `{"note":"` + strings.Repeat(".", 5000) + `",`
+	if _, err := w.WriteString(strings.Replace(snapshot, "{", note, 1)); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case line := <-answers:
+		if !strings.HasPrefix(line, `{"status":"OK"`) {
+			t.Errorf("got %s", line)
+		}
+	case <-time.After(10 * time.Second):
+		t.Fatal("no answer while the pipe is open")
+	}
+}
+
+// TestStandardInput: a capture from a pipe is answered line by line, while the
+// pipe stays open.
+func TestStandardInput(t *testing.T) {
+	w, answers, exit := pipe(t), make(lineWriter), make(chan int, 1)
+	go func() { exit <- run(context.Background(), []string{"bt", "-f", "jsonl", "-"}, answers, &bytes.Buffer{}) }()
 	for range 3 {
-		if _, err := w.WriteString(long); err != nil {
-			t.Fatal(err)
-		}
-		select {
-		case line := <-answers:
-			if !strings.HasPrefix(line, `{"status":"OK"`) {
-				t.Errorf("got %s", line)
-			}
-		case <-time.After(10 * time.Second):
-			t.Fatal("no answer while the pipe is open")
-		}
+		ask(t, w, answers)
 	}
 	w.Close()
 	if code := <-exit; code != exitOK {
@@ -169,19 +178,14 @@ type lineWriter chan string
 
 func (w lineWriter) Write(b []byte) (int, error) { w <- string(b); return len(b), nil }
 
-// TestInterrupted: a run that waits for input ends at once.
+// TestInterrupted: a run that waits for more input ends at once.
 func TestInterrupted(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	stdin := os.Stdin
-	os.Stdin = r
-	defer func() { os.Stdin = stdin }()
-	defer w.Close()
+	w, answers, exit := pipe(t), make(lineWriter), make(chan int, 1)
 	ctx, cancel := context.WithCancel(context.Background())
-	time.AfterFunc(50*time.Millisecond, cancel)
-	if code := run(ctx, []string{"bt", "-"}, &bytes.Buffer{}, &bytes.Buffer{}); code != exitInterrupted {
+	go func() { exit <- run(ctx, []string{"bt", "-f", "jsonl", "-"}, answers, &bytes.Buffer{}) }()
+	ask(t, w, answers)
+	cancel()
+	if code := <-exit; code != exitInterrupted {
 		t.Errorf("exit code %d, want %d", code, exitInterrupted)
 	}
 }

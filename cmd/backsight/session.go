@@ -97,15 +97,19 @@ func (s *session) capture(ctx context.Context, path string) error {
 }
 
 // open opens a capture; an interruption does not wait for a slow one.
-func (s *session) open(ctx context.Context, path string) (stream input.Stream, err error) {
-	done := make(chan struct{})
+func (s *session) open(ctx context.Context, path string) (input.Stream, error) {
+	type opened struct {
+		stream input.Stream
+		err    error
+	}
+	done := make(chan opened, 1)
 	go func() {
-		stream, err = backsight.Open(ctx, path, s.files)
-		close(done)
+		stream, err := backsight.Open(ctx, path, s.files)
+		done <- opened{stream, err}
 	}()
 	select {
-	case <-done:
-		return stream, err
+	case o := <-done:
+		return o.stream, o.err
 	case <-ctx.Done():
 		return nil, interrupted()
 	}
