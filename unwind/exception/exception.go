@@ -36,8 +36,11 @@ func (Source) Method() unwind.Method { return unwind.MethodException }
 // At tells whether pc is an EXC_RETURN of a processor that has them, with or
 // without the bit 0 that code addresses lose with the ISA mode.
 func (Source) At(s *unwind.State, pc uint64, _ cpu.Mode) bool {
+	if !excReturn(pc).valid() {
+		return false
+	}
 	_, ok := s.Snapshot.Arch.Layouts[cpu.CortexMFrame]
-	return ok && excReturn(pc).valid()
+	return ok
 }
 
 // excReturn is an EXC_RETURN payload (DDI 0553 D1.2.78).
@@ -75,9 +78,12 @@ const (
 // stack, r4 to r11, are what they are in the handler's caller.
 func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
-	layout, ok := arch.Layouts[cpu.CortexMFrame]
 	ret := excReturn(s.PC)
-	if !ok || s.PC>>32 != 0 || !ret.valid() {
+	if s.PC>>32 != 0 || !ret.valid() {
+		return unwind.NotCovered
+	}
+	layout, ok := arch.Layouts[cpu.CortexMFrame]
+	if !ok {
 		return unwind.NotCovered
 	}
 	at, ok := stackPointer(s, ret)

@@ -11,14 +11,18 @@ import (
 //
 // The address space is cut into pieces of 16 MB; a bit stands for all pieces with
 // the same number modulo 1024.
-type sieve [16]uint64
+type sieve struct {
+	lo   uint64 // nothing lies below: most words are small numbers
+	bits [pieces / 64]uint64
+}
 
 const (
 	pieceShift = 24
-	pieces     = 16 * 64
+	pieces     = 1024
 )
 
 func newSieve(snap *target.Snapshot) (v sieve) {
+	v.lo = ^uint64(0)
 	if _, ok := snap.Arch.Layouts[cpu.CortexMFrame]; ok {
 		v.add(target.Range{Hi: ^uint64(0)}) // EXC_RETURN is an address of nothing
 	}
@@ -36,13 +40,14 @@ func newSieve(snap *target.Snapshot) (v sieve) {
 // add lets addresses of r through, and the one behind it: a call can be the last
 // instruction of all.
 func (v *sieve) add(r target.Range) {
+	v.lo = min(v.lo, r.Lo)
 	lo, hi := r.Lo>>pieceShift, r.Hi>>pieceShift
 	for p := lo; p <= hi && p < lo+pieces; p++ {
-		v[p%pieces/64] |= 1 << (p % 64)
+		v.bits[p%pieces/64] |= 1 << (p % 64)
 	}
 }
 
 func (v *sieve) lets(addr uint64) bool {
 	p := addr >> pieceShift
-	return v[p%pieces/64]>>(p%64)&1 != 0
+	return addr >= v.lo && v.bits[p%pieces/64]>>(p%64)&1 != 0
 }
