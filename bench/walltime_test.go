@@ -1,0 +1,11 @@
+//go:build !linux
+
+package bench_test
+
+import "time"
+
+// threadTime is wall time where there is no clock of a thread.
+func threadTime() (now func() time.Duration, release func()) {
+	start := time.Now()
+	return func() time.Duration { return time.Since(start) }, func() {}
+}
