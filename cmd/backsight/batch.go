@@ -46,20 +46,37 @@ func (s *session) batch(ctx context.Context, path string, stream input.Stream) e
 			}
 		}()
 	}
-	for j := range order {
-		select {
-		case <-j.done:
-		case <-ctx.Done():
-			return interrupted()
+	for {
+		j, err := await(ctx, order)
+		if j == nil || err != nil {
+			return err
 		}
 		if err := s.write(j); err != nil {
 			return err
 		}
 	}
-	if ctx.Err() != nil {
-		return interrupted()
+}
+
+// await returns the next job when it is done, nil after the last. An interruption
+// waits for nothing: the reader may hang in a pipe.
+func await(ctx context.Context, order <-chan *job) (j *job, err error) {
+	select {
+	case j = <-order:
+	case <-ctx.Done():
+		return nil, interrupted()
 	}
-	return nil
+	if j == nil {
+		if ctx.Err() != nil { // the reader has stopped early
+			return nil, interrupted()
+		}
+		return nil, nil
+	}
+	select {
+	case <-j.done:
+		return j, nil
+	case <-ctx.Done():
+		return nil, interrupted()
+	}
 }
 
 // read hands out the snapshots of a capture until it ends, or cannot be read on.

@@ -163,7 +163,9 @@ func ask(t *testing.T, w *os.File, answers <-chan string) {
 // pipe stays open.
 func TestStandardInput(t *testing.T) {
 	w, answers, exit := pipe(t), make(lineWriter), make(chan int, 1)
-	go func() { exit <- run(context.Background(), []string{"bt", "-f", "jsonl", "-"}, answers, &bytes.Buffer{}) }()
+	go func() {
+		exit <- run(context.Background(), []string{"bt", "-f", "jsonl", "-"}, answers, &bytes.Buffer{})
+	}()
 	for range 3 {
 		ask(t, w, answers)
 	}
