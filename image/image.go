@@ -99,6 +99,13 @@ type Container interface {
 	Close() error
 }
 
+// Importer is a Container that knows what the dynamic linker fills in.
+type Importer interface {
+	// Import names the symbol whose address the dynamic linker stores in the
+	// word at addr; it builds the string for this one only.
+	Import(addr uint64) (name string, ok bool)
+}
+
 // New wraps a container, which may be nil. Segments are sorted; where they
 // overlap, the one with the lower address keeps the range and the other is cut.
 func New(h Header, c Container) *Image {
@@ -253,6 +260,17 @@ func (img *Image) SymbolNamed(name string) (Symbol, bool) {
 		return Symbol{}, false
 	}
 	return img.container.SymbolNamed(name)
+}
+
+// Import names the symbol whose address the dynamic linker stores in the word at
+// addr: an entry of the GOT, through which code reaches functions of other files.
+// On MIPS addr may also be that of the lazy binding stub that the word holds at
+// first. The symbol may be this file's own where another one can replace it.
+func (img *Image) Import(addr uint64) (name string, ok bool) {
+	if i, is := img.container.(Importer); is {
+		return i.Import(addr)
+	}
+	return "", false
 }
 
 // Functions calls yield for every function symbol until it returns false.

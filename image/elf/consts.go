@@ -10,8 +10,12 @@ const (
 	etDyn  = 3
 	etCore = 4
 
-	emMIPS = 8
-	emARM  = 40
+	em386     = 3
+	emMIPS    = 8
+	emARM     = 40
+	emX86_64  = 62
+	emAArch64 = 183
+	emRISCV   = 243
 
 	ptLoad          = 1
 	ptDynamic       = 2
@@ -54,12 +58,22 @@ const (
 	stoMIPS16Mask  = 0xf0
 	stoMIPS16      = 0xf0
 
-	dtHash         = 4
-	dtStrtab       = 5
-	dtSymtab       = 6
-	dtStrsz        = 10
-	dtGNUHash      = 0x6ffffef5
-	dtMIPSSymtabno = 0x70000011
+	dtPltrelsz       = 2
+	dtPltgot         = 3
+	dtHash           = 4
+	dtStrtab         = 5
+	dtSymtab         = 6
+	dtRela           = 7
+	dtRelasz         = 8
+	dtStrsz          = 10
+	dtRel            = 17
+	dtRelsz          = 18
+	dtPltrel         = 20
+	dtJmprel         = 23
+	dtGNUHash        = 0x6ffffef5
+	dtMIPSLocalGotno = 0x7000000a
+	dtMIPSSymtabno   = 0x70000011
+	dtMIPSGotsym     = 0x70000013
 
 	ntGNUBuildID = 3
 

@@ -24,6 +24,9 @@ type container struct {
 
 	indexOnce sync.Once
 	byAddr    symbolIndex
+
+	importsOnce sync.Once
+	imported    imports
 }
 
 // Close releases the mappings.

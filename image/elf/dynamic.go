@@ -2,10 +2,15 @@ package elf
 
 import "github.com/backsight/backsight/internal/bin"
 
-// dynamic has the entries of the dynamic section that lead to .dynsym without
-// section headers (gABI ch. 5, "Dynamic Section").
+// dynamic has the entries of the dynamic section that lead to .dynsym and to the
+// relocations without section headers (gABI ch. 5, "Dynamic Section"), and those
+// of the MIPS supplement that describe the global part of the GOT.
 type dynamic struct {
-	symtab, strtab, strsz, hash, gnuHash, mipsSymtabno uint64
+	symtab, strtab, strsz, hash, gnuHash uint64
+
+	rel, relsz, rela, relasz, jmprel, pltrelsz, pltrel uint64
+
+	pltgot, mipsLocalGotno, mipsGotsym, mipsSymtabno uint64
 }
 
 func (f *file) dynamic() (d dynamic, ok bool) {
@@ -16,26 +21,57 @@ func (f *file) dynamic() (d dynamic, ok bool) {
 	r := bin.New(f.slice(p.off, p.filesz), f.big)
 	for r.Len() > 0 && r.Err() == nil {
 		tag, v := f.word(&r), f.word(&r)
-		switch tag {
-		case 0:
-			return d, d.symtab != 0
-		case dtSymtab:
-			d.symtab = v
-		case dtStrtab:
-			d.strtab = v
-		case dtStrsz:
-			d.strsz = v
-		case dtHash:
-			d.hash = v
-		case dtGNUHash:
-			d.gnuHash = v
-		case dtMIPSSymtabno:
-			if f.machine == emMIPS {
-				d.mipsSymtabno = v
-			}
+		if tag == 0 {
+			break
+		}
+		d.set(tag, v)
+		if f.machine == emMIPS {
+			d.setMIPS(tag, v)
 		}
 	}
 	return d, d.symtab != 0
+}
+
+func (d *dynamic) set(tag, v uint64) {
+	switch tag {
+	case dtSymtab:
+		d.symtab = v
+	case dtStrtab:
+		d.strtab = v
+	case dtStrsz:
+		d.strsz = v
+	case dtHash:
+		d.hash = v
+	case dtGNUHash:
+		d.gnuHash = v
+	case dtRel:
+		d.rel = v
+	case dtRelsz:
+		d.relsz = v
+	case dtRela:
+		d.rela = v
+	case dtRelasz:
+		d.relasz = v
+	case dtJmprel:
+		d.jmprel = v
+	case dtPltrelsz:
+		d.pltrelsz = v
+	case dtPltrel:
+		d.pltrel = v
+	case dtPltgot:
+		d.pltgot = v
+	}
+}
+
+func (d *dynamic) setMIPS(tag, v uint64) {
+	switch tag {
+	case dtMIPSLocalGotno:
+		d.mipsLocalGotno = v
+	case dtMIPSGotsym:
+		d.mipsGotsym = v
+	case dtMIPSSymtabno:
+		d.mipsSymtabno = v
+	}
 }
 
 // dynamicTable is .dynsym as the dynamic section describes it.

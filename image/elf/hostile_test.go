@@ -20,6 +20,10 @@ func touch(img *image.Image) {
 		img.Before(addr, 16)
 		img.Code(addr)
 		img.Word(addr)
+		img.Import(addr)
+	}
+	for addr := range uint64(64) {
+		img.Import(importsGOT + addr)
 	}
 	n := 0
 	img.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
@@ -234,6 +238,9 @@ func TestCostOfManySymbols(t *testing.T) {
 func FuzzParse(f *testing.F) {
 	for _, e := range variants() {
 		f.Add(everything(f, e))
+		slots := []trel{{off: importsGOT, sym: 1, typ: rX8664GlobDat}, {off: importsGOT + 8, sym: 2, typ: rMIPSRel32}}
+		f.Add(e.withImports(slots, slots, true, importsText,
+			dtPltgot, importsGOT, dtMIPSLocalGotno, 2, dtMIPSGotsym, 2, dtMIPSSymtabno, 5).bytes())
 	}
 	e := build{wide: true, noSections: true, secs: []sec{text(0x1000, 16)}}
 	f.Add(e.bytes())

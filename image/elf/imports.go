@@ -1,0 +1,217 @@
+package elf
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/backsight/backsight/internal/bin"
+)
+
+// imports tells which words of the image hold the address of a symbol once the
+// dynamic linker is done: those that relocations name, and on MIPS the global
+// part of the GOT, which needs none.
+type imports struct {
+	syms  symtab // .dynsym by DT_SYMTAB; relocations say how many entries it has
+	slots []slot // sorted by addr
+	got   globalGOT
+}
+
+// slot is a word to be filled with the address of a symbol, or, on MIPS, the stub
+// that stands for one.
+type slot struct {
+	addr uint64
+	sym  uint32
+}
+
+// Import names what the dynamic linker stores at addr.
+func (c *container) Import(addr uint64) (string, bool) {
+	c.importsOnce.Do(func() { c.imported = c.findImports() })
+	m := &c.imported
+	i, ok := m.got.symbol(addr)
+	if !ok {
+		n, found := slices.BinarySearchFunc(m.slots, addr, func(s slot, a uint64) int { return cmp.Compare(s.addr, a) })
+		if !found {
+			return "", false
+		}
+		i = m.slots[n].sym
+	}
+	if uint64(i) >= uint64(m.syms.len()) {
+		return "", false
+	}
+	s := m.syms.at(int(i))
+	name := m.syms.name(&s)
+	return name, name != ""
+}
+
+// findImports reads the relocation tables that the dynamic section leads to. What
+// it keeps is no larger than a small multiple of the tables, which lie in the file.
+func (c *container) findImports() (m imports) {
+	f := c.main
+	d, ok := f.dynamic()
+	if !ok {
+		return m
+	}
+	syms, str := c.img.Bytes(d.symtab), c.img.Bytes(d.strtab)
+	m.syms = symtab{img: c.img, f: f, syms: syms, str: str[:bin.Limit(d.strsz, len(str))]}
+	m.got = newGlobalGOT(f, &d)
+	m.slots = c.relocated(m.slots, d.rel, d.relsz, false)
+	m.slots = c.relocated(m.slots, d.rela, d.relasz, true)
+	m.slots = c.relocated(m.slots, d.jmprel, d.pltrelsz, d.pltrel == dtRela)
+	m.addStubs()
+	slices.SortStableFunc(m.slots, func(a, b slot) int { return cmp.Compare(a.addr, b.addr) })
+	m.slots = slices.Clip(m.slots)
+	return m
+}
+
+// relocated appends the words that the table of size bytes at addr fills with the
+// address of a symbol, nothing added to it.
+func (c *container) relocated(slots []slot, addr, size uint64, rela bool) []slot {
+	if size == 0 {
+		return slots
+	}
+	f := c.main
+	entry := 2 * f.layout.addr
+	if rela {
+		entry += f.layout.addr
+	}
+	data := c.img.Bytes(addr)
+	r := bin.New(data[:bin.Limit(size, len(data))], f.big)
+	for uint64(r.Len()) >= entry {
+		offset := f.word(&r)
+		sym, typ := f.relInfo(&r)
+		addend := uint64(0)
+		if rela {
+			addend = f.word(&r)
+		}
+		how := f.relocation(typ)
+		if sym == 0 || how == other {
+			continue
+		}
+		if how == plus && !rela {
+			addend, _ = c.img.Word(offset)
+		}
+		if how == plus && addend != 0 {
+			continue
+		}
+		slots = append(slots, slot{offset, sym})
+	}
+	return slots
+}
+
+// relInfo reads r_info: the symbol in the high bits, the type in the low ones
+// (gABI ch. 4, "Relocation"). 64-bit MIPS has a 32-bit symbol, then four bytes,
+// the last of which is the first of up to three types (64-bit ELF Object File
+// Specification for MIPS, §2.9.1); in big-endian files that is the same.
+func (f *file) relInfo(r *bin.Reader) (sym, typ uint32) {
+	switch {
+	case !f.wide:
+		v := r.U32()
+		return v >> 8, v & 0xff
+	case f.machine == emMIPS:
+		sym = r.U32()
+		r.Skip(3)
+		return sym, uint32(r.U8())
+	}
+	v := r.U64()
+	return uint32(v >> 32), uint32(v)
+}
+
+// effect is what a relocation makes of a word.
+type effect uint8
+
+const (
+	other effect = iota // not the address of a symbol
+	whole               // the symbol's address, whatever the word held
+	plus                // the symbol's address plus an addend
+)
+
+// Types of relocations by processor supplement.
+const (
+	r386Abs32, r386GlobDat, r386JumpSlot             = 1, 6, 7
+	rX8664Abs64, rX8664GlobDat, rX8664JumpSlot       = 1, 6, 7
+	rARMAbs32, rARMGlobDat, rARMJumpSlot             = 2, 21, 22
+	rAArch64Abs64, rAArch64GlobDat, rAArch64JumpSlot = 257, 1025, 1026
+	rRISCVAbs32, rRISCVAbs64, rRISCVJumpSlot         = 1, 2, 5
+	rMIPSRel32, rMIPSJumpSlot                        = 3, 127
+)
+
+// relocation is what a type of relocation does. R_386_GLOB_DAT and its like take
+// no addend by their definition; the word holds what the linker left there.
+// R_MIPS_REL32 is relative only where it has no symbol.
+func (f *file) relocation(typ uint32) effect {
+	switch f.machine {
+	case em386:
+		return choose(typ, r386Abs32, r386GlobDat, r386JumpSlot)
+	case emX86_64:
+		return choose(typ, rX8664Abs64, rX8664GlobDat, rX8664JumpSlot)
+	case emARM:
+		return choose(typ, rARMAbs32, rARMGlobDat, rARMJumpSlot)
+	case emAArch64:
+		return choose(typ, rAArch64Abs64, rAArch64GlobDat, rAArch64JumpSlot)
+	case emRISCV:
+		if f.wide {
+			return choose(typ, rRISCVAbs64, rRISCVJumpSlot, rRISCVJumpSlot)
+		}
+		return choose(typ, rRISCVAbs32, rRISCVJumpSlot, rRISCVJumpSlot)
+	case emMIPS:
+		return choose(typ, rMIPSRel32, rMIPSJumpSlot, rMIPSJumpSlot)
+	}
+	return other
+}
+
+func choose(typ, abs, globDat, jumpSlot uint32) effect {
+	switch typ {
+	case abs:
+		return plus
+	case globDat, jumpSlot:
+		return whole
+	}
+	return other
+}
+
+// globalGOT is the part of the MIPS GOT that has one word for each symbol from
+// first to the end of .dynsym, in their order (MIPS supplement ch. 5, "Global
+// Offset Table": DT_PLTGOT, DT_MIPS_LOCAL_GOTNO, DT_MIPS_GOTSYM, DT_MIPS_SYMTABNO).
+type globalGOT struct {
+	addr, mask uint64
+	first, n   uint32
+	word       uint64
+}
+
+func newGlobalGOT(f *file, d *dynamic) (g globalGOT) {
+	if f.machine != emMIPS || d.pltgot == 0 || d.mipsGotsym >= d.mipsSymtabno || d.mipsSymtabno > 1<<31 {
+		return g
+	}
+	g.word, g.mask = f.layout.addr, ^uint64(0)
+	if !f.wide {
+		g.mask = 0xffff_ffff
+	}
+	g.addr = (d.pltgot + d.mipsLocalGotno*g.word) & g.mask
+	g.first, g.n = uint32(d.mipsGotsym), uint32(d.mipsSymtabno-d.mipsGotsym)
+	return g
+}
+
+// symbol is the number of the symbol whose word lies at addr.
+func (g *globalGOT) symbol(addr uint64) (uint32, bool) {
+	if g.n == 0 {
+		return 0, false
+	}
+	off := (addr - g.addr) & g.mask
+	if off%g.word != 0 || off/g.word >= uint64(g.n) {
+		return 0, false
+	}
+	return g.first + uint32(off/g.word), true
+}
+
+// addStubs adds the lazy binding stubs of MIPS: an undefined function's value is
+// the address of its stub, which the GOT holds until the first call (MIPS
+// supplement ch. 5, "Calling Position-Independent Functions"). The stub itself
+// only has the symbol's number for the resolver.
+func (m *imports) addStubs() {
+	for i := m.got.first; i-m.got.first < m.got.n && uint64(i) < uint64(m.syms.len()); i++ {
+		if s := m.syms.at(int(i)); s.shndx == shnUndef && s.value != 0 && s.typ() == sttFunc {
+			addr, _ := m.syms.code(&s)
+			m.slots = append(m.slots, slot{addr, i})
+		}
+	}
+}
