@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"syscall"
 
 	"github.com/backsight/backsight/input"
@@ -154,7 +155,16 @@ func (s *session) write(j *job) error {
 	if _, err := s.stdout.Write(j.out); errors.Is(err, syscall.EPIPE) {
 		return &failure{code: exitOK} // the reader has seen enough
 	} else if err != nil {
-		return &failure{exitNone, fmt.Errorf("standard output: %w", err)}
+		return outputFailed(err)
 	}
 	return nil
+}
+
+// outputFailed says why, without the name that the system has for the file.
+func outputFailed(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return &failure{exitNone, fmt.Errorf("standard output: %w", err)}
 }

@@ -45,7 +45,7 @@ SYMBOL[+OFFSET].`,
 				return err
 			}
 			if _, err := stdout.Write(out); err != nil {
-				return &failure{exitNone, fmt.Errorf("standard output: %w", err)}
+				return outputFailed(err)
 			}
 			return nil
 		},
