@@ -101,7 +101,8 @@ type Options struct {
 // Unwinder makes backtraces. It is safe for concurrent use; what it learns of an
 // image is kept with the image.
 type Unwinder struct {
-	opt unwind.Options
+	opt  unwind.Options
+	idle walkers
 }
 
 // NewUnwinder returns an Unwinder, or an error that names an unknown source.
@@ -138,7 +139,8 @@ func (b *Backtrace) Complete() bool { return b.Stop.Reason == unwind.StopRoot }
 // Backtraces unwinds every thread of a snapshot. It stops early, with the
 // backtraces that it has, when ctx ends.
 func (u *Unwinder) Backtraces(ctx context.Context, snap *target.Snapshot) ([]Backtrace, error) {
-	w := unwind.NewWalker(snap, u.opt)
+	w := u.idle.take(u, snap)
+	defer u.idle.put(w)
 	out := make([]Backtrace, 0, len(snap.Threads))
 	for i := range snap.Threads {
 		if err := ctx.Err(); err != nil {

@@ -60,6 +60,11 @@ type landmark struct {
 // candidate is a possible caller.
 type candidate struct {
 	Caller
+	evidence
+}
+
+// evidence is what is found out about a candidate.
+type evidence struct {
 	raw    uint64 // PC as recovered, ISA bit included
 	pc     uint64
 	mode   cpu.Mode
@@ -73,6 +78,14 @@ type candidate struct {
 	score  int // orders candidates of equal trust
 	valid  bool
 	end    bool // the stack ends here
+}
+
+// reset makes c an empty candidate of a source. Registers that are not known need
+// no clearing.
+func (c *candidate) reset(m Method) {
+	c.Regs.Known = 0
+	c.CFA, c.HasCFA, c.Exact, c.NotAFrame = 0, false, false, false
+	c.evidence = evidence{method: m, valid: true}
 }
 
 // NewWalker returns a Walker over snap.
@@ -173,7 +186,7 @@ func (w *Walker) observe(frame int) {
 // without one it leaves the reason in w.trip. A candidate that is at least likely
 // ends the search, unless its source offered it as a mere fallback.
 func (w *Walker) findCaller() bool {
-	w.best, w.answers = candidate{}, 0
+	w.best.evidence, w.answers = evidence{}, 0
 	w.trip = Stop{StopNoRule, w.state.PC}
 	for _, src := range w.opt.Sources {
 		if w.best.valid && src.Method() == MethodScan {
@@ -264,7 +277,8 @@ func (w *Walker) prepareQuery() bool {
 // applyRule applies w.rule, verifies what it yields and keeps it if it is the
 // best so far. The outcome is in w.try.
 func (w *Walker) applyRule(m Method) bool {
-	w.try = candidate{method: m, flags: w.rule.Flags, valid: true}
+	w.try.reset(m)
+	w.try.flags = w.rule.Flags
 	res, oc := Apply(w.query.Arch, &w.rule, &w.regs, w.snap.Memory, w.snap.CodeMask, &w.try.Regs)
 	switch oc {
 	case Applied:
@@ -310,13 +324,14 @@ func (w *Walker) nullPC(m Method) {
 
 // endHere records that the frame is the outermost one.
 func (w *Walker) endHere(m Method) {
-	w.best = candidate{method: m, valid: true, end: true, trust: Certain}
+	w.best.reset(m)
+	w.best.end, w.best.trust = true, Certain
 	w.trip = Stop{Reason: StopRoot}
 }
 
 // askFrame asks a frame source.
 func (w *Walker) askFrame(src FrameSource) {
-	w.try = candidate{method: src.Method(), valid: true}
+	w.try.reset(src.Method())
 	v := src.Step(&w.state, &w.try.Caller)
 	w.answered(v, false)
 	if v != Found {
@@ -341,12 +356,12 @@ func (w *Walker) passLandmark() {
 		if !l.At(&s, callee.raw, callee.mode) {
 			continue
 		}
-		w.try = candidate{method: l.step.Method(), valid: true}
+		w.try.reset(l.step.Method())
 		if l.step.Step(&s, &w.try.Caller) != Found || !w.try.NotAFrame {
 			return
 		}
 		w.try.raw, _ = w.try.Regs.Lookup(w.snap.Arch.PC)
-		w.best = candidate{}
+		w.best.evidence = evidence{}
 		w.judge()
 		if w.best.valid {
 			w.best.trust = min(w.best.trust, callee.trust)
