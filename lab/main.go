@@ -15,6 +15,7 @@ var commands = []struct {
 	run        func(args []string) error
 }{
 	{"record", "builds and records the programs of lab/programs for all CPUs that the machine has tools for", runRecord},
+	{"mutate", "damages recorded captures: nothing wrong may be certain", runMutate},
 	{"score", "how right backtraces are over recorded truth", runScore},
 	{"diff", "FILE…  code analysis against unwind tables, at every instruction", runDiff},
 }
