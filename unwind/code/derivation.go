@@ -195,15 +195,15 @@ func (d *derivation) partition(entries []uint64) {
 		if next <= at || next > d.site {
 			return
 		}
-		if d.an.function(next, d.mode).presumes {
-			if d.pad(owner, next) {
-				return
-			}
-		} else {
-			owner = next
-		}
+		pad := d.an.function(next, d.mode).presumes
 		if d.from(next, d.mode, guessed) {
+			if pad {
+				d.pad(owner, next)
+			}
 			return
+		}
+		if !pad {
+			owner = next
 		}
 		at = next
 	}
@@ -212,21 +212,21 @@ func (d *derivation) partition(entries []uint64) {
 // pad derives the rule for a landing pad of the function at owner: code that uses
 // the function's registers without having set them, entered with the stack as it
 // is behind the function's calls.
-func (d *derivation) pad(owner, at uint64) bool {
+func (d *derivation) pad(owner, at uint64) {
 	f := d.an.function(owner, d.mode)
 	if f.behindCalls == nil {
-		return false
+		return
 	}
 	f = analyzeFrom(d.an, owner, d.mode, &openJump{mode: d.mode, st: *f.behindCalls}, at)
 	var st state
 	var r unwind.Rule
 	r.Reset()
 	if !d.stateIn(f, &st) || !f.derive(&st, &r) {
-		return false
+		return
 	}
 	d.note(f, guessed, true, &r)
-	d.rules = append(d.rules, derived{Rule: r, f: f, how: guessed})
-	return true
+	// Before the derivation that took the pad for a function.
+	d.rules = slices.Insert(d.rules, len(d.rules)-1, derived{Rule: r, f: f, how: guessed})
 }
 
 // contiguousEnd is the end of the run of blocks around the entry.
