@@ -84,23 +84,19 @@ func answer(name string, src unwind.RuleSource, q unwind.Query) render.Answer {
 	return a
 }
 
-// notes puts the derivations of code analysis into words.
+// notes puts the derivations of code analysis into words. Entries from which
+// control does not come to the place can be many; they are only counted.
 func notes(e code.Explanation, arch *cpu.Arch) (lines []string) {
+	elsewhere := 0
 	for i := range e.Forward {
-		f := &e.Forward[i]
-		s := fmt.Sprintf("forward from %#x (%s), code to %#x, %d blocks", f.Entry, f.Origin, f.End, f.Blocks)
-		for _, w := range []struct {
-			is   bool
-			word string
-		}{{!f.Reached, "does not reach the place"}, {f.Complete, "complete"}, {f.Balanced, "balanced"}, {f.Unbalanced, "unbalanced"}} {
-			if w.is {
-				s += ", " + w.word
-			}
+		if f := &e.Forward[i]; f.Reached {
+			lines = append(lines, forward(f, arch))
+		} else {
+			elsewhere++
 		}
-		if f.HasRule {
-			s += ": " + f.Rule.Format(arch)
-		}
-		lines = append(lines, s)
+	}
+	if elsewhere > 0 {
+		lines = append(lines, fmt.Sprintf("%d other entries tried do not lead here", elsewhere))
 	}
 	for i := range e.Exits {
 		x := &e.Exits[i]
@@ -120,6 +116,22 @@ func notes(e code.Explanation, arch *cpu.Arch) (lines []string) {
 		lines = append(lines, "the program starts here")
 	}
 	return lines
+}
+
+func forward(f *code.Forward, arch *cpu.Arch) string {
+	s := fmt.Sprintf("forward from %#x (%s), code to %#x, %d blocks", f.Entry, f.Origin, f.End, f.Blocks)
+	for _, w := range []struct {
+		is   bool
+		word string
+	}{{f.Complete, "complete"}, {f.Balanced, "balanced"}, {f.Unbalanced, "unbalanced"}} {
+		if w.is {
+			s += ", " + w.word
+		}
+	}
+	if f.HasRule {
+		s += ": " + f.Rule.Format(arch)
+	}
+	return s
 }
 
 // bounds are those of the function around a place, and how they are known.

@@ -53,10 +53,10 @@ SYMBOL[+OFFSET].`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	f.BoolVar(&o.call, "call", false, "PC is a return address: the rule while the call before it runs")
-	f.IntVar(&o.lines, "lines", 32, "instructions to list around PC")
+	f.IntVar(&o.lines, "lines", 32, "`N` instructions to list around PC")
 	o.files.addDebug(f)
 	o.files.raw.add(f)
-	f.StringVar(&o.color, "color", "auto", "auto, always or never; auto honours NO_COLOR")
+	f.StringVar(&o.color, "color", "auto", "`WHEN`: auto, always or never; auto honours NO_COLOR")
 	return cmd
 }
 

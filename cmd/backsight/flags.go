@@ -6,6 +6,8 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
@@ -39,9 +41,9 @@ func (ff *fileFlags) addDebug(f *pflag.FlagSet) {
 }
 
 func (r *rawFlags) add(f *pflag.FlagSet) {
-	f.StringVar(&r.arch, "arch", "", "processor of binaries without headers: mips, arm, aarch64, riscv32, …")
-	f.StringVar(&r.endian, "endian", "little", "their byte order: little or big")
-	f.StringVar(&r.abi, "abi", "", "their ABI where the processor has several: o32, n32, n64, …")
+	f.StringVar(&r.arch, "arch", "", "`CPU` of binaries without headers: mips, arm, aarch64, riscv32, …")
+	f.StringVar(&r.endian, "endian", "little", "their byte `ORDER`: little or big")
+	f.StringVar(&r.abi, "abi", "", "their `ABI` where the processor has several: o32, n32, n64, …")
 }
 
 // parse finds the processor; nil where none was named.
@@ -54,9 +56,20 @@ func (r *rawFlags) parse(archs cpu.Set) (*cpu.Arch, error) {
 	}
 	a, ok := archs.ByName(r.arch, r.abi, r.endian == "big")
 	if !ok {
-		return nil, fmt.Errorf("no processor %s %s %s-endian; see SUPPORT.md", r.arch, r.abi, r.endian)
+		return nil, fmt.Errorf("no processor %s; there are %s", strings.Join(strings.Fields(r.arch+" "+r.abi+" "+r.endian+"-endian"), " "), processors(archs))
 	}
 	return a, nil
+}
+
+// processors lists the names of all ABIs.
+func processors(archs cpu.Set) string {
+	var names []string
+	for _, a := range archs {
+		if n := strings.TrimSpace(a.Name + " " + a.ABI); !slices.Contains(names, n) {
+			names = append(names, n)
+		}
+	}
+	return strings.Join(names, ", ")
 }
 
 // open checks that what the user named is there: a mistyped name should not turn
