@@ -24,6 +24,9 @@ func spill(r io.Reader) (*os.File, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Where the system allows it the file has no name from here on, so that nothing
+	// is left behind however the program ends (head closes the pipe: SIGPIPE).
+	_ = os.Remove(f.Name())
 	size, broken := int64(0), error(nil)
 	buf, zeros := make([]byte, spillBlock), make([]byte, spillBlock)
 	for broken == nil {
@@ -58,6 +61,14 @@ func fill(r io.Reader, buf []byte) (n int, err error) {
 	return n, err
 }
 
+// removeSpill removes the file's name where it still has one; after the removal
+// above the same name may be another file's.
 func removeSpill(f *os.File) error {
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	mine, err := f.Stat()
+	named, gone := os.Stat(f.Name())
+	err = errors.Join(err, f.Close())
+	if gone == nil && os.SameFile(mine, named) {
+		err = errors.Join(err, os.Remove(f.Name()))
+	}
+	return err
 }
