@@ -52,9 +52,6 @@ const (
 	EntryKnown
 	// Agreed: two independent derivations gave this same rule. Set by code analysis.
 	Agreed
-	// Switched: the function put another stack in place before this point
-	// (longjmp, setcontext), so that it returns to where it was not called from.
-	Switched
 	// Inferred: the return address itself is lost, and this is one of the places
 	// that it can have been. It needs the caller's own frame as a witness.
 	Inferred

@@ -56,10 +56,13 @@ const (
 	Unsupported
 	// EndOfStack: the source knows that this is the outermost frame.
 	EndOfStack
+	// NoCaller: the code here has left the stack that it was called on (longjmp
+	// behind its switch of SP): where it goes on did not call it.
+	NoCaller
 	verdictCount
 )
 
-var verdictNames = [verdictCount]string{"found", "not covered", "malformed", "unsupported", "end of stack"}
+var verdictNames = [verdictCount]string{"found", "not covered", "malformed", "unsupported", "end of stack", "no caller"}
 
 func (v Verdict) String() string {
 	if v < verdictCount {

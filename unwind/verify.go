@@ -197,7 +197,7 @@ func (w *Walker) checkCall() {
 // or an interrupted frame was not entered by that call.
 func (w *Walker) checkTarget(site cpu.CallSite) {
 	c := &w.try
-	if w.opt.Flow == nil || c.method == MethodSigframe || c.flags&Switched != 0 {
+	if w.opt.Flow == nil || c.method == MethodSigframe {
 		return
 	}
 	entry, mode := site.Target, site.TargetMode

@@ -40,6 +40,8 @@ type Walker struct {
 	best  candidate // best so far for this frame
 	trip  Stop      // why nothing was found, as far as known
 	ahead *Walker   // looks one frame further, for rules that need a witness
+	// noCaller: a source said so of this frame.
+	noCaller bool
 	// isAhead marks that walker, which looks no further itself.
 	isAhead bool
 
@@ -188,9 +190,10 @@ func (w *Walker) observe(frame int) {
 func (w *Walker) findCaller() bool {
 	w.best.evidence, w.answers = evidence{}, 0
 	w.trip = Stop{StopNoRule, w.state.PC}
+	w.noCaller = false
 	for _, src := range w.opt.Sources {
-		if w.best.valid && src.Method() == MethodScan {
-			break // the last resort
+		if w.noCaller || w.best.valid && src.Method() == MethodScan {
+			break // a scan is the last resort
 		}
 		switch s := src.(type) {
 		case RuleSource:
@@ -230,10 +233,11 @@ func (w *Walker) askRules(src RuleSource) {
 		w.answered(v, true)
 		if v != Found {
 			w.report(src.Method(), v)
+			w.noCaller = v == NoCaller
 			if v == EndOfStack {
 				w.endHere(src.Method())
 			}
-			return
+			break
 		}
 		if w.applyRule(src.Method()) && w.try.trust == Certain {
 			break
@@ -331,6 +335,7 @@ func (w *Walker) endHere(m Method) {
 
 // askFrame asks a frame source.
 func (w *Walker) askFrame(src FrameSource) {
+	w.query.Try = 0
 	w.try.reset(src.Method())
 	v := src.Step(&w.state, &w.try.Caller)
 	w.answered(v, false)

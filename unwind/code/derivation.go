@@ -123,14 +123,12 @@ func (d *derivation) from(entry uint64, mode cpu.Mode, how origin) bool {
 	}
 	var r unwind.Rule
 	r.Reset()
-	if sp := st.regs[f.arch.SP]; how == known && f.foreign(sp) {
-		d.switched = true
-	}
 	if f.clearsRA && st.regs[d.an.arch.LR].kind == unknown {
 		st.regs[d.an.arch.LR] = constant(0) // a call overwrote nothing of worth
 	}
 	if !f.derive(&st, &r) {
 		if how == known {
+			d.switched = f.foreign(st.regs[f.arch.SP])
 			d.lostRA(f, &st)
 		}
 		d.note(f, how, true, nil)
@@ -243,7 +241,10 @@ func (f *function) contiguousEnd() uint64 {
 // result orders the answers: a derivation from an entry that the exits confirm,
 // one from a known entry, exits on paths that cross no call, the rest.
 func (d *derivation) result() *lookup {
-	l := &lookup{end: d.end}
+	l := &lookup{end: d.end, switched: d.switched && len(d.rules) == 0}
+	if l.switched {
+		return l
+	}
 	d.dropLabels()
 	add := func(r *unwind.Rule) {
 		if !contains(l.rules, r, d.an.arch) {
@@ -262,11 +263,7 @@ func (d *derivation) result() *lookup {
 			if d.agreed[i] || !want(&d.exits[i]) {
 				continue
 			}
-			r := d.exits[i].rule
-			if d.switched {
-				r.Flags |= unwind.Switched
-			}
-			add(&r)
+			add(&d.exits[i].rule)
 		}
 	}
 	d.demoteSwallowing()

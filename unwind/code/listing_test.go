@@ -29,13 +29,16 @@ import (
 // sought in their registers first: until a call overwrites it, RA=ra. Lines
 // without "=>" are data or never executed. "=/>" gives a rule that is true but is
 // not what the source answers: a known limit. Words of other sections follow as
-// objdump -s prints them.
+// objdump -s prints them. "# import: 404018 abort" says what the dynamic linker
+// stores in a word, and a label is the symbol of its address.
 type listing struct {
 	arch  *cpu.Arch
 	mode  cpu.Mode
 	lines []listingLine
 	segs  []image.Segment
 	entry []uint64
+	// imports and labels are names by address.
+	imports, labels map[uint64]string
 }
 
 type listingLine struct {
@@ -56,17 +59,21 @@ func parseListing(t testing.TB, path string) *listing {
 		t.Fatal(err)
 	}
 	defer f.Close()
-	l := &listing{}
+	l := &listing{imports: map[uint64]string{}, labels: map[uint64]string{}}
 	in := bufio.NewScanner(f)
 	for n := 1; in.Scan(); n++ {
 		line := in.Text()
 		switch {
 		case strings.HasPrefix(line, "# arch: "):
 			l.header(t, strings.Fields(line)[2:])
+		case strings.HasPrefix(line, "# import: "):
+			words := strings.Fields(line)
+			l.imports[number(t, words[2])] = words[3]
 		case line == "" || line[0] == '#':
 		case strings.HasSuffix(line, ">:"):
-			addr, _, _ := strings.Cut(line, " ")
+			addr, label, _ := strings.Cut(line, " ")
 			l.entry = append(l.entry, number(t, addr))
+			l.labels[number(t, addr)] = strings.Trim(label, "<>:")
 		case strings.Contains(line, ":\t"):
 			l.instruction(t, n, line)
 		default:
@@ -176,21 +183,32 @@ func (l *listing) place(addr uint64, b []byte, exec bool) {
 // image is the program of the listing, with or without symbols.
 func (l *listing) image(symbols bool) *image.Image {
 	segs := append([]image.Segment(nil), l.segs...)
-	c := &functionsOnly{mode: l.mode}
+	c := &functionsOnly{mode: l.mode, imports: l.imports}
 	if symbols {
-		c.entries = l.entry
+		c.entries, c.labels = l.entry, l.labels
 	}
 	return image.New(image.Header{Path: "listing", Arch: l.arch, Segments: segs}, c)
 }
 
-// functionsOnly is a container that knows where functions begin.
+// functionsOnly is a container that knows where functions begin, and names.
 type functionsOnly struct {
 	image.Container
-	entries []uint64
-	mode    cpu.Mode
+	entries         []uint64
+	mode            cpu.Mode
+	imports, labels map[uint64]string
 }
 
 func (c *functionsOnly) Section(string) (image.Section, bool) { return image.Section{}, false }
+
+func (c *functionsOnly) SymbolAt(addr uint64) (image.Symbol, bool) {
+	name, ok := c.labels[addr]
+	return image.Symbol{Name: name, Addr: addr, Mode: c.mode}, ok
+}
+
+func (c *functionsOnly) Import(addr uint64) (string, bool) {
+	name, ok := c.imports[addr]
+	return name, ok
+}
 
 func (c *functionsOnly) Functions(yield func(uint64, cpu.Mode, uint64) bool) {
 	for _, e := range c.entries {

@@ -42,11 +42,24 @@ func (s *Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 		return unwind.NotCovered
 	}
 	an := s.of(q.Image)
+	if v, ok := an.answers.find(q, out); ok {
+		return v
+	}
 	an.mu.Lock()
 	defer an.mu.Unlock()
+	v := an.rule(q, out)
+	an.answers.keep(q, v, out)
+	return v
+}
+
+// rule finds the answer.
+func (an *analysis) rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	l := an.lookup(q)
-	if l.end {
+	switch {
+	case l.end:
 		return unwind.EndOfStack
+	case l.switched:
+		return unwind.NoCaller
 	}
 	if q.Try >= len(l.rules) {
 		return an.fallback(q, l, out)
@@ -79,6 +92,8 @@ func (an *analysis) place(q *unwind.Query) (place, bool) {
 type lookup struct {
 	rules []unwind.Rule
 	end   bool
+	// switched: the code has left the stack that it was called on.
+	switched bool
 }
 
 // lookup derives all answers for a place.
