@@ -14,6 +14,8 @@ type analysis struct {
 	arch *cpu.Arch
 	src  *Source
 
+	answers answerCache
+
 	// mu guards what follows; the entry lists are immutable once built.
 	mu        sync.Mutex
 	functions map[jump]*function
