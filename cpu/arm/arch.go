@@ -30,6 +30,10 @@ const (
 	PC
 	// CPSR is the status register: cpsr, or xpsr of the M profile.
 	CPSR
+	// MSP and PSP are the main and the process stack pointer of the M profile.
+	// Sp is the one in use; the other keeps its value (v8-M B3.8).
+	MSP
+	PSP
 )
 
 const (
@@ -57,6 +61,7 @@ func Archs() []*cpu.Arch {
 	m.FP = R7
 	m.StatusModeBit = epsrT
 	m.Regs[CPSR].Names = []string{"xpsr", "psr", "cpsr"}
+	m.Regs = append(m.Regs, stackPointers()...)
 	m.ELF.Profile = 'M'
 	m.Layouts = map[cpu.Carrier]cpu.Layout{
 		cpu.GDBPacket:    gdbPacket(),
@@ -128,4 +133,13 @@ func registers() []cpu.RegInfo {
 	}
 	regs[CPSR].DWARF = -1
 	return regs
+}
+
+// stackPointers are those of the M profile, under the names of GDB's feature
+// org.gnu.gdb.arm.m-system and of the ARMv7-M manual's pseudocode (DDI 0403).
+func stackPointers() []cpu.RegInfo {
+	return []cpu.RegInfo{
+		{Names: []string{"msp", "sp_main"}, DWARF: -1, Size: 4},
+		{Names: []string{"psp", "sp_process"}, DWARF: -1, Size: 4},
+	}
 }

@@ -50,6 +50,23 @@ func TestRegisterNames(t *testing.T) {
 	}
 }
 
+// TestStackPointers: only the M profile has two, and no GDB packet holds them: the
+// stubs append them in their own orders, if at all.
+func TestStackPointers(t *testing.T) {
+	for _, a := range Archs() {
+		for name, want := range map[string]cpu.Reg{"msp": MSP, "psp": PSP, "sp_process": PSP} {
+			r, ok := a.RegByName(name)
+			if ok != (a.ABI == "cortexm") || ok && r != want {
+				t.Errorf("%q %s: %d %v", a.ABI, name, r, ok)
+			}
+		}
+		l := a.Layouts[cpu.GDBPacket]
+		if last := l.Slots[len(l.Slots)-1]; l.Size != 68 || len(l.Slots) != 17 || last.Reg != CPSR {
+			t.Errorf("%q: packet of %d bytes with %d registers", a.ABI, l.Size, len(l.Slots))
+		}
+	}
+}
+
 // TestExceptionFrame reads what a Cortex-M stacks: r0–r3, r12, lr, the address
 // to go on at, xpsr with T in bit 24.
 func TestExceptionFrame(t *testing.T) {
