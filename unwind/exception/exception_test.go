@@ -10,15 +10,11 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// cortexM is the microcontroller profile, with the process stack pointer that
-// some captures know.
+// cortexM is the microcontroller profile.
 func cortexM(t testing.TB) *cpu.Arch {
 	t.Helper()
 	for _, a := range arm.Archs() {
 		if a.ABI == "cortexm" {
-			if _, ok := a.RegByName("psp"); !ok {
-				a.Regs = append(a.Regs, cpu.RegInfo{Names: []string{"psp"}, DWARF: -1, Size: 4})
-			}
 			return a
 		}
 	}
@@ -99,6 +95,46 @@ func TestStep(t *testing.T) {
 				t.Errorf("exact %v, not a frame %v, CFA %#x", got.Exact, got.NotAFrame, got.CFA)
 			}
 		})
+	}
+}
+
+// A tick that interrupts a supervisor call, which a task has made: threads of an
+// RTOS run on the process stack, handlers on the main stack. The second step no
+// longer has the psp among its registers, which are those of the first step's
+// result: it comes from the capture.
+func TestTask(t *testing.T) {
+	a := cortexM(t)
+	main := synth.Stack(a).
+		Label("tick").Words(0xaa, 0xfffffff1).
+		Label("supervisor interrupted").Words(1, 2, 3, 4, 12, 0xfffffffd, 0x0800_0300, thumb).
+		Label("supervisor").Words(0xbb, 0xfffffffd).
+		Label("main stack's rest").Zero(16).Place(handlerStack)
+	process := synth.Stack(a).Zero(24).
+		Label("task interrupted").Words(21, 22, 23, 24, 32, 0x0800_0111, 0x0800_0200, thumb).
+		Label("task").Words(0xcc, 0x0800_0111).Place(threadStack)
+	snap := synth.Capture(a, modules(synth.Module(a, 0x0800_0000, make([]byte, 0x400))), main, process)
+	regs := synth.Regs(a, map[string]uint64{"sp": main.Addr("supervisor interrupted"), "r4": 4,
+		"msp": main.Addr("tick"), "psp": process.Addr("task interrupted")})
+
+	s := captured.State(snap, regs, false)
+	for _, c := range []struct {
+		ret, pc, sp, cfa, r0 uint64
+		handler              uint64 // the stack pointer where the interrupted handler returns in its turn
+	}{
+		{0xfffffff1, 0x0800_0300, main.Addr("supervisor"), main.Addr("supervisor interrupted"), 1, main.Addr("main stack's rest")},
+		{0xfffffffd, 0x0800_0200, process.Addr("task"), process.Addr("task interrupted"), 21, 0},
+	} {
+		s.PC = c.ret
+		var got unwind.Caller
+		if v := (Source{}).Step(s, &got); v != unwind.Found {
+			t.Fatalf("%#x: %v", c.ret, v)
+		}
+		r := &got.Regs
+		if r.Val[a.PC] != c.pc || r.Val[a.SP] != c.sp || r.Val[arm.R0] != c.r0 || r.Val[arm.R4] != 4 || got.CFA != c.cfa {
+			t.Errorf("%#x: pc %#x sp %#x r0 %d r4 %d CFA %#x", c.ret, r.Val[a.PC], r.Val[a.SP], r.Val[arm.R0], r.Val[arm.R4], got.CFA)
+		}
+		r.Set(a.SP, c.handler)
+		s.Regs = r
 	}
 }
 
