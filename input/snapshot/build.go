@@ -49,19 +49,43 @@ type stated struct {
 }
 
 // alias knows other words for the CPUs of the format, as uname -m, Debian and
-// GOARCH spell them.
-func alias(name string) (arch, endian string) {
+// GOARCH spell them, and what they say about the byte order and the ABI, "" where
+// nothing. Microcontrollers are arm with an ABI of their own; captures name the
+// core (cortex-m4, cortexm3) or the architecture as -march does (armv7e-m).
+func alias(name string) (arch, endian, abi string) {
 	switch name {
 	case "mipsel", "mips64el":
-		return strings.TrimSuffix(name, "el"), "little"
+		return strings.TrimSuffix(name, "el"), "little", ""
+	case "mipsle", "mips64le":
+		return strings.TrimSuffix(name, "le"), "little", ""
 	case "arm64":
-		return "aarch64", ""
+		return "aarch64", "", ""
 	case "amd64", "x86-64":
-		return "x86_64", ""
+		return "x86_64", "", ""
 	case "x86", "i486", "i586", "i686", "386":
-		return "i386", ""
+		return "i386", "", ""
+	case "armv6m", "armv6-m", "armv6s-m", "armv7m", "armv7-m", "armv7em", "armv7e-m":
+		return "arm", "", "cortexm"
 	}
-	return name, ""
+	for _, prefix := range []string{"cortex-m", "cortexm", "armv8m", "armv8-m", "armv8.1-m"} {
+		if strings.HasPrefix(name, prefix) {
+			return "arm", "", "cortexm"
+		}
+	}
+	return name, "", ""
+}
+
+// ofABI is the CPU that has the stated ABI. The two widths of MIPS have a name
+// each, but captures say mips of both, and uname -m says mips64 of a 64-bit
+// kernel that runs an o32 program.
+func ofABI(name, abi string) string {
+	switch {
+	case name == "mips" && (abi == "n32" || abi == "n64"):
+		return "mips64"
+	case name == "mips64" && abi == "o32":
+		return "mips"
+	}
+	return name
 }
 
 // wanted finds the stated processor. Where the byte order is not stated, the
@@ -70,16 +94,20 @@ func (b *builder) wanted(r *record) (stated, error) {
 	if r.arch == "" {
 		return stated{}, nil
 	}
-	name, endian := alias(strings.ToLower(r.arch))
+	name, endian, abi := alias(strings.ToLower(r.arch))
 	if r.endian != "" {
 		endian = r.endian
 	}
+	if r.abi != "" {
+		abi = r.abi
+	}
+	name = ofABI(name, abi)
 	for _, big := range []bool{false, true} {
 		if endian == "big" && !big || endian == "little" && big {
 			continue
 		}
-		if a, ok := b.env.Archs.ByName(name, r.abi, big); ok {
-			return stated{a, r.abi}, nil
+		if a, ok := b.env.Archs.ByName(name, abi, big); ok {
+			return stated{a, abi}, nil
 		}
 	}
 	return stated{}, fmt.Errorf("unknown processor: arch %q, endian %q, abi %q", r.arch, r.endian, r.abi)
