@@ -44,7 +44,9 @@ func prstatus(a abi) cpu.Layout {
 //
 // o32: regmask, status, then 64-bit fields even on 32-bit kernels: pc, regs[32],
 // fpregs[32], five words, mdhi at 552, mdlo. A 64-bit kernel stores them
-// sign-extended, so only the low half is read.
+// sign-extended, so only the low half is read. The first two are marked unused:
+// setup_sigcontext of arch/mips/kernel/signal.c does not write them, so sc_status
+// holds what was on the stack before and has no slot here.
 //
 // n32, n64: regs[32], fpregs[32], mdhi, hi1–hi3, mdlo, lo1–lo3, pc.
 func sigcontext(a abi, big bool) cpu.Layout {
@@ -59,7 +61,7 @@ func sigcontext(a abi, big bool) cpu.Layout {
 		low = 4
 	}
 	slots := general(16+low, 8, 4)
-	slots = append(slots, cpu.Slot{Reg: Status, Offset: 4, Size: 4}, cpu.Slot{Reg: PC, Offset: 8 + low, Size: 4},
+	slots = append(slots, cpu.Slot{Reg: PC, Offset: 8 + low, Size: 4},
 		cpu.Slot{Reg: HI, Offset: 552 + low, Size: 4}, cpu.Slot{Reg: LO, Offset: 560 + low, Size: 4})
 	return cpu.Layout{Size: 592, Slots: slots}
 }
