@@ -176,7 +176,7 @@ func (w *exitWalk) call(p *path, in *cpu.Insn, pc, next uint64) {
 		w.fork(&p.st, target, p.calls)
 		return
 	}
-	if known && w.an.neverReturns(target) || w.an.isEntry(next, p.at.mode) {
+	if w.neverReturns(w.an, &p.st, in, target, known) || w.an.isEntry(next, p.at.mode) {
 		return
 	}
 	w.callee(w.an, &p.st, in, target, known, pc, next)

@@ -138,25 +138,7 @@ func (f *function) loadedTarget() (uint64, bool) {
 	var st state
 	b := f.blocks[0]
 	st.copyFrom(&b.in)
-	var buf [16]cpu.Insn
-	n := f.arch.Decoder.Decode(f.img.Code(b.start), b.start, b.mode, buf[:])
-	last, loaded := uint64(0), cpu.NoReg
-	pc := b.start
-	for i := 0; i < n && pc < b.end; i++ {
-		in := &buf[i]
-		if in.Op == cpu.OpLoad || in.Op == cpu.OpJump && in.Flags&cpu.FlagMemory != 0 {
-			if a := f.operand(&st, in); a.kind == konst {
-				last, loaded = uint64(a.off)&f.arch.AddrMask(), in.Dst
-			}
-		}
-		if in.Op == cpu.OpJump || in.Op == cpu.OpLoad && in.Dst == f.arch.PC {
-			ok := in.Flags&cpu.FlagMemory != 0 || in.Dst == f.arch.PC || in.Src == loaded
-			return last, ok && last != 0
-		}
-		f.exec(&st, in, pc)
-		pc += uint64(in.Len)
-	}
-	return 0, false
+	return f.stubSlot(&st, jump{b.start, b.mode})
 }
 
 // Callee implements unwind.Flow.

@@ -29,6 +29,10 @@ func (an *analysis) summarize(to jump, depth int) summary {
 	if depth == 0 {
 		return summary{returns: true}
 	}
+	if an.noReturnByName(to) {
+		an.summaries[to] = summary{}
+		return summary{}
+	}
 	an.summaries[to] = summary{returns: true} // for recursion
 	w := search{an: an, depth: depth, budget: summarySteps, todo: []way{{jump: to}}, seen: map[uint64]bool{}}
 	s := w.run()
@@ -164,6 +168,9 @@ func (w *search) step(in *cpu.Insn, next way) (s summary, done, settled bool) {
 			return summary{}, false, false
 		}
 		known := in.Src == cpu.NoReg && in.Flags&cpu.FlagMemory == 0
+		if w.an.readsNoReturn(in) {
+			return summary{}, true, false
+		}
 		w.calls = append(w.calls, pending{jump{in.Target, in.TargetMode}, next, known})
 		return summary{}, true, false
 	}
