@@ -59,8 +59,9 @@ func newSource(path string) (*Source, error) {
 		return nil, openError(path, err)
 	}
 	src := NewSource(path, data)
-	src.release = append(src.release, release)
-	if err := src.decompress(bytes.NewReader(data)); err != nil {
+	src.file = &onDemand{path: path}
+	src.release = append(src.release, release, src.file.close)
+	if err := src.decompress(src.file); err != nil {
 		src.Close()
 		return nil, err
 	}

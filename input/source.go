@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 
 	"github.com/backsight/backsight/internal/mapped"
 )
@@ -17,6 +18,7 @@ type Source struct {
 	Data []byte
 
 	reader  io.Reader
+	file    *onDemand // where Data is mapped from
 	release []func() error
 }
 
@@ -32,12 +34,38 @@ func NewStreamSource(name string, r io.Reader) *Source { return &Source{Name: na
 // headSize is how much of a capture formats see to recognise it.
 const headSize = 4096
 
-// Stream reads the capture from its beginning.
+// Stream reads the capture from its beginning. It does not go through a mapping:
+// every page that was looked at would count as this process's memory.
 func (s *Source) Stream() io.Reader {
-	if s.Data == nil && s.reader != nil {
+	switch {
+	case s.Data == nil && s.reader != nil:
 		return s.reader
+	case s.file != nil:
+		return s.file
 	}
 	return bytes.NewReader(s.Data)
+}
+
+// onDemand is a file that is opened when it is read.
+type onDemand struct {
+	path string
+	file *os.File
+}
+
+func (f *onDemand) Read(p []byte) (n int, err error) {
+	if f.file == nil {
+		if f.file, err = os.Open(f.path); err != nil {
+			return 0, err
+		}
+	}
+	return f.file.Read(p)
+}
+
+func (f *onDemand) close() error {
+	if f.file == nil {
+		return nil
+	}
+	return f.file.Close()
 }
 
 // Bytes returns the whole capture. What comes from a stream is spilled to a
