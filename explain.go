@@ -112,6 +112,9 @@ func notes(e code.Explanation, arch *cpu.Arch) (lines []string) {
 		}
 		lines = append(lines, s+": "+x.Rule.Format(arch))
 	}
+	if e.HasABI {
+		lines = append(lines, "by the ABI document's method: "+e.ABI.Format(arch))
+	}
 	if e.Outermost {
 		lines = append(lines, "the program starts here")
 	}

@@ -13,6 +13,10 @@ type Explanation struct {
 	Exits []Exit
 	// Rules are the answers in the order in which the walker gets them.
 	Rules []unwind.Rule
+	// ABI is what the ABI document's method answers, if HasABI; it is the last rule
+	// unless it is among the others.
+	ABI    unwind.Rule
+	HasABI bool
 	// Outermost: the place belongs to the code that the program starts with.
 	Outermost bool
 }
@@ -67,6 +71,7 @@ func (s *Source) Explain(q *unwind.Query) Explanation {
 		e.Forward = append(e.Forward, w)
 	}}
 	l := d.derive(q)
+	e.HasABI = an.abiRule(p, &e.ABI)
 	e.Rules, e.Outermost = l.rules, l.end
 	for i := range d.exits {
 		x := &d.exits[i]
