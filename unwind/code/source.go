@@ -137,5 +137,5 @@ func (d *derivation) calleeNeverReturns() bool {
 		return true
 	}
 	direct := buf[0].Src == cpu.NoReg && buf[0].Flags&cpu.FlagMemory == 0
-	return direct && d.an.neverReturns(jump{buf[0].Target, buf[0].TargetMode})
+	return d.an.readsNoReturn(&buf[0]) || direct && d.an.neverReturns(jump{buf[0].Target, buf[0].TargetMode})
 }
