@@ -178,7 +178,7 @@ func Run(path string, opt Options) (*Result, error) {
 	wg.Wait()
 	res.view = img
 	if opt.Naked {
-		res.view = image.New(img.Header, nil)
+		res.view = nakedView(img)
 	}
 	res.finish(opt.Keep)
 	return res, failed
@@ -228,7 +228,7 @@ func newWorker(path string, opt Options, ref unwind.Method) (*worker, error) {
 	w := &worker{own: img, worst: map[uint64]bool{}}
 	w.code, w.view = code.New(nil), img
 	if opt.Naked {
-		w.view = image.New(img.Header, nil)
+		w.view = nakedView(img)
 	}
 	w.reference = cfi.New()
 	if ref == unwind.MethodEHABI {
