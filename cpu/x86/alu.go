@@ -14,31 +14,45 @@ const (
 	aluCMP
 )
 
-// arithmetic is the block 00–3F: operation in bits 3–5, operands in bits 0–2.
-func (in *inst) arithmetic(out *cpu.Insn, next uint64) {
-	kind := int(in.op >> 3 & 7)
-	size := in.size()
+// aluSize is the operand size where the opcode's lowest bit tells a byte from the
+// rest.
+func (in *inst) aluSize() uint8 {
 	if in.op&1 == 0 {
-		size = 1
+		return 1
 	}
-	switch in.op & 7 {
-	case 0, 1: // rm, reg
-		if in.isReg() {
-			in.aluReg(out, kind, in.rmOf(size), in.rmOf(size), in.regOf(size), size)
-		} else if kind != aluCMP {
-			in.store(out, next, cpu.NoReg, size)
-		}
-	case 2, 3: // reg, rm
-		if in.isReg() {
-			in.aluReg(out, kind, in.regOf(size), in.regOf(size), in.rmOf(size), size)
-		} else if kind != aluCMP {
-			clobber(out, cpu.SetOf(in.regOf(size)))
-		}
-	case 4:
-		in.aluImm(out, kind, in.acc(), in.acc(), in.imm8(), 1)
-	case 5:
-		in.aluImm(out, kind, in.acc(), in.acc(), in.immZ(), size)
+	return in.size()
+}
+
+// aluKind is the operation of an opcode below 40, in bits 3–5.
+func (in *inst) aluKind() int { return int(in.op >> 3 & 7) }
+
+// arithmeticRM is columns 0 and 1 of the block 00–37: rm op= reg.
+func (in *inst) arithmeticRM(out *cpu.Insn, next uint64) {
+	size := in.aluSize()
+	if in.isReg() {
+		in.aluReg(out, in.aluKind(), in.rmOf(size), in.rmOf(size), in.regOf(size), size)
+	} else {
+		in.store(out, next, cpu.NoReg, size)
 	}
+}
+
+// arithmeticReg is columns 2 and 3: reg op= rm.
+func (in *inst) arithmeticReg(out *cpu.Insn) {
+	size := in.aluSize()
+	if in.isReg() {
+		in.aluReg(out, in.aluKind(), in.regOf(size), in.regOf(size), in.rmOf(size), size)
+	} else {
+		clobber1(out, in.regOf(size))
+	}
+}
+
+// arithmeticAcc is columns 4 and 5, cmp included: accumulator op= immediate.
+func (in *inst) arithmeticAcc(out *cpu.Insn) {
+	imm := in.imm8()
+	if in.op&1 != 0 {
+		imm = in.immZ()
+	}
+	in.aluImm(out, in.aluKind(), in.acc(), in.acc(), imm, in.aluSize())
 }
 
 // group1 is 80–83: operation in ModRM, an immediate operand.
@@ -83,7 +97,7 @@ func (in *inst) aluReg(out *cpu.Insn, kind int, dst, a, b cpu.Reg, size uint8) {
 		out.Op = cpu.OpOr
 	}
 	if out.Op == cpu.OpNop {
-		clobber(out, cpu.SetOf(dst))
+		clobber1(out, dst)
 		return
 	}
 	out.Dst, out.Src, out.Src2 = dst, a, b
@@ -97,7 +111,7 @@ func (in *inst) aluImm(out *cpu.Insn, kind int, dst, a cpu.Reg, imm int64, size 
 		return
 	}
 	if !wide(size) {
-		clobber(out, cpu.SetOf(dst))
+		clobber1(out, dst)
 		return
 	}
 	switch {
@@ -113,7 +127,7 @@ func (in *inst) aluImm(out *cpu.Insn, kind int, dst, a cpu.Reg, imm int64, size 
 	case kind == aluOR:
 		out.Op = cpu.OpOrImm
 	default:
-		clobber(out, cpu.SetOf(dst))
+		clobber1(out, dst)
 		return
 	}
 	out.Dst, out.Src, out.Imm = dst, a, imm

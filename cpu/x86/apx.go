@@ -22,7 +22,7 @@ func (in *inst) dest(legacy cpu.Reg) cpu.Reg {
 // form writes the rm operand.
 func (in *inst) result(out *cpu.Insn, next uint64, size uint8) {
 	if in.newDest() {
-		clobber(out, cpu.SetOf(in.gpr(in.v)))
+		clobber1(out, in.gpr(in.v))
 		return
 	}
 	in.writeRM(out, next, size)
@@ -71,7 +71,7 @@ func (in *inst) promotedArithmetic(out *cpu.Insn, next uint64, size uint8) {
 	case in.isReg():
 		in.aluReg(out, kind, in.dest(in.rmOf(size)), in.rmOf(size), in.regOf(size), size)
 	case toReg:
-		clobber(out, cpu.SetOf(in.dest(in.regOf(size))))
+		clobber1(out, in.dest(in.regOf(size)))
 	default:
 		in.result(out, next, size)
 	}
@@ -99,7 +99,7 @@ func (in *inst) promotedConditional(out *cpu.Insn, next uint64) {
 	case in.rep == 0xf2: // setcc
 		in.writeRM(out, next, 1)
 	case in.newDest():
-		clobber(out, cpu.SetOf(in.gpr(in.v)))
+		clobber1(out, in.gpr(in.v))
 	case in.evex2&noFlags != 0:
 		in.writeRM(out, next, in.size())
 	default:
@@ -159,14 +159,14 @@ func (in *inst) promotedOther(out *cpu.Insn, next uint64) {
 	case 0x60, 0x69, 0x6b, 0x88, 0xf4, 0xf5: // movbe, imul, popcnt, tzcnt, lzcnt
 		in.writeReg(out)
 	case 0xaf: // imul
-		clobber(out, cpu.SetOf(in.dest(in.reg())))
+		clobber1(out, in.dest(in.reg()))
 	case 0x61: // movbe
 		in.writeRM(out, next, in.size())
 	case 0x65: // wruss
 		in.store(out, next, cpu.NoReg, in.size())
 	case 0x66: // adcx, adox; else wrss
-		if in.opsize || in.rep != 0 {
-			clobber(out, cpu.SetOf(in.dest(in.reg())))
+		if in.opsize() || in.rep != 0 {
+			clobber1(out, in.dest(in.reg()))
 		} else if !in.isReg() {
 			in.store(out, next, cpu.NoReg, in.size())
 		}
@@ -174,7 +174,7 @@ func (in *inst) promotedOther(out *cpu.Insn, next uint64) {
 		in.writeReg(out)
 	case 0xf8: // urdmsr; else movdir64b, enqcmd
 		if in.isReg() && in.rep == 0xf2 {
-			clobber(out, cpu.SetOf(in.rm()))
+			clobber1(out, in.rm())
 		}
 	case 0xf9, 0xfc: // movdiri; aadd, aand, aor, axor
 		if !in.isReg() {

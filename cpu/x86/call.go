@@ -41,19 +41,18 @@ const reach = 1 << 27
 func (d decoder) indirectBefore(before []byte) int {
 	for n := 2; n <= 7 && n <= len(before); n++ {
 		code := before[len(before)-n:]
-		if code[0] == 0xff && code[1]>>3&7 == 2 && operandSize(code) == n-1 {
+		if code[0] == 0xff && code[1]>>3&7 == 2 && operandLen(code) == n-1 {
 			return d.prefixed(before, n)
 		}
 	}
 	return 0
 }
 
-// operandSize counts the bytes of ModRM, SIB and displacement behind the opcode
+// operandLen counts the bytes of ModRM, SIB and displacement behind the opcode
 // code[0], which ends with code.
-func operandSize(code []byte) int {
-	mod, rm := code[1]>>6, code[1]&7
-	size := 1 + int(tailSize[mod<<3|rm])
-	if rm == 4 && mod == 0 && len(code) > 2 && code[2]&7 == 5 {
+func operandLen(code []byte) int {
+	size := int(operandSize[code[1]])
+	if code[1]&0xc7 == 4 && len(code) > 2 && code[2]&7 == 5 {
 		size += 4
 	}
 	return size
@@ -95,17 +94,18 @@ func (d decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []
 			end = [window]byte{}
 			copy(end[:], code[at:])
 		}
-		if !in.parse() {
+		length, defined := in.parse(in.b)
+		if !defined {
 			at++
 			continue
 		}
-		at += int(in.n)
+		at += int(length)
 		if in.op != 0xe8 || in.m != map00 || at > len(code) {
 			continue
 		}
 		if rel := in.relZ(); rel != 0 {
 			next := pc + uint64(at)
-			dst = append(dst, cpu.CallRef{Site: next - uint64(in.n), Target: in.target(next, rel)})
+			dst = append(dst, cpu.CallRef{Site: next - uint64(length), Target: in.target(next, rel)})
 		}
 	}
 	return dst

@@ -7,11 +7,11 @@ func (in *inst) rowC(out *cpu.Insn, next uint64) bool {
 	switch in.op {
 	case 0xc0, 0xc1:
 		in.shift(out, next)
-	case 0xc2, 0xc3, 0xca, 0xcb, 0xcf:
+	case 0xc2, 0xca, 0xcb, 0xcf:
 		in.ret(out)
 	case 0xc4, 0xc5: // les, lds
-		clobber(out, cpu.SetOf(in.reg()))
-	case 0xc6, 0xc7:
+		clobber1(out, in.reg())
+	case 0xc6:
 		return in.group11(out, next)
 	case 0xc8: // enter: both get values, the frame pointer's save slot is lost
 		clobber(out, cpu.SetOf(in.sp(), in.gpr(5)))
@@ -59,7 +59,7 @@ func (in *inst) group11(out *cpu.Insn, next uint64) bool {
 	case !in.isReg():
 		in.store(out, next, cpu.NoReg, size)
 	case size == 1:
-		clobber(out, cpu.SetOf(in.rmOf(1)))
+		clobber1(out, in.rmOf(1))
 	default:
 		in.setConst(out, in.rm(), in.immZ(), size)
 	}
@@ -72,14 +72,14 @@ func (in *inst) rowD(out *cpu.Insn, next uint64) {
 		in.shift(out, next)
 		return
 	}
-	clobber(out, cpu.SetOf(in.acc()))
+	clobber1(out, in.acc())
 }
 
 // x87 is the escape opcodes D8–DF. Only fnstsw %ax writes a general register.
 func (in *inst) x87(out *cpu.Insn, next uint64) {
 	if in.isReg() {
 		if in.op == 0xdf && in.modrm == 0xe0 {
-			clobber(out, cpu.SetOf(in.acc()))
+			clobber1(out, in.acc())
 		}
 		return
 	}
@@ -96,7 +96,7 @@ var x87Store = [8][8]uint8{
 	7: {1: 2, 2: 2, 3: 2, 6: 10, 7: 8},
 }
 
-// rowE: loops, ports, direct calls and jumps.
+// rowE: loops, ports, far jumps.
 func (in *inst) rowE(out *cpu.Insn, next uint64) {
 	switch in.op {
 	case 0xe0, 0xe1, 0xe2: // loop counts the counter down
@@ -105,15 +105,9 @@ func (in *inst) rowE(out *cpu.Insn, next uint64) {
 	case 0xe3:
 		in.jump(out, next, in.imm8(), cpu.FlagConditional)
 	case 0xe4, 0xe5, 0xec, 0xed: // in
-		clobber(out, cpu.SetOf(in.acc()))
-	case 0xe8:
-		in.call(out, next, in.relZ())
-	case 0xe9:
-		in.jump(out, next, in.relZ(), 0)
+		clobber1(out, in.acc())
 	case 0xea:
 		out.Op, out.Target = cpu.OpJump, uint64(in.farOffset())
-	case 0xeb:
-		in.jump(out, next, in.imm8(), 0)
 	}
 }
 

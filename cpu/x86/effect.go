@@ -9,12 +9,16 @@ func clobber(out *cpu.Insn, set cpu.RegSet) {
 	out.List = set
 }
 
-// narrow is FlagWord32 where a result of size bytes is zero-extended.
+// clobber1 is clobber of one general register.
+func clobber1(out *cpu.Insn, r cpu.Reg) { clobber(out, 1<<(r&63)) }
+
+// narrow is FlagWord32 where a result of size bytes is zero-extended: of 4 in
+// 64-bit mode. (A branch on the size would often be mispredicted.)
 func (in *inst) narrow(size uint8) cpu.Flags {
-	if in.long && size == 4 {
-		return cpu.FlagWord32
+	if !in.long {
+		return 0
 	}
-	return 0
+	return cpu.FlagWord32 / 4 * cpu.Flags(size&4)
 }
 
 // wide tells whether an operand of size bytes fills its register, or is
@@ -24,7 +28,7 @@ func wide(size uint8) bool { return size >= 4 }
 // setConst sets dst to v cut to size bytes.
 func (in *inst) setConst(out *cpu.Insn, dst cpu.Reg, v int64, size uint8) {
 	if !wide(size) {
-		clobber(out, cpu.SetOf(dst))
+		clobber1(out, dst)
 		return
 	}
 	if size == 4 {
@@ -38,7 +42,7 @@ func (in *inst) setConst(out *cpu.Insn, dst cpu.Reg, v int64, size uint8) {
 func (in *inst) move(out *cpu.Insn, dst, src cpu.Reg, size uint8) {
 	switch {
 	case !wide(size):
-		clobber(out, cpu.SetOf(dst))
+		clobber1(out, dst)
 	case dst == src && size == in.word():
 		out.Flags |= cpu.FlagPadding
 	default:
@@ -50,7 +54,7 @@ func (in *inst) move(out *cpu.Insn, dst, src cpu.Reg, size uint8) {
 // addImm is dst = src + imm.
 func (in *inst) addImm(out *cpu.Insn, dst, src cpu.Reg, imm int64, size uint8) {
 	if !wide(size) {
-		clobber(out, cpu.SetOf(dst))
+		clobber1(out, dst)
 		return
 	}
 	out.Op, out.Dst, out.Src, out.Imm = cpu.OpAddImm, dst, src, imm
@@ -59,30 +63,32 @@ func (in *inst) addImm(out *cpu.Insn, dst, src cpu.Reg, imm int64, size uint8) {
 
 // load fills dst from the memory operand.
 func (in *inst) load(out *cpu.Insn, next uint64, dst cpu.Reg, size uint8) {
-	if !wide(size) || !in.memory(out, next) {
-		clobber(out, cpu.SetOf(dst))
+	if !wide(size) || !in.flat() {
+		clobber1(out, dst)
 		return
 	}
 	out.Op, out.Dst, out.Size = cpu.OpLoad, dst, size
 	out.Flags |= in.narrow(size)
+	in.effective(out, next, 1)
 }
 
 // store writes src to the memory operand. Where the address is not known to
 // code, in the thread's data or cut off, it is not the stack.
 func (in *inst) store(out *cpu.Insn, next uint64, src cpu.Reg, size uint8) {
-	if !in.memory(out, next) {
+	if !in.flat() {
 		return
 	}
 	out.Op, out.Size = cpu.OpStore, size
 	if wide(size) {
 		out.Src = src
 	}
+	in.effective(out, next, 1)
 }
 
 // writeRM is an unknown result in the rm operand.
 func (in *inst) writeRM(out *cpu.Insn, next uint64, size uint8) {
 	if in.isReg() {
-		clobber(out, cpu.SetOf(in.rmOf(size)))
+		clobber1(out, in.rmOf(size))
 		return
 	}
 	in.store(out, next, cpu.NoReg, size)
@@ -111,7 +117,7 @@ func (in *inst) drop(out *cpu.Insn, size uint8) {
 
 // stackSize is the operand size of pushes and pops.
 func (in *inst) stackSize() uint8 {
-	if in.opsize && !in.w {
+	if in.opsize() && !in.w() {
 		return 2
 	}
 	return in.word()
@@ -122,7 +128,7 @@ func (in *inst) target(next uint64, rel int64) uint64 {
 	t := next + uint64(rel)
 	if !in.long {
 		t &= 0xffff_ffff
-		if in.opsize {
+		if in.opsize() {
 			t &= 0xffff
 		}
 	}
@@ -160,7 +166,9 @@ func (in *inst) indirect(out *cpu.Insn, op cpu.Op, next uint64) {
 	}
 	out.Flags |= cpu.FlagMemory
 	out.Size = in.stackSize()
-	in.memory(out, next)
+	if in.flat() {
+		in.effective(out, next, 1)
+	}
 }
 
 // lea is the address of the memory operand, without its segment.
@@ -170,7 +178,7 @@ func (in *inst) lea(out *cpu.Insn, next uint64) {
 		size = 4 // cut off before it is widened
 	}
 	if in.isReg() || !wide(size) || in.addrSize() == 2 {
-		clobber(out, cpu.SetOf(dst))
+		clobber1(out, dst)
 		return
 	}
 	in.effective(out, next, 1)
@@ -196,6 +204,6 @@ func (in *inst) lea(out *cpu.Insn, next uint64) {
 	case base == cpu.NoReg && scale == 0:
 		in.addImm(out, dst, index, disp, size)
 	default:
-		clobber(out, cpu.SetOf(dst))
+		clobber1(out, dst)
 	}
 }

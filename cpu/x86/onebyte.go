@@ -2,27 +2,60 @@ package x86
 
 import "github.com/backsight/backsight/cpu"
 
-// oneByte tells the effects of the one-byte map.
+// oneByte tells the effects of the one-byte map: the frequent opcodes here, the
+// rest by rows, with a second jump.
 func (in *inst) oneByte(out *cpu.Insn, next uint64) bool {
-	switch op := in.op; op >> 4 {
-	case 0x0, 0x1, 0x2, 0x3:
-		if op&7 < 6 {
-			in.arithmetic(out, next)
-		} else {
-			in.segmentsAndBCD(out)
-		}
-	case 0x4: // inc and dec of the 32-bit mode
+	switch op := in.op; op {
+	case 0x00, 0x01, 0x08, 0x09, 0x10, 0x11, 0x18, 0x19, 0x20, 0x21, 0x28, 0x29, 0x30, 0x31:
+		in.arithmeticRM(out, next)
+	case 0x02, 0x03, 0x0a, 0x0b, 0x12, 0x13, 0x1a, 0x1b, 0x22, 0x23, 0x2a, 0x2b, 0x32, 0x33:
+		in.arithmeticReg(out)
+	case 0x04, 0x05, 0x0c, 0x0d, 0x14, 0x15, 0x1c, 0x1d, 0x24, 0x25, 0x2c, 0x2d, 0x34, 0x35, 0x3c, 0x3d:
+		in.arithmeticAcc(out)
+	case 0x38, 0x39, 0x3a, 0x3b, 0x84, 0x85, 0xa8, 0xa9: // cmp of two registers, test
+	case 0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, // inc and dec of the 32-bit mode
+		0x48, 0x49, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f:
 		in.addImm(out, in.gpr(op&7), in.gpr(op&7), 1-int64(op>>2&2), in.size())
-	case 0x5:
-		if op < 0x58 {
-			in.push(out, in.gpr(in.opcodeReg()), in.stackSize())
-		} else {
-			in.pop(out, in.gpr(in.opcodeReg()), in.stackSize())
-		}
+	case 0x50, 0x51, 0x52, 0x53, 0x54, 0x55, 0x56, 0x57:
+		in.push(out, in.gpr(in.opcodeReg()), in.stackSize())
+	case 0x58, 0x59, 0x5a, 0x5b, 0x5c, 0x5d, 0x5e, 0x5f:
+		in.pop(out, in.gpr(in.opcodeReg()), in.stackSize())
+	case 0x70, 0x71, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x78, 0x79, 0x7a, 0x7b, 0x7c, 0x7d, 0x7e, 0x7f:
+		in.jump(out, next, in.imm8(), cpu.FlagConditional)
+	case 0x80, 0x81, 0x82, 0x83:
+		in.group1(out, next)
+	case 0x88, 0x89:
+		in.moveToRM(out, next)
+	case 0x8b:
+		in.moveToReg(out, next)
+	case 0x8d:
+		in.lea(out, next)
+		return !in.isReg()
+	case 0xb8, 0xb9, 0xba, 0xbb, 0xbc, 0xbd, 0xbe, 0xbf:
+		in.loadConst(out)
+	case 0xc3:
+		out.Op = cpu.OpReturn
+	case 0xc7:
+		return in.group11(out, next)
+	case 0xe8:
+		in.call(out, next, in.relZ())
+	case 0xe9:
+		in.jump(out, next, in.relZ(), 0)
+	case 0xeb:
+		in.jump(out, next, in.imm8(), 0)
+	default:
+		return in.rare(out, next)
+	}
+	return true
+}
+
+// rare is the rest of the one-byte map by rows.
+func (in *inst) rare(out *cpu.Insn, next uint64) bool {
+	switch in.op >> 4 {
+	case 0x0, 0x1, 0x2, 0x3:
+		in.segmentsAndBCD(out)
 	case 0x6:
 		in.row6(out, next)
-	case 0x7:
-		in.jump(out, next, in.imm8(), cpu.FlagConditional)
 	case 0x8:
 		return in.row8(out, next)
 	case 0x9:
@@ -30,15 +63,11 @@ func (in *inst) oneByte(out *cpu.Insn, next uint64) bool {
 	case 0xa:
 		in.rowA(out)
 	case 0xb:
-		if op < 0xb8 {
-			clobber(out, cpu.SetOf(in.gprOf(in.opcodeReg(), 1)))
-		} else {
-			in.loadConst(out)
-		}
+		clobber1(out, in.gprOf(in.opcodeReg(), 1))
 	case 0xc:
 		return in.rowC(out, next)
 	case 0xd:
-		if op < 0xd8 {
+		if in.op < 0xd8 {
 			in.rowD(out, next)
 		} else {
 			in.x87(out, next)
@@ -56,7 +85,7 @@ func (in *inst) oneByte(out *cpu.Insn, next uint64) bool {
 func (in *inst) segmentsAndBCD(out *cpu.Insn) {
 	switch {
 	case in.op >= 0x20:
-		clobber(out, cpu.SetOf(in.acc()))
+		clobber1(out, in.acc())
 	case in.op&1 == 0:
 		in.push(out, cpu.NoReg, in.stackSize())
 	default:
@@ -77,7 +106,7 @@ func (in *inst) row6(out *cpu.Insn, next uint64) {
 	case 0x68, 0x6a:
 		in.push(out, cpu.NoReg, in.stackSize())
 	case 0x69, 0x6b:
-		clobber(out, cpu.SetOf(in.reg()))
+		clobber1(out, in.reg())
 	case 0x6c, 0x6d: // ins
 		in.stringOp(out, in.gpr(7), cpu.NoReg)
 	case 0x6e, 0x6f: // outs
@@ -91,10 +120,10 @@ func (in *inst) extendWord(out *cpu.Insn, next uint64) {
 	case !in.long:
 		in.writeRM(out, next, 2)
 	case in.isReg() || !wide(in.size()):
-		clobber(out, cpu.SetOf(in.reg()))
+		clobber1(out, in.reg())
 	default:
 		in.load(out, next, in.reg(), 4)
-		if out.Op == cpu.OpLoad && in.w {
+		if out.Op == cpu.OpLoad && in.w() {
 			out.Flags = cpu.FlagSigned
 		}
 	}
@@ -110,36 +139,21 @@ func (in *inst) stringOp(out *cpu.Insn, regs ...cpu.Reg) {
 	clobber(out, set)
 }
 
-// row8: group 1, test, xchg, mov, lea, pop mem.
+// row8: xchg, mov from a byte or a segment register, pop mem.
 func (in *inst) row8(out *cpu.Insn, next uint64) bool {
-	switch size := in.size(); in.op {
-	case 0x80, 0x81, 0x82, 0x83:
-		in.group1(out, next)
+	switch in.op {
 	case 0x86:
 		in.exchange(out, 1)
 	case 0x87:
-		in.swap(out, in.reg(), in.rm(), size)
-	case 0x88:
-		in.moveToRM(out, next, 1)
-	case 0x89:
-		in.moveToRM(out, next, size)
+		in.swap(out, in.reg(), in.rm(), in.size())
 	case 0x8a:
-		clobber(out, cpu.SetOf(in.regOf(1)))
-	case 0x8b:
-		if in.isReg() {
-			in.move(out, in.reg(), in.rm(), size)
-		} else {
-			in.load(out, next, in.reg(), size)
-		}
+		clobber1(out, in.regOf(1))
 	case 0x8c: // mov from a segment register
 		if in.isReg() {
-			clobber(out, cpu.SetOf(in.rm()))
+			clobber1(out, in.rm())
 		} else {
 			in.store(out, next, cpu.NoReg, 2)
 		}
-	case 0x8d:
-		in.lea(out, next)
-		return !in.isReg()
 	case 0x8f:
 		if in.isReg() {
 			in.pop(out, in.rm(), in.stackSize())
@@ -152,14 +166,27 @@ func (in *inst) row8(out *cpu.Insn, next uint64) bool {
 }
 
 // moveToRM is mov with the rm operand as destination.
-func (in *inst) moveToRM(out *cpu.Insn, next uint64, size uint8) {
+func (in *inst) moveToRM(out *cpu.Insn, next uint64) {
+	size := in.size()
+	if in.op == 0x88 {
+		size = 1
+	}
 	switch {
 	case !in.isReg():
 		in.store(out, next, in.regOf(size), size)
 	case size == 1:
-		clobber(out, cpu.SetOf(in.rmOf(1)))
+		clobber1(out, in.rmOf(1))
 	default:
 		in.move(out, in.rm(), in.reg(), size)
+	}
+}
+
+// moveToReg is mov with the rm operand as source.
+func (in *inst) moveToReg(out *cpu.Insn, next uint64) {
+	if in.isReg() {
+		in.move(out, in.reg(), in.rm(), in.size())
+	} else {
+		in.load(out, next, in.reg(), in.size())
 	}
 }
 
@@ -168,7 +195,7 @@ func (in *inst) moveToRM(out *cpu.Insn, next uint64, size uint8) {
 func (in *inst) swap(out *cpu.Insn, a, b cpu.Reg, size uint8) {
 	switch {
 	case in.op == 0x87 && !in.isReg():
-		clobber(out, cpu.SetOf(a))
+		clobber1(out, a)
 	case a != b:
 		clobber(out, cpu.SetOf(a, b))
 	case size == 2 && a == b:
@@ -193,9 +220,9 @@ func (in *inst) row9(out *cpu.Insn, next uint64) {
 	case 0x91, 0x92, 0x93, 0x94, 0x95, 0x96, 0x97:
 		in.swap(out, in.acc(), in.gpr(in.opcodeReg()), in.size())
 	case 0x98, 0x9f: // cltq, lahf
-		clobber(out, cpu.SetOf(in.acc()))
+		clobber1(out, in.acc())
 	case 0x99: // cltd
-		clobber(out, cpu.SetOf(in.gpr(2)))
+		clobber1(out, in.gpr(2))
 	case 0x9a:
 		out.Op, out.Target = cpu.OpCall, uint64(in.farOffset())
 	case 0x9c:
@@ -207,7 +234,7 @@ func (in *inst) row9(out *cpu.Insn, next uint64) {
 
 // farOffset is the offset half of a far pointer.
 func (in *inst) farOffset() uint32 {
-	if in.sizeClass() == 0 {
+	if in.size() == 2 {
 		return uint32(in.imm16())
 	}
 	return uint32(in.imm32())
@@ -253,7 +280,7 @@ func (in *inst) absolute(out *cpu.Insn) {
 		}
 	case !known || !wide(size):
 		out.Imm = 0
-		clobber(out, cpu.SetOf(in.acc()))
+		clobber1(out, in.acc())
 	default:
 		out.Op, out.Dst, out.Size = cpu.OpLoad, in.acc(), size
 		out.Flags |= in.narrow(size)
@@ -263,7 +290,7 @@ func (in *inst) absolute(out *cpu.Insn) {
 // loadConst is mov of an immediate to a register.
 func (in *inst) loadConst(out *cpu.Insn) {
 	v := in.imm32()
-	if in.w {
+	if in.w() {
 		v = in.imm64()
 	}
 	in.setConst(out, in.gpr(in.opcodeReg()), v, in.size())

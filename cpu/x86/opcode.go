@@ -11,12 +11,14 @@ const (
 	// esc: a prefix, an escape byte, or the first byte of VEX, EVEX, XOP, REX2
 	// in one of the modes.
 	esc attr = 1 << 5
+	// ud: an undefined opcode.
+	ud attr = 1 << 4
 
-	immMask attr = 1<<5 - 1
+	immMask attr = 1<<4 - 1
 )
 
 // Kinds of immediates, in the letters of the SDM's opcode maps (appendix A.2.2).
-// Sizes come from immSize by operand size; behind fp the operand size does not
+// Sizes come from immSize by operand size; from jz on the operand size does not
 // say it all, and inst.tail decides.
 const (
 	nn attr = iota // none
@@ -26,13 +28,13 @@ const (
 	iv             // 16, 32 or 64 bits: mov r,imm
 	id             // 32 bits
 	wb             // enter: 16 bits and 8 bits
-	jz             // relative branch: like iz, but see inst.tail
 	fp             // far pointer: 32 or 48 bits
+	iq             // 64 bits: jmpabs
+	jz             // relative branch: like iz, but see inst.tail
 	ao             // absolute offset of the address size: mov moffs
 	gb             // group 3, byte: ib where reg is 0 or 1 (test)
 	gz             // group 3: iz where reg is 0 or 1
 	xq             // SSE4a extrq, insertq: two bytes after prefix 66 or F2
-	ud             // undefined opcode
 
 	pm = esc
 	mb = mrm | ib
@@ -47,17 +49,21 @@ const (
 	mm = mrm
 )
 
-// immSize[kind][operand size: 16, 32, 64 bits].
-var immSize = [...][3]uint8{
-	nn: {0, 0, 0},
-	ib: {1, 1, 1},
-	iw: {2, 2, 2},
-	iz: {2, 4, 4},
-	iv: {2, 4, 8},
-	id: {4, 4, 4},
-	wb: {3, 3, 3},
-	jz: {2, 4, 4},
-	fp: {4, 6, 6},
+// sizeOf is the operand size in bytes by size16 and sizeW.
+var sizeOf = [4]uint8{4, 2, 8, 8}
+
+// immSize counts the bytes of a kind of immediate by size16 and sizeW.
+var immSize = [immMask + 1][4]uint8{
+	nn: {0, 0, 0, 0},
+	ib: {1, 1, 1, 1},
+	iw: {2, 2, 2, 2},
+	iz: {4, 2, 4, 4},
+	iv: {4, 2, 8, 8},
+	id: {4, 4, 4, 4},
+	wb: {3, 3, 3, 3},
+	fp: {6, 4, 6, 6},
+	iq: {8, 8, 8, 8},
+	jz: {4, 2, 4, 4},
 }
 
 // primary is the one-byte opcode map (SDM table A-2).
@@ -137,11 +143,33 @@ func promotedAttr(op byte) attr {
 	return mm
 }
 
-// tailSize[mod<<3|rm] counts the bytes of SIB and displacement behind ModRM with
-// 32- or 64-bit addresses, but for the displacement of a SIB without base.
-var tailSize = [32]uint8{
-	0, 0, 0, 0, 1, 4, 0, 0,
-	1, 1, 1, 1, 2, 1, 1, 1,
-	4, 4, 4, 4, 5, 4, 4, 4,
-	0, 0, 0, 0, 0, 0, 0, 0,
+// operandSize[ModRM] counts the bytes of ModRM, SIB and displacement with 32- or
+// 64-bit addresses, but for the displacement of a SIB without base.
+var operandSize = [256]uint8{
+	0x00: 1, 1, 1, 1, 2, 5, 1, 1, 1, 1, 1, 1, 2, 5, 1, 1,
+	0x10: 1, 1, 1, 1, 2, 5, 1, 1, 1, 1, 1, 1, 2, 5, 1, 1,
+	0x20: 1, 1, 1, 1, 2, 5, 1, 1, 1, 1, 1, 1, 2, 5, 1, 1,
+	0x30: 1, 1, 1, 1, 2, 5, 1, 1, 1, 1, 1, 1, 2, 5, 1, 1,
+	0x40: 2, 2, 2, 2, 3, 2, 2, 2, 2, 2, 2, 2, 3, 2, 2, 2,
+	0x50: 2, 2, 2, 2, 3, 2, 2, 2, 2, 2, 2, 2, 3, 2, 2, 2,
+	0x60: 2, 2, 2, 2, 3, 2, 2, 2, 2, 2, 2, 2, 3, 2, 2, 2,
+	0x70: 2, 2, 2, 2, 3, 2, 2, 2, 2, 2, 2, 2, 3, 2, 2, 2,
+	0x80: 5, 5, 5, 5, 6, 5, 5, 5, 5, 5, 5, 5, 6, 5, 5, 5,
+	0x90: 5, 5, 5, 5, 6, 5, 5, 5, 5, 5, 5, 5, 6, 5, 5, 5,
+	0xa0: 5, 5, 5, 5, 6, 5, 5, 5, 5, 5, 5, 5, 6, 5, 5, 5,
+	0xb0: 5, 5, 5, 5, 6, 5, 5, 5, 5, 5, 5, 5, 6, 5, 5, 5,
+	0xc0: 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+	0xd0: 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+	0xe0: 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+	0xf0: 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1,
+}
+
+// extensionOf the low half of a REX prefix, W R X B.
+var extensionOf = [16]extension{
+	0x1: {bx: 8}, 0x2: {x: 8}, 0x3: {x: 8, bx: 8},
+	0x4: {r: 8}, 0x5: {r: 8, bx: 8}, 0x6: {r: 8, x: 8}, 0x7: {r: 8, x: 8, bx: 8},
+	0x8: {class: sizeW}, 0x9: {bx: 8, class: sizeW},
+	0xa: {x: 8, class: sizeW}, 0xb: {x: 8, bx: 8, class: sizeW},
+	0xc: {r: 8, class: sizeW}, 0xd: {r: 8, bx: 8, class: sizeW},
+	0xe: {r: 8, x: 8, class: sizeW}, 0xf: {r: 8, x: 8, bx: 8, class: sizeW},
 }

@@ -6,19 +6,20 @@ import (
 	"github.com/backsight/backsight/cpu"
 )
 
-// numbered64 maps the register numbers of encodings to ours.
-var numbered64 = [32]cpu.Reg{
-	RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15,
-	R16, R17, R18, R19, R20, R21, R22, R23, R24, R25, R26, R27, R28, R29, R30, R31,
-}
+// numbered64 and numbered32 map the register numbers of encodings to ours.
+var (
+	numbered64 = [32]cpu.Reg{
+		RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15,
+		R16, R17, R18, R19, R20, R21, R22, R23, R24, R25, R26, R27, R28, R29, R30, R31,
+	}
+	numbered32 = [32]cpu.Reg{
+		EAX, ECX, EDX, EBX, ESP, EBP, ESI, EDI, EAX, ECX, EDX, EBX, ESP, EBP, ESI, EDI,
+		EAX, ECX, EDX, EBX, ESP, EBP, ESI, EDI, EAX, ECX, EDX, EBX, ESP, EBP, ESI, EDI,
+	}
+)
 
 // gpr is the general register with number n.
-func (in *inst) gpr(n byte) cpu.Reg {
-	if in.long {
-		return numbered64[n&31]
-	}
-	return cpu.Reg(n & 7)
-}
+func (in *inst) gpr(n byte) cpu.Reg { return in.regs[n&31] }
 
 // gprOf is the general register with number n as an operand of size bytes: of
 // the byte registers without REX, 4 to 7 are ah, ch, dh, bh.
@@ -70,7 +71,7 @@ func (in *inst) imm64() int64 {
 
 // immZ is the immediate of 16 or 32 bits, sign-extended.
 func (in *inst) immZ() int64 {
-	if in.sizeClass() == 0 {
+	if in.size() == 2 {
 		return int64(int16(in.imm16()))
 	}
 	return in.imm32()
@@ -80,20 +81,14 @@ func (in *inst) int32At(at uint8) int64 {
 	return int64(int32(binary.LittleEndian.Uint32(in.b[at&maxLen:])))
 }
 
-// memory sets the Base, Index, Scale and Imm of the ModRM memory operand for an
-// instruction whose end is at image address next. It reports whether that is a
-// flat address of the full width: an fs or gs base is not known to code, and
-// the address-size prefix cuts addresses off.
-func (in *inst) memory(out *cpu.Insn, next uint64) bool {
-	if in.seg != 0 || in.adsize {
-		return false
-	}
-	in.effective(out, next, 1)
-	return true
-}
+// flat tells whether the memory operand has a flat address of the full width: an
+// fs or gs base is not known to code, and the address-size prefix cuts addresses
+// off.
+func (in *inst) flat() bool { return in.seg == 0 && !in.adsize }
 
-// effective sets the operand's fields whatever its segment. EVEX multiplies a
-// displacement of one byte by step. Not for 16-bit addresses.
+// effective sets the Base, Index, Scale and Imm of the ModRM memory operand,
+// whatever its segment, for an instruction whose end is at image address next.
+// EVEX multiplies a displacement of one byte by step. Not for 16-bit addresses.
 func (in *inst) effective(out *cpu.Insn, next uint64, step int64) {
 	mod, rm := in.modrm>>6, in.modrm&7
 	at := in.modrmAt + 1
@@ -107,19 +102,24 @@ func (in *inst) effective(out *cpu.Insn, next uint64, step int64) {
 			out.Scale = sib >> 6
 		}
 	}
-	switch {
-	case mod == 1:
-		out.Imm = int64(int8(in.b[at&(window-1)])) * step
-	case mod == 2:
-		out.Imm = in.int32At(at)
-	case base == 5:
-		out.Imm = in.int32At(at)
+	disp := in.int32At(at)
+	if base == 5 && (mod+1)&2 == 0 { // mod is 0, or 3 in an undefined instruction
 		if !in.long {
-			out.Imm = int64(uint32(out.Imm))
+			disp = int64(uint32(disp))
 		} else if rm == 5 {
-			out.Imm += int64(next)
+			disp += int64(next)
 		}
+		out.Imm = disp
 		return
+	}
+	// Shifts, as branches would often be mispredicted; two, as one goes up to 63.
+	half := dispCut[mod&3] & 63
+	out.Imm = disp << half << half >> half >> half
+	if mod == 1 && step != 1 {
+		out.Imm *= step
 	}
 	out.Base = in.gpr(base | in.bx)
 }
+
+// dispCut[mod] is half the number of bits that a displacement has less than 64.
+var dispCut = [4]uint8{32, 28, 16, 32}

@@ -1,5 +1,7 @@
 package x86
 
+import "github.com/backsight/backsight/cpu"
+
 // window is how many bytes the parser may look at: the longest sequence that it
 // follows before it finds that the instruction is longer than maxLen.
 const (
@@ -35,11 +37,11 @@ const (
 	xop
 )
 
-// inst is one instruction taken apart. Extension bits of register numbers are
-// kept as numbers to add: 8 and, with APX, 16.
+// inst is one instruction taken apart.
 type inst struct {
 	b    *[window]byte
-	long bool // 64-bit mode
+	regs *[32]cpu.Reg // general registers by their numbers
+	long bool         // 64-bit mode
 
 	enc    encoding
 	m      opcodeMap
@@ -47,126 +49,171 @@ type inst struct {
 	rex    byte // the last prefix if it is a REX, else 0
 	rep    byte // the last of F3 and F2, 0 if none
 	seg    byte // 64 or 65 (fs, gs), which move an access out of the flat space
-	opsize bool // 66
 	adsize bool // 67
-	w      bool // REX.W and its like
+	extension
 
-	r, x, bx, v byte // extensions of reg, index, and base or rm; the register vvvv
-	evex2       byte // EVEX's last payload byte: z, L'L, b or ND, V', aaa or NF
-	vl          byte // bytes of a vector: 16, 32, 64
+	v     byte // the register vvvv
+	evex2 byte // EVEX's last payload byte: z, L'L, b or ND, V', aaa or NF
+	vl    byte // bytes of a vector: 16, 32, 64
 
 	modrm   byte
 	modrmAt uint8
 	immAt   uint8
-	n       uint8 // length, or how many bytes were looked at where undefined
 }
 
-// parse takes apart the instruction at the start of in.b, all other fields but
-// long being zero, and tells whether it is defined, as far as its length needs.
-// (It must not store b itself: the caller's buffer would escape.)
-func (in *inst) parse() bool {
-	b := in.b
-	for i := uint(0); i < maxLen; i++ {
-		c := b[i]
-		a := primary[c]
-		if a&esc == 0 {
-			return in.finish(c, a, i+1)
-		}
-		if in.long && c>>4 == 4 {
-			in.setREX(c)
-			continue
-		}
-		switch c {
-		case 0x66:
-			in.opsize = true
-		case 0x67:
-			in.adsize = true
-		case 0xf2, 0xf3:
-			in.rep = c
-		case 0x64, 0x65:
-			in.seg = c
-		case 0xf0:
-		case 0x26, 0x2e, 0x36, 0x3e:
-			// The flat segments: es, cs, ss, ds. In 64-bit mode they do not even
-			// undo fs and gs (SDM volume 2, section 2.1.1).
-			if !in.long {
-				in.seg = 0
-			}
-		case 0x0f:
-			return in.escape(i + 1)
-		case 0x8f:
-			if b[i+1]&0x1f >= 8 {
-				return in.parseXOP(i + 1)
-			}
-			return in.finish(c, mrm, i+1)
-		case 0xc4, 0xc5, 0x62:
-			if in.long || b[i+1] >= 0xc0 { // else les, lds, bound with a memory operand
-				return in.parseVector(c, i+1)
-			}
-			return in.finish(c, mrm, i+1)
-		case 0xd5:
-			if in.long {
-				return in.parseREX2(i + 1)
-			}
-			return in.finish(c, ib, i+1)
-		default: // 40 to 4f: inc, dec
-			return in.finish(c, nn, i+1)
-		}
-		if in.rex != 0 {
-			in.setREX(0) // a REX that is not last is ignored
-		}
+// extension is what REX and its like add.
+type extension struct {
+	// r, x and bx extend the numbers of reg, of the index, and of the base or rm:
+	// 8 and, with APX, 16.
+	r, x, bx byte
+	class    byte // the operand size: size16 and sizeW
+}
+
+// parse takes apart the instruction at the start of in.b, the fields of extensions
+// and prefixes being zero, and tells whether it is defined, as far as its length
+// needs. b is in.b; storing it here would let the caller's buffer escape. Most
+// instructions have no prefix but a REX, and an opcode of one byte or behind 0F.
+//
+// What differs from one instruction to the next is counted, not branched on:
+// branches here would often be mispredicted.
+func (in *inst) parse(b *[window]byte) (length uint, defined bool) {
+	c, i := b[0], uint(0)
+	if c>>4 == 4 {
+		i = 1
 	}
-	in.n = maxLen
-	return false
-}
-
-func (in *inst) setREX(c byte) {
-	in.rex = c
-	in.w = c&8 != 0
-	in.r, in.x, in.bx = c<<1&8, c<<2&8, c<<3&8
-}
-
-// escape reads the opcode behind 0F at i.
-func (in *inst) escape(i uint) bool {
-	c := in.b[i&(window-1)]
-	switch c {
-	case 0x38:
-		in.m = map38
-		return in.finish(in.b[(i+1)&(window-1)], mrm, i+2)
-	case 0x3a:
-		in.m = map3A
-		return in.finish(in.b[(i+1)&(window-1)], mb, i+2)
+	if !in.long {
+		i = 0
 	}
-	in.m = map0F
-	return in.finish(c, secondary[c], i+1)
-}
-
-// finish sets the opcode and finds what follows it at i.
-func (in *inst) finish(op byte, a attr, i uint) bool {
-	in.op = op
-	// What differs from one instruction to the next is counted, not branched on:
-	// branches here would often be mispredicted.
-	in.modrmAt = uint8(i)
-	modrm := in.b[i&(window-1)]
-	in.modrm = modrm
-	n := 1 + uint(tailSize[modrm>>3&0x18|modrm&7])
-	switch {
-	case in.adsize && !in.long:
+	rex := c & -byte(i)
+	in.rex, in.extension = rex, extensionOf[rex&15]
+	class := rex >> 2 & sizeW
+	c = b[i]
+	i++
+	a := primary[c]
+	if c == 0x0f {
+		in.m = map0F
+		c = b[i]
+		a = secondary[c]
+		i++
+	}
+	addr16 := false
+	if a&esc != 0 {
+		c, a, i = in.escape(c, i)
+		class, addr16 = in.class, in.adsize && !in.long
+	}
+	in.op = c
+	modrm := b[i&(window-1)]
+	in.modrm, in.modrmAt = modrm, uint8(i)
+	n := uint(operandSize[modrm])
+	if uint(modrm&0xc7)<<3|uint(b[(i+1)&(window-1)]&7) == 4<<3|5 { // SIB without base
+		n = 6
+	}
+	if addr16 {
 		n = 1 + in.addressing16()
-	case modrm&0xc7 == 4 && in.b[(i+1)&(window-1)]&7 == 5: // SIB without base
-		n += 4
 	}
 	i += n & -uint(a>>7)
 	in.immAt = uint8(i)
 	kind := a & immMask
-	if kind <= fp {
-		i += uint(immSize[kind][in.sizeClass()])
-	}
-	if kind > fp || kind == jz && in.opsize {
+	i += uint(immSize[kind][class&3])
+	if kind >= jz && (kind > jz || class&size16 != 0) {
 		i += in.tail(kind)
 	}
-	in.n = uint8(i)
-	return i <= maxLen && kind != ud && (a&o32 == 0 || !in.long)
+	return i, i <= maxLen && (a&(ud|o32) == 0 || a&ud == 0 && !in.long)
+}
+
+// escape goes on behind the byte c, which is no opcode, or not in every mode: it
+// returns the opcode, its attributes, and where that ends.
+func (in *inst) escape(c byte, i uint) (byte, attr, uint) {
+	if in.m == map0F {
+		return in.threeByte(c, i)
+	}
+	for ; i <= maxLen; i++ {
+		switch a := primary[c]; {
+		case a&esc == 0:
+			return c, a, i
+		case in.long && c>>4 == 4:
+			in.setREX(c)
+		case c>>4 == 4: // inc, dec
+			return c, nn, i
+		case in.prefix(c):
+			in.setREX(0) // a REX that is not last is ignored
+		default:
+			return in.selectMap(c, i)
+		}
+		c = in.b[i&(window-1)]
+	}
+	return 0, ud, maxLen
+}
+
+// setREX takes a REX prefix behind others; 0 is none.
+func (in *inst) setREX(c byte) {
+	opsize := in.class & size16
+	in.rex, in.extension = c, extensionOf[c&15]
+	in.class |= opsize
+}
+
+// prefix notes the legacy prefix c and reports false if it is none.
+func (in *inst) prefix(c byte) bool {
+	switch c {
+	case 0x66:
+		in.class |= size16
+	case 0x67:
+		in.adsize = true
+	case 0xf2, 0xf3:
+		in.rep = c
+	case 0x64, 0x65:
+		in.seg = c
+	case 0xf0:
+	case 0x26, 0x2e, 0x36, 0x3e:
+		// The flat segments: es, cs, ss, ds. In 64-bit mode they do not even
+		// undo fs and gs (SDM volume 2, section 2.1.1).
+		if !in.long {
+			in.seg = 0
+		}
+	default:
+		return false
+	}
+	return true
+}
+
+// selectMap reads what stands behind c, the first byte of an escape or of a
+// prefix that selects an opcode map, or an opcode where the mode or the second
+// byte says so.
+func (in *inst) selectMap(c byte, i uint) (byte, attr, uint) {
+	next := in.b[i&(window-1)]
+	switch c {
+	case 0x0f:
+		in.m = map0F
+		if a := secondary[next]; a&esc == 0 {
+			return next, a, i + 1
+		}
+		return in.threeByte(next, i+1)
+	case 0x8f:
+		if next&0x1f >= 8 {
+			return in.parseXOP(i)
+		}
+	case 0xd5:
+		if in.long {
+			return in.parseREX2(i)
+		}
+		return c, ib, i
+	default: // c4, c5, 62: in 32-bit mode les, lds, bound with a memory operand
+		if in.long || next >= 0xc0 {
+			return in.parseVector(c, i)
+		}
+	}
+	return c, mrm, i
+}
+
+// threeByte reads the opcode behind 0F 38 or 0F 3A.
+func (in *inst) threeByte(c byte, i uint) (byte, attr, uint) {
+	op := in.b[i&(window-1)]
+	if c == 0x38 {
+		in.m = map38
+		return op, mrm, i + 1
+	}
+	in.m = map3A
+	return op, mb, i + 1
 }
 
 // addressing16 is the same with 16-bit addresses (SDM table 2-1).
@@ -183,12 +230,11 @@ func (in *inst) addressing16() uint {
 // tail sizes the immediates, or what immSize leaves of them, that more than the
 // operand size decides.
 func (in *inst) tail(kind attr) uint {
-	class := in.sizeClass()
 	switch kind {
 	case jz:
 		// Intel ignores 66 on near branches in 64-bit mode, AMD truncates RIP to
 		// 16 bits then. No program can want the latter.
-		if in.long && !in.w {
+		if in.long && !in.w() {
 			return 2
 		}
 	case ao:
@@ -199,30 +245,27 @@ func (in *inst) tail(kind attr) uint {
 		}
 	case gz:
 		if in.modrm>>3&7 < 2 {
-			return uint(immSize[iz][class])
+			return uint(immSize[iz][in.class&3])
 		}
 	case xq:
-		if in.opsize || in.rep == 0xf2 {
+		if in.opsize() || in.rep == 0xf2 {
 			return 2
 		}
 	}
 	return 0
 }
 
-// sizeClass is the operand size as an index: 0, 1, 2 for 16, 32, 64 bits.
-func (in *inst) sizeClass() uint {
-	class := uint(1)
-	if in.opsize {
-		class = 0
-	}
-	if in.w {
-		class = 2
-	}
-	return class
-}
+// What tells the operand size.
+const (
+	size16 = 1 << iota // 66
+	sizeW              // REX.W and its like, which wins
+)
+
+func (in *inst) opsize() bool { return in.class&size16 != 0 }
+func (in *inst) w() bool      { return in.class&sizeW != 0 }
 
 // size is the operand size in bytes of an operand that is not a byte.
-func (in *inst) size() uint8 { return 2 << in.sizeClass() }
+func (in *inst) size() uint8 { return sizeOf[in.class&3] }
 
 // word is the size of an address and of a stack slot.
 func (in *inst) word() uint8 {

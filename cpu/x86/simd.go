@@ -17,7 +17,7 @@ func (in *inst) simd(out *cpu.Insn, next uint64) {
 		in.simd5(out, next)
 	case map7: // urdmsr with an immediate
 		if in.op == 0xf8 && in.rep == 0xf2 {
-			clobber(out, cpu.SetOf(in.rm()))
+			clobber1(out, in.rm())
 		}
 	}
 }
@@ -30,7 +30,7 @@ func (in *inst) writeReg(out *cpu.Insn) { clobber(out, cpu.SetOf(in.reg())) }
 
 // gprSize is the size of a general register operand of a vector instruction.
 func (in *inst) gprSize() uint8 {
-	if in.w && in.long {
+	if in.w() && in.long {
 		return 8
 	}
 	return 4
@@ -65,7 +65,7 @@ func (in *inst) simd0F(out *cpu.Insn, next uint64) {
 	case 0xd6:
 		in.storeVector(out, next, 8)
 	case 0x1b: // bndmov; bndstx writes a table elsewhere
-		if in.opsize && in.enc == legacy {
+		if in.opsize() && in.enc == legacy {
 			in.storeVector(out, next, 2*in.word())
 		}
 	case 0xae: // vstmxcsr
@@ -81,7 +81,7 @@ func (in *inst) vectorSize() uint8 {
 	switch {
 	case in.enc != legacy && in.enc != rex2:
 		return in.vl
-	case in.op >= 0x60 && in.rep == 0 && !in.opsize:
+	case in.op >= 0x60 && in.rep == 0 && !in.opsize():
 		return 8
 	}
 	return 16
@@ -101,11 +101,11 @@ func (in *inst) scalarSize() uint8 {
 // maskSize is the size of kmovb, w, d, q: W and 66 tell.
 func (in *inst) maskSize() uint8 {
 	switch {
-	case in.w && in.opsize:
+	case in.w() && in.opsize():
 		return 4
-	case in.w:
+	case in.w():
 		return 8
-	case in.opsize:
+	case in.opsize():
 		return 1
 	}
 	return 2
@@ -115,7 +115,7 @@ func (in *inst) maskSize() uint8 {
 // zero-extended.
 func (in *inst) extract(out *cpu.Insn, next uint64, size uint8) {
 	if in.isReg() {
-		clobber(out, cpu.SetOf(in.rm()))
+		clobber1(out, in.rm())
 		return
 	}
 	in.storeVector(out, next, size)
@@ -144,12 +144,12 @@ func (in *inst) storeScaled(out *cpu.Insn, next uint64, size, step uint8) {
 func (in *inst) simd38(out *cpu.Insn, next uint64) {
 	switch op := in.op; {
 	case op == 0xf3: // blsr, blsmsk, blsi
-		clobber(out, cpu.SetOf(in.gpr(in.v)))
+		clobber1(out, in.gpr(in.v))
 	case op == 0xf6 && in.rep == 0xf2: // mulx
 		clobber(out, cpu.SetOf(in.reg(), in.gpr(in.v)))
 	case op == 0xf2, op == 0xf5, op == 0xf7, op >= 0xe0 && op < 0xf0: // andn, pdep, shlx, cmpccxadd
 		in.writeReg(out)
-	case op == 0x49 && in.opsize: // sttilecfg
+	case op == 0x49 && in.opsize(): // sttilecfg
 		in.storeVector(out, next, 64)
 	case in.enc == vex && (op == 0x2e || op == 0x2f || op == 0x8e): // vmaskmov
 		in.storeVector(out, next, in.vl)
@@ -170,7 +170,7 @@ func (in *inst) elementSize() uint8 {
 	if in.op == 0x63 {
 		size = 1
 	}
-	if in.w {
+	if in.w() {
 		size *= 2
 	}
 	return size
@@ -197,7 +197,7 @@ func (in *inst) simd3A(out *cpu.Insn, next uint64) {
 		}
 	case 0x61, 0x63: // pcmpestri, pcmpistri
 		if in.enc != evex {
-			clobber(out, cpu.SetOf(in.gpr(1)))
+			clobber1(out, in.gpr(1))
 		}
 	case 0xf0: // rorx
 		if in.enc != legacy {
@@ -232,14 +232,14 @@ func (in *inst) legacy38(out *cpu.Insn, next uint64) {
 			in.store(out, next, cpu.NoReg, in.size())
 		}
 	case 0xf5, 0xf6: // wruss, wrss; adcx, adox
-		if !in.isReg() && in.op == 0xf5 || in.op == 0xf6 && in.rep == 0 && !in.opsize {
+		if !in.isReg() && in.op == 0xf5 || in.op == 0xf6 && in.rep == 0 && !in.opsize() {
 			in.store(out, next, cpu.NoReg, in.gprSize())
 		} else if in.op == 0xf6 {
 			in.writeReg(out)
 		}
 	case 0xf8: // urdmsr; else movdir64b, enqcmd
 		if in.isReg() && in.rep == 0xf2 {
-			clobber(out, cpu.SetOf(in.rm()))
+			clobber1(out, in.rm())
 		}
 	case 0xf9, 0xfc: // movdiri; aadd, aand, aor, axor
 		if !in.isReg() {
@@ -256,10 +256,10 @@ func (in *inst) legacy38(out *cpu.Insn, next uint64) {
 func (in *inst) xop(out *cpu.Insn) {
 	switch {
 	case in.m == xop9 && (in.op == 0x01 || in.op == 0x02): // blcfill, blsic, …
-		clobber(out, cpu.SetOf(in.gpr(in.v)))
+		clobber1(out, in.gpr(in.v))
 	case in.m == xop9 && in.op == 0x12: // slwpcb
 		if in.group() == 1 {
-			clobber(out, cpu.SetOf(in.rm()))
+			clobber1(out, in.rm())
 		}
 	case in.m == xopA && in.op == 0x10: // bextr
 		in.writeReg(out)

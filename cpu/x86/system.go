@@ -14,7 +14,7 @@ func (in *inst) system(out *cpu.Insn, next uint64) bool {
 	case 0x01:
 		in.group7(out, next)
 	case 0x02, 0x03: // lar, lsl
-		clobber(out, cpu.SetOf(in.reg()))
+		clobber1(out, in.reg())
 	case 0x05: // syscall returns rip in rcx and the flags in r11
 		out.Op, out.List = cpu.OpSyscall, cpu.SetOf(ax, cx)
 		if in.long {
@@ -25,7 +25,7 @@ func (in *inst) system(out *cpu.Insn, next uint64) bool {
 	case 0x0b: // ud2
 		out.Op = cpu.OpTrap
 	case 0x20, 0x21, 0x24: // mov from control, debug, test registers
-		clobber(out, cpu.SetOf(in.rm()))
+		clobber1(out, in.rm())
 	case 0x31, 0x32, 0x33: // rdtsc, rdmsr, rdpmc
 		clobber(out, cpu.SetOf(ax, dx))
 	case 0x34: // sysenter: the kernel returns with eip from edx and esp from ecx
@@ -39,7 +39,7 @@ func (in *inst) system(out *cpu.Insn, next uint64) bool {
 // storeWord stores 16 bits; a register gets them extended.
 func (in *inst) storeWord(out *cpu.Insn, next uint64) {
 	if in.isReg() {
-		clobber(out, cpu.SetOf(in.rm()))
+		clobber1(out, in.rm())
 		return
 	}
 	in.store(out, next, cpu.NoReg, 2)
@@ -70,7 +70,7 @@ func (in *inst) group7Reg(out *cpu.Insn) {
 			out.Op, out.Flags = cpu.OpReturn, cpu.FlagException
 		}
 	case 0xcc, 0xcd: // tdcall, seamret
-		if in.opsize {
+		if in.opsize() {
 			clobber(out, cpu.SetOf(ax, cx, dx, R8, R9, R10, R11))
 		}
 	case 0xd0, 0xee, 0xfd: // xgetbv, rdpkru, rdpru and rmpquery
@@ -86,7 +86,7 @@ func (in *inst) group7Reg(out *cpu.Insn) {
 		clobber(out, cpu.SetOf(ax, cx, dx))
 	case 0xfe, 0xff: // rmpadjust, rmpupdate, pvalidate, psmash
 		if in.rep != 0 {
-			clobber(out, cpu.SetOf(ax))
+			clobber1(out, ax)
 		}
 	}
 }

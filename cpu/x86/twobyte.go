@@ -26,7 +26,7 @@ func (in *inst) twoByte(out *cpu.Insn, next uint64) bool {
 	case 0x4:
 		in.conditionalMove(out, next, size)
 	case 0x7:
-		if op == 0x78 && in.rep == 0 && !in.opsize { // vmread
+		if op == 0x78 && in.rep == 0 && !in.opsize() { // vmread
 			in.writeRM(out, next, in.word())
 		} else {
 			in.simd0F(out, next)
@@ -63,7 +63,7 @@ func (in *inst) row0FC(out *cpu.Insn, next uint64, size uint8) {
 	case 0xc2, 0xc4, 0xc5, 0xc6:
 		in.simd0F(out, next)
 	default: // bswap
-		clobber(out, cpu.SetOf(in.gpr(in.opcodeReg())))
+		clobber1(out, in.gpr(in.opcodeReg()))
 	}
 }
 
@@ -76,7 +76,7 @@ func (in *inst) hint(out *cpu.Insn) {
 	case in.modrm == 0xfa && in.long, in.modrm == 0xfb && !in.long:
 		out.Flags |= cpu.FlagEntry
 	case in.isReg() && in.group() == 1: // rdssp
-		clobber(out, cpu.SetOf(in.rm()))
+		clobber1(out, in.rm())
 	}
 }
 
@@ -108,7 +108,7 @@ func (in *inst) rows0FAB(out *cpu.Insn, next uint64, size uint8) {
 		in.writeRM(out, next, size)
 	case 0xab, 0xb3, 0xbb: // bts, btr, btc
 		if in.isReg() { // with memory the register addresses a string of bits
-			clobber(out, cpu.SetOf(in.rm()))
+			clobber1(out, in.rm())
 		}
 	case 0xba:
 		if in.group() > 4 {
@@ -121,7 +121,7 @@ func (in *inst) rows0FAB(out *cpu.Insn, next uint64, size uint8) {
 	case 0xae:
 		in.group15(out, next)
 	case 0xaf, 0xb2, 0xb4, 0xb5, 0xb8, 0xbc, 0xbd: // imul, lss, lfs, lgs, popcnt, bsf, bsr
-		clobber(out, cpu.SetOf(in.reg()))
+		clobber1(out, in.reg())
 	case 0xb0:
 		in.compareExchange(out, 1)
 	case 0xb1:
@@ -140,18 +140,19 @@ func (in *inst) extend(out *cpu.Insn, next uint64, size, from uint8) {
 	dst, signed := in.reg(), in.op >= 0xb8
 	switch {
 	case !wide(size):
-		clobber(out, cpu.SetOf(dst))
+		clobber1(out, dst)
 	case !in.isReg():
-		if !in.memory(out, next) {
-			clobber(out, cpu.SetOf(dst))
+		if !in.flat() {
+			clobber1(out, dst)
 			return
 		}
+		in.effective(out, next, 1)
 		out.Op, out.Dst, out.Size = cpu.OpLoad, dst, from
 		if signed {
 			out.Flags |= cpu.FlagSigned | in.narrow(size)
 		}
 	case signed || from == 1 && in.highByte(in.rmNumber()):
-		clobber(out, cpu.SetOf(dst))
+		clobber1(out, dst)
 	default:
 		out.Op, out.Dst, out.Src, out.Imm = cpu.OpAndImm, dst, in.rm(), 1<<(8*from)-1
 	}
@@ -170,7 +171,7 @@ func (in *inst) compareExchange(out *cpu.Insn, size uint8) {
 func (in *inst) group9(out *cpu.Insn, next uint64) {
 	switch g := in.group(); {
 	case in.isReg() && (g == 7 || g == 6 && in.rep != 0xf3): // F3 /6 is senduipi
-		clobber(out, cpu.SetOf(in.rm()))
+		clobber1(out, in.rm())
 	case in.isReg():
 	case g == 1:
 		clobber(out, cpu.SetOf(in.acc(), in.gpr(2)))
@@ -189,13 +190,13 @@ func (in *inst) group15(out *cpu.Insn, next uint64) {
 	g := in.group()
 	if in.isReg() {
 		if in.rep == 0xf3 && g < 2 { // rdfsbase, rdgsbase
-			clobber(out, cpu.SetOf(in.rm()))
+			clobber1(out, in.rm())
 		}
 		return
 	}
 	switch {
 	case in.rep != 0: // ptwrite, clrssbsy
-	case g == 0, g == 4, g == 6 && !in.opsize: // 66 /6 is clwb
+	case g == 0, g == 4, g == 6 && !in.opsize(): // 66 /6 is clwb
 		in.store(out, next, cpu.NoReg, largeArea)
 	case g == 3:
 		in.store(out, next, cpu.NoReg, 4)
