@@ -46,7 +46,7 @@ func FuzzAnalyze(f *testing.F) {
 		code = code[:min(len(code), 256)]
 		begin := time.Now()
 		analyzeAll(t, New(nil).of(program(a, code, nil, text)), cpu.Mode(mode&1), len(code))
-		if d := time.Since(begin); d > 5*time.Second {
+		if d := time.Since(begin); d > 20*time.Second {
 			t.Fatalf("%v for %d bytes", d, len(code))
 		}
 	})
@@ -73,7 +73,7 @@ func TestBudgets(t *testing.T) {
 			for _, at := range []uint64{0, n, 2 * n, 4*n - 8} {
 				first(t, an, text+at&^3)
 			}
-			if d := time.Since(begin); d > 10*time.Second {
+			if d := time.Since(begin); d > 30*time.Second {
 				t.Errorf("%v", d)
 			}
 		})
