@@ -97,9 +97,11 @@ func rustPath(name string) (string, bool) {
 	if path, ok := strings.CutPrefix(name, "_ZN"); ok {
 		return path, true
 	}
-	path, ok := strings.CutPrefix(name, "_R")
-	path = strings.TrimPrefix(path, "I") // generic arguments follow
-	if path, ok = strings.CutPrefix(path, "Nv"); !ok {
+	path, ok := strings.CutPrefix(name, "_RNv")
+	if !ok {
+		path, ok = strings.CutPrefix(name, "_RINv") // generic arguments follow
+	}
+	if !ok {
 		return "", false
 	}
 	for strings.HasPrefix(path, "Nt") {
