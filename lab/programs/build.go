@@ -98,11 +98,8 @@ func unpack(dir string) error {
 
 func (c *Case) compile(ctx context.Context, work, out string) error {
 	t := c.Toolchain
-	args := append([]string{"-g", "-fasynchronous-unwind-tables", "-fno-ipa-icf"}, t.Flags...)
+	args := append([]string{"-g"}, t.Flags...)
 	args = append(args, c.Variant.Flags...)
-	if !t.System {
-		args = append(args, "-static")
-	}
 	args = append(args, "-o", out, c.Program+".c", "fill.c")
 	if t.System {
 		args = append(args, "start-"+t.Arch+".c")

@@ -56,6 +56,7 @@ func (t Toolchain) binutils(triplet string) Toolchain {
 
 // cross is GCC for a Debian target.
 func cross(arch, triplet, emulator string, flags ...string) Toolchain {
+	flags = append([]string{"-fasynchronous-unwind-tables", "-static"}, flags...)
 	t := Toolchain{Arch: arch, Compiler: triplet + "-gcc", Name: "gcc", Flags: flags, Emulator: []string{emulator}}
 	return t.binutils(triplet)
 }
@@ -95,7 +96,7 @@ func bareMetal() []Toolchain {
 		Flags:    []string{"-mcpu=cortex-m3", "-mthumb", "-nostdlib", "-ffreestanding", "-Wl,-Tcortexm3.ld"},
 		Emulator: []string{"qemu-system-arm", "-M", "mps2-an385", "-nographic", "-monitor", "none", "-serial", "none"}}
 	rv := Toolchain{Arch: "rv32imac", Compiler: "riscv64-linux-gnu-gcc", Name: "gcc", System: true, Programs: []string{"bare"},
-		Flags:    []string{"-march=rv32imac", "-mabi=ilp32", "-nostdlib", "-ffreestanding", "-static", "-Wl,-Trv32.ld", "-Wl,--build-id=none"},
+		Flags:    []string{"-fasynchronous-unwind-tables", "-march=rv32imac", "-mabi=ilp32", "-nostdlib", "-ffreestanding", "-static", "-Wl,-Trv32.ld", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments"},
 		Emulator: []string{"qemu-system-riscv32", "-M", "virt", "-m", "16M", "-bios", "none", "-nographic", "-monitor", "none", "-serial", "none"},
 		Opts:     []Variant{{"Ossr", []string{"-Os", "-msave-restore"}}}}
 	return []Toolchain{m3.binutils("arm-none-eabi"), rv.binutils("riscv64-linux-gnu")}

@@ -114,10 +114,15 @@ func (r *recorder) memory(s *snapshot) {
 	r.segment(s, lo, size)
 	for i := range r.shadow.entries {
 		e := &r.shadow.entries[i]
-		if e.signal && e.start < exceptionReturn && r.img.Code(e.start) == nil {
+		if e.signal && !r.exception(e) && r.img.Code(e.start) == nil {
 			r.segment(s, e.start, 64)
 		}
 	}
+}
+
+// exception tells a Cortex-M exception from a signal.
+func (r *recorder) exception(e *entry) bool {
+	return e.signal && r.arch.ModeOnly && e.start >= exceptionReturn
 }
 
 func (r *recorder) segment(s *snapshot, base, size uint64) {
@@ -139,7 +144,7 @@ func (r *recorder) answer(kind, own string) truth.Answer {
 		f.CFA = &cfa
 		own = "call"
 		switch {
-		case e.signal && e.start >= exceptionReturn:
+		case r.exception(e):
 			pc, own = e.ret, "interrupted"
 			continue // EXC_RETURN is no frame
 		case e.signal:

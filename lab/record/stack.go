@@ -25,8 +25,8 @@ type entry struct {
 type shadow struct {
 	arch    *cpu.Arch
 	entries []entry
-	// odd counts what could not be explained.
-	odd int
+	// known are all return addresses so far: a longjmp lands behind a setjmp.
+	known map[uint64]bool
 }
 
 // moment is the machine between two instructions.
@@ -56,7 +56,7 @@ func (s *shadow) step(was, now *moment, word func(addr uint64) uint64) {
 	switch {
 	case was.insn.Op == cpu.OpCall && was.insn.Flags&cpu.FlagGetPC == 0 && now.pc != was.next:
 		s.call(was, now, word)
-	case was.insn.Op == cpu.OpSyscall && s.sigreturn(now):
+	case was.insn.Op == cpu.OpSyscall && s.sigreturn(was, now):
 	case transfers(s.arch, &was.insn):
 		s.land(now)
 	}
@@ -68,6 +68,10 @@ func (s *shadow) call(was, now *moment, word func(addr uint64) uint64) {
 		// and link that was not taken.
 		return
 	}
+	if s.known == nil {
+		s.known = map[uint64]bool{}
+	}
+	s.known[was.next] = true
 	s.entries = append(s.entries, entry{ret: was.next, cfa: now.sp + uint64(s.arch.EntryCFA), start: now.pc})
 }
 
@@ -89,20 +93,25 @@ func (s *shadow) land(now *moment) {
 }
 
 // gone tells whether SP says that an activation is over. Where the call pushes no
-// return address, a function without a frame runs with SP at its CFA.
+// return address, a function without a frame runs with SP at its CFA; but it does
+// not jump to where calls return, so that this is a longjmp.
 func (s *shadow) gone(e *entry, now *moment) bool {
-	if s.arch.EntryCFA != 0 {
+	if s.arch.EntryCFA != 0 || s.known[now.pc] {
 		return e.cfa <= now.sp
 	}
 	return e.cfa < now.sp
 }
 
-// sigreturn tells whether a system call has resumed what a signal interrupted.
-// QEMU stops one instruction late.
-func (s *shadow) sigreturn(now *moment) bool {
+// trampoline is how many bytes of code a signal trampoline has at most.
+const trampoline = 32
+
+// sigreturn tells whether the system call of a trampoline has resumed what the
+// signal interrupted. QEMU stops one instruction late, which may have been a branch,
+// so that the PC says nothing.
+func (s *shadow) sigreturn(was, now *moment) bool {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		e := &s.entries[i]
-		if e.signal && e.cfa == now.sp && now.pc-e.ret <= 8 {
+		if e.signal && was.pc-e.start < trampoline && e.cfa == now.sp {
 			s.entries = s.entries[:i]
 			return true
 		}
