@@ -34,19 +34,61 @@ type span struct {
 
 func newIndex(img *image.Image, tables []symtab) symbolIndex {
 	x := symbolIndex{img: img, tables: tables}
-	spans := x.spans()
-	slices.SortFunc(spans, func(a, b span) int {
-		if a.addr != b.addr {
-			return cmp.Compare(a.addr, b.addr)
-		}
-		return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.ref, a.ref))
-	})
+	spans := sortSpans(x.spans())
+	x.starts, x.refs = make([]uint64, 0, len(spans)), make([]uint32, 0, len(spans))
 	x.flatten(spans)
 	return x
 }
 
+// sortSpans orders spans by address, those of one address by rank, the first of the
+// tables last. A library has a hundred thousand, in the order of a hash table, and
+// whoever wants one name waits for it: a radix sort takes a fifth of the time that
+// comparisons do.
+func sortSpans(spans []span) []span {
+	differ := uint64(0)
+	for i := range spans {
+		differ |= spans[i].addr ^ spans[0].addr
+	}
+	other := make([]span, len(spans))
+	const digit = 11
+	for shift := 0; differ>>shift != 0; shift += digit {
+		var at [1 << digit]int
+		for i := range spans {
+			at[spans[i].addr>>shift%(1<<digit)]++
+		}
+		next := 0
+		for d, n := range at {
+			at[d], next = next, next+n
+		}
+		for i := range spans {
+			d := spans[i].addr >> shift % (1 << digit)
+			other[at[d]] = spans[i]
+			at[d]++
+		}
+		spans, other = other, spans
+	}
+	for from := 0; from < len(spans); {
+		to := from + 1
+		for to < len(spans) && spans[to].addr == spans[from].addr {
+			to++
+		}
+		if to > from+1 {
+			slices.SortFunc(spans[from:to], func(a, b span) int {
+				return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.ref, a.ref))
+			})
+		}
+		from = to
+	}
+	return spans
+}
+
 // spans collects the function symbols of all tables.
-func (x *symbolIndex) spans() (out []span) {
+func (x *symbolIndex) spans() []span {
+	total := 0
+	for n := range x.tables {
+		total += min(x.tables[n].len(), refMask)
+	}
+	out := make([]span, 0, total)
 	for n := range x.tables {
 		t := &x.tables[n]
 		for i := range min(t.len(), refMask) {
