@@ -126,7 +126,7 @@ func (f *function) run() {
 	var st state
 	st.reset(f.arch)
 	for s := f.arch.SelfRegs; s != 0; s = s.Without(s.First()) {
-		st.set(s.First(), constant(signed(f.entry, f.arch)), f.arch)
+		st.set(s.First(), constant(signed(key(f.entry, f.entryMode), f.arch)), f.arch)
 	}
 	f.flow(jump{f.entry, f.entryMode}, &st, edgeEntry, 0)
 	f.drain()
