@@ -136,21 +136,12 @@ type Backtrace struct {
 // Complete tells whether the backtrace reached the outermost frame.
 func (b *Backtrace) Complete() bool { return b.Stop.Reason == unwind.StopRoot }
 
-// Backtraces unwinds every thread of a snapshot. It stops early, with the
-// backtraces that it has, when ctx ends.
+// Backtraces unwinds every thread of a snapshot, many of them in parallel. It stops
+// early, with the backtraces that it has, when ctx ends.
 func (u *Unwinder) Backtraces(ctx context.Context, snap *target.Snapshot) ([]Backtrace, error) {
-	w := u.idle.take(u, snap)
-	defer u.idle.put(w)
-	out := make([]Backtrace, 0, len(snap.Threads))
-	for i := range snap.Threads {
-		if err := ctx.Err(); err != nil {
-			return out, err
-		}
-		t := &snap.Threads[i]
-		frames, stop := w.Walk(t, nil)
-		out = append(out, Backtrace{Thread: t, Frames: frames, Stop: stop})
-	}
-	return out, nil
+	out := make([]Backtrace, len(snap.Threads))
+	done := u.walk(ctx, snap, out)
+	return out[:done], ctx.Err()
 }
 
 // Open opens a capture, whose format is recognised by content. "-" is standard

@@ -1,8 +1,11 @@
 package backsight
 
 import (
+	"context"
 	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -42,4 +45,49 @@ func (l *walkers) put(w *unwind.Walker) {
 	if len(l.idle) < runtime.GOMAXPROCS(0) {
 		l.idle = append(l.idle, w)
 	}
+}
+
+// threadsEach is how many threads are worth a goroutine of their own: unwinding
+// eight takes some 100 µs.
+const threadsEach = 8
+
+// walk unwinds the threads of a snapshot into out and returns how many there are
+// before the first that ctx's end left out.
+func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtrace) int {
+	var next atomic.Int64
+	work := func() {
+		w := u.idle.take(u, snap)
+		defer u.idle.put(w)
+		var frames []unwind.Frame
+		for ctx.Err() == nil {
+			i := int(next.Add(1)) - 1
+			if i >= len(out) {
+				return
+			}
+			t := &snap.Threads[i]
+			frames, out[i].Stop = w.Walk(t, frames[:0])
+			out[i].Frames, out[i].Thread = slices.Clone(frames), t
+		}
+	}
+	var others sync.WaitGroup
+	for range u.helpers(len(out)) {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	for i := range out {
+		if out[i].Thread == nil {
+			return i
+		}
+	}
+	return len(out)
+}
+
+// helpers is how many goroutines help with n threads. Explanations come through a
+// callback, in order.
+func (u *Unwinder) helpers(n int) int {
+	if u.opt.Explain != nil {
+		return 0
+	}
+	return min(runtime.GOMAXPROCS(0)-1, n/threadsEach)
 }
