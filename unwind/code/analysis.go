@@ -27,6 +27,9 @@ type analysis struct {
 	strong, weak, taken  []uint64 // sorted keys
 	singles              []uint64 // targets of one possible call each (x86)
 	tables               bool     // unwind tables list functions
+	// global is what the registers in Arch.Globals hold, where it is known.
+	global    uint64
+	hasGlobal bool
 	// crossings are the jumps that leave the function they stand in, by target.
 	crossings []cpu.CallRef
 }

@@ -194,9 +194,10 @@ func (d *derivation) partition(entries []uint64) {
 			return
 		}
 		pad := d.an.function(next, d.mode).presumes
+		before := len(d.rules)
 		if d.from(next, d.mode, guessed) {
 			if pad {
-				d.pad(owner, next)
+				d.pad(owner, next, before)
 			}
 			return
 		}
@@ -210,7 +211,7 @@ func (d *derivation) partition(entries []uint64) {
 // pad derives the rule for a landing pad of the function at owner: code that uses
 // the function's registers without having set them, entered with the stack as it
 // is behind the function's calls.
-func (d *derivation) pad(owner, at uint64) {
+func (d *derivation) pad(owner, at uint64, rank int) {
 	f := d.an.function(owner, d.mode)
 	if f.behindCalls == nil {
 		return
@@ -223,8 +224,7 @@ func (d *derivation) pad(owner, at uint64) {
 		return
 	}
 	d.note(f, guessed, true, &r)
-	// Before the derivation that took the pad for a function.
-	d.rules = slices.Insert(d.rules, len(d.rules)-1, derived{Rule: r, f: f, how: guessed})
+	d.rules = slices.Insert(d.rules, rank, derived{Rule: r, f: f, how: guessed})
 }
 
 // contiguousEnd is the end of the run of blocks around the entry.

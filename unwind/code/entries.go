@@ -38,6 +38,7 @@ func (an *analysis) strongEntries() []uint64 {
 			// Compilers' tables have every function of theirs: a pass through
 			// 70 MB of libLLVM finds no more.
 		case an.arch.ISABit && !an.arch.ModeOnly:
+			c.selfEntries()
 			c.traverse()
 		default:
 			c.scanCalls()

@@ -30,7 +30,13 @@ type stop struct {
 }
 
 func newTraversal(an *analysis) *traversal {
-	return &traversal{an: an, seen: newMarks(an), left: maxVisited}
+	w := &traversal{an: an, seen: newMarks(an), left: maxVisited}
+	if an.hasGlobal {
+		for r := an.arch.Globals; r != 0; r = r.Without(r.First()) {
+			w.globals[r.First()] = constant(signed(an.global, an.arch))
+		}
+	}
+	return w
 }
 
 func (w *traversal) push(addr uint64, mode cpu.Mode, entry bool) {
@@ -215,7 +221,7 @@ func (w *traversal) note(in *cpu.Insn) {
 		if arch.Globals.Has(in.Dst) {
 			if v.kind != konst {
 				w.consts[in.Dst] = w.globals[in.Dst] // restored from the stack
-			} else if in.Op != cpu.OpConst {
+			} else if in.Op != cpu.OpConst && !w.an.hasGlobal {
 				w.globals[in.Dst] = v
 			}
 			return
