@@ -17,6 +17,7 @@ var commands = []struct {
 	{"record", "builds and records the programs of lab/programs for all CPUs that the machine has tools for", runRecord},
 	{"mutate", "damages recorded captures: nothing wrong may be certain", runMutate},
 	{"score", "how right backtraces are over recorded truth", runScore},
+	{"conformance", "[FILE…]  writes CONFORMANCE.md; FILEs are for its table of lab diff", runConformance},
 	{"diff", "FILE…  code analysis against unwind tables, at every instruction", runDiff},
 }
 
@@ -34,7 +35,7 @@ func main() {
 	}
 	fmt.Fprintln(os.Stderr, "usage: lab COMMAND …")
 	for _, c := range commands {
-		fmt.Fprintf(os.Stderr, "  %-9s%s\n", c.name, c.what)
+		fmt.Fprintf(os.Stderr, "  %-12s%s\n", c.name, c.what)
 	}
 	os.Exit(64)
 }

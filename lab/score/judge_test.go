@@ -1,0 +1,40 @@
+package score
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight/lab/truth"
+	"github.com/backsight/backsight/unwind"
+)
+
+func TestJudge(t *testing.T) {
+	cfa := truth.Hex(0x8000)
+	answer := truth.Answer{ModeBit: true, Frames: []truth.Frame{{PC: 0x100, CFA: &cfa}, {PC: 0x200}, {PC: 0x300}}}
+	got := func(trust unwind.Trust, pcs ...uint64) (g []Got) {
+		for _, pc := range pcs {
+			g = append(g, Got{PC: pc, CFA: 0x8000, Trust: trust, Method: unwind.MethodCode})
+		}
+		return g
+	}
+	for _, c := range []struct {
+		name                     string
+		got                      []Got
+		whole, wrong, short, lie bool
+	}{
+		{"right", got(unwind.Certain, 0x100, 0x200, 0x300), true, false, false, false},
+		{"mode bits do not count", got(unwind.Certain, 0x101, 0x201, 0x301), true, false, false, false},
+		{"what is beyond main's caller does not count", got(unwind.Certain, 0x100, 0x200, 0x300, 0x999), true, false, false, false},
+		{"ends early", got(unwind.Certain, 0x100, 0x200), false, false, true, false},
+		{"wrong and sure", got(unwind.Certain, 0x100, 0x204, 0x300), false, true, false, true},
+		{"wrong and not sure", got(unwind.Likely, 0x100, 0x204), false, true, false, false},
+		{"nothing", nil, false, false, true, false},
+	} {
+		v := Judge(&answer, c.got)
+		if v.Whole != c.whole || v.Wrong != c.wrong || v.Short != c.short || v.Lie != c.lie {
+			t.Errorf("%s: %+v", c.name, v)
+		}
+		if len(c.got) > 0 && (v.CFAs != 1 || v.CFAOK != 1) {
+			t.Errorf("%s: CFA %d of %d", c.name, v.CFAOK, v.CFAs)
+		}
+	}
+}
