@@ -112,6 +112,8 @@ func (m *machine) setLoc() {
 func (m *machine) moveTo(loc uint64) {
 	if m.r.Err() == nil && (loc > m.want || loc < m.loc) {
 		m.stop(unwind.Found)
+	} else if m.lister != nil {
+		m.lister.row(m, loc)
 	}
 	m.loc = loc
 }

@@ -61,11 +61,13 @@ type machine struct {
 	slots *slots
 	arch  *cpu.Arch
 	signs bool // return addresses may be signed
-	cie   *cie
+	cie   cie
 	ra    cpu.Reg // column of the return address
 	// want is the address whose row is looked for, loc where the row begins;
 	// both relative to start.
 	start, loc, want uint64
+
+	lister *lister // is shown every row, unless nil
 
 	r       bin.Reader
 	steps   int
@@ -86,16 +88,12 @@ func (m *machine) column(n uint64) cpu.Reg {
 
 // run fills out with the row of pc, which f covers.
 func (t *table) run(s *section, f *fde, pc uint64, out *unwind.Rule) unwind.Verdict {
-	m := machine{s: s, slots: &t.slots, arch: t.arch, signs: t.signs, cie: &f.cie, start: f.start, want: pc - f.start}
-	if m.ra = t.slots.reg(f.cie.ra); m.ra == cpu.NoReg {
-		m.ra = pseudoColumn
-	}
-	m.row.cfa = cell{kind: unwind.RegPlus, base: cpu.NoReg}
-	m.execute(f.cie.code)
-	if m.verdict != unwind.Found {
+	var m machine
+	m.init(t, s, f)
+	m.want = pc - f.start
+	if !m.begin(f) {
 		return m.verdict
 	}
-	m.initial, m.loc, m.done = m.row, 0, false
 	m.execute(f.code)
 	if m.verdict != unwind.Found {
 		return m.verdict
@@ -105,6 +103,23 @@ func (t *table) run(s *section, f *fde, pc uint64, out *unwind.Rule) unwind.Verd
 	}
 	out.Start, out.Flags = f.start, out.Flags|unwind.StartStated
 	return unwind.Found
+}
+
+func (m *machine) init(t *table, s *section, f *fde) {
+	m.s, m.slots, m.arch, m.signs, m.cie, m.start = s, &t.slots, t.arch, t.signs, f.cie, f.start
+	if m.ra = t.slots.reg(f.cie.ra); m.ra == cpu.NoReg {
+		m.ra = pseudoColumn
+	}
+	m.row.cfa = cell{kind: unwind.RegPlus, base: cpu.NoReg}
+}
+
+// begin executes the CIE's program, which makes the first row.
+func (m *machine) begin(f *fde) bool {
+	lister := m.lister
+	m.lister = nil
+	m.execute(f.cie.code)
+	m.initial, m.loc, m.done, m.lister = m.row, 0, false, lister
+	return m.verdict == unwind.Found
 }
 
 func (m *machine) execute(code span) {

@@ -140,6 +140,11 @@ func (l *lookup) sorted() *index {
 // ranges yields the range of every FDE, in order of start. It reports false when
 // yield stopped it.
 func (l *lookup) ranges(yield func(lo, hi uint64) bool) bool {
+	return l.entries(func(f *fde) bool { return yield(f.start, f.start+f.size) })
+}
+
+// entries yields every FDE, in order of start.
+func (l *lookup) entries(yield func(f *fde) bool) bool {
 	if l.hdr.count > 0 && l.headerSound() {
 		return l.each(l.hdr.count, func(i int) uint64 { _, at := l.hdr.row(i); return at - l.addr }, yield)
 	}
@@ -150,10 +155,10 @@ func (l *lookup) ranges(yield func(lo, hi uint64) bool) bool {
 	return l.each(len(x.items), func(i int) uint64 { return uint64(x.items[i].off) }, yield)
 }
 
-func (l *lookup) each(n int, off func(int) uint64, yield func(lo, hi uint64) bool) bool {
+func (l *lookup) each(n int, off func(int) uint64, yield func(f *fde) bool) bool {
+	var f fde
 	for i := range n {
-		var f fde
-		if l.readFDE(off(i), &f) && f.size != 0 && l.img.Executable(f.start) && !yield(f.start, f.start+f.size) {
+		if l.readFDE(off(i), &f) && f.size != 0 && l.img.Executable(f.start) && !yield(&f) {
 			return false
 		}
 	}
