@@ -42,11 +42,10 @@ func (r *recorder) advance(now *moment, delivered, pending bool) bool {
 	case pending && now.pc == r.was.pc:
 		return true // the signal comes with the next step
 	case delivered && now.pc != r.was.next:
-		if s, ok := r.img.SymbolAt(now.pc); !ok || s.Addr != now.pc {
+		if !r.handler(now) {
 			r.Odd++
-			return false // behind the handler's first instruction: its SP on entry is unknown
+			return false
 		}
-		r.shadow.deliver(&r.was, now, r.word)
 	case r.arch.ModeOnly && now.lr >= exceptionReturn && r.was.lr < exceptionReturn && now.sp < r.was.sp && now.pc != r.was.next:
 		r.shadow.except(now, r.word)
 	case r.inSlot(now):
@@ -54,9 +53,53 @@ func (r *recorder) advance(now *moment, delivered, pending bool) bool {
 		r.was.pc, r.was.sp, r.was.slot = now.pc, now.sp, true
 		return true
 	default:
+		r.behindSyscall(now)
+		if r.inSlot(now) {
+			r.was.pc, r.was.slot = now.pc, true
+			return true
+		}
 		r.shadow.step(&r.was, now, r.word)
 	}
 	r.was = *now
+	return true
+}
+
+// behindSyscall: a step over a system call executes the instruction behind it, too,
+// in QEMU's user mode; behind sigreturn that is the interrupted one. The transition
+// is that instruction's.
+func (r *recorder) behindSyscall(now *moment) {
+	was := &r.was
+	if was.insn.Op != cpu.OpSyscall {
+		return
+	}
+	hidden := moment{pc: was.next, mode: was.mode, sp: was.sp, lr: was.lr}
+	if e, ok := r.shadow.sigreturn(was); ok {
+		hidden.pc, hidden.sp, hidden.mode = e.ret, e.cfa, now.mode
+	}
+	if now.pc != hidden.pc {
+		r.decode(&hidden)
+		r.was = hidden
+	}
+}
+
+// handler puts a signal on top. QEMU has executed the handler's first instruction;
+// where SP was before it, the handler's own table says.
+func (r *recorder) handler(now *moment) bool {
+	s, ok := r.img.SymbolAt(now.pc)
+	if !ok {
+		return false
+	}
+	first := moment{pc: s.Addr, mode: now.mode, sp: now.sp, lr: now.lr}
+	r.decode(&first)
+	if now.pc != s.Addr && now.pc != first.next {
+		return false
+	}
+	cfa, ok := r.kinds.cfa(now)
+	if !ok {
+		return false
+	}
+	first.sp = cfa - uint64(r.arch.EntryCFA)
+	r.shadow.deliver(&r.was, &first, r.word)
 	return true
 }
 

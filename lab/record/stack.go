@@ -56,7 +56,6 @@ func (s *shadow) step(was, now *moment, word func(addr uint64) uint64) {
 	switch {
 	case was.insn.Op == cpu.OpCall && was.insn.Flags&cpu.FlagGetPC == 0 && now.pc != was.next:
 		s.call(was, now, word)
-	case was.insn.Op == cpu.OpSyscall && s.sigreturn(was, now):
 	case transfers(s.arch, &was.insn):
 		s.land(now)
 	}
@@ -105,18 +104,16 @@ func (s *shadow) gone(e *entry, now *moment) bool {
 // trampoline is how many bytes of code a signal trampoline has at most.
 const trampoline = 32
 
-// sigreturn tells whether the system call of a trampoline has resumed what the
-// signal interrupted. QEMU stops one instruction late, which may have been a branch,
-// so that the PC says nothing.
-func (s *shadow) sigreturn(was, now *moment) bool {
+// sigreturn removes the signal whose trampoline made the system call of was, and
+// tells where it resumes.
+func (s *shadow) sigreturn(was *moment) (resumed entry, ok bool) {
 	for i := len(s.entries) - 1; i >= 0; i-- {
-		e := &s.entries[i]
-		if e.signal && was.pc-e.start < trampoline && e.cfa == now.sp {
+		if e := s.entries[i]; e.signal && was.pc-e.start < trampoline {
 			s.entries = s.entries[:i]
-			return true
+			return e, true
 		}
 	}
-	return false
+	return entry{}, false
 }
 
 // deliver puts a signal and its handler on top.

@@ -86,7 +86,9 @@ func TestSignal(t *testing.T) {
 	back := cpu.Insn{Op: cpu.OpReturn, Len: 4}
 	s.step(&moment{pc: 0x2008, sp: 0x7000, insn: back}, &moment{pc: 0xf000, sp: 0x7000}, noWord)
 	expect(t, &s, "trampoline", 0x1000, 0xf000)
-	s.step(&moment{pc: 0xf004, sp: 0x7000, insn: cpu.Insn{Op: cpu.OpSyscall, Len: 4}}, &moment{pc: 0x1030, sp: 0x8000}, noWord)
+	if e, ok := s.sigreturn(&moment{pc: 0xf004}); !ok || e.ret != 0x1020 || e.cfa != 0x8000 {
+		t.Errorf("resumes %+v", e)
+	}
 	expect(t, &s, "resumed", 0x1000)
 }
 
