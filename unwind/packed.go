@@ -1,6 +1,7 @@
 package unwind
 
 import (
+	"encoding/binary"
 	"math/bits"
 
 	"github.com/backsight/backsight/cpu"
@@ -11,16 +12,17 @@ import (
 //
 //	CFA = reg + off  or  mem[reg + off]
 //	RA  = mem[CFA + …]  or  the link register
-//	any of up to 12 values, RA among them, = mem[CFA + …], all within 16 words
+//	any of up to 13 values, RA among them, = mem[CFA + …], all within 16 words
 //
 // The slot of a value lies anchor − n words above the CFA, n being the value's
-// nibble in slots. Pack reports the rules that do not fit.
+// nibble: in slots, that of the thirteenth in form (RISC-V saves ra and s0 to s11).
+// Pack reports the rules that do not fit.
 type Packed struct {
 	off   int32   // of the CFA
 	base  cpu.Reg // of the CFA
-	form  form
-	saved uint16 // bit 0: RA; bit i: the ABI's i-th preserved register
-	slots uint64 // bits 0–47: a nibble for each bit of saved; 48–63: anchor, signed
+	form  form    // bits 4–7: the thirteenth nibble
+	saved uint16  // bit 0: RA; bit i: the ABI's i-th preserved register
+	slots uint64  // bits 0–47: a nibble for each bit of saved; 48–63: anchor, signed
 }
 
 // form says which variant of the formulas holds.
@@ -34,7 +36,7 @@ const (
 )
 
 const (
-	maxSlots   = 12
+	maxSlots   = 13
 	anchorBits = 48
 )
 
@@ -132,12 +134,44 @@ func (p *packer) place() bool {
 		if d > 15 || n == maxSlots {
 			return false
 		}
-		p.out.slots |= uint64(d) << (4 * n)
+		if 4*n < anchorBits {
+			p.out.slots |= uint64(d) << (4 * n)
+		} else {
+			p.out.form |= form(d) << 4
+		}
 		n++
 	}
 	p.out.slots |= uint64(anchor) << anchorBits
 	return int64(int16(anchor)) == anchor
 }
+
+// PackedSize is the size of a Packed in a file.
+const PackedSize = 16
+
+// Append appends p as files have it: little-endian.
+func (p Packed) Append(b []byte) []byte {
+	b = binary.LittleEndian.AppendUint32(b, uint32(p.off))
+	b = append(b, byte(p.base), byte(p.form))
+	b = binary.LittleEndian.AppendUint16(b, p.saved)
+	return binary.LittleEndian.AppendUint64(b, p.slots)
+}
+
+// ReadPacked reads what Append wrote. Any bytes are a rule, if not a sensible one.
+func ReadPacked(b *[PackedSize]byte) Packed {
+	return Packed{
+		off:  int32(binary.LittleEndian.Uint32(b[0:])),
+		base: cpu.Reg(b[4]), form: form(b[5]),
+		saved: binary.LittleEndian.Uint16(b[6:]), slots: binary.LittleEndian.Uint64(b[8:]),
+	}
+}
+
+// nibbles are those of all values, the first in the lowest bits.
+func (p *Packed) nibbles() uint64 {
+	return p.slots&(1<<anchorBits-1) | uint64(p.form>>4)<<anchorBits
+}
+
+// anchor is where the highest slot is, in words from the CFA.
+func (p *Packed) anchor() int64 { return int64(p.slots) >> anchorBits }
 
 // Unpack writes the rule out in full.
 func (p Packed) Unpack(arch *cpu.Arch, out *Rule) {
@@ -156,7 +190,7 @@ func (p Packed) Unpack(arch *cpu.Arch, out *Rule) {
 	if p.form&formLink != 0 {
 		out.RA = RegRule{Kind: RegPlus, Reg: cpu.NoReg, Base: arch.LR}
 	}
-	anchor, slots := int64(p.slots)>>anchorBits, p.slots
+	anchor, slots := p.anchor(), p.nibbles()
 	index := 1
 	if p.saved&1 != 0 {
 		out.RA = RegRule{Kind: AtCFA, Reg: cpu.NoReg, Base: cpu.NoReg, Off: (anchor - int64(slots&15)) * int64(arch.RegSize)}

@@ -54,8 +54,8 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 		if cfa < sp || cfa == sp && !level || cfa&align != 0 || !s.Stack.Contains(cfa) {
 			break
 		}
-		slots, saved := r.slots, r.saved
-		top := cfa + uint64(int64(slots)>>anchorBits*int64(v.size))
+		slots, saved := r.nibbles(), r.saved
+		top := cfa + uint64(r.anchor()*int64(v.size))
 		var ra uint64
 		if saved&1 != 0 {
 			if ra, ok = v.near((top - slots&15*uint64(v.size)) & mask); !ok {

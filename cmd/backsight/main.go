@@ -82,7 +82,7 @@ were written; 1 with --strict, one is incomplete; 2 no backtrace could be made;
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr))
+	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout))
 	return root
 }
 
