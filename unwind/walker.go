@@ -40,6 +40,7 @@ type Walker struct {
 	best  candidate // best so far for this frame
 	trip  Stop      // why nothing was found, as far as known
 	ahead *Walker   // looks one frame further, for rules that need a witness
+	table Rule      // a table's rule while the code's is looked at
 	// noCaller: a source said so of this frame.
 	noCaller bool
 	// isAhead marks that walker, which looks no further itself.
@@ -205,6 +206,7 @@ func (w *Walker) findCaller() bool {
 			break
 		}
 	}
+	w.crossCheck()
 	if w.best.valid && !w.best.end && w.best.checks&AtLandmark != 0 {
 		w.passLandmark()
 	}

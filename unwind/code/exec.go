@@ -74,7 +74,7 @@ func (m *machine) effect(s *state, in *cpu.Insn, pc uint64) {
 	case cpu.OpInsert:
 		m.assign(s, in.Dst, insert(s.get(in.Dst), in), pc)
 	case cpu.OpMove:
-		s.set(in.Dst, s.get(in.Src), m.arch)
+		m.bring(s, in.Dst, s.get(in.Src))
 	case cpu.OpAddImm:
 		m.assign(s, in.Dst, m.width(s.get(in.Src).plus(in.Imm), in), pc)
 	case cpu.OpAdd:
@@ -108,6 +108,14 @@ func (m *machine) effect(s *state, in *cpu.Insn, pc uint64) {
 func (m *machine) assign(s *state, r cpu.Reg, v value, pc uint64) {
 	if r == m.arch.SP && v.kind == unknown {
 		v = m.symbol(pc)
+	}
+	s.set(r, v, m.arch)
+}
+
+// bring sets a register to a value that was moved or loaded.
+func (m *machine) bring(s *state, r cpu.Reg, v value) {
+	if r == m.arch.SP && v.kind == unknown {
+		v.kind = otherStack
 	}
 	s.set(r, v, m.arch)
 }
@@ -258,8 +266,8 @@ func (m *machine) access(s *state, in *cpu.Insn, pc uint64) {
 		if in.Dst2 != cpu.NoReg {
 			v2 = m.loaded(s, a.plus(int64(in.Size)), in)
 		}
-		s.set(in.Dst, v, m.arch)
-		s.set(in.Dst2, v2, m.arch)
+		m.bring(s, in.Dst, v)
+		m.bring(s, in.Dst2, v2)
 	case cpu.OpStoreMulti, cpu.OpLoadMulti:
 		m.multiple(s, in, a, pc)
 	}

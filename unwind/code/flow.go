@@ -26,7 +26,7 @@ func (s *Source) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc 
 	if len(todo) > maxTailJumps {
 		return unwind.Unknown
 	}
-	if answer == unwind.No && !s.elsewhere(snap, entry, pc) {
+	if answer == unwind.No && !s.elsewhere(snap, entry, mode, pc) {
 		return unwind.Unknown
 	}
 	return answer
@@ -84,7 +84,7 @@ func (s *Source) reaches(snap *target.Snapshot, to jump, pc uint64) (unwind.Answ
 // at entry: only then is it evidence that entry's flow does not come there. Code
 // that only the runtime jumps to (landing pads) is in no flow; it lies behind its
 // function's entry, or, split off, in code that unwind tables list.
-func (s *Source) elsewhere(snap *target.Snapshot, entry, pc uint64) bool {
+func (s *Source) elsewhere(snap *target.Snapshot, entry uint64, entryMode cpu.Mode, pc uint64) bool {
 	m, ok := snap.ModuleAt(pc)
 	if !ok || m.Image == nil || m.Image.Arch.Decoder == nil {
 		return false
@@ -93,16 +93,18 @@ func (s *Source) elsewhere(snap *target.Snapshot, entry, pc uint64) bool {
 	an.mu.Lock()
 	defer an.mu.Unlock()
 	a, e := m.ToImage(pc)&an.arch.AddrMask(), m.ToImage(entry)&an.arch.AddrMask()
-	if !an.tablesList() {
-		return a < e || an.nextEntry(e, e) <= a
+	if a < e || an.nextEntry(e, e) <= a {
+		return !an.tablesList() || !an.function(e, entryMode).entersRange(a)
 	}
-	for mode := cpu.Mode(0); mode < 2; mode++ {
-		es := an.entriesBelow(a, mode)
-		if len(es) == 0 || es[0] == e {
-			continue
-		}
-		f := an.function(es[0], mode)
-		if b, _ := f.at(a); b != nil && b.via <= edgeJump {
+	return false
+}
+
+// entersRange tells whether the function has code in the range of entries around
+// pc: a part of it that was split off, with landing pads of its own.
+func (f *function) entersRange(pc uint64) bool {
+	hi := f.an.nextEntry(pc, f.entry)
+	for _, b := range f.blocks {
+		if b.start < hi && b.start > pc || b.start <= pc && f.an.nextEntry(b.start, f.entry) == hi {
 			return true
 		}
 	}

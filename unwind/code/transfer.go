@@ -211,7 +211,7 @@ func (m *machine) restored(st *state) bool {
 // foreign tells whether a stack pointer comes from memory or from an argument:
 // longjmp, setcontext, a switch of stacks.
 func (m *machine) foreign(sp value) bool {
-	return sp.kind == contents || sp.kind == unknown || sp.kind == addr && sp.base != base(m.arch.SP) && sp.base < firstSymbol
+	return sp.kind == contents || sp.kind == otherStack || sp.kind == addr && sp.base != base(m.arch.SP) && sp.base < firstSymbol
 }
 
 // frameGone tells whether SP and the return address are as on entry.

@@ -20,6 +20,8 @@ const (
 	indexed
 	// table is an element of tables[off], as loaded or moved on the way to a jump.
 	table
+	// otherStack is SP when it was loaded or moved in from elsewhere.
+	otherStack
 )
 
 // base names a start value: a register below cpu.MaxRegs, else a symbol.
