@@ -23,16 +23,19 @@ func (w *Walker) crossCheck() {
 	w.table = w.rule
 	w.query.Try = 0
 	w.rule.Reset()
-	if code.Rule(&w.query, &w.rule) != Found || w.rule.Flags&(EntryKnown|Agreed) != EntryKnown|Agreed {
+	if code.Rule(&w.query, &w.rule) != Found || w.rule.Flags&EntryKnown == 0 {
 		w.rule = w.table
 		return
 	}
-	cfi := w.best
+	cfi, proven := w.best, w.rule.Flags&Agreed != 0
 	w.best.evidence = evidence{}
 	if w.applyRule(MethodCode); !w.best.valid || w.best.pc == cfi.pc && w.best.CFA == cfi.CFA {
 		w.best, w.rule = cfi, w.table
 		w.best.checks |= MethodsAgree
 		return
+	}
+	if !proven {
+		w.best, w.rule = cfi, w.table
 	}
 	w.best.trust = min(w.best.trust, Likely) // one of the two is wrong
 	w.answers++
