@@ -10,7 +10,8 @@ package unwind
 //
 // the return address is right, in its register, but the CFA is one frame off, and
 // with it everything above. Where two derivations from the code, that from the
-// known entry and that from the exits, agree on another frame, theirs is taken.
+// known entry and that from the exits, agree on another frame, theirs is taken; one
+// alone only takes the table's certainty away.
 func (w *Walker) crossCheck() {
 	b := &w.best
 	if !w.state.Exact || !b.valid || b.end || b.method != MethodCFI || b.trust != Certain {
