@@ -221,13 +221,23 @@ func inner(a *truth.Answer, from uint64) int {
 	if from == nowhere {
 		return n
 	}
-	for _, f := range a.Frames {
-		if f.CFA == nil || uint64(*f.CFA) > from {
+	for i, f := range a.Frames {
+		if f.CFA == nil || uint64(*f.CFA)+beyond(a, i) > from {
 			break
 		}
 		n++
 	}
 	return min(n, len(a.Frames))
+}
+
+// beyond is how far above its CFA a frame's caller depends on the stack: behind the
+// outermost frame of a Cortex-M handler lies the hardware's exception frame, of 0x68
+// bytes at most and an aligner.
+func beyond(a *truth.Answer, i int) uint64 {
+	if i+1 < len(a.Frames) && a.Frames[i+1].Kind == "interrupted" && a.Frames[i].Kind != "sigtramp" {
+		return 0x68 + 4
+	}
+	return 0
 }
 
 func certain(fs []unwind.Frame) (n int) {
