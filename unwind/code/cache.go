@@ -14,7 +14,7 @@ import (
 // The older half goes when it is full.
 type answerCache struct {
 	mu         sync.RWMutex
-	new, older map[question]kept
+	new, older map[question]keptAnswer
 }
 
 // question is a Query without its image.
@@ -25,22 +25,22 @@ type question struct {
 	try             int
 }
 
-// kept is a verdict with a rule of no more than the size that it needs.
-type kept struct {
+// keptAnswer is a verdict with a rule of no more than the size that it needs.
+type keptAnswer struct {
 	verdict unwind.Verdict
 	flags   unwind.RuleFlags
 	cfa, ra unwind.RegRule
 	regs    []unwind.RegRule
 }
 
-func keepAnswer(v unwind.Verdict, r *unwind.Rule) kept {
+func keepAnswer(v unwind.Verdict, r *unwind.Rule) keptAnswer {
 	if v != unwind.Found {
-		return kept{verdict: v}
+		return keptAnswer{verdict: v}
 	}
-	return kept{verdict: v, flags: r.Flags, cfa: r.CFA, ra: r.RA, regs: slices.Clone(r.Regs[:r.N])}
+	return keptAnswer{verdict: v, flags: r.Flags, cfa: r.CFA, ra: r.RA, regs: slices.Clone(r.Regs[:r.N])}
 }
 
-func (a *kept) write(out *unwind.Rule) {
+func (a *keptAnswer) write(out *unwind.Rule) {
 	if a.verdict == unwind.Found {
 		out.CFA, out.RA, out.Flags, out.N = a.cfa, a.ra, a.flags, copy(out.Regs[:], a.regs)
 	}
@@ -82,7 +82,7 @@ func (a *answerCache) keep(q *unwind.Query, v unwind.Verdict, rule *unwind.Rule)
 		a.older, a.new = a.new, nil
 	}
 	if a.new == nil {
-		a.new = make(map[question]kept)
+		a.new = make(map[question]keptAnswer)
 	}
 	a.new[ask(q)] = keepAnswer(v, rule)
 }
