@@ -157,10 +157,9 @@ func bounds(q Question, all []source) (lo, hi uint64, because string) {
 				return lo, hi, because
 			}
 			query := q.query(q.PC)
-			for _, f := range src.Explain(&query).Forward {
-				if f.Reached && f.Entry <= pc && pc < f.End {
-					return f.Entry, f.End, f.Origin + " entry, code analysis"
-				}
+			e := src.Explain(&query)
+			if f := e.Believed(q.Image.Arch); f != nil && f.Entry <= pc && pc < f.End {
+				return f.Entry, f.End, f.Origin + " entry, code analysis"
 			}
 		}
 	}

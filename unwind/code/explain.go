@@ -1,6 +1,7 @@
 package code
 
 import (
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -78,6 +79,22 @@ func (s *Source) Explain(q *unwind.Query) Explanation {
 		e.Exits = append(e.Exits, Exit{Rule: x.rule, Calls: x.calls, Tail: x.tail, Confirmed: d.agreed[i]})
 	}
 	return e
+}
+
+// Believed is the forward derivation behind the first answer, else the first that
+// reaches the place, nil if none does.
+func (e *Explanation) Believed(arch *cpu.Arch) *Forward {
+	var reached *Forward
+	for i := range e.Forward {
+		f := &e.Forward[i]
+		if f.HasRule && len(e.Rules) > 0 && f.Rule.Equal(&e.Rules[0], arch.Preserved) {
+			return f
+		}
+		if f.Reached && reached == nil {
+			reached = f
+		}
+	}
+	return reached
 }
 
 func (o origin) String() string { return [...]string{"known", "pointed", "jumped", "guessed"}[o] }
