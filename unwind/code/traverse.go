@@ -27,6 +27,16 @@ type traversal struct {
 type stop struct {
 	key   uint64
 	entry bool // a function begins there
+	// carried are constants in preserved registers at the jump that leads there.
+	// MIPS16 code, which cannot address by gp, copies gp to s0 or s1 at its
+	// beginning and reads the GOT through it in every block.
+	carried [2]carried
+}
+
+// carried is a register and its constant; no register is no constant.
+type carried struct {
+	reg cpu.Reg
+	off int64
 }
 
 func newTraversal(an *analysis) *traversal {
@@ -40,8 +50,27 @@ func newTraversal(an *analysis) *traversal {
 }
 
 func (w *traversal) push(addr uint64, mode cpu.Mode, entry bool) {
-	if !w.seen.has(addr, mode) {
-		w.todo = append(w.todo, stop{key(addr, mode), entry})
+	if w.seen.has(addr, mode) {
+		return
+	}
+	s := stop{key: key(addr, mode), entry: entry}
+	for i := range s.carried {
+		s.carried[i].reg = cpu.NoReg
+	}
+	if !entry {
+		w.carry(&s)
+	}
+	w.todo = append(w.todo, s)
+}
+
+// carry hands constants on to the target of a jump.
+func (w *traversal) carry(s *stop) {
+	n := 0
+	for p := w.an.arch.Preserved; p != 0 && n < len(s.carried); p = p.Without(p.First()) {
+		if v := w.consts[p.First()]; v.kind == konst && v != w.globals[p.First()] {
+			s.carried[n] = carried{p.First(), v.off}
+			n++
+		}
 	}
 }
 
@@ -108,6 +137,11 @@ func (w *traversal) run() {
 		s := w.todo[len(w.todo)-1]
 		w.todo = w.todo[:len(w.todo)-1]
 		w.consts = w.globals
+		for _, k := range s.carried {
+			if k.reg != cpu.NoReg {
+				w.consts[k.reg] = constant(k.off)
+			}
+		}
 		if s.entry {
 			for r := w.an.arch.SelfRegs; r != 0; r = r.Without(r.First()) {
 				w.consts[r.First()] = constant(signed(s.key, w.an.arch))
@@ -167,8 +201,8 @@ func (w *traversal) branch(in *cpu.Insn, pc uint64) {
 	}
 }
 
-// note tracks constants within a block, to see addresses that are built: lui and
-// addiu, adrp and add, movw and movt, literal loads.
+// note tracks constants, to see addresses that are built: lui and addiu, adrp and
+// add, movw and movt, li and sll, literal loads.
 func (w *traversal) note(in *cpu.Insn) {
 	arch := w.an.arch
 	var v value
@@ -188,6 +222,11 @@ func (w *traversal) note(in *cpu.Insn) {
 		v = w.known(in.Src)
 		if v.kind == konst {
 			v = constant(v.off | in.Imm)
+		}
+	case cpu.OpShlImm:
+		v = w.known(in.Src)
+		if v.kind == konst {
+			v = constant(v.off << (uint64(in.Imm) & 63))
 		}
 	case cpu.OpLoad:
 		if at := w.known(in.Base); in.Index == cpu.NoReg && int(in.Size) == arch.AddrSize {
