@@ -1,6 +1,8 @@
 package unwind
 
 import (
+	"math/bits"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/target"
 )
@@ -206,23 +208,18 @@ func (w *Walker) Use(snap *target.Snapshot) {
 	if snap.Arch != w.snap.Arch || snap.CodeMask != w.snap.CodeMask || !sameModules(snap.Modules, w.snap.Modules) {
 		w.cache.forget()
 	}
-	if snap.Arch != w.snap.Arch {
-		w.arrange(snap.Arch)
-	}
-	w.snap = snap
+	w.snap, w.keeps = snap, snap.Arch.Preserved
 	if w.ahead != nil {
 		w.ahead.snap = snap
 	}
 }
 
-// arrange prepares what the packed rules of an ABI are about.
-func (w *Walker) arrange(arch *cpu.Arch) {
-	w.order, w.keeps = [16]cpu.Reg{}, arch.Preserved
-	i := 1
-	for set := arch.Preserved; set != 0 && i < len(w.order); set = set.Without(set.First()) {
-		w.order[i] = set.First()
-		i++
+// index is the bit of a preserved register in Packed.saved, 0 where it has none.
+func (w *Walker) index(reg cpu.Reg) int {
+	if !w.keeps.Has(reg) {
+		return 0
 	}
+	return bits.OnesCount64(uint64(w.keeps)&(1<<reg-1)) + 1
 }
 
 func sameModules(a, b []*target.Module) bool {

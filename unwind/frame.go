@@ -9,20 +9,20 @@ import (
 type Frame struct {
 	// PC is where the frame resumes: the PC itself in the innermost and in
 	// interrupted frames (Exact), else the return address; mode bit cleared.
-	PC   uint64
-	Mode cpu.Mode
+	PC uint64
 	// CallSite is the address to look up: PC when Exact, else inside the call.
 	CallSite uint64
 	// CFA is SP in the caller at its call; HasCFA tells whether it is known. The
 	// outermost frame has none.
-	CFA    uint64
-	HasCFA bool
-	Exact  bool
+	CFA uint64
 	// Module is where CallSite lies, nil outside all modules.
 	Module *target.Module
-	Method Method
 	Checks Checks
+	Mode   cpu.Mode
+	Method Method
 	Trust  Trust
+	HasCFA bool
+	Exact  bool
 }
 
 // StopReason says why a walk ended.

@@ -170,6 +170,12 @@ func (p *Packed) nibbles() uint64 {
 	return p.slots&(1<<anchorBits-1) | uint64(p.form>>4)<<anchorBits
 }
 
+// slot is the address of the value with this bit in saved.
+func (p *Packed) slot(bit int, cfa uint64, size int) uint64 {
+	n := bits.OnesCount16(p.saved & (1<<bit - 1))
+	return cfa + uint64((p.anchor()-int64(p.nibbles()>>(4*n)&15))*int64(size))
+}
+
 // anchor is where the highest slot is, in words from the CFA.
 func (p *Packed) anchor() int64 { return int64(p.slots) >> anchorBits }
 

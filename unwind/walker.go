@@ -51,8 +51,8 @@ type Walker struct {
 	answers int  // how many sources had one for this frame
 	ruled   bool // and the last one was a rule
 	view    window
-	order   [16]cpu.Reg // of the bits of Packed.saved
-	keeps   cpu.RegSet  // registers that a call keeps
+	trail   []*Packed  // the rules that warm has come through
+	keeps   cpu.RegSet // registers that a call keeps
 }
 
 type landmark struct {
@@ -96,8 +96,7 @@ func NewWalker(snap *target.Snapshot, opt Options) *Walker {
 	if opt.MaxFrames <= 0 {
 		opt.MaxFrames = DefaultMaxFrames
 	}
-	w := &Walker{snap: snap, opt: opt, cached: opt.Explain == nil && opt.Registers == nil}
-	w.arrange(snap.Arch)
+	w := &Walker{snap: snap, opt: opt, keeps: snap.Arch.Preserved, cached: opt.Explain == nil && opt.Registers == nil}
 	for _, s := range opt.Sources {
 		l, isLandmark := s.(Landmark)
 		step, isFrame := s.(FrameSource)

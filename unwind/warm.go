@@ -1,7 +1,6 @@
 package unwind
 
 import (
-	"math/bits"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
@@ -15,19 +14,24 @@ import (
 // The checks that code alone decides come with the cached caller. What the stack
 // decides is checked here: that the return address is that caller, and that SP
 // rises, is aligned and stays in the stack.
+//
+// Registers other than SP are left where they were saved until a rule needs one:
+// most frames are found from SP alone. w.trail has the rules on the way.
 func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 	s, regs, arch := &w.state, &w.regs, w.snap.Arch
 	sp, ok := regs.Lookup(arch.SP)
 	if !ok || s.Module == nil {
 		return dst, false
 	}
-	mask, align := arch.AddrMask(), max(arch.StackAlign, 1)-1
+	mask, align, isa, codeMask := arch.AddrMask(), max(arch.StackAlign, 1)-1, arch.ISABit, w.snap.CodeMask
 	sp &= mask
 	v := &w.view
 	v.open(w.snap, sp)
+	size := uint64(v.size)
+	modules := w.snap.Modules
 	at := place{s.PC, kindOf(s.Mode, s.Exact)}
 	level := s.Exact || arch.LR != cpu.NoReg // a frame may have CFA = SP, as in checkStack
-	keeps := w.keeps
+	w.trail = w.trail[:0]
 	started, ended := len(dst), false
 	trust := dst[len(dst)-1].Trust
 	for len(dst)-first < w.opt.MaxFrames {
@@ -41,10 +45,13 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 			ended = true
 			break
 		}
-		if !regs.Known.Has(r.base) {
-			break
+		cfa := sp
+		if r.base != arch.SP {
+			if cfa, ok = w.saved(r.base, dst[started-1:]); !ok {
+				break
+			}
 		}
-		cfa := regs.Val[r.base] + uint64(int64(r.off))
+		cfa += uint64(int64(r.off))
 		if r.form&formLoad != 0 {
 			if cfa, ok = v.near(cfa & mask); !ok {
 				break
@@ -54,21 +61,19 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 		if cfa < sp || cfa == sp && !level || cfa&align != 0 || !s.Stack.Contains(cfa) {
 			break
 		}
-		slots, saved := r.nibbles(), r.saved
-		top := cfa + uint64(r.anchor()*int64(v.size))
 		var ra uint64
-		if saved&1 != 0 {
-			if ra, ok = v.near((top - slots&15*uint64(v.size)) & mask); !ok {
+		if r.saved&1 != 0 {
+			if ra, ok = v.near((cfa + uint64(r.anchor()-int64(r.slots&15))*size) & mask); !ok {
 				break
 			}
-			slots >>= 4
-			saved &^= 1
+		} else if len(w.trail) > 0 {
+			break // only the first frame's link register is known
 		} else if ra, ok = regs.Lookup(arch.LR); !ok {
 			break
 		}
 		ra &= mask
-		if r.form&formSigned != 0 && w.snap.CodeMask != 0 {
-			ra &= w.snap.CodeMask
+		if r.form&formSigned != 0 && codeMask != 0 {
+			ra &= codeMask
 		}
 		c := &e.caller
 		if c.ra != ra {
@@ -76,43 +81,57 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 				break
 			}
 		}
-		known := regs.Known&keeps | cpu.SetOf(arch.SP, arch.PC)
-		for ; saved != 0; saved &= saved - 1 {
-			reg := w.order[bits.TrailingZeros16(saved)&15]
-			a := (top - slots&15*uint64(v.size)) & mask
-			x, ok := v.near(a)
-			if !ok {
-				x, ok = v.far(a)
-			}
-			slots >>= 4
-			if ok {
-				regs.Val[reg] = x
-				known |= 1 << reg
-			} else {
-				known &^= 1 << reg
-			}
-		}
-		regs.Known = known
-		regs.Val[arch.SP] = cfa
 		f := &dst[len(dst)-1]
 		f.CFA, f.HasCFA = cfa, true
 		pc := ra
-		if arch.ISABit {
+		if isa {
 			pc &^= 1
 		}
-		dst = append(dst, Frame{PC: pc, Mode: c.mode, CallSite: pc - uint64(c.back), Module: w.snap.Modules[c.module],
-			Method: e.method, Checks: c.checks, Trust: trust})
-		w.cache.stats.Hits++
+		dst = append(dst, Frame{PC: pc, CallSite: pc - uint64(c.back), Module: modules[c.module],
+			Checks: c.checks, Mode: c.mode, Method: e.method, Trust: trust})
+		w.trail = append(w.trail, r)
 		at = place{pc, uint8(c.mode)&1 | kindUsed}
 		sp = cfa
 		level = arch.LR != cpu.NoReg
 	}
-	if n := len(dst); n > started {
-		f := &dst[n-1]
-		regs.Set(arch.PC, f.PC)
-		s.PC, s.Site, s.Mode, s.Exact, s.Module = f.PC, f.CallSite, f.Mode, false, f.Module
+	w.cache.stats.Hits += uint64(len(w.trail))
+	if len(w.trail) > 0 && !ended {
+		w.arrive(dst[started-1:])
 	}
 	return dst, ended
+}
+
+// saved is the value of a register in the last of frames, which the rules of
+// w.trail lead through: where the nearest of them saved it, else what it was.
+func (w *Walker) saved(reg cpu.Reg, frames []Frame) (uint64, bool) {
+	if !w.keeps.Has(reg) && len(w.trail) > 0 {
+		return 0, false
+	}
+	index := w.index(reg)
+	for i := len(w.trail) - 1; i >= 0 && index > 0; i-- {
+		if r := w.trail[i]; r.saved>>index&1 != 0 {
+			return w.view.word(r.slot(index, frames[i].CFA, w.view.size) & w.snap.Arch.AddrMask())
+		}
+	}
+	return w.regs.Lookup(reg)
+}
+
+// arrive makes the last of frames the one to be unwound: it restores the registers
+// that the rules of w.trail saved.
+func (w *Walker) arrive(frames []Frame) {
+	s, regs, arch := &w.state, &w.regs, w.snap.Arch
+	for set := w.keeps & ^cpu.SetOf(arch.SP, arch.PC); set != 0; set = set.Without(set.First()) {
+		if v, ok := w.saved(set.First(), frames); ok {
+			regs.Set(set.First(), v)
+		} else {
+			regs.Forget(set.First())
+		}
+	}
+	f, callee := &frames[len(frames)-1], &frames[len(frames)-2]
+	regs.Known &= w.keeps
+	regs.Set(arch.SP, callee.CFA)
+	regs.Set(arch.PC, f.PC)
+	s.PC, s.Site, s.Mode, s.Exact, s.Module = f.PC, f.CallSite, f.Mode, false, f.Module
 }
 
 // remember keeps how the caller of the frame in w.state was found, if nothing but

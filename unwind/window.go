@@ -46,5 +46,10 @@ func (v *window) near(addr uint64) (uint64, bool) {
 	return x >> (v.shift & 63) & v.mask, true
 }
 
-// far reads a word anywhere.
-func (v *window) far(addr uint64) (uint64, bool) { return v.mem.Uint(addr, v.size) }
+// word reads a word anywhere.
+func (v *window) word(addr uint64) (uint64, bool) {
+	if x, ok := v.near(addr); ok {
+		return x, ok
+	}
+	return v.mem.Uint(addr, v.size)
+}
