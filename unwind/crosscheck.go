@@ -23,6 +23,9 @@ func (w *Walker) crossCheck() {
 	}
 	w.table = w.rule
 	w.query.Try = 0
+	// From the entry that the table states: to look for others takes a pass through
+	// the image.
+	w.query.Entry, w.query.HasEntry = w.rule.Start, w.rule.Flags&StartStated != 0
 	w.rule.Reset()
 	if code.Rule(&w.query, &w.rule) != Found || w.rule.Flags&EntryKnown == 0 {
 		w.rule = w.table
