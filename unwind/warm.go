@@ -27,13 +27,11 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 	sp &= mask
 	v := &w.view
 	v.open(w.snap, sp)
-	size := uint64(v.size)
-	modules := w.snap.Modules
+	size, modules := uint64(v.size), w.snap.Modules
 	at := place{s.PC, kindOf(s.Mode, s.Exact)}
 	level := s.Exact || arch.LR != cpu.NoReg // a frame may have CFA = SP, as in checkStack
 	w.trail = w.trail[:0]
-	started, ended := len(dst), false
-	trust := dst[len(dst)-1].Trust
+	started, trust := len(dst), dst[len(dst)-1].Trust
 	for len(dst)-first < w.opt.MaxFrames {
 		e := w.cache.rule(at)
 		if e == nil {
@@ -41,9 +39,8 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 		}
 		r := &e.rule
 		if r.form&formEnd != 0 {
-			w.cache.stats.Hits++
-			ended = true
-			break
+			w.cache.stats.Hits += uint64(len(w.trail)) + 1
+			return dst, true
 		}
 		cfa := sp
 		if r.base != arch.SP {
@@ -95,10 +92,10 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 		level = arch.LR != cpu.NoReg
 	}
 	w.cache.stats.Hits += uint64(len(w.trail))
-	if len(w.trail) > 0 && !ended {
+	if len(w.trail) > 0 {
 		w.arrive(dst[started-1:])
 	}
-	return dst, ended
+	return dst, false
 }
 
 // saved is the value of a register in the last of frames, which the rules of
