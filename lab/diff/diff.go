@@ -107,9 +107,6 @@ type Result struct {
 	Arch      *cpu.Arch
 	Reference unwind.Method
 	Functions int
-	// Contradictory are places about which the table contradicts itself; they are
-	// not counted elsewhere.
-	Contradictory int
 	// Unreadable are places where the table itself is malformed or unsupported.
 	Unreadable int
 	By         [Situations]Tally
@@ -256,7 +253,6 @@ func (r *Result) merge(w *worker) {
 		r.Wrong[k] += n
 	}
 	r.Unreadable += w.Unreadable
-	r.Contradictory += w.Contradictory
 	r.Disagreements = append(r.Disagreements, w.Disagreements...)
 }
 

@@ -118,10 +118,6 @@ func (w *worker) judge(t *Tally, s Situation) {
 	}
 	rel := w.code.Compare(&w.q, w.f.lo&^uint64(w.q.Mode), &w.table, &w.answer)
 	switch {
-	case (rel.CFA == unwind.No || rel.RA == unwind.No) && w.contradicted():
-		t.Places--
-		w.Contradictory++
-		w.keepSuspect(s)
 	case rel.CFA == unwind.No || rel.RA == unwind.No:
 		t.Wrong++
 		k := w.kind()
@@ -160,14 +156,6 @@ func (w *worker) part() bool {
 	}
 	arch := w.own.Arch
 	return first.CFA.Kind != unwind.RegPlus || first.CFA.Base != arch.SP || first.CFA.Off != arch.EntryCFA
-}
-
-// keepSuspect remembers a place about which the table contradicts itself.
-func (w *worker) keepSuspect(s Situation) {
-	n := len(w.Disagreements)
-	if w.keep(s, w.kind()); len(w.Disagreements) > n {
-		w.Disagreements[n].Suspect = true
-	}
 }
 
 // keep remembers a disagreement, the first of each function.
