@@ -193,7 +193,8 @@ func (d *derivation) partition(entries []uint64) {
 		if next <= at || next > d.site {
 			return
 		}
-		pad := d.an.function(next, d.mode).presumes
+		g := d.an.function(next, d.mode)
+		pad := g.presumes || g.unbalanced && !g.balanced // it returns with a frame that it did not make
 		before := len(d.rules)
 		if d.from(next, d.mode, guessed) {
 			if pad {
