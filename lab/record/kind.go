@@ -24,7 +24,6 @@ type kinds struct {
 	img    *image.Image
 	tables *cfi.Source
 	at     map[uint64]rowKind
-	lo     []uint64
 }
 
 // rowKind is what the table's row at an instruction looks like.
@@ -77,17 +76,6 @@ func (k *kinds) row(pc uint64, mode cpu.Mode) rowKind {
 		return true
 	})
 	return k.at[pc]
-}
-
-// cfa is the CFA at a moment by the table, where it follows from SP.
-func (k *kinds) cfa(m *moment) (uint64, bool) {
-	var r unwind.Rule
-	arch := k.img.Arch
-	q := unwind.Query{Image: k.img, Arch: arch, PC: m.pc, Mode: m.mode, Exact: true}
-	if k.tables.Rule(&q, &r) != unwind.Found || r.CFA.Kind != unwind.RegPlus || r.CFA.Base != arch.SP {
-		return 0, false
-	}
-	return m.sp + uint64(r.CFA.Off), true
 }
 
 // weight of a row: saved registers first, then how far away the CFA is.
