@@ -18,7 +18,6 @@ type Client struct {
 	arch *cpu.Arch
 	// layout says where the g packet has each register.
 	layout cpu.Layout
-	known  bool
 	block  []byte
 	// features are what the server said that it can do.
 	features map[string]string

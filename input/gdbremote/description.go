@@ -39,7 +39,7 @@ func (c *Client) describe() error {
 		return err
 	}
 	if l := d.layout(c.arch); len(l.Slots) > 0 {
-		c.layout, c.known = l, true
+		c.layout = l
 	}
 	return nil
 }
