@@ -56,6 +56,10 @@ type Arch struct {
 	ISABit   bool
 	ModeOnly bool
 
+	// ModeFlags are the bits of e_flags one of which announces code of mode 1; 0:
+	// any program may have some.
+	ModeFlags uint32
+
 	// CodeMask has the bits of a code pointer that are the address; 0 means
 	// all. AArch64 PAC and tagged pointers: a capture may know better.
 	CodeMask uint64

@@ -34,6 +34,8 @@ type Header struct {
 	// points to), EHFrameHdr and ExIdx the indexes of the unwind tables, as
 	// the program headers tell. Absent ones have Size 0.
 	Dynamic, PHdr, EHFrameHdr, ExIdx Range
+	// OneMode: the file says that all of its code is of ISA mode 0.
+	OneMode bool
 	// NoSectionHeaders: the section header table is missing or useless (sstrip).
 	NoSectionHeaders bool
 }

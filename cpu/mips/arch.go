@@ -18,6 +18,7 @@ const (
 
 	flagABI2      = 0x0000_0020 // n32 in a 32-bit file
 	flagMicroMIPS = 0x0200_0000
+	flagMIPS16    = 0x0400_0000
 	flagArch      = 0xf000_0000
 	flagArch32R6  = 0x9000_0000
 	flagArch64R6  = 0xa000_0000
@@ -109,6 +110,7 @@ func (a abi) arch(v variant, big bool) *cpu.Arch {
 		Globals:   cpu.SetOf(GP),
 		Zero:      Zero,
 		ISABit:    true,
+		ModeFlags: flagMicroMIPS | flagMIPS16,
 		ELF:       a.elfMatch(v),
 		Layouts:   layouts(a, big),
 		Decoder:   newDecoder(a, v, big),

@@ -71,6 +71,7 @@ func open(path, where string, data []byte, release func() error, opt Options) (*
 	}
 	h := f.imageHeader()
 	h.Path, h.Arch = path, arch
+	h.OneMode = arch.ModeFlags != 0 && f.flags&arch.ModeFlags == 0
 	if len(h.Segments) == 0 {
 		return nil, f.errorf(f.phoff, "nothing in this file is loaded: neither segments nor sections")
 	}

@@ -37,10 +37,11 @@ func (an *analysis) strongEntries() []uint64 {
 		case an.listsText(listed):
 			// Compilers' tables have every function of theirs: a pass through
 			// 70 MB of libLLVM finds no more.
-		case an.arch.ISABit && !an.arch.ModeOnly:
+		case an.arch.ISABit && !an.arch.ModeOnly && !an.img.OneMode:
 			c.selfEntries()
 			c.traverse()
 		default:
+			c.selfEntries()
 			c.scanCalls()
 			c.settleSingles()
 		}
