@@ -143,6 +143,10 @@ func (w *exitWalk) transfer(p *path, in, slot *cpu.Insn, pc, next uint64) {
 	conditional := in.Flags&cpu.FlagConditional != 0
 	st := &p.st
 	slotAt := pc + uint64(in.Len)
+	var early cpu.Insn
+	if w.overtaken(st, in, slot, &early) {
+		in = &early
+	}
 	if slot != nil && in.Flags&cpu.FlagLikely == 0 {
 		w.exec(st, slot, slotAt)
 	}

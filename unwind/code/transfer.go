@@ -7,6 +7,10 @@ import "github.com/backsight/backsight/cpu"
 // it; taken is the state where it is, often the same one.
 func (f *function) transfer(b *block, st, taken *state, in, slot *cpu.Insn, pc, next uint64) {
 	conditional := in.Flags&cpu.FlagConditional != 0
+	var early cpu.Insn
+	if f.overtaken(st, in, slot, &early) {
+		in = &early
+	}
 	if slot != nil && in.Flags&cpu.FlagLikely == 0 {
 		f.exec(st, slot, pc+uint64(in.Len))
 	}
@@ -29,6 +33,19 @@ func (f *function) transfer(b *block, st, taken *state, in, slot *cpu.Insn, pc, 
 		f.effect(st, in, pc)
 		f.leaveVia(b, st, f.loadedPC(st, in), in)
 	}
+}
+
+// overtaken makes a jump through a register whose delay slot overwrites that
+// register a direct one, where the target is known. So end the long jumps within a
+// MIPS16 function, around which the assembler keeps v0 (jr v0; move v0,at).
+func (m *machine) overtaken(st *state, in, slot *cpu.Insn, out *cpu.Insn) bool {
+	if slot == nil || in.Src == cpu.NoReg || in.Src != slot.Dst || in.Op != cpu.OpJump || in.Target != 0 {
+		return false
+	}
+	to, ok := m.target(st, in)
+	*out = *in
+	out.Target, out.TargetMode = to.to, to.mode
+	return ok
 }
 
 // returnTarget is the value that a return jumps to; x86's is popped.
