@@ -58,7 +58,8 @@ const (
 	// OpAddImm: Dst = Src + Imm (subtract: negative Imm). FlagWord32: the result
 	// is truncated to 32 bits (and sign-extended on MIPS64 and RV64).
 	OpAddImm
-	// OpAdd: Dst = Src + Src2<<Scale. OpSub: Dst = Src - Src2<<Scale.
+	// OpAdd: Dst = Src + Src2<<Scale. OpSub: Dst = Src - Src2<<Scale. FlagSigned:
+	// of Src2 the low Size bytes, sign-extended.
 	OpAdd
 	OpSub
 	// OpOrImm, OpAndImm, OpShlImm: Dst = Src |, &, << Imm. The alignment masks

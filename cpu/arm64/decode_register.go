@@ -54,7 +54,8 @@ func addSubShifted(w uint32, in *cpu.Insn) {
 }
 
 // addSubExtended has sp as the first operand and, without S, as the result. An
-// index of the full width is sub sp, sp, x16; a narrower one is not followed.
+// index of the full width is sub sp, sp, x16; signed narrower ones are the elements
+// of jump tables (add x4, x1, w4, sxth #2), unsigned ones are not followed.
 func addSubExtended(w uint32, in *cpu.Insn) {
 	rd := regS(w, 0)
 	if bit(w, 29) {
@@ -64,11 +65,15 @@ func addSubExtended(w uint32, in *cpu.Insn) {
 	if bit(w, 31) {
 		full = 3 // uxtx, sxtx
 	}
-	if w>>13&3 != full {
+	option := w >> 13 & 7
+	if option&3 != full && !(option&4 != 0 && full == 3) {
 		clobber(in, rd)
 		return
 	}
 	addSub(w, rd, regS(w, 5), regZ(w, 16), uint8(w>>10&7), in)
+	if option&3 != full && in.Op != cpu.OpClobber {
+		in.Size, in.Flags = 1<<(option&3), in.Flags|cpu.FlagSigned
+	}
 }
 
 func addSub(w uint32, rd, rn, rm cpu.Reg, scale uint8, in *cpu.Insn) {

@@ -73,6 +73,7 @@ var arithmetic = []listing{
 	{0xd14007ff, "sub sp, sp, #1, lsl #12", "sp = sp-4096"},
 	{0xcb3063ff, "sub sp, sp, x16", "sp = sp - x16<<0"},
 	{0x8b2053ff, "add sp, sp, w0, uxtw #4", "clobber sp"},
+	{0x8b24a824, "add x4, x1, w4, sxth #2", "x4 = x1 + x4<<2 signed"},
 	{0x910003bf, "mov sp, x29", "sp = x29"},
 	{0x910043fd, "add x29, sp, #16", "x29 = sp+16"},
 	{0xd10083bf, "sub sp, x29, #32", "sp = x29-32"},

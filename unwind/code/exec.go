@@ -78,9 +78,9 @@ func (m *machine) effect(s *state, in *cpu.Insn, pc uint64) {
 	case cpu.OpAddImm:
 		m.assign(s, in.Dst, m.width(s.get(in.Src).plus(in.Imm), in), pc)
 	case cpu.OpAdd:
-		m.assign(s, in.Dst, m.width(m.sum(s.get(in.Src), s.get(in.Src2), in.Scale), in), pc)
+		m.assign(s, in.Dst, m.width(m.sum(s.get(in.Src), m.extended(s.get(in.Src2), in), in.Scale), in), pc)
 	case cpu.OpSub:
-		m.assign(s, in.Dst, m.width(difference(s.get(in.Src), s.get(in.Src2), in.Scale), in), pc)
+		m.assign(s, in.Dst, m.width(difference(s.get(in.Src), m.extended(s.get(in.Src2), in), in.Scale), in), pc)
 	case cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm, cpu.OpOr:
 		m.assign(s, in.Dst, m.logic(s, in), pc)
 	case cpu.OpLoad, cpu.OpStore, cpu.OpLoadMulti, cpu.OpStoreMulti:
@@ -142,6 +142,21 @@ func insert(v value, in *cpu.Insn) value {
 		return value{}
 	}
 	return constant(v.off&^(0xffff<<in.Scale) | in.Imm<<in.Scale)
+}
+
+// extended is an operand of which an instruction takes the low bytes: a constant
+// or the element of a table of that size (ldrh w4; add x4,x1,w4,sxth #2).
+func (m *machine) extended(v value, in *cpu.Insn) value {
+	switch {
+	case in.Flags&cpu.FlagSigned == 0 || in.Size == 0 || in.Size > 8:
+		return v
+	case v.kind == konst:
+		unused := 64 - 8*uint(in.Size)
+		return constant(v.off << unused >> unused)
+	case v.kind == table && m.tables[v.off].size == in.Size:
+		return m.signed(v)
+	}
+	return value{}
 }
 
 // sum is a + b<<scale, where one of them is a constant or a table's element.

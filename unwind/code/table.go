@@ -48,6 +48,16 @@ func (m *machine) relative(v value, rel int64, shift uint8) value {
 	return m.tableValue(t)
 }
 
+// signed is an element that is sign-extended after it was loaded.
+func (m *machine) signed(v value) value {
+	t := m.tables[v.off]
+	if t.hasRel || t.shift != 0 {
+		return value{}
+	}
+	t.signed = true
+	return m.tableValue(t)
+}
+
 func (m *machine) scaled(v value, shift uint8) value {
 	t := m.tables[v.off]
 	if t.hasRel {
