@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/render"
 )
 
 // Table writes the results, a row a file: coverage is the share of places with an
@@ -55,7 +56,7 @@ func (r *Result) Show(w io.Writer, d *Disagreement) {
 		if pc == d.Place {
 			mark, at = ">", len(window)
 		}
-		window = append(window, fmt.Sprintf("  %s %#x  %s", mark, pc, effect(r.Arch, in)))
+		window = append(window, fmt.Sprintf("  %s %#x  %s", mark, pc, render.Effect(r.Arch, in, 0)))
 		if at >= 0 {
 			behind++
 		}

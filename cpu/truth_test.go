@@ -1,0 +1,83 @@
+package cpu_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/lab/truth"
+)
+
+// TestCallBefore: before each return address of recorded call chains there is a
+// call, and where it is direct, it goes to the function that was called.
+func TestCallBefore(t *testing.T) {
+	root := "../../shared/truth/public"
+	if _, err := os.Stat(root); err != nil {
+		root = "../testdata/truth"
+	}
+	cases, err := truth.Cases(root, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range cases {
+		t.Run(cases[i].Name, func(t *testing.T) { callsBefore(t, &cases[i]) })
+	}
+}
+
+func callsBefore(t *testing.T, c *truth.Case) {
+	path, found, cleanup, err := c.Binary("naked")
+	if err != nil || !found {
+		t.Fatalf("no naked binary: %v", err)
+	}
+	defer cleanup()
+	img, err := elf.Open(path, elf.Options{Archs: backsight.CPUs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer img.Close()
+	for ra, entry := range returns(t, c) {
+		if !img.Executable(ra) {
+			continue // the signal trampoline
+		}
+		called, goes := callBefore(img, ra, entry)
+		if !called {
+			t.Errorf("no call before %#x: % x", ra, img.Before(ra, 16))
+		}
+		if called && !goes {
+			t.Errorf("the call before %#x goes elsewhere than to %#x", ra, entry)
+		}
+	}
+}
+
+// callBefore tells whether a call stands before ra, and whether it may go to entry.
+// The chains do not say in which mode a frame runs.
+func callBefore(img *image.Image, ra, entry uint64) (called, goes bool) {
+	for mode := range cpu.Mode(2) {
+		site, ok := img.Arch.Decoder.CallBefore(img.Before(ra, 16), ra, mode)
+		called = called || ok
+		goes = goes || ok && (!site.Direct || site.Target == entry || entry == 0)
+	}
+	return called, goes
+}
+
+// returns maps each return address of a case's chains to the entry of the function
+// that returns there.
+func returns(t *testing.T, c *truth.Case) map[uint64]uint64 {
+	answers, err := c.Answers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[uint64]uint64{}
+	for _, a := range answers {
+		for i := 1; i < len(a.Frames); i++ {
+			callee, caller := a.Frames[i-1], a.Frames[i]
+			if callee.Kind != "sigtramp" && caller.Kind != "sigtramp" && caller.Kind != "interrupted" {
+				found[uint64(caller.PC)] = uint64(callee.Entry)
+			}
+		}
+	}
+	return found
+}
