@@ -8,6 +8,7 @@
 package diff
 
 import (
+	"cmp"
 	"runtime"
 	"slices"
 	"sync"
@@ -65,6 +66,18 @@ const (
 
 func (k Kind) String() string { return [...]string{"flow", "pad", "part"}[k] }
 
+// Verdict is what comes of comparing one place.
+type Verdict int
+
+// The verdicts that count against the subject.
+const (
+	Wrong     Verdict = iota // the two contradict
+	Undecided                // nothing relates them
+	NoAnswer                 // the subject has none
+)
+
+func (v Verdict) String() string { return [...]string{"wrong", "open", "none"}[v] }
+
 // Tally counts places.
 type Tally struct {
 	Places int // that the table has a rule for
@@ -86,8 +99,10 @@ func (t *Tally) add(o *Tally) {
 	t.Regs += o.Regs
 }
 
-// Disagreement is one place where the two contradict.
+// Disagreement is the first place of a function with a verdict.
 type Disagreement struct {
+	Verdict        Verdict
+	Places         int // of the function that have this verdict
 	Place          uint64
 	Mode           cpu.Mode
 	Situation      Situation
@@ -112,7 +127,7 @@ type Result struct {
 	By         [Situations]Tally
 	// Wrong counts the wrong places by kind.
 	Wrong [Kinds]int
-	// Disagreements are the first ones by address, one a function.
+	// Disagreements are those with the most places, one a function and verdict.
 	Disagreements []Disagreement
 	// Suspects are the functions whose table is in doubt, by start.
 	Suspects []Disagreement
@@ -206,6 +221,12 @@ func functions(img *image.Image, every int) (fs []function, ref unwind.Method) {
 	return fs, ref
 }
 
+// verdictOf is what is counted together.
+type verdictOf struct {
+	lo uint64
+	v  Verdict
+}
+
 // worker compares functions one after another.
 type worker struct {
 	Result
@@ -217,7 +238,7 @@ type worker struct {
 	table     unwind.Rule
 	answer    unwind.Rule
 	f         function
-	worst     map[uint64]bool // functions with a disagreement kept
+	kept      map[verdictOf]int // index in Disagreements
 }
 
 func newWorker(path string, opt Options, ref unwind.Method) (*worker, error) {
@@ -225,7 +246,7 @@ func newWorker(path string, opt Options, ref unwind.Method) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{own: img, worst: map[uint64]bool{}}
+	w := &worker{own: img, kept: map[verdictOf]int{}}
 	w.code, w.view = code.New(nil), img
 	if opt.Naked {
 		w.view = nakedView(img)
@@ -258,14 +279,13 @@ func (r *Result) merge(w *worker) {
 
 // finish sorts what was found and separates the suspects.
 func (r *Result) finish(keep int) {
-	slices.SortFunc(r.Disagreements, func(a, b Disagreement) int {
-		return int(min(max(int64(a.Place-b.Place), -1), 1))
-	})
+	slices.SortFunc(r.Disagreements, func(a, b Disagreement) int { return cmp.Compare(a.Place, b.Place) })
 	for _, d := range r.Disagreements {
 		if d.Suspect {
 			r.Suspects = append(r.Suspects, d)
 		}
 	}
+	slices.SortStableFunc(r.Disagreements, func(a, b Disagreement) int { return b.Places - a.Places })
 	r.Disagreements = r.Disagreements[:min(len(r.Disagreements), keep)]
 	r.name(r.Disagreements)
 	r.name(r.Suspects)

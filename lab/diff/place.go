@@ -108,6 +108,7 @@ func (w *worker) compare(situation func() Situation) {
 		t.Agree++
 	default:
 		t.None++
+		w.keep(situation(), w.kind(), NoAnswer)
 	}
 }
 
@@ -122,9 +123,10 @@ func (w *worker) judge(t *Tally, s Situation) {
 		t.Wrong++
 		k := w.kind()
 		w.Wrong[k]++
-		w.keep(s, k)
+		w.keep(s, k, Wrong)
 	case rel.CFA == unwind.Unknown || rel.RA == unwind.Unknown:
 		t.Open++
+		w.keep(s, w.kind(), Undecided)
 	default:
 		t.Agree++
 		if rel.Regs == unwind.No {
@@ -158,17 +160,19 @@ func (w *worker) part() bool {
 	return first.CFA.Kind != unwind.RegPlus || first.CFA.Base != arch.SP || first.CFA.Off != arch.EntryCFA
 }
 
-// keep remembers a disagreement, the first of each function.
-func (w *worker) keep(s Situation, k Kind) {
-	if w.worst[w.f.lo] {
+// keep counts a disagreement and remembers the first of each function.
+func (w *worker) keep(s Situation, k Kind, v Verdict) {
+	of := verdictOf{w.f.lo, v}
+	if i, ok := w.kept[of]; ok {
+		w.Disagreements[i].Places++
 		return
 	}
-	w.worst[w.f.lo] = true
+	w.kept[of] = len(w.Disagreements)
 	place := w.q.PC
 	if !w.q.Exact {
 		place = w.q.Resume
 	}
 	const both = unwind.EntryKnown | unwind.Agreed
-	w.Disagreements = append(w.Disagreements, Disagreement{Place: place, Mode: w.q.Mode, Situation: s, Kind: k, Lo: w.f.lo, Hi: w.f.hi,
-		Table: w.table, Subject: w.answer, query: w.q, Suspect: w.answer.Flags&both == both})
+	w.Disagreements = append(w.Disagreements, Disagreement{Verdict: v, Places: 1, Place: place, Mode: w.q.Mode, Situation: s, Kind: k,
+		Lo: w.f.lo, Hi: w.f.hi, Table: w.table, Subject: w.answer, query: w.q, Suspect: v == Wrong && w.answer.Flags&both == both})
 }

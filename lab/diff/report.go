@@ -45,7 +45,8 @@ func percent(a, b int) string {
 
 // Show writes a disagreement with the instructions around it.
 func (r *Result) Show(w io.Writer, d *Disagreement) {
-	fmt.Fprintf(w, "%s %#x %v %v in %#x-%#x %s\n  table   %s\n  subject %s\n", filepath.Base(r.Path), d.Place, d.Situation, d.Kind, d.Lo, d.Hi, d.Function,
+	fmt.Fprintf(w, "%s %#x %v ×%d %v %v in %#x-%#x %s\n  table   %s\n  subject %s\n", filepath.Base(r.Path), d.Place, d.Verdict, d.Places, d.Situation, d.Kind,
+		d.Lo, d.Hi, d.Function,
 		d.Table.Format(r.Arch), d.Subject.Format(r.Arch))
 	r.explain(w, d)
 	const before, after = 14, 14

@@ -228,11 +228,12 @@ func (d *derivation) pad(owner, at uint64, rank int) {
 	d.rules = slices.Insert(d.rules, rank, derived{Rule: r, f: f, how: guessed})
 }
 
-// contiguousEnd is the end of the run of blocks around the entry.
+// contiguousEnd is the end of the run of blocks around the entry, padding in front
+// of the targets of jumps included.
 func (f *function) contiguousEnd() uint64 {
 	end := f.entry
 	for _, b := range f.blocks {
-		if b.start >= f.entry && b.start <= end {
+		if b.start >= f.entry && (b.start <= end || b.start == f.an.skipPadding(end, b.mode)) {
 			end = max(end, b.end)
 		}
 	}

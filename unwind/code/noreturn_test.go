@@ -112,7 +112,7 @@ func TestStubNeedsCaller(t *testing.T) {
 	const caller, thunk, stub = 0x1000, 0x1020, 0x1040
 	code := "53 e81a000000 81c3fa2f0000" + // push %ebx; call thunk; add $0x2ffa,%ebx
 		"83ec08 e82c000000" + // sub $8,%esp; call abort@plt
-		"90 90 90 90 c3 90 90 90 90 90 90 90" + // another function
+		"83c408 5b c3 90 90 90 90 90 90 90" + // add $8,%esp; pop %ebx; ret
 		"8b1c24 c3" + strings.Repeat("90", 28) + // thunk: mov (%esp),%ebx; ret
 		"ffa310000000" // stub: jmp *16(%ebx)
 	for name, never := range map[string]bool{"abort": true, "malloc": false} {

@@ -284,8 +284,26 @@ func (f *function) leaveVia(b *block, st *state, v value, in *cpu.Insn) {
 		f.complete = false
 		if in.Op == cpu.OpReturn || in.Op != cpu.OpJump {
 			f.returns, f.unbalanced = true, true // lost track of where the return address is
+			f.overran(b, sp)
 			return
 		}
 		f.unresolved(b, st)
+	}
+}
+
+// overran looks for the call at which the function ended, when a path returns with a
+// frame that is still there: a call that never returns, and nothing said so (a libc's
+// message function that aborts if its first argument says so). What stands behind it
+// is another function, which returns with SP where it began with it.
+func (f *function) overran(b *block, sp value) {
+	if sp.kind != addr || sp.base != base(f.arch.SP) || sp.off >= 0 {
+		return
+	}
+	_, i := f.at(b.start)
+	for ; i >= 0; i-- {
+		if c := f.blocks[i]; c.via == edgeCall && c.in.regs[f.arch.SP] == sp {
+			f.dead[c.afterCall], f.again = true, true
+			return
+		}
 	}
 }

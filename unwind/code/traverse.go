@@ -104,9 +104,7 @@ func (w *traversal) pointer(v uint64) {
 		return
 	}
 	w.pointers = append(w.pointers, key(a, mode))
-	if w.an.arch.ISABit {
-		w.push(a, mode, true)
-	}
+	w.push(a, mode, true)
 }
 
 // plausible tells whether the code at an address that only data names looks like
