@@ -53,7 +53,7 @@ func (d *derivation) forward() {
 			break
 		}
 	}
-	if d.settled() {
+	if d.settled() || d.switched {
 		return
 	}
 	// Pointers to jump table labels can be dozens between the place and the
@@ -128,7 +128,7 @@ func (d *derivation) from(entry uint64, mode cpu.Mode, how origin) bool {
 	}
 	if !f.derive(&st, &r) {
 		if how == known {
-			d.switched = f.foreign(st.regs[f.arch.SP])
+			d.switched = f.foreign(st.regs[f.arch.SP]) && !f.doubts(d.site)
 			d.lostRA(f, &st)
 		}
 		d.note(f, how, true, nil)
@@ -226,6 +226,13 @@ func (d *derivation) pad(owner, at uint64, rank int) {
 	}
 	d.note(f, guessed, true, &r)
 	d.rules = slices.Insert(d.rules, rank, derived{Rule: r, f: f, how: guessed})
+}
+
+// doubts tells whether the way to pc leads over a call, which may not return, or a
+// guess.
+func (f *function) doubts(pc uint64) bool {
+	b, _ := f.at(pc)
+	return b == nil || b.via > edgeJump
 }
 
 // contiguousEnd is the end of the run of blocks around the entry, padding in front

@@ -251,7 +251,7 @@ func (w *exitWalk) record(p *path, ra value, tail bool) {
 	if ra.isStart(w.arch.PC) && w.arch.LR == cpu.NoReg {
 		ra = value{kind: contents, base: base(w.arch.SP)}
 	}
-	if ra.kind == contents && !w.after && w.storedLink(st) {
+	if ra.kind == contents && !w.after && w.arch.LR != cpu.NoReg && st.holds(w.link()) {
 		// What is reloaded was stored on the way, through another register that
 		// holds the same address (sp and s8).
 		ra = startOf(w.arch.LR)
@@ -278,16 +278,6 @@ func (w *exitWalk) record(p *path, ra value, tail bool) {
 	toCFA(&e.rule.RA, &e.rule.CFA)
 	w.preserved(st, &e.rule)
 	w.found = append(w.found, e)
-}
-
-// storedLink tells whether the path saved the return address itself.
-func (w *exitWalk) storedLink(st *state) bool {
-	for i := range st.slots {
-		if w.arch.LR != cpu.NoReg && st.slots[i].val.isStart(w.arch.LR) {
-			return true
-		}
-	}
-	return false
 }
 
 func (w *exitWalk) preserved(st *state, rule *unwind.Rule) {

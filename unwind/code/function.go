@@ -58,6 +58,8 @@ type function struct {
 	calls  map[uint64]value // targets of indirect calls, where known
 	dead   map[uint64]bool  // sites of calls that never return
 	open   []*openJump      // unresolved jumps within the function
+	labels []uint64         // places that computed gotos may lead to
+	gotos  int              // computed gotos
 	gaps   int              // places tried for those
 	gapAt  uint64           // where to look for the next
 	again  bool
@@ -91,11 +93,6 @@ type jump struct {
 	mode cpu.Mode
 }
 
-type openJump struct {
-	mode cpu.Mode
-	st   state
-}
-
 // analyze follows the code from entry.
 func analyze(an *analysis, entry uint64, mode cpu.Mode) *function {
 	return analyzeFrom(an, entry, mode, nil, 0)
@@ -119,9 +116,9 @@ func analyzeFrom(an *analysis, entry uint64, mode cpu.Mode, extra *openJump, at 
 // run does one pass to the fixpoint. A contradiction about SP marks a call as one
 // that never returns and asks for another pass.
 func (f *function) run() {
-	f.blocks, f.queue, f.tails, f.open, f.calls = nil, nil, nil, nil, map[uint64]value{}
+	f.blocks, f.queue, f.tails, f.open, f.labels, f.calls = nil, nil, nil, nil, nil, map[uint64]value{}
 	f.complete, f.returns, f.balanced, f.unbalanced, f.again = true, false, false, false, false
-	f.popped, f.steps, f.gaps, f.gapAt = 0, 0, 0, 0
+	f.popped, f.steps, f.gotos, f.gaps, f.gapAt = 0, 0, 0, 0, 0
 	f.presumes, f.clearsRA, f.behindCalls = false, false, nil
 	var st state
 	st.reset(f.arch)
@@ -460,35 +457,4 @@ func (f *function) stateAfterCall(site uint64, mode cpu.Mode, st *state) bool {
 	}
 	f.exec(st, &buf[0], site)
 	return true
-}
-
-// maxGaps bounds the places that one function tries for an unresolved jump.
-const maxGaps = 64
-
-// fillGaps continues at a place behind an unconditional transfer that no path
-// reached, as long as some jump within the function is unresolved: the targets of
-// a computed goto are nowhere else. It goes upwards, one place a call.
-func (f *function) fillGaps() bool {
-	if len(f.open) == 0 || f.gaps >= maxGaps || !f.complete && f.steps > maxSteps {
-		return false
-	}
-	o := f.open[0]
-	limit := f.an.nextEntry(f.blocks[len(f.blocks)-1].start, f.entry)
-	_, i := f.at(max(f.entry, f.gapAt))
-	for ; i < len(f.blocks); i++ {
-		end, next := f.blocks[i].end, limit
-		if i+1 < len(f.blocks) {
-			next = f.blocks[i+1].start
-		}
-		if end >= next || end < f.gapAt {
-			continue
-		}
-		f.gapAt = end
-		if g := f.an.skipPadding(end, f.blocks[i].mode); g < next && !f.an.isEntry(g, f.blocks[i].mode) {
-			f.gaps++
-			f.flow(jump{g, o.mode}, &o.st, edgeGap, 0)
-			return true
-		}
-	}
-	return false
 }

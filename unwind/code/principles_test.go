@@ -245,7 +245,8 @@ func TestJumpTable(t *testing.T) {
 }
 
 // TestComputedGoto: jumps that cannot be resolved lead to what nothing else
-// reaches, with the state of the jump, and the flow is not complete.
+// reaches, with the frame of the jump, and the flow is not complete. Labels are
+// reached from behind calls as well, so that RA is nowhere but in its slot.
 func TestComputedGoto(t *testing.T) {
 	an := mips(t, []uint64{text},
 		allocate, saveRA, // 00
@@ -255,13 +256,52 @@ func TestComputedGoto(t *testing.T) {
 		restoreRA, jrRA, release, // 20 another
 	)
 	f := an.function(text, 0)
-	for pc, want := range map[uint64]string{text + 0x10: "CFA=sp+24 RA=ra", text + 0x24: "CFA=sp+24 RA=ra"} {
-		if got := first(t, an, pc); got != want {
+	for pc, want := range map[uint64]string{8: "CFA=sp+24 RA=ra", 0x10: "CFA=sp+24 RA=[CFA-4]", 0x20: "CFA=sp+24 RA=[CFA-4]", 0x24: "CFA=sp+24 RA=ra"} {
+		if got := first(t, an, text+pc); got != want {
 			t.Errorf("%#x: %s, want %s", pc, got, want)
 		}
 	}
 	if f.complete {
 		t.Error("the flow of unresolved jumps is called complete")
+	}
+}
+
+// TestGotoTable: the same where the first jump goes through a table and the second
+// is not understood: its table's address is in a register that the callee is known
+// to spare (gcc -fipa-ra).
+func TestGotoTable(t *testing.T) {
+	code := words(
+		allocate, saveRA, // 00
+		0x3c030041, 0x00042080, 0x00642021, // 08 lui v1,0x41; sll a0,a0,2; addu a0,v1,a0
+		0x8c820000, 0x00400008, nop, // 14 lw v0,0(a0); jr v0
+		jal(0x500000), nop, // 20 a label
+		0x8c620004, 0x00400008, nop, // 28 lw v0,4(v1); jr v0
+		restoreRA, jrRA, release, // 34 another
+	)
+	table := image.Segment{Addr: 0x41_0000, Size: 8, Data: words(text+0x20, text+0x34), Read: true}
+	an := New(nil).of(program(arch(t, "mips", "o32", true), code, []image.Segment{table}, text))
+	for pc, want := range map[uint64]string{0x1c: "CFA=sp+24 RA=ra", 0x20: "CFA=sp+24 RA=[CFA-4]", 0x34: "CFA=sp+24 RA=[CFA-4]", 0x38: "CFA=sp+24 RA=ra"} {
+		if got := first(t, an, text+pc); got != want {
+			t.Errorf("%#x: %s, want %s", pc, got, want)
+		}
+	}
+}
+
+// TestSwitchedStack: behind a switch of SP there is no caller, not even by the
+// returns that follow. So is glibc's __longjmp for MIPS, whose second return stands
+// behind a loop that nothing enters.
+func TestSwitchedStack(t *testing.T) {
+	an := mips(t, []uint64{text},
+		0x8c990000, 0x8c9d0004, // 00 lw t9,0(a0); lw sp,4(a0)
+		0x14a00005, nop, // 08 bnez a1,20
+		0x03200008, 0x24020001, // 10 jr t9; li v0,1
+		loop, nop, // 18
+		0x03200008, 0x00a01025, // 20 jr t9; move v0,a1
+	)
+	for pc, want := range map[uint64]string{4: "CFA=sp RA=ra", 8: "none", 0x10: "none", 0x20: "none"} {
+		if got := first(t, an, text+pc); got != want {
+			t.Errorf("%#x: %s, want %s", pc, got, want)
+		}
 	}
 }
 

@@ -1,6 +1,10 @@
 package code
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+)
 
 // maxSlots bounds the stack slots that a state remembers. Frames that save more
 // than the preserved registers and a few pointers do not exist in practice.
@@ -101,6 +105,11 @@ func (s *state) joinSlot(sl *slot) value {
 		}
 	}
 	return value{}
+}
+
+// holds tells whether a slot holds v.
+func (s *state) holds(v value) bool {
+	return slices.ContainsFunc(s.slots, func(sl slot) bool { return sl.val == v })
 }
 
 // join keeps in s what also holds in o and tells whether s lost anything.

@@ -104,14 +104,6 @@ func (f *function) codeTable(b *block, st *state, in *cpu.Insn) {
 	}
 }
 
-// unresolved notes a jump within the function whose targets are not known.
-func (f *function) unresolved(b *block, st *state) {
-	f.complete = false
-	o := &openJump{mode: b.mode}
-	o.st.copyFrom(st)
-	f.open = append(f.open, o)
-}
-
 // followTable continues at every element's target. Without a bound it stops at
 // the first element that leads out of the function's neighbourhood.
 func (f *function) followTable(b *block, st *state, index int) {
@@ -136,12 +128,16 @@ func (f *function) followTable(b *block, st *state, index int) {
 			continue
 		}
 		f.flow(to, st, how, 0)
+		if t.limit <= 0 {
+			f.labels = append(f.labels, to.to)
+		}
 		count++
 	}
 	if count == 0 {
 		f.unresolved(b, st)
 	} else if t.limit <= 0 {
 		f.complete = false
+		f.gotos++
 	}
 }
 
