@@ -60,9 +60,10 @@ type Arch struct {
 	// any program may have some.
 	ModeFlags uint32
 
-	// CodeMask has the bits of a code pointer that are the address; 0 means
-	// all. AArch64 PAC and tagged pointers: a capture may know better.
-	CodeMask uint64
+	// AddrBits are the sizes of address space above which a code pointer may hold a
+	// signature, the largest first; nil: it holds none. Which of them applies, a
+	// capture tells or nobody.
+	AddrBits []uint8
 
 	// Match says which ELF files have this ABI.
 	ELF ELFMatch

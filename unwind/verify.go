@@ -47,20 +47,42 @@ func (w *Walker) judge() {
 	}
 }
 
-// strip removes pointer authentication from a return address that is not
-// executable as it stands but is with the code mask applied.
+// strip removes pointer authentication from a return address that leads nowhere as
+// it stands. Where no capture told the mask, it is the first that makes it lead to
+// code.
 func (w *Walker) strip() {
 	c := &w.try
-	mask := w.snap.CodeMask
-	if mask == 0 {
-		mask = w.snap.Arch.CodeMask
-	}
-	if mask == 0 || c.pc&mask == c.pc {
+	if w.snap.CodeMask == 0 && w.snap.Arch.AddrBits == nil || w.leads(c.pc) {
 		return
 	}
-	if m, _ := w.snap.ModuleAt(c.pc); w.executable(c.pc, m)&Executable == 0 {
-		c.pc &= mask
+	if w.snap.CodeMask != 0 {
+		c.pc &= w.snap.CodeMask
+		c.raw = c.pc
+		return
 	}
+	for _, n := range w.snap.Arch.AddrBits {
+		if pc := unsigned(c.pc, n); w.leads(pc) {
+			c.pc, c.raw = pc, pc
+			return
+		}
+	}
+}
+
+// unsigned is a code pointer of n address bits without signature. Bit 55 tells the
+// halves of the address space (Arm ARM, AddPAC) and is extended.
+func unsigned(pc uint64, n uint8) uint64 {
+	mask := uint64(1)<<n - 1
+	if pc>>55&1 != 0 {
+		return pc | ^mask
+	}
+	return pc & mask
+}
+
+// leads tells whether there is code at pc: a module's, or what is entered otherwise
+// than by a call.
+func (w *Walker) leads(pc uint64) bool {
+	m, _ := w.snap.ModuleAt(pc)
+	return w.executable(pc, m)&Executable != 0 || !w.try.Exact && w.landmark(pc, w.try.mode)
 }
 
 // place finds the module and whether the PC can be executed.

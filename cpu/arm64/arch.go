@@ -39,10 +39,8 @@ const machine = 183
 // A big-endian AArch64 has little-endian instructions and big-endian data; the
 // decoder is the same for both.
 //
-// CodeMask is left 0, although the upper bits of a code pointer may hold a
-// pointer authentication code or a tag: how many is a matter of the kernel's
-// address space (39, 48 or 52 bits), which the capture tells (NT_ARM_PAC_MASK)
-// and the processor does not.
+// The upper bits of a code pointer may hold a pointer authentication code or a tag:
+// how many is a matter of the kernel's address space (its CONFIG_ARM64_VA_BITS).
 func Archs() []*cpu.Arch {
 	return []*cpu.Arch{describe(false), describe(true)}
 }
@@ -55,6 +53,7 @@ func describe(bigEndian bool) *cpu.Arch {
 		RegSize:    8,
 		InsnAlign:  4,
 		StackAlign: 16,
+		AddrBits:   []uint8{52, 48, 47, 42, 39, 36},
 		PC:         PC,
 		SP:         SP,
 		FP:         X29,
