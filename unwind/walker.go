@@ -299,6 +299,10 @@ func (w *Walker) applyRule(m Method) bool {
 		w.decline(m, "a register it needs is unknown")
 		return false
 	}
+	if w.buried(res.CFA) {
+		w.decline(m, "the return address would lie below the stack pointer")
+		return false
+	}
 	w.try.CFA, w.try.HasCFA, w.try.raw = res.CFA, true, res.PC
 	w.try.Exact = w.rule.Flags&SignalFrame != 0
 	if res.PC == 0 {
@@ -307,6 +311,14 @@ func (w *Walker) applyRule(m Method) bool {
 	}
 	w.judge()
 	return true
+}
+
+// buried tells whether w.rule reads the return address below SP in a frame that
+// made a call: there its callees have their frames.
+func (w *Walker) buried(cfa uint64) bool {
+	sp, ok := w.regs.Lookup(w.snap.Arch.SP)
+	mask := w.snap.Arch.AddrMask()
+	return ok && !w.state.Exact && w.rule.RA.Kind == AtCFA && (cfa+uint64(w.rule.RA.Off))&mask < sp&mask
 }
 
 // nullPC ends the stack at a return address of 0, unless a better answer exists.

@@ -85,6 +85,13 @@ func TestStops(t *testing.T) {
 				delete(r.at, inF)
 				return []unwind.Source{r}
 			}, 0, []uint64{inG, inF}, unwind.Stop{Reason: unwind.StopNoRule, Addr: inF}},
+		{"no-rule: callees have their frames where RA would be", synth.Stack(arch).Zero(12).Word(inMain).Zero(64).Place(0x7fff_0000),
+			func() []unwind.Source {
+				r := cfi()
+				r.at[inG][0].CFA.Off = 16
+				r.at[inF] = []unwind.Rule{saved(arch, 0, 0)}
+				return []unwind.Source{r}
+			}, 0, []uint64{inG, inF}, unwind.Stop{Reason: unwind.StopNoRule, Addr: inF}},
 		{"no-rule: without sources", good, func() []unwind.Source { return nil }, 0,
 			[]uint64{inG}, unwind.Stop{Reason: unwind.StopNoRule, Addr: inG}},
 		{"unreadable: the frame was not captured", synth.Stack(arch).Zero(16).Place(0x7fff_0000),

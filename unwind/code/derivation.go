@@ -128,7 +128,7 @@ func (d *derivation) from(entry uint64, mode cpu.Mode, how origin) bool {
 	}
 	if !f.derive(&st, &r) {
 		if how == known {
-			d.switched = f.foreign(st.regs[f.arch.SP]) && !f.doubts(d.site)
+			d.switched = f.switched(st.regs[f.arch.SP]) && !f.doubts(d.site)
 			d.lostRA(f, &st)
 		}
 		d.note(f, how, true, nil)

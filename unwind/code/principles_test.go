@@ -277,13 +277,44 @@ func TestGotoTable(t *testing.T) {
 		jal(0x500000), nop, // 20 a label
 		0x8c620004, 0x00400008, nop, // 28 lw v0,4(v1); jr v0
 		restoreRA, jrRA, release, // 34 another
+		jrRA, nop, // 40 another function's end, where something else is read as an element
 	)
-	table := image.Segment{Addr: 0x41_0000, Size: 8, Data: words(text+0x20, text+0x34), Read: true}
+	table := image.Segment{Addr: 0x41_0000, Size: 12, Data: words(text+0x20, text+0x34, text+0x40), Read: true}
 	an := New(nil).of(program(arch(t, "mips", "o32", true), code, []image.Segment{table}, text))
-	for pc, want := range map[uint64]string{0x1c: "CFA=sp+24 RA=ra", 0x20: "CFA=sp+24 RA=[CFA-4]", 0x34: "CFA=sp+24 RA=[CFA-4]", 0x38: "CFA=sp+24 RA=ra"} {
+	for pc, want := range map[uint64]string{0x1c: "CFA=sp+24 RA=ra", 0x20: "CFA=sp+24 RA=[CFA-4]", 0x28: "CFA=sp+24 RA=[CFA-4]", 0x34: "CFA=sp+24 RA=[CFA-4]", 0x38: "CFA=sp+24 RA=ra"} {
 		if got := first(t, an, text+pc); got != want {
 			t.Errorf("%#x: %s, want %s", pc, got, want)
 		}
+	}
+}
+
+// TestPointerTable: a jump through an element of a table of functions, with the
+// frame gone, is a tail call. What follows is another function, though nobody knows.
+func TestPointerTable(t *testing.T) {
+	code := words(
+		allocate, saveRA, jal(0x500000), nop, // 00
+		0x3c030041, 0x00021080, 0x00431021, // 10 lui v1,0x41; sll v0,v0,2; addu v0,v0,v1
+		0x8c590000, restoreRA, 0x03200008, release, // 1c lw t9,0(v0); …; jr t9
+		allocate, saveRA, jal(0x500000), nop, loop, nop, // 2c
+	)
+	table := image.Segment{Addr: 0x41_0000, Size: 4, Data: words(0x50_0000), Read: true}
+	an := New(nil).of(program(arch(t, "mips", "o32", true), code, []image.Segment{table}, text))
+	f := an.function(text, 0)
+	if b, _ := f.at(text + 0x2c); b != nil {
+		t.Errorf("goes on at %#x", b.start)
+	}
+	if !f.returns || f.complete {
+		t.Errorf("returns %v, complete %v", f.returns, f.complete)
+	}
+}
+
+// TestOutlinedEnd: clang outlines the ends of functions that have a frame pointer.
+// SP out of it is the caller's stack still.
+func TestOutlinedEnd(t *testing.T) {
+	code := []byte("\xbf\x03\x00\x91\xf4\x4f\x43\xa9\xc0\x03\x5f\xd6") // mov sp,x29; ldp x20,x19,[sp,#48]; ret
+	an := New(nil).of(program(arch(t, "aarch64", "", false), code, nil, text))
+	if got := first(t, an, text+4); got != "CFA=sp RA=x30 x19=[CFA+56] x20=[CFA+48]" {
+		t.Error(got)
 	}
 }
 

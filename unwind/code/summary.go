@@ -167,6 +167,10 @@ func (w *search) step(in *cpu.Insn, next way) (s summary, done, settled bool) {
 		if in.Flags&cpu.FlagGetPC != 0 {
 			return summary{}, false, false
 		}
+		if conditional { // blne __stack_chk_fail
+			w.todo = append(w.todo, next)
+			return summary{}, true, false
+		}
 		known := in.Src == cpu.NoReg && in.Flags&cpu.FlagMemory == 0
 		if w.an.readsNoReturn(in) {
 			return summary{}, true, false

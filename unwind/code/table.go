@@ -134,7 +134,7 @@ func (f *function) followTable(b *block, st *state, index int) {
 		count++
 	}
 	if count == 0 {
-		f.unresolved(b, st)
+		f.through(b, st)
 	} else if t.limit <= 0 {
 		f.complete = false
 		f.gotos++

@@ -231,6 +231,12 @@ func (m *machine) foreign(sp value) bool {
 	return sp.kind == contents || sp.kind == otherStack || sp.kind == addr && sp.base != base(m.arch.SP) && sp.base < firstSymbol
 }
 
+// switched tells whether SP is another stack than the caller's. The caller's frame
+// pointer is none: Clang outlines ends of functions (mov sp,x29; ldp …; ret).
+func (m *machine) switched(sp value) bool {
+	return m.foreign(sp) && !(sp.kind == addr && sp.base == base(m.arch.FP))
+}
+
 // frameGone tells whether SP and the return address are as on entry.
 func (f *function) frameGone(st *state) bool {
 	return st.regs[f.arch.SP].isStart(f.arch.SP) && (f.arch.LR == cpu.NoReg || st.regs[f.arch.LR].isStart(f.arch.LR))
@@ -278,25 +284,32 @@ func (f *function) leaveVia(b *block, st *state, v value, in *cpu.Insn) {
 		f.followTable(b, st, int(v.off))
 	case f.foreign(sp):
 		f.complete = false
-	case f.frameGone(st):
-		f.returns, f.complete = true, false // a tail call through a pointer
+	case in.Op == cpu.OpJump || f.frameGone(st):
+		f.through(b, st)
 	default:
-		f.complete = false
-		if in.Op == cpu.OpReturn || in.Op != cpu.OpJump {
-			f.returns, f.unbalanced = true, true // lost track of where the return address is
-			f.overran(b, sp)
-			return
-		}
-		f.unresolved(b, st)
+		// Lost track of where the return address is.
+		f.returns, f.unbalanced, f.complete = true, true, false
+		f.overran(b, sp)
 	}
+}
+
+// through notes a jump through a pointer: a tail call where the frame is gone.
+func (f *function) through(b *block, st *state) {
+	f.complete = false
+	if f.frameGone(st) {
+		f.returns = true
+		return
+	}
+	f.unresolved(b, st)
 }
 
 // overran looks for the call at which the function ended, when a path returns with a
 // frame that is still there: a call that never returns, and nothing said so (a libc's
 // message function that aborts if its first argument says so). What stands behind it
-// is another function, which returns with SP where it began with it.
+// is another function, which returns with SP where it began with it. Where jumps are
+// guessed it may as well be a guess that led into another function.
 func (f *function) overran(b *block, sp value) {
-	if sp.kind != addr || sp.base != base(f.arch.SP) || sp.off >= 0 {
+	if f.gotos > 0 || sp.kind != addr || sp.base != base(f.arch.SP) || sp.off >= 0 {
 		return
 	}
 	_, i := f.at(b.start)
