@@ -186,10 +186,11 @@ func (img *Image) Before(addr uint64, n int) []byte {
 
 // Code is Bytes for executable segments only.
 func (img *Image) Code(addr uint64) []byte {
-	if s, ok := img.Segment(addr); !ok || !s.Exec {
+	s, ok := img.Segment(addr)
+	if !ok || !s.Exec || addr-s.Addr >= uint64(len(s.Data)) {
 		return nil
 	}
-	return img.Bytes(addr)
+	return s.Data[addr-s.Addr:]
 }
 
 // Executable tells whether addr lies in an executable segment.

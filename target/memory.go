@@ -1,6 +1,8 @@
 package target
 
 import (
+	"encoding/binary"
+	"math/bits"
 	"sort"
 
 	"github.com/backsight/backsight/cpu"
@@ -182,18 +184,25 @@ func (m *Memory) Uint(addr uint64, size int) (uint64, bool) {
 	if n := uint64(len(s.Data)); off >= n || uint64(size) > n-off {
 		return m.slowUint(addr, size)
 	}
-	b := s.Data[off : off+uint64(size)]
-	var v uint64
-	if m.big {
-		for _, c := range b {
-			v = v<<8 | uint64(c)
+	return m.number(s.Data[off : off+uint64(size)]), true
+}
+
+// number decodes up to eight bytes, most often a register's.
+func (m *Memory) number(b []byte) (v uint64) {
+	if len(b) == 8 {
+		if v = binary.LittleEndian.Uint64(b); m.big {
+			v = bits.ReverseBytes64(v)
 		}
-		return v, true
+		return v
 	}
-	for i := len(b) - 1; i >= 0; i-- {
-		v = v<<8 | uint64(b[i])
+	for i, c := range b {
+		if m.big {
+			v = v<<8 | uint64(c)
+		} else {
+			v |= uint64(c) << (8 * i)
+		}
 	}
-	return v, true
+	return v
 }
 
 // slowUint reads across segments and zero tails, byte by byte.
@@ -202,15 +211,7 @@ func (m *Memory) slowUint(addr uint64, size int) (uint64, bool) {
 	if m.Read(addr, buf[:size]) != size {
 		return 0, false
 	}
-	var v uint64
-	for i := range size {
-		if m.big {
-			v = v<<8 | uint64(buf[i])
-		} else {
-			v |= uint64(buf[i]) << (8 * i)
-		}
-	}
-	return v, true
+	return m.number(buf[:size]), true
 }
 
 // Read copies captured bytes at addr into dst and returns how many there were

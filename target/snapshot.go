@@ -81,9 +81,17 @@ func (m *Module) ToTarget(addr uint64) uint64 {
 
 // ModuleAt returns the module that maps addr.
 func (s *Snapshot) ModuleAt(addr uint64) (*Module, bool) {
-	i := sort.Search(len(s.Modules), func(i int) bool { return s.Modules[i].Lo > addr })
+	lo, hi := 0, len(s.Modules)
+	for lo < hi {
+		k := int(uint(lo+hi) >> 1)
+		if s.Modules[k].Lo <= addr {
+			lo = k + 1
+		} else {
+			hi = k
+		}
+	}
 	// Ranges of modules may enclose one another's gaps; look a few back.
-	for k := i - 1; k >= 0 && k >= i-4; k-- {
+	for k := lo - 1; k >= 0 && k >= lo-4; k-- {
 		if s.Modules[k].Contains(addr) {
 			return s.Modules[k], true
 		}

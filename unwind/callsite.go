@@ -15,8 +15,14 @@ const codeBefore = 16
 // bytes are missing that would tell.
 func ReturnsTo(snap *target.Snapshot, ra uint64, mode cpu.Mode) (cpu.CallSite, Answer) {
 	// The call may be the last instruction of a module, with ra behind its end.
-	m, ok := snap.ModuleAt(ra - 1)
-	if ok && m.Image != nil && m.Image.Arch.Decoder != nil {
+	m, _ := snap.ModuleAt(ra - 1)
+	return returnsTo(snap, m, ra, mode)
+}
+
+// returnsTo is ReturnsTo for a return address to m, the module at the byte before
+// it; nil: there is none.
+func returnsTo(snap *target.Snapshot, m *target.Module, ra uint64, mode cpu.Mode) (cpu.CallSite, Answer) {
+	if m != nil && m.Image != nil && m.Image.Arch.Decoder != nil {
 		arch := m.Image.Arch
 		at := m.ToImage(ra) & arch.AddrMask()
 		if !m.Image.Executable(at - 1) {

@@ -197,7 +197,7 @@ func (w *Walker) checkCall() {
 	if c.Exact || c.checks&(Executable|AtLandmark) != Executable {
 		return
 	}
-	site, verdict := ReturnsTo(w.snap, c.pc, c.mode)
+	site, verdict := returnsTo(w.snap, c.module, c.pc, c.mode)
 	switch verdict {
 	case Unknown:
 		c.checks |= CodeMissing

@@ -23,12 +23,15 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 	if !ok || s.Module == nil {
 		return dst, false
 	}
+	at := place{s.PC, kindOf(s.Mode, s.Exact)}
+	if w.cache.rule(at) == nil {
+		return dst, false
+	}
 	mask, align, isa, codeMask := arch.AddrMask(), max(arch.StackAlign, 1)-1, arch.ISABit, w.snap.CodeMask
 	sp &= mask
 	v := &w.view
 	v.open(w.snap, sp)
 	size, modules := uint64(v.size), w.snap.Modules
-	at := place{s.PC, kindOf(s.Mode, s.Exact)}
 	level := s.Exact || arch.LR != cpu.NoReg // a frame may have CFA = SP, as in checkStack
 	w.trail = w.trail[:0]
 	started, trust := len(dst), dst[len(dst)-1].Trust

@@ -170,8 +170,16 @@ func Uint(b []byte, bigEndian bool) uint64 {
 	return v
 }
 
-// ULEB reads an unsigned LEB128 number (DWARF 5 §7.6).
+// ULEB reads an unsigned LEB128 number (DWARF 5 §7.6). Most have one byte.
 func (r *Reader) ULEB() uint64 {
+	if r.err == nil && r.off < len(r.data) && r.data[r.off] < 0x80 {
+		r.off++
+		return uint64(r.data[r.off-1])
+	}
+	return r.longULEB()
+}
+
+func (r *Reader) longULEB() uint64 {
 	var v uint64
 	for shift := uint(0); ; shift += 7 {
 		b := r.U8()

@@ -19,14 +19,9 @@ type frames struct {
 }
 
 // cieCache keeps the first few CIEs that were read: most sections have one or
-// two that all FDEs refer to. It never drops one, so that it allocates a few
-// times only, whatever the file is like.
-type cieCache [4]atomic.Pointer[knownCIE]
-
-type knownCIE struct {
-	off uint64
-	cie cie
-}
+// two that all FDEs refer to. It never drops one: what it keeps is bounded,
+// whatever the file is like.
+type cieCache [8]atomic.Pointer[cie]
 
 // entry is the head that CIEs and FDEs have in common. All offsets are offsets
 // in the section.
@@ -40,6 +35,7 @@ type entry struct {
 
 // cie is a Common Information Entry.
 type cie struct {
+	off       uint64
 	codeAlign uint64
 	dataAlign int64
 	ra        uint64 // the return address column, a DWARF register number
@@ -49,12 +45,14 @@ type cie struct {
 	signal    bool // "S"
 	selector  int  // size of the segment selectors of .debug_frame version 4
 	code      span
+	// first is the row that code makes, once it was executed.
+	first atomic.Pointer[firstRow]
 }
 
 // fde is a Frame Description Entry: the program of one function. Image addresses.
 type fde struct {
 	start, size uint64
-	cie         cie
+	cie         *cie
 	code        span
 }
 
@@ -103,23 +101,22 @@ func (s *frames) identify(e *entry, at uint64) {
 	}
 }
 
-// cachedCIE is readCIE, once for the CIEs that come first.
-func (s *frames) cachedCIE(off uint64, c *cie) bool {
+// cieAt is the CIE at off, nil where there is none. It is read once if it is among
+// those that come first.
+func (s *frames) cieAt(off uint64) *cie {
 	for i := range s.cies {
-		k := s.cies[i].Load()
-		if k == nil {
-			if !s.readCIE(off, c) {
-				return false
+		c := s.cies[i].Load()
+		if c == nil {
+			if c = s.readCIE(off); c != nil {
+				s.cies[i].CompareAndSwap(nil, c)
 			}
-			s.cies[i].CompareAndSwap(nil, &knownCIE{off, *c})
-			return true
+			return c
 		}
-		if k.off == off {
-			*c = k.cie
-			return true
+		if c.off == off {
+			return c
 		}
 	}
-	return s.readCIE(off, c)
+	return s.readCIE(off)
 }
 
 // maxAugmentation bounds the augmentation string and its NUL: a CIE is read again
@@ -127,20 +124,20 @@ func (s *frames) cachedCIE(off uint64, c *cie) bool {
 const maxAugmentation = 64
 
 // readCIE reads the CIE at off.
-func (s *frames) readCIE(off uint64, c *cie) bool {
+func (s *frames) readCIE(off uint64) *cie {
 	var e entry
 	if !s.readEntry(off, &e) || !e.cie {
-		return false
+		return nil
 	}
 	r := &e.r
 	version := r.U8()
 	letters := s.reader(uint64(r.Offset()), min(e.end, uint64(r.Offset())+maxAugmentation))
 	aug := letters.CBytes()
 	if letters.Err() != nil {
-		return false
+		return nil
 	}
 	r.Seek(uint64(letters.Offset()))
-	*c = cie{addrSize: s.arch.AddrSize}
+	c := &cie{off: off, addrSize: s.arch.AddrSize}
 	if string(aug) == "eh" { // GCC 2: a pointer to exception tables
 		r.Skip(uint64(c.addrSize))
 	}
@@ -149,7 +146,7 @@ func (s *frames) readCIE(off uint64, c *cie) bool {
 	case 4:
 		c.addrSize, c.selector = int(r.U8()), int(r.U8())
 	default:
-		return false
+		return nil
 	}
 	c.codeAlign, c.dataAlign = r.ULEB(), r.SLEB()
 	if version == 1 {
@@ -157,11 +154,11 @@ func (s *frames) readCIE(off uint64, c *cie) bool {
 	} else {
 		c.ra = r.ULEB()
 	}
-	if !s.augment(r, c, aug) || c.addrSize != 4 && c.addrSize != 8 || c.selector > 8 {
-		return false
+	if !s.augment(r, c, aug) || c.addrSize != 4 && c.addrSize != 8 || c.selector > 8 || r.Err() != nil {
+		return nil
 	}
 	c.code = span{uint64(r.Offset()), e.end}
-	return r.Err() == nil
+	return c
 }
 
 // augment reads the augmentation data of a CIE. "armcc+" is what ARM's compiler
@@ -222,10 +219,10 @@ func (s *frames) readFDE(off uint64, f *fde) bool {
 }
 
 func (s *frames) readRange(e *entry, f *fde) bool {
-	if !s.cachedCIE(e.cieOff, &f.cie) {
+	if f.cie = s.cieAt(e.cieOff); f.cie == nil {
 		return false
 	}
-	c, r := &f.cie, &e.r
+	c, r := f.cie, &e.r
 	r.Skip(uint64(c.selector))
 	start, ok := s.pointer(r, c.fdeEnc, c.addrSize, 0)
 	size, ok2 := number(r, c.fdeEnc&encFormat, c.addrSize)

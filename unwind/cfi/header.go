@@ -1,6 +1,11 @@
 package cfi
 
-import "github.com/backsight/backsight/image"
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/backsight/backsight/image"
+)
 
 // header is .eh_frame_hdr (LSB Core, "The .eh_frame_hdr section"): a table of
 // function starts and FDEs, sorted by start, that is searched in place.
@@ -57,26 +62,27 @@ func (h *header) row(i int) (start, fde uint64) {
 }
 
 func (h *header) word(at int) uint64 {
-	b := h.table[at : at+4 : at+4]
-	v := uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+	v := binary.LittleEndian.Uint32(h.table[at:])
 	if h.arch.BigEndian {
-		v = uint32(b[3]) | uint32(b[2])<<8 | uint32(b[1])<<16 | uint32(b[0])<<24
+		v = bits.ReverseBytes32(v)
 	}
 	return (h.addr + uint64(int32(v))) & h.mask
 }
 
 // search returns the last entry that starts at or below pc, -1 for none.
 func (h *header) search(pc uint64) int {
-	lo, hi := 0, h.count
-	for lo < hi {
-		m := int(uint(lo+hi) >> 1)
-		if h.word(rowSize*m) <= pc {
-			lo = m + 1
-		} else {
-			hi = m
-		}
+	if h.count == 0 || h.word(0) > pc {
+		return -1
 	}
-	return lo - 1
+	lo := 0 // of n entries, the first of which starts at or below pc
+	for n := h.count; n > 1; {
+		half := n / 2
+		if h.word(rowSize*(lo+half)) <= pc {
+			lo += half
+		}
+		n -= half
+	}
+	return lo
 }
 
 // sound tells whether the table is sorted and points into s: whether a search

@@ -119,7 +119,7 @@ func (m *machine) moveTo(loc uint64) {
 }
 
 // restore gives a register the rule that the CIE gives it.
-func (m *machine) restore(n uint64) { m.row.inherit(m.column(n), &m.initial) }
+func (m *machine) restore(n uint64) { m.row.inherit(m.column(n), m.initial) }
 
 // factored reads an unsigned offset in units of the data alignment factor,
 // factoredSigned a signed one.

@@ -1,6 +1,8 @@
 package cfi
 
 import (
+	"math"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/unwind"
@@ -61,7 +63,7 @@ type machine struct {
 	slots *slots
 	arch  *cpu.Arch
 	signs bool // return addresses may be signed
-	cie   cie
+	cie   *cie
 	ra    cpu.Reg // column of the return address
 	// want is the address whose row is looked for, loc where the row begins;
 	// both relative to start.
@@ -74,7 +76,13 @@ type machine struct {
 	verdict unwind.Verdict
 	done    bool // the row is complete, or verdict tells why not
 	row     row
-	initial row // what the CIE says
+	initial *row // what the CIE says
+}
+
+// firstRow is what the program of a CIE makes, and how that ended.
+type firstRow struct {
+	row     row
+	verdict unwind.Verdict
 }
 
 // column maps a DWARF register number. The return address has a column even if
@@ -91,7 +99,7 @@ func (t *table) run(s *section, f *fde, pc uint64, out *unwind.Rule) unwind.Verd
 	var m machine
 	m.init(t, s, f)
 	m.want = pc - f.start
-	if !m.begin(f) {
+	if !m.begin() {
 		return m.verdict
 	}
 	m.execute(f.code)
@@ -110,16 +118,27 @@ func (m *machine) init(t *table, s *section, f *fde) {
 	if m.ra = t.slots.reg(f.cie.ra); m.ra == cpu.NoReg {
 		m.ra = pseudoColumn
 	}
-	m.row.cfa = cell{kind: unwind.RegPlus, base: cpu.NoReg}
 }
 
-// begin executes the CIE's program, which makes the first row.
-func (m *machine) begin(f *fde) bool {
-	lister := m.lister
-	m.lister = nil
-	m.execute(f.cie.code)
-	m.initial, m.loc, m.done, m.lister = m.row, 0, false, lister
+// begin makes the first row, which is the CIE's.
+func (m *machine) begin() bool {
+	first := m.cie.first.Load()
+	if first == nil {
+		first = m.firstRow()
+		m.cie.first.Store(first)
+	}
+	m.initial = &first.row
+	m.row.copyFrom(m.initial)
+	m.verdict = first.verdict
 	return m.verdict == unwind.Found
+}
+
+// firstRow executes the CIE's program, in a machine without lister.
+func (m *machine) firstRow() *firstRow {
+	c := machine{s: m.s, slots: m.slots, arch: m.arch, signs: m.signs, cie: m.cie, ra: m.ra, want: math.MaxUint64, initial: new(row)}
+	c.row.cfa = cell{kind: unwind.RegPlus, base: cpu.NoReg}
+	c.execute(m.cie.code)
+	return &firstRow{c.row, c.verdict}
 }
 
 func (m *machine) execute(code span) {

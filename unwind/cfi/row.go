@@ -71,6 +71,14 @@ func (r *row) inherit(column cpu.Reg, o *row) {
 	r.cells[column] = o.cells[column]
 }
 
+// copyFrom makes r like o.
+func (r *row) copyFrom(o *row) {
+	r.cfa, r.cfaExpr, r.byExpr, r.signed, r.used = o.cfa, o.cfaExpr, o.byExpr, o.signed, o.used
+	for set := cpu.RegSet(o.used); set != 0; set &= set - 1 {
+		r.cells[set.First()] = o.cells[set.First()]
+	}
+}
+
 func (r *row) get(column cpu.Reg) cell {
 	if column < columns && r.used>>column&1 != 0 {
 		return r.cells[column]

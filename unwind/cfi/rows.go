@@ -33,7 +33,7 @@ func (l *lister) list(f *fde) {
 	m.init(l.table, &l.table.eh.section, f)
 	l.next, l.size = 0, f.size
 	m.want, m.lister = f.size-1, l
-	if m.begin(f) {
+	if m.begin() {
 		m.execute(f.code)
 	}
 	if m.verdict == unwind.Found {

@@ -50,9 +50,10 @@ func find(s *unwind.State, pc uint64, mode cpu.Mode) (t *trampoline, moved int64
 	if code == nil {
 		return nil, 0
 	}
-	for i := range trampolines {
-		t := &trampolines[i]
-		if t.arch != arch.Name || t.abi != "" && t.abi != arch.ABI || t.mode != mode {
+	of := trampolinesOf(arch)
+	for i := range of {
+		t := &of[i]
+		if t.abi != "" && t.abi != arch.ABI || t.mode != mode {
 			continue
 		}
 		if moved, ok := t.around(s, pc, code); ok {
@@ -60,6 +61,15 @@ func find(s *unwind.State, pc uint64, mode cpu.Mode) (t *trampoline, moved int64
 		}
 	}
 	return nil, 0
+}
+
+func trampolinesOf(arch *cpu.Arch) []trampoline {
+	for i := range trampolines {
+		if trampolines[i].arch == arch.Name {
+			return trampolines[i].trampolines
+		}
+	}
+	return nil
 }
 
 // around tells whether pc, where code lies, is on one of t's instructions and all
