@@ -31,6 +31,11 @@ type Reader struct {
 // New returns a Reader over data.
 func New(data []byte, bigEndian bool) Reader { return Reader{data: data, big: bigEndian} }
 
+// NewAt returns a Reader over data that begins at off, at the end if off is beyond.
+func NewAt(data []byte, off uint64, bigEndian bool) Reader {
+	return Reader{data: data, off: int(min(off, uint64(len(data)))), big: bigEndian}
+}
+
 // Err is the first error, nil if all reads were within the data.
 func (r *Reader) Err() error { return r.err }
 

@@ -211,11 +211,43 @@ func (s *frames) skipPointer(r *bin.Reader, size int) bool {
 // absolute. Bit 0 of a start is an ISA mode where the ABI has such (MIPS16e and
 // microMIPS: the labels of the assembler carry it).
 func (s *frames) readFDE(off uint64, f *fde) bool {
+	if s.eh && s.readUsual(off, f) {
+		return true
+	}
 	var e entry
 	if !s.readEntry(off, &e) || e.cie || e.end-off < 12 {
 		return false
 	}
 	return s.readRange(&e, f) && e.r.Err() == nil
+}
+
+// readUsual reads an FDE of .eh_frame as nearly all compilers write it: a 32-bit
+// length, the start relative to where it stands, the size in 32 bits, augmentation
+// data of a few bytes. It reports false for any other.
+//
+//	0 length  4 CIE pointer  8 start  12 size  16 length of augmentation data  17 …
+func (s *frames) readUsual(off uint64, f *fde) bool {
+	const aug = 16
+	if n := uint64(len(s.data)); off > n || n-off <= aug {
+		return false
+	}
+	b := s.data[off:]
+	length, id, start := uint64(s.word(b)), uint64(s.word(b[4:])), s.word(b[8:])
+	code := aug + 1 + uint64(b[aug])
+	if length+4 < code || length+4 > uint64(len(b)) || length == 0xffff_ffff || id == 0 || start == 0 || b[aug] >= 0x80 {
+		return false
+	}
+	c := s.cieAt(off + 4 - id)
+	if c == nil || c.fdeEnc != encPCRel|encSData4 || !c.sized || c.selector != 0 {
+		return false
+	}
+	f.cie, f.code = c, span{off + code, off + 4 + length}
+	f.start = (s.addr + off + 8 + uint64(int32(start))) & s.arch.AddrMask()
+	f.size = uint64(int32(s.word(b[12:]))) & s.arch.AddrMask()
+	if s.arch.ISABit {
+		f.start &^= 1
+	}
+	return true
 }
 
 func (s *frames) readRange(e *entry, f *fde) bool {

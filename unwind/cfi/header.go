@@ -1,11 +1,6 @@
 package cfi
 
-import (
-	"encoding/binary"
-	"math/bits"
-
-	"github.com/backsight/backsight/image"
-)
+import "github.com/backsight/backsight/image"
 
 // header is .eh_frame_hdr (LSB Core, "The .eh_frame_hdr section"): a table of
 // function starts and FDEs, sorted by start, that is searched in place.
@@ -58,26 +53,22 @@ func (h *header) parse() {
 
 // row returns the start and the FDE's address of entry i.
 func (h *header) row(i int) (start, fde uint64) {
-	return h.word(rowSize * i), h.word(rowSize*i + 4)
+	return h.at(rowSize * i), h.at(rowSize*i + 4)
 }
 
-func (h *header) word(at int) uint64 {
-	v := binary.LittleEndian.Uint32(h.table[at:])
-	if h.arch.BigEndian {
-		v = bits.ReverseBytes32(v)
-	}
-	return (h.addr + uint64(int32(v))) & h.mask
+func (h *header) at(i int) uint64 {
+	return (h.addr + uint64(int32(h.word(h.table[i:])))) & h.mask
 }
 
 // search returns the last entry that starts at or below pc, -1 for none.
 func (h *header) search(pc uint64) int {
-	if h.count == 0 || h.word(0) > pc {
+	if h.count == 0 || h.at(0) > pc {
 		return -1
 	}
 	lo := 0 // of n entries, the first of which starts at or below pc
 	for n := h.count; n > 1; {
 		half := n / 2
-		if h.word(rowSize*(lo+half)) <= pc {
+		if h.at(rowSize*(lo+half)) <= pc {
 			lo += half
 		}
 		n -= half

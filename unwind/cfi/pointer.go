@@ -1,6 +1,9 @@
 package cfi
 
 import (
+	"encoding/binary"
+	"math/bits"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
@@ -42,9 +45,16 @@ type section struct {
 
 // reader reads the section's bytes from off up to end.
 func (s *section) reader(off, end uint64) bin.Reader {
-	r := bin.New(s.data[:min(end, uint64(len(s.data)))], s.arch.BigEndian)
-	r.Seek(off)
-	return r
+	return bin.NewAt(s.data[:min(end, uint64(len(s.data)))], off, s.arch.BigEndian)
+}
+
+// word decodes the four bytes at the start of b.
+func (s *section) word(b []byte) uint32 {
+	v := binary.LittleEndian.Uint32(b)
+	if s.arch.BigEndian {
+		v = bits.ReverseBytes32(v)
+	}
+	return v
 }
 
 // pointer reads an encoded pointer. size is that of an address; fn is the
