@@ -114,10 +114,10 @@ func (p *packer) save(index int, r *RegRule) bool {
 	default:
 		return false
 	}
-	size := int64(p.arch.RegSize)
+	size := p.arch.RegSize // a power of two
 	p.out.saved |= 1 << index
-	p.words[index] = off / size
-	return off%size == 0
+	p.words[index] = off >> bits.TrailingZeros(uint(size))
+	return off&int64(size-1) == 0
 }
 
 // place puts the anchor on the highest slot.

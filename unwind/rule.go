@@ -35,7 +35,7 @@ type RegRule struct {
 	Base cpu.Reg
 	Off  int64
 	Add  int64
-	Expr []byte // DWARF expression, for the Expression kinds; not copied
+	Expr []byte // DWARF expression, for the Expression kinds only; not copied
 }
 
 // RuleFlags say more about a Rule.
@@ -78,8 +78,27 @@ type Rule struct {
 
 // Reset makes r empty for reuse.
 func (r *Rule) Reset() {
-	r.CFA, r.RA = RegRule{Reg: cpu.NoReg, Base: cpu.NoReg}, RegRule{Reg: cpu.NoReg, Base: cpu.NoReg}
+	r.CFA.clear()
+	r.RA.clear()
 	r.Flags, r.N = 0, 0
+}
+
+// clear makes a Unspecified; Expr may stay.
+func (a *RegRule) clear() {
+	a.Kind, a.Reg, a.Base, a.Off, a.Add = Unspecified, cpu.NoReg, cpu.NoReg, 0, 0
+}
+
+// Next appends the rule of a register, to be filled in: it is Unspecified. nil
+// when there are cpu.MaxRegs already.
+func (r *Rule) Next(reg cpu.Reg) *RegRule {
+	if r.N >= len(r.Regs) {
+		return nil
+	}
+	rr := &r.Regs[r.N]
+	rr.clear()
+	rr.Reg = reg
+	r.N++
+	return rr
 }
 
 // Add appends the rule of one register. More than cpu.MaxRegs are dropped.

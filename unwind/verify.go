@@ -31,10 +31,6 @@ func (w *Walker) judge() {
 	if c.flags&(Fallback|Inferred) != 0 {
 		c.trust = min(c.trust, Likely)
 	}
-	c.score = score(c.checks)
-	if c.flags&Fallback != 0 {
-		c.score -= 15
-	}
 	if why := w.refuse(); why != "" {
 		c.valid = false
 		w.reportTry(why)
@@ -183,7 +179,7 @@ func (w *Walker) checkStack() {
 	if !known || sp > old || sp == old && (w.state.Exact || arch.LR != cpu.NoReg) {
 		c.checks |= SPMonotonic
 	}
-	if arch.StackAlign == 0 || sp%arch.StackAlign == 0 {
+	if sp&(max(arch.StackAlign, 1)-1) == 0 {
 		c.checks |= SPAligned
 	}
 	if st := w.state.Stack; st.Lo == st.Hi || sp >= st.Lo && sp <= st.Hi {
@@ -255,7 +251,18 @@ func (w *Walker) startsAt(entry uint64) bool {
 	return w.try.flags&StartStated != 0 && m != nil && m.Contains(entry) && m.ToImage(entry)&m.Image.Arch.AddrMask() == w.rule.Start
 }
 
-// score orders candidates of equal trust.
+// rank orders candidates of equal trust.
+func (c *candidate) rank() int {
+	switch {
+	case c.end:
+		return 0
+	case c.flags&Fallback != 0:
+		return score(c.checks) - 15
+	}
+	return score(c.checks)
+}
+
+// score weighs what speaks for and against a candidate.
 func score(c Checks) int {
 	n := 0
 	for _, w := range [...]struct {

@@ -78,7 +78,6 @@ type evidence struct {
 	flags  RuleFlags
 	checks Checks
 	trust  Trust
-	score  int // orders candidates of equal trust
 	valid  bool
 	end    bool // the stack ends here
 }
@@ -392,7 +391,7 @@ func (w *Walker) passLandmark() {
 // source wins a tie.
 func (w *Walker) keep() bool {
 	b, t := &w.best, &w.try
-	if b.valid && (t.trust < b.trust || t.trust == b.trust && t.score <= b.score) {
+	if b.valid && (t.trust < b.trust || t.trust == b.trust && t.rank() <= b.rank()) {
 		return false
 	}
 	w.best = w.try

@@ -86,17 +86,16 @@ func (r *row) get(column cpu.Reg) cell {
 	return cell{base: cpu.NoReg}
 }
 
-// rule turns the cell of a register into an unwind rule. A value that was moved
-// to a register which is not tracked stays RegPlus of NoReg: not there.
-func (s *section) rule(c cell, reg cpu.Reg) unwind.RegRule {
-	rr := unwind.RegRule{Kind: c.kind, Reg: reg, Base: c.base, Off: c.off}
+// fill turns a cell into an unwind rule, which is Unspecified. A value that was
+// moved to a register which is not tracked stays RegPlus of NoReg: not there.
+func (s *section) fill(rr *unwind.RegRule, c *cell) {
+	rr.Kind, rr.Base, rr.Off = c.kind, c.base, c.off
 	switch c.kind {
 	case unwind.Expression, unwind.ValExpression:
 		off := uint64(c.off) >> 32
 		rr.Expr = s.data[off : off+uint64(c.off)&0xffff_ffff]
 		rr.Off = 0
 	}
-	return rr
 }
 
 // fill writes the row as a Rule. It reports false when the row does not say
@@ -110,8 +109,10 @@ func (s *section) rule(c cell, reg cpu.Reg) unwind.RegRule {
 func (m *machine) fill(out *unwind.Rule) bool {
 	r := &m.row
 	out.Reset()
-	if out.CFA = m.s.rule(r.cfa, cpu.NoReg); r.byExpr {
-		out.CFA = m.s.rule(r.cfaExpr, cpu.NoReg)
+	if r.byExpr {
+		m.s.fill(&out.CFA, &r.cfaExpr)
+	} else {
+		m.s.fill(&out.CFA, &r.cfa)
 	}
 	if m.cie.signal {
 		out.Flags |= unwind.SignalFrame
@@ -122,7 +123,7 @@ func (m *machine) fill(out *unwind.Rule) bool {
 	for set := cpu.RegSet(r.used &^ (1 << pseudoColumn)); set != 0; set = set.Without(set.First()) {
 		reg := set.First()
 		if reg != m.arch.PC && (m.cie.signal || reg != m.ra) {
-			out.Add(m.s.rule(r.cells[reg], reg))
+			m.s.fill(out.Next(reg), &r.cells[reg])
 		}
 	}
 	if lr := m.arch.LR; lr != cpu.NoReg && m.ra != lr && m.ra != pseudoColumn && r.get(lr).kind == unwind.Unspecified {
@@ -137,7 +138,7 @@ func (m *machine) fill(out *unwind.Rule) bool {
 func (m *machine) fillRA(out *unwind.Rule) bool {
 	c := m.row.get(m.ra)
 	if c.kind != unwind.Unspecified && c.kind != unwind.SameValue {
-		out.RA = m.s.rule(c, cpu.NoReg)
+		m.s.fill(&out.RA, &c)
 		return true
 	}
 	if m.ra == pseudoColumn || m.ra == m.arch.PC {
