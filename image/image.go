@@ -249,6 +249,23 @@ func (img *Image) Section(name string) (Section, bool) {
 	return *s, true
 }
 
+// Prefixer is a Container that decompresses sections bit by bit.
+type Prefixer interface {
+	// SectionUpTo returns the section's bytes from its begin, at least n of them
+	// unless it has or yields fewer.
+	SectionUpTo(name string, n uint64) []byte
+}
+
+// SectionUpTo returns the first bytes of a section: n at least, fewer only where it
+// ends. What lies behind is not read.
+func (img *Image) SectionUpTo(name string, n uint64) []byte {
+	if p, ok := img.container.(Prefixer); ok {
+		return p.SectionUpTo(name, n)
+	}
+	s, _ := img.Section(name)
+	return s.Data
+}
+
 // SymbolAt finds the function symbol that covers addr.
 func (img *Image) SymbolAt(addr uint64) (Symbol, bool) {
 	if img.container == nil {

@@ -9,19 +9,26 @@ import (
 
 // debugInfo is the DWARF of one image. Units are found by their address ranges;
 // what a unit says is read when it is first hit.
+//
+// Where .debug_aranges names a unit for an address, that unit is read alone. For
+// addresses that it has nothing for, all units are looked at.
 type debugInfo struct {
-	img  *image.Image
-	data *dwarf.Data // nil: there is none, or it is damaged
+	img *image.Image
 	sections
 	units []unit
 	spans []span // sorted by lo; of is an index in units
+	// all: units are all that there are.
+	all bool
+	// budget is how many more bytes of abbreviations units may have parsed for
+	// themselves.
+	budget int
 }
 
 // sections are the parts of DWARF that are read here, not by debug/dwarf.
 type sections struct {
-	big                            bool
-	info, abbrev, aranges          []byte
-	line, str, lineStr, strOffsets []byte
+	big                   bool
+	info, abbrev, aranges []byte
+	str, lineStr          []byte
 }
 
 // span is a range of image addresses that belongs to something.
@@ -30,16 +37,23 @@ type span struct {
 	of     int
 }
 
-// debugOf finds an image's DWARF, with every unit's ranges.
+// debugOf finds an image's DWARF, with the ranges of the units that .debug_aranges
+// lists.
 func debugOf(img *image.Image) *debugInfo {
-	d := &debugInfo{img: img}
+	d := &debugInfo{img: img, budget: maxAbbrevs}
+	d.big = img.Arch.BigEndian
+	d.aranges = d.section(".debug_aranges")
 	d.guard(func() {
-		d.load()
-		if d.data != nil {
-			d.indexUnits()
-		}
+		d.readAranges(d.addUnit)
+		sortSpans(d.spans)
 	})
 	return d
+}
+
+// addUnit makes a unit of .debug_aranges known by where its header is.
+func (d *debugInfo) addUnit(header dwarf.Offset) (int, bool) {
+	d.units = append(d.units, unit{header: header})
+	return len(d.units) - 1, len(d.units) <= maxUnits
 }
 
 // guard runs f. debug/dwarf reads what compilers write; on what an attacker wrote
@@ -49,50 +63,72 @@ func debugOf(img *image.Image) *debugInfo {
 func (d *debugInfo) guard(f func()) {
 	defer func() {
 		if recover() != nil {
-			d.data, d.units, d.spans = nil, nil, nil
+			d.all, d.units, d.spans = true, nil, nil
 		}
 	}()
 	f()
 }
 
-// load hands the sections to debug/dwarf, where they are fit for it.
-func (d *debugInfo) load() {
-	get := func(name string) []byte {
-		s, _ := d.img.Section(name)
-		return s.Data
-	}
-	d.sections = sections{
-		big:  d.img.Arch.BigEndian,
-		info: get(".debug_info"), abbrev: get(".debug_abbrev"), aranges: get(".debug_aranges"),
-		line: get(".debug_line"), str: get(".debug_str"), lineStr: get(".debug_line_str"), strOffsets: get(".debug_str_offsets"),
-	}
+func (d *debugInfo) section(name string) []byte {
+	s, _ := d.img.Section(name)
+	return s.Data
+}
+
+// loadAll hands the sections to debug/dwarf, where they are fit for it, and finds
+// the ranges of all units.
+func (d *debugInfo) loadAll() {
+	d.all, d.units, d.spans = true, nil, nil
+	d.info, d.abbrev = d.section(".debug_info"), d.section(".debug_abbrev")
 	if len(d.info) == 0 || !d.readUnits() {
+		d.units = nil
 		return
 	}
-	data, err := dwarf.New(d.abbrev, nil, nil, d.info, d.line, nil, get(".debug_ranges"), d.str)
+	if data := d.parse(d.abbrev, d.info); data != nil {
+		d.indexUnits(data)
+	} else {
+		d.units = nil
+	}
+}
+
+// parse hands units and their abbreviations to debug/dwarf.
+func (d *debugInfo) parse(abbrev, info []byte) *dwarf.Data {
+	d.str, d.lineStr = d.section(".debug_str"), d.section(".debug_line_str")
+	data, err := dwarf.New(abbrev, nil, nil, info, nil, nil, d.section(".debug_ranges"), d.str)
 	if err != nil {
-		return
+		return nil
 	}
 	for _, name := range []string{".debug_addr", ".debug_line_str", ".debug_str_offsets", ".debug_rnglists"} {
-		if err := data.AddSection(name, get(name)); err != nil {
-			return
+		if err := data.AddSection(name, d.section(name)); err != nil {
+			return nil
 		}
 	}
-	d.data = data
+	return data
 }
 
 // locate says what DWARF knows of an address.
 func (d *debugInfo) locate(addr uint64) (l Location) {
-	i, ok := covering(d.spans, addr)
-	if !ok || d.data == nil {
-		return l
-	}
 	d.guard(func() {
-		u := &d.units[i]
-		d.read(u)
-		l = d.locateIn(u, addr)
+		u := d.unitAt(addr)
+		if u == nil && !d.all {
+			d.loadAll()
+			u = d.unitAt(addr)
+		}
+		if u != nil {
+			d.read(u)
+			l = d.locateIn(u, addr)
+		}
 	})
 	return l
+}
+
+// unitAt finds the unit that an address belongs to, nil if there is none that can
+// be read.
+func (d *debugInfo) unitAt(addr uint64) *unit {
+	i, ok := covering(d.spans, addr)
+	if !ok || d.units[i].data == nil && !d.open(&d.units[i]) {
+		return nil
+	}
+	return &d.units[i]
 }
 
 // locateIn names an address of a unit that has been read.

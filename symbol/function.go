@@ -28,7 +28,7 @@ type walker struct {
 }
 
 func (d *debugInfo) walker(u *unit, at dwarf.Offset) *walker {
-	w := &walker{Reader: d.data.Reader(), data: d.data, budget: 8*int(u.size) + 1024}
+	w := &walker{Reader: u.data.Reader(), data: u.data, budget: 8*int(u.size) + 1024}
 	w.Seek(at)
 	return w
 }
@@ -83,10 +83,10 @@ func (d *debugInfo) read(u *unit) {
 	if at, ok := e.Val(dwarf.AttrStmtList).(int64); ok {
 		u.lines = d.readLines(uint64(at), u.dir)
 	}
-	end := u.header + dwarf.Offset(u.size)
+	end := u.begin + dwarf.Offset(u.size)
 	for e = w.next(); e != nil && e.Offset < end; e = w.next() {
 		if e.Tag == dwarf.TagSubprogram {
-			u.functions = d.addRanges(u.functions, e, int(e.Offset))
+			u.functions = d.addRanges(u.functions, u.data, e, int(e.Offset))
 			w.skip(e)
 		}
 	}
@@ -100,8 +100,8 @@ func (d *debugInfo) function(u *unit, at dwarf.Offset, addr uint64) (f function)
 	if e == nil {
 		return f
 	}
-	f.name = d.name(e)
-	if r, err := d.data.Ranges(e); err == nil && len(r) > 0 {
+	f.name = u.name(e)
+	if r, err := u.data.Ranges(e); err == nil && len(r) > 0 {
 		f.entry = entryOf(e, r)
 	}
 	if !e.Children {
@@ -114,8 +114,8 @@ func (d *debugInfo) function(u *unit, at dwarf.Offset, addr uint64) (f function)
 			return f
 		case e.Tag == 0:
 			depth--
-		case e.Tag == dwarf.TagInlinedSubroutine && d.covers(e, addr):
-			f.inlined = append(f.inlined, d.inlined(e))
+		case e.Tag == dwarf.TagInlinedSubroutine && u.covers(e, addr):
+			f.inlined = append(f.inlined, u.inlined(e))
 			if !e.Children {
 				return f
 			}
@@ -140,15 +140,15 @@ func entryOf(e *dwarf.Entry, ranges [][2]uint64) uint64 {
 	return ranges[0][0]
 }
 
-func (d *debugInfo) covers(e *dwarf.Entry, addr uint64) bool {
-	ranges, err := d.data.Ranges(e)
+func (u *unit) covers(e *dwarf.Entry, addr uint64) bool {
+	ranges, err := u.data.Ranges(e)
 	return err == nil && slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= addr && addr < r[1] })
 }
 
-func (d *debugInfo) inlined(e *dwarf.Entry) inlined {
+func (u *unit) inlined(e *dwarf.Entry) inlined {
 	file, _ := e.Val(dwarf.AttrCallFile).(int64)
 	line, _ := e.Val(dwarf.AttrCallLine).(int64)
-	return inlined{name: d.name(e), callFile: int(file), callLine: int(max(0, line))}
+	return inlined{name: u.name(e), callFile: int(file), callLine: int(max(0, line))}
 }
 
 // maxOrigins bounds the chain from an inlined or out-of-line instance to its
@@ -160,7 +160,7 @@ const attrMIPSLinkageName dwarf.Attr = 0x2007
 
 // name is a function's linkage name if one is stated, else its plain name, here
 // or in what the DIE stems from (DWARF 5 §3.3.8).
-func (d *debugInfo) name(e *dwarf.Entry) (name string) {
+func (u *unit) name(e *dwarf.Entry) (name string) {
 	for range maxOrigins {
 		for _, a := range [...]dwarf.Attr{dwarf.AttrLinkageName, attrMIPSLinkageName} {
 			if s, ok := e.Val(a).(string); ok {
@@ -177,7 +177,7 @@ func (d *debugInfo) name(e *dwarf.Entry) (name string) {
 		if !ok {
 			return name
 		}
-		r := d.data.Reader()
+		r := u.data.Reader()
 		r.Seek(at)
 		next, err := r.Next()
 		if err != nil || next == nil {

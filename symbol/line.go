@@ -83,12 +83,14 @@ type lineReader struct {
 // damaged ends it; what came before is kept.
 func (d *debugInfo) readLines(at uint64, dir string) *lineTable {
 	l := lineReader{sections: &d.sections, addr: d.img.Arch.AddrSize, offset: 4}
-	r := bin.New(d.line, d.big)
-	r.Seek(at)
+	const lengths = 12 // the longest initial length
+	r := bin.NewAt(d.img.SectionUpTo(".debug_line", at+lengths), at, d.big)
 	n, wide := unitLength(&r)
 	if wide {
 		l.offset = 8
 	}
+	begin := uint64(r.Offset())
+	r = bin.NewAt(d.img.SectionUpTo(".debug_line", begin+n), begin, d.big)
 	l.r = bin.New(r.Bytes(n), d.big)
 	if l.header(dir) {
 		l.program()

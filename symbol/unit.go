@@ -2,14 +2,18 @@ package symbol
 
 import (
 	"debug/dwarf"
+	"math"
 
 	"github.com/backsight/backsight/internal/bin"
 )
 
 // unit is a compilation unit of .debug_info.
 type unit struct {
-	header, die dwarf.Offset // of the header and of the unit's DIE
-	size        uint64       // in bytes, header included
+	header dwarf.Offset // of the header in .debug_info
+	data   *dwarf.Data  // of this unit alone or of all, nil before it is opened
+	// The header and the unit's DIE in data.
+	begin, die dwarf.Offset
+	size       uint64 // in bytes, header included
 
 	read      bool
 	dir       string
@@ -22,6 +26,8 @@ type unit struct {
 const (
 	maxUnits  = 1 << 20
 	maxRanges = 1 << 23
+	// maxAbbrevs is for units that are read alone: C++ has some 10 kB each.
+	maxAbbrevs = 16 << 20
 )
 
 // readUnits finds the units by their headers (DWARF 5 §7.5.1), and tells whether
@@ -49,12 +55,12 @@ func (d *debugInfo) readUnits() bool {
 		}
 		if !seen[abbrev] {
 			seen[abbrev] = true
-			if budget -= abbrevSize(d.abbrev, abbrev, d.big); budget < 0 {
+			if budget -= abbreviations(d.abbrev, abbrev, d.big).size; budget < 0 {
 				return false
 			}
 		}
 		if compile {
-			u.die = dwarf.Offset(r.Offset())
+			u.begin, u.die = u.header, dwarf.Offset(r.Offset())
 			d.units = append(d.units, u)
 		}
 		at += u.size
@@ -93,10 +99,23 @@ func unitHeader(r *bin.Reader, wide bool) (abbrev uint64, compile bool) {
 	return abbrev, compile
 }
 
-const formImplicitConst = 0x21
+// Forms that matter among abbreviations (DWARF 5, table 7.6).
+const (
+	formImplicitConst = 0x21
+	formRefAddr       = 0x10
+)
 
-// abbrevSize is the length of the table of abbreviations at an offset (§7.5.3).
-func abbrevSize(section []byte, at uint64, big bool) int {
+// abbrevTable describes the abbreviations of a unit.
+type abbrevTable struct {
+	size int
+	// foreign: attributes refer to other units.
+	foreign bool
+	// cut: the table does not end.
+	cut bool
+}
+
+// abbreviations walks through the table at an offset (§7.5.3).
+func abbreviations(section []byte, at uint64, big bool) (t abbrevTable) {
 	r := bin.New(section, big)
 	r.Seek(at)
 	for r.ULEB() != 0 && r.Err() == nil {
@@ -107,31 +126,78 @@ func abbrevSize(section []byte, at uint64, big bool) int {
 			if form == formImplicitConst {
 				r.SLEB()
 			}
+			t.foreign = t.foreign || form == formRefAddr
 			if name == 0 && form == 0 {
 				break
 			}
 		}
 	}
-	return r.Offset() - int(min(at, uint64(r.Offset())))
+	t.size, t.cut = r.Offset()-int(min(at, uint64(r.Offset()))), r.Err() != nil
+	return t
+}
+
+// open reads a unit alone. It reports false where the unit cannot be, be it that it
+// refers to others.
+func (d *debugInfo) open(u *unit) bool {
+	const longest = 40 // of headers: DWARF 5, 64-bit, type units
+	at := uint64(u.header)
+	info := d.img.SectionUpTo(".debug_info", at+longest)
+	r := bin.NewAt(info, at, d.big)
+	n, wide := unitLength(&r)
+	end := uint64(r.Offset()) + n
+	if r.Err() != nil || n > end {
+		return false
+	}
+	if info = d.img.SectionUpTo(".debug_info", end); end > uint64(len(info)) {
+		return false
+	}
+	info = info[at:end]
+	r = bin.NewAt(info, uint64(r.Offset())-at, d.big)
+	abbrevAt, compile := unitHeader(&r, wide)
+	abbrev, ok := d.ownAbbrevs(abbrevAt)
+	if r.Err() != nil || !compile || !ok {
+		return false
+	}
+	u.die, u.size = dwarf.Offset(r.Offset()), uint64(len(info))
+	u.data = d.parse(abbrev, info)
+	return u.data != nil
+}
+
+// ownAbbrevs is .debug_abbrev up to the end of the table at an offset, for a unit
+// that refers to no other.
+func (d *debugInfo) ownAbbrevs(at uint64) ([]byte, bool) {
+	if at > math.MaxUint32 {
+		return nil, false
+	}
+	for n := at + 1<<15; ; n *= 2 {
+		section := d.img.SectionUpTo(".debug_abbrev", n)
+		t := abbreviations(section, at, d.big)
+		if t.cut && uint64(len(section)) >= n {
+			continue
+		}
+		d.budget -= t.size
+		return section[:min(at+uint64(t.size), uint64(len(section)))], !t.cut && !t.foreign && d.budget >= 0
+	}
 }
 
 // indexUnits finds every unit's address ranges: in .debug_aranges, which GCC
 // writes, and for units that are not listed there, as Clang leaves them, by the
 // unit's DIE.
-func (d *debugInfo) indexUnits() {
+func (d *debugInfo) indexUnits(data *dwarf.Data) {
 	byHeader := make(map[dwarf.Offset]int, len(d.units))
 	for i := range d.units {
 		byHeader[d.units[i].header] = i
+		d.units[i].data = data
 	}
-	listed := d.readAranges(byHeader)
-	r := d.data.Reader()
+	listed := d.readAranges(func(at dwarf.Offset) (int, bool) { i, ok := byHeader[at]; return i, ok })
+	r := data.Reader()
 	for i := range d.units {
 		if listed[i] {
 			continue
 		}
 		r.Seek(d.units[i].die)
 		if e, err := r.Next(); err == nil && e != nil {
-			d.spans = d.addRanges(d.spans, e, i)
+			d.spans = d.addRanges(d.spans, data, e, i)
 		}
 	}
 	sortSpans(d.spans)
@@ -139,8 +205,8 @@ func (d *debugInfo) indexUnits() {
 
 // addRanges appends the ranges of a DIE. Those of functions that the linker left
 // out begin at 0 or another place without code.
-func (d *debugInfo) addRanges(spans []span, e *dwarf.Entry, of int) []span {
-	ranges, err := d.data.Ranges(e)
+func (d *debugInfo) addRanges(spans []span, data *dwarf.Data, e *dwarf.Entry, of int) []span {
+	ranges, err := data.Ranges(e)
 	if err != nil {
 		return spans
 	}
@@ -153,8 +219,8 @@ func (d *debugInfo) addRanges(spans []span, e *dwarf.Entry, of int) []span {
 }
 
 // readAranges reads .debug_aranges (§6.1.2) into d.spans and returns the units that
-// it lists.
-func (d *debugInfo) readAranges(byHeader map[dwarf.Offset]int) map[int]bool {
+// it lists. byHeader numbers units.
+func (d *debugInfo) readAranges(byHeader func(dwarf.Offset) (int, bool)) map[int]bool {
 	listed := make(map[int]bool)
 	r := bin.New(d.aranges, d.big)
 	for r.Len() > 0 && r.Err() == nil {
@@ -169,7 +235,7 @@ func (d *debugInfo) readAranges(byHeader map[dwarf.Offset]int) map[int]bool {
 		if wide {
 			offset = 8
 		}
-		i, ok := byHeader[dwarf.Offset(set.Uint(offset))]
+		i, ok := byHeader(dwarf.Offset(set.Uint(offset)))
 		size := int(set.U8())
 		if segment := set.U8(); !ok || segment != 0 || size != 4 && size != 8 {
 			continue

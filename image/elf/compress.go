@@ -25,20 +25,26 @@ const (
 	maxWindow = 32 << 20
 )
 
-// decompress reads an SHF_COMPRESSED section: a Chdr, then the stream (gABI ch.
-// 4, "Section Compression").
-func (f *file) decompress(section []byte) ([]byte, bool) {
+// chdr reads the header of an SHF_COMPRESSED section (gABI ch. 4, "Section
+// Compression"), behind which the stream begins.
+func (f *file) chdr(section []byte) (typ uint32, size uint64, stream []byte, ok bool) {
 	r := bin.New(section, f.big)
-	typ := r.U32()
+	typ = r.U32()
 	if f.wide {
 		r.Skip(4)
 	}
-	size := f.word(&r)
+	size = f.word(&r)
 	r.Skip(f.layout.addr) // ch_addralign
-	if r.Err() != nil {
+	return typ, size, r.Bytes(uint64(r.Len())), r.Err() == nil
+}
+
+// decompress reads an SHF_COMPRESSED section.
+func (f *file) decompress(section []byte) ([]byte, bool) {
+	typ, size, stream, ok := f.chdr(section)
+	if !ok {
 		return nil, false
 	}
-	switch stream := r.Bytes(uint64(r.Len())); typ {
+	switch typ {
 	case elfcompressZlib:
 		return inflate(stream, size)
 	case elfcompressZstd:
@@ -70,7 +76,7 @@ func unzstd(stream []byte, size uint64) ([]byte, bool) {
 // bytes. One that is damaged, shorter or longer, or claims what cannot be, is no
 // data. Reading beyond the last byte makes the decoder check its checksum.
 func expand(z io.Reader, packed int, size uint64) ([]byte, bool) {
-	if size > maxSection || size > ratioFree+maxRatio*uint64(packed) {
+	if !credible(size, packed) {
 		return nil, false
 	}
 	var out bytes.Buffer
@@ -80,4 +86,9 @@ func expand(z io.Reader, packed int, size uint64) ([]byte, bool) {
 		return nil, false
 	}
 	return out.Bytes(), true
+}
+
+// credible tells whether a stream of packed bytes may hold size bytes.
+func credible(size uint64, packed int) bool {
+	return size <= maxSection && size <= ratioFree+maxRatio*uint64(packed)
 }

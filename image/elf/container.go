@@ -25,6 +25,8 @@ type container struct {
 	indexOnce sync.Once
 	byAddr    symbolIndex
 
+	prefixes prefixes
+
 	importsOnce sync.Once
 	imported    imports
 }
