@@ -18,15 +18,20 @@ func BenchmarkCore(b *testing.B) {
 		b.Skip("BACKSIGHT_CORE names no core file")
 	}
 	for _, c := range []struct {
-		name  string
-		names *symbol.Symbolizer
-	}{{"no-symbols", nil}, {"symbols", &symbol.Symbolizer{}}} {
+		name      string
+		names     *symbol.Symbolizer
+		debugDirs []string
+	}{
+		{"no-symbols", nil, nil},
+		{"symbols", &symbol.Symbolizer{}, nil},
+		{"debug-files", &symbol.Symbolizer{}, []string{"/usr/lib/debug"}},
+	} {
 		b.Run(c.name, func(b *testing.B) {
 			now, release := threadTime()
 			defer release()
 			start := now()
 			for b.Loop() {
-				files := input.NewFiles(input.FileOptions{Archs: backsight.CPUs()})
+				files := input.NewFiles(input.FileOptions{Archs: backsight.CPUs(), DebugDirs: c.debugDirs})
 				s, err := backsight.Open(b.Context(), core, files)
 				if err != nil {
 					b.Fatal(err)

@@ -2,6 +2,7 @@ package elf
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"github.com/backsight/backsight/image"
 )
@@ -22,6 +23,7 @@ type container struct {
 	tablesOnce sync.Once
 	symtabs    []symtab
 
+	scans     atomic.Int64 // lookups that did without the index
 	indexOnce sync.Once
 	byAddr    symbolIndex
 

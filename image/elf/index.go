@@ -92,19 +92,26 @@ func (x *symbolIndex) spans() []span {
 	for n := range x.tables {
 		t := &x.tables[n]
 		for i := range min(t.len(), refMask) {
-			s := t.at(i)
-			if !t.isFunction(&s) || !t.hasName(&s) {
-				continue
+			if s, ok := t.span(n, i); ok {
+				out = append(out, s)
 			}
-			addr, _ := t.code(&s)
-			end := addr + s.size
-			if end < addr {
-				end = ^uint64(0)
-			}
-			out = append(out, span{addr: addr, end: end, ref: uint32(n)<<refShift | uint32(i), rank: rank(&s), sized: s.size != 0})
 		}
 	}
 	return out
+}
+
+// span is the i-th symbol of the n-th table, if it names a function.
+func (t *symtab) span(n, i int) (span, bool) {
+	s := t.at(i)
+	if !t.isFunction(&s) || !t.hasName(&s) {
+		return span{}, false
+	}
+	addr, _ := t.code(&s)
+	end := addr + s.size
+	if end < addr {
+		end = ^uint64(0)
+	}
+	return span{addr: addr, end: end, ref: uint32(n)<<refShift | uint32(i), rank: rank(&s), sized: s.size != 0}, true
 }
 
 // rank orders symbols at one address by how well they name it: those with a size
@@ -222,9 +229,17 @@ func (x *symbolIndex) find(addr uint64) (*symtab, sym, bool) {
 	if !ok {
 		i--
 	}
-	if i < 0 || x.refs[i] == noRef {
+	if i < 0 {
 		return nil, sym{}, false
 	}
-	t := &x.tables[x.refs[i]>>refShift]
-	return t, t.at(int(x.refs[i] & refMask)), true
+	return x.symbol(x.refs[i])
+}
+
+// symbol is what a ref names.
+func (x *symbolIndex) symbol(ref uint32) (*symtab, sym, bool) {
+	if ref == noRef {
+		return nil, sym{}, false
+	}
+	t := &x.tables[ref>>refShift]
+	return t, t.at(int(ref & refMask)), true
 }

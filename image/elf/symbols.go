@@ -47,11 +47,20 @@ func (c *container) findTables() []symtab {
 
 // SymbolAt finds the function symbol that covers addr.
 func (c *container) SymbolAt(addr uint64) (image.Symbol, bool) {
-	t, s, ok := c.index().find(addr)
+	t, s, ok := c.covering(addr)
 	if !ok {
 		return image.Symbol{}, false
 	}
 	return t.symbol(&s), true
+}
+
+// covering finds the function symbol that covers addr: without the index at first.
+func (c *container) covering(addr uint64) (*symtab, sym, bool) {
+	if c.scans.Add(1) > maxScans {
+		return c.index().find(addr)
+	}
+	x := symbolIndex{img: c.img, tables: c.tables()}
+	return x.symbol(x.scan(addr))
 }
 
 // symbol makes the public form, the only place where names become strings.

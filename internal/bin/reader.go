@@ -162,6 +162,12 @@ func Limit(n uint64, most int) int {
 
 // Uint decodes up to 8 bytes as an unsigned integer.
 func Uint(b []byte, bigEndian bool) uint64 {
+	if len(b) == 8 {
+		if bigEndian {
+			return binary.BigEndian.Uint64(b)
+		}
+		return binary.LittleEndian.Uint64(b)
+	}
 	var v uint64
 	if bigEndian {
 		for _, c := range b {

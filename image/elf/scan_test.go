@@ -1,0 +1,32 @@
+package elf
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestScanFindsWhatTheIndexFinds: an image's first lookups go through its tables,
+// later ones ask the index. Symbols nest, overlap, lack sizes and share addresses.
+func TestScanFindsWhatTheIndexFinds(t *testing.T) {
+	for seed := range uint64(300) {
+		r := rand.New(rand.NewPCG(seed, 0))
+		var list []tsym
+		for i := range 1 + r.IntN(12) {
+			list = append(list, tsym{
+				name: fmt.Sprint("f", i), value: 0x1000 + uint64(8*r.IntN(24)), size: uint64(8 * max(0, r.IntN(12)-3)),
+				info: []uint8{globalFunc, localFunc, weakFunc}[r.IntN(3)], shndx: 1,
+			})
+		}
+		indexed := withSymbols(t, build{}, list...)
+		for range maxScans {
+			indexed.SymbolAt(0)
+		}
+		for addr := uint64(0xff8); addr < 0x1108; addr += 4 {
+			got, found := withSymbols(t, build{}, list...).SymbolAt(addr)
+			if want, ok := indexed.SymbolAt(addr); got != want || found != ok {
+				t.Fatalf("seed %d, %#x: %+v, %v by a scan; %+v, %v by the index, of\n%+v", seed, addr, got, found, want, ok, list)
+			}
+		}
+	}
+}
