@@ -1,6 +1,9 @@
 package code
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+)
 
 // noReturnByName tells whether the function at a place is known by name as one
 // that never returns: its own, or that of the import that it is the PLT stub of.
@@ -114,4 +117,20 @@ func (m *machine) stubEnd(insns []cpu.Insn) int {
 		}
 	}
 	return 0
+}
+
+// retpoline tells whether a call of the code at a place is a jump: it overwrites its
+// return address (mov %rax,(%rsp); ret) or drops it (lea 8(%rsp),%rsp; ret). So
+// jump and return the thunks of -mindirect-branch and -mfunction-return.
+func retpoline(img *image.Image, at jump) bool {
+	arch := img.Arch
+	if arch.LR != cpu.NoReg {
+		return false
+	}
+	var buf [2]cpu.Insn
+	n := arch.Decoder.Decode(img.Code(at.to), at.to, at.mode, buf[:])
+	first := &buf[0]
+	writes := first.Op == cpu.OpStore && first.Base == arch.SP && first.Index == cpu.NoReg && first.Imm == 0 && first.WB == 0
+	drops := first.Op == cpu.OpAddImm && first.Dst == arch.SP && first.Src == arch.SP && first.Imm == int64(arch.RegSize)
+	return n == 2 && (writes || drops) && buf[1].Op == cpu.OpReturn
 }

@@ -172,6 +172,9 @@ func (w *search) step(in *cpu.Insn, next way) (s summary, done, settled bool) {
 			return summary{}, true, false
 		}
 		known := in.Src == cpu.NoReg && in.Flags&cpu.FlagMemory == 0
+		if known && retpoline(w.an.img, jump{in.Target, in.TargetMode}) {
+			return summary{returns: true}, true, true
+		}
 		if w.an.readsNoReturn(in) {
 			return summary{}, true, false
 		}

@@ -95,6 +95,10 @@ func (f *function) call(b *block, st *state, in *cpu.Insn, pc, next uint64) {
 	if f.dead[pc] || f.an.isEntry(next, b.mode) {
 		return
 	}
+	if known && retpoline(f.img, target) {
+		f.through(b, st)
+		return
+	}
 	if f.neverReturns(f.an, st, in, target, known) {
 		f.dead[pc] = true
 		return
