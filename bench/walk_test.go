@@ -84,37 +84,49 @@ func TestOneWalker(t *testing.T) {
 // for all of them, cold with a fresh one for each.
 func BenchmarkWalk(b *testing.B) {
 	for _, name := range programs {
-		s := load(b, name)
-		u, err := backsight.NewUnwinder(backsight.Options{})
-		if err != nil {
-			b.Fatal(err)
-		}
-		var frames []unwind.Frame
-		one := u.Walker(s.snaps[0])
-		run := func(b *testing.B, walker func(*target.Snapshot) *unwind.Walker) {
-			n := 0
-			all := func() {
-				n = 0
-				for _, snap := range s.snaps {
-					frames, _ = walker(snap).Walk(&snap.Threads[0], frames[:0])
-					n += len(frames)
-				}
-			}
-			all()
-			now, release := threadTime()
+		b.Run(name, func(b *testing.B) { walks(b, load(b, name).snaps) })
+	}
+	for _, arch := range codeArchs {
+		b.Run(arch+"/code", func(b *testing.B) {
+			snaps, release := naked(b, arch)
 			defer release()
-			b.ReportAllocs()
-			start := now()
-			for b.Loop() {
-				all()
-			}
-			b.ReportMetric(float64((now()-start).Nanoseconds())/float64(b.N*n), "ns/frame")
-		}
-		b.Run(name+"/warm", func(b *testing.B) {
-			run(b, func(snap *target.Snapshot) *unwind.Walker { one.Use(snap); return one })
+			walks(b, snaps)
 		})
-		b.Run(name+"/cold", func(b *testing.B) { run(b, u.Walker) })
+		b.Run(arch+"/code/first", func(b *testing.B) { first(b, arch) })
 	}
 }
 
-var programs = []string{"deep60", "deep60a64", "clang"}
+// walks measures both.
+func walks(b *testing.B, snaps []*target.Snapshot) {
+	u, err := backsight.NewUnwinder(backsight.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	var frames []unwind.Frame
+	one := u.Walker(snaps[0])
+	run := func(b *testing.B, walker func(*target.Snapshot) *unwind.Walker) {
+		n := 0
+		all := func() {
+			n = 0
+			for _, snap := range snaps {
+				frames, _ = walker(snap).Walk(&snap.Threads[0], frames[:0])
+				n += len(frames)
+			}
+		}
+		all()
+		now, release := threadTime()
+		defer release()
+		b.ReportAllocs()
+		start := now()
+		for b.Loop() {
+			all()
+		}
+		b.ReportMetric(float64((now()-start).Nanoseconds())/float64(b.N*n), "ns/frame")
+	}
+	b.Run("warm", func(b *testing.B) {
+		run(b, func(snap *target.Snapshot) *unwind.Walker { one.Use(snap); return one })
+	})
+	b.Run("cold", func(b *testing.B) { run(b, u.Walker) })
+}
+
+var programs = []string{"deep60", "deep60a64", "deepmips", "clang"}
