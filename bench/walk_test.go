@@ -52,32 +52,47 @@ func differ(frames []unwind.Frame, want []uint64) int {
 func TestOneWalker(t *testing.T) {
 	for _, name := range programs {
 		t.Run(name, func(t *testing.T) {
-			s := load(t, name)
-			u, err := backsight.NewUnwinder(backsight.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
-			// A walker that explains itself asks its sources at every frame.
-			bare, _ := backsight.NewUnwinder(backsight.Options{Explain: func(unwind.Attempt) {}})
-			one := u.Walker(s.snaps[0])
-			var got, fresh []unwind.Frame
-			for range 2 {
-				for i, snap := range s.snaps {
-					var stop, alone unwind.Stop
-					one.Use(snap)
-					got, stop = one.Walk(&snap.Threads[0], got[:0])
-					fresh, alone = bare.Walker(snap).Walk(&snap.Threads[0], fresh[:0])
-					if !slices.Equal(got, fresh) || stop != alone {
-						t.Fatalf("stack %d, with cache:\n%v %v\nwithout:\n%v %v", i, got, stop, fresh, alone)
-					}
-				}
-			}
+			snaps := load(t, name).snaps
+			one := cachesWell(t, snaps)
 			t.Logf("%+v", one.CacheStats())
-			if n := testing.AllocsPerRun(10, func() { got, _ = one.Walk(&s.snaps[len(s.snaps)-1].Threads[0], got[:0]) }); n != 0 {
+			var got []unwind.Frame
+			if n := testing.AllocsPerRun(10, func() { got, _ = one.Walk(&snaps[len(snaps)-1].Threads[0], got[:0]) }); n != 0 {
 				t.Errorf("%v allocations", n)
 			}
 		})
 	}
+	for _, arch := range codeArchs {
+		t.Run(arch+"/code", func(t *testing.T) {
+			snaps, release := naked(t, arch)
+			defer release()
+			t.Logf("%+v", cachesWell(t, snaps).CacheStats())
+		})
+	}
+}
+
+// cachesWell walks all stacks with one walker, twice, and beside it with fresh ones
+// that do not cache.
+func cachesWell(t *testing.T, snaps []*target.Snapshot) *unwind.Walker {
+	u, err := backsight.NewUnwinder(backsight.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A walker that explains itself asks its sources at every frame.
+	bare, _ := backsight.NewUnwinder(backsight.Options{Explain: func(unwind.Attempt) {}})
+	one := u.Walker(snaps[0])
+	var got, fresh []unwind.Frame
+	for range 2 {
+		for i, snap := range snaps {
+			var stop, alone unwind.Stop
+			one.Use(snap)
+			got, stop = one.Walk(&snap.Threads[0], got[:0])
+			fresh, alone = bare.Walker(snap).Walk(&snap.Threads[0], fresh[:0])
+			if !slices.Equal(got, fresh) || stop != alone {
+				t.Fatalf("stack %d, with cache:\n%v %v\nwithout:\n%v %v", i, got, stop, fresh, alone)
+			}
+		}
+	}
+	return one
 }
 
 // BenchmarkWalk is one walk through all stacks of a program: warm with one walker

@@ -256,11 +256,17 @@ func (w *Walker) confirm(src RuleSource) {
 		return
 	}
 	w.query.Entry, w.query.HasEntry, w.query.Try = m.ToImage(w.best.entry)&m.Image.Arch.AddrMask(), true, 0
+	before := w.best.evidence
+	w.table = w.rule
 	w.rule.Reset()
 	if src.Rule(&w.query, &w.rule) == Found {
-		w.answered(Found, true)
 		w.rule.Flags |= EntryKnown
 		w.applyRule(src.Method())
+	}
+	if w.best.evidence == before {
+		w.rule = w.table // nothing better: the answer is still the first
+	} else {
+		w.answered(Found, true)
 	}
 }
 
