@@ -20,13 +20,15 @@ type analysis struct {
 	mu        sync.Mutex
 	functions map[jump]*function
 	older     map[jump]*function
-	summaries map[jump]summary
+	summaries map[summaryKey]summary
 	exitCache map[exitKey][]exit
+	sketches  map[jump]*sketch // nil: there is none
+	pencil    *pencil
 
-	strongOnce, weakOnce sync.Once
-	strong, weak, taken  []uint64 // sorted keys
-	singles              []uint64 // targets of one possible call each (x86)
-	tables               bool     // unwind tables list functions
+	strongOnce, weakOnce, dataOnce sync.Once
+	strong, weak, taken, data      []uint64 // sorted keys
+	singles                        []uint64 // targets of one possible call each (x86)
+	tables                         bool     // unwind tables list functions
 	// global is what the registers in Arch.Globals hold, where it is known.
 	global    uint64
 	hasGlobal bool
@@ -38,10 +40,12 @@ type analysisKey struct{}
 
 // of returns the image's analysis.
 func (s *Source) of(img *image.Image) *analysis {
-	return img.Memo(analysisKey{}, func() any {
-		return &analysis{img: img, arch: img.Arch, src: s, functions: map[jump]*function{},
-			summaries: map[jump]summary{}, exitCache: map[exitKey][]exit{}}
-	}).(*analysis)
+	return img.Memo(analysisKey{}, func() any { return newAnalysis(s, img) }).(*analysis)
+}
+
+func newAnalysis(s *Source, img *image.Image) *analysis {
+	return &analysis{img: img, arch: img.Arch, src: s, functions: map[jump]*function{},
+		summaries: map[summaryKey]summary{}, exitCache: map[exitKey][]exit{}, sketches: map[jump]*sketch{}}
 }
 
 // generation is how many functions are kept before the older half may go.

@@ -4,6 +4,8 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/bin"
 )
 
 // Function entries, in order of trust. The strong ones (the image's entry point,
@@ -97,6 +99,61 @@ func (an *analysis) weakEntries() []uint64 {
 		an.weak = sortKeys(c.keys)
 	})
 	return an.weak
+}
+
+// dataPointers are the words of data that point to code, on first use.
+func (an *analysis) dataPointers() []uint64 {
+	an.dataOnce.Do(func() {
+		var keys []uint64
+		lo, hi := an.codeBounds()
+		for i := range an.img.Segments {
+			an.words(&an.img.Segments[i], func(v uint64) {
+				if v-lo < hi-lo {
+					keys = append(keys, v)
+				}
+			})
+		}
+		an.data = slices.DeleteFunc(sortKeys(keys), func(k uint64) bool { return !an.pointsToCode(k) })
+	})
+	return an.data
+}
+
+// words calls visit for every aligned word of a segment.
+func (an *analysis) words(s *image.Segment, visit func(v uint64)) {
+	size := uint64(an.arch.AddrSize)
+	for off := (-s.Addr) & (size - 1); off+size <= uint64(len(s.Data)); off += size {
+		visit(bin.Uint(s.Data[off:off+size], an.arch.BigEndian))
+	}
+}
+
+// codeBounds is the range of addresses that hold code.
+func (an *analysis) codeBounds() (lo, hi uint64) {
+	lo = ^uint64(0)
+	an.text(func(addr uint64, code []byte) { lo, hi = min(lo, addr), max(hi, addr+uint64(len(code))) })
+	return lo, hi
+}
+
+// pointsToCode tells whether a word of data looks like a pointer to a function.
+func (an *analysis) pointsToCode(v uint64) bool {
+	a, mode := an.arch.SplitCode(v)
+	if a&(an.arch.InsnAlign-1) != 0 || an.img.Code(a) == nil {
+		return false
+	}
+	if an.arch.ISABit && !an.arch.ModeOnly && mode == 0 && a&3 != 0 {
+		return false
+	}
+	return an.plausible(a, mode)
+}
+
+// nextPointer is the first of them above addr, the highest address if none.
+func (an *analysis) nextPointer(addr uint64) uint64 {
+	es := an.dataPointers()
+	i, _ := slices.BinarySearch(es, addr+2)
+	if i == len(es) {
+		return ^uint64(0)
+	}
+	a, _ := an.unkey(es[i])
+	return a
 }
 
 // addressTaken tells whether data or code holds a pointer to the function.

@@ -72,6 +72,10 @@ func (s *Source) Explain(q *unwind.Query) Explanation {
 		e.Forward = append(e.Forward, w)
 	}}
 	l := d.derive(q)
+	var r unwind.Rule
+	if an.sketched(q, &r) {
+		l.putFirst(&r, an.arch)
+	}
 	e.HasABI = an.abiRule(p, &e.ABI)
 	e.Rules, e.Outermost = l.rules, l.end
 	for i := range d.exits {

@@ -232,11 +232,16 @@ func (l *listing) query(img *image.Image, ll *listingLine, after bool) *unwind.Q
 	return q
 }
 
-// answers are the rules that the source gives for a place, in their order.
+// answers are the rules that the analysis with joins gives for a place, in their
+// order.
 func answers(s *Source, q *unwind.Query) (rules []string) {
+	an := s.of(q.Image)
+	an.mu.Lock()
+	defer an.mu.Unlock()
+	l := an.lookup(q)
 	for q.Try = 0; ; q.Try++ {
 		var r unwind.Rule
-		if s.Rule(q, &r) != unwind.Found {
+		if an.answer(q, l, &r) != unwind.Found {
 			return rules
 		}
 		rules = append(rules, r.Format(q.Arch))

@@ -15,6 +15,8 @@
 package code
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/unwind"
@@ -52,9 +54,21 @@ func (s *Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	return v
 }
 
-// rule finds the answer.
+// rule finds the answer. A sketch's comes first; all others are much work.
 func (an *analysis) rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+	sketched := an.sketched(q, out)
+	if sketched && q.Try == 0 {
+		return unwind.Found
+	}
 	l := an.lookup(q)
+	if sketched {
+		l.putFirst(out, an.arch)
+	}
+	return an.answer(q, l, out)
+}
+
+// answer gives the one that was asked for.
+func (an *analysis) answer(q *unwind.Query, l *lookup, out *unwind.Rule) unwind.Verdict {
 	switch {
 	case l.end:
 		return unwind.EndOfStack
@@ -104,6 +118,12 @@ func (an *analysis) lookup(q *unwind.Query) *lookup {
 	}
 	d := derivation{an: an, place: p}
 	return d.derive(q)
+}
+
+// putFirst makes r the first answer.
+func (l *lookup) putFirst(r *unwind.Rule, arch *cpu.Arch) {
+	same := func(o unwind.Rule) bool { return o.Equal(r, arch.Preserved) }
+	l.rules = slices.Insert(slices.DeleteFunc(l.rules, same), 0, *r)
 }
 
 // derive gathers the answers.

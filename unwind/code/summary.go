@@ -8,6 +8,11 @@ type summary struct {
 	pops    int64 // bytes that a return removes beyond the return address (x86 ret n)
 }
 
+type summaryKey struct {
+	to    jump
+	depth int
+}
+
 const (
 	summarySteps = 600 // instructions looked at for one summary
 	summaryDepth = 3   // calls within calls; deeper ones are taken to return
@@ -22,21 +27,23 @@ func (an *analysis) pops(to jump) int64 { return an.summarize(to, summaryDepth).
 
 // summarize looks for the first way back to the caller, following direct jumps
 // and stepping over calls that return.
+// What is remembered is remembered by depth, so that an answer does not depend on
+// what was asked before it.
 func (an *analysis) summarize(to jump, depth int) summary {
-	if s, ok := an.summaries[to]; ok {
-		return s
-	}
 	if depth == 0 {
 		return summary{returns: true}
 	}
+	k := summaryKey{to, depth}
+	if s, ok := an.summaries[k]; ok {
+		return s
+	}
 	if an.noReturnByName(to) {
-		an.summaries[to] = summary{}
+		an.summaries[k] = summary{}
 		return summary{}
 	}
-	an.summaries[to] = summary{returns: true} // for recursion
 	w := search{an: an, depth: depth, budget: summarySteps, todo: []way{{jump: to}}, seen: map[uint64]bool{}}
 	s := w.run()
-	an.summaries[to] = s
+	an.summaries[k] = s
 	return s
 }
 

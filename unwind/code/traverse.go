@@ -78,31 +78,19 @@ func (w *traversal) carry(s *stop) {
 // tables of functions, GOTs, init_array. Pointers of the second mode say so in
 // bit 0.
 func (w *traversal) pushPointers() {
-	an := w.an
-	size := uint64(an.arch.AddrSize)
-	for i := range an.img.Segments {
-		s := &an.img.Segments[i]
-		for off := (-s.Addr) & (size - 1); off+size <= uint64(len(s.Data)); off += size {
-			v, ok := an.img.Word(s.Addr + off)
-			if ok && v != 0 {
-				w.pointer(v)
-			}
-		}
+	for _, k := range w.an.dataPointers() {
+		a, mode := w.an.unkey(k)
+		w.pointers = append(w.pointers, k)
+		w.push(a, mode, true)
 	}
 }
 
 // pointer notes an address that is taken, if it is code.
 func (w *traversal) pointer(v uint64) {
+	if !w.an.pointsToCode(v) {
+		return
+	}
 	a, mode := w.an.arch.SplitCode(v)
-	if a&(w.an.arch.InsnAlign-1) != 0 || w.an.img.Code(a) == nil {
-		return
-	}
-	if w.an.arch.ISABit && !w.an.arch.ModeOnly && mode == 0 && a&3 != 0 {
-		return
-	}
-	if !w.an.plausible(a, mode) {
-		return
-	}
 	w.pointers = append(w.pointers, key(a, mode))
 	w.push(a, mode, true)
 }

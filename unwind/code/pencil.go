@@ -1,0 +1,318 @@
+package code
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+const (
+	maxSketch   = 1 << 16 // instructions of one function
+	maxSpan     = 1 << 24 // bytes from its entry on
+	maxSketched = 512     // places tried for a jump whose targets are not known
+	maxRedraws  = 6
+)
+
+// pencil draws sketches, one after another, into memory that it uses again. It goes
+// through a function by address, so that most places where ways meet are met after
+// all ways have come there.
+type pencil struct {
+	effects
+	an *analysis
+	sketch
+	mode  cpu.Mode
+	first uint64 // where the next function begins, as far as known
+	limit uint64 // how far the function may reach
+	cut   bool   // it ends where another one begins
+	steps int
+
+	todo  []waypoint   // by address, the lowest last
+	seen  addressSet   // instructions that were visited
+	want  addressSet   // places in todo
+	cur   frame        // before the instruction at hand
+	kept  frame        // where a call is not made
+	same  bool         // cur is frames[last]
+	last  uint32       // the latest frame of cur
+	rowed uint32       // the frame of the latest row
+	open  []uint32     // frames at jumps to unknown places
+	gap   bool         // following what lies between the known blocks
+	made  bool         // the function moved SP
+	weak  cpu.RegSet   // bases that different ways leave with different values
+	buf   [16]cpu.Insn // decoded: those from buf[i:n] on begin at pc
+	i, n  int
+	pc    uint64
+}
+
+// waypoint is a place to go on from, with the frame there.
+type waypoint struct {
+	at, frame uint32
+}
+
+func newPencil(an *analysis) *pencil {
+	return &pencil{effects: newEffects(an.img), an: an}
+}
+
+// draw makes the sketch of the function at entry, nil if it cannot. It is valid
+// until the next call.
+func (p *pencil) draw(entry uint64, mode cpu.Mode) *sketch {
+	if p.an.startsImage(entry, mode) {
+		return nil
+	}
+	p.entry, p.mode, p.weak, p.cut = entry, mode, 0, false
+	p.bounds()
+	p.bases = cpu.SetOf(p.arch.SP, p.arch.FP)
+	for range maxRedraws {
+		weak, end := p.weak, p.entry+uint64(p.seen.used)*64
+		if p.attempt() {
+			p.settle()
+			return &p.sketch
+		}
+		switch {
+		case p.weak != weak:
+		case !p.bases.Has(p.arch.Preserved.First()):
+			p.bases = p.arch.Preserved.With(p.arch.SP)
+		case p.cut || end <= p.first:
+			return nil
+		default:
+			p.cut = true
+		}
+	}
+	return nil
+}
+
+// bounds finds out how far the function may reach: some of the entries behind it
+// may be false ones.
+func (p *pencil) bounds() {
+	p.first = p.an.nextEntry(p.entry, p.entry)
+	p.limit = p.first
+	for range near {
+		p.limit = p.an.nextEntry(p.limit, p.entry)
+	}
+	p.limit = min(p.limit, p.entry+maxSpan)
+}
+
+// attempt does so once. It fails with more registers in weak where another attempt
+// may succeed.
+func (p *pencil) attempt() bool {
+	p.rows, p.frames, p.nodes, p.todo, p.open = p.rows[:0], p.frames[:0], p.nodes[:0], p.todo[:0], p.open[:0]
+	p.seen.reset()
+	p.want.reset()
+	p.steps, p.gap, p.made, p.i, p.n = 0, false, false, 0, 0
+	p.cur.entered(p.arch, p.tracked)
+	p.frames = append(p.frames, p.cur)
+	p.todo = append(p.todo, waypoint{0, 0})
+	p.want.add(0)
+	return p.drain() && p.fillGaps()
+}
+
+func (p *pencil) drain() bool {
+	for len(p.todo) > 0 {
+		t := p.todo[len(p.todo)-1]
+		p.todo = p.todo[:len(p.todo)-1]
+		p.want.remove(t.at)
+		p.cur, p.last, p.same = p.frames[t.frame], t.frame, true
+		if !p.run(t.at) {
+			return false
+		}
+	}
+	return true
+}
+
+// fillGaps takes what lies between the known blocks for the targets of the jumps
+// that could not be followed. That a frame fits at both ends is no coincidence; where
+// one does not, the jumps lead to what the sketch knows nothing of (alloca). Where
+// there is no frame, as at the labels of a computed goto, everything fits: nothing is
+// taken for a target then.
+func (p *pencil) fillGaps() bool {
+	framed := false
+	for _, i := range p.open {
+		f := &p.frames[i]
+		if !f.equal(&p.frames[p.open[0]]) {
+			return false
+		}
+		framed = f.off[p.arch.SP] != 0
+	}
+	p.gap = true
+	return !framed || p.fill()
+}
+
+func (p *pencil) fill() bool {
+	limit := p.first
+	if next := p.an.nextPointer(p.entry); next < limit {
+		limit = next
+	}
+	at := uint32(0)
+	for range maxSketched {
+		for p.seen.has(at) {
+			at = p.endOf(at)
+		}
+		pc := p.an.skipPadding(p.entry+uint64(at), p.mode)
+		if pc >= limit {
+			return true
+		}
+		if at = uint32(pc - p.entry); p.seen.has(at) {
+			continue
+		}
+		p.todo = append(p.todo, waypoint{at, p.open[0]})
+		p.want.add(at)
+		if !p.drain() {
+			return false
+		}
+	}
+	return true
+}
+
+// endOf is where the nodes around a visited place end.
+func (p *pencil) endOf(at uint32) uint32 {
+	for i := range p.nodes {
+		if n := &p.nodes[i]; n.start <= at && at < n.end {
+			return n.end
+		}
+	}
+	return at + 1
+}
+
+// edge brings the frame at hand to a place of the function.
+func (p *pencil) edge(at uint32) bool {
+	if p.seen.has(at) {
+		return p.holdsAt(at)
+	}
+	p.intern()
+	i, found := slices.BinarySearchFunc(p.todo, at, func(t waypoint, at uint32) int { return cmp.Compare(at, t.at) })
+	if !found {
+		p.want.add(at)
+		p.todo = slices.Insert(p.todo, i, waypoint{at, p.last})
+		return true
+	}
+	if p.todo[i].frame == p.last {
+		return true
+	}
+	met := p.frames[p.todo[i].frame]
+	met.meet(&p.cur)
+	if !met.derived.Has(p.arch.SP) {
+		return false
+	}
+	if !met.equal(&p.frames[p.todo[i].frame]) {
+		p.todo[i].frame = uint32(len(p.frames))
+		p.frames = append(p.frames, met)
+	}
+	return true
+}
+
+// holdsAt tells whether all that is known at a visited place holds in the frame at
+// hand.
+func (p *pencil) holdsAt(at uint32) bool {
+	i, exact := p.rowAt(at)
+	if !exact {
+		i--
+	}
+	was := &p.frames[p.rows[i].frame]
+	differ := was.differ(&p.cur)
+	if was.homeless(&p.cur) != 0 || differ.Has(p.arch.SP) {
+		return false
+	}
+	p.weak |= differ
+	return differ == 0
+}
+
+func (p *pencil) rowAt(at uint32) (int, bool) {
+	if n := len(p.rows); n > 0 && p.rows[n-1].at < at {
+		return n, false
+	}
+	return slices.BinarySearchFunc(p.rows, at, func(r sketchRow, at uint32) int { return cmp.Compare(r.at, at) })
+}
+
+// intern makes last the number of the frame at hand.
+func (p *pencil) intern() {
+	if p.same {
+		return
+	}
+	if p.cur.derived &^= p.weak; !p.cur.equal(&p.frames[p.last]) {
+		p.last = uint32(len(p.frames))
+		p.frames = append(p.frames, p.cur)
+	}
+	p.same = true
+	p.made = p.made || p.cur.off[p.arch.SP] != 0
+}
+
+// row notes that the frame at hand holds from a place on; always: even where the row
+// before says the same.
+func (p *pencil) row(at uint32, always bool) {
+	p.intern()
+	if p.last == p.rowed && !always {
+		return
+	}
+	p.rowed = p.last
+	i, exact := p.rowAt(at)
+	if exact {
+		p.rows[i].frame = p.last
+		return
+	}
+	p.rows = slices.Insert(p.rows, i, sketchRow{at, p.last})
+}
+
+// settle sorts the nodes and finds out which lead to an exit.
+func (p *pencil) settle() {
+	slices.SortFunc(p.nodes, func(a, b node) int { return cmp.Compare(a.start, b.start) })
+	p.spread()
+	open := false
+	for i := range p.nodes {
+		open = open || p.nodes[i].flags&(nodeGap|nodeLeaves) == nodeGap|nodeLeaves
+	}
+	if !open {
+		return
+	}
+	for i := range p.nodes {
+		if n := &p.nodes[i]; n.flags&nodeOpen != 0 {
+			n.flags |= nodeExit
+		}
+	}
+	p.spread()
+}
+
+// spread carries nodeLeaves against the direction of control.
+func (p *pencil) spread() {
+	leaves := func(at uint32) bool {
+		if at == nowhere {
+			return false
+		}
+		n := p.node(p.entry + uint64(at))
+		return n != nil && n.flags&nodeLeaves != 0
+	}
+	for again := true; again; {
+		again = false
+		for i := len(p.nodes) - 1; i >= 0; i-- {
+			n := &p.nodes[i]
+			if n.flags&nodeLeaves == 0 && (n.flags&nodeExit != 0 || leaves(n.next) || leaves(n.taken)) {
+				n.flags |= nodeLeaves
+				again = true
+			}
+		}
+	}
+}
+
+// addressSet is a set of offsets from an entry.
+type addressSet struct {
+	bits []uint64
+	used int // words that may hold something
+}
+
+func (s *addressSet) reset() {
+	clear(s.bits[:s.used])
+	s.used = 0
+}
+
+func (s *addressSet) has(at uint32) bool {
+	return int(at/64) < s.used && s.bits[at/64]>>(at%64)&1 != 0
+}
+
+func (s *addressSet) add(at uint32) {
+	for int(at/64) >= len(s.bits) {
+		s.bits = append(s.bits, make([]uint64, len(s.bits)+64)...)
+	}
+	s.used = max(s.used, int(at/64)+1)
+	s.bits[at/64] |= 1 << (at % 64)
+}
+
+func (s *addressSet) remove(at uint32) { s.bits[at/64] &^= 1 << (at % 64) }

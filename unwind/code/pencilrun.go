@@ -1,0 +1,328 @@
+package code
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// next decodes the instruction at pc, and makes slot the one in its delay slot if it
+// has one.
+func (p *pencil) next(pc uint64) (in, slot *cpu.Insn) {
+	if p.i >= p.n || p.pc != pc {
+		p.i, p.n, p.pc = 0, p.decode(pc, p.mode, p.buf[:]), pc
+		if p.n == 0 {
+			return nil, nil
+		}
+	}
+	in = &p.buf[p.i]
+	if in.Flags&cpu.FlagDelaySlot != 0 {
+		if p.i+1 >= p.n {
+			p.i, p.n = 0, p.decode(pc, p.mode, p.buf[:])
+			if p.n < 2 {
+				return nil, nil
+			}
+			in = &p.buf[0]
+		}
+		slot = &p.buf[p.i+1]
+		p.i++
+		p.pc += uint64(slot.Len)
+	}
+	p.i++
+	p.pc += uint64(in.Len)
+	return in, slot
+}
+
+// run goes on from a place to where control never goes on, or into what was visited.
+func (p *pencil) run(at uint32) bool {
+	n := node{start: at, next: nowhere, taken: nowhere}
+	if p.gap {
+		n.flags = nodeGap
+	}
+	if p.seen.has(at) {
+		return p.holdsAt(at)
+	}
+	p.row(at, true)
+	for begun := at; ; {
+		pc := p.entry + uint64(at)
+		if at != begun {
+			switch {
+			case p.seen.has(at):
+				n.next = at
+				return p.end(&n, at) && p.holdsAt(at)
+			case pc >= p.limit, p.cut && pc >= p.first && p.an.isEntry(pc, p.mode):
+				return p.end(&n, at)
+			case p.want.has(at):
+				n.next = at
+				if !p.end(&n, at) || !p.joined(at) {
+					return false
+				}
+				n.start, n.next = at, nowhere
+			}
+		}
+		in, slot := p.next(pc)
+		if p.steps++; in == nil || p.steps > maxSketch || in.Op == cpu.OpUnknown {
+			return false
+		}
+		p.seen.add(at)
+		after := at + uint32(in.Len)
+		if slot != nil {
+			p.seen.add(after)
+			after += uint32(slot.Len)
+		}
+		if p.transfers(in) {
+			goesOn, ok := p.transfer(&n, in, slot, at, after)
+			if !ok {
+				return false
+			}
+			if !goesOn {
+				return p.end(&n, after)
+			}
+			if n.taken != nowhere || n.flags&nodeExit != 0 {
+				n.next = after
+				p.end(&n, after)
+				n.start, n.next, n.taken, n.flags = after, nowhere, nowhere, n.flags&nodeGap
+			}
+		} else if !p.step(in) {
+			return false
+		}
+		p.row(after, false)
+		at = after
+	}
+}
+
+// end closes a node.
+func (p *pencil) end(n *node, at uint32) bool {
+	n.end = at
+	if n.end > n.start {
+		p.nodes = append(p.nodes, *n)
+	}
+	return true
+}
+
+// joined makes the frame at hand what holds on all ways that have come to a place.
+func (p *pencil) joined(at uint32) bool {
+	i, _ := slices.BinarySearchFunc(p.todo, at, func(t waypoint, at uint32) int { return cmp.Compare(at, t.at) })
+	other := p.todo[i].frame
+	p.todo = slices.Delete(p.todo, i, i+1)
+	p.want.remove(at)
+	if other == p.last && p.same {
+		p.row(at, true)
+		return true
+	}
+	p.cur.meet(&p.frames[other])
+	p.same = false
+	p.row(at, true)
+	return p.cur.derived.Has(p.arch.SP)
+}
+
+// step executes an instruction that does not transfer control.
+func (p *pencil) step(in *cpu.Insn) bool {
+	if p.presumes(in) {
+		return false
+	}
+	if in.Flags&cpu.FlagConditional != 0 {
+		return p.perhaps(in)
+	}
+	if !p.touches(in) {
+		return true
+	}
+	p.same = false
+	return p.apply(&p.cur, in)
+}
+
+// perhaps executes an instruction that may not happen.
+func (p *pencil) perhaps(in *cpu.Insn) bool {
+	f := p.cur
+	if !p.apply(&f, in) {
+		return false
+	}
+	p.same = false
+	p.cur.meet(&f)
+	return p.cur.derived.Has(p.arch.SP)
+}
+
+// touches tells whether an instruction can change what a frame says: most cannot.
+func (p *pencil) touches(in *cpu.Insn) bool {
+	switch in.Op {
+	case cpu.OpNop, cpu.OpTrap:
+		return false
+	case cpu.OpClobber, cpu.OpSyscall:
+		return in.List&(p.cur.kept|p.cur.derived) != 0
+	case cpu.OpStore, cpu.OpStoreMulti:
+		return p.cur.derived.Has(in.Base) || in.WB != 0
+	case cpu.OpLoad:
+		return in.WB != 0 || p.tracked.Has(in.Dst) || p.tracked.Has(in.Dst2)
+	case cpu.OpLoadMulti, cpu.OpLeave:
+		return true
+	}
+	return p.tracked.Has(in.Dst)
+}
+
+// presumes tells whether an instruction uses what a preserved register held on
+// entry, as no function does at its beginning: entry is a label or a landing pad.
+func (p *pencil) presumes(in *cpu.Insn) bool {
+	entry := p.cur.kept & p.arch.Preserved &^ p.arch.Globals
+	switch in.Op {
+	case cpu.OpMove, cpu.OpAddImm:
+		return entry.Has(in.Src)
+	case cpu.OpLoad, cpu.OpStore, cpu.OpLoadMulti, cpu.OpStoreMulti:
+		return entry.Has(in.Base) || entry.Has(in.Index)
+	}
+	return false
+}
+
+// transfer follows the end of a node, or a call. goesOn: control comes behind it as
+// well.
+func (p *pencil) transfer(n *node, in, slot *cpu.Insn, at, after uint32) (goesOn, ok bool) {
+	conditional := in.Flags&cpu.FlagConditional != 0
+	linked := p.arch.LR != cpu.NoReg && in.Src == p.arch.LR && p.cur.kept.Has(p.arch.LR)
+	if in.Op == cpu.OpCall {
+		return p.call(in, slot, at, after)
+	}
+	likely := in.Flags&cpu.FlagLikely != 0
+	if slot != nil && !likely && !p.step(slot) {
+		return false, false
+	}
+	if in.Op == cpu.OpJump && !likely {
+		return conditional, p.jump(n, in, at)
+	}
+	other := p.cur // where it is not taken
+	if likely && !p.step(slot) {
+		return false, false
+	}
+	switch in.Op {
+	case cpu.OpJump:
+		ok = p.jump(n, in, at)
+	case cpu.OpReturn:
+		ok = p.leaves(n, in, linked)
+	case cpu.OpLoad, cpu.OpLoadMulti:
+		ok = p.leavesByLoad(n, in)
+	case cpu.OpTrap:
+		ok = true
+	}
+	p.cur, p.same = other, false
+	return conditional, ok
+}
+
+// leaves ends at a return.
+func (p *pencil) leaves(n *node, in *cpu.Insn, linked bool) bool {
+	if in.Flags&cpu.FlagException != 0 {
+		return true
+	}
+	if in.Src != cpu.NoReg && in.Imm != 0 {
+		p.cur.off[p.arch.SP] += int32(in.Imm)
+	}
+	n.flags |= nodeExit
+	return p.undone(&p.cur) && (in.Src == cpu.NoReg && p.arch.LR == cpu.NoReg || linked)
+}
+
+// leavesByLoad ends at a load of PC: the return address comes from its slot.
+func (p *pencil) leavesByLoad(n *node, in *cpu.Insn) bool {
+	back, lr := *in, p.arch.LR
+	if in.Op == cpu.OpLoad {
+		back.Dst = lr
+	} else if in.List.Has(p.arch.PC) {
+		if in.List.Has(lr) {
+			return false
+		}
+		// PC is the highest register and so is the last of the list.
+		back.List = in.List.Without(p.arch.PC)
+		at := p.cur.off[p.arch.SP] + int32(in.Imm) + int32(back.List.Len())*int32(in.Size)
+		if in.Base != p.arch.SP || !p.cur.saved.Has(lr) || p.cur.slot[lr] != at {
+			return false
+		}
+		p.cur.kept, p.cur.saved = p.cur.kept.With(lr), p.cur.saved.Without(lr)
+	}
+	n.flags |= nodeExit
+	return lr != cpu.NoReg && p.apply(&p.cur, &back) && p.undone(&p.cur) && p.cur.kept.Has(lr)
+}
+
+// jump follows a jump. One that leaves the function with everything undone is a tail
+// call.
+func (p *pencil) jump(n *node, in *cpu.Insn, at uint32) bool {
+	gone := p.undone(&p.cur) && (p.arch.LR == cpu.NoReg || p.cur.kept.Has(p.arch.LR))
+	if in.Flags&(cpu.FlagTable|cpu.FlagMemory) != 0 || in.Src != cpu.NoReg && in.Target == 0 {
+		p.intern()
+		p.open = append(p.open, p.last)
+		n.flags |= nodeOpen
+		return true
+	}
+	to := in.Target
+	inside := in.TargetMode == p.mode && to >= p.entry && to < p.limit
+	switch {
+	case (!inside || to >= p.first) && gone && (p.made || p.an.isEntry(to, in.TargetMode)):
+		n.flags |= nodeExit
+	case inside && !(p.cut && p.an.isEntry(to, in.TargetMode)):
+		n.taken = uint32(to - p.entry)
+		return p.edge(n.taken)
+	}
+	return true
+}
+
+// call goes on behind a call that returns.
+func (p *pencil) call(in, slot *cpu.Insn, at, after uint32) (goesOn, ok bool) {
+	if in.Dst != cpu.NoReg && in.Dst != p.arch.LR {
+		return false, false // millicode
+	}
+	conditional := in.Flags&cpu.FlagConditional != 0
+	before := &p.kept
+	if conditional {
+		*before = p.cur
+	}
+	if in.Dst != cpu.NoReg {
+		p.cur.lose(cpu.SetOf(in.Dst))
+		p.same = false
+	}
+	behind := at + 1
+	if slot != nil {
+		p.row(at+uint32(in.Len), false)
+		if !p.step(slot) {
+			return false, false
+		}
+		behind = at + uint32(in.Len) + 1
+	}
+	direct := in.Src == cpu.NoReg && in.Flags&cpu.FlagMemory == 0
+	to := jump{in.Target, in.TargetMode}
+	if p.an.isEntry(p.entry+uint64(after), p.mode) || direct && p.an.neverReturns(to) || p.an.readsNoReturn(in) {
+		if conditional {
+			p.cur, p.same = *before, false
+		}
+		return conditional, true
+	}
+	if was := p.cur.kept | p.cur.derived; was&p.callerSaved != 0 {
+		p.returned(in, to, direct)
+		p.same = false
+	}
+	p.row(behind, false)
+	if direct {
+		// A caller that waits has what the callee removes still on the stack.
+		p.cur.off[p.arch.SP] += int32(p.popped(to))
+		p.same = p.same && p.popped(to) == 0
+	}
+	if conditional {
+		p.cur.meet(before)
+		p.same = false
+	}
+	return true, p.cur.derived.Has(p.arch.SP)
+}
+
+// returned forgets what a call clobbers: see machine.callee.
+func (p *pencil) returned(in *cpu.Insn, to jump, direct bool) {
+	if p.arch.LR == cpu.NoReg && direct {
+		if r, ok := p.readsPC(to); ok {
+			p.cur.lose(cpu.SetOf(r))
+			return
+		}
+	}
+	p.cur.lose(p.callerSaved)
+}
+
+// popped is how much a callee removes from the stack.
+func (p *pencil) popped(to jump) int64 {
+	if p.arch.LR != cpu.NoReg {
+		return 0
+	}
+	return p.an.pops(to)
+}

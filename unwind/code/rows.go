@@ -1,0 +1,197 @@
+package code
+
+import (
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Rows calls yield for the code of an image that sketches cover: from lo up to hi the
+// first answer of Rule is rule, in mode, in exact frames at an instruction's first byte and in
+// resuming ones at the others. They come in order of address, until yield returns
+// false; rule is valid during the call only. What lies between has answers that need
+// more work, or none. wanted leaves out what other sources have: it reports whether
+// any of the bytes from lo up to hi are of interest; nil: all are. It is called
+// concurrently.
+func (s *Source) Rows(img *image.Image, wanted func(lo, hi uint64) bool, yield func(lo, hi uint64, mode cpu.Mode, rule *unwind.Rule) bool) {
+	if img.Arch.Decoder == nil {
+		return
+	}
+	l := newLister(s.of(img), wanted)
+	chunks := l.chunks()
+	var rule unwind.Rule
+	for _, c := range chunks {
+		rows := <-c
+		for i := range rows {
+			r := &rows[i]
+			if r.frame.rule(img.Arch, &rule) && !yield(r.lo, r.hi, r.mode, &rule) {
+				go drain(chunks)
+				return
+			}
+		}
+	}
+}
+
+// drain lets the workers end.
+func drain(chunks []chan []listedRow) {
+	for _, c := range chunks {
+		for range c {
+		}
+	}
+}
+
+// listedRow: from lo up to hi the frame holds.
+type listedRow struct {
+	lo, hi uint64
+	mode   cpu.Mode
+	frame  *frame
+}
+
+// lister lists the rows between entries, a chunk of entries at a time on all cores.
+type lister struct {
+	an      *analysis
+	entries []uint64 // keys, of both kinds
+	wanted  func(lo, hi uint64) bool
+}
+
+func newLister(an *analysis, wanted func(lo, hi uint64) bool) *lister {
+	an.mu.Lock()
+	defer an.mu.Unlock()
+	return &lister{an, sortKeys(slices.Concat(an.strongEntries(), an.dataPointers())), wanted}
+}
+
+// chunkSize is how many entries make a piece of work: some milliseconds.
+const chunkSize = 512
+
+// chunks starts the work and returns where its outcomes come, in order of address.
+func (l *lister) chunks() []chan []listedRow {
+	out := make([]chan []listedRow, (len(l.entries)+chunkSize-1)/chunkSize)
+	work := make(chan int)
+	for i := range out {
+		out[i] = make(chan []listedRow, 1)
+	}
+	for range runtime.GOMAXPROCS(0) {
+		go func() {
+			w := worker{an: l.an.fork(), lister: l}
+			for i := range work {
+				out[i] <- w.list(i*chunkSize, min((i+1)*chunkSize, len(l.entries)))
+				close(out[i])
+			}
+		}()
+	}
+	go func() {
+		for i := range out {
+			work <- i
+		}
+		close(work)
+	}()
+	return out
+}
+
+// fork is an analysis of the same image for another goroutine. The lists of entries
+// have been made.
+func (an *analysis) fork() *analysis {
+	f := newAnalysis(an.src, an.img)
+	f.strong, f.data, f.singles, f.tables = an.strong, an.data, an.singles, an.tables
+	f.global, f.hasGlobal = an.global, an.hasGlobal
+	for _, once := range []*sync.Once{&f.strongOnce, &f.dataOnce} {
+		once.Do(func() {})
+	}
+	return f
+}
+
+// worker lists rows on one core.
+type worker struct {
+	*lister
+	an   *analysis
+	rows []listedRow
+	rest []span // of the bytes at hand, those without a row
+	next []span
+}
+
+// span is lo ≤ address < hi.
+type span struct{ lo, hi uint64 }
+
+// list lists the rows behind the entries from i up to n.
+func (w *worker) list(i, n int) []listedRow {
+	w.rows = nil
+	for ; i < n; i++ {
+		lo, mode := w.an.unkey(w.entries[i])
+		s, ok := w.an.img.Segment(lo)
+		if !ok {
+			continue
+		}
+		hi := s.Addr + uint64(len(s.Data))
+		if i+1 < len(w.entries) {
+			next, _ := w.an.unkey(w.entries[i+1])
+			hi = min(hi, next)
+		}
+		if lo < hi && (w.wanted == nil || w.wanted(lo, hi)) {
+			w.between(lo, hi, mode)
+		}
+	}
+	slices.SortFunc(w.rows, func(a, b listedRow) int { return int(min(max(int64(a.lo-b.lo), -1), 1)) })
+	return w.rows
+}
+
+// between lists what proven finds from lo up to hi, where no entry lies between.
+func (w *worker) between(lo, hi uint64, mode cpu.Mode) {
+	w.rest = append(w.rest[:0], span{lo, hi})
+	w.from(w.an.below(w.an.strongEntries(), lo, mode, near), mode, false)
+	w.from(w.an.below(w.an.dataPointers(), lo, mode, nearData), mode, true)
+}
+
+// from takes from the sketches of some entries what the ones before do not have.
+func (w *worker) from(entries []uint64, mode cpu.Mode, pointers bool) {
+	for _, e := range entries {
+		if len(w.rest) == 0 {
+			return
+		}
+		if s := w.an.sketch(e, mode); s != nil && (!pointers || w.an.begins(e, mode)) {
+			w.take(s, mode)
+		}
+	}
+}
+
+func (w *worker) take(s *sketch, mode cpu.Mode) {
+	w.next = w.next[:0]
+	for _, r := range w.rest {
+		at := r.lo
+		for i := s.behind(r.lo); i < len(s.nodes) && s.entry+uint64(s.nodes[i].start) < r.hi; i++ {
+			n := &s.nodes[i]
+			lo, hi := max(at, s.entry+uint64(n.start)), min(r.hi, s.entry+uint64(n.end))
+			if n.flags&nodeLeaves == 0 || lo >= hi {
+				continue
+			}
+			if at < lo {
+				w.next = append(w.next, span{at, lo})
+			}
+			w.cut(s, lo, hi, mode)
+			at = hi
+		}
+		if at < r.hi {
+			w.next = append(w.next, span{at, r.hi})
+		}
+	}
+	w.rest, w.next = w.next, w.rest
+}
+
+// cut adds the rows of a sketch from lo up to hi.
+func (w *worker) cut(s *sketch, lo, hi uint64, mode cpu.Mode) {
+	i := s.row(uint32(lo - s.entry))
+	for lo < hi {
+		end := hi
+		if i+1 < len(s.rows) {
+			end = min(hi, s.entry+uint64(s.rows[i+1].at))
+		}
+		if end > lo {
+			w.rows = append(w.rows, listedRow{lo, end, mode, &s.frames[s.rows[i].frame]})
+		}
+		lo = end
+		i++
+	}
+}
