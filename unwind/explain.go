@@ -23,7 +23,7 @@ func (w *Walker) reportTry(why string) {
 	}
 	c := &w.try
 	a := Attempt{Frame: w.state.Index, Method: c.method, Try: w.query.Try, Verdict: Found, Arch: w.snap.Arch,
-		PC: c.pc, CFA: c.CFA, Applied: true, Checks: c.checks, Trust: c.trust, Taken: why == "", Reason: why}
+		PC: c.pc, CFA: c.CFA, Applied: true, Checks: c.checks, Trust: min(c.trust, trustOf(c.method, c.checks)), Taken: why == "", Reason: why}
 	switch c.method {
 	case MethodCFI, MethodCompact, MethodEHABI, MethodTable, MethodCode, MethodFP:
 		a.Rule = &w.rule

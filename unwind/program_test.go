@@ -122,6 +122,8 @@ func (f flow) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) u
 	return f.holds(entry, pc)
 }
 
+func (flow) Stub(*target.Snapshot, uint64, cpu.Mode, uint64) (uint64, bool) { return 0, false }
+
 func (f flow) Callee(*target.Snapshot, uint64, cpu.Mode) (uint64, cpu.Mode, bool) {
 	return f.callee, 0, f.callee != 0
 }

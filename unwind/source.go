@@ -59,10 +59,12 @@ const (
 	// NoCaller: the code here has left the stack that it was called on (longjmp
 	// behind its switch of SP): where it goes on did not call it.
 	NoCaller
+	// NotCaptured: the memory that should tell is missing from the capture.
+	NotCaptured
 	verdictCount
 )
 
-var verdictNames = [verdictCount]string{"found", "not covered", "malformed", "unsupported", "end of stack", "no caller"}
+var verdictNames = [verdictCount]string{"found", "not covered", "malformed", "unsupported", "end of stack", "no caller", "memory was not captured"}
 
 func (v Verdict) String() string {
 	if v < verdictCount {
@@ -169,8 +171,12 @@ type Landmark interface {
 type Flow interface {
 	// Reaches tells whether code at pc can run as part of a call to entry without
 	// another call in between: pc lies in the function that begins at entry or in
-	// one that it tail-jumps to, through PLT stubs and the like. Target addresses.
+	// one that it tail-jumps to (YesByJump), through PLT stubs and the like. Target
+	// addresses.
 	Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) Answer
+	// Stub tells where the stub at entry jumps to, if it is one: what the captured
+	// GOT says, else the function of that name in the module at pc.
+	Stub(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (to uint64, ok bool)
 	// Callee resolves the target of the indirect call at site, where constants
 	// and the image's data tell. Target addresses.
 	Callee(snap *target.Snapshot, site uint64, mode cpu.Mode) (entry uint64, entryMode cpu.Mode, ok bool)
@@ -179,9 +185,10 @@ type Flow interface {
 // Answer is a three-valued truth.
 type Answer uint8
 
-// The answers.
+// The answers. YesByJump is a Yes of Flow.Reaches that holds for other entries, too.
 const (
 	Unknown Answer = iota
 	Yes
 	No
+	YesByJump
 )

@@ -35,11 +35,18 @@ const (
 	NoCall
 	// Searched: found by searching the stack after derivations were refuted.
 	Searched
+	// TargetUnclear: that call is direct, but leads to the callee's function by way
+	// of others that end in a jump (TargetMatches), or its way is not known. Against.
+	TargetUnclear
+	// Vouched: the call before the PC proves nothing, but the frame leads exactly to
+	// one that is proven, or to where stacks begin.
+	Vouched
 	checkCount = iota
 )
 
 var checkNames = [checkCount]string{"executable", "call-before", "target-matches", "sp-monotonic", "sp-aligned", "sp-in-stack",
-	"methods-agree", "interrupted", "landmark", "entry-known", "code-missing", "target-differs", "no-call", "searched"}
+	"methods-agree", "interrupted", "landmark", "entry-known", "code-missing", "target-differs", "no-call", "searched",
+	"target-unclear", "vouched"}
 
 // Names lists the checks' names in a fixed order.
 func (c Checks) Names() []string {
@@ -69,16 +76,21 @@ const (
 func (t Trust) String() string { return [...]string{"guess", "likely", "certain"}[min(t, Certain)] }
 
 // trustOf is the whole of what a frame's trust depends on: how it was found and
-// what speaks for and against it.
+// what speaks for and against it. A return address in memory can be any value, so
+// that certainty takes a witness for it beside the rule that found it: the call
+// before it goes to the callee's function (proven), or what the frame leads to is
+// itself proven (Vouched, see settle).
 //
 //	method                      certain                                    likely                        else
 //	context                     always
-//	sigframe, exception         executable PC                              any other PC                  –
-//	cfi, ehabi, compact, table  after a call or landmark, SP rises         no code to check              guess
-//	code                        from a known entry or by two derivations   after a call, SP rises,       guess
-//	                            that agree, and the call's target matches  nothing against it
-//	                            or both hold and SP is aligned
-//	fp                          after a call whose target matches          after a call, SP rises        guess
+//	sigframe, exception         executable PC, vouched                     always                        –
+//	cfi, ehabi, compact, table  after a call, SP rises; proven or vouched  no witness, or no code to     guess
+//	                                                                       check
+//	code                        the same, and from a known entry or by     after a call, SP rises,       guess
+//	                            two derivations that agree; vouched only:  nothing against it
+//	                            by both, SP aligned
+//	fp                          after a call whose target matches and      after a call, SP rises        guess
+//	                            another method agrees
 //	scan                        never                                      never                         guess
 func trustOf(m Method, c Checks) Trust {
 	sound := c.has(SPMonotonic) && c&(Executable|AtLandmark) != 0 && c&(NoCall|TargetDiffers) == 0
@@ -87,22 +99,29 @@ func trustOf(m Method, c Checks) Trust {
 	case MethodContext:
 		return Certain
 	case MethodSigframe, MethodException:
-		return pick(c.has(Executable), true)
+		return pick(c.has(Executable|Vouched), true)
 	case MethodCFI, MethodEHABI, MethodCompact, MethodTable:
-		return pick(sound && entered, sound && c&CodeMissing != 0)
+		return pick(sound && entered && (c.proven() || c.has(Vouched)), sound && (entered || c.has(CodeMissing)))
 	case MethodCode:
 		// Assembly does not always keep the ABI's stack alignment
 		// (__aeabi_idivmod pushes three words).
 		sound = sound && c.has(SPInStack) && entered
-		derived := c&(MethodsAgree|EntryFound) != 0
-		proof := derived && c&(TargetMatches|AtLandmark) != 0 || c.has(MethodsAgree|EntryFound|SPAligned)
+		witnessed := c.proven() || c.has(AtLandmark|Vouched)
+		proof := witnessed && c&(MethodsAgree|EntryFound) != 0 || c.has(MethodsAgree|EntryFound|SPAligned|Vouched)
 		return pick(sound && proof && c&Searched == 0, sound)
 	case MethodFP:
 		sound = sound && entered && c.has(SPInStack)
-		return pick(sound && c.has(TargetMatches|MethodsAgree), sound)
+		return pick(sound && c.proven() && c.has(TargetMatches|MethodsAgree), sound)
 	}
 	return Guess
 }
+
+// witness are the checks of a call that decide whether it proves a frame.
+const witness = TargetMatches | TargetUnclear
+
+// proven tells whether the frame's own return address has a witness: it follows a
+// call that goes straight to the callee's function.
+func (c Checks) proven() bool { return c&witness == TargetMatches }
 
 func pick(certain, likely bool) Trust {
 	switch {

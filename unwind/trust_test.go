@@ -18,36 +18,43 @@ func TestTrust(t *testing.T) {
 		want   Trust
 	}{
 		{"captured registers are what they are", MethodContext, 0, Certain},
-		{"an interrupted PC in code", MethodSigframe, Executable | Interrupted, Certain},
-		{"a jump into nowhere was interrupted", MethodSigframe, Interrupted, Likely},
-		{"an exception frame", MethodException, Executable | Interrupted, Certain},
+		{"an interrupted PC in code that holds", MethodSigframe, Executable | Interrupted | Vouched, Certain},
+		{"nothing tells that it holds", MethodSigframe, Executable | Interrupted, Likely},
+		{"a jump into nowhere was interrupted", MethodSigframe, Interrupted | Vouched, Likely},
+		{"an exception frame", MethodException, Executable | Interrupted | Vouched, Certain},
 
-		{"a table's frame behind a call", MethodCFI, ordinary, Certain},
-		{"a signal handler returns to its trampoline", MethodCFI, SPMonotonic | AtLandmark, Certain},
-		{"a table's frame in a file that is missing", MethodCFI, Executable | SPMonotonic | CodeMissing, Likely},
-		{"a table's frame behind no call", MethodCFI, Executable | SPMonotonic | NoCall, Guess},
-		{"SP does not rise", MethodCFI, ordinary &^ SPMonotonic, Guess},
-		{"the call goes elsewhere", MethodEHABI, ordinary | TargetDiffers, Guess},
-		{"another stack than captured is a table's matter", MethodCompact, ordinary &^ SPInStack, Certain},
-		{"a compiled table is a table", MethodTable, ordinary, Certain},
+		{"a table's frame behind a call of the callee", MethodCFI, ordinary | TargetMatches, Certain},
+		{"a table's frame behind a call", MethodCFI, ordinary, Likely},
+		{"the same, and the frame further out is proven", MethodCFI, ordinary | Vouched, Certain},
+		{"a call that may come to the callee by a jump", MethodCFI, ordinary | TargetMatches | TargetUnclear, Likely},
+		{"the same, vouched for", MethodCFI, ordinary | TargetMatches | TargetUnclear | Vouched, Certain},
+		{"a signal handler returns to its trampoline", MethodCFI, SPMonotonic | AtLandmark | Vouched, Certain},
+		{"a trampoline that leads nowhere", MethodCFI, SPMonotonic | AtLandmark, Likely},
+		{"a table's frame in a file that is missing", MethodCFI, Executable | SPMonotonic | CodeMissing | Vouched, Likely},
+		{"a table's frame behind no call", MethodCFI, Executable | SPMonotonic | NoCall | Vouched, Guess},
+		{"SP does not rise", MethodCFI, ordinary&^SPMonotonic | TargetMatches, Guess},
+		{"the call goes elsewhere", MethodEHABI, ordinary | TargetDiffers | Vouched, Guess},
+		{"another stack than captured is a table's matter", MethodCompact, ordinary&^SPInStack | TargetMatches, Certain},
+		{"a compiled table is a table", MethodTable, ordinary | TargetMatches, Certain},
 
-		{"code analysis needs proof", MethodCode, ordinary, Likely},
-		{"two derivations agree, the entry may be wrong", MethodCode, ordinary | MethodsAgree, Likely},
-		{"a known entry alone", MethodCode, ordinary | EntryFound, Likely},
-		{"two derivations from a known entry agree", MethodCode, ordinary | MethodsAgree | EntryFound, Certain},
-		{"the same with a crooked SP", MethodCode, ordinary&^SPAligned | MethodsAgree | EntryFound, Likely},
+		{"code analysis needs proof", MethodCode, ordinary | Vouched, Likely},
+		{"two derivations agree, the entry may be wrong", MethodCode, ordinary | MethodsAgree | Vouched, Likely},
+		{"a known entry alone", MethodCode, ordinary | EntryFound | Vouched, Likely},
+		{"two derivations from a known entry agree", MethodCode, ordinary | MethodsAgree | EntryFound, Likely},
+		{"the same, vouched for", MethodCode, ordinary | MethodsAgree | EntryFound | Vouched, Certain},
+		{"the same with a crooked SP", MethodCode, ordinary&^SPAligned | MethodsAgree | EntryFound | Vouched, Likely},
 		{"the call's target matches what was derived", MethodCode, ordinary&^SPAligned | EntryFound | TargetMatches, Certain},
 		{"the call's target matches, nothing was derived", MethodCode, ordinary | TargetMatches, Likely},
-		{"the call's target differs", MethodCode, ordinary | MethodsAgree | EntryFound | TargetDiffers, Guess},
+		{"the call's target differs", MethodCode, ordinary | MethodsAgree | EntryFound | TargetDiffers | Vouched, Guess},
 		{"found by searching", MethodCode, ordinary | EntryFound | TargetMatches | Searched, Likely},
-		{"outside the stack", MethodCode, ordinary&^SPInStack | MethodsAgree | EntryFound, Guess},
-		{"behind no call", MethodCode, ordinary&^CallBefore | NoCall | MethodsAgree | EntryFound, Guess},
+		{"outside the stack", MethodCode, ordinary&^SPInStack | MethodsAgree | EntryFound | Vouched, Guess},
+		{"behind no call", MethodCode, ordinary&^CallBefore | NoCall | MethodsAgree | EntryFound | Vouched, Guess},
 
-		{"a frame pointer behind a call", MethodFP, ordinary, Likely},
+		{"a frame pointer behind a call", MethodFP, ordinary | Vouched, Likely},
 		{"the call's target matches", MethodFP, ordinary | TargetMatches, Likely},
 		{"the call's target matches and another method agrees", MethodFP, ordinary | TargetMatches | MethodsAgree, Certain},
 		{"a frame pointer out of the stack", MethodFP, ordinary &^ SPInStack, Guess},
-		{"a scan never earns more", MethodScan, ordinary | TargetMatches | MethodsAgree | EntryFound, Guess},
+		{"a scan never earns more", MethodScan, ordinary | Vouched | TargetMatches | MethodsAgree | EntryFound, Guess},
 	} {
 		if got := trustOf(c.method, c.checks); got != c.want {
 			t.Errorf("%s: %v with %v is %v, want %v", c.what, c.method, c.checks, got, c.want)
@@ -58,14 +65,15 @@ func TestTrust(t *testing.T) {
 // TestTrustIsMonotonic: evidence for a frame never lowers its trust, evidence
 // against it never raises it; what speaks against it excludes certainty.
 func TestTrustIsMonotonic(t *testing.T) {
-	const against = CodeMissing | TargetDiffers | NoCall | Searched
+	const against = CodeMissing | TargetDiffers | NoCall | Searched | TargetUnclear
 	for m := MethodContext; m < methodCount; m++ {
-		for c := Checks(0); c < 1<<checkCount; c++ {
+		for all := range 1 << checkCount {
+			c := Checks(all)
 			trust := trustOf(m, c)
 			if trust == Certain && m > MethodException && c&(TargetDiffers|NoCall) != 0 {
 				t.Fatalf("%v with %v is certain", m, c)
 			}
-			for rest := ^c & (1<<checkCount - 1); rest != 0; rest &= rest - 1 {
+			for rest := ^c; rest != 0; rest &= rest - 1 {
 				one := Checks(1) << bits.TrailingZeros16(uint16(rest))
 				more := trustOf(m, c|one)
 				switch {
@@ -119,7 +127,7 @@ func TestNames(t *testing.T) {
 	for tr := Guess; tr <= Certain; tr++ {
 		name(tr.String())
 	}
-	for _, n := range Checks(1<<checkCount - 1).Names() {
+	for _, n := range (^Checks(0)).Names() {
 		name(n)
 	}
 	if methodCount.String() != "?" || verdictCount.String() != "?" || stopCount.String() != "?" {

@@ -27,7 +27,7 @@ func (w *Walker) judge() {
 	w.place()
 	w.checkStack()
 	w.checkCall()
-	c.trust = trustOf(c.method, c.checks)
+	c.trust = trustOf(c.method, c.checks|Vouched) // unless nobody vouches for it: settle
 	if c.flags&(Fallback|Inferred) != 0 {
 		c.trust = min(c.trust, Likely)
 	}
@@ -131,7 +131,8 @@ func (w *Walker) landmark(raw uint64, mode cpu.Mode) bool {
 }
 
 // leadsOn tells whether the landmark at the caller's PC can be stepped over with
-// the caller's stack pointer: a wrong CFA finds no signal frame.
+// the caller's stack pointer: a wrong CFA finds no signal frame. Where the stack was
+// not captured so far, nothing speaks against it.
 func (w *Walker) leadsOn() bool {
 	c := &w.try
 	s := w.state
@@ -141,7 +142,10 @@ func (w *Walker) leadsOn() bool {
 	}
 	var next Caller
 	for _, l := range w.landmarks {
-		if l.At(&s, c.raw, c.mode) && l.step.Step(&s, &next) == Found {
+		if !l.At(&s, c.raw, c.mode) {
+			continue
+		}
+		if v := l.step.Step(&s, &next); v == Found || v == NotCaptured {
 			return true
 		}
 	}
@@ -219,7 +223,7 @@ func (w *Walker) checkTarget(site cpu.CallSite) {
 		return
 	}
 	entry, mode := site.Target, site.TargetMode
-	if site.Direct && w.startsAt(entry) {
+	if site.Direct && (w.startsAt(entry) || w.stubFor(entry, mode)) {
 		c.checks |= TargetMatches
 		c.entry = entry
 		return
@@ -233,10 +237,17 @@ func (w *Walker) checkTarget(site cpu.CallSite) {
 			return
 		}
 	}
-	switch w.opt.Flow.Reaches(w.snap, entry, mode, w.state.Site) {
-	case Yes:
+	switch a := w.opt.Flow.Reaches(w.snap, entry, mode, w.state.Site); a {
+	case Yes, YesByJump:
 		c.checks |= TargetMatches
+		if a == YesByJump {
+			c.checks |= TargetUnclear
+		}
 		c.entry = entry
+	case Unknown:
+		if site.Direct {
+			c.checks |= TargetUnclear
+		}
 	case No:
 		if site.Direct {
 			c.checks |= TargetDiffers
@@ -260,6 +271,15 @@ func (c *candidate) rank() int {
 		return score(c.checks) - 15
 	}
 	return score(c.checks)
+}
+
+// stubFor tells whether entry is a stub for what startsAt asks for.
+func (w *Walker) stubFor(entry uint64, mode cpu.Mode) bool {
+	if w.try.flags&StartStated == 0 {
+		return false
+	}
+	to, ok := w.opt.Flow.Stub(w.snap, entry, mode, w.state.Site)
+	return ok && w.startsAt(to)
 }
 
 // score weighs what speaks for and against a candidate.

@@ -43,6 +43,9 @@ type Walker struct {
 	table Rule      // a table's rule while the code's is looked at
 	// noCaller: a source said so of this frame.
 	noCaller bool
+	// unproven is the index in dst of the first frame whose return address has no
+	// witness of its own, 0 if there is none.
+	unproven int
 	// isAhead marks that walker, which looks no further itself.
 	isAhead bool
 
@@ -109,6 +112,18 @@ func NewWalker(snap *target.Snapshot, opt Options) *Walker {
 // Walk appends the frames of thread t to dst, innermost first, and says why it
 // stopped. A thread whose PC is unknown has no frames.
 func (w *Walker) Walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
+	first := len(dst)
+	w.unproven = 0
+	dst, stop := w.walk(t, dst)
+	if w.unproven > first && w.opt.Flow != nil {
+		settle(dst[first:], w.unproven-first, stop.Reason == StopRoot)
+	}
+	return dst, stop
+}
+
+// walk does it, taking for granted that frames are vouched for; w.unproven is the
+// first that needs that.
+func (w *Walker) walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
 	pc, mode, ok := w.snap.Arch.PCOf(&t.Regs)
 	if !ok {
 		return dst, Stop{Reason: StopNoRule}
@@ -152,6 +167,9 @@ func (w *Walker) Walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
 		}
 		dst = append(dst, Frame{PC: c.pc, Mode: c.mode, CallSite: c.site, Exact: c.Exact, Module: c.module,
 			Method: c.method, Checks: c.checks, Trust: min(c.trust, f.Trust)})
+		if w.unproven == 0 && (c.trust == Guess || !c.checks.proven()) {
+			w.unproven = len(dst) - 1
+		}
 		w.enter(c)
 	}
 }
@@ -359,8 +377,12 @@ func (w *Walker) askFrame(src FrameSource) {
 	w.answered(v, false)
 	if v != Found {
 		w.report(src.Method(), v)
-		if v == EndOfStack {
+		switch v {
+		case EndOfStack:
 			w.endHere(src.Method())
+		case NotCaptured:
+			sp, _ := w.regs.Lookup(w.snap.Arch.SP)
+			w.trip = Stop{StopUnreadable, sp & w.snap.Arch.AddrMask()}
 		}
 		return
 	}

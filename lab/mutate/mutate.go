@@ -3,7 +3,8 @@
 // then must not be certain.
 //
 // Not every lie can be seen: a return address replaced by another one behind a call
-// of the same function tells a story without a flaw. Damage of that kind is left out.
+// of the same function tells a story without a flaw. Damage of that kind is left out;
+// an interrupted PC moved within its function is counted apart (slip).
 package mutate
 
 import (
@@ -143,16 +144,23 @@ func (v *victim) flips(n int) (*target.Snapshot, uint64) {
 
 // slots are the stack words that hold the return address of frame i, within its
 // frame. Where it was never stored there are none.
-func (v *victim) slots(i int) (found []uint64) {
-	a := v.snap.Arch
+func (v *victim) slots(i int) []uint64 {
 	f := v.answer.Frames
 	lo, _, ok := v.stack()
 	if i > 0 {
 		lo = uint64(*f[i-1].CFA)
 	}
-	ra := uint64(f[i+1].PC)
-	for p := lo; ok && p < uint64(*f[i].CFA); p += uint64(a.AddrSize) {
-		if w, ok := v.snap.Memory.Uint(p, a.RegSize); ok && w&a.AddrMask()&^1 == ra&^1 {
+	if !ok {
+		return nil
+	}
+	return v.copies(uint64(f[i+1].PC), lo, uint64(*f[i].CFA))
+}
+
+// copies are the stack words from lo to hi that hold the code address pc.
+func (v *victim) copies(pc, lo, hi uint64) (found []uint64) {
+	a := v.snap.Arch
+	for p := lo; p < hi; p += uint64(a.AddrSize) {
+		if w, ok := v.snap.Memory.Uint(p, a.RegSize); ok && w&a.AddrMask()&^1 == pc&^1 {
 			found = append(found, p)
 		}
 	}
@@ -226,6 +234,44 @@ func (v *victim) otherReturn() (*target.Snapshot, uint64) {
 func (v *victim) ordinary(i int) bool {
 	f := v.answer.Frames
 	return i+1 < len(f) && f[i].CFA != nil && (i == 0 || f[i-1].CFA != nil) && f[i].Kind != "sigtramp" && f[i].Kind != "interrupted"
+}
+
+// inner is how many frames do not depend on the stack at from and above: frame i+1
+// follows from what lies below the CFA of frame i, if its PC is there at all.
+func (v *victim) inner(from uint64) int {
+	n, f := 1, v.answer.Frames
+	if from == nowhere {
+		return n
+	}
+	for i := range f {
+		if f[i].CFA == nil || i+1 == len(f) || uint64(*f[i].CFA)+beyond(v.answer, i) > from || !v.known(i) {
+			break
+		}
+		n++
+	}
+	return n
+}
+
+// known tells whether the PC of the frame around frame i stands in the link register
+// or below the CFA of frame i. Behind AArch64's __longjmp has loaded the registers of
+// its target it stands nowhere: the caller follows from what lies further out.
+func (v *victim) known(i int) bool {
+	a, ra := v.snap.Arch, uint64(v.answer.Frames[i+1].PC)
+	if lr, ok := v.snap.Threads[0].Regs.Lookup(a.LR); ok && lr&^1 == ra&^1 {
+		return true
+	}
+	lo, _, ok := v.stack()
+	return ok && len(v.copies(ra, lo, uint64(*v.answer.Frames[i].CFA))) > 0
+}
+
+// beyond is how far above its CFA a frame's caller depends on the stack: behind the
+// outermost frame of a Cortex-M handler lies the hardware's exception frame, of 0x68
+// bytes at most and an aligner.
+func beyond(a *truth.Answer, i int) uint64 {
+	if i+1 < len(a.Frames) && a.Frames[i+1].Kind == "interrupted" && a.Frames[i].Kind != "sigtramp" {
+		return 0x68 + 4
+	}
+	return 0
 }
 
 // forget leaves PC, SP and the mode only, as logs of some systems do.

@@ -5,14 +5,9 @@ import (
 	"testing"
 )
 
-// tolerated is how many captures in a hundred may have a wrong frame that is
-// certain. Where a forged return address follows a call instruction, an indirect one
-// or one whose target is not clear, there is not always a witness against it.
-var tolerated = map[string]int{"return address = a function": 5, "return address of another call": 25}
-
 // TestNothingWrongIsCertain damages a sample of the recorded truth.
 func TestNothingWrongIsCertain(t *testing.T) {
-	counts, err := Run(context.Background(), Options{Root: "../../testdata/truth", Tiers: []string{"stripped", "naked"}, Every: 8, Seed: 1, Bad: func(f Finding) {
+	counts, err := Run(context.Background(), Options{Root: "../../testdata/truth", Tiers: []string{"stripped", "naked"}, Every: 4, Seed: 1, Bad: func(f Finding) {
 		t.Logf("%s: %s, %s %s capture %d, frame %d", f.What, f.Damage, f.Case.Name, f.Tier, f.Index, f.Frame)
 	}})
 	if err != nil {
@@ -22,7 +17,7 @@ func TestNothingWrongIsCertain(t *testing.T) {
 		t.Errorf("%d kinds of damage were done, of %d", len(counts), len(Damages()))
 	}
 	for name, c := range counts {
-		if c.Lies*100 > tolerated[name]*c.N {
+		if c.Lies > 0 {
 			t.Errorf("%s: %d of %d captures have a wrong frame that is certain", name, c.Lies, c.N)
 		}
 		if c.InnerLost > 0 {

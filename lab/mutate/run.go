@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
+	"slices"
 	"sync"
 
 	"github.com/backsight/backsight"
@@ -44,6 +45,7 @@ type Count struct {
 	N                    int
 	Whole, Shorter       int
 	Wrong, Lies          int // the first wrong frame; certain
+	Slips                int // not lies: see slip
 	InnerLost            int // frames inner to the damage that are gone
 	Certain, CertainGood int // certain frames before and after
 }
@@ -86,6 +88,7 @@ type runner struct {
 	tier     string
 	counts   map[string]*Count
 	findings []Finding
+	entries  []uint64 // of functions, sorted
 }
 
 func (r *runner) report(total map[string]*Count) {
@@ -96,6 +99,7 @@ func (r *runner) report(total map[string]*Count) {
 			total[name] = t
 		}
 		t.N, t.Whole, t.Shorter, t.Wrong, t.Lies = t.N+c.N, t.Whole+c.Whole, t.Shorter+c.Shorter, t.Wrong+c.Wrong, t.Lies+c.Lies
+		t.Slips += c.Slips
 		t.InnerLost, t.Certain, t.CertainGood = t.InnerLost+c.InnerLost, t.Certain+c.Certain, t.CertainGood+c.CertainGood
 	}
 	for _, f := range r.findings {
@@ -115,6 +119,7 @@ func (r *runner) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	r.entries = entries(answers)
 	u, err := backsight.NewUnwinder(backsight.Options{})
 	if err != nil {
 		return err
@@ -158,7 +163,7 @@ func (r *runner) capture(ctx context.Context, u *backsight.Unwinder, snap *targe
 		if err != nil {
 			return err
 		}
-		r.judge(&d, a, good, got, from, index)
+		r.judge(&d, snap, a, good, got, v.inner(from), index)
 	}
 	return nil
 }
@@ -183,7 +188,7 @@ func right(a *truth.Answer, fs []unwind.Frame) (n int) {
 	return n
 }
 
-func (r *runner) judge(d *Damage, a *truth.Answer, good, got []unwind.Frame, from uint64, index int) {
+func (r *runner) judge(d *Damage, snap *target.Snapshot, a *truth.Answer, good, got []unwind.Frame, inner, index int) {
 	c := r.counts[d.Name]
 	if c == nil {
 		c = new(Count)
@@ -199,7 +204,11 @@ func (r *runner) judge(d *Damage, a *truth.Answer, good, got []unwind.Frame, fro
 		c.Whole++
 	case ok < len(got):
 		c.Wrong++
-		if got[ok].Trust == unwind.Certain {
+		switch {
+		case got[ok].Trust != unwind.Certain:
+		case r.slip(snap, a, got, ok):
+			c.Slips++
+		default:
 			c.Lies++
 			finding.What = "wrong and certain"
 			r.findings = append(r.findings, finding)
@@ -207,37 +216,56 @@ func (r *runner) judge(d *Damage, a *truth.Answer, good, got []unwind.Frame, fro
 	default:
 		c.Shorter++
 	}
-	if ok < inner(a, from) {
+	if ok < inner {
 		c.InnerLost++
 		finding.What = "inner frame lost"
 		r.findings = append(r.findings, finding)
 	}
 }
 
-// inner is how many frames do not depend on the stack at from and above: frame i+1
-// follows from what lies below the CFA of frame i.
-func inner(a *truth.Answer, from uint64) int {
-	n := 1
-	if from == nowhere {
-		return n
+// slip tells whether a wrong frame is the right activation: its PC was moved within
+// the function, and all else is as it was. That story has no flaw where nothing but
+// the saved registers tells an interrupted PC, or where the call before the return
+// address may well have been the one.
+func (r *runner) slip(snap *target.Snapshot, a *truth.Answer, got []unwind.Frame, ok int) bool {
+	f := &got[ok]
+	site := uint64(a.Frames[ok].PC)
+	if !f.Exact {
+		site--
 	}
-	for i, f := range a.Frames {
-		if f.CFA == nil || uint64(*f.CFA)+beyond(a, i) > from {
-			break
-		}
-		n++
+	if r.function(f.CallSite) != r.function(site) {
+		return false
 	}
-	return min(n, len(a.Frames))
+	rest := *a
+	rest.Frames = a.Frames[ok+1:]
+	if right(&rest, got[ok+1:]) < len(rest.Frames) {
+		return false
+	}
+	call, _ := unwind.ReturnsTo(snap, f.PC, f.Mode)
+	return f.Exact || !call.Direct || call.Target == uint64(a.Frames[ok-1].Entry)
 }
 
-// beyond is how far above its CFA a frame's caller depends on the stack: behind the
-// outermost frame of a Cortex-M handler lies the hardware's exception frame, of 0x68
-// bytes at most and an aligner.
-func beyond(a *truth.Answer, i int) uint64 {
-	if i+1 < len(a.Frames) && a.Frames[i+1].Kind == "interrupted" && a.Frames[i].Kind != "sigtramp" {
-		return 0x68 + 4
+// function is the last known entry up to pc.
+func (r *runner) function(pc uint64) uint64 {
+	i, found := slices.BinarySearch(r.entries, pc)
+	if !found {
+		i--
 	}
-	return 0
+	if i < 0 {
+		return 0
+	}
+	return r.entries[i]
+}
+
+// entries are the functions that a case's captures run through.
+func entries(answers []truth.Answer) (all []uint64) {
+	for i := range answers {
+		for _, f := range answers[i].Frames {
+			all = append(all, uint64(f.Entry))
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
 }
 
 func certain(fs []unwind.Frame) (n int) {

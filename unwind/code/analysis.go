@@ -24,6 +24,7 @@ type analysis struct {
 	exitCache map[exitKey][]exit
 	sketches  map[jump]*sketch // nil: there is none
 	pencil    *pencil
+	stubs     map[jump]*stub
 
 	strongOnce, weakOnce, dataOnce sync.Once
 	strong, weak, taken, data      []uint64 // sorted keys
@@ -45,7 +46,7 @@ func (s *Source) of(img *image.Image) *analysis {
 
 func newAnalysis(s *Source, img *image.Image) *analysis {
 	return &analysis{img: img, arch: img.Arch, src: s, functions: map[jump]*function{},
-		summaries: map[summaryKey]summary{}, exitCache: map[exitKey][]exit{}, sketches: map[jump]*sketch{}}
+		summaries: map[summaryKey]summary{}, exitCache: map[exitKey][]exit{}, sketches: map[jump]*sketch{}, stubs: map[jump]*stub{}}
 }
 
 // generation is how many functions are kept before the older half may go.

@@ -13,13 +13,23 @@ const maxTailJumps = 12
 func (s *Source) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) unwind.Answer {
 	todo := []jump{{entry, mode}}
 	answer := unwind.No
+	straight := 1 // as many of todo are the entry's function and what its stub goes to
 	for n := 0; n < len(todo) && n < maxTailJumps; n++ {
-		switch a, more := s.reaches(snap, todo[n], pc); a {
+		switch a, more, stub := s.reaches(snap, todo[n], pc); a {
 		case unwind.Yes:
+			if n >= straight {
+				return unwind.YesByJump
+			}
 			return unwind.Yes
-		case unwind.Unknown:
-			answer = unwind.Unknown
+		case unwind.YesByJump:
+			return a
 		default:
+			if a == unwind.Unknown {
+				answer = a
+			}
+			if stub && straight == len(todo) {
+				straight++
+			}
 			todo = appendNew(todo, more)
 		}
 	}
@@ -46,38 +56,72 @@ next:
 }
 
 // reaches answers for one function and lists where its tail calls go, in target
-// addresses.
-func (s *Source) reaches(snap *target.Snapshot, to jump, pc uint64) (unwind.Answer, []jump) {
+// addresses. stub: it is nothing but a jump through memory.
+func (s *Source) reaches(snap *target.Snapshot, to jump, pc uint64) (a unwind.Answer, more []jump, stub bool) {
 	m, ok := snap.ModuleAt(to.to)
 	if !ok || m.Image == nil || m.Image.Arch.Decoder == nil {
-		return unwind.Unknown, nil
+		return unwind.Unknown, nil, false
 	}
 	an := s.of(m.Image)
 	an.mu.Lock()
 	defer an.mu.Unlock()
 	mask := m.Image.Arch.AddrMask()
 	if an.img.Code(m.ToImage(to.to)&mask) == nil {
-		return unwind.No, nil
+		return unwind.No, nil, false
 	}
-	f := an.function(m.ToImage(to.to)&mask, to.mode)
+	to.to = m.ToImage(to.to) & mask
+	f := an.function(to.to, to.mode)
 	if m.Contains(pc) {
 		if b, _ := f.at(m.ToImage(pc) & mask); b != nil && b.via == edgeGap {
-			return unwind.Unknown, nil
+			return unwind.Unknown, nil, false
 		} else if b != nil {
-			return unwind.Yes, nil
+			return unwind.Yes, nil, false
 		}
 	}
-	var more []jump
 	for _, t := range f.tails {
 		more = append(more, jump{m.ToTarget(t.to), t.mode})
 	}
-	if d, ok := f.stubTarget(snap, m); ok {
-		return unwind.No, append(more, d)
+	if d, a := an.stubTarget(snap, m, to, pc); d.to != 0 {
+		return a, append(more, d), true
 	}
 	if !f.complete {
-		return unwind.Unknown, nil
+		if m.Contains(pc) && f.jumpsTo(m.ToImage(pc)&mask) {
+			return unwind.YesByJump, nil, false
+		}
+		return unwind.Unknown, nil, false
 	}
-	return unwind.No, more
+	return unwind.No, more, false
+}
+
+// maxSweep bounds the bytes of a function that are looked through line by line.
+const maxSweep = 1 << 16
+
+// jumpsTo tells whether a tail call of the function goes to the beginning of the one
+// that has pc, or a direct jump that its flow did not come to. Big switches of tail
+// calls (clang's RecursiveASTVisitor::TraverseStmt) are often not followed to all
+// cases.
+func (f *function) jumpsTo(pc uint64) bool {
+	for _, t := range f.tails {
+		if t.to <= pc && f.an.nextEntry(t.to, t.to) > pc {
+			return true
+		}
+	}
+	var buf [32]cpu.Insn
+	end := min(f.an.nextEntry(f.entry, f.entry), f.entry+maxSweep)
+	for at := f.entry; at < end; {
+		n := f.arch.Decoder.Decode(f.img.Code(at), at, f.entryMode, buf[:])
+		for i := range n {
+			in := &buf[i]
+			if t := in.Target; in.Op == cpu.OpJump && t != 0 && t <= pc && (t < f.entry || t >= end) && f.an.nextEntry(t, t) > pc {
+				return true
+			}
+			at += uint64(in.Len)
+		}
+		if n == 0 {
+			at += uint64(max(f.arch.InsnAlign, 1))
+		}
+	}
+	return false
 }
 
 // elsewhere tells whether pc certainly belongs to another function than the one
@@ -115,32 +159,6 @@ func (f *function) entersRange(pc uint64) bool {
 func (an *analysis) tablesList() bool {
 	an.strongEntries()
 	return an.tables
-}
-
-// stubTarget resolves a function that is nothing but a jump through memory: a
-// PLT stub, whose GOT entry the captured memory holds.
-func (f *function) stubTarget(snap *target.Snapshot, m *target.Module) (jump, bool) {
-	if len(f.blocks) != 1 {
-		return jump{}, false
-	}
-	at, ok := f.loadedTarget()
-	if !ok {
-		return jump{}, false
-	}
-	v, ok := snap.Memory.Word(m.ToTarget(at))
-	if !ok {
-		return jump{}, false
-	}
-	a, mode := f.arch.SplitCode(v)
-	return jump{a, mode}, true
-}
-
-// loadedTarget is the image address of the word that a stub jumps to.
-func (f *function) loadedTarget() (uint64, bool) {
-	var st state
-	b := f.blocks[0]
-	st.copyFrom(&b.in)
-	return f.stubSlot(&st, jump{b.start, b.mode})
 }
 
 // Callee implements unwind.Flow.

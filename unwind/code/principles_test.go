@@ -429,10 +429,10 @@ func TestReaches(t *testing.T) {
 		entry, pc uint64
 		want      unwind.Answer
 	}{
-		{text, text + 8, unwind.Yes},   // the stub itself
-		{text, lib, unwind.Yes},        // through the GOT
-		{text, lib + 0x10, unwind.Yes}, // and the tail call
-		{text, lib + 0x20, unwind.No},  // h is another function
+		{text, text + 8, unwind.Yes},         // the stub itself
+		{text, lib, unwind.Yes},              // through the GOT
+		{text, lib + 0x10, unwind.YesByJump}, // and the tail call
+		{text, lib + 0x20, unwind.No},        // h is another function
 		{text + 0x50, text + 0x20, unwind.No},
 		{text + 0x20, text + 0x50, unwind.No}, // called, which is another frame
 		{0x1000, lib, unwind.Unknown},         // outside all modules

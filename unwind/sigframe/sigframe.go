@@ -111,6 +111,9 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	var block [maxContext]byte
 	n := s.Snapshot.Memory.Read(sp+uint64(t.context-moved), block[:min(layout.Size, maxContext)])
 	regs := arch.Read(layout, block[:n])
+	if !regs.Known.Has(arch.PC) || !regs.Known.Has(arch.SP) {
+		return unwind.NotCaptured
+	}
 	if !plausible(s.Snapshot, &regs) {
 		return unwind.Malformed
 	}

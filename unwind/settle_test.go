@@ -1,0 +1,61 @@
+package unwind
+
+import (
+	"slices"
+	"testing"
+)
+
+// TestSettle: walks, innermost frame first, and what they end as.
+func TestSettle(t *testing.T) {
+	const (
+		proven   = ordinary | TargetMatches
+		indirect = ordinary
+		unclear  = ordinary | TargetUnclear
+		byJump   = ordinary | TargetMatches | TargetUnclear
+		landmark = SPMonotonic | SPAligned | SPInStack | AtLandmark
+		saved    = Executable | Interrupted
+	)
+	type frame struct {
+		checks Checks
+		was    Trust
+		want   Trust
+	}
+	c := func(checks Checks, want Trust) frame { return frame{checks, Certain, want} }
+	for _, walk := range []struct {
+		what   string
+		root   bool
+		frames []frame
+	}{
+		{"calls that go where they should need nobody", false, []frame{c(proven, Certain), c(proven, Certain)}},
+		{"a callback is vouched for by what called its caller", false, []frame{c(indirect, Certain), c(proven, Certain)}},
+		{"two of them, one by the other", false, []frame{c(indirect, Certain), c(indirect, Certain), c(proven, Certain)}},
+		{"nobody is left to vouch: the stack was cut", false, []frame{c(proven, Certain), c(indirect, Likely)}},
+		{"what is not certain makes what follows uncertain", false,
+			[]frame{c(indirect, Likely), c(unclear, Likely), c(proven, Likely), {proven, Likely, Likely}}},
+		{"a direct call whose way is not clear needs a proven caller", false, []frame{c(unclear, Certain), c(proven, Certain)}},
+		{"and says nothing for others", false, []frame{c(indirect, Likely), c(unclear, Likely), c(proven, Likely)}},
+		{"a tail call does", false, []frame{c(indirect, Certain), c(byJump, Certain), c(proven, Certain)}},
+		{"a frame that is likely at best does not", false, []frame{c(indirect, Likely), {indirect, Likely, Likely}, {proven, Likely, Likely}}},
+		{"a signal: the interrupted frame's caller vouches for all three", false,
+			[]frame{c(indirect, Certain), c(landmark, Certain), c(saved, Certain), c(proven, Certain)}},
+		{"a signal frame that leads nowhere", false, []frame{c(proven, Certain), c(landmark, Likely), c(saved, Likely)}},
+		{"a thread: clone calls start_thread calls its function", true, []frame{c(proven, Certain), c(indirect, Certain), c(indirect, Certain)}},
+		{"the return address was overwritten by one of a call of the same function: from there only a search leads on", false,
+			[]frame{c(proven, Certain), c(proven, Likely), {ordinary, Guess, Guess}}},
+	} {
+		frames := []Frame{{Trust: Certain}}
+		want := []Trust{Certain}
+		for _, f := range walk.frames {
+			frames = append(frames, Frame{Checks: f.checks, Trust: f.was, Method: MethodCFI})
+			want = append(want, f.want)
+		}
+		settle(frames, 1, walk.root)
+		var got []Trust
+		for i := range frames {
+			got = append(got, frames[i].Trust)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %v, want %v", walk.what, got, want)
+		}
+	}
+}
