@@ -233,7 +233,7 @@ type worker struct {
 	own       *image.Image // with its tables
 	subject   unwind.RuleSource
 	reference unwind.RuleSource
-	insns     [64]cpu.Insn
+	sweep     sweep
 	q         unwind.Query
 	table     unwind.Rule
 	answer    unwind.Rule
@@ -246,7 +246,8 @@ func newWorker(path string, opt Options, ref unwind.Method) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{own: img, kept: map[verdictOf]int{}}
+	w := &worker{own: img, kept: map[verdictOf]int{}, sweep: sweep{img: img, mapping: readMapping(path)}}
+	w.Reference = ref
 	w.code, w.view = code.New(nil), img
 	if opt.Naked {
 		w.view = nakedView(img)

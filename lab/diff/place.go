@@ -8,45 +8,47 @@ import (
 // function compares at every instruction of one range.
 func (w *worker) function(f function) {
 	w.f = f
-	arch := w.own.Arch
 	lo, mode := w.mode(f.lo)
 	padding, slot := false, false
-	for pc := lo; pc < f.hi; {
-		code := w.own.Code(pc)
-		code = code[:min(uint64(len(code)), f.hi-pc)]
-		n := arch.Decoder.Decode(code, pc, mode, w.insns[:])
-		if n == 0 {
-			return
+	w.sweep.run(lo, f.hi, mode, w.entryMode, func(pc uint64, mode cpu.Mode, in *cpu.Insn) {
+		padding = padding && (slot || in.Flags&cpu.FlagPadding != 0) // behind the return's delay slot
+		if !slot && !padding {
+			w.place(pc, mode, in)
 		}
-		for i := range n {
-			in := &w.insns[i]
-			next := pc + uint64(in.Len)
-			padding = padding && (slot || in.Flags&cpu.FlagPadding != 0) // behind the return's delay slot
-			if !slot && !padding {
-				w.place(pc, mode, in)
-			}
-			slot = in.Flags&cpu.FlagDelaySlot != 0
-			if in.Ends(arch.PC) {
-				padding = true
-			}
-			pc = next
+		slot = in.Flags&cpu.FlagDelaySlot != 0
+		if in.Ends(w.own.Arch.PC) {
+			padding = true
 		}
-	}
+	})
 }
 
-// mode is the ISA mode of a function, which tables do not tell.
+// mode is the ISA mode of a function, which tables do not tell; that of the
+// program's entry where nothing else does.
 func (w *worker) mode(lo uint64) (uint64, cpu.Mode) {
 	arch := w.own.Arch
 	lo, mode := arch.SplitCode(lo)
-	if arch.ISABit && !arch.ModeOnly {
-		if s, ok := w.own.SymbolAt(lo); ok && s.Addr == lo {
-			return lo, s.Mode
-		}
-		if m, ok := w.code.EntryMode(w.view, lo); ok {
-			mode = m
-		}
+	if !arch.ISABit || arch.ModeOnly {
+		return lo, mode
+	}
+	if s, ok := w.own.SymbolAt(lo); ok && s.Addr == lo {
+		return lo, s.Mode
+	}
+	if m, ok := w.code.EntryMode(w.view, lo); ok {
+		return lo, m
+	}
+	if w.own.Entry != 0 && mode == 0 {
+		_, mode = arch.SplitCode(w.own.Entry)
 	}
 	return lo, mode
+}
+
+// entryMode is the mode of a function that begins at pc, inside a range: EHABI's
+// are merged where neighbours have equal tables.
+func (w *worker) entryMode(pc uint64) (cpu.Mode, bool) {
+	if arch := w.own.Arch; !arch.ISABit || arch.ModeOnly {
+		return 0, false
+	}
+	return w.code.EntryMode(w.view, pc)
 }
 
 // place compares in front of an instruction, and behind it if it is a call.
@@ -87,6 +89,7 @@ func (w *worker) situation() Situation {
 // compare asks both and counts the outcome.
 func (w *worker) compare(situation func() Situation) {
 	w.q.Image = w.own
+	w.table.Reset()
 	switch w.reference.Rule(&w.q, &w.table) {
 	case unwind.Found:
 	case unwind.NotCovered:

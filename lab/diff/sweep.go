@@ -1,0 +1,105 @@
+package diff
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+)
+
+// sweep goes through the instructions of a range in order. Where mapping symbols
+// tell what is data and in which mode the code is, they decide; else the words that
+// code reads relative to the PC are data, and so is what follows a table jump, up to
+// the nearest place that the table leads to.
+type sweep struct {
+	img     *image.Image
+	mapping mapping
+	data    map[uint64]uint64 // size by address
+	insns   [64]cpu.Insn
+}
+
+// run visits the instructions of [pc, hi). entry tells the mode of a function that
+// is known to begin at a place.
+func (s *sweep) run(pc, hi uint64, mode cpu.Mode, entry func(pc uint64) (cpu.Mode, bool), visit func(pc uint64, mode cpu.Mode, in *cpu.Insn)) {
+	s.data = map[uint64]uint64{}
+	for pc < hi {
+		limit := hi
+		if r, end, ok := s.mapping.at(pc); ok {
+			limit, mode = min(hi, end), r.mode
+			if r.data {
+				pc = limit
+				continue
+			}
+		} else if m, ok := entry(pc); ok {
+			mode = m
+		}
+		n := s.decode(pc, limit, mode)
+		if n == 0 {
+			pc = max(limit, pc+1)
+			continue
+		}
+		pc = s.visit(pc, mode, n, entry, visit)
+	}
+}
+
+// visit goes through n decoded instructions; it stops early at data and at entries
+// of another mode, and returns where to go on.
+func (s *sweep) visit(pc uint64, mode cpu.Mode, n int, entry func(pc uint64) (cpu.Mode, bool), visit func(pc uint64, mode cpu.Mode, in *cpu.Insn)) uint64 {
+	for i := range n {
+		if len(s.mapping) == 0 {
+			if size, ok := s.data[pc]; ok {
+				return pc + size
+			}
+			if m, ok := entry(pc); ok && m != mode {
+				return pc
+			}
+			s.note(&s.insns[i])
+		}
+		visit(pc, mode, &s.insns[i])
+		pc += uint64(s.insns[i].Len)
+	}
+	return pc
+}
+
+// decode fills insns from pc on, and gives conditional ones at a full buffer's end
+// back: the condition of an IT block is with the first of the block.
+func (s *sweep) decode(pc, limit uint64, mode cpu.Mode) int {
+	code := s.img.Code(pc)
+	n := s.img.Arch.Decoder.Decode(code[:min(uint64(len(code)), limit-pc)], pc, mode, s.insns[:])
+	if n < len(s.insns) || mode == 0 {
+		return n
+	}
+	for k := n; k > 1; k-- {
+		if last := &s.insns[k-1]; last.Flags&cpu.FlagConditional == 0 && last.Op != cpu.OpNop {
+			return k
+		}
+	}
+	return n
+}
+
+// note remembers what an instruction tells to be data.
+func (s *sweep) note(in *cpu.Insn) {
+	switch {
+	case in.Base != cpu.NoReg:
+	case in.Op == cpu.OpLoad && in.Index == cpu.NoReg:
+		s.data[uint64(in.Imm)] = uint64(in.Size)
+	case in.Op == cpu.OpJump && in.Flags&cpu.FlagTable != 0 && in.Size != 0:
+		s.table(uint64(in.Imm), in.Size, in.Target, 1)
+	case in.Op == cpu.OpLoad && in.Dst == s.img.Arch.PC && in.Index != cpu.NoReg:
+		s.table(uint64(in.Imm), in.Size, 0, 0)
+	}
+}
+
+// table notes the elements at a place: they end where the nearest target is.
+func (s *sweep) table(at uint64, size uint8, rel uint64, shift uint) {
+	const reach = 1 << 16
+	end := at + reach
+	for a := at; a < end; a += uint64(size) {
+		v, ok := s.img.Uint(a, int(size))
+		if !ok {
+			return
+		}
+		if to := v<<shift + rel; to > at {
+			end = min(end, to)
+		}
+		s.data[a] = uint64(size)
+	}
+}
