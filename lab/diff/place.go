@@ -45,7 +45,7 @@ func (w *worker) mode(lo uint64) (uint64, cpu.Mode) {
 // entryMode is the mode of a function that begins at pc, inside a range: EHABI's
 // are merged where neighbours have equal tables.
 func (w *worker) entryMode(pc uint64) (cpu.Mode, bool) {
-	if arch := w.own.Arch; !arch.ISABit || arch.ModeOnly {
+	if w.own.Arch.ModeOnly || w.Reference != unwind.MethodEHABI {
 		return 0, false
 	}
 	return w.code.EntryMode(w.view, pc)

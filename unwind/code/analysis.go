@@ -30,6 +30,7 @@ type analysis struct {
 	strong, weak, taken, data      []uint64 // sorted keys
 	singles                        []uint64 // targets of one possible call each (x86)
 	tables                         bool     // unwind tables list functions
+	literals                       *marks   // words of the text that code reads relative to the PC
 	// global is what the registers in Arch.Globals hold, where it is known.
 	global    uint64
 	hasGlobal bool
@@ -67,6 +68,15 @@ func (an *analysis) function(entry uint64, mode cpu.Mode) *function {
 	}
 	an.functions[k] = f
 	return f
+}
+
+// skipOne returns the address behind the instruction at pc if that is filler.
+func (an *analysis) skipOne(pc uint64, mode cpu.Mode) uint64 {
+	var buf [1]cpu.Insn
+	if an.arch.Decoder.Decode(an.img.Code(pc), pc, mode, buf[:]) == 1 && buf[0].Flags&cpu.FlagPadding != 0 {
+		return pc + uint64(buf[0].Len)
+	}
+	return pc
 }
 
 // skipPadding returns the first address from pc on that is not filler between

@@ -189,7 +189,7 @@ func (d *derivation) partition(entries []uint64) {
 	at, owner := entries[0], entries[0]
 	for range maxFunctions {
 		f := d.an.function(at, d.mode)
-		next := d.an.skipPadding(f.contiguousEnd(), d.mode)
+		next := f.skipData(f.contiguousEnd(), d.mode)
 		if next <= at || next > d.site {
 			return
 		}

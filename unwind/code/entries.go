@@ -104,25 +104,35 @@ func (an *analysis) weakEntries() []uint64 {
 // dataPointers are the words of data that point to code, on first use.
 func (an *analysis) dataPointers() []uint64 {
 	an.dataOnce.Do(func() {
-		var keys []uint64
-		lo, hi := an.codeBounds()
-		for i := range an.img.Segments {
-			an.words(&an.img.Segments[i], func(v uint64) {
-				if v-lo < hi-lo {
-					keys = append(keys, v)
-				}
-			})
-		}
-		an.data = slices.DeleteFunc(sortKeys(keys), func(k uint64) bool { return !an.pointsToCode(k) })
+		an.strongEntries() // notes literals
+		an.data = sortKeys(append(an.pointerWords(false, nil), an.pointerWords(true, an.literals)...))
 	})
 	return an.data
 }
 
+// pointerWords are the words of the executable segments or the others that point to
+// code, literals left out.
+func (an *analysis) pointerWords(exec bool, literals *marks) (keys []uint64) {
+	lo, hi := an.codeBounds()
+	for i := range an.img.Segments {
+		s := &an.img.Segments[i]
+		if s.Exec != exec {
+			continue
+		}
+		an.words(s, func(at, v uint64) {
+			if v-lo < hi-lo && !(literals != nil && exec && literals.has(at, 0)) {
+				keys = append(keys, v)
+			}
+		})
+	}
+	return slices.DeleteFunc(sortKeys(keys), func(k uint64) bool { return !an.pointsToCode(k) })
+}
+
 // words calls visit for every aligned word of a segment.
-func (an *analysis) words(s *image.Segment, visit func(v uint64)) {
+func (an *analysis) words(s *image.Segment, visit func(at, v uint64)) {
 	size := uint64(an.arch.AddrSize)
 	for off := (-s.Addr) & (size - 1); off+size <= uint64(len(s.Data)); off += size {
-		visit(bin.Uint(s.Data[off:off+size], an.arch.BigEndian))
+		visit(s.Addr+off, bin.Uint(s.Data[off:off+size], an.arch.BigEndian))
 	}
 }
 
@@ -318,10 +328,11 @@ func (c *collector) traverse() {
 		w.push(a, mode, true)
 	}
 	if len(c.keys) < 8 {
-		w.pushPointers()
+		w.runPointers()
 	}
 	w.run()
 	c.keys = append(c.keys, w.calls...)
+	c.an.literals = w.words
 }
 
 // pointers adds words of data, and constants in code, that point into the text.
@@ -331,8 +342,7 @@ func (c *collector) pointers() {
 		a, mode := c.an.unkey(k)
 		w.push(a, mode, true)
 	}
-	w.pushPointers()
-	w.run()
+	w.runPointers()
 	an := c.an
 	an.taken = sortKeys(w.pointers)
 	c.keys = append(c.keys, an.taken...)

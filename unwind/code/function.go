@@ -74,7 +74,8 @@ type function struct {
 	clearsRA bool
 	// behindCalls is what holds behind every call.
 	behindCalls *state
-	extra       *openJump // a further way in, at extraAt
+	data        map[uint64]uint64 // sizes of literals and jump tables among the code, by address
+	extra       *openJump         // a further way in, at extraAt
 	extraAt     uint64
 
 	work *workspace // while running
@@ -101,7 +102,7 @@ func analyze(an *analysis, entry uint64, mode cpu.Mode) *function {
 // analyzeFrom does so with a further way in at another place.
 func analyzeFrom(an *analysis, entry uint64, mode cpu.Mode, extra *openJump, at uint64) *function {
 	f := &function{an: an, entry: entry, entryMode: mode, machine: newMachine(an.img), extra: extra, extraAt: at}
-	f.dead = map[uint64]bool{}
+	f.dead, f.data = map[uint64]bool{}, map[uint64]uint64{}
 	f.work = new(workspace)
 	defer func() { f.work, f.queue = nil, nil }()
 	for range maxRestarts {
@@ -127,6 +128,7 @@ func (f *function) run() {
 	}
 	f.flow(jump{f.entry, f.entryMode}, &st, edgeEntry, 0)
 	f.drain()
+	f.meetsData()
 	if f.extra != nil && !f.again {
 		f.flow(jump{f.extraAt, f.extra.mode}, &f.extra.st, edgeGap, 0)
 		f.drain()
@@ -258,6 +260,7 @@ func (f *function) visit(b *block) {
 	st := &f.work.st
 	st.copyFrom(&b.in)
 	limit := f.nextStart(b)
+	linked := b.via == edgeCall // LR holds what the call before put there
 	buf := &f.work.insns
 	for pc := b.start; ; {
 		n := f.decode(pc, b.mode, buf[:])
@@ -278,6 +281,11 @@ func (f *function) visit(b *block) {
 				f.complete = false
 				return
 			}
+			if linked && f.savesLink(in) && f.beganBefore(&b.in) {
+				f.dead[b.afterCall], f.again = true, true
+				return
+			}
+			linked = linked && !f.writesLink(in)
 			f.look(b, st, in)
 			if j := f.conditionalRun(buf[:n], i); j > 0 {
 				taken := &f.work.taken
@@ -317,6 +325,9 @@ func (f *function) visit(b *block) {
 
 // look notes what an instruction says about the function's beginning.
 func (f *function) look(b *block, st *state, in *cpu.Insn) {
+	if isLiteral(in) && f.img.Code(uint64(in.Imm)) != nil {
+		f.data[uint64(in.Imm)] = uint64(in.Size)
+	}
 	if f.uses(st, in) {
 		f.presumes = true
 	}

@@ -61,7 +61,11 @@ func (f *function) fillGaps() bool {
 			continue
 		}
 		f.gapAt = end
-		if g := f.an.skipPadding(end, f.blocks[i].mode); g < next && !f.an.isEntry(g, f.blocks[i].mode) {
+		g := f.skipData(end, f.blocks[i].mode)
+		if i+1 == len(f.blocks) && g != f.an.skipPadding(end, f.blocks[i].mode) {
+			return false // the pool behind the last instruction
+		}
+		if g < next && !f.an.isEntry(g, f.blocks[i].mode) {
 			f.gaps++
 			f.labels = append(f.labels, g)
 			f.flow(jump{g, o.mode}, &o.st, edgeGap, 0)

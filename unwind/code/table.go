@@ -133,6 +133,9 @@ func (f *function) followTable(b *block, st *state, index int) {
 		}
 		count++
 	}
+	if f.img.Code(t.at) != nil {
+		f.data[t.at] = uint64(count) * uint64(t.size)
+	}
 	if count == 0 {
 		f.through(b, st)
 	} else if t.limit <= 0 {

@@ -16,8 +16,10 @@ type traversal struct {
 	calls    []uint64      // keys of direct call targets
 	pointers []uint64      // keys of addresses taken
 	jumps    []cpu.CallRef // direct jumps: the unconditional ones, and those that leave their function
+	words    *marks        // literals in the text, nil if none
 	left     int
 
+	pending cpu.RegSet // registers that hold literals of which it is not known what they are
 	consts  [cpu.MaxRegs]value
 	globals [cpu.MaxRegs]value // of the registers in Arch.Globals, once one function computed them
 	insns   [32]cpu.Insn
@@ -74,14 +76,17 @@ func (w *traversal) carry(s *stop) {
 	}
 }
 
-// pushPointers starts at every aligned word of data that points into the text:
+// runPointers goes from every aligned word of data that points into the text:
 // tables of functions, GOTs, init_array. Pointers of the second mode say so in
-// bit 0.
-func (w *traversal) pushPointers() {
-	for _, k := range w.an.dataPointers() {
-		a, mode := w.an.unkey(k)
-		w.pointers = append(w.pointers, k)
-		w.push(a, mode, true)
+// bit 0. Those in the text count where they are not known to be literals by then.
+func (w *traversal) runPointers() {
+	for _, exec := range []bool{false, true} {
+		for _, k := range w.an.pointerWords(exec, w.words) {
+			a, mode := w.an.unkey(k)
+			w.pointers = append(w.pointers, k)
+			w.push(a, mode, true)
+		}
+		w.run()
 	}
 }
 
@@ -120,6 +125,7 @@ func (an *analysis) plausible(pc uint64, mode cpu.Mode) bool {
 
 func (w *traversal) run() {
 	for len(w.todo) > 0 && w.left > 0 {
+		w.pending = 0
 		s := w.todo[len(w.todo)-1]
 		w.todo = w.todo[:len(w.todo)-1]
 		w.consts = w.globals
@@ -134,6 +140,7 @@ func (w *traversal) run() {
 			}
 		}
 		w.follow(w.an.unkey(s.key))
+		w.flush(w.pending)
 	}
 }
 
@@ -190,6 +197,9 @@ func (w *traversal) branch(in *cpu.Insn, pc uint64) {
 // note tracks constants, to see addresses that are built: lui and addiu, adrp and
 // add, movw and movt, li and sll, literal loads.
 func (w *traversal) note(in *cpu.Insn) {
+	if w.pending != 0 {
+		w.spend(in)
+	}
 	arch := w.an.arch
 	var v value
 	switch in.Op {
@@ -251,7 +261,11 @@ func (w *traversal) note(in *cpu.Insn) {
 			}
 			return
 		}
-		if v.kind == konst && in.Op != cpu.OpMove && v.off != 0 {
+		switch {
+		case v.kind != konst || in.Op == cpu.OpMove || v.off == 0:
+		case isLiteral(in):
+			w.literal(in)
+		default:
 			w.pointer(uint64(v.off) & arch.AddrMask())
 		}
 	}
