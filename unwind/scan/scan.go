@@ -72,9 +72,9 @@ type hit struct {
 // where the thread is, or else for the nearest whose target is unknown. Return
 // addresses of calls that go elsewhere are old ones.
 func (f Source) search(s *unwind.State, sp uint64) (first hit) {
-	candidates, sieve := 0, newSieve(s.Snapshot)
+	candidates, sieve, mask := 0, newSieve(s.Snapshot), codeAddress(s, ^uint64(0))
 	for slot, raw := range f.words(s, sp) {
-		if !sieve.lets(codeAddress(s, raw)) {
+		if !sieve.lets(raw & mask) {
 			continue
 		}
 		site, kind := f.classify(s, raw)
@@ -106,20 +106,23 @@ func (Source) words(s *unwind.State, sp uint64) func(yield func(slot, raw uint64
 		if stack.Lo == stack.Hi {
 			stack = s.Snapshot.Memory.RangeAt(sp)
 		}
-		size := uint64(s.Snapshot.Arch.RegSize)
+		size, big := uint64(s.Snapshot.Arch.RegSize), s.Snapshot.Arch.BigEndian
 		slot := (sp + size - 1) &^ (size - 1)
+		if !stack.Contains(slot) {
+			return
+		}
 		var near []byte // captured memory at slot
-		for range maxWords {
+		for range min(maxWords, (stack.Hi-slot+size-1)/size) {
 			var raw uint64
 			if ok := len(near) >= 8; ok {
-				raw = word(near, size, s.Snapshot.Arch.BigEndian)
+				raw = word(near, size, big)
 				near = near[size:]
 			} else if raw, ok = s.Snapshot.Memory.Uint(slot, int(size)); !ok {
 				return
 			} else {
 				near = s.Snapshot.Memory.Bytes(slot + size)
 			}
-			if !stack.Contains(slot) || !yield(slot, raw) {
+			if !yield(slot, raw) {
 				return
 			}
 			slot += size
