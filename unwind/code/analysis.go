@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/unwind"
 )
 
 // analysis is what is known of one image's code. It grows on demand and is
@@ -14,7 +15,8 @@ type analysis struct {
 	arch *cpu.Arch
 	src  *Source
 
-	answers answerCache
+	answers kept[question, keptAnswer]
+	reached kept[reach, unwind.Answer]
 
 	// mu guards what follows; the entry lists are immutable once built.
 	mu        sync.Mutex

@@ -8,13 +8,37 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// answerCache keeps what was answered: in a batch of captures the same places come up
+// kept keeps what was found out: in a batch of captures the same places come up
 // again and again, and a derivation is much work. Walkers read it together.
 //
 // The older half goes when it is full.
-type answerCache struct {
+type kept[K comparable, V any] struct {
 	mu         sync.RWMutex
-	new, older map[question]keptAnswer
+	new, older map[K]V
+}
+
+// maxKept bounds each half.
+const maxKept = 4096
+
+func (a *kept[K, V]) find(k K) (v V, ok bool) {
+	a.mu.RLock()
+	defer a.mu.RUnlock()
+	if v, ok = a.new[k]; !ok {
+		v, ok = a.older[k]
+	}
+	return v, ok
+}
+
+func (a *kept[K, V]) keep(k K, v V) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.new) >= maxKept {
+		a.older, a.new = a.new, nil
+	}
+	if a.new == nil {
+		a.new = make(map[K]V)
+	}
+	a.new[k] = v
 }
 
 // question is a Query without its image.
@@ -46,9 +70,6 @@ func (a *keptAnswer) write(out *unwind.Rule) {
 	}
 }
 
-// maxAnswers bounds each half.
-const maxAnswers = 4096
-
 func ask(q *unwind.Query) question {
 	k := question{pc: q.Resume, mode: q.Mode, exact: q.Exact, hasEntry: q.HasEntry, try: q.Try}
 	if q.Exact {
@@ -58,31 +79,4 @@ func ask(q *unwind.Query) question {
 		k.entry = q.Entry
 	}
 	return k
-}
-
-// find repeats an answer.
-func (a *answerCache) find(q *unwind.Query, out *unwind.Rule) (unwind.Verdict, bool) {
-	k := ask(q)
-	a.mu.RLock()
-	defer a.mu.RUnlock()
-	r, ok := a.new[k]
-	if !ok {
-		r, ok = a.older[k]
-	}
-	if ok {
-		r.write(out)
-	}
-	return r.verdict, ok
-}
-
-func (a *answerCache) keep(q *unwind.Query, v unwind.Verdict, rule *unwind.Rule) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if len(a.new) >= maxAnswers {
-		a.older, a.new = a.new, nil
-	}
-	if a.new == nil {
-		a.new = make(map[question]keptAnswer)
-	}
-	a.new[ask(q)] = keepAnswer(v, rule)
 }

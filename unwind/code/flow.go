@@ -9,20 +9,49 @@ import (
 // maxTailJumps bounds a chain of tail calls, PLT stubs among them.
 const maxTailJumps = 12
 
-// Reaches implements unwind.Flow.
+// reach is a question whether control comes from an entry to pc, both of one image.
+type reach struct {
+	entry jump
+	pc    uint64
+}
+
+// Reaches implements unwind.Flow. It remembers what an image's code alone decides.
 func (s *Source) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) unwind.Answer {
-	todo := []jump{{entry, mode}}
-	answer := unwind.No
+	m, ok := snap.ModuleAt(entry)
+	if !ok || m.Image == nil || m.Image.Arch.Decoder == nil {
+		return unwind.Unknown
+	}
+	an, mask := s.of(m.Image), m.Image.Arch.AddrMask()
+	k := reach{jump{m.ToImage(entry) & mask, mode}, m.ToImage(pc) & mask}
+	if m.Contains(pc) {
+		if a, ok := an.reached.find(k); ok {
+			return a
+		}
+	}
+	a, alone := s.leads(snap, jump{entry, mode}, pc)
+	if alone {
+		an.reached.keep(k, a)
+	}
+	return a
+}
+
+// leads follows tail calls from entry. alone: nothing but the code of one image, that
+// of entry and pc, decided.
+func (s *Source) leads(snap *target.Snapshot, entry jump, pc uint64) (answer unwind.Answer, alone bool) {
+	todo := []jump{entry}
+	answer, alone = unwind.No, true
 	straight := 1 // as many of todo are the entry's function and what its stub goes to
 	for n := 0; n < len(todo) && n < maxTailJumps; n++ {
-		switch a, more, stub := s.reaches(snap, todo[n], pc); a {
+		a, more, stub, own := s.reaches(snap, todo[n], pc)
+		alone = alone && own
+		switch a {
 		case unwind.Yes:
 			if n >= straight {
-				return unwind.YesByJump
+				return unwind.YesByJump, alone
 			}
-			return unwind.Yes
+			return unwind.Yes, alone
 		case unwind.YesByJump:
-			return a
+			return a, alone
 		default:
 			if a == unwind.Unknown {
 				answer = a
@@ -33,13 +62,10 @@ func (s *Source) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc 
 			todo = appendNew(todo, more)
 		}
 	}
-	if len(todo) > maxTailJumps {
-		return unwind.Unknown
+	if len(todo) > maxTailJumps || answer == unwind.No && !s.elsewhere(snap, entry.to, entry.mode, pc) {
+		return unwind.Unknown, alone
 	}
-	if answer == unwind.No && !s.elsewhere(snap, entry, mode, pc) {
-		return unwind.Unknown
-	}
-	return answer
+	return answer, alone
 }
 
 func appendNew(todo, more []jump) []jump {
@@ -56,41 +82,43 @@ next:
 }
 
 // reaches answers for one function and lists where its tail calls go, in target
-// addresses. stub: it is nothing but a jump through memory.
-func (s *Source) reaches(snap *target.Snapshot, to jump, pc uint64) (a unwind.Answer, more []jump, stub bool) {
+// addresses. stub: it is nothing but a jump through memory. own: nothing but the code
+// of the image that has pc was asked.
+func (s *Source) reaches(snap *target.Snapshot, to jump, pc uint64) (a unwind.Answer, more []jump, stub, own bool) {
 	m, ok := snap.ModuleAt(to.to)
 	if !ok || m.Image == nil || m.Image.Arch.Decoder == nil {
-		return unwind.Unknown, nil, false
+		return unwind.Unknown, nil, false, false
 	}
 	an := s.of(m.Image)
 	an.mu.Lock()
 	defer an.mu.Unlock()
 	mask := m.Image.Arch.AddrMask()
+	own = m.Contains(pc)
 	if an.img.Code(m.ToImage(to.to)&mask) == nil {
-		return unwind.No, nil, false
+		return unwind.No, nil, false, own
 	}
 	to.to = m.ToImage(to.to) & mask
 	f := an.function(to.to, to.mode)
-	if m.Contains(pc) {
+	if own {
 		if b, _ := f.at(m.ToImage(pc) & mask); b != nil && b.via == edgeGap {
-			return unwind.Unknown, nil, false
+			return unwind.Unknown, nil, false, own
 		} else if b != nil {
-			return unwind.Yes, nil, false
+			return unwind.Yes, nil, false, own
 		}
 	}
 	for _, t := range f.tails {
 		more = append(more, jump{m.ToTarget(t.to), t.mode})
 	}
 	if d, a := an.stubTarget(snap, m, to, pc); d.to != 0 {
-		return a, append(more, d), true
+		return a, append(more, d), true, false
 	}
 	if !f.complete {
-		if m.Contains(pc) && f.jumpsTo(m.ToImage(pc)&mask) {
-			return unwind.YesByJump, nil, false
+		if own && f.jumpsTo(m.ToImage(pc)&mask) {
+			return unwind.YesByJump, nil, false, own
 		}
-		return unwind.Unknown, nil, false
+		return unwind.Unknown, nil, false, own && an.stub(to).slot == 0
 	}
-	return unwind.No, more, false
+	return unwind.No, more, false, own && an.stub(to).slot == 0
 }
 
 // maxSweep bounds the bytes of a function that are looked through line by line.

@@ -44,13 +44,14 @@ func (s *Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 		return unwind.NotCovered
 	}
 	an := s.of(q.Image)
-	if v, ok := an.answers.find(q, out); ok {
-		return v
+	if a, ok := an.answers.find(ask(q)); ok {
+		a.write(out)
+		return a.verdict
 	}
 	an.mu.Lock()
 	defer an.mu.Unlock()
 	v := an.rule(q, out)
-	an.answers.keep(q, v, out)
+	an.answers.keep(ask(q), keepAnswer(v, out))
 	return v
 }
 
