@@ -53,6 +53,8 @@ type rules struct {
 	at     map[uint64][]unwind.Rule
 	ends   map[uint64]bool
 	asked  *int
+	// known: answers where the function's entry is stated, too.
+	known bool
 }
 
 func (r rules) Method() unwind.Method { return r.method }
@@ -65,7 +67,7 @@ func (r rules) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	switch {
 	case r.ends[q.Resume]:
 		return unwind.EndOfStack
-	case q.Try >= len(answers) || q.HasEntry:
+	case q.Try >= len(answers) || q.HasEntry && !r.known:
 		return unwind.NotCovered
 	}
 	*out = answers[q.Try]

@@ -60,6 +60,9 @@ const (
 	Fallback
 	// StartStated: Rule.Start is set.
 	StartStated
+	// Straight: the code before the place runs in a line from the known entry. Set by
+	// code analysis.
+	Straight
 )
 
 // Rule recovers the caller's registers from the callee's: where the CFA is, where

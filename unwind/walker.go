@@ -353,8 +353,8 @@ func (w *Walker) nullPC(m Method) {
 		reason = StopRoot
 	}
 	c.end, c.trust, c.checks = true, Likely, 0
-	if c.flags&Fallback != 0 {
-		c.trust = Guess
+	if c.flags&Fallback != 0 || m == MethodCFI && w.state.Exact && w.ruleSource(MethodCode) != nil {
+		c.trust = Guess // an exact frame's table may be wrong (crossCheck): the code is asked
 	}
 	if w.keep() {
 		w.trip = Stop{Reason: reason}

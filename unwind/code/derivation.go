@@ -142,6 +142,9 @@ func (d *derivation) from(entry uint64, mode cpu.Mode, how origin) bool {
 	if how == known && !f.unbalanced || how == pointed && sound {
 		r.Flags |= unwind.EntryKnown
 	}
+	if b, _ := f.at(d.pc); how == known && d.exact && b != nil && b.start == entry {
+		r.Flags |= unwind.Straight
+	}
 	for i := range d.exits {
 		if f.agrees(&st, &d.exits[i].rule) {
 			d.agreed[i] = true
