@@ -96,6 +96,12 @@ type Options struct {
 	MaxFrames int
 	// Explain, if set, is told of everything that was tried.
 	Explain func(unwind.Attempt)
+	// TableDir, if set, has unwind tables that SaveTable wrote. Images that have one
+	// there are unwound by it, to the same frames in less time.
+	TableDir string
+	// Warn, if set, is told of each file there that cannot be used. Such a table is
+	// made anew.
+	Warn func(error)
 }
 
 // Unwinder makes backtraces. It is safe for concurrent use; what it learns of an
@@ -108,6 +114,9 @@ type Unwinder struct {
 // NewUnwinder returns an Unwinder, or an error that names an unknown source.
 func NewUnwinder(opt Options) (*Unwinder, error) {
 	all, flow := sources()
+	if opt.TableDir != "" {
+		useTables(all, opt)
+	}
 	u := &Unwinder{opt: unwind.Options{Flow: flow, MaxFrames: opt.MaxFrames, Explain: opt.Explain}}
 	names := opt.Sources
 	if names == nil {

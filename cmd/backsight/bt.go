@@ -25,6 +25,7 @@ type btOptions struct {
 	maxFrames  int
 	format     string
 	sources    []string
+	tableDir   string
 	explain    bool
 	registers  bool
 	noSymbols  bool
@@ -65,6 +66,7 @@ input.`,
 	f.IntVarP(&o.maxFrames, "max-frames", "n", unwind.DefaultMaxFrames, "at most `N` frames of a backtrace")
 	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json or jsonl (one line a snapshot)")
 	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of unwind sources to use, in this order: "+strings.Join(backsight.SourceNames(), ","))
+	f.StringVar(&o.tableDir, "table-dir", "", "`DIR` with unwind tables that 'backsight table -o DIR' wrote")
 	f.BoolVar(&o.explain, "explain", false, "say under every frame how it was found and what was tried")
 	f.BoolVar(&o.registers, "registers", false, "the registers of every thread's innermost frame")
 	f.BoolVar(&o.noSymbols, "no-symbols", false, "modules and offsets only")

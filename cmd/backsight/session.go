@@ -37,7 +37,8 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	if err := s.opt.check(s.stdout); err != nil {
 		return err
 	}
-	opt := backsight.Options{Sources: s.opt.sources, MaxFrames: s.opt.maxFrames}
+	opt := backsight.Options{Sources: s.opt.sources, MaxFrames: s.opt.maxFrames, TableDir: s.opt.tableDir,
+		Warn: func(err error) { s.talk.warn(err.Error()) }}
 	if s.opt.explain {
 		opt.Explain = func(a unwind.Attempt) { s.attempts = append(s.attempts, render.Keep(a)) }
 	}

@@ -7,55 +7,72 @@ import (
 	"os"
 	"time"
 
+	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/unwind/cfi"
 	"github.com/backsight/backsight/unwind/table"
 	"github.com/spf13/cobra"
 )
 
+// tableOptions are the flags of table.
+type tableOptions struct {
+	files   fileFlags
+	output  string
+	sources []string
+}
+
 func newTable(stdout io.Writer) *cobra.Command {
-	var files fileFlags
-	var output string
+	var o tableOptions
 	cmd := &cobra.Command{
 		Use:   "table [flags] IMAGE",
 		Short: "Unwind tables compiled from a binary",
 		Long: `Compiles the unwind rules of a binary into an interval table, prints its figures
-and writes it to a file, for the build ID of the binary. Rules come from .eh_frame.`,
+and writes it to a file, for the build ID of the binary. Rules come from .eh_frame,
+from .ARM.exidx and, where there is neither, from the code. 'backsight bt
+--table-dir DIR' unwinds by the tables in DIR.`,
 		Example: `  backsight table libc.so.6
-  backsight table -o libc.table libc.so.6`,
+  backsight table -o tables/ libc.so.6
+  backsight table --sources code firmware.elf`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
-			known, err := files.open()
-			if err != nil {
-				return err
-			}
-			defer known.Close()
-			img, err := known.Open(args[0])
-			if err != nil {
-				return &failure{exitNone, fileError(args[0], err)}
-			}
-			start := time.Now()
-			t := table.Build(img, cfi.New().Rows)
-			if t.Stats().Rows == 0 {
-				return &failure{exitNone, errors.New(args[0] + ": no unwind table to compile")}
-			}
-			if err := describe(stdout, img, t.Stats(), time.Since(start)); err != nil {
-				return outputFailed(err)
-			}
-			return save(t, img, output)
-		},
+		RunE: func(_ *cobra.Command, args []string) error { return o.run(stdout, args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&output, "output", "o", "", "write the table to `FILE`")
-	files.addDebug(f)
-	files.raw.add(f)
+	f.StringVarP(&o.output, "output", "o", "", "write the table to `FILE`, or into a directory by the build ID")
+	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of sources to compile, in this order: cfi,ehabi,code")
+	o.files.addDebug(f)
+	o.files.raw.add(f)
 	return cmd
+}
+
+func (o *tableOptions) run(stdout io.Writer, path string) error {
+	known, err := o.files.open()
+	if err != nil {
+		return err
+	}
+	defer known.Close()
+	img, err := known.Open(path)
+	if err != nil {
+		return &failure{exitNone, fileError(path, err)}
+	}
+	start := time.Now()
+	t, err := backsight.CompileTable(img, o.sources...)
+	if err != nil {
+		return fmt.Errorf("--sources: %w", err)
+	}
+	if t.Stats().Rows == 0 {
+		return &failure{exitNone, errors.New(path + ": no rules to compile")}
+	}
+	if err := describe(stdout, img, t.Stats(), time.Since(start)); err != nil {
+		return outputFailed(err)
+	}
+	return o.save(t, img)
 }
 
 // describe prints a table's figures.
 func describe(w io.Writer, img *image.Image, s table.Stats, took time.Duration) error {
-	_, err := fmt.Fprintf(w, "functions %d\nrows %d\nrules %d\nbytes %d\nbytes/function %.1f\n",
-		s.Functions, s.Rows, s.Rules, s.Bytes, float64(s.Bytes)/float64(max(s.Functions, 1)))
+	_, err := fmt.Fprintf(w, "functions %d\nrows %d\nrules %d\nbytes %d\n", s.Functions, s.Rows, s.Rules, s.Bytes)
+	if s.Functions > 0 && err == nil {
+		_, err = fmt.Fprintf(w, "bytes/function %.1f\n", float64(s.Bytes)/float64(s.Functions))
+	}
 	if sec, ok := img.Section(".eh_frame"); ok && err == nil {
 		_, err = fmt.Fprintf(w, "percent of .eh_frame and .eh_frame_hdr %.1f\n",
 			100*float64(s.Bytes)/float64(uint64(len(sec.Data))+img.EHFrameHdr.Size))
@@ -66,19 +83,16 @@ func describe(w io.Writer, img *image.Image, s table.Stats, took time.Duration) 
 	return err
 }
 
-// save writes a table to a file, whole or not at all.
-func save(t *table.Table, img *image.Image, path string) error {
-	if path == "" {
+// save writes a table where the user wants it.
+func (o *tableOptions) save(t *table.Table, img *image.Image) error {
+	if o.output == "" {
 		return nil
 	}
-	b, err := t.Append(nil, img)
-	if err == nil {
-		temporary := path + ".new"
-		if err = os.WriteFile(temporary, b, 0o666); err == nil {
-			err = os.Rename(temporary, path)
-		}
+	path := o.output
+	if st, err := os.Stat(path); err == nil && st.IsDir() && len(img.BuildID) > 0 {
+		path = backsight.TablePath(path, img)
 	}
-	if err != nil {
+	if err := backsight.SaveTable(t, img, path); err != nil {
 		return &failure{exitNone, err}
 	}
 	return nil

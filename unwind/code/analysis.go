@@ -33,6 +33,7 @@ type analysis struct {
 	singles                        []uint64 // targets of one possible call each (x86)
 	tables                         bool     // unwind tables list functions
 	literals                       *marks   // words of the text that code reads relative to the PC
+	listed                         bool     // and all of them
 	// global is what the registers in Arch.Globals hold, where it is known.
 	global    uint64
 	hasGlobal bool

@@ -37,6 +37,7 @@ func (an *analysis) strongEntries() []uint64 {
 		c := collector{an: an}
 		switch listed := c.declared(); {
 		case an.listsText(listed):
+			an.listed = true
 			// Compilers' tables have every function of theirs: a pass through
 			// 70 MB of libLLVM finds no more.
 		case an.arch.ISABit && !an.arch.ModeOnly && !an.img.OneMode:
@@ -155,8 +156,12 @@ func (an *analysis) pointsToCode(v uint64) bool {
 	return an.plausible(a, mode)
 }
 
-// nextPointer is the first of them above addr, the highest address if none.
+// nextPointer is the first of them above addr, the highest address if there is none or
+// where tables list all functions.
 func (an *analysis) nextPointer(addr uint64) uint64 {
+	if an.listed {
+		return ^uint64(0)
+	}
 	es := an.dataPointers()
 	i, _ := slices.BinarySearch(es, addr+2)
 	if i == len(es) {

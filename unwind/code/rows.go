@@ -61,7 +61,11 @@ type lister struct {
 func newLister(an *analysis, wanted func(lo, hi uint64) bool) *lister {
 	an.mu.Lock()
 	defer an.mu.Unlock()
-	return &lister{an, sortKeys(slices.Concat(an.strongEntries(), an.dataPointers())), wanted}
+	entries := slices.Clone(an.strongEntries())
+	if !an.listed {
+		entries = append(entries, an.dataPointers()...)
+	}
+	return &lister{an, sortKeys(entries), wanted}
 }
 
 // chunkSize is how many entries make a piece of work: some milliseconds.
@@ -96,8 +100,8 @@ func (l *lister) chunks() []chan []listedRow {
 // have been made.
 func (an *analysis) fork() *analysis {
 	f := newAnalysis(an.src, an.img)
-	f.strong, f.data, f.singles, f.tables = an.strong, an.data, an.singles, an.tables
-	f.global, f.hasGlobal = an.global, an.hasGlobal
+	f.strong, f.data, f.singles, f.tables, f.listed = an.strong, an.data, an.singles, an.tables, an.listed
+	f.global, f.hasGlobal, f.literals = an.global, an.hasGlobal, an.literals
 	for _, once := range []*sync.Once{&f.strongOnce, &f.dataOnce} {
 		once.Do(func() {})
 	}
@@ -142,7 +146,7 @@ func (w *worker) list(i, n int) []listedRow {
 func (w *worker) between(lo, hi uint64, mode cpu.Mode) {
 	w.rest = append(w.rest[:0], span{lo, hi})
 	w.from(w.an.below(w.an.strongEntries(), lo, mode, near), mode, false)
-	w.from(w.an.below(w.an.dataPointers(), lo, mode, nearData), mode, true)
+	w.from(w.an.pointed(lo, mode), mode, true)
 }
 
 // from takes from the sketches of some entries what the ones before do not have.

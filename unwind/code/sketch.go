@@ -145,7 +145,7 @@ func (an *analysis) proven(pc uint64, mode cpu.Mode) *frame {
 			return f
 		}
 	}
-	for _, e := range an.below(an.dataPointers(), pc, mode, nearData) {
+	for _, e := range an.pointed(pc, mode) {
 		if f := an.frameIn(e, mode, pc); f != nil && an.begins(e, mode) {
 			return f
 		}
@@ -158,6 +158,15 @@ func (an *analysis) proven(pc uint64, mode cpu.Mode) *frame {
 // the code from there another one; a return without a frame proves nothing then.
 func (an *analysis) begins(entry uint64, mode cpu.Mode) bool {
 	return an.arch.InsnAlign > 1 || entry%16 == 0 || an.sketch(entry, mode).made
+}
+
+// pointed are the nearest places below pc that data points to, none where tables list
+// all functions.
+func (an *analysis) pointed(pc uint64, mode cpu.Mode) []uint64 {
+	if an.strongEntries(); an.listed {
+		return nil
+	}
+	return an.below(an.dataPointers(), pc, mode, nearData)
 }
 
 // nearData is how many pointers below a place are tried: some are to labels.

@@ -5,26 +5,56 @@ import (
 	"encoding/binary"
 	"slices"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Rows lists rules: see cfi.Source.Rows. Rows come in order of address; one that
-// reaches back over another is cut.
-type Rows func(img *image.Image, yield func(lo, hi uint64, rule *unwind.Rule) bool)
+// Part is a source that a table is compiled from.
+type Part struct {
+	Method unwind.Method
+	// List yields rows from lo up to hi in order of address. One that reaches back over
+	// another is cut; rule is nil where the source has one that a Rule cannot say. wanted
+	// tells whether other sources leave any of some bytes; it may be called concurrently.
+	List func(img *image.Image, wanted func(lo, hi uint64) bool, yield Yield)
+}
 
-// Build compiles the table of an image from what a source lists.
-func Build(img *image.Image, rows Rows) *Table {
-	b := builder{img: img, numbers: make(map[unwind.Packed]uint32)}
-	rows(img, b.add)
+// padding is the most that compilers fill up between functions.
+const padding = 15
+
+// Yield takes a row until it returns false. mode is that of the row's code.
+type Yield = func(lo, hi uint64, mode cpu.Mode, rule *unwind.Rule) bool
+
+// Listed is a Part whose source knows no modes and lists everything: cfi.Source.Rows.
+func Listed(m unwind.Method, rows func(img *image.Image, yield func(lo, hi uint64, rule *unwind.Rule) bool)) Part {
+	return Part{m, func(img *image.Image, _ func(lo, hi uint64) bool, yield Yield) {
+		rows(img, func(lo, hi uint64, rule *unwind.Rule) bool { return yield(lo, hi, unmoded, rule) })
+	}}
+}
+
+// unmoded is the mode of rows that hold in any.
+const unmoded = ^cpu.Mode(0)
+
+// Build compiles the table of an image: each place has the rule of the first source
+// that lists it.
+func Build(img *image.Image, sources ...Part) *Table {
+	b := builder{img: img, numbers: make(map[entry]uint32)}
+	for _, p := range sources {
+		b.method = p.Method
+		below := b.runs
+		b.runs, b.end, b.start = nil, 0, 0
+		p.List(img, func(lo, hi uint64) bool { return !covered(below, lo, max(lo+1, hi-min(hi, padding))) }, b.add)
+		b.runs = overlay(below, b.runs)
+	}
 	return b.table()
 }
 
 // run is a row on its way into the table. rule is the number of the rule in order of
-// appearance, or one of the two words below.
+// appearance, or otherRule.
 type run struct {
-	start uint64
-	rule  uint32
+	lo, hi uint64
+	rule   uint32
+	begins bool
 }
 
 const (
@@ -32,51 +62,53 @@ const (
 	otherRule = ^uint32(0) - 1
 )
 
+// entry is a rule with what else a row says.
+type entry struct {
+	rule   unwind.Packed
+	method unwind.Method
+	mode   uint8
+	flags  unwind.RuleFlags
+}
+
 type builder struct {
 	img     *image.Image
-	rules   []unwind.Packed
-	numbers map[unwind.Packed]uint32
-	last    unwind.Packed // and its number: rows often repeat
+	method  unwind.Method
+	rules   []entry
+	numbers map[entry]uint32
+	last    entry // and its number: rows often repeat
 	lastNo  uint32
 	runs    []run
 	end     uint64
+	start   uint64 // of the function at hand, as its table states it
 	funcs   uint32
 }
 
-// padding is the most that compilers fill up between functions.
-const padding = 15
-
-// add adds the row from lo up to hi. Who runs through padding comes to the function
-// behind it: that function's first row holds there as well, and a row that says so
-// is saved.
-func (b *builder) add(lo, hi uint64, rule *unwind.Rule) bool {
+// add adds the row from lo up to hi.
+func (b *builder) add(lo, hi uint64, mode cpu.Mode, rule *unwind.Rule) bool {
+	first := lo
 	if lo = max(lo, b.end); lo >= hi {
 		return true
 	}
-	start := lo
-	switch {
-	case b.end != 0 && lo > b.end && lo-b.end <= padding:
-		start = b.end
-	case lo > b.end:
-		b.push(b.end, noRule)
+	r := run{lo, hi, b.number(rule, mode), false}
+	if rule != nil && rule.Flags&unwind.StartStated != 0 {
+		if r.begins = rule.Start == lo && lo == first && b.start != lo; r.begins {
+			b.start = lo
+			b.funcs++
+		} else if rule.Start != b.start {
+			r.rule = otherRule
+		}
 	}
-	if rule != nil && rule.Flags&unwind.StartStated != 0 && rule.Start == lo {
-		b.funcs++
-	}
-	b.push(start, b.number(rule))
 	b.end = hi
+	if n := len(b.runs); n > 0 && b.runs[n-1].hi == lo && b.runs[n-1].rule == r.rule && !r.begins {
+		b.runs[n-1].hi = hi
+		return true
+	}
+	b.runs = append(b.runs, r)
 	return true
 }
 
-func (b *builder) push(start uint64, rule uint32) {
-	if n := len(b.runs); n > 0 && b.runs[n-1].rule == rule || n == 0 && rule == noRule {
-		return
-	}
-	b.runs = append(b.runs, run{start, rule})
-}
-
 // number interns a rule.
-func (b *builder) number(rule *unwind.Rule) uint32 {
+func (b *builder) number(rule *unwind.Rule, mode cpu.Mode) uint32 {
 	if rule == nil {
 		return otherRule
 	}
@@ -84,48 +116,79 @@ func (b *builder) number(rule *unwind.Rule) uint32 {
 	if !ok {
 		return otherRule
 	}
-	if p == b.last && len(b.rules) > 0 {
+	e := entry{p, b.method, anyMode, rule.Flags &^ unwind.SignedRA}
+	if mode != unmoded {
+		e.mode = uint8(mode)&1 + 1
+	}
+	if e == b.last && len(b.rules) > 0 {
 		return b.lastNo
 	}
-	n, ok := b.numbers[p]
+	n, ok := b.numbers[e]
 	if !ok {
 		n = uint32(len(b.rules))
-		b.numbers[p] = n
-		b.rules = append(b.rules, p)
+		b.numbers[e] = n
+		b.rules = append(b.rules, e)
 	}
-	b.last, b.lastNo = p, n
+	b.last, b.lastNo = e, n
 	return n
 }
 
-// table lays the runs out in pages.
+// covered tells whether runs leave no byte from lo up to hi.
+func covered(runs []run, lo, hi uint64) bool {
+	i, _ := slices.BinarySearchFunc(runs, lo, func(r run, a uint64) int { return cmp.Compare(r.hi, a+1) })
+	for ; i < len(runs) && lo < hi && runs[i].lo <= lo; i++ {
+		lo = runs[i].hi
+	}
+	return lo >= hi
+}
+
+// overlay adds to runs what others have between them.
+func overlay(runs, others []run) []run {
+	if len(runs) == 0 || len(others) == 0 {
+		return append(runs, others...)
+	}
+	out := make([]run, 0, len(runs)+len(others))
+	i := 0
+	for _, o := range others {
+		for o.lo < o.hi {
+			for ; i < len(runs) && runs[i].hi <= o.lo; i++ {
+				out = append(out, runs[i])
+			}
+			if i == len(runs) || o.hi <= runs[i].lo {
+				out = append(out, o)
+				break
+			}
+			if before := o; o.lo < runs[i].lo {
+				before.hi = runs[i].lo
+				out = append(out, before)
+			}
+			o.lo, o.begins = runs[i].hi, false
+		}
+	}
+	return append(out, runs[i:]...)
+}
+
+// table lays the runs out in groups and pages.
 func (b *builder) table() *Table {
-	b.push(b.end, noRule)
 	t := &Table{arch: b.img.Arch}
-	if len(b.runs) == 0 {
-		t.pages = make([]byte, 4)
-		return t
-	}
 	order := b.byFrequency()
-	t.head.base = b.runs[0].start &^ lowMask
-	current := uint32(noRule)
-	next := 0
-	for page := t.head.base; next < len(b.runs); page += 1 << pageShift {
-		t.pages = binary.LittleEndian.AppendUint32(t.pages, uint32(len(t.kinds)))
-		if b.runs[next].start != page {
-			t.row(0, current, order)
-		}
-		for ; next < len(b.runs) && b.runs[next].start-page <= lowMask; next++ {
-			current = b.runs[next].rule
-			t.row(uint16(b.runs[next].start-page), current, order)
-		}
+	if len(b.runs) > 0 {
+		t.head.base = b.runs[0].lo &^ (1<<groupShift - 1)
 	}
-	t.pages = binary.LittleEndian.AppendUint32(t.pages, uint32(len(t.kinds)))
-	t.head.pages, t.head.rows = uint32(len(t.pages)/4-1), uint32(len(t.kinds))
-	t.head.rules, t.head.rares, t.head.funcs = uint32(len(b.rules)), uint32(len(t.rares)/8), b.funcs
-	slices.SortFunc(b.rules, func(x, y unwind.Packed) int { return cmp.Compare(order[b.numbers[x]], order[b.numbers[y]]) })
-	for _, p := range b.rules {
-		t.rules = p.Append(t.rules)
+	w := writer{Table: t, order: order, group: -1}
+	end := uint64(0)
+	for i := range b.runs {
+		r := &b.runs[i]
+		if i > 0 && r.lo > end {
+			w.row(end, noRule, false)
+		}
+		w.row(r.lo, r.rule, r.begins)
+		end = r.hi
 	}
+	if len(b.runs) > 0 {
+		w.row(end, noRule, false)
+	}
+	w.finish(b)
 	return t
 }
 
@@ -149,20 +212,64 @@ func (b *builder) byFrequency() (order []uint32) {
 	return order
 }
 
+// writer appends rows to a table.
+type writer struct {
+	*Table
+	order []uint32
+	group int64 // the number of the last group
+	page  int   // the pages of it that have been begun
+}
+
 // row appends a row.
-func (t *Table) row(low uint16, rule uint32, order []uint32) {
+func (w *writer) row(at uint64, rule uint32, starts bool) {
+	w.turn(at)
 	kind := byte(gap)
 	switch {
 	case rule == noRule:
 	case rule == otherRule:
 		kind = elsewhere
-	case order[rule] < rare:
-		kind = byte(order[rule])
+	case w.order[rule] < rare:
+		kind = byte(w.order[rule])
 	default:
 		kind = rare
-		t.rares = binary.LittleEndian.AppendUint32(t.rares, uint32(len(t.kinds)))
-		t.rares = binary.LittleEndian.AppendUint32(t.rares, order[rule])
+		w.rares = binary.LittleEndian.AppendUint32(w.rares, uint32(len(w.kinds)))
+		w.rares = binary.LittleEndian.AppendUint32(w.rares, w.order[rule])
 	}
-	t.lows = binary.LittleEndian.AppendUint16(t.lows, low)
-	t.kinds = append(t.kinds, kind)
+	if starts {
+		kind |= begins
+	}
+	w.lows, w.kinds = append(w.lows, byte(at)), append(w.kinds, kind)
+}
+
+// turn goes on to the page of an address.
+func (w *writer) turn(at uint64) {
+	if g := int64((at - w.head.base) >> groupShift); g != w.group {
+		w.fill(pages)
+		w.group, w.page = g, 0
+		w.groups = binary.LittleEndian.AppendUint32(w.groups, uint32(g))
+		w.groups = binary.LittleEndian.AppendUint32(w.groups, uint32(len(w.kinds)))
+	}
+	w.fill(int(at>>pageShift)%pages + 1)
+}
+
+// fill begins pages up to n.
+func (w *writer) fill(n int) {
+	for ; len(w.groups) > 0 && w.page < n; w.page++ {
+		w.pages = binary.LittleEndian.AppendUint16(w.pages, uint16(len(w.kinds)-u32(w.groups, len(w.groups)/4-1)))
+	}
+}
+
+// finish appends what follows from the rows.
+func (w *writer) finish(b *builder) {
+	w.fill(pages)
+	h := &w.head
+	h.groups, h.rows, h.rares = uint32(len(w.groups)/8), uint32(len(w.kinds)), uint32(len(w.rares)/8)
+	h.rules, h.funcs = uint32(len(b.rules)), b.funcs
+	w.groups = binary.LittleEndian.AppendUint32(w.groups, ^uint32(0))
+	w.groups = binary.LittleEndian.AppendUint32(w.groups, h.rows)
+	slices.SortFunc(b.rules, func(x, y entry) int { return cmp.Compare(w.order[b.numbers[x]], w.order[b.numbers[y]]) })
+	for _, e := range b.rules {
+		w.rules = e.rule.Append(w.rules)
+		w.origins = append(w.origins, byte(e.method)|e.mode<<6, byte(e.flags))
+	}
 }

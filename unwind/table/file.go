@@ -3,37 +3,41 @@ package table
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"hash/crc32"
 
 	"github.com/backsight/backsight/image"
 )
 
+// Magic begins a table file; its last byte is the version.
+const Magic = "bsTable\x02"
+
 // The file: a header of 80 bytes, then the parts in the order in which Table has
 // them. All numbers are little-endian.
 //
-//	 0  magic, the last byte is the version
+//	 0  magic
 //	 8  CRC-32C of everything behind it
-//	12  functions, rules, pages, rares, rows
+//	12  functions, rules, groups, rares, rows
 //	32  base
 //	40  length of the build ID, and its first 39 bytes
 const (
-	magic      = "bsTable\x01"
+	sumOffset  = 8
+	idOffset   = 40
 	headerSize = 80
-	maxID      = headerSize - 41
+	maxID      = headerSize - idOffset - 1
 )
 
-// Errors of Open: the file is to be made anew.
-var (
-	ErrNotATable = errors.New("not an unwind table of this version")
-	ErrDamaged   = errors.New("the unwind table is damaged")
-	ErrOtherFile = errors.New("the unwind table is of another build")
-	// ErrNoBuildID: without a build ID nothing tells whose table a file is.
-	ErrNoBuildID = errors.New("the image has no build ID")
-)
+// ErrNoBuildID: without a build ID nothing tells whose table a file is.
+var ErrNoBuildID = errors.New("the image has no build ID")
 
-func (h *header) size() uint64 {
-	return 16*uint64(h.rules) + 4*(uint64(h.pages)+1) + 8*uint64(h.rares) + 3*uint64(h.rows)
+// Error is a file that is not the table of an image: where it is wrong, and why. The
+// file is to be made anew.
+type Error struct {
+	Offset int
+	Reason string
 }
+
+func (e *Error) Error() string { return fmt.Sprintf("offset %#x: %s", e.Offset, e.Reason) }
 
 // Append appends the table as a file has it.
 func (t *Table) Append(b []byte, img *image.Image) ([]byte, error) {
@@ -41,19 +45,19 @@ func (t *Table) Append(b []byte, img *image.Image) ([]byte, error) {
 		return b, ErrNoBuildID
 	}
 	start := len(b)
-	b = append(b, magic...)
+	b = append(b, Magic...)
 	h := &t.head
-	for _, v := range []uint32{0, h.funcs, h.rules, h.pages, h.rares, h.rows} {
+	for _, v := range []uint32{0, h.funcs, h.rules, h.groups, h.rares, h.rows} {
 		b = binary.LittleEndian.AppendUint32(b, v)
 	}
 	b = binary.LittleEndian.AppendUint64(b, h.base)
 	id := key(img)
 	b = append(append(b, byte(len(id))), id...)
 	b = append(b, make([]byte, start+headerSize-len(b))...)
-	for _, part := range [][]byte{t.rules, t.pages, t.rares, t.lows, t.kinds} {
-		b = append(b, part...)
+	for _, part := range t.all() {
+		b = append(b, *part...)
 	}
-	binary.LittleEndian.PutUint32(b[start+8:], sum(b[start+12:]))
+	binary.LittleEndian.PutUint32(b[start+sumOffset:], sum(b[start+sumOffset+4:]))
 	return b, nil
 }
 
@@ -62,44 +66,77 @@ func key(img *image.Image) []byte { return img.BuildID[:min(len(img.BuildID), ma
 func sum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 // Open reads a table out of a file's bytes, which it keeps. Nothing in them is taken
-// on trust.
+// on trust. The error is an *Error.
 func Open(b []byte, img *image.Image) (*Table, error) {
-	if len(b) < headerSize || string(b[:8]) != magic {
-		return nil, ErrNotATable
+	fail := func(at int, reason string) (*Table, error) { return nil, &Error{at, reason} }
+	if len(b) < len(Magic) || string(b[:len(Magic)-1]) != Magic[:len(Magic)-1] {
+		return fail(0, "not an unwind table")
 	}
-	if binary.LittleEndian.Uint32(b[8:]) != sum(b[12:]) {
-		return nil, ErrDamaged
+	if b[len(Magic)-1] != Magic[len(Magic)-1] {
+		return fail(len(Magic)-1, fmt.Sprintf("an unwind table of version %d; this is version %d", b[len(Magic)-1], Magic[len(Magic)-1]))
 	}
-	id := b[41:min(headerSize, 41+int(b[40]))]
-	if len(id) == 0 || string(id) != string(key(img)) {
-		return nil, ErrOtherFile
+	if len(b) < headerSize {
+		return fail(len(b), "the header is cut short")
 	}
 	t := &Table{arch: img.Arch, head: header{
-		funcs: uint32(u32(b, 3)), rules: uint32(u32(b, 4)), pages: uint32(u32(b, 5)), rares: uint32(u32(b, 6)), rows: uint32(u32(b, 7)),
+		funcs: uint32(u32(b, 3)), rules: uint32(u32(b, 4)), groups: uint32(u32(b, 5)), rares: uint32(u32(b, 6)), rows: uint32(u32(b, 7)),
 		base: binary.LittleEndian.Uint64(b[32:]),
 	}}
-	if !t.split(b[headerSize:]) {
-		return nil, ErrDamaged
+	if err := t.split(b[headerSize:]); err != nil {
+		return nil, err
+	}
+	if binary.LittleEndian.Uint32(b[sumOffset:]) != sum(b[sumOffset+4:]) {
+		return fail(sumOffset, "the checksum is wrong: the file is damaged")
+	}
+	id := b[idOffset+1 : min(headerSize, idOffset+1+int(b[idOffset]))]
+	if len(id) == 0 || string(id) != string(key(img)) {
+		return fail(idOffset, fmt.Sprintf("the table of another file, build ID %x", id))
+	}
+	if err := t.check(); err != nil {
+		return nil, err
 	}
 	return t, nil
 }
 
-// split cuts the parts and checks that the pages stay within the rows.
-func (t *Table) split(b []byte) bool {
-	h := &t.head
-	if uint64(len(b)) != h.size() {
-		return false
+// split cuts the parts.
+func (t *Table) split(b []byte) error {
+	at := headerSize
+	for i, size := range t.head.sizes() {
+		if size > uint64(len(b)) {
+			return &Error{at + len(b), "the file is cut short"}
+		}
+		*t.all()[i], b = b[:size:size], b[size:]
+		at += int(size)
 	}
-	cut := func(n int) (part []byte) {
-		part, b = b[:n:n], b[n:]
-		return part
+	if len(b) > 0 {
+		return &Error{at, "more than the header says"}
 	}
-	t.rules, t.pages, t.rares = cut(16*int(h.rules)), cut(4*(int(h.pages)+1)), cut(8*int(h.rares))
-	t.lows, t.kinds = cut(2*int(h.rows)), cut(int(h.rows))
-	for i := range int(h.pages) {
-		if u32(t.pages, i) > u32(t.pages, i+1) {
-			return false
+	return nil
+}
+
+// check makes sure that groups and pages stay within the rows.
+func (t *Table) check() error {
+	at := headerSize + len(t.rules) + len(t.origins)
+	for g := range int(t.head.groups) {
+		n := u32(t.groups, 2*g+3) - u32(t.groups, 2*g+1)
+		if n < 0 || g > 0 && u32(t.groups, 2*g) <= u32(t.groups, 2*g-2) || !t.ascend(g, n) {
+			return &Error{at + 8*g, "rows out of order"}
 		}
 	}
-	return u32(t.pages, int(h.pages)) <= int(h.rows)
+	if u32(t.groups, 2*int(t.head.groups)+1) != int(t.head.rows) {
+		return &Error{at + len(t.groups) - 4, "rows beyond the last"}
+	}
+	return nil
+}
+
+// ascend tells whether the pages of a group of n rows do.
+func (t *Table) ascend(g, n int) bool {
+	last := 0
+	for p := g * pages; p < (g+1)*pages; p++ {
+		if t.before(p) < last || t.before(p) > n {
+			return false
+		}
+		last = t.before(p)
+	}
+	return true
 }

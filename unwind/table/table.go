@@ -1,16 +1,19 @@
 // Package table compiles an image's unwind rules into an interval table, which is
 // searched without parsing anything, and keeps it in a file.
 //
-//	PC ─► page of 64 KB ─► row: the last that begins at or below PC ─► rule
+//	PC ─► group of 64 KB ─► page of 256 bytes ─► row: the last that begins at or below PC ─► rule
 //
-// Neighbouring rows with equal rules are one, and a function begins where the padding
-// before it does. Where no source has a rule, and where
-// one has what Packed cannot say, there are rows too: the former end the search, the
-// latter send the reader back to the source.
+// A row holds up to the next one; neighbours with equal rules are one. Where no
+// source has a rule, and where one has what Packed cannot say, there are rows too.
 //
-// A row takes three bytes: the low 16 bits of where it begins, and the number of its
-// rule. Rules are numbered by how many rows have them, so that one byte suffices for
-// nearly all; the others are in a list of their own, by row.
+// A row takes two bytes: the low byte of where it begins, and the number of its rule.
+// Rules are numbered by how many rows have them, so that seven bits suffice for
+// nearly all; the others are in a list of their own, by row. The eighth bit says that
+// a function begins there by the table that the rule comes from.
+//
+// A table answers for the sources that it was compiled from, each row for the one
+// that its rule comes from (Before): a walk with it finds the same frames, by the
+// same methods, as one without.
 package table
 
 import (
@@ -23,62 +26,112 @@ import (
 )
 
 const (
-	pageShift = 16
-	lowMask   = 1<<pageShift - 1
+	pageShift  = 8
+	groupShift = 16
+	pages      = 1 << (groupShift - pageShift) // of a group
+	lowMask    = 1<<pageShift - 1
 )
 
 // What the byte of a row says beyond the number of a rule.
 const (
-	rare      = 253 // the rule is in the list of rare ones
-	elsewhere = 254 // Packed cannot say it: ask the source
-	gap       = 255 // no source has a rule
+	begins    = 0x80 // a function begins here
+	rare      = 125  // the rule is in the list of rare ones
+	elsewhere = 126  // Packed cannot say it
+	gap       = 127  // no source has a rule
 )
 
 // Table is an image's rules. Its slices may be a mapped file.
 type Table struct {
 	arch *cpu.Arch
 	head header
-	// rules, 16 bytes each; pages, the first row of each, 4 bytes, and the end;
-	// rares, row and rule, 4 bytes each, sorted; lows, 2 bytes a row; kinds, 1.
-	rules, pages, rares, lows, kinds []byte
+	parts
 }
+
+// parts are the arrays of a table:
+//
+//	rules   16 bytes each: Packed
+//	origins  2 bytes a rule: method and mode; flags
+//	groups   8 bytes each, sorted: number, first row; and one behind the last
+//	pages  512 bytes a group: for each page, how many rows of the group lie before it
+//	rares    8 bytes each, sorted: row, rule
+//	lows     a byte a row
+//	kinds    a byte a row
+type parts struct{ rules, origins, groups, pages, rares, lows, kinds []byte }
 
 // header counts what is in a table.
 type header struct {
-	base                             uint64 // of the first page
-	rules, pages, rares, rows, funcs uint32
+	base                              uint64 // of group 0
+	rules, groups, rares, rows, funcs uint32
+}
+
+// sizes are those of the parts.
+func (h *header) sizes() [7]uint64 {
+	rules, groups, rows := uint64(h.rules), uint64(h.groups), uint64(h.rows)
+	return [...]uint64{unwind.PackedSize * rules, 2 * rules, 8 * (groups + 1), 2 * pages * groups, 8 * uint64(h.rares), rows, rows}
+}
+
+func (p *parts) all() [7]*[]byte {
+	return [...]*[]byte{&p.rules, &p.origins, &p.groups, &p.pages, &p.rares, &p.lows, &p.kinds}
 }
 
 func u32(b []byte, i int) int { return int(binary.LittleEndian.Uint32(b[4*i:])) }
 
-func (t *Table) low(i int) uint64 { return uint64(binary.LittleEndian.Uint16(t.lows[2*i:])) }
-
-// Lookup finds the rule at an image address. It reports NotCovered in gaps and
-// Unsupported where a source has a rule that the table cannot hold.
-func (t *Table) Lookup(pc uint64, out *unwind.Packed) unwind.Verdict {
-	page := (pc - t.head.base) >> pageShift
-	if page >= uint64(t.head.pages) {
-		return unwind.NotCovered
-	}
-	lo, hi := u32(t.pages, int(page)), u32(t.pages, int(page)+1)
-	want := (pc - t.head.base) & lowMask
-	first := lo
-	for lo < hi {
-		if m := int(uint(lo+hi) >> 1); t.low(m) <= want {
-			lo = m + 1
-		} else {
-			hi = m
-		}
-	}
-	if lo == first {
-		return unwind.NotCovered
-	}
-	return t.at(lo-1, out)
+// Row is what a table says of a place.
+type Row struct {
+	Rule   unwind.Packed
+	Method unwind.Method // of the source that the rule comes from
+	Flags  unwind.RuleFlags
+	// Start is where the function begins, where Flags has StartStated.
+	Start uint64
+	mode  uint8
 }
 
-// at is the rule of a row.
-func (t *Table) at(row int, out *unwind.Packed) unwind.Verdict {
-	rule := int(t.kinds[row])
+// holds tells whether the row is of a mode.
+func (r *Row) holds(mode cpu.Mode) bool { return r.mode == anyMode || r.mode == uint8(mode)&1+1 }
+
+// anyMode marks the rows of sources that know no modes; else it is the mode plus one.
+const anyMode = 0
+
+// Lookup finds the row of an image address. It reports NotCovered in gaps, and
+// Unsupported where a source has a rule that the table cannot hold.
+func (t *Table) Lookup(pc uint64, out *Row) unwind.Verdict {
+	row := t.find(pc)
+	if row < 0 || row >= len(t.kinds) {
+		return unwind.NotCovered
+	}
+	return t.at(row, out)
+}
+
+// find is the last row that begins at or below pc, negative if none.
+func (t *Table) find(pc uint64) int {
+	n := (pc - t.head.base) >> groupShift
+	if pc < t.head.base || n > 1<<32-1 {
+		return -1
+	}
+	g := sort.Search(int(t.head.groups), func(g int) bool { return u32(t.groups, 2*g) > int(n) }) - 1
+	if g < 0 {
+		return -1
+	}
+	first, end := u32(t.groups, 2*g+1), u32(t.groups, 2*g+3)
+	if u32(t.groups, 2*g) < int(n) {
+		return end - 1
+	}
+	page := g*pages + int(pc>>pageShift)%pages
+	row := first + t.before(page)
+	if (page+1)%pages != 0 {
+		end = min(end, first+t.before(page+1))
+	}
+	for row < end && uint64(t.lows[row]) <= pc&lowMask {
+		row++
+	}
+	return row - 1
+}
+
+func (t *Table) before(page int) int { return int(binary.LittleEndian.Uint16(t.pages[2*page:])) }
+
+// at is the row of a number.
+func (t *Table) at(row int, out *Row) unwind.Verdict {
+	rule := int(t.kinds[row] &^ begins)
 	switch rule {
 	case gap:
 		return unwind.NotCovered
@@ -95,42 +148,84 @@ func (t *Table) at(row int, out *unwind.Packed) unwind.Verdict {
 	if rule >= int(t.head.rules) {
 		return unwind.Malformed
 	}
-	*out = unwind.ReadPacked((*[unwind.PackedSize]byte)(t.rules[unwind.PackedSize*rule:]))
+	out.Rule = unwind.ReadPacked((*[unwind.PackedSize]byte)(t.rules[unwind.PackedSize*rule:]))
+	origin := t.origins[2*rule:]
+	out.Method, out.mode, out.Flags = unwind.Method(origin[0]&0x3f), origin[0]>>6, unwind.RuleFlags(origin[1])
+	if out.Flags&unwind.StartStated != 0 {
+		return t.start(row, out)
+	}
+	return unwind.Found
+}
+
+// start finds where the function of a row begins.
+func (t *Table) start(row int, out *Row) unwind.Verdict {
+	for row >= 0 && t.kinds[row]&begins == 0 {
+		row--
+	}
+	if row < 0 {
+		return unwind.Malformed
+	}
+	g := sort.Search(int(t.head.groups), func(g int) bool { return u32(t.groups, 2*g+1) > row }) - 1
+	if g < 0 {
+		return unwind.Malformed
+	}
+	in := row - u32(t.groups, 2*g+1)
+	page := sort.Search(pages, func(p int) bool { return t.before(g*pages+p) > in }) - 1
+	if page < 0 {
+		return unwind.Malformed
+	}
+	out.Start = t.head.base + uint64(u32(t.groups, 2*g))<<groupShift + uint64(page)<<pageShift + uint64(t.lows[row])
 	return unwind.Found
 }
 
 // Stats are a table's figures.
 type Stats struct {
+	// Functions are those that tables of the image state.
 	Functions, Rows, Rules, Bytes int
 }
 
 // Stats counts.
 func (t *Table) Stats() Stats {
-	return Stats{int(t.head.funcs), int(t.head.rows), int(t.head.rules), headerSize + int(t.head.size())}
+	s := Stats{int(t.head.funcs), int(t.head.rows), int(t.head.rules), headerSize}
+	for _, n := range t.head.sizes() {
+		s.Bytes += int(n)
+	}
+	return s
 }
 
-// Source answers from tables, and nothing where they have gaps or rules that they
-// cannot hold: the sources behind it are asked then.
-type Source struct {
-	// Of returns the table of an image, nil for none.
-	Of func(*image.Image) *Table
+// Before returns a source that answers what src does: from the table of the image
+// where that has a row of src, else by asking src. of returns an image's table, nil
+// for none; it is called for every question.
+func Before(src unwind.RuleSource, of func(*image.Image) *Table) unwind.RuleSource {
+	return &before{src, of}
 }
 
-var _ unwind.RuleSource = Source{}
-
-// Method is MethodTable.
-func (Source) Method() unwind.Method { return unwind.MethodTable }
+type before struct {
+	unwind.RuleSource
+	of func(*image.Image) *Table
+}
 
 // Rule implements unwind.RuleSource.
-func (s Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
-	t := s.Of(q.Image)
-	if t == nil || q.Try > 0 {
-		return unwind.NotCovered
+func (b *before) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+	if q.Try == 0 && !q.HasEntry {
+		if t := b.of(q.Image); t != nil && t.rule(q, b.Method(), out) {
+			return unwind.Found
+		}
 	}
-	var p unwind.Packed
-	v := t.Lookup(q.PC, &p)
-	if v == unwind.Found {
-		p.Unpack(t.arch, out)
+	return b.RuleSource.Rule(q, out)
+}
+
+// rule answers for a source, if the row is one of its own.
+func (t *Table) rule(q *unwind.Query, m unwind.Method, out *unwind.Rule) bool {
+	var r Row
+	if t.Lookup(q.PC, &r) != unwind.Found || r.Method != m || !r.holds(q.Mode) {
+		return false
 	}
-	return v
+	r.Rule.Unpack(t.arch, out)
+	out.Flags |= r.Flags
+	out.Start = r.Start
+	if m == unwind.MethodEHABI && q.Exact {
+		out.Flags |= unwind.Fallback // EHABI describes frames at calls only
+	}
+	return true
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm"
 	"github.com/backsight/backsight/cpu/arm64"
 	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/cpu/riscv"
@@ -16,21 +17,32 @@ import (
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/unwind"
 	"github.com/backsight/backsight/unwind/cfi"
+	"github.com/backsight/backsight/unwind/code"
+	"github.com/backsight/backsight/unwind/ehabi"
 	"github.com/backsight/backsight/unwind/table"
 )
 
-// files are images with tables of their own, of several processors.
+// files are images of several processors, with tables of their own and without.
 var files = []string{
 	"/lib/x86_64-linux-gnu/libc.so.6",
 	"../../../shared/truth/public/x86_64/pub-gcc-O2/sym.elf",
+	"../../../shared/truth/public/x86_64/pub-gcc-O2/naked.elf",
+	"../../../shared/truth/public/i386/pub-gcc-O2/naked.elf",
 	"../../../shared/truth/public/aarch64/pub-gcc-O2/sym.elf",
+	"../../../shared/truth/public/aarch64/pub-gcc-O2/naked.elf",
+	"../../../shared/truth/public/armt2/pub-gcc-O2/stripped.elf",
+	"../../../shared/truth/public/armt2/pub-gcc-O2/naked.elf",
+	"../../../shared/truth/public/armarm/pub-gcc-O2/naked.elf",
 	"../../../shared/truth/public/mips/pub-gcc-O2/sym.elf",
+	"../../../shared/truth/public/mips/pub-gcc-O2/naked.elf",
+	"../../../shared/truth/public/mips16/pub-gcc-O2/naked.elf",
 	"../../../shared/truth/public/riscv64/pub-gcc-O2/sym.elf",
+	"../../../shared/truth/public/riscv64/pub-gcc-O2/naked.elf",
 }
 
 func open(t testing.TB, path string) *image.Image {
 	var archs cpu.Set
-	for _, a := range [][]*cpu.Arch{x86.Archs(), arm64.Archs(), mips.Archs(), riscv.Archs()} {
+	for _, a := range [][]*cpu.Arch{x86.Archs(), arm.Archs(), arm64.Archs(), mips.Archs(), riscv.Archs()} {
 		archs = append(archs, a...)
 	}
 	img, err := elf.Open(path, elf.Options{Archs: archs, NoDebugFiles: true})
@@ -41,59 +53,116 @@ func open(t testing.TB, path string) *image.Image {
 	return img
 }
 
-// TestTableSaysWhatCFISays at the first, the last and a middle byte of every row.
-func TestTableSaysWhatCFISays(t *testing.T) {
+// sources are those that tables are compiled from, in order, and the parts.
+func sources() (srcs []unwind.RuleSource, parts []table.Part) {
+	tables := cfi.New()
+	analysis := code.New(tables.FunctionRanges)
+	return []unwind.RuleSource{tables, ehabi.Source{}, analysis}, []table.Part{
+		table.Listed(unwind.MethodCFI, tables.Rows),
+		table.Listed(unwind.MethodEHABI, ehabi.Source{}.Rows),
+		{Method: unwind.MethodCode, List: analysis.Rows},
+	}
+}
+
+// fromCFI is the table of an image's .eh_frame.
+func fromCFI(img *image.Image) *table.Table {
+	return table.Build(img, table.Listed(unwind.MethodCFI, cfi.New().Rows))
+}
+
+// TestTableSaysWhatSourcesSay at places all over the code: where a row is of a
+// source, that source gives the very same rule, with what it knows besides.
+func TestTableSaysWhatSourcesSay(t *testing.T) {
 	for _, path := range files {
 		t.Run(path, func(t *testing.T) {
 			img := open(t, path)
-			src := cfi.New()
-			tab := table.Build(img, src.Rows)
-			rows, other := 0, 0
-			var want, got unwind.Rule
-			src.Rows(img, func(lo, hi uint64, _ *unwind.Rule) bool {
-				for _, pc := range []uint64{lo, lo + (hi-lo)/2, hi - 1} {
-					want.Reset()
-					v := src.Rule(&unwind.Query{Image: img, Arch: img.Arch, PC: pc}, &want)
-					var p unwind.Packed
-					switch w := tab.Lookup(pc, &p); {
-					case w == unwind.Unsupported:
-						other++
-						continue
-					case w != v:
-						t.Fatalf("%#x: %v, cfi says %v", pc, w, v)
-					}
-					p.Unpack(img.Arch, &got)
-					if want.RA.Kind == unwind.Undefined && got.RA.Kind == unwind.Undefined {
+			srcs, parts := sources()
+			tab := table.Build(img, parts...)
+			var tally [16]int
+			eachPlace(img, func(q *unwind.Query) {
+				for _, src := range srcs {
+					var asked, got unwind.Rule
+					spy := &spy{RuleSource: src}
+					if table.Before(spy, func(*image.Image) *table.Table { return tab }).Rule(q, &got) != unwind.Found || spy.asked {
 						continue
 					}
-					if !got.Equal(&want, img.Arch.Preserved) {
-						t.Fatalf("%#x: %s, cfi says %s", pc, got.Format(img.Arch), want.Format(img.Arch))
+					tally[src.Method()]++
+					if v := src.Rule(q, &asked); v != unwind.Found || !same(img.Arch, &got, &asked) {
+						t.Fatalf("%#x %+v: %s %x, %v says %v %s %x", q.PC, *q, got.Format(img.Arch), got.Flags, src.Method(), v, asked.Format(img.Arch), asked.Flags)
 					}
 				}
-				rows++
-				return true
 			})
-			// Those that restore argument registers, for exceptions, and the like.
-			if other > 3*rows/25 {
-				t.Errorf("%d of %d rows are elsewhere", other/3, rows)
+			n := tally[unwind.MethodCFI] + tally[unwind.MethodEHABI] + tally[unwind.MethodCode]
+			if n == 0 {
+				t.Error("no place has a row")
 			}
-			t.Logf("%+v of %d rows, %d elsewhere", tab.Stats(), rows, other/3)
+			t.Logf("%+v; places by cfi %d, ehabi %d, code %d", tab.Stats(), tally[unwind.MethodCFI], tally[unwind.MethodEHABI], tally[unwind.MethodCode])
 		})
 	}
 }
 
+// same tells whether two rules do the same, and whether as much is known of them.
+func same(arch *cpu.Arch, a, b *unwind.Rule) bool {
+	if a.RA.Kind == unwind.Undefined && b.RA.Kind == unwind.Undefined {
+		return true
+	}
+	stated := a.Flags&unwind.StartStated == 0 || a.Start == b.Start
+	x, ok := unwind.Pack(arch, b)
+	y, ok2 := unwind.Pack(arch, a)
+	return ok && ok2 && x == y && a.Flags == b.Flags && stated
+}
+
+// spy notes whether a source was asked.
+type spy struct {
+	unwind.RuleSource
+	asked bool
+}
+
+func (s *spy) Rule(*unwind.Query, *unwind.Rule) unwind.Verdict {
+	s.asked = true
+	return unwind.NotCovered
+}
+
+// eachPlace visits instructions and calls, some thousand of an image: those that a
+// decoder finds behind places that are spread over the code.
+func eachPlace(img *image.Image, visit func(q *unwind.Query)) {
+	var buf [8]cpu.Insn
+	for i := range img.Segments {
+		s := &img.Segments[i]
+		if !s.Exec {
+			continue
+		}
+		step := max(uint64(len(s.Data))/1500, 64) &^ 3
+		for off := uint64(0); off < uint64(len(s.Data)); off += step {
+			for mode := range cpu.Mode(2) {
+				if mode == 1 && !img.Arch.ISABit {
+					break
+				}
+				pc := s.Addr + off
+				for _, in := range buf[:img.Arch.Decoder.Decode(s.Data[off:], pc, mode, buf[:])] {
+					visit(&unwind.Query{Image: img, Arch: img.Arch, PC: pc, Mode: mode, Exact: true})
+					pc += uint64(in.Len)
+					if in.Op == cpu.OpCall && in.Flags&cpu.FlagDelaySlot == 0 {
+						visit(&unwind.Query{Image: img, Arch: img.Arch, PC: pc - 1, Resume: pc, Mode: mode})
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestFile: a file gives the table back, and whatever is wrong with one is said.
 func TestFile(t *testing.T) {
 	img := open(t, files[0])
-	tab := table.Build(img, cfi.New().Rows)
+	tab := fromCFI(img)
 	b, err := tab.Append(nil, img)
 	if err != nil {
 		t.Fatal(err)
 	}
 	again, err := table.Open(b, img)
-	if err != nil || again.Stats() != tab.Stats() {
-		t.Fatalf("%v, %+v, want %+v", err, again.Stats(), tab.Stats())
+	if err != nil || again.Stats() != tab.Stats() || tab.Stats().Bytes != len(b) {
+		t.Fatalf("%v, %+v, want %+v of %d bytes", err, again.Stats(), tab.Stats(), len(b))
 	}
-	var x, y unwind.Packed
+	var x, y table.Row
 	for pc := range uint64(1 << 18) {
 		if v, w := tab.Lookup(pc, &x), again.Lookup(pc, &y); v != w || x != y {
 			t.Fatalf("%#x: %v %v, from the file %v %v", pc, v, x, w, y)
@@ -102,21 +171,80 @@ func TestFile(t *testing.T) {
 	head := img.Header
 	head.BuildID = []byte("other")
 	other := image.New(head, nil)
+	flipped := bytes.Clone(b)
+	flipped[1000] ^= 1
 	for _, c := range []struct {
-		name string
-		file []byte
-		img  *image.Image
-		want error
+		name   string
+		file   []byte
+		img    *image.Image
+		offset int
 	}{
-		{"another build", b, other, table.ErrOtherFile},
-		{"another version", append([]byte("bsTable\x02"), b[8:]...), img, table.ErrNotATable},
-		{"cut short", b[:len(b)-1], img, table.ErrDamaged},
-		{"a bit flipped", append(bytes.Clone(b[:1000]), append([]byte{b[1000] ^ 1}, b[1001:]...)...), img, table.ErrDamaged},
-		{"empty", nil, img, table.ErrNotATable},
+		{"another build", b, other, 40},
+		{"another version", append([]byte("bsTable\x01"), b[8:]...), img, 7},
+		{"cut short", b[:len(b)-1], img, len(b) - 1},
+		{"cut within the header", b[:50], img, 50},
+		{"too long", append(bytes.Clone(b), 0), img, len(b)},
+		{"a bit flipped", flipped, img, 8},
+		{"something else", []byte("\x7fELF and so on"), img, 0},
+		{"empty", nil, img, 0},
 	} {
-		if _, err := table.Open(c.file, c.img); !errors.Is(err, c.want) {
-			t.Errorf("%s: %v, want %v", c.name, err, c.want)
+		_, err := table.Open(c.file, c.img)
+		if e := (*table.Error)(nil); !errors.As(err, &e) || e.Offset != c.offset {
+			t.Errorf("%s: %v, want offset %#x", c.name, err, c.offset)
 		}
+	}
+}
+
+// TestLayout: rows at the edges of pages and groups, gaps, rare rules, functions.
+func TestLayout(t *testing.T) {
+	arch := x86.Archs()[0]
+	img := image.New(image.Header{Arch: arch, BuildID: []byte{1}}, nil)
+	rule := func(size int64, start uint64) *unwind.Rule {
+		r := &unwind.Rule{Flags: unwind.StartStated, Start: start}
+		r.CFA = unwind.RegRule{Kind: unwind.RegPlus, Base: arch.SP, Off: size}
+		r.RA = unwind.RegRule{Kind: unwind.AtCFA, Off: -8}
+		return r
+	}
+	type row struct {
+		lo, hi uint64
+		rule   *unwind.Rule
+	}
+	rows := []row{{0x10ff, 0x1100, rule(8, 0x10ff)}, {0x1100, 0x1101, rule(16, 0x10ff)}, {0x1ffff, 0x20000, rule(8, 0x1ffff)},
+		{0x20000, 0x90000, rule(16, 0x1ffff)}, {0x90001, 0x90002, nil}, {1 << 40, 1<<40 + 1, rule(8, 1<<40)}}
+	for i := range uint64(300) {
+		rows = append(rows, row{1<<41 + i, 1<<41 + i + 1, rule(int64(16+8*i), 1<<41)})
+	}
+	tab := table.Build(img, table.Listed(unwind.MethodCFI, func(_ *image.Image, yield func(lo, hi uint64, r *unwind.Rule) bool) {
+		for _, r := range rows {
+			yield(r.lo, r.hi, r.rule)
+		}
+	}))
+	for _, r := range rows {
+		for _, pc := range []uint64{r.lo, (r.lo + r.hi) / 2, r.hi - 1} {
+			checkRow(t, tab, pc, r.rule)
+		}
+	}
+	for _, pc := range []uint64{0, 0x10fe, 0x1101, 0x1fffe, 0x90000, 0x90002, 1<<40 - 1, 1<<40 + 1, 1<<41 + 300, 1 << 60} {
+		var got table.Row
+		if v := tab.Lookup(pc, &got); v != unwind.NotCovered {
+			t.Errorf("%#x: %v", pc, v)
+		}
+	}
+}
+
+func checkRow(t *testing.T, tab *table.Table, pc uint64, want *unwind.Rule) {
+	t.Helper()
+	var got table.Row
+	v := tab.Lookup(pc, &got)
+	if want == nil {
+		if v != unwind.Unsupported {
+			t.Errorf("%#x: %v", pc, v)
+		}
+		return
+	}
+	p, _ := unwind.Pack(x86.Archs()[0], want)
+	if v != unwind.Found || got.Rule != p || got.Start != want.Start {
+		t.Errorf("%#x: %v %+v, want %+v", pc, v, got, *want)
 	}
 }
 
@@ -124,12 +252,13 @@ func TestFile(t *testing.T) {
 // made right, or hardly any input would come further.
 func FuzzOpen(f *testing.F) {
 	img := image.New(image.Header{Arch: x86.Archs()[0], BuildID: []byte{1, 2, 3}}, nil)
-	rule := unwind.Rule{RA: unwind.RegRule{Kind: unwind.Undefined}}
-	tab := table.Build(img, func(_ *image.Image, yield func(lo, hi uint64, r *unwind.Rule) bool) {
+	rule := unwind.Rule{RA: unwind.RegRule{Kind: unwind.Undefined}, Flags: unwind.StartStated}
+	tab := table.Build(img, table.Listed(unwind.MethodCFI, func(_ *image.Image, yield func(lo, hi uint64, r *unwind.Rule) bool) {
 		for pc := uint64(0x1000); pc < 0x40000; pc += 0x800 {
+			rule.Start = pc
 			yield(pc, pc+0x700, &rule)
 		}
-	})
+	}))
 	seed, err := tab.Append(nil, img)
 	if err != nil {
 		f.Fatal(err)
@@ -140,13 +269,16 @@ func FuzzOpen(f *testing.F) {
 			binary.LittleEndian.PutUint32(b[8:], crc32.Checksum(b[12:], crc32.MakeTable(crc32.Castagnoli)))
 		}
 		tab, err := table.Open(b, img)
+		if (err == nil) != (tab != nil) {
+			t.Fatalf("%v, but the table is %v", err, tab)
+		}
 		if err != nil {
 			return
 		}
-		var p unwind.Packed
-		if tab.Lookup(pc, &p) == unwind.Found {
+		var row table.Row
+		if tab.Lookup(pc, &row) == unwind.Found {
 			var r unwind.Rule
-			p.Unpack(img.Arch, &r)
+			row.Rule.Unpack(img.Arch, &r)
 		}
 	})
 }
@@ -154,15 +286,15 @@ func FuzzOpen(f *testing.F) {
 func BenchmarkBuild(b *testing.B) {
 	img := open(b, "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1")
 	for b.Loop() {
-		table.Build(img, cfi.New().Rows)
+		fromCFI(img)
 	}
 }
 
 func BenchmarkLookup(b *testing.B) {
 	img := open(b, files[0])
-	tab := table.Build(img, cfi.New().Rows)
+	tab := fromCFI(img)
 	text, _ := img.Section(".text")
-	var p unwind.Packed
+	var p table.Row
 	for i := uint64(0); b.Loop(); i += 7919 {
 		tab.Lookup(text.Addr+i%uint64(len(text.Data)), &p)
 	}
