@@ -124,7 +124,10 @@ type Result struct {
 	Functions int
 	// Unreadable are places where the table itself is malformed or unsupported.
 	Unreadable int
-	By         [Situations]Tally
+	// Denied are places where the table contradicts the instruction before; they
+	// are not compared.
+	Denied int
+	By     [Situations]Tally
 	// Wrong counts the wrong places by kind.
 	Wrong [Kinds]int
 	// Disagreements are those with the most places, one a function and verdict.
@@ -234,6 +237,7 @@ type worker struct {
 	subject   unwind.RuleSource
 	reference unwind.RuleSource
 	sweep     sweep
+	sp        pointer
 	q         unwind.Query
 	table     unwind.Rule
 	answer    unwind.Rule
@@ -275,6 +279,7 @@ func (r *Result) merge(w *worker) {
 		r.Wrong[k] += n
 	}
 	r.Unreadable += w.Unreadable
+	r.Denied += w.Denied
 	r.Disagreements = append(r.Disagreements, w.Disagreements...)
 }
 

@@ -10,11 +10,13 @@ func (w *worker) function(f function) {
 	w.f = f
 	lo, mode := w.mode(f.lo)
 	padding, slot := false, false
+	w.sp = pointer{}
 	w.sweep.run(lo, f.hi, mode, w.entryMode, func(pc uint64, mode cpu.Mode, in *cpu.Insn) {
 		padding = padding && (slot || in.Flags&cpu.FlagPadding != 0) // behind the return's delay slot
-		if !slot && !padding {
+		if !slot && !padding && !w.sweep.unreachable(in, pc, f.hi) {
 			w.place(pc, mode, in)
 		}
+		w.sp.step(w.own.Arch, in)
 		slot = in.Flags&cpu.FlagDelaySlot != 0
 		if in.Ends(w.own.Arch.PC) {
 			padding = true
@@ -99,6 +101,13 @@ func (w *worker) compare(situation func() Situation) {
 		return
 	}
 	normalize(w.own.Arch, w.q.PC, &w.table)
+	if w.q.Exact {
+		w.sp.see(w.own.Arch, &w.table.CFA)
+	}
+	if w.sp.denied {
+		w.Denied++
+		return
+	}
 	t := &w.By[situation()]
 	t.Places++
 	w.q.Image = w.view

@@ -11,14 +11,15 @@ import (
 
 // Table writes the results, a row a file: coverage is the share of places with an
 // answer, precision the share of right ones among the answers that can be
-// decided, agreement the share of right ones among all places.
+// decided, agreement the share of right ones among all places. Places where the table contradicts the code
+// itself are in no other column than the last.
 func Table(w io.Writer, rs []*Result) {
-	fmt.Fprintln(w, "| CPU | file | table | functions | places | coverage % | precision % | agreement % | wrong: flow | pad | part | open | none | registers |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| CPU | file | table | functions | places | coverage % | precision % | agreement % | wrong: flow | pad | part | open | none | registers | denied |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|---|---|---|---|---|")
 	for _, r := range rs {
 		t := r.Total()
-		fmt.Fprintf(w, "| %s | %s | %v | %d | %d | %s | %d | %d | %d | %d | %d | %d |\n", archName(r.Arch), filepath.Base(r.Path), r.Reference,
-			r.Functions, t.Places, t.percentages(), r.Wrong[Flow], r.Wrong[Pad], r.Wrong[Part], t.Open, t.None, t.Regs)
+		fmt.Fprintf(w, "| %s | %s | %v | %d | %d | %s | %d | %d | %d | %d | %d | %d | %d |\n", archName(r.Arch), filepath.Base(r.Path), r.Reference,
+			r.Functions, t.Places, t.percentages(), r.Wrong[Flow], r.Wrong[Pad], r.Wrong[Part], t.Open, t.None, t.Regs, r.Denied)
 	}
 }
 

@@ -103,3 +103,16 @@ func (s *sweep) table(at uint64, size uint8, rel uint64, shift uint) {
 		s.data[a] = uint64(size)
 	}
 }
+
+// unreachable tells whether an instruction is filler in front of data or of the
+// range's end: behind a call that never returns.
+func (s *sweep) unreachable(in *cpu.Insn, pc, hi uint64) bool {
+	if in.Flags&cpu.FlagPadding == 0 {
+		return false
+	}
+	next := pc + uint64(in.Len)
+	if r, _, ok := s.mapping.at(next); ok {
+		return r.data || next >= hi
+	}
+	return s.data[next] != 0 || next >= hi
+}
