@@ -283,6 +283,7 @@ func (d *derivation) result() *lookup {
 	forward(func(r *derived) bool { return r.Flags&unwind.EntryKnown != 0 })
 	forward(func(r *derived) bool { return r.sound })
 	backward(func(e *exit) bool { return e.calls == 0 && !e.tail })
+	forward(func(r *derived) bool { return r.begins() })
 	forward(func(*derived) bool { return true })
 	backward(func(*exit) bool { return true })
 	return l
@@ -318,13 +319,18 @@ func (d *derivation) dropLabels() {
 			return false
 		}
 		for i := range d.rules {
-			if a := &d.rules[i]; a.sound && a.f != r.f && a.f.framedAt(r.f.entry) {
+			a := &d.rules[i]
+			if (a.sound || a.begins() && !r.f.saves) && a.f != r.f && a.f.framedAt(r.f.entry) {
 				return true
 			}
 		}
 		return false
 	})
 }
+
+// begins tells whether it begins like a function that never returns: nothing undoes
+// its frame, but it makes one.
+func (r *derived) begins() bool { return r.f != nil && r.f.saves && !r.f.presumes }
 
 // framedAt tells whether the function runs through pc with SP other than on entry.
 // What falls through a call may be another function's beginning.

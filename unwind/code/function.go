@@ -69,6 +69,8 @@ type function struct {
 	// presumes: it uses a preserved register that it did not set, as no function
 	// does at its beginning: entry is a label or a landing pad.
 	presumes bool
+	// saves: it saves the return address, as functions do that call others.
+	saves bool
 	// clearsRA: it begins by clearing the return address, as the outermost
 	// functions of threads do.
 	clearsRA bool
@@ -120,7 +122,7 @@ func (f *function) run() {
 	f.blocks, f.queue, f.tails, f.open, f.labels, f.calls = nil, nil, nil, nil, nil, map[uint64]value{}
 	f.complete, f.returns, f.balanced, f.unbalanced, f.again = true, false, false, false, false
 	f.popped, f.steps, f.gotos, f.gaps, f.gapAt = 0, 0, 0, 0, 0
-	f.presumes, f.clearsRA, f.behindCalls = false, false, nil
+	f.presumes, f.saves, f.clearsRA, f.behindCalls = false, false, false, nil
 	var st state
 	st.reset(f.arch)
 	for s := f.arch.SelfRegs; s != 0; s = s.Without(s.First()) {
@@ -328,9 +330,8 @@ func (f *function) look(b *block, st *state, in *cpu.Insn) {
 	if isLiteral(in) && f.img.Code(uint64(in.Imm)) != nil {
 		f.data[uint64(in.Imm)] = uint64(in.Size)
 	}
-	if f.uses(st, in) {
-		f.presumes = true
-	}
+	f.presumes = f.presumes || f.uses(st, in)
+	f.saves = f.saves || f.savesLink(in) && st.regs[f.arch.LR].isStart(f.arch.LR)
 	if in.Dst == f.arch.LR && b.start == f.entry && f.arch.LR != cpu.NoReg &&
 		(in.Op == cpu.OpConst && in.Imm == 0 || in.Op == cpu.OpMove && in.Src == f.arch.Zero) && !f.restored(st) {
 		f.clearsRA = true

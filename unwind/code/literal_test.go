@@ -102,3 +102,17 @@ func TestOffsetIsNoPointer(t *testing.T) {
 		t.Error("an address is not")
 	}
 }
+
+// TestLabelWithoutReturn: a word that happens to be the address of a place within a
+// function that never returns is no function: nothing saves the return address there.
+func TestLabelWithoutReturn(t *testing.T) {
+	data := image.Segment{Addr: 0x50_0000, Size: 8, Data: words(text, text+0x10), Read: true}
+	img := program(arch(t, "mips", "o32", true), words(allocate, saveRA, jal(text+0x800), nop, nop, jal(text+0x800), nop, loop, nop),
+		[]image.Segment{data})
+	an := New(nil).of(img)
+	for pc, want := range map[uint64]string{text: "CFA=sp RA=ra", text + 0x10: "CFA=sp+24 RA=[CFA-4]", text + 0x14: "CFA=sp+24 RA=[CFA-4]"} {
+		if got := first(t, an, pc); got != want {
+			t.Errorf("%#x: %s, want %s", pc, got, want)
+		}
+	}
+}
