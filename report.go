@@ -1,6 +1,7 @@
 package backsight
 
 import (
+	"cmp"
 	"fmt"
 	"path"
 	"slices"
@@ -9,12 +10,16 @@ import (
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
 )
 
 // Report names the frames of a snapshot's backtraces and makes them ready for
 // package render. names may be nil: frames then have modules and offsets only.
 func Report(snap *target.Snapshot, traces []Backtrace, names *symbol.Symbolizer) *render.Report {
 	r := &render.Report{Snapshot: snap, Issues: snap.Issues, Threads: make([]render.Thread, len(traces))}
+	if names != nil {
+		lookUp(traces, names)
+	}
 	for i := range traces {
 		t := &traces[i]
 		out := &r.Threads[i]
@@ -29,6 +34,22 @@ func Report(snap *target.Snapshot, traces []Backtrace, names *symbol.Symbolizer)
 	}
 	r.Issues = append(slices.Clip(r.Issues), missing(snap, traces)...)
 	return r
+}
+
+// lookUp looks all frames up in the order of their addresses, which is about the
+// order of what debug files say of them: those are compressed, and what was passed
+// has to be decompressed again.
+func lookUp(traces []Backtrace, names *symbol.Symbolizer) {
+	var frames []unwind.Frame
+	for i := range traces {
+		frames = append(frames, traces[i].Frames...)
+	}
+	slices.SortFunc(frames, func(a, b unwind.Frame) int { return cmp.Compare(a.CallSite, b.CallSite) })
+	for i := range frames {
+		if f := &frames[i]; f.Module != nil && f.Module.Image != nil && (i == 0 || f.CallSite != frames[i-1].CallSite) {
+			names.Lookup(f.Module.Image, f.Module.ToImage(f.CallSite)&f.Module.Image.Arch.AddrMask())
+		}
+	}
 }
 
 // missing says which binaries were not found that frames lie in: without them

@@ -249,21 +249,28 @@ func (img *Image) Section(name string) (Section, bool) {
 	return *s, true
 }
 
-// Prefixer is a Container that decompresses sections bit by bit.
-type Prefixer interface {
-	// SectionUpTo returns the section's bytes from its begin, at least n of them
-	// unless it has or yields fewer.
-	SectionUpTo(name string, n uint64) []byte
+// Parter is a Container that decompresses sections bit by bit.
+type Parter interface {
+	// SectionPart returns n bytes of the section from off on, fewer where it ends.
+	SectionPart(name string, off, n uint64) []byte
 }
 
-// SectionUpTo returns the first bytes of a section: n at least, fewer only where it
-// ends. What lies behind is not read.
-func (img *Image) SectionUpTo(name string, n uint64) []byte {
-	if p, ok := img.container.(Prefixer); ok {
-		return p.SectionUpTo(name, n)
+// SectionPart returns n bytes of a section from off on, fewer only where it ends.
+// What lies behind is not read, and what lies before not kept: of a compressed
+// section the parts are best asked for in order.
+func (img *Image) SectionPart(name string, off, n uint64) []byte {
+	if p, ok := img.container.(Parter); ok {
+		return p.SectionPart(name, off, n)
 	}
 	s, _ := img.Section(name)
-	return s.Data
+	return s.Part(off, n)
+}
+
+// Part returns n bytes from off on, fewer where the section ends.
+func (s *Section) Part(off, n uint64) []byte {
+	size := uint64(len(s.Data))
+	off = min(off, size)
+	return s.Data[off : off+min(n, size-off)]
 }
 
 // SymbolAt finds the function symbol that covers addr.

@@ -142,6 +142,24 @@ func TestAranges(t *testing.T) {
 	}
 }
 
+// TestUnitAlone: a unit that .debug_aranges names is read by itself, whatever stands
+// around it: here, before it, a unit whose length is a lie, and abbreviations.
+func TestUnitAlone(t *testing.T) {
+	s := handMade()
+	lie := b{}.u32(0x7fff_0000).u16(5).u8(1, 8).u32(0)
+	before := b{7, 0x34, 0, 0, 0, 0}
+	info := append(b{}, s[".debug_info"]...)
+	info[8] = byte(len(before)) // debug_abbrev_offset
+	s[".debug_info"] = append(lie, info...)
+	s[".debug_abbrev"] = append(before, abbrev...)
+	s[".debug_aranges"] = b{}.sized(b{}.u16(2).u32(len(lie)).u8(8, 0).u32(0).u64(text).u64(0x40).u64(0).u64(0))
+	var names symbol.Symbolizer
+	const want = "inner /src/include/inner.h:6 in middle /src/include/inner.h:11 in outer@1000 /src/main.c:21"
+	if got := describe(names.Lookup(fileOf(t, s), text+0x18)); got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestDamaged: whatever bit of any section is wrong, and wherever it ends, every
 // lookup returns; most damage costs no more than what it hits.
 func TestDamaged(t *testing.T) {

@@ -83,15 +83,13 @@ type lineReader struct {
 // damaged ends it; what came before is kept.
 func (d *debugInfo) readLines(at uint64, dir string) *lineTable {
 	l := lineReader{sections: &d.sections, addr: d.img.Arch.AddrSize, offset: 4}
-	const lengths = 12 // the longest initial length
-	r := bin.NewAt(d.img.SectionUpTo(".debug_line", at+lengths), at, d.big)
+	const longest = 12 // of initial lengths
+	r := bin.New(d.img.SectionPart(".debug_line", at, longest), d.big)
 	n, wide := unitLength(&r)
 	if wide {
 		l.offset = 8
 	}
-	begin := uint64(r.Offset())
-	r = bin.NewAt(d.img.SectionUpTo(".debug_line", begin+n), begin, d.big)
-	l.r = bin.New(r.Bytes(n), d.big)
+	l.r = bin.New(d.img.SectionPart(".debug_line", at+uint64(r.Offset()), n), d.big)
 	if l.header(dir) {
 		l.program()
 		sortSpans(l.table.runs)

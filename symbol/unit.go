@@ -1,8 +1,8 @@
 package symbol
 
 import (
+	"bytes"
 	"debug/dwarf"
-	"math"
 
 	"github.com/backsight/backsight/internal/bin"
 )
@@ -139,44 +139,50 @@ func abbreviations(section []byte, at uint64, big bool) (t abbrevTable) {
 // open reads a unit alone. It reports false where the unit cannot be, be it that it
 // refers to others.
 func (d *debugInfo) open(u *unit) bool {
-	const longest = 40 // of headers: DWARF 5, 64-bit, type units
+	const longest = 12 // of initial lengths
 	at := uint64(u.header)
-	info := d.img.SectionUpTo(".debug_info", at+longest)
-	r := bin.NewAt(info, at, d.big)
-	n, wide := unitLength(&r)
-	end := uint64(r.Offset()) + n
-	if r.Err() != nil || n > end {
+	r := bin.New(d.img.SectionPart(".debug_info", at, longest), d.big)
+	n, _ := unitLength(&r)
+	size := uint64(r.Offset()) + n
+	info := bytes.Clone(d.img.SectionPart(".debug_info", at, size))
+	if r.Err() != nil || uint64(len(info)) < max(n, size) {
 		return false
 	}
-	if info = d.img.SectionUpTo(".debug_info", end); end > uint64(len(info)) {
-		return false
-	}
-	info = info[at:end]
-	r = bin.NewAt(info, uint64(r.Offset())-at, d.big)
+	r = bin.New(info, d.big)
+	_, wide := unitLength(&r)
 	abbrevAt, compile := unitHeader(&r, wide)
 	abbrev, ok := d.ownAbbrevs(abbrevAt)
 	if r.Err() != nil || !compile || !ok {
 		return false
 	}
-	u.die, u.size = dwarf.Offset(r.Offset()), uint64(len(info))
+	clear(abbrevField(info, wide, d.big)) // of what the unit gets, its table is at 0
+	u.die, u.size = dwarf.Offset(r.Offset()), size
 	u.data = d.parse(abbrev, info)
 	return u.data != nil
 }
 
-// ownAbbrevs is .debug_abbrev up to the end of the table at an offset, for a unit
-// that refers to no other.
-func (d *debugInfo) ownAbbrevs(at uint64) ([]byte, bool) {
-	if at > math.MaxUint32 {
-		return nil, false
+// abbrevField is the offset of the abbreviations in a unit that has a header (§7.5.1).
+func abbrevField(unit []byte, wide, big bool) []byte {
+	at, size := 4, 4
+	if wide {
+		at, size = 12, 8
 	}
-	for n := at + 1<<15; ; n *= 2 {
-		section := d.img.SectionUpTo(".debug_abbrev", n)
-		t := abbreviations(section, at, d.big)
-		if t.cut && uint64(len(section)) >= n {
+	if bin.Uint(unit[at:at+2], big) >= 5 {
+		at += 2 // unit_type, address_size
+	}
+	return unit[at+2:][:size]
+}
+
+// ownAbbrevs are the abbreviations at an offset, for a unit that refers to no other.
+func (d *debugInfo) ownAbbrevs(at uint64) ([]byte, bool) {
+	for n := uint64(1 << 15); ; n *= 2 {
+		table := d.img.SectionPart(".debug_abbrev", at, n)
+		t := abbreviations(table, 0, d.big)
+		if t.cut && uint64(len(table)) == n {
 			continue
 		}
 		d.budget -= t.size
-		return section[:min(at+uint64(t.size), uint64(len(section)))], !t.cut && !t.foreign && d.budget >= 0
+		return table[:min(t.size, len(table))], !t.cut && !t.foreign && d.budget >= 0
 	}
 }
 

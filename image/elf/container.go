@@ -27,7 +27,7 @@ type container struct {
 	indexOnce sync.Once
 	byAddr    symbolIndex
 
-	prefixes prefixes
+	streams streams
 
 	importsOnce sync.Once
 	imported    imports

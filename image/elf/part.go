@@ -1,0 +1,110 @@
+package elf
+
+import (
+	"bytes"
+	"io"
+	"sync"
+
+	"github.com/klauspost/compress/zlib"
+
+	"github.com/backsight/backsight/image"
+)
+
+// streams are the compressed sections that are read bit by bit: of the debug
+// sections of a library a backtrace needs a few units, and to decompress the rest
+// takes longer than everything else (libc's .debug_info: 5.8 MB).
+type streams struct {
+	mu     sync.Mutex
+	byName map[string]*stream
+}
+
+// stream is a section that is decompressed as parts of it are asked for. Its
+// checksum, which covers the whole, is not looked at.
+type stream struct {
+	size  uint64 // what the section has in all
+	z     io.Reader
+	from  uint64 // where data begins; z is at its end
+	data  []byte
+	ended bool // z has no more
+}
+
+// SectionPart implements image.Parter. The first step backwards in a stream has the
+// whole section decompressed.
+func (c *container) SectionPart(name string, off, n uint64) []byte {
+	c.streams.mu.Lock()
+	defer c.streams.mu.Unlock()
+	s, ok := c.streams.byName[name]
+	if !ok {
+		if c.streams.byName == nil {
+			c.streams.byName = make(map[string]*stream)
+		}
+		s = c.stream(name)
+		c.streams.byName[name] = s
+	}
+	if s != nil && off < s.from {
+		s = nil
+		c.streams.byName[name] = nil
+	}
+	if s == nil {
+		whole, _ := c.img.Section(name)
+		return whole.Part(off, n)
+	}
+	return s.part(off, n)
+}
+
+// stream opens a section of the file or of its debug file, nil if it is not there or
+// no stream of zlib.
+func (c *container) stream(name string) *stream {
+	if _, ok := c.main.findShdr(name); ok {
+		return c.main.stream(name)
+	}
+	if d := c.debugFile(); d != nil {
+		return d.stream(name)
+	}
+	return nil
+}
+
+func (f *file) stream(name string) *stream {
+	h, ok := f.findShdr(name)
+	if !ok || h.flags&shfCompressed == 0 {
+		return nil
+	}
+	typ, size, packed, ok := f.chdr(f.sectionBytes(h))
+	if !ok || typ != elfcompressZlib || !credible(size, len(packed)) {
+		return nil
+	}
+	z, err := zlib.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil
+	}
+	return &stream{size: size, z: z}
+}
+
+// part decompresses up to off+n, or to where the stream ends or is damaged. What was
+// handed out before stays as it is.
+func (s *stream) part(off, n uint64) []byte {
+	off = min(off, s.size)
+	n = min(n, s.size-off)
+	have := s.from + uint64(len(s.data))
+	if off > have {
+		if skipped, err := io.CopyN(io.Discard, s.z, int64(off-have)); err != nil {
+			s.from, s.data, s.ended = have+uint64(skipped), nil, true
+			return nil
+		}
+		have, s.data = off, nil
+	} else {
+		s.data = s.data[off-s.from:]
+	}
+	s.from = off
+	const step = 1 << 20 // memory grows with what comes out
+	for !s.ended && uint64(len(s.data)) < n {
+		old := len(s.data)
+		more := min(n-uint64(old), step)
+		s.data = append(s.data[:old:old], make([]byte, more)...)
+		got, err := io.ReadFull(s.z, s.data[old:])
+		s.data, s.ended = s.data[:old+got], err != nil
+	}
+	return s.data[:min(n, uint64(len(s.data)))]
+}
+
+var _ image.Parter = (*container)(nil)

@@ -1,0 +1,55 @@
+package elf
+
+import (
+	"bytes"
+	"testing"
+)
+
+// TestSectionPart asks for parts of one section, compressed or not, one after the
+// other: on and on, overlapping, over the end, and back again.
+func TestSectionPart(t *testing.T) {
+	want := sample(3 << 20)
+	size := uint64(len(want))
+	e := build{wide: true}
+	e.secs = []sec{
+		text(0x1000, 16),
+		{name: ".debug_info", flags: shfCompressed, data: e.chdr(elfcompressZlib, size, deflate(want))},
+		{name: ".debug_line", flags: shfCompressed, data: e.chdr(elfcompressZstd, size, zstandard(want))},
+		{name: ".debug_str", data: want},
+	}
+	file := e.bytes()
+	for _, name := range []string{".debug_info", ".debug_line", ".debug_str"} {
+		img := parse(t, file)
+		for _, p := range []struct{ off, n uint64 }{
+			{0, 0}, {10, 20}, {10, 40}, {12, 4}, {5000, 8}, {5004, 2 << 20}, {size - 3, 3}, {size - 1, ^uint64(0)}, {size, 1}, {^uint64(0), 1},
+			{100, 50}, {0, size}, {size - 8, 8},
+		} {
+			lo := min(p.off, size)
+			if got := img.SectionPart(name, p.off, p.n); !bytes.Equal(got, want[lo:lo+min(p.n, size-lo)]) {
+				t.Errorf("%s: %d bytes at %#x, want %d", name, len(got), p.off, p.n)
+			}
+		}
+	}
+}
+
+// A damaged stream yields what stands before the damage, and costs no more.
+func TestDamagedPart(t *testing.T) {
+	want := sample(10_000)
+	z := deflate(want)
+	e := build{wide: true}
+	e.secs = []sec{
+		text(0x1000, 16),
+		{name: ".debug_cut", flags: shfCompressed, data: e.chdr(elfcompressZlib, 10_000, z[:len(z)/2])},
+		{name: ".debug_huge", flags: shfCompressed, data: e.chdr(elfcompressZlib, ^uint64(0), z)},
+		{name: ".debug_chdr", flags: shfCompressed, data: []byte{1, 0, 0}},
+	}
+	img := parse(t, e.bytes())
+	if got := img.SectionPart(".debug_cut", 16, 10_000); len(got) < 1000 || !bytes.HasPrefix(want[16:], got) {
+		t.Errorf("%d bytes of a stream that is cut", len(got))
+	}
+	for _, name := range []string{".debug_cut", ".debug_huge", ".debug_chdr", ".debug_none"} {
+		if got := img.SectionPart(name, 9_990, 10); len(got) != 0 {
+			t.Errorf("%s: %d bytes", name, len(got))
+		}
+	}
+}
