@@ -273,23 +273,29 @@ func (p *pencil) settle() {
 
 // spread carries nodeLeaves against the direction of control.
 func (p *pencil) spread() {
-	leaves := func(at uint32) bool {
-		if at == nowhere {
-			return false
-		}
-		n := p.node(p.entry + uint64(at))
-		return n != nil && n.flags&nodeLeaves != 0
-	}
 	for again := true; again; {
 		again = false
 		for i := len(p.nodes) - 1; i >= 0; i-- {
 			n := &p.nodes[i]
-			if n.flags&nodeLeaves == 0 && (n.flags&nodeExit != 0 || leaves(n.next) || leaves(n.taken)) {
+			if n.flags&nodeLeaves == 0 && (n.flags&nodeExit != 0 || p.leadsOut(n.next, i+1) || p.leadsOut(n.taken, i+1)) {
 				n.flags |= nodeLeaves
 				again = true
 			}
 		}
 	}
+}
+
+// leadsOut tells whether control leaves from a place; the node there is likely to be
+// that of number hint.
+func (p *pencil) leadsOut(at uint32, hint int) bool {
+	if at == nowhere {
+		return false
+	}
+	if hint < len(p.nodes) && p.nodes[hint].start == at {
+		return p.nodes[hint].flags&nodeLeaves != 0
+	}
+	n := p.node(p.entry + uint64(at))
+	return n != nil && n.flags&nodeLeaves != 0
 }
 
 // addressSet is a set of offsets from an entry.

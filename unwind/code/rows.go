@@ -152,13 +152,19 @@ func (w *worker) between(lo, hi uint64, mode cpu.Mode) {
 // from takes from the sketches of some entries what the ones before do not have.
 func (w *worker) from(entries []uint64, mode cpu.Mode, pointers bool) {
 	for _, e := range entries {
-		if len(w.rest) == 0 {
+		if w.padded() {
 			return
 		}
 		if s := w.an.sketch(e, mode); s != nil && (!pointers || w.an.begins(e, mode)) {
 			w.take(s, mode)
 		}
 	}
+}
+
+// padded tells whether no more is left than what fills up the space between functions.
+func (w *worker) padded() bool {
+	const padding = 15
+	return len(w.rest) == 0 || len(w.rest) == 1 && w.rest[0].hi-w.rest[0].lo <= padding
 }
 
 func (w *worker) take(s *sketch, mode cpu.Mode) {

@@ -1,6 +1,10 @@
 package code
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+)
 
 // summary is what a caller wants to know of a function.
 type summary struct {
@@ -41,7 +45,7 @@ func (an *analysis) summarize(to jump, depth int) summary {
 		an.summaries[k] = summary{}
 		return summary{}
 	}
-	w := search{an: an, depth: depth, budget: summarySteps, todo: []way{{jump: to}}, seen: map[uint64]bool{}}
+	w := search{an: an, depth: depth, budget: summarySteps, todo: []way{{jump: to}}}
 	s := w.run()
 	an.summaries[k] = s
 	return s
@@ -53,9 +57,9 @@ type search struct {
 	depth  int
 	budget int
 	todo   []way
-	calls  []pending // places behind calls, tried when nothing else is left
-	seen   map[uint64]bool
-	insns  [16]cpu.Insn
+	calls  []pending   // places behind calls, tried when nothing else is left
+	seen   []uint64    // where blocks begin, some dozens at most
+	insns  [6]cpu.Insn // blocks are short
 }
 
 // way is a place to go on from. foreign: SP is not the caller's stack there
@@ -95,16 +99,19 @@ func (w *search) run() summary {
 func (w *search) follow(j way) (summary, bool) {
 	arch := w.an.arch
 	for pc := j.to; ; {
-		if w.seen[pc] {
+		if slices.Contains(w.seen, pc) {
 			return summary{}, false
 		}
-		w.seen[pc] = true
+		w.seen = append(w.seen, pc)
 		n := arch.Decoder.Decode(w.an.img.Code(pc), pc, j.mode, w.insns[:])
 		if n == 0 {
 			return summary{returns: true}, true
 		}
 		for i := range n {
 			in := &w.insns[i]
+			if in.Flags&cpu.FlagDelaySlot != 0 && i+1 == n && i > 0 {
+				break // decode again from here, with the slot
+			}
 			if w.budget--; w.budget < 0 {
 				return summary{returns: true}, true
 			}

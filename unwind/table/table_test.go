@@ -282,20 +282,3 @@ func FuzzOpen(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkBuild(b *testing.B) {
-	img := open(b, "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1")
-	for b.Loop() {
-		fromCFI(img)
-	}
-}
-
-func BenchmarkLookup(b *testing.B) {
-	img := open(b, files[0])
-	tab := fromCFI(img)
-	text, _ := img.Section(".text")
-	var p table.Row
-	for i := uint64(0); b.Loop(); i += 7919 {
-		tab.Lookup(text.Addr+i%uint64(len(text.Data)), &p)
-	}
-}
