@@ -108,6 +108,7 @@ func TestBadInput(t *testing.T) {
 		{"bt json", 2, "json", ""},
 		{"bt --sysroot " + modules + " cut", 0, "truncated", "pack+0x"},
 		{"bt --sysroot " + modules + " --exe " + other + " whole", 0, "a binary for aarch64", ""},
+		{"bt --table-dir absent whole", 2, "--table-dir absent: not a directory", ""},
 		{"bt whole", 0, "", "#0"},
 		{"bt --no-such-flag whole", 64, "no-such-flag", ""},
 		{"bt", 64, "", ""},

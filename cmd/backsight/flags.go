@@ -84,10 +84,8 @@ func (ff *fileFlags) open() (*input.Files, error) {
 	for _, i := range ff.images {
 		opt.Images = append(opt.Images, input.ParseNamedImage(i))
 	}
-	if ff.sysroot != "" {
-		if st, err := os.Stat(ff.sysroot); err != nil || !st.IsDir() {
-			return nil, &failure{exitNone, fmt.Errorf("--sysroot %s: not a directory", ff.sysroot)}
-		}
+	if err := directory("--sysroot", ff.sysroot); err != nil {
+		return nil, err
 	}
 	files := input.NewFiles(opt)
 	for _, i := range append([]input.NamedImage{{Path: ff.exe}}, opt.Images...) {
@@ -99,6 +97,17 @@ func (ff *fileFlags) open() (*input.Files, error) {
 		}
 	}
 	return files, nil
+}
+
+// directory checks that a flag, if it is given, names one.
+func directory(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	if st, err := os.Stat(path); err != nil || !st.IsDir() {
+		return &failure{exitNone, fmt.Errorf("%s %s: not a directory", flag, path)}
+	}
+	return nil
 }
 
 // fileError is one line about a file that cannot be opened.

@@ -37,6 +37,9 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	if err := s.opt.check(s.stdout); err != nil {
 		return err
 	}
+	if err := directory("--table-dir", s.opt.tableDir); err != nil {
+		return err
+	}
 	opt := backsight.Options{Sources: s.opt.sources, MaxFrames: s.opt.maxFrames, TableDir: s.opt.tableDir,
 		Warn: func(err error) { s.talk.warn(err.Error()) }}
 	if s.opt.explain {
