@@ -26,6 +26,7 @@ if [ ! -e "$dir/core" ]; then
 fi
 python3 bench/measure.py "$RUNS" \
 	"backsight bt $dir/core" \
+	"backsight bt --debug-dir /nonexistent $dir/core" \
 	"backsight bt --no-symbols $dir/core" \
 	"eu-stack --core $dir/core" \
 	"eu-stack -q --core $dir/core" \
