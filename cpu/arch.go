@@ -26,6 +26,9 @@ type Arch struct {
 	FP Reg
 	// LR holds the return address on entry; NoReg where a call pushes it (x86).
 	LR Reg
+	// ResetLR is the address that LR holds in the function that the hardware enters
+	// first, ISA mode bit set; 0 where that tells nothing.
+	ResetLR uint64
 	// Status holds the ISA mode in bit StatusModeBit (ARM's CPSR.T); NoReg where
 	// bit 0 of the PC tells or there are no modes.
 	Status        Reg

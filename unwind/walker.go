@@ -328,8 +328,12 @@ func (w *Walker) applyRule(m Method) bool {
 	}
 	w.try.CFA, w.try.HasCFA, w.try.raw = res.CFA, true, res.PC
 	w.try.Exact = w.rule.Flags&SignalFrame != 0
-	if res.PC == 0 {
+	switch lr := w.query.Arch.ResetLR; {
+	case res.PC == 0:
 		w.nullPC(m)
+		return false
+	case lr != 0 && res.PC|1 == lr:
+		w.noReturn(m, StopRoot, "LR as the reset left it")
 		return false
 	}
 	w.judge()
@@ -347,11 +351,16 @@ func (w *Walker) buried(cfa uint64) bool {
 // nullPC ends the stack at a return address of 0, unless a better answer exists.
 // A rule that says so itself (_start clears RA) makes it the root.
 func (w *Walker) nullPC(m Method) {
-	c := &w.try
 	reason := StopNullPC
 	if w.rule.RA.Kind == Constant || w.rule.RA.Kind == SameValue {
 		reason = StopRoot
 	}
+	w.noReturn(m, reason, "the return address is 0")
+}
+
+// noReturn ends the stack at a return address that leads nowhere.
+func (w *Walker) noReturn(m Method, reason StopReason, why string) {
+	c := &w.try
 	c.end, c.trust, c.checks = true, Likely, 0
 	if c.flags&Fallback != 0 || m == MethodCFI && w.state.Exact && w.ruleSource(MethodCode) != nil {
 		c.trust = Guess // an exact frame's table may be wrong (crossCheck): the code is asked
@@ -359,7 +368,7 @@ func (w *Walker) nullPC(m Method) {
 	if w.keep() {
 		w.trip = Stop{Reason: reason}
 	}
-	w.reportTry("the return address is 0")
+	w.reportTry(why)
 }
 
 // endHere records that the frame is the outermost one.
