@@ -183,7 +183,8 @@ func (d *derivation) note(f *function, how origin, reached bool, r *unwind.Rule)
 
 // partition walks the functions between the nearest known entry and the place:
 // what follows the last instruction that one reaches begins the next, or is a
-// part of it that only the runtime enters (a landing pad).
+// part of it that only the runtime enters (a landing pad): code that uses registers
+// or returns with a frame that it did not make, or calls without a way back.
 func (d *derivation) partition(entries []uint64) {
 	const maxFunctions = 64
 	if len(entries) == 0 {
@@ -197,7 +198,7 @@ func (d *derivation) partition(entries []uint64) {
 			return
 		}
 		g := d.an.function(next, d.mode)
-		pad := g.presumes || g.unbalanced && !g.balanced // it returns with a frame that it did not make
+		pad := g.presumes || g.unbalanced && !g.balanced || g.loses()
 		before := len(d.rules)
 		if d.from(next, d.mode, guessed) {
 			if pad {
@@ -210,6 +211,11 @@ func (d *derivation) partition(entries []uint64) {
 		}
 		at = next
 	}
+}
+
+// loses tells whether a function calls and keeps the return address nowhere.
+func (f *function) loses() bool {
+	return f.arch.LR != cpu.NoReg && f.behindCalls != nil && !f.saves && !f.balanced
 }
 
 // pad derives the rule for a landing pad of the function at owner: code that uses

@@ -8,9 +8,13 @@ type openJump struct {
 	st   state
 }
 
-// unresolved notes one.
+// unresolved notes one. Code in front of the entry is another function, which this
+// one ends with a jump to: its labels are not here.
 func (f *function) unresolved(b *block, st *state) {
 	f.complete = false
+	if b.start < f.entry {
+		return
+	}
 	f.gotos++
 	o := &openJump{mode: b.mode}
 	o.st.copyFrom(st)

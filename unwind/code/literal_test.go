@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/unwind"
 )
 
 // thumb is an analysis of halfwords at 0x400000, all Thumb, whose one symbol is at
@@ -114,5 +115,42 @@ func TestLabelWithoutReturn(t *testing.T) {
 		if got := first(t, an, pc); got != want {
 			t.Errorf("%#x: %s, want %s", pc, got, want)
 		}
+	}
+}
+
+// TestGotoInFront: the labels of a computed goto in the function that this one ends
+// with a jump to do not lie behind this one.
+func TestGotoInFront(t *testing.T) {
+	an := thumb(t,
+		0xb510, // 0: push {r4, lr}
+		0x4687, // 2: mov pc, r0
+		0x2101, // 4: movs r1, #1
+		0xe7fb, // 6: b.n 400000
+		0xb510, // 8: push {r4, lr}
+		0xbd10, // a: pop {r4, pc}
+	)
+	if b, _ := an.function(text+4, 1).at(text + 8); b != nil {
+		t.Error("the next function is a label")
+	}
+	if b, _ := an.function(text, 1).at(text + 4); b == nil {
+		t.Error("what follows the goto is none")
+	}
+}
+
+// TestPadThatCalls: code behind a function that calls and has the return address
+// nowhere is entered by the runtime, with the function's frame.
+func TestPadThatCalls(t *testing.T) {
+	an := thumb(t,
+		0xb510,         // 0: push {r4, lr}
+		0xf000, 0xf814, // 2: bl 40002e
+		0xbd10,         // 6: pop {r4, pc}
+		0x4604,         // 8: mov r4, r0
+		0xf000, 0xf810, // a: bl 40002e
+		0x4620,         // e: mov r0, r4
+		0xf000, 0xf80d, // 10: bl _Unwind_Resume
+	)
+	got := answers(an.src, &unwind.Query{Image: an.img, Arch: an.arch, PC: text + 0xd, Resume: text + 0xe, Mode: 1})
+	if len(got) == 0 || got[0] != "CFA=sp+8 RA=[CFA-4] r4=[CFA-8]" {
+		t.Errorf("behind the pad's call: %q", got)
 	}
 }
