@@ -290,8 +290,9 @@ func (d *derivation) result() *lookup {
 	forward(func(r *derived) bool { return r.sound })
 	backward(func(e *exit) bool { return e.calls == 0 && !e.tail })
 	forward(func(r *derived) bool { return r.begins() })
-	forward(func(*derived) bool { return true })
+	forward(func(r *derived) bool { return r.how == known || !undefines(&r.Rule) })
 	backward(func(*exit) bool { return true })
+	forward(func(*derived) bool { return true })
 	return l
 }
 

@@ -318,6 +318,22 @@ func TestOutlinedEnd(t *testing.T) {
 	}
 }
 
+// TestGivesUpRegister: a guessed beginning that leads to a place with a preserved
+// register overwritten and not saved is none: what returns behind calls say is believed
+// before it. So are the jumps into a function from a part of it that nobody knows.
+func TestGivesUpRegister(t *testing.T) {
+	an := mips(t, []uint64{text},
+		jrRA, nop,
+		0x24100005, 0x10000004, nop, // 08 li s0,5; b 20
+		allocate, saveRA, 0xafb00010, // 14 sw s0,16(sp)
+		jal(0x500000), nop, jal(0x500000), nop, // 20
+		0x8fb00010, restoreRA, jrRA, release, // 30 lw s0,16(sp)
+	)
+	if got := first(t, an, text+0x20); got != "CFA=sp+24 RA=[CFA-4] s0=[CFA-8]" {
+		t.Error(got)
+	}
+}
+
 // TestSwitchedStack: behind a switch of SP there is no caller, not even by the
 // returns that follow. So is glibc's __longjmp for MIPS, whose second return stands
 // behind a loop that nothing enters.
