@@ -108,6 +108,15 @@ type Importer interface {
 	Import(addr uint64) (name string, ok bool)
 }
 
+// Rebaser is a Container that knows which words hold addresses of the image.
+type Rebaser interface {
+	// Rebased calls yield for every address of the image that its data holds, with
+	// the ISA mode bit, until it returns false: where a relocation says that a word
+	// moves with the image, and where the dynamic linker takes one. It tells whether
+	// those are all.
+	Rebased(yield func(value uint64) bool) bool
+}
+
 // New wraps a container, which may be nil. Segments are sorted; where they
 // overlap, the one with the lower address keeps the range and the other is cut.
 func New(h Header, c Container) *Image {
@@ -298,6 +307,13 @@ func (img *Image) Import(addr uint64) (name string, ok bool) {
 		return i.Import(addr)
 	}
 	return "", false
+}
+
+// Rebased calls yield for every address of the image that its data holds, as the
+// relocations list them, and tells whether they do: if not, any word can be one.
+func (img *Image) Rebased(yield func(value uint64) bool) bool {
+	r, is := img.container.(Rebaser)
+	return is && r.Rebased(yield)
 }
 
 // Functions calls yield for every function symbol until it returns false.

@@ -66,10 +66,14 @@ const (
 	dtRela           = 7
 	dtRelasz         = 8
 	dtStrsz          = 10
+	dtInit           = 12
+	dtFini           = 13
 	dtRel            = 17
 	dtRelsz          = 18
 	dtPltrel         = 20
 	dtJmprel         = 23
+	dtRelrsz         = 35
+	dtRelr           = 36
 	dtGNUHash        = 0x6ffffef5
 	dtMIPSLocalGotno = 0x7000000a
 	dtMIPSSymtabno   = 0x70000011

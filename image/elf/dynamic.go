@@ -8,7 +8,9 @@ import "github.com/backsight/backsight/internal/bin"
 type dynamic struct {
 	symtab, strtab, strsz, hash, gnuHash uint64
 
-	rel, relsz, rela, relasz, jmprel, pltrelsz, pltrel uint64
+	rel, relsz, rela, relasz, jmprel, pltrelsz, pltrel, relr, relrsz uint64
+
+	init, fini uint64
 
 	pltgot, mipsLocalGotno, mipsGotsym, mipsSymtabno uint64
 }
@@ -58,6 +60,14 @@ func (d *dynamic) set(tag, v uint64) {
 		d.pltrelsz = v
 	case dtPltrel:
 		d.pltrel = v
+	case dtInit:
+		d.init = v
+	case dtFini:
+		d.fini = v
+	case dtRelr:
+		d.relr = v
+	case dtRelrsz:
+		d.relrsz = v
 	case dtPltgot:
 		d.pltgot = v
 	}

@@ -111,13 +111,20 @@ func (an *analysis) dataPointers() []uint64 {
 	return an.data
 }
 
-// pointerWords are the words of the executable segments or the others that point to
-// code, literals left out.
+// pointerWords are the addresses of code that data holds: those that relocations list,
+// else the aligned words that look like one, of the executable segments or the others,
+// literals left out.
 func (an *analysis) pointerWords(exec bool, literals *marks) (keys []uint64) {
 	lo, hi := an.codeBounds()
+	listed := an.img.Rebased(func(v uint64) bool {
+		if v-lo < hi-lo && !exec {
+			keys = append(keys, v)
+		}
+		return true
+	})
 	for i := range an.img.Segments {
 		s := &an.img.Segments[i]
-		if s.Exec != exec {
+		if listed || s.Exec != exec {
 			continue
 		}
 		an.words(s, func(at, v uint64) {

@@ -61,3 +61,46 @@ func TestPaddedLabel(t *testing.T) {
 		t.Errorf("the function ends at %#x", end)
 	}
 }
+
+// TestPointerByGOT: i386's position-independent code builds the addresses of
+// functions on the GOT's, which it reads the PC for.
+func TestPointerByGOT(t *testing.T) {
+	const local = text + 0x20
+	code := make([]byte, 0x30)
+	copy(code, "\xe8\x0b\x00\x00\x00"+ // call thunk
+		"\x05\x00\x10\x00\x00"+ // add $0x1000,%eax
+		"\x8d\x90\x1b\xf0\xff\xff") // lea -0xfe5(%eax),%edx
+	copy(code[0x10:], "\x8b\x04\x24\xc3") // mov (%esp),%eax; ret
+	copy(code[0x20:], "\x89\xf8\xc3")
+	an := New(nil).of(program(arch(t, "i386", "", false), code, nil, text))
+	if !slices.Contains(an.weakEntries(), key(local, 0)) {
+		t.Errorf("%#x is not among %#x", local, an.weakEntries())
+	}
+}
+
+// relocated is a container whose relocations list addresses.
+type relocated struct {
+	functionsOnly
+	values []uint64
+}
+
+func (c *relocated) Rebased(yield func(uint64) bool) bool {
+	for _, v := range c.values {
+		if !yield(v) {
+			break
+		}
+	}
+	return true
+}
+
+// TestRelocatedPointers: where relocations list what data holds, other words are
+// numbers, however much they look like addresses in a library linked at 0.
+func TestRelocatedPointers(t *testing.T) {
+	data := image.Segment{Addr: 0x41_0000, Size: 8, Data: words(text+8, text+16), Read: true}
+	code := image.Segment{Addr: text, Size: 24, Data: words(jrRA, nop, jrRA, nop, jrRA, nop), Read: true, Exec: true}
+	h := image.Header{Arch: arch(t, "mips", "o32", true), Segments: []image.Segment{code, data}}
+	an := New(nil).of(image.New(h, &relocated{functionsOnly{entries: []uint64{text}}, []uint64{text + 8}}))
+	if got := an.weakEntries(); !slices.Equal(got, []uint64{key(text+8, 0)}) {
+		t.Errorf("%#x, want %#x", got, text+8)
+	}
+}

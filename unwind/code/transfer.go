@@ -146,6 +146,14 @@ func (m *machine) readsPC(at jump) (cpu.Reg, bool) {
 	return load.Dst, ok
 }
 
+// thunk is the register into which a direct call reads the PC.
+func (m *machine) thunk(in *cpu.Insn) (cpu.Reg, bool) {
+	if m.arch.LR != cpu.NoReg || in.Op != cpu.OpCall || in.Target == 0 {
+		return cpu.NoReg, false
+	}
+	return m.readsPC(jump{in.Target, in.TargetMode})
+}
+
 // target is where a call or jump goes, if that is one known place.
 func (m *machine) target(st *state, in *cpu.Insn) (jump, bool) {
 	if in.Flags&cpu.FlagTable != 0 {

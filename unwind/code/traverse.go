@@ -76,8 +76,8 @@ func (w *traversal) carry(s *stop) {
 	}
 }
 
-// runPointers goes from every aligned word of data that points into the text:
-// tables of functions, GOTs, init_array. Pointers of the second mode say so in
+// runPointers goes from every address of code that data holds: tables of functions,
+// GOTs, init_array. Pointers of the second mode say so in
 // bit 0. Those in the text count where they are not known to be literals by then.
 func (w *traversal) runPointers() {
 	for _, exec := range []bool{false, true} {
@@ -163,6 +163,7 @@ func (w *traversal) follow(pc uint64, mode cpu.Mode) {
 				return // perhaps not code, or not of this mode
 			}
 			w.note(in)
+			w.readsPC(in, pc)
 			w.branch(in, pc)
 			pc += uint64(in.Len)
 			if in.Ends(arch.PC) {
@@ -271,6 +272,18 @@ func (w *traversal) note(in *cpu.Insn) {
 	}
 	if in.Dst2 < cpu.MaxRegs {
 		w.consts[in.Dst2] = value{}
+	}
+}
+
+// readsPC notes what i386's way to read the PC leaves, on which position-independent
+// code builds all addresses: call __x86.get_pc_thunk.bx; add $GOT,%ebx; lea f@GOTOFF(%ebx).
+func (w *traversal) readsPC(in *cpu.Insn, pc uint64) {
+	if in.Op != cpu.OpCall || w.an.arch.LR != cpu.NoReg || w.an.arch.AddrSize != 4 || in.Target == 0 {
+		return
+	}
+	m := machine{img: w.an.img, arch: w.an.arch}
+	if r, ok := m.readsPC(jump{in.Target, in.TargetMode}); ok && r < cpu.MaxRegs {
+		w.consts[r] = constant(signed(pc+uint64(in.Len), w.an.arch))
 	}
 }
 

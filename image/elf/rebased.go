@@ -1,0 +1,141 @@
+package elf
+
+import "github.com/backsight/backsight/internal/bin"
+
+// Relocations that make a word the image's base plus a value, or what an indirect
+// function's resolver at that value returns, by processor supplement.
+const (
+	r386Relative, r386Irelative         = 8, 42
+	rX8664Relative, rX8664Irelative     = 8, 37
+	rARMRelative, rARMIrelative         = 23, 160
+	rAArch64Relative, rAArch64Irelative = 1027, 1032
+	rRISCVRelative, rRISCVIrelative     = 3, 58
+)
+
+// Rebased calls yield for the value, an image address, of every word that the
+// dynamic linker moves together with the image, for DT_INIT and DT_FINI and for the
+// functions of .dynsym, until it returns false. It tells
+// whether these are all that hold addresses of the image: not in programs that are
+// loaded where they were linked, and not on MIPS, where the local part of the GOT is
+// moved without relocations.
+func (c *container) Rebased(yield func(value uint64) bool) bool {
+	f := c.main
+	d, ok := f.dynamic()
+	if !ok || !c.img.Relocatable || f.machine == emMIPS {
+		return false
+	}
+	w := rebased{c: c, yield: yield}
+	w.table(d.rel, d.relsz, false)
+	w.table(d.rela, d.relasz, true)
+	w.table(d.jmprel, d.pltrelsz, d.pltrel == dtRela)
+	w.packed(d.relr, d.relrsz)
+	if !w.some {
+		return false // relocated in a way of its own, or not at all
+	}
+	w.symbols()
+	for _, v := range [...]uint64{d.init, d.fini} {
+		if v != 0 && !w.done {
+			w.value(v)
+		}
+	}
+	return true
+}
+
+type rebased struct {
+	c     *container
+	yield func(uint64) bool
+	some  bool
+	done  bool
+}
+
+func (w *rebased) value(v uint64) {
+	w.some = true
+	w.done = w.done || !w.yield(v)
+}
+
+// reader is the table of size bytes at addr.
+func (w *rebased) reader(addr, size uint64) bin.Reader {
+	if size == 0 {
+		return bin.New(nil, w.c.main.big)
+	}
+	data := w.c.img.Bytes(addr)
+	return bin.New(data[:bin.Limit(size, len(data))], w.c.main.big)
+}
+
+// table reads ordinary relocations.
+func (w *rebased) table(addr, size uint64, rela bool) {
+	f := w.c.main
+	entry := 2 * f.layout.addr
+	if rela {
+		entry += f.layout.addr
+	}
+	for r := w.reader(addr, size); uint64(r.Len()) >= entry && !w.done; {
+		offset := f.word(&r)
+		_, typ := f.relInfo(&r)
+		addend, _ := w.c.img.Word(offset)
+		if rela {
+			addend = f.word(&r)
+		}
+		if f.relative(typ) {
+			w.value(addend)
+		}
+	}
+}
+
+// symbols reports the functions that .dynsym defines, whose addresses relocations
+// with a symbol and other images take.
+func (w *rebased) symbols() {
+	t := w.c.main.dynamicTable()
+	for i := 0; i < t.len() && !w.done; i++ {
+		s := t.at(i)
+		if s.shndx != shnUndef && (s.typ() == sttFunc || s.typ() == sttIFunc) {
+			w.value(s.value)
+		}
+	}
+}
+
+// packed reads DT_RELR (gABI, "Relative Relocation Table"): an even word is the
+// address of a word to move, an odd one has a bit for each of the words behind.
+// The values stand in place.
+func (w *rebased) packed(addr, size uint64) {
+	f := w.c.main
+	word, at := f.layout.addr, uint64(0)
+	for r := w.reader(addr, size); uint64(r.Len()) >= word && !w.done; {
+		v := f.word(&r)
+		if v&1 == 0 {
+			w.inPlace(v)
+			at = v + word
+			continue
+		}
+		for i := uint64(0); v>>(i+1) != 0 && !w.done; i++ {
+			if v>>(i+1)&1 != 0 {
+				w.inPlace(at + i*word)
+			}
+		}
+		at += (8*word - 1) * word
+	}
+}
+
+func (w *rebased) inPlace(addr uint64) {
+	if v, ok := w.c.img.Word(addr); ok {
+		w.value(v)
+	}
+}
+
+// relative tells whether a type of relocation adds the image's base.
+func (f *file) relative(typ uint32) bool {
+	is := func(a, b uint32) bool { return typ == a || typ == b }
+	switch f.machine {
+	case em386:
+		return is(r386Relative, r386Irelative)
+	case emX86_64:
+		return is(rX8664Relative, rX8664Irelative)
+	case emARM:
+		return is(rARMRelative, rARMIrelative)
+	case emAArch64:
+		return is(rAArch64Relative, rAArch64Irelative)
+	case emRISCV:
+		return is(rRISCVRelative, rRISCVIrelative)
+	}
+	return false
+}

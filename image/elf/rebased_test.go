@@ -1,0 +1,103 @@
+package elf
+
+import (
+	"encoding/hex"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight/image"
+)
+
+func rebasedValues(img *image.Image) (vs []uint64, all bool) {
+	all = img.Rebased(func(v uint64) bool { vs = append(vs, v); return true })
+	slices.Sort(vs)
+	return slices.Compact(vs), all
+}
+
+// TestRebased: relative relocations with the value in the entry or in place, packed
+// ones, and functions of .dynsym; the word at importsData is 0, the one behind 16.
+func TestRebased(t *testing.T) {
+	const own, relr = importsText, 0x6000
+	for _, tt := range []struct {
+		name string
+		e    build
+		rela bool
+		rel  []trel
+		relr []uint64
+		want []uint64
+	}{
+		{name: "x86-64", e: build{wide: true}, rela: true,
+			rel:  []trel{{off: importsGOT, typ: rX8664Relative, addend: own + 4}, {off: importsGOT + 8, sym: 1, typ: rX8664GlobDat}, {off: importsGOT + 16, typ: rX8664Irelative, addend: own + 6}},
+			want: []uint64{own, own + 4, own + 6}},
+		{name: "i386", rel: []trel{{off: importsData + 4, typ: r386Relative}}, want: []uint64{16, own}},
+		{name: "ARM", e: build{machine: emARM}, rel: []trel{{off: importsData + 4, typ: rARMRelative}}, want: []uint64{16, own}},
+		{name: "AArch64", e: build{machine: emAArch64, wide: true}, rela: true,
+			rel: []trel{{off: importsGOT, typ: rAArch64Relative, addend: own + 4}}, want: []uint64{own, own + 4}},
+		{name: "RISC-V", e: build{machine: emRISCV}, rela: true,
+			rel: []trel{{off: importsGOT, typ: rRISCVRelative, addend: own + 2}}, want: []uint64{own, own + 2}},
+		{name: "packed", e: build{wide: true}, relr: []uint64{importsData, 1<<1 | 1}, want: []uint64{0, 16, own}},
+		{name: "MIPS", e: build{machine: emMIPS}, rel: []trel{{off: importsData, typ: rMIPSRel32}}},
+		{name: "none"},
+	} {
+		b := tt.e.buf()
+		b.word(tt.relr...)
+		e := tt.e.withImports(tt.rel, nil, tt.rela, 0, dtRelr, relr, dtRelrsz, uint64(len(b.b)))
+		e.secs = append(e.secs, sec{name: ".relr.dyn", flags: shfAlloc, addr: relr, data: b.b})
+		got, all := rebasedValues(parse(t, e.bytes()))
+		if !slices.Equal(got, tt.want) || all != (tt.want != nil) {
+			t.Errorf("%s: %#x, all %t, want %#x", tt.name, got, all, tt.want)
+		}
+	}
+}
+
+// TestRebasedStops: no further than whoever asks wants, nor than the file goes.
+func TestRebasedStops(t *testing.T) {
+	list := []trel{{off: 1, typ: rX8664Relative, addend: 1}, {off: 2, typ: rX8664Relative, addend: 2}}
+	n := 0
+	parse(t, build{wide: true}.withImports(list, nil, true, 0).bytes()).Rebased(func(uint64) bool { n++; return false })
+	if n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+	for _, dyn := range [][]uint64{{dtRelasz, 1 << 62}, {dtRelr, importsRel, dtRelrsz, ^uint64(0)}, {dtRelr, 1 << 40, dtRelrsz, 1 << 40}} {
+		img := parse(t, build{wide: true}.withImports(list, nil, true, 0, dyn...).bytes())
+		if vs, all := rebasedValues(img); !all || !slices.Contains(vs, 2) {
+			t.Errorf("%#x: %d values, all %t", dyn, len(vs), all)
+		}
+	}
+}
+
+// TestRebasedEqualReadelf: whatever readelf decodes of RELR, values as in place.
+func TestRebasedEqualReadelf(t *testing.T) {
+	for _, path := range libraries(t) {
+		out, err := exec.Command("readelf", "-rW", path).Output()
+		if err != nil {
+			t.Skip("no readelf: ", err)
+		}
+		_, packed, ok := strings.Cut(string(out), "'.relr.dyn'")
+		if !ok {
+			continue
+		}
+		img := openReal(t, path)
+		vs, _ := rebasedValues(img)
+		compared := 0
+		for line := range strings.Lines(packed) {
+			if w := strings.TrimSpace(line); (len(w) == 16 || len(w) == 8) && validHex(w) {
+				a, _ := strconv.ParseUint(w, 16, 64)
+				v, _ := img.Word(a)
+				compared++
+				if _, found := slices.BinarySearch(vs, v); !found {
+					t.Fatalf("%s: the word at %#x, %#x, is missing", path, a, v)
+				}
+			}
+		}
+		t.Logf("%s: %d words", path, compared)
+	}
+}
+
+func validHex(s string) bool {
+	_, err := hex.DecodeString(s)
+	return err == nil
+}
