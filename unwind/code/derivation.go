@@ -257,7 +257,8 @@ func (f *function) contiguousEnd() uint64 {
 }
 
 // result orders the answers: a derivation from an entry that the exits confirm,
-// one from a known entry, exits on paths that cross no call, the rest.
+// one from a known entry, exits on paths that cross no call, the rest. Last are those
+// from places that every return of theirs contradicts: no function begins there.
 func (d *derivation) result() *lookup {
 	l := &lookup{end: d.end, switched: d.switched && len(d.rules) == 0}
 	if l.switched {
@@ -290,7 +291,9 @@ func (d *derivation) result() *lookup {
 	forward(func(r *derived) bool { return r.sound })
 	backward(func(e *exit) bool { return e.calls == 0 && !e.tail })
 	forward(func(r *derived) bool { return r.begins() })
-	forward(func(r *derived) bool { return r.how == known || !undefines(&r.Rule) })
+	forward(func(r *derived) bool {
+		return (r.f == nil || r.f.balanced || !r.f.unbalanced) && (r.how == known || !undefines(&r.Rule))
+	})
 	backward(func(*exit) bool { return true })
 	forward(func(*derived) bool { return true })
 	return l
@@ -327,7 +330,8 @@ func (d *derivation) dropLabels() {
 		}
 		for i := range d.rules {
 			a := &d.rules[i]
-			if (a.sound || a.begins() && !r.f.saves) && a.f != r.f && a.f.framedAt(r.f.entry) {
+			whole := a.sound || a.begins() && !r.f.saves || a.f != nil && !r.sound && !a.f.unbalanced && !a.f.presumes
+			if whole && a.f != r.f && a.f.framedAt(r.f.entry) {
 				return true
 			}
 		}

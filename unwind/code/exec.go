@@ -161,22 +161,16 @@ func (m *machine) extended(v value, in *cpu.Insn) value {
 
 // sum is a + b<<scale, where one of them is a constant or a table's element.
 func (m *machine) sum(a, b value, scale uint8) value {
-	if b.kind == konst {
-		return a.plusConst(b.off << scale)
-	}
-	if a.kind == konst && scale == 0 && b.kind != unknown {
-		if b.kind == table {
-			return m.relative(b, a.off, 0)
-		}
-		return b.plus(a.off)
-	}
-	if a.kind == konst && b.kind == table {
+	switch {
+	case a.kind == table && b.kind == konst:
+		return m.relative(a, b.off<<scale, 0)
+	case a.kind == konst && b.kind == table:
 		return m.relative(b, a.off, scale)
-	}
-	if a.kind == table && b.kind == konst {
-		return m.relative(a, b.off, 0)
-	}
-	if a.kind == konst && b.kind == unknown {
+	case b.kind == konst:
+		return a.plusConst(b.off << scale)
+	case a.kind == konst && scale == 0 && b.kind != unknown:
+		return b.plus(a.off)
+	case a.kind == konst && b.kind == unknown:
 		return value{kind: indexed, off: a.off}
 	}
 	return value{}
@@ -248,6 +242,11 @@ func (m *machine) operand(s *state, in *cpu.Insn) value {
 		return a
 	}
 	x := s.get(in.Index)
+	if x.kind == konst && a.kind == konst && in.Scale > 1 {
+		// Compilers do not index a table by a constant: it holds on a path that the
+		// bounds check keeps away, or on one of several that are not known yet.
+		return value{kind: indexed, off: a.off}
+	}
 	if x.kind == konst {
 		return a.plus(x.off << in.Scale)
 	}

@@ -80,7 +80,8 @@ type function struct {
 	extra       *openJump         // a further way in, at extraAt
 	extraAt     uint64
 
-	work *workspace // while running
+	doubt edge       // how control came to the block that is visited, where that is a guess
+	work  *workspace // while running
 }
 
 // workspace is scratch memory of an analysis.
@@ -162,7 +163,11 @@ func (f *function) drain() {
 		f.queue[best] = f.queue[len(f.queue)-1]
 		f.queue = f.queue[:len(f.queue)-1]
 		b.queued = false
+		if f.doubt = b.via; f.doubt < edgeLoose {
+			f.doubt = edgeEntry
+		}
 		f.visit(b)
+		f.doubt = edgeEntry
 		if f.steps > maxSteps || len(f.blocks) > maxBlocks {
 			f.complete = false
 			return
@@ -180,8 +185,10 @@ func (f *function) at(pc uint64) (*block, int) {
 	return nil, i
 }
 
-// flow brings a state to a place.
+// flow brings a state to a place. What a guess leads to is a guess, however control
+// goes on from there.
 func (f *function) flow(j jump, st *state, how edge, site uint64) {
+	how = max(how, f.doubt)
 	b, i := f.at(j.to)
 	if b != nil && b.start == j.to {
 		f.meet(b, st, how, site)
@@ -416,57 +423,4 @@ func (m *machine) decode(pc uint64, mode cpu.Mode, buf []cpu.Insn) int {
 		}
 	}
 	return n
-}
-
-// state replays the function up to the instruction at pc.
-func (f *function) stateAt(pc uint64, mode cpu.Mode, st *state) bool {
-	b, _ := f.at(pc)
-	if b == nil || b.mode != mode {
-		return false
-	}
-	st.copyFrom(&b.in)
-	var buf [16]cpu.Insn
-	for at := b.start; at < b.end; {
-		n := f.decode(at, mode, buf[:])
-		if n == 0 {
-			return false
-		}
-		for i := range n {
-			if at == pc {
-				return true
-			}
-			if at > pc || at >= b.end {
-				return false
-			}
-			if f.transfers(&buf[i]) {
-				if at+uint64(buf[i].Len) == pc && buf[i].Flags&cpu.FlagDelaySlot != 0 {
-					if buf[i].Op == cpu.OpCall {
-						st.set(buf[i].Dst, value{}, f.arch) // the link is written before the slot runs
-					}
-					return true // in a delay slot: the branch itself changed nothing else
-				}
-				return false
-			}
-			f.exec(st, &buf[i], at)
-			at += uint64(buf[i].Len)
-		}
-	}
-	return false
-}
-
-// stateAfterCall replays the function up to the return of the call at site.
-func (f *function) stateAfterCall(site uint64, mode cpu.Mode, st *state) bool {
-	if !f.stateAt(site, mode, st) {
-		return false
-	}
-	var buf [2]cpu.Insn
-	n := f.arch.Decoder.Decode(f.img.Code(site), site, mode, buf[:])
-	if n == 0 || buf[0].Op != cpu.OpCall && !f.transfers(&buf[0]) {
-		return false
-	}
-	if buf[0].Flags&cpu.FlagDelaySlot != 0 && n == 2 {
-		f.exec(st, &buf[1], site+uint64(buf[0].Len))
-	}
-	f.exec(st, &buf[0], site)
-	return true
 }
