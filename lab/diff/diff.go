@@ -69,14 +69,15 @@ func (k Kind) String() string { return [...]string{"flow", "pad", "part"}[k] }
 // Verdict is what comes of comparing one place.
 type Verdict int
 
-// The verdicts that count against the subject.
+// The verdicts that are worth a look.
 const (
 	Wrong     Verdict = iota // the two contradict
 	Undecided                // nothing relates them
 	NoAnswer                 // the subject has none
+	Registers                // they agree but for a preserved register
 )
 
-func (v Verdict) String() string { return [...]string{"wrong", "open", "none"}[v] }
+func (v Verdict) String() string { return [...]string{"wrong", "open", "none", "registers"}[v] }
 
 // Tally counts places.
 type Tally struct {

@@ -143,6 +143,7 @@ func (w *worker) judge(t *Tally, s Situation) {
 		t.Agree++
 		if rel.Regs == unwind.No {
 			t.Regs++
+			w.keep(s, w.kind(), Registers)
 		}
 	}
 }

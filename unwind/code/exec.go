@@ -106,16 +106,24 @@ func (m *machine) effect(s *state, in *cpu.Insn, pc uint64) {
 // and so becomes unknown gets a symbol, so that what is stored relative to it can
 // still be found. One that is loaded or moved in from elsewhere is another stack.
 func (m *machine) assign(s *state, r cpu.Reg, v value, pc uint64) {
-	if r == m.arch.SP && v.kind == unknown {
-		v = m.symbol(pc)
+	if r == m.arch.SP {
+		if v.kind == unknown {
+			v = m.symbol(pc)
+		}
+		s.moveSP(r, v)
+		return
 	}
 	s.set(r, v, m.arch)
 }
 
 // bring sets a register to a value that was moved or loaded.
 func (m *machine) bring(s *state, r cpu.Reg, v value) {
-	if r == m.arch.SP && v.kind == unknown {
-		v.kind = otherStack
+	if r == m.arch.SP {
+		if v.kind == unknown {
+			v.kind = otherStack
+		}
+		s.moveSP(r, v)
+		return
 	}
 	s.set(r, v, m.arch)
 }
@@ -341,7 +349,7 @@ func (m *machine) leave(s *state) {
 	fp := s.get(m.arch.FP)
 	s.set(m.arch.FP, s.load(fp, uint8(m.arch.RegSize)), m.arch)
 	if sp := fp.plus(int64(m.arch.RegSize)); sp.kind != unknown {
-		s.set(m.arch.SP, sp, m.arch)
+		s.moveSP(m.arch.SP, sp)
 	}
 }
 

@@ -14,8 +14,10 @@ const maxSlots = 48
 type slot struct {
 	base base
 	size uint8
-	off  int64
-	val  value
+	// released: SP was above it since, so that it goes when SP comes down again.
+	released bool
+	off      int64
+	val      value
 }
 
 // state is what is known before an instruction: registers and stack slots in
@@ -94,6 +96,24 @@ func (s *state) store(a, v value, size uint8) {
 	s.slots = keep
 	if len(s.slots) < maxSlots {
 		s.slots = append(s.slots, slot{base: a.base, size: size, off: a.off, val: v})
+	}
+}
+
+// moveSP sets SP. What lies below it stays readable (epilogues of x86-64 load from the
+// red zone), but is not what a new frame finds there.
+func (s *state) moveSP(sp cpu.Reg, v value) {
+	old := s.regs[sp]
+	s.regs[sp] = v
+	if v.kind != addr || old.kind != addr || v.base != old.base || v.off == old.off {
+		return
+	}
+	if v.off < old.off {
+		s.slots = slices.DeleteFunc(s.slots, func(sl slot) bool { return sl.released && sl.base == v.base && sl.off >= v.off })
+		return
+	}
+	for i := range s.slots {
+		sl := &s.slots[i]
+		sl.released = sl.released || sl.base == v.base && sl.off < v.off
 	}
 }
 
