@@ -292,11 +292,21 @@ func (d *derivation) result() *lookup {
 	backward(func(e *exit) bool { return e.calls == 0 && !e.tail })
 	forward(func(r *derived) bool { return r.begins() })
 	forward(func(r *derived) bool {
-		return (r.f == nil || r.f.balanced || !r.f.unbalanced) && (r.how == known || !undefines(&r.Rule))
+		return !r.f.contradicted() && !r.landing() && (r.how == known || !undefines(&r.Rule))
 	})
 	backward(func(*exit) bool { return true })
-	forward(func(*derived) bool { return true })
+	forward(func(r *derived) bool { return !r.landing() })
 	return l
+}
+
+// contradicted: every return of the function has SP elsewhere than on entry.
+func (f *function) contradicted() bool { return f != nil && f.unbalanced && !f.balanced }
+
+// landing tells whether an answer takes a landing pad for a function: it uses what its
+// function left in registers (testl $0x8000,(%rbx), ends in _Unwind_Resume), and only
+// the runtime comes there. Its frame is that of a function that nothing here names.
+func (r *derived) landing() bool {
+	return r.how != known && r.f != nil && r.f.pad && !r.f.balanced && r.f.extra == nil
 }
 
 // demoteSwallowing takes the credit of a known entry from functions that come to

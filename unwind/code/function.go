@@ -69,6 +69,8 @@ type function struct {
 	// presumes: it uses a preserved register that it did not set, as no function
 	// does at its beginning: entry is a label or a landing pad.
 	presumes bool
+	// pad: it does so at once, before anything is decided: a landing pad.
+	pad bool
 	// saves: it saves the return address, as functions do that call others.
 	saves bool
 	// clearsRA: it begins by clearing the return address, as the outermost
@@ -123,7 +125,7 @@ func (f *function) run() {
 	f.blocks, f.queue, f.tails, f.open, f.labels, f.calls = nil, nil, nil, nil, nil, map[uint64]value{}
 	f.complete, f.returns, f.balanced, f.unbalanced, f.again = true, false, false, false, false
 	f.popped, f.steps, f.gotos, f.gaps, f.gapAt = 0, 0, 0, 0, 0
-	f.presumes, f.saves, f.clearsRA, f.behindCalls = false, false, false, nil
+	f.presumes, f.pad, f.saves, f.clearsRA, f.behindCalls = false, false, false, false, nil
 	var st state
 	st.reset(f.arch)
 	for s := f.arch.SelfRegs; s != 0; s = s.Without(s.First()) {
@@ -332,12 +334,18 @@ func (f *function) visit(b *block) {
 	}
 }
 
+// atOnce is how near to its beginning a landing pad uses what it was left.
+const atOnce = 32
+
 // look notes what an instruction says about the function's beginning.
 func (f *function) look(b *block, st *state, in *cpu.Insn) {
 	if isLiteral(in) && f.img.Code(uint64(in.Imm)) != nil {
 		f.data[uint64(in.Imm)] = uint64(in.Size)
 	}
-	f.presumes = f.presumes || f.uses(st, in)
+	if f.uses(st, in) {
+		f.presumes = true
+		f.pad = f.pad || b.via <= edgeJump && b.start-f.entry < atOnce
+	}
 	f.saves = f.saves || f.savesLink(in) && st.regs[f.arch.LR].isStart(f.arch.LR)
 	if in.Dst == f.arch.LR && b.start == f.entry && f.arch.LR != cpu.NoReg &&
 		(in.Op == cpu.OpConst && in.Imm == 0 || in.Op == cpu.OpMove && in.Src == f.arch.Zero) && !f.restored(st) {
