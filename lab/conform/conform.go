@@ -49,6 +49,11 @@ backtrace ends early. *Lie*: the first wrong frame was reported as certain. *cfa
 *sym* is the program with symbols and unwind tables, *stripped* with tables only, *naked* with neither.
 `
 
+const diffIntro = "Code analysis against call frame information at every instruction, the tables hidden from it (`go run ./lab diff`). " +
+	"The exception index\nof ARM (ehabi) describes a frame as it is at the function's calls and says nothing of prologues, epilogues and leaves:\n" +
+	"it is compared behind calls only; .debug_frame (cfi) where a file has it. *Denied* are places where the table keeps its row over an\n" +
+	"instruction that moves SP, so that it contradicts the code itself: assembly, and GCC's large frames on ARM. They are in no other column.\n\n"
+
 // Write makes the document.
 func Write(ctx context.Context, w io.Writer, opt Options) error {
 	outcomes, broken, err := score.Run(ctx, score.Options{Root: opt.Root, Tiers: truth.Tiers[:]})
@@ -109,7 +114,7 @@ func binaries(w io.Writer, opt *Options) error {
 		}
 		rs = append(rs, r)
 	}
-	fmt.Fprint(w, "Code analysis against call frame information (ARM: the exception index, behind calls only) at every instruction, the tables hidden from it (`go run ./lab diff`).\n\n")
+	fmt.Fprint(w, diffIntro)
 	diff.Table(w, rs)
 	return nil
 }
