@@ -79,7 +79,7 @@ type cachedCaller struct {
 const (
 	// ways is how many slots a key can be in. A table grows when a key finds all
 	// of them taken; up to its full size there are no conflicts.
-	ways     = 4
+	ways     = 8
 	minTable = 128
 	// maxTable bounds a table: 16384 rules are 0.8 MB. Profiles of clang come
 	// through 3,800 places.

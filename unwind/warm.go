@@ -83,7 +83,9 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 		}
 		f := &dst[len(dst)-1]
 		f.CFA, f.HasCFA = cfa, true
-		pc := ra
+		// The cached address rather than the equal one from the stack: so the processor
+		// looks the next rule up before memory has answered.
+		pc := c.ra
 		if isa {
 			pc &^= 1
 		}

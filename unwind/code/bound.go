@@ -10,9 +10,8 @@ import (
 // stub is what is known of a place that calls go to.
 type stub struct {
 	slot uint64 // image address of the word that it jumps through, 0 if it is no stub
-	// export is what exporter has under the name that the word is bound to.
-	export   jump
-	exporter *image.Image
+	// exports is what each library has under the name that the word is bound to.
+	exports map[*image.Image]jump
 }
 
 // Stub implements unwind.Flow.
@@ -46,13 +45,11 @@ func (an *analysis) stubTarget(snap *target.Snapshot, m *target.Module, at jump,
 	if !ok || lib.Image == nil {
 		return jump{}, unwind.Unknown
 	}
-	if b.exporter != lib.Image {
-		b.bind(an.img, lib.Image)
-	}
-	if b.export.to == 0 {
+	export := b.bound(an.img, lib.Image)
+	if export.to == 0 {
 		return jump{}, unwind.Unknown
 	}
-	return jump{lib.ToTarget(b.export.to), b.export.mode}, unwind.Unknown
+	return jump{lib.ToTarget(export.to), export.mode}, unwind.Unknown
 }
 
 // stub looks a place up, reading its instructions the first time.
@@ -71,11 +68,23 @@ func (an *analysis) stub(at jump) *stub {
 	return b
 }
 
-// bind looks up what lib exports under the name of the word's import.
-func (b *stub) bind(img, lib *image.Image) {
-	b.exporter, b.export = lib, jump{}
+// maxExporters bounds the libraries whose symbols are kept for one stub: a program's
+// are few, but an image is shared by the programs of a batch.
+const maxExporters = 32
+
+// bound is what lib exports under the name of the word's import.
+func (b *stub) bound(img, lib *image.Image) jump {
+	export, ok := b.exports[lib]
+	if ok {
+		return export
+	}
 	if name, ok := img.Import(b.slot); ok {
 		s, _ := lib.SymbolNamed(name)
-		b.export = jump{s.Addr, s.Mode}
+		export = jump{s.Addr, s.Mode}
 	}
+	if len(b.exports) >= maxExporters || b.exports == nil {
+		b.exports = map[*image.Image]jump{}
+	}
+	b.exports[lib] = export
+	return export
 }

@@ -48,7 +48,7 @@ func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
 // saved finds the slot where the frame's prologue put LR, if it has already run.
 func (f Source) saved(s *unwind.State, sp, lr uint64) hit {
 	left := maxFrame
-	for slot, raw := range f.words(s, sp) {
+	for slot, raw := range f.words(s, sp, nil) {
 		if raw == lr {
 			return hit{slot, raw, true}
 		}

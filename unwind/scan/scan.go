@@ -72,11 +72,8 @@ type hit struct {
 // where the thread is, or else for the nearest whose target is unknown. Return
 // addresses of calls that go elsewhere are old ones.
 func (f Source) search(s *unwind.State, sp uint64) (first hit) {
-	candidates, sieve, mask := 0, newSieve(s.Snapshot), codeAddress(s, ^uint64(0))
-	for slot, raw := range f.words(s, sp) {
-		if !sieve.lets(raw & mask) {
-			continue
-		}
+	candidates, sieve := 0, newSieve(s)
+	for slot, raw := range f.words(s, sp, &sieve) {
 		site, kind := f.classify(s, raw)
 		if kind == other {
 			continue
@@ -99,8 +96,9 @@ func (f Source) search(s *unwind.State, sp uint64) (first hit) {
 	return first
 }
 
-// words yields the aligned words of the stack from sp on, with their addresses.
-func (Source) words(s *unwind.State, sp uint64) func(yield func(slot, raw uint64) bool) {
+// words yields the aligned words of the stack from sp on, with their addresses; but
+// not those that v, unless nil, holds back.
+func (Source) words(s *unwind.State, sp uint64, v *sieve) func(yield func(slot, raw uint64) bool) {
 	return func(yield func(slot, raw uint64) bool) {
 		stack := s.Stack
 		if stack.Lo == stack.Hi {
@@ -111,8 +109,17 @@ func (Source) words(s *unwind.State, sp uint64) func(yield func(slot, raw uint64
 		if !stack.Contains(slot) {
 			return
 		}
+		end := slot + size*min(maxWords, (stack.Hi-slot+size-1)/size)
 		var near []byte // captured memory at slot
-		for range min(maxWords, (stack.Hi-slot+size-1)/size) {
+		for slot != end {
+			if v != nil {
+				near = near[:min(uint64(len(near)), end-slot)]
+				n := v.skip(near, size, big)
+				near, slot = near[n:], slot+uint64(n)
+				if slot == end {
+					return
+				}
+			}
 			var raw uint64
 			if ok := len(near) >= 8; ok {
 				raw = word(near, size, big)
@@ -122,7 +129,7 @@ func (Source) words(s *unwind.State, sp uint64) func(yield func(slot, raw uint64
 			} else {
 				near = s.Snapshot.Memory.Bytes(slot + size)
 			}
-			if !yield(slot, raw) {
+			if (v == nil || v.lets(raw)) && !yield(slot, raw) {
 				return
 			}
 			slot += size

@@ -3,6 +3,7 @@ package scan
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
 )
 
 // sieve lets through the words that may be code addresses: all that lie in modules
@@ -13,6 +14,7 @@ import (
 // the same number modulo 1024.
 type sieve struct {
 	lo   uint64 // nothing lies below: most words are small numbers
+	mask uint64 // of a code address in a word
 	bits [pieces / 64]uint64
 }
 
@@ -21,8 +23,9 @@ const (
 	pieces     = 1024
 )
 
-func newSieve(snap *target.Snapshot) (v sieve) {
-	v.lo = ^uint64(0)
+func newSieve(s *unwind.State) (v sieve) {
+	snap := s.Snapshot
+	v.lo, v.mask = ^uint64(0), codeAddress(s, ^uint64(0))
 	if _, ok := snap.Arch.Layouts[cpu.CortexMFrame]; ok {
 		v.add(target.Range{Hi: ^uint64(0)}) // EXC_RETURN is an address of nothing
 	}
@@ -47,7 +50,19 @@ func (v *sieve) add(r target.Range) {
 	}
 }
 
-func (v *sieve) lets(addr uint64) bool {
+// lets tells whether a word passes.
+func (v *sieve) lets(raw uint64) bool {
+	addr := raw & v.mask
 	p := addr >> pieceShift
 	return addr >= v.lo && v.bits[p%pieces/64]>>(p%64)&1 != 0
+}
+
+// skip is how many bytes of b, a multiple of size, are words that do not pass. The
+// last one of b may be left.
+func (v *sieve) skip(b []byte, size uint64, bigEndian bool) int {
+	n := 0
+	for len(b)-n >= 8 && !v.lets(word(b[n:], size, bigEndian)) {
+		n += int(size)
+	}
+	return n
 }
