@@ -1,5 +1,6 @@
 // Lab is the truth laboratory: how we know that a backtrace is right.
 //
+//	go run ./lab all            installs tools, builds, records and scores: the whole way
 //	go run ./lab score          recorded truth against what Backsight makes of it
 //	go run ./lab diff FILE…     code analysis against the unwind tables of binaries
 package main
@@ -14,6 +15,7 @@ var commands = []struct {
 	name, what string
 	run        func(args []string) error
 }{
+	{"all", "the whole way: installs tools (as root on Debian), builds, records, scores", runAll},
 	{"record", "builds and records the programs of lab/programs for all CPUs that the machine has tools for", runRecord},
 	{"mutate", "damages recorded captures: nothing wrong may be certain", runMutate},
 	{"score", "how right backtraces are over recorded truth", runScore},

@@ -19,9 +19,7 @@ func runRecord(args []string) error {
 	root := fs.String("o", "truth", "the folder to write cases to")
 	only := fs.String("only", "", "only cases whose path holds this")
 	list := fs.Bool("list", false, "list the cases and stop")
-	var l programs.Limits
-	fs.IntVar(&l.Steps, "steps", 40000, "instructions to execute at most, a program")
-	fs.IntVar(&l.Keep, "keep", 100, "captures to keep at most, a program")
+	l := limits(fs)
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
@@ -37,11 +35,19 @@ func runRecord(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	failed := recordAll(ctx, cases, *root, l)
+	failed := recordAll(ctx, cases, *root, *l)
 	if failed > 0 {
 		return fmt.Errorf("%d of %d cases could not be recorded", failed, len(cases))
 	}
 	return ctx.Err()
+}
+
+// limits are the flags that bound a recording.
+func limits(fs *flag.FlagSet) *programs.Limits {
+	l := new(programs.Limits)
+	fs.IntVar(&l.Steps, "steps", 40000, "instructions to execute at most, a program")
+	fs.IntVar(&l.Keep, "keep", 100, "captures to keep at most, a program")
+	return l
 }
 
 // recordAll works on all cores and reports each case as it is done.

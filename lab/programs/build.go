@@ -14,7 +14,10 @@ import (
 )
 
 // linux are the programs that need an operating system.
-var linux = []string{"frames", "flow", "calls", "signals"}
+var linux = []string{"frames", "flow", "calls", "signals", "odd", "cxx"}
+
+// inCXX are those of them in C++.
+var inCXX = map[string]bool{"cxx": true}
 
 // Case is one directory of truth to be made: all programs, one binary each would be
 // too many files, so each program is a case of its own.
@@ -42,10 +45,16 @@ func Matrix(only string) (cases []Case, skipped []string) {
 		programs := t.Programs
 		if programs == nil {
 			programs = linux
+			if cxx, missing := t.compiler("cxx"); missing {
+				skipped = append(skipped, fmt.Sprintf("%s %s in C++: there is no %s", t.Arch, t.Name, cxx))
+			}
 		}
 		for _, v := range t.Variants() {
 			for _, p := range programs {
 				c := Case{t, v, p}
+				if _, missing := t.compiler(p); missing {
+					continue
+				}
 				if strings.Contains(filepath.ToSlash(c.Dir()), only) {
 					cases = append(cases, c)
 				}
@@ -100,11 +109,19 @@ func (c *Case) compile(ctx context.Context, work, out string) error {
 	t := c.Toolchain
 	args := append([]string{"-g"}, t.Flags...)
 	args = append(args, c.Variant.Flags...)
-	args = append(args, "-o", out, c.Program+".c", "fill.c")
+	args = append(args, "-o", out, c.source(), "fill.c")
 	if t.System {
 		args = append(args, "start-"+t.Arch+".c")
 	}
-	return tool(ctx, work, t.Compiler, args...)
+	compiler, _ := t.compiler(c.Program)
+	return tool(ctx, work, compiler, args...)
+}
+
+func (c *Case) source() string {
+	if inCXX[c.Program] {
+		return c.Program + ".cc"
+	}
+	return c.Program + ".c"
 }
 
 // tool runs a program; its complaint is the error.

@@ -4,7 +4,9 @@ package programs
 
 import (
 	"embed"
+	"fmt"
 	"os/exec"
+	"strings"
 )
 
 //go:embed src
@@ -22,6 +24,8 @@ type Toolchain struct {
 	Emulator []string
 	// Strip and Objcopy know the file format.
 	Strip, Objcopy string
+	// Packages are Debian's, with the compiler and its C and C++ libraries.
+	Packages []string
 	// Opts are the variants beyond the common ones.
 	Opts []Variant
 	// System: a whole machine.
@@ -57,19 +61,22 @@ func (t Toolchain) binutils(triplet string) Toolchain {
 // cross is GCC for a Debian target.
 func cross(arch, triplet, emulator string, flags ...string) Toolchain {
 	flags = append([]string{"-fasynchronous-unwind-tables", "-static"}, flags...)
-	t := Toolchain{Arch: arch, Compiler: triplet + "-gcc", Name: "gcc", Flags: flags, Emulator: []string{emulator}}
+	t := Toolchain{Arch: arch, Compiler: triplet + "-gcc", Name: "gcc", Flags: flags, Emulator: []string{emulator},
+		Packages: []string{"g++-" + strings.ReplaceAll(triplet, "_", "-")}}
 	return t.binutils(triplet)
 }
 
 // Toolchains are all that are known.
 func Toolchains() []Toolchain {
 	r6 := cross("mipsr6", "mipsisa32r6-linux-gnu", "qemu-mips")
+	n32 := cross("mipsn32", "mips64-linux-gnuabi64", "qemu-mipsn32", "-mabi=n32")
+	n32.Packages = []string{"g++-multilib-mips64-linux-gnuabi64"}
 	r6.Compiler = "mipsisa32r6-linux-gnu-gcc-12"
 	r6.Emulator = []string{"qemu-mips", "-cpu", "mips32r6-generic"}
 	clang := cross("x86_64", "x86_64-linux-gnu", "qemu-x86_64")
-	clang.Compiler, clang.Name = "clang", "clang"
+	clang.Compiler, clang.Name = newestClang(), "clang"
 	clang64 := cross("aarch64", "aarch64-linux-gnu", "qemu-aarch64", "--target=aarch64-linux-gnu")
-	clang64.Compiler, clang64.Name = "clang", "clang"
+	clang64.Compiler, clang64.Name = newestClang(), "clang"
 	all := []Toolchain{
 		cross("mips", "mips-linux-gnu", "qemu-mips"),
 		cross("mips16", "mips-linux-gnu", "qemu-mips", "-mips16"),
@@ -77,7 +84,7 @@ func Toolchains() []Toolchain {
 		r6,
 		cross("mips64", "mips64-linux-gnuabi64", "qemu-mips64"),
 		cross("mips64el", "mips64el-linux-gnuabi64", "qemu-mips64el"),
-		cross("mipsn32", "mips64-linux-gnuabi64", "qemu-mipsn32", "-mabi=n32"),
+		n32,
 		cross("aarch64", "aarch64-linux-gnu", "qemu-aarch64"),
 		clang64,
 		cross("armt2", "arm-linux-gnueabihf", "qemu-arm", "-mthumb"),
@@ -90,16 +97,44 @@ func Toolchains() []Toolchain {
 	return append(all, bareMetal()...)
 }
 
+// newestClang is clang, or its newest version under a name with the number only.
+func newestClang() string {
+	if _, err := exec.LookPath("clang"); err == nil {
+		return "clang"
+	}
+	for v := 30; v > 9; v-- {
+		name := fmt.Sprintf("clang-%d", v)
+		if _, err := exec.LookPath(name); err == nil {
+			return name
+		}
+	}
+	return "clang"
+}
+
 // bareMetal are the machines without an operating system.
 func bareMetal() []Toolchain {
-	m3 := Toolchain{Arch: "cortexm3", Compiler: "arm-none-eabi-gcc", Name: "gcc", System: true, Programs: []string{"bare"},
+	m3 := Toolchain{Arch: "cortexm3", Packages: []string{"gcc-arm-none-eabi"}, Compiler: "arm-none-eabi-gcc", Name: "gcc", System: true, Programs: []string{"bare"},
 		Flags:    []string{"-mcpu=cortex-m3", "-mthumb", "-nostdlib", "-ffreestanding", "-Wl,-Tcortexm3.ld"},
 		Emulator: []string{"qemu-system-arm", "-M", "mps2-an385", "-nographic", "-monitor", "none", "-serial", "none"}}
-	rv := Toolchain{Arch: "rv32imac", Compiler: "riscv64-linux-gnu-gcc", Name: "gcc", System: true, Programs: []string{"bare"},
+	rv := Toolchain{Arch: "rv32imac", Packages: []string{"gcc-riscv64-linux-gnu"}, Compiler: "riscv64-linux-gnu-gcc", Name: "gcc", System: true, Programs: []string{"bare"},
 		Flags:    []string{"-fasynchronous-unwind-tables", "-march=rv32imac", "-mabi=ilp32", "-nostdlib", "-ffreestanding", "-static", "-Wl,-Trv32.ld", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments"},
 		Emulator: []string{"qemu-system-riscv32", "-M", "virt", "-m", "16M", "-bios", "none", "-nographic", "-monitor", "none", "-serial", "none"},
 		Opts:     []Variant{{"Ossr", []string{"-Os", "-msave-restore"}}}}
 	return []Toolchain{m3.binutils("arm-none-eabi"), rv.binutils("riscv64-linux-gnu")}
+}
+
+// compiler is what compiles a program, and whether the machine lacks it.
+func (t *Toolchain) compiler(program string) (name string, missing bool) {
+	name = t.Compiler
+	if inCXX[program] {
+		if c, ok := strings.CutPrefix(name, "clang"); ok {
+			name = "clang++" + c
+		} else {
+			name = strings.Replace(name, "-gcc", "-g++", 1)
+		}
+	}
+	_, err := exec.LookPath(name)
+	return name, err != nil
 }
 
 // Missing names the first tool of t that the machine lacks, "" if it has all.

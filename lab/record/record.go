@@ -130,9 +130,17 @@ type recorder struct {
 }
 
 func newRecorder(job *Job, img *image.Image, client *gdbremote.Client) *recorder {
+	function := func(pc uint64) uint64 {
+		s, _ := img.SymbolAt(pc)
+		return s.Addr
+	}
 	return &recorder{job: job, img: img, arch: img.Arch, client: client, kinds: newKinds(img),
-		shadow: shadow{arch: img.Arch}, pick: picker{keep: job.Keep}}
+		shadow: shadow{arch: img.Arch, function: function}, pick: picker{keep: job.Keep}}
 }
+
+// beyondMain is how much of the stack above main is captured: the frames of its
+// callers, to _start.
+const beyondMain = 1024
 
 // toMain runs up to main and makes it the first activation.
 func (r *recorder) toMain() error {
@@ -162,7 +170,7 @@ func (r *recorder) toMain() error {
 	}
 	e := entry{ret: r.shadow.left(&r.was, r.word), cfa: r.was.sp + uint64(r.arch.EntryCFA), start: main.Addr}
 	r.shadow.entries = append(r.shadow.entries, e)
-	r.top = e.cfa + 256
+	r.top = e.cfa + beyondMain
 	return nil
 }
 

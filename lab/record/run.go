@@ -152,25 +152,37 @@ func (r *recorder) millicode() bool {
 	return ok && strings.HasPrefix(s.Name, "__riscv_")
 }
 
-// maxStack bounds the stack bytes of a capture.
-const maxStack = 160 << 10
+const (
+	// maxStack bounds the stack bytes of a capture.
+	maxStack = 160 << 10
+	// otherStack is how much is captured of a stack whose end nobody knows: an
+	// alternate one. It is more than a signal frame (AArch64's is 4.5 KB).
+	otherStack = 8 << 10
+)
 
 // memory adds the stack, from a little below SP, and the code of signal trampolines
 // that no file has.
 func (r *recorder) memory(s *snapshot) {
-	const below = 256
-	lo := r.was.sp - below
-	size := min(r.top-lo, maxStack)
-	if r.was.sp > r.top {
-		size = 4096 // an alternate stack
-	}
-	r.segment(s, lo, size)
+	r.stack(s, r.was.sp)
 	for i := range r.shadow.entries {
 		e := &r.shadow.entries[i]
+		if e.signal && e.cfa-r.was.sp > maxStack {
+			r.stack(s, e.cfa) // it came on another stack
+		}
 		if e.signal && !r.exception(e) && r.img.Code(e.start) == nil {
 			r.segment(s, e.start, 64)
 		}
 	}
+}
+
+// stack adds what lies above sp.
+func (r *recorder) stack(s *snapshot, sp uint64) {
+	const below = 256
+	size := r.top - sp + below
+	if sp > r.top || size > maxStack {
+		size = otherStack
+	}
+	r.segment(s, sp-below, size)
 }
 
 // exception tells a Cortex-M exception from a signal.
@@ -179,10 +191,19 @@ func (r *recorder) exception(e *entry) bool {
 }
 
 func (r *recorder) segment(s *snapshot, base, size uint64) {
-	b := make([]byte, size)
-	n, _ := r.client.Memory(base, b)
-	if n > 0 {
-		s.Memory = append(s.Memory, segment{truth.Hex(base), b[:n]})
+	const page = 4096
+	b := make([]byte, 0, size)
+	for at := base; at < base+size; { // what goes over the end of memory fails as a whole
+		part := b[len(b) : uint64(len(b))+min(page-at%page, base+size-at)]
+		n, _ := r.client.Memory(at, part)
+		b = b[:len(b)+n]
+		at += uint64(len(part))
+		if n < len(part) {
+			break
+		}
+	}
+	if len(b) > 0 {
+		s.Memory = append(s.Memory, segment{truth.Hex(base), b})
 	}
 }
 

@@ -27,6 +27,8 @@ type shadow struct {
 	entries []entry
 	// known are all return addresses so far: a longjmp lands behind a setjmp.
 	known map[uint64]bool
+	// function is where the function begins that has pc, 0 if that is not known.
+	function func(pc uint64) uint64
 }
 
 // moment is the machine between two instructions.
@@ -57,8 +59,18 @@ func (s *shadow) step(was, now *moment, word func(addr uint64) uint64) {
 	case was.insn.Op == cpu.OpCall && was.insn.Flags&cpu.FlagGetPC == 0 && now.pc != was.next:
 		s.call(was, now, word)
 	case transfers(s.arch, &was.insn):
-		s.land(now)
+		s.land(now, s.unwound(was, now))
 	}
+}
+
+// unwound tells whether an indirect jump goes into the middle of another function, as
+// none but exception handling does: to a landing pad.
+func (s *shadow) unwound(was, now *moment) bool {
+	if was.insn.Op == cpu.OpJump && was.insn.Target != 0 || s.function == nil {
+		return false
+	}
+	f := s.function(now.pc)
+	return f != 0 && f != now.pc && f != s.function(was.pc)
 }
 
 func (s *shadow) call(was, now *moment, word func(addr uint64) uint64) {
@@ -75,7 +87,7 @@ func (s *shadow) call(was, now *moment, word func(addr uint64) uint64) {
 }
 
 // land removes what a return, or a longjmp, has left.
-func (s *shadow) land(now *moment) {
+func (s *shadow) land(now *moment, unwound bool) {
 	for i := len(s.entries) - 1; i >= 0; i-- {
 		e := &s.entries[i]
 		if e.cfa > now.sp {
@@ -86,16 +98,16 @@ func (s *shadow) land(now *moment) {
 			return
 		}
 	}
-	for n := len(s.entries); n > 0 && s.gone(&s.entries[n-1], now); n-- {
+	for n := len(s.entries); n > 0 && s.gone(&s.entries[n-1], now, unwound); n-- {
 		s.entries = s.entries[:n-1]
 	}
 }
 
 // gone tells whether SP says that an activation is over. Where the call pushes no
 // return address, a function without a frame runs with SP at its CFA; but it does
-// not jump to where calls return, so that this is a longjmp.
-func (s *shadow) gone(e *entry, now *moment) bool {
-	if s.arch.EntryCFA != 0 || s.known[now.pc] {
+// not jump to where calls return, so that this is a longjmp, nor to a landing pad.
+func (s *shadow) gone(e *entry, now *moment, unwound bool) bool {
+	if s.arch.EntryCFA != 0 || s.known[now.pc] || unwound {
 		return e.cfa <= now.sp
 	}
 	return e.cfa < now.sp

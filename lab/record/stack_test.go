@@ -113,3 +113,21 @@ func TestPicker(t *testing.T) {
 		t.Errorf("%d leaves in all", n)
 	}
 }
+
+// main calls f, f throws: the unwinder, whose last frame is at main's SP, jumps to the
+// landing pad in main. A jump to the beginning of a function is a tail call.
+func TestLandingPad(t *testing.T) {
+	function := func(pc uint64) uint64 { return pc &^ 0xfff }
+	s := shadow{arch: named(t, arm64.Archs(), "aarch64"), function: function, entries: []entry{{ret: 0x10, cfa: 0x9000, start: 0x1000}}}
+	call := cpu.Insn{Op: cpu.OpCall, Len: 4}
+	jump := cpu.Insn{Op: cpu.OpJump, Src: 3, Len: 4}
+	at := func(pc, lr uint64, in cpu.Insn) *moment {
+		return &moment{pc: pc, sp: 0x8000, lr: lr, insn: in, next: pc + 4}
+	}
+	s.step(at(0x1010, 0, call), at(0x4000, 0x1014, jump), noWord)
+	expect(t, &s, "f", 0x1000, 0x4000)
+	s.step(at(0x4000, 0x1014, jump), at(0x5000, 0x1014, jump), noWord)
+	expect(t, &s, "a tail call", 0x1000, 0x4000)
+	s.step(at(0x5010, 0x1014, jump), at(0x1040, 0x1014, call), noWord)
+	expect(t, &s, "a landing pad", 0x1000)
+}
