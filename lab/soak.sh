@@ -1,24 +1,32 @@
 #!/bin/sh
-# soak.sh [SECONDS-PER-TARGET]: runs every fuzz target of the module, one after another on all cores, and prints the
-# executions and findings of each. Inputs that fail are left under testdata/fuzz of their package.
+# soak.sh [CPU-MINUTES]: spreads that much processor time (30 unless given) over every fuzz target of the module, each on all
+# cores in turn, and prints the executions and findings of each. Inputs that reached new code are kept in Go's build cache
+# and are where the next soak goes on; inputs that fail are left under testdata/fuzz of their package.
 set -u
 cd "$(dirname "$0")/.."
-each=${1:-60}
-failed=0
-for dir in $(grep -rl --include='*_test.go' '^func Fuzz' . | xargs -n1 dirname | sort -u); do
-	for target in $(grep -ho '^func Fuzz[A-Za-z0-9_]*' "$dir"/*_test.go | sed 's/^func //' | sort -u); do
-		log=$(mktemp)
-		if go test "$dir" -run '^$' -fuzz "^$target\$" -fuzztime "${each}s" >"$log" 2>&1; then
-			result=ok
-		else
-			result=FOUND
-			failed=$((failed + 1))
-		fi
-		execs=$(grep -o 'execs: [0-9]*' "$log" | tail -1 | cut -d' ' -f2)
-		printf '%-28s %-30s %12s executions  %s\n' "$dir" "$target" "${execs:-0}" "$result"
-		[ $result = ok ] || grep -v '^fuzz: elapsed' "$log" | head -20
-		rm -f "$log"
-	done
-done
-echo "$failed findings"
+minutes=${1:-30}
+list=$(grep -r --include='*_test.go' -o '^func Fuzz[A-Za-z0-9_]*' . | sed 's/\/[^/]*:func / /' | sort -u)
+targets=$(echo "$list" | wc -l)
+cores=$(getconf _NPROCESSORS_ONLN)
+each=$(awk "BEGIN { s = $minutes * 60 / $cores / $targets; printf \"%.1f\", s < 0.5 ? 0.5 : s }")
+echo "$targets targets on $cores cores, ${each} s each"
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+total=0 failed=0
+while read -r dir target; do
+	if go test "$dir" -run '^$' -fuzz "^$target\$" -fuzztime "${each}s" >"$log" 2>&1; then
+		result=ok
+	else
+		result=FOUND
+		failed=$((failed + 1))
+	fi
+	execs=$(grep -o 'execs: [0-9]*' "$log" | tail -1 | cut -d' ' -f2)
+	new=$(grep -o 'new interesting: [0-9]*' "$log" | tail -1 | cut -d' ' -f3)
+	printf '%-24s %-28s %12s executions  %6s new inputs  %s\n' "$dir" "$target" "${execs:-0}" "${new:-0}" "$result"
+	[ $result = ok ] || grep -v '^fuzz: elapsed' "$log" | head -20
+	total=$((total + ${execs:-0}))
+done <<EOF
+$list
+EOF
+echo "$total executions, $failed findings"
 [ "$failed" -eq 0 ]
