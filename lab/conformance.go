@@ -17,23 +17,23 @@ func runConformance(args []string) error {
 	fs := flag.NewFlagSet("conformance", flag.ExitOnError)
 	opt := conform.Options{Diff: diff.Options{Archs: backsight.CPUs()}}
 	fs.StringVar(&opt.Root, "truth", "testdata/truth", "the selection kept with the sources")
-	fs.StringVar(&opt.Matrix, "matrix", "", "the folder that lab record wrote; empty keeps the section")
+	fs.StringVar(&opt.Results, "results", "lab/results", "the folder of tables that take tools and time")
+	fs.StringVar(&opt.Matrix, "matrix", "", "the folder that lab record wrote; without it the last result is taken")
 	fs.IntVar(&opt.Diff.Every, "every", 1, "compare only each n-th function of a binary")
 	out := fs.String("o", "CONFORMANCE.md", "the document")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
-	opt.Binaries = fs.Args() // for the section of lab diff; none keep it
+	opt.Binaries = fs.Args() // for the section of lab diff; without any the last result is taken
 	kept, err := os.ReadFile(*out)
 	if err != nil && !os.IsNotExist(err) {
 		return err
 	}
-	opt.Kept = string(kept)
 	var b bytes.Buffer
 	if err := conform.Write(context.Background(), &b, opt); err != nil {
 		return err
 	}
-	for _, w := range conform.Worse(opt.Kept, b.String()) {
+	for _, w := range conform.Worse(string(kept), b.String()) {
 		fmt.Fprintln(os.Stderr, "worse:", w)
 	}
 	return os.WriteFile(*out, b.Bytes(), 0o644)

@@ -46,7 +46,7 @@ func runRecord(args []string) error {
 func limits(fs *flag.FlagSet) *programs.Limits {
 	l := new(programs.Limits)
 	fs.IntVar(&l.Steps, "steps", 40000, "instructions to execute at most, a program")
-	fs.IntVar(&l.Keep, "keep", 100, "captures to keep at most, a program")
+	fs.IntVar(&l.Keep, "keep", 160, "captures to keep at most, a program")
 	return l
 }
 

@@ -148,29 +148,37 @@ func (r *recorder) toMain() error {
 	if !ok {
 		return errors.New("the program has no symbol main")
 	}
-	kind := int(r.arch.InsnAlign)
-	if r.arch.ISABit && main.Mode == 0 || !r.arch.ISABit && kind > 1 {
-		kind = 4
-	}
-	if err := r.client.Break(main.Addr, kind, true); err != nil {
-		return err
-	}
-	stop, err := r.client.Continue(0)
-	if err != nil || stop.Exited || stop.Signal != gdbremote.Trap {
-		return fmt.Errorf("main is not reached: %+v %w", stop, err)
-	}
-	if err := r.client.Break(main.Addr, kind, false); err != nil {
-		return err
-	}
-	if err := r.look(&r.was); err != nil {
-		return err
-	}
-	if r.was.pc != main.Addr {
-		return fmt.Errorf("stopped at %#x, not at main %#x", r.was.pc, main.Addr)
+	if err := r.to(main.Addr, main.Mode, &r.was); err != nil {
+		return fmt.Errorf("main is not reached: %w", err)
 	}
 	e := entry{ret: r.shadow.left(&r.was, r.word), cfa: r.was.sp + uint64(r.arch.EntryCFA), start: main.Addr}
 	r.shadow.entries = append(r.shadow.entries, e)
 	r.top = e.cfa + beyondMain
+	return nil
+}
+
+// to lets the program run to a place.
+func (r *recorder) to(pc uint64, mode cpu.Mode, m *moment) error {
+	kind := int(r.arch.InsnAlign)
+	if r.arch.ISABit && mode == 0 || !r.arch.ISABit && kind > 1 {
+		kind = 4
+	}
+	if err := r.client.Break(pc, kind, true); err != nil {
+		return err
+	}
+	stop, err := r.client.Continue(0)
+	if err != nil || stop.Exited || stop.Signal != gdbremote.Trap {
+		return fmt.Errorf("stopped by %+v: %w", stop, err)
+	}
+	if err := r.client.Break(pc, kind, false); err != nil {
+		return err
+	}
+	if err := r.look(m); err != nil {
+		return err
+	}
+	if m.pc != pc {
+		return fmt.Errorf("stopped at %#x, not at %#x", m.pc, pc)
+	}
 	return nil
 }
 

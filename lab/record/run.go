@@ -32,8 +32,32 @@ func (r *recorder) run(ctx context.Context) error {
 		if !r.advance(&now, delivered, pending != 0) {
 			return nil
 		}
+		if r.tedious() {
+			if err := r.skip(); err != nil {
+				return nil // it did not come back
+			}
+		}
 	}
 	return ctx.Err()
+}
+
+// tedious: a static program's first exception sorts all frame descriptions, a million
+// instructions of one function.
+func (r *recorder) tedious() bool {
+	s, ok := r.img.SymbolAt(r.was.pc)
+	return ok && s.Addr == r.was.pc && s.Name == "_Unwind_Find_FDE"
+}
+
+// skip runs to the end of the activation on top, which has just begun.
+func (r *recorder) skip() error {
+	top := r.shadow.entries[len(r.shadow.entries)-1]
+	var now moment
+	if err := r.to(top.ret, r.was.mode, &now); err != nil {
+		return err
+	}
+	r.shadow.land(&now, false)
+	r.was = now
+	return nil
 }
 
 // advance brings the shadow stack to now. false: the truth is lost.

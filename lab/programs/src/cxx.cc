@@ -60,10 +60,10 @@ NOINLINE int viaShape(shape *s, int n) { return s->both(n) + s->area(1); }
 }
 
 int main() {
-	sink += catches(1) + catches(2) + rethrows(3);
 	square s(4);
 	cube c(2);
 	ring<long, 3> r = {{1, 2, 3}};
 	sink += viaShape(&s, 2) + viaShape(&c, 3) + viaMixin(&c, 4) + (int)r.sum(5) + lambdas(6) + fold(1, 2L, (short)3);
+	sink += catches(1) + catches(2) + rethrows(3);
 	return sink == 12345;
 }
