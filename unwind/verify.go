@@ -249,10 +249,34 @@ func (w *Walker) checkTarget(site cpu.CallSite) {
 			c.checks |= TargetUnclear
 		}
 	case No:
-		if site.Direct {
+		switch {
+		case !site.Direct:
+		case w.splitOff():
+			c.checks |= TargetUnclear
+		default:
 			c.checks |= TargetDiffers
 		}
 	}
+}
+
+// splitOff tells whether the callee runs in a part of a function that stands elsewhere:
+// what the table says of the part's first instruction is not what holds where a call
+// goes. Landing pads of GCC's f.cold are reached by the runtime alone.
+func (w *Walker) splitOff() bool {
+	if w.try.flags&StartStated == 0 {
+		return false
+	}
+	q := w.query
+	q.PC, q.Resume, q.Exact, q.Try = w.rule.Start, w.rule.Start, true, 0
+	for _, s := range w.opt.Sources {
+		if r, ok := s.(RuleSource); ok && s.Method() == w.try.method {
+			w.table.Reset()
+			cfa := &w.table.CFA
+			return r.Rule(&q, &w.table) == Found &&
+				(cfa.Kind != RegPlus || cfa.Base != q.Arch.SP || cfa.Off != int64(q.Arch.EntryCFA))
+		}
+	}
+	return false
 }
 
 // startsAt tells whether the callee's function begins at entry by the table that the

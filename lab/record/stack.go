@@ -93,7 +93,7 @@ func (s *shadow) land(now *moment, unwound bool) {
 		if e.cfa > now.sp {
 			break
 		}
-		if e.ret == now.pc && !e.signal {
+		if e.ret == now.pc && (!e.signal || s.arch.ModeOnly) { // EXC_RETURN resumes in the middle of a function
 			s.entries = s.entries[:i]
 			return
 		}
