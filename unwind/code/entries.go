@@ -178,6 +178,16 @@ func (an *analysis) nextPointer(addr uint64) uint64 {
 	return a
 }
 
+// loaded tells whether code alone forms the address: that of a function to call (the
+// choices of glibc's IFUNC resolvers), where data points at labels of gotos, too.
+func (an *analysis) loaded(addr uint64, mode cpu.Mode) bool {
+	if _, ok := slices.BinarySearch(an.weakEntries(), key(addr, mode)); !ok {
+		return false
+	}
+	_, data := slices.BinarySearch(an.dataPointers(), key(addr, mode))
+	return !data
+}
+
 // addressTaken tells whether data or code holds a pointer to the function.
 func (an *analysis) addressTaken(addr uint64, mode cpu.Mode) bool {
 	an.weakEntries()

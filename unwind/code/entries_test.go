@@ -45,6 +45,23 @@ func TestPointedFunction(t *testing.T) {
 	}
 }
 
+// TestLoadedFunctionEndsGaps: behind a jump to nobody knows where, the code up to the
+// next function is tried, but not that function, which a resolver alone names (the
+// string functions of glibc's i386 assembly jump through tables like that).
+func TestLoadedFunctionEndsGaps(t *testing.T) {
+	const local, resolver = text + 0x10, text + 0x20
+	code := make([]byte, 0x30)
+	copy(code, "\x53\xff\xe0")                                     // push %rbx; jmp *%rax
+	copy(code[3:], "\x5b\xc3")                                     // pop %rbx; ret
+	copy(code[5:], "\x66\x0f\x1f\x44\x00\x00\x0f\x1f\x44\x00\x00") // padding
+	copy(code[0x10:], "\x53\x5b\xc3")                              // push %rbx; pop %rbx; ret
+	copy(code[0x20:], "\x48\x8d\x05\xe9\xff\xff\xff\xc3")          // lea -23(%rip),%rax; ret
+	an := New(nil).of(program(arch(t, "x86_64", "", false), code, nil, text, resolver))
+	if f := an.function(text, 0); f.contiguousEnd() != text+5 {
+		t.Errorf("the function ends at %#x, not in front of the one at %#x", f.contiguousEnd(), local)
+	}
+}
+
 // TestPaddedLabel: padding in front of a jump's target is no end of the function.
 func TestPaddedLabel(t *testing.T) {
 	an := mips(t, []uint64{text},

@@ -69,6 +69,9 @@ func (f *function) fillGaps() bool {
 		if i+1 == len(f.blocks) && g != f.an.skipPadding(end, f.blocks[i].mode) {
 			return false // the pool behind the last instruction
 		}
+		if i+1 == len(f.blocks) && f.an.loaded(g, f.blocks[i].mode) {
+			return false // code loads the address of the next function
+		}
 		if g < next && !f.an.isEntry(g, f.blocks[i].mode) {
 			f.gaps++
 			f.labels = append(f.labels, g)
