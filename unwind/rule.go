@@ -72,8 +72,8 @@ type Rule struct {
 	CFA   RegRule
 	RA    RegRule
 	Flags RuleFlags
-	// Start is the image address where the function begins, as the table states
-	// that the rule comes from.
+	// Start is the image address where the function begins: with StartStated as the
+	// table states that the rule comes from, else as whoever lists rows takes it.
 	Start uint64
 	N     int
 	Regs  [cpu.MaxRegs]RegRule

@@ -67,13 +67,16 @@ func (o *tableOptions) run(stdout io.Writer, path string) error {
 	return o.save(t, img)
 }
 
+// terminator is the size of an .eh_frame without entries.
+const terminator = 4
+
 // describe prints a table's figures.
 func describe(w io.Writer, img *image.Image, s table.Stats, took time.Duration) error {
 	_, err := fmt.Fprintf(w, "functions %d\nrows %d\nrules %d\nbytes %d\n", s.Functions, s.Rows, s.Rules, s.Bytes)
 	if s.Functions > 0 && err == nil {
 		_, err = fmt.Fprintf(w, "bytes/function %.1f\n", float64(s.Bytes)/float64(s.Functions))
 	}
-	if sec, ok := img.Section(".eh_frame"); ok && err == nil {
+	if sec, ok := img.Section(".eh_frame"); ok && len(sec.Data) > terminator && err == nil {
 		_, err = fmt.Fprintf(w, "percent of .eh_frame and .eh_frame_hdr %.1f\n",
 			100*float64(s.Bytes)/float64(uint64(len(sec.Data))+img.EHFrameHdr.Size))
 	}

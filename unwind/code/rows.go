@@ -28,7 +28,10 @@ func (s *Source) Rows(img *image.Image, wanted func(lo, hi uint64) bool, yield f
 		rows := <-c
 		for i := range rows {
 			r := &rows[i]
-			if r.frame.rule(img.Arch, &rule) && !yield(r.lo, r.hi, r.mode, &rule) {
+			if !r.frame.rule(img.Arch, &rule) {
+				continue
+			}
+			if rule.Start = r.entry; !yield(r.lo, r.hi, r.mode, &rule) {
 				go drain(chunks)
 				return
 			}
@@ -49,6 +52,7 @@ type listedRow struct {
 	lo, hi uint64
 	mode   cpu.Mode
 	frame  *frame
+	entry  uint64
 }
 
 // lister lists the rows between entries, a chunk of entries at a time on all cores.
@@ -199,7 +203,7 @@ func (w *worker) cut(s *sketch, lo, hi uint64, mode cpu.Mode) {
 			end = min(hi, s.entry+uint64(s.rows[i+1].at))
 		}
 		if end > lo {
-			w.rows = append(w.rows, listedRow{lo, end, mode, &s.frames[s.rows[i].frame]})
+			w.rows = append(w.rows, listedRow{lo, end, mode, &s.frames[s.rows[i].frame], s.entry})
 		}
 		lo = end
 		i++

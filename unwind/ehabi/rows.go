@@ -17,6 +17,7 @@ func (s Source) Rows(img *image.Image, yield func(lo, hi uint64, rule *unwind.Ru
 		if s.Rule(&q, &rule) != unwind.Found {
 			return yield(lo, hi, nil)
 		}
+		rule.Start = lo
 		return yield(lo, hi, &rule)
 	})
 }

@@ -81,6 +81,7 @@ type builder struct {
 	end     uint64
 	start   uint64 // of the function at hand, as its table states it
 	funcs   uint32
+	counted uint64 // where the last of them begins
 }
 
 // add adds the row from lo up to hi.
@@ -90,10 +91,13 @@ func (b *builder) add(lo, hi uint64, mode cpu.Mode, rule *unwind.Rule) bool {
 		return true
 	}
 	r := run{lo, hi, b.number(rule, mode), false}
+	if rule != nil && rule.Start == lo && lo == first && (b.funcs == 0 || b.counted != lo) {
+		b.counted = lo
+		b.funcs++
+	}
 	if rule != nil && rule.Flags&unwind.StartStated != 0 {
 		if r.begins = rule.Start == lo && lo == first && b.start != lo; r.begins {
 			b.start = lo
-			b.funcs++
 		} else if rule.Start != b.start {
 			r.rule = otherRule
 		}

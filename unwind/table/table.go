@@ -180,7 +180,7 @@ func (t *Table) start(row int, out *Row) unwind.Verdict {
 
 // Stats are a table's figures.
 type Stats struct {
-	// Functions are those that tables of the image state.
+	// Functions are those that have a row where they begin.
 	Functions, Rows, Rules, Bytes int
 }
 
