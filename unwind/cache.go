@@ -24,8 +24,10 @@ type CacheStats struct {
 // that sources would find, which is asserted of a rule before it is kept: it was
 // the first answer, and certain.
 //
-// Most places have one caller, which is kept beside the rule.
+// Most places have one caller, which is kept beside the rule. Many walkers walk one
+// stack: what they meet first is kept only when it comes up again.
 type cache struct {
+	seen     [maxSeen]uint32 // low halves of PCs that came up
 	rules    []cachedRule
 	callers  []cachedCaller
 	nRules   int
@@ -85,6 +87,23 @@ const (
 	// through 3,800 places.
 	maxTable = 1 << 14
 )
+
+const (
+	// early is how many misses take part in that, enough for most stacks.
+	early   = 128
+	maxSeen = 256
+)
+
+// worth tells whether to keep what holds at pc, after a miss there.
+func (c *cache) worth(pc uint64) bool {
+	if c.stats.Misses > early {
+		return true
+	}
+	s := &c.seen[hash(pc)%maxSeen]
+	again := *s == uint32(pc)
+	*s = uint32(pc)
+	return again
+}
 
 // hash spreads addresses: the golden ratio's bits times the address, upper half.
 func hash(x uint64) uint64 { return x * 0x9e37_79b9_7f4a_7c15 >> 32 }

@@ -139,13 +139,13 @@ func (w *Walker) arrive(frames []Frame) {
 	s.PC, s.Site, s.Mode, s.Exact, s.Module = f.PC, f.CallSite, f.Mode, false, f.Module
 }
 
-// remember keeps how the caller of the frame in w.state was found, if nothing but
-// code decided it: the first answer of all, that of a rule source, was certain. The
-// stack's part are the checks that warm repeats.
+// remember keeps how the caller of the frame in w.state was found, if that is worth
+// it and nothing but code decided it: the first answer of all, that of a rule source,
+// was certain. The stack's part are the checks that warm repeats.
 func (w *Walker) remember() {
 	s, c := &w.state, &w.best
 	w.cache.stats.Misses++
-	if w.answers != 1 || !w.ruled || c.trust != Certain || s.Module == nil || s.Module.Image == nil ||
+	if !w.cache.worth(s.PC) || w.answers != 1 || !w.ruled || c.trust != Certain || s.Module == nil || s.Module.Image == nil ||
 		!s.Module.Image.Executable(s.Module.ToImage(s.PC-1)&s.Module.Image.Arch.AddrMask()) {
 		return
 	}
