@@ -6,11 +6,11 @@ package unwind
 //
 //	#4  main            ◄─ call f: goes to #3's function            proven
 //	#3  f               ◄─ call *%rax: unknown                      vouched by #4:
-//	#2  callback        ◄─ call h, whose flow is not clear          … and by #3
+//	#2  callback        ◄─ call g, which ends in jmp h              … and by #3
 //	#1  h
 //
-// The call before a return address that goes elsewhere than thought, or nobody knows
-// where, proves nothing. But the rule of the function there leads on; if it leads
+// An indirect call before a return address proves nothing, nor one that comes to the
+// callee by another function's jump. But the rule of the function there leads on; if it leads
 // exactly to where a call of just that function returns, or through more such frames
 // to one that is proven, the story holds together: where a return address was
 // overwritten, another function's frame layout would be laid over the stack, and
@@ -21,6 +21,7 @@ package unwind
 // calls directly, and is itself taken for granted if that one holds.
 func settle(frames []Frame, first int, root bool) {
 	last := len(frames) - 1
+	root = root && !frames[last].Exact // no rule led to an interrupted frame
 	vouched := false
 	for i := last; i >= first; i-- {
 		f := &frames[i]
@@ -34,7 +35,7 @@ func settle(frames []Frame, first int, root bool) {
 	}
 	doubt := false
 	for i := max(first-1, 1); i <= last && frames[i].Trust == Certain; i++ {
-		doubt = doubt || !frames[i].Checks.proven() && !frames[i].Checks.has(Vouched) || i < last && frames[i+1].Trust == Guess
+		doubt = doubt || !frames[i].Checks.witnessed() || i < last && frames[i+1].Trust == Guess
 		if doubt {
 			frames[i].Trust = Likely
 		}

@@ -32,7 +32,8 @@ func TestSettle(t *testing.T) {
 		{"nobody is left to vouch: the stack was cut", false, []frame{c(proven, Certain), c(indirect, Likely)}},
 		{"what is not certain makes what follows uncertain", false,
 			[]frame{c(indirect, Likely), c(unclear, Likely), c(proven, Likely), {proven, Likely, Likely}}},
-		{"a direct call whose way is not clear needs a proven caller", false, []frame{c(unclear, Certain), c(proven, Certain)}},
+		{"a direct call whose way is not clear is never certain: it may be another one of that function", false,
+			[]frame{c(unclear, Likely), c(proven, Likely)}},
 		{"and says nothing for others", false, []frame{c(indirect, Likely), c(unclear, Likely), c(proven, Likely)}},
 		{"a tail call does", false, []frame{c(indirect, Certain), c(byJump, Certain), c(proven, Certain)}},
 		{"a frame that is likely at best does not", false, []frame{c(indirect, Likely), {indirect, Likely, Likely}, {proven, Likely, Likely}}},
@@ -40,13 +41,14 @@ func TestSettle(t *testing.T) {
 			[]frame{c(indirect, Certain), c(landmark, Certain), c(saved, Certain), c(proven, Certain)}},
 		{"a signal frame that leads nowhere", false, []frame{c(proven, Certain), c(landmark, Likely), c(saved, Likely)}},
 		{"a thread: clone calls start_thread calls its function", true, []frame{c(proven, Certain), c(indirect, Certain), c(indirect, Certain)}},
+		{"an interrupted frame said to be the outermost one", true, []frame{c(proven, Certain), c(saved, Likely)}},
 		{"the return address was overwritten by one of a call of the same function: from there only a search leads on", false,
 			[]frame{c(proven, Certain), c(proven, Likely), {ordinary, Guess, Guess}}},
 	} {
 		frames := []Frame{{Trust: Certain}}
 		want := []Trust{Certain}
 		for _, f := range walk.frames {
-			frames = append(frames, Frame{Checks: f.checks, Trust: f.was, Method: MethodCFI})
+			frames = append(frames, Frame{Checks: f.checks, Trust: f.was, Method: MethodCFI, Exact: f.checks&Interrupted != 0})
 			want = append(want, f.want)
 		}
 		settle(frames, 1, walk.root)

@@ -101,14 +101,14 @@ func trustOf(m Method, c Checks) Trust {
 	case MethodSigframe, MethodException:
 		return pick(c.has(Executable|Vouched), true)
 	case MethodCFI, MethodEHABI, MethodCompact, MethodTable:
-		return pick(sound && entered && (c.proven() || c.has(Vouched)), sound && (entered || c.has(CodeMissing)))
+		return pick(sound && entered && c.witnessed(), sound && (entered || c.has(CodeMissing)))
 	case MethodCode:
 		// Assembly does not always keep the ABI's stack alignment
 		// (__aeabi_idivmod pushes three words).
 		sound = sound && c.has(SPInStack) && entered
-		witnessed := c.proven() || c.has(AtLandmark|Vouched)
-		proof := witnessed && c&(MethodsAgree|EntryFound) != 0 || c.has(MethodsAgree|EntryFound|SPAligned|Vouched)
-		return pick(sound && proof && c&Searched == 0, sound)
+		derived := c.has(MethodsAgree|EntryFound|SPAligned) ||
+			(c.proven() || c&AtLandmark != 0) && c&(MethodsAgree|EntryFound) != 0
+		return pick(sound && derived && c.witnessed() && c&Searched == 0, sound)
 	case MethodFP:
 		sound = sound && entered && c.has(SPInStack)
 		return pick(sound && c.proven() && c.has(TargetMatches|MethodsAgree), sound)
@@ -122,6 +122,22 @@ const witness = TargetMatches | TargetUnclear
 // proven tells whether the frame's own return address has a witness: it follows a
 // call that goes straight to the callee's function.
 func (c Checks) proven() bool { return c&witness == TargetMatches }
+
+// witnessed tells whether something confirms the return address. A direct call to
+// nobody knows where cannot be vouched for: another call in the same function would
+// lead on as well.
+func (c Checks) witnessed() bool {
+	return c.proven() || c.has(Vouched) && c&witness != TargetUnclear
+}
+
+// hopeful are the checks of a frame while the walk goes on, as if it were vouched for;
+// settle has the last word.
+func (c Checks) hopeful() Checks {
+	if c&witness == TargetUnclear {
+		c &^= TargetUnclear
+	}
+	return c | Vouched
+}
 
 func pick(certain, likely bool) Trust {
 	switch {

@@ -27,7 +27,7 @@ func (w *Walker) judge() {
 	w.place()
 	w.checkStack()
 	w.checkCall()
-	c.trust = trustOf(c.method, c.checks|Vouched) // unless nobody vouches for it: settle
+	c.trust = trustOf(c.method, c.checks.hopeful())
 	if c.flags&(Fallback|Inferred) != 0 {
 		c.trust = min(c.trust, Likely)
 	}

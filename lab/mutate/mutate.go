@@ -156,12 +156,16 @@ func (v *victim) slots(i int) []uint64 {
 	return v.copies(uint64(f[i+1].PC), lo, uint64(*f[i].CFA))
 }
 
-// copies are the stack words from lo to hi that hold the code address pc.
+// copies are the captured words from lo to hi that hold the code address pc. Between
+// an alternate stack and the thread's lie gigabytes that were not captured.
 func (v *victim) copies(pc, lo, hi uint64) (found []uint64) {
 	a := v.snap.Arch
-	for p := lo; p < hi; p += uint64(a.AddrSize) {
-		if w, ok := v.snap.Memory.Uint(p, a.RegSize); ok && w&a.AddrMask()&^1 == pc&^1 {
-			found = append(found, p)
+	size := uint64(a.AddrSize)
+	for _, s := range v.snap.Memory.Segments() {
+		for p := max(lo, (s.Addr+size-1)&^(size-1)); p < min(hi, s.Addr+uint64(len(s.Data))); p += size {
+			if w, ok := v.snap.Memory.Uint(p, a.RegSize); ok && w&a.AddrMask()&^1 == pc&^1 {
+				found = append(found, p)
+			}
 		}
 	}
 	return found
