@@ -22,7 +22,7 @@ type CacheStats struct {
 // what speaks for that caller. A frame is unwound from the cache when both are
 // there and the stack pointer rises within the stack; the frame is then the one
 // that sources would find, which is asserted of a rule before it is kept: it was
-// the first answer, and certain.
+// the only answer, and good enough to end the search.
 //
 // Most places have one caller, which is kept beside the rule. Many walkers walk one
 // stack: what they meet first is kept only when it comes up again.
@@ -58,8 +58,9 @@ func kindOf(mode cpu.Mode, exact bool) uint8 {
 // caller is what is known of a return address behind a certain callee.
 type caller struct {
 	ra     uint64 // as the rule yields it, mode bit included
-	module uint32 // index in Snapshot.Modules
+	module uint16 // index in Snapshot.Modules
 	checks Checks
+	trust  Trust
 	mode   cpu.Mode
 	back   uint8 // from the call to the address that it returns to
 }
@@ -147,7 +148,7 @@ func (c *cache) keep(r *cachedRule) {
 		}
 		return
 	}
-	for r.rule.form&formEnd == 0 && !c.putCaller(&cachedCaller{r.pc, r.caller, r.kind}, len(c.callers) >= maxTable) {
+	for !r.rule.ends() && !c.putCaller(&cachedCaller{r.pc, r.caller, r.kind}, len(c.callers) >= maxTable) {
 		c.growCallers()
 	}
 }

@@ -12,14 +12,18 @@ import (
 //
 //	CFA = reg + off  or  mem[reg + off]
 //	RA  = mem[CFA + …]  or  the link register
-//	any of up to 13 values, RA among them, = mem[CFA + …], all within 16 words
+//	any of up to 13 values, RA among them, = mem[CFA + …], all within 15 words
+//	any of these but RA is lost
 //
 // The slot of a value lies anchor − n words above the CFA, n being the value's
 // nibble: in slots, that of the thirteenth in form (RISC-V saves ra and s0 to s11).
-// Pack reports the rules that do not fit.
+// The nibble 15 marks a register that the function overwrites and never restores, as
+// what calls main does. Where the CFA is loaded, all values but RA may lie around that
+// word instead: i386's main saves esp beside them and aligns it. Pack reports the rules
+// that do not fit.
 type Packed struct {
 	off   int32   // of the CFA
-	base  cpu.Reg // of the CFA
+	base  cpu.Reg // of the CFA, NoReg: there is no caller
 	form  form    // bits 4–7: the thirteenth nibble
 	saved uint16  // bit 0: RA; bit i: the ABI's i-th preserved register
 	slots uint64  // bits 0–47: a nibble for each bit of saved; 48–63: anchor, signed
@@ -31,17 +35,21 @@ type form uint8
 const (
 	formLoad   form = 1 << iota // CFA = mem[reg + off]
 	formLink                    // RA = the link register
-	formEnd                     // there is no caller
+	formBeside                  // slots, but not RA's, lie anchor − n words above reg + off
 	formSigned                  // RA carries a pointer authentication code
 )
 
 const (
 	maxSlots   = 13
 	anchorBits = 48
+	lost       = 15 // a nibble
 )
 
 // endRule is the rule of an outermost frame.
-func endRule() Packed { return Packed{base: cpu.NoReg, form: formEnd} }
+func endRule() Packed { return Packed{base: cpu.NoReg} }
+
+// ends tells whether it is one.
+func (p *Packed) ends() bool { return p.base == cpu.NoReg }
 
 // Pack returns the packed form of r. It reports false where there is none.
 func Pack(arch *cpu.Arch, r *Rule) (Packed, bool) {
@@ -59,6 +67,8 @@ type packer struct {
 	rule  *Rule
 	out   Packed
 	words [16]int64 // slots of the values in out.saved, in words from the CFA
+	// Those of out.saved that are lost, and that are relative to the CFA and to its slot.
+	gone, above, beside uint16
 }
 
 func (p *packer) cfa() bool {
@@ -95,7 +105,7 @@ func (p *packer) registers() bool {
 		case r.Kind == SameValue, r.Kind == Unspecified, r.Kind == RegPlus && r.Base == r.Reg && r.Off == 0:
 		default:
 			index := bits.OnesCount64(uint64(p.arch.Preserved)&(1<<r.Reg-1)) + 1
-			if index >= 16 || !p.save(index, r) {
+			if index >= 16 || !p.save(index, r) && !p.lose(index, r) {
 				return false
 			}
 		}
@@ -106,32 +116,55 @@ func (p *packer) registers() bool {
 // save notes the slot of a value. Code analysis names slots by the register that
 // they were seen through; that is the CFA's, a constant apart.
 func (p *packer) save(index int, r *RegRule) bool {
-	off, cfa := r.Off, &p.rule.CFA
+	off, cfa, of := r.Off, &p.rule.CFA, &p.above
 	switch {
 	case r.Kind == AtCFA:
-	case r.Kind == AtReg && cfa.Kind == RegPlus && r.Base == cfa.Base && r.Add == 0:
-		off -= cfa.Off
-	default:
+	case r.Kind != AtReg || r.Base != cfa.Base || r.Add != 0:
 		return false
+	case cfa.Kind == AtReg:
+		of = &p.beside
+		fallthrough
+	default:
+		off -= cfa.Off
 	}
 	size := p.arch.RegSize // a power of two
 	p.out.saved |= 1 << index
+	*of |= 1 << index
 	p.words[index] = off >> bits.TrailingZeros(uint(size))
 	return off&int64(size-1) == 0
 }
 
+// lose notes that nothing has a register's value.
+func (p *packer) lose(index int, r *RegRule) bool {
+	p.out.saved |= 1 << index
+	p.gone |= 1 << index
+	return r.Kind == Undefined
+}
+
 // place puts the anchor on the highest slot.
 func (p *packer) place() bool {
+	if p.beside != 0 {
+		p.out.form |= formBeside
+		if p.beside&1 != 0 || p.above&^1 != 0 {
+			return false
+		}
+	}
 	if p.out.saved == 0 {
 		return true
 	}
 	anchor, n := int64(-1<<15), 0
-	for s := p.out.saved; s != 0; s &= s - 1 {
+	for s := p.out.saved &^ p.gone; s != 0; s &= s - 1 {
 		anchor = max(anchor, p.words[bits.TrailingZeros16(s)])
 	}
 	for s := p.out.saved; s != 0; s &= s - 1 {
-		d := anchor - p.words[bits.TrailingZeros16(s)]
-		if d > 15 || n == maxSlots {
+		i := bits.TrailingZeros16(s)
+		d := anchor - p.words[i]
+		if p.gone>>i&1 != 0 {
+			d = lost
+		} else if d >= lost {
+			return false
+		}
+		if n == maxSlots {
 			return false
 		}
 		if 4*n < anchorBits {
@@ -170,10 +203,11 @@ func (p *Packed) nibbles() uint64 {
 	return p.slots&(1<<anchorBits-1) | uint64(p.form>>4)<<anchorBits
 }
 
-// slot is the address of the value with this bit in saved.
-func (p *Packed) slot(bit int, cfa uint64, size int) uint64 {
-	n := bits.OnesCount16(p.saved & (1<<bit - 1))
-	return cfa + uint64((p.anchor()-int64(p.nibbles()>>(4*n)&15))*int64(size))
+// slot is where the value with this bit in saved lies, from the CFA or, with
+// formBeside, from where that is. It reports false where the value is lost.
+func (p *Packed) slot(bit, size int) (off uint64, ok bool) {
+	n := p.nibbles() >> (4 * bits.OnesCount16(p.saved&(1<<bit-1))) & 15
+	return uint64((p.anchor() - int64(n)) * int64(size)), n != lost
 }
 
 // anchor is where the highest slot is, in words from the CFA.
@@ -182,7 +216,7 @@ func (p *Packed) anchor() int64 { return int64(p.slots) >> anchorBits }
 // Unpack writes the rule out in full.
 func (p Packed) Unpack(arch *cpu.Arch, out *Rule) {
 	out.Reset()
-	if p.form&formEnd != 0 {
+	if p.ends() {
 		out.RA.Kind = Undefined
 		return
 	}
@@ -204,7 +238,15 @@ func (p Packed) Unpack(arch *cpu.Arch, out *Rule) {
 	}
 	for set := arch.Preserved; set != 0 && index < 16; set = set.Without(set.First()) {
 		if p.saved>>index&1 != 0 {
-			out.Add(RegRule{Kind: AtCFA, Reg: set.First(), Base: cpu.NoReg, Off: (anchor - int64(slots&15)) * int64(arch.RegSize)})
+			r := out.Next(set.First())
+			switch off := (anchor - int64(slots&15)) * int64(arch.RegSize); {
+			case slots&15 == lost:
+				r.Kind = Undefined
+			case p.form&formBeside != 0:
+				r.Kind, r.Base, r.Off = AtReg, p.base, int64(p.off)+off
+			default:
+				r.Kind, r.Off = AtCFA, off
+			}
 			slots >>= 4
 		}
 		index++

@@ -51,8 +51,10 @@ type Walker struct {
 
 	cache   cache
 	cached  bool // the cache is used: nobody wants to see every step
-	answers int  // how many sources had one for this frame
+	answers int  // how many there were for this frame
 	ruled   bool // and the last one was a rule
+	first   Packed
+	packs   bool // first is the first answer
 	view    window
 	trail   []*Packed  // the rules that warm has come through
 	keeps   cpu.RegSet // registers that a call keeps
@@ -218,7 +220,7 @@ func (w *Walker) findCaller() bool {
 		case FrameSource:
 			w.askFrame(s)
 		}
-		if b := &w.best; b.valid && (b.trust == Certain || b.trust == Likely && b.method != MethodFP && b.flags&Fallback == 0) {
+		if w.best.valid && w.settled() {
 			break
 		}
 	}
@@ -227,6 +229,13 @@ func (w *Walker) findCaller() bool {
 		w.passLandmark()
 	}
 	return w.best.valid
+}
+
+// settled tells whether the best answer so far ends the search. One that FP's
+// convention or a fallback gave does not.
+func (w *Walker) settled() bool {
+	c := &w.best
+	return c.trust == Certain || c.trust == Likely && c.method != MethodFP && c.flags&Fallback == 0
 }
 
 // answered counts what sources know of a frame.
@@ -256,6 +265,9 @@ func (w *Walker) askRules(src RuleSource) {
 				w.endHere(src.Method())
 			}
 			break
+		}
+		if w.cached && w.answers == 1 {
+			w.first, w.packs = Pack(w.query.Arch, &w.rule)
 		}
 		if w.applyRule(src.Method()) && w.try.trust == Certain {
 			break

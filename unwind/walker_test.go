@@ -227,19 +227,42 @@ func TestWrongIsNeverCertain(t *testing.T) {
 	}
 }
 
-// TestWarm: a walker that walks again, from what it remembers, finds the same.
+// TestWarm: a walker that walks again finds the same from what it remembers, certain
+// or not; sources are not asked any more.
 func TestWarm(t *testing.T) {
 	arch := o32()
-	snap := stopped(arch, stackOf(arch))
-	asked := 0
-	source := tables(arch, unwind.MethodCFI, 0)
-	source.asked = &asked
-	w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}})
-	cold, stop := w.Walk(&snap.Threads[0], nil)
-	for range 3 {
-		again, s := w.Walk(&snap.Threads[0], nil)
-		if !slices.Equal(again, cold) || s != stop {
-			t.Fatalf("%+v, %v\nfirst %+v, %v", again, s, cold, stop)
+	for _, c := range []struct {
+		method unwind.Method
+		flags  unwind.RuleFlags
+		offset uint64 // of the stack: SP is not aligned
+		trust  unwind.Trust
+		asks   bool // every time
+	}{
+		{unwind.MethodCFI, 0, 0, unwind.Certain, false},
+		{unwind.MethodCFI, 0, 4, unwind.Certain, false},
+		{unwind.MethodCode, 0, 0, unwind.Likely, false},
+		{unwind.MethodCode, unwind.Fallback, 0, unwind.Likely, true},
+	} {
+		stack := stackOf(arch)
+		stack.Base += c.offset
+		snap := stopped(arch, stack)
+		asked := 0
+		source := tables(arch, c.method, c.flags)
+		source.asked = &asked
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}})
+		cold, stop := w.Walk(&snap.Threads[0], nil)
+		if len(cold) != 3 || cold[1].Trust != c.trust {
+			t.Errorf("%v: %+v", c, cold)
+		}
+		for range 3 {
+			asked = 0
+			again, s := w.Walk(&snap.Threads[0], nil)
+			if !slices.Equal(again, cold) || s != stop {
+				t.Fatalf("%v: %+v, %v\nfirst %+v, %v", c, again, s, cold, stop)
+			}
+		}
+		if asked != 0 != c.asks {
+			t.Errorf("%v: sources were asked %d times", c, asked)
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package unwind
 
 import (
+	"math"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
@@ -41,7 +42,7 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 			break
 		}
 		r := &e.rule
-		if r.form&formEnd != 0 {
+		if r.ends() {
 			w.cache.stats.Hits += uint64(len(w.trail)) + 1
 			return dst, true
 		}
@@ -58,7 +59,7 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 			}
 		}
 		cfa &= mask
-		if cfa < sp || cfa == sp && !level || cfa&align != 0 || !s.Stack.Contains(cfa) {
+		if cfa < sp || cfa == sp && !level || !s.Stack.Contains(cfa) {
 			break
 		}
 		var ra uint64
@@ -81,8 +82,12 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 				break
 			}
 		}
+		if cfa&align == 0 != (c.checks&SPAligned != 0) {
+			break
+		}
 		f := &dst[len(dst)-1]
 		f.CFA, f.HasCFA = cfa, true
+		trust = min(trust, c.trust)
 		// The cached address rather than the equal one from the stack: so the processor
 		// looks the next rule up before memory has answered.
 		pc := c.ra
@@ -107,18 +112,45 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 }
 
 // saved is the value of a register in the last of frames, which the rules of
-// w.trail lead through: where the nearest of them saved it, else what it was.
+// w.trail lead through.
 func (w *Walker) saved(reg cpu.Reg, frames []Frame) (uint64, bool) {
 	if !w.keeps.Has(reg) && len(w.trail) > 0 {
 		return 0, false
 	}
+	return w.before(len(w.trail), reg, frames)
+}
+
+// before is a register's value ahead of the i-th rule: where the nearest one saved
+// it, else what it was.
+func (w *Walker) before(i int, reg cpu.Reg, frames []Frame) (uint64, bool) {
 	index := w.index(reg)
-	for i := len(w.trail) - 1; i >= 0 && index > 0; i-- {
-		if r := w.trail[i]; r.saved>>index&1 != 0 {
-			return w.view.word(r.slot(index, frames[i].CFA, w.view.size) & w.snap.Arch.AddrMask())
+	for i--; i >= 0 && index > 0; i-- {
+		r := w.trail[i]
+		if r.saved>>index&1 == 0 {
+			continue
 		}
+		off, ok := r.slot(index, w.view.size)
+		at, known := w.origin(i, frames)
+		if !ok || !known {
+			return 0, false
+		}
+		return w.view.word((at + off) & w.snap.Arch.AddrMask())
 	}
 	return w.regs.Lookup(reg)
+}
+
+// origin is what the slots of the i-th rule's registers are relative to.
+func (w *Walker) origin(i int, frames []Frame) (at uint64, ok bool) {
+	r := w.trail[i]
+	switch {
+	case r.form&formBeside == 0:
+		return frames[i].CFA, true
+	case r.base == w.snap.Arch.SP && i > 0:
+		at, ok = frames[i-1].CFA, true
+	default:
+		at, ok = w.before(i, r.base, frames)
+	}
+	return at + uint64(int64(r.off)), ok
 }
 
 // arrive makes the last of frames the one to be unwound: it restores the registers
@@ -141,25 +173,26 @@ func (w *Walker) arrive(frames []Frame) {
 
 // remember keeps how the caller of the frame in w.state was found, if that is worth
 // it and nothing but code decided it: the first answer of all, that of a rule source,
-// was certain. The stack's part are the checks that warm repeats.
+// was also the last. The stack's part are the checks that warm repeats.
 func (w *Walker) remember() {
 	s, c := &w.state, &w.best
 	w.cache.stats.Misses++
-	if !w.cache.worth(s.PC) || w.answers != 1 || !w.ruled || c.trust != Certain || s.Module == nil || s.Module.Image == nil ||
-		!s.Module.Image.Executable(s.Module.ToImage(s.PC-1)&s.Module.Image.Arch.AddrMask()) {
+	if !w.cache.worth(s.PC) || w.answers != 1 || !w.ruled || !w.settled() || c.end && c.trust != Certain ||
+		s.Module == nil || s.Module.Image == nil || !s.Module.Image.Executable(s.Module.ToImage(s.PC-1)&s.Module.Image.Arch.AddrMask()) {
 		return
 	}
 	r := cachedRule{pc: s.PC, kind: kindOf(s.Mode, s.Exact), method: c.method, rule: endRule()}
 	if !c.end {
-		const stack = SPMonotonic | SPAligned | SPInStack
+		const stack = SPMonotonic | SPInStack
 		ok := c.checks.has(stack|CallBefore) && c.checks&AtLandmark == 0 && c.flags&Inferred == 0 && !c.Exact
 		if !ok || c.module == nil || c.module.Image == nil {
 			return
 		}
-		if r.rule, ok = Pack(w.query.Arch, &w.rule); !ok {
+		module := slices.Index(w.snap.Modules, c.module)
+		if r.rule, ok = w.first, w.packs; !ok || module > math.MaxUint16 {
 			return
 		}
-		r.caller = caller{ra: c.raw, checks: c.checks, mode: c.mode, back: uint8(c.pc - c.site), module: uint32(slices.Index(w.snap.Modules, c.module))}
+		r.caller = caller{ra: c.raw, checks: c.checks, trust: c.trust, mode: c.mode, back: uint8(c.pc - c.site), module: uint16(module)}
 		if pc, _ := w.snap.Arch.SplitCode(c.raw); pc != c.pc || pc-uint64(r.caller.back) != c.site {
 			return
 		}
