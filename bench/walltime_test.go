@@ -9,3 +9,6 @@ func threadTime() (now func() time.Duration, release func()) {
 	start := time.Now()
 	return func() time.Duration { return time.Since(start) }, func() {}
 }
+
+// processTime is wall time as well.
+func processTime() time.Duration { return time.Duration(time.Now().UnixNano()) }

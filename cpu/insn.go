@@ -185,6 +185,7 @@ type CallSite struct {
 type CallRef struct {
 	Site, Target uint64
 	TargetMode   Mode
+	Doubt        bool // the bytes around it are likely to be data
 }
 
 // Decoder knows the instructions of one processor variant. Implementations are

@@ -51,7 +51,7 @@ func TestCalls(t *testing.T) {
 	refs := decoder{}.Calls(code, 0x10000, 0, nil)
 	want := []cpu.CallRef{{Site: 0x10000, Target: 0x10100}, {Site: 0x10008, Target: 0x10004}}
 	if len(refs) != len(want) || refs[0] != want[0] || refs[1] != want[1] {
-		t.Errorf("got %x, want %x", refs, want)
+		t.Errorf("got %+v, want %+v", refs, want)
 	}
 }
 

@@ -135,11 +135,11 @@ func TestCalls(t *testing.T) {
 	}
 	got := rv64.Calls(code, 0x10000, 0, nil)
 	if len(got) != len(want) {
-		t.Fatalf("got %x, want %x", got, want)
+		t.Fatalf("got %+v, want %+v", got, want)
 	}
 	for i := range want {
 		if got[i] != want[i] {
-			t.Errorf("got %x, want %x", got[i], want[i])
+			t.Errorf("got %+v, want %+v", got[i], want[i])
 		}
 	}
 }

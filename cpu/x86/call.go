@@ -82,10 +82,15 @@ func (d decoder) prefixed(before []byte, n int) int {
 	return n
 }
 
+// suspect is how many bytes around an undefined instruction are likely to be data as
+// well: tables and strings hold one all few dozens of bytes, code none.
+const suspect = 128
+
 // Calls implements cpu.Decoder. Calls to the next instruction read the PC and
 // are left out.
 func (d decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []cpu.CallRef {
 	var end [window]byte
+	undefined := -suspect - 1 // the last one
 	for at := 0; at < len(code); {
 		in := inst{b: &end, long: d.long}
 		if len(code)-at >= window {
@@ -96,6 +101,10 @@ func (d decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []
 		}
 		length, defined := in.parse(in.b)
 		if !defined {
+			if at-undefined > suspect {
+				doubt(dst, pc+uint64(at))
+			}
+			undefined = at
 			at++
 			continue
 		}
@@ -105,8 +114,15 @@ func (d decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []
 		}
 		if rel := in.relZ(); rel != 0 {
 			next := pc + uint64(at)
-			dst = append(dst, cpu.CallRef{Site: next - uint64(length), Target: in.target(next, rel)})
+			dst = append(dst, cpu.CallRef{Site: next - uint64(length), Target: in.target(next, rel), Doubt: at-undefined <= suspect})
 		}
 	}
 	return dst
+}
+
+// doubt marks the calls right before a place.
+func doubt(refs []cpu.CallRef, at uint64) {
+	for i := len(refs) - 1; i >= 0 && at-refs[i].Site <= suspect; i-- {
+		refs[i].Doubt = true
+	}
 }

@@ -1,8 +1,10 @@
 package x86
 
 import (
+	"bytes"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -114,13 +116,24 @@ func TestCallsFindsDirectCalls(t *testing.T) {
 		e8 01 00`)
 	got := decoder{long: true}.Calls(code, 0x1000, 0, nil)
 	want := []cpu.CallRef{
-		{Site: 0x1004, Target: 0x2000},
+		{Site: 0x1004, Target: 0x2000, Doubt: true},
 		// Not the e8 in movabs's constant, not the call to the next instruction,
-		// and on behind the undefined 06.
-		{Site: 0x1019, Target: 0x111f},
+		// and on behind the undefined 06, which casts doubt on both.
+		{Site: 0x1019, Target: 0x111f, Doubt: true},
 		// Not the last one, which is cut off.
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, want %+v", got, want)
+	}
+}
+
+// TestCallsDoubtsData: only calls near something undefined are in doubt.
+func TestCallsDoubtsData(t *testing.T) {
+	call, nops := bytesOf("e8 00 01 00 00"), bytes.Repeat([]byte{0x90}, suspect)
+	code := slices.Concat(call, nops, call, []byte{0x06}, call, nops, call)
+	for i, c := range (decoder{long: true}).Calls(code, 0, 0, nil) {
+		if near := i == 1 || i == 2; c.Doubt != near {
+			t.Errorf("call %d at %d: in doubt is %t", i, c.Site, c.Doubt)
+		}
 	}
 }

@@ -22,7 +22,9 @@ type analysis struct {
 	mu        sync.Mutex
 	functions map[jump]*function
 	older     map[jump]*function
-	summaries map[summaryKey]summary
+	summaries map[jump]*summaries
+	callees   map[jump]callee
+	searches  [summaryDepth]search
 	exitCache map[exitKey][]exit
 	sketches  map[jump]*sketch // nil: there is none
 	pencil    *pencil
@@ -50,7 +52,7 @@ func (s *Source) of(img *image.Image) *analysis {
 
 func newAnalysis(s *Source, img *image.Image) *analysis {
 	return &analysis{img: img, arch: img.Arch, src: s, functions: map[jump]*function{},
-		summaries: map[summaryKey]summary{}, exitCache: map[exitKey][]exit{}, sketches: map[jump]*sketch{}, stubs: map[jump]*stub{}}
+		summaries: map[jump]*summaries{}, callees: map[jump]callee{}, exitCache: map[exitKey][]exit{}, sketches: map[jump]*sketch{}, stubs: map[jump]*stub{}}
 }
 
 // generation is how many functions are kept before the older half may go.

@@ -63,6 +63,7 @@ func BenchmarkFirstFrame(b *testing.B) {
 				clear(an.functions)
 				clear(an.older)
 				clear(an.summaries)
+				clear(an.callees)
 				clear(an.exitCache)
 				begin := time.Now()
 				s.Rule(&places[i%len(places)], &r)

@@ -299,11 +299,11 @@ func (c *collector) scanCalls() {
 
 // call adds the target of a call that a linear pass found. Where instructions
 // have any length, the pass can read a call out of the middle of others (a
-// displacement that holds e8): such targets go to c.single, unless they look like
-// the beginning of a function, and count when two calls name them.
+// displacement that holds e8), or out of data: such targets go to c.single, unless
+// they look like the beginning of a function, and count when two calls name them.
 func (c *collector) call(r cpu.CallRef) {
 	arch := c.an.arch
-	if arch.InsnAlign > 1 || r.Target%16 == 0 || c.marked(r.Target) {
+	if arch.InsnAlign > 1 || r.Target%16 == 0 && !r.Doubt || c.marked(r.Target) {
 		c.add(r.Target, r.TargetMode)
 		return
 	}

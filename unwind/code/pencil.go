@@ -2,6 +2,7 @@ package code
 
 import (
 	"cmp"
+	"math/bits"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
@@ -27,21 +28,23 @@ type pencil struct {
 	cut   bool   // it ends where another one begins
 	steps int
 
-	todo  []waypoint   // by address, the lowest last
-	seen  addressSet   // instructions that were visited
-	want  addressSet   // places in todo
-	cur   frame        // before the instruction at hand
-	kept  frame        // where a call is not made
-	same  bool         // cur is frames[last]
-	last  uint32       // the latest frame of cur
-	rowed uint32       // the frame of the latest row
-	open  []uint32     // frames at jumps to unknown places
-	gap   bool         // following what lies between the known blocks
-	made  bool         // the function moved SP
-	weak  cpu.RegSet   // bases that different ways leave with different values
-	buf   [16]cpu.Insn // decoded: those from buf[i:n] on begin at pc
-	i, n  int
-	pc    uint64
+	todo    []waypoint   // by address, the lowest last
+	seen    addressSet   // instructions that were visited
+	want    addressSet   // places in todo
+	drawn   addressSet   // bytes of nodes
+	leaving addressSet   // and of those with nodeLeaves
+	cur     frame        // before the instruction at hand
+	kept    frame        // where a call is not made
+	same    bool         // cur is frames[last]
+	last    uint32       // the latest frame of cur
+	rowed   uint32       // the frame of the latest row
+	open    []uint32     // frames at jumps to unknown places
+	gap     bool         // following what lies between the known blocks
+	made    bool         // the function moved SP
+	weak    cpu.RegSet   // bases that different ways leave with different values
+	buf     [16]cpu.Insn // decoded: those from buf[i:n] on begin at pc
+	i, n    int
+	pc      uint64
 }
 
 // waypoint is a place to go on from, with the frame there.
@@ -63,16 +66,16 @@ func (p *pencil) draw(entry uint64, mode cpu.Mode) *sketch {
 	p.bounds()
 	p.bases = cpu.SetOf(p.arch.SP, p.arch.FP)
 	for range maxRedraws {
-		weak, end := p.weak, p.entry+uint64(p.seen.used)*64
+		weak := p.weak
 		if p.attempt() {
 			p.settle()
 			return &p.sketch
 		}
 		switch {
 		case p.weak != weak:
-		case !p.bases.Has(p.arch.Preserved.First()):
+		case p.refused:
 			p.bases = p.arch.Preserved.With(p.arch.SP)
-		case p.cut || end <= p.first:
+		case p.cut || p.entry+uint64(p.seen.used)*64 <= p.first:
 			return nil
 		default:
 			p.cut = true
@@ -98,7 +101,8 @@ func (p *pencil) attempt() bool {
 	p.rows, p.frames, p.nodes, p.todo, p.open = p.rows[:0], p.frames[:0], p.nodes[:0], p.todo[:0], p.open[:0]
 	p.seen.reset()
 	p.want.reset()
-	p.steps, p.gap, p.made, p.i, p.n = 0, false, false, 0, 0
+	p.drawn.reset()
+	p.steps, p.gap, p.made, p.refused, p.i, p.n = 0, false, false, false, 0, 0
 	p.cur.entered(p.arch, p.tracked)
 	p.frames = append(p.frames, p.cur)
 	p.todo = append(p.todo, waypoint{0, 0})
@@ -144,9 +148,7 @@ func (p *pencil) fill() bool {
 	}
 	at := uint32(0)
 	for range maxSketched {
-		for p.seen.has(at) {
-			at = p.endOf(at)
-		}
+		at = p.drawn.without(at)
 		pc := p.an.skipPadding(p.entry+uint64(at), p.mode)
 		if pc >= limit {
 			return true
@@ -161,16 +163,6 @@ func (p *pencil) fill() bool {
 		}
 	}
 	return true
-}
-
-// endOf is where the nodes around a visited place end.
-func (p *pencil) endOf(at uint32) uint32 {
-	for i := range p.nodes {
-		if n := &p.nodes[i]; n.start <= at && at < n.end {
-			return n.end
-		}
-	}
-	return at + 1
 }
 
 // edge brings the frame at hand to a place of the function.
@@ -255,6 +247,7 @@ func (p *pencil) row(at uint32, always bool) {
 // settle sorts the nodes and finds out which lead to an exit.
 func (p *pencil) settle() {
 	slices.SortFunc(p.nodes, func(a, b node) int { return cmp.Compare(a.start, b.start) })
+	p.leaving.reset()
 	p.spread()
 	open := false
 	for i := range p.nodes {
@@ -277,25 +270,13 @@ func (p *pencil) spread() {
 		again = false
 		for i := len(p.nodes) - 1; i >= 0; i-- {
 			n := &p.nodes[i]
-			if n.flags&nodeLeaves == 0 && (n.flags&nodeExit != 0 || p.leadsOut(n.next, i+1) || p.leadsOut(n.taken, i+1)) {
+			if n.flags&nodeLeaves == 0 && (n.flags&nodeExit != 0 || p.leaving.has(n.next) || p.leaving.has(n.taken)) {
 				n.flags |= nodeLeaves
+				p.leaving.addAll(n.start, n.end)
 				again = true
 			}
 		}
 	}
-}
-
-// leadsOut tells whether control leaves from a place; the node there is likely to be
-// that of number hint.
-func (p *pencil) leadsOut(at uint32, hint int) bool {
-	if at == nowhere {
-		return false
-	}
-	if hint < len(p.nodes) && p.nodes[hint].start == at {
-		return p.nodes[hint].flags&nodeLeaves != 0
-	}
-	n := p.node(p.entry + uint64(at))
-	return n != nil && n.flags&nodeLeaves != 0
 }
 
 // addressSet is a set of offsets from an entry.
@@ -314,11 +295,38 @@ func (s *addressSet) has(at uint32) bool {
 }
 
 func (s *addressSet) add(at uint32) {
+	s.reach(at)
+	s.bits[at/64] |= 1 << (at % 64)
+}
+
+func (s *addressSet) reach(at uint32) {
 	for int(at/64) >= len(s.bits) {
 		s.bits = append(s.bits, make([]uint64, len(s.bits)+64)...)
 	}
 	s.used = max(s.used, int(at/64)+1)
-	s.bits[at/64] |= 1 << (at % 64)
+}
+
+// addAll adds lo ≤ at < hi.
+func (s *addressSet) addAll(lo, hi uint32) {
+	s.reach(hi)
+	for ; lo < hi; lo = lo&^63 + 64 {
+		some := ^uint64(0) << (lo % 64)
+		if hi-lo&^63 < 64 {
+			some &= 1<<(hi%64) - 1
+		}
+		s.bits[lo/64] |= some
+	}
+}
+
+// without is the first place from at on that is not in the set.
+func (s *addressSet) without(at uint32) uint32 {
+	for int(at/64) < s.used {
+		if rest := ^s.bits[at/64] >> (at % 64); rest != 0 {
+			return at + uint32(bits.TrailingZeros64(rest))
+		}
+		at = at&^63 + 64
+	}
+	return at
 }
 
 func (s *addressSet) remove(at uint32) { s.bits[at/64] &^= 1 << (at % 64) }

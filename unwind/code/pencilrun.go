@@ -97,6 +97,7 @@ func (p *pencil) end(n *node, at uint32) bool {
 	n.end = at
 	if n.end > n.start {
 		p.nodes = append(p.nodes, *n)
+		p.drawn.addAll(n.start, n.end)
 	}
 	return true
 }
@@ -283,23 +284,22 @@ func (p *pencil) call(in, slot *cpu.Insn, at, after uint32) (goesOn, ok bool) {
 		}
 		behind = at + uint32(in.Len) + 1
 	}
-	direct := in.Src == cpu.NoReg && in.Flags&cpu.FlagMemory == 0
-	to := jump{in.Target, in.TargetMode}
-	if p.an.isEntry(p.entry+uint64(after), p.mode) || direct && p.an.neverReturns(to) || p.an.readsNoReturn(in) {
+	to := p.calls(in)
+	if p.isNext(after) || !to.returns || p.an.readsNoReturn(in) {
 		if conditional {
 			p.cur, p.same = *before, false
 		}
 		return conditional, true
 	}
 	if was := p.cur.kept | p.cur.derived; was&p.callerSaved != 0 {
-		p.returned(in, to, direct)
+		p.cur.lose(to.clobbers(p.callerSaved))
 		p.same = false
 	}
 	p.row(behind, false)
-	if direct {
+	if to.pops != 0 {
 		// A caller that waits has what the callee removes still on the stack.
-		p.cur.off[p.arch.SP] += int32(p.popped(to))
-		p.same = p.same && p.popped(to) == 0
+		p.cur.off[p.arch.SP] += int32(to.pops)
+		p.same = false
 	}
 	if conditional {
 		p.cur.meet(before)
@@ -308,21 +308,16 @@ func (p *pencil) call(in, slot *cpu.Insn, at, after uint32) (goesOn, ok bool) {
 	return true, p.cur.derived.Has(p.arch.SP)
 }
 
-// returned forgets what a call clobbers: see machine.callee.
-func (p *pencil) returned(in *cpu.Insn, to jump, direct bool) {
-	if p.arch.LR == cpu.NoReg && direct {
-		if r, ok := p.readsPC(to); ok {
-			p.cur.lose(cpu.SetOf(r))
-			return
-		}
+// calls tells what a call does; an indirect one returns.
+func (p *pencil) calls(in *cpu.Insn) callee {
+	if in.Src != cpu.NoReg || in.Flags&cpu.FlagMemory != 0 {
+		return callee{summary{returns: true}, cpu.NoReg}
 	}
-	p.cur.lose(p.callerSaved)
+	return p.an.callee(jump{in.Target, in.TargetMode})
 }
 
-// popped is how much a callee removes from the stack.
-func (p *pencil) popped(to jump) int64 {
-	if p.arch.LR != cpu.NoReg {
-		return 0
-	}
-	return p.an.pops(to)
+// isNext tells whether another function begins at a place.
+func (p *pencil) isNext(at uint32) bool {
+	pc := p.entry + uint64(at)
+	return pc >= p.first && p.an.isEntry(pc, p.mode)
 }

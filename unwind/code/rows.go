@@ -126,7 +126,7 @@ type span struct{ lo, hi uint64 }
 
 // list lists the rows behind the entries from i up to n.
 func (w *worker) list(i, n int) []listedRow {
-	w.rows = nil
+	w.rows = make([]listedRow, 0, cap(w.rows)) // chunks are alike
 	for ; i < n; i++ {
 		lo, mode := w.an.unkey(w.entries[i])
 		s, ok := w.an.img.Segment(lo)

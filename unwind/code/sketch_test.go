@@ -1,6 +1,7 @@
 package code
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/unwind"
@@ -36,5 +37,39 @@ func TestSketchesSayTheSame(t *testing.T) {
 	t.Logf("%d of %d places", sketched, all)
 	if sketched < all/2 {
 		t.Errorf("%d of %d places have a sketch", sketched, all)
+	}
+}
+
+// TestAddressSet: ranges over words of the set, and the first place outside of it.
+func TestAddressSet(t *testing.T) {
+	var s addressSet
+	s.addAll(3, 5)
+	s.addAll(60, 130)
+	s.addAll(130, 192)
+	for _, tt := range []struct{ from, want uint32 }{{0, 0}, {3, 5}, {4, 5}, {59, 59}, {60, 192}, {128, 192}, {1000, 1000}} {
+		if got := s.without(tt.from); got != tt.want {
+			t.Errorf("without(%d) is %d, want %d", tt.from, got, tt.want)
+		}
+	}
+	if s.has(2) || s.has(5) || !s.has(64) || !s.has(191) || s.has(192) || s.has(nowhere) {
+		t.Errorf("%064b", s.bits)
+	}
+	if s.reset(); s.has(60) || s.without(3) != 3 {
+		t.Error("something is left")
+	}
+}
+
+// TestIsText: pointers to strings are none to code, whatever they decode as.
+func TestIsText(t *testing.T) {
+	for code, want := range map[string]bool{
+		"llvm.x86.monitorx\x00llvm.x":          true,
+		"AWAVAUATUSH\x83\xec\x18":              false, // push r15 … push rbx; sub rsp,24
+		"Uh\x00":                               false,
+		strings.Repeat("no end in sight, ", 8): true,
+		"short":                                false,
+	} {
+		if isText([]byte(code)) != want {
+			t.Errorf("%q: want %t", code, want)
+		}
 	}
 }

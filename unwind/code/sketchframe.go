@@ -82,6 +82,7 @@ type effects struct {
 	// tracked are the registers that a frame follows: the preserved ones, LR and SP.
 	// Of bases, those that may hold SP plus a constant.
 	tracked, bases cpu.RegSet
+	refused        bool // some preserved register that is none got SP plus a constant
 }
 
 func newEffects(img *image.Image) effects {
@@ -129,6 +130,7 @@ func (e *effects) move(f *frame, dst, src cpu.Reg, imm int64) bool {
 		known = off > -maxFrame && off < maxFrame
 	}
 	if !known || !e.bases.Has(dst) {
+		e.refused = e.refused || known && e.arch.Preserved.Has(dst)
 		f.lose(cpu.SetOf(dst))
 		return dst != e.arch.SP
 	}

@@ -12,9 +12,40 @@ type summary struct {
 	pops    int64 // bytes that a return removes beyond the return address (x86 ret n)
 }
 
-type summaryKey struct {
-	to    jump
-	depth int
+// callee is what a direct call does to its caller.
+type callee struct {
+	summary
+	pc cpu.Reg // where all it does is to load its return address: into this one
+}
+
+// clobbers are the registers that get other values.
+func (c *callee) clobbers(callerSaved cpu.RegSet) cpu.RegSet {
+	if c.pc != cpu.NoReg {
+		return cpu.SetOf(c.pc)
+	}
+	return callerSaved
+}
+
+// callee looks at the function that a direct call goes to.
+func (an *analysis) callee(to jump) callee {
+	c, ok := an.callees[to]
+	if ok {
+		return c
+	}
+	c = callee{an.summarize(to, summaryDepth), cpu.NoReg}
+	if an.arch.LR != cpu.NoReg {
+		c.pops = 0
+	} else if r, ok := readsPC(an.img, to); ok {
+		c.pc = r
+	}
+	an.callees[to] = c
+	return c
+}
+
+// summaries are those of one function, by depth.
+type summaries struct {
+	of    [summaryDepth]summary
+	known [summaryDepth]bool
 }
 
 const (
@@ -32,34 +63,50 @@ func (an *analysis) pops(to jump) int64 { return an.summarize(to, summaryDepth).
 // summarize looks for the first way back to the caller, following direct jumps
 // and stepping over calls that return.
 // What is remembered is remembered by depth, so that an answer does not depend on
-// what was asked before it.
+// what was asked before it; one for which no callee was asked holds at any depth.
 func (an *analysis) summarize(to jump, depth int) summary {
 	if depth == 0 {
 		return summary{returns: true}
 	}
-	k := summaryKey{to, depth}
-	if s, ok := an.summaries[k]; ok {
-		return s
+	memo := an.summaries[to]
+	if memo == nil {
+		memo = new(summaries)
+		an.summaries[to] = memo
 	}
-	if an.noReturnByName(to) {
-		an.summaries[k] = summary{}
-		return summary{}
+	if memo.known[depth-1] {
+		return memo.of[depth-1]
 	}
-	w := search{an: an, depth: depth, budget: summarySteps, todo: []way{{jump: to}}}
-	s := w.run()
-	an.summaries[k] = s
+	s, alone := summary{}, true
+	if !an.noReturnByName(to) {
+		w := &an.searches[depth-1]
+		w.begin(an, to, depth)
+		s = w.run()
+		alone = w.tried == 0
+	}
+	for d := range memo.known {
+		if alone || d == depth-1 {
+			memo.of[d], memo.known[d] = s, true
+		}
+	}
 	return s
 }
 
-// search is a walk over control flow without states.
+// search is a walk over control flow without states. Its memory is used again: there
+// is one for each depth.
 type search struct {
 	an     *analysis
 	depth  int
 	budget int
 	todo   []way
 	calls  []pending   // places behind calls, tried when nothing else is left
+	tried  int         // of calls
 	seen   []uint64    // where blocks begin, some dozens at most
 	insns  [6]cpu.Insn // blocks are short
+}
+
+func (w *search) begin(an *analysis, to jump, depth int) {
+	w.an, w.depth, w.budget, w.tried = an, depth, summarySteps, 0
+	w.todo, w.calls, w.seen = append(w.todo[:0], way{jump: to}), w.calls[:0], w.seen[:0]
 }
 
 // way is a place to go on from. foreign: SP is not the caller's stack there
@@ -84,11 +131,11 @@ func (w *search) run() summary {
 				return s
 			}
 		}
-		if len(w.calls) == 0 {
+		if w.tried == len(w.calls) {
 			return summary{}
 		}
-		c := w.calls[0]
-		w.calls = w.calls[1:]
+		c := w.calls[w.tried]
+		w.tried++
 		if !c.known || w.an.summarize(c.callee, w.depth-1).returns {
 			w.todo = append(w.todo, c.next)
 		}

@@ -1,6 +1,9 @@
 package code
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+)
 
 // transfer handles the end of a block: in, with its delay slot if it has one, at
 // pc; next is the address behind both. Where it is not taken, st goes on behind
@@ -127,7 +130,7 @@ func (m *machine) callee(an *analysis, st *state, in *cpu.Insn, target jump, kno
 		m.exec(st, in, pc)
 		return
 	}
-	if r, ok := m.readsPC(target); ok {
+	if r, ok := readsPC(m.img, target); ok {
 		m.assign(st, r, constant(int64(next)), pc)
 		return
 	}
@@ -137,12 +140,13 @@ func (m *machine) callee(an *analysis, st *state, in *cpu.Insn, target jump, kno
 
 // readsPC tells whether the function at a place does nothing but load its return
 // address into a register.
-func (m *machine) readsPC(at jump) (cpu.Reg, bool) {
+func readsPC(img *image.Image, at jump) (cpu.Reg, bool) {
 	var buf [2]cpu.Insn
-	n := m.arch.Decoder.Decode(m.img.Code(at.to), at.to, at.mode, buf[:])
+	arch := img.Arch
+	n := arch.Decoder.Decode(img.Code(at.to), at.to, at.mode, buf[:])
 	load := &buf[0]
-	ok := n == 2 && load.Op == cpu.OpLoad && load.Base == m.arch.SP && load.Index == cpu.NoReg && load.Imm == 0 && load.WB == 0 &&
-		int(load.Size) == m.arch.AddrSize && buf[1].Op == cpu.OpReturn && buf[1].Imm == 0
+	ok := n == 2 && load.Op == cpu.OpLoad && load.Base == arch.SP && load.Index == cpu.NoReg && load.Imm == 0 && load.WB == 0 &&
+		int(load.Size) == arch.AddrSize && buf[1].Op == cpu.OpReturn && buf[1].Imm == 0
 	return load.Dst, ok
 }
 
@@ -151,7 +155,7 @@ func (m *machine) thunk(in *cpu.Insn) (cpu.Reg, bool) {
 	if m.arch.LR != cpu.NoReg || in.Op != cpu.OpCall || in.Target == 0 {
 		return cpu.NoReg, false
 	}
-	return m.readsPC(jump{in.Target, in.TargetMode})
+	return readsPC(m.img, jump{in.Target, in.TargetMode})
 }
 
 // target is where a call or jump goes, if that is one known place.

@@ -101,11 +101,15 @@ func (w *traversal) pointer(v uint64) {
 }
 
 // plausible tells whether the code at an address that only data names looks like
-// code of that mode: it decodes, and is not mostly conditional, as Thumb code and
-// text are when they are read as A32.
+// code of that mode: it decodes, is no text, and is not mostly conditional, as Thumb
+// code is when it is read as A32.
 func (an *analysis) plausible(pc uint64, mode cpu.Mode) bool {
 	var buf [12]cpu.Insn
-	n := an.arch.Decoder.Decode(an.img.Code(pc), pc, mode, buf[:])
+	code := an.img.Code(pc)
+	if isText(code) {
+		return false
+	}
+	n := an.arch.Decoder.Decode(code, pc, mode, buf[:])
 	odd := 0
 	for i := range n {
 		in := &buf[i]
@@ -121,6 +125,19 @@ func (an *analysis) plausible(pc uint64, mode cpu.Mode) bool {
 		}
 	}
 	return n > 0 && odd*3 <= n
+}
+
+// isText tells whether a string stands first. Old linkers put strings into the
+// executable segment, and words of data point to them. The printable beginning of
+// x86-64 functions that push all registers, AWAVAUATUSH, goes on with no zero byte.
+func isText(code []byte) bool {
+	const least, most = 8, 64
+	for i, c := range code[:min(len(code), most)] {
+		if c < ' ' || c > '~' {
+			return c == 0 && i >= least
+		}
+	}
+	return len(code) >= most
 }
 
 func (w *traversal) run() {
@@ -282,7 +299,7 @@ func (w *traversal) readsPC(in *cpu.Insn, pc uint64) {
 		return
 	}
 	m := machine{img: w.an.img, arch: w.an.arch}
-	if r, ok := m.readsPC(jump{in.Target, in.TargetMode}); ok && r < cpu.MaxRegs {
+	if r, ok := readsPC(m.img, jump{in.Target, in.TargetMode}); ok && r < cpu.MaxRegs {
 		w.consts[r] = constant(signed(pc+uint64(in.Len), w.an.arch))
 	}
 }

@@ -107,6 +107,9 @@ func (b *builder) add(lo, hi uint64, mode cpu.Mode, rule *unwind.Rule) bool {
 		b.runs[n-1].hi = hi
 		return true
 	}
+	if len(b.runs) == cap(b.runs) {
+		b.runs = slices.Grow(b.runs, len(b.runs)) // append's quarter copies often
+	}
 	b.runs = append(b.runs, r)
 	return true
 }
@@ -179,6 +182,7 @@ func (b *builder) table() *Table {
 	if len(b.runs) > 0 {
 		t.head.base = b.runs[0].lo &^ (1<<groupShift - 1)
 	}
+	t.lows, t.kinds = make([]byte, 0, len(b.runs)), make([]byte, 0, len(b.runs))
 	w := writer{Table: t, order: order, group: -1}
 	end := uint64(0)
 	for i := range b.runs {
