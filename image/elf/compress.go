@@ -2,12 +2,13 @@ package elf
 
 import (
 	"bytes"
-	"compress/zlib"
+	"hash/adler32"
 	"io"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/inflate"
 )
 
 // Limits of decompression. A file's claim is an upper bound only: memory grows
@@ -46,20 +47,36 @@ func (f *file) decompress(section []byte) ([]byte, bool) {
 	}
 	switch typ {
 	case elfcompressZlib:
-		return inflate(stream, size)
+		return unzlib(stream, size)
 	case elfcompressZstd:
 		return unzstd(stream, size)
 	}
 	return nil, false
 }
 
-func inflate(stream []byte, size uint64) ([]byte, bool) {
-	z, err := zlib.NewReader(bytes.NewReader(stream))
-	if err != nil {
+func unzlib(stream []byte, size uint64) ([]byte, bool) {
+	z, ok := zlibReader(stream)
+	if !ok {
 		return nil, false
 	}
-	defer z.Close()
-	return expand(z, len(stream), size)
+	out, ok := expand(z, len(stream), size)
+	sum := bin.New(stream, true)
+	sum.Seek(uint64(zlibHeader + z.Used()))
+	return out, ok && sum.U32() == adler32.Checksum(out) && sum.Err() == nil
+}
+
+// zlibHeader is the size of a zlib stream's header (RFC 1950 §2.2).
+const zlibHeader = 2
+
+// zlibReader reads a zlib stream up to its checksum.
+func zlibReader(stream []byte) (*inflate.Reader, bool) {
+	r := bin.New(stream, true)
+	h := r.U16()
+	const method, window, dictionary = 0x0f00, 0xf000, 0x20
+	if r.Err() != nil || h&method != 8<<8 || h&window > 7<<12 || h&dictionary != 0 || h%31 != 0 {
+		return nil, false
+	}
+	return inflate.NewReader(stream[zlibHeader:]), true
 }
 
 func unzstd(stream []byte, size uint64) ([]byte, bool) {
@@ -74,7 +91,7 @@ func unzstd(stream []byte, size uint64) ([]byte, bool) {
 
 // expand reads a stream of exactly size bytes that was compressed to packed
 // bytes. One that is damaged, shorter or longer, or claims what cannot be, is no
-// data. Reading beyond the last byte makes the decoder check its checksum.
+// data. Reading beyond the last byte makes zstd's decoder check its checksum.
 func expand(z io.Reader, packed int, size uint64) ([]byte, bool) {
 	if !credible(size, packed) {
 		return nil, false

@@ -96,6 +96,8 @@ func TestDamagedCompression(t *testing.T) {
 	bomb, zbomb := deflate(zeros), zstandard(zeros)
 	broken := bytes.Clone(z)
 	broken[len(broken)/2] ^= 0x55
+	sum := bytes.Clone(z)
+	sum[len(sum)-1] ^= 1
 	sections := map[string][]byte{
 		".debug_short":  e.chdr(elfcompressZlib, 10_001, z),
 		".debug_huge":   e.chdr(elfcompressZlib, ^uint64(0), z),
@@ -105,6 +107,10 @@ func TestDamagedCompression(t *testing.T) {
 		".debug_cut":    e.chdr(elfcompressZlib, 10_000, z[:len(z)/2]),
 		".debug_zcut":   e.chdr(elfcompressZstd, 10_000, zs[:len(zs)/2]),
 		".debug_broken": e.chdr(elfcompressZlib, 10_000, broken),
+		".debug_sum":    e.chdr(elfcompressZlib, 10_000, sum),
+		".debug_nosum":  e.chdr(elfcompressZlib, 10_000, z[:len(z)-1]),
+		".debug_head":   e.chdr(elfcompressZlib, 10_000, z[1:]),
+		".debug_dict":   e.chdr(elfcompressZlib, 10_000, append([]byte{0x78, 0xbb}, z[2:]...)),
 		".debug_other":  e.chdr(7, 10_000, z),
 		".debug_chdr":   {1, 0, 0},
 		".debug_none":   nil,

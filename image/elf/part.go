@@ -1,11 +1,8 @@
 package elf
 
 import (
-	"bytes"
 	"io"
 	"sync"
-
-	"github.com/klauspost/compress/zlib"
 
 	"github.com/backsight/backsight/image"
 )
@@ -73,8 +70,8 @@ func (f *file) stream(name string) *stream {
 	if !ok || typ != elfcompressZlib || !credible(size, len(packed)) {
 		return nil
 	}
-	z, err := zlib.NewReader(bytes.NewReader(packed))
-	if err != nil {
+	z, ok := zlibReader(packed)
+	if !ok {
 		return nil
 	}
 	return &stream{size: size, z: z}
