@@ -40,6 +40,15 @@ func (f *function) relabel() (changed bool) {
 	return changed
 }
 
+// returnsFrom tells whether code at a place returns to its caller with everything as
+// it was there, on all ways: in a function that has a frame it is the next function.
+// libLLVM's switches of which no pointer is read stand in front of functions that
+// nobody calls by address.
+func (an *analysis) returnsFrom(addr uint64, mode cpu.Mode) bool {
+	s := an.sketch(addr, mode)
+	return s != nil && s.nodes[0].flags&nodeLeaves != 0
+}
+
 // maxGaps bounds the places that one function tries for an unresolved jump.
 const maxGaps = 64
 
@@ -71,6 +80,9 @@ func (f *function) fillGaps() bool {
 		}
 		if i+1 == len(f.blocks) && f.an.loaded(g, f.blocks[i].mode) {
 			return false // code loads the address of the next function
+		}
+		if f.an.returnsFrom(g, f.blocks[i].mode) && !o.st.get(f.arch.SP).isStart(f.arch.SP) {
+			return false
 		}
 		if g < next && !f.an.isEntry(g, f.blocks[i].mode) {
 			f.gaps++

@@ -3,6 +3,7 @@ package code
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -495,5 +496,21 @@ func TestABIFallback(t *testing.T) {
 	riscv := New(nil).of(program(arch(t, "riscv64", "", false), make([]byte, 64), nil))
 	if riscv.abiRule(place{site: text + 32, pc: text + 32, exact: true}, &r) {
 		t.Error("instructions of two sizes were scanned upwards")
+	}
+}
+
+// TestGapEndsAtFunction: what lies behind a function with a jump to unknown places,
+// and returns with everything as it was at its first instruction, is the next
+// function, not one of these places.
+func TestGapEndsAtFunction(t *testing.T) {
+	const allocate40, release40, saveRA36, restoreRA36 = 0x27bdffd8, 0x27bd0028, 0xafbf0024, 0x8fbf0024
+	an := mips(t, []uint64{text},
+		allocate, saveRA, jal(text), nop, 0x00400008, nop, // jr v0
+		restoreRA, jrRA, release, // a label
+		allocate40, saveRA36, jal(text), nop, restoreRA36, jrRA, release40)
+	for pc, want := range map[uint64]string{text + 24: "CFA=sp+24 RA=[CFA-4]", text + 36: "CFA=sp RA=ra", text + 52: "CFA=sp+40 RA=[CFA-4]"} {
+		if got := first(t, an, pc); !strings.HasPrefix(got, want) {
+			t.Errorf("at %x %s, want %s", pc, got, want)
+		}
 	}
 }
