@@ -1,6 +1,10 @@
 package code
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+)
 
 // openJump is a jump within the function whose targets are not known.
 type openJump struct {
@@ -43,10 +47,14 @@ func (f *function) relabel() (changed bool) {
 // returnsFrom tells whether code at a place returns to its caller with everything as
 // it was there, on all ways: in a function that has a frame it is the next function.
 // libLLVM's switches of which no pointer is read stand in front of functions that
-// nobody calls by address.
+// nobody calls by address. A jump elsewhere that needs no frame undone is no return.
 func (an *analysis) returnsFrom(addr uint64, mode cpu.Mode) bool {
 	s := an.sketch(addr, mode)
-	return s != nil && s.nodes[0].flags&nodeLeaves != 0
+	if s == nil || s.nodes[0].flags&nodeLeaves == 0 {
+		return false
+	}
+	returns := func(n node) bool { return n.flags&nodeReturn != 0 }
+	return s.made || slices.ContainsFunc(s.nodes, returns)
 }
 
 // maxGaps bounds the places that one function tries for an unresolved jump.

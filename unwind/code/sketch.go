@@ -54,6 +54,7 @@ const (
 	nodeOpen                         // a jump within the function to places that are not known
 	nodeGap                          // taken for one of these places
 	nodeLeaves                       // some way from it leads to an exit
+	nodeReturn                       // an exit by a return
 )
 
 // frame is what holds before an instruction, in terms of SP on entry. Each preserved
