@@ -116,7 +116,7 @@ func llvmDisassemble(t *testing.T, n int, next func(*rand.Rand) uint16, args ...
 	for range n {
 		h := next(r)
 		fmt.Fprintf(&input, "%#02x %#02x", h>>8, h&0xff)
-		if !short(h) {
+		if first := micro(h) << 16; first.size() == 4 {
 			h = next(r)
 			fmt.Fprintf(&input, " %#02x %#02x", h>>8, h&0xff)
 		}
@@ -188,7 +188,7 @@ func microHalves() func(*rand.Rand) uint16 {
 		if r.IntN(2) == 0 {
 			h = h&0x3ff | [...]uint16{0x00, 0x00, 0x16, 0x15, 0x08, 0x18, 0x10, 0x11}[r.IntN(8)]<<10
 		}
-		first, second = h, !short(h)
+		first, second = h, (micro(h)<<16).size() == 4
 		return h
 	}
 }

@@ -54,13 +54,17 @@ func (d *decoder) decodeStandard(code []byte, pc uint64, out []cpu.Insn) int {
 	return n
 }
 
-// begin starts an instruction of the given length as one without effect.
+// blank is an instruction without effect.
+var blank = cpu.Insn{
+	Dst: cpu.NoReg, Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg,
+	Base: cpu.NoReg, Index: cpu.NoReg,
+}
+
+// begin starts an instruction of the given length. A composite literal here would
+// be put together elsewhere and copied before its bytes are written.
 func begin(i *cpu.Insn, length uint8) {
-	*i = cpu.Insn{
-		Len: length,
-		Dst: cpu.NoReg, Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg,
-		Base: cpu.NoReg, Index: cpu.NoReg,
-	}
+	*i = blank
+	i.Len = length
 }
 
 func (d *decoder) word(b []byte) word {

@@ -46,20 +46,15 @@ func (d *decoder) shortSlot(code []byte) bool {
 // microCalls steps over the instructions to find jal, jals, jalx, bal, bals and
 // balc.
 func (d *decoder) microCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
-	for len(code) >= 4 {
-		h := d.half(code)
-		length := uint64(4)
-		switch {
-		case short(h):
-			length = 2
-		case microDirectCalls>>(h>>10)&1 != 0:
+	for at := 0; at+4 <= len(code); {
+		w := d.halves(code, at)
+		if microDirectCalls>>w.op()&1 != 0 {
 			var i cpu.Insn
 			begin(&i, 4)
-			d.micro32(micro(h)<<16|micro(d.half(code[2:])), pc, &i)
-			dst = d.appendCall(dst, &i, pc)
+			d.microInsn(w, pc+uint64(at), &i)
+			dst = d.appendCall(dst, &i, pc+uint64(at))
 		}
-		code = code[length:]
-		pc += length
+		at += w.size()
 	}
 	return dst
 }

@@ -1,6 +1,11 @@
 package mips
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/backsight/backsight/cpu"
+)
 
 // micro is a 32-bit microMIPS instruction (MD00582; release 6: MD00594), its
 // first halfword on top. rt and rs have traded places with the standard encoding.
@@ -19,38 +24,46 @@ func (w micro) minor() uint32 { return uint32(w & 63) }
 // group is bits 9–6, which divide most pools further.
 func (w micro) group() uint32 { return uint32(w >> 6 & 15) }
 
+// region is the target of j and jal, which counts halfwords.
+func (w micro) region(pc uint64) uint64 { return (pc+4)&^0x07ff_ffff | uint64(w&0x03ff_ffff)<<1 }
+
 // relative is a branch target n bits wide; offsets count halfwords.
 func (w micro) relative(pc uint64, n uint) uint64 {
 	return pc + 4 + uint64(signed(uint32(w), n)<<1)
 }
 
-// short tells from the first halfword whether an instruction has only that: the
-// low three bits of the major opcode are 1, 2 or 3.
-func short(h uint16) bool {
-	column := h >> 10 & 7
-	return column >= 1 && column <= 3
-}
+// size is 2 where the low three bits of the major opcode are 1, 2 or 3: such
+// instructions have only the first halfword.
+func (w micro) size() int { return 4 - 0b1110>>(w>>26&7)&1<<1 }
 
 func (d *decoder) decodeMicro(code []byte, pc uint64, out []cpu.Insn) int {
-	n := 0
-	for n < len(out) && len(code) >= 2 {
-		i := &out[n]
-		h := d.half(code)
-		switch {
-		case short(h):
-			begin(i, 2)
-			d.micro16(h, pc, i)
-		case len(code) < 4:
+	at := 0
+	for n := range out {
+		w := d.halves(code, at)
+		size := w.size()
+		if at+size > len(code) {
 			return n
-		default:
-			begin(i, 4)
-			d.micro32(micro(h)<<16|micro(d.half(code[2:])), pc, i)
 		}
-		code = code[i.Len:]
-		pc += uint64(i.Len)
-		n++
+		i := &out[n]
+		begin(i, uint8(size))
+		d.microInsn(w, pc+uint64(at), i)
+		at += size
 	}
-	return n
+	return len(out)
+}
+
+// halves reads two halfwords, the first into the upper half; what code does not have
+// is 0.
+func (d *decoder) halves(code []byte, at int) micro {
+	switch {
+	case at+2 > len(code):
+		return 0
+	case at+4 > len(code):
+		return micro(d.half(code[at:])) << 16
+	case d.big:
+		return micro(binary.BigEndian.Uint32(code[at:]))
+	}
+	return micro(bits.RotateLeft32(binary.LittleEndian.Uint32(code[at:]), 16))
 }
 
 // microBranch and microCall stay in the encoding: mode 1.
@@ -63,12 +76,18 @@ func (d *decoder) microCall(i *cpu.Insn, target uint64, flags cpu.Flags) {
 	d.call(i, target, 1, flags)
 }
 
-// micro32 decodes by the major opcode what both releases share.
-func (d *decoder) micro32(w micro, pc uint64, i *cpu.Insn) {
-	if w == 0 {
-		i.Flags = cpu.FlagPadding
+// changedInR6 are the major opcodes that mean something else in release 6: transfers
+// of control, and the PC-relative addiu.
+const changedInR6 = 1<<0x04 | 1<<0x10 | 1<<0x1d | 1<<0x1e | 1<<0x20 | 1<<0x25 | 1<<0x2d | 1<<0x35 | 1<<0x3c | 1<<0x3d
+
+// microInsn decodes by the major opcode, which tells 16-bit instructions as well.
+func (d *decoder) microInsn(w micro, pc uint64, i *cpu.Insn) {
+	if d.r6 && changedInR6>>w.op()&1 != 0 {
+		d.micro32R6(w, pc, i)
 		return
 	}
+	h := uint16(w >> 16)
+	high, mid := reg3(h>>7), reg3(h>>4) // the usual register fields of 16-bit ones
 	switch w.op() {
 	case 0x00:
 		d.pool32A(w, i)
@@ -117,28 +136,14 @@ func (d *decoder) micro32(w micro, pc uint64, i *cpu.Insn) {
 	case 0x2e: // sdc1
 		store(i, cpu.NoReg, w.rs(), w.imm(), 8)
 	case 0x27, 0x2f: // lwc1, ldc1
-	default:
-		if d.r6 {
-			d.micro32R6(w, pc, i)
-			return
-		}
-		d.micro32Branch(w, pc, i)
-	}
-}
-
-// micro32Branch decodes the opcodes that release 6 has changed: transfers of
-// control, and the PC-relative addiu.
-func (d *decoder) micro32Branch(w micro, pc uint64, i *cpu.Insn) {
-	region := (pc+4)&^0x07ff_ffff | uint64(w&0x03ff_ffff)<<1
-	switch w.op() {
 	case 0x04: // addi
 		d.addImm(i, w.rt(), w.rs(), w.imm(), d.word32())
 	case 0x10:
 		d.pool32I(w, pc, i)
 	case 0x1d, 0x3d: // jals, jal: the slot has 16 or 32 bits
-		d.microCall(i, region, slot)
+		d.microCall(i, w.region(pc), slot)
 	case 0x1e: // addiupc
-		d.address(i, reg3(uint16(w>>23)), pc&^3+uint64(signed(uint32(w), 23)<<2))
+		d.address(i, high, pc&^3+uint64(signed(uint32(w), 23)<<2))
 	case 0x20: // MSA: bz.v, bnz.v, bz.b … bnz.d
 		d.microBranch(i, cpu.NoReg, cpu.NoReg, w.relative(pc, 16), slot)
 	case 0x25:
@@ -150,10 +155,65 @@ func (d *decoder) micro32Branch(w micro, pc uint64, i *cpu.Insn) {
 	case 0x2d:
 		d.microBranch(i, w.rs(), w.rt(), w.relative(pc, 16), slot)
 	case 0x35:
-		d.jump(i, region, 1, slot)
+		d.jump(i, w.region(pc), 1, slot)
 	case 0x3c: // jalx counts words
 		d.call(i, (pc+4)&^0x0fff_ffff|uint64(w&0x03ff_ffff)<<2, 0, slot)
+	case 0x01:
+		d.addSub16(h, i)
+	case 0x02: // lbu16: 15 stands for −1
+		load(i, high, mid, int64(h&15+1)&15-1, 1, 0)
+	case 0x0a:
+		load(i, high, mid, int64(h&15)<<1, 2, 0)
+	case 0x1a:
+		d.loadWord(i, high, mid, int64(h&15)<<2)
+	case 0x12: // lwsp
+		d.loadWord(i, cpu.Reg(h>>5&31), SP, int64(h&31)<<2)
+	case 0x19: // lwgp
+		d.loadWord(i, high, GP, signed(uint32(h), 7)<<2)
+	case 0x22:
+		store(i, storeReg(h), mid, int64(h&15), 1)
+	case 0x2a:
+		store(i, storeReg(h), mid, int64(h&15)<<1, 2)
+	case 0x3a:
+		store(i, storeReg(h), mid, int64(h&15)<<2, 4)
+	case 0x32: // swsp
+		store(i, cpu.Reg(h>>5&31), SP, int64(h&31)<<2, 4)
+	case 0x03: // move
+		d.move(i, cpu.Reg(h>>5&31), cpu.Reg(h&31))
+		if h == 0x0c00 {
+			i.Flags = cpu.FlagPadding
+		}
+	case 0x09: // sll, srl; 0 stands for 8
+		if h&1 != 0 {
+			clobber(i, high)
+			return
+		}
+		shiftLeft(i, high, mid, (uint32(h>>1)+7)&7+1, d.word32())
+	case 0x0b:
+		andImm(i, high, mid, andImmediate(h&15))
+	case 0x11:
+		if d.r6 {
+			d.pool16CR6(h, i)
+			return
+		}
+		d.pool16C(h, i)
+	case 0x13:
+		d.pool16D(h, i)
+	case 0x1b:
+		d.pool16E(h, i)
+	case 0x21: // movep
+		movePair(h, i)
+	case 0x23, 0x2b: // beqz, bnez
+		d.microBranch(i, high, Zero, pc+2+uint64(signed(uint32(h), 7)<<1), d.microSlot())
+	case 0x33: // b
+		d.jump(i, pc+2+uint64(signed(uint32(h), 10)<<1), 1, d.microSlot())
+	case 0x3b: // li: 127 stands for −1
+		d.constant(i, high, int64(h&127+1)&127-1)
 	default:
+		if d.r6 {
+			d.micro32R6(w, pc, i)
+			return
+		}
 		unknown(i)
 	}
 }

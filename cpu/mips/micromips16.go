@@ -2,66 +2,6 @@ package mips
 
 import "github.com/backsight/backsight/cpu"
 
-// micro16 decodes the 16-bit instructions of microMIPS by the major opcode.
-func (d *decoder) micro16(h uint16, pc uint64, i *cpu.Insn) {
-	high, mid := reg3(h>>7), reg3(h>>4) // the usual register fields
-	switch h >> 10 {
-	case 0x01:
-		d.addSub16(h, i)
-	case 0x02: // lbu16: 15 stands for −1
-		load(i, high, mid, int64(h&15+1)&15-1, 1, 0)
-	case 0x0a:
-		load(i, high, mid, int64(h&15)<<1, 2, 0)
-	case 0x1a:
-		d.loadWord(i, high, mid, int64(h&15)<<2)
-	case 0x12: // lwsp
-		d.loadWord(i, cpu.Reg(h>>5&31), SP, int64(h&31)<<2)
-	case 0x19: // lwgp
-		d.loadWord(i, high, GP, signed(uint32(h), 7)<<2)
-	case 0x22:
-		store(i, storeReg(h), mid, int64(h&15), 1)
-	case 0x2a:
-		store(i, storeReg(h), mid, int64(h&15)<<1, 2)
-	case 0x3a:
-		store(i, storeReg(h), mid, int64(h&15)<<2, 4)
-	case 0x32: // swsp
-		store(i, cpu.Reg(h>>5&31), SP, int64(h&31)<<2, 4)
-	case 0x03: // move
-		d.move(i, cpu.Reg(h>>5&31), cpu.Reg(h&31))
-		if h == 0x0c00 {
-			i.Flags = cpu.FlagPadding
-		}
-	case 0x09: // sll, srl; 0 stands for 8
-		if h&1 != 0 {
-			clobber(i, high)
-			return
-		}
-		shiftLeft(i, high, mid, (uint32(h>>1)+7)&7+1, d.word32())
-	case 0x0b:
-		andImm(i, high, mid, andImmediate(h&15))
-	case 0x11:
-		if d.r6 {
-			d.pool16CR6(h, i)
-			return
-		}
-		d.pool16C(h, i)
-	case 0x13:
-		d.pool16D(h, i)
-	case 0x1b:
-		d.pool16E(h, i)
-	case 0x21: // movep
-		movePair(h, i)
-	case 0x23, 0x2b: // beqz, bnez
-		d.microBranch(i, high, Zero, pc+2+uint64(signed(uint32(h), 7)<<1), d.microSlot())
-	case 0x33: // b
-		d.jump(i, pc+2+uint64(signed(uint32(h), 10)<<1), 1, d.microSlot())
-	case 0x3b: // li: 127 stands for −1
-		d.constant(i, high, int64(h&127+1)&127-1)
-	default:
-		unknown(i)
-	}
-}
-
 // microSlot is the delay slot that release 6 took from the 16-bit branches.
 func (d *decoder) microSlot() cpu.Flags {
 	if d.r6 {

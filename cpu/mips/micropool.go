@@ -7,6 +7,10 @@ func (d *decoder) pool32A(w micro, i *cpu.Insn) {
 	rt, rd := w.rt(), w.rd()
 	switch w.minor() {
 	case 0x00:
+		if w == 0 {
+			i.Flags = cpu.FlagPadding
+			return
+		}
 		d.pool32AShift(w, i)
 	case 0x10:
 		d.pool32AArithmetic(w, i)

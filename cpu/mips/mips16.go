@@ -18,11 +18,7 @@ func (x insn16) rz() cpu.Reg { return reg3(x.h >> 2) }
 // reg3 maps the three-bit register fields of MIPS16e and microMIPS: 0 and 1 are
 // s0 and s1, the others themselves.
 func reg3(field uint16) cpu.Reg {
-	r := cpu.Reg(field & 7)
-	if r < 2 {
-		r += S0
-	}
-	return r
+	return [8]cpu.Reg{S0, S1, V0, V1, A0, A1, A2, A3}[field&7]
 }
 
 // wide is the extended immediate, imm[10:5] imm[15:11] in the prefix; it is not
@@ -31,28 +27,33 @@ func (x insn16) wide() int64 {
 	return int64(int16(x.ext<<11 | x.ext&0x7e0 | x.h&0x1f))
 }
 
+// immediate is v, or the extended immediate where there is one: not by a branch, for
+// prefixes come in no order.
+func (x insn16) immediate(v int64) int64 {
+	wide := x.wide()
+	if x.extended {
+		v = wide
+	}
+	return v
+}
+
 // unsigned is an immediate of n bits scaled by 1<<shift, or the extended one.
 func (x insn16) unsigned(n, shift uint) int64 {
-	if x.extended {
-		return x.wide()
-	}
-	return int64(x.h&(1<<n-1)) << shift
+	return x.immediate(int64(x.h&(1<<n-1)) << shift)
 }
 
 // signed is the same for an immediate that has a sign without a prefix, too.
 func (x insn16) signed(n, shift uint) int64 {
-	if x.extended {
-		return x.wide()
-	}
-	return signed(uint32(x.h), n) << shift
+	return x.immediate(signed(uint32(x.h), n) << shift)
 }
 
 // branch is relative to the next instruction, in halfwords in either form.
 func (x insn16) branch(pc uint64, n uint) uint64 {
+	size := uint64(2)
 	if x.extended {
-		return pc + 4 + uint64(x.wide()<<1)
+		size = 4
 	}
-	return pc + 2 + uint64(signed(uint32(x.h), n)<<1)
+	return pc + size + uint64(x.signed(n, 0)<<1)
 }
 
 const (
@@ -62,41 +63,52 @@ const (
 )
 
 func (d *decoder) decode16(code []byte, pc uint64, out []cpu.Insn) int {
-	n := 0
-	for n < len(out) && len(code) >= 2 {
-		x := insn16{h: d.half(code)}
-		length := uint8(2)
-		if op := x.op(); op == opJal16 || op == opExtend16 {
-			if len(code) < 4 {
-				break
-			}
-			x.ext, x.h = x.h, d.half(code[2:])
-			x.extended = op == opExtend16
-			length = 4
+	at, behind := 0, uint64(0)
+	for n := range out {
+		w := d.halves(code, at)
+		size := 2 + prefixes>>(w>>27)&1<<1
+		if at+size > len(code) {
+			return n
 		}
 		i := &out[n]
-		begin(i, length)
-		base := pc
-		if n > 0 && out[n-1].Flags&slot != 0 {
-			// In a delay slot the PC is that of the jump (MD00076, "PC-relative
-			// instructions").
-			base -= uint64(out[n-1].Len)
-		}
-		d.mips16(x, pc, base, i)
-		code = code[i.Len:]
-		pc += uint64(i.Len)
-		n++
+		begin(i, uint8(size))
+		// In a delay slot the PC is that of the jump (MD00076, "PC-relative
+		// instructions").
+		here := pc + uint64(at)
+		d.mips16(newInsn16(uint16(w>>16), uint16(w)), here, here-behind, i)
+		behind = uint64(i.Len) * uint64(i.Flags&slot/slot)
+		at += int(i.Len)
 	}
-	return n
+	return len(out)
 }
+
+// newInsn16 takes second for the instruction where first is a prefix or jal.
+func newInsn16(first, second uint16) insn16 {
+	x := insn16{h: first}
+	if prefixes>>(first>>11)&1 != 0 {
+		x.h, x.ext = second, first
+	}
+	x.extended = first>>11 == opExtend16
+	return x
+}
+
+// prefixes has a bit for each opcode whose first halfword is not all.
+const prefixes = 1<<opJal16 | 1<<opExtend16
 
 // mips16 decodes by the major opcode. base is the PC of PC-relative operands.
 func (d *decoder) mips16(x insn16, pc, base uint64, i *cpu.Insn) {
-	if i.Len == 4 && !x.extended {
-		d.jal16(x, pc, i)
-		return
+	which, rx, ry := x.op(), x.rx(), x.ry()
+	if x.ext>>11 == opJal16 { // and h is the rest of its target
+		which = opJal16
 	}
-	switch x.op() {
+	switch which {
+	case opJal16:
+		if x.extended {
+			i.Len = 2
+			unknown(i)
+			return
+		}
+		d.jal16(x, pc, i)
 	case 0x00: // addiu rx,sp
 		d.addImm(i, x.rx(), d.extendedBase(x), x.unsigned(8, 2), d.word32())
 	case 0x01: // addiu rx,pc
@@ -128,11 +140,47 @@ func (d *decoder) mips16(x insn16, pc, base uint64, i *cpu.Insn) {
 		d.rr(x, i)
 	case 0x1f:
 		d.i64(x, base, i)
-	case opJal16, opExtend16:
+	case 0x07:
+		load(i, ry, rx, x.unsigned(5, 3), 8, 0)
+	case 0x0f:
+		store(i, ry, rx, x.unsigned(5, 3), 8)
+	case 0x10:
+		load(i, ry, rx, x.unsigned(5, 0), 1, cpu.FlagSigned)
+	case 0x11:
+		load(i, ry, rx, x.unsigned(5, 1), 2, cpu.FlagSigned)
+	case 0x12: // lw rx,(sp)
+		if x.extended && x.h&0xe0 != 0 {
+			d.extendedLoad16(x, i)
+			return
+		}
+		d.loadWord(i, rx, SP, x.unsigned(8, 2))
+	case 0x13:
+		d.loadWord(i, ry, rx, x.unsigned(5, 2))
+	case 0x14:
+		load(i, ry, rx, x.unsigned(5, 0), 1, 0)
+	case 0x15:
+		load(i, ry, rx, x.unsigned(5, 1), 2, 0)
+	case 0x16: // lw rx,(pc)
+		d.loadLiteral(i, rx, base&^3+uint64(x.unsigned(8, 2)), 4, d.signedWord())
+	case 0x17: // lwu
+		load(i, ry, rx, x.unsigned(5, 2), 4, 0)
+	case 0x18:
+		store(i, ry, rx, x.unsigned(5, 0), 1)
+	case 0x19:
+		store(i, ry, rx, x.unsigned(5, 1), 2)
+	case 0x1a: // sw rx,(sp)
+		if x.extended && x.h&0xe0 != 0 {
+			extendedStore16(x, i)
+			return
+		}
+		store(i, rx, SP, x.unsigned(8, 2), 4)
+	case 0x1b:
+		store(i, ry, rx, x.unsigned(5, 2), 4)
+	case opExtend16: // twice
 		i.Len = 2
 		unknown(i)
 	default:
-		d.memory16(x, base, i)
+		unknown(i)
 	}
 }
 

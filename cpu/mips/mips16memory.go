@@ -2,51 +2,6 @@ package mips
 
 import "github.com/backsight/backsight/cpu"
 
-// memory16 decodes the loads and stores of MIPS16e.
-func (d *decoder) memory16(x insn16, base uint64, i *cpu.Insn) {
-	rx, ry := x.rx(), x.ry()
-	switch x.op() {
-	case 0x07:
-		load(i, ry, rx, x.unsigned(5, 3), 8, 0)
-	case 0x0f:
-		store(i, ry, rx, x.unsigned(5, 3), 8)
-	case 0x10:
-		load(i, ry, rx, x.unsigned(5, 0), 1, cpu.FlagSigned)
-	case 0x11:
-		load(i, ry, rx, x.unsigned(5, 1), 2, cpu.FlagSigned)
-	case 0x12: // lw rx,(sp)
-		if x.extended && x.h&0xe0 != 0 {
-			d.extendedLoad16(x, i)
-			return
-		}
-		d.loadWord(i, rx, SP, x.unsigned(8, 2))
-	case 0x13:
-		d.loadWord(i, ry, rx, x.unsigned(5, 2))
-	case 0x14:
-		load(i, ry, rx, x.unsigned(5, 0), 1, 0)
-	case 0x15:
-		load(i, ry, rx, x.unsigned(5, 1), 2, 0)
-	case 0x16: // lw rx,(pc)
-		d.loadLiteral(i, rx, base&^3+uint64(x.unsigned(8, 2)), 4, d.signedWord())
-	case 0x17: // lwu
-		load(i, ry, rx, x.unsigned(5, 2), 4, 0)
-	case 0x18:
-		store(i, ry, rx, x.unsigned(5, 0), 1)
-	case 0x19:
-		store(i, ry, rx, x.unsigned(5, 1), 2)
-	case 0x1a: // sw rx,(sp)
-		if x.extended && x.h&0xe0 != 0 {
-			extendedStore16(x, i)
-			return
-		}
-		store(i, rx, SP, x.unsigned(8, 2), 4)
-	case 0x1b:
-		store(i, ry, rx, x.unsigned(5, 2), 4)
-	default:
-		unknown(i)
-	}
-}
-
 // extendedLoad16 decodes what MIPS16e2 adds under bits 7–5 of the extended
 // lw rx,(sp): loads relative to gp, ll, lwl and lwr.
 func (d *decoder) extendedLoad16(x insn16, i *cpu.Insn) {
