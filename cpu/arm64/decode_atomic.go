@@ -27,7 +27,9 @@ func exclusive(w uint32, in *cpu.Insn) {
 }
 
 // comparePair is casp: rs and the register after it get the old value.
-func comparePair(w uint32, in *cpu.Insn) { clobber(in, regZ(w, 16), regZ(w|1<<16, 16)) }
+func comparePair(w uint32, in *cpu.Insn) {
+	clobberSet(in, cpu.SetOf(regZ(w, 16), regZ(w|1<<16, 16)))
+}
 
 // plain is an access at the base register itself.
 func plain(in *cpu.Insn, op cpu.Op, rt, base cpu.Reg, size uint8) {
@@ -98,7 +100,7 @@ func copyOrSet(w uint32, in *cpu.Insn) {
 	if w>>22&3 == set {
 		rs = cpu.NoReg
 	}
-	clobber(in, regZ(w, 0), regZ(w, 5), rs)
+	clobberSet(in, cpu.SetOf(regZ(w, 0), regZ(w, 5), rs))
 }
 
 // orderedPair is ldiapp, stilp, and ldapr, stlr with an update of the base

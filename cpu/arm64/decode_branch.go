@@ -2,38 +2,39 @@ package arm64
 
 import "github.com/backsight/backsight/cpu"
 
-// branch decodes "Branches, exception generating and system instructions".
+// branch decodes "Branches, exception generating and system instructions" by bits
+// 31..29 and 25..24, the others being 101.
 func branch(w uint32, pc uint64, in *cpu.Insn) {
-	switch w >> 24 {
-	case 0x14, 0x15, 0x16, 0x17:
+	switch w>>27&0x1c | w>>24&3 {
+	case 0x00, 0x01, 0x02, 0x03:
 		jumpTo(in, pc, sext(w, 26)<<2)
-	case 0x94, 0x95, 0x96, 0x97:
+	case 0x10, 0x11, 0x12, 0x13:
 		callTo(in, pc, sext(w, 26)<<2)
-	case 0x34, 0x35, 0xb4, 0xb5: // cbz, cbnz
+	case 0x04, 0x05, 0x14, 0x15: // cbz, cbnz
 		jumpTo(in, pc, sext(w>>5, 19)<<2)
 		in.Flags, in.Src = cpu.FlagConditional, regZ(w, 0)
-	case 0x36, 0x37, 0xb6, 0xb7: // tbz, tbnz
+	case 0x06, 0x07, 0x16, 0x17: // tbz, tbnz
 		jumpTo(in, pc, sext(w>>5, 14)<<2)
 		in.Flags, in.Src = cpu.FlagConditional, regZ(w, 0)
-	case 0x54: // b.cond, bc.cond
+	case 0x08: // b.cond, bc.cond
 		jumpTo(in, pc, sext(w>>5, 19)<<2)
 		if w&14 != 14 { // al and nv: always
 			in.Flags = cpu.FlagConditional
 		}
-	case 0x55: // retaasppc, retabsppc
+	case 0x09: // retaasppc, retabsppc
 		returnTo(in, X30)
 		in.Flags = cpu.FlagSign
-	case 0x74, 0xf4: // cb<cc> register, cbb<cc>, cbh<cc>
+	case 0x0c, 0x1c: // cb<cc> register, cbb<cc>, cbh<cc>
 		jumpTo(in, pc, sext(w>>5, 9)<<2)
 		in.Flags, in.Src, in.Src2 = cpu.FlagConditional, regZ(w, 0), regZ(w, 16)
-	case 0x75, 0xf5: // cb<cc> immediate
+	case 0x0d, 0x1d: // cb<cc> immediate
 		jumpTo(in, pc, sext(w>>5, 9)<<2)
 		in.Flags, in.Src = cpu.FlagConditional, regZ(w, 0)
-	case 0xd4:
+	case 0x18:
 		exception(w, in)
-	case 0xd5:
+	case 0x19:
 		system(w, in)
-	case 0xd6, 0xd7:
+	case 0x1a, 0x1b:
 		branchRegister(w, in)
 	default:
 		unknown(in, cpu.NoReg)
@@ -115,7 +116,7 @@ func system(w uint32, in *cpu.Insn) {
 	case w&0xfffff01f == 0xd503201f:
 		hint(w>>5&0x7f, in)
 	case bit(w, 21) && bit(w, 22): // mrrs
-		clobber(in, regZ(w, 0), regZ(w|1, 0))
+		clobberSet(in, cpu.SetOf(regZ(w, 0), regZ(w|1, 0)))
 	case bit(w, 21): // mrs, sysl, tstart
 		clobber(in, regZ(w, 0))
 	}

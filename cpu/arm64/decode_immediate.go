@@ -6,30 +6,6 @@ import (
 	"github.com/backsight/backsight/cpu"
 )
 
-// dataImmediate decodes "Data processing -- immediate" by bits 25..23.
-func dataImmediate(w uint32, pc uint64, in *cpu.Insn) {
-	switch w >> 23 & 7 {
-	case 0, 1:
-		address(w, pc, in)
-	case 2:
-		addSubImmediate(w, in)
-	case 3:
-		tagOrMinMax(w, in)
-	case 4:
-		logicalImmediate(w, in)
-	case 5:
-		moveWide(w, in)
-	case 6:
-		bitfield(w, in)
-	case 7:
-		if w>>29 == 7 { // autiasppc, autibsppc
-			sign(in)
-			return
-		}
-		clobber(in, regZ(w, 0)) // extr
-	}
-}
-
 // address is adr, and adrp with bit 31.
 func address(w uint32, pc uint64, in *cpu.Insn) {
 	imm := sext(w>>5&0x7ffff<<2|w>>29&3, 21)
@@ -46,24 +22,23 @@ func address(w uint32, pc uint64, in *cpu.Insn) {
 // addSubImmediate is add, sub and with S adds, subs, whose forms without a
 // result are cmn and cmp. Adding 0 is how sp is moved from and to a register.
 func addSubImmediate(w uint32, in *cpu.Insn) {
-	imm := int64(w >> 10 & 0xfff)
-	if bit(w, 22) {
-		imm <<= 12
+	if bit(w, 23) {
+		tagOrMinMax(w, in)
+		return
 	}
-	rd, rn, flags := regS(w, 0), regS(w, 5), bit(w, 29)
-	subtract := bit(w, 30)
+	imm := int64(w>>10&0xfff) << (w >> 22 & 1 * 12)
+	if bit(w, 30) {
+		imm = -imm
+	}
+	rd, rn := regS(w, 0), regS(w, 5)
 	word32(w, in)
 	switch {
-	case flags && rd == SP && subtract:
-		in.Op, in.Src, in.Imm = cpu.OpCompareImm, rn, imm
-	case flags && rd == SP:
+	case bit(w, 29) && rd == SP:
 		in.Op, in.Src, in.Imm = cpu.OpCompareImm, rn, -imm
 	case imm == 0:
-		unary(in, cpu.OpMove, rd, rn, 0)
-	case subtract:
-		unary(in, cpu.OpAddImm, rd, rn, -imm)
+		in.Op, in.Dst, in.Src = cpu.OpMove, rd, rn
 	default:
-		unary(in, cpu.OpAddImm, rd, rn, imm)
+		in.Op, in.Dst, in.Src, in.Imm = cpu.OpAddImm, rd, rn, imm
 	}
 }
 
@@ -75,6 +50,15 @@ func tagOrMinMax(w uint32, in *cpu.Insn) {
 		return
 	}
 	clobber(in, regS(w, 0))
+}
+
+// logicalOrWide is told by bit 23.
+func logicalOrWide(w uint32, in *cpu.Insn) {
+	if bit(w, 23) {
+		moveWide(w, in)
+		return
+	}
+	logicalImmediate(w, in)
 }
 
 // logicalImmediate is and, orr, eor, whose result may be sp, and ands.
@@ -166,6 +150,18 @@ func moveWide(w uint32, in *cpu.Insn) {
 		}
 	default:
 		unknown(in, rd)
+	}
+}
+
+// bitfieldOrExtract is told by bit 23; extr with opc 3 is autiasppc, autibsppc.
+func bitfieldOrExtract(w uint32, in *cpu.Insn) {
+	switch {
+	case !bit(w, 23):
+		bitfield(w, in)
+	case w>>29 == 7:
+		sign(in)
+	default:
+		clobber(in, regZ(w, 0))
 	}
 }
 

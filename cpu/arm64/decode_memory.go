@@ -11,28 +11,6 @@ const (
 	preIndex
 )
 
-// loadStore decodes "Loads and stores" by bits 29..28.
-func loadStore(w uint32, pc uint64, in *cpu.Insn) {
-	switch w >> 28 & 3 {
-	case 0:
-		if bit(w, 26) {
-			structures(w, in)
-		} else {
-			exclusive(w, in)
-		}
-	case 1:
-		if bit(w, 24) {
-			ordered(w, in)
-		} else {
-			literal(w, pc, in)
-		}
-	case 2:
-		pair(w, in)
-	case 3:
-		single(w, in)
-	}
-}
-
 // literal loads from an address relative to the PC.
 func literal(w uint32, pc uint64, in *cpu.Insn) {
 	rt := regZ(w, 0)
@@ -71,33 +49,29 @@ func writeBack(in *cpu.Insn, base cpu.Reg, imm int64, mode indexing) {
 	}
 }
 
-// pair is ldp, stp, ldnp, stnp, ldpsw, stgp, and those of vector registers; opc
-// 3 is ldtp, sttp (LSUI).
+// pairIndexing is the addressing mode of a pair.
+func pairIndexing(w uint32) indexing {
+	return [4]indexing{offset, postIndex, offset, preIndex}[w>>23&3]
+}
+
+// pair is ldp, stp, ldnp, stnp, ldpsw, stgp; opc 3 is ldtp, sttp (LSUI).
 func pair(w uint32, in *cpu.Insn) {
-	opc, load := w>>30, bit(w, 22)
-	mode := [4]indexing{offset, postIndex, offset, preIndex}[w>>23&3]
-	imm := sext(w>>15, 7)
-	base := regS(w, 5)
-	if bit(w, 26) {
-		vectorPair(opc, load, base, imm, mode, in)
-		return
-	}
-	rt, rt2 := regZ(w, 0), regZ(w, 10)
-	size := uint8(4)
-	if opc >= 2 {
-		size = 8
-	}
-	imm *= int64(size)
-	if opc == 1 && !load { // stgp: two words, and a tag for their granule
+	opc, load, mode := w>>30, w>>22&1, pairIndexing(w)
+	base, rt, rt2 := regS(w, 5), regZ(w, 0), regZ(w, 10)
+	size := uint8(4) << (opc >> 1)
+	imm := sext(w>>15, 7) * int64(size)
+	if opc == 1 && load == 0 { // stgp: two words, and a tag for their granule
 		size = 8
 		imm *= 4
 	}
-	if !load {
-		in.Op, in.Src, in.Src2, in.Size = cpu.OpStore, rt, rt2, size
+	if (rt == cpu.NoReg || rt2 == cpu.NoReg) && load != 0 {
+		loadPair(in, rt, rt2, base, imm, mode, size)
+	} else {
+		x := moves[load]
+		in.Op, in.Size = x.op, size
+		in.Dst, in.Dst2, in.Src, in.Src2 = rt|x.notDst, rt2|x.notDst, rt|x.notSrc, rt2|x.notSrc
 		access(in, base, imm, mode)
-		return
 	}
-	loadPair(in, rt, rt2, base, imm, mode, size)
 	if opc == 1 && in.Op == cpu.OpLoad {
 		in.Flags = cpu.FlagSigned
 	}
@@ -117,14 +91,16 @@ func loadPair(in *cpu.Insn, rt, rt2, base cpu.Reg, imm int64, mode indexing, siz
 	}
 }
 
-func vectorPair(opc uint32, load bool, base cpu.Reg, imm int64, mode indexing, in *cpu.Insn) {
+// vectorPair is the like for vector registers.
+func vectorPair(w uint32, in *cpu.Insn) {
+	opc, mode, base := w>>30, pairIndexing(w), regS(w, 5)
 	if opc == 3 {
 		unknown(in, cpu.NoReg)
 		return
 	}
 	size := uint8(4) << opc
-	imm *= int64(size)
-	if load {
+	imm := sext(w>>15, 7) * int64(size)
+	if bit(w, 22) {
 		writeBack(in, base, imm, mode)
 		return
 	}
@@ -132,14 +108,9 @@ func vectorPair(opc uint32, load bool, base cpu.Reg, imm int64, mode indexing, i
 	access(in, base, imm, mode)
 }
 
-// single is the loads and stores of one register: bits 31..30 the size, bit 26
-// a vector register, bits 23..22 what to do.
-func single(w uint32, in *cpu.Insn) {
-	if bit(w, 24) {
-		scaled := sizeLog(w)
-		one(w, int64(w>>10&0xfff)<<scaled, offset, in)
-		return
-	}
+// unscaled is the loads and stores of one register but those with a scaled offset:
+// bits 31..30 the size, bit 26 a vector register, bits 23..22 what to do.
+func unscaled(w uint32, in *cpu.Insn) {
 	imm := sext(w>>12, 9)
 	switch w>>21&1<<2 | w>>10&3 {
 	case 0, 2: // unscaled, unprivileged
@@ -167,36 +138,49 @@ func sizeLog(w uint32) uint32 {
 }
 
 // one is a load or store of one register with the common fields of size, V, opc.
+// Loads and stores take the same way, for they come in no order.
 func one(w uint32, imm int64, mode indexing, in *cpu.Insn) {
 	base, rt := regS(w, 5), regZ(w, 0)
 	log, opc := sizeLog(w), w>>22&3
 	switch {
-	case log > 4, !bit(w, 26) && opc == 3 && log > 1:
+	case bit(w, 26):
+		oneVector(log, opc, base, imm, mode, in)
+	case opc == 3 && log > 1:
 		unknown(in, cpu.NoReg)
-	case !bit(w, 26) && opc == 2 && log == 3: // prfm
-	case opc == 0, bit(w, 26) && opc == 2:
-		in.Op, in.Size = cpu.OpStore, 1<<log
-		if !bit(w, 26) {
-			in.Src = rt
-		}
-		access(in, base, imm, mode)
-	case bit(w, 26) || rt == cpu.NoReg:
+	case opc == 2 && log == 3: // prfm
+	case rt == cpu.NoReg && opc != 0:
 		writeBack(in, base, imm, mode)
 	default:
-		in.Op, in.Dst, in.Size = cpu.OpLoad, rt, 1<<log
+		x := moves[opc]
+		in.Op, in.Dst, in.Src, in.Flags = x.op, rt|x.notDst, rt|x.notSrc, x.flags
+		in.Size = 1 << log
 		access(in, base, imm, mode)
-		extension(opc, in)
 	}
 }
 
-// extension is how the load of one register extends: opc 2 to 64 bits with
-// sign, 3 to 32.
-func extension(opc uint32, in *cpu.Insn) {
-	switch opc {
-	case 2:
-		in.Flags = cpu.FlagSigned
-	case 3:
-		in.Flags = cpu.FlagSigned | cpu.FlagWord32
+// moves say what opc does with the register: a store, and loads that extend with
+// zeros, with the sign to 64 bits, and to 32. Of notDst and notSrc one is NoReg.
+var moves = [4]struct {
+	op             cpu.Op
+	notDst, notSrc cpu.Reg
+	flags          cpu.Flags
+}{
+	{cpu.OpStore, cpu.NoReg, 0, 0},
+	{cpu.OpLoad, 0, cpu.NoReg, 0},
+	{cpu.OpLoad, 0, cpu.NoReg, cpu.FlagSigned},
+	{cpu.OpLoad, 0, cpu.NoReg, cpu.FlagSigned | cpu.FlagWord32},
+}
+
+// oneVector is the like for a vector register.
+func oneVector(log, opc uint32, base cpu.Reg, imm int64, mode indexing, in *cpu.Insn) {
+	switch {
+	case log > 4:
+		unknown(in, cpu.NoReg)
+	case opc&1 != 0:
+		writeBack(in, base, imm, mode)
+	default:
+		in.Op, in.Size = cpu.OpStore, 1<<log
+		access(in, base, imm, mode)
 	}
 }
 

@@ -2,22 +2,6 @@ package arm64
 
 import "github.com/backsight/backsight/cpu"
 
-// dataRegister decodes "Data processing -- register".
-func dataRegister(w uint32, in *cpu.Insn) {
-	switch {
-	case !bit(w, 28) && !bit(w, 24):
-		logicalShifted(w, in)
-	case !bit(w, 28) && !bit(w, 21):
-		addSubShifted(w, in)
-	case !bit(w, 28):
-		addSubExtended(w, in)
-	case bit(w, 24): // madd, smulh, …
-		clobber(in, regZ(w, 0))
-	default:
-		dataOther(w, in)
-	}
-}
-
 // logicalShifted is and, orr, eor, ands and their negations. mov is orr with
 // xzr.
 func logicalShifted(w uint32, in *cpu.Insn) {
@@ -43,8 +27,12 @@ func logicalShifted(w uint32, in *cpu.Insn) {
 	word32(w, in)
 }
 
-// addSubShifted has no sp: 31 is xzr everywhere.
-func addSubShifted(w uint32, in *cpu.Insn) {
+// addSubRegister has no sp unless it extends: 31 is xzr everywhere.
+func addSubRegister(w uint32, in *cpu.Insn) {
+	if bit(w, 21) {
+		addSubExtended(w, in)
+		return
+	}
 	const lsl = 0
 	if w>>22&3 != lsl {
 		clobber(in, regZ(w, 0))
