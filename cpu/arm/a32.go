@@ -58,53 +58,49 @@ func a32(w, pc uint32, o *cpu.Insn) {
 		a32Always(w, pc, o)
 		return
 	}
-	switch w >> 25 & 7 {
-	case 0:
+	switch w >> 24 & 15 {
+	case 0x0, 0x1:
 		a32Register(w, pc, o)
-	case 1:
+	case 0x2, 0x3:
 		a32Immediate(w, pc, o)
-	case 2:
+	case 0x4, 0x5:
 		off := w & 0xfff
 		if !bit(w, 23) {
 			off = -off
 		}
 		access(o, a32Kind(w), field(w, 12), field(w, 16), int32(off), bit(w, 24), bit(w, 21), pc+8)
-	case 3:
+	case 0x6, 0x7:
 		if bit(w, 4) {
 			a32Media(w, o)
 		} else {
 			a32Indexed(w, pc, o)
 		}
-	case 4:
+	case 0x8, 0x9:
 		a32Multiple(w, o)
-	case 5:
-		target := pc + 8 + signed(w, 24)<<2
-		if bit(w, 24) {
-			call(o, target, 0, pc+4, 0)
-		} else {
-			branch(o, target, 0)
-		}
-	case 6:
+	case 0xa:
+		branch(o, pc+8+signed(w, 24)<<2, 0)
+	case 0xb:
+		call(o, pc+8+signed(w, 24)<<2, 0, pc+4, 0)
+	case 0xc, 0xd:
 		coprocTransfer(w, o, pc+8, false)
-	default:
-		if bit(w, 24) {
-			supervisor(o, w&0xff_ffff)
-		} else {
-			coproc(w, o, false)
-		}
+	case 0xe:
+		coproc(w, o, false)
+	case 0xf:
+		supervisor(o, w&0xff_ffff)
 	}
-	if cond != condAL {
-		o.Flags |= cpu.FlagConditional
-	}
+	o.Flags |= conditional[cond]
+}
+
+// conditional is what a condition adds.
+var conditional = [16]cpu.Flags{
+	cpu.FlagConditional, cpu.FlagConditional, cpu.FlagConditional, cpu.FlagConditional, cpu.FlagConditional,
+	cpu.FlagConditional, cpu.FlagConditional, cpu.FlagConditional, cpu.FlagConditional, cpu.FlagConditional,
+	cpu.FlagConditional, cpu.FlagConditional, cpu.FlagConditional, cpu.FlagConditional, condAL: 0,
 }
 
 // a32Kind reads B and L of a word or byte access.
 func a32Kind(w uint32) kind {
-	k := kind{load: bit(w, 20), size: 4}
-	if bit(w, 22) {
-		k.size = 1
-	}
-	return k
+	return bitKind(w, 20) | word>>(w>>22&1<<1)&word
 }
 
 // a32Indexed is a load or store with a register offset.

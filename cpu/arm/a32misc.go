@@ -92,17 +92,11 @@ func a32Exclusive(w uint32, o *cpu.Insn) {
 		clobberOne(o, rt)
 		return
 	}
-	k := kind{load: bit(w, 20), size: 4}
-	switch w >> 21 & 3 {
-	case 2:
-		k.size = 1
-	case 3:
-		k.size = 2
-	}
+	k := bitKind(w, 20) | [4]kind{word, word, 0, half}[w>>21&3]
 	switch {
-	case !k.load && w>>8&3 == 0: // stl: no outcome
+	case !k.load() && w>>8&3 == 0: // stl: no outcome
 		access(o, k, field(w, 0), rn, 0, true, false, 0)
-	case !k.load:
+	case !k.load():
 		clobberOne(o, rt)
 	case w>>21&3 == 1:
 		doubleword(o, k, rt, rn)
@@ -124,20 +118,11 @@ func doubleword(o *cpu.Insn, k kind, rt, rn cpu.Reg) {
 // a32Extra has the loads and stores of halfwords, signed bytes and doublewords
 // (v7 A5.2.8, A5.2.9).
 func a32Extra(w, pc uint32, o *cpu.Insn) {
-	k := kind{load: bit(w, 20), size: 2}
+	// By L and op; ldrd and strd have L clear.
+	k := [8]kind{1: half, 2: word | loads, 3: word, 5: half | loads, 6: loads | signs, 7: half | loads | signs}[w>>18&4|w>>5&3]
 	rn, rt := field(w, 16), field(w, 12)
-	double := false
-	switch op := w >> 5 & 3; {
-	case op == 1:
-	case !k.load:
-		double = true
-		k.load, k.size = op == 2, 4
-	case op == 2:
-		k.size, k.signed = 1, true
-	default:
-		k.signed = true
-	}
-	if double && rt >= LR {
+	two := k&word != 0
+	if two && rt >= LR {
 		unknown(o)
 		return
 	}
@@ -153,12 +138,12 @@ func a32Extra(w, pc uint32, o *cpu.Insn) {
 		accessIndexed(o, k, rt, rn, field(w, 0), 0, pc+8)
 	default:
 		accessUntold(o, k, rt, rn, !p || write)
-		if double && k.load {
+		if two && k.load() {
 			clobber(o, o.List.With(rt+1))
 		}
 		return
 	}
-	if double {
+	if two {
 		pair(o, rt+1)
 	}
 }

@@ -2,16 +2,29 @@ package arm
 
 import "github.com/backsight/backsight/cpu"
 
-// kind is what a single load or store does.
-type kind struct {
-	load, signed bool
-	size         uint8
-}
+// kind is what a single load or store does: whether it loads, whether it extends the
+// sign, and the logarithm of its size. Instructions have these as bits, and come in
+// such an order that branches on them would often be mispredicted.
+type kind uint8
+
+const (
+	loads kind = 1 << iota
+	signs
+	half   kind = 1 << 2
+	word   kind = 2 << 2
+	double kind = 3 << 2
+)
+
+func (k kind) load() bool  { return k&loads != 0 }
+func (k kind) size() uint8 { return 1 << (k >> 2 & 3) }
+
+// bitKind is the bit n of w as loads.
+func bitKind(w uint32, n uint) kind { return kind(w >> n & 1) }
 
 // access is a load or store of rt at rn+off, indexed as P and W say (v7
 // A8.5): offset, pre-indexed or post-indexed.
 func access(o *cpu.Insn, k kind, rt, rn cpu.Reg, off int32, p, w bool, here uint32) {
-	if k.load && k.size != 4 && rt == PC {
+	if rt == PC && k.load() && k.size() != 4 {
 		unknown(o)
 		return
 	}
@@ -21,10 +34,10 @@ func access(o *cpu.Insn, k kind, rt, rn cpu.Reg, off int32, p, w bool, here uint
 	}
 	if rn == PC {
 		o.Imm = int64(uint32(o.Imm))
-	} else if (!p || w) && !(k.load && rt == rn) {
+	} else if (!p || w) && !(rt == rn && k.load()) {
 		o.WB = off
 	}
-	if o.Base == SP && k.size == 4 && (o.WB == -4 && o.Imm == -4 && !k.load || o.WB == 4 && !p && k.load) {
+	if o.WB != 0 && o.Base == SP && k.size() == 4 && (o.WB == -4 && p && !k.load() || o.WB == 4 && !p && k.load()) {
 		o.Flags |= cpu.FlagFrameSetup // push {rt}, pop {rt}
 	}
 }
@@ -32,26 +45,22 @@ func access(o *cpu.Insn, k kind, rt, rn cpu.Reg, off int32, p, w bool, here uint
 // start fills in what all forms of access share. A PC as base is the constant
 // here.
 func start(o *cpu.Insn, k kind, rt, rn cpu.Reg, here uint32) {
-	o.Size, o.Base = k.size, rn
+	o.Size, o.Base = k.size(), rn
 	if rn == PC {
 		o.Base, o.Imm = cpu.NoReg, int64(here)
 	}
-	if !k.load {
-		o.Op, o.Src = cpu.OpStore, rt
-		return
-	}
-	o.Op, o.Dst = cpu.OpLoad, rt
-	if k.signed {
-		o.Flags |= cpu.FlagSigned
-	}
-	if rt == PC && rn == SP {
+	load := k & loads
+	o.Op = [2]cpu.Op{cpu.OpStore, cpu.OpLoad}[load]
+	o.Dst, o.Src = rt|cpu.Reg(load-1), rt|cpu.Reg(-load) // the other is NoReg: all bits
+	o.Flags |= cpu.FlagSigned & -cpu.Flags(k>>1&1)
+	if rt == PC && rn == SP && k.load() {
 		o.Flags |= cpu.FlagReturn
 	}
 }
 
 // accessIndexed is a load or store at rn+rm<<scale.
 func accessIndexed(o *cpu.Insn, k kind, rt, rn, rm cpu.Reg, scale uint8, here uint32) {
-	if k.load && k.size != 4 && rt == PC {
+	if rt == PC && k.load() && k.size() != 4 {
 		unknown(o)
 		return
 	}
@@ -62,15 +71,15 @@ func accessIndexed(o *cpu.Insn, k kind, rt, rn, rm cpu.Reg, scale uint8, here ui
 // accessUntold is a load or store whose address or write-back Insn cannot
 // express: what it loads is lost, and so is the base where it changes.
 func accessUntold(o *cpu.Insn, k kind, rt, rn cpu.Reg, writeBack bool) {
-	if k.load && rt == PC {
+	if rt == PC && k.load() {
 		jumpUnknown(o)
-		if k.size != 4 {
+		if k.size() != 4 {
 			unknown(o)
 		}
 		return
 	}
 	var set cpu.RegSet
-	if k.load {
+	if k.load() {
 		set = set.With(rt)
 	}
 	if writeBack {

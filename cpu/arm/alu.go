@@ -26,7 +26,7 @@ const (
 func compares(op uint32) bool { return op >= opTST && op <= opCMN }
 
 // aluImm is a data-processing instruction with an immediate. here is what the
-// PC reads as.
+// PC reads as. All opcodes are named, which makes the switch a jump instead of a search.
 func aluImm(o *cpu.Insn, op uint32, rd, rn cpu.Reg, imm, here uint32) {
 	switch op {
 	case opMOV:
@@ -40,7 +40,7 @@ func aluImm(o *cpu.Insn, op uint32, rd, rn cpu.Reg, imm, here uint32) {
 	case opCMP:
 		o.Op, o.Src, o.Imm = cpu.OpCompareImm, rn, int64(imm)
 	case opTST, opTEQ, opCMN:
-	default:
+	case opAND, opEOR, opRSB, opADC, opSBC, opRSC, opORR, opBIC:
 		logicalImm(o, op, rd, rn, imm)
 	}
 }
@@ -81,23 +81,40 @@ func andMask(o *cpu.Insn, rd, rn cpu.Reg, mask int64) {
 // aluReg is a data-processing instruction with a register shifted by a
 // constant: kind 0 is LSL, and only that can be told where amount is not 0.
 func aluReg(o *cpu.Insn, op uint32, rd, rn, rm cpu.Reg, kind, amount, here uint32) {
-	switch {
-	case compares(op):
-	case kind != 0:
+	if kind != 0 && !compares(op) {
 		clobberOne(o, rd)
-	case op == opMOV:
+		return
+	}
+	switch op {
+	case opTST, opTEQ, opCMP, opCMN:
+	case opMOV:
 		shiftLeft(o, rd, rm, amount, here)
-	case op == opADD:
+	case opADD:
 		addReg(o, rd, rn, rm, amount, here)
-	case rn == PC || rm == PC:
-		clobberOne(o, rd)
-	case op == opSUB:
-		o.Op, o.Dst, o.Src, o.Src2, o.Scale = cpu.OpSub, rd, rn, rm, uint8(amount)
-	case op == opORR && amount == 0:
-		o.Op, o.Dst, o.Src, o.Src2 = cpu.OpOr, rd, rn, rm
-	default:
+	case opSUB:
+		twoReg(o, cpu.OpSub, rd, rn, rm, amount)
+	case opORR:
+		orReg(o, rd, rn, rm, amount)
+	case opAND, opEOR, opRSB, opADC, opSBC, opRSC, opBIC, opMVN:
 		clobberOne(o, rd)
 	}
+}
+
+// twoReg is an operation of two registers; with the PC as one of them it is lost.
+func twoReg(o *cpu.Insn, op cpu.Op, rd, rn, rm cpu.Reg, amount uint32) {
+	if rn == PC || rm == PC {
+		clobberOne(o, rd)
+		return
+	}
+	o.Op, o.Dst, o.Src, o.Src2, o.Scale = op, rd, rn, rm, uint8(amount)
+}
+
+func orReg(o *cpu.Insn, rd, rn, rm cpu.Reg, amount uint32) {
+	if amount != 0 {
+		clobberOne(o, rd)
+		return
+	}
+	twoReg(o, cpu.OpOr, rd, rn, rm, 0)
 }
 
 func shiftLeft(o *cpu.Insn, rd, rm cpu.Reg, amount, here uint32) {

@@ -36,7 +36,7 @@ func coprocTransfer(w uint32, o *cpu.Insn, here uint32, always bool) {
 			o.Flags |= cpu.FlagFrameSetup // vpush, vpop
 		}
 	case vfp && p && !load: // vstr
-		access(o, kind{size: 4 << (cp & 1)}, cpu.NoReg, rn, off, true, false, here&^3)
+		access(o, word+kind(cp&1)*half, cpu.NoReg, rn, off, true, false, here&^3)
 	}
 }
 

@@ -1,40 +1,54 @@
 package arm
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"encoding/binary"
+	"math/bits"
+
+	"github.com/backsight/backsight/cpu"
+)
 
 // decodeT32 decodes Thumb. A halfword whose upper five bits are 11101, 1111x is
 // the first of two (v7 A6.1).
 func (d decoder) decodeT32(code []byte, pc uint32, out []cpu.Insn) int {
-	n := 0
+	n, at := 0, 0
 	covered := uint32(0) // instructions left in the IT block
-	for ; n < len(out) && len(code) >= 2; n++ {
-		h := d.half(code)
-		wide := h >= 0xe800
-		if wide && len(code) < 4 {
+	for ; n < len(out); n++ {
+		w := d.halves(code, at)
+		size := 2 + int(w>>16+0x1800)>>16<<1
+		if at+size > len(code) {
 			break
 		}
 		o := &out[n]
 		*o = blank
-		o.Len = 2
-		if wide {
-			o.Len = 4
-			d.t32(h<<16|d.half(code[2:]), pc, o)
-		} else {
-			t16(h, pc, o)
-		}
+		o.Len = uint8(size)
+		d.thumb(w, pc+uint32(at), o)
 		if covered > 0 {
 			covered--
-			if h>>8 != 0xbe { // bkpt is taken on any condition
+			if w>>24 != 0xbe { // bkpt is taken on any condition
 				o.Flags |= cpu.FlagConditional
 			}
 		}
-		if h>>8 == 0xbf && h&15 != 0 {
-			covered = itLength(h)
+		if w>>24 == 0xbf && w>>16&15 != 0 {
+			covered = itLength(w >> 16)
 		}
-		code = code[o.Len:]
-		pc += uint32(o.Len)
+		at += size
 	}
 	return n
+}
+
+// halves reads two halfwords, the first into the upper half; what code does not have
+// is 0.
+func (d decoder) halves(code []byte, at int) uint32 {
+	if at+4 > len(code) {
+		if at+2 > len(code) {
+			return 0
+		}
+		return d.half(code[at:]) << 16
+	}
+	if d.bigCode {
+		return binary.BigEndian.Uint32(code[at:])
+	}
+	return bits.RotateLeft32(binary.LittleEndian.Uint32(code[at:]), 16)
 }
 
 // itLength is how many instructions IT makes conditional (v7 A8.8.54): one more
@@ -54,11 +68,19 @@ func itLength(h uint32) uint32 {
 // low extracts the register number of three bits at position shift.
 func low(h uint32, shift uint) cpu.Reg { return cpu.Reg(h >> shift & 7) }
 
-// t16 decodes a 16-bit instruction (v7 A6.2).
-func t16(h, pc uint32, o *cpu.Insn) {
+// thumb decodes an instruction, its first halfword in the upper half of w. The jump
+// is by the upper five bits of one of 16 bits (v7 A6.2), by bits 12:9 of the first
+// half of another (v7 A6.3): one for both, for a processor often mispredicts where a
+// decoder goes.
+func (d decoder) thumb(w, pc uint32, o *cpu.Insn) {
+	h := w >> 16
+	which, wide := h>>11, 0x20|h>>9&15
+	if which > 0x1c {
+		which = wide
+	}
 	rd, imm8 := low(h, 8), h&0xff
 	aligned := (pc + 4) &^ 3
-	switch h >> 11 {
+	switch which {
 	case 0x00: // lsls, movs
 		if h == 0 {
 			o.Flags |= cpu.FlagPadding
@@ -84,19 +106,18 @@ func t16(h, pc uint32, o *cpu.Insn) {
 			t16Register(h, o)
 		}
 	case 0x09:
-		access(o, kind{load: true, size: 4}, rd, PC, int32(imm8*4), true, false, aligned)
+		access(o, word|loads, rd, PC, int32(imm8*4), true, false, aligned)
 	case 0x0a, 0x0b:
-		k := [8]kind{{size: 4}, {size: 2}, {size: 1}, {load: true, signed: true, size: 1},
-			{load: true, size: 4}, {load: true, size: 2}, {load: true, size: 1}, {load: true, signed: true, size: 2}}[h>>9&7]
+		k := [8]kind{word, half, 0, loads | signs, word | loads, half | loads, loads, half | loads | signs}[h>>9&7]
 		accessIndexed(o, k, low(h, 0), low(h, 3), low(h, 6), 0, 0)
 	case 0x0c, 0x0d:
-		access(o, kind{load: bit(h, 11), size: 4}, low(h, 0), low(h, 3), int32(h>>4&0x7c), true, false, 0)
+		access(o, word|bitKind(h, 11), low(h, 0), low(h, 3), int32(h>>4&0x7c), true, false, 0)
 	case 0x0e, 0x0f:
-		access(o, kind{load: bit(h, 11), size: 1}, low(h, 0), low(h, 3), int32(h>>6&31), true, false, 0)
+		access(o, bitKind(h, 11), low(h, 0), low(h, 3), int32(h>>6&31), true, false, 0)
 	case 0x10, 0x11:
-		access(o, kind{load: bit(h, 11), size: 2}, low(h, 0), low(h, 3), int32(h>>5&0x3e), true, false, 0)
+		access(o, half|bitKind(h, 11), low(h, 0), low(h, 3), int32(h>>5&0x3e), true, false, 0)
 	case 0x12, 0x13:
-		access(o, kind{load: bit(h, 11), size: 4}, rd, SP, int32(imm8*4), true, false, 0)
+		access(o, word|bitKind(h, 11), rd, SP, int32(imm8*4), true, false, 0)
 	case 0x14:
 		address(o, rd, aligned+imm8*4)
 	case 0x15:
@@ -107,8 +128,22 @@ func t16(h, pc uint32, o *cpu.Insn) {
 		multiple(o, bit(h, 11), rd, imm8, false, true, true)
 	case 0x1a, 0x1b:
 		t16Conditional(h, pc, o)
-	default: // 0x1c
+	case 0x1c:
 		branch(o, pc+4+signed(h, 11)<<1, 1)
+	case 0x24:
+		t32Memory(w, pc, o)
+	case 0x25:
+		d.t32Shifted(w, aligned, o)
+	case 0x26, 0x27, 0x2e, 0x2f:
+		d.t32Coproc(w, aligned, o)
+	case 0x28, 0x2a:
+		d.t32Modified(w, pc, o)
+	case 0x29, 0x2b:
+		d.t32Plain(w, pc, o)
+	case 0x2c:
+		t32SingleOrSIMD(w, aligned, o)
+	case 0x2d:
+		t32Arithmetic(w, o)
 	}
 }
 

@@ -2,40 +2,8 @@ package arm
 
 import "github.com/backsight/backsight/cpu"
 
-// t32 decodes a 32-bit Thumb instruction, the first halfword in the upper half
-// (v7 A6.3).
-func (d decoder) t32(w, pc uint32, o *cpu.Insn) {
-	here := (pc + 4) &^ 3
-	switch w >> 25 {
-	case 0x74: // 1110 100
-		if bit(w, 22) {
-			t32Dual(w, pc, o)
-		} else {
-			t32Multiple(w, o)
-		}
-	case 0x75: // 1110 101
-		d.t32Shifted(w, here, o)
-	case 0x76, 0x77, 0x7e, 0x7f: // 1110 11, 1111 11
-		d.t32Coproc(w, here, o)
-	case 0x78, 0x79, 0x7a, 0x7b: // 1111 0
-		switch {
-		case bit(w, 15):
-			d.t32Control(w, pc, o)
-		case bit(w, 25):
-			t32Plain(w, here, o)
-		default:
-			t32Modified(w, o)
-		}
-	case 0x7c: // 1111 100
-		if w>>20&0x11 == 0x10 {
-			simdTransfer(w, o)
-		} else {
-			t32Single(w, here, o)
-		}
-	default: // 1111 101
-		t32Arithmetic(w, o)
-	}
-}
+// Functions of 32-bit Thumb instructions have the first halfword in the upper half
+// of w (v7 A6.3).
 
 // aluOpcode maps bits 24:21 of T32's data processing to A32's opcodes; RSC
 // stands for what A32 does not have (orn, pkh) and the unallocated.
@@ -100,8 +68,12 @@ func t32LongShift(w uint32, o *cpu.Insn) {
 	}
 }
 
-// t32Modified is data processing with an expanded immediate (v7 A6.3.1).
-func t32Modified(w uint32, o *cpu.Insn) {
+// t32Modified is data processing with an expanded immediate (v7 A6.3.1), or a branch.
+func (d decoder) t32Modified(w, pc uint32, o *cpu.Insn) {
+	if bit(w, 15) {
+		d.t32Control(w, pc, o)
+		return
+	}
 	rd := field(w, 8)
 	op, ok := t32Opcode(w, rd)
 	if !ok {
@@ -134,9 +106,13 @@ func expandT32(w uint32) uint32 {
 	return v>>by | v<<(32-by)
 }
 
-// t32Plain is data processing with a plain immediate (v7 A6.3.3).
-func t32Plain(w, here uint32, o *cpu.Insn) {
-	rd, rn := field(w, 8), field(w, 16)
+// t32Plain is data processing with a plain immediate (v7 A6.3.3), or a branch.
+func (d decoder) t32Plain(w, pc uint32, o *cpu.Insn) {
+	if bit(w, 15) {
+		d.t32Control(w, pc, o)
+		return
+	}
+	rd, rn, here := field(w, 8), field(w, 16), (pc+4)&^3
 	if rd == PC {
 		unknown(o)
 		return

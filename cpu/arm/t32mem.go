@@ -2,6 +2,15 @@ package arm
 
 import "github.com/backsight/backsight/cpu"
 
+// t32Memory is what bit 6 of the first half tells apart.
+func t32Memory(w, pc uint32, o *cpu.Insn) {
+	if bit(w, 22) {
+		t32Dual(w, pc, o)
+		return
+	}
+	t32Multiple(w, o)
+}
+
 // t32Multiple is LDM, STM, RFE and SRS (v7 A6.3.5).
 func t32Multiple(w uint32, o *cpu.Insn) {
 	op, write, load, rn := w>>23&3, bit(w, 21), bit(w, 20), field(w, 16)
@@ -33,12 +42,12 @@ func t32Dual(w, pc uint32, o *cpu.Insn) {
 		if !up {
 			off = -off
 		}
-		access(o, kind{load: bit(w, 20), size: 4}, field(w, 12), field(w, 16), int32(off), p, write, (pc+4)&^3)
+		access(o, word|bitKind(w, 20), field(w, 12), field(w, 16), int32(off), p, write, (pc+4)&^3)
 		pair(o, field(w, 8))
 	case up:
 		t32Exclusive(w, pc, o)
 	case bit(w, 20): // ldrex
-		access(o, kind{load: true, size: 4}, field(w, 12), field(w, 16), int32(w&0xff<<2), true, false, 0)
+		access(o, word|loads, field(w, 12), field(w, 16), int32(w&0xff<<2), true, false, 0)
 	default: // strex, and v8-M's tt
 		clobberOne(o, field(w, 8))
 	}
@@ -48,23 +57,22 @@ func t32Dual(w, pc uint32, o *cpu.Insn) {
 // 12–15) and the acquire and release of ARMv8 (8–10).
 func t32Exclusive(w, pc uint32, o *cpu.Insn) {
 	op, rn, rt := w>>4&15, field(w, 16), field(w, 12)
-	k := kind{load: bit(w, 20), size: 1 << (op & 3)}
+	k := bitKind(w, 20) | kind(op&3)*half
 	switch {
 	case op < 2:
-		if k.load {
+		if k.load() {
 			tableBranch(o, rn, field(w, 0), uint8(op), pc+4)
 		} else {
 			unknown(o)
 		}
 	case op < 4 || op == 6 || op == 11:
 		unknown(o)
-	case !k.load && op >= 8 && op < 12:
+	case !k.load() && op >= 8 && op < 12:
 		access(o, k, rt, rn, 0, true, false, 0)
-	case !k.load:
+	case !k.load():
 		clobberOne(o, field(w, 0))
-	case k.size == 8:
-		k.size = 4
-		access(o, k, rt, rn, 0, true, false, 0)
+	case k.size() == 8:
+		access(o, word|loads, rt, rn, 0, true, false, 0)
 		pair(o, field(w, 8))
 	default:
 		access(o, k, rt, rn, 0, true, false, 0)
@@ -82,14 +90,23 @@ func tableBranch(o *cpu.Insn, rn, rm cpu.Reg, scale uint8, here uint32) {
 	}
 }
 
+// t32SingleOrSIMD are told apart by bits 24 and 20.
+func t32SingleOrSIMD(w, here uint32, o *cpu.Insn) {
+	if w>>20&0x11 == 0x10 {
+		simdTransfer(w, o)
+		return
+	}
+	t32Single(w, here, o)
+}
+
 // t32Single is a load or store of one register (v7 A6.3.7–A6.3.10).
 func t32Single(w, here uint32, o *cpu.Insn) {
 	rt, rn, size := field(w, 12), field(w, 16), w>>21&3
-	k := kind{load: bit(w, 20), signed: bit(w, 24), size: 1 << size}
+	k := bitKind(w, 20) | bitKind(w, 24)*signs | kind(size)*half
 	switch {
-	case size == 3 || !k.load && (k.signed || rn == PC) || k.signed && size == 2:
+	case size == 3, k&signs != 0 && (size == 2 || !k.load()), rn == PC && !k.load():
 		unknown(o)
-	case k.load && rt == PC && size != 2: // pld, pli
+	case rt == PC && size != 2 && k.load(): // pld, pli
 	case rn == PC:
 		off := w & 0xfff
 		if !bit(w, 23) {
