@@ -32,7 +32,10 @@ func (d decoder) CallBefore(before []byte, ra uint64, _ cpu.Mode) (cpu.CallSite,
 // call decodes the size bytes that end before as a call.
 func (d decoder) call(before []byte, ra uint64, size int) (cpu.CallSite, bool) {
 	start := len(before) - size
-	if start < 0 || length(before[start:]) != size {
+	if start < 0 {
+		return cpu.CallSite{}, false
+	}
+	if _, is := fetch(before[start:]); is != size {
 		return cpu.CallSite{}, false
 	}
 	pc := d.addr(ra - uint64(size))
@@ -74,7 +77,7 @@ func reaches(before []byte, size int) bool {
 // walk tells whether end is the start of an instruction when at is one.
 func walk(code []byte, at, end int) bool {
 	for at < end {
-		n := length(code[at:])
+		_, n := fetch(code[at:])
 		if n == 0 {
 			return false
 		}
@@ -88,7 +91,7 @@ func walk(code []byte, at, end int) bool {
 // tell whether they leave their function.
 func (d decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []cpu.CallRef {
 	for at := 0; ; {
-		size := length(code[at:])
+		_, size := fetch(code[at:])
 		if size == 0 {
 			return dst
 		}

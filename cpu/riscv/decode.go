@@ -28,62 +28,186 @@ type decoder struct {
 func (d decoder) Decode(code []byte, pc uint64, _ cpu.Mode, out []cpu.Insn) int {
 	at := 0
 	for n := range out {
-		size := length(code[at:])
+		w, size := fetch(code[at:])
 		if size == 0 {
 			return n
 		}
 		in := &out[n]
-		*in = cpu.Insn{}
+		*in = blank
 		in.Len = uint8(size)
-		in.Dst, in.Dst2, in.Src, in.Src2 = cpu.NoReg, cpu.NoReg, cpu.NoReg, cpu.NoReg
-		in.Base, in.Index = cpu.NoReg, cpu.NoReg
-		d.one(code, at, pc+uint64(at), in)
-		if n > 0 && code[at]&0x7f == opJALR {
+		d.one(w, pc+uint64(at), in)
+		switch {
+		case w&0x7f == opJALR && n > 0:
 			d.join(&out[n-1], in)
+		case w == insnEbreak && semihosting(code[:at]):
+			in.Op, in.List = cpu.OpSyscall, cpu.SetOf(A0)
 		}
 		at += size
 	}
 	return len(out)
 }
 
-// length is the size of the instruction that code begins with, 0 when it is not
-// whole. Of the formats over 64 bits, which nobody has used, it is 2, the least
-// step (unprivileged manual, "Expanded Instruction-Length Encoding").
-func length(code []byte) int {
-	if len(code) < 2 {
-		return 0
-	}
-	size := 2
-	switch b := code[0]; {
-	case b&3 != 3:
-	case b&0x1f != 0x1f:
-		size = 4
-	case b&0x3f == 0x1f:
-		size = 6
-	case b&0x7f == 0x3f:
-		size = 8
-	}
-	if size > len(code) {
-		return 0
-	}
-	return size
+// blank is an instruction without effect.
+var blank = cpu.Insn{
+	Dst: cpu.NoReg, Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg,
+	Base: cpu.NoReg, Index: cpu.NoReg,
 }
 
-func (d decoder) one(code []byte, at int, pc uint64, in *cpu.Insn) {
-	switch h := binary.LittleEndian.Uint16(code[at:]); {
-	case h&3 != 3:
-		d.compressed(h, pc, in)
-	case in.Len == 4:
-		w := binary.LittleEndian.Uint32(code[at:])
-		d.word(w, pc, in)
-		if w == insnEbreak && semihosting(code[:at]) {
-			in.Op, in.List = cpu.OpSyscall, cpu.SetOf(A0)
+// fetch reads the instruction that code begins with, and its size, 0 when it is not
+// whole. The upper half of a compressed one is what follows.
+func fetch(code []byte) (w uint32, size int) {
+	if len(code) < 4 {
+		if len(code) < 2 {
+			return 0, 0
 		}
-	case h == 0xffff:
-		// All ones is illegal by definition, and what erased flash reads as.
-		in.Op, in.Flags = cpu.OpTrap, cpu.FlagPadding
+		w = uint32(binary.LittleEndian.Uint16(code))
+	} else {
+		w = binary.LittleEndian.Uint32(code)
+	}
+	size = 2 + int(w&3+1)>>2<<1
+	if w&0x1f == 0x1f {
+		size = longer(w)
+	}
+	if size > len(code) {
+		return 0, 0
+	}
+	return w, size
+}
+
+// longer is the size of an instruction of more than 32 bits. Of the formats over 64
+// bits, which nobody has used, it is 2, the least step (unprivileged manual, "Expanded
+// Instruction-Length Encoding").
+func longer(w uint32) int {
+	switch {
+	case w&0x3f == 0x1f:
+		return 6
+	case w&0x7f == 0x3f:
+		return 8
+	}
+	return 2
+}
+
+// one decodes w. The jump is by funct3 and quadrant of compressed instructions, bits
+// 15..13 and 1..0 ("C" chapter, table of instruction listings), by the major opcode of
+// others: one for all, for a processor often mispredicts where a decoder goes.
+func (d decoder) one(w uint32, pc uint64, in *cpu.Insn) {
+	h := w & 0xffff
+	which := h>>13<<2 | h&3
+	if h&3 == 3 {
+		which = h & 0x7f
+	}
+	switch which {
+	case 0x00:
+		addi4spn(h, in)
+	case 0x01:
+		if h == 1 { // c.nop
+			in.Flags = cpu.FlagPadding
+		}
+		addImm(in, reg(w, 7), reg(w, 7), immCI(w))
+	case 0x02:
+		if rd := reg(w, 7); rd != Zero {
+			d.shiftLeft(w>>12&1<<25|w>>2&31<<20, rd, rd, in)
+		}
+	case 0x04, 0x06: // c.fld, c.fldsp
+		if d.zcmp {
+			// Free where there is no D. WCH's XW extension has a byte load here.
+			unknown(in, regC(w, 2))
+		}
+	case 0x05:
+		d.jalOrAddiw(w, pc, in)
+	case 0x08:
+		d.load(in, regC(w, 2), regC(w, 7), offsetW(w), 4, true)
+	case 0x09:
+		constant(in, reg(w, 7), immCI(w))
+	case 0x0a:
+		d.loadSP(in, reg(w, 7), int64(w>>2&3<<6|w>>12&1<<5|w>>4&7<<2), 4)
+	case 0x0c: // c.flw on RV32
+		if d.rv64 {
+			d.load(in, regC(w, 2), regC(w, 7), offsetD(w), 8, true)
+		}
+	case 0x0d:
+		upper(w, in)
+	case 0x0e: // c.flwsp on RV32
+		if d.rv64 {
+			d.loadSP(in, reg(w, 7), int64(w>>2&7<<6|w>>12&1<<5|w>>5&3<<3), 8)
+		}
+	case 0x10:
+		d.zcbMemory(w, in)
+	case 0x11:
+		d.arithmetic(w, in)
+	case 0x12:
+		moveOrJump(w, in)
+	case 0x14: // c.fsd
+		store(in, cpu.NoReg, regC(w, 7), offsetD(w), 8)
+	case 0x15:
+		d.jumpTo(in, Zero, pc, immCJ(w))
+	case 0x16:
+		d.pushPopOrStore(h, in)
+	case 0x18:
+		store(in, regC(w, 2), regC(w, 7), offsetW(w), 4)
+	case 0x19, 0x1d:
+		d.branch(in, regC(w, 7), Zero, pc, immCB(w))
+	case 0x1a:
+		store(in, reg(w, 2), SP, offsetWSP(w), 4)
+	case 0x1c:
+		if d.rv64 {
+			store(in, regC(w, 2), regC(w, 7), offsetD(w), 8)
+		} else {
+			store(in, cpu.NoReg, regC(w, 7), offsetW(w), 4)
+		}
+	case 0x1e:
+		if d.rv64 {
+			store(in, reg(w, 2), SP, offsetDSP(w), 8)
+		} else {
+			store(in, cpu.NoReg, SP, offsetWSP(w), 4)
+		}
+	case opLoad:
+		d.loadWord(w, in)
+	case opStore:
+		d.storeWord(w, in)
+	case opOpImm:
+		d.opImm(w, in)
+	case opOp:
+		d.op(w, in)
+	case opOpImm32:
+		d.opImm32(w, in)
+	case opOp32:
+		d.op32(w, in)
+	case opLUI:
+		constant(in, reg(w, 7), immU(w))
+	case opAUIPC:
+		d.auipc(w, pc, in)
+	case opBranch:
+		if w>>13&3 == 1 { // funct3 2 and 3
+			unknown(in, cpu.NoReg)
+			return
+		}
+		d.branch(in, reg(w, 15), reg(w, 20), pc, immB(w))
+	case opJAL:
+		d.jumpTo(in, reg(w, 7), pc, immJ(w))
+	case opJALR:
+		if w>>12&7 != 0 {
+			unknown(in, reg(w, 7))
+			return
+		}
+		jumpReg(in, reg(w, 7), reg(w, 15), immI(w))
+	case opSystem:
+		system(w, in)
+	case opAMO:
+		d.atomic(w, in)
+	case opStoreFP:
+		storeFloating(w, in)
+	case opOpFP:
+		floating(w, in)
+	case opOpV:
+		vector(w, in)
+	case opLoadFP, opMiscMem, opMADD, opMSUB, opNMSUB, opNMADD, opOpVE:
+		// They write floating-point and vector registers, or order memory.
 	default:
-		unknown(in, reg(uint32(h), 7))
+		unknown(in, reg(w, 7))
+		if h == 0xffff { // illegal by definition, and what erased flash reads as
+			in.Op, in.List, in.Flags = cpu.OpTrap, 0, cpu.FlagPadding
+		}
 	}
 }
 

@@ -57,62 +57,6 @@ func immJ(w uint32) int64 {
 	return int64(int32(w)>>31<<20 | int32(w&0xff000|w>>20&1<<11|w>>21&0x3ff<<1))
 }
 
-// word decodes a 32-bit instruction.
-func (d decoder) word(w uint32, pc uint64, in *cpu.Insn) {
-	rd, rs1, rs2, funct3 := reg(w, 7), reg(w, 15), reg(w, 20), w>>12&7
-	switch w & 0x7f {
-	case opLoad:
-		d.loadWord(w, in)
-	case opStore:
-		d.storeWord(w, in)
-	case opOpImm:
-		d.opImm(w, in)
-	case opOp:
-		d.op(w, in)
-	case opOpImm32:
-		d.opImm32(w, in)
-	case opOp32:
-		d.op32(w, in)
-	case opLUI:
-		constant(in, rd, immU(w))
-	case opAUIPC:
-		d.auipc(w, pc, in)
-	case opBranch:
-		if funct3 == 2 || funct3 == 3 {
-			unknown(in, cpu.NoReg)
-			return
-		}
-		d.branch(in, rs1, rs2, pc, immB(w))
-	case opJAL:
-		d.jumpTo(in, rd, pc, immJ(w))
-	case opJALR:
-		if funct3 != 0 {
-			unknown(in, rd)
-			return
-		}
-		jumpReg(in, rd, rs1, immI(w))
-	case opSystem:
-		system(w, in)
-	case opAMO:
-		d.atomic(w, in)
-	case opStoreFP:
-		// Widths 1..4 are scalars of 2..16 bytes; the others are vector stores,
-		// whose size is not in the code. A vector spill lies apart from saved
-		// registers (the psABI leaves no vector register to the callee).
-		if funct3 >= 1 && funct3 <= 4 {
-			store(in, cpu.NoReg, rs1, immS(w), 1<<funct3)
-		}
-	case opOpFP:
-		floating(w, in)
-	case opOpV:
-		vector(w, in)
-	case opLoadFP, opMiscMem, opMADD, opMSUB, opNMSUB, opNMADD, opOpVE:
-		// They write floating-point and vector registers, or order memory.
-	default:
-		unknown(in, rd)
-	}
-}
-
 // loadWord decodes LOAD. On RV32, funct3 3 is Zilsd's load of a register pair.
 func (d decoder) loadWord(w uint32, in *cpu.Insn) {
 	rd, funct3 := reg(w, 7), w>>12&7
@@ -143,6 +87,15 @@ func (d decoder) storeWord(w uint32, in *cpu.Insn) {
 		}
 	default:
 		store(in, rs2, reg(w, 15), immS(w), 1<<funct3)
+	}
+}
+
+// storeFloating decodes STORE-FP. Widths 1..4 are scalars of 2..16 bytes; the others
+// are vector stores, whose size is not in the code. A vector spill lies apart from
+// saved registers (the psABI leaves no vector register to the callee).
+func storeFloating(w uint32, in *cpu.Insn) {
+	if funct3 := w >> 12 & 7; funct3 >= 1 && funct3 <= 4 {
+		store(in, cpu.NoReg, reg(w, 15), immS(w), 1<<funct3)
 	}
 }
 
