@@ -2,46 +2,87 @@ package x86
 
 import "github.com/backsight/backsight/cpu"
 
+// frequent is how the effects of an opcode of the one-byte map are told. It has a jump
+// of its own for each kind; a switch over opcodes would be a search, whose branches are
+// often mispredicted.
+type frequent uint8
+
+const (
+	fx frequent = iota // none of the frequent ones
+	fn                 // cmp of two registers, test
+	fE                 // rm op= reg
+	fR                 // reg op= rm
+	fA                 // accumulator op= immediate
+	f4                 // inc and dec of the 32-bit mode
+	fS                 // push
+	fP                 // pop
+	fb                 // branch
+	f1                 // group 1
+	fm                 // mov to rm
+	fl                 // mov from rm
+	fa                 // lea
+	fi                 // mov of an immediate
+	fr                 // ret
+	fg                 // group 11
+	fc                 // call
+	fz                 // jmp
+	fj                 // jmp, short
+)
+
+var frequents = [256]frequent{
+	0x00: fE, fE, fR, fR, fA, fA, fx, fx, fE, fE, fR, fR, fA, fA, fx, fx,
+	0x10: fE, fE, fR, fR, fA, fA, fx, fx, fE, fE, fR, fR, fA, fA, fx, fx,
+	0x20: fE, fE, fR, fR, fA, fA, fx, fx, fE, fE, fR, fR, fA, fA, fx, fx,
+	0x30: fE, fE, fR, fR, fA, fA, fx, fx, fn, fn, fn, fn, fA, fA, fx, fx,
+	0x40: f4, f4, f4, f4, f4, f4, f4, f4, f4, f4, f4, f4, f4, f4, f4, f4,
+	0x50: fS, fS, fS, fS, fS, fS, fS, fS, fP, fP, fP, fP, fP, fP, fP, fP,
+	0x70: fb, fb, fb, fb, fb, fb, fb, fb, fb, fb, fb, fb, fb, fb, fb, fb,
+	0x80: f1, f1, f1, f1, fn, fn, fx, fx, fm, fm, fx, fl, fx, fa, fx, fx,
+	0xa8: fn, fn,
+	0xb8: fi, fi, fi, fi, fi, fi, fi, fi,
+	0xc3: fr, 0xc7: fg,
+	0xe8: fc, fz, fx, fj,
+}
+
 // oneByte tells the effects of the one-byte map: the frequent opcodes here, the
 // rest by rows, with a second jump.
 func (in *inst) oneByte(out *cpu.Insn, next uint64) bool {
-	switch op := in.op; op {
-	case 0x00, 0x01, 0x08, 0x09, 0x10, 0x11, 0x18, 0x19, 0x20, 0x21, 0x28, 0x29, 0x30, 0x31:
+	switch frequents[in.op] {
+	case fn:
+	case fE:
 		in.arithmeticRM(out, next)
-	case 0x02, 0x03, 0x0a, 0x0b, 0x12, 0x13, 0x1a, 0x1b, 0x22, 0x23, 0x2a, 0x2b, 0x32, 0x33:
+	case fR:
 		in.arithmeticReg(out)
-	case 0x04, 0x05, 0x0c, 0x0d, 0x14, 0x15, 0x1c, 0x1d, 0x24, 0x25, 0x2c, 0x2d, 0x34, 0x35, 0x3c, 0x3d:
+	case fA:
 		in.arithmeticAcc(out)
-	case 0x38, 0x39, 0x3a, 0x3b, 0x84, 0x85, 0xa8, 0xa9: // cmp of two registers, test
-	case 0x40, 0x41, 0x42, 0x43, 0x44, 0x45, 0x46, 0x47, // inc and dec of the 32-bit mode
-		0x48, 0x49, 0x4a, 0x4b, 0x4c, 0x4d, 0x4e, 0x4f:
-		in.addImm(out, in.gpr(op&7), in.gpr(op&7), 1-int64(op>>2&2), in.size())
-	case 0x50, 0x51, 0x52, 0x53, 0x54, 0x55, 0x56, 0x57:
+	case f4:
+		in.addImm(out, in.gpr(in.op&7), in.gpr(in.op&7), 1-int64(in.op>>2&2), in.size())
+	case fS:
 		in.push(out, in.gpr(in.opcodeReg()), in.stackSize())
-	case 0x58, 0x59, 0x5a, 0x5b, 0x5c, 0x5d, 0x5e, 0x5f:
+	case fP:
 		in.pop(out, in.gpr(in.opcodeReg()), in.stackSize())
-	case 0x70, 0x71, 0x72, 0x73, 0x74, 0x75, 0x76, 0x77, 0x78, 0x79, 0x7a, 0x7b, 0x7c, 0x7d, 0x7e, 0x7f:
+	case fb:
 		in.jump(out, next, in.imm8(), cpu.FlagConditional)
-	case 0x80, 0x81, 0x82, 0x83:
+	case f1:
 		in.group1(out, next)
-	case 0x88, 0x89:
+	case fm:
 		in.moveToRM(out, next)
-	case 0x8b:
+	case fl:
 		in.moveToReg(out, next)
-	case 0x8d:
+	case fa:
 		in.lea(out, next)
 		return !in.isReg()
-	case 0xb8, 0xb9, 0xba, 0xbb, 0xbc, 0xbd, 0xbe, 0xbf:
+	case fi:
 		in.loadConst(out)
-	case 0xc3:
+	case fr:
 		out.Op = cpu.OpReturn
-	case 0xc7:
+	case fg:
 		return in.group11(out, next)
-	case 0xe8:
+	case fc:
 		in.call(out, next, in.relZ())
-	case 0xe9:
+	case fz:
 		in.jump(out, next, in.relZ(), 0)
-	case 0xeb:
+	case fj:
 		in.jump(out, next, in.imm8(), 0)
 	default:
 		return in.rare(out, next)

@@ -115,7 +115,7 @@ func (in *inst) parse(b *[window]byte) (length uint, defined bool) {
 	in.immAt = uint8(i)
 	kind := a & immMask
 	i += uint(immSize[kind][class&3])
-	if kind >= jz && (kind > jz || class&size16 != 0) {
+	if kind > jz || class&size16 != 0 && kind == jz {
 		i += in.tail(kind)
 	}
 	return i, i <= maxLen && (a&(ud|o32) == 0 || a&ud == 0 && !in.long)
