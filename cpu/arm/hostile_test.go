@@ -88,32 +88,6 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-func BenchmarkDecode(b *testing.B) {
-	for _, c := range []struct {
-		name string
-		mode cpu.Mode
-		l    listing
-	}{
-		{"A32", 0, listing{{"e92d4010", "", ""}, {"e24dd008", "", ""}, {"e59f1008", "", ""}, {"e1a00004", "", ""},
-			{"eb000010", "", ""}, {"e3500000", "", ""}, {"1a000003", "", ""}, {"e8bd8010", "", ""}}},
-		{"T32", 1, listing{{"b510", "", ""}, {"b082", "", ""}, {"4902", "", ""}, {"4620", "", ""},
-			{"f000 f87e", "", ""}, {"2800", "", ""}, {"d103", "", ""}, {"f8d0 4010", "", ""}, {"bd10", "", ""}}},
-	} {
-		b.Run(c.name, func(b *testing.B) {
-			var code []byte
-			for range 32 {
-				code = append(code, c.l.assemble(b)...)
-			}
-			out := make([]cpu.Insn, 512)
-			n := 0
-			for b.Loop() {
-				n += decoder{}.Decode(code, 0x8000, c.mode, out)
-			}
-			b.ReportMetric(float64(n)/b.Elapsed().Seconds()/1e6, "Minsn/s")
-		})
-	}
-}
-
 func BenchmarkCalls(b *testing.B) {
 	code := make([]byte, 1<<16)
 	rand.New(rand.NewSource(1)).Read(code)

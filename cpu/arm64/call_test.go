@@ -98,21 +98,3 @@ func randomCode(size int) []byte {
 	rand.New(rand.NewSource(1)).Read(code)
 	return code
 }
-
-// BenchmarkDecode decodes the kinds of instructions that compilers mostly make.
-func BenchmarkDecode(b *testing.B) {
-	var words []uint32
-	for _, table := range [][]listing{loadsAndStores, arithmetic, transfers, hints} {
-		for _, l := range table {
-			words = append(words, l.word)
-		}
-	}
-	code := assemble(words...)
-	out := make([]cpu.Insn, len(words))
-	d := Archs()[0].Decoder
-	b.ReportAllocs()
-	for b.Loop() {
-		d.Decode(code, 0x10000, 0, out)
-	}
-	b.ReportMetric(float64(b.N)*float64(len(words))/b.Elapsed().Seconds()/1e6, "Minsn/s")
-}

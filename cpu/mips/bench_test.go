@@ -27,42 +27,6 @@ func text(b testing.TB, dir string) []byte {
 	return data
 }
 
-func BenchmarkDecode(b *testing.B) {
-	for _, c := range []struct {
-		dir, abi string
-		big      bool
-		v        variant
-		mode     cpu.Mode
-	}{
-		{"mips", "o32", true, plain, 0},
-		{"mipsr6", "o32", true, release6, 0},
-		{"mips64el", "n64", false, plain, 0},
-		{"mips16", "o32", true, plain, 1},
-		{"mips", "o32", true, microMIPS, 1},
-	} {
-		d := archOf(b, c.abi, c.big, c.v).Decoder
-		code := text(b, c.dir)
-		b.Run(c.dir+"/"+map[cpu.Mode]string{0: "words", 1: "halves"}[c.mode], func(b *testing.B) {
-			var out [64]cpu.Insn
-			b.ReportAllocs()
-			insns := 0
-			for b.Loop() {
-				for p := 0; p < len(code); {
-					n := d.Decode(code[p:], uint64(p), c.mode, out[:])
-					if n == 0 {
-						break
-					}
-					insns += n
-					for k := range n {
-						p += int(out[k].Len)
-					}
-				}
-			}
-			b.ReportMetric(float64(insns)/b.Elapsed().Seconds()/1e6, "Minsn/s")
-		})
-	}
-}
-
 func BenchmarkCalls(b *testing.B) {
 	for _, dir := range []string{"mips", "mipsel", "mipsr6"} {
 		v := plain

@@ -183,23 +183,3 @@ func FuzzDecode(f *testing.F) {
 		d.Calls(code, pc, 0, nil)
 	})
 }
-
-// BenchmarkDecode decodes the beginning of a libc's text.
-func BenchmarkDecode(b *testing.B) {
-	code := make([]byte, 0, 1<<10)
-	for _, table := range [][]listing{frames, constants, memoryAccess, transfers} {
-		for _, l := range table {
-			if l.d == rv64 {
-				code = append(code, bytesOf(b, l.code)...)
-			}
-		}
-	}
-	out := make([]cpu.Insn, len(code)/2)
-	d := Archs()[0].Decoder
-	n := d.Decode(code, 0x10000, 0, out)
-	b.ReportAllocs()
-	for b.Loop() {
-		d.Decode(code, 0x10000, 0, out)
-	}
-	b.ReportMetric(float64(b.N)*float64(n)/b.Elapsed().Seconds()/1e6, "Minsn/s")
-}

@@ -21,28 +21,6 @@ func benchText(b testing.TB) []byte {
 	return text
 }
 
-func BenchmarkDecode(b *testing.B) {
-	text := benchText(b)
-	d := decoder{long: true}
-	var out [64]cpu.Insn
-	count := 0
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		for at := 0; at < len(text); {
-			n := d.Decode(text[at:], uint64(at), 0, out[:])
-			if n == 0 {
-				break
-			}
-			for i := range out[:n] {
-				at += int(out[i].Len)
-			}
-			count += n
-		}
-	}
-	b.ReportMetric(float64(count)/b.Elapsed().Seconds()/1e6, "Minsn/s")
-}
-
 func BenchmarkCalls(b *testing.B) {
 	text := benchText(b)
 	d := decoder{long: true}
