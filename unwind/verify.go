@@ -134,22 +134,37 @@ func (w *Walker) landmark(raw uint64, mode cpu.Mode) bool {
 // the caller's stack pointer: a wrong CFA finds no signal frame. Where the stack was
 // not captured so far, nothing speaks against it.
 func (w *Walker) leadsOn() bool {
-	c := &w.try
-	s := w.state
+	c, b := &w.try, w.atLandmark()
+	s := &b.state
 	s.Regs, s.PC, s.Site, s.Mode, s.Exact, s.Module = &c.Regs, c.pc, c.pc, c.mode, false, c.module
 	if c.module == nil {
 		s.PC = c.raw
 	}
-	var next Caller
 	for _, l := range w.landmarks {
-		if !l.At(&s, c.raw, c.mode) {
+		if !l.At(s, c.raw, c.mode) {
 			continue
 		}
-		if v := l.step.Step(&s, &next); v == Found || v == NotCaptured {
+		if v := l.step.Step(s, &b.next); v == Found || v == NotCaptured {
 			return true
 		}
 	}
 	return false
+}
+
+// beyond is scratch space for the step over a landmark.
+type beyond struct {
+	state State
+	regs  cpu.Registers
+	next  Caller
+}
+
+// atLandmark returns it with the walker's state.
+func (w *Walker) atLandmark() *beyond {
+	if w.beyond == nil {
+		w.beyond = new(beyond)
+	}
+	w.beyond.state = w.state
+	return w.beyond
 }
 
 // witnessed tells whether the frame that a candidate leads to is proven by its own
@@ -266,17 +281,16 @@ func (w *Walker) splitOff() bool {
 	if w.try.flags&StartStated == 0 {
 		return false
 	}
-	q := w.query
-	q.PC, q.Resume, q.Exact, q.Try = w.rule.Start, w.rule.Start, true, 0
-	for _, s := range w.opt.Sources {
-		if r, ok := s.(RuleSource); ok && s.Method() == w.try.method {
-			w.table.Reset()
-			cfa := &w.table.CFA
-			return r.Rule(&q, &w.table) == Found &&
-				(cfa.Kind != RegPlus || cfa.Base != q.Arch.SP || cfa.Off != int64(q.Arch.EntryCFA))
-		}
+	src := w.ruleSource(w.try.method)
+	if src == nil {
+		return false
 	}
-	return false
+	asked := w.query
+	defer func() { w.query = asked }()
+	q, cfa := &w.query, &w.table.CFA
+	q.PC, q.Resume, q.Exact, q.Try = w.rule.Start, w.rule.Start, true, 0
+	w.table.Reset()
+	return src.Rule(q, &w.table) == Found && (cfa.Kind != RegPlus || cfa.Base != q.Arch.SP || cfa.Off != q.Arch.EntryCFA)
 }
 
 // startsAt tells whether the callee's function begins at entry by the table that the

@@ -32,15 +32,16 @@ type Walker struct {
 	opt       Options
 	landmarks []landmark
 
-	regs  cpu.Registers // of the frame being unwound
-	state State
-	query Query
-	rule  Rule
-	try   candidate // being verified
-	best  candidate // best so far for this frame
-	trip  Stop      // why nothing was found, as far as known
-	ahead *Walker   // looks one frame further, for rules that need a witness
-	table Rule      // a table's rule while the code's is looked at
+	regs   cpu.Registers // of the frame being unwound
+	state  State
+	query  Query
+	rule   Rule
+	try    candidate // being verified
+	best   candidate // best so far for this frame
+	trip   Stop      // why nothing was found, as far as known
+	ahead  *Walker   // looks one frame further, for rules that need a witness
+	beyond *beyond
+	table  Rule // a table's rule while the code's is looked at
 	// noCaller: a source said so of this frame.
 	noCaller bool
 	// unproven is the index in dst of the first frame whose return address has no
@@ -414,16 +415,16 @@ func (w *Walker) askFrame(src FrameSource) {
 // passLandmark steps over places that are no frames of their own: the caller of
 // a Cortex-M handler is an EXC_RETURN value, which stands for the exception frame.
 func (w *Walker) passLandmark() {
-	callee := w.best
-	regs := callee.Regs
-	s := w.state
-	s.Regs, s.PC, s.Mode, s.Exact = &regs, callee.raw, callee.mode, true
+	callee, b := w.best.evidence, w.atLandmark()
+	b.regs = w.best.Regs
+	s := &b.state
+	s.Regs, s.PC, s.Mode, s.Exact = &b.regs, callee.raw, callee.mode, true
 	for _, l := range w.landmarks {
-		if !l.At(&s, callee.raw, callee.mode) {
+		if !l.At(s, callee.raw, callee.mode) {
 			continue
 		}
 		w.try.reset(l.step.Method())
-		if l.step.Step(&s, &w.try.Caller) != Found || !w.try.NotAFrame {
+		if l.step.Step(s, &w.try.Caller) != Found || !w.try.NotAFrame {
 			return
 		}
 		w.try.raw, _ = w.try.Regs.Lookup(w.snap.Arch.PC)

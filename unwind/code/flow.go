@@ -1,6 +1,8 @@
 package code
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -38,11 +40,13 @@ func (s *Source) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc 
 // leads follows tail calls from entry. alone: nothing but the code of one image, that
 // of entry and pc, decided.
 func (s *Source) leads(snap *target.Snapshot, entry jump, pc uint64) (answer unwind.Answer, alone bool) {
-	todo := []jump{entry}
+	var room [2 * maxTailJumps]jump
+	todo := append(room[:0], entry)
 	answer, alone = unwind.No, true
 	straight := 1 // as many of todo are the entry's function and what its stub goes to
 	for n := 0; n < len(todo) && n < maxTailJumps; n++ {
-		a, more, stub, own := s.reaches(snap, todo[n], pc)
+		known := len(todo)
+		a, more, stub, own := s.reaches(snap, todo[n], pc, todo)
 		alone = alone && own
 		switch a {
 		case unwind.Yes:
@@ -56,10 +60,10 @@ func (s *Source) leads(snap *target.Snapshot, entry jump, pc uint64) (answer unw
 			if a == unwind.Unknown {
 				answer = a
 			}
-			if stub && straight == len(todo) {
+			if stub && straight == known {
 				straight++
 			}
-			todo = appendNew(todo, more)
+			todo = more
 		}
 	}
 	if len(todo) > maxTailJumps || answer == unwind.No && !s.elsewhere(snap, entry.to, entry.mode, pc) {
@@ -68,26 +72,21 @@ func (s *Source) leads(snap *target.Snapshot, entry jump, pc uint64) (answer unw
 	return answer, alone
 }
 
-func appendNew(todo, more []jump) []jump {
-next:
-	for _, m := range more {
-		for _, t := range todo {
-			if t == m {
-				continue next
-			}
-		}
-		todo = append(todo, m)
+// appendNew appends a jump, unless it is there.
+func appendNew(todo []jump, j jump) []jump {
+	if slices.Contains(todo, j) {
+		return todo
 	}
-	return todo
+	return append(todo, j)
 }
 
-// reaches answers for one function and lists where its tail calls go, in target
-// addresses. stub: it is nothing but a jump through memory. own: nothing but the code
-// of the image that has pc was asked.
-func (s *Source) reaches(snap *target.Snapshot, to jump, pc uint64) (a unwind.Answer, more []jump, stub, own bool) {
+// reaches answers for one function and appends to todo where its tail calls go, in
+// target addresses. stub: it is nothing but a jump through memory. own: nothing but the
+// code of the image that has pc was asked.
+func (s *Source) reaches(snap *target.Snapshot, to jump, pc uint64, todo []jump) (a unwind.Answer, more []jump, stub, own bool) {
 	m, ok := snap.ModuleAt(to.to)
 	if !ok || m.Image == nil || m.Image.Arch.Decoder == nil {
-		return unwind.Unknown, nil, false, false
+		return unwind.Unknown, todo, false, false
 	}
 	an := s.of(m.Image)
 	an.mu.Lock()
@@ -95,28 +94,29 @@ func (s *Source) reaches(snap *target.Snapshot, to jump, pc uint64) (a unwind.An
 	mask := m.Image.Arch.AddrMask()
 	own = m.Contains(pc)
 	if an.img.Code(m.ToImage(to.to)&mask) == nil {
-		return unwind.No, nil, false, own
+		return unwind.No, todo, false, own
 	}
 	to.to = m.ToImage(to.to) & mask
 	f := an.function(to.to, to.mode)
 	if own {
 		if b, _ := f.at(m.ToImage(pc) & mask); b != nil && b.via == edgeGap {
-			return unwind.Unknown, nil, false, own
+			return unwind.Unknown, todo, false, own
 		} else if b != nil {
-			return unwind.Yes, nil, false, own
+			return unwind.Yes, todo, false, own
 		}
 	}
+	more = todo
 	for _, t := range f.tails {
-		more = append(more, jump{m.ToTarget(t.to), t.mode})
+		more = appendNew(more, jump{m.ToTarget(t.to), t.mode})
 	}
 	if d, a := an.stubTarget(snap, m, to, pc); d.to != 0 {
-		return a, append(more, d), true, false
+		return a, appendNew(more, d), true, false
 	}
 	if !f.complete {
 		if own && f.jumpsTo(m.ToImage(pc)&mask) {
-			return unwind.YesByJump, nil, false, own
+			return unwind.YesByJump, todo, false, own
 		}
-		return unwind.Unknown, nil, false, own && an.stub(to).slot == 0
+		return unwind.Unknown, todo, false, own && an.stub(to).slot == 0
 	}
 	return unwind.No, more, false, own && an.stub(to).slot == 0
 }

@@ -81,18 +81,27 @@ func find(img *image.Image, pc uint64, p *program) unwind.Verdict {
 const entrySize = 8
 
 // index returns the table and its image address: where the program header says,
-// or else the section, which the Linux kernel's linker script calls
-// .ARM.unwind_idx.
+// or else the section.
 func index(img *image.Image) (addr uint64, table []byte) {
 	if img.ExIdx.Size != 0 {
 		table = img.Bytes(img.ExIdx.Addr)
 		return img.ExIdx.Addr, table[:bin.Limit(img.ExIdx.Size, len(table))]
 	}
+	s := img.Memo(sectionKey{}, func() any { return indexSection(img) }).(*image.Section)
+	return s.Addr, s.Data
+}
+
+// sectionKey is the Memo key of an image's index section.
+type sectionKey struct{}
+
+// indexSection is empty where there is none. The Linux kernel's linker script calls it
+// .ARM.unwind_idx.
+func indexSection(img *image.Image) *image.Section {
 	s, ok := img.Section(".ARM.exidx")
 	if !ok {
 		s, _ = img.Section(".ARM.unwind_idx")
 	}
-	return s.Addr, s.Data
+	return &s
 }
 
 // search finds the last entry whose function starts at or before pc.
