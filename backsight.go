@@ -117,7 +117,7 @@ func NewUnwinder(opt Options) (*Unwinder, error) {
 	if opt.TableDir != "" {
 		useTables(all, opt)
 	}
-	u := &Unwinder{opt: unwind.Options{Flow: flow, MaxFrames: opt.MaxFrames, Explain: opt.Explain}}
+	u := &Unwinder{opt: unwind.Options{Flow: flow, Shared: new(unwind.Shared), MaxFrames: opt.MaxFrames, Explain: opt.Explain}}
 	names := opt.Sources
 	if names == nil {
 		names = SourceNames()

@@ -85,8 +85,8 @@ func allocations(w *unwind.Walker, snaps []*target.Snapshot) float64 {
 	return testing.AllocsPerRun(2, round)
 }
 
-// cachesWell walks all stacks with one walker, twice, and beside it with fresh ones
-// that do not cache.
+// cachesWell walks all stacks with one walker, twice, and beside it with fresh ones:
+// some that know what others left, and some that do not cache.
 func cachesWell(t *testing.T, snaps []*target.Snapshot) *unwind.Walker {
 	u, err := backsight.NewUnwinder(backsight.Options{})
 	if err != nil {
@@ -104,6 +104,10 @@ func cachesWell(t *testing.T, snaps []*target.Snapshot) *unwind.Walker {
 			fresh, alone = bare.Walker(snap).Walk(&snap.Threads[0], fresh[:0])
 			if !slices.Equal(got, fresh) || stop != alone {
 				t.Fatalf("stack %d, with cache:\n%v %v\nwithout:\n%v %v", i, got, stop, fresh, alone)
+			}
+			got, stop = u.Walker(snap).Walk(&snap.Threads[0], got[:0])
+			if !slices.Equal(got, fresh) || stop != alone {
+				t.Fatalf("stack %d, with what others left:\n%v %v\nwithout:\n%v %v", i, got, stop, fresh, alone)
 			}
 		}
 	}

@@ -9,7 +9,8 @@ import (
 
 // CacheStats count what a Walker's cache was asked.
 type CacheStats struct {
-	// Hits are frames that it unwound alone, Misses those that sources unwound.
+	// Hits are frames that it unwound, alone or with what other walkers know, Misses
+	// those that sources unwound.
 	Hits, Misses uint64
 	// Conflicts are rules that gave way to another while both were in use.
 	Conflicts uint64
@@ -28,6 +29,7 @@ type CacheStats struct {
 // stack: what they meet first is kept only when it comes up again.
 type cache struct {
 	seen     [maxSeen]uint32 // low halves of PCs that came up
+	offers   int             // as often was something worth keeping, or not
 	rules    []cachedRule
 	callers  []cachedCaller
 	nRules   int
@@ -90,14 +92,14 @@ const (
 )
 
 const (
-	// early is how many misses take part in that, enough for most stacks.
+	// early is how many offers take part in that, enough for most stacks.
 	early   = 128
 	maxSeen = 256
 )
 
-// worth tells whether to keep what holds at pc, after a miss there.
+// worth tells whether to keep what holds at pc, which is not there.
 func (c *cache) worth(pc uint64) bool {
-	if c.stats.Misses > early {
+	if c.offers++; c.offers > early {
 		return true
 	}
 	s := &c.seen[hash(pc)%maxSeen]
@@ -227,6 +229,7 @@ func (w *Walker) CacheStats() CacheStats {
 func (w *Walker) Use(snap *target.Snapshot) {
 	if snap.Arch != w.snap.Arch || snap.CodeMask != w.snap.CodeMask || !sameModules(snap.Modules, w.snap.Modules) {
 		w.cache.forget()
+		w.near = [2]known{}
 	}
 	w.snap, w.keeps = snap, snap.Arch.Preserved
 	if w.ahead != nil {

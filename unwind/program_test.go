@@ -120,8 +120,8 @@ type flow struct {
 	callee uint64
 }
 
-func (f flow) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) unwind.Answer {
-	return f.holds(entry, pc)
+func (f flow) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool) {
+	return f.holds(entry, pc), true
 }
 
 func (flow) Stub(*target.Snapshot, uint64, cpu.Mode, uint64) (uint64, bool) { return 0, false }

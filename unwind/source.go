@@ -171,9 +171,9 @@ type Landmark interface {
 type Flow interface {
 	// Reaches tells whether code at pc can run as part of a call to entry without
 	// another call in between: pc lies in the function that begins at entry or in
-	// one that it tail-jumps to (YesByJump), through PLT stubs and the like. Target
-	// addresses.
-	Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) Answer
+	// one that it tail-jumps to (YesByJump), through PLT stubs and the like. alone: the
+	// code of the image that has both decided. Target addresses.
+	Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a Answer, alone bool)
 	// Stub tells where the stub at entry jumps to, if it is one: what the captured
 	// GOT says, else the function of that name in the module at pc.
 	Stub(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (to uint64, ok bool)

@@ -234,25 +234,31 @@ func (w *Walker) checkCall() {
 // or an interrupted frame was not entered by that call.
 func (w *Walker) checkTarget(site cpu.CallSite) {
 	c := &w.try
+	c.alone = !site.Direct || c.module == w.state.Module
 	if w.opt.Flow == nil || c.method == MethodSigframe {
 		return
 	}
 	entry, mode := site.Target, site.TargetMode
-	if site.Direct && (w.startsAt(entry) || w.stubFor(entry, mode)) {
-		c.checks |= TargetMatches
-		c.entry = entry
-		return
-	}
-	if !site.Direct {
+	if site.Direct {
+		starts := w.startsAt(entry)
+		if starts || w.stubFor(entry, mode) {
+			c.checks |= TargetMatches
+			c.entry, c.alone = entry, c.alone && starts
+			return
+		}
+	} else {
 		if c.method >= MethodCFI && c.method <= MethodTable && !w.isAhead {
 			return // tables need no such witness, and where the call goes is much work to find out
 		}
+		c.alone = false
 		var ok bool
 		if entry, mode, ok = w.opt.Flow.Callee(w.snap, site.Addr, c.mode); !ok {
 			return
 		}
 	}
-	switch a := w.opt.Flow.Reaches(w.snap, entry, mode, w.state.Site); a {
+	a, alone := w.opt.Flow.Reaches(w.snap, entry, mode, w.state.Site)
+	c.alone = c.alone && alone
+	switch a {
 	case Yes, YesByJump:
 		c.checks |= TargetMatches
 		if a == YesByJump {

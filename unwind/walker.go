@@ -14,6 +14,9 @@ type Options struct {
 	Sources []Source
 	// Flow checks call targets; nil: those checks are left out.
 	Flow Flow
+	// Shared, if set, is what walkers with the same Sources and Flow leave for one
+	// another.
+	Shared *Shared
 	// MaxFrames bounds a walk; 0 means DefaultMaxFrames.
 	MaxFrames int
 	// Explain, if set, is told of every question and its answer.
@@ -59,6 +62,9 @@ type Walker struct {
 	view    window
 	trail   []*Packed  // the rules that warm has come through
 	keeps   cpu.RegSet // registers that a call keeps
+
+	near     [2]known // the modules that facts were asked of
+	recalled cachedRule
 }
 
 type landmark struct {
@@ -86,6 +92,8 @@ type evidence struct {
 	trust  Trust
 	valid  bool
 	end    bool // the stack ends here
+	// alone: the code of the images decided about the call, and no word of the capture.
+	alone bool
 }
 
 // reset makes c an empty candidate of a source. Registers that are not known need

@@ -26,7 +26,9 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 	}
 	at := place{s.PC, kindOf(s.Mode, s.Exact)}
 	if w.cache.rule(at) == nil {
-		return dst, false
+		if _, r := w.recall(at, 0, s.Module); r == nil {
+			return dst, false
+		}
 	}
 	mask, align, isa, codeMask := arch.AddrMask(), max(arch.StackAlign, 1)-1, arch.ISABit, w.snap.CodeMask
 	sp &= mask
@@ -34,14 +36,18 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 	v.open(w.snap, sp)
 	size, modules := uint64(v.size), w.snap.Modules
 	level := s.Exact || arch.LR != cpu.NoReg // a frame may have CFA = SP, as in checkStack
-	w.trail = w.trail[:0]
+	if w.trail = w.trail[:0]; w.trail == nil {
+		w.trail = make([]*Packed, 0, 64)
+	}
 	started, trust := len(dst), dst[len(dst)-1].Trust
 	for len(dst)-first < w.opt.MaxFrames {
+		var r *Packed
 		e := w.cache.rule(at)
-		if e == nil {
+		if e != nil {
+			r = &e.rule
+		} else if e, r = w.recall(at, 0, dst[len(dst)-1].Module); e == nil {
 			break
 		}
-		r := &e.rule
 		if r.ends() {
 			w.cache.stats.Hits += uint64(len(w.trail)) + 1
 			return dst, true
@@ -77,9 +83,12 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 			ra &= codeMask
 		}
 		c := &e.caller
-		if c.ra != ra {
+		if c.ra != ra || c.back == 0 {
 			if c = w.cache.other(at, ra); c == nil {
-				break
+				if e, _ = w.recall(at, ra, dst[len(dst)-1].Module); e == nil {
+					break
+				}
+				c = &e.caller
 			}
 		}
 		if cfa&align == 0 != (c.checks&SPAligned != 0) {
@@ -171,31 +180,41 @@ func (w *Walker) arrive(frames []Frame) {
 	s.PC, s.Site, s.Mode, s.Exact, s.Module = f.PC, f.CallSite, f.Mode, false, f.Module
 }
 
-// remember keeps how the caller of the frame in w.state was found, if that is worth
-// it and nothing but code decided it: the first answer of all, that of a rule source,
-// was also the last. The stack's part are the checks that warm repeats.
+// remember keeps how the caller of the frame in w.state was found, and tells others, if
+// nothing but code decided it: the first answer of all, that of a rule source, was also
+// the last. The stack's part are the checks that warm repeats.
 func (w *Walker) remember() {
-	s, c := &w.state, &w.best
 	w.cache.stats.Misses++
-	if !w.cache.worth(s.PC) || w.answers != 1 || !w.ruled || !w.settled() || c.end && c.trust != Certain ||
-		s.Module == nil || s.Module.Image == nil || !s.Module.Image.Executable(s.Module.ToImage(s.PC-1)&s.Module.Image.Arch.AddrMask()) {
+	r, ok := w.lesson()
+	if !ok {
 		return
 	}
-	r := cachedRule{pc: s.PC, kind: kindOf(s.Mode, s.Exact), method: c.method, rule: endRule()}
-	if !c.end {
-		const stack = SPMonotonic | SPInStack
-		ok := c.checks.has(stack|CallBefore) && c.checks&AtLandmark == 0 && c.flags&Inferred == 0 && !c.Exact
-		if !ok || c.module == nil || c.module.Image == nil {
-			return
-		}
-		module := slices.Index(w.snap.Modules, c.module)
-		if r.rule, ok = w.first, w.packs; !ok || module > math.MaxUint16 {
-			return
-		}
-		r.caller = caller{ra: c.raw, checks: c.checks, trust: c.trust, mode: c.mode, back: uint8(c.pc - c.site), module: uint16(module)}
-		if pc, _ := w.snap.Arch.SplitCode(c.raw); pc != c.pc || pc-uint64(r.caller.back) != c.site {
-			return
-		}
+	if w.cache.worth(r.pc) {
+		w.cache.keep(&r)
 	}
-	w.cache.keep(&r)
+	w.tell(&r)
+}
+
+// lesson is what there is to remember.
+func (w *Walker) lesson() (r cachedRule, ok bool) {
+	s, c := &w.state, &w.best
+	if w.answers != 1 || !w.ruled || !w.settled() || c.end && c.trust != Certain ||
+		s.Module == nil || s.Module.Image == nil || !s.Module.Image.Executable(s.Module.ToImage(s.PC-1)&s.Module.Image.Arch.AddrMask()) {
+		return r, false
+	}
+	r = cachedRule{pc: s.PC, kind: kindOf(s.Mode, s.Exact), method: c.method, rule: endRule()}
+	if c.end {
+		return r, true
+	}
+	const stack = SPMonotonic | SPInStack
+	if !c.checks.has(stack|CallBefore) || c.checks&AtLandmark != 0 || c.flags&Inferred != 0 || c.Exact || c.module == nil || c.module.Image == nil {
+		return r, false
+	}
+	module := slices.Index(w.snap.Modules, c.module)
+	if r.rule, ok = w.first, w.packs; !ok || module > math.MaxUint16 {
+		return r, false
+	}
+	r.caller = caller{ra: c.raw, checks: c.checks, trust: c.trust, mode: c.mode, back: uint8(c.pc - c.site), module: uint16(module)}
+	pc, _ := w.snap.Arch.SplitCode(c.raw)
+	return r, pc == c.pc && pc-uint64(r.caller.back) == c.site
 }

@@ -5,8 +5,8 @@
 //	PC ─► .eh_frame_hdr ─► FDE ─► CIE ─► program of the CIE, then of the FDE ─► row at PC ─► Rule
 //	       or index
 //
-// Everything is read straight from the file's bytes; what is kept per image is where
-// the sections are, and the rules of the places that were asked for last. Specifications: DWARF 5 §6.4 and
+// Everything is read straight from the file's bytes at each question; what is
+// kept per image is where the sections are. Specifications: DWARF 5 §6.4 and
 // §7.24; Linux Standard Base Core, "Exception Frames"; AADWARF64 for signed
 // return addresses.
 package cfi
@@ -31,18 +31,12 @@ func (*Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 		return unwind.NotCovered
 	}
 	t := tableOf(q.Image, q.Arch)
-	if t.recent.find(q.Arch, q.PC, out) {
-		return unwind.Found
-	}
 	var f fde
 	l, v := t.find(q.PC, &f)
-	if v == unwind.Found {
-		v = t.run(&l.section, &f, q.PC, out)
+	if v != unwind.Found {
+		return v
 	}
-	if v == unwind.Found {
-		t.recent.keep(q.Arch, q.PC, out)
-	}
-	return v
+	return t.run(&l.section, &f, q.PC, out)
 }
 
 // FunctionRanges calls yield for the range lo ≤ address < hi of every FDE, in

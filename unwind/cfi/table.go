@@ -17,7 +17,6 @@ type table struct {
 	// debug is valid once opened.
 	debug  lookup
 	opened sync.Once
-	recent recent
 }
 
 // lookup finds FDEs of one section.

@@ -18,23 +18,23 @@ type reach struct {
 }
 
 // Reaches implements unwind.Flow. It remembers what an image's code alone decides.
-func (s *Source) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) unwind.Answer {
+func (s *Source) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a unwind.Answer, alone bool) {
 	m, ok := snap.ModuleAt(entry)
 	if !ok || m.Image == nil || m.Image.Arch.Decoder == nil {
-		return unwind.Unknown
+		return unwind.Unknown, false
 	}
 	an, mask := s.of(m.Image), m.Image.Arch.AddrMask()
 	k := reach{jump{m.ToImage(entry) & mask, mode}, m.ToImage(pc) & mask}
 	if m.Contains(pc) {
 		if a, ok := an.reached.find(k); ok {
-			return a
+			return a, true
 		}
 	}
-	a, alone := s.leads(snap, jump{entry, mode}, pc)
+	a, alone = s.leads(snap, jump{entry, mode}, pc)
 	if alone {
 		an.reached.keep(k, a)
 	}
-	return a
+	return a, alone
 }
 
 // leads follows tail calls from entry. alone: nothing but the code of one image, that

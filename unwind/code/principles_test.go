@@ -454,7 +454,7 @@ func TestReaches(t *testing.T) {
 		{text + 0x20, text + 0x50, unwind.No}, // called, which is another frame
 		{0x1000, lib, unwind.Unknown},         // outside all modules
 	} {
-		if got := s.Reaches(snap, c.entry, 0, c.pc); got != c.want {
+		if got, _ := s.Reaches(snap, c.entry, 0, c.pc); got != c.want {
 			t.Errorf("%#x reaches %#x: %d, want %d", c.entry, c.pc, got, c.want)
 		}
 	}

@@ -182,7 +182,8 @@ func (f Source) reaches(s *unwind.State, site *cpu.CallSite, k kind) unwind.Answ
 	if f.flow == nil || !site.Direct {
 		return unwind.Unknown
 	}
-	return f.flow.Reaches(s.Snapshot, site.Target, site.TargetMode, s.Site)
+	a, _ := f.flow.Reaches(s.Snapshot, site.Target, site.TargetMode, s.Site)
+	return a
 }
 
 // found fills out for a return address in a slot.
