@@ -43,6 +43,9 @@ func runAll(args []string) error {
 		names := strings.Split(*variants, ",")
 		cases = slices.DeleteFunc(cases, func(c programs.Case) bool { return !slices.Contains(names, c.Variant.Name) })
 	}
+	if len(cases) == 0 {
+		return fmt.Errorf("-only %q and -variants %q leave no case%s", *only, *variants, strings.Join(append([]string{""}, skipped...), "; skipped: "))
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	failed := recordAll(ctx, cases, *root, *l)
