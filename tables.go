@@ -40,23 +40,20 @@ func CompileTable(img *image.Image, names ...string) (*table.Table, error) {
 	return table.Build(img, chosen...), nil
 }
 
-// TablePath is where the table of an image lies in a directory.
+// TablePath is where the table of an image lies in a directory: by its build ID, or by
+// a digest of what is loaded.
 func TablePath(dir string, img *image.Image) string {
-	return filepath.Join(dir, hex.EncodeToString(img.BuildID)+".table")
+	return filepath.Join(dir, hex.EncodeToString(table.Key(img))+".table")
 }
 
 // SaveTable writes a table to a file, whole or not at all: for Options.TableDir, to
 // TablePath.
 func SaveTable(t *table.Table, img *image.Image, path string) (err error) {
-	b, err := t.Append(nil, img)
-	if err != nil {
-		return err
-	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(b)
+	_, err = f.Write(t.Append(nil, img))
 	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
@@ -77,7 +74,7 @@ func useTables(all []source, opt Options) {
 	}
 }
 
-// tableLoader finds tables by the build IDs of images. They stay mapped, as images do.
+// tableLoader finds the tables of images. They stay mapped, as images do.
 type tableLoader struct {
 	dir  string
 	warn func(error)
@@ -86,9 +83,6 @@ type tableLoader struct {
 // of returns the table of an image, nil for none. It is looked for once.
 func (l *tableLoader) of(img *image.Image) *table.Table {
 	return img.Memo(l, func() any {
-		if len(img.BuildID) == 0 {
-			return (*table.Table)(nil)
-		}
 		path := TablePath(l.dir, img)
 		t, err := openTable(path, img)
 		if err == nil || errors.Is(err, fs.ErrNotExist) {

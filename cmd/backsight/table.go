@@ -26,9 +26,10 @@ func newTable(stdout io.Writer) *cobra.Command {
 		Use:   "table [flags] IMAGE",
 		Short: "Unwind tables compiled from a binary",
 		Long: `Compiles the unwind rules of a binary into an interval table, prints its figures
-and writes it to a file, for the build ID of the binary. Rules come from .eh_frame,
-from .ARM.exidx and, where there is neither, from the code. 'backsight bt
---table-dir DIR' unwinds by the tables in DIR.`,
+and writes it to a file, for the build ID of the binary or, where it has none, a
+digest of what is loaded. Rules come from .eh_frame, from .ARM.exidx and, where
+there is neither, from the code. 'backsight bt --table-dir DIR' unwinds by the
+tables in DIR.`,
 		Example: `  backsight table libc.so.6
   backsight table -o tables/ libc.so.6
   backsight table --sources code firmware.elf`,
@@ -36,7 +37,7 @@ from .ARM.exidx and, where there is neither, from the code. 'backsight bt
 		RunE: func(_ *cobra.Command, args []string) error { return o.run(stdout, args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringVarP(&o.output, "output", "o", "", "write the table to `FILE`, or into a directory by the build ID")
+	f.StringVarP(&o.output, "output", "o", "", "write the table to `FILE`, or into a directory by the build ID or digest")
 	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of sources to compile, in this order: cfi,ehabi,code")
 	o.files.addDebug(f)
 	o.files.raw.add(f)
@@ -92,7 +93,7 @@ func (o *tableOptions) save(t *table.Table, img *image.Image) error {
 		return nil
 	}
 	path := o.output
-	if st, err := os.Stat(path); err == nil && st.IsDir() && len(img.BuildID) > 0 {
+	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		path = backsight.TablePath(path, img)
 	}
 	if err := backsight.SaveTable(t, img, path); err != nil {

@@ -2,7 +2,6 @@ package table
 
 import (
 	"encoding/binary"
-	"errors"
 	"fmt"
 	"hash/crc32"
 
@@ -19,16 +18,13 @@ const Magic = "bsTable\x03"
 //	 8  CRC-32C of everything behind it
 //	12  functions, rules, groups, rares, rows
 //	32  base
-//	40  length of the build ID, and its first 39 bytes
+//	40  length of the image's key, and the key
 const (
 	sumOffset  = 8
-	idOffset   = 40
+	keyOffset  = 40
 	headerSize = 80
-	maxID      = headerSize - idOffset - 1
+	maxKey     = headerSize - keyOffset - 1
 )
-
-// ErrNoBuildID: without a build ID nothing tells whose table a file is.
-var ErrNoBuildID = errors.New("the image has no build ID")
 
 // Error is a file that is not the table of an image: where it is wrong, and why. The
 // file is to be made anew.
@@ -39,11 +35,8 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("offset %#x: %s", e.Offset, e.Reason) }
 
-// Append appends the table as a file has it.
-func (t *Table) Append(b []byte, img *image.Image) ([]byte, error) {
-	if len(img.BuildID) == 0 {
-		return b, ErrNoBuildID
-	}
+// Append appends the table, an image's, as a file has it.
+func (t *Table) Append(b []byte, img *image.Image) []byte {
 	start := len(b)
 	b = append(b, Magic...)
 	h := &t.head
@@ -51,17 +44,15 @@ func (t *Table) Append(b []byte, img *image.Image) ([]byte, error) {
 		b = binary.LittleEndian.AppendUint32(b, v)
 	}
 	b = binary.LittleEndian.AppendUint64(b, h.base)
-	id := key(img)
-	b = append(append(b, byte(len(id))), id...)
+	key := Key(img)
+	b = append(append(b, byte(len(key))), key...)
 	b = append(b, make([]byte, start+headerSize-len(b))...)
 	for _, part := range t.all() {
 		b = append(b, *part...)
 	}
 	binary.LittleEndian.PutUint32(b[start+sumOffset:], sum(b[start+sumOffset+4:]))
-	return b, nil
+	return b
 }
-
-func key(img *image.Image) []byte { return img.BuildID[:min(len(img.BuildID), maxID)] }
 
 func sum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
@@ -88,9 +79,9 @@ func Open(b []byte, img *image.Image) (*Table, error) {
 	if binary.LittleEndian.Uint32(b[sumOffset:]) != sum(b[sumOffset+4:]) {
 		return fail(sumOffset, "the checksum is wrong: the file is damaged")
 	}
-	id := b[idOffset+1 : min(headerSize, idOffset+1+int(b[idOffset]))]
-	if len(id) == 0 || string(id) != string(key(img)) {
-		return fail(idOffset, fmt.Sprintf("the table of another file, build ID %x", id))
+	key := b[keyOffset+1 : min(headerSize, keyOffset+1+int(b[keyOffset]))]
+	if string(key) != string(Key(img)) {
+		return fail(keyOffset, fmt.Sprintf("the table of another file, build ID or digest %x", key))
 	}
 	if err := t.check(); err != nil {
 		return nil, err

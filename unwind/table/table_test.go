@@ -154,10 +154,7 @@ func eachPlace(img *image.Image, visit func(q *unwind.Query)) {
 func TestFile(t *testing.T) {
 	img := open(t, files[0])
 	tab := fromCFI(img)
-	b, err := tab.Append(nil, img)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := tab.Append(nil, img)
 	again, err := table.Open(b, img)
 	if err != nil || again.Stats() != tab.Stats() || tab.Stats().Bytes != len(b) {
 		t.Fatalf("%v, %+v, want %+v of %d bytes", err, again.Stats(), tab.Stats(), len(b))
@@ -191,6 +188,36 @@ func TestFile(t *testing.T) {
 		_, err := table.Open(c.file, c.img)
 		if e := (*table.Error)(nil); !errors.As(err, &e) || e.Offset != c.offset {
 			t.Errorf("%s: %v, want offset %#x", c.name, err, c.offset)
+		}
+	}
+}
+
+// TestKey: an image without a build ID has the table of what is loaded where, whatever
+// its file is called; each of these changes makes it another's.
+func TestKey(t *testing.T) {
+	made := func(change func(h *image.Header, s *image.Segment)) *image.Image {
+		s := image.Segment{Addr: 0x1000, Size: 0x40, Data: []byte("code and data"), Exec: true}
+		h := image.Header{Path: "firmware", Arch: x86.Archs()[0]}
+		change(&h, &s)
+		h.Segments = []image.Segment{s}
+		return image.New(h, nil)
+	}
+	img := made(func(*image.Header, *image.Segment) {})
+	b := fromCFI(img).Append(nil, img)
+	for name, c := range map[string]struct {
+		change func(h *image.Header, s *image.Segment)
+		same   bool
+	}{
+		"another name":    {func(h *image.Header, _ *image.Segment) { h.Path = "copy" }, true},
+		"a byte":          {func(_ *image.Header, s *image.Segment) { s.Data = []byte("code and dada") }, false},
+		"another address": {func(_ *image.Header, s *image.Segment) { s.Addr = 0x2000 }, false},
+		"no code":         {func(_ *image.Header, s *image.Segment) { s.Exec = false }, false},
+		"another entry":   {func(h *image.Header, _ *image.Segment) { h.Entry = 0x1000 }, false},
+		"another ABI":     {func(h *image.Header, _ *image.Segment) { h.Arch = x86.Archs()[1] }, false},
+		"a build ID":      {func(h *image.Header, _ *image.Segment) { h.BuildID = []byte("id") }, false},
+	} {
+		if _, err := table.Open(b, made(c.change)); (err == nil) != c.same {
+			t.Errorf("%s: %v", name, err)
 		}
 	}
 }
@@ -259,11 +286,7 @@ func FuzzOpen(f *testing.F) {
 			yield(pc, pc+0x700, &rule)
 		}
 	}))
-	seed, err := tab.Append(nil, img)
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(seed, uint64(0x1234))
+	f.Add(tab.Append(nil, img), uint64(0x1234))
 	f.Fuzz(func(t *testing.T, b []byte, pc uint64) {
 		if len(b) >= 12 {
 			binary.LittleEndian.PutUint32(b[8:], crc32.Checksum(b[12:], crc32.MakeTable(crc32.Castagnoli)))

@@ -1,0 +1,32 @@
+package table
+
+import (
+	"crypto/sha256"
+	"fmt"
+
+	"github.com/backsight/backsight/image"
+)
+
+// Key tells whose a table is: an image's build ID or, in one without, a digest of what
+// is loaded of it, at which addresses. That reads all of the image, once.
+func Key(img *image.Image) []byte {
+	if id := img.BuildID; len(id) > 0 {
+		return id[:min(len(id), maxKey)]
+	}
+	return img.Memo(digestKey{}, func() any { return digest(img) }).([]byte)
+}
+
+// digestKey is the Memo key of an image's digest.
+type digestKey struct{}
+
+// digest is longer than build IDs are.
+func digest(img *image.Image) []byte {
+	h, a := sha256.New(), img.Arch
+	fmt.Fprintf(h, "%s %s %v %#x\n", a.Name, a.ABI, a.BigEndian, img.Entry)
+	for i := range img.Segments {
+		s := &img.Segments[i]
+		fmt.Fprintf(h, "%#x %#x %v %d\n", s.Addr, s.Size, s.Exec, len(s.Data))
+		h.Write(s.Data)
+	}
+	return h.Sum(nil)
+}
