@@ -43,8 +43,8 @@ func TestInstructions(t *testing.T) {
 		{"register rbx in xmm0", code{0x09, 3, 17}, []at{{0, entry + " rbx=?"}}},
 		{"undefined rbx", code{0x07, 3}, []at{{0, entry + " rbx=undefined"}}},
 		{"same_value rbx", code{0x08, 3}, []at{{0, entry + " rbx=same"}}},
-		{"expression rbx", code{0x10, 3, 2, 0x77, 8}, []at{{0, entry + " rbx=[expression]"}}},
-		{"val_expression rbx", code{0x16, 3, 2, 0x77, 8}, []at{{0, entry + " rbx=expression"}}},
+		{"expression rbx", code{0x10, 3, 5, 0x77, 8, 0x76, 0, 0x22}, []at{{0, entry + " rbx=[expression]"}}},
+		{"val_expression rbx", code{0x16, 3, 5, 0x77, 8, 0x76, 0, 0x22}, []at{{0, entry + " rbx=expression"}}},
 		{"offset rbx; restore rbx", code{0x83, 2, 0x44, 0xc3}, []at{{3, entry + " rbx=[CFA-16]"}, {4, entry}}},
 		{"undefined rip; restore_extended rip", code{0x07, 16, 0x44, 0x06, 16}, []at{{3, "CFA=rsp+8 RA=undefined"}, {4, entry}}},
 		{"remember, change all, restore", code{0x0a, 0x0c, 6, 16, 0x86, 2, 0x44, 0x0b},
@@ -56,10 +56,10 @@ func TestInstructions(t *testing.T) {
 		{"def_cfa_sf rbp -2", code{0x12, 6, 0x7e}, []at{{0, "CFA=rbp+16 RA=[CFA-8]"}}},
 		{"def_cfa_register rbp", code{0x0d, 6}, []at{{0, "CFA=rbp+8 RA=[CFA-8]"}}},
 		{"def_cfa_offset_sf -2", code{0x13, 0x7e}, []at{{0, "CFA=rsp+16 RA=[CFA-8]"}}},
-		{"def_cfa_expression", code{0x0f, 2, 0x77, 8}, []at{{0, "CFA=expression RA=[CFA-8]"}}},
+		{"def_cfa_expression", code{0x0f, 5, 0x77, 8, 0x76, 0, 0x22}, []at{{0, "CFA=expression RA=[CFA-8]"}}},
 		// As in libgcrypt's AVX2 code: the offset outlives the expression.
 		{"def_cfa_expression; def_cfa_register rbp", code{0x0f, 2, 0x77, 8, 0x44, 0x0d, 6},
-			[]at{{3, "CFA=expression RA=[CFA-8]"}, {4, "CFA=rbp+8 RA=[CFA-8]"}}},
+			[]at{{3, "CFA=rsp+8 RA=[CFA-8]"}, {4, "CFA=rbp+8 RA=[CFA-8]"}}},
 		{"def_cfa xmm0", code{0x0c, 17, 8}, []at{{0, "unsupported"}}},
 		{"GNU_args_size 32", code{0x2e, 32}, []at{{0, entry}}},
 		// What follows the wanted row does not matter.

@@ -94,11 +94,11 @@ func (m *machine) column(n uint64) cpu.Reg {
 	return m.slots.reg(n)
 }
 
-// run fills out with the row of pc, which f covers.
-func (t *table) run(s *section, f *fde, pc uint64, out *unwind.Rule) unwind.Verdict {
+// run fills out with the row of q.PC, which f covers.
+func (t *table) run(s *section, f *fde, q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	var m machine
 	m.init(t, s, f)
-	m.want = pc - f.start
+	m.want = q.PC - f.start
 	if !m.begin() {
 		return m.verdict
 	}
@@ -109,6 +109,11 @@ func (t *table) run(s *section, f *fde, pc uint64, out *unwind.Rule) unwind.Verd
 	if !m.fill(out) {
 		return unwind.Unsupported
 	}
+	pc := q.PC
+	if !q.Exact {
+		pc = 0
+	}
+	m.simplify(out, pc)
 	out.Start, out.Flags = f.start, out.Flags|unwind.StartStated
 	return unwind.Found
 }

@@ -266,8 +266,8 @@ func ruleText(arch *cpu.Arch, r unwind.RegRule, like string) string {
 		return fmt.Sprintf("c%+d", r.Off)
 	case unwind.CFAPlus:
 		return fmt.Sprintf("v%+d", r.Off)
-	case unwind.Expression:
-		return "exp"
+	case unwind.Expression, unwind.AtReg:
+		return "exp" // of the second, readelf shows no more either
 	case unwind.ValExpression:
 		if r.Reg == cpu.NoReg && like == "exp" {
 			return "exp"

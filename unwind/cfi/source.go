@@ -36,7 +36,7 @@ func (*Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	if v != unwind.Found {
 		return v
 	}
-	return t.run(&l.section, &f, q.PC, out)
+	return t.run(&l.section, &f, q, out)
 }
 
 // FunctionRanges calls yield for the range lo ≤ address < hi of every FDE, in
