@@ -1,12 +1,13 @@
 package backsight
 
 import (
-	"cmp"
 	"fmt"
+	"iter"
 	"path"
 	"slices"
 	"strings"
 
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
@@ -18,7 +19,7 @@ import (
 func Report(snap *target.Snapshot, traces []Backtrace, names *symbol.Symbolizer) *render.Report {
 	r := &render.Report{Snapshot: snap, Issues: snap.Issues, Threads: make([]render.Thread, len(traces))}
 	if names != nil {
-		lookUp(traces, names)
+		names.Prepare(addresses(traces))
 	}
 	for i := range traces {
 		t := &traces[i]
@@ -27,8 +28,8 @@ func Report(snap *target.Snapshot, traces []Backtrace, names *symbol.Symbolizer)
 		for k := range t.Frames {
 			f := &out.Frames[k]
 			f.Frame = t.Frames[k]
-			if m := f.Module; names != nil && m != nil && m.Image != nil {
-				f.Location = names.Lookup(m.Image, m.ToImage(f.CallSite)&m.Image.Arch.AddrMask())
+			if img, addr := address(&f.Frame); names != nil && img != nil {
+				f.Location = names.Lookup(img, addr)
 			}
 		}
 	}
@@ -36,20 +37,25 @@ func Report(snap *target.Snapshot, traces []Backtrace, names *symbol.Symbolizer)
 	return r
 }
 
-// lookUp looks all frames up in the order of their addresses, which is about the
-// order of what debug files say of them: those are compressed, and what was passed
-// has to be decompressed again.
-func lookUp(traces []Backtrace, names *symbol.Symbolizer) {
-	var frames []unwind.Frame
-	for i := range traces {
-		frames = append(frames, traces[i].Frames...)
-	}
-	slices.SortFunc(frames, func(a, b unwind.Frame) int { return cmp.Compare(a.CallSite, b.CallSite) })
-	for i := range frames {
-		if f := &frames[i]; f.Module != nil && f.Module.Image != nil && (i == 0 || f.CallSite != frames[i-1].CallSite) {
-			names.Lookup(f.Module.Image, f.Module.ToImage(f.CallSite)&f.Module.Image.Arch.AddrMask())
+// addresses are those that the frames are looked up by, with the images they lie in.
+func addresses(traces []Backtrace) iter.Seq2[*image.Image, uint64] {
+	return func(yield func(*image.Image, uint64) bool) {
+		for i := range traces {
+			for k := range traces[i].Frames {
+				if img, addr := address(&traces[i].Frames[k]); img != nil && !yield(img, addr) {
+					return
+				}
+			}
 		}
 	}
+}
+
+// address is what a frame is looked up by: nil and 0 where the binary is not known.
+func address(f *unwind.Frame) (*image.Image, uint64) {
+	if f.Module == nil || f.Module.Image == nil {
+		return nil, 0
+	}
+	return f.Module.Image, f.Module.ToImage(f.CallSite) & f.Module.Image.Arch.AddrMask()
 }
 
 // missing says which binaries were not found that frames lie in: without them

@@ -207,9 +207,14 @@ func TestOverlappingAbbreviations(t *testing.T) {
 func FuzzDWARF(f *testing.F) {
 	s := handMade()
 	f.Add(s[".debug_abbrev"], s[".debug_info"], s[".debug_line"], []byte(nil), uint64(0x18))
+	aranges := b{}.sized(b{}.u16(2).u32(0).u8(8, 0).u32(0).u64(text).u64(0x40).u64(0).u64(0))
+	f.Add(s[".debug_abbrev"], s[".debug_info"], s[".debug_line"], []byte(aranges), uint64(0x1018))
 	f.Fuzz(func(t *testing.T, abbrev, info, line, aranges []byte, at uint64) {
 		img := fileOf(t, sections{".debug_abbrev": abbrev, ".debug_info": info, ".debug_line": line, ".debug_aranges": aranges})
 		var names symbol.Symbolizer
+		if at&0x1000 != 0 {
+			names.Prepare(all(img))
+		}
 		l := names.Lookup(img, text+at%0x1000)
 		if l.Line < 0 {
 			t.Errorf("line %d", l.Line)

@@ -62,18 +62,37 @@ type answers struct {
 // a call it should lie within the call instruction: behind a call that never
 // returns another function may begin.
 func (s *Symbolizer) Lookup(img *image.Image, addr uint64) Location {
-	type key struct{ mangled bool }
-	a := img.Memo(key{s.Mangled}, func() any { return &answers{known: make(map[uint64]Location)} }).(*answers)
+	a := s.answers(img)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	return s.lookup(a, img, addr)
+}
+
+func (s *Symbolizer) answers(img *image.Image) *answers {
+	type key struct{ mangled bool }
+	return img.Memo(key{s.Mangled}, func() any { return &answers{known: make(map[uint64]Location)} }).(*answers)
+}
+
+func (a *answers) has(addr uint64) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	_, ok := a.known[addr]
+	return ok
+}
+
+func (a *answers) dwarf(img *image.Image) *debugInfo {
+	if a.debug == nil {
+		a.debug = debugOf(img)
+	}
+	return a.debug
+}
+
+func (s *Symbolizer) lookup(a *answers, img *image.Image, addr uint64) Location {
 	l, ok := a.known[addr]
 	if ok {
 		return l
 	}
-	if a.debug == nil {
-		a.debug = debugOf(img)
-	}
-	l = s.find(img, a.debug, addr)
+	l = s.find(img, a.dwarf(img), addr)
 	if len(a.known) >= maxKnown {
 		clear(a.known)
 	}

@@ -1,7 +1,6 @@
 package symbol
 
 import (
-	"bytes"
 	"debug/dwarf"
 
 	"github.com/backsight/backsight/internal/bin"
@@ -13,7 +12,8 @@ type unit struct {
 	data   *dwarf.Data  // of this unit alone or of all, nil before it is opened
 	// The header and the unit's DIE in data.
 	begin, die dwarf.Offset
-	size       uint64 // in bytes, header included
+	size       uint64      // in bytes, header included
+	ahead      chan []byte // gives the unit to open, if it is being read
 
 	read      bool
 	dir       string
@@ -139,16 +139,14 @@ func abbreviations(section []byte, at uint64, big bool) (t abbrevTable) {
 // open reads a unit alone. It reports false where the unit cannot be, be it that it
 // refers to others.
 func (d *debugInfo) open(u *unit) bool {
-	const longest = 12 // of initial lengths
-	at := uint64(u.header)
-	r := bin.New(d.img.SectionPart(".debug_info", at, longest), d.big)
-	n, _ := unitLength(&r)
-	size := uint64(r.Offset()) + n
-	info := bytes.Clone(d.img.SectionPart(".debug_info", at, size))
-	if r.Err() != nil || uint64(len(info)) < max(n, size) {
-		return false
+	var info []byte
+	if u.ahead != nil {
+		info = <-u.ahead
+		u.ahead = nil
+	} else {
+		info = d.readUnit(u.header)
 	}
-	r = bin.New(info, d.big)
+	r := bin.New(info, d.big)
 	_, wide := unitLength(&r)
 	abbrevAt, compile := unitHeader(&r, wide)
 	abbrev, ok := d.ownAbbrevs(abbrevAt)
@@ -156,7 +154,7 @@ func (d *debugInfo) open(u *unit) bool {
 		return false
 	}
 	clear(abbrevField(info, wide, d.big)) // of what the unit gets, its table is at 0
-	u.die, u.size = dwarf.Offset(r.Offset()), size
+	u.die, u.size = dwarf.Offset(r.Offset()), uint64(len(info))
 	u.data = d.parse(abbrev, info)
 	return u.data != nil
 }

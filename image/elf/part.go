@@ -18,9 +18,10 @@ type streams struct {
 // stream is a section that is decompressed as parts of it are asked for. Its
 // checksum, which covers the whole, is not looked at.
 type stream struct {
-	size  uint64 // what the section has in all
-	z     io.Reader
-	from  uint64 // where data begins; z is at its end
+	mu    sync.Mutex
+	size  uint64    // what the section has in all
+	z     io.Reader // nil of a section that is read as a whole
+	from  uint64    // where data begins; z is at its end
 	data  []byte
 	ended bool // z has no more
 }
@@ -28,6 +29,21 @@ type stream struct {
 // SectionPart implements image.Parter. The first step backwards in a stream has the
 // whole section decompressed.
 func (c *container) SectionPart(name string, off, n uint64) []byte {
+	s := c.stream(name)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if off < s.from {
+		s.z, s.data = nil, nil
+	}
+	if s.z == nil {
+		whole, _ := c.img.Section(name)
+		return whole.Part(off, n)
+	}
+	return s.part(off, n)
+}
+
+// stream is the one of a section, which may be of the debug file.
+func (c *container) stream(name string) *stream {
 	c.streams.mu.Lock()
 	defer c.streams.mu.Unlock()
 	s, ok := c.streams.byName[name]
@@ -35,44 +51,34 @@ func (c *container) SectionPart(name string, off, n uint64) []byte {
 		if c.streams.byName == nil {
 			c.streams.byName = make(map[string]*stream)
 		}
-		s = c.stream(name)
+		s = c.openStream(name)
 		c.streams.byName[name] = s
 	}
-	if s != nil && off < s.from {
-		s = nil
-		c.streams.byName[name] = nil
-	}
-	if s == nil {
-		whole, _ := c.img.Section(name)
-		return whole.Part(off, n)
-	}
-	return s.part(off, n)
+	return s
 }
 
-// stream opens a section of the file or of its debug file, nil if it is not there or
-// no stream of zlib.
-func (c *container) stream(name string) *stream {
+func (c *container) openStream(name string) *stream {
 	if _, ok := c.main.findShdr(name); ok {
 		return c.main.stream(name)
 	}
 	if d := c.debugFile(); d != nil {
 		return d.stream(name)
 	}
-	return nil
+	return &stream{}
 }
 
 func (f *file) stream(name string) *stream {
 	h, ok := f.findShdr(name)
 	if !ok || h.flags&shfCompressed == 0 {
-		return nil
+		return &stream{}
 	}
 	typ, size, packed, ok := f.chdr(f.sectionBytes(h))
 	if !ok || typ != elfcompressZlib || !credible(size, len(packed)) {
-		return nil
+		return &stream{}
 	}
 	z, ok := zlibReader(packed)
 	if !ok {
-		return nil
+		return &stream{}
 	}
 	return &stream{size: size, z: z}
 }
