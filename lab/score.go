@@ -7,6 +7,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/signal"
 	"strconv"
 	"strings"
 
@@ -40,7 +41,9 @@ func runScore(args []string) error {
 		opt.GDB = 0
 	}
 	opt.Wrong = dumper(*dump)
-	outcomes, broken, err := score.Run(context.Background(), opt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	outcomes, broken, err := score.Run(ctx, opt)
 	if err != nil {
 		return err
 	}

@@ -8,7 +8,9 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/backsight/backsight/lab/child"
 	"github.com/backsight/backsight/target"
 )
 
@@ -72,14 +74,34 @@ func (s *Session) Backtraces(ctx context.Context) ([][]uint64, error) {
 	if err := os.WriteFile(script, []byte(b.String()), 0o600); err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, Program, "-nx", "-batch", "-x", script)
+	out, err := s.run(ctx, script)
+	if err != nil {
+		return nil, err
+	}
+	return parse(out, s.n), nil
+}
+
+// patience is what GDB is given for a core, many times what it takes. On some stacks it
+// unwinds without end within one frame, where chain cannot count.
+const patience = 5 * time.Second
+
+// run returns what GDB prints; where it printed something, its exit status is about one
+// core of many.
+func (s *Session) run(ctx context.Context, script string) (string, error) {
+	limit := time.Minute + time.Duration(s.n)*patience
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	cmd := child.Command(ctx, Program, "-nx", "-batch", "-x", script)
 	var talk strings.Builder
 	cmd.Stderr = &talk
 	out, err := cmd.Output()
-	if err != nil && len(out) == 0 {
-		return nil, fmt.Errorf("%s: %w: %.200s", Program, err, talk.String())
+	switch {
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("%s: %w within %v", Program, ctx.Err(), limit)
+	case err != nil && len(out) == 0:
+		return "", fmt.Errorf("%s: %w: %.200s", Program, err, talk.String())
 	}
-	return parse(string(out), s.n), nil
+	return string(out), nil
 }
 
 // parse reads what the script printed.

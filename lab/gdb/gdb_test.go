@@ -2,6 +2,7 @@ package gdb
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -79,5 +80,22 @@ func TestParse(t *testing.T) {
 	got := parse("CORE 0\nPC 0x400\nPC 0x500\nwarning: x\nCORE 1\nPC 0x600\n", 2)
 	if len(got) != 2 || !slices.Equal(got[0], []uint64{0x400, 0x500}) || !slices.Equal(got[1], []uint64{0x600}) {
 		t.Error(got)
+	}
+}
+
+// TestCancelled: a walk that was called off has no chains.
+func TestCancelled(t *testing.T) {
+	if !Available() {
+		t.Skip("there is no ", Program)
+	}
+	s, err := NewSession("/dev/null")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if chains, err := s.Backtraces(ctx); chains != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", chains, err)
 	}
 }

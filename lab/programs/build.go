@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 
+	"github.com/backsight/backsight/lab/child"
 	"github.com/backsight/backsight/lab/record"
 )
 
@@ -126,7 +126,7 @@ func (c *Case) source() string {
 
 // tool runs a program; its complaint is the error.
 func tool(ctx context.Context, dir, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, name, args...)
+	cmd := child.Command(ctx, name, args...)
 	cmd.Dir = dir
 	if out, err := cmd.CombinedOutput(); err != nil {
 		first, _, _ := strings.Cut(strings.TrimSpace(string(out)), "\n")

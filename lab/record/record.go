@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input/gdbremote"
+	"github.com/backsight/backsight/lab/child"
 	"github.com/backsight/backsight/lab/truth"
 )
 
@@ -93,7 +93,7 @@ func start(ctx context.Context, job *Job, arch *cpu.Arch) (*gdbremote.Client, fu
 	} else {
 		args = append(args, "-seed", "1", "-g", socket, job.ELF)
 	}
-	cmd := exec.CommandContext(ctx, job.Emulator[0], args...)
+	cmd := child.Command(ctx, job.Emulator[0], args...)
 	cmd.Env = []string{}
 	if err := cmd.Start(); err != nil {
 		os.RemoveAll(dir)
