@@ -29,5 +29,6 @@ python3 bench/measure.py "$RUNS" \
 	"backsight bt --debug-dir /nonexistent $dir/core" \
 	"backsight bt --no-symbols $dir/core" \
 	"eu-stack --core $dir/core" \
+	"eu-stack -i -s --core $dir/core" \
 	"eu-stack -q --core $dir/core" \
 	"gdb -nx -batch -ex 'thread apply all bt' $dir/mt $dir/core"

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
 	"runtime/debug"
 	"syscall"
 
@@ -25,10 +26,24 @@ const (
 )
 
 func main() {
+	collectLater()
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, restore)
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+}
+
+// collectLater lets the heap grow to 16 MB, instead of 4, before garbage is collected for
+// the first time: the backtrace of most captures is there by then. After that, collections
+// come as GOGC says.
+func collectLater() {
+	usual := debug.SetGCPercent(400)
+	if usual < 0 || usual > 400 {
+		debug.SetGCPercent(usual)
+		return
+	}
+	type witness struct{ self *witness }
+	runtime.AddCleanup(new(witness), func(usual int) { debug.SetGCPercent(usual) }, usual)
 }
 
 // failure is an error that is not about usage. err is nil where all has been said.
