@@ -29,6 +29,7 @@ var imports = []struct{ pkg, may string }{
 	{"internal/bin", ""},
 	{"internal/inflate", ""},
 	{"internal/mapped", ""},
+	{"internal/difftest", ""},
 	{"internal/synth", "cpu image target"},
 	{"internal/synth/*", "* */*"},
 	// Mapping a file is the same for a capture and for an executable.
@@ -107,7 +108,7 @@ func TestImports(t *testing.T) {
 
 func checkImport(t *testing.T, name, imp string, may []string) {
 	t.Helper()
-	if strings.HasPrefix(imp, "internal/synth") && !strings.HasPrefix(name, "internal/synth") {
+	if imp == "internal/difftest" || strings.HasPrefix(imp, "internal/synth") && !strings.HasPrefix(name, "internal/synth") {
 		t.Errorf("%s imports %s, which is for tests", name, imp)
 	}
 	if imp == "" && (strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, "lab") || name == "bench") {

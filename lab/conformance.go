@@ -19,6 +19,7 @@ func runConformance(args []string) error {
 	fs.StringVar(&opt.Root, "truth", "testdata/truth", "the selection kept with the sources")
 	fs.StringVar(&opt.Results, "results", "lab/results", "the folder of tables that take tools and time")
 	fs.StringVar(&opt.Matrix, "matrix", "", "the folder that lab record wrote; without it the last result is taken")
+	fs.StringVar(&opt.Decoders, "decoders", "", "the output of the decoders' differential tests; without it the last result is taken")
 	fs.IntVar(&opt.Diff.Every, "every", 1, "compare only each n-th function of a binary")
 	out := fs.String("o", "CONFORMANCE.md", "the document")
 	if err := fs.Parse(args); err != nil {

@@ -3,6 +3,7 @@ package arm
 import (
 	"bufio"
 	"bytes"
+	"debug/elf"
 	"encoding/hex"
 	"fmt"
 	"math/rand"
@@ -10,11 +11,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/difftest"
 )
 
 // line is one instruction as objdump prints it.
@@ -172,9 +175,10 @@ func compare(in *cpu.Insn, e effect, linked bool) string {
 
 // check compares runs of consecutive lines, decoded in one call each, so that
 // IT blocks are seen whole.
-func check(t *testing.T, d decoder, lines []line) (compared int) {
+func check(t *testing.T, d decoder, name string, lines []line) int {
 	t.Helper()
-	failures := 0
+	tally := difftest.Tally{CPU: "arm " + mostly(lines), File: name}
+	defer tally.Log(t)
 	out := make([]cpu.Insn, 1)
 	for i := 0; i < len(lines); {
 		n, code := i, []byte{}
@@ -196,25 +200,45 @@ func check(t *testing.T, d decoder, lines []line) (compared int) {
 			l, in := &lines[i+k], &out[k]
 			if int(in.Len) != len(l.code) {
 				t.Errorf("%#x: %s %s: length %d", l.addr, l.mnemonic, l.operands, in.Len)
-				return compared
+				return tally.Compared
 			}
 			e, ok := read(l.mnemonic, l.operands, l.thumb)
 			if !ok {
-				t.Logf("oracle does not know %s", l.mnemonic)
+				tally.Accept("what only data looks like: a condition where there is none, a coprocessor of the past")
 				continue
 			}
-			compared++
+			tally.Compared++
 			linked := k > 0 && lines[i+k-1].operands == "lr, pc" && !l.thumb
-			if diff := compare(in, e, linked); diff != "" && tolerated(l, in) == "" {
-				t.Errorf("%#x: %x %s %s: %s", l.addr, l.code, l.mnemonic, l.operands, diff)
-				if failures++; failures > 40 {
-					return compared
-				}
+			diff := compare(in, e, linked)
+			if diff == "" {
+				continue
+			}
+			if reason := tolerated(l, in); reason != "" {
+				tally.Accept(reason)
+				continue
+			}
+			t.Errorf("%#x: %x %s %s: %s", l.addr, l.code, l.mnemonic, l.operands, diff)
+			if tally.Wrong++; tally.Wrong > 40 {
+				return tally.Compared
 			}
 		}
 		i = n
 	}
-	return compared
+	return tally.Compared
+}
+
+// mostly is the mode of most lines.
+func mostly(lines []line) string {
+	thumb := 0
+	for i := range lines {
+		if lines[i].thumb {
+			thumb++
+		}
+	}
+	if 2*thumb > len(lines) {
+		return "Thumb-2"
+	}
+	return "A32"
 }
 
 // TestBinaries compares every instruction of real programs with objdump. Those
@@ -236,8 +260,7 @@ func TestBinaries(t *testing.T) {
 			if _, err := os.Stat(file); err != nil {
 				t.Skip(err)
 			}
-			n := check(t, c.d, dump(t, append(c.args, "-d", file)...))
-			t.Logf("%d instructions compared", n)
+			check(t, c.d, c.file, dump(t, append(c.args, "-d", file)...))
 		})
 	}
 }
@@ -268,10 +291,23 @@ func TestLibraries(t *testing.T) {
 				if c.long && !long {
 					t.Skip("BACKSIGHT_LONG is not set")
 				}
-				n := check(t, c.d, dump(t, append(c.args, "-d", file)...))
-				t.Logf("%d instructions compared", n)
+				check(t, c.d, file, dump(t, append(c.args, "-d", file)...))
 			})
 		}
+	}
+}
+
+// TestFurtherBinaries compares what BACKSIGHT_BINARIES names; without mapping symbols
+// the name tells whether it is Thumb, and literal pools are compared like random words.
+func TestFurtherBinaries(t *testing.T) {
+	for _, file := range difftest.Files(elf.EM_ARM, nil) {
+		t.Run(file, func(t *testing.T) {
+			args := []string{"-d", file}
+			if strings.Contains(file, "armhf") || strings.Contains(file, "t32") {
+				args = append(args, "-M", "force-thumb")
+			}
+			check(t, decoder{}, file, slices.DeleteFunc(dump(t, args...), func(l line) bool { return !allocated(&l) }))
+		})
 	}
 }
 
@@ -307,7 +343,7 @@ func TestRandomWords(t *testing.T) {
 				known = append(known, l)
 			}
 		}
-		t.Logf("%d of %d compared", check(t, c.d, known), n)
+		t.Logf("%d of %d compared", check(t, c.d, "random words", known), n)
 	}
 }
 

@@ -2,6 +2,7 @@ package arm64
 
 import (
 	"bufio"
+	"debug/elf"
 	"encoding/binary"
 	"math/rand"
 	"os"
@@ -13,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/difftest"
 )
 
 const objdump = "aarch64-linux-gnu-objdump"
@@ -31,6 +33,7 @@ type line struct {
 func TestAgainstObjdump(t *testing.T) {
 	files, _ := filepath.Glob("../../../shared/truth/public/aarch64/*/naked.elf")
 	files = append(files, "/usr/aarch64-linux-gnu/lib/libc.so.6")
+	files = append(files, difftest.Files(elf.EM_AARCH64, nil)...)
 	for _, f := range files {
 		if _, err := os.Stat(f); err == nil {
 			t.Run(filepath.Base(filepath.Dir(f)), func(t *testing.T) { compareFile(t, f) })
@@ -44,7 +47,7 @@ func compareFile(t *testing.T, file string) {
 		start, stop := sample(t, file)
 		args = append(args, "--start-address="+start, "--stop-address="+stop)
 	}
-	compare(t, append(args, file))
+	compare(t, file, append(args, file))
 }
 
 // sample chooses 160 KB out of the text.
@@ -86,10 +89,10 @@ func TestRandomAgainstObjdump(t *testing.T) {
 	if err := os.WriteFile(file, code, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	compare(t, []string{"-D", "-z", "-w", "-b", "binary", "-m", "aarch64", file})
+	compare(t, "random words", []string{"-D", "-z", "-w", "-b", "binary", "-m", "aarch64", file})
 }
 
-func compare(t *testing.T, args []string) {
+func compare(t *testing.T, name string, args []string) {
 	if _, err := exec.LookPath(objdump); err != nil {
 		t.Skip(err)
 	}
@@ -102,21 +105,21 @@ func compare(t *testing.T, args []string) {
 		t.Fatal(err)
 	}
 	defer cmd.Wait()
-	seen, wrong := 0, 0
+	tally := difftest.Tally{CPU: "aarch64", File: name}
 	for scan := bufio.NewScanner(pipe); scan.Scan(); {
 		l, ok := parse(scan.Text())
 		if !ok {
 			continue
 		}
-		seen++
+		tally.Compared++
 		if what := l.disagreement(); what != "" {
-			if wrong++; wrong <= 20 {
+			if tally.Wrong++; tally.Wrong <= 20 {
 				t.Errorf("%x: %08x %s %s: %s\n\tgot %s", l.pc, l.word, l.mnemonic, l.operands, what, show(decodeWord(l.word, l.pc)))
 			}
 		}
 	}
-	t.Logf("%d instructions, %d disagreements", seen, wrong)
-	if seen == 0 {
+	tally.Log(t)
+	if tally.Compared == 0 {
 		t.Skip("nothing disassembled")
 	}
 }

@@ -71,8 +71,8 @@ func (p program) encoding(c realProgram) (encoding, cpu.Mode) {
 func returnAddresses(p program, enc encoding) map[uint64]cpu.CallSite {
 	m := map[uint64]cpu.CallSite{}
 	for k, l := range p.lines {
-		e, ok := expect(l, enc)
-		if !ok || e.kind != call || !e.writes.Has(RA) {
+		e, skip := expect(l, enc)
+		if skip != "" || e.kind != call || !e.writes.Has(RA) {
 			continue
 		}
 		behind := k + 1
@@ -113,8 +113,8 @@ func checkCalls(t *testing.T, c realProgram, lines []line) {
 func directCalls(p program, enc encoding, mask uint64) map[uint64]uint64 {
 	m := map[uint64]uint64{}
 	for _, l := range p.lines {
-		e, ok := expect(l, enc)
-		if ok && e.kind == call && e.hasTarget && e.target != l.addr+8 {
+		e, skip := expect(l, enc)
+		if skip == "" && e.kind == call && e.hasTarget && e.target != l.addr+8 {
 			m[l.addr] = e.target & mask
 		}
 	}

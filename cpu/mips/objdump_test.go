@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/difftest"
 )
 
 // line is one instruction as objdump prints it, with numeric register names and
@@ -209,31 +210,33 @@ func register(s string) (cpu.Reg, bool) {
 func check(t *testing.T, a *cpu.Arch, compressed encoding, lines []line) {
 	t.Helper()
 	seen := map[string]int{}
-	known := 0
+	tally := difftest.Tally{CPU: a.Name + " " + a.ABI + map[encoding]string{inMIPS16: " MIPS16", inMicro: " microMIPS"}[compressed], File: t.Name()}
 	for _, l := range lines {
 		enc, mode := inWords, cpu.Mode(0)
 		if l.compressed {
 			enc, mode = compressed, 1
 		}
-		want, ok := expect(l, enc)
-		if !ok {
+		want, skip := expect(l, enc)
+		if skip != "" {
+			tally.Accept(skip)
 			continue
 		}
-		known++
+		tally.Compared++
 		want.target &= a.AddrMask()
 		var out [1]cpu.Insn
 		if a.Decoder.Decode(l.code, l.addr, mode, out[:]) != 1 {
 			t.Fatalf("%s: not decoded", l.text)
 		}
 		if diff := compare(l, &out[0], want); diff != "" {
+			tally.Wrong++
 			key := diff + " " + l.mnemonic
 			if seen[key]++; seen[key] <= 2 && len(seen) < 40 {
 				t.Errorf("%s: %s, got %s, want %+v", diff, l.text, format(&out[0]), want)
 			}
 		}
 	}
-	if known == 0 {
+	if tally.Compared == 0 {
 		t.Fatal("objdump printed nothing")
 	}
-	t.Logf("%d instructions", known)
+	tally.Log(t)
 }

@@ -47,28 +47,28 @@ const (
 	inMicro
 )
 
-// expect is the oracle. ok is false where objdump does not know the instruction.
-func expect(l line, enc encoding) (e effect, ok bool) {
+// expect is the oracle. skip is why an instruction is not compared, else "".
+func expect(l line, enc encoding) (e effect, skip string) {
 	m := l.mnemonic
 	switch {
 	case enc == inMIPS16 && notMIPS16e[m]:
-		return e, false
+		return e, "a prefix by itself, or what MIPS16e dropped or leaves free"
 	case enc == inMicro && (m == "lwm" || m == "ldm") && l.operands[0] == "UNKNOWN",
 		enc == inMicro && (m == "lwp" || m == "ldp") && l.operands[0] == "$31":
-		return e, false
+		return e, "a list or pair of registers that does not exist"
 	case enc == inMIPS16 && setT8[m] && len(l.operands) == 2:
 		e.writes = cpu.SetOf(T8)
-		return e, true
+		return e, ""
 	case strings.HasPrefix(m, "."), strings.HasPrefix(m, "udi"), m == "c0" || m == "c1" || m == "c2":
-		return e, false // unknown, or free for an implementation to define
+		return e, "unknown to objdump, or free for an implementation to define"
 	case coprocessor2[m] && enc == inWords && l.word.op() >= 0x32:
-		return e, false // taken for Cavium's branches, which no program mixes with these
+		return e, "loads and stores of coprocessor 2, read as Cavium's branches"
 	case isTransfer(m):
 		e = expectTransfer(l)
 		if enc == inMIPS16 && e.kind == branch || enc == inMIPS16 && m == "b" {
 			e.slot = false
 		}
-		return e, true
+		return e, ""
 	case m == "jraddiusp":
 		e.kind = ret
 		if l.operands[0] != "0" {
@@ -85,7 +85,7 @@ func expect(l line, enc encoding) (e effect, ok bool) {
 	default:
 		e.writes = expectWrites(l)
 	}
-	return e, true
+	return e, ""
 }
 
 func expectWrites(l line) (set cpu.RegSet) {

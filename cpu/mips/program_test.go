@@ -1,12 +1,15 @@
 package mips
 
 import (
+	"debug/elf"
+	"encoding/binary"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/difftest"
 )
 
 const truth = "../../../shared/truth"
@@ -72,6 +75,53 @@ func realPrograms(t *testing.T) []realProgram {
 		t.Skip("no programs")
 	}
 	return list
+}
+
+// TestFurtherPrograms compares the effects in them.
+func TestFurtherPrograms(t *testing.T) {
+	for _, p := range furtherPrograms(t) {
+		t.Run(p.name, func(t *testing.T) {
+			check(t, p.arch, p.compressed, objdump(t, p.arch.BigEndian, "-d", p.path))
+		})
+	}
+}
+
+// furtherPrograms are what BACKSIGHT_BINARIES names: o32, but for those of 64 bits, and
+// in mode 1 microMIPS or MIPS16 as their flags say.
+func furtherPrograms(t *testing.T) (list []realProgram) {
+	const flagMIPS16, flagMicro = 0x0400_0000, 0x0200_0000 // EF_MIPS_ARCH_ASE_M16, EF_MIPS_MICROMIPS
+	for _, path := range difftest.Files(elf.EM_MIPS, nil) {
+		f, err := elf.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		abi, big := "o32", f.ByteOrder == binary.BigEndian
+		if f.Class == elf.ELFCLASS64 {
+			abi = "n64"
+		}
+		p := realProgram{path, archOf(t, abi, big, plain), inWords, path}
+		switch flags := flagsOf(f, path); {
+		case flags&flagMicro != 0:
+			p.arch, p.compressed = archOf(t, abi, big, microMIPS), inMicro
+		case flags&flagMIPS16 != 0:
+			p.compressed = inMIPS16
+		}
+		f.Close()
+		list = append(list, p)
+	}
+	return list
+}
+
+// flagsOf reads e_flags, which debug/elf leaves out.
+func flagsOf(f *elf.File, path string) uint32 {
+	head, err := os.ReadFile(path)
+	if err != nil || len(head) < 64 {
+		return 0
+	}
+	if f.Class == elf.ELFCLASS64 {
+		return f.ByteOrder.Uint32(head[48:])
+	}
+	return f.ByteOrder.Uint32(head[36:])
 }
 
 func recorded(arch string) string {

@@ -7,12 +7,14 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/difftest"
 )
 
 // binaries are what the differential tests run over, where present: real code
@@ -24,7 +26,8 @@ func binaries(arch string) []string {
 		"i386": {"/usr/i686-linux-gnu/lib/libc.so.6", "/usr/i686-linux-gnu/lib/libm.so.6", "/lib32/libc.so.6"},
 	}[arch]
 	truth, _ := filepath.Glob("../../../shared/truth/public/" + arch + "/*/naked.elf")
-	return append(list, truth...)
+	machine := map[string]elf.Machine{"x86_64": elf.EM_X86_64, "i386": elf.EM_386}[arch]
+	return slices.Concat(list, truth, difftest.Files(machine, nil))
 }
 
 // section is executable code of a file.
@@ -96,11 +99,12 @@ type differ struct {
 	a      *cpu.Arch
 	d      decoder
 	s      section
-	count  int
+	tally  *difftest.Tally
 	counts map[string]int
 }
 
 func (d *differ) fail(kind string, l line, i *cpu.Insn, want string) {
+	d.tally.Wrong++
 	if d.counts[kind]++; d.counts[kind] > 12 {
 		return
 	}
@@ -115,17 +119,17 @@ func unreadable(text string) bool {
 	return strings.Contains(text, "(bad)") || strings.HasPrefix(text, ".byte") || t.mnemonic == ""
 }
 
-// deliberate tells the known differences, all but the first in data among code.
-func (d *differ) deliberate(code []byte, l line, i *cpu.Insn) bool {
+// deliberate tells why a known difference stays, all but the first in data among code.
+func (d *differ) deliberate(code []byte, l line, i *cpu.Insn) string {
 	switch t := split(l.text); {
 	case code[0] == 0x9b && l.size > 1 && i.Len == 1:
-		return true // objdump takes fwait and the next instruction for one: fstcw, finit
+		return "objdump takes fwait and the next instruction for one: fstcw, finit"
 	case d.d.long && (t.mnemonic == "jmpw" || t.mnemonic == "callw") && code[0] == 0x66:
-		return true // objdump reads it as AMD does, the decoder as Intel does
+		return "a near branch with 66 in 64-bit mode: objdump reads it as AMD does, the decoder as Intel"
 	case d.d.long && t.mnemonic[0] == 'v' && i.Op == cpu.OpUnknown:
-		return true // REX, 66, F2 or F3 in front of VEX faults; objdump reads on
+		return "REX, 66, F2 or F3 in front of VEX faults; objdump reads on"
 	}
-	return false
+	return ""
 }
 
 func (d *differ) check(l line) {
@@ -134,14 +138,19 @@ func (d *differ) check(l line) {
 		return
 	}
 	var out [1]cpu.Insn
-	if d.d.Decode(d.s.data[at:], l.addr, 0, out[:]) == 0 || unreadable(l.text) {
+	if d.d.Decode(d.s.data[at:], l.addr, 0, out[:]) == 0 {
+		return
+	}
+	if unreadable(l.text) {
+		d.tally.Accept("data among code that is no instruction to objdump")
 		return
 	}
 	i := &out[0]
-	if d.deliberate(d.s.data[at:], l, i) {
+	d.tally.Compared++
+	if reason := d.deliberate(d.s.data[at:], l, i); reason != "" {
+		d.tally.Accept(reason)
 		return
 	}
-	d.count++
 	if int(i.Len) != l.size {
 		d.fail("length", l, i, strconv.Itoa(l.size))
 		return
@@ -237,8 +246,9 @@ func TestAgainstObjdump(t *testing.T) {
 		t.Run(a.Name, func(t *testing.T) {
 			start, total := time.Now(), 0
 			for _, path := range binaries(a.Name) {
+				tally := &difftest.Tally{CPU: a.Name, File: path}
 				for _, s := range sections(t, path) {
-					d := &differ{t: t, a: a, d: a.Decoder.(decoder), s: s, counts: map[string]int{}}
+					d := &differ{t: t, a: a, d: a.Decoder.(decoder), s: s, tally: tally, counts: map[string]int{}}
 					end := s.addr + uint64(len(s.data))
 					const sample = 1 << 16
 					step := uint64(len(s.data))/2 + 1
@@ -258,16 +268,13 @@ func TestAgainstObjdump(t *testing.T) {
 							break
 						}
 					}
-					total += d.count
-					if len(d.counts) > 0 || long {
-						t.Logf("%s %s: %d instructions, disagreements %v", path, s.name, d.count, d.counts)
-					}
 				}
+				tally.Log(t)
+				total += tally.Compared
 			}
 			if total == 0 {
 				t.Skip("no binaries")
 			}
-			t.Logf("%d instructions compared", total)
 		})
 	}
 }

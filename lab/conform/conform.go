@@ -24,13 +24,14 @@ import (
 type Options struct {
 	// Root is the selection of recorded truth that is kept with the sources.
 	Root string
-	// Results is the folder of tables that take tools and time: what Matrix and
-	// Binaries give is written there, and read from there where they are not given.
+	// Results is the folder of tables that take tools and time: what Matrix, Binaries
+	// and Decoders give is written there, and read from there where they are not given.
 	Results string
 	// Matrix is the whole of what `lab record` made, Binaries are files for `lab
-	// diff`.
+	// diff`, Decoders is the output of the differential tests in cpu.
 	Matrix   string
 	Binaries []string
+	Decoders string
 	Diff     diff.Options
 }
 
@@ -85,7 +86,10 @@ func Write(ctx context.Context, w io.Writer, opt Options) error {
 	if err := matrix(ctx, w, &opt); err != nil {
 		return err
 	}
-	return binaries(w, &opt)
+	if err := binaries(w, &opt); err != nil {
+		return err
+	}
+	return decoders(w, &opt)
 }
 
 func matrix(ctx context.Context, w io.Writer, opt *Options) error {

@@ -21,7 +21,7 @@ func TestNothingGotWorse(t *testing.T) {
 	for _, w := range Worse(string(kept), b.String()) {
 		t.Error(w)
 	}
-	for _, head := range []string{headMatrix, headDiff} {
+	for _, head := range []string{headMatrix, headDiff, headDecoders} {
 		if section(string(kept), head) != section(b.String(), head) {
 			t.Errorf("%s: not what lab/results has", head)
 		}
@@ -44,5 +44,23 @@ func TestWorse(t *testing.T) {
 	}
 	if w := Worse(doc("99.0", "0.0"), headTruth+"\n\n"); len(w) != 1 {
 		t.Error("a missing row is not reported:", w)
+	}
+}
+
+// TestDecoderTables sums what the tests of two packages logged.
+func TestDecoderTables(t *testing.T) {
+	log := `=== RUN   TestAgainstObjdump
+    difftest.go:49: compared | x86_64 | /lib/libc.so.6 | 300 | 0
+    difftest.go:51: accepted | x86_64 | fwait | 2
+    difftest.go:49: compared | x86_64 | /usr/lib32/libc.so.6 | 40 | 1
+    difftest.go:51: accepted | x86_64 | fwait | 3
+        difftest.go:49: compared | arm | random words | 7 | 0
+`
+	var b strings.Builder
+	decoderTables(&b, []byte(log))
+	for _, want := range []string{"| x86_64 | libc.so.6 | 2 | 340 | 1 |\n", "| arm | random words | 1 | 7 | 0 |\n", "| x86_64 | fwait | 5 |\n"} {
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("no %q in\n%s", want, b.String())
+		}
 	}
 }
