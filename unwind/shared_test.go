@@ -82,6 +82,21 @@ func TestShared(t *testing.T) {
 	}
 }
 
+// TestSharedNobody: a return address of 0 is nobody's, whichever caller others have met
+// there.
+func TestSharedNobody(t *testing.T) {
+	arch := o32()
+	m, opt := program(arch), unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, Flow: flow{holds: sameHundred}, Shared: new(unwind.Shared)}
+	if frames, _ := walk(moved(arch, m, 0), opt); len(frames) != 3 {
+		t.Fatalf("%#x", pcs(frames))
+	}
+	snap := moved(arch, m, 0)
+	snap.Memory = synth.Capture(arch, nil, synth.Stack(arch).Zero(96).Place(0x7fff_0000)).Memory
+	if frames, stop := walk(snap, opt); !slices.Equal(pcs(frames), []uint64{inG, inF}) || stop.Reason != unwind.StopNullPC {
+		t.Errorf("%#x, stop %v", pcs(frames), stop.Reason)
+	}
+}
+
 // TestSharedByMany: walkers may run together; go test -race looks on.
 func TestSharedByMany(t *testing.T) {
 	arch := o32()

@@ -85,6 +85,9 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 		c := &e.caller
 		if c.ra != ra || c.back == 0 {
 			if c = w.cache.other(at, ra); c == nil {
+				if ra == 0 {
+					break // no caller; recall would answer with any
+				}
 				if e, _ = w.recall(at, ra, dst[len(dst)-1].Module); e == nil {
 					break
 				}
