@@ -188,6 +188,30 @@ func TestNeverReturns(t *testing.T) {
 	}
 }
 
+// TestRealignedReturns: SP out of a register that nobody preserves is another stack, but
+// not where the return address lies in front of what the register points to.
+func TestRealignedReturns(t *testing.T) {
+	a := arch(t, "i386", "", false)
+	code := []byte{
+		0x8d, 0x4c, 0x24, 4, // 00 lea 4(%esp),%ecx
+		0x83, 0xe4, 0xe0, // 04 and $-32,%esp
+		0xff, 0x71, 0xfc, // 07 push -4(%ecx)
+		0x51,             // 0a push %ecx
+		0x59,             // 0b pop %ecx
+		0x8d, 0x61, 0xfc, // 0c lea -4(%ecx),%esp
+		0xc3,       // 0f ret
+		0x89, 0xcc, // 10 mov %ecx,%esp
+		0xc3, // 12 ret
+	}
+	an := New(nil).of(program(a, code, nil, text, text+0x10))
+	if an.neverReturns(jump{text, 0}) {
+		t.Error("a function that realigns its stack does not return")
+	}
+	if !an.neverReturns(jump{text + 0x10, 0}) {
+		t.Error("one that leaves for another stack does")
+	}
+}
+
 // TestPops: x86 functions that remove their arguments, seen through the caller.
 func TestPops(t *testing.T) {
 	a := arch(t, "i386", "", false)

@@ -177,7 +177,9 @@ func (w *search) follow(j way) (summary, bool) {
 
 // switched tells whether SP is a foreign stack behind an instruction: out of
 // memory or out of a register that nobody preserves. alloca moves such a register
-// to SP as well, but its function leaves with SP computed from the frame pointer.
+// to SP as well, but its function leaves with SP computed from the frame pointer. A
+// function of x86 that realigned its stack leaves by lea -4(%ecx),%esp: ecx is the CFA,
+// and the return address lies in front of it.
 func (w *search) switched(in *cpu.Insn, foreign bool) bool {
 	arch := w.an.arch
 	if in.Dst != arch.SP {
@@ -190,7 +192,8 @@ func (w *search) switched(in *cpu.Insn, foreign bool) bool {
 		if in.Src == arch.SP {
 			return foreign
 		}
-		return !arch.Preserved.Has(in.Src) && in.Src != arch.FP
+		home := arch.LR == cpu.NoReg && in.Imm == -int64(arch.AddrSize) && in.Op == cpu.OpAddImm
+		return !home && !arch.Preserved.Has(in.Src) && in.Src != arch.FP
 	}
 	return foreign
 }
