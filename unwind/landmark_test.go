@@ -61,6 +61,34 @@ func TestLandmark(t *testing.T) {
 	}
 }
 
+// TestInterrupted: which instruction was interrupted is certain behind a system call only;
+// the frame further out has its own witness, the call of f's function.
+func TestInterrupted(t *testing.T) {
+	arch := o32()
+	stack := synth.Stack(arch).
+		Label("handler").Zero(28).Word(trampoline).
+		Label("interrupted").Zero(28).Word(inMain).
+		Zero(64).
+		Place(0x7fff_0000)
+	snap := stopped(arch, stack)
+	snap.Threads[0].Regs.Set(arch.LR, trampoline)
+	interrupted := synth.Regs(arch, map[string]uint64{"pc": inF, "sp": stack.Addr("interrupted")})
+	for _, c := range []struct {
+		what    string
+		syscall uint64
+		want    unwind.Trust
+	}{
+		{"in kill", inF, unwind.Certain},
+		{"in the middle of work", 0, unwind.Likely},
+	} {
+		frames, _ := walk(snap, unwind.Options{Flow: flow{holds: sameHundred, syscall: c.syscall}, Sources: []unwind.Source{
+			signals{*interrupted, false}, tables(arch, unwind.MethodCFI, 0)}})
+		if len(frames) != 4 || frames[1].Trust != unwind.Certain || frames[2].Trust != c.want || frames[3].Trust != unwind.Certain {
+			t.Errorf("%s: %+v", c.what, frames)
+		}
+	}
+}
+
 // TestExplain: every question and its answer is told, with the reason for what
 // was not taken.
 func TestExplain(t *testing.T) {

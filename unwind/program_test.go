@@ -118,6 +118,8 @@ func stopped(arch *cpu.Arch, stack synth.Placed) *target.Snapshot {
 type flow struct {
 	holds  func(entry, pc uint64) unwind.Answer
 	callee uint64
+	// syscall is the place behind one.
+	syscall uint64
 }
 
 func (f flow) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool) {
@@ -125,6 +127,8 @@ func (f flow) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (
 }
 
 func (flow) Stub(*target.Snapshot, uint64, cpu.Mode, uint64) (uint64, bool) { return 0, false }
+
+func (f flow) BehindSyscall(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.syscall }
 
 func (f flow) Callee(*target.Snapshot, uint64, cpu.Mode) (uint64, cpu.Mode, bool) {
 	return f.callee, 0, f.callee != 0

@@ -42,6 +42,20 @@ func settle(frames []Frame, first int, root bool) {
 	}
 }
 
+// locate takes the certainty of interrupted frames away where nothing but a word of
+// the signal or exception frame tells which instruction of the function it was: one bit
+// of it may have been lost, and all else is as it was. Behind a system call a function is
+// interrupted as that returns (raise, sleep), and few have another one. That says
+// nothing about the frames further out, which have witnesses of their own.
+func (w *Walker) locate(frames []Frame) {
+	for i := range frames {
+		f := &frames[i]
+		if i > 0 && f.Exact && f.Trust == Certain && !w.opt.Flow.BehindSyscall(f.Module, f.PC, f.Mode) {
+			f.Trust = Likely
+		}
+	}
+}
+
 // follows tells whether a frame was derived from the one before, rather than found
 // by a search, and could have called it for all that is known.
 func (f *Frame) follows() bool {

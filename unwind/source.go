@@ -180,6 +180,8 @@ type Flow interface {
 	// Callee resolves the target of the indirect call at site, where constants
 	// and the image's data tell. Target addresses.
 	Callee(snap *target.Snapshot, site uint64, mode cpu.Mode) (entry uint64, entryMode cpu.Mode, ok bool)
+	// BehindSyscall tells whether the instruction before pc in m is a system call.
+	BehindSyscall(m *target.Module, pc uint64, mode cpu.Mode) bool
 }
 
 // Answer is a three-valued truth.

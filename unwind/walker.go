@@ -129,6 +129,9 @@ func (w *Walker) Walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
 	if w.unproven > first && w.opt.Flow != nil {
 		settle(dst[first:], w.unproven-first, stop.Reason == StopRoot)
 	}
+	if w.opt.Flow != nil {
+		w.locate(dst[first:])
+	}
 	return dst, stop
 }
 

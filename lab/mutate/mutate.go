@@ -1,10 +1,9 @@
 // Package mutate damages the evidence in good captures and looks at what becomes of
 // the backtraces: the frames inner to the damage must stay, and whatever is wrong
-// then must not be certain.
+// then must not be certain. Wrong is every frame whose PC is not the recorded one.
 //
 // Not every lie can be seen: a return address replaced by another one behind a call
-// of the same function tells a story without a flaw. Damage of that kind is left out;
-// an interrupted PC moved within its function is counted apart (slip).
+// of the same function tells a story without a flaw. Damage of that kind is not done.
 package mutate
 
 import (

@@ -7,7 +7,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"sync"
 
 	"github.com/backsight/backsight"
@@ -45,7 +44,6 @@ type Count struct {
 	N                    int
 	Whole, Shorter       int
 	Wrong, Lies          int // the first wrong frame; certain
-	Slips                int // not lies: see slip
 	InnerLost            int // frames inner to the damage that are gone
 	Certain, CertainGood int // certain frames before and after
 }
@@ -88,7 +86,6 @@ type runner struct {
 	tier     string
 	counts   map[string]*Count
 	findings []Finding
-	entries  []uint64 // of functions, sorted
 }
 
 func (r *runner) report(total map[string]*Count) {
@@ -99,7 +96,6 @@ func (r *runner) report(total map[string]*Count) {
 			total[name] = t
 		}
 		t.N, t.Whole, t.Shorter, t.Wrong, t.Lies = t.N+c.N, t.Whole+c.Whole, t.Shorter+c.Shorter, t.Wrong+c.Wrong, t.Lies+c.Lies
-		t.Slips += c.Slips
 		t.InnerLost, t.Certain, t.CertainGood = t.InnerLost+c.InnerLost, t.Certain+c.Certain, t.CertainGood+c.CertainGood
 	}
 	for _, f := range r.findings {
@@ -119,7 +115,6 @@ func (r *runner) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	r.entries = entries(answers)
 	u, err := backsight.NewUnwinder(backsight.Options{})
 	if err != nil {
 		return err
@@ -140,7 +135,7 @@ func (r *runner) run(ctx context.Context) error {
 		if r.opt.Every > 1 && i%r.opt.Every != 0 {
 			continue
 		}
-		if err := r.capture(ctx, u, snap, &answers[i], i); err != nil {
+		if err := r.capture(ctx, u, &victim{snap: snap, answer: &answers[i]}, i); err != nil {
 			return err
 		}
 	}
@@ -148,14 +143,14 @@ func (r *runner) run(ctx context.Context) error {
 }
 
 // capture does every damage to one capture, if its backtrace is right undamaged.
-func (r *runner) capture(ctx context.Context, u *backsight.Unwinder, snap *target.Snapshot, a *truth.Answer, index int) error {
-	good, err := frames(ctx, u, snap)
-	if err != nil || right(a, good) < len(a.Frames) {
+func (r *runner) capture(ctx context.Context, u *backsight.Unwinder, v *victim, index int) error {
+	good, err := frames(ctx, u, v.snap)
+	if err != nil || right(v.answer, good) < len(v.answer.Frames) {
 		return err
 	}
 	for k, d := range Damages() {
-		v := victim{snap: snap, answer: a, rnd: rand.New(rand.NewPCG(r.opt.Seed+uint64(index), uint64(k)))}
-		bad, from := d.apply(&v)
+		v.rnd = rand.New(rand.NewPCG(r.opt.Seed+uint64(index), uint64(k)))
+		bad, from := d.apply(v)
 		if bad == nil {
 			continue
 		}
@@ -163,7 +158,7 @@ func (r *runner) capture(ctx context.Context, u *backsight.Unwinder, snap *targe
 		if err != nil {
 			return err
 		}
-		r.judge(&d, snap, a, good, got, v.inner(from), index)
+		r.judge(&d, v.answer, good, got, v.inner(from), index)
 	}
 	return nil
 }
@@ -178,17 +173,13 @@ func frames(ctx context.Context, u *backsight.Unwinder, snap *target.Snapshot) (
 
 // right is how many frames are right from the innermost one on.
 func right(a *truth.Answer, fs []unwind.Frame) (n int) {
-	mask := ^uint64(0)
-	if a.ModeBit {
-		mask = ^uint64(1)
-	}
-	for n < len(a.Frames) && n < len(fs) && fs[n].PC&mask == uint64(a.Frames[n].PC)&mask {
+	for n < len(a.Frames) && n < len(fs) && same(a, n, &fs[n]) {
 		n++
 	}
 	return n
 }
 
-func (r *runner) judge(d *Damage, snap *target.Snapshot, a *truth.Answer, good, got []unwind.Frame, inner, index int) {
+func (r *runner) judge(d *Damage, a *truth.Answer, good, got []unwind.Frame, inner, index int) {
 	c := r.counts[d.Name]
 	if c == nil {
 		c = new(Count)
@@ -204,17 +195,13 @@ func (r *runner) judge(d *Damage, snap *target.Snapshot, a *truth.Answer, good, 
 		c.Whole++
 	case ok < len(got):
 		c.Wrong++
-		switch {
-		case got[ok].Trust != unwind.Certain:
-		case r.slip(snap, a, got, ok):
-			c.Slips++
-		default:
-			c.Lies++
-			finding.What = "wrong and certain"
-			r.findings = append(r.findings, finding)
-		}
 	default:
 		c.Shorter++
+	}
+	if lie := lie(a, got, ok); lie >= 0 {
+		c.Lies++
+		finding.What, finding.Frame = "wrong and certain", lie
+		r.findings = append(r.findings, finding)
 	}
 	if ok < inner {
 		c.InnerLost++
@@ -223,49 +210,24 @@ func (r *runner) judge(d *Damage, snap *target.Snapshot, a *truth.Answer, good, 
 	}
 }
 
-// slip tells whether a wrong frame is the right activation: its PC was moved within
-// the function, and all else is as it was. That story has no flaw where nothing but
-// the saved registers tells an interrupted PC, or where the call before the return
-// address may well have been the one.
-func (r *runner) slip(snap *target.Snapshot, a *truth.Answer, got []unwind.Frame, ok int) bool {
-	f := &got[ok]
-	site := uint64(a.Frames[ok].PC)
-	if !f.Exact {
-		site--
-	}
-	if r.function(f.CallSite) != r.function(site) {
-		return false
-	}
-	rest := *a
-	rest.Frames = a.Frames[ok+1:]
-	if right(&rest, got[ok+1:]) < len(rest.Frames) {
-		return false
-	}
-	call, _ := unwind.ReturnsTo(snap, f.PC, f.Mode)
-	return f.Exact || !call.Direct || call.Target == uint64(a.Frames[ok-1].Entry)
-}
-
-// function is the last known entry up to pc.
-func (r *runner) function(pc uint64) uint64 {
-	i, found := slices.BinarySearch(r.entries, pc)
-	if !found {
-		i--
-	}
-	if i < 0 {
-		return 0
-	}
-	return r.entries[i]
-}
-
-// entries are the functions that a case's captures run through.
-func entries(answers []truth.Answer) (all []uint64) {
-	for i := range answers {
-		for _, f := range answers[i].Frames {
-			all = append(all, uint64(f.Entry))
+// lie is the first frame from index n on that is certain and wrong, -1 if there is none.
+// Nothing is known of frames further out than the truth.
+func lie(a *truth.Answer, fs []unwind.Frame, n int) int {
+	for ; n < len(a.Frames) && n < len(fs); n++ {
+		if fs[n].Trust == unwind.Certain && !same(a, n, &fs[n]) {
+			return n
 		}
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return -1
+}
+
+// same tells whether f is what the truth has as frame n.
+func same(a *truth.Answer, n int, f *unwind.Frame) bool {
+	mask := ^uint64(0)
+	if a.ModeBit {
+		mask = ^uint64(1)
+	}
+	return f.PC&mask == uint64(a.Frames[n].PC)&mask
 }
 
 func certain(fs []unwind.Frame) (n int) {

@@ -7,11 +7,11 @@ import (
 
 // Table writes the counts, a row a damage.
 func Table(w io.Writer, counts map[string]*Count) {
-	fmt.Fprintln(w, "| damage | captures | whole | shorter | wrong | wrong and certain | moved within a function | inner frames lost | certain frames before | after |")
-	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|---|")
+	fmt.Fprintln(w, "| damage | captures | whole | shorter | wrong | wrong and certain | inner frames lost | certain frames before | after |")
+	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")
 	for _, d := range Damages() {
 		if c := counts[d.Name]; c != nil {
-			fmt.Fprintf(w, "| %s | %d | %d | %d | %d | %d | %d | %d | %d | %d |\n", d.Name, c.N, c.Whole, c.Shorter, c.Wrong, c.Lies, c.Slips, c.InnerLost,
+			fmt.Fprintf(w, "| %s | %d | %d | %d | %d | %d | %d | %d | %d |\n", d.Name, c.N, c.Whole, c.Shorter, c.Wrong, c.Lies, c.InnerLost,
 				c.Certain, c.CertainGood)
 		}
 	}

@@ -39,6 +39,8 @@ func (reach) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (u
 
 func (reach) Stub(*target.Snapshot, uint64, cpu.Mode, uint64) (uint64, bool) { return 0, false }
 
+func (reach) BehindSyscall(*target.Module, uint64, cpu.Mode) bool { return false }
+
 func (reach) Callee(*target.Snapshot, uint64, cpu.Mode) (uint64, cpu.Mode, bool) {
 	return 0, 0, false
 }
