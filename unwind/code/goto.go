@@ -86,13 +86,14 @@ func (f *function) fillGaps() bool {
 		if i+1 == len(f.blocks) && g != f.an.skipPadding(end, f.blocks[i].mode) {
 			return false // the pool behind the last instruction
 		}
-		if i+1 == len(f.blocks) && f.an.loaded(g, f.blocks[i].mode) {
+		inside := g < next && !f.an.isEntry(g, f.blocks[i].mode)
+		if i+1 == len(f.blocks) && inside && f.an.loaded(g, f.blocks[i].mode) {
 			return false // code loads the address of the next function
 		}
 		if f.an.returnsFrom(g, f.blocks[i].mode) && !o.st.get(f.arch.SP).isStart(f.arch.SP) {
 			return false
 		}
-		if g < next && !f.an.isEntry(g, f.blocks[i].mode) {
+		if inside {
 			f.gaps++
 			f.labels = append(f.labels, g)
 			f.flow(jump{g, o.mode}, &o.st, edgeGap, 0)
