@@ -46,11 +46,12 @@ func settle(frames []Frame, first int, root bool) {
 // the signal or exception frame tells which instruction of the function it was: one bit
 // of it may have been lost, and all else is as it was. Behind a system call a function is
 // interrupted as that returns (raise, sleep), and few have another one. That says
-// nothing about the frames further out, which have witnesses of their own.
+// nothing about the frames further out, which have witnesses of their own. An interrupted
+// frame is none whose call proves it: all of them are among those from Walker.unproven on.
 func (w *Walker) locate(frames []Frame) {
 	for i := range frames {
 		f := &frames[i]
-		if i > 0 && f.Exact && f.Trust == Certain && !w.opt.Flow.BehindSyscall(f.Module, f.PC, f.Mode) {
+		if f.Exact && f.Trust == Certain && !w.opt.Flow.BehindSyscall(f.Module, f.PC, f.Mode) {
 			f.Trust = Likely
 		}
 	}

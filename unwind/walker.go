@@ -128,9 +128,7 @@ func (w *Walker) Walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
 	dst, stop := w.walk(t, dst)
 	if w.unproven > first && w.opt.Flow != nil {
 		settle(dst[first:], w.unproven-first, stop.Reason == StopRoot)
-	}
-	if w.opt.Flow != nil {
-		w.locate(dst[first:])
+		w.locate(dst[w.unproven:])
 	}
 	return dst, stop
 }
