@@ -1,6 +1,7 @@
 package gdb
 
 import (
+	"bufio"
 	"context"
 	"fmt"
 	"os"
@@ -49,11 +50,13 @@ func (s *Session) core(i int) string { return filepath.Join(s.dir, strconv.Itoa(
 // maxFrames is enough for every recorded chain.
 const maxFrames = 1000
 
-// chain is the Python that GDB runs to print the chain of the core it has open.
+// chain is the Python that GDB runs to print the chain of the core it has open. What it
+// prints arrives at once: it tells how far GDB is.
 const chain = `python
+print("CORE", %d, flush=True)
 f, n = gdb.newest_frame(), 0
 while f is not None and n < %d:
-    print("PC", hex(f.pc() & %#x))
+    print("PC", hex(f.pc() & %#x), flush=True)
     n += 1
     try: f = f.older()
     except gdb.error: f = None
@@ -63,63 +66,85 @@ end
 // Backtraces returns the addresses of every chain, innermost first, in the order
 // of the snapshots.
 func (s *Session) Backtraces(ctx context.Context) ([][]uint64, error) {
+	chains := make([][]uint64, s.n)
+	for next := 0; next < s.n; {
+		script, err := s.script(next)
+		if err != nil {
+			return nil, err
+		}
+		if next, err = run(ctx, script, next, chains); err != nil {
+			return nil, err
+		}
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return chains, nil
+}
+
+// script writes what GDB is to do for the cores from a number on.
+func (s *Session) script(from int) (path string, err error) {
 	var b strings.Builder
 	b.WriteString("set confirm off\nset pagination off\nset backtrace past-main on\n")
 	fmt.Fprintf(&b, "file %s\n", s.elf)
-	for i := range s.n {
-		fmt.Fprintf(&b, "core-file %s\necho CORE %d\\n\n", s.core(i), i)
-		fmt.Fprintf(&b, chain, maxFrames, ^uint64(0))
+	for i := from; i < s.n; i++ {
+		fmt.Fprintf(&b, "core-file %s\n", s.core(i))
+		fmt.Fprintf(&b, chain, i, maxFrames, ^uint64(0))
 	}
-	script := filepath.Join(s.dir, "script")
-	if err := os.WriteFile(script, []byte(b.String()), 0o600); err != nil {
-		return nil, err
-	}
-	out, err := s.run(ctx, script)
-	if err != nil {
-		return nil, err
-	}
-	return parse(out, s.n), nil
+	path = filepath.Join(s.dir, "script")
+	return path, os.WriteFile(path, []byte(b.String()), 0o600)
 }
 
-// patience is what GDB is given for a core, many times what it takes. On some stacks it
-// unwinds without end within one frame, where chain cannot count.
-const patience = 5 * time.Second
+// patience is how long GDB may say nothing, many times what it takes for a core. On some
+// stacks it unwinds without end within one frame, where chain cannot count.
+const patience = 30 * time.Second
 
-// run returns what GDB prints; where it printed something, its exit status is about one
-// core of many.
-func (s *Session) run(ctx context.Context, script string) (string, error) {
-	limit := time.Minute + time.Duration(s.n)*patience
-	ctx, cancel := context.WithTimeout(ctx, limit)
-	defer cancel()
-	cmd := child.Command(ctx, Program, "-nx", "-batch", "-x", script)
+// run fills in the chains that a script prints, and returns the number of the core to go
+// on with: where GDB is silent, that behind the one it is at. Its exit status, if it
+// printed something, is about one core of many.
+func run(ctx context.Context, script string, from int, chains [][]uint64) (next int, err error) {
+	watched, stop := context.WithCancel(ctx)
+	defer stop()
+	cmd := child.Command(watched, Program, "-nx", "-batch", "-x", script)
 	var talk strings.Builder
 	cmd.Stderr = &talk
-	out, err := cmd.Output()
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", Program, err)
+	}
+	silence := time.AfterFunc(patience, stop)
+	defer silence.Stop()
+	at := from - 1
+	for lines := bufio.NewScanner(out); lines.Scan(); silence.Reset(patience) {
+		at = note(chains, lines.Text(), at)
+	}
+	err = cmd.Wait()
 	switch {
 	case ctx.Err() != nil:
-		return "", fmt.Errorf("%s: %w within %v", Program, ctx.Err(), limit)
-	case err != nil && len(out) == 0:
-		return "", fmt.Errorf("%s: %w: %.200s", Program, err, talk.String())
+		return 0, fmt.Errorf("%s: %w", Program, ctx.Err())
+	case watched.Err() != nil:
+		return max(at, from) + 1, nil
+	case err != nil && at < from:
+		return 0, fmt.Errorf("%s: %w: %.200s", Program, err, talk.String())
 	}
-	return string(out), nil
+	return len(chains), nil
 }
 
-// parse reads what the script printed.
-func parse(out string, n int) [][]uint64 {
-	chains := make([][]uint64, n)
-	at := -1
-	for line := range strings.Lines(out) {
-		f := strings.Fields(line)
-		if len(f) != 2 {
-			continue
-		}
-		switch v, err := strconv.ParseUint(f[1], 0, 64); {
-		case err != nil:
-		case f[0] == "CORE" && v < uint64(n):
-			at = int(v)
-		case f[0] == "PC" && at >= 0:
-			chains[at] = append(chains[at], v)
-		}
+// note takes a line of the script's output; at is the number of the core at hand.
+func note(chains [][]uint64, line string, at int) int {
+	f := strings.Fields(line)
+	if len(f) != 2 {
+		return at
 	}
-	return chains
+	switch v, err := strconv.ParseUint(f[1], 0, 64); {
+	case err != nil:
+	case f[0] == "CORE" && v < uint64(len(chains)):
+		return int(v)
+	case f[0] == "PC" && at >= 0:
+		chains[at] = append(chains[at], v)
+	}
+	return at
 }

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/backsight/backsight"
@@ -76,10 +77,13 @@ func put16(b []byte, v uint16, big bool) {
 	b[0], b[1] = byte(v), byte(v>>8)
 }
 
-func TestParse(t *testing.T) {
-	got := parse("CORE 0\nPC 0x400\nPC 0x500\nwarning: x\nCORE 1\nPC 0x600\n", 2)
-	if len(got) != 2 || !slices.Equal(got[0], []uint64{0x400, 0x500}) || !slices.Equal(got[1], []uint64{0x600}) {
-		t.Error(got)
+func TestNote(t *testing.T) {
+	got, at := make([][]uint64, 2), -1
+	for line := range strings.Lines("PC 0x1\nCORE 0\nPC 0x400\nPC 0x500\nwarning: x\nCORE 7\nCORE 1\nPC 0x600\n") {
+		at = note(got, line, at)
+	}
+	if !slices.Equal(got[0], []uint64{0x400, 0x500}) || !slices.Equal(got[1], []uint64{0x600}) || at != 1 {
+		t.Error(got, at)
 	}
 }
 
