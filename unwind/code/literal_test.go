@@ -154,3 +154,18 @@ func TestPadThatCalls(t *testing.T) {
 		t.Errorf("behind the pad's call: %q", got)
 	}
 }
+
+// TestJumpByWord: a PLT's first entry jumps through one word with another pushed, which
+// leads to no labels.
+func TestJumpByWord(t *testing.T) {
+	code := []byte{
+		0xff, 0x35, 2, 0x10, 0, 0, // push 0x1002(%rip)
+		0xff, 0x25, 4, 0x10, 0, 0, // jmp *0x1004(%rip)
+		0x0f, 0x1f, 0x40, 0, // nop
+		0xc3, // ret
+	}
+	f := New(nil).of(program(arch(t, "x86_64", "", false), code, nil, text)).function(text, 0)
+	if len(f.open) > 0 || len(f.labels) > 0 || f.complete {
+		t.Errorf("%d open jumps, labels %#x, complete: %t", len(f.open), f.labels, f.complete)
+	}
+}

@@ -268,9 +268,20 @@ func (f *function) indirect(b *block, st *state, in *cpu.Insn, pc uint64) {
 	v := f.register(st, in)
 	if in.Flags&cpu.FlagMemory != 0 {
 		load := cpu.Insn{Size: uint8(f.arch.AddrSize), Flags: cpu.FlagMemory}
-		v = f.loaded(st, f.operand(st, in), &load)
+		at := f.operand(st, in)
+		if v = f.loaded(st, at, &load); at.kind == konst && v.kind != konst && v.kind != table {
+			f.leaveByWord(st)
+			return
+		}
 	}
 	f.leaveVia(b, st, v, in)
+}
+
+// leaveByWord ends at a jump through one word that is not in the image, whatever SP is
+// there: a PLT's first entry pushes a word for the resolver. Labels come out of tables.
+func (f *function) leaveByWord(st *state) {
+	f.complete = false
+	f.returns = f.returns || f.frameGone(st)
 }
 
 // leaveVia follows control to the place that v stands for.
