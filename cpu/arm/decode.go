@@ -71,9 +71,9 @@ func clobberOne(o *cpu.Insn, r cpu.Reg) { clobber(o, cpu.SetOf(r)) }
 // unknown marks an encoding that the architecture leaves undefined, or
 // UNPREDICTABLE with the PC as an operand where it makes no sense.
 func unknown(o *cpu.Insn) {
-	size := o.Len
+	size, cond := o.Len, o.Flags&cpu.FlagConditional
 	*o = blank
-	o.Op, o.Len = cpu.OpUnknown, size
+	o.Op, o.Len, o.Flags = cpu.OpUnknown, size, cond
 }
 
 func constant(o *cpu.Insn, rd cpu.Reg, v uint32) {

@@ -11,153 +11,134 @@ import (
 // the first of two (v7 A6.1).
 func (d decoder) decodeT32(code []byte, pc uint32, out []cpu.Insn) int {
 	n, at := 0, 0
-	covered := uint32(0) // instructions left in the IT block
-	for ; n < len(out); n++ {
-		w := d.halves(code, at)
-		size := 2 + int(w>>16+0x1800)>>16<<1
-		if at+size > len(code) {
-			break
-		}
-		o := &out[n]
-		*o = blank
-		o.Len = uint8(size)
-		d.thumb(w, pc+uint32(at), o)
-		if covered > 0 {
-			covered--
-			if w>>24 != 0xbe { // bkpt is taken on any condition
-				o.Flags |= cpu.FlagConditional
-			}
-		}
+	covered := cpu.Flags(0) // a bit for each instruction left in the IT block
+	for n < len(out) && at+4 <= len(code) {
+		w, here, cond, o := d.halves(code[at:at+4:at+4]), pc+uint32(at), covered&cpu.FlagConditional, &out[n]
+		covered >>= 1
 		if w>>24 == 0xbf && w>>16&15 != 0 {
-			covered = itLength(w >> 16)
+			covered = itBlock(w >> 16)
 		}
-		at += size
+		n++
+		at += thumbSize(w)
+		d.thumb(w, here, cond, o)
+	}
+	if n < len(out) && at+2 <= len(code) { // the last halfword
+		if w := d.half(code[at:]) << 16; thumbSize(w) == 2 {
+			d.thumb(w, pc+uint32(at), covered&cpu.FlagConditional, &out[n])
+			n++
+		}
 	}
 	return n
 }
 
-// halves reads two halfwords, the first into the upper half; what code does not have
-// is 0.
-func (d decoder) halves(code []byte, at int) uint32 {
-	if at+4 > len(code) {
-		if at+2 > len(code) {
-			return 0
-		}
-		return d.half(code[at:]) << 16
-	}
+// thumbSize is the size of an instruction whose first halfword is the upper half of w.
+func thumbSize(w uint32) int { return 2 + int(w>>16+0x1800)>>16<<1 }
+
+// halves reads two halfwords, the first into the upper half.
+func (d decoder) halves(b []byte) uint32 {
 	if d.bigCode {
-		return binary.BigEndian.Uint32(code[at:])
+		return binary.BigEndian.Uint32(b)
 	}
-	return bits.RotateLeft32(binary.LittleEndian.Uint32(code[at:]), 16)
+	return bits.RotateLeft32(binary.LittleEndian.Uint32(b), 16)
 }
 
-// itLength is how many instructions IT makes conditional (v7 A8.8.54): one more
-// than the mask's length before its last 1. The condition AL makes none.
-func itLength(h uint32) uint32 {
+// itBlock has a bit for each instruction that IT makes conditional (v7 A8.8.54): one
+// more than the mask's length before its last 1. The condition AL makes none.
+func itBlock(h uint32) cpu.Flags {
 	if h>>4&15 >= condAL {
 		return 0
 	}
-	for n := uint32(4); ; n-- {
-		if h&1 != 0 {
-			return n
-		}
-		h >>= 1
-	}
+	return 15 >> bits.TrailingZeros32(h)
 }
 
 // low extracts the register number of three bits at position shift.
 func low(h uint32, shift uint) cpu.Reg { return cpu.Reg(h >> shift & 7) }
 
-// thumb decodes an instruction, its first halfword in the upper half of w. The jump
-// is by the upper five bits of one of 16 bits (v7 A6.2), by bits 12:9 of the first
-// half of another (v7 A6.3): one for both, for a processor often mispredicts where a
-// decoder goes.
-func (d decoder) thumb(w, pc uint32, o *cpu.Insn) {
-	h := w >> 16
-	which, wide := h>>11, 0x20|h>>9&15
-	if which > 0x1c {
-		which = wide
+// thumb decodes an instruction, its first halfword in the upper half of w. cond tells
+// those in an IT block.
+func (d decoder) thumb(w, pc uint32, cond cpu.Flags, o *cpu.Insn) {
+	c, h, aligned := classT[w>>24], w>>16, (pc+4)&^3
+	if int(c) < len(forms) {
+		forms[c].fill(h, aligned, o)
+		o.Flags |= cond
+		return
 	}
-	rd, imm8 := low(h, 8), h&0xff
-	aligned := (pc + 4) &^ 3
-	switch which {
-	case 0x00: // lsls, movs
+	*o = blank
+	o.Len, o.Flags = uint8(thumbSize(w)), cond
+	switch c {
+	case shift:
 		if h == 0 {
 			o.Flags |= cpu.FlagPadding
 			return
 		}
-		aluReg(o, opMOV, low(h, 0), cpu.NoReg, low(h, 3), 0, h>>6&31, 0)
-	case 0x01, 0x02: // lsrs, asrs
+		shiftLeft(o, low(h, 0), low(h, 3), h>>6&31, 0)
+	case shiftRight:
 		clobberOne(o, low(h, 0))
-	case 0x03:
-		t16AddSub(h, o)
-	case 0x04:
-		constant(o, rd, imm8)
-	case 0x05:
-		aluImm(o, opCMP, cpu.NoReg, rd, imm8, 0)
-	case 0x06:
-		addImm(o, rd, rd, imm8, 0)
-	case 0x07:
-		addImm(o, rd, rd, -imm8, 0)
-	case 0x08:
-		if bit(h, 10) {
-			t16High(h, pc, o)
-		} else {
-			t16Register(h, o)
+	case register:
+		t16Register(h, o)
+	case addHigh:
+		t16AddHigh(h, pc, o)
+	case cmpHigh:
+	case movHigh:
+		t16MoveHigh(h, pc, o)
+	case bxHigh:
+		t16Exchange(h, pc, o)
+	case adjustSP:
+		t16AdjustSP(h, o)
+	case compareBranch: // cbz, cbnz
+		branch(o, pc+4+h>>3&0x40+h>>2&0x3e, 1)
+		o.Flags |= cpu.FlagConditional
+	case extend:
+		t16Extend(h, o)
+	case push:
+		multiple(o, false, SP, h&0xff|h&0x100<<6, true, false, true)
+	case pop:
+		multiple(o, true, SP, h&0xff|h&0x100<<7, false, true, true)
+	case state: // setpan, setend, cps
+		if h&0xffe8 != 0xb660 && h&0xfff0 != 0xb650 && h&0xfff7 != 0xb610 {
+			unknown(o)
 		}
-	case 0x09:
-		access(o, word|loads, rd, PC, int32(imm8*4), true, false, aligned)
-	case 0x0a, 0x0b:
-		k := [8]kind{word, half, 0, loads | signs, word | loads, half | loads, loads, half | loads | signs}[h>>9&7]
-		accessIndexed(o, k, low(h, 0), low(h, 3), low(h, 6), 0, 0)
-	case 0x0c, 0x0d:
-		access(o, word|bitKind(h, 11), low(h, 0), low(h, 3), int32(h>>4&0x7c), true, false, 0)
-	case 0x0e, 0x0f:
-		access(o, bitKind(h, 11), low(h, 0), low(h, 3), int32(h>>6&31), true, false, 0)
-	case 0x10, 0x11:
-		access(o, half|bitKind(h, 11), low(h, 0), low(h, 3), int32(h>>5&0x3e), true, false, 0)
-	case 0x12, 0x13:
-		access(o, word|bitKind(h, 11), rd, SP, int32(imm8*4), true, false, 0)
-	case 0x14:
-		address(o, rd, aligned+imm8*4)
-	case 0x15:
-		addImm(o, rd, SP, imm8*4, 0)
-	case 0x16, 0x17:
-		t16Misc(h, pc, o)
-	case 0x18, 0x19:
-		multiple(o, bit(h, 11), rd, imm8, false, true, true)
-	case 0x1a, 0x1b:
-		t16Conditional(h, pc, o)
-	case 0x1c:
+	case reverse:
+		if h>>6&3 == 2 {
+			t16Trap(o, h&0x3f, semihostHLT)
+		} else { // rev
+			clobberOne(o, low(h, 0))
+		}
+	case bkpt: // on any condition
+		o.Flags = 0
+		t16Trap(o, h&0xff, semihostBKPT)
+	case hint:
+		if h == 0xbf00 {
+			o.Flags |= cpu.FlagPadding
+		}
+	case undefined:
+		unknown(o)
+	case many:
+		multiple(o, bit(h, 11), low(h, 8), h&0xff, false, true, true)
+	case condBranch:
+		branch(o, pc+4+signed(h, 8)<<1, 1)
+		o.Flags |= cpu.FlagConditional
+	case udf:
+		o.Op = cpu.OpTrap
+	case svc:
+		supervisor(o, h&0xff)
+	case plainBranch:
 		branch(o, pc+4+signed(h, 11)<<1, 1)
-	case 0x24:
+	case wideMemory:
 		t32Memory(w, pc, o)
-	case 0x25:
+	case wideShifted:
 		d.t32Shifted(w, aligned, o)
-	case 0x26, 0x27, 0x2e, 0x2f:
+	case wideCoproc:
 		d.t32Coproc(w, aligned, o)
-	case 0x28, 0x2a:
+	case wideModified:
 		d.t32Modified(w, pc, o)
-	case 0x29, 0x2b:
+	case widePlain:
 		d.t32Plain(w, pc, o)
-	case 0x2c:
+	case wideSingle:
 		t32SingleOrSIMD(w, aligned, o)
-	case 0x2d:
+	case wideArithmetic:
 		t32Arithmetic(w, o)
 	}
-}
-
-// t16AddSub is add and subtract of a register or three bits.
-func t16AddSub(h uint32, o *cpu.Insn) {
-	op, rd, rn := uint32(opADD), low(h, 0), low(h, 3)
-	if bit(h, 9) {
-		op = opSUB
-	}
-	if bit(h, 10) {
-		aluImm(o, op, rd, rn, h>>6&7, 0)
-		return
-	}
-	aluReg(o, op, rd, rn, low(h, 6), 0, 0, 0)
 }
 
 // t16Register is data processing of two low registers (v7 A6.2.2).
@@ -172,38 +153,44 @@ func t16Register(h uint32, o *cpu.Insn) {
 	}
 }
 
-// t16High has the operations on all registers and BX (v7 A6.2.3). Bit 2 of BX
-// and BLX is the non-secure variant of v8-M.
-func t16High(h, pc uint32, o *cpu.Insn) {
-	rd, rm := low(h, 0)|cpu.Reg(h>>4&8), field(h, 3)
-	switch h >> 8 & 3 {
-	case 0: // add
-		if rd == PC {
-			t16AddPC(rm, pc, o)
-			return
-		}
-		aluReg(o, opADD, rd, rd, rm, 0, 0, pc+4)
-	case 1: // cmp
-	case 2:
-		switch {
-		case rd == PC && rm == PC:
-			branch(o, pc+4, 1)
-		case rd == PC:
-			jumpReg(o, rm)
-		case rd == rm:
-			o.Flags |= cpu.FlagPadding // mov r8,r8 was the nop
-		default:
-			aluReg(o, opMOV, rd, cpu.NoReg, rm, 0, 0, pc+4)
-		}
+// highs are the registers of the operations on all registers (v7 A6.2.3).
+func highs(h uint32) (rd, rm cpu.Reg) { return low(h, 0) | cpu.Reg(h>>4&8), field(h, 3) }
+
+// t16AddHigh is ADD of all registers.
+func t16AddHigh(h, pc uint32, o *cpu.Insn) {
+	rd, rm := highs(h)
+	if rd == PC {
+		t16AddPC(rm, pc, o)
+		return
+	}
+	addReg(o, rd, rd, rm, 0, pc+4)
+}
+
+// t16MoveHigh is MOV of all registers.
+func t16MoveHigh(h, pc uint32, o *cpu.Insn) {
+	rd, rm := highs(h)
+	switch {
+	case rd == PC && rm == PC:
+		branch(o, pc+4, 1)
+	case rd == PC:
+		jumpReg(o, rm)
+	case rd == rm:
+		o.Flags |= cpu.FlagPadding // mov r8,r8 was the nop
 	default:
-		switch {
-		case bit(h, 7):
-			callReg(o, rm)
-		case rm == PC: // bx pc; nop: to A32 code behind it
-			branch(o, (pc+4)&^3, 0)
-		default:
-			jumpReg(o, rm)
-		}
+		shiftLeft(o, rd, rm, 0, pc+4)
+	}
+}
+
+// t16Exchange is BX and BLX. Their bit 2 is the non-secure variant of v8-M.
+func t16Exchange(h, pc uint32, o *cpu.Insn) {
+	rm := field(h, 3)
+	switch {
+	case bit(h, 7):
+		callReg(o, rm)
+	case rm == PC: // bx pc; nop: to A32 code behind it
+		branch(o, (pc+4)&^3, 0)
+	default:
+		jumpReg(o, rm)
 	}
 }
 
@@ -216,43 +203,13 @@ func t16AddPC(rm cpu.Reg, pc uint32, o *cpu.Insn) {
 	jumpSum(o, cpu.NoReg, rm, 0, pc+4, 1)
 }
 
-// t16Misc is 1011 xxxx (v7 A6.2.5).
-func t16Misc(h, pc uint32, o *cpu.Insn) {
-	switch h >> 8 & 15 {
-	case 0x0:
-		imm := h & 0x7f << 2
-		if bit(h, 7) {
-			imm = -imm
-		}
-		addImm(o, SP, SP, imm, 0)
-	case 0x1, 0x3, 0x9, 0xb: // cbz, cbnz
-		branch(o, pc+4+h>>3&0x40+h>>2&0x3e, 1)
-		o.Flags |= cpu.FlagConditional
-	case 0x2:
-		t16Extend(h, o)
-	case 0x4, 0x5:
-		multiple(o, false, SP, h&0xff|h&0x100<<6, true, false, true)
-	case 0xc, 0xd:
-		multiple(o, true, SP, h&0xff|h&0x100<<7, false, true, true)
-	case 0x6: // setpan, setend, cps
-		if h&0xffe8 != 0xb660 && h&0xfff0 != 0xb650 && h&0xfff7 != 0xb610 {
-			unknown(o)
-		}
-	case 0xa:
-		if h>>6&3 == 2 {
-			t16Trap(o, h&0x3f, semihostHLT)
-		} else { // rev
-			clobberOne(o, low(h, 0))
-		}
-	case 0xe:
-		t16Trap(o, h&0xff, semihostBKPT)
-	case 0xf:
-		if h == 0xbf00 {
-			o.Flags |= cpu.FlagPadding
-		}
-	default:
-		unknown(o)
+// t16AdjustSP is add sp,sp,#imm and sub sp,sp,#imm.
+func t16AdjustSP(h uint32, o *cpu.Insn) {
+	imm := h & 0x7f << 2
+	if bit(h, 7) {
+		imm = -imm
 	}
+	addImm(o, SP, SP, imm, 0)
 }
 
 // The immediates that make BKPT and HLT a call of the debugger's host, which
@@ -278,18 +235,5 @@ func t16Extend(h uint32, o *cpu.Insn) {
 		extract(o, low(h, 0), low(h, 3), 8)
 	default:
 		clobberOne(o, low(h, 0))
-	}
-}
-
-// t16Conditional is 1101: conditional branch, UDF and SVC.
-func t16Conditional(h, pc uint32, o *cpu.Insn) {
-	switch h >> 8 & 15 {
-	case 14:
-		o.Op = cpu.OpTrap
-	case 15:
-		supervisor(o, h&0xff)
-	default:
-		branch(o, pc+4+signed(h, 8)<<1, 1)
-		o.Flags |= cpu.FlagConditional
 	}
 }
