@@ -45,8 +45,8 @@ type Walker struct {
 	ahead  *Walker   // looks one frame further, for rules that need a witness
 	beyond *beyond
 	table  Rule // a table's rule while the code's is looked at
-	// noCaller: a source said so of this frame.
-	noCaller bool
+	// noCaller: a source said so of this frame. refuted: the rule of one led nowhere.
+	noCaller, refuted bool
 	// unproven is the index in dst of the first frame whose return address has no
 	// witness of its own, 0 if there is none.
 	unproven int
@@ -130,7 +130,24 @@ func (w *Walker) Walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
 		settle(dst[first:], w.unproven-first, stop.Reason == StopRoot)
 		w.locate(dst[w.unproven:])
 	}
+	if last := len(dst) - 1; last > first && w.astray(stop) {
+		dst[last].Trust = min(dst[last].Trust, Likely)
+	}
 	return dst, stop
+}
+
+// astray tells whether the last frame's own rule led to nothing: then the frame may not
+// be that of the function that its return address is in. A handler was entered with
+// the address of the signal trampoline, which raise, that it ended in, was to return to;
+// one behind another call of raise in its place was followed by the trampoline's frame.
+func (w *Walker) astray(stop Stop) bool {
+	switch stop.Reason {
+	case StopNullPC, StopNoProgress, StopLoop:
+		return true
+	case StopNoRule:
+		return w.refuted
+	}
+	return false
 }
 
 // walk does it, taking for granted that frames are vouched for; w.unproven is the
@@ -219,7 +236,7 @@ func (w *Walker) observe(frame int) {
 func (w *Walker) findCaller() bool {
 	w.best.evidence, w.answers = evidence{}, 0
 	w.trip = Stop{StopNoRule, w.state.PC}
-	w.noCaller = false
+	w.noCaller, w.refuted = false, false
 	for _, src := range w.opt.Sources {
 		if w.noCaller || w.best.valid && src.Method() == MethodScan {
 			break // a scan is the last resort
@@ -279,9 +296,11 @@ func (w *Walker) askRules(src RuleSource) {
 		if w.cached && w.answers == 1 {
 			w.first, w.packs = Pack(w.query.Arch, &w.rule)
 		}
-		if w.applyRule(src.Method()) && w.try.trust == Certain {
+		applied := w.applyRule(src.Method())
+		if applied && w.try.trust == Certain {
 			break
 		}
+		w.refuted = w.refuted || applied && !w.try.valid && src.Method() != MethodFP && w.rule.Flags&Fallback == 0
 	}
 	w.confirm(src)
 }

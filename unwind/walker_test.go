@@ -227,6 +227,36 @@ func TestWrongIsNeverCertain(t *testing.T) {
 	}
 }
 
+// TestAstray: a frame is not certain whose own rule leads nowhere. That its stack was not
+// captured, or that nobody has a rule, says nothing about it.
+func TestAstray(t *testing.T) {
+	arch := o32()
+	returningTo := func(ra uint64) synth.Placed { return synth.Stack(arch).Zero(28).Word(ra).Zero(64).Place(0x7fff_0000) }
+	for _, c := range []struct {
+		what  string
+		stack synth.Placed
+		rule  bool // of f
+		stop  unwind.StopReason
+		want  unwind.Trust
+	}{
+		{"f returns to main", returningTo(inMain), true, unwind.StopRoot, unwind.Certain},
+		{"f returns to no code", returningTo(0x1234), true, unwind.StopNoRule, unwind.Likely},
+		{"f returns to where no call was made", returningTo(mainEntry), true, unwind.StopNoRule, unwind.Likely},
+		{"f returns to 0", returningTo(0), true, unwind.StopNullPC, unwind.Likely},
+		{"f has no rule", returningTo(inMain), false, unwind.StopNoRule, unwind.Certain},
+		{"the stack was cut", synth.Stack(arch).Zero(16).Place(0x7fff_0000), true, unwind.StopUnreadable, unwind.Certain},
+	} {
+		cfi := tables(arch, unwind.MethodCFI, 0)
+		if !c.rule {
+			delete(cfi.at, inF)
+		}
+		frames, stop := walk(stopped(arch, c.stack), unwind.Options{Sources: []unwind.Source{cfi}, Flow: flow{holds: sameHundred}})
+		if len(frames) < 2 || frames[1].PC != inF || frames[1].Trust != c.want || stop.Reason != c.stop {
+			t.Errorf("%s: %+v, %v", c.what, frames, stop)
+		}
+	}
+}
+
 // TestWarm: a walker that walks again finds the same from what it remembers, certain
 // or not; sources are not asked any more.
 func TestWarm(t *testing.T) {
