@@ -2,42 +2,17 @@ package arm64
 
 import "github.com/backsight/backsight/cpu"
 
-// branch decodes "Branches, exception generating and system instructions" by bits
-// 31..29 and 25..24, the others being 101.
-func branch(w uint32, pc uint64, in *cpu.Insn) {
-	switch w>>27&0x1c | w>>24&3 {
-	case 0x00, 0x01, 0x02, 0x03:
-		jumpTo(in, pc, sext(w, 26)<<2)
-	case 0x10, 0x11, 0x12, 0x13:
-		callTo(in, pc, sext(w, 26)<<2)
-	case 0x04, 0x05, 0x14, 0x15: // cbz, cbnz
-		jumpTo(in, pc, sext(w>>5, 19)<<2)
-		in.Flags, in.Src = cpu.FlagConditional, regZ(w, 0)
-	case 0x06, 0x07, 0x16, 0x17: // tbz, tbnz
-		jumpTo(in, pc, sext(w>>5, 14)<<2)
-		in.Flags, in.Src = cpu.FlagConditional, regZ(w, 0)
-	case 0x08: // b.cond, bc.cond
-		jumpTo(in, pc, sext(w>>5, 19)<<2)
-		if w&14 != 14 { // al and nv: always
-			in.Flags = cpu.FlagConditional
-		}
-	case 0x09: // retaasppc, retabsppc
-		returnTo(in, X30)
-		in.Flags = cpu.FlagSign
-	case 0x0c, 0x1c: // cb<cc> register, cbb<cc>, cbh<cc>
-		jumpTo(in, pc, sext(w>>5, 9)<<2)
-		in.Flags, in.Src, in.Src2 = cpu.FlagConditional, regZ(w, 0), regZ(w, 16)
-	case 0x0d, 0x1d: // cb<cc> immediate
-		jumpTo(in, pc, sext(w>>5, 9)<<2)
-		in.Flags, in.Src = cpu.FlagConditional, regZ(w, 0)
-	case 0x18:
-		exception(w, in)
-	case 0x19:
-		system(w, in)
-	case 0x1a, 0x1b:
-		branchRegister(w, in)
-	default:
-		unknown(in, cpu.NoReg)
+// compareBranch is cbz, cbnz, tbz, tbnz, and cb<cc> with its relatives.
+func compareBranch(w uint32, pc uint64, offset int64, in *cpu.Insn) {
+	jumpTo(in, pc, offset)
+	in.Flags, in.Src = cpu.FlagConditional, regZ(w, 0)
+}
+
+// conditionalBranch is b.cond, bc.cond. The conditions al and nv are met always.
+func conditionalBranch(w uint32, pc uint64, in *cpu.Insn) {
+	jumpTo(in, pc, sext(w>>5, 19)<<2)
+	if w&14 != 14 {
+		in.Flags = cpu.FlagConditional
 	}
 }
 

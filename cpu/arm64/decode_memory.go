@@ -2,13 +2,14 @@ package arm64
 
 import "github.com/backsight/backsight/cpu"
 
-// Addressing modes of pairs (bits 24..23) and of 9-bit offsets (bits 11..10).
+// indexing is the addressing modes of pairs (bits 24..23) and of 9-bit offsets (bits
+// 11..10): bit 0 adds the offset to the address, bit 1 to the base.
 type indexing uint8
 
 const (
-	offset indexing = iota
-	postIndex
-	preIndex
+	offset    indexing = 1
+	postIndex indexing = 2
+	preIndex  indexing = 3
 )
 
 // literal loads from an address relative to the PC.
@@ -31,15 +32,7 @@ func literal(w uint32, pc uint64, in *cpu.Insn) {
 
 // access fills the memory operand of an access with an immediate offset.
 func access(in *cpu.Insn, base cpu.Reg, imm int64, mode indexing) {
-	in.Base = base
-	switch mode {
-	case postIndex:
-		in.WB = int32(imm)
-	case preIndex:
-		in.Imm, in.WB = imm, int32(imm)
-	default:
-		in.Imm = imm
-	}
+	in.Base, in.Imm, in.WB = base, imm&-int64(mode&1), int32(imm)&-int32(mode>>1)
 }
 
 // writeBack is what is left of an access that loads nothing of interest.
@@ -137,6 +130,25 @@ func sizeLog(w uint32) uint32 {
 	return w >> 30
 }
 
+// scaled is the loads and stores of one general register with a scaled offset. What
+// is rare among them takes the long way.
+func scaled(w uint32, in *cpu.Insn) {
+	log, opc, rt := w>>30, w>>22&3, regZ(w, 0)
+	imm := int64(w>>10&0xfff) << (log & 3)
+	if opc&log&2 != 0 || rt == cpu.NoReg {
+		one(w, imm, offset, in)
+		return
+	}
+	moveGeneral(in, log, opc, rt)
+	access(in, regS(w, 5), imm, offset)
+}
+
+// moveGeneral fills in what an access does with a general register.
+func moveGeneral(in *cpu.Insn, log, opc uint32, rt cpu.Reg) {
+	x := &moves[opc&3]
+	in.Op, in.Dst, in.Src, in.Flags, in.Size = x.op, rt|x.notDst, rt|x.notSrc, x.flags, 1<<(log&3)
+}
+
 // one is a load or store of one register with the common fields of size, V, opc.
 // Loads and stores take the same way, for they come in no order.
 func one(w uint32, imm int64, mode indexing, in *cpu.Insn) {
@@ -151,9 +163,7 @@ func one(w uint32, imm int64, mode indexing, in *cpu.Insn) {
 	case rt == cpu.NoReg && opc != 0:
 		writeBack(in, base, imm, mode)
 	default:
-		x := moves[opc]
-		in.Op, in.Dst, in.Src, in.Flags = x.op, rt|x.notDst, rt|x.notSrc, x.flags
-		in.Size = 1 << log
+		moveGeneral(in, log, opc, rt)
 		access(in, base, imm, mode)
 	}
 }
