@@ -5,28 +5,21 @@ import "github.com/backsight/backsight/cpu"
 const (
 	condAL = 14
 	condNV = 15 // in A32, the unconditional space
-
-	noLink = 0xff
 )
 
 func (d decoder) decodeA32(code []byte, pc uint32, out []cpu.Insn) int {
-	n := 0
-	link := uint32(noLink) // the condition of a "mov lr,pc" right before
-	for ; n < len(out) && len(code) >= 4; n++ {
-		w := d.word(code)
-		o := &out[n]
-		*o = blank
-		o.Len = 4
-		a32(w, pc, o)
-		if link == w>>28 {
-			linkedJump(o)
+	n := min(len(out), len(code)/4)
+	linked := -1 // the instruction behind a "mov lr,pc" of its condition
+	for i := range n {
+		at := 4 * i
+		w := d.word(code[at : at+4 : at+4])
+		if w&0x0fff_ffff == movLRPC && i+1 < n && d.word(code[at+4:])>>28 == w>>28 {
+			linked = i + 1
 		}
-		link = noLink
-		if w&0x0fff_ffff == movLRPC {
-			link = w >> 28
+		a32(w, pc+uint32(at), &out[i])
+		if i == linked {
+			linkedJump(&out[i])
 		}
-		code = code[4:]
-		pc += 4
 	}
 	return n
 }
@@ -51,9 +44,17 @@ func linkedJump(o *cpu.Insn) {
 	o.Op, o.Dst = cpu.OpCall, LR
 }
 
+// blankA32 is what every instruction of A32 starts from.
+var blankA32 = cpu.Insn{
+	Len: 4,
+	Dst: cpu.NoReg, Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg,
+	Base: cpu.NoReg, Index: cpu.NoReg,
+}
+
 // a32 decodes one word (v7 A5.1).
 func a32(w, pc uint32, o *cpu.Insn) {
 	cond := w >> 28
+	*o = blankA32
 	if cond == condNV {
 		a32Always(w, pc, o)
 		return

@@ -24,6 +24,11 @@ func bitKind(w uint32, n uint) kind { return kind(w >> n & 1) }
 // access is a load or store of rt at rn+off, indexed as P and W say (v7
 // A8.5): offset, pre-indexed or post-indexed.
 func access(o *cpu.Insn, k kind, rt, rn cpu.Reg, off int32, p, w bool, here uint32) {
+	if p && !w && rt != PC && rn != PC {
+		transfer(o, k, rt)
+		o.Base, o.Imm = rn, int64(off)
+		return
+	}
 	if rt == PC && k.load() && k.size() != 4 {
 		unknown(o)
 		return
@@ -45,17 +50,23 @@ func access(o *cpu.Insn, k kind, rt, rn cpu.Reg, off int32, p, w bool, here uint
 // start fills in what all forms of access share. A PC as base is the constant
 // here.
 func start(o *cpu.Insn, k kind, rt, rn cpu.Reg, here uint32) {
-	o.Size, o.Base = k.size(), rn
+	transfer(o, k, rt)
+	o.Base = rn
 	if rn == PC {
 		o.Base, o.Imm = cpu.NoReg, int64(here)
 	}
-	load := k & loads
-	o.Op = [2]cpu.Op{cpu.OpStore, cpu.OpLoad}[load]
-	o.Dst, o.Src = rt|cpu.Reg(load-1), rt|cpu.Reg(-load) // the other is NoReg: all bits
-	o.Flags |= cpu.FlagSigned & -cpu.Flags(k>>1&1)
 	if rt == PC && rn == SP && k.load() {
 		o.Flags |= cpu.FlagReturn
 	}
+}
+
+// transfer fills in what an access does with the register.
+func transfer(o *cpu.Insn, k kind, rt cpu.Reg) {
+	load := k & loads
+	o.Size = k.size()
+	o.Op = cpu.OpStore - cpu.Op(load)                    // OpLoad stands before OpStore
+	o.Dst, o.Src = rt|cpu.Reg(load-1), rt|cpu.Reg(-load) // the other is NoReg: all bits
+	o.Flags |= cpu.FlagSigned & -cpu.Flags(k>>1&1)
 }
 
 // accessIndexed is a load or store at rn+rm<<scale.
