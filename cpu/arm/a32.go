@@ -54,6 +54,10 @@ var blankA32 = cpu.Insn{
 // a32 decodes one word (v7 A5.1).
 func a32(w, pc uint32, o *cpu.Insn) {
 	cond := w >> 28
+	if f := &formsA32[w>>20&0xff]; cond != condNV && f.has(w) {
+		f.fill(w, o)
+		return
+	}
 	*o = blankA32
 	if cond == condNV {
 		a32Always(w, pc, o)
