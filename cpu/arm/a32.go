@@ -16,7 +16,11 @@ func (d decoder) decodeA32(code []byte, pc uint32, out []cpu.Insn) int {
 		if w&0x0fff_ffff == movLRPC && i+1 < n && d.word(code[at+4:])>>28 == w>>28 {
 			linked = i + 1
 		}
-		a32(w, pc+uint32(at), &out[i])
+		if f := &formsA32[w>>20&0xff]; f.has(w) {
+			f.fill(w, &out[i])
+		} else {
+			a32(w, pc+uint32(at), &out[i])
+		}
 		if i == linked {
 			linkedJump(&out[i])
 		}
@@ -54,10 +58,6 @@ var blankA32 = cpu.Insn{
 // a32 decodes one word (v7 A5.1).
 func a32(w, pc uint32, o *cpu.Insn) {
 	cond := w >> 28
-	if f := &formsA32[w>>20&0xff]; cond != condNV && f.has(w) {
-		f.fill(w, o)
-		return
-	}
 	*o = blankA32
 	if cond == condNV {
 		a32Always(w, pc, o)

@@ -23,7 +23,8 @@ type formA32 struct {
 
 // has tells whether w is of the form. What is of no form has no bits in some.
 func (f *formA32) has(w uint32) bool {
-	return w&f.some != 0 && w&f.zero == 0 && w&f.rm != 15 && field(w, 12) != PC && field(w, 16) != PC
+	return w&f.some != 0 && w&f.zero == 0 && w&f.rm != 15 && field(w, 12) != PC && field(w, 16) != PC &&
+		w>>28 != condNV
 }
 
 // fill makes o the instruction w.
