@@ -72,20 +72,30 @@ func scoreAll(ctx context.Context, root, only string, every int) error {
 	if !gdb.Available() {
 		every = 0
 	}
-	ours, broken, err := score.Run(ctx, score.Options{Root: root, Only: only, Tiers: truth.Tiers[:]})
+	ours, broken, err := score.Run(ctx, score.Options{Root: root, Only: only, Tiers: truth.Tiers[:], Progress: counted("binaries scored")})
 	if err != nil {
 		return err
 	}
 	score.Table(os.Stdout, ours, []string{"arch", "compiler"}, true)
 	if every > 0 {
 		fmt.Printf("\nBeside GDB, on each %d. snapshot:\n\n", every)
-		both, _, err := score.Run(ctx, score.Options{Root: root, Only: only, Tiers: truth.Tiers[:], GDB: every})
+		both, _, err := score.Run(ctx, score.Options{Root: root, Only: only, Tiers: truth.Tiers[:], GDB: every, Progress: counted("binaries in GDB")})
 		if err != nil {
 			return err
 		}
 		score.Table(os.Stdout, both, []string{"arch"}, false)
 	}
 	return errors.Join(broken...)
+}
+
+// counted says on stderr how far something is.
+func counted(what string) func(done, all int) {
+	return func(done, all int) {
+		fmt.Fprintf(os.Stderr, "\r%d/%d %s ", done, all, what)
+		if done == all {
+			fmt.Fprintln(os.Stderr)
+		}
+	}
 }
 
 // install installs what it can and says what it cannot.

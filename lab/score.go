@@ -43,6 +43,9 @@ func runScore(args []string) error {
 	opt.Wrong = dumper(*dump)
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	if opt.GDB > 0 {
+		opt.Progress = counted("binaries in GDB")
+	}
 	outcomes, broken, err := score.Run(ctx, opt)
 	if err != nil {
 		return err

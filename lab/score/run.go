@@ -27,6 +27,8 @@ type Options struct {
 	GDB int
 	// Wrong, if set, is told of every backtrace that is not whole.
 	Wrong func(c *truth.Case, tier string, a *truth.Answer, got []Got, v Verdict)
+	// Progress, if set, is told how many binaries of all are done, one call at a time.
+	Progress func(done, all int)
 }
 
 // Outcome is one snapshot in one tier.
@@ -62,12 +64,18 @@ func Run(ctx context.Context, opt Options) (outcomes []Outcome, broken []error, 
 	var wg sync.WaitGroup
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
 	var mu sync.Mutex
+	done := 0
 	for i, j := range jobs {
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
 			s := scorer{opt: &opt, c: j.c, tier: j.tier, mu: &mu}
 			results[i], errs[i] = s.run(ctx)
+			mu.Lock()
+			defer mu.Unlock()
+			if done++; opt.Progress != nil {
+				opt.Progress(done, len(jobs))
+			}
 		})
 	}
 	wg.Wait()
