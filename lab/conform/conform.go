@@ -92,10 +92,17 @@ func Write(ctx context.Context, w io.Writer, opt Options) error {
 	return decoders(w, &opt)
 }
 
+// The commands that make results anew.
+const (
+	recordAnew  = "go run ./lab record -o DIR && go run ./lab conformance -matrix DIR"
+	compareAnew = "go run ./lab conformance FILE…"
+	decodeAnew  = "BACKSIGHT_LONG=1 BACKSIGHT_BINARIES=FILE:… go test -v ./cpu/... >LOG; go run ./lab conformance -decoders LOG"
+)
+
 func matrix(ctx context.Context, w io.Writer, opt *Options) error {
 	fmt.Fprintf(w, "\n%s\n\n", headMatrix)
 	if opt.Matrix == "" {
-		return opt.recall(w, "matrix", "go run ./lab record -o DIR && go run ./lab conformance -matrix DIR")
+		return opt.recall(w, "matrix", recordAnew)
 	}
 	outcomes, _, err := score.Run(ctx, score.Options{Root: opt.Matrix, Tiers: truth.Tiers[:]})
 	if err != nil {
@@ -108,13 +115,13 @@ func matrix(ctx context.Context, w io.Writer, opt *Options) error {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%d cases that `go run ./lab record` makes with Debian's cross compilers: programs × ways to compile.\n\n", len(cases))
 	score.Table(&b, outcomes, []string{"arch", "compiler"}, false)
-	return opt.keep(w, "matrix", b.Bytes())
+	return opt.keep(w, "matrix", b.Bytes(), recordAnew)
 }
 
 func binaries(w io.Writer, opt *Options) error {
 	fmt.Fprintf(w, "\n%s\n\n", headDiff)
 	if len(opt.Binaries) == 0 {
-		return opt.recall(w, "diff", "go run ./lab conformance FILE…")
+		return opt.recall(w, "diff", compareAnew)
 	}
 	var rs []*diff.Result
 	for _, path := range opt.Binaries {
@@ -127,18 +134,18 @@ func binaries(w io.Writer, opt *Options) error {
 	var b bytes.Buffer
 	fmt.Fprint(&b, diffIntro)
 	diff.Table(&b, rs)
-	return opt.keep(w, "diff", b.Bytes())
+	return opt.keep(w, "diff", b.Bytes(), compareAnew)
 }
 
-// keep writes a result into the document and into its file.
-func (o *Options) keep(w io.Writer, name string, text []byte) error {
-	if _, err := w.Write(text); err != nil {
-		return err
-	}
+// keep writes a result into its file, and into the document as recall will.
+func (o *Options) keep(w io.Writer, name string, text []byte, command string) error {
 	if err := os.MkdirAll(o.Results, 0o755); err != nil {
 		return err
 	}
-	return os.WriteFile(o.file(name), text, 0o644)
+	if err := os.WriteFile(o.file(name), text, 0o644); err != nil {
+		return err
+	}
+	return o.recall(w, name, command)
 }
 
 // recall writes the result of an earlier run, or how to get one.

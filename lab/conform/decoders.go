@@ -30,7 +30,7 @@ type agreement struct{ files, compared, wrong int }
 func decoders(w io.Writer, opt *Options) error {
 	fmt.Fprintf(w, "\n%s\n\n", headDecoders)
 	if opt.Decoders == "" {
-		return opt.recall(w, "decoders", "BACKSIGHT_LONG=1 BACKSIGHT_BINARIES=FILE:… go test -v ./cpu/... >LOG; go run ./lab conformance -decoders LOG")
+		return opt.recall(w, "decoders", decodeAnew)
 	}
 	log, err := os.ReadFile(opt.Decoders)
 	if err != nil {
@@ -39,7 +39,7 @@ func decoders(w io.Writer, opt *Options) error {
 	var b bytes.Buffer
 	fmt.Fprint(&b, decodersIntro)
 	decoderTables(&b, log)
-	return opt.keep(w, "decoders", b.Bytes())
+	return opt.keep(w, "decoders", b.Bytes(), decodeAnew)
 }
 
 // decoderTables sums the lines of difftest.Tally in a log by CPU and file name, and the
