@@ -95,9 +95,9 @@ func (s *Session) script(from int) (path string, err error) {
 	return path, os.WriteFile(path, []byte(b.String()), 0o600)
 }
 
-// patience is how long GDB may say nothing, many times what it takes for a core. On some
+// patience is how long GDB may say nothing: it takes some 10 ms for a core. On some
 // stacks it unwinds without end within one frame, where chain cannot count.
-const patience = 30 * time.Second
+const patience = 10 * time.Second
 
 // run fills in the chains that a script prints, and returns the number of the core to go
 // on with: where GDB is silent, that behind the one it is at. Its exit status, if it
