@@ -105,7 +105,7 @@ type Options struct {
 }
 
 // Unwinder makes backtraces. It is safe for concurrent use; what it learns of an
-// image is kept with the image.
+// image is kept with the image, as long as that is: a program makes one and keeps it.
 type Unwinder struct {
 	opt  unwind.Options
 	idle walkers
