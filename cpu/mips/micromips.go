@@ -78,7 +78,7 @@ func (d *decoder) microCall(i *cpu.Insn, target uint64, flags cpu.Flags) {
 
 // changedInR6 are the major opcodes that mean something else in release 6: transfers
 // of control, and the PC-relative addiu.
-const changedInR6 = 1<<0x04 | 1<<0x10 | 1<<0x1d | 1<<0x1e | 1<<0x20 | 1<<0x25 | 1<<0x2d | 1<<0x35 | 1<<0x3c | 1<<0x3d
+const changedInR6 uint64 = 1<<0x04 | 1<<0x10 | 1<<0x1d | 1<<0x1e | 1<<0x20 | 1<<0x25 | 1<<0x2d | 1<<0x35 | 1<<0x3c | 1<<0x3d
 
 // microInsn decodes by the major opcode, which tells 16-bit instructions as well.
 func (d *decoder) microInsn(w micro, pc uint64, i *cpu.Insn) {
