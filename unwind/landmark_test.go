@@ -29,19 +29,25 @@ func (s signals) Step(st *unwind.State, out *unwind.Caller) unwind.Verdict {
 	return unwind.Found
 }
 
-// TestLandmark: f, a signal handler, returns to the trampoline, before which no
-// call stands; behind the trampoline the PC is exact again. Where the place is no
-// frame of its own (Cortex-M's EXC_RETURN) the chain does without it.
-func TestLandmark(t *testing.T) {
-	arch := o32()
+// inHandler is stopped in a signal handler, which returns to the trampoline, with the
+// registers that it interrupted f with.
+func inHandler(arch *cpu.Arch) (snap *target.Snapshot, interrupted *cpu.Registers) {
 	stack := synth.Stack(arch).
 		Label("handler").Zero(28).Word(trampoline).
 		Label("interrupted").Zero(28).Word(inMain).
 		Zero(64).
 		Place(0x7fff_0000)
-	snap := stopped(arch, stack)
+	snap = stopped(arch, stack)
 	snap.Threads[0].Regs.Set(arch.LR, trampoline)
-	interrupted := synth.Regs(arch, map[string]uint64{"pc": inF, "sp": stack.Addr("interrupted")})
+	return snap, synth.Regs(arch, map[string]uint64{"pc": inF, "sp": stack.Addr("interrupted")})
+}
+
+// TestLandmark: f, a signal handler, returns to the trampoline, before which no
+// call stands; behind the trampoline the PC is exact again. Where the place is no
+// frame of its own (Cortex-M's EXC_RETURN) the chain does without it.
+func TestLandmark(t *testing.T) {
+	arch := o32()
+	snap, interrupted := inHandler(arch)
 	for _, c := range []struct {
 		notAFrame bool
 		want      []uint64
@@ -65,14 +71,7 @@ func TestLandmark(t *testing.T) {
 // the frame further out has its own witness, the call of f's function.
 func TestInterrupted(t *testing.T) {
 	arch := o32()
-	stack := synth.Stack(arch).
-		Label("handler").Zero(28).Word(trampoline).
-		Label("interrupted").Zero(28).Word(inMain).
-		Zero(64).
-		Place(0x7fff_0000)
-	snap := stopped(arch, stack)
-	snap.Threads[0].Regs.Set(arch.LR, trampoline)
-	interrupted := synth.Regs(arch, map[string]uint64{"pc": inF, "sp": stack.Addr("interrupted")})
+	snap, interrupted := inHandler(arch)
 	for _, c := range []struct {
 		what    string
 		syscall uint64

@@ -90,7 +90,7 @@ func (f *function) fillGaps() bool {
 		if i+1 == len(f.blocks) && inside && f.an.loaded(g, f.blocks[i].mode) {
 			return false // code loads the address of the next function
 		}
-		if f.an.returnsFrom(g, f.blocks[i].mode) && !o.st.get(f.arch.SP).isStart(f.arch.SP) {
+		if !o.st.get(f.arch.SP).isStart(f.arch.SP) && f.an.returnsFrom(g, f.blocks[i].mode) {
 			return false
 		}
 		if inside {

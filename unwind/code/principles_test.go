@@ -224,7 +224,7 @@ func TestPops(t *testing.T) {
 		0xc2, 8, 0, // 10 ret 8
 	}
 	an := New(nil).of(program(a, code, nil, text, text+0x10))
-	if n := an.pops(jump{text + 0x10, 0}); n != 8 {
+	if n := an.callee(jump{text + 0x10, 0}).pops; n != 8 {
 		t.Errorf("it pops %d bytes", n)
 	}
 	if got := first(t, an, text+0xb); got != "CFA=esp+4 RA=[CFA-4]" {

@@ -57,9 +57,6 @@ const (
 // abort, exit, longjmp and what ends in them. Doubt means that it returns.
 func (an *analysis) neverReturns(to jump) bool { return !an.summarize(to, summaryDepth).returns }
 
-// pops is how many bytes of arguments a function removes.
-func (an *analysis) pops(to jump) int64 { return an.summarize(to, summaryDepth).pops }
-
 // summarize looks for the first way back to the caller, following direct jumps
 // and stepping over calls that return.
 // What is remembered is remembered by depth, so that an answer does not depend on

@@ -130,12 +130,13 @@ func (m *machine) callee(an *analysis, st *state, in *cpu.Insn, target jump, kno
 		m.exec(st, in, pc)
 		return
 	}
-	if r, ok := readsPC(m.img, target); ok {
-		m.assign(st, r, constant(int64(next)), pc)
+	c := an.callee(target)
+	if c.pc != cpu.NoReg {
+		m.assign(st, c.pc, constant(int64(next)), pc)
 		return
 	}
 	m.exec(st, in, pc)
-	st.set(m.arch.SP, st.get(m.arch.SP).plus(an.pops(target)), m.arch)
+	st.set(m.arch.SP, st.get(m.arch.SP).plus(c.pops), m.arch)
 }
 
 // readsPC tells whether the function at a place does nothing but load its return
@@ -270,16 +271,16 @@ func (f *function) indirect(b *block, st *state, in *cpu.Insn, pc uint64) {
 		load := cpu.Insn{Size: uint8(f.arch.AddrSize), Flags: cpu.FlagMemory}
 		at := f.operand(st, in)
 		if v = f.loaded(st, at, &load); at.kind == konst && v.kind != konst && v.kind != table {
-			f.leaveByWord(st)
+			f.leaveByPointer(st) // one word, not in the image, as of a PLT: labels come out of tables
 			return
 		}
 	}
 	f.leaveVia(b, st, v, in)
 }
 
-// leaveByWord ends at a jump through one word that is not in the image, whatever SP is
-// there: a PLT's first entry pushes a word for the resolver. Labels come out of tables.
-func (f *function) leaveByWord(st *state) {
+// leaveByPointer ends at a jump through a pointer, whatever SP is there: a tail call
+// where the frame is gone; a PLT's first entry pushes a word for the resolver.
+func (f *function) leaveByPointer(st *state) {
 	f.complete = false
 	f.returns = f.returns || f.frameGone(st)
 }
@@ -322,12 +323,9 @@ func (f *function) leaveVia(b *block, st *state, v value, in *cpu.Insn) {
 
 // through notes a jump through a pointer: a tail call where the frame is gone.
 func (f *function) through(b *block, st *state) {
-	f.complete = false
-	if f.frameGone(st) {
-		f.returns = true
-		return
+	if f.leaveByPointer(st); !f.frameGone(st) {
+		f.unresolved(b, st)
 	}
-	f.unresolved(b, st)
 }
 
 // overran looks for the call at which the function ended, when a path returns with a
