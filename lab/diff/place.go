@@ -100,7 +100,6 @@ func (w *worker) compare(situation func() Situation) {
 		w.Unreadable++
 		return
 	}
-	normalize(w.own.Arch, w.q.PC, &w.table)
 	if w.q.Exact {
 		w.sp.see(w.own.Arch, &w.table.CFA)
 	}
