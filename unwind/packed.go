@@ -61,6 +61,14 @@ func Pack(arch *cpu.Arch, r *Rule) (Packed, bool) {
 	return p.out, ok
 }
 
+// Listed is a rule as sources list it for a table.
+type Listed struct {
+	Rule  Packed
+	Packs bool // else Rule cannot say it
+	Flags RuleFlags
+	Start uint64 // see Rule
+}
+
 // packer collects the slots of a rule before they are placed.
 type packer struct {
 	arch  *cpu.Arch

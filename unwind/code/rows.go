@@ -13,25 +13,18 @@ import (
 // Rows calls yield for the code of an image that sketches cover: from lo up to hi the
 // first answer of Rule is rule, in mode, in exact frames at an instruction's first byte and in
 // resuming ones at the others. They come in order of address, until yield returns
-// false; rule is valid during the call only. What lies between has answers that need
-// more work, or none. wanted leaves out what other sources have: it reports whether
-// any of the bytes from lo up to hi are of interest; nil: all are. It is called
-// concurrently.
-func (s *Source) Rows(img *image.Image, wanted func(lo, hi uint64) bool, yield func(lo, hi uint64, mode cpu.Mode, rule *unwind.Rule) bool) {
+// false. What lies between has answers that need more work, or none. wanted leaves out
+// what other sources have: it reports whether any of the bytes from lo up to hi are of
+// interest; nil: all are. It is called concurrently.
+func (s *Source) Rows(img *image.Image, wanted func(lo, hi uint64) bool, yield func(lo, hi uint64, mode cpu.Mode, rule unwind.Listed) bool) {
 	if img.Arch.Decoder == nil {
 		return
 	}
 	l := newLister(s.of(img), wanted)
 	chunks := l.chunks()
-	var rule unwind.Rule
 	for _, c := range chunks {
-		rows := <-c
-		for i := range rows {
-			r := &rows[i]
-			if !r.frame.rule(img.Arch, &rule) {
-				continue
-			}
-			if rule.Start = r.entry; !yield(r.lo, r.hi, r.mode, &rule) {
+		for _, r := range <-c {
+			if !yield(r.lo, r.hi, r.mode, r.rule) {
 				go drain(chunks)
 				return
 			}
@@ -47,12 +40,11 @@ func drain(chunks []chan []listedRow) {
 	}
 }
 
-// listedRow: from lo up to hi the frame holds.
+// listedRow: from lo up to hi the rule holds.
 type listedRow struct {
 	lo, hi uint64
 	mode   cpu.Mode
-	frame  *frame
-	entry  uint64
+	rule   unwind.Listed
 }
 
 // lister lists the rows between entries, a chunk of entries at a time on all cores.
@@ -115,10 +107,21 @@ func (an *analysis) fork() *analysis {
 // worker lists rows on one core.
 type worker struct {
 	*lister
-	an   *analysis
-	rows []listedRow
-	rest []span // of the bytes at hand, those without a row
-	next []span
+	an     *analysis
+	rows   []listedRow
+	rest   []span // of the bytes at hand, those without a row
+	next   []span
+	of     *sketch // that packed is of
+	packed []packedFrame
+	rule   unwind.Rule
+}
+
+// packedFrame is the rule of a frame.
+type packedFrame struct {
+	rule  unwind.Packed
+	known bool // what follows is
+	has   bool // there is one
+	packs bool // and rule says it
 }
 
 // span is lo ≤ address < hi.
@@ -171,10 +174,11 @@ func (w *worker) padded() bool {
 	return len(w.rest) == 0 || len(w.rest) == 1 && w.rest[0].hi-w.rest[0].lo <= padding
 }
 
+// take adds the rows of a sketch for what has none.
 func (w *worker) take(s *sketch, mode cpu.Mode) {
 	w.next = w.next[:0]
 	for _, r := range w.rest {
-		at := r.lo
+		at, row := r.lo, s.row(uint32(max(r.lo, s.entry)-s.entry))
 		for i := s.behind(r.lo); i < len(s.nodes) && s.entry+uint64(s.nodes[i].start) < r.hi; i++ {
 			n := &s.nodes[i]
 			lo, hi := max(at, s.entry+uint64(n.start)), min(r.hi, s.entry+uint64(n.end))
@@ -184,7 +188,7 @@ func (w *worker) take(s *sketch, mode cpu.Mode) {
 			if at < lo {
 				w.next = append(w.next, span{at, lo})
 			}
-			w.cut(s, lo, hi, mode)
+			row = w.cut(s, row, lo, hi, mode)
 			at = hi
 		}
 		if at < r.hi {
@@ -194,18 +198,50 @@ func (w *worker) take(s *sketch, mode cpu.Mode) {
 	w.rest, w.next = w.next, w.rest
 }
 
-// cut adds the rows of a sketch from lo up to hi.
-func (w *worker) cut(s *sketch, lo, hi uint64, mode cpu.Mode) {
-	i := s.row(uint32(lo - s.entry))
-	for lo < hi {
-		end := hi
+// cut adds the rows of a sketch from lo up to hi. i is the index of one at lo or before
+// it; the last of them is returned.
+func (w *worker) cut(s *sketch, i int, lo, hi uint64, mode cpu.Mode) int {
+	for {
+		end := ^uint64(0)
 		if i+1 < len(s.rows) {
-			end = min(hi, s.entry+uint64(s.rows[i+1].at))
+			end = s.entry + uint64(s.rows[i+1].at)
 		}
-		if end > lo {
-			w.rows = append(w.rows, listedRow{lo, end, mode, &s.frames[s.rows[i].frame], s.entry})
+		if lo < end {
+			w.add(s, s.rows[i].frame, lo, min(end, hi), mode)
+			lo = end
 		}
-		lo = end
+		if end >= hi {
+			return i
+		}
 		i++
 	}
+}
+
+// add adds a row, or makes the one before longer.
+func (w *worker) add(s *sketch, frame uint32, lo, hi uint64, mode cpu.Mode) {
+	p := w.pack(s, frame)
+	if !p.has {
+		return
+	}
+	rule := unwind.Listed{Rule: p.rule, Packs: p.packs, Flags: sketchFlags, Start: s.entry}
+	if n := len(w.rows); n > 0 && w.rows[n-1].hi == lo && w.rows[n-1].rule == rule {
+		w.rows[n-1].hi = hi
+		return
+	}
+	w.rows = append(w.rows, listedRow{lo, hi, mode, rule})
+}
+
+// pack finds the rule of a sketch's frame.
+func (w *worker) pack(s *sketch, frame uint32) *packedFrame {
+	if w.of != s {
+		w.of, w.packed = s, append(w.packed[:0], make([]packedFrame, len(s.frames))...)
+	}
+	p := &w.packed[frame]
+	if !p.known {
+		p.known = true
+		if p.has = s.frames[frame].rule(w.an.arch, &w.rule); p.has {
+			p.rule, p.packs = unwind.Pack(w.an.arch, &w.rule)
+		}
+	}
+	return p
 }

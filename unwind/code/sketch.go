@@ -106,10 +106,13 @@ func (s *sketch) behind(pc uint64) int {
 	return i
 }
 
+// sketchFlags are those of sketches' rules.
+const sketchFlags = unwind.EntryKnown | unwind.Agreed
+
 // rule writes the rule of a frame; false where something is lost.
 func (f *frame) rule(arch *cpu.Arch, out *unwind.Rule) bool {
 	out.Reset()
-	out.Flags = unwind.EntryKnown | unwind.Agreed
+	out.Flags = sketchFlags
 	size := arch.EntryCFA - int64(f.off[arch.SP])
 	if size < arch.EntryCFA {
 		return false

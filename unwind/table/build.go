@@ -14,8 +14,8 @@ import (
 type Part struct {
 	Method unwind.Method
 	// List yields rows from lo up to hi in order of address. One that reaches back over
-	// another is cut; rule is nil where the source has one that a Rule cannot say. wanted
-	// tells whether other sources leave any of some bytes; it may be called concurrently.
+	// another is cut. wanted tells whether other sources leave any of some bytes; it may
+	// be called concurrently.
 	List func(img *image.Image, wanted func(lo, hi uint64) bool, yield Yield)
 }
 
@@ -23,12 +23,20 @@ type Part struct {
 const padding = 15
 
 // Yield takes a row until it returns false. mode is that of the row's code.
-type Yield = func(lo, hi uint64, mode cpu.Mode, rule *unwind.Rule) bool
+type Yield = func(lo, hi uint64, mode cpu.Mode, rule unwind.Listed) bool
 
 // Listed is a Part whose source knows no modes and lists everything: cfi.Source.Rows.
+// rule is nil where it has one that a Rule cannot say.
 func Listed(m unwind.Method, rows func(img *image.Image, yield func(lo, hi uint64, rule *unwind.Rule) bool)) Part {
 	return Part{m, func(img *image.Image, _ func(lo, hi uint64) bool, yield Yield) {
-		rows(img, func(lo, hi uint64, rule *unwind.Rule) bool { return yield(lo, hi, unmoded, rule) })
+		rows(img, func(lo, hi uint64, rule *unwind.Rule) bool {
+			l := unwind.Listed{Start: ^uint64(0)}
+			if rule != nil {
+				l.Rule, l.Packs = unwind.Pack(img.Arch, rule)
+				l.Flags, l.Start = rule.Flags, rule.Start
+			}
+			return yield(lo, hi, unmoded, l)
+		})
 	}}
 }
 
@@ -85,17 +93,17 @@ type builder struct {
 }
 
 // add adds the row from lo up to hi.
-func (b *builder) add(lo, hi uint64, mode cpu.Mode, rule *unwind.Rule) bool {
+func (b *builder) add(lo, hi uint64, mode cpu.Mode, rule unwind.Listed) bool {
 	first := lo
 	if lo = max(lo, b.end); lo >= hi {
 		return true
 	}
-	r := run{lo, hi, b.number(rule, mode), false}
-	if rule != nil && rule.Start == lo && lo == first && (b.funcs == 0 || b.counted != lo) {
+	r := run{lo, hi, b.number(&rule, mode), false}
+	if rule.Start == lo && lo == first && (b.funcs == 0 || b.counted != lo) {
 		b.counted = lo
 		b.funcs++
 	}
-	if rule != nil && rule.Flags&unwind.StartStated != 0 {
+	if rule.Flags&unwind.StartStated != 0 {
 		if r.begins = rule.Start == lo && lo == first && b.start != lo; r.begins {
 			b.start = lo
 		} else if rule.Start != b.start {
@@ -115,15 +123,11 @@ func (b *builder) add(lo, hi uint64, mode cpu.Mode, rule *unwind.Rule) bool {
 }
 
 // number interns a rule.
-func (b *builder) number(rule *unwind.Rule, mode cpu.Mode) uint32 {
-	if rule == nil {
+func (b *builder) number(rule *unwind.Listed, mode cpu.Mode) uint32 {
+	if !rule.Packs {
 		return otherRule
 	}
-	p, ok := unwind.Pack(b.img.Arch, rule)
-	if !ok {
-		return otherRule
-	}
-	e := entry{p, b.method, anyMode, rule.Flags &^ unwind.SignedRA}
+	e := entry{rule.Rule, b.method, anyMode, rule.Flags &^ unwind.SignedRA}
 	if mode != unmoded {
 		e.mode = uint8(mode)&1 + 1
 	}
