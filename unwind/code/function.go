@@ -419,16 +419,25 @@ func (m *machine) transfers(in *cpu.Insn) bool {
 
 // decode fills buf from pc on. Where it fills it up it gives back a few
 // instructions if need be, so that the next call begins at one that does not depend
-// on those before: the condition of an IT block is with the first of the block.
+// on those before.
 func (m *machine) decode(pc uint64, mode cpu.Mode, buf []cpu.Insn) int {
 	n := m.arch.Decoder.Decode(m.img.Code(pc), pc, mode, buf)
-	if n < len(buf) || mode == 0 {
+	if n < len(buf) {
 		return n
 	}
 	for i := n; i > n-6 && i > 1; i-- {
-		if last := &buf[i-1]; last.Flags&cpu.FlagConditional == 0 && last.Op != cpu.OpNop {
+		if !m.leads(&buf[i-1], mode) {
 			return i
 		}
 	}
 	return n
+}
+
+// leads tells whether the instruction behind this one may depend on it: the condition of
+// an IT block is with the first of the block, and behind "mov lr,pc" a jump is a call.
+func (m *machine) leads(in *cpu.Insn, mode cpu.Mode) bool {
+	if mode == 0 {
+		return in.Op == cpu.OpConst && in.Dst == m.arch.LR
+	}
+	return in.Flags&cpu.FlagConditional != 0 || in.Op == cpu.OpNop
 }
