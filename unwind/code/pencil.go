@@ -102,7 +102,7 @@ func (p *pencil) attempt() bool {
 	p.seen.reset()
 	p.want.reset()
 	p.drawn.reset()
-	p.steps, p.gap, p.made, p.refused, p.i, p.n = 0, false, false, false, 0, 0
+	p.steps, p.gap, p.made, p.refused, p.summary, p.i, p.n = 0, false, false, false, summary{}, 0, 0
 	p.cur.entered(p.arch, p.tracked)
 	p.frames = append(p.frames, p.cur)
 	p.todo = append(p.todo, waypoint{0, 0})

@@ -216,6 +216,7 @@ func (p *pencil) leaves(n *node, in *cpu.Insn, linked bool) bool {
 		p.cur.off[p.arch.SP] += int32(in.Imm)
 	}
 	n.flags |= nodeExit | nodeReturn
+	p.summary = returning(in)
 	return p.undone(&p.cur) && (in.Src == cpu.NoReg && p.arch.LR == cpu.NoReg || linked)
 }
 
@@ -237,6 +238,7 @@ func (p *pencil) leavesByLoad(n *node, in *cpu.Insn) bool {
 		p.cur.kept, p.cur.saved = p.cur.kept.With(lr), p.cur.saved.Without(lr)
 	}
 	n.flags |= nodeExit | nodeReturn
+	p.returns = true
 	return lr != cpu.NoReg && p.apply(&p.cur, &back) && p.undone(&p.cur) && p.cur.kept.Has(lr)
 }
 

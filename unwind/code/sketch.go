@@ -26,11 +26,12 @@ import (
 // hold by two derivations that agree: forward from the entry, and from the place to
 // a return that undoes it all.
 type sketch struct {
-	entry  uint64
-	rows   []sketchRow // by address
-	frames []frame
-	nodes  []node // by address
-	made   bool   // it makes a frame
+	entry   uint64
+	rows    []sketchRow // by address
+	frames  []frame
+	nodes   []node // by address
+	made    bool   // it makes a frame
+	summary        // as far as its returns tell
 }
 
 // sketchRow: frames[frame] holds from the entry plus at on. Behind a call that is
@@ -207,7 +208,7 @@ func (an *analysis) sketch(entry uint64, mode cpu.Mode) *sketch {
 	}
 	var kept *sketch
 	if s := an.pencil.draw(entry, mode); s != nil {
-		kept = &sketch{entry, slices.Clone(s.rows), slices.Clone(s.frames), slices.Clone(s.nodes), s.made}
+		kept = &sketch{entry, slices.Clone(s.rows), slices.Clone(s.frames), slices.Clone(s.nodes), s.made, s.summary}
 	}
 	if len(an.sketches) >= 4*generation {
 		clear(an.sketches)

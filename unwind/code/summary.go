@@ -12,6 +12,15 @@ type summary struct {
 	pops    int64 // bytes that a return removes beyond the return address (x86 ret n)
 }
 
+// returning is the summary of a function that leaves by this return.
+func returning(in *cpu.Insn) summary {
+	s := summary{returns: true}
+	if in.Src == cpu.NoReg {
+		s.pops = in.Imm
+	}
+	return s
+}
+
 // callee is what a direct call does to its caller.
 type callee struct {
 	summary
@@ -60,7 +69,9 @@ func (an *analysis) neverReturns(to jump) bool { return !an.summarize(to, summar
 // summarize looks for the first way back to the caller, following direct jumps
 // and stepping over calls that return.
 // What is remembered is remembered by depth, so that an answer does not depend on
-// what was asked before it; one for which no callee was asked holds at any depth.
+// what was asked before it. Deeper searches believe fewer calls to return: one that
+// returns does so at any lesser depth, and one that does not, at any greater. One for
+// which no callee was asked holds at any depth, and so does a sketch's return.
 func (an *analysis) summarize(to jump, depth int) summary {
 	if depth == 0 {
 		return summary{returns: true}
@@ -74,14 +85,18 @@ func (an *analysis) summarize(to jump, depth int) summary {
 		return memo.of[depth-1]
 	}
 	s, alone := summary{}, true
-	if !an.noReturnByName(to) {
-		w := &an.searches[depth-1]
-		w.begin(an, to, depth)
-		s = w.run()
-		alone = w.tried == 0
+	if drawn := an.sketches[to]; !an.noReturnByName(to) {
+		if drawn != nil && drawn.summary.returns {
+			s = drawn.summary
+		} else {
+			w := &an.searches[depth-1]
+			w.begin(an, to, depth)
+			s = w.run()
+			alone = w.tried == 0
+		}
 	}
 	for d := range memo.known {
-		if alone || d == depth-1 {
+		if alone || d == depth-1 || s.returns == (d < depth) {
 			memo.of[d], memo.known[d] = s, true
 		}
 	}
@@ -98,7 +113,7 @@ type search struct {
 	calls  []pending   // places behind calls, tried when nothing else is left
 	tried  int         // of calls
 	seen   []uint64    // where blocks begin, some dozens at most
-	insns  [6]cpu.Insn // blocks are short
+	insns  [8]cpu.Insn // paths are short
 }
 
 func (w *search) begin(an *analysis, to jump, depth int) {
@@ -133,43 +148,61 @@ func (w *search) run() summary {
 		}
 		c := w.calls[w.tried]
 		w.tried++
+		if c.known && retpoline(w.an.img, c.callee) {
+			return summary{returns: true}
+		}
 		if !c.known || w.an.summarize(c.callee, w.depth-1).returns {
 			w.todo = append(w.todo, c.next)
 		}
 	}
 }
 
-// follow walks from j to the end of a block; ok when that settles the question.
-func (w *search) follow(j way) (summary, bool) {
-	arch := w.an.arch
-	for pc := j.to; ; {
-		if slices.Contains(w.seen, pc) {
-			return summary{}, false
-		}
-		w.seen = append(w.seen, pc)
-		n := arch.Decoder.Decode(w.an.img.Code(pc), pc, j.mode, w.insns[:])
+// follow walks from j to where control does not go on, or into what was seen; ok when
+// that settles the question.
+func (w *search) follow(j way) (s summary, ok bool) {
+	for pc, fresh := j.to, w.visit(j.to); fresh; {
+		n := w.an.arch.Decoder.Decode(w.an.img.Code(pc), pc, j.mode, w.insns[:])
 		if n == 0 {
 			return summary{returns: true}, true
 		}
-		for i := range n {
+		for i := 0; i < n && fresh; i++ {
 			in := &w.insns[i]
-			if in.Flags&cpu.FlagDelaySlot != 0 && i+1 == n && i > 0 {
+			slotted := in.Flags&cpu.FlagDelaySlot != 0
+			if slotted && i+1 == n && i > 0 {
 				break // decode again from here, with the slot
 			}
 			if w.budget--; w.budget < 0 {
 				return summary{returns: true}, true
 			}
 			next := pc + uint64(in.Len)
-			if in.Flags&cpu.FlagDelaySlot != 0 && i+1 < n {
-				next += uint64(w.insns[i+1].Len)
+			behind := next
+			if slotted && i+1 < n {
+				behind += uint64(w.insns[i+1].Len)
 			}
 			j.foreign = w.switched(in, j.foreign)
-			if s, done, settled := w.step(in, way{jump{next, j.mode}, j.foreign}); settled || done {
-				return s, settled
+			s, how := w.step(in, way{jump{behind, j.mode}, j.foreign})
+			switch how {
+			case stops, settles:
+				return s, how == settles
+			case forks:
+				if behind != next {
+					i++
+				}
+				next, fresh = behind, w.visit(behind)
 			}
-			pc += uint64(in.Len)
+			pc = next
 		}
 	}
+	return summary{}, false
+}
+
+// visit tells whether a block is new.
+func (w *search) visit(pc uint64) bool {
+	if slices.Contains(w.seen, pc) {
+		return false
+	}
+	w.seen = append(w.seen, pc)
+	return true
 }
 
 // switched tells whether SP is a foreign stack behind an instruction: out of
@@ -195,52 +228,74 @@ func (w *search) switched(in *cpu.Insn, foreign bool) bool {
 	return foreign
 }
 
-// step looks at one instruction: done ends the block, settled the search.
-func (w *search) step(in *cpu.Insn, next way) (s summary, done, settled bool) {
+// course is what an instruction does to the path that it lies on.
+type course uint8
+
+const (
+	goesOn  course = iota
+	forks          // it goes on, and elsewhere too
+	stops          // it does not
+	settles        // nor need others be followed
+)
+
+// ends is the end of a path, unless it is conditional.
+func ends(in *cpu.Insn) course {
+	if in.Flags&cpu.FlagConditional != 0 {
+		return goesOn
+	}
+	return stops
+}
+
+// step looks at one instruction, which next is behind. What settles the search comes
+// with its outcome.
+func (w *search) step(in *cpu.Insn, next way) (summary, course) {
 	arch := w.an.arch
-	conditional := in.Flags&cpu.FlagConditional != 0
 	switch in.Op {
 	case cpu.OpReturn:
 		if in.Flags&cpu.FlagException != 0 || next.foreign {
-			return summary{}, !conditional, false
+			return summary{}, ends(in)
 		}
-		pops := int64(0)
-		if in.Src == cpu.NoReg {
-			pops = in.Imm
-		}
-		return summary{returns: true, pops: pops}, true, true
+		return returning(in), settles
 	case cpu.OpTrap:
-		return summary{}, !conditional, false
+		return summary{}, ends(in)
 	case cpu.OpLoad, cpu.OpLoadMulti:
 		if in.Op == cpu.OpLoad && in.Dst == arch.PC || in.Op == cpu.OpLoadMulti && in.List.Has(arch.PC) {
-			return summary{returns: true}, true, true
+			return summary{returns: true}, settles
 		}
 	case cpu.OpJump:
-		if in.Src != cpu.NoReg && in.Target == 0 || in.Flags&(cpu.FlagMemory|cpu.FlagTable) != 0 {
-			return summary{returns: true}, true, !next.foreign
-		}
-		w.todo = append(w.todo, way{jump{in.Target, in.TargetMode}, next.foreign})
-		if conditional {
-			w.todo = append(w.todo, next)
-		}
-		return summary{}, true, false
+		return summary{returns: true}, w.jump(in, next)
 	case cpu.OpCall:
-		if in.Flags&cpu.FlagGetPC != 0 {
-			return summary{}, false, false
-		}
-		if conditional { // blne __stack_chk_fail
-			w.todo = append(w.todo, next)
-			return summary{}, true, false
-		}
-		known := in.Src == cpu.NoReg && in.Flags&cpu.FlagMemory == 0
-		if known && retpoline(w.an.img, jump{in.Target, in.TargetMode}) {
-			return summary{returns: true}, true, true
-		}
-		if w.an.readsNoReturn(in) {
-			return summary{}, true, false
-		}
-		w.calls = append(w.calls, pending{jump{in.Target, in.TargetMode}, next, known})
-		return summary{}, true, false
+		return summary{}, w.call(in, next)
 	}
-	return summary{}, false, false
+	return summary{}, goesOn
+}
+
+// jump follows a jump. Where one goes that is not direct nobody knows: it returns.
+func (w *search) jump(in *cpu.Insn, next way) course {
+	if in.Src != cpu.NoReg && in.Target == 0 || in.Flags&(cpu.FlagMemory|cpu.FlagTable) != 0 {
+		if next.foreign {
+			return stops
+		}
+		return settles
+	}
+	w.todo = append(w.todo, way{jump{in.Target, in.TargetMode}, next.foreign})
+	if in.Flags&cpu.FlagConditional != 0 {
+		return forks
+	}
+	return stops
+}
+
+// call leaves what is behind a call for later.
+func (w *search) call(in *cpu.Insn, next way) course {
+	if in.Flags&cpu.FlagGetPC != 0 {
+		return goesOn
+	}
+	if in.Flags&cpu.FlagConditional != 0 { // blne __stack_chk_fail
+		return forks
+	}
+	if !w.an.readsNoReturn(in) {
+		known := in.Src == cpu.NoReg && in.Flags&cpu.FlagMemory == 0
+		w.calls = append(w.calls, pending{jump{in.Target, in.TargetMode}, next, known})
+	}
+	return stops
 }
