@@ -26,14 +26,10 @@ func (in *inst) aluSize() uint8 {
 // aluKind is the operation of an opcode below 40, in bits 3–5.
 func (in *inst) aluKind() int { return int(in.op >> 3 & 7) }
 
-// arithmeticRM is columns 0 and 1 of the block 00–37: rm op= reg.
-func (in *inst) arithmeticRM(out *cpu.Insn, next uint64) {
+// arithmeticRM is columns 0 and 1 of the block 00–37: rm op= reg, with registers.
+func (in *inst) arithmeticRM(out *cpu.Insn) {
 	size := in.aluSize()
-	if in.isReg() {
-		in.aluReg(out, in.aluKind(), in.rmOf(size), in.rmOf(size), in.regOf(size), size)
-	} else {
-		in.store(out, next, cpu.NoReg, size)
-	}
+	in.aluReg(out, in.aluKind(), in.rmOf(size), in.rmOf(size), in.regOf(size), size)
 }
 
 // arithmeticReg is columns 2 and 3: reg op= rm.
@@ -55,8 +51,8 @@ func (in *inst) arithmeticAcc(out *cpu.Insn) {
 	in.aluImm(out, in.aluKind(), in.acc(), in.acc(), imm, in.aluSize())
 }
 
-// group1 is 80–83: operation in ModRM, an immediate operand.
-func (in *inst) group1(out *cpu.Insn, next uint64) {
+// group1 is 80–83 with a register: operation in ModRM, an immediate operand.
+func (in *inst) group1(out *cpu.Insn) {
 	size, imm := in.size(), in.imm8()
 	switch in.op {
 	case 0x80, 0x82:
@@ -65,15 +61,10 @@ func (in *inst) group1(out *cpu.Insn, next uint64) {
 		imm = in.immZ()
 	}
 	kind := int(in.group())
-	switch {
-	case !in.isReg():
-		if kind != aluCMP {
-			in.store(out, next, cpu.NoReg, size)
-		}
-	case kind == aluCMP && size == 1 && in.highByte(in.rmNumber()):
-	default:
-		in.aluImm(out, kind, in.rmOf(size), in.rmOf(size), imm, size)
+	if kind == aluCMP && size == 1 && in.highByte(in.rmNumber()) {
+		return
 	}
+	in.aluImm(out, kind, in.rmOf(size), in.rmOf(size), imm, size)
 }
 
 // aluReg is dst = a op b with registers.

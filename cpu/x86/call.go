@@ -90,31 +90,33 @@ const suspect = 128
 // are left out.
 func (d decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []cpu.CallRef {
 	var end [window]byte
-	undefined := -suspect - 1 // the last one
+	in := d.inst()
+	garbage := -suspect - 1 // the last undefined one
 	for at := 0; at < len(code); {
-		in := inst{b: &end, long: d.long}
+		b := &end
 		if len(code)-at >= window {
-			in.b = (*[window]byte)(code[at:])
+			b = (*[window]byte)(code[at : at+window : at+window])
 		} else {
 			end = [window]byte{}
 			copy(end[:], code[at:])
 		}
-		length, defined := in.parse(in.b)
-		if !defined {
-			if at-undefined > suspect {
+		in.b = b
+		e, length := in.parse(b)
+		if e == undefined {
+			if at-garbage > suspect {
 				doubt(dst, pc+uint64(at))
 			}
-			undefined = at
+			garbage = at
 			at++
 			continue
 		}
 		at += int(length)
-		if in.op != 0xe8 || in.m != map00 || at > len(code) {
+		if e != call || at > len(code) {
 			continue
 		}
 		if rel := in.relZ(); rel != 0 {
 			next := pc + uint64(at)
-			dst = append(dst, cpu.CallRef{Site: next - uint64(length), Target: in.target(next, rel), Doubt: at-undefined <= suspect})
+			dst = append(dst, cpu.CallRef{Site: next - uint64(length), Target: in.target(next, rel), Doubt: at-garbage <= suspect})
 		}
 	}
 	return dst

@@ -2,7 +2,7 @@ package x86
 
 import "github.com/backsight/backsight/cpu"
 
-// rowC: shifts, returns, mov immediate, enter and leave, interrupts.
+// rowC: shifts, returns, mov immediate, enter, interrupts.
 func (in *inst) rowC(out *cpu.Insn, next uint64) bool {
 	switch in.op {
 	case 0xc0, 0xc1:
@@ -16,8 +16,6 @@ func (in *inst) rowC(out *cpu.Insn, next uint64) bool {
 	case 0xc8: // enter: both get values, the frame pointer's save slot is lost
 		clobber(out, cpu.SetOf(in.sp(), in.gpr(5)))
 		out.Flags |= cpu.FlagFrameSetup
-	case 0xc9:
-		out.Op = cpu.OpLeave
 	case 0xcc:
 		out.Op, out.Flags = cpu.OpTrap, cpu.FlagPadding
 	case 0xcd:

@@ -7,60 +7,50 @@ type decoder struct{ long bool }
 
 // Decode implements cpu.Decoder. An undefined instruction is one byte long.
 func (d decoder) Decode(code []byte, pc uint64, _ cpu.Mode, out []cpu.Insn) int {
-	regs := d.numbering()
-	at, n := 0, 0
-	for ; n < len(out) && len(code)-at >= window; n++ {
-		b := (*[window]byte)(code[at:])
-		in := inst{b: b, regs: regs, long: d.long}
-		length, _ := in.decode(b, pc+uint64(at), &out[n])
-		at += length
-	}
-	var end [window]byte
-	for ; n < len(out) && at < len(code); n++ {
-		end = [window]byte{}
+	n, at := d.decode(code, uint(len(code)), pc, out)
+	if n < len(out) && at < uint(len(code)) {
+		var end [2 * window]byte
 		left := copy(end[:], code[at:])
-		in := inst{b: &end, regs: regs, long: d.long}
-		length, seen := in.decode(&end, pc+uint64(at), &out[n])
-		if seen > left && left < maxLen {
-			break
-		}
-		at += length
+		last, _ := d.decode(end[:], uint(left), pc+uint64(at), out[n:])
+		n += last
 	}
 	return n
 }
 
-// numbering of the general registers in encodings.
-func (d decoder) numbering() *[32]cpu.Reg {
+// inst returns what decodes one instruction after the other.
+func (d decoder) inst() inst {
 	if d.long {
-		return &numbered64
+		return inst{maps: entries64, mask: 1<<64 - 1, regs: &numbered64, indexes: &indexes64, rexBits: 0xf0, relative: 1<<64 - 1, long: true}
 	}
-	return &numbered32
+	return inst{maps: entries32, mask: 1<<32 - 1, regs: &numbered32, indexes: &indexes32}
 }
 
-// decode takes apart the instruction at image address pc and tells its effects.
-// It returns the length, and how many bytes it looked at, which are more where
-// the instruction turns out to be undefined.
-func (in *inst) decode(b *[window]byte, pc uint64, out *cpu.Insn) (length, seen int) {
-	n, defined := in.parse(b)
-	*out = still
-	out.Len = uint8(n)
-	next := pc + uint64(n)
-	if !in.long {
-		next &= 0xffff_ffff
+// decode decodes the instructions of which a window of code is left, and which end
+// before limit. It returns how many they are and where they end.
+func (d decoder) decode(code []byte, limit uint, pc uint64, out []cpu.Insn) (n int, at uint) {
+	in := d.inst()
+	for n = range out {
+		if at >= limit || at+window > uint(len(code)) {
+			return n, at
+		}
+		b := (*[window]byte)(code[at : at+window : at+window])
+		in.b = b
+		e, length := in.parse(b)
+		end := at + length
+		if end > limit && limit-at < maxLen {
+			return n, at
+		}
+		o := &out[n]
+		*o = still
+		o.Len = uint8(length)
+		if !in.tell(e, o, (pc+uint64(end))&in.mask) {
+			*o = still
+			o.Op, o.Len = cpu.OpUnknown, 1
+			end = at + 1
+		}
+		at = end
 	}
-	switch {
-	case !defined:
-	case in.m == map00:
-		defined = in.oneByte(out, next)
-	default:
-		defined = in.escaped(out, next)
-	}
-	if defined {
-		return int(n), int(n)
-	}
-	*out = still
-	out.Op, out.Len = cpu.OpUnknown, 1
-	return 1, int(n)
+	return len(out), at
 }
 
 // still is an instruction without effects.
@@ -69,13 +59,9 @@ var still = cpu.Insn{
 	Base: cpu.NoReg, Index: cpu.NoReg,
 }
 
-// escaped tells what an instruction outside the one-byte map does; next is the
-// image address behind it. It reports false where the opcode turns out to be
-// undefined.
+// escaped tells what an instruction outside the one-byte and two-byte maps does.
 func (in *inst) escaped(out *cpu.Insn, next uint64) bool {
 	switch {
-	case in.enc < vex && in.m == map0F:
-		return in.twoByte(out, next)
 	case in.enc < vex && in.m == map38:
 		in.legacy38(out, next)
 	case in.enc == xop:

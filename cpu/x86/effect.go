@@ -69,7 +69,7 @@ func (in *inst) load(out *cpu.Insn, next uint64, dst cpu.Reg, size uint8) {
 	}
 	out.Op, out.Dst, out.Size = cpu.OpLoad, dst, size
 	out.Flags |= in.narrow(size)
-	in.effective(out, next, 1)
+	in.effective(out, next)
 }
 
 // store writes src to the memory operand. Where the address is not known to
@@ -82,7 +82,7 @@ func (in *inst) store(out *cpu.Insn, next uint64, src cpu.Reg, size uint8) {
 	if wide(size) {
 		out.Src = src
 	}
-	in.effective(out, next, 1)
+	in.effective(out, next)
 }
 
 // writeRM is an unknown result in the rm operand.
@@ -148,14 +148,6 @@ func (in *inst) jump(out *cpu.Insn, next uint64, rel int64, f cpu.Flags) {
 	out.Op, out.Flags, out.Target = cpu.OpJump, f, in.target(next, rel)
 }
 
-// call is a direct call; one to the next instruction reads the PC.
-func (in *inst) call(out *cpu.Insn, next uint64, rel int64) {
-	out.Op, out.Target = cpu.OpCall, in.target(next, rel)
-	if rel == 0 {
-		out.Flags |= cpu.FlagGetPC
-	}
-}
-
 // indirect is a call or jump to the rm operand. The address of a target behind
 // fs or gs (call *%gs:0x10 into the vDSO) is told as 0.
 func (in *inst) indirect(out *cpu.Insn, op cpu.Op, next uint64) {
@@ -167,7 +159,7 @@ func (in *inst) indirect(out *cpu.Insn, op cpu.Op, next uint64) {
 	out.Flags |= cpu.FlagMemory
 	out.Size = in.stackSize()
 	if in.flat() {
-		in.effective(out, next, 1)
+		in.effective(out, next)
 	}
 }
 
@@ -181,7 +173,7 @@ func (in *inst) lea(out *cpu.Insn, next uint64) {
 		clobber1(out, dst)
 		return
 	}
-	in.effective(out, next, 1)
+	in.effective(out, next)
 	base, index, disp := out.Base, out.Index, out.Imm
 	scale := out.Scale
 	out.Base, out.Index, out.Imm, out.Scale = cpu.NoReg, cpu.NoReg, 0, 0

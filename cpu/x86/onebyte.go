@@ -2,96 +2,8 @@ package x86
 
 import "github.com/backsight/backsight/cpu"
 
-// frequent is how the effects of an opcode of the one-byte map are told. It has a jump
-// of its own for each kind; a switch over opcodes would be a search, whose branches are
-// often mispredicted.
-type frequent uint8
-
-const (
-	fx frequent = iota // none of the frequent ones
-	fn                 // cmp of two registers, test
-	fE                 // rm op= reg
-	fR                 // reg op= rm
-	fA                 // accumulator op= immediate
-	f4                 // inc and dec of the 32-bit mode
-	fS                 // push
-	fP                 // pop
-	fb                 // branch
-	f1                 // group 1
-	fm                 // mov to rm
-	fl                 // mov from rm
-	fa                 // lea
-	fi                 // mov of an immediate
-	fr                 // ret
-	fg                 // group 11
-	fc                 // call
-	fz                 // jmp
-	fj                 // jmp, short
-)
-
-var frequents = [256]frequent{
-	0x00: fE, fE, fR, fR, fA, fA, fx, fx, fE, fE, fR, fR, fA, fA, fx, fx,
-	0x10: fE, fE, fR, fR, fA, fA, fx, fx, fE, fE, fR, fR, fA, fA, fx, fx,
-	0x20: fE, fE, fR, fR, fA, fA, fx, fx, fE, fE, fR, fR, fA, fA, fx, fx,
-	0x30: fE, fE, fR, fR, fA, fA, fx, fx, fn, fn, fn, fn, fA, fA, fx, fx,
-	0x40: f4, f4, f4, f4, f4, f4, f4, f4, f4, f4, f4, f4, f4, f4, f4, f4,
-	0x50: fS, fS, fS, fS, fS, fS, fS, fS, fP, fP, fP, fP, fP, fP, fP, fP,
-	0x70: fb, fb, fb, fb, fb, fb, fb, fb, fb, fb, fb, fb, fb, fb, fb, fb,
-	0x80: f1, f1, f1, f1, fn, fn, fx, fx, fm, fm, fx, fl, fx, fa, fx, fx,
-	0xa8: fn, fn,
-	0xb8: fi, fi, fi, fi, fi, fi, fi, fi,
-	0xc3: fr, 0xc7: fg,
-	0xe8: fc, fz, fx, fj,
-}
-
-// oneByte tells the effects of the one-byte map: the frequent opcodes here, the
-// rest by rows, with a second jump.
+// oneByte tells the rarer effects of the one-byte map, by rows.
 func (in *inst) oneByte(out *cpu.Insn, next uint64) bool {
-	switch frequents[in.op] {
-	case fn:
-	case fE:
-		in.arithmeticRM(out, next)
-	case fR:
-		in.arithmeticReg(out)
-	case fA:
-		in.arithmeticAcc(out)
-	case f4:
-		in.addImm(out, in.gpr(in.op&7), in.gpr(in.op&7), 1-int64(in.op>>2&2), in.size())
-	case fS:
-		in.push(out, in.gpr(in.opcodeReg()), in.stackSize())
-	case fP:
-		in.pop(out, in.gpr(in.opcodeReg()), in.stackSize())
-	case fb:
-		in.jump(out, next, in.imm8(), cpu.FlagConditional)
-	case f1:
-		in.group1(out, next)
-	case fm:
-		in.moveToRM(out, next)
-	case fl:
-		in.moveToReg(out, next)
-	case fa:
-		in.lea(out, next)
-		return !in.isReg()
-	case fi:
-		in.loadConst(out)
-	case fr:
-		out.Op = cpu.OpReturn
-	case fg:
-		return in.group11(out, next)
-	case fc:
-		in.call(out, next, in.relZ())
-	case fz:
-		in.jump(out, next, in.relZ(), 0)
-	case fj:
-		in.jump(out, next, in.imm8(), 0)
-	default:
-		return in.rare(out, next)
-	}
-	return true
-}
-
-// rare is the rest of the one-byte map by rows.
-func (in *inst) rare(out *cpu.Insn, next uint64) bool {
 	switch in.op >> 4 {
 	case 0x0, 0x1, 0x2, 0x3:
 		in.segmentsAndBCD(out)
@@ -134,7 +46,7 @@ func (in *inst) segmentsAndBCD(out *cpu.Insn) {
 	}
 }
 
-// row6: pusha, popa, movslq, pushes of constants, imul, port strings.
+// row6: pusha, popa, movslq, port strings.
 func (in *inst) row6(out *cpu.Insn, next uint64) {
 	switch in.op {
 	case 0x60:
@@ -144,10 +56,6 @@ func (in *inst) row6(out *cpu.Insn, next uint64) {
 		clobber(out, cpu.SetOf(EAX, ECX, EDX, EBX, ESP, EBP, ESI, EDI))
 	case 0x63:
 		in.extendWord(out, next)
-	case 0x68, 0x6a:
-		in.push(out, cpu.NoReg, in.stackSize())
-	case 0x69, 0x6b:
-		clobber1(out, in.reg())
 	case 0x6c, 0x6d: // ins
 		in.stringOp(out, in.gpr(7), cpu.NoReg)
 	case 0x6e, 0x6f: // outs
@@ -204,31 +112,6 @@ func (in *inst) row8(out *cpu.Insn, next uint64) bool {
 		return in.group() == 0
 	}
 	return true
-}
-
-// moveToRM is mov with the rm operand as destination.
-func (in *inst) moveToRM(out *cpu.Insn, next uint64) {
-	size := in.size()
-	if in.op == 0x88 {
-		size = 1
-	}
-	switch {
-	case !in.isReg():
-		in.store(out, next, in.regOf(size), size)
-	case size == 1:
-		clobber1(out, in.rmOf(1))
-	default:
-		in.move(out, in.rm(), in.reg(), size)
-	}
-}
-
-// moveToReg is mov with the rm operand as source.
-func (in *inst) moveToReg(out *cpu.Insn, next uint64) {
-	if in.isReg() {
-		in.move(out, in.reg(), in.rm(), in.size())
-	} else {
-		in.load(out, next, in.reg(), in.size())
-	}
 }
 
 // swap is xchg. With itself it is the long nop (66 90), but for a 32-bit one in
@@ -328,8 +211,8 @@ func (in *inst) absolute(out *cpu.Insn) {
 	}
 }
 
-// loadConst is mov of an immediate to a register.
-func (in *inst) loadConst(out *cpu.Insn) {
+// constToReg is mov of an immediate to a register.
+func (in *inst) constToReg(out *cpu.Insn) {
 	v := in.imm32()
 	if in.w() {
 		v = in.imm64()

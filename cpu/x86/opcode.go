@@ -18,8 +18,8 @@ const (
 )
 
 // Kinds of immediates, in the letters of the SDM's opcode maps (appendix A.2.2).
-// Sizes come from immSize by operand size; from jz on the operand size does not
-// say it all, and inst.tail decides.
+// Sizes come from immSize by operand size; from ao on the operand size does not
+// say it all, and inst.settle decides.
 const (
 	nn attr = iota // none
 	ib             // byte
@@ -30,7 +30,7 @@ const (
 	wb             // enter: 16 bits and 8 bits
 	fp             // far pointer: 32 or 48 bits
 	iq             // 64 bits: jmpabs
-	jz             // relative branch: like iz, but see inst.tail
+	jz             // relative branch: like iz, but 32 bits in 64-bit mode
 	ao             // absolute offset of the address size: mov moffs
 	gb             // group 3, byte: ib where reg is 0 or 1 (test)
 	gz             // group 3: iz where reg is 0 or 1
@@ -52,18 +52,20 @@ const (
 // sizeOf is the operand size in bytes by size16 and sizeW.
 var sizeOf = [4]uint8{4, 2, 8, 8}
 
-// immSize counts the bytes of a kind of immediate by size16 and sizeW.
-var immSize = [immMask + 1][4]uint8{
-	nn: {0, 0, 0, 0},
-	ib: {1, 1, 1, 1},
-	iw: {2, 2, 2, 2},
-	iz: {4, 2, 4, 4},
-	iv: {4, 2, 8, 8},
-	id: {4, 4, 4, 4},
-	wb: {3, 3, 3, 3},
-	fp: {6, 4, 6, 6},
-	iq: {8, 8, 8, 8},
-	jz: {4, 2, 4, 4},
+// immSize counts the bytes of a kind of immediate, in four bits for each operand size
+// of sizeOf, the first in the lowest.
+var immSize = [immMask + 1]entry{
+	ib: 0x1111,
+	iw: 0x2222,
+	iz: 0x4424,
+	iv: 0x8824,
+	id: 0x4444,
+	wb: 0x3333,
+	fp: 0x6646,
+	iq: 0x8888,
+	jz: 0x4424,
+	gb: 0x1111,
+	gz: 0x4424,
 }
 
 // primary is the one-byte opcode map (SDM table A-2).
@@ -141,6 +143,67 @@ func promotedAttr(op byte) attr {
 		return mG
 	}
 	return mm
+}
+
+// entry is what the tables say of an opcode in one of the modes: immSize's digits, the
+// bits below, and the kind of the immediate.
+type entry uint32
+
+const (
+	isEscape entry = 1 << (16 + iota)
+	isREX
+	isOpen // inst.settle has to look
+	isUndefined
+	kindOne                 // the lowest bit of the kind
+	modRMOne = kindOne << 4 // the lowest of three bits, all set where a ModRM byte follows
+	hasModRM = 7 * modRMOne
+)
+
+func newEntry(a attr, long bool) entry {
+	kind := a & immMask
+	r := immSize[kind] | entry(kind)*kindOne
+	if kind == jz && long {
+		// Intel ignores 66 on near branches in 64-bit mode, AMD truncates RIP to 16
+		// bits then. No program can want the latter.
+		r = immSize[id]
+	}
+	if a&mrm != 0 {
+		r |= hasModRM
+	}
+	if kind >= ao {
+		r |= isOpen
+	}
+	if a&esc != 0 {
+		r |= isEscape
+	}
+	if a&ud != 0 || a&o32 != 0 && long {
+		r |= isOpen | isUndefined
+	}
+	return r
+}
+
+func (r entry) kind() attr { return attr(r/kindOne) & immMask }
+
+// entries64 and entries32 are the one-byte and two-byte maps of the two modes.
+var entries64, entries32 = newEntries(true), newEntries(false)
+
+func newEntries(long bool) *[2][256]entry {
+	var entries [2][256]entry
+	for c := range 256 {
+		a := primary[c]
+		switch {
+		case c>>4 == 4 && !long: // inc, dec
+			a = nn
+		case c == 0xd5 && !long: // aad
+			a = ib
+		}
+		entries[0][c] = newEntry(a, long)
+		if c>>4 == 4 && long {
+			entries[0][c] |= isREX
+		}
+		entries[1][c] = newEntry(secondary[c], long)
+	}
+	return &entries
 }
 
 // operandSize[ModRM] counts the bytes of ModRM, SIB and displacement with 32- or

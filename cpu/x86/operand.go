@@ -18,6 +18,14 @@ var (
 	}
 )
 
+// indexes64 and indexes32 are the same for index registers.
+var indexes64, indexes32 = indexesOf(numbered64), indexesOf(numbered32)
+
+func indexesOf(numbered [32]cpu.Reg) [32]cpu.Reg {
+	numbered[noIndex] = cpu.NoReg
+	return numbered
+}
+
 // gpr is the general register with number n.
 func (in *inst) gpr(n byte) cpu.Reg { return in.regs[n&31] }
 
@@ -88,38 +96,45 @@ func (in *inst) flat() bool { return in.seg == 0 && !in.adsize }
 
 // effective sets the Base, Index, Scale and Imm of the ModRM memory operand,
 // whatever its segment, for an instruction whose end is at image address next.
-// EVEX multiplies a displacement of one byte by step. Not for 16-bit addresses.
-func (in *inst) effective(out *cpu.Insn, next uint64, step int64) {
-	mod, rm := in.modrm>>6, in.modrm&7
-	at := in.modrmAt + 1
-	base := rm
+// Not for 16-bit addresses. As parse, it does not branch on what differs from one
+// instruction to the next: masks are 0 or all ones.
+func (in *inst) effective(out *cpu.Insn, next uint64) {
+	w := binary.LittleEndian.Uint64(in.b[in.modrmAt&maxLen:])
+	mod, rm := w>>6&3, w&7
+	sib, index := uint64(0), uint64(noIndex)
 	if rm == 4 {
-		sib := in.b[at&(window-1)]
-		at++
-		base = sib & 7
-		if i := sib>>3&7 | in.x; i != 4 {
-			out.Index = in.gpr(i)
-			out.Scale = sib >> 6
-		}
+		sib = 1
 	}
-	disp := in.int32At(at)
-	if base == 5 && (mod+1)&2 == 0 { // mod is 0, or 3 in an undefined instruction
-		if !in.long {
-			disp = int64(uint32(disp))
-		} else if rm == 5 {
-			disp += int64(next)
-		}
-		out.Imm = disp
-		return
+	w >>= 8 * sib // SIB has its base where ModRM has rm
+	if x := w>>3&7 | uint64(in.x); sib != 0 {
+		index = x
 	}
-	// Shifts, as branches would often be mispredicted; two, as one goes up to 63.
-	half := dispCut[mod&3] & 63
-	out.Imm = disp << half << half >> half >> half
-	if mod == 1 && step != 1 {
-		out.Imm *= step
+	scale := w >> 6 & 3
+	if index == noIndex {
+		scale = 0
 	}
-	out.Base = in.gpr(base | in.bx)
+	out.Index, out.Scale = in.indexes[index&31], uint8(scale)
+
+	base := w & 7
+	none := uint64(0)
+	if base|(mod+1)&2<<2 == 5 { // mod is 0, or 3 in an undefined instruction
+		none = 1
+	}
+	none = -none
+	relative := in.relative & none
+	if sib != 0 {
+		relative = 0
+	}
+	long, short := uint64(int32(w>>8)), uint64(int8(w>>8))
+	disp := none & (in.mask&long + relative&next)
+	if mod == 2 {
+		disp = long
+	}
+	if mod == 1 {
+		disp = short
+	}
+	out.Base, out.Imm = in.gpr(byte(base)|in.bx)|cpu.Reg(none), int64(disp)
 }
 
-// dispCut[mod] is half the number of bits that a displacement has less than 64.
-var dispCut = [4]uint8{32, 28, 16, 32}
+// noIndex is the number that stands for no index register.
+const noIndex = 4

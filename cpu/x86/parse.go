@@ -1,6 +1,10 @@
 package x86
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"encoding/binary"
+
+	"github.com/backsight/backsight/cpu"
+)
 
 // window is how many bytes the parser may look at: the longest sequence that it
 // follows before it finds that the instruction is longer than maxLen.
@@ -37,28 +41,36 @@ const (
 	xop
 )
 
-// inst is one instruction taken apart.
+// inst is one instruction taken apart. It serves for one after the other.
 type inst struct {
-	b    *[window]byte
-	regs *[32]cpu.Reg // general registers by their numbers
-	long bool         // 64-bit mode
+	maps          *[2][256]entry // the one-byte and two-byte maps of the mode
+	regs, indexes *[32]cpu.Reg   // general registers by their numbers
+	mask          uint64         // of addresses
+	rexBits       uint64         // of the first byte, which are 4 in a REX prefix
+	relative      uint64         // mask: an address without base is relative to the end of the instruction
+	long          bool           // 64-bit mode
 
-	enc    encoding
-	m      opcodeMap
-	op     byte
-	rex    byte // the last prefix if it is a REX, else 0
-	rep    byte // the last of F3 and F2, 0 if none
-	seg    byte // 64 or 65 (fs, gs), which move an access out of the flat space
-	adsize bool // 67
+	b  *[window]byte
+	op byte
+	prefixes
+	rex byte // the last prefix if it is a REX, else 0
 	extension
-
-	v     byte // the register vvvv
-	evex2 byte // EVEX's last payload byte: z, L'L, b or ND, V', aaa or NF
-	vl    byte // bytes of a vector: 16, 32, 64
 
 	modrm   byte
 	modrmAt uint8
 	immAt   uint8
+}
+
+// prefixes are those that most instructions have none of.
+type prefixes struct {
+	enc    encoding
+	m      opcodeMap
+	rep    byte // the last of F3 and F2, 0 if none
+	seg    byte // 64 or 65 (fs, gs), which move an access out of the flat space
+	adsize bool // 67
+	v      byte // the register vvvv
+	evex2  byte // EVEX's last payload byte: z, L'L, b or ND, V', aaa or NF
+	vl     byte // bytes of a vector: 16, 32, 64
 }
 
 // extension is what REX and its like add.
@@ -69,81 +81,82 @@ type extension struct {
 	class    byte // the operand size: size16 and sizeW
 }
 
-// parse takes apart the instruction at the start of in.b, the fields of extensions
-// and prefixes being zero, and tells whether it is defined, as far as its length
-// needs. b is in.b; storing it here would let the caller's buffer escape. Most
-// instructions have no prefix but a REX, and an opcode of one byte or behind 0F.
+// parse takes apart the instruction at the start of b, which is in.b (storing it here
+// would let the caller's buffer escape). It returns how the effects are told and how
+// many bytes it looked at, which is the length of what is not undefined.
 //
-// What differs from one instruction to the next is counted, not branched on:
-// branches here would often be mispredicted.
-func (in *inst) parse(b *[window]byte) (length uint, defined bool) {
-	c, i := b[0], uint(0)
-	if c>>4 == 4 {
+// Most instructions have no prefix but a REX, and an opcode of one byte or behind 0F:
+// the first eight bytes hold all of them but immediates. What differs from one to the
+// next is counted, not branched on, for the branches would often be mispredicted. Where
+// the next instruction starts waits for all of this: it goes on in registers.
+func (in *inst) parse(b *[window]byte) (effect, uint) {
+	w := binary.LittleEndian.Uint64(b[:])
+	i := uint(0)
+	if w&in.rexBits == 0x40 {
 		i = 1
 	}
-	if !in.long {
-		i = 0
-	}
-	rex := c & -byte(i)
-	in.rex, in.extension = rex, extensionOf[rex&15]
+	rex := byte(w) & -byte(i)
+	in.rex, in.prefixes, in.extension = rex, prefixes{}, extensionOf[rex&15]
 	class := rex >> 2 & sizeW
-	c = b[i]
+	w >>= 8 * i
 	i++
-	a := primary[c]
-	if c == 0x0f {
+	r, plan := in.maps[0][byte(w)], &plans[0][byte(w)]
+	if byte(w) == 0x0f {
 		in.m = map0F
-		c = b[i]
-		a = secondary[c]
+		w >>= 8
+		r, plan = in.maps[1][byte(w)], &plans[1][byte(w)]
 		i++
 	}
-	addr16 := false
-	if a&esc != 0 {
-		c, a, i = in.escape(c, i)
-		class, addr16 = in.class, in.adsize && !in.long
+	if r&isEscape != 0 {
+		r, i = in.escape(byte(w), i)
+		class = in.class
+		w = binary.LittleEndian.Uint64(b[(i-1)&maxLen:])
+		plan = &plans[in.m&1][byte(w)]
 	}
-	in.op = c
-	modrm := b[i&(window-1)]
-	in.modrm, in.modrmAt = modrm, uint8(i)
-	n := uint(operandSize[modrm])
-	if uint(modrm&0xc7)<<3|uint(b[(i+1)&(window-1)]&7) == 4<<3|5 { // SIB without base
-		n = 6
+	in.op, in.modrm, in.modrmAt = byte(w), byte(w>>8), uint8(i)
+	operand := uint(operandSize[byte(w>>8)])
+	if w&0x07_c7_00 == 0x05_04_00 { // SIB without base
+		operand = 6
 	}
-	if addr16 {
-		n = 1 + in.addressing16()
+	imm := uint(r>>(4*(class&3))) & 15
+	e := plan[byte(w>>8)>>3]
+	if r&isOpen != 0 {
+		e, operand, imm = in.settle(r, e, operand, imm)
 	}
-	i += n & -uint(a>>7)
+	i += operand & uint(r/modRMOne)
 	in.immAt = uint8(i)
-	kind := a & immMask
-	i += uint(immSize[kind][class&3])
-	if kind > jz || class&size16 != 0 && kind == jz {
-		i += in.tail(kind)
+	i += imm
+	if i > maxLen {
+		e = undefined
 	}
-	return i, i <= maxLen && (a&(ud|o32) == 0 || a&ud == 0 && !in.long)
+	return e, i
 }
 
-// escape goes on behind the byte c, which is no opcode, or not in every mode: it
-// returns the opcode, its attributes, and where that ends.
-func (in *inst) escape(c byte, i uint) (byte, attr, uint) {
+// escape goes on behind the byte c, which is no opcode: it returns what the tables
+// say of the opcode, and where that ends.
+func (in *inst) escape(c byte, i uint) (entry, uint) {
 	if in.m == map0F {
-		return in.threeByte(c, i)
+		r, i := in.threeByte(c, i)
+		return r | isOpen, i
 	}
 	for ; i <= maxLen; i++ {
-		switch a := primary[c]; {
-		case a&esc == 0:
-			return c, a, i
-		case in.long && c>>4 == 4:
+		switch r := in.maps[0][c]; {
+		case r&isEscape == 0:
+			return r | isOpen, i
+		case r&isREX != 0:
 			in.setREX(c)
-		case c>>4 == 4: // inc, dec
-			return c, nn, i
 		case in.prefix(c):
 			in.setREX(0) // a REX that is not last is ignored
 		default:
-			return in.selectMap(c, i)
+			r, i = in.selectMap(c, i)
+			return r | isOpen, i
 		}
 		c = in.b[i&(window-1)]
 	}
-	return 0, ud, maxLen
+	return in.undefined(maxLen)
 }
+
+func (in *inst) undefined(i uint) (entry, uint) { return newEntry(ud, in.long), i }
 
 // setREX takes a REX prefix behind others; 0 is none.
 func (in *inst) setREX(c byte) {
@@ -179,13 +192,13 @@ func (in *inst) prefix(c byte) bool {
 // selectMap reads what stands behind c, the first byte of an escape or of a
 // prefix that selects an opcode map, or an opcode where the mode or the second
 // byte says so.
-func (in *inst) selectMap(c byte, i uint) (byte, attr, uint) {
+func (in *inst) selectMap(c byte, i uint) (entry, uint) {
 	next := in.b[i&(window-1)]
 	switch c {
 	case 0x0f:
 		in.m = map0F
-		if a := secondary[next]; a&esc == 0 {
-			return next, a, i + 1
+		if r := in.maps[1][next]; r&isEscape == 0 {
+			return r, i + 1
 		}
 		return in.threeByte(next, i+1)
 	case 0x8f:
@@ -193,66 +206,60 @@ func (in *inst) selectMap(c byte, i uint) (byte, attr, uint) {
 			return in.parseXOP(i)
 		}
 	case 0xd5:
-		if in.long {
-			return in.parseREX2(i)
-		}
-		return c, ib, i
+		return in.parseREX2(i)
 	default: // c4, c5, 62: in 32-bit mode les, lds, bound with a memory operand
 		if in.long || next >= 0xc0 {
 			return in.parseVector(c, i)
 		}
 	}
-	return c, mrm, i
+	return newEntry(mrm, in.long), i
 }
 
-// threeByte reads the opcode behind 0F 38 or 0F 3A.
-func (in *inst) threeByte(c byte, i uint) (byte, attr, uint) {
-	op := in.b[i&(window-1)]
-	if c == 0x38 {
-		in.m = map38
-		return op, mrm, i + 1
+// threeByte goes on behind 0F 38 or 0F 3A, of which c is the second.
+func (in *inst) threeByte(c byte, i uint) (entry, uint) {
+	a := mb
+	if in.m = map3A; c == 0x38 {
+		in.m, a = map38, mrm
 	}
-	in.m = map3A
-	return op, mb, i + 1
+	return newEntry(a, in.long), i + 1
 }
 
-// addressing16 is the same with 16-bit addresses (SDM table 2-1).
-func (in *inst) addressing16() uint {
-	switch mod, rm := in.modrm>>6, in.modrm&7; {
-	case mod == 1:
-		return 1
-	case mod == 2, mod == 0 && rm == 6:
-		return 2
+// settle returns the effect and the sizes of the operand and of the immediate, where
+// prefixes decide, or more than ModRM and the operand size.
+func (in *inst) settle(r entry, e effect, operand, imm uint) (effect, uint, uint) {
+	if in.m > map0F || in.enc >= vex {
+		e = escaped
 	}
-	return 0
-}
-
-// tail sizes the immediates, or what immSize leaves of them, that more than the
-// operand size decides.
-func (in *inst) tail(kind attr) uint {
-	switch kind {
-	case jz:
-		// Intel ignores 66 on near branches in 64-bit mode, AMD truncates RIP to
-		// 16 bits then. No program can want the latter.
-		if in.long && !in.w() {
-			return 2
-		}
+	if r&isUndefined != 0 {
+		e = undefined
+	}
+	if in.adsize && !in.long {
+		operand = in.operand16()
+	}
+	switch r.kind() {
 	case ao:
-		return uint(in.addrSize())
-	case gb:
-		if in.modrm>>3&7 < 2 {
-			return 1
-		}
-	case gz:
-		if in.modrm>>3&7 < 2 {
-			return uint(immSize[iz][in.class&3])
+		imm = uint(in.addrSize())
+	case gb, gz:
+		if in.modrm>>3&7 > 1 {
+			imm = 0
 		}
 	case xq:
 		if in.opsize() || in.rep == 0xf2 {
-			return 2
+			imm = 2
 		}
 	}
-	return 0
+	return e, operand, imm
+}
+
+// operand16 is operandSize with 16-bit addresses (SDM table 2-1).
+func (in *inst) operand16() uint {
+	switch mod, rm := in.modrm>>6, in.modrm&7; {
+	case mod == 1:
+		return 2
+	case mod == 2, mod == 0 && rm == 6:
+		return 3
+	}
+	return 1
 }
 
 // What tells the operand size.

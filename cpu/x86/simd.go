@@ -135,7 +135,10 @@ func (in *inst) storeScaled(out *cpu.Insn, next uint64, size, step uint8) {
 	if in.enc != evex {
 		step = 1
 	}
-	in.effective(out, next, int64(step))
+	in.effective(out, next)
+	if in.modrm>>6 == 1 {
+		out.Imm *= int64(step)
+	}
 	out.Op, out.Size = cpu.OpStore, size
 }
 

@@ -2,43 +2,27 @@ package x86
 
 import "github.com/backsight/backsight/cpu"
 
-// twoByte tells the effects of the map behind 0F. What it does not name are
+// twoByte tells the rarer effects of the map behind 0F. What it does not name are
 // vector instructions and those that write no general register.
 func (in *inst) twoByte(out *cpu.Insn, next uint64) bool {
-	size := in.size()
 	switch op := in.op; op >> 4 {
 	case 0x0, 0x3:
 		return in.system(out, next)
-	case 0x1:
-		switch op {
-		case 0x1e:
-			in.hint(out)
-		case 0x1f:
-			out.Flags |= cpu.FlagPadding
-		default:
-			in.simd0F(out, next)
-		}
 	case 0x2:
 		if op < 0x28 {
 			return in.system(out, next)
 		}
 		in.simd0F(out, next)
-	case 0x4:
-		in.conditionalMove(out, next, size)
 	case 0x7:
 		if op == 0x78 && in.rep == 0 && !in.opsize() { // vmread
 			in.writeRM(out, next, in.word())
 		} else {
 			in.simd0F(out, next)
 		}
-	case 0x8:
-		in.jump(out, next, in.relZ(), cpu.FlagConditional)
-	case 0x9: // setcc
-		in.writeRM(out, next, 1)
 	case 0xa, 0xb:
-		in.rows0FAB(out, next, size)
+		in.rows0FAB(out, next, in.size())
 	case 0xc:
-		in.row0FC(out, next, size)
+		in.row0FC(out, next, in.size())
 	default:
 		if op == 0xff { // ud0
 			out.Op = cpu.OpTrap
@@ -80,19 +64,13 @@ func (in *inst) hint(out *cpu.Insn) {
 	}
 }
 
-// conditionalMove is cmov. In 64-bit mode a 32-bit one zero-extends even where
+// moveIf is cmov of a register. In 64-bit mode a 32-bit one zero-extends even where
 // it does not move; values that matter are not cut off that way.
-func (in *inst) conditionalMove(out *cpu.Insn, next uint64, size uint8) {
-	if in.isReg() {
-		in.move(out, in.reg(), in.rm(), size)
-		if out.Op == cpu.OpNop {
-			out.Flags = 0
-			return
-		}
-	} else {
-		in.load(out, next, in.reg(), size)
+func (in *inst) moveIf(out *cpu.Insn) {
+	in.move(out, in.reg(), in.rm(), in.size())
+	if out.Flags |= cpu.FlagConditional; out.Op == cpu.OpNop {
+		out.Flags = 0
 	}
-	out.Flags |= cpu.FlagConditional
 }
 
 // rows0FAB: segments, bits, cmpxchg, extensions.
@@ -120,42 +98,25 @@ func (in *inst) rows0FAB(out *cpu.Insn, next uint64, size uint8) {
 		out.Op, out.Flags = cpu.OpReturn, cpu.FlagException
 	case 0xae:
 		in.group15(out, next)
-	case 0xaf, 0xb2, 0xb4, 0xb5, 0xb8, 0xbc, 0xbd: // imul, lss, lfs, lgs, popcnt, bsf, bsr
+	case 0xb2, 0xb4, 0xb5: // lss, lfs, lgs
 		clobber1(out, in.reg())
 	case 0xb0:
 		in.compareExchange(out, 1)
 	case 0xb1:
 		in.compareExchange(out, size)
-	case 0xb6, 0xbe:
-		in.extend(out, next, size, 1)
-	case 0xb7, 0xbf:
-		in.extend(out, next, size, 2)
 	case 0xb9: // ud1
 		out.Op = cpu.OpTrap
 	}
 }
 
-// extend is movzx and movsx from an operand of from bytes.
-func (in *inst) extend(out *cpu.Insn, next uint64, size, from uint8) {
-	dst, signed := in.reg(), in.op >= 0xb8
-	switch {
-	case !wide(size):
+// zeroExtend is movzx from a register.
+func (in *inst) zeroExtend(out *cpu.Insn) {
+	dst, from := in.reg(), in.op&1+1
+	if !wide(in.size()) || from == 1 && in.highByte(in.rmNumber()) {
 		clobber1(out, dst)
-	case !in.isReg():
-		if !in.flat() {
-			clobber1(out, dst)
-			return
-		}
-		in.effective(out, next, 1)
-		out.Op, out.Dst, out.Size = cpu.OpLoad, dst, from
-		if signed {
-			out.Flags |= cpu.FlagSigned | in.narrow(size)
-		}
-	case signed || from == 1 && in.highByte(in.rmNumber()):
-		clobber1(out, dst)
-	default:
-		out.Op, out.Dst, out.Src, out.Imm = cpu.OpAndImm, dst, in.rm(), 1<<(8*from)-1
+		return
 	}
+	out.Op, out.Dst, out.Src, out.Imm = cpu.OpAndImm, dst, in.rm(), 1<<(8*from)-1
 }
 
 // compareExchange is cmpxchg.
