@@ -13,9 +13,16 @@ each=$(awk "BEGIN { s = $minutes * 60 / $cores / $targets; printf \"%.1f\", s < 
 echo "$targets targets on $cores cores, ${each} s each"
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+# ended: nothing but the end of the time is in the way. Go 1.26 may report that as a failure where the machine is busy
+# (go.dev/issue/75804): one line in place of what an input did, and no input is written.
+ended() {
+	! grep -q 'Failing input written' "$log" &&
+		[ "$(sed -n '/^--- FAIL/,/^FAIL$/p' "$log" | sed '1d;$d')" = '    context deadline exceeded' ]
+}
+
 total=0 failed=0
 while read -r dir target; do
-	if go test "$dir" -run '^$' -fuzz "^$target\$" -fuzztime "${each}s" -fuzzminimizetime 10x >"$log" 2>&1; then
+	if go test "$dir" -run '^$' -fuzz "^$target\$" -fuzztime "${each}s" -fuzzminimizetime 10x >"$log" 2>&1 || ended; then
 		result=ok
 	else
 		result=FOUND
