@@ -40,7 +40,6 @@ type pencil struct {
 	rowed   uint32       // the frame of the latest row
 	open    []uint32     // frames at jumps to unknown places
 	gap     bool         // following what lies between the known blocks
-	made    bool         // the function moved SP
 	weak    cpu.RegSet   // bases that different ways leave with different values
 	buf     [16]cpu.Insn // decoded: those from buf[i:n] on begin at pc
 	i, n    int

@@ -1,6 +1,7 @@
 package code
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,6 +38,24 @@ func TestSketchesSayTheSame(t *testing.T) {
 	t.Logf("%d of %d places", sketched, all)
 	if sketched < all/2 {
 		t.Errorf("%d of %d places have a sketch", sketched, all)
+	}
+}
+
+// TestSketchesTellFrames: a sketch makes a frame where one of its rows has SP elsewhere
+// than on entry.
+func TestSketchesTellFrames(t *testing.T) {
+	for name, l := range listings(t) {
+		an := New(nil).of(l.image(true))
+		for _, e := range l.entry {
+			s := an.sketch(e, l.mode)
+			if s == nil {
+				continue
+			}
+			moved := slices.ContainsFunc(s.frames, func(f frame) bool { return f.off[l.arch.SP] != 0 })
+			if s.made != moved {
+				t.Errorf("%s %x: a frame made: %t, want %t", name, e, s.made, moved)
+			}
+		}
 	}
 }
 
