@@ -222,11 +222,15 @@ func (an *analysis) startsImage(entry uint64, mode cpu.Mode) bool {
 type collector struct {
 	an     *analysis
 	keys   []uint64
+	added  *marks   // places in keys, made when the first is
 	single []uint64 // keys of call targets that may be misread
 }
 
 func (c *collector) add(addr uint64, mode cpu.Mode) {
-	if addr&(c.an.arch.InsnAlign-1) == 0 && c.an.img.Code(addr) != nil {
+	if c.added == nil {
+		c.added = newMarks(c.an)
+	}
+	if addr&(c.an.arch.InsnAlign-1) == 0 && c.added.add(addr, mode) {
 		c.keys = append(c.keys, key(addr, mode))
 	}
 }

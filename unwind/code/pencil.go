@@ -30,9 +30,11 @@ type pencil struct {
 
 	todo    []waypoint   // by address, the lowest last
 	seen    addressSet   // instructions that were visited
-	want    addressSet   // places in todo
-	drawn   addressSet   // bytes of nodes
+	drawn   addressSet   // bytes of nodes, while filling gaps
 	leaving addressSet   // and of those with nodeLeaves
+	before  []int        // nodes before each word of a set
+	sorted  []node       // memory for them
+	stop    uint32       // nothing needs a look before this place
 	cur     frame        // before the instruction at hand
 	kept    frame        // where a call is not made
 	same    bool         // cur is frames[last]
@@ -41,6 +43,8 @@ type pencil struct {
 	open    []uint32     // frames at jumps to unknown places
 	gap     bool         // following what lies between the known blocks
 	weak    cpu.RegSet   // bases that different ways leave with different values
+	watched cpu.RegSet   // tracked, and PC
+	unused  cpu.RegSet   // what they hold on entry no function uses
 	buf     [16]cpu.Insn // decoded: those from buf[i:n] on begin at pc
 	i, n    int
 	pc      uint64
@@ -52,7 +56,8 @@ type waypoint struct {
 }
 
 func newPencil(an *analysis) *pencil {
-	return &pencil{effects: newEffects(an.img), an: an}
+	e := newEffects(an.img)
+	return &pencil{effects: e, an: an, watched: e.tracked.With(e.arch.PC), unused: e.arch.Preserved &^ e.arch.Globals}
 }
 
 // draw makes the sketch of the function at entry, nil if it cannot. It is valid
@@ -99,13 +104,10 @@ func (p *pencil) bounds() {
 func (p *pencil) attempt() bool {
 	p.rows, p.frames, p.nodes, p.todo, p.open = p.rows[:0], p.frames[:0], p.nodes[:0], p.todo[:0], p.open[:0]
 	p.seen.reset()
-	p.want.reset()
-	p.drawn.reset()
 	p.steps, p.gap, p.made, p.refused, p.summary, p.i, p.n = 0, false, false, false, summary{}, 0, 0
 	p.cur.entered(p.arch, p.tracked)
 	p.frames = append(p.frames, p.cur)
 	p.todo = append(p.todo, waypoint{0, 0})
-	p.want.add(0)
 	return p.drain() && p.fillGaps()
 }
 
@@ -113,7 +115,6 @@ func (p *pencil) drain() bool {
 	for len(p.todo) > 0 {
 		t := p.todo[len(p.todo)-1]
 		p.todo = p.todo[:len(p.todo)-1]
-		p.want.remove(t.at)
 		p.cur, p.last, p.same = p.frames[t.frame], t.frame, true
 		if !p.run(t.at) {
 			return false
@@ -145,6 +146,10 @@ func (p *pencil) fill() bool {
 	if next := p.an.nextPointer(p.entry); next < limit {
 		limit = next
 	}
+	p.drawn.reset()
+	for i := range p.nodes {
+		p.drawn.addAll(p.nodes[i].start, p.nodes[i].end)
+	}
 	at := uint32(0)
 	for range maxSketched {
 		at = p.drawn.without(at)
@@ -156,7 +161,6 @@ func (p *pencil) fill() bool {
 			continue
 		}
 		p.todo = append(p.todo, waypoint{at, p.open[0]})
-		p.want.add(at)
 		if !p.drain() {
 			return false
 		}
@@ -170,9 +174,9 @@ func (p *pencil) edge(at uint32) bool {
 		return p.holdsAt(at)
 	}
 	p.intern()
-	i, found := slices.BinarySearchFunc(p.todo, at, func(t waypoint, at uint32) int { return cmp.Compare(at, t.at) })
+	i, found := p.waypoint(at)
 	if !found {
-		p.want.add(at)
+		p.stop = min(p.stop, at)
 		p.todo = slices.Insert(p.todo, i, waypoint{at, p.last})
 		return true
 	}
@@ -245,7 +249,7 @@ func (p *pencil) row(at uint32, always bool) {
 
 // settle sorts the nodes and finds out which lead to an exit.
 func (p *pencil) settle() {
-	slices.SortFunc(p.nodes, func(a, b node) int { return cmp.Compare(a.start, b.start) })
+	p.sort()
 	p.leaving.reset()
 	p.spread()
 	open := false
@@ -261,6 +265,31 @@ func (p *pencil) settle() {
 		}
 	}
 	p.spread()
+}
+
+// sort brings the nodes into order of address: the place of one is how many begin before
+// it. Where code was not followed by address they are many, in any order.
+func (p *pencil) sort() {
+	if slices.IsSortedFunc(p.nodes, func(a, b node) int { return cmp.Compare(a.start, b.start) }) {
+		return
+	}
+	begins := &p.drawn
+	begins.reset()
+	for i := range p.nodes {
+		begins.add(p.nodes[i].start)
+	}
+	p.before = p.before[:0]
+	n := 0
+	for _, w := range begins.bits[:begins.used] {
+		p.before = append(p.before, n)
+		n += bits.OnesCount64(w)
+	}
+	p.sorted = slices.Grow(p.sorted[:0], n)[:n]
+	for i := range p.nodes {
+		word, bit := p.nodes[i].start/64, p.nodes[i].start%64
+		p.sorted[p.before[word]+bits.OnesCount64(begins.bits[word]&(1<<bit-1))] = p.nodes[i]
+	}
+	p.nodes, p.sorted = p.sorted, p.nodes
 }
 
 // spread carries nodeLeaves against the direction of control.
@@ -294,7 +323,9 @@ func (s *addressSet) has(at uint32) bool {
 }
 
 func (s *addressSet) add(at uint32) {
-	s.reach(at)
+	if int(at/64) >= s.used {
+		s.reach(at)
+	}
 	s.bits[at/64] |= 1 << (at % 64)
 }
 
@@ -328,4 +359,13 @@ func (s *addressSet) without(at uint32) uint32 {
 	return at
 }
 
-func (s *addressSet) remove(at uint32) { s.bits[at/64] &^= 1 << (at % 64) }
+// next is the first place from at on that is in the set, nowhere if none is.
+func (s *addressSet) next(at uint32) uint32 {
+	for int(at/64) < s.used {
+		if rest := s.bits[at/64] >> (at % 64); rest != 0 {
+			return at + uint32(bits.TrailingZeros64(rest))
+		}
+		at = at&^63 + 64
+	}
+	return nowhere
+}

@@ -7,10 +7,22 @@ import (
 	"github.com/backsight/backsight/cpu"
 )
 
-// next decodes the instruction at pc, and makes slot the one in its delay slot if it
-// has one.
+// next is the instruction at pc, and the one in its delay slot if it has one; nil where
+// there is none.
 func (p *pencil) next(pc uint64) (in, slot *cpu.Insn) {
-	if p.i >= p.n || p.pc != pc {
+	if p.i < p.n && p.pc == pc {
+		if in = &p.buf[p.i]; in.Flags&cpu.FlagDelaySlot == 0 {
+			p.i++
+			p.pc += uint64(in.Len)
+			return in, nil
+		}
+	}
+	return p.fetch(pc)
+}
+
+// fetch is next where that decodes, or there is a delay slot.
+func (p *pencil) fetch(pc uint64) (in, slot *cpu.Insn) {
+	if p.i+1 >= p.n || p.pc != pc {
 		p.i, p.n, p.pc = 0, p.decode(pc, p.mode, p.buf[:]), pc
 		if p.n == 0 {
 			return nil, nil
@@ -19,11 +31,7 @@ func (p *pencil) next(pc uint64) (in, slot *cpu.Insn) {
 	in = &p.buf[p.i]
 	if in.Flags&cpu.FlagDelaySlot != 0 {
 		if p.i+1 >= p.n {
-			p.i, p.n = 0, p.decode(pc, p.mode, p.buf[:])
-			if p.n < 2 {
-				return nil, nil
-			}
-			in = &p.buf[0]
+			return nil, nil
 		}
 		slot = &p.buf[p.i+1]
 		p.i++
@@ -44,24 +52,13 @@ func (p *pencil) run(at uint32) bool {
 		return p.holdsAt(at)
 	}
 	p.row(at, true)
-	for begun := at; ; {
-		pc := p.entry + uint64(at)
-		if at != begun {
-			switch {
-			case p.seen.has(at):
-				n.next = at
-				return p.end(&n, at) && p.holdsAt(at)
-			case pc >= p.limit, p.cut && pc >= p.first && p.an.isEntry(pc, p.mode):
-				return p.end(&n, at)
-			case p.want.has(at):
-				n.next = at
-				if !p.end(&n, at) || !p.joined(at) {
-					return false
-				}
-				n.start, n.next = at, nowhere
+	for p.stop = p.ahead(at + 1); ; {
+		if at >= p.stop {
+			if ends, ok := p.look(&n, at); ends || !ok {
+				return ok
 			}
 		}
-		in, slot := p.next(pc)
+		in, slot := p.next(p.entry + uint64(at))
 		if p.steps++; in == nil || p.steps > maxSketch || in.Op == cpu.OpUnknown {
 			return false
 		}
@@ -71,43 +68,97 @@ func (p *pencil) run(at uint32) bool {
 			p.seen.add(after)
 			after += uint32(slot.Len)
 		}
-		if p.transfers(in) {
+		switch {
+		case p.idle(in):
+		case p.transfers(in):
 			goesOn, ok := p.transfer(&n, in, slot, at, after)
 			if !ok {
 				return false
 			}
 			if !goesOn {
-				return p.end(&n, after)
+				p.end(&n, after)
+				return true
 			}
 			if n.taken != nowhere || n.flags&nodeExit != 0 {
 				n.next = after
 				p.end(&n, after)
 				n.start, n.next, n.taken, n.flags = after, nowhere, nowhere, n.flags&nodeGap
 			}
-		} else if !p.step(in) {
+		case !p.act(in):
 			return false
 		}
-		p.row(after, false)
+		if !p.same || p.last != p.rowed {
+			p.row(after, false)
+		}
 		at = after
 	}
 }
 
-// end closes a node.
-func (p *pencil) end(n *node, at uint32) bool {
-	n.end = at
-	if n.end > n.start {
-		p.nodes = append(p.nodes, *n)
-		p.drawn.addAll(n.start, n.end)
+// look ends a node at a place that was visited, to which another way comes, or where the
+// function ends. ends: nobody goes on from there.
+func (p *pencil) look(n *node, at uint32) (ends, ok bool) {
+	pc := p.entry + uint64(at)
+	i, found := p.waypoint(at)
+	switch {
+	case p.seen.has(at):
+		n.next = at
+		p.end(n, at)
+		return true, p.holdsAt(at)
+	case pc >= p.limit, p.cut && pc >= p.first && p.an.isEntry(pc, p.mode):
+		p.end(n, at)
+		return true, true
+	case found:
+		n.next = at
+		p.end(n, at)
+		n.start, n.next = at, nowhere
+		ok = p.joined(i)
+	default:
+		ok = true
 	}
-	return true
+	p.stop = p.ahead(at + 1)
+	return false, ok
 }
 
-// joined makes the frame at hand what holds on all ways that have come to a place.
-func (p *pencil) joined(at uint32) bool {
-	i, _ := slices.BinarySearchFunc(p.todo, at, func(t waypoint, at uint32) int { return cmp.Compare(at, t.at) })
-	other := p.todo[i].frame
+// ahead is the next place from at on that needs a look: one that was visited, to which
+// another way comes, or where the function may end.
+func (p *pencil) ahead(at uint32) uint32 {
+	stop := min(p.seen.next(at), uint32(p.limit-p.entry))
+	if p.cut {
+		stop = min(stop, uint32(p.first-p.entry))
+	}
+	if i, found := p.waypoint(at); found {
+		stop = at
+	} else if i > 0 {
+		stop = min(stop, p.todo[i-1].at)
+	}
+	return max(stop, at)
+}
+
+// waypoint is the index of a place in todo, or where it would be inserted.
+func (p *pencil) waypoint(at uint32) (int, bool) {
+	if n := len(p.todo); n == 0 || p.todo[n-1].at > at {
+		return n, false
+	}
+	return slices.BinarySearchFunc(p.todo, at, func(t waypoint, at uint32) int { return cmp.Compare(at, t.at) })
+}
+
+// end closes a node.
+func (p *pencil) end(n *node, at uint32) {
+	n.end = at
+	if n.end <= n.start {
+		return
+	}
+	p.nodes = append(p.nodes, *n)
+	if p.gap {
+		p.drawn.addAll(n.start, n.end)
+	}
+}
+
+// joined makes the frame at hand what holds on all ways that have come to a place in
+// todo.
+func (p *pencil) joined(i int) bool {
+	at, other := p.todo[i].at, p.todo[i].frame
 	p.todo = slices.Delete(p.todo, i, i+1)
-	p.want.remove(at)
 	if other == p.last && p.same {
 		p.row(at, true)
 		return true
@@ -119,15 +170,15 @@ func (p *pencil) joined(at uint32) bool {
 }
 
 // step executes an instruction that does not transfer control.
-func (p *pencil) step(in *cpu.Insn) bool {
+func (p *pencil) step(in *cpu.Insn) bool { return p.idle(in) || p.act(in) }
+
+// act executes one that is not idle.
+func (p *pencil) act(in *cpu.Insn) bool {
 	if p.presumes(in) {
 		return false
 	}
 	if in.Flags&cpu.FlagConditional != 0 {
 		return p.perhaps(in)
-	}
-	if !p.touches(in) {
-		return true
 	}
 	p.same = false
 	return p.apply(&p.cur, in)
@@ -144,27 +195,33 @@ func (p *pencil) perhaps(in *cpu.Insn) bool {
 	return p.cur.derived.Has(p.arch.SP)
 }
 
-// touches tells whether an instruction can change what a frame says: most cannot.
-func (p *pencil) touches(in *cpu.Insn) bool {
+// idle tells whether an instruction cannot change what a frame says, nor transfers
+// control or presumes anything: most cannot.
+func (p *pencil) idle(in *cpu.Insn) bool {
+	f := &p.cur
 	switch in.Op {
-	case cpu.OpNop, cpu.OpTrap:
-		return false
-	case cpu.OpClobber, cpu.OpSyscall:
-		return in.List&(p.cur.kept|p.cur.derived) != 0
-	case cpu.OpStore, cpu.OpStoreMulti:
-		return p.cur.derived.Has(in.Base) || in.WB != 0
-	case cpu.OpLoad:
-		return in.WB != 0 || p.tracked.Has(in.Dst) || p.tracked.Has(in.Dst2)
-	case cpu.OpLoadMulti, cpu.OpLeave:
+	case cpu.OpNop:
 		return true
+	case cpu.OpClobber, cpu.OpSyscall:
+		return in.List&(f.kept|f.derived) == 0
+	case cpu.OpLoad:
+		entry := f.kept & p.unused
+		return in.WB == 0 && !p.watched.Has(in.Dst) && !p.watched.Has(in.Dst2) && !entry.Has(in.Base) && !entry.Has(in.Index)
+	case cpu.OpStore:
+		entry := f.kept & p.unused
+		return in.WB == 0 && !(entry | f.derived).Has(in.Base) && !entry.Has(in.Index)
+	case cpu.OpMove, cpu.OpAddImm:
+		return !p.watched.Has(in.Dst) && !(f.kept & p.unused).Has(in.Src)
+	case cpu.OpConst, cpu.OpInsert, cpu.OpAdd, cpu.OpSub, cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm, cpu.OpOr, cpu.OpCompareImm:
+		return !p.watched.Has(in.Dst)
 	}
-	return p.tracked.Has(in.Dst)
+	return false
 }
 
 // presumes tells whether an instruction uses what a preserved register held on
 // entry, as no function does at its beginning: entry is a label or a landing pad.
 func (p *pencil) presumes(in *cpu.Insn) bool {
-	entry := p.cur.kept & p.arch.Preserved &^ p.arch.Globals
+	entry := p.cur.kept & p.unused
 	switch in.Op {
 	case cpu.OpMove, cpu.OpAddImm:
 		return entry.Has(in.Src)

@@ -162,7 +162,7 @@ func (w *worker) from(entries []uint64, mode cpu.Mode, pointers bool) {
 		if w.padded() {
 			return
 		}
-		if s := w.an.sketch(e, mode); s != nil && (!pointers || w.an.begins(e, mode)) {
+		if s := w.an.sketch(e, mode); s != nil && s.end() > w.rest[0].lo && (!pointers || w.an.begins(e, mode)) {
 			w.take(s, mode)
 		}
 	}

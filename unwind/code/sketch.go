@@ -89,6 +89,9 @@ func (s *sketch) row(at uint32) int {
 	return i
 }
 
+// end is where the last of the code ends.
+func (s *sketch) end() uint64 { return s.entry + uint64(s.nodes[len(s.nodes)-1].end) }
+
 // node is the one that pc lies in, nil if none.
 func (s *sketch) node(pc uint64) *node {
 	if i := s.behind(pc); i < len(s.nodes) && pc >= s.entry+uint64(s.nodes[i].start) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -59,6 +60,30 @@ func TestSketchesTellFrames(t *testing.T) {
 	}
 }
 
+// TestSketchReadsPC: a call of the next instruction pushes a word, which that pops.
+func TestSketchReadsPC(t *testing.T) {
+	code := []byte{
+		0x53,                         // 0: push %ebx
+		0xe8, 0x00, 0x00, 0x00, 0x00, // 1: call 6
+		0x5b,                               // 6: pop %ebx
+		0x81, 0xc3, 0x02, 0x00, 0x00, 0x00, // 7: add $2,%ebx
+		0x5b, // d: pop %ebx
+		0xc3, // e: ret
+	}
+	a := arch(t, "i386", "", false)
+	seg := image.Segment{Addr: text, Size: uint64(len(code)), Data: code, Read: true, Exec: true}
+	an := New(nil).of(image.New(image.Header{Path: "program", Arch: a, Segments: []image.Segment{seg}}, &functionsOnly{entries: []uint64{text}}))
+	s := an.sketch(text, 0)
+	if s == nil {
+		t.Fatal("no sketch")
+	}
+	for at, sp := range map[uint64]int32{0: 0, 1: -4, 6: -8, 7: -4, 0xd: -4, 0xe: 0} {
+		if f, _, ok := s.covers(text + at); !ok || f.off[a.SP] != sp {
+			t.Errorf("at %x SP is %d from that on entry, want %d; covered: %t", at, f.off[a.SP], sp, ok)
+		}
+	}
+}
+
 // TestAddressSet: ranges over words of the set, and the first place outside of it.
 func TestAddressSet(t *testing.T) {
 	var s addressSet
@@ -72,6 +97,11 @@ func TestAddressSet(t *testing.T) {
 	}
 	if s.has(2) || s.has(5) || !s.has(64) || !s.has(191) || s.has(192) || s.has(nowhere) {
 		t.Errorf("%064b", s.bits)
+	}
+	for _, tt := range []struct{ from, want uint32 }{{0, 3}, {4, 4}, {5, 60}, {191, 191}, {192, nowhere}, {1000, nowhere}} {
+		if got := s.next(tt.from); got != tt.want {
+			t.Errorf("next(%d) is %d, want %d", tt.from, got, tt.want)
+		}
 	}
 	if s.reset(); s.has(60) || s.without(3) != 3 {
 		t.Error("something is left")

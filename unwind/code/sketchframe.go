@@ -13,7 +13,7 @@ func (f *frame) entered(arch *cpu.Arch, tracked cpu.RegSet) {
 
 // equal compares what two frames know.
 func (f *frame) equal(o *frame) bool {
-	return f.kept == o.kept && f.saved == o.saved && f.derived == o.derived && f.homeless(o)|f.differ(o) == 0
+	return f.kept == o.kept && f.saved == o.saved && f.derived == o.derived && f.differ(o) == 0 && f.homeless(o) == 0
 }
 
 // homeless returns the registers whose place f knows and o does not, or elsewhere.
@@ -114,8 +114,18 @@ func (e *effects) apply(f *frame, in *cpu.Insn) bool {
 		return e.memory(f, in)
 	case cpu.OpLeave:
 		return e.left(f)
+	case cpu.OpCall: // that reads the PC
+		return in.Dst == cpu.NoReg && e.pushed(f)
 	}
 	return false
+}
+
+// pushed executes the push of a value that no frame is about.
+func (e *effects) pushed(f *frame) bool {
+	sp, size := e.arch.SP, e.arch.RegSize
+	f.off[sp] -= int32(size)
+	f.stored(f.off[sp], cpu.NoReg, uint8(size), size)
+	return true
 }
 
 // maxFrame bounds offsets from SP on entry.
