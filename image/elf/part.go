@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/inflate"
 )
 
 // streams are the compressed sections that are read bit by bit: of the debug
@@ -19,9 +20,9 @@ type streams struct {
 // checksum, which covers the whole, is not looked at.
 type stream struct {
 	mu    sync.Mutex
-	size  uint64    // what the section has in all
-	z     io.Reader // nil of a section that is read as a whole
-	from  uint64    // where data begins; z is at its end
+	size  uint64          // what the section has in all
+	z     *inflate.Reader // nil of a section that is read as a whole
+	from  uint64          // where data begins; z is at its end
 	data  []byte
 	ended bool // z has no more
 }
@@ -90,8 +91,8 @@ func (s *stream) part(off, n uint64) []byte {
 	n = min(n, s.size-off)
 	have := s.from + uint64(len(s.data))
 	if off > have {
-		if skipped, err := io.CopyN(io.Discard, s.z, int64(off-have)); err != nil {
-			s.from, s.data, s.ended = have+uint64(skipped), nil, true
+		if skipped := s.z.Skip(off - have); skipped < off-have {
+			s.from, s.data, s.ended = have+skipped, nil, true
 			return nil
 		}
 		have, s.data = off, nil

@@ -45,7 +45,7 @@ func (d *Reader) ownCodes() error {
 		d.fill()
 		lengths[s] = uint8(d.take(3))
 	}
-	plain := func(s int) entry { return entry(s) << 16 }
+	plain := func(s int) entry { return symbol(s, 0) }
 	if !build(d.distance[:], codeLengthBits, lengths[:], plain) {
 		return ErrCorrupt
 	}
@@ -61,7 +61,7 @@ func (d *Reader) readLengths(lengths []uint8) error {
 	for i := 0; i < len(lengths); {
 		d.fill()
 		e := d.distance[d.bits&(1<<codeLengthBits-1)]
-		d.take(uint(e & 63))
+		d.take(uint(e >> 27))
 		value, times := uint8(e.value()), uint(1)
 		switch {
 		case e&special != 0 || value == 16 && i == 0:
@@ -84,89 +84,88 @@ func (d *Reader) readLengths(lengths []uint8) error {
 	return nil
 }
 
-// pair is how many bits a length (15 and 5 extra) and a distance (15 and 13) take at most.
-const pair = 48
+// far is how many bits a distance (15 and 13 extra) takes at most; two short literals and a
+// length take less than what is left beside it of 56.
+const far = 28
 
-// decode goes on in a block of codes, to its end or until out is full. Entries are taken
-// from nbits as they are: of it only the lowest six bits count.
+// decode goes on in a block of codes, to its end or until out is full or in is used up. Each
+// round takes up to two literals without a branch on whether they are any: which of them is
+// the last cannot be foretold, and to guess wrong takes as long as two look-ups. Of nbits,
+// only the lowest six bits count.
 func (d *Reader) decode() (err error) {
-	in, pos, bits, nbits, w := d.in, d.pos, d.bits, d.nbits, d.w
-	for w < full {
-		if pos+word <= uint(len(in)) {
-			bits |= binary.LittleEndian.Uint64(in[pos:]) << (nbits & 63)
-			pos += (^nbits & 63) >> 3
-			nbits |= 56
-		} else {
-			d.pos, d.bits, d.nbits, d.w = pos, bits, nbits&63, w
-			d.fill()
-			pos, bits, nbits = d.pos, d.bits, d.nbits
-			if d.overrun() {
+	pos, bits, nbits, w := d.pos, d.bits, d.nbits, d.w
+	for w < full && pos < ahead {
+		bits |= binary.LittleEndian.Uint64(d.in[pos:pos+word]) << (nbits & 63)
+		pos += (^nbits & 63) >> 3
+		nbits |= 56
+
+		e := d.litlen[bits&(1<<litLenBits-1)]
+		d.out[w] = e.byte()
+		w += e.literals()
+		bits >>= e & 63
+		nbits -= uint(e)
+
+		e = d.litlen[bits&(1<<litLenBits-1)]
+		d.out[w] = e.byte()
+		w += e.literals()
+		bits >>= e & 63
+		nbits -= uint(e)
+
+		e = d.litlen[bits&(1<<litLenBits-1)]
+		if e&(literal|special) != 0 {
+			if e.link() {
+				e = d.litlen[e.second(bits>>litLenBits)]
+			}
+			if e&literal != 0 {
+				d.out[w] = e.byte()
+				w++
+				bits >>= e & 63
+				nbits -= uint(e)
+				continue
+			}
+			if e&special != 0 {
+				bits >>= e.size()
+				nbits -= e.size()
+				if d.coded = false; e&end != end {
+					err = ErrCorrupt
+				}
 				break
 			}
 		}
-		e := d.litlen[bits&(1<<litLenBits-1)]
-		if e&link == link {
-			e = d.litlen[e.second(bits>>litLenBits)]
-		}
-		if e&literal != 0 {
-			d.out[w] = byte(e >> 16)
-			w++
-			bits >>= e & 63
-			nbits -= uint(e)
-			e = d.litlen[bits&(1<<litLenBits-1)]
-			if e&(literal|special) != 0 || nbits&63 < pair {
-				continue
-			}
-		}
-		if e&special != 0 {
-			bits >>= e & 63
-			nbits -= uint(e)
-			if d.coded = false; e&end != end {
-				err = ErrCorrupt
-			}
-			break
-		}
-		n := e.value()
-		if e&more != 0 {
-			n += e.extra(bits)
-		}
-		bits >>= e & 63
-		nbits -= uint(e)
+		n := e.value() + e.extra(bits)
+		bits >>= e.size()
+		nbits -= e.size()
 
+		if nbits&63 < far {
+			bits |= binary.LittleEndian.Uint64(d.in[pos:pos+word]) << (nbits & 63)
+			pos += (^nbits & 63) >> 3
+			nbits |= 56
+		}
 		e = d.distance[bits&(1<<distBits-1)]
-		if e&link == link {
+		if e.link() {
 			e = d.distance[e.second(bits>>distBits)]
 		}
 		back := e.value() + e.extra(bits)
-		bits >>= e & 63
-		nbits -= uint(e)
+		bits >>= e.size()
+		nbits -= e.size()
 		if back > w || e&special != 0 {
 			err = ErrCorrupt
 			break
 		}
-		if back >= word && n <= 2*word {
-			copyWords(d.out[w:w+2*word], d.out[w-back:w-back+2*word])
-		} else {
-			d.repeat(w, back, n)
+		from := w - back
+		if back < word {
+			for i := range n {
+				d.out[w+i] = d.out[from+i]
+			}
+		} else { // what this writes beyond n is overwritten
+			for i := uint(0); i < n; i += 2 * word {
+				copyWords(d.out[w+i:w+i+2*word], d.out[from+i:from+i+2*word])
+			}
 		}
 		w += n
 	}
 	d.pos, d.bits, d.nbits, d.w = pos, bits, nbits&63, w
 	return err
-}
-
-// repeat copies n bytes to w from so many bytes back. What it writes beyond them is
-// overwritten.
-func (d *Reader) repeat(w, back, n uint) {
-	if back < word {
-		for i := w; i < w+n; i++ {
-			d.out[i] = d.out[i-back]
-		}
-		return
-	}
-	for i := w; i < w+n; i += 2 * word {
-		copyWords(d.out[i:i+2*word], d.out[i-back:i-back+2*word])
-	}
 }
 
 // copyWords copies two words, one after the other: the second may begin in the first.

@@ -21,12 +21,17 @@ const (
 	full  = 4 * history
 	slack = longestMatch + 2*word
 	word  = 8
+	// ahead bytes of in are decoded before more is loaded. Who begins before them reads
+	// three words at most.
+	ahead = 1 << 12
 )
 
 // Reader is an io.Reader of what a stream holds. What comes before damage is right.
 type Reader struct {
-	in  []byte
-	pos uint // of the next byte in in; beyond its end are zeros
+	stream []byte
+	base   int                  // where in begins in stream
+	in     [ahead + 3*word]byte // a part of stream; beyond its end are zeros
+	pos    uint                 // of the next byte in in
 	// bits are the next ones of the stream. nbits of them count.
 	bits  uint64
 	nbits uint
@@ -34,7 +39,6 @@ type Reader struct {
 	out   [full + slack]byte
 	given uint // how much of out was handed out
 	w     uint // how much of out is decoded
-	sound uint // how much of it owes nothing to zeros beyond the end
 
 	last   bool // no block follows
 	coded  bool // in a block of codes
@@ -45,42 +49,66 @@ type Reader struct {
 }
 
 // NewReader returns a reader of a stream, behind which other data may stand.
-func NewReader(stream []byte) *Reader { return &Reader{in: stream} }
+func NewReader(stream []byte) *Reader {
+	d := &Reader{stream: stream}
+	d.load()
+	return d
+}
 
 // Read implements io.Reader. The error is io.EOF, io.ErrUnexpectedEOF or ErrCorrupt.
 func (d *Reader) Read(p []byte) (n int, err error) {
-	for d.given == d.w && d.err == nil {
-		d.slide()
-		d.err = d.step()
-		if d.overrun() {
-			d.w, d.err = d.sound, io.ErrUnexpectedEOF
-		}
+	if !d.more() && len(p) > 0 {
+		return 0, d.err
 	}
 	n = copy(p, d.out[d.given:d.w])
 	d.given += uint(n)
-	if n == 0 && len(p) > 0 {
-		return 0, d.err
-	}
 	return n, nil
 }
 
+// Skip reads n bytes, or up to the end or damage, and returns how many these are.
+func (d *Reader) Skip(n uint64) (skipped uint64) {
+	for skipped < n && d.more() {
+		step := min(n-skipped, uint64(d.w-d.given))
+		d.given += uint(step)
+		skipped += step
+	}
+	return skipped
+}
+
+// more decodes, unless there is something to hand out, and tells whether there is.
+func (d *Reader) more() bool {
+	for d.given == d.w && d.err == nil {
+		d.slide()
+		sound := d.w
+		d.err = d.step()
+		if d.overrun() {
+			d.w, d.err = sound, io.ErrUnexpectedEOF
+		}
+	}
+	return d.given < d.w
+}
+
 // Used is how many bytes of the stream have been read; at io.EOF, its size.
-func (d *Reader) Used() int { return int(d.pos - d.nbits/8) }
+func (d *Reader) Used() int { return d.base + int(d.pos-d.nbits/8) }
+
+// overrun tells whether bits beyond the end were taken.
+func (d *Reader) overrun() bool { return d.Used() > len(d.stream) }
 
 // slide makes room in out, and keeps what distances may reach.
 func (d *Reader) slide() {
 	if d.w >= full {
 		copy(d.out[:history], d.out[d.w-history:d.w])
-		d.w, d.given, d.sound = history, history, history
+		d.w, d.given = history, history
 	}
 }
 
-// step decodes until out is full or a block or its header ends.
+// step decodes until out is full, in is used up or a block or its header ends.
 func (d *Reader) step() error {
 	switch {
 	case d.stored > 0:
 		return d.copyStored()
 	case d.coded:
+		d.fill()
 		return d.decode()
 	case d.last:
 		return io.EOF
@@ -93,7 +121,7 @@ func (d *Reader) header() error {
 	d.fill()
 	d.last = d.take(1) == 1
 	kind := d.take(2)
-	d.coded = kind != 0
+	d.coded = kind == 1 || kind == 2
 	switch kind {
 	case 0:
 		return d.storedHeader()
@@ -108,21 +136,20 @@ func (d *Reader) header() error {
 // storedHeader reads the size of a block that is not compressed (3.2.4), which begins
 // with the next byte.
 func (d *Reader) storedHeader() error {
-	d.pos -= d.nbits / 8
-	d.bits, d.nbits = 0, 0
-	if d.pos+4 > uint(len(d.in)) {
-		return io.ErrUnexpectedEOF
-	}
-	n := binary.LittleEndian.Uint16(d.in[d.pos:])
-	if n != ^binary.LittleEndian.Uint16(d.in[d.pos+2:]) {
+	d.take(d.nbits % 8)
+	d.fill()
+	n, inverse := d.take(16), d.take(16)
+	if n^inverse != 0xffff {
 		return ErrCorrupt
 	}
-	d.pos, d.stored = d.pos+4, uint(n)
+	d.stored = n
 	return nil
 }
 
 func (d *Reader) copyStored() error {
-	n := uint(copy(d.out[d.w:full], d.in[d.pos:min(d.pos+d.stored, uint(len(d.in)))]))
+	d.load()
+	from := d.stream[d.Used():]
+	n := uint(copy(d.out[d.w:full], from[:min(d.stored, uint(len(from)))]))
 	if n == 0 {
 		return io.ErrUnexpectedEOF
 	}
@@ -130,21 +157,32 @@ func (d *Reader) copyStored() error {
 	return nil
 }
 
-// fill makes at least 56 bits available.
-func (d *Reader) fill() {
-	if !d.overrun() {
-		d.sound = d.w
+// load puts the next bytes into in. Bytes of which no bit was taken go back. The last
+// two words are not decoded together with others: these owe nothing to zeros.
+func (d *Reader) load() {
+	d.base = d.Used()
+	d.nbits %= 8
+	d.bits &= 1<<d.nbits - 1
+	d.pos = 0
+	rest := d.stream[min(d.base, len(d.stream)):]
+	if n := len(rest) - 2*word; n > word && n < ahead {
+		d.pos = ahead - uint(n)
+		d.base -= int(d.pos)
 	}
-	for ; d.nbits < 56; d.nbits += 8 {
-		if d.pos < uint(len(d.in)) {
-			d.bits |= uint64(d.in[d.pos]) << d.nbits
-		}
-		d.pos++
-	}
+	n := copy(d.in[d.pos:], rest)
+	clear(d.in[d.pos:][n:])
 }
 
-// overrun tells whether bits beyond the end were taken.
-func (d *Reader) overrun() bool { return d.pos-d.nbits/8 > uint(len(d.in)) }
+// fill makes at least 56 bits available. The bits above them are the stream's, too, and
+// change nothing where they are set again.
+func (d *Reader) fill() {
+	if d.pos >= ahead {
+		d.load()
+	}
+	d.bits |= binary.LittleEndian.Uint64(d.in[d.pos:]) << d.nbits
+	d.pos += (63 - d.nbits) / 8
+	d.nbits |= 56
+}
 
 // take returns the next n bits, which must be available.
 func (d *Reader) take(n uint) uint {

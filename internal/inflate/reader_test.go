@@ -76,6 +76,20 @@ func TestSmallReads(t *testing.T) {
 	}
 }
 
+// TestSkip: what is skipped is what would have been read, as far as there is anything.
+func TestSkip(t *testing.T) {
+	data := samples()["words"]
+	z := compress(t, data, 6)
+	for _, n := range []int{0, 1, full - 1, full, full + 1, len(data) - 1, len(data), len(data) + 1} {
+		d := NewReader(z)
+		skipped := d.Skip(uint64(n))
+		rest, err := io.ReadAll(d)
+		if want := min(n, len(data)); skipped != uint64(want) || !bytes.Equal(rest, data[want:]) || err != nil {
+			t.Errorf("%d of %d: %d skipped, %d left, %v", n, len(data), skipped, len(rest), err)
+		}
+	}
+}
+
 // TestCut: of a stream that ends early, all that comes out is right.
 func TestCut(t *testing.T) {
 	data := samples()["words"][:20_000]

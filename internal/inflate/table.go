@@ -4,26 +4,26 @@ import "math/bits"
 
 // entry says what the next bits mean:
 //
-//	bits 0…5    how many bits the code and its extra bits take
-//	bit 6       value is yet to get the extra bits
+//	bits 0…5    how many bits a literal takes; 0 of what is none
+//	bit 6       literal
+//	bit 7       the end of the block, a link to another table, or what no code means
 //	bits 8…11   how many bits the code takes; of a link, those of the second index
-//	bit 12      end of the block
-//	bit 13      link to another table, at value
-//	bit 14      either, or what no code means
-//	bit 15      literal
-//	bits 16…31  value: the literal, length, distance
+//	bits 12…26  value: the literal, length, distance; of a link, where its table is
+//	bits 27…31  how many bits the code and its extra bits take; 0 of literals and links
 type entry uint32
 
 const (
-	more    entry = 1 << 6
-	special entry = 1 << 14
+	literal entry = 1 << 6
+	special entry = 1 << 7
 	end     entry = 1<<12 | special
-	link    entry = 1<<13 | special
-	literal entry = 1 << 15
 )
 
-func (e entry) value() uint         { return uint(e >> 16) }
-func (e entry) extra(b uint64) uint { return uint(b & (1<<(e&63) - 1) >> (e >> 8 & 15)) }
+func (e entry) byte() byte          { return byte(e >> 12) }
+func (e entry) literals() uint      { return uint(e >> 6 & 1) }
+func (e entry) size() uint          { return uint(e >> 27) }
+func (e entry) value() uint         { return uint(e >> 12 & (1<<15 - 1)) }
+func (e entry) extra(b uint64) uint { return uint(b & (1<<e.size() - 1) >> (e >> 8 & 15)) }
+func (e entry) link() bool          { return e.size() == 0 && e>>8&15 != 0 }
 
 // second is the index of a link's table, from the bits behind the first index.
 func (e entry) second(b uint64) uint { return e.value() + uint(b&(1<<(e>>8&15)-1)) }
@@ -72,32 +72,25 @@ func build(table []entry, first int, lengths []uint8, meaning func(int) entry) b
 		n := int(n)
 		code := int(bits.Reverse16(uint16(next[n])) >> (16 - n)) // the first bit is the lowest (3.1.1)
 		next[n]++
+		e := meaning(s).coded(n)
 		if n <= first {
-			spread(index, code, 0, n, meaning(s))
+			spread(index, code, n, e)
 			continue
 		}
 		l := &index[code&(1<<first-1)]
 		if *l == special {
-			*l = link | entry(free<<16|width<<8)
+			*l |= entry(free<<12 | width<<8)
 			free += 1 << width
 		}
-		spread(table[l.value():][:1<<width], code>>first, first, n-first, meaning(s))
+		spread(table[l.value():][:1<<width], code>>first, n-first, e)
 	}
 	return true
 }
 
-// spread enters a symbol wherever the n low bits of the index are its code, or the rest
-// of it, from bit skip on. Where the extra bits are in the index too, so is the value.
-func spread(index []entry, code, skip, n int, e entry) {
-	extra := int(e & 63)
-	e += entry(skip + n)
-	if 1<<(n+extra) > len(index) {
-		e, extra = e|more, 0
-	}
-	for x := range 1 << extra {
-		for i := code | x<<n; i < len(index); i += 1 << (n + extra) {
-			index[i] = e + entry(x<<16|(skip+n+extra)<<8)
-		}
+// spread enters a symbol wherever the n low bits of the index are its code.
+func spread(index []entry, code, n int, e entry) {
+	for i := code; i < len(index); i += 1 << n {
+		index[i] = e
 	}
 }
 
@@ -112,15 +105,15 @@ const (
 func litLen(s int) entry {
 	switch n := max(0, s-261) / 4; { // extra bits
 	case s < 256:
-		return literal | entry(s)<<16
+		return symbol(s, 0) | literal
 	case s == 256:
 		return end
 	case s < 261:
-		return entry(s-254) << 16
+		return symbol(s-254, 0)
 	case s < 285:
-		return entry(3+(4+(s-1)&3)<<n)<<16 | entry(n)
+		return symbol(3+(4+(s-1)&3)<<n, n)
 	case s == 285:
-		return longestMatch << 16
+		return symbol(longestMatch, 0)
 	}
 	return special
 }
@@ -129,9 +122,20 @@ func litLen(s int) entry {
 func dist(s int) entry {
 	switch n := s/2 - 1; { // extra bits
 	case s < 4:
-		return entry(s+1) << 16
+		return symbol(s+1, 0)
 	case s < maxDist:
-		return entry(1+(2+s&1)<<n)<<16 | entry(n)
+		return symbol(1+(2+s&1)<<n, n)
 	}
 	return special
+}
+
+// symbol is a value, and how many extra bits it gets.
+func symbol(value, extra int) entry { return entry(value<<12 | extra<<27) }
+
+// coded is a symbol whose code takes n bits.
+func (e entry) coded(n int) entry {
+	if e&literal != 0 {
+		return e | entry(n)
+	}
+	return e + entry(n<<27|n<<8)
 }
