@@ -56,12 +56,23 @@ func abis() [3]abi {
 // variants, which only the flags of an ELF file select.
 func Archs() []*cpu.Arch {
 	var list []*cpu.Arch
-	for _, v := range [...]variant{plain, microMIPS, release6, loongson} {
-		for _, a := range abis() {
-			list = append(list, a.arch(v, true), a.arch(v, false))
+	for _, a := range abis() {
+		list = append(list, a.arch(true), a.arch(false))
+	}
+	for _, v := range [...]variant{microMIPS, release6, loongson} {
+		for i, a := range abis() {
+			list = append(list, a.with(v, list[2*i]), a.with(v, list[2*i+1]))
 		}
 	}
 	return list
+}
+
+// with describes an ABI for another instruction set. What that changes nothing about, the
+// descriptors share.
+func (a abi) with(v variant, of *cpu.Arch) *cpu.Arch {
+	other := *of
+	other.ELF, other.Decoder = a.elfMatch(v), newDecoder(a, v, of.BigEndian)
+	return &other
 }
 
 // variant is an instruction set that ELF flags announce.
@@ -94,7 +105,7 @@ func (a abi) elfMatch(v variant) cpu.ELFMatch {
 	return m
 }
 
-func (a abi) arch(v variant, big bool) *cpu.Arch {
+func (a abi) arch(big bool) *cpu.Arch {
 	preserved := cpu.SetOf(S0, S1, S2, S3, S4, S5, S6, S7, S8)
 	if a.gpPreserved {
 		preserved = preserved.With(GP)
@@ -111,8 +122,8 @@ func (a abi) arch(v variant, big bool) *cpu.Arch {
 		Zero:      Zero,
 		ISABit:    true,
 		ModeFlags: flagMicroMIPS | flagMIPS16,
-		ELF:       a.elfMatch(v),
+		ELF:       a.elfMatch(plain),
 		Layouts:   layouts(a, big),
-		Decoder:   newDecoder(a, v, big),
+		Decoder:   newDecoder(a, plain, big),
 	}
 }

@@ -104,7 +104,7 @@ func archOf(t testing.TB, abi string, big bool, v variant) *cpu.Arch {
 	t.Helper()
 	for _, a := range abis() {
 		if a.name == abi {
-			return a.arch(v, big)
+			return a.with(v, a.arch(big))
 		}
 	}
 	t.Fatalf("no ABI %s", abi)

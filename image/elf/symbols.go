@@ -101,7 +101,7 @@ func (c *container) isInner(t *symtab, s *sym) bool {
 		return true
 	}
 	addr, _ := t.code(s)
-	u, cover, ok := c.index().find(addr)
+	u, cover, ok := c.covering(addr)
 	if !ok {
 		return false
 	}
