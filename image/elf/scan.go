@@ -1,5 +1,7 @@
 package elf
 
+import "encoding/binary"
+
 // maxScans is how many addresses are looked up by going through the tables before
 // the index is built. For libLLVM's 60,000 symbols the index takes as long as some
 // twenty scans, and 5 MB; a backtrace asks for a few addresses of a library.
@@ -53,15 +55,33 @@ func (x *symbolIndex) eachNear(addr, near uint64, yield func(span) uint64) {
 	}
 	for n := range x.tables {
 		t := &x.tables[n]
-		for i := range min(t.len(), refMask) {
-			value, size := t.extent(i)
-			at := value & mask
-			if at > addr || addr-at >= size && addr-at > near {
-				continue
-			}
+		for i := t.next(0, addr, near, mask); i < min(t.len(), refMask); i = t.next(i+1, addr, near, mask) {
 			if s, ok := t.span(n, i); ok && s.addr <= addr {
 				near = yield(s)
 			}
 		}
 	}
+}
+
+// next is the first entry from i on whose value, under mask, and size eachNear looks for;
+// or the number of all. Value and size stand side by side.
+func (t *symtab) next(i int, addr, near, mask uint64) int {
+	if t.f == nil || !t.f.wide || t.f.big {
+		for ; i < t.len(); i++ {
+			s := t.at(i)
+			if at := s.value & mask; at <= addr && (addr-at < s.size || addr-at <= near) {
+				break
+			}
+		}
+		return i
+	}
+	const entry, value, size = 24, 8, 16 // Elf64_Sym
+	for syms := t.syms[i*entry:]; len(syms) >= entry; syms = syms[entry:] {
+		at := binary.LittleEndian.Uint64(syms[value:]) & mask
+		if at <= addr && (addr-at < binary.LittleEndian.Uint64(syms[size:]) || addr-at <= near) {
+			break
+		}
+		i++
+	}
+	return i
 }

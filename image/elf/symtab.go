@@ -2,7 +2,6 @@ package elf
 
 import (
 	"bytes"
-	"encoding/binary"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
@@ -49,17 +48,6 @@ func (t *symtab) at(i int) (s sym) {
 	s.value, s.size = uint64(r.U32()), uint64(r.U32())
 	s.info, s.other, s.shndx = r.U8(), r.U8(), r.U16()
 	return s
-}
-
-// extent is the value and the size of entry i < t.len(), which stand side by side.
-func (t *symtab) extent(i int) (value, size uint64) {
-	const entry64 = 24
-	if t.f.wide && !t.f.big { // those of most large tables
-		pair := t.syms[i*entry64+8:][:16]
-		return binary.LittleEndian.Uint64(pair), binary.LittleEndian.Uint64(pair[8:])
-	}
-	s := t.at(i)
-	return s.value, s.size
 }
 
 // sectionTable finds the table in section .symtab or .dynsym and its strings in
