@@ -1,7 +1,9 @@
 package symbol
 
 import (
+	"cmp"
 	"debug/dwarf"
+	"slices"
 	"sort"
 
 	"github.com/backsight/backsight/image"
@@ -43,6 +45,9 @@ func debugOf(img *image.Image) *debugInfo {
 	d := &debugInfo{img: img, budget: maxAbbrevs}
 	d.big = img.Arch.BigEndian
 	d.aranges = d.section(".debug_aranges")
+	const shortest = 48 // bytes of a set: 16 of a header, a tuple or more, zeros
+	n := min(len(d.aranges)/shortest, maxUnits)
+	d.units, d.spans = make([]unit, 0, n), make([]span, 0, n)
 	d.guard(func() {
 		d.readAranges(d.addUnit)
 		sortSpans(d.spans)
@@ -166,10 +171,7 @@ func covering(spans []span, addr uint64) (of int, ok bool) {
 
 // sortSpans puts spans in the order that covering needs: by lo, inner ones last.
 func sortSpans(s []span) {
-	sort.SliceStable(s, func(i, j int) bool {
-		if s[i].lo != s[j].lo {
-			return s[i].lo < s[j].lo
-		}
-		return s[i].hi > s[j].hi
+	slices.SortStableFunc(s, func(a, b span) int {
+		return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(b.hi, a.hi))
 	})
 }

@@ -97,7 +97,7 @@ func expand(z io.Reader, packed int, size uint64) ([]byte, bool) {
 		return nil, false
 	}
 	var out bytes.Buffer
-	out.Grow(int(min(size, 4*uint64(packed))) + bytes.MinRead)
+	out.Grow(int(min(size, max(ratioFree, 4*uint64(packed)))) + bytes.MinRead)
 	n, err := io.Copy(&out, io.LimitReader(z, int64(size)+1))
 	if err != nil || uint64(n) != size {
 		return nil, false
