@@ -193,7 +193,11 @@ func (d *debugInfo) indexUnits(data *dwarf.Data) {
 		byHeader[d.units[i].header] = i
 		d.units[i].data = data
 	}
-	listed := d.readAranges(func(at dwarf.Offset) (int, bool) { i, ok := byHeader[at]; return i, ok })
+	d.readAranges(func(at dwarf.Offset) (int, bool) { i, ok := byHeader[at]; return i, ok })
+	listed := make([]bool, len(d.units))
+	for _, s := range d.spans {
+		listed[s.of] = true
+	}
 	r := data.Reader()
 	for i := range d.units {
 		if listed[i] {
@@ -222,10 +226,8 @@ func (d *debugInfo) addRanges(spans []span, data *dwarf.Data, e *dwarf.Entry, of
 	return spans
 }
 
-// readAranges reads .debug_aranges (§6.1.2) into d.spans and returns the units that
-// it lists. byHeader numbers units.
-func (d *debugInfo) readAranges(byHeader func(dwarf.Offset) (int, bool)) map[int]bool {
-	listed := make(map[int]bool)
+// readAranges reads .debug_aranges (§6.1.2) into d.spans. byHeader numbers units.
+func (d *debugInfo) readAranges(byHeader func(dwarf.Offset) (int, bool)) {
 	r := bin.New(d.aranges, d.big)
 	for r.Len() > 0 && r.Err() == nil {
 		begin := r.Offset()
@@ -253,9 +255,8 @@ func (d *debugInfo) readAranges(byHeader func(dwarf.Offset) (int, bool)) map[int
 				break
 			}
 			if lo+n > lo && d.img.Executable(lo) {
-				d.spans, listed[i] = append(d.spans, span{lo, lo + n, i}), true
+				d.spans = append(d.spans, span{lo, lo + n, i})
 			}
 		}
 	}
-	return listed
 }
