@@ -126,6 +126,29 @@ func TestInlined(t *testing.T) {
 	}
 }
 
+// TestFunctionsInTypes: rustc puts methods into their types. In C there are none to look for.
+func TestFunctionsInTypes(t *testing.T) {
+	abbrev := b{
+		1, 0x11, 1, 0x13, 0x05, 0x11, 0x01, 0x12, 0x06, 0, 0, // unit: language, low_pc, high_pc
+		2, 0x13, 1, 0, 0, // structure
+		3, 0x2e, 0, 0x03, 0x08, 0x11, 0x01, 0x12, 0x06, 0, 0, // function: name, low_pc, high_pc
+		0,
+	}
+	for lang, want := range map[uint16]string{0x1c: "method@1000 :0", 0x1d: "@0 :0"} { // Rust, C11
+		body := b{}.u16(5).u8(1, 8).u32(0).u8(1).u16(lang).u64(text).u32(0x40)
+		body = body.u8(2).u8(3).cstring("method").u64(text).u32(0x20).u8(0)
+		body = body.u8(3).cstring("function").u64(text + 0x20).u32(0x20).u8(0)
+		img := fileOf(t, sections{".debug_abbrev": abbrev, ".debug_info": b{}.sized(body)})
+		var names symbol.Symbolizer
+		if got := describe(names.Lookup(img, text)); got != want {
+			t.Errorf("language %#x: %s, want %s", lang, got, want)
+		}
+		if got, want := describe(names.Lookup(img, text+0x20)), "function@1020 :0"; got != want {
+			t.Errorf("language %#x: %s, want %s", lang, got, want)
+		}
+	}
+}
+
 // TestAranges: a unit that .debug_aranges lists is found by it alone.
 func TestAranges(t *testing.T) {
 	s := handMade()

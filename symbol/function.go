@@ -83,14 +83,24 @@ func (d *debugInfo) read(u *unit) {
 	if at, ok := e.Val(dwarf.AttrStmtList).(int64); ok {
 		u.lines = d.readLines(uint64(at), u.dir)
 	}
-	end := u.begin + dwarf.Offset(u.size)
+	end, plain := u.begin+dwarf.Offset(u.size), isC(e)
 	for e = w.next(); e != nil && e.Offset < end; e = w.next() {
 		if e.Tag == dwarf.TagSubprogram {
 			u.functions = d.addRanges(u.functions, u.data, e, int(e.Offset))
+		}
+		if plain || e.Tag == dwarf.TagSubprogram {
 			w.skip(e)
 		}
 	}
 	sortSpans(u.functions)
+}
+
+// isC tells whether a unit is in C (DWARF 5, table 7.17, and its list of later codes), where
+// types have no functions in them. Rust's have.
+func isC(unit *dwarf.Entry) bool {
+	const c89, c, c99, c11, c17, c23 = 0x01, 0x02, 0x0c, 0x1d, 0x2c, 0x3e
+	lang, _ := unit.Val(dwarf.AttrLanguage).(int64)
+	return slices.Contains([]int64{c89, c, c99, c11, c17, c23}, lang)
 }
 
 // function reads the subprogram at an offset, with the functions inlined at addr.
