@@ -47,18 +47,24 @@ func (f *file) decompress(section []byte) ([]byte, bool) {
 	}
 	switch typ {
 	case elfcompressZlib:
-		return unzlib(stream, size)
+		return f.unzlib(stream, size)
 	case elfcompressZstd:
 		return unzstd(stream, size)
 	}
 	return nil, false
 }
 
-func unzlib(stream []byte, size uint64) ([]byte, bool) {
-	z, ok := zlibReader(stream)
+func (f *file) unzlib(stream []byte, size uint64) ([]byte, bool) {
+	deflated, ok := deflatedIn(stream)
 	if !ok {
 		return nil, false
 	}
+	z, ok := f.inflaters.Get().(*inflate.Reader)
+	if !ok {
+		z = new(inflate.Reader)
+	}
+	defer f.inflaters.Put(z)
+	z.Reset(deflated)
 	out, ok := expand(z, len(stream), size)
 	sum := bin.New(stream, true)
 	sum.Seek(uint64(zlibHeader + z.Used()))
@@ -68,15 +74,15 @@ func unzlib(stream []byte, size uint64) ([]byte, bool) {
 // zlibHeader is the size of a zlib stream's header (RFC 1950 §2.2).
 const zlibHeader = 2
 
-// zlibReader reads a zlib stream up to its checksum.
-func zlibReader(stream []byte) (*inflate.Reader, bool) {
+// deflatedIn is what stands in a zlib stream behind its header, with its checksum.
+func deflatedIn(stream []byte) ([]byte, bool) {
 	r := bin.New(stream, true)
 	h := r.U16()
 	const method, window, dictionary = 0x0f00, 0xf000, 0x20
 	if r.Err() != nil || h&method != 8<<8 || h&window > 7<<12 || h&dictionary != 0 || h%31 != 0 {
 		return nil, false
 	}
-	return inflate.NewReader(stream[zlibHeader:]), true
+	return stream[zlibHeader:], true
 }
 
 func unzstd(stream []byte, size uint64) ([]byte, bool) {

@@ -1,6 +1,8 @@
 package elf
 
 import (
+	"sync"
+
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
 )
@@ -23,6 +25,8 @@ type file struct {
 	phentsize, shentsize uint64
 	phnum, shnum         int // what the file really has room for
 	shstrtab             []byte
+
+	inflaters sync.Pool // of *inflate.Reader, for one section after another
 }
 
 // maxPhdrs bounds the program headers: Linux runs no file with more than 64 kB

@@ -77,11 +77,11 @@ func (f *file) stream(name string) *stream {
 	if !ok || typ != elfcompressZlib || !credible(size, len(packed)) {
 		return &stream{}
 	}
-	z, ok := zlibReader(packed)
+	deflated, ok := deflatedIn(packed)
 	if !ok {
 		return &stream{}
 	}
-	return &stream{size: size, z: z}
+	return &stream{size: size, z: inflate.NewReader(deflated)}
 }
 
 // part decompresses up to off+n, or to where the stream ends or is damaged. What was

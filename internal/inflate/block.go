@@ -10,7 +10,6 @@ import (
 type codes struct {
 	litlen   litLenTable
 	distance distTable
-	fixed    bool
 }
 
 // fixedCodes prepares for a block with fixed codes (3.2.6).

@@ -28,31 +28,42 @@ const (
 
 // Reader is an io.Reader of what a stream holds. What comes before damage is right.
 type Reader struct {
+	state
+	in  [ahead + 3*word]byte // a part of stream; beyond its end are zeros
+	out [full + slack]byte
+	codes
+}
+
+// state is how far a Reader is.
+type state struct {
 	stream []byte
-	base   int                  // where in begins in stream
-	in     [ahead + 3*word]byte // a part of stream; beyond its end are zeros
-	pos    uint                 // of the next byte in in
+	base   int  // where in begins in stream
+	pos    uint // of the next byte in in
 	// bits are the next ones of the stream. nbits of them count.
 	bits  uint64
 	nbits uint
 
-	out   [full + slack]byte
 	given uint // how much of out was handed out
 	w     uint // how much of out is decoded
 
 	last   bool // no block follows
 	coded  bool // in a block of codes
+	fixed  bool // the codes are those of 3.2.6
 	stored uint // bytes left of a stored block
 	err    error
-
-	codes
 }
 
 // NewReader returns a reader of a stream, behind which other data may stand.
 func NewReader(stream []byte) *Reader {
-	d := &Reader{stream: stream}
-	d.load()
+	d := new(Reader)
+	d.Reset(stream)
 	return d
+}
+
+// Reset makes d a reader of another stream, in the same memory.
+func (d *Reader) Reset(stream []byte) {
+	d.state = state{stream: stream}
+	d.load()
 }
 
 // Read implements io.Reader. The error is io.EOF, io.ErrUnexpectedEOF or ErrCorrupt.
