@@ -12,7 +12,7 @@ RUNS=${RUNS:-5}
 dir=${1:-${TMPDIR:-/tmp}/backsight-peers}
 mkdir -p "$dir"
 
-go build -o "$dir/backsight" ./cmd/backsight
+CGO_ENABLED=0 go build -o "$dir/backsight" ./cmd/backsight
 if [ ! -e "$dir/mt" ]; then
 	gcc -O2 -w -I"$(llvm-config-14 --includedir)" -o "$dir/mt" "$SOURCES"/{mt,deep36}.c $(llvm-config-14 --ldflags --libs) -pthread
 fi
