@@ -83,8 +83,8 @@ func (d *Reader) readLengths(lengths []uint8) error {
 	return nil
 }
 
-// far is how many bits a distance (15 and 13 extra) takes at most; two short literals and a
-// length take less than what is left beside it of 56.
+// far is how many bits a distance takes at most: 15, and 13 extra. What comes before it in a
+// round, two literals out of the first index and a length, takes 42 at most.
 const far = 28
 
 // decode goes on in a block of codes, to its end or until out is full or in is used up. Each
