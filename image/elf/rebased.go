@@ -72,13 +72,17 @@ func (w *rebased) table(addr, size uint64, rela bool) {
 	for r := w.reader(addr, size); uint64(r.Len()) >= entry && !w.done; {
 		offset := f.word(&r)
 		_, typ := f.relInfo(&r)
-		addend, _ := w.c.img.Word(offset)
+		addend := uint64(0)
 		if rela {
 			addend = f.word(&r)
 		}
-		if f.relative(typ) {
-			w.value(addend)
+		if !f.relative(typ) {
+			continue
 		}
+		if !rela {
+			addend, _ = w.c.img.Word(offset)
+		}
+		w.value(addend)
 	}
 }
 

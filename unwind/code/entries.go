@@ -120,7 +120,7 @@ func (an *analysis) pointerWords(exec bool, literals *marks) (keys []uint64) {
 		if v-lo < hi-lo && !exec {
 			keys = append(keys, v)
 		}
-		return true
+		return !exec // else only whether they are listed counts
 	})
 	for i := range an.img.Segments {
 		s := &an.img.Segments[i]
