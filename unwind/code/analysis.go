@@ -22,11 +22,11 @@ type analysis struct {
 	mu        sync.Mutex
 	functions map[jump]*function
 	older     map[jump]*function
-	summaries map[jump]*summaries
-	callees   map[jump]callee
+	summaries map[uint64]*summaries // by key, as what follows
+	callees   map[uint64]callee
 	searches  [summaryDepth]search
 	exitCache map[exitKey][]exit
-	sketches  map[jump]*sketch // nil: there is none
+	sketches  map[uint64]*sketch // nil: there is none
 	pencil    *pencil
 	stubs     map[jump]*stub
 
@@ -52,7 +52,7 @@ func (s *Source) of(img *image.Image) *analysis {
 
 func newAnalysis(s *Source, img *image.Image) *analysis {
 	return &analysis{img: img, arch: img.Arch, src: s, functions: map[jump]*function{},
-		summaries: map[jump]*summaries{}, callees: map[jump]callee{}, exitCache: map[exitKey][]exit{}, sketches: map[jump]*sketch{}, stubs: map[jump]*stub{}}
+		summaries: map[uint64]*summaries{}, callees: map[uint64]callee{}, exitCache: map[exitKey][]exit{}, sketches: map[uint64]*sketch{}, stubs: map[jump]*stub{}}
 }
 
 // generation is how many functions are kept before the older half may go.

@@ -1,10 +1,6 @@
 package code
 
-import (
-	"slices"
-
-	"github.com/backsight/backsight/cpu"
-)
+import "github.com/backsight/backsight/cpu"
 
 // openJump is a jump within the function whose targets are not known.
 type openJump struct {
@@ -50,11 +46,7 @@ func (f *function) relabel() (changed bool) {
 // nobody calls by address. A jump elsewhere that needs no frame undone is no return.
 func (an *analysis) returnsFrom(addr uint64, mode cpu.Mode) bool {
 	s := an.sketch(addr, mode)
-	if s == nil || s.nodes[0].flags&nodeLeaves == 0 {
-		return false
-	}
-	returns := func(n node) bool { return n.flags&nodeReturn != 0 }
-	return s.made || slices.ContainsFunc(s.nodes, returns)
+	return s != nil && len(s.code) > 0 && s.code[0].start == 0 && (s.made || s.returns)
 }
 
 // maxGaps bounds the places that one function tries for an unresolved jump.

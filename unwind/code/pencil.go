@@ -20,20 +20,25 @@ const (
 // all ways have come there.
 type pencil struct {
 	effects
-	an *analysis
-	sketch
+	an    *analysis
+	entry uint64
 	mode  cpu.Mode
 	first uint64 // where the next function begins, as far as known
 	limit uint64 // how far the function may reach
 	cut   bool   // it ends where another one begins
 	steps int
 
+	rows    []sketchRow // as sketch has them
+	made    bool
+	summary summary
+	frames  []frame
+	nodes   []node       // in order of visit
+	slots   []int32      // memory for those of a sketch, and
+	code    []stretch    // for these
 	todo    []waypoint   // by address, the lowest last
 	seen    addressSet   // instructions that were visited
 	drawn   addressSet   // bytes of nodes, while filling gaps
 	leaving addressSet   // and of those with nodeLeaves
-	before  []int        // nodes before each word of a set
-	sorted  []node       // memory for them
 	stop    uint32       // nothing needs a look before this place
 	cur     frame        // before the instruction at hand
 	kept    frame        // where a call is not made
@@ -50,6 +55,24 @@ type pencil struct {
 	pc      uint64
 }
 
+// node is a run of instructions without a way in or out but at its ends.
+type node struct {
+	start, end  uint32 // relative to the entry
+	next, taken uint32 // where it goes on, nowhere if none
+	flags       nodeFlags
+}
+
+const nowhere = ^uint32(0)
+
+type nodeFlags uint8
+
+const (
+	nodeExit   nodeFlags = 1 << iota // leaves for the caller
+	nodeOpen                         // a jump within the function to places that are not known
+	nodeGap                          // taken for one of these places
+	nodeLeaves                       // some way from it leads to an exit
+)
+
 // waypoint is a place to go on from, with the frame there.
 type waypoint struct {
 	at, frame uint32
@@ -60,8 +83,7 @@ func newPencil(an *analysis) *pencil {
 	return &pencil{effects: e, an: an, watched: e.tracked.With(e.arch.PC), unused: e.arch.Preserved &^ e.arch.Globals}
 }
 
-// draw makes the sketch of the function at entry, nil if it cannot. It is valid
-// until the next call.
+// draw makes the sketch of the function at entry, nil if it cannot.
 func (p *pencil) draw(entry uint64, mode cpu.Mode) *sketch {
 	if p.an.startsImage(entry, mode) {
 		return nil
@@ -73,7 +95,7 @@ func (p *pencil) draw(entry uint64, mode cpu.Mode) *sketch {
 		weak := p.weak
 		if p.attempt() {
 			p.settle()
-			return &p.sketch
+			return p.finished()
 		}
 		switch {
 		case p.weak != weak:
@@ -247,9 +269,26 @@ func (p *pencil) row(at uint32, always bool) {
 	p.rows = slices.Insert(p.rows, i, sketchRow{at, p.last})
 }
 
-// settle sorts the nodes and finds out which lead to an exit.
+// finished is the sketch that has been drawn.
+func (p *pencil) finished() *sketch {
+	s := &sketch{entry: p.entry, rows: slices.Clone(p.rows), frames: make([]sketchFrame, len(p.frames)), made: p.made, summary: p.summary}
+	p.slots, p.code = p.slots[:0], p.code[:0]
+	for i := range p.frames {
+		f := &p.frames[i]
+		s.frames[i] = sketchFrame{f.kept, f.saved, f.off[p.arch.SP], uint32(len(p.slots))}
+		for set := f.saved; set != 0; set &= set - 1 {
+			p.slots = append(p.slots, f.slot[set.First()])
+		}
+	}
+	for at := p.leaving.next(0); at != nowhere; at = p.leaving.next(p.code[len(p.code)-1].end) {
+		p.code = append(p.code, stretch{at, p.leaving.without(at)})
+	}
+	s.slots, s.code = slices.Clone(p.slots), slices.Clone(p.code)
+	return s
+}
+
+// settle finds out which nodes lead to an exit.
 func (p *pencil) settle() {
-	p.sort()
 	p.leaving.reset()
 	p.spread()
 	open := false
@@ -265,31 +304,6 @@ func (p *pencil) settle() {
 		}
 	}
 	p.spread()
-}
-
-// sort brings the nodes into order of address: the place of one is how many begin before
-// it. Where code was not followed by address they are many, in any order.
-func (p *pencil) sort() {
-	if slices.IsSortedFunc(p.nodes, func(a, b node) int { return cmp.Compare(a.start, b.start) }) {
-		return
-	}
-	begins := &p.drawn
-	begins.reset()
-	for i := range p.nodes {
-		begins.add(p.nodes[i].start)
-	}
-	p.before = p.before[:0]
-	n := 0
-	for _, w := range begins.bits[:begins.used] {
-		p.before = append(p.before, n)
-		n += bits.OnesCount64(w)
-	}
-	p.sorted = slices.Grow(p.sorted[:0], n)[:n]
-	for i := range p.nodes {
-		word, bit := p.nodes[i].start/64, p.nodes[i].start%64
-		p.sorted[p.before[word]+bits.OnesCount64(begins.bits[word]&(1<<bit-1))] = p.nodes[i]
-	}
-	p.nodes, p.sorted = p.sorted, p.nodes
 }
 
 // spread carries nodeLeaves against the direction of control.

@@ -272,7 +272,7 @@ func (p *pencil) leaves(n *node, in *cpu.Insn, linked bool) bool {
 	if in.Src != cpu.NoReg && in.Imm != 0 {
 		p.cur.off[p.arch.SP] += int32(in.Imm)
 	}
-	n.flags |= nodeExit | nodeReturn
+	n.flags |= nodeExit
 	p.summary = returning(in)
 	return p.undone(&p.cur) && (in.Src == cpu.NoReg && p.arch.LR == cpu.NoReg || linked)
 }
@@ -294,8 +294,8 @@ func (p *pencil) leavesByLoad(n *node, in *cpu.Insn) bool {
 		}
 		p.cur.kept, p.cur.saved = p.cur.kept.With(lr), p.cur.saved.Without(lr)
 	}
-	n.flags |= nodeExit | nodeReturn
-	p.returns = true
+	n.flags |= nodeExit
+	p.summary.returns = true
 	return lr != cpu.NoReg && p.apply(&p.cur, &back) && p.undone(&p.cur) && p.cur.kept.Has(lr)
 }
 

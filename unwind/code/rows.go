@@ -179,12 +179,8 @@ func (w *worker) take(s *sketch, mode cpu.Mode) {
 	w.next = w.next[:0]
 	for _, r := range w.rest {
 		at, row := r.lo, s.row(uint32(max(r.lo, s.entry)-s.entry))
-		for i := s.behind(r.lo); i < len(s.nodes) && s.entry+uint64(s.nodes[i].start) < r.hi; i++ {
-			n := &s.nodes[i]
-			lo, hi := max(at, s.entry+uint64(n.start)), min(r.hi, s.entry+uint64(n.end))
-			if n.flags&nodeLeaves == 0 || lo >= hi {
-				continue
-			}
+		for i := s.behind(r.lo); i < len(s.code) && s.entry+uint64(s.code[i].start) < r.hi; i++ {
+			lo, hi := max(at, s.entry+uint64(s.code[i].start)), min(r.hi, s.entry+uint64(s.code[i].end))
 			if at < lo {
 				w.next = append(w.next, span{at, lo})
 			}
@@ -239,7 +235,7 @@ func (w *worker) pack(s *sketch, frame uint32) *packedFrame {
 	p := &w.packed[frame]
 	if !p.known {
 		p.known = true
-		if p.has = s.frames[frame].rule(w.an.arch, &w.rule); p.has {
+		if p.has = s.rule(&s.frames[frame], w.an.arch, &w.rule); p.has {
 			p.rule, p.packs = unwind.Pack(w.an.arch, &w.rule)
 		}
 	}

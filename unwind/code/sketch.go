@@ -28,10 +28,11 @@ import (
 type sketch struct {
 	entry   uint64
 	rows    []sketchRow // by address
-	frames  []frame
-	nodes   []node // by address
-	made    bool   // it makes a frame
-	summary        // as far as its returns tell
+	frames  []sketchFrame
+	slots   []int32   // of frames
+	code    []stretch // by address: from where some way leads to an exit
+	made    bool      // it makes a frame
+	summary           // as far as its returns tell
 }
 
 // sketchRow: frames[frame] holds from the entry plus at on. Behind a call that is
@@ -39,24 +40,15 @@ type sketch struct {
 // it waits for the return (as unwind.Query has it).
 type sketchRow struct{ at, frame uint32 }
 
-// node is a run of instructions without a way in or out but at its ends.
-type node struct {
-	start, end  uint32 // relative to the entry
-	next, taken uint32 // where it goes on, nowhere if none
-	flags       nodeFlags
+// sketchFrame is what a rule says of a frame.
+type sketchFrame struct {
+	kept, saved cpu.RegSet
+	sp          int32  // SP from that on entry
+	slot        uint32 // slots[slot:] are those of saved
 }
 
-const nowhere = ^uint32(0)
-
-type nodeFlags uint8
-
-const (
-	nodeExit   nodeFlags = 1 << iota // leaves for the caller
-	nodeOpen                         // a jump within the function to places that are not known
-	nodeGap                          // taken for one of these places
-	nodeLeaves                       // some way from it leads to an exit
-	nodeReturn                       // an exit by a return
-)
+// stretch is code from start up to end, relative to the entry.
+type stretch struct{ start, end uint32 }
 
 // frame is what holds before an instruction, in terms of SP on entry. Each preserved
 // register and LR is in one of three places: where it was (kept), in a slot (saved),
@@ -67,17 +59,12 @@ type frame struct {
 	off, slot   [cpu.MaxRegs]int32
 }
 
-// covers finds the frame before or within the instruction at pc. ok: there is one,
-// and it is proven; has: the function has code there.
-func (s *sketch) covers(pc uint64) (f *frame, has, ok bool) {
-	n := s.node(pc)
-	if n == nil {
-		return nil, false, false
+// covers finds the frame before or within the instruction at pc, nil if none is proven.
+func (s *sketch) covers(pc uint64) *sketchFrame {
+	if i := s.behind(pc); i < len(s.code) && pc >= s.entry+uint64(s.code[i].start) {
+		return &s.frames[s.rows[s.row(uint32(pc-s.entry))].frame]
 	}
-	if n.flags&nodeLeaves == 0 {
-		return nil, true, false
-	}
-	return &s.frames[s.rows[s.row(uint32(pc-s.entry))].frame], true, true
+	return nil
 }
 
 // row is the index of the row at a place.
@@ -90,23 +77,20 @@ func (s *sketch) row(at uint32) int {
 }
 
 // end is where the last of the code ends.
-func (s *sketch) end() uint64 { return s.entry + uint64(s.nodes[len(s.nodes)-1].end) }
-
-// node is the one that pc lies in, nil if none.
-func (s *sketch) node(pc uint64) *node {
-	if i := s.behind(pc); i < len(s.nodes) && pc >= s.entry+uint64(s.nodes[i].start) {
-		return &s.nodes[i]
+func (s *sketch) end() uint64 {
+	if len(s.code) == 0 {
+		return s.entry
 	}
-	return nil
+	return s.entry + uint64(s.code[len(s.code)-1].end)
 }
 
-// behind is the index of the first node that ends behind pc.
+// behind is the index of the first stretch that ends behind pc.
 func (s *sketch) behind(pc uint64) int {
 	if pc < s.entry {
 		return 0
 	}
 	at := min(pc-s.entry, uint64(nowhere))
-	i, _ := slices.BinarySearchFunc(s.nodes, at, func(n node, at uint64) int { return cmp.Compare(uint64(n.end), at+1) })
+	i, _ := slices.BinarySearchFunc(s.code, at, func(c stretch, at uint64) int { return cmp.Compare(uint64(c.end), at+1) })
 	return i
 }
 
@@ -114,14 +98,13 @@ func (s *sketch) behind(pc uint64) int {
 const sketchFlags = unwind.EntryKnown | unwind.Agreed
 
 // rule writes the rule of a frame; false where something is lost.
-func (f *frame) rule(arch *cpu.Arch, out *unwind.Rule) bool {
+func (s *sketch) rule(f *sketchFrame, arch *cpu.Arch, out *unwind.Rule) bool {
 	out.Reset()
 	out.Flags = sketchFlags
-	size := arch.EntryCFA - int64(f.off[arch.SP])
-	if size < arch.EntryCFA {
+	if f.sp > 0 {
 		return false
 	}
-	out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: arch.SP, Off: size}
+	out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: arch.SP, Off: arch.EntryCFA - int64(f.sp)}
 	inCFA := func(r cpu.Reg, off int64) unwind.RegRule {
 		return unwind.RegRule{Kind: unwind.AtCFA, Reg: r, Base: cpu.NoReg, Off: off - arch.EntryCFA}
 	}
@@ -129,36 +112,41 @@ func (f *frame) rule(arch *cpu.Arch, out *unwind.Rule) bool {
 	case arch.LR == cpu.NoReg:
 		out.RA = inCFA(cpu.NoReg, 0)
 	case f.saved.Has(arch.LR):
-		out.RA = inCFA(cpu.NoReg, int64(f.slot[arch.LR]))
+		out.RA = inCFA(cpu.NoReg, s.home(f, arch.LR))
 	case f.kept.Has(arch.LR):
 		out.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: arch.LR}
 	default:
 		return false
 	}
-	for s := arch.Preserved &^ f.kept; s != 0; s = s.Without(s.First()) {
-		r := s.First()
+	for set := arch.Preserved &^ f.kept; set != 0; set &= set - 1 {
+		r := set.First()
 		if !f.saved.Has(r) {
 			return false
 		}
-		out.Add(inCFA(r, int64(f.slot[r])))
+		out.Add(inCFA(r, s.home(f, r)))
 	}
 	return true
 }
 
-// proven finds the frame at a place by the sketch of the nearest function that has
+// home is the slot of a register that a frame has saved.
+func (s *sketch) home(f *sketchFrame, r cpu.Reg) int64 {
+	return int64(s.slots[int(f.slot)+(f.saved&(1<<r-1)).Len()])
+}
+
+// proven writes the rule at a place by the sketch of the nearest function that has
 // one: of those that are known, then of those that data points to.
-func (an *analysis) proven(pc uint64, mode cpu.Mode) *frame {
+func (an *analysis) proven(pc uint64, mode cpu.Mode, out *unwind.Rule) bool {
 	for _, e := range an.below(an.strongEntries(), pc, mode, near) {
-		if f := an.frameIn(e, mode, pc); f != nil {
-			return f
+		if s, f := an.frameIn(e, mode, pc); f != nil {
+			return s.rule(f, an.arch, out)
 		}
 	}
 	for _, e := range an.pointed(pc, mode) {
-		if f := an.frameIn(e, mode, pc); f != nil && an.begins(e, mode) {
-			return f
+		if s, f := an.frameIn(e, mode, pc); f != nil && an.begins(e, mode) {
+			return s.rule(f, an.arch, out)
 		}
 	}
-	return nil
+	return false
 }
 
 // begins tells whether a sketch from a place that a word of data names is one of a
@@ -180,42 +168,36 @@ func (an *analysis) pointed(pc uint64, mode cpu.Mode) []uint64 {
 // nearData is how many pointers below a place are tried: some are to labels.
 const nearData = 8
 
-func (an *analysis) frameIn(entry uint64, mode cpu.Mode, pc uint64) *frame {
-	if s := an.sketch(entry, mode); s != nil {
-		if f, _, ok := s.covers(pc); ok {
-			return f
-		}
+func (an *analysis) frameIn(entry uint64, mode cpu.Mode, pc uint64) (*sketch, *sketchFrame) {
+	s := an.sketch(entry, mode)
+	if s == nil {
+		return nil, nil
 	}
-	return nil
+	return s, s.covers(pc)
 }
 
 // sketched answers from a sketch.
 func (an *analysis) sketched(q *unwind.Query, out *unwind.Rule) bool {
-	var f *frame
-	if q.HasEntry {
-		f = an.frameIn(q.Entry, q.Mode, q.PC)
-	} else {
-		f = an.proven(q.PC, q.Mode)
+	if !q.HasEntry {
+		return an.proven(q.PC, q.Mode, out)
 	}
-	return f != nil && f.rule(an.arch, out)
+	s, f := an.frameIn(q.Entry, q.Mode, q.PC)
+	return f != nil && s.rule(f, an.arch, out)
 }
 
 // sketch returns the sketch of the function at entry, nil if there is none.
 func (an *analysis) sketch(entry uint64, mode cpu.Mode) *sketch {
-	k := jump{entry, mode}
+	k := key(entry, mode)
 	if s, ok := an.sketches[k]; ok {
 		return s
 	}
 	if an.pencil == nil {
 		an.pencil = newPencil(an)
 	}
-	var kept *sketch
-	if s := an.pencil.draw(entry, mode); s != nil {
-		kept = &sketch{entry, slices.Clone(s.rows), slices.Clone(s.frames), slices.Clone(s.nodes), s.made, s.summary}
-	}
+	s := an.pencil.draw(entry, mode)
 	if len(an.sketches) >= 4*generation {
 		clear(an.sketches)
 	}
-	an.sketches[k] = kept
-	return kept
+	an.sketches[k] = s
+	return s
 }

@@ -52,7 +52,7 @@ func TestSketchesTellFrames(t *testing.T) {
 			if s == nil {
 				continue
 			}
-			moved := slices.ContainsFunc(s.frames, func(f frame) bool { return f.off[l.arch.SP] != 0 })
+			moved := slices.ContainsFunc(s.frames, func(f sketchFrame) bool { return f.sp != 0 })
 			if s.made != moved {
 				t.Errorf("%s %x: a frame made: %t, want %t", name, e, s.made, moved)
 			}
@@ -78,8 +78,8 @@ func TestSketchReadsPC(t *testing.T) {
 		t.Fatal("no sketch")
 	}
 	for at, sp := range map[uint64]int32{0: 0, 1: -4, 6: -8, 7: -4, 0xd: -4, 0xe: 0} {
-		if f, _, ok := s.covers(text + at); !ok || f.off[a.SP] != sp {
-			t.Errorf("at %x SP is %d from that on entry, want %d; covered: %t", at, f.off[a.SP], sp, ok)
+		if f := s.covers(text + at); f == nil || f.sp != sp {
+			t.Errorf("at %x the frame is %+v, want SP %d from that on entry", at, f, sp)
 		}
 	}
 }

@@ -37,7 +37,8 @@ func (c *callee) clobbers(callerSaved cpu.RegSet) cpu.RegSet {
 
 // callee looks at the function that a direct call goes to.
 func (an *analysis) callee(to jump) callee {
-	c, ok := an.callees[to]
+	k := key(to.to, to.mode)
+	c, ok := an.callees[k]
 	if ok {
 		return c
 	}
@@ -47,7 +48,7 @@ func (an *analysis) callee(to jump) callee {
 	} else if r, ok := readsPC(an.img, to); ok {
 		c.pc = r
 	}
-	an.callees[to] = c
+	an.callees[k] = c
 	return c
 }
 
@@ -76,16 +77,17 @@ func (an *analysis) summarize(to jump, depth int) summary {
 	if depth == 0 {
 		return summary{returns: true}
 	}
-	memo := an.summaries[to]
+	k := key(to.to, to.mode)
+	memo := an.summaries[k]
 	if memo == nil {
 		memo = new(summaries)
-		an.summaries[to] = memo
+		an.summaries[k] = memo
 	}
 	if memo.known[depth-1] {
 		return memo.of[depth-1]
 	}
 	s, alone := summary{}, true
-	if drawn := an.sketches[to]; !an.noReturnByName(to) {
+	if drawn := an.sketches[k]; !an.noReturnByName(to) {
 		if drawn != nil && drawn.summary.returns {
 			s = drawn.summary
 		} else {

@@ -155,8 +155,11 @@ func covered(runs []run, lo, hi uint64) bool {
 
 // overlay adds to runs what others have between them.
 func overlay(runs, others []run) []run {
-	if len(runs) == 0 || len(others) == 0 {
-		return append(runs, others...)
+	if len(runs) == 0 {
+		return others
+	}
+	if len(others) == 0 {
+		return runs
 	}
 	out := make([]run, 0, len(runs)+len(others))
 	i := 0
