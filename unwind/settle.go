@@ -42,17 +42,28 @@ func settle(frames []Frame, first int, root bool) {
 	}
 }
 
-// locate takes the certainty of interrupted frames away where nothing but a word of
-// the signal or exception frame tells which instruction of the function it was: one bit
-// of it may have been lost, and all else is as it was. Behind a system call a function is
-// interrupted as that returns (raise, sleep), and few have another one. That says
-// nothing about the frames further out, which have witnesses of their own. An interrupted
-// frame is none whose call proves it: all of them are among those from Walker.unproven on.
+// locate takes certainty away from frames of which one lost bit or word makes others that
+// look as good, all else being as it was:
+//
+//   - an interrupted frame: nothing but a word of the signal or exception frame tells which
+//     instruction of the function it was. Behind a system call a function is interrupted as
+//     that returns (raise, sleep), and few have another one;
+//   - all frames that it leads to, where its caller is not proven: were the PC that of a leaf
+//     function, the link register would be taken for where that returns to; what it still
+//     holds is an earlier call of the interrupted function's own, and one frame too many;
+//   - a frame whose function calls its callee again, one bit of the return address away:
+//     main, which calls f at 0x404 and at 0x414. That says nothing about the frames further
+//     out, which have witnesses of their own.
+//
+// All of them are among those from Walker.unproven on.
 func (w *Walker) locate(frames []Frame) {
+	lost, shifted := false, false
 	for i := range frames {
 		f := &frames[i]
-		if f.Exact && f.Trust == Certain && !w.opt.Flow.BehindSyscall(f.Module, f.PC, f.Mode) {
-			f.Trust = Likely
+		shifted = shifted || lost && !f.Checks.proven()
+		lost = f.Exact && !w.opt.Flow.BehindSyscall(f.Module, f.PC, f.Mode)
+		if lost || shifted || f.Checks&OneBitAway != 0 {
+			f.Trust = min(f.Trust, Likely)
 		}
 	}
 }
@@ -60,5 +71,5 @@ func (w *Walker) locate(frames []Frame) {
 // follows tells whether a frame was derived from the one before, rather than found
 // by a search, and could have called it for all that is known.
 func (f *Frame) follows() bool {
-	return f.Trust == Certain && f.Checks&(Searched|NoCall|TargetDiffers) == 0 && f.Checks&witness != TargetUnclear
+	return f.Trust == Certain && f.Checks&(NoCall|TargetDiffers) == 0 && f.Checks&witness != TargetUnclear
 }

@@ -3,6 +3,9 @@ package unwind
 import (
 	"slices"
 	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
 )
 
 // TestSettle: walks, innermost frame first, and what they end as.
@@ -58,6 +61,45 @@ func TestSettle(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", walk.what, got, want)
+		}
+	}
+}
+
+// nowhere is a Flow that knows no system call.
+type nowhere struct{ Flow }
+
+func (nowhere) BehindSyscall(*target.Module, uint64, cpu.Mode) bool { return false }
+
+// TestLocate: what is certain of a walk, frame by frame from the innermost one, if one bit
+// or word of it may have been lost.
+func TestLocate(t *testing.T) {
+	const (
+		proven      = ordinary | TargetMatches
+		vouched     = ordinary | Vouched
+		interrupted = Executable | Interrupted | Vouched
+		ambiguous   = proven | OneBitAway
+	)
+	for _, walk := range []struct {
+		what   string
+		frames []Checks
+		want   []Trust
+	}{
+		{"only the interrupted frame is in doubt where its caller is proven",
+			[]Checks{interrupted, proven, vouched}, []Trust{Likely, Certain, Certain}},
+		{"else there may be one frame too many, and all further out is shifted",
+			[]Checks{interrupted, vouched, proven}, []Trust{Likely, Likely, Likely}},
+		{"another call of the same function is one bit away: nothing changes for its callers",
+			[]Checks{proven, ambiguous, proven}, []Trust{Certain, Likely, Certain}},
+	} {
+		var frames []Frame
+		for _, c := range walk.frames {
+			frames = append(frames, Frame{Checks: c, Trust: Certain, Exact: c&Interrupted != 0})
+		}
+		(&Walker{opt: Options{Flow: nowhere{}}}).locate(frames)
+		for i := range frames {
+			if frames[i].Trust != walk.want[i] {
+				t.Errorf("%s: frame %d is %v, want %v", walk.what, i, frames[i].Trust, walk.want[i])
+			}
 		}
 	}
 }

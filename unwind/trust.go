@@ -33,8 +33,9 @@ const (
 	TargetDiffers
 	// NoCall: no call instruction stands before the PC. Against.
 	NoCall
-	// Searched: found by searching the stack after derivations were refuted.
-	Searched
+	// OneBitAway: a return address that differs in one bit would be as good, being that
+	// of another call that may have led to the callee. Against.
+	OneBitAway
 	// TargetUnclear: that call is direct, but leads to the callee's function by way
 	// of others that end in a jump (TargetMatches), or its way is not known. Against.
 	TargetUnclear
@@ -45,7 +46,7 @@ const (
 )
 
 var checkNames = [checkCount]string{"executable", "call-before", "target-matches", "sp-monotonic", "sp-aligned", "sp-in-stack",
-	"methods-agree", "interrupted", "landmark", "entry-known", "code-missing", "target-differs", "no-call", "searched",
+	"methods-agree", "interrupted", "landmark", "entry-known", "code-missing", "target-differs", "no-call", "one-bit-away",
 	"target-unclear", "vouched"}
 
 // Names lists the checks' names in a fixed order.
@@ -79,7 +80,8 @@ func (t Trust) String() string { return [...]string{"guess", "likely", "certain"
 // what speaks for and against it. A return address in memory can be any value, so
 // that certainty takes a witness for it beside the rule that found it: the call
 // before it goes to the callee's function (proven), or what the frame leads to is
-// itself proven (Vouched, see settle).
+// itself proven (Vouched, see settle). What one lost bit would make of it, and what of
+// interrupted frames, is looked at when the walk is over, see locate.
 //
 //	method                      certain                                    likely                        else
 //	context                     always
@@ -108,7 +110,7 @@ func trustOf(m Method, c Checks) Trust {
 		sound = sound && c.has(SPInStack) && entered
 		derived := c.has(MethodsAgree|EntryFound|SPAligned) ||
 			(c.proven() || c&AtLandmark != 0) && c&(MethodsAgree|EntryFound) != 0
-		return pick(sound && derived && c.witnessed() && c&Searched == 0, sound)
+		return pick(sound && derived && c.witnessed(), sound)
 	case MethodFP:
 		sound = sound && entered && c.has(SPInStack)
 		return pick(sound && c.proven() && c.has(TargetMatches|MethodsAgree), sound)
@@ -118,6 +120,10 @@ func trustOf(m Method, c Checks) Trust {
 
 // witness are the checks of a call that decide whether it proves a frame.
 const witness = TargetMatches | TargetUnclear
+
+// placed tells whether the frame needs no second look: it is proven, and no other
+// place is one lost bit away.
+func (c Checks) placed() bool { return c&(witness|OneBitAway) == TargetMatches }
 
 // proven tells whether the frame's own return address has a witness: it follows a
 // call that goes straight to the callee's function.

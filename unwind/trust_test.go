@@ -46,7 +46,6 @@ func TestTrust(t *testing.T) {
 		{"the call's target matches what was derived", MethodCode, ordinary&^SPAligned | EntryFound | TargetMatches, Certain},
 		{"the call's target matches, nothing was derived", MethodCode, ordinary | TargetMatches, Likely},
 		{"the call's target differs", MethodCode, ordinary | MethodsAgree | EntryFound | TargetDiffers | Vouched, Guess},
-		{"found by searching", MethodCode, ordinary | EntryFound | TargetMatches | Searched, Likely},
 		{"outside the stack", MethodCode, ordinary&^SPInStack | MethodsAgree | EntryFound | Vouched, Guess},
 		{"behind no call", MethodCode, ordinary&^CallBefore | NoCall | MethodsAgree | EntryFound | Vouched, Guess},
 
@@ -65,7 +64,7 @@ func TestTrust(t *testing.T) {
 // TestTrustIsMonotonic: evidence for a frame never lowers its trust, evidence
 // against it never raises it; what speaks against it excludes certainty.
 func TestTrustIsMonotonic(t *testing.T) {
-	const against = CodeMissing | TargetDiffers | NoCall | Searched | TargetUnclear
+	const against = CodeMissing | TargetDiffers | NoCall | OneBitAway | TargetUnclear
 	for m := MethodContext; m < methodCount; m++ {
 		for all := range 1 << checkCount {
 			c := Checks(all)

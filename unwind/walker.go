@@ -196,7 +196,7 @@ func (w *Walker) walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
 		}
 		dst = append(dst, Frame{PC: c.pc, Mode: c.mode, CallSite: c.site, Exact: c.Exact, Module: c.module,
 			Method: c.method, Checks: c.checks, Trust: min(c.trust, f.Trust)})
-		if w.unproven == 0 && (c.trust == Guess || !c.checks.proven()) {
+		if w.unproven == 0 && (c.trust == Guess || !c.checks.placed()) {
 			w.unproven = len(dst) - 1
 		}
 		w.enter(c)

@@ -109,7 +109,7 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 		dst = append(dst, Frame{PC: pc, CallSite: pc - uint64(c.back), Module: modules[c.module],
 			Checks: c.checks, Mode: c.mode, Method: e.method, Trust: trust})
 		w.trail = append(w.trail, r)
-		if c.checks&witness != TargetMatches && w.unproven == 0 {
+		if w.unproven == 0 && !c.checks.placed() {
 			w.unproven = len(dst) - 1
 		}
 		at = place{pc, uint8(c.mode)&1 | kindUsed}
