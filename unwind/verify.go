@@ -228,41 +228,9 @@ func (w *Walker) checkCall() {
 	c.checks |= CallBefore
 	c.site = site.Addr
 	w.checkTarget(site)
-	if w.opt.Flow != nil && !w.isAhead && c.module != nil && c.checks&TargetDiffers == 0 && w.oneBitAway(site) {
+	if w.opt.Flow != nil && !w.isAhead && c.checks&TargetDiffers == 0 && w.oneBitAway(site) {
 		c.checks |= OneBitAway
 	}
-}
-
-// oneBitAway tells whether a return address that differs in one bit follows a call that
-// may have led to the callee as well as the one at site: one of the same function, or,
-// where the call is indirect, another such or one of the callee. What is further away
-// than farBit is another function, with another frame.
-func (w *Walker) oneBitAway(site cpu.CallSite) bool {
-	c := &w.try
-	const farBit = 1 << 16
-	for bit := max(w.snap.Arch.InsnAlign, 1); bit < farBit; bit <<= 1 {
-		if !c.module.Contains(c.pc ^ bit) {
-			continue
-		}
-		other, is := returnsTo(w.snap, c.module, c.pc^bit, c.mode)
-		if is == Yes && w.asGood(site, other) {
-			return true
-		}
-	}
-	return false
-}
-
-// asGood tells whether the call at other may have led to the callee as well as that at
-// site.
-func (w *Walker) asGood(site, other cpu.CallSite) bool {
-	switch {
-	case site.Direct:
-		return other.Direct && other.Target == site.Target
-	case !other.Direct:
-		return true
-	}
-	a, _ := w.opt.Flow.Reaches(w.snap, other.Target, other.TargetMode, w.state.Site)
-	return a == Yes || a == YesByJump
 }
 
 // checkTarget compares where the call goes with where the callee is. A trampoline

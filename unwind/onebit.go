@@ -1,0 +1,46 @@
+package unwind
+
+import "github.com/backsight/backsight/cpu"
+
+// oneBitAway tells whether a return address that differs in one bit follows a call that
+// may have led to the callee as well as the one at site: one of the same function, or,
+// where the call is indirect, another such or one of the callee. What is further away
+// than farBit is another function, with another frame.
+func (w *Walker) oneBitAway(site cpu.CallSite) bool {
+	const farBit = 1 << 16
+	c := &w.try
+	m := c.module
+	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
+		return false
+	}
+	arch := m.Image.Arch
+	at := m.ToImage(c.pc) & arch.AddrMask()
+	text, ok := m.Image.Segment(at - 1)
+	if !ok || !text.Exec {
+		return false
+	}
+	for bit := max(arch.InsnAlign, 1); bit < farBit; bit <<= 1 {
+		end := (at ^ bit) - text.Addr
+		if end > uint64(len(text.Data)) {
+			continue
+		}
+		other, ok := arch.Decoder.CallBefore(text.Data[end-min(end, codeBefore):end], at^bit, c.mode)
+		if ok && w.asGood(site, other, m.ToTarget(other.Target)) {
+			return true
+		}
+	}
+	return false
+}
+
+// asGood tells whether the call other, to target if that is known, may have led to the
+// callee as well as that at site.
+func (w *Walker) asGood(site, other cpu.CallSite, target uint64) bool {
+	switch {
+	case site.Direct:
+		return other.Direct && target == site.Target
+	case !other.Direct:
+		return true
+	}
+	a, _ := w.opt.Flow.Reaches(w.snap, target, other.TargetMode, w.state.Site)
+	return a == Yes || a == YesByJump
+}
