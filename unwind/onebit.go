@@ -41,6 +41,7 @@ func (w *Walker) asGood(site, other cpu.CallSite, target uint64) bool {
 	case !other.Direct:
 		return true
 	}
-	a, _ := w.opt.Flow.Reaches(w.snap, target, other.TargetMode, w.state.Site)
+	a, alone := w.opt.Flow.Reaches(w.snap, target, other.TargetMode, w.state.Site)
+	w.try.alone = w.try.alone && alone
 	return a == Yes || a == YesByJump
 }
