@@ -78,7 +78,9 @@ func (t *symtab) next(i int, addr, near, mask uint64) int {
 	const entry, value, size = 24, 8, 16 // Elf64_Sym
 	for syms := t.syms[i*entry:]; len(syms) >= entry; syms = syms[entry:] {
 		at := binary.LittleEndian.Uint64(syms[value:]) & mask
-		if at <= addr && (addr-at < binary.LittleEndian.Uint64(syms[size:]) || addr-at <= near) {
+		// Of what begins above addr, the difference is larger than any size. Whether something
+		// does, nobody could foretell: tables are in the order of a hash.
+		if d := addr - at; (d < binary.LittleEndian.Uint64(syms[size:]) || d <= near) && at <= addr {
 			break
 		}
 		i++
