@@ -90,7 +90,7 @@ const suspect = 128
 // are left out.
 func (d decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []cpu.CallRef {
 	var end [window]byte
-	in := d.inst()
+	in := *d.fresh()
 	garbage := -suspect - 1 // the last undefined one
 	for at := 0; at < len(code); {
 		b := &end

@@ -17,18 +17,23 @@ func (d decoder) Decode(code []byte, pc uint64, _ cpu.Mode, out []cpu.Insn) int 
 	return n
 }
 
-// inst returns what decodes one instruction after the other.
-func (d decoder) inst() inst {
+// fresh64 and fresh32 are what decodes one instruction after the other.
+var (
+	fresh64 = inst{maps: entries64, mask: 1<<64 - 1, regs: &numbered64, indexes: &indexes64, rexBits: 0xf0, relative: 1<<64 - 1, long: true}
+	fresh32 = inst{maps: entries32, mask: 1<<32 - 1, regs: &numbered32, indexes: &indexes32}
+)
+
+func (d decoder) fresh() *inst {
 	if d.long {
-		return inst{maps: entries64, mask: 1<<64 - 1, regs: &numbered64, indexes: &indexes64, rexBits: 0xf0, relative: 1<<64 - 1, long: true}
+		return &fresh64
 	}
-	return inst{maps: entries32, mask: 1<<32 - 1, regs: &numbered32, indexes: &indexes32}
+	return &fresh32
 }
 
 // decode decodes the instructions of which a window of code is left, and which end
 // before limit. It returns how many they are and where they end.
 func (d decoder) decode(code []byte, limit uint, pc uint64, out []cpu.Insn) (n int, at uint) {
-	in := d.inst()
+	in := *d.fresh()
 	for n = range out {
 		if at >= limit || at+window > uint(len(code)) {
 			return n, at
