@@ -27,8 +27,11 @@ type analysis struct {
 	searches  [summaryDepth]search
 	exitCache map[exitKey][]exit
 	sketches  map[uint64]*sketch // nil: there is none
-	pencil    *pencil
-	stubs     map[jump]*stub
+	pencils   [nested]*pencil
+	drawing   int // pencils in use
+	// soon tells whether somebody will ask for the sketch of a function; nil: nobody knows.
+	soon  func(entry uint64) bool
+	stubs map[jump]*stub
 
 	strongOnce, weakOnce, dataOnce sync.Once
 	strong, weak, taken, data      []uint64 // sorted keys

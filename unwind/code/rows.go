@@ -77,6 +77,7 @@ func (l *lister) chunks() []chan []listedRow {
 	for range runtime.GOMAXPROCS(0) {
 		go func() {
 			w := worker{an: l.an.fork(), lister: l}
+			w.an.soon = w.soon
 			for i := range work {
 				out[i] <- w.list(i*chunkSize, min((i+1)*chunkSize, len(l.entries)))
 				close(out[i])
@@ -108,6 +109,7 @@ func (an *analysis) fork() *analysis {
 type worker struct {
 	*lister
 	an     *analysis
+	chunk  span
 	rows   []listedRow
 	rest   []span // of the bytes at hand, those without a row
 	next   []span
@@ -130,6 +132,9 @@ type span struct{ lo, hi uint64 }
 // list lists the rows behind the entries from i up to n.
 func (w *worker) list(i, n int) []listedRow {
 	w.rows = make([]listedRow, 0, cap(w.rows)) // chunks are alike
+	w.chunk.lo, _ = w.an.unkey(w.entries[i])
+	w.chunk.hi, _ = w.an.unkey(w.entries[n-1])
+	clear(w.an.sketches)
 	for ; i < n; i++ {
 		lo, mode := w.an.unkey(w.entries[i])
 		s, ok := w.an.img.Segment(lo)
@@ -147,6 +152,12 @@ func (w *worker) list(i, n int) []listedRow {
 	}
 	slices.SortFunc(w.rows, func(a, b listedRow) int { return int(min(max(int64(a.lo-b.lo), -1), 1)) })
 	return w.rows
+}
+
+// soon tells whether a function belongs to the chunk and is wanted: most calls go to one
+// near by, and what its sketch tells needs no search.
+func (w *worker) soon(entry uint64) bool {
+	return w.chunk.lo <= entry && entry <= w.chunk.hi && (w.wanted == nil || w.wanted(entry, entry+1))
 }
 
 // between lists what proven finds from lo up to hi, where no entry lies between.

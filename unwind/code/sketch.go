@@ -185,19 +185,27 @@ func (an *analysis) sketched(q *unwind.Query, out *unwind.Rule) bool {
 	return f != nil && s.rule(f, an.arch, out)
 }
 
-// sketch returns the sketch of the function at entry, nil if there is none.
+// nested bounds sketches that are drawn while another one is.
+const nested = 8
+
+// sketch returns the sketch of the function at entry, nil if there is none, or while it
+// is drawn.
 func (an *analysis) sketch(entry uint64, mode cpu.Mode) *sketch {
 	k := key(entry, mode)
 	if s, ok := an.sketches[k]; ok {
 		return s
 	}
-	if an.pencil == nil {
-		an.pencil = newPencil(an)
-	}
-	s := an.pencil.draw(entry, mode)
 	if len(an.sketches) >= 4*generation {
 		clear(an.sketches)
 	}
+	an.sketches[k] = nil
+	p := &an.pencils[an.drawing]
+	if *p == nil {
+		*p = newPencil(an)
+	}
+	an.drawing++
+	s := (*p).draw(entry, mode)
+	an.drawing--
 	an.sketches[k] = s
 	return s
 }

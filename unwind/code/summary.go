@@ -42,6 +42,9 @@ func (an *analysis) callee(to jump) callee {
 	if ok {
 		return c
 	}
+	if an.soon != nil && an.drawing < nested && an.soon(to.to) && an.isEntry(to.to, to.mode) {
+		an.sketch(to.to, to.mode) // tells whether it returns
+	}
 	c = callee{an.summarize(to, summaryDepth), cpu.NoReg}
 	if an.arch.LR != cpu.NoReg {
 		c.pops = 0
