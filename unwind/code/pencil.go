@@ -50,8 +50,8 @@ type pencil struct {
 	weak    cpu.RegSet   // bases that different ways leave with different values
 	watched cpu.RegSet   // tracked, and PC
 	unused  cpu.RegSet   // what they hold on entry no function uses
-	buf     [16]cpu.Insn // decoded: those from buf[i:n] on begin at pc
-	i, n    int
+	buf     [16]cpu.Insn // decoded: buf[:n], from pc on
+	i, n    int          // p stands at buf[i]
 	pc      uint64
 }
 
@@ -87,6 +87,9 @@ func newPencil(an *analysis) *pencil {
 func (p *pencil) draw(entry uint64, mode cpu.Mode) *sketch {
 	if p.an.startsImage(entry, mode) {
 		return nil
+	}
+	if p.mode != mode {
+		p.i, p.n = 0, 0
 	}
 	p.entry, p.mode, p.weak, p.cut = entry, mode, 0, false
 	p.bounds()
@@ -126,7 +129,7 @@ func (p *pencil) bounds() {
 func (p *pencil) attempt() bool {
 	p.rows, p.frames, p.nodes, p.todo, p.open = p.rows[:0], p.frames[:0], p.nodes[:0], p.todo[:0], p.open[:0]
 	p.seen.reset()
-	p.steps, p.gap, p.made, p.refused, p.summary, p.i, p.n = 0, false, false, false, summary{}, 0, 0
+	p.steps, p.gap, p.made, p.refused, p.summary = 0, false, false, false, summary{}
 	p.cur.entered(p.arch, p.tracked)
 	p.frames = append(p.frames, p.cur)
 	p.todo = append(p.todo, waypoint{0, 0})
@@ -262,11 +265,14 @@ func (p *pencil) row(at uint32, always bool) {
 	}
 	p.rowed = p.last
 	i, exact := p.rowAt(at)
-	if exact {
+	switch {
+	case exact:
 		p.rows[i].frame = p.last
-		return
+	case i == len(p.rows):
+		p.rows = append(p.rows, sketchRow{at, p.last})
+	default:
+		p.rows = slices.Insert(p.rows, i, sketchRow{at, p.last})
 	}
-	p.rows = slices.Insert(p.rows, i, sketchRow{at, p.last})
 }
 
 // finished is the sketch that has been drawn.

@@ -7,39 +7,46 @@ import (
 	"github.com/backsight/backsight/cpu"
 )
 
-// next is the instruction at pc, and the one in its delay slot if it has one; nil where
-// there is none.
-func (p *pencil) next(pc uint64) (in, slot *cpu.Insn) {
-	if p.i < p.n && p.pc == pc {
-		if in = &p.buf[p.i]; in.Flags&cpu.FlagDelaySlot == 0 {
-			p.i++
-			p.pc += uint64(in.Len)
-			return in, nil
-		}
+// seek goes to the instruction at pc, if that is decoded.
+func (p *pencil) seek(pc uint64) {
+	at := p.pc
+	for p.i = 0; p.i < p.n && at < pc; p.i++ {
+		at += uint64(p.buf[p.i].Len)
 	}
-	return p.fetch(pc)
+	if at != pc || p.i > 0 && p.leads(&p.buf[p.i-1], p.mode) {
+		p.i, p.n = 0, 0
+	}
 }
 
-// fetch is next where that decodes, or there is a delay slot.
-func (p *pencil) fetch(pc uint64) (in, slot *cpu.Insn) {
-	if p.i+1 >= p.n || p.pc != pc {
-		p.i, p.n, p.pc = 0, p.decode(pc, p.mode, p.buf[:]), pc
-		if p.n == 0 {
-			return nil, nil
-		}
-	}
-	in = &p.buf[p.i]
-	if in.Flags&cpu.FlagDelaySlot != 0 {
-		if p.i+1 >= p.n {
-			return nil, nil
-		}
-		slot = &p.buf[p.i+1]
-		p.i++
-		p.pc += uint64(slot.Len)
+// next is the instruction at pc, where p stands; nil if there is none.
+func (p *pencil) next(pc uint64) *cpu.Insn {
+	if p.i == p.n {
+		return p.fetch(pc)
 	}
 	p.i++
-	p.pc += uint64(in.Len)
-	return in, slot
+	return &p.buf[p.i-1]
+}
+
+// fetch is next where nothing is decoded.
+func (p *pencil) fetch(pc uint64) *cpu.Insn {
+	p.i, p.n, p.pc = 0, p.decode(pc, p.mode, p.buf[:]), pc
+	if p.n == 0 {
+		return nil
+	}
+	p.i = 1
+	return &p.buf[0]
+}
+
+// slot is what stands in the delay slot of the instruction at pc, which is the last that
+// next gave; that may move. nil where the code ends.
+func (p *pencil) slot(pc uint64) (in, slot *cpu.Insn) {
+	if p.i == p.n {
+		if p.fetch(pc); p.n < 2 {
+			return nil, nil
+		}
+	}
+	p.i++
+	return &p.buf[p.i-2], &p.buf[p.i-1]
 }
 
 // run goes on from a place to where control never goes on, or into what was visited.
@@ -52,19 +59,24 @@ func (p *pencil) run(at uint32) bool {
 		return p.holdsAt(at)
 	}
 	p.row(at, true)
+	p.seek(p.entry + uint64(at))
 	for p.stop = p.ahead(at + 1); ; {
 		if at >= p.stop {
 			if ends, ok := p.look(&n, at); ends || !ok {
 				return ok
 			}
 		}
-		in, slot := p.next(p.entry + uint64(at))
+		pc, slot := p.entry+uint64(at), (*cpu.Insn)(nil)
+		in := p.next(pc)
 		if p.steps++; in == nil || p.steps > maxSketch || in.Op == cpu.OpUnknown {
 			return false
 		}
 		p.seen.add(at)
 		after := at + uint32(in.Len)
-		if slot != nil {
+		if in.Flags&cpu.FlagDelaySlot != 0 {
+			if in, slot = p.slot(pc); slot == nil {
+				return false
+			}
 			p.seen.add(after)
 			after += uint32(slot.Len)
 		}
