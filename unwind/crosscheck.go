@@ -34,12 +34,12 @@ func (w *Walker) crossCheck() {
 	}
 	cfi, flags := w.best, w.rule.Flags
 	w.best.evidence = evidence{}
-	if w.applyRule(MethodCode); !w.best.valid || w.best.pc == cfi.pc && w.best.CFA == cfi.CFA {
+	if w.applyRule(MethodCode); w.best.valid && w.best.pc == cfi.pc && w.best.CFA == cfi.CFA {
 		w.best, w.rule = cfi, w.table
 		w.best.checks |= MethodsAgree
 		return
 	}
-	if !w.outvotes(flags, &cfi) {
+	if !w.best.valid || !w.outvotes(flags, &cfi) {
 		w.best, w.rule = cfi, w.table
 	}
 	w.best.trust = min(w.best.trust, Likely) // one of the two is wrong

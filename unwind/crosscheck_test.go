@@ -32,6 +32,7 @@ func TestCrossCheck(t *testing.T) {
 		{"the code's call alone goes to g", toH, toF, unwind.EntryKnown, 16, 0, inF, unwind.Likely},
 		{"the table's call alone goes to g", toF, toH, unwind.EntryKnown, 16, 0, inF, unwind.Likely},
 		{"the table's return address is 0", zero, toF, unwind.EntryKnown, 16, 0, inF, unwind.Certain},
+		{"the code's return address is 0: that may be the damage", toF, zero, unwind.EntryKnown, 16, 0, inF, unwind.Likely},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			begins := leaf(arch, 0)
