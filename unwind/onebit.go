@@ -33,13 +33,16 @@ func (w *Walker) oneBitAway(site cpu.CallSite) bool {
 }
 
 // asGood tells whether the call other, to target if that is known, may have led to the
-// callee as well as that at site.
+// callee as well as that at site. What goes straight to the callee is told by its target;
+// what comes there by a jump, or is indirect, has others like it.
 func (w *Walker) asGood(site, other cpu.CallSite, target uint64) bool {
 	switch {
-	case site.Direct:
-		return other.Direct && target == site.Target
-	case !other.Direct:
+	case site.Direct && other.Direct && target == site.Target:
 		return true
+	case !other.Direct:
+		return !site.Direct
+	case w.try.checks.proven():
+		return false
 	}
 	a, alone := w.opt.Flow.Reaches(w.snap, target, other.TargetMode, w.state.Site)
 	w.try.alone = w.try.alone && alone
