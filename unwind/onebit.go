@@ -43,6 +43,8 @@ func (w *Walker) asGood(site, other cpu.CallSite, target uint64) bool {
 		return !site.Direct
 	case w.try.checks.proven():
 		return false
+	case w.try.flags&StartStated != 0:
+		return w.startsAt(target) // the table tells; to follow jumps is much work
 	}
 	a, alone := w.opt.Flow.Reaches(w.snap, target, other.TargetMode, w.state.Site)
 	w.try.alone = w.try.alone && alone
