@@ -1,6 +1,8 @@
 package bench_test
 
 import (
+	"runtime"
+	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -71,8 +73,10 @@ func TestOneWalker(t *testing.T) {
 }
 
 // allocations are those of a round of walks through all stacks, after some that fill
-// the cache.
+// the cache. No collection runs meanwhile: it would empty the pools that sources fill again.
 func allocations(w *unwind.Walker, snaps []*target.Snapshot) float64 {
+	runtime.GC()
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var frames []unwind.Frame
 	round := func() {
 		for _, snap := range snaps {
