@@ -2,6 +2,7 @@ package unwind
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/target"
 )
 
@@ -25,16 +26,12 @@ func returnsTo(snap *target.Snapshot, m *target.Module, ra uint64, mode cpu.Mode
 	if m != nil && m.Image != nil && m.Image.Arch.Decoder != nil {
 		arch := m.Image.Arch
 		at := m.ToImage(ra) & arch.AddrMask()
-		if !m.Image.Executable(at - 1) {
-			return cpu.CallSite{}, No
+		if text, ok := m.Image.Segment(at - 1); ok && text.Exec {
+			if site, ok := callIn(m, text, at, mode); ok {
+				return site, Yes
+			}
 		}
-		site, ok := arch.Decoder.CallBefore(m.Image.Before(at, codeBefore), at, mode)
-		if !ok {
-			return cpu.CallSite{}, No
-		}
-		site.Addr = m.ToTarget(site.Addr)
-		site.Target = m.ToTarget(site.Target)
-		return site, Yes
+		return cpu.CallSite{}, No
 	}
 	arch := snap.Arch
 	if arch.Decoder == nil {
@@ -52,4 +49,16 @@ func returnsTo(snap *target.Snapshot, m *target.Module, ra uint64, mode cpu.Mode
 		return site, No
 	}
 	return site, Yes
+}
+
+// callIn is the call in a segment of m that returns to at, an image address; the site is
+// in target addresses.
+func callIn(m *target.Module, text *image.Segment, at uint64, mode cpu.Mode) (cpu.CallSite, bool) {
+	end := at - text.Addr
+	if end > uint64(len(text.Data)) {
+		return cpu.CallSite{}, false
+	}
+	site, ok := m.Image.Arch.Decoder.CallBefore(text.Data[end-min(end, codeBefore):end], at, mode)
+	site.Addr, site.Target = m.ToTarget(site.Addr), m.ToTarget(site.Target)
+	return site, ok
 }

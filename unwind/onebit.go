@@ -20,33 +20,27 @@ func (w *Walker) oneBitAway(site cpu.CallSite) bool {
 		return false
 	}
 	for bit := max(arch.InsnAlign, 1); bit < farBit; bit <<= 1 {
-		end := (at ^ bit) - text.Addr
-		if end > uint64(len(text.Data)) {
-			continue
-		}
-		other, ok := arch.Decoder.CallBefore(text.Data[end-min(end, codeBefore):end], at^bit, c.mode)
-		if ok && w.asGood(site, other, m.ToTarget(other.Target)) {
+		if other, ok := callIn(m, text, at^bit, c.mode); ok && w.asGood(site, other) {
 			return true
 		}
 	}
 	return false
 }
 
-// asGood tells whether the call other, to target if that is known, may have led to the
-// callee as well as that at site. What goes straight to the callee is told by its target;
+// asGood tells whether the call other may have led to the callee as well as that at site. What goes straight to the callee is told by its target;
 // what comes there by a jump, or is indirect, has others like it.
-func (w *Walker) asGood(site, other cpu.CallSite, target uint64) bool {
+func (w *Walker) asGood(site, other cpu.CallSite) bool {
 	switch {
-	case site.Direct && other.Direct && target == site.Target:
+	case site.Direct && other.Direct && other.Target == site.Target:
 		return true
 	case !other.Direct:
 		return !site.Direct
 	case w.try.checks.proven():
 		return false
 	case w.try.flags&StartStated != 0:
-		return w.startsAt(target) // the table tells; to follow jumps is much work
+		return w.startsAt(other.Target) // the table tells; to follow jumps is much work
 	}
-	a, alone := w.opt.Flow.Reaches(w.snap, target, other.TargetMode, w.state.Site)
+	a, alone := w.opt.Flow.Reaches(w.snap, other.Target, other.TargetMode, w.state.Site)
 	w.try.alone = w.try.alone && alone
 	return a == Yes || a == YesByJump
 }

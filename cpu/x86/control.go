@@ -2,7 +2,7 @@ package x86
 
 import "github.com/backsight/backsight/cpu"
 
-// rowC: shifts, returns, mov immediate, enter, interrupts.
+// rowC: shifts, returns, enter, interrupts.
 func (in *inst) rowC(out *cpu.Insn, next uint64) bool {
 	switch in.op {
 	case 0xc0, 0xc1:
@@ -11,8 +11,6 @@ func (in *inst) rowC(out *cpu.Insn, next uint64) bool {
 		in.ret(out)
 	case 0xc4, 0xc5: // les, lds
 		clobber1(out, in.reg())
-	case 0xc6:
-		return in.group11(out, next)
 	case 0xc8: // enter: both get values, the frame pointer's save slot is lost
 		clobber(out, cpu.SetOf(in.sp(), in.gpr(5)))
 		out.Flags |= cpu.FlagFrameSetup
@@ -42,26 +40,12 @@ func (in *inst) ret(out *cpu.Insn) {
 	}
 }
 
-// group11 is C6 and C7: mov of an immediate; xabort, xbegin.
+// group11 is what C6 and C7 are beside mov of an immediate: xabort, xbegin.
 func (in *inst) group11(out *cpu.Insn, next uint64) bool {
-	size := in.size()
-	if in.op == 0xc6 {
-		size = 1
-	}
-	switch {
-	case in.modrm == 0xf8 && size == 1: // xabort
-	case in.modrm == 0xf8:
+	if in.modrm == 0xf8 && in.op == 0xc7 {
 		in.jump(out, next, in.immZ(), cpu.FlagConditional)
-	case in.group() != 0:
-		return false
-	case !in.isReg():
-		in.store(out, next, cpu.NoReg, size)
-	case size == 1:
-		clobber1(out, in.rmOf(1))
-	default:
-		in.setConst(out, in.rm(), in.immZ(), size)
 	}
-	return true
+	return in.modrm == 0xf8
 }
 
 // rowD: shifts, aam and aad, salc, xlat.
@@ -127,11 +111,11 @@ func (in *inst) rowF(out *cpu.Insn, next uint64) bool {
 	return true
 }
 
-// group5 is FF: inc, dec, indirect calls and jumps, push.
+// group5 is FF: indirect calls and jumps; inc, dec, push of a register.
 func (in *inst) group5(out *cpu.Insn, next uint64) bool {
 	switch in.group() {
 	case 0, 1:
-		in.step(out, next)
+		in.addImm(out, in.rm(), in.rm(), 1-2*int64(in.group()), in.size())
 	case 2:
 		in.indirect(out, cpu.OpCall, next)
 	case 3: // far, through memory
@@ -143,22 +127,9 @@ func (in *inst) group5(out *cpu.Insn, next uint64) bool {
 		in.indirect(out, cpu.OpJump, next)
 		return !in.isReg()
 	case 6:
-		src := cpu.NoReg
-		if in.isReg() {
-			src = in.rm()
-		}
-		in.push(out, src, in.stackSize())
+		in.push(out, in.rm(), in.stackSize())
 	default:
 		return false
 	}
 	return true
-}
-
-// step is inc and dec.
-func (in *inst) step(out *cpu.Insn, next uint64) {
-	if !in.isReg() {
-		in.store(out, next, cpu.NoReg, in.size())
-		return
-	}
-	in.addImm(out, in.rm(), in.rm(), 1-2*int64(in.group()), in.size())
 }

@@ -61,17 +61,6 @@ func (in *inst) addImm(out *cpu.Insn, dst, src cpu.Reg, imm int64, size uint8) {
 	out.Flags |= in.narrow(size)
 }
 
-// load fills dst from the memory operand.
-func (in *inst) load(out *cpu.Insn, next uint64, dst cpu.Reg, size uint8) {
-	if !wide(size) || !in.flat() {
-		clobber1(out, dst)
-		return
-	}
-	out.Op, out.Dst, out.Size = cpu.OpLoad, dst, size
-	out.Flags |= in.narrow(size)
-	in.effective(out, next)
-}
-
 // store writes src to the memory operand. Where the address is not known to
 // code, in the thread's data or cut off, it is not the stack.
 func (in *inst) store(out *cpu.Insn, next uint64, src cpu.Reg, size uint8) {
@@ -125,12 +114,9 @@ func (in *inst) stackSize() uint8 {
 
 // target is where a relative branch goes.
 func (in *inst) target(next uint64, rel int64) uint64 {
-	t := next + uint64(rel)
-	if !in.long {
-		t &= 0xffff_ffff
-		if in.opsize() {
-			t &= 0xffff
-		}
+	t := (next + uint64(rel)) & in.mask
+	if in.opsize() && !in.long {
+		t &= 0xffff
 	}
 	return t
 }

@@ -68,15 +68,16 @@ func (in *inst) extendWord(out *cpu.Insn, next uint64) {
 	switch {
 	case !in.long:
 		in.writeRM(out, next, 2)
-	case in.isReg() || !wide(in.size()):
+	case in.isReg():
 		clobber1(out, in.reg())
+	case in.w():
+		in.accesses(&movslq, out, next)
 	default:
-		in.load(out, next, in.reg(), 4)
-		if out.Op == cpu.OpLoad && in.w() {
-			out.Flags = cpu.FlagSigned
-		}
+		in.accesses(&accesses[load], out, next)
 	}
 }
+
+var movslq = access{op: cpu.OpLoad, src: cpu.NoReg, size: 4, flags: cpu.FlagSigned}
 
 // stringOp clobbers the registers that a string instruction steps, and its
 // repeat count.

@@ -120,7 +120,7 @@ func oneBytePlans() (t [256]plan) {
 	t[0xc1] = groups(all(storeOther), all(clobberRM, groupMember{4, rare}, groupMember{6, rare})) // shl is rare
 	t[0xd1], t[0xd3] = t[0xc1], forms(storeOther, clobberRM)
 	t[0xc3], t[0xc9] = same(ret), same(leave)
-	t[0xc6] = groups(all(group11, groupMember{0, storeByte}), all(group11))
+	t[0xc6] = groups(all(group11, groupMember{0, storeByte}), all(group11, groupMember{0, clobberRM8}))
 	t[0xc7] = groups(all(group11, groupMember{0, storeOther}), all(group11, groupMember{0, constToRM}))
 	t[0xe8], t[0xe9], t[0xeb] = same(call), same(jump), same(jump8)
 	test := []groupMember{{0, nothing}, {1, nothing}}

@@ -33,7 +33,7 @@ func (in *inst) twoByte(out *cpu.Insn, next uint64) bool {
 	return true
 }
 
-// row0FC: xadd, movnti, group 9, bswap, and three of the vectors'.
+// row0FC: xadd, movnti, group 9, bswap, and two of the vectors'.
 func (in *inst) row0FC(out *cpu.Insn, next uint64, size uint8) {
 	switch in.op {
 	case 0xc0:
@@ -44,7 +44,7 @@ func (in *inst) row0FC(out *cpu.Insn, next uint64, size uint8) {
 		in.store(out, next, in.reg(), size)
 	case 0xc7:
 		in.group9(out, next)
-	case 0xc2, 0xc4, 0xc5, 0xc6:
+	case 0xc4, 0xc5:
 		in.simd0F(out, next)
 	default: // bswap
 		clobber1(out, in.gpr(in.opcodeReg()))

@@ -279,10 +279,12 @@ func (f *function) indirect(b *block, st *state, in *cpu.Insn, pc uint64) {
 }
 
 // leaveByPointer ends at a jump through a pointer, whatever SP is there: a tail call
-// where the frame is gone; a PLT's first entry pushes a word for the resolver.
-func (f *function) leaveByPointer(st *state) {
-	f.complete = false
-	f.returns = f.returns || f.frameGone(st)
+// where the frame is gone, which it reports; a PLT's first entry pushes a word for the
+// resolver.
+func (f *function) leaveByPointer(st *state) (gone bool) {
+	f.complete, gone = false, f.frameGone(st)
+	f.returns = f.returns || gone
+	return gone
 }
 
 // leaveVia follows control to the place that v stands for.
@@ -323,7 +325,7 @@ func (f *function) leaveVia(b *block, st *state, v value, in *cpu.Insn) {
 
 // through notes a jump through a pointer: a tail call where the frame is gone.
 func (f *function) through(b *block, st *state) {
-	if f.leaveByPointer(st); !f.frameGone(st) {
+	if !f.leaveByPointer(st) {
 		f.unresolved(b, st)
 	}
 }
