@@ -1,8 +1,6 @@
 package bench_test
 
 import (
-	"runtime"
-	"runtime/debug"
 	"slices"
 	"testing"
 
@@ -73,10 +71,9 @@ func TestOneWalker(t *testing.T) {
 }
 
 // allocations are those of a round of walks through all stacks, after some that fill
-// the cache. No collection runs meanwhile: it would empty the pools that sources fill again.
+// the cache. All of the process's are counted, and on a busy machine the runtime's own fall
+// among them; what walks allocate is there in each of five measurements.
 func allocations(w *unwind.Walker, snaps []*target.Snapshot) float64 {
-	runtime.GC()
-	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	var frames []unwind.Frame
 	round := func() {
 		for _, snap := range snaps {
@@ -86,7 +83,11 @@ func allocations(w *unwind.Walker, snaps []*target.Snapshot) float64 {
 	}
 	round()
 	round()
-	return testing.AllocsPerRun(2, round)
+	least := testing.AllocsPerRun(2, round)
+	for range 4 {
+		least = min(least, testing.AllocsPerRun(2, round))
+	}
+	return least
 }
 
 // cachesWell walks all stacks with one walker, twice, and beside it with fresh ones:
