@@ -20,16 +20,16 @@ import (
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/elfcore"
 	"github.com/backsight/backsight/input/snapshot"
+	"github.com/backsight/backsight/internal/unwind/badcall"
+	"github.com/backsight/backsight/internal/unwind/cfi"
+	"github.com/backsight/backsight/internal/unwind/code"
+	"github.com/backsight/backsight/internal/unwind/ehabi"
+	"github.com/backsight/backsight/internal/unwind/exception"
+	"github.com/backsight/backsight/internal/unwind/fp"
+	"github.com/backsight/backsight/internal/unwind/scan"
+	"github.com/backsight/backsight/internal/unwind/sigframe"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
-	"github.com/backsight/backsight/unwind/badcall"
-	"github.com/backsight/backsight/unwind/cfi"
-	"github.com/backsight/backsight/unwind/code"
-	"github.com/backsight/backsight/unwind/ehabi"
-	"github.com/backsight/backsight/unwind/exception"
-	"github.com/backsight/backsight/unwind/fp"
-	"github.com/backsight/backsight/unwind/scan"
-	"github.com/backsight/backsight/unwind/sigframe"
 )
 
 // CPUs are the processors that Backsight knows.
@@ -63,7 +63,7 @@ type source struct {
 
 // sources are the ways to find a caller, in the order of trust in which they are
 // asked, and the code analysis that checks them all.
-func sources() ([]source, unwind.Flow) {
+func sources() ([]source, unwind.CallGraph) {
 	tables := cfi.New()
 	analysis := code.New(tables.FunctionRanges)
 	return []source{
@@ -117,7 +117,7 @@ func NewUnwinder(opt Options) (*Unwinder, error) {
 	if opt.TableDir != "" {
 		useTables(all, opt)
 	}
-	u := &Unwinder{opt: unwind.Options{Flow: flow, Shared: new(unwind.Shared), MaxFrames: opt.MaxFrames, Explain: opt.Explain}}
+	u := &Unwinder{opt: unwind.Options{CallGraph: flow, Shared: new(unwind.Shared), MaxFrames: opt.MaxFrames, Explain: opt.Explain}}
 	names := opt.Sources
 	if names == nil {
 		names = SourceNames()

@@ -5,11 +5,11 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/unwind/cfi"
+	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/unwind"
-	"github.com/backsight/backsight/unwind/cfi"
-	"github.com/backsight/backsight/unwind/code"
 )
 
 // Question is a place in a binary whose unwind rule is wanted. Addresses are

@@ -31,7 +31,7 @@ var imports = []struct{ pkg, may string }{
 	{"internal/mapped", ""},
 	{"internal/difftest", ""},
 	{"internal/synth", "cpu image target"},
-	{"internal/synth/*", "* */*"},
+	{"internal/synth/*", "* */* internal/unwind/*"},
 	// Mapping a file is the same for a capture and for an executable.
 	{"image", "cpu internal/bin internal/mapped"},
 	{"image/*", "cpu internal/bin internal/inflate image"},
@@ -40,14 +40,14 @@ var imports = []struct{ pkg, may string }{
 	{"input/*", "cpu image image/* target internal/bin input"},
 	// DWARF expressions are bytes of a file, evaluated while walking.
 	{"unwind", "cpu image target internal/bin"},
-	{"unwind/*", "cpu image target internal/bin unwind"},
+	{"internal/unwind/*", "cpu image target internal/bin unwind"},
 	{"symbol", "cpu image target internal/bin"},
 	{"render", "cpu image target unwind symbol input"},
-	{"", "cpu cpu/* image image/* target input input/* unwind unwind/* symbol render"},
-	{"cmd/*", "* */*"},
-	{"bench", "* */*"},
-	{"lab", "* */*"},
-	{"lab/*", "* */*"},
+	{"", "cpu cpu/* image image/* target input input/* unwind internal/unwind/* symbol render"},
+	{"cmd/*", "* */* internal/unwind/*"},
+	{"bench", "* */* internal/unwind/*"},
+	{"lab", "* */* internal/unwind/*"},
+	{"lab/*", "* */* internal/unwind/*"},
 }
 
 // edges may use modules of other authors: formats that need a decompressor, what

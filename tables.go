@@ -9,11 +9,11 @@ import (
 	"path/filepath"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/unwind/cfi"
+	"github.com/backsight/backsight/internal/unwind/code"
+	"github.com/backsight/backsight/internal/unwind/ehabi"
+	"github.com/backsight/backsight/internal/unwind/table"
 	"github.com/backsight/backsight/unwind"
-	"github.com/backsight/backsight/unwind/cfi"
-	"github.com/backsight/backsight/unwind/code"
-	"github.com/backsight/backsight/unwind/ehabi"
-	"github.com/backsight/backsight/unwind/table"
 )
 
 // CompileTable compiles the unwind rules of an image, as far as they follow from its

@@ -9,10 +9,10 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/unwind/cfi"
+	"github.com/backsight/backsight/internal/unwind/code"
+	"github.com/backsight/backsight/internal/unwind/table"
 	"github.com/backsight/backsight/unwind"
-	"github.com/backsight/backsight/unwind/cfi"
-	"github.com/backsight/backsight/unwind/code"
-	"github.com/backsight/backsight/unwind/table"
 )
 
 const llvm = "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1"

@@ -112,7 +112,7 @@ const (
 	// LinuxPrstatus is pr_reg of NT_PRSTATUS (elf_gregset_t).
 	LinuxPrstatus Carrier = iota
 	// LinuxSigcontext is the mcontext of a signal frame, offsets from the start
-	// of the struct that the unwind/sigframe table says.
+	// of the struct that the internal/unwind/sigframe table says.
 	LinuxSigcontext
 	// GDBPacket is the reply to the remote protocol's g packet.
 	GDBPacket

@@ -132,7 +132,7 @@ func ruleRemark(r *unwind.Rule) (s string) {
 		flag unwind.RuleFlags
 		name string
 	}{
-		{unwind.SignalFrame, "signal frame"}, {unwind.SignedRA, "signed return address"}, {unwind.EntryKnown, "entry known"},
+		{unwind.SignalFrame, "signal frame"}, {unwind.SignedRA, "signed return address"}, {unwind.FromEntry, "entry known"},
 		{unwind.Agreed, "derivations agree"}, {unwind.Fallback, "fallback"},
 	} {
 		if r.Flags&f.flag != 0 {

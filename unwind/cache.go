@@ -37,9 +37,9 @@ type cache struct {
 	stats    CacheStats
 }
 
-// place is a PC as the key of a rule: bit 0 of kind is the mode, bit 1 Exact, bit 7
+// ruleKey is a PC as the key of a rule: bit 0 of kind is the mode, bit 1 Exact, bit 7
 // marks a used slot.
-type place struct {
+type ruleKey struct {
 	pc   uint64
 	kind uint8
 }
@@ -112,7 +112,7 @@ func (c *cache) worth(pc uint64) bool {
 func hash(x uint64) uint64 { return x * 0x9e37_79b9_7f4a_7c15 >> 32 }
 
 // rule finds the rule of a place, nil where there is none.
-func (c *cache) rule(p place) *cachedRule {
+func (c *cache) rule(p ruleKey) *cachedRule {
 	if len(c.rules) == 0 {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (c *cache) rule(p place) *cachedRule {
 }
 
 // other finds a caller that is not the one beside the rule.
-func (c *cache) other(p place, ra uint64) *caller {
+func (c *cache) other(p ruleKey, ra uint64) *caller {
 	if len(c.callers) == 0 {
 		return nil
 	}
@@ -143,7 +143,7 @@ func (c *cache) other(p place, ra uint64) *caller {
 
 // keep keeps a rule and a caller that it leads to.
 func (c *cache) keep(r *cachedRule) {
-	p := place{r.pc, r.kind}
+	p := ruleKey{r.pc, r.kind}
 	if c.rule(p) == nil {
 		for !c.putRule(r, len(c.rules) >= maxTable) {
 			c.growRules()

@@ -28,7 +28,7 @@ func (w *Walker) crossCheck() {
 	// the image.
 	w.query.Entry, w.query.HasEntry = w.rule.Start, w.rule.Flags&StartStated != 0
 	w.rule.Reset()
-	if code.Rule(&w.query, &w.rule) != Found || w.rule.Flags&(EntryKnown|Straight) == 0 {
+	if code.Rule(&w.query, &w.rule) != Found || w.rule.Flags&(FromEntry|Straight) == 0 {
 		w.rule = w.table
 		return
 	}

@@ -25,14 +25,14 @@ func TestCrossCheck(t *testing.T) {
 		want        uint64
 		trust       unwind.Trust
 	}{
-		{"they agree", toF, toF, unwind.EntryKnown, 16, 0, inF, unwind.Certain},
-		{"two derivations from the code agree", toH, toF, unwind.EntryKnown | unwind.Agreed, 16, 0, inF, unwind.Likely},
+		{"they agree", toF, toF, unwind.FromEntry, 16, 0, inF, unwind.Certain},
+		{"two derivations from the code agree", toH, toF, unwind.FromEntry | unwind.Agreed, 16, 0, inF, unwind.Likely},
 		{"straight from the entry", toF, toF, unwind.Straight, 32, 0, inF, unwind.Likely},
 		{"straight from a part that begins with a frame", toF, toH, unwind.Straight, 16, 32, inF, unwind.Likely},
-		{"the code's call alone goes to g", toH, toF, unwind.EntryKnown, 16, 0, inF, unwind.Likely},
-		{"the table's call alone goes to g", toF, toH, unwind.EntryKnown, 16, 0, inF, unwind.Likely},
-		{"the table's return address is 0", zero, toF, unwind.EntryKnown, 16, 0, inF, unwind.Certain},
-		{"the code's return address is 0: that may be the damage", toF, zero, unwind.EntryKnown, 16, 0, inF, unwind.Likely},
+		{"the code's call alone goes to g", toH, toF, unwind.FromEntry, 16, 0, inF, unwind.Likely},
+		{"the table's call alone goes to g", toF, toH, unwind.FromEntry, 16, 0, inF, unwind.Likely},
+		{"the table's return address is 0", zero, toF, unwind.FromEntry, 16, 0, inF, unwind.Certain},
+		{"the code's return address is 0: that may be the damage", toF, zero, unwind.FromEntry, 16, 0, inF, unwind.Likely},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			begins := leaf(arch, 0)
@@ -44,7 +44,7 @@ func TestCrossCheck(t *testing.T) {
 			code := rules{method: unwind.MethodCode, known: true,
 				at: map[uint64][]unwind.Rule{inG: {framed(arch, 16, at(c.code), c.flags)}}}
 			snap := stopped(arch, synth.Stack(arch).Zero(8).Words(inH, inF).Zero(64).Place(0x7fff_0000))
-			frames, _ := walk(snap, unwind.Options{Sources: []unwind.Source{cfi, code}, Flow: flow{holds: sameHundred, callee: hEntry}})
+			frames, _ := walk(snap, unwind.Options{Sources: []unwind.Source{cfi, code}, CallGraph: flow{holds: sameHundred, callee: hEntry}})
 			got := pcs(frames)
 			if !slices.Equal(got, []uint64{inG, c.want}) || frames[1].Trust != c.trust || frames[0].CFA != 0x7fff_0010 {
 				t.Errorf("%#x, want a frame at %#x, %v: %+v", got, c.want, c.trust, frames)

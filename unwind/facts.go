@@ -6,7 +6,7 @@ import (
 	"sync/atomic"
 )
 
-// Shared is what walkers with the same sources and the same Flow leave for one another:
+// Shared is what walkers with the same sources and the same CallGraph leave for one another:
 // of each image, the rules and callers that code alone decides. It is kept with the
 // images. A walker that is new to a stack finds most of its frames there.
 type Shared struct{ images atomic.Uint32 }
@@ -37,7 +37,7 @@ func (f *facts) open(s *Shared) {
 }
 
 // factKey hashes a place and a return address: 0 for the one that was met there first.
-func factKey(p place, ra uint64) uint64 { return hash(p.pc ^ ra<<7) }
+func factKey(p ruleKey, ra uint64) uint64 { return hash(p.pc ^ ra<<7) }
 
 // slot is the i-th of those in which a fact with this hash can be.
 func (t factTable) slot(h, i uint64) *atomic.Pointer[cachedRule] {
@@ -45,7 +45,7 @@ func (t factTable) slot(h, i uint64) *atomic.Pointer[cachedRule] {
 }
 
 // first returns the fact of a place that was met there first.
-func (t factTable) first(p place) *cachedRule {
+func (t factTable) first(p ruleKey) *cachedRule {
 	h := factKey(p, 0)
 	for i := range uint64(ways) {
 		if r := t.slot(h, i).Load(); r == nil || r.pc == p.pc && r.kind == p.kind {
@@ -56,7 +56,7 @@ func (t factTable) first(p place) *cachedRule {
 }
 
 // find returns the fact of a place with a return address in an image.
-func (t factTable) find(p place, ra uint64, image uint16) *cachedRule {
+func (t factTable) find(p ruleKey, ra uint64, image uint16) *cachedRule {
 	if r := t.first(p); r == nil || r.caller.ra == ra && r.caller.module == image {
 		return r
 	}
@@ -74,7 +74,7 @@ func (t factTable) find(p place, ra uint64, image uint16) *cachedRule {
 func (f *facts) keep(fact cachedRule) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	t, p := *f.table.Load(), place{fact.pc, fact.kind}
+	t, p := *f.table.Load(), ruleKey{fact.pc, fact.kind}
 	if t.find(p, fact.caller.ra, fact.caller.module) != nil {
 		return
 	}
@@ -98,7 +98,7 @@ func (t factTable) put(r *cachedRule, first, force bool) bool {
 	if first {
 		ra = 0
 	}
-	h := factKey(place{r.pc, r.kind}, ra)
+	h := factKey(ruleKey{r.pc, r.kind}, ra)
 	for i := range uint64(ways) {
 		if s := t.slot(h, i); s.Load() == nil {
 			s.Store(r)
@@ -116,7 +116,7 @@ func (t factTable) grown() factTable {
 	big := make(factTable, 2*len(t))
 	for i := range t {
 		if r := t[i].Load(); r != nil {
-			big.put(r, t.first(place{r.pc, r.kind}) == r, true)
+			big.put(r, t.first(ruleKey{r.pc, r.kind}) == r, true)
 		}
 	}
 	return big

@@ -8,14 +8,14 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/internal/unwind/badcall"
+	"github.com/backsight/backsight/internal/unwind/code"
+	"github.com/backsight/backsight/internal/unwind/exception"
+	"github.com/backsight/backsight/internal/unwind/fp"
+	"github.com/backsight/backsight/internal/unwind/scan"
+	"github.com/backsight/backsight/internal/unwind/sigframe"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
-	"github.com/backsight/backsight/unwind/badcall"
-	"github.com/backsight/backsight/unwind/code"
-	"github.com/backsight/backsight/unwind/exception"
-	"github.com/backsight/backsight/unwind/fp"
-	"github.com/backsight/backsight/unwind/scan"
-	"github.com/backsight/backsight/unwind/sigframe"
 )
 
 // FuzzWalk walks over random code, a random stack and random registers of every
@@ -32,7 +32,7 @@ func FuzzWalk(f *testing.F) {
 		snap := wild(arch, text, stack, regs)
 		analysis := code.New(nil)
 		begin := time.Now()
-		frames, stop := unwind.NewWalker(snap, unwind.Options{MaxFrames: 64, Flow: analysis, Sources: []unwind.Source{
+		frames, stop := unwind.NewWalker(snap, unwind.Options{MaxFrames: 64, CallGraph: analysis, Sources: []unwind.Source{
 			sigframe.Source{}, exception.Source{}, badcall.Source{}, analysis, fp.Source{}, scan.New(analysis, sigframe.Source{}, exception.Source{}),
 		}}).Walk(&snap.Threads[0], nil)
 		if d := time.Since(begin); d > 20*time.Second {

@@ -80,7 +80,7 @@ func TestInterrupted(t *testing.T) {
 		{"in kill", inF, unwind.Certain},
 		{"in the middle of work", 0, unwind.Likely},
 	} {
-		frames, _ := walk(snap, unwind.Options{Flow: flow{holds: sameHundred, syscall: c.syscall}, Sources: []unwind.Source{
+		frames, _ := walk(snap, unwind.Options{CallGraph: flow{holds: sameHundred, syscall: c.syscall}, Sources: []unwind.Source{
 			signals{*interrupted, false}, tables(arch, unwind.MethodCFI, 0)}})
 		if len(frames) != 4 || frames[1].Trust != unwind.Certain || frames[2].Trust != c.want || frames[3].Trust != unwind.Certain {
 			t.Errorf("%s: %+v", c.what, frames)
@@ -92,7 +92,7 @@ func TestInterrupted(t *testing.T) {
 // was not taken.
 func TestExplain(t *testing.T) {
 	arch := o32()
-	code := tables(arch, unwind.MethodCode, unwind.EntryKnown|unwind.Agreed)
+	code := tables(arch, unwind.MethodCode, unwind.FromEntry|unwind.Agreed)
 	wrong := saved(arch, 16, 0)
 	unknown := saved(arch, 8, 0)
 	unknown.CFA.Base, _ = arch.RegByName("s8")

@@ -40,7 +40,7 @@ func (w *Walker) asGood(site, other cpu.CallSite) bool {
 	case w.try.flags&StartStated != 0:
 		return w.startsAt(other.Target) // the table tells; to follow jumps is much work
 	}
-	a, alone := w.opt.Flow.Reaches(w.snap, other.Target, other.TargetMode, w.state.Site)
+	a, alone := w.opt.CallGraph.Reaches(w.snap, other.Target, other.TargetMode, w.state.Site)
 	w.try.alone = w.try.alone && alone
 	return a == Yes || a == YesByJump
 }

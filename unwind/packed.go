@@ -61,8 +61,8 @@ func Pack(arch *cpu.Arch, r *Rule) (Packed, bool) {
 	return p.out, ok
 }
 
-// Listed is a rule as sources list it for a table.
-type Listed struct {
+// TableRow is a rule as sources list it for a table.
+type TableRow struct {
 	Rule  Packed
 	Packs bool // else Rule cannot say it
 	Flags RuleFlags

@@ -47,9 +47,9 @@ const (
 	SignalFrame RuleFlags = 1 << iota
 	// SignedRA: the return address carries a pointer authentication code.
 	SignedRA
-	// EntryKnown: the function's entry is known from a symbol, a table or a call,
+	// FromEntry: the function's entry is known from a symbol, a table or a call,
 	// not only guessed. Set by code analysis.
-	EntryKnown
+	FromEntry
 	// Agreed: two independent derivations gave this same rule. Set by code analysis.
 	Agreed
 	// Inferred: the return address itself is lost, and this is one of the places

@@ -26,12 +26,12 @@ func settle(frames []Frame, first int, root bool) {
 	for i := last; i >= first; i-- {
 		f := &frames[i]
 		if vouched && !f.Checks.proven() {
-			f.Checks |= Vouched
+			f.Checks |= Corroborated
 		}
 		vouched = f.follows() && (vouched || f.Checks.proven() || root && i == last)
 	}
 	if root && last > 0 && !frames[last].Checks.proven() {
-		frames[last].Checks |= Vouched
+		frames[last].Checks |= Corroborated
 	}
 	doubt := false
 	for i := max(first-1, 1); i <= last && frames[i].Trust == Certain; i++ {
@@ -61,7 +61,7 @@ func (w *Walker) locate(frames []Frame) {
 	for i := range frames {
 		f := &frames[i]
 		shifted = shifted || lost && !f.Checks.proven()
-		lost = f.Exact && !w.opt.Flow.BehindSyscall(f.Module, f.PC, f.Mode)
+		lost = f.Exact && !w.opt.CallGraph.BehindSyscall(f.Module, f.PC, f.Mode)
 		if lost || shifted || f.Checks&OneBitAway != 0 {
 			f.Trust = min(f.Trust, Likely)
 		}

@@ -15,7 +15,7 @@ func TestSettle(t *testing.T) {
 		indirect = ordinary
 		unclear  = ordinary | TargetUnclear
 		byJump   = ordinary | TargetMatches | TargetUnclear
-		landmark = SPMonotonic | SPAligned | SPInStack | AtLandmark
+		landmark = SPMonotonic | SPAligned | SPInStack | AtTrampoline
 		saved    = Executable | Interrupted
 	)
 	type frame struct {
@@ -65,8 +65,8 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// nowhere is a Flow that knows no system call.
-type nowhere struct{ Flow }
+// nowhere is a CallGraph that knows no system call.
+type nowhere struct{ CallGraph }
 
 func (nowhere) BehindSyscall(*target.Module, uint64, cpu.Mode) bool { return false }
 
@@ -75,8 +75,8 @@ func (nowhere) BehindSyscall(*target.Module, uint64, cpu.Mode) bool { return fal
 func TestLocate(t *testing.T) {
 	const (
 		proven      = ordinary | TargetMatches
-		vouched     = ordinary | Vouched
-		interrupted = Executable | Interrupted | Vouched
+		vouched     = ordinary | Corroborated
+		interrupted = Executable | Interrupted | Corroborated
 		ambiguous   = proven | OneBitAway
 	)
 	for _, walk := range []struct {
@@ -95,7 +95,7 @@ func TestLocate(t *testing.T) {
 		for _, c := range walk.frames {
 			frames = append(frames, Frame{Checks: c, Trust: Certain, Exact: c&Interrupted != 0})
 		}
-		(&Walker{opt: Options{Flow: nowhere{}}}).locate(frames)
+		(&Walker{opt: Options{CallGraph: nowhere{}}}).locate(frames)
 		for i := range frames {
 			if frames[i].Trust != walk.want[i] {
 				t.Errorf("%s: frame %d is %v, want %v", walk.what, i, frames[i].Trust, walk.want[i])

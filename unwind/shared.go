@@ -62,7 +62,7 @@ func whole(m *target.Module) bool {
 // recall finds what other walkers know of a place in m, and of its return address unless
 // that is 0: nil if nothing. It is kept where it comes up again. The caller of the first
 // return address has back 0 where it lies in another image: only the rule is known then.
-func (w *Walker) recall(at place, ra uint64, m *target.Module) (*cachedRule, *Packed) {
+func (w *Walker) recall(at ruleKey, ra uint64, m *target.Module) (*cachedRule, *Packed) {
 	of := w.known(m)
 	if of.facts == nil {
 		return nil, nil
@@ -77,7 +77,7 @@ func (w *Walker) recall(at place, ra uint64, m *target.Module) (*cachedRule, *Pa
 			return nil, nil
 		}
 	}
-	t, p := *of.facts.table.Load(), place{m.ToImage(at.pc) & mask, at.kind}
+	t, p := *of.facts.table.Load(), ruleKey{m.ToImage(at.pc) & mask, at.kind}
 	r := t.first(p)
 	if ra != 0 {
 		r = t.find(p, in.module.ToImage(ra)&mask, in.facts.id)

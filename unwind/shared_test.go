@@ -38,7 +38,7 @@ func TestShared(t *testing.T) {
 	code := flow{holds: sameHundred}
 	for _, c := range []struct {
 		name  string
-		flow  unwind.Flow
+		flow  unwind.CallGraph
 		by    uint64 // second mapping
 		cut   uint64 // and what it lacks at the end
 		share bool
@@ -55,7 +55,7 @@ func TestShared(t *testing.T) {
 			asked, m := 0, program(arch)
 			source := tables(arch, unwind.MethodCFI, 0)
 			source.asked = &asked
-			opt := unwind.Options{Sources: []unwind.Source{source}, Flow: c.flow}
+			opt := unwind.Options{Sources: []unwind.Source{source}, CallGraph: c.flow}
 			if c.share {
 				opt.Shared = new(unwind.Shared)
 			}
@@ -86,7 +86,7 @@ func TestShared(t *testing.T) {
 // there.
 func TestSharedNobody(t *testing.T) {
 	arch := o32()
-	m, opt := program(arch), unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, Flow: flow{holds: sameHundred}, Shared: new(unwind.Shared)}
+	m, opt := program(arch), unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: flow{holds: sameHundred}, Shared: new(unwind.Shared)}
 	if frames, _ := walk(moved(arch, m, 0), opt); len(frames) != 3 {
 		t.Fatalf("%#x", pcs(frames))
 	}

@@ -5,7 +5,7 @@
 //	    ▲                        (first that knows and convinces)                      │
 //	    └───────────────────────────────────────────────────────────────────────────────┘
 //
-// Sources live in packages below (unwind/cfi, unwind/code, …) and never import
+// Sources live in packages of their own (internal/unwind/cfi, internal/unwind/code, …) and never import
 // one another.
 package unwind
 
@@ -160,15 +160,15 @@ type FrameSource interface {
 	Step(s *State, out *Caller) Verdict
 }
 
-// Landmark is implemented by frame sources whose frames are entered otherwise
+// Trampoline is implemented by frame sources whose frames are entered otherwise
 // than by a call: signal trampolines, EXC_RETURN. A return address that is a
 // landmark need not follow a call instruction.
-type Landmark interface {
+type Trampoline interface {
 	At(s *State, pc uint64, mode cpu.Mode) bool
 }
 
-// Flow answers questions about control flow across images. unwind/code does.
-type Flow interface {
+// CallGraph answers questions about control flow across images. unwind/code does.
+type CallGraph interface {
 	// Reaches tells whether code at pc can run as part of a call to entry without
 	// another call in between: pc lies in the function that begins at entry or in
 	// one that it tail-jumps to (YesByJump), through PLT stubs and the like. alone: the
@@ -187,7 +187,7 @@ type Flow interface {
 // Answer is a three-valued truth.
 type Answer uint8
 
-// The answers. YesByJump is a Yes of Flow.Reaches that holds for other entries, too.
+// The answers. YesByJump is a Yes of CallGraph.Reaches that holds for other entries, too.
 const (
 	Unknown Answer = iota
 	Yes

@@ -22,11 +22,11 @@ const (
 	MethodsAgree
 	// Interrupted: the PC is exact, restored from a signal or exception frame.
 	Interrupted
-	// AtLandmark: the PC is a signal trampoline, entered without a call.
-	AtLandmark
-	// EntryFound: the callee's function entry is known and the rule follows
+	// AtTrampoline: the PC is a signal trampoline, entered without a call.
+	AtTrampoline
+	// EntryKnown: the callee's function entry is known and the rule follows
 	// from it.
-	EntryFound
+	EntryKnown
 	// CodeMissing: no code bytes were there to check against.
 	CodeMissing
 	// TargetDiffers: the call before the PC goes somewhere else. Against.
@@ -39,15 +39,15 @@ const (
 	// TargetUnclear: that call is direct, but leads to the callee's function by way
 	// of others that end in a jump (TargetMatches), or its way is not known. Against.
 	TargetUnclear
-	// Vouched: the call before the PC proves nothing, but the frame leads exactly to
+	// Corroborated: the call before the PC proves nothing, but the frame leads exactly to
 	// one that is proven, or to where stacks begin.
-	Vouched
+	Corroborated
 	checkCount = iota
 )
 
 var checkNames = [checkCount]string{"executable", "call-before", "target-matches", "sp-monotonic", "sp-aligned", "sp-in-stack",
-	"methods-agree", "interrupted", "landmark", "entry-known", "code-missing", "target-differs", "no-call", "one-bit-away",
-	"target-unclear", "vouched"}
+	"methods-agree", "interrupted", "trampoline", "entry-known", "code-missing", "target-differs", "no-call", "one-bit-away",
+	"target-unclear", "corroborated"}
 
 // Names lists the checks' names in a fixed order.
 func (c Checks) Names() []string {
@@ -95,21 +95,21 @@ func (t Trust) String() string { return [...]string{"guess", "likely", "certain"
 //	                            another method agrees
 //	scan                        never                                      never                         guess
 func trustOf(m Method, c Checks) Trust {
-	sound := c.has(SPMonotonic) && c&(Executable|AtLandmark) != 0 && c&(NoCall|TargetDiffers) == 0
-	entered := c&(CallBefore|AtLandmark) != 0
+	sound := c.has(SPMonotonic) && c&(Executable|AtTrampoline) != 0 && c&(NoCall|TargetDiffers) == 0
+	entered := c&(CallBefore|AtTrampoline) != 0
 	switch m {
 	case MethodContext:
 		return Certain
 	case MethodSigframe, MethodException:
-		return pick(c.has(Executable|Vouched), true)
+		return pick(c.has(Executable|Corroborated), true)
 	case MethodCFI, MethodEHABI, MethodCompact, MethodTable:
 		return pick(sound && entered && c.witnessed(), sound && (entered || c.has(CodeMissing)))
 	case MethodCode:
 		// Assembly does not always keep the ABI's stack alignment
 		// (__aeabi_idivmod pushes three words).
 		sound = sound && c.has(SPInStack) && entered
-		derived := c.has(MethodsAgree|EntryFound|SPAligned) ||
-			(c.proven() || c&AtLandmark != 0) && c&(MethodsAgree|EntryFound) != 0
+		derived := c.has(MethodsAgree|EntryKnown|SPAligned) ||
+			(c.proven() || c&AtTrampoline != 0) && c&(MethodsAgree|EntryKnown) != 0
 		return pick(sound && derived && c.witnessed(), sound)
 	case MethodFP:
 		sound = sound && entered && c.has(SPInStack)
@@ -133,7 +133,7 @@ func (c Checks) proven() bool { return c&witness == TargetMatches }
 // nobody knows where cannot be vouched for: another call in the same function would
 // lead on as well.
 func (c Checks) witnessed() bool {
-	return c.proven() || c.has(Vouched) && c&witness != TargetUnclear
+	return c.proven() || c.has(Corroborated) && c&witness != TargetUnclear
 }
 
 // hopeful are the checks of a frame while the walk goes on, as if it were vouched for;
@@ -142,7 +142,7 @@ func (c Checks) hopeful() Checks {
 	if c&witness == TargetUnclear {
 		c &^= TargetUnclear
 	}
-	return c | Vouched
+	return c | Corroborated
 }
 
 func pick(certain, likely bool) Trust {

@@ -18,8 +18,8 @@ func (w *Walker) judge() {
 	}
 	w.strip()
 	c.Regs.Set(w.snap.Arch.PC, c.pc)
-	if c.flags&EntryKnown != 0 {
-		c.checks |= EntryFound
+	if c.flags&FromEntry != 0 {
+		c.checks |= EntryKnown
 	}
 	if c.flags&Agreed != 0 {
 		c.checks |= MethodsAgree
@@ -91,7 +91,7 @@ func (w *Walker) place() {
 	c.module, _ = w.snap.ModuleAt(c.site)
 	c.checks |= w.executable(c.site, c.module)
 	if !c.Exact && c.checks&Executable == 0 && w.landmark(c.raw, c.mode) {
-		c.site, c.checks = c.pc, c.checks|AtLandmark
+		c.site, c.checks = c.pc, c.checks|AtTrampoline
 		c.module, _ = w.snap.ModuleAt(c.pc)
 		c.checks |= w.executable(c.pc, c.module)
 	}
@@ -174,7 +174,7 @@ func (w *Walker) witnessed() bool {
 		return false
 	}
 	if w.ahead == nil {
-		w.ahead = NewWalker(w.snap, Options{Sources: w.opt.Sources, Flow: w.opt.Flow})
+		w.ahead = NewWalker(w.snap, Options{Sources: w.opt.Sources, CallGraph: w.opt.CallGraph})
 		w.ahead.isAhead = true
 	}
 	w.ahead.state = w.state
@@ -209,7 +209,7 @@ func (w *Walker) checkStack() {
 // checkCall looks at the code before a return address.
 func (w *Walker) checkCall() {
 	c := &w.try
-	if c.Exact || c.checks&(Executable|AtLandmark) != Executable {
+	if c.Exact || c.checks&(Executable|AtTrampoline) != Executable {
 		return
 	}
 	site, verdict := returnsTo(w.snap, c.module, c.pc, c.mode)
@@ -219,7 +219,7 @@ func (w *Walker) checkCall() {
 		return
 	case No:
 		if w.landmark(c.raw, c.mode) {
-			c.site, c.checks = c.pc, c.checks|AtLandmark
+			c.site, c.checks = c.pc, c.checks|AtTrampoline
 			return
 		}
 		c.checks |= NoCall
@@ -228,7 +228,7 @@ func (w *Walker) checkCall() {
 	c.checks |= CallBefore
 	c.site = site.Addr
 	w.checkTarget(site)
-	if w.opt.Flow != nil && !w.isAhead && c.checks&TargetDiffers == 0 && w.oneBitAway(site) {
+	if w.opt.CallGraph != nil && !w.isAhead && c.checks&TargetDiffers == 0 && w.oneBitAway(site) {
 		c.checks |= OneBitAway
 	}
 }
@@ -238,7 +238,7 @@ func (w *Walker) checkCall() {
 func (w *Walker) checkTarget(site cpu.CallSite) {
 	c := &w.try
 	c.alone = !site.Direct || c.module == w.state.Module
-	if w.opt.Flow == nil || c.method == MethodSigframe {
+	if w.opt.CallGraph == nil || c.method == MethodSigframe {
 		return
 	}
 	entry, mode := site.Target, site.TargetMode
@@ -255,11 +255,11 @@ func (w *Walker) checkTarget(site cpu.CallSite) {
 		}
 		c.alone = false
 		var ok bool
-		if entry, mode, ok = w.opt.Flow.Callee(w.snap, site.Addr, c.mode); !ok {
+		if entry, mode, ok = w.opt.CallGraph.Callee(w.snap, site.Addr, c.mode); !ok {
 			return
 		}
 	}
-	a, alone := w.opt.Flow.Reaches(w.snap, entry, mode, w.state.Site)
+	a, alone := w.opt.CallGraph.Reaches(w.snap, entry, mode, w.state.Site)
 	c.alone = c.alone && alone
 	switch a {
 	case Yes, YesByJump:
@@ -325,7 +325,7 @@ func (w *Walker) stubFor(entry uint64, mode cpu.Mode) bool {
 	if w.try.flags&StartStated == 0 {
 		return false
 	}
-	to, ok := w.opt.Flow.Stub(w.snap, entry, mode, w.state.Site)
+	to, ok := w.opt.CallGraph.Stub(w.snap, entry, mode, w.state.Site)
 	return ok && w.startsAt(to)
 }
 
@@ -336,7 +336,7 @@ func score(c Checks) int {
 		check  Checks
 		weight int
 	}{
-		{TargetMatches, 40}, {AtLandmark, 40}, {CallBefore, 20}, {MethodsAgree, 10}, {EntryFound, 8}, {SPMonotonic, 5},
+		{TargetMatches, 40}, {AtTrampoline, 40}, {CallBefore, 20}, {MethodsAgree, 10}, {EntryKnown, 8}, {SPMonotonic, 5},
 		{SPInStack, 4}, {SPAligned, 2}, {TargetDiffers, -40}, {NoCall, -40}, {CodeMissing, -5},
 	} {
 		if c&w.check != 0 {
@@ -350,7 +350,7 @@ func score(c Checks) int {
 func (w *Walker) refuse() string {
 	c := &w.try
 	switch {
-	case c.checks&AtLandmark != 0:
+	case c.checks&AtTrampoline != 0:
 		if !w.leadsOn() {
 			return "no signal or exception frame lies there"
 		}

@@ -12,9 +12,9 @@ type Source interface{ Method() Method }
 type Options struct {
 	// Sources in the order in which they are asked.
 	Sources []Source
-	// Flow checks call targets; nil: those checks are left out.
-	Flow Flow
-	// Shared, if set, is what walkers with the same Sources and Flow leave for one
+	// CallGraph checks call targets; nil: those checks are left out.
+	CallGraph CallGraph
+	// Shared, if set, is what walkers with the same Sources and CallGraph leave for one
 	// another.
 	Shared *Shared
 	// MaxFrames bounds a walk; 0 means DefaultMaxFrames.
@@ -68,7 +68,7 @@ type Walker struct {
 }
 
 type landmark struct {
-	Landmark
+	Trampoline
 	step FrameSource
 }
 
@@ -111,7 +111,7 @@ func NewWalker(snap *target.Snapshot, opt Options) *Walker {
 	}
 	w := &Walker{snap: snap, opt: opt, keeps: snap.Arch.Preserved, cached: opt.Explain == nil && opt.Registers == nil}
 	for _, s := range opt.Sources {
-		l, isLandmark := s.(Landmark)
+		l, isLandmark := s.(Trampoline)
 		step, isFrame := s.(FrameSource)
 		if isLandmark && isFrame {
 			w.landmarks = append(w.landmarks, landmark{l, step})
@@ -126,7 +126,7 @@ func (w *Walker) Walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
 	first := len(dst)
 	w.unproven = 0
 	dst, stop := w.walk(t, dst)
-	if w.unproven > first && w.opt.Flow != nil {
+	if w.unproven > first && w.opt.CallGraph != nil {
 		settle(dst[first:], w.unproven-first, stop.Reason == StopRoot)
 		w.locate(dst[w.unproven:])
 	}
@@ -252,7 +252,7 @@ func (w *Walker) findCaller() bool {
 		}
 	}
 	w.crossCheck()
-	if w.best.valid && !w.best.end && w.best.checks&AtLandmark != 0 {
+	if w.best.valid && !w.best.end && w.best.checks&AtTrampoline != 0 {
 		w.passLandmark()
 	}
 	return w.best.valid
@@ -311,7 +311,7 @@ func (w *Walker) askRules(src RuleSource) {
 func (w *Walker) confirm(src RuleSource) {
 	m := w.state.Module
 	if b := &w.best; !b.valid || b.method != MethodCode || b.method != src.Method() || b.entry == 0 ||
-		b.checks.has(EntryFound|MethodsAgree) || !m.Contains(b.entry) {
+		b.checks.has(EntryKnown|MethodsAgree) || !m.Contains(b.entry) {
 		return
 	}
 	w.query.Entry, w.query.HasEntry, w.query.Try = m.ToImage(w.best.entry)&m.Image.Arch.AddrMask(), true, 0
@@ -319,7 +319,7 @@ func (w *Walker) confirm(src RuleSource) {
 	w.table = w.rule
 	w.rule.Reset()
 	if src.Rule(&w.query, &w.rule) == Found {
-		w.rule.Flags |= EntryKnown
+		w.rule.Flags |= FromEntry
 		w.applyRule(src.Method())
 	}
 	if w.best.evidence == before {

@@ -178,8 +178,8 @@ func TestRefused(t *testing.T) {
 			stack := synth.Stack(arch).Zero(28).Word(c.ra).Zero(64).Place(0x7fff_0000)
 			var reason string
 			frames, stop := walk(stopped(arch, stack), unwind.Options{
-				Sources: []unwind.Source{tables(arch, unwind.MethodCode, unwind.Agreed|unwind.EntryKnown)},
-				Flow:    flow{holds: sameHundred},
+				Sources:   []unwind.Source{tables(arch, unwind.MethodCode, unwind.Agreed|unwind.FromEntry)},
+				CallGraph: flow{holds: sameHundred},
 				Explain: func(a unwind.Attempt) {
 					if a.Frame == 1 && a.Applied {
 						reason = a.Reason
@@ -200,8 +200,8 @@ func TestChoice(t *testing.T) {
 	stack := synth.Stack(arch).Zero(12).Word(inH).Zero(12).Word(inMain).Zero(64).Place(0x7fff_0000)
 	code := tables(arch, unwind.MethodCode, 0)
 	// inH lies in the frame: an old return address, behind a call that could go anywhere.
-	code.at[inF] = []unwind.Rule{saved(arch, 16, 0), saved(arch, 32, unwind.EntryKnown)}
-	frames, _ := walk(stopped(arch, stack), unwind.Options{Sources: []unwind.Source{code}, Flow: flow{holds: sameHundred}})
+	code.at[inF] = []unwind.Rule{saved(arch, 16, 0), saved(arch, 32, unwind.FromEntry)}
+	frames, _ := walk(stopped(arch, stack), unwind.Options{Sources: []unwind.Source{code}, CallGraph: flow{holds: sameHundred}})
 	if len(frames) < 3 || frames[2].PC != inMain {
 		t.Errorf("%#x", pcs(frames))
 	}
@@ -214,11 +214,11 @@ func TestChoice(t *testing.T) {
 func TestWrongIsNeverCertain(t *testing.T) {
 	arch := o32()
 	for _, ra := range []uint64{inH, inF, inG, mainEntry, fEntry + 4, 0x7fff_0010, 0x40011a, 1, ^uint64(0)} {
-		for _, flags := range []unwind.RuleFlags{0, unwind.EntryKnown, unwind.Agreed, unwind.Fallback} {
+		for _, flags := range []unwind.RuleFlags{0, unwind.FromEntry, unwind.Agreed, unwind.Fallback} {
 			stack := synth.Stack(arch).Zero(28).Word(ra).Zero(64).Place(0x7fff_0000)
 			code := tables(arch, unwind.MethodCode, flags)
 			for _, holds := range []func(uint64, uint64) unwind.Answer{sameHundred, unknownFlow} {
-				frames, _ := walk(stopped(arch, stack), unwind.Options{Sources: []unwind.Source{code}, Flow: flow{holds: holds}})
+				frames, _ := walk(stopped(arch, stack), unwind.Options{Sources: []unwind.Source{code}, CallGraph: flow{holds: holds}})
 				if len(frames) > 2 && frames[2].Trust == unwind.Certain {
 					t.Errorf("%#x with flags %b is certain: %v", ra, flags, frames[2].Checks)
 				}
@@ -250,7 +250,7 @@ func TestAstray(t *testing.T) {
 		if !c.rule {
 			delete(cfi.at, inF)
 		}
-		frames, stop := walk(stopped(arch, c.stack), unwind.Options{Sources: []unwind.Source{cfi}, Flow: flow{holds: sameHundred}})
+		frames, stop := walk(stopped(arch, c.stack), unwind.Options{Sources: []unwind.Source{cfi}, CallGraph: flow{holds: sameHundred}})
 		if len(frames) < 2 || frames[1].PC != inF || frames[1].Trust != c.want || stop.Reason != c.stop {
 			t.Errorf("%s: %+v, %v", c.what, frames, stop)
 		}
@@ -303,7 +303,7 @@ func TestNoAllocations(t *testing.T) {
 	snap := stopped(arch, stackOf(arch))
 	for name, opt := range map[string]unwind.Options{
 		"from the cache": {Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}},
-		"from the source": {Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, Flow: flow{holds: sameHundred},
+		"from the source": {Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: flow{holds: sameHundred},
 			Registers: func(int, *cpu.Registers) {}},
 	} {
 		w := unwind.NewWalker(snap, opt)
@@ -345,7 +345,7 @@ func TestOneBitAway(t *testing.T) {
 	} {
 		snap := stopped(arch, stackOf(arch))
 		copy(snap.Modules[0].Image.Code(c.other-8), snap.Modules[0].Image.Code(inMain - 8)[:4])
-		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, Flow: flow{holds: sameHundred}})
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: flow{holds: sameHundred}})
 		for round := range 3 {
 			frames, stop := w.Walk(&snap.Threads[0], nil)
 			if len(frames) != 3 || stop.Reason != unwind.StopRoot || frames[1].Trust != unwind.Certain || frames[2].Trust != c.want ||

@@ -24,7 +24,7 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 	if !ok || s.Module == nil {
 		return dst, false
 	}
-	at := place{s.PC, kindOf(s.Mode, s.Exact)}
+	at := ruleKey{s.PC, kindOf(s.Mode, s.Exact)}
 	if w.cache.rule(at) == nil {
 		if _, r := w.recall(at, 0, s.Module); r == nil {
 			return dst, false
@@ -112,7 +112,7 @@ func (w *Walker) warm(dst []Frame, first int) ([]Frame, bool) {
 		if w.unproven == 0 && !c.checks.placed() {
 			w.unproven = len(dst) - 1
 		}
-		at = place{pc, uint8(c.mode)&1 | kindUsed}
+		at = ruleKey{pc, uint8(c.mode)&1 | kindUsed}
 		sp = cfa
 		level = arch.LR != cpu.NoReg
 	}
@@ -210,7 +210,7 @@ func (w *Walker) lesson() (r cachedRule, ok bool) {
 		return r, true
 	}
 	const stack = SPMonotonic | SPInStack
-	if !c.checks.has(stack|CallBefore) || c.checks&AtLandmark != 0 || c.flags&Inferred != 0 || c.Exact || c.module == nil || c.module.Image == nil {
+	if !c.checks.has(stack|CallBefore) || c.checks&AtTrampoline != 0 || c.flags&Inferred != 0 || c.Exact || c.module == nil || c.module.Image == nil {
 		return r, false
 	}
 	module := slices.Index(w.snap.Modules, c.module)

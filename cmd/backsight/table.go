@@ -9,7 +9,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/unwind/table"
+	"github.com/backsight/backsight/internal/unwind/table"
 	"github.com/spf13/cobra"
 )
 

@@ -16,11 +16,11 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/unwind/cfi"
+	"github.com/backsight/backsight/internal/unwind/code"
+	"github.com/backsight/backsight/internal/unwind/ehabi"
+	"github.com/backsight/backsight/internal/unwind/fp"
 	"github.com/backsight/backsight/unwind"
-	"github.com/backsight/backsight/unwind/cfi"
-	"github.com/backsight/backsight/unwind/code"
-	"github.com/backsight/backsight/unwind/ehabi"
-	"github.com/backsight/backsight/unwind/fp"
 )
 
 // Options say what to compare.

@@ -184,7 +184,7 @@ func (w *worker) keep(s Situation, k Kind, v Verdict) {
 	if !w.q.Exact {
 		place = w.q.Resume
 	}
-	const both = unwind.EntryKnown | unwind.Agreed
+	const both = unwind.FromEntry | unwind.Agreed
 	w.Disagreements = append(w.Disagreements, Disagreement{Verdict: v, Places: 1, Place: place, Mode: w.q.Mode, Situation: s, Kind: k,
 		Lo: w.f.lo, Hi: w.f.hi, Table: w.table, Subject: w.answer, query: w.q, Suspect: v == Wrong && w.answer.Flags&both == both})
 }

@@ -3,8 +3,8 @@ package record
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/unwind"
-	"github.com/backsight/backsight/unwind/cfi"
 )
 
 // The kinds of an instruction boundary.

@@ -1,0 +1,59 @@
+package badcall
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/unwind"
+)
+
+const cores = "../../../../shared/inputs/user-cores"
+
+// frame1 is the caller in GDB's backtrace.
+var frame1 = regexp.MustCompile(`(?m)^#1 +(0x[0-9a-f]+) in `)
+
+// TestCores undoes calls through NULL and 0x12345678; GDB knows the caller.
+func TestCores(t *testing.T) {
+	files, _ := filepath.Glob(cores + "/*/*.nullfn.core.gz")
+	bad, _ := filepath.Glob(cores + "/*/*.badfn.core.gz")
+	if len(files) == 0 {
+		t.Skip("no cores")
+	}
+	for _, path := range append(files, bad...) {
+		dir, name := filepath.Base(filepath.Dir(path)), filepath.Base(path)
+		t.Run(dir+"/"+name, func(t *testing.T) {
+			gdb, err := os.ReadFile(path[:len(path)-len(".core.gz")] + ".gdb.txt")
+			if err != nil {
+				t.Skip(err)
+			}
+			m := frame1.FindSubmatch(gdb)
+			if m == nil {
+				t.Skip("GDB found no caller")
+			}
+			want, _ := strconv.ParseUint(string(m[1]), 0, 64)
+			snap := captured.Core(t, cores, dir, name)
+			var got unwind.Caller
+			if v := (Source{}).Step(captured.State(snap, &snap.Threads[0].Regs, true), &got); v != unwind.Found {
+				t.Fatal(v)
+			}
+			if pc, _ := snap.Arch.SplitCode(got.Regs.Val[snap.Arch.PC]); pc != want {
+				t.Errorf("pc %#x, want %#x", pc, want)
+			}
+		})
+	}
+}
+
+// A function that returns to 0x41414140, its stack smashed, made no call.
+func TestSmashedStacks(t *testing.T) {
+	for _, dir := range []string{"amd64", "aarch64"} {
+		snap := captured.Core(t, cores, dir, "crash-dyn-O2.smash.core.gz")
+		s := captured.State(snap, &snap.Threads[0].Regs, true)
+		if v := (Source{}).Step(s, new(unwind.Caller)); v != unwind.NotCovered || s.PC != 0x4141_4140 {
+			t.Errorf("%s: %v at %#x", dir, v, s.PC)
+		}
+	}
+}

@@ -1,0 +1,222 @@
+// Package scan finds a caller where nothing tells how to unwind: it searches the
+// stack above SP for the nearest word that looks like a return address. The stack
+// keeps words of functions that returned long ago, so what it finds is a guess and
+// is reported as one; other sources are asked for the next frame again.
+//
+//	SP ─► locals
+//	      0x4005d2         data, or code but no call before it
+//	      saved registers
+//	      0x40123c         a call stands before it: the caller
+//	  SP' ─► …             the least that the caller's SP can be
+package scan
+
+import (
+	"encoding/binary"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/unwind"
+)
+
+// maxWords bounds the search: 64 KiB of a 64-bit stack. Frames above that size
+// exist, but a return address found behind so much is more often an old one.
+const maxWords = 8192
+
+// maxCandidates bounds the return addresses that are looked at closely.
+const maxCandidates = 256
+
+// Source is the unwind.FrameSource of stack scans.
+type Source struct {
+	flow      unwind.CallGraph
+	landmarks []unwind.Trampoline
+}
+
+var _ unwind.FrameSource = Source{}
+
+// New returns a source that asks flow, unless nil, where calls go, and accepts
+// return addresses that are landmarks.
+func New(flow unwind.CallGraph, landmarks ...unwind.Trampoline) Source {
+	return Source{flow, landmarks}
+}
+
+// Method is MethodScan.
+func (Source) Method() unwind.Method { return unwind.MethodScan }
+
+// Step finds the caller. Of its registers only PC, SP and maybe FP are known; SP
+// is exact where calls push the return address, else a lower bound, and then the
+// CFA is left unknown.
+func (f Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
+	arch := s.Snapshot.Arch
+	sp, ok := s.Regs.Lookup(arch.SP)
+	if !ok {
+		return unwind.NotCovered
+	}
+	sp &= arch.AddrMask()
+	if s.Exact && f.link(s, sp, out) {
+		return unwind.Found
+	}
+	hit := f.search(s, sp)
+	if !hit.ok {
+		return unwind.NotCovered
+	}
+	f.found(s, hit, out)
+	return unwind.Found
+}
+
+// hit is a return address in a stack slot.
+type hit struct {
+	slot, raw uint64
+	ok        bool
+}
+
+// search looks for the nearest return address of a call that certainly goes to
+// where the thread is, or else for the nearest whose target is unknown. Return
+// addresses of calls that go elsewhere are old ones.
+func (f Source) search(s *unwind.State, sp uint64) (first hit) {
+	candidates, sieve := 0, newSieve(s)
+	for slot, raw := range f.words(s, sp, &sieve) {
+		site, kind := f.classify(s, raw)
+		if kind == other {
+			continue
+		}
+		switch h := (hit{slot, raw, true}); f.reaches(s, &site, kind) {
+		case unwind.Yes:
+			return h
+		case unwind.Unknown:
+			if f.flow == nil {
+				return h
+			}
+			if !first.ok {
+				first = h
+			}
+		}
+		if candidates++; candidates == maxCandidates {
+			break
+		}
+	}
+	return first
+}
+
+// words yields the aligned words of the stack from sp on, with their addresses; but
+// not those that v, unless nil, holds back.
+func (Source) words(s *unwind.State, sp uint64, v *sieve) func(yield func(slot, raw uint64) bool) {
+	return func(yield func(slot, raw uint64) bool) {
+		stack := s.Stack
+		if stack.Lo == stack.Hi {
+			stack = s.Snapshot.Memory.RangeAt(sp)
+		}
+		size, big := uint64(s.Snapshot.Arch.RegSize), s.Snapshot.Arch.BigEndian
+		slot := (sp + size - 1) &^ (size - 1)
+		if !stack.Contains(slot) {
+			return
+		}
+		end := slot + size*min(maxWords, (stack.Hi-slot+size-1)/size)
+		var near []byte // captured memory at slot
+		for slot != end {
+			if v != nil {
+				near = near[:min(uint64(len(near)), end-slot)]
+				n := v.skip(near, size, big)
+				near, slot = near[n:], slot+uint64(n)
+				if slot == end {
+					return
+				}
+			}
+			var raw uint64
+			if ok := len(near) >= 8; ok {
+				raw = word(near, size, big)
+				near = near[size:]
+			} else if raw, ok = s.Snapshot.Memory.Uint(slot, int(size)); !ok {
+				return
+			} else {
+				near = s.Snapshot.Memory.Bytes(slot + size)
+			}
+			if (v == nil || v.lets(raw)) && !yield(slot, raw) {
+				return
+			}
+			slot += size
+		}
+	}
+}
+
+// word reads the first of at least 8 bytes as a word of 4 or 8.
+func word(b []byte, size uint64, bigEndian bool) uint64 {
+	switch {
+	case size == 8 && bigEndian:
+		return binary.BigEndian.Uint64(b)
+	case size == 8:
+		return binary.LittleEndian.Uint64(b)
+	case bigEndian:
+		return uint64(binary.BigEndian.Uint32(b))
+	}
+	return uint64(binary.LittleEndian.Uint32(b))
+}
+
+// kind is what a word may be.
+type kind uint8
+
+const (
+	other kind = iota
+	returnAddress
+	landmark
+)
+
+// classify tells what raw may be, and which call precedes a return address.
+func (f Source) classify(s *unwind.State, raw uint64) (cpu.CallSite, kind) {
+	pc, mode := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
+	site, a := unwind.ReturnsTo(s.Snapshot, pc, mode)
+	if a == unwind.Yes {
+		return site, returnAddress
+	}
+	for _, l := range f.landmarks {
+		if l.At(s, pc, mode) {
+			return site, landmark
+		}
+	}
+	return site, other
+}
+
+// reaches tells whether the call at site can have led to the frame s.
+func (f Source) reaches(s *unwind.State, site *cpu.CallSite, k kind) unwind.Answer {
+	if k == landmark {
+		return unwind.Yes
+	}
+	if f.flow == nil || !site.Direct {
+		return unwind.Unknown
+	}
+	a, _ := f.flow.Reaches(s.Snapshot, site.Target, site.TargetMode, s.Site)
+	return a
+}
+
+// found fills out for a return address in a slot.
+func (f Source) found(s *unwind.State, h hit, out *unwind.Caller) {
+	arch := s.Snapshot.Arch
+	*out = unwind.Caller{}
+	out.Regs.Set(arch.PC, codeAddress(s, h.raw))
+	sp := (h.slot + uint64(arch.RegSize)) & arch.AddrMask()
+	out.Regs.Set(arch.SP, sp)
+	if arch.EntryCFA != 0 {
+		out.CFA, out.HasCFA = sp, true
+	}
+	if fp, ok := savedFP(s, h.slot); ok {
+		out.Regs.Set(arch.FP, fp)
+	}
+}
+
+// codeAddress is raw without pointer authentication, its ISA mode kept.
+func codeAddress(s *unwind.State, raw uint64) uint64 {
+	raw &= s.Snapshot.Arch.AddrMask()
+	if mask := s.Snapshot.CodeMask; mask != 0 {
+		raw &= mask
+	}
+	return raw
+}
+
+// savedFP is the caller's frame pointer if the return address in slot belongs to
+// a frame record: the record's other word then points further up the stack.
+func savedFP(s *unwind.State, slot uint64) (uint64, bool) {
+	arch := s.Snapshot.Arch
+	if arch.FPChain == nil {
+		return 0, false
+	}
+	fp, ok := s.Snapshot.Memory.Uint(slot+uint64(arch.FPChain.SavedFP-arch.FPChain.SavedRA), arch.RegSize)
+	return fp, ok && fp > slot && fp%uint64(arch.RegSize) == 0 && s.Stack.Contains(fp)
+}

@@ -1,0 +1,142 @@
+// Package sigframe steps out of Linux signal handlers. A handler returns to a
+// trampoline, a few instructions that ask the kernel to restore the interrupted
+// registers from the stack:
+//
+//	handler's frames
+//	SP at the trampoline ─► siginfo, ucontext { …, sigcontext: all registers }
+//	                        …
+//	SP in sigcontext     ─► interrupted frame, on the same stack or another one
+//
+// It recognises the trampoline by its instructions wherever they lie (vDSO, C
+// library, signal page, stack), so it needs neither symbols nor call frame
+// information. What may vary between kernels and CPUs is one row each of
+// trampolines; the registers' places inside the sigcontext are cpu.Layouts.
+package sigframe
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Source is the unwind.FrameSource of signal frames.
+//
+// The CFA it reports is SP of the interrupted code. That is where DWARF's own
+// description of the trampoline puts it (glibc's x86-64 __restore_rt: CFA =
+// [SP+160]), and it may lie below the handler's frames: sigaltstack.
+type Source struct{}
+
+var (
+	_ unwind.FrameSource = Source{}
+	_ unwind.Trampoline  = Source{}
+)
+
+// Method is MethodSigframe.
+func (Source) Method() unwind.Method { return unwind.MethodSigframe }
+
+// At tells whether pc, its mode bit set or not, lies on an instruction of a
+// trampoline. A handler returns to the first one; a thread may be stopped at any.
+func (Source) At(s *unwind.State, pc uint64, mode cpu.Mode) bool {
+	t, _ := find(s, pc, mode)
+	return t != nil
+}
+
+// find recognises the trampoline at pc. moved is what its instructions before pc
+// have added to SP.
+func find(s *unwind.State, pc uint64, mode cpu.Mode) (t *trampoline, moved int64) {
+	arch := s.Snapshot.Arch
+	pc, _ = arch.SplitCode(pc)
+	code := s.Code(pc)
+	if code == nil {
+		return nil, 0
+	}
+	of := trampolinesOf(arch)
+	for i := range of {
+		t := &of[i]
+		if t.abi != "" && t.abi != arch.ABI || t.mode != mode {
+			continue
+		}
+		if moved, ok := t.around(s, pc, code); ok {
+			return t, moved
+		}
+	}
+	return nil, 0
+}
+
+func trampolinesOf(arch *cpu.Arch) []trampoline {
+	for i := range trampolines {
+		if trampolines[i].arch == arch.Name {
+			return trampolines[i].trampolines
+		}
+	}
+	return nil
+}
+
+// around tells whether pc, where code lies, is on one of t's instructions and all
+// of them are there.
+func (t *trampoline) around(s *unwind.State, pc uint64, code []byte) (moved int64, ok bool) {
+	for i, in := range t.code {
+		if t.at(code, i) && (i == 0 || t.at(s.Code(t.start(pc, i)), 0)) {
+			return moved, true
+		}
+		moved += in.moves
+	}
+	return 0, false
+}
+
+// start is the address of the first instruction when pc is at the i-th.
+func (t *trampoline) start(pc uint64, i int) uint64 {
+	for _, in := range t.code[:i] {
+		pc -= uint64(in.size)
+	}
+	return pc
+}
+
+// maxContext is larger than every LinuxSigcontext layout (mips o32: 592 bytes,
+// n64: 600).
+const maxContext = 640
+
+// Step restores the interrupted registers.
+func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
+	t, moved := find(s, s.PC, s.Mode)
+	if t == nil {
+		return unwind.NotCovered
+	}
+	arch := s.Snapshot.Arch
+	layout, ok := arch.Layouts[cpu.LinuxSigcontext]
+	sp, known := s.Regs.Lookup(arch.SP)
+	if !ok || !known {
+		return unwind.NotCovered
+	}
+	var block [maxContext]byte
+	n := s.Snapshot.Memory.Read(sp+uint64(t.context-moved), block[:min(layout.Size, maxContext)])
+	regs := arch.Read(layout, block[:n])
+	if !regs.Known.Has(arch.PC) || !regs.Known.Has(arch.SP) {
+		return unwind.NotCaptured
+	}
+	if !plausible(s.Snapshot, &regs) {
+		return unwind.Malformed
+	}
+	cfa, _ := regs.Lookup(arch.SP)
+	*out = unwind.Caller{Regs: regs, CFA: cfa & arch.AddrMask(), HasCFA: true, Exact: true}
+	return unwind.Found
+}
+
+// plausible tells whether regs may be the registers of interrupted code: it ran
+// somewhere executable, or else, after a call through a bad pointer, it had at
+// least a stack.
+func plausible(snap *target.Snapshot, regs *cpu.Registers) bool {
+	pc, _, known := snap.Arch.PCOf(regs)
+	sp, hasSP := regs.Lookup(snap.Arch.SP)
+	if !known || !hasSP {
+		return false
+	}
+	if m, ok := snap.ModuleAt(pc); ok && (m.Image == nil || m.Image.Executable(m.ToImage(pc))) {
+		return true
+	}
+	if p, ok := snap.Memory.PermAt(pc); ok && p&target.PermExec != 0 {
+		return true
+	}
+	_, ok := snap.Memory.Word(sp)
+	return ok
+}
