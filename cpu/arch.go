@@ -24,8 +24,12 @@ type Arch struct {
 	// FP is the conventional frame pointer, NoReg where there is no convention
 	// worth following (MIPS).
 	FP Reg
-	// LR holds the return address on entry; NoReg where a call pushes it (x86).
+	// LR holds the return address on entry; NoReg where CallPushesRA.
 	LR Reg
+	// CallPushesRA: a call instruction pushes the return address (x86), so that SP
+	// points at the return address on entry and a return pops it. Elsewhere the call
+	// leaves the return address in LR and SP as it was.
+	CallPushesRA bool
 	// ResetLR is the address that LR holds in the function that the hardware enters
 	// first, ISA mode bit set; 0 where that tells nothing.
 	ResetLR uint64
@@ -43,6 +47,15 @@ type Arch struct {
 	SelfRegs RegSet
 	// Globals hold one value throughout an image's code (gp).
 	Globals RegSet
+	// GPBias is by how many bytes the value of Globals lies behind the start of the
+	// image's GOT (MIPS: 0x7ff0, so that signed 16-bit offsets reach all of the first
+	// 64 KiB; System V ABI MIPS supplement, chapter 5); 0 where Globals is empty.
+	GPBias uint64
+	// PCThunk: no operand can be relative to the PC (i386). Position-independent code
+	// reads the PC through a call of a function that returns its own return address
+	// (__x86.get_pc_thunk.bx), and its PLT stubs find the GOT through the register in
+	// which the caller keeps what it computed from that (jmp *12(%ebx)).
+	PCThunk bool
 	// Zero is the register that reads as 0 (MIPS, RISC-V), else NoReg.
 	Zero Reg
 
@@ -173,6 +186,15 @@ func (a *Arch) AddrMask() uint64 {
 		return 0xffff_ffff
 	}
 	return ^uint64(0)
+}
+
+// InsnAlignIn is the alignment of instructions in one ISA mode: the instructions of
+// mode 0 have four bytes wherever there is a second, denser mode (ARM, MIPS).
+func (a *Arch) InsnAlignIn(mode Mode) uint64 {
+	if a.ISABit && !a.ModeOnly && mode == 0 {
+		return 4
+	}
+	return a.InsnAlign
 }
 
 // SplitCode separates a code pointer, as found in a register or in memory, into

@@ -119,6 +119,7 @@ func (a abi) arch(big bool) *cpu.Arch {
 		Preserved: preserved,
 		SelfRegs:  cpu.SetOf(T9),
 		Globals:   cpu.SetOf(GP),
+		GPBias:    0x7ff0,
 		Zero:      Zero,
 		ISABit:    true,
 		ModeFlags: flagMicroMIPS | flagMIPS16,
