@@ -112,7 +112,7 @@ func TestTableFiles(t *testing.T) {
 		{"damaged", sound[:200] + "?" + sound[201:], "offset 0x8: the checksum is wrong"},
 		{"cut short", sound[:len(sound)-10], "the file is cut short"},
 		{"another's", other, "offset 0x28: the table of another file, build ID or digest "},
-		{"old", "bsTable\x01" + sound[8:], "offset 0x7: an unwind table of version 1; this is version 3"},
+		{"old", "bsTable\x01" + sound[8:], "offset 0x7: an unwind table of version 1; this is version 4"},
 		{"text", "no table\n", "offset 0x0: not an unwind table"},
 		{"empty", "", "empty file"},
 	} {

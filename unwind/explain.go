@@ -25,7 +25,7 @@ func (w *Walker) reportTry(why string) {
 	a := Attempt{Frame: w.state.Index, Method: c.method, Try: w.query.Try, Verdict: Found, Arch: w.snap.Arch,
 		PC: c.pc, CFA: c.CFA, Applied: true, Checks: c.checks, Trust: min(c.trust, trustOf(c.method, c.checks)), Taken: why == "", Reason: why}
 	switch c.method {
-	case MethodCFI, MethodCompact, MethodEHABI, MethodTable, MethodCode, MethodFP:
+	case MethodCFI, MethodEHABI, MethodCode, MethodFP:
 		a.Rule = &w.rule
 	}
 	w.opt.Explain(a)

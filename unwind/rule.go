@@ -39,7 +39,7 @@ type RegRule struct {
 }
 
 // RuleFlags say more about a Rule.
-type RuleFlags uint8
+type RuleFlags uint16
 
 const (
 	// SignalFrame: the frame is a signal trampoline (augmentation "S"); the

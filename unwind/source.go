@@ -15,33 +15,6 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// Method is how a frame was found.
-type Method uint8
-
-// The methods, in the contract's words.
-const (
-	MethodContext   Method = iota // the captured registers
-	MethodSigframe                // a signal trampoline and its ucontext
-	MethodException               // a hardware exception frame, pt_regs
-	MethodCFI                     // DWARF call frame information
-	MethodCompact                 // Apple compact unwind
-	MethodEHABI                   // ARM exception index table
-	MethodTable                   // a compiled unwind table
-	MethodCode                    // code analysis
-	MethodFP                      // frame pointer convention
-	MethodScan                    // a plausible return address on the stack
-	methodCount
-)
-
-var methodNames = [methodCount]string{"context", "sigframe", "exception", "cfi", "compact", "ehabi", "table", "code", "fp", "scan"}
-
-func (m Method) String() string {
-	if m < methodCount {
-		return methodNames[m]
-	}
-	return "?"
-}
-
 // Verdict is a source's answer.
 type Verdict uint8
 

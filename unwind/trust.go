@@ -3,7 +3,7 @@ package unwind
 import "strings"
 
 // Checks is the evidence for (and against) a frame.
-type Checks uint16
+type Checks uint32
 
 const (
 	// Executable: the PC lies in executable memory.
@@ -86,7 +86,7 @@ func (t Trust) String() string { return [...]string{"guess", "likely", "certain"
 //	method                      certain                                    likely                        else
 //	context                     always
 //	sigframe, exception         executable PC, vouched                     always                        –
-//	cfi, ehabi, compact, table  after a call, SP rises; proven or vouched  no witness, or no code to     guess
+//	cfi, ehabi                  after a call, SP rises; proven or vouched  no witness, or no code to     guess
 //	                                                                       check
 //	code                        the same, and from a known entry or by     after a call, SP rises,       guess
 //	                            two derivations that agree; vouched only:  nothing against it
@@ -102,7 +102,7 @@ func trustOf(m Method, c Checks) Trust {
 		return Certain
 	case MethodSigframe, MethodException:
 		return pick(c.has(Executable|Corroborated), true)
-	case MethodCFI, MethodEHABI, MethodCompact, MethodTable:
+	case MethodCFI, MethodEHABI:
 		return pick(sound && entered && c.witnessed(), sound && (entered || c.has(CodeMissing)))
 	case MethodCode:
 		// Assembly does not always keep the ABI's stack alignment

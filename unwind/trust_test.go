@@ -34,8 +34,7 @@ func TestTrust(t *testing.T) {
 		{"a table's frame behind no call", MethodCFI, Executable | SPMonotonic | NoCall | Corroborated, Guess},
 		{"SP does not rise", MethodCFI, ordinary&^SPMonotonic | TargetMatches, Guess},
 		{"the call goes elsewhere", MethodEHABI, ordinary | TargetDiffers | Corroborated, Guess},
-		{"another stack than captured is a table's matter", MethodCompact, ordinary&^SPInStack | TargetMatches, Certain},
-		{"a compiled table is a table", MethodTable, ordinary | TargetMatches, Certain},
+		{"another stack than captured is a table's matter", MethodEHABI, ordinary&^SPInStack | TargetMatches, Certain},
 
 		{"code analysis needs proof", MethodCode, ordinary | Corroborated, Likely},
 		{"two derivations agree, the entry may be wrong", MethodCode, ordinary | MethodsAgree | Corroborated, Likely},

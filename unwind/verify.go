@@ -250,7 +250,7 @@ func (w *Walker) checkTarget(site cpu.CallSite) {
 			return
 		}
 	} else {
-		if c.method >= MethodCFI && c.method <= MethodTable && !w.isAhead {
+		if c.method.basis() == inTable && !w.isAhead {
 			return // tables need no such witness, and where the call goes is much work to find out
 		}
 		c.alone = false
@@ -362,9 +362,9 @@ func (w *Walker) refuse() string {
 		return "the stack pointer would not rise"
 	case c.flags&Inferred != 0 && !w.witnessed():
 		return "no frame of that caller lies there"
-	case c.method >= MethodCode && c.checks&NoCall != 0:
+	case c.method.needsCall() && c.checks&NoCall != 0:
 		return "no call stands before the return address"
-	case c.method >= MethodCode && c.checks&TargetDiffers != 0 && c.method != MethodScan:
+	case c.method.needsCall() && c.checks&TargetDiffers != 0 && c.method.basis() != bySearch:
 		return "the call before the return address goes elsewhere"
 	}
 	return ""

@@ -321,7 +321,7 @@ func TestSizes(t *testing.T) {
 		got, want uintptr
 	}{
 		{"cpu.Insn", unsafe.Sizeof(cpu.Insn{}), 48},
-		{"unwind.Frame", unsafe.Sizeof(unwind.Frame{}), 40},
+		{"unwind.Frame", unsafe.Sizeof(unwind.Frame{}), 48},
 		{"unwind.RegRule", unsafe.Sizeof(unwind.RegRule{}), 48},
 		{"unwind.Packed", unsafe.Sizeof(unwind.Packed{}), 16},
 	} {

@@ -285,6 +285,7 @@ func (w *writer) finish(b *builder) {
 	slices.SortFunc(b.rules, func(x, y entry) int { return cmp.Compare(w.order[b.numbers[x]], w.order[b.numbers[y]]) })
 	for _, e := range b.rules {
 		w.rules = e.rule.Append(w.rules)
-		w.origins = append(w.origins, byte(e.method)|e.mode<<6, byte(e.flags))
+		w.origins = append(w.origins, byte(e.method), e.mode)
+		w.origins = binary.LittleEndian.AppendUint16(w.origins, uint16(e.flags))
 	}
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // Magic begins a table file; its last byte is the version.
-const Magic = "bsTable\x03"
+const Magic = "bsTable\x04"
 
 // The file: a header of 80 bytes, then the parts in the order in which Table has
 // them. All numbers are little-endian.

@@ -25,6 +25,8 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
+const originSize = 4 // in a file, of what a rule says beside Packed
+
 const (
 	pageShift  = 8
 	groupShift = 16
@@ -50,7 +52,7 @@ type Table struct {
 // parts are the arrays of a table:
 //
 //	rules   16 bytes each: Packed
-//	origins  2 bytes a rule: method and mode; flags
+//	origins  4 bytes a rule: method, mode, flags (16 bits)
 //	groups   8 bytes each, sorted: number, first row; and one behind the last
 //	pages  512 bytes a group: for each page, how many rows of the group lie before it
 //	rares    8 bytes each, sorted: row, rule
@@ -67,7 +69,7 @@ type header struct {
 // sizes are those of the parts.
 func (h *header) sizes() [7]uint64 {
 	rules, groups, rows := uint64(h.rules), uint64(h.groups), uint64(h.rows)
-	return [...]uint64{unwind.PackedSize * rules, 2 * rules, 8 * (groups + 1), 2 * pages * groups, 8 * uint64(h.rares), rows, rows}
+	return [...]uint64{unwind.PackedSize * rules, originSize * rules, 8 * (groups + 1), 2 * pages * groups, 8 * uint64(h.rares), rows, rows}
 }
 
 func (p *parts) all() [7]*[]byte {
@@ -149,8 +151,9 @@ func (t *Table) at(row int, out *Row) unwind.Verdict {
 		return unwind.Malformed
 	}
 	out.Rule = unwind.ReadPacked((*[unwind.PackedSize]byte)(t.rules[unwind.PackedSize*rule:]))
-	origin := t.origins[2*rule:]
-	out.Method, out.mode, out.Flags = unwind.Method(origin[0]&0x3f), origin[0]>>6, unwind.RuleFlags(origin[1])
+	origin := t.origins[originSize*rule:]
+	out.Method, out.mode = unwind.Method(origin[0]), origin[1]
+	out.Flags = unwind.RuleFlags(binary.LittleEndian.Uint16(origin[2:]))
 	if out.Flags&unwind.StartStated != 0 {
 		return t.start(row, out)
 	}

@@ -1,0 +1,69 @@
+package unwind
+
+// Method is how a frame was found.
+type Method uint8
+
+// The methods, in the contract's words.
+const (
+	MethodContext   Method = iota // the captured registers
+	MethodSigframe                // a signal trampoline and its ucontext
+	MethodException               // a hardware exception frame, pt_regs
+	MethodCFI                     // DWARF call frame information
+	MethodEHABI                   // ARM exception index table
+	MethodCode                    // code analysis
+	MethodFP                      // frame pointer convention
+	MethodScan                    // a plausible return address on the stack
+	methodCount
+)
+
+// basis is what the answers of a method rest on. The walker treats methods by their
+// basis, so that a new method is a row of methods, and a row of trustOf.
+type basis uint8
+
+const (
+	// inCapture: all of the caller's registers are saved in one block, by the kernel, by
+	// the processor, or by who made the capture.
+	inCapture basis = iota
+	// inTable: the compiler stated the rule.
+	inTable
+	// inCode: the rule was derived from machine code.
+	inCode
+	// byConvention: the rule is the ABI's and holds where the code follows the ABI.
+	byConvention
+	// bySearch: the stack was searched.
+	bySearch
+)
+
+// methods is the table of the methods' properties.
+var methods = [methodCount]struct {
+	name  string
+	basis basis
+}{
+	MethodContext:   {"context", inCapture},
+	MethodSigframe:  {"sigframe", inCapture},
+	MethodException: {"exception", inCapture},
+	MethodCFI:       {"cfi", inTable},
+	MethodEHABI:     {"ehabi", inTable},
+	MethodCode:      {"code", inCode},
+	MethodFP:        {"fp", byConvention},
+	MethodScan:      {"scan", bySearch},
+}
+
+func (m Method) String() string {
+	if m < methodCount {
+		return methods[m].name
+	}
+	return "?"
+}
+
+// basis is what m's answers rest on; a method that is not known searches.
+func (m Method) basis() basis {
+	if m < methodCount {
+		return methods[m].basis
+	}
+	return bySearch
+}
+
+// needsCall tells whether a return address that m found must follow a call: nothing that
+// was stated or saved says that the return address is one.
+func (m Method) needsCall() bool { b := m.basis(); return b != inCapture && b != inTable }
