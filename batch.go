@@ -11,12 +11,6 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// Walker returns a walker over snap that belongs to one goroutine: what a profiler
-// uses for all its samples, moving it to the next with Walker.Use.
-func (u *Unwinder) Walker(snap *target.Snapshot) *unwind.Walker {
-	return unwind.NewWalker(snap, u.opt)
-}
-
 // walkers are those of earlier snapshots, with what they have cached: a batch mostly
 // has the same binaries again and again.
 type walkers struct {
@@ -70,7 +64,7 @@ func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtr
 		}
 	}
 	var others sync.WaitGroup
-	for range u.helpers(len(out)) {
+	for range helpers(len(out)) {
 		others.Go(work)
 	}
 	work()
@@ -83,11 +77,5 @@ func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtr
 	return len(out)
 }
 
-// helpers is how many goroutines help with n threads. Explanations come through a
-// callback, in order.
-func (u *Unwinder) helpers(n int) int {
-	if u.opt.Explain != nil {
-		return 0
-	}
-	return min(runtime.GOMAXPROCS(0)-1, n/threadsEach)
-}
+// helpers is how many goroutines help with n threads.
+func helpers(n int) int { return min(runtime.GOMAXPROCS(0)-1, n/threadsEach) }

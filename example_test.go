@@ -32,7 +32,7 @@ func Example() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	report := backsight.Report(snap, traces, &symbol.Symbolizer{})
+	report := backsight.Report(ctx, snap, traces, &symbol.Symbolizer{})
 	os.Stdout.Write(render.AppendText(nil, report, render.Style{}))
 	// Output:
 	// Thread 30978 (crashed): SIGSEGV

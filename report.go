@@ -1,6 +1,7 @@
 package backsight
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"path"
@@ -8,33 +9,52 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Report names the frames of a snapshot's backtraces and makes them ready for
-// package render. names may be nil: frames then have modules and offsets only.
-func Report(snap *target.Snapshot, traces []Backtrace, names *symbol.Symbolizer) *render.Report {
-	r := &render.Report{Snapshot: snap, Issues: snap.Issues, Threads: make([]render.Thread, len(traces))}
+// Symbolizer names places in binaries. *symbol.Symbolizer reads the names out of the
+// binaries; a program that has a symbol server asks that. It must be safe for concurrent
+// use.
+type Symbolizer interface {
+	// Prepare is told of the places that Lookup will be asked for, so that what is far
+	// away is fetched in one go. Its error becomes an issue of the report; Lookup is
+	// called nevertheless.
+	Prepare(ctx context.Context, places iter.Seq2[*image.Image, uint64]) error
+	// Lookup names an image address without ISA mode bit; of a frame that waits for a
+	// call, the address lies within the call instruction. What is not known stays zero.
+	Lookup(img *image.Image, addr uint64) symbol.Location
+}
+
+// Report names the frames of a snapshot's backtraces. names may be nil: frames then have
+// modules and offsets only, as have those that the end of ctx left without names.
+func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, names Symbolizer) *report.Report {
+	r := &report.Report{Snapshot: snap, Issues: slices.Clip(snap.Issues), Threads: make([]report.Thread, len(traces))}
 	if names != nil {
-		names.Prepare(addresses(traces))
+		if err := names.Prepare(ctx, addresses(traces)); err != nil {
+			r.Issues = append(r.Issues, "names: "+err.Error())
+		}
 	}
 	for i := range traces {
 		t := &traces[i]
-		out := &r.Threads[i]
-		out.Thread, out.Stop, out.Frames = t.Thread, t.Stop, make([]render.Frame, len(t.Frames))
-		for k := range t.Frames {
-			f := &out.Frames[k]
-			f.Frame = t.Frames[k]
-			if img, addr := address(&f.Frame); names != nil && img != nil {
-				f.Location = names.Lookup(img, addr)
-			}
+		r.Threads[i] = report.Thread{Thread: t.Thread, Stop: t.Stop, Tried: t.Tried, Frames: named(ctx, t.Frames, names)}
+	}
+	r.Issues = append(r.Issues, missing(snap, traces)...)
+	return r
+}
+
+// named looks frames up.
+func named(ctx context.Context, frames []unwind.Frame, names Symbolizer) []report.Frame {
+	out := make([]report.Frame, len(frames))
+	for i := range frames {
+		out[i].Frame = frames[i]
+		if img, addr := address(&frames[i]); names != nil && img != nil && ctx.Err() == nil {
+			out[i].Location = names.Lookup(img, addr)
 		}
 	}
-	r.Issues = append(slices.Clip(r.Issues), missing(snap, traces)...)
-	return r
+	return out
 }
 
 // addresses are those that the frames are looked up by, with the images they lie in.

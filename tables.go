@@ -64,12 +64,12 @@ func SaveTable(t *table.Table, img *image.Image, path string) (err error) {
 }
 
 // useTables puts tables before the sources that they are compiled from.
-func useTables(all []source, opt Options) {
+func useTables(sources []unwind.Source, opt Options) {
 	l := &tableLoader{opt.TableDir, opt.Warn}
-	for i := range all {
-		switch s := all[i].Source.(type) {
+	for i, s := range sources {
+		switch s := s.(type) {
 		case *cfi.Source, ehabi.Source, *code.Source:
-			all[i].Source = table.Before(s.(unwind.RuleSource), l.of)
+			sources[i] = table.Before(s.(unwind.RuleSource), l.of)
 		}
 	}
 }

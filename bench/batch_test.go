@@ -50,7 +50,7 @@ func batch(b *testing.B, dir, elf string) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			line = render.AppendJSONLine(line[:0], backsight.Report(snap, traces, nil))
+			line = render.AppendJSONLine(line[:0], backsight.Report(b.Context(), snap, traces, nil), render.Style{})
 			n++
 		}
 	}

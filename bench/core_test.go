@@ -19,7 +19,7 @@ func BenchmarkCore(b *testing.B) {
 	}
 	for _, c := range []struct {
 		name      string
-		names     *symbol.Symbolizer
+		names     backsight.Symbolizer
 		debugDirs []string
 	}{
 		{"no-symbols", nil, nil},
@@ -42,7 +42,7 @@ func BenchmarkCore(b *testing.B) {
 				}
 				u, _ := backsight.NewUnwinder(backsight.Options{})
 				traces, _ := u.Backtraces(b.Context(), snap)
-				render.AppendText(nil, backsight.Report(snap, traces, c.names), render.Style{})
+				render.AppendText(nil, backsight.Report(b.Context(), snap, traces, c.names), render.Style{})
 				s.Close()
 				files.Close()
 			}

@@ -98,7 +98,8 @@ func cachesWell(t *testing.T, snaps []*target.Snapshot) *unwind.Walker {
 		t.Fatal(err)
 	}
 	// A walker that explains itself asks its sources at every frame.
-	bare, _ := backsight.NewUnwinder(backsight.Options{Explain: func(unwind.Attempt) {}})
+	bare := u.WalkerOptions()
+	bare.Explain = func(unwind.Attempt) {}
 	one := u.Walker(snaps[0])
 	var got, fresh []unwind.Frame
 	for range 2 {
@@ -106,7 +107,7 @@ func cachesWell(t *testing.T, snaps []*target.Snapshot) *unwind.Walker {
 			var stop, alone unwind.Stop
 			one.Use(snap)
 			got, stop = one.Walk(&snap.Threads[0], got[:0])
-			fresh, alone = bare.Walker(snap).Walk(&snap.Threads[0], fresh[:0])
+			fresh, alone = unwind.NewWalker(snap, bare).Walk(&snap.Threads[0], fresh[:0])
 			if !slices.Equal(got, fresh) || stop != alone {
 				t.Fatalf("stack %d, with cache:\n%v %v\nwithout:\n%v %v", i, got, stop, fresh, alone)
 			}

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/lab/gdb"
 	"github.com/backsight/backsight/lab/score"
 	"github.com/backsight/backsight/lab/truth"
@@ -34,7 +35,11 @@ func runScore(args []string) error {
 	}
 	opt.Tiers = strings.Split(*tiers, ",")
 	if *list != "" {
-		opt.Sources = strings.Split(*list, ",")
+		sources, err := backsight.SelectSources(strings.Split(*list, ",")...)
+		if err != nil {
+			return err
+		}
+		opt.Sources = sources
 	}
 	if opt.GDB > 0 && !gdb.Available() {
 		fmt.Fprintln(os.Stderr, "skipped: GDB's columns, there is no", gdb.Program)

@@ -5,7 +5,8 @@ import "strconv"
 // encoder appends JSON. Members and elements get their commas by what stands
 // before them.
 type encoder struct {
-	b []byte
+	b     []byte
+	style Style
 	// digits is how many an address has.
 	digits int
 }

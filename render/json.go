@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -13,8 +14,8 @@ import (
 // AppendJSONLine appends a report as one line of JSON, newline included. The
 // members are those of minidump-stackwalk's JSON where they mean the same; what
 // is ours stands under "backsight".
-func AppendJSONLine(dst []byte, r *Report) []byte {
-	e := encoder{b: dst, digits: 8}
+func AppendJSONLine(dst []byte, r *report.Report, style Style) []byte {
+	e := encoder{b: dst, style: style, digits: 8}
 	if r.Snapshot != nil {
 		e.digits = 2 * r.Snapshot.Arch.AddrSize
 	}
@@ -25,14 +26,14 @@ func AppendJSONLine(dst []byte, r *Report) []byte {
 }
 
 // AppendJSON appends a report as indented JSON.
-func AppendJSON(dst []byte, r *Report) []byte {
+func AppendJSON(dst []byte, r *report.Report, style Style) []byte {
 	out := bytes.NewBuffer(dst)
 	// The line is valid JSON, so that indenting it cannot fail.
-	_ = json.Indent(out, AppendJSONLine(nil, r), "", " ")
+	_ = json.Indent(out, AppendJSONLine(nil, r, style), "", " ")
 	return out.Bytes()
 }
 
-func (e *encoder) report(r *Report) {
+func (e *encoder) report(r *report.Report) {
 	e.key("status")
 	if r.Snapshot == nil {
 		e.string("ERROR")
@@ -48,13 +49,13 @@ func (e *encoder) report(r *Report) {
 	}
 	e.key("backsight")
 	e.open('{')
-	e.member("version", r.Version)
+	e.member("version", e.style.Version)
 	e.strings("issues", r.Issues)
 	e.close('}')
 }
 
 // snapshot writes what is about the program as a whole.
-func (e *encoder) snapshot(r *Report) {
+func (e *encoder) snapshot(r *report.Report) {
 	s := r.Snapshot
 	if s.PID != 0 {
 		e.key("pid")
@@ -76,7 +77,7 @@ func (e *encoder) snapshot(r *Report) {
 }
 
 // crash writes why the program stopped. crashing_thread is an index in threads.
-func (e *encoder) crash(r *Report) {
+func (e *encoder) crash(r *report.Report) {
 	e.open('{')
 	if f := r.Snapshot.Fault; f != nil {
 		e.member("type", f.Name)
@@ -138,7 +139,7 @@ func debugID(id []byte, m *target.Module) string {
 	return strings.ToUpper(hex.EncodeToString(g[:])) + "0"
 }
 
-func (e *encoder) thread(r *Report, t *Thread) {
+func (e *encoder) thread(r *report.Report, t *report.Thread) {
 	e.open('{')
 	e.key("thread_id")
 	e.int(t.ID)
@@ -171,7 +172,7 @@ func (e *encoder) thread(r *Report, t *Thread) {
 	e.close('}')
 }
 
-func (e *encoder) frame(r *Report, t *Thread, n int) {
+func (e *encoder) frame(r *report.Report, t *report.Thread, n int) {
 	f := &t.Frames[n]
 	e.open('{')
 	e.key("frame")
@@ -188,7 +189,7 @@ func (e *encoder) frame(r *Report, t *Thread, n int) {
 	e.location(f)
 	e.key("trust")
 	e.string(walkerTrust(&f.Frame))
-	if n == 0 && r.Registers {
+	if n == 0 && e.style.Registers {
 		e.registers(r, t)
 	}
 	e.key("backsight")
@@ -197,13 +198,13 @@ func (e *encoder) frame(r *Report, t *Thread, n int) {
 }
 
 // location writes the names, null where there are none.
-func (e *encoder) location(f *Frame) {
+func (e *encoder) location(f *report.Frame) {
 	e.member("function", f.Function)
 	e.key("function_offset")
 	if f.Function == "" {
 		e.null()
 	} else {
-		e.hex(f.CallSite-f.entry(), 1)
+		e.hex(f.CallSite-f.FunctionAt(), 1)
 	}
 	e.member("file", f.File)
 	e.line(f.Line)
@@ -234,7 +235,7 @@ func (e *encoder) line(n int) {
 }
 
 // evidence writes how a frame was found and how sure it is.
-func (e *encoder) evidence(f *Frame, t *Thread, n int) {
+func (e *encoder) evidence(f *report.Frame, t *report.Thread, n int) {
 	e.open('{')
 	e.key("pc")
 	e.address(f.PC)
@@ -259,7 +260,7 @@ func (e *encoder) evidence(f *Frame, t *Thread, n int) {
 }
 
 // attempts writes what was tried to find a frame.
-func (e *encoder) attempts(list []Attempt) {
+func (e *encoder) attempts(list []report.Attempt) {
 	e.key("attempts")
 	e.open('[')
 	for i := range list {
@@ -282,7 +283,7 @@ func (e *encoder) attempts(list []Attempt) {
 	e.close(']')
 }
 
-func (e *encoder) registers(r *Report, t *Thread) {
+func (e *encoder) registers(r *report.Report, t *report.Thread) {
 	e.key("registers")
 	e.open('{')
 	arch := r.Snapshot.Arch

@@ -6,11 +6,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/unwind"
 )
-
-// Style says how text looks.
-type Style struct{ Color bool }
 
 // The colours of a terminal that are used: names are bold, doubt is yellow or red.
 const (
@@ -39,10 +37,10 @@ type text struct {
 // AppendText appends a report for people. An inlined function has a line of its
 // own, above the function that it was inlined into and with the same number: it
 // is not a frame of the stack.
-func AppendText(dst []byte, r *Report, style Style) []byte {
+func AppendText(dst []byte, r *report.Report, style Style) []byte {
 	t := text{b: dst, style: style, digits: 8}
-	if r.Title != "" {
-		t.line(r.Title)
+	if style.Title != "" {
+		t.line(style.Title)
 	}
 	if r.Snapshot == nil {
 		t.line("no backtrace")
@@ -70,7 +68,7 @@ func (t *text) colored(color, s string) {
 	t.b = append(t.b, plain...)
 }
 
-func (t *text) thread(r *Report, th *Thread) {
+func (t *text) thread(r *report.Report, th *report.Thread) {
 	t.header(r, th)
 	rows := t.layout(th)
 	for i := range th.Frames {
@@ -82,13 +80,13 @@ func (t *text) thread(r *Report, th *Thread) {
 		}
 	}
 	t.stop(th)
-	if r.Registers {
+	if t.style.Registers {
 		t.registers(r.Snapshot.Arch, &th.Regs)
 	}
 }
 
 // header writes: Thread 1 "main" (crashed): SIGSEGV at 0x00000000
-func (t *text) header(r *Report, th *Thread) {
+func (t *text) header(r *report.Report, th *report.Thread) {
 	t.b = append(t.b, "Thread "...)
 	t.b = strconv.AppendInt(t.b, int64(th.ID), 10)
 	if th.Name != "" {
@@ -118,7 +116,7 @@ type row struct {
 }
 
 // layout makes the rows of every frame and the widths of the columns.
-func (t *text) layout(th *Thread) [][]row {
+func (t *text) layout(th *report.Thread) [][]row {
 	t.number = max(2, len(strconv.Itoa(len(th.Frames)-1)))
 	t.name = minName
 	rows := make([][]row, len(th.Frames))
@@ -133,7 +131,7 @@ func (t *text) layout(th *Thread) [][]row {
 	return rows
 }
 
-func frameRows(f *Frame) []row {
+func frameRows(f *report.Frame) []row {
 	var rows []row
 	for i := range f.Inlines {
 		in := &f.Inlines[i]
@@ -144,10 +142,10 @@ func frameRows(f *Frame) []row {
 }
 
 // frameName is function+offset or module+offset of where the frame resumes.
-func frameName(f *Frame) string {
+func frameName(f *report.Frame) string {
 	switch {
 	case f.Function != "":
-		return f.Function + offset(f.PC-f.entry())
+		return f.Function + offset(f.PC-f.FunctionAt())
 	case f.Module != nil:
 		return orUnknown(moduleName(f.Module)) + offset(f.PC-f.Module.Lo)
 	}
@@ -176,7 +174,7 @@ func place(file, dir string, line int) string {
 
 // doubt is the remark on how a frame was found: where that is not certain, where
 // there is no name to judge it by, and on signal frames.
-func doubt(f *Frame) (tag, color string) {
+func doubt(f *report.Frame) (tag, color string) {
 	m := f.Method.String()
 	switch {
 	case f.Trust == unwind.Guess:
@@ -222,7 +220,7 @@ func (t *text) pad(n int) {
 	}
 }
 
-func (t *text) stop(th *Thread) {
+func (t *text) stop(th *report.Thread) {
 	t.b = append(t.b, "    stop: "...)
 	t.b = append(t.b, th.Stop.Reason.String()...)
 	if th.Stop.Reason != unwind.StopRoot && th.Stop.Reason != unwind.StopNullPC {
@@ -236,14 +234,14 @@ func (t *text) stop(th *Thread) {
 }
 
 // found writes how a frame was found, what speaks for it, and what was tried.
-func (t *text) found(f *Frame, tried []Attempt) {
+func (t *text) found(f *report.Frame, tried []report.Attempt) {
 	t.b = fmt.Appendf(t.b, "      %s, %s: %s\n", f.Method, f.Trust, f.Checks)
 	t.attempts(tried)
 }
 
 // attempts writes what was tried, one line an answer. Sources that had none share
 // a line as far as they had the same reason.
-func (t *text) attempts(list []Attempt) {
+func (t *text) attempts(list []report.Attempt) {
 	for i := 0; i < len(list); i++ {
 		a := &list[i]
 		t.b = append(append(t.b, "        "...), a.Method.String()...)
@@ -258,7 +256,7 @@ func (t *text) attempts(list []Attempt) {
 	}
 }
 
-func (t *text) attempt(a *Attempt) {
+func (t *text) attempt(a *report.Attempt) {
 	t.b = append(t.b, a.RuleText...)
 	if a.Applied {
 		if a.RuleText != "" {

@@ -13,6 +13,7 @@ import (
 	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -27,9 +28,9 @@ func o32(t testing.TB) *cpu.Arch {
 	return a
 }
 
-// report is the contract's example: four frames, falling trust, one of them with
+// sample is the contract's example: four frames, falling trust, one of them with
 // an inlined function.
-func report(t testing.TB) *render.Report {
+func sample(t testing.TB) *report.Report {
 	arch := o32(t)
 	fw := &target.Module{
 		Name: "/lib/firmware.elf", Range: target.Range{Lo: 0x400000, Hi: 0x4a0000},
@@ -44,8 +45,8 @@ func report(t testing.TB) *render.Report {
 		Fault:  &target.Fault{Name: "SIGSEGV", HasAddress: true, Thread: 1},
 		Issues: []string{"libz.so.1: not found"},
 	}
-	frame := func(pc, cfa uint64, m unwind.Method, tr unwind.Trust, l symbol.Location) render.Frame {
-		f := render.Frame{Location: l, Frame: unwind.Frame{PC: pc, CallSite: pc, CFA: cfa, HasCFA: cfa != 0,
+	frame := func(pc, cfa uint64, m unwind.Method, tr unwind.Trust, l symbol.Location) report.Frame {
+		f := report.Frame{Location: l, Frame: unwind.Frame{PC: pc, CallSite: pc, CFA: cfa, HasCFA: cfa != 0,
 			Module: fw, Method: m, Trust: tr, Checks: unwind.Executable}}
 		if m != unwind.MethodContext {
 			f.CallSite = pc - 8
@@ -53,9 +54,9 @@ func report(t testing.TB) *render.Report {
 		}
 		return f
 	}
-	return &render.Report{
-		Snapshot: snap, Issues: snap.Issues, Version: "v1",
-		Threads: []render.Thread{{Thread: &snap.Threads[0], Stop: unwind.Stop{Reason: unwind.StopUnreadable, Addr: 0x7ffff000}, Frames: []render.Frame{
+	return &report.Report{
+		Snapshot: snap, Issues: snap.Issues,
+		Threads: []report.Thread{{Thread: &snap.Threads[0], Stop: unwind.Stop{Reason: unwind.StopUnreadable, Addr: 0x7ffff000}, Frames: []report.Frame{
 			frame(0x400d2c, 0x7fffe020, unwind.MethodContext, unwind.Certain, symbol.Location{
 				Function: "hello", Entry: 0x400d10, File: "/src/hello.c", Dir: "/src", Line: 14}),
 			frame(0x400d34, 0x7fffe040, unwind.MethodCode, unwind.Certain, symbol.Location{
@@ -68,43 +69,40 @@ func report(t testing.TB) *render.Report {
 }
 
 func TestText(t *testing.T) {
-	golden(t, "text.txt", render.AppendText(nil, report(t), render.Style{}))
+	golden(t, "text.txt", render.AppendText(nil, sample(t), render.Style{}))
 }
 
 func TestTextColor(t *testing.T) {
-	golden(t, "color.txt", render.AppendText(nil, report(t), render.Style{Color: true}))
+	golden(t, "color.txt", render.AppendText(nil, sample(t), render.Style{Color: true}))
 }
 
 // TestTextExplained: what was tried stands under the frame that it found; sources
 // without an answer share a line.
 func TestTextExplained(t *testing.T) {
-	r := report(t)
-	r.Registers = true
-	none := func(m unwind.Method) render.Attempt {
-		return render.Attempt{Attempt: unwind.Attempt{Method: m, Verdict: unwind.NotCovered, Reason: "not covered"}}
+	r := sample(t)
+	none := func(m unwind.Method) report.Attempt {
+		return report.Attempt{Attempt: unwind.Attempt{Method: m, Verdict: unwind.NotCovered, Reason: "not covered"}}
 	}
 	rule := unwind.Rule{CFA: unwind.RegRule{Kind: unwind.RegPlus, Base: o32(t).SP, Off: 32}, RA: unwind.RegRule{Kind: unwind.AtCFA, Off: -4}}
-	taken := render.Keep(unwind.Attempt{Method: unwind.MethodCode, Rule: &rule, Arch: o32(t), Applied: true, Taken: true,
+	taken := report.Keep(unwind.Attempt{Method: unwind.MethodCode, Rule: &rule, Arch: o32(t), Applied: true, Taken: true,
 		PC: 0x400d34, CFA: 0x7fffe020, Checks: unwind.Executable | unwind.CallBefore, Trust: unwind.Certain})
-	refused := render.Keep(unwind.Attempt{Method: unwind.MethodCode, Try: 1, Rule: &rule, Arch: o32(t), Reason: "memory was not captured"})
-	r.Threads[0].Tried = [][]render.Attempt{
+	refused := report.Keep(unwind.Attempt{Method: unwind.MethodCode, Try: 1, Rule: &rule, Arch: o32(t), Reason: "memory was not captured"})
+	r.Threads[0].Tried = [][]report.Attempt{
 		nil, {none(unwind.MethodSigframe), none(unwind.MethodCFI), taken}, nil, nil, {none(unwind.MethodCFI), refused},
 	}
-	golden(t, "explained.txt", render.AppendText(nil, r, render.Style{}))
-	valid(t, render.AppendJSONLine(nil, r))
+	golden(t, "explained.txt", render.AppendText(nil, r, render.Style{Registers: true}))
+	valid(t, render.AppendJSONLine(nil, r, render.Style{}))
 }
 
 func TestJSON(t *testing.T) {
-	r := report(t)
-	r.Registers = true
-	golden(t, "report.json", render.AppendJSON(nil, r))
+	golden(t, "report.json", render.AppendJSON(nil, sample(t), render.Style{Registers: true, Version: "v1"}))
 }
 
 // TestFailed: a line of a batch that could not be read has its line of output.
 func TestFailed(t *testing.T) {
-	r := &render.Report{Version: "v1", Issues: []string{`a.jsonl: line 2: expected '"'`}}
+	r := &report.Report{Issues: []string{`a.jsonl: line 2: expected '"'`}}
 	const want = `{"status":"ERROR","backsight":{"version":"v1","issues":["a.jsonl: line 2: expected '\"'"]}}` + "\n"
-	if got := string(render.AppendJSONLine(nil, r)); got != want {
+	if got := string(render.AppendJSONLine(nil, r, render.Style{Version: "v1"})); got != want {
 		t.Errorf("got  %swant %s", got, want)
 	}
 }
@@ -161,7 +159,7 @@ func TestHostileNames(t *testing.T) {
 			t.Errorf("Text(%q) = %s, want %s", h.name, got, h.text)
 		}
 		r := named(t, h.name)
-		doc := valid(t, render.AppendJSONLine(nil, r))
+		doc := valid(t, render.AppendJSONLine(nil, r, render.Style{}))
 		thread := doc["threads"].([]any)[0].(map[string]any)
 		frame := thread["frames"].([]any)[0].(map[string]any)
 		for _, got := range []any{frame["function"], frame["file"], thread["thread_name"]} {
@@ -169,14 +167,14 @@ func TestHostileNames(t *testing.T) {
 				t.Errorf("JSON of %q reads back as %q, want %q", h.name, got, h.json)
 			}
 		}
-		harmless(t, render.AppendText(nil, r, render.Style{}))
+		harmless(t, render.AppendText(nil, r, render.Style{Title: h.name}))
 	}
 }
 
 // named has a name wherever one can be.
-func named(t testing.TB, name string) *render.Report {
-	r := report(t)
-	r.Title, r.Issues = name, []string{name}
+func named(t testing.TB, name string) *report.Report {
+	r := sample(t)
+	r.Issues = []string{name}
 	r.Threads[0].Thread.Name, r.Snapshot.Fault.Name, r.Snapshot.OS = name, name, name
 	r.Snapshot.Modules[0].Name = name
 	for i := range r.Threads[0].Frames {
@@ -207,8 +205,8 @@ func FuzzNames(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, name string) {
 		r := named(t, name)
-		valid(t, render.AppendJSONLine(nil, r))
-		text := render.AppendText(nil, r, render.Style{})
+		valid(t, render.AppendJSONLine(nil, r, render.Style{}))
+		text := render.AppendText(nil, r, render.Style{Title: name})
 		harmless(t, text)
 		if got, want := bytes.Count(text, []byte("\n")), 8; got != want && name != "" {
 			t.Errorf("%d lines, want %d: %q", got, want, text)
@@ -218,10 +216,10 @@ func FuzzNames(f *testing.F) {
 
 // BenchmarkJSONLine: a batch writes thousands of these a second.
 func BenchmarkJSONLine(b *testing.B) {
-	r := report(b)
+	r := sample(b)
 	var buf []byte
 	b.ReportAllocs()
 	for b.Loop() {
-		buf = render.AppendJSONLine(buf[:0], r)
+		buf = render.AppendJSONLine(buf[:0], r, render.Style{})
 	}
 }

@@ -3,6 +3,7 @@ package symbol
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"debug/dwarf"
 	"iter"
 	"slices"
@@ -12,8 +13,9 @@ import (
 	"github.com/backsight/backsight/internal/bin"
 )
 
-// Prepare looks up many addresses of images at once; Lookup then knows them.
-func (s *Symbolizer) Prepare(addrs iter.Seq2[*image.Image, uint64]) {
+// Prepare looks up many image addresses at once, which takes less time than one after the
+// other; Lookup then knows them. It stops when ctx ends, with the error of ctx.
+func (s *Symbolizer) Prepare(ctx context.Context, addrs iter.Seq2[*image.Image, uint64]) error {
 	unknown := make(map[*image.Image][]uint64)
 	for img, addr := range addrs {
 		if !s.answers(img).has(addr) {
@@ -22,17 +24,21 @@ func (s *Symbolizer) Prepare(addrs iter.Seq2[*image.Image, uint64]) {
 	}
 	var all sync.WaitGroup
 	for img, addrs := range unknown {
-		all.Go(func() { s.prepare(img, addrs) })
+		all.Go(func() { s.prepare(ctx, img, addrs) })
 	}
 	all.Wait()
+	return ctx.Err()
 }
 
-func (s *Symbolizer) prepare(img *image.Image, addrs []uint64) {
+func (s *Symbolizer) prepare(ctx context.Context, img *image.Image, addrs []uint64) {
 	a := s.answers(img)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	defer a.dwarf(img).readAhead(addrs)()
 	for _, addr := range slices.Compact(addrs) {
+		if ctx.Err() != nil {
+			return
+		}
 		s.lookup(a, img, addr)
 	}
 }

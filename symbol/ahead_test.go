@@ -30,7 +30,9 @@ func TestPrepare(t *testing.T) {
 			s[".debug_info"], s[".debug_aranges"] = bytes.Repeat(unit, 2), aranges
 			var names symbol.Symbolizer
 			one, prepared, other := fileOf(t, s), fileOf(t, s), fileOf(t, handMade())
-			names.Prepare(all(other, prepared, other))
+			if err := names.Prepare(t.Context(), all(other, prepared, other)); err != nil {
+				t.Fatal(err)
+			}
 			for addr := uint64(text); addr < text+0x48; addr++ {
 				want, got := describe(names.Lookup(one, addr)), describe(names.Lookup(prepared, addr))
 				if got != want {

@@ -236,7 +236,7 @@ func FuzzDWARF(f *testing.F) {
 		img := fileOf(t, sections{".debug_abbrev": abbrev, ".debug_info": info, ".debug_line": line, ".debug_aranges": aranges})
 		var names symbol.Symbolizer
 		if at&0x1000 != 0 {
-			names.Prepare(all(img))
+			_ = names.Prepare(t.Context(), all(img))
 		}
 		l := names.Lookup(img, text+at%0x1000)
 		if l.Line < 0 {

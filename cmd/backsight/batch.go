@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"syscall"
 
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -34,7 +36,7 @@ type job struct {
 //	stream ─► read ─┬─► order ──────────────► write
 //	                └─► work ─► worker ─► done ─┘
 func (s *session) batch(ctx context.Context, path string, stream input.Stream) error {
-	n := s.opt.workers()
+	n := runtime.GOMAXPROCS(0)
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel() // where the output fails, nobody reads on
 	order, work := make(chan *job, 4*n), make(chan *job)
@@ -117,27 +119,28 @@ func (s *session) title(path string, n int) string {
 
 // process makes a job's output.
 func (s *session) process(ctx context.Context, j *job) {
-	r, err := (*render.Report)(nil), j.err
+	r, err := (*report.Report)(nil), j.err
 	if err == nil {
 		r, err = s.report(ctx, j.snap)
 	}
 	if err != nil {
-		r = &render.Report{Issues: []string{err.Error()}}
+		r = &report.Report{Issues: []string{err.Error()}}
 	}
-	r.Title, r.Version, r.Registers = j.title, version(), s.opt.registers
 	j.warn = r.Issues
 	for i := range r.Threads {
 		j.made = j.made || len(r.Threads[i].Frames) > 0
 		j.incomplete = j.incomplete || r.Threads[i].Stop.Reason != unwind.StopRoot
 	}
 	j.incomplete = j.incomplete || len(r.Threads) == 0
+	style := s.opt.style
+	style.Title = j.title
 	switch s.opt.format {
 	case "jsonl":
-		j.out = render.AppendJSONLine(nil, r)
+		j.out = render.AppendJSONLine(nil, r, style)
 	case "json":
-		j.out = render.AppendJSON(nil, r)
+		j.out = render.AppendJSON(nil, r, style)
 	default:
-		j.out = render.AppendText(nil, r, s.opt.style)
+		j.out = render.AppendText(nil, r, style)
 	}
 }
 
@@ -150,7 +153,7 @@ func (s *session) write(j *job) error {
 	s.made = s.made || j.made
 	s.incomplete = s.incomplete || j.incomplete
 	for _, w := range j.warn {
-		s.talk.warn(w)
+		s.progress.warn(w)
 	}
 	if _, err := s.stdout.Write(j.out); errors.Is(err, syscall.EPIPE) {
 		return &failure{code: exitOK} // the reader has seen enough

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strings"
 
@@ -33,7 +32,7 @@ type btOptions struct {
 	noDemangle bool
 	color      string
 	strict     bool
-	style      render.Style
+	style      render.Style // but for the title
 }
 
 func newBT(stdout, stderr io.Writer) *cobra.Command {
@@ -53,7 +52,7 @@ input.`,
 		Args: atLeastOneCapture,
 		RunE: func(cmd *cobra.Command, captures []string) error {
 			o.byThread = cmd.Flags().Changed("thread")
-			s := &session{opt: &o, stdout: stdout, talk: newTalk(stderr)}
+			s := &session{opt: &o, stdout: stdout, progress: newProgress(stderr)}
 			return s.run(cmd.Context(), captures)
 		},
 	}
@@ -87,12 +86,21 @@ func (o *btOptions) check(stdout io.Writer) (err error) {
 	if o.maxFrames < 1 {
 		return fmt.Errorf("--max-frames %d is not positive", o.maxFrames)
 	}
+	o.style.Registers, o.style.Version = o.registers, version()
 	o.style.Color, err = colored(o.color, stdout)
 	return err
 }
 
+// selected are the unwind sources that --sources names, nil where it was not given.
+func (o *btOptions) selected() ([]backsight.Source, error) {
+	if o.sources == nil {
+		return nil, nil
+	}
+	return backsight.SelectSources(o.sources...)
+}
+
 // symbolizer is nil where names are not wanted.
-func (o *btOptions) symbolizer() *symbol.Symbolizer {
+func (o *btOptions) symbolizer() backsight.Symbolizer {
 	if o.noSymbols {
 		return nil
 	}
@@ -125,15 +133,6 @@ func threadIDs(snap *target.Snapshot) string {
 		ids = append(ids, fmt.Sprint(snap.Threads[i].ID))
 	}
 	return strings.Join(ids, ", ")
-}
-
-// workers is how many snapshots are worked on at a time. Explanations come
-// through a callback, one snapshot after the other.
-func (o *btOptions) workers() int {
-	if o.explain {
-		return 1
-	}
-	return runtime.GOMAXPROCS(0)
 }
 
 func atLeastOneCapture(_ *cobra.Command, args []string) error {

@@ -79,9 +79,12 @@ func (o *explainOptions) run(file, where string, stdout io.Writer) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	p := backsight.Explain(backsight.Question{Image: img, PC: pc, Mode: mode, Call: o.call, Lines: o.lines, Names: &symbol.Symbolizer{}})
-	p.Bias = name.Bias
-	return render.AppendPlace(nil, p, render.Style{Color: color}), nil
+	u, err := backsight.NewUnwinder(backsight.Options{})
+	if err != nil {
+		return nil, err
+	}
+	p := u.Explain(backsight.Question{Image: img, PC: pc, Mode: mode, Call: o.call, Lines: o.lines, Names: &symbol.Symbolizer{}})
+	return render.AppendPlace(nil, p, name.Bias, render.Style{Color: color}), nil
 }
 
 // place finds the image address that PC means. Where bit 0 does not tell the

@@ -10,23 +10,20 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/render"
-	"github.com/backsight/backsight/symbol"
+	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // session is one run of bt.
 type session struct {
-	opt    *btOptions
-	stdout io.Writer
-	talk   *talk
+	opt      *btOptions
+	stdout   io.Writer
+	progress *progress
 
 	unwinder *backsight.Unwinder
-	names    *symbol.Symbolizer
+	names    backsight.Symbolizer
 	files    *input.Files
-	attempts []render.Attempt // of the thread being unwound
-	several  bool             // captures
+	several  bool // captures
 
 	done       atomic.Int64 // snapshots
 	made       bool         // a backtrace was made of the current capture
@@ -40,20 +37,21 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	if err := directory("--table-dir", s.opt.tableDir); err != nil {
 		return err
 	}
-	opt := backsight.Options{Sources: s.opt.sources, MaxFrames: s.opt.maxFrames, TableDir: s.opt.tableDir,
-		Warn: func(err error) { s.talk.warn(err.Error()) }}
-	if s.opt.explain {
-		opt.Explain = func(a unwind.Attempt) { s.attempts = append(s.attempts, render.Keep(a)) }
-	}
-	if s.unwinder, err = backsight.NewUnwinder(opt); err != nil {
+	sources, err := s.opt.selected()
+	if err != nil {
 		return fmt.Errorf("--sources: %w", err)
+	}
+	s.unwinder, err = backsight.NewUnwinder(backsight.Options{Sources: sources, MaxFrames: s.opt.maxFrames, TableDir: s.opt.tableDir,
+		Warn: func(err error) { s.progress.warn(err.Error()) }})
+	if err != nil {
+		return err
 	}
 	if s.files, err = s.opt.files.open(); err != nil {
 		return err
 	}
 	s.names, s.several = s.opt.symbolizer(), len(captures) > 1
-	if talker := s.talk.w; isTerminal(talker) && !isTerminal(s.stdout) {
-		defer s.talk.watch(s.status(time.Now()))()
+	if isTerminal(s.progress.w) && !isTerminal(s.stdout) {
+		defer s.progress.watch(s.status(time.Now()))()
 	}
 	return s.captures(ctx, captures)
 }
@@ -69,7 +67,7 @@ func (s *session) captures(ctx context.Context, captures []string) error {
 		case errors.As(err, &f): // nothing more can be written, or the user does not want it
 			return err
 		case err != nil:
-			s.talk.warn(err.Error())
+			s.progress.warn(err.Error())
 		}
 		if !s.made {
 			code = exitNone
@@ -95,7 +93,7 @@ func (s *session) capture(ctx context.Context, path string) error {
 		return err // a worker may still read the capture: it stays open
 	}
 	if err := stream.Close(); err != nil {
-		s.talk.warn(path + ": " + err.Error())
+		s.progress.warn(path + ": " + err.Error())
 	}
 	return nil
 }
@@ -122,43 +120,19 @@ func (s *session) open(ctx context.Context, path string) (input.Stream, error) {
 func interrupted() error { return &failure{exitInterrupted, errors.New("interrupted")} }
 
 // report unwinds a snapshot and names its frames.
-func (s *session) report(ctx context.Context, snap *target.Snapshot) (*render.Report, error) {
+func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Report, error) {
 	if err := s.opt.choose(snap); err != nil {
 		return nil, err
 	}
+	unwind := s.unwinder.Backtraces
 	if s.opt.explain {
-		return s.explained(ctx, snap)
+		unwind = s.unwinder.ExplainedBacktraces
 	}
-	traces, err := s.unwinder.Backtraces(ctx, snap)
+	traces, err := unwind(ctx, snap)
 	if err != nil {
 		return nil, err
 	}
-	return backsight.Report(snap, traces, s.names), nil
-}
-
-// explained is report thread by thread, with the attempts of each.
-func (s *session) explained(ctx context.Context, snap *target.Snapshot) (*render.Report, error) {
-	var traces []backsight.Backtrace
-	tried := make([][][]render.Attempt, len(snap.Threads))
-	for i := range snap.Threads {
-		one := *snap
-		one.Threads = snap.Threads[i : i+1]
-		s.attempts = s.attempts[:0]
-		t, err := s.unwinder.Backtraces(ctx, &one)
-		if err != nil {
-			return nil, err
-		}
-		traces = append(traces, t...)
-		tried[i] = make([][]render.Attempt, len(t[0].Frames)+1)
-		for _, a := range s.attempts {
-			tried[i][a.Frame+1] = append(tried[i][a.Frame+1], a)
-		}
-	}
-	r := backsight.Report(snap, traces, s.names)
-	for i := range tried {
-		r.Threads[i].Tried = tried[i]
-	}
-	return r, nil
+	return backsight.Report(ctx, snap, traces, s.names), nil
 }
 
 // status is the progress line.

@@ -21,7 +21,7 @@ import (
 type Options struct {
 	Root, Only string
 	Tiers      []string
-	Sources    []string // nil: all
+	Sources    []backsight.Source // nil: all
 	// GDB scores GDB too, on each n-th snapshot; 0: not at all. Both then see the
 	// same snapshots.
 	GDB int
@@ -143,7 +143,7 @@ func (s *scorer) report(o *Outcome, got []Got) {
 
 // Unwind makes a backtrace of the first thread of every snapshot in a file. An
 // empty one stands for a snapshot that could not be read.
-func Unwind(ctx context.Context, snapshots, elf string, sources []string, each func(*target.Snapshot)) ([][]Got, error) {
+func Unwind(ctx context.Context, snapshots, elf string, sources []backsight.Source, each func(*target.Snapshot)) ([][]Got, error) {
 	u, err := backsight.NewUnwinder(backsight.Options{Sources: sources})
 	if err != nil {
 		return nil, err

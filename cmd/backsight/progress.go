@@ -11,43 +11,43 @@ import (
 // lines has its reasons in the output as well.
 const maxWarnings = 1000
 
-// talk is standard error: warnings, each said once, and a progress line on a
-// terminal.
-type talk struct {
+// progress is what standard error is told: warnings, each once, and on a terminal a line
+// on how far the work is.
+type progress struct {
 	w    io.Writer
 	mu   sync.Mutex
 	said map[string]bool
 	line bool // a progress line stands there
 }
 
-func newTalk(w io.Writer) *talk { return &talk{w: w, said: make(map[string]bool)} }
+func newProgress(w io.Writer) *progress { return &progress{w: w, said: make(map[string]bool)} }
 
 // warn writes one line, unless it has been said before.
-func (t *talk) warn(what string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.said[what] || len(t.said) > maxWarnings {
+func (p *progress) warn(what string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.said[what] || len(p.said) > maxWarnings {
 		return
 	}
-	t.said[what] = true
-	t.erase()
-	if len(t.said) > maxWarnings {
+	p.said[what] = true
+	p.erase()
+	if len(p.said) > maxWarnings {
 		what = "further warnings are left out"
 	}
-	complain(t.w, what)
+	complain(p.w, what)
 }
 
 // erase removes the progress line.
-func (t *talk) erase() {
-	if t.line {
-		fmt.Fprint(t.w, "\r\x1b[K")
-		t.line = false
+func (p *progress) erase() {
+	if p.line {
+		fmt.Fprint(p.w, "\r\x1b[K")
+		p.line = false
 	}
 }
 
 // watch shows progress once a second, after the first, until the returned function
 // is called. status may be called at any time.
-func (t *talk) watch(status func() string) (stop func()) {
+func (p *progress) watch(status func() string) (stop func()) {
 	ticks := time.NewTicker(time.Second)
 	done := make(chan struct{})
 	go func() {
@@ -56,18 +56,18 @@ func (t *talk) watch(status func() string) (stop func()) {
 			case <-done:
 				return
 			case <-ticks.C:
-				t.mu.Lock()
-				fmt.Fprintf(t.w, "\r\x1b[K%s", status())
-				t.line = true
-				t.mu.Unlock()
+				p.mu.Lock()
+				fmt.Fprintf(p.w, "\r\x1b[K%s", status())
+				p.line = true
+				p.mu.Unlock()
 			}
 		}
 	}()
 	return func() {
 		ticks.Stop()
 		close(done)
-		t.mu.Lock()
-		t.erase()
-		t.mu.Unlock()
+		p.mu.Lock()
+		p.erase()
+		p.mu.Unlock()
 	}
 }

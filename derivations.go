@@ -1,0 +1,61 @@
+package backsight
+
+import (
+	"fmt"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/unwind/code"
+)
+
+// notes puts the derivations of code analysis into words. Entries from which
+// control does not come to the place can be many; they are only counted.
+func notes(e code.Explanation, arch *cpu.Arch) (lines []string) {
+	elsewhere := 0
+	for i := range e.Forward {
+		if f := &e.Forward[i]; f.Reached {
+			lines = append(lines, forward(f, arch))
+		} else {
+			elsewhere++
+		}
+	}
+	if elsewhere > 0 {
+		lines = append(lines, fmt.Sprintf("%d other entries tried do not lead here", elsewhere))
+	}
+	for i := range e.Exits {
+		x := &e.Exits[i]
+		s := "backward from a return"
+		if x.Tail {
+			s = "backward from a tail call"
+		}
+		if x.Calls > 0 {
+			s += fmt.Sprintf(" behind %d calls", x.Calls)
+		}
+		if x.Confirmed {
+			s += ", confirmed"
+		}
+		lines = append(lines, s+": "+x.Rule.Format(arch))
+	}
+	if e.HasABI {
+		lines = append(lines, "by the ABI document's method: "+e.ABI.Format(arch))
+	}
+	if e.Outermost {
+		lines = append(lines, "the program starts here")
+	}
+	return lines
+}
+
+func forward(f *code.Forward, arch *cpu.Arch) string {
+	s := fmt.Sprintf("forward from %#x (%s), code to %#x, %d blocks", f.Entry, f.Origin, f.End, f.Blocks)
+	for _, w := range []struct {
+		is   bool
+		word string
+	}{{f.Complete, "complete"}, {f.Balanced, "balanced"}, {f.Unbalanced, "unbalanced"}} {
+		if w.is {
+			s += ", " + w.word
+		}
+	}
+	if f.HasRule {
+		s += ": " + f.Rule.Format(arch)
+	}
+	return s
+}

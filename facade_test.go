@@ -1,0 +1,177 @@
+package backsight_test
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/symbol"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// crashed opens a core file of testdata: twelve frames of one thread.
+func crashed(t *testing.T) *target.Snapshot {
+	t.Helper()
+	files := input.NewFiles(input.FileOptions{Archs: backsight.CPUs(), Sysroot: "testdata/mips-deref/modules"})
+	capture, err := backsight.Open(t.Context(), "testdata/mips-deref/core.gz", files)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(capture.Close(), files.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	snap, err := capture.Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+// backtrace unwinds the first thread with sources.
+func backtrace(t *testing.T, snap *target.Snapshot, sources []backsight.Source) backsight.Backtrace {
+	t.Helper()
+	u, err := backsight.NewUnwinder(backsight.Options{Sources: sources})
+	if err != nil {
+		t.Fatal(err)
+	}
+	traces, err := u.Backtraces(t.Context(), snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return traces[0]
+}
+
+// symbolServer names every place by its image's path, and counts what it was asked.
+type symbolServer struct {
+	prepared int
+	down     error
+}
+
+func (s *symbolServer) Prepare(_ context.Context, places iter.Seq2[*image.Image, uint64]) error {
+	for range places {
+		s.prepared++
+	}
+	return s.down
+}
+
+func (s *symbolServer) Lookup(img *image.Image, addr uint64) symbol.Location {
+	return symbol.Location{Function: "of " + img.Path, Entry: addr}
+}
+
+// TestOwnSymbolizer: names come from whom the program gives; that the server is down
+// costs no frame.
+func TestOwnSymbolizer(t *testing.T) {
+	snap := crashed(t)
+	traces := []backsight.Backtrace{backtrace(t, snap, nil)}
+	server := &symbolServer{down: errors.New("symbol server: no route to host")}
+	r := backsight.Report(t.Context(), snap, traces, server)
+	frames := r.Threads[0].Frames
+	if len(frames) != 12 || server.prepared != 12 {
+		t.Errorf("%d frames, %d prepared; want 12", len(frames), server.prepared)
+	}
+	for i := range frames {
+		if f := &frames[i]; !strings.HasPrefix(f.Function, "of testdata/") || f.FunctionAt() != f.CallSite {
+			t.Errorf("frame %d is %q, which begins at %#x; want %#x", i, f.Function, f.FunctionAt(), f.CallSite)
+		}
+	}
+	if !slices.Contains(r.Issues, "names: symbol server: no route to host") {
+		t.Errorf("issues: %q", r.Issues)
+	}
+}
+
+// TestReportEnds: after the end of the context frames stay, names are left out.
+func TestReportEnds(t *testing.T) {
+	snap := crashed(t)
+	traces := []backsight.Backtrace{backtrace(t, snap, nil)}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	r := backsight.Report(ctx, snap, traces, &symbol.Symbolizer{})
+	if f := r.Threads[0].Frames; len(f) != 12 || f[0].Function != "" || !slices.Contains(r.Issues, "names: context canceled") {
+		t.Errorf("%d frames, the first is %q; issues %q", len(f), f[0].Function, r.Issues)
+	}
+}
+
+// lastCall knows one rule, that of a leaf function of MIPS: the caller is in RA.
+type lastCall struct{ asked *int }
+
+func (lastCall) Method() unwind.Method { return unwind.MethodFP }
+
+func (s lastCall) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+	*s.asked++
+	if !q.Exact || q.Try > 0 {
+		return unwind.NotCovered
+	}
+	out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Base: q.Arch.SP}
+	out.RA = unwind.RegRule{Kind: unwind.RegPlus, Base: q.Arch.LR}
+	return unwind.Found
+}
+
+// TestOwnSource: a source of the program's own is asked in its place among the others,
+// and explained by its name.
+func TestOwnSource(t *testing.T) {
+	snap, asked := crashed(t), 0
+	own := backsight.Source{Name: "leaf", Source: lastCall{&asked}}
+	if b := backtrace(t, snap, []backsight.Source{own}); asked == 0 || len(b.Frames) != 2 || b.Frames[1].Method != unwind.MethodFP {
+		t.Errorf("by the own source alone: asked %d times, frames %v", asked, b.Frames)
+	}
+	if b := backtrace(t, snap, append(backsight.DefaultSources(), own)); len(b.Frames) != 12 || !b.Complete() {
+		t.Errorf("with the own source as the last resort: %d frames, %v", len(b.Frames), b.Stop)
+	}
+	u, err := backsight.NewUnwinder(backsight.Options{Sources: append([]backsight.Source{own}, backsight.DefaultSources()...)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := snap.Modules[0]
+	p := u.Explain(backsight.Question{Image: m.Image, PC: m.ToImage(0x400007d0)})
+	if p.Source != "leaf" || p.Answers[0].Source != "leaf" || p.Answers[1].Source != "cfi" {
+		t.Errorf("explained by %q, answers of %q, %q", p.Source, p.Answers[0].Source, p.Answers[1].Source)
+	}
+}
+
+// TestUnusableSource: what is no source is refused by name, not skipped in silence.
+func TestUnusableSource(t *testing.T) {
+	_, err := backsight.NewUnwinder(backsight.Options{Sources: []backsight.Source{{Name: "mute"}}})
+	if err == nil || !strings.Contains(err.Error(), `"mute"`) {
+		t.Errorf("error %v", err)
+	}
+	if _, err := backsight.SelectSources("cfi", "magic"); err == nil || !strings.Contains(err.Error(), `"magic"`) {
+		t.Errorf("error %v", err)
+	}
+}
+
+// TestExplainedBacktraces: they are the others, with the attempts for every frame but the
+// first, of which the last that was taken gave the frame.
+func TestExplainedBacktraces(t *testing.T) {
+	snap := crashed(t)
+	want := backtrace(t, snap, nil)
+	u, err := backsight.NewUnwinder(backsight.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	traces, err := u.ExplainedBacktraces(t.Context(), snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := traces[0]
+	if !slices.Equal(got.Frames, want.Frames) || got.Stop != want.Stop || len(got.Tried) != len(got.Frames)+1 {
+		t.Fatalf("%d frames, %d lists of attempts, %v; want %d frames, %v", len(got.Frames), len(got.Tried), got.Stop, len(want.Frames), want.Stop)
+	}
+	for i := 1; i < len(got.Frames); i++ {
+		found := false
+		for _, a := range got.Tried[i] {
+			found = found || a.Taken && a.PC == got.Frames[i].PC && a.RuleText != ""
+		}
+		if !found {
+			t.Errorf("no attempt gave frame %d at %#x: %+v", i, got.Frames[i].PC, got.Tried[i])
+		}
+	}
+}

@@ -1,0 +1,83 @@
+package render
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/report"
+)
+
+// listing writes the instructions beside their rules, each rule where it changes.
+func (t *text) listing(p *report.Place, bias uint64) {
+	effects := make([]string, len(p.Lines))
+	code, wide := 0, 0 // widths of columns
+	for i := range p.Lines {
+		l := &p.Lines[i]
+		effects[i] = effectOf(p.Image.Arch, l, bias)
+		code, wide = max(code, 2*len(l.Code)), max(wide, min(utf8.RuneCountInString(effects[i]), maxName))
+	}
+	t.b = append(t.b, "\ncode"...)
+	if p.Source != "" {
+		t.b = fmt.Appendf(t.b, ", with the rule before each instruction by %s, where it changes", p.Source)
+	}
+	t.b = append(t.b, '\n')
+	above := ""
+	for i := range p.Lines {
+		l := &p.Lines[i]
+		t.b = append(t.b, mark(l.Addr == p.PC)...)
+		t.b = appendHex(t.b, l.Addr+bias, t.digits)
+		t.b = fmt.Appendf(t.b, "  %-*s  %s", code, hex.EncodeToString(l.Code), effects[i])
+		rule := ruleOf(p.Image.Arch, l)
+		if rule != above && p.Source != "" {
+			t.pad(2 + max(0, wide-utf8.RuneCountInString(effects[i])))
+			t.b = append(t.b, rule...)
+		}
+		above = rule
+		t.b = append(t.b, '\n')
+	}
+}
+
+// mark points at the place that was asked about.
+func mark(here bool) string {
+	if here {
+		return "> "
+	}
+	return "  "
+}
+
+// effectOf is what an instruction does, with the name of where it goes.
+func effectOf(arch *cpu.Arch, l *report.Line, bias uint64) string {
+	s := Effect(arch, &l.Insn, bias)
+	if l.Target == "" {
+		return s
+	}
+	s += " " + brief(l.Target)
+	if l.TargetOffset != 0 {
+		s += offset(l.TargetOffset)
+	}
+	return s
+}
+
+func ruleOf(arch *cpu.Arch, l *report.Line) string {
+	if l.HasRule {
+		return l.Rule.Format(arch)
+	}
+	return "no rule"
+}
+
+// maxBrief is how much of a name stands in a listing.
+const maxBrief = 40
+
+// brief is a name without parameters, which C++ has more of than fit in a line.
+func brief(name string) string {
+	if i := strings.IndexByte(name, '('); i > 0 {
+		name = name[:i]
+	}
+	if r := []rune(name); len(r) > maxBrief {
+		name = string(r[:maxBrief]) + "…"
+	}
+	return Text(name)
+}

@@ -1,0 +1,42 @@
+// Package render writes finished backtraces: as text for people, as JSON and JSON
+// Lines for programs. It decides nothing about a backtrace, only how it looks.
+//
+// Names come from hostile files: whatever is written has no control characters,
+// no escape sequences, nothing that reorders text, and is valid UTF-8.
+package render
+
+import (
+	"path"
+	"strings"
+
+	"github.com/backsight/backsight/target"
+)
+
+// Style says what reports look like.
+type Style struct {
+	// Title precedes the text where there are several snapshots, "" for none.
+	Title string
+	// Color: the text has a terminal's colours.
+	Color bool
+	// Registers asks for the registers of every thread's innermost frame.
+	Registers bool
+	// Version is the program's, for JSON.
+	Version string
+}
+
+// moduleName is the last part of a module's path.
+func moduleName(m *target.Module) string {
+	if m == nil || m.Name == "" {
+		return ""
+	}
+	return path.Base(m.Name)
+}
+
+// shortFile is the file's path as the compiler was told it, as far as it lies
+// below the directory in which the compiler ran.
+func shortFile(file, dir string) string {
+	if dir == "" {
+		return file
+	}
+	return strings.TrimPrefix(file, strings.TrimSuffix(dir, "/")+"/")
+}

@@ -1,0 +1,53 @@
+package report
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/symbol"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Place is what there is to say about an address of a binary: its unwind rule by
+// every source, and the code around. Addresses are image addresses.
+type Place struct {
+	Image *image.Image
+	PC    uint64
+	Mode  cpu.Mode
+	// Call: PC is a return address.
+	Call     bool
+	Location symbol.Location
+	// Lo and Hi bound the function; Bounds says how they are known, "" where they
+	// are not.
+	Lo, Hi  uint64
+	Bounds  string
+	Answers []Answer
+	// Source is the name of the one with the best answer, whose rules Lines have;
+	// "" where no source has a rule.
+	Source string
+	Lines  []Line
+}
+
+// Answer is what one source says of a place.
+type Answer struct {
+	// Source is its name, as backsight.Source has it.
+	Source string
+	// Rules are those that it gives, the most believable first.
+	Rules []unwind.Rule
+	// Verdict is what it says after the last of them.
+	Verdict unwind.Verdict
+	// Notes say how it came to them, one line each.
+	Notes []string
+}
+
+// Line is one instruction and the rule before it.
+type Line struct {
+	Addr    uint64
+	Code    []byte
+	Insn    cpu.Insn
+	Rule    unwind.Rule
+	HasRule bool
+	// Target is the function that a call or jump goes to, or into, "" where it has no
+	// name; TargetOffset is how far into it, in bytes.
+	Target       string
+	TargetOffset uint64
+}

@@ -1,0 +1,65 @@
+// Package report is what Backsight has to say about a capture: every thread's call
+// chain with names, and, of a place in a binary, its unwind rule. Package backsight
+// makes reports. Package render writes them; a program that wants the data takes it
+// from here, without any renderer.
+package report
+
+import (
+	"github.com/backsight/backsight/symbol"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Report is what there is to say about one snapshot.
+type Report struct {
+	// Snapshot is nil where none could be read; Issues say why.
+	Snapshot *target.Snapshot
+	Threads  []Thread
+	// Issues are the capture's and what else went wrong, one line each.
+	Issues []string
+}
+
+// Thread is one thread's call chain, innermost frame first.
+type Thread struct {
+	*target.Thread
+	Frames []Frame
+	Stop   unwind.Stop
+	// Tried[i] are the attempts to find frame i, the last of them those to find one
+	// more frame; nil where they were not asked for.
+	Tried [][]Attempt
+}
+
+// Frame is a frame and the name of its place. Frame.CallSite is the address that
+// was looked up, a target address; Location.Entry is an image address.
+type Frame struct {
+	unwind.Frame
+	symbol.Location
+}
+
+// FunctionAt is the target address where the frame's function begins. It means
+// nothing where Function is "".
+func (f *Frame) FunctionAt() uint64 {
+	if f.Module == nil {
+		return f.Entry
+	}
+	return f.Module.ToTarget(f.Entry)
+}
+
+// Attempt is an unwind.Attempt to keep: a walker's own is valid only while the
+// walker tells of it.
+type Attempt struct {
+	// Attempt is as the walker told it, but for Rule, which is nil.
+	unwind.Attempt
+	// RuleText is the rule in words, "" for none.
+	RuleText string
+}
+
+// Keep makes an Attempt of one that a walker tells of.
+func Keep(a unwind.Attempt) Attempt {
+	k := Attempt{Attempt: a}
+	if a.Rule != nil {
+		k.RuleText = a.Rule.Format(a.Arch)
+	}
+	k.Rule = nil
+	return k
+}

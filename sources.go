@@ -1,0 +1,68 @@
+package backsight
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/backsight/backsight/internal/unwind/badcall"
+	"github.com/backsight/backsight/internal/unwind/cfi"
+	"github.com/backsight/backsight/internal/unwind/code"
+	"github.com/backsight/backsight/internal/unwind/ehabi"
+	"github.com/backsight/backsight/internal/unwind/exception"
+	"github.com/backsight/backsight/internal/unwind/fp"
+	"github.com/backsight/backsight/internal/unwind/scan"
+	"github.com/backsight/backsight/internal/unwind/sigframe"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Source is a way to find a caller: an unwind.RuleSource or an unwind.FrameSource, by
+// the name that --sources and reports have for it.
+type Source struct {
+	Name string
+	unwind.Source
+}
+
+// DefaultSources are all ways to find a caller that Backsight has, in the order of
+// trust in which they are asked. The caller may change the list: take some of them,
+// or insert sources of its own.
+func DefaultSources() []Source {
+	return []Source{
+		{"sigframe", sigframe.Source{}},
+		{"exception", exception.Source{}},
+		{"badcall", badcall.Source{}},
+		{"cfi", cfi.New()},
+		{"ehabi", ehabi.Source{}},
+		{"code", analysis()},
+		{"fp", fp.Source{}},
+		{"scan", scan.New(analysis(), sigframe.Source{}, exception.Source{})},
+	}
+}
+
+// analysis is the code analysis: a source, and the call graph that checks what all
+// sources find. What it learns of an image is kept with the image, whoever asks.
+func analysis() *code.Source { return code.New(cfi.New().FunctionRanges) }
+
+// SelectSources picks default sources by name, in the order of the names. The error
+// names one that does not exist.
+func SelectSources(names ...string) ([]Source, error) {
+	all := DefaultSources()
+	chosen := make([]Source, 0, len(names))
+	for _, n := range names {
+		i := slices.IndexFunc(all, func(s Source) bool { return s.Name == n })
+		if i < 0 {
+			return nil, fmt.Errorf("no unwind source %q; there are %s", n, strings.Join(SourceNames(), ", "))
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
+}
+
+// SourceNames are the names of DefaultSources, in their order.
+func SourceNames() []string {
+	var names []string
+	for _, s := range DefaultSources() {
+		names = append(names, s.Name)
+	}
+	return names
+}

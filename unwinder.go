@@ -1,0 +1,113 @@
+package backsight
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Options say how to unwind. The zero value is the default of everything.
+type Options struct {
+	// Sources are the ways to find a caller, in the order in which they are asked; nil:
+	// DefaultSources.
+	Sources []Source
+	// MaxFrames bounds a backtrace; 0: unwind.DefaultMaxFrames.
+	MaxFrames int
+	// TableDir, if set, has unwind tables that SaveTable wrote. Images that have one
+	// there are unwound by it, to the same frames in less time.
+	TableDir string
+	// Warn, if set, is told of each file there that cannot be used. Such a table is
+	// made anew.
+	Warn func(error)
+}
+
+// Unwinder makes backtraces. It is safe for concurrent use; what it learns of an
+// image is kept with the image, as long as that is: a program makes one and keeps it.
+type Unwinder struct {
+	sources []Source // as the caller gave them
+	opt     unwind.Options
+	idle    walkers
+}
+
+// NewUnwinder returns an Unwinder. The error names a source that is neither an
+// unwind.RuleSource nor an unwind.FrameSource.
+func NewUnwinder(opt Options) (*Unwinder, error) {
+	u := &Unwinder{sources: opt.Sources}
+	if u.sources == nil {
+		u.sources = DefaultSources()
+	}
+	u.opt = unwind.Options{CallGraph: analysis(), Shared: new(unwind.Shared), MaxFrames: opt.MaxFrames}
+	for _, s := range u.sources {
+		_, rules := s.Source.(unwind.RuleSource)
+		if _, frames := s.Source.(unwind.FrameSource); !rules && !frames {
+			return nil, fmt.Errorf("unwind source %q: %T is neither an unwind.RuleSource nor an unwind.FrameSource", s.Name, s.Source)
+		}
+		u.opt.Sources = append(u.opt.Sources, s.Source)
+	}
+	if opt.TableDir != "" {
+		useTables(u.opt.Sources, opt)
+	}
+	return u, nil
+}
+
+// Backtrace is one thread's call chain, innermost frame first, and why it ended.
+type Backtrace struct {
+	Thread *target.Thread
+	Frames []unwind.Frame
+	Stop   unwind.Stop
+	// Tried are the attempts to find each frame, as report.Thread has them; nil but in
+	// ExplainedBacktraces.
+	Tried [][]report.Attempt
+}
+
+// Complete tells whether the backtrace reached the outermost frame.
+func (b *Backtrace) Complete() bool { return b.Stop.Reason == unwind.StopRoot }
+
+// Backtraces unwinds every thread of a snapshot, many of them in parallel. It stops
+// early, with the backtraces that it has, when ctx ends.
+func (u *Unwinder) Backtraces(ctx context.Context, snap *target.Snapshot) ([]Backtrace, error) {
+	out := make([]Backtrace, len(snap.Threads))
+	done := u.walk(ctx, snap, out)
+	return out[:done], ctx.Err()
+}
+
+// ExplainedBacktraces is Backtraces with what was tried for each frame. Each frame is
+// found as if it were the first that a walker meets, so that it takes longer.
+func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapshot) ([]Backtrace, error) {
+	out := make([]Backtrace, len(snap.Threads))
+	var tried []report.Attempt
+	opt := u.WalkerOptions()
+	opt.Explain = func(a unwind.Attempt) { tried = append(tried, report.Keep(a)) }
+	w := unwind.NewWalker(snap, opt)
+	for i := range out {
+		if ctx.Err() != nil {
+			return out[:i], ctx.Err()
+		}
+		b := &out[i]
+		tried, b.Thread = tried[:0], &snap.Threads[i]
+		b.Frames, b.Stop = w.Walk(b.Thread, nil)
+		b.Tried = make([][]report.Attempt, len(b.Frames)+1)
+		for _, a := range tried {
+			b.Tried[a.Frame+1] = append(b.Tried[a.Frame+1], a)
+		}
+	}
+	return out, nil
+}
+
+// Walker returns a walker over snap that belongs to one goroutine: what a profiler
+// uses for all its samples, moving it to the next with Walker.Use.
+func (u *Unwinder) Walker(snap *target.Snapshot) *unwind.Walker {
+	return unwind.NewWalker(snap, u.opt)
+}
+
+// WalkerOptions are those of the walkers that u makes, for a program that sets more
+// of them: unwind.Options.Registers, unwind.Options.Explain.
+func (u *Unwinder) WalkerOptions() unwind.Options {
+	opt := u.opt
+	opt.Sources = slices.Clone(opt.Sources)
+	return opt
+}
