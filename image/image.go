@@ -262,6 +262,19 @@ func (img *Image) Section(name string) (Section, bool) {
 type Parter interface {
 	// SectionPart returns n bytes of the section from off on, fewer where it ends.
 	SectionPart(name string, off, n uint64) []byte
+	// SectionSize is the section's size, or what it claims to decompress to, which
+	// the size of its stream makes credible.
+	SectionSize(name string) uint64
+}
+
+// SectionSize is the size of a section in bytes, decompressed; 0 where there is none.
+// It reads nothing of the section.
+func (img *Image) SectionSize(name string) uint64 {
+	if p, ok := img.container.(Parter); ok {
+		return p.SectionSize(name)
+	}
+	s, _ := img.Section(name)
+	return uint64(len(s.Data))
 }
 
 // SectionPart returns n bytes of a section from off on, fewer only where it ends.

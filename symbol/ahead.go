@@ -5,8 +5,10 @@ import (
 	"cmp"
 	"context"
 	"debug/dwarf"
+	"errors"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/backsight/backsight/image"
@@ -14,20 +16,46 @@ import (
 )
 
 // Prepare looks up many image addresses at once, which takes less time than one after the
-// other; Lookup then knows them. It stops when ctx ends, with the error of ctx.
+// other; Lookup then knows them. It stops when ctx ends, with the error of ctx. Another
+// error says what the answers lack since debug information would cost more than that of
+// honest files does.
 func (s *Symbolizer) Prepare(ctx context.Context, addrs iter.Seq2[*image.Image, uint64]) error {
+	var images []*image.Image
 	unknown := make(map[*image.Image][]uint64)
 	for img, addr := range addrs {
+		if _, ok := unknown[img]; !ok {
+			images = append(images, img)
+			unknown[img] = nil
+		}
 		if !s.answers(img).has(addr) {
 			unknown[img] = append(unknown[img], addr)
 		}
 	}
 	var all sync.WaitGroup
 	for img, addrs := range unknown {
-		all.Go(func() { s.prepare(ctx, img, addrs) })
+		if len(addrs) > 0 {
+			all.Go(func() { s.prepare(ctx, img, addrs) })
+		}
 	}
 	all.Wait()
-	return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return s.leftOut(images)
+}
+
+// leftOut joins what is missing from the answers for images to one line.
+func (s *Symbolizer) leftOut(images []*image.Image) error {
+	var issues []string
+	for _, img := range images {
+		if issue := s.answers(img).issue(); issue != "" {
+			issues = append(issues, issue)
+		}
+	}
+	if issues == nil {
+		return nil
+	}
+	return errors.New(strings.Join(issues, "; "))
 }
 
 func (s *Symbolizer) prepare(ctx context.Context, img *image.Image, addrs []uint64) {

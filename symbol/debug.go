@@ -3,10 +3,12 @@ package symbol
 import (
 	"cmp"
 	"debug/dwarf"
+	"fmt"
 	"slices"
 	"sort"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/budget"
 )
 
 // debugInfo is the DWARF of one image. Units are found by their address ranges;
@@ -21,9 +23,43 @@ type debugInfo struct {
 	spans []span // sorted by lo; of is an index in units
 	// all: units are all that there are.
 	all bool
-	// budget is how many more bytes of abbreviations units may have parsed for
-	// themselves.
-	budget int
+
+	// work is in entries, attributes, ranges and bytes of line programs; kept in bytes
+	// of memory; abbrevs in bytes of abbreviations that units parse for themselves.
+	work, kept, abbrevs budget.Budget
+	issue               string // what was left out, in a line; "": nothing
+}
+
+// What debug information may cost. A unit costs less work than it has bytes, and so do
+// its lines, and what is kept of units is a fraction of their size: a file has to be
+// read several times over to exceed this. Abbreviations are a fortieth of .debug_info,
+// and take sixteen times their size in memory.
+const (
+	workFloor, workPerByte   = 16 << 20, 2
+	workPerLookup            = 64 << 10 // functions have some hundred entries
+	keptFloor, bytesPerKept  = 16 << 20, 2
+	abbrevs, bytesPerAbbrevs = 1 << 20, 16
+)
+
+// sectionsRead are those whose size is what there is to read.
+var sectionsRead = [...]string{".debug_info", ".debug_line", ".debug_ranges", ".debug_rnglists"}
+
+// allot fills the budgets.
+func (d *debugInfo) allot() {
+	size := uint64(0)
+	for _, name := range sectionsRead {
+		size += d.img.SectionSize(name)
+	}
+	d.work = budget.New("entries, ranges and rows of debug information", workFloor, workPerByte*size)
+	d.kept = budget.New("bytes of tables of debug information", keptFloor, size/bytesPerKept)
+	d.abbrevs = budget.New("bytes of abbreviations", abbrevs, size/bytesPerAbbrevs)
+}
+
+// leaveOut notes what is missing from the answers from here on, the first time.
+func (d *debugInfo) leaveOut(section string, at uint64, why error) {
+	if d.issue == "" {
+		d.issue = fmt.Sprintf("%s: %s at %#x: %v; some functions and lines are not named", d.img.Path, section, at, why)
+	}
 }
 
 // sections are the parts of DWARF that are read here, not by debug/dwarf.
@@ -42,7 +78,8 @@ type span struct {
 // debugOf finds an image's DWARF, with the ranges of the units that .debug_aranges
 // lists.
 func debugOf(img *image.Image) *debugInfo {
-	d := &debugInfo{img: img, budget: maxAbbrevs}
+	d := &debugInfo{img: img}
+	d.allot()
 	d.big = img.Arch.BigEndian
 	d.aranges = d.section(".debug_aranges")
 	const shortest = 48 // bytes of a set: 16 of a header, a tuple or more, zeros
@@ -113,6 +150,7 @@ func (d *debugInfo) parse(abbrev, info []byte) *dwarf.Data {
 // locate says what DWARF knows of an address.
 func (d *debugInfo) locate(addr uint64) (l Location) {
 	d.guard(func() {
+		d.work.Add(workPerLookup)
 		u := d.unitAt(addr)
 		if u == nil && !d.all {
 			d.loadAll()
@@ -143,11 +181,18 @@ func (d *debugInfo) locateIn(u *unit, addr uint64) Location {
 	if i, ok := covering(u.functions, addr); ok {
 		f := d.function(u, dwarf.Offset(i), addr)
 		l.Function, l.Entry = f.name, f.entry
+		if f.cut {
+			file, line = "", 0 // the row's place is in the call that is missing
+			if len(f.inlined) > 0 {
+				file, line = u.lines.path(f.inlined[0].callFile), f.inlined[0].callLine
+			}
+			f.inlined = nil
+		}
 		// Every caller's place is that of the call inlined into it.
 		for k := len(f.inlined) - 1; k >= 0; k-- {
 			in := &f.inlined[k]
 			l.Inlines = append(l.Inlines, Inline{Function: in.name, File: file, Line: line})
-			file, line = u.lines.file(in.callFile), in.callLine
+			file, line = u.lines.path(in.callFile), in.callLine
 		}
 	}
 	l.File, l.Line = file, line

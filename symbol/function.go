@@ -3,6 +3,8 @@ package symbol
 import (
 	"debug/dwarf"
 	"slices"
+
+	"github.com/backsight/backsight/internal/budget"
 )
 
 // function is a subprogram and what was inlined at an address of it.
@@ -10,6 +12,8 @@ type function struct {
 	name    string
 	entry   uint64
 	inlined []inlined // outermost first
+	// cut: calls are missing from inlined, the innermost ones.
+	cut bool
 }
 
 type inlined struct {
@@ -17,18 +21,23 @@ type inlined struct {
 	callFile, callLine int
 }
 
-// walker goes through the DIEs of a unit. Each byte of a unit may be the begin of
-// one entry, and real entries take more bytes than they have attributes; only
-// forms without bytes (flag_present, implicit_const) do not. A unit that costs
-// several times its size is not a compiler's.
+// maxInlined bounds the calls that are inlined in one another at an address. Rust's
+// iterators and C++'s templates nest some fifty.
+const maxInlined = 256
+
+var errInlined = &budget.Exceeded{Unit: "calls inlined in one another", Limit: maxInlined}
+
+// walker goes through the DIEs of a unit. A DIE takes a byte at least, but for the
+// time that it costs to read its attributes count too: forms without bytes
+// (flag_present, implicit_const) make many of a few.
 type walker struct {
 	*dwarf.Reader
-	data   *dwarf.Data
-	budget int
+	d   *debugInfo
+	cut bool // the budget was spent
 }
 
 func (d *debugInfo) walker(u *unit, at dwarf.Offset) *walker {
-	w := &walker{Reader: u.data.Reader(), data: u.data, budget: 8*int(u.size) + 1024}
+	w := &walker{Reader: u.data.Reader(), d: d}
 	w.Seek(at)
 	return w
 }
@@ -40,7 +49,9 @@ func (w *walker) next() *dwarf.Entry {
 	if err != nil || e == nil {
 		return nil
 	}
-	if w.budget -= 1 + len(e.Field); w.budget < 0 {
+	if !w.d.work.Draw(1 + len(e.Field)) {
+		w.d.leaveOut(".debug_info", uint64(e.Offset), w.d.work.Err())
+		w.cut = true
 		return nil
 	}
 	return e
@@ -121,12 +132,16 @@ func (d *debugInfo) function(u *unit, at dwarf.Offset, addr uint64) (f function)
 		e := w.next()
 		switch {
 		case e == nil:
+			f.cut = w.cut
 			return f
 		case e.Tag == 0:
 			depth--
-		case e.Tag == dwarf.TagInlinedSubroutine && u.covers(e, addr):
+		case e.Tag == dwarf.TagInlinedSubroutine && d.covers(u, e, addr):
 			f.inlined = append(f.inlined, u.inlined(e))
-			if !e.Children {
+			if f.cut = len(f.inlined) == maxInlined; f.cut {
+				d.leaveOut(".debug_info", uint64(e.Offset), errInlined)
+			}
+			if f.cut || !e.Children {
 				return f
 			}
 			depth = 1 // nothing outside of it matters any more
@@ -150,8 +165,9 @@ func entryOf(e *dwarf.Entry, ranges [][2]uint64) uint64 {
 	return ranges[0][0]
 }
 
-func (u *unit) covers(e *dwarf.Entry, addr uint64) bool {
+func (d *debugInfo) covers(u *unit, e *dwarf.Entry, addr uint64) bool {
 	ranges, err := u.data.Ranges(e)
+	d.work.Draw(len(ranges)) // where this fails, so does the next DIE's
 	return err == nil && slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= addr && addr < r[1] })
 }
 

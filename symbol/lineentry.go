@@ -22,9 +22,9 @@ const (
 	formLineStrp = 0x1f
 )
 
-// entries reads a list of directories or files (§6.2.4.1). dir is what directories
-// are relative to, and what the first of them is; files name their directories.
-func (l *lineReader) entries(dir string) (names []string) {
+// entries reads a list of directories or files (§6.2.4.1), each with the number of
+// its directory.
+func (l *lineReader) entries(add func(name []byte, dir uint64)) {
 	r := &l.r
 	formats := make([]struct{ content, form uint64 }, r.U8())
 	for i := range formats {
@@ -32,51 +32,44 @@ func (l *lineReader) entries(dir string) (names []string) {
 	}
 	if len(formats) == 0 {
 		r.ULEB()
-		return nil
+		return
 	}
-	for n := r.ULEB(); n > 0 && r.Len() > 0 && r.Err() == nil; n-- {
-		name, in := "", uint64(0)
+	for n := r.ULEB(); n > 0 && r.Len() > 0 && r.Err() == nil && l.keep(fileEntrySize); n-- {
+		name, dir := []byte(nil), uint64(0)
 		for _, f := range formats {
 			s, v := l.value(f.form)
 			switch f.content {
 			case lnctPath:
 				name = s
 			case lnctDirectory:
-				in = v
+				dir = v
 			}
 		}
-		switch {
-		case l.dirs != nil && in < uint64(len(l.dirs)):
-			name = join(l.dirs[in], name)
-		case l.dirs == nil && names != nil:
-			name = join(dir, name)
-		}
-		names = append(names, name)
+		add(name, dir)
 	}
-	return names
 }
 
 // value reads an attribute's value; a form that no compiler uses here ends the
 // table, since its size is unknown.
-func (l *lineReader) value(form uint64) (s string, v uint64) {
+func (l *lineReader) value(form uint64) (s []byte, v uint64) {
 	r := &l.r
 	switch form {
 	case formString:
-		return r.CString(), 0
+		return r.CBytes(), 0
 	case formLineStrp:
 		return l.stringAt(l.lineStr, r.Uint(l.offset)), 0
 	case formStrp:
 		return l.stringAt(l.str, r.Uint(l.offset)), 0
 	case formUdata:
-		return "", r.ULEB()
+		return nil, r.ULEB()
 	case formData1:
-		return "", uint64(r.U8())
+		return nil, uint64(r.U8())
 	case formData2:
-		return "", uint64(r.U16())
+		return nil, uint64(r.U16())
 	case formData4:
-		return "", uint64(r.U32())
+		return nil, uint64(r.U32())
 	case formData8:
-		return "", r.U64()
+		return nil, r.U64()
 	case formData16:
 		r.Skip(16)
 	case formBlock:
@@ -90,15 +83,14 @@ func (l *lineReader) value(form uint64) (s string, v uint64) {
 	default:
 		r.Skip(uint64(r.Len()) + 1)
 	}
-	return "", 0
+	return nil, 0
 }
 
-// stringAt reads a string of a section. A long one is no path, and a million
-// names for it would take a million copies.
-func (l *lineReader) stringAt(section []byte, at uint64) string {
+// stringAt is a string of a section. A long one is no path.
+func (l *lineReader) stringAt(section []byte, at uint64) []byte {
 	if at >= uint64(len(section)) {
-		return ""
+		return nil
 	}
 	r := bin.New(section[at:min(at+maxPath, uint64(len(section)))], l.big)
-	return r.CString()
+	return r.CBytes()
 }

@@ -1,6 +1,10 @@
 package symbol
 
-import "math"
+import (
+	"math"
+
+	"github.com/backsight/backsight/internal/bin"
+)
 
 // Standard and extended opcodes (DWARF 5, tables 7.25 and 7.26).
 const (
@@ -17,101 +21,154 @@ const (
 	lneDefineFile  = 3
 )
 
+// lineProgram is a line number program with what its header says of it (§6.2.4).
+type lineProgram struct {
+	code            []byte
+	big             bool
+	minInsn, maxOps uint64
+	lineBase        int64
+	lineRange       uint64
+	opcodeBase      uint8
+	lengths         []byte // operands of standard opcodes
+}
+
 // lineState is the state machine's registers that matter here (§6.2.2).
 type lineState struct {
 	addr, op uint64
 	file     uint64
 	line     int64
-	first    int // the sequence's first row
 }
 
-func (l *lineReader) begin() lineState { return lineState{file: 1, line: 1, first: len(l.table.rows)} }
+func beginSequence() lineState { return lineState{file: 1, line: 1} }
 
-// program runs the line number program. Every opcode takes a byte at least.
-func (l *lineReader) program() {
-	s := l.begin()
-	for l.r.Len() > 0 && l.r.Err() == nil {
-		op := l.r.U8()
-		switch {
-		case op >= l.opcodeBase:
-			adjusted := uint64(op - l.opcodeBase)
-			l.advance(&s, adjusted/l.lineRange)
-			s.line += l.lineBase + int64(adjusted%l.lineRange)
-			l.emit(&s)
-		case op == lnsExtended:
-			l.extended(&s)
-		default:
-			l.standard(&s, op)
-		}
-	}
-}
-
-// advance moves on by operations: instructions, except on VLIW processors.
-func (l *lineReader) advance(s *lineState, n uint64) {
-	s.addr += l.minInsn * ((s.op + n) / l.maxOps)
-	s.op = (s.op + n) % l.maxOps
-}
-
-func (l *lineReader) emit(s *lineState) {
+// row is what the state says. A line that no source has is 0.
+func (s *lineState) row() lineRow {
 	line := uint32(0)
 	if s.line > 0 && s.line <= math.MaxUint32 {
 		line = uint32(s.line)
 	}
-	l.table.rows = append(l.table.rows, lineRow{s.addr, uint32(min(s.file, math.MaxUint32)), line})
+	return lineRow{s.addr, uint32(min(s.file, math.MaxUint32)), line}
 }
 
-func (l *lineReader) standard(s *lineState, op byte) {
+// lineEvent is what an opcode did besides changing the state.
+type lineEvent uint8
+
+const (
+	lineNothing lineEvent = iota
+	lineRowMade
+	lineEnd // of the sequence
+)
+
+// step runs one opcode. define, unless nil, is told of the files that the program
+// itself names.
+func (p *lineProgram) step(r *bin.Reader, s *lineState, define func(name []byte, dir uint64)) lineEvent {
+	op := r.U8()
+	switch {
+	case op >= p.opcodeBase:
+		adjusted := uint64(op - p.opcodeBase)
+		p.advance(s, adjusted/p.lineRange)
+		s.line += p.lineBase + int64(adjusted%p.lineRange)
+		return lineRowMade
+	case op == lnsExtended:
+		return p.extended(r, s, define)
+	case op == lnsCopy:
+		return lineRowMade
+	}
+	p.standard(r, s, op)
+	return lineNothing
+}
+
+// advance moves on by operations: instructions, except on VLIW processors.
+func (p *lineProgram) advance(s *lineState, n uint64) {
+	s.addr += p.minInsn * ((s.op + n) / p.maxOps)
+	s.op = (s.op + n) % p.maxOps
+}
+
+func (p *lineProgram) standard(r *bin.Reader, s *lineState, op byte) {
 	switch op {
-	case lnsCopy:
-		l.emit(s)
 	case lnsAdvancePC:
-		l.advance(s, l.r.ULEB())
+		p.advance(s, r.ULEB())
 	case lnsAdvanceLine:
-		s.line += l.r.SLEB()
+		s.line += r.SLEB()
 	case lnsSetFile:
-		s.file = l.r.ULEB()
+		s.file = r.ULEB()
 	case lnsConstAddPC:
-		l.advance(s, uint64(255-l.opcodeBase)/l.lineRange)
+		p.advance(s, uint64(255-p.opcodeBase)/p.lineRange)
 	case lnsFixedAdvancePC:
-		s.addr, s.op = s.addr+uint64(l.r.U16()), 0
+		s.addr, s.op = s.addr+uint64(r.U16()), 0
 	default: // no effect here, or not known: the header says how many operands
-		for range l.lengths[op-1] {
-			l.r.ULEB()
+		for range p.lengths[op-1] {
+			r.ULEB()
 		}
 	}
 }
 
-func (l *lineReader) extended(s *lineState) {
-	n := l.r.ULEB()
-	end := uint64(l.r.Offset()) + n
-	if n == 0 || n > uint64(l.r.Len()) {
-		l.r.Skip(n)
-		return
+func (p *lineProgram) extended(r *bin.Reader, s *lineState, define func([]byte, uint64)) lineEvent {
+	n := r.ULEB()
+	end := uint64(r.Offset()) + n
+	if n == 0 || n > uint64(r.Len()) {
+		r.Skip(n)
+		return lineNothing
 	}
-	switch l.r.U8() {
+	event := lineNothing
+	switch r.U8() {
 	case lneEndSequence:
-		l.endSequence(s)
+		event = lineEnd
 	case lneSetAddress:
-		s.addr, s.op = l.r.Uint(int(min(n-1, 8))), 0
+		s.addr, s.op = r.Uint(int(min(n-1, 8))), 0
 	case lneDefineFile:
-		l.addFile(l.r.CString(), l.r.ULEB())
+		if name, dir := r.CBytes(), r.ULEB(); define != nil {
+			define(name, dir)
+		}
 	}
-	l.r.Seek(end)
+	r.Seek(end)
+	return event
 }
 
-// endSequence closes a run of rows that ascend. Rows that do not would send the
-// search astray; a sequence that has them is left out.
-func (l *lineReader) endSequence(s *lineState) {
-	rows := l.table.rows[s.first:]
-	ascending := len(rows) > 0 && s.addr > rows[0].addr
-	for i := 1; i < len(rows); i++ {
-		ascending = ascending && rows[i].addr >= rows[i-1].addr
+// program runs the line number program once. Every opcode takes a byte at least.
+func (l *lineReader) program() {
+	t := &l.table
+	r := bin.New(t.code, l.big)
+	define := func(name []byte, dir uint64) {
+		if l.keep(fileEntrySize) {
+			l.addFile(name, dir)
+		}
 	}
-	if ascending {
-		l.table.runs = append(l.table.runs, span{rows[0].addr, s.addr, len(l.table.ends)})
-		l.table.ends = append(l.table.ends, rowRange{s.first, len(l.table.rows)})
-	} else {
-		l.table.rows = l.table.rows[:s.first]
+	for r.Len() > 0 && r.Err() == nil && !l.full {
+		l.sequence(&r, define)
 	}
-	*s = l.begin()
+}
+
+// sequence runs up to the end of a sequence, and keeps where it is. Rows that do not
+// ascend would send the search astray; a sequence that has them is left out.
+func (l *lineReader) sequence(r *bin.Reader, define func([]byte, uint64)) {
+	t, s := &l.table, beginSequence()
+	q := sequence{begin: uint32(r.Offset()), firstMark: uint32(len(t.marks))}
+	marked, rows, ascending := r.Offset(), 0, true
+	var first uint64
+	var last lineRow
+	for r.Len() > 0 && r.Err() == nil && !l.full {
+		if rows > 0 && r.Offset()-marked >= markEvery && l.keep(markSize) {
+			marked = r.Offset()
+			t.marks = append(t.marks, lineMark{uint32(marked), s, last})
+		}
+		switch t.step(r, &s, define) {
+		case lineRowMade:
+			if rows == 0 {
+				first = s.addr
+			}
+			ascending = ascending && (rows == 0 || s.addr >= last.addr)
+			last = s.row()
+			rows++
+		case lineEnd:
+			q.endMark = uint32(len(t.marks))
+			if rows > 0 && ascending && s.addr > first && l.keep(sequenceSize) {
+				t.runs = append(t.runs, span{first, s.addr, len(t.seqs)})
+				t.seqs = append(t.seqs, q)
+			} else {
+				t.marks = t.marks[:q.firstMark]
+			}
+			return
+		}
+	}
 }

@@ -80,6 +80,16 @@ func (a *answers) has(addr uint64) bool {
 	return ok
 }
 
+// issue is what is missing from the answers, "": nothing.
+func (a *answers) issue() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.debug == nil {
+		return ""
+	}
+	return a.debug.issue
+}
+
 func (a *answers) dwarf(img *image.Image) *debugInfo {
 	if a.debug == nil {
 		a.debug = debugOf(img)

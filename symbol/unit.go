@@ -4,6 +4,7 @@ import (
 	"debug/dwarf"
 
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
 )
 
 // unit is a compilation unit of .debug_info.
@@ -22,12 +23,15 @@ type unit struct {
 }
 
 // Bounds of what is taken from one image. The largest programs (browsers) have
-// fewer by an order of magnitude.
+// fewer by an order of magnitude; maxAttrs is for one kind of DIE, which has ten.
 const (
-	maxUnits  = 1 << 20
-	maxRanges = 1 << 23
-	// maxAbbrevs is for units that are read alone: C++ has some 10 kB each.
-	maxAbbrevs = 16 << 20
+	maxUnits = 1 << 20
+	maxAttrs = 256
+
+	// What a unit and a range are charged with, in bytes of memory: of this package
+	// and of debug/dwarf.
+	unitSize = 300
+	spanSize = 24
 )
 
 // readUnits finds the units by their headers (DWARF 5 §7.5.1), and tells whether
@@ -39,7 +43,7 @@ const (
 // more than their section and a half.
 func (d *debugInfo) readUnits() bool {
 	seen := make(map[uint64]bool)
-	budget := len(d.abbrev)/2*3 + 64
+	tables := budget.New("bytes of abbreviations", 64, uint64(len(d.abbrev)/2*3))
 	for at := uint64(0); at < uint64(len(d.info)); {
 		r := bin.New(d.info, d.big)
 		r.Seek(at)
@@ -49,13 +53,22 @@ func (d *debugInfo) readUnits() bool {
 		if n > uint64(r.Len()) || n == 0 || len(d.units) >= maxUnits {
 			return false
 		}
+		if !d.kept.Draw(unitSize) {
+			d.leaveOut(".debug_info", at, d.kept.Err())
+			return false
+		}
 		abbrev, compile := unitHeader(&r, wide)
 		if r.Err() != nil {
 			return false
 		}
 		if !seen[abbrev] {
 			seen[abbrev] = true
-			if budget -= abbreviations(d.abbrev, abbrev, d.big).size; budget < 0 {
+			t := abbreviations(d.abbrev, abbrev, d.big)
+			if t.wide || !tables.Draw(t.size) {
+				return false
+			}
+			if !d.abbrevs.Draw(t.size) {
+				d.leaveOut(".debug_abbrev", abbrev, d.abbrevs.Err())
 				return false
 			}
 		}
@@ -110,8 +123,8 @@ type abbrevTable struct {
 	size int
 	// foreign: attributes refer to other units.
 	foreign bool
-	// cut: the table does not end.
-	cut bool
+	// cut: the table does not end. wide: it has a DIE of more than maxAttrs.
+	cut, wide bool
 }
 
 // abbreviations walks through the table at an offset (§7.5.3).
@@ -121,7 +134,8 @@ func abbreviations(section []byte, at uint64, big bool) (t abbrevTable) {
 	for r.ULEB() != 0 && r.Err() == nil {
 		r.ULEB() // tag
 		r.U8()   // children
-		for r.Err() == nil {
+		for n := 0; r.Err() == nil; n++ {
+			t.wide = t.wide || n > maxAttrs
 			name, form := r.ULEB(), r.ULEB()
 			if form == formImplicitConst {
 				r.SLEB()
@@ -179,8 +193,7 @@ func (d *debugInfo) ownAbbrevs(at uint64) ([]byte, bool) {
 		if t.cut && uint64(len(table)) == n {
 			continue
 		}
-		d.budget -= t.size
-		return table[:min(t.size, len(table))], !t.cut && !t.foreign && d.budget >= 0
+		return table[:min(t.size, len(table))], !t.cut && !t.foreign && !t.wide && d.abbrevs.Draw(t.size)
 	}
 }
 
@@ -218,10 +231,16 @@ func (d *debugInfo) addRanges(spans []span, data *dwarf.Data, e *dwarf.Entry, of
 	if err != nil {
 		return spans
 	}
+	d.work.Draw(len(ranges)) // where this fails, so does the next DIE's
 	for _, r := range ranges {
-		if r[0] < r[1] && len(spans) < maxRanges && d.img.Executable(r[0]) {
-			spans = append(spans, span{r[0], r[1], of})
+		if r[0] >= r[1] || !d.img.Executable(r[0]) {
+			continue
 		}
+		if !d.kept.Draw(spanSize) {
+			d.leaveOut(".debug_info", uint64(e.Offset), d.kept.Err())
+			break
+		}
+		spans = append(spans, span{r[0], r[1], of})
 	}
 	return spans
 }
@@ -249,12 +268,12 @@ func (d *debugInfo) readAranges(byHeader func(dwarf.Offset) (int, bool)) {
 		// Tuples are aligned to their size from the header's begin.
 		headerSize := r.Offset() - int(n) - begin + set.Offset()
 		set.Skip(uint64(-headerSize & (2*size - 1)))
-		for set.Len() >= 2*size && len(d.spans) < maxRanges {
+		for set.Len() >= 2*size {
 			lo, n := set.Uint(size), set.Uint(size)
 			if lo == 0 && n == 0 {
 				break
 			}
-			if lo+n > lo && d.img.Executable(lo) {
+			if lo+n > lo && d.img.Executable(lo) && d.kept.Draw(spanSize) {
 				d.spans = append(d.spans, span{lo, lo + n, i})
 			}
 		}

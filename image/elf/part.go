@@ -43,6 +43,34 @@ func (c *container) SectionPart(name string, off, n uint64) []byte {
 	return s.part(off, n)
 }
 
+// SectionSize implements image.Parter.
+func (c *container) SectionSize(name string) uint64 {
+	if n := c.main.sectionSize(name); n > 0 {
+		return n
+	}
+	if d := c.debugFile(); d != nil {
+		return d.sectionSize(name)
+	}
+	return 0
+}
+
+func (f *file) sectionSize(name string) uint64 {
+	h, ok := f.findShdr(name)
+	if !ok {
+		s, _ := f.oldCompressed(name)
+		return uint64(len(s.Data))
+	}
+	data := f.sectionBytes(h)
+	if h.flags&shfCompressed == 0 {
+		return uint64(len(data))
+	}
+	_, size, packed, ok := f.chdr(data)
+	if !ok || !credible(size, len(packed)) {
+		return 0
+	}
+	return size
+}
+
 // stream is the one of a section, which may be of the debug file.
 func (c *container) stream(name string) *stream {
 	c.streams.mu.Lock()
