@@ -15,6 +15,9 @@ import (
 	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/cpu/riscv"
 	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/image/flat"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/elfcore"
 	"github.com/backsight/backsight/input/snapshot"
@@ -41,6 +44,27 @@ func Formats() []input.Format {
 		elfcore.Format(),
 		snapshot.Format(),
 	}
+}
+
+// ImageFormats are the kinds of executable files, in the order in which they are tried.
+// The last takes files without headers, whose processor the user stated.
+func ImageFormats() []image.Format {
+	return []image.Format{
+		elf.Format(),
+		flat.Format(),
+	}
+}
+
+// NewFiles returns the executables that opt describes, of all processors and of all
+// kinds that Backsight knows where opt names none.
+func NewFiles(opt input.FileOptions) *input.Files {
+	if opt.Archs == nil {
+		opt.Archs = CPUs()
+	}
+	if opt.Formats == nil {
+		opt.Formats = ImageFormats()
+	}
+	return input.NewFiles(opt)
 }
 
 // Open opens a capture, whose format is recognised by content. "-" is standard

@@ -12,7 +12,7 @@ import (
 // Tables make a walk's first visit to a place as cheap as a search; they are made once
 // for each binary and found again by its build ID or digest.
 func ExampleCompileTable() {
-	files := input.NewFiles(input.FileOptions{Archs: backsight.CPUs()})
+	files := backsight.NewFiles(input.FileOptions{})
 	defer files.Close()
 	img, err := files.Open("testdata/mips-naked/modules/packer")
 	if err != nil {

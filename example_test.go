@@ -13,7 +13,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	files := input.NewFiles(input.FileOptions{Archs: backsight.CPUs(), Sysroot: "testdata/mips-deref/modules"})
+	files := backsight.NewFiles(input.FileOptions{Sysroot: "testdata/mips-deref/modules"})
 	defer files.Close()
 	capture, err := backsight.Open(ctx, "testdata/mips-deref/core.gz", files)
 	if err != nil {

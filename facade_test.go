@@ -19,7 +19,7 @@ import (
 // crashed opens a core file of testdata: twelve frames of one thread.
 func crashed(t *testing.T) *target.Snapshot {
 	t.Helper()
-	files := input.NewFiles(input.FileOptions{Archs: backsight.CPUs(), Sysroot: "testdata/mips-deref/modules"})
+	files := backsight.NewFiles(input.FileOptions{Sysroot: "testdata/mips-deref/modules"})
 	capture, err := backsight.Open(t.Context(), "testdata/mips-deref/core.gz", files)
 	if err != nil {
 		t.Fatal(err)

@@ -37,7 +37,7 @@ var imports = []struct{ pkg, may string }{
 	{"image", "cpu internal/bin internal/budget internal/mapped"},
 	{"image/*", "cpu internal/bin internal/budget internal/inflate image"},
 	{"target", "cpu image"},
-	{"input", "cpu image image/* target internal/bin internal/budget internal/mapped"},
+	{"input", "cpu image target internal/bin internal/budget internal/mapped"},
 	{"input/*", "cpu image image/* target internal/bin internal/budget input"},
 	// DWARF expressions are bytes of a file, evaluated while walking.
 	{"unwind", "cpu image target internal/bin internal/budget"},

@@ -109,14 +109,15 @@ func (l *tableLoader) remake(img *image.Image, path string) *table.Table {
 
 // openTable maps a table. The error names the file and where it is wrong.
 func openTable(path string, img *image.Image) (*table.Table, error) {
-	b, release, err := image.Map(path, "")
+	f, err := image.OpenFile(path, nil)
 	if err != nil {
 		return nil, err
 	}
-	t, err := table.Open(b, img)
-	var e *table.Error
-	if errors.As(err, &e) {
-		return nil, errors.Join(&image.Error{Path: path, Offset: uint64(e.Offset), Reason: e.Reason}, release())
+	t, err := table.Open(f.Data, img)
+	var wrong *image.Error
+	if errors.As(err, &wrong) {
+		wrong.Path = path
+		return nil, errors.Join(wrong, f.Close())
 	}
 	return t, err
 }

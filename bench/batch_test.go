@@ -23,7 +23,7 @@ func BenchmarkBatch(b *testing.B) {
 }
 
 func batch(b *testing.B, dir, elf string) {
-	files := input.NewFiles(input.FileOptions{Archs: backsight.CPUs(), Images: []input.NamedImage{{Path: filepath.Join(dir, elf)}}})
+	files := backsight.NewFiles(input.FileOptions{Images: []input.NamedImage{{Path: filepath.Join(dir, elf)}}})
 	defer files.Close()
 	u, err := backsight.NewUnwinder(backsight.Options{})
 	if err != nil {

@@ -21,7 +21,7 @@ var codeArchs = []string{"mips", "mips64el", "aarch64", "armt2", "armarm", "risc
 // captured reads all snapshots of a file, of a program that is opened for them.
 func captured(t testing.TB, image, path string) (snaps []*target.Snapshot, release func()) {
 	t.Helper()
-	files := input.NewFiles(input.FileOptions{Archs: backsight.CPUs(), Images: []input.NamedImage{{Path: image}}})
+	files := backsight.NewFiles(input.FileOptions{Images: []input.NamedImage{{Path: image}}})
 	s, err := backsight.Open(t.Context(), path, files)
 	if err != nil {
 		t.Skip(err)

@@ -31,7 +31,7 @@ func BenchmarkCore(b *testing.B) {
 			defer release()
 			start := now()
 			for b.Loop() {
-				files := input.NewFiles(input.FileOptions{Archs: backsight.CPUs(), DebugDirs: c.debugDirs})
+				files := backsight.NewFiles(input.FileOptions{DebugDirs: c.debugDirs})
 				s, err := backsight.Open(b.Context(), core, files)
 				if err != nil {
 					b.Fatal(err)

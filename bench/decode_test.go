@@ -68,7 +68,7 @@ func compiled(b *testing.B, gcc string, flags ...string) string {
 }
 
 func decodes(b *testing.B, path string, mode cpu.Mode) {
-	img, err := elf.Open(path, elf.Options{Archs: backsight.CPUs(), NoDebugFiles: true})
+	img, err := elf.Open(path, image.Options{Archs: backsight.CPUs(), NoDebugFiles: true})
 	if err != nil {
 		b.Skip(err)
 	}

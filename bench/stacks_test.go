@@ -11,6 +11,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/target"
 )
@@ -119,7 +120,7 @@ func mapped(t testing.TB, dir string, cpus cpu.Set) []*target.Module {
 		if !filepath.IsAbs(path) {
 			path = filepath.Join(dir, path)
 		}
-		img, err := elf.Open(path, elf.Options{Archs: cpus, NoDebugFiles: true})
+		img, err := elf.Open(path, image.Options{Archs: cpus, NoDebugFiles: true})
 		if err != nil {
 			t.Skip("a binary of the stacks is missing: ", err)
 		}

@@ -27,7 +27,7 @@ func (undressed) Functions(func(uint64, cpu.Mode, uint64) bool) {}
 func (undressed) Close() error                                  { return nil }
 
 func openLLVM(b *testing.B) *image.Image {
-	img, err := elf.Open(llvm, elf.Options{Archs: backsight.CPUs(), NoDebugFiles: true})
+	img, err := elf.Open(llvm, image.Options{Archs: backsight.CPUs(), NoDebugFiles: true})
 	if err != nil {
 		b.Skip(err)
 	}
@@ -109,7 +109,7 @@ func compare(img *image.Image, text image.Section, t, want *table.Table) (agree,
 
 // BenchmarkLookup is a look-up in a table, at places all over the code.
 func BenchmarkLookup(b *testing.B) {
-	img, err := elf.Open("/lib/x86_64-linux-gnu/libc.so.6", elf.Options{Archs: backsight.CPUs(), NoDebugFiles: true})
+	img, err := elf.Open("/lib/x86_64-linux-gnu/libc.so.6", image.Options{Archs: backsight.CPUs(), NoDebugFiles: true})
 	if os.IsNotExist(err) {
 		b.Skip(err)
 	}

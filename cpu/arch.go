@@ -72,16 +72,12 @@ type Arch struct {
 	ISABit   bool
 	ModeOnly bool
 
-	// ModeFlags are the bits of e_flags one of which announces code of mode 1; 0:
-	// any program may have some.
-	ModeFlags uint32
-
 	// AddrBits are the sizes of address space above which a code pointer may hold a
 	// signature, the largest first; nil: it holds none. Which of them applies, a
 	// capture tells or nobody.
 	AddrBits []uint8
 
-	// Match says which ELF files have this ABI.
+	// ELF says which ELF files have this ABI.
 	ELF ELFMatch
 
 	// Layouts of the register file in captures, by carrier.
@@ -116,6 +112,9 @@ type ELFMatch struct {
 	// Profile is the ARM build attributes' Tag_CPU_arch_profile ('A', 'R', 'M');
 	// 0 = any.
 	Profile byte
+	// ModeFlags are the bits of e_flags one of which announces code of mode 1; 0:
+	// any program may have some.
+	ModeFlags uint32
 }
 
 // Carrier is a kind of capture that stores a register file as a block of bytes.

@@ -33,7 +33,7 @@ func callsBefore(t *testing.T, c *truth.Case) {
 		t.Fatalf("no naked binary: %v", err)
 	}
 	defer cleanup()
-	img, err := elf.Open(path, elf.Options{Archs: backsight.CPUs()})
+	img, err := elf.Open(path, image.Options{Archs: backsight.CPUs()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,21 +2,42 @@ package image
 
 import "fmt"
 
-// Error is a file that cannot be used as an image. It names the first offset
-// where the file is wrong and why.
+// Error is what is wrong with a file: the one error of everything that reads files,
+// executables, captures and unwind tables alike. errors.As finds it in what their
+// readers return. Its text is one line.
 type Error struct {
-	Path   string
-	Offset uint64 // in the file
+	Path   string // as the caller named the file; "" where the caller knows
+	Offset int64  // where the file is wrong; negative where that says nothing
 	Reason string
 	Err    error // the cause, where there is one
+	// Recoverable: the error concerns one snapshot of a capture of several, and the
+	// next can be read.
+	Recoverable bool
 }
 
 func (e *Error) Error() string {
-	s := fmt.Sprintf("%s: offset %#x: %s", e.Path, e.Offset, e.Reason)
+	s := e.Path
+	if e.Offset >= 0 {
+		s = join(s, fmt.Sprintf("offset %#x", e.Offset))
+	}
+	s = join(s, e.Reason)
 	if e.Err != nil {
-		s += ": " + e.Err.Error()
+		s = join(s, e.Err.Error())
 	}
 	return s
 }
 
+func join(s, t string) string {
+	if s == "" {
+		return t
+	}
+	return s + ": " + t
+}
+
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf is an Error at an offset of the file.
+func (f *File) Errorf(offset uint64, format string, args ...any) error {
+	return &Error{Path: f.Name, Offset: int64(offset), Reason: fmt.Sprintf(format, args...)}
+}

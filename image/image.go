@@ -28,17 +28,30 @@ type Header struct {
 	Segments []Segment
 	// Relocatable: linked at 0 and loaded anywhere (ET_DYN).
 	Relocatable bool
-	// Interp is the program interpreter that the file asks for, "" for none.
-	Interp string
-	// Dynamic is the dynamic section, PHdr the program headers (what AT_PHDR
-	// points to), EHFrameHdr and ExIdx the indexes of the unwind tables, as
-	// the program headers tell. Absent ones have Size 0.
-	Dynamic, PHdr, EHFrameHdr, ExIdx Range
+	// Tables are the unwind tables that the program is loaded with, one of a kind.
+	// No stripping removes them.
+	Tables []Table
 	// OneMode: the file says that all of its code is of ISA mode 0.
 	OneMode bool
-	// NoSectionHeaders: the section header table is missing or useless (sstrip).
-	NoSectionHeaders bool
 }
+
+// Table is the range of an unwind table.
+type Table struct {
+	Kind TableKind
+	Range
+}
+
+// TableKind says how to read an unwind table. A container and an unwind source that
+// know a further kind need to agree on its name only.
+type TableKind string
+
+const (
+	// EHFrameHdr is the binary search table of .eh_frame (LSB Core, "The
+	// .eh_frame_hdr section").
+	EHFrameHdr TableKind = ".eh_frame_hdr"
+	// ExIdx is the index of ARM's unwind tables (EHABI32, "Index table entries").
+	ExIdx TableKind = ".ARM.exidx"
+)
 
 // Range is Size bytes of image addresses from Addr.
 type Range struct {
@@ -71,6 +84,9 @@ type Section struct {
 	// Addr is 0 for sections that are not loaded.
 	Addr uint64
 	Data []byte
+	// NoEnd: the file does not say where the section ends. Data then has all that may
+	// belong to it.
+	NoEnd bool
 }
 
 // Symbol names an address.
@@ -83,8 +99,12 @@ type Symbol struct {
 	Size uint64
 }
 
-// Container reads what is lazy out of a file format. Methods are called at most
-// once per name by Image's own caching, possibly from several goroutines.
+// Container reads what is lazy out of a file format. Methods are called from several
+// goroutines; Section once for a name.
+//
+// A Container may have more methods, each for what Image's method of the same name
+// tells: Import, Rebased, and SectionPart with SectionSize. An Image whose Container lacks one answers
+// as that method's comment says.
 type Container interface {
 	// Section returns the named section, searching separate debug files for
 	// names that begin with ".debug_" or when the file has none.
@@ -101,20 +121,22 @@ type Container interface {
 	Close() error
 }
 
-// Importer is a Container that knows what the dynamic linker fills in.
-type Importer interface {
-	// Import names the symbol whose address the dynamic linker stores in the
-	// word at addr; it builds the string for this one only.
+// importer is a Container that knows what the dynamic linker fills in.
+type importer interface {
 	Import(addr uint64) (name string, ok bool)
 }
 
-// Rebaser is a Container that knows which words hold addresses of the image.
-type Rebaser interface {
-	// Rebased calls yield for every address of the image that its data holds, with
-	// the ISA mode bit, until it returns false: where a relocation says that a word
-	// moves with the image, and where the dynamic linker takes one. It tells whether
-	// those are all.
+// rebaser is a Container that knows which words hold addresses of the image.
+type rebaser interface {
 	Rebased(yield func(value uint64) bool) bool
+}
+
+// parter is a Container that decompresses sections bit by bit.
+type parter interface {
+	SectionPart(name string, off, n uint64) []byte
+	// SectionSize is the section's size, or what it claims to decompress to, which
+	// the size of its stream makes credible.
+	SectionSize(name string) uint64
 }
 
 // New wraps a container, which may be nil. Segments are sorted; where they
@@ -240,6 +262,20 @@ func (img *Image) Bounds() (lo, hi uint64) {
 	return img.Segments[0].Addr, last.Addr + last.Size
 }
 
+// Table returns the unwind table of a kind; its Size is 0 where there is none.
+func (img *Image) Table(kind TableKind) Range {
+	for _, t := range img.Tables {
+		if t.Kind == kind {
+			return t.Range
+		}
+	}
+	return Range{}
+}
+
+// Container returns what the Image reads from, for a format's package that tells more
+// of its own images than an Image does; nil where there is none.
+func (img *Image) Container() Container { return img.container }
+
 // Section returns a section by name, read once and kept.
 func (img *Image) Section(name string) (Section, bool) {
 	type key struct{ section string }
@@ -258,19 +294,10 @@ func (img *Image) Section(name string) (Section, bool) {
 	return *s, true
 }
 
-// Parter is a Container that decompresses sections bit by bit.
-type Parter interface {
-	// SectionPart returns n bytes of the section from off on, fewer where it ends.
-	SectionPart(name string, off, n uint64) []byte
-	// SectionSize is the section's size, or what it claims to decompress to, which
-	// the size of its stream makes credible.
-	SectionSize(name string) uint64
-}
-
 // SectionSize is the size of a section in bytes, decompressed; 0 where there is none.
 // It reads nothing of the section.
 func (img *Image) SectionSize(name string) uint64 {
-	if p, ok := img.container.(Parter); ok {
+	if p, ok := img.container.(parter); ok {
 		return p.SectionSize(name)
 	}
 	s, _ := img.Section(name)
@@ -281,7 +308,7 @@ func (img *Image) SectionSize(name string) uint64 {
 // What lies behind is not read, and what lies before not kept: of a compressed
 // section the parts are best asked for in order.
 func (img *Image) SectionPart(name string, off, n uint64) []byte {
-	if p, ok := img.container.(Parter); ok {
+	if p, ok := img.container.(parter); ok {
 		return p.SectionPart(name, off, n)
 	}
 	s, _ := img.Section(name)
@@ -314,18 +341,21 @@ func (img *Image) SymbolNamed(name string) (Symbol, bool) {
 // Import names the symbol whose address the dynamic linker stores in the word at
 // addr: an entry of the GOT, through which code reaches functions of other files.
 // On MIPS addr may also be that of the lazy binding stub that the word holds at
-// first. The symbol may be this file's own where another one can replace it.
+// first. The symbol may be this file's own where another one can replace it. ok is
+// false where nothing is known of the word.
 func (img *Image) Import(addr uint64) (name string, ok bool) {
-	if i, is := img.container.(Importer); is {
+	if i, is := img.container.(importer); is {
 		return i.Import(addr)
 	}
 	return "", false
 }
 
-// Rebased calls yield for every address of the image that its data holds, as the
-// relocations list them, and tells whether they do: if not, any word can be one.
+// Rebased calls yield for every address of the image that its data holds, with the
+// ISA mode bit, until it returns false: where a relocation says that a word moves with
+// the image, and where the dynamic linker takes one. It tells whether those are all:
+// if not, any word can be an address.
 func (img *Image) Rebased(yield func(value uint64) bool) bool {
-	r, is := img.container.(Rebaser)
+	r, is := img.container.(rebaser)
 	return is && r.Rebased(yield)
 }
 

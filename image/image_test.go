@@ -104,23 +104,71 @@ func TestMemoMakesOnce(t *testing.T) {
 	}
 }
 
-func TestMapErrors(t *testing.T) {
+// letter is a format whose files begin with a letter and hold code for one processor.
+func letter(c byte) Format {
+	return Format{Name: string(c), Sniff: func(head []byte) bool { return head[0] == c },
+		Open: func(f *File, _ Options) (*Image, error) {
+			if len(f.Data) < 2 {
+				return nil, f.Errorf(1, "nothing behind the letter")
+			}
+			return New(Header{Path: f.Name, Segments: []Segment{{Size: uint64(len(f.Data)), Data: f.Data}}}, nil), nil
+		}}
+}
+
+// TestOpenByFormat: the first format that recognises a file opens it; what is wrong
+// names the file, the offset and the reason.
+func TestOpenByFormat(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f")
+	formats := []Format{letter('a'), letter('b')}
 	for content, want := range map[string]string{
-		"":    path + ": offset 0x0: empty file",
-		"ab":  path + `: offset 0x0: does not begin with "abc"`,
-		"abd": path + `: offset 0x0: does not begin with "abc"`,
+		"":   path + ": offset 0x0: empty file",
+		"xy": path + ": offset 0x0: unrecognised file",
+		"a":  path + ": offset 0x1: nothing behind the letter",
+		"ay": "",
+		"by": "",
 	} {
 		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, _, err := Map(path, "abc")
+		img, err := Open(path, formats, Options{})
+		if want == "" {
+			if err != nil || string(img.Bytes(0)) != content {
+				t.Errorf("%q: %v", content, err)
+			}
+			continue
+		}
 		var e *Error
 		if !errors.As(err, &e) || err.Error() != want {
 			t.Errorf("%q: %v, want %s", content, err, want)
 		}
 	}
-	if _, _, err := Map(path+"x", ""); !errors.Is(err, os.ErrNotExist) {
+	if _, err := Open(path+"x", formats, Options{}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("absent: %v", err)
+	}
+	if img, err := Parse("memory", []byte("by"), formats, Options{}); err != nil || img.Path != "memory" {
+		t.Errorf("in memory: %v", err)
+	}
+	if _, err := Parse("memory", []byte("xy"), formats, Options{}); err == nil || err.Error() != "memory: offset 0x0: unrecognised file" {
+		t.Errorf("in memory: %v", err)
+	}
+}
+
+// TestErrorText: one line, of what is known.
+func TestErrorText(t *testing.T) {
+	cause := errors.New("cause")
+	for _, c := range []struct {
+		err  Error
+		want string
+	}{
+		{Error{Path: "f", Offset: 16, Reason: "why"}, "f: offset 0x10: why"},
+		{Error{Path: "f", Offset: -1, Reason: "why", Err: cause}, "f: why: cause"},
+		{Error{Offset: 0, Reason: "why"}, "offset 0x0: why"},
+	} {
+		if got := c.err.Error(); got != c.want {
+			t.Errorf("%q, want %q", got, c.want)
+		}
+		if errors.Is(&c.err, cause) != (c.err.Err != nil) {
+			t.Errorf("%q does not lead to its cause", c.want)
+		}
 	}
 }

@@ -12,8 +12,6 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/elf"
-	"github.com/backsight/backsight/image/flat"
 )
 
 // FileOptions say where executables are, as the user told.
@@ -27,7 +25,10 @@ type FileOptions struct {
 	Sysroot string
 	// DebugDirs are the roots of separate debug files.
 	DebugDirs []string
-	// Raw is the ABI of binaries that are not ELF; nil: there are none.
+	// Formats are the kinds of executables, in the order in which they are tried.
+	Formats []image.Format
+	// Raw is the ABI of binaries in none of the formats that have headers; nil: there
+	// are none.
 	Raw *cpu.Arch
 }
 
@@ -82,9 +83,9 @@ func (f *Files) Exe() string { return f.opt.Exe }
 // Images are the binaries that the user named besides the executable.
 func (f *Files) Images() []NamedImage { return f.opt.Images }
 
-// ELFOptions are the options for images that captures contain (a vDSO).
-func (f *Files) ELFOptions() elf.Options {
-	return elf.Options{Archs: f.opt.Archs, DebugDirs: f.opt.DebugDirs}
+// Parse reads an image that a capture contains (a vDSO). name is for messages.
+func (f *Files) Parse(name string, data []byte) (*image.Image, error) {
+	return image.Parse(name, data, f.opt.Formats, image.Options{Archs: f.opt.Archs, DebugDirs: f.opt.DebugDirs})
 }
 
 // Open opens a file of this machine, or returns it when it is open already.
@@ -96,33 +97,13 @@ func (f *Files) Open(path string) (*image.Image, error) {
 		f.known[path] = o
 	}
 	f.mu.Unlock()
-	o.once.Do(func() { o.img, o.err = f.read(path) })
+	o.once.Do(func() {
+		o.img, o.err = image.Open(path, f.opt.Formats, image.Options{Archs: f.opt.Archs, DebugDirs: f.opt.DebugDirs, Raw: f.opt.Raw})
+	})
 	if errors.Is(o.err, os.ErrNotExist) {
 		f.forget(path) // captures may name any number of absent files
 	}
 	return o.img, o.err
-}
-
-// read opens an ELF file or, where the user said what processor they are for, a
-// binary without headers. Its first byte has image address 0, so that the load
-// bias is where it lies.
-func (f *Files) read(path string) (*image.Image, error) {
-	img, err := elf.Open(path, f.ELFOptions())
-	var refused *image.Error
-	if f.opt.Raw == nil || !errors.As(err, &refused) || startsLikeELF(path) {
-		return img, err
-	}
-	return flat.Open(path, f.opt.Raw, 0)
-}
-
-// startsLikeELF tells a damaged ELF file from one of another kind. path is a
-// regular file, or is refused later.
-func startsLikeELF(path string) bool {
-	data, release, err := image.Map(path, "\x7fELF")
-	if err != nil {
-		return false
-	}
-	return release() == nil && data != nil
 }
 
 func (f *Files) forget(path string) {

@@ -2,7 +2,7 @@ package input
 
 import (
 	"bytes"
-	"debug/elf"
+	stdelf "debug/elf"
 	"encoding/binary"
 	"os"
 	"path/filepath"
@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/image/flat"
 )
 
 // The processors of these tests.
@@ -18,6 +21,8 @@ var (
 	archA  = &cpu.Arch{Name: "a", AddrSize: 4, RegSize: 4, InsnAlign: 4, ELF: cpu.ELFMatch{Machine: 8, Class: 1}}
 	archB  = &cpu.Arch{Name: "b", AddrSize: 4, RegSize: 4, InsnAlign: 4, ELF: cpu.ELFMatch{Machine: 40, Class: 1}}
 	archsT = cpu.Set{archA, archB}
+
+	formatsT = []image.Format{elf.Format(), flat.Format()}
 )
 
 // binary builds an executable for a machine with a build ID ("": none).
@@ -31,12 +36,12 @@ func elfFile(machine uint16, buildID string) []byte {
 		notes = le.AppendUint32(notes, 3)
 		notes = append(append(notes, "GNU\x00"...), buildID...)
 	}
-	h := elf.Header32{Type: 2, Machine: machine, Version: 1, Entry: 0x1000, Phoff: 52, Ehsize: 52, Phentsize: 32, Phnum: 2}
+	h := stdelf.Header32{Type: 2, Machine: machine, Version: 1, Entry: 0x1000, Phoff: 52, Ehsize: 52, Phentsize: 32, Phnum: 2}
 	copy(h.Ident[:], "\x7fELF\x01\x01\x01")
 	at := uint32(52 + 2*32)
 	_ = binary.Write(&b, le, h)
-	_ = binary.Write(&b, le, elf.Prog32{Type: 1, Vaddr: 0x1000, Filesz: at, Memsz: at, Flags: 5})
-	_ = binary.Write(&b, le, elf.Prog32{Type: 4, Off: at, Filesz: uint32(len(notes)), Memsz: uint32(len(notes))})
+	_ = binary.Write(&b, le, stdelf.Prog32{Type: 1, Vaddr: 0x1000, Filesz: at, Memsz: at, Flags: 5})
+	_ = binary.Write(&b, le, stdelf.Prog32{Type: 4, Off: at, Filesz: uint32(len(notes)), Memsz: uint32(len(notes))})
 	b.Write(notes)
 	return b.Bytes()
 }
@@ -100,7 +105,7 @@ func TestFindBelowSysroot(t *testing.T) {
 		{"/absent", "", "", 0},
 		{"", "", "", 0},
 	} {
-		f := NewFiles(FileOptions{Archs: archsT, Sysroot: dir})
+		f := NewFiles(FileOptions{Archs: archsT, Formats: formatsT, Sysroot: dir})
 		w := Wanted{Name: tt.name, Arch: archA}
 		if tt.id != "" {
 			w.BuildID = []byte(tt.id)
@@ -124,7 +129,7 @@ func TestFindOnThisMachine(t *testing.T) {
 	dir := t.TempDir()
 	abs := place(t, dir, "prog", elfFile(8, "1234"))
 	named := place(t, dir, "elsewhere/tool", elfFile(8, ""))
-	f := NewFiles(FileOptions{Archs: archsT, Images: []NamedImage{{Path: named}}})
+	f := NewFiles(FileOptions{Archs: archsT, Formats: formatsT, Images: []NamedImage{{Path: named}}})
 	defer f.Close()
 	for _, tt := range []struct{ name, dir, want string }{
 		{abs, "", abs}, {"prog", dir, abs}, {"/usr/bin/tool", "", named}, {"prog", "", ""},
@@ -142,7 +147,7 @@ func TestFindOnThisMachine(t *testing.T) {
 // TestOpenIsShared: concurrent captures share one image; Close closes it.
 func TestOpenIsShared(t *testing.T) {
 	path := place(t, t.TempDir(), "x", elfFile(8, ""))
-	f := NewFiles(FileOptions{Archs: archsT})
+	f := NewFiles(FileOptions{Archs: archsT, Formats: formatsT})
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
@@ -163,10 +168,10 @@ func TestOpenIsShared(t *testing.T) {
 func TestRawImage(t *testing.T) {
 	dir := t.TempDir()
 	raw, exe := place(t, dir, "flash.bin", []byte("\x00\x01\x02\x03")), place(t, dir, "x.elf", elfFile(8, ""))
-	if _, err := NewFiles(FileOptions{Archs: archsT}).Open(raw); err == nil {
+	if _, err := NewFiles(FileOptions{Archs: archsT, Formats: formatsT}).Open(raw); err == nil {
 		t.Error("opened without a processor")
 	}
-	f := NewFiles(FileOptions{Archs: archsT, Raw: archB})
+	f := NewFiles(FileOptions{Archs: archsT, Formats: formatsT, Raw: archB})
 	defer f.Close()
 	if img, err := f.Open(raw); err != nil || img.Arch != archB || len(img.Bytes(1)) != 3 {
 		t.Errorf("raw: %v", err)

@@ -25,7 +25,7 @@ func FuzzOpen(f *testing.F) {
 		Open: func(_ context.Context, src *Source, _ *Env) (Stream, error) {
 			data, _ := io.ReadAll(io.LimitReader(src.Stream(), enough))
 			if !bytes.HasPrefix(data, []byte("echo")) {
-				return nil, &Error{File: src.Name, Reason: "the stream is not what its head was"}
+				return nil, &Error{Path: src.Name, Reason: "the stream is not what its head was"}
 			}
 			return one{&target.Snapshot{Command: string(data)}}, nil
 		},

@@ -6,9 +6,9 @@ package input
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/target"
 )
 
@@ -38,30 +38,9 @@ type Stream interface {
 	Close() error
 }
 
-// Error is what is wrong with a capture or a binary: one line that names the
-// file, the offset and the reason.
-type Error struct {
-	File   string
-	Offset int64 // -1: none
-	Reason string
-	Err    error // wrapped cause, may be nil
-	// Recoverable: the stream goes on behind it.
-	Recoverable bool
-}
-
-func (e *Error) Error() string {
-	s := e.File
-	if e.Offset >= 0 {
-		s += fmt.Sprintf(": offset %#x", e.Offset)
-	}
-	s += ": " + e.Reason
-	if e.Err != nil {
-		s += ": " + e.Err.Error()
-	}
-	return s
-}
-
-func (e *Error) Unwrap() error { return e.Err }
+// Error is what is wrong with a capture or a binary: one line that names the file,
+// the offset and the reason.
+type Error = image.Error
 
 // ErrUnrecognised is wrapped when no format knows a capture.
 var ErrUnrecognised = errors.New("not a known capture format")

@@ -29,14 +29,14 @@ func Open(ctx context.Context, path string, formats []Format, env *Env) (Stream,
 // dispatch lets the first format that recognises the capture open it.
 func dispatch(ctx context.Context, src *Source, formats []Format, env *Env) (Stream, error) {
 	if len(src.Head) == 0 {
-		return nil, &Error{File: src.Name, Offset: 0, Reason: "empty file"}
+		return nil, &Error{Path: src.Name, Offset: 0, Reason: "empty file"}
 	}
 	for i := range formats {
 		if formats[i].Sniff(src.Head) {
 			return formats[i].Open(ctx, src, env)
 		}
 	}
-	return nil, &Error{File: src.Name, Offset: 0, Reason: "unrecognised input", Err: ErrUnrecognised}
+	return nil, &Error{Path: src.Name, Offset: 0, Reason: "unrecognised input", Err: ErrUnrecognised}
 }
 
 // openStream closes the capture together with the format's reader.
@@ -78,7 +78,7 @@ func openError(path string, err error) error {
 	if errors.As(err, &p) {
 		err = p.Err // the path is named already
 	}
-	return &Error{File: path, Offset: -1, Reason: reason, Err: err}
+	return &Error{Path: path, Offset: -1, Reason: reason, Err: err}
 }
 
 // newStream makes a Source of something that can be read once only.
@@ -86,7 +86,7 @@ func newStream(name string, r io.Reader) (*Source, error) {
 	b := bufio.NewReaderSize(r, 16*headSize)
 	head, err := b.Peek(headSize)
 	if err != nil && err != io.EOF {
-		return nil, &Error{File: name, Offset: int64(len(head)), Reason: "cannot be read", Err: err}
+		return nil, &Error{Path: name, Offset: int64(len(head)), Reason: "cannot be read", Err: err}
 	}
 	src := &Source{Name: name, Head: bytes.Clone(head), reader: b}
 	return src, src.decompress(b)
@@ -99,13 +99,13 @@ func (s *Source) decompress(r io.Reader) error {
 		return nil
 	}
 	if err != nil {
-		return &Error{File: s.Name, Offset: 0, Reason: "damaged compression", Err: err}
+		return &Error{Path: s.Name, Offset: 0, Reason: "damaged compression", Err: err}
 	}
 	s.release = append(s.release, release)
 	b := bufio.NewReaderSize(z, 16*headSize)
 	head, err := b.Peek(headSize)
 	if len(head) == 0 && err != io.EOF {
-		return &Error{File: s.Name, Offset: 0, Reason: "damaged compression", Err: err}
+		return &Error{Path: s.Name, Offset: 0, Reason: "damaged compression", Err: err}
 	}
 	s.Head, s.Data, s.reader = bytes.Clone(head), nil, b
 	return nil

@@ -77,17 +77,17 @@ func (s *Source) Bytes() ([]byte, error) {
 	}
 	f, broken := spill(s.reader)
 	if f == nil {
-		return nil, &Error{File: s.Name, Offset: -1, Reason: "cannot be kept in a temporary file", Err: broken}
+		return nil, &Error{Path: s.Name, Offset: -1, Reason: "cannot be kept in a temporary file", Err: broken}
 	}
 	s.release = append(s.release, func() error { return removeSpill(f) })
 	data, release, err := mapped.File(f)
 	if err != nil {
-		return nil, &Error{File: s.Name, Offset: -1, Reason: "cannot be mapped", Err: err}
+		return nil, &Error{Path: s.Name, Offset: -1, Reason: "cannot be mapped", Err: err}
 	}
 	s.release = append(s.release, release)
 	s.Data = data
 	if broken != nil {
-		broken = &Error{File: s.Name, Offset: int64(len(data)), Reason: "ends here", Err: broken}
+		broken = &Error{Path: s.Name, Offset: int64(len(data)), Reason: "ends here", Err: broken}
 	}
 	return data, broken
 }

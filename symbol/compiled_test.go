@@ -67,7 +67,7 @@ func compile(t *testing.T, compiler string, flags ...string) string {
 
 func open(t testing.TB, path string) *image.Image {
 	t.Helper()
-	img, err := elf.Open(path, elf.Options{Archs: x86.Archs()})
+	img, err := elf.Open(path, image.Options{Archs: x86.Archs()})
 	if err != nil {
 		t.Skip(err)
 	}

@@ -87,7 +87,7 @@ func (ff *fileFlags) open() (*input.Files, error) {
 	if err := directory("--sysroot", ff.sysroot); err != nil {
 		return nil, err
 	}
-	files := input.NewFiles(opt)
+	files := backsight.NewFiles(opt)
 	for _, i := range append([]input.NamedImage{{Path: ff.exe}}, opt.Images...) {
 		if i.Path == "" {
 			continue

@@ -69,7 +69,7 @@ func TestExitCodes(t *testing.T) {
 		{"bad arch", []string{"bt", "--arch", "z80", good}, exitUsage, "no processor z80"},
 		{"one and all", []string{"bt", "-1", "-a", good}, exitUsage, "none of the others can be"},
 		{"explain without PC", []string{"explain", good}, exitUsage, "wants a binary and an address"},
-		{"explain no binary", []string{"explain", text, "0"}, exitNone, "does not begin with"},
+		{"explain no binary", []string{"explain", text, "0"}, exitNone, "text: offset 0x0: unrecognised file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, _, says := bs(t, c.args...)

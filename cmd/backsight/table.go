@@ -79,7 +79,7 @@ func describe(w io.Writer, img *image.Image, s table.Stats, took time.Duration) 
 	}
 	if sec, ok := img.Section(".eh_frame"); ok && len(sec.Data) > terminator && err == nil {
 		_, err = fmt.Fprintf(w, "percent of .eh_frame and .eh_frame_hdr %.1f\n",
-			100*float64(s.Bytes)/float64(uint64(len(sec.Data))+img.EHFrameHdr.Size))
+			100*float64(s.Bytes)/float64(uint64(len(sec.Data))+img.Table(image.EHFrameHdr).Size))
 	}
 	if err == nil {
 		_, err = fmt.Fprintf(w, "ms %.1f\n", took.Seconds()*1000)

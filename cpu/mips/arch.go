@@ -90,7 +90,7 @@ const (
 )
 
 func (a abi) elfMatch(v variant) cpu.ELFMatch {
-	m := cpu.ELFMatch{Machine: machineMIPS, Class: a.class, Mask: a.elfMask, Flags: a.elf}
+	m := cpu.ELFMatch{Machine: machineMIPS, Class: a.class, Mask: a.elfMask, Flags: a.elf, ModeFlags: flagMicroMIPS | flagMIPS16}
 	switch v {
 	case microMIPS:
 		m.Mask |= flagMicroMIPS
@@ -122,7 +122,6 @@ func (a abi) arch(big bool) *cpu.Arch {
 		GPBias:    0x7ff0,
 		Zero:      Zero,
 		ISABit:    true,
-		ModeFlags: flagMicroMIPS | flagMIPS16,
 		ELF:       a.elfMatch(plain),
 		Layouts:   layouts(a, big),
 		Decoder:   newDecoder(a, plain, big),

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
 )
 
 // build describes an ELF file: the ELF header, the program headers, the sections'
@@ -282,4 +283,4 @@ func testArchs() cpu.Set {
 	return set
 }
 
-func options() Options { return Options{Archs: testArchs()} }
+func options() image.Options { return image.Options{Archs: testArchs()} }

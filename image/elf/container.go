@@ -1,6 +1,7 @@
 package elf
 
 import (
+	"errors"
 	"sync"
 	"sync/atomic"
 
@@ -10,15 +11,15 @@ import (
 // container is the lazy part of an Image.
 type container struct {
 	img     *image.Image
+	in      *image.File // what main was read from
 	main    *file
-	release func() error
-	opt     Options
-	where   string // path of main, "" when it came from memory
+	link    LinkInfo
+	opt     image.Options
 	buildID []byte
 
 	debugOnce sync.Once
 	debug     *file // separate debug file, nil when there is none
-	closers   []func() error
+	debugIn   *image.File
 
 	tablesOnce sync.Once
 	symtabs    []symtab
@@ -35,11 +36,9 @@ type container struct {
 
 // Close releases the mappings.
 func (c *container) Close() error {
-	err := c.release()
-	for _, close := range c.closers {
-		if e := close(); err == nil {
-			err = e
-		}
+	err := c.in.Close()
+	if c.debugIn != nil {
+		err = errors.Join(err, c.debugIn.Close())
 	}
 	return err
 }

@@ -40,7 +40,7 @@ func (c *container) debugFileByID() *file {
 // point anywhere. Equal build IDs spare reading the whole debug file for its CRC.
 func (c *container) debugFileByLink() *file {
 	s, ok := c.main.section(".gnu_debuglink")
-	if !ok || c.where == "" {
+	if !ok || c.in.Path == "" {
 		return nil
 	}
 	r := bin.New(s.Data, c.main.big)
@@ -58,7 +58,7 @@ func (c *container) debugFileByLink() *file {
 	}
 	for _, dir := range c.linkDirs() {
 		path := filepath.Join(dir, name)
-		if path == filepath.Clean(c.where) {
+		if path == filepath.Clean(c.in.Path) {
 			continue
 		}
 		if f := c.tryDebugFile(path, accept); f != nil {
@@ -70,7 +70,7 @@ func (c *container) debugFileByLink() *file {
 
 // linkDirs are the directories where a debug link may lead.
 func (c *container) linkDirs() []string {
-	dir := filepath.Dir(c.where)
+	dir := filepath.Dir(c.in.Path)
 	dirs := []string{dir, filepath.Join(dir, ".debug")}
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -86,15 +86,15 @@ func (c *container) linkDirs() []string {
 // tryDebugFile opens a candidate; what is missing, damaged or not accepted is no
 // debug file.
 func (c *container) tryDebugFile(path string, accept func(*file) bool) *file {
-	data, release, err := image.Map(path, magic)
+	in, err := image.OpenFile(path, sniff)
 	if err != nil {
 		return nil
 	}
-	f, err := newFile(path, data)
+	f, err := newFile(path, in.Data)
 	if err != nil || !f.sameTarget(c.main) || !accept(f) {
-		release()
+		in.Close()
 		return nil
 	}
-	c.closers = append(c.closers, release)
+	c.debugIn = in
 	return f
 }

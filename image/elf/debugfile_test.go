@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/backsight/backsight/image"
 )
 
 // stripped is an executable with a build ID and a debug link, debug the file
@@ -46,20 +48,20 @@ func TestDebugFiles(t *testing.T) {
 		main  []byte
 		place string // below the root; {bin} is the directory of the binary
 		debug []byte
-		opt   Options
+		opt   image.Options
 		found bool
 	}{
-		{"build ID", stripped(id, "x", 0), "debug/.build-id/ab/cdef01.debug", debug(id), Options{}, true},
-		{"build ID of another", stripped(id, "x", 0), "debug/.build-id/ab/cdef01.debug", debug(other), Options{}, false},
-		{"link beside", stripped(nil, "x.debug", crc), "bin/x.debug", debug(nil), Options{}, true},
-		{"link in .debug", stripped(nil, "x.debug", crc), "bin/.debug/x.debug", debug(nil), Options{}, true},
-		{"link below the debug directory", stripped(nil, "x.debug", crc), "debug{bin}/x.debug", debug(nil), Options{}, true},
-		{"wrong CRC", stripped(nil, "x.debug", crc+1), "bin/x.debug", debug(nil), Options{}, false},
-		{"build ID instead of CRC", stripped(id, "x.debug", 0), "bin/x.debug", debug(id), Options{}, true},
-		{"link to another build", stripped(id, "x.debug", 0), "bin/x.debug", debug(other), Options{}, false},
-		{"link out of the directory", stripped(nil, "../x.debug", crc), "x.debug", debug(nil), Options{}, false},
-		{"not wanted", stripped(id, "x", 0), "debug/.build-id/ab/cdef01.debug", debug(id), Options{NoDebugFiles: true}, false},
-		{"damaged", stripped(nil, "x.debug", crc), "bin/x.debug", debug(nil)[:100], Options{}, false},
+		{"build ID", stripped(id, "x", 0), "debug/.build-id/ab/cdef01.debug", debug(id), image.Options{}, true},
+		{"build ID of another", stripped(id, "x", 0), "debug/.build-id/ab/cdef01.debug", debug(other), image.Options{}, false},
+		{"link beside", stripped(nil, "x.debug", crc), "bin/x.debug", debug(nil), image.Options{}, true},
+		{"link in .debug", stripped(nil, "x.debug", crc), "bin/.debug/x.debug", debug(nil), image.Options{}, true},
+		{"link below the debug directory", stripped(nil, "x.debug", crc), "debug{bin}/x.debug", debug(nil), image.Options{}, true},
+		{"wrong CRC", stripped(nil, "x.debug", crc+1), "bin/x.debug", debug(nil), image.Options{}, false},
+		{"build ID instead of CRC", stripped(id, "x.debug", 0), "bin/x.debug", debug(id), image.Options{}, true},
+		{"link to another build", stripped(id, "x.debug", 0), "bin/x.debug", debug(other), image.Options{}, false},
+		{"link out of the directory", stripped(nil, "../x.debug", crc), "x.debug", debug(nil), image.Options{}, false},
+		{"not wanted", stripped(id, "x", 0), "debug/.build-id/ab/cdef01.debug", debug(id), image.Options{NoDebugFiles: true}, false},
+		{"damaged", stripped(nil, "x.debug", crc), "bin/x.debug", debug(nil)[:100], image.Options{}, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			root := t.TempDir()

@@ -16,48 +16,27 @@
 package elf
 
 import (
+	"bytes"
 	"fmt"
 
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 )
 
-// Options say how to open a file.
-type Options struct {
-	// Archs are the processors to choose from.
-	Archs cpu.Set
-	// DebugDirs are the roots of separate debug files, usually /usr/lib/debug.
-	DebugDirs []string
-	// NoDebugFiles keeps to the file itself.
-	NoDebugFiles bool
+// Format describes this package to image.Open.
+func Format() image.Format {
+	return image.Format{Name: "elf", Sniff: sniff, Open: open}
 }
 
-// Open maps the file and reads its headers. The error is an *image.Error or of
-// package os. The Image must be closed, and must not be used afterwards. Like any
-// program that maps files, it relies on nobody cutting the file short meanwhile.
-func Open(path string, opt Options) (*image.Image, error) {
-	data, release, err := image.Map(path, magic)
-	if err != nil {
-		return nil, err
-	}
-	img, err := open(path, path, data, release, opt)
-	if err != nil {
-		release()
-		return nil, err
-	}
-	return img, nil
+func sniff(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
+
+// Open is image.Open for files that are known to be ELF.
+func Open(path string, opt image.Options) (*image.Image, error) {
+	return image.Open(path, []image.Format{Format()}, opt)
 }
 
-// Parse is Open for bytes that are already in memory, such as a vDSO. Separate
-// debug files are found by build ID only, since name need not be a path. data
-// must not change while the Image is in use.
-func Parse(name string, data []byte, opt Options) (*image.Image, error) {
-	return open(name, "", data, func() error { return nil }, opt)
-}
-
-// open makes the Image; where is the path to search debug files beside, or "".
-func open(path, where string, data []byte, release func() error, opt Options) (*image.Image, error) {
-	f, err := newFile(path, data)
+// open reads the headers and makes the Image.
+func open(in *image.File, opt image.Options) (*image.Image, error) {
+	f, err := newFile(in.Name, in.Data)
 	if err != nil {
 		return nil, err
 	}
@@ -69,13 +48,13 @@ func open(path, where string, data []byte, release func() error, opt Options) (*
 		return nil, f.errorf(18, fmt.Sprintf("unsupported processor: e_machine %d, %d-bit, big-endian %t, e_flags %#x",
 			f.machine, 8*f.layout.addr, f.big, f.flags))
 	}
-	h := f.imageHeader()
-	h.Path, h.Arch = path, arch
-	h.OneMode = arch.ModeFlags != 0 && f.flags&arch.ModeFlags == 0
+	h, link := f.readProgramHeaders()
+	h.Path, h.Arch = in.Name, arch
+	h.OneMode = arch.ELF.ModeFlags != 0 && f.flags&arch.ELF.ModeFlags == 0
 	if len(h.Segments) == 0 {
 		return nil, f.errorf(f.phoff, "nothing in this file is loaded: neither segments nor sections")
 	}
-	c := &container{main: f, release: release, opt: opt, where: where, buildID: h.BuildID}
+	c := &container{main: f, in: in, link: link, opt: opt, buildID: h.BuildID}
 	img := image.New(h, c)
 	c.img = img
 	return img, nil

@@ -11,9 +11,13 @@ import (
 	"github.com/backsight/backsight/image"
 )
 
+func parseAs(name string, data []byte) (*image.Image, error) {
+	return open(&image.File{Name: name, Data: data}, options())
+}
+
 func parse(t testing.TB, data []byte) *image.Image {
 	t.Helper()
-	img, err := Parse("test", data, options())
+	img, err := parseAs("test", data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +34,7 @@ func TestSegments(t *testing.T) {
 			text(0x1000, 16),
 		}
 		img := parse(t, e.bytes())
-		if len(img.Segments) != 2 || img.Entry != 0x1004 || img.Relocatable || img.NoSectionHeaders {
+		if len(img.Segments) != 2 || img.Entry != 0x1004 || img.Relocatable {
 			t.Fatalf("header = %+v", img.Header)
 		}
 		code, data := img.Segments[0], img.Segments[1]
@@ -82,11 +86,12 @@ func TestProgramHeaderRanges(t *testing.T) {
 		{name: "eh", flags: shfAlloc, addr: 0x5000, data: []byte("eh_frame")},
 	}, phdrs: []ph{{ptInterp, "interp"}, {ptDynamic, "dynamic"}, {ptGNUEHFrame, "hdr"}, {ptPhdr, "hdr"}}}
 	img := parse(t, e.bytes())
-	if img.Interp != "/lib/ld.so" || !img.Relocatable || !img.NoSectionHeaders {
-		t.Errorf("header = %+v", img.Header)
+	link := LinkInfoOf(img)
+	if link.Interp != "/lib/ld.so" || !img.Relocatable {
+		t.Errorf("header = %+v, %+v", img.Header, link)
 	}
-	if want := (image.Range{Addr: 0x4000, Size: 12}); img.EHFrameHdr != want || img.PHdr != want {
-		t.Errorf("EHFrameHdr = %v, PHdr = %v", img.EHFrameHdr, img.PHdr)
+	if want := (image.Range{Addr: 0x4000, Size: 12}); img.Table(image.EHFrameHdr) != want || link.PHdr != want {
+		t.Errorf("tables = %v, PHdr = %v", img.Tables, link.PHdr)
 	}
 	for name, want := range map[string]uint64{".dynamic": 0x3000, ".eh_frame_hdr": 0x4000, ".eh_frame": 0x5000} {
 		s, ok := img.Section(name)
@@ -94,8 +99,8 @@ func TestProgramHeaderRanges(t *testing.T) {
 			t.Errorf("%s = %+v, %t", name, s, ok)
 		}
 	}
-	if s, _ := img.Section(".eh_frame"); string(s.Data) != "eh_frame" {
-		t.Errorf(".eh_frame = %q", s.Data)
+	if s, _ := img.Section(".eh_frame"); string(s.Data) != "eh_frame" || !s.NoEnd {
+		t.Errorf(".eh_frame = %q, no end: %t", s.Data, s.NoEnd)
 	}
 	if _, ok := img.Section(".debug_info"); ok {
 		t.Error(".debug_info found")
@@ -107,8 +112,9 @@ func TestProgramHeaderRanges(t *testing.T) {
 func TestProgramHeadersInSegment(t *testing.T) {
 	raw := (&build{secs: []sec{text(0x1000, 16)}}).bytes()
 	raw[52+4] = 0 // p_offset 0: the segment begins with the ELF header
-	if img := parse(t, raw); img.PHdr != (image.Range{Addr: 0x1000 + 52, Size: 32}) && len(img.Segments[0].Data) >= 52 {
-		t.Errorf("PHdr = %+v", img.PHdr)
+	img := parse(t, raw)
+	if phdr := LinkInfoOf(img).PHdr; phdr != (image.Range{Addr: 0x1000 + 52, Size: 32}) && len(img.Segments[0].Data) >= 52 {
+		t.Errorf("PHdr = %+v", phdr)
 	}
 }
 
@@ -175,7 +181,7 @@ func TestRefused(t *testing.T) {
 		{"type", edit(16, 0x34, 0x12), "ELF type 4660"},
 		{"machine", edit(18, 0xff, 0xff), "e_machine 65535"},
 	} {
-		_, err := Parse("f", tt.data, options())
+		_, err := parseAs("f", tt.data)
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error = %v, want %q", tt.name, err, tt.want)
 		}

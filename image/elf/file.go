@@ -140,7 +140,7 @@ func (f *file) word(r *bin.Reader) uint64 {
 }
 
 func (f *file) errorf(off uint64, reason string) error {
-	return &image.Error{Path: f.path, Offset: off, Reason: reason}
+	return &image.Error{Path: f.path, Offset: int64(off), Reason: reason}
 }
 
 // sameTarget tells whether two files are of one machine, as a binary and its

@@ -44,7 +44,7 @@ func touch(img *image.Image) {
 
 // attempt parses data and touches what comes out.
 func attempt(data []byte) {
-	if img, err := Parse("hostile", data, options()); err == nil {
+	if img, err := parseAs("hostile", data); err == nil {
 		touch(img)
 	}
 }
@@ -153,7 +153,7 @@ func TestUselessSectionHeaders(t *testing.T) {
 	data := everything(t, build{wide: true})
 	binary.LittleEndian.PutUint16(data[offShentsize:], 63)
 	img := parse(t, data)
-	if !img.NoSectionHeaders || !img.Executable(0x1000) || string(img.BuildID) != "identity" {
+	if !img.Executable(0x1000) || string(img.BuildID) != "identity" {
 		t.Errorf("header = %+v", img.Header)
 	}
 	if _, ok := img.Section(".text"); ok {
@@ -245,7 +245,7 @@ func FuzzParse(f *testing.F) {
 	e := build{wide: true, noSections: true, secs: []sec{text(0x1000, 16)}}
 	f.Add(e.bytes())
 	f.Fuzz(func(t *testing.T, data []byte) {
-		img, err := Parse("fuzz", data, options())
+		img, err := parseAs("fuzz", data)
 		if err != nil {
 			return
 		}
@@ -261,11 +261,11 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func ExampleParse() {
+func Example() {
 	e := build{wide: true}
 	e.secs = append([]sec{text(0x401000, 0x100)}, e.symtab(".symtab", ".strtab",
 		tsym{name: "main", value: 0x401010, size: 0x20, info: globalFunc, shndx: 1})...)
-	img, err := Parse("a.out", e.bytes(), options())
+	img, err := parseAs("a.out", e.bytes())
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -5,9 +5,29 @@ import (
 	"github.com/backsight/backsight/internal/bin"
 )
 
-// imageHeader collects what the program headers say.
-func (f *file) imageHeader() image.Header {
-	h := image.Header{Entry: f.entry, Relocatable: f.typ == etDyn, NoSectionHeaders: f.shnum == 0}
+// LinkInfo is what the kernel and the dynamic linker of a program go by.
+type LinkInfo struct {
+	// Interp is the program interpreter that the file asks for, "" for none.
+	Interp string
+	// Dynamic is the dynamic section, PHdr the program headers (what AT_PHDR points
+	// to), in image addresses. Absent ones have Size 0.
+	Dynamic, PHdr image.Range
+}
+
+// LinkInfoOf returns what an image's program headers tell; nothing for an image of
+// another format.
+func LinkInfoOf(img *image.Image) LinkInfo {
+	if c, ok := img.Container().(*container); ok {
+		return c.link
+	}
+	return LinkInfo{}
+}
+
+// readProgramHeaders collects what the program headers say: for everyone, and for
+// those who know ELF.
+func (f *file) readProgramHeaders() (h image.Header, link LinkInfo) {
+	h = image.Header{Entry: f.entry, Relocatable: f.typ == etDyn}
+	var ehFrameHdr, exIdx image.Range
 	for i := range f.phnum {
 		p := f.phdr(i)
 		r := image.Range{Addr: p.vaddr, Size: p.memsz}
@@ -15,30 +35,41 @@ func (f *file) imageHeader() image.Header {
 		case ptLoad:
 			h.Segments = append(h.Segments, f.segment(p))
 		case ptDynamic:
-			h.Dynamic = r
+			link.Dynamic = r
 		case ptPhdr:
-			h.PHdr = r
-		case ptGNUEHFrame:
-			h.EHFrameHdr = r
-		case ptARMExidx:
-			if f.machine == emARM {
-				h.ExIdx = r
-			}
+			link.PHdr = r
 		case ptInterp:
-			h.Interp = string(nameAt(f.slice(p.off, p.filesz), 0))
+			link.Interp = string(nameAt(f.slice(p.off, p.filesz), 0))
+		case ptGNUEHFrame:
+			ehFrameHdr = r
+		case ptARMExidx:
+			exIdx = r
 		}
 	}
 	if len(h.Segments) == 0 {
 		h.Segments = f.loadedSections()
 	}
-	if h.PHdr.Size == 0 {
-		h.PHdr = f.mappedHeaders(h.Segments)
+	if link.PHdr.Size == 0 {
+		link.PHdr = f.mappedHeaders(h.Segments)
 	}
 	if f.debugOnly() {
 		dropData(h.Segments)
 	}
+	h.Tables = f.tables(ehFrameHdr, exIdx)
 	h.BuildID = f.buildID()
-	return h
+	return h, link
+}
+
+// tables lists the unwind tables that program headers name. The number of
+// PT_ARM_EXIDX is one of those that each processor gives a meaning of its own.
+func (f *file) tables(ehFrameHdr, exIdx image.Range) (list []image.Table) {
+	if ehFrameHdr.Size != 0 {
+		list = append(list, image.Table{Kind: image.EHFrameHdr, Range: ehFrameHdr})
+	}
+	if exIdx.Size != 0 && f.machine == emARM {
+		list = append(list, image.Table{Kind: image.ExIdx, Range: exIdx})
+	}
+	return list
 }
 
 func (f *file) segment(p phdr) image.Segment {

@@ -4,7 +4,6 @@ import (
 	"io"
 	"sync"
 
-	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/inflate"
 )
 
@@ -27,7 +26,7 @@ type stream struct {
 	ended bool // z has no more
 }
 
-// SectionPart implements image.Parter. The first step backwards in a stream has the
+// SectionPart is image.Image.SectionPart. The first step backwards in a stream has the
 // whole section decompressed.
 func (c *container) SectionPart(name string, off, n uint64) []byte {
 	s := c.stream(name)
@@ -43,7 +42,7 @@ func (c *container) SectionPart(name string, off, n uint64) []byte {
 	return s.part(off, n)
 }
 
-// SectionSize implements image.Parter.
+// SectionSize is image.Image.SectionSize.
 func (c *container) SectionSize(name string) uint64 {
 	if n := c.main.sectionSize(name); n > 0 {
 		return n
@@ -138,5 +137,3 @@ func (s *stream) part(off, n uint64) []byte {
 	}
 	return s.data[:min(n, uint64(len(s.data)))]
 }
-
-var _ image.Parter = (*container)(nil)

@@ -77,26 +77,26 @@ func (c *container) impliedSection(name string) (image.Section, bool) {
 	var r image.Range
 	switch name {
 	case ".eh_frame_hdr":
-		r = c.img.EHFrameHdr
+		r = c.img.Table(image.EHFrameHdr)
 	case ".eh_frame":
 		r = c.ehFrame()
 	case ".ARM.exidx":
-		r = c.img.ExIdx
+		r = c.img.Table(image.ExIdx)
 	case ".dynamic":
-		r = c.img.Dynamic
+		r = c.link.Dynamic
 	}
 	data := c.img.Bytes(r.Addr)
 	if r.Size == 0 || len(data) == 0 {
 		return image.Section{}, false
 	}
-	return image.Section{Name: name, Addr: r.Addr, Data: data[:bin.Limit(r.Size, len(data))]}, true
+	return image.Section{Name: name, Addr: r.Addr, Data: data[:bin.Limit(r.Size, len(data))], NoEnd: name == ".eh_frame"}, true
 }
 
 // ehFrame finds .eh_frame by its index (LSB Core, ".eh_frame_hdr"): a version,
 // three encodings, and the encoded address of .eh_frame. Its end is not stated:
 // it reaches to the end of the segment, or to the index where that comes behind.
 func (c *container) ehFrame() image.Range {
-	hdr := c.img.EHFrameHdr
+	hdr := c.img.Table(image.EHFrameHdr)
 	r := bin.New(c.img.Bytes(hdr.Addr), c.main.big)
 	version, enc := r.U8(), r.U8()
 	r.Skip(2)

@@ -19,6 +19,8 @@ import (
 	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/cpu/riscv"
 	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/elfcore"
 	"github.com/backsight/backsight/target"
@@ -38,6 +40,7 @@ var processors = sync.OnceValue(func() (s cpu.Set) {
 func load(t *testing.T, path string, opt input.FileOptions) (*target.Snapshot, error) {
 	t.Helper()
 	opt.Archs = processors()
+	opt.Formats = []image.Format{elf.Format()}
 	files := input.NewFiles(opt)
 	t.Cleanup(func() { files.Close() })
 	s, err := input.Open(context.Background(), path, []input.Format{elfcore.Format()}, &input.Env{Archs: opt.Archs, Files: files})

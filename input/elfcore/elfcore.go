@@ -91,7 +91,7 @@ func (c *core) issue(format string, args ...any) {
 }
 
 func (c *core) errorf(off uint64, format string, args ...any) error {
-	return &input.Error{File: c.name, Offset: int64(off), Reason: fmt.Sprintf(format, args...)}
+	return &input.Error{Path: c.name, Offset: int64(off), Reason: fmt.Sprintf(format, args...)}
 }
 
 func (c *core) read() (*target.Snapshot, error) {

@@ -5,6 +5,7 @@ import (
 	"sort"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/target"
 )
 
@@ -24,7 +25,7 @@ func (c *core) fromLinker() {
 	// MIPS maps .dynamic read-only, so that it is in the file and not in the core.
 	c.mem = c.memory(c.modules)
 	c.linkMap(img, bias)
-	c.interpreter(img.Interp)
+	c.interpreter(elf.LinkInfoOf(img).Interp)
 }
 
 func quoted(command string) string {
@@ -50,11 +51,12 @@ func (c *core) mainBias(img *image.Image) (bias uint64, ok bool) {
 func (c *core) placed(img *image.Image) (bias uint64, ok bool) {
 	phdr, hasPhdr := c.notes.auxv[atPhdr]
 	entry, hasEntry := c.notes.auxv[atEntry]
-	hasPhdr = hasPhdr && img.PHdr.Size > 0
+	stated := elf.LinkInfoOf(img).PHdr
+	hasPhdr = hasPhdr && stated.Size > 0
 	mask := c.arch.AddrMask()
 	byEntry := (entry - img.Entry) & mask
 	if bias = byEntry; hasPhdr {
-		bias = (phdr - img.PHdr.Addr) & mask
+		bias = (phdr - stated.Addr) & mask
 	}
 	switch {
 	case !hasPhdr && !hasEntry:
@@ -86,11 +88,12 @@ const (
 // debugStruct is the address of r_debug, from the dynamic section of the
 // executable.
 func (c *core) debugStruct(img *image.Image, bias uint64) (addr uint64, ok bool) {
-	if img.Dynamic.Size == 0 {
+	dynamic := elf.LinkInfoOf(img).Dynamic
+	if dynamic.Size == 0 {
 		return 0, false
 	}
 	w := uint64(c.arch.AddrSize)
-	at := bias + img.Dynamic.Addr
+	at := bias + dynamic.Addr
 	for range maxDynamic {
 		tag, ok1 := c.mem.Word(at)
 		val, ok2 := c.mem.Word(at + w)
@@ -126,7 +129,7 @@ func (c *core) linkMap(exe *image.Image, bias uint64) {
 		debug, ok = c.linkerSymbol(exe)
 	}
 	if !ok {
-		if exe.Interp != "" {
+		if elf.LinkInfoOf(exe).Interp != "" {
 			c.issue("%s: the dynamic linker's list of modules is not in the core; shared libraries are unknown", c.name)
 		}
 		return
@@ -155,11 +158,11 @@ func (c *core) linkMap(exe *image.Image, bias uint64) {
 // linkerSymbol finds r_debug by the dynamic linker's own symbol, for executables
 // whose dynamic section was not captured.
 func (c *core) linkerSymbol(exe *image.Image) (uint64, bool) {
-	base := c.notes.auxv[atBase]
-	if base == 0 || exe.Interp == "" {
+	base, interp := c.notes.auxv[atBase], elf.LinkInfoOf(exe).Interp
+	if base == 0 || interp == "" {
 		return 0, false
 	}
-	img, _ := c.env.Files.Find(c.wanted(exe.Interp, nil))
+	img, _ := c.env.Files.Find(c.wanted(interp, nil))
 	if img == nil {
 		return 0, false
 	}
@@ -180,7 +183,7 @@ func (c *core) linked(name string, bias, dynamic uint64) {
 		c.addUnlinked(name, bias)
 		return
 	}
-	if img.Dynamic.Size > 0 && (bias+img.Dynamic.Addr)&c.arch.AddrMask() != dynamic {
+	if own := elf.LinkInfoOf(img).Dynamic; own.Size > 0 && (bias+own.Addr)&c.arch.AddrMask() != dynamic {
 		c.issue("%s: its dynamic section does not fit the core's: another build; not used", img.Path)
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/target"
 )
 
@@ -57,13 +58,14 @@ func (c *core) addMapped(m *mapping, head *mappedELF, img *image.Image) bool {
 // with those of a file, for the many embedded toolchains that write no build ID.
 // Stripping changes neither; another build changes at least a segment's size.
 func (c *core) sameBuild(head *mappedELF, img *image.Image) bool {
-	want := img.Bytes(img.PHdr.Addr)
-	want = want[:min(uint64(len(want)), img.PHdr.Size, maxMappedPhdr*56)]
+	phdr := elf.LinkInfoOf(img).PHdr
+	want := img.Bytes(phdr.Addr)
+	want = want[:min(uint64(len(want)), phdr.Size, maxMappedPhdr*56)]
 	if !head.found || len(want) == 0 {
 		return true
 	}
 	got := make([]byte, len(want))
-	n := c.mem.Read(head.bias+img.PHdr.Addr, got)
+	n := c.mem.Read(head.bias+phdr.Addr, got)
 	return head.entry == img.Entry && bytes.Equal(got[:n], want[:n])
 }
 

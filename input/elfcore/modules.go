@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/target"
 )
@@ -160,7 +159,7 @@ func (c *core) vdso() {
 	if len(data) == 0 {
 		return
 	}
-	img, err := elf.Parse("[vdso]", data, c.env.Files.ELFOptions())
+	img, err := c.env.Files.Parse("[vdso]", data)
 	if err != nil {
 		c.issue("%s: vDSO: %v", c.name, err)
 		return

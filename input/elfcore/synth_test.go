@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/elfcore"
 	"github.com/backsight/backsight/target"
@@ -166,6 +168,7 @@ func archNamed(t testing.TB, name, abi string, big bool) *cpu.Arch {
 func read(t testing.TB, data []byte, opt input.FileOptions) (*target.Snapshot, error) {
 	t.Helper()
 	opt.Archs = processors()
+	opt.Formats = []image.Format{elf.Format()}
 	files := input.NewFiles(opt)
 	t.Cleanup(func() { files.Close() })
 	src := input.NewSource("core", data)

@@ -68,7 +68,7 @@ func (s *stream) Next() (*target.Snapshot, error) {
 	case errors.Is(err, errLongLine):
 		return nil, s.broken(0, err.Error())
 	case err != nil:
-		return nil, &input.Error{File: s.name, Offset: s.lines.nextOffset, Reason: "reading stopped", Err: err}
+		return nil, &input.Error{Path: s.name, Offset: s.lines.nextOffset, Reason: "reading stopped", Err: err}
 	}
 	sc := scanner{b: text}
 	s.rec.reset()
@@ -85,7 +85,7 @@ func (s *stream) Next() (*target.Snapshot, error) {
 // broken is what is wrong at a position of the current object.
 func (s *stream) broken(pos int, what string) error {
 	return &input.Error{
-		File: s.name, Offset: s.lines.offset + int64(pos),
+		Path: s.name, Offset: s.lines.offset + int64(pos),
 		Reason: fmt.Sprintf("line %d: %s", s.lines.line, what), Recoverable: true,
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/snapshot"
 	"github.com/backsight/backsight/target"
@@ -22,7 +24,7 @@ import (
 // openText opens a capture that is in memory.
 func openText(t testing.TB, text string) input.Stream {
 	t.Helper()
-	files := input.NewFiles(input.FileOptions{Archs: processors()})
+	files := input.NewFiles(input.FileOptions{Archs: processors(), Formats: []image.Format{elf.Format()}})
 	env := &input.Env{Archs: processors(), Files: files}
 	s, err := snapshot.Format().Open(context.Background(), input.NewSource("-", []byte(text)), env)
 	if err != nil {

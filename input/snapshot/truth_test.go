@@ -19,6 +19,8 @@ import (
 	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/cpu/riscv"
 	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/snapshot"
 	"github.com/backsight/backsight/target"
@@ -76,7 +78,7 @@ func exists(path string) bool {
 
 func compareCase(t *testing.T, path, binary string) {
 	want := reference(t, path)
-	files := input.NewFiles(input.FileOptions{Archs: processors(), Images: []input.NamedImage{{Path: binary}}})
+	files := input.NewFiles(input.FileOptions{Archs: processors(), Formats: []image.Format{elf.Format()}, Images: []input.NamedImage{{Path: binary}}})
 	defer files.Close()
 	env := &input.Env{Archs: processors(), Files: files}
 	s, err := input.Open(context.Background(), path, []input.Format{snapshot.Format()}, env)

@@ -154,7 +154,7 @@ type function struct{ lo, hi uint64 }
 // Run compares everything in one file on all cores. Each worker has its own Image:
 // what a source learns of an image is behind a lock.
 func Run(path string, opt Options) (*Result, error) {
-	img, err := elf.Open(path, elf.Options{Archs: opt.Archs})
+	img, err := elf.Open(path, image.Options{Archs: opt.Archs})
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +247,7 @@ type worker struct {
 }
 
 func newWorker(path string, opt Options, ref unwind.Method) (*worker, error) {
-	img, err := elf.Open(path, elf.Options{Archs: opt.Archs, NoDebugFiles: true})
+	img, err := elf.Open(path, image.Options{Archs: opt.Archs, NoDebugFiles: true})
 	if err != nil {
 		return nil, err
 	}

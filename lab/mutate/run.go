@@ -119,7 +119,7 @@ func (r *runner) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files := input.NewFiles(input.FileOptions{Archs: backsight.CPUs(), Images: []input.NamedImage{{Path: elf}}})
+	files := backsight.NewFiles(input.FileOptions{Images: []input.NamedImage{{Path: elf}}})
 	stream, err := backsight.Open(ctx, r.c.Snapshots(), files)
 	if err != nil {
 		return err

@@ -56,7 +56,7 @@ func (r *Recording) Write(dir string) error { return writeCase(dir, r.snaps, r.a
 
 // Run records one program.
 func Run(ctx context.Context, job Job) (*Recording, error) {
-	img, err := elf.Open(job.ELF, elf.Options{Archs: backsight.CPUs()})
+	img, err := elf.Open(job.ELF, image.Options{Archs: backsight.CPUs()})
 	if err != nil {
 		return nil, err
 	}

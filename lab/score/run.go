@@ -148,7 +148,7 @@ func Unwind(ctx context.Context, snapshots, elf string, sources []backsight.Sour
 	if err != nil {
 		return nil, err
 	}
-	files := input.NewFiles(input.FileOptions{Archs: backsight.CPUs(), Images: []input.NamedImage{{Path: elf}}})
+	files := backsight.NewFiles(input.FileOptions{Images: []input.NamedImage{{Path: elf}}})
 	stream, err := backsight.Open(ctx, snapshots, files)
 	if err != nil {
 		return nil, err

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/elfcore"
 	"github.com/backsight/backsight/target"
@@ -24,7 +26,7 @@ func Core(t testing.TB, root, dir, name string) *target.Snapshot {
 		t.Skipf("no programs: %v %s", err, out)
 	}
 	archs := Archs()
-	files := input.NewFiles(input.FileOptions{Sysroot: sysroot, Archs: archs})
+	files := input.NewFiles(input.FileOptions{Sysroot: sysroot, Archs: archs, Formats: []image.Format{elf.Format()}})
 	t.Cleanup(func() { files.Close() })
 	s, err := input.Open(context.Background(), filepath.Join(root, dir, name), []input.Format{elfcore.Format()},
 		&input.Env{Archs: archs, Files: files})

@@ -121,7 +121,7 @@ func module(t testing.TB, path string) *target.Module {
 	h := image.Header{Path: path, Arch: archOf(t, path, f), Entry: f.Entry}
 	for _, p := range f.Progs {
 		if p.Type == ptARMExIdx {
-			h.ExIdx = image.Range{Addr: p.Vaddr, Size: p.Memsz}
+			h.Tables = []image.Table{{Kind: image.ExIdx, Range: image.Range{Addr: p.Vaddr, Size: p.Memsz}}}
 		}
 		if p.Type != elf.PT_LOAD {
 			continue

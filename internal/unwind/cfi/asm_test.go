@@ -135,7 +135,7 @@ func imageOf(arch *cpu.Arch, list ...image.Section) *image.Image {
 			s.Addr = frameAddr
 		case ".eh_frame_hdr":
 			s.Addr = headerAddr
-			h.EHFrameHdr = image.Range{Addr: s.Addr, Size: uint64(len(s.Data))}
+			h.Tables = []image.Table{{Kind: image.EHFrameHdr, Range: image.Range{Addr: s.Addr, Size: uint64(len(s.Data))}}}
 		default:
 			continue
 		}

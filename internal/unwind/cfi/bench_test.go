@@ -15,7 +15,7 @@ func sample(t testing.TB) (*image.Image, []uint64) {
 		"/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1", "/lib/x86_64-linux-gnu/libc.so.6",
 		"../../../../shared/truth/public/x86_64/pub-gcc-O2/sym.elf",
 	} {
-		img, err := elf.Open(path, elf.Options{Archs: archs(), NoDebugFiles: true})
+		img, err := elf.Open(path, image.Options{Archs: archs(), NoDebugFiles: true})
 		if err != nil {
 			continue
 		}
@@ -76,7 +76,7 @@ func BenchmarkRule(b *testing.B) {
 func BenchmarkIndex(b *testing.B) {
 	img, pcs := sample(b)
 	h := img.Header
-	h.EHFrameHdr = image.Range{}
+	h.Tables = nil
 	eh, _ := img.Section(".eh_frame")
 	only := sections{list: []image.Section{eh}}
 	src := cfi.New()

@@ -16,16 +16,16 @@ type header struct {
 // DW_EH_PE_datarel|DW_EH_PE_sdata4. Tables in another are not searched.
 const rowSize = 8
 
-// findHeader reads the header that the program headers name. count is 0 where
+// findHeader reads the header that the program is loaded with. count is 0 where
 // there is none or it has no table.
 func findHeader(img *image.Image, base section) header {
 	h := header{section: base, mask: base.arch.AddrMask()}
 	if base.arch.ISABit {
 		h.mask &^= 1
 	}
-	h.addr = img.EHFrameHdr.Addr
-	h.data = img.Bytes(h.addr)
-	h.data = h.data[:min(uint64(len(h.data)), img.EHFrameHdr.Size)]
+	at := img.Table(image.EHFrameHdr)
+	h.addr, h.data = at.Addr, img.Bytes(at.Addr)
+	h.data = h.data[:min(uint64(len(h.data)), at.Size)]
 	h.dataBase = h.addr
 	h.parse()
 	return h

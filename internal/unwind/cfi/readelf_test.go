@@ -43,7 +43,7 @@ func TestAgainstReadelf(t *testing.T) {
 	}
 	for _, path := range binaries() {
 		t.Run(strings.Trim(strings.ReplaceAll(path, "/", "_"), "._"), func(t *testing.T) {
-			img, err := elf.Open(path, elf.Options{Archs: archs(), NoDebugFiles: true})
+			img, err := elf.Open(path, image.Options{Archs: archs(), NoDebugFiles: true})
 			if err != nil {
 				t.Skip(err)
 			}

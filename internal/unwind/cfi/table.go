@@ -60,12 +60,12 @@ func (t *table) debugFrame() *lookup {
 	return &t.debug
 }
 
-// ehFrame finds .eh_frame by its section header or, in files that have none, by
-// .eh_frame_hdr; then it ends with its terminator.
+// ehFrame finds .eh_frame as a section or, where nothing tells of sections, by
+// .eh_frame_hdr. Where nothing tells its end, its terminator does.
 func ehFrame(img *image.Image, base section, hdr *header) frames {
-	s := frames{section: base, eh: true, open: img.NoSectionHeaders, cies: new(cieCache)}
+	s := frames{section: base, eh: true, cies: new(cieCache)}
 	if sec, ok := img.Section(".eh_frame"); ok {
-		s.addr, s.data = sec.Addr, sec.Data
+		s.addr, s.data, s.open = sec.Addr, sec.Data, sec.NoEnd
 	} else if hdr.framePtr != 0 {
 		s.addr, s.data, s.open = hdr.framePtr, img.Bytes(hdr.framePtr), true
 	}

@@ -44,7 +44,7 @@ func TestAgainstRecordedChains(t *testing.T) {
 		most = math.MaxInt
 	}
 	for _, dir := range dirs {
-		img, err := elf.Open(filepath.Join(dir, "sym.elf"), elf.Options{Archs: archs(), NoDebugFiles: true})
+		img, err := elf.Open(filepath.Join(dir, "sym.elf"), image.Options{Archs: archs(), NoDebugFiles: true})
 		if err != nil {
 			continue
 		}

@@ -80,12 +80,12 @@ func find(img *image.Image, pc uint64, p *program) unwind.Verdict {
 // entrySize is the size of an index table entry: two words.
 const entrySize = 8
 
-// index returns the table and its image address: where the program header says,
-// or else the section.
+// index returns the table and its image address: the one that the program is loaded
+// with, or else the section.
 func index(img *image.Image) (addr uint64, table []byte) {
-	if img.ExIdx.Size != 0 {
-		table = img.Bytes(img.ExIdx.Addr)
-		return img.ExIdx.Addr, table[:bin.Limit(img.ExIdx.Size, len(table))]
+	if at := img.Table(image.ExIdx); at.Size != 0 {
+		table = img.Bytes(at.Addr)
+		return at.Addr, table[:bin.Limit(at.Size, len(table))]
 	}
 	s := img.Memo(sectionKey{}, func() any { return indexSection(img) }).(*image.Section)
 	return s.Addr, s.Data

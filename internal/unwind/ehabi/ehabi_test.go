@@ -32,7 +32,7 @@ func tables(a *cpu.Arch, contents []uint32, extab ...uint32) *image.Image {
 		tab.Uint(uint64(w), 4)
 	}
 	i, t := idx.Place(exidxAt), tab.Place(extabAt)
-	return image.New(image.Header{Arch: a, ExIdx: image.Range{Addr: exidxAt, Size: uint64(len(i.Data))}, Segments: []image.Segment{
+	return image.New(image.Header{Arch: a, Tables: []image.Table{{Kind: image.ExIdx, Range: image.Range{Addr: exidxAt, Size: uint64(len(i.Data))}}}, Segments: []image.Segment{
 		{Addr: textAt, Size: 0x1000, Data: make([]byte, 0x1000), Read: true, Exec: true},
 		{Addr: exidxAt, Size: uint64(len(i.Data)), Data: i.Data, Read: true},
 		{Addr: extabAt, Size: uint64(len(t.Data)), Data: t.Data, Read: true},

@@ -32,7 +32,7 @@ func TestReadelf(t *testing.T) {
 		}
 	}
 	for _, path := range files {
-		img, err := elf.Open(path, elf.Options{Archs: arm.Archs(), NoDebugFiles: true})
+		img, err := elf.Open(path, image.Options{Archs: arm.Archs(), NoDebugFiles: true})
 		if err != nil {
 			t.Error(err)
 			continue

@@ -26,14 +26,9 @@ const (
 	maxKey     = headerSize - keyOffset - 1
 )
 
-// Error is a file that is not the table of an image: where it is wrong, and why. The
-// file is to be made anew.
-type Error struct {
-	Offset int
-	Reason string
-}
-
-func (e *Error) Error() string { return fmt.Sprintf("offset %#x: %s", e.Offset, e.Reason) }
+// fail is the error of a file that is not the table of an image, whose path the caller
+// knows. The file is to be made anew.
+func fail(at int, reason string) error { return &image.Error{Offset: int64(at), Reason: reason} }
 
 // Append appends the table, an image's, as a file has it.
 func (t *Table) Append(b []byte, img *image.Image) []byte {
@@ -57,17 +52,16 @@ func (t *Table) Append(b []byte, img *image.Image) []byte {
 func sum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Castagnoli)) }
 
 // Open reads a table out of a file's bytes, which it keeps. Nothing in them is taken
-// on trust. The error is an *Error.
+// on trust. The error is an *image.Error without a path.
 func Open(b []byte, img *image.Image) (*Table, error) {
-	fail := func(at int, reason string) (*Table, error) { return nil, &Error{at, reason} }
 	if len(b) < len(Magic) || string(b[:len(Magic)-1]) != Magic[:len(Magic)-1] {
-		return fail(0, "not an unwind table")
+		return nil, fail(0, "not an unwind table")
 	}
 	if b[len(Magic)-1] != Magic[len(Magic)-1] {
-		return fail(len(Magic)-1, fmt.Sprintf("an unwind table of version %d; this is version %d", b[len(Magic)-1], Magic[len(Magic)-1]))
+		return nil, fail(len(Magic)-1, fmt.Sprintf("an unwind table of version %d; this is version %d", b[len(Magic)-1], Magic[len(Magic)-1]))
 	}
 	if len(b) < headerSize {
-		return fail(len(b), "the header is cut short")
+		return nil, fail(len(b), "the header is cut short")
 	}
 	t := &Table{arch: img.Arch, head: header{
 		funcs: uint32(u32(b, 3)), rules: uint32(u32(b, 4)), groups: uint32(u32(b, 5)), rares: uint32(u32(b, 6)), rows: uint32(u32(b, 7)),
@@ -77,11 +71,11 @@ func Open(b []byte, img *image.Image) (*Table, error) {
 		return nil, err
 	}
 	if binary.LittleEndian.Uint32(b[sumOffset:]) != sum(b[sumOffset+4:]) {
-		return fail(sumOffset, "the checksum is wrong: the file is damaged")
+		return nil, fail(sumOffset, "the checksum is wrong: the file is damaged")
 	}
 	key := b[keyOffset+1 : min(headerSize, keyOffset+1+int(b[keyOffset]))]
 	if string(key) != string(Key(img)) {
-		return fail(keyOffset, fmt.Sprintf("the table of another file, build ID or digest %x", key))
+		return nil, fail(keyOffset, fmt.Sprintf("the table of another file, build ID or digest %x", key))
 	}
 	if err := t.check(); err != nil {
 		return nil, err
@@ -94,13 +88,13 @@ func (t *Table) split(b []byte) error {
 	at := headerSize
 	for i, size := range t.head.sizes() {
 		if size > uint64(len(b)) {
-			return &Error{at + len(b), "the file is cut short"}
+			return fail(at+len(b), "the file is cut short")
 		}
 		*t.all()[i], b = b[:size:size], b[size:]
 		at += int(size)
 	}
 	if len(b) > 0 {
-		return &Error{at, "more than the header says"}
+		return fail(at, "more than the header says")
 	}
 	return nil
 }
@@ -111,11 +105,11 @@ func (t *Table) check() error {
 	for g := range int(t.head.groups) {
 		n := u32(t.groups, 2*g+3) - u32(t.groups, 2*g+1)
 		if n < 0 || g > 0 && u32(t.groups, 2*g) <= u32(t.groups, 2*g-2) || !t.ascend(g, n) {
-			return &Error{at + 8*g, "rows out of order"}
+			return fail(at+8*g, "rows out of order")
 		}
 	}
 	if u32(t.groups, 2*int(t.head.groups)+1) != int(t.head.rows) {
-		return &Error{at + len(t.groups) - 4, "rows beyond the last"}
+		return fail(at+len(t.groups)-4, "rows beyond the last")
 	}
 	return nil
 }

@@ -45,7 +45,7 @@ func open(t testing.TB, path string) *image.Image {
 	for _, a := range [][]*cpu.Arch{x86.Archs(), arm.Archs(), arm64.Archs(), mips.Archs(), riscv.Archs()} {
 		archs = append(archs, a...)
 	}
-	img, err := elf.Open(path, elf.Options{Archs: archs, NoDebugFiles: true})
+	img, err := elf.Open(path, image.Options{Archs: archs, NoDebugFiles: true})
 	if err != nil {
 		t.Skip(err)
 	}
@@ -186,7 +186,7 @@ func TestFile(t *testing.T) {
 		{"empty", nil, img, 0},
 	} {
 		_, err := table.Open(c.file, c.img)
-		if e := (*table.Error)(nil); !errors.As(err, &e) || e.Offset != c.offset {
+		if e := (*image.Error)(nil); !errors.As(err, &e) || e.Offset != int64(c.offset) {
 			t.Errorf("%s: %v, want offset %#x", c.name, err, c.offset)
 		}
 	}

@@ -1,0 +1,71 @@
+package image
+
+import (
+	"io"
+	"os"
+
+	"github.com/backsight/backsight/internal/mapped"
+)
+
+// HeadSize is how much of a file formats see to recognise it.
+const HeadSize = 64
+
+// File is the bytes of an executable file.
+type File struct {
+	Name string // for messages: the path, or what the bytes are
+	// Path is where separate debug files are looked for beside, "" for bytes that
+	// came from memory.
+	Path string
+	Data []byte // do not change
+
+	release func() error
+}
+
+// OpenFile brings a regular file into memory, mapped where the system can. sniff
+// sees its first bytes, HeadSize at most, and may refuse it; nil takes every file.
+// The error is an *Error or of package os.
+//
+// What is not a regular file is refused before opening it: opening a FIFO waits
+// for a writer. sniff is asked first, so that a huge file of another kind costs
+// nothing where files cannot be mapped.
+func OpenFile(path string, sniff func(head []byte) bool) (*File, error) {
+	f := &File{Name: path, Path: path}
+	st, err := os.Stat(path)
+	switch {
+	case err != nil:
+		return nil, err
+	case !st.Mode().IsRegular():
+		return nil, f.Errorf(0, "not a regular file (%s)", st.Mode())
+	case st.Size() == 0:
+		return nil, f.Errorf(0, "empty file")
+	}
+	in, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	head := make([]byte, HeadSize)
+	n, err := in.ReadAt(head, 0)
+	if err != nil && err != io.EOF {
+		return nil, &Error{Path: path, Reason: "cannot be read", Err: err}
+	}
+	if sniff != nil && !sniff(head[:n]) {
+		return nil, f.unrecognised()
+	}
+	if f.Data, f.release, err = mapped.File(in); err != nil {
+		return nil, &Error{Path: path, Reason: "cannot be read", Err: err}
+	}
+	return f, nil
+}
+
+func (f *File) unrecognised() error { return f.Errorf(0, "unrecognised file") }
+
+// Close releases the bytes.
+func (f *File) Close() error {
+	if f.release == nil {
+		return nil
+	}
+	release := f.release
+	f.release = nil
+	return release()
+}

@@ -1,0 +1,72 @@
+package image
+
+import (
+	"github.com/backsight/backsight/cpu"
+)
+
+// Format is one kind of executable file. The formats that a program knows are a
+// list; the first whose Sniff knows a file opens it.
+type Format struct {
+	Name string
+	// Sniff tells by the first bytes of a file (HeadSize of them where there are so
+	// many) whether it is of this format.
+	Sniff func(head []byte) bool
+	// Open reads the headers of a file that Sniff recognised. The Image takes over f
+	// and closes it; where Open fails, f stays open. The error is an *Error.
+	Open func(f *File, opt Options) (*Image, error)
+}
+
+// Options say how to open files.
+type Options struct {
+	// Archs are the processors to choose from.
+	Archs cpu.Set
+	// DebugDirs are the roots of separate debug files, usually /usr/lib/debug.
+	DebugDirs []string
+	// NoDebugFiles keeps to the file itself.
+	NoDebugFiles bool
+	// Raw is the ABI of files without headers, which nothing in them tells; nil:
+	// there are none.
+	Raw *cpu.Arch
+}
+
+// Open opens a file in the first of formats that recognises it. The error is an
+// *Error or of package os. The Image must be closed, and must not be used
+// afterwards. Like any program that maps files, it relies on nobody cutting the
+// file short meanwhile.
+func Open(path string, formats []Format, opt Options) (*Image, error) {
+	var format *Format
+	f, err := OpenFile(path, func(head []byte) bool {
+		format = recognise(formats, head)
+		return format != nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	img, err := format.Open(f, opt)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return img, nil
+}
+
+// Parse is Open for bytes that are in memory already, such as a vDSO. name is for
+// messages. Separate debug files are found by build ID only. data must not change
+// while the Image is in use.
+func Parse(name string, data []byte, formats []Format, opt Options) (*Image, error) {
+	f := &File{Name: name, Data: data}
+	format := recognise(formats, data[:min(len(data), HeadSize)])
+	if format == nil {
+		return nil, f.unrecognised()
+	}
+	return format.Open(f, opt)
+}
+
+func recognise(formats []Format, head []byte) *Format {
+	for i := range formats {
+		if formats[i].Sniff(head) {
+			return &formats[i]
+		}
+	}
+	return nil
+}
