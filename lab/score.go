@@ -28,6 +28,7 @@ func runScore(args []string) error {
 	list := fs.String("sources", "", "unwind sources to use, in order; all if empty")
 	fs.IntVar(&opt.GDB, "gdb", 0, "score GDB beside, on each n-th snapshot")
 	methods := fs.Bool("methods", false, "print how the frames were found, too")
+	calibration := fs.Bool("calibration", false, "print how right each trust is, too")
 	gate := fs.String("gate", "", "file of limits: tier arch column limit")
 	dump := fs.Int("dump-wrong", 0, "print this many backtraces of each tier and CPU that are not whole")
 	if err := fs.Parse(args); err != nil {
@@ -59,6 +60,10 @@ func runScore(args []string) error {
 	if *methods {
 		fmt.Println()
 		score.Methods(os.Stdout, outcomes)
+	}
+	if *calibration {
+		fmt.Println()
+		score.Calibration(os.Stdout, outcomes, strings.Split(*by, ","))
 	}
 	for _, b := range broken {
 		fmt.Println("BROKEN", b)

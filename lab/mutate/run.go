@@ -11,6 +11,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/lab/score"
 	"github.com/backsight/backsight/lab/truth"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -106,11 +107,14 @@ func (r *runner) report(total map[string]*Count) {
 }
 
 func (r *runner) run(ctx context.Context) error {
-	elf, found, cleanup, err := r.c.Binary(r.tier)
-	if err != nil || !found {
+	images, cleanup, err := r.c.Images(r.tier)
+	if err != nil {
 		return err
 	}
 	defer cleanup()
+	if len(images) == 0 {
+		return nil
+	}
 	answers, err := r.c.Answers()
 	if err != nil {
 		return err
@@ -119,7 +123,7 @@ func (r *runner) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	files := backsight.NewFiles(input.FileOptions{Images: []input.NamedImage{{Path: elf}}})
+	files := backsight.NewFiles(input.FileOptions{Images: score.Named(images)})
 	stream, err := backsight.Open(ctx, r.c.Snapshots(), files)
 	if err != nil {
 		return err

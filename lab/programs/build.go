@@ -11,6 +11,7 @@ import (
 
 	"github.com/backsight/backsight/lab/child"
 	"github.com/backsight/backsight/lab/record"
+	"github.com/backsight/backsight/lab/truth"
 )
 
 // linux are the programs that need an operating system.
@@ -149,8 +150,12 @@ func (c *Case) tiers(ctx context.Context, full, dir string) error {
 	if err != nil {
 		return err
 	}
-	if err := undress(stripped, naked); err != nil {
+	if err := truth.Undress(stripped, naked); err != nil {
 		return err
 	}
-	return errors.Join(compress(sym, dir), compress(stripped, dir), compress(naked, dir))
+	var errs []error
+	for _, tier := range []string{sym, stripped, naked} {
+		errs = append(errs, truth.Compress(tier, filepath.Join(dir, filepath.Base(tier)+".gz")))
+	}
+	return errors.Join(errs...)
 }

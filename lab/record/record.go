@@ -38,7 +38,7 @@ type Job struct {
 // Recording is what a job gave.
 type Recording struct {
 	Steps, Odd int
-	snaps      []*snapshot
+	snaps      []*truth.Snapshot
 	answers    []truth.Answer
 }
 
@@ -52,7 +52,7 @@ func (r *Recording) Append(o *Recording) {
 func (r *Recording) Captures() int { return len(r.snaps) }
 
 // Write makes the two files of a case in dir.
-func (r *Recording) Write(dir string) error { return writeCase(dir, r.snaps, r.answers) }
+func (r *Recording) Write(dir string) error { return truth.Write(dir, r.snaps, r.answers) }
 
 // Run records one program.
 func Run(ctx context.Context, job Job) (*Recording, error) {

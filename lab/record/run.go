@@ -162,7 +162,10 @@ func (r *recorder) sample() error {
 	if len(es) < 2 || r.millicode() || !r.pick.wants(kind, top.start, r.was.pc, r.Steps) {
 		return nil
 	}
-	s := newSnapshot(r.arch, &r.regs)
+	s := truth.NewSnapshot(r.arch)
+	for set := r.regs.Known; set != 0; set = set.Without(set.First()) {
+		s.Regs[r.arch.RegName(set.First())] = truth.Hex(r.regs.Val[set.First()])
+	}
 	r.memory(s)
 	r.snaps = append(r.snaps, s)
 	r.answers = append(r.answers, r.answer(kind, own))
@@ -186,7 +189,7 @@ const (
 
 // memory adds the stack, from a little below SP, and the code of signal trampolines
 // that no file has.
-func (r *recorder) memory(s *snapshot) {
+func (r *recorder) memory(s *truth.Snapshot) {
 	r.stack(s, r.was.sp)
 	for i := range r.shadow.entries {
 		e := &r.shadow.entries[i]
@@ -200,7 +203,7 @@ func (r *recorder) memory(s *snapshot) {
 }
 
 // stack adds what lies above sp.
-func (r *recorder) stack(s *snapshot, sp uint64) {
+func (r *recorder) stack(s *truth.Snapshot, sp uint64) {
 	const below = 256
 	size := r.top - sp + below
 	if sp > r.top || size > maxStack {
@@ -214,7 +217,7 @@ func (r *recorder) exception(e *entry) bool {
 	return e.signal && r.arch.ModeOnly && e.start >= exceptionReturn
 }
 
-func (r *recorder) segment(s *snapshot, base, size uint64) {
+func (r *recorder) segment(s *truth.Snapshot, base, size uint64) {
 	const page = 4096
 	b := make([]byte, 0, size)
 	for at := base; at < base+size; { // what goes over the end of memory fails as a whole
@@ -227,7 +230,7 @@ func (r *recorder) segment(s *snapshot, base, size uint64) {
 		}
 	}
 	if len(b) > 0 {
-		s.Memory = append(s.Memory, segment{truth.Hex(base), b})
+		s.Memory = append(s.Memory, truth.Segment{Base: truth.Hex(base), Bytes: b})
 	}
 }
 

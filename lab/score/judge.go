@@ -31,6 +31,8 @@ type Verdict struct {
 	// Methods counts right and wrong frames by how they were found, frame 0 left
 	// out.
 	Methods [16]MethodTally
+	// Trusts counts the same frames by their trust.
+	Trusts Trusts
 }
 
 // MethodTally counts the frames of one method. Only the first wrong frame of a
@@ -55,7 +57,7 @@ func Judge(a *truth.Answer, got []Got) (v Verdict) {
 				v.CFAOK++
 			}
 		}
-		v.Methods[g.Method].add(g, v.OK, true)
+		v.count(g, true)
 		v.OK++
 	}
 	v.Whole = v.OK == len(a.Frames)
@@ -64,16 +66,21 @@ func Judge(a *truth.Answer, got []Got) (v Verdict) {
 	if v.Wrong {
 		g := &got[v.OK]
 		v.Lie = g.Trust == unwind.Certain
-		v.Methods[g.Method].add(g, v.OK, false)
+		v.count(g, false)
 	}
 	return v
 }
 
-func (m *MethodTally) add(g *Got, index int, right bool) {
-	if index == 0 {
-		return
+// count tallies the frame at index OK. Frame 0 is what the capture says.
+func (v *Verdict) count(g *Got, right bool) {
+	if v.OK > 0 {
+		v.Methods[g.Method].add(g.Trust == unwind.Certain, right)
+		v.Trusts[g.Trust].add(right)
 	}
-	switch certain := g.Trust == unwind.Certain; {
+}
+
+func (m *MethodTally) add(certain, right bool) {
+	switch {
 	case right && certain:
 		m.Right++
 		m.Certain++

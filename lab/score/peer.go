@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/backsight/backsight/lab/gdb"
+	"github.com/backsight/backsight/lab/truth"
 	"github.com/backsight/backsight/target"
 )
 
@@ -15,11 +16,13 @@ type peer struct {
 	failed  error
 }
 
-func (s *scorer) newPeer(elf string) (*peer, error) {
-	if s.opt.GDB == 0 {
+// newPeer is GDB for a program of one image; the cores that GDB is given name no
+// libraries.
+func (s *scorer) newPeer(images []truth.Image) (*peer, error) {
+	if s.opt.GDB == 0 || len(images) > 1 {
 		return nil, nil
 	}
-	session, err := gdb.NewSession(elf)
+	session, err := gdb.NewSession(images[0].Path)
 	return &peer{session: session, every: s.opt.GDB}, err
 }
 

@@ -97,22 +97,25 @@ type scorer struct {
 }
 
 func (s *scorer) run(ctx context.Context) ([]Outcome, error) {
-	elf, found, cleanup, err := s.c.Binary(s.tier)
-	if err != nil || !found {
+	images, cleanup, err := s.c.Images(s.tier)
+	if err != nil {
 		return nil, err
 	}
 	defer cleanup()
+	if len(images) == 0 {
+		return nil, nil
+	}
 	answers, err := s.c.Answers()
 	if err != nil {
 		return nil, err
 	}
-	peer, err := s.newPeer(elf)
+	peer, err := s.newPeer(images)
 	if err != nil {
 		return nil, err
 	}
 	defer peer.close()
 	start := time.Now()
-	got, err := Unwind(ctx, s.c.Snapshots(), elf, s.opt.Sources, peer.add)
+	got, err := Unwind(ctx, s.c.Snapshots(), images, s.opt.Sources, peer.add)
 	each := time.Since(start) / time.Duration(max(1, len(answers)))
 	if err == nil && len(got) != len(answers) {
 		err = fmt.Errorf("%d backtraces for %d answers", len(got), len(answers))
@@ -143,12 +146,12 @@ func (s *scorer) report(o *Outcome, got []Got) {
 
 // Unwind makes a backtrace of the first thread of every snapshot in a file. An
 // empty one stands for a snapshot that could not be read.
-func Unwind(ctx context.Context, snapshots, elf string, sources []backsight.Source, each func(*target.Snapshot)) ([][]Got, error) {
+func Unwind(ctx context.Context, snapshots string, images []truth.Image, sources []backsight.Source, each func(*target.Snapshot)) ([][]Got, error) {
 	u, err := backsight.NewUnwinder(backsight.Options{Sources: sources})
 	if err != nil {
 		return nil, err
 	}
-	files := backsight.NewFiles(input.FileOptions{Images: []input.NamedImage{{Path: elf}}})
+	files := backsight.NewFiles(input.FileOptions{Images: Named(images)})
 	stream, err := backsight.Open(ctx, snapshots, files)
 	if err != nil {
 		return nil, err
@@ -174,6 +177,14 @@ func Unwind(ctx context.Context, snapshots, elf string, sources []backsight.Sour
 		}
 		all = append(all, firstThread(bts))
 	}
+}
+
+// Named are the images of a case as options of an input.
+func Named(images []truth.Image) (named []input.NamedImage) {
+	for _, i := range images {
+		named = append(named, input.NamedImage{Path: i.Path, Bias: i.Bias, Placed: i.Bias != 0})
+	}
+	return named
 }
 
 func firstThread(bts []backsight.Backtrace) []Got {

@@ -92,17 +92,29 @@ func Group(outcomes []Outcome, by []string) map[string]*Row {
 	rows := map[string]*Row{}
 	for i := range outcomes {
 		o := &outcomes[i]
-		cells := []string{o.Tier}
-		for _, k := range by {
-			cells = append(cells, o.key(k))
-		}
-		k := strings.Join(cells, " | ")
+		k := o.row(by)
 		if rows[k] == nil {
 			rows[k] = new(Row)
 		}
 		rows[k].Add(o)
 	}
 	return rows
+}
+
+// row is the key of the row that an outcome belongs to.
+func (o *Outcome) row(by []string) string {
+	cells := []string{o.Tier}
+	for _, k := range by {
+		cells = append(cells, o.key(k))
+	}
+	return strings.Join(cells, " | ")
+}
+
+// sortedRows are the keys of rows in the order of a table.
+func sortedRows[T any](rows map[string]T) []string {
+	return slices.SortedFunc(maps.Keys(rows), func(a, b string) int {
+		return slices.Compare(strings.Split(a, " | "), strings.Split(b, " | "))
+	})
 }
 
 // Table writes the rows. timed adds the milliseconds of a backtrace, which depend
@@ -122,10 +134,7 @@ func Table(w io.Writer, outcomes []Outcome, by []string, timed bool) {
 		head = append(head, "GDB whole %", "GDB wrong %")
 	}
 	fmt.Fprintf(w, "| %s |\n|%s\n", strings.Join(head, " | "), strings.Repeat("---|", len(head)))
-	keys := slices.SortedFunc(maps.Keys(rows), func(a, b string) int {
-		return slices.Compare(strings.Split(a, " | "), strings.Split(b, " | "))
-	})
-	for _, k := range keys {
+	for _, k := range sortedRows(rows) {
 		r := rows[k]
 		fmt.Fprintf(w, "| %s | %d |", k, r.N)
 		for _, f := range r.Figures() {

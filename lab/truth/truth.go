@@ -2,8 +2,11 @@
 //
 //	<arch>/<program>-<compiler>-<opt>/
 //	    sym.elf stripped.elf naked.elf    the same program in the tiers that it has, each plain or .gz
+//	    images.json                       of a dynamic program: all images of the address space
 //	    snaps.jsonl.gz                    captures, one a line, in the snapshot format
 //	    truth.jsonl.gz                    the call chain of each, line by line, innermost frame first
+//
+// The images of a dynamic program but its own lie in <arch>/lib/.
 //
 // frames[0].pc is the PC, every next one a return address without mode bit, except
 // behind a frame of kind sigtramp, where it is the interrupted PC. The last frame
@@ -14,7 +17,6 @@ import (
 	"bufio"
 	"compress/gzip"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -130,41 +132,4 @@ func (c *Case) Answers() ([]Answer, error) {
 		}
 		as = append(as, a)
 	}
-}
-
-// Binary finds the program in a tier; a compressed one is written to a temporary
-// file. found is false where the case lacks the tier. cleanup removes what was
-// written.
-func (c *Case) Binary(tier string) (path string, found bool, cleanup func(), err error) {
-	none := func() {}
-	path = filepath.Join(c.Dir, tier+".elf")
-	if _, err := os.Stat(path); err == nil {
-		return path, true, none, nil
-	}
-	f, err := os.Open(path + ".gz")
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", false, none, nil
-	} else if err != nil {
-		return "", false, none, err
-	}
-	defer f.Close()
-	dir, err := os.MkdirTemp("", "truth")
-	if err != nil {
-		return "", false, none, err
-	}
-	path = filepath.Join(dir, tier+".elf")
-	return path, true, func() { os.RemoveAll(dir) }, inflate(f, path)
-}
-
-func inflate(r io.Reader, path string) error {
-	z, err := gzip.NewReader(r)
-	if err != nil {
-		return err
-	}
-	w, err := os.Create(path)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(w, z)
-	return errors.Join(err, w.Close())
 }

@@ -1,14 +1,10 @@
-package programs
+package truth
 
 import (
 	"bytes"
-	"compress/gzip"
 	"debug/elf"
 	"encoding/binary"
-	"errors"
-	"io"
 	"os"
-	"path/filepath"
 )
 
 // tables are the sections that unwinders read.
@@ -21,9 +17,9 @@ const (
 	ptARMExidx   = 0x70000001
 )
 
-// undress zeroes the unwind tables of a stripped file in place and nulls the headers
+// Undress zeroes the unwind tables of a stripped file in place and nulls the headers
 // that say where they are. Code and data stay where and what they are.
-func undress(from, to string) error {
+func Undress(from, to string) error {
 	b, err := os.ReadFile(from)
 	if err != nil {
 		return err
@@ -51,26 +47,4 @@ func undress(from, to string) error {
 		}
 	}
 	return os.WriteFile(to, b, 0o644)
-}
-
-// compress writes a file into dir as .gz.
-func compress(path, dir string) (err error) {
-	in, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	out, err := os.Create(filepath.Join(dir, filepath.Base(path)+".gz"))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, out.Close()) }()
-	z, err := gzip.NewWriterLevel(out, gzip.BestCompression)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(z, in); err != nil {
-		return err
-	}
-	return z.Close()
 }
