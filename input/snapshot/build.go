@@ -130,7 +130,7 @@ func codeMask(r *record) uint64 {
 }
 
 func (b *builder) threads(snap *target.Snapshot, r *record) {
-	names := b.registers(snap.Arch)
+	names, lost := b.registers(snap.Arch), 0
 	snap.Threads = make([]target.Thread, len(r.threads))
 	for i, t := range r.threads {
 		out := &snap.Threads[i]
@@ -144,6 +144,12 @@ func (b *builder) threads(snap *target.Snapshot, r *record) {
 				out.Regs.Set(reg, v.value&widthMask(snap.Arch.Regs[reg].Size))
 			}
 		}
+		if _, ok := out.Regs.Lookup(snap.Arch.PC); !ok {
+			lost++
+		}
+	}
+	if lost > 0 {
+		snap.Issues = append(snap.Issues, fmt.Sprintf("%d of %d threads have no program counter", lost, len(snap.Threads)))
 	}
 }
 

@@ -20,8 +20,10 @@ type record struct {
 
 	codeMask, pacMask uint64
 	issues            []string
+	room              limits
 }
 
+// namedValue is a register by its name as the text has it.
 type namedValue struct {
 	name  []byte
 	value uint64
@@ -58,9 +60,10 @@ type fault struct {
 	hasAddress bool
 }
 
-// reset empties r but keeps what it allocated, except memory, which snapshots own.
-func (r *record) reset() {
-	*r = record{regs: r.regs[:0], threads: r.threads[:0], memory: r.memory[:0], images: r.images[:0]}
+// reset empties r, for a text of size bytes. It keeps what r allocated, except memory,
+// which snapshots own.
+func (r *record) reset(size int) {
+	*r = record{regs: r.regs[:0], threads: r.threads[:0], memory: r.memory[:0], images: r.images[:0], room: limitsOf(size)}
 }
 
 // read fills r from one JSON object. What is wrong is left in s.
@@ -106,6 +109,7 @@ func (r *record) read(s *scanner) {
 	if s.peek() != 0 || s.pos < len(s.b) {
 		s.fail("something follows the object")
 	}
+	r.issues = append(r.issues, r.room.leftOut()...)
 }
 
 // readList reads an array of objects, a single object, or null.
@@ -128,7 +132,7 @@ func (r *record) readRegs(s *scanner, t *thread) {
 	t.from = len(r.regs)
 	for more := s.open('{', '}'); more; more = s.next('}') {
 		name := s.key()
-		if v, ok := s.number(); ok {
+		if v, ok := s.number(); ok && r.room.regs.Draw(1) {
 			r.regs = append(r.regs, namedValue{name, v})
 		}
 	}
@@ -151,7 +155,9 @@ func (r *record) readThread(s *scanner) {
 			s.skip(0)
 		}
 	}
-	r.threads = append(r.threads, t)
+	if r.room.threads.Draw(1) {
+		r.threads = append(r.threads, t)
+	}
 }
 
 func (r *record) readChunk(s *scanner) {
@@ -171,7 +177,9 @@ func (r *record) readChunk(s *scanner) {
 		s.fail("memory without a base")
 		return
 	}
-	r.memory = append(r.memory, c)
+	if r.room.chunks.Draw(1) {
+		r.memory = append(r.memory, c)
+	}
 }
 
 // decode decodes base64 (RFC 4648 §4), padded or not. Where it is damaged, what
@@ -203,7 +211,9 @@ func (r *record) readImage(s *scanner) {
 			s.skip(0)
 		}
 	}
-	r.images = append(r.images, i)
+	if r.room.images.Draw(1) {
+		r.images = append(r.images, i)
+	}
 }
 
 // readSignal reads a signal's name or its number, which in a string is decimal.

@@ -71,7 +71,7 @@ func (s *stream) Next() (*target.Snapshot, error) {
 		return nil, &input.Error{Path: s.name, Offset: s.lines.nextOffset, Reason: "reading stopped", Err: err}
 	}
 	sc := scanner{b: text}
-	s.rec.reset()
+	s.rec.reset(len(text))
 	if s.rec.read(&sc); sc.failed() {
 		return nil, s.broken(sc.pos, sc.what)
 	}

@@ -124,7 +124,7 @@ func TestRegisters(t *testing.T) {
 // with escaped slashes as PHP writes them; damage is an issue and what comes
 // before it is used.
 func TestMemory(t *testing.T) {
-	s := first(t, `{"arch":"mips","endian":"big","regs":{},
+	s := first(t, `{"arch":"mips","endian":"big","regs":{"pc":"0x0"},
 		"memory":[{"base":"0x1000","bytes":"AAECAwQFBgc="},{"bytes":"\/\/8","base":4098},
 		          {"base":"0xffffffff80000000","bytes":"AQIDBA=="},{"base":"0x3000","bytes":"AQID!!!!"}],
 		"stack":{"base":"0x2000","bytes":"qg=="},"extra":[{"base":"0x2001","bytes":"uw=="}]}`)
@@ -213,7 +213,7 @@ func TestPrettyPrinted(t *testing.T) {
 
 // TestImageNotFound: a binary that is nowhere is an issue, not an error.
 func TestImageNotFound(t *testing.T) {
-	s := first(t, `{"arch":"mips","regs":{},"images":[{"path":"no-such-file.elf","bias":"0x0"}]}`)
+	s := first(t, `{"arch":"mips","regs":{"pc":"0x0"},"images":[{"path":"no-such-file.elf","bias":"0x0"}]}`)
 	if len(s.Modules) != 0 || len(s.Issues) != 1 || !strings.Contains(s.Issues[0], "no-such-file.elf: not found") {
 		t.Errorf("modules %v, issues %q", s.Modules, s.Issues)
 	}
