@@ -68,7 +68,18 @@ func NewFiles(opt input.FileOptions) *input.Files {
 }
 
 // Open opens a capture, whose format is recognised by content. "-" is standard
-// input. files finds the binaries that the capture refers to.
-func Open(ctx context.Context, path string, files *input.Files) (input.Stream, error) {
-	return input.Open(ctx, path, Formats(), &input.Env{Archs: CPUs(), Files: files})
+// input. files finds the binaries that the capture refers to. formats are the kinds of
+// captures to try, in their order; none: Formats.
+func Open(ctx context.Context, path string, files *input.Files, formats ...input.Format) (input.Stream, error) {
+	return input.Open(ctx, path, orAll(formats), environment(files))
+}
+
+// environment is what formats need besides a capture's bytes.
+func environment(files *input.Files) *input.Env { return &input.Env{Archs: CPUs(), Files: files} }
+
+func orAll(formats []input.Format) []input.Format {
+	if len(formats) == 0 {
+		return Formats()
+	}
+	return formats
 }

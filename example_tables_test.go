@@ -27,7 +27,7 @@ func ExampleCompileTable() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	if err := backsight.SaveTable(t, img, backsight.TablePath(dir, img)); err != nil {
+	if err := t.Save(t.Path(dir)); err != nil {
 		log.Fatal(err)
 	}
 	_, err = backsight.NewUnwinder(backsight.Options{TableDir: dir, Warn: func(err error) { log.Print(err) }})

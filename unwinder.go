@@ -17,8 +17,8 @@ type Options struct {
 	Sources []Source
 	// MaxFrames bounds a backtrace; 0: unwind.DefaultMaxFrames.
 	MaxFrames int
-	// TableDir, if set, has unwind tables that SaveTable wrote. Images that have one
-	// there are unwound by it, to the same frames in less time.
+	// TableDir, if set, has unwind tables that Table.Save wrote to Table.Path. Images that
+	// have one there are unwound by it, to the same frames in less time.
 	TableDir string
 	// Warn, if set, is told of each file there that cannot be used. Such a table is
 	// made anew.

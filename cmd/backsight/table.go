@@ -9,7 +9,6 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/unwind/table"
 	"github.com/spf13/cobra"
 )
 
@@ -65,14 +64,14 @@ func (o *tableOptions) run(stdout io.Writer, path string) error {
 	if err := describe(stdout, img, t.Stats(), time.Since(start)); err != nil {
 		return outputFailed(err)
 	}
-	return o.save(t, img)
+	return o.save(t)
 }
 
 // terminator is the size of an .eh_frame without entries.
 const terminator = 4
 
 // describe prints a table's figures.
-func describe(w io.Writer, img *image.Image, s table.Stats, took time.Duration) error {
+func describe(w io.Writer, img *image.Image, s backsight.TableStats, took time.Duration) error {
 	_, err := fmt.Fprintf(w, "functions %d\nrows %d\nrules %d\nbytes %d\n", s.Functions, s.Rows, s.Rules, s.Bytes)
 	if s.Functions > 0 && err == nil {
 		_, err = fmt.Fprintf(w, "bytes/function %.1f\n", float64(s.Bytes)/float64(s.Functions))
@@ -88,15 +87,15 @@ func describe(w io.Writer, img *image.Image, s table.Stats, took time.Duration) 
 }
 
 // save writes a table where the user wants it.
-func (o *tableOptions) save(t *table.Table, img *image.Image) error {
+func (o *tableOptions) save(t *backsight.Table) error {
 	if o.output == "" {
 		return nil
 	}
 	path := o.output
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
-		path = backsight.TablePath(path, img)
+		path = t.Path(path)
 	}
-	if err := backsight.SaveTable(t, img, path); err != nil {
+	if err := t.Save(path); err != nil {
 		return &failure{exitNone, err}
 	}
 	return nil

@@ -1,0 +1,84 @@
+package backsight
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/unwind/cfi"
+	"github.com/backsight/backsight/internal/unwind/ehabi"
+	"github.com/backsight/backsight/internal/unwind/table"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Table is the unwind rules of an image, compiled.
+type Table struct {
+	img   *image.Image
+	rules *table.Table
+}
+
+// TableStats are the figures of a Table: functions that have a rule where they begin,
+// rows, different rules, bytes of the whole.
+type TableStats struct{ Functions, Rows, Rules, Bytes int }
+
+// compilable are the sources whose rules a table can have, in the order in which they
+// are compiled.
+func compilable() (names []string, parts []table.Part) {
+	return []string{"cfi", "ehabi", "code"}, []table.Part{
+		table.Listed(unwind.MethodCFI, cfi.New().Rows),
+		table.Listed(unwind.MethodEHABI, ehabi.Source{}.Rows),
+		{Method: unwind.MethodCode, List: analysis().Rows},
+	}
+}
+
+// CompileTable compiles the unwind rules of an image, as far as they follow from its
+// call frame information, its ARM index tables and its code. sources selects some of
+// these, in its order: cfi, ehabi, code; none: all. The error names one that is none of
+// them.
+func CompileTable(img *image.Image, sources ...string) (*Table, error) {
+	names, parts := compilable()
+	if len(sources) == 0 {
+		sources = names
+	}
+	var chosen []table.Part
+	for _, s := range sources {
+		i := slices.Index(names, s)
+		if i < 0 {
+			return nil, fmt.Errorf("no table can be compiled from %q; there are %s", s, strings.Join(names, ", "))
+		}
+		chosen = append(chosen, parts[i])
+	}
+	return &Table{img, table.Build(img, chosen...)}, nil
+}
+
+// Stats counts.
+func (t *Table) Stats() TableStats { return TableStats(t.rules.Stats()) }
+
+// Path is where Options.TableDir has the table of the image: by its build ID, or by a
+// digest of what is loaded.
+func (t *Table) Path(dir string) string { return tablePath(dir, t.img) }
+
+func tablePath(dir string, img *image.Image) string {
+	return filepath.Join(dir, hex.EncodeToString(table.Key(img))+".table")
+}
+
+// Save writes the table to a file, whole or not at all.
+func (t *Table) Save(path string) (err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(t.rules.Append(nil, t.img))
+	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
