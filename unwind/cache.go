@@ -1,261 +1,113 @@
 package unwind
 
-import (
-	"math/bits"
+import "github.com/backsight/backsight/cpu"
 
-	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/target"
-)
-
-// CacheStats count what a Walker's cache was asked.
-type CacheStats struct {
-	// Hits are frames that it unwound, alone or with what other walkers know, Misses
-	// those that sources unwound.
-	Hits, Misses uint64
-	// Conflicts are rules that gave way to another while both were in use.
-	Conflicts uint64
-	// Rules and Callers are how many it holds.
-	Rules, Callers int
-}
-
-// cache keeps what sources and checks found out, as far as that follows from code
+// ruleCache is what sources and checks found out, as far as that follows from code
 // alone: for a PC the rule; for a PC and the return address that the rule led to,
-// what speaks for that caller. A frame is unwound from the cache when both are
-// there and the stack pointer rises within the stack; the frame is then the one
-// that sources would find, which is asserted of a rule before it is kept: it was
-// the only answer, and good enough to end the search.
+// what speaks for that caller. A frame is unwound from a cache when both are there and
+// the stack pointer rises within the stack. The frame then is the one that the sources
+// would find: a rule is stored only if it was the only answer, and good enough to end
+// the search.
 //
-// Most places have one caller, which is kept beside the rule. Many walkers walk one
-// stack: what they meet first is kept only when it comes up again.
-type cache struct {
-	seen     [maxSeen]uint32 // low halves of PCs that came up
-	offers   int             // as often was something worth keeping, or not
-	rules    []cachedRule
-	callers  []cachedCaller
-	nRules   int
-	nCallers int
-	stats    CacheStats
+// Most places have one caller, which is kept beside the rule; the others are in callers.
+type ruleCache struct {
+	rules   hashTable[codeAddr, cachedRule]
+	callers hashTable[callKey, caller]
 }
 
-// ruleKey is a PC as the key of a rule: bit 0 of kind is the mode, bit 1 Exact, bit 7
-// marks a used slot.
-type ruleKey struct {
-	pc   uint64
-	kind uint8
+// place is where a frame is: a PC and, as tag, ISA mode and exactness.
+type place struct {
+	pc  codeAddr
+	tag uint32
 }
 
+// The bits of place.tag. Bit 0 is the ISA mode.
 const (
-	kindExact = 1 << 1
-	kindUsed  = 1 << 7
+	tagExact = 1 << 1
+	tagUsed  = 1 << 7 // always set: 0 marks an empty slot of a hashTable
+	tagImage = 8      // callers of an imageCache: the ID of the caller's image, from here on
 )
 
-func kindOf(mode cpu.Mode, exact bool) uint8 {
-	k := uint8(mode)&1 | kindUsed
+func placeOf(pc uint64, mode cpu.Mode, exact bool) place {
+	p := place{codeAddr(pc), uint32(mode)&1 | tagUsed}
 	if exact {
-		k |= kindExact
+		p.tag |= tagExact
 	}
-	return k
+	return p
 }
 
-// caller is what is known of a return address behind a certain callee.
-type caller struct {
-	ra     uint64 // as the rule yields it, mode bit included
-	module uint16 // index in Snapshot.Modules
-	checks Checks
-	trust  Trust
-	mode   cpu.Mode
-	back   uint8 // from the call to the address that it returns to
-}
+// codeAddr is an address as a key.
+type codeAddr uint64
 
+func (a codeAddr) hash() uint64 { return spread(uint64(a)) }
+
+// callKey is a place's PC and a return address that its rule led to.
+type callKey struct{ pc, ra uint64 }
+
+func (k callKey) hash() uint64 { return spread(k.pc ^ k.ra<<7) }
+
+// cachedRule is the rule of a place, and the caller that was met there first. The
+// caller's callLen is 0 where only the rule is known.
 type cachedRule struct {
-	pc     uint64
 	rule   Packed
 	caller caller
-	kind   uint8
-	method Method
 }
 
-type cachedCaller struct {
-	pc     uint64
-	caller caller
-	kind   uint8
+// caller is what is known of a return address behind a certain callee, in 16 bytes.
+type caller struct {
+	ra      uint64 // as the rule yields it, mode bit included
+	checks  Checks
+	module  uint16 // index in Snapshot.Modules; in an imageCache, the ID of an image
+	callLen uint8  // from the call to the address that it returns to; 0: nothing is known
+	how     uint8  // bit 0: ISA mode; bits 1–2: trust; bits 3–7: method
+}
+
+func howOf(mode cpu.Mode, trust Trust, method Method) uint8 {
+	return uint8(mode)&1 | uint8(trust)<<1 | uint8(method)<<3
+}
+
+func (c *caller) mode() cpu.Mode { return cpu.Mode(c.how & 1) }
+func (c *caller) trust() Trust   { return Trust(c.how >> 1 & 3) }
+func (c *caller) method() Method { return Method(c.how >> 3) }
+
+// rule finds the rule of a place, nil where there is none.
+func (c *ruleCache) rule(p place) *cachedRule { return c.rules.find(p.pc.hash(), p.tag, p.pc) }
+
+// caller finds a caller that is not the one beside the rule.
+func (c *ruleCache) caller(p place, ra uint64) *caller {
+	k := callKey{uint64(p.pc), ra}
+	return c.callers.find(k.hash(), p.tag, k)
+}
+
+// store adds a rule and its caller; where the rule is known already, the caller.
+func (c *ruleCache) store(p place, r cachedRule) {
+	if known := c.rule(p); known == nil {
+		c.rules = c.rules.insert(p.tag, p.pc, r)
+	} else if ra := r.caller.ra; r.caller.callLen != 0 && known.caller.ra != ra && c.caller(p, ra) == nil {
+		c.callers = c.callers.insert(p.tag, callKey{uint64(p.pc), ra}, r.caller)
+	}
+}
+
+// admission decides what a walker's own cache stores. Many walkers walk one stack: what
+// they meet first is stored only when it comes up again.
+type admission struct {
+	seen   [maxSeen]uint32 // low halves of PCs that came up
+	offers int             // as often was something worth storing, or not
 }
 
 const (
-	// ways is how many slots a key can be in. A table grows when a key finds all
-	// of them taken; up to its full size there are no conflicts.
-	ways     = 8
-	minTable = 128
-	// maxTable bounds a table: 16384 rules are 0.8 MB. Profiles of clang come
-	// through 3,800 places.
-	maxTable = 1 << 14
+	// earlyOffers is how many offers have to come up twice, enough for most stacks.
+	earlyOffers = 128
+	maxSeen     = 256
 )
 
-const (
-	// early is how many offers take part in that, enough for most stacks.
-	early   = 128
-	maxSeen = 256
-)
-
-// worth tells whether to keep what holds at pc, which is not there.
-func (c *cache) worth(pc uint64) bool {
-	if c.offers++; c.offers > early {
+// admits tells whether to store what holds at pc.
+func (a *admission) admits(pc uint64) bool {
+	if a.offers++; a.offers > earlyOffers {
 		return true
 	}
-	s := &c.seen[hash(pc)%maxSeen]
+	s := &a.seen[spread(pc)%maxSeen]
 	again := *s == uint32(pc)
 	*s = uint32(pc)
 	return again
-}
-
-// hash spreads addresses: the golden ratio's bits times the address, upper half.
-func hash(x uint64) uint64 { return x * 0x9e37_79b9_7f4a_7c15 >> 32 }
-
-// rule finds the rule of a place, nil where there is none.
-func (c *cache) rule(p ruleKey) *cachedRule {
-	if len(c.rules) == 0 {
-		return nil
-	}
-	mask := uint64(len(c.rules) - 1)
-	h := hash(p.pc)
-	for i := range uint64(ways) {
-		if e := &c.rules[(h^i)&mask]; e.pc == p.pc && e.kind == p.kind {
-			return e
-		}
-	}
-	return nil
-}
-
-// other finds a caller that is not the one beside the rule.
-func (c *cache) other(p ruleKey, ra uint64) *caller {
-	if len(c.callers) == 0 {
-		return nil
-	}
-	mask := uint64(len(c.callers) - 1)
-	h := hash(p.pc ^ ra<<7)
-	for i := range uint64(ways) {
-		if e := &c.callers[(h^i)&mask]; e.pc == p.pc && e.kind == p.kind && e.caller.ra == ra {
-			return &e.caller
-		}
-	}
-	return nil
-}
-
-// keep keeps a rule and a caller that it leads to.
-func (c *cache) keep(r *cachedRule) {
-	p := ruleKey{r.pc, r.kind}
-	if c.rule(p) == nil {
-		for !c.putRule(r, len(c.rules) >= maxTable) {
-			c.growRules()
-		}
-		return
-	}
-	for !r.rule.ends() && !c.putCaller(&cachedCaller{r.pc, r.caller, r.kind}, len(c.callers) >= maxTable) {
-		c.growCallers()
-	}
-}
-
-// putRule reports false when the table should grow first; with force another rule
-// gives way.
-func (c *cache) putRule(r *cachedRule, force bool) bool {
-	mask, h := uint64(len(c.rules)-1), hash(r.pc)
-	for i := range uint64(min(ways, len(c.rules))) {
-		if e := &c.rules[(h^i)&mask]; e.kind == 0 {
-			*e = *r
-			c.nRules++
-			return true
-		}
-	}
-	if force {
-		c.rules[h&mask] = *r
-		c.stats.Conflicts++
-	}
-	return force
-}
-
-func (c *cache) growRules() {
-	old := c.rules
-	c.rules, c.nRules = make([]cachedRule, max(minTable, 2*len(old))), 0
-	for i := range old {
-		if old[i].kind != 0 {
-			c.putRule(&old[i], true)
-		}
-	}
-}
-
-func (c *cache) putCaller(r *cachedCaller, force bool) bool {
-	mask, h := uint64(len(c.callers)-1), hash(r.pc^r.caller.ra<<7)
-	for i := range uint64(min(ways, len(c.callers))) {
-		if e := &c.callers[(h^i)&mask]; e.kind == 0 {
-			*e = *r
-			c.nCallers++
-			return true
-		}
-	}
-	if force {
-		c.callers[h&mask] = *r
-		c.stats.Conflicts++
-	}
-	return force
-}
-
-func (c *cache) growCallers() {
-	old := c.callers
-	c.callers, c.nCallers = make([]cachedCaller, max(minTable, 2*len(old))), 0
-	for i := range old {
-		if old[i].kind != 0 {
-			c.putCaller(&old[i], true)
-		}
-	}
-}
-
-// forget drops everything: the modules are others.
-func (c *cache) forget() {
-	clear(c.rules)
-	clear(c.callers)
-	c.nRules, c.nCallers = 0, 0
-}
-
-// CacheStats returns the counters of the walker's cache.
-func (w *Walker) CacheStats() CacheStats {
-	s := w.cache.stats
-	s.Rules, s.Callers = w.cache.nRules, w.cache.nCallers
-	return s
-}
-
-// Use makes the walker walk another snapshot. What it has cached remains where
-// that has the same modules at the same places, as with the samples of a profiler
-// and the snapshots of a batch.
-func (w *Walker) Use(snap *target.Snapshot) {
-	if snap.Arch != w.snap.Arch || snap.CodeMask != w.snap.CodeMask || !sameModules(snap.Modules, w.snap.Modules) {
-		w.cache.forget()
-		w.near = [2]known{}
-	}
-	w.snap, w.keeps = snap, snap.Arch.Preserved
-	if w.ahead != nil {
-		w.ahead.snap = snap
-	}
-}
-
-// index is the bit of a preserved register in Packed.saved, 0 where it has none.
-func (w *Walker) index(reg cpu.Reg) int {
-	if !w.keeps.Has(reg) {
-		return 0
-	}
-	return bits.OnesCount64(uint64(w.keeps)&(1<<reg-1)) + 1
-}
-
-func sameModules(a, b []*target.Module) bool {
-	if len(a) != len(b) || len(a) == 0 {
-		return false
-	}
-	if &a[0] == &b[0] {
-		return true
-	}
-	for i := range a {
-		if a[i] != b[i] && (a[i].Image != b[i].Image || a[i].Range != b[i].Range || a[i].Bias != b[i].Bias) {
-			return false
-		}
-	}
-	return true
 }

@@ -12,59 +12,100 @@ import "github.com/backsight/backsight/cpu"
 //
 // the return address is right, in its register, but the CFA is one frame off, and
 // with it everything above. Where the two differ and the code is not outvoted, its
-// frame is taken; else it only takes the table's certainty away.
-func (w *Walker) crossCheck() {
-	b := &w.best
-	if !w.state.Exact || !b.valid || b.end || b.method != MethodCFI || b.trust < Likely {
+// frame is taken; else the table's frame only loses its certainty.
+func (f *finder) crossCheck(r *search) {
+	table := &r.best
+	if !r.frame.Exact || !table.valid || table.end || table.method != MethodCFI || table.trust < Likely {
 		return
 	}
-	code := w.ruleSource(MethodCode)
-	if code == nil || w.isAhead {
+	src := ruleSource(f.sources, MethodCode)
+	if src == nil || f.verifier.isAhead {
 		return
 	}
-	w.table = w.rule
-	w.query.Try = 0
 	// From the entry that the table states: to look for others takes a pass through
 	// the image.
-	w.query.Entry, w.query.HasEntry = w.rule.Start, w.rule.Flags&StartStated != 0
-	w.rule.Reset()
-	if code.Rule(&w.query, &w.rule) != Found || w.rule.Flags&(FromEntry|Straight) == 0 {
-		w.rule = w.table
+	f.query.Try, f.query.Entry, f.query.HasEntry = 0, table.start, table.flags&StartStated != 0
+	if f.codeRule == nil {
+		f.codeRule = new(Rule)
+	}
+	rule := f.codeRule
+	rule.Reset()
+	if src.Rule(&f.query, rule) != Found || rule.Flags&(FromEntry|Straight) == 0 {
 		return
 	}
-	cfi, flags := w.best, w.rule.Flags
-	w.best.evidence = evidence{}
-	if w.applyRule(MethodCode); w.best.valid && w.best.pc == cfi.pc && w.best.CFA == cfi.CFA {
-		w.best, w.rule = cfi, w.table
-		w.best.checks |= MethodsAgree
+	second := search{frame: r.frame, stop: r.stop}
+	f.tryRule(MethodCode, rule, &second)
+	code := &second.best
+	if code.valid && code.pc == table.pc && code.CFA == table.CFA {
+		table.checks |= MethodsAgree
 		return
 	}
-	if !w.best.valid || !w.outvotes(flags, &cfi) {
-		w.best, w.rule = cfi, w.table
+	if code.valid && f.outvotes(r.frame, code, rule.Flags, table) {
+		r.best, r.stop = *code, second.stop
 	}
-	w.best.trust = min(w.best.trust, Likely) // one of the two is wrong
-	w.answers++
+	r.best.trust = min(r.best.trust, Likely) // the code or the table is wrong
+	r.answers++
 }
 
-// outvotes tells whether the code's frame, w.best, is rather to be believed than the
-// table's: the derivations from the known entry and from the exits agree, or nothing
-// but a few instructions in a line lie between the entry and the place, or its call
-// alone is known to go to the function.
-func (w *Walker) outvotes(code RuleFlags, cfi *candidate) bool {
-	return code&Agreed != 0 || code&Straight != 0 && w.startsPlain() ||
-		w.best.pc != cfi.pc && w.best.checks.proven() && !cfi.checks.proven()
+// outvotes tells whether the code's frame is rather to be believed than the table's: the
+// derivations from the known entry and from the exits agree, or nothing but a few
+// instructions in a line lie between the entry and the PC, or the code's call alone is
+// known to go to the function. flags are those of the code's rule.
+func (f *finder) outvotes(s *State, code *candidate, flags RuleFlags, table *candidate) bool {
+	return flags&Agreed != 0 || flags&Straight != 0 && f.verifier.starts.plain(s, table) ||
+		code.pc != table.pc && code.checks.proven() && !table.checks.proven()
 }
 
-// startsPlain tells whether the table's function begins as the ABI has it: where a
-// call leads to. A part that was split off begins with a frame, millicode with the
-// return address in another register.
-func (w *Walker) startsPlain() bool {
-	tables, arch := w.ruleSource(MethodCFI), w.snap.Arch
-	q := Query{Image: w.query.Image, Arch: w.query.Arch, PC: w.table.Start, Resume: w.table.Start, Mode: w.state.Mode, Exact: true}
-	var r Rule
-	r.Reset()
-	if tables == nil || w.table.Flags&StartStated == 0 || tables.Rule(&q, &r) != Found ||
-		r.CFA.Kind != RegPlus || r.CFA.Base != arch.SP || r.CFA.Off != arch.EntryCFA {
+// startRules asks for the rule of a function's first instruction, where a table states
+// which that is.
+type startRules struct {
+	sources []Source
+	scratch *ruleScratch
+}
+
+// ruleScratch is space for a question, made when it is first needed.
+type ruleScratch struct {
+	query Query
+	rule  Rule
+}
+
+// of is the rule that the source which found c has for the start of the function that s
+// runs in; nil where the source states none.
+func (a *startRules) of(s *State, c *candidate) *Rule {
+	if c.flags&StartStated == 0 {
+		return nil
+	}
+	src := ruleSource(a.sources, c.method)
+	q, ok := queryOf(s)
+	if src == nil || !ok {
+		return nil
+	}
+	q.PC, q.Resume, q.Exact = c.start, c.start, true
+	if a.scratch == nil {
+		a.scratch = new(ruleScratch)
+	}
+	a.scratch.query = q
+	a.scratch.rule.Reset()
+	if src.Rule(&a.scratch.query, &a.scratch.rule) != Found {
+		return nil
+	}
+	return &a.scratch.rule
+}
+
+// splitOff tells whether s runs in a part of a function that stands elsewhere: what the
+// table says of the part's first instruction is not what holds where a call goes.
+// Landing pads in GCC's f.cold are reached by the runtime alone.
+func (a *startRules) splitOff(s *State, c *candidate) bool {
+	r := a.of(s, c)
+	return r != nil && !entryCFA(s.Snapshot.Arch, r)
+}
+
+// plain tells whether the table's function begins as the ABI has it: where a call leads
+// to. A part that was split off begins with a frame, millicode with the return address in
+// another register.
+func (a *startRules) plain(s *State, c *candidate) bool {
+	r, arch := a.of(s, c), s.Snapshot.Arch
+	if r == nil || !entryCFA(arch, r) {
 		return false
 	}
 	if arch.LR == cpu.NoReg {
@@ -73,12 +114,7 @@ func (w *Walker) startsPlain() bool {
 	return r.RA.Kind == RegPlus && r.RA.Base == arch.LR && r.RA.Off == 0 || r.RA.Kind == SameValue && r.RA.Reg == arch.LR
 }
 
-// ruleSource is the first source of a method, nil if it is left out.
-func (w *Walker) ruleSource(m Method) RuleSource {
-	for _, s := range w.opt.Sources {
-		if r, ok := s.(RuleSource); ok && s.Method() == m {
-			return r
-		}
-	}
-	return nil
+// entryCFA tells whether a rule puts the CFA where the ABI has it on entry.
+func entryCFA(arch *cpu.Arch, r *Rule) bool {
+	return r.CFA.Kind == RegPlus && r.CFA.Base == arch.SP && r.CFA.Off == arch.EntryCFA
 }

@@ -1,32 +1,30 @@
 package unwind
 
-// report tells Explain that a source had no answer.
-func (w *Walker) report(m Method, v Verdict) {
-	if w.opt.Explain == nil {
+// explainer tells Options.Explain of questions and answers; a nil tell tells nobody.
+type explainer struct{ tell func(Attempt) }
+
+// verdict: a source had no answer for s.
+func (e explainer) verdict(s *State, m Method, try int, v Verdict) {
+	if e.tell == nil {
 		return
 	}
-	w.opt.Explain(Attempt{Frame: w.state.Index, Method: m, Try: w.query.Try, Verdict: v, Arch: w.snap.Arch, Reason: v.String()})
+	e.tell(Attempt{Frame: s.Index, Method: m, Try: try, Verdict: v, Arch: s.Snapshot.Arch, Reason: v.String()})
 }
 
-// decline tells Explain that a rule could not be applied.
-func (w *Walker) decline(m Method, why string) {
-	if w.opt.Explain == nil {
+// declined: a rule for s could not be applied.
+func (e explainer) declined(s *State, m Method, try int, rule *Rule, why string) {
+	if e.tell == nil {
 		return
 	}
-	w.opt.Explain(Attempt{Frame: w.state.Index, Method: m, Try: w.query.Try, Verdict: Found, Rule: &w.rule, Arch: w.snap.Arch, Reason: why})
+	e.tell(Attempt{Frame: s.Index, Method: m, Try: try, Verdict: Found, Rule: rule, Arch: s.Snapshot.Arch, Reason: why})
 }
 
-// reportTry tells Explain how w.try was judged; why is empty when it was taken.
-func (w *Walker) reportTry(why string) {
-	if w.opt.Explain == nil {
+// candidate: a caller of s was verified; why is empty when it was taken, rule is nil when
+// no rule found it.
+func (e explainer) candidate(s *State, c *candidate, rule *Rule, try int, why string) {
+	if e.tell == nil {
 		return
 	}
-	c := &w.try
-	a := Attempt{Frame: w.state.Index, Method: c.method, Try: w.query.Try, Verdict: Found, Arch: w.snap.Arch,
-		PC: c.pc, CFA: c.CFA, Applied: true, Checks: c.checks, Trust: min(c.trust, trustOf(c.method, c.checks)), Taken: why == "", Reason: why}
-	switch c.method {
-	case MethodCFI, MethodEHABI, MethodCode, MethodFP:
-		a.Rule = &w.rule
-	}
-	w.opt.Explain(a)
+	e.tell(Attempt{Frame: s.Index, Method: c.method, Try: try, Verdict: Found, Rule: rule, Arch: s.Snapshot.Arch,
+		PC: c.pc, CFA: c.CFA, Applied: true, Checks: c.checks, Trust: min(c.trust, trustOf(c.method, c.checks)), Taken: why == "", Reason: why})
 }

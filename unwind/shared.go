@@ -3,47 +3,114 @@ package unwind
 import (
 	"math"
 	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/backsight/backsight/target"
 )
 
-// known is a module and the facts of its image, nil where they cannot be used.
-type known struct {
+// Shared is what walkers with the same sources and the same CallGraph leave for one another:
+// of each image, the rules and callers that code alone decides. They are kept with the
+// images. A walker that is new to a stack finds most of its frames there.
+type Shared struct{ images atomic.Uint32 }
+
+// imageCache is a ruleCache of one image, in image addresses, which do not change. Where
+// a caller has the index of a module, it has the ID of the caller's image here. Any
+// goroutine may look values up; mu is for those that add some.
+type imageCache struct {
+	id      uint16 // 0: there are too many images, and the cache is not used
+	mu      sync.Mutex
+	rules   atomic.Pointer[hashTable[codeAddr, cachedRule]]
+	callers atomic.Pointer[hashTable[callKey, caller]]
+}
+
+// open makes c usable, once.
+func (c *imageCache) open(s *Shared) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.rules.Load() != nil {
+		return
+	}
+	if id := s.images.Add(1); id <= math.MaxUint16 {
+		c.id = uint16(id)
+	}
+	c.callers.Store(new(hashTable[callKey, caller]))
+	c.rules.Store(new(hashTable[codeAddr, cachedRule]))
+}
+
+// rule finds the rule of a place, nil where there is none.
+func (c *imageCache) rule(p place) *cachedRule {
+	return c.rules.Load().find(p.pc.hash(), p.tag, p.pc)
+}
+
+// caller finds the caller of a place with a return address in an image, where r is what
+// the cache has for the place.
+func (c *imageCache) caller(p place, r *cachedRule, ra uint64, image uint16) *caller {
+	if r.caller.ra == ra && r.caller.module == image {
+		return &r.caller
+	}
+	k := callKey{uint64(p.pc), ra}
+	return c.callers.Load().find(k.hash(), p.tag|uint32(image)<<tagImage, k)
+}
+
+// publish adds a rule and its caller; where the rule is known already, the caller.
+func (c *imageCache) publish(p place, r cachedRule) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known := c.rule(p)
+	if known == nil {
+		t := c.rules.Load().insert(p.tag, p.pc, r)
+		c.rules.Store(&t)
+		return
+	}
+	if ra, image := r.caller.ra, r.caller.module; !r.rule.ends() && c.caller(p, known, ra, image) == nil {
+		t := c.callers.Load().insert(p.tag|uint32(image)<<tagImage, callKey{uint64(p.pc), ra}, r.caller)
+		c.callers.Store(&t)
+	}
+}
+
+// moduleCache is a module and the cache of its image, nil where that cannot be used.
+type moduleCache struct {
 	module *target.Module
-	facts  *facts
+	cache  *imageCache
 	index  uint16 // in Snapshot.Modules
+}
+
+// moduleCaches finds the moduleCache of a module. A walk goes from one module to another
+// and back, so that the last two are kept.
+type moduleCaches struct {
+	shared *Shared // nil: none can be used
+	last   [2]moduleCache
+}
+
+func (k *moduleCaches) of(snap *target.Snapshot, m *target.Module) moduleCache {
+	switch m {
+	case k.last[0].module:
+	case k.last[1].module:
+		k.last[0], k.last[1] = k.last[1], k.last[0]
+	default:
+		k.last[0], k.last[1] = newModuleCache(k.shared, snap, m), k.last[0]
+	}
+	return k.last[0]
 }
 
 // biasUnit divides all biases: the low bits of an address, its ISA mode among them, are
 // the same in the image.
 const biasUnit = 1 << 12
 
-// known looks a module up; a walk goes from one to another and back.
-func (w *Walker) known(m *target.Module) known {
-	k := &w.near
-	switch {
-	case m == k[0].module:
-	case m == k[1].module:
-		k[0], k[1] = k[1], k[0]
-	default:
-		k[0], k[1] = w.facts(m), k[0]
-	}
-	return k[0]
-}
-
-// facts are those of a module. They presume that code is where the image has it.
-func (w *Walker) facts(m *target.Module) known {
-	k := known{module: m}
-	i := slices.Index(w.snap.Modules, m)
-	if w.opt.Shared == nil || m.Image == nil || m.Image.Arch != w.snap.Arch || m.Bias%biasUnit != 0 || uint(i) > math.MaxUint16 || !whole(m) {
+// newModuleCache presumes that code is where the image has it.
+func newModuleCache(shared *Shared, snap *target.Snapshot, m *target.Module) moduleCache {
+	k := moduleCache{module: m}
+	i := slices.Index(snap.Modules, m)
+	if shared == nil || m.Image == nil || m.Image.Arch != snap.Arch || m.Bias%biasUnit != 0 || uint(i) > math.MaxUint16 || !whole(m) {
 		return k
 	}
-	f := m.Image.Memo(w.opt.Shared, func() any { return new(facts) }).(*facts)
-	if f.table.Load() == nil {
-		f.open(w.opt.Shared)
+	c := m.Image.Memo(shared, func() any { return new(imageCache) }).(*imageCache)
+	if c.rules.Load() == nil {
+		c.open(shared)
 	}
-	if f.id != 0 {
-		k.facts, k.index = f, uint16(i)
+	if c.id != 0 {
+		k.cache, k.index = c, uint16(i)
 	}
 	return k
 }
@@ -57,61 +124,4 @@ func whole(m *target.Module) bool {
 		}
 	}
 	return true
-}
-
-// recall finds what other walkers know of a place in m, and of its return address unless
-// that is 0: nil if nothing. It is kept where it comes up again. The caller of the first
-// return address has back 0 where it lies in another image: only the rule is known then.
-func (w *Walker) recall(at ruleKey, ra uint64, m *target.Module) (*cachedRule, *Packed) {
-	of := w.known(m)
-	if of.facts == nil {
-		return nil, nil
-	}
-	in, mask := of, w.snap.Arch.AddrMask()
-	if pc, _ := w.snap.Arch.SplitCode(ra); ra != 0 && !m.Contains(pc-1) {
-		other, ok := w.snap.ModuleAt(pc - 1)
-		if !ok {
-			return nil, nil
-		}
-		if in = w.known(other); in.facts == nil {
-			return nil, nil
-		}
-	}
-	t, p := *of.facts.table.Load(), ruleKey{m.ToImage(at.pc) & mask, at.kind}
-	r := t.first(p)
-	if ra != 0 {
-		r = t.find(p, in.module.ToImage(ra)&mask, in.facts.id)
-	}
-	if r == nil {
-		return nil, nil
-	}
-	w.recalled = *r
-	c := &w.recalled.caller
-	if c.module != in.facts.id {
-		c.back = 0
-		return &w.recalled, &r.rule
-	}
-	w.recalled.pc, c.ra, c.module = at.pc, in.module.ToTarget(c.ra), in.index
-	if w.cache.worth(at.pc) {
-		w.cache.keep(&w.recalled)
-	}
-	return &w.recalled, &r.rule
-}
-
-// tell leaves a rule, and the caller that it leads to, for others, if code alone decided.
-func (w *Walker) tell(r *cachedRule) {
-	of := w.known(w.state.Module)
-	if of.facts == nil {
-		return
-	}
-	fact, mask := *r, w.snap.Arch.AddrMask()
-	fact.pc = of.module.ToImage(r.pc) & mask
-	if !r.rule.ends() {
-		in := w.known(w.best.module)
-		if in.facts == nil || !w.best.alone {
-			return
-		}
-		fact.caller.ra, fact.caller.module = in.module.ToImage(r.caller.ra)&mask, in.facts.id
-	}
-	of.facts.keep(fact)
 }

@@ -79,21 +79,23 @@ func (t Trust) String() string { return [...]string{"guess", "likely", "certain"
 // trustOf is the whole of what a frame's trust depends on: how it was found and
 // what speaks for and against it. A return address in memory can be any value, so
 // that certainty takes a witness for it beside the rule that found it: the call
-// before it goes to the callee's function (proven), or what the frame leads to is
-// itself proven (Vouched, see settle). What one lost bit would make of it, and what of
-// interrupted frames, is looked at when the walk is over, see locate.
+// before the return address goes to the callee's function (proven), or what the frame
+// leads to is itself proven (Corroborated, see confirmInwards). What one lost bit would
+// make of a return address or of an interrupted frame's PC is looked at when the walk is
+// over, see doubtLostBits.
 //
-//	method                      certain                                    likely                        else
-//	context                     always
-//	sigframe, exception         executable PC, vouched                     always                        –
-//	cfi, ehabi                  after a call, SP rises; proven or vouched  no witness, or no code to     guess
-//	                                                                       check
-//	code                        the same, and from a known entry or by     after a call, SP rises,       guess
-//	                            two derivations that agree; vouched only:  nothing against it
-//	                            by both, SP aligned
-//	fp                          after a call whose target matches and      after a call, SP rises        guess
-//	                            another method agrees
-//	scan                        never                                      never                         guess
+//	method                certain                               likely                   else
+//	context               always
+//	sigframe, exception   executable PC, corroborated           always                   –
+//	cfi, ehabi            after a call, SP rises;               no witness, or no code   guess
+//	                      proven or corroborated                to check
+//	code                  the same, and from a known entry      after a call, SP rises,  guess
+//	                      or by two derivations that agree;     nothing against it
+//	                      corroborated only: by both, SP
+//	                      aligned
+//	fp                    after a call whose target matches     after a call, SP rises   guess
+//	                      and another method agrees
+//	scan                  never                                 never                    guess
 func trustOf(m Method, c Checks) Trust {
 	sound := c.has(SPMonotonic) && c&(Executable|AtTrampoline) != 0 && c&(NoCall|TargetDiffers) == 0
 	entered := c&(CallBefore|AtTrampoline) != 0
@@ -103,14 +105,14 @@ func trustOf(m Method, c Checks) Trust {
 	case MethodSigframe, MethodException:
 		return pick(c.has(Executable|Corroborated), true)
 	case MethodCFI, MethodEHABI:
-		return pick(sound && entered && c.witnessed(), sound && (entered || c.has(CodeMissing)))
+		return pick(sound && entered && c.confirmed(), sound && (entered || c.has(CodeMissing)))
 	case MethodCode:
 		// Assembly does not always keep the ABI's stack alignment
 		// (__aeabi_idivmod pushes three words).
 		sound = sound && c.has(SPInStack) && entered
 		derived := c.has(MethodsAgree|EntryKnown|SPAligned) ||
 			(c.proven() || c&AtTrampoline != 0) && c&(MethodsAgree|EntryKnown) != 0
-		return pick(sound && derived && c.witnessed(), sound)
+		return pick(sound && derived && c.confirmed(), sound)
 	case MethodFP:
 		sound = sound && entered && c.has(SPInStack)
 		return pick(sound && c.proven() && c.has(TargetMatches|MethodsAgree), sound)
@@ -118,28 +120,28 @@ func trustOf(m Method, c Checks) Trust {
 	return Guess
 }
 
-// witness are the checks of a call that decide whether it proves a frame.
-const witness = TargetMatches | TargetUnclear
+// targetChecks are the checks of a call that decide whether it proves a frame.
+const targetChecks = TargetMatches | TargetUnclear
 
-// placed tells whether the frame needs no second look: it is proven, and no other
-// place is one lost bit away.
-func (c Checks) placed() bool { return c&(witness|OneBitAway) == TargetMatches }
+// needsNoSecondLook tells whether the frame is proven, and no other place is one lost bit
+// away.
+func (c Checks) needsNoSecondLook() bool { return c&(targetChecks|OneBitAway) == TargetMatches }
 
 // proven tells whether the frame's own return address has a witness: it follows a
 // call that goes straight to the callee's function.
-func (c Checks) proven() bool { return c&witness == TargetMatches }
+func (c Checks) proven() bool { return c&targetChecks == TargetMatches }
 
-// witnessed tells whether something confirms the return address. A direct call to
-// nobody knows where cannot be vouched for: another call in the same function would
-// lead on as well.
-func (c Checks) witnessed() bool {
-	return c.proven() || c.has(Corroborated) && c&witness != TargetUnclear
+// confirmed tells whether something confirms the return address. A direct call to nobody
+// knows where cannot be corroborated: another call in the same function would lead on as
+// well.
+func (c Checks) confirmed() bool {
+	return c.proven() || c.has(Corroborated) && c&targetChecks != TargetUnclear
 }
 
-// hopeful are the checks of a frame while the walk goes on, as if it were vouched for;
-// settle has the last word.
-func (c Checks) hopeful() Checks {
-	if c&witness == TargetUnclear {
+// assumingCorroborated are the checks of a frame while the walk goes on; corroborate has
+// the last word.
+func (c Checks) assumingCorroborated() Checks {
+	if c&targetChecks == TargetUnclear {
 		c &^= TargetUnclear
 	}
 	return c | Corroborated

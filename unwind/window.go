@@ -33,8 +33,8 @@ func (v *window) open(snap *target.Snapshot, addr uint64) {
 	}
 }
 
-// near reads a word in the window.
-func (v *window) near(addr uint64) (uint64, bool) {
+// inWindow reads a word in the window.
+func (v *window) inWindow(addr uint64) (uint64, bool) {
 	off := addr - v.addr
 	if off >= v.room {
 		return 0, false
@@ -48,7 +48,7 @@ func (v *window) near(addr uint64) (uint64, bool) {
 
 // word reads a word anywhere.
 func (v *window) word(addr uint64) (uint64, bool) {
-	if x, ok := v.near(addr); ok {
+	if x, ok := v.inWindow(addr); ok {
 		return x, ok
 	}
 	return v.mem.Uint(addr, v.size)

@@ -8,15 +8,15 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// TestSettle: walks, innermost frame first, and what they end as.
-func TestSettle(t *testing.T) {
+// TestConfirmInwards: walks, innermost frame first, and what they end as.
+func TestConfirmInwards(t *testing.T) {
 	const (
-		proven   = ordinary | TargetMatches
-		indirect = ordinary
-		unclear  = ordinary | TargetUnclear
-		byJump   = ordinary | TargetMatches | TargetUnclear
-		landmark = SPMonotonic | SPAligned | SPInStack | AtTrampoline
-		saved    = Executable | Interrupted
+		proven     = ordinary | TargetMatches
+		indirect   = ordinary
+		unclear    = ordinary | TargetUnclear
+		byJump     = ordinary | TargetMatches | TargetUnclear
+		trampoline = SPMonotonic | SPAligned | SPInStack | AtTrampoline
+		saved      = Executable | Interrupted
 	)
 	type frame struct {
 		checks Checks
@@ -30,7 +30,7 @@ func TestSettle(t *testing.T) {
 		frames []frame
 	}{
 		{"calls that go where they should need nobody", false, []frame{c(proven, Certain), c(proven, Certain)}},
-		{"a callback is vouched for by what called its caller", false, []frame{c(indirect, Certain), c(proven, Certain)}},
+		{"a callback is corroborated for by what called its caller", false, []frame{c(indirect, Certain), c(proven, Certain)}},
 		{"two of them, one by the other", false, []frame{c(indirect, Certain), c(indirect, Certain), c(proven, Certain)}},
 		{"nobody is left to vouch: the stack was cut", false, []frame{c(proven, Certain), c(indirect, Likely)}},
 		{"what is not certain makes what follows uncertain", false,
@@ -41,8 +41,8 @@ func TestSettle(t *testing.T) {
 		{"a tail call does", false, []frame{c(indirect, Certain), c(byJump, Certain), c(proven, Certain)}},
 		{"a frame that is likely at best does not", false, []frame{c(indirect, Likely), {indirect, Likely, Likely}, {proven, Likely, Likely}}},
 		{"a signal: the interrupted frame's caller vouches for all three", false,
-			[]frame{c(indirect, Certain), c(landmark, Certain), c(saved, Certain), c(proven, Certain)}},
-		{"a signal frame that leads nowhere", false, []frame{c(proven, Certain), c(landmark, Likely), c(saved, Likely)}},
+			[]frame{c(indirect, Certain), c(trampoline, Certain), c(saved, Certain), c(proven, Certain)}},
+		{"a signal frame that leads noSyscalls", false, []frame{c(proven, Certain), c(trampoline, Likely), c(saved, Likely)}},
 		{"a thread: clone calls start_thread calls its function", true, []frame{c(proven, Certain), c(indirect, Certain), c(indirect, Certain)}},
 		{"an interrupted frame said to be the outermost one", true, []frame{c(proven, Certain), c(saved, Likely)}},
 		{"the return address was overwritten by one of a call of the same function: from there only a search leads on", false,
@@ -54,7 +54,7 @@ func TestSettle(t *testing.T) {
 			frames = append(frames, Frame{Checks: f.checks, Trust: f.was, Method: MethodCFI, Exact: f.checks&Interrupted != 0})
 			want = append(want, f.want)
 		}
-		settle(frames, 1, walk.root)
+		confirmInwards(frames, 1, walk.root)
 		var got []Trust
 		for i := range frames {
 			got = append(got, frames[i].Trust)
@@ -65,19 +65,19 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// nowhere is a CallGraph that knows no system call.
-type nowhere struct{ CallGraph }
+// noSyscalls is a CallGraph that knows no system call.
+type noSyscalls struct{ CallGraph }
 
-func (nowhere) BehindSyscall(*target.Module, uint64, cpu.Mode) bool { return false }
+func (noSyscalls) BehindSyscall(*target.Module, uint64, cpu.Mode) bool { return false }
 
-// TestLocate: what is certain of a walk, frame by frame from the innermost one, if one bit
+// TestDoubtLostBits: what is certain of a walk, frame by frame from the innermost one, if one bit
 // or word of it may have been lost.
-func TestLocate(t *testing.T) {
+func TestDoubtLostBits(t *testing.T) {
 	const (
-		proven      = ordinary | TargetMatches
-		vouched     = ordinary | Corroborated
-		interrupted = Executable | Interrupted | Corroborated
-		ambiguous   = proven | OneBitAway
+		proven       = ordinary | TargetMatches
+		corroborated = ordinary | Corroborated
+		interrupted  = Executable | Interrupted | Corroborated
+		ambiguous    = proven | OneBitAway
 	)
 	for _, walk := range []struct {
 		what   string
@@ -85,9 +85,9 @@ func TestLocate(t *testing.T) {
 		want   []Trust
 	}{
 		{"only the interrupted frame is in doubt where its caller is proven",
-			[]Checks{interrupted, proven, vouched}, []Trust{Likely, Certain, Certain}},
+			[]Checks{interrupted, proven, corroborated}, []Trust{Likely, Certain, Certain}},
 		{"else there may be one frame too many, and all further out is shifted",
-			[]Checks{interrupted, vouched, proven}, []Trust{Likely, Likely, Likely}},
+			[]Checks{interrupted, corroborated, proven}, []Trust{Likely, Likely, Likely}},
 		{"another call of the same function is one bit away: nothing changes for its callers",
 			[]Checks{proven, ambiguous, proven}, []Trust{Certain, Likely, Certain}},
 	} {
@@ -95,7 +95,7 @@ func TestLocate(t *testing.T) {
 		for _, c := range walk.frames {
 			frames = append(frames, Frame{Checks: c, Trust: Certain, Exact: c&Interrupted != 0})
 		}
-		(&Walker{opt: Options{CallGraph: nowhere{}}}).locate(frames)
+		doubtLostBits(frames, noSyscalls{})
 		for i := range frames {
 			if frames[i].Trust != walk.want[i] {
 				t.Errorf("%s: frame %d is %v, want %v", walk.what, i, frames[i].Trust, walk.want[i])

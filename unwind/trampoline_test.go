@@ -42,10 +42,10 @@ func inHandler(arch *cpu.Arch) (snap *target.Snapshot, interrupted *cpu.Register
 	return snap, synth.Regs(arch, map[string]uint64{"pc": inF, "sp": stack.Addr("interrupted")})
 }
 
-// TestLandmark: f, a signal handler, returns to the trampoline, before which no
+// TestTrampoline: f, a signal handler, returns to the trampoline, before which no
 // call stands; behind the trampoline the PC is exact again. Where the place is no
 // frame of its own (Cortex-M's EXC_RETURN) the chain does without it.
-func TestLandmark(t *testing.T) {
+func TestTrampoline(t *testing.T) {
 	arch := o32()
 	snap, interrupted := inHandler(arch)
 	for _, c := range []struct {

@@ -1,0 +1,111 @@
+package unwind
+
+import "github.com/backsight/backsight/cpu"
+
+// target compares where the call before c's return address goes with where the callee s
+// is. A trampoline or an interrupted frame was not entered by that call.
+func (v *verifier) target(s *State, c *candidate, site cpu.CallSite) {
+	if c.method == MethodSigframe {
+		return
+	}
+	entry, mode := site.Target, site.TargetMode
+	if site.Direct {
+		starts := startsAt(s, c, entry)
+		if starts || v.stubFor(s, c, entry, mode) {
+			c.checks |= TargetMatches
+			c.entry, c.imageOnly = entry, c.imageOnly && starts
+			return
+		}
+	} else {
+		if c.method.basis() == inTable && !v.isAhead {
+			return // tables need no such witness, and where the call goes is much work to find out
+		}
+		c.imageOnly = false
+		var ok bool
+		if entry, mode, ok = v.graph.Callee(s.Snapshot, site.Addr, c.mode); !ok {
+			return
+		}
+	}
+	a := v.reaches(s, c, entry, mode)
+	switch {
+	case a == Yes || a == YesByJump:
+		c.checks |= TargetMatches
+		if a == YesByJump {
+			c.checks |= TargetUnclear
+		}
+		c.entry = entry
+	case !site.Direct:
+	case a == Unknown || v.starts.splitOff(s, c):
+		c.checks |= TargetUnclear
+	default:
+		c.checks |= TargetDiffers
+	}
+}
+
+// reaches asks the call graph whether a call of entry can have led to s.
+func (v *verifier) reaches(s *State, c *candidate, entry uint64, mode cpu.Mode) Answer {
+	a, imageOnly := v.graph.Reaches(s.Snapshot, entry, mode, s.Site)
+	c.imageOnly = c.imageOnly && imageOnly
+	return a
+}
+
+// startsAt tells whether the callee's function begins at entry by the table that c's
+// rule comes from: what most calls are to be checked against, without a look at code.
+func startsAt(s *State, c *candidate, entry uint64) bool {
+	m := s.Module
+	return c.flags&StartStated != 0 && m != nil && m.Contains(entry) && m.ToImage(entry)&m.Image.Arch.AddrMask() == c.start
+}
+
+// stubFor tells whether entry is a PLT stub for the function that startsAt asks for.
+func (v *verifier) stubFor(s *State, c *candidate, entry uint64, mode cpu.Mode) bool {
+	if c.flags&StartStated == 0 {
+		return false
+	}
+	to, ok := v.graph.Stub(s.Snapshot, entry, mode, s.Site)
+	return ok && startsAt(s, c, to)
+}
+
+// farBit bounds oneBitAway: what lies further away is another function, with another
+// frame.
+const farBit = 1 << 16
+
+// oneBitAway tells whether a return address that differs from c's in one bit follows a
+// call that may have led to s as well as the call at site. main calls f and returns to
+// 0x404, and again to 0x414: with bit 4 of the return address lost, the wrong call looks
+// just as good.
+func (v *verifier) oneBitAway(s *State, c *candidate, site cpu.CallSite) bool {
+	m := c.module
+	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
+		return false
+	}
+	arch := m.Image.Arch
+	at := m.ToImage(c.pc) & arch.AddrMask()
+	text, ok := m.Image.Segment(at - 1)
+	if !ok || !text.Exec {
+		return false
+	}
+	for bit := max(arch.InsnAlign, 1); bit < farBit; bit <<= 1 {
+		if other, ok := callIn(m, text, at^bit, c.mode); ok && v.asGood(s, c, site, other) {
+			return true
+		}
+	}
+	return false
+}
+
+// asGood tells whether the call other may have led to s as well as the call at site. A
+// call straight to the callee is known by its target. An indirect call at site may be any
+// other indirect call, and a call that came to s by a jump any other that does.
+func (v *verifier) asGood(s *State, c *candidate, site, other cpu.CallSite) bool {
+	switch {
+	case site.Direct && other.Direct && other.Target == site.Target:
+		return true
+	case !other.Direct:
+		return !site.Direct
+	case c.checks.proven():
+		return false
+	case c.flags&StartStated != 0:
+		return startsAt(s, c, other.Target) // the table tells; to follow jumps is much work
+	}
+	a := v.reaches(s, c, other.Target, other.TargetMode)
+	return a == Yes || a == YesByJump
+}

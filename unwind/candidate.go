@@ -1,0 +1,96 @@
+package unwind
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+)
+
+// candidate is a possible caller of the frame being unwound: its registers, and what
+// speaks for and against them.
+type candidate struct {
+	Caller
+	evidence
+}
+
+// evidence is what is found out about a candidate. Addresses are target addresses
+// unless the field says otherwise.
+type evidence struct {
+	raw    uint64 // the PC as recovered, ISA mode bit included
+	pc     uint64
+	site   uint64 // the address to look up, see Frame.CallSite
+	entry  uint64 // where the call before pc goes, if that is the callee's function; else 0
+	start  uint64 // Rule.Start, an image address of the callee's module
+	module *target.Module
+	mode   cpu.Mode
+	method Method
+	flags  RuleFlags
+	checks Checks
+	trust  Trust
+	valid  bool // nothing rules the candidate out; false: there is no candidate
+	end    bool // the stack ends here
+	// imageOnly: the code of the images decided about the call, and no word of the
+	// capture, so that the same holds for every process that maps these images.
+	imageOnly bool
+}
+
+// newCandidate is a candidate of a method that nothing is known of yet. rule is what the
+// caller was found by, nil if it was not found by a rule.
+func newCandidate(m Method, rule *Rule) candidate {
+	c := candidate{evidence: evidence{method: m, valid: true}}
+	if rule != nil {
+		c.flags, c.start = rule.Flags, rule.Start
+	}
+	return c
+}
+
+// endOfStack is the candidate that says that there is no caller.
+func endOfStack(m Method) candidate {
+	return candidate{evidence: evidence{method: m, valid: true, end: true, trust: Certain}}
+}
+
+// beats tells whether c is a better answer than b; of equals the earlier one stays.
+func (c *candidate) beats(b *candidate) bool {
+	return !b.valid || c.trust > b.trust || c.trust == b.trust && c.rank() > b.rank()
+}
+
+// convinces tells whether c ends the search. What the frame pointer convention or a
+// fallback gave does not.
+func (c *candidate) convinces() bool {
+	return c.valid && (c.trust == Certain ||
+		c.trust == Likely && c.method.basis() != byConvention && c.flags&Fallback == 0)
+}
+
+// rank orders candidates of equal trust.
+func (c *candidate) rank() int {
+	switch {
+	case c.end:
+		return 0
+	case c.flags&Fallback != 0:
+		return score(c.checks) - 15
+	}
+	return score(c.checks)
+}
+
+// score weighs what speaks for and against a candidate.
+func score(c Checks) int {
+	n := 0
+	for _, w := range [...]struct {
+		check  Checks
+		weight int
+	}{
+		{TargetMatches, 40}, {AtTrampoline, 40}, {CallBefore, 20}, {MethodsAgree, 10}, {EntryKnown, 8}, {SPMonotonic, 5},
+		{SPInStack, 4}, {SPAligned, 2}, {TargetDiffers, -40}, {NoCall, -40}, {CodeMissing, -5},
+	} {
+		if c&w.check != 0 {
+			n += w.weight
+		}
+	}
+	return n
+}
+
+// frame is the candidate as the next frame of a walk, whose last frame so far has the
+// trust callee: no frame is trusted more than the one it was found from.
+func (c *candidate) frame(callee Trust) Frame {
+	return Frame{PC: c.pc, Mode: c.mode, CallSite: c.site, Exact: c.Exact, Module: c.module,
+		Method: c.method, Checks: c.checks, Trust: min(c.trust, callee)}
+}

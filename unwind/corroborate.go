@@ -1,0 +1,116 @@
+package unwind
+
+// corroborate looks back over a finished walk, which took for granted that every frame is
+// corroborated, and takes certainty away where nothing confirms a frame, or where one lost
+// bit would make another frame look as good. root: the stack was walked to its end.
+func corroborate(frames []Frame, root bool, graph CallGraph) {
+	if first := firstInDoubt(frames); first > 0 {
+		confirmInwards(frames, first, root)
+		doubtLostBits(frames[first:], graph)
+	}
+}
+
+// firstInDoubt is the index of the first frame that needs a second look, 0 if none does.
+// All frames before it are proven.
+func firstInDoubt(frames []Frame) int {
+	for i := 1; i < len(frames); i++ {
+		if f := &frames[i]; f.Trust == Guess || !f.Checks.needsNoSecondLook() {
+			return i
+		}
+	}
+	return 0
+}
+
+// confirmInwards goes from the outermost frame inwards to the one at index first, and says
+// which frames are corroborated.
+//
+//	#4  main            ◄─ call f: goes to #3's function            proven
+//	#3  f               ◄─ call *%rax: unknown                      corroborated by #4:
+//	#2  callback        ◄─ call g, which ends in jmp h              … and by #3
+//	#1  h
+//
+// An indirect call before a return address proves nothing, nor does a call that comes to
+// the callee by another function's jump. But the rule of the function there leads on; if
+// the rule leads exactly to where a call of just that function returns, or through more
+// such frames to a frame that is proven, the story holds together: where a return address
+// was overwritten, another function's frame layout would be laid over the stack, and would
+// not find such a place.
+//
+// Stacks begin in few places (clone, _start), and a rule leads to one exactly, or to
+// none: the outermost frame corroborates the frame that it called, start_thread, which
+// nobody calls directly, and is itself taken for granted if that frame holds.
+func confirmInwards(frames []Frame, first int, root bool) {
+	last := len(frames) - 1
+	root = root && !frames[last].Exact // no rule led to an interrupted frame
+	corroborated := false
+	for i := last; i >= first; i-- {
+		f := &frames[i]
+		if corroborated && !f.Checks.proven() {
+			f.Checks |= Corroborated
+		}
+		corroborated = f.follows() && (corroborated || f.Checks.proven() || root && i == last)
+	}
+	if root && last > 0 && !frames[last].Checks.proven() {
+		frames[last].Checks |= Corroborated
+	}
+	doubt := false
+	for i := max(first-1, 1); i <= last && frames[i].Trust == Certain; i++ {
+		doubt = doubt || !frames[i].Checks.confirmed() || i < last && frames[i+1].Trust == Guess
+		if doubt {
+			frames[i].Trust = Likely
+		}
+	}
+}
+
+// follows tells whether a frame was derived from its callee, rather than found by a
+// search, and could have called it for all that is known.
+func (f *Frame) follows() bool {
+	return f.Trust == Certain && f.Checks&(NoCall|TargetDiffers) == 0 && f.Checks&targetChecks != TargetUnclear
+}
+
+// doubtLostBits takes certainty away from frames of which one lost bit or word makes others
+// that look as good, all else being as it was:
+//
+//   - an interrupted frame: nothing but a word of the signal or exception frame tells which
+//     instruction of the function it was. Behind a system call a function is interrupted as
+//     the system call returns (raise, sleep), and few functions have another system call;
+//   - all frames that an interrupted frame leads to, where its caller is not proven: were the
+//     PC that of a leaf function, the link register would be taken for the return address;
+//     but the register still holds where an earlier call of the interrupted function
+//     returned to, and there would be one frame too many;
+//   - a frame whose function calls its callee again, one bit of the return address away:
+//     main, which calls f at 0x404 and at 0x414. That says nothing about the frames further
+//     out, which have witnesses of their own.
+func doubtLostBits(frames []Frame, graph CallGraph) {
+	lost, shifted := false, false
+	for i := range frames {
+		f := &frames[i]
+		shifted = shifted || lost && !f.Checks.proven()
+		lost = f.Exact && !graph.BehindSyscall(f.Module, f.PC, f.Mode)
+		if lost || shifted || f.Checks&OneBitAway != 0 {
+			f.Trust = min(f.Trust, Likely)
+		}
+	}
+}
+
+// ending is how a walk ended. refuted: the last frame's rule led to no caller.
+type ending struct {
+	Stop
+	refuted bool
+}
+
+// deadEnd tells whether the last frame's own rule led to nothing: then the frame may not be
+// that of the function that its return address is in. Example: a signal handler ends in a
+// jump to raise, whose return address then is the signal trampoline. Replaced by an address
+// behind another call of raise, the return address names that call's function, which did
+// call raise; but what lies on the stack is the signal frame, and the function's rule finds
+// no return address there.
+func (e ending) deadEnd() bool {
+	switch e.Reason {
+	case StopNullPC, StopNoProgress, StopLoop:
+		return true
+	case StopNoRule:
+		return e.refuted
+	}
+	return false
+}

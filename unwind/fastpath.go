@@ -1,0 +1,257 @@
+package unwind
+
+import (
+	"math"
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+)
+
+// fastPath walks through frames whose rules and callers are known: to this walker, or to
+// others that left them with the images.
+type fastPath struct {
+	local     ruleCache
+	admission admission
+	modules   moduleCaches
+	trail     ruleTrail
+	found     cachedRule // an imageCache's answer in target addresses
+}
+
+// forget drops what is known of the modules: they are others now.
+func (f *fastPath) forget() {
+	f.local, f.modules.last = ruleCache{}, [2]moduleCache{}
+}
+
+// walk walks on from s, the last frame of dst, as far as the caches know the way, up to
+// most frames in dst. It reads nothing but the caches, the stack and the registers that
+// rules name. It tells whether the stack ended there; if not, s is the last frame of dst
+// again, and sources go on.
+//
+// The checks that code alone decides come with the cached caller. What the stack
+// decides is checked here: that the return address is the cached caller's, and that SP
+// rises, is aligned and stays in the stack. The frames and registers are those
+// that Apply and the verifier find.
+//
+// Registers other than SP are left where they were saved until a rule needs one:
+// most frames are found from SP alone.
+func (f *fastPath) walk(s *State, dst []Frame, most int) ([]Frame, bool) {
+	snap, arch := s.Snapshot, s.Snapshot.Arch
+	at, sp, ok := f.enter(s)
+	if !ok {
+		return dst, false
+	}
+	mask, align, isa, codeMask, modules := arch.AddrMask(), max(arch.StackAlign, 1)-1, arch.ISABit, snap.CodeMask, snap.Modules
+	level, started, trust := mayKeepSP(s), len(dst), dst[len(dst)-1].Trust
+	t := &f.trail
+	size := uint64(t.window.size)
+	for len(dst) < most {
+		callee := &dst[len(dst)-1]
+		var r *Packed
+		var c *caller
+		if e := f.local.rule(at); e != nil {
+			r, c = &e.rule, &e.caller
+		} else if r, c = f.imageRule(s, at, callee.Module); r == nil {
+			break
+		}
+		if r.ends() {
+			return dst, true
+		}
+		cfa := sp
+		if r.base != arch.SP {
+			if cfa, ok = t.value(r.base, dst[started-1:]); !ok {
+				break
+			}
+		}
+		cfa += uint64(int64(r.off))
+		if r.form&formLoad != 0 {
+			if cfa, ok = t.window.inWindow(cfa & mask); !ok {
+				break
+			}
+		}
+		cfa &= mask
+		if cfa < sp || cfa == sp && !level || !s.Stack.Contains(cfa) {
+			break
+		}
+		var ra uint64
+		if r.saved&1 == 0 {
+			ra, ok = t.linkRegister()
+		} else {
+			ra, ok = t.window.inWindow((cfa + uint64(r.anchor()-int64(r.slots&15))*size) & mask)
+		}
+		if ra &= mask; !ok {
+			break
+		}
+		if r.form&formSigned != 0 && codeMask != 0 {
+			ra &= codeMask
+		}
+		if c.ra != ra || c.callLen == 0 {
+			if c = f.local.caller(at, ra); c == nil {
+				if c = f.imageCaller(s, at, ra, callee.Module); c == nil {
+					break
+				}
+			}
+		}
+		if cfa&align == 0 != (c.checks&SPAligned != 0) {
+			break
+		}
+		callee.CFA, callee.HasCFA = cfa, true
+		trust = min(trust, c.trust())
+		// The cached address rather than the equal one from the stack: so the processor
+		// looks the next rule up before memory has answered.
+		pc, mode := c.ra, c.mode()
+		if isa {
+			pc &^= 1
+		}
+		dst = append(dst, Frame{PC: pc, CallSite: pc - uint64(c.callLen), Module: modules[c.module],
+			Checks: c.checks, Mode: mode, Method: c.method(), Trust: trust})
+		t.rules = append(t.rules, r)
+		at = place{codeAddr(pc), uint32(mode) | tagUsed}
+		sp, level = cfa, arch.LR != cpu.NoReg
+	}
+	if len(t.rules) > 0 {
+		t.materialize(s, dst[started-1:])
+	}
+	return dst, false
+}
+
+// enter opens the window on the stack of s and tells where s is and what its SP is. It
+// reports false where no cache knows the place.
+func (f *fastPath) enter(s *State) (at place, sp uint64, ok bool) {
+	arch := s.Snapshot.Arch
+	sp, ok = s.Regs.Lookup(arch.SP)
+	if !ok || s.Module == nil {
+		return at, 0, false
+	}
+	at = placeOf(s.PC, s.Mode, s.Exact)
+	if f.local.rule(at) == nil {
+		if r, _ := f.imageRule(s, at, s.Module); r == nil {
+			return at, 0, false
+		}
+	}
+	sp &= arch.AddrMask()
+	f.trail.begin(s, sp)
+	return at, sp, true
+}
+
+// imageRule finds what other walkers left of a place in m, and stores a copy where the
+// place comes up again. The caller's callLen is 0 where the caller lies in another image:
+// only the rule is known then. rule is nil where nothing is known.
+func (f *fastPath) imageRule(s *State, at place, m *target.Module) (rule *Packed, c *caller) {
+	of := f.modules.of(s.Snapshot, m)
+	if of.cache == nil {
+		return nil, nil
+	}
+	r := of.cache.rule(imagePlace(of.module, at))
+	if r == nil {
+		return nil, nil
+	}
+	f.found = *r
+	if c = &f.found.caller; c.module != of.cache.id {
+		c.callLen = 0
+		return &r.rule, c
+	}
+	f.fromImage(at, of)
+	return &r.rule, c
+}
+
+// imageCaller finds what other walkers left of a place in m and a return address, nil
+// if nothing, and stores a copy where the place comes up again.
+func (f *fastPath) imageCaller(s *State, at place, ra uint64, m *target.Module) *caller {
+	of := f.modules.of(s.Snapshot, m)
+	pc, _ := s.Snapshot.Arch.SplitCode(ra)
+	if of.cache == nil || ra == 0 {
+		return nil
+	}
+	in := of
+	if !m.Contains(pc - 1) {
+		other, ok := s.Snapshot.ModuleAt(pc - 1)
+		if !ok {
+			return nil
+		}
+		if in = f.modules.of(s.Snapshot, other); in.cache == nil {
+			return nil
+		}
+	}
+	p := imagePlace(of.module, at)
+	r := of.cache.rule(p)
+	if r == nil {
+		return nil
+	}
+	c := of.cache.caller(p, r, in.module.ToImage(ra)&s.Snapshot.Arch.AddrMask(), in.cache.id)
+	if c == nil {
+		return nil
+	}
+	f.found = cachedRule{r.rule, *c}
+	f.fromImage(at, in)
+	return &f.found.caller
+}
+
+// imagePlace is a place of m in image addresses.
+func imagePlace(m *target.Module, at place) place {
+	return place{codeAddr(m.ToImage(uint64(at.pc)) & m.Image.Arch.AddrMask()), at.tag}
+}
+
+// fromImage translates the caller in f.found, which lies in a module, to target
+// addresses, and stores f.found where the place comes up again.
+func (f *fastPath) fromImage(at place, in moduleCache) {
+	c := &f.found.caller
+	c.ra, c.module = in.module.ToTarget(c.ra), in.index
+	if f.admission.admits(uint64(at.pc)) {
+		f.local.store(at, f.found)
+	}
+}
+
+// learn stores how the caller of s was found, and publishes it for other walkers, if
+// nothing but code decided. The stack's part are the checks that walk repeats.
+func (f *fastPath) learn(s *State, r *search) {
+	known, ok := cacheable(s, r)
+	if !ok {
+		return
+	}
+	at := placeOf(s.PC, s.Mode, s.Exact)
+	if f.admission.admits(s.PC) {
+		f.local.store(at, known)
+	}
+	f.publish(s, at, known, &r.best)
+}
+
+// cacheable tells whether code alone decided about the best candidate: the first answer
+// of all, that of a rule source, was also the last. It returns what is to be stored.
+func cacheable(s *State, r *search) (known cachedRule, ok bool) {
+	c := &r.best
+	if r.answers != 1 || !r.lastRule || !c.convinces() || c.end && c.trust != Certain ||
+		s.Module == nil || s.Module.Image == nil || !s.Module.Image.Executable(s.Module.ToImage(s.PC-1)&s.Module.Image.Arch.AddrMask()) {
+		return known, false
+	}
+	if c.end {
+		return cachedRule{rule: endRule()}, true
+	}
+	const stack = SPMonotonic | SPInStack
+	if !c.checks.has(stack|CallBefore) || c.checks&AtTrampoline != 0 || c.flags&Inferred != 0 || c.Exact || c.module == nil || c.module.Image == nil {
+		return known, false
+	}
+	module := slices.Index(s.Snapshot.Modules, c.module)
+	if !r.packed || module > math.MaxUint16 {
+		return known, false
+	}
+	known = cachedRule{r.first, caller{ra: c.raw, checks: c.checks, module: uint16(module), callLen: uint8(c.pc - c.site), how: howOf(c.mode, c.trust, c.method)}}
+	pc, mode := s.Snapshot.Arch.SplitCode(c.raw)
+	return known, pc == c.pc && mode == c.mode && pc-uint64(known.caller.callLen) == c.site
+}
+
+// publish leaves a rule, and the caller that it leads to, with the image.
+func (f *fastPath) publish(s *State, at place, r cachedRule, c *candidate) {
+	of := f.modules.of(s.Snapshot, s.Module)
+	if of.cache == nil {
+		return
+	}
+	if !r.rule.ends() {
+		in := f.modules.of(s.Snapshot, c.module)
+		if in.cache == nil || !c.imageOnly {
+			return
+		}
+		r.caller.ra, r.caller.module = in.module.ToImage(r.caller.ra)&s.Snapshot.Arch.AddrMask(), in.cache.id
+	}
+	of.cache.publish(imagePlace(of.module, at), r)
+}

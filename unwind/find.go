@@ -1,0 +1,306 @@
+package unwind
+
+import "github.com/backsight/backsight/cpu"
+
+// maxTries bounds the answers taken from one source for one frame.
+const maxTries = 8
+
+// finder asks the sources for the caller of a frame. What it passes to sources lies in
+// fields: an argument of an interface's method would be allocated.
+type finder struct {
+	sources  []Source
+	verifier verifier
+	explain  explainer
+	packs    bool // the first rule is packed, for a cache
+	ahead    *lookahead
+
+	query    Query
+	rule     Rule   // the answer of a RuleSource
+	step     Caller // the answer of a FrameSource
+	codeRule *Rule  // of crossCheck; made when first needed
+}
+
+// search is the search for the caller of one frame: the best candidate so far, and
+// what the answers were like.
+type search struct {
+	frame *State
+	best  candidate
+	// stop is why the walk ends, as far as known: where there is no candidate, or one
+	// that says so.
+	stop     Stop
+	answers  int    // how many there were
+	lastRule bool   // and the last was a rule
+	first    Packed // the first answer, if packed
+	packed   bool
+	noCaller bool // a source knows that the frame has none
+	refuted  bool // a rule led to no caller, other than by a fallback or convention
+}
+
+// init makes f ask opt's sources.
+func (f *finder) init(opt *Options) {
+	f.sources, f.explain.tell = opt.Sources, opt.Explain
+	f.verifier.graph, f.verifier.trampolines.sources = opt.CallGraph, trampolinesOf(opt.Sources)
+	f.verifier.starts.sources = opt.Sources
+}
+
+// find asks the sources in order for the caller of the frame s. A candidate that
+// convinces ends the search; a search through the stack is the last resort.
+func (f *finder) find(s *State) search {
+	r := search{frame: s, stop: Stop{StopNoRule, s.PC}}
+	for _, src := range f.sources {
+		if r.noCaller || r.best.valid && src.Method().basis() == bySearch {
+			break
+		}
+		switch src := src.(type) {
+		case RuleSource:
+			f.askRules(src, &r)
+		case FrameSource:
+			f.askFrame(src, &r)
+		}
+		if r.best.convinces() {
+			break
+		}
+	}
+	f.crossCheck(&r)
+	f.passTrampoline(&r)
+	return r
+}
+
+// answered counts what sources know of a frame.
+func (r *search) answered(v Verdict, rule bool) {
+	if v == Found || v == EndOfStack {
+		r.answers++
+		r.lastRule = rule
+	}
+}
+
+// offer takes c as the best candidate if it beats the one so far.
+func (r *search) offer(c *candidate) bool {
+	if !c.beats(&r.best) {
+		return false
+	}
+	r.best = *c
+	return true
+}
+
+// end takes it that the frame is the outermost one, as a source of method m knows.
+func (r *search) end(m Method) {
+	r.best, r.stop = endOfStack(m), Stop{Reason: StopRoot}
+}
+
+// askRules takes a rule source's answers until one is certain.
+func (f *finder) askRules(src RuleSource, r *search) {
+	q, ok := queryOf(r.frame)
+	if !ok {
+		return
+	}
+	m := src.Method()
+	f.query = q
+	for ; f.query.Try < maxTries; f.query.Try++ {
+		f.rule.Reset()
+		v := src.Rule(&f.query, &f.rule)
+		r.answered(v, true)
+		if v != Found {
+			f.explain.verdict(r.frame, m, f.query.Try, v)
+			r.noCaller = v == NoCaller
+			if v == EndOfStack {
+				r.end(m)
+			}
+			break
+		}
+		if f.packs && r.answers == 1 {
+			r.first, r.packed = Pack(f.query.Arch, &f.rule)
+		}
+		e, applied := f.tryRule(m, &f.rule, r)
+		if applied && e.trust == Certain {
+			break
+		}
+		r.refuted = r.refuted || applied && !e.valid && m.basis() != byConvention && f.rule.Flags&Fallback == 0
+	}
+	f.confirm(src, r)
+}
+
+// confirm asks a source that reasons from entries again, where the call before the
+// caller's PC named the callee's entry: the answer from there either is the same,
+// and then proven, or better.
+func (f *finder) confirm(src RuleSource, r *search) {
+	m, b := r.frame.Module, &r.best
+	if !b.valid || b.method != MethodCode || b.method != src.Method() || b.entry == 0 ||
+		b.checks.has(EntryKnown|MethodsAgree) || !m.Contains(b.entry) {
+		return
+	}
+	f.query.Entry, f.query.HasEntry, f.query.Try = m.ToImage(b.entry)&m.Image.Arch.AddrMask(), true, 0
+	before := b.evidence
+	f.rule.Reset()
+	if src.Rule(&f.query, &f.rule) == Found {
+		f.rule.Flags |= FromEntry
+		f.tryRule(b.method, &f.rule, r)
+	}
+	if r.best.evidence != before {
+		r.answered(Found, true)
+	}
+}
+
+// queryOf asks for the rule of a frame, in image addresses. It reports false outside all
+// images.
+func queryOf(s *State) (Query, bool) {
+	m := s.Module
+	if m == nil || m.Image == nil {
+		return Query{}, false
+	}
+	pc := m.ToImage(s.PC) & m.Image.Arch.AddrMask()
+	q := Query{Image: m.Image, Arch: m.Image.Arch, PC: pc, Resume: pc, Mode: s.Mode, Exact: s.Exact}
+	if !s.Exact {
+		q.PC = pc - 1
+	}
+	return q, true
+}
+
+// tryRule applies a rule and offers what it yields, once verified. It returns what was
+// found out about that, and whether the rule could be applied and names a caller.
+func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied bool) {
+	s, arch := r.frame, f.query.Arch
+	c := newCandidate(m, rule)
+	res, oc := Apply(arch, rule, s.Regs, s.Snapshot.Memory, s.Snapshot.CodeMask, &c.Regs)
+	switch oc {
+	case Applied:
+	case RuleEnds:
+		f.explain.verdict(s, m, f.query.Try, EndOfStack)
+		r.end(m)
+		return e, false
+	case MissingMemory:
+		r.stop = Stop{StopUnreadable, res.Addr}
+		f.explain.declined(s, m, f.query.Try, rule, "memory was not captured")
+		return e, false
+	default:
+		f.explain.declined(s, m, f.query.Try, rule, "a register it needs is unknown")
+		return e, false
+	}
+	if raBelowSP(s, rule, res.CFA) {
+		f.explain.declined(s, m, f.query.Try, rule, "the return address would lie below the stack pointer")
+		return e, false
+	}
+	c.CFA, c.HasCFA, c.raw = res.CFA, true, res.PC
+	c.Exact = rule.Flags&SignalFrame != 0
+	if reason, why := leadsNowhere(arch, rule, res.PC); why != "" {
+		f.offerEnd(&c, rule, r, reason, why)
+		return e, false
+	}
+	f.verify(&c, rule, r)
+	return c.evidence, true
+}
+
+// raBelowSP tells whether a rule reads the return address below SP in a frame that
+// made a call: there its callees have their frames.
+func raBelowSP(s *State, rule *Rule, cfa uint64) bool {
+	arch := s.Snapshot.Arch
+	sp, ok := s.Regs.Lookup(arch.SP)
+	mask := arch.AddrMask()
+	return ok && !s.Exact && rule.RA.Kind == AtCFA && (cfa+uint64(rule.RA.Off))&mask < sp&mask
+}
+
+// leadsNowhere tells, with why, which return addresses end the stack. A rule that itself
+// says 0 (_start clears RA) makes its frame the root.
+func leadsNowhere(arch *cpu.Arch, rule *Rule, ra uint64) (reason StopReason, why string) {
+	switch lr := arch.ResetLR; {
+	case ra == 0 && (rule.RA.Kind == Constant || rule.RA.Kind == SameValue):
+		return StopRoot, "the return address is 0"
+	case ra == 0:
+		return StopNullPC, "the return address is 0"
+	case lr != 0 && ra|1 == lr:
+		return StopRoot, "LR as the reset left it"
+	}
+	return 0, ""
+}
+
+// offerEnd offers the end of the stack, at a return address that leads nowhere.
+func (f *finder) offerEnd(c *candidate, rule *Rule, r *search, reason StopReason, why string) {
+	c.end, c.trust, c.checks = true, Likely, 0
+	if c.flags&Fallback != 0 || c.method == MethodCFI && r.frame.Exact && ruleSource(f.sources, MethodCode) != nil {
+		c.trust = Guess // an exact frame's table may be wrong (crossCheck): the code is asked
+	}
+	if r.offer(c) {
+		r.stop = Stop{Reason: reason}
+	}
+	f.explain.candidate(r.frame, c, rule, f.query.Try, why)
+}
+
+// askFrame asks a frame source.
+func (f *finder) askFrame(src FrameSource, r *search) {
+	m, s := src.Method(), r.frame
+	f.query.Try = 0
+	f.step = Caller{}
+	v := src.Step(s, &f.step)
+	r.answered(v, false)
+	switch v {
+	case Found:
+		c := newCandidate(m, nil)
+		c.Caller = f.step
+		c.raw, _ = c.Regs.Lookup(s.Snapshot.Arch.PC)
+		f.verify(&c, nil, r)
+		return
+	case EndOfStack:
+		r.end(m)
+	case NotCaptured:
+		sp, _ := s.Regs.Lookup(s.Snapshot.Arch.SP)
+		r.stop = Stop{StopUnreadable, sp & s.Snapshot.Arch.AddrMask()}
+	}
+	f.explain.verdict(s, m, 0, v)
+}
+
+// verify gathers the evidence for c, and offers it unless something rules c out.
+func (f *finder) verify(c *candidate, rule *Rule, r *search) {
+	s := r.frame
+	f.verifier.gather(s, c)
+	why := f.verifier.impossible(s, c)
+	if why == "" && c.flags&Inferred != 0 && c.checks&AtTrampoline == 0 && !f.callerProven(s, c) {
+		why = "no frame of that caller lies there"
+	}
+	if why == "" {
+		why = contradicted(c)
+	}
+	switch c.valid = why == ""; {
+	case why == noProgress:
+		r.stop = Stop{StopNoProgress, c.pc}
+	case c.valid && !r.offer(c):
+		why = "a better answer exists"
+	}
+	f.explain.candidate(s, c, rule, f.query.Try, why)
+}
+
+// lookahead looks for the caller of a candidate, in a frame of its own.
+type lookahead struct {
+	finder finder
+	frame  State
+	regs   cpu.Registers
+}
+
+// callerProven tells whether the frame that c leads to is proven by its own caller: a
+// rule that only infers where the return address was needs that, for any number of words
+// look like one.
+func (f *finder) callerProven(s *State, c *candidate) bool {
+	if f.verifier.isAhead {
+		return false
+	}
+	if f.ahead == nil {
+		f.ahead = new(lookahead)
+		f.ahead.finder.init(&Options{Sources: f.sources, CallGraph: f.verifier.graph})
+		f.ahead.finder.verifier.isAhead = true
+	}
+	a := f.ahead
+	a.frame = *s
+	a.frame.Regs = &a.regs
+	a.frame.enter(c)
+	r := a.finder.find(&a.frame)
+	return r.best.valid && r.best.trust == Certain && r.best.checks.has(TargetMatches)
+}
+
+// ruleSource is the first source of a method, nil if it is left out.
+func ruleSource(sources []Source, m Method) RuleSource {
+	for _, s := range sources {
+		if r, ok := s.(RuleSource); ok && s.Method() == m {
+			return r
+		}
+	}
+	return nil
+}

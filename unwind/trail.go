@@ -1,0 +1,101 @@
+package unwind
+
+import (
+	"math/bits"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// ruleTrail is the way that fastPath has come from a frame whose registers are known: the
+// rules that led through the frames. A register is looked up where the last rule on the
+// way saved it, and only when somebody asks.
+type ruleTrail struct {
+	rules  []*Packed
+	window window
+	start  *cpu.Registers // of the first frame
+	arch   *cpu.Arch
+}
+
+// begin starts a trail at s, whose SP is sp.
+func (t *ruleTrail) begin(s *State, sp uint64) {
+	if t.rules == nil {
+		t.rules = make([]*Packed, 0, 64)
+	}
+	t.rules, t.start, t.arch = t.rules[:0], s.Regs, s.Snapshot.Arch
+	t.window.open(s.Snapshot, sp)
+}
+
+// linkRegister is the first frame's, on which no rule was applied; for further frames, it
+// is not known.
+func (t *ruleTrail) linkRegister() (uint64, bool) {
+	if len(t.rules) > 0 {
+		return 0, false
+	}
+	return t.start.Lookup(t.arch.LR)
+}
+
+// value is the value of a register in the last of frames, which the rules lead through.
+func (t *ruleTrail) value(reg cpu.Reg, frames []Frame) (uint64, bool) {
+	if !t.arch.Preserved.Has(reg) && len(t.rules) > 0 {
+		return 0, false
+	}
+	return t.valueAt(len(t.rules), reg, frames)
+}
+
+// valueAt is a register's value in the i-th of frames: where the nearest rule before
+// saved it, else what it was at the start.
+func (t *ruleTrail) valueAt(i int, reg cpu.Reg, frames []Frame) (uint64, bool) {
+	index := preservedIndex(t.arch, reg)
+	for i--; i >= 0 && index > 0; i-- {
+		r := t.rules[i]
+		if r.saved>>index&1 == 0 {
+			continue
+		}
+		off, ok := r.slot(index, t.window.size)
+		origin, known := t.slotOrigin(i, frames)
+		if !ok || !known {
+			return 0, false
+		}
+		return t.window.word((origin + off) & t.arch.AddrMask())
+	}
+	return t.start.Lookup(reg)
+}
+
+// slotOrigin is the address that the slots of the i-th rule's registers are relative to.
+func (t *ruleTrail) slotOrigin(i int, frames []Frame) (addr uint64, ok bool) {
+	r := t.rules[i]
+	switch {
+	case r.form&formBeside == 0:
+		return frames[i].CFA, true
+	case r.base == t.arch.SP && i > 0:
+		addr, ok = frames[i-1].CFA, true
+	default:
+		addr, ok = t.valueAt(i, r.base, frames)
+	}
+	return addr + uint64(int64(r.off)), ok
+}
+
+// materialize makes the last of frames the one to be unwound: it restores the registers
+// that the rules saved.
+func (t *ruleTrail) materialize(s *State, frames []Frame) {
+	arch := t.arch
+	var regs cpu.Registers
+	for set := arch.Preserved & ^cpu.SetOf(arch.SP, arch.PC); set != 0; set = set.Without(set.First()) {
+		if v, ok := t.value(set.First(), frames); ok {
+			regs.Set(set.First(), v)
+		}
+	}
+	f, callee := &frames[len(frames)-1], &frames[len(frames)-2]
+	regs.Set(arch.SP, callee.CFA)
+	regs.Set(arch.PC, f.PC)
+	*s.Regs = regs
+	s.PC, s.Site, s.Mode, s.Exact, s.Module = f.PC, f.CallSite, f.Mode, false, f.Module
+}
+
+// preservedIndex is the bit of a preserved register in Packed.saved, 0 where it has none.
+func preservedIndex(arch *cpu.Arch, reg cpu.Reg) int {
+	if !arch.Preserved.Has(reg) {
+		return 0
+	}
+	return bits.OnesCount64(uint64(arch.Preserved)&(1<<reg-1)) + 1
+}

@@ -1,0 +1,117 @@
+package unwind
+
+import "github.com/backsight/backsight/cpu"
+
+// trampolines are the sources whose frames are entered otherwise than by a call: a signal
+// handler returns to the C library's __restore_rt, a Cortex-M handler to an EXC_RETURN
+// value. No call stands before such a return address.
+type trampolines struct {
+	sources []trampolineSource
+	scratch *trampolineScratch
+}
+
+// trampolineSource recognises trampolines, and steps out of them.
+type trampolineSource struct {
+	Trampoline
+	FrameSource
+}
+
+// trampolineScratch is space for the step over a trampoline: what sources are passed
+// would be allocated otherwise.
+type trampolineScratch struct {
+	state State
+	regs  cpu.Registers
+	next  Caller
+}
+
+func trampolinesOf(sources []Source) (out []trampolineSource) {
+	for _, s := range sources {
+		at, isTrampoline := s.(Trampoline)
+		step, isFrame := s.(FrameSource)
+		if isTrampoline && isFrame {
+			out = append(out, trampolineSource{at, step})
+		}
+	}
+	return out
+}
+
+// at tells whether the return address raw is a trampoline's, in a frame s.
+func (t *trampolines) at(s *State, raw uint64, mode cpu.Mode) bool {
+	for _, l := range t.sources {
+		if l.At(s, raw, mode) {
+			return true
+		}
+	}
+	return false
+}
+
+// leadOn tells whether the trampoline that c is at can be stepped over with c's stack
+// pointer: a wrong CFA finds no signal frame. Where the stack was not captured so far,
+// nothing speaks against c.
+func (t *trampolines) leadOn(s *State, c *candidate) bool {
+	b := t.frameAt(s, c)
+	f := &b.state
+	f.PC, f.Site, f.Exact, f.Module = c.pc, c.pc, false, c.module
+	if c.module == nil {
+		f.PC = c.raw
+	}
+	for _, l := range t.sources {
+		if !l.At(f, c.raw, c.mode) {
+			continue
+		}
+		if v := l.Step(f, &b.next); v == Found || v == NotCaptured {
+			return true
+		}
+	}
+	return false
+}
+
+// pass steps over the trampoline that c is at, where that is no frame of its own: an
+// EXC_RETURN value stands for the exception frame. The result has no evidence yet but
+// its PC.
+func (t *trampolines) pass(s *State, c *candidate) (next candidate, ok bool) {
+	b := t.frameAt(s, c)
+	f := &b.state
+	f.PC, f.Exact = c.raw, true
+	for _, l := range t.sources {
+		if !l.At(f, c.raw, c.mode) {
+			continue
+		}
+		b.next = Caller{}
+		if l.Step(f, &b.next) != Found || !b.next.NotAFrame {
+			return next, false
+		}
+		next = newCandidate(l.Method(), nil)
+		next.Caller = b.next
+		next.raw, _ = next.Regs.Lookup(s.Snapshot.Arch.PC)
+		return next, true
+	}
+	return next, false
+}
+
+// frameAt is the scratch space with s as the state, but c's registers and mode.
+func (t *trampolines) frameAt(s *State, c *candidate) *trampolineScratch {
+	if t.scratch == nil {
+		t.scratch = new(trampolineScratch)
+	}
+	b := t.scratch
+	b.state, b.regs = *s, c.Regs
+	b.state.Regs, b.state.Mode = &b.regs, c.mode
+	return b
+}
+
+// passTrampoline replaces the best candidate by what lies behind it, where it is no frame
+// of its own.
+func (f *finder) passTrampoline(r *search) {
+	if b := &r.best; !b.valid || b.end || b.checks&AtTrampoline == 0 {
+		return
+	}
+	next, ok := f.verifier.trampolines.pass(r.frame, &r.best)
+	if !ok {
+		return
+	}
+	callee := r.best.trust
+	r.best = candidate{}
+	f.verify(&next, nil, r)
+	r.best.trust = min(r.best.trust, callee)
+}
