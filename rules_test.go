@@ -30,9 +30,10 @@ var imports = []struct{ pkg, may string }{
 	{"internal/budget", ""},
 	{"internal/inflate", ""},
 	{"internal/mapped", ""},
-	{"internal/difftest", ""},
+	{"internal/difftest", "cpu"},
 	{"internal/synth", "cpu image target"},
-	{"internal/synth/*", "* */* internal/unwind/*"},
+	{"internal/synth/recorded", "lab/truth"},
+	{"internal/synth/captured", "* */* internal/unwind/* internal/synth/recorded"},
 	// Mapping a file is the same for a capture and for an executable.
 	{"image", "cpu internal/bin internal/budget internal/mapped"},
 	{"image/*", "cpu internal/bin internal/budget internal/inflate image"},

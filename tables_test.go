@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/backsight/backsight/internal/synth/recorded"
 )
 
 // compile writes the tables of all binaries below a folder.
@@ -59,17 +61,13 @@ func TestTablesChangeNothing(t *testing.T) {
 // TestTablesOverTruth does the same over recorded chains, in every detail of the JSON.
 func TestTablesOverTruth(t *testing.T) {
 	program := command(t)
-	which := "[arx]*/pub-gcc-O2/naked"
-	if os.Getenv("BACKSIGHT_LONG") != "" {
-		which = "*/pub-gcc-O2/*"
-	}
-	images, err := filepath.Glob("../shared/truth/public/" + which + ".elf")
-	if err != nil || len(images) == 0 {
-		t.Skip("no recorded truth")
-	}
-	for _, img := range images {
-		t.Run(img, func(t *testing.T) {
-			tables, snaps := t.TempDir(), filepath.Join(filepath.Dir(img), "snaps.jsonl.gz")
+	for _, c := range recorded.Cases(t, "[arx]*/*-gcc-O2") {
+		t.Run(c.Name, func(t *testing.T) {
+			img, ok := recorded.Program(t, &c, "naked")
+			if !ok {
+				t.Skip("the case has no naked program")
+			}
+			tables, snaps := t.TempDir(), c.Snapshots()
 			_, talk, exit := run(t, program, ".", "table", "-o", tables, img)
 			if exit != 0 {
 				t.Skip(talk)

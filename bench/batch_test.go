@@ -7,17 +7,16 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/render"
 )
-
-const truth = "../../shared/truth/public"
 
 // BenchmarkBatch is what one core does with a stream of snapshots: read, unwind,
 // write a line of JSON, with the binary's tables and without any.
 func BenchmarkBatch(b *testing.B) {
 	for _, arch := range []string{"mips", "x86_64", "aarch64", "armt2"} {
 		for _, tier := range []string{"stripped", "naked"} {
-			b.Run(arch+"/"+tier, func(b *testing.B) { batch(b, filepath.Join(truth, arch, "pub-gcc-O2"), tier+".elf") })
+			b.Run(arch+"/"+tier, func(b *testing.B) { batch(b, recorded.Shared(b, "truth/public", arch, "pub-gcc-O2"), tier+".elf") })
 		}
 	}
 }

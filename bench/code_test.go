@@ -11,6 +11,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -40,7 +41,7 @@ func captured(t testing.TB, image, path string) (snaps []*target.Snapshot, relea
 
 // naked are the recorded snapshots of a program without symbols and tables.
 func naked(t testing.TB, arch string) ([]*target.Snapshot, func()) {
-	dir := filepath.Join(truth, arch, "pub-gcc-O2")
+	dir := recorded.Shared(t, "truth/public", arch, "pub-gcc-O2")
 	return captured(t, filepath.Join(dir, "naked.elf"), filepath.Join(dir, "snaps.jsonl.gz"))
 }
 

@@ -1,20 +1,18 @@
 package bench_test
 
 import (
-	"os/exec"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/synth/recorded"
 )
 
 // decoded are the recorded programs whose code the decoders are measured on, the C
 // library with them. Where the program is of another mode than its C library, most of
-// it would be read as what it is not: see compiled.
+// it would be read as what it is not: see below.
 var decoded = []struct {
 	name, dir string
 	mode      cpu.Mode
@@ -37,34 +35,15 @@ var decoded = []struct {
 func BenchmarkDecode(b *testing.B) {
 	for _, c := range decoded {
 		b.Run(c.name, func(b *testing.B) {
-			decodes(b, filepath.Join(truth, c.dir, "naked.elf"), c.mode)
+			decodes(b, recorded.Shared(b, "truth/public", c.dir, "naked.elf"), c.mode)
 		})
 	}
-	for _, c := range []struct {
-		name, gcc, flags string
-		mode             cpu.Mode
-	}{
-		{"a32", "arm-linux-gnueabihf-gcc", "-marm", 0},
-		{"mips16", "mips-linux-gnu-gcc", "-mips16", 1},
-		{"micromips", "mips-linux-gnu-gcc", "-mmicromips -mips32r2", 1},
-	} {
-		b.Run(c.name, func(b *testing.B) { decodes(b, compiled(b, c.gcc, strings.Fields(c.flags)...), c.mode) })
+	// Small programs without a C library, for code that Debian has no library of. Some
+	// 2,000 instructions are what a processor learns in part: the figures are higher than
+	// those of a large program.
+	for name, mode := range map[string]cpu.Mode{"a32": 0, "mips16": 1, "micromips": 1} {
+		b.Run(name, func(b *testing.B) { decodes(b, recorded.Testdata(b, "modes", name+".elf"), mode) })
 	}
-}
-
-// compiled builds the laboratory's programs without a C library, for code that Debian
-// has no library of. That is some 3,000 instructions, which a processor learns in part:
-// the figures are higher than those of a large program.
-func compiled(b *testing.B, gcc string, flags ...string) string {
-	dir, file := "../lab/programs/src/", filepath.Join(b.TempDir(), "program")
-	args := append(flags, "-w", "-O2", "-nostdlib", "-static", "-Wl,--unresolved-symbols=ignore-all,-z,muldefs,-e,main", "-o", file)
-	for _, name := range []string{"calls", "flow", "frames", "odd", "signals", "fill"} {
-		args = append(args, dir+name+".c")
-	}
-	if out, err := exec.Command(gcc, args...).CombinedOutput(); err != nil {
-		b.Skipf("%v: %s", err, out)
-	}
-	return file
 }
 
 func decodes(b *testing.B, path string, mode cpu.Mode) {

@@ -13,17 +13,16 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
 )
 
 // stacks are captured by a sampler: registers and a copy of the stack each, all of
-// one program. Format: shared/inputs/perf/README.md.
+// one program. Format: inputs/perf/README.md beside them.
 type stacks struct {
 	snaps []*target.Snapshot
 	want  [][]uint64 // the return addresses of each, the PC first
 }
-
-const perf = "../../shared/inputs/perf"
 
 const (
 	magic     = 0x314b5453 // "STK1"
@@ -37,13 +36,14 @@ var archs = [...]struct {
 }{{"x86_64", 16}, {"aarch64", 32}}
 
 // load reads a folder of stacks; it skips the test where those, or the binaries
-// that they refer to, are not on this machine.
+// that they refer to, are not on this machine. They are optional: testdata has one
+// deep stack, deepmips.
 func load(t testing.TB, name string) *stacks {
 	t.Helper()
 	if name == "deepmips" {
 		return deepMIPS(t)
 	}
-	dir := filepath.Join(perf, name)
+	dir := recorded.Shared(t, "inputs/perf", name)
 	bin, err := exec.Command("xz", "-dc", filepath.Join(dir, "stacks.bin.xz")).Output()
 	if err != nil {
 		t.Skip("no stacks: ", err)

@@ -1,38 +1,32 @@
 package cpu_test
 
 import (
-	"os"
 	"testing"
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/lab/truth"
 )
 
 // TestCallBefore: before each return address of recorded call chains there is a
 // call, and where it is direct, it goes to the function that was called.
 func TestCallBefore(t *testing.T) {
-	root := "../../shared/truth/public"
-	if _, err := os.Stat(root); err != nil {
-		root = "../testdata/truth"
-	}
-	cases, err := truth.Cases(root, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range cases {
-		t.Run(cases[i].Name, func(t *testing.T) { callsBefore(t, &cases[i]) })
+	for _, c := range recorded.Cases(t, "*/*") {
+		t.Run(c.Name, func(t *testing.T) { callsBefore(t, &c) })
 	}
 }
 
 func callsBefore(t *testing.T, c *truth.Case) {
-	path, found, cleanup, err := c.Binary("naked")
-	if err != nil || !found {
-		t.Fatalf("no naked binary: %v", err)
+	path, ok := recorded.Program(t, c, "naked")
+	if !ok {
+		path, ok = recorded.Program(t, c, "stripped")
 	}
-	defer cleanup()
+	if !ok {
+		t.Fatal("the case has no program")
+	}
 	img, err := elf.Open(path, image.Options{Archs: backsight.CPUs()})
 	if err != nil {
 		t.Fatal(err)

@@ -2,10 +2,10 @@ package main
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/backsight/backsight/internal/synth/recorded"
 )
 
 // core is a crashed router program for MIPS, with its libraries.
@@ -13,9 +13,6 @@ const core = "../../testdata/mips-deref/core.gz"
 
 func coreArgs(t *testing.T, args ...string) []string {
 	t.Helper()
-	if _, err := os.Stat(core); err != nil {
-		t.Skip(err)
-	}
 	return append(args, "--sysroot", "../../testdata/mips-deref/modules", core)
 }
 
@@ -60,16 +57,13 @@ func TestCoreOptions(t *testing.T) {
 
 // TestExplain: every source answers, and the code is listed with its effects.
 func TestExplain(t *testing.T) {
-	lib, _ := filepath.Glob("../../testdata/mips-deref/modules/*/libproto.so*")
-	if len(lib) == 0 {
-		t.Skip("no library in testdata/mips-deref")
-	}
+	lib := recorded.Testdata(t, "mips-deref/modules/usr/lib/libproto.so")
 	for _, place := range []string{"proto_parse+8", "proto_parse"} {
-		code, out, says := bs(t, "explain", lib[0], place)
+		code, out, says := bs(t, "explain", lib, place)
 		if code != exitOK {
 			t.Fatalf("exit code %d, said %q", code, says)
 		}
-		for _, want := range []string{"binary    ", "mips o32 big-endian", "proto_parse+", "\nrule      CFA=", "  cfi  ", "  code  ", "forward from", "return ra", "\n> 0x"} {
+		for _, want := range []string{"binary    ", "mips o32 big-endian", "proto_parse+", "\nrule      CFA=", "  cfi  ", "  code  ", "forward from", "call 0x5b0, after the next word", "\n> 0x"} {
 			if !strings.Contains(out, want) {
 				t.Errorf("explain %s: no %q in\n%s", place, want, out)
 			}
@@ -102,11 +96,9 @@ func TestExplainRaw(t *testing.T) {
 
 // TestTruth: one recorded batch, with the arguments of the scorer.
 func TestTruth(t *testing.T) {
-	snaps, _ := filepath.Glob("../../../shared/truth/public/mips/*/snaps.jsonl.gz")
-	if len(snaps) == 0 {
-		t.Skip("no recorded truth")
-	}
-	code, out, says := bs(t, "bt", "-f", "jsonl", "--no-symbols", "--image", filepath.Join(filepath.Dir(snaps[0]), "naked.elf"), snaps[0])
+	c := recorded.Cases(t, "mips/flow-gcc-O2")[0]
+	program, _ := recorded.Program(t, &c, "naked")
+	code, out, says := bs(t, "bt", "-f", "jsonl", "--no-symbols", "--image", program, c.Snapshots())
 	if code != exitOK || says != "" {
 		t.Fatalf("exit code %d, said %q", code, says)
 	}

@@ -1,23 +1,19 @@
 package arm
 
 import (
-	"bufio"
-	"bytes"
 	"debug/elf"
-	"encoding/hex"
+	"encoding/binary"
 	"fmt"
 	"math/rand"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/difftest"
+	"github.com/backsight/backsight/internal/synth/recorded"
 )
 
 // line is one instruction as objdump prints it.
@@ -29,68 +25,41 @@ type line struct {
 	operands string
 }
 
-var dumpLine = regexp.MustCompile(`^\s*([0-9a-f]+):\t([0-9a-f ]+?)\s*\t(\S+)(?:\s+(.*))?$`)
-
-// dump runs objdump and keeps the instructions, not the data. Those in wide are
-// A32 words unless thumb is forced, so the width of the groups tells the mode.
-func dump(t testing.TB, args ...string) []line {
-	const tool = "arm-linux-gnueabihf-objdump"
-	if _, err := exec.LookPath(tool); err != nil {
-		t.Skip("no " + tool)
-	}
-	out, err := exec.Command(tool, args...).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var lines []line
-	s := bufio.NewScanner(bytes.NewReader(out))
-	for s.Scan() {
-		m := dumpLine.FindStringSubmatch(s.Text())
-		if m == nil || m[3][0] == '.' || m[3][0] == '@' {
-			continue
+// dump runs objdump and keeps the instructions, not the data. A32 is printed in words,
+// Thumb in halfwords, so the width of the groups tells the mode.
+func dump(t testing.TB, args ...string) (lines []line) {
+	difftest.Objdump(t, "arm-linux-gnueabihf-objdump", func(l difftest.Line) {
+		if m := l.Mnemonic(); m == "" || m[0] == '.' || m[0] == '@' {
+			return
 		}
-		var l line
-		l.addr, _ = strconv.ParseUint(m[1], 16, 64)
-		groups := strings.Fields(m[2])
-		l.thumb = len(groups[0]) == 4
-		for _, g := range groups {
-			b, _ := hex.DecodeString(g)
-			for i := len(b) - 1; i >= 0; i-- {
-				l.code = append(l.code, b[i])
-			}
-		}
-		l.mnemonic, l.operands = m[3], m[4]
-		lines = append(lines, l)
-	}
+		lines = append(lines, line{
+			addr: l.Addr, code: l.Code(binary.LittleEndian), thumb: len(l.Units[0]) == 4,
+			mnemonic: l.Mnemonic(), operands: l.Operands(),
+		})
+	}, args...)
 	return lines
 }
 
 // writes is what in changes among the general registers, as the decoder says.
 func writes(in *cpu.Insn) cpu.RegSet {
-	set := cpu.SetOf(in.Dst, in.Dst2)
-	if in.Op == cpu.OpLoadMulti || in.Op == cpu.OpClobber || in.Op == cpu.OpUnknown {
+	set := difftest.Written(in)
+	if in.Op == cpu.OpUnknown {
 		set |= in.List
-	}
-	if in.WB != 0 {
-		set = set.With(in.Base)
 	}
 	return set.Without(PC)
 }
 
+// flow is the kind of transfer; a load of the PC is one, and conditions are compared
+// apart, for any A32 instruction may have one.
 func flow(in *cpu.Insn) string {
-	switch in.Op {
-	case cpu.OpCall:
-		return "call"
-	case cpu.OpJump:
+	switch f := difftest.Flow(in); {
+	case f == "branch":
 		return "jump"
-	case cpu.OpReturn:
-		return "return"
-	case cpu.OpTrap:
-		return "trap"
-	case cpu.OpSyscall:
+	case in.Op == cpu.OpSyscall:
 		return "syscall"
-	}
-	if in.Op == cpu.OpLoad && in.Dst == PC || in.Op == cpu.OpLoadMulti && in.List.Has(PC) {
+	case f != "":
+		return f
+	case in.Op == cpu.OpLoad && in.Dst == PC, in.Op == cpu.OpLoadMulti && in.List.Has(PC):
 		if in.Flags&cpu.FlagReturn != 0 {
 			return "return"
 		}
@@ -245,30 +214,30 @@ func mostly(lines []line) string {
 // with symbols have the mapping symbols that tell A32, Thumb and data apart; the
 // bare-metal one is Thumb alone, and is compared literal pools and all.
 func TestBinaries(t *testing.T) {
-	cases := []struct {
-		file string
-		d    decoder
-		args []string
-	}{
-		{"armarm/pub-gcc-O2/sym.elf", decoder{}, nil},
-		{"armt2/pub-gcc-O2/sym.elf", decoder{}, nil},
-		{"cortexm3/pub-gcc-Os/naked.elf", decoder{micro: true}, []string{"-M", "force-thumb"}},
+	for _, file := range withSymbols(t) {
+		t.Run(filepath.Base(file), func(t *testing.T) { check(t, decoder{}, file, dump(t, "-d", file)) })
 	}
-	for _, c := range cases {
-		t.Run(c.file, func(t *testing.T) {
-			file := filepath.Join("../../../shared/truth/public", c.file)
-			if _, err := os.Stat(file); err != nil {
-				t.Skip(err)
-			}
-			check(t, c.d, c.file, dump(t, append(c.args, "-d", file)...))
-		})
+	for name, file := range recorded.Programs(t, "cortexm3/*", "naked") {
+		t.Run(name, func(t *testing.T) { check(t, decoder{micro: true}, name, dump(t, "-M", "force-thumb", "-d", file)) })
 	}
+}
+
+// withSymbols are programs with symbols: testdata's, and larger ones where they are
+// at hand.
+func withSymbols(t *testing.T) []string {
+	files := []string{recorded.Testdata(t, "modes/a32.elf"), recorded.Testdata(t, "modes/t32.elf")}
+	for _, c := range recorded.Cases(t, "arm[at]*/*-O2") {
+		if file, ok := recorded.Program(t, &c, "sym"); ok {
+			files = append(files, file)
+		}
+	}
+	return files
 }
 
 // TestLibraries compares Debian's libraries for the profiles and for old cores:
 // libgcc always, the larger ones with BACKSIGHT_LONG.
 func TestLibraries(t *testing.T) {
-	long := os.Getenv("BACKSIGHT_LONG") != ""
+	long := difftest.Long()
 	cases := []struct {
 		pattern string
 		long    bool
@@ -314,7 +283,7 @@ func TestFurtherBinaries(t *testing.T) {
 // TestRandomWords compares encodings that compilers do not make.
 func TestRandomWords(t *testing.T) {
 	n := 20000
-	if os.Getenv("BACKSIGHT_LONG") != "" {
+	if difftest.Long() {
 		n = 1000000
 	}
 	random := rand.New(rand.NewSource(1))
@@ -329,10 +298,7 @@ func TestRandomWords(t *testing.T) {
 			w := randomWord(random.Uint32(), mode)
 			code = append(code, byte(w), byte(w>>8), byte(w>>16), byte(w>>24))
 		}
-		file := filepath.Join(t.TempDir(), "code")
-		if err := os.WriteFile(file, code, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		file := difftest.Raw(t, code)
 		args := []string{"-b", "binary", "-m", c.machine, "-D", file}
 		if mode == 1 {
 			args = append(args, "-M", "force-thumb")

@@ -1,13 +1,10 @@
 package arm64
 
 import (
-	"bufio"
 	"debug/elf"
 	"encoding/binary"
 	"math/rand"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,9 +12,8 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/difftest"
+	"github.com/backsight/backsight/internal/synth/recorded"
 )
-
-const objdump = "aarch64-linux-gnu-objdump"
 
 // line is one instruction as objdump prints it.
 type line struct {
@@ -31,45 +27,26 @@ type line struct {
 // text says: control flow, direct target, registers written, constants, and
 // memory operands.
 func TestAgainstObjdump(t *testing.T) {
-	files, _ := filepath.Glob("../../../shared/truth/public/aarch64/*/naked.elf")
-	files = append(files, "/usr/aarch64-linux-gnu/lib/libc.so.6")
-	files = append(files, difftest.Files(elf.EM_AARCH64, nil)...)
-	for _, f := range files {
-		if _, err := os.Stat(f); err == nil {
-			t.Run(filepath.Base(filepath.Dir(f)), func(t *testing.T) { compareFile(t, f) })
+	for name, file := range recorded.Programs(t, "aarch64/*", "naked") {
+		t.Run(name, func(t *testing.T) { compareFile(t, name, file) })
+	}
+	for _, file := range append(difftest.Files(elf.EM_AARCH64, nil), "/usr/aarch64-linux-gnu/lib/libc.so.6") {
+		if _, err := os.Stat(file); err == nil {
+			t.Run(file, func(t *testing.T) { compareFile(t, file, file) })
 		}
 	}
 }
 
-func compareFile(t *testing.T, file string) {
-	args := []string{"-d", "-z", "-w"}
-	if os.Getenv("BACKSIGHT_LONG") == "" {
-		start, stop := sample(t, file)
-		args = append(args, "--start-address="+start, "--stop-address="+stop)
-	}
-	compare(t, file, append(args, file))
-}
-
-// sample chooses 160 KB out of the text.
-func sample(t *testing.T, file string) (start, stop string) {
-	out, err := exec.Command(objdump, "-h", file).Output()
-	if err != nil {
-		t.Skip(err)
-	}
-	m := regexp.MustCompile(`\.text +\w+ +(\w+)`).FindSubmatch(out)
-	if m == nil {
-		t.Skip("no .text in", file)
-	}
-	base, _ := strconv.ParseUint(string(m[1]), 16, 64)
-	base += 0x1000
-	return "0x" + strconv.FormatUint(base, 16), "0x" + strconv.FormatUint(base+160<<10, 16)
+func compareFile(t *testing.T, name, file string) {
+	args := append(difftest.Sample(t, file, 0x1000, 160<<10), "-d", "-z", "-w", file)
+	compare(t, name, args)
 }
 
 // TestRandomAgainstObjdump does the same with words that no compiler makes, in
 // the classes where general registers are rare among vector ones.
 func TestRandomAgainstObjdump(t *testing.T) {
 	n := 20_000
-	if os.Getenv("BACKSIGHT_LONG") != "" {
+	if difftest.Long() {
 		n = 1_000_000
 	}
 	rng := rand.New(rand.NewSource(1))
@@ -85,66 +62,44 @@ func TestRandomAgainstObjdump(t *testing.T) {
 		}
 		binary.LittleEndian.PutUint32(code[4*i:], w)
 	}
-	file := filepath.Join(t.TempDir(), "random.bin")
-	if err := os.WriteFile(file, code, 0o600); err != nil {
-		t.Fatal(err)
-	}
-	compare(t, "random words", []string{"-D", "-z", "-w", "-b", "binary", "-m", "aarch64", file})
+	compare(t, "random words", []string{"-D", "-z", "-w", "-b", "binary", "-m", "aarch64", difftest.Raw(t, code)})
 }
 
 func compare(t *testing.T, name string, args []string) {
-	if _, err := exec.LookPath(objdump); err != nil {
-		t.Skip(err)
-	}
-	cmd := exec.Command(objdump, args...)
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Wait()
 	tally := difftest.Tally{CPU: "aarch64", File: name}
-	for scan := bufio.NewScanner(pipe); scan.Scan(); {
-		l, ok := parse(scan.Text())
+	difftest.Objdump(t, "aarch64-linux-gnu-objdump", func(printed difftest.Line) {
+		l, ok := parse(&printed)
 		if !ok {
-			continue
+			return
 		}
 		tally.Compared++
 		if what := l.disagreement(); what != "" {
-			if tally.Wrong++; tally.Wrong <= 20 {
-				t.Errorf("%x: %08x %s %s: %s\n\tgot %s", l.pc, l.word, l.mnemonic, l.operands, what, show(decodeWord(l.word, l.pc)))
-			}
+			tally.Wrongly(t, "%x: %08x %s %s: %s\n\tgot %s", l.pc, l.word, l.mnemonic, l.operands, what, show(decodeWord(l.word, l.pc)))
 		}
-	}
+	}, args...)
 	tally.Log(t)
 	if tally.Compared == 0 {
-		t.Skip("nothing disassembled")
+		t.Error("nothing was disassembled")
 	}
 }
 
 var comment = regexp.MustCompile(`\s*(//.*|<.*>.*)$`)
 
-func parse(text string) (l line, ok bool) {
-	f := strings.Split(text, "\t")
-	if len(f) < 3 || !strings.HasSuffix(f[0], ":") {
+// parse leaves out data, and words that objdump does not know.
+func parse(printed *difftest.Line) (l line, ok bool) {
+	if strings.HasPrefix(printed.Text, ".") || strings.Contains(printed.Text, "undefined") {
 		return l, false
 	}
-	pc, err1 := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(f[0], ":")), 16, 64)
-	word, err2 := strconv.ParseUint(strings.TrimSpace(f[1]), 16, 32)
-	if err1 != nil || err2 != nil || strings.HasPrefix(f[2], ".") {
-		return l, false // data, or a word that objdump does not know
-	}
-	l = line{pc: pc, word: uint32(word), mnemonic: f[2]}
-	if strings.Contains(text, "undefined") {
-		return l, false
-	}
-	if len(f) > 3 {
-		l.operands = comment.ReplaceAllString(strings.Join(f[3:], " "), "")
-	}
-	return l, true
+	return line{
+		pc: printed.Addr, word: binary.LittleEndian.Uint32(printed.Code(binary.LittleEndian)),
+		mnemonic: printed.Mnemonic(), operands: comment.ReplaceAllString(printed.Operands(), ""),
+	}, true
 }
+
+func names(s cpu.RegSet) string { return difftest.Names(Archs()[0], s) }
+
+// show writes an effect as a formula; tables of expected effects use it.
+func show(in *cpu.Insn) string { return difftest.Formula(Archs()[0], in) }
 
 func decodeWord(w uint32, pc uint64) *cpu.Insn {
 	var code [4]byte
@@ -159,36 +114,19 @@ func (l line) disagreement() string {
 	if in.Op == cpu.OpUnknown {
 		return "known to objdump"
 	}
-	if got, want := flow(in), l.flow(); got != want {
+	if got, want := difftest.Flow(in), l.flow(); got != want {
 		return "flow " + got + ", want " + want
 	}
 	if want, ok := l.target(); ok && in.Target != want {
 		return "target"
 	}
-	if got, want := written(in), l.written(); got != want && in.Op != cpu.OpSyscall {
-		return "writes " + names(got) + ", want " + names(want)
+	if got, want := difftest.Written(in), l.written(); got != want && in.Op != cpu.OpSyscall {
+		return "writes" + names(got) + ", want" + names(want)
 	}
 	if want, ok := l.constant(); ok && !sameConstant(in, want) {
 		return "constant"
 	}
 	return l.memoryDisagreement(in)
-}
-
-func flow(in *cpu.Insn) string {
-	switch in.Op {
-	case cpu.OpCall:
-		return "call"
-	case cpu.OpJump:
-		if in.Flags&cpu.FlagConditional != 0 {
-			return "branch"
-		}
-		return "jump"
-	case cpu.OpReturn:
-		return "return"
-	case cpu.OpTrap:
-		return "trap"
-	}
-	return ""
 }
 
 func (l line) flow() string {
@@ -223,26 +161,6 @@ func (l line) target() (uint64, bool) {
 	f := strings.Split(l.operands, ", ")
 	v, err := strconv.ParseUint(strings.TrimPrefix(f[len(f)-1], "0x"), 16, 64)
 	return v, err == nil
-}
-
-// written is every register that an Insn says it writes.
-func written(in *cpu.Insn) cpu.RegSet {
-	s := cpu.SetOf(in.Dst, in.Dst2)
-	if in.Op == cpu.OpClobber {
-		s |= in.List
-	}
-	if in.WB != 0 {
-		s = s.With(in.Base)
-	}
-	return s
-}
-
-func names(s cpu.RegSet) string {
-	var b strings.Builder
-	for ; s != 0; s = s.Without(s.First()) {
-		b.WriteString(" " + name(s.First()))
-	}
-	return b.String()
 }
 
 // oneReg parses an operand that is a general register; xzr is NoReg.

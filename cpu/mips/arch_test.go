@@ -2,17 +2,15 @@ package mips
 
 import (
 	"bytes"
-	"compress/gzip"
 	"debug/elf"
 	"encoding/json"
-	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/synth/recorded"
 )
 
 // TestByELF: real e_flags and the variant that each must select.
@@ -90,52 +88,49 @@ func TestRegisterNames(t *testing.T) {
 	}
 }
 
-// TestPrstatus reads the registers of cores and finds the known PC of the
+// TestPrstatus reads the registers of optional cores and finds the known PC of the
 // crashed thread in one of them, with SP in mapped memory.
 func TestPrstatus(t *testing.T) {
-	const dir = "../../../shared/inputs/user-cores"
 	for _, name := range []string{
 		"mips/crash-static-O2.deref", "mipsel/crash-dyn-O2.deref",
 		"mips64/crash-static-O2.deref", "mips64el/crash-dyn-O2.deref",
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(dir, name)
-			core, want := readCore(t, path+".core.gz"), crashPC(t, path+".expected.json")
-			a, ok := cpu.Set(Archs()).ByELF(8, uint8(core.Class), core.Data == elf.ELFDATA2MSB, 0, 0)
-			if !ok {
-				t.Fatal("no descriptor")
-			}
-			offset := 72 // of pr_reg in struct elf_prstatus
-			if a.AddrSize == 8 {
-				offset = 112
-			}
-			for _, status := range notes(t, core, 1) {
-				regs := a.Read(a.Layouts[cpu.LinuxPrstatus], status[offset:])
-				if pc, _, _ := a.PCOf(&regs); pc == want && mapped(core, regs.Val[SP]) {
-					return
-				}
-			}
-			t.Errorf("no thread at %#x", want)
+			core := recorded.Shared(t, "inputs/user-cores", name+".core.gz")
+			checkPrstatus(t, core, crashPC(t, strings.TrimSuffix(core, ".core.gz")+".expected.json"))
 		})
 	}
 }
 
+// TestPrstatusOfCore is the same for testdata's core; want.txt there was compared
+// with the source.
+func TestPrstatusOfCore(t *testing.T) {
+	checkPrstatus(t, recorded.Testdata(t, "mips-deref/core.gz"), 0x4000_07d0)
+}
+
+func checkPrstatus(t *testing.T, path string, want uint64) {
+	t.Helper()
+	core := readCore(t, path)
+	a, ok := cpu.Set(Archs()).ByELF(8, uint8(core.Class), core.Data == elf.ELFDATA2MSB, 0, 0)
+	if !ok {
+		t.Fatal("no descriptor")
+	}
+	offset := 72 // of pr_reg in struct elf_prstatus
+	if a.AddrSize == 8 {
+		offset = 112
+	}
+	for _, status := range notes(t, core, 1) {
+		regs := a.Read(a.Layouts[cpu.LinuxPrstatus], status[offset:])
+		if pc, _, _ := a.PCOf(&regs); pc == want && mapped(core, regs.Val[SP]) {
+			return
+		}
+	}
+	t.Errorf("no thread at %#x", want)
+}
+
 func readCore(t *testing.T, path string) *elf.File {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Skip(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	data, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	core, err := elf.NewFile(bytes.NewReader(data))
+	core, err := elf.NewFile(bytes.NewReader(recorded.Unzip(t, path)))
 	if err != nil {
 		t.Fatal(err)
 	}

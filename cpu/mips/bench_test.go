@@ -2,27 +2,29 @@ package mips
 
 import (
 	"debug/elf"
-	"math/rand/v2"
-	"path/filepath"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/synth/recorded"
 )
 
-// text is the code of a recorded program, or random words.
-func text(b testing.TB, dir string) []byte {
+// text is the code of the last recorded program of an architecture: the largest, where
+// more are at hand than testdata has.
+func text(b testing.TB, arch string) []byte {
 	b.Helper()
-	f, err := elf.Open(filepath.Join(truth, "public", dir, "pub-gcc-O2", "naked.elf"))
-	if err == nil {
-		defer f.Close()
-		if data, err := f.Section(".text").Data(); err == nil {
-			return data
-		}
+	cases := recorded.Cases(b, arch+"/*")
+	path, ok := recorded.Program(b, &cases[len(cases)-1], "naked")
+	if !ok {
+		b.Fatal("no naked program for ", arch)
 	}
-	data := make([]byte, 1<<20)
-	r := rand.New(rand.NewPCG(1, 1))
-	for i := range data {
-		data[i] = byte(r.Uint32())
+	f, err := elf.Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	data, err := f.Section(".text").Data()
+	if err != nil {
+		b.Fatal(err)
 	}
 	return data
 }

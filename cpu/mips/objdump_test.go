@@ -1,10 +1,8 @@
 package mips
 
 import (
-	"bufio"
-	"encoding/hex"
-	"os"
-	"os/exec"
+	"encoding/binary"
+	"fmt"
 	"strconv"
 	"strings"
 	"testing"
@@ -26,66 +24,30 @@ type line struct {
 	text       string
 }
 
-// objdump disassembles; it skips the test where the tool is missing.
-func objdump(t *testing.T, big bool, args ...string) []line {
+// objdump disassembles; the test is skipped where the tool is missing.
+func objdump(t *testing.T, big bool, args ...string) (lines []line) {
 	t.Helper()
-	const tool = "mips-linux-gnu-objdump"
-	if _, err := exec.LookPath(tool); err != nil {
-		t.Skip(tool + " is not installed")
+	order := binary.ByteOrder(binary.LittleEndian)
+	if big {
+		order = binary.BigEndian
 	}
-	args = append([]string{"-z", "-M", "gpr-names=numeric,cp0-names=numeric,no-aliases"}, args...)
-	cmd := exec.Command(tool, args...)
-	cmd.Stderr = os.Stderr
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	var lines []line
-	for s := bufio.NewScanner(out); s.Scan(); {
-		if l, ok := parseLine(s.Text(), big); ok {
-			lines = append(lines, l)
-		}
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
+	difftest.Objdump(t, "mips-linux-gnu-objdump", func(l difftest.Line) { lines = append(lines, parseLine(&l, order)) },
+		append([]string{"-z", "-M", "gpr-names=numeric,cp0-names=numeric,no-aliases"}, args...)...)
 	return lines
 }
 
-func parseLine(text string, big bool) (line, bool) {
-	f := strings.Split(text, "\t")
-	if len(f) < 3 || !strings.HasSuffix(f[0], ":") {
-		return line{}, false
+func parseLine(l *difftest.Line, order binary.ByteOrder) line {
+	out := line{addr: l.Addr, code: l.Code(order), mnemonic: l.Mnemonic(), text: fmt.Sprintf("%x: %s %s", l.Addr, l.Units, l.Text)}
+	for _, unit := range l.Units {
+		out.compressed = len(unit) == 4
 	}
-	addr, err := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(f[0], ":")), 16, 64)
-	if err != nil {
-		return line{}, false
+	for _, b := range l.Code(binary.BigEndian) {
+		out.word = out.word<<8 | word(b)
 	}
-	l := line{addr: addr, mnemonic: f[2], text: text}
-	for _, unit := range strings.Fields(f[1]) {
-		l.compressed = len(unit) == 4
-		b, err := hex.DecodeString(unit)
-		if err != nil {
-			return line{}, false
-		}
-		for _, v := range b {
-			l.word = l.word<<8 | word(v)
-		}
-		if !big {
-			for i, j := 0, len(b)-1; i < j; i, j = i+1, j-1 {
-				b[i], b[j] = b[j], b[i]
-			}
-		}
-		l.code = append(l.code, b...)
+	if ops, _, _ := strings.Cut(l.Operands(), " <"); ops != "" {
+		out.operands = strings.Split(strings.TrimSpace(ops), ",")
 	}
-	if len(f) > 3 {
-		ops, _, _ := strings.Cut(f[3], " <")
-		l.operands = strings.Split(strings.TrimSpace(ops), ",")
-	}
-	return l, len(l.code) > 0
+	return out
 }
 
 // kind is control flow as a mnemonic tells it.
@@ -136,17 +98,9 @@ func kindOf(i *cpu.Insn) kind {
 
 // writesOf lists the registers that a decoded instruction writes.
 func writesOf(i *cpu.Insn) cpu.RegSet {
-	set := cpu.SetOf(i.Dst, i.Dst2)
-	switch i.Op {
-	case cpu.OpClobber, cpu.OpLoadMulti:
-		set |= i.List
-	case cpu.OpReturn:
-		if i.Imm != 0 {
-			set = set.With(SP)
-		}
-	}
-	if i.WB != 0 {
-		set = set.With(i.Base)
+	set := difftest.Written(i)
+	if i.Op == cpu.OpReturn && i.Imm != 0 {
+		set = set.With(SP)
 	}
 	return set.Without(Zero).Without(PC)
 }

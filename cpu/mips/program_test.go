@@ -4,18 +4,15 @@ import (
 	"debug/elf"
 	"encoding/binary"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/difftest"
+	"github.com/backsight/backsight/internal/synth/recorded"
 )
 
-const truth = "../../../shared/truth"
-
 // long asks for the tests that take more than a few seconds.
-func long() bool { return os.Getenv("BACKSIGHT_LONG") != "" }
+func long() bool { return difftest.Long() }
 
 // realProgram is a compiled program and how to read it.
 type realProgram struct {
@@ -38,41 +35,57 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-// realPrograms are recorded programs, one compiled for microMIPS, and in the long
-// run the libraries of the cross compilers.
-func realPrograms(t *testing.T) []realProgram {
+// realPrograms are recorded programs, small ones in the compressed encodings, and in
+// the long run the libraries of the cross compilers.
+func realPrograms(t *testing.T) (list []realProgram) {
 	t.Helper()
-	var list []realProgram
 	for _, c := range []struct {
-		path, abi  string
-		big        bool
+		file, abi  string
 		v          variant
 		compressed encoding
-		long       bool
 	}{
-		{recorded("mips"), "o32", true, plain, inWords, false},
-		{recorded("mipsr6"), "o32", true, release6, inWords, false},
-		{recorded("mips64el"), "n64", false, plain, inWords, false},
-		{recorded("mips16"), "o32", true, plain, inMIPS16, false},
-		{recorded("mipsel"), "o32", false, plain, inWords, true},
-		{recorded("mips64"), "n64", true, plain, inWords, true},
-		{recorded("mipsn32"), "n32", true, plain, inWords, true},
-		{"/usr/mips-linux-gnu/lib/libc.so.6", "o32", true, plain, inWords, true},
-		{"/usr/mipsel-linux-gnu/lib/libc.so.6", "o32", false, plain, inWords, true},
-		{"/usr/mips64-linux-gnuabi64/lib/libc.so.6", "n64", true, plain, inWords, true},
-		{"/usr/mips64el-linux-gnuabi64/lib/libc.so.6", "n64", false, plain, inWords, true},
-		{"/usr/mips64-linux-gnuabi64/libn32/libc.so.6", "n32", true, plain, inWords, true},
+		{"mips16.elf", "o32", plain, inMIPS16}, {"micromips.elf", "o32", microMIPS, inMicro},
 	} {
-		if _, err := os.Stat(c.path); err == nil && (long() || !c.long) {
-			name := filepath.Base(filepath.Dir(filepath.Dir(c.path)))
-			list = append(list, realProgram{name, archOf(t, c.abi, c.big, c.v), c.compressed, c.path})
+		list = append(list, realProgram{c.file, archOf(t, c.abi, true, c.v), c.compressed, recorded.Testdata(t, "modes", c.file)})
+	}
+	for _, c := range []struct {
+		cases, tier, abi string
+		big              bool
+		v                variant
+		compressed       encoding
+		long             bool
+	}{
+		{"mips/*-O2", "naked", "o32", true, plain, inWords, false},
+		{"mips16/*", "sym", "o32", true, plain, inMIPS16, false},
+		{"mipsr6/*-O[23]", "naked", "o32", true, release6, inWords, false},
+		{"mips64el/*-O2", "naked", "n64", false, plain, inWords, false},
+		{"mipsel/*", "naked", "o32", false, plain, inWords, true},
+		{"mipsn32/*", "naked", "n32", true, plain, inWords, true},
+	} {
+		for _, rec := range recorded.Cases(t, c.cases) {
+			if path, ok := recorded.Program(t, &rec, c.tier); ok && (long() || !c.long) {
+				list = append(list, realProgram{rec.Name, archOf(t, c.abi, c.big, c.v), c.compressed, path})
+			}
 		}
 	}
-	if path, ok := compileMicro(t); ok {
-		list = append(list, realProgram{"micromips", archOf(t, "o32", true, microMIPS), inMicro, path})
-	}
-	if len(list) == 0 {
-		t.Skip("no programs")
+	return append(list, libraries(t)...)
+}
+
+// libraries are those of the cross compilers, in the long run.
+func libraries(t *testing.T) (list []realProgram) {
+	for _, c := range []struct {
+		path, abi string
+		big       bool
+	}{
+		{"/usr/mips-linux-gnu/lib/libc.so.6", "o32", true},
+		{"/usr/mipsel-linux-gnu/lib/libc.so.6", "o32", false},
+		{"/usr/mips64-linux-gnuabi64/lib/libc.so.6", "n64", true},
+		{"/usr/mips64el-linux-gnuabi64/lib/libc.so.6", "n64", false},
+		{"/usr/mips64-linux-gnuabi64/libn32/libc.so.6", "n32", true},
+	} {
+		if _, err := os.Stat(c.path); err == nil && long() {
+			list = append(list, realProgram{c.path, archOf(t, c.abi, c.big, plain), inWords, c.path})
+		}
 	}
 	return list
 }
@@ -122,29 +135,4 @@ func flagsOf(f *elf.File, path string) uint32 {
 		return f.ByteOrder.Uint32(head[48:])
 	}
 	return f.ByteOrder.Uint32(head[36:])
-}
-
-func recorded(arch string) string {
-	return filepath.Join(truth, "public", arch, "pub-gcc-O2", "sym.elf")
-}
-
-// compileMicro makes a microMIPS object file of a C program.
-func compileMicro(t *testing.T) (string, bool) {
-	t.Helper()
-	const tool = "mips-linux-gnu-gcc"
-	source := filepath.Join(truth, "src", "flow.c")
-	if _, err := os.Stat(source); err != nil {
-		return "", false
-	}
-	if _, err := exec.LookPath(tool); err != nil {
-		return "", false
-	}
-	object := filepath.Join(t.TempDir(), "flow.o")
-	cmd := exec.Command(tool, "-O2", "-mmicromips", "-mips32r2", "-w", "-fno-pic", "-mno-abicalls",
-		"-c", source, "-o", object)
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Logf("%s: %v\n%s", tool, err, out)
-		return "", false
-	}
-	return object, true
 }

@@ -1,13 +1,10 @@
 package riscv
 
 import (
-	"bufio"
 	"debug/elf"
 	"encoding/binary"
 	"math/rand"
 	"os"
-	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -15,9 +12,8 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/difftest"
+	"github.com/backsight/backsight/internal/synth/recorded"
 )
-
-const objdump = "riscv64-linux-gnu-objdump"
 
 var (
 	rv64   = decoder{rv64: true}
@@ -38,50 +34,29 @@ type line struct {
 // text says: length, control flow, direct target, registers written, constants,
 // and memory operands.
 func TestAgainstObjdump(t *testing.T) {
-	wide, _ := filepath.Glob("../../../shared/truth/public/riscv64/*/naked.elf")
-	narrow, _ := filepath.Glob("../../../shared/truth/public/rv32imac/*/naked.elf")
-	wide = append(wide, "/usr/riscv64-linux-gnu/lib/libc.so.6")
-	wide = append(wide, difftest.Files(elf.EM_RISCV, func(f *elf.File) bool { return f.Class == elf.ELFCLASS64 })...)
-	for _, f := range wide {
-		compareFile(t, rv64, f)
+	for name, file := range recorded.Programs(t, "riscv64/*", "naked") {
+		t.Run(name, func(t *testing.T) { compareFile(t, rv64, name, file) })
 	}
-	for _, f := range narrow {
-		compareFile(t, rv32zc, f)
+	for name, file := range recorded.Programs(t, "rv32imac/*", "naked") {
+		t.Run(name, func(t *testing.T) { compareFile(t, rv32zc, name, file) })
 	}
-}
-
-func compareFile(t *testing.T, d decoder, file string) {
-	if _, err := os.Stat(file); err != nil {
-		return
-	}
-	t.Run(filepath.Base(filepath.Dir(file)), func(t *testing.T) {
-		args := []string{"-d", "-z", "-w", "-M", "no-aliases,numeric"}
-		if os.Getenv("BACKSIGHT_LONG") == "" {
-			args = append(args, sample(t, file)...)
+	wide := difftest.Files(elf.EM_RISCV, func(f *elf.File) bool { return f.Class == elf.ELFCLASS64 })
+	for _, file := range append(wide, "/usr/riscv64-linux-gnu/lib/libc.so.6") {
+		if _, err := os.Stat(file); err == nil {
+			t.Run(file, func(t *testing.T) { compareFile(t, rv64, file, file) })
 		}
-		compare(t, d, file, append(args, file))
-	})
+	}
 }
 
-// sample chooses 128 KB out of the text.
-func sample(t *testing.T, file string) []string {
-	out, err := exec.Command(objdump, "-h", file).Output()
-	if err != nil {
-		t.Skip(err)
-	}
-	m := regexp.MustCompile(`\.text +\w+ +(\w+)`).FindSubmatch(out)
-	if m == nil {
-		t.Skip("no .text in", file)
-	}
-	base, _ := strconv.ParseUint(string(m[1]), 16, 64)
-	hex := func(v uint64) string { return "0x" + strconv.FormatUint(v, 16) }
-	return []string{"--start-address=" + hex(base), "--stop-address=" + hex(base+128<<10)}
+func compareFile(t *testing.T, d decoder, name, file string) {
+	args := append(difftest.Sample(t, file, 0, 128<<10), "-d", "-z", "-w", "-M", "no-aliases,numeric", file)
+	compare(t, d, name, args)
 }
 
 // TestRandomAgainstObjdump does the same with bytes that no compiler makes.
 func TestRandomAgainstObjdump(t *testing.T) {
 	n := 40_000
-	if os.Getenv("BACKSIGHT_LONG") != "" {
+	if difftest.Long() {
 		n = 4_000_000
 	}
 	rng := rand.New(rand.NewSource(1))
@@ -93,33 +68,18 @@ func TestRandomAgainstObjdump(t *testing.T) {
 			code[i] &^= 0x10 >> (i & 4)
 		}
 	}
-	file := filepath.Join(t.TempDir(), "random.bin")
-	if err := os.WriteFile(file, code, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	file := difftest.Raw(t, code)
 	args := []string{"-D", "-z", "-w", "-M", "no-aliases,numeric", "-b", "binary", "-m"}
 	t.Run("rv64", func(t *testing.T) { compare(t, rv64, "random words", append(args, "riscv:rv64", file)) })
 	t.Run("rv32", func(t *testing.T) { compare(t, rv32, "random words", append(args, "riscv:rv32", file)) })
 }
 
 func compare(t *testing.T, d decoder, name string, args []string) {
-	if _, err := exec.LookPath(objdump); err != nil {
-		t.Skip(err)
-	}
-	cmd := exec.Command(objdump, args...)
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer cmd.Wait()
 	tally := difftest.Tally{CPU: map[bool]string{true: "riscv64", false: "riscv32"}[d.rv64], File: name}
-	for scan := bufio.NewScanner(pipe); scan.Scan(); {
-		l, ok := parse(scan.Text())
+	difftest.Objdump(t, "riscv64-linux-gnu-objdump", func(printed difftest.Line) {
+		l, ok := parse(&printed)
 		if !ok {
-			continue
+			return
 		}
 		tally.Compared++
 		in := decodeAt(d, l.code, l.pc)
@@ -127,36 +87,33 @@ func compare(t *testing.T, d decoder, name string, args []string) {
 		if reason := l.accepted(d, what); reason != "" {
 			tally.Accept(reason)
 		} else if what != "" {
-			if tally.Wrong++; tally.Wrong <= 20 {
-				t.Errorf("%x: %x %s %s: %s\n\tgot %s", l.pc, l.code, l.mnemonic, l.operands, what, show(in))
-			}
+			tally.Wrongly(t, "%x: %x %s %s: %s\n\tgot %s", l.pc, l.code, l.mnemonic, l.operands, what, show(in))
 		}
-	}
+	}, args...)
 	tally.Log(t)
 	if tally.Compared == 0 {
-		t.Skip("nothing disassembled")
+		t.Error("nothing was disassembled")
 	}
 }
 
 var comment = regexp.MustCompile(`\s*(#.*|<.*>.*)$`)
 
-func parse(text string) (l line, ok bool) {
-	f := strings.Split(text, "\t")
-	if len(f) < 3 || !strings.HasSuffix(f[0], ":") {
+// parse leaves out data, what objdump does not know, and the rest of an instruction
+// that is cut off, which is printed in bytes.
+func parse(printed *difftest.Line) (l line, ok bool) {
+	if strings.HasPrefix(printed.Text, ".") || len(printed.Units) != 1 {
 		return l, false
 	}
-	pc, err1 := strconv.ParseUint(strings.TrimSpace(strings.TrimSuffix(f[0], ":")), 16, 64)
-	hex := strings.TrimSpace(f[1])
-	v, err2 := strconv.ParseUint(hex, 16, 32)
-	if err1 != nil || err2 != nil || strings.HasPrefix(f[2], ".") {
-		return l, false // data, or what objdump does not know
-	}
-	l = line{pc: pc, code: binary.LittleEndian.AppendUint32(nil, uint32(v))[:len(hex)/2], mnemonic: f[2]}
-	if len(f) > 3 {
-		l.operands = comment.ReplaceAllString(strings.Join(f[3:], " "), "")
-	}
-	return l, true
+	return line{
+		pc: printed.Addr, code: printed.Code(binary.LittleEndian),
+		mnemonic: printed.Mnemonic(), operands: comment.ReplaceAllString(printed.Operands(), ""),
+	}, true
 }
+
+func names(s cpu.RegSet) string { return difftest.Names(Archs()[0], s) }
+
+// show writes an effect as a formula; tables of expected effects use it.
+func show(in *cpu.Insn) string { return difftest.Formula(Archs()[0], in) }
 
 func decodeAt(d decoder, code []byte, pc uint64) *cpu.Insn {
 	var out [1]cpu.Insn
@@ -183,36 +140,19 @@ func (l line) disagreement(d decoder, in *cpu.Insn) string {
 	if in.Op == cpu.OpUnknown {
 		return "known to objdump"
 	}
-	if got, want := flow(in), l.flow(); got != want {
+	if got, want := difftest.Flow(in), l.flow(); got != want {
 		return "flow " + got + ", want " + want
 	}
 	if want, ok := l.target(); ok && in.Target != want {
 		return "target"
 	}
-	if got, want := written(in), l.written(); got != want && in.Op != cpu.OpSyscall {
-		return "writes " + names(got) + ", want " + names(want)
+	if got, want := difftest.Written(in), l.written(); got != want && in.Op != cpu.OpSyscall {
+		return "writes" + names(got) + ", want" + names(want)
 	}
 	if want, ok := l.constant(); ok && !sameConstant(d, in, want) {
 		return "constant"
 	}
 	return l.memoryDisagreement(in)
-}
-
-func flow(in *cpu.Insn) string {
-	switch in.Op {
-	case cpu.OpCall:
-		return "call"
-	case cpu.OpJump:
-		if in.Flags&cpu.FlagConditional != 0 {
-			return "branch"
-		}
-		return "jump"
-	case cpu.OpReturn:
-		return "return"
-	case cpu.OpTrap:
-		return "trap"
-	}
-	return ""
 }
 
 var branches = regexp.MustCompile(`^(b(eq|ne|lt|ge|ltu|geu)|c\.b(eqz|nez))$`)
@@ -246,26 +186,6 @@ func (l line) target() (uint64, bool) {
 	f := strings.Split(l.operands, ",")
 	v, err := strconv.ParseUint(strings.TrimPrefix(f[len(f)-1], "0x"), 16, 64)
 	return v, err == nil
-}
-
-// written is every register that an Insn says it writes.
-func written(in *cpu.Insn) cpu.RegSet {
-	s := cpu.SetOf(in.Dst, in.Dst2)
-	if in.Op == cpu.OpClobber || in.Op == cpu.OpLoadMulti {
-		s |= in.List
-	}
-	if in.WB != 0 {
-		s = s.With(in.Base)
-	}
-	return s
-}
-
-func names(s cpu.RegSet) string {
-	var b strings.Builder
-	for ; s != 0; s = s.Without(s.First()) {
-		b.WriteString(" " + name(s.First()))
-	}
-	return b.String()
 }
 
 // oneReg parses xN; x0 is NoReg.

@@ -2,12 +2,10 @@ package x86
 
 import (
 	"bytes"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/backsight/backsight/cpu"
 )
@@ -58,21 +56,13 @@ func TestCallBefore(t *testing.T) {
 // At every return address of real code CallBefore finds the call that is there.
 // The rates of wrong readings are those that its comment counts on.
 func TestCallBeforeAgainstObjdump(t *testing.T) {
-	long := os.Getenv("BACKSIGHT_LONG") != ""
 	for _, a := range Archs() {
-		start := time.Now()
 		calls, both, wrong, early := 0, 0, 0, 0
-		for _, path := range binaries(a.Name) {
+		for _, path := range binaries(t, a.Name) {
 			for _, s := range sections(t, path) {
-				end := s.addr + uint64(len(s.data))
-				if !long {
-					end = min(end, s.addr+1<<15)
-				}
-				if !long && time.Since(start) > time.Second {
-					break
-				}
 				d := a.Decoder.(decoder)
-				disassemble(t, path, s, s.addr, end, func(l line) {
+				sample := s.samples(1 << 15)[0]
+				disassemble(t, path, s, sample[0], sample[1], func(l line) {
 					tx := split(l.text)
 					if !strings.HasPrefix(tx.mnemonic, "call") || unreadable(l.text) || strings.HasSuffix(tx.mnemonic, "w") {
 						return

@@ -1,33 +1,34 @@
 package x86
 
 import (
-	"bufio"
 	"debug/elf"
 	"fmt"
-	"os"
-	"os/exec"
-	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/difftest"
+	"github.com/backsight/backsight/internal/synth/recorded"
 )
 
-// binaries are what the differential tests run over, where present: real code
-// of compilers, and of OpenSSL's, glibc's and V8's assembly in it.
-func binaries(arch string) []string {
-	list := map[string][]string{
-		"x86_64": {"/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libm.so.6",
-			"/usr/lib/x86_64-linux-gnu/libcrypto.so.3", "/usr/bin/node", "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1"},
-		"i386": {"/usr/i686-linux-gnu/lib/libc.so.6", "/usr/i686-linux-gnu/lib/libm.so.6", "/lib32/libc.so.6"},
+// binaries are what the differential tests run over: recorded programs and, where
+// present, libraries, with OpenSSL's and glibc's assembly in them; V8's in the long run.
+func binaries(t *testing.T, arch string) (files []string) {
+	files = map[string][]string{
+		"x86_64": {"/usr/lib/x86_64-linux-gnu/libc.so.6", "/usr/lib/x86_64-linux-gnu/libm.so.6", "/usr/lib/x86_64-linux-gnu/libcrypto.so.3"},
+		"i386":   {"/usr/i686-linux-gnu/lib/libc.so.6", "/usr/i686-linux-gnu/lib/libm.so.6", "/lib32/libc.so.6"},
 	}[arch]
-	truth, _ := filepath.Glob("../../../shared/truth/public/" + arch + "/*/naked.elf")
+	if difftest.Long() && arch == "x86_64" {
+		files = append(files, "/usr/bin/node", "/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1")
+	}
+	for _, c := range recorded.Cases(t, arch+"/*") {
+		if file, ok := recorded.Program(t, &c, "naked"); ok {
+			files = append(files, file)
+		}
+	}
 	machine := map[string]elf.Machine{"x86_64": elf.EM_X86_64, "i386": elf.EM_386}[arch]
-	return slices.Concat(list, truth, difftest.Files(machine, nil))
+	return append(files, difftest.Files(machine, nil)...)
 }
 
 // section is executable code of a file.
@@ -66,31 +67,9 @@ type line struct {
 
 // disassemble runs objdump over from–to of a section and hands on its lines.
 func disassemble(t *testing.T, path string, s section, from, to uint64, each func(line)) {
-	cmd := exec.Command("objdump", "-d", "-z", "-w", "--insn-width=16", "-j", s.name,
+	difftest.Objdump(t, "objdump", func(l difftest.Line) { each(line{l.Addr, len(l.Units), l.Text}) },
+		"-d", "-z", "-w", "--insn-width=16", "-j", s.name,
 		fmt.Sprintf("--start-address=%#x", from), fmt.Sprintf("--stop-address=%#x", to), path)
-	pipe, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Skip("no objdump: ", err)
-	}
-	scan := bufio.NewScanner(pipe)
-	scan.Buffer(nil, 1<<20)
-	for scan.Scan() {
-		part := strings.SplitN(scan.Text(), "\t", 3)
-		if len(part) < 3 {
-			continue
-		}
-		addr, err := strconv.ParseUint(strings.TrimSuffix(strings.TrimSpace(part[0]), ":"), 16, 64)
-		if err != nil {
-			continue
-		}
-		each(line{addr, len(strings.Fields(part[1])), part[2]})
-	}
-	if err := cmd.Wait(); err != nil {
-		t.Fatal(err)
-	}
 }
 
 // differ compares the decoder with objdump over a stretch of code.
@@ -202,23 +181,12 @@ func storeSize(t text) int {
 
 func kind(i *cpu.Insn) string {
 	switch i.Op {
-	case cpu.OpCall:
-		return "call"
-	case cpu.OpJump:
-		if i.Flags&cpu.FlagConditional != 0 {
-			return "branch"
-		}
-		return "jump"
-	case cpu.OpReturn:
-		return "return"
-	case cpu.OpTrap:
-		return "trap"
 	case cpu.OpSyscall:
 		return "syscall"
 	case cpu.OpUnknown:
 		return "unknown"
 	}
-	return ""
+	return difftest.Flow(i)
 }
 
 // writes collects the registers that an effect changes.
@@ -238,43 +206,31 @@ func writes(a *cpu.Arch, i *cpu.Insn) cpu.RegSet {
 
 // The listing of objdump agrees with the decoder in every instruction: length,
 // kind, direct target, registers written, and the whole effect where the text
-// gives it. BACKSIGHT_LONG=1 runs over all of all binaries, otherwise over
-// samples for a bounded time.
+// gives it. BACKSIGHT_LONG=1 runs over all of all binaries, otherwise over samples.
 func TestAgainstObjdump(t *testing.T) {
-	long := os.Getenv("BACKSIGHT_LONG") != ""
 	for _, a := range Archs() {
 		t.Run(a.Name, func(t *testing.T) {
-			start, total := time.Now(), 0
-			for _, path := range binaries(a.Name) {
+			for _, path := range binaries(t, a.Name) {
 				tally := &difftest.Tally{CPU: a.Name, File: path}
 				for _, s := range sections(t, path) {
 					d := &differ{t: t, a: a, d: a.Decoder.(decoder), s: s, tally: tally, counts: map[string]int{}}
-					end := s.addr + uint64(len(s.data))
-					const sample = 1 << 16
-					step := uint64(len(s.data))/2 + 1
-					if long {
-						step = sample
-					}
-					for from := s.addr; from < end; from += step {
-						to := min(from+sample, end)
-						if long {
-							to = end
-						}
-						if !long && time.Since(start) > 2*time.Second {
-							break
-						}
-						disassemble(t, path, s, from, to, d.check)
-						if long {
-							break
-						}
+					for _, r := range s.samples(1 << 16) {
+						disassemble(t, path, s, r[0], r[1], d.check)
 					}
 				}
 				tally.Log(t)
-				total += tally.Compared
-			}
-			if total == 0 {
-				t.Skip("no binaries")
 			}
 		})
 	}
+}
+
+// samples are ranges of a section: its first bytes and as many from the middle on; in
+// the long run all of it.
+func (s *section) samples(size uint64) [][2]uint64 {
+	end := s.addr + uint64(len(s.data))
+	if difftest.Long() || end-s.addr <= size {
+		return [][2]uint64{{s.addr, end}}
+	}
+	half := s.addr + uint64(len(s.data))/2 + 1
+	return [][2]uint64{{s.addr, s.addr + size}, {half, min(half+size, end)}}
 }

@@ -5,42 +5,27 @@ import (
 	"encoding/json"
 	"io"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
-	"github.com/backsight/backsight/cpu/arm64"
-	"github.com/backsight/backsight/cpu/mips"
-	"github.com/backsight/backsight/cpu/riscv"
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/elfcore"
+	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
 )
-
-const coreDir = "../../../shared/inputs/user-cores"
-
-var processors = sync.OnceValue(func() (s cpu.Set) {
-	for _, list := range [][]*cpu.Arch{mips.Archs(), arm.Archs(), arm64.Archs(), riscv.Archs(), x86.Archs()} {
-		s = append(s, list...)
-	}
-	return s
-})
 
 // load opens a core with the files below sysroot; everything is released when
 // the test ends.
 func load(t *testing.T, path string, opt input.FileOptions) (*target.Snapshot, error) {
 	t.Helper()
-	opt.Archs = processors()
-	opt.Formats = []image.Format{elf.Format()}
+	opt.Archs, opt.Formats = captured.Archs(), []image.Format{elf.Format()}
 	files := input.NewFiles(opt)
 	t.Cleanup(func() { files.Close() })
 	s, err := input.Open(context.Background(), path, []input.Format{elfcore.Format()}, &input.Env{Archs: opt.Archs, Files: files})
@@ -58,29 +43,12 @@ func load(t *testing.T, path string, opt input.FileOptions) (*target.Snapshot, e
 	return snap, nil
 }
 
-// programs unpacks the binaries of one architecture.
-func programs(t *testing.T, arch string) string {
-	t.Helper()
-	tar, err := exec.LookPath("tar")
-	if err != nil {
-		t.Skip("no tar")
-	}
-	dir := t.TempDir()
-	if out, err := exec.Command(tar, "xJf", filepath.Join(coreDir, "programs", arch+".tar.xz"), "-C", dir).CombinedOutput(); err != nil {
-		t.Skipf("cannot unpack the programs: %v: %s", err, out)
-	}
-	return dir
-}
-
-// TestCores compares every recorded core with what GDB says of it.
+// TestCores compares every optional core with what GDB says of it.
 func TestCores(t *testing.T) {
 	for _, arch := range []string{"mips", "mipsel", "mips64", "mips64el", "aarch64", "armhf", "amd64", "amd64-lang"} {
-		cores, _ := filepath.Glob(filepath.Join(coreDir, arch, "*.core.gz"))
-		if len(cores) == 0 {
-			t.Skip("no recorded cores here")
-		}
 		t.Run(arch, func(t *testing.T) {
-			sysroot := programs(t, arch)
+			cores, _ := filepath.Glob(filepath.Join(recorded.Shared(t, "inputs/user-cores", arch), "*.core.gz"))
+			sysroot := captured.Programs(t, arch)
 			for _, path := range cores {
 				t.Run(filepath.Base(path), func(t *testing.T) { compareCore(t, strings.TrimSuffix(path, ".core.gz"), sysroot) })
 			}

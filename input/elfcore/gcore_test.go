@@ -2,12 +2,11 @@ package elfcore_test
 
 import (
 	"encoding/binary"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
 )
 
@@ -15,12 +14,8 @@ import (
 // file holds unchanged, which is where the code is. The binaries are found all
 // the same.
 func TestCodeLeftOut(t *testing.T) {
-	path := filepath.Join(coreDir, "amd64", "crash-dyn-O2.threads.core.gz")
-	if _, err := os.Stat(path); err != nil {
-		t.Skip("no recorded cores here")
-	}
-	opt := input.FileOptions{Sysroot: programs(t, "amd64")}
-	data := unzip(t, path)
+	opt := input.FileOptions{Sysroot: recorded.Testdata(t, "x86_64-threads/modules")}
+	data := recorded.Unzip(t, recorded.Testdata(t, "x86_64-threads/core.gz"))
 	whole, err := read(t, data, opt)
 	if err != nil {
 		t.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/elfcore"
+	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/target"
 )
 
@@ -157,7 +158,7 @@ func (s *synth) phdr(b []byte, typ, flags uint32, off, addr, file, mem uint64) [
 // archNamed is the first descriptor of a CPU.
 func archNamed(t testing.TB, name, abi string, big bool) *cpu.Arch {
 	t.Helper()
-	a, ok := processors().ByName(name, abi, big)
+	a, ok := captured.Archs().ByName(name, abi, big)
 	if !ok {
 		t.Fatalf("no %s %s", name, abi)
 	}
@@ -167,8 +168,7 @@ func archNamed(t testing.TB, name, abi string, big bool) *cpu.Arch {
 // read opens a core that is in memory.
 func read(t testing.TB, data []byte, opt input.FileOptions) (*target.Snapshot, error) {
 	t.Helper()
-	opt.Archs = processors()
-	opt.Formats = []image.Format{elf.Format()}
+	opt.Archs, opt.Formats = captured.Archs(), []image.Format{elf.Format()}
 	files := input.NewFiles(opt)
 	t.Cleanup(func() { files.Close() })
 	src := input.NewSource("core", data)

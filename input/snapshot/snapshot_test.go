@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
@@ -18,14 +17,16 @@ import (
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/snapshot"
+	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
 )
 
 // openText opens a capture that is in memory.
 func openText(t testing.TB, text string) input.Stream {
 	t.Helper()
-	files := input.NewFiles(input.FileOptions{Archs: processors(), Formats: []image.Format{elf.Format()}})
-	env := &input.Env{Archs: processors(), Files: files}
+	files := input.NewFiles(input.FileOptions{Archs: captured.Archs(), Formats: []image.Format{elf.Format()}})
+	env := &input.Env{Archs: captured.Archs(), Files: files}
 	s, err := snapshot.Format().Open(context.Background(), input.NewSource("-", []byte(text)), env)
 	if err != nil {
 		t.Fatal(err)
@@ -238,7 +239,7 @@ func TestConstantMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := &input.Env{Archs: processors(), Files: input.NewFiles(input.FileOptions{})}
+	env := &input.Env{Archs: captured.Archs(), Files: input.NewFiles(input.FileOptions{})}
 	s, err := snapshot.Format().Open(context.Background(), input.NewStreamSource("-", z), env)
 	if err != nil {
 		t.Fatal(err)
@@ -287,20 +288,8 @@ func FuzzSnapshot(f *testing.F) {
 // BenchmarkTruth reads recorded snapshots of some 6 kB, without their binary.
 func BenchmarkTruth(b *testing.B) {
 	for _, arch := range []string{"mips", "x86_64", "cortexm3"} {
-		files, _ := filepath.Glob(filepath.Join(truthDir, arch, "*", "snaps.jsonl.gz"))
-		if len(files) == 0 {
-			b.Skip("no recorded truth here")
-		}
-		f, err := os.Open(files[0])
-		if err != nil {
-			b.Fatal(err)
-		}
-		z, _ := gzip.NewReader(f)
-		text, err := io.ReadAll(z)
-		f.Close()
-		if err != nil {
-			b.Fatal(err)
-		}
+		cases := recorded.Cases(b, arch+"/*")
+		text := recorded.Unzip(b, cases[0].Snapshots())
 		b.Run(arch, func(b *testing.B) {
 			b.SetBytes(int64(len(text) / bytes.Count(text, []byte("\n"))))
 			b.ReportAllocs()

@@ -1,39 +1,24 @@
 package snapshot_test
 
 import (
-	"bufio"
-	"compress/gzip"
+	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/json"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
-	"sync"
 	"testing"
 
-	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
-	"github.com/backsight/backsight/cpu/arm64"
-	"github.com/backsight/backsight/cpu/mips"
-	"github.com/backsight/backsight/cpu/riscv"
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/snapshot"
+	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/internal/synth/recorded"
+	"github.com/backsight/backsight/lab/truth"
 	"github.com/backsight/backsight/target"
 )
-
-const truthDir = "../../../shared/truth/public"
-
-var processors = sync.OnceValue(func() (s cpu.Set) {
-	for _, list := range [][]*cpu.Arch{mips.Archs(), arm.Archs(), arm64.Archs(), riscv.Archs(), x86.Archs()} {
-		s = append(s, list...)
-	}
-	return s
-})
 
 // plain is a snapshot as encoding/json sees it.
 type plain struct {
@@ -45,42 +30,29 @@ type plain struct {
 // TestTruth reads the recorded snapshots of every processor, each with its
 // binary, and compares with what encoding/json makes of the same lines.
 func TestTruth(t *testing.T) {
-	files, _ := filepath.Glob(filepath.Join(truthDir, "*", "*", "snaps.jsonl.gz"))
-	if len(files) == 0 {
-		t.Skip("no recorded truth here")
-	}
 	seen := make(map[string]bool)
-	for _, path := range files {
-		dir := filepath.Dir(path)
-		arch := filepath.Base(filepath.Dir(dir))
-		if seen[arch] && os.Getenv("BACKSIGHT_LONG") == "" {
+	for _, c := range recorded.Cases(t, "*/*") {
+		if seen[c.Arch] && os.Getenv("BACKSIGHT_LONG") == "" {
 			continue
 		}
-		seen[arch] = true
-		t.Run(arch+"/"+filepath.Base(dir), func(t *testing.T) { compareCase(t, path, findBinary(t, dir)) })
+		seen[c.Arch] = true
+		t.Run(c.Name, func(t *testing.T) {
+			for _, tier := range truth.Tiers {
+				if program, ok := recorded.Program(t, &c, tier); ok {
+					compareCase(t, c.Snapshots(), program)
+					return
+				}
+			}
+			t.Error("the case has no program")
+		})
 	}
-}
-
-func findBinary(t *testing.T, dir string) string {
-	for _, tier := range []string{"sym.elf", "stripped.elf", "naked.elf"} {
-		if p := filepath.Join(dir, tier); exists(p) {
-			return p
-		}
-	}
-	t.Skip("no uncompressed binary")
-	return ""
-}
-
-func exists(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 func compareCase(t *testing.T, path, binary string) {
 	want := reference(t, path)
-	files := input.NewFiles(input.FileOptions{Archs: processors(), Formats: []image.Format{elf.Format()}, Images: []input.NamedImage{{Path: binary}}})
+	files := input.NewFiles(input.FileOptions{Archs: captured.Archs(), Formats: []image.Format{elf.Format()}, Images: []input.NamedImage{{Path: binary}}})
 	defer files.Close()
-	env := &input.Env{Archs: processors(), Files: files}
+	env := &input.Env{Archs: captured.Archs(), Files: files}
 	s, err := input.Open(context.Background(), path, []input.Format{snapshot.Format()}, env)
 	if err != nil {
 		t.Fatal(err)
@@ -127,25 +99,12 @@ func compare(t *testing.T, line int, want *plain, got *target.Snapshot) {
 }
 
 func reference(t *testing.T, path string) (list []plain) {
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r := bufio.NewReaderSize(z, 1<<20)
-	for {
-		line, err := r.ReadBytes('\n')
-		if len(line) == 0 {
-			return list
-		}
+	for line := range bytes.Lines(recorded.Unzip(t, path)) {
 		var p plain
-		if json.Unmarshal(line, &p) != nil || err != nil && err != io.EOF {
-			t.Fatalf("%s: bad line %d", path, len(list)+1)
+		if err := json.Unmarshal(line, &p); err != nil {
+			t.Fatalf("%s, line %d: %v", path, len(list)+1, err)
 		}
 		list = append(list, p)
 	}
+	return list
 }

@@ -44,6 +44,14 @@ func (y *Tally) Accept(reason string) {
 	y.accepted[reason]++
 }
 
+// Wrongly reports one disagreement; of many in a file, only the first are printed.
+func (y *Tally) Wrongly(t testing.TB, format string, args ...any) {
+	t.Helper()
+	if y.Wrong++; y.Wrong <= 20 {
+		t.Errorf(format, args...)
+	}
+}
+
 // Log writes the tally in lines that `lab conformance -decoders` reads.
 func (y *Tally) Log(t testing.TB) {
 	t.Logf("compared | %s | %s | %d | %d", y.CPU, y.File, y.Compared, y.Wrong)

@@ -1,42 +1,39 @@
 package captured
 
 import (
-	"context"
 	"os/exec"
 	"path/filepath"
 	"testing"
 
-	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/elfcore"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
 )
 
-// Core opens the core file root/dir/name with the programs in
-// root/programs/dir.tar.xz. The test is skipped where they are missing.
-func Core(t testing.TB, root, dir, name string) *target.Snapshot {
+// Core is the capture in a core file, with the binaries below sysroot.
+func Core(t testing.TB, path, sysroot string) *target.Snapshot {
 	t.Helper()
-	programs, err := filepath.Abs(filepath.Join(root, "programs", dir+".tar.xz"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	sysroot := t.TempDir()
-	if out, err := exec.Command("tar", "xJf", programs, "-C", sysroot).CombinedOutput(); err != nil {
-		t.Skipf("no programs: %v %s", err, out)
-	}
-	archs := Archs()
-	files := input.NewFiles(input.FileOptions{Sysroot: sysroot, Archs: archs, Formats: []image.Format{elf.Format()}})
-	t.Cleanup(func() { files.Close() })
-	s, err := input.Open(context.Background(), filepath.Join(root, dir, name), []input.Format{elfcore.Format()},
-		&input.Env{Archs: archs, Files: files})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { s.Close() })
-	snap, err := s.Next()
+	snap, err := open(t, path, elfcore.Format(), input.FileOptions{Sysroot: sysroot}).Next()
 	if err != nil {
 		t.Fatal(err)
 	}
 	return snap
+}
+
+// Programs unpacks the programs that dumped the optional cores of one architecture,
+// and their libraries, and is the folder that has them.
+func Programs(t testing.TB, arch string) (sysroot string) {
+	t.Helper()
+	archive := recorded.Shared(t, "inputs/user-cores/programs", arch+".tar.xz")
+	sysroot = t.TempDir()
+	for _, tool := range []string{"tar", "xz"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("the optional cores' programs are packed: ", err)
+		}
+	}
+	if out, err := exec.Command("tar", "xJf", archive, "-C", sysroot).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v: %s", filepath.Base(archive), err, out)
+	}
+	return sysroot
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/unwind"
 )
@@ -145,7 +146,7 @@ func imageOf(arch *cpu.Arch, list ...image.Section) *image.Image {
 }
 
 func archNamed(t testing.TB, name, abi string, big bool) *cpu.Arch {
-	a, ok := archs().ByName(name, abi, big)
+	a, ok := captured.Archs().ByName(name, abi, big)
 	if !ok {
 		t.Fatalf("no %s %s", name, abi)
 	}

@@ -5,6 +5,8 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/unwind"
 )
@@ -13,16 +15,16 @@ import (
 func sample(t testing.TB) (*image.Image, []uint64) {
 	for _, path := range []string{
 		"/usr/lib/x86_64-linux-gnu/libLLVM-14.so.1", "/lib/x86_64-linux-gnu/libc.so.6",
-		"../../../../shared/truth/public/x86_64/pub-gcc-O2/sym.elf",
+		recorded.Testdata(t, "x86_64-threads/modules/usr/lib/libc.so.6"),
 	} {
-		img, err := elf.Open(path, image.Options{Archs: archs(), NoDebugFiles: true})
+		img, err := elf.Open(path, image.Options{Archs: captured.Archs(), NoDebugFiles: true})
 		if err != nil {
 			continue
 		}
 		t.Cleanup(func() { _ = img.Close() })
 		return img, places(img)
 	}
-	t.Skip("no library to look at")
+	t.Fatal("no library to look at")
 	return nil, nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,13 +14,10 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
-	"github.com/backsight/backsight/cpu/arm64"
-	"github.com/backsight/backsight/cpu/mips"
-	"github.com/backsight/backsight/cpu/riscv"
-	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/unwind"
 )
@@ -27,23 +25,15 @@ import (
 // long asks for every function of every file.
 func long() bool { return os.Getenv("BACKSIGHT_LONG") != "" }
 
-func archs() cpu.Set {
-	var s cpu.Set
-	for _, f := range [][]*cpu.Arch{x86.Archs(), arm64.Archs(), arm.Archs(), riscv.Archs(), mips.Archs()} {
-		s = append(s, f...)
-	}
-	return s
-}
-
 // TestAgainstReadelf compares the rows of real binaries, of all processors, with
 // those that binutils prints: at the first and at the last address of each row.
 func TestAgainstReadelf(t *testing.T) {
 	if _, err := exec.LookPath("readelf"); err != nil {
 		t.Skip("no readelf")
 	}
-	for _, path := range binaries() {
+	for _, path := range binaries(t) {
 		t.Run(strings.Trim(strings.ReplaceAll(path, "/", "_"), "._"), func(t *testing.T) {
-			img, err := elf.Open(path, image.Options{Archs: archs(), NoDebugFiles: true})
+			img, err := elf.Open(path, image.Options{Archs: captured.Archs(), NoDebugFiles: true})
 			if err != nil {
 				t.Skip(err)
 			}
@@ -59,19 +49,11 @@ func TestAgainstReadelf(t *testing.T) {
 }
 
 // binaries lists what there is of libraries and recorded programs.
-func binaries() []string {
-	patterns := []string{
-		"/lib/x86_64-linux-gnu/libc.so.6", "/usr/aarch64-linux-gnu/lib/libc.so.6",
-		"../../../../shared/truth/public/mips*/pub-gcc-O2/sym.elf", "../../../../shared/truth/public/r*/pub-gcc-O*/sym.elf",
-	}
+func binaries(t *testing.T) (files []string) {
+	patterns := []string{"/lib/x86_64-linux-gnu/libc.so.6", "/usr/aarch64-linux-gnu/lib/libc.so.6"}
 	if long() {
-		patterns = []string{
-			"/lib/x86_64-linux-gnu/*.so.[0-9]*",
-			"/usr/*-linux-gnu*/lib/*.so.[0-9]*",
-			"../../../../shared/truth/public/*/*/sym.elf", "../../../../shared/truth/public/*/*/stripped.elf",
-		}
+		patterns = []string{"/lib/x86_64-linux-gnu/*.so.[0-9]*", "/usr/*-linux-gnu*/lib/*.so.[0-9]*"}
 	}
-	var files []string
 	seen := map[string]bool{}
 	for _, p := range patterns {
 		found, _ := filepath.Glob(p)
@@ -80,6 +62,12 @@ func binaries() []string {
 				seen[real] = true
 				files = append(files, f)
 			}
+		}
+	}
+	programs := recorded.Programs(t, "*/*", "stripped")
+	for _, name := range slices.Sorted(maps.Keys(programs)) {
+		if long() || !strings.Contains(name, "-O0") {
+			files = append(files, programs[name])
 		}
 	}
 	return files

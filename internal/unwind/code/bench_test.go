@@ -1,26 +1,21 @@
 package code
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/unwind"
 )
 
 // naked is a program without symbols and tables, and places in it where frames of
 // recorded chains stand.
 func naked(b *testing.B, arch string) (*image.Image, []unwind.Query) {
-	const root = "../../../../shared/truth/public"
-	dir := filepath.Join(arch, "pub-gcc-O2")
-	if _, err := os.Stat(filepath.Join(root, dir)); err != nil {
-		b.Skip("no recorded truth")
-	}
-	cases := captured.Corpus(b, root, dir, "naked.elf")
+	rec := recorded.Cases(b, arch+"/*-O2*")
+	cases := captured.Corpus(b, &rec[len(rec)-1], "naked")
 	img := cases[0].Snapshot.Modules[0].Image
 	seen := map[uint64]bool{}
 	var places []unwind.Query

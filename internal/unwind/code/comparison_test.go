@@ -3,11 +3,10 @@ package code
 import (
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/unwind/exception"
 	"github.com/backsight/backsight/internal/unwind/sigframe"
 	"github.com/backsight/backsight/unwind"
@@ -132,11 +131,6 @@ func TestComparison(t *testing.T) {
 	if os.Getenv("BACKSIGHT_LONG") == "" {
 		t.Skip("BACKSIGHT_LONG is not set")
 	}
-	const root = "../../../../shared/truth/public"
-	dirs, err := filepath.Glob(root + "/*/*")
-	if err != nil || len(dirs) == 0 {
-		t.Skip("no recorded truth")
-	}
 	methods := []struct {
 		name   string
 		answer func(d *derivation, q *unwind.Query) []unwind.Rule
@@ -146,13 +140,16 @@ func TestComparison(t *testing.T) {
 	}
 	table := map[string][]tally{}
 	var archs []string
-	for _, dir := range dirs {
-		arch := filepath.Base(filepath.Dir(dir))
+	for _, rec := range recorded.Cases(t, "*/*") {
+		arch := rec.Arch
 		if table[arch] == nil {
 			table[arch] = make([]tally, len(methods))
 			archs = append(archs, arch)
 		}
-		cases := captured.Corpus(t, root, strings.TrimPrefix(dir, root), "naked.elf")
+		cases := captured.Corpus(t, &rec, "naked")
+		if len(cases) == 0 {
+			continue
+		}
 		for i, m := range methods {
 			s := New(nil)
 			if m.abi && s.of(cases[0].Snapshot.Modules[0].Image).insnSize(0) == 0 {

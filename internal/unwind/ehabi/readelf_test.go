@@ -4,9 +4,11 @@ import (
 	"bufio"
 	"bytes"
 	"fmt"
+	"maps"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,6 +16,7 @@ import (
 	"github.com/backsight/backsight/cpu/arm"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -24,7 +27,7 @@ func TestReadelf(t *testing.T) {
 	if err != nil {
 		t.Skip("no arm-linux-gnueabihf-readelf")
 	}
-	files, _ := filepath.Glob(truth + "/arm*/*-O2/stripped.elf")
+	files := slices.Sorted(maps.Values(recorded.Programs(t, "arm*/*-O2", "stripped")))
 	for _, lib := range []string{"libc.so.6", "libstdc++.so.6"} {
 		out, err := exec.Command("arm-linux-gnueabihf-gcc", "-print-file-name="+lib).Output()
 		if path := strings.TrimSpace(string(out)); err == nil && filepath.IsAbs(path) {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -13,7 +14,6 @@ import (
 // In these cores, written by a Linux kernel and by QEMU, a handler crashed that
 // raise() had called: the interrupted PC follows the system call in libc.
 func TestSignalsInCores(t *testing.T) {
-	const cores = "../../../../shared/inputs/user-cores"
 	for _, c := range []struct{ dir, name, syscall string }{
 		{"amd64", "crash-dyn-O2", "0f05"},
 		{"aarch64", "crash-dyn-O2", "010000d4"},
@@ -24,15 +24,28 @@ func TestSignalsInCores(t *testing.T) {
 		{"mips64el", "crash-dyn-O2", "0c000000"},
 	} {
 		t.Run(c.dir, func(t *testing.T) {
-			snap := captured.Core(t, cores, c.dir, c.name+".sig.core.gz")
-			syscall := code(t, c.syscall)
-			if n := countSignals(snap, func(pc uint64) bool {
-				m, ok := snap.ModuleAt(pc)
-				return ok && m.Image != nil && bytes.Equal(m.Image.Before(m.ToImage(pc), len(syscall)), syscall)
-			}); n != 1 {
-				t.Errorf("%d signal frames, want 1", n)
-			}
+			core := recorded.Shared(t, "inputs/user-cores", c.dir, c.name+".sig.core.gz")
+			checkRaised(t, captured.Core(t, core, captured.Programs(t, c.dir)), c.syscall)
 		})
+	}
+}
+
+// TestSignalInCore is the same in testdata's core of AArch64.
+func TestSignalInCore(t *testing.T) {
+	core, sysroot := recorded.Testdata(t, "aarch64-signal/core.gz"), recorded.Testdata(t, "aarch64-signal/modules")
+	checkRaised(t, captured.Core(t, core, sysroot), "010000d4")
+}
+
+// checkRaised: one signal frame is on the stack, and what it interrupted follows a
+// system call.
+func checkRaised(t *testing.T, snap *target.Snapshot, instruction string) {
+	t.Helper()
+	syscall := code(t, instruction)
+	if n := countSignals(snap, func(pc uint64) bool {
+		m, ok := snap.ModuleAt(pc)
+		return ok && m.Image != nil && bytes.Equal(m.Image.Before(m.ToImage(pc), len(syscall)), syscall)
+	}); n != 1 {
+		t.Errorf("%d signal frames, want 1", n)
 	}
 }
 

@@ -1,32 +1,26 @@
 package sigframe
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
 func modules(m ...*target.Module) []*target.Module { return m }
 
-const truth = "../../../../shared/truth/public"
-
 // The recorded chains name the interrupted PC but not SP at the trampoline. Of all
 // the places on the stack where SP may be, exactly one must give the interrupted
 // PC with an SP within the interrupted frame.
 func TestRecordedSignals(t *testing.T) {
-	dirs, _ := filepath.Glob(truth + "/*/*-O[02]")
-	if len(dirs) == 0 {
-		t.Skip("no recorded truth")
-	}
-	for _, dir := range dirs {
-		rel, _ := filepath.Rel(truth, dir)
-		t.Run(rel, func(t *testing.T) {
+	all := 0
+	for _, rec := range recorded.Cases(t, "*/*-O[02]") {
+		t.Run(rec.Name, func(t *testing.T) {
 			n := 0
-			for _, c := range captured.Corpus(t, truth, rel, "naked.elf") {
+			for _, c := range captured.Corpus(t, &rec, "naked") {
 				for i, f := range c.Frames[1:] {
 					if f.Kind == "sigtramp" {
 						n++
@@ -34,8 +28,12 @@ func TestRecordedSignals(t *testing.T) {
 					}
 				}
 			}
+			all += n
 			t.Log(n, "signal frames")
 		})
+	}
+	if all == 0 {
+		t.Error("no signal frame was recorded")
 	}
 }
 

@@ -8,13 +8,11 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
-	"github.com/backsight/backsight/cpu/arm64"
-	"github.com/backsight/backsight/cpu/mips"
-	"github.com/backsight/backsight/cpu/riscv"
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/internal/unwind/ehabi"
@@ -22,32 +20,32 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// files are images of several processors, with tables of their own and without.
-var files = []string{
-	"/lib/x86_64-linux-gnu/libc.so.6",
-	"../../../../shared/truth/public/x86_64/pub-gcc-O2/sym.elf",
-	"../../../../shared/truth/public/x86_64/pub-gcc-O2/naked.elf",
-	"../../../../shared/truth/public/i386/pub-gcc-O2/naked.elf",
-	"../../../../shared/truth/public/aarch64/pub-gcc-O2/sym.elf",
-	"../../../../shared/truth/public/aarch64/pub-gcc-O2/naked.elf",
-	"../../../../shared/truth/public/armt2/pub-gcc-O2/stripped.elf",
-	"../../../../shared/truth/public/armt2/pub-gcc-O2/naked.elf",
-	"../../../../shared/truth/public/armarm/pub-gcc-O2/naked.elf",
-	"../../../../shared/truth/public/mips/pub-gcc-O2/sym.elf",
-	"../../../../shared/truth/public/mips/pub-gcc-O2/naked.elf",
-	"../../../../shared/truth/public/mips16/pub-gcc-O2/naked.elf",
-	"../../../../shared/truth/public/riscv64/pub-gcc-O2/sym.elf",
-	"../../../../shared/truth/public/riscv64/pub-gcc-O2/naked.elf",
+// libc is a C library of x86-64 with an .eh_frame.
+func libc(t testing.TB) string {
+	return recorded.Testdata(t, "x86_64-threads/modules/usr/lib/libc.so.6")
+}
+
+// files are images with tables of their own and without: one of each processor.
+func files(t testing.TB) map[string]string {
+	list := map[string]string{"libc": libc(t)}
+	for _, c := range recorded.Cases(t, "*/*") {
+		for _, tier := range []string{"stripped", "naked"} {
+			if list[c.Arch+"/"+tier] != "" {
+				continue
+			}
+			if path, ok := recorded.Program(t, &c, tier); ok {
+				list[c.Arch+"/"+tier] = path
+			}
+		}
+	}
+	return list
 }
 
 func open(t testing.TB, path string) *image.Image {
-	var archs cpu.Set
-	for _, a := range [][]*cpu.Arch{x86.Archs(), arm.Archs(), arm64.Archs(), mips.Archs(), riscv.Archs()} {
-		archs = append(archs, a...)
-	}
-	img, err := elf.Open(path, image.Options{Archs: archs, NoDebugFiles: true})
+	t.Helper()
+	img, err := elf.Open(path, image.Options{Archs: captured.Archs(), NoDebugFiles: true})
 	if err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = img.Close() })
 	return img
@@ -72,8 +70,8 @@ func fromCFI(img *image.Image) *table.Table {
 // TestTableSaysWhatSourcesSay at places all over the code: where a row is of a
 // source, that source gives the very same rule, with what it knows besides.
 func TestTableSaysWhatSourcesSay(t *testing.T) {
-	for _, path := range files {
-		t.Run(path, func(t *testing.T) {
+	for name, path := range files(t) {
+		t.Run(name, func(t *testing.T) {
 			img := open(t, path)
 			srcs, parts := sources()
 			tab := table.Build(img, parts...)
@@ -152,7 +150,7 @@ func eachPlace(img *image.Image, visit func(q *unwind.Query)) {
 
 // TestFile: a file gives the table back, and whatever is wrong with one is said.
 func TestFile(t *testing.T) {
-	img := open(t, files[0])
+	img := open(t, libc(t))
 	tab := fromCFI(img)
 	b := tab.Append(nil, img)
 	again, err := table.Open(b, img)
