@@ -30,8 +30,8 @@ func (f *fastPath) forget() {
 //
 // The checks that code alone decides come with the cached caller. What the stack
 // decides is checked here: that the return address is the cached caller's, and that SP
-// rises, is aligned and stays in the stack. The frames and registers are those
-// that Apply and the verifier find.
+// rises, is aligned and stays in the stack. TestFastPath holds that
+// frames and registers are those that Apply and the verifier find.
 //
 // Registers other than SP are left where they were saved until a rule needs one:
 // most frames are found from SP alone.
