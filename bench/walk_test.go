@@ -167,6 +167,29 @@ func walks(b *testing.B, snaps []*target.Snapshot) {
 		run(b, func(snap *target.Snapshot) *unwind.Walker { one.Use(snap); return one })
 	})
 	b.Run("cold", func(b *testing.B) { run(b, u.Walker) })
+	b.Run("samples", func(b *testing.B) { samples(b, one, snaps) })
+}
+
+// samples walks the stacks as a profiler has them, without a Snapshot each.
+func samples(b *testing.B, w *unwind.Walker, snaps []*target.Snapshot) {
+	var frames []unwind.Frame
+	all := make([]unwind.Sample, len(snaps))
+	for i, snap := range snaps {
+		stack := snap.Memory.Segments()[0]
+		all[i] = unwind.Sample{Regs: snap.Threads[0].Regs, Base: stack.Addr, Stack: stack.Data}
+	}
+	n := 0
+	now, release := threadTime()
+	defer release()
+	b.ReportAllocs()
+	start := now()
+	for b.Loop() {
+		for i := range all {
+			frames, _ = w.WalkSample(&all[i], frames[:0])
+			n += len(frames)
+		}
+	}
+	b.ReportMetric(float64((now()-start).Nanoseconds())/float64(n), "ns/frame")
 }
 
 var programs = []string{"deep60", "deep60a64", "deepmips", "clang"}

@@ -38,6 +38,7 @@ type Walker struct {
 	caches bool          // fast is used: nobody wants to see every step
 	frame  State         // the frame being unwound
 	regs   cpu.Registers // its registers
+	sample *sampled      // of WalkSample; made when first needed
 }
 
 // NewWalker returns a Walker over snap.
