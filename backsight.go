@@ -8,6 +8,7 @@ package backsight
 
 import (
 	"context"
+	"io"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/cpu/arm"
@@ -71,15 +72,18 @@ func NewFiles(opt input.FileOptions) *input.Files {
 // input. files finds the binaries that the capture refers to. formats are the kinds of
 // captures to try, in their order; none: Formats.
 func Open(ctx context.Context, path string, files *input.Files, formats ...input.Format) (input.Stream, error) {
-	return input.Open(ctx, path, orAll(formats), environment(files))
+	return input.Open(ctx, path, environment(files, formats))
 }
 
-// environment is what formats need besides a capture's bytes.
-func environment(files *input.Files) *input.Env { return &input.Env{Archs: CPUs(), Files: files} }
+// OpenReader is Open for bytes that can be read once only, such as an upload; name is
+// for messages. r is not closed.
+func OpenReader(ctx context.Context, name string, r io.Reader, files *input.Files, formats ...input.Format) (input.Stream, error) {
+	return input.OpenReader(ctx, name, r, environment(files, formats))
+}
 
-func orAll(formats []input.Format) []input.Format {
+func environment(files *input.Files, formats []input.Format) *input.Env {
 	if len(formats) == 0 {
-		return Formats()
+		formats = Formats()
 	}
-	return formats
+	return &input.Env{Archs: CPUs(), Formats: formats, Files: files}
 }

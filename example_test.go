@@ -20,7 +20,7 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer capture.Close()
-	snap, err := capture.Next()
+	snap, err := capture.Next(ctx)
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func crashed(t *testing.T) *target.Snapshot {
 			t.Error(err)
 		}
 	})
-	snap, err := capture.Next()
+	snap, err := capture.Next(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

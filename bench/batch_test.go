@@ -38,7 +38,7 @@ func batch(b *testing.B, dir, elf string) {
 		defer s.Close()
 		var line []byte
 		for {
-			snap, err := s.Next()
+			snap, err := s.Next(b.Context())
 			if err == io.EOF {
 				return
 			}

@@ -28,7 +28,7 @@ func captured(t testing.TB, image, path string) (snaps []*target.Snapshot, relea
 		t.Skip(err)
 	}
 	for {
-		snap, err := s.Next()
+		snap, err := s.Next(t.Context())
 		if err == io.EOF {
 			return snaps, func() { s.Close(); files.Close() }
 		}

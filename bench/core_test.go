@@ -36,7 +36,7 @@ func BenchmarkCore(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				snap, err := s.Next()
+				snap, err := s.Next(b.Context())
 				if err != nil {
 					b.Fatal(err)
 				}

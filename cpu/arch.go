@@ -145,6 +145,18 @@ type Layout struct {
 	Slots []Slot
 }
 
+// String names the ABI in a sentence: mips o32 big-endian.
+func (a *Arch) String() string {
+	s := a.Name
+	if a.ABI != "" {
+		s += " " + a.ABI
+	}
+	if a.BigEndian {
+		return s + " big-endian"
+	}
+	return s + " little-endian"
+}
+
 // RegByName finds a register by name or alias, as spelled in lower case.
 func (a *Arch) RegByName(name string) (Reg, bool) {
 	for i := range a.Regs {

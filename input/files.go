@@ -127,8 +127,8 @@ func (f *Files) Close() error {
 	return errors.Join(errs...)
 }
 
-// Wanted is a binary as a capture names it.
-type Wanted struct {
+// BinaryRef is a binary as a capture names it.
+type BinaryRef struct {
 	// Name is its path on the captured machine.
 	Name string
 	// BuildID decides where it is known.
@@ -147,10 +147,10 @@ type Wanted struct {
 //
 // A file with another build ID is not the one that ran: its code may be the same
 // only in part, and a backtrace through it looks right and is not.
-func (f *Files) Find(w Wanted) (img *image.Image, issues []string) {
-	w.Name = strings.TrimSuffix(w.Name, " (deleted)") // the kernel's d_path of an unlinked file
-	for _, path := range f.candidates(w) {
-		img, err := f.accepted(path, &w)
+func (f *Files) Find(ref BinaryRef) (img *image.Image, issues []string) {
+	ref.Name = strings.TrimSuffix(ref.Name, " (deleted)") // the kernel's d_path of an unlinked file
+	for _, path := range f.candidates(ref) {
+		img, err := f.accepted(path, &ref)
 		if err == nil {
 			return img, nil
 		}
@@ -158,9 +158,9 @@ func (f *Files) Find(w Wanted) (img *image.Image, issues []string) {
 			issues = append(issues, notUsed(path, err))
 		}
 	}
-	if f.tree != nil && w.BuildID != nil {
-		for _, path := range f.tree.versions(w.Name) {
-			if img, err := f.accepted(path, &w); err == nil {
+	if f.tree != nil && ref.BuildID != nil {
+		for _, path := range f.tree.versions(ref.Name) {
+			if img, err := f.accepted(path, &ref); err == nil {
 				return img, nil
 			}
 		}
@@ -170,20 +170,20 @@ func (f *Files) Find(w Wanted) (img *image.Image, issues []string) {
 
 // Use opens a file of this machine where the capture is known to mean it: the
 // user said so. It is held to the same conditions.
-func (f *Files) Use(path string, w Wanted) (img *image.Image, issues []string) {
-	img, err := f.accepted(path, &w)
+func (f *Files) Use(path string, ref BinaryRef) (img *image.Image, issues []string) {
+	img, err := f.accepted(path, &ref)
 	if err != nil {
 		return nil, []string{notUsed(path, err)}
 	}
 	return img, nil
 }
 
-func (f *Files) accepted(path string, w *Wanted) (*image.Image, error) {
+func (f *Files) accepted(path string, ref *BinaryRef) (*image.Image, error) {
 	img, err := f.Open(path)
 	if err != nil {
 		return nil, err
 	}
-	return img, w.accepts(img)
+	return img, ref.accepts(img)
 }
 
 // notUsed is the issue line for a file that was found in vain.
@@ -200,43 +200,31 @@ func notUsed(path string, err error) string {
 }
 
 // accepts tells why img cannot be what the capture means, nil when it can.
-func (w *Wanted) accepts(img *image.Image) error {
-	if !w.runs(img.Arch) {
-		return fmt.Errorf("a binary for %s, the capture is of %s", Describe(img.Arch), Describe(w.Arch))
+func (ref *BinaryRef) accepts(img *image.Image) error {
+	if !ref.runs(img.Arch) {
+		return fmt.Errorf("a binary for %s, the capture is of %s", img.Arch, ref.Arch)
 	}
-	if w.BuildID == nil || bytes.Equal(w.BuildID, img.BuildID) {
+	if ref.BuildID == nil || bytes.Equal(ref.BuildID, img.BuildID) {
 		return nil
 	}
 	if img.BuildID == nil {
-		return fmt.Errorf("no build ID, the capture says %x", w.BuildID)
+		return fmt.Errorf("no build ID, the capture says %x", ref.BuildID)
 	}
-	return fmt.Errorf("build ID %x, the capture says %x", img.BuildID, w.BuildID)
+	return fmt.Errorf("build ID %x, the capture says %x", img.BuildID, ref.BuildID)
 }
 
 // runs tells whether code of ABI a runs in the captured program: the same CPU and
 // byte order and, unless the ABI is open, the same widths. Variants that only ELF
 // flags tell apart (microMIPS, release 6) are the same here.
-func (w *Wanted) runs(a *cpu.Arch) bool {
-	want := w.Arch
+func (ref *BinaryRef) runs(a *cpu.Arch) bool {
+	want := ref.Arch
 	return want == nil || a == want || a.Name == want.Name && a.BigEndian == want.BigEndian &&
-		(w.AnyABI || a.AddrSize == want.AddrSize && a.RegSize == want.RegSize)
-}
-
-// Describe names an ABI in a sentence.
-func Describe(a *cpu.Arch) string {
-	s := a.Name
-	if a.ABI != "" {
-		s += " " + a.ABI
-	}
-	if a.BigEndian {
-		return s + " big-endian"
-	}
-	return s + " little-endian"
+		(ref.AnyABI || a.AddrSize == want.AddrSize && a.RegSize == want.RegSize)
 }
 
 // candidates are the paths where a binary may be, best first.
-func (f *Files) candidates(w Wanted) []string {
-	base := filepath.Base(filepath.FromSlash(w.Name))
+func (f *Files) candidates(ref BinaryRef) []string {
+	base := filepath.Base(filepath.FromSlash(ref.Name))
 	var paths []string
 	for _, p := range append([]string{f.opt.Exe}, imagePaths(f.opt.Images)...) {
 		if p != "" && filepath.Base(p) == base {
@@ -244,18 +232,18 @@ func (f *Files) candidates(w Wanted) []string {
 		}
 	}
 	for _, dir := range f.opt.DebugDirs {
-		paths = append(paths, byBuildID(dir, w.BuildID)...)
+		paths = append(paths, byBuildID(dir, ref.BuildID)...)
 	}
 	if f.tree != nil {
-		return append(paths, f.tree.find(w.Name)...)
+		return append(paths, f.tree.find(ref.Name)...)
 	}
-	if w.Name == "" {
+	if ref.Name == "" {
 		return paths
 	}
-	if w.Dir != "" && !filepath.IsAbs(w.Name) {
-		paths = append(paths, filepath.Join(w.Dir, w.Name))
+	if ref.Dir != "" && !filepath.IsAbs(ref.Name) {
+		paths = append(paths, filepath.Join(ref.Dir, ref.Name))
 	}
-	return append(paths, filepath.FromSlash(w.Name))
+	return append(paths, filepath.FromSlash(ref.Name))
 }
 
 func imagePaths(images []NamedImage) (paths []string) {

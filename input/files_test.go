@@ -106,7 +106,7 @@ func TestFindBelowSysroot(t *testing.T) {
 		{"", "", "", 0},
 	} {
 		f := NewFiles(FileOptions{Archs: archsT, Formats: formatsT, Sysroot: dir})
-		w := Wanted{Name: tt.name, Arch: archA}
+		w := BinaryRef{Name: tt.name, Arch: archA}
 		if tt.id != "" {
 			w.BuildID = []byte(tt.id)
 		}
@@ -134,12 +134,12 @@ func TestFindOnThisMachine(t *testing.T) {
 	for _, tt := range []struct{ name, dir, want string }{
 		{abs, "", abs}, {"prog", dir, abs}, {"/usr/bin/tool", "", named}, {"prog", "", ""},
 	} {
-		img, issues := f.Find(Wanted{Name: tt.name, Dir: tt.dir})
+		img, issues := f.Find(BinaryRef{Name: tt.name, Dir: tt.dir})
 		if got := img; (got == nil) != (tt.want == "") || got != nil && got.Path != tt.want {
 			t.Errorf("%s in %q: %v, %q; want %q", tt.name, tt.dir, got, issues, tt.want)
 		}
 	}
-	if _, issues := f.Find(Wanted{Name: abs, Arch: archB}); len(issues) != 1 || !strings.Contains(issues[0], "a binary for a little-endian") {
+	if _, issues := f.Find(BinaryRef{Name: abs, Arch: archB}); len(issues) != 1 || !strings.Contains(issues[0], "a binary for a little-endian") {
 		t.Errorf("another processor: %q", issues)
 	}
 }

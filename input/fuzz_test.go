@@ -22,7 +22,7 @@ func FuzzOpen(f *testing.F) {
 	formats := []Format{{
 		Name:  "echo",
 		Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte("echo")) },
-		Open: func(_ context.Context, src *Source, _ *Env) (Stream, error) {
+		Open: func(_ context.Context, src *Capture, _ *Env) (Stream, error) {
 			data, _ := io.ReadAll(io.LimitReader(src.Stream(), enough))
 			if !bytes.HasPrefix(data, []byte("echo")) {
 				return nil, &Error{Path: src.Name, Reason: "the stream is not what its head was"}
@@ -31,14 +31,12 @@ func FuzzOpen(f *testing.F) {
 		},
 	}}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		src, err := newStream("-", bytes.NewReader(data))
-		if err != nil {
-			return
-		}
-		defer src.Close()
-		s, err := dispatch(context.Background(), src, formats, &Env{})
+		s, err := OpenReader(context.Background(), "-", bytes.NewReader(data), &Env{Formats: formats})
 		if (s == nil) != (err != nil) {
 			t.Errorf("stream %v, error %v", s, err)
+		}
+		if s != nil {
+			defer s.Close()
 		}
 		if bytes.HasPrefix(data, []byte("echo")) && err != nil {
 			t.Error(err)

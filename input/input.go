@@ -12,11 +12,16 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// Env is what formats need from outside: the CPUs that the program knows, the
-// files that a capture refers to, and what the user said on the command line.
+// Env is what captures are opened with: what the program knows, and the files that a
+// capture refers to.
 type Env struct {
 	Archs cpu.Set
-	Files *Files
+	// Formats are the kinds of captures, in the order in which they are tried.
+	Formats []Format
+	Files   *Files
+	// MaxSpill bounds in bytes what is kept of a capture that can be read once only, a
+	// compressed file or a reader, in a temporary file; 0: 64 GiB.
+	MaxSpill int64
 }
 
 // Format is one kind of capture.
@@ -25,16 +30,20 @@ type Format struct {
 	// Sniff tells by the head of the file (at least 64 bytes where there are so
 	// many) whether it is this format.
 	Sniff func(head []byte) bool
-	// Open starts reading. Errors are *Error.
-	Open func(ctx context.Context, src *Source, env *Env) (Stream, error)
+	// Open starts reading; ctx ends that, and not what the Stream does later. Errors
+	// are *Error.
+	Open func(ctx context.Context, c *Capture, env *Env) (Stream, error)
 }
 
 // Stream yields the snapshots of a capture in order: one for a core file, one a
-// line for a batch. Next returns io.EOF after the last; another error concerns
-// one snapshot only when Recoverable says so, and reading goes on. Snapshots refer
-// to the capture's bytes and must not be used after Close.
+// line for a batch. Snapshots refer to the capture's bytes and must not be used after
+// Close.
 type Stream interface {
-	Next() (*target.Snapshot, error)
+	// Next reads the next snapshot, and returns io.EOF after the last. Behind an
+	// Error that is Recoverable the next one can be read, behind any other error
+	// nothing. Where ctx has ended, Next reads nothing and returns ctx's error; a
+	// reader that blocks is not interrupted.
+	Next(ctx context.Context) (*target.Snapshot, error)
 	Close() error
 }
 

@@ -7,65 +7,89 @@ import (
 	"errors"
 	"io"
 	"os"
+	"path/filepath"
 
 	"github.com/backsight/backsight/internal/mapped"
 )
 
 // Open opens a capture and recognises its format by content. "-" is standard
-// input. gzip and zstd are seen through. Errors are *Error.
-func Open(ctx context.Context, path string, formats []Format, env *Env) (Stream, error) {
-	src, err := newSource(path)
+// input. gzip and zstd are seen through. ctx ends the opening, and not what the Stream
+// does later. Errors are *Error.
+func Open(ctx context.Context, path string, env *Env) (Stream, error) {
+	if path == "-" {
+		return OpenReader(ctx, path, os.Stdin, env)
+	}
+	c, err := openFile(path, env)
 	if err != nil {
 		return nil, err
 	}
-	s, err := dispatch(ctx, src, formats, env)
-	if err != nil {
-		src.Close()
-		return nil, err
-	}
-	return &openStream{Stream: s, src: src}, nil
+	return c.open(ctx, env)
 }
 
-// dispatch lets the first format that recognises the capture open it.
-func dispatch(ctx context.Context, src *Source, formats []Format, env *Env) (Stream, error) {
-	if len(src.Head) == 0 {
-		return nil, &Error{Path: src.Name, Offset: 0, Reason: "empty file"}
+// OpenReader is Open for bytes that can be read once only, such as an upload. name is
+// for messages. What a format needs as a whole is kept in a temporary file of
+// env.MaxSpill bytes at most, which the Stream's Close removes. r is read until then,
+// by nobody else, and not closed.
+func OpenReader(ctx context.Context, name string, r io.Reader, env *Env) (Stream, error) {
+	b := bufio.NewReaderSize(r, 16*headSize)
+	head, err := b.Peek(headSize)
+	if err != nil && err != io.EOF {
+		return nil, &Error{Path: name, Offset: int64(len(head)), Reason: "cannot be read", Err: err}
 	}
-	for i := range formats {
-		if formats[i].Sniff(src.Head) {
-			return formats[i].Open(ctx, src, env)
+	c := &Capture{Name: name, Head: bytes.Clone(head), reader: b, maxSpill: env.MaxSpill}
+	if err := c.decompress(b); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c.open(ctx, env)
+}
+
+// open lets the first format that recognises the capture open it. The Stream closes
+// the capture, and so does an error.
+func (c *Capture) open(ctx context.Context, env *Env) (Stream, error) {
+	s, err := c.dispatch(ctx, env)
+	if err != nil {
+		c.Close()
+		return nil, err
+	}
+	return &openStream{Stream: s, capture: c}, nil
+}
+
+func (c *Capture) dispatch(ctx context.Context, env *Env) (Stream, error) {
+	if len(c.Head) == 0 {
+		return nil, &Error{Path: c.Name, Offset: 0, Reason: "empty file"}
+	}
+	for i := range env.Formats {
+		if env.Formats[i].Sniff(c.Head) {
+			return env.Formats[i].Open(ctx, c, env)
 		}
 	}
-	return nil, &Error{Path: src.Name, Offset: 0, Reason: "unrecognised input", Err: ErrUnrecognised}
+	return nil, &Error{Path: c.Name, Offset: 0, Reason: "unrecognised input", Err: ErrUnrecognised}
 }
 
 // openStream closes the capture together with the format's reader.
 type openStream struct {
 	Stream
-	src *Source
+	capture *Capture
 }
 
 func (s *openStream) Close() error {
-	return errors.Join(s.Stream.Close(), s.src.Close())
+	return errors.Join(s.Stream.Close(), s.capture.Close())
 }
 
-// newSource maps the file or begins to read standard input.
-func newSource(path string) (*Source, error) {
-	if path == "-" {
-		return newStream("-", os.Stdin)
-	}
+// openFile maps a regular file.
+func openFile(path string, env *Env) (*Capture, error) {
 	data, release, err := mapped.Open(path)
 	if err != nil {
 		return nil, openError(path, err)
 	}
-	src := NewSource(path, data)
-	src.file = &onDemand{path: path}
-	src.release = append(src.release, release, src.file.close)
-	if err := src.decompress(src.file); err != nil {
-		src.Close()
+	c := NewCapture(path, data)
+	c.Dir, c.file, c.maxSpill = filepath.Dir(path), &onDemand{path: path}, env.MaxSpill
+	c.release = append(c.release, release, c.file.close)
+	if err := c.decompress(c.file); err != nil {
+		c.Close()
 		return nil, err
 	}
-	return src, nil
+	return c, nil
 }
 
 // openError says what is wrong with a path in one line.
@@ -81,32 +105,21 @@ func openError(path string, err error) error {
 	return &Error{Path: path, Offset: -1, Reason: reason, Err: err}
 }
 
-// newStream makes a Source of something that can be read once only.
-func newStream(name string, r io.Reader) (*Source, error) {
-	b := bufio.NewReaderSize(r, 16*headSize)
-	head, err := b.Peek(headSize)
-	if err != nil && err != io.EOF {
-		return nil, &Error{Path: name, Offset: int64(len(head)), Reason: "cannot be read", Err: err}
-	}
-	src := &Source{Name: name, Head: bytes.Clone(head), reader: b}
-	return src, src.decompress(b)
-}
-
 // decompress replaces the bytes of a compressed capture by its content's.
-func (s *Source) decompress(r io.Reader) error {
-	z, release, err := decompressor(s.Head, r)
+func (c *Capture) decompress(r io.Reader) error {
+	z, release, err := decompressor(c.Head, r)
 	if err == nil && z == nil {
 		return nil
 	}
 	if err != nil {
-		return &Error{Path: s.Name, Offset: 0, Reason: "damaged compression", Err: err}
+		return &Error{Path: c.Name, Offset: 0, Reason: "damaged compression", Err: err}
 	}
-	s.release = append(s.release, release)
+	c.release = append(c.release, release)
 	b := bufio.NewReaderSize(z, 16*headSize)
 	head, err := b.Peek(headSize)
 	if len(head) == 0 && err != io.EOF {
-		return &Error{Path: s.Name, Offset: 0, Reason: "damaged compression", Err: err}
+		return &Error{Path: c.Name, Offset: 0, Reason: "damaged compression", Err: err}
 	}
-	s.Head, s.Data, s.reader = bytes.Clone(head), nil, b
+	c.Head, c.Data, c.reader = bytes.Clone(head), nil, b
 	return nil
 }

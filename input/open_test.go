@@ -20,13 +20,13 @@ func echo(stream bool) Format {
 	return Format{
 		Name:  "echo",
 		Sniff: func(head []byte) bool { return bytes.HasPrefix(head, []byte("echo")) },
-		Open: func(_ context.Context, src *Source, _ *Env) (Stream, error) {
+		Open: func(ctx context.Context, src *Capture, _ *Env) (Stream, error) {
 			var data []byte
 			var err error
 			if stream {
 				data, err = io.ReadAll(src.Stream())
 			} else {
-				data, err = src.Bytes()
+				data, err = src.Bytes(ctx)
 			}
 			s := &target.Snapshot{Command: string(data)}
 			if err != nil {
@@ -37,10 +37,12 @@ func echo(stream bool) Format {
 	}
 }
 
+func env(formats ...Format) *Env { return &Env{Formats: formats} }
+
 type one struct{ s *target.Snapshot }
 
-func (o one) Next() (*target.Snapshot, error) { return o.s, nil }
-func (o one) Close() error                    { return nil }
+func (o one) Next(context.Context) (*target.Snapshot, error) { return o.s, nil }
+func (o one) Close() error                                   { return nil }
 
 func zipped(s string) []byte {
 	var b bytes.Buffer
@@ -61,11 +63,11 @@ func TestOpenSeesThroughCompression(t *testing.T) {
 	for name, data := range map[string][]byte{"plain": []byte(text), "gzip": zipped(text), "zstd": zstandard(text)} {
 		path := place(t, t.TempDir(), "capture", data)
 		for _, stream := range []bool{true, false} {
-			s, err := Open(context.Background(), path, []Format{echo(stream)}, nil)
+			s, err := Open(context.Background(), path, env(echo(stream)))
 			if err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			snap, _ := s.Next()
+			snap, _ := s.Next(context.Background())
 			if snap.Command != text || len(snap.Issues) > 0 {
 				t.Errorf("%s, stream %v: %d bytes of %d, issues %q", name, stream, len(snap.Command), len(text), snap.Issues)
 			}
@@ -76,30 +78,79 @@ func TestOpenSeesThroughCompression(t *testing.T) {
 	}
 }
 
-// TestStandardInput: what can be read once only is streamed, or kept in a
+// TestOpenReader: what can be read once only is streamed, or kept in a
 // temporary file that Close deletes.
-func TestStandardInput(t *testing.T) {
+func TestOpenReader(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir())
 	for _, data := range [][]byte{[]byte("echo 123"), zipped("echo 123")} {
 		for _, stream := range []bool{true, false} {
-			src, err := newStream("-", bytes.NewReader(data))
+			s, err := OpenReader(context.Background(), "-", bytes.NewReader(data), env(echo(stream)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := dispatch(context.Background(), src, []Format{echo(stream)}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if snap, _ := s.Next(); snap.Command != "echo 123" || len(snap.Issues) > 0 {
+			if snap, _ := s.Next(context.Background()); snap.Command != "echo 123" || len(snap.Issues) > 0 {
 				t.Errorf("%q, issues %q", snap.Command, snap.Issues)
 			}
-			if err := src.Close(); err != nil {
+			if err := s.Close(); err != nil {
 				t.Error(err)
 			}
 		}
 	}
 	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
 		t.Errorf("%v is left behind", left)
+	}
+}
+
+// TestSpillIsBounded: of a stream that is longer than the bound, what came before is
+// there, and the issue says why no more is.
+func TestSpillIsBounded(t *testing.T) {
+	e := env(echo(false))
+	e.MaxSpill = 1000
+	for _, text := range []string{"echo" + strings.Repeat("x", 996), "echo" + strings.Repeat("x", 100_000), "echo" + strings.Repeat("\x00", 100_000)} {
+		s, err := OpenReader(context.Background(), "upload", strings.NewReader(text), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap, err := s.Next(context.Background())
+		if err != nil || len(snap.Command) != 1000 || !strings.HasPrefix(text, snap.Command) {
+			t.Errorf("%d bytes of %d: %v", len(snap.Command), len(text), err)
+		}
+		if want := "upload: offset 0x3e8: ends here: longer than the bound of 1000 bytes"; len(text) > 1000 && strings.Join(snap.Issues, "") != want {
+			t.Errorf("issues %q, want %q", snap.Issues, want)
+		} else if len(text) == 1000 && len(snap.Issues) > 0 {
+			t.Errorf("issues %q", snap.Issues)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// endless is an upload that never ends; it is cancelled after some reads.
+type endless struct {
+	reads  int
+	cancel func()
+}
+
+func (e *endless) Read(p []byte) (int, error) {
+	if e.reads++; e.reads == 5000 {
+		e.cancel()
+	}
+	return copy(p, "echo"), nil
+}
+
+// TestCancelledUpload: the end of the context ends the copy of a stream.
+func TestCancelledUpload(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	up := &endless{cancel: cancel}
+	s, err := OpenReader(ctx, "upload", up, env(echo(false)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	snap, _ := s.Next(context.Background())
+	if up.reads != 5000 || len(snap.Issues) != 1 || !strings.HasSuffix(snap.Issues[0], "context canceled") {
+		t.Errorf("%d reads, issues %q", up.reads, snap.Issues)
 	}
 }
 
@@ -111,12 +162,12 @@ func TestTruncatedCompression(t *testing.T) {
 	}
 	data := zipped(text.String())
 	path := place(t, t.TempDir(), "capture", data[:len(data)/2])
-	s, err := Open(context.Background(), path, []Format{echo(false)}, nil)
+	s, err := Open(context.Background(), path, env(echo(false)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	snap, _ := s.Next()
+	snap, _ := s.Next(context.Background())
 	if n := len(snap.Command); n < 10_000 || !strings.HasPrefix(text.String(), snap.Command) || len(snap.Issues) != 1 {
 		t.Errorf("%d bytes, issues %q", n, snap.Issues)
 	}
@@ -135,7 +186,7 @@ func TestOpenRefuses(t *testing.T) {
 		{place(t, dir, "badzst", []byte("\x28\xb5\x2f\xfd garbage")), "damaged compression"},
 		{place(t, dir, "other", []byte("something else")), "not a known capture format"},
 	} {
-		s, err := Open(context.Background(), tt.path, []Format{echo(false)}, nil)
+		s, err := Open(context.Background(), tt.path, env(echo(false)))
 		var e *Error
 		if s != nil || !errors.As(err, &e) || !strings.Contains(err.Error(), tt.want) ||
 			!strings.HasPrefix(err.Error(), tt.path) || strings.Contains(err.Error(), "\n") {

@@ -3,23 +3,26 @@ package input
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 )
 
-// maxSpill bounds a decompressed capture: more than the memory of the machines
+// defaultMaxSpill bounds a decompressed capture: more than the memory of the machines
 // that dump cores, less than what a hostile archive can expand to.
-const maxSpill = 64 << 30
+const defaultMaxSpill = 64 << 30
 
 // spillBlock is the unit of copying; blocks of zeros become holes of the file.
 const spillBlock = 64 << 10
 
-var errTooLong = errors.New("the stream is longer than 64 GiB")
-
-// spill copies a stream to a temporary file. Runs of zeros, most of a typical
-// core, take no disk. Where reading breaks off, the file holds what came before
-// and the error says why; the file is nil where nothing could be written.
-func spill(r io.Reader) (*os.File, error) {
+// spill copies a stream of limit bytes at most to a temporary file; 0 is the default.
+// Runs of zeros, most of a typical core, take no disk. Where reading breaks off, the
+// file holds what came before and the error says why; the file is nil where nothing
+// could be written.
+func spill(r io.Reader, limit int64) (*os.File, error) {
+	if limit == 0 {
+		limit = defaultMaxSpill
+	}
 	f, err := os.CreateTemp("", "backsight-*")
 	if err != nil {
 		return nil, err
@@ -37,8 +40,8 @@ func spill(r io.Reader) (*os.File, error) {
 				return nil, errors.Join(err, removeSpill(f))
 			}
 		}
-		if size += int64(n); size > maxSpill {
-			broken = errTooLong
+		if size += int64(n); size > limit {
+			size, broken = limit, fmt.Errorf("longer than the bound of %d bytes", limit)
 		}
 	}
 	if err := f.Truncate(size); err != nil {

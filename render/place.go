@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/unwind"
 )
@@ -30,7 +29,7 @@ func AppendPlace(dst []byte, p *report.Place, bias uint64, style Style) []byte {
 func (t *text) place(p *report.Place, bias uint64) {
 	t.b = append(t.b, "binary    "...)
 	t.b = appendText(t.b, p.Image.Path)
-	t.b = fmt.Appendf(t.b, ", %s\nplace     ", input.Describe(p.Image.Arch))
+	t.b = fmt.Appendf(t.b, ", %s\nplace     ", p.Image.Arch)
 	t.b = appendHex(t.b, p.PC+bias, t.digits)
 	l := &p.Location
 	if l.Function != "" {

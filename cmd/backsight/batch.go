@@ -87,7 +87,7 @@ func (s *session) read(ctx context.Context, path string, stream input.Stream, or
 	defer close(order)
 	defer close(work)
 	for n := 1; ; n++ {
-		snap, err := stream.Next()
+		snap, err := stream.Next(ctx)
 		if err == io.EOF || ctx.Err() != nil {
 			return
 		}

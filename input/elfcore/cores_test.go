@@ -28,16 +28,16 @@ func load(t *testing.T, path string, opt input.FileOptions) (*target.Snapshot, e
 	opt.Archs, opt.Formats = captured.Archs(), []image.Format{elf.Format()}
 	files := input.NewFiles(opt)
 	t.Cleanup(func() { files.Close() })
-	s, err := input.Open(context.Background(), path, []input.Format{elfcore.Format()}, &input.Env{Archs: opt.Archs, Files: files})
+	s, err := input.Open(context.Background(), path, &input.Env{Archs: opt.Archs, Formats: []input.Format{elfcore.Format()}, Files: files})
 	if err != nil {
 		return nil, err
 	}
 	t.Cleanup(func() { s.Close() })
-	snap, err := s.Next()
+	snap, err := s.Next(context.Background())
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.Next(); err != io.EOF {
+	if _, err := s.Next(context.Background()); err != io.EOF {
 		t.Errorf("a second snapshot: %v", err)
 	}
 	return snap, nil

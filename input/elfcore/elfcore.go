@@ -36,12 +36,12 @@ func sniff(head []byte) bool {
 }
 
 // open reads the whole core; it is one snapshot.
-func open(_ context.Context, src *input.Source, env *input.Env) (input.Stream, error) {
-	data, err := src.Bytes()
-	if data == nil {
+func open(ctx context.Context, capture *input.Capture, env *input.Env) (input.Stream, error) {
+	data, err := capture.Bytes(ctx)
+	if data == nil || ctx.Err() != nil {
 		return nil, err
 	}
-	c := core{name: src.Name, data: data, env: env}
+	c := core{name: capture.Name, data: data, env: env}
 	if err != nil {
 		c.issue("%v", err)
 	}
@@ -56,7 +56,10 @@ func open(_ context.Context, src *input.Source, env *input.Env) (input.Stream, e
 type stream struct{ snap *target.Snapshot }
 
 // Next implements input.Stream.
-func (s *stream) Next() (*target.Snapshot, error) {
+func (s *stream) Next(ctx context.Context) (*target.Snapshot, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
 	snap := s.snap
 	if s.snap = nil; snap == nil {
 		return nil, io.EOF
@@ -64,7 +67,7 @@ func (s *stream) Next() (*target.Snapshot, error) {
 	return snap, nil
 }
 
-// Close implements input.Stream. The capture's bytes belong to the input.Source.
+// Close implements input.Stream. The capture's bytes belong to the input.Capture.
 func (s *stream) Close() error { return nil }
 
 // core is a core file while it is read.

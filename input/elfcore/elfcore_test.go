@@ -35,10 +35,10 @@ func TestEveryProcessor(t *testing.T) {
 			continue
 		}
 		n++
-		name := input.Describe(a)
+		name := a.String()
 		snap := mustRead(t, newCore(a).thread(101, 11, 0x100).thread(102, 0, 0x200))
 		if snap.Arch.Name != a.Name || snap.Arch.ABI != a.ABI || len(snap.Threads) != 2 || len(issues(snap)) > 0 {
-			t.Errorf("%s: read as %s, %d threads, issues %q", name, input.Describe(snap.Arch), len(snap.Threads), snap.Issues)
+			t.Errorf("%s: read as %s, %d threads, issues %q", name, snap.Arch, len(snap.Threads), snap.Issues)
 			continue
 		}
 		for i, th := range snap.Threads {

@@ -23,8 +23,8 @@ func (c *core) findModules() {
 }
 
 // wanted is a binary of this core.
-func (c *core) wanted(name string, buildID []byte) input.Wanted {
-	return input.Wanted{Name: name, BuildID: buildID, Arch: c.arch}
+func (c *core) wanted(name string, buildID []byte) input.BinaryRef {
+	return input.BinaryRef{Name: name, BuildID: buildID, Arch: c.arch}
 }
 
 // find opens a binary that the core names. What was not used is an issue.

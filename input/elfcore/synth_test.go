@@ -171,7 +171,7 @@ func read(t testing.TB, data []byte, opt input.FileOptions) (*target.Snapshot, e
 	opt.Archs, opt.Formats = captured.Archs(), []image.Format{elf.Format()}
 	files := input.NewFiles(opt)
 	t.Cleanup(func() { files.Close() })
-	src := input.NewSource("core", data)
+	src := input.NewCapture("core", data)
 	if !elfcore.Format().Sniff(src.Head) {
 		return nil, io.EOF
 	}
@@ -179,7 +179,7 @@ func read(t testing.TB, data []byte, opt input.FileOptions) (*target.Snapshot, e
 	if err != nil {
 		return nil, err
 	}
-	return s.Next()
+	return s.Next(context.Background())
 }
 
 // mustRead is read for a core that is fine.

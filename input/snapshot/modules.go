@@ -78,7 +78,7 @@ func (m *moduleSet) add(files *input.Files, ref imageRef, dir string) {
 }
 
 func (m *moduleSet) open(files *input.Files, ref imageRef, dir string) (*image.Image, []string) {
-	w := input.Wanted{Name: ref.path, Arch: m.want.arch, AnyABI: m.want.abi == "", Dir: dir}
+	w := input.BinaryRef{Name: ref.path, Arch: m.want.arch, AnyABI: m.want.abi == "", Dir: dir}
 	if ref.direct {
 		return files.Use(ref.path, w)
 	}

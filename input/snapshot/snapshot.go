@@ -15,7 +15,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
@@ -36,20 +35,15 @@ func sniff(head []byte) bool {
 	return s.peek() == '{'
 }
 
-func open(ctx context.Context, src *input.Source, env *input.Env) (input.Stream, error) {
-	dir := ""
-	if src.Name != "-" {
-		dir = filepath.Dir(src.Name)
-	}
+func open(_ context.Context, capture *input.Capture, env *input.Env) (input.Stream, error) {
 	return &stream{
-		ctx: ctx, name: src.Name, lines: newLines(src.Stream()),
-		build: builder{env: env, dir: dir, names: make(map[*cpu.Arch]map[string]cpu.Reg)},
+		name: capture.Name, lines: newLines(capture.Stream()),
+		build: builder{env: env, dir: capture.Dir, names: make(map[*cpu.Arch]map[string]cpu.Reg)},
 	}, nil
 }
 
 // stream is an open capture.
 type stream struct {
-	ctx   context.Context
 	name  string
 	lines *lines
 	rec   record
@@ -57,8 +51,8 @@ type stream struct {
 }
 
 // Next implements input.Stream.
-func (s *stream) Next() (*target.Snapshot, error) {
-	if err := s.ctx.Err(); err != nil {
+func (s *stream) Next(ctx context.Context) (*target.Snapshot, error) {
+	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
 	text, err := s.lines.next()

@@ -27,7 +27,7 @@ func openText(t testing.TB, text string) input.Stream {
 	t.Helper()
 	files := input.NewFiles(input.FileOptions{Archs: captured.Archs(), Formats: []image.Format{elf.Format()}})
 	env := &input.Env{Archs: captured.Archs(), Files: files}
-	s, err := snapshot.Format().Open(context.Background(), input.NewSource("-", []byte(text)), env)
+	s, err := snapshot.Format().Open(context.Background(), input.NewCapture("-", []byte(text)), env)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -37,7 +37,7 @@ func openText(t testing.TB, text string) input.Stream {
 // first reads the first snapshot.
 func first(t testing.TB, text string) *target.Snapshot {
 	t.Helper()
-	snap, err := openText(t, text).Next()
+	snap, err := openText(t, text).Next(context.Background())
 	if err != nil {
 		t.Fatalf("%v in %s", err, text)
 	}
@@ -49,7 +49,7 @@ func all(t testing.TB, text string) (list []string) {
 	t.Helper()
 	s := openText(t, text)
 	for {
-		snap, err := s.Next()
+		snap, err := s.Next(context.Background())
 		var e *input.Error
 		switch {
 		case err == io.EOF:
@@ -99,7 +99,7 @@ func TestProcessors(t *testing.T) {
 	} {
 		a := first(t, "{"+tt.text+`,"regs":{}}`).Arch
 		if a.Name != tt.name || tt.abi != "" && a.ABI != tt.abi || a.BigEndian != tt.big {
-			t.Errorf("%s: %s", tt.text, input.Describe(a))
+			t.Errorf("%s: %s", tt.text, a)
 		}
 	}
 }
@@ -239,14 +239,14 @@ func TestConstantMemory(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env := &input.Env{Archs: captured.Archs(), Files: input.NewFiles(input.FileOptions{})}
-	s, err := snapshot.Format().Open(context.Background(), input.NewStreamSource("-", z), env)
+	env := &input.Env{Archs: captured.Archs(), Formats: []input.Format{snapshot.Format()}, Files: input.NewFiles(input.FileOptions{})}
+	s, err := input.OpenReader(context.Background(), "-", z, env)
 	if err != nil {
 		t.Fatal(err)
 	}
 	before := heap()
 	for i := range n {
-		if _, err := s.Next(); err != nil {
+		if _, err := s.Next(context.Background()); err != nil {
 			t.Fatalf("line %d: %v", i+1, err)
 		}
 	}
@@ -270,7 +270,7 @@ func FuzzSnapshot(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		s := openText(t, string(data))
 		for {
-			snap, err := s.Next()
+			snap, err := s.Next(context.Background())
 			var e *input.Error
 			if err == io.EOF {
 				return
@@ -295,7 +295,7 @@ func BenchmarkTruth(b *testing.B) {
 			b.ReportAllocs()
 			s := openText(b, string(text))
 			for b.Loop() {
-				if _, err := s.Next(); err == io.EOF {
+				if _, err := s.Next(context.Background()); err == io.EOF {
 					s = openText(b, string(text))
 				} else if err != nil {
 					b.Fatal(err)

@@ -52,14 +52,14 @@ func compareCase(t *testing.T, path, binary string) {
 	want := reference(t, path)
 	files := input.NewFiles(input.FileOptions{Archs: captured.Archs(), Formats: []image.Format{elf.Format()}, Images: []input.NamedImage{{Path: binary}}})
 	defer files.Close()
-	env := &input.Env{Archs: captured.Archs(), Files: files}
-	s, err := input.Open(context.Background(), path, []input.Format{snapshot.Format()}, env)
+	env := &input.Env{Archs: captured.Archs(), Formats: []input.Format{snapshot.Format()}, Files: files}
+	s, err := input.Open(context.Background(), path, env)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
 	for i := range want {
-		snap, err := s.Next()
+		snap, err := s.Next(context.Background())
 		if err != nil {
 			t.Fatalf("line %d: %v", i+1, err)
 		}
@@ -68,7 +68,7 @@ func compareCase(t *testing.T, path, binary string) {
 		}
 		compare(t, i+1, &want[i], snap)
 	}
-	if _, err := s.Next(); err != io.EOF {
+	if _, err := s.Next(context.Background()); err != io.EOF {
 		t.Errorf("after the last line: %v", err)
 	}
 }

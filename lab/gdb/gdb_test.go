@@ -47,7 +47,7 @@ func TestCoreIsReadBack(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer stream.Close()
-			got, err := stream.Next()
+			got, err := stream.Next(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}

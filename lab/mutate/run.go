@@ -130,7 +130,7 @@ func (r *runner) run(ctx context.Context) error {
 	}
 	defer stream.Close()
 	for i := range answers {
-		snap, err := stream.Next()
+		snap, err := stream.Next(ctx)
 		if err == io.EOF {
 			return nil
 		} else if err != nil {

@@ -17,7 +17,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
-	"github.com/backsight/backsight/input/gdbremote"
+	"github.com/backsight/backsight/internal/gdbremote"
 	"github.com/backsight/backsight/lab/child"
 	"github.com/backsight/backsight/lab/truth"
 )

@@ -159,7 +159,7 @@ func Unwind(ctx context.Context, snapshots string, images []truth.Image, sources
 	defer stream.Close()
 	var all [][]Got
 	for {
-		snap, err := stream.Next()
+		snap, err := stream.Next(ctx)
 		var broken *input.Error
 		switch {
 		case err == io.EOF:

@@ -35,13 +35,13 @@ func Corpus(t testing.TB, c *truth.Case, tier string) []Case {
 	s := open(t, c.Snapshots(), snapshot.Format(), input.FileOptions{Images: []input.NamedImage{{Path: program}}})
 	cases := make([]Case, len(answers))
 	for i := range answers {
-		snap, err := s.Next()
+		snap, err := s.Next(t.Context())
 		if err != nil {
 			t.Fatalf("%s, capture %d: %v", c.Name, i+1, err)
 		}
 		cases[i] = Case{answers[i], snap}
 	}
-	if _, err := s.Next(); err != io.EOF {
+	if _, err := s.Next(t.Context()); err != io.EOF {
 		t.Errorf("%s: captures without an answer: %v", c.Name, err)
 	}
 	return cases
@@ -54,7 +54,7 @@ func open(t testing.TB, path string, format input.Format, opt input.FileOptions)
 	opt.Archs, opt.Formats = Archs(), []image.Format{elf.Format()}
 	files := input.NewFiles(opt)
 	t.Cleanup(func() { files.Close() })
-	s, err := input.Open(context.Background(), path, []input.Format{format}, &input.Env{Archs: opt.Archs, Files: files})
+	s, err := input.Open(context.Background(), path, &input.Env{Archs: opt.Archs, Formats: []input.Format{format}, Files: files})
 	if err != nil {
 		t.Fatal(err)
 	}

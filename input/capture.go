@@ -1,0 +1,118 @@
+package input
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+
+	"github.com/backsight/backsight/internal/mapped"
+)
+
+// Capture is a capture's bytes, decompressed. Data holds all of them for regular
+// files; for what can be read once only (standard input, a reader, compressed files)
+// Data is nil and the bytes come through Stream or Bytes, of which a format uses one,
+// once.
+type Capture struct {
+	Name string // for messages: the path, or what the caller of OpenReader said
+	// Dir is the directory of the capture's file, beside which it may name others; ""
+	// where it is in none.
+	Dir  string
+	Head []byte // the first bytes, at most 4096
+	Data []byte
+
+	reader   io.Reader
+	file     *onDemand // where Data is mapped from
+	maxSpill int64     // bounds the temporary file
+	release  []func() error
+}
+
+// NewCapture is a Capture of bytes that are in memory.
+func NewCapture(name string, data []byte) *Capture {
+	return &Capture{Name: name, Head: data[:min(len(data), headSize)], Data: data}
+}
+
+// headSize is how much of a capture formats see to recognise it.
+const headSize = 4096
+
+// Stream reads the capture from its beginning. It does not go through a mapping:
+// every page that was looked at would count as this process's memory.
+func (c *Capture) Stream() io.Reader {
+	switch {
+	case c.Data == nil && c.reader != nil:
+		return c.reader
+	case c.file != nil:
+		return c.file
+	}
+	return bytes.NewReader(c.Data)
+}
+
+// onDemand is a file that is opened when it is read.
+type onDemand struct {
+	path string
+	file *os.File
+}
+
+func (f *onDemand) Read(p []byte) (n int, err error) {
+	if f.file == nil {
+		if f.file, err = os.Open(f.path); err != nil {
+			return 0, err
+		}
+	}
+	return f.file.Read(p)
+}
+
+func (f *onDemand) close() error {
+	if f.file == nil {
+		return nil
+	}
+	return f.file.Close()
+}
+
+// Bytes returns the whole capture. What can be read once only is spilled to a
+// temporary file and mapped, so that it takes disk, not memory. Where reading breaks
+// off, or ctx ends it, what came before is returned together with an error.
+func (c *Capture) Bytes(ctx context.Context) ([]byte, error) {
+	if c.Data != nil || c.reader == nil {
+		return c.Data, nil
+	}
+	f, broken := spill(&untilDone{ctx, c.reader}, c.maxSpill)
+	if f == nil {
+		return nil, &Error{Path: c.Name, Offset: -1, Reason: "cannot be kept in a temporary file", Err: broken}
+	}
+	c.release = append(c.release, func() error { return removeSpill(f) })
+	data, release, err := mapped.File(f)
+	if err != nil {
+		return nil, &Error{Path: c.Name, Offset: -1, Reason: "cannot be mapped", Err: err}
+	}
+	c.release = append(c.release, release)
+	c.Data = data
+	if broken != nil {
+		broken = &Error{Path: c.Name, Offset: int64(len(data)), Reason: "ends here", Err: broken}
+	}
+	return data, broken
+}
+
+// untilDone reads until a context ends.
+type untilDone struct {
+	ctx context.Context
+	r   io.Reader
+}
+
+func (u *untilDone) Read(p []byte) (int, error) {
+	if err := u.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return u.r.Read(p)
+}
+
+// Close releases what the Capture holds: mappings and temporary files.
+func (c *Capture) Close() error {
+	var errs []error
+	for i := len(c.release) - 1; i >= 0; i-- {
+		errs = append(errs, c.release[i]())
+	}
+	c.release = nil
+	return errors.Join(errs...)
+}
