@@ -33,6 +33,8 @@ type Header struct {
 	Tables []Table
 	// OneMode: the file says that all of its code is of ISA mode 0.
 	OneMode bool
+	// Issues are what was wrong with the file but did not stop it, one line each.
+	Issues []string
 }
 
 // Table is the range of an unwind table.
@@ -193,6 +195,14 @@ func (img *Image) Segment(addr uint64) (*Segment, bool) {
 		return nil, false
 	}
 	return &segs[lo-1], true
+}
+
+// LoadedBytes is how many bytes of the file the segments show.
+func (img *Image) LoadedBytes() (n uint64) {
+	for i := range img.Segments {
+		n += uint64(len(img.Segments[i].Data))
+	}
+	return n
 }
 
 // Bytes returns the file's bytes from addr to the end of its segment, nil where

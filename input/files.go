@@ -143,7 +143,8 @@ type BinaryRef struct {
 }
 
 // Find opens the binary that a capture names. The image is nil where there is
-// none that fits; issues say what was found and not used, one line each.
+// none that fits; issues say what was found and not used, and what is wrong with what
+// is used, one line each.
 //
 // A file with another build ID is not the one that ran: its code may be the same
 // only in part, and a backtrace through it looks right and is not.
@@ -152,7 +153,7 @@ func (f *Files) Find(ref BinaryRef) (img *image.Image, issues []string) {
 	for _, path := range f.candidates(ref) {
 		img, err := f.accepted(path, &ref)
 		if err == nil {
-			return img, nil
+			return img, img.Issues
 		}
 		if !errors.Is(err, os.ErrNotExist) {
 			issues = append(issues, notUsed(path, err))
@@ -161,7 +162,7 @@ func (f *Files) Find(ref BinaryRef) (img *image.Image, issues []string) {
 	if f.tree != nil && ref.BuildID != nil {
 		for _, path := range f.tree.versions(ref.Name) {
 			if img, err := f.accepted(path, &ref); err == nil {
-				return img, nil
+				return img, img.Issues
 			}
 		}
 	}
@@ -175,7 +176,7 @@ func (f *Files) Use(path string, ref BinaryRef) (img *image.Image, issues []stri
 	if err != nil {
 		return nil, []string{notUsed(path, err)}
 	}
-	return img, nil
+	return img, img.Issues
 }
 
 func (f *Files) accepted(path string, ref *BinaryRef) (*image.Image, error) {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
 )
 
 // findDebugFile looks where GDB looks (GDB manual, "Debugging Information in
@@ -37,7 +38,8 @@ func (c *container) debugFileByID() *file {
 
 // debugFileByLink follows .gnu_debuglink: a file name, padding, the CRC-32 of
 // the debug file. The name must be a bare one, so that a hostile file cannot
-// point anywhere. Equal build IDs spare reading the whole debug file for its CRC.
+// point anywhere. Equal build IDs spare reading the whole debug file for its CRC, which
+// is not done for one that is out of proportion.
 func (c *container) debugFileByLink() *file {
 	s, ok := c.main.section(".gnu_debuglink")
 	if !ok || c.in.Path == "" {
@@ -54,7 +56,8 @@ func (c *container) debugFileByLink() *file {
 		if id := f.buildID(); id != nil && c.buildID != nil {
 			return bytes.Equal(id, c.buildID)
 		}
-		return crc32.ChecksumIEEE(f.data) == crc
+		summed := budget.New("bytes to sum up", summedFloor, summedPerByte*uint64(len(c.main.data)))
+		return summed.Draw(len(f.data)) && crc32.ChecksumIEEE(f.data) == crc
 	}
 	for _, dir := range c.linkDirs() {
 		path := filepath.Join(dir, name)
@@ -67,6 +70,10 @@ func (c *container) debugFileByLink() *file {
 	}
 	return nil
 }
+
+// What a debug file may have whose CRC is taken: Chromium's is some thirty times as large
+// as what it describes. A sparse file of 200 GB would be read for minutes.
+const summedFloor, summedPerByte = 64 << 20, 64
 
 // linkDirs are the directories where a debug link may lead.
 func (c *container) linkDirs() []string {

@@ -34,6 +34,10 @@ type file struct {
 // files have more.
 const maxPhdrs = 2048
 
+// maxShdrs bounds the section headers. Linked files have less than a hundred; every
+// section is found by going through them.
+const maxShdrs = 1 << 16
+
 // layout has the sizes of Elf32_Addr, Elf32_Phdr, … or their 64-bit forms (gABI
 // ch. 4 and 5).
 type layout struct{ addr, phdr, shdr, sym, chdr uint64 }
@@ -107,7 +111,7 @@ func (f *file) findSections(shstrndx uint32) {
 	if shstrndx == shnXIndex {
 		shstrndx = first.link
 	}
-	f.shnum = f.fit(f.shoff, f.shentsize, f.layout.shdr, bin.Limit(count, len(f.data)))
+	f.shnum = f.fit(f.shoff, f.shentsize, f.layout.shdr, bin.Limit(count, maxShdrs))
 	if uint64(shstrndx) < uint64(f.shnum) {
 		f.shstrtab = f.sectionBytes(f.shdr(int(shstrndx)))
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -232,6 +233,46 @@ func TestCostOfManySymbols(t *testing.T) {
 		if d := time.Since(start); d > 5*time.Second {
 			t.Errorf("%s: %v", name, d)
 		}
+	}
+}
+
+// TestAliasedSegments: a part of a file that many segments show is loaded twice at most,
+// and an issue says where that ends.
+func TestAliasedSegments(t *testing.T) {
+	e := build{wide: true, secs: []sec{text(0x1000, 1<<16)}}
+	for i := range uint64(50) {
+		e.secs = append(e.secs, sec{name: fmt.Sprint(i), flags: shfAlloc | shfExecinstr, addr: 0x100000 * (i + 1), data: make([]byte, 1<<10)})
+	}
+	data := e.bytes()
+	f, _ := newFile("", data)
+	for i := 1; i < f.phnum; i++ { // all show what the first does
+		h := data[f.phoff+uint64(i)*f.phentsize:]
+		copy(h[8:16], data[f.phoff+8:])
+		binary.LittleEndian.PutUint64(h[32:], 1<<16)
+		binary.LittleEndian.PutUint64(h[40:], 1<<16)
+	}
+	img := parse(t, data)
+	if n := img.LoadedBytes(); n == 0 || n > 2*uint64(len(data)) {
+		t.Errorf("%d bytes are loaded of %d", n, len(data))
+	}
+	if len(img.Issues) != 1 || !strings.Contains(img.Issues[0], "bytes loaded from the file; it and those behind it are not used") {
+		t.Errorf("issues %q", img.Issues)
+	}
+}
+
+// TestAliasedNotes: note segments that all show the same notes are read once.
+func TestAliasedNotes(t *testing.T) {
+	e := build{wide: true, secs: []sec{text(0x1000, 16), {name: "notes", flags: shfAlloc, addr: 0x2000, data: make([]byte, 4<<20)}}}
+	for range maxPhdrs - 3 {
+		e.phdrs = append(e.phdrs, ph{ptNote, "notes"})
+	}
+	data := e.bytes()
+	start := time.Now()
+	if img := parse(t, data); img.BuildID != nil {
+		t.Errorf("build ID %x", img.BuildID)
+	}
+	if d := time.Since(start); d > 5*time.Second { // 9 s when all were
+		t.Errorf("took %v", d)
 	}
 }
 

@@ -1,7 +1,6 @@
 package elf
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/backsight/backsight/image"
@@ -15,6 +14,7 @@ type symbolIndex struct {
 	tables []symtab
 	starts []uint64
 	refs   []uint32
+	reach  reach
 }
 
 // A ref names a symbol: its table in the two high bits, its number below.
@@ -24,7 +24,7 @@ const (
 	noRef    = ^uint32(0)
 )
 
-// span is a symbol on the way into the index.
+// span is the range of a symbol.
 type span struct {
 	addr, end uint64
 	ref       uint32
@@ -34,66 +34,24 @@ type span struct {
 
 func newIndex(img *image.Image, tables []symtab) symbolIndex {
 	x := symbolIndex{img: img, tables: tables}
-	spans := sortSpans(x.spans())
-	x.starts, x.refs = make([]uint64, 0, len(spans)), make([]uint32, 0, len(spans))
-	x.flatten(spans)
+	entries := sortEntries(x.entries())
+	x.starts, x.refs = make([]uint64, 0, len(entries)), make([]uint32, 0, len(entries))
+	x.flatten(entries)
 	return x
 }
 
-// sortSpans orders spans by address, those of one address by rank, the first of the
-// tables last. A library has a hundred thousand, in the order of a hash table, and
-// whoever wants one name waits for it: a radix sort takes a fifth of the time that
-// comparisons do.
-func sortSpans(spans []span) []span {
-	differ := uint64(0)
-	for i := range spans {
-		differ |= spans[i].addr ^ spans[0].addr
-	}
-	other := make([]span, len(spans))
-	const digit = 11
-	for shift := 0; differ>>shift != 0; shift += digit {
-		var at [1 << digit]int
-		for i := range spans {
-			at[spans[i].addr>>shift%(1<<digit)]++
-		}
-		next := 0
-		for d, n := range at {
-			at[d], next = next, next+n
-		}
-		for i := range spans {
-			d := spans[i].addr >> shift % (1 << digit)
-			other[at[d]] = spans[i]
-			at[d]++
-		}
-		spans, other = other, spans
-	}
-	for from := 0; from < len(spans); {
-		to := from + 1
-		for to < len(spans) && spans[to].addr == spans[from].addr {
-			to++
-		}
-		if to > from+1 {
-			slices.SortFunc(spans[from:to], func(a, b span) int {
-				return cmp.Or(cmp.Compare(a.rank, b.rank), cmp.Compare(b.ref, a.ref))
-			})
-		}
-		from = to
-	}
-	return spans
-}
-
-// spans collects the function symbols of all tables.
-func (x *symbolIndex) spans() []span {
+// entries collects the function symbols of all tables.
+func (x *symbolIndex) entries() []entry {
 	total := 0
 	for n := range x.tables {
 		total += min(x.tables[n].len(), refMask)
 	}
-	out := make([]span, 0, total)
+	out := make([]entry, 0, total)
 	for n := range x.tables {
 		t := &x.tables[n]
 		for i := range min(t.len(), refMask) {
 			if s, ok := t.span(n, i); ok {
-				out = append(out, s)
+				out = append(out, newEntry(s))
 			}
 		}
 	}
@@ -136,47 +94,66 @@ func bindRank(s *sym) uint8 {
 	return 2
 }
 
-// flatten sweeps over the spans in order of address. open holds the symbols that
+// flatten sweeps over the symbols in order of address. open holds those that
 // have begun, innermost last: a function inside another one (a cold part, a
 // second entry) names its own range. A symbol without a size names what no
 // sized one covers, up to the next symbol or the end of its section.
-func (x *symbolIndex) flatten(spans []span) {
-	var open []span
-	for len(spans) > 0 {
+func (x *symbolIndex) flatten(entries []entry) {
+	var open []opened
+	for len(entries) > 0 {
 		n := 1
-		for n < len(spans) && spans[n].addr == spans[0].addr {
+		for n < len(entries) && entries[n].addr == entries[0].addr {
 			n++
 		}
-		open = x.closeUntil(open, spans[0].addr)
-		if best := spans[n-1]; best.sized {
-			open = x.begin(open, spans[:n])
+		open = x.closeUntil(open, entries[0].addr)
+		if best := entries[n-1]; best.sized() {
+			open = x.begin(open, entries[:n])
 		} else if len(open) == 0 {
-			best.end = x.unsizedEnd(x.tables[best.ref>>refShift].f, best.addr)
-			if n < len(spans) {
-				best.end = min(best.end, spans[n].addr)
+			end := x.unsizedEnd(x.tables[best.ref>>refShift].f, best.addr)
+			if n < len(entries) {
+				end = min(end, entries[n].addr)
 			}
-			open = x.begin(open, []span{best})
+			open = x.open(open, best.addr, opened{end, best.ref})
 		}
-		spans = spans[n:]
+		entries = entries[n:]
 	}
 	x.closeUntil(open, ^uint64(0))
 }
 
+// opened is a symbol that has begun and where it ends.
+type opened struct {
+	end uint64
+	ref uint32
+}
+
 // begin opens the symbols of one address, the best last. Of several with a size
-// a worse one shows only where it is longer.
-func (x *symbolIndex) begin(open, group []span) []span {
-	for _, s := range group {
-		if s.end > s.addr {
-			open = append(open, s)
-			x.cut(s.addr, s.ref)
+// a worse one shows only where it is longer than all better ones.
+func (x *symbolIndex) begin(open []opened, group []entry) []opened {
+	first, last := len(open), uint64(0)
+	for i := len(group) - 1; i >= 0; i-- {
+		if end := x.end(&group[i]); end > last {
+			open = x.open(open, group[i].addr, opened{end, group[i].ref})
+			last = end
 		}
+	}
+	slices.Reverse(open[first:])
+	if len(open) > first {
+		x.cut(group[0].addr, open[len(open)-1].ref)
 	}
 	return open
 }
 
+func (x *symbolIndex) open(open []opened, addr uint64, s opened) []opened {
+	if s.end <= addr {
+		return open
+	}
+	x.cut(addr, s.ref)
+	return append(open, s)
+}
+
 // closeUntil ends the symbols that end at or before addr, and makes the next
 // outer one the answer again.
-func (x *symbolIndex) closeUntil(open []span, addr uint64) []span {
+func (x *symbolIndex) closeUntil(open []opened, addr uint64) []opened {
 	for len(open) > 0 {
 		top := open[len(open)-1]
 		if top.end > addr {
@@ -202,25 +179,6 @@ func (x *symbolIndex) cut(addr uint64, ref uint32) {
 		return
 	}
 	x.starts, x.refs = append(x.starts, addr), append(x.refs, ref)
-}
-
-// maxSections bounds the sections that are looked through for the end of a
-// symbol; linked files have less than a hundred.
-const maxSections = 1 << 10
-
-// unsizedEnd is how far a symbol without a size can reach: to the end of the
-// section that holds it, else of the segment.
-func (x *symbolIndex) unsizedEnd(f *file, addr uint64) uint64 {
-	for i := range min(f.shnum, maxSections) {
-		s := f.shdr(i)
-		if s.flags&shfAlloc != 0 && addr-s.addr < s.size {
-			return s.addr + s.size
-		}
-	}
-	if s, ok := x.img.Segment(addr); ok {
-		return s.Addr + s.Size
-	}
-	return addr
 }
 
 // find returns the table and the symbol that cover addr.

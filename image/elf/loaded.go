@@ -1,8 +1,11 @@
 package elf
 
 import (
+	"fmt"
+
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
 )
 
 // LinkInfo is what the kernel and the dynamic linker of a program go by.
@@ -54,6 +57,9 @@ func (f *file) readProgramHeaders() (h image.Header, link LinkInfo) {
 	}
 	if f.debugOnly() {
 		dropData(h.Segments)
+	}
+	if at, err := f.dropAliases(h.Segments); err != nil {
+		h.Issues = append(h.Issues, fmt.Sprintf("%s: segment at %#x: %v; it and those behind it are not used", f.path, at, err))
 	}
 	h.Tables = f.tables(ehFrameHdr, exIdx)
 	h.BuildID = f.buildID()
@@ -116,6 +122,27 @@ func (f *file) debugOnly() bool {
 	return ok && s.typ == shtNobits
 }
 
+// aliases is how often a byte of the file may be loaded on average. Firmware maps its
+// code twice, cached and uncached; segments of most files share a page at most.
+const aliases = 2
+
+// dropAliases takes the bytes from segments that show the same part of the file again
+// and again: a file of 450 kB with 2,000 executable segments over all of it would be
+// 900 MB of code. at is the first of them.
+func (f *file) dropAliases(segs []image.Segment) (at uint64, err error) {
+	loaded := budget.New("bytes loaded from the file", 0, aliases*uint64(len(f.data)))
+	for i := range segs {
+		if loaded.Draw(len(segs[i].Data)) {
+			continue
+		}
+		if err == nil {
+			at, err = segs[i].Addr, loaded.Err()
+		}
+		segs[i].Data = nil
+	}
+	return at, err
+}
+
 func dropData(segs []image.Segment) {
 	for i := range segs {
 		segs[i].Data = nil
@@ -136,13 +163,21 @@ func (f *file) bytesAt(addr uint64) []byte {
 
 // buildID finds NT_GNU_BUILD_ID: in the segments of notes, else, for debug
 // files whose segments are empty, in the section.
+//
+// All of them together are no longer than the file: headers that name the same notes
+// again and again are not followed.
 func (f *file) buildID() []byte {
+	notes := budget.New("bytes of notes", 0, uint64(len(f.data)))
 	for i := range f.phnum {
 		p := f.phdr(i)
 		if p.typ != ptNote {
 			continue
 		}
-		if id := f.gnuBuildID(f.slice(p.off, p.filesz)); id != nil {
+		data := f.slice(p.off, p.filesz)
+		if !notes.Draw(len(data)) {
+			break
+		}
+		if id := f.gnuBuildID(data); id != nil {
 			return id
 		}
 	}

@@ -1,6 +1,9 @@
 package elf
 
-import "github.com/backsight/backsight/internal/bin"
+import (
+	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
+)
 
 // Relocations that make a word the image's base plus a value, or what an indirect
 // function's resolver at that value returns, by processor supplement.
@@ -24,13 +27,13 @@ func (c *container) Rebased(yield func(value uint64) bool) bool {
 	if !ok || !c.img.Relocatable || f.machine == emMIPS {
 		return false
 	}
-	w := rebased{c: c, yield: yield}
+	w := rebased{c: c, yield: yield, words: budget.New("relocated words", 0, c.img.LoadedBytes()/f.layout.addr)}
 	w.table(d.rel, d.relsz, false)
 	w.table(d.rela, d.relasz, true)
 	w.table(d.jmprel, d.pltrelsz, d.pltrel == dtRela)
 	w.packed(d.relr, d.relrsz)
-	if !w.some {
-		return false // relocated in a way of its own, or not at all
+	if !w.some || w.words.Err() != nil {
+		return false // relocated in a way of its own, not at all, or more than there is
 	}
 	w.symbols()
 	for _, v := range [...]uint64{d.init, d.fini} {
@@ -38,19 +41,20 @@ func (c *container) Rebased(yield func(value uint64) bool) bool {
 			w.value(v)
 		}
 	}
-	return true
+	return w.words.Err() == nil
 }
 
 type rebased struct {
 	c     *container
 	yield func(uint64) bool
+	words budget.Budget // each word moves once; a bit of DT_RELR stands for one
 	some  bool
 	done  bool
 }
 
 func (w *rebased) value(v uint64) {
 	w.some = true
-	w.done = w.done || !w.yield(v)
+	w.done = w.done || !w.words.Draw(1) || !w.yield(v)
 }
 
 // reader is the table of size bytes at addr.
