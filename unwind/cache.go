@@ -1,6 +1,9 @@
 package unwind
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/packed"
+)
 
 // ruleCache is what sources and checks found out, as far as that follows from code
 // alone: for a PC the rule; for a PC and the return address that the rule led to,
@@ -49,7 +52,7 @@ func (k callKey) hash() uint64 { return spread(k.pc ^ k.ra<<7) }
 // cachedRule is the rule of a place, and the caller that was met there first. The
 // caller's callLen is 0 where only the rule is known.
 type cachedRule struct {
-	rule   Packed
+	rule   packed.Rule
 	caller caller
 }
 

@@ -1,6 +1,9 @@
 package unwind
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/callsite"
+)
 
 // target compares where the call before c's return address goes with where the callee s
 // is. A trampoline or an interrupted frame was not entered by that call.
@@ -85,7 +88,7 @@ func (v *verifier) oneBitAway(s *State, c *candidate, site cpu.CallSite) bool {
 		return false
 	}
 	for bit := max(arch.InsnAlign, 1); bit < farBit; bit <<= 1 {
-		if other, ok := callIn(m, text, at^bit, c.mode); ok && v.asGood(s, c, site, other) {
+		if other, ok := callsite.InSegment(m, text, at^bit, c.mode); ok && v.asGood(s, c, site, other) {
 			return true
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/packed"
 	"github.com/backsight/backsight/target"
 )
 
@@ -47,24 +48,24 @@ func (f *fastPath) walk(s *State, dst []Frame, most int) ([]Frame, bool) {
 	size := uint64(t.window.size)
 	for len(dst) < most {
 		callee := &dst[len(dst)-1]
-		var r *Packed
+		var r *packed.Rule
 		var c *caller
 		if e := f.local.rule(at); e != nil {
 			r, c = &e.rule, &e.caller
 		} else if r, c = f.imageRule(s, at, callee.Module); r == nil {
 			break
 		}
-		if r.ends() {
+		if r.Ends() {
 			return dst, true
 		}
 		cfa := sp
-		if r.base != arch.SP {
-			if cfa, ok = t.value(r.base, dst[started-1:]); !ok {
+		base, off, loaded := r.CFA()
+		if base != arch.SP {
+			if cfa, ok = t.value(base, dst[started-1:]); !ok {
 				break
 			}
 		}
-		cfa += uint64(int64(r.off))
-		if r.form&formLoad != 0 {
+		if cfa += off; loaded {
 			if cfa, ok = t.window.inWindow(cfa & mask); !ok {
 				break
 			}
@@ -74,15 +75,15 @@ func (f *fastPath) walk(s *State, dst []Frame, most int) ([]Frame, bool) {
 			break
 		}
 		var ra uint64
-		if r.saved&1 == 0 {
+		if !r.SavesRA() {
 			ra, ok = t.linkRegister()
 		} else {
-			ra, ok = t.window.inWindow((cfa + uint64(r.anchor()-int64(r.slots&15))*size) & mask)
+			ra, ok = t.window.inWindow((cfa + r.RA(size)) & mask)
 		}
 		if ra &= mask; !ok {
 			break
 		}
-		if r.form&formSigned != 0 && codeMask != 0 {
+		if r.SignedRA() && codeMask != 0 {
 			ra &= codeMask
 		}
 		if c.ra != ra || c.callLen == 0 {
@@ -137,7 +138,7 @@ func (f *fastPath) enter(s *State) (at place, sp uint64, ok bool) {
 // imageRule finds what other walkers left of a place in m, and stores a copy where the
 // place comes up again. The caller's callLen is 0 where the caller lies in another image:
 // only the rule is known then. rule is nil where nothing is known.
-func (f *fastPath) imageRule(s *State, at place, m *target.Module) (rule *Packed, c *caller) {
+func (f *fastPath) imageRule(s *State, at place, m *target.Module) (rule *packed.Rule, c *caller) {
 	of := f.modules.of(s.Snapshot, m)
 	if of.cache == nil {
 		return nil, nil
@@ -225,7 +226,7 @@ func cacheable(s *State, r *search) (known cachedRule, ok bool) {
 		return known, false
 	}
 	if c.end {
-		return cachedRule{rule: endRule()}, true
+		return cachedRule{rule: packed.End()}, true
 	}
 	const stack = SPMonotonic | SPInStack
 	if !c.checks.has(stack|CallBefore) || c.checks&AtTrampoline != 0 || c.flags&Inferred != 0 || c.Exact || c.module == nil || c.module.Image == nil {
@@ -246,7 +247,7 @@ func (f *fastPath) publish(s *State, at place, r cachedRule, c *candidate) {
 	if of.cache == nil {
 		return
 	}
-	if !r.rule.ends() {
+	if !r.rule.Ends() {
 		in := f.modules.of(s.Snapshot, c.module)
 		if in.cache == nil || !c.imageOnly {
 			return

@@ -12,6 +12,7 @@ import (
 	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/cpu/riscv"
 	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/internal/evaluate"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -106,7 +107,7 @@ func newRandomStack(arch *cpu.Arch, call []byte, seed uint64) *randomStack {
 	for i := range depth {
 		rule := s.rule(i, &regs)
 		var caller cpu.Registers
-		if _, oc := unwind.Apply(arch, rule, &regs, s.snap.Memory, s.snap.CodeMask, &caller); oc != unwind.Applied {
+		if _, oc := evaluate.Rule(arch, rule, &regs, s.snap.Memory, s.snap.CodeMask, &caller); oc != evaluate.Applied {
 			break
 		}
 		s.rules[s.resume(i)], regs = []unwind.Rule{*rule}, caller
@@ -248,4 +249,13 @@ func (o outermost) Step(s *unwind.State, _ *unwind.Caller) unwind.Verdict {
 		return unwind.EndOfStack
 	}
 	return unwind.NotCovered
+}
+
+func named(archs []*cpu.Arch, name string) *cpu.Arch {
+	for _, a := range archs {
+		if a.Name == name {
+			return a
+		}
+	}
+	panic("no " + name)
 }

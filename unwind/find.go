@@ -1,6 +1,10 @@
 package unwind
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/evaluate"
+	"github.com/backsight/backsight/internal/packed"
+)
 
 // maxTries bounds the answers taken from one source for one frame.
 const maxTries = 8
@@ -28,9 +32,9 @@ type search struct {
 	// stop is why the walk ends, as far as known: where there is no candidate, or one
 	// that says so.
 	stop     Stop
-	answers  int    // how many there were
-	lastRule bool   // and the last was a rule
-	first    Packed // the first answer, if packed
+	answers  int         // how many there were
+	lastRule bool        // and the last was a rule
+	first    packed.Rule // the first answer, if packed
 	packed   bool
 	noCaller bool // a source knows that the frame has none
 	refuted  bool // a rule led to no caller, other than by a fallback or convention
@@ -109,7 +113,7 @@ func (f *finder) askRules(src RuleSource, r *search) {
 			break
 		}
 		if f.packs && r.answers == 1 {
-			r.first, r.packed = Pack(f.query.Arch, &f.rule)
+			r.first, r.packed = packed.Of(f.query.Arch, &f.rule)
 		}
 		e, applied := f.tryRule(m, &f.rule, r)
 		if applied && e.trust == Certain {
@@ -161,14 +165,14 @@ func queryOf(s *State) (Query, bool) {
 func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied bool) {
 	s, arch := r.frame, f.query.Arch
 	c := newCandidate(m, rule)
-	res, oc := Apply(arch, rule, s.Regs, s.Snapshot.Memory, s.Snapshot.CodeMask, &c.Regs)
+	res, oc := evaluate.Rule(arch, rule, s.Regs, s.Snapshot.Memory, s.Snapshot.CodeMask, &c.Regs)
 	switch oc {
-	case Applied:
-	case RuleEnds:
+	case evaluate.Applied:
+	case evaluate.RuleEnds:
 		f.explain.verdict(s, m, f.query.Try, EndOfStack)
 		r.end(m)
 		return e, false
-	case MissingMemory:
+	case evaluate.MissingMemory:
 		r.stop = Stop{StopUnreadable, res.Addr}
 		f.explain.declined(s, m, f.query.Try, rule, "memory was not captured")
 		return e, false

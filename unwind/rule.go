@@ -1,203 +1,37 @@
 package unwind
 
-import (
-	"fmt"
-	"strings"
+import "github.com/backsight/backsight/unwind/rule"
 
-	"github.com/backsight/backsight/cpu"
+// The language of rules, so that a source needs one import. Package rule documents it.
+type (
+	Rule      = rule.Rule
+	RegRule   = rule.Register
+	RuleFlags = rule.Flags
+	Kind      = rule.Kind
 )
 
-// Kind says how one value of the caller is recovered. CFA is the frame's
-// canonical frame address (DWARF 5 §6.4), reg the callee's value of Base, mem a
-// read of one register-sized word.
-type Kind uint8
-
+// The kinds of register rules, see rule.Kind.
 const (
-	// Unspecified: the ABI's default. A preserved register keeps its value, any
-	// other is unknown.
-	Unspecified   Kind = iota
-	SameValue          // value = reg[Reg]
-	Undefined          // value is lost; as RA: the end of the stack
-	AtCFA              // value = mem[CFA + Off]
-	CFAPlus            // value = CFA + Off
-	AtReg              // value = mem[reg[Base] + Off] + Add
-	RegPlus            // value = reg[Base] + Off
-	Constant           // value = Off
-	Expression         // value = mem[Expr]; the CFA is pushed first
-	ValExpression      // value = Expr; the CFA is pushed first (not for the CFA itself)
+	Unspecified   = rule.Unspecified
+	SameValue     = rule.SameValue
+	Undefined     = rule.Undefined
+	AtCFA         = rule.AtCFA
+	CFAPlus       = rule.CFAPlus
+	AtReg         = rule.AtReg
+	RegPlus       = rule.RegPlus
+	Constant      = rule.Constant
+	Expression    = rule.Expression
+	ValExpression = rule.ValExpression
 )
 
-// RegRule recovers one register. For the CFA and the return address Reg is
-// NoReg.
-type RegRule struct {
-	Kind Kind
-	Reg  cpu.Reg
-	Base cpu.Reg
-	Off  int64
-	Add  int64
-	Expr []byte // DWARF expression, for the Expression kinds only; not copied
-}
-
-// RuleFlags say more about a Rule.
-type RuleFlags uint16
-
+// What more a rule says, see rule.Flags.
 const (
-	// SignalFrame: the frame is a signal trampoline (augmentation "S"); the
-	// caller's PC is exact.
-	SignalFrame RuleFlags = 1 << iota
-	// SignedRA: the return address carries a pointer authentication code.
-	SignedRA
-	// FromEntry: the function's entry is known from a symbol, a table or a call,
-	// not only guessed. Set by code analysis.
-	FromEntry
-	// Agreed: two independent derivations gave this same rule. Set by code analysis.
-	Agreed
-	// Inferred: the return address itself is lost, and this is one of the places
-	// that it can have been. It needs the caller's own frame as a witness.
-	Inferred
-	// Fallback: found by a named fallback (the ABI document's scan), no more
-	// than a hint.
-	Fallback
-	// StartStated: Rule.Start is set.
-	StartStated
-	// Straight: the code before the place runs in a line from the known entry. Set by
-	// code analysis.
-	Straight
+	SignalFrame = rule.SignalFrame
+	SignedRA    = rule.SignedRA
+	FromEntry   = rule.FromEntry
+	Agreed      = rule.Agreed
+	Inferred    = rule.Inferred
+	Fallback    = rule.Fallback
+	StartStated = rule.StartStated
+	Straight    = rule.Straight
 )
-
-// Rule recovers the caller's registers from the callee's: where the CFA is, where
-// the return address is, where each register was saved. Regs beyond N are
-// meaningless; registers without an entry are Unspecified.
-type Rule struct {
-	CFA   RegRule
-	RA    RegRule
-	Flags RuleFlags
-	// Start is the image address where the function begins: with StartStated as the
-	// table states that the rule comes from, else as whoever lists rows takes it.
-	Start uint64
-	N     int
-	Regs  [cpu.MaxRegs]RegRule
-}
-
-// Reset makes r empty for reuse.
-func (r *Rule) Reset() {
-	r.CFA.clear()
-	r.RA.clear()
-	r.Flags, r.N = 0, 0
-}
-
-// clear makes a Unspecified; Expr may stay.
-func (a *RegRule) clear() {
-	a.Kind, a.Reg, a.Base, a.Off, a.Add = Unspecified, cpu.NoReg, cpu.NoReg, 0, 0
-}
-
-// Next appends the rule of a register, to be filled in: it is Unspecified. nil
-// when there are cpu.MaxRegs already.
-func (r *Rule) Next(reg cpu.Reg) *RegRule {
-	if r.N >= len(r.Regs) {
-		return nil
-	}
-	rr := &r.Regs[r.N]
-	rr.clear()
-	rr.Reg = reg
-	r.N++
-	return rr
-}
-
-// Add appends the rule of one register. More than cpu.MaxRegs are dropped.
-func (r *Rule) Add(rr RegRule) {
-	if r.N < len(r.Regs) {
-		r.Regs[r.N] = rr
-		r.N++
-	}
-}
-
-// Of returns the rule of reg, Unspecified when there is none.
-func (r *Rule) Of(reg cpu.Reg) RegRule {
-	for i := range r.N {
-		if r.Regs[i].Reg == reg {
-			return r.Regs[i]
-		}
-	}
-	return RegRule{Reg: reg, Base: cpu.NoReg}
-}
-
-// Equal tells whether two rules recover the same CFA, return address and
-// registers of set.
-func (r *Rule) Equal(o *Rule, set cpu.RegSet) bool {
-	if !r.CFA.equal(&o.CFA) || !r.RA.equal(&o.RA) {
-		return false
-	}
-	for ; set != 0; set = set.Without(set.First()) {
-		a, b := r.Of(set.First()), o.Of(set.First())
-		if a.Kind == SameValue {
-			a.Kind = Unspecified
-		}
-		if b.Kind == SameValue {
-			b.Kind = Unspecified
-		}
-		if !a.equal(&b) {
-			return false
-		}
-	}
-	return true
-}
-
-func (a *RegRule) equal(b *RegRule) bool {
-	if a.Kind != b.Kind || a.Off != b.Off || a.Add != b.Add {
-		return false
-	}
-	switch a.Kind {
-	case AtReg, RegPlus:
-		return a.Base == b.Base
-	case Expression, ValExpression:
-		return string(a.Expr) == string(b.Expr)
-	}
-	return true
-}
-
-// Format writes a rule for people, with the register names of arch:
-// "CFA=sp+32 RA=[CFA-4] s0=[CFA-8]".
-func (r *Rule) Format(arch *cpu.Arch) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "CFA=%s RA=%s", r.CFA.Format(arch), r.RA.Format(arch))
-	for i := range r.N {
-		fmt.Fprintf(&b, " %s=%s", arch.RegName(r.Regs[i].Reg), r.Regs[i].Format(arch))
-	}
-	return b.String()
-}
-
-// Format writes one register's rule for people.
-func (a *RegRule) Format(arch *cpu.Arch) string {
-	switch a.Kind {
-	case Unspecified:
-		return "?"
-	case SameValue:
-		if a.Reg != cpu.NoReg {
-			return "same"
-		}
-		return arch.RegName(a.Base)
-	case Undefined:
-		return "undefined"
-	case AtCFA:
-		return fmt.Sprintf("[CFA%+d]", a.Off)
-	case CFAPlus:
-		return fmt.Sprintf("CFA%+d", a.Off)
-	case AtReg:
-		s := fmt.Sprintf("[%s%+d]", arch.RegName(a.Base), a.Off)
-		if a.Add != 0 {
-			s += fmt.Sprintf("%+d", a.Add)
-		}
-		return s
-	case RegPlus:
-		if a.Off == 0 {
-			return arch.RegName(a.Base)
-		}
-		return fmt.Sprintf("%s%+d", arch.RegName(a.Base), a.Off)
-	case Constant:
-		return fmt.Sprintf("%#x", a.Off)
-	case Expression:
-		return "[expression]"
-	}
-	return "expression"
-}

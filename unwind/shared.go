@@ -63,7 +63,7 @@ func (c *imageCache) publish(p place, r cachedRule) {
 		c.rules.Store(&t)
 		return
 	}
-	if ra, image := r.caller.ra, r.caller.module; !r.rule.ends() && c.caller(p, known, ra, image) == nil {
+	if ra, image := r.caller.ra, r.caller.module; !r.rule.Ends() && c.caller(p, known, ra, image) == nil {
 		t := c.callers.Load().insert(p.tag|uint32(image)<<tagImage, callKey{uint64(p.pc), ra}, r.caller)
 		c.callers.Store(&t)
 	}

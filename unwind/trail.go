@@ -4,13 +4,14 @@ import (
 	"math/bits"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/packed"
 )
 
 // ruleTrail is the way that fastPath has come from a frame whose registers are known: the
 // rules that led through the frames. A register is looked up where the last rule on the
 // way saved it, and only when somebody asks.
 type ruleTrail struct {
-	rules  []*Packed
+	rules  []*packed.Rule
 	window window
 	start  *cpu.Registers // of the first frame
 	arch   *cpu.Arch
@@ -19,7 +20,7 @@ type ruleTrail struct {
 // begin starts a trail at s, whose SP is sp.
 func (t *ruleTrail) begin(s *State, sp uint64) {
 	if t.rules == nil {
-		t.rules = make([]*Packed, 0, 64)
+		t.rules = make([]*packed.Rule, 0, 64)
 	}
 	t.rules, t.start, t.arch = t.rules[:0], s.Regs, s.Snapshot.Arch
 	t.window.open(s.Snapshot, sp)
@@ -48,10 +49,10 @@ func (t *ruleTrail) valueAt(i int, reg cpu.Reg, frames []Frame) (uint64, bool) {
 	index := preservedIndex(t.arch, reg)
 	for i--; i >= 0 && index > 0; i-- {
 		r := t.rules[i]
-		if r.saved>>index&1 == 0 {
+		if !r.Saves(index) {
 			continue
 		}
-		off, ok := r.slot(index, t.window.size)
+		off, ok := r.Slot(index, t.window.size)
 		origin, known := t.slotOrigin(i, frames)
 		if !ok || !known {
 			return 0, false
@@ -64,15 +65,16 @@ func (t *ruleTrail) valueAt(i int, reg cpu.Reg, frames []Frame) (uint64, bool) {
 // slotOrigin is the address that the slots of the i-th rule's registers are relative to.
 func (t *ruleTrail) slotOrigin(i int, frames []Frame) (addr uint64, ok bool) {
 	r := t.rules[i]
+	base, off, _ := r.CFA()
 	switch {
-	case r.form&formBeside == 0:
+	case !r.Beside():
 		return frames[i].CFA, true
-	case r.base == t.arch.SP && i > 0:
+	case base == t.arch.SP && i > 0:
 		addr, ok = frames[i-1].CFA, true
 	default:
-		addr, ok = t.valueAt(i, r.base, frames)
+		addr, ok = t.valueAt(i, base, frames)
 	}
-	return addr + uint64(int64(r.off)), ok
+	return addr + off, ok
 }
 
 // materialize makes the last of frames the one to be unwound: it restores the registers
@@ -92,7 +94,7 @@ func (t *ruleTrail) materialize(s *State, frames []Frame) {
 	s.PC, s.Site, s.Mode, s.Exact, s.Module = f.PC, f.CallSite, f.Mode, false, f.Module
 }
 
-// preservedIndex is the bit of a preserved register in Packed.saved, 0 where it has none.
+// preservedIndex is the bit of a preserved register in packed.Rule.Saves, 0 where it has none.
 func preservedIndex(arch *cpu.Arch, reg cpu.Reg) int {
 	if !arch.Preserved.Has(reg) {
 		return 0

@@ -2,6 +2,7 @@ package unwind
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
 )
 
@@ -150,12 +151,12 @@ func (v *verifier) call(s *State, c *candidate) {
 	if c.Exact || c.checks&(Executable|AtTrampoline) != Executable {
 		return
 	}
-	site, verdict := returnsTo(s.Snapshot, c.module, c.pc, c.mode)
-	switch verdict {
-	case Unknown:
+	site, kind := callsite.BeforeIn(s.Snapshot, c.module, c.pc, c.mode)
+	switch kind {
+	case callsite.Missing:
 		c.checks |= CodeMissing
 		return
-	case No:
+	case callsite.NoCall:
 		if v.trampolines.at(s, c.raw, c.mode) {
 			c.site, c.checks = c.pc, c.checks|AtTrampoline
 		} else {

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/packed"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -323,7 +324,7 @@ func TestSizes(t *testing.T) {
 		{"cpu.Insn", unsafe.Sizeof(cpu.Insn{}), 48},
 		{"unwind.Frame", unsafe.Sizeof(unwind.Frame{}), 48},
 		{"unwind.RegRule", unsafe.Sizeof(unwind.RegRule{}), 48},
-		{"unwind.Packed", unsafe.Sizeof(unwind.Packed{}), 16},
+		{"packed.Rule", unsafe.Sizeof(packed.Rule{}), 16},
 	} {
 		if c.got != c.want {
 			t.Errorf("%s has %d bytes, not %d", c.name, c.got, c.want)

@@ -10,9 +10,9 @@ import (
 	"math/rand/v2"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/lab/truth"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // Damage is a way to spoil a capture.
@@ -223,7 +223,7 @@ func (v *victim) otherReturn() (*target.Snapshot, uint64) {
 	}
 	ra, _ := v.snap.Memory.Uint(from[0], v.snap.Arch.RegSize)
 	pc, mode := v.snap.Arch.SplitCode(ra)
-	if site, ok := unwind.ReturnsTo(v.snap, pc, mode); ok != unwind.Yes || !site.Direct {
+	if site, ok := callsite.Before(v.snap, pc, mode); ok != callsite.Call || !site.Direct {
 		return nil, 0
 	}
 	patches := map[uint64][]byte{}

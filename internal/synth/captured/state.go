@@ -9,6 +9,7 @@ import (
 	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/cpu/riscv"
 	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -29,7 +30,7 @@ func State(s *target.Snapshot, regs *cpu.Registers, exact bool) *unwind.State {
 	st.Site = st.PC
 	if !exact {
 		st.Site--
-		if site, a := unwind.ReturnsTo(s, st.PC, st.Mode); a == unwind.Yes {
+		if site, a := callsite.Before(s, st.PC, st.Mode); a == callsite.Call {
 			st.Site = site.Addr
 		}
 	}

@@ -11,6 +11,7 @@ package badcall
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -49,8 +50,8 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 		return unwind.NotCovered
 	}
 	ra, mode := arch.SplitCode(raw)
-	site, a := unwind.ReturnsTo(s.Snapshot, ra, mode)
-	if a != unwind.Yes || returned(s, sp, &site) {
+	site, a := callsite.Before(s.Snapshot, ra, mode)
+	if a != callsite.Call || returned(s, sp, &site) {
 		return unwind.NotCovered
 	}
 	cfa := (sp + uint64(arch.EntryCFA)) & arch.AddrMask()

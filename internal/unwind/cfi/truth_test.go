@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/evaluate"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/unwind/cfi"
@@ -60,8 +61,8 @@ func follow(t *testing.T, c *captured.Case) int {
 			return i
 		}
 		var out cpu.Registers
-		res, oc := unwind.Apply(arch, &rule, &regs, c.Snapshot.Memory, 0, &out)
-		if oc != unwind.Applied {
+		res, oc := evaluate.Rule(arch, &rule, &regs, c.Snapshot.Memory, 0, &out)
+		if oc != evaluate.Applied {
 			return i
 		}
 		exact = rule.Flags&unwind.SignalFrame != 0

@@ -7,6 +7,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/packed"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -16,7 +17,7 @@ import (
 // false. What lies between has answers that need more work, or none. wanted leaves out
 // what other sources have: it reports whether any of the bytes from lo up to hi are of
 // interest; nil: all are. It is called concurrently.
-func (s *Source) Rows(img *image.Image, wanted func(lo, hi uint64) bool, yield func(lo, hi uint64, mode cpu.Mode, rule unwind.TableRow) bool) {
+func (s *Source) Rows(img *image.Image, wanted func(lo, hi uint64) bool, yield func(lo, hi uint64, mode cpu.Mode, rule packed.Row) bool) {
 	if img.Arch.Decoder == nil {
 		return
 	}
@@ -44,7 +45,7 @@ func drain(chunks []chan []listedRow) {
 type listedRow struct {
 	lo, hi uint64
 	mode   cpu.Mode
-	rule   unwind.TableRow
+	rule   packed.Row
 }
 
 // lister lists the rows between entries, a chunk of entries at a time on all cores.
@@ -120,7 +121,7 @@ type worker struct {
 
 // packedFrame is the rule of a frame.
 type packedFrame struct {
-	rule  unwind.Packed
+	rule  packed.Rule
 	known bool // what follows is
 	has   bool // there is one
 	packs bool // and rule says it
@@ -230,7 +231,7 @@ func (w *worker) add(s *sketch, frame uint32, lo, hi uint64, mode cpu.Mode) {
 	if !p.has {
 		return
 	}
-	rule := unwind.TableRow{Rule: p.rule, Packs: p.packs, Flags: sketchFlags, Start: s.entry}
+	rule := packed.Row{Rule: p.rule, Packs: p.packs, Flags: sketchFlags, Start: s.entry}
 	if n := len(w.rows); n > 0 && w.rows[n-1].hi == lo && w.rows[n-1].rule == rule {
 		w.rows[n-1].hi = hi
 		return
@@ -247,7 +248,7 @@ func (w *worker) pack(s *sketch, frame uint32) *packedFrame {
 	if !p.known {
 		p.known = true
 		if p.has = s.rule(&s.frames[frame], w.an.arch, &w.rule); p.has {
-			p.rule, p.packs = unwind.Pack(w.an.arch, &w.rule)
+			p.rule, p.packs = packed.Of(w.an.arch, &w.rule)
 		}
 	}
 	return p

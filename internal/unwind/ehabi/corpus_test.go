@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/evaluate"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/unwind"
@@ -47,8 +48,8 @@ func checkChain(t *testing.T, c *captured.Case) (right int) {
 			return right
 		}
 		var caller cpu.Registers
-		res, oc := unwind.Apply(arch, &rule, &regs, c.Snapshot.Memory, 0, &caller)
-		if oc != unwind.Applied {
+		res, oc := evaluate.Rule(arch, &rule, &regs, c.Snapshot.Memory, 0, &caller)
+		if oc != evaluate.Applied {
 			return right // by a register that is not known
 		}
 		if res.CFA != uint64(*f.CFA) || res.PC&^1 != uint64(next.PC) {

@@ -8,6 +8,7 @@ import (
 	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/cpu/riscv"
 	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/internal/evaluate"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/unwind"
 )
@@ -49,8 +50,8 @@ func TestRule(t *testing.T) {
 			if v := (Source{}).Rule(&unwind.Query{Arch: a}, &rule); v != unwind.Found {
 				t.Fatal(v)
 			}
-			res, oc := unwind.Apply(a, &rule, &in, snap.Memory, 0, &out)
-			if oc != unwind.Applied {
+			res, oc := evaluate.Rule(a, &rule, &in, snap.Memory, 0, &out)
+			if oc != evaluate.Applied {
 				t.Fatal(oc)
 			}
 			if res.PC != 0x400100 || res.CFA != stack.Addr("cfa") || out.Val[a.FP] != stack.Addr("caller") {
@@ -94,6 +95,6 @@ func FuzzRule(f *testing.F) {
 		if v := (Source{}).Rule(&unwind.Query{Arch: a}, &rule); v != unwind.Found {
 			t.Fatal(v)
 		}
-		unwind.Apply(a, &rule, &in, snap.Memory, 0, &out)
+		evaluate.Rule(a, &rule, &in, snap.Memory, 0, &out)
 	})
 }

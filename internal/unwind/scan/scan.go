@@ -14,6 +14,7 @@ import (
 	"encoding/binary"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -162,8 +163,8 @@ const (
 // classify tells what raw may be, and which call precedes a return address.
 func (f Source) classify(s *unwind.State, raw uint64) (cpu.CallSite, kind) {
 	pc, mode := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
-	site, a := unwind.ReturnsTo(s.Snapshot, pc, mode)
-	if a == unwind.Yes {
+	site, a := callsite.Before(s.Snapshot, pc, mode)
+	if a == callsite.Call {
 		return site, returnAddress
 	}
 	for _, l := range f.landmarks {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/packed"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -23,16 +24,16 @@ type Part struct {
 const padding = 15
 
 // Yield takes a row until it returns false. mode is that of the row's code.
-type Yield = func(lo, hi uint64, mode cpu.Mode, rule unwind.TableRow) bool
+type Yield = func(lo, hi uint64, mode cpu.Mode, rule packed.Row) bool
 
 // Listed is a Part whose source knows no modes and lists everything: cfi.Source.Rows.
 // rule is nil where it has one that a Rule cannot say.
 func Listed(m unwind.Method, rows func(img *image.Image, yield func(lo, hi uint64, rule *unwind.Rule) bool)) Part {
 	return Part{m, func(img *image.Image, _ func(lo, hi uint64) bool, yield Yield) {
 		rows(img, func(lo, hi uint64, rule *unwind.Rule) bool {
-			l := unwind.TableRow{Start: ^uint64(0)}
+			l := packed.Row{Start: ^uint64(0)}
 			if rule != nil {
-				l.Rule, l.Packs = unwind.Pack(img.Arch, rule)
+				l.Rule, l.Packs = packed.Of(img.Arch, rule)
 				l.Flags, l.Start = rule.Flags, rule.Start
 			}
 			return yield(lo, hi, unmoded, l)
@@ -72,7 +73,7 @@ const (
 
 // entry is a rule with what else a row says.
 type entry struct {
-	rule   unwind.Packed
+	rule   packed.Rule
 	method unwind.Method
 	mode   uint8
 	flags  unwind.RuleFlags
@@ -93,7 +94,7 @@ type builder struct {
 }
 
 // add adds the row from lo up to hi.
-func (b *builder) add(lo, hi uint64, mode cpu.Mode, rule unwind.TableRow) bool {
+func (b *builder) add(lo, hi uint64, mode cpu.Mode, rule packed.Row) bool {
 	first := lo
 	if lo = max(lo, b.end); lo >= hi {
 		return true
@@ -123,7 +124,7 @@ func (b *builder) add(lo, hi uint64, mode cpu.Mode, rule unwind.TableRow) bool {
 }
 
 // number interns a rule.
-func (b *builder) number(rule *unwind.TableRow, mode cpu.Mode) uint32 {
+func (b *builder) number(rule *packed.Row, mode cpu.Mode) uint32 {
 	if !rule.Packs {
 		return otherRule
 	}

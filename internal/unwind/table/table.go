@@ -4,7 +4,7 @@
 //	PC ─► group of 64 KB ─► page of 256 bytes ─► row: the last that begins at or below PC ─► rule
 //
 // A row holds up to the next one; neighbours with equal rules are one. Where no
-// source has a rule, and where one has what Packed cannot say, there are rows too.
+// source has a rule, and where one has what packed.Rule cannot say, there are rows too.
 //
 // A row takes two bytes: the low byte of where it begins, and the number of its rule.
 // Rules are numbered by how many rows have them, so that seven bits suffice for
@@ -22,10 +22,11 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/packed"
 	"github.com/backsight/backsight/unwind"
 )
 
-const originSize = 4 // in a file, of what a rule says beside Packed
+const originSize = 4 // in a file, of what a rule says beside packed.Rule
 
 const (
 	pageShift  = 8
@@ -38,7 +39,7 @@ const (
 const (
 	begins    = 0x80 // a function begins here
 	rare      = 125  // the rule is in the list of rare ones
-	elsewhere = 126  // Packed cannot say it
+	elsewhere = 126  // packed.Rule cannot say it
 	gap       = 127  // no source has a rule
 )
 
@@ -51,7 +52,7 @@ type Table struct {
 
 // parts are the arrays of a table:
 //
-//	rules   16 bytes each: Packed
+//	rules   16 bytes each: packed.Rule
 //	origins  4 bytes a rule: method, mode, flags (16 bits)
 //	groups   8 bytes each, sorted: number, first row; and one behind the last
 //	pages  512 bytes a group: for each page, how many rows of the group lie before it
@@ -69,7 +70,7 @@ type header struct {
 // sizes are those of the parts.
 func (h *header) sizes() [7]uint64 {
 	rules, groups, rows := uint64(h.rules), uint64(h.groups), uint64(h.rows)
-	return [...]uint64{unwind.PackedSize * rules, originSize * rules, 8 * (groups + 1), 2 * pages * groups, 8 * uint64(h.rares), rows, rows}
+	return [...]uint64{packed.Size * rules, originSize * rules, 8 * (groups + 1), 2 * pages * groups, 8 * uint64(h.rares), rows, rows}
 }
 
 func (p *parts) all() [7]*[]byte {
@@ -80,7 +81,7 @@ func u32(b []byte, i int) int { return int(binary.LittleEndian.Uint32(b[4*i:])) 
 
 // Row is what a table says of a place.
 type Row struct {
-	Rule   unwind.Packed
+	Rule   packed.Rule
 	Method unwind.Method // of the source that the rule comes from
 	Flags  unwind.RuleFlags
 	// Start is where the function begins, where Flags has StartStated.
@@ -150,7 +151,7 @@ func (t *Table) at(row int, out *Row) unwind.Verdict {
 	if rule >= int(t.head.rules) {
 		return unwind.Malformed
 	}
-	out.Rule = unwind.ReadPacked((*[unwind.PackedSize]byte)(t.rules[unwind.PackedSize*rule:]))
+	out.Rule = packed.Read((*[packed.Size]byte)(t.rules[packed.Size*rule:]))
 	origin := t.origins[originSize*rule:]
 	out.Method, out.mode = unwind.Method(origin[0]), origin[1]
 	out.Flags = unwind.RuleFlags(binary.LittleEndian.Uint16(origin[2:]))

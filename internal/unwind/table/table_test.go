@@ -11,6 +11,7 @@ import (
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/packed"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/internal/unwind/cfi"
@@ -104,8 +105,8 @@ func same(arch *cpu.Arch, a, b *unwind.Rule) bool {
 		return true
 	}
 	stated := a.Flags&unwind.StartStated == 0 || a.Start == b.Start
-	x, ok := unwind.Pack(arch, b)
-	y, ok2 := unwind.Pack(arch, a)
+	x, ok := packed.Of(arch, b)
+	y, ok2 := packed.Of(arch, a)
 	return ok && ok2 && x == y && a.Flags == b.Flags && stated
 }
 
@@ -267,7 +268,7 @@ func checkRow(t *testing.T, tab *table.Table, pc uint64, want *unwind.Rule) {
 		}
 		return
 	}
-	p, _ := unwind.Pack(x86.Archs()[0], want)
+	p, _ := packed.Of(x86.Archs()[0], want)
 	if v != unwind.Found || got.Rule != p || got.Start != want.Start {
 		t.Errorf("%#x: %v %+v, want %+v", pc, v, got, *want)
 	}

@@ -1,4 +1,4 @@
-package unwind
+package evaluate
 
 // The operations of DWARF 5 §7.7.1 that make sense without debugging
 // information. DW_OP_GNU_encoded_addr, typed and entry values, pieces and calls

@@ -1,14 +1,16 @@
-package unwind
+// Package packed keeps rules small: in 16 bytes, for caches and tables. Its Rule says what
+// nearly all rules of compiled code say.
+package packed
 
 import (
 	"encoding/binary"
 	"math/bits"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/unwind/rule"
 )
 
-// Packed is a Rule in 16 bytes, as caches and tables keep it. It says what nearly
-// all rules of compiled code say:
+// Rule is a rule.Rule in 16 bytes, flags not included:
 //
 //	CFA = reg + off  or  mem[reg + off]
 //	RA  = mem[CFA + …]  or  the link register
@@ -19,9 +21,9 @@ import (
 // nibble: in slots, that of the thirteenth in form (RISC-V saves ra and s0 to s11).
 // The nibble 15 marks a register that the function overwrites and never restores, as
 // what calls main does. Where the CFA is loaded, all values but RA may lie around that
-// word instead: i386's main saves esp beside them and aligns it. Pack reports the rules
+// word instead: i386's main saves esp beside them and aligns esp. Of reports the rules
 // that do not fit.
-type Packed struct {
+type Rule struct {
 	off   int32   // of the CFA
 	base  cpu.Reg // of the CFA, NoReg: there is no caller
 	form  form    // bits 4–7: the thirteenth nibble
@@ -45,46 +47,76 @@ const (
 	lost       = 15 // a nibble
 )
 
-// endRule is the rule of an outermost frame.
-func endRule() Packed { return Packed{base: cpu.NoReg} }
+// End is the rule of an outermost frame.
+func End() Rule { return Rule{base: cpu.NoReg} }
 
-// ends tells whether it is one.
-func (p *Packed) ends() bool { return p.base == cpu.NoReg }
+// Ends tells whether p is the rule of an outermost frame.
+func (p *Rule) Ends() bool { return p.base == cpu.NoReg }
 
-// Pack returns the packed form of r. It reports false where there is none.
-func Pack(arch *cpu.Arch, r *Rule) (Packed, bool) {
-	if r.RA.Kind == Undefined {
-		return endRule(), true
+// CFA is reg + off. With loaded, the CFA is not that, but the word in memory there.
+func (p *Rule) CFA() (reg cpu.Reg, off uint64, loaded bool) {
+	return p.base, uint64(int64(p.off)), p.form&formLoad != 0
+}
+
+// SavesRA tells whether the return address is in memory, at the CFA plus RA(size), size
+// being that of a word; else it is in the link register.
+func (p *Rule) SavesRA() bool { return p.saved&1 != 0 }
+
+// RA is where the return address is, from the CFA.
+func (p *Rule) RA(size uint64) uint64 { return uint64(p.anchor()-int64(p.slots&15)) * size }
+
+// SignedRA tells whether the return address carries a pointer authentication code.
+func (p *Rule) SignedRA() bool { return p.form&formSigned != 0 }
+
+// Saves tells whether p has a slot for the ABI's i-th preserved register, from 1, or says
+// that its value is lost; else the register keeps its value.
+func (p *Rule) Saves(i int) bool { return p.saved>>i&1 != 0 }
+
+// Slot is where the i-th preserved register, which p saves, lies: from the CFA, or with
+// Beside from where the CFA was loaded. It reports false where the value is lost.
+func (p *Rule) Slot(i, size int) (off uint64, ok bool) {
+	n := p.nibbles() >> (4 * bits.OnesCount16(p.saved&(1<<i-1))) & 15
+	return uint64((p.anchor() - int64(n)) * int64(size)), n != lost
+}
+
+// Beside tells whether slots lie beside the word that the CFA is loaded from.
+func (p *Rule) Beside() bool { return p.form&formBeside != 0 }
+
+// Of returns the packed form of r. It reports false where there is none.
+func Of(arch *cpu.Arch, r *rule.Rule) (Rule, bool) {
+	if r.RA.Kind == rule.Undefined {
+		return End(), true
 	}
 	p := packer{arch: arch, rule: r}
-	ok := r.Flags&SignalFrame == 0 && p.cfa() && p.ra() && p.registers() && p.place()
+	ok := r.Flags&rule.SignalFrame == 0 && p.cfa() && p.ra() && p.registers() && p.layOut()
 	return p.out, ok
 }
 
-// TableRow is a rule as sources list it for a table.
-type TableRow struct {
-	Rule  Packed
+// Row is a rule as sources list it for a table.
+type Row struct {
+	Rule  Rule
 	Packs bool // else Rule cannot say it
-	Flags RuleFlags
-	Start uint64 // see Rule
+	Flags rule.Flags
+	Start uint64 // see rule.Rule
 }
 
-// packer collects the slots of a rule before they are placed.
+// packer collects the slots of a rule before they are laid out.
 type packer struct {
 	arch  *cpu.Arch
-	rule  *Rule
-	out   Packed
-	words [16]int64 // slots of the values in out.saved, in words from the CFA
-	// Those of out.saved that are lost, and that are relative to the CFA and to its slot.
+	rule  *rule.Rule
+	out   Rule
+	words [16]int64 // slots of the values in out.saved, in words from the CFA, or from its slot
+	// Three parts of out.saved: the values that are lost, the values whose slots are
+	// relative to the CFA, and those relative to the slot that the CFA is loaded from.
 	gone, above, beside uint16
 }
 
 func (p *packer) cfa() bool {
 	c := &p.rule.CFA
 	switch {
-	case c.Kind == AtReg && c.Add == 0:
+	case c.Kind == rule.AtReg && c.Add == 0:
 		p.out.form |= formLoad
-	case c.Kind != RegPlus:
+	case c.Kind != rule.RegPlus:
 		return false
 	}
 	p.out.base, p.out.off = c.Base, int32(c.Off)
@@ -92,11 +124,11 @@ func (p *packer) cfa() bool {
 }
 
 func (p *packer) ra() bool {
-	if p.rule.Flags&SignedRA != 0 {
+	if p.rule.Flags&rule.SignedRA != 0 {
 		p.out.form |= formSigned
 	}
 	r := &p.rule.RA
-	if r.Kind == RegPlus && r.Base == p.arch.LR && r.Off == 0 {
+	if r.Kind == rule.RegPlus && r.Base == p.arch.LR && r.Off == 0 {
 		p.out.form |= formLink
 		return true
 	}
@@ -107,10 +139,10 @@ func (p *packer) registers() bool {
 	for i := range p.rule.N {
 		r := &p.rule.Regs[i]
 		switch {
-		case r.Reg == p.arch.SP && r.Kind == CFAPlus && r.Off == 0:
+		case r.Reg == p.arch.SP && r.Kind == rule.CFAPlus && r.Off == 0:
 		case !p.arch.Preserved.Has(r.Reg):
 			return false
-		case r.Kind == SameValue, r.Kind == Unspecified, r.Kind == RegPlus && r.Base == r.Reg && r.Off == 0:
+		case r.Kind == rule.SameValue, r.Kind == rule.Unspecified, r.Kind == rule.RegPlus && r.Base == r.Reg && r.Off == 0:
 		default:
 			index := bits.OnesCount64(uint64(p.arch.Preserved)&(1<<r.Reg-1)) + 1
 			if index >= 16 || !p.save(index, r) && !p.lose(index, r) {
@@ -123,13 +155,13 @@ func (p *packer) registers() bool {
 
 // save notes the slot of a value. Code analysis names slots by the register that
 // they were seen through; that is the CFA's, a constant apart.
-func (p *packer) save(index int, r *RegRule) bool {
+func (p *packer) save(index int, r *rule.Register) bool {
 	off, cfa, of := r.Off, &p.rule.CFA, &p.above
 	switch {
-	case r.Kind == AtCFA:
-	case r.Kind != AtReg || r.Base != cfa.Base || r.Add != 0:
+	case r.Kind == rule.AtCFA:
+	case r.Kind != rule.AtReg || r.Base != cfa.Base || r.Add != 0:
 		return false
-	case cfa.Kind == AtReg:
+	case cfa.Kind == rule.AtReg:
 		of = &p.beside
 		fallthrough
 	default:
@@ -143,14 +175,14 @@ func (p *packer) save(index int, r *RegRule) bool {
 }
 
 // lose notes that nothing has a register's value.
-func (p *packer) lose(index int, r *RegRule) bool {
+func (p *packer) lose(index int, r *rule.Register) bool {
 	p.out.saved |= 1 << index
 	p.gone |= 1 << index
-	return r.Kind == Undefined
+	return r.Kind == rule.Undefined
 }
 
-// place puts the anchor on the highest slot.
-func (p *packer) place() bool {
+// layOut puts the anchor on the highest slot.
+func (p *packer) layOut() bool {
 	if p.beside != 0 {
 		p.out.form |= formBeside
 		if p.beside&1 != 0 || p.above&^1 != 0 {
@@ -186,20 +218,20 @@ func (p *packer) place() bool {
 	return int64(int16(anchor)) == anchor
 }
 
-// PackedSize is the size of a Packed in a file.
-const PackedSize = 16
+// Size is the size of a Rule in a file.
+const Size = 16
 
 // Append appends p as files have it: little-endian.
-func (p Packed) Append(b []byte) []byte {
+func (p Rule) Append(b []byte) []byte {
 	b = binary.LittleEndian.AppendUint32(b, uint32(p.off))
 	b = append(b, byte(p.base), byte(p.form))
 	b = binary.LittleEndian.AppendUint16(b, p.saved)
 	return binary.LittleEndian.AppendUint64(b, p.slots)
 }
 
-// ReadPacked reads what Append wrote. Any bytes are a rule, if not a sensible one.
-func ReadPacked(b *[PackedSize]byte) Packed {
-	return Packed{
+// Read reads what Append wrote. Any bytes are a rule, if not a sensible one.
+func Read(b *[Size]byte) Rule {
+	return Rule{
 		off:  int32(binary.LittleEndian.Uint32(b[0:])),
 		base: cpu.Reg(b[4]), form: form(b[5]),
 		saved: binary.LittleEndian.Uint16(b[6:]), slots: binary.LittleEndian.Uint64(b[8:]),
@@ -207,41 +239,34 @@ func ReadPacked(b *[PackedSize]byte) Packed {
 }
 
 // nibbles are those of all values, the first in the lowest bits.
-func (p *Packed) nibbles() uint64 {
+func (p *Rule) nibbles() uint64 {
 	return p.slots&(1<<anchorBits-1) | uint64(p.form>>4)<<anchorBits
 }
 
-// slot is where the value with this bit in saved lies, from the CFA or, with
-// formBeside, from where that is. It reports false where the value is lost.
-func (p *Packed) slot(bit, size int) (off uint64, ok bool) {
-	n := p.nibbles() >> (4 * bits.OnesCount16(p.saved&(1<<bit-1))) & 15
-	return uint64((p.anchor() - int64(n)) * int64(size)), n != lost
-}
-
 // anchor is where the highest slot is, in words from the CFA.
-func (p *Packed) anchor() int64 { return int64(p.slots) >> anchorBits }
+func (p *Rule) anchor() int64 { return int64(p.slots) >> anchorBits }
 
 // Unpack writes the rule out in full.
-func (p Packed) Unpack(arch *cpu.Arch, out *Rule) {
+func (p Rule) Unpack(arch *cpu.Arch, out *rule.Rule) {
 	out.Reset()
-	if p.ends() {
-		out.RA.Kind = Undefined
+	if p.Ends() {
+		out.RA.Kind = rule.Undefined
 		return
 	}
-	out.CFA = RegRule{Kind: RegPlus, Reg: cpu.NoReg, Base: p.base, Off: int64(p.off)}
+	out.CFA = rule.Register{Kind: rule.RegPlus, Reg: cpu.NoReg, Base: p.base, Off: int64(p.off)}
 	if p.form&formLoad != 0 {
-		out.CFA.Kind = AtReg
+		out.CFA.Kind = rule.AtReg
 	}
 	if p.form&formSigned != 0 {
-		out.Flags |= SignedRA
+		out.Flags |= rule.SignedRA
 	}
 	if p.form&formLink != 0 {
-		out.RA = RegRule{Kind: RegPlus, Reg: cpu.NoReg, Base: arch.LR}
+		out.RA = rule.Register{Kind: rule.RegPlus, Reg: cpu.NoReg, Base: arch.LR}
 	}
 	anchor, slots := p.anchor(), p.nibbles()
 	index := 1
 	if p.saved&1 != 0 {
-		out.RA = RegRule{Kind: AtCFA, Reg: cpu.NoReg, Base: cpu.NoReg, Off: (anchor - int64(slots&15)) * int64(arch.RegSize)}
+		out.RA = rule.Register{Kind: rule.AtCFA, Reg: cpu.NoReg, Base: cpu.NoReg, Off: (anchor - int64(slots&15)) * int64(arch.RegSize)}
 		slots >>= 4
 	}
 	for set := arch.Preserved; set != 0 && index < 16; set = set.Without(set.First()) {
@@ -249,11 +274,11 @@ func (p Packed) Unpack(arch *cpu.Arch, out *Rule) {
 			r := out.Next(set.First())
 			switch off := (anchor - int64(slots&15)) * int64(arch.RegSize); {
 			case slots&15 == lost:
-				r.Kind = Undefined
+				r.Kind = rule.Undefined
 			case p.form&formBeside != 0:
-				r.Kind, r.Base, r.Off = AtReg, p.base, int64(p.off)+off
+				r.Kind, r.Base, r.Off = rule.AtReg, p.base, int64(p.off)+off
 			default:
-				r.Kind, r.Off = AtCFA, off
+				r.Kind, r.Off = rule.AtCFA, off
 			}
 			slots >>= 4
 		}

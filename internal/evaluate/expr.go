@@ -1,4 +1,4 @@
-package unwind
+package evaluate
 
 import (
 	"github.com/backsight/backsight/cpu"
@@ -14,12 +14,12 @@ const (
 	exprSteps = 10_000
 )
 
-// evaluate runs a DWARF expression (DWARF 5 §2.5) of call frame information.
+// expression runs a DWARF expression (DWARF 5 §2.5) of call frame information.
 // With pushCFA the CFA is on the stack at the start, as for the rules of
 // registers; the expression of the CFA itself begins with an empty stack
 // (§6.4.2.2). Values have the width of the ABI's addresses. With MissingMemory
 // the value is the target address that was not captured.
-func evaluate(expr []byte, arch *cpu.Arch, regs *cpu.Registers, mem *target.Memory, cfa uint64, pushCFA bool) (uint64, Outcome) {
+func expression(expr []byte, arch *cpu.Arch, regs *cpu.Registers, mem *target.Memory, cfa uint64, pushCFA bool) (uint64, Outcome) {
 	e := evaluator{
 		r: bin.New(expr, arch.BigEndian), size: uint64(len(expr)),
 		arch: arch, regs: regs, mem: mem,

@@ -1,8 +1,11 @@
-package unwind
+// Package evaluate recovers a caller's registers from its callee's, as a rule says: the one
+// interpreter for the rules of all sources, DWARF expressions included.
+package evaluate
 
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind/rule"
 )
 
 // Outcome of applying a rule.
@@ -29,45 +32,45 @@ type Result struct {
 	Addr uint64
 }
 
-// Apply recovers the caller's registers: one interpreter for the rules of every
-// source. SP becomes the CFA; PC the return address, stripped by codeMask when
+// Rule recovers the caller's registers. SP becomes the CFA; PC the return address, stripped by codeMask when
 // the rule says that it is signed; registers that no rule names follow the ABI.
 // A preserved register whose slot was not captured becomes unknown, it does not
 // fail the step. in and out may not alias.
-func Apply(arch *cpu.Arch, rule *Rule, in *cpu.Registers, mem *target.Memory, codeMask uint64, out *cpu.Registers) (Result, Outcome) {
+func Rule(arch *cpu.Arch, r *rule.Rule, in *cpu.Registers, mem *target.Memory, codeMask uint64, out *cpu.Registers) (Result, Outcome) {
 	a := applier{arch: arch, in: in, mem: mem, mask: arch.AddrMask()}
-	if rule.RA.Kind == Undefined {
+	if r.RA.Kind == rule.Undefined {
 		return a.res, RuleEnds
 	}
-	cfa, oc := a.value(&rule.CFA)
+	cfa, oc := a.value(&r.CFA)
 	if oc != Applied {
 		return a.res, oc
 	}
 	a.res.CFA, a.hasCFA = cfa&a.mask, true
-	ra, oc := a.value(&rule.RA)
+	ra, oc := a.value(&r.RA)
 	if oc != Applied {
 		return a.res, oc
 	}
 	a.res.PC = ra & a.mask
-	if codeMask != 0 && rule.Flags&SignedRA != 0 {
+	if codeMask != 0 && r.Flags&rule.SignedRA != 0 {
 		a.res.PC &= codeMask
 	}
 	a.keep(out)
-	for i := range rule.N {
-		rr := &rule.Regs[i]
+	for i := range r.N {
+		rr := &r.Regs[i]
 		if v, oc := a.value(rr); oc == Applied {
 			out.Set(rr.Reg, v)
 		} else {
 			out.Forget(rr.Reg)
 		}
 	}
-	if rule.Of(arch.SP).Kind == Unspecified {
+	if r.Of(arch.SP).Kind == rule.Unspecified {
 		out.Set(arch.SP, a.res.CFA)
 	}
 	out.Set(arch.PC, a.res.PC)
 	return a.res, Applied
 }
 
+// applier applies one rule.
 type applier struct {
 	arch *cpu.Arch
 	in   *cpu.Registers
@@ -86,35 +89,35 @@ func (a *applier) keep(out *cpu.Registers) {
 	}
 }
 
-func (a *applier) value(r *RegRule) (uint64, Outcome) {
+func (a *applier) value(r *rule.Register) (uint64, Outcome) {
 	switch r.Kind {
-	case SameValue:
+	case rule.SameValue:
 		reg := r.Reg
 		if reg == cpu.NoReg {
 			reg = r.Base
 		}
 		return a.reg(reg, 0)
-	case AtCFA:
+	case rule.AtCFA:
 		return a.load(a.res.CFA + uint64(r.Off))
-	case CFAPlus:
+	case rule.CFAPlus:
 		return a.res.CFA + uint64(r.Off), Applied
-	case AtReg:
+	case rule.AtReg:
 		p, oc := a.reg(r.Base, r.Off)
 		if oc != Applied {
 			return 0, oc
 		}
 		v, oc := a.load(p)
 		return v + uint64(r.Add), oc
-	case RegPlus:
+	case rule.RegPlus:
 		return a.reg(r.Base, r.Off)
-	case Constant:
+	case rule.Constant:
 		return uint64(r.Off), Applied
-	case Expression, ValExpression:
-		v, oc := evaluate(r.Expr, a.arch, a.in, a.mem, a.res.CFA, a.hasCFA)
+	case rule.Expression, rule.ValExpression:
+		v, oc := expression(r.Expr, a.arch, a.in, a.mem, a.res.CFA, a.hasCFA)
 		if oc == MissingMemory {
 			a.res.Addr = v
 		}
-		if oc != Applied || r.Kind == ValExpression {
+		if oc != Applied || r.Kind == rule.ValExpression {
 			return v, oc
 		}
 		return a.load(v)

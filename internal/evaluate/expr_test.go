@@ -1,10 +1,11 @@
-package unwind
+package evaluate
 
 import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind/rule"
 )
 
 // exprArch has two registers, with the DWARF numbers 0 and 40; r1 is never known.
@@ -37,7 +38,7 @@ func evaluateAll(t *testing.T, arch *cpu.Arch, cases []exprCase) {
 	regs.Set(2, 0x2000)
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			v, oc := evaluate(c.expr, arch, &regs, mem, 0x3000, true)
+			v, oc := expression(c.expr, arch, &regs, mem, 0x3000, true)
 			if oc != c.oc || (oc == Applied || oc == MissingMemory) && v != c.want {
 				t.Errorf("%#x, outcome %d; want %#x, outcome %d", v, oc, c.want, c.oc)
 			}
@@ -148,22 +149,22 @@ func TestExpressionOfTheCFA(t *testing.T) {
 	var regs cpu.Registers
 	regs.Set(2, 0x2000)
 	for _, expr := range [][]byte{nil, {0x9c}} {
-		if v, oc := evaluate(expr, arch, &regs, mem, 0, false); oc != BadExpression {
+		if v, oc := expression(expr, arch, &regs, mem, 0, false); oc != BadExpression {
 			t.Errorf("% x: %#x, outcome %d", expr, v, oc)
 		}
 	}
 	arch.SP, arch.PC, arch.LR = 2, 0, cpu.NoReg
-	rule := Rule{
-		CFA: RegRule{Kind: ValExpression, Expr: []byte{0x92, 40, 8}}, // sp + 8
-		RA:  RegRule{Kind: Expression, Expr: []byte{}},               // [CFA]
+	r := rule.Rule{
+		CFA: rule.Register{Kind: rule.ValExpression, Expr: []byte{0x92, 40, 8}}, // sp + 8
+		RA:  rule.Register{Kind: rule.Expression, Expr: []byte{}},               // [CFA]
 	}
 	var out cpu.Registers
-	res, oc := Apply(arch, &rule, &regs, mem, 0, &out)
+	res, oc := Rule(arch, &r, &regs, mem, 0, &out)
 	if oc != Applied || res.CFA != 0x2008 || res.PC != 0x201 {
 		t.Errorf("outcome %d, CFA %#x, PC %#x", oc, res.CFA, res.PC)
 	}
-	rule.CFA.Expr = []byte{0x92, 40, 16, 0x06} // [sp + 16], which was not captured
-	if res, oc = Apply(arch, &rule, &regs, mem, 0, &out); oc != MissingMemory || res.Addr != 0x2010 {
+	r.CFA.Expr = []byte{0x92, 40, 16, 0x06} // [sp + 16], which was not captured
+	if res, oc = Rule(arch, &r, &regs, mem, 0, &out); oc != MissingMemory || res.Addr != 0x2010 {
 		t.Errorf("outcome %d, address %#x", oc, res.Addr)
 	}
 }
@@ -173,7 +174,7 @@ func TestEvaluateDoesNotAllocate(t *testing.T) {
 	mem := new(target.Builder).Memory(arch)
 	var regs cpu.Registers
 	expr := []byte{0x31, 0x2f, 0xfc, 0xff} // fills the stack
-	if n := testing.AllocsPerRun(10, func() { evaluate(expr, arch, &regs, mem, 0, true) }); n != 0 {
+	if n := testing.AllocsPerRun(10, func() { expression(expr, arch, &regs, mem, 0, true) }); n != 0 {
 		t.Errorf("%v allocations", n)
 	}
 }
@@ -190,7 +191,7 @@ func FuzzEvaluate(f *testing.F) {
 		b.Add(0x1000, make([]byte, 64), 0, target.PermRead)
 		var regs cpu.Registers
 		regs.Set(0, 0x1000)
-		v, oc := evaluate(expr, arch, &regs, b.Memory(arch), 0x3000, true)
+		v, oc := expression(expr, arch, &regs, b.Memory(arch), 0x3000, true)
 		if v&^arch.AddrMask() != 0 {
 			t.Errorf("%#x, outcome %d", v, oc)
 		}
