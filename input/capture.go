@@ -23,6 +23,7 @@ type Capture struct {
 	Data []byte
 
 	reader   io.Reader
+	packed   *counted  // what reader decompresses, nil where it does not
 	file     *onDemand // where Data is mapped from
 	maxSpill int64     // bounds the temporary file
 	release  []func() error
@@ -77,7 +78,8 @@ func (c *Capture) Bytes(ctx context.Context) ([]byte, error) {
 	if c.Data != nil || c.reader == nil {
 		return c.Data, nil
 	}
-	f, broken := spill(&untilDone{ctx, c.reader}, c.maxSpill)
+	stored := newAllowance("decompressed bytes to store", storedFloor, storedPerByte, c.packed)
+	f, broken := spill(&untilDone{ctx, c.reader}, c.maxSpill, stored)
 	if f == nil {
 		return nil, &Error{Path: c.Name, Offset: -1, Reason: "cannot be kept in a temporary file", Err: broken}
 	}

@@ -107,7 +107,8 @@ func openError(path string, err error) error {
 
 // decompress replaces the bytes of a compressed capture by its content's.
 func (c *Capture) decompress(r io.Reader) error {
-	z, release, err := decompressor(c.Head, r)
+	packed := &counted{r: r}
+	z, release, err := decompressor(c.Head, packed)
 	if err == nil && z == nil {
 		return nil
 	}
@@ -115,7 +116,9 @@ func (c *Capture) decompress(r io.Reader) error {
 		return &Error{Path: c.Name, Offset: 0, Reason: "damaged compression", Err: err}
 	}
 	c.release = append(c.release, release)
-	b := bufio.NewReaderSize(z, 16*headSize)
+	c.packed = packed
+	bounded := &unpacked{z, newAllowance("decompressed bytes", unpackedFloor, unpackedPerByte, packed)}
+	b := bufio.NewReaderSize(bounded, 16*headSize)
 	head, err := b.Peek(headSize)
 	if len(head) == 0 && err != io.EOF {
 		return &Error{Path: c.Name, Offset: 0, Reason: "damaged compression", Err: err}

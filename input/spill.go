@@ -16,10 +16,10 @@ const defaultMaxSpill = 64 << 30
 const spillBlock = 64 << 10
 
 // spill copies a stream of limit bytes at most to a temporary file; 0 is the default.
-// Runs of zeros, most of a typical core, take no disk. Where reading breaks off, the
+// Runs of zeros, most of a typical core, take no disk; what does is drawn from stored. Where reading breaks off, the
 // file holds what came before and the error says why; the file is nil where nothing
 // could be written.
-func spill(r io.Reader, limit int64) (*os.File, error) {
+func spill(r io.Reader, limit int64, stored *allowance) (*os.File, error) {
 	if limit == 0 {
 		limit = defaultMaxSpill
 	}
@@ -36,6 +36,10 @@ func spill(r io.Reader, limit int64) (*os.File, error) {
 		var n int
 		n, broken = fill(r, buf)
 		if !bytes.Equal(buf[:n], zeros[:n]) {
+			if over := stored.draw(n); over != nil {
+				broken = over
+				break
+			}
 			if _, err := f.WriteAt(buf[:n], size); err != nil {
 				return nil, errors.Join(err, removeSpill(f))
 			}
