@@ -69,21 +69,25 @@ func NewFiles(opt input.FileOptions) *input.Files {
 }
 
 // Open opens a capture, whose format is recognised by content. "-" is standard
-// input. files finds the binaries that the capture refers to. formats are the kinds of
-// captures to try, in their order; none: Formats.
-func Open(ctx context.Context, path string, files *input.Files, formats ...input.Format) (input.Stream, error) {
-	return input.Open(ctx, path, environment(files, formats))
+// input. env.Files finds the binaries that the capture refers to and must be set; where env
+// names no processors or no formats, they are CPUs and Formats.
+func Open(ctx context.Context, path string, env input.Env) (input.Stream, error) {
+	return input.Open(ctx, path, complete(env))
 }
 
 // OpenReader is Open for bytes that can be read once only, such as an upload; name is
 // for messages. r is not closed.
-func OpenReader(ctx context.Context, name string, r io.Reader, files *input.Files, formats ...input.Format) (input.Stream, error) {
-	return input.OpenReader(ctx, name, r, environment(files, formats))
+func OpenReader(ctx context.Context, name string, r io.Reader, env input.Env) (input.Stream, error) {
+	return input.OpenReader(ctx, name, r, complete(env))
 }
 
-func environment(files *input.Files, formats []input.Format) *input.Env {
-	if len(formats) == 0 {
-		formats = Formats()
+// complete fills in what a caller left to Backsight.
+func complete(env input.Env) *input.Env {
+	if env.Archs == nil {
+		env.Archs = CPUs()
 	}
-	return &input.Env{Archs: CPUs(), Formats: formats, Files: files}
+	if env.Formats == nil {
+		env.Formats = Formats()
+	}
+	return &env
 }

@@ -15,7 +15,7 @@ func Example() {
 	ctx := context.Background()
 	files := backsight.NewFiles(input.FileOptions{Sysroot: "testdata/mips-deref/modules"})
 	defer files.Close()
-	capture, err := backsight.Open(ctx, "testdata/mips-deref/core.gz", files)
+	capture, err := backsight.Open(ctx, "testdata/mips-deref/core.gz", input.Env{Files: files})
 	if err != nil {
 		log.Fatal(err)
 	}

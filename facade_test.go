@@ -20,7 +20,7 @@ import (
 func crashed(t *testing.T) *target.Snapshot {
 	t.Helper()
 	files := backsight.NewFiles(input.FileOptions{Sysroot: "testdata/mips-deref/modules"})
-	capture, err := backsight.Open(t.Context(), "testdata/mips-deref/core.gz", files)
+	capture, err := backsight.Open(t.Context(), "testdata/mips-deref/core.gz", input.Env{Files: files})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -31,7 +31,7 @@ func batch(b *testing.B, dir, elf string) {
 	n := 0
 	all := func() {
 		n = 0
-		s, err := backsight.Open(b.Context(), filepath.Join(dir, "snaps.jsonl.gz"), files)
+		s, err := backsight.Open(b.Context(), filepath.Join(dir, "snaps.jsonl.gz"), input.Env{Files: files})
 		if err != nil {
 			b.Skip(err)
 		}

@@ -23,7 +23,7 @@ var codeArchs = []string{"mips", "mips64el", "aarch64", "armt2", "armarm", "risc
 func captured(t testing.TB, image, path string) (snaps []*target.Snapshot, release func()) {
 	t.Helper()
 	files := backsight.NewFiles(input.FileOptions{Images: []input.NamedImage{{Path: image}}})
-	s, err := backsight.Open(t.Context(), path, files)
+	s, err := backsight.Open(t.Context(), path, input.Env{Files: files})
 	if err != nil {
 		t.Skip(err)
 	}

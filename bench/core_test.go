@@ -32,7 +32,7 @@ func BenchmarkCore(b *testing.B) {
 			start := now()
 			for b.Loop() {
 				files := backsight.NewFiles(input.FileOptions{DebugDirs: c.debugDirs})
-				s, err := backsight.Open(b.Context(), core, files)
+				s, err := backsight.Open(b.Context(), core, input.Env{Files: files})
 				if err != nil {
 					b.Fatal(err)
 				}

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
 )
 
 var (
@@ -208,6 +209,25 @@ func TestReadsDoNotAllocate(t *testing.T) {
 		m.RangeAt(0x1000)
 	}); n != 0 {
 		t.Errorf("%v allocations", n)
+	}
+}
+
+// TestNewModule: a module reaches from its image's lowest address to its end, and not
+// around the end of the address space.
+func TestNewModule(t *testing.T) {
+	img := image.New(image.Header{Arch: little32, BuildID: []byte{1}, Segments: []image.Segment{
+		{Addr: 0x1000, Size: 0x100}, {Addr: 0x3000, Size: 0x800},
+	}}, nil)
+	for bias, want := range map[uint64]Range{
+		0:                   {0x1000, 0x3800},
+		0x40000000:          {0x40001000, 0x40003800},
+		0xffffffff_fffff000: {0, 0x2800}, // linked higher than loaded
+		0xffffd000:          {0xffffe000, 0xffffffff},
+	} {
+		m := NewModule("m", img, bias)
+		if m.Range != want || m.Image != img || len(m.BuildID) != 1 || m.ToTarget(0x1000) != want.Lo {
+			t.Errorf("bias %#x: %+v, want %+v", bias, m, want)
+		}
 	}
 }
 

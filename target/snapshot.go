@@ -67,6 +67,19 @@ type Module struct {
 	BuildID []byte
 }
 
+// NewModule returns the module of an image that is mapped at a load bias, target address
+// minus image address: from its lowest address to its end, or to the last address of the
+// processor where it would reach beyond that.
+func NewModule(name string, img *image.Image, bias uint64) *Module {
+	m := &Module{Name: name, Bias: bias, Image: img, BuildID: img.BuildID}
+	lo, hi := img.Bounds()
+	m.Range = Range{m.ToTarget(lo), m.ToTarget(hi)}
+	if m.Hi < m.Lo {
+		m.Hi = img.Arch.AddrMask()
+	}
+	return m
+}
+
 // ToImage converts a target address to an image address.
 func (m *Module) ToImage(addr uint64) uint64 { return addr - m.Bias }
 

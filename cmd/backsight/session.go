@@ -106,7 +106,7 @@ func (s *session) open(ctx context.Context, path string) (input.Stream, error) {
 	}
 	done := make(chan opened, 1)
 	go func() {
-		stream, err := backsight.Open(ctx, path, s.files)
+		stream, err := backsight.Open(ctx, path, input.Env{Files: s.files})
 		done <- opened{stream, err}
 	}()
 	select {

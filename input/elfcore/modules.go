@@ -38,12 +38,7 @@ func (c *core) find(name string, buildID []byte) *image.Image {
 
 // add makes a module of an image at a bias.
 func (c *core) add(name string, img *image.Image, bias uint64) *target.Module {
-	lo, hi := img.Bounds()
-	m := &target.Module{Name: name, Image: img, BuildID: img.BuildID, Bias: bias & c.arch.AddrMask()}
-	m.Range = target.Range{Lo: m.ToTarget(lo), Hi: m.ToTarget(hi)}
-	if m.Hi < m.Lo {
-		m.Hi = c.arch.AddrMask()
-	}
+	m := target.NewModule(name, img, bias&c.arch.AddrMask())
 	c.modules = append(c.modules, m)
 	return m
 }

@@ -71,10 +71,7 @@ func (m *moduleSet) add(files *input.Files, ref imageRef, dir string) {
 		}
 		return
 	}
-	lo, hi := img.Bounds()
-	mod := &target.Module{Name: ref.path, Bias: ref.bias, Image: img, BuildID: img.BuildID}
-	mod.Range = target.Range{Lo: mod.ToTarget(lo), Hi: mod.ToTarget(hi)}
-	m.modules = append(m.modules, mod)
+	m.modules = append(m.modules, target.NewModule(ref.path, img, ref.bias))
 }
 
 func (m *moduleSet) open(files *input.Files, ref imageRef, dir string) (*image.Image, []string) {

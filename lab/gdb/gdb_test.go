@@ -42,7 +42,7 @@ func TestCoreIsReadBack(t *testing.T) {
 			if err := os.WriteFile(path, core(snap, exe), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			stream, err := backsight.Open(context.Background(), path, backsight.NewFiles(input.FileOptions{}))
+			stream, err := backsight.Open(context.Background(), path, input.Env{Files: backsight.NewFiles(input.FileOptions{})})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -124,7 +124,7 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	files := backsight.NewFiles(input.FileOptions{Images: score.Named(images)})
-	stream, err := backsight.Open(ctx, r.c.Snapshots(), files)
+	stream, err := backsight.Open(ctx, r.c.Snapshots(), input.Env{Files: files})
 	if err != nil {
 		return err
 	}

@@ -152,7 +152,7 @@ func Unwind(ctx context.Context, snapshots string, images []truth.Image, sources
 		return nil, err
 	}
 	files := backsight.NewFiles(input.FileOptions{Images: Named(images)})
-	stream, err := backsight.Open(ctx, snapshots, files)
+	stream, err := backsight.Open(ctx, snapshots, input.Env{Files: files})
 	if err != nil {
 		return nil, err
 	}

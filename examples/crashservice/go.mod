@@ -1,0 +1,13 @@
+module example.com/crashservice
+
+go 1.26.0
+
+require github.com/backsight/backsight v0.0.0
+
+require (
+	github.com/ianlancetaylor/demangle v0.0.0-20260724033716-83e58baca724 // indirect
+	github.com/klauspost/compress v1.20.3 // indirect
+	github.com/ulikunitz/xz v0.5.17 // indirect
+)
+
+replace github.com/backsight/backsight => ../..
