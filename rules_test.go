@@ -19,52 +19,57 @@ import (
 
 const module = "github.com/backsight/backsight"
 
-// imports says which packages of this module a package may import outside its
-// tests; * stands for one path element. The first rule that matches a package is
-// the one that holds. Data goes one way, from a capture to its reader: no stage
-// imports a later one, and siblings do not import each other.
-var imports = []struct{ pkg, may string }{
-	{"cpu", ""},
-	{"cpu/*", "cpu"},
-	{"internal/bin", ""},
-	{"internal/budget", ""},
-	{"internal/inflate", ""},
-	{"internal/mapped", ""},
-	{"internal/gdbremote", "cpu"},
-	{"internal/difftest", "cpu"},
-	{"internal/synth", "cpu image target"},
-	{"internal/synth/recorded", "lab/truth"},
-	{"internal/synth/captured", "* */* internal/unwind/* internal/synth/recorded"},
-	// Mapping a file is the same for a capture and for an executable.
-	{"image", "cpu internal/bin internal/budget internal/mapped"},
-	{"image/*", "cpu internal/bin internal/budget internal/inflate image"},
-	{"target", "cpu image"},
-	{"input", "cpu image target internal/bin internal/budget internal/mapped"},
-	{"input/*", "cpu image image/* target internal/bin internal/budget input"},
-	// DWARF expressions are bytes of a file, evaluated while walking.
-	{"unwind/rule", "cpu"},
-	{"internal/evaluate", "cpu image target internal/bin unwind/rule"},
-	{"internal/packed", "cpu unwind/rule"},
-	{"internal/callsite", "cpu image target"},
-	{"unwind", "cpu image target internal/bin internal/budget internal/callsite internal/evaluate internal/packed unwind/rule"},
-	{"internal/unwind/*", "cpu image target internal/bin internal/budget internal/callsite internal/packed unwind unwind/*"},
-	{"symbol", "cpu image target internal/bin internal/budget"},
-	{"report", "cpu image target unwind symbol"},
-	{"render", "cpu image target unwind symbol report"},
-	{"", "cpu cpu/* image image/* target input input/* unwind internal/unwind/* symbol report"},
-	{"cmd/*", "* */* internal/unwind/*"},
-	{"bench", "* */* internal/unwind/*"},
-	{"lab", "* */* internal/unwind/*"},
-	{"lab/*", "* */* internal/unwind/*"},
+// rule is a row of DESIGN.md's table of packages: which packages of this module a
+// package may import outside its tests. The order of the rows is the order of layers:
+// what a package imports stands above it.
+type rule struct {
+	row int
+	may []string // patterns, * for one path element; ./... is everything
 }
 
-// edges may use modules of other authors: formats that need a decompressor, what
-// makes names readable, and the command line.
-var edges = map[string][]string{
-	"image/elf":     {"github.com/klauspost/compress", "github.com/ulikunitz/xz"},
-	"input":         {"github.com/klauspost/compress"},
-	"symbol":        {"github.com/ianlancetaylor/demangle"},
-	"cmd/backsight": {"github.com/spf13/cobra", "github.com/spf13/pflag", "golang.org/x/term"},
+// modules is DESIGN.md's table of other people's modules: who imports each.
+func modules(t *testing.T) map[string][]string {
+	t.Helper()
+	by := map[string][]string{}
+	for _, row := range columns(t, "Other people's modules") {
+		for _, mod := range words(row[0]) {
+			by[mod] = words(row[1])
+		}
+	}
+	return by
+}
+
+// rules reads DESIGN.md's table of packages. The root package is called backsight.
+func rules(t *testing.T) map[string]rule {
+	t.Helper()
+	list := map[string]rule{}
+	for i, row := range columns(t, "Packages") {
+		for _, pkg := range words(row[0]) {
+			if _, twice := list[pkg]; twice {
+				t.Errorf("DESIGN.md has two rows for %s", pkg)
+			}
+			list[pkg] = rule{i, words(row[2])}
+		}
+	}
+	return list
+}
+
+// columns are the rows of the table of three columns below a heading of DESIGN.md.
+func columns(t *testing.T, heading string) (rows [][]string) {
+	t.Helper()
+	for _, line := range table(read(t, "DESIGN.md"), "\n## "+heading) {
+		cells := strings.Split(strings.Trim(line, "|"), "|")
+		if len(cells) != 3 {
+			t.Fatalf("DESIGN.md: %d columns, want 3, in %s", len(cells), line)
+		}
+		rows = append(rows, cells)
+	}
+	return rows
+}
+
+// words are the names in a cell, between blanks and commas, without their quotes.
+func words(cell string) []string {
+	return strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune(" ,`–", r) })
 }
 
 type goPackage struct {
@@ -96,48 +101,79 @@ func packages(t *testing.T) []goPackage {
 
 // TestImports holds the layers of DESIGN.md.
 func TestImports(t *testing.T) {
+	rules, modules, seen := rules(t), modules(t), map[string]bool{}
 	for _, p := range packages(t) {
 		name := short(p.ImportPath)
-		may, ok := allowed(name)
+		seen[name] = true
+		rule, ok := rules[name]
 		if !ok {
-			t.Errorf("%s: no rule says what this package may import", name)
+			t.Errorf("DESIGN.md's table of packages lacks this row, above those that import it:\n| `%s` | … | %s |", name, ours(p.Imports))
 		}
 		for _, imp := range p.Imports {
 			switch {
 			case !strings.Contains(strings.SplitN(imp, "/", 2)[0], "."): // the standard library
 			case imp == module || strings.HasPrefix(imp, module+"/"):
-				checkImport(t, name, short(imp), may)
-			case !slices.ContainsFunc(edges[name], func(m string) bool { return imp == m || strings.HasPrefix(imp, m+"/") }):
-				t.Errorf("%s imports %s, a module of others", name, imp)
+				checkImport(t, name, short(imp), rule, rules)
+			case !imports(modules, name, imp):
+				t.Errorf("%s imports %s; DESIGN.md's table of modules does not say so", name, imp)
 			}
 		}
 	}
-}
-
-func checkImport(t *testing.T, name, imp string, may []string) {
-	t.Helper()
-	if imp == "internal/difftest" || strings.HasPrefix(imp, "internal/synth") && !strings.HasPrefix(name, "internal/synth") {
-		t.Errorf("%s imports %s, which is for tests", name, imp)
-	}
-	if imp == "" && (strings.HasPrefix(name, "cmd/") || strings.HasPrefix(name, "lab") || name == "bench") {
-		return
-	}
-	if !slices.ContainsFunc(may, func(pattern string) bool { return matches(pattern, imp) }) {
-		t.Errorf("%s imports %s", name, imp)
-	}
-}
-
-func short(importPath string) string {
-	return strings.TrimPrefix(strings.TrimPrefix(importPath, module), "/")
-}
-
-func allowed(pkg string) (patterns []string, ok bool) {
-	for _, r := range imports {
-		if matches(r.pkg, pkg) {
-			return strings.Fields(r.may), true
+	for name := range rules {
+		if !seen[name] {
+			t.Errorf("DESIGN.md has a row for %s, which does not exist", name)
 		}
 	}
-	return nil, false
+}
+
+// ours are the packages of this module among imports, as DESIGN.md has them.
+func ours(imports []string) string {
+	var names []string
+	for _, imp := range imports {
+		if strings.HasPrefix(imp, module) {
+			names = append(names, short(imp))
+		}
+	}
+	if len(names) == 0 {
+		return "–"
+	}
+	return strings.Join(names, ", ")
+}
+
+// imports tells whether a package may import one of another author's modules.
+func imports(modules map[string][]string, name, imp string) bool {
+	for mod, by := range modules {
+		if (imp == mod || strings.HasPrefix(imp, mod+"/")) && slices.Contains(by, name) {
+			return true
+		}
+	}
+	return false
+}
+
+func checkImport(t *testing.T, name, imp string, r rule, rules map[string]rule) {
+	t.Helper()
+	if forTests(imp) && !forTests(name) {
+		t.Errorf("%s imports %s, which is for tests", name, imp)
+	}
+	if !slices.ContainsFunc(r.may, func(pattern string) bool { return pattern == "./..." || matches(pattern, imp) }) {
+		t.Errorf("%s imports %s; DESIGN.md's table does not say that it may", name, imp)
+	}
+	if below, ok := rules[imp]; ok && below.row >= r.row {
+		t.Errorf("%s imports %s, whose row in DESIGN.md's table is not above its own", name, imp)
+	}
+}
+
+// forTests tells the packages that only tests import.
+func forTests(pkg string) bool {
+	return pkg == "internal/difftest" || pkg == "internal/synth" || strings.HasPrefix(pkg, "internal/synth/")
+}
+
+// short is how DESIGN.md calls a package: by its folder, or backsight.
+func short(importPath string) string {
+	if importPath == module {
+		return "backsight"
+	}
+	return strings.TrimPrefix(importPath, module+"/")
 }
 
 func matches(pattern, name string) bool {
@@ -145,11 +181,10 @@ func matches(pattern, name string) bool {
 	return ok && err == nil
 }
 
-// TestModulesAreExplained: every module that is imported directly is one of the
-// edges', and DESIGN.md says why it is needed.
+// TestModulesAreExplained: every module that is required directly has a row in
+// DESIGN.md, and none has that is not.
 func TestModulesAreExplained(t *testing.T) {
-	design := read(t, "DESIGN.md")
-	block := false
+	listed, block := modules(t), false
 	for line := range strings.Lines(read(t, "go.mod")) {
 		line = strings.TrimSpace(line)
 		switch {
@@ -159,10 +194,14 @@ func TestModulesAreExplained(t *testing.T) {
 			block = false
 		case block && !strings.Contains(line, "// indirect"):
 			mod := strings.Fields(line)[0]
-			if !strings.Contains(design, mod) {
+			if _, ok := listed[mod]; !ok {
 				t.Errorf("DESIGN.md does not say why %s is needed", mod)
 			}
+			delete(listed, mod)
 		}
+	}
+	for mod := range listed {
+		t.Errorf("DESIGN.md says why %s is needed; go.mod does not require it", mod)
 	}
 }
 
@@ -226,27 +265,6 @@ func TestWiring(t *testing.T) {
 				t.Errorf("%s:%d: func init", s.path, s.line(f.Pos()))
 			}
 		}
-	}
-}
-
-// TestSizes: files are rooms, functions are sentences.
-func TestSizes(t *testing.T) {
-	var lengths []int
-	for _, s := range sources(t) {
-		if n := s.line(s.file.FileEnd); n > 501 {
-			t.Errorf("%s: %d lines; 500 are the most", s.path, n)
-		}
-		for _, d := range s.file.Decls {
-			if f, ok := d.(*ast.FuncDecl); ok && !s.test() {
-				lengths = append(lengths, s.line(f.End())-s.line(f.Pos())+1)
-			}
-		}
-	}
-	slices.Sort(lengths)
-	median, p90 := lengths[len(lengths)/2], lengths[len(lengths)*9/10]
-	t.Logf("%d functions: median %d lines, 90 %% up to %d, longest %d", len(lengths), median, p90, lengths[len(lengths)-1])
-	if median > 12 || p90 > 40 {
-		t.Errorf("functions are long: median %d (12), 90th percentile %d (40)", median, p90)
 	}
 }
 

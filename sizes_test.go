@@ -1,0 +1,157 @@
+package backsight_test
+
+import (
+	"go/ast"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What is larger than others for one reason each, that stands beside it. Entries that
+// are no longer needed fail the test: the lists only get shorter.
+var (
+	// largeFiles are longer than 400 lines.
+	largeFiles = map[string]string{
+		"internal/unwind/code/function.go": "the fixpoint, to be taken apart",
+	}
+	// longFunctions are longer than 80 lines: switches over encodings that do nothing
+	// but name what each field selects.
+	longFunctions = map[string]string{
+		"cpu/arm.decoder.thumb":      "16-bit Thumb, by the top six bits",
+		"cpu/mips.decoder.microInsn": "microMIPS, by major opcode",
+		"cpu/mips.decoder.mips16":    "MIPS16e, by major opcode",
+		"cpu/riscv.decoder.one":      "RISC-V, by opcode and quadrant",
+	}
+	// largeTypes have more than 15 fields or 20 methods.
+	largeTypes = map[string]string{
+		"internal/unwind/cfi.machine":   "one method for each kind of call frame instruction",
+		"internal/unwind/code.analysis": "what is known of an image, to be taken apart",
+		"internal/unwind/code.function": "the fixpoint, to be taken apart",
+		"internal/unwind/code.machine":  "the interpreter, to be taken apart",
+		"internal/unwind/code.pencil":   "stack-height analysis, to be taken apart",
+	}
+)
+
+// size is that of a struct type.
+type size struct{ fields, methods int }
+
+// TestSizes: files are rooms, functions are sentences.
+func TestSizes(t *testing.T) {
+	files, functions := map[string]int{}, map[string]int{}
+	var lengths []int
+	for _, s := range sources(t) {
+		if n := s.line(s.file.FileEnd); s.test() && n > 501 {
+			t.Errorf("%s: %d lines; 500 are the most for tests", s.path, n)
+		} else if !s.test() && n > 401 {
+			files[s.path] = n
+		}
+		for _, d := range s.file.Decls {
+			f, ok := d.(*ast.FuncDecl)
+			if !ok || s.test() {
+				continue
+			}
+			n := s.line(f.End()) - s.line(f.Pos()) + 1
+			if lengths = append(lengths, n); n > 80 {
+				functions[path.Dir(s.path)+"."+qualified(f)] = n
+			}
+		}
+	}
+	holdList(t, "file of more than 400 lines", files, largeFiles)
+	holdList(t, "function of more than 80 lines", functions, longFunctions)
+	slices.Sort(lengths)
+	median, p90 := lengths[len(lengths)/2], lengths[len(lengths)*9/10]
+	t.Logf("%d functions: median %d lines, 90 %% up to %d, longest %d", len(lengths), median, p90, lengths[len(lengths)-1])
+	if median > 12 || p90 > 24 {
+		t.Errorf("functions are long: median %d (12), 90th percentile %d (24)", median, p90)
+	}
+}
+
+// TestTypeSizes: objects that hold a walk or an analysis are small, so that a line of a
+// method shows what it may touch.
+func TestTypeSizes(t *testing.T) {
+	types, large := map[string]size{}, map[string]size{}
+	for _, s := range sources(t) {
+		dir := path.Dir(s.path)
+		if s.test() || dir != "unwind" && !strings.HasPrefix(dir, "internal/unwind/") && !strings.HasPrefix(dir, "internal/code/") {
+			continue
+		}
+		for _, d := range s.file.Decls {
+			count(types, dir, d)
+		}
+	}
+	for name, n := range types {
+		if n.fields > 15 || n.methods > 20 {
+			large[name] = n
+		}
+	}
+	holdList(t, "type of more than 15 fields or 20 methods", large, largeTypes)
+}
+
+// count adds a declaration to the sizes of types: fields of a struct, or one method.
+func count(types map[string]size, dir string, d ast.Decl) {
+	if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+		name := dir + "." + receiver(f)
+		n := types[name]
+		n.methods++
+		types[name] = n
+	}
+	g, ok := d.(*ast.GenDecl)
+	if !ok {
+		return
+	}
+	for _, spec := range g.Specs {
+		ts, ok := spec.(*ast.TypeSpec)
+		if !ok {
+			continue
+		}
+		if st, ok := ts.Type.(*ast.StructType); ok {
+			n := types[dir+"."+ts.Name.Name]
+			n.fields = st.Fields.NumFields()
+			types[dir+"."+ts.Name.Name] = n
+		}
+	}
+}
+
+// holdList fails on what is large and not listed, and on what is listed and not large.
+func holdList[N any](t *testing.T, what string, large map[string]N, listed map[string]string) {
+	t.Helper()
+	for _, name := range slices.Sorted(maps.Keys(large)) {
+		if listed[name] == "" {
+			t.Errorf("%s: %s (%+v)", name, what, large[name])
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(listed)) {
+		if _, ok := large[name]; !ok {
+			t.Errorf("%s is no %s any more: its entry goes", name, what)
+		}
+	}
+}
+
+// qualified is a function's name, with its receiver's type.
+func qualified(f *ast.FuncDecl) string {
+	if f.Recv == nil {
+		return f.Name.Name
+	}
+	return receiver(f) + "." + f.Name.Name
+}
+
+// receiver is the name of a method's type.
+func receiver(f *ast.FuncDecl) string {
+	x := f.Recv.List[0].Type
+	for {
+		switch e := x.(type) {
+		case *ast.StarExpr:
+			x = e.X
+		case *ast.IndexExpr: // of a generic type
+			x = e.X
+		case *ast.IndexListExpr:
+			x = e.X
+		case *ast.Ident:
+			return e.Name
+		default:
+			return "?"
+		}
+	}
+}
