@@ -17,6 +17,7 @@ var commands = []struct {
 }{
 	{"all", "the whole way: installs tools (as root on Debian), builds, records, scores", runAll},
 	{"record", "builds and records the programs of lab/programs for all CPUs that the machine has tools for", runRecord},
+	{"debian", "records programs as Debian ships them, for all its CPUs, under an emulator's plugin", runDebian},
 	{"mutate", "damages recorded captures: nothing wrong may be certain", runMutate},
 	{"score", "how right backtraces are over recorded truth", runScore},
 	{"conformance", "[FILE…]  writes CONFORMANCE.md; FILEs are for its table of lab diff", runConformance},

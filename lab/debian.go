@@ -1,0 +1,86 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"runtime"
+	"strings"
+	"sync"
+
+	"github.com/backsight/backsight/lab/debian"
+)
+
+// runDebian records programs as Debian ships them.
+func runDebian(args []string) error {
+	fs := flag.NewFlagSet("debian", flag.ExitOnError)
+	l := &debian.Laboratory{}
+	fs.StringVar(&l.Root, "o", "truth-debian", "the folder to write cases to")
+	fs.StringVar(&l.Work, "work", "debian-packages", "the folder that packages are downloaded to and unpacked in")
+	fs.IntVar(&l.Limits.Steps, "steps", 12_000_000, "instructions to execute at most, a program")
+	fs.IntVar(&l.Limits.Keep, "keep", 200, "captures to keep at most, a program")
+	only := fs.String("only", "", "only cases whose path holds this")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := l.Prepare(ctx); err != nil {
+		return err
+	}
+	failed := 0
+	for _, p := range debian.Ports() {
+		programs := chosen(&p, *only)
+		if len(programs) == 0 {
+			continue
+		}
+		if tool := p.Missing(); tool != "" {
+			fmt.Fprintf(os.Stderr, "skipped: %s: there is no %s\n", p.Name, tool)
+			continue
+		}
+		if err := l.Fetch(ctx, &p); err != nil {
+			return fmt.Errorf("packages of %s: %w", p.Name, err)
+		}
+		failed += recordPort(ctx, l, &p, programs)
+	}
+	if failed > 0 {
+		return fmt.Errorf("%d programs could not be recorded", failed)
+	}
+	return ctx.Err()
+}
+
+// chosen are the programs whose path among the cases holds only.
+func chosen(p *debian.Port, only string) (programs []debian.Program) {
+	for _, prog := range debian.Programs() {
+		if strings.Contains(p.Folder+"/"+prog.Name, only) {
+			programs = append(programs, prog)
+		}
+	}
+	return programs
+}
+
+// recordPort works on all cores and reports each program as it is done.
+func recordPort(ctx context.Context, l *debian.Laboratory, p *debian.Port, programs []debian.Program) (failed int) {
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
+	for i := range programs {
+		slots <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-slots }()
+			r, err := l.Record(ctx, p, &programs[i])
+			mu.Lock()
+			defer mu.Unlock()
+			if err != nil {
+				failed++
+				fmt.Fprintf(os.Stderr, "%s %s: %v\n", p.Folder, programs[i].Name, err)
+				return
+			}
+			fmt.Fprintf(os.Stderr, "%s %s: %d captures in %d steps, %d odd\n", p.Folder, programs[i].Name, r.Captures, r.Steps, r.Odd)
+		})
+	}
+	wg.Wait()
+	return failed
+}

@@ -1,0 +1,147 @@
+package debian
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/lab/tracer"
+	"github.com/backsight/backsight/lab/truth"
+)
+
+// recorded is a case in the making.
+type recorded struct {
+	dir, lib string
+	prog     string
+	arch     *cpu.Arch
+	images   []loaded
+	snaps    []*truth.Snapshot
+	answers  []truth.Answer
+}
+
+// loaded is an image of the program's address space.
+type loaded struct {
+	file, path string // in images.json; on this machine
+	bias       uint64
+	img        *image.Image
+}
+
+func newCase(root string, p *Port, prog *Program, arch *cpu.Arch) *recorded {
+	folder := filepath.Join(root, p.Folder)
+	return &recorded{dir: filepath.Join(folder, prog.Name+"-debian-bin"), lib: filepath.Join(folder, "lib"), prog: prog.Name, arch: arch}
+}
+
+// place opens the images that lie below root: the others are the emulator's, or files
+// that the program maps as data.
+func (c *recorded) place(images []tracer.Image, root, program string) error {
+	for _, m := range images {
+		if !strings.HasPrefix(m.Path, root+string(filepath.Separator)) {
+			continue
+		}
+		img, err := elf.Open(m.Path, image.Options{Archs: backsight.CPUs()})
+		if err != nil {
+			continue // locale data and the like
+		}
+		l := loaded{file: filepath.Base(m.Path), path: m.Path, img: img, bias: uint64(m.Base) - firstPage(img)}
+		if m.Path == program {
+			l.file = truth.Own
+		}
+		c.images = append(c.images, l)
+	}
+	if len(c.images) == 0 {
+		return errors.New("the trace names no image of the program")
+	}
+	return nil
+}
+
+// firstPage is the image address of the file's first byte: that of a program linked
+// where it runs is not 0.
+func firstPage(img *image.Image) uint64 {
+	const page = 4096
+	for _, s := range img.Segments {
+		if s.FileOff < page {
+			return s.Addr - s.FileOff
+		}
+	}
+	return 0
+}
+
+func (c *recorded) close() {
+	for _, l := range c.images {
+		l.img.Close()
+	}
+}
+
+// add makes a snapshot and its answer of a capture. There is none of a delay slot:
+// neither hardware nor kernels stop there.
+func (c *recorded) add(t *tracer.Capture) {
+	pc := t.Regs[c.arch.RegName(c.arch.PC)]
+	if c.inSlot(uint64(t.Before), uint64(pc)) {
+		return
+	}
+	s := truth.NewSnapshot(c.arch)
+	s.Regs = t.Regs
+	for _, m := range t.Memory {
+		s.Memory = append(s.Memory, truth.Segment{Base: m.Base, Bytes: m.Bytes})
+	}
+	c.snaps = append(c.snaps, s)
+	c.answers = append(c.answers, c.answer(t, pc))
+}
+
+// inSlot tells whether pc is the delay slot of the instruction before.
+func (c *recorded) inSlot(before, pc uint64) bool {
+	var buf [1]cpu.Insn
+	for _, l := range c.images {
+		if code := l.img.Code(before - l.bias); code != nil {
+			n := c.arch.Decoder.Decode(code, before-l.bias, 0, buf[:])
+			return n == 1 && buf[0].Flags&cpu.FlagDelaySlot != 0 && before+uint64(buf[0].Len) == pc
+		}
+	}
+	return false
+}
+
+// answer is the true call chain of a capture.
+func (c *recorded) answer(t *tracer.Capture, pc truth.Hex) truth.Answer {
+	a := truth.Answer{Prog: c.prog, Step: t.Step, Kind: t.Kind, ModeBit: c.arch.ISABit}
+	own := t.Kind
+	for _, e := range t.Chain {
+		f := truth.Frame{PC: pc, Entry: e.Start, Kind: own}
+		own = "call"
+		if e.Signal {
+			f.Kind, own = "sigtramp", "interrupted"
+		} else {
+			f.CFA = &e.CFA
+		}
+		a.Frames = append(a.Frames, f)
+		pc = e.Ret
+	}
+	a.Frames = append(a.Frames, truth.Frame{PC: pc, Kind: "main-caller"})
+	return a
+}
+
+// write writes the case, and the libraries that no case of the port has brought.
+func (c *recorded) write() error {
+	if err := errors.Join(truth.Write(c.dir, c.snaps, c.answers), os.MkdirAll(c.lib, 0o755)); err != nil {
+		return err
+	}
+	var placed []truth.Placed
+	for _, l := range c.images {
+		placed = append(placed, truth.Placed{File: l.file, Bias: truth.Hex(l.bias)})
+		to := filepath.Join(c.lib, l.file+".gz")
+		if l.file == truth.Own {
+			to = filepath.Join(c.dir, "stripped.elf.gz")
+		}
+		if _, err := os.Stat(to); err == nil {
+			continue
+		}
+		if err := truth.Compress(l.path, to); err != nil {
+			return err
+		}
+	}
+	return truth.WriteImages(c.dir, placed)
+}

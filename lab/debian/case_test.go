@@ -1,0 +1,74 @@
+package debian
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/lab/tracer"
+	"github.com/backsight/backsight/lab/truth"
+)
+
+// TestAnswer: a handler interrupted the program: the trampoline is a frame of its own,
+// behind it stands the interrupted instruction, and last main's caller.
+func TestAnswer(t *testing.T) {
+	arch, ok := backsight.CPUs().ByName("mips", "o32", false)
+	if !ok {
+		t.Fatal("no such CPU")
+	}
+	c := newCase(t.TempDir(), &Ports()[0], &Program{Name: "sed"}, arch)
+	a := c.answer(&tracer.Capture{Step: 9, Kind: "signal", Chain: []tracer.Activation{
+		{Ret: 0xf000, CFA: 0x7c00, Start: 0x9000},
+		{Ret: 0x2008, CFA: 0x7ff0, Start: 0xf000, Signal: true},
+		{Ret: 0x1004, CFA: 0x8000, Start: 0x2000},
+	}}, 0x9004)
+	want := []struct {
+		pc    truth.Hex
+		kind  string
+		known bool
+	}{{0x9004, "signal", true}, {0xf000, "sigtramp", false}, {0x2008, "interrupted", true}, {0x1004, "main-caller", false}}
+	if len(a.Frames) != len(want) || !a.ModeBit {
+		t.Fatalf("%+v", a)
+	}
+	for i, w := range want {
+		if f := a.Frames[i]; f.PC != w.pc || f.Kind != w.kind || (f.CFA != nil) != w.known {
+			t.Errorf("frame %d: %+v, want %+v", i, f, w)
+		}
+	}
+}
+
+// TestTree: a library folder moves into /usr, and what its links lead to stays below
+// the root.
+func TestTree(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"lib/mipsel", "usr/lib/mipsel", "etc", "lib64"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	files := map[string]string{"lib/mipsel/libc.so.6": "libc", "usr/lib/mipsel/libssl.so.3": "libssl", "etc/conf": "conf"}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	links := map[string]string{"lib64/ld.so.1": "/lib/mipsel/libc.so.6", "lib/mipsel/conf": "../../etc/conf", "lib/mipsel/libc.so": "libc.so.6"}
+	for name, to := range links {
+		if err := os.Symlink(to, filepath.Join(root, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := relativeLinks(root); err != nil {
+		t.Fatal(err)
+	}
+	if err := mergeUsr(root); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{"lib/mipsel/libc.so.6": "libc", "lib/mipsel/libssl.so.3": "libssl", "usr/lib/mipsel/libc.so": "libc",
+		"lib64/ld.so.1": "libc", "lib/mipsel/conf": "conf"} {
+		if b, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(b) != want {
+			t.Errorf("%s: %q, %v; want %q", name, b, err, want)
+		}
+	}
+}

@@ -1,0 +1,88 @@
+package debian
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/backsight/backsight/lab/child"
+)
+
+// store is a folder with a port's packages and what they contain.
+type store struct {
+	port *Port
+	dir  string
+}
+
+// root is where the packages are unpacked.
+func (s *store) root() string { return filepath.Join(s.dir, "root") }
+
+// configuration makes apt-get work for a machine of the port on which nothing is
+// installed, all below dir. The package sources are this machine's.
+const configuration = `APT::Architecture "%[1]s";
+APT::Architectures { "%[1]s"; };
+APT::Install-Recommends "false";
+Acquire::Languages "none";
+Debug::NoLocking "true";
+Dir::State "%[2]s/state";
+Dir::State::status "%[2]s/status";
+Dir::Cache "%[2]s/cache";
+`
+
+// fetch downloads and unpacks packages with all that they depend on. A store that was
+// filled is left as it is.
+func (s *store) fetch(ctx context.Context, packages []string) error {
+	filled := filepath.Join(s.dir, "filled")
+	if _, err := os.Stat(filled); err == nil {
+		return nil
+	}
+	for _, d := range []string{"state/lists/partial", "cache/archives/partial", "root"} {
+		if err := os.MkdirAll(filepath.Join(s.dir, d), 0o755); err != nil {
+			return err
+		}
+	}
+	err := errors.Join(
+		os.WriteFile(filepath.Join(s.dir, "status"), nil, 0o644),
+		os.WriteFile(filepath.Join(s.dir, "apt.conf"), fmt.Appendf(nil, configuration, s.port.Name, s.dir), 0o644),
+	)
+	if err != nil {
+		return err
+	}
+	update := s.apt(ctx, "update") // a source that lacks the port is no loss
+	if err := s.apt(ctx, append([]string{"install", "--yes", "--download-only"}, packages...)...); err != nil {
+		return errors.Join(err, update)
+	}
+	if err := s.unpack(ctx); err != nil {
+		return err
+	}
+	return os.WriteFile(filled, nil, 0o644)
+}
+
+func (s *store) apt(ctx context.Context, args ...string) error {
+	cmd := child.Command(ctx, "apt-get", append([]string{"--quiet"}, args...)...)
+	cmd.Env = append(os.Environ(), "APT_CONFIG="+filepath.Join(s.dir, "apt.conf"))
+	if b, err := cmd.CombinedOutput(); err != nil {
+		lines := strings.Split(strings.TrimSpace(string(b)), "\n")
+		return fmt.Errorf("apt-get %s: %w: %s", args[0], err, lines[len(lines)-1])
+	}
+	return nil
+}
+
+func (s *store) unpack(ctx context.Context) error {
+	archives, err := filepath.Glob(filepath.Join(s.dir, "cache/archives/*.deb"))
+	if err != nil {
+		return err
+	}
+	for _, a := range archives {
+		if b, err := child.Command(ctx, "dpkg-deb", "-x", a, s.root()).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %.200s", filepath.Base(a), err, b)
+		}
+	}
+	if err := relativeLinks(s.root()); err != nil {
+		return err
+	}
+	return mergeUsr(s.root())
+}

@@ -1,0 +1,188 @@
+/* The tracer: a plugin of QEMU's user mode that keeps a shadow stack for each thread
+ * of a program and captures places below main.
+ *
+ * QEMU must translate one instruction at a time (-singlestep): only between two
+ * translations are all registers in the CPU's state, where the plugin reads them.
+ *
+ * Arguments: out=FILE, for lines of JSON; keep=CAPTURES; total=INSTRUCTIONS that the run
+ * is expected to take from main on; limit=INSTRUCTIONS after which it is ended;
+ * entry=BYTES by which the program's entry lies behind the start of its code. */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "capture.h"
+
+__attribute__((visibility("default"))) int qemu_plugin_version = 1;
+
+enum { threads = 64 };
+
+/* start_code bounds the code of _start, which calls __libc_start_main with main as
+ * its first argument (LSB: __libc_start_main). */
+enum { start_code = 256 };
+
+static struct tracer {
+	pthread_mutex_t lock;
+	const struct cpu *cpu;
+	FILE *out;
+	struct pick pick;
+	uint64_t limit, step, odd; /* step: instructions since main was called */
+	uint64_t from_start, entry, main; /* from_start: of the entry, behind the start of the code */
+	size_t base; /* main's activation */
+	bool off;
+	struct shadow shadows[threads];
+} tracer = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+/* finish writes what is known at the end: the images by the emulator's own mappings. */
+static void finish(void)
+{
+	struct tracer *t = &tracer;
+	if (t->off)
+		return;
+	t->off = true;
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4096], path[4096];
+	uint64_t start, offset;
+	while (maps && fgets(line, sizeof line, maps)) {
+		if (sscanf(line, "%" SCNx64 "-%*s %*s %" SCNx64 " %*s %*s %4095[^\n]", &start, &offset, path) == 3 && offset == 0 && *path == '/')
+			fprintf(t->out, "{\"image\":\"%s\",\"base\":\"%#" PRIx64 "\"}\n", path, (uint64_t)(start - guest_base));
+	}
+	fprintf(t->out, "{\"steps\":%" PRIu64 ",\"odd\":%" PRIu64 "}\n", t->step, t->odd);
+	fclose(t->out);
+}
+
+/* find_main looks for the call of __libc_start_main, then for that of main. */
+static void find_main(struct tracer *t, unsigned vcpu, struct shadow *s, uint64_t from)
+{
+	uint64_t pc = s->was.pc;
+	bool calls = s->n > 0 && s->at[s->n - 1].start == pc && s->at[s->n - 1].ran == 0;
+	if (t->main) {
+		if (calls && pc == t->main)
+			t->base = s->n - 1;
+		return;
+	}
+	if (!calls || from - t->entry >= start_code || pc - t->entry < start_code)
+		return;
+	const struct abi *abi = &t->cpu->abi;
+	uint64_t arg = t->cpu->arg < 0 ? abi->load(s->was.sp + abi->word) : cpu_register(t->cpu, vcpu, t->cpu->arg);
+	t->main = arg & ~abi->mode;
+}
+
+static void sample(struct tracer *t, unsigned vcpu, struct shadow *s, uint64_t from)
+{
+	size_t base = vcpu == 0 ? t->base : 0;
+	if (s->n <= base)
+		return;
+	enum kind kind = capture_kind(s, base);
+	if (!pick_wants(&t->pick, kind, s->was.pc, t->step))
+		return;
+	struct place p = { .vcpu = vcpu, .shadow = s, .base = base, .step = t->step, .before = from };
+	if (capture_write(t->out, t->cpu, &p, kind))
+		pick_took(&t->pick, kind, s->was.pc);
+	else
+		t->odd++;
+}
+
+static void step(struct tracer *t, unsigned vcpu, uint64_t pc, unsigned len)
+{
+	struct shadow *s = &t->shadows[vcpu];
+	uint64_t from = s->was.pc;
+	struct moment now = { .pc = pc, .len = len, .sp = cpu_register(t->cpu, vcpu, t->cpu->sp) };
+	if (t->cpu->lr >= 0)
+		now.lr = cpu_register(t->cpu, vcpu, t->cpu->lr);
+	if (t->cpu->t7 >= 0)
+		now.t7 = cpu_register(t->cpu, vcpu, t->cpu->t7);
+	if (t->cpu->cpsr >= 0)
+		now.thumb = cpu_register(t->cpu, vcpu, t->cpu->cpsr) >> 5 & 1;
+	shadow_step(s, &now);
+	if (t->base == 0) {
+		find_main(t, vcpu, s, from);
+		return;
+	}
+	t->step++;
+	if (t->pick.keep > 0)
+		sample(t, vcpu, s, from);
+	if (t->step >= t->limit) {
+		finish();
+		_exit(0);
+	}
+}
+
+/* An instruction's length is kept above its address. */
+enum { length_shift = 56 };
+
+static void on_insn(unsigned vcpu, void *data)
+{
+	uint64_t at = (uintptr_t)data;
+	if (tracer.off || vcpu >= threads)
+		return;
+	pthread_mutex_lock(&tracer.lock);
+	if (!tracer.off)
+		step(&tracer, vcpu, at & (((uint64_t)1 << length_shift) - 1), at >> length_shift);
+	pthread_mutex_unlock(&tracer.lock);
+}
+
+static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
+{
+	(void)id;
+	tracer.entry = qemu_plugin_start_code() + tracer.from_start;
+	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
+		struct qemu_plugin_insn *in = qemu_plugin_tb_get_insn(tb, i);
+		uint64_t at = qemu_plugin_insn_vaddr(in) | (uint64_t)qemu_plugin_insn_size(in) << length_shift;
+		qemu_plugin_register_vcpu_insn_exec_cb(in, on_insn, QEMU_PLUGIN_CB_R_REGS, (void *)at);
+	}
+}
+
+static void on_thread(qemu_plugin_id_t id, unsigned vcpu)
+{
+	(void)id;
+	if (vcpu < threads)
+		shadow_reset(&tracer.shadows[vcpu], &tracer.cpu->abi);
+}
+
+static void on_end(qemu_plugin_id_t id, void *data)
+{
+	(void)id, (void)data;
+	finish();
+}
+
+/* The trace is the parent's. */
+static void on_fork(void) { tracer.off = true; }
+
+static void argument(struct tracer *t, char *arg)
+{
+	char *value = strchr(arg, '=');
+	if (!value)
+		return;
+	*value++ = 0;
+	if (strcmp(arg, "out") == 0)
+		t->out = fopen(value, "we");
+	else if (strcmp(arg, "keep") == 0)
+		t->pick.keep = strtoull(value, NULL, 10);
+	else if (strcmp(arg, "total") == 0)
+		t->pick.total = strtoull(value, NULL, 10);
+	else if (strcmp(arg, "limit") == 0)
+		t->limit = strtoull(value, NULL, 10);
+	else if (strcmp(arg, "entry") == 0)
+		t->from_start = strtoull(value, NULL, 10);
+}
+
+__attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)
+{
+	struct tracer *t = &tracer;
+	for (int i = 0; i < argc; i++)
+		argument(t, argv[i]);
+	t->cpu = cpu_find(info->target_name);
+	if (!t->out || !t->cpu) {
+		fprintf(stderr, "tracer: no output, or a CPU %s that is not known\n", info->target_name);
+		return 1;
+	}
+	pthread_atfork(NULL, NULL, on_fork);
+	qemu_plugin_register_vcpu_init_cb(id, on_thread);
+	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+	qemu_plugin_register_atexit_cb(id, on_end, NULL);
+	return 0;
+}

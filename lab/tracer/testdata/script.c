@@ -1,0 +1,36 @@
+/* Feeds the shadow stack from standard input: "link WORD", the CPU, then for each
+ * instruction "PC LENGTH SP LR T7 THUMB [SP]", numbers in hexadecimal. Prints after
+ * each the return addresses and CFAs of all activations, outermost first. */
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "shadow.h"
+
+static uint64_t top;
+
+static uint64_t load(uint64_t addr)
+{
+	(void)addr;
+	return top;
+}
+
+int main(void)
+{
+	static struct shadow s;
+	struct abi abi = { .load = load };
+	unsigned link, thumb;
+	if (scanf("%u %u", &link, &abi.word) != 2)
+		return 1;
+	abi.link = link;
+	abi.mode = link;
+	shadow_reset(&s, &abi);
+	struct moment m;
+	while (scanf("%" SCNx64 " %x %" SCNx64 " %" SCNx64 " %" SCNx64 " %u %" SCNx64, &m.pc, &m.len, &m.sp, &m.lr, &m.t7, &thumb, &top) == 7) {
+		m.thumb = thumb;
+		shadow_step(&s, &m);
+		for (size_t i = 0; i < s.n; i++)
+			printf("%s%" PRIx64 ":%" PRIx64, i ? " " : "", s.at[i].ret, s.at[i].cfa);
+		putchar('\n');
+	}
+	return 0;
+}

@@ -1,0 +1,104 @@
+package tracer
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/backsight/backsight/lab/truth"
+)
+
+// Trace is what one run gave.
+type Trace struct {
+	Captures []Capture
+	Images   []Image
+	// Steps are the instructions executed since main was called; Odd the places that
+	// were to be captured but for a return address that did not lie in its frame.
+	Steps, Odd int
+}
+
+// Capture is the state of the program before an instruction.
+type Capture struct {
+	Step int    `json:"step"`
+	Kind string `json:"kind"`
+	// Before is the address of the instruction that was executed last.
+	Before truth.Hex            `json:"before"`
+	Regs   map[string]truth.Hex `json:"regs"`
+	Memory []Memory             `json:"memory"`
+	// Chain are the activations, innermost first, down to main's.
+	Chain []Activation `json:"chain"`
+}
+
+// Memory is a part of the program's memory.
+type Memory struct {
+	Base  truth.Hex `json:"base"`
+	Bytes hexBytes  `json:"hex"`
+}
+
+// hexBytes are bytes that JSON holds as hexadecimal digits.
+type hexBytes []byte
+
+// UnmarshalText reads the digits.
+func (b *hexBytes) UnmarshalText(text []byte) (err error) {
+	*b, err = hex.AppendDecode(nil, text)
+	return err
+}
+
+// Activation is a function that was entered and not left. Ret is where it returns to,
+// CFA is SP in its caller at the call, Start is where the call went. Of a signal, Ret is
+// the interrupted instruction and Start the trampoline.
+type Activation struct {
+	Ret    truth.Hex `json:"ret"`
+	CFA    truth.Hex `json:"cfa"`
+	Start  truth.Hex `json:"start"`
+	Signal bool      `json:"signal"`
+}
+
+// Image is a file that was mapped from its first byte on.
+type Image struct {
+	Path string    `json:"image"`
+	Base truth.Hex `json:"base"`
+}
+
+// line is a line of the plugin's output: a capture, an image or, last, the end.
+type line struct {
+	Capture
+	Image
+	Steps *int `json:"steps"`
+	Odd   int  `json:"odd"`
+}
+
+func readFile(path string) (*Trace, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return read(f)
+}
+
+// read reads the plugin's output. A trace without its end is an error: the emulator was
+// killed, and its images are not known.
+func read(r io.Reader) (*Trace, error) {
+	t := new(Trace)
+	for d := json.NewDecoder(r); ; {
+		var l line
+		if err := d.Decode(&l); errors.Is(err, io.EOF) {
+			return nil, errors.New("the trace has no end")
+		} else if err != nil {
+			return nil, fmt.Errorf("the trace: %w", err)
+		}
+		switch {
+		case l.Steps != nil:
+			t.Steps, t.Odd = *l.Steps, l.Odd
+			return t, nil
+		case l.Path != "":
+			t.Images = append(t.Images, l.Image)
+		default:
+			t.Captures = append(t.Captures, l.Capture)
+		}
+	}
+}

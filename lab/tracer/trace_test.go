@@ -1,0 +1,37 @@
+package tracer
+
+import (
+	"strings"
+	"testing"
+)
+
+const output = `{"step":7,"kind":"leaf","before":"0x1000","regs":{"sp":"0x8000","pc":"0x2000"},"memory":[{"base":"0x7f00","hex":"00ff"}],"chain":[{"ret":"0x1004","cfa":"0x8000","start":"0x2000","signal":false}]}
+{"image":"/root/bin/true","base":"0x40000000"}
+`
+
+func TestRead(t *testing.T) {
+	trace, err := read(strings.NewReader(output + `{"steps":90,"odd":1}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if trace.Steps != 90 || trace.Odd != 1 || len(trace.Captures) != 1 || len(trace.Images) != 1 {
+		t.Fatalf("%+v", trace)
+	}
+	c := trace.Captures[0]
+	if c.Step != 7 || c.Kind != "leaf" || c.Before != 0x1000 || c.Regs["pc"] != 0x2000 || string(c.Memory[0].Bytes) != "\x00\xff" || c.Chain[0].Ret != 0x1004 {
+		t.Errorf("%+v", c)
+	}
+	if i := trace.Images[0]; i.Path != "/root/bin/true" || i.Base != 0x4000_0000 {
+		t.Errorf("%+v", i)
+	}
+}
+
+// TestReadWithoutEnd: the images are written last, so that a trace without its end
+// cannot be scored.
+func TestReadWithoutEnd(t *testing.T) {
+	for _, s := range []string{"", output, `{"step":7,`} {
+		if _, err := read(strings.NewReader(s)); err == nil {
+			t.Errorf("no error for %q", s)
+		}
+	}
+}
