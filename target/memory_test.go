@@ -60,10 +60,10 @@ func TestOverlapsAgainstOracle(t *testing.T) {
 func checkSegments(t *testing.T, seed uint64, m *Memory) {
 	end := uint64(0)
 	for _, s := range m.Segments() {
-		if s.Addr < end || s.size() == 0 {
-			t.Fatalf("seed %d: segment at %d of %d bytes after the end %d", seed, s.Addr, s.size(), end)
+		if s.Addr < end || s.Size() == 0 {
+			t.Fatalf("seed %d: segment at %d of %d bytes after the end %d", seed, s.Addr, s.Size(), end)
 		}
-		end = s.Addr + s.size()
+		end = s.Addr + s.Size()
 	}
 }
 
@@ -157,7 +157,7 @@ func TestEndOfAddressSpace(t *testing.T) {
 	var top Builder
 	top.Add(^uint64(0)-2, []byte{1, 2, 3, 4, 5}, ^uint64(0), 0)
 	m := top.Memory(little64)
-	if s := m.Segments(); len(s) != 1 || s[0].size() != 2 {
+	if s := m.Segments(); len(s) != 1 || s[0].Size() != 2 {
 		t.Errorf("segments at the top: %v", s)
 	}
 	if _, ok := m.Word(^uint64(0) - 2); ok {

@@ -8,7 +8,6 @@ import (
 	"sort"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/image"
 )
 
 // Snapshot is a frozen program. It is immutable once an input package returned it.
@@ -54,43 +53,6 @@ type Range struct{ Lo, Hi uint64 }
 
 // Contains tells whether addr is in r.
 func (r Range) Contains(addr uint64) bool { return addr-r.Lo < r.Hi-r.Lo }
-
-// Module is an executable file mapped into the program.
-type Module struct {
-	// Name is the path as the captured system knew it.
-	Name string
-	Range
-	// Bias is target address minus image address.
-	Bias uint64
-	// Image is nil where the file was not found; then only Name and Range hold.
-	Image   *image.Image
-	BuildID []byte
-}
-
-// NewModule returns the module of an image that is mapped at a load bias, target address
-// minus image address: from its lowest address to its end, or to the last address of the
-// processor where it would reach beyond that.
-func NewModule(name string, img *image.Image, bias uint64) *Module {
-	m := &Module{Name: name, Bias: bias, Image: img, BuildID: img.BuildID}
-	lo, hi := img.Bounds()
-	m.Range = Range{m.ToTarget(lo), m.ToTarget(hi)}
-	if m.Hi < m.Lo {
-		m.Hi = img.Arch.AddrMask()
-	}
-	return m
-}
-
-// ToImage converts a target address to an image address.
-func (m *Module) ToImage(addr uint64) uint64 { return addr - m.Bias }
-
-// ToTarget converts an image address to a target address, within the ABI's width.
-func (m *Module) ToTarget(addr uint64) uint64 {
-	a := addr + m.Bias
-	if m.Image != nil {
-		a &= m.Image.Arch.AddrMask()
-	}
-	return a
-}
 
 // ModuleAt returns the module that maps addr.
 func (s *Snapshot) ModuleAt(addr uint64) (*Module, bool) {

@@ -199,7 +199,7 @@ func (c *core) addUnlinked(name string, bias uint64) {
 	segs := c.ranges.Segments()
 	i := sort.Search(len(segs), func(i int) bool { return segs[i].Addr >= bias })
 	for n := 0; n < maxSegments && i < len(segs) && segs[i].Addr == m.Hi; n++ {
-		m.Hi += uint64(len(segs[i].Data)) + segs[i].Zero
+		m.Hi += segs[i].Size()
 		i++
 	}
 	if m.Lo < m.Hi {

@@ -63,7 +63,7 @@ func (v *victim) copy(mem *target.Memory) *target.Snapshot {
 func (v *victim) with(patches map[uint64][]byte) *target.Memory {
 	var b target.Builder
 	for _, s := range v.snap.Memory.Segments() {
-		b.Add(s.Addr, s.Data, s.Zero, s.Perm)
+		b.Add(s.Addr, s.Data, s.Rest, s.Perm)
 	}
 	for addr, data := range patches {
 		perm, _ := v.snap.Memory.PermAt(addr)

@@ -34,7 +34,7 @@ func newSieve(s *unwind.State) (v sieve) {
 	}
 	for _, s := range snap.Memory.Segments() {
 		if s.Perm == target.PermUnknown || s.Perm&target.PermExec != 0 {
-			v.add(target.Range{Lo: s.Addr, Hi: s.Addr + uint64(len(s.Data)) + s.Zero})
+			v.add(target.Range{Lo: s.Addr, Hi: s.Addr + s.Size()})
 		}
 	}
 	return v

@@ -1,0 +1,126 @@
+package target
+
+import (
+	"sort"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// Builder collects segments; where they overlap, later ones override earlier ones.
+type Builder struct{ segs []Segment }
+
+// Add adds a run of bytes at addr, followed by zero zero bytes. What would reach
+// the last of 2⁶⁴ addresses is cut there, so that the end of a run is an address.
+func (b *Builder) Add(addr uint64, data []byte, zero uint64, perm Perm) {
+	room := ^uint64(0) - addr
+	data = data[:min(uint64(len(data)), room)]
+	zero = min(zero, room-uint64(len(data)))
+	if len(data) == 0 && zero == 0 {
+		return
+	}
+	b.segs = append(b.segs, Segment{Addr: addr, Data: data, Rest: zero, Perm: perm})
+}
+
+// AddPaged adds size bytes at addr that p reads as they are asked for.
+func (b *Builder) AddPaged(addr, size uint64, p Pager, perm Perm) {
+	size = min(size, ^uint64(0)-addr)
+	if size == 0 {
+		return
+	}
+	b.segs = append(b.segs, Segment{Addr: addr, Rest: size, Perm: perm, pages: newPages(p, Range{addr, addr + size})})
+}
+
+// Memory returns the address space collected so far, for an ABI's byte order and
+// word size. It costs O(n log n) for n segments.
+func (b *Builder) Memory(arch *cpu.Arch) *Memory {
+	return &Memory{segs: flatten(b.segs), big: arch.BigEndian, addr: arch.AddrMask(), word: arch.AddrSize}
+}
+
+// flatten cuts overlapping segments so that the one added last wins everywhere.
+func flatten(in []Segment) []Segment {
+	type edge struct {
+		at    uint64
+		index int
+		open  bool
+	}
+	edges := make([]edge, 0, 2*len(in))
+	for i := range in {
+		edges = append(edges, edge{in[i].Addr, i, true}, edge{in[i].Addr + in[i].Size(), i, false})
+	}
+	sort.Slice(edges, func(i, j int) bool { return edges[i].at < edges[j].at })
+	var active topHeap
+	open := make([]bool, len(in))
+	var out []Segment
+	last := -1 // index in in that out's last segment was cut from
+	for i, e := range edges {
+		open[e.index] = e.open
+		if e.open {
+			active.push(e.index)
+		}
+		for len(active) > 0 && !open[active[0]] {
+			active.pop()
+		}
+		if len(active) == 0 {
+			last = -1
+			continue
+		}
+		if edges[i+1].at == e.at {
+			continue
+		}
+		lo, hi := e.at, edges[i+1].at
+		if k := active[0]; k == last {
+			lo, out = out[len(out)-1].Addr, out[:len(out)-1]
+		} else {
+			last = k
+		}
+		out = append(out, part(&in[last], lo, hi))
+	}
+	return out
+}
+
+// part is the part lo ≤ address < hi of s.
+func part(s *Segment, lo, hi uint64) Segment {
+	n := uint64(len(s.Data))
+	from, to := min(lo-s.Addr, n), min(hi-s.Addr, n)
+	p := Segment{Addr: lo, Perm: s.Perm, Data: s.Data[from:to], pages: s.pages}
+	p.Rest = hi - lo - uint64(len(p.Data))
+	return p
+}
+
+// topHeap is a max-heap of segment indexes: the latest added is on top.
+type topHeap []int
+
+func (h *topHeap) push(v int) {
+	*h = append(*h, v)
+	a := *h
+	for i := len(a) - 1; i > 0; {
+		p := (i - 1) / 2
+		if a[p] >= a[i] {
+			return
+		}
+		a[p], a[i] = a[i], a[p]
+		i = p
+	}
+}
+
+func (h *topHeap) pop() {
+	a := *h
+	n := len(a) - 1
+	a[0] = a[n]
+	a = a[:n]
+	*h = a
+	for i := 0; ; {
+		c := 2*i + 1
+		if c >= n {
+			return
+		}
+		if c+1 < n && a[c+1] > a[c] {
+			c++
+		}
+		if a[i] >= a[c] {
+			return
+		}
+		a[i], a[c] = a[c], a[i]
+		i = c
+	}
+}

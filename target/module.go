@@ -1,0 +1,40 @@
+package target
+
+import "github.com/backsight/backsight/image"
+
+// Module is an executable file mapped into the program.
+type Module struct {
+	// Name is the path as the captured system knew it.
+	Name string
+	Range
+	// Bias is target address minus image address.
+	Bias uint64
+	// Image is nil where the file was not found; then only Name and Range hold.
+	Image   *image.Image
+	BuildID []byte
+}
+
+// NewModule returns the module of an image that is mapped at a load bias, target address
+// minus image address: from its lowest address to its end, or to the last address of the
+// processor where it would reach beyond that.
+func NewModule(name string, img *image.Image, bias uint64) *Module {
+	m := &Module{Name: name, Bias: bias, Image: img, BuildID: img.BuildID}
+	lo, hi := img.Bounds()
+	m.Range = Range{m.ToTarget(lo), m.ToTarget(hi)}
+	if m.Hi < m.Lo {
+		m.Hi = img.Arch.AddrMask()
+	}
+	return m
+}
+
+// ToImage converts a target address to an image address.
+func (m *Module) ToImage(addr uint64) uint64 { return addr - m.Bias }
+
+// ToTarget converts an image address to a target address, within the ABI's width.
+func (m *Module) ToTarget(addr uint64) uint64 {
+	a := addr + m.Bias
+	if m.Image != nil {
+		a &= m.Image.Arch.AddrMask()
+	}
+	return a
+}

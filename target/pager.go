@@ -1,0 +1,92 @@
+package target
+
+import "sync"
+
+// Pager reads memory on demand: of a live process, over a wire, of a machine's physical
+// memory. The pages that were read are kept, a bounded number of them.
+type Pager interface {
+	// ReadPage reads into page the bytes from target address addr on, PageSize at most,
+	// and returns how many there are without a gap. Where these are fewer than asked
+	// for, err may say why. Calls for one range come one at a time.
+	ReadPage(addr uint64, page []byte) (n int, err error)
+}
+
+// PageSize is the unit in which a Pager reads; pages are aligned to it except where a
+// range begins or ends.
+const PageSize = 4096
+
+// maxPages bounds the pages kept of one range: 4 MiB, more than the stacks of a backtrace
+// touch.
+const maxPages = 1024
+
+// pages are those of one range that were read. What could not be read is kept too, as
+// the shorter page, so that nobody is asked again and again.
+type pages struct {
+	source Pager
+	whole  Range
+
+	mu   sync.Mutex
+	kept map[uint64][]byte // by the address of the first byte
+	// order has the keys of kept in order of arrival, from next on when it is full: the
+	// oldest makes room.
+	order []uint64
+	next  int
+	err   error // the first
+}
+
+func newPages(source Pager, whole Range) *pages {
+	return &pages{source: source, whole: whole, kept: make(map[uint64][]byte)}
+}
+
+// read copies what there is without a gap from addr on, which lies in the range.
+func (p *pages) read(addr uint64, dst []byte) (n int) {
+	for n < len(dst) {
+		b := p.from(addr+uint64(n), p.whole.Hi)
+		if len(b) == 0 {
+			break
+		}
+		n += copy(dst[n:], b)
+	}
+	return n
+}
+
+// from is the rest of the page that holds addr, below end; empty where addr cannot be
+// read or is not below end.
+func (p *pages) from(addr, end uint64) []byte {
+	if !p.whole.Contains(addr) || addr >= end {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	lo := max(addr&^(PageSize-1), p.whole.Lo)
+	b, ok := p.kept[lo]
+	if !ok {
+		b = p.fetch(lo)
+	}
+	b = b[min(addr-lo, uint64(len(b))):]
+	return b[:min(uint64(len(b)), end-addr)]
+}
+
+// fetch reads the page that begins at lo and keeps it.
+func (p *pages) fetch(lo uint64) []byte {
+	b := make([]byte, min(PageSize-lo%PageSize, p.whole.Hi-lo))
+	n, err := p.source.ReadPage(lo, b)
+	if b = b[:min(max(n, 0), len(b))]; p.err == nil {
+		p.err = err
+	}
+	if len(p.order) < maxPages {
+		p.order = append(p.order, lo)
+	} else {
+		delete(p.kept, p.order[p.next])
+		p.order[p.next] = lo
+		p.next = (p.next + 1) % maxPages
+	}
+	p.kept[lo] = b
+	return b
+}
+
+func (p *pages) failure() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.err
+}
