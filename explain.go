@@ -6,6 +6,7 @@ import (
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -23,6 +24,9 @@ type Question struct {
 	Names Symbolizer
 }
 
+// module is the image as a Symbolizer knows it.
+func (q *Question) module() *target.Module { return target.NewModule(q.Image.Path, q.Image, 0) }
+
 // query is the question that the walker would ask.
 func (q *Question) query() unwind.Query {
 	out := unwind.Query{Image: q.Image, Arch: q.Image.Arch, PC: q.PC, Resume: q.PC, Mode: q.Mode, Exact: !q.Call}
@@ -39,7 +43,7 @@ func (u *Unwinder) Explain(q Question) *report.Place {
 	query := q.query()
 	p := &report.Place{Image: q.Image, PC: q.PC, Mode: q.Mode, Call: q.Call}
 	if q.Names != nil {
-		p.Location = q.Names.Lookup(q.Image, query.PC)
+		p.Location = q.Names.Lookup(q.module(), query.PC)
 	}
 	var best unwind.RuleSource
 	for _, s := range u.sources {

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight"
-	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
@@ -50,21 +49,21 @@ func backtrace(t *testing.T, snap *target.Snapshot, sources []backsight.Source) 
 	return traces[0]
 }
 
-// symbolServer names every place by its image's path, and counts what it was asked.
+// symbolServer names every place by its module's name, and counts what it was asked.
 type symbolServer struct {
 	prepared int
 	down     error
 }
 
-func (s *symbolServer) Prepare(_ context.Context, places iter.Seq2[*image.Image, uint64]) error {
+func (s *symbolServer) Prepare(_ context.Context, places iter.Seq2[*target.Module, uint64]) error {
 	for range places {
 		s.prepared++
 	}
 	return s.down
 }
 
-func (s *symbolServer) Lookup(img *image.Image, addr uint64) symbol.Location {
-	return symbol.Location{Function: "of " + img.Path, Entry: addr}
+func (s *symbolServer) Lookup(m *target.Module, addr uint64) symbol.Location {
+	return symbol.Location{Function: "of " + m.Name, Entry: addr}
 }
 
 // TestOwnSymbolizer: names come from whom the program gives; that the server is down
@@ -79,12 +78,28 @@ func TestOwnSymbolizer(t *testing.T) {
 		t.Errorf("%d frames, %d prepared; want 12", len(frames), server.prepared)
 	}
 	for i := range frames {
-		if f := &frames[i]; !strings.HasPrefix(f.Function, "of testdata/") || f.FunctionAt() != f.CallSite {
+		if f := &frames[i]; !strings.HasPrefix(f.Function, "of ") || f.FunctionAt() != f.CallSite {
 			t.Errorf("frame %d is %q, which begins at %#x; want %#x", i, f.Function, f.FunctionAt(), f.CallSite)
 		}
 	}
 	if !slices.Contains(r.Issues, "names: symbol server: no route to host") {
 		t.Errorf("issues: %q", r.Issues)
+	}
+}
+
+// TestBinaryNotAtHand: a symbol server can name places of a module whose binary was not
+// found; the binaries' own names leave such frames without.
+func TestBinaryNotAtHand(t *testing.T) {
+	gone := &target.Module{Name: "/lib/gone.so", Range: target.Range{Lo: 0x5000, Hi: 0x6000}, Bias: 0x5000}
+	snap := crashed(t)
+	traces := []backsight.Backtrace{{Thread: &snap.Threads[0], Frames: []unwind.Frame{{PC: 0x5128, CallSite: 0x5120, Module: gone}}}}
+	f := backsight.Report(t.Context(), snap, traces, &symbolServer{}).Threads[0].Frames[0]
+	if f.Function != "of /lib/gone.so" || f.Entry != 0x120 || f.FunctionAt() != 0x5120 {
+		t.Errorf("%q at %#x, image address %#x", f.Function, f.FunctionAt(), f.Entry)
+	}
+	f = backsight.Report(t.Context(), snap, traces, &symbol.Symbolizer{}).Threads[0].Frames[0]
+	if f.Function != "" || f.Module != gone {
+		t.Errorf("%q in %v", f.Function, f.Module)
 	}
 }
 

@@ -65,7 +65,7 @@ func (q *Question) rule(l *report.Line, src unwind.RuleSource) {
 // target names what a call or jump goes to.
 func (q *Question) target(l *report.Line) {
 	if q.Names != nil && (l.Insn.Op == cpu.OpCall || l.Insn.Op == cpu.OpJump) && l.Insn.Target != 0 {
-		to := q.Names.Lookup(q.Image, l.Insn.Target)
+		to := q.Names.Lookup(q.module(), l.Insn.Target)
 		l.Target, l.TargetOffset = to.Function, l.Insn.Target-to.Entry
 	}
 }

@@ -8,24 +8,26 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Symbolizer names places in binaries. *symbol.Symbolizer reads the names out of the
-// binaries; a program that has a symbol server asks that. It must be safe for concurrent
-// use.
+// Symbolizer names places in the modules of a program. *symbol.Symbolizer reads the names
+// out of the modules' binaries; a program that has a symbol server asks that, by the
+// build ID, for modules whose binary is not at hand as well. It must be safe for
+// concurrent use.
 type Symbolizer interface {
-	// Prepare is told of the places that Lookup will be asked for, so that what is far
-	// away is fetched in one go. Its error becomes an issue of the report; Lookup is
-	// called nevertheless.
-	Prepare(ctx context.Context, places iter.Seq2[*image.Image, uint64]) error
-	// Lookup names an image address without ISA mode bit; of a frame that waits for a
-	// call, the address lies within the call instruction. What is not known stays zero.
-	Lookup(img *image.Image, addr uint64) symbol.Location
+	// Prepare is told of the places that Lookup will be asked for, modules and their
+	// image addresses, so that what is far away is fetched in one go. Its error becomes
+	// an issue of the report; Lookup is called nevertheless.
+	Prepare(ctx context.Context, places iter.Seq2[*target.Module, uint64]) error
+	// Lookup names an image address, without ISA mode bit, of a module whose Image may
+	// be nil. Of a frame that waits for a call, the address lies within the call
+	// instruction. What is not known stays zero.
+	Lookup(m *target.Module, addr uint64) symbol.Location
 }
 
 // Report names the frames of a snapshot's backtraces. names may be nil: frames then have
@@ -33,36 +35,37 @@ type Symbolizer interface {
 func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, names Symbolizer) *report.Report {
 	r := &report.Report{Snapshot: snap, Issues: slices.Clip(snap.Issues), Threads: make([]report.Thread, len(traces))}
 	if names != nil {
-		if err := names.Prepare(ctx, addresses(traces)); err != nil {
+		if err := names.Prepare(ctx, places(snap.Arch, traces)); err != nil {
 			r.Issues = append(r.Issues, "names: "+err.Error())
 		}
 	}
 	for i := range traces {
 		t := &traces[i]
-		r.Threads[i] = report.Thread{Thread: t.Thread, Stop: t.Stop, Tried: t.Tried, Frames: named(ctx, t.Frames, names)}
+		r.Threads[i] = report.Thread{Thread: t.Thread, Stop: t.Stop, Tried: t.Tried, Frames: named(ctx, snap.Arch, t.Frames, names)}
 	}
 	r.Issues = append(r.Issues, missing(snap, traces)...)
 	return r
 }
 
 // named looks frames up.
-func named(ctx context.Context, frames []unwind.Frame, names Symbolizer) []report.Frame {
+func named(ctx context.Context, arch *cpu.Arch, frames []unwind.Frame, names Symbolizer) []report.Frame {
 	out := make([]report.Frame, len(frames))
 	for i := range frames {
 		out[i].Frame = frames[i]
-		if img, addr := address(&frames[i]); names != nil && img != nil && ctx.Err() == nil {
-			out[i].Location = names.Lookup(img, addr)
+		if m := frames[i].Module; names != nil && m != nil && ctx.Err() == nil {
+			out[i].Location = names.Lookup(m, lookedUp(arch, &frames[i]))
 		}
 	}
 	return out
 }
 
-// addresses are those that the frames are looked up by, with the images they lie in.
-func addresses(traces []Backtrace) iter.Seq2[*image.Image, uint64] {
-	return func(yield func(*image.Image, uint64) bool) {
+// places are those that the frames are looked up by.
+func places(arch *cpu.Arch, traces []Backtrace) iter.Seq2[*target.Module, uint64] {
+	return func(yield func(*target.Module, uint64) bool) {
 		for i := range traces {
 			for k := range traces[i].Frames {
-				if img, addr := address(&traces[i].Frames[k]); img != nil && !yield(img, addr) {
+				f := &traces[i].Frames[k]
+				if f.Module != nil && !yield(f.Module, lookedUp(arch, f)) {
 					return
 				}
 			}
@@ -70,12 +73,12 @@ func addresses(traces []Backtrace) iter.Seq2[*image.Image, uint64] {
 	}
 }
 
-// address is what a frame is looked up by: nil and 0 where the binary is not known.
-func address(f *unwind.Frame) (*image.Image, uint64) {
-	if f.Module == nil || f.Module.Image == nil {
-		return nil, 0
+// lookedUp is the image address that names a frame of a module.
+func lookedUp(arch *cpu.Arch, f *unwind.Frame) uint64 {
+	if f.Module.Image != nil {
+		arch = f.Module.Image.Arch
 	}
-	return f.Module.Image, f.Module.ToImage(f.CallSite) & f.Module.Image.Arch.AddrMask()
+	return f.Module.ToImage(f.CallSite) & arch.AddrMask()
 }
 
 // missing says which binaries were not found that frames lie in: without them

@@ -13,16 +13,21 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/target"
 )
 
-// Prepare looks up many image addresses at once, which takes less time than one after the
-// other; Lookup then knows them. It stops when ctx ends, with the error of ctx. Another
-// error says what the answers lack since debug information would cost more than that of
-// honest files does.
-func (s *Symbolizer) Prepare(ctx context.Context, addrs iter.Seq2[*image.Image, uint64]) error {
+// Prepare looks up many image addresses of modules at once, which takes less time than one
+// after the other; Lookup then knows them. It stops when ctx ends, with the error of ctx.
+// Another error says what the answers lack since debug information would cost more than
+// that of honest files does.
+func (s *Symbolizer) Prepare(ctx context.Context, places iter.Seq2[*target.Module, uint64]) error {
 	var images []*image.Image
 	unknown := make(map[*image.Image][]uint64)
-	for img, addr := range addrs {
+	for m, addr := range places {
+		img := m.Image
+		if img == nil {
+			continue
+		}
 		if _, ok := unknown[img]; !ok {
 			images = append(images, img)
 			unknown[img] = nil

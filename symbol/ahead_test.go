@@ -7,6 +7,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/symbol"
+	"github.com/backsight/backsight/target"
 )
 
 // TestPrepare: what is prepared is what is found one by one, in whatever order units
@@ -34,7 +35,7 @@ func TestPrepare(t *testing.T) {
 				t.Fatal(err)
 			}
 			for addr := uint64(text); addr < text+0x48; addr++ {
-				want, got := describe(names.Lookup(one, addr)), describe(names.Lookup(prepared, addr))
+				want, got := describe(names.Lookup(of(one), addr)), describe(names.Lookup(of(prepared), addr))
 				if got != want {
 					t.Errorf("%#x: %s, want %s", addr, got, want)
 				}
@@ -43,12 +44,15 @@ func TestPrepare(t *testing.T) {
 	}
 }
 
+// of is the module of an image that is mapped where it was linked.
+func of(img *image.Image) *target.Module { return &target.Module{Image: img} }
+
 // all yields the addresses of handMade, backwards, in several images.
-func all(imgs ...*image.Image) iter.Seq2[*image.Image, uint64] {
-	return func(yield func(*image.Image, uint64) bool) {
+func all(imgs ...*image.Image) iter.Seq2[*target.Module, uint64] {
+	return func(yield func(*target.Module, uint64) bool) {
 		for addr := uint64(text + 0x47); addr >= text; addr-- {
 			for _, img := range imgs {
-				yield(img, addr)
+				yield(of(img), addr)
 			}
 		}
 	}

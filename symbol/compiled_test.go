@@ -119,7 +119,7 @@ func compareWithAddr2line(t *testing.T, path string, img *image.Image, addrs []u
 	var names symbol.Symbolizer
 	wrong, inlines := 0, 0
 	for i, a := range addrs {
-		got := chain(names.Lookup(img, a))
+		got := chain(names.Lookup(of(img), a))
 		inlines += strings.Count(got, "|")
 		if got != want[i] {
 			if wrong++; wrong < 5 {

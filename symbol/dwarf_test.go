@@ -120,7 +120,7 @@ func TestInlined(t *testing.T) {
 		{text + 0x3f, "outer@1000 /src/main.c:21"},
 		{text + 0x40, "@0 :0"},
 	} {
-		if got := describe(names.Lookup(img, c.addr)); got != c.want {
+		if got := describe(names.Lookup(of(img), c.addr)); got != c.want {
 			t.Errorf("%#x: %s, want %s", c.addr, got, c.want)
 		}
 	}
@@ -140,10 +140,10 @@ func TestFunctionsInTypes(t *testing.T) {
 		body = body.u8(3).cstring("function").u64(text + 0x20).u32(0x20).u8(0)
 		img := fileOf(t, sections{".debug_abbrev": abbrev, ".debug_info": b{}.sized(body)})
 		var names symbol.Symbolizer
-		if got := describe(names.Lookup(img, text)); got != want {
+		if got := describe(names.Lookup(of(img), text)); got != want {
 			t.Errorf("language %#x: %s, want %s", lang, got, want)
 		}
-		if got, want := describe(names.Lookup(img, text+0x20)), "function@1020 :0"; got != want {
+		if got, want := describe(names.Lookup(of(img), text+0x20)), "function@1020 :0"; got != want {
 			t.Errorf("language %#x: %s, want %s", lang, got, want)
 		}
 	}
@@ -159,7 +159,7 @@ func TestAranges(t *testing.T) {
 		text + 0x1f: "inner /src/include/inner.h:6 in middle /src/include/inner.h:11 in outer@1000 /src/main.c:21",
 		text + 0x20: "@0 :0",
 	} {
-		if got := describe(names.Lookup(img, addr)); got != want {
+		if got := describe(names.Lookup(of(img), addr)); got != want {
 			t.Errorf("%#x: %s, want %s", addr, got, want)
 		}
 	}
@@ -178,7 +178,7 @@ func TestUnitAlone(t *testing.T) {
 	s[".debug_aranges"] = b{}.sized(b{}.u16(2).u32(len(lie)).u8(8, 0).u32(0).u64(text).u64(0x40).u64(0).u64(0))
 	var names symbol.Symbolizer
 	const want = "inner /src/include/inner.h:6 in middle /src/include/inner.h:11 in outer@1000 /src/main.c:21"
-	if got := describe(names.Lookup(fileOf(t, s), text+0x18)); got != want {
+	if got := describe(names.Lookup(of(fileOf(t, s)), text+0x18)); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -203,7 +203,7 @@ func TestDamaged(t *testing.T) {
 			broken[name] = d
 			img := fileOf(t, broken)
 			for addr := uint64(text); addr < text+0x48; addr += 8 {
-				names.Lookup(img, addr)
+				names.Lookup(of(img), addr)
 			}
 		}
 	}
@@ -222,7 +222,7 @@ func TestOverlappingAbbreviations(t *testing.T) {
 	}
 	img := fileOf(t, sections{".debug_abbrev": table.u8(0), ".debug_info": info, ".debug_line": lines()})
 	var names symbol.Symbolizer
-	if got := describe(names.Lookup(img, text)); got != "@0 :0" {
+	if got := describe(names.Lookup(of(img), text)); got != "@0 :0" {
 		t.Error(got)
 	}
 }
@@ -238,7 +238,7 @@ func FuzzDWARF(f *testing.F) {
 		if at&0x1000 != 0 {
 			_ = names.Prepare(t.Context(), all(img))
 		}
-		l := names.Lookup(img, text+at%0x1000)
+		l := names.Lookup(of(img), text+at%0x1000)
 		if l.Line < 0 {
 			t.Errorf("line %d", l.Line)
 		}

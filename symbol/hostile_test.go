@@ -35,7 +35,7 @@ func TestRowsAreNotKept(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	for _, n := range []int{1, 2, 1023, 1024, 1025, 2048, rows} {
-		if l := names.Lookup(img, text+uint64(n)); l.Line != n+1 {
+		if l := names.Lookup(of(img), text+uint64(n)); l.Line != n+1 {
 			t.Errorf("row %d: line %d", n, l.Line)
 		}
 	}
@@ -54,7 +54,7 @@ func TestInlinesAreBounded(t *testing.T) {
 	s[".debug_line"] = lines()
 	img := fileOf(t, s)
 	var names symbol.Symbolizer
-	if got, want := describe(names.Lookup(img, text+0x18)), "outer@1000 /src/main.c:21"; got != want {
+	if got, want := describe(names.Lookup(of(img), text+0x18)), "outer@1000 /src/main.c:21"; got != want {
 		t.Errorf("%.200s, want %s", got, want)
 	}
 	if err := names.Prepare(t.Context(), all(img)); err == nil || !strings.Contains(err.Error(), "more than 256 calls inlined in one another") {
@@ -70,7 +70,7 @@ func TestWorkIsBounded(t *testing.T) {
 	img := fileOf(t, unitOf(body))
 	var names symbol.Symbolizer
 	for i := range uint64(10) {
-		if l := names.Lookup(img, text+i); l.Function != "outer" {
+		if l := names.Lookup(of(img), text+i); l.Function != "outer" {
 			t.Fatalf("address %d: %v", i, l)
 		}
 	}

@@ -36,11 +36,11 @@ func TestNames(t *testing.T) {
 		{long, long},
 	} {
 		img := image.New(fileOf(t, nil).Header, symbols{handMade(), c.symbol})
-		l := (&symbol.Symbolizer{}).Lookup(img, text+0x20)
+		l := (&symbol.Symbolizer{}).Lookup(of(img), text+0x20)
 		if l.Function != c.want || l.Entry != text || l.Line != 21 {
 			t.Errorf("%s: %s at %#x, line %d; want %s", c.symbol, l.Function, l.Entry, l.Line, c.want)
 		}
-		if l := (&symbol.Symbolizer{Mangled: true}).Lookup(img, text+0x20); l.Function != c.symbol {
+		if l := (&symbol.Symbolizer{Mangled: true}).Lookup(of(img), text+0x20); l.Function != c.symbol {
 			t.Errorf("mangled: %s, want %s", l.Function, c.symbol)
 		}
 	}
@@ -54,7 +54,7 @@ func TestConcurrent(t *testing.T) {
 	for range 8 {
 		wg.Go(func() {
 			for addr := uint64(text); addr < text+0x40; addr++ {
-				if l := names.Lookup(img, addr); l.Function != "outer" {
+				if l := names.Lookup(of(img), addr); l.Function != "outer" {
 					t.Errorf("%#x: %s", addr, l.Function)
 				}
 			}
@@ -68,6 +68,6 @@ func BenchmarkLookup(b *testing.B) {
 	var names symbol.Symbolizer
 	b.ReportAllocs()
 	for b.Loop() {
-		names.Lookup(img, text+0x18)
+		names.Lookup(of(img), text+0x18)
 	}
 }

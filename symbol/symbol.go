@@ -16,6 +16,7 @@ import (
 	"sync"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/target"
 )
 
 // Location is what is known of an address. Absent things are "" and 0.
@@ -58,14 +59,17 @@ type answers struct {
 	debug *debugInfo
 }
 
-// Lookup names an image address without ISA mode bit. For a frame that waits for
-// a call it should lie within the call instruction: behind a call that never
-// returns another function may begin.
-func (s *Symbolizer) Lookup(img *image.Image, addr uint64) Location {
-	a := s.answers(img)
+// Lookup names an image address of a module, without ISA mode bit. For a frame that
+// waits for a call it should lie within the call instruction: behind a call that never
+// returns another function may begin. Of a module without Image nothing is known.
+func (s *Symbolizer) Lookup(m *target.Module, addr uint64) Location {
+	if m.Image == nil {
+		return Location{}
+	}
+	a := s.answers(m.Image)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return s.lookup(a, img, addr)
+	return s.lookup(a, m.Image, addr)
 }
 
 func (s *Symbolizer) answers(img *image.Image) *answers {
