@@ -45,7 +45,7 @@ func (f *fastPath) walk(s *State, dst []Frame, most int) ([]Frame, bool) {
 	mask, align, isa, codeMask, modules := arch.AddrMask(), max(arch.StackAlign, 1)-1, arch.ISABit, snap.CodeMask, snap.Modules
 	level, started, trust := mayKeepSP(s), len(dst), dst[len(dst)-1].Trust
 	t := &f.trail
-	size := uint64(t.window.size)
+	size := uint64(t.stack.size)
 	for len(dst) < most {
 		callee := &dst[len(dst)-1]
 		var r *packed.Rule
@@ -66,7 +66,7 @@ func (f *fastPath) walk(s *State, dst []Frame, most int) ([]Frame, bool) {
 			}
 		}
 		if cfa += off; loaded {
-			if cfa, ok = t.window.inWindow(cfa & mask); !ok {
+			if cfa, ok = t.stack.inWindow(cfa & mask); !ok {
 				break
 			}
 		}
@@ -78,7 +78,7 @@ func (f *fastPath) walk(s *State, dst []Frame, most int) ([]Frame, bool) {
 		if !r.SavesRA() {
 			ra, ok = t.linkRegister()
 		} else {
-			ra, ok = t.window.inWindow((cfa + r.RA(size)) & mask)
+			ra, ok = t.stack.inWindow((cfa + r.RA(size)) & mask)
 		}
 		if ra &= mask; !ok {
 			break

@@ -1,12 +1,18 @@
 // Package unwind walks a stack: for each frame it asks sources for a rule (or for
 // the caller itself), applies it, checks what it yields, and goes on.
 //
-//	registers ─► module at PC ─► source: rule ─► Apply ─► verify ─► caller's registers ─┐
-//	    ▲                        (first that knows and convinces)                      │
-//	    └───────────────────────────────────────────────────────────────────────────────┘
+//	registers ─► module at PC ─► source: rule ─► evaluate ─► verify ─► caller's registers ─┐
+//	    ▲                        (first that knows and convinces)                          │
+//	    └───────────────────────────────────────────────────────────────────────────────────┘
 //
-// Sources live in packages of their own (internal/unwind/cfi, internal/unwind/code, …) and never import
-// one another.
+// Where to find what: walker.go has the frame loop; find.go asks the sources; candidate.go,
+// verify.go and calltarget.go gather evidence and weigh it; trampoline.go steps over signal
+// trampolines; crosscheck.go compares a table with the code; corroborate.go looks back over
+// a finished walk; trust.go says what evidence is worth; fastpath.go and cache.go walk
+// through known code; shared.go is what walkers leave for one another.
+//
+// Sources live in packages of their own (internal/unwind/cfi, internal/unwind/code, …) and
+// never import one another.
 package unwind
 
 import (
@@ -21,16 +27,16 @@ type Verdict uint8
 const (
 	// Found: out is filled.
 	Found Verdict = iota
-	// NotCovered: the source knows nothing of this PC (or has no further answer).
+	// NotCovered: the source knows nothing of this PC, or has no further answer.
 	NotCovered
 	// Malformed: the data that should tell is damaged.
 	Malformed
-	// Unsupported: the data uses something that this source does not do.
+	// Unsupported: the data uses a feature that this source does not implement.
 	Unsupported
 	// EndOfStack: the source knows that this is the outermost frame.
 	EndOfStack
-	// NoCaller: the code here has left the stack that it was called on (longjmp
-	// behind its switch of SP): where it goes on did not call it.
+	// NoCaller: the function has left the stack that it was called on (longjmp, behind
+	// its switch of SP): the place where the thread goes on did not call the function.
 	NoCaller
 	// NotCaptured: the memory that should tell is missing from the capture.
 	NotCaptured
@@ -60,13 +66,13 @@ type Query struct {
 	// Resume may lie outside the function when the call never returns.
 	Exact  bool
 	Resume uint64
-	// Entry is the function's entry as the walker knows it from outside (HasEntry):
+	// Entry, with HasEntry, is the function's entry as the walker knows it from outside:
 	// the target of the call that the caller's return address follows. A source
-	// that reasons from entries then answers from that one only.
+	// that reasons from entries then answers from this entry only.
 	Entry    uint64
 	HasEntry bool
-	// Try counts the questions at one place: a source with several answers gives
-	// its next best for each, then NotCovered.
+	// Try counts the questions about one frame, from 0: a source with several answers
+	// gives its best for 0, its next best for 1, and so on, then NotCovered.
 	Try int
 }
 
@@ -75,6 +81,7 @@ type Query struct {
 // keep what they parsed in image.Memo and are safe for concurrent use.
 type RuleSource interface {
 	Method() Method
+	// Rule fills out, which is empty, if the verdict is Found.
 	Rule(q *Query, out *Rule) Verdict
 }
 
@@ -130,28 +137,32 @@ type Caller struct {
 // depend on memory and are never cached. It keeps no state of a walk.
 type FrameSource interface {
 	Method() Method
+	// Step fills out, which is empty, with the caller of s if the verdict is Found.
 	Step(s *State, out *Caller) Verdict
 }
 
 // Trampoline is implemented by frame sources whose frames are entered otherwise
-// than by a call: signal trampolines, EXC_RETURN. A return address that is a
-// landmark need not follow a call instruction.
+// than by a call: signal trampolines, EXC_RETURN. A return address to a trampoline
+// need not follow a call instruction.
 type Trampoline interface {
+	// At tells whether a frame that returns to target address pc, in this mode, returns
+	// to a trampoline. s is the frame that returns.
 	At(s *State, pc uint64, mode cpu.Mode) bool
 }
 
-// CallGraph answers questions about control flow across images. unwind/code does.
+// CallGraph answers questions about control flow across images, in target addresses.
+// internal/unwind/code implements it.
 type CallGraph interface {
 	// Reaches tells whether code at pc can run as part of a call to entry without
 	// another call in between: pc lies in the function that begins at entry or in
-	// one that it tail-jumps to (YesByJump), through PLT stubs and the like. alone: the
-	// code of the image that has both decided. Target addresses.
-	Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a Answer, alone bool)
-	// Stub tells where the stub at entry jumps to, if it is one: what the captured
-	// GOT says, else the function of that name in the module at pc.
+	// one that it tail-jumps to (YesByJump), through PLT stubs and the like. imageOnly:
+	// entry and pc lie in one image, and nothing but its code decided.
+	Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a Answer, imageOnly bool)
+	// Stub tells where the code at entry jumps to, if it is a PLT stub: where the captured
+	// GOT says, else to the function of the stub's name in the module at pc.
 	Stub(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (to uint64, ok bool)
 	// Callee resolves the target of the indirect call at site, where constants
-	// and the image's data tell. Target addresses.
+	// and the image's data tell.
 	Callee(snap *target.Snapshot, site uint64, mode cpu.Mode) (entry uint64, entryMode cpu.Mode, ok bool)
 	// BehindSyscall tells whether the instruction before pc in m is a system call.
 	BehindSyscall(m *target.Module, pc uint64, mode cpu.Mode) bool

@@ -11,10 +11,10 @@ import (
 // rules that led through the frames. A register is looked up where the last rule on the
 // way saved it, and only when somebody asks.
 type ruleTrail struct {
-	rules  []*packed.Rule
-	window window
-	start  *cpu.Registers // of the first frame
-	arch   *cpu.Arch
+	rules []*packed.Rule
+	stack window
+	start *cpu.Registers // of the first frame
+	arch  *cpu.Arch
 }
 
 // begin starts a trail at s, whose SP is sp.
@@ -23,7 +23,7 @@ func (t *ruleTrail) begin(s *State, sp uint64) {
 		t.rules = make([]*packed.Rule, 0, 64)
 	}
 	t.rules, t.start, t.arch = t.rules[:0], s.Regs, s.Snapshot.Arch
-	t.window.open(s.Snapshot, sp)
+	t.stack.open(s.Snapshot, sp)
 }
 
 // linkRegister is the first frame's, on which no rule was applied; for further frames, it
@@ -52,12 +52,12 @@ func (t *ruleTrail) valueAt(i int, reg cpu.Reg, frames []Frame) (uint64, bool) {
 		if !r.Saves(index) {
 			continue
 		}
-		off, ok := r.Slot(index, t.window.size)
+		off, ok := r.Slot(index, t.stack.size)
 		origin, known := t.slotOrigin(i, frames)
 		if !ok || !known {
 			return 0, false
 		}
-		return t.window.word((origin + off) & t.arch.AddrMask())
+		return t.stack.word((origin + off) & t.arch.AddrMask())
 	}
 	return t.start.Lookup(reg)
 }

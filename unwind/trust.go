@@ -10,7 +10,7 @@ const (
 	Executable Checks = 1 << iota
 	// CallBefore: the PC follows a call instruction.
 	CallBefore
-	// TargetMatches: that call goes to the function that the callee runs in.
+	// TargetMatches: the call before the PC goes to the function that the callee runs in.
 	TargetMatches
 	// SPMonotonic: the CFA lies above the callee's SP.
 	SPMonotonic
@@ -18,29 +18,30 @@ const (
 	SPAligned
 	// SPInStack: the CFA lies in the captured stack.
 	SPInStack
-	// MethodsAgree: a second, independent derivation gave the same.
+	// MethodsAgree: a second, independent derivation gave the same caller.
 	MethodsAgree
 	// Interrupted: the PC is exact, restored from a signal or exception frame.
 	Interrupted
 	// AtTrampoline: the PC is a signal trampoline, entered without a call.
 	AtTrampoline
-	// EntryKnown: the callee's function entry is known and the rule follows
-	// from it.
+	// EntryKnown: the entry of the callee's function is known, and the rule follows from
+	// the entry.
 	EntryKnown
-	// CodeMissing: no code bytes were there to check against.
+	// CodeMissing: the code before the PC is missing, and with it all checks of calls.
 	CodeMissing
 	// TargetDiffers: the call before the PC goes somewhere else. Against.
 	TargetDiffers
 	// NoCall: no call instruction stands before the PC. Against.
 	NoCall
-	// OneBitAway: a return address that differs in one bit would be as good, being that
-	// of another call that may have led to the callee. Against.
+	// OneBitAway: a return address that differs in one bit would be as good: it follows
+	// another call that may have led to the callee. Against.
 	OneBitAway
-	// TargetUnclear: that call is direct, but leads to the callee's function by way
-	// of others that end in a jump (TargetMatches), or its way is not known. Against.
+	// TargetUnclear: the call before the PC is direct, but leads to the callee's function
+	// by way of other functions that end in a jump (then with TargetMatches), or where it
+	// leads is not known. Against.
 	TargetUnclear
 	// Corroborated: the call before the PC proves nothing, but the frame leads exactly to
-	// one that is proven, or to where stacks begin.
+	// a frame that is proven, or to where stacks begin.
 	Corroborated
 	checkCount = iota
 )

@@ -12,7 +12,7 @@ import (
 type window struct {
 	data []byte
 	addr uint64
-	room uint64 // reads at addr + less than this have eight bytes
+	room uint64 // at offsets below room, data has eight bytes
 	// One read of eight bytes serves every width and byte order.
 	swap  bool
 	shift uint8
@@ -33,7 +33,7 @@ func (v *window) open(snap *target.Snapshot, addr uint64) {
 	}
 }
 
-// inWindow reads a word in the window.
+// inWindow reads a saved word, if all of its bytes lie in the window.
 func (v *window) inWindow(addr uint64) (uint64, bool) {
 	off := addr - v.addr
 	if off >= v.room {
@@ -46,7 +46,7 @@ func (v *window) inWindow(addr uint64) (uint64, bool) {
 	return x >> (v.shift & 63) & v.mask, true
 }
 
-// word reads a word anywhere.
+// word reads a saved word, wherever it was captured.
 func (v *window) word(addr uint64) (uint64, bool) {
 	if x, ok := v.inWindow(addr); ok {
 		return x, ok

@@ -75,7 +75,7 @@ func TestStep(t *testing.T) {
 			s := captured.State(snap, regs, false)
 			s.PC = c.ret
 			if at := (Source{}).At(s, c.ret, 1); at != (c.want == unwind.Found) {
-				t.Error("landmark:", at)
+				t.Error("trampoline:", at)
 			}
 			var got unwind.Caller
 			if v := (Source{}).Step(s, &got); v != c.want || v != unwind.Found {

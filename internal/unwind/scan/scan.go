@@ -27,16 +27,16 @@ const maxCandidates = 256
 
 // Source is the unwind.FrameSource of stack scans.
 type Source struct {
-	flow      unwind.CallGraph
-	landmarks []unwind.Trampoline
+	graph       unwind.CallGraph
+	trampolines []unwind.Trampoline
 }
 
 var _ unwind.FrameSource = Source{}
 
-// New returns a source that asks flow, unless nil, where calls go, and accepts
-// return addresses that are landmarks.
-func New(flow unwind.CallGraph, landmarks ...unwind.Trampoline) Source {
-	return Source{flow, landmarks}
+// New returns a source that asks graph, unless nil, where calls go, and accepts
+// return addresses that are trampolines.
+func New(graph unwind.CallGraph, trampolines ...unwind.Trampoline) Source {
+	return Source{graph, trampolines}
 }
 
 // Method is MethodScan.
@@ -83,7 +83,7 @@ func (f Source) search(s *unwind.State, sp uint64) (first hit) {
 		case unwind.Yes:
 			return h
 		case unwind.Unknown:
-			if f.flow == nil {
+			if f.graph == nil {
 				return h
 			}
 			if !first.ok {
@@ -157,7 +157,7 @@ type kind uint8
 const (
 	other kind = iota
 	returnAddress
-	landmark
+	trampoline
 )
 
 // classify tells what raw may be, and which call precedes a return address.
@@ -167,9 +167,9 @@ func (f Source) classify(s *unwind.State, raw uint64) (cpu.CallSite, kind) {
 	if a == callsite.Call {
 		return site, returnAddress
 	}
-	for _, l := range f.landmarks {
-		if l.At(s, pc, mode) {
-			return site, landmark
+	for _, t := range f.trampolines {
+		if t.At(s, pc, mode) {
+			return site, trampoline
 		}
 	}
 	return site, other
@@ -177,13 +177,13 @@ func (f Source) classify(s *unwind.State, raw uint64) (cpu.CallSite, kind) {
 
 // reaches tells whether the call at site can have led to the frame s.
 func (f Source) reaches(s *unwind.State, site *cpu.CallSite, k kind) unwind.Answer {
-	if k == landmark {
+	if k == trampoline {
 		return unwind.Yes
 	}
-	if f.flow == nil || !site.Direct {
+	if f.graph == nil || !site.Direct {
 		return unwind.Unknown
 	}
-	a, _ := f.flow.Reaches(s.Snapshot, site.Target, site.TargetMode, s.Site)
+	a, _ := f.graph.Reaches(s.Snapshot, site.Target, site.TargetMode, s.Site)
 	return a
 }
 

@@ -157,18 +157,18 @@ func TestLinkRegister(t *testing.T) {
 	}
 }
 
-// mark is a landmark at one address.
-type mark uint64
+// handlerReturn is a trampoline at one address.
+type handlerReturn uint64
 
-func (m mark) At(_ *unwind.State, pc uint64, _ cpu.Mode) bool { return pc == uint64(m) }
+func (h handlerReturn) At(_ *unwind.State, pc uint64, _ cpu.Mode) bool { return pc == uint64(h) }
 
 // A handler's return address is that of a trampoline, which no call stands before.
-func TestLandmark(t *testing.T) {
+func TestTrampoline(t *testing.T) {
 	a := arm64.Archs()[0]
 	s := captured.State(capture(a, synth.Stack(a).Words(1, farAt, codeAt+4).Place(stackAt)),
 		synth.Regs(a, map[string]uint64{"pc": codeAt, "sp": stackAt}), false)
 	var got unwind.Caller
-	if v := New(nil, mark(farAt)).Step(s, &got); v != unwind.Found || got.Regs.Val[a.PC] != farAt {
+	if v := New(nil, handlerReturn(farAt)).Step(s, &got); v != unwind.Found || got.Regs.Val[a.PC] != farAt {
 		t.Errorf("%v, pc %#x", v, got.Regs.Val[a.PC])
 	}
 }
