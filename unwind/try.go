@@ -1,0 +1,122 @@
+package unwind
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/evaluate"
+)
+
+// tryRule applies a rule and offers what it yields, once verified. It returns what was
+// found out about that, and whether the rule could be applied and names a caller.
+func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied bool) {
+	s, arch := r.frame, f.query.Arch
+	c := newCandidate(m, rule)
+	res, oc := evaluate.Rule(arch, rule, s.Regs, s.Snapshot.Memory, s.Snapshot.CodeMask, &c.Regs)
+	switch oc {
+	case evaluate.Applied:
+	case evaluate.RuleEnds:
+		f.explain.verdict(s, m, f.query.Try, EndOfStack)
+		r.end(m)
+		return e, false
+	case evaluate.MissingMemory:
+		r.stop = Stop{StopUnreadable, res.Addr}
+		f.explain.declined(s, m, f.query.Try, rule, "memory was not captured")
+		return e, false
+	default:
+		f.explain.declined(s, m, f.query.Try, rule, "a register it needs is unknown")
+		return e, false
+	}
+	if raBelowSP(s, rule, res.CFA) {
+		f.explain.declined(s, m, f.query.Try, rule, "the return address would lie below the stack pointer")
+		return e, false
+	}
+	c.CFA, c.HasCFA, c.raw = res.CFA, true, res.PC
+	c.Exact = rule.Flags&SignalFrame != 0
+	if reason, why := leadsNowhere(arch, rule, res.PC); why != "" {
+		f.offerEnd(&c, rule, r, reason, why)
+		return e, false
+	}
+	f.verify(&c, rule, r)
+	return c.evidence, true
+}
+
+// raBelowSP tells whether a rule reads the return address below SP in a frame that
+// made a call: there its callees have their frames.
+func raBelowSP(s *State, rule *Rule, cfa uint64) bool {
+	arch := s.Snapshot.Arch
+	sp, ok := s.Regs.Lookup(arch.SP)
+	mask := arch.AddrMask()
+	return ok && !s.Exact && rule.RA.Kind == AtCFA && (cfa+uint64(rule.RA.Off))&mask < sp&mask
+}
+
+// leadsNowhere tells, with why, which return addresses end the stack. A rule that itself
+// says 0 (_start clears RA) makes its frame the root.
+func leadsNowhere(arch *cpu.Arch, rule *Rule, ra uint64) (reason StopReason, why string) {
+	switch lr := arch.ResetLR; {
+	case ra == 0 && (rule.RA.Kind == Constant || rule.RA.Kind == SameValue):
+		return StopRoot, "the return address is 0"
+	case ra == 0:
+		return StopNullPC, "the return address is 0"
+	case lr != 0 && ra|1 == lr:
+		return StopRoot, "LR as the reset left it"
+	}
+	return 0, ""
+}
+
+// offerEnd offers the end of the stack, at a return address that leads nowhere.
+func (f *finder) offerEnd(c *candidate, rule *Rule, r *search, reason StopReason, why string) {
+	c.end, c.trust, c.checks = true, Likely, 0
+	if c.flags&Fallback != 0 || c.method == MethodCFI && r.frame.Exact && ruleSource(f.sources, MethodCode) != nil {
+		c.trust = Guess // an exact frame's table may be wrong (crossCheck): the code is asked
+	}
+	if r.offer(c) {
+		r.stop = Stop{Reason: reason}
+	}
+	f.explain.candidate(r.frame, c, rule, f.query.Try, why)
+}
+
+// verify gathers the evidence for c, and offers it unless something rules c out.
+func (f *finder) verify(c *candidate, rule *Rule, r *search) {
+	s := r.frame
+	f.verifier.gather(s, c)
+	why := f.verifier.impossible(s, c)
+	if why == "" && c.flags&Inferred != 0 && c.checks&AtTrampoline == 0 && !f.callerProven(s, c) {
+		why = "no frame of that caller lies there"
+	}
+	if why == "" {
+		why = contradicted(c)
+	}
+	switch c.valid = why == ""; {
+	case why == noProgress:
+		r.stop = Stop{StopNoProgress, c.pc}
+	case c.valid && !r.offer(c):
+		why = "a better answer exists"
+	}
+	f.explain.candidate(s, c, rule, f.query.Try, why)
+}
+
+// lookahead looks for the caller of a candidate, in a frame of its own.
+type lookahead struct {
+	finder finder
+	frame  State
+	regs   cpu.Registers
+}
+
+// callerProven tells whether the frame that c leads to is proven by its own caller: a
+// rule that only infers where the return address was needs that, for any number of words
+// look like one.
+func (f *finder) callerProven(s *State, c *candidate) bool {
+	if f.verifier.isAhead {
+		return false
+	}
+	if f.ahead == nil {
+		f.ahead = new(lookahead)
+		f.ahead.finder.init(&Options{Sources: f.sources, CallGraph: f.verifier.graph})
+		f.ahead.finder.verifier.isAhead = true
+	}
+	a := f.ahead
+	a.frame = *s
+	a.frame.Regs = &a.regs
+	a.frame.enter(c)
+	r := a.finder.find(&a.frame)
+	return r.best.valid && r.best.trust == Certain && r.best.checks.has(TargetMatches)
+}
