@@ -30,9 +30,9 @@ func TestConfirmInwards(t *testing.T) {
 		frames []frame
 	}{
 		{"calls that go where they should need nobody", false, []frame{c(proven, Certain), c(proven, Certain)}},
-		{"a callback is corroborated for by what called its caller", false, []frame{c(indirect, Certain), c(proven, Certain)}},
+		{"a callback is corroborated by what called its caller", false, []frame{c(indirect, Certain), c(proven, Certain)}},
 		{"two of them, one by the other", false, []frame{c(indirect, Certain), c(indirect, Certain), c(proven, Certain)}},
-		{"nobody is left to vouch: the stack was cut", false, []frame{c(proven, Certain), c(indirect, Likely)}},
+		{"nothing is left to corroborate: the stack was cut", false, []frame{c(proven, Certain), c(indirect, Likely)}},
 		{"what is not certain makes what follows uncertain", false,
 			[]frame{c(indirect, Likely), c(unclear, Likely), c(proven, Likely), {proven, Likely, Likely}}},
 		{"a direct call whose way is not clear is never certain: it may be another one of that function", false,
@@ -40,9 +40,9 @@ func TestConfirmInwards(t *testing.T) {
 		{"and says nothing for others", false, []frame{c(indirect, Likely), c(unclear, Likely), c(proven, Likely)}},
 		{"a tail call does", false, []frame{c(indirect, Certain), c(byJump, Certain), c(proven, Certain)}},
 		{"a frame that is likely at best does not", false, []frame{c(indirect, Likely), {indirect, Likely, Likely}, {proven, Likely, Likely}}},
-		{"a signal: the interrupted frame's caller vouches for all three", false,
+		{"a signal: the interrupted frame's caller corroborates all three", false,
 			[]frame{c(indirect, Certain), c(trampoline, Certain), c(saved, Certain), c(proven, Certain)}},
-		{"a signal frame that leads noSyscalls", false, []frame{c(proven, Certain), c(trampoline, Likely), c(saved, Likely)}},
+		{"a signal frame that leads nowhere", false, []frame{c(proven, Certain), c(trampoline, Likely), c(saved, Likely)}},
 		{"a thread: clone calls start_thread calls its function", true, []frame{c(proven, Certain), c(indirect, Certain), c(indirect, Certain)}},
 		{"an interrupted frame said to be the outermost one", true, []frame{c(proven, Certain), c(saved, Likely)}},
 		{"the return address was overwritten by one of a call of the same function: from there only a search leads on", false,

@@ -5,19 +5,19 @@ import "github.com/backsight/backsight/internal/packed"
 // maxTries bounds the answers taken from one source for one frame.
 const maxTries = 8
 
-// finder asks the sources for the caller of a frame. What it passes to sources lies in
-// fields: an argument of an interface's method would be allocated.
+// finder asks the sources for the caller of a frame. Questions and answers lie in fields,
+// because variables whose address an interface's method is given would be allocated.
 type finder struct {
 	sources  []Source
 	verifier verifier
 	explain  explainer
-	packs    bool // the first rule is packed, for a cache
-	ahead    *lookahead
+	packs    bool       // the first rule is packed, for a cache
+	ahead    *lookahead // of callerProven; made when first needed
 
 	query    Query
 	rule     Rule   // the answer of a RuleSource
 	step     Caller // the answer of a FrameSource
-	codeRule *Rule  // of crossCheck; made when first needed
+	codeRule *Rule  // the code's answer in crossCheck; made when first needed
 }
 
 // search is the search for the caller of one frame: the best candidate so far, and
@@ -25,15 +25,15 @@ type finder struct {
 type search struct {
 	frame *State
 	best  candidate
-	// stop is why the walk ends, as far as known: where there is no candidate, or one
-	// that says so.
+	// stop is why the walk ends here, if there is no candidate, or if the best candidate
+	// is the end of the stack.
 	stop     Stop
-	answers  int         // how many there were
-	lastRule bool        // and the last was a rule
+	answers  int         // how many answers the sources gave
+	lastRule bool        // the last answer was a rule
 	first    packed.Rule // the first answer, if packed
-	packed   bool
-	noCaller bool // a source knows that the frame has none
-	refuted  bool // a rule led to no caller, other than by a fallback or convention
+	packed   bool        // the first answer has a packed form
+	noCaller bool        // a source knows that the frame has no caller
+	refuted  bool        // a rule, neither a fallback nor a convention, led to no caller
 }
 
 // init makes f ask opt's sources.
@@ -66,7 +66,7 @@ func (f *finder) find(s *State) search {
 	return r
 }
 
-// answered counts what sources know of a frame.
+// answered counts an answer, if v is one. rule: a RuleSource gave it.
 func (r *search) answered(v Verdict, rule bool) {
 	if v == Found || v == EndOfStack {
 		r.answers++
@@ -83,7 +83,8 @@ func (r *search) offer(c *candidate) bool {
 	return true
 }
 
-// end takes it that the frame is the outermost one, as a source of method m knows.
+// end makes the end of the stack the best candidate: a source of method m knows that the
+// frame is the outermost one.
 func (r *search) end(m Method) {
 	r.best, r.stop = endOfStack(m), Stop{Reason: StopRoot}
 }
@@ -121,8 +122,9 @@ func (f *finder) askRules(src RuleSource, r *search) {
 }
 
 // confirm asks a source that reasons from entries again, where the call before the
-// caller's PC named the callee's entry: the answer from there either is the same,
-// and then proven, or better.
+// caller's PC named the callee's entry: the answer from that entry either is the same,
+// and then proven, or better. Example: in stripped code, the analysis took 0x401040 for
+// the start of the function at PC; the caller's PC follows `call 0x401000`.
 func (f *finder) confirm(src RuleSource, r *search) {
 	m, b := r.frame.Module, &r.best
 	if !b.valid || b.method != MethodCode || b.method != src.Method() || b.entry == 0 ||
@@ -156,7 +158,7 @@ func queryOf(s *State) (Query, bool) {
 	return q, true
 }
 
-// askFrame asks a frame source.
+// askFrame asks a frame source, once.
 func (f *finder) askFrame(src FrameSource, r *search) {
 	m, s := src.Method(), r.frame
 	f.query.Try = 0

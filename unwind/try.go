@@ -5,8 +5,9 @@ import (
 	"github.com/backsight/backsight/internal/evaluate"
 )
 
-// tryRule applies a rule and offers what it yields, once verified. It returns what was
-// found out about that, and whether the rule could be applied and names a caller.
+// tryRule applies a rule, verifies the caller that the rule yields, and offers that caller
+// as a candidate. It returns the evidence; applied is false where the rule could not be
+// applied or yields no caller.
 func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied bool) {
 	s, arch := r.frame, f.query.Arch
 	c := newCandidate(m, rule)
@@ -39,8 +40,9 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 	return c.evidence, true
 }
 
-// raBelowSP tells whether a rule reads the return address below SP in a frame that
-// made a call: there its callees have their frames.
+// raBelowSP tells whether a rule reads the return address below SP in a frame that made a
+// call. Below SP is the callee's frame: a rule of main that finds main's return address
+// there would read a word of f, which main called.
 func raBelowSP(s *State, rule *Rule, cfa uint64) bool {
 	arch := s.Snapshot.Arch
 	sp, ok := s.Regs.Lookup(arch.SP)
@@ -48,8 +50,9 @@ func raBelowSP(s *State, rule *Rule, cfa uint64) bool {
 	return ok && !s.Exact && rule.RA.Kind == AtCFA && (cfa+uint64(rule.RA.Off))&mask < sp&mask
 }
 
-// leadsNowhere tells, with why, which return addresses end the stack. A rule that itself
-// says 0 (_start clears RA) makes its frame the root.
+// leadsNowhere tells whether a return address ends the stack: why is "" if not. A frame
+// whose rule itself says 0 is the root: _start clears RA. A 0 that was read from memory may
+// be damage.
 func leadsNowhere(arch *cpu.Arch, rule *Rule, ra uint64) (reason StopReason, why string) {
 	switch lr := arch.ResetLR; {
 	case ra == 0 && (rule.RA.Kind == Constant || rule.RA.Kind == SameValue):
@@ -101,9 +104,10 @@ type lookahead struct {
 	regs   cpu.Registers
 }
 
-// callerProven tells whether the frame that c leads to is proven by its own caller: a
-// rule that only infers where the return address was needs that, for any number of words
-// look like one.
+// callerProven tells whether the frame that c leads to is proven by its own caller. A rule
+// that only infers the return address needs that proof. Example: AArch64's __longjmp
+// overwrites the link register; its caller may be any function that calls __longjmp, and is
+// the function whose own frame lies there.
 func (f *finder) callerProven(s *State, c *candidate) bool {
 	if f.verifier.isAhead {
 		return false

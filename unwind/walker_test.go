@@ -228,9 +228,9 @@ func TestWrongIsNeverCertain(t *testing.T) {
 	}
 }
 
-// TestAstray: a frame is not certain whose own rule leads nowhere. That its stack was not
-// captured, or that nobody has a rule, says nothing about it.
-func TestAstray(t *testing.T) {
+// TestDeadEnd: a frame is not certain whose own rule leads nowhere. A stack that was not
+// captured, or a frame that nobody has a rule for, says nothing about the frame.
+func TestDeadEnd(t *testing.T) {
 	arch := o32()
 	returningTo := func(ra uint64) synth.Placed { return synth.Stack(arch).Zero(28).Word(ra).Zero(64).Place(0x7fff_0000) }
 	for _, c := range []struct {
@@ -258,9 +258,9 @@ func TestAstray(t *testing.T) {
 	}
 }
 
-// TestWarm: a walker that walks again finds the same from what it remembers, certain
-// or not; sources are not asked any more.
-func TestWarm(t *testing.T) {
+// TestCached: a walker that walks again finds the same frames in its cache, certain or not;
+// sources are not asked any more.
+func TestCached(t *testing.T) {
 	arch := o32()
 	for _, c := range []struct {
 		method unwind.Method
