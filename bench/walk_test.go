@@ -111,6 +111,11 @@ func cachesWell(t *testing.T, snaps []*target.Snapshot) *unwind.Walker {
 			if !slices.Equal(got, fresh) || stop != alone {
 				t.Fatalf("stack %d, with cache:\n%v %v\nwithout:\n%v %v", i, got, stop, fresh, alone)
 			}
+			sample := sampleOf(snap)
+			got, stop = one.WalkSample(&sample, got[:0])
+			if len(snap.Memory.Segments()) == 1 && (!slices.Equal(got, fresh) || stop != alone) {
+				t.Fatalf("stack %d, as a sample:\n%v %v\nwithout cache:\n%v %v", i, got, stop, fresh, alone)
+			}
 			got, stop = u.Walker(snap).Walk(&snap.Threads[0], got[:0])
 			if !slices.Equal(got, fresh) || stop != alone {
 				t.Fatalf("stack %d, with what others left:\n%v %v\nwithout:\n%v %v", i, got, stop, fresh, alone)
@@ -175,8 +180,7 @@ func samples(b *testing.B, w *unwind.Walker, snaps []*target.Snapshot) {
 	var frames []unwind.Frame
 	all := make([]unwind.Sample, len(snaps))
 	for i, snap := range snaps {
-		stack := snap.Memory.Segments()[0]
-		all[i] = unwind.Sample{Regs: snap.Threads[0].Regs, Base: stack.Addr, Stack: stack.Data}
+		all[i] = sampleOf(snap)
 	}
 	n := 0
 	now, release := threadTime()
@@ -190,6 +194,13 @@ func samples(b *testing.B, w *unwind.Walker, snaps []*target.Snapshot) {
 		}
 	}
 	b.ReportMetric(float64((now()-start).Nanoseconds())/float64(n), "ns/frame")
+}
+
+// sampleOf is what a profiler would have taken of a thread, where all memory of the
+// snapshot is one stack.
+func sampleOf(snap *target.Snapshot) unwind.Sample {
+	stack := snap.Memory.Segments()[0]
+	return unwind.Sample{Regs: snap.Threads[0].Regs, Base: stack.Addr, Stack: stack.Data}
 }
 
 var programs = []string{"deep60", "deep60a64", "deepmips", "clang"}

@@ -12,7 +12,8 @@ import (
 // would find: a rule is stored only if it was the only answer, and good enough to end
 // the search.
 //
-// Most places have one caller, which is kept beside the rule; the others are in callers.
+// Most places have one caller, which is kept beside the rule; further callers are in
+// callers.
 type ruleCache struct {
 	rules   hashTable[codeAddr, cachedRule]
 	callers hashTable[callKey, caller]
@@ -76,7 +77,7 @@ func (c *caller) method() Method { return Method(c.how >> 3) }
 // rule finds the rule of a place, nil where there is none.
 func (c *ruleCache) rule(p place) *cachedRule { return c.rules.find(p.pc.hash(), p.tag, p.pc) }
 
-// caller finds a caller that is not the one beside the rule.
+// caller finds a caller that is not kept beside the rule, nil if unknown.
 func (c *ruleCache) caller(p place, ra uint64) *caller {
 	k := callKey{uint64(p.pc), ra}
 	return c.callers.find(k.hash(), p.tag, k)
@@ -91,15 +92,16 @@ func (c *ruleCache) store(p place, r cachedRule) {
 	}
 }
 
-// admission decides what a walker's own cache stores. Many walkers walk one stack: what
-// they meet first is stored only when it comes up again.
+// admission decides what a walker's own cache stores. Many walkers walk one stack and end:
+// the first places that a walker meets are stored only when they come up again.
 type admission struct {
 	seen   [maxSeen]uint32 // low halves of PCs that came up
-	offers int             // as often was something worth storing, or not
+	offers int             // how often the question was asked
 }
 
 const (
-	// earlyOffers is how many offers have to come up twice, enough for most stacks.
+	// earlyOffers is how many offers are only stored the second time: most stacks have
+	// fewer frames.
 	earlyOffers = 128
 	maxSeen     = 256
 )

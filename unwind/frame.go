@@ -12,8 +12,8 @@ type Frame struct {
 	PC uint64
 	// CallSite is the address to look up: PC when Exact, else inside the call.
 	CallSite uint64
-	// CFA is SP in the caller at its call; HasCFA tells whether it is known. The
-	// outermost frame has none.
+	// CFA is SP in the caller at its call; HasCFA tells whether the CFA is known. The
+	// outermost frame has no CFA.
 	CFA uint64
 	// Module is where CallSite lies, nil outside all modules.
 	Module *target.Module
@@ -65,13 +65,13 @@ type Attempt struct {
 	// Rule is set when a rule was found; valid during the callback only.
 	Rule *Rule
 	Arch *cpu.Arch
-	// PC and CFA are what it yielded, if Applied.
+	// PC and CFA are what the rule or the frame source yielded, if Applied.
 	PC, CFA uint64
 	Applied bool
 	Checks  Checks
 	Trust   Trust
-	// Taken tells whether the walker went on with it.
+	// Taken tells whether the answer was the best so far.
 	Taken bool
-	// Reason says in words why it was declined; "" when taken.
+	// Reason says in words why the answer was declined; "" when taken.
 	Reason string
 }

@@ -22,7 +22,7 @@ func (f *fastPath) learn(s *State, r *search) {
 }
 
 // cacheable tells whether code alone decided about the best candidate: the first answer
-// of all, that of a rule source, was also the last. It returns what is to be stored.
+// of all came from a rule source and was the last. known is what to store.
 func cacheable(s *State, r *search) (known cachedRule, ok bool) {
 	c := &r.best
 	if r.answers != 1 || !r.lastRule || !c.convinces() || c.end && c.trust != Certain ||

@@ -2,7 +2,8 @@ package unwind
 
 import "github.com/backsight/backsight/unwind/rule"
 
-// The language of rules, so that a source needs one import. Package rule documents it.
+// The language of rules, under the names that a source with one import needs. Package rule
+// documents each.
 type (
 	Rule      = rule.Rule
 	RegRule   = rule.Register

@@ -10,13 +10,13 @@ import (
 )
 
 // Shared is what walkers with the same sources and the same CallGraph leave for one another:
-// of each image, the rules and callers that code alone decides. They are kept with the
-// images. A walker that is new to a stack finds most of its frames there.
+// the rules and callers that an image's code alone decides, kept with the image. A walker
+// that is new to a stack finds most frames there.
 type Shared struct{ images atomic.Uint32 }
 
-// imageCache is a ruleCache of one image, in image addresses, which do not change. Where
-// a caller has the index of a module, it has the ID of the caller's image here. Any
-// goroutine may look values up; mu is for those that add some.
+// imageCache is a ruleCache of one image, in image addresses, which are the same in every
+// process. caller.module is the ID of the caller's image. Any goroutine may look values up;
+// mu is for goroutines that add values.
 type imageCache struct {
 	id      uint16 // 0: there are too many images, and the cache is not used
 	mu      sync.Mutex
@@ -24,7 +24,7 @@ type imageCache struct {
 	callers atomic.Pointer[hashTable[callKey, caller]]
 }
 
-// open makes c usable, once.
+// open gives c an ID and empty tables, once.
 func (c *imageCache) open(s *Shared) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -69,7 +69,7 @@ func (c *imageCache) publish(p place, r cachedRule) {
 	}
 }
 
-// moduleCache is a module and the cache of its image, nil where that cannot be used.
+// moduleCache is a module and the cache of its image; nil where the cache cannot be used.
 type moduleCache struct {
 	module *target.Module
 	cache  *imageCache
@@ -79,7 +79,7 @@ type moduleCache struct {
 // moduleCaches finds the moduleCache of a module. A walk goes from one module to another
 // and back, so that the last two are kept.
 type moduleCaches struct {
-	shared *Shared // nil: none can be used
+	shared *Shared // nil: no cache is used
 	last   [2]moduleCache
 }
 
@@ -98,7 +98,8 @@ func (k *moduleCaches) of(snap *target.Snapshot, m *target.Module) moduleCache {
 // the same in the image.
 const biasUnit = 1 << 12
 
-// newModuleCache presumes that code is where the image has it.
+// newModuleCache finds the cache of m's image, if m's code is what the image says: mapped as
+// a whole, at a bias that keeps the low bits of addresses, for the program's processor.
 func newModuleCache(shared *Shared, snap *target.Snapshot, m *target.Module) moduleCache {
 	k := moduleCache{module: m}
 	i := slices.Index(snap.Modules, m)

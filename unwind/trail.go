@@ -7,9 +7,9 @@ import (
 	"github.com/backsight/backsight/internal/packed"
 )
 
-// ruleTrail is the way that fastPath has come from a frame whose registers are known: the
-// rules that led through the frames. A register is looked up where the last rule on the
-// way saved it, and only when somebody asks.
+// ruleTrail is the way of a fastPath from a frame whose registers are known: the rules that
+// led from frame to frame. A register is read from where the last rule on the trail saved
+// it, and only when a rule or the caller of fastPath.walk needs its value.
 type ruleTrail struct {
 	rules []*packed.Rule
 	stack window
@@ -26,8 +26,8 @@ func (t *ruleTrail) begin(s *State, sp uint64) {
 	t.stack.open(s.Snapshot, sp)
 }
 
-// linkRegister is the first frame's, on which no rule was applied; for further frames, it
-// is not known.
+// linkRegister is the link register of the last frame. Only the first frame's is known:
+// calls change it.
 func (t *ruleTrail) linkRegister() (uint64, bool) {
 	if len(t.rules) > 0 {
 		return 0, false
@@ -43,8 +43,8 @@ func (t *ruleTrail) value(reg cpu.Reg, frames []Frame) (uint64, bool) {
 	return t.valueAt(len(t.rules), reg, frames)
 }
 
-// valueAt is a register's value in the i-th of frames: where the nearest rule before
-// saved it, else what it was at the start.
+// valueAt is a register's value in the i-th of frames: what the nearest rule before the
+// frame saved, else the value at the start of the trail.
 func (t *ruleTrail) valueAt(i int, reg cpu.Reg, frames []Frame) (uint64, bool) {
 	index := preservedIndex(t.arch, reg)
 	for i--; i >= 0 && index > 0; i-- {

@@ -14,20 +14,21 @@ import (
 // Part is a source that a table is compiled from.
 type Part struct {
 	Method unwind.Method
-	// List yields rows from lo up to hi in order of address. One that reaches back over
-	// another is cut. wanted tells whether other sources leave any of some bytes; it may
-	// be called concurrently.
+	// List yields rows in order of address. A row that begins before the end of the row
+	// yielded before is cut. wanted tells whether the sources asked before left any address
+	// from lo up to hi without a rule; it may be called concurrently.
 	List func(img *image.Image, wanted func(lo, hi uint64) bool, yield Yield)
 }
 
 // padding is the most that compilers fill up between functions.
 const padding = 15
 
-// Yield takes a row until it returns false. mode is that of the row's code.
+// Yield takes the row from lo up to hi, image addresses, and returns false when no more rows
+// are wanted. mode is the mode of the row's code.
 type Yield = func(lo, hi uint64, mode cpu.Mode, rule packed.Row) bool
 
-// Listed is a Part whose source knows no modes and lists everything: cfi.Source.Rows.
-// rule is nil where it has one that a Rule cannot say.
+// Listed is a Part whose source knows no modes and lists everything, as cfi.Source.Rows
+// does. rule is nil where the source has a rule that a Rule cannot say.
 func Listed(m unwind.Method, rows func(img *image.Image, yield func(lo, hi uint64, rule *unwind.Rule) bool)) Part {
 	return Part{m, func(img *image.Image, _ func(lo, hi uint64) bool, yield Yield) {
 		rows(img, func(lo, hi uint64, rule *unwind.Rule) bool {
@@ -58,7 +59,7 @@ func Build(img *image.Image, sources ...Part) *Table {
 	return b.table()
 }
 
-// run is a row on its way into the table. rule is the number of the rule in order of
+// run is a row before the table is laid out. rule is the number of the rule in order of
 // appearance, or otherRule.
 type run struct {
 	lo, hi uint64
@@ -71,7 +72,7 @@ const (
 	otherRule = ^uint32(0) - 1
 )
 
-// entry is a rule with what else a row says.
+// entry is a rule with everything else that a row says.
 type entry struct {
 	rule   packed.Rule
 	method unwind.Method
@@ -145,7 +146,7 @@ func (b *builder) number(rule *packed.Row, mode cpu.Mode) uint32 {
 	return n
 }
 
-// covered tells whether runs leave no byte from lo up to hi.
+// covered tells whether runs have all addresses from lo up to hi.
 func covered(runs []run, lo, hi uint64) bool {
 	i, _ := slices.BinarySearchFunc(runs, lo, func(r run, a uint64) int { return cmp.Compare(r.hi, a+1) })
 	for ; i < len(runs) && lo < hi && runs[i].lo <= lo; i++ {
@@ -154,7 +155,7 @@ func covered(runs []run, lo, hi uint64) bool {
 	return lo >= hi
 }
 
-// overlay adds to runs what others have between them.
+// overlay adds to runs the parts of others that lie between runs.
 func overlay(runs, others []run) []run {
 	if len(runs) == 0 {
 		return others
@@ -208,7 +209,7 @@ func (b *builder) table() *Table {
 	return t
 }
 
-// byFrequency numbers the rules anew, those of most rows first.
+// byFrequency numbers the rules anew, the rule of most rows first.
 func (b *builder) byFrequency() (order []uint32) {
 	counts := make([]uint32, len(b.rules))
 	for _, r := range b.runs {

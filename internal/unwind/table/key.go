@@ -7,8 +7,8 @@ import (
 	"github.com/backsight/backsight/image"
 )
 
-// Key tells whose a table is: an image's build ID or, in one without, a digest of what
-// is loaded of it, at which addresses. That reads all of the image, once.
+// Key tells which image a table belongs to: the image's build ID or, if there is none, a
+// digest of what is loaded at which addresses. The digest reads the whole image, once.
 func Key(img *image.Image) []byte {
 	if id := img.BuildID; len(id) > 0 {
 		return id[:min(len(id), maxKey)]

@@ -3,17 +3,16 @@
 //
 //	PC ─► group of 64 KB ─► page of 256 bytes ─► row: the last that begins at or below PC ─► rule
 //
-// A row holds up to the next one; neighbours with equal rules are one. Where no
-// source has a rule, and where one has what packed.Rule cannot say, there are rows too.
+// A row holds up to the next row; neighbours with equal rules are one row. Addresses for
+// which no source has a rule, or a rule that packed.Rule cannot say, have rows too.
 //
-// A row takes two bytes: the low byte of where it begins, and the number of its rule.
-// Rules are numbered by how many rows have them, so that seven bits suffice for
-// nearly all; the others are in a list of their own, by row. The eighth bit says that
-// a function begins there by the table that the rule comes from.
+// A row takes two bytes: the low byte of the address where it begins, and the number of its
+// rule. Rules are numbered by how many rows have them, the most frequent first, so that
+// seven bits suffice for nearly all rows; the rules of other rows are in a list by row. The
+// eighth bit says that a function begins at the row, by the source of the rule.
 //
-// A table answers for the sources that it was compiled from, each row for the one
-// that its rule comes from (Before): a walk with it finds the same frames, by the
-// same methods, as one without.
+// A row answers for the source that its rule comes from (Before): a walk with a table finds
+// the same frames, by the same methods, as a walk without.
 package table
 
 import (
@@ -38,8 +37,8 @@ const (
 // What the byte of a row says beyond the number of a rule.
 const (
 	begins    = 0x80 // a function begins here
-	rare      = 125  // the rule is in the list of rare ones
-	elsewhere = 126  // packed.Rule cannot say it
+	rare      = 125  // the rule's number is in the list of rare rules
+	elsewhere = 126  // the source has a rule that packed.Rule cannot say
 	gap       = 127  // no source has a rule
 )
 
@@ -54,7 +53,7 @@ type Table struct {
 //
 //	rules   16 bytes each: packed.Rule
 //	origins  4 bytes a rule: method, mode, flags (16 bits)
-//	groups   8 bytes each, sorted: number, first row; and one behind the last
+//	groups   8 bytes each, sorted: number, first row; and an end mark
 //	pages  512 bytes a group: for each page, how many rows of the group lie before it
 //	rares    8 bytes each, sorted: row, rule
 //	lows     a byte a row
@@ -67,7 +66,7 @@ type header struct {
 	rules, groups, rares, rows, funcs uint32
 }
 
-// sizes are those of the parts.
+// sizes are the lengths of the parts in bytes.
 func (h *header) sizes() [7]uint64 {
 	rules, groups, rows := uint64(h.rules), uint64(h.groups), uint64(h.rows)
 	return [...]uint64{packed.Size * rules, originSize * rules, 8 * (groups + 1), 2 * pages * groups, 8 * uint64(h.rares), rows, rows}
@@ -89,13 +88,13 @@ type Row struct {
 	mode  uint8
 }
 
-// holds tells whether the row is of a mode.
+// holds tells whether the row is of code in a mode.
 func (r *Row) holds(mode cpu.Mode) bool { return r.mode == anyMode || r.mode == uint8(mode)&1+1 }
 
-// anyMode marks the rows of sources that know no modes; else it is the mode plus one.
+// anyMode is Row.mode where the source knows no modes; else Row.mode is the mode plus one.
 const anyMode = 0
 
-// Lookup finds the row of an image address. It reports NotCovered in gaps, and
+// Lookup finds the row of an image address. The verdict is NotCovered in gaps, and
 // Unsupported where a source has a rule that the table cannot hold.
 func (t *Table) Lookup(pc uint64, out *Row) unwind.Verdict {
 	row := t.find(pc)
@@ -184,7 +183,7 @@ func (t *Table) start(row int, out *Row) unwind.Verdict {
 
 // Stats are a table's figures.
 type Stats struct {
-	// Functions are those that have a row where they begin.
+	// Functions counts the functions that have a row where they begin.
 	Functions, Rows, Rules, Bytes int
 }
 
@@ -197,9 +196,9 @@ func (t *Table) Stats() Stats {
 	return s
 }
 
-// Before returns a source that answers what src does: from the table of the image
-// where that has a row of src, else by asking src. of returns an image's table, nil
-// for none; it is called for every question.
+// Before returns a source that answers what src answers: from the image's table where the
+// table has a row of src, else by asking src. of is called for every question and returns
+// the table of an image, nil if there is none.
 func Before(src unwind.RuleSource, of func(*image.Image) *Table) unwind.RuleSource {
 	return &before{src, of}
 }
@@ -219,7 +218,7 @@ func (b *before) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	return b.RuleSource.Rule(q, out)
 }
 
-// rule answers for a source, if the row is one of its own.
+// rule answers for the source of method m, if the row is of that source.
 func (t *Table) rule(q *unwind.Query, m unwind.Method, out *unwind.Rule) bool {
 	var r Row
 	if t.Lookup(q.PC, &r) != unwind.Found || r.Method != m || !r.holds(q.Mode) {
