@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 )
 
 // snapshot is a thread whose PC lies in no binary: one frame, no root.
@@ -149,13 +148,8 @@ func ask(t *testing.T, w *os.File, answers <-chan string) {
 	if _, err := w.WriteString(strings.Replace(snapshot, "{", note, 1)); err != nil {
 		t.Fatal(err)
 	}
-	select {
-	case line := <-answers:
-		if !strings.HasPrefix(line, `{"status":"OK"`) {
-			t.Errorf("got %s", line)
-		}
-	case <-time.After(10 * time.Second):
-		t.Fatal("no answer while the pipe is open")
+	if line := <-answers; !strings.HasPrefix(line, `{"status":"OK"`) { // comes while the pipe is open, or never
+		t.Errorf("got %s", line)
 	}
 }
 

@@ -34,9 +34,8 @@ func TestCancelKillsAll(t *testing.T) {
 func TestDeadlineKills(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	began := time.Now()
-	if err := Command(ctx, "sh", "-c", "sleep 60 & sleep 60").Run(); err == nil || time.Since(began) > 30*time.Second {
-		t.Errorf("after %v: %v", time.Since(began), err)
+	if err := Command(ctx, "sh", "-c", "sleep 3600 & sleep 3600").Run(); err == nil {
+		t.Error("the program came to its end")
 	}
 }
 

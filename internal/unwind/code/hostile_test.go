@@ -3,9 +3,9 @@ package code
 import (
 	"encoding/binary"
 	"testing"
-	"time"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/unwind"
 )
@@ -31,6 +31,9 @@ func analyzeAll(t testing.TB, an *analysis, mode cpu.Mode, size int) {
 	}
 }
 
+// maxDecoded bounds the work on a few hundred bytes: some seconds.
+const maxDecoded = 1 << 26
+
 // FuzzAnalyze takes random bytes for the code of every processor.
 func FuzzAnalyze(f *testing.F) {
 	archs := captured.Archs()
@@ -44,16 +47,16 @@ func FuzzAnalyze(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which, mode uint8, code []byte) {
 		a := archs[int(which)%len(archs)]
 		code = code[:min(len(code), 256)]
-		begin := time.Now()
-		analyzeAll(t, New(nil).of(program(a, code, nil, text)), cpu.Mode(mode&1), len(code))
-		if d := time.Since(begin); d > 20*time.Second {
-			t.Fatalf("%v for %d bytes", d, len(code))
+		counted, decoded := synth.Counting(a)
+		analyzeAll(t, New(nil).of(program(counted, code, nil, text)), cpu.Mode(mode&1), len(code))
+		if n := decoded.Load(); n > maxDecoded {
+			t.Fatalf("%d instructions decoded for %d bytes", n, len(code))
 		}
 	})
 }
 
-// TestBudgets: programs made to cost much. Without budgets each would take
-// minutes; the bound leaves room for a busy machine.
+// TestBudgets: programs made to cost much; without budgets they would cost without end.
+// Work is counted in instructions decoded, for four questions about 10,000 of them.
 func TestBudgets(t *testing.T) {
 	const n = 10000
 	forward := make([]uint32, 0, n)  // branches that each skip one instruction
@@ -66,15 +69,21 @@ func TestBudgets(t *testing.T) {
 		calls = append(calls, jal(text+4*uint64(i+2)))
 		frames = append(frames, [...]uint32{allocate, 0x14800004, saveRA, 0x10a0fff0}[i%4])
 	}
-	for name, ws := range map[string][]uint32{"forward": forward, "backward": backward, "calls": calls, "frames": frames} {
-		t.Run(name, func(t *testing.T) {
-			an := mips(t, []uint64{text}, ws...)
-			begin := time.Now()
+	for _, c := range []struct {
+		name string
+		code []uint32
+		most int64
+	}{
+		{"forward", forward, 2e6}, {"backward", backward, 1e6}, {"calls", calls, 40e6}, {"frames", frames, 30e6},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			counted, decoded := synth.Counting(arch(t, "mips", "o32", true))
+			an := New(nil).of(program(counted, words(c.code...), nil, text))
 			for _, at := range []uint64{0, n, 2 * n, 4*n - 8} {
 				first(t, an, text+at&^3)
 			}
-			if d := time.Since(begin); d > 30*time.Second {
-				t.Errorf("%v", d)
+			if got := decoded.Load(); got > c.most {
+				t.Errorf("%d instructions decoded, want at most %d", got, c.most)
 			}
 		})
 	}
