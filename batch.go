@@ -1,12 +1,16 @@
 package backsight
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -46,22 +50,19 @@ func (l *walkers) put(w *unwind.Walker) {
 const threadsEach = 8
 
 // walk unwinds the threads of a snapshot into out and returns how many there are
-// before the first that ctx's end left out.
-func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtrace) int {
+// before the first that ctx's end, or a file that cannot be read any more, left out.
+// A walker that such a file broke off is not used again.
+func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtrace) (n int, err error) {
 	var next atomic.Int64
+	var failed atomic.Pointer[error]
 	work := func() {
 		w := u.idle.take(u, snap)
-		defer u.idle.put(w)
-		var frames []unwind.Frame
-		for ctx.Err() == nil {
-			i := int(next.Add(1)) - 1
-			if i >= len(out) {
-				return
-			}
-			t := &snap.Threads[i]
-			frames, out[i].Stop = w.Walk(t, frames[:0])
-			out[i].Frames, out[i].Thread = slices.Clone(frames), t
+		fault := mapped.Guard(func() { walkThreads(ctx, w, snap, out, &next) })
+		if fault != nil {
+			failed.CompareAndSwap(nil, &fault)
+			return
 		}
+		u.idle.put(w)
 	}
 	var others sync.WaitGroup
 	for range helpers(len(out)) {
@@ -69,12 +70,41 @@ func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtr
 	}
 	work()
 	others.Wait()
-	for i := range out {
-		if out[i].Thread == nil {
-			return i
+	if fault := failed.Load(); fault != nil {
+		err = blame(snap, *fault)
+	}
+	n = slices.IndexFunc(out, func(b Backtrace) bool { return b.Thread == nil })
+	if n < 0 {
+		n = len(out)
+	}
+	return n, cmp.Or(err, ctx.Err())
+}
+
+// walkThreads unwinds one thread after the other, next says which, until ctx ends.
+func walkThreads(ctx context.Context, w *unwind.Walker, snap *target.Snapshot, out []Backtrace, next *atomic.Int64) {
+	var frames []unwind.Frame
+	for ctx.Err() == nil {
+		i := int(next.Add(1)) - 1
+		if i >= len(out) {
+			return
+		}
+		frames, out[i].Stop = w.Walk(&snap.Threads[i], frames[:0])
+		out[i].Frames, out[i].Thread = slices.Clone(frames), &snap.Threads[i]
+	}
+}
+
+// blame finds the image whose file a fault was in, and says so; else it was the capture.
+func blame(snap *target.Snapshot, err error) error {
+	var fault *mapped.Fault
+	if !errors.As(err, &fault) {
+		return err
+	}
+	for _, m := range snap.Modules {
+		if m.Image != nil && m.Image.Blame(fault) {
+			return m.Image.Err()
 		}
 	}
-	return len(out)
+	return fmt.Errorf("the capture cannot be read any more: %w", err)
 }
 
 // helpers is how many goroutines help with n threads.

@@ -1,10 +1,12 @@
 package backsight
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
+	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -68,11 +70,12 @@ type Backtrace struct {
 func (b *Backtrace) Complete() bool { return b.Stop.Reason == unwind.StopRoot }
 
 // Backtraces unwinds every thread of a snapshot, many of them in parallel. It stops
-// early, with the backtraces that it has, when ctx ends.
+// early, with the backtraces that it has, when ctx ends, or when a file cannot be read
+// any more; Image.Err then tells which.
 func (u *Unwinder) Backtraces(ctx context.Context, snap *target.Snapshot) ([]Backtrace, error) {
 	out := make([]Backtrace, len(snap.Threads))
-	done := u.walk(ctx, snap, out)
-	return out[:done], ctx.Err()
+	done, err := u.walk(ctx, snap, out)
+	return out[:done], err
 }
 
 // ExplainedBacktraces is Backtraces with what was tried for each frame. Each frame is
@@ -82,20 +85,19 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 	var tried []report.Attempt
 	opt := u.WalkerOptions()
 	opt.Explain = func(a unwind.Attempt) { tried = append(tried, report.Keep(a)) }
-	w := unwind.NewWalker(snap, opt)
-	for i := range out {
-		if ctx.Err() != nil {
-			return out[:i], ctx.Err()
+	w, done := unwind.NewWalker(snap, opt), 0
+	fault := mapped.Guard(func() {
+		for ; done < len(out) && ctx.Err() == nil; done++ {
+			b := &out[done]
+			tried, b.Thread = tried[:0], &snap.Threads[done]
+			b.Frames, b.Stop = w.Walk(b.Thread, nil)
+			b.Tried = make([][]report.Attempt, len(b.Frames)+1)
+			for _, a := range tried {
+				b.Tried[a.Frame+1] = append(b.Tried[a.Frame+1], a)
+			}
 		}
-		b := &out[i]
-		tried, b.Thread = tried[:0], &snap.Threads[i]
-		b.Frames, b.Stop = w.Walk(b.Thread, nil)
-		b.Tried = make([][]report.Attempt, len(b.Frames)+1)
-		for _, a := range tried {
-			b.Tried[a.Frame+1] = append(b.Tried[a.Frame+1], a)
-		}
-	}
-	return out, nil
+	})
+	return out[:done], cmp.Or(blame(snap, fault), ctx.Err())
 }
 
 // Walker returns a walker over snap that belongs to one goroutine: what a profiler

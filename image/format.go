@@ -2,6 +2,7 @@ package image
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/mapped"
 )
 
 // Format is one kind of executable file. The formats that a program knows are a
@@ -31,8 +32,9 @@ type Options struct {
 
 // Open opens a file in the first of formats that recognises it. The error is an
 // *Error or of package os. The Image must be closed, and must not be used
-// afterwards. Like any program that maps files, it relies on nobody cutting the
-// file short meanwhile.
+// afterwards. Where somebody may cut the file short meanwhile, the goroutines that
+// use the Image do so within a guard against faults (debug.SetPanicOnFault), as the
+// facade's do.
 func Open(path string, formats []Format, opt Options) (*Image, error) {
 	var format *Format
 	f, err := OpenFile(path, func(head []byte) bool {
@@ -42,7 +44,10 @@ func Open(path string, formats []Format, opt Options) (*Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	img, err := format.Open(f, opt)
+	var img *Image
+	if fault := mapped.Guard(func() { img, err = format.Open(f, opt) }); fault != nil {
+		err = &Error{Path: path, Offset: -1, Reason: "cannot be read", Err: fault}
+	}
 	if err != nil {
 		f.Close()
 		return nil, err

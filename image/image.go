@@ -10,6 +10,7 @@ package image
 import (
 	"sort"
 	"sync"
+	"sync/atomic"
 
 	"github.com/backsight/backsight/cpu"
 )
@@ -65,6 +66,7 @@ type Image struct {
 	Header
 	container Container
 	memo      sync.Map // any → *memoEntry
+	failed    atomic.Pointer[Error]
 }
 
 // Segment is a range of the address space that the file fills.
@@ -330,6 +332,7 @@ func (img *Image) Close() error {
 type memoEntry struct {
 	once sync.Once
 	v    any
+	lost any // what make panicked with
 }
 
 // Memo returns the value that make built for key the first time; a source keeps
@@ -341,6 +344,16 @@ func (img *Image) Memo(key any, make func() any) any {
 		e, _ = img.memo.LoadOrStore(key, new(memoEntry))
 	}
 	m := e.(*memoEntry)
-	m.once.Do(func() { m.v = make() })
+	m.once.Do(func() {
+		defer func() {
+			if m.lost = recover(); m.lost != nil {
+				panic(m.lost)
+			}
+		}()
+		m.v = make()
+	})
+	if m.lost != nil { // for those who waited, and who come later
+		panic(m.lost)
+	}
 	return m.v
 }

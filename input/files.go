@@ -4,11 +4,14 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
@@ -58,6 +61,8 @@ type Files struct {
 	tree  *tree // below Sysroot; nil without one
 	mu    sync.Mutex
 	known map[string]*opening
+	// retired are those whose files cannot be read any more.
+	retired []*opening
 }
 
 // opening is an image that is opened once.
@@ -65,7 +70,11 @@ type opening struct {
 	once sync.Once
 	img  *image.Image
 	err  error
+	done atomic.Bool // img and err are set
 }
+
+// failed tells whether the image was opened, and cannot be used any longer.
+func (o *opening) failed() bool { return o.done.Load() && o.img != nil && o.img.Err() != nil }
 
 // NewFiles returns the files that opt describes. Nothing is opened yet.
 func NewFiles(opt FileOptions) *Files {
@@ -90,20 +99,31 @@ func (f *Files) Parse(name string, data []byte) (*image.Image, error) {
 
 // Open opens a file of this machine, or returns it when it is open already.
 func (f *Files) Open(path string) (*image.Image, error) {
-	f.mu.Lock()
-	o := f.known[path]
-	if o == nil {
-		o = new(opening)
-		f.known[path] = o
-	}
-	f.mu.Unlock()
+	o := f.opening(path)
 	o.once.Do(func() {
 		o.img, o.err = image.Open(path, f.opt.Formats, image.Options{Archs: f.opt.Archs, DebugDirs: f.opt.DebugDirs, Raw: f.opt.Raw})
+		o.done.Store(true)
 	})
 	if errors.Is(o.err, os.ErrNotExist) {
 		f.forget(path) // captures may name any number of absent files
 	}
 	return o.img, o.err
+}
+
+// opening is the one of a path. An image whose file was cut short makes room for what
+// is there now; those who still use it may do so until Close.
+func (f *Files) opening(path string) *opening {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	o := f.known[path]
+	if o != nil && o.failed() {
+		f.retired, o = append(f.retired, o), nil
+	}
+	if o == nil {
+		o = new(opening)
+		f.known[path] = o
+	}
+	return o
 }
 
 func (f *Files) forget(path string) {
@@ -117,13 +137,13 @@ func (f *Files) Close() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var errs []error
-	for _, o := range f.known {
+	for _, o := range slices.Concat(slices.Collect(maps.Values(f.known)), f.retired) {
 		o.once.Do(func() { o.err = os.ErrClosed })
 		if o.img != nil {
 			errs = append(errs, o.img.Close())
 		}
 	}
-	f.known = nil
+	f.known, f.retired = nil, nil
 	return errors.Join(errs...)
 }
 

@@ -60,10 +60,18 @@ func (c *Capture) dispatch(ctx context.Context, env *Env) (Stream, error) {
 	}
 	for i := range env.Formats {
 		if env.Formats[i].Sniff(c.Head) {
-			return env.Formats[i].Open(ctx, c, env)
+			return c.openAs(ctx, &env.Formats[i], env)
 		}
 	}
 	return nil, &Error{Path: c.Name, Offset: 0, Reason: "unrecognised input", Err: ErrUnrecognised}
+}
+
+// openAs opens the capture in a format. A file that is cut short meanwhile is an error.
+func (c *Capture) openAs(ctx context.Context, f *Format, env *Env) (s Stream, err error) {
+	if fault := mapped.Guard(func() { s, err = f.Open(ctx, c, env) }); fault != nil {
+		return nil, &Error{Path: c.Name, Offset: -1, Reason: "cannot be read, or a binary that it names", Err: fault}
+	}
+	return s, err
 }
 
 // openStream closes the capture together with the format's reader.

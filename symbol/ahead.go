@@ -13,6 +13,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/target"
 )
 
@@ -53,7 +54,9 @@ func (s *Symbolizer) Prepare(ctx context.Context, places iter.Seq2[*target.Modul
 func (s *Symbolizer) leftOut(images []*image.Image) error {
 	var issues []string
 	for _, img := range images {
-		if issue := s.answers(img).issue(); issue != "" {
+		if err := img.Err(); err != nil {
+			issues = append(issues, err.Error())
+		} else if issue := s.answers(img).issue(); issue != "" {
 			issues = append(issues, issue)
 		}
 	}
@@ -67,12 +70,17 @@ func (s *Symbolizer) prepare(ctx context.Context, img *image.Image, addrs []uint
 	a := s.answers(img)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	defer a.dwarf(img).readAhead(addrs)()
-	for _, addr := range slices.Compact(addrs) {
-		if ctx.Err() != nil {
-			return
+	fault := mapped.Guard(func() {
+		defer a.dwarf(img).readAhead(addrs)()
+		for _, addr := range slices.Compact(addrs) {
+			if ctx.Err() != nil {
+				return
+			}
+			s.lookup(a, img, addr)
 		}
-		s.lookup(a, img, addr)
+	})
+	if fault != nil {
+		blame(img, fault)
 	}
 }
 
@@ -114,7 +122,8 @@ func (d *debugInfo) readInto(units []*unit) {
 	for _, u := range units {
 		var info []byte
 		if uint64(u.header) >= end {
-			info = d.readUnit(u.header)
+			// Where this fails, so does open, which says so.
+			_ = mapped.Guard(func() { info = d.readUnit(u.header) })
 			end = uint64(u.header) + uint64(len(info))
 		}
 		u.ahead <- info

@@ -104,7 +104,10 @@ func (d *debugInfo) addUnit(header dwarf.Offset) (int, bool) {
 // This is the only place where a panic is caught.
 func (d *debugInfo) guard(f func()) {
 	defer func() {
-		if recover() != nil {
+		if r := recover(); r != nil {
+			if _, fault := r.(interface{ Addr() uintptr }); fault {
+				panic(r) // the file's, not the content's
+			}
 			d.all, d.units, d.spans = true, nil, nil
 		}
 	}()

@@ -12,10 +12,12 @@
 package symbol
 
 import (
+	"errors"
 	"strings"
 	"sync"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/target"
 )
 
@@ -106,12 +108,23 @@ func (s *Symbolizer) lookup(a *answers, img *image.Image, addr uint64) Location 
 	if ok {
 		return l
 	}
-	l = s.find(img, a.dwarf(img), addr)
+	if fault := mapped.Guard(func() { l = s.find(img, a.dwarf(img), addr) }); fault != nil {
+		blame(img, fault)
+		return Location{}
+	}
 	if len(a.known) >= maxKnown {
 		clear(a.known)
 	}
 	a.known[addr] = l
 	return l
+}
+
+// blame makes the image tell that its file cannot be read any more.
+func blame(img *image.Image, err error) {
+	var fault *mapped.Fault
+	if errors.As(err, &fault) {
+		img.Blame(fault)
+	}
 }
 
 // goABI0 ends the symbols of Go functions that are written in assembly

@@ -19,7 +19,7 @@ type container struct {
 
 	debugOnce sync.Once
 	debug     *file // separate debug file, nil when there is none
-	debugIn   *image.File
+	debugIn   atomic.Pointer[image.File]
 
 	tablesOnce sync.Once
 	symtabs    []symtab
@@ -37,10 +37,18 @@ type container struct {
 // Close releases the mappings.
 func (c *container) Close() error {
 	err := c.in.Close()
-	if c.debugIn != nil {
-		err = errors.Join(err, c.debugIn.Close())
+	if f := c.debugIn.Load(); f != nil {
+		err = errors.Join(err, f.Close())
 	}
 	return err
+}
+
+// Files implements image.Backer.
+func (c *container) Files() []*image.File {
+	if f := c.debugIn.Load(); f != nil {
+		return []*image.File{c.in, f}
+	}
+	return []*image.File{c.in}
 }
 
 // debugFile finds the separate debug file once.

@@ -102,6 +102,6 @@ func (c *container) tryDebugFile(path string, accept func(*file) bool) *file {
 		in.Close()
 		return nil
 	}
-	c.debugIn = in
+	c.debugIn.Store(in)
 	return f
 }

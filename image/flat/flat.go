@@ -40,4 +40,5 @@ func (container) Section(string) (image.Section, bool)          { return image.S
 func (container) SymbolAt(uint64) (image.Symbol, bool)          { return image.Symbol{}, false }
 func (container) Functions(func(uint64, cpu.Mode, uint64) bool) {}
 func (container) SymbolNamed(string) (image.Symbol, bool)       { return image.Symbol{}, false }
+func (c container) Files() []*image.File                        { return []*image.File{c.file} }
 func (c container) Close() error                                { return c.file.Close() }

@@ -21,9 +21,14 @@ type moduleSet struct {
 	issues  []string
 }
 
+// stale tells whether a binary cannot be read any more: its file was cut short.
+func (m *moduleSet) stale() bool {
+	return slices.ContainsFunc(m.modules, func(m *target.Module) bool { return m.Image.Err() != nil })
+}
+
 // modules finds what a record and the user name.
 func (b *builder) modules(r *record, want stated) *moduleSet {
-	if b.last.modules == nil && b.last.issues == nil || b.last.want != want || !slices.Equal(b.last.images, r.images) {
+	if b.last.modules == nil && b.last.issues == nil || b.last.stale() || b.last.want != want || !slices.Equal(b.last.images, r.images) {
 		b.last = moduleSet{images: slices.Clone(r.images), want: want}
 		for _, ref := range b.named(r.images) {
 			b.last.add(b.env.Files, ref, b.dir)

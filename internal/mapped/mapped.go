@@ -16,8 +16,8 @@ var ErrNotRegular = errors.New("not a regular file")
 var errTooLarge = errors.New("file too large for this machine's memory")
 
 // Open returns the bytes of a regular file, which nobody may write to, and how
-// to release them. Like any program that maps files, it relies on nobody cutting
-// the file short meanwhile.
+// to release them. Whoever reads them does so within Guard, for somebody may cut the
+// file short meanwhile.
 func Open(path string) (data []byte, release func() error, err error) {
 	st, err := os.Stat(path)
 	if err != nil {
