@@ -21,10 +21,10 @@ func (f *fastPath) forget() {
 	f.local, f.modules.last = ruleCache{}, [2]moduleCache{}
 }
 
-// walk walks on from s, the last frame of dst, as far as the caches know the way, up to
+// advance walks on from s, the last frame of dst, as far as the caches know the way, up to
 // most frames in dst. It reads nothing but the caches, the stack and the registers that
-// rules name. It tells whether the stack ended there; if not, s is the last frame of dst
-// again, and sources go on.
+// rules name. root: the stack ended there; if not, s is the last frame of dst again, and
+// sources go on.
 //
 // The checks that code alone decides come with the cached caller. What the stack
 // decides is checked here: that the return address is the cached caller's, and that SP
@@ -34,9 +34,9 @@ func (f *fastPath) forget() {
 // Registers other than SP are left where they were saved until a rule needs one:
 // most frames are found from SP alone. The loop is one function because a frame takes 13 ns:
 // with functions for the CFA and the return address, it takes a tenth more.
-func (f *fastPath) walk(s *State, dst []Frame, most int) ([]Frame, bool) {
+func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root bool) {
 	snap, arch := s.Snapshot, s.Snapshot.Arch
-	at, sp, ok := f.enter(s)
+	at, sp, ok := f.begin(s)
 	if !ok {
 		return dst, false
 	}
@@ -114,9 +114,9 @@ func (f *fastPath) walk(s *State, dst []Frame, most int) ([]Frame, bool) {
 	return dst, false
 }
 
-// enter opens the window on the stack of s and tells where s is and what its SP is. It
-// reports false where no cache knows the place.
-func (f *fastPath) enter(s *State) (at place, sp uint64, ok bool) {
+// begin starts a trail at s, and tells where s is and what its SP is. It reports false where
+// no cache knows the place.
+func (f *fastPath) begin(s *State) (at place, sp uint64, ok bool) {
 	arch := s.Snapshot.Arch
 	sp, ok = s.Regs.Lookup(arch.SP)
 	if !ok || s.Module == nil {

@@ -8,7 +8,8 @@ import (
 )
 
 // learn stores how the caller of s was found, and publishes it for other walkers, if
-// nothing but code decided. What the stack decided, walk checks again for every frame.
+// nothing but code decided. What the stack decided, advance checks again for
+// every frame.
 func (f *fastPath) learn(s *State, r *search) {
 	known, ok := cacheable(s, r)
 	if !ok {

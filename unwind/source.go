@@ -168,10 +168,11 @@ type CallGraph interface {
 	BehindSyscall(m *target.Module, pc uint64, mode cpu.Mode) bool
 }
 
-// Answer is a three-valued truth.
+// Answer is what CallGraph.Reaches says.
 type Answer uint8
 
-// The answers. YesByJump is a Yes of CallGraph.Reaches that holds for other entries, too.
+// The answers. YesByJump is a Yes that holds for other entries, too: those of all functions
+// that end in a jump to the function at pc.
 const (
 	Unknown Answer = iota
 	Yes

@@ -9,7 +9,7 @@ import (
 
 // ruleTrail is the way of a fastPath from a frame whose registers are known: the rules that
 // led from frame to frame. A register is read from where the last rule on the trail saved
-// it, and only when a rule or the caller of fastPath.walk needs its value.
+// it, and only when a rule or the caller of fastPath.advance needs its value.
 type ruleTrail struct {
 	rules []*packed.Rule
 	stack window

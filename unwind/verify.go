@@ -34,7 +34,7 @@ func (v *verifier) gather(s *State, c *candidate) {
 	if c.flags&Agreed != 0 {
 		c.checks |= MethodsAgree
 	}
-	v.place(s, c)
+	v.locate(s, c)
 	c.checks |= stackChecks(s, c)
 	v.call(s, c)
 	c.trust = trustOf(c.method, c.checks.assumingCorroborated())
@@ -80,8 +80,8 @@ func (v *verifier) leads(s *State, c *candidate, pc uint64) bool {
 	return executable(s.Snapshot, pc, m)&Executable != 0 || !c.Exact && v.trampolines.at(s, pc, c.mode)
 }
 
-// place finds c's module, the address to look up, and whether code can run there.
-func (v *verifier) place(s *State, c *candidate) {
+// locate finds c's module, the address to look up, and whether code can run there.
+func (v *verifier) locate(s *State, c *candidate) {
 	snap := s.Snapshot
 	c.site = c.pc
 	if !c.Exact {

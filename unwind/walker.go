@@ -122,7 +122,7 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 	for {
 		if w.caches {
 			var root bool
-			if dst, root = w.fast.walk(&w.frame, dst, first+w.opt.MaxFrames); root {
+			if dst, root = w.fast.advance(&w.frame, dst, first+w.opt.MaxFrames); root {
 				return dst, ending{Stop: Stop{Reason: StopRoot}}
 			}
 		}

@@ -1,6 +1,11 @@
 // Package rule is the language of unwind rules: how the registers of a caller are
 // recovered from those of its callee. It says what the rows of DWARF's call frame
 // information say, and what sources without tables derive.
+//
+//	addiu sp, sp, -32            the rule of the instruction behind these:
+//	sw    ra, 28(sp)                 CFA = RegPlus sp, 32
+//	sw    s0, 24(sp)                 RA  = AtCFA -4
+//	                                 s0  = AtCFA -8
 package rule
 
 import (
@@ -31,7 +36,7 @@ const (
 )
 
 // Register recovers one register. For the CFA and the return address Reg is
-// NoReg.
+// NoReg. Off and Add are bytes.
 type Register struct {
 	Kind Kind
 	Reg  cpu.Reg
@@ -55,16 +60,16 @@ const (
 	FromEntry
 	// Agreed: two independent derivations gave this same rule. Set by code analysis.
 	Agreed
-	// Inferred: the return address itself is lost, and this is one of the places
-	// that it can have been. It needs the caller's own frame as a witness.
+	// Inferred: the return address itself is lost, and the rule names one of the calls that
+	// may have led here (AArch64's __longjmp overwrites the link register). The rule is
+	// not believed unless the caller's own frame is found.
 	Inferred
-	// Fallback: found by a named fallback (the ABI document's scan), no more
-	// than a hint.
+	// Fallback: the rule is no more than a hint, found by a named fallback (the ABI
+	// document's scan).
 	Fallback
-	// StartStated: Rule.Start is set.
+	// StartStated: the source states where the function begins, in Rule.Start.
 	StartStated
-	// Straight: the code before the place runs in a line from the known entry. Set by
-	// code analysis.
+	// Straight: no jump lies between the known entry and the PC. Set by code analysis.
 	Straight
 )
 
@@ -75,8 +80,8 @@ type Rule struct {
 	CFA   Register
 	RA    Register
 	Flags Flags
-	// Start is the image address where the function begins: with StartStated as the
-	// table states that the rule comes from, else as whoever lists rows takes it.
+	// Start is the image address where the function begins: as the source states it, with
+	// StartStated; else a guess that serves to count functions.
 	Start uint64
 	N     int
 	Regs  [cpu.MaxRegs]Register
