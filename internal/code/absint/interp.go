@@ -1,0 +1,202 @@
+package absint
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// Interp executes instructions of one image on states. One analysis uses one
+// interpreter for all of its states: symbols and tables are numbered by it.
+type Interp struct {
+	disasm.Code
+	// CallerSaved are the registers that a call clobbers.
+	CallerSaved cpu.RegSet
+	Tables      Tables
+	// symbols maps the address of an instruction that makes SP unknowable to the
+	// base that stands for the result, so that paths through the instruction agree.
+	symbols map[uint64]Base
+	// frozen: symbols and tables are as they are, so that goroutines may share them.
+	frozen bool
+}
+
+// New returns an interpreter for the code of an image.
+func New(c disasm.Code) Interp {
+	a := c.Arch
+	all := cpu.RegSet(1)<<len(a.Regs) - 1
+	keep := a.Preserved.With(a.SP).With(a.Zero).With(a.PC)
+	return Interp{Code: c, CallerSaved: all &^ keep}
+}
+
+// Frozen returns the interpreter for replays of what m has executed. Replays find the
+// symbols and tables of m, make no new ones, and may run in several goroutines.
+func (m *Interp) Frozen() Interp {
+	f := *m
+	f.frozen, f.Tables.frozen = true, true
+	return f
+}
+
+// maxSymbols bounds the symbols of an analysis: Base has eight bits.
+const maxSymbols = 250
+
+// symbol is the unknown that the instruction at pc makes, the same each time; unknown
+// when there are too many.
+func (m *Interp) symbol(pc uint64) Value {
+	b, ok := m.symbols[pc]
+	if !ok {
+		n := int(firstSymbol) + len(m.symbols)
+		if n > maxSymbols || m.frozen {
+			return Value{}
+		}
+		if m.symbols == nil {
+			m.symbols = map[uint64]Base{}
+		}
+		b = Base(n)
+		m.symbols[pc] = b
+	}
+	return Value{Kind: StartRelative, Base: b}
+}
+
+// Exec applies the instruction at pc where that is no transfer of control; of a
+// transfer it applies the register effects only. A conditional instruction may or may
+// not happen: what holds in both cases remains.
+func (m *Interp) Exec(s *State, in *cpu.Insn, pc uint64) {
+	if in.Flags&cpu.FlagConditional != 0 && !jumps(in) {
+		var skipped State
+		skipped.CopyFrom(s)
+		m.Effect(s, in, pc)
+		s.Join(&skipped)
+		return
+	}
+	m.Effect(s, in, pc)
+}
+
+func jumps(in *cpu.Insn) bool {
+	switch in.Op {
+	case cpu.OpJump, cpu.OpCall, cpu.OpReturn:
+		return true
+	}
+	return false
+}
+
+// Effect applies an instruction that does happen.
+func (m *Interp) Effect(s *State, in *cpu.Insn, pc uint64) {
+	switch in.Op {
+	case cpu.OpNop, cpu.OpTrap, cpu.OpJump:
+	case cpu.OpUnknown, cpu.OpClobber, cpu.OpSyscall:
+		m.Clobber(s, in.List, pc)
+	case cpu.OpMove:
+		m.bring(s, in.Dst, s.Get(in.Src))
+	case cpu.OpLoad, cpu.OpStore, cpu.OpLoadMulti, cpu.OpStoreMulti:
+		m.access(s, in, pc)
+	case cpu.OpLeave:
+		m.leave(s)
+	case cpu.OpCall:
+		m.call(s, in, pc)
+	case cpu.OpReturn:
+		if in.Imm != 0 && in.Src != cpu.NoReg {
+			s.Set(m.Arch.SP, s.Get(m.Arch.SP).Plus(in.Imm), m.Arch)
+		}
+	case cpu.OpCompareImm:
+		s.Limit, s.Slack = in.Imm+1, 1
+		if in.Dst != cpu.NoReg {
+			s.Limit, s.Slack = in.Imm, 0
+			m.Assign(s, in.Dst, Value{}, pc)
+		}
+	default:
+		m.Assign(s, in.Dst, m.computed(s, in), pc)
+	}
+}
+
+// computed is the result of arithmetic.
+func (m *Interp) computed(s *State, in *cpu.Insn) Value {
+	switch in.Op {
+	case cpu.OpConst:
+		return Const(in.Imm)
+	case cpu.OpInsert:
+		return s.Get(in.Dst).Insert(in)
+	case cpu.OpAddImm:
+		return m.width(s.Get(in.Src).Plus(in.Imm), in)
+	case cpu.OpAdd:
+		return m.width(m.sum(s.Get(in.Src), m.extended(s.Get(in.Src2), in), in.Scale), in)
+	case cpu.OpSub:
+		return m.width(s.Get(in.Src).minus(m.extended(s.Get(in.Src2), in), in.Scale), in)
+	case cpu.OpOr:
+		return or(s.Get(in.Src), s.Get(in.Src2))
+	case cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm:
+		return m.logic(s.Get(in.Src), in)
+	}
+	return Value{}
+}
+
+// Assign sets a register to a value that the instruction at pc computes. A stack
+// pointer that becomes unknown by computation (alloca, alignment) gets a symbol, so
+// that what is stored relative to SP can still be found.
+func (m *Interp) Assign(s *State, r cpu.Reg, v Value, pc uint64) {
+	if r == m.Arch.SP {
+		if v.Kind == Unknown {
+			v = m.symbol(pc)
+		}
+		s.moveSP(r, v)
+		return
+	}
+	s.Set(r, v, m.Arch)
+}
+
+// bring sets a register to a value that was moved or loaded: a stack pointer that
+// becomes unknown in this way is another stack's.
+func (m *Interp) bring(s *State, r cpu.Reg, v Value) {
+	if r == m.Arch.SP {
+		if v.Kind == Unknown {
+			v.Kind = OtherStack
+		}
+		s.moveSP(r, v)
+		return
+	}
+	s.Set(r, v, m.Arch)
+}
+
+// Clobber makes registers unknown, by the instruction at pc.
+func (m *Interp) Clobber(s *State, set cpu.RegSet, pc uint64) {
+	for ; set != 0; set = set.Without(set.First()) {
+		m.Assign(s, set.First(), Value{}, pc)
+	}
+}
+
+// leave is x86's: SP = FP; FP = mem[SP]; SP += word.
+func (m *Interp) leave(s *State) {
+	fp := s.Get(m.Arch.FP)
+	s.Set(m.Arch.FP, s.Load(fp, uint8(m.Arch.RegSize)), m.Arch)
+	if sp := fp.Plus(int64(m.Arch.RegSize)); sp.Kind != Unknown {
+		s.moveSP(m.Arch.SP, sp)
+	}
+}
+
+// call does what a call leaves behind once it returned: the ABI's clobbers. The idioms
+// that read the PC (bal .+8, call +0) only write the link register or push.
+func (m *Interp) call(s *State, in *cpu.Insn, pc uint64) {
+	if in.Flags&cpu.FlagGetPC != 0 {
+		m.readPC(s, in, pc)
+		return
+	}
+	if in.Dst != cpu.NoReg && in.Dst != m.Arch.LR {
+		s.Set(in.Dst, Value{}, m.Arch) // millicode: the analysis goes on in the helper
+		return
+	}
+	s.Forget(m.CallerSaved)
+	s.Limit = 0
+}
+
+// readPC executes a call to the next instruction.
+func (m *Interp) readPC(s *State, in *cpu.Insn, pc uint64) {
+	next := Const(int64(pc) + int64(in.Len))
+	if in.Dst != cpu.NoReg {
+		if in.Flags&cpu.FlagDelaySlot != 0 {
+			next = next.Plus(int64(in.Len))
+		}
+		m.Assign(s, in.Dst, next, pc)
+		return
+	}
+	sp := s.Get(m.Arch.SP).Plus(-int64(m.Arch.RegSize))
+	s.Store(sp, next, uint8(m.Arch.RegSize))
+	m.Assign(s, m.Arch.SP, sp, pc)
+}

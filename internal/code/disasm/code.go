@@ -1,0 +1,161 @@
+// Package disasm reads the instructions of one image: where they are, what kind each
+// one is, sets of their addresses, and the few idioms that several analyses know.
+//
+// The analyses of code build on one another in this order:
+//
+//	disasm ← absint ← callee, discover ← heights ← dataflow ← rules ← unwind/code
+package disasm
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+)
+
+// Addr is the image address of an instruction and the instruction set that it is of.
+type Addr struct {
+	PC   uint64
+	Mode cpu.Mode
+}
+
+// Key packs an address as the CPU's code pointers do, so that sorted keys are sorted
+// by address. Mode 1 exists only where bit 0 of an address is free.
+func (a Addr) Key() uint64 { return a.PC | uint64(a.Mode) }
+
+// Code is the code of one image. All addresses are image addresses.
+type Code struct {
+	Img  *image.Image
+	Arch *cpu.Arch
+}
+
+// Of returns the code of an image whose CPU has a decoder.
+func Of(img *image.Image) Code { return Code{img, img.Arch} }
+
+// Addr takes a key apart.
+func (c Code) Addr(key uint64) Addr {
+	if c.Arch.ISABit {
+		return Addr{key &^ 1, cpu.Mode(key & 1)}
+	}
+	return Addr{key, 0}
+}
+
+// Pointer is the address that a code pointer means; false where the image has no code.
+func (c Code) Pointer(p uint64) (Addr, bool) {
+	pc, mode := c.Arch.SplitCode(p)
+	return Addr{pc, mode}, c.Has(pc)
+}
+
+// Has tells whether the image has code at an address.
+func (c Code) Has(pc uint64) bool { return c.Img.Code(pc) != nil }
+
+// Decode fills buf with the instructions from an address on and returns how many there
+// are: fewer than len(buf) only where the code ends.
+func (c Code) Decode(at Addr, buf []cpu.Insn) int {
+	return c.Arch.Decoder.Decode(c.Img.Code(at.PC), at.PC, at.Mode, buf)
+}
+
+// One decodes the instruction at an address; false where none is whole.
+func (c Code) One(at Addr, in *cpu.Insn) bool {
+	var buf [1]cpu.Insn
+	if c.Decode(at, buf[:]) == 0 {
+		return false
+	}
+	*in = buf[0]
+	return true
+}
+
+// decodeRun fills buf like Decode. From a full buffer it gives instructions back where
+// the first one behind the buffer would be read differently without them.
+func (c Code) decodeRun(at Addr, buf []cpu.Insn) int {
+	n := c.Decode(at, buf)
+	if n < len(buf) {
+		return n
+	}
+	for i := n; i > n-6 && i > 1; i-- {
+		if !c.governs(&buf[i-1], at.Mode) {
+			return i
+		}
+	}
+	return n
+}
+
+// governs tells whether how the next instruction is read may depend on this one: the
+// condition of Thumb's IT block is read with the first instruction of the block, and
+// behind ARM's "mov lr,pc" a jump is a call.
+func (c Code) governs(in *cpu.Insn, mode cpu.Mode) bool {
+	if mode == 0 {
+		return in.Op == cpu.OpConst && in.Dst == c.Arch.LR
+	}
+	return in.Flags&cpu.FlagConditional != 0 || in.Op == cpu.OpNop
+}
+
+// SkipFiller returns the address behind the instruction at an address if that is filler
+// between functions, else the address itself.
+func (c Code) SkipFiller(at Addr) uint64 {
+	var in cpu.Insn
+	if c.One(at, &in) && in.Flags&cpu.FlagPadding != 0 {
+		return at.PC + uint64(in.Len)
+	}
+	return at.PC
+}
+
+// maxPadding bounds the batches of filler that are skipped at a time: 512 instructions.
+// Linkers align functions to at most a few hundred bytes.
+const maxPadding = 64
+
+// SkipPadding returns the first address from at on that is not filler between functions.
+func (c Code) SkipPadding(at Addr) uint64 {
+	var buf [8]cpu.Insn
+	for range maxPadding {
+		n := c.Decode(at, buf[:])
+		if n == 0 {
+			return at.PC
+		}
+		for i := range n {
+			if buf[i].Flags&cpu.FlagPadding == 0 {
+				return at.PC
+			}
+			at.PC += uint64(buf[i].Len)
+		}
+	}
+	return at.PC
+}
+
+// ReturnAddress is where the call at a site returns to; false where no call stands.
+func (c Code) ReturnAddress(site Addr) (uint64, bool) {
+	var buf [2]cpu.Insn
+	n := c.Decode(site, buf[:])
+	if n == 0 || buf[0].Op != cpu.OpCall {
+		return 0, false
+	}
+	ra := site.PC + uint64(buf[0].Len)
+	if buf[0].Flags&cpu.FlagDelaySlot != 0 && n == 2 {
+		ra += uint64(buf[1].Len)
+	}
+	return ra, true
+}
+
+// InsnSize is the size of all instructions of a mode in bytes, 0 where sizes differ:
+// RISC-V has compressed ones, Thumb and MIPS16e two sizes, x86 many.
+func (c Code) InsnSize(mode cpu.Mode) uint64 {
+	a := c.Arch
+	if !a.CallPushesRA && mode == 0 && (a.InsnAlign == 4 || a.ISABit && !a.ModeOnly) {
+		return 4
+	}
+	return 0
+}
+
+// Text calls visit for the bytes of every executable segment.
+func (c Code) Text(visit func(addr uint64, code []byte)) {
+	for i := range c.Img.Segments {
+		if s := &c.Img.Segments[i]; s.Exec {
+			visit(s.Addr, s.Data)
+		}
+	}
+}
+
+// Bounds is the range of addresses that hold code, lo > hi where there is none.
+func (c Code) Bounds() (lo, hi uint64) {
+	lo = ^uint64(0)
+	c.Text(func(addr uint64, code []byte) { lo, hi = min(lo, addr), max(hi, addr+uint64(len(code))) })
+	return lo, hi
+}

@@ -1,0 +1,76 @@
+package disasm
+
+import "github.com/backsight/backsight/cpu"
+
+// window is how many instructions a cursor decodes at a time: as many as lie between
+// two transfers for the most part, so that few are decoded in vain.
+const window = 16
+
+// Cursor reads the instructions of an image one after another, with their delay slots.
+// What was decoded is kept, so that going back a few instructions costs nothing.
+type Cursor struct {
+	code Code
+	mode cpu.Mode
+	base uint64 // the address of buf[0]
+	i, n int    // buf[:n] is decoded, buf[i] comes next
+	buf  [window]cpu.Insn
+}
+
+// NewCursor returns a cursor that stands nowhere: Seek comes first.
+func NewCursor(c Code) Cursor { return Cursor{code: c} }
+
+// Seek goes to a place.
+func (c *Cursor) Seek(at Addr) {
+	pc := c.base
+	for c.i = 0; c.i < c.n && pc < at.PC; c.i++ {
+		pc += uint64(c.buf[c.i].Len)
+	}
+	if pc != at.PC || c.mode != at.Mode || c.i > 0 && c.code.governs(&c.buf[c.i-1], c.mode) {
+		c.i, c.n = 0, 0
+	}
+	c.mode = at.Mode
+}
+
+// Next is the instruction at pc, where the cursor stands, and goes behind it; nil where
+// no instruction is whole. The instruction may move at the next call.
+func (c *Cursor) Next(pc uint64) *cpu.Insn {
+	if c.i == c.n {
+		return c.fetch(pc)
+	}
+	c.i++
+	return &c.buf[c.i-1]
+}
+
+func (c *Cursor) fetch(pc uint64) *cpu.Insn {
+	c.i, c.n, c.base = 0, c.code.decodeRun(Addr{pc, c.mode}, c.buf[:]), pc
+	if c.n == 0 {
+		return nil
+	}
+	c.i = 1
+	return &c.buf[0]
+}
+
+// Slot is the instruction at pc, which Next gave last, again, and what stands in its
+// delay slot; the cursor goes behind both. slot is nil where the code ends.
+func (c *Cursor) Slot(pc uint64) (in, slot *cpu.Insn) {
+	if c.i == c.n {
+		if c.fetch(pc); c.n < 2 {
+			return &c.buf[0], nil
+		}
+	}
+	c.i++
+	return &c.buf[c.i-2], &c.buf[c.i-1]
+}
+
+// Ahead are the instruction at pc, which Next gave last, and those behind it: at least half
+// as many as a cursor decodes at a time, where the code goes on. The instruction at pc may
+// move; Next goes on behind it.
+func (c *Cursor) Ahead(pc uint64) []cpu.Insn {
+	if c.n-c.i < window/2 && c.i > 1 {
+		c.fetch(pc)
+	}
+	return c.buf[c.i-1 : c.n]
+}
+
+// Last is the instruction that Next gave last.
+func (c *Cursor) Last() *cpu.Insn { return &c.buf[c.i-1] }

@@ -1,0 +1,73 @@
+package disasm
+
+import "github.com/backsight/backsight/cpu"
+
+// PCThunk tells whether the function at a place does nothing but load its return
+// address into a register, and which: __x86.get_pc_thunk.bx, i386's way to read the PC
+// (mov (%esp),%ebx; ret). Where calls leave the return address in a register there is
+// no such function.
+func PCThunk(c Code, at Addr) (cpu.Reg, bool) {
+	if !c.Arch.CallPushesRA {
+		return cpu.NoReg, false
+	}
+	var buf [2]cpu.Insn
+	n := c.Decode(at, buf[:])
+	load := &buf[0]
+	ok := n == 2 && load.Op == cpu.OpLoad && load.Base == c.Arch.SP && load.Index == cpu.NoReg && load.Imm == 0 && load.WB == 0 &&
+		int(load.Size) == c.Arch.AddrSize && buf[1].Op == cpu.OpReturn && buf[1].Imm == 0
+	return load.Dst, ok
+}
+
+// Retpoline tells whether a call of the code at a place is a jump: the code overwrites
+// its return address (mov %rax,(%rsp); ret) or drops it (lea 8(%rsp),%rsp; ret). So
+// jump and return the thunks of -mindirect-branch and -mfunction-return.
+func Retpoline(c Code, at Addr) bool {
+	if !c.Arch.CallPushesRA {
+		return false
+	}
+	var buf [2]cpu.Insn
+	n, sp := c.Decode(at, buf[:]), c.Arch.SP
+	first := &buf[0]
+	writes := first.Op == cpu.OpStore && first.Base == sp && first.Index == cpu.NoReg && first.Imm == 0 && first.WB == 0
+	drops := first.Op == cpu.OpAddImm && first.Dst == sp && first.Src == sp && first.Imm == int64(c.Arch.RegSize)
+	return n == 2 && (writes || drops) && buf[1].Op == cpu.OpReturn
+}
+
+// LooksLikeCode tells whether the bytes at a place that only data names can begin a
+// function in that mode: they decode, are no text, and are not mostly conditional, as
+// Thumb code is when it is read as A32.
+func LooksLikeCode(c Code, at Addr) bool {
+	var buf [12]cpu.Insn
+	if isText(c.Img.Code(at.PC)) {
+		return false
+	}
+	n := c.Decode(at, buf[:])
+	conditional := 0
+	for i := range n {
+		in := &buf[i]
+		if in.Op == cpu.OpUnknown || i == 0 && in.Op == cpu.OpTrap {
+			return false
+		}
+		if in.Flags&cpu.FlagConditional != 0 && in.Op != cpu.OpJump {
+			conditional++
+		}
+		if in.Ends(c.Arch.PC) {
+			n = i + 1
+			break
+		}
+	}
+	return n > 0 && conditional*3 <= n
+}
+
+// isText tells whether a string stands first. Old linkers put strings into the
+// executable segment, and words of data point to them. The printable beginning of
+// x86-64 functions that push all registers, AWAVAUATUSH, goes on with no zero byte.
+func isText(code []byte) bool {
+	const least, most = 8, 64
+	for i, c := range code[:min(len(code), most)] {
+		if c < ' ' || c > '~' {
+			return c == 0 && i >= least
+		}
+	}
+	return len(code) >= most
+}

@@ -1,0 +1,139 @@
+package disasm
+
+import (
+	"math/bits"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// None is what the searches of Offsets return where nothing is found.
+const None = ^uint32(0)
+
+// Offsets is a set of offsets from an address. Its memory is a bit for each offset up
+// to the highest one, and is used again after Reset.
+type Offsets struct {
+	bits []uint64
+	used int // words that may hold something
+}
+
+// Reset empties the set.
+func (s *Offsets) Reset() {
+	clear(s.bits[:s.used])
+	s.used = 0
+}
+
+// Span is the number of offsets that the set has room for: a bound for all in the set.
+func (s *Offsets) Span() uint64 { return uint64(s.used) * 64 }
+
+// Has tells whether an offset is in the set.
+func (s *Offsets) Has(at uint32) bool {
+	return int(at/64) < s.used && s.bits[at/64]>>(at%64)&1 != 0
+}
+
+// Add puts an offset into the set.
+func (s *Offsets) Add(at uint32) {
+	if int(at/64) >= s.used {
+		s.reach(at)
+	}
+	s.bits[at/64] |= 1 << (at % 64)
+}
+
+func (s *Offsets) reach(at uint32) {
+	for int(at/64) >= len(s.bits) {
+		s.bits = append(s.bits, make([]uint64, len(s.bits)+64)...)
+	}
+	s.used = max(s.used, int(at/64)+1)
+}
+
+// AddRange adds lo ≤ at < hi.
+func (s *Offsets) AddRange(lo, hi uint32) {
+	s.reach(hi)
+	for ; lo < hi; lo = lo&^63 + 64 {
+		some := ^uint64(0) << (lo % 64)
+		if hi-lo&^63 < 64 {
+			some &= 1<<(hi%64) - 1
+		}
+		s.bits[lo/64] |= some
+	}
+}
+
+// Without is the first offset from at on that is not in the set.
+func (s *Offsets) Without(at uint32) uint32 {
+	for int(at/64) < s.used {
+		if rest := ^s.bits[at/64] >> (at % 64); rest != 0 {
+			return at + uint32(bits.TrailingZeros64(rest))
+		}
+		at = at&^63 + 64
+	}
+	return at
+}
+
+// Next is the first offset from at on that is in the set, None if there is none.
+func (s *Offsets) Next(at uint32) uint32 {
+	for int(at/64) < s.used {
+		if rest := s.bits[at/64] >> (at % 64); rest != 0 {
+			return at + uint32(bits.TrailingZeros64(rest))
+		}
+		at = at&^63 + 64
+	}
+	return None
+}
+
+// Set is a set of places in an image's code. It takes a bit for each address at which
+// an instruction can begin, and mode: an eighth of the code's size at most.
+type Set struct {
+	arch *cpu.Arch
+	runs []run
+}
+
+// run has the bits of one executable segment.
+type run struct {
+	lo, size uint64
+	bits     []uint64
+}
+
+// NewSet returns the empty set of places in an image's code.
+func NewSet(c Code) *Set {
+	s := &Set{arch: c.Arch}
+	c.Text(func(addr uint64, code []byte) {
+		n := uint64(len(code))/c.Arch.InsnAlign + 1
+		if c.Arch.ISABit {
+			n *= 2
+		}
+		s.runs = append(s.runs, run{addr, uint64(len(code)), make([]uint64, n/64+1)})
+	})
+	return s
+}
+
+// bit finds the word and the mask of a place; nil outside the code.
+func (s *Set) bit(at Addr) (*uint64, uint64) {
+	for i := range s.runs {
+		r := &s.runs[i]
+		if at.PC-r.lo >= r.size {
+			continue
+		}
+		k := (at.PC - r.lo) / s.arch.InsnAlign
+		if s.arch.ISABit {
+			k = k<<1 | uint64(at.Mode)
+		}
+		return &r.bits[k/64], 1 << (k % 64)
+	}
+	return nil, 0
+}
+
+// Has tells whether a place is in the set; places outside the code are, so that no
+// traversal goes there.
+func (s *Set) Has(at Addr) bool {
+	w, mask := s.bit(at)
+	return w == nil || *w&mask != 0
+}
+
+// Add puts a place into the set and tells whether the place is new.
+func (s *Set) Add(at Addr) bool {
+	w, mask := s.bit(at)
+	if w == nil || *w&mask != 0 {
+		return false
+	}
+	*w |= mask
+	return true
+}
