@@ -1,0 +1,170 @@
+// Package callee tells what a direct call does to its caller: whether it comes back, what
+// a return pops, which registers it changes.
+//
+//	call f ──► f by name       abort@plt, _ZSt20__throw_length_errorPKc: never returns
+//	       ──► heights of f    has a return: ret 8 returns and pops 8
+//	       ──► search in f     the first way back, calls in f stepped over that return
+//
+// Doubt means that a call returns: an analysis then goes on behind the call and sees by
+// itself where the code behind does not fit the code before.
+package callee
+
+import (
+	"sync"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/memo"
+)
+
+// Effect is what a direct call does to its caller.
+type Effect struct {
+	// Returns: the call may come back.
+	Returns bool
+	// Pops is how many bytes a return removes beyond the return address (x86 ret n).
+	Pops int64
+	// PC is the register that gets the return address where that is all that the
+	// callee does (i386's PC thunks), else cpu.NoReg.
+	PC cpu.Reg
+}
+
+// Clobbers are the registers that the call changes.
+func (e *Effect) Clobbers(callerSaved cpu.RegSet) cpu.RegSet {
+	if e.PC != cpu.NoReg {
+		return cpu.SetOf(e.PC)
+	}
+	return callerSaved
+}
+
+// Returning is the effect of a function that leaves by this return.
+func Returning(in *cpu.Insn) Effect {
+	e := Effect{Returns: true, PC: cpu.NoReg}
+	if in.Src == cpu.NoReg {
+		e.Pops = in.Imm
+	}
+	return e
+}
+
+// perhaps is the effect of a function of which nothing is known.
+func perhaps() Effect { return Effect{Returns: true, PC: cpu.NoReg} }
+
+// never is the effect of a function that does not come back.
+func never() Effect { return Effect{PC: cpu.NoReg} }
+
+// Effects finds what the direct calls of one image do, and keeps that within a bound. Any
+// goroutine may ask.
+type Effects struct {
+	code      disasm.Code
+	hasReturn func(disasm.Addr) (Effect, bool)
+
+	// By key (disasm.Addr.Key): what Of said, what searches found, the words of stubs.
+	calls   memo.Table[uint64, Effect]
+	found   memo.Table[uint64, byDepth]
+	stubs   memo.Table[uint64, uint64]
+	exports memo.Table[exported, disasm.Addr]
+
+	searches sync.Pool // of *search
+}
+
+const (
+	// maxFunctions bounds the functions in each half of the memory: those of an image of
+	// 10 MB. Of greater images, a search is made again.
+	maxFunctions = 1 << 15
+	// maxStubs bounds the stubs, and what libraries export for them.
+	maxStubs = 1 << 12
+)
+
+// New returns the effects of an image's calls. hasReturn tells the effect of a function of
+// which stack heights have proven a return, as far as that is known already; nil where no
+// heights are at hand.
+func New(c disasm.Code, hasReturn func(disasm.Addr) (Effect, bool)) *Effects {
+	f := &Effects{code: c, hasReturn: hasReturn}
+	f.calls.Bound, f.found.Bound = maxFunctions, maxFunctions
+	f.stubs.Bound, f.exports.Bound = maxStubs, maxStubs
+	f.searches.New = func() any { return &search{effects: f} }
+	return f
+}
+
+// Fork returns the effects of the same calls with a memory of their own.
+func (f *Effects) Fork(hasReturn func(disasm.Addr) (Effect, bool)) *Effects {
+	return New(f.code, hasReturn)
+}
+
+// Of is what a direct call of the function at a place does.
+func (f *Effects) Of(to disasm.Addr) Effect {
+	e, ok := f.Find(to)
+	if ok {
+		return e
+	}
+	e = f.atDepth(to, maxDepth)
+	e.PC = cpu.NoReg
+	if !f.code.Arch.CallPushesRA {
+		e.Pops = 0
+	} else if r, ok := disasm.PCThunk(f.code, to); ok {
+		e.PC = r
+	}
+	f.calls.Keep(to.Key(), e)
+	return e
+}
+
+// Find is Of for what was asked before; false for all else.
+func (f *Effects) Find(to disasm.Addr) (Effect, bool) { return f.calls.Find(to.Key()) }
+
+// NeverReturns tells whether no path of a function leads back to its caller: abort, exit,
+// longjmp and what ends in them.
+func (f *Effects) NeverReturns(to disasm.Addr) bool { return !f.atDepth(to, maxDepth).Returns }
+
+// maxDepth bounds calls within calls that a search asks about; deeper ones are taken to
+// return.
+const maxDepth = 3
+
+// byDepth is what searches in one function found, by the depth of calls that they could
+// ask about, from 1 on.
+type byDepth struct {
+	effect [maxDepth]Effect
+	known  [maxDepth]bool
+}
+
+// add keeps an effect for all depths at which a search would find the same, so that an
+// answer does not depend on what was asked before. Deeper searches believe fewer calls to
+// return: a function that returns does so at any lesser depth, and one that does not, at
+// any greater. What was found without asking about calls (alone) holds at any depth.
+func (m *byDepth) add(e Effect, depth int, alone bool) {
+	for i := range m.known {
+		if alone || i+1 == depth || e.Returns == (i+1 < depth) {
+			m.effect[i], m.known[i] = e, true
+		}
+	}
+}
+
+// atDepth is the effect of a function where calls up to a depth are asked about.
+func (f *Effects) atDepth(to disasm.Addr, depth int) Effect {
+	if depth == 0 {
+		return perhaps()
+	}
+	key := to.Key()
+	if m, _ := f.found.Find(key); m.known[depth-1] {
+		return m.effect[depth-1]
+	}
+	e, alone := f.find(to, depth)
+	m, _ := f.found.Find(key) // a function that calls itself has come by meanwhile
+	m.add(e, depth, alone)
+	f.found.Keep(key, m)
+	return e
+}
+
+// find finds the effect of a function by its name, by its heights, or by a search; alone:
+// without asking about other functions.
+func (f *Effects) find(to disasm.Addr, depth int) (e Effect, alone bool) {
+	if f.namedNoReturn(to) {
+		return never(), true
+	}
+	if f.hasReturn != nil {
+		if e, ok := f.hasReturn(to); ok {
+			return e, true
+		}
+	}
+	s := f.searches.Get().(*search)
+	defer f.searches.Put(s)
+	return s.from(to, depth)
+}

@@ -1,0 +1,136 @@
+package callee
+
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// search looks for the first way back to the caller: it follows control flow without
+// states, and leaves what stands behind calls for last. Its memory is used again.
+type search struct {
+	effects *Effects
+	depth   int // of calls that may be asked about
+	budget  int // of instructions
+	todo    []path
+	calls   []call
+	asked   int         // of calls
+	seen    []uint64    // where blocks begin, some dozens at most
+	insns   [8]cpu.Insn // paths are short
+}
+
+// maxSteps bounds the instructions of one search. A function that needs more is taken to
+// return.
+const maxSteps = 600
+
+// path is a place to go on from.
+type path struct {
+	at disasm.Addr
+	// foreign: SP is not on the caller's stack there (longjmp, setcontext), so that a
+	// return does not go back to the caller.
+	foreign bool
+}
+
+// call is one that the search came by.
+type call struct {
+	to     disasm.Addr
+	direct bool // to is where it goes
+	behind path
+}
+
+// from searches in the function at a place; alone: without asking about another one.
+func (s *search) from(to disasm.Addr, depth int) (e Effect, alone bool) {
+	s.depth, s.budget, s.asked = depth, maxSteps, 0
+	s.todo, s.calls, s.seen = append(s.todo[:0], path{at: to}), s.calls[:0], s.seen[:0]
+	e = s.run()
+	return e, s.asked == 0
+}
+
+func (s *search) run() Effect {
+	for {
+		for len(s.todo) > 0 {
+			p := s.todo[len(s.todo)-1]
+			s.todo = s.todo[:len(s.todo)-1]
+			if e, ok := s.follow(p); ok {
+				return e
+			}
+		}
+		if s.asked == len(s.calls) {
+			return never()
+		}
+		c := s.calls[s.asked]
+		s.asked++
+		if c.direct && disasm.Retpoline(s.effects.code, c.to) {
+			return perhaps()
+		}
+		if !c.direct || s.effects.atDepth(c.to, s.depth-1).Returns {
+			s.todo = append(s.todo, c.behind)
+		}
+	}
+}
+
+// follow walks a path to where control does not go on, or into what was seen; ok when that
+// settles the question.
+func (s *search) follow(p path) (e Effect, ok bool) {
+	if !s.visit(p.at.PC) {
+		return never(), false
+	}
+	for {
+		n := s.effects.code.Decode(p.at, s.insns[:])
+		if n == 0 {
+			return perhaps(), true
+		}
+		switch e, o := s.walk(&p, n); o {
+		case ends:
+			return never(), false
+		case settles:
+			return e, true
+		}
+	}
+}
+
+// visit tells whether a block is new.
+func (s *search) visit(pc uint64) bool {
+	if slices.Contains(s.seen, pc) {
+		return false
+	}
+	s.seen = append(s.seen, pc)
+	return true
+}
+
+// walk moves a path through the first n instructions of s.insns, which stand there. It
+// stops in front of the last where that has a delay slot, which must be at hand.
+func (s *search) walk(p *path, n int) (Effect, outcome) {
+	for i := 0; i < n; i++ {
+		in := &s.insns[i]
+		slotted := in.Flags&cpu.FlagDelaySlot != 0
+		if slotted && i+1 == n && i > 0 {
+			break
+		}
+		if s.budget--; s.budget < 0 {
+			return perhaps(), settles
+		}
+		p.foreign = s.leavesStack(in, p.foreign)
+		next := *p
+		next.at.PC += uint64(in.Len)
+		behind := next
+		if slotted && i+1 < n {
+			behind.at.PC += uint64(s.insns[i+1].Len)
+		}
+		switch e, o := s.step(in, behind); o {
+		case ends, settles:
+			return e, o
+		case forks:
+			if !s.visit(behind.at.PC) {
+				return never(), ends
+			}
+			if behind != next {
+				i++
+			}
+			next = behind
+		}
+		*p = next
+	}
+	return never(), goesOn
+}

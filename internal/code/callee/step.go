@@ -1,0 +1,101 @@
+package callee
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// outcome is what an instruction does to the path that it lies on.
+type outcome uint8
+
+const (
+	goesOn  outcome = iota
+	forks           // the path goes on, and elsewhere too
+	ends            // the path does not go on
+	settles         // nor need others be followed
+)
+
+// endsUnless is the end of a path, unless the instruction is conditional.
+func endsUnless(in *cpu.Insn) outcome {
+	if in.Flags&cpu.FlagConditional != 0 {
+		return goesOn
+	}
+	return ends
+}
+
+// leavesStack tells whether SP is a foreign stack behind an instruction, where foreign
+// tells of before: SP comes out of memory or out of a register that nobody preserves.
+//
+// alloca moves such a register to SP as well, but its function leaves with SP computed
+// from the frame pointer. A function of x86 that realigned its stack leaves by
+// lea -4(%ecx),%esp: ecx is the CFA, and the return address lies in front of the CFA.
+func (s *search) leavesStack(in *cpu.Insn, foreign bool) bool {
+	arch := s.effects.code.Arch
+	if in.Dst != arch.SP {
+		return foreign
+	}
+	switch in.Op {
+	case cpu.OpLoad:
+		return in.Base != arch.SP
+	case cpu.OpMove, cpu.OpAddImm:
+		if in.Src == arch.SP {
+			return foreign
+		}
+		toRA := arch.CallPushesRA && in.Op == cpu.OpAddImm && in.Imm == -int64(arch.AddrSize)
+		return !toRA && !arch.Preserved.Has(in.Src) && in.Src != arch.FP
+	}
+	return foreign
+}
+
+// step looks at one instruction, which the path behind follows. What settles the search
+// comes with the effect.
+func (s *search) step(in *cpu.Insn, behind path) (Effect, outcome) {
+	arch := s.effects.code.Arch
+	switch in.Op {
+	case cpu.OpReturn:
+		if in.Flags&cpu.FlagException != 0 || behind.foreign {
+			return never(), endsUnless(in)
+		}
+		return Returning(in), settles
+	case cpu.OpTrap:
+		return never(), endsUnless(in)
+	case cpu.OpLoad, cpu.OpLoadMulti:
+		if in.Op == cpu.OpLoad && in.Dst == arch.PC || in.Op == cpu.OpLoadMulti && in.List.Has(arch.PC) {
+			return perhaps(), settles
+		}
+	case cpu.OpJump:
+		return perhaps(), s.jump(in, behind)
+	case cpu.OpCall:
+		return never(), s.call(in, behind)
+	}
+	return never(), goesOn
+}
+
+// jump follows a jump. Where an indirect one goes nobody knows: that returns.
+func (s *search) jump(in *cpu.Insn, behind path) outcome {
+	if disasm.IndirectJump(in) {
+		if behind.foreign {
+			return ends
+		}
+		return settles
+	}
+	s.todo = append(s.todo, path{disasm.Target(in), behind.foreign})
+	if in.Flags&cpu.FlagConditional != 0 {
+		return forks
+	}
+	return ends
+}
+
+// call leaves what is behind a call for later.
+func (s *search) call(in *cpu.Insn, behind path) outcome {
+	if in.Flags&cpu.FlagGetPC != 0 {
+		return goesOn
+	}
+	if in.Flags&cpu.FlagConditional != 0 { // blne __stack_chk_fail
+		return forks
+	}
+	if !s.effects.ReadsNoReturn(in) {
+		s.calls = append(s.calls, call{disasm.Target(in), !disasm.IndirectCall(in), behind})
+	}
+	return ends
+}

@@ -1,0 +1,164 @@
+package callee
+
+import (
+	"weak"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// namedNoReturn tells whether the function at a place is known by name as one that never
+// returns: its own, or that of the import that the place is the PLT stub of.
+func (f *Effects) namedNoReturn(to disasm.Addr) bool {
+	s, ok := f.code.Img.SymbolAt(to.PC)
+	if ok && s.Addr == to.PC && nameNeverReturns(s.Name, true) {
+		return true
+	}
+	if f.importNeverReturns(to.PC) { // a lazy binding stub of MIPS
+		return true
+	}
+	slot, ok := f.slotOf(to)
+	return ok && f.importNeverReturns(slot)
+}
+
+// importNeverReturns tells whether what the dynamic linker stores at an image address is a
+// function that never returns.
+func (f *Effects) importNeverReturns(slot uint64) bool {
+	name, ok := f.code.Img.Import(slot)
+	return ok && nameNeverReturns(name, false)
+}
+
+// ReadsNoReturn tells whether a call reads its target from an absolute address where the
+// dynamic linker stores a function that never returns: call *abort@GOTPCREL(%rip).
+func (f *Effects) ReadsNoReturn(in *cpu.Insn) bool {
+	absolute := in.Flags&cpu.FlagMemory != 0 && in.Base == cpu.NoReg && in.Index == cpu.NoReg
+	return absolute && f.importNeverReturns(uint64(in.Imm)&f.code.Arch.AddrMask())
+}
+
+// CallNeverReturns tells whether a call never comes back in a state: by the function that
+// the call goes to, if that is known, or by the import that the call reads its target from.
+func (f *Effects) CallNeverReturns(m *absint.Interp, st *absint.State, in *cpu.Insn, target disasm.Addr, known bool) bool {
+	if known && f.NeverReturns(target) {
+		return true
+	}
+	slot, ok := callSlot(m, st, in, target)
+	return ok && f.importNeverReturns(slot)
+}
+
+// callSlot is the image address of the word that a call reads its target from. A PLT stub
+// of i386's position-independent code needs what its caller has in ebx: jmp *12(%ebx).
+func callSlot(m *absint.Interp, st *absint.State, in *cpu.Insn, target disasm.Addr) (uint64, bool) {
+	switch {
+	case in.Flags&cpu.FlagMemory != 0:
+		at := m.Operand(st, in)
+		return uint64(at.Off) & m.Arch.AddrMask(), at.Kind == absint.Constant
+	case in.Src == cpu.NoReg && m.Arch.PCThunk:
+		var callee absint.State
+		callee.CopyFrom(st)
+		return stubSlot(m, &callee, target)
+	}
+	return 0, false
+}
+
+// StubSlot is the image address of the word that the PLT stub at a place jumps through;
+// false where no such stub stands.
+func (f *Effects) StubSlot(at disasm.Addr) (slot uint64, ok bool) {
+	slot, known := f.stubs.Find(at.Key())
+	if !known {
+		slot, _ = f.slotOf(at)
+		f.stubs.Keep(at.Key(), slot)
+	}
+	return slot, slot != 0
+}
+
+// slotOf is StubSlot by the instructions that stand there; 0 where that is false.
+func (f *Effects) slotOf(at disasm.Addr) (uint64, bool) {
+	var st absint.State
+	st.Start(f.code.Arch)
+	m := absint.New(f.code)
+	return stubSlot(&m, &st, at)
+}
+
+// maxStub is how many instructions a PLT stub has at most, its jump and what stands in a
+// delay slot included (RISC-V and AArch64 have four, bti one more).
+const maxStub = 6
+
+// stubSlot is the image address of the word that the PLT stub at a place jumps through, 0
+// and false where no stub stands; st holds there, and changes. A stub computes an address and jumps: one instruction on x86;
+// adrp, ldr, add, br on AArch64; add, add, ldr pc on ARM.
+func stubSlot(m *absint.Interp, st *absint.State, at disasm.Addr) (uint64, bool) {
+	var buf [maxStub]cpu.Insn
+	n := stubEnd(buf[:m.Decode(at, buf[:])], m.Arch)
+	if n == 0 {
+		return 0, false
+	}
+	slot, loaded, pc := uint64(0), cpu.NoReg, at.PC
+	for i := range n {
+		in := &buf[i]
+		if in.Op == cpu.OpLoad || in.Flags&cpu.FlagMemory != 0 {
+			slot, loaded = 0, in.Dst
+			if a := m.Operand(st, in); a.Kind == absint.Constant {
+				slot = uint64(a.Off) & m.Arch.AddrMask()
+			}
+		}
+		if i < n-1 {
+			m.Exec(st, in, pc)
+			pc += uint64(in.Len)
+		}
+	}
+	last := &buf[n-1]
+	if last.Op != cpu.OpLoad && last.Flags&cpu.FlagMemory == 0 && last.Src != loaded {
+		return 0, false // through a register that holds something else
+	}
+	return slot, slot != 0
+}
+
+// stubEnd is how many instructions lead to the indirect jump that ends a stub, that one
+// included; 0 where something comes first that no stub does.
+func stubEnd(insns []cpu.Insn, arch *cpu.Arch) int {
+	for i := range insns {
+		in := &insns[i]
+		if in.Flags&(cpu.FlagConditional|cpu.FlagTable) != 0 || in.Dst == arch.SP {
+			return 0
+		}
+		switch in.Op {
+		case cpu.OpJump:
+			if in.Src == cpu.NoReg && in.Flags&cpu.FlagMemory == 0 {
+				return 0
+			}
+			return i + 1
+		case cpu.OpLoad:
+			if in.Dst == arch.PC {
+				return i + 1
+			}
+		case cpu.OpNop, cpu.OpConst, cpu.OpInsert, cpu.OpMove, cpu.OpAdd, cpu.OpAddImm:
+		default:
+			return 0
+		}
+	}
+	return 0
+}
+
+// exported is the question what a library exports for a word. The memory of the answer
+// does not keep the library.
+type exported struct {
+	slot uint64
+	lib  weak.Pointer[image.Image]
+}
+
+// Bound is the place in lib, an image address of lib, of what lib exports under the name of
+// the import that the dynamic linker stores at slot; false where there is none.
+func (f *Effects) Bound(slot uint64, lib *image.Image) (disasm.Addr, bool) {
+	question := exported{slot, weak.Make(lib)}
+	export, known := f.exports.Find(question)
+	if !known {
+		if name, ok := f.code.Img.Import(slot); ok {
+			s, _ := lib.SymbolNamed(name)
+			export = disasm.Addr{PC: s.Addr, Mode: s.Mode}
+		}
+		f.exports.Keep(question, export)
+	}
+	return export, export.PC != 0
+}

@@ -1,0 +1,56 @@
+package discover
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// candidates are places where functions may begin.
+type candidates struct {
+	entries  keys
+	taken    keys          // places that data or code holds a pointer to
+	farJumps []cpu.CallRef // over a certain entry, by target
+}
+
+// findCandidates makes the list of candidates by recursive descent from the certain
+// entries and from what data points to.
+func findCandidates(code disasm.Code, known *certain) *candidates {
+	s := newSweep(code, &known.gp, known.entries)
+	for _, key := range known.entries {
+		s.push(code.Addr(key), true)
+	}
+	s.fromPointers()
+	taken := sorted(s.pointers)
+	named := sorted(slices.Concat(taken, known.single, s.calls))
+	tails := tailTargets(code, s.jumps, known.entries, named)
+	return &candidates{
+		entries:  sorted(slices.Concat(named, tails)),
+		taken:    slices.Clip(taken),
+		farJumps: s.farJumps(),
+	}
+}
+
+// tailTargets are keys of the targets of jumps that leave the function they stand in, as far
+// as known entries bound it: functions that are only ever tail-called, and parts of
+// functions moved elsewhere (.text.unlikely). An analysis that starts in such a part finds
+// its stack unbalanced.
+func tailTargets(code disasm.Code, jumps []cpu.CallRef, certain, named keys) (tails []uint64) {
+	for _, j := range jumps {
+		lo, hi := min(j.Site, j.Target), max(j.Site, j.Target)
+		above := named.from(disasm.Addr{PC: lo + 1, Mode: 1}.Key())
+		if certain.next(code, lo, j.Target) <= hi || len(above) > 0 && above[0] <= hi {
+			tails = append(tails, disasm.Addr{PC: j.Target, Mode: j.TargetMode}.Key())
+		}
+	}
+	return tails
+}
+
+// farJumps are the jumps over a certain entry, sorted by target.
+func (s *sweep) farJumps() []cpu.CallRef {
+	far := slices.DeleteFunc(s.jumps, func(j cpu.CallRef) bool { return !s.far(j.Site, j.Target) })
+	slices.SortFunc(far, func(a, b cpu.CallRef) int { return cmp.Compare(a.Target, b.Target) })
+	return slices.Clip(far)
+}

@@ -1,0 +1,124 @@
+package discover
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// certain are the certain entries of an image, and what was learned on the way to them.
+type certain struct {
+	entries keys
+	// single are targets that one possible call each names, on x86: candidates.
+	single keys
+	tables bool // unwind tables list functions
+	all    bool // and all of them
+	// gp is what the registers of Arch.Globals hold, where that is known.
+	gp constants
+	// literals are the words of the text that code is known to read relative to the
+	// PC, nil where none are.
+	literals *disasm.Set
+}
+
+// findCertain makes the list of certain entries.
+func findCertain(code disasm.Code, ranges Ranges) *certain {
+	c, found := collector{code: code}, &certain{}
+	c.declared()
+	covered, some := c.listed(ranges)
+	found.tables = some
+	if found.all = listsText(code, covered); found.all {
+		// Compilers' tables have every function of theirs: a pass through the 70 MB of
+		// libLLVM finds no more.
+		found.entries = sorted(c.keys)
+		return found
+	}
+	found.gp = c.gpPrologues()
+	if a := code.Arch; a.ISABit && !a.ModeOnly && !code.Img.OneMode {
+		found.literals = c.descend(&found.gp)
+	} else {
+		found.single = c.scanCalls()
+	}
+	found.entries = sorted(c.keys)
+	return found
+}
+
+// collector gathers entries.
+type collector struct {
+	code  disasm.Code
+	keys  []uint64
+	added *disasm.Set // the places in keys, made when there is the first
+}
+
+func (c *collector) add(at disasm.Addr) {
+	if c.added == nil {
+		c.added = disasm.NewSet(c.code)
+	}
+	if at.PC&(c.code.Arch.InsnAlign-1) == 0 && c.added.Add(at) {
+		c.keys = append(c.keys, at.Key())
+	}
+}
+
+// addPointer adds what a code pointer points to.
+func (c *collector) addPointer(p uint64) {
+	pc, mode := c.code.Arch.SplitCode(p)
+	c.add(disasm.Addr{PC: pc, Mode: mode})
+}
+
+// declared adds the image's entry point and its symbols of functions.
+func (c *collector) declared() {
+	img := c.code.Img
+	if img.Entry != 0 {
+		c.addPointer(img.Entry)
+	}
+	img.Functions(func(pc uint64, mode cpu.Mode, _ uint64) bool {
+		c.add(disasm.Addr{PC: pc, Mode: mode})
+		return true
+	})
+}
+
+// listed adds the functions that unwind tables list and returns how many bytes the tables
+// cover; false where there are no such functions.
+func (c *collector) listed(ranges Ranges) (covered uint64, some bool) {
+	if ranges == nil {
+		return 0, false
+	}
+	ranges(c.code.Img, func(lo, hi uint64) bool {
+		c.addPointer(lo)
+		covered += hi - lo
+		some = true
+		return true
+	})
+	return covered, some
+}
+
+// listsText tells whether tables that cover so many bytes list the whole text: what
+// lies between functions is padding and stubs, an eighth at most. Old linkers put
+// constants into the executable segment, so the section .text counts where there is one.
+func listsText(code disasm.Code, covered uint64) bool {
+	size := uint64(0)
+	if text, ok := code.Img.Section(".text"); ok {
+		size = uint64(len(text.Data))
+	} else {
+		code.Text(func(_ uint64, text []byte) { size += uint64(len(text)) })
+	}
+	return covered >= size-size/8 && size > 0
+}
+
+// fewDeclared is how many declared entries are too few to start from: a program without
+// symbols declares its entry point and hardly more.
+const fewDeclared = 8
+
+// descend adds the targets of direct calls that recursive descent finds from the entries
+// so far, and returns the literals that the descent met. On CPUs with two instruction
+// sets a linear pass cannot know which of them a byte is of.
+func (c *collector) descend(gp *constants) *disasm.Set {
+	s := newSweep(c.code, gp, nil)
+	for _, key := range c.keys {
+		s.push(c.code.Addr(key), true)
+	}
+	if len(c.keys) < fewDeclared {
+		s.fromPointers()
+	}
+	s.run()
+	c.keys = append(c.keys, s.calls...)
+	return s.literals
+}

@@ -1,0 +1,145 @@
+// Package discover finds where functions begin, in a program that need not say so.
+//
+// Entries are of two ranks. Certain ones bound functions, and analyses start there; to
+// candidates, analyses go where no certain entry explains a place.
+//
+//	what the file declares          certain     entry point, symbols, ranges of unwind tables
+//	where declared code calls       certain     direct calls: a linear pass over the text, or
+//	                                            recursive descent where there are two
+//	                                            instruction sets
+//	where code names itself         certain     lui gp; addiu gp; addu gp,t9 (MIPS)
+//	what data points to             candidate   tables of functions, but of labels as well
+//	what code builds the address of candidate   lea f(%rip),%rdi
+//	where jumps leave a function    candidate   functions that are only tail-called
+//
+// All addresses are image addresses; lists hold keys (disasm.Addr.Key).
+package discover
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// Ranges lists the functions that unwind tables know of, in image addresses.
+type Ranges func(img *image.Image, yield func(lo, hi uint64) bool)
+
+// Entries are where functions of one image begin. Any goroutine may ask; each list is
+// made when the first question needs the list.
+type Entries struct {
+	code       disasm.Code
+	certain    func() *certain
+	pointed    func() keys // what data points to
+	candidates func() *candidates
+}
+
+// New returns the entries of an image. ranges may be nil.
+func New(c disasm.Code, ranges Ranges) *Entries {
+	e := &Entries{code: c}
+	e.certain = sync.OnceValue(func() *certain { return findCertain(c, ranges) })
+	e.pointed = sync.OnceValue(func() keys { return allPointers(c, e.certain().literals) })
+	e.candidates = sync.OnceValue(func() *candidates { return findCandidates(c, e.certain()) })
+	return e
+}
+
+// Certain are the certain entries, as sorted keys that the caller must not change.
+func (e *Entries) Certain() []uint64 { return e.certain().entries }
+
+// Starts are sorted keys of all places worth an analysis of their own when a whole image
+// is listed: the certain entries, and what data points to unless tables list all functions.
+func (e *Entries) Starts() []uint64 {
+	starts := slices.Clone(e.Certain())
+	if !e.AllListed() {
+		starts = append(starts, e.pointed()...)
+	}
+	return sorted(starts)
+}
+
+// IsEntry tells whether a function certainly begins at a place.
+func (e *Entries) IsEntry(at disasm.Addr) bool { return e.certain().entries.has(at) }
+
+// Next is the address of the first certain entry above pc that is not self; without one,
+// the end of pc's segment.
+func (e *Entries) Next(pc, self uint64) uint64 { return e.certain().entries.next(e.code, pc, self) }
+
+const (
+	// nearEntries is how many certain entries below a place are tried: the nearest can
+	// be a false one inside the function.
+	nearEntries = 4
+	// nearPointed is the same for places that data points to: some are labels.
+	nearPointed = 8
+	// nearCandidates is the same for candidates, many of which are labels.
+	nearCandidates = 24
+)
+
+// Below are the addresses of the nearest certain entries at or below a place and of its
+// mode, nearest first.
+func (e *Entries) Below(at disasm.Addr) []uint64 {
+	return e.certain().entries.below(e.code, at, nearEntries)
+}
+
+// CandidatesBelow is Below for candidates.
+func (e *Entries) CandidatesBelow(at disasm.Addr) []uint64 {
+	return e.candidates().entries.below(e.code, at, nearCandidates)
+}
+
+// PointedBelow is Below for the places that data points to; empty where tables list all
+// functions.
+func (e *Entries) PointedBelow(at disasm.Addr) []uint64 {
+	if e.AllListed() {
+		return nil
+	}
+	return e.pointed().below(e.code, at, nearPointed)
+}
+
+// NextPointer is the first address that data points to, from two bytes behind pc on; the
+// highest address where there is none, or where tables list all functions.
+func (e *Entries) NextPointer(pc uint64) uint64 {
+	if e.AllListed() {
+		return ^uint64(0)
+	}
+	above := e.pointed().from(pc + 2)
+	if len(above) == 0 {
+		return ^uint64(0)
+	}
+	return e.code.Addr(above[0]).PC
+}
+
+// AddressTaken tells whether data or code holds a pointer to a place.
+func (e *Entries) AddressTaken(at disasm.Addr) bool { return e.candidates().taken.has(at) }
+
+// OnlyCodeNames tells whether a place is a candidate to which no data points. A function
+// is, that code prepares to call (the choices of glibc's IFUNC resolvers); the labels of a
+// computed goto are not, whose addresses data holds.
+func (e *Entries) OnlyCodeNames(at disasm.Addr) bool {
+	return e.candidates().entries.has(at) && !e.pointed().has(at)
+}
+
+// FarJumpsBelow are the nearest jumps over a certain entry whose targets lie at or below
+// pc, the highest target first.
+func (e *Entries) FarJumpsBelow(pc uint64) []cpu.CallRef {
+	jumps := e.candidates().farJumps
+	i, _ := slices.BinarySearchFunc(jumps, pc+1, func(j cpu.CallRef, pc uint64) int { return cmp.Compare(j.Target, pc) })
+	near := slices.Clone(jumps[max(0, i-nearCandidates):i])
+	slices.Reverse(near)
+	return near
+}
+
+// StartsImage tells whether the program begins at a place: nothing called that code.
+func (e *Entries) StartsImage(at disasm.Addr) bool {
+	if e.code.Img.Entry == 0 {
+		return false
+	}
+	pc, mode := e.code.Arch.SplitCode(e.code.Img.Entry)
+	return at == disasm.Addr{PC: pc, Mode: mode}
+}
+
+// TablesList tells whether unwind tables list functions of the image.
+func (e *Entries) TablesList() bool { return e.certain().tables }
+
+// AllListed tells whether unwind tables list all functions of the image.
+func (e *Entries) AllListed() bool { return e.certain().all }

@@ -1,0 +1,100 @@
+package discover
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/backsight/backsight/internal/code/codetest"
+)
+
+// prologues is four functions that compute gp = 0x418000 from their own addresses, of which
+// a main function calls the first three. The fourth is a static function that data would
+// name in the GOT only.
+const prologues = `
+	400000 <main>:
+	400000: 0c100008  jal   400020
+	400004: 00000000  nop
+	400008: 0c100010  jal   400040
+	40000c: 00000000  nop
+	400010: 0c100018  jal   400060
+	400014: 00000000  nop
+	400020: 3c1c0001  lui   gp,0x1
+	400024: 279c7fe0  addiu gp,gp,0x7fe0
+	400028: 0399e021  addu  gp,gp,t9
+	40002c: 03e00008  jr    ra
+	400030: 00000000  nop
+	400040: 3c1c0001  lui   gp,0x1
+	400044: 279c7fc0  addiu gp,gp,0x7fc0
+	400048: 0399e021  addu  gp,gp,t9
+	40004c: 03e00008  jr    ra
+	400050: 00000000  nop
+	400060: 27bdffe0  addiu sp,sp,-32
+	400064: 3c1c0001  lui   gp,0x1
+	400068: 0399e021  addu  gp,gp,t9
+	40006c: 279c7fa0  addiu gp,gp,0x7fa0
+	400070: 03e00008  jr    ra
+	400074: 27bd0020  addiu sp,sp,32
+	400080: 27bdffe0  addiu sp,sp,-32
+	400084: 3c1c0001  lui   gp,0x1
+	400088: 279c7f80  addiu gp,gp,0x7f80
+	40008c: 0399e021  addu  gp,gp,t9
+	400090: 8f998010  lw    t9,-32752(gp)
+	400094: 0320f809  jalr  t9
+	400098: 00000000  nop`
+
+// TestGPPrologues: functions agree on gp, which tells where another one begins.
+func TestGPPrologues(t *testing.T) {
+	e := entries(t, codetest.Program{CPU: "mips o32 big", Listing: prologues})
+	if want := []uint64{0x400000, 0x400020, 0x400040, 0x400060, 0x400080}; !slices.Equal(e.Certain(), want) {
+		t.Errorf("functions begin at %#x, want %#x", e.Certain(), want)
+	}
+	gp := e.code.Arch.Globals.First()
+	if v, ok := e.certain().gp.get(gp); !ok || v != 0x418000 {
+		t.Errorf("gp is %#x, known: %t", v, ok)
+	}
+}
+
+// TestNoPrologue: a sum names no function that begins behind the sum.
+func TestNoPrologue(t *testing.T) {
+	e := entries(t, codetest.Program{CPU: "mips o32 big", Listing: prologues + `
+	4000c0: 3c1c0001  lui   gp,0x1
+	4000c4: 279c7f20  addiu gp,gp,0x7f20
+	4000c8: 0399e021  addu  gp,gp,t9
+	4000e0: 03e00008  jr    ra
+	4000e4: 00000000  nop`})
+	if e.IsEntry(at(0x4000e0)) {
+		t.Errorf("functions begin at %#x", e.Certain())
+	}
+}
+
+// TestFewPrologues: two functions that agree on gp prove nothing.
+func TestFewPrologues(t *testing.T) {
+	e := entries(t, codetest.Program{CPU: "mips o32 big", Listing: `
+		400000: 0c100008  jal   400020
+		400004: 00000000  nop
+		400008: 0c100010  jal   400040
+		40000c: 00000000  nop
+		400020: 3c1c0001  lui   gp,0x1
+		400024: 279c7fe0  addiu gp,gp,0x7fe0
+		400028: 0399e021  addu  gp,gp,t9
+		400040: 3c1c0001  lui   gp,0x1
+		400044: 279c7fc0  addiu gp,gp,0x7fc0
+		400048: 0399e021  addu  gp,gp,t9
+		40004c: 3c1c0001  lui   gp,0x1
+		400050: 279c7f80  addiu gp,gp,0x7f80
+		400054: 0399e021  addu  gp,gp,t9`})
+	if e.certain().gp.known != 0 {
+		t.Errorf("gp is taken to be known; functions at %#x", e.Certain())
+	}
+}
+
+// TestFunctionByGOT: where gp is known, a load relative to gp from the GOT gives the
+// address of a function.
+func TestFunctionByGOT(t *testing.T) {
+	const deep = 0x4000a0
+	e := entries(t, codetest.Program{CPU: "mips o32 big", Data: map[uint64][]uint64{0x41_0010: {deep}},
+		Listing: prologues + "\n4000a0: 03e00008 00000000"})
+	if !e.candidate(at(deep)) {
+		t.Errorf("%#x is not among %#x", deep, e.candidates().entries)
+	}
+}

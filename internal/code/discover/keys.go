@@ -1,0 +1,56 @@
+package discover
+
+import (
+	"slices"
+
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// keys is a sorted list of places.
+type keys []uint64
+
+// sorted sorts a list in place and drops what is in there twice.
+func sorted(list []uint64) keys {
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+func (l keys) has(at disasm.Addr) bool {
+	_, ok := slices.BinarySearch(l, at.Key())
+	return ok
+}
+
+// from are the keys from one on.
+func (l keys) from(key uint64) keys {
+	i, _ := slices.BinarySearch(l, key)
+	return l[i:]
+}
+
+// next is the address of the first place above pc that is not self; without one, the end
+// of pc's segment.
+func (l keys) next(c disasm.Code, pc, self uint64) uint64 {
+	for _, key := range l.from(pc + 1) {
+		if next := c.Addr(key).PC; next != self && next > pc {
+			return next
+		}
+	}
+	if s, ok := c.Img.Segment(pc); ok {
+		return s.Addr + s.Size
+	}
+	return pc
+}
+
+// below are the addresses of the nearest n places at or below one and of its mode, nearest
+// first.
+func (l keys) below(c disasm.Code, at disasm.Addr, n int) (pcs []uint64) {
+	i, found := slices.BinarySearch(l, at.Key())
+	if found {
+		i++
+	}
+	for i--; i >= 0 && len(pcs) < n; i-- {
+		if a := c.Addr(l[i]); a.Mode == at.Mode {
+			pcs = append(pcs, a.PC)
+		}
+	}
+	return pcs
+}
