@@ -1,0 +1,60 @@
+package heights
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/discover"
+)
+
+const (
+	maxSpan    = 1 << 24 // bytes from the entry of a function on
+	maxEntries = 4       // entries behind a function's own that may be false
+)
+
+// extent is how far a function may reach.
+type extent struct {
+	entries *discover.Entries
+	entry   uint64
+	mode    cpu.Mode
+	first   uint64 // where the next function begins, as far as known
+	limit   uint64 // behind the last place where the function can be
+	cut     bool   // the function ends where another one begins
+}
+
+// reset makes x the extent of the function at an entry: it may reach over a few entries
+// that can be false ones.
+func (x *extent) reset(entry disasm.Addr) {
+	x.entry, x.mode, x.cut = entry.PC, entry.Mode, false
+	x.first = x.entries.Next(x.entry, x.entry)
+	x.limit = x.first
+	for range maxEntries {
+		x.limit = x.entries.Next(x.limit, x.entry)
+	}
+	x.limit = min(x.limit, x.entry+maxSpan)
+}
+
+// isEntry tells whether a function begins at a place behind the entry.
+func (x *extent) isEntry(pc uint64) bool {
+	return pc >= x.first && x.entries.IsEntry(disasm.Addr{PC: pc, Mode: x.mode})
+}
+
+// ends tells whether the function ends in front of a place.
+func (x *extent) ends(pc uint64) bool { return pc >= x.limit || x.cut && x.isEntry(pc) }
+
+// next is the first place where the function may end, relative to the entry.
+func (x *extent) next() uint32 {
+	if x.cut {
+		return uint32(min(x.limit, x.first) - x.entry)
+	}
+	return uint32(x.limit - x.entry)
+}
+
+// has tells whether a jump's target can lie in the function.
+func (x *extent) has(to disasm.Addr) bool {
+	return to.Mode == x.mode && to.PC >= x.entry && to.PC < x.limit
+}
+
+// at is the place at an offset.
+func (x *extent) at(offset uint32) disasm.Addr {
+	return disasm.Addr{PC: x.entry + uint64(offset), Mode: x.mode}
+}

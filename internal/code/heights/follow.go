@@ -1,0 +1,129 @@
+package heights
+
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// follow visits instructions from an offset to where control does not go on, or comes to
+// what was visited. It reports false where the function has no table.
+func (p *pass) follow(at uint32) bool {
+	if p.seen.Has(at) {
+		return p.record.agrees(at)
+	}
+	b := block{start: at, next: disasm.None, taken: disasm.None}
+	if p.inGaps {
+		b.flags = isTarget
+	}
+	arch := p.interp.arch
+	p.record.begin(at)
+	p.cursor.Seek(p.extent.at(at))
+	for p.stop = p.ahead(at + 1); ; {
+		if at >= p.stop {
+			if ends, ok := p.look(&b, at); ends || !ok {
+				return ok
+			}
+		}
+		in, slot, after := p.fetch(at)
+		if in == nil {
+			return false
+		}
+		switch {
+		case p.interp.idle(&p.record.cur, in):
+		case disasm.Transfers(in, arch):
+			if goesOn, ok := p.transfer(&b, in, slot, at, after); !goesOn || !ok {
+				return ok
+			}
+		default:
+			p.record.changed = true
+			if !p.interp.step(&p.record.cur, in) {
+				return false
+			}
+		}
+		if p.record.changed || p.record.last != p.record.rowed {
+			p.record.row(after)
+		}
+		at = after
+	}
+}
+
+// fetch reads the instruction at an offset and what stands in its delay slot; after is
+// the offset behind both. in is nil where there is no code, or too much.
+func (p *pass) fetch(at uint32) (in, slot *cpu.Insn, after uint32) {
+	pc := p.extent.entry + uint64(at)
+	in = p.cursor.Next(pc)
+	if p.insns++; in == nil || p.insns > maxInsns || in.Op == cpu.OpUnknown {
+		return nil, nil, 0
+	}
+	p.seen.Add(at)
+	after = at + uint32(in.Len)
+	if in.Flags&cpu.FlagDelaySlot != 0 {
+		if in, slot = p.cursor.Slot(pc); slot == nil {
+			return nil, nil, 0
+		}
+		p.seen.Add(after)
+		after += uint32(slot.Len)
+	}
+	return in, slot, after
+}
+
+// look ends a block at a place that was visited, to which another path comes, or where
+// the function ends. ends: control does not go on from there.
+func (p *pass) look(b *block, at uint32) (ends, ok bool) {
+	i, found := p.todo.find(at)
+	switch {
+	case p.seen.Has(at):
+		b.next = at
+		p.graph.add(b, at)
+		return true, p.record.agrees(at)
+	case p.extent.ends(p.extent.entry + uint64(at)):
+		p.graph.add(b, at)
+		return true, true
+	case found:
+		b.next = at
+		p.graph.add(b, at)
+		ok = p.join(i)
+	default:
+		ok = true
+	}
+	p.stop = p.ahead(at + 1)
+	return false, ok
+}
+
+// ahead is the next offset from at on that needs a look.
+func (p *pass) ahead(at uint32) uint32 {
+	stop := min(p.seen.Next(at), p.extent.next())
+	return max(p.todo.next(at, stop), at)
+}
+
+// join makes the state at hand what holds on all paths to a place in the list.
+func (p *pass) join(i int) bool {
+	r, w := &p.record, p.todo[i]
+	p.todo = slices.Delete(p.todo, i, i+1)
+	ok := true
+	if w.state != r.last || r.changed {
+		ok = r.meet(&r.states[w.state])
+	}
+	r.begin(w.at)
+	return ok
+}
+
+// edge brings the state at hand to a place of the function.
+func (p *pass) edge(at uint32) bool {
+	if p.seen.Has(at) {
+		return p.record.agrees(at)
+	}
+	r := &p.record
+	r.number()
+	i, found := p.todo.find(at)
+	if !found {
+		p.stop = min(p.stop, at)
+		p.todo = slices.Insert(p.todo, i, waypoint{at, r.last})
+		return true
+	}
+	both, ok := r.join(p.todo[i].state)
+	p.todo[i].state = both
+	return ok
+}
