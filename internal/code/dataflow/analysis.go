@@ -1,0 +1,82 @@
+// Package dataflow finds out what is true at a place of the code, by executing the code
+// abstractly in two directions:
+//
+//	entry ──Function──► PC       what the function did to SP, RA and the preserved
+//	                             registers so far: states are joined where ways meet
+//	PC ──ReturnPaths──► return   what the function will do to undo that: states fork
+//	                             where ways part
+//
+// Both step through basic blocks alike (transfer.go). Nothing here is locked while an
+// analysis runs: what is finished does not change and is kept within bounds.
+package dataflow
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/callee"
+	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/discover"
+	"github.com/backsight/backsight/internal/code/heights"
+	"github.com/backsight/backsight/internal/memo"
+)
+
+// Analysis analyses the functions of one image, on demand. Any goroutine may ask.
+type Analysis struct {
+	disasm.Code
+	Entries *discover.Entries
+	Callees *callee.Effects
+	Heights *heights.Tables
+
+	functions memo.Table[disasm.Addr, *Function]
+	paths     memo.Table[pathKey, []ReturnPath]
+}
+
+const (
+	// keptFunctions bounds a generation of analysed functions. A function has a state
+	// of 1 KB and its slots for each basic block, of which there are some dozens.
+	keptFunctions = 512
+	// keptPaths bounds a generation of places whose return paths are kept.
+	keptPaths = 1024
+)
+
+// New returns the analysis of an image's code.
+func New(c disasm.Code, entries *discover.Entries, callees *callee.Effects, tables *heights.Tables) *Analysis {
+	an := &Analysis{Code: c, Entries: entries, Callees: callees, Heights: tables}
+	an.functions.Bound, an.paths.Bound = keptFunctions, keptPaths
+	return an
+}
+
+// Function returns the analysis of the function that begins at entry.
+func (an *Analysis) Function(entry disasm.Addr) *Function {
+	return an.functions.Get(entry, func() *Function { return an.analyze(entry, nil) })
+}
+
+// pathKey is a place whose ways out are asked for.
+type pathKey struct {
+	at        disasm.Addr
+	afterCall bool
+}
+
+// ReturnPaths follows the code from a place to returns. afterCall: the place is where a
+// call returns to, so that only preserved registers are as the frame left them.
+func (an *Analysis) ReturnPaths(at disasm.Addr, afterCall bool) []ReturnPath {
+	return an.paths.Get(pathKey{at, afterCall}, func() []ReturnPath { return an.findReturns(at, afterCall) })
+}
+
+// applyCall makes st what holds behind a call that returned to next: the ABI's clobbers,
+// or less where the callee is i386's way to read the PC (__x86.get_pc_thunk.bx), around
+// which compilers keep values in registers that a call would clobber: the caller's SP in
+// ecx, in a function that realigns its stack.
+func (an *Analysis) applyCall(m *absint.Interp, st *absint.State, c *transfer, target disasm.Addr, known bool) {
+	if !an.Arch.CallPushesRA || !known {
+		m.Exec(st, c.in, c.pc)
+		return
+	}
+	effect := an.Callees.Of(target)
+	if effect.PC != cpu.NoReg {
+		m.Assign(st, effect.PC, absint.Const(int64(c.next)), c.pc)
+		return
+	}
+	m.Exec(st, c.in, c.pc)
+	st.Set(an.Arch.SP, st.Get(an.Arch.SP).Plus(effect.Pops), an.Arch)
+}

@@ -1,0 +1,62 @@
+package dataflow
+
+import (
+	"sort"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// edge says how control comes to a block, from the most to the least believable.
+type edge uint8
+
+const (
+	edgeEntry        edge = iota
+	edgeJump              // a jump or branch, or plain falling through
+	edgeCall              // falling through a call, which may never return
+	edgeTable             // an element of a jump table
+	edgeUnsizedTable      // the same, where the table's size is guessed
+	edgeGap               // code that nothing known jumps to, behind an unresolved jump
+)
+
+// block is a run of instructions entered at its start only.
+type block struct {
+	start, end uint64
+	mode       cpu.Mode
+	via        edge
+	afterCall  uint64 // site of the call that falls through into the block, 0 if none
+	queued     bool
+	in         absint.State
+}
+
+func (b *block) addr() disasm.Addr { return disasm.Addr{PC: b.start, Mode: b.mode} }
+
+// blocks are sorted by start.
+type blocks []*block
+
+// at returns the block that holds pc and its index, or where one that begins there would
+// be inserted.
+func (bs blocks) at(pc uint64) (*block, int) {
+	i := sort.Search(len(bs), func(i int) bool { return bs[i].start > pc })
+	if i > 0 && (pc < bs[i-1].end || pc == bs[i-1].start) {
+		return bs[i-1], i - 1
+	}
+	return nil, i
+}
+
+// nextStart is the start of the block behind b.
+func (bs blocks) nextStart(b *block) uint64 {
+	i := sort.Search(len(bs), func(i int) bool { return bs[i].start > b.start })
+	if i < len(bs) {
+		return bs[i].start
+	}
+	return ^uint64(0)
+}
+
+// insert adds a block at an index.
+func (bs *blocks) insert(i int, b *block) {
+	*bs = append(*bs, nil)
+	copy((*bs)[i+1:], (*bs)[i:])
+	(*bs)[i] = b
+}

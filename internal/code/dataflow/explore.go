@@ -1,0 +1,100 @@
+package dataflow
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// Budgets make the analysis of one function linear and safe on hostile code.
+const (
+	maxBlocks   = 4096
+	maxSteps    = 60000 // instructions executed, repeated visits counted
+	maxRestarts = 6
+)
+
+// seed is a state to go on from: that at a jump whose targets are not known, or that of a
+// landing pad.
+type seed struct {
+	mode cpu.Mode
+	at   uint64 // where to go on, where that is known
+	st   absint.State
+}
+
+// explorer analyses one function: it executes blocks until no state at the beginning of
+// one changes any more.
+type explorer struct {
+	*Function
+	graph graph
+	gaps  gapSearch
+	m     *absint.Interp
+	steps int
+	block *block // being visited
+	// Scratch: the state at hand, the state where a run of conditional instructions is
+	// executed, the instructions.
+	st, taken absint.State
+	cursor    disasm.Cursor
+}
+
+// analyze follows the code from entry; further is another way in, nil if there is none.
+func (an *Analysis) analyze(entry disasm.Addr, further *seed) *Function {
+	m := absint.New(an.Code)
+	f := &Function{Entry: entry, an: an, data: map[uint64]uint64{}, further: further != nil}
+	e := &explorer{Function: f, m: &m, cursor: disasm.NewCursor(an.Code)}
+	e.graph = graph{Code: an.Code, entry: entry.PC, noReturn: map[uint64]bool{}}
+	for range maxRestarts {
+		e.run(further)
+		if !e.graph.again {
+			break
+		}
+	}
+	f.blocks, f.interp = e.graph.blocks, m.Frozen()
+	f.Complete = f.Complete && !e.graph.leadsOut
+	return f
+}
+
+// AnalyzePad analyses the function with a landing pad as a further way in, where the stack
+// is as it is behind the function's calls.
+func (f *Function) AnalyzePad(pad disasm.Addr) *Function {
+	return f.an.analyze(f.Entry, &seed{mode: pad.Mode, at: pad.PC, st: *f.BehindCalls})
+}
+
+// run does one pass to the fixpoint. A contradiction about SP marks a call as one that
+// never returns and asks for another pass.
+func (e *explorer) run(further *seed) {
+	e.Facts, e.Tails, e.targets, e.BehindCalls = Facts{Complete: true}, nil, map[uint64]disasm.Addr{}, nil
+	e.steps, e.gaps = 0, gapSearch{}
+	e.graph.reset()
+	var st absint.State
+	st.Start(e.an.Arch)
+	for s := e.an.Arch.SelfRegs; s != 0; s = s.Without(s.First()) {
+		st.Set(s.First(), absint.Const(absint.Signed(e.Entry.Key(), e.an.Arch)), e.an.Arch)
+	}
+	e.graph.propagate(e.Entry, &st, edgeEntry, 0)
+	e.drain()
+	e.graph.meetsData(e.data)
+	if further != nil && !e.graph.again {
+		e.graph.propagate(disasm.Addr{PC: further.at, Mode: further.mode}, &further.st, edgeGap, 0)
+		e.drain()
+	}
+	for !e.graph.again && e.fillGaps() {
+		e.drain()
+	}
+}
+
+// drain visits the blocks in the queue.
+func (e *explorer) drain() {
+	g := &e.graph
+	for len(g.queue) > 0 && !g.again {
+		b := g.take()
+		if g.doubt = b.via; g.doubt < edgeUnsizedTable {
+			g.doubt = edgeEntry
+		}
+		e.visit(b)
+		g.doubt = edgeEntry
+		if e.steps > maxSteps || len(g.blocks) > maxBlocks {
+			e.Complete = false
+			return
+		}
+	}
+}

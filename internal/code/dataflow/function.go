@@ -1,0 +1,198 @@
+package dataflow
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// Function is the control flow from one entry with the state at each block: what is true
+// at every instruction that can run as part of a call to the entry. A Function does not
+// change once analysed.
+type Function struct {
+	Entry disasm.Addr
+	Facts
+	// Tails are jumps to other functions with the frame gone.
+	Tails []disasm.Addr
+	// BehindCalls is what holds behind every call: what a landing pad starts with; nil
+	// where the function calls nobody.
+	BehindCalls *absint.State
+
+	an      *Analysis
+	interp  absint.Interp // frozen
+	blocks  blocks
+	targets map[uint64]disasm.Addr // of indirect calls, by site, where known
+	data    map[uint64]uint64      // sizes of literals and jump tables among the code, by address
+	further bool                   // a further way in was given (see AnalyzePad)
+}
+
+// Facts are what an analysis concludes of a function as a whole.
+type Facts struct {
+	// Complete: every path was followed to its end.
+	Complete bool
+	// Returns: some path returns to the caller. Balanced: one of them does so by a
+	// return instruction with SP and RA as on entry.
+	Returns, Balanced bool
+	// Unbalanced: a path returns with SP elsewhere than on entry, so that no function
+	// begins at the entry (or a path does not exist).
+	Unbalanced bool
+	// ReadsPreserved: the code uses a preserved register that it did not set, as no
+	// function does at its beginning: the entry is a label or a landing pad.
+	ReadsPreserved bool
+	// LandingPad: it does so at once, before anything is decided.
+	LandingPad bool
+	// SavesRA: it saves the return address, as functions do that call others.
+	SavesRA bool
+	// ClearsRA: it begins by clearing the return address, as the outermost functions
+	// of threads do.
+	ClearsRA bool
+}
+
+// Contradicted: every return of the function has SP elsewhere than on entry.
+func (f *Facts) Contradicted() bool { return f.Unbalanced && !f.Balanced }
+
+// Blocks is how many basic blocks were reached.
+func (f *Function) Blocks() int { return len(f.blocks) }
+
+// Contains tells whether control from the entry comes to an address.
+func (f *Function) Contains(pc uint64) bool {
+	b, _ := f.blocks.at(pc)
+	return b != nil
+}
+
+// ByGuess tells whether only a guess leads to an address: code behind a jump that was
+// not resolved.
+func (f *Function) ByGuess(pc uint64) bool {
+	b, _ := f.blocks.at(pc)
+	return b != nil && b.via == edgeGap
+}
+
+// Doubts tells whether the way to an address leads over a call, which may not return, or
+// over a guess.
+func (f *Function) Doubts(pc uint64) bool {
+	b, _ := f.blocks.at(pc)
+	return b == nil || b.via > edgeJump
+}
+
+// Straight tells whether nothing but instructions in a line lies between the entry and
+// an address.
+func (f *Function) Straight(pc uint64) bool {
+	b, _ := f.blocks.at(pc)
+	return b != nil && b.start == f.Entry.PC
+}
+
+// FallsInto tells whether the function comes to an address by falling through a call, and
+// a block begins there.
+func (f *Function) FallsInto(pc uint64) bool {
+	b, _ := f.blocks.at(pc)
+	return b != nil && b.start == pc && b.via == edgeCall
+}
+
+// FramedAt tells whether the function runs through an address with SP other than on
+// entry. What falls through a call may be another function's beginning.
+func (f *Function) FramedAt(pc uint64) bool {
+	b, _ := f.blocks.at(pc)
+	var st absint.State
+	return b != nil && b.afterCall == 0 && b.via <= edgeTable &&
+		f.StateAt(disasm.Addr{PC: pc, Mode: b.mode}, &st) && !st.Regs[f.an.Arch.SP].IsStartOf(f.an.Arch.SP)
+}
+
+// Loses tells whether the function calls and keeps the return address nowhere.
+func (f *Function) Loses() bool {
+	return !f.an.Arch.CallPushesRA && f.BehindCalls != nil && !f.SavesRA && !f.Balanced
+}
+
+// FurtherEntry tells whether the function was analysed with a landing pad as a further
+// way in.
+func (f *Function) FurtherEntry() bool { return f.further }
+
+// ContiguousEnd is the end of the run of blocks around the entry, padding in front of
+// the targets of jumps included.
+func (f *Function) ContiguousEnd() uint64 {
+	end := f.Entry.PC
+	for _, b := range f.blocks {
+		if b.start >= f.Entry.PC && (b.start <= end || b.start == f.an.SkipPadding(disasm.Addr{PC: end, Mode: b.mode})) {
+			end = max(end, b.end)
+		}
+	}
+	return end
+}
+
+// SkipData returns the first address from a place on that is neither filler between
+// functions nor data that the function is known to read.
+func (f *Function) SkipData(at disasm.Addr) uint64 {
+	for {
+		next := at.PC + f.data[at.PC]
+		next += -next & (f.an.Arch.InsnAlign - 1)
+		if next == at.PC {
+			next = f.an.SkipFiller(at)
+		}
+		if next == at.PC {
+			return next
+		}
+		at.PC = next
+	}
+}
+
+// CallTarget is where the indirect call at a site goes, where constants tell.
+func (f *Function) CallTarget(site uint64) (disasm.Addr, bool) {
+	to, ok := f.targets[site]
+	return to, ok
+}
+
+// CallSlot is the image address of the word that the indirect call at a site reads its
+// target from, where that is a constant: a GOT entry.
+func (f *Function) CallSlot(site disasm.Addr) (uint64, bool) {
+	var st absint.State
+	var in cpu.Insn
+	if !f.StateAt(site, &st) || !f.an.One(site, &in) || in.Op != cpu.OpCall || in.Flags&cpu.FlagMemory == 0 {
+		return 0, false
+	}
+	a := f.interp.Operand(&st, &in)
+	return uint64(a.Off) & f.an.Arch.AddrMask(), a.Kind == absint.Constant
+}
+
+// Enters tells whether the function has code in the range of entries around an address: a
+// part that was split off, with landing pads of its own.
+func (f *Function) Enters(pc uint64) bool {
+	entry := f.Entry.PC
+	hi := f.an.Entries.Next(pc, entry)
+	for _, b := range f.blocks {
+		if b.start < hi && b.start > pc || b.start <= pc && f.an.Entries.Next(b.start, entry) == hi {
+			return true
+		}
+	}
+	return false
+}
+
+// maxSweep bounds the bytes of a function that are looked through line by line.
+const maxSweep = 1 << 16
+
+// JumpsTo tells whether a tail call of the function goes to the beginning of the one that
+// has pc, or a direct jump that its flow did not come to. Big switches of tail calls
+// (clang's RecursiveASTVisitor::TraverseStmt) are often not followed to all cases.
+func (f *Function) JumpsTo(pc uint64) bool {
+	has := func(entry uint64) bool { return entry <= pc && f.an.Entries.Next(entry, entry) > pc }
+	for _, t := range f.Tails {
+		if has(t.PC) {
+			return true
+		}
+	}
+	entry := f.Entry.PC
+	end := min(f.an.Entries.Next(entry, entry), entry+maxSweep)
+	var buf [32]cpu.Insn
+	for at := f.Entry; at.PC < end; {
+		n := f.an.Decode(at, buf[:])
+		for i := range n {
+			in := &buf[i]
+			if t := in.Target; in.Op == cpu.OpJump && t != 0 && (t < entry || t >= end) && has(t) {
+				return true
+			}
+			at.PC += uint64(in.Len)
+		}
+		if n == 0 {
+			at.PC += max(f.an.Arch.InsnAlign, 1)
+		}
+	}
+	return false
+}

@@ -1,0 +1,94 @@
+package dataflow
+
+import (
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// gapSearch looks for the targets of jumps that were not resolved: in the gaps between
+// the blocks that are known.
+type gapSearch struct {
+	seeds  []*seed  // the states at the jumps within the function
+	jumps  int      // how many jumps there are, those with a table of unknown size too
+	labels []uint64 // where they may lead to
+	tried  int
+	from   uint64 // where to look for the next gap
+}
+
+// unresolved notes a jump to an unknown place of the function. Code in front of the entry
+// is another function, which this one ends with a jump to: its labels are not here.
+func (e *explorer) unresolved(st *absint.State) {
+	e.Complete = false
+	if e.block.start < e.Entry.PC {
+		return
+	}
+	e.gaps.jumps++
+	s := &seed{mode: e.block.mode}
+	s.st.CopyFrom(st)
+	e.gaps.seeds = append(e.gaps.seeds, s)
+}
+
+// maxGaps bounds the places that one function tries for an unresolved jump.
+const maxGaps = 64
+
+// fillGaps continues at a place behind an unconditional transfer that no path reached, as
+// long as some jump within the function is unresolved: the targets of a computed goto are
+// nowhere else. It goes upwards, one place a call.
+func (e *explorer) fillGaps() bool {
+	g := &e.gaps
+	if len(g.seeds) == 0 || g.tried >= maxGaps || e.steps > maxSteps {
+		return false
+	}
+	if g.jumps > 1 && e.graph.forgetLR(g.labels) {
+		return true
+	}
+	blocks := e.graph.blocks
+	limit := e.an.Entries.Next(blocks[len(blocks)-1].start, e.Entry.PC)
+	_, i := blocks.at(max(e.Entry.PC, g.from))
+	for ; i < len(blocks); i++ {
+		end, next := blocks[i].end, limit
+		if i+1 < len(blocks) {
+			next = blocks[i+1].start
+		}
+		if end >= next || end < g.from {
+			continue
+		}
+		g.from = end
+		at, ok := e.gapAt(i, next)
+		if !ok {
+			return false
+		}
+		if at != 0 {
+			g.tried++
+			g.labels = append(g.labels, at)
+			e.graph.propagate(disasm.Addr{PC: at, Mode: g.seeds[0].mode}, &g.seeds[0].st, edgeGap, 0)
+			return true
+		}
+	}
+	return false
+}
+
+// gapAt is the first instruction in the gap between the block number i and next, 0 where
+// the gap has none. ok: the function may go on there.
+func (e *explorer) gapAt(i int, next uint64) (pc uint64, ok bool) {
+	b, sp := e.graph.blocks[i], e.an.Arch.SP
+	end := disasm.Addr{PC: b.end, Mode: b.mode}
+	at := disasm.Addr{PC: e.SkipData(end), Mode: b.mode}
+	last := i+1 == len(e.graph.blocks)
+	if last && at.PC != e.an.SkipPadding(end) {
+		return 0, false // the pool behind the last instruction
+	}
+	inside := at.PC < next && !e.an.Entries.IsEntry(at)
+	if last && inside && e.an.Entries.OnlyCodeNames(at) {
+		return 0, false // code loads the address of the next function
+	}
+	// libLLVM's switches of which no pointer is read stand in front of functions that
+	// nobody calls by address.
+	if !e.gaps.seeds[0].st.Get(sp).IsStartOf(sp) && e.an.Heights.ReturnsFrom(at) {
+		return 0, false
+	}
+	if !inside {
+		return 0, true
+	}
+	return at.PC, true
+}

@@ -1,0 +1,137 @@
+package dataflow
+
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// goesOn implements successors.
+func (e *explorer) goesOn(st *absint.State, t *transfer) {
+	e.graph.propagate(t.behind(), st, edgeJump, 0)
+}
+
+// calls implements successors: it goes on behind a call that returns.
+func (e *explorer) calls(st *absint.State, t *transfer) {
+	target, known := e.m.Target(st, t.in)
+	if known && t.millicode(e.an.Arch) {
+		st.Set(t.in.Dst, absint.Const(int64(t.next)), e.an.Arch)
+		e.graph.propagate(target, st, edgeJump, 0)
+		return
+	}
+	if known && disasm.IndirectCall(t.in) {
+		e.targets[t.pc] = target
+	}
+	if e.graph.noReturn[t.pc] || e.an.Entries.IsEntry(t.behind()) {
+		return
+	}
+	if known && disasm.Retpoline(e.an.Code, target) {
+		e.leaveByUnknown(st)
+		return
+	}
+	if e.an.Callees.CallNeverReturns(e.m, st, t.in, target, known) {
+		e.graph.noReturn[t.pc] = true
+		return
+	}
+	e.an.applyCall(e.m, st, t, target, known)
+	e.noteBehindCall(st)
+	e.graph.propagate(t.behind(), st, edgeCall, t.pc)
+}
+
+func (e *explorer) noteBehindCall(st *absint.State) {
+	if e.BehindCalls == nil {
+		e.BehindCalls = new(absint.State)
+		e.BehindCalls.CopyFrom(st)
+		return
+	}
+	e.BehindCalls.Join(st)
+}
+
+// jumps implements successors: a direct jump, a jump table, a tail call through a pointer,
+// a computed goto, or a context switch.
+func (e *explorer) jumps(st *absint.State, t *transfer) {
+	in := t.in
+	switch {
+	case !disasm.IndirectJump(in):
+		e.jumpTo(st, disasm.Target(in))
+	case in.Flags&cpu.FlagTable != 0:
+		e.tableJump(st, in)
+	case in.Flags&cpu.FlagMemory != 0:
+		at := e.m.Operand(st, in)
+		v := e.m.LoadedTarget(st, at)
+		if at.Kind == absint.Constant && v.Kind != absint.Constant && v.Kind != absint.TableElement {
+			e.leaveByPointer(st) // one word, not in the image, as of a PLT: labels come out of tables
+			return
+		}
+		e.returns(st, v, t)
+	default:
+		e.returns(st, e.m.RegisterTarget(st, in), t)
+	}
+}
+
+// jumpTo follows a jump to a known place: a tail call where the frame is gone and a
+// function begins there, else a part of this function, however far away (.text.unlikely).
+func (e *explorer) jumpTo(st *absint.State, to disasm.Addr) {
+	if to.PC == e.Entry.PC || !st.FrameGone(e.an.Arch) || !e.an.Entries.IsEntry(to) {
+		e.graph.propagate(to, st, edgeJump, 0)
+		return
+	}
+	e.Balanced = e.Balanced || st.FrameRestored(e.an.Arch)
+	if !slices.Contains(e.Tails, to) {
+		e.Tails = append(e.Tails, to)
+		e.Returns = true
+	}
+}
+
+// returns implements successors: control goes to the address that v stands for.
+func (e *explorer) returns(st *absint.State, v absint.Value, t *transfer) {
+	sp := st.Regs[e.an.Arch.SP]
+	switch {
+	case t.in.Flags&cpu.FlagException != 0:
+	case v == e.m.CallerPC():
+		e.Returns = true
+		if sp.IsStartOf(e.an.Arch.SP) {
+			e.Balanced = true
+		} else {
+			e.Unbalanced = true
+		}
+	case v.Kind == absint.Constant:
+		to, ok := e.m.CodeAt(v)
+		if ok {
+			e.jumpTo(st, to)
+		}
+		if !ok || v.Base == absint.FromWritable {
+			e.Complete = false
+		}
+	case v.Kind == absint.TableElement:
+		e.followTable(st, e.m.Tables.Table(v))
+	case absint.Foreign(sp, e.an.Arch):
+		e.Complete = false
+	case t.in.Op == cpu.OpJump || st.FrameGone(e.an.Arch):
+		e.leaveByUnknown(st)
+	default:
+		// Lost track of where the return address is.
+		e.Returns, e.Unbalanced, e.Complete = true, true, false
+		if e.gaps.jumps == 0 { // where jumps are guessed, a guess may have led into another function
+			e.graph.overran(e.block, sp)
+		}
+	}
+}
+
+// leaveByPointer ends at a jump through a pointer, whatever SP is there: a tail call where
+// the frame is gone, which it reports; a PLT's first entry pushes a word for the resolver.
+func (e *explorer) leaveByPointer(st *absint.State) (gone bool) {
+	e.Complete, gone = false, st.FrameGone(e.an.Arch)
+	e.Returns = e.Returns || gone
+	return gone
+}
+
+// leaveByUnknown notes a jump to an unknown place: a tail call where the frame is gone,
+// else a jump within the function.
+func (e *explorer) leaveByUnknown(st *absint.State) {
+	if !e.leaveByPointer(st) {
+		e.unresolved(st)
+	}
+}

@@ -1,0 +1,88 @@
+package dataflow
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+)
+
+// released tells whether a jump to a function can be a tail call: the return address was
+// reloaded, or never left its register, and SP is known.
+func (s *pathSearch) released(st *absint.State) bool {
+	arch := s.an.Arch
+	sp := st.Regs[arch.SP]
+	if arch.CallPushesRA {
+		return sp.Kind == absint.StartRelative
+	}
+	lr := st.Regs[arch.LR]
+	switch {
+	case lr.Kind == absint.StartMemory:
+		return sp.Kind == absint.StartRelative && (sp.Base != lr.Base || sp.Off > lr.Off)
+	case lr.IsStartOf(arch.LR):
+		return sp.IsStartOf(arch.SP)
+	}
+	return false
+}
+
+// callerOf is where a tail-called function will return to.
+func (s *pathSearch) callerOf(st *absint.State) absint.Value {
+	if s.an.Arch.CallPushesRA {
+		return st.Load(st.Regs[s.an.Arch.SP], uint8(s.an.Arch.RegSize))
+	}
+	return st.Regs[s.an.Arch.LR]
+}
+
+// record keeps a way out, if it makes sense as one.
+func (s *pathSearch) record(st *absint.State, ra absint.Value, tail bool) {
+	arch := s.an.Arch
+	if ra.IsStartOf(arch.PC) && arch.CallPushesRA {
+		ra = absint.Value{Kind: absint.StartMemory, Base: absint.Base(arch.SP)}
+	}
+	if ra.Kind == absint.StartMemory && !s.afterCall && !arch.CallPushesRA && st.Holds(s.m.CallerPC()) {
+		// What is reloaded was stored on the way, through another register that
+		// holds the same address (sp and s8).
+		ra = absint.StartOf(arch.LR)
+	}
+	cfa := st.Regs[arch.SP].Plus(arch.EntryCFA)
+	if !recoverable(cfa) || cfa.Kind == absint.Constant || !recoverable(ra) || belowSP(cfa, ra, arch) {
+		return
+	}
+	if ra.Kind == absint.StartRelative && (!ra.IsStartOf(arch.LR) || s.afterCall || arch.CallPushesRA) {
+		return // no return address, or one that the call overwrote
+	}
+	if ra.Kind == absint.StartMemory && ra.Base != absint.Base(arch.SP) && ra.Base != cfa.Base {
+		return // a jump through memory that is not the frame's
+	}
+	s.found = append(s.found, ReturnPath{CFA: cfa, RA: ra, Calls: s.path.calls, Tail: tail, Changed: changed(st, arch)})
+}
+
+// belowSP tells whether a frame would lie below SP, or its return address outside of the
+// frame.
+func belowSP(cfa, ra absint.Value, arch *cpu.Arch) bool {
+	if !cfa.RelativeTo(arch.SP) {
+		return false
+	}
+	return cfa.Off < 0 || ra.Kind == absint.StartMemory && ra.Base == cfa.Base && (ra.Off < 0 || ra.Off >= cfa.Off)
+}
+
+// recoverable tells whether a value can be found from the registers and the stack at the
+// place.
+func recoverable(v absint.Value) bool {
+	switch v.Kind {
+	case absint.Constant:
+		return true
+	case absint.StartRelative, absint.StartMemory:
+		return v.OfRegister()
+	}
+	return false
+}
+
+// changed are the preserved registers that do not hold what they held at the place.
+func changed(st *absint.State, arch *cpu.Arch) (out []RegValue) {
+	for set := arch.Preserved; set != 0; set = set.Without(set.First()) {
+		r := set.First()
+		if v := st.Regs[r]; !v.IsStartOf(r) {
+			out = append(out, RegValue{r, v})
+		}
+	}
+	return out
+}

@@ -1,0 +1,68 @@
+package dataflow
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// StateAt replays the function up to the instruction at a place. false: control from the
+// entry does not come there.
+func (f *Function) StateAt(at disasm.Addr, st *absint.State) bool {
+	b, _ := f.blocks.at(at.PC)
+	if b == nil || b.mode != at.Mode {
+		return false
+	}
+	st.CopyFrom(&b.in)
+	cur := disasm.NewCursor(f.an.Code)
+	cur.Seek(b.addr())
+	for pc := b.start; pc < b.end; {
+		in := cur.Next(pc)
+		switch {
+		case in == nil || pc > at.PC:
+			return false
+		case pc == at.PC:
+			return true
+		case disasm.Transfers(in, f.an.Arch):
+			return f.inSlot(in, pc, at.PC, st)
+		}
+		f.interp.Exec(st, in, pc)
+		pc += uint64(in.Len)
+	}
+	return false
+}
+
+// inSlot: the place is the delay slot of the transfer at pc, which itself changed nothing
+// but that a call has written the link register before the slot runs.
+func (f *Function) inSlot(in *cpu.Insn, pc, at uint64, st *absint.State) bool {
+	if pc+uint64(in.Len) != at || in.Flags&cpu.FlagDelaySlot == 0 {
+		return false
+	}
+	if in.Op == cpu.OpCall {
+		st.Set(in.Dst, absint.Value{}, f.an.Arch)
+	}
+	return true
+}
+
+// StateAfterCall replays the function up to the return of the call at a site.
+func (f *Function) StateAfterCall(site disasm.Addr, st *absint.State) bool {
+	if !f.StateAt(site, st) {
+		return false
+	}
+	var buf [2]cpu.Insn
+	n := f.an.Decode(site, buf[:])
+	call := &buf[0]
+	if n == 0 || call.Op != cpu.OpCall && !disasm.Transfers(call, f.an.Arch) {
+		return false
+	}
+	if call.Flags&cpu.FlagDelaySlot != 0 && n == 2 {
+		f.interp.Exec(st, &buf[1], site.PC+uint64(call.Len))
+	}
+	f.interp.Exec(st, call, site.PC)
+	if call.Op == cpu.OpCall && call.Target != 0 {
+		if r, ok := disasm.PCThunk(f.an.Code, disasm.Target(call)); ok {
+			st.Set(r, absint.Value{}, f.an.Arch) // perhaps written when the capture was taken
+		}
+	}
+	return true
+}

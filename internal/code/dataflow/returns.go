@@ -1,0 +1,181 @@
+package dataflow
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// ReturnPath is a way from a place to the caller: SP and the return address where the way
+// leaves, in terms of the registers at the place.
+type ReturnPath struct {
+	CFA, RA absint.Value
+	// Changed are the preserved registers that hold another register's or slot's value
+	// when the way leaves.
+	Changed []RegValue
+	// Calls is how many calls the way falls through: each may never return, and then
+	// the way does not exist.
+	Calls int
+	// Tail: it leaves by a jump to another function.
+	Tail bool
+}
+
+// RegValue is what a register holds.
+type RegValue struct {
+	Reg cpu.Reg
+	Val absint.Value
+}
+
+const (
+	maxPathSteps = 3000 // instructions executed in one search for returns
+	maxPaths     = 64   // paths followed at a time
+	// MaxReturns is how many ways out are gathered for a place.
+	MaxReturns = 3
+)
+
+// pathSearch follows the code from a place to returns.
+type pathSearch struct {
+	an        *Analysis
+	m         absint.Interp
+	afterCall bool
+	seen      map[uint64]bool
+	paths     []*path
+	found     []ReturnPath
+	steps     int
+	cursor    disasm.Cursor
+
+	path *path // being followed
+}
+
+// path is a way that goes on at a place.
+type path struct {
+	at    disasm.Addr
+	calls int
+	order int
+	st    absint.State
+}
+
+func (an *Analysis) findReturns(at disasm.Addr, afterCall bool) []ReturnPath {
+	s := &pathSearch{an: an, m: absint.New(an.Code), afterCall: afterCall, seen: map[uint64]bool{}, cursor: disasm.NewCursor(an.Code)}
+	p := &path{at: at}
+	p.st.Start(an.Arch)
+	if afterCall {
+		p.st.Forget(s.m.CallerSaved)
+	}
+	s.paths = append(s.paths, p)
+	for len(s.paths) > 0 && s.steps < maxPathSteps && len(s.found) < MaxReturns {
+		s.follow(s.take())
+	}
+	return s.found
+}
+
+// take removes the path that crosses the fewest calls, the oldest of those.
+func (s *pathSearch) take() *path {
+	best := 0
+	for i, p := range s.paths {
+		if b := s.paths[best]; p.calls < b.calls || p.calls == b.calls && p.order < b.order {
+			best = i
+		}
+	}
+	p := s.paths[best]
+	s.paths = append(s.paths[:best], s.paths[best+1:]...)
+	return p
+}
+
+// fork goes on at another place later.
+func (s *pathSearch) fork(st *absint.State, to disasm.Addr, calls int) {
+	if len(s.paths) >= maxPaths || s.seen[to.PC] || !s.an.Has(to.PC) {
+		return
+	}
+	p := &path{at: to, calls: calls, order: s.steps}
+	p.st.CopyFrom(st)
+	s.paths = append(s.paths, p)
+}
+
+// follow executes a path to its next transfer.
+func (s *pathSearch) follow(p *path) {
+	s.path = p
+	s.cursor.Seek(p.at)
+	for pc := p.at.PC; ; {
+		in := s.cursor.Next(pc)
+		if in == nil || s.seen[pc] {
+			return
+		}
+		if s.steps++; s.steps > maxPathSteps {
+			return
+		}
+		s.seen[pc] = true
+		if !disasm.Transfers(in, s.an.Arch) {
+			s.m.Exec(&p.st, in, pc)
+			pc += uint64(in.Len)
+			continue
+		}
+		t := transfer{in: in, pc: pc, next: pc + uint64(in.Len), mode: p.at.Mode}
+		if in.Flags&cpu.FlagDelaySlot != 0 {
+			if t.in, t.slot = s.cursor.Slot(pc); t.slot != nil {
+				t.next += uint64(t.slot.Len)
+			}
+		}
+		t.follow(&s.m, &p.st, &p.st, s)
+		return
+	}
+}
+
+// goesOn implements successors.
+func (s *pathSearch) goesOn(st *absint.State, t *transfer) { s.fork(st, t.behind(), s.path.calls) }
+
+// calls implements successors.
+func (s *pathSearch) calls(st *absint.State, t *transfer) {
+	target, known := s.m.Target(st, t.in)
+	if known && t.millicode(s.an.Arch) {
+		st.Set(t.in.Dst, absint.Const(int64(t.next)), s.an.Arch)
+		s.fork(st, target, s.path.calls)
+		return
+	}
+	if s.an.Callees.CallNeverReturns(&s.m, st, t.in, target, known) || s.an.Entries.IsEntry(t.behind()) {
+		return
+	}
+	s.an.applyCall(&s.m, st, t, target, known)
+	s.fork(st, t.behind(), s.path.calls+1)
+}
+
+// jumps implements successors.
+func (s *pathSearch) jumps(st *absint.State, t *transfer) {
+	if to, ok := s.m.Target(st, t.in); ok {
+		s.jumpTo(st, to)
+	} else if t.in.Flags&(cpu.FlagTable|cpu.FlagMemory) == 0 {
+		s.returns(st, s.m.RegisterTarget(st, t.in), t)
+	}
+}
+
+// jumpTo follows a jump. To the start of another function, with the return address back
+// in its register, it is a tail call: a way out like a return.
+func (s *pathSearch) jumpTo(st *absint.State, to disasm.Addr) {
+	if s.an.Entries.IsEntry(to) && s.released(st) {
+		s.record(st, s.callerOf(st), true)
+		return
+	}
+	s.fork(st, to, s.path.calls)
+}
+
+// returns implements successors: it ends a path at a return or an indirect jump.
+func (s *pathSearch) returns(st *absint.State, v absint.Value, t *transfer) {
+	if v.Kind == absint.Constant {
+		if to, ok := s.m.CodeAt(v); ok {
+			s.jumpTo(st, to)
+		}
+		return
+	}
+	if t.in.Flags&cpu.FlagException != 0 {
+		return
+	}
+	if t.in.Op == cpu.OpJump && !s.an.Arch.CallPushesRA {
+		if lr := st.Regs[s.an.Arch.LR]; lr.Kind == absint.StartMemory && s.released(st) {
+			s.record(st, lr, true) // jr t9 with RA reloaded: a tail call through a pointer
+			return
+		}
+	}
+	// What is left of jumps are those to a value from the frame: MIPS16 returns
+	// by lw a3,N(sp); jr a3.
+	s.record(st, v, false)
+}

@@ -1,0 +1,109 @@
+package dataflow
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// maxElements bounds a table whose size no comparison tells.
+const maxElements = 1024
+
+// tableJump is a jump through a table of halves or bytes relative to the PC (tbb, tbh), or
+// into a run of branches.
+func (e *explorer) tableJump(st *absint.State, in *cpu.Insn) {
+	if in.Size == 0 {
+		e.branchTable(st, in)
+		return
+	}
+	at := e.m.Operand(st, in)
+	if at.Kind != absint.TableAddress && at.Kind != absint.Constant {
+		e.unresolved(st)
+		return
+	}
+	v := e.m.Tables.Element(absint.JumpTable{At: uint64(at.Off) & e.an.Arch.AddrMask(), Size: in.Size, Shift: 1,
+		Rel: int64(in.Target), HasRel: true, Limit: st.Limit, Slack: st.Slack})
+	if v.Kind == absint.TableElement {
+		e.followTable(st, e.m.Tables.Table(v))
+	}
+}
+
+// branchTable is a jump into a run of branches (ARM: add pc,pc,r3,lsl #2): the elements
+// are places in the code, a power of two apart.
+func (e *explorer) branchTable(st *absint.State, in *cpu.Insn) {
+	at := absint.Const(int64(in.Target))
+	if in.Base != cpu.NoReg {
+		at = st.Get(in.Base).Plus(at.Off)
+	}
+	if at.Kind != absint.Constant || st.Limit <= 0 || st.Limit > maxElements {
+		e.unresolved(st)
+		return
+	}
+	for i := range st.Limit {
+		a := uint64(at.Off+i<<in.Scale) & e.an.Arch.AddrMask()
+		if e.an.Has(a) {
+			e.graph.propagate(disasm.Addr{PC: a, Mode: e.block.mode}, st, edgeTable, 0)
+		}
+	}
+}
+
+// followTable continues at every element's target. Without a bound it stops at the first
+// element that leads out of the function's neighbourhood.
+func (e *explorer) followTable(st *absint.State, t absint.JumpTable) {
+	n, sized := t.Limit, t.Limit > 0
+	if !sized || n > maxElements {
+		n = maxElements
+	}
+	lo, hi := e.Entry.PC, e.an.Entries.Next(max(e.Entry.PC, e.block.end), e.Entry.PC)
+	count := uint64(0)
+	for i := range n {
+		to, ok := elementTarget(e.an.Code, &t, uint64(i), e.block.mode)
+		inside := ok && to.PC >= lo && to.PC < hi
+		if !ok || !sized && !inside {
+			break
+		}
+		if !inside {
+			continue
+		}
+		how := edgeTable
+		if !sized || i >= t.Limit-t.Slack {
+			how = edgeUnsizedTable
+		}
+		e.graph.propagate(to, st, how, 0)
+		if !sized {
+			e.gaps.labels = append(e.gaps.labels, to.PC)
+		}
+		count++
+	}
+	if e.an.Has(t.At) {
+		e.data[t.At] = count * uint64(t.Size)
+	}
+	if count == 0 {
+		e.leaveByUnknown(st)
+	} else if !sized {
+		e.Complete = false
+		e.gaps.jumps++
+	}
+}
+
+// elementTarget is where the element number i of a table leads; false where the element is
+// no place in the code.
+func elementTarget(c disasm.Code, t *absint.JumpTable, i uint64, mode cpu.Mode) (disasm.Addr, bool) {
+	v, ok := c.Img.Uint(t.At+i*uint64(t.Size), int(t.Size))
+	if !ok {
+		return disasm.Addr{}, false
+	}
+	arch := c.Arch
+	x := int64(v)
+	if shift := 64 - 8*uint(t.Size); t.Signed || t.Size == 4 && arch.AddrSize == 4 {
+		x = x << shift >> shift
+	}
+	if t.Size < uint8(arch.AddrSize) && !t.HasRel && !(t.Size == 4 && arch.AddrSize == 8) {
+		return disasm.Addr{}, false
+	}
+	a := uint64(x<<t.Shift+t.Rel) & arch.AddrMask()
+	if arch.ISABit {
+		a &^= 1
+	}
+	return disasm.Addr{PC: a, Mode: mode}, a&(arch.InsnAlign-1) == 0 && c.Has(a)
+}

@@ -1,0 +1,83 @@
+package dataflow
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// transfer is the end of a basic block: an instruction that may go elsewhere, with its
+// delay slot if there is one, at pc; next is the address behind both.
+type transfer struct {
+	in, slot *cpu.Insn
+	pc, next uint64
+	mode     cpu.Mode
+}
+
+// successors are told where control goes from a transfer. The fixpoint over a function
+// joins states at the places (explorer), the search for returns forks paths (pathSearch).
+type successors interface {
+	// goesOn: the transfer is not taken.
+	goesOn(st *absint.State, t *transfer)
+	// calls: a function is called.
+	calls(st *absint.State, t *transfer)
+	// jumps: control goes to a target that the instruction names or computes.
+	jumps(st *absint.State, t *transfer)
+	// returns: control goes to an address that was popped, loaded, or in the link register.
+	returns(st *absint.State, to absint.Value, t *transfer)
+}
+
+// follow executes a transfer. Where the transfer is not taken, st goes on behind it;
+// taken is the state where it is, often the same one.
+func (t *transfer) follow(m *absint.Interp, st, taken *absint.State, to successors) {
+	likely := t.in.Flags&cpu.FlagLikely != 0
+	slotAt := t.pc + uint64(t.in.Len)
+	var direct cpu.Insn
+	if t.targetOverwritten(m, st, &direct) {
+		t.in = &direct
+	}
+	if t.slot != nil && !likely {
+		m.Exec(st, t.slot, slotAt)
+	}
+	if t.in.Flags&cpu.FlagConditional != 0 {
+		to.goesOn(st, t)
+	}
+	st = taken
+	if t.slot != nil && likely {
+		m.Exec(st, t.slot, slotAt)
+	}
+	switch t.in.Op {
+	case cpu.OpCall:
+		to.calls(st, t)
+	case cpu.OpJump:
+		to.jumps(st, t)
+	case cpu.OpReturn:
+		to.returns(st, m.ReturnTarget(st, t.in), t)
+	case cpu.OpLoad, cpu.OpLoadMulti:
+		m.Effect(st, t.in, t.pc)
+		to.returns(st, m.LoadedPC(st, t.in), t)
+	}
+}
+
+// targetOverwritten makes a jump through a register whose delay slot overwrites that
+// register a direct one, where the target is known. So end the long jumps within a
+// MIPS16 function, around which the assembler keeps v0 (jr v0; move v0,at).
+func (t *transfer) targetOverwritten(m *absint.Interp, st *absint.State, direct *cpu.Insn) bool {
+	in := t.in
+	if t.slot == nil || in.Src == cpu.NoReg || in.Src != t.slot.Dst || in.Op != cpu.OpJump || in.Target != 0 {
+		return false
+	}
+	to, ok := m.Target(st, in)
+	*direct = *in
+	direct.Target, direct.TargetMode = to.PC, to.Mode
+	return ok
+}
+
+// behind is the place where the transfer goes on when it is not taken.
+func (t *transfer) behind() disasm.Addr { return disasm.Addr{PC: t.next, Mode: t.mode} }
+
+// millicode tells whether a call has a link register of its own (__riscv_save_N by jal
+// t0): the helper runs as part of the calling function.
+func (t *transfer) millicode(arch *cpu.Arch) bool {
+	return t.in.Dst != arch.LR && t.in.Dst != cpu.NoReg
+}

@@ -1,0 +1,32 @@
+package rules
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/dataflow"
+	"github.com/backsight/backsight/unwind"
+)
+
+// LostRA derives rules where the return address no longer exists: AArch64's __longjmp
+// overwrites the link register before it switches stacks, functions that never return need
+// not save it. Every direct call of the function is a place that it can have come from; the
+// walker takes the one whose own frame is there (unwind.Inferred). st is the state at the
+// point, and changes.
+func LostRA(an *dataflow.Analysis, f *dataflow.Function, p Point, st *absint.State) (out []unwind.Rule) {
+	if an.Arch.CallPushesRA || an.Entries.AddressTaken(f.Entry) {
+		return nil
+	}
+	var r unwind.Rule
+	r.Reset()
+	st.Regs[an.Arch.LR] = absint.StartOf(an.Arch.LR)
+	if !FromState(st, an.Arch, &r) {
+		return nil
+	}
+	r.Flags |= unwind.Inferred
+	for _, ra := range an.Entries.ReturnsOf(f.Entry) {
+		// Relative to the PC, so that the rule holds at any load address.
+		r.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: an.Arch.PC, Off: int64(ra - p.PC)}
+		out = append(out, r)
+	}
+	return out
+}

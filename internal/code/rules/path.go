@@ -1,0 +1,47 @@
+package rules
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/dataflow"
+	"github.com/backsight/backsight/unwind"
+)
+
+// FromPath is the rule at a place that a way out implies.
+func FromPath(p *dataflow.ReturnPath) (out unwind.Rule) {
+	out.Reset()
+	out.CFA, out.RA = asRule(p.CFA), asRule(p.RA)
+	overCFA(&out.RA, &out.CFA)
+	for _, c := range p.Changed {
+		rr := asRule(c.Val)
+		if rr.Kind == unwind.Unspecified || c.Val.Kind != absint.Constant && !c.Val.OfRegister() {
+			rr.Kind = unwind.Undefined
+		}
+		rr.Reg = c.Reg
+		overCFA(&rr, &out.CFA)
+		out.Add(rr)
+	}
+	return out
+}
+
+// asRule turns a value in terms of the registers at the start into a rule over them, of no
+// kind where no rule can say the value.
+func asRule(v absint.Value) unwind.RegRule {
+	rr := unwind.RegRule{Reg: cpu.NoReg, Base: cpu.Reg(v.Base), Off: v.Off, Add: int64(v.Add)}
+	switch v.Kind {
+	case absint.Constant:
+		rr.Kind, rr.Base = unwind.Constant, cpu.NoReg
+	case absint.StartRelative:
+		rr.Kind = unwind.RegPlus
+	case absint.StartMemory:
+		rr.Kind = unwind.AtReg
+	}
+	return rr
+}
+
+// overCFA restates a slot that is given by the CFA's own base register.
+func overCFA(rr, cfa *unwind.RegRule) {
+	if rr.Kind == unwind.AtReg && cfa.Kind == unwind.RegPlus && rr.Base == cfa.Base && rr.Add == 0 {
+		rr.Kind, rr.Off, rr.Base = unwind.AtCFA, rr.Off-cfa.Off, cpu.NoReg
+	}
+}

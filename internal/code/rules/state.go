@@ -1,0 +1,181 @@
+// Package rules turns what the analyses of code know at a place into unwind rules, and
+// compares rules:
+//
+//	state at the place, in terms of the entry     FromState      forward from an entry
+//	SP and RA where a way out leaves              FromPath       backward from a return
+//	heights of SP and saved registers             FromHeights    both in one pass
+//	the first basic block of a function           ABI            as the MIPS ABI has it
+package rules
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/unwind"
+)
+
+// FromState turns what is known at a place, in terms of the function's entry, into the
+// rule for the place; false where the CFA or the return address cannot be found. st says
+// what the registers hold at the moment of the capture: all of them in an exact frame,
+// those that survive a call otherwise.
+func FromState(st *absint.State, arch *cpu.Arch, out *unwind.Rule) bool {
+	var ok bool
+	if out.CFA, ok = reach(st, absint.StartOf(arch.SP).Plus(arch.EntryCFA), arch); !ok {
+		return false
+	}
+	if out.RA, ok = returnAddress(st, arch); !ok {
+		return false
+	}
+	for s := arch.Preserved; s != 0; s = s.Without(s.First()) {
+		r := s.First()
+		if st.Regs[r].IsStartOf(r) {
+			continue
+		}
+		rr, ok := saved(st, absint.StartOf(r), arch)
+		if !ok {
+			rr.Kind = unwind.Undefined
+		}
+		rr.Reg = r
+		out.Add(rr)
+	}
+	return true
+}
+
+// noRule is a rule of no kind, over no registers.
+func noRule() unwind.RegRule { return unwind.RegRule{Reg: cpu.NoReg, Base: cpu.NoReg} }
+
+// reach finds an expression over the current registers for a value in terms of the
+// start: SP first, then FP, then any other register, then a slot that one of them leads
+// to (a realigned frame keeps the old SP in memory).
+func reach(st *absint.State, want absint.Value, arch *cpu.Arch) (unwind.RegRule, bool) {
+	rr := noRule()
+	if r, d, ok := holder(st, want, arch); ok {
+		rr.Kind, rr.Base, rr.Off = unwind.RegPlus, r, d
+		return rr, true
+	}
+	for i := range st.Slots {
+		sl := &st.Slots[i]
+		if sl.Val.Kind != absint.StartRelative || sl.Val.Base != want.Base || int(sl.Size) != arch.RegSize {
+			continue
+		}
+		if r, d, ok := holder(st, sl.Address(), arch); ok {
+			rr.Kind, rr.Base, rr.Off, rr.Add = unwind.AtReg, r, d, want.Off-sl.Val.Off
+			return rr, true
+		}
+	}
+	return rr, false
+}
+
+// holder finds a register that holds want or differs from want by a constant.
+func holder(st *absint.State, want absint.Value, arch *cpu.Arch) (cpu.Reg, int64, bool) {
+	try := func(r cpu.Reg) (int64, bool) {
+		v := st.Get(r)
+		return want.Off - v.Off, v.Kind == absint.StartRelative && v.Base == want.Base
+	}
+	if d, ok := try(arch.SP); ok {
+		return arch.SP, d, true
+	}
+	if d, ok := try(arch.FP); ok {
+		return arch.FP, d, true
+	}
+	for r := range arch.Regs {
+		if d, ok := try(cpu.Reg(r)); ok {
+			return cpu.Reg(r), d, true
+		}
+	}
+	return cpu.NoReg, 0, false
+}
+
+// returnAddress finds where the return address is: still in its register, in a slot, or
+// (x86) where the call pushed it.
+func returnAddress(st *absint.State, arch *cpu.Arch) (unwind.RegRule, bool) {
+	rr := noRule()
+	if arch.CallPushesRA {
+		rr.Kind, rr.Off = unwind.AtCFA, -arch.EntryCFA
+		return rr, true
+	}
+	lr := arch.LR
+	found, ok := saved(st, absint.StartOf(lr), arch)
+	if !ok && st.Regs[lr] == absint.Const(0) {
+		rr.Kind = unwind.Constant // _start clears RA before anything else: the end of the stack
+		return rr, true
+	}
+	return found, ok
+}
+
+// saved finds where a register's entry value is: in a register or in a slot.
+func saved(st *absint.State, want absint.Value, arch *cpu.Arch) (unwind.RegRule, bool) {
+	rr := noRule()
+	if r := cpu.Reg(want.Base); st.Regs[r] == want {
+		rr.Kind, rr.Base = unwind.RegPlus, r
+		return rr, true
+	}
+	for i := range st.Slots {
+		sl := &st.Slots[i]
+		if sl.Val != want {
+			continue
+		}
+		if at := sl.Address(); at.RelativeTo(arch.SP) {
+			if sl.Off >= 0 {
+				continue // above the CFA is the caller's: no function begins at the entry
+			}
+			rr.Kind, rr.Off = unwind.AtCFA, sl.Off-arch.EntryCFA
+			return rr, true
+		} else if r, d, ok := holder(st, at, arch); ok {
+			rr.Kind, rr.Base, rr.Off = unwind.AtReg, r, d
+			return rr, true
+		}
+	}
+	for r := range arch.Regs {
+		if st.Regs[r] == want {
+			rr.Kind, rr.Base = unwind.RegPlus, cpu.Reg(r)
+			return rr, true
+		}
+	}
+	return rr, false
+}
+
+// Agrees tells whether a rule that was found otherwise (from the ways out) says the same
+// as a state: the same CFA and the same return address.
+func Agrees(st *absint.State, rule *unwind.Rule, arch *cpu.Arch) bool {
+	cfa := absint.StartOf(arch.SP).Plus(arch.EntryCFA)
+	if evaluate(st, &rule.CFA, absint.Value{}, arch) != cfa {
+		return false
+	}
+	if !arch.CallPushesRA {
+		return evaluate(st, &rule.RA, cfa, arch) == absint.StartOf(arch.LR)
+	}
+	switch rule.RA.Kind {
+	case unwind.AtCFA:
+		return rule.RA.Off == -arch.EntryCFA
+	case unwind.AtReg:
+		return st.Get(rule.RA.Base).Plus(rule.RA.Off) == absint.StartOf(arch.SP)
+	}
+	return false
+}
+
+// evaluate is the abstract value of a rule in a state.
+func evaluate(st *absint.State, rr *unwind.RegRule, cfa absint.Value, arch *cpu.Arch) absint.Value {
+	size := uint8(arch.RegSize)
+	switch rr.Kind {
+	case unwind.RegPlus:
+		return st.Get(rr.Base).Plus(rr.Off)
+	case unwind.AtReg:
+		return st.Load(st.Get(rr.Base).Plus(rr.Off), size).Plus(rr.Add)
+	case unwind.AtCFA:
+		return st.Load(cfa.Plus(rr.Off), size)
+	case unwind.Constant:
+		return absint.Const(rr.Off)
+	}
+	return absint.Value{}
+}
+
+// Undefines tells whether a rule gives up a preserved register: functions save what they
+// clobber, so that no function began where the rule was derived from.
+func Undefines(r *unwind.Rule) bool {
+	for i := range r.N {
+		if r.Regs[i].Kind == unwind.Undefined {
+			return true
+		}
+	}
+	return false
+}
