@@ -9,9 +9,9 @@ import (
 // interpreter for all of its states: symbols and tables are numbered by it.
 type Interp struct {
 	disasm.Code
-	// CallerSaved are the registers that a call clobbers.
-	CallerSaved cpu.RegSet
-	Tables      Tables
+	Tables Tables
+	// clobbered are the registers that a call clobbers.
+	clobbered cpu.RegSet
 	// symbols maps the address of an instruction that makes SP unknowable to the
 	// base that stands for the result, so that paths through the instruction agree.
 	symbols map[uint64]Base
@@ -20,12 +20,7 @@ type Interp struct {
 }
 
 // New returns an interpreter for the code of an image.
-func New(c disasm.Code) Interp {
-	a := c.Arch
-	all := cpu.RegSet(1)<<len(a.Regs) - 1
-	keep := a.Preserved.With(a.SP).With(a.Zero).With(a.PC)
-	return Interp{Code: c, CallerSaved: all &^ keep}
-}
+func New(c disasm.Code) Interp { return Interp{Code: c, clobbered: c.CallerSaved()} }
 
 // Frozen returns the interpreter for replays of what m has executed. Replays find the
 // symbols and tables of m, make no new ones, and may run in several goroutines.
@@ -182,7 +177,7 @@ func (m *Interp) call(s *State, in *cpu.Insn, pc uint64) {
 		s.Set(in.Dst, Value{}, m.Arch) // millicode: the analysis goes on in the helper
 		return
 	}
-	s.Forget(m.CallerSaved)
+	s.Forget(m.clobbered)
 	s.Limit = 0
 }
 

@@ -60,7 +60,7 @@ func (an *Analysis) findReturns(at disasm.Addr, afterCall bool) []ReturnPath {
 	p := &path{at: at}
 	p.st.Start(an.Arch)
 	if afterCall {
-		p.st.Forget(s.m.CallerSaved)
+		p.st.Forget(an.CallerSaved())
 	}
 	s.paths = append(s.paths, p)
 	for len(s.paths) > 0 && s.steps < maxPathSteps && len(s.found) < MaxReturns {

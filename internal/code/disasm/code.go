@@ -144,6 +144,12 @@ func (c Code) InsnSize(mode cpu.Mode) uint64 {
 	return 0
 }
 
+// CallerSaved are the registers that a call clobbers by the ABI.
+func (c Code) CallerSaved() cpu.RegSet {
+	all := cpu.RegSet(1)<<len(c.Arch.Regs) - 1
+	return all &^ c.Arch.Preserved.With(c.Arch.SP).With(c.Arch.Zero).With(c.Arch.PC)
+}
+
 // Text calls visit for the bytes of every executable segment.
 func (c Code) Text(visit func(addr uint64, code []byte)) {
 	for i := range c.Img.Segments {

@@ -2,7 +2,6 @@ package heights
 
 import (
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
@@ -23,7 +22,7 @@ type interp struct {
 func newInterp(c disasm.Code) interp {
 	a := c.Arch
 	tracked := a.Preserved.With(a.LR).With(a.SP)
-	return interp{arch: a, slotSize: a.RegSize, callerSaved: absint.New(c).CallerSaved,
+	return interp{arch: a, slotSize: a.RegSize, callerSaved: c.CallerSaved(),
 		tracked: tracked, watched: tracked.With(a.PC), unused: a.Preserved &^ a.Globals}
 }
 

@@ -117,7 +117,7 @@ func (s *abiScan) firstBlockRule(start uint64, out *unwind.Rule) bool {
 		trustSlots(&st, s.an.Arch)
 	}
 	if !s.at.Exact {
-		m.Clobber(&st, m.CallerSaved, s.at.Site)
+		m.Clobber(&st, s.an.CallerSaved(), s.at.Site)
 	}
 	out.Reset()
 	if !FromState(&st, s.an.Arch, out) {

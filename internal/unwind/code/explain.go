@@ -1,12 +1,18 @@
 package code
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/rules"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Explanation is how code analysis came to its answers for one place. Addresses
-// are image addresses.
+// Explanation is how code analysis came to its answers for one place. Addresses are image
+// addresses.
 type Explanation struct {
 	// Forward are the derivations from function entries, in the order of trial.
 	Forward []Forward
@@ -14,8 +20,8 @@ type Explanation struct {
 	Exits []Exit
 	// Rules are the answers in the order in which the walker gets them.
 	Rules []unwind.Rule
-	// ABI is what the ABI document's method answers, if HasABI; it is the last rule
-	// unless it is among the others.
+	// ABI is what the ABI document's method answers, if HasABI; the last answer unless
+	// it is among the others.
 	ABI    unwind.Rule
 	HasABI bool
 	// Outermost: the place belongs to the code that the program starts with.
@@ -25,20 +31,20 @@ type Explanation struct {
 // Forward is a derivation from one entry.
 type Forward struct {
 	Entry uint64
-	// Origin says how the entry is known: "known" by a symbol, a table or a direct
-	// call, "pointed" to by data or code, "jumped" from far away, "guessed" from where the code before ends.
+	// Origin says how the entry is known: "known" by a symbol, a table or a direct call,
+	// "pointed" to by data or code, "jumped" from far away, "guessed" from where the
+	// code before ends.
 	Origin string
-	// End is the end of the run of code around the entry, Blocks how many basic
-	// blocks were reached.
+	// End is the end of the run of code around the entry, Blocks how many basic blocks
+	// were reached.
 	End    uint64
 	Blocks int
 	// Reached: control from the entry comes to the place.
 	Reached bool
-	// Complete: every path was followed to its end. Balanced: a path returns with
-	// the frame undone. Unbalanced: one returns otherwise, so that the entry is
-	// doubtful.
+	// Complete: every path was followed to its end. Balanced: a path returns with the
+	// frame undone. Unbalanced: one returns otherwise, so that the entry is doubtful.
 	Complete, Balanced, Unbalanced bool
-	// Rule is what it derives, if HasRule.
+	// Rule is what the derivation yields, if HasRule.
 	Rule    unwind.Rule
 	HasRule bool
 }
@@ -53,52 +59,80 @@ type Exit struct {
 	Confirmed bool
 }
 
-// Explain derives the answers for a place and keeps all that was on the way.
-func (s *Source) Explain(q *unwind.Query) Explanation {
-	an := s.of(q.Image)
-	an.mu.Lock()
-	defer an.mu.Unlock()
-	var e Explanation
-	p, ok := an.place(q)
+// Explain derives the answers for a place and tells all that the search tried.
+func (s *Source) Explain(q *unwind.Query) (e Explanation) {
+	p := s.of(q.Image)
+	at, ok := rules.PointOf(p.Code, q)
 	if !ok {
 		return e
 	}
-	d := derivation{an: an, place: p, trace: func(f *function, how origin, reached bool, r *unwind.Rule) {
-		w := Forward{Entry: f.entry, Origin: how.String(), End: f.contiguousEnd(), Blocks: len(f.blocks), Reached: reached,
-			Complete: f.complete, Balanced: f.balanced, Unbalanced: f.unbalanced}
-		if r != nil {
-			w.Rule, w.HasRule = *r, true
-		}
-		e.Forward = append(e.Forward, w)
-	}}
-	l := d.derive(q)
-	var r unwind.Rule
-	if an.sketched(q, &r) {
-		l.putFirst(&r, an.arch)
+	found := p.search(q)
+	for _, a := range found.tried {
+		e.Forward = append(e.Forward, a.explain())
 	}
-	e.HasABI = an.abiRule(p, &e.ABI)
-	e.Rules, e.Outermost = l.rules, l.end
-	for i := range d.exits {
-		x := &d.exits[i]
-		e.Exits = append(e.Exits, Exit{Rule: x.rule, Calls: x.calls, Tail: x.tail, Confirmed: d.agreed[i]})
+	for i := range found.ways {
+		w := &found.ways[i]
+		e.Exits = append(e.Exits, Exit{Rule: w.rule, Calls: w.Calls, Tail: w.Tail, Confirmed: w.confirmed})
 	}
+	r := found.result()
+	e.Rules, e.Outermost = r.rules, r.outermost
+	var first unwind.Rule
+	if p.proven(q, &first) {
+		e.Rules = putFirst(e.Rules, &first, p.Arch)
+	}
+	e.HasABI = rules.ABI(p.flows, at, &e.ABI)
 	return e
 }
 
-// Believed is the forward derivation behind the first answer, else the first that
-// reaches the place, nil if none does.
-func (e *Explanation) Believed(arch *cpu.Arch) *Forward {
-	var reached *Forward
-	for i := range e.Forward {
-		f := &e.Forward[i]
-		if f.HasRule && len(e.Rules) > 0 && f.Rule.Equal(&e.Rules[0], arch.Preserved) {
-			return f
-		}
-		if f.Reached && reached == nil {
-			reached = f
-		}
+func (a *attempt) explain() Forward {
+	f := a.fn
+	w := Forward{Entry: f.Entry.PC, Origin: a.how.String(), End: f.ContiguousEnd(), Blocks: f.Blocks(), Reached: a.reached,
+		Complete: f.Complete, Balanced: f.Balanced, Unbalanced: f.Unbalanced}
+	if a.rule != nil {
+		w.Rule, w.HasRule = *a.rule, true
 	}
-	return reached
+	return w
 }
 
-func (o origin) String() string { return [...]string{"known", "pointed", "jumped", "guessed"}[o] }
+// Believed is the forward derivation behind the first answer, else the first that reaches
+// the place, nil if none does.
+func (e *Explanation) Believed(arch *cpu.Arch) *Forward {
+	believed := func(f Forward) bool {
+		return f.HasRule && len(e.Rules) > 0 && f.Rule.Equal(&e.Rules[0], arch.Preserved)
+	}
+	i := slices.IndexFunc(e.Forward, believed)
+	j := slices.IndexFunc(e.Forward, func(f Forward) bool { return f.Reached })
+	switch {
+	case i >= 0:
+		return &e.Forward[i]
+	case j >= 0:
+		return &e.Forward[j]
+	}
+	return nil
+}
+
+// Compare relates two rules for the place of q, see rules.Compare.
+func (s *Source) Compare(q *unwind.Query, entry uint64, a, b *unwind.Rule) rules.Relation {
+	return rules.Compare(s.of(q.Image).flows, q, entry, a, b)
+}
+
+// Covers tells whether control comes from entry to the place of q without a call: not to a
+// landing pad, which only an exception enters, and not to code whose way in is unknown.
+func (s *Source) Covers(q *unwind.Query, entry uint64) bool {
+	p := s.of(q.Image)
+	at, ok := rules.PointOf(p.Code, q)
+	var st absint.State
+	return ok && at.StateIn(p.flows.Function(disasm.Addr{PC: entry, Mode: at.Mode}), &st)
+}
+
+// EntryMode tells the ISA mode of the function that begins at addr, where a symbol or a
+// direct call says so: unwind tables do not.
+func (s *Source) EntryMode(img *image.Image, addr uint64) (cpu.Mode, bool) {
+	p := s.of(img)
+	for mode := cpu.Mode(0); mode < 2; mode++ {
+		if p.entries.IsEntry(disasm.Addr{PC: addr, Mode: mode}) {
+			return mode, true
+		}
+	}
+	return 0, false
+}

@@ -1,17 +1,13 @@
-// Package code finds unwind rules by reading the code itself, for programs that
-// carry no symbols and no unwind tables.
+// Package code finds unwind rules by reading the code itself, for programs that carry no
+// symbols and no unwind tables. It asks the analyses in internal/code and orders their
+// answers:
 //
-// It interprets instructions abstractly, in two directions:
+//	Query ─► answers kept ─► heights: one pass ─► search: entries × dataflow, ways out ─► rank
+//	                                                                        └► the ABI's way
 //
-//	entry ──forward──► PC      what the function did to SP, RA and the preserved
-//	                           registers so far (needs the entry)
-//	PC ──forward──► return     what it will do to undo it (needs nothing, but that
-//	                           it returns)
-//
-// Each register and stack slot is a constant, a start value plus an offset, or
-// unknown. Both directions are derivations of the same rule; that they agree is
-// evidence, and where they do not both are offered and the walker's checks decide.
-// A last, named fallback is the scan that the MIPS ABI document describes.
+// Two directions lead to a rule: forward from the entry, what the function did so far, and
+// forward from the PC to a return, what the function will do to undo that. That they agree
+// is evidence; where they do not, both are offered and the walker's checks decide.
 package code
 
 import (
@@ -19,144 +15,177 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/code/callee"
+	"github.com/backsight/backsight/internal/code/dataflow"
+	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/discover"
+	"github.com/backsight/backsight/internal/code/heights"
+	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/internal/memo"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Source is the code analysis as an unwind source.
+// Source is the code analysis as an unwind source, and as the walker's call graph.
 type Source struct {
 	// ranges lists functions known from tables, nil if there are none to ask.
-	ranges Ranges
+	ranges discover.Ranges
 }
 
-// Ranges lists the functions that unwind tables know of, in image addresses.
-type Ranges func(img *image.Image, yield func(lo, hi uint64) bool)
-
-// New returns the source. ranges may be nil.
-func New(ranges Ranges) *Source { return &Source{ranges: ranges} }
+// New returns the source. ranges lists the functions that unwind tables know of, in image
+// addresses; nil: there are none to ask.
+func New(ranges discover.Ranges) *Source { return &Source{ranges: ranges} }
 
 // Method implements unwind.RuleSource.
 func (s *Source) Method() unwind.Method { return unwind.MethodCode }
 
-// Rule implements unwind.RuleSource: the derivations for one place, the most
-// believable first, one per Try.
+// program is what is known of one image's code. It grows on demand and is shared by all
+// walkers; no lock is held while an analysis runs.
+type program struct {
+	disasm.Code
+	entries *discover.Entries
+	callees *callee.Effects
+	heights *heights.Tables
+	flows   *dataflow.Analysis
+
+	answers memo.Table[question, answer]
+	reached memo.Table[reach, unwind.Answer]
+}
+
+// keptAnswers bounds a generation of answers: in a batch of captures the same places come
+// up again and again, and a search is much work.
+const keptAnswers = 4096
+
+type programKey struct{}
+
+// of returns what is known of an image.
+func (s *Source) of(img *image.Image) *program {
+	return img.Memo(programKey{}, func() any { return newProgram(disasm.Of(img), s.ranges) }).(*program)
+}
+
+func newProgram(c disasm.Code, ranges discover.Ranges) *program {
+	p := &program{Code: c, entries: discover.New(c, ranges)}
+	p.heights = heights.New(c, p.entries)
+	p.callees = p.heights.Effects()
+	p.flows = dataflow.New(c, p.entries, p.callees, p.heights)
+	p.answers.Bound, p.reached.Bound = keptAnswers, keptAnswers
+	return p
+}
+
+// Rule implements unwind.RuleSource: the derivations for one place, the most believable
+// first, one per Try.
 func (s *Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	if q.Arch.Decoder == nil {
 		return unwind.NotCovered
 	}
-	an := s.of(q.Image)
-	if a, ok := an.answers.find(ask(q)); ok {
-		a.write(out)
-		return a.verdict
-	}
-	an.mu.Lock()
-	defer an.mu.Unlock()
-	v := an.rule(q, out)
-	an.answers.keep(ask(q), keepAnswer(v, out))
-	return v
+	p := s.of(q.Image)
+	a := p.answers.Get(questionOf(q), func() answer { return p.answer(q) })
+	a.write(out)
+	return a.verdict
 }
 
-// rule finds the answer. A sketch's comes first; all others are much work.
-func (an *analysis) rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
-	sketched := an.sketched(q, out)
-	if sketched && q.Try == 0 {
+// answer finds the answer to a query.
+func (p *program) answer(q *unwind.Query) answer {
+	var r unwind.Rule
+	r.Reset()
+	return answerOf(p.rule(q, &r), &r)
+}
+
+// rule finds the answer. That of the stack-height analysis comes first; all others are
+// much work.
+func (p *program) rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+	proven := p.proven(q, out)
+	if proven && q.Try == 0 {
 		return unwind.Found
 	}
-	l := an.lookup(q)
-	if sketched {
-		l.putFirst(out, an.arch)
-	}
-	return an.answer(q, l, out)
-}
-
-// answer gives the one that was asked for.
-func (an *analysis) answer(q *unwind.Query, l *lookup, out *unwind.Rule) unwind.Verdict {
+	r := p.search(q).result()
 	switch {
-	case l.end:
+	case r.outermost:
 		return unwind.EndOfStack
-	case l.switched:
+	case r.otherStack:
 		return unwind.NoCaller
 	}
-	if q.Try >= len(l.rules) {
-		return an.fallback(q, l, out)
+	list := r.rules
+	if proven {
+		list = putFirst(list, out, p.Arch)
 	}
-	*out = l.rules[q.Try]
+	if q.Try < len(list) {
+		*out = list[q.Try]
+		return unwind.Found
+	}
+	return p.fallback(q, list, out)
+}
+
+// proven writes the answer of the stack-height analysis, if it has one.
+func (p *program) proven(q *unwind.Query, out *unwind.Rule) bool {
+	var t *heights.Table
+	var f *heights.SavedRegs
+	if q.HasEntry {
+		t, f = p.heights.In(disasm.Addr{PC: q.Entry, Mode: q.Mode}, q.PC)
+	} else {
+		t, f = p.heights.Proven(disasm.Addr{PC: q.PC, Mode: q.Mode})
+	}
+	return f != nil && rules.FromHeights(t, f, p.Arch, out)
+}
+
+// fallback is the answer behind those that were derived: the ABI's, unless the ABI's is
+// among them.
+func (p *program) fallback(q *unwind.Query, list []unwind.Rule, out *unwind.Rule) unwind.Verdict {
+	if q.Try > len(list) || q.HasEntry {
+		return unwind.NotCovered
+	}
+	at, ok := rules.PointOf(p.Code, q)
+	if !ok || !rules.ABI(p.flows, at, out) || contains(list, out, p.Arch) {
+		return unwind.NotCovered
+	}
 	return unwind.Found
 }
 
-// place is where a frame stands: at pc, or behind the call at site.
-type place struct {
-	site  uint64
-	pc    uint64
-	mode  cpu.Mode
-	exact bool
-}
-
-// place finds the call that a resuming frame stands behind.
-func (an *analysis) place(q *unwind.Query) (place, bool) {
-	p := place{pc: q.PC, site: q.PC, mode: q.Mode, exact: q.Exact}
-	if q.Exact {
-		return p, an.img.Code(q.PC) != nil
-	}
-	p.pc = q.Resume
-	site, ok := an.arch.Decoder.CallBefore(an.img.Before(q.Resume, 16), q.Resume, q.Mode)
-	p.site = site.Addr
-	return p, ok
-}
-
-// lookup is the answers for one place.
-type lookup struct {
-	rules []unwind.Rule
-	end   bool
-	// switched: the code has left the stack that it was called on.
-	switched bool
-}
-
-// lookup derives all answers for a place.
-func (an *analysis) lookup(q *unwind.Query) *lookup {
-	p, ok := an.place(q)
-	if !ok {
-		return &lookup{}
-	}
-	d := derivation{an: an, place: p}
-	return d.derive(q)
-}
-
 // putFirst makes r the first answer.
-func (l *lookup) putFirst(r *unwind.Rule, arch *cpu.Arch) {
+func putFirst(list []unwind.Rule, r *unwind.Rule, arch *cpu.Arch) []unwind.Rule {
 	same := func(o unwind.Rule) bool { return o.Equal(r, arch.Preserved) }
-	l.rules = slices.Insert(slices.DeleteFunc(l.rules, same), 0, *r)
+	return slices.Insert(slices.DeleteFunc(list, same), 0, *r)
 }
 
-// derive gathers the answers.
-func (d *derivation) derive(q *unwind.Query) *lookup {
-	if n := d.calleeNeverReturns(); !n {
-		d.exits = d.an.exits(d.pc, d.mode, !d.exact)
+func contains(list []unwind.Rule, r *unwind.Rule, arch *cpu.Arch) bool {
+	return slices.ContainsFunc(list, func(o unwind.Rule) bool { return o.Equal(r, arch.Preserved) })
+}
+
+// question is a Query without its image.
+type question struct {
+	pc, entry       uint64 // pc is where the frame resumes
+	mode            cpu.Mode
+	exact, hasEntry bool
+	try             int
+}
+
+func questionOf(q *unwind.Query) question {
+	k := question{pc: q.Resume, mode: q.Mode, exact: q.Exact, hasEntry: q.HasEntry, try: q.Try}
+	if q.Exact {
+		k.pc = q.PC
 	}
 	if q.HasEntry {
-		d.from(q.Entry, d.mode, known)
-	} else {
-		d.forward()
+		k.entry = q.Entry
 	}
-	l := d.result()
-	if q.HasEntry && len(l.rules) > len(d.rules) {
-		l.rules = l.rules[:len(d.rules)] // the exits were asked before
-	}
-	return l
+	return k
 }
 
-// calleeNeverReturns tells whether the call at site is known not to come back, so
-// that what stands behind it is other code.
-func (d *derivation) calleeNeverReturns() bool {
-	if d.exact {
-		return false
+// answer is a verdict with a rule of no more than the size that it needs.
+type answer struct {
+	verdict unwind.Verdict
+	flags   unwind.RuleFlags
+	cfa, ra unwind.RegRule
+	regs    []unwind.RegRule
+}
+
+func answerOf(v unwind.Verdict, r *unwind.Rule) answer {
+	if v != unwind.Found {
+		return answer{verdict: v}
 	}
-	var buf [2]cpu.Insn
-	if n := d.an.arch.Decoder.Decode(d.an.img.Code(d.site), d.site, d.mode, buf[:]); n == 0 || buf[0].Op != cpu.OpCall {
-		return false
+	return answer{verdict: v, flags: r.Flags, cfa: r.CFA, ra: r.RA, regs: slices.Clone(r.Regs[:r.N])}
+}
+
+func (a *answer) write(out *unwind.Rule) {
+	if a.verdict == unwind.Found {
+		out.CFA, out.RA, out.Flags, out.N = a.cfa, a.ra, a.flags, copy(out.Regs[:], a.regs)
 	}
-	if d.an.isEntry(d.pc, d.mode) {
-		return true
-	}
-	direct := buf[0].Src == cpu.NoReg && buf[0].Flags&cpu.FlagMemory == 0
-	return d.an.readsNoReturn(&buf[0]) || direct && d.an.neverReturns(jump{buf[0].Target, buf[0].TargetMode})
 }
