@@ -3,11 +3,11 @@ package absint
 import "github.com/backsight/backsight/cpu"
 
 // width cuts a result to 32 bits where the instruction does.
-func (m *Interp) width(v Value, in *cpu.Insn) Value {
+func width(v Value, in *cpu.Insn, arch *cpu.Arch) Value {
 	if in.Flags&cpu.FlagWord32 != 0 {
-		return v.truncate(m.Arch.AddrSize)
+		return v.truncate(arch.AddrSize)
 	}
-	if v.Kind == Constant && m.Arch.RegSize == 4 {
+	if v.Kind == Constant && arch.RegSize == 4 {
 		v.Off = int64(int32(v.Off))
 	}
 	return v
@@ -15,26 +15,26 @@ func (m *Interp) width(v Value, in *cpu.Insn) Value {
 
 // extended is an operand of which an instruction takes the low bytes: a constant or
 // the element of a table of that size (ldrh w4; add x4,x1,w4,sxth #2).
-func (m *Interp) extended(v Value, in *cpu.Insn) Value {
+func (ts *Tables) extended(v Value, in *cpu.Insn) Value {
 	switch {
 	case in.Flags&cpu.FlagSigned == 0 || in.Size == 0 || in.Size > 8:
 		return v
 	case v.Kind == Constant:
 		unused := 64 - 8*uint(in.Size)
 		return Const(v.Off << unused >> unused)
-	case v.Kind == TableElement && m.Tables.Table(v).Size == in.Size:
-		return m.Tables.signed(v)
+	case v.Kind == TableElement && ts.Table(v).Size == in.Size:
+		return ts.signed(v)
 	}
 	return Value{}
 }
 
 // sum is a + b<<scale, where one of them is a constant or a table's element.
-func (m *Interp) sum(a, b Value, scale uint8) Value {
+func (ts *Tables) sum(a, b Value, scale uint8) Value {
 	switch {
 	case a.Kind == TableElement && b.Kind == Constant:
-		return m.Tables.relative(a, b.Off<<scale, 0)
+		return ts.relative(a, b.Off<<scale, 0)
 	case a.Kind == Constant && b.Kind == TableElement:
-		return m.Tables.relative(b, a.Off, scale)
+		return ts.relative(b, a.Off, scale)
 	case b.Kind == Constant:
 		return a.plusConstant(b.Off << scale)
 	case a.Kind == Constant && scale == 0 && b.Kind != Unknown:
@@ -80,5 +80,5 @@ func (m *Interp) logic(a Value, in *cpu.Insn) Value {
 	case cpu.OpShlImm:
 		a.Off <<= uint64(in.Imm) & 63
 	}
-	return m.width(a, in)
+	return width(a, in, m.Arch)
 }

@@ -84,7 +84,7 @@ func (m *Interp) Effect(s *State, in *cpu.Insn, pc uint64) {
 	case cpu.OpLoad, cpu.OpStore, cpu.OpLoadMulti, cpu.OpStoreMulti:
 		m.access(s, in, pc)
 	case cpu.OpLeave:
-		m.leave(s)
+		s.leave(m.Arch)
 	case cpu.OpCall:
 		m.call(s, in, pc)
 	case cpu.OpReturn:
@@ -110,11 +110,11 @@ func (m *Interp) computed(s *State, in *cpu.Insn) Value {
 	case cpu.OpInsert:
 		return s.Get(in.Dst).Insert(in)
 	case cpu.OpAddImm:
-		return m.width(s.Get(in.Src).Plus(in.Imm), in)
+		return width(s.Get(in.Src).Plus(in.Imm), in, m.Arch)
 	case cpu.OpAdd:
-		return m.width(m.sum(s.Get(in.Src), m.extended(s.Get(in.Src2), in), in.Scale), in)
+		return width(m.Tables.sum(s.Get(in.Src), m.Tables.extended(s.Get(in.Src2), in), in.Scale), in, m.Arch)
 	case cpu.OpSub:
-		return m.width(s.Get(in.Src).minus(m.extended(s.Get(in.Src2), in), in.Scale), in)
+		return width(s.Get(in.Src).minus(m.Tables.extended(s.Get(in.Src2), in), in.Scale), in, m.Arch)
 	case cpu.OpOr:
 		return or(s.Get(in.Src), s.Get(in.Src2))
 	case cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm:
@@ -158,11 +158,11 @@ func (m *Interp) Clobber(s *State, set cpu.RegSet, pc uint64) {
 }
 
 // leave is x86's: SP = FP; FP = mem[SP]; SP += word.
-func (m *Interp) leave(s *State) {
-	fp := s.Get(m.Arch.FP)
-	s.Set(m.Arch.FP, s.Load(fp, uint8(m.Arch.RegSize)), m.Arch)
-	if sp := fp.Plus(int64(m.Arch.RegSize)); sp.Kind != Unknown {
-		s.moveSP(m.Arch.SP, sp)
+func (s *State) leave(arch *cpu.Arch) {
+	fp := s.Get(arch.FP)
+	s.Set(arch.FP, s.Load(fp, uint8(arch.RegSize)), arch)
+	if sp := fp.Plus(int64(arch.RegSize)); sp.Kind != Unknown {
+		s.moveSP(arch.SP, sp)
 	}
 }
 

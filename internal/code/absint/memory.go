@@ -4,7 +4,7 @@ import "github.com/backsight/backsight/cpu"
 
 // Operand is the address of a memory operand; unknown with an unknown index, unless the
 // rest is constant.
-func (m *Interp) Operand(s *State, in *cpu.Insn) Value {
+func (s *State) Operand(in *cpu.Insn) Value {
 	a := Const(in.Imm)
 	if in.Base != cpu.NoReg {
 		a = s.Get(in.Base).Plus(in.Imm)
@@ -29,7 +29,7 @@ func (m *Interp) Operand(s *State, in *cpu.Insn) Value {
 
 // access does loads and stores, with write-back.
 func (m *Interp) access(s *State, in *cpu.Insn, pc uint64) {
-	a, back := m.Operand(s, in), Value{}
+	a, back := s.Operand(in), Value{}
 	if in.Base != cpu.NoReg {
 		back = s.Get(in.Base).Plus(int64(in.WB))
 	}

@@ -12,9 +12,9 @@ func (m *Interp) Target(st *State, in *cpu.Insn) (disasm.Addr, bool) {
 	}
 	switch {
 	case in.Flags&cpu.FlagMemory != 0:
-		return m.CodeAt(m.LoadedTarget(st, m.Operand(st, in)))
+		return m.CodeAt(m.LoadedTarget(st, st.Operand(in)))
 	case in.Src != cpu.NoReg && in.Target == 0:
-		return m.CodeAt(m.RegisterTarget(st, in))
+		return m.CodeAt(st.RegisterTarget(in, m.Arch))
 	}
 	return disasm.Target(in), true
 }
@@ -26,11 +26,11 @@ func (m *Interp) LoadedTarget(st *State, at Value) Value {
 
 // RegisterTarget is where a transfer through a register goes; through PC it means that
 // no register holds the target.
-func (m *Interp) RegisterTarget(st *State, in *cpu.Insn) Value {
-	if in.Src == m.Arch.PC {
+func (s *State) RegisterTarget(in *cpu.Insn, arch *cpu.Arch) Value {
+	if in.Src == arch.PC {
 		return Value{}
 	}
-	return st.Get(in.Src).Plus(in.Imm)
+	return s.Get(in.Src).Plus(in.Imm)
 }
 
 // CodeAt is the code address that a constant stands for; false where v is no constant
@@ -58,19 +58,19 @@ func (m *Interp) ReturnTarget(st *State, in *cpu.Insn) Value {
 
 // LoadedPC is where a load of PC goes once it happened. Zcmp's popret returns through
 // the link register that it has just loaded.
-func (m *Interp) LoadedPC(st *State, in *cpu.Insn) Value {
-	if in.Op == cpu.OpLoadMulti && !in.List.Has(m.Arch.PC) {
-		return st.Get(m.Arch.LR)
+func (s *State) LoadedPC(in *cpu.Insn, arch *cpu.Arch) Value {
+	if in.Op == cpu.OpLoadMulti && !in.List.Has(arch.PC) {
+		return s.Get(arch.LR)
 	}
-	return st.Get(m.Arch.PC)
+	return s.Get(arch.PC)
 }
 
 // CallerPC is the value that a return to the caller goes to.
-func (m *Interp) CallerPC() Value {
-	if m.Arch.CallPushesRA {
-		return StartOf(m.Arch.PC)
+func CallerPC(arch *cpu.Arch) Value {
+	if arch.CallPushesRA {
+		return StartOf(arch.PC)
 	}
-	return StartOf(m.Arch.LR)
+	return StartOf(arch.LR)
 }
 
 // Foreign tells whether a stack pointer comes from memory or from an argument: longjmp,
@@ -85,9 +85,9 @@ func LeftStack(sp Value, arch *cpu.Arch) bool { return Foreign(sp, arch) && !sp.
 
 // ReadsPreserved tells whether an instruction uses what a preserved register holds,
 // where that is what the register held at the start. To save the register is no use.
-func (m *Interp) ReadsPreserved(st *State, in *cpu.Insn) bool {
+func (s *State) ReadsPreserved(in *cpu.Insn, arch *cpu.Arch) bool {
 	entry := func(r cpu.Reg) bool {
-		return m.Arch.Preserved.Has(r) && !m.Arch.Globals.Has(r) && st.Regs[r].IsStartOf(r)
+		return arch.Preserved.Has(r) && !arch.Globals.Has(r) && s.Regs[r].IsStartOf(r)
 	}
 	switch in.Op {
 	case cpu.OpMove, cpu.OpAddImm:

@@ -52,7 +52,7 @@ func (f *Effects) CallNeverReturns(m *absint.Interp, st *absint.State, in *cpu.I
 func callSlot(m *absint.Interp, st *absint.State, in *cpu.Insn, target disasm.Addr) (uint64, bool) {
 	switch {
 	case in.Flags&cpu.FlagMemory != 0:
-		at := m.Operand(st, in)
+		at := st.Operand(in)
 		return uint64(at.Off) & m.Arch.AddrMask(), at.Kind == absint.Constant
 	case in.Src == cpu.NoReg && m.Arch.PCThunk:
 		var callee absint.State
@@ -99,7 +99,7 @@ func stubSlot(m *absint.Interp, st *absint.State, at disasm.Addr) (uint64, bool)
 		in := &buf[i]
 		if in.Op == cpu.OpLoad || in.Flags&cpu.FlagMemory != 0 {
 			slot, loaded = 0, in.Dst
-			if a := m.Operand(st, in); a.Kind == absint.Constant {
+			if a := st.Operand(in); a.Kind == absint.Constant {
 				slot = uint64(a.Off) & m.Arch.AddrMask()
 			}
 		}

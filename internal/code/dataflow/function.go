@@ -148,7 +148,7 @@ func (f *Function) CallSlot(site disasm.Addr) (uint64, bool) {
 	if !f.StateAt(site, &st) || !f.an.One(site, &in) || in.Op != cpu.OpCall || in.Flags&cpu.FlagMemory == 0 {
 		return 0, false
 	}
-	a := f.interp.Operand(&st, &in)
+	a := st.Operand(&in)
 	return uint64(a.Off) & f.an.Arch.AddrMask(), a.Kind == absint.Constant
 }
 

@@ -59,7 +59,7 @@ func (e *explorer) jumps(st *absint.State, t *transfer) {
 	case in.Flags&cpu.FlagTable != 0:
 		e.tableJump(st, in)
 	case in.Flags&cpu.FlagMemory != 0:
-		at := e.m.Operand(st, in)
+		at := st.Operand(in)
 		v := e.m.LoadedTarget(st, at)
 		if at.Kind == absint.Constant && v.Kind != absint.Constant && v.Kind != absint.TableElement {
 			e.leaveByPointer(st) // one word, not in the image, as of a PLT: labels come out of tables
@@ -67,7 +67,7 @@ func (e *explorer) jumps(st *absint.State, t *transfer) {
 		}
 		e.returns(st, v, t)
 	default:
-		e.returns(st, e.m.RegisterTarget(st, in), t)
+		e.returns(st, st.RegisterTarget(in, e.an.Arch), t)
 	}
 }
 
@@ -90,7 +90,7 @@ func (e *explorer) returns(st *absint.State, v absint.Value, t *transfer) {
 	sp := st.Regs[e.an.Arch.SP]
 	switch {
 	case t.in.Flags&cpu.FlagException != 0:
-	case v == e.m.CallerPC():
+	case v == absint.CallerPC(e.an.Arch):
 		e.Returns = true
 		if sp.IsStartOf(e.an.Arch.SP) {
 			e.Balanced = true

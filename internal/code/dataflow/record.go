@@ -37,7 +37,7 @@ func (s *pathSearch) record(st *absint.State, ra absint.Value, tail bool) {
 	if ra.IsStartOf(arch.PC) && arch.CallPushesRA {
 		ra = absint.Value{Kind: absint.StartMemory, Base: absint.Base(arch.SP)}
 	}
-	if ra.Kind == absint.StartMemory && !s.afterCall && !arch.CallPushesRA && st.Holds(s.m.CallerPC()) {
+	if ra.Kind == absint.StartMemory && !s.afterCall && !arch.CallPushesRA && st.Holds(absint.CallerPC(arch)) {
 		// What is reloaded was stored on the way, through another register that
 		// holds the same address (sp and s8).
 		ra = absint.StartOf(arch.LR)

@@ -144,7 +144,7 @@ func (s *pathSearch) jumps(st *absint.State, t *transfer) {
 	if to, ok := s.m.Target(st, t.in); ok {
 		s.jumpTo(st, to)
 	} else if t.in.Flags&(cpu.FlagTable|cpu.FlagMemory) == 0 {
-		s.returns(st, s.m.RegisterTarget(st, t.in), t)
+		s.returns(st, st.RegisterTarget(t.in, s.an.Arch), t)
 	}
 }
 

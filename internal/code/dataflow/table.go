@@ -16,7 +16,7 @@ func (e *explorer) tableJump(st *absint.State, in *cpu.Insn) {
 		e.branchTable(st, in)
 		return
 	}
-	at := e.m.Operand(st, in)
+	at := st.Operand(in)
 	if at.Kind != absint.TableAddress && at.Kind != absint.Constant {
 		e.unresolved(st)
 		return

@@ -55,7 +55,7 @@ func (t *transfer) follow(m *absint.Interp, st, taken *absint.State, to successo
 		to.returns(st, m.ReturnTarget(st, t.in), t)
 	case cpu.OpLoad, cpu.OpLoadMulti:
 		m.Effect(st, t.in, t.pc)
-		to.returns(st, m.LoadedPC(st, t.in), t)
+		to.returns(st, st.LoadedPC(t.in, m.Arch), t)
 	}
 }
 

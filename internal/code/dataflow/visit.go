@@ -101,7 +101,7 @@ func (e *explorer) note(b *block, st *absint.State, in *cpu.Insn) {
 	if disasm.IsLiteral(in) && e.an.Has(uint64(in.Imm)) {
 		e.data[uint64(in.Imm)] = uint64(in.Size)
 	}
-	if e.m.ReadsPreserved(st, in) {
+	if st.ReadsPreserved(in, arch) {
 		e.ReadsPreserved = true
 		e.LandingPad = e.LandingPad || b.via <= edgeJump && b.start-e.Entry.PC < atOnce
 	}
