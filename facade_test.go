@@ -82,7 +82,7 @@ func TestOwnSymbolizer(t *testing.T) {
 			t.Errorf("frame %d is %q, which begins at %#x; want %#x", i, f.Function, f.FunctionAt(), f.CallSite)
 		}
 	}
-	if !slices.Contains(r.Issues, "names: symbol server: no route to host") {
+	if !slices.Contains(r.Issues, target.Issue{Kind: target.IssueNames, Text: "names: symbol server: no route to host"}) {
 		t.Errorf("issues: %q", r.Issues)
 	}
 }
@@ -110,7 +110,7 @@ func TestReportEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	r := backsight.Report(ctx, snap, traces, &symbol.Symbolizer{})
-	if f := r.Threads[0].Frames; len(f) != 12 || f[0].Function != "" || !slices.Contains(r.Issues, "names: context canceled") {
+	if f := r.Threads[0].Frames; len(f) != 12 || f[0].Function != "" || !slices.Contains(r.Issues, target.Issue{Kind: target.IssueNames, Text: "names: context canceled"}) {
 		t.Errorf("%d frames, the first is %q; issues %q", len(f), f[0].Function, r.Issues)
 	}
 }

@@ -6,7 +6,6 @@ import (
 	"iter"
 	"path"
 	"slices"
-	"strings"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/report"
@@ -36,7 +35,7 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 	r := &report.Report{Snapshot: snap, Issues: slices.Clip(snap.Issues), Threads: make([]report.Thread, len(traces))}
 	if names != nil {
 		if err := names.Prepare(ctx, places(snap.Arch, traces)); err != nil {
-			r.Issues = append(r.Issues, "names: "+err.Error())
+			r.Issues = append(r.Issues, target.Issue{Kind: target.IssueNames, Text: "names: " + err.Error()})
 		}
 	}
 	for i := range traces {
@@ -82,9 +81,9 @@ func lookedUp(arch *cpu.Arch, f *unwind.Frame) uint64 {
 }
 
 // missing says which binaries were not found that frames lie in: without them
-// frames are found by searching the stack, if at all. Those that the capture's
-// issues name already are left out.
-func missing(snap *target.Snapshot, traces []Backtrace) (issues []string) {
+// frames are found by searching the stack, if at all. Those that an issue of the
+// capture is about already are left out.
+func missing(snap *target.Snapshot, traces []Backtrace) (issues []target.Issue) {
 	said := make(map[*target.Module]bool)
 	for i := range traces {
 		for k := range traces[i].Frames {
@@ -93,8 +92,9 @@ func missing(snap *target.Snapshot, traces []Backtrace) (issues []string) {
 				continue
 			}
 			said[m] = true
-			if !slices.ContainsFunc(snap.Issues, func(s string) bool { return strings.Contains(s, path.Base(m.Name)) }) {
-				issues = append(issues, fmt.Sprintf("%s, mapped at %#x: not found", m.Name, m.Lo))
+			if !slices.ContainsFunc(snap.Issues, func(i target.Issue) bool { return path.Base(i.Subject) == path.Base(m.Name) }) {
+				issues = append(issues, target.Issue{Kind: target.IssueNotFound, Subject: m.Name, Addr: m.Lo,
+					Text: fmt.Sprintf("%s, mapped at %#x: not found", m.Name, m.Lo)})
 			}
 		}
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/target"
 )
 
 // FileOptions say where executables are, as the user told.
@@ -164,25 +165,25 @@ type BinaryRef struct {
 
 // Find opens the binary that a capture names. The image is nil where there is
 // none that fits; issues say what was found and not used, and what is wrong with what
-// is used, one line each.
+// is used.
 //
 // A file with another build ID is not the one that ran: its code may be the same
 // only in part, and a backtrace through it looks right and is not.
-func (f *Files) Find(ref BinaryRef) (img *image.Image, issues []string) {
+func (f *Files) Find(ref BinaryRef) (img *image.Image, issues []target.Issue) {
 	ref.Name = strings.TrimSuffix(ref.Name, " (deleted)") // the kernel's d_path of an unlinked file
 	for _, path := range f.candidates(ref) {
 		img, err := f.accepted(path, &ref)
 		if err == nil {
-			return img, img.Issues
+			return img, ref.damage(img)
 		}
 		if !errors.Is(err, os.ErrNotExist) {
-			issues = append(issues, notUsed(path, err))
+			issues = append(issues, ref.notUsed(path, err))
 		}
 	}
 	if f.tree != nil && ref.BuildID != nil {
 		for _, path := range f.tree.versions(ref.Name) {
 			if img, err := f.accepted(path, &ref); err == nil {
-				return img, img.Issues
+				return img, ref.damage(img)
 			}
 		}
 	}
@@ -191,12 +192,12 @@ func (f *Files) Find(ref BinaryRef) (img *image.Image, issues []string) {
 
 // Use opens a file of this machine where the capture is known to mean it: the
 // user said so. It is held to the same conditions.
-func (f *Files) Use(path string, ref BinaryRef) (img *image.Image, issues []string) {
+func (f *Files) Use(path string, ref BinaryRef) (img *image.Image, issues []target.Issue) {
 	img, err := f.accepted(path, &ref)
 	if err != nil {
-		return nil, []string{notUsed(path, err)}
+		return nil, []target.Issue{ref.notUsed(path, err)}
 	}
-	return img, img.Issues
+	return img, ref.damage(img)
 }
 
 func (f *Files) accepted(path string, ref *BinaryRef) (*image.Image, error) {
@@ -207,17 +208,24 @@ func (f *Files) accepted(path string, ref *BinaryRef) (*image.Image, error) {
 	return img, ref.accepts(img)
 }
 
-// notUsed is the issue line for a file that was found in vain.
-func notUsed(path string, err error) string {
-	var p *os.PathError
-	var i *image.Error
-	if errors.As(err, &i) { // names the path itself
-		return err.Error() + "; not used"
+// notUsed is the issue of a file that was found in vain.
+func (ref *BinaryRef) notUsed(path string, err error) target.Issue {
+	what := path + ": " + err.Error()
+	var inPath *os.PathError
+	if errors.As(err, new(*image.Error)) { // names the path itself
+		what = err.Error()
+	} else if errors.As(err, &inPath) {
+		what = path + ": " + inPath.Err.Error()
 	}
-	if errors.As(err, &p) {
-		err = p.Err
+	return target.Issue{Kind: target.IssueNotUsed, Subject: ref.Name, Text: what + "; not used"}
+}
+
+// damage are the issues of an image that is used.
+func (ref *BinaryRef) damage(img *image.Image) (issues []target.Issue) {
+	for _, text := range img.Issues {
+		issues = append(issues, target.Issue{Kind: target.IssueImage, Subject: ref.Name, Text: text})
 	}
-	return path + ": " + err.Error() + "; not used"
+	return issues
 }
 
 // accepts tells why img cannot be what the capture means, nil when it can.

@@ -14,6 +14,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/image/flat"
+	"github.com/backsight/backsight/target"
 )
 
 // The processors of these tests.
@@ -139,7 +140,8 @@ func TestFindOnThisMachine(t *testing.T) {
 			t.Errorf("%s in %q: %v, %q; want %q", tt.name, tt.dir, got, issues, tt.want)
 		}
 	}
-	if _, issues := f.Find(BinaryRef{Name: abs, Arch: archB}); len(issues) != 1 || !strings.Contains(issues[0], "a binary for a little-endian") {
+	if _, issues := f.Find(BinaryRef{Name: abs, Arch: archB}); len(issues) != 1 || !strings.Contains(issues[0].Text, "a binary for a little-endian") ||
+		issues[0].Kind != target.IssueNotUsed || issues[0].Subject != abs {
 		t.Errorf("another processor: %q", issues)
 	}
 }

@@ -30,7 +30,7 @@ func echo(stream bool) Format {
 			}
 			s := &target.Snapshot{Command: string(data)}
 			if err != nil {
-				s.Issues = append(s.Issues, err.Error())
+				s.Issues = append(s.Issues, target.Issue{Text: err.Error()})
 			}
 			return one{s}, nil
 		},
@@ -115,7 +115,7 @@ func TestSpillIsBounded(t *testing.T) {
 		if err != nil || len(snap.Command) != 1000 || !strings.HasPrefix(text, snap.Command) {
 			t.Errorf("%d bytes of %d: %v", len(snap.Command), len(text), err)
 		}
-		if want := "upload: offset 0x3e8: ends here: longer than the bound of 1000 bytes"; len(text) > 1000 && strings.Join(snap.Issues, "") != want {
+		if want := "upload: offset 0x3e8: ends here: longer than the bound of 1000 bytes"; len(text) > 1000 && (len(snap.Issues) != 1 || snap.Issues[0].Text != want) {
 			t.Errorf("issues %q, want %q", snap.Issues, want)
 		} else if len(text) == 1000 && len(snap.Issues) > 0 {
 			t.Errorf("issues %q", snap.Issues)
@@ -149,7 +149,7 @@ func TestCancelledUpload(t *testing.T) {
 	}
 	defer s.Close()
 	snap, _ := s.Next(context.Background())
-	if up.reads != 5000 || len(snap.Issues) != 1 || !strings.HasSuffix(snap.Issues[0], "context canceled") {
+	if up.reads != 5000 || len(snap.Issues) != 1 || !strings.HasSuffix(snap.Issues[0].Text, "context canceled") {
 		t.Errorf("%d reads, issues %q", up.reads, snap.Issues)
 	}
 }

@@ -1,6 +1,10 @@
 package render
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/backsight/backsight/target"
+)
 
 // encoder appends JSON. Members and elements get their commas by what stands
 // before them.
@@ -61,6 +65,15 @@ func (e *encoder) strings(k string, list []string) {
 	e.open('[')
 	for _, s := range list {
 		e.string(s)
+	}
+	e.close(']')
+}
+
+func (e *encoder) issues(list []target.Issue) {
+	e.key("issues")
+	e.open('[')
+	for _, i := range list {
+		e.string(i.Text)
 	}
 	e.close(']')
 }

@@ -50,7 +50,7 @@ func (e *encoder) report(r *report.Report) {
 	e.key("backsight")
 	e.open('{')
 	e.member("version", e.style.Version)
-	e.strings("issues", r.Issues)
+	e.issues(r.Issues)
 	e.close('}')
 }
 

@@ -43,7 +43,7 @@ func sample(t testing.TB) *report.Report {
 	snap := &target.Snapshot{
 		Arch: arch, OS: "Linux", PID: 7, Threads: []target.Thread{thread}, Modules: []*target.Module{fw},
 		Fault:  &target.Fault{Name: "SIGSEGV", HasAddress: true, Thread: 1},
-		Issues: []string{"libz.so.1: not found"},
+		Issues: []target.Issue{{Text: "libz.so.1: not found"}},
 	}
 	frame := func(pc, cfa uint64, m unwind.Method, tr unwind.Trust, l symbol.Location) report.Frame {
 		f := report.Frame{Location: l, Frame: unwind.Frame{PC: pc, CallSite: pc, CFA: cfa, HasCFA: cfa != 0,
@@ -100,7 +100,7 @@ func TestJSON(t *testing.T) {
 
 // TestFailed: a line of a batch that could not be read has its line of output.
 func TestFailed(t *testing.T) {
-	r := &report.Report{Issues: []string{`a.jsonl: line 2: expected '"'`}}
+	r := &report.Report{Issues: []target.Issue{{Text: `a.jsonl: line 2: expected '"'`}}}
 	const want = `{"status":"ERROR","backsight":{"version":"v1","issues":["a.jsonl: line 2: expected '\"'"]}}` + "\n"
 	if got := string(render.AppendJSONLine(nil, r, render.Style{Version: "v1"})); got != want {
 		t.Errorf("got  %swant %s", got, want)
@@ -174,7 +174,7 @@ func TestHostileNames(t *testing.T) {
 // named has a name wherever one can be.
 func named(t testing.TB, name string) *report.Report {
 	r := sample(t)
-	r.Issues = []string{name}
+	r.Issues = []target.Issue{{Text: name}}
 	r.Threads[0].Thread.Name, r.Snapshot.Fault.Name, r.Snapshot.OS = name, name, name
 	r.Snapshot.Modules[0].Name = name
 	for i := range r.Threads[0].Frames {

@@ -15,8 +15,8 @@ type Report struct {
 	// Snapshot is nil where none could be read; Issues say why.
 	Snapshot *target.Snapshot
 	Threads  []Thread
-	// Issues are the capture's and what else went wrong, one line each.
-	Issues []string
+	// Issues are the capture's and what else went wrong.
+	Issues []target.Issue
 }
 
 // Thread is one thread's call chain, innermost frame first.

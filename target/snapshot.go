@@ -23,8 +23,9 @@ type Snapshot struct {
 	// CodeMask has the address bits of code pointers (AArch64 pointer
 	// authentication); 0 means all.
 	CodeMask uint64
-	// Issues are what was wrong with the capture but did not stop it, one line each.
-	Issues []string
+	// Issues are what was wrong with the capture, or with its binaries, and did not stop
+	// the reading.
+	Issues []Issue
 }
 
 // Thread is one thread's registers at the moment of the capture.

@@ -24,7 +24,7 @@ type job struct {
 
 	done chan struct{} // closed when what follows is set
 	out  []byte
-	warn []string
+	warn []target.Issue
 	// made: there is a backtrace. incomplete: one does not reach its root.
 	made, incomplete bool
 }
@@ -124,7 +124,7 @@ func (s *session) process(ctx context.Context, j *job) {
 		r, err = s.report(ctx, j.snap)
 	}
 	if err != nil {
-		r = &report.Report{Issues: []string{err.Error()}}
+		r = &report.Report{Issues: []target.Issue{{Text: err.Error()}}}
 	}
 	j.warn = r.Issues
 	for i := range r.Threads {
@@ -153,7 +153,7 @@ func (s *session) write(j *job) error {
 	s.made = s.made || j.made
 	s.incomplete = s.incomplete || j.incomplete
 	for _, w := range j.warn {
-		s.progress.warn(w)
+		s.progress.warn(w.Text)
 	}
 	if _, err := s.stdout.Write(j.out); errors.Is(err, syscall.EPIPE) {
 		return &failure{code: exitOK} // the reader has seen enough

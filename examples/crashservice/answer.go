@@ -28,7 +28,10 @@ type frame struct {
 
 // newCrash takes the thread that crashed out of a report, the first where none did.
 func newCrash(r *report.Report) *crash {
-	c := &crash{Threads: len(r.Threads), Frames: []frame{}, Issues: r.Issues}
+	c := &crash{Threads: len(r.Threads), Frames: []frame{}, Issues: make([]string, len(r.Issues))}
+	for i := range r.Issues {
+		c.Issues[i] = r.Issues[i].Text
+	}
 	if f := r.Snapshot.Fault; f != nil {
 		c.Signal = f.Name
 	}

@@ -86,11 +86,22 @@ type core struct {
 	// ranges has the permissions of every mapping, captured or not.
 	ranges  *target.Memory
 	modules []*target.Module
-	issues  []string
+	issues  []target.Issue
 }
 
+// issue notes what is wrong with the core itself.
 func (c *core) issue(format string, args ...any) {
-	c.issues = append(c.issues, fmt.Sprintf(format, args...))
+	c.issues = append(c.issues, target.Issue{Kind: target.IssueCapture, Subject: c.name, Text: fmt.Sprintf(format, args...)})
+}
+
+// notUsed notes why a file is not the binary that the core calls name.
+func (c *core) notUsed(name, format string, args ...any) {
+	c.issues = append(c.issues, target.Issue{Kind: target.IssueNotUsed, Subject: name, Text: fmt.Sprintf(format, args...)})
+}
+
+// notFound notes a binary that is mapped at addr, 0 where that is not known.
+func (c *core) notFound(name string, addr uint64, format string, args ...any) {
+	c.issues = append(c.issues, target.Issue{Kind: target.IssueNotFound, Subject: name, Addr: addr, Text: fmt.Sprintf(format, args...)})
 }
 
 func (c *core) errorf(off uint64, format string, args ...any) error {

@@ -19,10 +19,19 @@ import (
 )
 
 // issues are those of a snapshot besides the executable, which made-up cores lack.
-func issues(snap *target.Snapshot) []string {
-	return slices.DeleteFunc(slices.Clone(snap.Issues), func(s string) bool {
-		return s == "core: the executable was not found; name it with --exe"
+func issues(snap *target.Snapshot) []target.Issue {
+	return slices.DeleteFunc(slices.Clone(snap.Issues), func(i target.Issue) bool {
+		return i.Text == "core: the executable was not found; name it with --exe"
 	})
+}
+
+// lines are the texts of issues, one a line.
+func lines(issues []target.Issue) string {
+	var b strings.Builder
+	for _, i := range issues {
+		b.WriteString(i.Text + "\n")
+	}
+	return b.String()
 }
 
 // TestEveryProcessor: registers, thread IDs and the signal of every ABI that has
@@ -250,7 +259,7 @@ func TestWrongBinaries(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(snap.Issues, "\n"); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
+		if got := lines(snap.Issues); !strings.Contains(got, tt.want) || (got == "") != (tt.want == "") {
 			t.Errorf("%s: issues %q", tt.name, snap.Issues)
 		}
 		names := 0
@@ -308,7 +317,7 @@ func TestWrongBuildByHeaders(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := strings.Join(snap.Issues, "\n"); !strings.Contains(got, want) || (got == "") != (want == "") {
+		if got := lines(snap.Issues); !strings.Contains(got, want) || (got == "") != (want == "") {
 			t.Errorf("%s: issues %q, want %q", exe, snap.Issues, want)
 		}
 		used := 0
@@ -331,7 +340,7 @@ func TestWrongBuildWithoutID(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(snap.Issues, "\n"); !strings.Contains(got, "another build; not used") {
+	if got := lines(snap.Issues); !strings.Contains(got, "another build; not used") {
 		t.Errorf("issues %q", got)
 	}
 }

@@ -14,7 +14,7 @@ import (
 func (c *core) fromLinker() {
 	img := c.mainProgram("", nil)
 	if img == nil {
-		c.issue("%s: the executable%s was not found; name it with --exe", c.name, quoted(c.notes.command))
+		c.notFound(c.argv0(), 0, "%s: the executable%s was not found; name it with --exe", c.name, quoted(c.notes.command))
 		return
 	}
 	bias, ok := c.mainBias(img)
@@ -40,7 +40,7 @@ func quoted(command string) string {
 func (c *core) mainBias(img *image.Image) (bias uint64, ok bool) {
 	bias, ok = c.placed(img)
 	if !ok {
-		c.issue("%s: its entry point %#x does not fit the core's %#x: another build; not used",
+		c.notUsed(img.Path, "%s: its entry point %#x does not fit the core's %#x: another build; not used",
 			img.Path, img.Entry, c.notes.auxv[atEntry])
 	}
 	return bias, ok
@@ -179,12 +179,12 @@ func (c *core) linked(name string, bias, dynamic uint64) {
 	}
 	img := c.find(name, nil)
 	if img == nil {
-		c.issue("%s, loaded at %#x: not found", name, bias)
+		c.notFound(name, bias, "%s, loaded at %#x: not found", name, bias)
 		c.addUnlinked(name, bias)
 		return
 	}
 	if own := elf.LinkInfoOf(img).Dynamic; own.Size > 0 && (bias+own.Addr)&c.arch.AddrMask() != dynamic {
-		c.issue("%s: its dynamic section does not fit the core's: another build; not used", img.Path)
+		c.notUsed(name, "%s: its dynamic section does not fit the core's: another build; not used", img.Path)
 		return
 	}
 	c.add(name, img, bias)

@@ -41,7 +41,7 @@ func (c *core) fromMappings() {
 // addMapped adds an image wherever it was loaded; false where it cannot be.
 func (c *core) addMapped(m *mapping, head *mappedELF, img *image.Image) bool {
 	if head.buildID == nil && !c.sameBuild(head, img) {
-		c.issue("%s: its program headers differ from those of %s in the core: another build; not used", img.Path, m.path)
+		c.notUsed(m.path, "%s: its program headers differ from those of %s in the core: another build; not used", img.Path, m.path)
 		return false
 	}
 	biases := c.biases(m, img)
@@ -49,7 +49,7 @@ func (c *core) addMapped(m *mapping, head *mappedELF, img *image.Image) bool {
 		c.add(m.path, img, bias)
 	}
 	if len(biases) == 0 {
-		c.issue("%s: its segments do not fit the mappings of %s; not used", img.Path, m.path)
+		c.notUsed(m.path, "%s: its segments do not fit the mappings of %s; not used", img.Path, m.path)
 	}
 	return len(biases) > 0
 }

@@ -90,11 +90,16 @@ func (c *core) adopt(img *image.Image) {
 	}
 }
 
+// argv0 is the program's name in its command line, as far as the core has it.
+func (c *core) argv0() string {
+	name, _, _ := strings.Cut(c.notes.command, " ")
+	return name
+}
+
 // programNames are the names under which the executable may be known, best
 // first. psargs is argv joined by blanks, cut to 79 bytes; fname to 15.
 func (c *core) programNames(where string) (names []string) {
-	argv0, _, _ := strings.Cut(c.notes.command, " ")
-	for _, n := range []string{where, c.cstring(c.notes.auxv[atExecFn]), argv0, c.notes.fname} {
+	for _, n := range []string{where, c.cstring(c.notes.auxv[atExecFn]), c.argv0(), c.notes.fname} {
 		known := n == ""
 		for _, k := range names {
 			known = known || k == n

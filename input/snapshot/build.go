@@ -13,6 +13,7 @@ import (
 // share: the names of registers, and the modules.
 type builder struct {
 	env   *input.Env
+	name  string // of the capture
 	dir   string // of the capture
 	names map[*cpu.Arch]map[string]cpu.Reg
 	last  moduleSet
@@ -30,8 +31,12 @@ func (b *builder) snapshot(r *record) (*target.Snapshot, error) {
 	}
 	snap := &target.Snapshot{
 		Arch: arch, OS: r.os, Memory: memory(r, arch), Modules: set.modules,
-		CodeMask: codeMask(r), Issues: append(r.issues, set.issues...),
+		CodeMask: codeMask(r),
 	}
+	for _, text := range r.issues {
+		b.issue(snap, text)
+	}
+	snap.Issues = append(snap.Issues, set.issues...)
 	b.threads(snap, r)
 	if r.fault.present {
 		snap.Fault = &target.Fault{
@@ -40,6 +45,11 @@ func (b *builder) snapshot(r *record) (*target.Snapshot, error) {
 		}
 	}
 	return snap, nil
+}
+
+// issue notes what is wrong with the snapshot itself.
+func (b *builder) issue(snap *target.Snapshot, text string) {
+	snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueCapture, Subject: b.name, Text: text})
 }
 
 // stated is the processor that a snapshot asks for.
@@ -149,7 +159,7 @@ func (b *builder) threads(snap *target.Snapshot, r *record) {
 		}
 	}
 	if lost > 0 {
-		snap.Issues = append(snap.Issues, fmt.Sprintf("%d of %d threads have no program counter", lost, len(snap.Threads)))
+		b.issue(snap, fmt.Sprintf("%d of %d threads have no program counter", lost, len(snap.Threads)))
 	}
 }
 

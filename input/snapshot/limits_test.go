@@ -1,6 +1,7 @@
 package snapshot_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -23,7 +24,7 @@ func TestMoreThanThereMayBe(t *testing.T) {
 	} {
 		list := strings.Repeat(tt.element+",", tt.n-1) + tt.element
 		s := first(t, `{"arch":"mips","`+tt.member+`":[`+list+`]}`)
-		if got := strings.Join(s.Issues, "\n"); !strings.Contains(got, tt.issue+"; the others are left out") {
+		if got := fmt.Sprint(s.Issues); !strings.Contains(got, tt.issue+"; the others are left out") {
 			t.Errorf("%s: issues %.300q", tt.member, got)
 		}
 		if n := tt.used(s); n == 0 || n >= tt.n {
@@ -39,7 +40,7 @@ func TestRegistersWithoutEnd(t *testing.T) {
 	if pc, _, ok := s.Arch.PCOf(&s.Threads[0].Regs); !ok || pc != 0x1000 {
 		t.Errorf("pc %#x, %v", pc, ok)
 	}
-	if len(s.Issues) != 1 || !strings.Contains(s.Issues[0], "registers; the others are left out") {
+	if len(s.Issues) != 1 || !strings.Contains(s.Issues[0].Text, "registers; the others are left out") {
 		t.Errorf("issues %q", s.Issues)
 	}
 }
@@ -47,7 +48,7 @@ func TestRegistersWithoutEnd(t *testing.T) {
 // TestNoProgramCounter: a walk has nowhere to begin, and the reader is told why.
 func TestNoProgramCounter(t *testing.T) {
 	s := first(t, `{"arch":"mips","threads":[{"regs":{"pc":"0x1000"}},{"regs":{"sp":"0x1000"}},{}]}`)
-	if len(s.Issues) != 1 || s.Issues[0] != "2 of 3 threads have no program counter" {
+	if len(s.Issues) != 1 || s.Issues[0].Text != "2 of 3 threads have no program counter" {
 		t.Errorf("issues %q", s.Issues)
 	}
 }

@@ -18,7 +18,7 @@ type moduleSet struct {
 	images  []imageRef
 	want    stated
 	modules []*target.Module
-	issues  []string
+	issues  []target.Issue
 }
 
 // stale tells whether a binary cannot be read any more: its file was cut short.
@@ -72,14 +72,14 @@ func (m *moduleSet) add(files *input.Files, ref imageRef, dir string) {
 	m.issues = append(m.issues, issues...)
 	if img == nil {
 		if len(issues) == 0 {
-			m.issues = append(m.issues, ref.path+": not found")
+			m.issues = append(m.issues, target.Issue{Kind: target.IssueNotFound, Subject: ref.path, Text: ref.path + ": not found"})
 		}
 		return
 	}
 	m.modules = append(m.modules, target.NewModule(ref.path, img, ref.bias))
 }
 
-func (m *moduleSet) open(files *input.Files, ref imageRef, dir string) (*image.Image, []string) {
+func (m *moduleSet) open(files *input.Files, ref imageRef, dir string) (*image.Image, []target.Issue) {
 	w := input.BinaryRef{Name: ref.path, Arch: m.want.arch, AnyABI: m.want.abi == "", Dir: dir}
 	if ref.direct {
 		return files.Use(ref.path, w)

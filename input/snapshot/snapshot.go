@@ -38,7 +38,7 @@ func sniff(head []byte) bool {
 func open(_ context.Context, capture *input.Capture, env *input.Env) (input.Stream, error) {
 	return &stream{
 		name: capture.Name, lines: newLines(capture.Stream()),
-		build: builder{env: env, dir: capture.Dir, names: make(map[*cpu.Arch]map[string]cpu.Reg)},
+		build: builder{env: env, name: capture.Name, dir: capture.Dir, names: make(map[*cpu.Arch]map[string]cpu.Reg)},
 	}, nil
 }
 

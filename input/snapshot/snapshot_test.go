@@ -137,7 +137,7 @@ func TestMemory(t *testing.T) {
 			t.Errorf("memory at %#x: %s, want %s", addr, got, want)
 		}
 	}
-	if len(s.Issues) != 1 || !strings.Contains(s.Issues[0], "illegal base64") {
+	if len(s.Issues) != 1 || !strings.Contains(s.Issues[0].Text, "illegal base64") {
 		t.Errorf("issues %q", s.Issues)
 	}
 }
@@ -215,7 +215,7 @@ func TestPrettyPrinted(t *testing.T) {
 // TestImageNotFound: a binary that is nowhere is an issue, not an error.
 func TestImageNotFound(t *testing.T) {
 	s := first(t, `{"arch":"mips","regs":{"pc":"0x0"},"images":[{"path":"no-such-file.elf","bias":"0x0"}]}`)
-	if len(s.Modules) != 0 || len(s.Issues) != 1 || !strings.Contains(s.Issues[0], "no-such-file.elf: not found") {
+	if len(s.Modules) != 0 || len(s.Issues) != 1 || !strings.Contains(s.Issues[0].Text, "no-such-file.elf: not found") || s.Issues[0].Kind != target.IssueNotFound {
 		t.Errorf("modules %v, issues %q", s.Modules, s.Issues)
 	}
 }
