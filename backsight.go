@@ -4,6 +4,11 @@
 // frame pointers, and says of each frame how it was found and how sure it is.
 //
 //	capture ─► input ─► target.Snapshot ─► unwind.Walker ─► []unwind.Frame ─► report ─► render
+//
+// A program says where binaries are (NewFiles), opens captures (Open, OpenReader), unwinds
+// their snapshots (Unwinder.Backtraces) and names the frames (Report). What Backsight knows
+// are four lists: CPUs, Formats, ImageFormats, DefaultSources. A program may give lists of
+// its own instead, with formats and sources that live in other modules.
 package backsight
 
 import (

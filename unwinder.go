@@ -100,8 +100,10 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 	return out[:done], cmp.Or(blame(snap, fault), ctx.Err())
 }
 
-// Walker returns a walker over snap that belongs to one goroutine: what a profiler
-// uses for all its samples, moving it to the next with Walker.Use.
+// Walker returns a walker over snap, for one goroutine. A profiler keeps one for each
+// goroutine and gives it all samples: those that are registers and stack bytes with
+// Walker.WalkSample, for which snap needs no threads and no memory but Arch, Modules and
+// CodeMask; those that are snapshots with Walker.Use and Walker.Walk.
 func (u *Unwinder) Walker(snap *target.Snapshot) *unwind.Walker {
 	return unwind.NewWalker(snap, u.opt)
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// walkers are those of earlier snapshots, with what they have cached: a batch mostly
-// has the same binaries again and again.
+// walkers are the idle walkers of earlier snapshots. Their caches are worth keeping: the
+// snapshots of a batch mostly have the same binaries mapped at the same places.
 type walkers struct {
 	mu   sync.Mutex
 	idle []*unwind.Walker
@@ -36,7 +36,7 @@ func (l *walkers) take(u *Unwinder, snap *target.Snapshot) *unwind.Walker {
 	return w
 }
 
-// put keeps a walker for the next snapshot, as many as can run at a time.
+// put keeps a walker for the next snapshot; no more walkers than can run at a time.
 func (l *walkers) put(w *unwind.Walker) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -49,9 +49,9 @@ func (l *walkers) put(w *unwind.Walker) {
 // eight takes some 100 µs.
 const threadsEach = 8
 
-// walk unwinds the threads of a snapshot into out and returns how many there are
-// before the first that ctx's end, or a file that cannot be read any more, left out.
-// A walker that such a file broke off is not used again.
+// walk unwinds the threads of a snapshot into out and returns how many backtraces there
+// are before the first that was left out: because ctx had ended, or because a file cannot
+// be read any more. A walker that such a file broke off is not used again.
 func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtrace) (n int, err error) {
 	var next atomic.Int64
 	var failed atomic.Pointer[error]
