@@ -2,16 +2,16 @@ package backsight_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"errors"
 	"flag"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"github.com/backsight/backsight/internal/synth/recorded"
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/*/want.txt with what the command prints")
@@ -76,7 +76,7 @@ func TestCaptures(t *testing.T) {
 // contract.
 func TestBadInput(t *testing.T) {
 	program, dir := command(t), t.TempDir()
-	core := gunzip(t, "testdata/mips-deref/core.gz")
+	core := string(recorded.Unzip(t, "testdata/mips-deref/core.gz"))
 	modules, err := filepath.Abs("testdata/mips-deref/modules")
 	if err != nil {
 		t.Fatal(err)
@@ -123,24 +123,6 @@ func TestBadInput(t *testing.T) {
 			t.Errorf("%s: printed %q and said %q; want one line", tt.args, out, talk)
 		}
 	}
-}
-
-func gunzip(t *testing.T, name string) string {
-	t.Helper()
-	f, err := os.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
-	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := io.ReadAll(z)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(b)
 }
 
 // sparse makes a file of zeros that takes no room.

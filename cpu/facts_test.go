@@ -1,22 +1,17 @@
 package cpu_test
 
 import (
-	"slices"
 	"testing"
 
+	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/cpu/arm"
-	"github.com/backsight/backsight/cpu/arm64"
-	"github.com/backsight/backsight/cpu/mips"
-	"github.com/backsight/backsight/cpu/riscv"
-	"github.com/backsight/backsight/cpu/x86"
 )
 
 // TestFactsAgree: the facts of a descriptor that say the same from two sides. A
 // return address is either pushed by a call, and then lies between SP and the CFA
 // on entry, or in LR.
 func TestFactsAgree(t *testing.T) {
-	for _, a := range slices.Concat(mips.Archs(), arm.Archs(), arm64.Archs(), riscv.Archs(), x86.Archs()) {
+	for _, a := range backsight.CPUs() {
 		pushed := int64(0)
 		if a.CallPushesRA {
 			pushed = int64(a.AddrSize)
@@ -36,7 +31,7 @@ func TestFactsAgree(t *testing.T) {
 // TestInsnAlignIn: Thumb and MIPS16 have instructions of two bytes, the mode beside
 // them has four; Cortex-M knows only Thumb.
 func TestInsnAlignIn(t *testing.T) {
-	set := cpu.Set(slices.Concat(mips.Archs(), arm.Archs(), arm64.Archs(), x86.Archs()))
+	set := backsight.CPUs()
 	for _, c := range []struct {
 		name, abi string
 		mode      cpu.Mode
