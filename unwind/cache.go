@@ -29,7 +29,8 @@ type place struct {
 const (
 	tagExact = 1 << 1
 	tagUsed  = 1 << 7 // always set: 0 marks an empty slot of a hashTable
-	tagImage = 8      // callers of an imageCache: the ID of the caller's image, from here on
+
+	imageShift = 8 // bits from here on, in the callers of an imageCache: the caller's image
 )
 
 func placeOf(pc uint64, mode cpu.Mode, exact bool) place {

@@ -6,8 +6,8 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// fastPath walks through frames whose rules and callers are known: to this walker, or to
-// others that left them with the images.
+// fastPath walks through frames whose rules and callers are known: cached by this walker,
+// or left with the images by other walkers.
 type fastPath struct {
 	local     ruleCache
 	admission admission
@@ -41,7 +41,8 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 		return dst, false
 	}
 	mask, align, isa, codeMask, modules := arch.AddrMask(), max(arch.StackAlign, 1)-1, arch.ISABit, snap.CodeMask, snap.Modules
-	level, started, trust := mayKeepSP(s), len(dst), dst[len(dst)-1].Trust
+	level := mayKeepSP(s) // CFA = SP is possible
+	started, trust := len(dst), dst[len(dst)-1].Trust
 	t := &f.trail
 	size := uint64(t.stack.size)
 	for len(dst) < most {
@@ -96,8 +97,8 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 		}
 		callee.CFA, callee.HasCFA = cfa, true
 		trust = min(trust, c.trust())
-		// The cached address rather than the equal one from the stack: so the processor
-		// looks the next rule up before memory has answered.
+		// Not ra, though it is equal: with the cached address the processor looks the next
+		// rule up before memory has answered.
 		pc, mode := c.ra, c.mode()
 		if isa {
 			pc &^= 1
@@ -133,9 +134,9 @@ func (f *fastPath) begin(s *State) (at place, sp uint64, ok bool) {
 	return at, sp, true
 }
 
-// imageRule finds what other walkers left of a place in m, and stores a copy where the
-// place comes up again. The caller's callLen is 0 where the caller lies in another image:
-// only the rule is known then. rule is nil where nothing is known.
+// imageRule finds the rule and the caller that other walkers left for a place in m, nil if
+// none did. A caller in another image has callLen 0: imageCaller finds it by the return
+// address. What is found is stored if the place comes up again.
 func (f *fastPath) imageRule(s *State, at place, m *target.Module) (rule *packed.Rule, c *caller) {
 	of := f.modules.of(s.Snapshot, m)
 	if of.cache == nil {
@@ -154,8 +155,8 @@ func (f *fastPath) imageRule(s *State, at place, m *target.Module) (rule *packed
 	return &r.rule, c
 }
 
-// imageCaller finds what other walkers left of a place in m and a return address, nil
-// if nothing, and stores a copy where the place comes up again.
+// imageCaller finds the caller that other walkers left for a place in m and a return
+// address, nil if none did. The caller is stored if the place comes up again.
 func (f *fastPath) imageCaller(s *State, at place, ra uint64, m *target.Module) *caller {
 	of := f.modules.of(s.Snapshot, m)
 	pc, _ := s.Snapshot.Arch.SplitCode(ra)
@@ -191,8 +192,8 @@ func imagePlace(m *target.Module, at place) place {
 	return place{codeAddr(m.ToImage(uint64(at.pc)) & m.Image.Arch.AddrMask()), at.tag}
 }
 
-// fromImage translates the caller in f.found, which lies in a module, to target
-// addresses, and stores f.found where the place comes up again.
+// fromImage translates the caller in f.found, an address of the module in, to target
+// addresses, and stores f.found if the place comes up again.
 func (f *fastPath) fromImage(at place, in moduleCache) {
 	c := &f.found.caller
 	c.ra, c.module = in.module.ToTarget(c.ra), in.index

@@ -23,17 +23,7 @@ import (
 // they were saved. Both walk the same stacks of random rules, and must find the same
 // frames, and the same registers behind the last of them.
 func TestFastPath(t *testing.T) {
-	for _, p := range []struct {
-		arch *cpu.Arch
-		call []byte // a call instruction, delay slot included, as it stands before a return address
-	}{
-		{named(x86.Archs(), "x86_64"), []byte{0xe8, 0, 0, 0, 0}},
-		{named(x86.Archs(), "i386"), []byte{0xe8, 0, 0, 0, 0}},
-		{named(arm64.Archs(), "aarch64"), []byte{0, 0, 0, 0x94}},
-		{named(riscv.Archs(), "riscv64"), []byte{0xef, 0, 0, 0}},
-		{o32(), []byte{0x0c, 0, 0, 0, 0, 0, 0, 0}},
-		{n64el(), []byte{0, 0, 0, 0x0c, 0, 0, 0, 0}},
-	} {
+	for _, p := range processors() {
 		t.Run(p.arch.Name+p.arch.ABI, func(t *testing.T) {
 			asked, frames := 0, 0
 			for seed := range uint64(300) {
@@ -45,6 +35,35 @@ func TestFastPath(t *testing.T) {
 				t.Errorf("%d of %d frames were found by the sources, not by the fast path", asked, frames)
 			}
 		})
+	}
+}
+
+// FuzzFastPath compares them for other random numbers.
+func FuzzFastPath(f *testing.F) {
+	f.Add(uint8(0), uint64(0))
+	f.Fuzz(func(t *testing.T, which uint8, seed uint64) {
+		p := processors()[int(which)%len(processors())]
+		newRandomStack(p.arch, p.call, seed).compare(t)
+	})
+}
+
+// processor is an ABI, and a call instruction as it stands before a return address, its
+// delay slot included.
+type processor struct {
+	arch *cpu.Arch
+	call []byte
+}
+
+// processors have return addresses in a register or on the stack, words of 4 and 8 bytes, both
+// byte orders, and signed return addresses.
+func processors() []processor {
+	return []processor{
+		{named(x86.Archs(), "x86_64"), []byte{0xe8, 0, 0, 0, 0}},
+		{named(x86.Archs(), "i386"), []byte{0xe8, 0, 0, 0, 0}},
+		{named(arm64.Archs(), "aarch64"), []byte{0, 0, 0, 0x94}},
+		{named(riscv.Archs(), "riscv64"), []byte{0xef, 0, 0, 0}},
+		{o32(), []byte{0x0c, 0, 0, 0, 0, 0, 0, 0}},
+		{n64el(), []byte{0, 0, 0, 0x0c, 0, 0, 0, 0}},
 	}
 }
 

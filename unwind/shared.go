@@ -50,7 +50,7 @@ func (c *imageCache) caller(p place, r *cachedRule, ra uint64, image uint16) *ca
 		return &r.caller
 	}
 	k := callKey{uint64(p.pc), ra}
-	return c.callers.Load().find(k.hash(), p.tag|uint32(image)<<tagImage, k)
+	return c.callers.Load().find(k.hash(), p.tag|uint32(image)<<imageShift, k)
 }
 
 // publish adds a rule and its caller; where the rule is known already, the caller.
@@ -64,7 +64,7 @@ func (c *imageCache) publish(p place, r cachedRule) {
 		return
 	}
 	if ra, image := r.caller.ra, r.caller.module; !r.rule.Ends() && c.caller(p, known, ra, image) == nil {
-		t := c.callers.Load().insert(p.tag|uint32(image)<<tagImage, callKey{uint64(p.pc), ra}, r.caller)
+		t := c.callers.Load().insert(p.tag|uint32(image)<<imageShift, callKey{uint64(p.pc), ra}, r.caller)
 		c.callers.Store(&t)
 	}
 }
