@@ -44,7 +44,7 @@ func TestCrossCheck(t *testing.T) {
 			code := rules{method: unwind.MethodCode, known: true,
 				at: map[uint64][]unwind.Rule{inG: {framed(arch, 16, at(c.code), c.flags)}}}
 			snap := stopped(arch, synth.Stack(arch).Zero(8).Words(inH, inF).Zero(64).Place(0x7fff_0000))
-			frames, _ := walk(snap, unwind.Options{Sources: []unwind.Source{cfi, code}, CallGraph: flow{holds: sameHundred, callee: hEntry}})
+			frames, _ := walk(snap, unwind.Options{Sources: []unwind.Source{cfi, code}, CallGraph: graph{holds: sameHundred, callee: hEntry}})
 			got := pcs(frames)
 			if !slices.Equal(got, []uint64{inG, c.want}) || frames[1].Trust != c.trust || frames[0].CFA != 0x7fff_0010 {
 				t.Errorf("%#x, want a frame at %#x, %v: %+v", got, c.want, c.trust, frames)

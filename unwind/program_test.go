@@ -114,23 +114,23 @@ func stopped(arch *cpu.Arch, stack synth.Placed) *target.Snapshot {
 	return snap
 }
 
-// flow answers from a table of entries by place; an indirect call goes to callee.
-type flow struct {
+// graph answers from a table of entries by place; an indirect call goes to callee.
+type graph struct {
 	holds  func(entry, pc uint64) unwind.Answer
 	callee uint64
 	// syscall is the place behind one.
 	syscall uint64
 }
 
-func (f flow) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool) {
+func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool) {
 	return f.holds(entry, pc), true
 }
 
-func (flow) Stub(*target.Snapshot, uint64, cpu.Mode, uint64) (uint64, bool) { return 0, false }
+func (graph) Stub(*target.Snapshot, uint64, cpu.Mode, uint64) (uint64, bool) { return 0, false }
 
-func (f flow) BehindSyscall(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.syscall }
+func (f graph) BehindSyscall(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.syscall }
 
-func (f flow) Callee(*target.Snapshot, uint64, cpu.Mode) (uint64, cpu.Mode, bool) {
+func (f graph) Callee(*target.Snapshot, uint64, cpu.Mode) (uint64, cpu.Mode, bool) {
 	return f.callee, 0, f.callee != 0
 }
 
@@ -142,4 +142,4 @@ func sameHundred(entry, pc uint64) unwind.Answer {
 	return unwind.No
 }
 
-func unknownFlow(uint64, uint64) unwind.Answer { return unwind.Unknown }
+func unknownTargets(uint64, uint64) unwind.Answer { return unwind.Unknown }

@@ -13,7 +13,7 @@ import (
 // the same; the snapshot that the walker was made with has modules only.
 func TestWalkSample(t *testing.T) {
 	arch := o32()
-	opt := unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: flow{holds: sameHundred}}
+	opt := unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}}
 	for _, c := range []struct {
 		what  string
 		stack synth.Placed

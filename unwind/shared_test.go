@@ -23,10 +23,10 @@ func moved(arch *cpu.Arch, m *target.Module, by uint64) *target.Snapshot {
 }
 
 // unbound answers what sameHundred does, but by a word of the capture.
-type unbound struct{ flow }
+type unbound struct{ graph }
 
 func (f unbound) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (unwind.Answer, bool) {
-	a, _ := f.flow.Reaches(snap, entry, mode, pc)
+	a, _ := f.graph.Reaches(snap, entry, mode, pc)
 	return a, false
 }
 
@@ -35,10 +35,10 @@ func (f unbound) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc 
 // lie elsewhere than in the image.
 func TestShared(t *testing.T) {
 	arch := o32()
-	code := flow{holds: sameHundred}
+	code := graph{holds: sameHundred}
 	for _, c := range []struct {
 		name  string
-		flow  unwind.CallGraph
+		graph unwind.CallGraph
 		by    uint64 // second mapping
 		cut   uint64 // and what it lacks at the end
 		share bool
@@ -55,7 +55,7 @@ func TestShared(t *testing.T) {
 			asked, m := 0, program(arch)
 			source := tables(arch, unwind.MethodCFI, 0)
 			source.asked = &asked
-			opt := unwind.Options{Sources: []unwind.Source{source}, CallGraph: c.flow}
+			opt := unwind.Options{Sources: []unwind.Source{source}, CallGraph: c.graph}
 			if c.share {
 				opt.Shared = new(unwind.Shared)
 			}
@@ -86,7 +86,7 @@ func TestShared(t *testing.T) {
 // there.
 func TestSharedNobody(t *testing.T) {
 	arch := o32()
-	m, opt := program(arch), unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: flow{holds: sameHundred}, Shared: new(unwind.Shared)}
+	m, opt := program(arch), unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}, Shared: new(unwind.Shared)}
 	if frames, _ := walk(moved(arch, m, 0), opt); len(frames) != 3 {
 		t.Fatalf("%#x", pcs(frames))
 	}

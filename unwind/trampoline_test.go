@@ -80,84 +80,10 @@ func TestInterrupted(t *testing.T) {
 		{"in kill", inF, unwind.Certain},
 		{"in the middle of work", 0, unwind.Likely},
 	} {
-		frames, _ := walk(snap, unwind.Options{CallGraph: flow{holds: sameHundred, syscall: c.syscall}, Sources: []unwind.Source{
+		frames, _ := walk(snap, unwind.Options{CallGraph: graph{holds: sameHundred, syscall: c.syscall}, Sources: []unwind.Source{
 			signals{*interrupted, false}, tables(arch, unwind.MethodCFI, 0)}})
 		if len(frames) != 4 || frames[1].Trust != unwind.Certain || frames[2].Trust != c.want || frames[3].Trust != unwind.Certain {
 			t.Errorf("%s: %+v", c.what, frames)
 		}
-	}
-}
-
-// TestExplain: every question and its answer is told, with the reason for what
-// was not taken.
-func TestExplain(t *testing.T) {
-	arch := o32()
-	code := tables(arch, unwind.MethodCode, unwind.FromEntry|unwind.Agreed)
-	wrong := saved(arch, 16, 0)
-	unknown := saved(arch, 8, 0)
-	unknown.CFA.Base, _ = arch.RegByName("s8")
-	missing := saved(arch, 0x10000, 0)
-	code.at[inF] = append([]unwind.Rule{wrong, unknown, missing}, code.at[inF]...)
-	silent := rules{method: unwind.MethodCFI}
-	type line struct {
-		frame, try int
-		method     unwind.Method
-		verdict    unwind.Verdict
-		taken      bool
-		reason     string
-	}
-	var got []line
-	snap := stopped(arch, stackOf(arch))
-	walk(snap, unwind.Options{Sources: []unwind.Source{silent, code}, Explain: func(a unwind.Attempt) {
-		if a.Arch != arch || a.Verdict == unwind.Found && a.Rule == nil {
-			t.Errorf("incomplete: %+v", a)
-		}
-		got = append(got, line{a.Frame, a.Try, a.Method, a.Verdict, a.Taken, a.Reason})
-	}})
-	want := []line{
-		{0, 0, unwind.MethodCFI, unwind.NotCovered, false, "not covered"},
-		{0, 0, unwind.MethodCode, unwind.Found, true, ""},
-		{1, 0, unwind.MethodCFI, unwind.NotCovered, false, "not covered"},
-		{1, 0, unwind.MethodCode, unwind.Found, false, "the return address is 0"},
-		{1, 1, unwind.MethodCode, unwind.Found, false, "a register it needs is unknown"},
-		{1, 2, unwind.MethodCode, unwind.Found, false, "memory was not captured"},
-		{1, 3, unwind.MethodCode, unwind.Found, true, ""},
-		{2, 0, unwind.MethodCFI, unwind.NotCovered, false, "not covered"},
-		{2, 0, unwind.MethodCode, unwind.EndOfStack, false, "end of stack"},
-	}
-	if !slices.Equal(got, want) {
-		t.Errorf("told\n%v\nwant\n%v", got, want)
-	}
-}
-
-// TestRegisters: each frame's registers are shown as its caller will find them.
-func TestRegisters(t *testing.T) {
-	arch := o32()
-	stack := stackOf(arch)
-	var sps []uint64
-	walk(stopped(arch, stack), unwind.Options{
-		Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)},
-		Registers: func(n int, regs *cpu.Registers) {
-			if sp, ok := regs.Lookup(arch.SP); ok && n == len(sps) {
-				sps = append(sps, sp)
-			}
-		},
-	})
-	if want := []uint64{stack.Addr("f"), stack.Addr("f"), stack.Addr("main")}; !slices.Equal(sps, want) {
-		t.Errorf("SP %#x, want %#x", sps, want)
-	}
-}
-
-// TestMissingModules: where the file is missing, tables of nobody help, and frames
-// in its range are believed less.
-func TestMissingModules(t *testing.T) {
-	arch := o32()
-	snap := stopped(arch, stackOf(arch))
-	m := *snap.Modules[0]
-	m.Image = nil
-	snap.Modules = []*target.Module{&m}
-	frames, stop := walk(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}})
-	if len(frames) != 1 || stop.Reason != unwind.StopNoRule || frames[0].Checks != unwind.Executable|unwind.CodeMissing {
-		t.Errorf("%+v, stop %v", frames, stop.Reason)
 	}
 }

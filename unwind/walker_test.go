@@ -180,7 +180,7 @@ func TestRefused(t *testing.T) {
 			var reason string
 			frames, stop := walk(stopped(arch, stack), unwind.Options{
 				Sources:   []unwind.Source{tables(arch, unwind.MethodCode, unwind.Agreed|unwind.FromEntry)},
-				CallGraph: flow{holds: sameHundred},
+				CallGraph: graph{holds: sameHundred},
 				Explain: func(a unwind.Attempt) {
 					if a.Frame == 1 && a.Applied {
 						reason = a.Reason
@@ -202,7 +202,7 @@ func TestChoice(t *testing.T) {
 	code := tables(arch, unwind.MethodCode, 0)
 	// inH lies in the frame: an old return address, behind a call that could go anywhere.
 	code.at[inF] = []unwind.Rule{saved(arch, 16, 0), saved(arch, 32, unwind.FromEntry)}
-	frames, _ := walk(stopped(arch, stack), unwind.Options{Sources: []unwind.Source{code}, CallGraph: flow{holds: sameHundred}})
+	frames, _ := walk(stopped(arch, stack), unwind.Options{Sources: []unwind.Source{code}, CallGraph: graph{holds: sameHundred}})
 	if len(frames) < 3 || frames[2].PC != inMain {
 		t.Errorf("%#x", pcs(frames))
 	}
@@ -218,8 +218,8 @@ func TestWrongIsNeverCertain(t *testing.T) {
 		for _, flags := range []unwind.RuleFlags{0, unwind.FromEntry, unwind.Agreed, unwind.Fallback} {
 			stack := synth.Stack(arch).Zero(28).Word(ra).Zero(64).Place(0x7fff_0000)
 			code := tables(arch, unwind.MethodCode, flags)
-			for _, holds := range []func(uint64, uint64) unwind.Answer{sameHundred, unknownFlow} {
-				frames, _ := walk(stopped(arch, stack), unwind.Options{Sources: []unwind.Source{code}, CallGraph: flow{holds: holds}})
+			for _, holds := range []func(uint64, uint64) unwind.Answer{sameHundred, unknownTargets} {
+				frames, _ := walk(stopped(arch, stack), unwind.Options{Sources: []unwind.Source{code}, CallGraph: graph{holds: holds}})
 				if len(frames) > 2 && frames[2].Trust == unwind.Certain {
 					t.Errorf("%#x with flags %b is certain: %v", ra, flags, frames[2].Checks)
 				}
@@ -251,7 +251,7 @@ func TestDeadEnd(t *testing.T) {
 		if !c.rule {
 			delete(cfi.at, inF)
 		}
-		frames, stop := walk(stopped(arch, c.stack), unwind.Options{Sources: []unwind.Source{cfi}, CallGraph: flow{holds: sameHundred}})
+		frames, stop := walk(stopped(arch, c.stack), unwind.Options{Sources: []unwind.Source{cfi}, CallGraph: graph{holds: sameHundred}})
 		if len(frames) < 2 || frames[1].PC != inF || frames[1].Trust != c.want || stop.Reason != c.stop {
 			t.Errorf("%s: %+v, %v", c.what, frames, stop)
 		}
@@ -304,7 +304,7 @@ func TestNoAllocations(t *testing.T) {
 	snap := stopped(arch, stackOf(arch))
 	for name, opt := range map[string]unwind.Options{
 		"from the cache": {Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}},
-		"from the source": {Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: flow{holds: sameHundred},
+		"from the source": {Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred},
 			Registers: func(int, *cpu.Registers) {}},
 	} {
 		w := unwind.NewWalker(snap, opt)
@@ -346,7 +346,7 @@ func TestOneBitAway(t *testing.T) {
 	} {
 		snap := stopped(arch, stackOf(arch))
 		copy(snap.Modules[0].Image.Code(c.other-8), snap.Modules[0].Image.Code(inMain - 8)[:4])
-		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: flow{holds: sameHundred}})
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}})
 		for round := range 3 {
 			frames, stop := w.Walk(&snap.Threads[0], nil)
 			if len(frames) != 3 || stop.Reason != unwind.StopRoot || frames[1].Trust != unwind.Certain || frames[2].Trust != c.want ||
@@ -354,5 +354,19 @@ func TestOneBitAway(t *testing.T) {
 				t.Errorf("%s, round %d: %+v, %v", c.what, round, frames, stop)
 			}
 		}
+	}
+}
+
+// TestMissingModules: where the file is missing, tables of nobody help, and frames
+// in its range are believed less.
+func TestMissingModules(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, stackOf(arch))
+	m := *snap.Modules[0]
+	m.Image = nil
+	snap.Modules = []*target.Module{&m}
+	frames, stop := walk(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}})
+	if len(frames) != 1 || stop.Reason != unwind.StopNoRule || frames[0].Checks != unwind.Executable|unwind.CodeMissing {
+		t.Errorf("%+v, stop %v", frames, stop.Reason)
 	}
 }
