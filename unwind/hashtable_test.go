@@ -4,6 +4,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"unsafe"
 )
 
 // TestHashTable: what was inserted is found by its whole key, tag included, while the
@@ -64,4 +65,14 @@ func TestHashTableReaders(t *testing.T) {
 	}
 	done.Store(true)
 	readers.Wait()
+}
+
+// TestSlotSizes pins what a walk through the caches reads for each frame.
+func TestSlotSizes(t *testing.T) {
+	if n := unsafe.Sizeof(caller{}); n != 16 {
+		t.Errorf("a caller has %d bytes, not 16", n)
+	}
+	if n := unsafe.Sizeof(hashSlot[codeAddr, cachedRule]{}); n != 48 {
+		t.Errorf("a rule's slot has %d bytes, not 48", n)
+	}
 }
