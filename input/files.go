@@ -105,8 +105,8 @@ func (f *Files) Open(path string) (*image.Image, error) {
 		o.img, o.err = image.Open(path, f.opt.Formats, image.Options{Archs: f.opt.Archs, DebugDirs: f.opt.DebugDirs, Raw: f.opt.Raw})
 		o.done.Store(true)
 	})
-	if errors.Is(o.err, os.ErrNotExist) {
-		f.forget(path) // captures may name any number of absent files
+	if o.err != nil {
+		f.forget(path, o) // captures may name any number of files that are none
 	}
 	return o.img, o.err
 }
@@ -127,10 +127,12 @@ func (f *Files) opening(path string) *opening {
 	return o
 }
 
-func (f *Files) forget(path string) {
+func (f *Files) forget(path string, o *opening) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	delete(f.known, path)
+	if f.known[path] == o {
+		delete(f.known, path)
+	}
 }
 
 // Close closes all images.

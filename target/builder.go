@@ -1,6 +1,7 @@
 package target
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/backsight/backsight/cpu"
@@ -8,6 +9,9 @@ import (
 
 // Builder collects segments; where they overlap, later ones override earlier ones.
 type Builder struct{ segs []Segment }
+
+// Grow makes room for n more runs, where their number is known and not only claimed.
+func (b *Builder) Grow(n int) { b.segs = slices.Grow(b.segs, n) }
 
 // Add adds a run of bytes at addr, followed by zero zero bytes. What would reach
 // the last of 2⁶⁴ addresses is cut there, so that the end of a run is an address.
@@ -37,7 +41,11 @@ func (b *Builder) Memory(arch *cpu.Arch) *Memory {
 }
 
 // flatten cuts overlapping segments so that the one added last wins everywhere.
+// Segments that ascend and do not overlap, as those of most captures, stay as they are.
 func flatten(in []Segment) []Segment {
+	if ascend(in) {
+		return slices.Clip(in)
+	}
 	type edge struct {
 		at    uint64
 		index int
@@ -76,6 +84,15 @@ func flatten(in []Segment) []Segment {
 		out = append(out, part(&in[last], lo, hi))
 	}
 	return out
+}
+
+func ascend(segs []Segment) bool {
+	for i := 1; i < len(segs); i++ {
+		if segs[i].Addr < segs[i-1].Addr+segs[i-1].Size() {
+			return false
+		}
+	}
+	return true
 }
 
 // part is the part lo ≤ address < hi of s.

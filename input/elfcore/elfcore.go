@@ -83,7 +83,7 @@ type core struct {
 	noteBytes int
 	// mem is what was captured, without what files add.
 	mem *target.Memory
-	// ranges has the permissions of every mapping, captured or not.
+	// ranges has the permissions of every mapping, captured or not; see mapped.
 	ranges  *target.Memory
 	modules []*target.Module
 	issues  []target.Issue
@@ -124,7 +124,7 @@ func (c *core) read() (*target.Snapshot, error) {
 	if len(threads) == 0 {
 		return nil, c.errorf(c.header.phoff, "a core file without any thread's registers (NT_PRSTATUS)")
 	}
-	c.mem, c.ranges = c.memory(nil), c.mapped()
+	c.mem = c.memory(nil)
 	c.findModules()
 	snap := &target.Snapshot{
 		Arch: c.arch, OS: "Linux", Command: c.notes.command, PID: c.notes.pid,

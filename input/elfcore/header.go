@@ -1,20 +1,26 @@
 package elfcore
 
-import "github.com/backsight/backsight/internal/bin"
+import (
+	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
+)
 
 // Names of the gABI and of Linux's include/uapi/linux/elf.h.
 const (
-	etCore  = 4
-	emMIPS  = 8
-	ptLoad  = 1
-	ptDyn   = 2
-	ptNote  = 4
-	pfX     = 1
-	pfW     = 2
-	pfR     = 4
-	pnXNum  = 0xffff
-	maxPhdr = 1 << 22 // far above vm.max_map_count
+	etCore = 4
+	emMIPS = 8
+	ptLoad = 1
+	ptDyn  = 2
+	ptNote = 4
+	pfX    = 1
+	pfW    = 2
+	pfR    = 4
+	pnXNum = 0xffff
 )
+
+// Linux allows 65,530 mappings (vm.max_map_count), databases ask for a few hundred
+// thousand. One that was written to has a page at least in the core.
+const loadsFloor, bytesPerLoad = 1 << 18, 1 << 12
 
 // header is an ELF header, of the core or of a file mapped in it.
 type header struct {
@@ -128,24 +134,30 @@ func (c *core) readSegments() error {
 	if h.phoff >= size {
 		return c.errorf(h.phoff, "the file ends before its program headers, after %#x bytes", size)
 	}
-	if room := min((size-h.phoff)/h.phentsize, maxPhdr); n > room {
+	if room := (size - h.phoff) / h.phentsize; n > room {
 		c.issue("%s: offset %#x: of %d program headers the file holds %d", c.name, h.phoff, n, room)
 		n = room
 	}
-	needed := uint64(0)
+	needed, mappings := uint64(0), budget.New("mappings", loadsFloor, size/bytesPerLoad)
+	c.loads = make([]phdr, 0, min(n, uint64(mappings.Left())))
 	for i := range n {
 		p := h.readPhdr(c.data[h.phoff+i*h.phentsize:])
 		switch p.typ {
 		case ptNote:
 			c.readNotes(p)
 		case ptLoad:
-			c.loads = append(c.loads, p)
+			if mappings.Draw(1) {
+				c.loads = append(c.loads, p)
+			}
 		default:
 			continue
 		}
 		if end := p.off + p.filesz; end >= p.off {
 			needed = max(needed, end)
 		}
+	}
+	if err := mappings.Err(); err != nil {
+		c.issue("%s: %v; the others are left out", c.name, err)
 	}
 	if needed > size {
 		c.issue("%s: truncated: %#x bytes of %#x are there", c.name, size, needed)

@@ -196,7 +196,7 @@ func (c *core) linked(name string, bias, dynamic uint64) {
 // are found first.
 func (c *core) addUnlinked(name string, bias uint64) {
 	m := &target.Module{Name: name, Bias: bias, Range: target.Range{Lo: bias, Hi: bias}}
-	segs := c.ranges.Segments()
+	segs := c.mapped().Segments()
 	i := sort.Search(len(segs), func(i int) bool { return segs[i].Addr >= bias })
 	for n := 0; n < maxSegments && i < len(segs) && segs[i].Addr == m.Hi; n++ {
 		m.Hi += segs[i].Size()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/target"
 )
 
@@ -18,13 +19,21 @@ type mapping struct {
 // maxLoads bounds how often one file may be loaded (dlmopen).
 const maxLoads = 16
 
+// maxBinaries bounds the files that are looked for on disk. Programs have some hundred
+// shared libraries; a note has room for a hundred thousand names.
+const maxBinaries = 1 << 12
+
 // fromMappings makes modules of the table of file mappings.
 func (c *core) fromMappings() {
-	main := c.mainPath()
+	main, binaries := c.mainPath(), budget.New("binaries", maxBinaries, 0)
 	for _, m := range c.grouped() {
 		head := c.mappedHeader(&m)
 		if !c.isCode(&m, &head) {
 			continue
+		}
+		if !binaries.Draw(1) {
+			c.issue("%s: NT_FILE: %v; the others are left out", c.name, binaries.Err())
+			break
 		}
 		var img *image.Image
 		if m.path == main {
@@ -107,13 +116,13 @@ func (c *core) isCode(m *mapping, head *mappedELF) bool {
 // a program header for every mapping; GDB's gcore none for what the file holds
 // unchanged, which is the code of most programs.
 func (c *core) leftOut(f fileMapping) bool {
-	_, ok := c.ranges.PermAt(f.start)
+	_, ok := c.mapped().PermAt(f.start)
 	return !ok
 }
 
 // executable tells whether a mapping is: by the program header of its address.
 func (c *core) executable(f fileMapping) bool {
-	p, ok := c.ranges.PermAt(f.start)
+	p, ok := c.mapped().PermAt(f.start)
 	return ok && p&target.PermExec != 0
 }
 

@@ -14,6 +14,9 @@ import (
 // the dynamic linker wrote to before it made them read-only; the file's bytes
 // would be addresses without their bias.
 func (c *core) memory(modules []*target.Module) *target.Memory {
+	if len(modules) == 0 && c.mem != nil {
+		return c.mem
+	}
 	var b target.Builder
 	for _, m := range modules {
 		if m.Image == nil {
@@ -25,6 +28,7 @@ func (c *core) memory(modules []*target.Module) *target.Memory {
 			}
 		}
 	}
+	b.Grow(len(c.loads))
 	for _, p := range c.loads {
 		data := c.fileBytes(p.off, min(p.filesz, p.memsz))
 		b.Add(p.vaddr&c.arch.AddrMask(), data, 0, p.perm())
@@ -34,11 +38,15 @@ func (c *core) memory(modules []*target.Module) *target.Memory {
 
 // mapped is the address space with what program headers say of it and no bytes.
 func (c *core) mapped() *target.Memory {
-	var b target.Builder
-	for _, p := range c.loads {
-		b.Add(p.vaddr&c.arch.AddrMask(), nil, p.memsz, p.perm())
+	if c.ranges == nil {
+		var b target.Builder
+		b.Grow(len(c.loads))
+		for _, p := range c.loads {
+			b.Add(p.vaddr&c.arch.AddrMask(), nil, p.memsz, p.perm())
+		}
+		c.ranges = b.Memory(c.arch)
 	}
-	return b.Memory(c.arch)
+	return c.ranges
 }
 
 func (p *phdr) perm() target.Perm {

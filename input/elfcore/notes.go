@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
 )
 
 // Note types of Linux's include/uapi/linux/elf.h.
@@ -167,6 +168,9 @@ type fileMapping struct {
 	path            string
 }
 
+// A mapping of a file in NT_FILE is a mapping of the program; see loadsFloor.
+const filesFloor, bytesPerFile = 1 << 18, 1 << 12
+
 // readFiles decodes NT_FILE (fs/binfmt_elf.c, fill_files_note): count, page size,
 // count × (start, end, offset in pages), then the names.
 func (c *core) readFiles(desc []byte) {
@@ -176,7 +180,12 @@ func (c *core) readFiles(desc []byte) {
 	names := r
 	room := r.Len() / (3 * w)
 	names.Skip(uint64(bin.Limit(count, room)) * uint64(3*w))
+	files := budget.New("mappings of files", filesFloor, uint64(len(c.data))/bytesPerFile)
 	for range bin.Limit(count, room) {
+		if !files.Draw(1) {
+			c.issue("%s: NT_FILE: %v; the others are left out", c.name, files.Err())
+			return
+		}
 		m := fileMapping{start: r.Uint(w), end: r.Uint(w), off: r.Uint(w) * page}
 		m.path = names.CString()
 		if r.Err() != nil || names.Err() != nil {
