@@ -1,6 +1,8 @@
 package backsight
 
 import (
+	"context"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/unwind/cfi"
@@ -24,9 +26,6 @@ type Question struct {
 	Names Symbolizer
 }
 
-// module is the image as a Symbolizer knows it.
-func (q *Question) module() *target.Module { return target.NewModule(q.Image.Path, q.Image, 0) }
-
 // query is the question that the walker would ask.
 func (q *Question) query() unwind.Query {
 	out := unwind.Query{Image: q.Image, Arch: q.Image.Arch, PC: q.PC, Resume: q.PC, Mode: q.Mode, Exact: !q.Call}
@@ -38,13 +37,10 @@ func (q *Question) query() unwind.Query {
 
 // Explain asks every source of rules about a place, in the order of trust, and
 // lists the instructions around it, each with its rule by the source that has the
-// best answer.
-func (u *Unwinder) Explain(q Question) *report.Place {
+// best answer. Once ctx has ended, names are left out.
+func (u *Unwinder) Explain(ctx context.Context, q Question) *report.Place {
 	query := q.query()
 	p := &report.Place{Image: q.Image, PC: q.PC, Mode: q.Mode, Call: q.Call}
-	if q.Names != nil {
-		p.Location = q.Names.Lookup(q.module(), query.PC)
-	}
 	var best unwind.RuleSource
 	for _, s := range u.sources {
 		rules, ok := s.Source.(unwind.RuleSource)
@@ -59,6 +55,9 @@ func (u *Unwinder) Explain(q Question) *report.Place {
 	}
 	p.Lo, p.Hi, p.Bounds = bounds(&query)
 	p.Lines = q.listing(p, best)
+	if q.Names != nil {
+		p.Issues = namePlace(ctx, q.Names, p, query.PC)
+	}
 	return p
 }
 
@@ -104,4 +103,35 @@ func bounds(q *unwind.Query) (lo, hi uint64, because string) {
 		return f.Entry, f.End, f.Origin + " entry, code analysis"
 	}
 	return 0, 0, ""
+}
+
+// namePlace names a place, by the address that it is looked up by, and what the calls and
+// jumps of its listing go to.
+func namePlace(ctx context.Context, names Symbolizer, p *report.Place, at uint64) []target.Issue {
+	m := target.NewModule(p.Image.Path, p.Image, 0)
+	issues := prepare(ctx, names, func(yield func(*target.Module, uint64) bool) {
+		more := yield(m, at)
+		for i := 0; more && i < len(p.Lines); i++ {
+			if to, ok := goesTo(&p.Lines[i]); ok {
+				more = yield(m, to)
+			}
+		}
+	})
+	if ctx.Err() != nil {
+		return issues
+	}
+	p.Location = names.Lookup(m, at)
+	for i := range p.Lines {
+		l := &p.Lines[i]
+		if to, ok := goesTo(l); ok {
+			callee := names.Lookup(m, to)
+			l.Target, l.TargetOffset = callee.Function, to-callee.Entry
+		}
+	}
+	return issues
+}
+
+// goesTo is the image address that a call or jump states.
+func goesTo(l *report.Line) (to uint64, ok bool) {
+	return l.Insn.Target, (l.Insn.Op == cpu.OpCall || l.Insn.Op == cpu.OpJump) && l.Insn.Target != 0
 }

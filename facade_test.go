@@ -49,20 +49,26 @@ func backtrace(t *testing.T, snap *target.Snapshot, sources []backsight.Source) 
 	return traces[0]
 }
 
-// symbolServer names every place by its module's name, and counts what it was asked.
+// symbolServer names every place by its module's name. It keeps what it was told of, and
+// counts what it was asked without having been told.
 type symbolServer struct {
-	prepared int
+	prepared map[uint64]bool
+	surprise int
 	down     error
 }
 
 func (s *symbolServer) Prepare(_ context.Context, places iter.Seq2[*target.Module, uint64]) error {
-	for range places {
-		s.prepared++
+	s.prepared = make(map[uint64]bool)
+	for _, addr := range places {
+		s.prepared[addr] = true
 	}
 	return s.down
 }
 
 func (s *symbolServer) Lookup(m *target.Module, addr uint64) symbol.Location {
+	if !s.prepared[addr] {
+		s.surprise++
+	}
 	return symbol.Location{Function: "of " + m.Name, Entry: addr}
 }
 
@@ -74,8 +80,8 @@ func TestOwnSymbolizer(t *testing.T) {
 	server := &symbolServer{down: errors.New("symbol server: no route to host")}
 	r := backsight.Report(t.Context(), snap, traces, server)
 	frames := r.Threads[0].Frames
-	if len(frames) != 12 || server.prepared != 12 {
-		t.Errorf("%d frames, %d prepared; want 12", len(frames), server.prepared)
+	if len(frames) != 12 || server.surprise > 0 {
+		t.Errorf("%d frames, want 12; %d places were not prepared", len(frames), server.surprise)
 	}
 	for i := range frames {
 		if f := &frames[i]; !strings.HasPrefix(f.Function, "of ") || f.FunctionAt() != f.CallSite {
@@ -84,6 +90,27 @@ func TestOwnSymbolizer(t *testing.T) {
 	}
 	if !slices.Contains(r.Issues, target.Issue{Kind: target.IssueNames, Text: "names: symbol server: no route to host"}) {
 		t.Errorf("issues: %q", r.Issues)
+	}
+}
+
+// TestExplainNames: a place and what its code calls are prepared as well.
+func TestExplainNames(t *testing.T) {
+	u, err := backsight.NewUnwinder(backsight.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := crashed(t).ModuleAt(0x400008b0)
+	server := &symbolServer{down: errors.New("no route to host")}
+	place := m.ToImage(0x400008b0) // on_route, behind its call of pack
+	p := u.Explain(t.Context(), backsight.Question{Image: m.Image, PC: place, Call: true, Lines: 16, Names: server})
+	named := 0
+	for i := range p.Lines {
+		if p.Lines[i].Target != "" {
+			named++
+		}
+	}
+	if p.Location.Entry != place-1 || named == 0 || server.surprise > 0 || len(p.Issues) != 1 {
+		t.Errorf("%+v, %d calls named, %d places not prepared, issues %v", p.Location, named, server.surprise, p.Issues)
 	}
 }
 
@@ -145,8 +172,8 @@ func TestOwnSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := snap.Modules[0]
-	p := u.Explain(backsight.Question{Image: m.Image, PC: m.ToImage(0x400007d0)})
+	m, _ := snap.ModuleAt(0x400007d0)
+	p := u.Explain(t.Context(), backsight.Question{Image: m.Image, PC: m.ToImage(0x400007d0)})
 	if p.Source != "leaf" || p.Answers[0].Source != "leaf" || p.Answers[1].Source != "cfi" {
 		t.Errorf("explained by %q, answers of %q, %q", p.Source, p.Answers[0].Source, p.Answers[1].Source)
 	}

@@ -22,7 +22,6 @@ func (q *Question) listing(p *report.Place, src unwind.RuleSource) []report.Line
 	lines := q.decoded(from, to)
 	for i := range lines {
 		q.rule(&lines[i], src)
-		q.target(&lines[i])
 	}
 	return lines
 }
@@ -60,12 +59,4 @@ func (q *Question) rule(l *report.Line, src unwind.RuleSource) {
 	query := at.query()
 	l.Rule.Reset()
 	l.HasRule = src.Rule(&query, &l.Rule) == unwind.Found
-}
-
-// target names what a call or jump goes to.
-func (q *Question) target(l *report.Line) {
-	if q.Names != nil && (l.Insn.Op == cpu.OpCall || l.Insn.Op == cpu.OpJump) && l.Insn.Target != 0 {
-		to := q.Names.Lookup(q.module(), l.Insn.Target)
-		l.Target, l.TargetOffset = to.Function, l.Insn.Target-to.Entry
-	}
 }

@@ -9,34 +9,16 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/report"
-	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
-
-// Symbolizer names places in the modules of a program. *symbol.Symbolizer reads the names
-// out of the modules' binaries; a program that has a symbol server asks that, by the
-// build ID, for modules whose binary is not at hand as well. It must be safe for
-// concurrent use.
-type Symbolizer interface {
-	// Prepare is told of the places that Lookup will be asked for, modules and their
-	// image addresses, so that what is far away is fetched in one go. Its error becomes
-	// an issue of the report; Lookup is called nevertheless.
-	Prepare(ctx context.Context, places iter.Seq2[*target.Module, uint64]) error
-	// Lookup names an image address, without ISA mode bit, of a module whose Image may
-	// be nil. Of a frame that waits for a call, the address lies within the call
-	// instruction. What is not known stays zero.
-	Lookup(m *target.Module, addr uint64) symbol.Location
-}
 
 // Report names the frames of a snapshot's backtraces. names may be nil: frames then have
 // modules and offsets only, as have those that the end of ctx left without names.
 func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, names Symbolizer) *report.Report {
 	r := &report.Report{Snapshot: snap, Issues: slices.Clip(snap.Issues), Threads: make([]report.Thread, len(traces))}
 	if names != nil {
-		if err := names.Prepare(ctx, places(snap.Arch, traces)); err != nil {
-			r.Issues = append(r.Issues, target.Issue{Kind: target.IssueNames, Text: "names: " + err.Error()})
-		}
+		r.Issues = append(r.Issues, prepare(ctx, names, places(snap.Arch, traces))...)
 	}
 	for i := range traces {
 		t := &traces[i]

@@ -4,6 +4,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/symbol"
+	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -25,6 +26,8 @@ type Place struct {
 	// "" where no source has a rule.
 	Source string
 	Lines  []Line
+	// Issues are why names may be missing.
+	Issues []target.Issue
 }
 
 // Answer is what one source says of a place.

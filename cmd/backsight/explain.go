@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -24,7 +25,7 @@ type explainOptions struct {
 	color string
 }
 
-func newExplain(stdout, _ io.Writer) *cobra.Command {
+func newExplain(stdout, stderr io.Writer) *cobra.Command {
 	var o explainOptions
 	cmd := &cobra.Command{
 		Use:   "explain [flags] IMAGE[@ADDR] PC",
@@ -40,7 +41,7 @@ SYMBOL[+OFFSET].`,
   backsight explain --arch mips --endian big fw.bin@0x80000000 0x80001040`,
 		Args: imageAndPC,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			out, err := o.run(args[0], args[1], stdout)
+			out, err := o.run(cmd.Context(), args[0], args[1], stdout, stderr)
 			if err != nil {
 				return err
 			}
@@ -60,7 +61,7 @@ SYMBOL[+OFFSET].`,
 	return cmd
 }
 
-func (o *explainOptions) run(file, where string, stdout io.Writer) ([]byte, error) {
+func (o *explainOptions) run(ctx context.Context, file, where string, stdout, stderr io.Writer) ([]byte, error) {
 	color, err := colored(o.color, stdout)
 	if err != nil {
 		return nil, err
@@ -83,7 +84,10 @@ func (o *explainOptions) run(file, where string, stdout io.Writer) ([]byte, erro
 	if err != nil {
 		return nil, err
 	}
-	p := u.Explain(backsight.Question{Image: img, PC: pc, Mode: mode, Call: o.call, Lines: o.lines, Names: &symbol.Symbolizer{}})
+	p := u.Explain(ctx, backsight.Question{Image: img, PC: pc, Mode: mode, Call: o.call, Lines: o.lines, Names: &symbol.Symbolizer{}})
+	for _, issue := range p.Issues {
+		complain(stderr, issue.Text)
+	}
 	return render.AppendPlace(nil, p, name.Bias, render.Style{Color: color}), nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -15,6 +16,8 @@ type crash struct {
 	Threads int      `json:"threads"`
 	Frames  []frame  `json:"frames"`
 	Issues  []string `json:"issues,omitempty"`
+	// Missing are the binaries that would make the answer better.
+	Missing []string `json:"missing,omitempty"`
 }
 
 // frame is one frame in the answer. Sure: its wrongness would surprise.
@@ -28,9 +31,12 @@ type frame struct {
 
 // newCrash takes the thread that crashed out of a report, the first where none did.
 func newCrash(r *report.Report) *crash {
-	c := &crash{Threads: len(r.Threads), Frames: []frame{}, Issues: make([]string, len(r.Issues))}
-	for i := range r.Issues {
-		c.Issues[i] = r.Issues[i].Text
+	c := &crash{Threads: len(r.Threads), Frames: []frame{}}
+	for _, issue := range r.Issues {
+		c.Issues = append(c.Issues, issue.Text)
+		if issue.Kind == target.IssueNotFound {
+			c.Missing = append(c.Missing, issue.Subject)
+		}
 	}
 	if f := r.Snapshot.Fault; f != nil {
 		c.Signal = f.Name
