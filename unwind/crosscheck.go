@@ -108,7 +108,7 @@ func (a *startRules) plain(s *State, c *candidate) bool {
 	if r == nil || !entryCFA(arch, r) {
 		return false
 	}
-	if arch.LR == cpu.NoReg {
+	if arch.CallPushesRA {
 		return r.RA.Kind == AtCFA && r.RA.Off == -arch.EntryCFA
 	}
 	return r.RA.Kind == RegPlus && r.RA.Base == arch.LR && r.RA.Off == 0 || r.RA.Kind == SameValue && r.RA.Reg == arch.LR

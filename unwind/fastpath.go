@@ -1,7 +1,6 @@
 package unwind
 
 import (
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/packed"
 	"github.com/backsight/backsight/target"
 )
@@ -107,7 +106,7 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 			Checks: c.checks, Mode: mode, Method: c.method(), Trust: trust})
 		t.rules = append(t.rules, r)
 		at = place{codeAddr(pc), uint32(mode) | tagUsed}
-		sp, level = cfa, arch.LR != cpu.NoReg
+		sp, level = cfa, !arch.CallPushesRA
 	}
 	if len(t.rules) > 0 {
 		t.materialize(s, dst[started-1:])

@@ -1,7 +1,6 @@
 package unwind
 
 import (
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
 )
@@ -144,7 +143,7 @@ func stackChecks(s *State, c *candidate) (checks Checks) {
 
 // mayKeepSP tells whether a frame can have CFA = SP. A frame that made a call has its
 // return address on the stack, except where the link register still holds it.
-func mayKeepSP(s *State) bool { return s.Exact || s.Snapshot.Arch.LR != cpu.NoReg }
+func mayKeepSP(s *State) bool { return s.Exact || !s.Snapshot.Arch.CallPushesRA }
 
 // call looks at the code before c's return address.
 func (v *verifier) call(s *State, c *candidate) {

@@ -82,7 +82,7 @@ func (w *worker) situation() Situation {
 	case w.q.PC == w.f.lo:
 		return Entry
 	case r.CFA.Kind == unwind.RegPlus && r.CFA.Base == arch.SP && r.CFA.Off == arch.EntryCFA &&
-		(arch.LR == cpu.NoReg || r.RA.Kind == unwind.RegPlus):
+		(arch.CallPushesRA || r.RA.Kind == unwind.RegPlus):
 		return Bare
 	}
 	return Framed

@@ -45,7 +45,7 @@ func (p *pointer) step(arch *cpu.Arch, in *cpu.Insn) {
 // moved is what an instruction adds to SP; false where that is not a constant.
 func moved(arch *cpu.Arch, in *cpu.Insn) (int64, bool) {
 	switch {
-	case in.Op == cpu.OpLeave || in.Op == cpu.OpCall && arch.LR == cpu.NoReg:
+	case in.Op == cpu.OpLeave || in.Op == cpu.OpCall && arch.CallPushesRA:
 		return 0, false
 	case in.Op == cpu.OpAddImm && in.Dst == arch.SP:
 		return in.Imm, in.Src == arch.SP

@@ -86,7 +86,7 @@ func weight(arch *cpu.Arch, r *unwind.Rule) int64 {
 			n++
 		}
 	}
-	if r.RA.Kind == unwind.AtCFA && arch.LR != cpu.NoReg {
+	if r.RA.Kind == unwind.AtCFA && !arch.CallPushesRA {
 		n++
 	}
 	if r.CFA.Base != arch.SP {

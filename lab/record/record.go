@@ -192,7 +192,7 @@ func (r *recorder) look(m *moment) error {
 		return errors.New("the server does not tell the PC")
 	}
 	m.sp = r.regs.Val[r.arch.SP] & r.arch.AddrMask()
-	if r.arch.LR != cpu.NoReg {
+	if !r.arch.CallPushesRA {
 		m.lr = r.regs.Val[r.arch.LR] & r.arch.AddrMask()
 	}
 	r.decode(m)

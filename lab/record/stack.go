@@ -46,7 +46,7 @@ type moment struct {
 
 // left is the return address that a call made by m leaves: in LR, or at SP.
 func (s *shadow) left(now *moment, word func(addr uint64) uint64) uint64 {
-	if s.arch.LR != cpu.NoReg {
+	if !s.arch.CallPushesRA {
 		a, _ := s.arch.SplitCode(now.lr)
 		return a
 	}

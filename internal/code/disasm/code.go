@@ -138,7 +138,7 @@ func (c Code) ReturnAddress(site Addr) (uint64, bool) {
 // RISC-V has compressed ones, Thumb and MIPS16e two sizes, x86 many.
 func (c Code) InsnSize(mode cpu.Mode) uint64 {
 	a := c.Arch
-	if !a.CallPushesRA && mode == 0 && (a.InsnAlign == 4 || a.ISABit && !a.ModeOnly) {
+	if !a.CallPushesRA && mode == 0 && a.InsnAlignIn(mode) == 4 {
 		return 4
 	}
 	return 0

@@ -43,7 +43,7 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 		return unwind.NotCovered
 	}
 	raw, ok := s.Regs.Lookup(arch.LR)
-	if arch.LR == cpu.NoReg {
+	if arch.CallPushesRA {
 		raw, ok = s.Snapshot.Memory.Word(sp)
 	}
 	if !ok {
