@@ -5,7 +5,8 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// Source is a RuleSource or a FrameSource.
+// Source is a RuleSource or a FrameSource. The method says what the source's answers are
+// worth: a source that reads a compiler's tables has MethodCFI, whatever their format.
 type Source interface{ Method() Method }
 
 // Options configure a Walker.
