@@ -23,9 +23,7 @@ var (
 		"cpu/riscv.decoder.one":      "RISC-V, by opcode and quadrant",
 	}
 	// largeTypes have more than 15 fields or 20 methods.
-	largeTypes = map[string]string{
-		"internal/unwind/cfi.machine": "one method for each kind of call frame instruction",
-	}
+	largeTypes = map[string]string{}
 )
 
 // size is that of a struct type.

@@ -29,7 +29,7 @@ func (m *machine) instruction(op uint8) {
 		m.row.set(c, cell{kind: unwind.SameValue, base: c})
 	case cfaRegister:
 		c := m.column(r.ULEB())
-		m.row.set(c, cell{kind: unwind.RegPlus, base: m.slots.reg(r.ULEB())})
+		m.row.set(c, cell{kind: unwind.RegPlus, base: m.table.slots.reg(r.ULEB())})
 	case cfaOffsetExtended:
 		c := m.column(r.ULEB())
 		m.row.set(c, atCFA(m.factored()))
@@ -72,13 +72,13 @@ func (m *machine) defineCFA(op uint8) {
 	r, w := &m.r, &m.row
 	switch op {
 	case cfaDefCFA:
-		w.cfa.base, w.byExpr = m.slots.reg(r.ULEB()), false
+		w.cfa.base, w.byExpr = m.table.slots.reg(r.ULEB()), false
 		w.cfa.off = int64(r.ULEB())
 	case cfaDefCFASF:
-		w.cfa.base, w.byExpr = m.slots.reg(r.ULEB()), false
+		w.cfa.base, w.byExpr = m.table.slots.reg(r.ULEB()), false
 		w.cfa.off = m.factoredSigned()
 	case cfaDefCFARegister:
-		w.cfa.base, w.byExpr = m.slots.reg(r.ULEB()), false
+		w.cfa.base, w.byExpr = m.table.slots.reg(r.ULEB()), false
 	case cfaDefCFAOffset:
 		w.cfa.off = int64(r.ULEB())
 	case cfaDefCFAOffsetSF:
@@ -101,7 +101,7 @@ func (m *machine) setLoc() {
 	if !ok {
 		m.stop(unwind.Malformed)
 	}
-	if m.arch.ISABit {
+	if m.table.arch.ISABit {
 		v &^= 1
 	}
 	m.moveTo(v - m.start)
@@ -137,7 +137,7 @@ func (m *machine) expression(kind unwind.Kind) cell {
 // negateRAState toggles whether the return address is signed (AADWARF64,
 // "DW_CFA_AARCH64_negate_ra_state").
 func (m *machine) negateRAState() {
-	if !m.signs {
+	if !m.table.signs {
 		m.stop(unwind.Unsupported)
 		return
 	}

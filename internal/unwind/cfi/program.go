@@ -59,10 +59,8 @@ const (
 
 // machine executes the programs of a CIE and an FDE up to the row of one address.
 type machine struct {
+	table *table
 	s     *section
-	slots *slots
-	arch  *cpu.Arch
-	signs bool // return addresses may be signed
 	cie   *cie
 	ra    cpu.Reg // column of the return address
 	// want is the address whose row is looked for, loc where the row begins;
@@ -91,7 +89,7 @@ func (m *machine) column(n uint64) cpu.Reg {
 	if n == m.cie.ra {
 		return m.ra
 	}
-	return m.slots.reg(n)
+	return m.table.slots.reg(n)
 }
 
 // run fills out with the row of q.PC, which f covers.
@@ -113,13 +111,13 @@ func (t *table) run(s *section, f *fde, q *unwind.Query, out *unwind.Rule) unwin
 	if !q.Exact {
 		pc = 0
 	}
-	m.simplify(out, pc)
+	m.table.simplify(out, pc)
 	out.Start, out.Flags = f.start, out.Flags|unwind.StartStated
 	return unwind.Found
 }
 
 func (m *machine) init(t *table, s *section, f *fde) {
-	m.s, m.slots, m.arch, m.signs, m.cie, m.start = s, &t.slots, t.arch, t.signs, f.cie, f.start
+	m.table, m.s, m.cie, m.start = t, s, f.cie, f.start
 	if m.ra = t.slots.reg(f.cie.ra); m.ra == cpu.NoReg {
 		m.ra = pseudoColumn
 	}
@@ -140,7 +138,7 @@ func (m *machine) begin() bool {
 
 // firstRow executes the CIE's program, in a machine without lister.
 func (m *machine) firstRow() *firstRow {
-	c := machine{s: m.s, slots: m.slots, arch: m.arch, signs: m.signs, cie: m.cie, ra: m.ra, want: math.MaxUint64, initial: new(row)}
+	c := machine{table: m.table, s: m.s, cie: m.cie, ra: m.ra, want: math.MaxUint64, initial: new(row)}
 	c.row.cfa = cell{kind: unwind.RegPlus, base: cpu.NoReg}
 	c.execute(m.cie.code)
 	return &firstRow{c.row, c.verdict}

@@ -122,11 +122,11 @@ func (m *machine) fill(out *unwind.Rule) bool {
 	}
 	for set := cpu.RegSet(r.used &^ (1 << pseudoColumn)); set != 0; set = set.Without(set.First()) {
 		reg := set.First()
-		if reg != m.arch.PC && (m.cie.signal || reg != m.ra) {
+		if reg != m.table.arch.PC && (m.cie.signal || reg != m.ra) {
 			m.s.fill(out.Next(reg), &r.cells[reg])
 		}
 	}
-	if lr := m.arch.LR; lr != cpu.NoReg && m.ra != lr && m.ra != pseudoColumn && r.get(lr).kind == unwind.Unspecified {
+	if lr := m.table.arch.LR; lr != cpu.NoReg && m.ra != lr && m.ra != pseudoColumn && r.get(lr).kind == unwind.Unspecified {
 		out.Add(unwind.RegRule{Kind: unwind.SameValue, Reg: lr, Base: lr})
 	}
 	if !m.fillRA(out) {
@@ -141,7 +141,7 @@ func (m *machine) fillRA(out *unwind.Rule) bool {
 		m.s.fill(&out.RA, &c)
 		return true
 	}
-	if m.ra == pseudoColumn || m.ra == m.arch.PC {
+	if m.ra == pseudoColumn || m.ra == m.table.arch.PC {
 		return false
 	}
 	out.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: m.ra}

@@ -52,7 +52,7 @@ func (l *lister) row(m *machine, loc uint64) {
 	var rule *unwind.Rule
 	if m.fill(&l.rule) {
 		rule = &l.rule
-		m.simplify(rule, 0)
+		m.table.simplify(rule, 0)
 		rule.Start, rule.Flags = m.start, rule.Flags|unwind.StartStated
 	}
 	l.stopped = !l.yield(m.start+l.next, m.start+loc, rule)

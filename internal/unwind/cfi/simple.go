@@ -14,26 +14,26 @@ import (
 //	breg7 8, breg16 0, lit15, and, lit11, ge, lit3, shl, plus  CFA=rsp+8 or rsp+16: a PLT stub, by its PC
 //
 // pc is the PC where it is exact, else 0.
-func (m *machine) simplify(out *unwind.Rule, pc uint64) {
-	m.restate(&out.CFA, false, pc)
-	m.restate(&out.RA, true, pc)
+func (t *table) simplify(out *unwind.Rule, pc uint64) {
+	t.restate(&out.CFA, false, pc)
+	t.restate(&out.RA, true, pc)
 	for i := range out.N {
-		m.restate(&out.Regs[i], true, pc)
+		t.restate(&out.Regs[i], true, pc)
 	}
 }
 
 // restate replaces a rule with an expression. A register's begins with the CFA on the
 // stack.
-func (m *machine) restate(r *unwind.RegRule, cfa bool, pc uint64) {
+func (t *table) restate(r *unwind.RegRule, cfa bool, pc uint64) {
 	if r.Kind != unwind.Expression && r.Kind != unwind.ValExpression {
 		return
 	}
-	x := symbolic{arch: m.arch, slots: m.slots, pc: pc}
+	x := symbolic{arch: t.arch, slots: &t.slots, pc: pc}
 	if cfa {
 		x.push(term{base: theCFA})
 	}
-	if t, ok := x.evaluate(r.Expr); ok && t.base != cpu.NoReg && t.base != m.arch.PC {
-		t.rule(r)
+	if sum, ok := x.evaluate(r.Expr); ok && sum.base != cpu.NoReg && sum.base != t.arch.PC {
+		sum.rule(r)
 	}
 }
 
