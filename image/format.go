@@ -23,6 +23,11 @@ type Options struct {
 	Archs cpu.Set
 	// DebugDirs are the roots of separate debug files, usually /usr/lib/debug.
 	DebugDirs []string
+	// Root, if set, is a directory with another machine's files. Resolve finds the
+	// regular file that a path of that machine names there, following links as that
+	// machine would: nothing leads out of Root.
+	Root    string
+	Resolve func(path string) (file string, ok bool)
 	// NoDebugFiles keeps to the file itself.
 	NoDebugFiles bool
 	// Raw is the ABI of files without headers, which nothing in them tells; nil:

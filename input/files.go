@@ -27,7 +27,8 @@ type FileOptions struct {
 	Images []NamedImage
 	// Sysroot is a copy of the captured machine's files; "": this machine.
 	Sysroot string
-	// DebugDirs are the roots of separate debug files.
+	// DebugDirs are the roots of separate debug files, besides usr/lib/debug below
+	// Sysroot.
 	DebugDirs []string
 	// Formats are the kinds of executables, in the order in which they are tried.
 	Formats []image.Format
@@ -81,7 +82,7 @@ func (o *opening) failed() bool { return o.done.Load() && o.img != nil && o.img.
 func NewFiles(opt FileOptions) *Files {
 	f := &Files{opt: opt, known: make(map[string]*opening)}
 	if opt.Sysroot != "" {
-		f.tree = &tree{root: opt.Sysroot}
+		f.tree = &tree{root: filepath.Clean(opt.Sysroot)}
 		f.opt.DebugDirs = append([]string{filepath.Join(opt.Sysroot, "usr/lib/debug")}, opt.DebugDirs...)
 	}
 	return f
@@ -95,14 +96,23 @@ func (f *Files) Images() []NamedImage { return f.opt.Images }
 
 // Parse reads an image that a capture contains (a vDSO). name is for messages.
 func (f *Files) Parse(name string, data []byte) (*image.Image, error) {
-	return image.Parse(name, data, f.opt.Formats, image.Options{Archs: f.opt.Archs, DebugDirs: f.opt.DebugDirs})
+	return image.Parse(name, data, f.opt.Formats, f.imageOptions())
+}
+
+// imageOptions keep what images lead to below the sysroot.
+func (f *Files) imageOptions() image.Options {
+	opt := image.Options{Archs: f.opt.Archs, DebugDirs: f.opt.DebugDirs, Raw: f.opt.Raw}
+	if f.tree != nil {
+		opt.Root, opt.Resolve = f.tree.root, f.tree.resolve
+	}
+	return opt
 }
 
 // Open opens a file of this machine, or returns it when it is open already.
 func (f *Files) Open(path string) (*image.Image, error) {
 	o := f.opening(path)
 	o.once.Do(func() {
-		o.img, o.err = image.Open(path, f.opt.Formats, image.Options{Archs: f.opt.Archs, DebugDirs: f.opt.DebugDirs, Raw: f.opt.Raw})
+		o.img, o.err = image.Open(path, f.opt.Formats, f.imageOptions())
 		o.done.Store(true)
 	})
 	if o.err != nil {
@@ -262,8 +272,11 @@ func (f *Files) candidates(ref BinaryRef) []string {
 			paths = append(paths, p)
 		}
 	}
+	opt := f.imageOptions()
 	for _, dir := range f.opt.DebugDirs {
-		paths = append(paths, byBuildID(dir, ref.BuildID)...)
+		if p, ok := opt.Locate(byBuildID(dir, ref.BuildID)); ok && p != "" {
+			paths = append(paths, p)
+		}
 	}
 	if f.tree != nil {
 		return append(paths, f.tree.find(ref.Name)...)
@@ -285,10 +298,11 @@ func imagePaths(images []NamedImage) (paths []string) {
 }
 
 // byBuildID is where distributions link executables by build ID:
-// DIR/.build-id/xx/yyyy, without the suffix .debug of the separate debug file.
-func byBuildID(dir string, id []byte) []string {
+// DIR/.build-id/xx/yyyy, without the suffix .debug of the separate debug file. "" where
+// there is no build ID.
+func byBuildID(dir string, id []byte) string {
 	if len(id) < 2 {
-		return nil
+		return ""
 	}
-	return []string{filepath.Join(dir, ".build-id", fmt.Sprintf("%x", id[:1]), fmt.Sprintf("%x", id[1:]))}
+	return filepath.Join(dir, ".build-id", fmt.Sprintf("%x", id[:1]), fmt.Sprintf("%x", id[1:]))
 }

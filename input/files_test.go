@@ -4,6 +4,7 @@ import (
 	"bytes"
 	stdelf "debug/elf"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -200,5 +201,48 @@ func TestParseNamedImage(t *testing.T) {
 		if got := ParseNamedImage(s); got != want {
 			t.Errorf("%q: %+v, want %+v", s, got, want)
 		}
+	}
+}
+
+// TestDebugFilesBelowSysroot: the debug files of another machine's binaries are those of
+// that machine: absolute links begin at the sysroot, and none leads out of it, neither
+// from a build ID's name nor from beside the binary.
+func TestDebugFilesBelowSysroot(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	place(t, outside, "other", elfFile(8, "wanted"))
+	place(t, dir, "lib/libx.so", elfFile(8, "wanted"))
+	store := fmt.Sprintf("usr/lib/debug/.build-id/%x", "w")
+	name := fmt.Sprintf("%s/%x", store, "anted")
+	f := func() *Files { return NewFiles(FileOptions{Archs: archsT, Formats: formatsT, Sysroot: dir}) }
+	found := func() string {
+		files := f()
+		defer files.Close()
+		img, _ := files.Find(BinaryRef{Name: "/absent", BuildID: []byte("wanted"), Arch: archA})
+		if img == nil {
+			return ""
+		}
+		rel, _ := filepath.Rel(dir, img.Path)
+		return filepath.ToSlash(rel)
+	}
+	link(t, dir, name, "/lib/libx.so")
+	if got := found(); got != "lib/libx.so" {
+		t.Errorf("an absolute link leads to %q", got)
+	}
+	for _, target := range []string{filepath.Join(outside, "other"), "../../../../../../../../../../" + filepath.Join(outside, "other")} {
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		link(t, dir, name, target)
+		if got := found(); got != "" {
+			t.Errorf("%s leads to %q", target, got)
+		}
+	}
+	if err := os.RemoveAll(filepath.Join(dir, "usr")); err != nil {
+		t.Fatal(err)
+	}
+	place(t, outside, filepath.Base(store)+"/"+filepath.Base(name), elfFile(8, "wanted"))
+	link(t, dir, "usr/lib/debug/.build-id", outside)
+	if got := found(); got != "" {
+		t.Errorf("a directory out of the sysroot leads to %q", got)
 	}
 }

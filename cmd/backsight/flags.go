@@ -23,6 +23,19 @@ type fileFlags struct {
 	sysroot   string
 	debugDirs []string
 	raw       rawFlags
+	flags     *pflag.FlagSet
+}
+
+// hostDebugDir has the debug files of this machine's binaries.
+const hostDebugDir = "/usr/lib/debug"
+
+// debugRoots are the directories to search: of another machine's binaries, this
+// machine's debug files are none, unless the user says so.
+func (ff *fileFlags) debugRoots() []string {
+	if ff.sysroot != "" && !ff.flags.Changed("debug-dir") {
+		return nil
+	}
+	return ff.debugDirs
 }
 
 // rawFlags describe binaries without headers.
@@ -31,13 +44,14 @@ type rawFlags struct{ arch, endian, abi string }
 func (ff *fileFlags) add(f *pflag.FlagSet) {
 	f.StringVarP(&ff.exe, "exe", "e", "", "the executable `FILE`, where the capture does not name it or it lives elsewhere")
 	f.StringArrayVar(&ff.images, "image", nil, "a binary `FILE[@ADDR]` of the captured program, ADDR its load bias; repeatable")
-	f.StringVar(&ff.sysroot, "sysroot", "", "`DIR` with the files that the capture names")
+	f.StringVar(&ff.sysroot, "sysroot", "", "`DIR` with the files that the capture names, and their debug files")
 	ff.addDebug(f)
 	ff.raw.add(f)
 }
 
 func (ff *fileFlags) addDebug(f *pflag.FlagSet) {
-	f.StringArrayVar(&ff.debugDirs, "debug-dir", []string{"/usr/lib/debug"}, "`DIR` with separate debug files; repeatable")
+	f.StringArrayVar(&ff.debugDirs, "debug-dir", []string{hostDebugDir}, "`DIR` with separate debug files; repeatable")
+	ff.flags = f
 }
 
 func (r *rawFlags) add(f *pflag.FlagSet) {
@@ -80,7 +94,7 @@ func (ff *fileFlags) open() (*input.Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt := input.FileOptions{Archs: archs, Exe: ff.exe, Sysroot: ff.sysroot, DebugDirs: ff.debugDirs, Raw: raw}
+	opt := input.FileOptions{Archs: archs, Exe: ff.exe, Sysroot: ff.sysroot, DebugDirs: ff.debugRoots(), Raw: raw}
 	for _, i := range ff.images {
 		opt.Images = append(opt.Images, input.ParseNamedImage(i))
 	}

@@ -80,6 +80,9 @@ func (c *container) linkDirs() []string {
 	dir := filepath.Dir(c.in.Path)
 	dirs := []string{dir, filepath.Join(dir, ".debug")}
 	abs, err := filepath.Abs(dir)
+	if inside, ok := c.opt.Inside(dir); ok {
+		abs, err = inside, nil // DIR/usr/bin is /usr/bin on the other machine
+	}
 	if err != nil {
 		return dirs
 	}
@@ -93,6 +96,10 @@ func (c *container) linkDirs() []string {
 // tryDebugFile opens a candidate; what is missing, damaged or not accepted is no
 // debug file.
 func (c *container) tryDebugFile(path string, accept func(*file) bool) *file {
+	path, ok := c.opt.Locate(path)
+	if !ok {
+		return nil
+	}
 	in, err := image.OpenFile(path, sniff)
 	if err != nil {
 		return nil

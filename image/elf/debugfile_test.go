@@ -92,6 +92,30 @@ func TestDebugFiles(t *testing.T) {
 	}
 }
 
+// TestDebugFileBelowRoot: of a binary below another machine's root, DEBUGDIR/usr/bin is
+// searched for /usr/bin, and the root decides what a path leads to there: nothing, where
+// a link leads out of it.
+func TestDebugFileBelowRoot(t *testing.T) {
+	crc := crc32.ChecksumIEEE(debug(nil))
+	for _, leads := range []bool{true, false} {
+		root := t.TempDir()
+		write(t, filepath.Join(root, "usr/bin/prog"), stripped(nil, "x.debug", crc))
+		write(t, filepath.Join(root, "debug/usr/bin/x.debug"), debug(nil))
+		opt := image.Options{Archs: testArchs(), Root: root, DebugDirs: []string{filepath.Join(root, "debug")}}
+		opt.Resolve = func(path string) (string, bool) { return filepath.Join(root, path), leads }
+		img, err := Open(filepath.Join(root, "usr/bin/prog"), opt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s, _ := img.SymbolAt(0x1014); (s.Name == "f") != leads {
+			t.Errorf("symbol %q; the path leads to a file: %v", s.Name, leads)
+		}
+		if err := img.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func write(t *testing.T, path string, data []byte) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

@@ -40,6 +40,9 @@ func File(f *os.File) (data []byte, release func() error, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	if !st.Mode().IsRegular() { // the name may be another file's by now
+		return nil, nil, &os.PathError{Op: "map", Path: f.Name(), Err: ErrNotRegular}
+	}
 	size := st.Size()
 	if size == 0 {
 		return nil, func() error { return nil }, nil
