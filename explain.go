@@ -6,7 +6,6 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/unwind/cfi"
-	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -76,9 +75,9 @@ func answer(name string, src unwind.RuleSource, q unwind.Query) report.Answer {
 		}
 		a.Rules = append(a.Rules, r)
 	}
-	if c, ok := src.(*code.Source); ok {
+	if e, ok := src.(unwind.Explainer); ok {
 		q.Try = 0
-		a.Notes = notes(c.Explain(&q), q.Arch)
+		a.Notes = e.Notes(&q)
 	}
 	return a
 }

@@ -157,8 +157,11 @@ func (s lastCall) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	return unwind.Found
 }
 
+// Notes implements unwind.Explainer.
+func (lastCall) Notes(*unwind.Query) []string { return []string{"a leaf, for all I know"} }
+
 // TestOwnSource: a source of the program's own is asked in its place among the others,
-// and explained by its name.
+// and explained by its name and in its words.
 func TestOwnSource(t *testing.T) {
 	snap, asked := crashed(t), 0
 	own := backsight.Source{Name: "leaf", Source: lastCall{&asked}}
@@ -174,8 +177,9 @@ func TestOwnSource(t *testing.T) {
 	}
 	m, _ := snap.ModuleAt(0x400007d0)
 	p := u.Explain(t.Context(), backsight.Question{Image: m.Image, PC: m.ToImage(0x400007d0)})
-	if p.Source != "leaf" || p.Answers[0].Source != "leaf" || p.Answers[1].Source != "cfi" {
-		t.Errorf("explained by %q, answers of %q, %q", p.Source, p.Answers[0].Source, p.Answers[1].Source)
+	first := p.Answers[0]
+	if p.Source != "leaf" || first.Source != "leaf" || len(first.Notes) != 1 || p.Answers[1].Source != "cfi" {
+		t.Errorf("explained by %q, answers %+v, then of %q", p.Source, first, p.Answers[1].Source)
 	}
 }
 

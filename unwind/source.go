@@ -85,6 +85,13 @@ type RuleSource interface {
 	Rule(q *Query, out *Rule) Verdict
 }
 
+// Explainer is implemented by rule sources that can say how they come to their answers.
+type Explainer interface {
+	// Notes say, for people and one line each, what led to the rules for a place and what
+	// was tried in vain.
+	Notes(q *Query) []string
+}
+
 // State is a frame about to be unwound, in target addresses.
 type State struct {
 	Snapshot *target.Snapshot
