@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
@@ -17,22 +16,6 @@ import (
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
 )
-
-// issues are those of a snapshot besides the executable, which made-up cores lack.
-func issues(snap *target.Snapshot) []target.Issue {
-	return slices.DeleteFunc(slices.Clone(snap.Issues), func(i target.Issue) bool {
-		return i.Text == "core: the executable was not found; name it with --exe"
-	})
-}
-
-// lines are the texts of issues, one a line.
-func lines(issues []target.Issue) string {
-	var b strings.Builder
-	for _, i := range issues {
-		b.WriteString(i.Text + "\n")
-	}
-	return b.String()
-}
 
 // TestEveryProcessor: registers, thread IDs and the signal of every ABI that has
 // a Linux register layout.

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/binary"
 	"io"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
@@ -193,3 +195,19 @@ func mustRead(t testing.TB, s *synth) *target.Snapshot {
 }
 
 func repeat(b byte, n int) []byte { return bytes.Repeat([]byte{b}, n) }
+
+// issues are those of a snapshot besides the executable, which made-up cores lack.
+func issues(snap *target.Snapshot) []target.Issue {
+	return slices.DeleteFunc(slices.Clone(snap.Issues), func(i target.Issue) bool {
+		return i.Text == "core: the executable was not found; name it with --exe"
+	})
+}
+
+// lines are the texts of issues, one a line.
+func lines(issues []target.Issue) string {
+	var b strings.Builder
+	for _, i := range issues {
+		b.WriteString(i.Text + "\n")
+	}
+	return b.String()
+}

@@ -1,0 +1,101 @@
+package image
+
+import "github.com/backsight/backsight/cpu"
+
+// Symbol names an address.
+type Symbol struct {
+	Name string
+	// Addr has the ISA mode bit removed; Mode keeps it.
+	Addr uint64
+	Mode cpu.Mode
+	// Size is 0 where the file does not say; lookup then reaches to the next symbol.
+	Size uint64
+}
+
+// Container reads what is lazy out of a file format. Methods are called from several
+// goroutines; Section once for a name.
+//
+// A Container may have more methods, each for what Image's method of the same name
+// tells: Import, Rebased, and SectionPart with SectionSize. An Image whose Container
+// lacks one answers as that method's comment says.
+type Container interface {
+	// Section returns the named section, searching separate debug files for
+	// names that begin with ".debug_" or when the file has none.
+	Section(name string) (Section, bool)
+	// SymbolAt finds the function symbol that covers addr; it builds the string
+	// for the one that it returns only.
+	SymbolAt(addr uint64) (Symbol, bool)
+	// Functions calls yield for the address, mode and size of every function
+	// symbol, in no order, until it returns false. It builds no strings.
+	Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool)
+	// SymbolNamed finds a defined symbol, function or object, by its exact name.
+	SymbolNamed(name string) (Symbol, bool)
+	// Close releases mappings; the Image must not be used after it.
+	Close() error
+}
+
+// importer is a Container that knows what the dynamic linker fills in.
+type importer interface {
+	Import(addr uint64) (name string, ok bool)
+}
+
+// rebaser is a Container that knows which words hold addresses of the image.
+type rebaser interface {
+	Rebased(yield func(value uint64) bool) bool
+}
+
+// parter is a Container that decompresses sections bit by bit.
+type parter interface {
+	SectionPart(name string, off, n uint64) []byte
+	// SectionSize is the section's size, or what it claims to decompress to, which
+	// the size of its stream makes credible.
+	SectionSize(name string) uint64
+}
+
+// Container returns what the Image reads from, for a format's package that tells more
+// of its own images than an Image does; nil where there is none.
+func (img *Image) Container() Container { return img.container }
+
+// SymbolAt finds the function symbol that covers addr.
+func (img *Image) SymbolAt(addr uint64) (Symbol, bool) {
+	if img.container == nil {
+		return Symbol{}, false
+	}
+	return img.container.SymbolAt(addr)
+}
+
+// SymbolNamed finds a defined symbol by its exact name.
+func (img *Image) SymbolNamed(name string) (Symbol, bool) {
+	if img.container == nil {
+		return Symbol{}, false
+	}
+	return img.container.SymbolNamed(name)
+}
+
+// Import names the symbol whose address the dynamic linker stores in the word at
+// addr: an entry of the GOT, through which code reaches functions of other files.
+// On MIPS addr may also be that of the lazy binding stub that the word holds at
+// first. The symbol may be this file's own where another one can replace it. ok is
+// false where nothing is known of the word.
+func (img *Image) Import(addr uint64) (name string, ok bool) {
+	if i, is := img.container.(importer); is {
+		return i.Import(addr)
+	}
+	return "", false
+}
+
+// Rebased calls yield for every address of the image that its data holds, with the
+// ISA mode bit, until it returns false: where a relocation says that a word moves with
+// the image, and where the dynamic linker takes one. It tells whether those are all:
+// if not, any word can be an address.
+func (img *Image) Rebased(yield func(value uint64) bool) bool {
+	r, is := img.container.(rebaser)
+	return is && r.Rebased(yield)
+}
+
+// Functions calls yield for every function symbol until it returns false.
+func (img *Image) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
+	if img.container != nil {
+		img.container.Functions(yield)
+	}
+}

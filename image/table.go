@@ -1,0 +1,29 @@
+package image
+
+// Table is the range of an unwind table.
+type Table struct {
+	Kind TableKind
+	Range
+}
+
+// TableKind says how to read an unwind table. A container and an unwind source that
+// know a further kind need to agree on its name only.
+type TableKind string
+
+const (
+	// EHFrameHdr is the binary search table of .eh_frame (LSB Core, "The
+	// .eh_frame_hdr section").
+	EHFrameHdr TableKind = ".eh_frame_hdr"
+	// ExIdx is the index of ARM's unwind tables (EHABI32, "Index table entries").
+	ExIdx TableKind = ".ARM.exidx"
+)
+
+// Table returns the unwind table of a kind; its Size is 0 where there is none.
+func (img *Image) Table(kind TableKind) Range {
+	for _, t := range img.Tables {
+		if t.Kind == kind {
+			return t.Range
+		}
+	}
+	return Range{}
+}
