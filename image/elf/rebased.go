@@ -6,7 +6,8 @@ import (
 )
 
 // Relocations that make a word the image's base plus a value, or what an indirect
-// function's resolver at that value returns, by processor supplement.
+// function's resolver at that value returns, by processor supplement. On MIPS that is
+// R_MIPS_REL32 without a symbol.
 const (
 	r386Relative, r386Irelative         = 8, 42
 	rX8664Relative, rX8664Irelative     = 8, 37
@@ -19,12 +20,12 @@ const (
 // dynamic linker moves together with the image, for DT_INIT and DT_FINI and for the
 // functions of .dynsym, until it returns false. It tells
 // whether these are all that hold addresses of the image: not in programs that are
-// loaded where they were linked, and not on MIPS, where the local part of the GOT is
-// moved without relocations.
+// loaded where they were linked. On MIPS the local part of the GOT is among the words,
+// which the linker moves without relocations.
 func (c *container) Rebased(yield func(value uint64) bool) bool {
 	f := c.main
 	d, ok := f.dynamic()
-	if !ok || !c.img.Relocatable || f.machine == emMIPS {
+	if !ok || !c.img.Relocatable {
 		return false
 	}
 	w := rebased{c: c, yield: yield, words: budget.New("relocated words", 0, c.img.LoadedBytes()/f.layout.addr)}
@@ -32,6 +33,7 @@ func (c *container) Rebased(yield func(value uint64) bool) bool {
 	w.table(d.rela, d.relasz, true)
 	w.table(d.jmprel, d.pltrelsz, d.pltrel == dtRela)
 	w.packed(d.relr, d.relrsz)
+	w.localGOT(&d)
 	if !w.some || w.words.Err() != nil {
 		return false // relocated in a way of its own, not at all, or more than there is
 	}
@@ -75,18 +77,40 @@ func (w *rebased) table(addr, size uint64, rela bool) {
 	}
 	for r := w.reader(addr, size); uint64(r.Len()) >= entry && !w.done; {
 		offset := f.word(&r)
-		_, typ := f.relInfo(&r)
+		sym, typ := f.relInfo(&r)
 		addend := uint64(0)
 		if rela {
 			addend = f.word(&r)
 		}
-		if !f.relative(typ) {
+		if !f.relative(typ) || f.machine == emMIPS && sym != 0 {
 			continue
 		}
 		if !rela {
 			addend, _ = w.c.img.Word(offset)
 		}
 		w.value(addend)
+	}
+}
+
+// localGOT reports the words of the local part of the MIPS GOT that may be code pointers
+// (MIPS supplement ch. 5, "Global Offset Table": DT_MIPS_LOCAL_GOTNO words from DT_PLTGOT
+// on). The first is the resolver's, the second GNU's, whose top bit is set. A word that
+// ends in sixteen zero bits is the page to which code adds the low half of an address
+// (R_MIPS_GOT16 of a local symbol): no function begins there for all that the word says.
+func (w *rebased) localGOT(d *dynamic) {
+	f := w.c.main
+	if f.machine != emMIPS || d.pltgot == 0 {
+		return
+	}
+	w.some = true
+	r := w.reader(d.pltgot, min(d.mipsLocalGotno, w.c.img.LoadedBytes())*f.layout.addr)
+	for range 2 {
+		f.word(&r)
+	}
+	for uint64(r.Len()) >= f.layout.addr && !w.done {
+		if v := f.word(&r); v&0xffff != 0 {
+			w.value(v)
+		}
 	}
 }
 
@@ -144,6 +168,8 @@ func (f *file) relative(typ uint32) bool {
 		return is(rAArch64Relative, rAArch64Irelative)
 	case emRISCV:
 		return is(rRISCVRelative, rRISCVIrelative)
+	case emMIPS:
+		return typ == rMIPSRel32
 	}
 	return false
 }

@@ -39,7 +39,8 @@ func TestRebased(t *testing.T) {
 		{name: "RISC-V", e: build{machine: emRISCV}, rela: true,
 			rel: []trel{{off: importsGOT, typ: rRISCVRelative, addend: own + 2}}, want: []uint64{own, own + 2}},
 		{name: "packed", e: build{wide: true}, relr: []uint64{importsData, 1<<1 | 1}, want: []uint64{0, 16, own}},
-		{name: "MIPS", e: build{machine: emMIPS}, rel: []trel{{off: importsData, typ: rMIPSRel32}}},
+		{name: "MIPS", e: build{machine: emMIPS},
+			rel: []trel{{off: importsData + 4, typ: rMIPSRel32}, {off: importsData, typ: rMIPSRel32, sym: 1}}, want: []uint64{16, own}},
 		{name: "none"},
 	} {
 		b := tt.e.buf()
@@ -49,6 +50,30 @@ func TestRebased(t *testing.T) {
 		got, all := rebasedValues(parse(t, e.bytes()))
 		if !slices.Equal(got, tt.want) || all != (tt.want != nil) {
 			t.Errorf("%s: %#x, all %t, want %#x", tt.name, got, all, tt.want)
+		}
+	}
+}
+
+// TestRebasedLocalGOT: the local part of the MIPS GOT moves without relocations. Its
+// first two words are the dynamic linker's, and a page is no address of a function.
+func TestRebasedLocalGOT(t *testing.T) {
+	const got, local, page = 0x6000, importsText + 4, 0x1_0000
+	for _, tt := range []struct {
+		words uint64
+		want  []uint64
+	}{
+		{4, []uint64{importsText, local}},
+		{3, []uint64{importsText}},
+		{0, []uint64{importsText}},
+		{1 << 29, []uint64{importsText, local, local + 4}}, // as far as the segment goes
+	} {
+		base := build{machine: emMIPS}
+		b := base.buf()
+		b.word(importsText+8, 1<<31, page, local, local+4)
+		e := base.withImports(nil, nil, false, 0, dtPltgot, got, dtMIPSLocalGotno, tt.words)
+		e.secs = append(e.secs, sec{name: ".got", flags: shfAlloc, addr: got, data: b.b})
+		if vs, all := rebasedValues(parse(t, e.bytes())); !slices.Equal(vs, tt.want) || !all {
+			t.Errorf("%d words: %#x, all %t, want %#x", tt.words, vs, all, tt.want)
 		}
 	}
 }
