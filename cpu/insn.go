@@ -186,6 +186,9 @@ type CallRef struct {
 	Site, Target uint64
 	TargetMode   Mode
 	Doubt        bool // the bytes around it are likely to be data
+	// Absolute: the instruction holds the target itself, not the distance (MIPS jal).
+	// Code that runs wherever it is loaded has no such calls.
+	Absolute bool
 }
 
 // Decoder knows the instructions of one processor variant. Implementations are

@@ -77,7 +77,7 @@ func (d *decoder) standardCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu
 		var i cpu.Insn
 		begin(&i, 4)
 		d.standard(w, pc&d.mask, &i)
-		dst = d.appendCall(dst, &i, pc)
+		dst = d.appendCall(dst, &i, pc, absolute>>w.op()&1 != 0)
 	}
 	return dst
 }
@@ -87,9 +87,18 @@ func (d *decoder) standardCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu
 // in POP06–POP30; compilers do not call with the latter.
 const calls uint64 = 1<<0x01 | 1<<0x03 | 1<<0x1d | 1<<0x3a
 
-func (d *decoder) appendCall(dst []cpu.CallRef, i *cpu.Insn, pc uint64) []cpu.CallRef {
+// absolute has a bit for each of them that holds the target itself: jal and jalx.
+const absolute uint64 = 1<<0x03 | 1<<0x1d
+
+// appendCall appends a direct call. One under a condition on a register (bltzal s3) is one
+// that no compiler makes: such a word is data, like 06702b20, the hash of the symbol version
+// OPENSSL_3.0.0 in the executable segment of Debian's openssl.
+func (d *decoder) appendCall(dst []cpu.CallRef, i *cpu.Insn, pc uint64, absolute bool) []cpu.CallRef {
+	if i.Flags&cpu.FlagConditional != 0 {
+		return dst
+	}
 	if s, ok := d.site(i, pc); ok && s.Direct {
-		return append(dst, cpu.CallRef{Site: s.Addr, Target: s.Target, TargetMode: s.TargetMode})
+		return append(dst, cpu.CallRef{Site: s.Addr, Target: s.Target, TargetMode: s.TargetMode, Absolute: absolute})
 	}
 	return dst
 }

@@ -46,7 +46,7 @@ func (d *decoder) calls16(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallR
 			var i cpu.Insn
 			begin(&i, 4)
 			d.jal16(insn16{h: d.half(code[2:]), ext: h}, pc, &i)
-			dst = d.appendCall(dst, &i, pc)
+			dst = d.appendCall(dst, &i, pc, true)
 			length = 4
 		case opExtend16:
 			length = 4

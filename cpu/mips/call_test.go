@@ -1,6 +1,7 @@
 package mips
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
@@ -119,4 +120,21 @@ func directCalls(p program, enc encoding, mask uint64) map[uint64]uint64 {
 		}
 	}
 	return m
+}
+
+// TestScannedCalls: what holds its target is Absolute, and what calls under a condition on
+// a register is no call that the scan finds.
+func TestScannedCalls(t *testing.T) {
+	a := archOf(t, "o32", false, plain)
+	code := []byte{
+		0x08, 0x04, 0x00, 0x0c, // jal 0x1020
+		0, 0, 0, 0,
+		0x05, 0x00, 0x11, 0x04, // bal 0x1020
+		0, 0, 0, 0,
+		0x20, 0x2b, 0x70, 0x06, // bltzal s3
+	}
+	want := []cpu.CallRef{{Site: 0x1000, Target: 0x1020, Absolute: true}, {Site: 0x1008, Target: 0x1020}}
+	if got := a.Decoder.Calls(code, 0x1000, 0, nil); !slices.Equal(got, want) {
+		t.Errorf("%+v, want %+v", got, want)
+	}
 }

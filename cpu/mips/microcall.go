@@ -52,7 +52,7 @@ func (d *decoder) microCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.Ca
 			var i cpu.Insn
 			begin(&i, 4)
 			d.microInsn(w, pc+uint64(at), &i)
-			dst = d.appendCall(dst, &i, pc+uint64(at))
+			dst = d.appendCall(dst, &i, pc+uint64(at), microAbsolute>>w.op()&1 != 0)
 		}
 		at += w.size()
 	}
@@ -62,3 +62,6 @@ func (d *decoder) microCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.Ca
 // microDirectCalls has a bit for each major opcode that may call directly: pool
 // 32I, jals, balc, jalx and jal.
 const microDirectCalls uint64 = 1<<0x10 | 1<<0x1d | 1<<0x2d | 1<<0x3c | 1<<0x3d
+
+// microAbsolute has a bit for each of them that holds the target itself: jals, jalx, jal.
+const microAbsolute uint64 = 1<<0x1d | 1<<0x3c | 1<<0x3d

@@ -14,6 +14,9 @@ import (
 // others (a displacement that holds e8), or out of data. The target counts if it is
 // aligned as functions are, or an instruction stands there that compilers put first in
 // functions (endbr64), or if two calls name it.
+//
+// MIPS linkers place tables of names and constants in the executable segment. Words of
+// these that no call of this image can be do not count, see possible.
 func (c *collector) scanCalls() (single keys) {
 	var doubtful []uint64
 	mode := cpu.Mode(0)
@@ -21,6 +24,9 @@ func (c *collector) scanCalls() (single keys) {
 		mode = 1
 	}
 	calls(c.code, mode, func(r *cpu.CallRef) {
+		if !c.possible(r) {
+			return
+		}
 		to := disasm.Addr{PC: r.Target, Mode: r.TargetMode}
 		if c.code.Arch.InsnAlign > 1 || to.PC%16 == 0 && !r.Doubt || marked(c.code, to.PC) {
 			c.add(to)
@@ -29,6 +35,15 @@ func (c *collector) scanCalls() (single keys) {
 		doubtful = append(doubtful, to.Key())
 	})
 	return c.addRepeated(doubtful)
+}
+
+// possible tells whether an instruction that reads as a call can be one in this image.
+// A file that is loaded anywhere has no calls that hold an absolute address (jal), and one
+// whose code is of one ISA mode has none into another: 74007268 in gawk's .dynstr, "hr\0t",
+// reads as jalx into the middle of yyparse.
+func (c *collector) possible(r *cpu.CallRef) bool {
+	img := c.code.Img
+	return !(img.Relocatable && r.Absolute) && !(img.OneMode && r.TargetMode != 0)
 }
 
 // scanChunk is how many bytes are searched for calls at a time, which bounds the memory

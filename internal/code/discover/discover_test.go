@@ -43,6 +43,32 @@ func TestCalledFunctions(t *testing.T) {
 	}
 }
 
+// TestImpossibleCalls: MIPS linkers place names and constants in the executable segment, of
+// which some read as calls. In a file that is loaded anywhere jal is none, and jalx is none
+// where all code is of one ISA mode.
+func TestImpossibleCalls(t *testing.T) {
+	p := codetest.Program{CPU: "mips o32", OneMode: true, Listing: `
+	1000 <f>:
+		1000: 04110007  bal    1020
+		1004: 00000000  nop
+		1008: 0c00040c  jal    1030
+		100c: 00000000  nop
+		1010: 74000410  jalx   1040
+		1014: 00000000  nop
+		1018: 0670000d  bltzal s3,1050
+		1020: 03e00008  jr     ra
+		1050: 03e00008  jr     ra`}
+	for relocatable, want := range map[bool][]uint64{
+		false: {0x1000, 0x1020, 0x1030},
+		true:  {0x1000, 0x1020},
+	} {
+		p.Relocatable = relocatable
+		if e := entries(t, p); !slices.Equal(e.Certain(), want) {
+			t.Errorf("relocatable %t: functions begin at %#x, want %#x", relocatable, e.Certain(), want)
+		}
+	}
+}
+
 // TestFollowedCalls: where there are two instruction sets, calls are found by following
 // what is declared, in the set that it is of.
 func TestFollowedCalls(t *testing.T) {
