@@ -8,6 +8,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/budget/meter"
 	"github.com/backsight/backsight/symbol"
 )
 
@@ -232,15 +233,19 @@ func FuzzDWARF(f *testing.F) {
 	f.Add(s[".debug_abbrev"], s[".debug_info"], s[".debug_line"], []byte(nil), uint64(0x18))
 	aranges := b{}.sized(b{}.u16(2).u32(0).u8(8, 0).u32(0).u64(text).u64(0x40).u64(0).u64(0))
 	f.Add(s[".debug_abbrev"], s[".debug_info"], s[".debug_line"], []byte(aranges), uint64(0x1018))
+	// Abbreviations without an end, and behind the unit the begin of a length of 64 bits.
+	unended := append(append(b{}, s[".debug_info"]...), 0xff, 0xff, 0xff, 0xff)
+	f.Add([]byte(abbrev[:len(abbrev)-3]), []byte(unended), s[".debug_line"], []byte(nil), uint64(0x18))
 	f.Fuzz(func(t *testing.T, abbrev, info, line, aranges []byte, at uint64) {
 		img := fileOf(t, sections{".debug_abbrev": abbrev, ".debug_info": info, ".debug_line": line, ".debug_aranges": aranges})
 		var names symbol.Symbolizer
-		if at&0x1000 != 0 {
-			_ = names.Prepare(t.Context(), all(img))
-		}
-		l := names.Lookup(of(img), text+at%0x1000)
-		if l.Line < 0 {
-			t.Errorf("line %d", l.Line)
-		}
+		meter.Allocations(t, len(abbrev)+len(info)+len(line)+len(aranges), func() {
+			if at&0x1000 != 0 {
+				_ = names.Prepare(t.Context(), all(img))
+			}
+			if l := names.Lookup(of(img), text+at%0x1000); l.Line < 0 {
+				t.Errorf("line %d", l.Line)
+			}
+		})
 	})
 }

@@ -30,14 +30,18 @@ var errInlined = &budget.Exceeded{Unit: "calls inlined in one another", Limit: m
 // walker goes through the DIEs of a unit. A DIE takes a byte at least, but for the
 // time that it costs to read its attributes count too: forms without bytes
 // (flag_present, implicit_const) make many of a few.
+//
+// A unit that costs several times its size is not a compiler's: debug/dwarf reads on
+// behind the end of some damaged ones for ever.
 type walker struct {
 	*dwarf.Reader
-	d   *debugInfo
-	cut bool // the budget was spent
+	d    *debugInfo
+	unit budget.Budget
+	cut  bool // d's budget was spent
 }
 
 func (d *debugInfo) walker(u *unit, at dwarf.Offset) *walker {
-	w := &walker{Reader: u.data.Reader(), d: d}
+	w := &walker{Reader: u.data.Reader(), d: d, unit: budget.New("entries of a unit", 1024, 8*u.size)}
 	w.Seek(at)
 	return w
 }
@@ -46,7 +50,7 @@ func (d *debugInfo) walker(u *unit, at dwarf.Offset) *walker {
 // 0); nil at the end, on damage, and when the budget is spent.
 func (w *walker) next() *dwarf.Entry {
 	e, err := w.Next()
-	if err != nil || e == nil {
+	if err != nil || e == nil || !w.unit.Draw(1+len(e.Field)) {
 		return nil
 	}
 	if !w.d.work.Draw(1 + len(e.Field)) {

@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"hash/adler32"
 	"io"
+	"math"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/internal/inflate"
 )
 
@@ -26,6 +29,22 @@ const (
 	maxWindow = 32 << 20
 )
 
+// expansion is what the sections of a file may decompress to together: many headers can
+// show one stream. Debug information shrinks to a third; each section may be decompressed
+// bit by bit and as a whole.
+type expansion struct {
+	mu   sync.Mutex
+	left budget.Budget
+}
+
+const expansionFloor, expansionPerByte = 64 << 20, 16
+
+func (e *expansion) draw(size uint64) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.left.Draw(bin.Limit(size, math.MaxInt))
+}
+
 // chdr reads the header of an SHF_COMPRESSED section (gABI ch. 4, "Section
 // Compression"), behind which the stream begins.
 func (f *file) chdr(section []byte) (typ uint32, size uint64, stream []byte, ok bool) {
@@ -42,7 +61,7 @@ func (f *file) chdr(section []byte) (typ uint32, size uint64, stream []byte, ok 
 // decompress reads an SHF_COMPRESSED section.
 func (f *file) decompress(section []byte) ([]byte, bool) {
 	typ, size, stream, ok := f.chdr(section)
-	if !ok {
+	if !ok || !f.expansion.draw(size) {
 		return nil, false
 	}
 	switch typ {

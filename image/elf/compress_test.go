@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"encoding/binary"
+	"fmt"
 	"math/rand"
 	"runtime"
 	"testing"
@@ -136,6 +137,28 @@ func allocated() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.TotalAlloc
+}
+
+// TestOneStreamInManySections: what a file's sections decompress to is bounded together.
+func TestOneStreamInManySections(t *testing.T) {
+	e := build{wide: true, secs: []sec{text(0x1000, 16)}}
+	const size = 8 << 20
+	data := make([]byte, size)
+	for i, r := range rand.New(rand.NewSource(1)).Perm(size / 200) { // shrinks by fifty
+		copy(data[i*200:], bytes.Repeat([]byte{byte(r), byte(r >> 8)}, 100))
+	}
+	packed := e.chdr(elfcompressZlib, size, deflate(data))
+	for i := range 40 {
+		e.secs = append(e.secs, sec{name: fmt.Sprintf(".debug_%d", i), flags: shfCompressed, data: packed})
+	}
+	img, total := parse(t, e.bytes()), 0
+	for i := range 40 {
+		s, _ := img.Section(fmt.Sprintf(".debug_%d", i))
+		total += len(s.Data)
+	}
+	if most := expansionFloor + expansionPerByte*len(e.bytes()); total == 0 || total > most || total == 40*size {
+		t.Errorf("%d bytes came out, at most %d may", total, most)
+	}
 }
 
 func TestXZ(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
 )
 
 // file is the bytes of one ELF file and its ELF header. Headers of sections and
@@ -26,6 +27,7 @@ type file struct {
 	phnum, shnum         int // what the file really has room for
 	shstrtab             []byte
 
+	expansion expansion
 	inflaters sync.Pool // of *inflate.Reader, for one section after another
 }
 
@@ -51,6 +53,7 @@ var (
 // file's numbers; tables that reach past the end are cut to what is there.
 func newFile(path string, data []byte) (*file, error) {
 	f := &file{path: path, data: data}
+	f.expansion.left = budget.New("decompressed bytes", expansionFloor, expansionPerByte*uint64(len(data)))
 	if len(data) == 0 {
 		return nil, f.errorf(0, "empty file")
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/budget/meter"
 )
 
 // touch asks an image for everything that it can tell.
@@ -288,7 +289,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		touch(img)
+		meter.Allocations(t, len(data), func() { touch(img) })
 		for _, s := range img.Segments {
 			if uint64(len(s.Data)) > s.Size || len(s.Data) > len(data) {
 				t.Errorf("segment %#x: %d bytes of %#x", s.Addr, len(s.Data), s.Size)

@@ -101,7 +101,7 @@ func (f *file) stream(name string) *stream {
 		return &stream{}
 	}
 	typ, size, packed, ok := f.chdr(f.sectionBytes(h))
-	if !ok || typ != elfcompressZlib || !credible(size, len(packed)) {
+	if !ok || typ != elfcompressZlib || !credible(size, len(packed)) || !f.expansion.draw(size) {
 		return &stream{}
 	}
 	deflated, ok := deflatedIn(packed)

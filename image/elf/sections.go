@@ -67,6 +67,9 @@ func (f *file) oldCompressed(name string) (image.Section, bool) {
 	if r.Err() != nil || magic != "ZLIB" {
 		return image.Section{}, false
 	}
+	if !f.expansion.draw(size) {
+		return image.Section{}, false
+	}
 	data, ok := f.unzlib(r.Bytes(uint64(r.Len())), size)
 	return image.Section{Name: name, Data: data}, ok
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/budget/meter"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
@@ -373,7 +374,9 @@ func FuzzCore(f *testing.F) {
 		f.Add(c.bytes())
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		snap, err := read(t, data, input.FileOptions{Sysroot: os.DevNull})
+		var snap *target.Snapshot
+		var err error
+		meter.Allocations(t, len(data), func() { snap, err = read(t, data, input.FileOptions{Sysroot: os.DevNull}) })
 		if (snap == nil) == (err == nil) {
 			t.Fatalf("%v and %v", snap, err)
 		}

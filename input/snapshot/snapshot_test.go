@@ -17,6 +17,7 @@ import (
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/snapshot"
+	"github.com/backsight/backsight/internal/budget/meter"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
@@ -268,21 +269,25 @@ func FuzzSnapshot(f *testing.F) {
 "images":[{"path":"a","bias":"0x0","build_id":"00"}],"threads":[{"id":1,"name":"\u0041","crashed":true,"regs":{}}],"fault":{"signal":11},"code_mask":1}`))
 	f.Add([]byte("{\n\"arch\": \"x86_64\",\n\"stack\": {\"base\": 1, \"bytes\": \"\\/A==\"}}\n{}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		s := openText(t, string(data))
-		for {
-			snap, err := s.Next(context.Background())
-			var e *input.Error
-			if err == io.EOF {
-				return
-			}
-			if err != nil && (!errors.As(err, &e) || !e.Recoverable) {
-				t.Fatalf("not recoverable: %v", err)
-			}
-			if (snap == nil) != (err != nil) {
-				t.Fatalf("snapshot %v with error %v", snap, err)
-			}
-		}
+		meter.Allocations(t, len(data), func() { readAll(t, openText(t, string(data))) })
 	})
+}
+
+// readAll reads a batch to its end: each snapshot, or what is wrong with it.
+func readAll(t *testing.T, s input.Stream) {
+	for {
+		snap, err := s.Next(context.Background())
+		var e *input.Error
+		if err == io.EOF {
+			return
+		}
+		if err != nil && (!errors.As(err, &e) || !e.Recoverable) {
+			t.Fatalf("not recoverable: %v", err)
+		}
+		if (snap == nil) != (err != nil) {
+			t.Fatalf("snapshot %v with error %v", snap, err)
+		}
+	}
 }
 
 // BenchmarkTruth reads recorded snapshots of some 6 kB, without their binary.
