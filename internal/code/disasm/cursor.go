@@ -63,10 +63,11 @@ func (c *Cursor) Slot(pc uint64) (in, slot *cpu.Insn) {
 }
 
 // Ahead are the instruction at pc, which Next gave last, and those behind it: at least half
-// as many as a cursor decodes at a time, where the code goes on. The instruction at pc may
-// move; Next goes on behind it.
+// as many as a cursor decodes at a time, where the code goes on and the instruction at pc
+// can be read by itself, else the rest of those that are read together (an IT block). The
+// instruction at pc may move; Next goes on behind it.
 func (c *Cursor) Ahead(pc uint64) []cpu.Insn {
-	if c.n-c.i < window/2 && c.i > 1 {
+	if c.n-c.i < window/2 && c.i > 1 && !c.code.governs(&c.buf[c.i-2], c.mode) {
 		c.fetch(pc)
 	}
 	return c.buf[c.i-1 : c.n]

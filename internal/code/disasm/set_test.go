@@ -1,0 +1,73 @@
+package disasm
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/codetest"
+)
+
+// TestOffsets: ranges over words of the set, and the first place outside and inside.
+func TestOffsets(t *testing.T) {
+	var s Offsets
+	s.AddRange(3, 5)
+	s.AddRange(60, 130)
+	s.AddRange(130, 192)
+	for _, tt := range []struct{ from, without, next uint32 }{
+		{0, 0, 3},
+		{3, 5, 3},
+		{4, 5, 4},
+		{5, 5, 60},
+		{59, 59, 60},
+		{60, 192, 60},
+		{128, 192, 128},
+		{191, 192, 191},
+		{192, 192, None},
+		{1000, 1000, None},
+	} {
+		if got := s.Without(tt.from); got != tt.without {
+			t.Errorf("Without(%d) is %d, want %d", tt.from, got, tt.without)
+		}
+		if got := s.Next(tt.from); got != tt.next {
+			t.Errorf("Next(%d) is %d, want %d", tt.from, got, tt.next)
+		}
+		if s.Has(tt.from) != (tt.next == tt.from) {
+			t.Errorf("Has(%d) is %t", tt.from, s.Has(tt.from))
+		}
+	}
+	if s.Has(2) || !s.Has(64) || s.Has(None) || s.Span() < 192 {
+		t.Errorf("%064b", s.bits)
+	}
+	if s.Reset(); s.Has(60) || s.Without(3) != 3 || s.Span() != 0 {
+		t.Error("something is left")
+	}
+	if s.Add(70); !s.Has(70) || s.Has(64) || s.Next(0) != 70 {
+		t.Error("a set that is used again does not hold what was added")
+	}
+}
+
+// TestSet: places of both modes are told apart, and places without code are in every set,
+// so that nobody goes there.
+func TestSet(t *testing.T) {
+	for _, tt := range []struct {
+		cpu  string
+		mode cpu.Mode
+		step uint64
+	}{{"arm", 1, 2}, {"arm", 0, 4}, {"x86_64", 0, 1}, {"mips o32 big", 0, 4}} {
+		s := NewSet(code(t, codetest.Program{CPU: tt.cpu, Listing: "1000: 00000000\n10fc: 00000000"}))
+		for pc := uint64(0x1000); pc < 0x1100; pc += tt.step {
+			p := Addr{pc, tt.mode}
+			if s.Has(p) || !s.Add(p) || s.Add(p) || !s.Has(p) {
+				t.Fatalf("%s: adding %#x", tt.cpu, pc)
+			}
+		}
+		for _, pc := range []uint64{0xfff, 0x1100, 0, ^uint64(0)} {
+			if p := (Addr{pc, tt.mode}); !s.Has(p) || s.Add(p) {
+				t.Errorf("%s: %#x is no code", tt.cpu, pc)
+			}
+		}
+		if other := (Addr{0x1000, 1 - tt.mode}); tt.cpu == "arm" && s.Has(other) {
+			t.Error("the set holds places of another mode")
+		}
+	}
+}
