@@ -1,0 +1,168 @@
+package dataflow
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/codetest"
+)
+
+// TestConflict: control that falls through a call comes to a place where SP is known to be
+// different. That path does not exist: the call never returns. The rest of the function is
+// judged without it.
+func TestConflict(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "mips o32 big", Listing: `
+	400000 <f>:
+		400000: 10800005  beqz  a0,400018
+		400004: 00000000  nop
+		400008: 27bdffe8  addiu sp,sp,-24
+		40000c: afbf0014  sw    ra,20(sp)
+		400010: 0c140000  jal   500000       somebody outside, in truth abort
+		400014: 00000000  nop
+		400018: 03e00008  jr    ra           reached with SP as on entry
+		40001c: 00000000  nop`}).Function(at(0x400000))
+	check(t, f, map[uint64]string{0x400010: "sp-24 ra", 0x400014: "sp-24 [sp-4]", 0x400018: "sp+0 ra"})
+	if f.FallsInto(0x400018) || f.Doubts(0x400018) {
+		t.Error("the call is taken to return")
+	}
+	if !f.Complete || !f.Balanced || f.Unbalanced {
+		t.Errorf("%+v", f.Facts)
+	}
+}
+
+// TestPops: x86 functions that remove their arguments, seen through the caller.
+func TestPops(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "i386", Listing: `
+	400000 <f>:
+	400010 <g>:
+		400000: 6a 01           push 1
+		400002: 6a 02           push 2
+		400004: e8 07 00 00 00  call 400010
+		400009: 31 c0           xor  eax,eax
+		40000b: c3              ret
+		400010: c2 08 00        ret  8`}).Function(at(0x400000))
+	check(t, f, map[uint64]string{0x400004: "sp-8", 0x400009: "sp+0", 0x40000b: "sp+0"})
+	if !f.Balanced || f.Unbalanced {
+		t.Errorf("%+v", f.Facts)
+	}
+}
+
+// TestStubNeedsCaller: i386's position-independent stubs jump through ebx, which the caller
+// sets to the GOT's address: nothing follows the call of abort's.
+func TestStubNeedsCaller(t *testing.T) {
+	for name, never := range map[string]bool{"abort": true, "malloc": false} {
+		f := analysis(t, codetest.Program{CPU: "i386", Imports: map[uint64]string{0x4010: name}, Listing: `
+		1000: 53                 push %ebx
+		1001: e8 1a 00 00 00     call 1020
+		1006: 81 c3 fa 2f 00 00  add  $0x2ffa,%ebx
+		100c: 83 ec 08           sub  $8,%esp
+		100f: e8 2c 00 00 00     call 1040
+		1014: 83 c4 08           add  $8,%esp
+		1017: 5b                 pop  %ebx
+		1018: c3                 ret
+		1020: 8b 1c 24           mov  (%esp),%ebx
+		1023: c3                 ret
+		1040: ff a3 10 00 00 00  jmp  *16(%ebx)`}).Function(at(0x1000))
+		if f.Contains(0x1014) == never {
+			t.Errorf("goes on behind the call of %s: %t", name, !never)
+		}
+	}
+}
+
+// TestPaddedLabel: padding in front of a jump's target is no end of the function.
+func TestPaddedLabel(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "mips o32 big", Listing: `
+	400000 <f>:
+		400000: 10800005  beqz a0,400018
+		400004: 00000000  nop
+		400008: 03e00008  jr   ra
+		40000c: 00000000  nop
+		400010: 00000000  padding
+		400014: 00000000  padding
+		400018: 24020001  li   v0,1
+		40001c: 03e00008  jr   ra
+		400020: 00000000  nop`}).Function(at(0x400000))
+	if end := f.ContiguousEnd(); end != 0x400024 {
+		t.Errorf("the function ends at %#x", end)
+	}
+}
+
+// TestFacts: what is concluded of whole functions.
+func TestFacts(t *testing.T) {
+	for _, tt := range []struct {
+		name, cpu, listing string
+		want               Facts
+	}{
+		{"a leaf", "mips o32 big", "1000: 03e00008 00000000  jr ra; nop", Facts{Complete: true, Returns: true, Balanced: true}},
+		{"an endless loop", "x86_64", "1000: eb fe", Facts{Complete: true}},
+		{"a frame is left behind", "x86_64", "1000: 50 c3  push %rax; ret", Facts{Returns: true, Unbalanced: true}},
+		{"a landing pad", "x86_64", "1000: 48 8b 7b 08 eb fe  mov 8(%rbx),%rdi; jmp .", Facts{Complete: true, ReadsPreserved: true, LandingPad: true}},
+		{"saves the return address", "aarch64", "1000: a9be7bfd a8c27bfd d65f03c0  stp x29,x30,[sp,#-32]!; ldp x29,x30,[sp],#32; ret",
+			Facts{Complete: true, Returns: true, Balanced: true, SavesRA: true}},
+		{"_start clears the return address", "mips o32 big", "1000: 0000f825 1000ffff 00000000  move ra,zero; b .; nop", Facts{Complete: true, ClearsRA: true}},
+		{"the code ends", "x86_64", "1000: 90", Facts{}},
+	} {
+		f := analysis(t, codetest.Program{CPU: tt.cpu, Listing: tt.listing}).Function(at(0x1000))
+		if f.Facts != tt.want {
+			t.Errorf("%s: %+v, want %+v", tt.name, f.Facts, tt.want)
+		}
+	}
+}
+
+// TestStates: states before instructions, in delay slots, and behind calls.
+func TestStates(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "mips o32 big", Listing: `
+	400000 <f>:
+		400000: 27bdffe8  addiu sp,sp,-24
+		400004: afbf0014  sw    ra,20(sp)
+		400008: 0c140000  jal   500000
+		40000c: 24100005  li    s0,5
+		400010: 8fbf0014  lw    ra,20(sp)
+		400014: 03e00008  jr    ra
+		400018: 27bd0018  addiu sp,sp,24`}).Function(at(0x400000))
+	check(t, f, map[uint64]string{
+		0x3ffffc: "not reached",
+		0x400000: "sp+0 ra",
+		0x400008: "sp-24 ra",
+		0x40000c: "sp-24 [sp-4]", // the call has written RA
+		0x400014: "sp-24 ra",
+		0x400018: "sp-24 ra",
+		0x40001c: "not reached",
+	})
+	var st absint.State
+	if !f.StateAfterCall(at(0x400008), &st) || returnAddress(&st, f.an.Arch) != " [sp-4]" {
+		t.Error("behind the call the return address is not in its slot")
+	}
+	if s0, _ := f.an.Arch.RegByName("s0"); st.Regs[s0] != absint.Const(5) {
+		t.Errorf("the delay slot did not run: s0 is %+v", st.Regs[s0])
+	}
+	if f.StateAfterCall(at(0x400004), &st) || f.StateAfterCall(at(0x400001), &st) || f.StateAt(thumb(0x400000), &st) {
+		t.Error("there is no call, no instruction, no such mode")
+	}
+}
+
+// TestTails: jumps to other functions with the frame undone, and calls through registers.
+func TestTails(t *testing.T) {
+	an := analysis(t, codetest.Program{CPU: "x86_64", Listing: `
+	1000 <f>:
+	1020 <g>:
+		1000: 53                    push %rbx
+		1001: 48 8d 05 18 00 00 00  lea  0x18(%rip),%rax
+		1008: ff d0                 call *%rax
+		100a: 5b                    pop  %rbx
+		100b: eb 13                 jmp  1020
+		1020: c3                    ret`})
+	f := an.Function(at(0x1000))
+	if len(f.Tails) != 1 || f.Tails[0] != at(0x1020) || !f.Returns || !f.Balanced || f.Contains(0x1020) {
+		t.Errorf("tail calls go to %x; %+v", f.Tails, f.Facts)
+	}
+	if to, ok := f.CallTarget(0x1008); !ok || to != at(0x1020) {
+		t.Errorf("the call goes to %x", to)
+	}
+	if !f.JumpsTo(0x1020) || f.JumpsTo(0x1008) {
+		t.Error("the functions that f jumps to")
+	}
+	if again := an.Function(at(0x1000)); again != f {
+		t.Error("the analysis was forgotten")
+	}
+}

@@ -1,0 +1,239 @@
+package dataflow
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight/internal/code/codetest"
+)
+
+// TestJumpTable: the comparison bounds the table: the word behind it, which points into
+// another function, is not followed.
+func TestJumpTable(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "mips o32 big", Data: map[uint64][]uint64{0x410000: {0x400038, 0x400048, 0x400058}}, Listing: `
+	400000 <f>:
+		400000: 27bdffe8  addiu sp,sp,-24
+		400004: afbf0014  sw    ra,20(sp)
+		400008: 2c820002  sltiu v0,a0,2
+		40000c: 10400007  beqz  v0,40002c
+		400010: 00042080  sll   a0,a0,2
+		400014: 3c020041  lui   v0,0x41
+		400018: 00441021  addu  v0,v0,a0
+		40001c: 8c420000  lw    v0,0(v0)
+		400020: 00400008  jr    v0
+		400024: 00000000  nop
+		400028: 00000000  nop
+		40002c: 8fbf0014  lw    ra,20(sp)    default
+		400030: 03e00008  jr    ra
+		400034: 27bd0018  addiu sp,sp,24
+		400038: 0c140000  jal   500000       case 0
+		40003c: 00000000  nop
+		400040: 0810000b  j     40002c
+		400044: 00000000  nop
+		400048: 0c140000  jal   500000       case 1
+		40004c: 00000000  nop
+		400050: 0810000b  j     40002c
+		400054: 00000000  nop
+		400058: 03e00008  jr    ra           another function
+		40005c: 00000000  nop`}).Function(at(0x400000))
+	check(t, f, map[uint64]string{0x400038: "sp-24 ra", 0x400048: "sp-24 ra", 0x40002c: "sp-24 [sp-4]", 0x400058: "not reached"})
+	if !f.Complete || !f.Balanced || f.Unbalanced {
+		t.Errorf("%+v", f.Facts)
+	}
+}
+
+// TestComputedGoto: jumps that cannot be resolved lead to what nothing else reaches, with
+// the frame of the jump, and the flow is not complete. Labels are reached from behind calls
+// as well, so that RA is nowhere but in its slot.
+func TestComputedGoto(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "mips o32 big", Listing: `
+	400000 <f>:
+		400000: 27bdffe8  addiu sp,sp,-24
+		400004: afbf0014  sw    ra,20(sp)
+		400008: 00800008  jr    a0
+		40000c: 00000000  nop
+		400010: 0c140000  jal   500000       a label
+		400014: 00000000  nop
+		400018: 00400008  jr    v0
+		40001c: 00000000  nop
+		400020: 8fbf0014  lw    ra,20(sp)    another
+		400024: 03e00008  jr    ra
+		400028: 27bd0018  addiu sp,sp,24`}).Function(at(0x400000))
+	check(t, f, map[uint64]string{0x400008: "sp-24 ra", 0x400010: "sp-24 [sp-4]", 0x400020: "sp-24 [sp-4]", 0x400024: "sp-24 ra"})
+	if f.Complete || !f.ByGuess(0x400010) || !f.ByGuess(0x400020) || f.ByGuess(0x400008) {
+		t.Error("the flow of unresolved jumps is no guess")
+	}
+}
+
+// TestGotoTable: the same where the first jump goes through a table and the second is not
+// understood: its table's address is in a register that the callee is known to spare
+// (gcc -fipa-ra).
+func TestGotoTable(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "mips o32 big", Data: map[uint64][]uint64{0x410000: {0x400020, 0x400034, 0x400040}}, Listing: `
+	400000 <f>:
+		400000: 27bdffe8  addiu sp,sp,-24
+		400004: afbf0014  sw    ra,20(sp)
+		400008: 3c030041  lui   v1,0x41
+		40000c: 00042080  sll   a0,a0,2
+		400010: 00642021  addu  a0,v1,a0
+		400014: 8c820000  lw    v0,0(a0)
+		400018: 00400008  jr    v0
+		40001c: 00000000  nop
+		400020: 0c140000  jal   500000       a label
+		400024: 00000000  nop
+		400028: 8c620004  lw    v0,4(v1)
+		40002c: 00400008  jr    v0
+		400030: 00000000  nop
+		400034: 8fbf0014  lw    ra,20(sp)    another
+		400038: 03e00008  jr    ra
+		40003c: 27bd0018  addiu sp,sp,24
+		400040: 03e00008  jr    ra           another function's end, where something else is read as an element
+		400044: 00000000  nop`}).Function(at(0x400000))
+	check(t, f, map[uint64]string{0x40001c: "sp-24 ra", 0x400020: "sp-24 [sp-4]", 0x400028: "sp-24 [sp-4]", 0x400034: "sp-24 [sp-4]", 0x400038: "sp-24 ra"})
+}
+
+// TestPointerTable: a jump through an element of a table of functions, with the frame gone,
+// is a tail call. What follows is another function, though nobody knows.
+func TestPointerTable(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "mips o32 big", Data: map[uint64][]uint64{0x410000: {0x500000}}, Listing: `
+	400000 <f>:
+		400000: 27bdffe8  addiu sp,sp,-24
+		400004: afbf0014  sw    ra,20(sp)
+		400008: 0c140000  jal   500000
+		40000c: 00000000  nop
+		400010: 3c030041  lui   v1,0x41
+		400014: 00021080  sll   v0,v0,2
+		400018: 00431021  addu  v0,v0,v1
+		40001c: 8c590000  lw    t9,0(v0)
+		400020: 8fbf0014  lw    ra,20(sp)
+		400024: 03200008  jr    t9
+		400028: 27bd0018  addiu sp,sp,24
+		40002c: 27bdffe8  addiu sp,sp,-24    another function
+		400030: afbf0014  sw    ra,20(sp)
+		400034: 0c140000  jal   500000
+		400038: 00000000  nop
+		40003c: 1000ffff  b     40003c
+		400040: 00000000  nop`}).Function(at(0x400000))
+	if f.Contains(0x40002c) || f.ContiguousEnd() != 0x40002c {
+		t.Errorf("goes on to %#x", f.ContiguousEnd())
+	}
+	if !f.Returns || f.Complete {
+		t.Errorf("%+v", f.Facts)
+	}
+}
+
+// TestGotoInFront: the labels of a computed goto in the function that this one ends with a
+// jump to do not lie behind this one.
+func TestGotoInFront(t *testing.T) {
+	an := analysis(t, codetest.Program{CPU: "arm", Mode: 1, Listing: `
+	400000 <f>:
+		400000: b510  push {r4, lr}
+		400002: 4687  mov  pc, r0
+		400004: 2101  movs r1, #1
+		400006: e7fb  b.n  400000
+		400008: b510  push {r4, lr}
+		40000a: bd10  pop  {r4, pc}`})
+	if f := an.Function(thumb(0x400004)); f.Contains(0x400008) {
+		t.Error("the next function is a label")
+	}
+	if f := an.Function(thumb(0x400000)); !f.Contains(0x400004) {
+		t.Error("what follows the goto is none")
+	}
+}
+
+// TestJumpByWord: a PLT's first entry jumps through one word with another pushed, which
+// leads to no labels.
+func TestJumpByWord(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "x86_64", Listing: `
+	400000 <plt>:
+		400000: ff 35 02 10 00 00  push 0x1002(%rip)
+		400006: ff 25 04 10 00 00  jmp  *0x1004(%rip)
+		40000c: 0f 1f 40 00        nop
+		400010: c3                 ret`}).Function(at(0x400000))
+	if f.Contains(0x40000c) || f.Contains(0x400010) || f.Complete {
+		t.Errorf("%d blocks, %+v", f.Blocks(), f.Facts)
+	}
+}
+
+// TestOnlyCodeNamesEndsGaps: behind a jump to nobody knows where, the code up to the next
+// function is tried, but not that function, which a resolver alone names (the string
+// functions of glibc's i386 assembly jump through tables like that).
+func TestOnlyCodeNamesEndsGaps(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "x86_64", Listing: `
+	400000 <f>:
+	400020 <resolver>:
+		400000: 53                    push %rbx
+		400001: ff e0                 jmp  *%rax
+		400003: 5b                    pop  %rbx
+		400004: c3                    ret
+		400005: 66 0f 1f 44 00 00     padding
+		40000b: 0f 1f 44 00 00        padding
+		400010: 53                    push %rbx
+		400011: 5b                    pop  %rbx
+		400012: c3                    ret
+		400020: 48 8d 05 e9 ff ff ff  lea  -23(%rip),%rax
+		400027: c3                    ret`}).Function(at(0x400000))
+	if !f.ByGuess(0x400003) || f.ContiguousEnd() != 0x400005 {
+		t.Errorf("the function ends at %#x, not in front of the one at 400010", f.ContiguousEnd())
+	}
+}
+
+// TestGapEndsAtFunction: what lies behind a function with a jump to unknown places, and
+// returns with everything as it was at its first instruction, is the next function, not one
+// of these places.
+func TestGapEndsAtFunction(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "mips o32 big", Listing: `
+	400000 <f>:
+		400000: 27bdffe8  addiu sp,sp,-24
+		400004: afbf0014  sw    ra,20(sp)
+		400008: 0c100000  jal   400000
+		40000c: 00000000  nop
+		400010: 00400008  jr    v0
+		400014: 00000000  nop
+		400018: 8fbf0014  lw    ra,20(sp)    a label
+		40001c: 03e00008  jr    ra
+		400020: 27bd0018  addiu sp,sp,24
+		400024: 27bdffd8  addiu sp,sp,-40    another function
+		400028: afbf0024  sw    ra,36(sp)
+		40002c: 0c100000  jal   400000
+		400030: 00000000  nop
+		400034: 8fbf0024  lw    ra,36(sp)
+		400038: 03e00008  jr    ra
+		40003c: 27bd0028  addiu sp,sp,40`}).Function(at(0x400000))
+	check(t, f, map[uint64]string{0x400018: "sp-24 [sp-4]", 0x400024: "not reached"})
+}
+
+// doubted is a guess of which one jump leads to where a sure one may lead as well.
+const doubted = `
+	400000 <f>:
+		400004: 00000000  nop
+		400008: 00000000  nop
+		40000c: 00000000  nop
+		400010: 10000003  b   400020
+		400014: 00000000  nop
+		400018: 00000000  nop
+		40001c: 00000000  nop
+		400020: 03e00008  jr  ra
+		400024: 00000000  nop`
+
+// TestDoubtIsInherited: what only a guess leads to, by however sure a jump, gives way to
+// what is known.
+func TestDoubtIsInherited(t *testing.T) {
+	for _, tt := range []struct {
+		first string
+		via   edge
+		want  string
+	}{
+		{"400000: 10000007  b   400020", edgeJump, "sp+0 ra"},
+		{"400000: 03e00008  jr  ra", edgeGap, "sp-24 ra"},
+	} {
+		an := analysis(t, codetest.Program{CPU: "mips o32 big", Listing: tt.first + doubted})
+		guess := &seed{at: 0x400010}
+		guess.st.Start(an.Arch)
+		guess.st.Regs[an.Arch.SP].Off = -24
+		f := an.analyze(at(0x400000), guess)
+		if b, _ := f.blocks.at(0x400020); b == nil || b.via != tt.via || !f.FurtherEntry() {
+			t.Errorf("%s: the shared block is %+v", tt.first, b)
+		}
+		check(t, f, map[uint64]string{0x400020: tt.want})
+	}
+}
