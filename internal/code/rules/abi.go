@@ -36,26 +36,42 @@ const (
 // ABI answers for a point by the ABI's method: from the function's start if that is known,
 // else from what the scan upwards finds.
 func ABI(an *dataflow.Analysis, p Point, out *unwind.Rule) bool {
-	s := abiScan{an, p, an.InsnSize(p.Mode)}
-	if s.size == 0 {
-		return false
+	s := newABIScan(an, p)
+	if start, ok := s.knownEntry(); ok {
+		return s.firstBlockRule(start, out)
 	}
-	start, ok := s.knownEntry()
-	if !ok {
-		start, ok = s.up()
-	}
+	return ABIScan(an, p, out)
+}
+
+// ABIScan answers from what the scan upwards finds, whatever else is known.
+func ABIScan(an *dataflow.Analysis, p Point, out *unwind.Rule) bool {
+	s := newABIScan(an, p)
+	start, ok := s.up()
 	return ok && s.firstBlockRule(start, out)
+}
+
+// ABIFrom answers from a function's start.
+func ABIFrom(an *dataflow.Analysis, start uint64, p Point, out *unwind.Rule) bool {
+	s := newABIScan(an, p)
+	return s.size != 0 && s.firstBlockRule(start, out)
 }
 
 // abiScan looks for the function around a point.
 type abiScan struct {
 	an   *dataflow.Analysis
 	at   Point
-	size uint64 // of an instruction
+	size uint64 // of an instruction, 0 where sizes differ
+}
+
+func newABIScan(an *dataflow.Analysis, p Point) abiScan {
+	return abiScan{an, p, an.InsnSize(p.Mode)}
 }
 
 // knownEntry is the entry of the function that holds the point, if one is known.
 func (s *abiScan) knownEntry() (start uint64, ok bool) {
+	if s.size == 0 {
+		return 0, false
+	}
 	for _, e := range s.an.Entries.Below(s.at.SiteAddr()) {
 		if s.an.Function(disasm.Addr{PC: e, Mode: s.at.Mode}).Contains(s.at.Site) {
 			return e, true
@@ -67,6 +83,9 @@ func (s *abiScan) knownEntry() (start uint64, ok bool) {
 // up looks up from the point for what the ABI says a function begins with: the block that
 // allocates the frame, or else the instruction behind a return.
 func (s *abiScan) up() (start uint64, ok bool) {
+	if s.size == 0 {
+		return 0, false
+	}
 	var in cpu.Insn
 	at := s.at.SiteAddr()
 	for range abiSpan {
