@@ -1,0 +1,161 @@
+package code
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Where the library of linked lies in memory.
+const (
+	bias = 0x7700_0000
+	lib  = 0x40_0000 + bias
+)
+
+// linked is a program of two modules: a stub in the first jumps through its GOT to f in the
+// second, which tail-calls g there; h is beside them.
+func linked(t *testing.T) (*Source, *target.Snapshot) {
+	app := codetest.Program{CPU: "mips o32 big", Listing: `
+	400000 <f@plt>:
+	400020 <caller>:
+	400050 <leaf>:
+		400000: 3c0f0041  lui   t7,0x41
+		400004: 8df90010  lw    t9,16(t7)
+		400008: 03200008  jr    t9
+		40000c: 25f80010  addiu t8,t7,16
+		400020: 27bdffe8  addiu sp,sp,-24
+		400024: afbf0014  sw    ra,20(sp)
+		400028: 3c190040  lui   t9,0x40
+		40002c: 27390050  addiu t9,t9,80
+		400030: 0320f809  jalr  t9
+		400034: 00000000  nop
+		400038: 8fbf0014  lw    ra,20(sp)
+		40003c: 03e00008  jr    ra
+		400040: 27bd0018  addiu sp,sp,24
+		400050: 03e00008  jr    ra
+		400054: 00000000  nop`}.Image(t)
+	library := codetest.Program{CPU: "mips o32 big", Listing: `
+	400000 <f>:
+	400010 <g>:
+	400020 <h>:
+		400000: 10000003  b     400010
+		400004: 00000000  nop
+		400010: 24420001  addiu v0,v0,1
+		400014: 03e00008  jr    ra
+		400018: 00000000  nop
+		400020: 03e00008  jr    ra
+		400024: 00000000  nop`}.Image(t)
+	var b target.Builder
+	b.Add(0x41_0010, binary.BigEndian.AppendUint32(nil, lib), 0, target.PermRead)
+	modules := []*target.Module{{Name: "app", Image: app}, {Name: "lib", Image: library, Bias: bias}}
+	for _, m := range modules {
+		lo, hi := m.Image.Bounds()
+		m.Range = target.Range{Lo: lo + m.Bias, Hi: hi + m.Bias}
+	}
+	return New(nil), &target.Snapshot{Arch: app.Arch, Memory: b.Memory(app.Arch), Modules: modules}
+}
+
+// TestReaches: a call to the stub runs f and g, in the other module, but not h.
+func TestReaches(t *testing.T) {
+	s, snap := linked(t)
+	for range 2 { // found, and remembered
+		for _, tt := range []struct {
+			name      string
+			entry, pc uint64
+			want      unwind.Answer
+			alone     bool // the code of one image decides
+		}{
+			{"the stub itself", 0x400000, 0x400008, unwind.Yes, true},
+			{"through the GOT", 0x400000, lib, unwind.Yes, false},
+			{"and the tail call", 0x400000, lib + 0x10, unwind.YesByJump, false},
+			{"the tail call", lib, lib + 0x10, unwind.YesByJump, true},
+			{"h is another function", 0x400000, lib + 0x20, unwind.No, false},
+			{"h does not follow f", lib, lib + 0x20, unwind.No, true},
+			{"leaf calls nobody", 0x400050, 0x400020, unwind.No, true},
+			{"called, which is another frame", 0x400020, 0x400050, unwind.No, true},
+			{"outside all modules", 0x1000, lib, unwind.Unknown, false},
+		} {
+			if got, alone := s.Reaches(snap, tt.entry, 0, tt.pc); got != tt.want || alone != tt.alone {
+				t.Errorf("%s: %#x reaches %#x: %d, by one image alone: %t", tt.name, tt.entry, tt.pc, got, alone)
+			}
+		}
+	}
+}
+
+// TestStub: where a PLT stub goes, by its GOT entry.
+func TestStub(t *testing.T) {
+	s, snap := linked(t)
+	for entry, want := range map[uint64]uint64{0x400000: lib, 0x400020: 0, lib: 0, 0x1000: 0} {
+		if to, ok := s.Stub(snap, entry, 0, lib); to != want || ok != (want != 0) {
+			t.Errorf("the stub at %#x goes to %#x, want %#x", entry, to, want)
+		}
+	}
+}
+
+// TestCallee: an indirect call whose target was built in the code.
+func TestCallee(t *testing.T) {
+	s, snap := linked(t)
+	if to, mode, ok := s.Callee(snap, 0x400030, 0); !ok || to != 0x400050 || mode != 0 {
+		t.Errorf("%#x, mode %d, %v", to, mode, ok)
+	}
+	for _, site := range []uint64{0x400020, 0x1000, 0x401000} {
+		if to, _, ok := s.Callee(snap, site, 0); ok {
+			t.Errorf("%#x calls %#x", site, to)
+		}
+	}
+}
+
+// TestCalleeByGOT: an indirect call through a word that was captured.
+func TestCalleeByGOT(t *testing.T) {
+	app := codetest.Program{CPU: "x86_64", Listing: `
+	400000 <f>:
+		400000: 50                 push %rax
+		400001: ff 15 f9 0f 01 00  call *0x10ff9(%rip)
+		400007: 58                 pop  %rax
+		400008: c3                 ret`}.Image(t)
+	var b target.Builder
+	b.Add(0x41_1000, binary.LittleEndian.AppendUint64(nil, 0x40_0008), 0, target.PermRead)
+	lo, hi := app.Bounds()
+	snap := &target.Snapshot{Arch: app.Arch, Memory: b.Memory(app.Arch), Modules: []*target.Module{{Name: "app", Image: app, Range: target.Range{Lo: lo, Hi: hi}}}}
+	if to, _, ok := New(nil).Callee(snap, 0x400001, 0); !ok || to != 0x400008 {
+		t.Errorf("%#x, %v", to, ok)
+	}
+}
+
+// TestBehindSyscall: in raise, behind the system call that sends the signal, and nowhere
+// else.
+func TestBehindSyscall(t *testing.T) {
+	for _, tt := range []struct {
+		program codetest.Program
+		behind  uint64
+	}{
+		{codetest.Program{CPU: "mips o32 big", Listing: `
+			400000: 24040001  li    a0,1
+			400004: 2402108d  li    v0,4237
+			400008: 0000000c  syscall
+			40000c: 14e00001  bnez  a3,400014
+			400010: 00000000  nop
+			400014: 03e00008  jr    ra
+			400018: 00000000  nop`}, 0x40000c},
+		{codetest.Program{CPU: "x86_64", Listing: `
+			400000: b8 ea 00 00 00     mov  $234,%eax
+			400005: 0f 05              syscall
+			400007: 48 3d 00 f0 ff ff  cmp  $-4096,%rax
+			40000d: c3                 ret`}, 0x400007},
+	} {
+		img := tt.program.Image(t)
+		m := &target.Module{Image: img, Bias: 0x7000_0000}
+		lo, hi := img.Bounds()
+		for pc := lo; pc < hi; pc++ {
+			if got := New(nil).BehindSyscall(m, pc+m.Bias, 0); got != (pc == tt.behind) {
+				t.Errorf("%s: %#x is behind a system call: %v", tt.program.CPU, pc, got)
+			}
+		}
+	}
+	if New(nil).BehindSyscall(nil, 0x400000, 0) || New(nil).BehindSyscall(&target.Module{}, 0x400000, 0) {
+		t.Error("without code")
+	}
+}
