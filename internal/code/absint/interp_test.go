@@ -67,6 +67,17 @@ func TestExec(t *testing.T) {
 	}
 }
 
+// TestCallForgetsLimit: a comparison in front of a call bounds no table behind the call.
+func TestCallForgetsLimit(t *testing.T) {
+	c := code(t, "x86_64", "1000: 83 ff 03 e8 00 10 00 00  cmp $3,%edi; call 2008")
+	m := New(c)
+	var st State
+	st.Start(c.Arch)
+	if run(c, &m, &st); st.Limit != 0 {
+		t.Errorf("a table has %d elements", st.Limit)
+	}
+}
+
 // TestConstantIndex: a table is not indexed by a constant; where one seems to be, the path
 // is one of several, or none.
 func TestConstantIndex(t *testing.T) {

@@ -33,7 +33,7 @@ func TestCallBeforePool(t *testing.T) {
 		400002: 4801       ldr  r0, [pc, #4]
 		400004: f000 f812  bl   40002c
 		400008: 00098ab0   .word
-		40000c: 4770       bx   lr`}).Function(thumb(0x400000))
+		40000c: e7fe       b.n  40000c`}).Function(thumb(0x400000))
 	if f.Contains(0x400008) || f.Returns {
 		t.Errorf("the pool is executed: %t; %+v", f.Contains(0x400008), f.Facts)
 	}
@@ -47,7 +47,7 @@ func TestSavedDeadLink(t *testing.T) {
 		400000: b510       push {r4, lr}
 		400002: f000 f814  bl   40002e
 		400006: b570       push {r4, r5, r6, lr}
-		400008: bd70       pop  {r4, r5, r6, pc}`}).Function(thumb(0x400000))
+		400008: e7fe       b.n  400008`}).Function(thumb(0x400000))
 	if f.Contains(0x400006) {
 		t.Error("push {r4, r5, r6, lr} runs in the function that has called")
 	}

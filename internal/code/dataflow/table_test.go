@@ -131,7 +131,7 @@ func TestGotoInFront(t *testing.T) {
 		400004: 2101  movs r1, #1
 		400006: e7fb  b.n  400000
 		400008: b510  push {r4, lr}
-		40000a: bd10  pop  {r4, pc}`})
+		40000a: e7fe  b.n  40000a`})
 	if f := an.Function(thumb(0x400004)); f.Contains(0x400008) {
 		t.Error("the next function is a label")
 	}
@@ -168,8 +168,7 @@ func TestOnlyCodeNamesEndsGaps(t *testing.T) {
 		400005: 66 0f 1f 44 00 00     padding
 		40000b: 0f 1f 44 00 00        padding
 		400010: 53                    push %rbx
-		400011: 5b                    pop  %rbx
-		400012: c3                    ret
+		400011: eb fe                 jmp  400011
 		400020: 48 8d 05 e9 ff ff ff  lea  -23(%rip),%rax
 		400027: c3                    ret`}).Function(at(0x400000))
 	if !f.ByGuess(0x400003) || f.ContiguousEnd() != 0x400005 {

@@ -45,6 +45,21 @@ func TestABI(t *testing.T) {
 	}
 }
 
+// TestABIFirstCall: behind a call in the first block the saved registers are in their slots.
+func TestABIFirstCall(t *testing.T) {
+	an := analysis(t, codetest.Program{CPU: "aarch64", Listing: `
+		400000: d65f03c0  ret
+		400004: a9be7bfd  stp x29,x30,[sp,#-32]!
+		400008: f9000bf3  str x19,[sp,#16]
+		40000c: 94000100  bl  40040c
+		400010: 14000000  b   400010`})
+	p, ok := PointOf(an.Code, resuming(an, 0x400010))
+	var r unwind.Rule
+	if !ok || !ABI(an, p, &r) || r.Format(an.Arch) != "CFA=sp+32 RA=[CFA-24] x19=[CFA-16] x29=[CFA-32]" {
+		t.Error(r.Format(an.Arch))
+	}
+}
+
 // TestABIKnownStart: where the start is known the frame is taken from there, not from the
 // nearest allocation above.
 func TestABIKnownStart(t *testing.T) {

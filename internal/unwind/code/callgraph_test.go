@@ -85,6 +85,23 @@ func TestReaches(t *testing.T) {
 	}
 }
 
+// TestReachesByGuess: it is not known whether control comes to what only a guess leads to.
+func TestReachesByGuess(t *testing.T) {
+	app := codetest.Program{CPU: "x86_64", Listing: `
+	400000 <f>:
+		400000: 53     push %rbx
+		400001: ff e0  jmp  *%rax
+		400003: 5b     pop  %rbx
+		400004: c3     ret`}.Image(t)
+	lo, hi := app.Bounds()
+	snap := &target.Snapshot{Arch: app.Arch, Modules: []*target.Module{{Name: "app", Image: app, Range: target.Range{Lo: lo, Hi: hi}}}}
+	for pc, want := range map[uint64]unwind.Answer{0x400001: unwind.Yes, 0x400003: unwind.Unknown} {
+		if got, _ := New(nil).Reaches(snap, 0x400000, 0, pc); got != want {
+			t.Errorf("%x is reached: %d, want %d", pc, got, want)
+		}
+	}
+}
+
 // TestStub: where a PLT stub goes, by its GOT entry.
 func TestStub(t *testing.T) {
 	s, snap := linked(t)

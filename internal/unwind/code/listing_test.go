@@ -73,12 +73,12 @@ func TestListings(t *testing.T) {
 // of the search does. It may name a slot where that names the register that still holds the
 // value.
 func TestHeightsSayTheSame(t *testing.T) {
-	covered, all := 0, 0
+	covered, places := 0, 0
 	for name, l := range fixtures(t) {
 		s, img := New(nil), l.image(true)
 		for i := range l.lines {
 			l.places(img, &l.lines[i], func(q *unwind.Query, want string) {
-				all++
+				places++
 				var first, table, found unwind.Rule
 				if !s.of(img).proven(q, &table) || l.lines[i].beyond {
 					return
@@ -91,15 +91,21 @@ func TestHeightsSayTheSame(t *testing.T) {
 					t.Errorf("%s %x: the table says %s, want %q", name, q.PC, table.Format(l.arch), want)
 					return
 				}
+				all := answers(s, *q)
+				for _, a := range answers(searched{s}, *q) {
+					if !slices.Contains(all, a) {
+						t.Errorf("%s %x: %s is not among the answers %q", name, q.PC, a, all)
+					}
+				}
 				if rel := s.Compare(q, l.entry[0], &found, &table); rel.CFA != unwind.Yes || rel.RA != unwind.Yes || rel.Regs == unwind.No {
 					t.Errorf("%s %x, resumed %v: %s, want %s", name, q.PC, !q.Exact, table.Format(l.arch), want)
 				}
 			})
 		}
 	}
-	t.Logf("%d of %d places", covered, all)
-	if covered < all/2 {
-		t.Errorf("%d of %d places have a table", covered, all)
+	t.Logf("%d of %d places", covered, places)
+	if covered < places/2 {
+		t.Errorf("%d of %d places have a table", covered, places)
 	}
 }
 
