@@ -109,6 +109,8 @@ func (e *explorer) returns(st *absint.State, v absint.Value, t *transfer) {
 		e.followTable(st, e.m.Tables.Table(v))
 	case absint.Foreign(sp, e.an.Arch):
 		e.Complete = false
+	case e.graph.resolves(st, v, t):
+		e.Returns, e.Balanced, e.Complete = true, true, false
 	case t.in.Op == cpu.OpJump || st.FrameGone(e.an.Arch):
 		e.leaveByUnknown(st)
 	default:

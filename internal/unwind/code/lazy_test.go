@@ -1,0 +1,96 @@
+package code_test
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/unwind/code"
+	"github.com/backsight/backsight/unwind"
+)
+
+// resolvers are glibc's (2.36, dl-trampoline): how a call through a PLT that is not bound
+// yet comes to its function. Each finds two words on the stack that PLT0 pushed.
+var resolvers = []codetest.Program{{CPU: "x86_64", Listing: `
+	400000 <_dl_runtime_resolve>:
+	400000: 53              push   %rbx
+	400001: 48 89 e3        mov    %rsp,%rbx
+	400004: 48 83 e4 c0     and    $-64,%rsp
+	400008: 48 81 ec 80 03 00 00  sub  $0x380,%rsp
+	40000f: 48 89 04 24     mov    %rax,(%rsp)
+	400013: 48 8b 73 10     mov    0x10(%rbx),%rsi
+	400017: 48 8b 7b 08     mov    0x8(%rbx),%rdi
+	40001b: e8 20 00 00 00  call   400040 <_dl_fixup>
+	400020: 49 89 c3        mov    %rax,%r11
+	400023: 48 8b 04 24     mov    (%rsp),%rax
+	400027: 48 89 dc        mov    %rbx,%rsp
+	40002a: 48 8b 1c 24     mov    (%rsp),%rbx
+	40002e: 48 83 c4 18     add    $0x18,%rsp
+	400032: 41 ff e3        jmp    *%r11
+	400040 <_dl_fixup>:
+	400040: c3              ret`,
+}, {CPU: "i386", Listing: `
+	400000 <_dl_runtime_resolve>:
+	400000: 50              push   %eax
+	400001: 51              push   %ecx
+	400002: 52              push   %edx
+	400003: 8b 54 24 10     mov    0x10(%esp),%edx
+	400007: 8b 44 24 0c     mov    0xc(%esp),%eax
+	40000b: e8 30 00 00 00  call   400040 <_dl_fixup>
+	400010: 5a              pop    %edx
+	400011: 8b 0c 24        mov    (%esp),%ecx
+	400014: 89 04 24        mov    %eax,(%esp)
+	400017: 8b 44 24 04     mov    0x4(%esp),%eax
+	40001b: c2 0c 00        ret    $0xc
+	400040 <_dl_fixup>:
+	400040: c3              ret`,
+}, {CPU: "aarch64", Listing: `
+	400000 <_dl_runtime_resolve>:
+	400000: a9b327e8        stp    x8, x9, [sp, #-208]!
+	400004: a90407e0        stp    x0, x1, [sp, #64]
+	400008: f9406be1        ldr    x1, [sp, #208]
+	40000c: 9400000d        bl     400040 <_dl_fixup>
+	400010: aa0003f0        mov    x16, x0
+	400014: a94407e0        ldp    x0, x1, [sp, #64]
+	400018: a8cd27e8        ldp    x8, x9, [sp], #208
+	40001c: a8c17bf1        ldp    x17, x30, [sp], #16
+	400020: d61f0200        br     x16
+	400040 <_dl_fixup>:
+	400040: d65f03c0        ret`,
+}}
+
+// TestLazyBinding: the frame of the dynamic linker's resolver begins where the caller of the
+// PLT stub left SP, above the words that PLT0 pushed.
+func TestLazyBinding(t *testing.T) {
+	for i, places := range [][]struct {
+		pc    uint64
+		exact bool
+		want  string
+	}{{
+		{0x400000, true, "CFA=rsp+24 RA=[CFA-8]"},
+		{0x40000f, true, "CFA=rbx+32 RA=[CFA-8] rbx=[CFA-32]"},
+		{0x400020, false, "CFA=rbx+32 RA=[CFA-8] rbx=[CFA-32]"},
+		{0x40002a, true, "CFA=rsp+32 RA=[CFA-8] rbx=[CFA-32]"},
+		{0x400032, true, "CFA=rsp+8 RA=[CFA-8]"},
+	}, {
+		{0x400000, true, "CFA=esp+12 RA=[CFA-4]"},
+		{0x400010, false, "CFA=esp+24 RA=[CFA-4]"},
+		{0x40001b, true, "CFA=esp+20 RA=[CFA-4]"},
+	}, {
+		{0x400000, true, "CFA=sp+16 RA=x30"},
+		{0x400010, false, "CFA=sp+224 RA=[CFA-8]"},
+		{0x40001c, true, "CFA=sp+16 RA=[CFA-8]"},
+		{0x400020, true, "CFA=sp RA=x30"},
+	}} {
+		img := resolvers[i].Image(t)
+		for _, p := range places {
+			q := unwind.Query{Image: img, Arch: img.Arch, PC: p.pc, Resume: p.pc, Exact: p.exact}
+			if !p.exact {
+				q.PC--
+			}
+			var r unwind.Rule
+			if v := code.New(nil).Rule(&q, &r); v != unwind.Found || r.Format(img.Arch) != p.want {
+				t.Errorf("%s %x: %v, %s, want %s", resolvers[i].CPU, p.pc, v, r.Format(img.Arch), p.want)
+			}
+		}
+	}
+}
