@@ -140,3 +140,31 @@ func TestReturnAddressColumn(t *testing.T) {
 		})
 	}
 }
+
+// TestReturnAddressAboveCFA: a function saves the return address in its own frame. glibc
+// 2.36's _dl_runtime_resolve on AArch64 does not count x16 and x30, which the PLT pushed.
+func TestReturnAddressAboveCFA(t *testing.T) {
+	for _, c := range []struct {
+		name, aug string
+		cpu       string
+		ra        byte
+		off       byte // of the return address, in units of -8
+		want      string
+	}{
+		{"AArch64's resolver", "", "aarch64", 30, 0x7f, "CFA=sp+224 RA=[CFA-8] x8=[CFA-224]"},
+		{"in the frame", "", "aarch64", 30, 1, "CFA=sp+208 RA=[CFA-8] x8=[CFA-208]"},
+		{"further away than SP is aligned", "", "aarch64", 30, 0x7e, "CFA=sp+208 RA=[CFA+16] x8=[CFA-208]"},
+		{"a signal frame", "zS", "aarch64", 30, 0x7f, "signal CFA=sp+208 RA=[CFA+8] x8=[CFA-208] x30=[CFA+8]"},
+		{"a call pushes it", "", "x86_64", 16, 0x7f, "CFA=rsp+208 RA=[CFA+8] r8=[CFA-208]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			a := archNamed(t, c.cpu, "", false)
+			sp := byte(a.Regs[a.SP].DWARF)
+			cie := cieText{version: 1, aug: c.aug, ra: c.ra, code: code{0x0c, sp, 0xd0, 1, 0x80 | 8, 26, 0x11, c.ra, c.off}}
+			img := imageOf(a, image.Section{Name: ".eh_frame", Data: cie.assemble(8, fdeText{start: textAddr, size: 16})})
+			if got := ask(img, textAddr); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+		})
+	}
+}

@@ -186,8 +186,12 @@ func (c *comparison) block(b *block, cies map[string]*block) {
 }
 
 func (c *comparison) row(b *block, want *printed, pc uint64) {
-	c.rows++
 	arch := c.img.Arch
+	if arch.LR != cpu.NoReg && slices.Contains(want.cells, "c+8") {
+		c.skipped++ // a return address above the CFA: see TestReturnAddressAboveCFA
+		return
+	}
+	c.rows++
 	if arch.ISABit {
 		pc &^= 1
 	}

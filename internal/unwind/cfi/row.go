@@ -132,6 +132,7 @@ func (m *machine) fill(out *unwind.Rule) bool {
 	if !m.fillRA(out) {
 		return false
 	}
+	lift(out, m.table.arch)
 	return r.byExpr || r.cfa.base != cpu.NoReg || out.RA.Kind == unwind.Undefined
 }
 
