@@ -64,6 +64,8 @@ type Effects struct {
 	exports memo.Table[exported, disasm.Addr]
 
 	searches sync.Pool // of *search
+	// got is the address that i386's PLT stubs have in ebx, 0 if unknown.
+	got func() uint64
 }
 
 const (
@@ -81,6 +83,7 @@ func New(c disasm.Code, hasReturn func(disasm.Addr) (Effect, bool)) *Effects {
 	f := &Effects{code: c, hasReturn: hasReturn}
 	f.calls.Bound, f.found.Bound = maxFunctions, maxFunctions
 	f.stubs.Bound, f.exports.Bound = maxStubs, maxStubs
+	f.got = sync.OnceValue(func() uint64 { return globalOffsetTable(c) })
 	f.searches.New = func() any { return &search{effects: f} }
 	return f
 }
@@ -158,6 +161,9 @@ func (f *Effects) atDepth(to disasm.Addr, depth int) Effect {
 func (f *Effects) find(to disasm.Addr, depth int) (e Effect, alone bool) {
 	if f.namedNoReturn(to) {
 		return never(), true
+	}
+	if own, ok := f.ownImport(to); ok {
+		to = own
 	}
 	if f.hasReturn != nil {
 		if e, ok := f.hasReturn(to); ok {

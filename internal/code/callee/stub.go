@@ -76,7 +76,7 @@ func (f *Effects) StubSlot(at disasm.Addr) (slot uint64, ok bool) {
 // slotOf is StubSlot by the instructions that stand there; 0 where that is false.
 func (f *Effects) slotOf(at disasm.Addr) (uint64, bool) {
 	var st absint.State
-	st.Start(f.code.Arch)
+	f.startStub(&st)
 	m := absint.New(f.code)
 	return stubSlot(&m, &st, at)
 }
