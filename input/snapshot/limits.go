@@ -19,7 +19,7 @@ func limitsOf(size int) limits {
 	return limits{
 		threads: budget.New("threads", 1<<14, n/256),
 		regs:    budget.New("registers", 1<<18, n/16),
-		chunks:  budget.New("runs of memory", 1<<16, n/128),
+		chunks:  budget.New("runs of memory", 1<<15, n/256),
 		images:  budget.New("images", 1<<12, n/1024),
 	}
 }

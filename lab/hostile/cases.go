@@ -1,0 +1,116 @@
+package hostile
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+)
+
+// Case is an input of some megabytes that cost an unwinder gigabytes or minutes once.
+type Case struct {
+	Name string
+	What string
+	// files makes the input of size n; the first is the capture. n is what makes the
+	// case as heavy as it is at Scale 1.
+	n     int
+	files func(n int) map[string][]byte
+}
+
+// capture is the name of what bt is given; program that of what it names.
+const capture, program = "capture", "program"
+
+// Cases are the inputs of the laboratory: each parser, each loop that input can drive.
+func Cases() []Case {
+	return []Case{
+		{"threads", "a snapshot of empty threads", 3_000_000, list("threads", `{}`)},
+		{"memory", "a snapshot of runs of a byte", 500_000, list("memory", `{"base":1,"bytes":"AA=="}`)},
+		{"images", "a snapshot of binaries that are nowhere", 300_000, list("images", `{"path":"none"}`)},
+		{"mappings", "a core of mappings", 1_000_000, mappings},
+		{"notes", "note segments over the same notes", 2_000, notes},
+		{"segments", "executable segments over the same code", 2_000, segments},
+		{"inlines", "calls inlined in one another", 1_500_000, debug([]byte{3, 0, 0, 0, 0}, nil)},
+		{"blocks", "nested lexical blocks", 30_000_000, debug([]byte{4}, nil)},
+		{"rows", "rows of a line table at one address", 30_000_000, debug(nil, []byte{1})},
+		{"sequences", "line tables of one row", 1_500_000, debug(nil, oneRow)},
+		{"symbols", "symbols nested in one another", 2_000_000, symbols},
+	}
+}
+
+// list is a snapshot with an array of n equal elements.
+func list(member, element string) func(int) map[string][]byte {
+	return func(n int) map[string][]byte {
+		all := strings.Repeat(element+",", max(0, n-1)) + element
+		return map[string][]byte{capture: []byte(`{"arch":"x86_64","regs":{"pc":"0x1000","sp":"0x2000"},"` + member + `":[` + all + `]}`)}
+	}
+}
+
+// through is a snapshot of three frames' worth of stack in a binary.
+func through(img []byte, at ...uint64) map[string][]byte {
+	rng := rand.New(rand.NewPCG(1, 2))
+	var lines bytes.Buffer
+	for _, pc := range at {
+		var stack []byte
+		for range 64 {
+			stack = words(stack, 8, text+rng.Uint64N(4096))
+		}
+		fmt.Fprintf(&lines, `{"arch":"x86_64","regs":{"pc":"%#x","sp":"0x7000"},"memory":[{"base":"0x7000","bytes":"%s"}],"images":[{"path":"program","bias":"0x0"}]}`+"\n",
+			pc, base64.StdEncoding.EncodeToString(stack))
+	}
+	return map[string][]byte{capture: lines.Bytes(), program: img}
+}
+
+// nops is a page of code.
+func nops() []byte { return bytes.Repeat([]byte{0x90}, 4096) }
+
+func mappings(n int) map[string][]byte {
+	status := make([]byte, 336) // struct elf_prstatus of x86-64
+	le.PutUint64(status[112+16*8:], text)
+	regs := note(1, status)
+	at := uint64(headerSize + phdrSize*(n+1))
+	all := []segment{{typ: ptNote, off: at, size: uint64(len(regs))}}
+	for i := range uint64(n) {
+		all = append(all, segment{ptLoad, 6, 0, 0x10000 * (i + 1), 16, 16})
+	}
+	section0 := make([]byte, shdrSize) // PN_XNUM: sh_info has the number
+	le.PutUint32(section0[44:], uint32(n+1))
+	h := header(etCore, n+1, at+uint64(len(regs)), 1)
+	return map[string][]byte{capture: bytes.Join([][]byte{h, programHeaders(all), regs, section0}, nil)}
+}
+
+func notes(n int) map[string][]byte {
+	const size = 4 << 20
+	var more []segment
+	for range n {
+		more = append(more, segment{ptNote, 4, codeAt(n) + 4096, 0x900000, size, size})
+	}
+	return through(image(append(nops(), make([]byte, size)...), nil, more...), text)
+}
+
+func segments(n int) map[string][]byte {
+	code := make([]byte, 450_000)
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range code {
+		code[i] = byte(rng.Uint32())
+	}
+	var more []segment
+	for i := range uint64(n) {
+		more = append(more, segment{ptLoad, 5, codeAt(n), 0x1000000 * (i + 1), uint64(len(code)), uint64(len(code))})
+	}
+	return through(image(code, nil, more...), text+100)
+}
+
+func symbols(n int) map[string][]byte {
+	code := bytes.Repeat([]byte{0x90}, 2*n+16)
+	table := make([]byte, 24)
+	for i := range uint64(n) {
+		table = words(table, 4, 1)
+		table = append(table, 0x12, 0, 1, 0) // a global function of section 1
+		table = words(table, 8, text+i, 2*(uint64(n)-i))
+	}
+	return through(image(code, []section{
+		{name: ".symtab", typ: shtSymtab, link: 3, entrySize: 24, data: table},
+		{name: ".strtab", typ: shtStrtab, data: []byte("\x00f\x00")},
+	}), text+8, text+uint64(n))
+}

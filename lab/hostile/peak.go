@@ -1,0 +1,39 @@
+package hostile
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+)
+
+// watch returns the largest resident set of a process, in bytes, once done is closed; 0
+// where the system does not tell. It is VmHWM of proc(5), looked at each millisecond:
+// what getrusage(2) says of a child counts the memory of its parent, which it has until
+// exec.
+func watch(pid int, done <-chan struct{}) (peak int64) {
+	path := fmt.Sprintf("/proc/%d/status", pid)
+	for {
+		peak = max(peak, highWater(path))
+		select {
+		case <-done:
+			return peak
+		case <-time.After(time.Millisecond):
+		}
+	}
+}
+
+func highWater(path string) int64 {
+	status, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	for line := range bytes.Lines(status) {
+		if f := bytes.Fields(line); len(f) == 3 && string(f[0]) == "VmHWM:" {
+			kB, _ := strconv.ParseInt(string(f[1]), 10, 64)
+			return kB << 10
+		}
+	}
+	return 0
+}

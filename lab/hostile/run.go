@@ -1,0 +1,111 @@
+// Package hostile makes input of a few megabytes that costs an unwinder gigabytes or
+// minutes, and runs Backsight over it: what it may cost is in proportion to the input.
+package hostile
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"time"
+
+	"github.com/backsight/backsight/lab/child"
+)
+
+// Limits of a run: processor time, which a busy machine changes by half, and peak
+// memory, a floor and twice the bytes of the input.
+const (
+	MaxCPU    = 5 * time.Second
+	MaxMemory = 64 << 20
+)
+
+// Options say what to run.
+type Options struct {
+	Command string // backsight
+	Only    string // a case by its name, "" for all
+	// Scale divides the size of the cases; 0 is 1.
+	Scale int
+}
+
+// Result is what a case cost.
+type Result struct {
+	Case
+	Input  int64 // bytes
+	CPU    time.Duration
+	Memory int64 // bytes, 0 where the system does not tell
+	Exit   int
+	// Wrong says what is not as it should be, "" for nothing.
+	Wrong string
+}
+
+// Run makes the inputs below dir, one after the other, and tells each what became of
+// it.
+func Run(ctx context.Context, dir string, opt Options, tell func(Result)) error {
+	for _, c := range Cases() {
+		if opt.Only != "" && opt.Only != c.Name {
+			continue
+		}
+		r, err := run(ctx, dir, c, opt)
+		if err != nil {
+			return fmt.Errorf("%s: %w", c.Name, err)
+		}
+		tell(r)
+	}
+	return nil
+}
+
+func run(ctx context.Context, dir string, c Case, opt Options) (r Result, err error) {
+	dir, err = os.MkdirTemp(dir, c.Name)
+	if err != nil {
+		return r, err
+	}
+	defer os.RemoveAll(dir)
+	r = Result{Case: c}
+	for name, data := range c.files(max(1, c.n/max(1, opt.Scale))) {
+		r.Input += int64(len(data))
+		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
+			return r, err
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*MaxCPU)
+	defer cancel()
+	cmd := child.Command(ctx, opt.Command, "bt", capture)
+	var stderr bytes.Buffer
+	cmd.Dir, cmd.Stderr = dir, &stderr
+	if err := cmd.Start(); err != nil {
+		return r, err
+	}
+	done, memory := make(chan struct{}), make(chan int64)
+	go func() { memory <- watch(cmd.Process.Pid, done) }()
+	err = cmd.Wait()
+	close(done)
+	r.Memory = <-memory
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return r, err
+	}
+	state := cmd.ProcessState
+	r.Exit, r.CPU = state.ExitCode(), state.UserTime()+state.SystemTime()
+	r.Wrong = r.judge(stderr.Bytes())
+	return r, nil
+}
+
+// judge says what is wrong about a run.
+func (r *Result) judge(stderr []byte) string {
+	switch most := MaxMemory + 2*r.Input; {
+	case r.Exit != 0 && r.Exit != 2:
+		return fmt.Sprintf("exit %d", r.Exit)
+	case bytes.Contains(stderr, []byte("goroutine ")):
+		return "a Go trace"
+	case r.Exit == 2 && len(bytes.TrimSpace(stderr)) == 0:
+		return "silent"
+	case r.CPU > MaxCPU:
+		return fmt.Sprintf("more than %v", MaxCPU)
+	case r.Memory > most:
+		return fmt.Sprintf("more than %d MB", most>>20)
+	}
+	return ""
+}
