@@ -127,6 +127,7 @@ type gpScan struct {
 	arch         *cpu.Arch
 	parts, sums  constants           // registers that hold a constant, and own address + constant
 	began        [cpu.MaxRegs]uint64 // where the computation of a part or sum began
+	skipped      int64               // what the code has added to its own address
 	found        []gpPrologue
 	instructions [256]cpu.Insn
 }
@@ -164,9 +165,16 @@ func (s *gpScan) step(in *cpu.Insn, at uint64) {
 }
 
 // addImm completes a part (addiu gp,gp,31112) or a sum.
+//
+// glibc's resolver for MIPS saves gp first and moves t9 along, so that the sum begins where
+// t9 then points: move v1,gp; addiu sp,sp,-40; addiu t9,t9,12; lui gp; addiu gp; addu gp,t9.
 func (s *gpScan) addImm(in *cpu.Insn) {
 	part, isPart := s.parts.get(in.Src)
 	sum, isSum := s.sums.get(in.Src)
+	if !isPart && !isSum && in.Dst == in.Src && s.arch.SelfRegs.Has(in.Dst) {
+		s.skipped += in.Imm
+		return
+	}
 	s.forget(in)
 	switch {
 	case isPart:
@@ -190,18 +198,23 @@ func (s *gpScan) add(in *cpu.Insn) {
 	if !ok || in.Scale != 0 || !s.arch.SelfRegs.Has(self) {
 		return
 	}
-	s.sums.set(in.Dst, part)
+	s.sums.set(in.Dst, part+s.skipped)
 	s.begin(in.Dst, s.began[from])
 	if part&0xffff != 0 {
 		s.take(in.Dst)
 	}
 }
 
-// forget drops what was known of the registers that an instruction writes.
+// forget drops what was known of the registers that an instruction writes. Behind a
+// transfer another function may begin.
 func (s *gpScan) forget(in *cpu.Insn) {
 	written := in.List.With(in.Dst)
 	s.parts.forget(written)
 	s.sums.forget(written)
+	switch {
+	case in.Op == cpu.OpCall, in.Op == cpu.OpJump, in.Op == cpu.OpReturn, s.arch.SelfRegs&written != 0:
+		s.skipped = 0
+	}
 }
 
 func (s *gpScan) begin(r cpu.Reg, at uint64) {

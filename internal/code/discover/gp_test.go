@@ -54,6 +54,23 @@ func TestGPPrologues(t *testing.T) {
 	}
 }
 
+// TestGPBehindMovedAddress: code that moves t9 along before the sum begins is named where it
+// begins all the same (glibc's _dl_runtime_resolve).
+func TestGPBehindMovedAddress(t *testing.T) {
+	e := entries(t, codetest.Program{CPU: "mips o32 big", Listing: prologues + `
+	4000c0: 03801825  move  v1,gp
+	4000c4: 27bdffd8  addiu sp,sp,-40
+	4000c8: 2739000c  addiu t9,t9,12
+	4000cc: 3c1c0001  lui   gp,0x1
+	4000d0: 279c7f34  addiu gp,gp,0x7f34
+	4000d4: 0399e021  addu  gp,gp,t9
+	4000d8: 03200008  jr    t9
+	4000dc: 00000000  nop`})
+	if !e.IsEntry(at(0x4000c0)) || e.IsEntry(at(0x4000cc)) {
+		t.Errorf("functions begin at %#x", e.Certain())
+	}
+}
+
 // TestNoPrologue: a sum names no function that begins behind the sum.
 func TestNoPrologue(t *testing.T) {
 	e := entries(t, codetest.Program{CPU: "mips o32 big", Listing: prologues + `
