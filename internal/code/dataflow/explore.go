@@ -66,7 +66,7 @@ func (e *explorer) run(further *seed) {
 	e.steps, e.gaps = 0, gapSearch{}
 	e.graph.reset()
 	var st absint.State
-	e.graph.pushed.start(&st, e.an.Arch)
+	e.graph.handed.start(&st, e.an.Arch)
 	for s := e.an.Arch.SelfRegs; s != 0; s = s.Without(s.First()) {
 		st.Set(s.First(), absint.Const(absint.Signed(e.Entry.Key(), e.an.Arch)), e.an.Arch)
 	}

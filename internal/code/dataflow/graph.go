@@ -16,14 +16,14 @@ type graph struct {
 	// was found too late, and the function is explored anew.
 	noReturn map[uint64]bool
 	again    bool
-	// pushed is what lies on the stack at the entry, as found out so far.
-	pushed pushed
+	// handed is how the entry finds the return address, as found out so far.
+	handed handed
 	// leadsOut: an edge leads where the image has no code.
 	leadsOut bool
 	doubt    edge // how control came to the block being visited, where that is a guess
 }
 
-// reset forgets all but the calls that never return and what was pushed.
+// reset forgets all but the calls that never return and how the entry is entered.
 func (g *graph) reset() {
 	g.blocks, g.queue, g.again, g.leadsOut = nil, nil, false, false
 }

@@ -5,9 +5,9 @@ import (
 	"github.com/backsight/backsight/internal/code/absint"
 )
 
-// pltWords is how many words the first entry of a PLT has pushed when it jumps to the
-// dynamic linker's resolver (x86-64 psABI, "Procedure Linkage Table"; i386 psABI, same
-// title; on AArch64 x16 and x30):
+// pltWords is how many words the first entry of a PLT has pushed at most when it jumps to
+// the dynamic linker's resolver (x86-64 psABI, "Procedure Linkage Table"; i386 psABI, same
+// title; on AArch64 x16 and x30, on ARM lr alone):
 //
 //	plt0: push GOT+8(%rip)    the module; the stub before has pushed the import's number
 //	      jmp  *GOT+16(%rip)
@@ -18,43 +18,75 @@ import (
 // that was called jumps on with SP above its return address.
 const pltWords = 2
 
-// pushed is what lies on the stack at an entry that is jumped to: so many bytes, and on
-// processors with a link register how far above SP the return address is.
-type pushed struct{ bytes, ra int64 }
+// handed is how an entry that is jumped to finds the return address, where that is not as
+// behind a call: with so many bytes pushed, and on processors with a link register that
+// far above SP, or in another register.
+type handed struct {
+	bytes, ra int64
+	link      cpu.Reg // 0: none
+}
+
+// some tells whether anything is not as behind a call.
+func (h *handed) some() bool { return h.bytes != 0 || h.link != 0 }
 
 // start makes st the state at the entry: SP as the caller of the PLT stub left it is where
 // the frame begins.
-func (p pushed) start(st *absint.State, arch *cpu.Arch) {
+func (h *handed) start(st *absint.State, arch *cpu.Arch) {
 	st.Start(arch)
-	if p.bytes == 0 {
+	if !h.some() {
 		return
 	}
-	sp := absint.StartOf(arch.SP).Plus(-p.bytes)
+	sp := absint.StartOf(arch.SP).Plus(-h.bytes)
 	st.Set(arch.SP, sp, arch)
-	if !arch.CallPushesRA {
-		st.Store(sp.Plus(p.ra), absint.StartOf(arch.LR), uint8(arch.RegSize))
+	if arch.CallPushesRA {
+		return
 	}
+	ra := absint.StartOf(arch.LR)
+	st.Forget(cpu.SetOf(arch.LR)) // ARM's PLT0 goes on to use lr
+	if h.link != 0 {
+		st.Set(h.link, ra, arch)
+		return
+	}
+	st.Store(sp.Plus(h.ra), ra, uint8(arch.RegSize))
 }
 
 // resolves tells whether a transfer to v is that of a resolver to the import. The first one
 // that is found asks for another pass, with the words of the PLT in their place. What a
 // return reloads is no import: __riscv_restore_0 pops two words as well.
 func (g *graph) resolves(st *absint.State, v absint.Value, t *transfer) bool {
-	sp, lr, word := st.Regs[g.Arch.SP], st.Get(g.Arch.LR), int64(g.Arch.RegSize)
+	sp, word := st.Regs[g.Arch.SP], int64(g.Arch.RegSize)
 	if t.in.Op == cpu.OpReturn && g.Arch.CallPushesRA {
 		sp = sp.Plus(word + t.in.Imm) // i386: mov %eax,(%esp); …; ret $12
 	}
-	if v.Kind != absint.Unknown || !sp.RelativeTo(g.Arch.SP) || sp.Off+g.pushed.bytes != pltWords*word {
+	if v.Kind != absint.Unknown || !sp.RelativeTo(g.Arch.SP) {
 		return false
 	}
+	if g.handed.some() {
+		return sp.Off == 0 && (g.Arch.CallPushesRA || st.Regs[g.Arch.LR].IsStartOf(g.Arch.LR))
+	}
+	if g.Arch.CallPushesRA {
+		g.handed = handed{bytes: sp.Off}
+		g.again = sp.Off == pltWords*word
+	} else {
+		g.handed, g.again = handedTo(sp.Off, st.Regs[g.Arch.LR], g.Arch)
+	}
+	if !g.again {
+		g.handed = handed{}
+	}
+	return g.again
+}
+
+// handedTo is what the entry found, where SP stands so far above its value there when the
+// resolver goes on to the import with a value in the link register. The stubs of MIPS push
+// nothing, but call the resolver with the return address in t7 (MIPS supplement ch. 5,
+// "Calling Position-Independent Functions"): move t7,ra; jalr t9; li t8,79.
+func handedTo(up int64, lr absint.Value, arch *cpu.Arch) (handed, bool) {
 	switch {
-	case g.pushed.bytes != 0:
-		return g.Arch.CallPushesRA || lr.IsStartOf(g.Arch.LR)
-	case g.Arch.CallPushesRA:
-		lr = absint.Value{}
-	case lr.Kind != absint.StartMemory || lr.Base != absint.Base(g.Arch.SP) || lr.Off < 0 || lr.Off >= sp.Off:
-		return false
+	case lr.Kind == absint.StartMemory && lr.Base == absint.Base(arch.SP):
+		return handed{bytes: up, ra: lr.Off}, lr.Off >= 0 && lr.Off < up && up <= pltWords*int64(arch.RegSize)
+	case lr.Kind == absint.StartRelative && lr.OfRegister() && up == 0:
+		link := cpu.Reg(lr.Base)
+		return handed{link: link}, lr.Off == 0 && link != arch.LR && !arch.Preserved.Has(link) && link != 0
 	}
-	g.pushed, g.again = pushed{sp.Off, lr.Off}, true
-	return true
+	return handed{}, false
 }

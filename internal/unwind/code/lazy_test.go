@@ -9,7 +9,9 @@ import (
 )
 
 // resolvers are glibc's (2.36, dl-trampoline): how a call through a PLT that is not bound
-// yet comes to its function. Each finds two words on the stack that PLT0 pushed.
+// yet comes to its function. x86's and AArch64's find two words on the stack that PLT0
+// pushed, ARM's one, lr, which PLT0 then overwrites. MIPS's is called by the stub, with the
+// return address in t7; the loader of Debian's mipsel has this code.
 var resolvers = []codetest.Program{{CPU: "x86_64", Listing: `
 	400000 <_dl_runtime_resolve>:
 	400000: 53              push   %rbx
@@ -56,6 +58,39 @@ var resolvers = []codetest.Program{{CPU: "x86_64", Listing: `
 	400020: d61f0200        br     x16
 	400040 <_dl_fixup>:
 	400040: d65f03c0        ret`,
+}, {CPU: "arm", Listing: `
+	400000 <_dl_runtime_resolve>:
+	400000: e92d001f        push   {r0, r1, r2, r3, r4}
+	400004: e51e0004        ldr    r0, [lr, #-4]
+	400008: e04c100e        sub    r1, ip, lr
+	40000c: eb00000b        bl     400040 <_dl_fixup>
+	400010: e1a0c000        mov    ip, r0
+	400014: e8bd401f        pop    {r0, r1, r2, r3, r4, lr}
+	400018: e12fff1c        bx     ip
+	40001c: e24dd0c4        sub    sp, sp, #196    _dl_runtime_profile
+	400020: e28dd0c8        add    sp, sp, #200
+	400024: e49de004        pop    {lr}
+	400028: e12fff1c        bx     ip
+	400040 <_dl_fixup>:
+	400040: e12fff1e        bx     lr`,
+}, {CPU: "mips o32", Listing: `
+	400000 <_dl_runtime_resolve>:
+	400000: 03801825        move   v1,gp
+	400004: 27bdffd8        addiu  sp,sp,-40
+	400008: afbc0020        sw     gp,32(sp)
+	40000c: afaf0024        sw     t7,36(sp)
+	400010: 03002025        move   a0,t8
+	400014: 0411000a        bal    400040 <_dl_fixup>
+	400018: 00000000        nop
+	40001c: 8fbc0020        lw     gp,32(sp)
+	400020: 8fbf0024        lw     ra,36(sp)
+	400024: 27bd0028        addiu  sp,sp,40
+	400028: 0040c825        move   t9,v0
+	40002c: 03200008        jr     t9
+	400030: 00000000        nop
+	400040 <_dl_fixup>:
+	400040: 03e00008        jr     ra
+	400044: 00000000        nop`,
 }}
 
 // TestLazyBinding: the frame of the dynamic linker's resolver begins where the caller of the
@@ -76,10 +111,19 @@ func TestLazyBinding(t *testing.T) {
 		{0x400010, false, "CFA=esp+24 RA=[CFA-4]"},
 		{0x40001b, true, "CFA=esp+20 RA=[CFA-4]"},
 	}, {
-		{0x400000, true, "CFA=sp+16 RA=x30"},
+		{0x400000, true, "CFA=sp+16 RA=[CFA-8]"},
 		{0x400010, false, "CFA=sp+224 RA=[CFA-8]"},
 		{0x40001c, true, "CFA=sp+16 RA=[CFA-8]"},
 		{0x400020, true, "CFA=sp RA=x30"},
+	}, {
+		{0x400000, true, "CFA=sp+4 RA=[CFA-4]"},
+		{0x400010, false, "CFA=sp+24 RA=[CFA-4]"},
+		{0x400018, true, "CFA=sp RA=lr"},
+	}, {
+		{0x400000, true, "CFA=sp RA=t7"},
+		{0x400008, true, "CFA=sp+40 RA=t7"},
+		{0x40001c, false, "CFA=sp+40 RA=[CFA-4]"},
+		{0x40002c, true, "CFA=sp RA=ra"},
 	}} {
 		img := resolvers[i].Image(t)
 		for _, p := range places {
