@@ -30,12 +30,12 @@ type debugInfo struct {
 	issue               string // what was left out, in a line; "": nothing
 }
 
-// What debug information may cost. A unit costs less work than it has bytes, and so do
-// its lines, and what is kept of units is a fraction of their size: a file has to be
-// read several times over to exceed this. Abbreviations are a fortieth of .debug_info,
-// and take sixteen times their size in memory.
+// What debug information may cost. A compiler's unit takes half as much work as it has
+// bytes, and its lines as much as they have, once; what is kept of both is a fraction of
+// their size. Abbreviations are a fortieth of .debug_info, and take sixteen times their
+// size in memory.
 const (
-	workFloor, workPerByte   = 16 << 20, 2
+	workFloor, workPerByte   = 16 << 20, 1
 	workPerLookup            = 64 << 10 // functions have some hundred entries
 	keptFloor, bytesPerKept  = 16 << 20, 2
 	abbrevs, bytesPerAbbrevs = 1 << 20, 16
