@@ -50,6 +50,7 @@ func (an *Analysis) analyze(entry disasm.Addr, further *seed) *Function {
 	}
 	f.blocks, f.interp = e.graph.blocks, m.Frozen()
 	f.Complete = f.Complete && !e.graph.leadsOut
+	f.SPDiffers = e.graph.spDiffers
 	return f
 }
 

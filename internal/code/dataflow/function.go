@@ -46,6 +46,9 @@ type Facts struct {
 	// ClearsRA: it begins by clearing the return address, as the outermost functions
 	// of threads do.
 	ClearsRA bool
+	// SPDiffers: two paths come to one place with SP at different places. One of the paths
+	// does not exist (a call on the way never returns), or SP moves in a loop (alloca).
+	SPDiffers bool
 }
 
 // Contradicted: every return of the function has SP elsewhere than on entry.

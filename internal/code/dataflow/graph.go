@@ -18,12 +18,14 @@ type graph struct {
 	again    bool
 	// handed is how the entry finds the return address, as found out so far.
 	handed handed
+	// spDiffers: two paths came to one place with SP at different places.
+	spDiffers bool
 	// leadsOut: an edge leads where the image has no code.
 	leadsOut bool
 	doubt    edge // how control came to the block being visited, where that is a guess
 }
 
-// reset forgets all but the calls that never return and how the entry is entered.
+// reset forgets the blocks and what follows from those of one pass.
 func (g *graph) reset() {
 	g.blocks, g.queue, g.again, g.leadsOut = nil, nil, false, false
 }
@@ -83,6 +85,7 @@ func (g *graph) propagate(to disasm.Addr, st *absint.State, how edge, site uint6
 // falls through a call that never returns, or that a guessed table or gap led to.
 func (g *graph) join(b *block, st *absint.State, how edge, site uint64) {
 	sp, own := st.Regs[g.Arch.SP], b.in.Regs[g.Arch.SP]
+	g.spDiffers = g.spDiffers || sp != own && b.start != g.entry
 	if sp != own && (b.start == g.entry || how > edgeCall) {
 		return // nothing but the function's own calls comes to its entry with a frame
 	}

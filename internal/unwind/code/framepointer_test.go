@@ -1,0 +1,40 @@
+package code_test
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/unwind/code"
+	"github.com/backsight/backsight/unwind"
+)
+
+// TestMovingSP: where paths meet that differ in SP, the CFA comes from the frame pointer
+// that the function leaves by. Here alloca(64) runs on one of two paths; in dash's
+// readtoken1 alloca(64) runs in a loop.
+func TestMovingSP(t *testing.T) {
+	img := codetest.Program{CPU: "x86_64", Listing: `
+		400000 <f>:
+		400000: 55              push  %rbp
+		400001: 48 89 e5        mov   %rsp,%rbp
+		400004: 48 83 ec 10     sub   $16,%rsp
+		400008: 85 ff           test  %edi,%edi
+		40000a: 74 09           je    400015
+		40000c: 48 83 ec 40     sub   $64,%rsp
+		400010: e8 1b 00 00 00  call  400030 <g>
+		400015: 31 c0           xor   %eax,%eax
+		400017: c9              leave
+		400018: c3              ret
+		400030 <g>:
+		400030: c3              ret`}.Image(t)
+	for pc, want := range map[uint64]string{
+		0x400008: "CFA=rbp+16 RA=[CFA-8] rbp=[CFA-16]",
+		0x400015: "CFA=rbp+16 RA=[CFA-8] rbp=[CFA-16]",
+		0x400018: "CFA=rsp+8 RA=[CFA-8]",
+	} {
+		q := unwind.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}
+		var r unwind.Rule
+		if v := code.New(nil).Rule(&q, &r); v != unwind.Found || r.Format(img.Arch) != want {
+			t.Errorf("%x: %v, %s, want %s", pc, v, r.Format(img.Arch), want)
+		}
+	}
+}
