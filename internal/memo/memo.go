@@ -9,9 +9,13 @@ import "sync"
 type Table[K comparable, V any] struct {
 	// Bound is how many entries a generation holds; it must be set before use.
 	Bound int
+	// Weigh, if set, tells how many entries a value counts for: one that needs much
+	// memory, for many. A generation holds no more than Bound and one value.
+	Weigh func(V) int
 
 	mu         sync.RWMutex
 	young, old map[K]V
+	weight     int            // of young
 	working    map[K]*work[V] // being found out
 }
 
@@ -41,13 +45,23 @@ func (t *Table[K, V]) Find(k K) (v V, ok bool) {
 func (t *Table[K, V]) Keep(k K, v V) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.young) >= t.Bound {
-		t.old, t.young = t.young, nil
+	if t.weight >= t.Bound {
+		t.old, t.young, t.weight = t.young, nil, 0
 	}
 	if t.young == nil {
 		t.young = make(map[K]V)
 	}
+	if _, again := t.young[k]; !again {
+		t.weight += t.weigh(v)
+	}
 	t.young[k] = v
+}
+
+func (t *Table[K, V]) weigh(v V) int {
+	if t.Weigh == nil {
+		return 1
+	}
+	return t.Weigh(v)
 }
 
 // Get returns the value of a key, which find finds out where the table does not have it.
@@ -109,5 +123,5 @@ func (t *Table[K, V]) Clear() {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	clear(t.young)
-	t.old = nil
+	t.old, t.weight = nil, 0
 }

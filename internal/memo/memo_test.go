@@ -87,3 +87,18 @@ func TestGetPanics(t *testing.T) {
 	}
 	all.Wait()
 }
+
+// TestWeight: a generation of heavy values has few of them.
+func TestWeight(t *testing.T) {
+	m := Table[int, []byte]{Bound: 100, Weigh: func(b []byte) int { return len(b) }}
+	for i := range 50 {
+		m.Keep(i, make([]byte, 40))
+	}
+	if n := m.Len(); n > 6 {
+		t.Errorf("%d values of weight 40 with a bound of 100", n)
+	}
+	m.Keep(100, make([]byte, 1000))
+	if _, ok := m.Find(100); !ok {
+		t.Error("a value above the bound is not kept")
+	}
+}

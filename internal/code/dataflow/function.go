@@ -113,10 +113,18 @@ func (f *Function) FurtherEntry() bool { return f.further }
 // the targets of jumps included.
 func (f *Function) ContiguousEnd() uint64 {
 	end := f.Entry.PC
-	for _, b := range f.blocks {
-		if b.start >= f.Entry.PC && (b.start <= end || b.start == f.an.SkipPadding(disasm.Addr{PC: end, Mode: b.mode})) {
-			end = max(end, b.end)
+	_, i := f.blocks.at(f.Entry.PC)
+	for _, b := range f.blocks[i:] {
+		if b.start > end {
+			padded := f.an.SkipPadding(disasm.Addr{PC: end, Mode: b.mode})
+			if b.start > padded {
+				break // blocks are sorted: none of those behind closes the gap
+			}
+			if b.start < padded {
+				continue
+			}
 		}
+		end = max(end, b.end)
 	}
 	return end
 }

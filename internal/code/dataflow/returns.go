@@ -44,7 +44,8 @@ type pathSearch struct {
 	steps     int
 	cursor    disasm.Cursor
 
-	path *path // being followed
+	path *path   // being followed
+	free []*path // ended: their memory is used again
 }
 
 // path is a way that goes on at a place.
@@ -64,7 +65,9 @@ func (an *Analysis) findReturns(at disasm.Addr, afterCall bool) []ReturnPath {
 	}
 	s.paths = append(s.paths, p)
 	for len(s.paths) > 0 && s.steps < maxPathSteps && len(s.found) < MaxReturns {
-		s.follow(s.take())
+		p := s.take()
+		s.follow(p)
+		s.free = append(s.free, p)
 	}
 	return s.found
 }
@@ -87,7 +90,11 @@ func (s *pathSearch) fork(st *absint.State, to disasm.Addr, calls int) {
 	if len(s.paths) >= maxPaths || s.seen[to.PC] || !s.an.Has(to.PC) {
 		return
 	}
-	p := &path{at: to, calls: calls, order: s.steps}
+	p := new(path)
+	if n := len(s.free); n > 0 {
+		p, s.free = s.free[n-1], s.free[:n-1]
+	}
+	p.at, p.calls, p.order = to, calls, s.steps
 	p.st.CopyFrom(st)
 	s.paths = append(s.paths, p)
 }

@@ -2,6 +2,7 @@ package disasm
 
 import (
 	"math/bits"
+	"slices"
 
 	"github.com/backsight/backsight/cpu"
 )
@@ -136,4 +137,33 @@ func (s *Set) Add(at Addr) bool {
 	}
 	*w |= mask
 	return true
+}
+
+// Keys are the keys of the places in the set, sorted.
+func (s *Set) Keys() []uint64 { return s.Without(&Set{runs: make([]run, len(s.runs))}) }
+
+// Without are the keys of the places that are in s and not in o, sorted. Both sets are of
+// one image.
+func (s *Set) Without(o *Set) (keys []uint64) {
+	for i := range s.runs {
+		r := &s.runs[i]
+		for w, word := range r.bits {
+			if other := o.runs[i].bits; other != nil {
+				word &^= other[w]
+			}
+			for ; word != 0; word &= word - 1 {
+				keys = append(keys, s.key(r, uint64(w*64+bits.TrailingZeros64(word))))
+			}
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// key is that of the place with the bit number k.
+func (s *Set) key(r *run, k uint64) uint64 {
+	if s.arch.ISABit {
+		return r.lo + k>>1*s.arch.InsnAlign | k&1
+	}
+	return r.lo + k*s.arch.InsnAlign
 }

@@ -1,8 +1,6 @@
 package discover
 
 import (
-	"slices"
-
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
@@ -18,23 +16,26 @@ import (
 // MIPS linkers place tables of names and constants in the executable segment. Words of
 // these that no call of this image can be do not count, see possible.
 func (c *collector) scanCalls() (single keys) {
-	var doubtful []uint64
+	once, more := disasm.NewSet(c.code), disasm.NewSet(c.code)
 	mode := cpu.Mode(0)
 	if c.code.Arch.ModeOnly {
 		mode = 1
 	}
-	calls(c.code, mode, func(r *cpu.CallRef) {
+	calls(c.code, mode, func(r *cpu.CallRef) bool {
 		if !c.possible(r) {
-			return
+			return true
 		}
 		to := disasm.Addr{PC: r.Target, Mode: r.TargetMode}
 		if c.code.Arch.InsnAlign > 1 || to.PC%16 == 0 && !r.Doubt || marked(c.code, to.PC) {
 			c.add(to)
-			return
+			return true
 		}
-		doubtful = append(doubtful, to.Key())
+		if !once.Add(to) && more.Add(to) {
+			c.add(to)
+		}
+		return true
 	})
-	return c.addRepeated(doubtful)
+	return once.Without(more)
 }
 
 // possible tells whether an instruction that reads as a call can be one in this image.
@@ -50,15 +51,17 @@ func (c *collector) possible(r *cpu.CallRef) bool {
 // for those found.
 const scanChunk = 1 << 20
 
-// calls calls visit for every direct call that a linear pass over the text finds.
-func calls(code disasm.Code, mode cpu.Mode, visit func(r *cpu.CallRef)) {
+// calls calls visit for every direct call that a linear pass over the text finds, until
+// visit returns false.
+func calls(code disasm.Code, mode cpu.Mode, visit func(r *cpu.CallRef) bool) {
 	var refs []cpu.CallRef
+	done := false
 	code.Text(func(addr uint64, text []byte) {
-		for len(text) > 0 {
+		for len(text) > 0 && !done {
 			n := min(scanChunk, len(text))
 			refs = code.Arch.Decoder.Calls(text[:n], addr, mode, refs[:0])
-			for i := range refs {
-				visit(&refs[i])
+			for i := 0; i < len(refs) && !done; i++ {
+				done = !visit(&refs[i])
 			}
 			addr, text = addr+uint64(n), text[n:]
 		}
@@ -71,42 +74,23 @@ func marked(code disasm.Code, pc uint64) bool {
 	return code.One(disasm.Addr{PC: pc}, &in) && in.Flags&cpu.FlagEntry != 0
 }
 
-// addRepeated adds the targets that are named more than once and returns the others that
-// the image has code for.
-func (c *collector) addRepeated(targets []uint64) (single keys) {
-	slices.Sort(targets)
-	for i := 0; i < len(targets); {
-		n := 1
-		for i+n < len(targets) && targets[i+n] == targets[i] {
-			n++
-		}
-		if to := c.code.Addr(targets[i]); n > 1 {
-			c.add(to)
-		} else if c.code.Has(to.PC) {
-			single = append(single, targets[i])
-		}
-		i += n
-	}
-	return slices.Clip(single)
-}
-
 // maxReturns bounds the calls of one function whose return addresses are worth trying.
 const maxReturns = 8
 
 // ReturnsOf are the addresses that the direct calls of the function at entry return to;
 // none where there are more than 8.
-func (e *Entries) ReturnsOf(entry disasm.Addr) (returns []uint64) {
-	var refs []cpu.CallRef
-	e.code.Text(func(addr uint64, text []byte) {
-		refs = e.code.Arch.Decoder.Calls(text, addr, entry.Mode, refs[:0])
-		for _, r := range refs {
-			if r.Target != entry.PC || r.TargetMode != entry.Mode || len(returns) > maxReturns {
-				continue
-			}
-			if pc, ok := e.code.ReturnAddress(disasm.Addr{PC: r.Site, Mode: entry.Mode}); ok {
+func (e *Entries) ReturnsOf(entry disasm.Addr) []uint64 {
+	return e.returns.Get(entry, func() []uint64 { return returnsOf(e.code, entry) })
+}
+
+func returnsOf(code disasm.Code, entry disasm.Addr) (returns []uint64) {
+	calls(code, entry.Mode, func(r *cpu.CallRef) bool {
+		if r.Target == entry.PC && r.TargetMode == entry.Mode {
+			if pc, ok := code.ReturnAddress(disasm.Addr{PC: r.Site, Mode: entry.Mode}); ok {
 				returns = append(returns, pc)
 			}
 		}
+		return len(returns) <= maxReturns
 	})
 	if len(returns) > maxReturns {
 		return nil

@@ -19,12 +19,9 @@ type candidates struct {
 // entries and from what data points to.
 func findCandidates(code disasm.Code, known *certain) *candidates {
 	s := newSweep(code, &known.gp, known.entries)
-	for _, key := range known.entries {
-		s.push(code.Addr(key), true)
-	}
-	s.fromPointers()
-	taken := sorted(s.pointers)
-	named := sorted(slices.Concat(taken, known.single, s.calls))
+	s.fromPointers(known.entries)
+	taken := keys(s.pointers.Keys())
+	named := sorted(slices.Concat(taken, known.single, s.calls.Keys()))
 	tails := tailTargets(code, s.jumps, known.entries, named)
 	return &candidates{
 		entries:  sorted(slices.Concat(named, tails)),
@@ -37,12 +34,13 @@ func findCandidates(code disasm.Code, known *certain) *candidates {
 // as known entries bound it: functions that are only ever tail-called, and parts of
 // functions moved elsewhere (.text.unlikely). An analysis that starts in such a part finds
 // its stack unbalanced.
-func tailTargets(code disasm.Code, jumps []cpu.CallRef, certain, named keys) (tails []uint64) {
+func tailTargets(code disasm.Code, jumps []jump, certain, named keys) (tails []uint64) {
 	for _, j := range jumps {
-		lo, hi := min(j.Site, j.Target), max(j.Site, j.Target)
+		to := code.Addr(j.to).PC
+		lo, hi := min(j.from, to), max(j.from, to)
 		above := named.from(disasm.Addr{PC: lo + 1, Mode: 1}.Key())
-		if certain.next(code, lo, j.Target) <= hi || len(above) > 0 && above[0] <= hi {
-			tails = append(tails, disasm.Addr{PC: j.Target, Mode: j.TargetMode}.Key())
+		if certain.next(code, lo, to) <= hi || len(above) > 0 && above[0] <= hi {
+			tails = append(tails, j.to)
 		}
 	}
 	return tails
@@ -50,7 +48,12 @@ func tailTargets(code disasm.Code, jumps []cpu.CallRef, certain, named keys) (ta
 
 // farJumps are the jumps over a certain entry, sorted by target.
 func (s *sweep) farJumps() []cpu.CallRef {
-	far := slices.DeleteFunc(s.jumps, func(j cpu.CallRef) bool { return !s.far(j.Site, j.Target) })
+	far := []cpu.CallRef{}
+	for _, j := range s.jumps {
+		if to := s.Addr(j.to); s.far(j.from, to.PC) {
+			far = append(far, cpu.CallRef{Site: j.from, Target: to.PC, TargetMode: to.Mode})
+		}
+	}
 	slices.SortFunc(far, func(a, b cpu.CallRef) int { return cmp.Compare(a.Target, b.Target) })
 	return slices.Clip(far)
 }

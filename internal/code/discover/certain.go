@@ -112,13 +112,11 @@ const fewDeclared = 8
 // sets a linear pass cannot know which of them a byte is of.
 func (c *collector) descend(gp *constants) *disasm.Set {
 	s := newSweep(c.code, gp, nil)
-	for _, key := range c.keys {
-		s.push(c.code.Addr(key), true)
-	}
 	if len(c.keys) < fewDeclared {
-		s.fromPointers()
+		s.fromPointers(c.keys)
+	} else {
+		s.from(c.keys)
 	}
-	s.run()
-	c.keys = append(c.keys, s.calls...)
+	c.keys = append(c.keys, s.calls.Keys()...)
 	return s.literals
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/memo"
 )
 
 // Ranges lists the functions that unwind tables know of, in image addresses.
@@ -35,7 +36,11 @@ type Entries struct {
 	certain    func() *certain
 	pointed    func() keys // what data points to
 	candidates func() *candidates
+	returns    memo.Table[disasm.Addr, []uint64]
 }
+
+// keptReturns bounds a generation of functions whose callers are known.
+const keptReturns = 1024
 
 // New returns the entries of an image. ranges may be nil.
 func New(c disasm.Code, ranges Ranges) *Entries {
@@ -43,6 +48,7 @@ func New(c disasm.Code, ranges Ranges) *Entries {
 	e.certain = sync.OnceValue(func() *certain { return findCertain(c, ranges) })
 	e.pointed = sync.OnceValue(func() keys { return allPointers(c, e.certain().literals) })
 	e.candidates = sync.OnceValue(func() *candidates { return findCandidates(c, e.certain()) })
+	e.returns.Bound = keptReturns
 	return e
 }
 

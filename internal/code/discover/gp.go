@@ -110,13 +110,14 @@ func gpCandidates(code disasm.Code, found []gpPrologue) (values []uint64) {
 
 // calledInMode0 are the targets of direct calls in the ordinary instruction set.
 func calledInMode0(code disasm.Code) keys {
-	var targets []uint64
-	calls(code, 0, func(r *cpu.CallRef) {
+	targets := disasm.NewSet(code)
+	calls(code, 0, func(r *cpu.CallRef) bool {
 		if r.TargetMode == 0 {
-			targets = append(targets, r.Target)
+			targets.Add(disasm.Addr{PC: r.Target})
 		}
+		return true
 	})
-	return sorted(targets)
+	return targets.Keys()
 }
 
 // maxPrologues bounds the prologues kept of one image.

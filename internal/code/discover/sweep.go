@@ -1,6 +1,8 @@
 package discover
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/disasm"
@@ -13,7 +15,7 @@ const maxVisited = 8 << 20
 // and notes where calls go and which constants look like pointers to code.
 type sweep struct {
 	disasm.Code
-	todo    []stop
+	todo    worklist
 	seen    *disasm.Set
 	left    int // instructions
 	regs    tracker
@@ -21,31 +23,21 @@ type sweep struct {
 	bounds  keys       // certain entries, once they are known
 	insns   [32]cpu.Insn
 
-	calls    []uint64      // keys of targets of direct calls
-	pointers []uint64      // keys of addresses taken
-	jumps    []cpu.CallRef // direct jumps: the unconditional ones, and those that go far
-	literals *disasm.Set   // words of the text that code reads; nil if none
+	calls    *disasm.Set // targets of direct calls
+	pointers *disasm.Set // addresses taken
+	jumps    []jump      // direct jumps: the unconditional ones, and those that go far
+	maxJumps int
+	literals *disasm.Set // words of the text that code reads; nil if none
 }
 
-// stop is a place to go on from.
-type stop struct {
-	at    disasm.Addr
-	entry bool // a function begins there
-	// carried are constants in preserved registers at the jump that leads there.
-	// MIPS16 code, which cannot address by gp, copies gp to s0 or s1 at its
-	// beginning and reads the GOT through that register in every block.
-	carried [2]carried
-}
-
-// carried is a register and its constant; no register is no constant.
-type carried struct {
-	reg   cpu.Reg
-	value int64
-}
+// jump goes from one place to the place with a key.
+type jump struct{ from, to uint64 }
 
 // newSweep returns a sweep that knows gp and the certain entries as far as they are given.
 func newSweep(code disasm.Code, gp *constants, bounds keys) *sweep {
-	return &sweep{Code: code, seen: disasm.NewSet(code), left: maxVisited, regs: newTracker(code, gp), bounds: bounds}
+	places := placesFor(code)
+	return &sweep{Code: code, seen: disasm.NewSet(code), left: maxVisited, regs: newTracker(code, gp), bounds: bounds,
+		calls: disasm.NewSet(code), pointers: disasm.NewSet(code), todo: worklist{max: places}, maxJumps: places}
 }
 
 // push makes a place one to go on from. What is carried there is what the registers hold
@@ -54,44 +46,44 @@ func (s *sweep) push(at disasm.Addr, entry bool) {
 	if s.seen.Has(at) {
 		return
 	}
-	next := stop{at: at, entry: entry}
-	for i := range next.carried {
-		next.carried[i].reg = cpu.NoReg
+	if entry {
+		s.todo.push(at, true, handed{})
+	} else {
+		s.todo.push(at, false, s.hand())
 	}
-	if !entry {
-		s.carry(&next)
-	}
-	s.todo = append(s.todo, next)
 }
 
-// carry hands constants on to the target of a jump; what holds everywhere needs no hand.
-func (s *sweep) carry(to *stop) {
+// hand are the constants that go on to the target of a jump; what holds everywhere needs no
+// handing on.
+func (s *sweep) hand() (h handed) {
 	n := 0
-	for set := s.Arch.Preserved & s.regs.now.known; set != 0 && n < len(to.carried); set = set.Without(set.First()) {
+	for set := s.Arch.Preserved & s.regs.now.known; set != 0 && n < len(h); set = set.Without(set.First()) {
 		r := set.First()
 		v := s.regs.now.value[r]
 		if gp, ok := s.regs.gp.get(r); ok && gp == v {
 			continue
 		}
-		to.carried[n] = carried{r, v}
+		h[n] = constantIn{r, v, true}
 		n++
 	}
+	return h
 }
 
 // run goes on from all places until there are no more.
 func (s *sweep) run() {
-	for len(s.todo) > 0 && s.left > 0 {
-		from := s.todo[len(s.todo)-1]
-		s.todo = s.todo[:len(s.todo)-1]
+	for len(s.todo.places) > 0 && s.left > 0 {
+		key, entry, constants := s.todo.pop()
 		s.pending = 0
 		s.regs.begin()
-		for _, c := range from.carried {
-			s.regs.now.set(c.reg, c.value)
+		for _, c := range constants {
+			if c.is {
+				s.regs.now.set(c.reg, c.value)
+			}
 		}
-		if from.entry {
-			s.regs.now.setAll(s.Arch.SelfRegs, absint.Signed(from.at.Key(), s.Arch))
+		if entry {
+			s.regs.now.setAll(s.Arch.SelfRegs, absint.Signed(key, s.Arch))
 		}
-		s.follow(from.at)
+		s.follow(s.Addr(key))
 		s.flush(s.pending)
 	}
 }
@@ -150,13 +142,13 @@ func (s *sweep) branch(in *cpu.Insn, pc uint64) {
 	switch in.Op {
 	case cpu.OpCall:
 		if s.Has(to.PC) {
-			s.calls = append(s.calls, to.Key())
+			s.calls.Add(to)
 			s.push(to, true)
 		}
 	case cpu.OpJump:
 		s.push(to, false)
-		if in.Flags&cpu.FlagConditional == 0 || s.far(pc, to.PC) {
-			s.jumps = append(s.jumps, cpu.CallRef{Site: pc, Target: to.PC, TargetMode: to.Mode})
+		if len(s.jumps) < s.maxJumps && (in.Flags&cpu.FlagConditional == 0 || s.far(pc, to.PC)) {
+			s.jumps = append(s.jumps, jump{pc, to.Key()})
 		}
 	}
 }
@@ -188,20 +180,33 @@ func (s *sweep) note(in *cpu.Insn) {
 // pointer notes an address that is taken, if code stands there.
 func (s *sweep) pointer(p uint64) {
 	if at, ok := pointedTo(s.Code, p); ok {
-		s.pointers = append(s.pointers, at.Key())
+		s.pointers.Add(at)
 		s.push(at, true)
 	}
 }
 
-// fromPointers goes on from every address of code that data holds: tables of functions,
-// GOTs, init_array. Words in the text count where they are not known to be literals by
-// then.
-func (s *sweep) fromPointers() {
-	for _, inText := range []bool{false, true} {
-		for _, key := range pointers(s.Code, inText, s.literals) {
-			s.pointers = append(s.pointers, key)
-			s.push(s.Addr(key), true)
-		}
+// from goes on from functions that begin at these places, the last first.
+func (s *sweep) from(list keys) {
+	for _, key := range slices.Backward(list) {
+		s.push(s.Addr(key), true)
 		s.run()
 	}
+}
+
+// fromPointers goes on from every address of code that data holds (tables of functions, GOTs,
+// init_array), from the entries, and from what words in the text point to, which count
+// where they are not known to be literals by then.
+func (s *sweep) fromPointers(entries keys) {
+	s.from(s.pointedTo(false))
+	s.from(entries)
+	s.from(s.pointedTo(true))
+}
+
+// pointedTo notes what words of data, or of the text, point to.
+func (s *sweep) pointedTo(inText bool) keys {
+	list := pointers(s.Code, inText, s.literals)
+	for _, key := range list {
+		s.pointers.Add(s.Addr(key))
+	}
+	return list
 }
