@@ -24,6 +24,10 @@ type search struct {
 // return.
 const maxSteps = 600
 
+// maxAsked bounds the calls that one search asks about. A function all of whose ways to a
+// return cross more calls is taken to return.
+const maxAsked = 48
+
 // path is a place to go on from.
 type path struct {
 	at disasm.Addr
@@ -56,8 +60,11 @@ func (s *search) run() Effect {
 				return e
 			}
 		}
-		if s.asked == len(s.calls) {
+		switch s.asked {
+		case len(s.calls):
 			return never()
+		case maxAsked:
+			return perhaps()
 		}
 		c := s.calls[s.asked]
 		s.asked++

@@ -44,6 +44,7 @@ func (an *Analysis) analyze(entry disasm.Addr, further *seed) *Function {
 	e.graph = graph{Code: an.Code, entry: entry.PC, noReturn: map[uint64]bool{}}
 	for range maxRestarts {
 		e.run(further)
+		f.steps += e.steps
 		if !e.graph.again {
 			break
 		}

@@ -24,6 +24,7 @@ type Function struct {
 	targets map[uint64]disasm.Addr // of indirect calls, by site, where known
 	data    map[uint64]uint64      // sizes of literals and jump tables among the code, by address
 	further bool                   // a further way in was given (see AnalyzePad)
+	steps   int                    // instructions executed
 }
 
 // Facts are what an analysis concludes of a function as a whole.
@@ -56,6 +57,10 @@ func (f *Facts) Contradicted() bool { return f.Unbalanced && !f.Balanced }
 
 // Blocks is how many basic blocks were reached.
 func (f *Function) Blocks() int { return len(f.blocks) }
+
+// Steps is how many instructions the analysis executed: what the function cost, whether it
+// was analysed for this question or another one.
+func (f *Function) Steps() int { return f.steps }
 
 // Contains tells whether control from the entry comes to an address.
 func (f *Function) Contains(pc uint64) bool {

@@ -57,6 +57,23 @@ type search struct {
 	outermost, otherStack bool
 	// oneEntry: the walker asked for the answer from one entry; it knows the ways out.
 	oneEntry bool
+	steps    int // instructions executed in the functions that were asked for
+}
+
+// maxSteps bounds the instructions executed for one point: those of four functions with
+// thousands of blocks, or of a few hundred ordinary ones; a few dozen are tried.
+// What a function costs counts whether or not it is analysed anew, so that the answers do
+// not depend on what was asked before.
+const maxSteps = 240_000
+
+// function asks for the analysis of a function; nil: the point has cost enough.
+func (s *search) function(entry disasm.Addr) *dataflow.Function {
+	if s.steps > maxSteps {
+		return nil
+	}
+	f := s.prog.flows.Function(entry)
+	s.steps += f.Steps()
+	return f
 }
 
 // wayOut is a way from the point to a return, and the rule that it implies.
@@ -162,7 +179,10 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 	if slices.ContainsFunc(s.tried, func(a attempt) bool { return a.fn.Entry.PC == entry.PC }) {
 		return false
 	}
-	f := s.prog.flows.Function(entry)
+	f := s.function(entry)
+	if f == nil {
+		return false
+	}
 	s.tried = append(s.tried, attempt{fn: f, how: how})
 	tried := &s.tried[len(s.tried)-1]
 	var st absint.State
@@ -240,12 +260,18 @@ func (s *search) fromGaps(entry uint64) {
 	at := disasm.Addr{PC: entry, Mode: s.at.Mode}
 	owner := at
 	for range maxFunctions {
-		f := s.prog.flows.Function(at)
+		f := s.function(at)
+		if f == nil {
+			return
+		}
 		next := disasm.Addr{PC: f.SkipData(disasm.Addr{PC: f.ContiguousEnd(), Mode: at.Mode}), Mode: at.Mode}
 		if next.PC <= at.PC || next.PC > s.at.Site {
 			return
 		}
-		g := s.prog.flows.Function(next)
+		g := s.function(next)
+		if g == nil {
+			return
+		}
 		pad := g.ReadsPreserved || g.Contradicted() || g.Loses()
 		before := len(s.forward)
 		if s.from(next, guessed) {
@@ -270,6 +296,7 @@ func (s *search) fromPad(owner, pad disasm.Addr, index int) {
 		return
 	}
 	f = f.AnalyzePad(pad)
+	s.steps += f.Steps()
 	var st absint.State
 	c := &candidate{how: guessed, fn: f}
 	c.Reset()

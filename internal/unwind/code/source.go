@@ -47,13 +47,17 @@ type program struct {
 	heights *heights.Tables
 	flows   *dataflow.Analysis
 
-	answers memo.Table[question, answer]
-	reached memo.Table[reach, unwind.Answer]
+	answers  memo.Table[question, answer]
+	searched memo.Table[question, result]
+	reached  memo.Table[reach, unwind.Answer]
 }
 
 // keptAnswers bounds a generation of answers: in a batch of captures the same places come
 // up again and again, and a search is much work.
 const keptAnswers = 4096
+
+// keptSearches bounds a generation of search results, of some 10 KB each.
+const keptSearches = 64
 
 type programKey struct{}
 
@@ -67,7 +71,7 @@ func newProgram(c disasm.Code, ranges discover.Ranges) *program {
 	p.heights = heights.New(c, p.entries)
 	p.callees = p.heights.Effects()
 	p.flows = dataflow.New(c, p.entries, p.callees, p.heights)
-	p.answers.Bound, p.reached.Bound = keptAnswers, keptAnswers
+	p.answers.Bound, p.searched.Bound, p.reached.Bound = keptAnswers, keptSearches, keptAnswers
 	return p
 }
 
@@ -97,14 +101,14 @@ func (p *program) rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	if proven && q.Try == 0 {
 		return unwind.Found
 	}
-	r := p.search(q).result()
+	r := p.derived(q)
 	switch {
 	case r.outermost:
 		return unwind.EndOfStack
 	case r.otherStack:
 		return unwind.NoCaller
 	}
-	list := r.rules
+	list := slices.Clone(r.rules)
 	if proven {
 		list = putFirst(list, out, p.Arch)
 	}
@@ -113,6 +117,13 @@ func (p *program) rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 		return unwind.Found
 	}
 	return p.fallback(q, list, out)
+}
+
+// derived is what a search finds, kept because the walker asks for one answer at a time.
+func (p *program) derived(q *unwind.Query) result {
+	k := questionOf(q)
+	k.try = 0
+	return p.searched.Get(k, func() result { return p.search(q).result() })
 }
 
 // proven writes the answer of the stack-height analysis, if it has one.
