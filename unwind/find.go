@@ -5,6 +5,11 @@ import "github.com/backsight/backsight/internal/packed"
 // maxTries bounds the answers taken from one source for one frame.
 const maxTries = 8
 
+// maxCost bounds the instructions that code analysis executes for one walk. A frame of an
+// ordinary program takes some thousand, once; in 8 MB of random bytes each of a thousand
+// return addresses takes a hundred thousand.
+const maxCost = 8_000_000
+
 // finder asks the sources for the caller of a frame. Questions and answers lie in fields,
 // because variables whose address an interface's method is given would be allocated.
 type finder struct {
@@ -14,6 +19,7 @@ type finder struct {
 	packs    bool       // the first rule is packed, for a cache
 	ahead    *lookahead // of callerProven; made when first needed
 
+	cost     uint64 // of the walk, see Query.Cost
 	query    Query
 	rule     Rule   // the answer of a RuleSource
 	step     Caller // the answer of a FrameSource
@@ -96,7 +102,12 @@ func (f *finder) askRules(src RuleSource, r *search) {
 		return
 	}
 	m := src.Method()
+	if m == MethodCode && f.cost > maxCost {
+		f.explain.verdict(r.frame, m, 0, TooCostly)
+		return
+	}
 	f.query = q
+	defer func() { f.cost += f.query.Cost }()
 	for ; f.query.Try < maxTries; f.query.Try++ {
 		f.rule.Reset()
 		v := src.Rule(&f.query, &f.rule)

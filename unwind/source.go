@@ -40,10 +40,12 @@ const (
 	NoCaller
 	// NotCaptured: the memory that should tell is missing from the capture.
 	NotCaptured
+	// TooCostly: the walk has cost as much as a walk may; the source is not asked.
+	TooCostly
 	verdictCount
 )
 
-var verdictNames = [verdictCount]string{"found", "not covered", "malformed", "unsupported", "end of stack", "no caller", "memory was not captured"}
+var verdictNames = [verdictCount]string{"found", "not covered", "malformed", "unsupported", "end of stack", "no caller", "memory was not captured", "the walk has cost enough"}
 
 func (v Verdict) String() string {
 	if v < verdictCount {
@@ -74,6 +76,9 @@ type Query struct {
 	// Try counts the questions about one frame, from 0: a source with several answers
 	// gives its best for 0, its next best for 1, and so on, then NotCovered.
 	Try int
+	// Cost is what the questions of a walk have cost. A source that analyses code adds
+	// the instructions that it executed for an answer, kept answers as if found anew.
+	Cost uint64
 }
 
 // RuleSource knows the rule at a PC from the image alone: pure, so that answers

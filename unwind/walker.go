@@ -108,6 +108,7 @@ func (w *Walker) start(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]
 	if !ok {
 		return dst, false
 	}
+	w.finder.cost = 0
 	w.regs = t.Regs
 	w.frame = State{Snapshot: snap, Thread: t, Regs: &w.regs, PC: pc, Site: pc, Mode: mode, Exact: true, Stack: snap.StackOf(t)}
 	m, _ := snap.ModuleAt(pc)

@@ -38,11 +38,12 @@ const (
 type result struct {
 	rules                 []unwind.Rule
 	outermost, otherStack bool
+	steps                 int // instructions executed
 }
 
 // result orders the answers: by rank, and of one rank in the order in which they were found.
 func (s *search) result() result {
-	r := result{outermost: s.outermost, otherStack: s.otherStack && len(s.forward) == 0}
+	r := result{outermost: s.outermost, otherStack: s.otherStack && len(s.forward) == 0, steps: s.steps}
 	if r.otherStack {
 		return r
 	}

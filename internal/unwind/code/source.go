@@ -83,6 +83,7 @@ func (s *Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	}
 	p := s.of(q.Image)
 	a := p.answers.Get(questionOf(q), func() answer { return p.answer(q) })
+	q.Cost += uint64(a.cost)
 	a.write(out)
 	return a.verdict
 }
@@ -91,22 +92,25 @@ func (s *Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 func (p *program) answer(q *unwind.Query) answer {
 	var r unwind.Rule
 	r.Reset()
-	return answerOf(p.rule(q, &r), &r)
+	v, cost := p.rule(q, &r)
+	a := answerOf(v, &r)
+	a.cost = cost
+	return a
 }
 
-// rule finds the answer. That of the stack-height analysis comes first; all others are
+// rule finds the answer, and how many instructions were executed for it. That of the stack-height analysis comes first; all others are
 // much work.
-func (p *program) rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+func (p *program) rule(q *unwind.Query, out *unwind.Rule) (v unwind.Verdict, cost int) {
 	proven := p.proven(q, out)
 	if proven && q.Try == 0 {
-		return unwind.Found
+		return unwind.Found, 0
 	}
 	r := p.derived(q)
 	switch {
 	case r.outermost:
-		return unwind.EndOfStack
+		return unwind.EndOfStack, r.steps
 	case r.otherStack:
-		return unwind.NoCaller
+		return unwind.NoCaller, r.steps
 	}
 	list := slices.Clone(r.rules)
 	if proven {
@@ -114,9 +118,9 @@ func (p *program) rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	}
 	if q.Try < len(list) {
 		*out = list[q.Try]
-		return unwind.Found
+		return unwind.Found, r.steps
 	}
-	return p.fallback(q, list, out)
+	return p.fallback(q, list, out), r.steps
 }
 
 // derived is what a search finds, kept because the walker asks for one answer at a time.
@@ -184,6 +188,7 @@ func questionOf(q *unwind.Query) question {
 type answer struct {
 	verdict unwind.Verdict
 	flags   unwind.RuleFlags
+	cost    int // instructions executed
 	cfa, ra unwind.RegRule
 	regs    []unwind.RegRule
 }
