@@ -4,15 +4,14 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
 // candidates are places where functions may begin.
 type candidates struct {
 	entries  keys
-	taken    keys          // places that data or code holds a pointer to
-	farJumps []cpu.CallRef // over a certain entry, by target
+	taken    keys   // places that data or code holds a pointer to
+	farJumps []jump // over a certain entry, by target
 }
 
 // findCandidates makes the list of candidates by recursive descent from the certain
@@ -47,13 +46,8 @@ func tailTargets(code disasm.Code, jumps []jump, certain, named keys) (tails []u
 }
 
 // farJumps are the jumps over a certain entry, sorted by target.
-func (s *sweep) farJumps() []cpu.CallRef {
-	far := []cpu.CallRef{}
-	for _, j := range s.jumps {
-		if to := s.Addr(j.to); s.far(j.from, to.PC) {
-			far = append(far, cpu.CallRef{Site: j.from, Target: to.PC, TargetMode: to.Mode})
-		}
-	}
-	slices.SortFunc(far, func(a, b cpu.CallRef) int { return cmp.Compare(a.Target, b.Target) })
+func (s *sweep) farJumps() []jump {
+	far := slices.DeleteFunc(s.jumps, func(j jump) bool { return !s.far(j.from, s.Addr(j.to).PC) })
+	slices.SortFunc(far, func(a, b jump) int { return cmp.Compare(s.Addr(a.to).PC, s.Addr(b.to).PC) })
 	return slices.Clip(far)
 }

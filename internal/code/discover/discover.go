@@ -129,9 +129,12 @@ func (e *Entries) OnlyCodeNames(at disasm.Addr) bool {
 // pc, the highest target first.
 func (e *Entries) FarJumpsBelow(pc uint64) []cpu.CallRef {
 	jumps := e.candidates().farJumps
-	i, _ := slices.BinarySearchFunc(jumps, pc+1, func(j cpu.CallRef, pc uint64) int { return cmp.Compare(j.Target, pc) })
-	near := slices.Clone(jumps[max(0, i-nearCandidates):i])
-	slices.Reverse(near)
+	i, _ := slices.BinarySearchFunc(jumps, pc+1, func(j jump, pc uint64) int { return cmp.Compare(e.code.Addr(j.to).PC, pc) })
+	var near []cpu.CallRef
+	for _, j := range slices.Backward(jumps[max(0, i-nearCandidates):i]) {
+		to := e.code.Addr(j.to)
+		near = append(near, cpu.CallRef{Site: j.from, Target: to.PC, TargetMode: to.Mode})
+	}
 	return near
 }
 
