@@ -34,7 +34,7 @@ type Analysis struct {
 const (
 	// keptBlocks bounds the basic blocks of a generation of analysed functions. Each
 	// has a state of 1 KB and its slots; a function has some dozens.
-	keptBlocks = 1 << 12
+	keptBlocks = 1 << 15
 	// keptPaths bounds a generation of places whose return paths are kept.
 	keptPaths = 1024
 )
