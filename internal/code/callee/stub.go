@@ -73,6 +73,19 @@ func (f *Effects) StubSlot(at disasm.Addr) (slot uint64, ok bool) {
 	return slot, slot != 0
 }
 
+// BehindStub is the place behind the jump of the PLT stub at a place: where control goes on
+// while the import is not bound.
+func (f *Effects) BehindStub(at disasm.Addr) (disasm.Addr, bool) {
+	if _, ok := f.StubSlot(at); !ok {
+		return disasm.Addr{}, false
+	}
+	var buf [maxStub]cpu.Insn
+	for _, in := range buf[:stubEnd(buf[:f.code.Decode(at, buf[:])], f.code.Arch)] {
+		at.PC += uint64(in.Len)
+	}
+	return at, true
+}
+
 // slotOf is StubSlot by the instructions that stand there; 0 where that is false.
 func (f *Effects) slotOf(at disasm.Addr) (uint64, bool) {
 	var st absint.State

@@ -138,3 +138,37 @@ func TestLazyBinding(t *testing.T) {
 		}
 	}
 }
+
+// TestFirstPLTEntry: the first entry of a PLT is entered with a word on the stack. On i386
+// the stub behind it leads there; other code of 16 bytes with a jump at the end is no PLT.
+func TestFirstPLTEntry(t *testing.T) {
+	const plt0 = `
+		2020: ff b3 04 00 00 00  push 4(%ebx)
+		2026: ff a3 08 00 00 00  jmp  *8(%ebx)
+		`
+	const caller = `
+		2060: e8 1b 00 00 00     call 2080
+		2065: 81 c3 9b 1f 00 00  add  $0x1f9b,%ebx
+		206b: e8 c0 ff ff ff     call 2030
+		2070: c3                 ret
+		2080: 8b 1c 24           mov  (%esp),%ebx
+		2083: c3                 ret`
+	for _, c := range []struct {
+		name, behind string
+		pc           uint64
+		want         string
+	}{
+		{"its push", "2030: ff a3 0c 00 00 00 68 00 00 00 00 e9 e0 ff ff ff", 0x2020, "CFA=esp+8 RA=[CFA-4]"},
+		{"its jump", "2030: ff a3 0c 00 00 00 68 00 00 00 00 e9 e0 ff ff ff", 0x2026, "CFA=esp+12 RA=[CFA-4]"},
+		{"a stub that jumps elsewhere", "2030: ff a3 0c 00 00 00 68 00 00 00 00 e9 30 00 00 00", 0x2020, ""},
+		{"no stub behind", "2030: 8b 44 24 04 c3", 0x2020, ""},
+	} {
+		img := codetest.Program{CPU: "i386", Listing: plt0 + c.behind + caller, Imports: map[uint64]string{0x400c: "f"}}.Image(t)
+		q := unwind.Query{Image: img, Arch: img.Arch, PC: c.pc, Resume: c.pc, Exact: true}
+		var r unwind.Rule
+		v := code.New(nil).Rule(&q, &r)
+		if got := r.Format(img.Arch); v == unwind.Found && got != c.want || v != unwind.Found && c.want != "" {
+			t.Errorf("%s: %v, %s, want %q", c.name, v, got, c.want)
+		}
+	}
+}

@@ -144,6 +144,9 @@ func (s *search) fromEntries() {
 	if !s.settled() && !s.sound() && len(entries) > 0 {
 		s.fromGaps(entries[0])
 	}
+	if len(s.forward) == 0 && s.at.Exact {
+		s.fromStub()
+	}
 }
 
 // settled tells whether a known entry's derivation is confirmed by the ways out, or stands

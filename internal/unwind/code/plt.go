@@ -1,0 +1,40 @@
+package code
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// maxPLT0 is how many instructions the first entry of a PLT has on x86.
+const maxPLT0 = 4
+
+// pltEntry is the size of an entry of a PLT on x86 (psABI i386 and x86-64, "Procedure
+// Linkage Table").
+const pltEntry = 16
+
+// fromStub derives the rule for the first entry of a PLT, which no call names and which only
+// the stubs jump to, as long as their imports are not bound: from the stub behind. In
+// i386's position-independent code no word leads to the stub's second half either:
+//
+//	2020: push 4(%ebx)         pc ◄─ what lies on the stack, the stub has pushed
+//	2026: jmp  *8(%ebx)        to the dynamic linker
+//	2030: jmp  *0xc(%ebx)      the first stub; at first, the word there is 2036
+//	2036: push $0x0
+//	203b: jmp  2020
+func (s *search) fromStub() {
+	var in cpu.Insn
+	at := s.at.Addr()
+	for range maxPLT0 {
+		if !s.prog.One(at, &in) {
+			return
+		}
+		if at.PC += uint64(in.Len); in.Op != cpu.OpJump {
+			continue
+		}
+		stub := disasm.Addr{PC: (at.PC + pltEntry - 1) &^ (pltEntry - 1), Mode: at.Mode}
+		if behind, ok := s.prog.callees.BehindStub(stub); ok && in.Flags&cpu.FlagMemory != 0 {
+			s.from(behind, fromCold)
+		}
+		return
+	}
+}
