@@ -60,11 +60,12 @@ type search struct {
 	steps    int // instructions executed in the functions that were asked for
 }
 
-// maxSteps bounds the instructions executed for one point: those of four functions with
-// thousands of blocks, or of a few hundred ordinary ones; a few dozen are tried.
+// maxSteps bounds the instructions executed for one point: those of a few functions with
+// thousands of blocks (zstd's main takes 200,000), or of a thousand ordinary ones; a few
+// dozen are tried.
 // What a function costs counts whether or not it is analysed anew, so that the answers do
 // not depend on what was asked before.
-const maxSteps = 240_000
+const maxSteps = 500_000
 
 // function asks for the analysis of a function; nil: the point has cost enough.
 func (s *search) function(entry disasm.Addr) *dataflow.Function {
