@@ -65,7 +65,7 @@ type search struct {
 // dozen are tried.
 // What a function costs counts whether or not it is analysed anew, so that the answers do
 // not depend on what was asked before.
-const maxSteps = 500_000
+const maxSteps = 1_000_000
 
 // function asks for the analysis of a function; nil: the point has cost enough.
 func (s *search) function(entry disasm.Addr) *dataflow.Function {
