@@ -43,7 +43,8 @@ func (s *pathSearch) record(st *absint.State, ra absint.Value, tail bool) {
 		ra = absint.StartOf(arch.LR)
 	}
 	cfa := st.Regs[arch.SP].Plus(arch.EntryCFA)
-	if !recoverable(cfa) || cfa.Kind == absint.Constant || !recoverable(ra) || belowSP(cfa, ra, arch) {
+	popped := !tail && arch.CallPushesRA && cfa.Kind == absint.StartMemory && cfa.Base == absint.Base(arch.SP) && ra == absint.Value{}
+	if !recoverable(cfa) || cfa.Kind == absint.Constant || !recoverable(ra) && !popped || belowSP(cfa, ra, arch) {
 		return
 	}
 	if ra.Kind == absint.StartRelative && (!ra.IsStartOf(arch.LR) || s.afterCall || arch.CallPushesRA) {

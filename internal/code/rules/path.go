@@ -8,10 +8,13 @@ import (
 )
 
 // FromPath is the rule at a place that a way out implies.
-func FromPath(p *dataflow.ReturnPath) (out unwind.Rule) {
+func FromPath(p *dataflow.ReturnPath, arch *cpu.Arch) (out unwind.Rule) {
 	out.Reset()
 	out.CFA, out.RA = asRule(p.CFA), asRule(p.RA)
 	overCFA(&out.RA, &out.CFA)
+	if p.RA == (absint.Value{}) {
+		out.RA.Kind, out.RA.Off = unwind.AtCFA, -arch.EntryCFA
+	}
 	for _, c := range p.Changed {
 		rr := asRule(c.Val)
 		if rr.Kind == unwind.Unspecified || c.Val.Kind != absint.Constant && !c.Val.OfRegister() {

@@ -145,7 +145,7 @@ func TestFromPath(t *testing.T) {
 		if len(paths) != 1 {
 			t.Fatalf("%x: %d ways out", tt.pc, len(paths))
 		}
-		r := FromPath(&paths[0])
+		r := FromPath(&paths[0], an.Arch)
 		if got := r.Format(an.Arch); got != tt.want {
 			t.Errorf("%x: %s, want %s", tt.pc, got, tt.want)
 		}

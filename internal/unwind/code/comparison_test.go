@@ -55,7 +55,7 @@ func waysOutOnly(s *search, q *unwind.Query) {
 		return
 	}
 	for _, path := range s.prog.flows.ReturnPaths(s.at.Addr(), !s.at.Exact) {
-		s.ways = append(s.ways, wayOut{ReturnPath: path, rule: rules.FromPath(&path)})
+		s.ways = append(s.ways, wayOut{ReturnPath: path, rule: rules.FromPath(&path, s.prog.Arch)})
 	}
 }
 

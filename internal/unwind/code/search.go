@@ -95,7 +95,7 @@ func (p *program) search(q *unwind.Query) *search {
 	s.at = at
 	if !s.calleeNeverReturns() {
 		for _, path := range p.flows.ReturnPaths(at.Addr(), !at.Exact) {
-			s.ways = append(s.ways, wayOut{ReturnPath: path, rule: rules.FromPath(&path)})
+			s.ways = append(s.ways, wayOut{ReturnPath: path, rule: rules.FromPath(&path, s.prog.Arch)})
 		}
 	}
 	if q.HasEntry {
