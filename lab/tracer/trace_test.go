@@ -6,7 +6,7 @@ import (
 )
 
 const output = `{"step":7,"kind":"leaf","before":"0x1000","regs":{"sp":"0x8000","pc":"0x2000"},"memory":[{"base":"0x7f00","hex":"00ff"}],"chain":[{"ret":"0x1004","cfa":"0x8000","start":"0x2000","signal":false}]}
-{"image":"/root/bin/true","base":"0x40000000"}
+{"image":"/opt/bin/true","base":"0x40000000"}
 `
 
 func TestRead(t *testing.T) {
@@ -21,7 +21,7 @@ func TestRead(t *testing.T) {
 	if c.Step != 7 || c.Kind != "leaf" || c.Before != 0x1000 || c.Regs["pc"] != 0x2000 || string(c.Memory[0].Bytes) != "\x00\xff" || c.Chain[0].Ret != 0x1004 {
 		t.Errorf("%+v", c)
 	}
-	if i := trace.Images[0]; i.Path != "/root/bin/true" || i.Base != 0x4000_0000 {
+	if i := trace.Images[0]; i.Path != "/opt/bin/true" || i.Base != 0x4000_0000 {
 		t.Errorf("%+v", i)
 	}
 }
