@@ -49,6 +49,9 @@ func New(c disasm.Code, entries *discover.Entries, callees *callee.Effects, tabl
 
 // Function returns the analysis of the function that begins at entry.
 func (an *Analysis) Function(entry disasm.Addr) *Function {
+	if f, ok := an.functions.Find(entry); ok { // first, because Get's function is allocated
+		return f
+	}
 	return an.functions.Get(entry, func() *Function { return an.analyze(entry, nil) })
 }
 

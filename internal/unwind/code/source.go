@@ -82,7 +82,11 @@ func (s *Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 		return unwind.NotCovered
 	}
 	p := s.of(q.Image)
-	a := p.answers.Get(questionOf(q), func() answer { return p.answer(q) })
+	k := questionOf(q)
+	a, ok := p.answers.Find(k) // first, because Get's function is allocated
+	if !ok {
+		a = p.answers.Get(k, func() answer { return p.answer(q) })
+	}
 	q.Cost += uint64(a.cost)
 	a.write(out)
 	return a.verdict
