@@ -80,7 +80,7 @@ func (c *recorded) close() {
 // add makes a snapshot and its answer of a capture. There is none of a delay slot:
 // neither hardware nor kernels stop there.
 func (c *recorded) add(t *tracer.Capture) {
-	pc := t.Regs[c.arch.RegName(c.arch.PC)]
+	pc := pcOf(t.Regs, c.arch)
 	if c.inSlot(uint64(t.Before), uint64(pc)) {
 		return
 	}
@@ -91,6 +91,16 @@ func (c *recorded) add(t *tracer.Capture) {
 	}
 	c.snaps = append(c.snaps, s)
 	c.answers = append(c.answers, c.answer(t, pc))
+}
+
+// pcOf is the PC among registers, which captures call pc or, on x86, rip or eip.
+func pcOf(regs map[string]truth.Hex, arch *cpu.Arch) truth.Hex {
+	for name, v := range regs {
+		if r, ok := arch.RegByName(name); ok && r == arch.PC {
+			return v
+		}
+	}
+	return 0
 }
 
 // inSlot tells whether pc is the delay slot of the instruction before.

@@ -38,6 +38,22 @@ func TestAnswer(t *testing.T) {
 	}
 }
 
+// TestInnermost: the innermost frame is where the capture's PC stands, whatever the CPU
+// calls that register.
+func TestInnermost(t *testing.T) {
+	for _, name := range []string{"x86_64", "i386", "aarch64"} {
+		arch, ok := backsight.CPUs().ByName(name, "", false)
+		if !ok {
+			t.Fatal("no such CPU: ", name)
+		}
+		c := newCase(t.TempDir(), &Ports()[0], &Program{Name: "sed"}, arch)
+		c.add(&tracer.Capture{Regs: map[string]truth.Hex{"pc": 0x9004}, Chain: []tracer.Activation{{Ret: 0x1004, CFA: 0x8000, Start: 0x9000}}})
+		if got := c.answers[0].Frames[0].PC; got != 0x9004 {
+			t.Errorf("%s: the innermost frame is at %#x", name, uint64(got))
+		}
+	}
+}
+
 // TestTree: a library folder moves into /usr, and what its links lead to stays below
 // the root.
 func TestTree(t *testing.T) {
