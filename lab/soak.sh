@@ -1,5 +1,5 @@
 #!/bin/sh
-# soak.sh [CPU-MINUTES]: spreads that much processor time (30 unless given) over every fuzz target of the module, each on all
+# soak.sh [CPU-MINUTES]: spreads that much processor time (30 unless given) over every fuzz target of the project, each on all
 # cores in turn, and prints the executions and findings of each. Inputs that reached new code are kept in Go's build cache
 # and are where the next soak goes on; inputs that fail are left under testdata/fuzz of their package.
 # An input is made smaller a few times only: Go's minute for each was all that some targets did.
@@ -22,7 +22,7 @@ ended() {
 
 total=0 failed=0
 while read -r dir target; do
-	if go test "$dir" -run '^$' -fuzz "^$target\$" -fuzztime "${each}s" -fuzzminimizetime 10x >"$log" 2>&1 || ended; then
+	if go test -C "$dir" . -run '^$' -fuzz "^$target\$" -fuzztime "${each}s" -fuzzminimizetime 10x >"$log" 2>&1 || ended; then
 		result=ok
 	else
 		result=FOUND
