@@ -8,7 +8,7 @@ const maxTries = 8
 // maxCost bounds the instructions that code analysis executes for one walk. A frame of an
 // ordinary program takes some thousand, once; in 8 MB of random bytes each of a thousand
 // return addresses takes a hundred thousand.
-const maxCost = 8_000_000
+const maxCost = 4_000_000
 
 // finder asks the sources for the caller of a frame. Questions and answers lie in fields,
 // because variables whose address an interface's method is given would be allocated.

@@ -32,9 +32,9 @@ type Analysis struct {
 }
 
 const (
-	// keptBlocks bounds the basic blocks of a generation of analysed functions. Each
-	// has a state of 1 KB and its slots; a function has some dozens.
-	keptBlocks = 1 << 15
+	// keptKB bounds the memory of a generation of analysed functions, in kilobytes: the
+	// functions of a program's stacks take some megabytes.
+	keptKB = 32 << 10
 	// keptPaths bounds a generation of places whose return paths are kept.
 	keptPaths = 1024
 )
@@ -42,8 +42,8 @@ const (
 // New returns the analysis of an image's code.
 func New(c disasm.Code, entries *discover.Entries, callees *callee.Effects, tables *heights.Tables) *Analysis {
 	an := &Analysis{Code: c, Entries: entries, Callees: callees, Heights: tables}
-	an.functions.Bound, an.paths.Bound = keptBlocks, keptPaths
-	an.functions.Weigh = func(f *Function) int { return 1 + len(f.blocks) }
+	an.functions.Bound, an.paths.Bound = keptKB, keptPaths
+	an.functions.Weigh = func(f *Function) int { return f.blocks.kilobytes() }
 	return an
 }
 

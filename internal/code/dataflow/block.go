@@ -2,6 +2,7 @@ package dataflow
 
 import (
 	"sort"
+	"unsafe"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
@@ -32,6 +33,11 @@ type block struct {
 
 func (b *block) addr() disasm.Addr { return disasm.Addr{PC: b.start, Mode: b.mode} }
 
+// bytes is the memory that the block takes.
+func (b *block) bytes() int {
+	return int(unsafe.Sizeof(*b)) + cap(b.in.Slots)*int(unsafe.Sizeof(absint.Slot{}))
+}
+
 // blocks are sorted by start.
 type blocks []*block
 
@@ -59,4 +65,13 @@ func (bs *blocks) insert(i int, b *block) {
 	*bs = append(*bs, nil)
 	copy((*bs)[i+1:], (*bs)[i:])
 	(*bs)[i] = b
+}
+
+// kilobytes is the memory that the blocks take, at least 1.
+func (bs blocks) kilobytes() int {
+	n := 0
+	for _, b := range bs {
+		n += b.bytes()
+	}
+	return 1 + n>>10
 }
