@@ -23,8 +23,6 @@ const (
 	// maxTables bounds the addresses that the functions differ in: something else is added
 	// to the PC as well.
 	maxTables = 16
-	// siteChunk is how many bytes are searched at a time.
-	siteChunk = 1 << 16
 )
 
 // globalOffsetTable is the address of the table, 0 where the image has none.
@@ -32,21 +30,14 @@ func globalOffsetTable(code disasm.Code) (table uint64) {
 	if !code.Arch.PCThunk {
 		return 0
 	}
-	var refs []cpu.CallRef
 	votes := map[uint64]int{}
-	code.Text(func(addr uint64, text []byte) {
-		for len(text) > 0 && votes[table] < enoughSites {
-			n := min(siteChunk, len(text))
-			refs = code.Arch.Decoder.Calls(text[:n], addr, 0, refs[:0])
-			for i := range refs {
-				if v, ok := pcPlus(code, &refs[i]); ok && (len(votes) < maxTables || votes[v] > 0) {
-					if votes[v]++; votes[v] > votes[table] {
-						table = v
-					}
-				}
+	code.Calls(0, func(r *cpu.CallRef) bool {
+		if v, ok := pcPlus(code, r); ok && (len(votes) < maxTables || votes[v] > 0) {
+			if votes[v]++; votes[v] > votes[table] {
+				table = v
 			}
-			addr, text = addr+uint64(n), text[n:]
 		}
+		return votes[table] < enoughSites
 	})
 	return table
 }

@@ -99,8 +99,8 @@ func (f *Effects) slotOf(at disasm.Addr) (uint64, bool) {
 const maxStub = 6
 
 // stubSlot is the image address of the word that the PLT stub at a place jumps through, 0
-// and false where no stub stands; st holds there, and changes. A stub computes an address and jumps: one instruction on x86;
-// adrp, ldr, add, br on AArch64; add, add, ldr pc on ARM.
+// and false where no stub stands; st holds there, and changes. A stub computes an address
+// and jumps: one instruction on x86; adrp, ldr, add, br on AArch64; add, add, ldr pc on ARM.
 func stubSlot(m *absint.Interp, st *absint.State, at disasm.Addr) (uint64, bool) {
 	var buf [maxStub]cpu.Insn
 	n := stubEnd(buf[:m.Decode(at, buf[:])], m.Arch)

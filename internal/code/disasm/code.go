@@ -165,3 +165,24 @@ func (c Code) Bounds() (lo, hi uint64) {
 	c.Text(func(addr uint64, code []byte) { lo, hi = min(lo, addr), max(hi, addr+uint64(len(code))) })
 	return lo, hi
 }
+
+// scanChunk is how many bytes are searched for calls at a time, which bounds the memory
+// for those found.
+const scanChunk = 1 << 20
+
+// Calls calls visit for every direct call that a linear pass over the text finds, until
+// visit returns false.
+func (c Code) Calls(mode cpu.Mode, visit func(r *cpu.CallRef) bool) {
+	var refs []cpu.CallRef
+	done := false
+	c.Text(func(addr uint64, text []byte) {
+		for len(text) > 0 && !done {
+			n := min(scanChunk, len(text))
+			refs = c.Arch.Decoder.Calls(text[:n], addr, mode, refs[:0])
+			for i := 0; i < len(refs) && !done; i++ {
+				done = !visit(&refs[i])
+			}
+			addr, text = addr+uint64(n), text[n:]
+		}
+	})
+}

@@ -21,7 +21,7 @@ func (c *collector) scanCalls() (single keys) {
 	if c.code.Arch.ModeOnly {
 		mode = 1
 	}
-	calls(c.code, mode, func(r *cpu.CallRef) bool {
+	c.code.Calls(mode, func(r *cpu.CallRef) bool {
 		if !c.possible(r) {
 			return true
 		}
@@ -47,27 +47,6 @@ func (c *collector) possible(r *cpu.CallRef) bool {
 	return !(img.Relocatable && r.Absolute) && !(img.OneMode && r.TargetMode != 0)
 }
 
-// scanChunk is how many bytes are searched for calls at a time, which bounds the memory
-// for those found.
-const scanChunk = 1 << 20
-
-// calls calls visit for every direct call that a linear pass over the text finds, until
-// visit returns false.
-func calls(code disasm.Code, mode cpu.Mode, visit func(r *cpu.CallRef) bool) {
-	var refs []cpu.CallRef
-	done := false
-	code.Text(func(addr uint64, text []byte) {
-		for len(text) > 0 && !done {
-			n := min(scanChunk, len(text))
-			refs = code.Arch.Decoder.Calls(text[:n], addr, mode, refs[:0])
-			for i := 0; i < len(refs) && !done; i++ {
-				done = !visit(&refs[i])
-			}
-			addr, text = addr+uint64(n), text[n:]
-		}
-	})
-}
-
 // marked tells whether an instruction that compilers put first in functions stands at pc.
 func marked(code disasm.Code, pc uint64) bool {
 	var in cpu.Insn
@@ -84,7 +63,7 @@ func (e *Entries) ReturnsOf(entry disasm.Addr) []uint64 {
 }
 
 func returnsOf(code disasm.Code, entry disasm.Addr) (returns []uint64) {
-	calls(code, entry.Mode, func(r *cpu.CallRef) bool {
+	code.Calls(entry.Mode, func(r *cpu.CallRef) bool {
 		if r.Target == entry.PC && r.TargetMode == entry.Mode {
 			if pc, ok := code.ReturnAddress(disasm.Addr{PC: r.Site, Mode: entry.Mode}); ok {
 				returns = append(returns, pc)

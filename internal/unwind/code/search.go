@@ -61,10 +61,9 @@ type search struct {
 }
 
 // maxSteps bounds the instructions executed for one point: those of a few functions with
-// thousands of blocks (zstd's main takes 200,000), or of a thousand ordinary ones; a few
-// dozen are tried.
-// What a function costs counts whether or not it is analysed anew, so that the answers do
-// not depend on what was asked before.
+// thousands of blocks (zstd's main takes more than 500,000), or of a thousand ordinary
+// ones; a few dozen are tried. What a function costs counts whether or not it is analysed
+// anew, so that the answers do not depend on what was asked before.
 const maxSteps = 1_000_000
 
 // function asks for the analysis of a function; nil: the point has cost enough.

@@ -102,8 +102,8 @@ func (p *program) answer(q *unwind.Query) answer {
 	return a
 }
 
-// rule finds the answer, and how many instructions were executed for it. That of the stack-height analysis comes first; all others are
-// much work.
+// rule finds the answer, and how many instructions were executed for it. That of the
+// stack-height analysis comes first; all others are much work.
 func (p *program) rule(q *unwind.Query, out *unwind.Rule) (v unwind.Verdict, cost int) {
 	proven := p.proven(q, out)
 	if proven && q.Try == 0 {
