@@ -86,6 +86,12 @@ func OpenReader(ctx context.Context, name string, r io.Reader, env input.Env) (i
 	return input.OpenReader(ctx, name, r, complete(env))
 }
 
+// OpenMemory opens the memory of env.RAM as the capture: whose it is, is recognised by
+// content.
+func OpenMemory(ctx context.Context, env input.Env) (input.Stream, error) {
+	return input.OpenMemory(ctx, complete(env))
+}
+
 // complete fills in what a caller left to Backsight.
 func complete(env input.Env) *input.Env {
 	if env.Archs == nil {

@@ -19,6 +19,12 @@ type Env struct {
 	// Formats are the kinds of captures, in the order in which they are tried.
 	Formats []Format
 	Files   *Files
+	// RAM are files of memory as the processor sees it without translation, at their Bias: a
+	// microcontroller's RAM, a machine's physical memory. They stand beside a capture, whose
+	// format reads them with OpenRAM, or are the capture.
+	RAM []NamedImage
+	// Regs is a file of registers as a debugger or a probe prints them, "" for none.
+	Regs string
 	// MaxSpill bounds in bytes what is kept of a capture that can be read once only, a
 	// compressed file or a reader, in a temporary file; 0: 64 GiB.
 	MaxSpill int64
@@ -33,6 +39,10 @@ type Format struct {
 	// Open starts reading; ctx ends that, and not what the Stream does later. Errors
 	// are *Error.
 	Open func(ctx context.Context, c *Capture, env *Env) (Stream, error)
+	// OpenMemory starts reading where raw memory is the capture; nil where the format
+	// never is that. It returns ErrUnrecognised where another format is to be asked.
+	// The Stream must not close ram.
+	OpenMemory func(ctx context.Context, ram *RAM, env *Env) (Stream, error)
 }
 
 // Stream yields the snapshots of a capture in order: one for a core file, one a

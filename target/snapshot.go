@@ -36,6 +36,27 @@ type Thread struct {
 	Crashed bool
 	// Stack bounds the stack where the capture knows it; Lo == Hi: unknown.
 	Stack Range
+	// Memory, where set, is the thread's own: each report in a console log shows memory of
+	// its own moment. nil: the snapshot's.
+	Memory *Memory
+	// Listed is the call chain that the capture itself states, innermost first, as a
+	// kernel's trace or a crash reporter's list does; nil where there is none.
+	Listed []Listed
+}
+
+// Listed is a frame that a capture states. PC is a target address, 0 where only the
+// symbol is known.
+type Listed struct {
+	PC uint64
+	// Exact: PC is where the frame stands, and not a return address.
+	Exact bool
+	// Doubtful: the capture itself says that the frame may be none, as "?" does in a
+	// kernel's trace.
+	Doubtful bool
+	// Symbol and Module are the names that the capture gives, "" for none. PC is Offset
+	// bytes into Symbol, which has Size bytes; Size is 0 where it is not known.
+	Symbol, Module string
+	Offset, Size   uint64
 }
 
 // Fault says why the program stopped.
@@ -54,6 +75,16 @@ type Range struct{ Lo, Hi uint64 }
 
 // Contains tells whether addr is in r.
 func (r Range) Contains(addr uint64) bool { return addr-r.Lo < r.Hi-r.Lo }
+
+// Of is the snapshot as thread t sees it, with the thread's own memory where it has some.
+func (s *Snapshot) Of(t *Thread) *Snapshot {
+	if t.Memory == nil || t.Memory == s.Memory {
+		return s
+	}
+	own := *s
+	own.Memory = t.Memory
+	return &own
+}
 
 // ModuleAt returns the module that maps addr.
 func (s *Snapshot) ModuleAt(addr uint64) (*Module, bool) {

@@ -82,7 +82,7 @@ func sameModules(a, b []*target.Module) bool {
 // Walk appends the frames of thread t to dst, innermost first, and says why it
 // stopped. A thread whose PC is unknown has no frames.
 func (w *Walker) Walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
-	return w.walk(w.snap, t, dst)
+	return w.walk(w.snap.Of(t), t, dst)
 }
 
 // walk walks thread t of snap and says of the frames how sure they are.

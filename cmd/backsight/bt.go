@@ -18,6 +18,7 @@ import (
 // btOptions are the flags of bt.
 type btOptions struct {
 	files      fileFlags
+	memory     memoryFlags
 	all, one   bool
 	thread     int
 	byThread   bool // --thread was given
@@ -49,8 +50,10 @@ input.`,
   backsight bt --image fw.bin@0x80000000 --arch mips --endian big crash.json
   backsight bt -1 --explain core.1234
   zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
-		Args: atLeastOneCapture,
 		RunE: func(cmd *cobra.Command, captures []string) error {
+			if len(captures) == 0 && len(o.memory.ram) == 0 {
+				return errors.New("bt: no capture named; - is standard input")
+			}
 			o.byThread = cmd.Flags().Changed("thread")
 			s := &session{opt: &o, stdout: stdout, progress: newProgress(stderr)}
 			return s.run(cmd.Context(), captures)
@@ -59,6 +62,7 @@ input.`,
 	f := cmd.Flags()
 	f.SortFlags = false
 	o.files.add(f)
+	o.memory.add(f)
 	f.BoolVarP(&o.all, "all", "a", false, "all threads (default)")
 	f.BoolVarP(&o.one, "one", "1", false, "only the crashed thread, or the first one")
 	f.IntVar(&o.thread, "thread", 0, "only the thread with this `ID`")
@@ -133,11 +137,4 @@ func threadIDs(snap *target.Snapshot) string {
 		ids = append(ids, fmt.Sprint(snap.Threads[i].ID))
 	}
 	return strings.Join(ids, ", ")
-}
-
-func atLeastOneCapture(_ *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return errors.New("bt: no capture named; - is standard input")
-	}
-	return nil
 }

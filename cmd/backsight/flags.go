@@ -60,6 +60,26 @@ func (r *rawFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&r.abi, "abi", "", "their `ABI` where the processor has several: o32, n32, n64, …")
 }
 
+// memoryFlags give memory and registers that no capture has.
+type memoryFlags struct {
+	ram  []string
+	regs string
+}
+
+func (m *memoryFlags) add(f *pflag.FlagSet) {
+	f.StringArrayVar(&m.ram, "ram", nil, "memory `FILE[@ADDR]` as the processor sees it untranslated, beside the capture or alone; repeatable")
+	f.StringVar(&m.regs, "regs", "", "`FILE` with registers as a debugger or a probe prints them")
+}
+
+// env is what captures are opened with.
+func (m *memoryFlags) env(files *input.Files) input.Env {
+	env := input.Env{Files: files, Regs: m.regs}
+	for _, f := range m.ram {
+		env.RAM = append(env.RAM, input.ParseNamedImage(f))
+	}
+	return env
+}
+
 // parse finds the processor; nil where none was named.
 func (r *rawFlags) parse(archs cpu.Set) (*cpu.Arch, error) {
 	if r.endian != "little" && r.endian != "big" {
@@ -154,8 +174,11 @@ func isTerminal(w io.Writer) bool {
 
 // displayName is a capture in a title.
 func displayName(path string) string {
-	if path == "-" {
+	switch path {
+	case "-":
 		return "standard input"
+	case memoryAlone:
+		return "memory"
 	}
 	return filepath.Base(path)
 }

@@ -56,9 +56,15 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	return s.captures(ctx, captures)
 }
 
+// memoryAlone stands for the memory of --ram where it is the capture.
+const memoryAlone = ""
+
 // captures goes through the captures, whatever becomes of one of them.
 func (s *session) captures(ctx context.Context, captures []string) error {
 	code := exitOK
+	if len(captures) == 0 {
+		captures = []string{memoryAlone}
+	}
 	for _, c := range captures {
 		s.made = false
 		err := s.capture(ctx, c)
@@ -106,8 +112,13 @@ func (s *session) open(ctx context.Context, path string) (input.Stream, error) {
 	}
 	done := make(chan opened, 1)
 	go func() {
-		stream, err := backsight.Open(ctx, path, input.Env{Files: s.files})
-		done <- opened{stream, err}
+		var o opened
+		if env := s.opt.memory.env(s.files); path == memoryAlone {
+			o.stream, o.err = backsight.OpenMemory(ctx, env)
+		} else {
+			o.stream, o.err = backsight.Open(ctx, path, env)
+		}
+		done <- o
 	}()
 	select {
 	case o := <-done:

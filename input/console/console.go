@@ -1,0 +1,68 @@
+// Package console reads the text of consoles: what a serial line, a terminal or a log
+// daemon kept of a machine that crashed, with everything else that was printed in
+// between. Who knows a kind of report is a Reader; the reports of a log are the threads
+// of one snapshot, in the order of the log.
+package console
+
+import (
+	"context"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/target"
+)
+
+// Reader knows one family of reports, such as those of the Linux kernel.
+type Reader struct {
+	Name string
+	// Read reads the report that begins at line at of log, and returns nil where none
+	// does. next is the line behind the report, at least at+1. Most lines begin no report:
+	// Read says so after a look at the line.
+	Read func(ctx context.Context, log *Log, at int, env *input.Env) (r *Report, next int)
+}
+
+// Report is one report of a crash, or of a stack.
+type Report struct {
+	// Title says what the report is: "oops: CPU 0 PID 95 busybox".
+	Title string
+	// Line counts from 0.
+	Line int
+	Arch *cpu.Arch
+	OS   string
+	// Thread has the report's registers, its memory in Thread.Memory, and the call chain
+	// that the report lists. ID and Name are set by Open.
+	Thread target.Thread
+	// Fault is why the report was made, nil where it is about no fault.
+	Fault *target.Fault
+	// Modules are the binaries that the report is about; reports of one log share them.
+	Modules []*target.Module
+	// CodeMask is target.Snapshot's.
+	CodeMask uint64
+	Issues   []target.Issue
+}
+
+// Format is text with reports that one of readers knows. They are asked in order.
+func Format(readers ...Reader) input.Format {
+	return input.Format{
+		Name:  "console",
+		Sniff: sniff,
+		Open: func(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
+			return open(ctx, c, env, readers)
+		},
+	}
+}
+
+// textShare is how many percent of a log's head are text at least: lines lose bits, and a
+// reset sends some bytes of noise.
+const textShare = 70
+
+// sniff tells text from other bytes.
+func sniff(head []byte) bool {
+	text := 0
+	for _, c := range head {
+		if c >= ' ' && c != 0x7f || c == '\n' || c == '\r' || c == '\t' || c == 0x1b {
+			text++
+		}
+	}
+	return text*100 >= textShare*len(head) && text > 0
+}

@@ -1,0 +1,105 @@
+package console
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/target"
+)
+
+// toy knows reports of one line: "CRASH name".
+func toy(archs ...*cpu.Arch) Reader {
+	n := 0
+	return Reader{Name: "toy", Read: func(_ context.Context, log *Log, at int, _ *input.Env) (*Report, int) {
+		name, ok := strings.CutPrefix(log.Line(at), "CRASH ")
+		if !ok {
+			return nil, at + 1
+		}
+		n++
+		return &Report{Title: name, Arch: archs[(n-1)%len(archs)], Fault: &target.Fault{Name: name}}, at + 1
+	}}
+}
+
+// TestReportsAreThreads: in the order of the log; the first fault is the capture's.
+func TestReportsAreThreads(t *testing.T) {
+	arch := &cpu.Arch{Name: "toy"}
+	s, err := Format(toy(arch)).Open(context.Background(), input.NewCapture("log", []byte("boot\r\nCRASH a\r\nmore\n\x1b[31mCRASH b\x1b[0m\n")), &input.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := s.Next(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := fmt.Sprintln(len(snap.Threads), snap.Threads[0].Name, snap.Threads[1].Name, snap.Threads[1].ID, snap.Fault.Name); got != "2 a b 1 a\n" {
+		t.Errorf("threads: %s", got)
+	}
+	if _, err := s.Next(context.Background()); err != io.EOF {
+		t.Errorf("behind the last snapshot: %v", err)
+	}
+}
+
+// TestProcessorsAreSnapshots: reports of two processors cannot be threads of one program.
+func TestProcessorsAreSnapshots(t *testing.T) {
+	s, err := Format(toy(&cpu.Arch{}, &cpu.Arch{})).Open(context.Background(), input.NewCapture("log", []byte("CRASH a\nCRASH b\nCRASH c\n")), &input.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []int
+	for snap, err := s.Next(context.Background()); err == nil; snap, err = s.Next(context.Background()) {
+		got = append(got, len(snap.Threads))
+	}
+	if fmt.Sprint(got) != "[2 1]" {
+		t.Errorf("threads of the snapshots: %v", got)
+	}
+}
+
+// TestNoReport: text without a report is one line of error.
+func TestNoReport(t *testing.T) {
+	_, err := Format(toy(&cpu.Arch{})).Open(context.Background(), input.NewCapture("notes.txt", []byte("nothing here\n")), &input.Env{})
+	if err == nil || !strings.HasPrefix(err.Error(), "notes.txt: offset 0x0: text without a crash report") {
+		t.Errorf("error: %v", err)
+	}
+}
+
+// TestLines: line ends of all systems, noise, lines without end.
+func TestLines(t *testing.T) {
+	l := NewLog([]byte("one\ntwo\r\nthree\rfour\x00\n\n" + strings.Repeat("x", maxLine+1)))
+	var got []string
+	for i := range l.Len() {
+		got = append(got, l.Line(i))
+	}
+	want := []string{"one", "two", "three", "four", "", strings.Repeat("x", maxLine), "x"}
+	if fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("lines %q", got)
+	}
+}
+
+func TestSniff(t *testing.T) {
+	for head, want := range map[string]bool{"[    0.000000] Linux version": true, "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00": false,
+		"\x00\xff\x80\x00boot ok\n": true, "": false} {
+		if got := sniff([]byte(head)); got != want {
+			t.Errorf("%q: text is %v", head, got)
+		}
+	}
+}
+
+// FuzzLog: any bytes are lines, each found once.
+func FuzzLog(f *testing.F) {
+	f.Add([]byte("a\r\nb\x1b[31mc\x00"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		l := NewLog(text)
+		n := 0
+		for i := range l.Len() {
+			n += len(l.Line(i))
+		}
+		if n > len(text) || l.Len() > len(text) {
+			t.Errorf("%d lines of %d bytes out of %d", l.Len(), n, len(text))
+		}
+	})
+}
