@@ -57,7 +57,7 @@ func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtr
 	var failed atomic.Pointer[error]
 	work := func() {
 		w := u.idle.take(u, snap)
-		fault := mapped.Guard(func() { walkThreads(ctx, w, snap, out, &next) })
+		fault := mapped.Guard(func() { u.walkThreads(ctx, w, snap, out, &next) })
 		if fault != nil {
 			failed.CompareAndSwap(nil, &fault)
 			return
@@ -81,7 +81,7 @@ func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtr
 }
 
 // walkThreads unwinds one thread after the other, next says which, until ctx ends.
-func walkThreads(ctx context.Context, w *unwind.Walker, snap *target.Snapshot, out []Backtrace, next *atomic.Int64) {
+func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, snap *target.Snapshot, out []Backtrace, next *atomic.Int64) {
 	var frames []unwind.Frame
 	for ctx.Err() == nil {
 		i := int(next.Add(1)) - 1
@@ -90,6 +90,9 @@ func walkThreads(ctx context.Context, w *unwind.Walker, snap *target.Snapshot, o
 		}
 		frames, out[i].Stop = w.Walk(&snap.Threads[i], frames[:0])
 		out[i].Frames, out[i].Thread = slices.Clone(frames), &snap.Threads[i]
+		if out[i].Thread.Crashed {
+			out[i].Overwritten = u.overwritten(snap, &out[i])
+		}
 	}
 }
 

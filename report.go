@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/diagnose"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -22,7 +23,11 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 	}
 	for i := range traces {
 		t := &traces[i]
-		r.Threads[i] = report.Thread{Thread: t.Thread, Stop: t.Stop, Tried: t.Tried, Frames: named(ctx, snap.Arch, t.Frames, names)}
+		r.Threads[i] = report.Thread{Thread: t.Thread, Stop: t.Stop, Tried: t.Tried, Overwritten: t.Overwritten,
+			Frames: named(ctx, snap.Arch, t.Frames, names)}
+	}
+	if i := slices.IndexFunc(r.Threads, func(t report.Thread) bool { return snap.Fault != nil && t.ID == snap.Fault.Thread }); i >= 0 {
+		r.Crash = diagnose.Crash(snap, &r.Threads[i])
 	}
 	r.Issues = append(r.Issues, missing(snap, traces)...)
 	return r

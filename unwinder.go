@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/backsight/backsight/diagnose"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
@@ -64,6 +65,9 @@ type Backtrace struct {
 	// Tried are the attempts to find each frame, as report.Thread has them; nil but in
 	// ExplainedBacktraces.
 	Tried [][]report.Attempt
+	// Overwritten is a return address of a crashed thread that is no code, nil where none
+	// was found.
+	Overwritten *report.Overwritten
 }
 
 // Complete tells whether the backtrace reached the outermost frame.
@@ -83,9 +87,7 @@ func (u *Unwinder) Backtraces(ctx context.Context, snap *target.Snapshot) ([]Bac
 func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapshot) ([]Backtrace, error) {
 	out := make([]Backtrace, len(snap.Threads))
 	var tried []report.Attempt
-	opt := u.WalkerOptions()
-	opt.Explain = func(a unwind.Attempt) { tried = append(tried, report.Keep(a)) }
-	w, done := unwind.NewWalker(snap, opt), 0
+	w, done := u.explaining(snap, &tried, 0), 0
 	fault := mapped.Guard(func() {
 		for ; done < len(out) && ctx.Err() == nil; done++ {
 			b := &out[done]
@@ -95,9 +97,35 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 			for _, a := range tried {
 				b.Tried[a.Frame+1] = append(b.Tried[a.Frame+1], a)
 			}
+			if b.Thread.Crashed {
+				b.Overwritten = u.overwritten(snap, b)
+			}
 		}
 	})
 	return out[:done], cmp.Or(blame(snap, fault), ctx.Err())
+}
+
+// explaining is a walker that appends what it tries to tried.
+func (u *Unwinder) explaining(snap *target.Snapshot, tried *[]report.Attempt, maxFrames int) *unwind.Walker {
+	opt := u.WalkerOptions()
+	opt.Explain = func(a unwind.Attempt) { *tried = append(*tried, report.Keep(a)) }
+	if maxFrames > 0 {
+		opt.MaxFrames = maxFrames
+	}
+	return unwind.NewWalker(snap, opt)
+}
+
+// overwritten looks for the return address that broke a chain, where one did: the walk to
+// there is repeated, for what was tried.
+func (u *Unwinder) overwritten(snap *target.Snapshot, b *Backtrace) *report.Overwritten {
+	n, ok := diagnose.Damaged(b.Frames, b.Stop)
+	if !ok {
+		return nil
+	}
+	var tried []report.Attempt
+	u.explaining(snap, &tried, n+2).Walk(b.Thread, nil)
+	tried = slices.DeleteFunc(tried, func(a report.Attempt) bool { return a.Frame != n })
+	return diagnose.FindOverwritten(snap, b.Thread, b.Frames[n], n, tried)
 }
 
 // Walker returns a walker over snap, for one goroutine. A profiler keeps one for each

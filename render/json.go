@@ -86,6 +86,7 @@ func (e *encoder) crash(r *report.Report) {
 			e.address(f.Address)
 		}
 	}
+	e.reasons(r.Crash)
 	for i := range r.Threads {
 		if r.Threads[i].Crashed {
 			e.key("crashing_thread")
@@ -93,6 +94,27 @@ func (e *encoder) crash(r *report.Report) {
 			break
 		}
 	}
+	e.close('}')
+}
+
+// reasons writes what is known of the cause; nothing where there is no fault.
+func (e *encoder) reasons(c *report.Crash) {
+	if c == nil {
+		return
+	}
+	e.key("backsight")
+	e.open('{')
+	e.member("code", c.Code)
+	e.member("kind", c.Kind)
+	e.member("access", c.Access)
+	e.key("address")
+	if c.HasAddress {
+		e.address(c.Address)
+	} else {
+		e.null()
+	}
+	e.member("place", c.Place)
+	e.strings("reasons", c.Reasons)
 	e.close('}')
 }
 

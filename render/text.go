@@ -70,6 +70,7 @@ func (t *text) colored(color, s string) {
 
 func (t *text) thread(r *report.Report, th *report.Thread) {
 	t.header(r, th)
+	t.reasons(r, th)
 	rows := t.layout(th)
 	for i := range th.Frames {
 		for k := range rows[i] {
@@ -106,6 +107,20 @@ func (t *text) header(r *report.Report, th *report.Thread) {
 		}
 	}
 	t.b = append(t.b, '\n')
+}
+
+// reasons writes why the thread crashed, a line each.
+func (t *text) reasons(r *report.Report, th *report.Thread) {
+	if r.Crash == nil || !th.Crashed || r.Snapshot.Fault.Thread != th.ID {
+		return
+	}
+	for i, s := range r.Crash.Reasons {
+		t.b = append(t.b, "    "...)
+		if i == 0 && r.Crash.Code != "" {
+			s += " (" + r.Crash.Code + ")"
+		}
+		t.line(s)
+	}
 }
 
 // row is one line of a backtrace.

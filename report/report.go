@@ -15,6 +15,9 @@ type Report struct {
 	// Snapshot is nil where none could be read; Issues say why.
 	Snapshot *target.Snapshot
 	Threads  []Thread
+	// Crash is why the program stopped, nil where the capture tells of no fault, or where
+	// the thread that it hit is not among Threads.
+	Crash *Crash
 	// Issues are the capture's and what else went wrong.
 	Issues []target.Issue
 }
@@ -27,6 +30,8 @@ type Thread struct {
 	// Tried[i] are the attempts to find frame i, the last of them those to find one
 	// more frame; nil where they were not asked for.
 	Tried [][]Attempt
+	// Overwritten is a return address that is no code, nil where none was found.
+	Overwritten *Overwritten
 }
 
 // Frame is a frame and the name of its place. Frame.CallSite is the address that
@@ -52,6 +57,9 @@ type Attempt struct {
 	unwind.Attempt
 	// RuleText is the rule in words, "" for none.
 	RuleText string
+	// RASlot is the target address of the word that the rule took the return address from,
+	// 0 where that was no word of memory.
+	RASlot uint64
 }
 
 // Keep makes an Attempt of one that a walker tells of.
@@ -59,6 +67,9 @@ func Keep(a unwind.Attempt) Attempt {
 	k := Attempt{Attempt: a}
 	if a.Rule != nil {
 		k.RuleText = a.Rule.Format(a.Arch)
+		if ra := a.Rule.RA; a.Applied && ra.Kind == unwind.AtCFA {
+			k.RASlot = (a.CFA + uint64(ra.Off)) & a.Arch.AddrMask()
+		}
 	}
 	k.Rule = nil
 	return k

@@ -68,7 +68,12 @@ type Fault struct {
 	// HasAddress: Address is meaningful (for SIGSEGV, SIGBUS, …).
 	HasAddress bool
 	Thread     int // ID of the thread that it hit
+	// Sender is the process that sent the signal, PID 0 where none did or nobody knows.
+	Sender Sender
 }
+
+// Sender is a process, and the user it runs as.
+type Sender struct{ PID, UID int }
 
 // Range is Lo ≤ address < Hi.
 type Range struct{ Lo, Hi uint64 }

@@ -89,6 +89,8 @@ func TestSiginfo(t *testing.T) {
 		want := target.Fault{Signal: int(tt.info[0]), Name: tt.want, Code: tt.code, HasAddress: tt.hasAddr, Thread: 1}
 		if tt.hasAddr {
 			want.Address = 0x4560
+		} else if tt.code <= 0 {
+			want.Sender = target.Sender{PID: 0x4560} // si_pid stands where si_addr would
 		}
 		if f := mustRead(t, c).Fault; f == nil || *f != want {
 			t.Errorf("%s: %+v, want %+v", tt.arch.Name, f, want)

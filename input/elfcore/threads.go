@@ -60,6 +60,7 @@ func (c *core) readSiginfo(f *target.Fault) {
 	r := bin.New(c.notes.siginfo, c.header.big)
 	signo, second, third := r.U32(), r.U32(), r.U32()
 	r.Align(c.header.word())
+	sender := r
 	addr := r.Uint(c.header.word())
 	if r.Err() != nil || signo == 0 {
 		return
@@ -70,6 +71,12 @@ func (c *core) readSiginfo(f *target.Fault) {
 	}
 	if faults(signalName(f.Signal, c.header.machine == emMIPS)) && f.Code > 0 && f.Code != siKernel {
 		f.Address, f.HasAddress = addr, true
+	}
+	if f.Code <= 0 { // sent by a process: si_pid and si_uid stand where si_addr would
+		pid, uid := sender.U32(), sender.U32()
+		if sender.Err() == nil {
+			f.Sender = target.Sender{PID: int(pid), UID: int(uid)}
+		}
 	}
 }
 

@@ -1,0 +1,70 @@
+package diagnose
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// access is what an instruction does with memory: how, where, and how many bytes.
+type access struct {
+	how  string
+	addr uint64
+	size uint8
+}
+
+// innermost is the access of the instruction at frame f, by the thread's registers. It
+// reports false where the instruction accesses no memory, or nobody knows which.
+func innermost(snap *target.Snapshot, f *report.Frame, regs *cpu.Registers) (a access, ok bool) {
+	arch := snap.Arch
+	if f.Module != nil && f.Module.Image != nil {
+		arch = f.Module.Image.Arch
+	}
+	code := (&unwind.State{Snapshot: snap, Module: f.Module}).Code(f.PC)
+	if arch.Name == "x86_64" || arch.Name == "i386" {
+		if a, ok := accessX86(code, f.PC, regs, arch); ok {
+			return a, true
+		}
+	}
+	var out [1]cpu.Insn
+	if arch.Decoder == nil || arch.Decoder.Decode(code, f.PC, f.Mode, out[:]) == 0 {
+		return a, false
+	}
+	return accessOf(&out[0], regs, arch)
+}
+
+// accessOf is the memory that an instruction works on, by the registers before it. It
+// reports false where the effects that unwinding needs do not tell, as of floating point.
+func accessOf(insn *cpu.Insn, regs *cpu.Registers, arch *cpu.Arch) (a access, ok bool) {
+	switch insn.Op {
+	case cpu.OpLoad, cpu.OpLoadMulti:
+		a.how = "read"
+	case cpu.OpStore, cpu.OpStoreMulti:
+		a.how = "write"
+	case cpu.OpCall, cpu.OpJump:
+		if insn.Flags&cpu.FlagMemory == 0 {
+			return a, false
+		}
+		a.how = "read"
+	default:
+		return a, false
+	}
+	a.addr, a.size = uint64(insn.Imm), insn.Size
+	if insn.Base != cpu.NoReg {
+		base, known := regs.Lookup(insn.Base)
+		if !known {
+			return a, false
+		}
+		a.addr += base
+	}
+	if insn.Index != cpu.NoReg {
+		index, known := regs.Lookup(insn.Index)
+		if !known {
+			return a, false
+		}
+		a.addr += index << insn.Scale
+	}
+	a.addr &= arch.AddrMask()
+	return a, true
+}

@@ -1,0 +1,137 @@
+// Package diagnose says in words why a program stopped: what the signal means, what the
+// instruction did with which memory, whether the stack was exhausted or overwritten.
+// Nothing here changes a backtrace.
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Crash says why the program of snap stopped, where th is the thread that the fault hit.
+// It returns nil where the capture tells of no fault.
+func Crash(snap *target.Snapshot, th *report.Thread) *report.Crash {
+	f := snap.Fault
+	if f == nil {
+		return nil
+	}
+	c := &report.Crash{Signal: f.Name, Address: f.Address, HasAddress: f.HasAddress}
+	if f.Code != 0 || f.Sender.PID != 0 {
+		c.Code = codeName(f.Name, f.Code)
+	}
+	if known, ok := plainCodes[c.Code]; ok {
+		c.Kind, c.Reasons = known.kind, append(c.Reasons, known.text)
+	}
+	snap = snap.Of(th.Thread)
+	switch {
+	case f.Sender.PID != 0 || f.Name == "SIGABRT":
+		sent(c, snap)
+	case len(th.Frames) > 0 && slices.Contains([]string{"SIGSEGV", "SIGBUS"}, f.Name):
+		memory(c, snap, th)
+	}
+	if o := th.Overwritten; o != nil {
+		c.Kind = report.CrashSmashedReturn
+		c.Reasons = slices.Insert(c.Reasons, 0, overwritten(o, snap.Arch.AddrSize))
+	}
+	return c
+}
+
+// sent explains a signal that a program sent. A program that calls abort sends itself
+// SIGABRT.
+func sent(c *report.Crash, snap *target.Snapshot) {
+	sender := snap.Fault.Sender
+	switch {
+	case sender.PID == 0 || sender.PID == snap.PID:
+		if c.Signal == "SIGABRT" {
+			c.Kind = report.CrashAbort
+			c.Reasons = append(c.Reasons, "the program ended itself (abort)")
+			return
+		}
+		c.Reasons = append(c.Reasons, "the program sent the signal to itself")
+	default:
+		c.Kind = report.CrashKilled
+		c.Reasons = append(c.Reasons, fmt.Sprintf("process %d of user %d sent the signal", sender.PID, sender.UID))
+	}
+}
+
+// memory explains an access that was refused.
+func memory(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
+	f := &th.Frames[0]
+	if f.Checks&unwind.Executable == 0 || c.HasAddress && c.Address == f.PC && c.Code != "BUS_ADRALN" {
+		if noCode(c, snap, f.PC); th.Overwritten != nil && th.Overwritten.Frame == 0 {
+			c.Reasons = nil // a return led there, and no call
+		}
+		return
+	}
+	a, ok := innermost(snap, f, &th.Regs)
+	switch {
+	case ok && !c.HasAddress && (c.Code == "" || c.Code == "SI_KERNEL"):
+		c.Address, c.HasAddress, c.Access = a.addr, true, a.how
+	case ok && c.Address-a.addr < maxAccess:
+		c.Access = a.how
+	}
+	if !c.HasAddress {
+		return
+	}
+	c.Place = placeOf(snap, c.Address)
+	if s := stackOverflow(c.Address, snap, th); s != "" {
+		c.Kind, c.Place = report.CrashStackOverflow, "just below the stack"
+		c.Reasons = append(c.Reasons, s)
+		return
+	}
+	refused(c, snap)
+}
+
+// maxAccess is how far behind its first byte an access may fault: a store of many
+// registers across the end of a page.
+const maxAccess = 512
+
+// noCode explains a PC that is no code.
+func noCode(c *report.Crash, snap *target.Snapshot, pc uint64) {
+	c.Access, c.Address, c.HasAddress = "execute", pc, true
+	c.Place = placeOf(snap, pc)
+	switch _, mapped := snap.Memory.PermAt(pc); {
+	case pc < nullPage:
+		c.Kind = report.CrashNullCall
+		c.Reasons = append(c.Reasons, "a function pointer that is NULL was called")
+	case mapped:
+		c.Kind = report.CrashNoExecute
+		c.Reasons = append(c.Reasons, "execution came to memory that holds no code")
+	default:
+		c.Kind = report.CrashWildCall
+		c.Reasons = append(c.Reasons, "a function pointer that points to no code was called")
+	}
+}
+
+// refused names the kind of an access by the memory that it went to.
+func refused(c *report.Crash, snap *target.Snapshot) {
+	what := map[string]string{"read": "reads from", "write": "writes to"}[c.Access]
+	if what == "" {
+		what = "accesses"
+	}
+	switch m, inModule := snap.ModuleAt(c.Address); {
+	case c.Code == "BUS_ADRALN":
+		c.Kind = report.CrashMisaligned
+		what += " an address that is not aligned:"
+	case c.Address < nullPage:
+		c.Kind = report.CrashNullPointer
+		c.Reasons = append(c.Reasons, fmt.Sprintf("the program %s %#x through a pointer that is NULL", what, c.Address))
+		return
+	case inModule && c.Access == "write" && m.Image != nil:
+		if s, ok := m.Image.Segment(m.ToImage(c.Address)); ok && !s.Write {
+			c.Kind = report.CrashReadOnly
+		}
+	}
+	s := fmt.Sprintf("the program %s %#x", what, c.Address)
+	switch {
+	case c.Place != "":
+		s += ", " + c.Place
+	case c.Code == "SEGV_MAPERR":
+		s += ", where nothing is mapped"
+	}
+	c.Reasons = append(c.Reasons, s)
+}

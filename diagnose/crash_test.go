@@ -1,0 +1,167 @@
+package diagnose
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm64"
+	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// A program: code at 0x401000, a stack whose lowest byte is 0x7ffe_0000.
+const (
+	code  = 0x401000
+	stack = 0x7ffe0000
+)
+
+func archNamed(t *testing.T, name string) *cpu.Arch {
+	t.Helper()
+	a, ok := append(cpu.Set(x86.Archs()), arm64.Archs()...).ByName(name, "", false)
+	if !ok {
+		t.Fatalf("no %s", name)
+	}
+	return a
+}
+
+// crashed is a snapshot of a thread whose PC is at insn, and its backtrace of one frame.
+func crashed(t *testing.T, arch *cpu.Arch, insn []byte, regs map[string]uint64, f target.Fault) (*target.Snapshot, *report.Thread) {
+	t.Helper()
+	m := synth.Module(arch, code, append(slices.Clone(insn), make([]byte, 16)...))
+	snap := synth.Capture(arch, []*target.Module{m}, synth.Stack(arch).Words(make([]uint64, 512)...).Place(stack))
+	snap.OS, snap.PID, snap.Fault = "Linux", 77, &f
+	r := synth.Regs(arch, regs)
+	if _, ok := r.Lookup(arch.PC); !ok {
+		r.Set(arch.PC, code)
+	}
+	if _, ok := r.Lookup(arch.SP); !ok {
+		r.Set(arch.SP, stack+0x100)
+	}
+	pc, _ := r.Lookup(arch.PC)
+	frame := unwind.Frame{PC: pc, CallSite: pc, Exact: true, Module: m, Checks: unwind.Executable}
+	if !m.Contains(pc) {
+		frame.Module, frame.Checks = nil, 0
+	}
+	snap.Threads = []target.Thread{{ID: 1, Regs: *r, Crashed: true}}
+	return snap, &report.Thread{Thread: &snap.Threads[0], Frames: []report.Frame{{Frame: frame}}}
+}
+
+// TestKinds: what the kernel tells of a crash, and what is made of it. Where HasAddress is
+// not set, the capture has no siginfo, as those of QEMU's user mode.
+func TestKinds(t *testing.T) {
+	segv := func(code int, addr uint64) target.Fault {
+		return target.Fault{Name: "SIGSEGV", Code: code, Address: addr, HasAddress: true, Thread: 1}
+	}
+	add := []byte{0x03, 0x38}                   // add (%rax),%edi
+	store := []byte{0x89, 0x3c, 0xc8}           // mov %edi,(%rax,%rcx,8)
+	push := []byte{0x55}                        // push %rbp
+	movsd := []byte{0xf2, 0x0f, 0x10, 0x40, 16} // movsd 16(%rax),%xmm0
+	for _, tt := range []struct {
+		name   string
+		insn   []byte
+		regs   map[string]uint64
+		fault  target.Fault
+		kind   string
+		access string
+		says   string
+	}{
+		{"NULL read", add, map[string]uint64{"rax": 0x10}, segv(1, 0x10), report.CrashNullPointer, "read", "reads from 0x10 through a pointer that is NULL"},
+		{"NULL read, no siginfo", add, map[string]uint64{"rax": 0x10}, target.Fault{Name: "SIGSEGV", Thread: 1}, report.CrashNullPointer, "read", "reads from 0x10"},
+		{"NULL read, floating point", movsd, map[string]uint64{"rax": 0}, segv(1, 0x10), report.CrashNullPointer, "read", "reads from 0x10"},
+		{"write to code", store, map[string]uint64{"rax": code, "rcx": 1}, segv(2, code+8), report.CrashReadOnly, "write", "writes to 0x401008, the code of"},
+		{"wild write", store, map[string]uint64{"rax": 0x66660000, "rcx": 1}, segv(1, 0x66660008), "", "write", "writes to 0x66660008, where nothing is mapped"},
+		{"not canonical", add, map[string]uint64{"rax": 0x4141414141414141}, target.Fault{Name: "SIGSEGV", Code: 0x80, Thread: 1}, "", "read",
+			"reads from 0x4141414141414141, no address that this processor can translate"},
+		{"another register than the fault's", add, map[string]uint64{"rax": 0x30}, segv(1, 0x10), report.CrashNullPointer, "", "accesses 0x10"},
+		{"stack overflow", push, map[string]uint64{"rsp": stack}, segv(1, stack-8), report.CrashStackOverflow, "write", "the stack overflowed: 4 KB are in use down to 0x7ffe0000"},
+		{"NULL near no stack", push, map[string]uint64{"rsp": 0x10}, segv(1, 8), report.CrashNullPointer, "write", "writes to 0x8"},
+		{"NULL call", nil, map[string]uint64{"rip": 0}, segv(1, 0), report.CrashNullCall, "execute", "a function pointer that is NULL was called"},
+		{"wild call", nil, map[string]uint64{"rip": 0x12345678}, segv(1, 0x12345678), report.CrashWildCall, "execute", "points to no code"},
+		{"execute of data", nil, map[string]uint64{"rip": stack + 64}, segv(2, stack+64), report.CrashNoExecute, "execute", "memory that holds no code"},
+		{"misaligned", add, map[string]uint64{"rax": stack + 1}, target.Fault{Name: "SIGBUS", Code: 1, Address: stack + 1, HasAddress: true, Thread: 1}, report.CrashMisaligned, "read",
+			"reads from an address that is not aligned: 0x7ffe0001, the stack of thread 1"},
+		{"division", []byte{0xf7, 0xf9}, nil, target.Fault{Name: "SIGFPE", Code: 1, Address: code, HasAddress: true, Thread: 1}, report.CrashDivisionByZero, "", "divided by zero"},
+		{"abort", nil, nil, target.Fault{Name: "SIGABRT", Code: -6, Sender: target.Sender{PID: 77}, Thread: 1}, report.CrashAbort, "", "ended itself (abort)"},
+		{"kill", nil, nil, target.Fault{Name: "SIGTERM", Code: 0, Sender: target.Sender{PID: 12, UID: 1000}, Thread: 1}, report.CrashKilled, "", "process 12 of user 1000 sent the signal"},
+	} {
+		snap, th := crashed(t, archNamed(t, "x86_64"), tt.insn, tt.regs, tt.fault)
+		c := Crash(snap, th)
+		if c.Kind != tt.kind || c.Access != tt.access || !strings.Contains(strings.Join(c.Reasons, "; "), tt.says) {
+			t.Errorf("%s: kind %q, access %q, reasons %q; want %q, %q, %q", tt.name, c.Kind, c.Access, c.Reasons, tt.kind, tt.access, tt.says)
+		}
+	}
+}
+
+// TestReturned: a return to an address that is no code leaves that address where it came
+// from, a call leaves the address behind itself.
+func TestReturned(t *testing.T) {
+	arch := archNamed(t, "aarch64")
+	for _, tt := range []struct {
+		name   string
+		lr     uint64
+		kind   string
+		reason string
+	}{
+		{"ret", 0x4141414141, report.CrashSmashedReturn, `the return address was overwritten: 0x0000004141414141 ("AAAAA") is no code`},
+		{"blr", code + 4, report.CrashWildCall, "a function pointer that points to no code was called"},
+	} {
+		snap, th := crashed(t, arch, nil, map[string]uint64{"pc": 0x4141414140, "lr": tt.lr}, target.Fault{Name: "SIGSEGV", Thread: 1})
+		n, ok := Damaged([]unwind.Frame{th.Frames[0].Frame}, unwind.Stop{Reason: unwind.StopNoRule})
+		if !ok || n != 0 {
+			t.Fatalf("%s: damaged at %d: %v", tt.name, n, ok)
+		}
+		th.Overwritten = FindOverwritten(snap, th.Thread, th.Frames[0].Frame, 0, nil)
+		if c := Crash(snap, th); c.Kind != tt.kind || !slices.Equal(c.Reasons, []string{tt.reason}) {
+			t.Errorf("%s: kind %q, reasons %q", tt.name, c.Kind, c.Reasons)
+		}
+	}
+}
+
+// TestOverwritten: a rule that is stated leads to a word that is no code; what a single
+// derivation from code gives may be wrong itself.
+func TestOverwritten(t *testing.T) {
+	arch := archNamed(t, "x86_64")
+	snap, th := crashed(t, arch, nil, nil, target.Fault{Name: "SIGSEGV", Thread: 1})
+	snap.Memory = synth.Capture(arch, nil, synth.Stack(arch).Words(0x4242424242424242).Place(stack)).Memory
+	attempt := func(m unwind.Method, c unwind.Checks, pc uint64) report.Attempt {
+		return report.Attempt{Attempt: unwind.Attempt{Method: m, Applied: true, PC: pc, Checks: c}, RASlot: stack}
+	}
+	for _, tt := range []struct {
+		name  string
+		tried []report.Attempt
+		want  string
+	}{
+		{"cfi", []report.Attempt{attempt(unwind.MethodCFI, 0, 0x4242424242424242)}, "BBBBBBBB"},
+		{"code, one derivation", []report.Attempt{attempt(unwind.MethodCode, 0, 0x4242424242424242)}, ""},
+		{"code, two derivations", []report.Attempt{attempt(unwind.MethodCode, unwind.MethodsAgree, 0x4242424242424242)}, "BBBBBBBB"},
+		{"leads to code", []report.Attempt{attempt(unwind.MethodCFI, unwind.Executable, code)}, ""},
+		{"0 is an end", []report.Attempt{attempt(unwind.MethodCFI, 0, 0)}, ""},
+	} {
+		o := FindOverwritten(snap, th.Thread, th.Frames[0].Frame, 0, tt.tried)
+		if got := ""; o != nil {
+			if got = o.Text; got != tt.want || o.Frame != 1 || o.Slot != stack {
+				t.Errorf("%s: %+v", tt.name, o)
+			}
+		} else if tt.want != "" {
+			t.Errorf("%s: nothing found", tt.name)
+		}
+	}
+}
+
+// TestCodeNames: as the kernel's headers have them.
+func TestCodeNames(t *testing.T) {
+	for _, tt := range []struct {
+		signal string
+		code   int
+		want   string
+	}{{"SIGSEGV", 1, "SEGV_MAPERR"}, {"SIGFPE", 14, "FPE_FLTUNK"}, {"SIGFPE", 9, "si_code 9"}, {"SIGTERM", 0, "SI_USER"}, {"SIGSEGV", 0x80, "SI_KERNEL"}, {"SIGBUS", 99, "si_code 99"}} {
+		if got := codeName(tt.signal, tt.code); got != tt.want {
+			t.Errorf("%s %d: %s, want %s", tt.signal, tt.code, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,78 @@
+package diagnose
+
+import (
+	"fmt"
+	"path"
+
+	"github.com/backsight/backsight/target"
+)
+
+// nullPage is what no program may map by default: the lowest 64 KiB (vm.mmap_min_addr). A
+// pointer to a structure that is NULL leads there, by the offset of a member.
+const nullPage = 0x10000
+
+// placeOf says in words what lies at a target address; "" where the capture does not tell.
+// Memory that was not captured is not the same as memory that was not mapped, so that
+// nothing is said of it.
+func placeOf(snap *target.Snapshot, addr uint64) string {
+	if addr < nullPage && snap.OS == "Linux" {
+		if addr == 0 {
+			return "NULL"
+		}
+		return fmt.Sprintf("NULL%+#x", addr)
+	}
+	if !canonical(snap, addr) {
+		return "no address that this processor can translate"
+	}
+	if m, ok := snap.ModuleAt(addr); ok {
+		return permOf(snap, m, addr) + " " + path.Base(m.Name)
+	}
+	for i := range snap.Threads {
+		t := &snap.Threads[i]
+		if r := snap.Of(t).StackOf(t); r.Contains(addr) {
+			return fmt.Sprintf("the stack of thread %d", t.ID)
+		}
+	}
+	if p, ok := snap.Memory.PermAt(addr); ok && p != target.PermUnknown {
+		return permWords(p) + " memory of no file"
+	}
+	return ""
+}
+
+// canonical tells whether the bits of an x86-64 address above the 47th are its sign.
+func canonical(snap *target.Snapshot, addr uint64) bool {
+	if snap.Arch.Name != "x86_64" {
+		return true
+	}
+	top := int64(addr) >> 47
+	return top == 0 || top == -1
+}
+
+// permOf says which part of a module lies at addr.
+func permOf(snap *target.Snapshot, m *target.Module, addr uint64) string {
+	if m.Image != nil {
+		if s, ok := m.Image.Segment(m.ToImage(addr)); ok {
+			switch {
+			case s.Exec:
+				return "the code of"
+			case s.Write:
+				return "the data of"
+			}
+			return "the read-only data of"
+		}
+	}
+	if p, ok := snap.Memory.PermAt(addr); ok && p != target.PermUnknown {
+		return permWords(p) + " memory of"
+	}
+	return "a part of"
+}
+
+func permWords(p target.Perm) string {
+	switch {
+	case p&target.PermExec != 0:
+		return "executable"
+	case p&target.PermWrite != 0:
+		return "writable"
+	}
+	return "read-only"
+}

@@ -1,0 +1,171 @@
+package diagnose
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// guardReach is how far below its lowest byte a stack is overrun at once: functions with
+// larger frames touch every page of them in turn (-fstack-clash-protection), as the
+// kernel's guard gap of 1 MiB asks for (Documentation: stack_guard_gap, 256 pages).
+const guardReach = 1 << 20
+
+// stackOverflow tells in a sentence that an access at addr, just below the thread's stack,
+// ran out of the stack; "" where that is not so. SP must be near by too: a NULL pointer's
+// or a wild pointer's address lies there by chance only.
+func stackOverflow(addr uint64, snap *target.Snapshot, th *report.Thread) string {
+	sp, ok := th.Regs.Lookup(snap.Arch.SP)
+	sp &= snap.Arch.AddrMask()
+	if !ok || max(addr, sp)-min(addr, sp) > guardReach {
+		return ""
+	}
+	stack := above(snap.Memory, addr)
+	if stack.Lo == stack.Hi || stack.Lo-addr > guardReach || sp >= stack.Hi {
+		return ""
+	}
+	s := fmt.Sprintf("the stack overflowed: %s are in use down to %#x", size(stack.Hi-stack.Lo), stack.Lo)
+	if name, n := mostOften(th.Frames); n >= 50 {
+		s += fmt.Sprintf("; %s is on the stack %d times", name, n)
+	}
+	return s
+}
+
+// above is the writable memory that begins next above addr, empty where addr is in memory.
+func above(m *target.Memory, addr uint64) target.Range {
+	if _, ok := m.PermAt(addr); ok {
+		return target.Range{}
+	}
+	for _, s := range m.Segments() {
+		if s.Addr > addr {
+			return m.RangeAt(s.Addr)
+		}
+	}
+	return target.Range{}
+}
+
+// mostOften is the function with the most frames.
+func mostOften(frames []report.Frame) (name string, n int) {
+	count := make(map[string]int)
+	for i := range frames {
+		f := frames[i].Function
+		if count[f]++; f != "" && count[f] > n {
+			name, n = f, count[f]
+		}
+	}
+	return name, n
+}
+
+func size(n uint64) string {
+	switch {
+	case n >= 1<<20:
+		return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
+	case n >= 1<<10:
+		return fmt.Sprintf("%d KB", n>>10)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}
+
+// Damaged tells behind which frame of a thread to look for an overwritten return address:
+// the innermost one whose caller was only guessed, or not found at all.
+func Damaged(frames []unwind.Frame, stop unwind.Stop) (frame int, ok bool) {
+	for i := 1; i < len(frames); i++ {
+		if frames[i].Method == unwind.MethodScan {
+			return i - 1, true
+		}
+	}
+	return len(frames) - 1, len(frames) > 0 && stop.Reason == unwind.StopNoRule
+}
+
+// FindOverwritten looks for the return address of a frame in what was tried to find its
+// caller: a rule that is stated, or that the code gives in two ways, and that leads to no
+// code. It returns nil where there is none such.
+func FindOverwritten(snap *target.Snapshot, t *target.Thread, frame unwind.Frame, number int, tried []report.Attempt) *report.Overwritten {
+	snap = snap.Of(t)
+	if number == 0 && frame.Checks&unwind.Executable == 0 {
+		return returned(snap, t, frame.PC)
+	}
+	for i := range tried {
+		a := &tried[i]
+		sound := a.Method == unwind.MethodCFI || a.Method == unwind.MethodEHABI ||
+			a.Method == unwind.MethodCode && a.Checks&(unwind.EntryKnown|unwind.MethodsAgree) != 0
+		if !a.Applied || !sound || a.PC == 0 || a.Checks&unwind.Executable != 0 {
+			continue
+		}
+		o := &report.Overwritten{Frame: number + 1, Value: a.PC}
+		if a.RASlot != 0 {
+			if v, ok := snap.Memory.Word(a.RASlot); ok {
+				o.Slot, o.Value = a.RASlot, v
+			}
+		}
+		o.Text = characters(o.Value, snap.Arch)
+		return o
+	}
+	return nil
+}
+
+// returned tells whether a return, and not a call, led to a PC that is no code. A return
+// leaves the address where it came from: in the link register, or on x86 in the word below
+// SP. A call leaves the address behind itself there.
+func returned(snap *target.Snapshot, t *target.Thread, pc uint64) *report.Overwritten {
+	arch := snap.Arch
+	o := &report.Overwritten{Value: pc}
+	if arch.CallPushesRA {
+		sp, ok := t.Regs.Lookup(arch.SP)
+		if o.Slot = (sp - uint64(arch.AddrSize)) & arch.AddrMask(); !ok {
+			return nil
+		}
+		if v, ok := snap.Memory.Word(o.Slot); !ok || v != pc {
+			return nil
+		}
+	} else {
+		lr, ok := t.Regs.Lookup(arch.LR)
+		if lr &= arch.AddrMask(); !ok || lr&^1 != pc&^1 {
+			return nil
+		}
+		o.Value = lr
+	}
+	if pc < nullPage {
+		return nil // a NULL that was returned to is the end of a stack as well
+	}
+	o.Text = characters(o.Value, arch)
+	return o
+}
+
+// characters is a word as text in memory order, "" where a byte is not printable.
+func characters(v uint64, arch *cpu.Arch) string {
+	var b [8]byte
+	if arch.BigEndian {
+		binary.BigEndian.PutUint64(b[:], v<<(64-8*arch.AddrSize))
+	} else {
+		binary.LittleEndian.PutUint64(b[:], v)
+	}
+	s := strings.TrimRight(string(b[:arch.AddrSize]), "\x00")
+	if len(s) < 4 {
+		return ""
+	}
+	for _, c := range []byte(s) {
+		if c < ' ' || c > '~' {
+			return ""
+		}
+	}
+	return s
+}
+
+// overwritten is the sentence about a lost return address.
+func overwritten(o *report.Overwritten, addrSize int) string {
+	s := fmt.Sprintf("the return address was overwritten: 0x%0*x", 2*addrSize, o.Value)
+	if o.Text != "" {
+		s += fmt.Sprintf(" (%q)", o.Text)
+	}
+	s += " is no code"
+	if o.Slot != 0 {
+		s += fmt.Sprintf(", at %#x on the stack", o.Slot)
+	}
+	return s
+}

@@ -1,0 +1,70 @@
+package diagnose
+
+import (
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// accessX86 is the memory operand of an x86 instruction, in code at address pc. Most x86
+// instructions can work on memory, and the effects that unwinding needs leave those out
+// that compute: add (%rax),%edi. It reports false for instructions without a memory
+// operand, and where a register is not known.
+func accessX86(code []byte, pc uint64, regs *cpu.Registers, arch *cpu.Arch) (a access, ok bool) {
+	insn, err := x86asm.Decode(code, 8*arch.AddrSize)
+	if err != nil || insn.Op == x86asm.LEA {
+		return a, false
+	}
+	for i, arg := range insn.Args {
+		m, isMemory := arg.(x86asm.Mem)
+		if !isMemory {
+			continue
+		}
+		addr := uint64(m.Disp)
+		for _, part := range []struct {
+			reg   x86asm.Reg
+			scale uint8
+		}{{m.Base, 1}, {m.Index, m.Scale}} {
+			v, known := valueX86(part.reg, pc+uint64(insn.Len), regs, arch)
+			if !known {
+				return a, false
+			}
+			addr += v * uint64(part.scale)
+		}
+		return access{how: directionX86(insn.Op, i), addr: addr & arch.AddrMask(), size: uint8(insn.MemBytes)}, m.Segment == 0 || m.Segment < x86asm.FS
+	}
+	return a, false
+}
+
+// valueX86 is a register of a memory operand; none is 0.
+func valueX86(r x86asm.Reg, next uint64, regs *cpu.Registers, arch *cpu.Arch) (v uint64, known bool) {
+	switch r {
+	case 0:
+		return 0, true
+	case x86asm.RIP, x86asm.EIP:
+		return next, true
+	}
+	name := strings.ToLower(r.String())
+	for i := range arch.Regs {
+		for _, n := range arch.Regs[i].Names {
+			if n == name {
+				return regs.Lookup(cpu.Reg(i))
+			}
+		}
+	}
+	return 0, false
+}
+
+// directionX86 is what an instruction does with a memory operand that is its argument
+// number arg, 0 being the destination; "" where it both reads and writes.
+func directionX86(op x86asm.Op, arg int) string {
+	switch {
+	case arg > 0, op == x86asm.CMP, op == x86asm.TEST, op == x86asm.CALL, op == x86asm.JMP, op == x86asm.PUSH,
+		op == x86asm.DIV, op == x86asm.IDIV, op == x86asm.MUL, op == x86asm.IMUL:
+		return "read"
+	case strings.HasPrefix(op.String(), "MOV"), strings.HasPrefix(op.String(), "SET"), op == x86asm.POP:
+		return "write"
+	}
+	return ""
+}

@@ -1,0 +1,47 @@
+package report
+
+// Crash is why a program stopped.
+type Crash struct {
+	// Signal is the signal's name, and Code that of its si_code: SIGSEGV, SEGV_MAPERR; ""
+	// where they are not known.
+	Signal, Code string
+	// Access is what the program did at Address, a target address: "read", "write",
+	// "execute", "" where that is not known.
+	Access     string
+	Address    uint64
+	HasAddress bool
+	// Place is what lies at Address, in words; "" where that is not known.
+	Place string
+	// Kind is the cause in one word, one of the Crash constants; "" where none is plain.
+	Kind string
+	// Reasons are sentences for people, the most telling one first.
+	Reasons []string
+}
+
+// The kinds of crashes that have a plain cause.
+const (
+	CrashNullPointer    = "null-pointer"
+	CrashNullCall       = "null-call"
+	CrashWildCall       = "wild-call"
+	CrashStackOverflow  = "stack-overflow"
+	CrashSmashedReturn  = "smashed-return"
+	CrashReadOnly       = "write-to-read-only"
+	CrashNoExecute      = "execute-of-data"
+	CrashMisaligned     = "misaligned"
+	CrashDivisionByZero = "division-by-zero"
+	CrashAbort          = "abort"
+	CrashKilled         = "killed"
+)
+
+// Overwritten is a return address that is no code: what the frames behind it are guessed
+// from is not the stack as the program left it.
+type Overwritten struct {
+	// Frame is the number of the innermost frame that is affected: frame 0 was returned to
+	// an address that is no code, frame 3's own address was lost.
+	Frame int
+	// Value is what stands where the return address should, Slot the target address of that
+	// word, 0 where the word is in no memory.
+	Value, Slot uint64
+	// Text is Value as characters, where its bytes are all printable; "" else.
+	Text string
+}
