@@ -77,8 +77,9 @@ type Arch struct {
 	// capture tells or nobody.
 	AddrBits []uint8
 
-	// ELF says which ELF files have this ABI.
-	ELF ELFMatch
+	// ELF says which ELF files have this ABI, MachO which Mach-O files: 0, none.
+	ELF   ELFMatch
+	MachO MachOType
 
 	// Layouts of the register file in captures, by carrier.
 	Layouts map[Carrier]Layout
@@ -117,6 +118,10 @@ type ELFMatch struct {
 	ModeFlags uint32
 }
 
+// MachOType is the processor of a Mach-O file, the header's cputype (mach/machine.h). Subtypes
+// tell instruction sets apart that one decoder reads (arm64 and arm64e).
+type MachOType uint32
+
 // Carrier is a kind of capture that stores a register file as a block of bytes.
 type Carrier uint8
 
@@ -130,6 +135,9 @@ const (
 	GDBPacket
 	// CortexMFrame is the basic frame that exception entry stacks.
 	CortexMFrame
+	// DarwinThread is the thread state of Darwin's Mach kernel (mach/i386/_structs.h,
+	// mach/arm/_structs.h): in the LC_THREAD of a core, and in the mcontext of a signal frame.
+	DarwinThread
 )
 
 // Slot says where one register lies in a carrier's block.
@@ -279,6 +287,16 @@ func (s Set) ByELF(machine uint16, class uint8, bigEndian bool, flags uint32, pr
 		}
 	}
 	return best, best != nil
+}
+
+// ByMachO finds the ABI of a Mach-O file. Of several, the first in the list counts.
+func (s Set) ByMachO(t MachOType) (*Arch, bool) {
+	for _, a := range s {
+		if a.MachO == t && t != 0 {
+			return a, true
+		}
+	}
+	return nil, false
 }
 
 // weight orders matching entries by how specific they are.

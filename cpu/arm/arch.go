@@ -47,6 +47,9 @@ const (
 	epsrT = 24
 )
 
+// cpuTypeARM is the cputype of Mach-O files (mach/machine.h).
+const cpuTypeARM cpu.MachOType = 12
+
 // Archs returns the descriptors of the family. The first is the little-endian
 // application and real-time profile; "cortexm" is the microcontroller profile,
 // which knows only Thumb and takes exceptions without software. Of the
@@ -54,6 +57,8 @@ const (
 // (before; XScale routers) big-endian.
 func Archs() []*cpu.Arch {
 	a := describe("", false)
+	a.MachO = cpuTypeARM
+	a.Layouts[cpu.DarwinThread] = darwinThread()
 
 	m := describe("cortexm", false)
 	m.Decoder = decoder{micro: true}

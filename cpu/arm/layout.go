@@ -42,3 +42,8 @@ func exceptionFrame() cpu.Layout {
 	}
 	return l
 }
+
+// darwinThread is arm_thread_state_t of Darwin's mach/arm/_structs.h.
+func darwinThread() cpu.Layout {
+	return cpu.Layout{Size: 17 * 4, Slots: coreSlots(0)}
+}

@@ -41,9 +41,22 @@ const machine = 183
 //
 // The upper bits of a code pointer may hold a pointer authentication code or a tag:
 // how many is a matter of the kernel's address space (its CONFIG_ARM64_VA_BITS).
+//
+// The last is what Apple Watches run: arm64_32, with pointers of four bytes in registers
+// of eight.
 func Archs() []*cpu.Arch {
-	return []*cpu.Arch{describe(false), describe(true)}
+	little, narrow := describe(false), describe(false)
+	little.MachO = cpuTypeARM64
+	narrow.ABI, narrow.AddrSize, narrow.AddrBits = "ilp32", 4, nil
+	narrow.MachO, narrow.ELF = cpuTypeARM64_32, cpu.ELFMatch{Machine: machine, Class: 1}
+	return []*cpu.Arch{little, describe(true), narrow}
 }
+
+// cputype of Mach-O files (mach/machine.h): arm64, arm64e with it, and arm64_32.
+const (
+	cpuTypeARM64    cpu.MachOType = 0x0100_000c
+	cpuTypeARM64_32 cpu.MachOType = 0x0200_000c
+)
 
 func describe(bigEndian bool) *cpu.Arch {
 	return &cpu.Arch{

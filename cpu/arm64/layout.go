@@ -12,6 +12,8 @@ func layouts() map[cpu.Carrier]cpu.Layout {
 		// org.gnu.gdb.aarch64.core: cpsr is 32 bits wide. The vector registers
 		// that most stubs send behind it are not described.
 		cpu.GDBPacket: block(0, 4),
+		// arm_thread_state64_t (Darwin's mach/arm/_structs.h): x[29], fp, lr, sp, pc, cpsr.
+		cpu.DarwinThread: block(0, 4),
 	}
 }
 

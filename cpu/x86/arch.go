@@ -23,6 +23,12 @@ const (
 	emX86_64 = 62
 )
 
+// cputype of the two Mach-O flavours (mach/machine.h).
+const (
+	cpuTypeI386   cpu.MachOType = 7
+	cpuTypeX86_64 cpu.MachOType = 0x0100_0007
+)
+
 // amd64 describes the System V psABI for AMD64.
 //
 // StackAlign is what everybody keeps, not what the psABI (section 3.2.2: 16)
@@ -40,10 +46,12 @@ func amd64() *cpu.Arch {
 		EntryCFA:  8,
 		FPChain:   &cpu.FPChain{SavedFP: 0, SavedRA: 8, CFA: 16},
 		ELF:       cpu.ELFMatch{Machine: emX86_64, Class: 2},
+		MachO:     cpuTypeX86_64,
 		Layouts: map[cpu.Carrier]cpu.Layout{
 			cpu.LinuxPrstatus:   prstatus64(),
 			cpu.LinuxSigcontext: sigcontext64(),
 			cpu.GDBPacket:       gdbPacket64(),
+			cpu.DarwinThread:    darwinThread64(),
 		},
 		Decoder: decoder{long: true},
 	}
@@ -66,10 +74,12 @@ func i386() *cpu.Arch {
 		PCThunk:   true,
 		FPChain:   &cpu.FPChain{SavedFP: 0, SavedRA: 4, CFA: 8},
 		ELF:       cpu.ELFMatch{Machine: em386, Class: 1},
+		MachO:     cpuTypeI386,
 		Layouts: map[cpu.Carrier]cpu.Layout{
 			cpu.LinuxPrstatus:   prstatus32(),
 			cpu.LinuxSigcontext: sigcontext32(),
 			cpu.GDBPacket:       gdbPacket32(),
+			cpu.DarwinThread:    darwinThread32(),
 		},
 		Decoder: decoder{},
 	}

@@ -70,3 +70,15 @@ func gdbPacket32() cpu.Layout {
 	return cpu.Layout{Size: core + x87 + sse, Slots: row(nil, 0, 4,
 		EAX, ECX, EDX, EBX, ESP, EBP, ESI, EDI, EIP, EFLAGS)}
 }
+
+// darwinThread64 is x86_thread_state64_t (mach/i386/_structs.h); cs, fs and gs follow.
+func darwinThread64() cpu.Layout {
+	return cpu.Layout{Size: 21 * 8, Slots: row(nil, 0, 8,
+		RAX, RBX, RCX, RDX, RDI, RSI, RBP, RSP, R8, R9, R10, R11, R12, R13, R14, R15, RIP, RFLAGS)}
+}
+
+// darwinThread32 is x86_thread_state32_t; ss stands before the flags, cs and the others follow.
+func darwinThread32() cpu.Layout {
+	return cpu.Layout{Size: 16 * 4, Slots: row(nil, 0, 4,
+		EAX, EBX, ECX, EDX, EDI, ESI, EBP, ESP, hole, EFLAGS, EIP)}
+}
