@@ -24,6 +24,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/image/flat"
+	"github.com/backsight/backsight/image/macho"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/elfcore"
 	"github.com/backsight/backsight/input/snapshot"
@@ -57,6 +58,7 @@ func Formats() []input.Format {
 func ImageFormats() []image.Format {
 	return []image.Format{
 		elf.Format(),
+		macho.Format(),
 		flat.Format(),
 	}
 }

@@ -16,7 +16,7 @@ type Symbol struct {
 // goroutines; Section once for a name.
 //
 // A Container may have more methods, each for what Image's method of the same name
-// tells: Import, Rebased, and SectionPart with SectionSize. An Image whose Container
+// tells: Import, Rebased, FunctionStarts, and SectionPart with SectionSize. An Image whose Container
 // lacks one answers as that method's comment says.
 type Container interface {
 	// Section returns the named section, searching separate debug files for
@@ -42,6 +42,11 @@ type importer interface {
 // rebaser is a Container that knows which words hold addresses of the image.
 type rebaser interface {
 	Rebased(yield func(value uint64) bool) bool
+}
+
+// starter is a Container that knows where all functions begin.
+type starter interface {
+	FunctionStarts(yield func(addr uint64, mode cpu.Mode) bool) bool
 }
 
 // parter is a Container that decompresses sections bit by bit.
@@ -91,6 +96,14 @@ func (img *Image) Import(addr uint64) (name string, ok bool) {
 func (img *Image) Rebased(yield func(value uint64) bool) bool {
 	r, is := img.container.(rebaser)
 	return is && r.Rebased(yield)
+}
+
+// FunctionStarts calls yield for where each function begins, where the linker listed them
+// all (Mach-O's LC_FUNCTION_STARTS), until it returns false. It reports whether there is such a
+// list. It builds no strings.
+func (img *Image) FunctionStarts(yield func(addr uint64, mode cpu.Mode) bool) bool {
+	s, is := img.container.(starter)
+	return is && s.FunctionStarts(yield)
 }
 
 // Functions calls yield for every function symbol until it returns false.

@@ -33,6 +33,12 @@ type Header struct {
 	Tables []Table
 	// OneMode: the file says that all of its code is of ISA mode 0.
 	OneMode bool
+	// SwappedEH: .eh_frame numbers the stack pointer and the frame pointer the other way
+	// round than DWARF does for this processor (i386 of Darwin).
+	SwappedEH bool
+	// Slices is how many images the file has, of which this is one; 0 where its format has
+	// always one.
+	Slices int
 	// Issues are what was wrong with the file but did not stop it, one line each.
 	Issues []string
 }

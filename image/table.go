@@ -16,6 +16,8 @@ const (
 	EHFrameHdr TableKind = ".eh_frame_hdr"
 	// ExIdx is the index of ARM's unwind tables (EHABI32, "Index table entries").
 	ExIdx TableKind = ".ARM.exidx"
+	// CompactUnwind is Mach-O's __unwind_info (mach-o/compact_unwind_encoding.h).
+	CompactUnwind TableKind = "__unwind_info"
 )
 
 // Table returns the unwind table of a kind; its Size is 0 where there is none.

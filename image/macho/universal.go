@@ -1,0 +1,86 @@
+package macho
+
+import (
+	"bytes"
+
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/bin"
+)
+
+// maxSlices bounds the processors of a universal file, and tells one from a Java class: the
+// largest seen has seven.
+const maxSlices = 45
+
+// slice is one processor's Mach-O file in a universal one.
+type slice struct{ off, size uint64 }
+
+// slicesOf lists what a universal file has; one slice, all of it, where the file is no
+// universal one. The header is big-endian whatever the processors are (mach-o/fat.h).
+func slicesOf(data []byte) []slice {
+	r := bin.New(data, true)
+	magic, n := r.U32(), r.U32()
+	if magic != fatMagic && magic != fatMagic64 {
+		return []slice{{0, uint64(len(data))}}
+	}
+	var list []slice
+	for range min(n, maxSlices) {
+		r.Skip(8) // cputype, cpusubtype: the slice's own header decides
+		var s slice
+		if magic == fatMagic64 {
+			s = slice{r.U64(), r.U64()}
+			r.Skip(8) // align, reserved
+		} else {
+			s = slice{uint64(r.U32()), uint64(r.U32())}
+			r.Skip(4)
+		}
+		if r.Err() == nil && s.off < uint64(len(data)) {
+			s.size = min(s.size, uint64(len(data))-s.off)
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// choose reads the Mach-O file that opt asks for: of its processor, and of its build ID where
+// several are (arm64 and arm64e). Without a wish, or where none fits, it is the first one of a
+// known processor. n is how many there are.
+func choose(in *image.File, opt image.Options) (best *file, n int, err error) {
+	score := -1
+	for _, s := range slicesOf(in.Data) {
+		f, e := newFile(in.Name, in.Data[s.off:s.off+s.size], 0)
+		if e != nil {
+			if err == nil {
+				err = e
+			}
+			continue
+		}
+		n++
+		f.start = s.off
+		if got := f.fits(opt); got > score {
+			best, score = f, got
+		}
+	}
+	switch {
+	case best != nil:
+		return best, n, nil
+	case err == nil:
+		err = in.Errorf(0, "a universal file without a Mach-O file in it")
+	}
+	return nil, 0, err
+}
+
+// fits tells how well a file is what opt asks for.
+func (f *file) fits(opt image.Options) (score int) {
+	arch, known := opt.Archs.ByMachO(f.cpu)
+	if !known {
+		return 0
+	}
+	score = 1
+	if want := opt.Arch; want != nil && want.Name == arch.Name && want.AddrSize == arch.AddrSize {
+		score += 2
+	}
+	if len(opt.BuildID) > 0 && bytes.Equal(opt.BuildID, f.uuid) {
+		score += 4
+	}
+	return score
+}
