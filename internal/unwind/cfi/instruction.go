@@ -29,7 +29,7 @@ func (m *machine) instruction(op uint8) {
 		m.row.set(c, cell{kind: unwind.SameValue, base: c})
 	case cfaRegister:
 		c := m.column(r.ULEB())
-		m.row.set(c, cell{kind: unwind.RegPlus, base: m.table.slots.reg(r.ULEB())})
+		m.row.set(c, cell{kind: unwind.RegPlus, base: m.s.slots.reg(r.ULEB())})
 	case cfaOffsetExtended:
 		c := m.column(r.ULEB())
 		m.row.set(c, atCFA(m.factored()))
@@ -72,13 +72,13 @@ func (m *machine) defineCFA(op uint8) {
 	r, w := &m.r, &m.row
 	switch op {
 	case cfaDefCFA:
-		w.cfa.base, w.byExpr = m.table.slots.reg(r.ULEB()), false
+		w.cfa.base, w.byExpr = m.s.slots.reg(r.ULEB()), false
 		w.cfa.off = int64(r.ULEB())
 	case cfaDefCFASF:
-		w.cfa.base, w.byExpr = m.table.slots.reg(r.ULEB()), false
+		w.cfa.base, w.byExpr = m.s.slots.reg(r.ULEB()), false
 		w.cfa.off = m.factoredSigned()
 	case cfaDefCFARegister:
-		w.cfa.base, w.byExpr = m.table.slots.reg(r.ULEB()), false
+		w.cfa.base, w.byExpr = m.s.slots.reg(r.ULEB()), false
 	case cfaDefCFAOffset:
 		w.cfa.off = int64(r.ULEB())
 	case cfaDefCFAOffsetSF:

@@ -41,6 +41,8 @@ type section struct {
 	addr uint64
 	// dataBase is what DW_EH_PE_datarel is relative to, 0 for the image's GOT.
 	dataBase uint64
+	// slots maps the register numbers of the section.
+	slots *slots
 }
 
 // reader reads the section's bytes from off up to end.

@@ -89,7 +89,7 @@ func (m *machine) column(n uint64) cpu.Reg {
 	if n == m.cie.ra {
 		return m.ra
 	}
-	return m.table.slots.reg(n)
+	return m.s.slots.reg(n)
 }
 
 // run fills out with the row of q.PC, which f covers.
@@ -104,21 +104,30 @@ func (t *table) run(s *section, f *fde, q *unwind.Query, out *unwind.Rule) unwin
 	if m.verdict != unwind.Found {
 		return m.verdict
 	}
-	if !m.fill(out) {
-		return unwind.Unsupported
-	}
 	pc := q.PC
 	if !q.Exact {
 		pc = 0
 	}
-	m.table.simplify(out, pc)
+	if !restated(&m, out, pc) {
+		return unwind.Unsupported
+	}
 	out.Start, out.Flags = f.start, out.Flags|unwind.StartStated
 	return unwind.Found
 }
 
+// restated fills out with m's row, expressions restated where they can be. What is left of
+// them is evaluated by DWARF's numbers of registers, which not every section has.
+func restated(m *machine, out *unwind.Rule, pc uint64) bool {
+	if !m.fill(out) {
+		return false
+	}
+	m.s.simplify(out, pc)
+	return m.s.slots == m.table.slots || !expressed(out)
+}
+
 func (m *machine) init(t *table, s *section, f *fde) {
 	m.table, m.s, m.cie, m.start = t, s, f.cie, f.start
-	if m.ra = t.slots.reg(f.cie.ra); m.ra == cpu.NoReg {
+	if m.ra = s.slots.reg(f.cie.ra); m.ra == cpu.NoReg {
 		m.ra = pseudoColumn
 	}
 }

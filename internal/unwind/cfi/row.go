@@ -15,11 +15,21 @@ const (
 	columns      = cpu.MaxRegs + 1
 )
 
-func newSlots(arch *cpu.Arch) (s slots) {
+func newSlots(arch *cpu.Arch) *slots {
+	s := new(slots)
 	for n := range s {
 		s[n], _ = arch.RegByDWARF(uint64(n))
 	}
 	return s
+}
+
+// swapped are the slots of a section that numbers the stack pointer and the frame pointer the
+// other way round: __eh_frame of Darwin's i386 (4 is EBP, 5 is ESP).
+func (s *slots) swapped(arch *cpu.Arch) *slots {
+	out := *s
+	sp, fp := arch.Regs[arch.SP].DWARF, arch.Regs[arch.FP].DWARF
+	out[sp], out[fp] = out[fp], out[sp]
+	return &out
 }
 
 // reg returns the register with a DWARF number, NoReg for those that the ABI's

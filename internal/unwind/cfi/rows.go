@@ -50,9 +50,8 @@ func (l *lister) row(m *machine, loc uint64) {
 		return
 	}
 	var rule *unwind.Rule
-	if m.fill(&l.rule) {
+	if restated(m, &l.rule, 0) {
 		rule = &l.rule
-		m.table.simplify(rule, 0)
 		rule.Start, rule.Flags = m.start, rule.Flags|unwind.StartStated
 	}
 	l.stopped = !l.yield(m.start+l.next, m.start+loc, rule)

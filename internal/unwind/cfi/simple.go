@@ -14,25 +14,35 @@ import (
 //	breg7 8, breg16 0, lit15, and, lit11, ge, lit3, shl, plus  CFA=rsp+8 or rsp+16: a PLT stub, by its PC
 //
 // pc is the PC where it is exact, else 0.
-func (t *table) simplify(out *unwind.Rule, pc uint64) {
-	t.restate(&out.CFA, false, pc)
-	t.restate(&out.RA, true, pc)
+func (s *section) simplify(out *unwind.Rule, pc uint64) {
+	s.restate(&out.CFA, false, pc)
+	s.restate(&out.RA, true, pc)
 	for i := range out.N {
-		t.restate(&out.Regs[i], true, pc)
+		s.restate(&out.Regs[i], true, pc)
 	}
+}
+
+// expressed tells whether a rule has an expression.
+func expressed(r *unwind.Rule) bool {
+	is := func(r *unwind.RegRule) bool { return r.Kind == unwind.Expression || r.Kind == unwind.ValExpression }
+	some := is(&r.CFA) || is(&r.RA)
+	for i := range r.N {
+		some = some || is(&r.Regs[i])
+	}
+	return some
 }
 
 // restate replaces a rule with an expression. A register's begins with the CFA on the
 // stack.
-func (t *table) restate(r *unwind.RegRule, cfa bool, pc uint64) {
+func (s *section) restate(r *unwind.RegRule, cfa bool, pc uint64) {
 	if r.Kind != unwind.Expression && r.Kind != unwind.ValExpression {
 		return
 	}
-	x := symbolic{arch: t.arch, slots: &t.slots, pc: pc}
+	x := symbolic{arch: s.arch, slots: s.slots, pc: pc}
 	if cfa {
 		x.push(term{base: theCFA})
 	}
-	if sum, ok := x.evaluate(r.Expr); ok && sum.base != cpu.NoReg && sum.base != t.arch.PC {
+	if sum, ok := x.evaluate(r.Expr); ok && sum.base != cpu.NoReg && sum.base != s.arch.PC {
 		sum.rule(r)
 	}
 }

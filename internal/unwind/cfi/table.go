@@ -11,8 +11,8 @@ import (
 // table is an image's call frame information, found once and kept in its Memo.
 type table struct {
 	arch  *cpu.Arch
-	slots slots
-	signs bool // the ABI has RA_SIGN_STATE
+	slots *slots // by DWARF's numbers
+	signs bool   // the ABI has RA_SIGN_STATE
 	eh    lookup
 	// debug is valid once opened.
 	debug  lookup
@@ -42,7 +42,10 @@ const maxSection = 1<<32 - 1
 func newTable(img *image.Image, arch *cpu.Arch) *table {
 	_, signs := arch.RegByName("ra_sign_state")
 	t := &table{arch: arch, slots: newSlots(arch), signs: signs}
-	base := section{img: img, arch: arch}
+	base := section{img: img, arch: arch, slots: t.slots}
+	if img.SwappedEH {
+		base.slots = t.slots.swapped(arch)
+	}
 	t.eh.hdr = findHeader(img, base)
 	t.eh.frames = ehFrame(img, base, &t.eh.hdr)
 	return t
@@ -52,7 +55,7 @@ func newTable(img *image.Image, arch *cpu.Arch) *table {
 // answer: it may have to be read from a separate file and decompressed.
 func (t *table) debugFrame() *lookup {
 	t.opened.Do(func() {
-		base := section{img: t.eh.img, arch: t.arch}
+		base := section{img: t.eh.img, arch: t.arch, slots: t.slots}
 		sec, _ := base.img.Section(".debug_frame")
 		base.data = sec.Data[:min(uint64(len(sec.Data)), maxSection)]
 		t.debug.frames = frames{section: base, cies: new(cieCache)}
