@@ -25,6 +25,9 @@ func findCertain(code disasm.Code, ranges Ranges) *certain {
 	c.declared()
 	covered, some := c.listed(ranges)
 	found.tables = some
+	if linked := c.linked(); linked > 0 {
+		found.tables, covered = true, max(covered, linked)
+	}
 	if found.all = listsText(code, covered); found.all {
 		// Compilers' tables have every function of theirs: a pass through the 70 MB of
 		// libLLVM finds no more.
@@ -73,6 +76,19 @@ func (c *collector) declared() {
 		c.add(disasm.Addr{PC: pc, Mode: mode})
 		return true
 	})
+}
+
+// linked adds the functions that the linker listed and returns how many bytes lie behind the
+// first of them: the linker lists all.
+func (c *collector) linked() (covered uint64) {
+	c.code.Img.FunctionStarts(func(pc uint64, mode cpu.Mode) bool {
+		if s, ok := c.code.Img.Segment(pc); ok && covered == 0 {
+			covered = s.Addr + s.Size - pc
+		}
+		c.add(disasm.Addr{PC: pc, Mode: mode})
+		return true
+	})
+	return covered
 }
 
 // listed adds the functions that unwind tables list and returns how many bytes the tables
