@@ -110,38 +110,54 @@ func (f *Files) imageOptions() image.Options {
 
 // Open opens a file of this machine, or returns it when it is open already.
 func (f *Files) Open(path string) (*image.Image, error) {
-	o := f.opening(path)
+	return f.open(path, path, f.imageOptions())
+}
+
+// open opens a file under a key, or returns what was opened under it.
+func (f *Files) open(key, path string, opt image.Options) (*image.Image, error) {
+	o := f.opening(key)
 	o.once.Do(func() {
-		o.img, o.err = image.Open(path, f.opt.Formats, f.imageOptions())
+		o.img, o.err = image.Open(path, f.opt.Formats, opt)
 		o.done.Store(true)
 	})
 	if o.err != nil {
-		f.forget(path, o) // captures may name any number of files that are none
+		f.forget(key, o) // captures may name any number of files that are none
 	}
 	return o.img, o.err
 }
 
-// opening is the one of a path. An image whose file was cut short makes room for what
+// sliceFor opens the image that a capture means in a file of several (a universal file).
+func (f *Files) sliceFor(path string, ref *BinaryRef) (*image.Image, error) {
+	opt := f.imageOptions()
+	opt.Arch, opt.BuildID = ref.Arch, ref.BuildID
+	key := fmt.Sprintf("%s\x00%x", path, ref.BuildID) // no path has a NUL
+	if ref.Arch != nil {
+		key += ref.Arch.Name
+	}
+	return f.open(key, path, opt)
+}
+
+// opening is the one of a key, mostly a path. An image whose file was cut short makes room for what
 // is there now; those who still use it may do so until Close.
-func (f *Files) opening(path string) *opening {
+func (f *Files) opening(key string) *opening {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	o := f.known[path]
+	o := f.known[key]
 	if o != nil && o.failed() {
 		f.retired, o = append(f.retired, o), nil
 	}
 	if o == nil {
 		o = new(opening)
-		f.known[path] = o
+		f.known[key] = o
 	}
 	return o
 }
 
-func (f *Files) forget(path string, o *opening) {
+func (f *Files) forget(key string, o *opening) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.known[path] == o {
-		delete(f.known, path)
+	if f.known[key] == o {
+		delete(f.known, key)
 	}
 }
 
@@ -214,6 +230,9 @@ func (f *Files) Use(path string, ref BinaryRef) (img *image.Image, issues []targ
 
 func (f *Files) accepted(path string, ref *BinaryRef) (*image.Image, error) {
 	img, err := f.Open(path)
+	if err == nil && img.Slices > 1 && ref.accepts(img) != nil {
+		img, err = f.sliceFor(path, ref)
+	}
 	if err != nil {
 		return nil, err
 	}
