@@ -22,10 +22,16 @@ func innermost(snap *target.Snapshot, f *report.Frame, regs *cpu.Registers) (a a
 		arch = f.Module.Image.Arch
 	}
 	code := (&unwind.State{Snapshot: snap, Module: f.Module}).Code(f.PC)
-	if arch.Name == "x86_64" || arch.Name == "i386" {
-		if a, ok := accessX86(code, f.PC, regs, arch); ok {
-			return a, true
+	switch arch.Name {
+	case "x86_64", "i386":
+		a, ok = accessX86(code, f.PC, regs, arch)
+	case "mips", "mips64":
+		if f.Mode == 0 {
+			a, ok = accessMIPS(code, regs, arch)
 		}
+	}
+	if ok {
+		return a, true
 	}
 	var out [1]cpu.Insn
 	if arch.Decoder == nil || arch.Decoder.Decode(code, f.PC, f.Mode, out[:]) == 0 {

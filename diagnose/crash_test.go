@@ -1,12 +1,14 @@
 package diagnose
 
 import (
+	"encoding/binary"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/cpu/arm64"
+	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/report"
@@ -93,6 +95,31 @@ func TestKinds(t *testing.T) {
 		c := Crash(snap, th)
 		if c.Kind != tt.kind || c.Access != tt.access || !strings.Contains(strings.Join(c.Reasons, "; "), tt.says) {
 			t.Errorf("%s: kind %q, access %q, reasons %q; want %q, %q, %q", tt.name, c.Kind, c.Access, c.Reasons, tt.kind, tt.access, tt.says)
+		}
+	}
+}
+
+// TestMIPS: the loads and stores that unwinding leaves out.
+func TestMIPS(t *testing.T) {
+	arch, ok := cpu.Set(mips.Archs()).ByName("mips", "o32", true)
+	if !ok {
+		t.Fatal("no mips")
+	}
+	for _, tt := range []struct {
+		listing string
+		word    uint32
+		how     string
+		addr    uint64
+	}{
+		{"lwl v0,0(a0)", 0x88820000, "read", 0x40},
+		{"sb v0,-1(a0)", 0xa082ffff, "write", 0x3f},
+		{"swc1 f0,8(a0)", 0xe4800008, "write", 0x48},
+		{"addiu a0,a0,8", 0x24840008, "", 0},
+		{"bc 0 (release 6)", 0xc8000000, "", 0},
+	} {
+		a, ok := accessMIPS(binary.BigEndian.AppendUint32(nil, tt.word), synth.Regs(arch, map[string]uint64{"a0": 0x40}), arch)
+		if a.how != tt.how || a.addr != tt.addr || ok != (tt.how != "") {
+			t.Errorf("%s: %+v, %v", tt.listing, a, ok)
 		}
 	}
 }

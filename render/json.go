@@ -40,6 +40,8 @@ func (e *encoder) report(r *report.Report) {
 	} else {
 		e.string("OK")
 		e.snapshot(r)
+		e.key("thread_count")
+		e.int(len(r.Threads))
 		e.key("threads")
 		e.open('[')
 		for i := range r.Threads {
@@ -50,6 +52,7 @@ func (e *encoder) report(r *report.Report) {
 	e.key("backsight")
 	e.open('{')
 	e.member("version", e.style.Version)
+	e.member("capture", e.style.Capture)
 	e.issues(r.Issues)
 	e.close('}')
 }
@@ -61,6 +64,7 @@ func (e *encoder) snapshot(r *report.Report) {
 		e.key("pid")
 		e.int(s.PID)
 	}
+	e.member("command", s.Command)
 	e.key("system_info")
 	e.open('{')
 	e.member("cpu_arch", s.Arch.Name)
@@ -187,10 +191,31 @@ func (e *encoder) thread(r *report.Report, t *report.Thread) {
 		e.address(t.Stop.Addr)
 	}
 	e.close('}')
+	if o := t.Overwritten; o != nil {
+		e.overwritten(o)
+	}
 	if t.Tried != nil {
 		e.attempts(t.Tried[len(t.Frames)])
 	}
 	e.close('}')
+	e.close('}')
+}
+
+// overwritten writes the return address that is no code.
+func (e *encoder) overwritten(o *report.Overwritten) {
+	e.key("overwritten")
+	e.open('{')
+	e.key("frame")
+	e.int(o.Frame)
+	e.key("value")
+	e.address(o.Value)
+	e.member("text", o.Text)
+	e.key("slot")
+	if o.Slot == 0 {
+		e.null()
+	} else {
+		e.address(o.Slot)
+	}
 	e.close('}')
 }
 

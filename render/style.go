@@ -16,6 +16,8 @@ import (
 type Style struct {
 	// Title precedes the text where there are several snapshots, "" for none.
 	Title string
+	// Capture is the name of the capture, for JSON; "" for none.
+	Capture string
 	// Color: the text has a terminal's colours.
 	Color bool
 	// Registers asks for the registers of every thread's innermost frame.

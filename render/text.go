@@ -71,15 +71,7 @@ func (t *text) colored(color, s string) {
 func (t *text) thread(r *report.Report, th *report.Thread) {
 	t.header(r, th)
 	t.reasons(r, th)
-	rows := t.layout(th)
-	for i := range th.Frames {
-		for k := range rows[i] {
-			t.row(i, &rows[i][k])
-		}
-		if th.Tried != nil {
-			t.found(&th.Frames[i], th.Tried[i])
-		}
-	}
+	t.frames(th)
 	t.stop(th)
 	if t.style.Registers {
 		t.registers(r.Snapshot.Arch, &th.Regs)
@@ -107,6 +99,42 @@ func (t *text) header(r *report.Report, th *report.Thread) {
 		}
 	}
 	t.b = append(t.b, '\n')
+}
+
+// frames writes all frames of a thread: a recursion once, with how often it repeats,
+// unless what was tried for each frame is wanted.
+func (t *text) frames(th *report.Thread) {
+	rows := t.layout(th)
+	for i := 0; i < len(th.Frames); {
+		c, ok := cycleAt(th.Frames, i)
+		if !ok || th.Tried != nil {
+			c = cycle{i, 1, 1}
+		}
+		for k := i; k < i+c.period; k++ {
+			for r := range rows[k] {
+				t.row(k, &rows[k][r])
+			}
+			if th.Tried != nil {
+				t.found(&th.Frames[k], th.Tried[k])
+			}
+		}
+		if c.times > 1 {
+			t.folded(th, &c)
+		}
+		i += c.frames()
+	}
+}
+
+// folded writes: frames 2–27540 repeat recurse, 27539 times
+func (t *text) folded(th *report.Thread, c *cycle) {
+	what := "the " + strconv.Itoa(c.period) + " frames above"
+	if f := &th.Frames[c.from]; c.period == 1 {
+		what = "the frame above"
+		if f.Function != "" {
+			what = f.Function
+		}
+	}
+	t.line(fmt.Sprintf("    frames %d–%d: %s again, %d times", c.from+c.period, c.from+c.frames()-1, what, c.times-1))
 }
 
 // reasons writes why the thread crashed, a line each.

@@ -101,8 +101,8 @@ func TestJSON(t *testing.T) {
 // TestFailed: a line of a batch that could not be read has its line of output.
 func TestFailed(t *testing.T) {
 	r := &report.Report{Issues: []target.Issue{{Text: `a.jsonl: line 2: expected '"'`}}}
-	const want = `{"status":"ERROR","backsight":{"version":"v1","issues":["a.jsonl: line 2: expected '\"'"]}}` + "\n"
-	if got := string(render.AppendJSONLine(nil, r, render.Style{Version: "v1"})); got != want {
+	const want = `{"status":"ERROR","backsight":{"version":"v1","capture":"a.jsonl","issues":["a.jsonl: line 2: expected '\"'"]}}` + "\n"
+	if got := string(render.AppendJSONLine(nil, r, render.Style{Version: "v1", Capture: "a.jsonl"})); got != want {
 		t.Errorf("got  %swant %s", got, want)
 	}
 }

@@ -5,12 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime"
-	"syscall"
+	"slices"
 
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -18,6 +16,7 @@ import (
 
 // job is one snapshot on its way from the capture to the output.
 type job struct {
+	path  string // of the capture
 	title string
 	snap  *target.Snapshot
 	err   error // reading it failed
@@ -25,7 +24,7 @@ type job struct {
 	done chan struct{} // closed when what follows is set
 	out  []byte
 	warn []target.Issue
-	// made: there is a backtrace. incomplete: one does not reach its root.
+	// made: there is a backtrace. incomplete: one does not reach its root, or guesses.
 	made, incomplete bool
 }
 
@@ -91,7 +90,7 @@ func (s *session) read(ctx context.Context, path string, stream input.Stream, or
 		if err == io.EOF || ctx.Err() != nil {
 			return
 		}
-		j := &job{title: s.title(path, n), snap: snap, err: err, done: make(chan struct{})}
+		j := &job{path: path, title: s.title(path, n), snap: snap, err: err, done: make(chan struct{})}
 		for _, c := range []chan<- *job{order, work} {
 			select {
 			case c <- j:
@@ -129,45 +128,27 @@ func (s *session) process(ctx context.Context, j *job) {
 	j.warn = r.Issues
 	for i := range r.Threads {
 		j.made = j.made || len(r.Threads[i].Frames) > 0
-		j.incomplete = j.incomplete || r.Threads[i].Stop.Reason != unwind.StopRoot
+		j.incomplete = j.incomplete || !proven(&r.Threads[i])
 	}
 	j.incomplete = j.incomplete || len(r.Threads) == 0
 	style := s.opt.style
-	style.Title = j.title
-	switch s.opt.format {
-	case "jsonl":
-		j.out = render.AppendJSONLine(nil, r, style)
-	case "json":
-		j.out = render.AppendJSON(nil, r, style)
-	default:
-		j.out = render.AppendText(nil, r, style)
-	}
+	style.Title, style.Capture = j.title, j.path
+	j.out = s.out.render(r, style)
 }
 
-// write writes a job's output with one call: a reader behind a pipe sees whole
-// lines, as soon as they are there.
+// proven tells whether a chain reaches its root without a guess.
+func proven(t *report.Thread) bool {
+	return t.Stop.Reason == unwind.StopRoot &&
+		!slices.ContainsFunc(t.Frames, func(f report.Frame) bool { return f.Trust == unwind.Guess })
+}
+
+// write writes a job's output.
 func (s *session) write(j *job) error {
-	if s.done.Add(1) > 1 && s.opt.format == "text" {
-		j.out = append([]byte{'\n'}, j.out...)
-	}
+	s.done.Add(1)
 	s.made = s.made || j.made
 	s.incomplete = s.incomplete || j.incomplete
 	for _, w := range j.warn {
 		s.progress.warn(w.Text)
 	}
-	if _, err := s.stdout.Write(j.out); errors.Is(err, syscall.EPIPE) {
-		return &failure{code: exitOK} // the reader has seen enough
-	} else if err != nil {
-		return outputFailed(err)
-	}
-	return nil
-}
-
-// outputFailed says why, without the name that the system has for the file.
-func outputFailed(err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		err = p.Err
-	}
-	return &failure{exitNone, fmt.Errorf("standard output: %w", err)}
+	return s.out.add(j.out)
 }

@@ -23,6 +23,7 @@ type btOptions struct {
 	thread     int
 	byThread   bool // --thread was given
 	maxFrames  int
+	limited    bool // --max-frames was given
 	format     string
 	sources    []string
 	tableDir   string
@@ -55,7 +56,8 @@ input.`,
 				return errors.New("bt: no capture named; - is standard input")
 			}
 			o.byThread = cmd.Flags().Changed("thread")
-			s := &session{opt: &o, stdout: stdout, progress: newProgress(stderr)}
+			o.limited = cmd.Flags().Changed("max-frames")
+			s := &session{opt: &o, out: output{w: stdout}, progress: newProgress(stderr)}
 			return s.run(cmd.Context(), captures)
 		},
 	}
@@ -66,8 +68,8 @@ input.`,
 	f.BoolVarP(&o.all, "all", "a", false, "all threads (default)")
 	f.BoolVarP(&o.one, "one", "1", false, "only the crashed thread, or the first one")
 	f.IntVar(&o.thread, "thread", 0, "only the thread with this `ID`")
-	f.IntVarP(&o.maxFrames, "max-frames", "n", unwind.DefaultMaxFrames, "at most `N` frames of a backtrace")
-	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json or jsonl (one line a snapshot)")
+	f.IntVarP(&o.maxFrames, "max-frames", "n", unwind.DefaultMaxFrames, "at most `N` frames of a backtrace; 0: all")
+	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array) or jsonl (one line each)")
 	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of unwind sources to use, in this order: "+strings.Join(backsight.SourceNames(), ","))
 	f.StringVar(&o.tableDir, "table-dir", "", "`DIR` with unwind tables that 'backsight table -o DIR' wrote")
 	f.BoolVar(&o.explain, "explain", false, "say under every frame how it was found and what was tried")
@@ -76,7 +78,7 @@ input.`,
 	f.BoolVar(&o.demangle, "demangle", true, "readable names of C++ and Rust functions")
 	f.BoolVar(&o.noDemangle, "no-demangle", false, "names as they are in the file")
 	f.StringVar(&o.color, "color", "auto", "`WHEN`: auto, always or never; auto honours NO_COLOR")
-	f.BoolVar(&o.strict, "strict", false, "exit 1 unless every backtrace reaches its root")
+	f.BoolVar(&o.strict, "strict", false, "exit 1 unless every backtrace reaches its root without a guess")
 	cmd.MarkFlagsMutuallyExclusive("all", "one", "thread")
 	cmd.MarkFlagsMutuallyExclusive("demangle", "no-demangle")
 	return cmd
@@ -87,12 +89,25 @@ func (o *btOptions) check(stdout io.Writer) (err error) {
 	if !slices.Contains([]string{"text", "json", "jsonl"}, o.format) {
 		return fmt.Errorf("--format %q is none of text, json, jsonl", o.format)
 	}
-	if o.maxFrames < 1 {
-		return fmt.Errorf("--max-frames %d is not positive", o.maxFrames)
+	if o.maxFrames < 0 {
+		return fmt.Errorf("--max-frames %d is negative", o.maxFrames)
 	}
 	o.style.Registers, o.style.Version = o.registers, version()
 	o.style.Color, err = colored(o.color, stdout)
 	return err
+}
+
+// allFrames is no limit: a stack of so many frames would take more than the memory of any
+// capture.
+const allFrames = 1 << 30
+
+// limit is how many frames a backtrace has at most. Where people read it, recursion is
+// folded, and the default is all of them: the outermost frames tell who began.
+func (o *btOptions) limit() int {
+	if o.maxFrames == 0 || o.format == "text" && !o.limited {
+		return allFrames
+	}
+	return o.maxFrames
 }
 
 // selected are the unwind sources that --sources names, nil where it was not given.

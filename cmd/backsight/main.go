@@ -97,8 +97,22 @@ were written; 1 with --strict, one is incomplete; 2 no backtrace could be made;
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout))
+	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout), newSchema(stdout))
 	return root
+}
+
+func newSchema(stdout io.Writer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "schema",
+		Short: "The JSON Schema of the output",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			if _, err := stdout.Write(render.Schema()); err != nil {
+				return outputFailed(err)
+			}
+			return nil
+		},
+	}
 }
 
 // version is the module's, as the Go tool recorded it.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"sync/atomic"
 	"time"
 
@@ -17,7 +16,7 @@ import (
 // session is one run of bt.
 type session struct {
 	opt      *btOptions
-	stdout   io.Writer
+	out      output
 	progress *progress
 
 	unwinder *backsight.Unwinder
@@ -31,7 +30,7 @@ type session struct {
 }
 
 func (s *session) run(ctx context.Context, captures []string) (err error) {
-	if err := s.opt.check(s.stdout); err != nil {
+	if err := s.opt.check(s.out.w); err != nil {
 		return err
 	}
 	if err := directory("--table-dir", s.opt.tableDir); err != nil {
@@ -41,7 +40,7 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	if err != nil {
 		return fmt.Errorf("--sources: %w", err)
 	}
-	s.unwinder, err = backsight.NewUnwinder(backsight.Options{Sources: sources, MaxFrames: s.opt.maxFrames, TableDir: s.opt.tableDir,
+	s.unwinder, err = backsight.NewUnwinder(backsight.Options{Sources: sources, MaxFrames: s.opt.limit(), TableDir: s.opt.tableDir,
 		Warn: func(err error) { s.progress.warn(err.Error()) }})
 	if err != nil {
 		return err
@@ -49,8 +48,9 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	if s.files, err = s.opt.files.open(); err != nil {
 		return err
 	}
+	s.out.format = s.opt.format
 	s.names, s.several = s.opt.symbolizer(), len(captures) > 1
-	if isTerminal(s.progress.w) && !isTerminal(s.stdout) {
+	if isTerminal(s.progress.w) && !isTerminal(s.out.w) {
 		defer s.progress.watch(s.status(time.Now()))()
 	}
 	return s.captures(ctx, captures)
@@ -74,10 +74,16 @@ func (s *session) captures(ctx context.Context, captures []string) error {
 			return err
 		case err != nil:
 			s.progress.warn(err.Error())
+			if err := s.failed(c, err); err != nil {
+				return err
+			}
 		}
 		if !s.made {
 			code = exitNone
 		}
+	}
+	if err := s.out.end(); err != nil {
+		return err
 	}
 	if code == exitOK && s.opt.strict && s.incomplete {
 		code = exitIncomplete
@@ -87,6 +93,17 @@ func (s *session) captures(ctx context.Context, captures []string) error {
 	}
 	// Images are shared by all captures and stay open until the last.
 	return s.files.Close()
+}
+
+// failed writes the object of a capture that could not be read, for programs; people are
+// told on standard error.
+func (s *session) failed(path string, err error) error {
+	if s.opt.format == "text" {
+		return nil
+	}
+	style := s.opt.style
+	style.Capture = path
+	return s.out.add(s.out.render(&report.Report{Issues: []target.Issue{{Text: err.Error()}}}, style))
 }
 
 // capture writes the backtraces of one capture.

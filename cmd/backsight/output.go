@@ -1,0 +1,82 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/report"
+)
+
+// output writes reports one after the other. Several as JSON are one array, a single one
+// is an object: the first is held back until it is clear which.
+type output struct {
+	w      io.Writer
+	format string
+	n      int    // reports
+	first  []byte // held back
+}
+
+// render makes a report's text. It may be called by several goroutines.
+func (o *output) render(r *report.Report, style render.Style) []byte {
+	switch o.format {
+	case "jsonl":
+		return render.AppendJSONLine(nil, r, style)
+	case "json":
+		return render.AppendJSON(nil, r, style)
+	}
+	return render.AppendText(nil, r, style)
+}
+
+// add writes what render made, with one call: a reader behind a pipe sees whole reports,
+// as soon as they are there.
+func (o *output) add(b []byte) error {
+	o.n++
+	switch {
+	case o.format == "json" && o.n == 1:
+		o.first = b
+		return nil
+	case o.format == "json":
+		b = append([]byte(",\n"), bytes.TrimSuffix(b, []byte("\n"))...)
+		if o.n == 2 {
+			b = append(append([]byte("[\n"), bytes.TrimSuffix(o.first, []byte("\n"))...), b...)
+			o.first = nil
+		}
+	case o.format == "text" && o.n > 1:
+		b = append([]byte{'\n'}, b...)
+	}
+	return o.write(b)
+}
+
+// end writes what is left.
+func (o *output) end() error {
+	switch {
+	case o.first != nil:
+		return o.write(o.first)
+	case o.format == "json" && o.n > 1:
+		return o.write([]byte("\n]\n"))
+	}
+	return nil
+}
+
+func (o *output) write(b []byte) error {
+	if _, err := o.w.Write(b); errors.Is(err, syscall.EPIPE) {
+		return &failure{code: exitOK} // the reader has seen enough
+	} else if err != nil {
+		return outputFailed(err)
+	}
+	return nil
+}
+
+// outputFailed says why, without the name that the system has for the file.
+func outputFailed(err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return &failure{exitNone, fmt.Errorf("standard output: %w", err)}
+}
