@@ -26,7 +26,9 @@ import (
 	"github.com/backsight/backsight/image/flat"
 	"github.com/backsight/backsight/image/macho"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/console"
 	"github.com/backsight/backsight/input/elfcore"
+	"github.com/backsight/backsight/input/faultlog"
 	"github.com/backsight/backsight/input/snapshot"
 )
 
@@ -50,6 +52,7 @@ func Formats() []input.Format {
 	return []input.Format{
 		elfcore.Format(),
 		snapshot.Format(),
+		console.Format(faultlog.Reader()),
 	}
 }
 

@@ -3,6 +3,8 @@ package console
 import (
 	"bytes"
 	"strings"
+
+	"github.com/backsight/backsight/input"
 )
 
 // maxLine bounds a line in bytes: what is longer is cut into several.
@@ -12,7 +14,11 @@ const maxLine = 4096
 type Log struct {
 	text   []byte
 	starts []int // of each line; grows with the text
+	ram    *input.RAM
 }
+
+// RAM is the memory that the user gave beside the log, nil for none.
+func (l *Log) RAM() *input.RAM { return l.ram }
 
 // NewLog cuts text into lines, which end in LF, CR or both. NULs count as nothing.
 func NewLog(text []byte) *Log {
