@@ -57,7 +57,7 @@ func (s *stream) readAll(ctx context.Context, log *Log, env *input.Env, readers 
 
 // nothing says why there is no snapshot.
 func (s *stream) nothing(name string) error {
-	e := &input.Error{Path: name, Offset: 0, Reason: "text without a crash report", Err: input.ErrUnrecognised}
+	e := &input.Error{Path: name, Offset: 0, Reason: "unrecognised input: text without a crash report", Err: input.ErrUnrecognised}
 	if len(s.refused) > 0 {
 		e.Reason, e.Err = s.refused[0].Text, nil
 	}
