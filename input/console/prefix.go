@@ -1,0 +1,152 @@
+package console
+
+import "strings"
+
+// Line is a line of a kernel's log without what the way to the log put before it.
+type Line struct {
+	// Caller is the printk caller: "T95" for a thread, "C1" for an interrupted CPU; "" where
+	// the kernel was built without CONFIG_PRINTK_CALLER.
+	Caller string
+	// Text is the message, without spaces around it.
+	Text string
+}
+
+// Cut takes the prefixes of a kernel's message off a line:
+//
+//	[   12.345678] text                                   printk
+//	[   12.345678][   T95] text                           printk with callers
+//	<4>[   12.345678] text                                dmesg -r, pstore, netconsole
+//	4,1234,12345678,-,caller=T95;text                     /dev/kmsg
+//	kern  :warn  : [   12.345678] text                    dmesg -x
+//	[Sun Nov 22 05:00:01 2026] text                       dmesg -T
+//	2026-11-22T05:00:01,345678+00:00 text                 dmesg --time-format iso
+//	Nov 22 05:00:01 host kernel: [   12.345678] text      syslog
+//	Nov 22 05:00:01 host kernel: text                     journalctl
+//	[   12.345678] host kernel: text                      journalctl -o short-monotonic
+//	Sun Nov 22 05:00:01 2026 kern.warn kernel: [   12.345678] text    logread (OpenWrt)
+//
+// Where a prompt or half a line of something else stands before a time of printk, that is
+// left out as well.
+func Cut(line string) Line {
+	l := Line{Text: line}
+	if text, caller, ok := kmsg(line); ok {
+		return Line{caller, strings.TrimSpace(text)}
+	}
+	if rest, ok := cutTime(line); ok {
+		l.Caller, l.Text = cutCaller(rest)
+	} else {
+		l.Text = cutDate(line)
+	}
+	l.Text = cutLevel(strings.TrimSpace(l.Text))
+	if _, message, ok := strings.Cut(l.Text, " kernel: "); ok && len(l.Text)-len(message) <= maxTag {
+		l.Text = message
+	}
+	l.Text = strings.TrimSpace(strings.TrimPrefix(l.Text, "kernel: "))
+	return l
+}
+
+// maxTag bounds what syslog and the journal put before a message, in bytes: a date and the
+// machine's name, of 64 bytes at most on Linux.
+const maxTag = 128
+
+// cutTime finds the time that printk puts before messages, [seconds.microseconds].
+func cutTime(line string) (after string, ok bool) {
+	for at := 0; ; {
+		i := strings.IndexByte(line[at:], '[')
+		if i < 0 {
+			return "", false
+		}
+		at += i + 1
+		end := strings.IndexByte(line[at:], ']')
+		if end < 0 {
+			return "", false
+		}
+		if isTime(line[at : at+end]) {
+			return line[at+end+1:], true
+		}
+	}
+}
+
+// isTime tells whether s is "   12.345678".
+func isTime(s string) bool {
+	s = strings.TrimLeft(s, " ")
+	seconds, fraction, ok := strings.Cut(s, ".")
+	return ok && len(fraction) == 6 && digits(seconds) && digits(fraction)
+}
+
+func digits(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}
+
+// cutCaller takes "[   T95]" off.
+func cutCaller(s string) (caller, rest string) {
+	if !strings.HasPrefix(s, "[") {
+		return "", s
+	}
+	id, rest, ok := strings.Cut(s[1:], "]")
+	id = strings.TrimSpace(id)
+	if !ok || len(id) < 2 || id[0] != 'T' && id[0] != 'C' || !digits(id[1:]) {
+		return "", s
+	}
+	return id, rest
+}
+
+// kmsg reads a record of /dev/kmsg (Documentation/ABI/testing/dev-kmsg): priority, sequence
+// number, microseconds, flags, then the message.
+func kmsg(line string) (text, caller string, ok bool) {
+	head, text, ok := strings.Cut(line, ";")
+	if !ok || len(head) > maxTag {
+		return "", "", false
+	}
+	fields := strings.Split(head, ",")
+	if len(fields) < 4 || !digits(fields[0]) || !digits(fields[1]) || !digits(fields[2]) {
+		return "", "", false
+	}
+	for _, f := range fields[4:] {
+		if id, is := strings.CutPrefix(f, "caller="); is {
+			caller = id
+		}
+	}
+	return text, caller, true
+}
+
+// cutDate takes a date of dmesg off, and the level of dmesg -x.
+func cutDate(line string) string {
+	s := cutFacility(cutLevel(strings.TrimSpace(line)))
+	switch {
+	case strings.HasPrefix(s, "["): // [Sun Nov 22 05:00:01 2026]
+		if date, rest, ok := strings.Cut(s[1:], "]"); ok && strings.Count(date, ":") == 2 && len(date) < maxTag {
+			return rest
+		}
+	case len(s) > 19 && digits(s[:4]) && s[4] == '-' && s[10] == 'T': // 2026-11-22T05:00:01
+		_, rest, _ := strings.Cut(s, " ")
+		return rest
+	}
+	return s
+}
+
+// cutFacility takes facility and level off: "kern  :warn  : ".
+func cutFacility(s string) string {
+	for _, facility := range [...]string{"kern", "user", "daemon"} {
+		if rest, ok := strings.CutPrefix(s, facility); ok {
+			level, message, ok := strings.Cut(strings.TrimLeft(rest, " "), ": ")
+			if ok && len(level) < len(":warning ") && strings.HasPrefix(level, ":") {
+				return message
+			}
+		}
+	}
+	return s
+}
+
+// cutLevel takes the level of a message off: "<4>".
+func cutLevel(s string) string {
+	if level, rest, ok := strings.Cut(s, ">"); ok && len(level) <= 4 && strings.HasPrefix(level, "<") && digits(level[1:]) {
+		return rest
+	}
+	return s
+}

@@ -1,0 +1,42 @@
+package console
+
+import "testing"
+
+// TestCut: one message on all ways to a log.
+func TestCut(t *testing.T) {
+	for line, caller := range map[string]string{
+		"Call Trace: x":                                                           "",
+		"[   12.345678] Call Trace: x":                                            "",
+		"[   12.345678][   T95] Call Trace: x":                                    "T95",
+		"[   12.345678][    C1]  Call Trace: x ":                                  "C1",
+		"<4>[   12.345678] Call Trace: x":                                         "",
+		"<4>Call Trace: x":                                                        "",
+		"[12345.345678] Call Trace: x":                                            "",
+		"4,1234,12345678,-;Call Trace: x":                                         "",
+		"4,1234,12345678,-,caller=T95;Call Trace: x":                              "T95",
+		"kern  :warn  : [   12.345678] Call Trace: x":                             "",
+		"kern  :warn  : [Sun Nov 22 05:00:01 2026] Call Trace: x":                 "",
+		"[Sun Nov 22 05:00:01 2026] Call Trace: x":                                "",
+		"2026-11-22T05:00:01,345678+00:00 Call Trace: x":                          "",
+		"Nov 22 05:00:01 host kernel: [   12.345678] Call Trace: x":               "",
+		"Nov 22 05:00:01 host kernel: Call Trace: x":                              "",
+		"2026-11-22T05:00:01.345678+00:00 host kernel: Call Trace: x":             "",
+		"[   12.345678] host kernel: Call Trace: x":                               "",
+		"Sun Nov 22 05:00:01 2026 kern.warn kernel: [   12.345678] Call Trace: x": "",
+		"buildroot login: [   12.345678] Call Trace: x":                           "",
+	} {
+		if got := Cut(line); got.Text != "Call Trace: x" || got.Caller != caller {
+			t.Errorf("%q: %+v", line, got)
+		}
+	}
+}
+
+// TestCutKeepsMessages: brackets, colons and signs of a message are no prefixes.
+func TestCutKeepsMessages(t *testing.T) {
+	for _, text := range []string{"[<c00a5020>] leaf+0x20/0x2c [crashy]", "CPU: 0 PID: 95 Comm: sh", "<TASK>", "</IRQ>", "? foo+0x1/0x2",
+		"kernel BUG at mm/slab.c:1!", "$ 0   : 00000000 81d4b3b4", "[00000010] *pgd=41d33835", "foo: a;b", "", "["} {
+		if got := Cut(text); got.Text != text || got.Caller != "" {
+			t.Errorf("%q: %+v", text, got)
+		}
+	}
+}
