@@ -34,6 +34,8 @@ type Thread struct {
 	Name    string
 	Regs    cpu.Registers
 	Crashed bool
+	// Fault is why this thread crashed, where several did; nil: as Snapshot.Fault says.
+	Fault *Fault
 	// Stack bounds the stack where the capture knows it; Lo == Hi: unknown.
 	Stack Range
 	// Memory, where set, is the thread's own: each report in a console log shows memory of
@@ -53,6 +55,8 @@ type Listed struct {
 	// Doubtful: the capture itself says that the frame may be none, as "?" does in a
 	// kernel's trace.
 	Doubtful bool
+	// Outermost: nothing called the frame, as the capture's format knows.
+	Outermost bool
 	// Symbol and Module are the names that the capture gives, "" for none. PC is Offset
 	// bytes into Symbol, which has Size bytes; Size is 0 where it is not known.
 	Symbol, Module string

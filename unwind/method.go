@@ -13,6 +13,7 @@ const (
 	MethodCode                    // code analysis
 	MethodFP                      // frame pointer convention
 	MethodScan                    // a plausible return address on the stack
+	MethodPrewalked               // the capture lists the frame
 	methodCount
 )
 
@@ -47,6 +48,7 @@ var methods = [methodCount]struct {
 	MethodCode:      {"code", inCode},
 	MethodFP:        {"fp", byConvention},
 	MethodScan:      {"scan", bySearch},
+	MethodPrewalked: {"prewalked", inCapture},
 }
 
 func (m Method) String() string {

@@ -97,6 +97,7 @@ func (t Trust) String() string { return [...]string{"guess", "likely", "certain"
 //	fp                    after a call whose target matches     after a call, SP rises   guess
 //	                      and another method agrees
 //	scan                  never                                 never                    guess
+//	prewalked             never                                 nothing against it       guess
 func trustOf(m Method, c Checks) Trust {
 	sound := c.has(SPMonotonic) && c&(Executable|AtTrampoline) != 0 && c&(NoCall|TargetDiffers) == 0
 	entered := c&(CallBefore|AtTrampoline) != 0
@@ -117,6 +118,8 @@ func trustOf(m Method, c Checks) Trust {
 	case MethodFP:
 		sound = sound && entered && c.has(SPInStack)
 		return pick(sound && c.proven() && c.has(TargetMatches|MethodsAgree), sound)
+	case MethodPrewalked:
+		return pick(false, c&(Executable|CodeMissing|AtTrampoline) != 0 && c&(NoCall|TargetDiffers) == 0)
 	}
 	return Guess
 }

@@ -1,0 +1,223 @@
+package unwind
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+)
+
+// Splice completes the frames of a finished walk of t, and why it stopped, by the frames
+// that the capture lists (target.Thread.Listed): where the memory of a report ends after 40
+// words, the chain that the kernel printed goes on.
+//
+//	walked   leaf ── mid_c ── mid_b ── (memory ends)
+//	listed   leaf ─────────── mid_b ── stale? ── mid_a ── write
+//	result   leaf ── mid_c ── mid_b ──────────── mid_a ── write
+//
+// What was walked on evidence stands first, what a search found does not. Behind it come
+// the listed frames behind the last that both have, as far as code lets them call one
+// another: those that it contradicts are left out where leaving them out makes the rest
+// fit, and are a guess otherwise.
+//
+// entries[i] is the index in t.Listed of frame i, −1 where the capture does not list it.
+func (w *Walker) Splice(t *target.Thread, frames []Frame, stop Stop) (spliced []Frame, entries []int, end Stop) {
+	entries, next := matchListed(t.Listed, frames)
+	if stop.Reason == StopRoot && len(frames) > 0 {
+		return frames, entries, stop
+	}
+	own := frames[:trusted(frames)]
+	if len(own) < len(frames) {
+		_, next = matchListed(t.Listed, own)
+	}
+	s := newSplicer(w, t, t.Listed[next:])
+	if len(own) > 0 {
+		s.callee = own[len(own)-1]
+	}
+	path := s.path()
+	if len(path) == 0 {
+		return frames, entries, stop
+	}
+	room := max(0, w.opt.MaxFrames-len(own))
+	spliced, entries = own, entries[:len(own)]
+	for _, k := range path[:min(room, len(path))] {
+		spliced, entries = append(spliced, s.frames[k]), append(entries, next+k)
+	}
+	switch {
+	case room < len(path):
+		stop = Stop{StopLimit, spliced[len(spliced)-1].PC}
+	case s.listed[path[len(path)-1]].Outermost:
+		stop = Stop{Reason: StopRoot}
+	}
+	return spliced, entries, stop
+}
+
+// trusted is how many frames stand before the first that is a guess.
+func trusted(frames []Frame) int {
+	for i := range frames {
+		if frames[i].Trust == Guess {
+			return i
+		}
+	}
+	return len(frames)
+}
+
+// matchListed finds the walked frames in the list, in order. next is behind the last that
+// was found.
+func matchListed(listed []target.Listed, frames []Frame) (entries []int, next int) {
+	entries = make([]int, len(frames))
+	for i := range frames {
+		entries[i] = -1
+		for k := next; k < len(listed); k++ {
+			if l := &listed[k]; l.PC != 0 && l.PC == frames[i].PC {
+				entries[i], next = k, k+1
+				break
+			}
+		}
+	}
+	return entries, next
+}
+
+// splicer finds the frames among those listed.
+type splicer struct {
+	verifier verifier
+	state    State
+	listed   []target.Listed
+	callee   Frame   // the last frame that was walked; none: Method is methodCount
+	frames   []Frame // what is known of each entry from its callee on the best path
+	mode     cpu.Mode
+}
+
+func newSplicer(w *Walker, t *target.Thread, listed []target.Listed) *splicer {
+	s := &splicer{listed: listed, verifier: w.finder.verifier, frames: make([]Frame, len(listed)), callee: Frame{Method: methodCount}}
+	s.verifier.isAhead = true // whether another address would do as well is of no use here
+	s.state = State{Snapshot: w.snap.Of(t), Thread: t, Regs: new(cpu.Registers)}
+	_, s.mode, _ = w.snap.Arch.PCOf(&t.Regs)
+	return s
+}
+
+// What a step of a path is worth: from a frame to its caller, over entries between them.
+const (
+	worthProven  = 4  // the call before the entry goes to the callee
+	worthByJump  = 3  // … by another function's jump
+	worthOpen    = 1  // an indirect call, an interrupted frame, or nobody knows the code
+	worthAgainst = -4 // no call stands there, or one that goes elsewhere
+	worthSkipped = -2 // an entry that the capture does not doubt is left out
+	worthDoubted = -2 // an entry that the capture doubts is taken
+	worthEnded   = -5 // an entry that the capture does not doubt stands behind the path's end
+)
+
+// maxSkipped is how many entries a step may leave out: a search through a stack lists some
+// stale return addresses one behind the other.
+const maxSkipped = 24
+
+// path chooses the entries that are frames: the best path through the list. An entry's
+// frame depends on its callee, so that steps are looked at from the outermost entry inwards,
+// and each entry is kept as its best callee sees it.
+func (s *splicer) path() []int {
+	n := len(s.listed)
+	worth := make([]int, n+1) // of the best path from entry i on; n: the end
+	step := make([]int, n+1)  // its next entry
+	for i := n - 1; i >= -1; i-- {
+		from := s.callee
+		if i >= 0 {
+			from = s.entry(i)
+		}
+		worth[i+1], step[i+1] = s.bestStep(&from, i+1, worth)
+	}
+	var path []int
+	for at, from := 0, s.callee; ; {
+		k := step[at]
+		if k >= n {
+			return path
+		}
+		s.frames[k], _ = s.step(&from, k)
+		from = s.frames[k]
+		path, at = append(path, k), k+1
+	}
+}
+
+// bestStep is the entry, at first or behind, that from is best called by; len(listed) where
+// the path rather ends.
+func (s *splicer) bestStep(from *Frame, first int, worth []int) (best, next int) {
+	best, next = s.endWorth(first), len(s.listed)
+	for k, skipped := first, 0; k < len(s.listed) && k <= first+maxSkipped; k++ {
+		_, gain := s.step(from, k)
+		if total := skipped + gain + worth[k+1]; total > best {
+			best, next = total, k
+		}
+		if !s.listed[k].Doubtful {
+			if gain > 0 {
+				break
+			}
+			skipped += worthSkipped
+		}
+	}
+	return best, next
+}
+
+// endWorth is what it is worth to leave out all entries from first on; behind the outermost
+// frame there are none to leave out.
+func (s *splicer) endWorth(first int) (worth int) {
+	if first > 0 && s.listed[first-1].Outermost {
+		return 0
+	}
+	for k := first; k < len(s.listed) && k < first+maxSkipped; k++ {
+		if !s.listed[k].Doubtful {
+			worth += worthEnded
+		}
+	}
+	return worth
+}
+
+// entry is entry k as a callee.
+func (s *splicer) entry(k int) Frame {
+	f, _ := s.step(&Frame{Method: methodCount}, k)
+	return f
+}
+
+// step is entry k as the caller of a frame, and what the step is worth.
+func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
+	l := &s.listed[k]
+	if l.Doubtful {
+		worth = worthDoubted
+	}
+	f = Frame{PC: l.PC, CallSite: l.PC, Exact: l.Exact, Method: MethodPrewalked, Checks: CodeMissing, Trust: Likely}
+	if l.PC == 0 {
+		return f, worth + worthOpen
+	}
+	c := candidate{evidence: evidence{method: MethodPrewalked, raw: l.PC, valid: true}}
+	if s.state.Snapshot.Arch.ISABit {
+		c.raw |= uint64(s.mode)
+	}
+	c.Exact = l.Exact
+	s.gather(callee, &c)
+	f = c.frame(Certain)
+	return f, worth + worthOf(c.checks)
+}
+
+// gather asks for evidence. Where a frame's code is not known, where calls go says nothing.
+func (s *splicer) gather(callee *Frame, c *candidate) {
+	v := s.verifier
+	if callee.Method == methodCount || callee.Checks&Executable == 0 || callee.Module == nil || callee.Module.Image == nil {
+		v.graph = nil
+	}
+	st := &s.state
+	st.PC, st.Site, st.Mode, st.Exact, st.Module = callee.PC, callee.CallSite, callee.Mode, callee.Exact, callee.Module
+	v.gather(st, c)
+	if c.module == nil || c.module.Image == nil {
+		c.checks |= CodeMissing
+		c.trust = trustOf(c.method, c.checks)
+	}
+}
+
+// worthOf weighs the evidence for a step.
+func worthOf(c Checks) int {
+	switch {
+	case c&(NoCall|TargetDiffers) != 0 || c&(Executable|CodeMissing|AtTrampoline) == 0:
+		return worthAgainst
+	case c.proven():
+		return worthProven
+	case c.has(TargetMatches):
+		return worthByJump
+	}
+	return worthOpen
+}

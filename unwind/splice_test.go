@@ -1,0 +1,110 @@
+package unwind_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// listOf makes a list of frames: "400118" is a return address, "!" behind where a frame stands
+// itself, "?" before what the capture doubts, "." behind the outermost, "-" a name alone.
+func listOf(list string) (out []target.Listed) {
+	for _, s := range strings.Fields(list) {
+		l := target.Listed{Symbol: s, Doubtful: strings.HasPrefix(s, "?"), Exact: strings.Contains(s, "!"), Outermost: strings.HasSuffix(s, ".")}
+		if s != "-" {
+			_, _ = fmt.Sscanf(strings.Trim(s, "?!."), "%x", &l.PC)
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// described are frames, one a word: PC, method, trust, and their entries in the list.
+func described(frames []unwind.Frame, entries []int) string {
+	var out []string
+	for i, f := range frames {
+		out = append(out, fmt.Sprintf("%x/%v/%v/%d", f.PC, f.Method, f.Trust, entries[i]))
+	}
+	return strings.Join(out, " ")
+}
+
+// TestSplice: the program is stopped in the leaf g, whose caller f the link register has, and
+// the capture has nothing of the stack; main called f.
+func TestSplice(t *testing.T) {
+	const g, f = "400208/context/certain/", "400118/cfi/certain/"
+	for _, c := range []struct{ what, listed, want, stop string }{
+		{"the list goes on where memory ends", "400208! 400118 400018.", g + "0 " + f + "1 400018/prewalked/likely/2", "root"},
+		{"a frame that the list lacks is put back", "400208! 400018.", g + "0 " + f + "-1 400018/prewalked/likely/1", "root"},
+		{"a list may begin at the caller", "400118 400018.", g + "-1 " + f + "0 400018/prewalked/likely/1", "root"},
+		{"what no call stands before is left out", "400208! 400118 400030 400018.", g + "0 " + f + "1 400018/prewalked/likely/3", "root"},
+		{"… and is a guess where nothing better follows", "400208! 400118 400030.", g + "0 " + f + "1 400030/prewalked/guess/2", "root"},
+		{"what the capture doubts is left out", "400208! 400118 ?400318 400018.", g + "0 " + f + "1 400018/prewalked/likely/3", "root"},
+		{"… unless code proves it", "400208! 400118 ?400018", g + "0 " + f + "1 400018/prewalked/likely/2", "unreadable"},
+		{"a call through a register may be the callee's", "400208! 400118 400318", g + "0 " + f + "1 400318/prewalked/likely/2", "unreadable"},
+		{"names alone", "400208! 400118 - -.", g + "0 " + f + "1 0/prewalked/likely/2 0/prewalked/likely/3", "root"},
+		{"an interrupted frame follows no call", "400208! 400118 400030!", g + "0 " + f + "1 400030/prewalked/likely/2", "unreadable"},
+		{"a list that ends before the walk does", "400208!", g + "0 " + f + "-1", "unreadable"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			arch := o32()
+			snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+			th := &snap.Threads[0]
+			th.Listed = listOf(c.listed)
+			w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}})
+			frames, stop := w.Walk(th, nil)
+			frames, entries, stop := w.Splice(th, frames, stop)
+			if got := described(frames, entries); got != c.want || stop.Reason.String() != c.stop {
+				t.Errorf("%s, stop %v\nwant %s, stop %s", got, stop.Reason, c.want, c.stop)
+			}
+		})
+	}
+}
+
+// TestSpliceWithoutPC: a thread of which nothing but a list is known has the frames listed.
+func TestSpliceWithoutPC(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+	th := &snap.Threads[0]
+	th.Regs, th.Listed = cpu.Registers{}, listOf("400208! 400118 ?400318 400018.")
+	w := unwind.NewWalker(snap, unwind.Options{CallGraph: graph{holds: sameHundred}})
+	frames, stop := w.Walk(th, nil)
+	frames, entries, stop := w.Splice(th, frames, stop)
+	want := "400208/prewalked/likely/0 400118/prewalked/likely/1 400018/prewalked/likely/3"
+	if got := described(frames, entries); got != want || stop.Reason != unwind.StopRoot {
+		t.Errorf("%s, stop %v\nwant %s", got, stop.Reason, want)
+	}
+}
+
+// TestSpliceKeepsWholeWalks: a walk that reaches the root needs no list.
+func TestSpliceKeepsWholeWalks(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, stackOf(arch))
+	th := &snap.Threads[0]
+	th.Listed = listOf("400208! 400318 400118")
+	w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}})
+	frames, stop := w.Walk(th, nil)
+	frames, entries, stop := w.Splice(th, frames, stop)
+	want := "400208/context/certain/0 400118/cfi/certain/2 400018/cfi/certain/-1"
+	if got := described(frames, entries); got != want || stop.Reason != unwind.StopRoot {
+		t.Errorf("%s, stop %v\nwant %s", got, stop.Reason, want)
+	}
+}
+
+// TestSpliceBoundsFrames: --max-frames holds for listed frames too.
+func TestSpliceBoundsFrames(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+	th := &snap.Threads[0]
+	th.Listed = listOf("400208! " + strings.Repeat("400118 ", 50))
+	w := unwind.NewWalker(snap, unwind.Options{MaxFrames: 5})
+	frames, stop := w.Walk(th, nil)
+	frames, _, stop = w.Splice(th, frames, stop)
+	if len(frames) != 5 || stop.Reason != unwind.StopLimit {
+		t.Errorf("%d frames, stop %v", len(frames), stop.Reason)
+	}
+}
