@@ -28,7 +28,7 @@ import (
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/console"
 	"github.com/backsight/backsight/input/elfcore"
-	"github.com/backsight/backsight/input/faultlog"
+	"github.com/backsight/backsight/input/kernellog"
 	"github.com/backsight/backsight/input/snapshot"
 )
 
@@ -52,7 +52,7 @@ func Formats() []input.Format {
 	return []input.Format{
 		elfcore.Format(),
 		snapshot.Format(),
-		console.Format(faultlog.Reader()),
+		console.Format(kernellog.Reader()),
 	}
 }
 

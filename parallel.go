@@ -90,6 +90,7 @@ func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, snap *targ
 		}
 		frames, out[i].Stop = w.Walk(&snap.Threads[i], frames[:0])
 		out[i].Frames, out[i].Thread = slices.Clone(frames), &snap.Threads[i]
+		out[i].splice(w)
 		if out[i].Thread.Crashed {
 			out[i].Overwritten = u.overwritten(snap, &out[i])
 		}

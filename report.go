@@ -24,7 +24,7 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 	for i := range traces {
 		t := &traces[i]
 		r.Threads[i] = report.Thread{Thread: t.Thread, Stop: t.Stop, Tried: t.Tried, Overwritten: t.Overwritten,
-			Frames: named(ctx, snap.Arch, t.Frames, names)}
+			Frames: named(ctx, snap.Arch, t, names)}
 	}
 	if i := slices.IndexFunc(r.Threads, func(t report.Thread) bool { return snap.Fault != nil && t.ID == snap.Fault.Thread }); i >= 0 {
 		r.Crash = diagnose.Crash(snap, &r.Threads[i])
@@ -33,13 +33,16 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 	return r
 }
 
-// named looks frames up.
-func named(ctx context.Context, arch *cpu.Arch, frames []unwind.Frame, names Symbolizer) []report.Frame {
-	out := make([]report.Frame, len(frames))
-	for i := range frames {
-		out[i].Frame = frames[i]
-		if m := frames[i].Module; names != nil && m != nil && ctx.Err() == nil {
-			out[i].Location = names.Lookup(m, lookedUp(arch, &frames[i]))
+// named looks frames up. A frame that nobody else knows has the name that the capture gives.
+func named(ctx context.Context, arch *cpu.Arch, t *Backtrace, names Symbolizer) []report.Frame {
+	out := make([]report.Frame, len(t.Frames))
+	for i := range t.Frames {
+		out[i].Frame = t.Frames[i]
+		if m := t.Frames[i].Module; names != nil && m != nil && ctx.Err() == nil {
+			out[i].Location = names.Lookup(m, lookedUp(arch, &t.Frames[i]))
+		}
+		if names != nil && out[i].Function == "" {
+			out[i].Location = t.listedName(i)
 		}
 	}
 	return out

@@ -62,6 +62,9 @@ type Backtrace struct {
 	Thread *target.Thread
 	Frames []unwind.Frame
 	Stop   unwind.Stop
+	// Listed[i] is the entry of Thread.Listed that frame i is, nil where the capture does not
+	// list it; empty where the capture lists no frames.
+	Listed []*target.Listed
 	// Tried are the attempts to find each frame, as report.Thread has them; nil but in
 	// ExplainedBacktraces.
 	Tried [][]report.Attempt
@@ -93,9 +96,12 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 			b := &out[done]
 			tried, b.Thread = tried[:0], &snap.Threads[done]
 			b.Frames, b.Stop = w.Walk(b.Thread, nil)
+			b.splice(w)
 			b.Tried = make([][]report.Attempt, len(b.Frames)+1)
 			for _, a := range tried {
-				b.Tried[a.Frame+1] = append(b.Tried[a.Frame+1], a)
+				if k := a.Frame + 1; k < len(b.Tried) {
+					b.Tried[k] = append(b.Tried[k], a)
+				}
 			}
 			if b.Thread.Crashed {
 				b.Overwritten = u.overwritten(snap, b)

@@ -32,5 +32,5 @@ func cycleAt(frames []report.Frame, i int) (best cycle, ok bool) {
 
 // alike tells whether two frames read the same but for their place on the stack.
 func alike(a, b *report.Frame) bool {
-	return a.PC == b.PC && a.Trust == b.Trust && a.Method == b.Method
+	return a.PC == b.PC && a.Trust == b.Trust && a.Method == b.Method && a.Function == b.Function && a.Entry == b.Entry
 }

@@ -232,7 +232,7 @@ func (e *encoder) frame(r *report.Report, t *report.Thread, n int) {
 		e.address(f.CallSite - f.Module.Lo)
 	}
 	e.key("offset")
-	e.address(f.CallSite)
+	e.addressOf(f, f.CallSite)
 	e.location(f)
 	e.key("trust")
 	e.string(walkerTrust(&f.Frame))
@@ -242,6 +242,15 @@ func (e *encoder) frame(r *report.Report, t *report.Thread, n int) {
 	e.key("backsight")
 	e.evidence(f, t, n)
 	e.close('}')
+}
+
+// addressOf writes an address of a frame, null where none is known.
+func (e *encoder) addressOf(f *report.Frame, addr uint64) {
+	if f.HasAddress() {
+		e.address(addr)
+	} else {
+		e.null()
+	}
 }
 
 // location writes the names, null where there are none.
@@ -285,7 +294,7 @@ func (e *encoder) line(n int) {
 func (e *encoder) evidence(f *report.Frame, t *report.Thread, n int) {
 	e.open('{')
 	e.key("pc")
-	e.address(f.PC)
+	e.addressOf(f, f.PC)
 	e.key("cfa")
 	if f.HasCFA {
 		e.address(f.CFA)

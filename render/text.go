@@ -1,6 +1,7 @@
 package render
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"unicode/utf8"
@@ -89,7 +90,7 @@ func (t *text) header(r *report.Report, th *report.Thread) {
 	}
 	if th.Crashed {
 		t.b = append(t.b, " (crashed)"...)
-		if f := r.Snapshot.Fault; f != nil && f.Name != "" {
+		if f := cmp.Or(th.Fault, r.Snapshot.Fault); f != nil && f.Name != "" {
 			t.b = append(t.b, ": "...)
 			t.b = appendText(t.b, f.Name)
 			if f.HasAddress {
@@ -154,6 +155,7 @@ func (t *text) reasons(r *report.Report, th *report.Thread) {
 // row is one line of a backtrace.
 type row struct {
 	pc              uint64
+	noPC            bool
 	name, file, tag string
 	color           string
 }
@@ -181,7 +183,7 @@ func frameRows(f *report.Frame) []row {
 		rows = append(rows, row{pc: f.PC, name: Text(orUnknown(in.Function)) + " (inlined)", file: place(in.File, f.Dir, in.Line)})
 	}
 	tag, color := doubt(f)
-	return append(rows, row{pc: f.PC, name: Text(frameName(f)), file: place(f.File, f.Dir, f.Line), tag: tag, color: color})
+	return append(rows, row{pc: f.PC, noPC: !f.HasAddress(), name: Text(frameName(f)), file: place(f.File, f.Dir, f.Line), tag: tag, color: color})
 }
 
 // frameName is function+offset or module+offset of where the frame resumes.
@@ -235,7 +237,11 @@ func (t *text) row(n int, r *row) {
 	num := strconv.Itoa(n)
 	t.b = append(append(t.b, '#'), num...)
 	t.pad(t.number + 1 - len(num))
-	t.b = appendHex(t.b, r.pc, t.digits)
+	if r.noPC {
+		t.pad(len("0x") + t.digits)
+	} else {
+		t.b = appendHex(t.b, r.pc, t.digits)
+	}
 	t.b = append(t.b, "  "...)
 	if t.style.Color {
 		t.b = append(t.b, bold...)

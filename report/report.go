@@ -50,6 +50,10 @@ func (f *Frame) FunctionAt() uint64 {
 	return f.Module.ToTarget(f.Entry)
 }
 
+// HasAddress tells whether the frame's addresses are known: of a frame that the capture
+// lists, only the name may be.
+func (f *Frame) HasAddress() bool { return f.PC != 0 || f.Method != unwind.MethodPrewalked }
+
 // Attempt is an unwind.Attempt to keep: a walker's own is valid only while the
 // walker tells of it.
 type Attempt struct {

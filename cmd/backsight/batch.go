@@ -118,6 +118,10 @@ func (s *session) title(path string, n int) string {
 
 // process makes a job's output.
 func (s *session) process(ctx context.Context, j *job) {
+	if s.opt.reports && j.err == nil {
+		j.out, j.made = listThreads(j.snap), true
+		return
+	}
 	r, err := (*report.Report)(nil), j.err
 	if err == nil {
 		r, err = s.report(ctx, j.snap)

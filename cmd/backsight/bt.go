@@ -21,7 +21,8 @@ type btOptions struct {
 	memory     memoryFlags
 	all, one   bool
 	thread     int
-	byThread   bool // --thread was given
+	byThread   bool // --thread or --report was given
+	reports    bool // list them
 	maxFrames  int
 	limited    bool // --max-frames was given
 	format     string
@@ -42,20 +43,21 @@ func newBT(stdout, stderr io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bt [flags] CAPTURE...",
 		Short: "Backtraces of a capture",
-		Long: `Backtraces of every thread in a capture: an ELF core file or JSON snapshots, one
-or many, plain or compressed. The format is recognised by content; "-" is standard
+		Long: `Backtraces of every thread in a capture: an ELF core file, JSON snapshots, one or
+many, or a console's log with reports of a kernel; plain or compressed. The format is recognised by content; "-" is standard
 input.`,
 		Example: `  backsight bt core.1234
   backsight bt --sysroot rootfs/ -e build/netd core.1234
   backsight bt --image firmware.elf snapshots.jsonl.gz
   backsight bt --image fw.bin@0x80000000 --arch mips --endian big crash.json
   backsight bt -1 --explain core.1234
+  backsight bt --sysroot rootfs/ serial.log
   zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
 		RunE: func(cmd *cobra.Command, captures []string) error {
 			if len(captures) == 0 && len(o.memory.ram) == 0 {
 				return errors.New("bt: no capture named; - is standard input")
 			}
-			o.byThread = cmd.Flags().Changed("thread")
+			o.byThread = cmd.Flags().Changed("thread") || cmd.Flags().Changed("report")
 			o.limited = cmd.Flags().Changed("max-frames")
 			s := &session{opt: &o, out: output{w: stdout}, progress: newProgress(stderr)}
 			return s.run(cmd.Context(), captures)
@@ -68,6 +70,8 @@ input.`,
 	f.BoolVarP(&o.all, "all", "a", false, "all threads (default)")
 	f.BoolVarP(&o.one, "one", "1", false, "only the crashed thread, or the first one")
 	f.IntVar(&o.thread, "thread", 0, "only the thread with this `ID`")
+	f.IntVar(&o.thread, "report", 0, "only report `N` of a log, counted from 0")
+	f.BoolVar(&o.reports, "reports", false, "list the reports of a log")
 	f.IntVarP(&o.maxFrames, "max-frames", "n", unwind.DefaultMaxFrames, "at most `N` frames of a backtrace; 0: all")
 	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array) or jsonl (one line each)")
 	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of unwind sources to use, in this order: "+strings.Join(backsight.SourceNames(), ","))
@@ -79,7 +83,7 @@ input.`,
 	f.BoolVar(&o.noDemangle, "no-demangle", false, "names as they are in the file")
 	f.StringVar(&o.color, "color", "auto", "`WHEN`: auto, always or never; auto honours NO_COLOR")
 	f.BoolVar(&o.strict, "strict", false, "exit 1 unless every backtrace reaches its root without a guess")
-	cmd.MarkFlagsMutuallyExclusive("all", "one", "thread")
+	cmd.MarkFlagsMutuallyExclusive("all", "one", "thread", "report", "reports")
 	cmd.MarkFlagsMutuallyExclusive("demangle", "no-demangle")
 	return cmd
 }

@@ -27,7 +27,6 @@ type Report struct {
 	Title string
 	// Line counts from 0.
 	Line int
-	// Arch is nil where the report is of a processor that is not known; Issues say so.
 	Arch *cpu.Arch
 	OS   string
 	// Thread has the report's registers, its memory in Thread.Memory, and the call chain
@@ -35,9 +34,6 @@ type Report struct {
 	Thread target.Thread
 	// Fault is why the report was made, nil where it is about no fault.
 	Fault *target.Fault
-	// Tasks are other threads, which the report, or memory that belongs to it, shows. They
-	// have names; Open sets their IDs, behind those of all reports.
-	Tasks []target.Thread
 	// Modules are the binaries that the report is about; reports of one log share them.
 	Modules []*target.Module
 	// CodeMask is target.Snapshot's.

@@ -3,8 +3,6 @@ package console
 import (
 	"bytes"
 	"strings"
-
-	"github.com/backsight/backsight/input"
 )
 
 // maxLine bounds a line in bytes: what is longer is cut into several.
@@ -14,11 +12,22 @@ const maxLine = 4096
 type Log struct {
 	text   []byte
 	starts []int // of each line; grows with the text
-	ram    *input.RAM
+	memo   map[any]any
 }
 
-// RAM is the memory that the user gave beside the log, nil for none.
-func (l *Log) RAM() *input.RAM { return l.ram }
+// Memo returns what make returned when key was first asked for: what a Reader finds out of
+// the whole log, once.
+func (l *Log) Memo(key any, make func() any) any {
+	v, ok := l.memo[key]
+	if !ok {
+		v = make()
+		if l.memo == nil {
+			l.memo = map[any]any{}
+		}
+		l.memo[key] = v
+	}
+	return v
+}
 
 // NewLog cuts text into lines, which end in LF, CR or both. NULs count as nothing.
 func NewLog(text []byte) *Log {

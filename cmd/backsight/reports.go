@@ -1,0 +1,24 @@
+package main
+
+import (
+	"strconv"
+
+	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/target"
+)
+
+// listThreads writes the threads of a snapshot, which are the reports of a log, one a line:
+//
+//	3  oops: CPU 0 PID 95 busybox (crashed)
+func listThreads(snap *target.Snapshot) (out []byte) {
+	for i := range snap.Threads {
+		t := &snap.Threads[i]
+		out = strconv.AppendInt(out, int64(t.ID), 10)
+		out = append(append(out, "  "...), render.Text(t.Name)...)
+		if t.Crashed {
+			out = append(out, " (crashed)"...)
+		}
+		out = append(out, '\n')
+	}
+	return out
+}

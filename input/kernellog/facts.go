@@ -1,0 +1,96 @@
+package kernellog
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/backsight/backsight/target"
+)
+
+// facts are what a log says of the kernel besides its reports.
+type facts struct {
+	// version is the kernel's line "Linux version 6.1.0-50-arm64 (…) …", release the word
+	// behind "version".
+	version, release string
+	// offset is by how much the kernel lies above where it was linked (KASLR).
+	offset    uint64
+	hasOffset bool
+	modules   map[string]*module
+}
+
+// module is a loaded module as the log knows it.
+type module struct {
+	target.Range
+	// sections are the addresses of its sections, by name.
+	sections map[string]uint64
+}
+
+// The most modules of a log, and sections of a module, that are kept.
+const (
+	maxModules  = 4096
+	maxSections = 256
+)
+
+// take reads a line.
+func (f *facts) take(text string) {
+	switch {
+	case strings.HasPrefix(text, "Linux version "):
+		f.version = text
+		f.release, _ = cutWord(text[len("Linux version "):])
+	case strings.HasPrefix(text, "Kernel Offset: "): // 0x22000000 from 0xffffffff81000000, or disabled
+		word, _ := cutWord(text[len("Kernel Offset: "):])
+		if v, ok := parseHex(word); ok || word == "disabled" {
+			f.offset, f.hasOffset = v, true
+		}
+	case strings.Contains(text, " Live 0x"):
+		f.live(text)
+	case strings.HasPrefix(text, "/sys/module/"):
+		f.section(text[len("/sys/module/"):])
+	}
+}
+
+// live reads a line of /proc/modules: "crashy 16384 0 [permanent], Live 0xffffffffc058f000 (OE)".
+func (f *facts) live(text string) {
+	head, tail, _ := strings.Cut(text, " Live 0x")
+	words := strings.Fields(head)
+	addr, _ := cutWord(tail)
+	lo, ok := parseHex(addr)
+	if len(words) < 3 || !ok || lo == 0 {
+		return
+	}
+	size, err := strconv.ParseUint(words[1], 10, 32)
+	if m := f.module(words[0]); m != nil && err == nil {
+		m.Range = target.Range{Lo: lo, Hi: lo + size}
+	}
+}
+
+// section reads "crashy/sections/.text:0xffffa08ccc789000".
+func (f *facts) section(text string) {
+	name, rest, ok := strings.Cut(text, "/sections/")
+	section, value, ok2 := strings.Cut(rest, ":")
+	addr, ok3 := parseHex(strings.TrimSpace(value))
+	if !ok || !ok2 || !ok3 || addr == 0 {
+		return
+	}
+	m := f.module(name)
+	if m == nil || len(m.sections) >= maxSections {
+		return
+	}
+	if m.sections == nil {
+		m.sections = make(map[string]uint64)
+	}
+	m.sections[section] = addr
+}
+
+// module is the module of a name, nil where there are too many.
+func (f *facts) module(name string) *module {
+	if m := f.modules[name]; m != nil || len(f.modules) >= maxModules {
+		return m
+	}
+	if f.modules == nil {
+		f.modules = make(map[string]*module)
+	}
+	m := new(module)
+	f.modules[name] = m
+	return m
+}

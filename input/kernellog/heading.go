@@ -1,0 +1,276 @@
+package kernellog
+
+import (
+	"strconv"
+	"strings"
+)
+
+// heading is what a report says of itself: what it is, where and in whom it happened.
+type heading struct {
+	// what is the kind of the report in a word or two: "oops", "warning", "soft lockup".
+	what string
+	// says is the message that told the kind.
+	says string
+	// crash: the kernel or the task did not go on.
+	crash   bool
+	cpu     int // −1 unknown
+	pid     int // −1 unknown
+	comm    string
+	release string // of the kernel: "6.1.0-50-arm64"
+}
+
+// kinds are the messages by which reports begin. The first that fits counts.
+var kinds = [...]struct {
+	says  string
+	what  string
+	crash bool
+}{
+	{"BUG: KASAN:", "KASAN", false},
+	{"BUG: KMSAN:", "KMSAN", false},
+	{"BUG: KFENCE:", "KFENCE", false},
+	{"BUG: KCSAN:", "KCSAN", false},
+	{"UBSAN:", "UBSAN", false},
+	{"BUG: soft lockup", "soft lockup", false},
+	{"BUG: workqueue lockup", "workqueue lockup", false},
+	{"Watchdog detected hard LOCKUP", "hard lockup", false},
+	{"Watchdog CPU:", "hard lockup", false},
+	{"INFO: rcu", "RCU stall", false},
+	{"detected stalls on CPUs", "RCU stall", false},
+	{"self-detected stall on CPU", "RCU stall", false},
+	{"detected expedited stalls", "RCU stall", false},
+	{"BUG: scheduling while atomic", "scheduling while atomic", false},
+	{"BUG: sleeping function called", "sleeping while atomic", false},
+	{"BUG: spinlock", "spinlock", false},
+	{"BUG: kernel NULL pointer", "oops", true},
+	{"BUG: unable to handle", "oops", true},
+	{"BUG: stack guard page", "stack overflow", true},
+	{"BUG: TASK stack guard page", "stack overflow", true},
+	{"Unable to handle kernel", "oops", true},
+	{"Unable to handle page fault", "oops", true},
+	{"Unhandled fault:", "oops", true},
+	{"Unhandled kernel unaligned access", "oops", true},
+	{"Insufficient stack space to handle exception", "stack overflow", true},
+	{"Kernel stack overflow", "stack overflow", true},
+	{"kernel stack overflow", "stack overflow", true},
+	{"kernel BUG at", "BUG", true},
+	{"Kernel BUG at", "BUG", true},
+	{"Kernel bug detected", "BUG", true},
+	{"Kernel panic - not syncing", "panic", true},
+	{"general protection fault", "oops", true},
+	{"stack segment:", "oops", true},
+	{"invalid opcode:", "oops", true},
+	{"divide error:", "oops", true},
+	{"double fault:", "double fault", true},
+	{"Internal error:", "oops", true},
+	{"Oops", "oops", true},
+	{"WARNING: ", "warning", false},
+	{"NMI backtrace for cpu", "backtrace", false},
+	{"sysrq: Show Regs", "registers", false},
+	{"sysrq: CPU", "backtrace", false},
+	{"Allocated by task", "allocated", false},
+	{"Freed by task", "freed", false},
+	{"BUG: ", "BUG", false},
+}
+
+// heads reads a message that begins a report or says more of one; ok is false where the
+// message is another. fresh: the message stands at the very start of a report.
+func heads(text string) (h heading, fresh, ok bool) {
+	h.cpu, h.pid = -1, -1
+	if strings.HasPrefix(text, "------------[ cut here") || strings.HasPrefix(text, "8<--- cut here") {
+		return h, true, true
+	}
+	if h, ok := taskHeading(text); ok {
+		return h, true, true
+	}
+	if h, ok := hungHeading(text); ok {
+		return h, true, true
+	}
+	for _, k := range kinds {
+		if i := strings.Index(text, k.says); i >= 0 && i <= maxBeforeKind {
+			h.what, h.says, h.crash = k.what, text[i:], k.crash
+			h.place(text)
+			return h, false, true
+		}
+	}
+	if i := strings.Index(text, "[#"); i > 0 && strings.HasSuffix(strings.TrimRight(text, " "), "]:") { // Break instruction in kernel code[#1]:
+		h.what, h.says, h.crash = "oops", text[:i], true
+		return h, false, true
+	}
+	return h, false, false
+}
+
+// maxBeforeKind bounds what stands before the message that tells the kind: "watchdog: ",
+// "NMI watchdog: ", "CPU 0 ", "rcu: ".
+const maxBeforeKind = 24
+
+// place reads where a message says that the report is of: "CPU#1 stuck for 22s! [busybox:95]",
+// "for cpu 0", "WARNING: CPU: 0 PID: 96 at".
+func (h *heading) place(text string) {
+	for _, before := range [...]string{"CPU#", "for cpu ", "on cpu ", "sysrq: CPU", "CPU: "} {
+		if _, rest, ok := strings.Cut(text, before); ok {
+			h.cpu = leadingNumber(rest, h.cpu)
+			break
+		}
+	}
+	if _, rest, ok := strings.Cut(text, " PID: "); ok {
+		h.pid = leadingNumber(rest, h.pid)
+	}
+	if i := strings.LastIndexByte(text, '['); i >= 0 && strings.HasSuffix(text, "]") {
+		if comm, pid, ok := cutLast(text[i+1:len(text)-1], ':'); ok && leadingNumber(pid, -1) >= 0 {
+			h.comm, h.pid = comm, leadingNumber(pid, -1)
+		}
+	}
+	if _, rest, ok := strings.Cut(text, " by task "); ok && h.pid < 0 {
+		h.pid = leadingNumber(rest, h.pid)
+	}
+}
+
+// processHeading reads who was running:
+//
+//	CPU: 0 PID: 95 Comm: busybox Tainted: G        W  OE      6.1.0-50-arm64 #1  Debian 6.1.176-1
+//	CPU: 0 UID: 0 PID: 95 Comm: busybox Not tainted 6.11.0 #1                     (Linux 6.11)
+func processHeading(text string) (h heading, ok bool) {
+	h.cpu, h.pid = -1, -1
+	rest, ok := strings.CutPrefix(text, "CPU: ")
+	if !ok {
+		return h, false
+	}
+	h.cpu = leadingNumber(rest, -1)
+	_, rest, ok = strings.Cut(rest, "PID: ")
+	if !ok || h.cpu < 0 {
+		return h, false
+	}
+	h.pid = leadingNumber(rest, -1)
+	if _, comm, ok := strings.Cut(rest, "Comm: "); ok {
+		end := len(comm)
+		for _, behind := range [...]string{" Tainted:", " Not tainted"} {
+			if i := strings.Index(comm, behind); i >= 0 {
+				end = min(end, i)
+			}
+		}
+		h.comm = strings.TrimSpace(comm[:end])
+		h.release = releaseIn(comm[end:])
+	}
+	return h, true
+}
+
+// releaseIn finds the kernel's release in the rest of that line: the word before " #1".
+func releaseIn(s string) string {
+	i := strings.Index(s, " #")
+	if i < 0 {
+		return ""
+	}
+	words := strings.Fields(s[:i])
+	if len(words) == 0 {
+		return ""
+	}
+	return words[len(words)-1]
+}
+
+// taskHeading reads how sysrq-t, sysrq-w and the detector of hung tasks begin with a task:
+//
+//	task:busybox         state:S stack:0     pid:93    ppid:92     flags:0x00000004
+//	busybox         S    0    93     92 0x00000000                          (before Linux 5.12)
+func taskHeading(text string) (h heading, ok bool) {
+	h.cpu, h.pid = -1, -1
+	rest, ok := strings.CutPrefix(text, "task:")
+	if !ok {
+		return h, false
+	}
+	comm, rest, ok := strings.Cut(rest, " state:")
+	if !ok {
+		return h, false
+	}
+	h.what, h.comm = "task", strings.TrimSpace(comm)
+	if state, _ := cutWord(rest); state != "" {
+		h.says = "state " + state
+	}
+	if _, pid, ok := strings.Cut(rest, " pid:"); ok {
+		h.pid = leadingNumber(pid, -1)
+	}
+	return h, true
+}
+
+// hungHeading reads "INFO: task busybox:95 blocked for more than 120 seconds."
+func hungHeading(text string) (h heading, ok bool) {
+	h.cpu, h.pid = -1, -1
+	rest, ok := strings.CutPrefix(text, "INFO: task ")
+	if !ok {
+		return h, false
+	}
+	name, _, ok := strings.Cut(rest, " blocked for more than")
+	if !ok {
+		return h, false
+	}
+	comm, pid, _ := cutLast(name, ':')
+	h.what, h.says, h.comm, h.pid = "hung task", text, comm, leadingNumber(pid, -1)
+	return h, true
+}
+
+// title is how the report is called: "oops: CPU 0 PID 95 busybox".
+func (h *heading) title() string {
+	s := h.what
+	if s == "" {
+		s = "stack"
+	}
+	var who []string
+	if h.cpu >= 0 {
+		who = append(who, "CPU "+strconv.Itoa(h.cpu))
+	}
+	if h.pid >= 0 {
+		who = append(who, "PID "+strconv.Itoa(h.pid))
+	}
+	if h.comm != "" {
+		who = append(who, h.comm)
+	}
+	if len(who) == 0 {
+		return s
+	}
+	return s + ": " + strings.Join(who, " ")
+}
+
+// introduces tells whether o says more of the report that h heads: the detector of hung tasks
+// and RCU show the task that they are about.
+func (h *heading) introduces(o *heading) bool {
+	return o.what == "task" && (h.what == "hung task" || h.what == "RCU stall")
+}
+
+// add completes h with what another line says of the same report.
+func (h *heading) add(o *heading) {
+	if h.what == "" {
+		h.what, h.says, h.crash = o.what, o.says, o.crash
+	}
+	if o.cpu >= 0 {
+		h.cpu = o.cpu
+	}
+	if o.pid >= 0 {
+		h.pid = o.pid
+	}
+	if o.comm != "" {
+		h.comm = o.comm
+	}
+	if o.release != "" {
+		h.release = o.release
+	}
+}
+
+// leadingNumber reads the decimal number that s begins with, else it returns none.
+func leadingNumber(s string, none int) int {
+	end := 0
+	for end < len(s) && s[end] >= '0' && s[end] <= '9' {
+		end++
+	}
+	if n, err := strconv.Atoi(s[:end]); err == nil {
+		return n
+	}
+	return none
+}
+
+// cutLast cuts s at its last sep.
+func cutLast(s string, sep byte) (before, after string, ok bool) {
+	i := strings.LastIndexByte(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+1:], true
+}

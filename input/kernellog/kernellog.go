@@ -1,0 +1,62 @@
+// Package kernellog reads what Linux kernels print of a crash, or of any stack: oops, panic,
+// BUG, WARNING, lockups, stalls, hung tasks, sysrq's lists of tasks and CPUs, the reports of
+// KASAN and UBSAN, from a console, dmesg, the journal, syslog or pstore.
+//
+//	log ─► lines without prefixes ─► scanner: records, facts ─► report: registers, memory, chain
+//	                                 heading │ registers │ stack │ chain │ code
+//
+// Each report is a thread: with the registers, the memory of the stack and the call chain
+// that it shows. Formats: arch/*/kernel/{process,traps,stacktrace}.c of Linux,
+// Documentation/admin-guide/bug-hunting.rst.
+package kernellog
+
+import (
+	"context"
+	"sort"
+
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/console"
+	"github.com/backsight/backsight/target"
+)
+
+// Reader knows the reports of Linux kernels.
+func Reader() console.Reader {
+	return console.Reader{Name: "Linux kernel", Read: read}
+}
+
+// kernelLog is what there is to know of a log, found out once.
+type kernelLog struct {
+	*scanner
+	// machine is that of reports without registers.
+	machine machine
+	modules []*target.Module
+}
+
+func newKernelLog(log *console.Log) *kernelLog {
+	k := &kernelLog{scanner: scan(log)}
+	k.machine, k.modules = machineOfAll(k.records, &k.facts), k.facts.placed()
+	return k
+}
+
+type logKey struct{}
+
+// read is the report that begins at line at.
+func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
+	k := log.Memo(logKey{}, func() any { return newKernelLog(log) }).(*kernelLog)
+	i := sort.Search(len(k.records), func(i int) bool { return k.records[i].from >= at })
+	if i == len(k.records) || k.records[i].from != at {
+		return nil, at + 1
+	}
+	r := k.records[i]
+	next := r.to
+	for j := i - 1; j >= 0 && j >= i-maxMixed; j-- {
+		next = max(next, k.records[j].to)
+	}
+	if i+1 < len(k.records) {
+		next = min(next, k.records[i+1].from)
+	}
+	return k.report(r, env), max(next, at+1)
+}
+
+// maxMixed is how many reports may be printed at a time, one in the other's lines.
+const maxMixed = 64

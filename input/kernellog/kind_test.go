@@ -1,0 +1,146 @@
+package kernellog
+
+import (
+	"strings"
+	"testing"
+)
+
+// kindLogs are the kinds of reports: how each begins, and what it is called.
+var kindLogs = []struct{ name, head, kind string }{
+	{"oops", "BUG: unable to handle page fault for address: ffffffffdeadbeef\nOops: 0002 [#1] SMP", "oops"},
+	{"general protection fault", "general protection fault, probably for non-canonical address 0xdead000000000100: 0000 [#1] SMP", "oops"},
+	{"BUG", "------------[ cut here ]------------\nkernel BUG at mm/slab.c:4014!\ninvalid opcode: 0000 [#1] SMP", "BUG"},
+	{"WARNING", "------------[ cut here ]------------\nWARNING: CPU: 2 PID: 7 at kernel/toy.c:59 warn_c+0x16/0x30 [toy]", "warning"},
+	{"panic", "Kernel panic - not syncing: VFS: Unable to mount root fs", "panic"},
+	{"double fault", "traps: PANIC: double fault, error_code: 0x0\ndouble fault: 0000 [#1] SMP", "double fault"},
+	{"stack overflow", "BUG: TASK stack guard page was hit at 00000000ab (stack is 00000000cd..00000000ef)", "stack overflow"},
+	{"soft lockup", "watchdog: BUG: soft lockup - CPU#2 stuck for 22s! [sh:7]", "soft lockup"},
+	{"hard lockup", "NMI watchdog: Watchdog detected hard LOCKUP on cpu 2", "hard lockup"},
+	{"RCU stall", "rcu: INFO: rcu_preempt self-detected stall on CPU\nrcu: \t2-....: (5249 ticks this GP) idle=1c4c/1", "RCU stall"},
+	{"hung task", "INFO: task sh:7 blocked for more than 120 seconds.\ntask:sh   state:D stack:0     pid:7    ppid:1      flags:0x00000000", "hung task"},
+	{"KASAN", "==================================================================\nBUG: KASAN: slab-out-of-bounds in toy_write+0x5d/0x80 [toy]\nWrite of size 1 at addr ffff888006b8a0ff by task sh/7", "KASAN"},
+	{"UBSAN", "UBSAN: shift-out-of-bounds in toy.c:61:3\nshift exponent 33 is too large for 32-bit type 'int'", "UBSAN"},
+	{"sysrq-l", "sysrq: Show backtrace of all active CPUs\nNMI backtrace for cpu 2", "backtrace"},
+	{"sysrq-p", "sysrq: Show Regs", "registers"},
+	{"sysrq-t", "sysrq: Show State\ntask:sh   state:S stack:0     pid:7    ppid:1      flags:0x00000000", "task"},
+	{"lkdtm", "lkdtm: Performing direct entry BUG\n------------[ cut here ]------------\nkernel BUG at drivers/misc/lkdtm/bugs.c:78!", "BUG"},
+	{"dump_stack", "", "stack"},
+}
+
+// TestKinds: each kind of report, of each processor, is one thread with its chain, called by
+// its kind.
+func TestKinds(t *testing.T) {
+	for _, cpu := range oopses {
+		_, tail, _ := strings.Cut(cpu.log, "CPU: ")
+		_, who, _ := strings.Cut(cpu.title, ": ")
+		for _, kind := range kindLogs {
+			t.Run(kind.name+"/"+cpu.name, func(t *testing.T) {
+				want := kind.kind + ": " + who + "|" + cpu.want + "\n"
+				if got := threadsOf(t, "boot text\n"+kind.head+"\nCPU: "+tail); got != want {
+					t.Errorf("got  %s\nwant %s", got, want)
+				}
+			})
+		}
+	}
+}
+
+// TestTasks: each task of sysrq-t and sysrq-w, and a hung task, is a thread.
+func TestTasks(t *testing.T) {
+	const log = `
+sysrq: Show State
+task:init            state:S stack:0     pid:1     ppid:0      flags:0x00000004
+Call trace:
+ __switch_to+0xe8/0x120
+ do_wait+0x174/0x32c
+ el0t_64_sync+0x18c/0x190
+task:kthreadd        state:S stack:0     pid:2     ppid:0      flags:0x00000008
+Call trace:
+ __switch_to+0xe8/0x120
+ kthreadd+0x1f4/0x290
+ ret_from_fork+0x10/0x20
+INFO: task cat:95 blocked for more than 120 seconds.
+      Not tainted 6.1.0-test-arm64 #1
+"echo 0 > /proc/sys/kernel/hung_task_timeout_secs" disables this message.
+task:cat             state:D stack:0     pid:95    ppid:1      flags:0x00000000
+Call trace:
+ __switch_to+0xe8/0x120
+ el0t_64_sync+0x18c/0x190
+`
+	want := "task: PID 1 init|__switch_to do_wait el0t_64_sync.\ntask: PID 2 kthreadd|__switch_to kthreadd ret_from_fork.\nhung task: PID 95 cat|__switch_to el0t_64_sync.\n"
+	if got := threadsOf(t, log); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// threadsOf writes the threads of a log, one a line.
+func threadsOf(t testing.TB, log string) string {
+	var b strings.Builder
+	for _, s := range snapshots(t, log) {
+		for i := range s.Threads {
+			b.WriteString(s.Threads[i].Name + "|" + chainOf(&s.Threads[i]) + "\n")
+		}
+	}
+	return b.String()
+}
+
+// TestTwoCPUs: lines of two CPUs that print at a time belong to two reports, where the
+// kernel says who printed which.
+func TestTwoCPUs(t *testing.T) {
+	const log = `
+[    1.000001][   T10] WARNING: CPU: 0 PID: 10 at toy.c:1 a+0x1/0x2
+[    1.000002][   T11] WARNING: CPU: 1 PID: 11 at toy.c:1 b+0x1/0x2
+[    1.000003][   T10] Call trace:
+[    1.000004][   T11] Call trace:
+[    1.000005][   T11]  b+0x1/0x2
+[    1.000006][   T10]  a+0x1/0x2
+[    1.000007][    T1] eth0: link is up
+[    1.000008][   T11]  el0t_64_sync+0x1/0x2
+[    1.000009][   T10]  el0t_64_sync+0x1/0x2
+[    1.000010][   T10] ---[ end trace 0000000000000000 ]---
+[    1.000011][   T11] ---[ end trace 0000000000000000 ]---
+`
+	want := "warning: CPU 0 PID 10|a el0t_64_sync.\nwarning: CPU 1 PID 11|b el0t_64_sync.\n"
+	if got := threadsOf(t, log); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// TestOtherTextBetween: what else was printed between the lines of a report is left out.
+func TestOtherTextBetween(t *testing.T) {
+	log := strings.ReplaceAll(oopses[4].log, "\n", "\nrandom: crng init done\n  (some daemon) x: 12+0x\n")
+	if got := threadsOf(t, log); got != oopses[4].title+"|"+oopses[4].want+"\n" {
+		t.Errorf("got %s", got)
+	}
+}
+
+// TestOldKernels: chains and registers as Linux 3 and 4 printed them.
+func TestOldKernels(t *testing.T) {
+	const x86 = `BUG: unable to handle kernel NULL pointer dereference at 0000000000000010
+IP: [<ffffffffa0000010>] leaf+0x10/0x20 [toy]
+Oops: 0000 [#1] SMP
+CPU: 0 PID: 99 Comm: sh Not tainted 3.16.0-4-amd64 #1
+RIP: 0010:[<ffffffffa0000010>]  [<ffffffffa0000010>] leaf+0x10/0x20 [toy]
+RSP: 0018:ffff88003dbc3e28  EFLAGS: 00010246
+Stack:
+ ffffffffa0000042 ffffffff8116bbf4 0000000000000000 0000000000000005
+ <IRQ> ffff88003dbc3f00 0000000000000001
+Call Trace:
+ [<ffffffffa0000042>] ? mid+0x12/0x20 [toy]
+ [<ffffffff8116bbf4>] top+0xa4/0x1b0
+`
+	const arm = `Unable to handle kernel NULL pointer dereference at virtual address 00000010
+Internal error: Oops: 5 [#1] ARM
+PC is at leaf+0x10/0x20
+pc : [<c0012345>]    lr : [<c0045678>]    psr: 60000013
+Backtrace:
+[<c0012335>] (leaf+0x0/0x20) from [<c0045678>] (mid+0x10/0x20)
+[<c0045668>] (mid) from [<c000e500>] (ret_fast_syscall+0x0/0x30)
+`
+	want := "oops: CPU 0 PID 99 sh|leaf! ?mid top\noops|leaf! mid ret_fast_syscall.\n"
+	if got := threadsOf(t, x86+arm); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	s := snapshots(t, x86)[0]
+	checkRegisters(t, s.Arch, &s.Threads[0], "rip=ffffffffa0000010 rsp=ffff88003dbc3e28")
+	checkMemory(t, s.Arch, &s.Threads[0], "ffff88003dbc3e28=ffffffffa0000042 ffff88003dbc3e40=5 ffff88003dbc3e50=1")
+}

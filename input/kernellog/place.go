@@ -1,0 +1,124 @@
+package kernellog
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/backsight/backsight/target"
+)
+
+// place is a place in code as kernels print it: [<c00a5020>] leaf_deref+0x20/0x2c [crashy].
+type place struct {
+	addr    uint64
+	hasAddr bool
+	// symbol, module, offset and size are those of target.Listed.
+	symbol, module string
+	offset, size   uint64
+}
+
+// parsePlace reads the place at the start of s: an address, a symbol, or both. rest is what
+// follows.
+func parsePlace(s string) (p place, rest string, ok bool) {
+	if p.addr, s, p.hasAddr = cutBracketed(s); p.hasAddr && p.addr == 0 {
+		p.hasAddr = false // [<0>]: addresses are hidden from users (kernel.kptr_restrict)
+		ok = true
+	}
+	word, after := cutWord(s)
+	if strings.HasPrefix(word, "(") { // ARM before Linux 5.14: [<c0012345>] (foo+0x10/0x20)
+		word, after, _ = strings.Cut(s[1:], ")")
+		after = strings.TrimLeft(after, " ")
+	}
+	if !p.setSymbol(word) {
+		switch v, is := parseHex(word); {
+		case p.hasAddr && is && strings.HasPrefix(word, "0x"):
+			return p, after, true
+		case p.hasAddr || ok:
+			return p, s, p.hasAddr
+		case is && strings.HasPrefix(word, "0x"):
+			p.addr, p.hasAddr = v, true
+			return p, after, true
+		}
+		return p, s, false
+	}
+	p.module, after = cutModule(after)
+	return p, after, true
+}
+
+// setSymbol reads symbol+0x20/0x2c.
+func (p *place) setSymbol(word string) bool {
+	name, tail, ok := strings.Cut(word, "+0x")
+	if !ok || name == "" || !isSymbol(name) {
+		return false
+	}
+	off, size, _ := strings.Cut(tail, "/0x")
+	offset, err := strconv.ParseUint(off, 16, 64)
+	if err != nil {
+		return false
+	}
+	p.symbol, p.offset = name, offset
+	p.size, _ = strconv.ParseUint(size, 16, 64)
+	return true
+}
+
+// isSymbol tells whether s may be a symbol: C's, a compiler's (foo.constprop.0), Rust's.
+func isSymbol(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		if c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("_.$@", c) >= 0 {
+			continue
+		}
+		return false
+	}
+	return s != "" && (s[0] < '0' || s[0] > '9')
+}
+
+// cutBracketed takes [<c00a5020>] off, or [<ffffffff8114f3a0>].
+func cutBracketed(s string) (addr uint64, rest string, ok bool) {
+	inner, after, ok := strings.Cut(s, ">]")
+	if !ok || !strings.HasPrefix(inner, "[<") {
+		return 0, s, false
+	}
+	addr, ok = parseHex(inner[2:])
+	if !ok {
+		return 0, s, false
+	}
+	return addr, strings.TrimLeft(after, " "), true
+}
+
+// cutModule takes [crashy] off, or "[crashy 1234…]" with a build ID.
+func cutModule(s string) (name, rest string) {
+	inner, after, ok := strings.Cut(s, "]")
+	if !ok || !strings.HasPrefix(inner, "[") || strings.HasPrefix(inner, "[<") {
+		return "", s
+	}
+	name, _, _ = strings.Cut(inner[1:], " ")
+	return name, strings.TrimLeft(after, " ")
+}
+
+// cutWord takes what stands before the first space off.
+func cutWord(s string) (word, rest string) {
+	word, rest, _ = strings.Cut(s, " ")
+	return word, strings.TrimLeft(rest, " ")
+}
+
+// parseHex reads hexadecimal digits, with or without 0x.
+func parseHex(s string) (uint64, bool) {
+	v, err := strconv.ParseUint(strings.TrimPrefix(s, "0x"), 16, 64)
+	return v, err == nil
+}
+
+// listed is the place as a frame of a call chain.
+func (p *place) listed() target.Listed {
+	l := target.Listed{Symbol: p.symbol, Module: p.module, Offset: p.offset, Size: p.size}
+	if p.hasAddr {
+		l.PC = p.addr
+	}
+	return l
+}
+
+// function is the name of the function that the compiler may have split: foo of
+// foo.cold and foo.part.0.
+func (p *place) function() string {
+	name, _, _ := strings.Cut(p.symbol, ".")
+	return name
+}

@@ -1,0 +1,116 @@
+package kernellog
+
+import "strings"
+
+// record is a report as the lines of the log have it.
+type record struct {
+	heading
+	from, to int // lines: the first, and the one behind the last
+	fault    fault
+	regs     []register
+	stack    stack
+	trace    trace
+	code     code
+	hasCode  bool
+	// silent counts the lines since the last that belonged to the report.
+	silent int
+}
+
+// fault is what a report says of a bad access.
+type fault struct {
+	addr  uint64
+	known bool
+}
+
+// maxSilence is how many lines of something else may stand within a report.
+const maxSilence = 48
+
+// empty tells whether the record has nothing to unwind.
+func (r *record) empty() bool { return len(r.regs) == 0 && len(r.trace.listed) == 0 }
+
+// head takes what a message says of the report.
+func (r *record) head(h *heading) {
+	r.add(h)
+	if !r.fault.known {
+		r.fault = faultIn(h.says)
+	}
+}
+
+// faultIn reads the address of a bad access: "at virtual address 00000010",
+// "address: 0000000000000010", "fault for address: 0xffff…", "at 0x00000010".
+func faultIn(says string) (f fault) {
+	for _, before := range [...]string{"virtual address ", "address: ", "at address ", " at "} {
+		if _, rest, ok := strings.Cut(says, before); ok {
+			digits := rest
+			if i := strings.IndexAny(rest, " ,"); i >= 0 {
+				digits = rest[:i]
+			}
+			if n := digitsOf(strings.TrimPrefix(digits, "0x")); n == 8 || n == 16 {
+				f.addr, f.known = parseHex(digits)
+				return f
+			}
+		}
+	}
+	return f
+}
+
+// reason is the message without what changes from report to report.
+func (r *record) reason() string {
+	s := r.says
+	for _, before := range [...]string{" at virtual address", ", address:", " for address", " at address", " (0x", " at 0x", "[#", " by CPU", " CPU:", " CPU#"} {
+		if i := strings.Index(s, before); i > 0 {
+			s = s[:i]
+		}
+	}
+	return strings.TrimRight(s, " :,")
+}
+
+// take reads a line of the report that heads nothing, and tells whether it was one.
+func (r *record) take(text string) bool {
+	if isTraceHeader(text) {
+		r.stack.open, r.trace.open = false, true
+		return true
+	}
+	if r.stack.take(text) {
+		return true
+	}
+	if rest, ok := strings.CutPrefix(text, "Code:"); ok {
+		if c, ok := parseCode(rest); ok && !r.hasCode {
+			r.code, r.hasCode = c, true
+		}
+		return true
+	}
+	if r.trace.take(text) {
+		r.stack.open = false
+		return true
+	}
+	return r.takeRegisters(text)
+}
+
+// maxRegisters bounds the registers of a report: RISC-V and arm64 have some forty.
+const maxRegisters = 80
+
+// takeRegisters reads registers. Those that follow the first entry of the chain are of
+// another moment: user space's, or of what an interrupt found running.
+func (r *record) takeRegisters(text string) bool {
+	regs := parseRegisters(text)
+	if len(regs) == 0 {
+		return false
+	}
+	if len(r.trace.listed) == 0 && len(r.regs)+len(regs) <= maxRegisters {
+		r.regs = append(r.regs, regs...)
+	}
+	return true
+}
+
+// reg is the register of a name, nil where the report has none.
+func (r *record) reg(names ...string) *register {
+	for i := range r.regs {
+		for _, n := range names {
+			if r.regs[i].name == n {
+				return &r.regs[i]
+			}
+		}
+	}
+	return nil
+}

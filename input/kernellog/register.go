@@ -1,0 +1,128 @@
+package kernellog
+
+import (
+	"strconv"
+	"strings"
+)
+
+// register is a register as a report prints it. Its place is set where the report gives
+// a symbol with the value, or instead of one: "pc : leaf_deref+0x18/0x24".
+type register struct {
+	name   string // in lower case: "x29", "$4", "rip"
+	value  uint64
+	known  bool // value is
+	digits int  // of the value
+	at     place
+}
+
+// parseRegisters reads the registers of a line; nil where there are none.
+//
+//	x29: ffff80000825b860 x28: ffff0703031ed140 x27: 0000000000000000     arm64
+//	pc : [<bf000014>]    lr : [<bf000044>]    psr: 40000013               ARM
+//	$ 4   : 00000004 00000000 00000000 817e7ca0                          MIPS
+//	epc   : c00a5020 leaf_deref+0x20/0x2c [crashy]                        MIPS
+//	RSP: 0018:ffffcc80005cb930 EFLAGS: 00000202                          x86-64
+//	EIP: 0060:[<c0123456>] EFLAGS: 00010246 CPU: 0                       i386
+//	epc : ffffffff80004e6a ra : ffffffff80004e6a sp : ff20000000303b50   RISC-V
+func parseRegisters(text string) (regs []register) {
+	for _, say := range [...]string{"PC is at ", "LR is at ", "EIP is at "} {
+		if s, ok := strings.CutPrefix(text, say); ok {
+			name, _, _ := strings.Cut(strings.ToLower(say), " ")
+			at, _, ok := parsePlace(s)
+			if !ok {
+				return nil
+			}
+			return []register{{name: name, at: at, value: at.addr, known: at.hasAddr}}
+		}
+	}
+	for len(text) > 0 && len(regs) < maxInLine {
+		name, rest, ok := strings.Cut(text, ":")
+		if !ok {
+			break
+		}
+		if i := strings.LastIndexByte(strings.TrimRight(name, " "), ' '); i >= 0 && !strings.HasPrefix(name, "$") {
+			name = name[i+1:]
+		}
+		name = strings.ToLower(strings.ReplaceAll(name, " ", ""))
+		rest = strings.TrimLeft(rest, " ")
+		if strings.HasPrefix(name, "$") {
+			return numbered(name, rest)
+		}
+		r := register{name: name}
+		text, ok = r.parse(rest)
+		if ok && isRegister(name) {
+			regs = append(regs, r)
+		}
+	}
+	return regs
+}
+
+// maxInLine bounds the registers of a line. Kernels print five at most.
+const maxInLine = 8
+
+// parse reads a register's value, or its place, and returns what follows.
+func (r *register) parse(s string) (rest string, ok bool) {
+	if selector, value, is := strings.Cut(s, ":"); is && len(selector) == 4 && digitsOf(selector) == 4 {
+		s = value // 0018:ffffcc80005cb930: of x86's segments
+	}
+	if addr, after, is := cutBracketed(s); is {
+		n := strings.IndexByte(s, '>') - len("[<")
+		r.value, r.known, r.digits = addr, true, n
+		s = after
+		if again, after, is := cutBracketed(s); is && again == addr { // [<addr>]  [<addr>] symbol
+			s = after
+		}
+	} else if word, after := cutWord(s); digitsOf(word) == 8 || digitsOf(word) == 16 {
+		r.value, _ = parseHex(word)
+		r.known, r.digits, s = true, len(word), after
+	}
+	if at, after, is := parsePlace(s); is && (at.symbol != "" || !r.known) {
+		r.at, s = at, after
+		if at.hasAddr && !r.known {
+			r.value, r.known = at.addr, true
+		}
+	}
+	return s, r.known || r.at.symbol != ""
+}
+
+// numbered reads MIPS registers: from the number on, as many as the line has.
+func numbered(name, values string) (regs []register) {
+	first, err := strconv.Atoi(name[1:])
+	if err != nil {
+		return nil
+	}
+	for n := first; n < 32 && n < first+4; n++ {
+		var word string
+		word, values = cutWord(values)
+		if d := digitsOf(word); d == 8 || d == 16 {
+			v, _ := parseHex(word)
+			regs = append(regs, register{name: "$" + strconv.Itoa(n), value: v, known: true, digits: d})
+		}
+	}
+	return regs
+}
+
+// digitsOf is the number of hexadecimal digits that s is; 0 where it is something else.
+func digitsOf(s string) int {
+	for i := range len(s) {
+		c := s[i]
+		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
+			return 0
+		}
+	}
+	return len(s)
+}
+
+// isRegister tells whether name is a register that kernels print.
+func isRegister(name string) bool {
+	switch name {
+	case "pc", "lr", "sp", "fp", "ip", "psr", "pstate", "epc", "ra", "gp", "tp", "hi", "lo", "badva", "badaddr", "cause", "status",
+		"rip", "rax", "rbx", "rcx", "rdx", "rsi", "rdi", "rbp", "rsp", "eip", "eax", "ebx", "ecx", "edx", "esi", "edi", "ebp", "esp":
+		return true
+	}
+	if len(name) < 2 || len(name) > 3 || strings.IndexByte("xrsta", name[0]) < 0 {
+		return false
+	}
+	_, err := strconv.Atoi(name[1:]) // x29, r10, s0, t6, a7
+	return err == nil
+}

@@ -1,0 +1,115 @@
+package kernellog
+
+import (
+	"strings"
+
+	"github.com/backsight/backsight/input/console"
+)
+
+// scanner cuts a log into reports. Lines of several CPUs may be mixed; where the kernel
+// says who printed a line, each has a report of its own.
+type scanner struct {
+	open    map[string]*record // by caller
+	ended   map[string]bool    // callers whose report has ended: x86 repeats registers behind
+	records []*record          // in the order of their first lines
+	facts   facts
+}
+
+// maxOpen bounds the callers whose reports are open at a time; a machine has as many CPUs.
+const maxOpen = 4096
+
+// scan reads the whole log.
+func scan(log *console.Log) *scanner {
+	s := &scanner{open: make(map[string]*record), ended: make(map[string]bool)}
+	for i := range log.Len() {
+		if text := log.Line(i); text != "" {
+			s.line(i, console.Cut(text))
+		}
+	}
+	s.keep()
+	return s
+}
+
+// keep leaves out what has neither a PC nor a chain.
+func (s *scanner) keep() {
+	kept := s.records[:0]
+	for _, r := range s.records {
+		if len(r.trace.listed) > 0 || r.reg("pc", "epc", "rip", "eip") != nil {
+			kept = append(kept, r)
+		}
+	}
+	s.records = kept
+}
+
+// line reads line i.
+func (s *scanner) line(i int, l console.Line) {
+	s.facts.take(l.Text)
+	r := s.open[l.Caller]
+	if strings.HasPrefix(l.Text, "---[ end ") {
+		if r != nil {
+			r.to = i + 1
+			delete(s.open, l.Caller)
+			s.ended[l.Caller] = true // there are no more of them than reports
+		}
+		return
+	}
+	if h, fresh, ok := headingOf(l.Text); ok {
+		if r == nil || !r.empty() || fresh && r.what != "" && !r.introduces(&h) {
+			r = s.begin(i, l.Caller)
+		}
+		r.head(&h)
+		r.reached(i)
+		return
+	}
+	if r == nil {
+		r = s.headless(i, l)
+		return
+	}
+	if isTraceHeader(l.Text) && len(r.trace.listed) > 0 { // of another stack
+		r = s.begin(i, l.Caller)
+	}
+	if r.take(l.Text) {
+		r.reached(i)
+	} else if r.silent++; r.silent > maxSilence {
+		delete(s.open, l.Caller)
+	}
+}
+
+// headingOf is heads, and processHeading: that line follows what tells the kind, or begins
+// a stack that nobody asked for by a crash (dump_stack).
+func headingOf(text string) (h heading, fresh, ok bool) {
+	if h, ok := processHeading(text); ok {
+		return h, false, true
+	}
+	return heads(text)
+}
+
+// begin opens a report.
+func (s *scanner) begin(i int, caller string) *record {
+	r := &record{from: i, to: i + 1}
+	r.cpu, r.pid = -1, -1
+	delete(s.ended, caller)
+	if len(s.open) < maxOpen {
+		s.open[caller] = r
+	}
+	s.records = append(s.records, r)
+	return r
+}
+
+// headless begins a report whose heading the log does not have: where a chain begins, or
+// with registers.
+func (s *scanner) headless(i int, l console.Line) *record {
+	header := isTraceHeader(l.Text)
+	if !header && (s.ended[l.Caller] || len(parseRegisters(l.Text)) < minRegisters) {
+		return nil
+	}
+	r := s.begin(i, l.Caller)
+	r.take(l.Text)
+	return r
+}
+
+// minRegisters is how many registers a line must have to begin a report by itself.
+const minRegisters = 2
+
+// reached counts line i as the report's.
+func (r *record) reached(i int) { r.to, r.silent = i+1, 0 }

@@ -1,0 +1,167 @@
+package kernellog
+
+import (
+	"strings"
+
+	"github.com/backsight/backsight/target"
+)
+
+// trace is the call chain that a report lists.
+type trace struct {
+	open   bool // a header or an entry was the last that was read of the report
+	listed []target.Listed
+	// interrupted: the entry before saves the registers of what it interrupted, so that
+	// the next one is where that stood.
+	interrupted bool
+}
+
+// maxListed bounds the entries of a report: no stack has as many frames.
+const maxListed = 4096
+
+// isTraceHeader tells whether a message says that a call chain follows.
+func isTraceHeader(text string) bool {
+	for _, h := range [...]string{"Call Trace:", "Call trace:", "Backtrace:", "Call Trace (unreliable):"} {
+		if strings.HasPrefix(text, h) {
+			return true
+		}
+	}
+	return false
+}
+
+// take reads an entry of the chain, or what kernels print between entries.
+func (t *trace) take(text string) bool {
+	if strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") { // <IRQ> </IRQ> <TASK> <NMI>
+		return t.open
+	}
+	if s, ok := userPlace(text); ok && t.open {
+		t.user(s)
+		return true
+	}
+	if callee, caller, ok := strings.Cut(text, " from "); ok {
+		return t.takePair(callee, caller)
+	}
+	doubtful := false
+	s := text
+	if addr, after, ok := cutBracketed(s); ok && strings.HasPrefix(after, "? ") {
+		doubtful, s = true, "[<"+hexOf(addr)+">] "+after[2:]
+	} else if after, ok := strings.CutPrefix(s, "? "); ok {
+		doubtful, s = true, after
+	}
+	p, rest, ok := parsePlace(s)
+	if !ok || !endsEntry(rest) || p.symbol == "" && !t.open {
+		return false
+	}
+	if p.symbol != "" || p.addr != 0 {
+		t.add(&p, doubtful)
+	}
+	return true
+}
+
+// endsEntry tells whether rest may follow an entry: nothing, or the marks of arm64 since
+// Linux 6.12, (P) for registers, (F) and (K) for tracers' trampolines, (U).
+func endsEntry(rest string) bool {
+	return rest == "" || strings.HasPrefix(rest, "(") && len(rest) <= len("(FKPU)")
+}
+
+// takePair reads an entry of ARM's unwinder: "mid_c [crashy] from mid_b+0x50/0x7c [crashy]",
+// or "[<c0012345>] (mid_c) from [<c0045678>] (mid_b+0x50/0x7c)".
+func (t *trace) takePair(callee, caller string) bool {
+	p, rest, ok := parsePlace(caller)
+	if !ok || p.symbol == "" || !endsEntry(rest) {
+		return false
+	}
+	_, callee, _ = cutBracketed(callee)
+	first, module := cutWord(strings.Trim(callee, "()"))
+	first, _, _ = strings.Cut(first, "+0x")
+	module, rest = cutModule(module)
+	if !isSymbol(first) || rest != "" {
+		return false
+	}
+	if len(t.listed) == 0 {
+		t.listed = append(t.listed, target.Listed{Symbol: first, Module: module, Exact: true})
+	}
+	t.interrupted = savesRegisters(first)
+	t.add(&p, false)
+	return true
+}
+
+// add appends an entry.
+func (t *trace) add(p *place, doubtful bool) {
+	t.open = true
+	if len(t.listed) >= maxListed {
+		return
+	}
+	l := p.listed()
+	l.Doubtful, l.Exact, l.Outermost = doubtful, t.interrupted && !doubtful, isRoot(p.symbol)
+	t.listed = append(t.listed, l)
+	if !doubtful {
+		t.interrupted = savesRegisters(p.symbol)
+	}
+}
+
+// userPlace reads where user space was: "RIP: 0033:0x47b7a0".
+func userPlace(text string) (s string, ok bool) {
+	for _, name := range [...]string{"RIP: ", "EIP: "} {
+		if s, ok = strings.CutPrefix(text, name); ok {
+			return s, true
+		}
+	}
+	return "", false
+}
+
+// user reads the registers that x86 shows in the middle of a chain: those of user space,
+// or of what an interrupt found running.
+func (t *trace) user(s string) {
+	selector, rest, ok := strings.Cut(s, ":")
+	if !ok || len(selector) != 4 {
+		return
+	}
+	if cs, ok := parseHex(selector); ok && cs&3 != 0 { // the requested privilege level
+		t.outermost()
+		return
+	}
+	if p, _, ok := parsePlace(rest); ok {
+		t.interrupted = true
+		t.add(&p, false)
+	}
+}
+
+// outermost marks the last entry that is not doubted as the outermost.
+func (t *trace) outermost() {
+	for i := len(t.listed) - 1; i >= 0; i-- {
+		if l := &t.listed[i]; !l.Doubtful {
+			l.Outermost = true
+			return
+		}
+	}
+}
+
+// savesRegisters tells whether a function is entered by an exception in the kernel and
+// saves all registers of what the exception interrupted.
+func savesRegisters(symbol string) bool {
+	for _, prefix := range [...]string{"el1_", "el1h_64_", "el1t_64_", "__bad_stack", // arm64: entry.S
+		"__irq_svc", "__dabt_svc", "__pabt_svc", "__und_svc", "__fiq_svc", // ARM: entry-armv.S
+		"handle_int", "handle_ri_int", "ret_from_irq", "ret_from_exception", "except_vec", "tlb_do_page_fault", "handle_adel", "handle_ades", // MIPS: genex.S
+		"handle_exception"} { // RISC-V: entry.S
+		if strings.HasPrefix(symbol, prefix) {
+			return !strings.HasSuffix(symbol, "_handler")
+		}
+	}
+	return false
+}
+
+// isRoot tells whether a function is where kernel stacks begin: at the entry of system calls
+// and of exceptions of user space, or of a new thread.
+func isRoot(symbol string) bool {
+	for _, prefix := range [...]string{"ret_from_fork", "ret_from_kernel_thread", "ret_from_kernel_user_thread",
+		"el0t_64_", "el0t_32_", "el0_sync", "el0_irq", "el0_svc_naked", "__primary_switched", "__secondary_switched", // arm64
+		"ret_fast_syscall", "ret_slow_syscall", "slow_work_pending", "__irq_usr", "__dabt_usr", "__pabt_usr", "__und_usr", // ARM
+		"syscall_common", "handle_sys", "kernel_entry", "smp_bootstrap", "stack_done", // MIPS
+		"entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER", "entry_INT80", "do_SYSENTER_32", "secondary_startup_64", "startup_32_smp", // x86
+		"ret_from_syscall", "_start_kernel"} { // RISC-V
+		if strings.HasPrefix(symbol, prefix) {
+			return !strings.HasSuffix(symbol, "_handler")
+		}
+	}
+	return false
+}
