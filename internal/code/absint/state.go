@@ -21,13 +21,17 @@ type Slot struct {
 	Val      Value
 }
 
+// same tells whether two slots lie at the same place.
+func (s *Slot) same(o *Slot) bool { return s.Off == o.Off && s.Base == o.Base && s.Size == o.Size }
+
 // Address is where the slot lies.
 func (s *Slot) Address() Value { return Value{Kind: StartRelative, Base: s.Base, Off: s.Off} }
 
 // State is what is known before an instruction: registers and stack slots in terms of
 // the start of the analysis.
 type State struct {
-	Regs  [cpu.MaxRegs]Value
+	Regs  [cpu.MaxRegs]Value // the CPU's; others are not used
+	n     int                // how many the CPU has
 	Slots []Slot
 	// Limit is the bound that the last comparison gives a jump table that follows:
 	// its number of elements, 0 unknown. Where the comparison only set flags, the
@@ -38,7 +42,8 @@ type State struct {
 
 // Start makes every register its own start value.
 func (s *State) Start(arch *cpu.Arch) {
-	for r := range s.Regs {
+	s.n = len(arch.Regs)
+	for r := range s.Regs[:s.n] {
 		s.Regs[r] = StartOf(cpu.Reg(r))
 	}
 	if arch.Zero != cpu.NoReg {
@@ -49,7 +54,8 @@ func (s *State) Start(arch *cpu.Arch) {
 
 // CopyFrom makes s equal to o without sharing its slots.
 func (s *State) CopyFrom(o *State) {
-	s.Regs, s.Limit, s.Slack = o.Regs, o.Limit, o.Slack
+	s.n, s.Limit, s.Slack = o.n, o.Limit, o.Slack
+	copy(s.Regs[:s.n], o.Regs[:s.n])
 	s.Slots = append(s.Slots[:0], o.Slots...)
 }
 
@@ -144,9 +150,9 @@ func (s *State) Forget(set cpu.RegSet) {
 
 // Join keeps in s what also holds in o and tells whether s lost anything.
 func (s *State) Join(o *State) (changed bool) {
-	for r := range s.Regs {
-		if v := s.Regs[r].Join(o.Regs[r]); v != s.Regs[r] {
-			s.Regs[r], changed = v, true
+	for r := range s.Regs[:s.n] {
+		if v := &s.Regs[r]; v.Kind != Unknown && *v != o.Regs[r] {
+			*v, changed = Value{}, true
 		}
 	}
 	keep := s.Slots[:0]
@@ -167,7 +173,7 @@ func (s *State) Join(o *State) (changed bool) {
 // slotValue is what the state has in a slot, unknown where the state has no such slot.
 func (s *State) slotValue(sl *Slot) Value {
 	for i := range s.Slots {
-		if o := &s.Slots[i]; o.Base == sl.Base && o.Off == sl.Off && o.Size == sl.Size {
+		if o := &s.Slots[i]; o.same(sl) {
 			return o.Val
 		}
 	}

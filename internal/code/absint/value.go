@@ -17,7 +17,7 @@ import "github.com/backsight/backsight/cpu"
 type Kind uint8
 
 const (
-	// Unknown: nothing.
+	// Unknown: nothing. Such a value is the zero Value.
 	Unknown Kind = iota
 	// Constant is the number Off.
 	Constant

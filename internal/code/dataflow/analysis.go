@@ -32,9 +32,9 @@ type Analysis struct {
 }
 
 const (
-	// keptKB bounds the memory of a generation of analysed functions, in kilobytes: the
-	// functions of a program's stacks take some megabytes.
-	keptKB = 32 << 10
+	// keptKB bounds the memory of a generation of analysed functions, in kilobytes: two
+	// thousand functions of 100 blocks.
+	keptKB = 16 << 10
 	// keptPaths bounds a generation of places whose return paths are kept.
 	keptPaths = 1024
 )

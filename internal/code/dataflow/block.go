@@ -19,6 +19,7 @@ const (
 	edgeTable             // an element of a jump table
 	edgeUnsizedTable      // the same, where the table's size is guessed
 	edgeGap               // code that nothing known jumps to, behind an unresolved jump
+	edges
 )
 
 // block is a run of instructions entered at its start only.
@@ -27,15 +28,16 @@ type block struct {
 	mode       cpu.Mode
 	via        edge
 	afterCall  uint64 // site of the call that falls through into the block, 0 if none
-	queued     bool
-	in         absint.State
+	place      uint32 // in the queue, from 1 on; 0: not there
+	in         absint.Encoded
+	sp         absint.Value // SP in that state
 }
 
 func (b *block) addr() disasm.Addr { return disasm.Addr{PC: b.start, Mode: b.mode} }
 
 // bytes is the memory that the block takes.
 func (b *block) bytes() int {
-	return int(unsafe.Sizeof(*b)) + cap(b.in.Slots)*int(unsafe.Sizeof(absint.Slot{}))
+	return int(unsafe.Sizeof(*b)) + len(b.in)
 }
 
 // blocks are sorted by start.

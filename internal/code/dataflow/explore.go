@@ -25,11 +25,12 @@ type seed struct {
 // one changes any more.
 type explorer struct {
 	*Function
-	graph graph
-	gaps  gapSearch
-	m     *absint.Interp
-	steps int
-	block *block // being visited
+	graph  graph
+	gaps   gapSearch
+	m      *absint.Interp
+	steps  int
+	block  *block       // being visited
+	behind absint.State // that of BehindCalls
 	// Scratch: the state at hand, the state where a run of conditional instructions is
 	// executed, the instructions.
 	st, taken absint.State
@@ -58,13 +59,15 @@ func (an *Analysis) analyze(entry disasm.Addr, further *seed) *Function {
 // AnalyzePad analyses the function with a landing pad as a further way in, where the stack
 // is as it is behind the function's calls.
 func (f *Function) AnalyzePad(pad disasm.Addr) *Function {
-	return f.an.analyze(f.Entry, &seed{mode: pad.Mode, at: pad.PC, st: *f.BehindCalls})
+	s := &seed{mode: pad.Mode, at: pad.PC}
+	f.BehindCalls.Decode(&s.st)
+	return f.an.analyze(f.Entry, s)
 }
 
 // run does one pass to the fixpoint. A contradiction about SP marks a call as one that
 // never returns and asks for another pass.
 func (e *explorer) run(further *seed) {
-	e.Facts, e.Tails, e.targets, e.BehindCalls = Facts{Complete: true}, nil, map[uint64]disasm.Addr{}, nil
+	e.Facts, e.Tails, e.targets, e.BehindCalls = Facts{Complete: true}, nil, map[uint64]disasm.Addr{}, ""
 	e.steps, e.gaps = 0, gapSearch{}
 	e.graph.reset()
 	var st absint.State
@@ -87,8 +90,11 @@ func (e *explorer) run(further *seed) {
 // drain visits the blocks in the queue.
 func (e *explorer) drain() {
 	g := &e.graph
-	for len(g.queue) > 0 && !g.again {
-		b := g.take()
+	for !g.again {
+		b := g.queue.take()
+		if b == nil {
+			return
+		}
 		if g.doubt = b.via; g.doubt < edgeUnsizedTable {
 			g.doubt = edgeEntry
 		}

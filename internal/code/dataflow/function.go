@@ -14,9 +14,9 @@ type Function struct {
 	Facts
 	// Tails are jumps to other functions with the frame gone.
 	Tails []disasm.Addr
-	// BehindCalls is what holds behind every call: what a landing pad starts with; nil
+	// BehindCalls is what holds behind every call: what a landing pad starts with; empty
 	// where the function calls nobody.
-	BehindCalls *absint.State
+	BehindCalls absint.Encoded
 
 	an      *Analysis
 	interp  absint.Interp // frozen
@@ -107,7 +107,7 @@ func (f *Function) FramedAt(pc uint64) bool {
 
 // Loses tells whether the function calls and keeps the return address nowhere.
 func (f *Function) Loses() bool {
-	return !f.an.Arch.CallPushesRA && f.BehindCalls != nil && !f.SavesRA && !f.Balanced
+	return !f.an.Arch.CallPushesRA && f.BehindCalls != "" && !f.SavesRA && !f.Balanced
 }
 
 // FurtherEntry tells whether the function was analysed with a landing pad as a further

@@ -8,7 +8,7 @@ import (
 // gapSearch looks for the targets of jumps that were not resolved: in the gaps between
 // the blocks that are known.
 type gapSearch struct {
-	seeds  []*seed  // the states at the jumps within the function
+	seed   *seed    // the state at the first of the jumps within the function, nil if none
 	jumps  int      // how many jumps there are, those with a table of unknown size too
 	labels []uint64 // where they may lead to
 	tried  int
@@ -23,9 +23,10 @@ func (e *explorer) unresolved(st *absint.State) {
 		return
 	}
 	e.gaps.jumps++
-	s := &seed{mode: e.block.mode}
-	s.st.CopyFrom(st)
-	e.gaps.seeds = append(e.gaps.seeds, s)
+	if e.gaps.seed == nil {
+		e.gaps.seed = &seed{mode: e.block.mode}
+		e.gaps.seed.st.CopyFrom(st)
+	}
 }
 
 // maxGaps bounds the places that one function tries for an unresolved jump.
@@ -36,7 +37,7 @@ const maxGaps = 64
 // nowhere else. It goes upwards, one place a call.
 func (e *explorer) fillGaps() bool {
 	g := &e.gaps
-	if len(g.seeds) == 0 || g.tried >= maxGaps || e.steps > maxSteps {
+	if g.seed == nil || g.tried >= maxGaps || e.steps > maxSteps {
 		return false
 	}
 	if g.jumps > 1 && e.graph.forgetLR(g.labels) {
@@ -61,7 +62,7 @@ func (e *explorer) fillGaps() bool {
 		if at != 0 {
 			g.tried++
 			g.labels = append(g.labels, at)
-			e.graph.propagate(disasm.Addr{PC: at, Mode: g.seeds[0].mode}, &g.seeds[0].st, edgeGap, 0)
+			e.graph.propagate(disasm.Addr{PC: at, Mode: g.seed.mode}, &g.seed.st, edgeGap, 0)
 			return true
 		}
 	}
@@ -84,7 +85,7 @@ func (e *explorer) gapAt(i int, next uint64) (pc uint64, ok bool) {
 	}
 	// libLLVM's switches of which no pointer is read stand in front of functions that
 	// nobody calls by address.
-	if !e.gaps.seeds[0].st.Get(sp).IsStartOf(sp) && e.an.Heights.ReturnsFrom(at) {
+	if !e.gaps.seed.st.Get(sp).IsStartOf(sp) && e.an.Heights.ReturnsFrom(at) {
 		return 0, false
 	}
 	if !inside {

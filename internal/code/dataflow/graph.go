@@ -11,7 +11,8 @@ type graph struct {
 	disasm.Code
 	entry  uint64
 	blocks blocks
-	queue  []*block
+	queue  queue
+	states states
 	// noReturn are the sites of calls that never return, as found out so far. again: one
 	// was found too late, and the function is explored anew.
 	noReturn map[uint64]bool
@@ -27,30 +28,8 @@ type graph struct {
 
 // reset forgets the blocks and what follows from those of one pass.
 func (g *graph) reset() {
-	g.blocks, g.queue, g.again, g.leadsOut = nil, nil, false, false
-}
-
-// take removes the most believable block from the queue, so that what a doubtful path says
-// meets an established state and not the reverse.
-func (g *graph) take() *block {
-	best := 0
-	for i := range g.queue {
-		if g.queue[i].via < g.queue[best].via {
-			best = i
-		}
-	}
-	b := g.queue[best]
-	g.queue[best] = g.queue[len(g.queue)-1]
-	g.queue = g.queue[:len(g.queue)-1]
-	b.queued = false
-	return b
-}
-
-func (g *graph) enqueue(b *block) {
-	if !b.queued {
-		b.queued = true
-		g.queue = append(g.queue, b)
-	}
+	g.blocks, g.again, g.leadsOut = nil, false, false
+	g.queue.reset()
 }
 
 // propagate brings a state to a place. What a guess leads to is a guess, however control
@@ -70,21 +49,26 @@ func (g *graph) propagate(to disasm.Addr, st *absint.State, how edge, site uint6
 	if how == edgeCall {
 		n.afterCall = site
 	}
-	n.in.CopyFrom(st)
 	if b != nil { // splits b, which now falls into n
 		n.end, b.end = b.end, to.PC
-		g.enqueue(b)
+		g.queue.add(b)
 		i++
 	}
 	g.blocks.insert(i, n)
-	g.enqueue(n)
+	g.set(n, st)
+}
+
+// set makes st the state of a block, which is visited again.
+func (g *graph) set(b *block, st *absint.State) {
+	b.in, b.sp = g.states.keep(st), st.Regs[g.Arch.SP]
+	g.queue.add(b)
 }
 
 // join joins a state into a block that was reached before. Compilers keep SP the same on
 // all paths to a place; where two paths differ, one of them does not exist: the one that
 // falls through a call that never returns, or that a guessed table or gap led to.
 func (g *graph) join(b *block, st *absint.State, how edge, site uint64) {
-	sp, own := st.Regs[g.Arch.SP], b.in.Regs[g.Arch.SP]
+	sp, own := st.Regs[g.Arch.SP], b.sp
 	g.spDiffers = g.spDiffers || sp != own && b.start != g.entry
 	if sp != own && (b.start == g.entry || how > edgeCall) {
 		return // nothing but the function's own calls comes to its entry with a frame
@@ -98,18 +82,18 @@ func (g *graph) join(b *block, st *absint.State, how edge, site uint64) {
 			g.restart(b.afterCall)
 			return
 		case b.via > edgeCall:
-			b.in.CopyFrom(st)
-			b.via = how
-			g.enqueue(b)
+			g.queue.comes(b, how)
+			g.set(b, st)
 			return
 		}
 	}
 	if how == edgeCall && b.afterCall == 0 {
 		b.afterCall = site
 	}
-	b.via = min(b.via, how)
-	if b.in.Join(st) {
-		g.enqueue(b)
+	g.queue.comes(b, min(b.via, how))
+	if g.states.join(b, st) {
+		b.sp = own.Join(sp)
+		g.queue.add(b)
 	}
 }
 
@@ -135,7 +119,7 @@ func (g *graph) overran(from *block, sp absint.Value) {
 	}
 	_, i := g.blocks.at(from.start)
 	for ; i >= 0; i-- {
-		if b := g.blocks[i]; b.via == edgeCall && b.in.Regs[g.Arch.SP] == sp {
+		if b := g.blocks[i]; b.via == edgeCall && b.sp == sp {
 			g.restart(b.afterCall)
 			return
 		}
@@ -150,13 +134,18 @@ func (g *graph) forgetLR(labels []uint64) (changed bool) {
 	if g.Arch.CallPushesRA {
 		return false
 	}
+	var st absint.State
 	for _, l := range labels {
 		b, _ := g.blocks.at(l)
-		if b == nil || b.start != l || !b.in.Regs[lr].IsStartOf(lr) || !b.in.Holds(absint.StartOf(lr)) {
+		if b == nil || b.start != l {
 			continue
 		}
-		b.in.Set(lr, absint.Value{}, g.Arch)
-		g.enqueue(b)
+		b.in.Decode(&st)
+		if !st.Regs[lr].IsStartOf(lr) || !st.Holds(absint.StartOf(lr)) {
+			continue
+		}
+		st.Set(lr, absint.Value{}, g.Arch)
+		g.set(b, &st)
 		changed = true
 	}
 	return changed

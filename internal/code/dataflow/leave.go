@@ -41,12 +41,12 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 }
 
 func (e *explorer) noteBehindCall(st *absint.State) {
-	if e.BehindCalls == nil {
-		e.BehindCalls = new(absint.State)
-		e.BehindCalls.CopyFrom(st)
-		return
+	if e.BehindCalls == "" {
+		e.BehindCalls = e.graph.states.keep(st)
+		e.behind.CopyFrom(st)
+	} else if e.behind.Join(st) {
+		e.BehindCalls = e.graph.states.keep(&e.behind)
 	}
-	e.BehindCalls.Join(st)
 }
 
 // jumps implements successors: a direct jump, a jump table, a tail call through a pointer,

@@ -13,7 +13,7 @@ func (f *Function) StateAt(at disasm.Addr, st *absint.State) bool {
 	if b == nil || b.mode != at.Mode {
 		return false
 	}
-	st.CopyFrom(&b.in)
+	b.in.Decode(st)
 	cur := disasm.NewCursor(f.an.Code)
 	cur.Seek(b.addr())
 	for pc := b.start; pc < b.end; {

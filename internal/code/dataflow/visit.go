@@ -10,7 +10,8 @@ import (
 // follows.
 func (e *explorer) visit(b *block) {
 	e.block = b
-	e.st.CopyFrom(&b.in)
+	b.in.Decode(&e.st)
+	framed := framed(&e.st, e.an.Arch)
 	e.cursor.Seek(b.addr())
 	limit := e.graph.blocks.nextStart(b)
 	calledLR := b.via == edgeCall // LR holds what the call before left there
@@ -29,7 +30,7 @@ func (e *explorer) visit(b *block) {
 			e.Complete = false
 			return
 		}
-		if calledLR && disasm.SavesLR(in, e.an.Arch) && framed(&b.in, e.an.Arch) {
+		if calledLR && disasm.SavesLR(in, e.an.Arch) && framed {
 			e.graph.restart(b.afterCall)
 			return
 		}

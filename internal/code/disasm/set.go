@@ -39,6 +39,13 @@ func (s *Offsets) Add(at uint32) {
 	s.bits[at/64] |= 1 << (at % 64)
 }
 
+// Remove takes an offset out of the set.
+func (s *Offsets) Remove(at uint32) {
+	if s.Has(at) {
+		s.bits[at/64] &^= 1 << (at % 64)
+	}
+}
+
 func (s *Offsets) reach(at uint32) {
 	for int(at/64) >= len(s.bits) {
 		s.bits = append(s.bits, make([]uint64, len(s.bits)+64)...)

@@ -38,6 +38,11 @@ func TestOffsets(t *testing.T) {
 	if s.Has(2) || !s.Has(64) || s.Has(None) || s.Span() < 192 {
 		t.Errorf("%064b", s.bits)
 	}
+	s.Remove(64)
+	s.Remove(1000)
+	if s.Has(64) || !s.Has(65) || s.Next(64) != 65 {
+		t.Error("64 was removed, and nothing else")
+	}
 	if s.Reset(); s.Has(60) || s.Without(3) != 3 || s.Span() != 0 {
 		t.Error("something is left")
 	}

@@ -295,7 +295,7 @@ func (s *search) fromGaps(entry uint64) {
 // function's calls. The rule goes before the candidates from index on.
 func (s *search) fromPad(owner, pad disasm.Addr, index int) {
 	f := s.prog.flows.Function(owner)
-	if f.BehindCalls == nil {
+	if f.BehindCalls == "" {
 		return
 	}
 	f = f.AnalyzePad(pad)
