@@ -24,6 +24,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/image/flat"
+	"github.com/backsight/backsight/image/kernel"
 	"github.com/backsight/backsight/image/macho"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/console"
@@ -60,6 +61,7 @@ func Formats() []input.Format {
 // The last takes files without headers, whose processor the user stated.
 func ImageFormats() []image.Format {
 	return []image.Format{
+		kernel.Format(),
 		elf.Format(),
 		macho.Format(),
 		flat.Format(),

@@ -7,8 +7,9 @@ import (
 	"github.com/backsight/backsight/internal/mapped"
 )
 
-// HeadSize is how much of a file formats see to recognise it.
-const HeadSize = 64
+// HeadSize is how much of a file formats see to recognise it: a Linux kernel for x86 says
+// what it is at offset 0x202.
+const HeadSize = 1024
 
 // File is the bytes of an executable file.
 type File struct {

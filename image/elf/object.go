@@ -1,0 +1,230 @@
+package elf
+
+import (
+	"bytes"
+	"encoding/binary"
+	"strings"
+
+	"github.com/backsight/backsight/internal/bin"
+)
+
+// Placement says where the sections of a relocatable object lie.
+type Placement struct {
+	// Base is where the first section of code lies. The others follow as Linux lays out
+	// modules (kernel/module/main.c, layout_sections): code, read-only data, data; sections
+	// for the start of the module (.init…) behind all of these.
+	Base uint64
+	// Sections are addresses that are known, such as those of
+	// /sys/module/NAME/sections.
+	Sections map[string]uint64
+	// Resolve finds symbols that the object does not define, nil for none.
+	Resolve func(name string) (addr uint64, ok bool)
+}
+
+// Link links a relocatable object, such as a Linux module, to run at a place. The result is
+// a copy with addresses in the section headers and symbols, and with relocations applied,
+// to code and to debug information; the formats of this package open it like an executable.
+// Symbols that nothing resolves lie behind the object, where there is no code.
+func Link(path string, object []byte, at Placement) ([]byte, error) {
+	f, err := newFile(path, bytes.Clone(object))
+	if err != nil {
+		return nil, err
+	}
+	if f.typ != etRel {
+		return nil, f.errorf(16, "not a relocatable object")
+	}
+	l := linker{file: f, at: at, addr: make([]uint64, f.shnum)}
+	l.order().PutUint16(f.data[16:], etExec)
+	l.layOut()
+	l.placeSymbols()
+	for i := range f.shnum {
+		if s := f.shdr(i); s.typ == shtRela || s.typ == shtRel {
+			l.relocate(s)
+		}
+	}
+	return f.data, nil
+}
+
+// Section types and flags of relocatable objects.
+const (
+	shtSymtab = 2
+	shtRela   = 4
+	shtRel    = 9
+
+	shfROAfterInit = 0x00200000 // Linux: include/linux/elf.h
+)
+
+// linker is an object while it is linked.
+type linker struct {
+	*file
+	at       Placement
+	addr     []uint64 // of each section
+	end      uint64   // behind all of them
+	resolved map[string]uint64
+}
+
+func (l *linker) order() binary.ByteOrder {
+	if l.big {
+		return binary.BigEndian
+	}
+	return binary.LittleEndian
+}
+
+// put stores an Elf_Addr.
+func (l *linker) put(off, v uint64) {
+	if off+l.layout.addr > uint64(len(l.data)) {
+		return
+	}
+	if l.wide {
+		l.order().PutUint64(l.data[off:], v)
+	} else {
+		l.order().PutUint32(l.data[off:], uint32(v))
+	}
+}
+
+// layOut gives each loaded section an address.
+func (l *linker) layOut() {
+	groups := [...]func(name string, flags uint64) bool{
+		func(_ string, flags uint64) bool { return flags&shfExecinstr != 0 },
+		func(_ string, flags uint64) bool { return flags&shfWrite == 0 },
+		func(_ string, flags uint64) bool { return flags&shfROAfterInit != 0 },
+		func(string, uint64) bool { return true },
+	}
+	next, placed := l.at.Base, make([]bool, l.shnum)
+	for _, start := range []bool{false, true} {
+		for _, in := range groups {
+			for i := range l.shnum {
+				s := l.shdr(i)
+				name := string(nameAt(l.shstrtab, s.name))
+				if s.flags&shfAlloc == 0 || placed[i] || strings.HasPrefix(name, ".init") != start || !in(name, s.flags) {
+					continue
+				}
+				placed[i] = true
+				next = l.place(i, name, &s, next)
+			}
+			next = (next + 0xfff) &^ 0xfff
+		}
+	}
+	l.end = next
+}
+
+// place gives section i its address, and returns where the next one may begin.
+func (l *linker) place(i int, name string, s *shdr, next uint64) uint64 {
+	if align := l.alignment(i); align > 1 {
+		next = (next + align - 1) &^ (align - 1)
+	}
+	l.addr[i] = next
+	if a, known := l.at.Sections[name]; known {
+		l.addr[i] = a
+	} else {
+		next += s.size
+	}
+	l.put(l.shoff+uint64(i)*l.shentsize+8+l.layout.addr, l.addr[i])
+	return next
+}
+
+// alignment is sh_addralign of section i, at most a page.
+func (l *linker) alignment(i int) uint64 {
+	r := bin.NewAt(l.data, l.shoff+uint64(i)*l.shentsize+8+4*l.layout.addr+8, l.big)
+	if a := l.word(&r); a&(a-1) == 0 && a <= 0x1000 {
+		return a
+	}
+	return 1
+}
+
+// placeSymbols turns the symbols' values, offsets in sections, into addresses.
+func (l *linker) placeSymbols() {
+	for i := range l.shnum {
+		s := l.shdr(i)
+		if s.typ != shtSymtab {
+			continue
+		}
+		t := symtab{f: l.file, syms: l.sectionBytes(s)}
+		for k := range t.len() {
+			if m := t.at(k); int(m.shndx) < l.shnum && m.shndx != shnUndef {
+				l.put(s.off+uint64(k)*l.layout.sym+l.valueAt(), m.value+l.addr[m.shndx])
+			}
+		}
+	}
+}
+
+// valueAt is the offset of st_value in a symbol.
+func (l *linker) valueAt() uint64 {
+	if l.wide {
+		return 8
+	}
+	return 4
+}
+
+// symbol is the address of symbol k of a table, whose symbols have addresses already.
+func (l *linker) symbol(t *symtab, k int) uint64 {
+	if k >= t.len() {
+		return l.end
+	}
+	m := t.at(k)
+	if m.shndx != shnUndef {
+		return m.value
+	}
+	name := t.name(&m)
+	if a, known := l.resolved[name]; known {
+		return a
+	}
+	if l.resolved == nil {
+		l.resolved = make(map[string]uint64)
+	}
+	a, ok := l.end, false
+	if l.at.Resolve != nil && name != "" {
+		a, ok = l.at.Resolve(name)
+	}
+	if !ok {
+		a = l.end
+	}
+	l.resolved[name] = a
+	return a
+}
+
+// relocate applies the relocations of one section.
+func (l *linker) relocate(s shdr) {
+	if int(s.info) >= l.shnum || int(s.link) >= l.shnum {
+		return
+	}
+	to, symbols := l.shdr(int(s.info)), l.shdr(int(s.link))
+	t := symtab{f: l.file, syms: l.sectionBytes(symbols)}
+	if int(symbols.link) < l.shnum {
+		t.str = l.sectionBytes(l.shdr(int(symbols.link)))
+	}
+	if to.flags&shfCompressed != 0 {
+		return
+	}
+	patch := patcher{order: l.order(), machine: l.machine, data: l.sectionBytes(to)}
+	r := bin.New(l.sectionBytes(s), l.big)
+	for r.Len() > 0 {
+		off, info := l.word(&r), l.word(&r)
+		sym, typ := l.relocInfo(info)
+		e := relocation{typ: typ, off: off, place: l.addr[s.info] + off, symbol: l.symbol(&t, int(sym))}
+		if s.typ == shtRela {
+			e.addend = int64(l.word(&r))
+			if !l.wide {
+				e.addend = int64(int32(e.addend))
+			}
+		}
+		if r.Err() != nil {
+			return
+		}
+		patch.apply(e, s.typ == shtRel)
+	}
+}
+
+// relocInfo takes r_info apart. MIPS's 64-bit ABI has three types in it, of which the
+// first alone counts in modules.
+func (l *linker) relocInfo(info uint64) (sym, typ uint32) {
+	switch {
+	case !l.wide:
+		return uint32(info) >> 8, uint32(info) & 0xff
+	case l.machine == emMIPS && !l.big:
+		return uint32(info), uint32(info >> 56)
+	case l.machine == emMIPS:
+		return uint32(info >> 32), uint32(info) & 0xff
+	}
+	return uint32(info >> 32), uint32(info)
+}

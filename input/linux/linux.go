@@ -1,0 +1,148 @@
+// Package linux finds the kernel of a captured machine, and its modules, among the user's
+// files, and places them where they ran. What tells which kernel ran is a console log or
+// the machine's memory.
+//
+// Debian and others name the files by the release: vmlinuz-RELEASE, vmlinux-RELEASE,
+// System.map-RELEASE; embedded systems vmlinux, zImage, Image, uImage. Whatever its name, a
+// kernel says its release itself.
+package linux
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/kernel"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/kallsyms"
+	"github.com/backsight/backsight/target"
+)
+
+// Kernel is the kernel that ran, as far as a capture says.
+type Kernel struct {
+	// Release is what uname -r prints, "" where nothing says it.
+	Release string
+	// Banner is the first line of the kernel's log, "" where it is not known. It tells
+	// builds of one release apart.
+	Banner string
+	// BuildID decides where it is known and the file has one.
+	BuildID []byte
+	Arch    *cpu.Arch
+}
+
+// names are those that kernels have without their release, the ones with symbols first.
+var names = [...]string{"vmlinux", "vmlinuz", "Image", "zImage", "bzImage", "uImage", "kernel"}
+
+// Find opens the kernel's image; image addresses are where it is linked. The image is nil
+// where there is none that fits; issues say what was found and not used. Functions are
+// named by the file's own symbols, else by a System.map-RELEASE.
+func Find(files *input.Files, k Kernel) (img *image.Image, issues []target.Issue) {
+	for _, path := range k.candidates(files) {
+		img, more := files.Use(path, input.BinaryRef{Name: filepath.Base(path), Arch: k.Arch})
+		if img == nil {
+			issues = append(issues, more...)
+			continue
+		}
+		if why := k.differs(img); why != "" {
+			issues = append(issues, target.Issue{Kind: target.IssueNotUsed, Subject: path, Text: path + ": " + why + "; not used"})
+			continue
+		}
+		if img.Err() == nil {
+			return k.named(files, img), more
+		}
+	}
+	return nil, issues
+}
+
+// candidates are the files that may be the kernel, best first: what the user named, then by
+// release, then by the usual names.
+func (k *Kernel) candidates(files *input.Files) (paths []string) {
+	if files.Exe() != "" {
+		paths = append(paths, files.Exe())
+	}
+	for _, i := range files.Images() {
+		paths = append(paths, i.Path)
+	}
+	for _, name := range []string{"vmlinux-", "vmlinuz-"} {
+		paths = append(paths, files.Beginning(name+k.Release)...)
+		if k.Release != "" && len(files.Beginning("")) == 0 { // no sysroot: this machine's
+			paths = append(paths, existing("/boot/"+name+k.Release)...)
+		}
+	}
+	for _, name := range names {
+		paths = append(paths, files.Beginning(name)...)
+	}
+	return unique(paths)
+}
+
+func existing(path string) []string {
+	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+		return nil
+	}
+	return []string{path}
+}
+
+func unique(paths []string) (out []string) {
+	seen := make(map[string]bool)
+	for _, p := range paths {
+		if !seen[p] {
+			seen[p] = true
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// differs says why an image is not the kernel that ran, "" where nothing speaks against it.
+func (k *Kernel) differs(img *image.Image) string {
+	banner := kernel.Banner(img)
+	switch {
+	case len(k.BuildID) > 0 && len(img.BuildID) > 0:
+		if string(k.BuildID) != string(img.BuildID) {
+			return fmt.Sprintf("build ID %x, the capture says %x", img.BuildID, k.BuildID)
+		}
+	case banner == "":
+		return "not a Linux kernel"
+	case k.Banner != "" && banner != k.Banner:
+		return fmt.Sprintf("a kernel %q, the capture is of %q", banner, k.Banner)
+	case k.Release != "" && kernel.Release(banner) != k.Release:
+		return fmt.Sprintf("a kernel of release %q, the capture is of %q", kernel.Release(banner), k.Release)
+	}
+	return ""
+}
+
+// named is img, with the names of a System.map where it has none of its own.
+func (k *Kernel) named(files *input.Files, img *image.Image) *image.Image {
+	some := false
+	img.Functions(func(uint64, cpu.Mode, uint64) bool {
+		some = true
+		return false
+	})
+	if some || k.Release == "" {
+		return img
+	}
+	type key struct{ release string }
+	return img.Memo(key{k.Release}, func() any {
+		for _, path := range files.Beginning("System.map-" + k.Release) {
+			if table, err := ReadSymbols(path); err == nil {
+				return kernel.Named(img, table)
+			}
+		}
+		return img
+	}).(*image.Image)
+}
+
+// ReadSymbols reads a file of symbols: System.map, /proc/kallsyms, the output of nm.
+func ReadSymbols(path string) (*kallsyms.Table, error) {
+	data, err := readObject(path)
+	if err != nil {
+		return nil, err
+	}
+	table, err := kallsyms.Parse(data)
+	if err != nil {
+		return nil, &image.Error{Path: path, Reason: "not a list of symbols", Err: err}
+	}
+	return table, nil
+}

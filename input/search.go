@@ -1,0 +1,49 @@
+package input
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Beginning are the paths of files that may be a binary which captures name by the beginning
+// of its file's name only, such as vmlinuz-6.1.0-50-arm64: those that the user named and
+// those anywhere below the sysroot, the shortest names first. Without a sysroot only what
+// the user named is found.
+func (f *Files) Beginning(prefix string) (paths []string) {
+	for _, p := range append([]string{f.opt.Exe}, imagePaths(f.opt.Images)...) {
+		if p != "" && strings.HasPrefix(filepath.Base(p), prefix) {
+			paths = append(paths, p)
+		}
+	}
+	if f.tree == nil {
+		return paths
+	}
+	for _, rel := range f.tree.beginning(prefix) {
+		if p, ok := f.tree.resolve(rel); ok && !slices.Contains(paths, p) {
+			paths = append(paths, p)
+		}
+	}
+	return paths
+}
+
+// maxBeginning bounds how many files are found by the beginning of their names.
+const maxBeginning = 256
+
+// beginning are the paths below the root of files whose names begin with prefix, in the
+// order of their names' lengths, and then of the names.
+func (t *tree) beginning(prefix string) (found []string) {
+	t.once.Do(t.index)
+	for name, paths := range t.named {
+		if strings.HasPrefix(name, prefix) {
+			found = append(found, paths...)
+		}
+	}
+	slices.SortFunc(found, func(a, b string) int {
+		if d := len(filepath.Base(a)) - len(filepath.Base(b)); d != 0 {
+			return d
+		}
+		return strings.Compare(a, b)
+	})
+	return found[:min(len(found), maxBeginning)]
+}
