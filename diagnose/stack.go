@@ -1,11 +1,8 @@
 package diagnose
 
 import (
-	"encoding/binary"
 	"fmt"
-	"strings"
 
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -103,7 +100,7 @@ func FindOverwritten(snap *target.Snapshot, t *target.Thread, frame unwind.Frame
 				o.Slot, o.Value = a.RASlot, v
 			}
 		}
-		o.Text = characters(o.Value, snap.Arch)
+		o.Text = report.WordText(snap.Arch, o.Value)
 		return o
 	}
 	return nil
@@ -133,28 +130,8 @@ func returned(snap *target.Snapshot, t *target.Thread, pc uint64) *report.Overwr
 	if pc < nullPage {
 		return nil // a NULL that was returned to is the end of a stack as well
 	}
-	o.Text = characters(o.Value, arch)
+	o.Text = report.WordText(arch, o.Value)
 	return o
-}
-
-// characters is a word as text in memory order, "" where a byte is not printable.
-func characters(v uint64, arch *cpu.Arch) string {
-	var b [8]byte
-	if arch.BigEndian {
-		binary.BigEndian.PutUint64(b[:], v<<(64-8*arch.AddrSize))
-	} else {
-		binary.LittleEndian.PutUint64(b[:], v)
-	}
-	s := strings.TrimRight(string(b[:arch.AddrSize]), "\x00")
-	if len(s) < 4 {
-		return ""
-	}
-	for _, c := range []byte(s) {
-		if c < ' ' || c > '~' {
-			return ""
-		}
-	}
-	return s
 }
 
 // overwritten is the sentence about a lost return address.

@@ -64,6 +64,14 @@ type Attempt struct {
 	// RASlot is the target address of the word that the rule took the return address from,
 	// 0 where that was no word of memory.
 	RASlot uint64
+	// Saved are the words of memory that the rule took other registers from.
+	Saved []Saved
+}
+
+// Saved is a register and the target address of the word where it was saved.
+type Saved struct {
+	Name string
+	Slot uint64
 }
 
 // Keep makes an Attempt of one that a walker tells of.
@@ -71,10 +79,23 @@ func Keep(a unwind.Attempt) Attempt {
 	k := Attempt{Attempt: a}
 	if a.Rule != nil {
 		k.RuleText = a.Rule.Format(a.Arch)
-		if ra := a.Rule.RA; a.Applied && ra.Kind == unwind.AtCFA {
-			k.RASlot = (a.CFA + uint64(ra.Off)) & a.Arch.AddrMask()
+		if a.Applied {
+			k.slots()
 		}
 	}
 	k.Rule = nil
 	return k
+}
+
+// slots finds the words that the rule read.
+func (k *Attempt) slots() {
+	slot := func(off int64) uint64 { return (k.CFA + uint64(off)) & k.Arch.AddrMask() }
+	if ra := k.Attempt.Rule.RA; ra.Kind == unwind.AtCFA {
+		k.RASlot = slot(ra.Off)
+	}
+	for _, r := range k.Attempt.Rule.Regs[:k.Attempt.Rule.N] {
+		if r.Kind == unwind.AtCFA && int(r.Reg) < len(k.Arch.Regs) {
+			k.Saved = append(k.Saved, Saved{k.Arch.Regs[r.Reg].Names[0], slot(r.Off)})
+		}
+	}
 }

@@ -19,7 +19,7 @@ type job struct {
 	path  string // of the capture
 	title string
 	snap  *target.Snapshot
-	err   error // reading it failed
+	err   error // reading it failed, or, once done, writing it
 
 	done chan struct{} // closed when what follows is set
 	out  []byte
@@ -137,7 +137,7 @@ func (s *session) process(ctx context.Context, j *job) {
 	j.incomplete = j.incomplete || len(r.Threads) == 0
 	style := s.opt.style
 	style.Title, style.Capture = j.title, j.path
-	j.out = s.out.render(r, style)
+	j.out, j.err = s.out.render(r, style)
 }
 
 // proven tells whether a chain reaches its root without a guess.
@@ -153,6 +153,9 @@ func (s *session) write(j *job) error {
 	s.incomplete = s.incomplete || j.incomplete
 	for _, w := range j.warn {
 		s.progress.warn(w.Text)
+	}
+	if j.err != nil && j.out == nil {
+		return &failure{exitNone, j.err}
 	}
 	return s.out.add(j.out)
 }

@@ -73,7 +73,7 @@ input.`,
 	f.IntVar(&o.thread, "report", 0, "only report `N` of a log, counted from 0")
 	f.BoolVar(&o.reports, "reports", false, "list the reports of a log")
 	f.IntVarP(&o.maxFrames, "max-frames", "n", unwind.DefaultMaxFrames, "at most `N` frames of a backtrace; 0: all")
-	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array) or jsonl (one line each)")
+	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each) or html (one page)")
 	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of unwind sources to use, in this order: "+strings.Join(backsight.SourceNames(), ","))
 	f.StringVar(&o.tableDir, "table-dir", "", "`DIR` with unwind tables that 'backsight table -o DIR' wrote")
 	f.BoolVar(&o.explain, "explain", false, "say under every frame how it was found and what was tried")
@@ -88,10 +88,13 @@ input.`,
 	return cmd
 }
 
+// formats are the values of --format.
+var formats = []string{"text", "json", "jsonl", "html"}
+
 // check finds wrong values, and what depends on the output.
 func (o *btOptions) check(stdout io.Writer) (err error) {
-	if !slices.Contains([]string{"text", "json", "jsonl"}, o.format) {
-		return fmt.Errorf("--format %q is none of text, json, jsonl", o.format)
+	if !slices.Contains(formats, o.format) {
+		return fmt.Errorf("--format %q is none of %s", o.format, strings.Join(formats, ", "))
 	}
 	if o.maxFrames < 0 {
 		return fmt.Errorf("--max-frames %d is negative", o.maxFrames)

@@ -17,19 +17,32 @@ import (
 type output struct {
 	w      io.Writer
 	format string
+	title  string // of the whole, for a page
+	page   *render.Page
 	n      int    // reports
 	first  []byte // held back
 }
 
+// use chooses the format.
+func (o *output) use(format, title string) (err error) {
+	o.format, o.title = format, title
+	if format == "html" {
+		o.page, err = render.NewPage()
+	}
+	return err
+}
+
 // render makes a report's text. It may be called by several goroutines.
-func (o *output) render(r *report.Report, style render.Style) []byte {
+func (o *output) render(r *report.Report, style render.Style) ([]byte, error) {
 	switch o.format {
 	case "jsonl":
-		return render.AppendJSONLine(nil, r, style)
+		return render.AppendJSONLine(nil, r, style), nil
 	case "json":
-		return render.AppendJSON(nil, r, style)
+		return render.AppendJSON(nil, r, style), nil
+	case "html":
+		return o.page.Report(r, style)
 	}
-	return render.AppendText(nil, r, style)
+	return render.AppendText(nil, r, style), nil
 }
 
 // add writes what render made, with one call: a reader behind a pipe sees whole reports,
@@ -48,6 +61,12 @@ func (o *output) add(b []byte) error {
 		}
 	case o.format == "text" && o.n > 1:
 		b = append([]byte{'\n'}, b...)
+	case o.format == "html" && o.n == 1:
+		head, err := o.page.Head(o.title)
+		if err != nil {
+			return err
+		}
+		b = append(head, b...)
 	}
 	return o.write(b)
 }
@@ -59,6 +78,12 @@ func (o *output) end() error {
 		return o.write(o.first)
 	case o.format == "json" && o.n > 1:
 		return o.write([]byte("\n]\n"))
+	case o.format == "html" && o.n > 0:
+		tail, err := o.page.Tail()
+		if err != nil {
+			return err
+		}
+		return o.write(tail)
 	}
 	return nil
 }

@@ -48,7 +48,9 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	if s.files, err = s.opt.files.open(); err != nil {
 		return err
 	}
-	s.out.format = s.opt.format
+	if err := s.out.use(s.opt.format, "Backtraces of "+displayName(first(captures))); err != nil {
+		return err
+	}
 	s.names, s.several = s.opt.symbolizer(), len(captures) > 1
 	if isTerminal(s.progress.w) && !isTerminal(s.out.w) {
 		defer s.progress.watch(s.status(time.Now()))()
@@ -58,6 +60,14 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 
 // memoryAlone stands for the memory of --ram where it is the capture.
 const memoryAlone = ""
+
+// first is the first capture that was named.
+func first(captures []string) string {
+	if len(captures) == 0 {
+		return memoryAlone
+	}
+	return captures[0]
+}
 
 // captures goes through the captures, whatever becomes of one of them.
 func (s *session) captures(ctx context.Context, captures []string) error {
@@ -103,7 +113,11 @@ func (s *session) failed(path string, err error) error {
 	}
 	style := s.opt.style
 	style.Capture = path
-	return s.out.add(s.out.render(&report.Report{Issues: []target.Issue{{Text: err.Error()}}}, style))
+	b, err := s.out.render(&report.Report{Issues: []target.Issue{{Text: err.Error()}}}, style)
+	if err != nil {
+		return err
+	}
+	return s.out.add(b)
 }
 
 // capture writes the backtraces of one capture.
@@ -153,7 +167,7 @@ func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Re
 		return nil, err
 	}
 	unwind := s.unwinder.Backtraces
-	if s.opt.explain {
+	if s.opt.explain || s.opt.format == "html" {
 		unwind = s.unwinder.ExplainedBacktraces
 	}
 	traces, err := unwind(ctx, snap)

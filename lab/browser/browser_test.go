@@ -1,0 +1,123 @@
+// Package browser looks at the pages of `backsight bt -f html` in a real browser, headless
+// Chromium. It is a module of its own, so that nobody else needs a browser's driver.
+package browser
+
+import (
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/emulation"
+	"github.com/chromedp/cdproto/log"
+	"github.com/chromedp/cdproto/runtime"
+	"github.com/chromedp/chromedp"
+)
+
+// page makes a page of the core file that is in the repository, and opens it. Everything
+// that the browser complains about fails the test.
+func page(t *testing.T) context.Context {
+	t.Helper()
+	path := ""
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if p, err := exec.LookPath(name); err == nil {
+			path = p
+			break
+		}
+	}
+	if path == "" {
+		t.Skip("no Chromium")
+	}
+	html, err := exec.Command("go", "-C", "../..", "run", "./cmd/backsight", "bt", "-f", "html",
+		"--sysroot", "testdata/mips-deref/modules", "testdata/mips-deref/core.gz").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "page.html")
+	if err := os.WriteFile(file, html, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox)...)
+	t.Cleanup(cancel)
+	ctx, cancel = chromedp.NewContext(ctx)
+	t.Cleanup(cancel)
+	chromedp.ListenTarget(ctx, func(event any) {
+		switch e := event.(type) {
+		case *runtime.EventExceptionThrown:
+			t.Errorf("exception: %s", e.ExceptionDetails.Error())
+		case *runtime.EventConsoleAPICalled:
+			t.Errorf("console.%s", e.Type)
+		case *log.EventEntryAdded:
+			t.Errorf("%s: %s", e.Entry.Level, e.Entry.Text)
+		}
+	})
+	run(t, ctx, chromedp.Navigate("file://"+file), chromedp.WaitVisible(".frame", chromedp.ByQuery))
+	return ctx
+}
+
+func run(t *testing.T, ctx context.Context, actions ...chromedp.Action) {
+	t.Helper()
+	if err := chromedp.Run(ctx, actions...); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// eval is the value of a JavaScript expression.
+func eval[T any](t *testing.T, ctx context.Context, js string) (v T) {
+	t.Helper()
+	run(t, ctx, chromedp.Evaluate(js, &v))
+	return v
+}
+
+// TestClicks: a frame unfolds, what was tried for it unfolds; with the keyboard too.
+func TestClicks(t *testing.T) {
+	ctx := page(t)
+	const third = `.frame[data-frame="3"]`
+	run(t, ctx, chromedp.Click(third+" > summary", chromedp.ByQuery), chromedp.WaitVisible(third+" .tried > summary", chromedp.ByQuery), chromedp.Click(third+" .tried > summary", chromedp.ByQuery))
+	if !eval[bool](t, ctx, `document.querySelector('`+third+` .tried').open`) {
+		t.Error("a click does not unfold what was tried")
+	}
+	run(t, ctx, chromedp.Focus(`.frame[data-frame="4"] > summary`, chromedp.ByQuery), chromedp.KeyEvent("\r"))
+	if !eval[bool](t, ctx, `document.querySelector('.frame[data-frame="4"]').open`) {
+		t.Error("Enter does not unfold a frame")
+	}
+	if n := eval[int](t, ctx, `document.querySelectorAll('.stack tr.lit').length`); n < 3 {
+		t.Errorf("%d words of the stack light up with the frame that has the focus", n)
+	}
+}
+
+// TestNarrow: nothing needs a sideways scroll on a telephone, but the stack's own table.
+func TestNarrow(t *testing.T) {
+	ctx := page(t)
+	run(t, ctx, chromedp.EmulateViewport(360, 800))
+	if w := eval[int](t, ctx, `document.documentElement.scrollWidth`); w > 360 {
+		t.Errorf("the page is %d pixels wide on a screen of 360", w)
+	}
+}
+
+// TestColours: text is readable on its ground, by day and by night (WCAG 2.2, 1.4.3: a
+// contrast of 4.5).
+func TestColours(t *testing.T) {
+	ctx := page(t)
+	const contrast = `(() => {
+		const light = (c) => { const [r, g, b] = c.match(/[\d.]+/g).map((v) => { v /= 255; return v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4; });
+			return 0.2126 * r + 0.7152 * g + 0.0722 * b; };
+		const ground = light(getComputedStyle(document.querySelector('.card')).backgroundColor);
+		let least = 21;
+		for (const e of document.querySelectorAll('.name, .place, .trust, td, dt, dd, small, .legend span, .stop')) {
+			const ink = light(getComputedStyle(e).color);
+			least = Math.min(least, (Math.max(ink, ground) + 0.05) / (Math.min(ink, ground) + 0.05));
+		}
+		return least;
+	})()`
+	for _, scheme := range []string{"light", "dark"} {
+		run(t, ctx, emulation.SetEmulatedMedia().WithFeatures([]*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}))
+		if c := eval[float64](t, ctx, contrast); c < 4.5 {
+			t.Errorf("%s: a contrast of %.2f", scheme, c)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package render
+
+import (
+	"cmp"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/unwind"
+)
+
+// What the page shows of a report, as text: names from captures have gone through Text,
+// and the templates escape them for HTML.
+type (
+	reportView struct {
+		Title          string
+		Reasons, Facts []string
+		Threads        []threadView
+		Modules        []moduleView
+		Issues         []string
+	}
+	threadView struct {
+		Title, Summary, Stop string
+		Open, Crashed        bool
+		Frames               []frameView
+		Registers            []registerView
+		Words                []wordView
+		Stack                string
+	}
+	frameView struct {
+		Number                            int
+		PC, CFA, Name, Place, Module, Tag string
+		Trust, Method, Checks, Evidence   string
+		Inlines                           []inlineView
+		Tried                             []attemptView
+	}
+	inlineView  struct{ Name, Place string }
+	attemptView struct {
+		Method, Text string
+		Taken        bool
+	}
+	registerView struct{ Name, Value string }
+	moduleView   struct{ Lo, Hi, Name, BuildID, File string }
+)
+
+// pageWords bounds the words of all threads' stacks together, so that a page with many
+// threads stays below a megabyte; a thread has at least some.
+const (
+	pageWords   = 4096
+	threadWords = 32
+)
+
+// maxRows bounds the frames of a thread on the page: a browser is no place for a million.
+const maxRows = 2000
+
+func viewReport(r *report.Report, style Style) reportView {
+	v := reportView{Title: Text(cmp.Or(style.Title, style.Capture, "Backtraces"))}
+	for _, i := range r.Issues {
+		v.Issues = append(v.Issues, Text(i.Text))
+	}
+	if r.Snapshot == nil {
+		return v
+	}
+	s := r.Snapshot
+	digits := 2 * s.Arch.AddrSize
+	if r.Crash != nil {
+		for _, reason := range r.Crash.Reasons {
+			v.Reasons = append(v.Reasons, Text(reason))
+		}
+		v.Facts = append(v.Facts, strings.TrimSpace(r.Crash.Signal+" "+r.Crash.Code))
+		if r.Crash.HasAddress {
+			v.Facts = append(v.Facts, "at "+address(r.Crash.Address, digits))
+		}
+	}
+	if s.Command != "" {
+		v.Facts = append(v.Facts, Text(s.Command))
+	}
+	if s.PID != 0 {
+		v.Facts = append(v.Facts, "PID "+strconv.Itoa(s.PID))
+	}
+	v.Facts = append(v.Facts, strings.TrimSpace(s.Arch.Name+" "+s.Arch.ABI), s.OS)
+	v.Facts = slices.DeleteFunc(v.Facts, func(f string) bool { return f == "" })
+	for _, group := range alikeThreads(r.Threads) {
+		v.Threads = append(v.Threads, viewThread(r, group, max(threadWords, pageWords/len(r.Threads)), digits))
+	}
+	for _, m := range s.Modules {
+		mv := moduleView{Lo: address(m.Lo, digits), Hi: address(m.Hi, digits), Name: Text(m.Name), BuildID: hex.EncodeToString(m.BuildID)}
+		if m.Image != nil {
+			mv.File, mv.BuildID = Text(m.Image.Path), hex.EncodeToString(m.Image.BuildID)
+		}
+		v.Modules = append(v.Modules, mv)
+	}
+	return v
+}
+
+// alikeThreads groups threads whose frames are at the same places; the crashed thread
+// comes first, the others in their order.
+func alikeThreads(threads []report.Thread) (groups [][]*report.Thread) {
+	known := make(map[string]int)
+	for i := range threads {
+		th := &threads[i]
+		var key strings.Builder
+		for k := range th.Frames {
+			fmt.Fprintf(&key, "%x ", th.Frames[k].PC)
+		}
+		g, ok := known[key.String()]
+		if !ok || th.Crashed || len(th.Frames) == 0 {
+			known[key.String()] = len(groups)
+			groups = append(groups, nil)
+			g = len(groups) - 1
+		}
+		groups[g] = append(groups[g], th)
+	}
+	slices.SortStableFunc(groups, func(a, b []*report.Thread) int { return order(b[0].Crashed) - order(a[0].Crashed) })
+	return groups
+}
+
+func order(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// viewThread shows the first of threads that are alike.
+func viewThread(r *report.Report, group []*report.Thread, words, digits int) threadView {
+	th := group[0]
+	v := threadView{Title: "Thread " + strconv.Itoa(th.ID), Crashed: th.Crashed, Open: th.Crashed || len(r.Threads) == 1, Stop: th.Stop.Reason.String()}
+	if th.Name != "" {
+		v.Title += " " + Text(th.Name)
+	}
+	if len(group) > 1 {
+		v.Title += fmt.Sprintf(" and %d alike", len(group)-1)
+	}
+	v.Summary = fmt.Sprintf("%d frames", len(th.Frames))
+	if len(th.Frames) > 0 {
+		v.Summary += ", " + Text(frameName(&th.Frames[0]))
+	}
+	for i := range th.Frames[:min(len(th.Frames), maxRows)] {
+		v.Frames = append(v.Frames, viewFrame(th, i, digits))
+	}
+	arch := r.Snapshot.Arch
+	for i := range arch.Regs {
+		if x, ok := th.Regs.Lookup(cpu.Reg(i)); ok && th.Crashed {
+			v.Registers = append(v.Registers, registerView{arch.Regs[i].Names[0], address(x, 2*arch.Regs[i].Size)})
+		}
+	}
+	v.Words, v.Stack = viewStack(r, th, words, digits)
+	return v
+}
+
+func viewFrame(th *report.Thread, n, digits int) frameView {
+	f := &th.Frames[n]
+	tag, _ := doubt(f)
+	v := frameView{Number: n, PC: address(f.PC, digits), Name: Text(frameName(f)), Place: place(f.File, f.Dir, f.Line), Tag: tag,
+		Trust: f.Trust.String(), Method: f.Method.String(), Checks: strings.Join(f.Checks.Names(), ", ")}
+	v.Evidence = v.Method + ", " + v.Trust + ": " + v.Checks
+	if f.HasCFA {
+		v.CFA = address(f.CFA, digits)
+	}
+	if f.Module != nil {
+		v.Module = Text(f.Module.Name)
+	}
+	for _, in := range f.Inlines {
+		v.Inlines = append(v.Inlines, inlineView{Text(orUnknown(in.Function)), place(in.File, f.Dir, in.Line)})
+	}
+	if th.Tried == nil || !th.Crashed || f.Method == unwind.MethodContext {
+		return v
+	}
+	for i := range th.Tried[n] {
+		a := &th.Tried[n][i]
+		if a.RuleText == "" && !a.Applied {
+			continue // a source without an answer
+		}
+		text := a.RuleText
+		if a.Applied {
+			text += " → " + address(a.PC, digits)
+		}
+		if a.Reason != "" {
+			text += ": " + a.Reason
+		}
+		v.Tried = append(v.Tried, attemptView{a.Method.String(), Text(text), a.Taken})
+	}
+	return v
+}
+
+func address(v uint64, digits int) string { return string(appendHex(nil, v, digits)) }
