@@ -8,11 +8,13 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/backsight/backsight/lab/debian"
 	"github.com/backsight/backsight/lab/gdb"
 	"github.com/backsight/backsight/lab/programs"
 	"github.com/backsight/backsight/lab/score"
@@ -25,9 +27,10 @@ func runAll(args []string) error {
 	fs := flag.NewFlagSet("all", flag.ExitOnError)
 	root := fs.String("o", "truth-all", "the folder to write cases to")
 	only := fs.String("only", "", "only cases whose path holds this")
-	variants := fs.String("variants", "O0,O2,Os", "ways to compile; empty: all")
+	variants := fs.String("variants", "O0,O2,Os,Oz,O2lto,O2pac,O2cet,Ospush,Osthumb,Ossave,Ozoutline", "ways to compile; empty: all")
 	get := fs.Bool("install", os.Getuid() == 0, "install Debian's packages first")
 	every := fs.Int("gdb", 10, "score GDB beside, on each n-th snapshot; 0: not")
+	ports := fs.Bool("debian", true, "record Debian's own programs, too: an hour more")
 	l := limits(fs)
 	if err := fs.Parse(args); err != nil {
 		return err
@@ -48,11 +51,19 @@ func runAll(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	failed := recordAll(ctx, cases, *root, *l)
+	failed, err := recordAll(ctx, cases, *root, *l)
+	if err != nil {
+		return err
+	}
+	var shipped error
+	if *ports {
+		d := &debian.Laboratory{Root: filepath.Join(*root, "debian"), Work: *root + "-packages", Limits: debianLimits}
+		shipped = recordDebian(ctx, d, *only)
+	}
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	err := scoreAll(ctx, *root, *only, *every)
+	err = scoreAll(ctx, *root, *only, *every)
 	archs := map[string]bool{}
 	for i := range cases {
 		archs[cases[i].Toolchain.Arch] = true
@@ -64,7 +75,7 @@ func runAll(args []string) error {
 	if failed > 0 {
 		err = errors.Join(err, fmt.Errorf("%d of %d cases could not be recorded", failed, len(cases)))
 	}
-	return err
+	return errors.Join(err, shipped)
 }
 
 // scoreAll prints a row for each CPU and compiler.

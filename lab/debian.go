@@ -13,26 +13,34 @@ import (
 	"github.com/backsight/backsight/lab/debian"
 )
 
+// debianLimits are for a program.
+var debianLimits = debian.Limits{Steps: 12_000_000, Keep: 200}
+
 // runDebian records programs as Debian ships them.
 func runDebian(args []string) error {
 	fs := flag.NewFlagSet("debian", flag.ExitOnError)
-	l := &debian.Laboratory{}
+	l := &debian.Laboratory{Limits: debianLimits}
 	fs.StringVar(&l.Root, "o", "truth-debian", "the folder to write cases to")
 	fs.StringVar(&l.Work, "work", "debian-packages", "the folder that packages are downloaded to and unpacked in")
-	fs.IntVar(&l.Limits.Steps, "steps", 12_000_000, "instructions to execute at most, a program")
-	fs.IntVar(&l.Limits.Keep, "keep", 200, "captures to keep at most, a program")
+	fs.IntVar(&l.Limits.Steps, "steps", l.Limits.Steps, "instructions to execute at most, a program")
+	fs.IntVar(&l.Limits.Keep, "keep", l.Limits.Keep, "captures to keep at most, a program")
 	only := fs.String("only", "", "only cases whose path holds this")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
+	return recordDebian(ctx, l, *only)
+}
+
+// recordDebian records the programs of all ports.
+func recordDebian(ctx context.Context, l *debian.Laboratory, only string) error {
 	if err := l.Prepare(ctx); err != nil {
 		return err
 	}
 	failed := 0
 	for _, p := range debian.Ports() {
-		programs := chosen(&p, *only)
+		programs := chosen(&p, only)
 		if len(programs) == 0 {
 			continue
 		}

@@ -35,7 +35,10 @@ func runRecord(args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	failed := recordAll(ctx, cases, *root, *l)
+	failed, err := recordAll(ctx, cases, *root, *l)
+	if err != nil {
+		return err
+	}
 	if failed > 0 {
 		return fmt.Errorf("%d of %d cases could not be recorded", failed, len(cases))
 	}
@@ -51,7 +54,16 @@ func limits(fs *flag.FlagSet) *programs.Limits {
 }
 
 // recordAll works on all cores and reports each case as it is done.
-func recordAll(ctx context.Context, cases []programs.Case, root string, l programs.Limits) (failed int) {
+func recordAll(ctx context.Context, cases []programs.Case, root string, l programs.Limits) (failed int, err error) {
+	dir, err := os.MkdirTemp("", "plugin")
+	if err != nil {
+		return 0, err
+	}
+	defer os.RemoveAll(dir)
+	rec := programs.Recorder{Root: root, Limits: l}
+	if err := rec.Prepare(ctx, cases, dir); err != nil {
+		return 0, err
+	}
 	var wg sync.WaitGroup
 	var mu sync.Mutex
 	slots := make(chan struct{}, runtime.GOMAXPROCS(0))
@@ -61,7 +73,7 @@ func recordAll(ctx context.Context, cases []programs.Case, root string, l progra
 		wg.Go(func() {
 			defer func() { <-slots }()
 			start := time.Now()
-			r, err := programs.Build(ctx, &cases[i], root, l)
+			r, err := rec.Record(ctx, &cases[i])
 			mu.Lock()
 			defer mu.Unlock()
 			done++
@@ -71,9 +83,9 @@ func recordAll(ctx context.Context, cases []programs.Case, root string, l progra
 				fmt.Fprintln(os.Stderr, err)
 				return
 			}
-			fmt.Fprintf(os.Stderr, "%d captures in %d steps, %d odd, %.1f s\n", r.Captures(), r.Steps, r.Odd, time.Since(start).Seconds())
+			fmt.Fprintf(os.Stderr, "%d captures in %d steps, %d odd, %.1f s\n", r.Captures, r.Steps, r.Odd, time.Since(start).Seconds())
 		})
 	}
 	wg.Wait()
-	return failed
+	return failed, nil
 }

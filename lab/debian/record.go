@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/lab/traced"
 	"github.com/backsight/backsight/lab/tracer"
 )
 
@@ -66,20 +67,18 @@ func (l *Laboratory) Record(ctx context.Context, p *Port, prog *Program) (Result
 	if err != nil {
 		return Result{}, err
 	}
-	t, err := tracer.Run(ctx, &tracer.Job{Plugin: l.plugin, Emulator: p.Emulator, Root: root, Program: path, Args: prog.Args,
+	t, err := tracer.Run(ctx, &tracer.Job{Plugin: l.plugin, Emulator: []string{p.Emulator}, Root: root, Program: path, Args: prog.Args,
 		Dir: l.inputs(), Limit: l.Limits.Steps, Keep: l.Limits.Keep})
 	if err != nil {
 		return Result{}, err
 	}
-	c := newCase(l.Root, p, prog, arch)
-	if err := c.place(t.Images, root, path); err != nil {
+	folder := filepath.Join(l.Root, p.Folder)
+	c := traced.New(traced.Place{Dir: filepath.Join(folder, prog.Name+"-debian-bin"), Lib: filepath.Join(folder, "lib"), Program: path, Root: root}, prog.Name, arch)
+	defer c.Close()
+	if err := c.Add(t); err != nil {
 		return Result{}, err
-	}
-	defer c.close()
-	for i := range t.Captures {
-		c.add(&t.Captures[i])
 	}
 	l.writing.Lock()
 	defer l.writing.Unlock()
-	return Result{Captures: len(c.snaps), Steps: t.Steps, Odd: t.Odd}, c.write()
+	return Result{Captures: c.Captures(), Steps: t.Steps, Odd: t.Odd}, c.Write()
 }

@@ -7,18 +7,24 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 
 	"github.com/backsight/backsight/lab/child"
 	"github.com/backsight/backsight/lab/record"
+	"github.com/backsight/backsight/lab/tracer"
 	"github.com/backsight/backsight/lab/truth"
 )
 
 // linux are the programs that need an operating system.
 var linux = []string{"frames", "flow", "calls", "signals", "odd", "cxx"}
 
+// long are programs of more instructions than can be stepped in GDB's protocol.
+var long = []string{"large", "work", "threads", "timer", "throws"}
+
 // inCXX are those of them in C++.
-var inCXX = map[string]bool{"cxx": true}
+var inCXX = map[string]bool{"cxx": true, "throws": true}
 
 // Case is one directory of truth to be made: all programs, one binary each would be
 // too many files, so each program is a case of its own.
@@ -30,7 +36,15 @@ type Case struct {
 
 // Dir is the case's directory below the root of truth.
 func (c *Case) Dir() string {
-	return filepath.Join(c.Toolchain.Arch, c.Program+"-"+c.Toolchain.Name+"-"+c.Variant.Name)
+	return filepath.Join(c.group(), c.Program+"-"+c.Toolchain.Name+"-"+c.Variant.Name)
+}
+
+// group is the folder of all cases of the CPU variant.
+func (c *Case) group() string {
+	if c.Toolchain.Traced {
+		return filepath.Join("traced", c.Toolchain.Arch)
+	}
+	return c.Toolchain.Arch
 }
 
 // Matrix lists the cases whose directory holds only, and the toolchains that are
@@ -68,33 +82,63 @@ func Matrix(only string) (cases []Case, skipped []string) {
 // Limits bound a recording.
 type Limits struct{ Steps, Keep int }
 
-// Build compiles and records one case below root.
-func Build(ctx context.Context, c *Case, root string, l Limits) (*record.Recording, error) {
+// Recorder builds and records cases below Root.
+type Recorder struct {
+	Root   string
+	Limits Limits
+	plugin string
+	// writing: cases of a CPU share its libraries.
+	writing sync.Mutex
+}
+
+// Result is what became of one case.
+type Result struct{ Captures, Steps, Odd int }
+
+// Prepare compiles the tracer's plugin into dir, if a case needs it.
+func (r *Recorder) Prepare(ctx context.Context, cases []Case, dir string) (err error) {
+	if slices.ContainsFunc(cases, func(c Case) bool { return c.Toolchain.Traced }) {
+		r.plugin, err = tracer.Build(ctx, dir)
+	}
+	return err
+}
+
+// Record compiles and records one case.
+func (r *Recorder) Record(ctx context.Context, c *Case) (Result, error) {
 	work, err := os.MkdirTemp("", "lab")
 	if err != nil {
-		return nil, err
+		return Result{}, err
 	}
 	defer os.RemoveAll(work)
 	if err := unpack(work); err != nil {
-		return nil, err
+		return Result{}, err
 	}
 	full := filepath.Join(work, "full.elf")
 	if err := c.compile(ctx, work, full); err != nil {
-		return nil, err
+		return Result{}, err
 	}
-	r, err := record.Run(ctx, record.Job{ELF: full, Prog: c.Program, Emulator: c.Toolchain.Emulator, System: c.Toolchain.System,
-		Steps: l.Steps, Keep: l.Keep})
-	if err != nil {
-		return nil, err
+	record := r.step
+	if c.Toolchain.Traced {
+		record = r.trace
 	}
-	if r.Captures() == 0 {
-		return nil, errors.New("nothing was captured")
+	result, err := record(ctx, c, full)
+	if err == nil && result.Captures == 0 {
+		err = errors.New("nothing was captured")
 	}
-	dir := filepath.Join(root, c.Dir())
-	if err := r.Write(dir); err != nil {
-		return nil, err
+	return result, err
+}
+
+// step records a program in GDB's protocol.
+func (r *Recorder) step(ctx context.Context, c *Case, full string) (Result, error) {
+	rec, err := record.Run(ctx, record.Job{ELF: full, Prog: c.Program, Emulator: c.Toolchain.Emulator, System: c.Toolchain.System,
+		Steps: r.Limits.Steps, Keep: r.Limits.Keep})
+	if err != nil || rec.Captures() == 0 {
+		return Result{}, err
 	}
-	return r, c.tiers(ctx, full, dir)
+	dir := filepath.Join(r.Root, c.Dir())
+	if err := rec.Write(dir); err != nil {
+		return Result{}, err
+	}
+	return Result{rec.Captures(), rec.Steps, rec.Odd}, c.tiers(ctx, full, dir)
 }
 
 // unpack writes the sources.
@@ -108,18 +152,24 @@ func unpack(dir string) error {
 
 func (c *Case) compile(ctx context.Context, work, out string) error {
 	t := c.Toolchain
+	compiler, _ := t.compiler(c.Program)
 	args := append([]string{"-g"}, t.Flags...)
 	args = append(args, c.Variant.Flags...)
-	args = append(args, "-o", out, c.source(), "fill.c")
+	args = append(args, "-o", out, c.source())
+	if t.Name != rust {
+		args = append(args, "fill.c", "-lm")
+	}
 	if t.System {
 		args = append(args, "start-"+t.Arch+".c")
 	}
-	compiler, _ := t.compiler(c.Program)
 	return tool(ctx, work, compiler, args...)
 }
 
 func (c *Case) source() string {
-	if inCXX[c.Program] {
+	switch {
+	case c.Toolchain.Name == rust:
+		return c.Program + ".rs"
+	case inCXX[c.Program]:
 		return c.Program + ".cc"
 	}
 	return c.Program + ".c"

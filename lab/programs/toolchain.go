@@ -6,6 +6,7 @@ import (
 	"embed"
 	"fmt"
 	"os/exec"
+	"slices"
 	"strings"
 )
 
@@ -32,6 +33,7 @@ type Toolchain struct {
 	System bool
 	// Programs that run there; nil: all C programs.
 	Programs []string
+	Tracing
 }
 
 // Variant is a way to compile.
@@ -94,7 +96,7 @@ func Toolchains() []Toolchain {
 		cross("x86_64", "x86_64-linux-gnu", "qemu-x86_64"),
 		clang,
 	}
-	return append(all, bareMetal()...)
+	return slices.Concat(all, bareMetal(), tracedToolchains())
 }
 
 // newestClang is clang, or its newest version under a name with the number only.
@@ -148,4 +150,9 @@ func (t *Toolchain) Missing() string {
 }
 
 // Variants are the ways to compile with t.
-func (t *Toolchain) Variants() []Variant { return append(append([]Variant(nil), levels...), t.Opts...) }
+func (t *Toolchain) Variants() []Variant {
+	if t.Traced {
+		return t.Opts
+	}
+	return append(append([]Variant(nil), levels...), t.Opts...)
+}

@@ -89,7 +89,8 @@ static void write_registers(FILE *f, const struct cpu *c, const struct place *p)
 	for (char *name; (name = strtok_r(rest, " ", &rest)); i++)
 		if (*name != '-')
 			fprintf(f, "\"%s\":\"%#" PRIx64 "\",", name, cpu_register(c, p->vcpu, i));
-	fprintf(f, "\"pc\":\"%#" PRIx64 "\"}", p->shadow->was.pc);
+	uint64_t mode = c->pc < 0 ? 0 : cpu_register(c, p->vcpu, c->pc) & 1;
+	fprintf(f, "\"pc\":\"%#" PRIx64 "\"}", p->shadow->was.pc | mode);
 }
 
 static void write_chain(FILE *f, const struct place *p)

@@ -9,6 +9,7 @@
 #define N64 "zero at v0 v1 a0 a1 a2 a3 a4 a5 a6 a7 t0 t1 t2 t3 s0 s1 s2 s3 s4 s5 s6 s7 t8 t9 k0 k1 gp sp s8 ra"
 #define ARM "r0 r1 r2 r3 r4 r5 r6 r7 r8 r9 r10 r11 r12 sp lr - - - - - - - - - - cpsr"
 #define A64 "x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17 x18 x19 x20 x21 x22 x23 x24 x25 x26 x27 x28 x29 x30 sp - cpsr"
+#define RV "zero ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11 t3 t4 t5 t6"
 #define X32 "eax ecx edx ebx esp ebp esi edi"
 #define X64 "rax rbx rcx rdx rsi rdi rbp rsp r8 r9 r10 r11 r12 r13 r14 r15"
 
@@ -26,15 +27,19 @@ static uint64_t load8(uint64_t addr)
 	return v;
 }
 
+/* QEMU gives MIPS's PC with the ISA mode in bit 0. */
+enum { mips_pc = 37 };
+
 static struct cpu cpus[] = {
-	{ "mips", mips_cpu_gdb_read_register, O32, 29, 31, 4, 15, -1, true, { 4, true, 1, load4 } },
-	{ "mipsel", mips_cpu_gdb_read_register, O32, 29, 31, 4, 15, -1, false, { 4, true, 1, load4 } },
-	{ "mips64", mips_cpu_gdb_read_register, N64, 29, 31, 4, 15, -1, true, { 8, true, 1, load8 } },
-	{ "mips64el", mips_cpu_gdb_read_register, N64, 29, 31, 4, 15, -1, false, { 8, true, 1, load8 } },
-	{ "arm", arm_cpu_gdb_read_register, ARM, 13, 14, 0, -1, 25, false, { 4, true, 1, load4 } },
-	{ "aarch64", aarch64_cpu_gdb_read_register, A64, 31, 30, 0, -1, -1, false, { 8, true, 0, load8 } },
-	{ "i386", x86_cpu_gdb_read_register, X32, 4, -1, -1, -1, -1, false, { 4, false, 0, load4 } },
-	{ "x86_64", x86_cpu_gdb_read_register, X64, 7, -1, 5, -1, -1, false, { 8, false, 0, load8 } },
+	{ "mips", mips_cpu_gdb_read_register, O32, 29, 31, 4, 15, -1, mips_pc, true, { 4, true, 1, load4 } },
+	{ "mipsel", mips_cpu_gdb_read_register, O32, 29, 31, 4, 15, -1, mips_pc, false, { 4, true, 1, load4 } },
+	{ "mips64", mips_cpu_gdb_read_register, N64, 29, 31, 4, 15, -1, mips_pc, true, { 8, true, 1, load8 } },
+	{ "mips64el", mips_cpu_gdb_read_register, N64, 29, 31, 4, 15, -1, mips_pc, false, { 8, true, 1, load8 } },
+	{ "arm", arm_cpu_gdb_read_register, ARM, 13, 14, 0, -1, 25, -1, false, { 4, true, 1, load4 } },
+	{ "aarch64", aarch64_cpu_gdb_read_register, A64, 31, 30, 0, -1, -1, -1, false, { 8, true, 0, load8 } },
+	{ "riscv64", riscv_cpu_gdb_read_register, RV, 2, 1, 10, -1, -1, -1, false, { 8, true, 0, load8 } },
+	{ "i386", x86_cpu_gdb_read_register, X32, 4, -1, -1, -1, -1, -1, false, { 4, false, 0, load4 } },
+	{ "x86_64", x86_cpu_gdb_read_register, X64, 7, -1, 5, -1, -1, -1, false, { 8, false, 0, load8 } },
 };
 
 struct cpu *cpu_find(const char *target)

@@ -6,7 +6,8 @@
  *
  * Arguments: out=FILE, for lines of JSON; keep=CAPTURES; total=INSTRUCTIONS that the run
  * is expected to take from main on; limit=INSTRUCTIONS after which it is ended;
- * entry=BYTES by which the program's entry lies behind the start of its code. */
+ * entry=BYTES by which the program's entry lies behind the start of its code, main=BYTES
+ * likewise, 0 where it is not known. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <pthread.h>
@@ -30,7 +31,8 @@ static struct tracer {
 	FILE *out;
 	struct pick pick;
 	uint64_t limit, step, odd; /* step: instructions since main was called */
-	uint64_t from_start, entry, main; /* from_start: of the entry, behind the start of the code */
+	uint64_t entry_from_start, main_from_start;
+	uint64_t entry, main;
 	size_t base; /* main's activation */
 	bool off;
 	struct shadow shadows[threads];
@@ -128,7 +130,9 @@ static void on_insn(unsigned vcpu, void *data)
 static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	(void)id;
-	tracer.entry = qemu_plugin_start_code() + tracer.from_start;
+	tracer.entry = qemu_plugin_start_code() + tracer.entry_from_start;
+	if (tracer.main_from_start)
+		tracer.main = qemu_plugin_start_code() + tracer.main_from_start;
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
 		struct qemu_plugin_insn *in = qemu_plugin_tb_get_insn(tb, i);
 		uint64_t at = qemu_plugin_insn_vaddr(in) | (uint64_t)qemu_plugin_insn_size(in) << length_shift;
@@ -167,7 +171,9 @@ static void argument(struct tracer *t, char *arg)
 	else if (strcmp(arg, "limit") == 0)
 		t->limit = strtoull(value, NULL, 10);
 	else if (strcmp(arg, "entry") == 0)
-		t->from_start = strtoull(value, NULL, 10);
+		t->entry_from_start = strtoull(value, NULL, 10);
+	else if (strcmp(arg, "main") == 0)
+		t->main_from_start = strtoull(value, NULL, 10);
 }
 
 __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)

@@ -49,6 +49,7 @@ CPUState *qemu_get_cpu(int index);
 STUB mips_cpu_gdb_read_register(CPUState *, GByteArray *, int);
 STUB arm_cpu_gdb_read_register(CPUState *, GByteArray *, int);
 STUB aarch64_cpu_gdb_read_register(CPUState *, GByteArray *, int);
+STUB riscv_cpu_gdb_read_register(CPUState *, GByteArray *, int);
 STUB x86_cpu_gdb_read_register(CPUState *, GByteArray *, int);
 
 /* Address 0 of the program lies here in the emulator. */

@@ -1,4 +1,6 @@
-package debian
+// Package traced makes cases of truth out of what the tracer saw: which files the
+// captures' addresses belong to, and the call chain of each.
+package traced
 
 import (
 	"errors"
@@ -14,14 +16,22 @@ import (
 	"github.com/backsight/backsight/lab/truth"
 )
 
-// recorded is a case in the making.
-type recorded struct {
-	dir, lib string
-	prog     string
-	arch     *cpu.Arch
-	images   []loaded
-	snaps    []*truth.Snapshot
-	answers  []truth.Answer
+// Place says where files lie.
+type Place struct {
+	// Dir is the folder of the case, Lib that of the libraries, which cases share.
+	Dir, Lib string
+	// Program is the executable that ran, Root the folder that its libraries came from.
+	Program, Root string
+}
+
+// Case is a case in the making.
+type Case struct {
+	place   Place
+	prog    string
+	arch    *cpu.Arch
+	images  []loaded
+	snaps   []*truth.Snapshot
+	answers []truth.Answer
 }
 
 // loaded is an image of the program's address space.
@@ -31,16 +41,37 @@ type loaded struct {
 	img        *image.Image
 }
 
-func newCase(root string, p *Port, prog *Program, arch *cpu.Arch) *recorded {
-	folder := filepath.Join(root, p.Folder)
-	return &recorded{dir: filepath.Join(folder, prog.Name+"-debian-bin"), lib: filepath.Join(folder, "lib"), prog: prog.Name, arch: arch}
+// New is a case without captures; prog is the program's name.
+func New(place Place, prog string, arch *cpu.Arch) *Case {
+	return &Case{place: place, prog: prog, arch: arch}
 }
 
-// place opens the images that lie below root: the others are the emulator's, or files
-// that the program maps as data.
-func (c *recorded) place(images []tracer.Image, root, program string) error {
+// Captures is how many there are.
+func (c *Case) Captures() int { return len(c.snaps) }
+
+// Close closes the images.
+func (c *Case) Close() {
+	for _, l := range c.images {
+		l.img.Close()
+	}
+}
+
+// Add takes a trace.
+func (c *Case) Add(t *tracer.Trace) error {
+	if err := c.open(t.Images); err != nil {
+		return err
+	}
+	for i := range t.Captures {
+		c.add(&t.Captures[i])
+	}
+	return nil
+}
+
+// open opens the program and the images that lie below its root: the others are the
+// emulator's, or files that the program maps as data.
+func (c *Case) open(images []tracer.Image) error {
 	for _, m := range images {
-		if !strings.HasPrefix(m.Path, root+string(filepath.Separator)) {
+		if m.Path != c.place.Program && !strings.HasPrefix(m.Path, c.place.Root+string(filepath.Separator)) {
 			continue
 		}
 		img, err := elf.Open(m.Path, image.Options{Archs: backsight.CPUs()})
@@ -48,7 +79,7 @@ func (c *recorded) place(images []tracer.Image, root, program string) error {
 			continue // locale data and the like
 		}
 		l := loaded{file: filepath.Base(m.Path), path: m.Path, img: img, bias: uint64(m.Base) - firstPage(img)}
-		if m.Path == program {
+		if m.Path == c.place.Program {
 			l.file = truth.Own
 		}
 		c.images = append(c.images, l)
@@ -71,17 +102,11 @@ func firstPage(img *image.Image) uint64 {
 	return 0
 }
 
-func (c *recorded) close() {
-	for _, l := range c.images {
-		l.img.Close()
-	}
-}
-
 // add makes a snapshot and its answer of a capture. There is none of a delay slot:
 // neither hardware nor kernels stop there.
-func (c *recorded) add(t *tracer.Capture) {
-	pc := pcOf(t.Regs, c.arch)
-	if c.inSlot(uint64(t.Before), uint64(pc)) {
+func (c *Case) add(t *tracer.Capture) {
+	pc, mode := c.arch.SplitCode(uint64(pcOf(t.Regs, c.arch)))
+	if c.inSlot(uint64(t.Before), pc, mode) {
 		return
 	}
 	s := truth.NewSnapshot(c.arch)
@@ -90,7 +115,7 @@ func (c *recorded) add(t *tracer.Capture) {
 		s.Memory = append(s.Memory, truth.Segment{Base: m.Base, Bytes: m.Bytes})
 	}
 	c.snaps = append(c.snaps, s)
-	c.answers = append(c.answers, c.answer(t, pc))
+	c.answers = append(c.answers, c.answer(t, truth.Hex(pc)))
 }
 
 // pcOf is the PC among registers, which captures call pc or, on x86, rip or eip.
@@ -104,11 +129,11 @@ func pcOf(regs map[string]truth.Hex, arch *cpu.Arch) truth.Hex {
 }
 
 // inSlot tells whether pc is the delay slot of the instruction before.
-func (c *recorded) inSlot(before, pc uint64) bool {
+func (c *Case) inSlot(before, pc uint64, mode cpu.Mode) bool {
 	var buf [1]cpu.Insn
 	for _, l := range c.images {
 		if code := l.img.Code(before - l.bias); code != nil {
-			n := c.arch.Decoder.Decode(code, before-l.bias, 0, buf[:])
+			n := c.arch.Decoder.Decode(code, before-l.bias, mode, buf[:])
 			return n == 1 && buf[0].Flags&cpu.FlagDelaySlot != 0 && before+uint64(buf[0].Len) == pc
 		}
 	}
@@ -116,7 +141,7 @@ func (c *recorded) inSlot(before, pc uint64) bool {
 }
 
 // answer is the true call chain of a capture.
-func (c *recorded) answer(t *tracer.Capture, pc truth.Hex) truth.Answer {
+func (c *Case) answer(t *tracer.Capture, pc truth.Hex) truth.Answer {
 	a := truth.Answer{Prog: c.prog, Step: t.Step, Kind: t.Kind, ModeBit: c.arch.ISABit}
 	own := t.Kind
 	for _, e := range t.Chain {
@@ -134,24 +159,24 @@ func (c *recorded) answer(t *tracer.Capture, pc truth.Hex) truth.Answer {
 	return a
 }
 
-// write writes the case, and the libraries that no case of the port has brought.
-func (c *recorded) write() error {
-	if err := errors.Join(truth.Write(c.dir, c.snaps, c.answers), os.MkdirAll(c.lib, 0o755)); err != nil {
+// Write writes the case, and the libraries that no case beside it has brought.
+func (c *Case) Write() error {
+	if err := errors.Join(truth.Write(c.place.Dir, c.snaps, c.answers), os.MkdirAll(c.place.Lib, 0o755)); err != nil {
 		return err
 	}
 	var placed []truth.Placed
 	for _, l := range c.images {
 		placed = append(placed, truth.Placed{File: l.file, Bias: truth.Hex(l.bias)})
-		to := filepath.Join(c.lib, l.file+".gz")
+		to := filepath.Join(c.place.Lib, l.file+".gz")
 		if l.file == truth.Own {
-			to = filepath.Join(c.dir, "stripped.elf.gz")
+			to = filepath.Join(c.place.Dir, "stripped.elf.gz")
 		}
-		if _, err := os.Stat(to); err == nil {
+		if _, err := os.Stat(to); err == nil && l.file != truth.Own {
 			continue
 		}
 		if err := truth.Compress(l.path, to); err != nil {
 			return err
 		}
 	}
-	return truth.WriteImages(c.dir, placed)
+	return truth.WriteImages(c.place.Dir, placed)
 }

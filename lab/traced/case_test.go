@@ -1,8 +1,6 @@
-package debian
+package traced
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/backsight/backsight"
@@ -17,7 +15,7 @@ func TestAnswer(t *testing.T) {
 	if !ok {
 		t.Fatal("no such CPU")
 	}
-	c := newCase(t.TempDir(), &Ports()[0], &Program{Name: "sed"}, arch)
+	c := New(Place{Dir: t.TempDir()}, "sed", arch)
 	a := c.answer(&tracer.Capture{Step: 9, Kind: "signal", Chain: []tracer.Activation{
 		{Ret: 0xf000, CFA: 0x7c00, Start: 0x9000},
 		{Ret: 0x2008, CFA: 0x7ff0, Start: 0xf000, Signal: true},
@@ -46,45 +44,10 @@ func TestInnermost(t *testing.T) {
 		if !ok {
 			t.Fatal("no such CPU: ", name)
 		}
-		c := newCase(t.TempDir(), &Ports()[0], &Program{Name: "sed"}, arch)
+		c := New(Place{Dir: t.TempDir()}, "sed", arch)
 		c.add(&tracer.Capture{Regs: map[string]truth.Hex{"pc": 0x9004}, Chain: []tracer.Activation{{Ret: 0x1004, CFA: 0x8000, Start: 0x9000}}})
 		if got := c.answers[0].Frames[0].PC; got != 0x9004 {
 			t.Errorf("%s: the innermost frame is at %#x", name, uint64(got))
-		}
-	}
-}
-
-// TestTree: a library folder moves into /usr, and what its links lead to stays below
-// the root.
-func TestTree(t *testing.T) {
-	root := t.TempDir()
-	for _, dir := range []string{"lib/mipsel", "usr/lib/mipsel", "etc", "lib64"} {
-		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	files := map[string]string{"lib/mipsel/libc.so.6": "libc", "usr/lib/mipsel/libssl.so.3": "libssl", "etc/conf": "conf"}
-	for name, content := range files {
-		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	links := map[string]string{"lib64/ld.so.1": "/lib/mipsel/libc.so.6", "lib/mipsel/conf": "../../etc/conf", "lib/mipsel/libc.so": "libc.so.6"}
-	for name, to := range links {
-		if err := os.Symlink(to, filepath.Join(root, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := relativeLinks(root); err != nil {
-		t.Fatal(err)
-	}
-	if err := mergeUsr(root); err != nil {
-		t.Fatal(err)
-	}
-	for name, want := range map[string]string{"lib/mipsel/libc.so.6": "libc", "lib/mipsel/libssl.so.3": "libssl", "usr/lib/mipsel/libc.so": "libc",
-		"lib64/ld.so.1": "libc", "lib/mipsel/conf": "conf"} {
-		if b, err := os.ReadFile(filepath.Join(root, name)); err != nil || string(b) != want {
-			t.Errorf("%s: %q, %v; want %q", name, b, err, want)
 		}
 	}
 }
