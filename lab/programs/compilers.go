@@ -19,6 +19,8 @@ type port struct {
 	flags []string
 	// gcc and clang are the variants of this CPU beside those of all.
 	gcc, clang []Variant
+	// linker is what clang is told where GNU ld fails with its code.
+	linker []string
 	// gccOnly: clang does not compile for it.
 	gccOnly bool
 }
@@ -43,7 +45,8 @@ func ports() []port {
 		{folder: "armarm", triplet: "arm-linux-gnueabihf", emulator: "qemu-arm", cpu: CPU{Name: "arm"}, flags: []string{"-marm"}, clang: []Variant{frames}},
 		{folder: "armt2", triplet: "arm-linux-gnueabihf", emulator: "qemu-arm", cpu: CPU{Name: "arm"}, flags: []string{"-mthumb"}, clang: []Variant{outlined}},
 		{folder: "armel", triplet: "arm-linux-gnueabi", emulator: "qemu-arm", cpu: CPU{Name: "arm"}, gcc: []Variant{thumb}, clang: []Variant{thumb}},
-		{folder: "riscv64", triplet: "riscv64-linux-gnu", emulator: "qemu-riscv64", cpu: CPU{Name: "riscv64"}, gcc: []Variant{saves}, clang: []Variant{saves, outlined}},
+		{folder: "riscv64", triplet: "riscv64-linux-gnu", emulator: "qemu-riscv64", cpu: CPU{Name: "riscv64"}, gcc: []Variant{saves}, clang: []Variant{saves},
+			linker: []string{"-fuse-ld=lld-19"}},
 		{folder: "mips", triplet: "mips-linux-gnu", emulator: "qemu-mips", cpu: o32},
 		{folder: "mips16", triplet: "mips-linux-gnu", emulator: "qemu-mips", cpu: o32, flags: []string{"-mips16", "-static"}, gccOnly: true},
 		{folder: "mipsel", triplet: "mipsel-linux-gnu", emulator: "qemu-mipsel", cpu: CPU{Name: "mips", ABI: "o32"}},
@@ -84,6 +87,10 @@ func tracedToolchains() (all []Toolchain) {
 			}
 			t := p.toolchain("clang"+v, "clang-"+v, variants)
 			t.Flags = append(t.Flags, "--target="+p.triplet)
+			if t.Root != host {
+				t.Flags = append(t.Flags, "-isystem", t.Root+"/include")
+			}
+			t.Flags = append(t.Flags, p.linker...)
 			t.Packages = append(t.Packages, "clang-"+v, "lld-19")
 			t.Programs = c
 			all = append(all, t)

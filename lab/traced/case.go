@@ -68,12 +68,15 @@ func (c *Case) Add(t *tracer.Trace) error {
 }
 
 // open opens the program and the images that lie below its root: the others are the
-// emulator's, or files that the program maps as data.
+// emulator's, or files that the program maps as data. The first page of a small file may
+// be mapped several times, for each segment anew; the lowest is the image's base.
 func (c *Case) open(images []tracer.Image) error {
+	seen := map[string]bool{}
 	for _, m := range images {
-		if m.Path != c.place.Program && !strings.HasPrefix(m.Path, c.place.Root+string(filepath.Separator)) {
+		if seen[m.Path] || m.Path != c.place.Program && !strings.HasPrefix(m.Path, c.place.Root+string(filepath.Separator)) {
 			continue
 		}
+		seen[m.Path] = true
 		img, err := elf.Open(m.Path, image.Options{Archs: backsight.CPUs()})
 		if err != nil {
 			continue // locale data and the like

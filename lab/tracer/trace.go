@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"github.com/backsight/backsight/lab/truth"
 )
@@ -63,12 +64,16 @@ type Image struct {
 	Base truth.Hex `json:"base"`
 }
 
-// line is a line of the plugin's output: a capture, an image or, last, the end.
+// line is a line of the plugin's output: a capture, a correction, an image or, last, the
+// end.
 type line struct {
 	Capture
 	Image
-	Steps *int `json:"steps"`
-	Odd   int  `json:"odd"`
+	// Mistaken is the step from which captures in a signal have a wrong chain: only the
+	// handler's return told which instruction was interrupted.
+	Mistaken *int `json:"mistaken"`
+	Steps    *int `json:"steps"`
+	Odd      int  `json:"odd"`
 }
 
 func readFile(path string) (*Trace, error) {
@@ -92,6 +97,8 @@ func read(r io.Reader) (*Trace, error) {
 			return nil, fmt.Errorf("the trace: %w", err)
 		}
 		switch {
+		case l.Mistaken != nil:
+			t.Captures = slices.DeleteFunc(t.Captures, func(c Capture) bool { return c.Kind == "signal" && c.Step >= *l.Mistaken })
 		case l.Steps != nil:
 			t.Steps, t.Odd = *l.Steps, l.Odd
 			return t, nil

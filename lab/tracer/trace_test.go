@@ -26,6 +26,19 @@ func TestRead(t *testing.T) {
 	}
 }
 
+// TestReadMistaken: captures of a signal whose place turned out to be another are dropped,
+// those before the signal are not.
+func TestReadMistaken(t *testing.T) {
+	trace, err := read(strings.NewReader(`{"step":6,"kind":"signal"}
+{"step":7,"kind":"body"}
+{"step":8,"kind":"signal"}
+{"mistaken":7}
+{"steps":90,"odd":0}`))
+	if err != nil || len(trace.Captures) != 2 || trace.Captures[1].Step != 7 {
+		t.Errorf("%+v, %v", trace, err)
+	}
+}
+
 // TestReadWithoutEnd: the images are written last, so that a trace without its end
 // cannot be scored.
 func TestReadWithoutEnd(t *testing.T) {

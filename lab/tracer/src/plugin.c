@@ -35,6 +35,7 @@ static struct tracer {
 	uint64_t entry, main;
 	size_t base; /* main's activation */
 	bool off;
+	uint64_t signal[threads]; /* the step at which the oldest signal began that a thread is in */
 	struct shadow shadows[threads];
 } tracer = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
@@ -99,7 +100,13 @@ static void step(struct tracer *t, unsigned vcpu, uint64_t pc, unsigned len)
 		now.t7 = cpu_register(t->cpu, vcpu, t->cpu->t7);
 	if (t->cpu->cpsr >= 0)
 		now.thumb = cpu_register(t->cpu, vcpu, t->cpu->cpsr) >> 5 & 1;
+	bool handles = s->signals > 0;
 	shadow_step(s, &now);
+	if (!handles)
+		t->signal[vcpu] = t->step;
+	if (s->mistaken)
+		fprintf(t->out, "{\"mistaken\":%" PRIu64 "}\n", t->signal[vcpu]);
+	s->mistaken = false;
 	if (t->base == 0) {
 		find_main(t, vcpu, s, from);
 		return;

@@ -18,6 +18,7 @@ void shadow_reset(struct shadow *s, const struct abi *abi)
 	s->n = 0;
 	s->signals = 0;
 	s->begun = false;
+	s->mistaken = false;
 }
 
 static void push(struct shadow *s, struct activation a)
@@ -95,12 +96,30 @@ static void gone(struct shadow *s, uint64_t sp)
 	cut(s, n);
 }
 
+static struct activation entered(const struct shadow *s, const struct moment *now, uint64_t ret)
+{
+	return (struct activation){ .ret = ret, .cfa = at_call(s, now), .start = now->pc, .low = now->sp };
+}
+
+/* resumed: the handler is left. A signal that comes behind a jump interrupts the place
+ * that the jump goes to, which shows only now; a call's callee begins here, then. */
+static void resumed(struct shadow *s, const struct moment *now, size_t signal)
+{
+	uint64_t next = s->at[signal].ret;
+	cut(s, signal);
+	if (now->pc == next)
+		return;
+	s->mistaken = true;
+	if (left(s, now) == next)
+		push(s, entered(s, now, next));
+}
+
 /* land removes what a return, a sigreturn or a longjmp has left. */
 static void land(struct shadow *s, const struct moment *now)
 {
 	for (size_t i = s->n; s->signals && i-- > 0;) {
 		if (s->at[i].signal && s->was.pc - s->at[i].start < trampoline) {
-			cut(s, i);
+			resumed(s, now, i);
 			return;
 		}
 	}
@@ -111,11 +130,6 @@ static void land(struct shadow *s, const struct moment *now)
 		}
 	}
 	gone(s, now->sp);
-}
-
-static struct activation entered(const struct shadow *s, const struct moment *now, uint64_t ret)
-{
-	return (struct activation){ .ret = ret, .cfa = at_call(s, now), .start = now->pc, .low = now->sp };
 }
 
 /* transfer follows a jump. true: it was a call. */

@@ -38,6 +38,7 @@ struct shadow {
 	struct activation *at; /* outermost first */
 	size_t n, room;
 	unsigned signals; /* how many of them are signals */
+	bool mistaken;    /* the last signal's Ret was not where the program went on */
 	struct moment was;
 	bool begun;
 };
