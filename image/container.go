@@ -46,6 +46,7 @@ type rebaser interface {
 
 // starter is a Container that knows where all functions begin.
 type starter interface {
+	FunctionAt(addr uint64) (lo, hi uint64, ok bool)
 	FunctionStarts(yield func(addr uint64, mode cpu.Mode) bool) bool
 }
 
@@ -104,6 +105,16 @@ func (img *Image) Rebased(yield func(value uint64) bool) bool {
 func (img *Image) FunctionStarts(yield func(addr uint64, mode cpu.Mode) bool) bool {
 	s, is := img.container.(starter)
 	return is && s.FunctionStarts(yield)
+}
+
+// FunctionAt is the function of an address by the list of FunctionStarts: where it begins, and
+// where the next one does. ok is false where there is no such list, or where addr lies before
+// the first.
+func (img *Image) FunctionAt(addr uint64) (lo, hi uint64, ok bool) {
+	if s, is := img.container.(starter); is {
+		return s.FunctionAt(addr)
+	}
+	return 0, 0, false
 }
 
 // Functions calls yield for every function symbol until it returns false.

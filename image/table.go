@@ -4,6 +4,9 @@ package image
 type Table struct {
 	Kind TableKind
 	Range
+	// Base is the address that addresses in the table are relative to, where that is none in
+	// the table itself.
+	Base uint64
 }
 
 // TableKind says how to read an unwind table. A container and an unwind source that
@@ -21,11 +24,11 @@ const (
 )
 
 // Table returns the unwind table of a kind; its Size is 0 where there is none.
-func (img *Image) Table(kind TableKind) Range {
+func (img *Image) Table(kind TableKind) Table {
 	for _, t := range img.Tables {
 		if t.Kind == kind {
-			return t.Range
+			return t
 		}
 	}
-	return Range{}
+	return Table{}
 }

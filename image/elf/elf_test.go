@@ -89,7 +89,7 @@ func TestProgramHeaderRanges(t *testing.T) {
 	if link.Interp != "/lib/ld.so" || !img.Relocatable {
 		t.Errorf("header = %+v, %+v", img.Header, link)
 	}
-	if want := (image.Range{Addr: 0x4000, Size: 12}); img.Table(image.EHFrameHdr) != want || link.PHdr != want {
+	if want := (image.Range{Addr: 0x4000, Size: 12}); img.Table(image.EHFrameHdr).Range != want || link.PHdr != want {
 		t.Errorf("tables = %v, PHdr = %v", img.Tables, link.PHdr)
 	}
 	for name, want := range map[string]uint64{".dynamic": 0x3000, ".eh_frame_hdr": 0x4000, ".eh_frame": 0x5000} {

@@ -80,11 +80,11 @@ func (c *container) impliedSection(name string) (image.Section, bool) {
 	var r image.Range
 	switch name {
 	case ".eh_frame_hdr":
-		r = c.img.Table(image.EHFrameHdr)
+		r = c.img.Table(image.EHFrameHdr).Range
 	case ".eh_frame":
 		r = c.ehFrame()
 	case ".ARM.exidx":
-		r = c.img.Table(image.ExIdx)
+		r = c.img.Table(image.ExIdx).Range
 	case ".dynamic":
 		r = c.link.Dynamic
 	}

@@ -95,7 +95,7 @@ func newImage(f *file, in *image.File, opt image.Options) (*image.Image, error) 
 	}
 	h.Issues = append(h.Issues, f.dropAliases(h.Segments)...)
 	if r, ok := f.sectionNamed("__unwind_info"); ok {
-		h.Tables = append(h.Tables, image.Table{Kind: image.CompactUnwind, Range: image.Range{Addr: r.addr, Size: r.size}})
+		h.Tables = append(h.Tables, image.Table{Kind: image.CompactUnwind, Range: image.Range{Addr: r.addr, Size: r.size}, Base: f.textAddr()})
 	}
 	c := &container{main: f, in: in, opt: opt}
 	img := image.New(h, c)

@@ -45,22 +45,24 @@ func (c *container) FunctionStarts(yield func(addr uint64, mode cpu.Mode) bool) 
 	return len(starts) > 0
 }
 
-// nextStart is the first listed start above an address, and the last one at or below; 0 where
-// there is none.
-func (c *container) startsAround(addr uint64) (below, above uint64) {
+// FunctionAt is from the last listed start at or below an address to the next.
+func (c *container) FunctionAt(addr uint64) (lo, hi uint64, ok bool) {
 	starts := c.functionStarts()
-	i, found := slices.BinarySearch(starts, addr|1)
+	last := addr
+	if c.img.Arch.ISABit {
+		last |= 1
+	}
+	i, found := slices.BinarySearch(starts, last)
 	if found {
 		i++
 	}
-	for i < len(starts) && starts[i] <= addr {
-		i++
+	if i == 0 {
+		return 0, 0, false
 	}
-	if i > 0 {
-		below, _ = c.img.Arch.SplitCode(starts[i-1])
-	}
+	lo, _ = c.img.Arch.SplitCode(starts[i-1])
+	hi = ^uint64(0)
 	if i < len(starts) {
-		above, _ = c.img.Arch.SplitCode(starts[i])
+		hi, _ = c.img.Arch.SplitCode(starts[i])
 	}
-	return below, above
+	return lo, hi, true
 }

@@ -32,7 +32,7 @@ func (c *container) SymbolAt(addr uint64) (image.Symbol, bool) {
 		return image.Symbol{}, false
 	}
 	e, ok := c.nearest(addr)
-	if below, _ := c.startsAround(addr); !ok || below > e.addr {
+	if start, _, _ := c.FunctionAt(addr); !ok || start > e.addr {
 		return image.Symbol{}, false
 	}
 	if s, ok := c.main.sectionAt(addr); ok && e.addr < s.addr {

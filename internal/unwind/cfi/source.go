@@ -2,8 +2,12 @@
 // the binary search table of .eh_frame_hdr, .debug_frame, and .eh_frame without
 // a usable table by an index that is built on first need.
 //
-//	PC ─► .eh_frame_hdr ─► FDE ─► CIE ─► program of the CIE, then of the FDE ─► row at PC ─► Rule
+//	PC ─► __unwind_info
+//	   or .eh_frame_hdr ─► FDE ─► CIE ─► program of the CIE, then of the FDE ─► row at PC ─► Rule
 //	       or index
+//
+// Where Mach-O's __unwind_info covers an address, its entry names the FDE, or says that another
+// source has the rule.
 //
 // Everything is read straight from the file's bytes at each question; what is
 // kept per image is where the sections are. Specifications: DWARF 5 §6.4 and

@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/compactunwind"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -23,6 +24,7 @@ type table struct {
 type lookup struct {
 	frames
 	hdr     header
+	compact *compactunwind.Table // of the image that .eh_frame is of, may be nil
 	checked sync.Once
 	sound   bool // valid once checked
 	indexed sync.Once
@@ -48,6 +50,7 @@ func newTable(img *image.Image, arch *cpu.Arch) *table {
 	}
 	t.eh.hdr = findHeader(img, base)
 	t.eh.frames = ehFrame(img, base, &t.eh.hdr)
+	t.eh.compact = compactunwind.Of(img)
 	return t
 }
 
@@ -100,6 +103,13 @@ func (l *lookup) find(pc uint64, f *fde) unwind.Verdict {
 		}
 		if sure {
 			return unwind.NotCovered
+		}
+	}
+	if e, ok := l.compact.Find(pc); ok && e.Encoding.Mode() != 0 {
+		if off, dwarf := l.compact.FDE(e.Encoding); !dwarf {
+			return unwind.NotCovered
+		} else if l.readFDE(off, f) && f.covers(pc) {
+			return unwind.Found
 		}
 	}
 	x := l.sorted()
