@@ -8,6 +8,7 @@ import (
 	"github.com/backsight/backsight/internal/unwind/badcall"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
+	"github.com/backsight/backsight/internal/unwind/compact"
 	"github.com/backsight/backsight/internal/unwind/ehabi"
 	"github.com/backsight/backsight/internal/unwind/exception"
 	"github.com/backsight/backsight/internal/unwind/fp"
@@ -32,6 +33,7 @@ func DefaultSources() []Source {
 		{"exception", exception.Source{}},
 		{"badcall", badcall.Source{}},
 		{"cfi", cfi.New()},
+		{"compact", compact.Source{}},
 		{"ehabi", ehabi.Source{}},
 		{"code", analysis()},
 		{"fp", fp.Source{}},

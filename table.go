@@ -11,6 +11,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/unwind/cfi"
+	"github.com/backsight/backsight/internal/unwind/compact"
 	"github.com/backsight/backsight/internal/unwind/ehabi"
 	"github.com/backsight/backsight/internal/unwind/table"
 	"github.com/backsight/backsight/unwind"
@@ -29,16 +30,17 @@ type TableStats struct{ Functions, Rows, Rules, Bytes int }
 // compilable are the sources whose rules a table can have, in the order in which they
 // are compiled.
 func compilable() (names []string, parts []table.Part) {
-	return []string{"cfi", "ehabi", "code"}, []table.Part{
+	return []string{"cfi", "compact", "ehabi", "code"}, []table.Part{
 		table.Listed(unwind.MethodCFI, cfi.New().Rows),
+		table.Listed(unwind.MethodCompact, compact.Source{}.Rows),
 		table.Listed(unwind.MethodEHABI, ehabi.Source{}.Rows),
 		{Method: unwind.MethodCode, List: analysis().Rows},
 	}
 }
 
 // CompileTable compiles the unwind rules of an image, as far as they follow from its
-// call frame information, its ARM index tables and its code. sources selects some of
-// these, in its order: cfi, ehabi, code; none: all. The error names one that is none of
+// call frame information, its compact and ARM index tables and its code. sources selects some
+// of these, in its order: cfi, compact, ehabi, code; none: all. The error names one that is none of
 // them.
 func CompileTable(img *image.Image, sources ...string) (*Table, error) {
 	names, parts := compilable()

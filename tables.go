@@ -7,6 +7,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
+	"github.com/backsight/backsight/internal/unwind/compact"
 	"github.com/backsight/backsight/internal/unwind/ehabi"
 	"github.com/backsight/backsight/internal/unwind/table"
 	"github.com/backsight/backsight/unwind"
@@ -17,7 +18,7 @@ func useTables(sources []unwind.Source, opt Options) {
 	l := &tableLoader{opt.TableDir, opt.Warn}
 	for i, s := range sources {
 		switch s := s.(type) {
-		case *cfi.Source, ehabi.Source, *code.Source:
+		case *cfi.Source, compact.Source, ehabi.Source, *code.Source:
 			sources[i] = table.Before(s.(unwind.RuleSource), l.of)
 		}
 	}

@@ -45,6 +45,15 @@ func naked(t testing.TB, arch string) ([]*target.Snapshot, func()) {
 	return captured(t, filepath.Join(dir, "naked.elf"), filepath.Join(dir, "snaps.jsonl.gz"))
 }
 
+// compactArchs are the CPUs on whose Mach-O programs compact unwind tables are measured.
+var compactArchs = []string{"arm64", "x86_64", "i386"}
+
+// compact are the recorded snapshots of a Mach-O program with compact unwind tables.
+func compact(t testing.TB, arch string) ([]*target.Snapshot, func()) {
+	dir := recorded.Shared(t, "truth/apple", arch, "pub-clang19-O2")
+	return captured(t, filepath.Join(dir, "stripped.macho"), filepath.Join(dir, "snaps.jsonl.gz"))
+}
+
 // deepMIPS is a stack of sixty frames without tables; the addresses are those of its
 // want.txt, which was compared with the source.
 func deepMIPS(t testing.TB) *stacks {

@@ -68,6 +68,13 @@ func TestOneWalker(t *testing.T) {
 			cachesWell(t, snaps)
 		})
 	}
+	for _, arch := range compactArchs {
+		t.Run(arch+"/compact", func(t *testing.T) {
+			snaps, release := compact(t, arch)
+			defer release()
+			cachesWell(t, snaps)
+		})
+	}
 }
 
 // allocations are those of a round of walks through all stacks, after some that fill
@@ -138,6 +145,13 @@ func BenchmarkWalk(b *testing.B) {
 			walks(b, snaps)
 		})
 		b.Run(arch+"/code/first", func(b *testing.B) { first(b, arch) })
+	}
+	for _, arch := range compactArchs {
+		b.Run(arch+"/compact", func(b *testing.B) {
+			snaps, release := compact(b, arch)
+			defer release()
+			walks(b, snaps)
+		})
 	}
 }
 

@@ -86,8 +86,8 @@ func (a *startRules) of(s *State, c *candidate) *Rule {
 	}
 	a.scratch.query = q
 	a.scratch.rule.Reset()
-	if src.Rule(&a.scratch.query, &a.scratch.rule) != Found {
-		return nil
+	if src.Rule(&a.scratch.query, &a.scratch.rule) != Found || a.scratch.rule.Flags&Fallback != 0 {
+		return nil // none, or one that holds where the function calls others (compact unwind)
 	}
 	return &a.scratch.rule
 }

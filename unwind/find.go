@@ -1,6 +1,10 @@
 package unwind
 
-import "github.com/backsight/backsight/internal/packed"
+import (
+	"slices"
+
+	"github.com/backsight/backsight/internal/packed"
+)
 
 // maxTries bounds the answers taken from one source for one frame.
 const maxTries = 8
@@ -13,7 +17,9 @@ const maxCost = 4_000_000
 // finder asks the sources for the caller of a frame. Questions and answers lie in fields,
 // because variables whose address an interface's method is given would be allocated.
 type finder struct {
-	sources  []Source
+	sources []Source
+	// exact are the sources in the order in which they are asked about an exact frame.
+	exact    []Source
 	verifier verifier
 	explain  explainer
 	packs    bool       // the first rule is packed, for a cache
@@ -45,6 +51,7 @@ type search struct {
 // init makes f ask opt's sources.
 func (f *finder) init(opt *Options) {
 	f.sources, f.explain.tell = opt.Sources, opt.Explain
+	f.exact = exactOrder(opt.Sources)
 	f.verifier.graph, f.verifier.trampolines.sources = opt.CallGraph, trampolinesOf(opt.Sources)
 	f.verifier.starts.sources = opt.Sources
 }
@@ -53,7 +60,11 @@ func (f *finder) init(opt *Options) {
 // convinces ends the search; a search through the stack is the last resort.
 func (f *finder) find(s *State) search {
 	r := search{frame: s, stop: Stop{StopNoRule, s.PC}}
-	for _, src := range f.sources {
+	sources := f.sources
+	if s.Exact {
+		sources = f.exact
+	}
+	for _, src := range sources {
 		if r.noCaller || r.best.valid && src.Method().basis() == bySearch {
 			break
 		}
@@ -70,6 +81,27 @@ func (f *finder) find(s *State) search {
 	f.crossCheck(&r)
 	f.passTrampoline(&r)
 	return r
+}
+
+// exactOrder is the order for exact frames: a table that describes frames where they call others
+// is asked after the code, which knows prologues and epilogues too.
+func exactOrder(sources []Source) []Source {
+	code := slices.IndexFunc(sources, func(s Source) bool {
+		_, ok := s.(RuleSource)
+		return ok && s.Method() == MethodCode
+	})
+	var order, later []Source
+	for i, s := range sources {
+		if i < code && s.Method().describesCalls() {
+			later = append(later, s)
+		} else {
+			order = append(order, s)
+		}
+		if i == code {
+			order = append(order, later...)
+		}
+	}
+	return order
 }
 
 // answered counts an answer, if v is one. rule: a RuleSource gave it.

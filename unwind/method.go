@@ -14,6 +14,7 @@ const (
 	MethodFP                      // frame pointer convention
 	MethodScan                    // a plausible return address on the stack
 	MethodPrewalked               // the capture lists the frame
+	MethodCompact                 // Mach-O's compact unwind table
 	methodCount
 )
 
@@ -49,6 +50,7 @@ var methods = [methodCount]struct {
 	MethodFP:        {"fp", byConvention},
 	MethodScan:      {"scan", bySearch},
 	MethodPrewalked: {"prewalked", inCapture},
+	MethodCompact:   {"compact", inTable},
 }
 
 func (m Method) String() string {
@@ -65,6 +67,10 @@ func (m Method) basis() basis {
 	}
 	return bySearch
 }
+
+// describesCalls tells whether m's tables say what holds where a function calls others, and
+// nothing of its prologue and epilogue.
+func (m Method) describesCalls() bool { return m == MethodCompact }
 
 // needsCall tells whether a return address that m found must follow a call: nothing that
 // was stated or saved says that the return address is one.

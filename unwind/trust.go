@@ -88,7 +88,7 @@ func (t Trust) String() string { return [...]string{"guess", "likely", "certain"
 //	method                certain                               likely                   else
 //	context               always
 //	sigframe, exception   executable PC, corroborated           always                   –
-//	cfi, ehabi            after a call, SP rises;               no witness, or no code   guess
+//	cfi, ehabi, compact   after a call, SP rises;               no witness, or no code   guess
 //	                      proven or corroborated                to check
 //	code                  the same, and from a known entry      after a call, SP rises,  guess
 //	                      or by two derivations that agree;     nothing against it
@@ -106,7 +106,7 @@ func trustOf(m Method, c Checks) Trust {
 		return Certain
 	case MethodSigframe, MethodException:
 		return pick(c.has(Executable|Corroborated), true)
-	case MethodCFI, MethodEHABI:
+	case MethodCFI, MethodEHABI, MethodCompact:
 		return pick(sound && entered && c.confirmed(), sound && (entered || c.has(CodeMissing)))
 	case MethodCode:
 		// Assembly does not always keep the ABI's stack alignment

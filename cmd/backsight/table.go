@@ -37,7 +37,7 @@ tables in DIR.`,
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", "", "write the table to `FILE`, or into a directory by the build ID or digest")
-	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of sources to compile, in this order: cfi,ehabi,code")
+	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of sources to compile, in this order: cfi,compact,ehabi,code")
 	o.files.addDebug(f)
 	o.files.raw.add(f)
 	return cmd

@@ -16,8 +16,10 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
+	"github.com/backsight/backsight/image/macho"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
+	"github.com/backsight/backsight/internal/unwind/compact"
 	"github.com/backsight/backsight/internal/unwind/ehabi"
 	"github.com/backsight/backsight/internal/unwind/fp"
 	"github.com/backsight/backsight/unwind"
@@ -154,7 +156,7 @@ type function struct{ lo, hi uint64 }
 // Run compares everything in one file on all cores. Each worker has its own Image:
 // what a source learns of an image is behind a lock.
 func Run(path string, opt Options) (*Result, error) {
-	img, err := elf.Open(path, image.Options{Archs: opt.Archs})
+	img, err := open(path, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -209,20 +211,30 @@ func functions(img *image.Image, every int) (fs []function, ref unwind.Method) {
 		fs = append(fs, function{lo, hi})
 		return true
 	}
+	if img.Table(image.CompactUnwind).Size != 0 {
+		ref = unwind.MethodCompact
+		compact.Source{}.Rows(img, func(lo, hi uint64, _ *unwind.Rule) bool { return collect(lo, hi) })
+		return thinned(fs, every), ref
+	}
 	ref = unwind.MethodCFI
 	cfi.New().FunctionRanges(img, collect)
 	if len(fs) == 0 {
 		ref = unwind.MethodEHABI
 		ehabi.Source{}.FunctionRanges(img, collect)
 	}
-	if every > 1 {
-		kept := fs[:0]
-		for i := 0; i < len(fs); i += every {
-			kept = append(kept, fs[i])
-		}
-		fs = kept
+	return thinned(fs, every), ref
+}
+
+// thinned are each n-th of some functions.
+func thinned(fs []function, every int) []function {
+	if every <= 1 {
+		return fs
 	}
-	return fs, ref
+	kept := fs[:0]
+	for i := 0; i < len(fs); i += every {
+		kept = append(kept, fs[i])
+	}
+	return kept
 }
 
 // verdictOf is what is counted together.
@@ -246,8 +258,12 @@ type worker struct {
 	kept      map[verdictOf]int // index in Disagreements
 }
 
+func open(path string, opt Options) (*image.Image, error) {
+	return image.Open(path, []image.Format{elf.Format(), macho.Format()}, image.Options{Archs: opt.Archs, NoDebugFiles: true})
+}
+
 func newWorker(path string, opt Options, ref unwind.Method) (*worker, error) {
-	img, err := elf.Open(path, image.Options{Archs: opt.Archs, NoDebugFiles: true})
+	img, err := open(path, opt)
 	if err != nil {
 		return nil, err
 	}
@@ -258,8 +274,11 @@ func newWorker(path string, opt Options, ref unwind.Method) (*worker, error) {
 		w.view = nakedView(img)
 	}
 	w.reference = cfi.New()
-	if ref == unwind.MethodEHABI {
+	switch ref {
+	case unwind.MethodEHABI:
 		w.reference = ehabi.Source{}
+	case unwind.MethodCompact:
+		w.reference = compact.Source{}
 	}
 	switch opt.Subject {
 	case "fp":

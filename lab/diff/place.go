@@ -57,7 +57,7 @@ func (w *worker) entryMode(pc uint64) (cpu.Mode, bool) {
 func (w *worker) place(pc uint64, mode cpu.Mode, in *cpu.Insn) {
 	arch := w.own.Arch
 	w.q = unwind.Query{Image: w.own, Arch: arch, PC: pc, Resume: pc, Mode: mode, Exact: true}
-	if w.Reference != unwind.MethodEHABI { // EHABI describes frames at their calls only
+	if w.Reference == unwind.MethodCFI { // the others describe frames at their calls only
 		w.compare(w.situation)
 	}
 	if in.Op != cpu.OpCall || in.Flags&cpu.FlagGetPC != 0 {

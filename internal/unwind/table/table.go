@@ -227,7 +227,7 @@ func (t *Table) rule(q *unwind.Query, m unwind.Method, out *unwind.Rule) bool {
 	r.Rule.Unpack(t.arch, out)
 	out.Flags |= r.Flags
 	out.Start = r.Start
-	if m == unwind.MethodEHABI && q.Exact {
+	if (m == unwind.MethodEHABI || m == unwind.MethodCompact) && q.Exact {
 		out.Flags |= unwind.Fallback // EHABI describes frames at calls only
 	}
 	return true
