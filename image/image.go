@@ -33,6 +33,8 @@ type Header struct {
 	Tables []Table
 	// OneMode: the file says that all of its code is of ISA mode 0.
 	OneMode bool
+	// System is the operating system that the file is for, where its format tells: "darwin".
+	System string
 	// SwappedEH: .eh_frame numbers the stack pointer and the frame pointer the other way
 	// round than DWARF does for this processor (i386 of Darwin).
 	SwappedEH bool

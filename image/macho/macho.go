@@ -87,6 +87,7 @@ func newImage(f *file, in *image.File, opt image.Options) (*image.Image, error) 
 	h := image.Header{
 		Path: in.Name, Arch: arch, BuildID: f.uuid, Entry: f.entry(arch), Issues: f.issues,
 		Relocatable: f.flags&mhPIE != 0 || f.typ != mhExecute,
+		System:      "darwin",
 		SwappedEH:   f.cpu == cpuTypeI386,
 	}
 	h.Segments = f.loaded()

@@ -1,4 +1,4 @@
-// Package sigframe steps out of Linux signal handlers. A handler returns to a
+// Package sigframe steps out of signal handlers of Linux and of Darwin (darwin.go). On Linux a handler returns to a
 // trampoline, a few instructions that ask the kernel to restore the interrupted
 // registers from the stack:
 //
@@ -38,7 +38,7 @@ func (Source) Method() unwind.Method { return unwind.MethodSigframe }
 // trampoline. A handler returns to the first one; a thread may be stopped at any.
 func (Source) At(s *unwind.State, pc uint64, mode cpu.Mode) bool {
 	t, _ := find(s, pc, mode)
-	return t != nil
+	return t != nil || sigtramp(s, pc)
 }
 
 // find recognises the trampoline at pc. moved is what its instructions before pc
@@ -98,11 +98,11 @@ const maxContext = 640
 
 // Step restores the interrupted registers.
 func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
+	arch := s.Snapshot.Arch
 	t, moved := find(s, s.PC, s.Mode)
 	if t == nil {
-		return unwind.NotCovered
+		return stepDarwin(s, out)
 	}
-	arch := s.Snapshot.Arch
 	layout, ok := arch.Layouts[cpu.LinuxSigcontext]
 	sp, known := s.Regs.Lookup(arch.SP)
 	if !ok || !known {
@@ -120,6 +120,20 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	cfa, _ := regs.Lookup(arch.SP)
 	*out = unwind.Caller{Regs: regs, CFA: cfa & arch.AddrMask(), HasCFA: true, Exact: true}
 	return unwind.Found
+}
+
+// stepDarwin is Step for _sigtramp.
+func stepDarwin(s *unwind.State, out *unwind.Caller) unwind.Verdict {
+	sp, known := s.Regs.Lookup(s.Snapshot.Arch.SP)
+	if !known || !sigtramp(s, s.PC) {
+		return unwind.NotCovered
+	}
+	regs, v := interrupted(s, sp)
+	if v == unwind.Found {
+		cfa, _ := regs.Lookup(s.Snapshot.Arch.SP)
+		*out = unwind.Caller{Regs: regs, CFA: cfa & s.Snapshot.Arch.AddrMask(), HasCFA: true, Exact: true}
+	}
+	return v
 }
 
 // plausible tells whether regs may be the registers of interrupted code: it ran
