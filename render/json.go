@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -240,7 +241,7 @@ func (e *encoder) frame(r *report.Report, t *report.Thread, n int) {
 		e.registers(r, t)
 	}
 	e.key("backsight")
-	e.evidence(f, t, n)
+	e.evidence(r.Snapshot.Arch, f, t, n)
 	e.close('}')
 }
 
@@ -291,7 +292,7 @@ func (e *encoder) line(n int) {
 }
 
 // evidence writes how a frame was found and how sure it is.
-func (e *encoder) evidence(f *report.Frame, t *report.Thread, n int) {
+func (e *encoder) evidence(arch *cpu.Arch, f *report.Frame, t *report.Thread, n int) {
 	e.open('{')
 	e.key("pc")
 	e.addressOf(f, f.PC)
@@ -309,6 +310,7 @@ func (e *encoder) evidence(f *report.Frame, t *report.Thread, n int) {
 		e.string(c)
 	}
 	e.close(']')
+	e.excerpts(arch, f)
 	if t.Tried != nil {
 		e.attempts(t.Tried[n])
 	}

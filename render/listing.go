@@ -7,17 +7,24 @@ import (
 	"unicode/utf8"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/disassemble"
 	"github.com/backsight/backsight/report"
 )
 
-// listing writes the instructions beside their rules, each rule where it changes.
+// maxText is how wide the column of instructions grows.
+const maxText = 32
+
+// listing writes the instructions, what each does to the stack, and its rule where the
+// rule changes.
 func (t *text) listing(p *report.Place, bias uint64) {
-	effects := make([]string, len(p.Lines))
-	code, wide := 0, 0 // widths of columns
+	effects, texts := make([]string, len(p.Lines)), make([]string, len(p.Lines))
+	code, text, wide := 0, 0, 0 // widths of columns
 	for i := range p.Lines {
 		l := &p.Lines[i]
 		effects[i] = effectOf(p.Image.Arch, l, bias)
-		code, wide = max(code, 2*len(l.Code)), max(wide, min(utf8.RuneCountInString(effects[i]), maxName))
+		texts[i] = disassemble.Text(p.Image.Arch, l.Code, l.Addr+bias, p.Mode)
+		code, text = max(code, 2*len(l.Code)), max(text, min(len(texts[i]), maxText))
+		wide = max(wide, min(utf8.RuneCountInString(effects[i]), maxName))
 	}
 	t.b = append(t.b, "\ncode"...)
 	if p.Source != "" {
@@ -29,7 +36,11 @@ func (t *text) listing(p *report.Place, bias uint64) {
 		l := &p.Lines[i]
 		t.b = append(t.b, mark(l.Addr == p.PC)...)
 		t.b = appendHex(t.b, l.Addr+bias, t.digits)
-		t.b = fmt.Appendf(t.b, "  %-*s  %s", code, hex.EncodeToString(l.Code), effects[i])
+		t.b = fmt.Appendf(t.b, "  %-*s  ", code, hex.EncodeToString(l.Code))
+		if text > 0 {
+			t.b = fmt.Appendf(t.b, "%-*s  ", text, texts[i])
+		}
+		t.b = append(t.b, effects[i]...)
 		rule := ruleOf(p.Image.Arch, l)
 		if rule != above && p.Source != "" {
 			t.pad(2 + max(0, wide-utf8.RuneCountInString(effects[i])))

@@ -54,6 +54,9 @@ func AppendText(dst []byte, r *report.Report, style Style) []byte {
 		}
 		t.thread(r, &r.Threads[i])
 	}
+	if style.Modules {
+		t.modules(r.Snapshot)
+	}
 	return t.b
 }
 
@@ -72,7 +75,7 @@ func (t *text) colored(color, s string) {
 func (t *text) thread(r *report.Report, th *report.Thread) {
 	t.header(r, th)
 	t.reasons(r, th)
-	t.frames(th)
+	t.frames(r.Snapshot.Arch, th)
 	t.stop(th)
 	if t.style.Registers {
 		t.registers(r.Snapshot.Arch, &th.Regs)
@@ -104,7 +107,7 @@ func (t *text) header(r *report.Report, th *report.Thread) {
 
 // frames writes all frames of a thread: a recursion once, with how often it repeats,
 // unless what was tried for each frame is wanted.
-func (t *text) frames(th *report.Thread) {
+func (t *text) frames(arch *cpu.Arch, th *report.Thread) {
 	rows := t.layout(th)
 	for i := 0; i < len(th.Frames); {
 		c, ok := cycleAt(th.Frames, i)
@@ -115,6 +118,7 @@ func (t *text) frames(th *report.Thread) {
 			for r := range rows[k] {
 				t.row(k, &rows[k][r])
 			}
+			t.excerpts(arch, &th.Frames[k])
 			if th.Tried != nil {
 				t.found(&th.Frames[k], th.Tried[k])
 			}

@@ -5,6 +5,7 @@
 package report
 
 import (
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -39,6 +40,27 @@ type Thread struct {
 type Frame struct {
 	unwind.Frame
 	symbol.Location
+	// Code and Source are what is around CallSite, nil where they were not asked for or
+	// are not known.
+	Code   []Instruction
+	Source []SourceLine
+}
+
+// Instruction is one at a target address. Text is the instruction as assemblers write it,
+// "" where nobody can; Insn is what it does to a stack. Here: the frame stands there.
+type Instruction struct {
+	Addr  uint64
+	Bytes []byte
+	Text  string
+	Insn  cpu.Insn
+	Here  bool
+}
+
+// SourceLine is a line of a source file, counted from 1. Here: the frame stands there.
+type SourceLine struct {
+	Number int
+	Text   string
+	Here   bool
 }
 
 // FunctionAt is the target address where the frame's function begins. It means

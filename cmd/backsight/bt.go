@@ -30,6 +30,7 @@ type btOptions struct {
 	tableDir   string
 	explain    bool
 	registers  bool
+	show       excerptFlags
 	noSymbols  bool
 	demangle   bool
 	noDemangle bool
@@ -78,6 +79,7 @@ input.`,
 	f.StringVar(&o.tableDir, "table-dir", "", "`DIR` with unwind tables that 'backsight table -o DIR' wrote")
 	f.BoolVar(&o.explain, "explain", false, "say under every frame how it was found and what was tried")
 	f.BoolVar(&o.registers, "registers", false, "the registers of every thread's innermost frame")
+	o.show.add(f)
 	f.BoolVar(&o.noSymbols, "no-symbols", false, "modules and offsets only")
 	f.BoolVar(&o.demangle, "demangle", true, "readable names of C++ and Rust functions")
 	f.BoolVar(&o.noDemangle, "no-demangle", false, "names as they are in the file")
@@ -99,7 +101,7 @@ func (o *btOptions) check(stdout io.Writer) (err error) {
 	if o.maxFrames < 0 {
 		return fmt.Errorf("--max-frames %d is negative", o.maxFrames)
 	}
-	o.style.Registers, o.style.Version = o.registers, version()
+	o.style.Registers, o.style.Modules, o.style.Version = o.registers, o.show.modules, version()
 	o.style.Color, err = colored(o.color, stdout)
 	return err
 }

@@ -87,7 +87,7 @@ func TestExplainRaw(t *testing.T) {
 	if code != exitOK {
 		t.Fatalf("exit code %d, said %q", code, says)
 	}
-	for _, want := range []string{"rule      CFA=sp+32 RA=[CFA-4]  (code)", "> 0xbfc00010  8fbf001c  ra = [sp+28]", "return ra, after the next"} {
+	for _, want := range []string{"rule      CFA=sp+32 RA=[CFA-4]  (code)", "> 0xbfc00010  8fbf001c  lw ra,28(sp)     ra = [sp+28]", "jal 0xb0000040", "return ra, after the next"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

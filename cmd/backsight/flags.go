@@ -11,7 +11,9 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/excerpt"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/report"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 )
@@ -69,6 +71,37 @@ type memoryFlags struct {
 func (m *memoryFlags) add(f *pflag.FlagSet) {
 	f.StringArrayVar(&m.ram, "ram", nil, "memory `FILE[@ADDR]` as the processor sees it untranslated, beside the capture or alone; repeatable")
 	f.StringVar(&m.regs, "regs", "", "`FILE` with registers as a debugger or a probe prints them")
+}
+
+// excerptFlags ask for more about each frame.
+type excerptFlags struct{ code, source, modules bool }
+
+func (e *excerptFlags) add(f *pflag.FlagSet) {
+	f.BoolVar(&e.code, "disassemble", false, "the instructions around every frame")
+	f.BoolVar(&e.source, "source", false, "the source lines around every frame, where the files are found")
+	f.BoolVar(&e.modules, "modules", false, "the binaries: where they are mapped, their build IDs, which are missing")
+}
+
+// How many instructions and lines are shown before and behind a frame's own.
+const (
+	aroundCode   = 5
+	aroundSource = 3
+)
+
+// fill takes the excerpts that were asked for. Source files are looked for below sysroot.
+func (e *excerptFlags) fill(r *report.Report, sysroot string) {
+	for i := range r.Threads {
+		snap := r.Snapshot.Of(r.Threads[i].Thread)
+		for k := range r.Threads[i].Frames {
+			f := &r.Threads[i].Frames[k]
+			if e.code {
+				f.Code = excerpt.Code(snap, f, aroundCode)
+			}
+			if e.source {
+				f.Source = excerpt.Source(sysroot, f, aroundSource)
+			}
+		}
+	}
 }
 
 // env is what captures are opened with.

@@ -174,7 +174,9 @@ func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Re
 	if err != nil {
 		return nil, err
 	}
-	return backsight.Report(ctx, snap, traces, s.names), nil
+	r := backsight.Report(ctx, snap, traces, s.names)
+	s.opt.show.fill(r, s.opt.files.sysroot)
+	return r, nil
 }
 
 // status is the progress line.

@@ -1,0 +1,68 @@
+// Package disassemble writes machine instructions as assemblers' manuals do, for people:
+// golang.org/x/arch knows x86, A32, A64 and RISC-V; MIPS is written here. What an
+// instruction does to a stack is told by its cpu.Decoder, not by this text.
+package disassemble
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"golang.org/x/arch/arm/armasm"
+	"golang.org/x/arch/arm64/arm64asm"
+	"golang.org/x/arch/x86/x86asm"
+)
+
+// Text is the instruction at the beginning of code, which lies at address pc, in GNU's
+// syntax; "" where the bytes are no instruction, or of a kind that nobody here can write
+// (T32, MIPS16e, microMIPS). Branch targets are addresses in pc's address space.
+func Text(arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) string {
+	switch {
+	case arch.Name == "x86_64" || arch.Name == "i386":
+		if insn, err := x86asm.Decode(code, 8*arch.AddrSize); err == nil {
+			return x86asm.GNUSyntax(insn, pc, nil)
+		}
+	case mode != 0 || len(code) < 2:
+	case arch.Name == "riscv64" || arch.Name == "riscv32":
+		return riscvText(arch, code, pc)
+	case len(code) < 4:
+	case arch.Name == "aarch64":
+		if insn, err := arm64asm.Decode(code); err == nil {
+			return absolute(arm64asm.GNUSyntax(insn), pc)
+		}
+	case arch.Name == "arm":
+		if insn, err := armasm.Decode(little(arch, code), armasm.ModeARM); err == nil {
+			return absolute(armasm.GNUSyntax(insn), pc+4) // the printer counts from the next one
+		}
+	case arch.Name == "mips" || arch.Name == "mips64":
+		return mipsText(arch, number(arch, code), pc)
+	}
+	return ""
+}
+
+// number is the word at the beginning of code.
+func number(arch *cpu.Arch, code []byte) uint32 {
+	if arch.BigEndian {
+		return binary.BigEndian.Uint32(code)
+	}
+	return binary.LittleEndian.Uint32(code)
+}
+
+// little is the word at the beginning of code in little-endian order.
+func little(arch *cpu.Arch, code []byte) []byte {
+	return binary.LittleEndian.AppendUint32(nil, number(arch, code))
+}
+
+// absolute replaces a distance from base, ".+0x40" or ".-0x40", by the address.
+func absolute(text string, base uint64) string {
+	at := strings.LastIndex(text, ".")
+	if at < 0 || at+2 > len(text) || text[at+1] != '+' && text[at+1] != '-' {
+		return text
+	}
+	var distance int64
+	if _, err := fmt.Sscanf(text[at+1:], "%v", &distance); err != nil {
+		return text
+	}
+	return text[:at] + fmt.Sprintf("%#x", base+uint64(distance))
+}

@@ -1,0 +1,137 @@
+// Package excerpt shows the surroundings of a frame: the instructions around its place,
+// and the lines around it in its source file.
+package excerpt
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"path"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/disassemble"
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// maxFunction bounds in bytes how far before a frame's place decoding begins, where
+// instructions have different lengths and only a function's entry tells where one begins.
+const maxFunction = 64 << 10
+
+// Code is up to n instructions before and behind a frame's place, and the one there: the
+// call that the frame waits for, or the instruction that was interrupted. It is empty
+// where the bytes are not known.
+func Code(snap *target.Snapshot, f *report.Frame, n int) []report.Instruction {
+	arch, state := snap.Arch, &unwind.State{Snapshot: snap, Module: f.Module}
+	if f.Module != nil && f.Module.Image != nil {
+		arch = f.Module.Image.Arch
+	}
+	if arch.Decoder == nil {
+		return nil
+	}
+	var out []report.Instruction
+	behind := 0
+	for at := begin(arch, state, f, n); behind <= n; {
+		code := state.Code(at)
+		var insn [1]cpu.Insn
+		if len(code) == 0 || arch.Decoder.Decode(code, at, f.Mode, insn[:]) == 0 || int(insn[0].Len) > len(code) {
+			break
+		}
+		size := uint64(insn[0].Len)
+		i := report.Instruction{Addr: at, Bytes: code[:size], Insn: insn[0], Text: disassemble.Text(arch, code, at, f.Mode)}
+		i.Here = f.CallSite-at < size
+		if at += size; at > f.CallSite {
+			behind++
+		}
+		out = append(out, i)
+		if len(out) > 2*n+1 {
+			out = out[1:]
+		}
+	}
+	return out
+}
+
+// begin is where decoding begins for n instructions before a frame's place: so many of
+// equal length before it, or the function's entry, or the place itself.
+func begin(arch *cpu.Arch, state *unwind.State, f *report.Frame, n int) uint64 {
+	entry := f.FunctionAt()
+	near := f.Function != "" && entry <= f.CallSite && f.CallSite-entry < maxFunction
+	if fixed := arch.InsnAlignIn(f.Mode); fixed == 4 {
+		at := f.CallSite&^3 - min(uint64(4*n), f.CallSite&^3)
+		if near {
+			at = max(at, entry)
+		}
+		for at < f.CallSite && len(state.Code(at)) == 0 {
+			at += 4
+		}
+		return at
+	}
+	switch {
+	case near:
+		return entry
+	case f.Exact:
+		return f.PC
+	}
+	return f.CallSite
+}
+
+// maxSource bounds in bytes the file that lines are taken from.
+const maxSource = 8 << 20
+
+// Source is up to n lines before and behind a frame's line, and that one; empty where the
+// file is not to be had. It is looked for below root, as all of another machine's files
+// are, or, where root is "", on this machine.
+func Source(root string, f *report.Frame, n int) []report.SourceLine {
+	if f.File == "" || f.Line <= 0 {
+		return nil
+	}
+	name := f.File
+	if !path.IsAbs(name) {
+		name = path.Join(f.Dir, name)
+	}
+	text, err := read(root, name)
+	if err != nil {
+		return nil
+	}
+	var out []report.SourceLine
+	number := 0
+	for line := range bytes.Lines(text) {
+		if number++; number > f.Line+n {
+			break
+		}
+		if number >= f.Line-n {
+			out = append(out, report.SourceLine{Number: number, Text: strings.TrimRight(string(line), "\r\n"), Here: number == f.Line})
+		}
+	}
+	if number < f.Line {
+		return nil // another version of the file
+	}
+	return out
+}
+
+// read reads a regular file of no more than maxSource bytes.
+func read(root, name string) ([]byte, error) {
+	open := os.Open
+	if root != "" {
+		r, err := os.OpenRoot(root)
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		open, name = r.Open, strings.TrimLeft(name, "/")
+	}
+	if st, err := os.Stat(name); root == "" && (err != nil || !st.Mode().IsRegular()) {
+		return nil, os.ErrNotExist // a pipe's opening would wait
+	}
+	file, err := open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if st, err := file.Stat(); err != nil || !st.Mode().IsRegular() {
+		return nil, os.ErrNotExist
+	}
+	return io.ReadAll(io.LimitReader(file, maxSource))
+}

@@ -1,0 +1,91 @@
+package render
+
+import (
+	"encoding/hex"
+	"fmt"
+	"strconv"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
+)
+
+// excerpts writes the source lines and the instructions around a frame, where they were
+// asked for.
+func (t *text) excerpts(arch *cpu.Arch, f *report.Frame) {
+	for i := range f.Source {
+		l := &f.Source[i]
+		t.line(fmt.Sprintf("      %s%5d  %s", mark(l.Here), l.Number, l.Text))
+	}
+	for i := range f.Code {
+		c := &f.Code[i]
+		t.b = append(append(t.b, "      "...), mark(c.Here)...)
+		t.b = appendHex(t.b, c.Addr, t.digits)
+		t.line(fmt.Sprintf("  %-16s  %s", hex.EncodeToString(c.Bytes), instructionText(arch, c)))
+	}
+}
+
+// instructionText is the instruction, or at least what it does.
+func instructionText(arch *cpu.Arch, c *report.Instruction) string {
+	if c.Text != "" {
+		return c.Text
+	}
+	return "; " + Effect(arch, &c.Insn, 0)
+}
+
+// modules lists the binaries: where they are mapped, their build IDs, which files were
+// used, and which are missing.
+func (t *text) modules(s *target.Snapshot) {
+	t.b = append(t.b, "\nModules\n"...)
+	for _, m := range s.Modules {
+		t.b = appendHex(t.b, m.Lo, t.digits)
+		t.b = append(t.b, '-')
+		t.b = appendHex(t.b, m.Hi, t.digits)
+		id, file := m.BuildID, "not found"
+		if m.Image != nil {
+			id, file = m.Image.BuildID, m.Image.Path
+		}
+		t.line(fmt.Sprintf("  %s  %s  %s", orNone(hex.EncodeToString(id)), orUnknown(m.Name), file))
+	}
+}
+
+func orNone(id string) string {
+	if id == "" {
+		return "no build ID"
+	}
+	return id
+}
+
+// excerpts writes the same for programs.
+func (e *encoder) excerpts(arch *cpu.Arch, f *report.Frame) {
+	if f.Source != nil {
+		e.key("source")
+		e.open('[')
+		for i := range f.Source {
+			e.open('{')
+			e.key("line")
+			e.int(f.Source[i].Number)
+			e.key("text")
+			e.string(f.Source[i].Text)
+			e.close('}')
+		}
+		e.close(']')
+	}
+	if f.Code == nil {
+		return
+	}
+	e.key("code")
+	e.open('[')
+	for i := range f.Code {
+		c := &f.Code[i]
+		e.open('{')
+		e.key("address")
+		e.address(c.Addr)
+		e.member("bytes", hex.EncodeToString(c.Bytes))
+		e.member("text", instructionText(arch, c))
+		e.key("here")
+		e.b = strconv.AppendBool(e.b, c.Here)
+		e.close('}')
+	}
+	e.close(']')
+}
