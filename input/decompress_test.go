@@ -6,6 +6,10 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/klauspost/compress/zstd"
+	"github.com/pierrec/lz4/v4"
+	"github.com/ulikunitz/xz"
 )
 
 // TestUnpackedIsBounded: so many bytes come out as the floor has, and a thousand for
@@ -44,5 +48,40 @@ func TestStoredIsBounded(t *testing.T) {
 	got, err := io.ReadAll(f)
 	if want := content[:52*spillBlock]; err != nil || string(got) != want {
 		t.Errorf("%d bytes, want %d; %v", len(got), len(want), err)
+	}
+}
+
+// TestCompressions: what gzip, zstd, xz, bzip2 and lz4 make of a file is seen through.
+func TestCompressions(t *testing.T) {
+	const content = "{}"
+	pack := func(w io.WriteCloser, err error) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := w.Write([]byte(content)); err != nil {
+			t.Fatal(err)
+		}
+		if err := w.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var zstdFile, xzFile, lz4File bytes.Buffer
+	pack(zstd.NewWriter(&zstdFile))
+	pack(xz.NewWriter(&xzFile))
+	pack(lz4.NewWriter(&lz4File), nil)
+	for name, packed := range map[string]string{"gzip": string(zipped(content)), "zstd": zstdFile.String(), "xz": xzFile.String(), "lz4": lz4File.String(),
+		"bzip2": "BZh91AY&SY\xa7&\xddN\x00\x00\x00\x00\x80\x00\n \x00!\x00\x82\xb1w$S\x85\t\nrm\xd4\xe0"} {
+		z, release, err := decompressor([]byte(packed), strings.NewReader(packed))
+		if err != nil || z == nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		got, err := io.ReadAll(z)
+		if string(got) != content || err != nil {
+			t.Errorf("%s: %q, %v", name, got, err)
+		}
+		if err := release(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

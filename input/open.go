@@ -63,7 +63,16 @@ func (c *Capture) dispatch(ctx context.Context, env *Env) (Stream, error) {
 			return c.openAs(ctx, &env.Formats[i], env)
 		}
 	}
-	return nil, &Error{Path: c.Name, Offset: 0, Reason: "unrecognised input", Err: ErrUnrecognised}
+	return nil, c.unrecognised()
+}
+
+// unrecognised says what the capture is instead, where that is known.
+func (c *Capture) unrecognised() error {
+	reason := "unrecognised input"
+	if what := whatIs(c.Head); what != "" {
+		reason = what
+	}
+	return &Error{Path: c.Name, Offset: 0, Reason: reason, Err: ErrUnrecognised}
 }
 
 // openAs opens the capture in a format. A file that is cut short meanwhile is an error.

@@ -53,11 +53,13 @@ input.`,
   backsight bt --image fw.bin@0x80000000 --arch mips --endian big crash.json
   backsight bt -1 --explain core.1234
   backsight bt --sysroot rootfs/ serial.log
+  backsight bt build/netd core.1234
   zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
 		RunE: func(cmd *cobra.Command, captures []string) error {
 			if len(captures) == 0 && len(o.memory.ram) == 0 {
 				return errors.New("bt: no capture named; - is standard input")
 			}
+			captures = o.files.gdbOrder(captures)
 			o.byThread = cmd.Flags().Changed("thread") || cmd.Flags().Changed("report")
 			o.limited = cmd.Flags().Changed("max-frames")
 			s := &session{opt: &o, out: output{w: stdout}, progress: newProgress(stderr)}
@@ -123,6 +125,9 @@ func (o *btOptions) limit() int {
 func (o *btOptions) selected() ([]backsight.Source, error) {
 	if o.sources == nil {
 		return nil, nil
+	}
+	if len(o.sources) == 0 {
+		return nil, errors.New("names no unwind source")
 	}
 	return backsight.SelectSources(o.sources...)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/excerpt"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/report"
 	"github.com/spf13/pflag"
@@ -44,11 +45,50 @@ func (ff *fileFlags) debugRoots() []string {
 type rawFlags struct{ arch, endian, abi string }
 
 func (ff *fileFlags) add(f *pflag.FlagSet) {
-	f.StringVarP(&ff.exe, "exe", "e", "", "the executable `FILE`, where the capture does not name it or it lives elsewhere")
+	f.VarP(&onceValue{value: &ff.exe}, "exe", "e", "the executable `FILE`, where the capture does not name it or it lives elsewhere")
 	f.StringArrayVar(&ff.images, "image", nil, "a binary `FILE[@ADDR]` of the captured program, ADDR its load bias; repeatable")
 	f.StringVar(&ff.sysroot, "sysroot", "", "`DIR` with the files that the capture names, and their debug files")
 	ff.addDebug(f)
 	ff.raw.add(f)
+}
+
+// onceValue is a flag that may be given once.
+type onceValue struct {
+	value *string
+	given bool
+}
+
+func (o *onceValue) String() string { return "" }
+func (o *onceValue) Type() string   { return "string" }
+
+func (o *onceValue) Set(s string) error {
+	if o.given {
+		return errors.New("given twice")
+	}
+	*o.value, o.given = s, true
+	return nil
+}
+
+// gdbOrder takes the executable out of "EXE CORE", as gdb wants its arguments.
+func (ff *fileFlags) gdbOrder(captures []string) []string {
+	if len(captures) != 2 || ff.exe != "" {
+		return captures
+	}
+	if st, err := os.Stat(captures[0]); err != nil || !st.Mode().IsRegular() {
+		return captures
+	}
+	f, err := os.Open(captures[0])
+	if err != nil {
+		return captures
+	}
+	defer f.Close()
+	head := make([]byte, image.HeadSize)
+	n, _ := io.ReadFull(f, head)
+	if !input.IsELF(head[:n]) {
+		return captures
+	}
+	ff.exe = captures[0]
+	return captures[1:]
 }
 
 func (ff *fileFlags) addDebug(f *pflag.FlagSet) {

@@ -73,7 +73,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		}
 		return f.code
 	}
-	complain(stderr, err.Error())
+	for _, line := range usageLines(err) {
+		complain(stderr, line)
+	}
 	fmt.Fprintln(stderr, "Run 'backsight --help' or 'backsight COMMAND --help' for usage.")
 	return exitUsage
 }
@@ -97,7 +99,8 @@ were written; 1 with --strict, one is incomplete; 2 no backtrace could be made;
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout), newSchema(stdout))
+	root.SetHelpCommand(newHelp(root))
+	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout), newSchema(stdout), newVersion(stdout))
 	return root
 }
 
@@ -113,12 +116,4 @@ func newSchema(stdout io.Writer) *cobra.Command {
 			return nil
 		},
 	}
-}
-
-// version is the module's, as the Go tool recorded it.
-func version() string {
-	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
-		return info.Main.Version
-	}
-	return "devel"
 }

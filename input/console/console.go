@@ -6,6 +6,7 @@ package console
 
 import (
 	"context"
+	"unicode/utf8"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
@@ -54,15 +55,18 @@ func Format(readers ...Reader) input.Format {
 
 // textShare is how many percent of a log's head are text at least: lines lose bits, and a
 // reset sends some bytes of noise.
-const textShare = 70
+const textShare = 60
 
-// sniff tells text from other bytes.
+// sniff tells text from other bytes: bytes above 0x7f are text as UTF-8 only, or all that
+// is compressed would be text.
 func sniff(head []byte) bool {
 	text := 0
-	for _, c := range head {
-		if c >= ' ' && c != 0x7f || c == '\n' || c == '\r' || c == '\t' || c == 0x1b {
-			text++
+	for i := 0; i < len(head); {
+		r, n := utf8.DecodeRune(head[i:])
+		if r >= ' ' && r != 0x7f && (r != utf8.RuneError || n > 1) || r == '\n' || r == '\r' || r == '\t' || r == 0x1b {
+			text += n
 		}
+		i += n
 	}
 	return text*100 >= textShare*len(head) && text > 0
 }

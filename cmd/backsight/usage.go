@@ -1,0 +1,89 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// usageLines are an error of usage as lines for people: without the words of the Go
+// library, and with the suggestion of another command on a line of its own.
+func usageLines(err error) []string {
+	var invalid *pflag.InvalidValueError
+	if errors.As(err, &invalid) && invalid.GetFlag().Value.Type() == "string" {
+		return []string{fmt.Sprintf("--%s %q: %v", invalid.GetFlag().Name, invalid.GetValue(), invalid.Unwrap())}
+	}
+	if invalid != nil {
+		return []string{fmt.Sprintf("--%s %q is no %s", invalid.GetFlag().Name, invalid.GetValue(), kindOf(invalid.GetFlag()))}
+	}
+	what, more, _ := strings.Cut(err.Error(), "\n")
+	lines := []string{what}
+	if more = strings.Join(strings.Fields(more), " "); more != "" {
+		lines = append(lines, more)
+	}
+	return lines
+}
+
+// kindOf says what a flag's value should be.
+func kindOf(f *pflag.Flag) string {
+	switch f.Value.Type() {
+	case "int":
+		return "number"
+	case "bool":
+		return "yes or no: true or false"
+	}
+	return f.Value.Type()
+}
+
+// newHelp is the help command; a topic that does not exist is wrong usage.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "Help about a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			c, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return fmt.Errorf("no command %q to help with", strings.Join(args, " "))
+			}
+			c.InitDefaultHelpFlag()
+			return c.Help()
+		},
+	}
+}
+
+// newVersion prints what this program is.
+func newVersion(stdout io.Writer) *cobra.Command {
+	var format string
+	cmd := &cobra.Command{
+		Use:   "version",
+		Short: "The program's version",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			switch format {
+			case "text":
+				fmt.Fprintln(stdout, "backsight version "+version())
+				return nil
+			case "json":
+				return json.NewEncoder(stdout).Encode(map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+			}
+			return fmt.Errorf("--format %q is none of text, json", format)
+		},
+	}
+	cmd.Flags().StringVarP(&format, "format", "f", "text", "`FORMAT`: text or json")
+	return cmd
+}
+
+// version is the module's, as the Go tool recorded it.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "devel"
+}
