@@ -72,43 +72,62 @@ func (v *verifier) stubFor(s *State, c *candidate, entry uint64, mode cpu.Mode) 
 // frame.
 const farBit = 1 << 16
 
-// oneBitAway tells whether a return address that differs from c's in one bit follows a
-// call that may have led to s as well as the call at site. main calls f and returns to
-// 0x404, and again to 0x414: with bit 4 of the return address lost, the wrong call looks
-// just as good.
-func (v *verifier) oneBitAway(s *State, c *candidate, site cpu.CallSite) bool {
+// oneBitAway looks for return addresses that differ from c's in one bit and follow a call
+// that may have led to s as well as the call at site. main calls f and returns to 0x404, and
+// again to 0x414: with bit 4 of the return address lost, the wrong call looks just as good.
+// A call in another function than site's looks as good only as long as nothing proves which
+// function the frame is of.
+func (v *verifier) oneBitAway(s *State, c *candidate, site cpu.CallSite) (found Checks) {
 	m := c.module
 	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
-		return false
+		return 0
 	}
 	arch := m.Image.Arch
 	at := m.ToImage(c.pc) & arch.AddrMask()
 	text, ok := m.Image.Segment(at - 1)
 	if !ok || !text.Exec {
-		return false
+		return 0
 	}
 	for bit := max(arch.InsnAlign, 1); bit < farBit; bit <<= 1 {
-		if other, ok := callsite.InSegment(m, text, at^bit, c.mode); ok && v.asGood(s, c, site, other) {
-			return true
+		other, ok := callsite.InSegment(m, text, at^bit, c.mode)
+		switch {
+		case !ok || !v.asGood(s, c, site, other):
+		case v.graph.OneFunction(m, site.Addr, other.Addr, c.mode):
+			return OneBitAway
+		default:
+			found = OneBitElsewhere
 		}
 	}
-	return false
+	return found
 }
 
-// asGood tells whether the call other may have led to s as well as the call at site. A
-// call straight to the callee is known by its target. An indirect call at site may be any
-// other indirect call, and a call that came to s by a jump any other that does.
+// asGood tells whether the call other may have led to s as well as the call at site. Where
+// the call at site is proven to go to the callee, another one is as good if it is known to
+// go there, too; else unless it is known to go elsewhere. A call straight to the callee may
+// be any other one, and a call that came to s by a jump any other that does.
 func (v *verifier) asGood(s *State, c *candidate, site, other cpu.CallSite) bool {
-	switch {
-	case site.Direct && other.Direct && other.Target == site.Target:
+	if site.Direct && other.Direct && other.Target == site.Target {
 		return true
-	case !other.Direct:
-		return !site.Direct
-	case c.checks.proven():
-		return false
-	case c.flags&StartStated != 0:
-		return startsAt(s, c, other.Target) // the table tells; to follow jumps is much work
 	}
-	a := v.reaches(s, c, other.Target, other.TargetMode)
-	return a == Yes || a == YesByJump
+	entry, mode := other.Target, other.TargetMode
+	if !other.Direct {
+		if site.Direct {
+			return false
+		}
+		var known bool
+		if c.method.basis() != inTable {
+			entry, mode, known = v.graph.Callee(s.Snapshot, other.Addr, c.mode)
+		}
+		if !known {
+			return !c.checks.proven()
+		}
+	}
+	switch {
+	case c.checks.proven():
+		return entry == c.entry
+	case c.flags&StartStated != 0:
+		return startsAt(s, c, entry) // the table tells; to follow jumps is much work
+	}
+	a := v.reaches(s, c, entry, mode)
+	return a == Yes || a == YesByJump || a == Unknown && !other.Direct
 }

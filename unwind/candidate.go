@@ -88,9 +88,8 @@ func score(c Checks) int {
 	return n
 }
 
-// frame is the candidate as the next frame of a walk, whose last frame so far has the
-// trust callee: no frame is trusted more than the one it was found from.
-func (c *candidate) frame(callee Trust) Frame {
+// frame is the candidate as the next frame of a walk.
+func (c *candidate) frame() Frame {
 	return Frame{PC: c.pc, Mode: c.mode, CallSite: c.site, Exact: c.Exact, Module: c.module,
-		Method: c.method, Checks: c.checks, Trust: min(c.trust, callee)}
+		Method: c.method, Checks: c.checks, Trust: c.trust}
 }

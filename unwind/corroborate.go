@@ -1,11 +1,21 @@
 package unwind
 
 // corroborate looks back over a finished walk, which took for granted that every frame is
-// corroborated, and takes certainty away where nothing confirms a frame, or where one lost
-// bit would make another frame look as good. root: the stack was walked to its end.
+// corroborated, and says of each frame how sure it is. root: the stack was walked to its
+// end. graph may be nil.
 func corroborate(frames []Frame, root bool, graph CallGraph) {
-	if first := firstInDoubt(frames); first > 0 {
+	first := firstInDoubt(frames)
+	if first == 0 {
+		return
+	}
+	if graph != nil {
 		confirmInwards(frames, first, root)
+		for i := max(first-1, 1); i < len(frames); i++ {
+			frames[i].Trust = settled(frames, i)
+		}
+	}
+	passOutwards(frames[first-1:])
+	if graph != nil {
 		doubtLostBits(frames[first:], graph)
 	}
 }
@@ -14,7 +24,7 @@ func corroborate(frames []Frame, root bool, graph CallGraph) {
 // All frames before it are proven.
 func firstInDoubt(frames []Frame) int {
 	for i := 1; i < len(frames); i++ {
-		if f := &frames[i]; f.Trust == Guess || !f.Checks.needsNoSecondLook() {
+		if f := &frames[i]; f.Trust != Certain || !f.Checks.needsNoSecondLook() {
 			return i
 		}
 	}
@@ -53,19 +63,62 @@ func confirmInwards(frames []Frame, first int, root bool) {
 	if root && last > 0 && !frames[last].Checks.proven() {
 		frames[last].Checks |= Corroborated
 	}
-	doubt := false
-	for i := max(first-1, 1); i <= last && frames[i].Trust == Certain; i++ {
-		doubt = doubt || !frames[i].Checks.confirmed() || i < last && frames[i+1].Trust == Guess
-		if doubt {
-			frames[i].Trust = Likely
-		}
-	}
 }
 
 // follows tells whether a frame was derived from its callee, rather than found by a
 // search, and could have called it for all that is known.
-func (f *Frame) follows() bool {
-	return f.Trust == Certain && f.Checks&(NoCall|TargetDiffers) == 0 && f.Checks&targetChecks != TargetUnclear
+func (f *Frame) follows() bool { return f.derived() && f.Checks&targetChecks != TargetUnclear }
+
+// derived tells whether nothing but the call before its PC makes a frame doubtful: the
+// rule that found the frame would do for a certain one.
+func (f *Frame) derived() bool {
+	return f.Trust != Guess && f.Checks&(NoCall|TargetDiffers) == 0 &&
+		trustOf(f.Method, f.Checks.assumingCorroborated()) == Certain
+}
+
+// settled is what the frame with index i is worth by itself, after the second look.
+func settled(frames []Frame, i int) Trust {
+	f := &frames[i]
+	if f.Trust == Guess {
+		return Guess
+	}
+	t, outermost := trustOf(f.Method, f.Checks), i+1 == len(frames)
+	switch {
+	case f.Checks.has(AtStart): // the PC may be a pointer to that function
+	case f.Checks.has(OneBitElsewhere) && (outermost || !frames[i+1].Checks.proven()): // which function is it?
+	case !outermost && frames[i+1].Trust == Guess: // only a search leads on
+	default:
+		return t
+	}
+	return min(t, Likely)
+}
+
+// passOutwards hands doubts on, from each frame to those that were found from it, unless
+// the next frame settles which function the doubtful one is of: that frame is proven, and
+// the code or a table alone told the size of the frames on the way.
+//
+//	#5  main      ◄─ call f: goes to #4's function           certain again
+//	#4  f         ◄─ call memcpy@plt: may have led to #3     in doubt
+//	#3  callback
+//
+// What is doubtful of #4 is which call of f was running. Were #4 not f at all, another
+// function's size would have been added to #3's CFA, and there would be no return address
+// of a call of just that other function there. A size that was read from memory (the frame
+// pointer's) tells less: a damaged word may lead to another activation of f. And where the
+// next frame is not proven, the other function's size may have led to some frame further
+// out, from which all goes on as it should.
+func passOutwards(frames []Frame) {
+	trust := Certain
+	local := false // the last frame alone is in doubt, and only in the call before its PC
+	for i := range frames {
+		f := &frames[i]
+		if local && f.Checks.has(FrameSize) && f.Checks.proven() {
+			trust = Certain
+		}
+		local = trust == Certain && f.Checks.has(FrameSize) && f.derived()
+		trust = min(trust, f.Trust)
+		f.Trust = trust
+	}
 }
 
 // doubtLostBits takes certainty away from frames of which one lost bit or word makes others
@@ -80,14 +133,15 @@ func (f *Frame) follows() bool {
 //     returned to, and there would be one frame too many;
 //   - a frame whose function calls its callee again, one bit of the return address away:
 //     main, which calls f at 0x404 and at 0x414. That says nothing about the frames further
-//     out, which have witnesses of their own.
+//     out, which have witnesses of their own. Where the other call is another function's,
+//     nobody knows whose size led to them, unless the next frame is proven: see settled.
 func doubtLostBits(frames []Frame, graph CallGraph) {
 	lost, shifted := false, false
 	for i := range frames {
 		f := &frames[i]
 		shifted = shifted || lost && !f.Checks.proven()
 		lost = f.Exact && !graph.BehindSyscall(f.Module, f.PC, f.Mode)
-		if lost || shifted || f.Checks&OneBitAway != 0 {
+		if lost || shifted || f.Checks.has(OneBitAway) {
 			f.Trust = min(f.Trust, Likely)
 		}
 	}

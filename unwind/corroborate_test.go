@@ -8,9 +8,11 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// TestConfirmInwards: walks, innermost frame first, and what they end as.
-func TestConfirmInwards(t *testing.T) {
+// TestCorroborate: walks, innermost frame first, and what they end as.
+func TestCorroborate(t *testing.T) {
 	const (
+		sized      = FrameSize
+		hint       = Disputed
 		proven     = ordinary | TargetMatches
 		indirect   = ordinary
 		unclear    = ordinary | TargetUnclear
@@ -34,12 +36,26 @@ func TestConfirmInwards(t *testing.T) {
 		{"two of them, one by the other", false, []frame{c(indirect, Certain), c(indirect, Certain), c(proven, Certain)}},
 		{"nothing is left to corroborate: the stack was cut", false, []frame{c(proven, Certain), c(indirect, Likely)}},
 		{"what is not certain makes what follows uncertain", false,
-			[]frame{c(indirect, Likely), c(unclear, Likely), c(proven, Likely), {proven, Likely, Likely}}},
+			[]frame{c(indirect, Likely), c(unclear, Likely), c(proven, Likely), c(proven, Likely)}},
+		{"but not where the next call goes straight to the function in doubt, and the sizes of the frames meet", false,
+			[]frame{c(unclear|sized, Likely), c(proven|sized, Certain), c(proven, Certain)}},
+		{"a size that was read from the stack may lead to another activation of that function", false,
+			[]frame{c(unclear|sized, Likely), c(proven, Likely), c(proven|sized, Likely)}},
+		{"behind an indirect call the wrong size may have led to a frame further out", false,
+			[]frame{c(unclear|sized, Likely), c(indirect|sized, Likely), c(proven|sized, Likely)}},
+		{"where the rule itself is in doubt there may be a frame too many, or one too few", false,
+			[]frame{c(proven|sized|hint, Likely), c(proven|sized, Likely)}},
+		{"a call in another function is one bit away: a proven caller tells which function this is", false,
+			[]frame{c(proven|sized|OneBitElsewhere, Certain), c(proven|sized, Certain)}},
+		{"else another function's size may have led further out", false,
+			[]frame{c(proven|sized, Certain), c(indirect|sized|OneBitElsewhere, Likely), c(indirect|sized, Likely), c(proven|sized, Likely)}},
+		{"a pointer to a function can be the return address of a call that never returns", false,
+			[]frame{c(proven|sized|AtStart, Likely), c(proven|sized, Certain)}},
 		{"a direct call whose way is not clear is never certain: it may be another one of that function", false,
 			[]frame{c(unclear, Likely), c(proven, Likely)}},
 		{"and says nothing for others", false, []frame{c(indirect, Likely), c(unclear, Likely), c(proven, Likely)}},
 		{"a tail call does", false, []frame{c(indirect, Certain), c(byJump, Certain), c(proven, Certain)}},
-		{"a frame that is likely at best does not", false, []frame{c(indirect, Likely), {indirect, Likely, Likely}, {proven, Likely, Likely}}},
+		{"a frame that is likely at best does not", false, []frame{c(indirect, Likely), c(indirect|hint, Likely), c(proven|sized, Likely)}},
 		{"a signal: the interrupted frame's caller corroborates all three", false,
 			[]frame{c(indirect, Certain), c(trampoline, Certain), c(saved, Certain), c(proven, Certain)}},
 		{"a signal frame that leads nowhere", false, []frame{c(proven, Certain), c(trampoline, Likely), c(saved, Likely)}},
@@ -51,10 +67,14 @@ func TestConfirmInwards(t *testing.T) {
 		frames := []Frame{{Trust: Certain}}
 		want := []Trust{Certain}
 		for _, f := range walk.frames {
-			frames = append(frames, Frame{Checks: f.checks, Trust: f.was, Method: MethodCFI, Exact: f.checks&Interrupted != 0})
+			method := MethodCFI
+			if f.checks.has(Interrupted) {
+				method = MethodSigframe
+			}
+			frames = append(frames, Frame{Checks: f.checks, Trust: f.was, Method: method, Exact: f.checks.has(Interrupted)})
 			want = append(want, f.want)
 		}
-		confirmInwards(frames, 1, walk.root)
+		corroborate(frames, walk.root, syscalls{})
 		var got []Trust
 		for i := range frames {
 			got = append(got, frames[i].Trust)
@@ -64,6 +84,11 @@ func TestConfirmInwards(t *testing.T) {
 		}
 	}
 }
+
+// syscalls is a CallGraph for which each interrupted frame stands behind a system call.
+type syscalls struct{ CallGraph }
+
+func (syscalls) BehindSyscall(*target.Module, uint64, cpu.Mode) bool { return true }
 
 // noSyscalls is a CallGraph that knows no system call.
 type noSyscalls struct{ CallGraph }

@@ -44,6 +44,7 @@ func (f *finder) crossCheck(r *search) {
 		r.best, r.stop = *code, second.stop
 	}
 	r.best.trust = min(r.best.trust, Likely) // the code or the table is wrong
+	r.best.checks |= Disputed
 	r.answers++
 }
 
@@ -90,6 +91,32 @@ func (a *startRules) of(s *State, c *candidate) *Rule {
 		return nil // none, or one that holds where the function calls others (compact unwind)
 	}
 	return &a.scratch.rule
+}
+
+// at tells whether a function begins at c's return address, as the table has it that lists
+// the place; known is false where none does.
+func (a *startRules) at(c *candidate) (begins, known bool) {
+	m := c.module
+	if m == nil || m.Image == nil {
+		return false, false
+	}
+	if a.scratch == nil {
+		a.scratch = new(ruleScratch)
+	}
+	pc := m.ToImage(c.pc) & m.Image.Arch.AddrMask()
+	q, r := &a.scratch.query, &a.scratch.rule
+	for _, s := range a.sources {
+		src, ok := s.(RuleSource)
+		if !ok || s.Method().basis() != inTable {
+			continue
+		}
+		*q = Query{Image: m.Image, Arch: m.Image.Arch, PC: pc, Resume: pc, Mode: c.mode, Exact: true}
+		r.Reset()
+		if src.Rule(q, r) == Found && r.Flags&StartStated != 0 {
+			return r.Start == pc, true
+		}
+	}
+	return false, false
 }
 
 // splitOff tells whether s runs in a part of a function that stands elsewhere: what the

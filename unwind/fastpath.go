@@ -41,7 +41,7 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 	}
 	mask, align, isa, codeMask, modules := arch.AddrMask(), max(arch.StackAlign, 1)-1, arch.ISABit, snap.CodeMask, snap.Modules
 	level := mayKeepSP(s) // CFA = SP is possible
-	started, trust := len(dst), dst[len(dst)-1].Trust
+	started := len(dst)
 	t := &f.trail
 	size := uint64(t.stack.size)
 	for len(dst) < most {
@@ -95,7 +95,6 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 			break
 		}
 		callee.CFA, callee.HasCFA = cfa, true
-		trust = min(trust, c.trust())
 		// Not ra, though it is equal: with the cached address the processor looks the next
 		// rule up before memory has answered.
 		pc, mode := c.ra, c.mode()
@@ -103,7 +102,7 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 			pc &^= 1
 		}
 		dst = append(dst, Frame{PC: pc, CallSite: pc - uint64(c.callLen), Module: modules[c.module],
-			Checks: c.checks, Mode: mode, Method: c.method(), Trust: trust})
+			Checks: c.checks, Mode: mode, Method: c.method(), Trust: c.trust()})
 		t.rules = append(t.rules, r)
 		at = place{codeAddr(pc), uint32(mode) | tagUsed}
 		sp, level = cfa, !arch.CallPushesRA

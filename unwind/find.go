@@ -166,15 +166,20 @@ func (f *finder) askRules(src RuleSource, r *search) {
 
 // confirm asks a source that reasons from entries again, where the call before the
 // caller's PC named the callee's entry: the answer from that entry either is the same,
-// and then proven, or better. Example: in stripped code, the analysis took 0x401040 for
+// and then proven, or better. A PLT stub stands for the function that it jumps to. Example: in stripped code, the analysis took 0x401040 for
 // the start of the function at PC; the caller's PC follows `call 0x401000`.
 func (f *finder) confirm(src RuleSource, r *search) {
 	m, b := r.frame.Module, &r.best
-	if !b.valid || b.method != MethodCode || b.method != src.Method() || b.entry == 0 ||
-		b.checks.has(EntryKnown|MethodsAgree) || !m.Contains(b.entry) {
+	if !b.valid || b.method != MethodCode || b.method != src.Method() || b.entry == 0 || b.checks.has(EntryKnown|MethodsAgree) {
 		return
 	}
-	f.query.Entry, f.query.HasEntry, f.query.Try = m.ToImage(b.entry)&m.Image.Arch.AddrMask(), true, 0
+	entry := b.entry
+	if !m.Contains(entry) {
+		if entry, _ = f.verifier.graph.Stub(r.frame.Snapshot, entry, b.mode, r.frame.Site); !m.Contains(entry) {
+			return
+		}
+	}
+	f.query.Entry, f.query.HasEntry, f.query.Try = m.ToImage(entry)&m.Image.Arch.AddrMask(), true, 0
 	before := b.evidence
 	f.rule.Reset()
 	if src.Rule(&f.query, &f.rule) == Found {

@@ -130,6 +130,13 @@ func (graph) Stub(*target.Snapshot, uint64, cpu.Mode, uint64) (uint64, bool) { r
 
 func (f graph) BehindSyscall(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.syscall }
 
+// OneFunction: functions begin at multiples of 0x100.
+func (graph) OneFunction(_ *target.Module, a, b uint64, _ cpu.Mode) bool { return a>>8 == b>>8 }
+
+func (f graph) StartsFunction(_ *target.Module, pc uint64, _ cpu.Mode, _ cpu.CallSite) bool {
+	return pc&0xff == 0
+}
+
 func (f graph) Callee(*target.Snapshot, uint64, cpu.Mode) (uint64, cpu.Mode, bool) {
 	return f.callee, 0, f.callee != 0
 }

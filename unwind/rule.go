@@ -35,4 +35,5 @@ const (
 	Fallback    = rule.Fallback
 	StartStated = rule.StartStated
 	Straight    = rule.Straight
+	NoReturn    = rule.NoReturn
 )

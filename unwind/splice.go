@@ -190,7 +190,7 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 	}
 	c.Exact = l.Exact
 	s.gather(callee, &c)
-	f = c.frame(Certain)
+	f = c.frame()
 	return f, worth + worthOf(c.checks)
 }
 

@@ -113,5 +113,8 @@ func (f *finder) passTrampoline(r *search) {
 	callee := r.best.trust
 	r.best = candidate{}
 	f.verify(&next, nil, r)
-	r.best.trust = min(r.best.trust, callee)
+	if callee < Certain {
+		r.best.trust = min(r.best.trust, callee)
+		r.best.checks |= Disputed
+	}
 }

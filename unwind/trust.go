@@ -43,12 +43,27 @@ const (
 	// Corroborated: the call before the PC proves nothing, but the frame leads exactly to
 	// a frame that is proven, or to where stacks begin.
 	Corroborated
+	// FrameSize: the code or the table tells the size of the callee's frame, and no word of
+	// the stack was read for the CFA.
+	FrameSize
+	// OneBitElsewhere: a return address that differs in one bit would be as good, but for
+	// another function than the frame's: a proven caller tells the two apart. Against.
+	OneBitElsewhere
+	// Unopposed: no way from the callee's PC to a return was found, which would confirm or
+	// contradict what follows from the entry.
+	Unopposed
+	// Disputed: the rule is only a hint, or the code and a table contradict each other.
+	// Against.
+	Disputed
+	// AtStart: a function begins at the PC, so that a pointer to that function looks like
+	// the return address of a call that never returns. Against.
+	AtStart
 	checkCount = iota
 )
 
 var checkNames = [checkCount]string{"executable", "call-before", "target-matches", "sp-monotonic", "sp-aligned", "sp-in-stack",
 	"methods-agree", "interrupted", "trampoline", "entry-known", "code-missing", "target-differs", "no-call", "one-bit-away",
-	"target-unclear", "corroborated"}
+	"target-unclear", "corroborated", "frame-size", "one-bit-elsewhere", "unopposed", "disputed", "function-start"}
 
 // Names lists the checks' names in a fixed order.
 func (c Checks) Names() []string {
@@ -90,15 +105,19 @@ func (t Trust) String() string { return [...]string{"guess", "likely", "certain"
 //	sigframe, exception   executable PC, corroborated           always                   –
 //	cfi, ehabi, compact   after a call, SP rises;               no witness, or no code   guess
 //	                      proven or corroborated                to check
-//	code                  the same, and from a known entry      after a call, SP rises,  guess
-//	                      or by two derivations that agree;     nothing against it
-//	                      corroborated only: by both, SP
-//	                      aligned
+//	code                  the same, and derived well enough     after a call, SP rises,  guess
+//	                      (Checks.derived)                      nothing against it
 //	fp                    after a call whose target matches     after a call, SP rises   guess
 //	                      and another method agrees
 //	scan                  never                                 never                    guess
 //	prewalked             never                                 nothing against it       guess
+//
+// Disputed evidence is never certain. How a doubt passes on to the frames that were found from
+// the doubtful one is passOutwards' matter.
 func trustOf(m Method, c Checks) Trust {
+	if c.has(Disputed) {
+		return min(trustOf(m, c&^Disputed), Likely)
+	}
 	sound := c.has(SPMonotonic) && c&(Executable|AtTrampoline) != 0 && c&(NoCall|TargetDiffers) == 0
 	entered := c&(CallBefore|AtTrampoline) != 0
 	switch m {
@@ -112,9 +131,7 @@ func trustOf(m Method, c Checks) Trust {
 		// Assembly does not always keep the ABI's stack alignment
 		// (__aeabi_idivmod pushes three words).
 		sound = sound && c.has(SPInStack) && entered
-		derived := c.has(MethodsAgree|EntryKnown|SPAligned) ||
-			(c.proven() || c&AtTrampoline != 0) && c&(MethodsAgree|EntryKnown) != 0
-		return pick(sound && derived && c.confirmed(), sound)
+		return pick(sound && c.derived() && c.confirmed(), sound)
 	case MethodFP:
 		sound = sound && entered && c.has(SPInStack)
 		return pick(sound && c.proven() && c.has(TargetMatches|MethodsAgree), sound)
@@ -127,9 +144,28 @@ func trustOf(m Method, c Checks) Trust {
 // targetChecks are the checks of a call that decide whether it proves a frame.
 const targetChecks = TargetMatches | TargetUnclear
 
+// derived tells whether a frame of code analysis was derived well enough to be certain,
+// something confirming its return address. Behind a call that names the callee's entry
+// either derivation will do. Else the entry may be wrong, and two must agree; or the frame's
+// size follows from the code alone, and the ways out confirm it or do not exist: main, whose
+// address _start passes on, and which ends in exit.
+func (c Checks) derived() bool {
+	switch {
+	case c.proven() || c&AtTrampoline != 0:
+		return c&(MethodsAgree|EntryKnown) != 0
+	case !c.has(SPAligned):
+		return false
+	case c.has(MethodsAgree | EntryKnown):
+		return true
+	}
+	return c.has(FrameSize|MethodsAgree) || c.has(EntryKnown|Unopposed)
+}
+
 // needsNoSecondLook tells whether the frame is proven, and no other place is one lost bit
 // away.
-func (c Checks) needsNoSecondLook() bool { return c&(targetChecks|OneBitAway) == TargetMatches }
+func (c Checks) needsNoSecondLook() bool {
+	return c&(targetChecks|OneBitAway|OneBitElsewhere|AtStart|Disputed) == TargetMatches
+}
 
 // proven tells whether the frame's own return address has a witness: it follows a
 // call that goes straight to the callee's function.

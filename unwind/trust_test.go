@@ -39,6 +39,11 @@ func TestTrust(t *testing.T) {
 		{"code analysis needs proof", MethodCode, ordinary | Corroborated, Likely},
 		{"two derivations agree, the entry may be wrong", MethodCode, ordinary | MethodsAgree | Corroborated, Likely},
 		{"a known entry alone", MethodCode, ordinary | EntryKnown | Corroborated, Likely},
+		{"the same, corroborated by a frame that meets exactly", MethodCode, ordinary | MethodsAgree | FrameSize | Corroborated, Certain},
+		{"a known entry of what never returns, corroborated", MethodCode, ordinary | EntryKnown | Unopposed | Corroborated, Certain},
+		{"the same with a crooked SP", MethodCode, ordinary&^SPAligned | EntryKnown | Unopposed | Corroborated, Likely},
+		{"the same, uncorroborated", MethodCode, ordinary | EntryKnown | Unopposed, Likely},
+		{"a hint that all else speaks for", MethodCode, ordinary | EntryKnown | MethodsAgree | TargetMatches | Disputed, Likely},
 		{"two derivations from a known entry agree", MethodCode, ordinary | MethodsAgree | EntryKnown, Likely},
 		{"the same, corroborated", MethodCode, ordinary | MethodsAgree | EntryKnown | Corroborated, Certain},
 		{"the same with a crooked SP", MethodCode, ordinary&^SPAligned | MethodsAgree | EntryKnown | Corroborated, Likely},
@@ -63,16 +68,20 @@ func TestTrust(t *testing.T) {
 // TestTrustIsMonotonic: evidence for a frame never lowers its trust, evidence
 // against it never raises it; what speaks against it excludes certainty.
 func TestTrustIsMonotonic(t *testing.T) {
-	const against = CodeMissing | TargetDiffers | NoCall | OneBitAway | TargetUnclear
+	const later = OneBitAway | OneBitElsewhere | AtStart // not looked at by trustOf
+	const against = CodeMissing | TargetDiffers | NoCall | OneBitAway | TargetUnclear | OneBitElsewhere | Disputed | AtStart
 	for m := MethodContext; m < methodCount; m++ {
 		for all := range 1 << checkCount {
 			c := Checks(all)
+			if c&later != 0 {
+				continue
+			}
 			trust := trustOf(m, c)
 			if trust == Certain && m > MethodException && c&(TargetDiffers|NoCall) != 0 {
 				t.Fatalf("%v with %v is certain", m, c)
 			}
-			for rest := ^c; rest != 0; rest &= rest - 1 {
-				one := Checks(1) << bits.TrailingZeros16(uint16(rest))
+			for rest := ^c & (1<<checkCount - 1); rest != 0; rest &= rest - 1 {
+				one := Checks(1) << bits.TrailingZeros32(uint32(rest))
 				more := trustOf(m, c|one)
 				switch {
 				case one == CodeMissing: // excuses that no call was seen

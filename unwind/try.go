@@ -32,6 +32,9 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 	}
 	c.CFA, c.HasCFA, c.raw = res.CFA, true, res.PC
 	c.Exact = rule.Flags&SignalFrame != 0
+	if rule.CFA.Kind == RegPlus && rule.CFA.Base == arch.SP {
+		c.checks |= FrameSize
+	}
 	if reason, why := leadsNowhere(arch, rule, res.PC); why != "" {
 		f.offerEnd(&c, rule, r, reason, why)
 		return e, false

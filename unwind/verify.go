@@ -1,6 +1,7 @@
 package unwind
 
 import (
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
 )
@@ -36,10 +37,13 @@ func (v *verifier) gather(s *State, c *candidate) {
 	v.locate(s, c)
 	c.checks |= stackChecks(s, c)
 	v.call(s, c)
-	c.trust = trustOf(c.method, c.checks.assumingCorroborated())
-	if c.flags&(Fallback|Inferred) != 0 {
-		c.trust = min(c.trust, Likely)
+	if c.flags&NoReturn != 0 {
+		c.checks |= Unopposed
 	}
+	if c.flags&(Fallback|Inferred) != 0 {
+		c.checks |= Disputed
+	}
+	c.trust = trustOf(c.method, (c.checks &^ (FrameSize | Unopposed)).assumingCorroborated())
 }
 
 // strip removes the pointer authentication code from a return address that leads nowhere
@@ -170,8 +174,17 @@ func (v *verifier) call(s *State, c *candidate) {
 		return
 	}
 	v.target(s, c, site)
-	if !v.isAhead && c.checks&TargetDiffers == 0 && v.oneBitAway(s, c, site) {
-		c.checks |= OneBitAway
+	if !v.isAhead && c.checks&TargetDiffers == 0 {
+		c.checks |= v.oneBitAway(s, c, site)
+		v.atStart(c, site)
+	}
+}
+
+// atStart looks whether a function begins at c's return address.
+func (v *verifier) atStart(c *candidate, site cpu.CallSite) {
+	begins, known := v.starts.at(c)
+	if begins || !known && v.graph.StartsFunction(c.module, c.pc, c.mode, site) {
+		c.checks |= AtStart
 	}
 }
 

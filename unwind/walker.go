@@ -93,9 +93,7 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]F
 		return dst, Stop{Reason: StopNoRule}
 	}
 	dst, end := w.callers(dst, first)
-	if w.opt.CallGraph != nil {
-		corroborate(dst[first:], end.Reason == StopRoot, w.opt.CallGraph)
-	}
+	corroborate(dst[first:], end.Reason == StopRoot, w.opt.CallGraph)
 	if last := len(dst) - 1; last > first && end.deadEnd() {
 		dst[last].Trust = min(dst[last].Trust, Likely)
 	}
@@ -149,7 +147,7 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 		if c.Exact && looped(dst[first:], c) {
 			return dst, ending{Stop: Stop{StopLoop, c.pc}}
 		}
-		dst = append(dst, c.frame(callee.Trust))
+		dst = append(dst, c.frame())
 		w.frame.enter(c)
 	}
 }
@@ -165,6 +163,9 @@ func (f *Frame) leave(c *candidate) {
 	f.CFA, f.HasCFA = c.CFA, c.HasCFA && !c.end
 	if c.method == MethodSigframe {
 		f.Method = MethodSigframe
+		if f.Trust < Certain {
+			f.Checks |= Disputed // by how the frame was found
+		}
 	}
 }
 

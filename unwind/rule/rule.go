@@ -71,6 +71,9 @@ const (
 	StartStated
 	// Straight: no jump lies between the known entry and the PC. Set by code analysis.
 	Straight
+	// NoReturn: no path from the PC to a return was found, which would agree or not. Set by
+	// code analysis.
+	NoReturn
 )
 
 // Rule recovers the caller's registers from the callee's: where the CFA is, where

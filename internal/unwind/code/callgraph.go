@@ -221,6 +221,39 @@ func (s *Source) Callee(snap *target.Snapshot, site uint64, mode cpu.Mode) (uint
 	return m.ToTarget(to.PC), to.Mode, true
 }
 
+// OneFunction implements unwind.CallGraph: no certain entry lies between the places, or
+// control comes from the function of one to the other.
+func (s *Source) OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) bool {
+	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
+		return true
+	}
+	p := s.of(m.Image)
+	a, b = inImage(m, a), inImage(m, b)
+	if p.entries.Next(min(a, b), min(a, b)) > max(a, b) {
+		return true
+	}
+	return !p.entries.AllListed() && (p.holdsBoth(a, b, mode) || p.holdsBoth(b, a, mode))
+}
+
+// holdsBoth tells whether control comes to b in the function that has a.
+func (p *program) holdsBoth(a, b uint64, mode cpu.Mode) bool {
+	below := p.entries.Below(disasm.Addr{PC: a, Mode: mode})
+	return len(below) > 0 && p.flows.Function(disasm.Addr{PC: below[0], Mode: mode}).Contains(b)
+}
+
+// StartsFunction implements unwind.CallGraph. Behind a call that comes back, the caller goes
+// on, whatever seems to point there.
+func (s *Source) StartsFunction(m *target.Module, pc uint64, mode cpu.Mode, site cpu.CallSite) bool {
+	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
+		return false
+	}
+	p, at := s.of(m.Image), disasm.Addr{PC: inImage(m, pc), Mode: mode}
+	if !p.entries.IsEntry(at) && !p.entries.AddressTaken(at) {
+		return false
+	}
+	return !site.Direct || p.callees.NeverReturns(disasm.Addr{PC: inImage(m, site.Target), Mode: site.TargetMode})
+}
+
 // maxBefore is how many bytes of code in front of a place are looked at.
 const maxBefore = 64
 

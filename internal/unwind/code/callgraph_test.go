@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"testing"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -174,5 +175,76 @@ func TestBehindSyscall(t *testing.T) {
 	}
 	if New(nil).BehindSyscall(nil, 0x400000, 0) || New(nil).BehindSyscall(&target.Module{}, 0x400000, 0) {
 		t.Error("without code")
+	}
+}
+
+// dies is a program in which f ends in a call that never returns; g begins right behind, and
+// a part of f stands behind g.
+func dies(t *testing.T) *target.Module {
+	img := codetest.Program{CPU: "x86_64", Listing: `
+	400000 <f>:
+	400020 <g>:
+	400040 <abort>:
+		400000: 48 83 ec 08     sub  $8,%rsp
+		400004: 85 ff           test %edi,%edi
+		400006: 75 28           jne  400030
+		400008: e8 13 00 00 00  call 400020
+		40000d: 48 83 c4 08     add  $8,%rsp
+		400011: 85 c0           test %eax,%eax
+		400013: 74 06           je   40001b
+		400015: c3              ret
+		400016: 90              nop
+		400017: 90              nop
+		400018: 90              nop
+		400019: 90              nop
+		40001a: 90              nop
+		40001b: e8 20 00 00 00  call 400040
+		400020: c3              ret
+		400030: e8 eb ff ff ff  call 400020
+		400035: eb d6           jmp  40000d
+		400040: 0f 0b           ud2`}.Image(t)
+	m := &target.Module{Image: img, Bias: 0x7000_0000}
+	lo, hi := img.Bounds()
+	m.Range = target.Range{Lo: lo + m.Bias, Hi: hi + m.Bias}
+	return m
+}
+
+// TestOneFunction: f's calls are in one function, though g stands between them; g is another.
+func TestOneFunction(t *testing.T) {
+	m := dies(t)
+	for _, c := range []struct {
+		a, b uint64
+		want bool
+	}{
+		{0x400008, 0x40001b, true}, {0x400008, 0x400030, true}, {0x400030, 0x40001b, true}, {0x400008, 0x400020, false}, {0x400020, 0x400040, false},
+	} {
+		if got := New(nil).OneFunction(m, c.a+m.Bias, c.b+m.Bias, 0); got != c.want {
+			t.Errorf("%#x and %#x are in one function: %v", c.a, c.b, got)
+		}
+	}
+	if !New(nil).OneFunction(&target.Module{}, 1, 2, 0) {
+		t.Error("without code nothing tells two functions apart")
+	}
+}
+
+// TestStartsFunction: a return address that a pointer to a function would look like.
+func TestStartsFunction(t *testing.T) {
+	m := dies(t)
+	for _, c := range []struct {
+		what        string
+		pc, callees uint64
+		want        bool
+	}{
+		{"g, behind a call that never returns", 0x400020, 0x400040, true},
+		{"the same behind a call that comes back: the caller goes on there", 0x400020, 0x400020, false},
+		{"amid f", 0x40000d, 0x400020, false},
+	} {
+		site := cpu.CallSite{Direct: true, Target: c.callees + m.Bias}
+		if got := New(nil).StartsFunction(m, c.pc+m.Bias, 0, site); got != c.want {
+			t.Errorf("%s: %v", c.what, got)
+		}
+	}
+	if !New(nil).StartsFunction(m, 0x400020+m.Bias, 0, cpu.CallSite{}) {
+		t.Error("an indirect call may never return")
 	}
 }

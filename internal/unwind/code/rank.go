@@ -58,6 +58,7 @@ func (s *search) result() result {
 			all = append(all, &candidate{Rule: w.rule, rank: w.rank()})
 		}
 	}
+	s.markUnopposed()
 	slices.SortStableFunc(all, func(a, b *candidate) int { return cmp.Compare(a.rank, b.rank) })
 	for _, c := range all {
 		if c.rank < unranked && !contains(r.rules, &c.Rule, s.prog.Arch) {
@@ -68,6 +69,26 @@ func (s *search) result() result {
 		r.rules = r.rules[:len(s.forward)]
 	}
 	return r
+}
+
+// markUnopposed says of derivations that no way out was found which could contradict them
+// (no function loses a preserved register: what does was no function from its beginning),
+// and takes for known the entry of a function that never returns, if a pointer leads there
+// and all of its code was followed. A function that returns is known by its returns, which
+// undo what it did: main, which _start passes on, may end in exit.
+func (s *search) markUnopposed() {
+	if len(s.ways) > 0 {
+		return
+	}
+	for _, c := range s.forward {
+		if c.fn == nil || rules.Undefines(&c.Rule) {
+			continue
+		}
+		c.Flags |= unwind.NoReturn
+		if c.how == pointed && c.fn.Complete && !c.fn.Returns && !c.fn.ReadsPreserved {
+			c.Flags |= unwind.FromEntry
+		}
+	}
 }
 
 // forwardRank is the rank of a rule from an entry.
