@@ -185,7 +185,6 @@ type CallSite struct {
 type CallRef struct {
 	Site, Target uint64
 	TargetMode   Mode
-	Doubt        bool // the bytes around it are likely to be data
 	// Absolute: the instruction holds the target itself, not the distance (MIPS jal).
 	// Code that runs wherever it is loaded has no such calls.
 	Absolute bool
@@ -204,8 +203,15 @@ type Decoder interface {
 	// (delay slots, compressed calls and variable lengths included). before
 	// holds the bytes that end at ra, at least 16 where there are so many.
 	CallBefore(before []byte, ra uint64, mode Mode) (CallSite, bool)
-	// Calls appends the direct calls in code to dst: one fast linear pass, for
-	// the discovery of functions. Data among code may yield wrong ones; the
-	// caller filters by plausibility.
+	// Calls appends what reads as a direct call in code to dst: one fast linear
+	// pass, for the discovery of functions. Data among code may yield wrong ones,
+	// and bytes inside of other instructions where these have any length: the
+	// caller filters by plausibility, and asks InStep.
 	Calls(code []byte, pc uint64, mode Mode, dst []CallRef) []CallRef
+	// InStep tells whether decoding that begins some instructions before code[at],
+	// where Calls found a call, comes to that call, and whether so many bytes
+	// around are all part of defined instructions: tables and strings hold an
+	// undefined one all few dozens of bytes, code none. It is true where
+	// instructions have one or two sizes.
+	InStep(code []byte, at int, mode Mode, clean int) bool
 }

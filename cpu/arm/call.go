@@ -121,3 +121,6 @@ func (d decoder) thumbCalls(code []byte, at uint32, dst []cpu.CallRef) []cpu.Cal
 	}
 	return dst
 }
+
+// InStep implements cpu.Decoder.
+func (decoder) InStep([]byte, int, cpu.Mode, int) bool { return true }

@@ -31,3 +31,6 @@ func (decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []cp
 	}
 	return dst
 }
+
+// InStep implements cpu.Decoder.
+func (decoder) InStep([]byte, int, cpu.Mode, int) bool { return true }

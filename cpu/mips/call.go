@@ -102,3 +102,6 @@ func (d *decoder) appendCall(dst []cpu.CallRef, i *cpu.Insn, pc uint64, absolute
 	}
 	return dst
 }
+
+// InStep implements cpu.Decoder.
+func (*decoder) InStep([]byte, int, cpu.Mode, int) bool { return true }

@@ -104,26 +104,34 @@ func TestCallsFindsDirectCalls(t *testing.T) {
 		06
 		67 e8 00 01 00 00
 		e8 01 00`)
-	got := decoder{long: true}.Calls(code, 0x1000, 0, nil)
+	d := decoder{long: true}
+	refs := d.Calls(code, 0x1000, 0, nil)
 	want := []cpu.CallRef{
-		{Site: 0x1004, Target: 0x2000, Doubt: true},
-		// Not the e8 in movabs's constant, not the call to the next instruction,
-		// and on behind the undefined 06, which casts doubt on both.
-		{Site: 0x1019, Target: 0x111f, Doubt: true},
-		// Not the last one, which is cut off.
+		{Site: 0x1004, Target: 0x2000},
+		{Site: 0x100b, Target: 0x1001010}, // in movabs's constant
+		{Site: 0x101a, Target: 0x111f},
+		// Not the call to the next instruction, and not the last one, which is cut off.
 	}
-	if !reflect.DeepEqual(got, want) {
-		t.Errorf("%+v, want %+v", got, want)
+	if !reflect.DeepEqual(refs, want) {
+		t.Errorf("%+v, want %+v", refs, want)
+	}
+	for i, r := range refs {
+		at := int(r.Site - 0x1000)
+		if got, want := d.InStep(code, at, 0, 0), i != 1; got != want {
+			t.Errorf("the call at %#x is in step: %v, want %v", r.Site, got, want)
+		}
 	}
 }
 
-// TestCallsDoubtsData: only calls near something undefined are in doubt.
-func TestCallsDoubtsData(t *testing.T) {
-	call, nops := bytesOf("e8 00 01 00 00"), bytes.Repeat([]byte{0x90}, suspect)
+// TestInStepFarFromData: a call is clean where no undefined byte lies so near.
+func TestInStepFarFromData(t *testing.T) {
+	const clean = 100
+	call, nops := bytesOf("e8 00 01 00 00"), bytes.Repeat([]byte{0x90}, clean)
 	code := slices.Concat(call, nops, call, []byte{0x06}, call, nops, call)
-	for i, c := range (decoder{long: true}).Calls(code, 0, 0, nil) {
-		if near := i == 1 || i == 2; c.Doubt != near {
-			t.Errorf("call %d at %d: in doubt is %t", i, c.Site, c.Doubt)
+	d := decoder{long: true}
+	for i, c := range d.Calls(code, 0, 0, nil) {
+		if got, want := d.InStep(code, int(c.Site), 0, clean), i == 0 || i == 3; got != want {
+			t.Errorf("call %d at %d: %v", i, c.Site, got)
 		}
 	}
 }

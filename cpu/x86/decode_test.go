@@ -385,6 +385,7 @@ func FuzzDecode(f *testing.F) {
 			if c.Site-0x1000 >= uint64(len(code)) {
 				t.Fatalf("call at %#x", c.Site)
 			}
+			d.InStep(code, int(c.Site-0x1000), 0, 8)
 		}
 		d.CallBefore(code, 0x1000, 0)
 	})

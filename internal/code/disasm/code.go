@@ -167,22 +167,38 @@ func (c Code) Bounds() (lo, hi uint64) {
 }
 
 // scanChunk is how many bytes are searched for calls at a time, which bounds the memory
-// for those found.
-const scanChunk = 1 << 20
+// for those found; longestCall, how many more a call may take that begins there.
+const (
+	scanChunk   = 1 << 18
+	longestCall = 8
+)
 
-// Calls calls visit for every direct call that a linear pass over the text finds, until
-// visit returns false.
+// Calls calls visit for all that reads as a direct call in the text, until visit returns
+// false.
 func (c Code) Calls(mode cpu.Mode, visit func(r *cpu.CallRef) bool) {
 	var refs []cpu.CallRef
 	done := false
 	c.Text(func(addr uint64, text []byte) {
-		for len(text) > 0 && !done {
+		for next := addr; len(text) > 0 && !done; {
 			n := min(scanChunk, len(text))
-			refs = c.Arch.Decoder.Calls(text[:n], addr, mode, refs[:0])
+			refs = c.Arch.Decoder.Calls(text[:min(n+longestCall, len(text))], addr, mode, refs[:0])
 			for i := 0; i < len(refs) && !done; i++ {
-				done = !visit(&refs[i])
+				if r := &refs[i]; r.Site >= next {
+					next, done = r.Site+1, !visit(r)
+				}
 			}
 			addr, text = addr+uint64(n), text[n:]
 		}
 	})
+}
+
+// nearCall is how many bytes around a call are at hand where it is looked at closely.
+const nearCall = 256
+
+// InStep tells whether what reads as a call at a site is one in step with the code before,
+// see cpu.Decoder; clean is at most 128.
+func (c Code) InStep(site Addr, clean int) bool {
+	before := c.Img.Before(site.PC, nearCall)
+	code := c.Img.Code(site.PC - uint64(len(before)))
+	return c.Arch.Decoder.InStep(code[:min(len(code), len(before)+nearCall)], len(before), site.Mode, clean)
 }

@@ -152,10 +152,11 @@ func (s *Set) Keys() []uint64 { return s.Without(&Set{runs: make([]run, len(s.ru
 // Without are the keys of the places that are in s and not in o, sorted. Both sets are of
 // one image.
 func (s *Set) Without(o *Set) (keys []uint64) {
+	keys = make([]uint64, 0, s.count(o))
 	for i := range s.runs {
-		r := &s.runs[i]
+		r, other := &s.runs[i], o.runs[i].bits
 		for w, word := range r.bits {
-			if other := o.runs[i].bits; other != nil {
+			if other != nil {
 				word &^= other[w]
 			}
 			for ; word != 0; word &= word - 1 {
@@ -165,6 +166,20 @@ func (s *Set) Without(o *Set) (keys []uint64) {
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// count is how many places are in s and not in o.
+func (s *Set) count(o *Set) (n int) {
+	for i := range s.runs {
+		other := o.runs[i].bits
+		for w, word := range s.runs[i].bits {
+			if other != nil {
+				word &^= other[w]
+			}
+			n += bits.OnesCount64(word)
+		}
+	}
+	return n
 }
 
 // key is that of the place with the bit number k.

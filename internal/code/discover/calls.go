@@ -8,10 +8,12 @@ import (
 // scanCalls adds the targets of direct calls that one linear pass finds, and returns
 // those that may come of a misread byte.
 //
-// Where instructions have any length, the pass can read a call out of the middle of
-// others (a displacement that holds e8), or out of data. The target counts if it is
-// aligned as functions are, or an instruction stands there that compilers put first in
-// functions (endbr64), or if two calls name it.
+// Where instructions have any length, what reads as a call can lie inside of others (a
+// displacement that holds e8), or be data. Of the calls that name a place the first are
+// looked at closely, until the place is known. A call in step with the code before counts if
+// an instruction stands at its target that compilers put first in functions (endbr64), if
+// the target is aligned as functions are and the call stands far from data, or if it is
+// the second that names the target.
 //
 // MIPS linkers place tables of names and constants in the executable segment. Words of
 // these that no call of this image can be do not count, see possible.
@@ -22,21 +24,31 @@ func (c *collector) scanCalls() (single keys) {
 		mode = 1
 	}
 	c.code.Calls(mode, func(r *cpu.CallRef) bool {
-		if !c.possible(r) {
-			return true
-		}
 		to := disasm.Addr{PC: r.Target, Mode: r.TargetMode}
-		if c.code.Arch.InsnAlign > 1 || to.PC%16 == 0 && !r.Doubt || marked(c.code, to.PC) {
-			c.add(to)
+		if c.found.Has(to) || !c.possible(r) {
 			return true
 		}
-		if !once.Add(to) && more.Add(to) {
+		site := disasm.Addr{PC: r.Site, Mode: mode}
+		switch {
+		case c.code.Arch.InsnAlign > 1:
+			c.add(to)
+		case !c.code.InStep(site, 0):
+		case marked(c.code, to.PC), to.PC%functionAlign == 0 && c.code.InStep(site, nearData):
+			c.add(to)
+		case !once.Add(to) && more.Add(to):
 			c.add(to)
 		}
 		return true
 	})
 	return once.Without(more)
 }
+
+const (
+	// functionAlign is how GCC and clang align functions on x86, in bytes.
+	functionAlign = 16
+	// nearData is how far around a call undefined bytes say that the call is data.
+	nearData = 128
+)
 
 // possible tells whether an instruction that reads as a call can be one in this image.
 // A file that is loaded anywhere has no calls that hold an absolute address (jal), and one
@@ -64,7 +76,7 @@ func (e *Entries) ReturnsOf(entry disasm.Addr) []uint64 {
 
 func returnsOf(code disasm.Code, entry disasm.Addr) (returns []uint64) {
 	code.Calls(entry.Mode, func(r *cpu.CallRef) bool {
-		if r.Target == entry.PC && r.TargetMode == entry.Mode {
+		if r.Target == entry.PC && r.TargetMode == entry.Mode && code.InStep(disasm.Addr{PC: r.Site, Mode: entry.Mode}, 0) {
 			if pc, ok := code.ReturnAddress(disasm.Addr{PC: r.Site, Mode: entry.Mode}); ok {
 				returns = append(returns, pc)
 			}

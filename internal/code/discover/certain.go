@@ -21,7 +21,7 @@ type certain struct {
 
 // findCertain makes the list of certain entries.
 func findCertain(code disasm.Code, ranges Ranges) *certain {
-	c, found := collector{code: code}, &certain{}
+	c, found := collector{code: code, found: disasm.NewSet(code)}, &certain{}
 	c.declared()
 	covered, some := c.listed(ranges)
 	found.tables = some
@@ -31,7 +31,7 @@ func findCertain(code disasm.Code, ranges Ranges) *certain {
 	if found.all = listsText(code, covered); found.all {
 		// Compilers' tables have every function of theirs: a pass through the 70 MB of
 		// libLLVM finds no more.
-		found.entries = sorted(c.keys)
+		found.entries = c.found.Keys()
 		return found
 	}
 	found.gp = c.gpPrologues()
@@ -40,22 +40,19 @@ func findCertain(code disasm.Code, ranges Ranges) *certain {
 	} else {
 		found.single = c.scanCalls()
 	}
-	found.entries = sorted(c.keys)
+	found.entries = c.found.Keys()
 	return found
 }
 
 // collector gathers entries.
 type collector struct {
 	code  disasm.Code
-	keys  []uint64
-	added *disasm.Set // the places in keys, made when there is the first
+	found *disasm.Set
+	keys  []uint64 // of the places found, in the order in which they were
 }
 
 func (c *collector) add(at disasm.Addr) {
-	if c.added == nil {
-		c.added = disasm.NewSet(c.code)
-	}
-	if at.PC&(c.code.Arch.InsnAlign-1) == 0 && c.added.Add(at) {
+	if at.PC&(c.code.Arch.InsnAlign-1) == 0 && c.found.Add(at) {
 		c.keys = append(c.keys, at.Key())
 	}
 }
@@ -133,6 +130,8 @@ func (c *collector) descend(gp *constants) *disasm.Set {
 	} else {
 		s.from(c.keys)
 	}
-	c.keys = append(c.keys, s.calls.Keys()...)
+	for _, key := range s.calls.Keys() {
+		c.add(c.code.Addr(key))
+	}
 	return s.literals
 }
