@@ -24,14 +24,22 @@ type container struct {
 	tablesOnce sync.Once
 	symtabs    []symtab
 
-	scans     atomic.Int64 // lookups that did without the index
-	indexOnce sync.Once
-	byAddr    symbolIndex
+	lookups
 
 	streams streams
 
 	importsOnce sync.Once
 	imported    imports
+}
+
+// lookups are the indexes of symbols, made when some questions were answered without.
+type lookups struct {
+	scans     atomic.Int64 // addresses that were looked up without the index
+	indexOnce sync.Once
+	byAddr    symbolIndex
+	named     atomic.Int64 // names, likewise
+	namesOnce sync.Once
+	byName    nameIndex
 }
 
 // Close releases the mappings.

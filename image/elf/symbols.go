@@ -118,6 +118,14 @@ func (c *container) SymbolNamed(name string) (image.Symbol, bool) {
 		return best, false
 	}
 	tables := c.tables()
+	if c.named.Add(1) > maxNamed {
+		c.namesOnce.Do(func() { c.byName = newNames(tables) })
+		if ref := c.byName.refs[c.byName.slot([]byte(name))]; ref != noRef {
+			t, s := c.byName.at(ref)
+			best, found = t.symbol(&s), true
+		}
+		return best, found
+	}
 	for n := range tables {
 		t := &tables[n]
 		for i := range t.len() {

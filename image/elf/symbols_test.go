@@ -136,9 +136,11 @@ func TestSymbolNamed(t *testing.T) {
 		tsym{name: "extern", value: 0x1040, info: globalFunc},
 		tsym{name: "tls", value: 8, info: stbGlobal<<4 | 6, shndx: 2},
 	)
-	for name, want := range map[string]uint64{"both": 0x1020, "var": 0x2001, "extern": 0, "tls": 0, "bot": 0, "bothx": 0, "": 0} {
-		if s, ok := img.SymbolNamed(name); s.Addr != want || ok != (want != 0) {
-			t.Errorf("SymbolNamed(%q) = %+v, %t", name, s, ok)
+	for round := range 3 { // the first answers come without the index
+		for name, want := range map[string]uint64{"both": 0x1020, "var": 0x2001, "extern": 0, "tls": 0, "bot": 0, "bothx": 0, "": 0} {
+			if s, ok := img.SymbolNamed(name); s.Addr != want || ok != (want != 0) {
+				t.Errorf("round %d: SymbolNamed(%q) = %+v, %t", round, name, s, ok)
+			}
 		}
 	}
 }

@@ -30,12 +30,10 @@ func (c *collector) scanCalls() (single keys) {
 		}
 		site := disasm.Addr{PC: r.Site, Mode: mode}
 		switch {
-		case c.code.Arch.InsnAlign > 1:
+		case c.code.Arch.InsnAlign > 1, to.PC%functionAlign == 0 && c.code.InStep(site, nearData):
 			c.add(to)
 		case !c.code.InStep(site, 0):
-		case marked(c.code, to.PC), to.PC%functionAlign == 0 && c.code.InStep(site, nearData):
-			c.add(to)
-		case !once.Add(to) && more.Add(to):
+		case marked(c.code, to.PC), !once.Add(to) && more.Add(to):
 			c.add(to)
 		}
 		return true

@@ -34,7 +34,7 @@ type Ranges func(img *image.Image, yield func(lo, hi uint64) bool)
 type Entries struct {
 	code       disasm.Code
 	certain    func() *certain
-	pointed    func() keys // what data points to
+	pointed    func() *pointed // what data points to
 	candidates func() *candidates
 	returns    memo.Table[disasm.Addr, []uint64]
 }
@@ -46,7 +46,7 @@ const keptReturns = 1024
 func New(c disasm.Code, ranges Ranges) *Entries {
 	e := &Entries{code: c}
 	e.certain = sync.OnceValue(func() *certain { return findCertain(c, ranges) })
-	e.pointed = sync.OnceValue(func() keys { return allPointers(c, e.certain().literals) })
+	e.pointed = sync.OnceValue(func() *pointed { return allPointers(c, e.certain().literals) })
 	e.candidates = sync.OnceValue(func() *candidates { return findCandidates(c, e.certain()) })
 	e.returns.Bound = keptReturns
 	return e
@@ -60,7 +60,7 @@ func (e *Entries) Certain() []uint64 { return e.certain().entries }
 func (e *Entries) Starts() []uint64 {
 	starts := slices.Clone(e.Certain())
 	if !e.AllListed() {
-		starts = append(starts, e.pointed()...)
+		starts = append(starts, e.pointed().list()...)
 	}
 	return sorted(starts)
 }
@@ -99,7 +99,7 @@ func (e *Entries) PointedBelow(at disasm.Addr) []uint64 {
 	if e.AllListed() {
 		return nil
 	}
-	return e.pointed().below(e.code, at, nearPointed)
+	return e.pointed().below(at, nearPointed)
 }
 
 // NextPointer is the first address that data points to, from two bytes behind pc on; the
@@ -108,11 +108,10 @@ func (e *Entries) NextPointer(pc uint64) uint64 {
 	if e.AllListed() {
 		return ^uint64(0)
 	}
-	above := e.pointed().from(pc + 2)
-	if len(above) == 0 {
-		return ^uint64(0)
+	if key, ok := e.pointed().next(pc + 2); ok {
+		return e.code.Addr(key).PC
 	}
-	return e.code.Addr(above[0]).PC
+	return ^uint64(0)
 }
 
 // AddressTaken tells whether data or code holds a pointer to a place.

@@ -36,13 +36,13 @@ func FuzzEntries(f *testing.F) {
 		}}
 		e := New(disasm.Of(image.New(h, nil)), nil)
 		c := e.candidates()
-		for name, list := range map[string]keys{"certain": e.certain().entries, "single": e.certain().single, "pointed": e.pointed(),
+		for name, list := range map[string]keys{"certain": e.certain().entries, "single": e.certain().single, "pointed": e.pointed().list(),
 			"candidates": c.entries, "taken": c.taken, "starts": e.Starts()} {
 			if !slices.IsSorted(list) {
 				t.Errorf("%s: %#x", name, list)
 			}
 		}
-		for _, key := range slices.Concat(e.pointed(), c.taken) {
+		for _, key := range slices.Concat(e.pointed().list(), c.taken) {
 			if a := e.code.Addr(key); !e.code.Has(a.PC) || a.PC&(h.Arch.InsnAlign-1) != 0 {
 				t.Errorf("%#x is no code", key)
 			}

@@ -1,0 +1,75 @@
+package elf
+
+import (
+	"bytes"
+	"hash/maphash"
+)
+
+// maxNamed is how many names are looked for in the tables themselves before there is an
+// index. To make the index takes as long as two of these: most time goes into reading
+// names all over the string table.
+const maxNamed = 1
+
+// nameIndex finds the best symbol of a name: a hash table with a ref, see refShift, for
+// each name.
+type nameIndex struct {
+	tables []symtab
+	seed   maphash.Seed
+	refs   []uint32 // a power of two, some of them noRef
+}
+
+func newNames(tables []symtab) nameIndex {
+	total := 0
+	for n := range tables {
+		total += min(tables[n].len(), refMask)
+	}
+	size := 16
+	for size < 2*total {
+		size *= 2
+	}
+	x := nameIndex{tables: tables, seed: maphash.MakeSeed(), refs: make([]uint32, size)}
+	for i := range x.refs {
+		x.refs[i] = noRef
+	}
+	for n := range tables {
+		for i := range min(tables[n].len(), refMask) {
+			x.add(uint32(n)<<refShift | uint32(i))
+		}
+	}
+	return x
+}
+
+// add adds a symbol, unless there is a better one of its name.
+func (x *nameIndex) add(ref uint32) {
+	t, s := x.at(ref)
+	name := nameAt(t.str, s.name)
+	if len(name) == 0 || !t.isDefined(&s) {
+		return
+	}
+	at := x.slot(name)
+	if x.refs[at] != noRef {
+		if _, o := x.at(x.refs[at]); bindRank(&s) <= bindRank(&o) {
+			return
+		}
+	}
+	x.refs[at] = ref
+}
+
+// slot is where the ref of a name is, or would be.
+func (x *nameIndex) slot(name []byte) int {
+	for h := maphash.Bytes(x.seed, name); ; h++ {
+		at := int(h) & (len(x.refs) - 1)
+		if x.refs[at] == noRef {
+			return at
+		}
+		if t, s := x.at(x.refs[at]); bytes.Equal(nameAt(t.str, s.name), name) {
+			return at
+		}
+	}
+}
+
+// at is the symbol of a ref.
+func (x *nameIndex) at(ref uint32) (*symtab, sym) {
+	t := &x.tables[ref>>refShift]
+	return t, t.at(int(ref & refMask))
+}
