@@ -32,9 +32,9 @@ type Analysis struct {
 }
 
 const (
-	// keptKB bounds the memory of a generation of analysed functions, in kilobytes: two
+	// keptKB bounds the memory of a generation of analysed functions, in kilobytes: a
 	// thousand functions of 100 blocks.
-	keptKB = 16 << 10
+	keptKB = 8 << 10
 	// keptPaths bounds a generation of places whose return paths are kept.
 	keptPaths = 1024
 )

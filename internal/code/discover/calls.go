@@ -66,6 +66,10 @@ func marked(code disasm.Code, pc uint64) bool {
 // maxReturns bounds the calls of one function whose return addresses are worth trying.
 const maxReturns = 8
 
+// ReturnsCost is what ReturnsOf costs the first time, in instructions that an analysis
+// executes meanwhile: a pass through the text.
+func (e *Entries) ReturnsCost() int { return textSize(e.code) / 64 }
+
 // ReturnsOf are the addresses that the direct calls of the function at entry return to;
 // none where there are more than 8.
 func (e *Entries) ReturnsOf(entry disasm.Addr) []uint64 {

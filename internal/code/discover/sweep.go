@@ -25,19 +25,14 @@ type sweep struct {
 
 	calls    *disasm.Set // targets of direct calls
 	pointers *disasm.Set // addresses taken
-	jumps    []jump      // direct jumps: the unconditional ones, and those that go far
-	maxJumps int
+	jumps    jumps       // direct ones: the unconditional ones, and those that go far
 	literals *disasm.Set // words of the text that code reads; nil if none
 }
 
-// jump goes from one place to the place with a key.
-type jump struct{ from, to uint64 }
-
 // newSweep returns a sweep that knows gp and the certain entries as far as they are given.
 func newSweep(code disasm.Code, gp *constants, bounds keys) *sweep {
-	places := placesFor(code)
 	return &sweep{Code: code, seen: disasm.NewSet(code), left: maxVisited, regs: newTracker(code, gp), bounds: bounds,
-		calls: disasm.NewSet(code), pointers: disasm.NewSet(code), todo: worklist{max: places}, maxJumps: places}
+		calls: disasm.NewSet(code), pointers: disasm.NewSet(code), todo: worklist{max: placesFor(code)}, jumps: newJumps(code)}
 }
 
 // push makes a place one to go on from. What is carried there is what the registers hold
@@ -147,8 +142,8 @@ func (s *sweep) branch(in *cpu.Insn, pc uint64) {
 		}
 	case cpu.OpJump:
 		s.push(to, false)
-		if len(s.jumps) < s.maxJumps && (in.Flags&cpu.FlagConditional == 0 || s.far(pc, to.PC)) {
-			s.jumps = append(s.jumps, jump{pc, to.Key()})
+		if in.Flags&cpu.FlagConditional == 0 || s.far(pc, to.PC) {
+			s.jumps.add(jump{pc, to.Key()})
 		}
 	}
 }

@@ -36,13 +36,8 @@ type constantIn struct {
 // functions are few thousand, need some hundred places.
 const somePlaces = 1 << 16
 
-// placesFor bounds the places of a work list, and the jumps that are kept, for the code of an
-// image: one for each 16 bytes. Compilers make one unconditional jump in 25 bytes on x86.
-func placesFor(code disasm.Code) int {
-	size := 0
-	code.Text(func(_ uint64, text []byte) { size += len(text) })
-	return somePlaces + size/16
-}
+// placesFor bounds the places of a work list for the code of an image: one for each 64 bytes.
+func placesFor(code disasm.Code) int { return somePlaces + textSize(code)/64 }
 
 func (w *worklist) push(at disasm.Addr, entry bool, h handed) {
 	if len(w.places) >= w.max {

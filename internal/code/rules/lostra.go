@@ -11,16 +11,16 @@ import (
 // overwrites the link register before it switches stacks, functions that never return need
 // not save it. Every direct call of the function is a place that it can have come from; the
 // walker takes the one whose own frame is there (unwind.Inferred). st is the state at the
-// point, and changes.
-func LostRA(an *dataflow.Analysis, f *dataflow.Function, p Point, st *absint.State) (out []unwind.Rule) {
+// point, and changes. cost is in instructions executed.
+func LostRA(an *dataflow.Analysis, f *dataflow.Function, p Point, st *absint.State) (out []unwind.Rule, cost int) {
 	if an.Arch.CallPushesRA || an.Entries.AddressTaken(f.Entry) {
-		return nil
+		return nil, 0
 	}
 	var r unwind.Rule
 	r.Reset()
 	st.Regs[an.Arch.LR] = absint.StartOf(an.Arch.LR)
 	if !FromState(st, an.Arch, &r) {
-		return nil
+		return nil, 0
 	}
 	r.Flags |= unwind.Inferred
 	for _, ra := range an.Entries.ReturnsOf(f.Entry) {
@@ -28,5 +28,5 @@ func LostRA(an *dataflow.Analysis, f *dataflow.Function, p Point, st *absint.Sta
 		r.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: an.Arch.PC, Off: int64(ra - p.PC)}
 		out = append(out, r)
 	}
-	return out
+	return out, an.Entries.ReturnsCost()
 }

@@ -263,7 +263,8 @@ func TestLostRA(t *testing.T) {
 			t.Fatal("not reached")
 		}
 		got := []string{}
-		for _, r := range LostRA(an, f, p, &st) {
+		list, _ := LostRA(an, f, p, &st)
+		for _, r := range list {
 			got = append(got, r.Format(an.Arch))
 			if r.Flags&unwind.Inferred == 0 {
 				t.Error("the rule is not marked as inferred")

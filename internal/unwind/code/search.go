@@ -244,11 +244,21 @@ func (s *search) derive(f *dataflow.Function, st *absint.State, how origin, out 
 	}
 	if how == known {
 		s.otherStack = absint.LeftStack(st.Regs[arch.SP], arch) && !f.Doubts(s.at.Site)
-		for _, r := range rules.LostRA(s.prog.flows, f, s.at, st) {
-			s.forward = append(s.forward, &candidate{Rule: r})
-		}
+		s.fromCallers(f, st)
 	}
 	return false
+}
+
+// fromCallers derives rules from the calls of a function that has lost its return address.
+func (s *search) fromCallers(f *dataflow.Function, st *absint.State) {
+	if s.steps > maxSteps {
+		return
+	}
+	list, cost := rules.LostRA(s.prog.flows, f, s.at, st)
+	s.steps += cost
+	for _, r := range list {
+		s.forward = append(s.forward, &candidate{Rule: r})
+	}
 }
 
 // maxFunctions bounds the functions between the nearest known entry and a point that are

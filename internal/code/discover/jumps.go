@@ -1,0 +1,98 @@
+package discover
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// jump goes from one place to the place with a key.
+type jump struct{ from, to uint64 }
+
+// jumps keeps jumps in eight bytes each: a program of 100 MB has two million unconditional
+// ones.
+type jumps struct {
+	base   uint64 // what from and to are relative to
+	chunks [][]shortJump
+	left   int // how many more are kept
+}
+
+type shortJump struct{ from, to uint32 }
+
+// jumpChunk is how many jumps lie together: a list that grows by copies of itself would
+// take three times the memory while it does.
+const jumpChunk = 1 << 12
+
+// newJumps returns no jumps of an image's code. What is kept is bounded: one for each 16
+// bytes of code. Compilers make one unconditional jump in 25 bytes on x86.
+func newJumps(code disasm.Code) jumps {
+	lo, _ := code.Bounds()
+	return jumps{base: lo, left: someJumps + textSize(code)/16}
+}
+
+// someJumps is what is kept of any image.
+const someJumps = 1 << 16
+
+// textSize is how many bytes of code an image has.
+func textSize(code disasm.Code) (n int) {
+	code.Text(func(_ uint64, text []byte) { n += len(text) })
+	return n
+}
+
+// add keeps a jump, unless there are too many, or it goes 4 GB far.
+func (l *jumps) add(j jump) {
+	s := shortJump{uint32(j.from - l.base), uint32(j.to - l.base)}
+	if l.left == 0 || l.long(s) != j {
+		return
+	}
+	l.left--
+	if n := len(l.chunks); n == 0 || len(l.chunks[n-1]) == jumpChunk {
+		l.chunks = append(l.chunks, make([]shortJump, 0, jumpChunk))
+	}
+	last := &l.chunks[len(l.chunks)-1]
+	*last = append(*last, s)
+}
+
+func (l *jumps) long(s shortJump) jump { return jump{l.base + uint64(s.from), l.base + uint64(s.to)} }
+
+// all yields the jumps in the order in which they were added.
+func (l *jumps) all(yield func(jump) bool) {
+	for _, c := range l.chunks {
+		for _, s := range c {
+			if !yield(l.long(s)) {
+				return
+			}
+		}
+	}
+}
+
+// addTails adds to the places where functions may begin the targets of jumps that leave the
+// function they stand in, as far as those places bound the function: functions that are only
+// ever tail-called, and parts of functions moved elsewhere (.text.unlikely). An analysis
+// that starts in such a part finds its stack unbalanced.
+func addTails(entries *disasm.Set, list *jumps, code disasm.Code, certain keys) {
+	named := keys(entries.Keys())
+	for j := range list.all {
+		to := code.Addr(j.to)
+		lo, hi := min(j.from, to.PC), max(j.from, to.PC)
+		above := named.from(disasm.Addr{PC: lo + 1, Mode: 1}.Key())
+		if certain.next(code, lo, to.PC) <= hi || len(above) > 0 && above[0] <= hi {
+			entries.Add(to)
+		}
+	}
+}
+
+// farJumps are the jumps over a certain entry, sorted by target. Compilers move code away
+// from a function in few places: for each 128 bytes of code one is kept.
+func (s *sweep) farJumps() []jump {
+	most := someJumps/8 + textSize(s.Code)/128
+	var far []jump
+	for j := range s.jumps.all {
+		if len(far) < most && s.far(j.from, s.Addr(j.to).PC) {
+			far = append(far, j)
+		}
+	}
+	slices.SortFunc(far, func(a, b jump) int { return cmp.Compare(s.Addr(a.to).PC, s.Addr(b.to).PC) })
+	return slices.Clip(far)
+}
