@@ -190,6 +190,20 @@ type CallRef struct {
 	Absolute bool
 }
 
+// CallBlock has a bit for each byte of a block of code, see Decoder.InStep.
+type CallBlock [CallBlockSize / 64]uint64
+
+// CallBlockSize is the size of a block in bytes.
+const CallBlockSize = 256
+
+// AllCalls is the block all of whose bits are set.
+func AllCalls() (b CallBlock) {
+	for i := range b {
+		b[i] = ^uint64(0)
+	}
+	return b
+}
+
 // Decoder knows the instructions of one processor variant. Implementations are
 // stateless values, safe for concurrent use. code may lie in every byte.
 type Decoder interface {
@@ -208,10 +222,10 @@ type Decoder interface {
 	// and bytes inside of other instructions where these have any length: the
 	// caller filters by plausibility, and asks InStep.
 	Calls(code []byte, pc uint64, mode Mode, dst []CallRef) []CallRef
-	// InStep tells whether decoding that begins some instructions before code[at],
-	// where Calls found a call, comes to that call, and whether so many bytes
-	// around are all part of defined instructions: tables and strings hold an
-	// undefined one all few dozens of bytes, code none. It is true where
-	// instructions have one or two sizes.
-	InStep(code []byte, at int, mode Mode, clean int) bool
+	// InStep decodes the block of code that begins at an index, from some
+	// instructions before on, and marks the bytes of the block where what Calls
+	// finds is a call in step with the code before. clean: no instruction of the
+	// block is undefined. Tables and strings hold an undefined one all few dozens
+	// of bytes, code none.
+	InStep(code []byte, from int, mode Mode, calls *CallBlock) (clean bool)
 }

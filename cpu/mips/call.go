@@ -103,5 +103,8 @@ func (d *decoder) appendCall(dst []cpu.CallRef, i *cpu.Insn, pc uint64, absolute
 	return dst
 }
 
-// InStep implements cpu.Decoder.
-func (*decoder) InStep([]byte, int, cpu.Mode, int) bool { return true }
+// InStep implements cpu.Decoder: what Calls finds is in step.
+func (*decoder) InStep(_ []byte, _ int, _ cpu.Mode, calls *cpu.CallBlock) bool {
+	*calls = cpu.AllCalls()
+	return true
+}

@@ -143,5 +143,8 @@ func (d decoder) farCall(upper, w uint32, pc uint64) (target uint64, ok bool) {
 	return d.addr(uint64(base+immI(w)) &^ 1), isLink(rd) || rd == Zero && rs1 != T0
 }
 
-// InStep implements cpu.Decoder.
-func (decoder) InStep([]byte, int, cpu.Mode, int) bool { return true }
+// InStep implements cpu.Decoder: what Calls finds is in step.
+func (decoder) InStep(_ []byte, _ int, _ cpu.Mode, calls *cpu.CallBlock) bool {
+	*calls = cpu.AllCalls()
+	return true
+}

@@ -109,11 +109,11 @@ func (d decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []
 const lead = 48
 
 // InStep implements cpu.Decoder.
-func (d decoder) InStep(code []byte, at int, _ cpu.Mode, clean int) bool {
+func (d decoder) InStep(code []byte, from int, _ cpu.Mode, calls *cpu.CallBlock) (clean bool) {
 	var end [window]byte
 	in := *d.fresh()
-	found := false
-	for pos := max(0, at-clean-lead); pos <= at+clean && pos < len(code); {
+	clean = true
+	for pos, last := max(0, from-lead), min(len(code), from+cpu.CallBlockSize); pos < last; {
 		b := &end
 		if len(code)-pos >= window {
 			b = (*[window]byte)(code[pos : pos+window : pos+window])
@@ -124,19 +124,14 @@ func (d decoder) InStep(code []byte, at int, _ cpu.Mode, clean int) bool {
 		in.b = b
 		e, length := in.parse(b)
 		if e == undefined {
-			if pos >= at-clean {
-				return false
-			}
+			clean = clean && pos < from
 			pos++
 			continue
 		}
-		next := pos + int(length)
-		if pos <= at && at < next {
-			if found = e == call && next == at+5; !found {
-				return false
-			}
+		pos += int(length)
+		if at := pos - 5 - from; e == call && at >= 0 && at < cpu.CallBlockSize {
+			calls[at/64] |= 1 << (at % 64)
 		}
-		pos = next
 	}
-	return found
+	return clean
 }

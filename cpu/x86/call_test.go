@@ -115,23 +115,31 @@ func TestCallsFindsDirectCalls(t *testing.T) {
 	if !reflect.DeepEqual(refs, want) {
 		t.Errorf("%+v, want %+v", refs, want)
 	}
+	var calls cpu.CallBlock
+	if d.InStep(code, 0, 0, &calls) {
+		t.Error("no undefined byte is seen")
+	}
 	for i, r := range refs {
-		at := int(r.Site - 0x1000)
-		if got, want := d.InStep(code, at, 0, 0), i != 1; got != want {
+		at := r.Site - 0x1000
+		if got, want := calls[at/64]>>(at%64)&1 != 0, i != 1; got != want {
 			t.Errorf("the call at %#x is in step: %v, want %v", r.Site, got, want)
 		}
 	}
 }
 
-// TestInStepFarFromData: a call is clean where no undefined byte lies so near.
-func TestInStepFarFromData(t *testing.T) {
-	const clean = 100
-	call, nops := bytesOf("e8 00 01 00 00"), bytes.Repeat([]byte{0x90}, clean)
-	code := slices.Concat(call, nops, call, []byte{0x06}, call, nops, call)
+// TestInStepOfABlock: a block has the calls that begin in it, and is clean whatever stands
+// around.
+func TestInStepOfABlock(t *testing.T) {
+	call, nops := bytesOf("e8 00 01 00 00"), bytes.Repeat([]byte{0x90}, cpu.CallBlockSize-3)
+	code := slices.Concat([]byte{0x06, 0x06, 0x06}, nops, call, nops, call)
 	d := decoder{long: true}
-	for i, c := range d.Calls(code, 0, 0, nil) {
-		if got, want := d.InStep(code, int(c.Site), 0, clean), i == 0 || i == 3; got != want {
-			t.Errorf("call %d at %d: %v", i, c.Site, got)
+	for block, want := range []struct {
+		first uint64
+		clean bool
+	}{{0, false}, {1, true}, {1 << 2, true}} {
+		var calls cpu.CallBlock
+		if clean := d.InStep(code, block*cpu.CallBlockSize, 0, &calls); clean != want.clean || calls[0] != want.first {
+			t.Errorf("block %d: clean %v, %b", block, clean, calls[0])
 		}
 	}
 }

@@ -385,7 +385,8 @@ func FuzzDecode(f *testing.F) {
 			if c.Site-0x1000 >= uint64(len(code)) {
 				t.Fatalf("call at %#x", c.Site)
 			}
-			d.InStep(code, int(c.Site-0x1000), 0, 8)
+			var calls cpu.CallBlock
+			d.InStep(code, int(c.Site-0x1000), 0, &calls)
 		}
 		d.CallBefore(code, 0x1000, 0)
 	})

@@ -23,7 +23,7 @@ const capture, program = "capture", "program"
 
 // Cases are the inputs of the laboratory: each parser, each loop that input can drive.
 func Cases() []Case {
-	return []Case{
+	return append([]Case{
 		{"threads", "a snapshot of empty threads", 3_000_000, list("threads", `{}`)},
 		{"memory", "a snapshot of runs of a byte", 500_000, list("memory", `{"base":1,"bytes":"AA=="}`)},
 		{"images", "a snapshot of binaries that are nowhere", 300_000, list("images", `{"path":"none"}`)},
@@ -35,7 +35,7 @@ func Cases() []Case {
 		{"rows", "rows of a line table at one address", 30_000_000, debug(nil, []byte{1})},
 		{"sequences", "line tables of one row", 1_500_000, debug(nil, oneRow)},
 		{"symbols", "symbols nested in one another", 2_000_000, symbols},
-	}
+	}, codeCases()...)
 }
 
 // list is a snapshot with an array of n equal elements.

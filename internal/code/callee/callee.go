@@ -123,9 +123,15 @@ const maxDepth = 3
 
 // byDepth is what searches in one function found, by the depth of calls that they could
 // ask about, from 1 on.
-type byDepth struct {
-	effect [maxDepth]Effect
-	known  [maxDepth]bool
+type byDepth [maxDepth]struct {
+	pops           int32
+	known, returns bool
+}
+
+// at is the effect at a depth, if known.
+func (m *byDepth) at(depth int) (Effect, bool) {
+	d := &m[depth-1]
+	return Effect{Returns: d.returns, Pops: int64(d.pops), PC: cpu.NoReg}, d.known
 }
 
 // add keeps an effect for all depths at which a search would find the same, so that an
@@ -133,9 +139,9 @@ type byDepth struct {
 // return: a function that returns does so at any lesser depth, and one that does not, at
 // any greater. What was found without asking about calls (alone) holds at any depth.
 func (m *byDepth) add(e Effect, depth int, alone bool) {
-	for i := range m.known {
+	for i := range m {
 		if alone || i+1 == depth || e.Returns == (i+1 < depth) {
-			m.effect[i], m.known[i] = e, true
+			m[i].pops, m[i].returns, m[i].known = int32(e.Pops), e.Returns, true
 		}
 	}
 }
@@ -146,11 +152,12 @@ func (f *Effects) atDepth(to disasm.Addr, depth int) Effect {
 		return perhaps()
 	}
 	key := to.Key()
-	if m, _ := f.found.Find(key); m.known[depth-1] {
-		return m.effect[depth-1]
+	m, _ := f.found.Find(key)
+	if e, ok := m.at(depth); ok {
+		return e
 	}
 	e, alone := f.find(to, depth)
-	m, _ := f.found.Find(key) // a function that calls itself has come by meanwhile
+	m, _ = f.found.Find(key) // a function that calls itself has come by meanwhile
 	m.add(e, depth, alone)
 	f.found.Keep(key, m)
 	return e

@@ -191,14 +191,3 @@ func (c Code) Calls(mode cpu.Mode, visit func(r *cpu.CallRef) bool) {
 		}
 	})
 }
-
-// nearCall is how many bytes around a call are at hand where it is looked at closely.
-const nearCall = 256
-
-// InStep tells whether what reads as a call at a site is one in step with the code before,
-// see cpu.Decoder; clean is at most 128.
-func (c Code) InStep(site Addr, clean int) bool {
-	before := c.Img.Before(site.PC, nearCall)
-	code := c.Img.Code(site.PC - uint64(len(before)))
-	return c.Arch.Decoder.InStep(code[:min(len(code), len(before)+nearCall)], len(before), site.Mode, clean)
-}

@@ -23,30 +23,32 @@ func (c *collector) scanCalls() (single keys) {
 	if c.code.Arch.ModeOnly {
 		mode = 1
 	}
+	steps := disasm.NewCallSteps(c.code, mode)
 	c.code.Calls(mode, func(r *cpu.CallRef) bool {
 		to := disasm.Addr{PC: r.Target, Mode: r.TargetMode}
 		if c.found.Has(to) || !c.possible(r) {
 			return true
 		}
-		site := disasm.Addr{PC: r.Site, Mode: mode}
+		call, clean := steps.At(r.Site)
 		switch {
-		case c.code.Arch.InsnAlign > 1, to.PC%functionAlign == 0 && c.code.InStep(site, nearData):
-			c.add(to)
-		case !c.code.InStep(site, 0):
-		case marked(c.code, to.PC), !once.Add(to) && more.Add(to):
+		case !call:
+		case c.code.Arch.InsnAlign > 1, clean && to.PC%functionAlign == 0, marked(c.code, to.PC), !once.Add(to) && more.Add(to):
 			c.add(to)
 		}
 		return true
 	})
-	return once.Without(more)
+	if single = once.Without(more); len(single) > someSingle+textSize(c.code)/64 {
+		return nil
+	}
+	return single
 }
 
-const (
-	// functionAlign is how GCC and clang align functions on x86, in bytes.
-	functionAlign = 16
-	// nearData is how far around a call undefined bytes say that the call is data.
-	nearData = 128
-)
+// someSingle, and one for each 64 bytes of code, is how many places that one call each
+// names are worth to be kept: more are no functions.
+const someSingle = 1 << 12
+
+// functionAlign is how GCC and clang align functions on x86, in bytes.
+const functionAlign = 16
 
 // possible tells whether an instruction that reads as a call can be one in this image.
 // A file that is loaded anywhere has no calls that hold an absolute address (jal), and one
@@ -77,8 +79,12 @@ func (e *Entries) ReturnsOf(entry disasm.Addr) []uint64 {
 }
 
 func returnsOf(code disasm.Code, entry disasm.Addr) (returns []uint64) {
+	steps := disasm.NewCallSteps(code, entry.Mode)
 	code.Calls(entry.Mode, func(r *cpu.CallRef) bool {
-		if r.Target == entry.PC && r.TargetMode == entry.Mode && code.InStep(disasm.Addr{PC: r.Site, Mode: entry.Mode}, 0) {
+		if r.Target != entry.PC || r.TargetMode != entry.Mode {
+			return true
+		}
+		if call, _ := steps.At(r.Site); call {
 			if pc, ok := code.ReturnAddress(disasm.Addr{PC: r.Site, Mode: entry.Mode}); ok {
 				returns = append(returns, pc)
 			}

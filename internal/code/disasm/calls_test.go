@@ -1,0 +1,35 @@
+package disasm
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/synth/captured"
+)
+
+// TestCallSteps: a call counts, an e8 in a constant does not, and a call near undefined
+// bytes is not clean. The segment begins in the middle of a block.
+func TestCallSteps(t *testing.T) {
+	a, ok := captured.Archs().ByName("x86_64", "", false)
+	if !ok {
+		t.Fatal("no x86-64")
+	}
+	call, constant := []byte{0xe8, 0, 1, 0, 0}, []byte{0x48, 0xb8, 0xe8, 0, 1, 0, 0, 0, 0, 0}
+	nops := slices.Repeat([]byte{0x90}, cpu.CallBlockSize)
+	text := slices.Concat(call, constant, nops, nops, call, []byte{0x06}, nops, nops, call)
+	c := Of(image.New(image.Header{Path: "program", Arch: a, Segments: []image.Segment{
+		{Addr: 0x400088, Size: uint64(len(text)), Data: text, Read: true, Exec: true}}}, nil))
+	steps := NewCallSteps(c, 0)
+	var got []string
+	c.Calls(0, func(r *cpu.CallRef) bool {
+		call, clean := steps.At(r.Site)
+		got = append(got, map[bool]string{true: "call", false: "none"}[call]+map[bool]string{true: ", clean", false: ", near data"}[clean])
+		return true
+	})
+	want := []string{"call, clean", "none, clean", "call, near data", "call, clean"}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
