@@ -31,6 +31,7 @@ import (
 	"github.com/backsight/backsight/input/elfcore"
 	"github.com/backsight/backsight/input/kernellog"
 	"github.com/backsight/backsight/input/snapshot"
+	"github.com/backsight/backsight/input/vmcore"
 )
 
 // CPUs are the processors that Backsight knows.
@@ -51,6 +52,7 @@ func CPUs() cpu.Set {
 // Formats are the kinds of captures, in the order in which they are tried.
 func Formats() []input.Format {
 	return []input.Format{
+		vmcore.Format(),
 		elfcore.Format(),
 		snapshot.Format(),
 		console.Format(kernellog.Reader()),

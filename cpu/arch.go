@@ -138,6 +138,10 @@ const (
 	// DarwinThread is the thread state of Darwin's Mach kernel (mach/i386/_structs.h,
 	// mach/arm/_structs.h): in the LC_THREAD of a core, and in the mcontext of a signal frame.
 	DarwinThread
+	// LinuxSwitch is what Linux keeps of a task that is switched out: struct cpu_context, the
+	// first fields of struct thread_struct, or, where the layout has no stack pointer, struct
+	// inactive_task_frame on top of the task's stack. The PC is a return address.
+	LinuxSwitch
 )
 
 // Slot says where one register lies in a carrier's block.

@@ -116,6 +116,7 @@ func describe(abi string, bigEndian bool) *cpu.Arch {
 			cpu.LinuxPrstatus:   prstatus(),
 			cpu.LinuxSigcontext: sigcontext(),
 			cpu.GDBPacket:       gdbPacket(),
+			cpu.LinuxSwitch:     switched(),
 		},
 		Decoder: decoder{},
 	}

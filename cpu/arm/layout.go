@@ -47,3 +47,13 @@ func exceptionFrame() cpu.Layout {
 func darwinThread() cpu.Layout {
 	return cpu.Layout{Size: 17 * 4, Slots: coreSlots(0)}
 }
+
+// switched is struct cpu_context_save of arch/arm/include/asm/thread_info.h: r4 to r9, sl,
+// fp, sp, pc.
+func switched() cpu.Layout {
+	l := cpu.Layout{Size: 10 * 4}
+	for i, r := range []cpu.Reg{R4, R5, R6, R7, R8, R9, R10, R11, SP, PC} {
+		l.Slots = append(l.Slots, cpu.Slot{Reg: r, Offset: 4 * i, Size: 4})
+	}
+	return l
+}

@@ -14,6 +14,7 @@ func layouts() map[cpu.Carrier]cpu.Layout {
 		cpu.GDBPacket: block(0, 4),
 		// arm_thread_state64_t (Darwin's mach/arm/_structs.h): x[29], fp, lr, sp, pc, cpsr.
 		cpu.DarwinThread: block(0, 4),
+		cpu.LinuxSwitch:  switched(),
 	}
 }
 
@@ -26,5 +27,16 @@ func block(skip, pstateSize int) cpu.Layout {
 	}
 	l.Size = skip + 8*int(PSTATE) + pstateSize
 	l.Slots = append(l.Slots, cpu.Slot{Reg: PSTATE, Offset: l.Size - pstateSize, Size: pstateSize})
+	return l
+}
+
+// switched is struct cpu_context of Linux's arch/arm64/include/asm/processor.h: x19 to
+// x28, fp, sp, pc.
+func switched() cpu.Layout {
+	l := cpu.Layout{Size: 13 * 8}
+	for i := range 11 {
+		l.Slots = append(l.Slots, cpu.Slot{Reg: X19 + cpu.Reg(i), Offset: 8 * i, Size: 8})
+	}
+	l.Slots = append(l.Slots, cpu.Slot{Reg: SP, Offset: 11 * 8, Size: 8}, cpu.Slot{Reg: PC, Offset: 12 * 8, Size: 8})
 	return l
 }

@@ -7,6 +7,7 @@ func layouts(a abi, big bool) map[cpu.Carrier]cpu.Layout {
 		cpu.LinuxPrstatus:   prstatus(a),
 		cpu.LinuxSigcontext: sigcontext(a, big),
 		cpu.GDBPacket:       gdbPacket(a),
+		cpu.LinuxSwitch:     switched(a),
 	}
 }
 
@@ -73,4 +74,11 @@ func gdbPacket(a abi) cpu.Layout {
 	w := a.regSize
 	slots := consecutive(general(0, w, w), 32*w, w, Status, LO, HI, BadVAddr, Cause, PC)
 	return cpu.Layout{Size: 38 * w, Slots: slots}
+}
+
+// switched is reg16 to reg23, reg29, reg30 and reg31 of struct thread_struct
+// (arch/mips/include/asm/processor.h). The task goes on where RA says.
+func switched(a abi) cpu.Layout {
+	w := a.regSize
+	return cpu.Layout{Size: 11 * w, Slots: consecutive(nil, 0, w, S0, S1, S2, S3, S4, S5, S6, S7, SP, S8, PC)}
 }

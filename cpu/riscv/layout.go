@@ -9,6 +9,7 @@ func (v variant) layouts() map[cpu.Carrier]cpu.Layout {
 		// struct sigcontext (uapi/asm/sigcontext.h) begins with the same.
 		cpu.LinuxSigcontext: v.userRegs(),
 		cpu.GDBPacket:       v.gdbPacket(),
+		cpu.LinuxSwitch:     v.switched(),
 	}
 }
 
@@ -42,5 +43,18 @@ func (v variant) general() cpu.Layout {
 	for i := range v.count() {
 		l.Slots = append(l.Slots, cpu.Slot{Reg: cpu.Reg(i), Offset: i * v.word, Size: v.word})
 	}
+	return l
+}
+
+// switched is ra, sp and s0 to s11 of struct thread_struct
+// (arch/riscv/include/asm/processor.h). The task goes on where ra says.
+func (v variant) switched() cpu.Layout {
+	var l cpu.Layout
+	for i, r := range []cpu.Reg{PC, SP, S0, S1, S2, S2 + 1, S2 + 2, S2 + 3, S2 + 4, S2 + 5, S2 + 6, S2 + 7, S2 + 8, S11} {
+		if int(r) < v.count() || r == PC {
+			l.Slots = append(l.Slots, cpu.Slot{Reg: r, Offset: i * v.word, Size: v.word})
+		}
+	}
+	l.Size = 14 * v.word
 	return l
 }

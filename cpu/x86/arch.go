@@ -52,6 +52,7 @@ func amd64() *cpu.Arch {
 			cpu.LinuxSigcontext: sigcontext64(),
 			cpu.GDBPacket:       gdbPacket64(),
 			cpu.DarwinThread:    darwinThread64(),
+			cpu.LinuxSwitch:     switched64(),
 		},
 		Decoder: decoder{long: true},
 	}
@@ -80,6 +81,7 @@ func i386() *cpu.Arch {
 			cpu.LinuxSigcontext: sigcontext32(),
 			cpu.GDBPacket:       gdbPacket32(),
 			cpu.DarwinThread:    darwinThread32(),
+			cpu.LinuxSwitch:     switched32(),
 		},
 		Decoder: decoder{},
 	}

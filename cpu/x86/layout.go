@@ -82,3 +82,14 @@ func darwinThread32() cpu.Layout {
 	return cpu.Layout{Size: 16 * 4, Slots: row(nil, 0, 4,
 		EAX, EBX, ECX, EDX, EDI, ESI, EBP, ESP, hole, EFLAGS, EIP)}
 }
+
+// switched64 is struct inactive_task_frame of Linux's arch/x86/include/asm/switch_to.h,
+// to which the task's stack pointer points.
+func switched64() cpu.Layout {
+	return cpu.Layout{Size: 7 * 8, Slots: row(nil, 0, 8, R15, R14, R13, R12, RBX, RBP, RIP)}
+}
+
+// switched32 is the same of 32 bits (flags first, since Linux 5.1).
+func switched32() cpu.Layout {
+	return cpu.Layout{Size: 6 * 4, Slots: row(nil, 0, 4, hole, ESI, EDI, EBX, EBP, EIP)}
+}

@@ -9,7 +9,11 @@ import (
 // Named is an image with the names of a table, which has image addresses, instead of its
 // own. img is not used otherwise from then on.
 func Named(img *image.Image, table *kallsyms.Table) *image.Image {
-	return image.New(img.Header, &named{img.Container(), img.Arch, table})
+	c := img.Container()
+	if c == nil {
+		c = nothing{}
+	}
+	return image.New(img.Header, &named{c, img.Arch, table})
 }
 
 // named is a Container with names from elsewhere.

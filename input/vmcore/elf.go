@@ -1,0 +1,181 @@
+package vmcore
+
+import (
+	"bytes"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/vmcoreinfo"
+	"github.com/backsight/backsight/target"
+)
+
+// Names of the gABI and of Linux's include/uapi/linux/elf.h.
+const (
+	etCore     = 4
+	ptLoad     = 1
+	ptNote     = 4
+	pnXNum     = 0xffff
+	ntPRStatus = 1
+	ntPRPSInfo = 3
+	ntAuxv     = 6
+)
+
+// elfHeader is the part of an ELF header that matters.
+type elfHeader struct {
+	wide, big        bool
+	typ, machine     uint16
+	flags            uint32
+	phoff, shoff     uint64
+	phentsize, phnum uint64
+}
+
+func (h *elfHeader) word() int {
+	if h.wide {
+		return 8
+	}
+	return 4
+}
+
+func readHeader(data []byte) (h elfHeader, ok bool) {
+	if len(data) < 52 || string(data[:4]) != "\x7fELF" || data[4]-1 > 1 || data[5]-1 > 1 {
+		return h, false
+	}
+	h.wide, h.big = data[4] == 2, data[5] == 2
+	r := bin.NewAt(data, 16, h.big)
+	h.typ, h.machine = r.U16(), r.U16()
+	r.Skip(4 + uint64(h.word()))
+	h.phoff, h.shoff = r.Uint(h.word()), r.Uint(h.word())
+	h.flags = r.U32()
+	r.Skip(2)
+	h.phentsize, h.phnum = uint64(r.U16()), uint64(r.U16())
+	least := uint64(32)
+	if h.wide {
+		least = 56
+	}
+	return h, r.Err() == nil && h.phentsize >= least
+}
+
+// segment is a program header.
+type segment struct {
+	typ                              uint32
+	off, vaddr, paddr, filesz, memsz uint64
+}
+
+func (h *elfHeader) segment(data []byte, i uint64) (s segment) {
+	r := bin.NewAt(data, h.phoff+i*h.phentsize, h.big)
+	s.typ = r.U32()
+	if h.wide {
+		r.Skip(4)
+	}
+	w := h.word()
+	s.off, s.vaddr, s.paddr, s.filesz, s.memsz = r.Uint(w), r.Uint(w), r.Uint(w), r.Uint(w), r.Uint(w)
+	if r.Err() != nil {
+		return segment{}
+	}
+	return s
+}
+
+// sniff tells a machine's dump from a program's core: the dump has notes of QEMU or of
+// kdump, or physical addresses, which programs' cores leave 0, and no note about a program.
+func sniff(head []byte) bool {
+	h, ok := readHeader(head)
+	if !ok || h.typ != etCore {
+		return false
+	}
+	dump, program := false, false
+	for i := range min(h.phnum, uint64(len(head))/h.phentsize) {
+		s := h.segment(head, i)
+		if s.typ == ptLoad {
+			dump = dump || s.paddr != 0 && s.paddr != ^uint64(0)
+		}
+		if s.typ != ptNote {
+			continue
+		}
+		notes(part(head, s.off, s.filesz), h.big, func(name string, typ uint32, _ []byte) {
+			dump = dump || name == "QEMU" || name == "VMCOREINFO"
+			program = program || name == "CORE" && (typ == ntPRPSInfo || typ == ntAuxv)
+		})
+	}
+	return dump && !program
+}
+
+// part is what data has of n bytes from off on.
+func part(data []byte, off, n uint64) []byte {
+	if off >= uint64(len(data)) {
+		return nil
+	}
+	return data[off : off+min(n, uint64(len(data))-off)]
+}
+
+// notes calls visit for each note (gABI ch. 5, "Note Section").
+func notes(data []byte, big bool, visit func(name string, typ uint32, desc []byte)) {
+	r := bin.New(data, big)
+	for r.Len() >= 12 {
+		nameSize, descSize, typ := r.U32(), r.U32(), r.U32()
+		name := r.Bytes(uint64(nameSize))
+		r.Skip(uint64(-nameSize & 3))
+		desc := r.Bytes(uint64(descSize))
+		if r.Err() != nil {
+			return
+		}
+		r.Skip(min(uint64(-descSize&3), uint64(r.Len())))
+		visit(string(bytes.TrimRight(name, "\x00")), typ, desc)
+	}
+}
+
+// maxSegments bounds the program headers: a machine has some hundred runs of memory, a
+// dump without zero pages many thousands.
+const maxSegments = 1 << 20
+
+// readELF reads an ELF vmcore.
+func readELF(name string, data []byte, archs cpu.Set) (*dump, error) {
+	h, ok := readHeader(data)
+	d := &dump{name: name, word: h.word()}
+	if !ok {
+		return nil, d.errorf("the ELF header is damaged")
+	}
+	if d.arch, ok = archs.ByELF(h.machine, uint8(h.word()/4), h.big, h.flags, 0); !ok {
+		return nil, d.errorf("a dump of an unsupported processor: e_machine %d, %d-bit, big-endian %t", h.machine, 8*h.word(), h.big)
+	}
+	n := h.phnum
+	if n == pnXNum { // sh_info of section header 0
+		r := bin.NewAt(data, h.shoff+8+4*uint64(h.word())+4, h.big)
+		n = uint64(r.U32())
+	}
+	var b target.Builder
+	missing := uint64(0)
+	for i := range min(n, maxSegments, uint64(len(data))/h.phentsize) {
+		s := h.segment(data, i)
+		bytes := part(data, s.off, s.filesz)
+		switch s.typ {
+		case ptNote:
+			d.readNotes(bytes, &h)
+		case ptLoad:
+			b.Add(s.paddr, bytes, 0, target.PermUnknown)
+			missing += s.filesz - uint64(len(bytes))
+		}
+	}
+	if missing > 0 {
+		d.issue(target.IssueCapture, "truncated: %d bytes of memory are missing", missing)
+	}
+	d.physical = b.Memory(&cpu.Arch{AddrSize: 8, BigEndian: h.big})
+	return d, nil
+}
+
+// readNotes takes the registers of processors (NT_PRSTATUS, one for each) and VMCOREINFO.
+func (d *dump) readNotes(data []byte, h *elfHeader) {
+	layout := d.arch.Layouts[cpu.LinuxPrstatus]
+	const before64, before32 = 112, 72 // pr_reg in struct elf_prstatus
+	before := before32
+	if h.wide {
+		before = before64
+	}
+	notes(data, h.big, func(name string, typ uint32, desc []byte) {
+		switch {
+		case name == "VMCOREINFO" && d.info == nil:
+			d.info = vmcoreinfo.Parse(desc)
+		case name == "CORE" && typ == ntPRStatus && len(desc) >= before+layout.Size && layout.Size > 0:
+			d.cpus = append(d.cpus, d.arch.Read(layout, desc[before:]))
+		}
+	})
+}

@@ -1,0 +1,141 @@
+package vmcore
+
+import (
+	"bytes"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/vmcoreinfo"
+)
+
+// identify finds out which kernel the memory is of: VMCOREINFO, from its note or where it
+// lies in memory, and init_uts_ns, the answer to uname, which lies at an address that
+// VMCOREINFO says. The distance of virtual and physical address is that of the whole kernel.
+//
+// There may be several: a kernel for MIPS that moves itself away (CONFIG_RELOCATABLE) leaves
+// all its data where it was loaded. Only one of them has live data.
+func (d *dump) identify(archs cpu.Set) (all []identity, err error) {
+	if d.info == nil {
+		search(d.physical, vmcoreinfo.Key, func(at uint64) bool {
+			d.info = vmcoreinfo.Parse(bytesAt(d.physical, at, maxInfo))
+			return d.info == nil
+		})
+	}
+	if d.info == nil {
+		return nil, d.errorf("no VMCOREINFO was found: not the memory of a Linux kernel, or of one that is not prepared for dumps")
+	}
+	virtual, ok := d.info.Symbol("init_uts_ns")
+	if !ok {
+		return nil, d.errorf("VMCOREINFO does not say where init_uts_ns is")
+	}
+	name, _ := d.info.Offset("uts_namespace.name")
+	virtual += name
+	search(d.physical, "Linux\x00", func(at uint64) bool {
+		uts := bytesAt(d.physical, at, utsSize)
+		if len(uts) == utsSize && field(uts, 2) == d.info.Release() && (virtual-at)%pageSize == 0 {
+			all = append(all, identity{machine: field(uts, 4), offset: virtual - at, at: at})
+		}
+		return len(all) < maxCopies
+	})
+	if len(all) == 0 {
+		return nil, d.errorf("the kernel %s that VMCOREINFO tells of is not in the memory", d.info.Release())
+	}
+	if d.arch == nil {
+		d.arch = d.archOf(archs, all)
+	}
+	if d.arch == nil {
+		return nil, d.errorf("a kernel for %q, which is not supported", all[0].machine)
+	}
+	for i := range all {
+		all[i].offset &= d.arch.AddrMask()
+	}
+	return all, nil
+}
+
+// maxCopies bounds the copies of a kernel's data that are tried.
+const maxCopies = 4
+
+// identity is a kernel's.
+type identity struct {
+	machine string // of uname -m
+	// offset is virtual minus physical address of what the kernel links in.
+	offset uint64
+	at     uint64 // the physical address of the kernel's data
+}
+
+const (
+	maxInfo  = 64 << 10
+	pageSize = 4096
+	// struct new_utsname has six fields of 65 bytes: sysname, nodename, release, version,
+	// machine, domainname (include/uapi/linux/utsname.h).
+	utsField = 65
+	utsSize  = 6 * utsField
+)
+
+// field is a string of struct new_utsname.
+func field(uts []byte, i int) string {
+	f := uts[i*utsField : (i+1)*utsField]
+	n := bytes.IndexByte(f, 0)
+	return string(f[:max(n, 0)])
+}
+
+// archOf finds the processor by what uname calls it. In which byte order the kernel ran,
+// the kernel's own pointers tell: VMCOREINFO says where some of its data lie, around which
+// are others.
+func (d *dump) archOf(archs cpu.Set, copies []identity) *cpu.Arch {
+	name, abi := copies[0].machine, ""
+	switch {
+	case name == "mips" && len(d.info["SYMBOL(_stext)"]) <= 8:
+		abi = "o32"
+	case name == "mips", name == "mips64":
+		name, abi = "mips64", "n64"
+	case strings.HasPrefix(name, "armv"):
+		name = "arm"
+	case len(name) == 4 && name[0] == 'i' && name[2:] == "86":
+		name = "i386"
+	case name == "riscv64":
+		abi = "lp64d"
+	case name == "riscv32":
+		abi = "ilp32d"
+	case name == "aarch64_be":
+		name = "aarch64"
+	}
+	var best *cpu.Arch
+	most := -1
+	for _, abi := range []string{abi, "be8"} {
+		for _, big := range []bool{false, true} {
+			if a, ok := archs.ByName(name, abi, big); ok {
+				n := 0
+				for _, k := range copies {
+					n = max(n, d.pointers(a, k))
+				}
+				if n > most {
+					best, most = a, n
+				}
+			}
+		}
+	}
+	return best
+}
+
+// pointers counts the words around the kernel's data that are pointers to near by, in the
+// byte order of an ABI.
+func (d *dump) pointers(a *cpu.Arch, k identity) (n int) {
+	const reach = 1 << 20
+	here := (k.at + k.offset) & a.AddrMask()
+	from := k.at &^ 0xf
+	for at := from - min(from, reach); at < from+reach; at += uint64(a.AddrSize) {
+		v := uint64(0)
+		for i, c := range bytesAt(d.physical, at, a.AddrSize) {
+			if a.BigEndian {
+				v = v<<8 | uint64(c)
+			} else {
+				v |= uint64(c) << (8 * i)
+			}
+		}
+		if v-here+16*reach < 32*reach && v%4 == 0 {
+			n++
+		}
+	}
+	return n
+}

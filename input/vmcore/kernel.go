@@ -1,0 +1,151 @@
+package vmcore
+
+import (
+	"strings"
+
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/kernel"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/linux"
+	"github.com/backsight/backsight/internal/kallsyms"
+	"github.com/backsight/backsight/target"
+)
+
+// kernelImage is the kernel as it lies in memory.
+type kernelImage struct {
+	module *target.Module // nil where its code is not in the memory
+	text   target.Range   // the kernel's code
+	start  target.Range   // the code of its start, which may be gone
+	data   target.Range   // what the kernel links in, code included
+	ref    linux.Kernel
+	table  *kallsyms.Table
+}
+
+// kernel finds the kernel in memory: code from _stext on, its end and its names by the
+// kallsyms tables among its data. Where memory holds no names, the kernel's file is looked
+// for.
+func (d *dump) kernel(memory *target.Memory, files *input.Files) kernelImage {
+	out := kernelImage{ref: linux.Kernel{Release: d.info.Release(), Arch: d.arch, BuildID: d.buildID()}}
+	stext, ok := d.info.Symbol("_stext")
+	if !ok {
+		d.issue(target.IssueCapture, "VMCOREINFO does not say where the kernel's code is")
+		return out
+	}
+	out.data = d.linked(stext)
+	content := bytesAt(memory, stext, int(out.data.Hi-stext))
+	out.text = target.Range{Lo: stext, Hi: stext + uint64(len(content))}
+	if table, err := kallsyms.Find(content, d.arch.AddrSize); err == nil && !table.Relative {
+		out.table = table
+	}
+	img, bias := d.file(&out, files, stext)
+	at := func(name string) uint64 {
+		switch {
+		case out.table != nil:
+			s, _ := out.table.Named(name)
+			return s.Addr
+		case img != nil:
+			s, _ := img.SymbolNamed(name)
+			return (s.Addr + bias) & d.arch.AddrMask()
+		}
+		return 0
+	}
+	if etext := at("_etext"); out.text.Contains(etext) {
+		out.text.Hi = etext
+	}
+	out.start = target.Range{Lo: at("_sinittext"), Hi: at("_einittext")}
+	out.module = d.fromMemory(&out, content, img, bias)
+	return out
+}
+
+// buildID is the kernel's, where VMCOREINFO has it (since Linux 5.9).
+func (d *dump) buildID() []byte {
+	var id []byte
+	text := d.info["BUILD-ID"]
+	for i := 0; i+1 < len(text); i += 2 {
+		hi, lo := nibble(text[i]), nibble(text[i+1])
+		if hi|lo > 15 {
+			return nil
+		}
+		id = append(id, hi<<4|lo)
+	}
+	return id
+}
+
+func nibble(c byte) byte {
+	switch {
+	case c >= '0' && c <= '9':
+		return c - '0'
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10
+	}
+	return 0xff
+}
+
+// linked is the range of what the kernel links in, as far as VMCOREINFO's symbols tell: all
+// within 256 MB from _stext on.
+func (d *dump) linked(stext uint64) target.Range {
+	const most, margin = 256 << 20, 1 << 20
+	r := target.Range{Lo: stext, Hi: stext + margin}
+	d.info.Symbols(func(_ string, addr uint64) {
+		if addr-stext < most {
+			r.Hi = max(r.Hi, addr+margin)
+		}
+	})
+	return r
+}
+
+// file finds the kernel's file, where memory has no names or where the file has more: debug
+// information. bias is where the kernel ran minus where it is linked.
+func (d *dump) file(k *kernelImage, files *input.Files, stext uint64) (img *image.Image, bias uint64) {
+	if k.table != nil && len(files.Beginning("vmlinux")) == 0 {
+		return nil, 0
+	}
+	img, issues := linux.Find(files, k.ref)
+	d.issues = append(d.issues, issues...)
+	if img == nil {
+		return nil, 0
+	}
+	linked, ok := img.SymbolNamed("_stext")
+	if !ok {
+		return nil, 0
+	}
+	return img, (stext - linked.Addr) & d.arch.AddrMask()
+}
+
+// fromMemory makes the module of the kernel: bytes are memory's, at the addresses at which
+// the kernel's file has them, if there is one; names are the file's, else memory's.
+func (d *dump) fromMemory(k *kernelImage, content []byte, file *image.Image, bias uint64) *target.Module {
+	if len(content) == 0 {
+		return nil
+	}
+	if offset, ok := d.info.KernelOffset(); ok && file == nil {
+		bias = offset
+	}
+	h := image.Header{Path: "vmlinux", Arch: d.arch, OneMode: strings.HasPrefix(d.arch.Name, "mips")}
+	end := k.text.Lo + uint64(len(content))
+	add := func(lo, hi uint64, exec bool) {
+		if hi = min(hi, end); lo < hi {
+			h.Segments = append(h.Segments, image.Segment{Addr: (lo - bias) & d.arch.AddrMask(), Size: hi - lo,
+				Data: content[lo-k.text.Lo : hi-k.text.Lo], Read: true, Write: !exec, Exec: exec})
+		}
+	}
+	add(k.text.Lo, k.text.Hi, true)
+	if at := k.text.Hi; k.start.Lo >= at && k.start.Hi > k.start.Lo && k.start.Hi <= end {
+		add(at, k.start.Lo, false)
+		add(k.start.Lo, k.start.Hi, true)
+		add(k.start.Hi, end, false)
+	} else {
+		add(at, end, false)
+	}
+	var img *image.Image
+	switch {
+	case file != nil:
+		h.BuildID, h.Tables = file.BuildID, file.Tables
+		img = image.New(h, file.Container())
+	case k.table != nil:
+		img = kernel.Named(image.New(h, nil), k.table.Moved(-bias))
+	default:
+		img = image.New(h, nil)
+	}
+	return target.NewModule("vmlinux", img, bias)
+}

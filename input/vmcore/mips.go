@@ -1,0 +1,58 @@
+package vmcore
+
+import (
+	"github.com/backsight/backsight/internal/paging"
+)
+
+// unmapped are the segments of MIPS's address space that show physical memory without page
+// tables: kseg0, ckseg0 and xkphys with each kind of cache.
+func (d *dump) unmapped() []paging.Mapping {
+	const kseg0, ksegSize = 0x8000_0000, 0x2000_0000
+	if d.arch.AddrSize == 4 {
+		return []paging.Mapping{{Virtual: kseg0, Size: ksegSize, Write: true, Exec: true}}
+	}
+	all := []paging.Mapping{{Virtual: 0xffff_ffff_0000_0000 | kseg0, Size: ksegSize, Write: true, Exec: true}}
+	for _, cache := range []uint64{2, 3, 5} { // uncached, cached, cached and coherent
+		all = append(all, paging.Mapping{Virtual: 1<<63 | cache<<59, Size: 1 << 48, Write: true, Exec: true})
+	}
+	return all
+}
+
+const (
+	// minPFN and maxPFN bound where the page's number begins in an entry of MIPS's tables:
+	// behind some of the bits present, write, accessed, modified, huge, no-exec, no-read,
+	// global, valid, dirty and three of the cache (arch/mips/include/asm/pgtable-bits.h).
+	minPFN, maxPFN = 6, 16
+	cacheBits      = 3
+)
+
+// mipsScheme finds the layout of the page tables, which depends on the kernel's
+// configuration: all pages are in the memory, and the bits of the cache, right below the
+// page's number, are the same in all entries.
+func (d *dump) mipsScheme(root uint64, page uint) (paging.Scheme, bool) {
+	high := uint64(0xc000_0000_0000_0000)
+	for pfn := uint(minPFN); pfn <= maxPFN; pfn++ {
+		s := paging.MIPS(d.arch.AddrSize, page, pfn, high)
+		t := paging.Tables{Scheme: s, Physical: d.words(), Root: root}
+		if d.allPresent(&t) {
+			return s, true
+		}
+	}
+	return paging.MIPS(d.arch.AddrSize, page, minPFN, high), false
+}
+
+// allPresent tells whether tables map pages, and only pages that the memory has, and with
+// the same kind of cache.
+func (d *dump) allPresent(t *paging.Tables) bool {
+	mappings, err := t.Mappings(1 << (8*d.arch.AddrSize - 1))
+	if err != nil || len(mappings) == 0 {
+		return false
+	}
+	outside := 0
+	for _, m := range mappings {
+		if _, ok := d.physical.PermAt(m.Physical); !ok {
+			outside++
+		}
+	}
+	return outside*64 <= len(mappings) && t.SameCache()
+}

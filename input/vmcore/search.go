@@ -1,0 +1,65 @@
+package vmcore
+
+import (
+	"bytes"
+
+	"github.com/backsight/backsight/target"
+)
+
+// chunk is how much of memory that is read on demand is searched at a time.
+const chunk = 1 << 20
+
+// search calls visit with the physical addresses at which pattern stands, until visit
+// returns false.
+func search(m *target.Memory, pattern string, visit func(addr uint64) bool) {
+	want := []byte(pattern)
+	for i := range m.Segments() {
+		s := &m.Segments()[i]
+		if !within(s.Data, s.Addr, want, visit) {
+			return
+		}
+		if len(s.Data) > 0 {
+			continue
+		}
+		buf := make([]byte, chunk)
+		for at := s.Addr; at < s.Addr+s.Rest; at += uint64(chunk - len(want)) {
+			n := m.Read(at, buf[:min(chunk, s.Addr+s.Rest-at)])
+			if !within(buf[:n], at, want, visit) {
+				return
+			}
+		}
+	}
+}
+
+// within is search in the bytes at an address.
+func within(data []byte, addr uint64, want []byte, visit func(uint64) bool) bool {
+	for at := 0; ; {
+		n := bytes.Index(data[at:], want)
+		if n < 0 {
+			return true
+		}
+		if at += n; !visit(addr + uint64(at)) {
+			return false
+		}
+		at++
+	}
+}
+
+// filled copies n bytes of memory from an address on, with zeros where there are none: the
+// kernel unmaps the part of its data that only its start needed.
+func filled(m *target.Memory, addr uint64, n int) []byte {
+	b := make([]byte, n)
+	for i := range m.Segments() {
+		s := &m.Segments()[i]
+		if lo, hi := max(s.Addr, addr), min(s.Addr+s.Size(), addr+uint64(n)); lo < hi {
+			m.Read(lo, b[lo-addr:hi-addr])
+		}
+	}
+	return b
+}
+
+// bytesAt copies n bytes of memory from an address on, fewer where they end.
+func bytesAt(m *target.Memory, addr uint64, n int) []byte {
+	b := make([]byte, n)
+	return b[:m.Read(addr, b)]
+}

@@ -1,0 +1,151 @@
+package vmcore
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/tasks"
+	"github.com/backsight/backsight/target"
+)
+
+// stream makes the snapshot of the machine.
+func (d *dump) stream(env *input.Env) (input.Stream, error) {
+	copies, err := d.identify(env.Archs)
+	if err != nil {
+		return nil, err
+	}
+	var best view
+	found := d.issues
+	for _, k := range copies {
+		d.issues = slices.Clip(found)
+		if v := d.view(k, env.Files); v.beats(&best) {
+			v.snap.Issues = d.issues
+			best = v
+		}
+	}
+	if len(best.snap.Threads) == 0 {
+		return nil, d.errorf("neither tasks nor registers of processors were found")
+	}
+	return &stream{snap: best.snap}, nil
+}
+
+// view is what is seen through one copy of the kernel.
+type view struct {
+	snap            *target.Snapshot
+	tasks, mappings int
+}
+
+// beats tells whether more is seen than in another view: more tasks, else more memory.
+func (v *view) beats(o *view) bool {
+	return o.snap == nil || v.tasks > o.tasks || v.tasks == o.tasks && v.mappings > o.mappings
+}
+
+// view makes the snapshot that is seen through one copy of the kernel.
+func (d *dump) view(k identity, files *input.Files) view {
+	s := d.space(k)
+	kernel := d.kernel(s.memory, files)
+	snap := &target.Snapshot{Arch: d.arch, OS: "Linux", Command: "Linux " + d.info.Release(), Memory: s.memory}
+	if mask, ok := d.info.Number("KERNELPACMASK"); ok && mask != 0 {
+		snap.CodeMask = ^mask
+	}
+	if kernel.module != nil {
+		snap.Modules = append(snap.Modules, kernel.module)
+	}
+	snap.Modules = append(snap.Modules, d.modules(kernel, s.memory)...)
+	found, err := tasks.Find(&tasks.Kernel{Arch: d.arch, Memory: s.memory, Text: kernel.text,
+		Init: d.initTask(k, s.memory), Idle: d.idleTasks(s), CPUs: len(d.cpus)})
+	if err != nil {
+		d.issue(target.IssueCapture, "%v", err)
+	}
+	snap.Threads = d.threads(found)
+	snap.SortModules()
+	return view{snap, len(found), len(s.mappings)}
+}
+
+// initTask are the virtual addresses at which the first task's comm may lie: the kernel
+// links it in, so that it moves with the rest of the kernel.
+func (d *dump) initTask(k identity, memory *target.Memory) (at []uint64) {
+	const reach, most = 128 << 20, 16
+	for _, name := range []string{"swapper/0\x00", "swapper\x00"} {
+		search(d.physical, name, func(pa uint64) bool {
+			va := (pa + k.offset) & d.arch.AddrMask()
+			if _, mapped := memory.PermAt(va); mapped && pa-k.at+reach < 2*reach {
+				at = append(at, va)
+			}
+			return len(at) < most
+		})
+	}
+	return at
+}
+
+// idleTasks are the virtual addresses at which the comm of another processor's idle task may
+// lie: memory that the kernel has allocated, which its linear mapping shows.
+func (d *dump) idleTasks(s space) (at []uint64) {
+	const most = 4096
+	var physical []uint64
+	search(d.physical, "swapper/", func(pa uint64) bool {
+		if c := bytesAt(d.physical, pa+8, 1); len(c) == 1 && c[0] >= '1' && c[0] <= '9' {
+			physical = append(physical, pa)
+		}
+		return len(physical) < most
+	})
+	for _, pa := range physical {
+		at = append(at, s.virtual(pa)...)
+	}
+	return at
+}
+
+// threads makes a thread of each task. Of tasks that were running, the registers are those
+// of their processors, if the dump has these; a processor that ran none of them is a thread
+// of its own.
+func (d *dump) threads(found []tasks.Task) (list []target.Thread) {
+	taken := make([]bool, len(d.cpus))
+	for i := range found {
+		t := &found[i]
+		th := target.Thread{ID: t.PID, Name: t.Comm, Regs: t.Regs, Stack: t.Stack}
+		if t.OnCPU {
+			th.Regs = cpu.Registers{}
+			if n, ok := d.processorOf(t, found); ok && !taken[n] {
+				taken[n] = true
+				th.Regs, th.Crashed, th.Stack = d.cpus[n], true, target.Range{}
+			}
+		}
+		list = append(list, th)
+	}
+	for n := range d.cpus {
+		if !taken[n] {
+			list = append(list, target.Thread{ID: -1 - n, Name: fmt.Sprintf("CPU %d", n), Regs: d.cpus[n], Crashed: true})
+		}
+	}
+	first := true
+	for i := range list {
+		list[i].Crashed = list[i].Crashed && first
+		first = first && !list[i].Crashed
+	}
+	return list
+}
+
+// processorOf is the processor that ran a task: the one whose stack pointer lies on the
+// task's stack, or the only one where only one task was running.
+func (d *dump) processorOf(t *tasks.Task, found []tasks.Task) (int, bool) {
+	for n := range d.cpus {
+		if sp, ok := d.cpus[n].Lookup(d.arch.SP); ok && t.Stack.Contains(sp) {
+			return n, true
+		}
+	}
+	running := 0
+	for i := range found {
+		if found[i].OnCPU {
+			running++
+		}
+	}
+	return 0, running == 1 && len(d.cpus) == 1
+}
+
+// isName tells whether text can be the name of a module.
+func isName(s string) bool {
+	return len(s) > 1 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
+}

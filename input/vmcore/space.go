@@ -1,0 +1,178 @@
+package vmcore
+
+import (
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/paging"
+	"github.com/backsight/backsight/target"
+)
+
+// space is the kernel's address space.
+type space struct {
+	memory   *target.Memory
+	mappings []paging.Mapping
+}
+
+// virtual are the virtual addresses that show a physical one.
+func (s *space) virtual(pa uint64) (at []uint64) {
+	for _, m := range s.mappings {
+		if pa-m.Physical < m.Size {
+			at = append(at, m.Virtual+pa-m.Physical)
+		}
+	}
+	return at
+}
+
+// space builds the kernel's address space: what its page tables map and, on MIPS, the
+// segments that no table maps.
+func (d *dump) space(k identity) space {
+	all := d.mappings(k)
+	var b target.Builder
+	for _, m := range all {
+		perm := target.PermUnknown
+		if m.Write || m.Exec {
+			perm = target.PermRead
+		}
+		if m.Write {
+			perm |= target.PermWrite
+		}
+		if m.Exec {
+			perm |= target.PermExec
+		}
+		d.show(&b, m, perm)
+	}
+	return space{b.Memory(d.arch), all}
+}
+
+// mappings are all that shows the kernel physical memory.
+func (d *dump) mappings(k identity) (all []paging.Mapping) {
+	if strings.HasPrefix(d.arch.Name, "mips") {
+		all = d.unmapped()
+	}
+	root, ok := d.info.Symbol("swapper_pg_dir")
+	scheme, known := d.scheme(root - k.offset)
+	if !ok || !known {
+		d.issue(target.IssueCapture, "no page tables were found; what they map is missing")
+		return all
+	}
+	t := paging.Tables{Scheme: scheme, Physical: d.words(), Root: root - k.offset + d.skipped(scheme)}
+	lowest := uint64(1) << (8*d.arch.AddrSize - 1)
+	mappings, err := t.Mappings(lowest)
+	if err != nil {
+		d.issue(target.IssueCapture, "page tables at %#x: %v", t.Root, err)
+	}
+	return append(all, mappings...)
+}
+
+// words is physical memory in the byte order of the processor.
+func (d *dump) words() *target.Memory {
+	var b target.Builder
+	b.Grow(len(d.physical.Segments()))
+	for i := range d.physical.Segments() {
+		if s := &d.physical.Segments()[i]; len(s.Data) > 0 {
+			b.Add(s.Addr, s.Data, 0, s.Perm)
+		} else {
+			b.AddPaged(s.Addr, s.Rest, moved{d.physical, 0}, s.Perm)
+		}
+	}
+	return b.Memory(&cpu.Arch{AddrSize: 8, BigEndian: d.arch.BigEndian})
+}
+
+// show adds what there is of a mapping's physical memory.
+func (d *dump) show(b *target.Builder, m paging.Mapping, perm target.Perm) {
+	va, pa, size := m.Virtual, m.Physical, m.Size
+	segments := d.physical.Segments()
+	for i := firstAt(segments, pa); i < len(segments) && segments[i].Addr < pa+size; i++ {
+		s := &segments[i]
+		lo, hi := max(s.Addr, pa), min(s.Addr+s.Size(), pa+size)
+		if lo >= hi {
+			continue
+		}
+		if len(s.Data) > 0 {
+			b.Add(va+lo-pa, s.Data[lo-s.Addr:][:min(hi-lo, uint64(len(s.Data))-(lo-s.Addr))], 0, perm)
+		} else {
+			b.AddPaged(va+lo-pa, hi-lo, moved{d.physical, pa - va}, perm)
+		}
+	}
+}
+
+// firstAt is the index of the first segment that reaches beyond an address.
+func firstAt(segments []target.Segment, addr uint64) int {
+	lo, hi := 0, len(segments)
+	for lo < hi {
+		k := (lo + hi) / 2
+		if segments[k].Addr+segments[k].Size() <= addr {
+			lo = k + 1
+		} else {
+			hi = k
+		}
+	}
+	return lo
+}
+
+// moved is physical memory at other addresses, read on demand.
+type moved struct {
+	physical *target.Memory
+	delta    uint64 // from the address to the physical one
+}
+
+// ReadPage implements target.Pager.
+func (m moved) ReadPage(addr uint64, page []byte) (int, error) {
+	return m.physical.Read(addr+m.delta, page), nil
+}
+
+// scheme is how the kernel's tables are laid out, the first of which has a physical address.
+func (d *dump) scheme(root uint64) (paging.Scheme, bool) {
+	page := uint(12)
+	for 1<<page < d.info.PageSize() {
+		page++
+	}
+	vaBits, _ := d.info.Number("VA_BITS")
+	switch d.arch.Name {
+	case "aarch64":
+		if t1sz, ok := d.info.Number("TCR_EL1_T1SZ"); ok && t1sz >= 12 && t1sz <= 39 {
+			vaBits = 64 - t1sz
+		}
+		if vaBits < 36 || vaBits > 52 {
+			vaBits = 48
+		}
+		return paging.AArch64(page, uint(vaBits), page == 16 || vaBits == 52), true
+	case "x86_64":
+		if five, _ := d.info.Number("pgtable_l5_enabled"); five != 0 {
+			return paging.X8664(5), true
+		}
+		return paging.X8664(4), true
+	case "i386":
+		return paging.X8632(d.info.Has("X86_PAE")), true
+	case "arm":
+		if d.info.Has("ARM_LPAE") {
+			return paging.LPAE(), true
+		}
+		return paging.ARM(), true
+	case "riscv64":
+		switch vaBits {
+		case 48:
+			return paging.RISCV(4), true
+		case 57:
+			return paging.RISCV(5), true
+		}
+		return paging.RISCV(3), true
+	case "riscv32":
+		return paging.RISCV(2), true
+	case "mips", "mips64":
+		return d.mipsScheme(root, page)
+	}
+	return paging.Scheme{}, false
+}
+
+// skipped is the part of the first table that is not used: an arm64 kernel for addresses of
+// 52 bits with pages of 64 KB has tables for 52 bits also where the processor has 48 only
+// (arch/arm64/mm/proc.S, "offset_ttbr1").
+func (d *dump) skipped(s paging.Scheme) uint64 {
+	built, _ := d.info.Number("VA_BITS")
+	if d.arch.Name != "aarch64" || built != 52 || d.info.PageSize() != 64<<10 || s.Levels[0].Bits != 6 {
+		return 0
+	}
+	return (1<<10 - 1<<6) * 8
+}

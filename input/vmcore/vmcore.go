@@ -1,0 +1,106 @@
+// Package vmcore reads the memory of a whole machine that ran Linux: ELF vmcores (kdump,
+// QEMU's dump-guest-memory), and raw physical memory.
+//
+//	file ─► physical memory ─► VMCOREINFO ─► kernel's address space ─┬─► tasks: threads
+//	        registers of CPUs                 (page tables)          └─► kernel, modules: images out of memory
+//
+// Each task is a thread, with the registers that it was switched out with; a task that was
+// running has those of its processor, where the dump has these. Kernel and modules are
+// analysed as they lie in memory: the kernel changes its own code while it starts (ftrace,
+// alternatives, jump labels). Their files, where found, add lines and names.
+//
+// Specifications: Documentation/admin-guide/kdump/; QEMU docs/interop/vmcoreinfo;
+// System V gABI for the notes.
+package vmcore
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/vmcoreinfo"
+	"github.com/backsight/backsight/target"
+)
+
+// Format describes this package to input.Open. It comes before elfcore, whose files look
+// alike.
+func Format() input.Format {
+	return input.Format{Name: "vmcore", Sniff: sniff, Open: open, OpenMemory: openMemory}
+}
+
+// stream yields one snapshot.
+type stream struct{ snap *target.Snapshot }
+
+// Next implements input.Stream.
+func (s *stream) Next(ctx context.Context) (*target.Snapshot, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	snap := s.snap
+	if s.snap = nil; snap == nil {
+		return nil, io.EOF
+	}
+	return snap, nil
+}
+
+// Close implements input.Stream. The capture's bytes belong to its opener.
+func (s *stream) Close() error { return nil }
+
+// open reads a dump.
+func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
+	data, err := c.Bytes(ctx)
+	if data == nil || ctx.Err() != nil {
+		return nil, err
+	}
+	d, readErr := readELF(c.Name, data, env.Archs)
+	if readErr != nil {
+		return nil, readErr
+	}
+	if err != nil {
+		d.issue(target.IssueCapture, "%v", err)
+	}
+	return d.stream(env)
+}
+
+// openMemory reads physical memory without a header.
+func openMemory(ctx context.Context, ram *input.RAM, env *input.Env) (input.Stream, error) {
+	d := dump{word: 8}
+	var b target.Builder
+	for _, r := range ram.Regions {
+		d.name = r.Name
+		b.Add(r.Addr, r.Data, 0, target.PermUnknown)
+	}
+	d.physical = b.Memory(rawWords)
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	s, err := d.stream(env)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", input.ErrUnrecognised, err)
+	}
+	return s, nil
+}
+
+// rawWords reads physical memory, whose addresses may be wider than those of the processor.
+var rawWords = &cpu.Arch{AddrSize: 8}
+
+// dump is what a file says of a machine.
+type dump struct {
+	name     string
+	arch     *cpu.Arch // nil: not known yet
+	physical *target.Memory
+	info     vmcoreinfo.Info
+	cpus     []cpu.Registers
+	issues   []target.Issue
+	word     int
+}
+
+func (d *dump) issue(kind target.IssueKind, format string, args ...any) {
+	d.issues = append(d.issues, target.Issue{Kind: kind, Subject: d.name, Text: d.name + ": " + fmt.Sprintf(format, args...)})
+}
+
+func (d *dump) errorf(format string, args ...any) error {
+	return &input.Error{Path: d.name, Offset: -1, Reason: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,160 @@
+package vmcore_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/vmcore"
+	"github.com/backsight/backsight/internal/synth/kernels"
+	"github.com/backsight/backsight/target"
+)
+
+var names = []string{"swapper/0", "init", "kthreadd", "kworker/0:1", "rcu_gp", "sh"}
+
+// open reads a dump.
+func open(t testing.TB, data []byte) (*target.Snapshot, error) {
+	t.Helper()
+	env := &input.Env{Archs: backsight.CPUs(), Files: backsight.NewFiles(input.FileOptions{Sysroot: t.TempDir()})}
+	s, err := vmcore.Format().Open(context.Background(), input.NewCapture("vmcore", data), env)
+	if err != nil {
+		return nil, err
+	}
+	return s.Next(context.Background())
+}
+
+func traces(t *testing.T, snap *target.Snapshot) (lines []string) {
+	t.Helper()
+	u, err := backsight.NewUnwinder(backsight.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bt, err := u.Backtraces(context.Background(), snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, b := range bt {
+		line := fmt.Sprintf("%d %s:", b.Thread.ID, b.Thread.Name)
+		for _, f := range b.Frames {
+			name := "?"
+			if f.Module != nil {
+				s, _ := f.Module.Image.SymbolAt(f.Module.ToImage(f.CallSite))
+				name = s.Name
+			}
+			line += " " + name
+		}
+		lines = append(lines, line)
+	}
+	return lines
+}
+
+// TestTasks: every task is a thread with the registers that it was switched out with, named
+// out of the memory alone; the one that was running has its processor's.
+func TestTasks(t *testing.T) {
+	m := kernels.NewMachine(names...)
+	data := m.Vmcore(m.Symbols[5].Addr + 8)
+	if !vmcore.Format().Sniff(data[:4096]) {
+		t.Error("not recognised")
+	}
+	snap, err := open(t, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := traces(t, snap)
+	for i, name := range names {
+		want := fmt.Sprintf("%d %s: function0 function1 function2", i, name)
+		if i == 1 {
+			want = "1 init: function5"
+		}
+		if i >= len(got) || !strings.HasPrefix(got[i], want) {
+			t.Errorf("thread %d of %q, want %q; %v", i, got, want, snap.Issues)
+			break
+		}
+	}
+	if th := snap.Threads[3]; th.Stack.Hi-th.Stack.Lo != 0x4000 || snap.Threads[1].Crashed != true {
+		t.Errorf("stack %#x, crashed %t", th.Stack, snap.Threads[1].Crashed)
+	}
+}
+
+// TestRawMemory: the same without any header.
+func TestRawMemory(t *testing.T) {
+	m := kernels.NewMachine(names...)
+	path := filepath.Join(t.TempDir(), "ram")
+	if err := os.WriteFile(path, m.RAM, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	env := &input.Env{Archs: backsight.CPUs(), Formats: backsight.Formats(), Files: backsight.NewFiles(input.FileOptions{}),
+		RAM: []input.NamedImage{{Path: path, Bias: kernels.RAMBase, Placed: true}}}
+	s, err := input.OpenMemory(context.Background(), env)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	snap, err := s.Next(context.Background())
+	if err != nil || len(snap.Threads) != len(names) {
+		t.Fatalf("%v, %v", snap, err)
+	}
+	if pc, ok := snap.Arch.PC, snap.Threads[1].Regs.Known; ok.Has(pc) {
+		t.Error("the registers of a running task are known")
+	}
+}
+
+// TestDamaged: what can be had of damaged memory is had.
+func TestDamaged(t *testing.T) {
+	next := func(m *kernels.Machine, name string) uint64 { // the list head of a task
+		return kernels.RAMBase + uint64(bytes.Index(m.RAM, []byte(name+"\x00"))) - 64
+	}
+	for name, c := range map[string]struct {
+		damage func(m *kernels.Machine)
+		least  int
+		issue  string
+	}{
+		"the list of tasks is cut":          {func(m *kernels.Machine) { m.Put(next(m, "sh"), 0x10) }, 0, ""},
+		"tables refer to one another":       {func(m *kernels.Machine) { m.Put(m.Root+8*100, m.Root|3) }, 6, ""},
+		"VMCOREINFO's page tables are gone": {func(m *kernels.Machine) { clear(m.RAM[m.Root-kernels.RAMBase:][:4096]) }, 1, "no list of tasks"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := kernels.NewMachine(names...)
+			c.damage(m)
+			snap, err := open(t, m.Vmcore(0x1234))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(snap.Threads) < c.least || !strings.Contains(fmt.Sprint(snap.Issues), c.issue) {
+				t.Errorf("%d threads, %v", len(snap.Threads), snap.Issues)
+			}
+		})
+	}
+}
+
+// TestNoKernel: an ELF dump without a kernel is one line of error.
+func TestNoKernel(t *testing.T) {
+	m := &kernels.Machine{RAM: make([]byte, kernels.RAMSize)}
+	if _, err := open(t, m.Vmcore(0)); err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("error %v", err)
+	}
+	data := kernels.NewMachine(names...).Vmcore(0)
+	for n := 64; n < len(data); n += 50_000 {
+		if _, err := open(t, data[:n]); err != nil && strings.Contains(err.Error(), "\n") {
+			t.Errorf("%d bytes: %v", n, err)
+		}
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	m := kernels.NewMachine(names...)
+	f.Add(m.Vmcore(0x1000, 0x2000)[:2048], uint16(0), uint64(0))
+	f.Add([]byte("\x7fELF\x02\x01\x01"), uint16((m.Root-kernels.RAMBase)/16), uint64(3))
+	f.Fuzz(func(t *testing.T, head []byte, at uint16, v uint64) {
+		_, _ = open(t, head)
+		m := kernels.NewMachine(names...)
+		m.Put(kernels.RAMBase+uint64(at)*16, v)
+		_, _ = open(t, m.Vmcore(v))
+	})
+}

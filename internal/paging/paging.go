@@ -1,0 +1,162 @@
+// Package paging reads the page tables of a captured machine: which virtual addresses of
+// the kernel show which physical memory.
+//
+// Specifications: Arm ARM DDI 0487 D8 (AArch64), DDI 0406 B3 (short descriptors, LPAE);
+// Intel SDM volume 3, chapter 5; RISC-V Privileged Architecture, chapter 12; Linux
+// arch/mips/include/asm/pgtable-32.h, pgtable-64.h and pgtable-bits.h.
+package paging
+
+import (
+	"github.com/backsight/backsight/internal/budget"
+	"github.com/backsight/backsight/target"
+)
+
+// Mapping is a run of virtual addresses that shows a run of physical ones.
+type Mapping struct {
+	Virtual, Physical, Size uint64
+	Write, Exec             bool
+}
+
+// Tables are the page tables of an address space. Root is the physical address of the
+// first table.
+type Tables struct {
+	Scheme
+	Physical *target.Memory
+	Root     uint64
+}
+
+// Scheme is how a processor translates addresses.
+type Scheme struct {
+	// Levels are the tables on the way to a page, the first one first.
+	Levels []Level
+	// EntrySize is the size of a table's entry in bytes.
+	EntrySize int
+	// Sign extends the highest translated bit to the bits above (x86, RISC-V); else High
+	// has the bits above.
+	Sign bool
+	High uint64
+	// decode takes an entry of a level apart.
+	decode func(e uint64, level, last int) entry
+}
+
+// Level is one table: the bits of the virtual address from Shift on select its entry.
+type Level struct{ Shift, Bits uint }
+
+// entry is a table's entry, taken apart.
+type entry struct {
+	kind        kind
+	cache       uint8  // MIPS's kind of cache
+	addr        uint64 // of the next table, or of the page
+	write, exec bool
+	size        uint64 // of the page where the level does not say it; 0: 1 << Shift
+}
+
+type kind uint8
+
+const (
+	none kind = iota
+	table
+	page
+)
+
+// Costs of reading tables: those of a machine with a terabyte in small pages.
+const (
+	entriesFloor   = 1 << 24
+	maxMappings    = 1 << 20
+	entriesPerByte = 1
+)
+
+// Mappings are the runs that the tables map, from virtual address lo on, ascending, with
+// neighbours joined. The error says which bound ended the search; what was found is
+// returned too. Tables that refer to one another in a circle are as deep as the scheme
+// says, and cost what their entries cost.
+func (t *Tables) Mappings(lo uint64) ([]Mapping, error) {
+	w := t.walk(lo)
+	return w.out, w.work.Err()
+}
+
+// SameCache tells whether all pages have the same kind of cache, where entries say so
+// (MIPS).
+func (t *Tables) SameCache() bool { return len(t.walk(0).caches) <= 1 }
+
+func (t *Tables) walk(lo uint64) *walk {
+	w := &walk{t: t, lo: lo, caches: make(map[uint8]bool),
+		work: budget.New("page table entries", entriesFloor, size(t.Physical)/uint64(t.EntrySize)*entriesPerByte)}
+	w.table(0, t.Root, 0)
+	return w
+}
+
+func size(m *target.Memory) (n uint64) {
+	for i := range m.Segments() {
+		n += uint64(len(m.Segments()[i].Data))
+	}
+	return n
+}
+
+// walk is a search through all tables.
+type walk struct {
+	t    *Tables
+	lo   uint64
+	work budget.Budget
+	out  []Mapping
+	// caches are the kinds of cache that pages have.
+	caches map[uint8]bool
+}
+
+// table reads one table: at a physical address, for virtual addresses from va on.
+func (w *walk) table(level int, at, va uint64) {
+	l := w.t.Levels[level]
+	n := 1 << l.Bits
+	if !w.work.Draw(n) {
+		return
+	}
+	raw := make([]byte, n*w.t.EntrySize)
+	raw = raw[:w.t.Physical.Read(at, raw)]
+	for i := range len(raw) / w.t.EntrySize {
+		v, _ := w.t.Physical.Uint(at+uint64(i*w.t.EntrySize), w.t.EntrySize)
+		if v == 0 || len(w.out) >= maxMappings {
+			continue
+		}
+		first := va + uint64(i)<<l.Shift
+		if level == 0 {
+			first = w.t.canonical(first)
+		}
+		if first+(1<<l.Shift-1) < w.lo {
+			continue
+		}
+		switch e := w.t.decode(v, level, len(w.t.Levels)-1); e.kind {
+		case table:
+			w.table(level+1, e.addr, first)
+		case page:
+			w.caches[e.cache] = true
+			w.add(Mapping{first, e.addr, max(e.size, 1<<l.Shift), e.write, e.exec})
+		}
+	}
+}
+
+// canonical fills the bits above those that are translated.
+func (s *Scheme) canonical(va uint64) uint64 {
+	top := s.Levels[0].Shift + s.Levels[0].Bits
+	switch {
+	case !s.Sign:
+		return va | s.High
+	case top < 64 && va>>(top-1)&1 != 0:
+		return va | ^uint64(0)<<top
+	}
+	return va
+}
+
+// add appends a page, or prolongs the last run by it.
+func (w *walk) add(m Mapping) {
+	if n := len(w.out) - 1; n >= 0 {
+		p := &w.out[n]
+		if p.Virtual+p.Size == m.Virtual && p.Physical+p.Size == m.Physical && p.Write == m.Write && p.Exec == m.Exec {
+			p.Size += m.Size
+			return
+		}
+		if m.Virtual < p.Virtual+p.Size {
+			return // an entry repeated for a large page (ARM's supersections)
+		}
+	}
+	w.out = append(w.out, m)
+}

@@ -1,0 +1,128 @@
+package paging
+
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+)
+
+// tables are entries by physical address.
+type tables map[uint64]uint64
+
+func (e tables) memory(size int) *target.Memory {
+	data := make([]byte, 192<<10)
+	for at, v := range e {
+		if size == 4 {
+			binary.LittleEndian.PutUint32(data[at:], uint32(v))
+		} else {
+			binary.LittleEndian.PutUint64(data[at:], v)
+		}
+	}
+	var b target.Builder
+	b.Add(0, data, 0, 0)
+	return b.Memory(&cpu.Arch{AddrSize: 8})
+}
+
+// TestMappings: one page, one large page and a neighbour of the first in each scheme.
+func TestMappings(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		scheme  Scheme
+		entries tables
+		want    string
+	}{
+		{"arm64, 4 KB, 48 bits", AArch64(12, 48, false), tables{
+			0x1000: 0x2003, 0x2000: 0x3003, 0x3008: 0x4003, 0x3010: 0x4020_0701, // a table, a block of 2 MB
+			0x4000: 0x5703, 0x4008: 0x0020_0000_0000_6783, // two pages; the second may be neither run nor written
+		}, "ffff000000200000+1000=5000 rwx, ffff000000201000+1000=6000 r--, ffff000000400000+200000=40200000 rwx"},
+		{"arm64, 64 KB, 52 bits", AArch64(16, 52, true), tables{
+			0x1000: 0x1_0003, 0x1_0000: 0x2_0003, 0x2_0000: 0x3_1703, // bits 12 to 15 are bits 48 to 51 of the address
+		}, "fff0000000000000+10000=1000000030000 rwx"},
+		{"x86-64", X8664(4), tables{
+			0x1000 + 8*511: 0x2003, 0x2000 + 8*510: 0x3003, 0x3000: 0x4003, 0x3008: 0x20_00e3,
+			0x4000: 0x5003, 0x4008: 1<<63 | 0x6001,
+		}, "ffffffff80000000+1000=5000 rwx, ffffffff80001000+1000=6000 r--, ffffffff80200000+200000=200000 rwx"},
+		{"x86-64, 5 levels", X8664(5), tables{
+			0x1000 + 8*511: 0x2003, 0x2000 + 8*511: 0x3003, 0x3000 + 8*511: 0x8000_00e3,
+		}, "ffffffffc0000000+40000000=80000000 rwx"},
+		{"Sv39", RISCV(3), tables{
+			0x1000 + 8*511: 0x2000>>2 | 1, 0x2000 + 8*0: 0x20_0000>>2 | 0xb, 0x2008: 0x40_0000>>2 | 7,
+		}, "ffffffffc0000000+200000=200000 r-x, ffffffffc0200000+200000=400000 rw-"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			x := Tables{Scheme: c.scheme, Physical: c.entries.memory(c.scheme.EntrySize), Root: 0x1000}
+			got, err := x.Mappings(0)
+			if err != nil || text(got) != c.want {
+				t.Errorf("%s, error %v\nwant %s", text(got), err, c.want)
+			}
+		})
+	}
+}
+
+func text(list []Mapping) (s string) {
+	for i, m := range list {
+		if i > 0 {
+			s += ", "
+		}
+		rights := []byte("r--")
+		if m.Write {
+			rights[1] = 'w'
+		}
+		if m.Exec {
+			rights[2] = 'x'
+		}
+		s += fmt.Sprintf("%x+%x=%x %s", m.Virtual, m.Size, m.Physical, rights)
+	}
+	return s
+}
+
+// TestARM: sections and small pages of short descriptors.
+func TestARM(t *testing.T) {
+	x := Tables{Scheme: ARM(), Physical: tables{0x4000 + 4*0xc00: 0x0010_041e, 0x4000 + 4*0xc01: 0x8001, 0x8000 + 4*5: 0x0020_045f}.memory(4), Root: 0x4000}
+	if got, err := x.Mappings(0x8000_0000); err != nil || text(got) != "c0000000+100000=100000 rw-, c0105000+1000=200000 rw-" {
+		t.Errorf("%s, %v", text(got), err)
+	}
+}
+
+// TestMIPS: tables hold addresses in kseg0, and pages' numbers behind the cache's bits.
+func TestMIPS(t *testing.T) {
+	const pfn = 12
+	x := Tables{Scheme: MIPS(4, 12, pfn, 0), Physical: tables{0x1000 + 4*0x300: 0x8000_2000, 0x2000: 5<<pfn | 3<<9 | 1, 0x2004: 10<<pfn | 3<<9 | 1}.memory(4), Root: 0x1000}
+	if got, err := x.Mappings(0x8000_0000); err != nil || text(got) != "c0000000+1000=5000 rwx, c0001000+1000=a000 rwx" {
+		t.Errorf("%s, %v", text(got), err)
+	}
+	if !x.SameCache() {
+		t.Error("pages of one kind of cache differ")
+	}
+	x.Scheme = MIPS(4, 12, pfn+2, 0)
+	if x.SameCache() {
+		t.Error("with the page's number two bits further on, parts of numbers are taken for a kind of cache")
+	}
+}
+
+// TestCircle: a table whose entries all lead to the table itself costs no more than its
+// bound.
+func TestCircle(t *testing.T) {
+	e := tables{}
+	for i := range uint64(512) {
+		e[0x1000+8*i] = 0x1003
+	}
+	x := Tables{Scheme: AArch64(12, 48, false), Physical: e.memory(8), Root: 0x1000}
+	if got, err := x.Mappings(0); err == nil && len(got) < maxMappings {
+		t.Errorf("%d mappings without an error", len(got))
+	}
+}
+
+func FuzzMappings(f *testing.F) {
+	f.Add([]byte("\x03\x10\x00\x00\x00\x00\x00\x00"), uint8(0))
+	f.Fuzz(func(t *testing.T, data []byte, n uint8) {
+		schemes := []Scheme{AArch64(12, 39, false), X8632(true), X8632(false), ARM(), LPAE(), RISCV(2), MIPS(4, 12, 9, 0), MIPS(8, 14, 9, 0)}
+		var b target.Builder
+		b.Add(0, data, 0, 0)
+		x := Tables{Scheme: schemes[int(n)%len(schemes)], Physical: b.Memory(&cpu.Arch{AddrSize: 8})}
+		_, _ = x.Mappings(0)
+	})
+}

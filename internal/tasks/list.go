@@ -1,0 +1,134 @@
+package tasks
+
+const (
+	// maxTasks bounds the tasks: Linux's own limit is four million (PID_MAX_LIMIT), that of
+	// machines of one user some thousands.
+	maxTasks = 1 << 16
+	// before and behind bound how far from comm the fields of interest lie: task_struct has
+	// some kilobytes before comm and, with the state of the FPU, some behind.
+	before, behind = 8 << 10, 16 << 10
+)
+
+// list finds the list of all tasks, which goes through the task whose comm lies at an
+// address: of all distances the one at which the longest circle of list heads (struct
+// list_head: next, prev) leads from name to name.
+func (f *finder) list(comm uint64) {
+	if f.comm(comm) == "" {
+		return
+	}
+	for d := distance(f.word); d < before; d += distance(f.word) {
+		if nodes := f.circle(comm, -d); len(nodes) > len(f.found) {
+			f.found = nodes
+		}
+	}
+	f.leaders = len(f.found)
+	f.known = make(map[uint64]bool, len(f.found))
+	for _, t := range f.found {
+		f.known[t] = true
+	}
+}
+
+// circle follows the list head at a distance from a task's comm, through tasks only, until
+// it leads back. Where the list breaks off, because memory is missing, the tasks up to
+// there are returned if they are more than a few.
+func (f *finder) circle(comm uint64, d distance) (tasks []uint64) {
+	first := at(comm, d)
+	node := first
+	for len(tasks) < maxTasks {
+		task := at(node, -d)
+		if f.comm(task) == "" {
+			break
+		}
+		tasks = append(tasks, task)
+		next, ok := f.next(node)
+		if !ok {
+			break
+		}
+		if next == first {
+			return tasks
+		}
+		node = next
+	}
+	if len(tasks) > few {
+		return tasks
+	}
+	return nil
+}
+
+// few is how many tasks on a list that does not close may be there by chance.
+const few = 8
+
+// next is the list head behind the one at an address, if that points back to it.
+func (f *finder) next(node uint64) (uint64, bool) {
+	next, ok := f.Memory.Word(node)
+	if !ok || next%f.word != 0 {
+		return 0, false
+	}
+	prev, ok := f.Memory.Word(next + f.word)
+	return next, ok && prev == node
+}
+
+// findThreads adds the tasks that lists of the known ones lead to, at any distance, if they
+// have a name, a context and a stack like those (task_struct.thread_node, thread_group).
+// One list head of such a circle may be in no task: signal_struct.thread_head.
+func (f *finder) findThreads() {
+	if !f.hasContext || !f.hasStack {
+		return
+	}
+	for d := distance(-before); d < before; d += distance(f.word) {
+		for i := 0; i < len(f.found) && len(f.found) < maxTasks; i++ {
+			f.threads(f.found[i], d)
+		}
+	}
+}
+
+func (f *finder) threads(task uint64, d distance) {
+	first := at(task, d)
+	node, strangers := first, 0
+	for range maxTasks {
+		next, ok := f.next(node)
+		if !ok || next == first {
+			return
+		}
+		node = next
+		t := at(node, -d)
+		switch {
+		case f.known[t]:
+			return // its own list is followed, too
+		case f.isTask(t):
+			f.add(t)
+		default:
+			if strangers++; strangers > 1 {
+				return
+			}
+		}
+	}
+}
+
+func (f *finder) add(task uint64) {
+	f.known[task] = true
+	f.found = append(f.found, task)
+}
+
+// isTask tells whether a task's comm lies at an address, by its fields.
+func (f *finder) isTask(comm uint64) bool {
+	if f.comm(comm) == "" {
+		return false
+	}
+	regs, ok := f.registers(comm, f.context)
+	if !ok {
+		return false
+	}
+	stack, ok := f.Memory.Word(at(comm, f.stack))
+	sp := regs.Val[f.Arch.SP]
+	return ok && stack%pageSize == 0 && sp-stack-1 < f.stackSize
+}
+
+// addIdle adds the idle tasks of the other processors, which are on no list.
+func (f *finder) addIdle() {
+	for _, t := range f.Idle {
+		if !f.known[t] && f.hasContext && f.hasStack && f.isTask(t) {
+			f.add(t)
+		}
+	}
+}

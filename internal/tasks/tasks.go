@@ -1,0 +1,135 @@
+// Package tasks finds the tasks of a stopped Linux kernel in its memory, by what struct
+// task_struct holds and not by where a certain build keeps it: kernels are built with a
+// thousand configurations, and few come with debug information.
+//
+//	"swapper/0"          the first task's comm; the kernel links it in
+//	one list             whose nodes all have a name at one distance: task_struct.tasks
+//	votes of all tasks   at which distance a saved context lies (PC in the kernel's code, SP
+//	                     on a stack), the stack's address, the pid, on_cpu
+//	more lists           by which tasks lead to further tasks: threads
+//
+// Specifications: Linux include/linux/sched.h, include/linux/list.h, and the processors'
+// switch_to.h.
+package tasks
+
+import (
+	"errors"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+)
+
+// Task is a task. Addresses are the kernel's.
+type Task struct {
+	// Comm is task_struct.comm, and At its address, by which the task is known here.
+	Comm string
+	At   uint64
+	// PID is the thread's number, 0 for the idle tasks; negative where it was not found.
+	PID int
+	// Regs are the registers that the task was switched out with, those that functions
+	// preserve; the PC is a return address. None are known where no context was found.
+	Regs cpu.Registers
+	// OnCPU: the task was running, so that Regs is of a moment before.
+	OnCPU bool
+	// Stack bounds the task's stack, Lo == Hi where it was not found.
+	Stack target.Range
+}
+
+// Kernel is a kernel whose tasks are looked for.
+type Kernel struct {
+	Arch   *cpu.Arch
+	Memory *target.Memory // the kernel's address space
+	// Text is the kernel's own code.
+	Text target.Range
+	// Init are addresses at which the first task's comm may lie, and Idle those of other
+	// idle tasks.
+	Init, Idle []uint64
+	// CPUs is the number of processors, 0 unknown.
+	CPUs int
+}
+
+// ErrNone is that of a memory in which no list of tasks was found.
+var ErrNone = errors.New("no list of tasks was found")
+
+// Find finds the tasks, in the order of the list, which begins with the first idle task.
+func Find(k *Kernel) ([]Task, error) {
+	f := finder{Kernel: k, word: uint64(k.Arch.AddrSize)}
+	for _, at := range k.Init {
+		if f.list(at); len(f.found) > 1 {
+			break
+		}
+	}
+	if len(f.found) == 0 {
+		return nil, ErrNone
+	}
+	f.findContext()
+	f.findStack()
+	f.findThreads()
+	f.addIdle()
+	f.findPID()
+	f.findOnCPU()
+	tasks := make([]Task, 0, len(f.found))
+	for _, at := range f.found {
+		tasks = append(tasks, f.task(at))
+	}
+	return tasks, nil
+}
+
+// distance is from a task's comm to another of its fields.
+type distance int64
+
+// finder is the search. Its addresses are those of tasks' comm.
+type finder struct {
+	*Kernel
+	word  uint64
+	found []uint64
+	known map[uint64]bool
+
+	leaders int // found[:leaders] are on the list of tasks
+
+	context, stack, pid, onCPU          distance
+	hasContext, hasStack, hasPID, hasOn bool
+	stackSize                           uint64
+}
+
+// at is the address of a field of a task.
+func at(comm uint64, d distance) uint64 { return comm + uint64(d) }
+
+// comm is the name at an address: printable text that ends within 16 bytes
+// (TASK_COMM_LEN); "" where there is none.
+func (f *finder) comm(addr uint64) string {
+	var b [16]byte
+	if f.Memory.Read(addr, b[:]) < len(b) {
+		return ""
+	}
+	for i, c := range b {
+		if c == 0 {
+			return string(b[:i])
+		}
+		if c < ' ' || c == 0x7f {
+			return ""
+		}
+	}
+	return ""
+}
+
+// task reads a task's fields.
+func (f *finder) task(comm uint64) Task {
+	t := Task{Comm: f.comm(comm), At: comm, PID: -1}
+	if f.hasPID {
+		v, _ := f.Memory.Uint(at(comm, f.pid), 4)
+		t.PID = int(int32(v))
+	}
+	if f.hasContext {
+		t.Regs, _ = f.registers(comm, f.context)
+	}
+	if f.hasStack {
+		lo, _ := f.Memory.Word(at(comm, f.stack))
+		t.Stack = target.Range{Lo: lo, Hi: lo + f.stackSize}
+	}
+	if f.hasOn {
+		v, _ := f.Memory.Uint(at(comm, f.onCPU), 4)
+		t.OnCPU = v == 1
+	}
+	return t
+}
