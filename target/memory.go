@@ -42,6 +42,9 @@ const (
 // Size is the length of the run.
 func (s *Segment) Size() uint64 { return uint64(len(s.Data)) + s.Rest }
 
+// Paged tells whether Rest is what a Pager reads; else Rest is zeros.
+func (s *Segment) Paged() bool { return s.pages != nil }
+
 // Segments returns the segments, sorted, not overlapping. Do not change them.
 func (m *Memory) Segments() []Segment { return m.segs }
 

@@ -13,7 +13,7 @@ func (d decoder) decodeA32(code []byte, pc uint32, out []cpu.Insn) int {
 	for i := range n {
 		at := 4 * i
 		w := d.word(code[at : at+4 : at+4])
-		if w&0x0fff_ffff == movLRPC && i+1 < n && d.word(code[at+4:])>>28 == w>>28 {
+		if op := w & 0x0fff_ffff; (op == movLRPC || op == addLRPC) && i+1 < n && d.word(code[at+4:])>>28 == w>>28 {
 			linked = i + 1
 		}
 		if f := &formsA32[w>>20&0xff]; f.has(w) {
@@ -31,6 +31,10 @@ func (d decoder) decodeA32(code []byte, pc uint32, out []cpu.Insn) int {
 // movLRPC is "mov lr,pc" without its condition: the call sequence of ARMv4,
 // which has no BLX (register). LR is the address behind the next instruction.
 const movLRPC = 0x01a0_e00f
+
+// addLRPC is "add lr,pc,#0", the same: as assemblers write "adr lr,1f" where 1 is the label
+// behind the jump. So Linux's ret_from_fork enters a kernel thread's function.
+const addLRPC = 0x028f_e000
 
 // linkedJump turns the jump behind "mov lr,pc" into a call.
 func linkedJump(o *cpu.Insn) {

@@ -23,6 +23,7 @@ func TestCallBefore(t *testing.T) {
 		{"blx r3", "33ff2fe1", 0, true, cpu.CallSite{Addr: 0x800c}},
 		{"mov lr,pc; bx r3", "0fe0a0e113ff2fe1", 0, true, cpu.CallSite{Addr: 0x800c}},
 		{"mov lr,pc; ldr pc,[r3]", "0fe0a0e100f093e5", 0, true, cpu.CallSite{Addr: 0x800c}},
+		{"adrne lr,1f; movne pc,r5; 1:", "00e08f1205f0a011", 0, true, cpu.CallSite{Addr: 0x800c}},
 		{"mov lr,pc; b", "0fe0a0e13e0000ea", 0, true, cpu.CallSite{Addr: 0x800c, Target: 0x810c, Direct: true}},
 		{"bx r3 alone", "0000a0e113ff2fe1", 0, false, cpu.CallSite{}},
 		{"b", "3e0000ea", 0, false, cpu.CallSite{}},

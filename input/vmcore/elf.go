@@ -78,6 +78,9 @@ func (h *elfHeader) segment(data []byte, i uint64) (s segment) {
 // sniff tells a machine's dump from a program's core: the dump has notes of QEMU or of
 // kdump, or physical addresses, which programs' cores leave 0, and no note about a program.
 func sniff(head []byte) bool {
+	if bytes.HasPrefix(head, []byte(kdumpMagic)) || bytes.HasPrefix(head, []byte(flatMagic)) {
+		return true
+	}
 	h, ok := readHeader(head)
 	if !ok || h.typ != etCore {
 		return false
@@ -130,7 +133,7 @@ const maxSegments = 1 << 20
 // readELF reads an ELF vmcore.
 func readELF(name string, data []byte, archs cpu.Set) (*dump, error) {
 	h, ok := readHeader(data)
-	d := &dump{name: name, word: h.word()}
+	d := &dump{name: name}
 	if !ok {
 		return nil, d.errorf("the ELF header is damaged")
 	}
@@ -149,7 +152,7 @@ func readELF(name string, data []byte, archs cpu.Set) (*dump, error) {
 		bytes := part(data, s.off, s.filesz)
 		switch s.typ {
 		case ptNote:
-			d.readNotes(bytes, &h)
+			d.notes = append(d.notes, noteSegment{bytes, h})
 		case ptLoad:
 			b.Add(s.paddr, bytes, 0, target.PermUnknown)
 			missing += s.filesz - uint64(len(bytes))
@@ -162,20 +165,41 @@ func readELF(name string, data []byte, archs cpu.Set) (*dump, error) {
 	return d, nil
 }
 
-// readNotes takes the registers of processors (NT_PRSTATUS, one for each) and VMCOREINFO.
-func (d *dump) readNotes(data []byte, h *elfHeader) {
+// noteSegment is bytes with notes.
+type noteSegment struct {
+	data   []byte
+	header elfHeader
+}
+
+// infoNote is VMCOREINFO out of the notes.
+func (d *dump) infoNote() (info vmcoreinfo.Info) {
+	for _, s := range d.notes {
+		notes(s.data, s.header.big, func(name string, _ uint32, desc []byte) {
+			if name == "VMCOREINFO" && info == nil {
+				info = vmcoreinfo.Parse(desc)
+			}
+		})
+	}
+	return info
+}
+
+// processors takes the registers of processors out of the notes (NT_PRSTATUS, one for each).
+func (d *dump) processors() (list []cpu.Registers) {
 	layout := d.arch.Layouts[cpu.LinuxPrstatus]
 	const before64, before32 = 112, 72 // pr_reg in struct elf_prstatus
-	before := before32
-	if h.wide {
-		before = before64
-	}
-	notes(data, h.big, func(name string, typ uint32, desc []byte) {
-		switch {
-		case name == "VMCOREINFO" && d.info == nil:
-			d.info = vmcoreinfo.Parse(desc)
-		case name == "CORE" && typ == ntPRStatus && len(desc) >= before+layout.Size && layout.Size > 0:
-			d.cpus = append(d.cpus, d.arch.Read(layout, desc[before:]))
+	for _, s := range d.notes {
+		before := before32
+		if s.header.wide {
+			before = before64
 		}
-	})
+		notes(s.data, s.header.big, func(name string, typ uint32, desc []byte) {
+			if name == "CORE" && typ == ntPRStatus && len(desc) >= before+layout.Size && layout.Size > 0 && len(list) < maxCPUs {
+				list = append(list, d.arch.Read(layout, desc[before:]))
+			}
+		})
+	}
+	return list
 }
+
+// maxCPUs is the largest CONFIG_NR_CPUS.
+const maxCPUs = 8192

@@ -16,6 +16,9 @@ import (
 // all its data where it was loaded. Only one of them has live data.
 func (d *dump) identify(archs cpu.Set) (all []identity, err error) {
 	if d.info == nil {
+		d.info = d.infoNote()
+	}
+	if d.info == nil {
 		search(d.physical, vmcoreinfo.Key, func(at uint64) bool {
 			d.info = vmcoreinfo.Parse(bytesAt(d.physical, at, maxInfo))
 			return d.info == nil
@@ -46,6 +49,7 @@ func (d *dump) identify(archs cpu.Set) (all []identity, err error) {
 	if d.arch == nil {
 		return nil, d.errorf("a kernel for %q, which is not supported", all[0].machine)
 	}
+	d.cpus = d.processors()
 	for i := range all {
 		all[i].offset &= d.arch.AddrMask()
 	}
@@ -82,13 +86,38 @@ func field(uts []byte, i int) string {
 // archOf finds the processor by what uname calls it. In which byte order the kernel ran,
 // the kernel's own pointers tell: VMCOREINFO says where some of its data lie, around which
 // are others.
-func (d *dump) archOf(archs cpu.Set, copies []identity) *cpu.Arch {
-	name, abi := copies[0].machine, ""
+func (d *dump) archOf(archs cpu.Set, copies []identity) (best *cpu.Arch) {
+	name := copies[0].machine
+	if name == "mips" && len(d.info["SYMBOL(_stext)"]) > 8 {
+		name = "mips64"
+	}
+	most := -1
+	for _, big := range []bool{false, true} {
+		a := archNamed(archs, name, big)
+		if a == nil {
+			continue
+		}
+		n := 0
+		for _, k := range copies {
+			n = max(n, d.pointers(a, k))
+		}
+		if n > most {
+			best, most = a, n
+		}
+	}
+	return best
+}
+
+// archNamed is the processor that uname -m calls by a name, nil where none is known.
+func archNamed(archs cpu.Set, name string, big bool) *cpu.Arch {
+	abi := ""
 	switch {
-	case name == "mips" && len(d.info["SYMBOL(_stext)"]) <= 8:
+	case name == "mips":
 		abi = "o32"
-	case name == "mips", name == "mips64":
-		name, abi = "mips64", "n64"
+	case name == "mips64":
+		abi = "n64"
+	case strings.HasPrefix(name, "armv") && big:
+		name, abi = "arm", "be8"
 	case strings.HasPrefix(name, "armv"):
 		name = "arm"
 	case len(name) == 4 && name[0] == 'i' && name[2:] == "86":
@@ -100,22 +129,11 @@ func (d *dump) archOf(archs cpu.Set, copies []identity) *cpu.Arch {
 	case name == "aarch64_be":
 		name = "aarch64"
 	}
-	var best *cpu.Arch
-	most := -1
-	for _, abi := range []string{abi, "be8"} {
-		for _, big := range []bool{false, true} {
-			if a, ok := archs.ByName(name, abi, big); ok {
-				n := 0
-				for _, k := range copies {
-					n = max(n, d.pointers(a, k))
-				}
-				if n > most {
-					best, most = a, n
-				}
-			}
-		}
+	a, ok := archs.ByName(name, abi, big)
+	if !ok {
+		return nil
 	}
-	return best
+	return a
 }
 
 // pointers counts the words around the kernel's data that are pointers to near by, in the

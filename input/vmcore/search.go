@@ -18,8 +18,8 @@ func search(m *target.Memory, pattern string, visit func(addr uint64) bool) {
 		if !within(s.Data, s.Addr, want, visit) {
 			return
 		}
-		if len(s.Data) > 0 {
-			continue
+		if !s.Paged() {
+			continue // zeros follow the data
 		}
 		buf := make([]byte, chunk)
 		for at := s.Addr; at < s.Addr+s.Rest; at += uint64(chunk - len(want)) {

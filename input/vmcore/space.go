@@ -70,10 +70,10 @@ func (d *dump) words() *target.Memory {
 	var b target.Builder
 	b.Grow(len(d.physical.Segments()))
 	for i := range d.physical.Segments() {
-		if s := &d.physical.Segments()[i]; len(s.Data) > 0 {
-			b.Add(s.Addr, s.Data, 0, s.Perm)
-		} else {
+		if s := &d.physical.Segments()[i]; s.Paged() {
 			b.AddPaged(s.Addr, s.Rest, moved{d.physical, 0}, s.Perm)
+		} else {
+			b.Add(s.Addr, s.Data, s.Rest, s.Perm)
 		}
 	}
 	return b.Memory(&cpu.Arch{AddrSize: 8, BigEndian: d.arch.BigEndian})
@@ -89,11 +89,13 @@ func (d *dump) show(b *target.Builder, m paging.Mapping, perm target.Perm) {
 		if lo >= hi {
 			continue
 		}
-		if len(s.Data) > 0 {
-			b.Add(va+lo-pa, s.Data[lo-s.Addr:][:min(hi-lo, uint64(len(s.Data))-(lo-s.Addr))], 0, perm)
-		} else {
+		if s.Paged() {
 			b.AddPaged(va+lo-pa, hi-lo, moved{d.physical, pa - va}, perm)
+			continue
 		}
+		data := s.Data[min(lo-s.Addr, uint64(len(s.Data))):]
+		data = data[:min(hi-lo, uint64(len(data)))]
+		b.Add(va+lo-pa, data, hi-lo-uint64(len(data)), perm)
 	}
 }
 

@@ -1,5 +1,6 @@
 // Package vmcore reads the memory of a whole machine that ran Linux: ELF vmcores (kdump,
-// QEMU's dump-guest-memory), and raw physical memory.
+// QEMU's dump-guest-memory), makedumpfile's compressed and flattened dumps, and raw physical
+// memory.
 //
 //	file ─► physical memory ─► VMCOREINFO ─► kernel's address space ─┬─► tasks: threads
 //	        registers of CPUs                 (page tables)          └─► kernel, modules: images out of memory
@@ -14,9 +15,11 @@
 package vmcore
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
@@ -54,19 +57,30 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 	if data == nil || ctx.Err() != nil {
 		return nil, err
 	}
-	d, readErr := readELF(c.Name, data, env.Archs)
+	complete := true
+	if strings.HasPrefix(string(c.Head), flatMagic) {
+		data, complete = unflatten(data)
+	}
+	read := readELF
+	if bytes.HasPrefix(data, []byte(kdumpMagic)) {
+		read = readKdump
+	}
+	d, readErr := read(c.Name, data, env.Archs)
 	if readErr != nil {
 		return nil, readErr
 	}
 	if err != nil {
 		d.issue(target.IssueCapture, "%v", err)
 	}
+	if !complete {
+		d.issue(target.IssueCapture, "truncated: the flattened dump has no end")
+	}
 	return d.stream(env)
 }
 
 // openMemory reads physical memory without a header.
 func openMemory(ctx context.Context, ram *input.RAM, env *input.Env) (input.Stream, error) {
-	d := dump{word: 8}
+	d := dump{}
 	var b target.Builder
 	for _, r := range ram.Regions {
 		d.name = r.Name
@@ -91,10 +105,10 @@ type dump struct {
 	name     string
 	arch     *cpu.Arch // nil: not known yet
 	physical *target.Memory
+	notes    []noteSegment
 	info     vmcoreinfo.Info
 	cpus     []cpu.Registers
 	issues   []target.Issue
-	word     int
 }
 
 func (d *dump) issue(kind target.IssueKind, format string, args ...any) {

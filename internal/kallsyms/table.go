@@ -120,13 +120,20 @@ func (t *Table) Functions(yield func(addr, size uint64) bool) {
 	}
 }
 
-// Moved is the table with delta added to every address.
+// Moved is the table with delta added to every address but those of absolute symbols, such
+// as x86-64's offsets of per-CPU variables, which do not move with the kernel.
 func (t *Table) Moved(delta uint64) *Table {
 	m := *t
 	m.addrs = slices.Clone(t.addrs)
 	for i := range m.addrs {
-		m.addrs[i] += delta
+		if _, _, kind := t.names.symbol(t.refs[i]); kind|0x20 != 'a' {
+			m.addrs[i] += delta
+		}
 	}
 	m.Relative = false
+	if !slices.IsSorted(m.addrs) {
+		m.refs, m.named = slices.Clone(t.refs), new(index)
+		sort.Stable((*byAddr)(&m))
+	}
 	return &m
 }

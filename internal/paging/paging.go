@@ -35,6 +35,8 @@ type Scheme struct {
 	// has the bits above.
 	Sign bool
 	High uint64
+	// Top, where not 0, has the bits above of the last gigabyte that is translated.
+	Top uint64
 	// decode takes an entry of a level apart.
 	decode func(e uint64, level, last int) entry
 }
@@ -80,7 +82,7 @@ func (t *Tables) Mappings(lo uint64) ([]Mapping, error) {
 func (t *Tables) SameCache() bool { return len(t.walk(0).caches) <= 1 }
 
 func (t *Tables) walk(lo uint64) *walk {
-	w := &walk{t: t, lo: lo, caches: make(map[uint8]bool),
+	w := &walk{t: t, lo: lo, caches: make(map[uint8]bool), empty: make(map[tableAt]bool),
 		work: budget.New("page table entries", entriesFloor, size(t.Physical)/uint64(t.EntrySize)*entriesPerByte)}
 	w.table(0, t.Root, 0)
 	return w
@@ -101,43 +103,58 @@ type walk struct {
 	out  []Mapping
 	// caches are the kinds of cache that pages have.
 	caches map[uint8]bool
+	// empty are tables that map nothing.
+	empty map[tableAt]bool
 }
 
-// table reads one table: at a physical address, for virtual addresses from va on.
-func (w *walk) table(level int, at, va uint64) {
+// table reads one table, at a physical address, for virtual addresses from va on, and tells
+// whether any page is mapped. A table that maps none is not read again: on MIPS every entry
+// without a table leads to one that is empty.
+func (w *walk) table(level int, at, va uint64) (some bool) {
 	l := w.t.Levels[level]
 	n := 1 << l.Bits
-	if !w.work.Draw(n) {
-		return
+	if w.empty[tableAt{level, at}] || !w.work.Draw(n) {
+		return false
 	}
-	raw := make([]byte, n*w.t.EntrySize)
-	raw = raw[:w.t.Physical.Read(at, raw)]
-	for i := range len(raw) / w.t.EntrySize {
-		v, _ := w.t.Physical.Uint(at+uint64(i*w.t.EntrySize), w.t.EntrySize)
-		if v == 0 || len(w.out) >= maxMappings {
-			continue
+	for i := range n {
+		v, ok := w.t.Physical.Uint(at+uint64(i*w.t.EntrySize), w.t.EntrySize)
+		if !ok {
+			break
 		}
 		first := va + uint64(i)<<l.Shift
 		if level == 0 {
 			first = w.t.canonical(first)
 		}
-		if first+(1<<l.Shift-1) < w.lo {
+		if v == 0 || len(w.out) >= maxMappings || first+(1<<l.Shift-1) < w.lo {
 			continue
 		}
 		switch e := w.t.decode(v, level, len(w.t.Levels)-1); e.kind {
 		case table:
-			w.table(level+1, e.addr, first)
+			some = w.table(level+1, e.addr, first) || some
 		case page:
+			some = true
 			w.caches[e.cache] = true
 			w.add(Mapping{first, e.addr, max(e.size, 1<<l.Shift), e.write, e.exec})
 		}
 	}
+	if !some && len(w.empty) < maxMappings {
+		w.empty[tableAt{level, at}] = true
+	}
+	return some
+}
+
+// tableAt is a table: its level and physical address.
+type tableAt struct {
+	level int
+	at    uint64
 }
 
 // canonical fills the bits above those that are translated.
 func (s *Scheme) canonical(va uint64) uint64 {
 	top := s.Levels[0].Shift + s.Levels[0].Bits
 	switch {
+	case !s.Sign && s.Top != 0 && va>>30 == 1<<(top-30)-1:
+		return va | s.Top
 	case !s.Sign:
 		return va | s.High
 	case top < 64 && va>>(top-1)&1 != 0:

@@ -153,11 +153,16 @@ func riscv(e uint64, _, _ int) entry {
 func MIPS(word int, pageShift, pfnShift uint, high uint64) Scheme {
 	s := Scheme{EntrySize: word, High: high}
 	perTable := pageShift - uint(bits.TrailingZeros(uint(word)))
+	first := perTable
+	if pageShift == 12 {
+		first++ // the first table has two pages (__PGD_ORDER)
+	}
 	if word == 4 {
 		s.Levels = []Level{{pageShift + perTable, 32 - pageShift - perTable}, {pageShift, perTable}}
 		s.High = 0 // the first table is for all 32 bits
 	} else {
-		s.Levels = []Level{{pageShift + 2*perTable, perTable}, {pageShift + perTable, perTable}, {pageShift, perTable}}
+		s.Levels = []Level{{pageShift + 2*perTable, first}, {pageShift + perTable, perTable}, {pageShift, perTable}}
+		s.Top = 1<<64 - 1<<40 // modules lie in CKSSEG, whose tables are the last of XKSEG's
 	}
 	s.decode = func(e uint64, level, last int) entry {
 		if level < last {

@@ -1,0 +1,295 @@
+package vmcore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"io"
+	"math/bits"
+	"sync"
+
+	"github.com/klauspost/compress/snappy"
+	"github.com/klauspost/compress/zlib"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/unpack"
+	"github.com/backsight/backsight/internal/vmcoreinfo"
+	"github.com/backsight/backsight/target"
+)
+
+// makedumpfile's kdump-compressed format (its IMPLEMENTATION file, diskdump_mod.h), which
+// QEMU writes, too:
+//
+//	block 0          header: signature, struct new_utsname, size of a block, …
+//	block 1          sub-header: where VMCOREINFO and notes lie
+//	bitmaps          one bit a page: present in the machine; then: in this file
+//	descriptors      24 bytes for each page in this file: offset, size, compression
+//	pages
+
+// kdumpMagic begins such a file.
+const kdumpMagic = "KDUMP   "
+
+// kdump is the pages of such a file.
+type kdump struct {
+	data  []byte
+	order binary.ByteOrder
+	block uint64 // of a page
+	// present has a bit for each page of the machine, dumped for each that the file holds.
+	// Pages of zeros are left out, and read as zeros here; so are those that the user wanted
+	// to leave out, such as programs' memory. ranks counts the bits before each run of
+	// rankPages pages, so that a page's descriptor is found.
+	present     []byte
+	dumped      []byte
+	ranks       []uint32
+	descriptors uint64 // offset
+
+	mu   sync.Mutex
+	kept map[uint64][]byte // blocks, by page number
+}
+
+const (
+	rankPages = 512
+	descSize  = 24
+	// maxKept bounds the blocks kept, of 4 KB for the most part.
+	maxKept = 256
+	// maxRuns bounds the runs of pages: each costs some hundred bytes.
+	maxRuns = 1 << 20
+)
+
+// kdumpHeader is what the first two blocks say.
+type kdumpHeader struct {
+	order                binary.ByteOrder
+	wide                 bool
+	machine              string
+	block                uint64
+	subBlocks, bitBlocks uint64
+	info, notes          [2]uint64 // offset and size
+}
+
+// readKdumpHeader decodes the header. The widths of its fields are those of the machine that
+// crashed.
+func readKdumpHeader(data []byte) (h kdumpHeader, ok bool) {
+	const utsAt, fieldsAt = 12, 12 + utsSize
+	if len(data) < 1024 || string(data[:8]) != kdumpMagic {
+		return h, false
+	}
+	h.order = binary.LittleEndian
+	if h.order.Uint32(data[8:]) > 0xff { // header_version
+		h.order = binary.BigEndian
+	}
+	h.machine = field(data[utsAt:], 4)
+	h.wide = is64(h.machine)
+	at := fieldsAt + 2 // of the timestamp
+	if at += 8; h.wide {
+		at = 424
+	}
+	h.block = uint64(h.order.Uint32(data[at+4:]))
+	h.subBlocks, h.bitBlocks = uint64(h.order.Uint32(data[at+8:])), uint64(h.order.Uint32(data[at+12:]))
+	if h.block < pageSize || h.block > 64<<10 || h.block&(h.block-1) != 0 {
+		return h, false
+	}
+	h.sub(part(data, h.block, 128), uint64(len(data)))
+	return h, true
+}
+
+// sub reads the sub-header. Its 64-bit fields are aligned on ARM and not on i386, so that
+// the place counts at which the offsets lie in the file.
+func (h *kdumpHeader) sub(b []byte, size uint64) {
+	places := []uint64{20, 24}
+	if h.wide {
+		places = []uint64{32}
+	}
+	for _, at := range places {
+		r := bin.NewAt(b, at, h.order == binary.ByteOrder(binary.BigEndian))
+		word := 4
+		if h.wide {
+			word = 8
+		}
+		for _, field := range []*[2]uint64{&h.info, &h.notes} {
+			field[0] = r.U64()
+			field[1] = r.Uint(word)
+			if !h.wide && at == 24 {
+				r.Skip(4)
+			}
+		}
+		if h.info[0] < size && h.info[1] <= size && h.notes[0] < size && h.notes[1] <= size {
+			return
+		}
+	}
+	h.info, h.notes = [2]uint64{}, [2]uint64{}
+}
+
+func is64(machine string) bool {
+	switch machine {
+	case "x86_64", "aarch64", "ppc64", "ppc64le", "s390x", "riscv64", "mips64", "loongarch64", "ia64":
+		return true
+	}
+	return false
+}
+
+// readKdump reads a kdump-compressed dump. Its header is no witness of the processor: QEMU
+// writes i686 or x86_64 for all.
+func readKdump(name string, data []byte, _ cpu.Set) (*dump, error) {
+	h, ok := readKdumpHeader(data)
+	d := &dump{name: name}
+	if !ok {
+		return nil, d.errorf("the header of the kdump is damaged")
+	}
+	big := h.order == binary.ByteOrder(binary.BigEndian)
+	bitmaps := part(data, (1+h.subBlocks)*h.block, h.bitBlocks*h.block)
+	k := &kdump{data: data, order: h.order, block: h.block, present: bitmaps[:len(bitmaps)/2], dumped: bitmaps[len(bitmaps)/2:],
+		descriptors: (1 + h.subBlocks + h.bitBlocks) * h.block, kept: make(map[uint64][]byte)}
+	k.rank()
+	var b target.Builder
+	runs := k.runs(func(page, n uint64, dumped bool) {
+		if dumped {
+			b.AddPaged(page*k.block, n*k.block, k, target.PermUnknown)
+		} else {
+			b.Add(page*k.block, nil, n*k.block, target.PermUnknown)
+		}
+	})
+	if runs == maxRuns {
+		d.issue(target.IssueCapture, "pages in more than %d runs; the others are left out", maxRuns)
+	}
+	d.physical = b.Memory(&cpu.Arch{AddrSize: 8, BigEndian: big})
+	d.info = vmcoreinfo.Parse(part(data, h.info[0], h.info[1]))
+	d.notes = append(d.notes, noteSegment{part(data, h.notes[0], h.notes[1]), elfHeader{wide: h.wide, big: big}})
+	return d, nil
+}
+
+// rank counts the pages before each run.
+func (k *kdump) rank() {
+	n := uint32(0)
+	for i, b := range k.dumped {
+		if i%(rankPages/8) == 0 {
+			k.ranks = append(k.ranks, n)
+		}
+		n += uint32(bits.OnesCount8(b))
+	}
+}
+
+// runs calls visit for each run of pages of the machine, of those that the file holds and of
+// those that it leaves out, and returns how many there are.
+func (k *kdump) runs(visit func(page, n uint64, dumped bool)) (count int) {
+	kind := func(page uint64) int {
+		switch {
+		case k.has(page):
+			return 2
+		case bit(k.present, page):
+			return 1
+		}
+		return 0
+	}
+	from, now := uint64(0), 0
+	for page := uint64(0); page <= 8*uint64(len(k.dumped)); page++ {
+		next := kind(page)
+		if next == now {
+			continue
+		}
+		if now != 0 {
+			visit(from, page-from, now == 2)
+			if count++; count == maxRuns {
+				return count
+			}
+		}
+		from, now = page, next
+	}
+	return count
+}
+
+func (k *kdump) has(page uint64) bool { return bit(k.dumped, page) }
+
+func bit(bitmap []byte, n uint64) bool {
+	return n/8 < uint64(len(bitmap)) && bitmap[n/8]>>(n%8)&1 != 0
+}
+
+// ReadPage implements target.Pager.
+func (k *kdump) ReadPage(addr uint64, page []byte) (n int, err error) {
+	for n < len(page) {
+		b, err := k.blockOf((addr + uint64(n)) / k.block)
+		off := (addr + uint64(n)) % k.block
+		if err != nil || uint64(len(b)) <= off {
+			return n, err
+		}
+		n += copy(page[n:], b[off:])
+	}
+	return n, nil
+}
+
+// blockOf decompresses one page of the machine.
+func (k *kdump) blockOf(page uint64) ([]byte, error) {
+	if !k.has(page) {
+		return nil, nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if b, ok := k.kept[page]; ok {
+		return b, nil
+	}
+	index := uint64(k.ranks[page/rankPages])
+	for p := page / rankPages * rankPages; p < page; p++ {
+		if k.has(p) {
+			index++
+		}
+	}
+	b, err := k.expand(part(k.data, k.descriptors+index*descSize, descSize))
+	if err != nil {
+		return nil, fmt.Errorf("page %#x of the kdump: %w", page, err)
+	}
+	if len(k.kept) >= maxKept {
+		clear(k.kept)
+	}
+	k.kept[page] = b
+	return b, nil
+}
+
+// Kinds of compression (DUMP_DH_COMPRESSED_…).
+const (
+	byZlib   = 0x1
+	byLZO    = 0x2
+	bySnappy = 0x4
+	byZstd   = 0x20
+)
+
+// expand decompresses the page that a descriptor is of.
+func (k *kdump) expand(desc []byte) ([]byte, error) {
+	r := bin.New(desc, k.order == binary.ByteOrder(binary.BigEndian))
+	off, size, flags := r.U64(), uint64(r.U32()), r.U32()
+	if r.Err() != nil {
+		return nil, r.Err()
+	}
+	packed := part(k.data, off, min(size, 2*k.block))
+	switch {
+	case flags&byZlib != 0:
+		z, err := zlib.NewReader(bytes.NewReader(packed))
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(io.LimitReader(z, int64(k.block)))
+	case flags&byLZO != 0:
+		return unpack.LZO(packed, int(k.block))
+	case flags&bySnappy != 0:
+		if n, err := snappy.DecodedLen(packed); err != nil || uint64(n) > k.block {
+			return nil, fmt.Errorf("snappy: %d bytes in a page: %w", n, cmpErr(err))
+		}
+		return snappy.Decode(nil, packed)
+	case flags&byZstd != 0:
+		z, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return nil, err
+		}
+		defer z.Close()
+		return io.ReadAll(io.LimitReader(z, int64(k.block)))
+	}
+	return packed[:min(uint64(len(packed)), k.block)], nil
+}
+
+// cmpErr is err, or that a size is wrong.
+func cmpErr(err error) error {
+	if err == nil {
+		return io.ErrShortBuffer
+	}
+	return err
+}
