@@ -15,6 +15,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/kallsyms"
 	"github.com/backsight/backsight/target"
 )
 
@@ -63,6 +64,8 @@ type Files struct {
 	tree  *tree // below Sysroot; nil without one
 	mu    sync.Mutex
 	known map[string]*opening
+	// symbols are lists that ReadSymbols read.
+	symbols []*kallsyms.Table
 	// retired are those whose files cannot be read any more.
 	retired []*opening
 }
@@ -96,7 +99,11 @@ func (f *Files) Images() []NamedImage { return f.opt.Images }
 
 // Parse reads an image that a capture contains (a vDSO). name is for messages.
 func (f *Files) Parse(name string, data []byte) (*image.Image, error) {
-	return image.Parse(name, data, f.opt.Formats, f.imageOptions())
+	img, err := image.Parse(name, data, f.opt.Formats, f.imageOptions())
+	if err != nil {
+		return nil, err
+	}
+	return f.Rename(img), nil
 }
 
 // imageOptions keep what images lead to below the sysroot.
@@ -118,6 +125,9 @@ func (f *Files) open(key, path string, opt image.Options) (*image.Image, error) 
 	o := f.opening(key)
 	o.once.Do(func() {
 		o.img, o.err = image.Open(path, f.opt.Formats, opt)
+		if o.err == nil {
+			o.img = f.Rename(o.img)
+		}
 		o.done.Store(true)
 	})
 	if o.err != nil {

@@ -25,6 +25,7 @@ type fileFlags struct {
 	images    []string
 	sysroot   string
 	debugDirs []string
+	symbols   []string
 	raw       rawFlags
 	flags     *pflag.FlagSet
 }
@@ -48,6 +49,7 @@ func (ff *fileFlags) add(f *pflag.FlagSet) {
 	f.VarP(&onceValue{value: &ff.exe}, "exe", "e", "the executable `FILE`, where the capture does not name it or it lives elsewhere")
 	f.StringArrayVar(&ff.images, "image", nil, "a binary `FILE[@ADDR]` of the captured program, ADDR its load bias; repeatable")
 	f.StringVar(&ff.sysroot, "sysroot", "", "`DIR` with the files that the capture names, and their debug files")
+	f.StringArrayVar(&ff.symbols, "symbols", nil, "names from text at `PATH`: System.map, kallsyms, nm's output, or a directory of such files; repeatable")
 	ff.addDebug(f)
 	ff.raw.add(f)
 }
@@ -195,6 +197,9 @@ func (ff *fileFlags) open() (*input.Files, error) {
 		return nil, err
 	}
 	files := backsight.NewFiles(opt)
+	if err := files.ReadSymbols(ff.symbols); err != nil {
+		return nil, &failure{exitNone, err}
+	}
 	for _, i := range append([]input.NamedImage{{Path: ff.exe}}, opt.Images...) {
 		if i.Path == "" {
 			continue

@@ -18,7 +18,7 @@ func (p *payload) flat(f *image.File) *image.Image {
 	c := image.Container(&closing{nothing{}, f})
 	img := image.New(h, c)
 	if table != nil {
-		img = Named(img, table)
+		img = kallsyms.Named(img, table)
 	}
 	return img
 }

@@ -149,7 +149,7 @@ func (p *payload) elf(f *image.File, opt image.Options) (*image.Image, error) {
 	if err != nil || table.Relative {
 		return p.keep(img, f), nil
 	}
-	return p.keep(Named(img, table), f), nil
+	return p.keep(kallsyms.Named(img, table), f), nil
 }
 
 // keep closes the file with the image, where the image does not read it.

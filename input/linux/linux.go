@@ -115,23 +115,27 @@ func (k *Kernel) differs(img *image.Image) string {
 
 // named is img, with the names of a System.map where it has none of its own.
 func (k *Kernel) named(files *input.Files, img *image.Image) *image.Image {
-	some := false
-	img.Functions(func(uint64, cpu.Mode, uint64) bool {
-		some = true
-		return false
-	})
-	if some || k.Release == "" {
+	img = files.Rename(img)
+	if hasFunctions(img) || k.Release == "" {
 		return img
 	}
 	type key struct{ release string }
 	return img.Memo(key{k.Release}, func() any {
 		for _, path := range files.Beginning("System.map-" + k.Release) {
 			if table, err := ReadSymbols(path); err == nil {
-				return kernel.Named(img, table)
+				return kallsyms.Named(img, table)
 			}
 		}
 		return img
 	}).(*image.Image)
+}
+
+func hasFunctions(img *image.Image) (some bool) {
+	img.Functions(func(uint64, cpu.Mode, uint64) bool {
+		some = true
+		return false
+	})
+	return some
 }
 
 // ReadSymbols reads a file of symbols: System.map, /proc/kallsyms, the output of nm.

@@ -4,7 +4,6 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/kernel"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/linux"
 	"github.com/backsight/backsight/internal/kallsyms"
@@ -53,7 +52,7 @@ func (d *dump) kernel(memory *target.Memory, files *input.Files) kernelImage {
 		out.text.Hi = etext
 	}
 	out.start = target.Range{Lo: at("_sinittext"), Hi: at("_einittext")}
-	out.module = d.fromMemory(&out, content, img, bias)
+	out.module = d.fromMemory(&out, content, img, bias, files)
 	return out
 }
 
@@ -114,7 +113,7 @@ func (d *dump) file(k *kernelImage, files *input.Files, stext uint64) (img *imag
 
 // fromMemory makes the module of the kernel: bytes are memory's, at the addresses at which
 // the kernel's file has them, if there is one; names are the file's, else memory's.
-func (d *dump) fromMemory(k *kernelImage, content []byte, file *image.Image, bias uint64) *target.Module {
+func (d *dump) fromMemory(k *kernelImage, content []byte, file *image.Image, bias uint64, files *input.Files) *target.Module {
 	if len(content) == 0 {
 		return nil
 	}
@@ -143,9 +142,9 @@ func (d *dump) fromMemory(k *kernelImage, content []byte, file *image.Image, bia
 		h.BuildID, h.Tables = file.BuildID, file.Tables
 		img = image.New(h, file.Container())
 	case k.table != nil:
-		img = kernel.Named(image.New(h, nil), k.table.Moved(-bias))
+		img = kallsyms.Named(image.New(h, nil), k.table.Moved(-bias))
 	default:
-		img = image.New(h, nil)
+		img = files.Rename(image.New(h, nil))
 	}
 	return target.NewModule("vmlinux", img, bias)
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/image/kernel"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/kallsyms"
 	"github.com/backsight/backsight/target"
@@ -37,7 +36,7 @@ func (d *dump) modules(k kernelImage, memory *target.Memory) (list []*target.Mod
 			{Addr: m.whole.Lo + n, Size: uint64(len(content)) - n, Data: content[n:], Read: true, Write: true},
 		}}, nil)
 		if m.table != nil {
-			img = kernel.Named(img, m.table)
+			img = kallsyms.Named(img, m.table)
 		}
 		list = append(list, target.NewModule(m.name, img, 0))
 	}
