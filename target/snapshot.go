@@ -23,6 +23,8 @@ type Snapshot struct {
 	// CodeMask has the address bits of code pointers (AArch64 pointer
 	// authentication); 0 means all.
 	CodeMask uint64
+	// Log is what the kernel logged, as dmesg prints it, where the capture holds it.
+	Log string
 	// Issues are what was wrong with the capture, or with its binaries, and did not stop
 	// the reading.
 	Issues []Issue

@@ -122,6 +122,13 @@ func (s *session) process(ctx context.Context, j *job) {
 		j.out, j.made = listThreads(j.snap), true
 		return
 	}
+	if s.opt.dmesg && j.err == nil {
+		j.out, j.made = kernelLog(j.snap), j.snap.Log != ""
+		if !j.made {
+			j.warn = []target.Issue{{Text: j.path + ": the capture holds no log of a kernel"}}
+		}
+		return
+	}
 	r, err := (*report.Report)(nil), j.err
 	if err == nil {
 		r, err = s.report(ctx, j.snap)

@@ -23,6 +23,7 @@ type btOptions struct {
 	thread     int
 	byThread   bool // --thread or --report was given
 	reports    bool // list them
+	dmesg      bool
 	maxFrames  int
 	limited    bool // --max-frames was given
 	format     string
@@ -75,6 +76,7 @@ input.`,
 	f.IntVar(&o.thread, "thread", 0, "only the thread with this `ID`")
 	f.IntVar(&o.thread, "report", 0, "only report `N` of a log, counted from 0")
 	f.BoolVar(&o.reports, "reports", false, "list the reports of a log")
+	f.BoolVar(&o.dmesg, "dmesg", false, "only the kernel's log, out of the memory of a machine")
 	f.IntVarP(&o.maxFrames, "max-frames", "n", unwind.DefaultMaxFrames, "at most `N` frames of a backtrace; 0: all")
 	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each) or html (one page)")
 	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of unwind sources to use, in this order: "+strings.Join(backsight.SourceNames(), ","))
@@ -87,7 +89,7 @@ input.`,
 	f.BoolVar(&o.noDemangle, "no-demangle", false, "names as they are in the file")
 	f.StringVar(&o.color, "color", "auto", "`WHEN`: auto, always or never; auto honours NO_COLOR")
 	f.BoolVar(&o.strict, "strict", false, "exit 1 unless every backtrace reaches its root without a guess")
-	cmd.MarkFlagsMutuallyExclusive("all", "one", "thread", "report", "reports")
+	cmd.MarkFlagsMutuallyExclusive("all", "one", "thread", "report", "reports", "dmesg")
 	cmd.MarkFlagsMutuallyExclusive("demangle", "no-demangle")
 	return cmd
 }

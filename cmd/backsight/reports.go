@@ -2,6 +2,7 @@ package main
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/target"
@@ -19,6 +20,14 @@ func listThreads(snap *target.Snapshot) (out []byte) {
 			out = append(out, " (crashed)"...)
 		}
 		out = append(out, '\n')
+	}
+	return out
+}
+
+// kernelLog is the log of a snapshot's kernel, harmless on a terminal.
+func kernelLog(snap *target.Snapshot) (out []byte) {
+	for line := range strings.Lines(snap.Log) {
+		out = append(append(out, render.Text(strings.TrimSuffix(line, "\n"))...), '\n')
 	}
 	return out
 }
