@@ -108,6 +108,10 @@ func (l *linker) layOut() {
 	l.end = next
 }
 
+// maxSpread bounds how far from one another the sections of a module lie that is loaded in
+// one piece.
+const maxSpread = 64 << 20
+
 // place gives section i its address, and returns where the next one may begin.
 func (l *linker) place(i int, name string, s *shdr, next uint64) uint64 {
 	if align := l.alignment(i); align > 1 {
@@ -116,8 +120,9 @@ func (l *linker) place(i int, name string, s *shdr, next uint64) uint64 {
 	l.addr[i] = next
 	if a, known := l.at.Sections[name]; known {
 		l.addr[i] = a
-	} else {
-		next += s.size
+	}
+	if l.addr[i]-l.at.Base < maxSpread { // else it lies with other modules' sections of its kind
+		next = max(next, l.addr[i]+s.size)
 	}
 	l.put(l.shoff+uint64(i)*l.shentsize+8+l.layout.addr, l.addr[i])
 	return next
