@@ -27,20 +27,28 @@ func Banner(img *image.Image) string {
 	}).(string)
 }
 
-// FindBanner is the first banner in a kernel's bytes, "" where there is none.
-func FindBanner(data []byte) string {
+// FindBanner is the first banner in a kernel's bytes, "" where there is none. One without the
+// number of the build counts only where there is no other: since Linux 6.1 a weak linux_banner
+// with "# SMP" stands beside the one that the last step of the build makes (init/version.c).
+func FindBanner(data []byte) (found string) {
 	for {
 		i := bytes.Index(data, banner)
 		if i < 0 {
-			return ""
+			return found
 		}
 		text := data[i:]
 		text = text[:min(len(text), maxBanner)]
 		if n := bytes.IndexAny(text, "\n\x00"); n > 0 {
 			text = text[:n]
 		}
-		if data = data[i+len(banner):]; len(data) > 0 && data[0] >= '0' && data[0] <= '9' {
+		if data = data[i+len(banner):]; len(data) == 0 || data[0] < '0' || data[0] > '9' {
+			continue
+		}
+		if !bytes.Contains(text, []byte(" # ")) {
 			return string(text)
+		}
+		if found == "" {
+			found = string(text)
 		}
 	}
 }
