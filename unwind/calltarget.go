@@ -31,6 +31,7 @@ func (v *verifier) target(s *State, c *candidate, site cpu.CallSite) {
 	}
 	a := v.reaches(s, c, entry, mode)
 	switch {
+	case a == Anywhere:
 	case a == Yes || a == YesByJump:
 		c.checks |= TargetMatches
 		if a == YesByJump {

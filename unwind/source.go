@@ -195,4 +195,5 @@ const (
 	Yes
 	No
 	YesByJump
+	Anywhere
 )

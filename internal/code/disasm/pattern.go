@@ -1,6 +1,10 @@
 package disasm
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"bytes"
+
+	"github.com/backsight/backsight/cpu"
+)
 
 // PCThunk tells whether the function at a place does nothing but load its return
 // address into a register, and which: __x86.get_pc_thunk.bx, i386's way to read the PC
@@ -20,7 +24,8 @@ func PCThunk(c Code, at Addr) (cpu.Reg, bool) {
 
 // Retpoline tells whether a call of the code at a place is a jump: the code overwrites
 // its return address (mov %rax,(%rsp); ret) or drops it (lea 8(%rsp),%rsp; ret). So
-// jump and return the thunks of -mindirect-branch and -mfunction-return.
+// jump and return the thunks of -mindirect-branch and -mfunction-return. Linux since 5.19
+// returns by a jump to __x86_return_thunk, where the ret stands.
 func Retpoline(c Code, at Addr) bool {
 	if !c.Arch.CallPushesRA {
 		return false
@@ -30,8 +35,45 @@ func Retpoline(c Code, at Addr) bool {
 	first := &buf[0]
 	writes := first.Op == cpu.OpStore && first.Base == sp && first.Index == cpu.NoReg && first.Imm == 0 && first.WB == 0
 	drops := first.Op == cpu.OpAddImm && first.Dst == sp && first.Src == sp && first.Imm == int64(c.Arch.RegSize)
-	return n == 2 && (writes || drops) && buf[1].Op == cpu.OpReturn
+	return n == 2 && (writes || drops) && (buf[1].Op == cpu.OpReturn || jumpsToReturn(c, at, &buf[1]))
 }
+
+// jumpsToReturn tells whether in jumps to where nothing but a return stands.
+func jumpsToReturn(c Code, at Addr, in *cpu.Insn) bool {
+	if in.Op != cpu.OpJump || in.Flags&cpu.FlagConditional != 0 || in.Target == 0 {
+		return false
+	}
+	var buf [1]cpu.Insn
+	return c.Decode(Addr{PC: in.Target, Mode: at.Mode}, buf[:]) == 1 && buf[0].Op == cpu.OpReturn
+}
+
+// Thunk tells whether a call of the code at a place goes on to anywhere, as a call through
+// a register does:
+//
+//	call 1f; …; 1: mov %rax,(%rsp); ret     __x86_indirect_thunk_rax
+//	jmp *%rax                               the same, of a processor that needs no thunk
+//	jmp f; ud1 %esp,%ecx                    a static call of Linux, whose jump is rewritten
+func Thunk(c Code, at Addr) bool {
+	if !c.Arch.CallPushesRA {
+		return false
+	}
+	var buf [1]cpu.Insn
+	if c.Decode(at, buf[:]) != 1 {
+		return false
+	}
+	in := &buf[0]
+	switch {
+	case in.Op == cpu.OpCall:
+		return in.Target != 0 && Retpoline(c, Addr{PC: in.Target, Mode: at.Mode})
+	case in.Op == cpu.OpJump && in.Flags&cpu.FlagConditional == 0:
+		return in.Src != cpu.NoReg && in.Flags&cpu.FlagMemory == 0 || bytes.HasPrefix(c.Img.Code(at.PC+uint64(in.Len)), staticCall[:])
+	}
+	return false
+}
+
+// staticCall is what Linux puts behind the jump of a static call
+// (arch/x86/include/asm/static_call.h).
+var staticCall = [...]byte{0x0f, 0xb9, 0xcc}
 
 // LooksLikeCode tells whether the bytes at a place that only data names can begin a
 // function in that mode: they decode, are no text, and are not mostly conditional, as

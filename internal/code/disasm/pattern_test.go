@@ -68,6 +68,26 @@ func TestPCThunk(t *testing.T) {
 	}
 }
 
+// TestThunk: code that a call goes on from to anywhere.
+func TestThunk(t *testing.T) {
+	for _, tt := range []struct {
+		cpu, listing string
+		want         bool
+	}{
+		{"x86_64", "1000: e8 01 00 00 00 cc 48 89 04 24 c3  call 1006; int3; 1006: mov %rax,(%rsp); ret", true},
+		{"x86_64", "1000: ff e0                    jmp *%rax", true},
+		{"x86_64", "1000: e9 00 01 00 00 0f b9 cc  jmp 1105; ud1 %esp,%ecx", true},
+		{"x86_64", "1000: e9 00 01 00 00 cc cc cc  jmp 1105; int3", false},
+		{"x86_64", "1000: ff 25 00 01 00 00        jmp *0x100(%rip), as a PLT stub has it", false},
+		{"x86_64", "1000: e8 01 00 00 00 cc 50 c3  call 1006; int3; 1006: push %rax; ret", false},
+		{"aarch64", "1000: d61f0200                br x16", false},
+	} {
+		if got := Thunk(code(t, codetest.Program{CPU: tt.cpu, Listing: tt.listing}), at(0x1000)); got != tt.want {
+			t.Errorf("%s: %s: %t", tt.cpu, tt.listing, got)
+		}
+	}
+}
+
 // TestRetpoline: code that overwrites or drops its return address and returns.
 func TestRetpoline(t *testing.T) {
 	for _, tt := range []struct {
@@ -79,6 +99,8 @@ func TestRetpoline(t *testing.T) {
 		{"x86_64", "1000: 48 8d 64 24 10 c3  lea 16(%rsp),%rsp; ret", false},
 		{"x86_64", "1000: 48 89 44 24 08 c3  mov %rax,8(%rsp); ret", false},
 		{"x86_64", "1000: 50 c3              push %rax; ret", false},
+		{"x86_64", "1000: 48 89 04 24 eb 02 cc cc c3  mov %rax,(%rsp); jmp 1008; 1008: ret", true},
+		{"x86_64", "1000: 48 89 04 24 eb 02 cc cc 50  mov %rax,(%rsp); jmp 1008; 1008: push %rax", false},
 		{"i386", "1000: 89 04 24 c3          mov %eax,(%esp); ret", true},
 		{"aarch64", "1000: f90003e0 d65f03c0  str x0,[sp]; ret", false},
 	} {

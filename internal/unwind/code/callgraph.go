@@ -63,6 +63,9 @@ type tailWalk struct {
 
 // from follows tail calls from an entry.
 func (w *tailWalk) from(entry disasm.Addr) unwind.Answer {
+	if w.thunk(entry) {
+		return unwind.Anywhere
+	}
 	var room [2 * maxTailJumps]disasm.Addr
 	w.todo = append(room[:0], entry)
 	answer := unwind.No
@@ -89,6 +92,16 @@ func (w *tailWalk) from(entry disasm.Addr) unwind.Answer {
 		return unwind.Unknown
 	}
 	return answer
+}
+
+// thunk tells whether the code at a place goes on to anywhere.
+func (w *tailWalk) thunk(at disasm.Addr) bool {
+	m, p := w.src.at(w.snap, at.PC)
+	if p == nil || !disasm.Thunk(p.Code, disasm.Addr{PC: inImage(m, at.PC), Mode: at.Mode}) {
+		return false
+	}
+	w.alone = m.Contains(w.pc)
+	return true
 }
 
 // add appends a place, unless it is there.
