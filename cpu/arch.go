@@ -59,6 +59,11 @@ type Arch struct {
 	// Zero is the register that reads as 0 (MIPS, RISC-V), else NoReg.
 	Zero Reg
 
+	// HookPops is by how many bytes the hook of a profiler, which -pg has called before or in
+	// the prologue, raises SP before it returns to there: MIPS o32's _mcount, ARM's
+	// __gnu_mcount_nc; 0 where it leaves SP alone.
+	HookPops int64
+
 	// EntryCFA is CFA − SP on entry to a function: 0, or the word that a call
 	// pushed (x86). The CFA is SP in the caller at the call instruction.
 	EntryCFA int64

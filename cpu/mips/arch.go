@@ -38,12 +38,13 @@ type abi struct {
 	stackAlign        uint64
 	gpPreserved       bool
 	archR6            uint32
+	hookPops          int64 // gcc/config/mips/mips.h, FUNCTION_PROFILER
 }
 
 func abis() [3]abi {
 	return [3]abi{
 		{cpu: "mips", name: "o32", addrSize: 4, regSize: 4, class: 1, elfMask: flagABI2,
-			stackAlign: 8, archR6: flagArch32R6},
+			stackAlign: 8, archR6: flagArch32R6, hookPops: 8},
 		{cpu: "mips64", name: "n64", addrSize: 8, regSize: 8, class: 2,
 			stackAlign: 16, gpPreserved: true, archR6: flagArch64R6},
 		{cpu: "mips64", name: "n32", addrSize: 4, regSize: 8, class: 1, elf: flagABI2, elfMask: flagABI2,
@@ -120,6 +121,7 @@ func (a abi) arch(big bool) *cpu.Arch {
 		SelfRegs:  cpu.SetOf(T9),
 		Globals:   cpu.SetOf(GP),
 		GPBias:    0x7ff0,
+		HookPops:  a.hookPops,
 		Zero:      Zero,
 		ISABit:    true,
 		ELF:       a.elfMatch(plain),

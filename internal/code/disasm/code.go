@@ -48,8 +48,17 @@ func (c Code) Pointer(p uint64) (Addr, bool) {
 func (c Code) Has(pc uint64) bool { return c.Img.Code(pc) != nil }
 
 // Decode fills buf with the instructions from an address on and returns how many there
-// are: fewer than len(buf) only where the code ends.
+// are: fewer than len(buf) only where the code ends. Calls of a profiler's hook are not
+// among them, see withoutHooks.
 func (c Code) Decode(at Addr, buf []cpu.Insn) int {
+	n := c.decode(at, buf)
+	if c.Arch.HookPops != 0 {
+		c.withoutHooks(at, buf[:n])
+	}
+	return n
+}
+
+func (c Code) decode(at Addr, buf []cpu.Insn) int {
 	return c.Arch.Decoder.Decode(c.Img.Code(at.PC), at.PC, at.Mode, buf)
 }
 

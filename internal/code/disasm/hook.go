@@ -1,0 +1,112 @@
+package disasm
+
+import "github.com/backsight/backsight/cpu"
+
+// withoutHooks replaces the calls of a profiler's hook (-pg) by what they leave behind, which
+// is nothing: the hook gets the return address in its own way, restores it, and raises SP.
+// Linux makes such calls nops when it starts, and calls of its tracer where it traces.
+//
+//	move at,ra; jal _mcount; addiu sp,sp,-8       MIPS o32: _mcount adds 8, ra is at again
+//	lui/addiu v1; move at,ra; jalr v1; addiu …    … of a module
+//	push {lr}; bl __gnu_mcount_nc                 ARM: the hook pops lr
+//
+// No other call moves SP in its delay slot: that is where its stack arguments lie. push {lr}
+// does stand before calls in assembly, so that the code of ARM's hook is looked at; of a
+// module the hook is in another image.
+func (c Code) withoutHooks(at Addr, buf []cpu.Insn) {
+	pc := at.PC
+	for i := range buf {
+		in := &buf[i]
+		size := uint64(in.Len)
+		switch {
+		case in.Op == cpu.OpCall && in.Dst == c.Arch.LR && in.Flags&cpu.FlagConditional == 0:
+			if slot := c.hookSlot(buf, i, pc, at.Mode); slot != nil {
+				*in, *slot = nop(in), nop(slot)
+			} else if c.hookPushed(buf, i, pc, at.Mode) && c.popsLR(Target(in)) {
+				*in = cpu.Insn{Op: cpu.OpLoad, Len: in.Len, Size: uint8(c.Arch.RegSize), Dst: c.Arch.LR, Base: c.Arch.SP, WB: int32(c.Arch.HookPops),
+					Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg, Index: cpu.NoReg}
+			}
+		case i == 0 && c.dropsSP(in) && c.behindCall(pc, at.Mode):
+			*in = nop(in)
+		}
+		pc += size
+	}
+}
+
+// nop is an instruction that does nothing, as long as in.
+func nop(in *cpu.Insn) cpu.Insn {
+	return cpu.Insn{Len: in.Len, Dst: cpu.NoReg, Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg, Base: cpu.NoReg, Index: cpu.NoReg}
+}
+
+// hookSlot is what stands in the delay slot of the call buf[i] at pc, where that makes the
+// call one of the hook; nil where it does not. What lies behind buf is decoded for the answer.
+func (c Code) hookSlot(buf []cpu.Insn, i int, pc uint64, mode cpu.Mode) *cpu.Insn {
+	if buf[i].Flags&cpu.FlagDelaySlot == 0 {
+		return nil
+	}
+	var next [1]cpu.Insn
+	slot := &next[0]
+	if i+1 < len(buf) {
+		slot = &buf[i+1]
+	} else if c.decode(Addr{pc + uint64(buf[i].Len), mode}, next[:]) == 0 {
+		return nil
+	}
+	if !c.dropsSP(slot) {
+		return nil
+	}
+	return slot
+}
+
+// dropsSP tells whether an instruction makes room for as much as the hook pops.
+func (c Code) dropsSP(in *cpu.Insn) bool {
+	return in.Op == cpu.OpAddImm && in.Dst == c.Arch.SP && in.Src == c.Arch.SP && in.Imm == -c.Arch.HookPops
+}
+
+// behindCall tells whether pc is the delay slot of a call.
+func (c Code) behindCall(pc uint64, mode cpu.Mode) bool {
+	const call = 4 // bytes: the hook is called in the standard encoding
+	var before [1]cpu.Insn
+	return c.decode(Addr{pc - call, mode}, before[:]) == 1 && before[0].Op == cpu.OpCall && before[0].Flags&cpu.FlagDelaySlot != 0
+}
+
+// hookPushed tells whether the instruction before the call buf[i] at pc pushes the link
+// register alone.
+func (c Code) hookPushed(buf []cpu.Insn, i int, pc uint64, mode cpu.Mode) bool {
+	if buf[i].Target == 0 || buf[i].Flags&cpu.FlagDelaySlot != 0 {
+		return false
+	}
+	if i > 0 {
+		return c.pushesLR(&buf[i-1])
+	}
+	push := 4 - 2*uint64(mode) // bytes: Thumb's has two
+	var before [1]cpu.Insn
+	return c.decode(Addr{pc - push, mode}, before[:]) == 1 && c.pushesLR(&before[0])
+}
+
+func (c Code) pushesLR(in *cpu.Insn) bool {
+	a := c.Arch
+	if in.Base != a.SP || in.WB != -int32(a.HookPops) || in.Flags&cpu.FlagConditional != 0 {
+		return false
+	}
+	return in.Op == cpu.OpStoreMulti && in.List == cpu.SetOf(a.LR) || in.Op == cpu.OpStore && in.Src == a.LR && in.Src2 == cpu.NoReg
+}
+
+// popsLR tells whether the function at a place keeps LR elsewhere and loads LR from the
+// stack: mov ip,lr; pop {lr}. Of a function of another image nobody knows.
+func (c Code) popsLR(at Addr) bool {
+	if !c.Has(at.PC) {
+		return true
+	}
+	var buf [3]cpu.Insn
+	keeps := false
+	for i := range c.decode(at, buf[:]) {
+		switch in := &buf[i]; {
+		case in.Op == cpu.OpMove && in.Src == c.Arch.LR:
+			keeps = true
+		case in.Base == c.Arch.SP && in.WB == int32(c.Arch.HookPops) &&
+			(in.Op == cpu.OpLoad && in.Dst == c.Arch.LR || in.Op == cpu.OpLoadMulti && in.List == cpu.SetOf(c.Arch.LR)):
+			return keeps
+		}
+	}
+	return false
+}

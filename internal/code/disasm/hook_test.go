@@ -1,0 +1,42 @@
+package disasm
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/codetest"
+)
+
+// TestHooks: the calls of a profiler's hook leave nothing behind; calls that look alike in
+// part stay calls.
+func TestHooks(t *testing.T) {
+	const mips, arm = "mips o32 big", "arm"
+	for _, tt := range []struct {
+		what, cpu, listing string
+		at                 int // index of the instruction
+		want               cpu.Op
+	}{
+		{"MIPS: the call", mips, "1000: 03e00825 0c000400 27bdfff8 03e00008 00000000  move at,ra; jal 1000; addiu sp,sp,-8; jr ra; nop", 1, cpu.OpNop},
+		{"MIPS: its delay slot", mips, "1000: 03e00825 0c000400 27bdfff8 03e00008 00000000  move at,ra; jal 1000; addiu sp,sp,-8; jr ra; nop", 2, cpu.OpNop},
+		{"MIPS: of a module", mips, "1000: 03e00825 0060f809 27bdfff8 03e00008 00000000  move at,ra; jalr v1; addiu sp,sp,-8; jr ra; nop", 1, cpu.OpNop},
+		{"MIPS: another call", mips, "1000: 03e00825 0c000400 27bd0008 03e00008 00000000  move at,ra; jal 1000; addiu sp,sp,8; jr ra; nop", 1, cpu.OpCall},
+		{"ARM", arm, "1000: e52de004 eb000000 e12fff1e e1a0c00e e8bd4000 e12fff1c  push {lr}; bl 100c; bx lr; mov ip,lr; pop {lr}; bx ip", 1, cpu.OpLoad},
+		{"ARM: another callee", arm, "1000: e52de004 eb000000 e12fff1e e1a0c00e e12fff1c  push {lr}; bl 100c; bx lr; mov ip,lr; bx ip", 1, cpu.OpCall},
+		{"ARM: a frame of another size", arm, "1000: e92d4010 eb000000 e12fff1e e1a0c00e e8bd4000 e12fff1c  push {r4,lr}; bl 100c; bx lr; mov ip,lr; pop {lr}; bx ip", 1, cpu.OpCall},
+	} {
+		c := code(t, codetest.Program{CPU: tt.cpu, Listing: tt.listing})
+		var buf [8]cpu.Insn
+		c.Decode(at(0x1000), buf[:])
+		if got := buf[tt.at].Op; got != tt.want {
+			t.Errorf("%s: instruction %d is %v, want %v", tt.what, tt.at, got, tt.want)
+		}
+		var one cpu.Insn // read by itself, without what stands before
+		pc := uint64(0x1000)
+		for _, in := range buf[:tt.at] {
+			pc += uint64(in.Len)
+		}
+		if c.One(at(pc), &one); one.Op != tt.want {
+			t.Errorf("%s: read by itself it is %v, want %v", tt.what, one.Op, tt.want)
+		}
+	}
+}
