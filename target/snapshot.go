@@ -59,6 +59,8 @@ type Listed struct {
 	Doubtful bool
 	// Outermost: nothing called the frame, as the capture's format knows.
 	Outermost bool
+	// ByName: PC is where a file has the symbol, and not stated by the capture.
+	ByName bool
 	// Symbol and Module are the names that the capture gives, "" for none. PC is Offset
 	// bytes into Symbol, which has Size bytes; Size is 0 where it is not known.
 	Symbol, Module string

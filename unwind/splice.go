@@ -21,6 +21,9 @@ import (
 // entries[i] is the index in t.Listed of frame i, −1 where the capture does not list it.
 func (w *Walker) Splice(t *target.Thread, frames []Frame, stop Stop) (spliced []Frame, entries []int, end Stop) {
 	entries, next := matchListed(t.Listed, frames)
+	if len(entries) > 0 && entries[0] >= 0 && t.Listed[entries[0]].ByName {
+		doubtNamed(frames)
+	}
 	if stop.Reason == StopRoot && len(frames) > 0 {
 		return frames, entries, stop
 	}
@@ -36,18 +39,30 @@ func (w *Walker) Splice(t *target.Thread, frames []Frame, stop Stop) (spliced []
 	if len(path) == 0 {
 		return frames, entries, stop
 	}
-	room := max(0, w.opt.MaxFrames-len(own))
 	spliced, entries = own, entries[:len(own)]
-	for _, k := range path[:min(room, len(path))] {
+	for _, k := range path {
+		if lost, ok := s.putBack(spliced, k); ok {
+			spliced, entries = append(spliced, lost), append(entries, -1)
+		}
 		spliced, entries = append(spliced, s.frames[k]), append(entries, next+k)
 	}
-	switch {
-	case room < len(path):
-		stop = Stop{StopLimit, spliced[len(spliced)-1].PC}
+	switch last := w.opt.MaxFrames; {
+	case len(spliced) > last:
+		spliced, entries = spliced[:last], entries[:last]
+		stop = Stop{StopLimit, spliced[last-1].PC}
 	case s.listed[path[len(path)-1]].Outermost:
 		stop = Stop{Reason: StopRoot}
 	}
 	return spliced, entries, stop
+}
+
+// doubtNamed makes likely what was walked from a place that only a name states: the file may be
+// of another build.
+func doubtNamed(frames []Frame) {
+	frames[0].Method = MethodPrewalked
+	for i := range frames {
+		frames[i].Trust = min(frames[i].Trust, Likely)
+	}
 }
 
 // trusted is how many frames stand before the first that is a guess.

@@ -65,6 +65,22 @@ func TestSplice(t *testing.T) {
 	}
 }
 
+// TestSplicePutsBack: the list lacks f, which main called and which calls g once; nothing of
+// the stack was captured and no rule is known.
+func TestSplicePutsBack(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+	th := &snap.Threads[0]
+	th.Listed = listOf("400208! 400018.")
+	w := unwind.NewWalker(snap, unwind.Options{CallGraph: graph{holds: sameHundred}})
+	frames, stop := w.Walk(th, nil)
+	frames, entries, stop := w.Splice(th, frames, stop)
+	want := "400208/context/certain/0 400118/code/likely/-1 400018/prewalked/likely/1"
+	if got := described(frames, entries); got != want || stop.Reason != unwind.StopRoot {
+		t.Errorf("%s, stop %v\nwant %s", got, stop.Reason, want)
+	}
+}
+
 // TestSpliceWithoutPC: a thread of which nothing but a list is known has the frames listed.
 func TestSpliceWithoutPC(t *testing.T) {
 	arch := o32()

@@ -12,10 +12,11 @@ type facts struct {
 	// version is the kernel's line "Linux version 6.1.0-50-arm64 (…) …", release the word
 	// behind "version".
 	version, release string
-	// offset is by how much the kernel lies above where it was linked (KASLR).
-	offset    uint64
-	hasOffset bool
-	modules   map[string]*module
+	// offset is by how much the kernel lies above where it was linked (KASLR), linked where
+	// that is, 0 where the log does not say.
+	offset, linked uint64
+	hasOffset      bool
+	modules        map[string]*module
 }
 
 // module is a loaded module as the log knows it.
@@ -38,9 +39,13 @@ func (f *facts) take(text string) {
 		f.version = text
 		f.release, _ = cutWord(text[len("Linux version "):])
 	case strings.HasPrefix(text, "Kernel Offset: "): // 0x22000000 from 0xffffffff81000000, or disabled
-		word, _ := cutWord(text[len("Kernel Offset: "):])
+		word, rest := cutWord(text[len("Kernel Offset: "):])
 		if v, ok := parseHex(word); ok || word == "disabled" {
 			f.offset, f.hasOffset = v, true
+		}
+		if from, ok := strings.CutPrefix(rest, "from "); ok {
+			word, _ = cutWord(from)
+			f.linked, _ = parseHex(word)
 		}
 	case strings.Contains(text, " Live 0x"):
 		f.live(text)

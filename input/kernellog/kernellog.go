@@ -16,7 +16,6 @@ import (
 
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/console"
-	"github.com/backsight/backsight/target"
 )
 
 // Reader knows the reports of Linux kernels.
@@ -29,12 +28,13 @@ type kernelLog struct {
 	*scanner
 	// machine is that of reports without registers.
 	machine machine
-	modules []*target.Module
+	// found are the binaries of each machine: a log has one.
+	found map[machine]*binaries
 }
 
 func newKernelLog(log *console.Log) *kernelLog {
-	k := &kernelLog{scanner: scan(log)}
-	k.machine, k.modules = machineOfAll(k.records, &k.facts), k.facts.placed()
+	k := &kernelLog{scanner: scan(log), found: map[machine]*binaries{}}
+	k.machine = machineOfAll(k.records, &k.facts)
 	return k
 }
 

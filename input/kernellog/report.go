@@ -11,36 +11,53 @@ import (
 
 // report makes a console's report of a record; nil where nobody knows the processor.
 func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
-	arch := k.arch(r, env.Archs)
-	if arch == nil {
+	b := k.binaries(r, env)
+	if b.arch == nil {
 		return nil
 	}
-	out := &console.Report{Title: r.title(), Arch: arch, OS: "Linux", Modules: k.modules}
-	out.Thread.Crashed = r.crash
+	arch := b.arch
+	out := &console.Report{Title: r.title(), Arch: arch, OS: "Linux", Modules: b.list(), Issues: b.takeIssues()}
+	t := &out.Thread
+	t.Crashed = r.crash
 	if r.crash {
 		out.Fault = &target.Fault{Name: r.reason(), Address: r.fault.addr, HasAddress: r.fault.known}
 	}
-	out.Thread.Regs = registersOf(r, arch)
-	out.Thread.Listed = chain(r, arch)
-	out.Thread.Memory = memoryOf(r, arch, &out.Thread.Regs)
+	t.Regs = registersOf(r, b)
+	t.Listed = chain(r, b)
+	t.Memory = memoryOf(r, arch, &t.Regs)
+	if pc, ok := t.Regs.Lookup(arch.PC); ok && r.hasCode {
+		out.Issues = append(out.Issues, b.compareCode(&r.code, pc)...)
+	}
 	return out
 }
 
-// arch is the processor of a record: as its registers tell, else the log's.
-func (k *kernelLog) arch(r *record, archs cpu.Set) *cpu.Arch {
+// binaries are those of a record's machine: as its registers tell, else as the log's other
+// records do.
+func (k *kernelLog) binaries(r *record, env *input.Env) *binaries {
 	m, ok := machineOf(r)
 	if !ok {
 		m = k.machine
 	}
-	return archOf(archs, m, false)
+	b := k.found[m]
+	if b == nil {
+		b = k.find(m, env)
+		k.found[m] = b
+	}
+	return b
 }
 
-// registersOf are the registers whose values the record has.
-func registersOf(r *record, arch *cpu.Arch) (regs cpu.Registers) {
+// registersOf are the registers whose values the record has, or a file.
+func registersOf(r *record, b *binaries) (regs cpu.Registers) {
 	for i := range r.regs {
 		reg := &r.regs[i]
-		if n, ok := arch.RegByName(reg.name); ok && reg.known {
-			regs.Set(n, reg.value&arch.AddrMask())
+		n, ok := b.arch.RegByName(reg.name)
+		if !ok {
+			continue
+		}
+		if reg.known {
+			regs.Set(n, reg.value&b.arch.AddrMask())
+		} else if v, ok := b.addressOf(&reg.at); ok && !regs.Known.Has(n) {
+			regs.Set(n, v)
 		}
 	}
 	return regs
@@ -58,52 +75,69 @@ func memoryOf(r *record, arch *cpu.Arch, regs *cpu.Registers) *target.Memory {
 	return b.Memory(arch)
 }
 
-// chain is the call chain of a record, from where the PC is.
+// chain is the call chain of a record, from where the PC is, with the addresses that files
+// give symbols.
+func chain(r *record, b *binaries) []target.Listed {
+	listed := completed(r, b.arch)
+	for i := range listed {
+		l := &listed[i]
+		if l.PC != 0 || l.Symbol == "" {
+			continue
+		}
+		p := place{symbol: l.Symbol, module: l.Module, offset: l.Offset, size: l.Size}
+		if l.Size == 0 && l.Offset == 0 {
+			continue // ARM's trace begins with a name alone
+		}
+		if addr, ok := b.addressOf(&p); ok {
+			l.PC, l.ByName = addr, true
+		}
+	}
+	return listed
+}
+
+// completed is a record's chain with the PC, and the caller that only the link register has.
 //
 // The kernel's list begins at the PC on some processors, at its caller on others. Where the
 // PC's function had saved no link register, the list lacks the function's caller, which is
 // where the link register points to: on arm64, leaf_deref is listed with mid_b behind it
 // while "lr : mid_c+0x2c/0x3c" says who called. A link register within the PC's own function
-// is left over from a call that came back.
-func chain(r *record, arch *cpu.Arch) []target.Listed {
+// is left over from a call that came back; one in a tracer's trampoline does not say who called.
+func completed(r *record, arch *cpu.Arch) []target.Listed {
 	listed := slices.Clone(r.trace.listed)
 	pc := r.reg("pc", "epc", "rip", "eip")
 	if pc == nil || len(listed) > 0 && listed[0].Exact && listed[0].Symbol != pc.at.symbol {
 		return listed
 	}
-	at := 0
-	if len(listed) > 0 && samePlace(&listed[0], &pc.at) {
-		listed[0].Exact, at = true, 1
-	} else if pc.at.symbol != "" || pc.known && pc.value != 0 {
-		first := pc.at.listed()
-		first.PC, first.Exact = pc.value, true
-		if len(listed) > 0 && listed[0].Exact { // ARM names the PC's function first
-			listed = listed[1:]
-		}
-		listed, at = slices.Insert(listed, 0, first), 1
+	listed, at := withPC(listed, pc)
+	lr := r.reg("lr", "ra")
+	if lr == nil || arch.LR == cpu.NoReg || lr.at.symbol == "" || lr.at.function() == pc.at.function() || isTrampoline(lr.at.symbol) ||
+		at < len(listed) && samePlace(&listed[at], &lr.at) {
+		return listed
 	}
-	if lr := r.reg("lr", "ra"); lr != nil && arch.LR != cpu.NoReg && lr.at.symbol != "" && lr.at.function() != pc.at.function() &&
-		(at >= len(listed) || !samePlace(&listed[at], &lr.at)) {
-		caller := lr.at.listed()
-		if lr.known {
-			caller.PC = lr.value
-		}
-		listed = slices.Insert(listed, at, caller)
+	caller := lr.at.listed()
+	if lr.known {
+		caller.PC = lr.value
 	}
-	return listed
+	return slices.Insert(listed, at, caller)
+}
+
+// withPC is a chain that begins where the PC is. at is the index of the PC's caller.
+func withPC(listed []target.Listed, pc *register) (all []target.Listed, at int) {
+	switch {
+	case len(listed) > 0 && samePlace(&listed[0], &pc.at):
+		listed[0].Exact = true
+		return listed, 1
+	case pc.at.symbol == "" && (!pc.known || pc.value == 0):
+		return listed, 0
+	case len(listed) > 0 && listed[0].Exact: // ARM names the PC's function first
+		listed = listed[1:]
+	}
+	first := pc.at.listed()
+	first.PC, first.Exact = pc.value, true
+	return slices.Insert(listed, 0, first), 1
 }
 
 // samePlace tells whether an entry of a chain is the place p.
 func samePlace(l *target.Listed, p *place) bool {
 	return l.Symbol == p.symbol && l.Offset == p.offset && l.Module == p.module && p.symbol != ""
-}
-
-// placed are the modules whose addresses the log has.
-func (f *facts) placed() (mods []*target.Module) {
-	for name, m := range f.modules {
-		if m.Lo < m.Hi {
-			mods = append(mods, &target.Module{Name: name, Range: m.Range})
-		}
-	}
-	return mods
 }

@@ -92,7 +92,8 @@ func (t *trace) add(p *place, doubtful bool) {
 		return
 	}
 	l := p.listed()
-	l.Doubtful, l.Exact, l.Outermost = doubtful, t.interrupted && !doubtful, isRoot(p.symbol)
+	l.Doubtful, l.Outermost = doubtful, isRoot(p.symbol)
+	l.Exact = !doubtful && (t.interrupted || isTrampoline(p.symbol))
 	t.listed = append(t.listed, l)
 	if !doubtful {
 		t.interrupted = savesRegisters(p.symbol)
@@ -146,6 +147,16 @@ func savesRegisters(symbol string) bool {
 		if strings.HasPrefix(symbol, prefix) {
 			return !strings.HasSuffix(symbol, "_handler")
 		}
+	}
+	return false
+}
+
+// isTrampoline tells whether a function is a tracer's, to which traced functions return: the
+// function graph tracer's, and that of return probes. No call stands before it.
+func isTrampoline(symbol string) bool {
+	switch symbol {
+	case "return_to_handler", "kretprobe_trampoline", "__kretprobe_trampoline", "arch_rethook_trampoline":
+		return true
 	}
 	return false
 }

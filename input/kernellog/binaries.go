@@ -1,0 +1,247 @@
+package kernellog
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/linux"
+	"github.com/backsight/backsight/target"
+)
+
+// binaries are the kernel and its modules, placed where they ran as far as the log tells.
+type binaries struct {
+	arch    *cpu.Arch
+	kernel  *target.Module            // nil: not found
+	modules map[string]*target.Module // by name; Image is nil where no file was found
+	issues  []target.Issue
+}
+
+// find finds the binaries of a machine's kernel.
+func (k *kernelLog) find(m machine, env *input.Env) *binaries {
+	b := &binaries{modules: map[string]*target.Module{}}
+	kernel := linux.Kernel{Release: k.release(), Banner: k.facts.version}
+	for _, big := range []bool{false, true} { // MIPS's reports do not say the byte order
+		arch, ok := env.Archs.ByName(m.name, m.abi, big)
+		if !ok {
+			continue
+		}
+		kernel.Arch = arch
+		img, issues := linux.Find(env.Files, kernel)
+		if b.arch == nil {
+			b.arch, b.issues = arch, issues
+		}
+		if img != nil {
+			b.arch, b.issues = img.Arch, issues
+			b.kernel = target.NewModule("vmlinux", img, k.bias(img))
+			break
+		}
+	}
+	kernel.Arch = b.arch
+	k.link(b, &kernel, env)
+	return b
+}
+
+// release is the kernel's, as it says when it starts, or in a report.
+func (k *kernelLog) release() string {
+	for _, r := range k.records {
+		if k.facts.release == "" {
+			k.facts.release = r.release
+		}
+	}
+	return k.facts.release
+}
+
+// bias is the distance of where the kernel ran from where it is linked: as the kernel says
+// when it panics, else as addresses tell that reports print with their symbols. Where nothing
+// tells, addresses are as linked.
+func (k *kernelLog) bias(img *image.Image) uint64 {
+	f := &k.facts
+	if f.hasOffset {
+		if text, ok := img.SymbolNamed("_text"); ok && f.linked != 0 {
+			return f.linked + f.offset - text.Addr
+		}
+		return f.offset
+	}
+	votes := map[uint64]int{}
+	for _, p := range k.places() {
+		if p.hasAddr && p.module == "" && len(votes) < maxVotes {
+			if at, ok := addressOf(img, &p); ok {
+				votes[p.addr-at]++
+			}
+		}
+	}
+	return elected(votes)
+}
+
+// maxVotes bounds the distances that reports vote for.
+const maxVotes = 1024
+
+// elected is what most voted for, the lowest of equals; 0 without votes.
+func elected(votes map[uint64]int) (best uint64) {
+	for _, v := range slices.Sorted(maps.Keys(votes)) {
+		if votes[v] > votes[best] {
+			best = v
+		}
+	}
+	return best
+}
+
+// places are those that reports print, with their symbols.
+func (k *kernelLog) places() (list []place) {
+	for _, r := range k.records {
+		for i := range r.regs {
+			if reg := &r.regs[i]; reg.at.symbol != "" {
+				p := reg.at
+				if reg.known {
+					p.addr, p.hasAddr = reg.value, true
+				}
+				list = append(list, p)
+			}
+		}
+		for _, l := range r.trace.listed {
+			if l.Size != 0 {
+				list = append(list, place{addr: l.PC, hasAddr: l.PC != 0, symbol: l.Symbol, module: l.Module, offset: l.Offset, size: l.Size})
+			}
+		}
+	}
+	return list
+}
+
+// link finds the files of the modules that reports name, and places those and the others.
+func (k *kernelLog) link(b *binaries, kernel *linux.Kernel, env *input.Env) {
+	resolve := func(name string) (uint64, bool) {
+		if b.kernel == nil {
+			return 0, false
+		}
+		s, ok := b.kernel.Image.SymbolNamed(name)
+		return b.kernel.ToTarget(s.Addr), ok
+	}
+	for name, ref := range k.named() {
+		if ref.Base == 0 {
+			ref.Base = k.base(kernel, ref, env)
+		}
+		if ref.Base == 0 {
+			continue
+		}
+		m, issues := kernel.Module(env.Files, ref, resolve)
+		b.modules[name] = m
+		b.issues = append(b.issues, issues...)
+	}
+	for name, m := range k.facts.modules {
+		if b.modules[name] == nil && m.Lo < m.Hi {
+			b.modules[name] = &target.Module{Name: name, Range: m.Range}
+		}
+	}
+}
+
+// maxLinked bounds the modules whose files are opened.
+const maxLinked = 256
+
+// named are the modules that reports name.
+func (k *kernelLog) named() map[string]linux.Module {
+	refs := map[string]linux.Module{}
+	for _, p := range k.places() {
+		if _, known := refs[p.module]; known || p.module == "" || len(refs) >= maxLinked {
+			continue
+		}
+		ref := linux.Module{Name: p.module}
+		if m := k.facts.modules[p.module]; m != nil {
+			ref.Base, ref.Size, ref.Sections = m.Lo, m.Hi-m.Lo, m.sections
+			ref.Base = cmp.Or(ref.Base, m.sections[".text"])
+		}
+		refs[p.module] = ref
+	}
+	return refs
+}
+
+// base finds where a module's code begins that the log does not say: by the addresses that
+// reports print with its symbols.
+func (k *kernelLog) base(kernel *linux.Kernel, ref linux.Module, env *input.Env) uint64 {
+	votes := map[uint64]int{}
+	var at *target.Module
+	for _, p := range k.places() {
+		if p.module != ref.Name || !p.hasAddr || len(votes) >= maxVotes {
+			continue
+		}
+		if at == nil {
+			ref.Base, ref.Sections = 0, nil
+			at, _ = kernel.Module(env.Files, ref, nil)
+		}
+		if at.Image == nil {
+			return 0
+		}
+		if addr, ok := addressOf(at.Image, &p); ok {
+			votes[p.addr-addr]++
+		}
+	}
+	return elected(votes)
+}
+
+// addressOf is the image address of a place, by its symbol. Static functions of one name are
+// told apart by their sizes, which kernels print; a function of another size is that of another
+// build.
+func addressOf(img *image.Image, p *place) (addr uint64, ok bool) {
+	s, ok := img.SymbolNamed(p.symbol)
+	if !ok {
+		return 0, false
+	}
+	if fits(&s, p) {
+		return s.Addr + p.offset, true
+	}
+	ok = false
+	img.Functions(func(at uint64, _ cpu.Mode, size uint64) bool {
+		if !fits(&image.Symbol{Size: size}, p) {
+			return true
+		}
+		if s, found := img.SymbolAt(at); found && s.Name == p.symbol && s.Addr == at {
+			addr, ok = at+p.offset, true
+		}
+		return !ok
+	})
+	return addr, ok
+}
+
+// maxFiller bounds the bytes between functions: a kernel's size of a function is the distance
+// to the next symbol, an ELF symbol's is without the filler.
+const maxFiller = 64
+
+// fits tells whether a symbol may be the function of a place.
+func fits(s *image.Symbol, p *place) bool {
+	return s.Size == 0 || p.size == 0 || p.size >= s.Size && p.size < s.Size+maxFiller
+}
+
+// addressOf is the target address of a place; ok is false where neither the log nor a file
+// tells.
+func (b *binaries) addressOf(p *place) (addr uint64, ok bool) {
+	if p.hasAddr {
+		return p.addr, true
+	}
+	m := b.kernel
+	if p.module != "" {
+		m = b.modules[p.module]
+	}
+	if p.symbol == "" || m == nil || m.Image == nil {
+		return 0, false
+	}
+	addr, ok = addressOf(m.Image, p)
+	return m.ToTarget(addr), ok
+}
+
+// list are all binaries, the kernel first, then the modules by address.
+func (b *binaries) list() (list []*target.Module) {
+	list = slices.SortedFunc(maps.Values(b.modules), func(a, c *target.Module) int { return cmp.Compare(a.Lo, c.Lo) })
+	if b.kernel != nil {
+		list = slices.Insert(list, 0, b.kernel)
+	}
+	return list
+}
+
+// takeIssues are the issues, once: all reports have the same binaries.
+func (b *binaries) takeIssues() (issues []target.Issue) {
+	issues, b.issues = b.issues, nil
+	return issues
+}
