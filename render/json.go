@@ -302,6 +302,9 @@ func (e *encoder) evidence(arch *cpu.Arch, f *report.Frame, t *report.Thread, n 
 	} else {
 		e.null()
 	}
+	if e.style.StackUsage {
+		e.stackUse(t.StackUsage(arch)[n])
+	}
 	e.member("method", f.Method.String())
 	e.member("trust", f.Trust.String())
 	e.key("checks")
@@ -315,6 +318,20 @@ func (e *encoder) evidence(arch *cpu.Arch, f *report.Frame, t *report.Thread, n 
 		e.attempts(t.Tried[n])
 	}
 	e.close('}')
+}
+
+// stackUse writes what a frame takes of the stack, null where nobody knows.
+func (e *encoder) stackUse(u report.StackUse) {
+	e.key("stack_depth")
+	if !u.Known {
+		e.null()
+		e.key("stack_size")
+		e.null()
+		return
+	}
+	e.int(int(u.Depth))
+	e.key("stack_size")
+	e.int(int(u.Size))
 }
 
 // attempts writes what was tried to find a frame.

@@ -22,6 +22,8 @@ type Style struct {
 	Color bool
 	// Registers asks for the registers of every thread's innermost frame.
 	Registers bool
+	// StackUsage asks for what each frame takes of the stack.
+	StackUsage bool
 	// Modules asks for a list of the binaries behind the threads.
 	Modules bool
 	// Version is the program's, for JSON.

@@ -77,6 +77,9 @@ func (t *text) thread(r *report.Report, th *report.Thread) {
 	t.reasons(r, th)
 	t.frames(r.Snapshot.Arch, th)
 	t.stop(th)
+	if t.style.StackUsage {
+		t.usage(r.Snapshot, th)
+	}
 	if t.style.Registers {
 		t.registers(r.Snapshot.Arch, &th.Regs)
 	}

@@ -94,6 +94,15 @@ func TestTextExplained(t *testing.T) {
 	valid(t, render.AppendJSONLine(nil, r, render.Style{}))
 }
 
+// TestStackUsage: the outermost frame's size is not known; a listed frame may have no address.
+func TestStackUsage(t *testing.T) {
+	r := sample(t)
+	last := &r.Threads[0].Frames[3]
+	last.PC, last.CallSite, last.Method, last.Function = 0, 0, unwind.MethodPrewalked, "main"
+	golden(t, "usage.txt", render.AppendText(nil, r, render.Style{StackUsage: true}))
+	valid(t, render.AppendJSONLine(nil, r, render.Style{StackUsage: true}))
+}
+
 func TestJSON(t *testing.T) {
 	golden(t, "report.json", render.AppendJSON(nil, sample(t), render.Style{Registers: true, Version: "v1"}))
 }

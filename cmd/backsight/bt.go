@@ -31,6 +31,7 @@ type btOptions struct {
 	tableDir   string
 	explain    bool
 	registers  bool
+	stackUsage bool
 	show       excerptFlags
 	noSymbols  bool
 	demangle   bool
@@ -46,8 +47,8 @@ func newBT(stdout, stderr io.Writer) *cobra.Command {
 		Use:   "bt [flags] CAPTURE...",
 		Short: "Backtraces of a capture",
 		Long: `Backtraces of every thread in a capture: an ELF core file, JSON snapshots, one or
-many, or a console's log with reports of a kernel; plain or compressed. The format is recognised by content; "-" is standard
-input.`,
+many, or a console's log with reports of a kernel; plain or compressed. The format
+is recognised by content; "-" is standard input.`,
 		Example: `  backsight bt core.1234
   backsight bt --sysroot rootfs/ -e build/netd core.1234
   backsight bt --image firmware.elf snapshots.jsonl.gz
@@ -83,6 +84,7 @@ input.`,
 	f.StringVar(&o.tableDir, "table-dir", "", "`DIR` with unwind tables that 'backsight table -o DIR' wrote")
 	f.BoolVar(&o.explain, "explain", false, "say under every frame how it was found and what was tried")
 	f.BoolVar(&o.registers, "registers", false, "the registers of every thread's innermost frame")
+	f.BoolVar(&o.stackUsage, "stack-usage", false, "what each frame takes of the stack, in bytes")
 	o.show.add(f)
 	f.BoolVar(&o.noSymbols, "no-symbols", false, "modules and offsets only")
 	f.BoolVar(&o.demangle, "demangle", true, "readable names of C++ and Rust functions")
@@ -106,6 +108,7 @@ func (o *btOptions) check(stdout io.Writer) (err error) {
 		return fmt.Errorf("--max-frames %d is negative", o.maxFrames)
 	}
 	o.style.Registers, o.style.Modules, o.style.Version = o.registers, o.show.modules, version()
+	o.style.StackUsage = o.stackUsage
 	o.style.Color, err = colored(o.color, stdout)
 	return err
 }

@@ -108,7 +108,7 @@ Exception stack(0xca911e38 to 0xca911e80)
  spin from ret_fast_syscall+0x0/0x1c
 Code: e28dd004 e30232c0 e34b3f00 e5933000 (e5933000)`,
 		arch: "arm", title: "oops: CPU 0 PID 95 sh", regs: "pc=bf000014 sp=ca911db0 r8=69bab8",
-		mem: "ca911db0=2 ca911db4=bf00009c ca911dc4=5 ca911e38=7 bf000014=e5933000", want: "leaf! mid __irq_svc spin! ret_fast_syscall."},
+		mem: "ca911db0=2 ca911db4=bf00009c ca911dc4=5 ca911e38=7 bf000014=e5933000", want: "leaf! mid __irq_svc spin! ret_fast_syscall!."},
 	{name: "MIPS", log: `
 CPU 0 Unable to handle kernel paging request at virtual address 00000010, epc == c00a5020, ra == c00a506c
 Oops[#1]:
@@ -198,7 +198,7 @@ status: 0000000200000120 badaddr: 0000000000000010 cause: 000000000000000d
 [<ffffffff0143600c>] leaf+0xc/0x20 [toy]
 [<ffffffff801d8bfe>] vfs_write+0x9e/0x350
 [<ffffffff80003a52>] ret_from_syscall+0x0/0x2`,
-		arch: "riscv64", title: "oops: CPU 1 PID 99 sh", regs: "pc=ffffffff0143600c sp=ff20000000303b50 s2=5", want: "leaf! mid vfs_write ret_from_syscall."},
+		arch: "riscv64", title: "oops: CPU 1 PID 99 sh", regs: "pc=ffffffff0143600c sp=ff20000000303b50 s2=5", want: "leaf! mid vfs_write ret_from_syscall!."},
 }
 
 // TestEachProcessor: an oops as each processor prints it is one thread, with registers,

@@ -136,7 +136,7 @@ Backtrace:
 [<c0012335>] (leaf+0x0/0x20) from [<c0045678>] (mid+0x10/0x20)
 [<c0045668>] (mid) from [<c000e500>] (ret_fast_syscall+0x0/0x30)
 `
-	want := "oops: CPU 0 PID 99 sh|leaf! ?mid top\noops|leaf! mid ret_fast_syscall.\n"
+	want := "oops: CPU 0 PID 99 sh|leaf! ?mid top\noops|leaf! mid ret_fast_syscall!.\n"
 	if got := threadsOf(t, x86+arm); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
 	}

@@ -97,10 +97,28 @@ func (r *record) takeRegisters(text string) bool {
 	if len(regs) == 0 {
 		return false
 	}
-	if len(r.trace.listed) == 0 && len(r.regs)+len(regs) <= maxRegisters {
-		r.regs = append(r.regs, regs...)
+	for i := range regs {
+		if len(r.trace.listed) == 0 && len(r.regs) < maxRegisters {
+			r.setRegister(&regs[i])
+		}
 	}
 	return true
+}
+
+// setRegister adds a register; of one that is printed twice, as "PC is at leaf+0x14/0x20" and
+// "pc : [<bf000014>]", the value and the place.
+func (r *record) setRegister(reg *register) {
+	old := r.reg(reg.name)
+	if old == nil {
+		r.regs = append(r.regs, *reg)
+		return
+	}
+	if !old.known {
+		old.value, old.known, old.digits = reg.value, reg.known, reg.digits
+	}
+	if old.at.symbol == "" {
+		old.at = reg.at
+	}
 }
 
 // reg is the register of a name, nil where the report has none.

@@ -93,7 +93,7 @@ func (t *trace) add(p *place, doubtful bool) {
 	}
 	l := p.listed()
 	l.Doubtful, l.Outermost = doubtful, isRoot(p.symbol)
-	l.Exact = !doubtful && (t.interrupted || isTrampoline(p.symbol))
+	l.Exact = !doubtful && (t.interrupted || isTrampoline(p.symbol) || l.Outermost && p.offset == 0) // ARM: lr = ret_fast_syscall
 	t.listed = append(t.listed, l)
 	if !doubtful {
 		t.interrupted = savesRegisters(p.symbol)

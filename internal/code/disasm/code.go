@@ -53,7 +53,7 @@ func (c Code) Has(pc uint64) bool { return c.Img.Code(pc) != nil }
 func (c Code) Decode(at Addr, buf []cpu.Insn) int {
 	n := c.decode(at, buf)
 	if c.Arch.HookPops != 0 {
-		c.withoutHooks(at, buf[:n])
+		withoutHooks(c, at, buf[:n])
 	}
 	return n
 }

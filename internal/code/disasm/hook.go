@@ -13,20 +13,20 @@ import "github.com/backsight/backsight/cpu"
 // No other call moves SP in its delay slot: that is where its stack arguments lie. push {lr}
 // does stand before calls in assembly, so that the code of ARM's hook is looked at; of a
 // module the hook is in another image.
-func (c Code) withoutHooks(at Addr, buf []cpu.Insn) {
+func withoutHooks(c Code, at Addr, buf []cpu.Insn) {
 	pc := at.PC
 	for i := range buf {
 		in := &buf[i]
 		size := uint64(in.Len)
 		switch {
 		case in.Op == cpu.OpCall && in.Dst == c.Arch.LR && in.Flags&cpu.FlagConditional == 0:
-			if slot := c.hookSlot(buf, i, pc, at.Mode); slot != nil {
+			if slot := hookSlot(c, buf, i, pc, at.Mode); slot != nil {
 				*in, *slot = nop(in), nop(slot)
-			} else if c.hookPushed(buf, i, pc, at.Mode) && c.popsLR(Target(in)) {
+			} else if hookPushed(c, buf, i, pc, at.Mode) && popsLR(c, Target(in)) {
 				*in = cpu.Insn{Op: cpu.OpLoad, Len: in.Len, Size: uint8(c.Arch.RegSize), Dst: c.Arch.LR, Base: c.Arch.SP, WB: int32(c.Arch.HookPops),
 					Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg, Index: cpu.NoReg}
 			}
-		case i == 0 && c.dropsSP(in) && c.behindCall(pc, at.Mode):
+		case i == 0 && dropsSP(c, in) && behindCall(c, pc, at.Mode):
 			*in = nop(in)
 		}
 		pc += size
@@ -40,7 +40,7 @@ func nop(in *cpu.Insn) cpu.Insn {
 
 // hookSlot is what stands in the delay slot of the call buf[i] at pc, where that makes the
 // call one of the hook; nil where it does not. What lies behind buf is decoded for the answer.
-func (c Code) hookSlot(buf []cpu.Insn, i int, pc uint64, mode cpu.Mode) *cpu.Insn {
+func hookSlot(c Code, buf []cpu.Insn, i int, pc uint64, mode cpu.Mode) *cpu.Insn {
 	if buf[i].Flags&cpu.FlagDelaySlot == 0 {
 		return nil
 	}
@@ -51,19 +51,19 @@ func (c Code) hookSlot(buf []cpu.Insn, i int, pc uint64, mode cpu.Mode) *cpu.Ins
 	} else if c.decode(Addr{pc + uint64(buf[i].Len), mode}, next[:]) == 0 {
 		return nil
 	}
-	if !c.dropsSP(slot) {
+	if !dropsSP(c, slot) {
 		return nil
 	}
 	return slot
 }
 
 // dropsSP tells whether an instruction makes room for as much as the hook pops.
-func (c Code) dropsSP(in *cpu.Insn) bool {
+func dropsSP(c Code, in *cpu.Insn) bool {
 	return in.Op == cpu.OpAddImm && in.Dst == c.Arch.SP && in.Src == c.Arch.SP && in.Imm == -c.Arch.HookPops
 }
 
 // behindCall tells whether pc is the delay slot of a call.
-func (c Code) behindCall(pc uint64, mode cpu.Mode) bool {
+func behindCall(c Code, pc uint64, mode cpu.Mode) bool {
 	const call = 4 // bytes: the hook is called in the standard encoding
 	var before [1]cpu.Insn
 	return c.decode(Addr{pc - call, mode}, before[:]) == 1 && before[0].Op == cpu.OpCall && before[0].Flags&cpu.FlagDelaySlot != 0
@@ -71,19 +71,19 @@ func (c Code) behindCall(pc uint64, mode cpu.Mode) bool {
 
 // hookPushed tells whether the instruction before the call buf[i] at pc pushes the link
 // register alone.
-func (c Code) hookPushed(buf []cpu.Insn, i int, pc uint64, mode cpu.Mode) bool {
+func hookPushed(c Code, buf []cpu.Insn, i int, pc uint64, mode cpu.Mode) bool {
 	if buf[i].Target == 0 || buf[i].Flags&cpu.FlagDelaySlot != 0 {
 		return false
 	}
 	if i > 0 {
-		return c.pushesLR(&buf[i-1])
+		return pushesLR(c, &buf[i-1])
 	}
 	push := 4 - 2*uint64(mode) // bytes: Thumb's has two
 	var before [1]cpu.Insn
-	return c.decode(Addr{pc - push, mode}, before[:]) == 1 && c.pushesLR(&before[0])
+	return c.decode(Addr{pc - push, mode}, before[:]) == 1 && pushesLR(c, &before[0])
 }
 
-func (c Code) pushesLR(in *cpu.Insn) bool {
+func pushesLR(c Code, in *cpu.Insn) bool {
 	a := c.Arch
 	if in.Base != a.SP || in.WB != -int32(a.HookPops) || in.Flags&cpu.FlagConditional != 0 {
 		return false
@@ -93,7 +93,7 @@ func (c Code) pushesLR(in *cpu.Insn) bool {
 
 // popsLR tells whether the function at a place keeps LR elsewhere and loads LR from the
 // stack: mov ip,lr; pop {lr}. Of a function of another image nobody knows.
-func (c Code) popsLR(at Addr) bool {
+func popsLR(c Code, at Addr) bool {
 	if !c.Has(at.PC) {
 		return true
 	}

@@ -1,0 +1,31 @@
+package render
+
+import (
+	"fmt"
+
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
+)
+
+// usage writes what each frame takes of the stack, as the kernel's stack tracer does
+// (Documentation/trace/ftrace.rst, stack_trace), in bytes:
+//
+//	    Depth    Size   Location          Function
+//	0)    160      96   0x00401284        f+0x1c
+//
+// Where a frame's size is not known, "-" stands.
+func (t *text) usage(snap *target.Snapshot, th *report.Thread) {
+	width := max(len("Location"), len("0x")+t.digits)
+	t.b = fmt.Appendf(t.b, "        Depth    Size   %-*s  Function\n", width, "Location")
+	for i, u := range th.StackUsage(snap.Arch) {
+		f := &th.Frames[i]
+		depth, size, place := "-", "-", ""
+		if u.Known {
+			depth, size = fmt.Sprint(u.Depth), fmt.Sprint(u.Size)
+		}
+		if f.HasAddress() {
+			place = string(appendHex(nil, f.PC, t.digits))
+		}
+		t.b = fmt.Appendf(t.b, "%3d) %8s%8s   %-*s  %s\n", i, depth, size, width, place, Text(frameName(f)))
+	}
+}
