@@ -99,6 +99,7 @@ type splicer struct {
 	callee   Frame   // the last frame that was walked; none: Method is methodCount
 	frames   []Frame // what is known of each entry from its callee on the best path
 	mode     cpu.Mode
+	sure     int // the number of entries up to the last that the capture does not doubt
 }
 
 func newSplicer(w *Walker, t *target.Thread, listed []target.Listed) *splicer {
@@ -106,6 +107,8 @@ func newSplicer(w *Walker, t *target.Thread, listed []target.Listed) *splicer {
 	s.verifier.isAhead = true // whether another address would do as well is of no use here
 	s.state = State{Snapshot: w.snap.Of(t), Thread: t, Regs: new(cpu.Registers)}
 	_, s.mode, _ = w.snap.Arch.PCOf(&t.Regs)
+	for s.sure = len(listed); s.sure > 0 && listed[s.sure-1].Doubtful; s.sure-- {
+	}
 	return s
 }
 
@@ -113,10 +116,12 @@ func newSplicer(w *Walker, t *target.Thread, listed []target.Listed) *splicer {
 const (
 	worthProven  = 4  // the call before the entry goes to the callee
 	worthByJump  = 3  // … by another function's jump
+	worthUnclear = 0  // the call goes elsewhere, and from there nobody knows where
 	worthOpen    = 1  // an indirect call, an interrupted frame, or nobody knows the code
 	worthAgainst = -4 // no call stands there, or one that goes elsewhere
 	worthSkipped = -2 // an entry that the capture does not doubt is left out
 	worthDoubted = -2 // an entry that the capture doubts is taken
+	worthRoot    = 6  // the outermost entry is reached
 	worthEnded   = -5 // an entry that the capture does not doubt stands behind the path's end
 )
 
@@ -154,6 +159,9 @@ func (s *splicer) path() []int {
 // the path rather ends.
 func (s *splicer) bestStep(from *Frame, first int, worth []int) (best, next int) {
 	best, next = s.endWorth(first), len(s.listed)
+	if first > 0 && s.listed[first-1].Outermost {
+		return worthRoot, next
+	}
 	for k, skipped := first, 0; k < len(s.listed) && k <= first+maxSkipped; k++ {
 		_, gain := s.step(from, k)
 		if total := skipped + gain + worth[k+1]; total > best {
@@ -169,12 +177,8 @@ func (s *splicer) bestStep(from *Frame, first int, worth []int) (best, next int)
 	return best, next
 }
 
-// endWorth is what it is worth to leave out all entries from first on; behind the outermost
-// frame there are none to leave out.
+// endWorth is what it is worth to leave out all entries from first on.
 func (s *splicer) endWorth(first int) (worth int) {
-	if first > 0 && s.listed[first-1].Outermost {
-		return 0
-	}
 	for k := first; k < len(s.listed) && k < first+maxSkipped; k++ {
 		if !s.listed[k].Doubtful {
 			worth += worthEnded
@@ -192,10 +196,15 @@ func (s *splicer) entry(k int) Frame {
 // step is entry k as the caller of a frame, and what the step is worth.
 func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 	l := &s.listed[k]
-	if l.Doubtful {
-		worth = worthDoubted
+	if l.Doubtful && k < s.sure {
+		worth = worthDoubted // else there is nothing better
 	}
 	f = Frame{PC: l.PC, CallSite: l.PC, Exact: l.Exact, Method: MethodPrewalked, Checks: CodeMissing, Trust: Likely}
+	defer func() {
+		if l.Doubtful && !f.Checks.proven() {
+			f.Trust = Guess
+		}
+	}()
 	if l.PC == 0 {
 		return f, worth + worthOpen
 	}
@@ -233,6 +242,8 @@ func worthOf(c Checks) int {
 		return worthProven
 	case c.has(TargetMatches):
 		return worthByJump
+	case c.has(TargetUnclear):
+		return worthUnclear
 	}
 	return worthOpen
 }

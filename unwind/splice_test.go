@@ -46,6 +46,8 @@ func TestSplice(t *testing.T) {
 		{"what the capture doubts is left out", "400208! 400118 ?400318 400018.", g + "0 " + f + "1 400018/prewalked/likely/3", "root"},
 		{"… unless code proves it", "400208! 400118 ?400018", g + "0 " + f + "1 400018/prewalked/likely/2", "unreadable"},
 		{"a call through a register may be the callee's", "400208! 400118 400318", g + "0 " + f + "1 400318/prewalked/likely/2", "unreadable"},
+		{"of a list that the capture doubts as a whole, what code does not prove is a guess", "?400208! ?400118 ?400318 ?400030",
+			g + "0 " + f + "1 400318/prewalked/guess/2", "unreadable"},
 		{"names alone", "400208! 400118 - -.", g + "0 " + f + "1 0/prewalked/likely/2 0/prewalked/likely/3", "root"},
 		{"an interrupted frame follows no call", "400208! 400118 400030!", g + "0 " + f + "1 400030/prewalked/likely/2", "unreadable"},
 		{"a list that ends before the walk does", "400208!", g + "0 " + f + "-1", "unreadable"},

@@ -108,6 +108,9 @@ func completed(r *record, arch *cpu.Arch) []target.Listed {
 	if pc == nil || len(listed) > 0 && listed[0].Exact && listed[0].Symbol != pc.at.symbol {
 		return listed
 	}
+	if arch.Name == "mips" || arch.Name == "mips64" {
+		doubtSearched(listed, pc)
+	}
 	listed, at := withPC(listed, pc)
 	lr := r.reg("lr", "ra")
 	if lr == nil || arch.LR == cpu.NoReg || lr.at.symbol == "" || lr.at.function() == pc.at.function() || isTrampoline(lr.at.symbol) ||
@@ -119,6 +122,18 @@ func completed(r *record, arch *cpu.Arch) []target.Listed {
 		caller.PC = lr.value
 	}
 	return slices.Insert(listed, at, caller)
+}
+
+// doubtSearched doubts a chain that does not begin at the PC, as those of MIPS do: where the PC
+// is no code, the kernel lists every word on the stack that points to code
+// (arch/mips/kernel/traps.c, show_raw_backtrace).
+func doubtSearched(listed []target.Listed, pc *register) {
+	if len(listed) == 0 || samePlace(&listed[0], &pc.at) {
+		return
+	}
+	for i := range listed {
+		listed[i].Doubtful = true
+	}
 }
 
 // withPC is a chain that begins where the PC is. at is the index of the PC's caller.
