@@ -17,12 +17,13 @@ type binaries struct {
 	arch    *cpu.Arch
 	kernel  *target.Module            // nil: not found
 	modules map[string]*target.Module // by name; Image is nil where no file was found
+	symbols symbols
 	issues  []target.Issue
 }
 
 // find finds the binaries of a machine's kernel.
 func (k *kernelLog) find(m machine, env *input.Env) *binaries {
-	b := &binaries{modules: map[string]*target.Module{}}
+	b := &binaries{modules: map[string]*target.Module{}, symbols: symbols{known: map[symbolKey]symbolAt{}}}
 	kernel := linux.Kernel{Release: k.release(), Banner: k.facts.version}
 	for _, big := range []bool{false, true} { // MIPS's reports do not say the byte order
 		arch, ok := env.Archs.ByName(m.name, m.abi, big)
@@ -36,7 +37,7 @@ func (k *kernelLog) find(m machine, env *input.Env) *binaries {
 		}
 		if img != nil {
 			b.arch, b.issues = img.Arch, issues
-			b.kernel = target.NewModule("vmlinux", img, k.bias(img))
+			b.kernel = target.NewModule("vmlinux", img, k.bias(img, &b.symbols))
 			break
 		}
 	}
@@ -58,7 +59,7 @@ func (k *kernelLog) release() string {
 // bias is the distance of where the kernel ran from where it is linked: as the kernel says
 // when it panics, else as addresses tell that reports print with their symbols. Where nothing
 // tells, addresses are as linked.
-func (k *kernelLog) bias(img *image.Image) uint64 {
+func (k *kernelLog) bias(img *image.Image, names *symbols) uint64 {
 	f := &k.facts
 	if f.hasOffset {
 		if text, ok := img.SymbolNamed("_text"); ok && f.linked != 0 {
@@ -69,7 +70,7 @@ func (k *kernelLog) bias(img *image.Image) uint64 {
 	votes := map[uint64]int{}
 	for _, p := range k.places() {
 		if p.hasAddr && p.module == "" && len(votes) < maxVotes {
-			if at, ok := addressOf(img, &p); ok {
+			if at, ok := names.addressOf(img, &p); ok {
 				votes[p.addr-at]++
 			}
 		}
@@ -122,7 +123,7 @@ func (k *kernelLog) link(b *binaries, kernel *linux.Kernel, env *input.Env) {
 	}
 	for name, ref := range k.named() {
 		if ref.Base == 0 {
-			ref.Base = k.base(kernel, ref, env)
+			ref.Base = k.base(kernel, ref, env, &b.symbols)
 		}
 		if ref.Base == 0 {
 			continue
@@ -160,7 +161,7 @@ func (k *kernelLog) named() map[string]linux.Module {
 
 // base finds where a module's code begins that the log does not say: by the addresses that
 // reports print with its symbols.
-func (k *kernelLog) base(kernel *linux.Kernel, ref linux.Module, env *input.Env) uint64 {
+func (k *kernelLog) base(kernel *linux.Kernel, ref linux.Module, env *input.Env, names *symbols) uint64 {
 	votes := map[uint64]int{}
 	var at *target.Module
 	for _, p := range k.places() {
@@ -174,44 +175,11 @@ func (k *kernelLog) base(kernel *linux.Kernel, ref linux.Module, env *input.Env)
 		if at.Image == nil {
 			return 0
 		}
-		if addr, ok := addressOf(at.Image, &p); ok {
+		if addr, ok := names.addressOf(at.Image, &p); ok {
 			votes[p.addr-addr]++
 		}
 	}
 	return elected(votes)
-}
-
-// addressOf is the image address of a place, by its symbol. Static functions of one name are
-// told apart by their sizes, which kernels print; a function of another size is that of another
-// build.
-func addressOf(img *image.Image, p *place) (addr uint64, ok bool) {
-	s, ok := img.SymbolNamed(p.symbol)
-	if !ok {
-		return 0, false
-	}
-	if fits(&s, p) {
-		return s.Addr + p.offset, true
-	}
-	ok = false
-	img.Functions(func(at uint64, _ cpu.Mode, size uint64) bool {
-		if !fits(&image.Symbol{Size: size}, p) {
-			return true
-		}
-		if s, found := img.SymbolAt(at); found && s.Name == p.symbol && s.Addr == at {
-			addr, ok = at+p.offset, true
-		}
-		return !ok
-	})
-	return addr, ok
-}
-
-// maxFiller bounds the bytes between functions: a kernel's size of a function is the distance
-// to the next symbol, an ELF symbol's is without the filler.
-const maxFiller = 64
-
-// fits tells whether a symbol may be the function of a place.
-func fits(s *image.Symbol, p *place) bool {
-	return s.Size == 0 || p.size == 0 || p.size >= s.Size && p.size < s.Size+maxFiller
 }
 
 // addressOf is the target address of a place; ok is false where neither the log nor a file
@@ -227,7 +195,7 @@ func (b *binaries) addressOf(p *place) (addr uint64, ok bool) {
 	if p.symbol == "" || m == nil || m.Image == nil {
 		return 0, false
 	}
-	addr, ok = addressOf(m.Image, p)
+	addr, ok = b.symbols.addressOf(m.Image, p)
 	return m.ToTarget(addr), ok
 }
 

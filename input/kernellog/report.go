@@ -104,11 +104,14 @@ func chain(r *record, b *binaries) []target.Listed {
 // is left over from a call that came back; one in a tracer's trampoline does not say who called.
 func completed(r *record, arch *cpu.Arch) []target.Listed {
 	listed := slices.Clone(r.trace.listed)
+	if len(listed) > 0 && startsItself(&listed[0], arch) {
+		listed[0].Exact = true
+	}
 	pc := r.reg("pc", "epc", "rip", "eip")
 	if pc == nil || len(listed) > 0 && listed[0].Exact && listed[0].Symbol != pc.at.symbol {
 		return listed
 	}
-	if arch.Name == "mips" || arch.Name == "mips64" {
+	if isMIPS(arch) {
 		doubtSearched(listed, pc)
 	}
 	listed, at := withPC(listed, pc)
@@ -122,6 +125,15 @@ func completed(r *record, arch *cpu.Arch) []target.Listed {
 		caller.PC = lr.value
 	}
 	return slices.Insert(listed, at, caller)
+}
+
+func isMIPS(arch *cpu.Arch) bool { return arch.Name == "mips" || arch.Name == "mips64" }
+
+// startsItself tells whether a chain begins where the function stood that lists it, and not
+// where a call returns to: show_stack of MIPS takes its own registers
+// (arch/mips/include/asm/stacktrace.h, prepare_frametrace).
+func startsItself(first *target.Listed, arch *cpu.Arch) bool {
+	return isMIPS(arch) && first.Symbol == "show_stack"
 }
 
 // doubtSearched doubts a chain that does not begin at the PC, as those of MIPS do: where the PC

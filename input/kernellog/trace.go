@@ -92,7 +92,7 @@ func (t *trace) add(p *place, doubtful bool) {
 		return
 	}
 	l := p.listed()
-	l.Doubtful, l.Outermost = doubtful, isRoot(p.symbol)
+	l.Doubtful, l.Outermost = doubtful || isTrampoline(p.symbol), isRoot(p.symbol)
 	l.Exact = !doubtful && (t.interrupted || isTrampoline(p.symbol) || l.Outermost && p.offset == 0) // ARM: lr = ret_fast_syscall
 	t.listed = append(t.listed, l)
 	if !doubtful {
@@ -152,7 +152,8 @@ func savesRegisters(symbol string) bool {
 }
 
 // isTrampoline tells whether a function is a tracer's, to which traced functions return: the
-// function graph tracer's, and that of return probes. No call stands before it.
+// function graph tracer's, and that of return probes. No call stands before it, and who called
+// the function is not known.
 func isTrampoline(symbol string) bool {
 	switch symbol {
 	case "return_to_handler", "kretprobe_trampoline", "__kretprobe_trampoline", "arch_rethook_trampoline":
