@@ -6,21 +6,51 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"strings"
 
+	"github.com/backsight/backsight/lab/child"
+	"github.com/backsight/backsight/lab/corrupt"
 	"github.com/backsight/backsight/lab/hostile"
 )
 
+// hostileFlags are those of lab hostile.
+type hostileFlags struct {
+	costs   hostile.Options
+	mutants corrupt.Options
+	seeds   string
+	worker  string
+	only    int64
+	keep    string
+}
+
 // runHostile runs the command over input that is made to cost much, and prints what it
-// cost.
+// cost; or, with -n, over corrupted captures and binaries.
 func runHostile(args []string) error {
+	var f hostileFlags
 	fs := flag.NewFlagSet("hostile", flag.ExitOnError)
-	opt := hostile.Options{}
-	fs.StringVar(&opt.Command, "backsight", "backsight", "the command")
-	fs.StringVar(&opt.Only, "only", "", "only this case")
-	fs.IntVar(&opt.Scale, "scale", 1, "divide the size of the cases")
+	fs.StringVar(&f.costs.Command, "backsight", "backsight", "the command")
+	fs.StringVar(&f.costs.Only, "only", "", "only this case")
+	fs.IntVar(&f.costs.Scale, "scale", 1, "divide the size of the cases")
+	fs.Uint64Var(&f.mutants.N, "n", 0, "instead, make so many mutants of captures and their binaries")
+	fs.Uint64Var(&f.mutants.First, "first", 0, "the number of the first mutant")
+	fs.StringVar(&f.seeds, "seeds", "testdata", "folders with captures to make mutants of, commas between them")
+	fs.IntVar(&f.mutants.Workers, "workers", runtime.GOMAXPROCS(0), "processes that look at mutants")
+	fs.StringVar(&f.keep, "keep", "", "write the mutants that fare badly into this folder")
+	fs.StringVar(&f.worker, "worker", "", "(what the processes are started with)")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
+	if f.mutants.N > 0 || f.worker != "" {
+		return f.runMutants(context.Background())
+	}
+	return f.runCosts()
+}
+
+// runCosts prints a table of the cases.
+func (f *hostileFlags) runCosts() error {
 	dir, err := os.MkdirTemp("", "hostile-*")
 	if err != nil {
 		return err
@@ -28,7 +58,7 @@ func runHostile(args []string) error {
 	defer os.RemoveAll(dir)
 	fmt.Println("| case | input | MB | exit | CPU s | peak MB | |\n|---|---|---|---|---|---|---|")
 	wrong := 0
-	err = hostile.Run(context.Background(), dir, opt, func(r hostile.Result) {
+	err = hostile.Run(context.Background(), dir, f.costs, func(r hostile.Result) {
 		if r.Wrong != "" {
 			wrong++
 		}
@@ -39,4 +69,61 @@ func runHostile(args []string) error {
 		err = errors.Join(err, fmt.Errorf("%d cases cost too much", wrong))
 	}
 	return err
+}
+
+// runMutants prints the mutants that fare badly; -first with the number of one and -n 1
+// makes it again.
+func (f *hostileFlags) runMutants(ctx context.Context) error {
+	scratch, err := os.MkdirTemp("", "seeds-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(scratch)
+	f.mutants.Seeds, err = corrupt.Seeds(ctx, scratch, strings.Split(f.seeds, ",")...)
+	if err != nil {
+		return err
+	}
+	if f.worker != "" {
+		return corrupt.Work(ctx, f.worker, f.mutants.Seeds, os.Stdin, os.Stdout)
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	f.mutants.Command = f.costs.Command
+	f.mutants.Worker = func(ctx context.Context, dir string) *exec.Cmd {
+		cmd := child.Command(ctx, self, "hostile", "-seeds", f.seeds, "-worker", dir)
+		cmd.Stderr = os.Stderr
+		return cmd
+	}
+	wrong := 0
+	f.mutants.Found = func(m corrupt.Finding) {
+		wrong++
+		fmt.Printf("%d: %s, %s: %s\n", m.N, m.Seed.Name, m.What, m.Wrong)
+		if err := f.save(m.Mutant); err != nil {
+			fmt.Fprintln(os.Stderr, "lab:", err)
+		}
+	}
+	f.mutants.Ran = func(n uint64) {
+		if n%1000 == 0 {
+			fmt.Printf("%d mutants of %d captures, %d fare badly\n", n, len(f.mutants.Seeds), wrong)
+		}
+	}
+	err = corrupt.Run(ctx, f.mutants)
+	if wrong > 0 {
+		err = errors.Join(err, fmt.Errorf("%d mutants fare badly", wrong))
+	}
+	return err
+}
+
+// save writes a mutant below the folder of -keep.
+func (f *hostileFlags) save(m *corrupt.Mutant) error {
+	if f.keep == "" {
+		return nil
+	}
+	dir := filepath.Join(f.keep, fmt.Sprint(m.N))
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return err
+	}
+	return m.Seed.Write(dir, m.Files)
 }

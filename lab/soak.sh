@@ -1,18 +1,24 @@
 #!/bin/sh
-# soak.sh [CPU-MINUTES]: spreads that much processor time (30 unless given) over every fuzz target of the project, each on all
-# cores in turn, and prints the executions and findings of each. Inputs that reached new code are kept in Go's build cache
+# soak.sh [CPU-MINUTES [CORES]]: spreads that much processor time (30 unless given) over every fuzz target of the project,
+# each in turn on so many cores (all of them), and prints the executions and findings of each, and what part of its
+# package's statements the inputs that were found so far reach. Inputs that reached new code are kept in Go's build cache
 # and are where the next soak goes on; inputs that fail are left under testdata/fuzz of their package.
 # An input is made smaller a few times only: Go's minute for each was all that some targets did.
 set -u
 cd "$(dirname "$0")/.."
 minutes=${1:-30}
-list=$(grep -r --include='*_test.go' -o '^func Fuzz[A-Za-z0-9_]*' . | sed 's/\/[^/]*:func / /' | sort -u)
-targets=$(echo "$list" | wc -l)
-cores=$(getconf _NPROCESSORS_ONLN)
-each=$(awk "BEGIN { s = $minutes * 60 / $cores / $targets; printf \"%.1f\", s < 0.5 ? 0.5 : s }")
-echo "$targets targets on $cores cores, ${each} s each"
+cores=${2:-$(getconf _NPROCESSORS_ONLN)}
 log=$(mktemp)
 trap 'rm -f "$log"' EXIT
+
+# targets lists all targets, of modules of their own too: module directory, package, target.
+targets() {
+	find . -name go.mod -exec dirname {} \; | sort | while read -r module; do
+		go test -C "$module" -list '^Fuzz' ./... | awk -v m="$module" '/^Fuzz/ { t[n++] = $1 }
+			/^ok/ { for (i = 0; i < n; i++) print m, $2, t[i]; n = 0 }'
+	done
+}
+
 # ended: nothing but the end of the time is in the way. Go 1.26 may report that as a failure where the machine is busy
 # (go.dev/issue/75804): one line in place of what an input did, and no input is written.
 ended() {
@@ -20,21 +26,33 @@ ended() {
 		[ "$(sed -n '/^--- FAIL/,/^FAIL$/p' "$log" | sed '1d;$d')" = '    context deadline exceeded' ]
 }
 
+# covered MODULE PACKAGE TARGET: the statements of the package that the target's inputs reach, those in Go's cache too.
+covered() {
+	dir=$(go list -C "$1" -f '{{.Dir}}' "$2")/testdata/fuzz
+	found=$(go env GOCACHE)/fuzz/$2/$3
+	[ ! -e "$dir/$3" ] && [ -d "$found" ] && mkdir -p "$dir" && ln -s "$found" "$dir/$3"
+	go test -C "$1" -run "^$3\$" -cover "$2" 2>&1 | grep -o '[0-9.]*% of statements'
+	[ ! -L "$dir/$3" ] || { rm "$dir/$3" && rmdir -p --ignore-fail-on-non-empty "$dir"; }
+}
+
+list=$(targets)
+each=$(echo "$list" | awk -v s="$minutes" -v c="$cores" 'END { s = s * 60 / c / NR; printf "%.1f", s < 0.5 ? 0.5 : s }')
+echo "$(echo "$list" | wc -l) targets on $cores cores, ${each} s each"
 total=0 failed=0
-while read -r dir target; do
-	if go test -C "$dir" . -run '^$' -fuzz "^$target\$" -fuzztime "${each}s" -fuzzminimizetime 10x >"$log" 2>&1 || ended; then
+while read -r module package target; do
+	if go test -C "$module" "$package" -run '^$' -fuzz "^$target\$" -fuzztime "${each}s" -fuzzminimizetime 10x -parallel "$cores" >"$log" 2>&1 || ended; then
 		result=ok
 	else
 		result=FOUND
 		failed=$((failed + 1))
 	fi
 	execs=$(grep -o 'execs: [0-9]*' "$log" | tail -1 | cut -d' ' -f2)
-	new=$(grep -o 'new interesting: [0-9]*' "$log" | tail -1 | cut -d' ' -f3)
-	printf '%-24s %-28s %12s executions  %6s new inputs  %s\n' "$dir" "$target" "${execs:-0}" "${new:-0}" "$result"
+	printf '%-24s %-16s %12s executions, %7.0f a second, %s, %s\n' "${package#*/backsight/}" "$target" "${execs:-0}" \
+		"$(awk -v n="${execs:-0}" -v s="$each" 'BEGIN { print n / s }')" "$(covered "$module" "$package" "$target")" $result
 	[ $result = ok ] || grep -v '^fuzz: elapsed' "$log" | head -20
 	total=$((total + ${execs:-0}))
-done <<EOF
+done <<EOL
 $list
-EOF
+EOL
 echo "$total executions, $failed findings"
 [ "$failed" -eq 0 ]

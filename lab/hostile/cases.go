@@ -18,6 +18,9 @@ type Case struct {
 	files func(n int) map[string][]byte
 }
 
+// Files makes the input at size n; the capture is named "capture".
+func (c *Case) Files(n int) map[string][]byte { return c.files(n) }
+
 // capture is the name of what bt is given; program that of what it names.
 const capture, program = "capture", "program"
 

@@ -15,7 +15,7 @@ import (
 func watch(pid int, done <-chan struct{}) (peak int64) {
 	path := fmt.Sprintf("/proc/%d/status", pid)
 	for {
-		peak = max(peak, highWater(path))
+		peak = max(peak, HighWater(path))
 		select {
 		case <-done:
 			return peak
@@ -24,7 +24,9 @@ func watch(pid int, done <-chan struct{}) (peak int64) {
 	}
 }
 
-func highWater(path string) int64 {
+// HighWater is the largest resident set that a status file of proc(5) tells, in bytes; 0
+// where there is none.
+func HighWater(path string) int64 {
 	status, err := os.ReadFile(path)
 	if err != nil {
 		return 0

@@ -33,6 +33,11 @@ type Options struct {
 // Result is what a case cost.
 type Result struct {
 	Case
+	Cost
+}
+
+// Cost is what a run of the command cost.
+type Cost struct {
 	Input  int64 // bytes
 	CPU    time.Duration
 	Memory int64 // bytes, 0 where the system does not tell
@@ -64,15 +69,23 @@ func run(ctx context.Context, dir string, c Case, opt Options) (r Result, err er
 	}
 	defer os.RemoveAll(dir)
 	r = Result{Case: c}
+	size := int64(0)
 	for name, data := range c.files(max(1, c.n/max(1, opt.Scale))) {
-		r.Input += int64(len(data))
+		size += int64(len(data))
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			return r, err
 		}
 	}
+	r.Cost, err = Measure(ctx, dir, size, opt.Command, "bt", capture)
+	return r, err
+}
+
+// Measure runs a command in a folder, on input of so many bytes, and judges what it cost.
+func Measure(ctx context.Context, dir string, input int64, name string, args ...string) (r Cost, err error) {
+	r.Input = input
 	ctx, cancel := context.WithTimeout(ctx, 20*MaxCPU)
 	defer cancel()
-	cmd := child.Command(ctx, opt.Command, "bt", capture)
+	cmd := child.Command(ctx, name, args...)
 	var stderr bytes.Buffer
 	cmd.Dir, cmd.Stderr = dir, &stderr
 	if err := cmd.Start(); err != nil {
@@ -94,7 +107,7 @@ func run(ctx context.Context, dir string, c Case, opt Options) (r Result, err er
 }
 
 // judge says what is wrong about a run.
-func (r *Result) judge(stderr []byte) string {
+func (r *Cost) judge(stderr []byte) string {
 	switch most := MaxMemory + 2*r.Input; {
 	case r.Exit != 0 && r.Exit != 2:
 		return fmt.Sprintf("exit %d", r.Exit)
