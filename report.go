@@ -29,7 +29,7 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 	if i := slices.IndexFunc(r.Threads, func(t report.Thread) bool { return snap.Fault != nil && t.ID == snap.Fault.Thread }); i >= 0 {
 		r.Crash = diagnose.Crash(snap, &r.Threads[i])
 	}
-	r.Issues = append(r.Issues, missing(snap, traces)...)
+	r.Issues = append(append(r.Issues, missing(snap, traces)...), doubts(traces)...)
 	return r
 }
 

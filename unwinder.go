@@ -68,6 +68,9 @@ type Backtrace struct {
 	// Tried are the attempts to find each frame, as report.Thread has them; nil but in
 	// ExplainedBacktraces.
 	Tried [][]report.Attempt
+	// Doubt is what other threads' frames, or where the stack lies, say against the
+	// backtrace, in a line; "" for nothing. Its frames are trusted accordingly.
+	Doubt string
 	// Overwritten is a return address of a crashed thread that is no code, nil where none
 	// was found.
 	Overwritten *report.Overwritten
@@ -82,6 +85,7 @@ func (b *Backtrace) Complete() bool { return b.Stop.Reason == unwind.StopRoot }
 func (u *Unwinder) Backtraces(ctx context.Context, snap *target.Snapshot) ([]Backtrace, error) {
 	out := make([]Backtrace, len(snap.Threads))
 	done, err := u.walk(ctx, snap, out)
+	doubt(snap, out[:done])
 	return out[:done], err
 }
 
@@ -108,6 +112,7 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 			}
 		}
 	})
+	doubt(snap, out[:done])
 	return out[:done], cmp.Or(blame(snap, fault), ctx.Err())
 }
 

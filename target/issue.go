@@ -30,6 +30,9 @@ const (
 	IssueImage
 	// IssueNames: some functions and lines have no names.
 	IssueNames
+	// IssueThreads: the backtraces of threads contradict one another, or a stack is none.
+	// They are trusted less than each alone would be.
+	IssueThreads
 )
 
 // String is the issue in one line.

@@ -1,0 +1,54 @@
+package backsight
+
+import (
+	"fmt"
+
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// maxDoubts bounds the issues that are about threads that contradict one another.
+const maxDoubts = 8
+
+// doubt takes certainty from the frames that other threads' frames, or where the stack lies,
+// speak against.
+func doubt(snap *target.Snapshot, traces []Backtrace) {
+	walks := make([]unwind.Walked, len(traces))
+	for i := range traces {
+		walks[i] = unwind.Walked{Thread: traces[i].Thread, Frames: traces[i].Frames}
+	}
+	for _, d := range unwind.Doubts(snap, walks) {
+		b := &traces[d.Walk]
+		b.Doubt = describe(traces, &d)
+		for k := d.Frame; k < len(b.Frames); k++ {
+			b.Frames[k].Trust = min(b.Frames[k].Trust, unwind.Likely)
+		}
+	}
+}
+
+// describe says in a line what speaks against a backtrace.
+func describe(traces []Backtrace, d *unwind.Doubt) string {
+	id := traces[d.Walk].Thread.ID
+	if d.Other < 0 {
+		return fmt.Sprintf("thread %d: its stack pointer, %#x, lies in the data of %s, which is no stack unless the program made it one", id, d.Addr, d.Module.Name)
+	}
+	return fmt.Sprintf("thread %d: frame %d has words of the stack, at %#x, that frames of thread %d have as well; they cannot both be right",
+		id, d.Frame-1, d.Addr, traces[d.Other].Thread.ID)
+}
+
+// doubts are the issues of backtraces that something speaks against.
+func doubts(traces []Backtrace) (issues []target.Issue) {
+	n := 0
+	for i := range traces {
+		if traces[i].Doubt == "" {
+			continue
+		}
+		if n++; n <= maxDoubts {
+			issues = append(issues, target.Issue{Kind: target.IssueThreads, Text: traces[i].Doubt})
+		}
+	}
+	if n > maxDoubts {
+		issues = append(issues, target.Issue{Kind: target.IssueThreads, Text: fmt.Sprintf("the stacks of %d more threads are in doubt", n-maxDoubts)})
+	}
+	return issues
+}

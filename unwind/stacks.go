@@ -1,0 +1,190 @@
+package unwind
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/backsight/backsight/target"
+)
+
+// Walked is a thread and the frames that a walk found, innermost first.
+type Walked struct {
+	Thread *target.Thread
+	Frames []Frame
+}
+
+// Doubt is what speaks against the frames of a walk and cannot be seen in that walk alone.
+type Doubt struct {
+	// Walk is the index of the walk; its frames from Frame on are in doubt, which follow
+	// from what lies on the stack at Addr, a target address.
+	Walk, Frame int
+	Addr        uint64
+	// Other is the index of the walk whose frames have the same words of the stack; −1: the
+	// stack lies in the data of Module.
+	Other  int
+	Module *target.Module
+}
+
+// Doubts compares the walks of a snapshot's threads, one for each thread at most:
+//
+//   - A word of the stack belongs to one activation. Where two live threads have frames on the
+//     same words, one wrote over what the other had left there, or one of the walks went astray.
+//     Example: a thread pool gives a stack to a second thread while the first still sleeps on
+//     it; both walks then find the second's frames, without a flaw.
+//   - Nobody calls functions on a program's variables. Example: SP was overwritten, or
+//     switched to a buffer by an exploit (a stack pivot); what lies there looks like frames.
+//     A signal handler may run there, for the program has said so (sigaltstack), and the
+//     signal frame leads out; so may everything on a machine without processes, where
+//     stacks are variables (Cortex-M firmware, the init task of Linux).
+//
+// A doubt is the first of its walk. The walks are not changed.
+func Doubts(snap *target.Snapshot, walks []Walked) []Doubt {
+	first := make(map[int]Doubt)
+	note := func(d Doubt) {
+		if old, ok := first[d.Walk]; !ok || d.Frame < old.Frame {
+			first[d.Walk] = d
+		}
+	}
+	claims := claimsOf(snap, walks)
+	sweep(claims, note)
+	for i := range claims { // the same from above: of two claims each may begin first
+		claims[i].lo, claims[i].hi = ^claims[i].hi, ^claims[i].lo
+	}
+	sweep(claims, func(d Doubt) { d.Addr = ^d.Addr; note(d) })
+	if process(snap) {
+		for i := range walks {
+			if m, sp, ok := onData(snap, &walks[i]); ok && len(walks[i].Frames) > 1 {
+				note(Doubt{Walk: i, Frame: 1, Addr: sp, Other: -1, Module: m})
+			}
+		}
+	}
+	out := make([]Doubt, 0, len(first))
+	for _, d := range first {
+		out = append(out, d)
+	}
+	slices.SortFunc(out, func(a, b Doubt) int { return cmp.Compare(a.Walk, b.Walk) })
+	return out
+}
+
+// process tells whether the snapshot is a process, whose threads the system lists once
+// each; else it is a machine, or nobody knows.
+func process(snap *target.Snapshot) bool { return snap.PID != 0 }
+
+// claim is the words of the stack that a frame has: from SP, inclusive, to its CFA.
+type claim struct {
+	lo, hi      uint64
+	owner       int // threads of one owner are one activity, listed more than once
+	walk, frame int
+}
+
+// maxFrameSize bounds a frame: what a rule says that switches stacks is none.
+const maxFrameSize = 16 << 20
+
+// claimsOf collects the claims of all walks. A walk over memory of its own moment, as a
+// report in a log has, has nothing to do with the others.
+func claimsOf(snap *target.Snapshot, walks []Walked) (claims []claim) {
+	owners := make(map[activity]int)
+	for i := range walks {
+		t := walks[i].Thread
+		if a, ok := activityOf(snap, t); ok && t.Memory == nil && !process(snap) {
+			if _, known := owners[a]; !known {
+				owners[a] = i
+			}
+		}
+	}
+	for i := range walks {
+		if walks[i].Thread.Memory == nil {
+			claims = appendClaims(claims, snap, &walks[i], i, owners)
+		}
+	}
+	return claims
+}
+
+// activity is what a processor did or was to do: a machine's capture may list it as that of
+// the processor, of the task, and as what an exception interrupted.
+type activity struct{ pc, sp uint64 }
+
+func activityOf(snap *target.Snapshot, t *target.Thread) (a activity, ok bool) {
+	sp, known := t.Regs.Lookup(snap.Arch.SP)
+	pc, _, ok := snap.Arch.PCOf(&t.Regs)
+	return activity{pc, sp & snap.Arch.AddrMask()}, ok && known
+}
+
+func appendClaims(claims []claim, snap *target.Snapshot, w *Walked, index int, owners map[activity]int) []claim {
+	a, ok := activityOf(snap, w.Thread)
+	if !ok {
+		return claims
+	}
+	owner, sp := index, a.sp
+	for i := range w.Frames {
+		f := &w.Frames[i]
+		if f.Exact { // an exact frame begins an activity: the thread's, or one that was interrupted
+			if o, listed := owners[activity{f.PC, sp}]; listed {
+				owner = o
+			}
+		}
+		if !f.HasCFA {
+			break
+		}
+		interrupted := i+1 < len(w.Frames) && w.Frames[i+1].Exact // its CFA may be another stack's
+		if size := f.CFA - sp; !interrupted && size > 0 && size <= maxFrameSize && snap.Memory.RangeAt(sp).Contains(f.CFA-1) {
+			claims = append(claims, claim{sp, f.CFA, owner, index, i})
+		}
+		sp = f.CFA
+	}
+	return claims
+}
+
+// sweep goes through the claims in the order of their begins, and tells of each that begins
+// before another owner's ends. Of the claims that are open, only the two that reach highest
+// are kept, of different owners.
+func sweep(claims []claim, tell func(Doubt)) {
+	slices.SortFunc(claims, func(a, b claim) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.walk, b.walk)) })
+	var top, second *claim
+	for i := range claims {
+		c, o := &claims[i], top
+		if o != nil && o.owner == c.owner {
+			o = second
+		}
+		if o != nil && o.hi > c.lo {
+			// The frame itself follows from what lies below its words, its caller from them.
+			tell(Doubt{Walk: c.walk, Frame: c.frame + 1, Addr: c.lo, Other: o.walk})
+			tell(Doubt{Walk: o.walk, Frame: o.frame + 1, Addr: c.lo, Other: c.walk})
+		}
+		switch {
+		case top == nil || c.hi > top.hi:
+			if top != nil && top.owner != c.owner {
+				second = top
+			}
+			top = c
+		case c.owner != top.owner && (second == nil || c.hi > second.hi):
+			second = c
+		}
+	}
+}
+
+// onData tells whether the thread's stack lies in the variables of a module, from where no
+// signal frame leads to another stack.
+func onData(snap *target.Snapshot, w *Walked) (m *target.Module, sp uint64, ok bool) {
+	a, ok := activityOf(snap, w.Thread)
+	if !ok || w.Thread.Stack.Contains(a.sp) {
+		return nil, 0, false
+	}
+	m, ok = snap.ModuleAt(a.sp)
+	if !ok || m.Image == nil {
+		return nil, 0, false
+	}
+	s, ok := m.Image.Segment(m.ToImage(a.sp))
+	if !ok || !s.Write {
+		return nil, 0, false
+	}
+	signal := false
+	for i := range w.Frames {
+		f := &w.Frames[i]
+		signal = signal || f.Method == MethodSigframe
+		if signal && f.HasCFA && !m.Contains(f.CFA) {
+			return nil, 0, false
+		}
+	}
+	return m, a.sp, true
+}
