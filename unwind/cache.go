@@ -1,6 +1,8 @@
 package unwind
 
 import (
+	"math/bits"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/packed"
 )
@@ -52,7 +54,7 @@ type callKey struct{ pc, ra uint64 }
 func (k callKey) hash() uint64 { return spread(k.pc ^ k.ra<<7) }
 
 // cachedRule is the rule of a place, and the caller that was met there first. The
-// caller's callLen is 0 where only the rule is known.
+// caller's length is 0 where only the rule is known.
 type cachedRule struct {
 	rule   packed.Rule
 	caller caller
@@ -60,15 +62,46 @@ type cachedRule struct {
 
 // caller is what is known of a return address behind a certain callee, in 16 bytes.
 type caller struct {
-	ra      uint64 // as the rule yields it, mode bit included
-	checks  Checks
-	module  uint16 // index in Snapshot.Modules; in an imageCache, the ID of an image
-	callLen uint8  // from the call to the address that it returns to; 0: nothing is known
-	how     uint8  // bit 0: ISA mode; bits 1–2: trust; bits 3–7: method
+	ra     uint64 // as the rule yields it, mode bit included
+	checks Checks
+	module uint16 // index in Snapshot.Modules; in an imageCache, the ID of an image
+	call   uint8  // bits 0–3: from the call to the address that it returns to, 0: nothing is known; bits 4–7: cost
+	how    uint8  // bit 0: ISA mode; bits 1–2: trust; bits 3–7: method
 }
 
 func howOf(mode cpu.Mode, trust Trust, method Method) uint8 {
 	return uint8(mode)&1 | uint8(trust)<<1 | uint8(method)<<3
+}
+
+// What is known of a caller's call, see caller.call: mostCallLen is the longest; costShift is
+// where the cost begins.
+const (
+	mostCallLen = 1<<costShift - 1
+	costShift   = 4
+	// cheap is a cost of code analysis that is not counted: all frames of a walk together
+	// cost maxCost then.
+	cheap = maxCost / 1024
+)
+
+// callOf packs a length, at most mostCallLen, and what it cost to find the caller, rounded up
+// to a power of two times cheap.
+func callOf(length uint8, cost uint64) uint8 {
+	return length | min(uint8(bits.Len64(cost/cheap)), 1<<(8-costShift)-1)<<costShift
+}
+
+// length is that of the call, with the delay slot.
+func (c *caller) length() uint64 { return uint64(c.call & mostCallLen) }
+
+// costly tells whether finding the caller cost anything that counts.
+func (c *caller) costly() bool { return c.call > mostCallLen }
+
+// cost is what finding the caller cost, in instructions: the same for whoever finds it and
+// for who takes it from a cache, so that walks end at the same frame.
+func (c *caller) cost() uint64 {
+	if !c.costly() {
+		return 0
+	}
+	return cheap << (c.call >> costShift)
 }
 
 func (c *caller) mode() cpu.Mode { return cpu.Mode(c.how & 1) }
@@ -88,7 +121,7 @@ func (c *ruleCache) caller(p place, ra uint64) *caller {
 func (c *ruleCache) store(p place, r cachedRule) {
 	if known := c.rule(p); known == nil {
 		c.rules = c.rules.insert(p.tag, p.pc, r)
-	} else if ra := r.caller.ra; r.caller.callLen != 0 && known.caller.ra != ra && c.caller(p, ra) == nil {
+	} else if ra := r.caller.ra; r.caller.length() != 0 && known.caller.ra != ra && c.caller(p, ra) == nil {
 		c.callers = c.callers.insert(p.tag, callKey{uint64(p.pc), ra}, r.caller)
 	}
 }

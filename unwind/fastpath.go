@@ -12,6 +12,7 @@ type fastPath struct {
 	admission admission
 	modules   moduleCaches
 	trail     ruleTrail
+	finder    *finder    // counts the cost of the walk
 	found     cachedRule // an imageCache's answer in target addresses
 }
 
@@ -68,8 +69,7 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 				break
 			}
 		}
-		cfa &= mask
-		if cfa < sp || cfa == sp && !level || !s.Stack.Contains(cfa) {
+		if cfa &= mask; cfa < sp || cfa == sp && !level || !s.Stack.Contains(cfa) {
 			break
 		}
 		var ra uint64
@@ -84,11 +84,9 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 		if r.SignedRA() && codeMask != 0 {
 			ra &= codeMask
 		}
-		if c.ra != ra || c.callLen == 0 {
-			if c = f.local.caller(at, ra); c == nil {
-				if c = f.imageCaller(s, at, ra, callee.Module); c == nil {
-					break
-				}
+		if c.ra != ra || c.length() == 0 {
+			if c = f.otherCaller(s, at, ra, callee.Module); c == nil {
+				break
 			}
 		}
 		if cfa&align == 0 != (c.checks&SPAligned != 0) {
@@ -101,11 +99,14 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 		if isa {
 			pc &^= 1
 		}
-		dst = append(dst, Frame{PC: pc, CallSite: pc - uint64(c.callLen), Module: modules[c.module],
+		dst = append(dst, Frame{PC: pc, CallSite: pc - c.length(), Module: modules[c.module],
 			Checks: c.checks, Mode: mode, Method: c.method(), Trust: c.trust()})
 		t.rules = append(t.rules, r)
 		at = place{codeAddr(pc), uint32(mode) | tagUsed}
 		sp, level = cfa, !arch.CallPushesRA
+		if c.costly() && f.spend(c) {
+			break
+		}
 	}
 	if len(t.rules) > 0 {
 		t.materialize(s, dst[started-1:])
@@ -113,12 +114,27 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 	return dst, false
 }
 
+// spend counts what finding a caller costs who has no cache, and tells whether the walk has
+// cost enough.
+func (f *fastPath) spend(c *caller) bool {
+	f.finder.cost += c.cost()
+	return f.finder.spent()
+}
+
+// otherCaller finds a caller that is not kept beside the rule, nil if unknown.
+func (f *fastPath) otherCaller(s *State, at place, ra uint64, m *target.Module) *caller {
+	if c := f.local.caller(at, ra); c != nil {
+		return c
+	}
+	return f.imageCaller(s, at, ra, m)
+}
+
 // begin starts a trail at s, and tells where s is and what its SP is. It reports false where
-// no cache knows the place.
+// no cache knows the place, or the walk has cost enough: sources are left out then.
 func (f *fastPath) begin(s *State) (at place, sp uint64, ok bool) {
 	arch := s.Snapshot.Arch
 	sp, ok = s.Regs.Lookup(arch.SP)
-	if !ok || s.Module == nil {
+	if !ok || s.Module == nil || f.finder.spent() {
 		return at, 0, false
 	}
 	at = placeOf(s.PC, s.Mode, s.Exact)
@@ -133,7 +149,7 @@ func (f *fastPath) begin(s *State) (at place, sp uint64, ok bool) {
 }
 
 // imageRule finds the rule and the caller that other walkers left for a place in m, nil if
-// none did. A caller in another image has callLen 0: imageCaller finds it by the return
+// none did. A caller in another image has length 0: imageCaller finds it by the return
 // address. What is found is stored if the place comes up again.
 func (f *fastPath) imageRule(s *State, at place, m *target.Module) (rule *packed.Rule, c *caller) {
 	of := f.modules.of(s.Snapshot, m)
@@ -146,7 +162,7 @@ func (f *fastPath) imageRule(s *State, at place, m *target.Module) (rule *packed
 	}
 	f.found = *r
 	if c = &f.found.caller; c.module != of.cache.id {
-		c.callLen = 0
+		c.call = 0
 		return &r.rule, c
 	}
 	f.fromImage(at, of)

@@ -14,6 +14,14 @@ const maxTries = 8
 // return addresses takes a hundred thousand.
 const maxCost = 4_000_000
 
+// maxCosts is how many walks of a snapshot may cost that much. Where it has more threads,
+// each has an equal share, so that no walk depends on how others fare: of a thousand threads
+// 128,000 instructions, which 99 of 100 walks through programs without tables stay below.
+const maxCosts = 32
+
+// limitOf is what a walk of one of so many threads may cost.
+func limitOf(threads int) uint64 { return maxCost * maxCosts / uint64(max(threads, maxCosts)) }
+
 // finder asks the sources for the caller of a frame. Questions and answers lie in fields,
 // because variables whose address an interface's method is given would be allocated.
 type finder struct {
@@ -26,6 +34,8 @@ type finder struct {
 	ahead    *lookahead // of callerProven; made when first needed
 
 	cost     uint64 // of the walk, see Query.Cost
+	limit    uint64 // of cost
+	starved  bool   // the walk had cost enough when the search for this frame began
 	query    Query
 	rule     Rule   // the answer of a RuleSource
 	step     Caller // the answer of a FrameSource
@@ -45,6 +55,8 @@ type search struct {
 	first    packed.Rule // the first answer, if packed
 	packed   bool        // the first answer has a packed form
 	noCaller bool        // a source knows that the frame has no caller
+	starved  bool        // code analysis is left out, for the walk has cost enough
+	cost     uint64      // of the search
 	refuted  bool        // a rule, neither a fallback nor a convention, led to no caller
 }
 
@@ -56,10 +68,17 @@ func (f *finder) init(opt *Options) {
 	f.verifier.starts.sources = opt.Sources
 }
 
+// spent tells whether the walk has cost as much as it may.
+func (f *finder) spent() bool { return f.cost > f.limit }
+
 // find asks the sources in order for the caller of the frame s. A candidate that
 // convinces ends the search; a search through the stack is the last resort.
 func (f *finder) find(s *State) search {
-	r := search{frame: s, stop: Stop{StopNoRule, s.PC}}
+	if !f.verifier.isAhead {
+		f.starved = f.spent()
+	}
+	r := search{frame: s, stop: Stop{StopNoRule, s.PC}, starved: f.starved}
+	before := f.cost
 	sources := f.sources
 	if s.Exact {
 		sources = f.exact
@@ -80,6 +99,7 @@ func (f *finder) find(s *State) search {
 	}
 	f.crossCheck(&r)
 	f.passTrampoline(&r)
+	r.cost = f.cost - before
 	return r
 }
 
@@ -134,7 +154,7 @@ func (f *finder) askRules(src RuleSource, r *search) {
 		return
 	}
 	m := src.Method()
-	if m == MethodCode && f.cost > maxCost {
+	if m == MethodCode && f.starved {
 		f.explain.verdict(r.frame, m, 0, TooCostly)
 		return
 	}

@@ -7,26 +7,21 @@ import (
 	"github.com/backsight/backsight/internal/packed"
 )
 
-// learn stores how the caller of s was found, and publishes it for other walkers, if
-// nothing but code decided. What the stack decided, advance checks again for
-// every frame.
-func (f *fastPath) learn(s *State, r *search) {
-	known, ok := cacheable(s, r)
-	if !ok {
-		return
-	}
+// learn stores how the caller of s was found, and publishes it for other walkers: nothing
+// but code decided. What the stack decided, advance checks again for every frame.
+func (f *fastPath) learn(s *State, known cachedRule, c *candidate) {
 	at := placeOf(s.PC, s.Mode, s.Exact)
 	if f.admission.admits(s.PC) {
 		f.local.store(at, known)
 	}
-	f.publish(s, at, known, &r.best)
+	f.publish(s, at, known, c)
 }
 
 // cacheable tells whether code alone decided about the best candidate: the first answer
 // of all came from a rule source and was the last. known is what to store.
 func cacheable(s *State, r *search) (known cachedRule, ok bool) {
 	c := &r.best
-	if r.answers != 1 || !r.lastRule || !c.convinces() || c.end && c.trust != Certain ||
+	if r.answers != 1 || !r.lastRule || r.starved || !c.convinces() || c.end && c.trust != Certain ||
 		s.Module == nil || s.Module.Image == nil || !s.Module.Image.Executable(s.Module.ToImage(s.PC-1)&s.Module.Image.Arch.AddrMask()) {
 		return known, false
 	}
@@ -38,12 +33,12 @@ func cacheable(s *State, r *search) (known cachedRule, ok bool) {
 		return known, false
 	}
 	module := slices.Index(s.Snapshot.Modules, c.module)
-	if !r.packed || module > math.MaxUint16 {
+	if !r.packed || module > math.MaxUint16 || c.pc-c.site > mostCallLen {
 		return known, false
 	}
-	known = cachedRule{r.first, caller{ra: c.raw, checks: c.checks, module: uint16(module), callLen: uint8(c.pc - c.site), how: howOf(c.mode, c.trust, c.method)}}
+	known = cachedRule{r.first, caller{ra: c.raw, checks: c.checks, module: uint16(module), call: callOf(uint8(c.pc-c.site), r.cost), how: howOf(c.mode, c.trust, c.method)}}
 	pc, mode := s.Snapshot.Arch.SplitCode(c.raw)
-	return known, pc == c.pc && mode == c.mode && pc-uint64(known.caller.callLen) == c.site
+	return known, pc == c.pc && mode == c.mode && pc-known.caller.length() == c.site
 }
 
 // publish leaves a rule, and the caller that it leads to, with the image.

@@ -49,7 +49,7 @@ func NewWalker(snap *target.Snapshot, opt Options) *Walker {
 	}
 	w := &Walker{snap: snap, opt: opt, caches: opt.Explain == nil && opt.Registers == nil}
 	w.finder.init(&opt)
-	w.finder.packs = w.caches
+	w.finder.packs, w.fast.finder = true, &w.finder
 	w.fast.modules.shared = opt.Shared
 	return w
 }
@@ -106,7 +106,7 @@ func (w *Walker) start(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]
 	if !ok {
 		return dst, false
 	}
-	w.finder.cost = 0
+	w.finder.cost, w.finder.limit = 0, limitOf(len(snap.Threads))
 	w.regs = t.Regs
 	w.frame = State{Snapshot: snap, Thread: t, Regs: &w.regs, PC: pc, Site: pc, Mode: mode, Exact: true, Stack: snap.StackOf(t)}
 	m, _ := snap.ModuleAt(pc)
@@ -136,8 +136,11 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 		if !c.valid {
 			return dst, ending{r.stop, r.refuted}
 		}
-		if w.caches {
-			w.fast.learn(&w.frame, &r)
+		if known, ok := cacheable(&w.frame, &r); ok {
+			w.finder.cost += known.caller.cost() - r.cost // as a walker counts that has it from a cache
+			if w.caches {
+				w.fast.learn(&w.frame, known, c)
+			}
 		}
 		callee := &dst[len(dst)-1]
 		callee.leave(c)
