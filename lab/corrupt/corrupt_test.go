@@ -17,14 +17,14 @@ func seeds(t *testing.T) []Seed {
 	return all
 }
 
-// TestMutants: a few hundred mutants end, say something where they give nothing, and make
+// TestMutants: a hundred mutants end, say something where they give nothing, and make
 // nothing certain that the unharmed capture does not have.
 func TestMutants(t *testing.T) {
 	if testing.Short() {
-		t.Skip("unwinds hundreds of captures")
+		t.Skip("unwinds a hundred captures")
 	}
 	all, known := seeds(t), map[int]map[any]bool{}
-	for n := range uint64(300) {
+	for n := range uint64(120) {
 		i := int(n) % len(all)
 		s := &all[i]
 		if known[i] == nil {
