@@ -36,10 +36,17 @@ func (q *Question) query() unwind.Query {
 
 // Explain asks every source of rules about a place, in the order of trust, and
 // lists the instructions around it, each with its rule by the source that has the
-// best answer. Once ctx has ended, names are left out.
+// best answer. Once ctx has ended, names are left out. Where the image's file cannot be
+// read any more, an issue says so, and what was not found by then is missing.
 func (u *Unwinder) Explain(ctx context.Context, q Question) *report.Place {
-	query := q.query()
 	p := &report.Place{Image: q.Image, PC: q.PC, Mode: q.Mode, Call: q.Call}
+	err := guarded(q.Image, func() { u.explain(ctx, &q, p) })
+	p.Issues = append(p.Issues, unread(err)...)
+	return p
+}
+
+func (u *Unwinder) explain(ctx context.Context, q *Question, p *report.Place) {
+	query := q.query()
 	var best unwind.RuleSource
 	for _, s := range u.sources {
 		rules, ok := s.Source.(unwind.RuleSource)
@@ -57,7 +64,6 @@ func (u *Unwinder) Explain(ctx context.Context, q Question) *report.Place {
 	if q.Names != nil {
 		p.Issues = namePlace(ctx, q.Names, p, query.PC)
 	}
-	return p
 }
 
 // maxAnswers bounds the rules taken from one source.

@@ -1,6 +1,8 @@
 package backsight
 
 import (
+	"bytes"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/unwind"
@@ -43,7 +45,7 @@ func (q *Question) decoded(from, to uint64) []report.Line {
 		} else if len(lines) >= here+q.Lines {
 			break
 		}
-		lines = append(lines, report.Line{Addr: pc, Code: code[:n], Insn: buf[0]})
+		lines = append(lines, report.Line{Addr: pc, Code: bytes.Clone(code[:n]), Insn: buf[0]})
 		pc += n
 	}
 	lines = lines[max(0, here-q.Lines/2):]

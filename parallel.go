@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -95,6 +96,11 @@ func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, snap *targ
 			out[i].Overwritten = u.overwritten(snap, &out[i])
 		}
 	}
+}
+
+// guarded runs fn, which reads an image, and tells where that cannot be read any more.
+func guarded(img *image.Image, fn func()) error {
+	return blame(&target.Snapshot{Modules: []*target.Module{{Image: img}}}, mapped.Guard(fn))
 }
 
 // blame finds the image whose file a fault was in, and says so; else it was the capture.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/diagnose"
+	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -27,10 +28,19 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 			Frames: named(ctx, snap.Arch, t, names)}
 	}
 	if i := slices.IndexFunc(r.Threads, func(t report.Thread) bool { return snap.Fault != nil && t.ID == snap.Fault.Thread }); i >= 0 {
-		r.Crash = diagnose.Crash(snap, &r.Threads[i])
+		fault := mapped.Guard(func() { r.Crash = diagnose.Crash(snap, &r.Threads[i]) })
+		r.Issues = append(r.Issues, unread(blame(snap, fault))...)
 	}
 	r.Issues = append(append(r.Issues, missing(snap, traces)...), doubts(traces)...)
 	return r
+}
+
+// unread is the issue of a file that cannot be read any more.
+func unread(err error) []target.Issue {
+	if err == nil {
+		return nil
+	}
+	return []target.Issue{{Kind: target.IssueImage, Text: err.Error()}}
 }
 
 // named looks frames up. A frame that nobody else knows has the name that the capture gives.

@@ -41,7 +41,7 @@ func compilable() (names []string, parts []table.Part) {
 // CompileTable compiles the unwind rules of an image, as far as they follow from its
 // call frame information, its compact and ARM index tables and its code. sources selects some
 // of these, in its order: cfi, compact, ehabi, code; none: all. The error names one that is none of
-// them.
+// them, or the image's file, where that cannot be read any more.
 func CompileTable(img *image.Image, sources ...string) (*Table, error) {
 	names, parts := compilable()
 	if len(sources) == 0 {
@@ -55,7 +55,11 @@ func CompileTable(img *image.Image, sources ...string) (*Table, error) {
 		}
 		chosen = append(chosen, parts[i])
 	}
-	return &Table{img, table.Build(img, chosen...)}, nil
+	t := &Table{img: img}
+	if err := guarded(img, func() { t.rules = table.Build(img, chosen...) }); err != nil {
+		return nil, err
+	}
+	return t, nil
 }
 
 // Stats counts.
@@ -75,8 +79,8 @@ func (t *Table) Save(path string) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(t.rules.Append(nil, t.img))
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+	fault := guarded(t.img, func() { _, err = f.Write(t.rules.Append(nil, t.img)) })
+	if err = errors.Join(fault, err, f.Chmod(0o644), f.Close()); err == nil {
 		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {

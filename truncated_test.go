@@ -4,6 +4,7 @@ package backsight_test
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/symbol"
 )
@@ -62,5 +64,54 @@ func TestTruncatedBinary(t *testing.T) {
 	}
 	if traces, err := u.Backtraces(t.Context(), snap); err != nil || len(traces[0].Frames) == 0 {
 		t.Errorf("the new file: %d frames, %v", len(traces[0].Frames), err)
+	}
+}
+
+// TestTruncatedImage: explaining a place and compiling a table, on all cores, end with an
+// error that names the file where that is cut short below its mapping.
+func TestTruncatedImage(t *testing.T) {
+	program, err := os.ReadFile("testdata/mips-deep/modules/deep")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, use := range map[string]func(*backsight.Unwinder, *image.Image) error{
+		"explain": func(u *backsight.Unwinder, img *image.Image) error {
+			p := u.Explain(t.Context(), backsight.Question{Image: img, PC: img.Entry, Lines: 8, Names: new(symbol.Symbolizer)})
+			if len(p.Issues) == 0 {
+				return nil
+			}
+			return errors.New(p.Issues[0].Text)
+		},
+		"table": func(_ *backsight.Unwinder, img *image.Image) error {
+			_, err := backsight.CompileTable(img)
+			return err
+		},
+		"code": func(_ *backsight.Unwinder, img *image.Image) error {
+			_, err := backsight.CompileTable(img, "code")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join(t.TempDir(), "program")
+			if err := os.WriteFile(path, program, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			files := backsight.NewFiles(input.FileOptions{})
+			defer files.Close()
+			img, err := files.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			u, err := backsight.NewUnwinder(backsight.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Truncate(path, 0); err != nil {
+				t.Fatal(err)
+			}
+			if err := use(u, img); err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "cut short") {
+				t.Errorf("error %v", err)
+			}
+		})
 	}
 }

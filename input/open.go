@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/backsight/backsight/internal/mapped"
+	"github.com/backsight/backsight/target"
 )
 
 // Open opens a capture and recognises its format by content. "-" is standard
@@ -78,15 +79,27 @@ func (c *Capture) unrecognised() error {
 // openAs opens the capture in a format. A file that is cut short meanwhile is an error.
 func (c *Capture) openAs(ctx context.Context, f *Format, env *Env) (s Stream, err error) {
 	if fault := mapped.Guard(func() { s, err = f.Open(ctx, c, env) }); fault != nil {
-		return nil, &Error{Path: c.Name, Offset: -1, Reason: "cannot be read, or a binary that it names", Err: fault}
+		return nil, c.unreadable(fault)
 	}
 	return s, err
+}
+
+func (c *Capture) unreadable(fault error) error {
+	return &Error{Path: c.Name, Offset: -1, Reason: "cannot be read, or a binary that it names", Err: fault}
 }
 
 // openStream closes the capture together with the format's reader.
 type openStream struct {
 	Stream
 	capture *Capture
+}
+
+// Next reads the next snapshot. A file that is cut short meanwhile is an error.
+func (s *openStream) Next(ctx context.Context) (snap *target.Snapshot, err error) {
+	if fault := mapped.Guard(func() { snap, err = s.Stream.Next(ctx) }); fault != nil {
+		return nil, s.capture.unreadable(fault)
+	}
+	return snap, err
 }
 
 func (s *openStream) Close() error {

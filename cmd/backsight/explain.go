@@ -12,6 +12,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/symbol"
 	"github.com/spf13/cobra"
@@ -76,7 +77,12 @@ func (o *explainOptions) run(ctx context.Context, file, where string, stdout, st
 	if err != nil {
 		return nil, &failure{exitNone, fileError(name.Path, err)}
 	}
-	pc, mode, err := place(img, where, name.Bias)
+	var pc uint64
+	var mode cpu.Mode
+	fault := mapped.Guard(func() { pc, mode, err = place(img, where, name.Bias) })
+	if fault != nil {
+		return nil, &failure{exitNone, fmt.Errorf("%s: %w", name.Path, fault)}
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -55,6 +55,9 @@ func (o *tableOptions) run(stdout io.Writer, path string) error {
 	}
 	start := time.Now()
 	t, err := backsight.CompileTable(img, o.sources...)
+	if img.Err() != nil {
+		return &failure{exitNone, err}
+	}
 	if err != nil {
 		return fmt.Errorf("--sources: %w", err)
 	}

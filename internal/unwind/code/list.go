@@ -3,6 +3,7 @@ package code
 import (
 	"cmp"
 	"runtime"
+	"runtime/debug"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
@@ -26,7 +27,12 @@ func (s *Source) Rows(img *image.Image, wanted func(lo, hi uint64) bool, yield f
 	}
 	chunks := newLister(s.of(img), wanted).chunks()
 	for _, c := range chunks {
-		for _, r := range <-c {
+		done := <-c
+		if done.panicked != nil {
+			go drain(chunks)
+			panic(done.panicked)
+		}
+		for _, r := range done.rows {
 			if !yield(r.lo, r.hi, r.mode, r.rule) {
 				go drain(chunks)
 				return
@@ -36,7 +42,7 @@ func (s *Source) Rows(img *image.Image, wanted func(lo, hi uint64) bool, yield f
 }
 
 // drain lets the workers end.
-func drain(chunks []chan []listedRow) {
+func drain(chunks []chan listed) {
 	for _, c := range chunks {
 		for range c {
 		}
@@ -67,18 +73,27 @@ func newLister(p *program, wanted func(lo, hi uint64) bool) *lister {
 // chunkSize is how many entries make a piece of work: some milliseconds.
 const chunkSize = 512
 
+// listed is what came of a piece of work.
+type listed struct {
+	rows []listedRow
+	// panicked is what broke the work off: an access to a file that was cut short, which
+	// whoever asked for the rows is prepared for (internal/mapped).
+	panicked any
+}
+
 // chunks starts the work and returns where its outcomes come, in order of address.
-func (l *lister) chunks() []chan []listedRow {
-	out := make([]chan []listedRow, (len(l.entries)+chunkSize-1)/chunkSize)
+func (l *lister) chunks() []chan listed {
+	out := make([]chan listed, (len(l.entries)+chunkSize-1)/chunkSize)
 	work := make(chan int)
 	for i := range out {
-		out[i] = make(chan []listedRow, 1)
+		out[i] = make(chan listed, 1)
 	}
 	for range runtime.GOMAXPROCS(0) {
 		go func() {
+			debug.SetPanicOnFault(true)
 			w := newListing(l)
 			for i := range work {
-				out[i] <- w.list(i*chunkSize, min((i+1)*chunkSize, len(l.entries)))
+				out[i] <- w.chunkOf(i*chunkSize, min((i+1)*chunkSize, len(l.entries)))
 				close(out[i])
 			}
 		}()
@@ -117,6 +132,12 @@ func newListing(l *lister) *listing {
 // near by, and what its table tells needs no search.
 func (w *listing) soon(entry uint64) bool {
 	return w.chunk.lo <= entry && entry <= w.chunk.hi && w.wanted(entry, entry+1)
+}
+
+// chunkOf is list, with what broke it off.
+func (w *listing) chunkOf(i, n int) (done listed) {
+	defer func() { done.panicked = recover() }()
+	return listed{rows: w.list(i, n)}
 }
 
 // list lists the rows behind the entries from i up to n.
