@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
 )
 
 // imports tells which words of the image hold the address of a symbol once the
@@ -14,6 +15,16 @@ type imports struct {
 	syms  symtab // .dynsym by DT_SYMTAB; relocations say how many entries it has
 	slots []slot // sorted by addr
 	got   globalGOT
+	left  budget.Budget // of slots
+}
+
+// add adds a slot and tells whether there was room.
+func (m *imports) add(addr uint64, sym uint32) bool {
+	if !m.left.Draw(1) {
+		return false
+	}
+	m.slots = append(m.slots, slot{addr, sym})
+	return true
 }
 
 // slot is a word to be filled with the address of a symbol, or, on MIPS, the stub
@@ -43,8 +54,12 @@ func (c *container) Import(addr uint64) (string, bool) {
 	return name, name != ""
 }
 
-// findImports reads the relocation tables that the dynamic section leads to. What
-// it keeps is no larger than a small multiple of the tables, which lie in the file.
+// How many words an image may import: browsers import some ten thousand, a file has room
+// for many more, in tables that may all be the same bytes.
+const slotsFloor, bytesPerSlot = 1 << 18, 64
+
+// findImports reads the relocation tables that the dynamic section leads to. Imports for
+// which there is no room are left out.
 func (c *container) findImports() (m imports) {
 	f := c.main
 	d, ok := f.dynamic()
@@ -54,20 +69,21 @@ func (c *container) findImports() (m imports) {
 	syms, str := c.img.Bytes(d.symtab), c.img.Bytes(d.strtab)
 	m.syms = symtab{img: c.img, f: f, syms: syms, str: str[:bin.Limit(d.strsz, len(str))]}
 	m.got = newGlobalGOT(f, &d)
-	m.slots = c.relocated(m.slots, d.rel, d.relsz, false)
-	m.slots = c.relocated(m.slots, d.rela, d.relasz, true)
-	m.slots = c.relocated(m.slots, d.jmprel, d.pltrelsz, d.pltrel == dtRela)
+	m.left = budget.New("imported words", slotsFloor, uint64(len(f.data))/bytesPerSlot)
+	c.relocated(&m, d.rel, d.relsz, false)
+	c.relocated(&m, d.rela, d.relasz, true)
+	c.relocated(&m, d.jmprel, d.pltrelsz, d.pltrel == dtRela)
 	m.addStubs()
 	slices.SortStableFunc(m.slots, func(a, b slot) int { return cmp.Compare(a.addr, b.addr) })
 	m.slots = slices.Clip(m.slots)
 	return m
 }
 
-// relocated appends the words that the table of size bytes at addr fills with the
+// relocated adds the words that the table of size bytes at addr fills with the
 // address of a symbol, nothing added to it.
-func (c *container) relocated(slots []slot, addr, size uint64, rela bool) []slot {
+func (c *container) relocated(m *imports, addr, size uint64, rela bool) {
 	if size == 0 {
-		return slots
+		return
 	}
 	f := c.main
 	entry := 2 * f.layout.addr
@@ -93,9 +109,10 @@ func (c *container) relocated(slots []slot, addr, size uint64, rela bool) []slot
 		if how == plus && addend != 0 {
 			continue
 		}
-		slots = append(slots, slot{offset, sym})
+		if !m.add(offset, sym) {
+			return
+		}
 	}
-	return slots
 }
 
 // relInfo reads r_info: the symbol in the high bits, the type in the low ones
@@ -211,7 +228,9 @@ func (m *imports) addStubs() {
 	for i := m.got.first; i-m.got.first < m.got.n && uint64(i) < uint64(m.syms.len()); i++ {
 		if s := m.syms.at(int(i)); s.shndx == shnUndef && s.value != 0 && s.typ() == sttFunc {
 			addr, _ := m.syms.code(&s)
-			m.slots = append(m.slots, slot{addr, i})
+			if !m.add(addr, i) {
+				return
+			}
 		}
 	}
 }

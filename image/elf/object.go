@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
 )
 
 // Placement says where the sections of a relocatable object lie.
@@ -37,10 +38,17 @@ func Link(path string, object []byte, at Placement) ([]byte, error) {
 	l.order().PutUint16(f.data[16:], etExec)
 	l.layOut()
 	l.placeSymbols()
+	// Sections that show the same relocations again and again are not followed.
+	bytesLeft := budget.New("bytes of relocations", 0, uint64(len(f.data)))
 	for i := range f.shnum {
-		if s := f.shdr(i); s.typ == shtRela || s.typ == shtRel {
-			l.relocate(s)
+		s := f.shdr(i)
+		if s.typ != shtRela && s.typ != shtRel {
+			continue
 		}
+		if !bytesLeft.Draw(len(l.sectionBytes(s))) {
+			break
+		}
+		l.relocate(s)
 	}
 	return f.data, nil
 }
@@ -58,9 +66,9 @@ const (
 type linker struct {
 	*file
 	at       Placement
-	addr     []uint64 // of each section
-	end      uint64   // behind all of them
-	resolved map[string]uint64
+	addr     []uint64          // of each section
+	end      uint64            // behind all of them
+	resolved map[uint32]uint64 // by where the name is in the string table, for names may overlap
 }
 
 func (l *linker) order() binary.ByteOrder {
@@ -170,21 +178,20 @@ func (l *linker) symbol(t *symtab, k int) uint64 {
 	if m.shndx != shnUndef {
 		return m.value
 	}
-	name := t.name(&m)
-	if a, known := l.resolved[name]; known {
+	if a, known := l.resolved[m.name]; known {
 		return a
 	}
 	if l.resolved == nil {
-		l.resolved = make(map[string]uint64)
+		l.resolved = make(map[uint32]uint64)
 	}
 	a, ok := l.end, false
-	if l.at.Resolve != nil && name != "" {
+	if name := t.name(&m); l.at.Resolve != nil && name != "" {
 		a, ok = l.at.Resolve(name)
 	}
 	if !ok {
 		a = l.end
 	}
-	l.resolved[name] = a
+	l.resolved[m.name] = a
 	return a
 }
 

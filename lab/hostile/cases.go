@@ -38,6 +38,9 @@ func Cases() []Case {
 		{"rows", "rows of a line table at one address", 30_000_000, debug(nil, []byte{1})},
 		{"sequences", "line tables of one row", 1_500_000, debug(nil, oneRow)},
 		{"symbols", "symbols nested in one another", 2_000_000, symbols},
+		{"relocations", "imports, in three tables that are one", 1_500_000, relocations},
+		{"unwinding", "frame description entries", 1_500_000, unwinding},
+		{"lines", "a log of empty lines", 30_000_000, lines},
 	}, codeCases()...)
 }
 
@@ -102,6 +105,40 @@ func segments(n int) map[string][]byte {
 		more = append(more, segment{ptLoad, 5, codeAt(n), 0x1000000 * (i + 1), uint64(len(code)), uint64(len(code))})
 	}
 	return through(image(code, nil, more...), text+100)
+}
+
+// callsThrough is a page of calls through the word behind each.
+func callsThrough() []byte { return bytes.Repeat([]byte{0xff, 0x15, 0, 0, 0, 0, 0x90, 0x90}, 512) }
+
+// relocations is a binary whose dynamic section names one table as that of all kinds of
+// relocations.
+func relocations(n int) map[string][]byte {
+	const dynamicAt, tableAt = text + 4096, text + 8192
+	size := uint64(24 * n)
+	dynamic := words(nil, 8, 5, text, 6, text, 10, 64, // DT_STRTAB, DT_SYMTAB, DT_STRSZ
+		7, tableAt, 8, size, 17, tableAt, 18, size, 23, tableAt, 2, size, 20, 7, 0, 0) // DT_RELA, DT_REL, DT_JMPREL, their sizes, DT_PLTREL
+	code := append(callsThrough(), dynamic...)
+	code = append(code, make([]byte, 4096-len(dynamic))...)
+	for i := range uint64(n) {
+		code = words(code, 8, text+i, 1<<32|6, 0) // R_X86_64_GLOB_DAT of symbol 1
+	}
+	return through(image(code, nil, segment{ptDynamic, 6, codeAt(1) + 4096, dynamicAt, uint64(len(dynamic)), uint64(len(dynamic))}), text+8, text+96)
+}
+
+// unwinding is a binary with an .eh_frame of the shortest entries.
+func unwinding(n int) map[string][]byte {
+	frames := words(nil, 4, 16, 0)
+	frames = append(frames, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0, 0, 0, 0) // a CIE: absolute addresses
+	for i := range uint64(n) {
+		frames = words(frames, 4, 24, uint64(len(frames)+4))
+		frames = words(frames, 8, text+i, 1)
+		frames = append(frames, 0, 0, 0, 0)
+	}
+	return through(image(callsThrough(), []section{{name: ".eh_frame", typ: shtProgbits, data: frames}}), text+8, text+96)
+}
+
+func lines(n int) map[string][]byte {
+	return map[string][]byte{capture: append([]byte("[    0.000000] Linux version 6.1.0\n"), bytes.Repeat([]byte{'\n'}, n)...)}
 }
 
 func symbols(n int) map[string][]byte {

@@ -31,6 +31,7 @@ const (
 	etExec, etCore     = 2, 4
 	emX86_64           = 62
 	ptLoad, ptNote     = 1, 4
+	ptDynamic          = 2
 	shtProgbits        = 1
 	shtSymtab          = 2
 	shtStrtab          = 3
