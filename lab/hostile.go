@@ -22,7 +22,6 @@ type hostileFlags struct {
 	mutants corrupt.Options
 	seeds   string
 	worker  string
-	only    int64
 	keep    string
 }
 
