@@ -45,12 +45,7 @@ func Doubts(snap *target.Snapshot, walks []Walked) []Doubt {
 			first[d.Walk] = d
 		}
 	}
-	claims := claimsOf(snap, walks)
-	sweep(claims, note)
-	for i := range claims { // the same from above: of two claims each may begin first
-		claims[i].lo, claims[i].hi = ^claims[i].hi, ^claims[i].lo
-	}
-	sweep(claims, func(d Doubt) { d.Addr = ^d.Addr; note(d) })
+	sweep(walks, runsOf(snap, walks), note)
 	if process(snap) {
 		for i := range walks {
 			if m, sp, ok := onData(snap, &walks[i]); ok && len(walks[i].Frames) > 1 {
@@ -70,19 +65,25 @@ func Doubts(snap *target.Snapshot, walks []Walked) []Doubt {
 // each; else it is a machine, or nobody knows.
 func process(snap *target.Snapshot) bool { return snap.PID != 0 }
 
-// claim is the words of the stack that a frame has: from SP, inclusive, to its CFA.
-type claim struct {
-	lo, hi      uint64
-	owner       int // threads of one owner are one activity, listed more than once
-	walk, frame int
+// run is the words of a stack that frames of a walk have, one behind the other: each from SP,
+// inclusive, to its CFA.
+type run struct {
+	lo, hi uint64
+	owner  int // threads of one owner are one activity, listed more than once
+	walk   int
+	frame  int // the innermost
 }
 
-// maxFrameSize bounds a frame: what a rule says that switches stacks is none.
-const maxFrameSize = 16 << 20
+const (
+	// maxFrameSize bounds a frame: what a rule says that switches stacks is none.
+	maxFrameSize = 16 << 20
+	// plainFrame is the size of a frame that reaches no other stack: a page lies between.
+	plainFrame = 4096
+)
 
-// claimsOf collects the claims of all walks. A walk over memory of its own moment, as a
-// report in a log has, has nothing to do with the others.
-func claimsOf(snap *target.Snapshot, walks []Walked) (claims []claim) {
+// runsOf collects the runs of all walks. A walk over memory of its own moment, as a report
+// in a log has, has nothing to do with the others.
+func runsOf(snap *target.Snapshot, walks []Walked) (runs []run) {
 	owners := make(map[activity]int)
 	for i := range walks {
 		t := walks[i].Thread
@@ -94,10 +95,10 @@ func claimsOf(snap *target.Snapshot, walks []Walked) (claims []claim) {
 	}
 	for i := range walks {
 		if walks[i].Thread.Memory == nil {
-			claims = appendClaims(claims, snap, &walks[i], i, owners)
+			runs = appendRuns(runs, snap, &walks[i], i, owners)
 		}
 	}
-	return claims
+	return runs
 }
 
 // activity is what a processor did or was to do: a machine's capture may list it as that of
@@ -110,57 +111,77 @@ func activityOf(snap *target.Snapshot, t *target.Thread) (a activity, ok bool) {
 	return activity{pc, sp & snap.Arch.AddrMask()}, ok && known
 }
 
-func appendClaims(claims []claim, snap *target.Snapshot, w *Walked, index int, owners map[activity]int) []claim {
+func appendRuns(runs []run, snap *target.Snapshot, w *Walked, index int, owners map[activity]int) []run {
 	a, ok := activityOf(snap, w.Thread)
 	if !ok {
-		return claims
+		return runs
 	}
-	owner, sp := index, a.sp
+	r := run{lo: a.sp, hi: a.sp, owner: index, walk: index}
 	for i := range w.Frames {
 		f := &w.Frames[i]
 		if f.Exact { // an exact frame begins an activity: the thread's, or one that was interrupted
-			if o, listed := owners[activity{f.PC, sp}]; listed {
-				owner = o
+			if o, listed := owners[activity{f.PC, r.hi}]; listed && o != r.owner {
+				runs = r.end(runs, r.hi, i)
+				r.owner = o
 			}
 		}
 		if !f.HasCFA {
 			break
 		}
 		interrupted := i+1 < len(w.Frames) && w.Frames[i+1].Exact // its CFA may be another stack's
-		if size := f.CFA - sp; !interrupted && size > 0 && size <= maxFrameSize && snap.Memory.RangeAt(sp).Contains(f.CFA-1) {
-			claims = append(claims, claim{sp, f.CFA, owner, index, i})
+		if size := f.CFA - r.hi; interrupted || size > plainFrame && (size > maxFrameSize || !snap.Memory.RangeAt(r.hi).Contains(f.CFA-1)) {
+			runs = r.end(runs, f.CFA, i+1)
+			continue
 		}
-		sp = f.CFA
+		r.hi = f.CFA
 	}
-	return claims
+	return r.end(runs, 0, 0)
 }
 
-// sweep goes through the claims in the order of their begins, and tells of each that begins
-// before another owner's ends. Of the claims that are open, only the two that reach highest
-// are kept, of different owners.
-func sweep(claims []claim, tell func(Doubt)) {
-	slices.SortFunc(claims, func(a, b claim) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.walk, b.walk)) })
-	var top, second *claim
-	for i := range claims {
-		c, o := &claims[i], top
-		if o != nil && o.owner == c.owner {
+// end appends the run, unless it is empty, and begins another one at an address.
+func (r *run) end(runs []run, at uint64, frame int) []run {
+	if r.lo < r.hi {
+		runs = append(runs, *r)
+	}
+	r.lo, r.hi, r.frame = at, at, frame
+	return runs
+}
+
+// sweep goes through the runs in the order of their begins, and tells of each that begins
+// before another owner's ends. Of the runs that are open, only the two that reach highest are
+// kept, of different owners.
+func sweep(walks []Walked, runs []run, tell func(Doubt)) {
+	slices.SortFunc(runs, func(a, b run) int { return cmp.Or(cmp.Compare(a.lo, b.lo), cmp.Compare(a.walk, b.walk)) })
+	var top, second *run
+	for i := range runs {
+		r, o := &runs[i], top
+		if o != nil && o.owner == r.owner {
 			o = second
 		}
-		if o != nil && o.hi > c.lo {
+		if o != nil && o.hi > r.lo {
 			// The frame itself follows from what lies below its words, its caller from them.
-			tell(Doubt{Walk: c.walk, Frame: c.frame + 1, Addr: c.lo, Other: o.walk})
-			tell(Doubt{Walk: o.walk, Frame: o.frame + 1, Addr: c.lo, Other: c.walk})
+			tell(Doubt{Walk: r.walk, Frame: r.frame + 1, Addr: r.lo, Other: o.walk})
+			tell(Doubt{Walk: o.walk, Frame: o.frameAt(walks[o.walk].Frames, r.lo) + 1, Addr: r.lo, Other: r.walk})
 		}
 		switch {
-		case top == nil || c.hi > top.hi:
-			if top != nil && top.owner != c.owner {
+		case top == nil || r.hi > top.hi:
+			if top != nil && top.owner != r.owner {
 				second = top
 			}
-			top = c
-		case c.owner != top.owner && (second == nil || c.hi > second.hi):
-			second = c
+			top = r
+		case r.owner != top.owner && (second == nil || r.hi > second.hi):
+			second = r
 		}
 	}
+}
+
+// frameAt is the frame of the run that has the word at addr.
+func (r *run) frameAt(frames []Frame, addr uint64) int {
+	i := r.frame
+	for frames[i].CFA <= addr {
+		i++
+	}
+	return i
 }
 
 // onData tells whether the thread's stack lies in the variables of a module, from where no
