@@ -12,6 +12,7 @@ import (
 	"github.com/backsight/backsight/internal/unwind/ehabi"
 	"github.com/backsight/backsight/internal/unwind/exception"
 	"github.com/backsight/backsight/internal/unwind/fp"
+	"github.com/backsight/backsight/internal/unwind/orc"
 	"github.com/backsight/backsight/internal/unwind/scan"
 	"github.com/backsight/backsight/internal/unwind/sigframe"
 	"github.com/backsight/backsight/unwind"
@@ -33,6 +34,7 @@ func DefaultSources() []Source {
 		{"exception", exception.Source{}},
 		{"badcall", badcall.Source{}},
 		{"cfi", cfi.New()},
+		{"orc", orc.Source{}},
 		{"compact", compact.Source{}},
 		{"ehabi", ehabi.Source{}},
 		{"code", analysis()},
