@@ -1,7 +1,7 @@
 #!/bin/sh
 # soak.sh [CPU-MINUTES [CORES]]: spreads that much processor time (30 unless given) over every fuzz target of the project,
-# each in turn on so many cores (all of them), and prints the executions and findings of each, and what part of its
-# package's statements the inputs that were found so far reach. Inputs that reached new code are kept in Go's build cache
+# each in turn on so many cores (all of them), and prints a table: the executions and findings of each, and what part of its
+# package's statements the inputs that were found so far reach. lab/results/soak.md has the last long one. Inputs that reached new code are kept in Go's build cache
 # and are where the next soak goes on; inputs that fail are left under testdata/fuzz of their package.
 # An input is made smaller a few times only: Go's minute for each was all that some targets did.
 set -u
@@ -31,13 +31,14 @@ covered() {
 	dir=$(go list -C "$1" -f '{{.Dir}}' "$2")/testdata/fuzz
 	found=$(go env GOCACHE)/fuzz/$2/$3
 	[ ! -e "$dir/$3" ] && [ -d "$found" ] && mkdir -p "$dir" && ln -s "$found" "$dir/$3"
-	go test -C "$1" -run "^$3\$" -cover "$2" 2>&1 | grep -o '[0-9.]*% of statements'
+	go test -C "$1" -run "^$3\$" -cover "$2" 2>&1 | grep -o '[0-9.]*% of statements' | cut -d' ' -f1
 	[ ! -L "$dir/$3" ] || { rm "$dir/$3" && rmdir -p --ignore-fail-on-non-empty "$dir"; }
 }
 
 list=$(targets)
 each=$(echo "$list" | awk -v s="$minutes" -v c="$cores" 'END { s = s * 60 / c / NR; printf "%.1f", s < 0.5 ? 0.5 : s }')
-echo "$(echo "$list" | wc -l) targets on $cores cores, ${each} s each"
+echo "$(echo "$list" | wc -l) targets, ${each} s each on $cores cores."
+printf '\n| package | target | executions | a second | statements reached | |\n|---|---|---|---|---|---|\n'
 total=0 failed=0
 while read -r module package target; do
 	if go test -C "$module" "$package" -run '^$' -fuzz "^$target\$" -fuzztime "${each}s" -fuzzminimizetime 10x -parallel "$cores" >"$log" 2>&1 || ended; then
@@ -47,12 +48,12 @@ while read -r module package target; do
 		failed=$((failed + 1))
 	fi
 	execs=$(grep -o 'execs: [0-9]*' "$log" | tail -1 | cut -d' ' -f2)
-	printf '%-24s %-16s %12s executions, %7.0f a second, %s, %s\n' "${package#*/backsight/}" "$target" "${execs:-0}" \
+	printf '| %s | %s | %d | %.0f | %s | %s |\n' "${package#*/backsight/}" "$target" "${execs:-0}" \
 		"$(awk -v n="${execs:-0}" -v s="$each" 'BEGIN { print n / s }')" "$(covered "$module" "$package" "$target")" $result
-	[ $result = ok ] || grep -v '^fuzz: elapsed' "$log" | head -20
+	[ $result = ok ] || grep -v '^fuzz: elapsed' "$log" | head -20 >&2
 	total=$((total + ${execs:-0}))
 done <<EOL
 $list
 EOL
-echo "$total executions, $failed findings"
+printf '\n%d executions, %d findings.\n' $total $failed
 [ "$failed" -eq 0 ]

@@ -43,6 +43,7 @@ const (
 	headDamage = "## Damaged captures"
 	headMatrix = "## The whole matrix"
 	headDiff   = "## Against the tables of binaries"
+	headSoak   = "## Hostile input"
 )
 
 const intro = `# Conformance
@@ -89,13 +90,18 @@ func Write(ctx context.Context, w io.Writer, opt Options) error {
 	if err := binaries(w, &opt); err != nil {
 		return err
 	}
-	return decoders(w, &opt)
+	if err := decoders(w, &opt); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n%s\n\n", headSoak)
+	return opt.recall(w, "soak", soakAnew)
 }
 
 // The commands that make results anew.
 const (
 	recordAnew  = "go run ./lab record -o DIR && go run ./lab conformance -matrix DIR"
 	compareAnew = "go run ./lab conformance FILE…"
+	soakAnew    = "lab/soak.sh 60 >lab/results/soak.md && go run ./lab conformance"
 	decodeAnew  = "BACKSIGHT_LONG=1 BACKSIGHT_BINARIES=FILE:… go test -v ./cpu/... >LOG; go run ./lab conformance -decoders LOG"
 )
 
