@@ -47,14 +47,17 @@ func newBT(stdout, stderr io.Writer) *cobra.Command {
 		Use:   "bt [flags] CAPTURE...",
 		Short: "Backtraces of a capture",
 		Long: `Backtraces of every thread in a capture: an ELF core file, JSON snapshots, one or
-many, or a console's log with reports of a kernel; plain or compressed. The format
-is recognised by content; "-" is standard input.`,
+many, the memory of a machine that ran Linux (a vmcore, or --ram FILE@0), or a
+console's log with reports of a kernel; plain or compressed. The format is recognised
+by content; "-" is standard input.`,
 		Example: `  backsight bt core.1234
   backsight bt --sysroot rootfs/ -e build/netd core.1234
   backsight bt --image firmware.elf snapshots.jsonl.gz
   backsight bt --image fw.bin@0x80000000 --arch mips --endian big crash.json
   backsight bt -1 --explain core.1234
   backsight bt --sysroot rootfs/ serial.log
+  backsight bt vmcore
+  backsight bt --dmesg --ram physical.raw@0
   backsight bt build/netd core.1234
   zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
 		RunE: func(cmd *cobra.Command, captures []string) error {
