@@ -7,7 +7,7 @@ import (
 )
 
 // limits are how many of each thing a snapshot may have. Three bytes of text ({},) make
-// a thread of four hundred, eleven a run of memory of two hundred, thirteen a binary
+// a thread of five hundred, eleven a run of memory of two hundred, thirteen a binary
 // that is searched for on disk.
 type limits struct{ threads, regs, chunks, images budget.Budget }
 
@@ -17,7 +17,7 @@ type limits struct{ threads, regs, chunks, images budget.Budget }
 func limitsOf(size int) limits {
 	n := uint64(size)
 	return limits{
-		threads: budget.New("threads", 1<<14, n/256),
+		threads: budget.New("threads", 1<<14, n/512),
 		regs:    budget.New("registers", 1<<18, n/16),
 		chunks:  budget.New("runs of memory", 1<<15, n/256),
 		images:  budget.New("images", 1<<12, n/1024),
