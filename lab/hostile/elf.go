@@ -89,7 +89,7 @@ func header(typ uint64, phnum int, shoff uint64, shnum int) []byte {
 func programHeaders(list []segment) (b []byte) {
 	for _, s := range list {
 		b = words(b, 4, uint64(s.typ), uint64(s.flags))
-		b = words(b, 8, s.off, s.addr, s.addr, s.size, s.room, 1)
+		b = words(b, 8, s.off, s.addr, 0, s.size, s.room, 1) // p_paddr is 0 in a process
 	}
 	return b
 }
