@@ -68,6 +68,19 @@ var runs = []struct{ name, cpu, run string }{
 		2000 4 8000 1004 0 0 0 :1004:8000
 		2004 4 7ff0 1004 0 0 0 :1004:8000
 		1004 4 8000 1004 0 0 0 :`},
+	{"a second signal was pending when the handler returned", "1 4", `
+		1000 4 8000 0 0 0 0    :
+		9000 4 7c00 f000 0 0 0 :1004:8000 f000:7c00
+		f000 4 7c00 f000 0 0 0 :1004:8000
+		9000 4 7c00 f000 0 0 0 :1004:8000 f000:7c00
+		f000 4 7c00 f000 0 0 0 :1004:8000
+		1004 4 8000 0 0 0 0    :`},
+	{"a signal behind a return: the caller goes on when the handler has returned", "1 4", `
+		1000 4 8000 0 0 0 0    :
+		2000 4 8000 1004 0 0 0 :1004:8000
+		9000 4 7c00 f000 0 0 0 :1004:8000 2004:8000 f000:7c00
+		f000 4 7c00 f000 0 0 0 :1004:8000 2004:8000
+		1004 4 8000 1004 0 0 0 :`},
 	{"x86: the call pushes, the return pops, arguments with it", "0 4", `
 		1000 5 8000 0 0 0 0    :
 		2000 1 7ffc 0 0 0 1005 :1005:8000

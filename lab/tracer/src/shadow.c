@@ -101,17 +101,25 @@ static struct activation entered(const struct shadow *s, const struct moment *no
 	return (struct activation){ .ret = ret, .cfa = at_call(s, now), .start = now->pc, .low = now->sp };
 }
 
-/* resumed: the handler is left. A signal that comes behind a jump interrupts the place
- * that the jump goes to, which shows only now; a call's callee begins here, then. */
-static void resumed(struct shadow *s, const struct moment *now, size_t signal)
+/* resumed follows a handler's return. A signal that comes behind a jump interrupts the
+ * place that the jump goes to, which shows only now: a call's callee begins here, then.
+ * A second signal that was pending interrupts the same place. true: all is followed. */
+static bool resumed(struct shadow *s, const struct moment *now, size_t signal)
 {
-	uint64_t next = s->at[signal].ret;
+	uint64_t next = s->at[signal].ret, start = s->at[signal].start;
+	if (left(s, now) == start) {
+		cut(s, signal + 1);
+		push(s, entered(s, now, start));
+		return true;
+	}
 	cut(s, signal);
 	if (now->pc == next)
-		return;
+		return true;
 	s->mistaken = true;
-	if (left(s, now) == next)
-		push(s, entered(s, now, next));
+	if (left(s, now) != next)
+		return false;
+	push(s, entered(s, now, next));
+	return true;
 }
 
 /* land removes what a return, a sigreturn or a longjmp has left. */
@@ -119,8 +127,9 @@ static void land(struct shadow *s, const struct moment *now)
 {
 	for (size_t i = s->n; s->signals && i-- > 0;) {
 		if (s->at[i].signal && s->was.pc - s->at[i].start < trampoline) {
-			resumed(s, now, i);
-			return;
+			if (resumed(s, now, i))
+				return;
+			break;
 		}
 	}
 	for (size_t i = s->n; i-- > 0 && s->at[i].cfa <= now->sp;) {
