@@ -44,6 +44,10 @@ type Facts struct {
 	LandingPad bool
 	// SavesRA: it saves the return address, as functions do that call others.
 	SavesRA bool
+	// CallsBare: it calls with SP where it was on entry. On x86-64 no function does: the ABI
+	// aligns SP to 16 bytes at calls (System V ABI, 3.2.2), and the return address is there.
+	// (i386's alignment is younger than much of its code, and GCC's alone.)
+	CallsBare bool
 	// ClearsRA: it begins by clearing the return address, as the outermost functions
 	// of threads do.
 	ClearsRA bool
@@ -105,9 +109,10 @@ func (f *Function) FramedAt(pc uint64) bool {
 		f.StateAt(disasm.Addr{PC: pc, Mode: b.mode}, &st) && !st.Regs[f.an.Arch.SP].IsStartOf(f.an.Arch.SP)
 }
 
-// Loses tells whether the function calls and keeps the return address nowhere.
+// Loses tells whether the function calls and keeps the return address nowhere, or, on
+// x86-64, calls as no function does.
 func (f *Function) Loses() bool {
-	return !f.an.Arch.CallPushesRA && f.BehindCalls != "" && !f.SavesRA && !f.Balanced
+	return f.CallsBare || !f.an.Arch.CallPushesRA && f.BehindCalls != "" && !f.SavesRA && !f.Balanced
 }
 
 // FurtherEntry tells whether the function was analysed with a landing pad as a further
@@ -186,7 +191,8 @@ const maxSweep = 1 << 16
 
 // JumpsTo tells whether a tail call of the function goes to the beginning of the one that
 // has pc, or a direct jump that its flow did not come to. Big switches of tail calls
-// (clang's RecursiveASTVisitor::TraverseStmt) are often not followed to all cases.
+// (clang's RecursiveASTVisitor::TraverseStmt) are often not followed to all cases; a landing
+// pad's jump into the cold part is in no flow.
 func (f *Function) JumpsTo(pc uint64) bool {
 	has := func(entry uint64) bool { return entry <= pc && f.an.Entries.Next(entry, entry) > pc }
 	for _, t := range f.Tails {
@@ -201,7 +207,7 @@ func (f *Function) JumpsTo(pc uint64) bool {
 		n := f.an.Decode(at, buf[:])
 		for i := range n {
 			in := &buf[i]
-			if t := in.Target; in.Op == cpu.OpJump && t != 0 && (t < entry || t >= end) && has(t) {
+			if t := in.Target; in.Op == cpu.OpJump && t != 0 && (t < entry || t >= end) && has(t) && !(f.Complete && f.Contains(at.PC)) {
 				return true
 			}
 			at.PC += uint64(in.Len)

@@ -24,6 +24,7 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 	if known && disasm.IndirectCall(t.in) {
 		e.targets[t.pc] = target
 	}
+	e.CallsBare = e.CallsBare || e.an.Arch.CallPushesRA && e.an.Arch.AddrSize == 8 && st.Regs[e.an.Arch.SP].IsStartOf(e.an.Arch.SP)
 	if e.graph.noReturn[t.pc] || e.an.Entries.IsEntry(t.behind()) {
 		return
 	}
@@ -36,8 +37,20 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 		return
 	}
 	e.an.applyCall(e.m, st, t, target, known)
-	e.noteBehindCall(st)
+	if !e.readsPC(target, known) {
+		e.noteBehindCall(st)
+	}
 	e.graph.propagate(t.behind(), st, edgeCall, t.pc)
+}
+
+// readsPC tells whether a call only reads the PC (i386's __x86.get_pc_thunk.bx), before the
+// frame is whole, and nothing can be thrown there.
+func (e *explorer) readsPC(target disasm.Addr, known bool) bool {
+	if !known || !e.an.Arch.PCThunk {
+		return false
+	}
+	_, thunk := disasm.PCThunk(e.an.Code, target)
+	return thunk
 }
 
 func (e *explorer) noteBehindCall(st *absint.State) {

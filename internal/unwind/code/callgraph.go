@@ -143,6 +143,9 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 	if f.Complete {
 		w.addTails(m, f.Tails)
 		w.alone = w.alone && !isStub
+		if own && f.JumpsTo(pc) {
+			return unwind.Unknown, false
+		}
 		return unwind.No, false
 	}
 	if own && f.JumpsTo(pc) {

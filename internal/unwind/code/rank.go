@@ -120,9 +120,10 @@ func (w *wayOut) rank() rank {
 
 // landingPad tells whether an answer takes a landing pad for a function: the code uses what
 // its function left in registers (testl $0x8000,(%rbx), ends in _Unwind_Resume), and only
-// the runtime comes there. Its frame is that of a function that nothing here names.
+// the runtime comes there; or it calls with the stack as no function has it at a call. Its
+// frame is that of a function that nothing here names.
 func (c *candidate) landingPad() bool {
-	return c.how != known && c.fn != nil && c.fn.LandingPad && !c.fn.Balanced && !c.fn.FurtherEntry()
+	return c.how != known && c.fn != nil && (c.fn.LandingPad || c.fn.CallsBare) && !c.fn.Balanced && !c.fn.FurtherEntry()
 }
 
 // begins tells whether the code begins like a function that never returns: nothing undoes

@@ -142,7 +142,7 @@ func (s *search) fromEntries() {
 		s.fromCold()
 	}
 	if !s.settled() && !s.sound() && len(entries) > 0 {
-		s.fromGaps(entries[0])
+		s.fromGaps(entries[0], s.at.Site)
 	}
 	if len(s.forward) == 0 && s.at.Exact {
 		s.fromStub()
@@ -164,16 +164,40 @@ func (s *search) sound() bool {
 // fromCold derives rules for code that was moved away from its function (.text.unlikely): a
 // jump from the function, megabytes off, leads there.
 func (s *search) fromCold() {
-	for _, j := range s.prog.entries.FarJumpsBelow(s.at.Site) {
-		for _, e := range s.prog.entries.Below(disasm.Addr{PC: j.Site, Mode: j.TargetMode}) {
-			if s.from(disasm.Addr{PC: e, Mode: j.TargetMode}, fromCold) {
-				break
-			}
-		}
+	jumps := s.prog.entries.FarJumpsBelow(s.at.Site)
+	for _, j := range jumps {
+		s.fromJump(disasm.Addr{PC: j.Site, Mode: j.TargetMode}, j.Target == jumps[0].Target)
 		if s.sound() {
 			return
 		}
 	}
+}
+
+// fromJump derives rules from the function that a jump stands in. GCC leaves landing pads of
+// two instructions in the function (mov %rax,%rbx; jmp f.cold) and puts what they do into
+// the cold part: control comes to the jump from the runtime only. Pads are looked for only
+// where the jump is one of the nearest: that walks through many functions.
+func (s *search) fromJump(site disasm.Addr, nearest bool) {
+	entries := s.prog.entries.Below(site)
+	for _, e := range entries {
+		at := disasm.Addr{PC: e, Mode: site.Mode}
+		if s.from(at, fromCold) {
+			return
+		}
+		if s.comesTo(at, site.PC) {
+			return // a jump in plain flow
+		}
+	}
+	if nearest && len(entries) > 0 {
+		s.fromGaps(entries[0], site.PC)
+	}
+}
+
+// comesTo tells whether the flow from an entry that was tried comes to an address, or nobody
+// knows.
+func (s *search) comesTo(entry disasm.Addr, pc uint64) bool {
+	i := slices.IndexFunc(s.tried, func(a attempt) bool { return a.fn.Entry == entry })
+	return i < 0 || s.tried[i].fn.Contains(pc)
 }
 
 // from derives the rule by analysis from one entry; false when control from there does not
@@ -265,11 +289,11 @@ func (s *search) fromCallers(f *dataflow.Function, st *absint.State) {
 // told apart.
 const maxFunctions = 64
 
-// fromGaps walks the functions between the nearest known entry and the point: what follows
-// the last instruction that one reaches begins the next, or is a part of that function
+// fromGaps walks the functions between the nearest known entry and a place that leads to
+// the point, most often the point itself: what follows the last instruction that one reaches begins the next, or is a part of that function
 // which only the runtime enters (a landing pad): code that uses registers or returns with a
 // frame that it did not make, or calls without a way back.
-func (s *search) fromGaps(entry uint64) {
+func (s *search) fromGaps(entry, place uint64) {
 	at := disasm.Addr{PC: entry, Mode: s.at.Mode}
 	owner := at
 	for range maxFunctions {
@@ -278,7 +302,7 @@ func (s *search) fromGaps(entry uint64) {
 			return
 		}
 		next := disasm.Addr{PC: f.SkipData(disasm.Addr{PC: f.ContiguousEnd(), Mode: at.Mode}), Mode: at.Mode}
-		if next.PC <= at.PC || next.PC > s.at.Site {
+		if next.PC <= at.PC || next.PC > place {
 			return
 		}
 		g := s.function(next)

@@ -1,0 +1,43 @@
+package code
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight/internal/code/codetest"
+)
+
+// TestColdPartOfPad: GCC leaves of a landing pad two instructions in the function (f+0x19) and
+// moves the rest into the cold part, where a destructor and _Unwind_Resume are called in the
+// function's frame. The part would make a call with the stack as on entry, so that no
+// function begins there, and no flow from f comes there.
+func TestColdPartOfPad(t *testing.T) {
+	p := codetest.Program{CPU: "x86_64", Listing: `
+		401040 <dtor>:
+		401050 <never>:
+		401060 <f>:
+			401000: 48 89 df        mov  %rbx,%rdi
+			401003: e8 38 00 00 00  call 401040
+			401008: 48 89 df        mov  %rbx,%rdi
+			40100b: e8 40 00 00 00  call 401050
+			401010: 0f 1f 00        nopl (%rax)
+			401040: c3              ret
+			401050: 0f 0b           ud2
+			401060: 53              push %rbx
+			401061: 48 83 ec 30     sub  $0x30,%rsp
+			401065: e8 d6 ff ff ff  call 401040
+			40106a: 85 c0           test %eax,%eax
+			40106c: 75 06           jne  401074
+			40106e: 48 83 c4 30     add  $0x30,%rsp
+			401072: 5b              pop  %rbx
+			401073: c3              ret
+			401074: e8 d7 ff ff ff  call 401050
+			401079: 48 89 c3        mov  %rax,%rbx
+			40107c: e9 7f ff ff ff  jmp  401000`}
+	img := p.Image(t)
+	const frame = "CFA=rsp+64 RA=[CFA-8] rbx=[CFA-16]"
+	for _, pc := range []uint64{0x401008, 0x401010} {
+		if got := first(New(nil), resuming(img, pc, 0)); got != frame {
+			t.Errorf("%#x: %s, want %s", pc, got, frame)
+		}
+	}
+}
