@@ -251,6 +251,7 @@ type worker struct {
 	reference unwind.RuleSource
 	sweep     sweep
 	sp        pointer
+	anchored  anchored
 	q         unwind.Query
 	table     unwind.Rule
 	answer    unwind.Rule

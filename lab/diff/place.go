@@ -10,7 +10,7 @@ func (w *worker) function(f function) {
 	w.f = f
 	lo, mode := w.mode(f.lo)
 	padding, slot := false, false
-	w.sp = pointer{}
+	w.sp, w.anchored = pointer{}, w.anchor(lo, f.hi, mode)
 	w.sweep.run(lo, f.hi, mode, w.entryMode, func(pc uint64, mode cpu.Mode, in *cpu.Insn) {
 		padding = padding && (slot || in.Flags&cpu.FlagPadding != 0) // behind the return's delay slot
 		if !slot && !padding && !w.sweep.unreachable(in, pc, f.hi) {
@@ -103,7 +103,7 @@ func (w *worker) compare(situation func() Situation) {
 	if w.q.Exact {
 		w.sp.see(w.own.Arch, &w.table.CFA)
 	}
-	if w.sp.denied {
+	if w.sp.denied || w.q.Exact && w.anchored.denies(w.own.Arch, w.q.PC, &w.table.CFA) {
 		w.Denied++
 		return
 	}
