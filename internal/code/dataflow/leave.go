@@ -37,20 +37,17 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 		return
 	}
 	e.an.applyCall(e.m, st, t, target, known)
-	if !e.readsPC(target, known) {
+	if !known || !readsPC(e.an.Code, target) {
 		e.noteBehindCall(st)
 	}
 	e.graph.propagate(t.behind(), st, edgeCall, t.pc)
 }
 
-// readsPC tells whether a call only reads the PC (i386's __x86.get_pc_thunk.bx), before the
-// frame is whole, and nothing can be thrown there.
-func (e *explorer) readsPC(target disasm.Addr, known bool) bool {
-	if !known || !e.an.Arch.PCThunk {
-		return false
-	}
-	_, thunk := disasm.PCThunk(e.an.Code, target)
-	return thunk
+// readsPC tells whether a call of the code at a place only reads the PC (i386's
+// __x86.get_pc_thunk.bx), before the frame is whole, and nothing can be thrown there.
+func readsPC(c disasm.Code, target disasm.Addr) bool {
+	_, thunk := disasm.PCThunk(c, target)
+	return thunk && c.Arch.PCThunk
 }
 
 func (e *explorer) noteBehindCall(st *absint.State) {
