@@ -30,10 +30,11 @@ type Options struct {
 	Resolve func(path string) (file string, ok bool)
 	// NoDebugFiles keeps to the file itself.
 	NoDebugFiles bool
-	// Arch and BuildID say which image is meant where a file has several (Mach-O's universal
-	// files); nil: any.
+	// Arch, BuildID and Name, its path on the machine that ran it, say which image is meant
+	// where a file has several (Mach-O's universal files, dyld's shared caches); nil: any.
 	Arch    *cpu.Arch
 	BuildID []byte
+	Name    string
 	// Raw is the ABI of files without headers, which nothing in them tells; nil:
 	// there are none.
 	Raw *cpu.Arch

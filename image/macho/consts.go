@@ -30,6 +30,7 @@ const (
 	lcUnixThread        = 0x5
 	lcDysymtab          = 0xb
 	lcIDDylib           = 0xd
+	lcIDDylinker        = 0xf
 	lcSegment64         = 0x19
 	lcUUID              = 0x1b
 	lcEncryptionInfo    = 0x21

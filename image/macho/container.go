@@ -13,10 +13,12 @@ import (
 
 // container is the lazy part of an Image.
 type container struct {
-	img  *image.Image
-	in   *image.File // what main was read from
-	main *file
-	opt  image.Options
+	img *image.Image
+	in  *image.File // what main was read from
+	// backing are the files that main was read from where these are several.
+	backing []*image.File
+	main    *file
+	opt     image.Options
 
 	startsOnce sync.Once
 	starts     []uint64
@@ -35,14 +37,21 @@ type container struct {
 }
 
 // Close releases the mappings.
-func (c *container) Close() error { return errors.Join(c.in.Close(), c.dsym.close()) }
+func (c *container) Close() error {
+	err := errors.Join(c.in.Close(), c.dsym.close())
+	for _, f := range c.backing {
+		err = errors.Join(err, f.Close())
+	}
+	return err
+}
 
 // Files implements image.Backer.
 func (c *container) Files() []*image.File {
+	files := append([]*image.File{c.in}, c.backing...)
 	if f := c.dsym.file(); f != nil {
-		return []*image.File{c.in, f}
+		files = append(files, f)
 	}
-	return []*image.File{c.in}
+	return files
 }
 
 // Section finds a section by its own name or by ELF's, in the file or, for DWARF, in the dSYM.

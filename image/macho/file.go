@@ -1,6 +1,7 @@
 package macho
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/backsight/backsight/cpu"
@@ -21,6 +22,9 @@ type file struct {
 	typ, flags uint32
 
 	loads
+	// place, where set, finds the bytes of an address: the file is mapped in a captured program,
+	// or lies in a shared cache, so that offsets in it lead nowhere.
+	place  func(addr, size uint64) []byte
 	uuid   []byte
 	issues []string
 }
@@ -31,6 +35,7 @@ type loads struct {
 	sections []section
 	linkedit
 	starter   starter
+	identity  string // LC_ID_DYLIB, LC_ID_DYLINKER
 	encrypted extent
 	version   Version
 }
@@ -116,9 +121,24 @@ func (f *file) command(id uint32, r bin.Reader) {
 		}
 	case lcBuildVersion, lcVersionMinMacOS, lcVersionMinIOS, lcVersionMinTVOS, lcVersionMinWatchOS:
 		f.version.read(id, &r)
+	case lcIDDylib, lcIDDylinker:
+		f.identity = commandString(r)
 	default:
 		f.linkedit.command(id, f, &r)
 	}
+}
+
+// commandString is the string of a load command, whose offset from the command's begin comes
+// first.
+func commandString(r bin.Reader) string {
+	const head = 8 // what r does not have of the command
+	off := uint64(r.U32())
+	if off < head {
+		return ""
+	}
+	r.Seek(off - head)
+	b := r.Bytes(uint64(r.Len()))
+	return string(b[:max(bytes.IndexByte(append(b[:len(b):len(b)], 0), 0), 0)])
 }
 
 // extent reads an offset and a size of 32 bits each.
@@ -142,11 +162,30 @@ func (f *file) addrSize() uint64 {
 
 // slice is the file's bytes of an extent, cut at the end of the file.
 func (f *file) slice(x extent) []byte {
+	if f.place != nil {
+		return f.placed(x)
+	}
 	if x.off >= uint64(len(f.data)) {
 		return nil
 	}
 	b := f.data[x.off:]
 	return b[:bin.Limit(x.size, len(b))]
+}
+
+// placed is slice for a file that is mapped: by the segment that has the extent.
+func (f *file) placed(x extent) []byte {
+	// Segments of a cached image may be in different files: offsets of tables are those of
+	// __LINKEDIT's.
+	segments := f.segments
+	if s, ok := f.segmentNamed("__LINKEDIT"); ok {
+		segments = append([]segment{*s}, segments...)
+	}
+	for i := range segments {
+		if s := &segments[i]; x.off-s.file.off < s.file.size {
+			return f.place(s.addr+x.off-s.file.off, min(x.size, s.file.size-(x.off-s.file.off)))
+		}
+	}
+	return nil
 }
 
 // entry is where the program begins, 0 if nothing says.

@@ -2,6 +2,7 @@ package macho
 
 import (
 	"bytes"
+	"encoding/binary"
 
 	"github.com/backsight/backsight/internal/bin"
 )
@@ -84,6 +85,22 @@ func (t *symbols) at(i int) (s nlist) {
 	s.name, s.typ, s.sect, s.desc = r.U32(), r.U8(), r.U8(), r.U16()
 	s.value = t.f.word(&r)
 	return s
+}
+
+// next is the first entry from i on whose value lies from lo to hi; or the number of all. Of
+// 64-bit files only the values are looked at: there may be a million.
+func (t *symbols) next(i int, lo, hi uint64) int {
+	if t.f == nil || !t.f.wide || t.f.big {
+		return i
+	}
+	const size, value = 16, 8 // struct nlist_64
+	for b := t.data[min(i*size, len(t.data)):]; len(b) >= size; b = b[size:] {
+		if v := binary.LittleEndian.Uint64(b[value:]); v-lo <= hi-lo {
+			return i
+		}
+		i++
+	}
+	return i
 }
 
 // defined tells whether a symbol has an address in a section.

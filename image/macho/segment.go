@@ -108,14 +108,14 @@ func (f *file) segmentNamed(name string) (*segment, bool) {
 // textAddr is the address of the mach header, to which offsets in LC_MAIN, in function starts,
 // exports and unwind tables are relative.
 func (f *file) textAddr() uint64 {
+	if s, ok := f.segmentNamed("__TEXT"); ok {
+		return s.addr
+	}
 	for i := range f.segments {
 		s := &f.segments[i]
 		if s.file.size != 0 && s.file.off == f.head {
 			return s.addr
 		}
-	}
-	if s, ok := f.segmentNamed("__TEXT"); ok {
-		return s.addr
 	}
 	return 0
 }
@@ -123,6 +123,12 @@ func (f *file) textAddr() uint64 {
 // bytesOf is what the file holds of a segment. What is encrypted, and what follows that, is
 // nothing.
 func (f *file) bytesOf(s *segment) []byte {
+	if f.place != nil {
+		if s.prot&protWrite != 0 {
+			return nil
+		}
+		return f.place(s.addr, s.size)
+	}
 	b := f.slice(extent{s.file.off, min(s.file.size, s.size)})
 	if x := f.encrypted; x.size != 0 && x.off < s.file.off+s.file.size && s.file.off < x.off+x.size {
 		b = b[:bin.Limit(x.off-min(s.file.off, x.off), len(b))]
@@ -193,6 +199,9 @@ const aliases = 2
 // dropAliases takes the bytes from segments that show the same part of the file again and
 // again, so that the bytes of an image are in proportion to its file's.
 func (f *file) dropAliases(segs []image.Segment) (issues []string) {
+	if f.place != nil {
+		return nil // by their addresses, segments share nothing
+	}
 	loaded := budget.New("bytes loaded from the file", 0, aliases*uint64(len(f.data)))
 	for i := range segs {
 		if loaded.Draw(len(segs[i].Data)) {

@@ -8,27 +8,24 @@ import (
 )
 
 // functionStarts decodes LC_FUNCTION_STARTS: ULEB128 differences, the first to the mach
-// header, a zero at the end. Bit 0 is the ISA mode on ARM. The list is sorted; places that are
-// no code, and what does not ascend, are left out.
+// header, a zero at the end. Bit 0 is the ISA mode on ARM. The list is sorted and ends where it
+// leaves __TEXT.
 func (c *container) functionStarts() []uint64 {
 	c.startsOnce.Do(func() {
 		f := c.main
 		r := bin.New(f.slice(f.starts), f.big)
-		at := f.textAddr()
+		at, end := f.textAddr(), uint64(0)
+		if s, ok := f.segmentNamed("__TEXT"); ok {
+			end = s.addr + s.size
+		}
 		for r.Len() > 0 {
 			d := r.ULEB()
-			if d == 0 || r.Err() != nil {
+			if at += d; d == 0 || r.Err() != nil || at >= end || at < d {
 				break
 			}
-			at = (at + d) & c.img.Arch.AddrMask()
-			if pc, _ := c.img.Arch.SplitCode(at); c.img.Executable(pc) {
-				c.starts = append(c.starts, at)
-			}
+			c.starts = append(c.starts, at)
 		}
 		c.starts = slices.Clip(c.starts)
-		if !slices.IsSorted(c.starts) {
-			slices.Sort(c.starts)
-		}
 	})
 	return c.starts
 }

@@ -59,11 +59,20 @@ func (c *container) nearest(addr uint64) (entry, bool) {
 
 // scan finds what the index finds, by one pass over the tables.
 func (c *container) scan(addr uint64) (best entry, ok bool) {
-	c.each(func(e entry) {
+	take := func(e entry) {
 		if e.addr <= addr && (!ok || c.better(&e, &best) >= 0) {
 			best, ok = e, true
 		}
-	})
+	}
+	for n, t := range c.tables() {
+		for i := t.next(0, best.addr, addr); i < t.len(); i = t.next(i+1, best.addr, addr) {
+			if s := t.at(i); t.function(&s) {
+				at, _ := c.code(&s)
+				take(entry{at, uint32(n), uint32(i)})
+			}
+		}
+	}
+	c.eachExport(take)
 	return best, ok
 }
 
@@ -114,6 +123,10 @@ func (c *container) each(yield func(entry)) {
 			}
 		}
 	}
+	c.eachExport(yield)
+}
+
+func (c *container) eachExport(yield func(entry)) {
 	for i, e := range c.exported() {
 		if addr, _ := c.img.Arch.SplitCode(e.addr); c.img.Executable(addr) {
 			yield(entry{addr, exportsTable, uint32(i)})

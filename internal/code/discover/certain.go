@@ -22,12 +22,10 @@ type certain struct {
 // findCertain makes the list of certain entries.
 func findCertain(code disasm.Code, ranges Ranges) *certain {
 	c, found := collector{code: code, found: disasm.NewSet(code)}, &certain{}
-	c.declared()
+	linked := c.linked()
+	c.declared(linked == 0)
 	covered, some := c.listed(ranges)
-	found.tables = some
-	if linked := c.linked(); linked > 0 {
-		found.tables, covered = true, max(covered, linked)
-	}
+	found.tables, covered = some || linked > 0, max(covered, linked)
 	if found.all = listsText(code, covered); found.all {
 		// Compilers' tables have every function of theirs: a pass through the 70 MB of
 		// libLLVM finds no more.
@@ -63,11 +61,15 @@ func (c *collector) addPointer(p uint64) {
 	c.add(disasm.Addr{PC: pc, Mode: mode})
 }
 
-// declared adds the image's entry point and its symbols of functions.
-func (c *collector) declared() {
+// declared adds the image's entry point and, unless they are known already, its symbols of
+// functions.
+func (c *collector) declared(symbols bool) {
 	img := c.code.Img
 	if img.Entry != 0 {
 		c.addPointer(img.Entry)
+	}
+	if !symbols {
+		return
 	}
 	img.Functions(func(pc uint64, mode cpu.Mode, _ uint64) bool {
 		c.add(disasm.Addr{PC: pc, Mode: mode})

@@ -2,6 +2,7 @@ package compact
 
 import (
 	"encoding/binary"
+	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
@@ -88,6 +89,29 @@ func TestExact(t *testing.T) {
 		q := unwind.Query{Image: one(arch, 0x0100_0000), Arch: arch, PC: textAt, Exact: exact}
 		if v := (Source{}).Rule(&q, &rule); v != unwind.Found || rule.Flags&unwind.Fallback != 0 != exact {
 			t.Errorf("exact %t: %v, flags %#x", exact, v, rule.Flags)
+		}
+	}
+}
+
+// TestNotes: what explain says of an entry.
+func TestNotes(t *testing.T) {
+	x8664, a64 := x86.Archs()[0], arm64.Archs()[0]
+	for _, tt := range []struct {
+		arch *cpu.Arch
+		e    uint32
+		want string
+	}{
+		{x8664, 0x0105_58d1, "frame pointer, registers saved from 40 bytes below it on"},
+		{x8664, 0x0208_1800, "no frame pointer, 64 bytes of stack, 6 registers saved"},
+		{x8664, 0x0303_2400, "no frame pointer, the size of the stack is the operand at +3 in the function, 1 registers saved"},
+		{x8664, 0x5400_0040, "the FDE at 0x40 of __eh_frame"},
+		{x8664, 0, "nothing is known of the function"},
+		{a64, 0x0400_0001, "frame record at x29"},
+		{a64, 0x0200_2000, "no frame record, 32 bytes of stack"},
+	} {
+		notes := Source{}.Notes(&unwind.Query{Image: one(tt.arch, tt.e), Arch: tt.arch, PC: textAt})
+		if len(notes) == 0 || !strings.HasSuffix(notes[0], tt.want) {
+			t.Errorf("%#x: %q", tt.e, notes)
 		}
 	}
 }
