@@ -22,14 +22,18 @@ import (
 	"github.com/backsight/backsight/cpu/riscv"
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/dyldcache"
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/image/flat"
 	"github.com/backsight/backsight/image/kernel"
 	"github.com/backsight/backsight/image/macho"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/appletext"
 	"github.com/backsight/backsight/input/console"
 	"github.com/backsight/backsight/input/elfcore"
 	"github.com/backsight/backsight/input/kernellog"
+	"github.com/backsight/backsight/input/machcore"
+	"github.com/backsight/backsight/input/plcrash"
 	"github.com/backsight/backsight/input/snapshot"
 	"github.com/backsight/backsight/input/vmcore"
 )
@@ -54,6 +58,9 @@ func Formats() []input.Format {
 	return []input.Format{
 		vmcore.Format(),
 		elfcore.Format(),
+		machcore.Format(),
+		plcrash.Format(),
+		appletext.Format(),
 		snapshot.Format(),
 		console.Format(kernellog.Reader()),
 	}
@@ -66,6 +73,7 @@ func ImageFormats() []image.Format {
 		kernel.Format(),
 		elf.Format(),
 		macho.Format(),
+		dyldcache.Format(),
 		flat.Format(),
 	}
 }

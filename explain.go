@@ -47,17 +47,27 @@ func (u *Unwinder) Explain(ctx context.Context, q Question) *report.Place {
 
 func (u *Unwinder) explain(ctx context.Context, q *Question, p *report.Place) {
 	query := q.query()
-	var best unwind.RuleSource
+	var best, fallback unwind.RuleSource
+	var second string
 	for _, s := range u.sources {
 		rules, ok := s.Source.(unwind.RuleSource)
 		if !ok {
 			continue
 		}
 		a := answer(s.Name, rules, query)
-		if len(a.Rules) > 0 && best == nil {
+		switch {
+		case len(a.Rules) == 0:
+		case a.Rules[0].Flags&unwind.Fallback != 0:
+			if fallback == nil { // a table of what holds at calls, say
+				fallback, second = rules, s.Name
+			}
+		case best == nil:
 			best, p.Source = rules, s.Name
 		}
 		p.Answers = append(p.Answers, a)
+	}
+	if best == nil && fallback != nil {
+		best, p.Source = fallback, second
 	}
 	p.Lo, p.Hi, p.Bounds = bounds(&query)
 	p.Lines = q.listing(p, best)

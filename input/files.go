@@ -97,6 +97,9 @@ func (f *Files) Exe() string { return f.opt.Exe }
 // Images are the binaries that the user named besides the executable.
 func (f *Files) Images() []NamedImage { return f.opt.Images }
 
+// DebugDirs are the roots of separate debug files.
+func (f *Files) DebugDirs() []string { return f.opt.DebugDirs }
+
 // Parse reads an image that a capture contains (a vDSO). name is for messages.
 func (f *Files) Parse(name string, data []byte) (*image.Image, error) {
 	img, err := image.Parse(name, data, f.opt.Formats, f.imageOptions())
@@ -139,8 +142,8 @@ func (f *Files) open(key, path string, opt image.Options) (*image.Image, error) 
 // sliceFor opens the image that a capture means in a file of several (a universal file).
 func (f *Files) sliceFor(path string, ref *BinaryRef) (*image.Image, error) {
 	opt := f.imageOptions()
-	opt.Arch, opt.BuildID = ref.Arch, ref.BuildID
-	key := fmt.Sprintf("%s\x00%x", path, ref.BuildID) // no path has a NUL
+	opt.Arch, opt.BuildID, opt.Name = ref.Arch, ref.BuildID, ref.Name
+	key := fmt.Sprintf("%s\x00%x%s", path, ref.BuildID, ref.Name) // no path has a NUL
 	if ref.Arch != nil {
 		key += ref.Arch.Name
 	}
@@ -225,7 +228,26 @@ func (f *Files) Find(ref BinaryRef) (img *image.Image, issues []target.Issue) {
 			}
 		}
 	}
+	if ref.BuildID != nil {
+		if img := f.cached(&ref); img != nil {
+			return img, ref.damage(img)
+		}
+	}
 	return nil, issues
+}
+
+// cached finds a library in dyld's shared caches, in which macOS and iOS keep those of the
+// system: in the ones that the user named, or below the sysroot.
+func (f *Files) cached(ref *BinaryRef) *image.Image {
+	for _, path := range f.Beginning("dyld_shared_cache_") {
+		if filepath.Ext(path) != "" {
+			continue // a part of a cache
+		}
+		if img, err := f.sliceFor(path, ref); err == nil && bytes.Equal(img.BuildID, ref.BuildID) {
+			return img
+		}
+	}
+	return nil
 }
 
 // Use opens a file of this machine where the capture is known to mean it: the

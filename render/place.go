@@ -71,7 +71,7 @@ func (t *text) best(p *report.Place) {
 }
 
 func (t *text) answer(arch *cpu.Arch, a *report.Answer) {
-	t.b = fmt.Appendf(t.b, "  %-6s  ", a.Source)
+	t.b = fmt.Appendf(t.b, "  %-7s ", a.Source)
 	if len(a.Rules) == 0 {
 		t.b = append(t.b, a.Verdict.String()...)
 		t.b = append(t.b, '\n')

@@ -82,7 +82,7 @@ by content; "-" is standard input.`,
 	f.BoolVar(&o.reports, "reports", false, "list the reports of a log")
 	f.BoolVar(&o.dmesg, "dmesg", false, "only the kernel's log, out of the memory of a machine")
 	f.IntVarP(&o.maxFrames, "max-frames", "n", unwind.DefaultMaxFrames, "at most `N` frames of a backtrace; 0: all")
-	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each) or html (one page)")
+	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each), html (one page) or apple (a crash report of macOS)")
 	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of unwind sources to use, in this order: "+strings.Join(backsight.SourceNames(), ","))
 	f.StringVar(&o.tableDir, "table-dir", "", "`DIR` with unwind tables that 'backsight table -o DIR' wrote")
 	f.BoolVar(&o.explain, "explain", false, "say under every frame how it was found and what was tried")
@@ -100,7 +100,7 @@ by content; "-" is standard input.`,
 }
 
 // formats are the values of --format.
-var formats = []string{"text", "json", "jsonl", "html"}
+var formats = []string{"text", "json", "jsonl", "html", "apple"}
 
 // check finds wrong values, and what depends on the output.
 func (o *btOptions) check(stdout io.Writer) (err error) {

@@ -41,6 +41,8 @@ func (o *output) render(r *report.Report, style render.Style) ([]byte, error) {
 		return render.AppendJSON(nil, r, style), nil
 	case "html":
 		return o.page.Report(r, style)
+	case "apple":
+		return render.AppendApple(nil, r), nil
 	}
 	return render.AppendText(nil, r, style), nil
 }
@@ -59,7 +61,7 @@ func (o *output) add(b []byte) error {
 			b = append(append([]byte("[\n"), bytes.TrimSuffix(o.first, []byte("\n"))...), b...)
 			o.first = nil
 		}
-	case o.format == "text" && o.n > 1:
+	case (o.format == "text" || o.format == "apple") && o.n > 1:
 		b = append([]byte{'\n'}, b...)
 	case o.format == "html" && o.n == 1:
 		head, err := o.page.Head(o.title)

@@ -108,7 +108,7 @@ func (s *session) captures(ctx context.Context, captures []string) error {
 // failed writes the object of a capture that could not be read, for programs; people are
 // told on standard error.
 func (s *session) failed(path string, err error) error {
-	if s.opt.format == "text" {
+	if s.opt.format == "text" || s.opt.format == "apple" {
 		return nil
 	}
 	style := s.opt.style

@@ -1,0 +1,175 @@
+package appletext
+
+import (
+	"encoding/hex"
+	"encoding/json"
+	"path"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/darwin"
+	"github.com/backsight/backsight/target"
+)
+
+// jsonReport is the body of an .ips file: of a crash, or of a stackshot.
+type jsonReport struct {
+	PID       int    `json:"pid"`
+	CPUType   string `json:"cpuType"`
+	ProcName  string `json:"procName"`
+	ProcPath  string `json:"procPath"`
+	OSVersion struct {
+		Train string `json:"train"`
+	} `json:"osVersion"`
+	Exception struct {
+		Type, Signal, Subtype string
+	} `json:"exception"`
+	Faulting   *int         `json:"faultingThread"`
+	Threads    []jsonThread `json:"threads"`
+	UsedImages []jsonImage  `json:"usedImages"`
+	Last       []jsonFrame  `json:"lastExceptionBacktrace"`
+
+	jsonStackshot
+}
+
+type jsonThread struct {
+	ID        int                        `json:"id"`
+	Name      string                     `json:"name"`
+	Queue     string                     `json:"queue"`
+	Triggered bool                       `json:"triggered"`
+	State     map[string]json.RawMessage `json:"threadState"`
+	Frames    []jsonFrame                `json:"frames"`
+}
+
+type jsonFrame struct {
+	Offset   uint64 `json:"imageOffset"`
+	Image    int    `json:"imageIndex"`
+	Symbol   string `json:"symbol"`
+	Location uint64 `json:"symbolLocation"`
+}
+
+type jsonImage struct {
+	Base uint64 `json:"base"`
+	Size uint64 `json:"size"`
+	UUID string `json:"uuid"`
+	Arch string `json:"arch"`
+	Path string `json:"path"`
+	Name string `json:"name"`
+}
+
+// crash is the report of one process.
+func (r *jsonReport) crash(name string, env *input.Env) (*darwin.Report, error) {
+	arch, ok := darwin.Arch(env.Archs, r.CPUType)
+	if !ok {
+		return nil, unknown(name, r.CPUType)
+	}
+	out := &darwin.Report{Arch: arch, OS: darwin.System(r.OSVersion.Train), Command: r.ProcPath, PID: r.PID, Fault: r.fault()}
+	if out.Command == "" {
+		out.Command = r.ProcName
+	}
+	for i := range r.UsedImages {
+		if b := r.UsedImages[i].binary(); b.Size != 0 {
+			out.Binaries = append(out.Binaries, b)
+		}
+	}
+	for i := range r.Threads {
+		t := r.thread(arch, i)
+		if t.Crashed {
+			out.Fault.Thread = t.ID
+		}
+		out.Threads = append(out.Threads, t)
+	}
+	if len(r.Last) > 0 {
+		out.Threads = append(out.Threads, target.Thread{ID: len(r.Threads), Name: lastException, Listed: r.listed(r.Last)})
+	}
+	return out, nil
+}
+
+// lastException names the thread that shows where an exception was thrown.
+const lastException = "last exception"
+
+func (r *jsonReport) thread(arch *cpu.Arch, i int) target.Thread {
+	t := &r.Threads[i]
+	out := target.Thread{ID: t.ID, Name: t.Name, Crashed: t.Triggered || r.Faulting != nil && *r.Faulting == i, Listed: r.listed(t.Frames)}
+	if out.Name == "" {
+		out.Name = t.Queue
+	}
+	if len(out.Listed) > 0 {
+		out.Listed[0].Exact = true
+	}
+	for name, raw := range t.State {
+		t.register(arch, &out.Regs, name, raw)
+	}
+	return out
+}
+
+// register reads one field of a thread's state: a register, or arm64's array of them.
+func (t *jsonThread) register(arch *cpu.Arch, regs *cpu.Registers, name string, raw json.RawMessage) {
+	type value struct {
+		Value *uint64 `json:"value"`
+	}
+	var one value
+	var list []value
+	switch {
+	case name == "x" || name == "r":
+		if json.Unmarshal(raw, &list) == nil {
+			for i := range list[:min(len(list), 32)] {
+				if v := list[i].Value; v != nil {
+					darwin.Register(arch, regs, name+itoa(i), *v)
+				}
+			}
+		}
+	case json.Unmarshal(raw, &one) == nil && one.Value != nil:
+		darwin.Register(arch, regs, name, *one.Value)
+	}
+}
+
+func (r *jsonReport) listed(frames []jsonFrame) []target.Listed {
+	out := make([]target.Listed, len(frames))
+	for i, f := range frames {
+		l := &out[i]
+		l.PC, l.Symbol, l.Offset, l.Outermost = f.Offset, f.Symbol, f.Location, darwin.Outermost(f.Symbol)
+		if f.Image >= 0 && f.Image < len(r.UsedImages) {
+			l.PC += r.UsedImages[f.Image].Base
+			l.Module = r.UsedImages[f.Image].Name
+		}
+	}
+	return out
+}
+
+// fault is the exception; its subtype has the address: "KERN_INVALID_ADDRESS at 0x18".
+func (r *jsonReport) fault() *target.Fault {
+	f := &target.Fault{Name: r.Exception.Signal}
+	if f.Name == "" {
+		f.Name = r.Exception.Type
+	}
+	f.Address, f.HasAddress = addressIn(r.Exception.Subtype)
+	return f
+}
+
+// addressIn is the number behind " at 0x".
+func addressIn(s string) (uint64, bool) {
+	_, s, ok := strings.Cut(s, " at 0x")
+	if !ok {
+		return 0, false
+	}
+	digits, _, _ := strings.Cut(s, " ")
+	return hexNumber(digits)
+}
+
+func (b *jsonImage) binary() darwin.Binary {
+	name := b.Path
+	if name == "" {
+		name = b.Name
+	}
+	return darwin.Binary{Name: path.Clean(name), Base: b.Base, Size: b.Size, UUID: uuid(b.UUID)}
+}
+
+// uuid reads a UUID with or without hyphens; nil for none, or one of zeros.
+func uuid(s string) []byte {
+	id, err := hex.DecodeString(strings.ReplaceAll(s, "-", ""))
+	if err != nil || len(id) != 16 || strings.Trim(s, "0-") == "" {
+		return nil
+	}
+	return id
+}

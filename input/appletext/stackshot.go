@@ -1,0 +1,145 @@
+package appletext
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/darwin"
+	"github.com/backsight/backsight/target"
+)
+
+// jsonStackshot is what a panic's report has: every thread of every process, and the text that
+// the kernel wrote.
+type jsonStackshot struct {
+	Product   string                 `json:"product"`
+	Build     string                 `json:"build"`
+	String    string                 `json:"string"`
+	Panic     string                 `json:"panicString"`
+	Processes map[string]jsonProcess `json:"processByPid"`
+	Binaries  []jsonBinary           `json:"binaryImages"`
+}
+
+type jsonProcess struct {
+	PID     int                      `json:"pid"`
+	Name    string                   `json:"procname"`
+	Threads map[string]jsonShotFrame `json:"threadById"`
+}
+
+// jsonShotFrame is a thread: its frames are pairs of an image's number and an offset.
+type jsonShotFrame struct {
+	ID     int         `json:"id"`
+	Name   string      `json:"name"`
+	User   [][2]uint64 `json:"userFrames"`
+	Kernel [][2]uint64 `json:"kernelFrames"`
+}
+
+// jsonBinary is [UUID, base, kind].
+type jsonBinary [3]any
+
+func (b *jsonBinary) base() uint64 {
+	// Of the kernel's addresses float64 has the upper 53 bits; the lower are zero, for bases are
+	// those of pages.
+	v, _ := b[1].(float64)
+	if v < 0 || v >= 1<<64 {
+		return 0
+	}
+	return uint64(v)
+}
+
+func (b *jsonBinary) uuid() []byte {
+	s, _ := b[0].(string)
+	return uuid(s)
+}
+
+// stackshot is the state of all processes: the panicked thread first, then by process and
+// thread.
+func (r *jsonReport) stackshot(name string, env *input.Env) (*darwin.Report, error) {
+	arch, ok := darwin.Arch(env.Archs, "ARM-64") // what writes such reports
+	if !ok {
+		return nil, unknown(name, r.Product)
+	}
+	out := &darwin.Report{Arch: arch, OS: darwin.System(r.Build), Command: r.Product, Fault: &target.Fault{Name: "kernel panic"}}
+	if t := panicked(r.String + r.Panic); len(t.Listed) > 0 {
+		out.Fault.Thread = t.ID
+		out.Threads = append(out.Threads, t)
+	}
+	pids := slices.SortedFunc(maps.Keys(r.Processes), byNumber)
+	for _, pid := range pids {
+		p := r.Processes[pid]
+		for _, id := range slices.SortedFunc(maps.Keys(p.Threads), byNumber) {
+			t := p.Threads[id]
+			out.Threads = append(out.Threads, target.Thread{ID: t.ID, Name: strings.TrimSpace(p.Name + " [" + pid + "] " + t.Name),
+				Listed: append(r.shot(t.Kernel), r.shot(t.User)...)})
+		}
+	}
+	out.Binaries = r.binaries()
+	return out, nil
+}
+
+func byNumber(a, b string) int {
+	x, _ := strconv.Atoi(a)
+	y, _ := strconv.Atoi(b)
+	return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
+}
+
+func (r *jsonReport) shot(frames [][2]uint64) (out []target.Listed) {
+	for i, f := range frames {
+		l := target.Listed{PC: f[1], Exact: i == 0}
+		if f[0] < uint64(len(r.Binaries)) {
+			l.PC += r.Binaries[f[0]].base()
+		}
+		out = append(out, l)
+	}
+	return out
+}
+
+// farEnd is how far a binary reaches at most, of which only the base is known.
+const farEnd = 1 << 28
+
+// binaries have no size in a stackshot: each ends where the next begins.
+func (r *jsonReport) binaries() (out []darwin.Binary) {
+	for i := range r.Binaries {
+		b := &r.Binaries[i]
+		if id := b.uuid(); id != nil && b.base() != 0 {
+			name, _ := b[0].(string)
+			out = append(out, darwin.Binary{Name: name, Base: b.base(), UUID: id})
+		}
+	}
+	slices.SortFunc(out, func(a, b darwin.Binary) int { return cmp.Compare(a.Base, b.Base) })
+	for i := range out {
+		out[i].Size = farEnd
+		if i+1 < len(out) {
+			out[i].Size = min(out[i].Size, out[i+1].Base-out[i].Base)
+		}
+	}
+	return out
+}
+
+// panicked is the thread whose backtrace the kernel wrote:
+//
+//	Panicked thread: 0xffffffe90ed3ced8, backtrace: 0xffffffecfb44f7e0, tid: 798
+//			  lr: 0xfffffff02cfc6ba8  fp: 0xffffffecfb44f820
+func panicked(text string) (t target.Thread) {
+	_, text, ok := strings.Cut(text, "Panicked thread:")
+	if !ok {
+		return t
+	}
+	first, rest, _ := strings.Cut(text, "\n")
+	_, tid, _ := strings.Cut(first, "tid: ")
+	t.ID, _ = strconv.Atoi(strings.TrimSpace(tid))
+	t.Name, t.Crashed = "panicked thread", true
+	for line := range strings.Lines(rest) {
+		f := strings.Fields(line)
+		if len(f) < 2 || f[0] != "lr:" {
+			break
+		}
+		if pc, ok := hexNumber(strings.TrimPrefix(f[1], "0x")); ok {
+			t.Listed = append(t.Listed, target.Listed{PC: pc})
+		}
+	}
+	return t
+}

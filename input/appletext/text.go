@@ -1,0 +1,255 @@
+package appletext
+
+import (
+	"cmp"
+	"path"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/darwin"
+	"github.com/backsight/backsight/target"
+)
+
+// The lines of a report as text.
+var (
+	threadLine = regexp.MustCompile(`^Thread (\d+)( Crashed)?:{1,2}\s*(.*)$`)
+	nameLine   = regexp.MustCompile(`^Thread (\d+) name:\s*(.*)$`)
+	stateLine  = regexp.MustCompile(`^(?:Thread (\d+)|Unknown thread) crashed with (.*?) Thread State`)
+	// frameLine: a number, the binary, the address, what the reporter knew of it.
+	frameLine     = regexp.MustCompile(`^\d+\s+(.*?)\s+0x([0-9a-fA-F]+)\s*(.*)$`)
+	registerPair  = regexp.MustCompile(`([a-z][a-z0-9]*): 0x([0-9a-fA-F]+)`)
+	imageLine     = regexp.MustCompile(`^\s*0x([0-9a-fA-F]+) - +(?:0x([0-9a-fA-F]+)|\?\?\?) +\+?(.*)$`)
+	exceptionLine = regexp.MustCompile(`^Last Exception Backtrace:`)
+	backtraceLine = regexp.MustCompile(`^Application Specific Backtrace \d+:`)
+)
+
+// textReport is a report while it is read.
+type textReport struct {
+	header map[string]string
+	out    darwin.Report
+	arch   *cpu.Arch
+	// at is the thread that lines of frames belong to, −1 for none; state the thread whose
+	// registers are listed.
+	at, state int
+	names     map[int]string
+	images    bool
+}
+
+// headerLine splits "Key: value". Keys are those of the first part of the report.
+func headerLine(line string) (key, value string, ok bool) {
+	key, value, ok = strings.Cut(line, ":")
+	return key, strings.TrimSpace(value), ok && key != "" && len(key) < 40 && !strings.Contains(key, "  ")
+}
+
+// readText reads a report as text.
+func readText(name, text string, env *input.Env) (*darwin.Report, error) {
+	r := &textReport{header: map[string]string{}, at: -1, state: -1, names: map[int]string{}}
+	if r.arch = archOf(text, env.Archs); r.arch == nil {
+		code, _, _ := strings.Cut(after(text, "\nCode Type:"), "\n")
+		return nil, unknown(name, strings.TrimSpace(code))
+	}
+	for line := range strings.Lines(text) {
+		r.line(strings.TrimRight(line, "\r\n"))
+	}
+	r.finish()
+	return &r.out, nil
+}
+
+func after(text, what string) string {
+	_, rest, _ := strings.Cut("\n"+text, what)
+	return rest
+}
+
+// archOf is the processor of a report: "Code Type", else that of its registers or its images.
+func archOf(text string, archs cpu.Set) *cpu.Arch {
+	code, _, _ := strings.Cut(after(text, "\nCode Type:"), "\n")
+	if a, ok := darwin.Arch(archs, code); ok {
+		return a
+	}
+	state, _, _ := strings.Cut(after(text, " crashed with "), " Thread State")
+	if a, ok := darwin.Arch(archs, state); ok && state != "" && !strings.HasPrefix(state, "ARM") {
+		return a
+	}
+	for _, name := range []string{"arm64e", "arm64", "x86_64", "i386", "armv7"} {
+		if strings.Contains(text, " "+name+" ") {
+			a, _ := darwin.Arch(archs, name)
+			return a
+		}
+	}
+	if strings.Contains(text, "Code Type:") || !strings.Contains(text, "Incident Identifier:") {
+		return nil
+	}
+	a, _ := darwin.Arch(archs, "arm64")
+	return a // a fragment of a report of a device
+}
+
+// line reads one line.
+func (r *textReport) line(line string) {
+	switch {
+	case r.images:
+		r.image(line)
+	case strings.HasPrefix(line, "Binary Images:"):
+		r.images = true
+	case strings.HasPrefix(line, "Thread ") || strings.HasPrefix(line, "Unknown thread"):
+		r.threadLine(line)
+	case exceptionLine.MatchString(line), backtraceLine.MatchString(line):
+		r.begin(target.Thread{ID: -1, Name: lastException})
+	case r.state >= 0 && registerPair.MatchString(line):
+		r.registers(line)
+	case r.at >= 0 && strings.HasPrefix(line, "(0x"):
+		r.addresses(line)
+	case r.at >= 0 && r.frame(line):
+	default:
+		if key, value, ok := headerLine(line); ok && len(r.out.Threads) == 0 && r.header[key] == "" {
+			r.header[key] = value
+		}
+	}
+}
+
+// begin makes a thread the one that frames belong to.
+func (r *textReport) begin(t target.Thread) {
+	r.at, r.state = len(r.out.Threads), -1
+	r.out.Threads = append(r.out.Threads, t)
+}
+
+func (r *textReport) threadLine(line string) {
+	if m := nameLine.FindStringSubmatch(line); m != nil {
+		r.names[atoi(m[1])] = m[2]
+	} else if m := stateLine.FindStringSubmatch(line); m != nil {
+		r.state = r.crashed(m[1])
+	} else if m := threadLine.FindStringSubmatch(line); m != nil {
+		t := target.Thread{ID: atoi(m[1]), Crashed: m[2] != "", Name: m[3]}
+		if t.Name == "" {
+			t.Name = r.names[t.ID]
+		}
+		r.begin(t)
+	}
+}
+
+// crashed is the thread whose registers follow: by its number, else the crashed one.
+func (r *textReport) crashed(number string) int {
+	for i := range r.out.Threads {
+		if t := &r.out.Threads[i]; number != "" && t.ID == atoi(number) || number == "" && t.Crashed {
+			return i
+		}
+	}
+	return -1
+}
+
+func (r *textReport) registers(line string) {
+	for _, m := range registerPair.FindAllStringSubmatch(line, -1) {
+		if v, ok := hexNumber(m[2]); ok {
+			darwin.Register(r.arch, &r.out.Threads[r.state].Regs, m[1], v)
+		}
+	}
+}
+
+// frame reads a frame: its number, the binary, the address, and what the reporter knew:
+// "symbol + 12 (file.m:3)", or "0x1000 + 12" where it knew none.
+func (r *textReport) frame(line string) bool {
+	m := frameLine.FindStringSubmatch(line)
+	if m == nil {
+		if line == "" {
+			r.at = -1
+		}
+		return m != nil
+	}
+	pc, _ := hexNumber(m[2])
+	t := &r.out.Threads[r.at]
+	l := target.Listed{PC: pc, Module: m[1], Exact: len(t.Listed) == 0 && t.ID >= 0}
+	if i := strings.LastIndex(m[3], " + "); i >= 0 && !strings.HasPrefix(m[3], "0x") {
+		digits, _, _ := strings.Cut(m[3][i+3:], " ")
+		if off, err := strconv.ParseUint(digits, 10, 64); err == nil {
+			l.Symbol, l.Offset = m[3][:i], off
+		}
+	}
+	l.Outermost = darwin.Outermost(l.Symbol)
+	t.Listed = append(t.Listed, l)
+	return true
+}
+
+// addresses reads an exception's backtrace that was not symbolicated: (0x18a 0x18b …).
+func (r *textReport) addresses(line string) {
+	t := &r.out.Threads[r.at]
+	for _, f := range strings.Fields(strings.Trim(line, "()")) {
+		if pc, ok := hexNumber(strings.TrimPrefix(f, "0x")); ok {
+			t.Listed = append(t.Listed, target.Listed{PC: pc})
+		}
+	}
+}
+
+// image reads a line of "Binary Images:": 0xfrom - 0xto +name arch (version) <UUID> path. Before
+// iOS the name is a bundle's identifier, without an architecture.
+func (r *textReport) image(line string) {
+	m := imageLine.FindStringSubmatch(line)
+	if m == nil {
+		return
+	}
+	lo, _ := hexNumber(m[1])
+	hi, ok := hexNumber(m[2])
+	if !ok {
+		hi = lo + farEnd
+	}
+	b := darwin.Binary{Name: m[3], Base: lo, Size: hi - lo + 1}
+	if before, rest, ok := strings.Cut(m[3], "<"); ok {
+		id, file, _ := strings.Cut(rest, ">")
+		b.UUID = uuid(id)
+		if b.Name = strings.TrimSpace(file); b.Name == "" {
+			b.Name = strings.TrimSpace(before)
+		}
+	}
+	b.Name = path.Clean(b.Name)
+	if hi > lo {
+		r.out.Binaries = append(r.out.Binaries, b)
+	}
+}
+
+// process is "name [pid]".
+var process = regexp.MustCompile(`^(.*?) \[(\d+)\]`)
+
+// finish takes the headers over.
+func (r *textReport) finish() {
+	r.out.Arch, r.out.OS = r.arch, darwin.System(r.header["OS Version"])
+	r.out.Command = r.header["Path"]
+	if m := process.FindStringSubmatch(r.header["Process"]); m != nil {
+		r.out.PID = atoi(m[2])
+		if r.out.Command == "" {
+			r.out.Command = m[1]
+		}
+	}
+	f := &target.Fault{Name: r.header["Exception Type"]}
+	if _, signal, ok := strings.Cut(f.Name, "("); ok {
+		f.Name = strings.TrimSuffix(signal, ")")
+	}
+	for _, key := range []string{"Exception Codes", "Exception Subtype"} {
+		if a, ok := addressIn(r.header[key]); ok {
+			f.Address, f.HasAddress = a, true
+		}
+	}
+	// What an exception left behind comes after the threads, as in JSON.
+	slices.SortStableFunc(r.out.Threads, func(a, b target.Thread) int { return cmp.Compare(min(0, b.ID), min(0, a.ID)) })
+	for i := range r.out.Threads {
+		if t := &r.out.Threads[i]; t.Crashed {
+			f.Thread = t.ID
+		} else if t.ID < 0 {
+			t.ID = i
+		}
+	}
+	r.out.Fault = f
+}
+
+func atoi(s string) int {
+	n, _ := strconv.Atoi(s)
+	return n
+}
+
+func itoa(n int) string { return strconv.Itoa(n) }
+
+func hexNumber(digits string) (uint64, bool) {
+	v, err := strconv.ParseUint(digits, 16, 64)
+	return v, err == nil
+}

@@ -1,0 +1,137 @@
+// Package darwin is what crash reports of macOS and iOS have in common, whoever wrote them and
+// in whichever form: the binaries that were loaded, by path and UUID, the threads with the
+// frames that the reporter found, registers by name. No report has memory.
+//
+//	report ─► Report ─► binaries by UUID ─► target.Snapshot
+//	                    frames            ─► target.Thread.Listed
+package darwin
+
+import (
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/target"
+)
+
+// Report is a crash report that was read.
+type Report struct {
+	Arch     *cpu.Arch
+	OS       string // "macOS", "iOS", …
+	Command  string
+	PID      int
+	Threads  []target.Thread
+	Binaries []Binary
+	Fault    *target.Fault
+	Issues   []target.Issue
+}
+
+// Binary is a binary as a report names it. Base is where its mach header was mapped.
+type Binary struct {
+	Name       string // its path, or what the report has for that
+	Base, Size uint64
+	UUID       []byte // nil: not known
+}
+
+// codeBits are those of addresses in programs. arm64e signs code pointers in the bits above.
+const codeBits = 47
+
+// CodeMask has the address bits of code pointers; 0 where they may hold nothing else.
+func CodeMask(arch *cpu.Arch) uint64 {
+	if len(arch.AddrBits) == 0 {
+		return 0
+	}
+	return 1<<codeBits - 1
+}
+
+// Snapshot is the report as a stopped program without memory. Binaries are found by files.
+func (r *Report) Snapshot(files *input.Files) *target.Snapshot {
+	var none target.Builder
+	snap := &target.Snapshot{
+		Arch: r.Arch, OS: r.OS, Command: r.Command, PID: r.PID, Threads: r.Threads,
+		Memory: none.Memory(r.Arch), Fault: r.Fault, CodeMask: CodeMask(r.Arch), Issues: r.Issues,
+	}
+	for i := range snap.Threads {
+		place(r.Arch, &snap.Threads[i])
+	}
+	modules, issues := Modules(files, r.Arch, r.Binaries)
+	snap.Modules, snap.Issues = modules, append(snap.Issues, issues...)
+	snap.SortModules()
+	return snap
+}
+
+// place makes an exact first frame of a list the place where the thread stands, where the report
+// has no registers.
+func place(arch *cpu.Arch, t *target.Thread) {
+	if len(t.Listed) == 0 || !t.Listed[0].Exact {
+		return
+	}
+	if _, ok := t.Regs.Lookup(arch.PC); !ok {
+		t.Regs.Set(arch.PC, t.Listed[0].PC)
+	}
+}
+
+// Outermost tells whether nothing calls a function: where threads begin.
+func Outermost(symbol string) bool {
+	switch symbol {
+	case "start", "_start", "thread_start", "start_wqthread", "_dyld_start":
+		return true
+	}
+	return false
+}
+
+// maxBinaries bounds the binaries of a report; a process with a thousand is large.
+const maxBinaries = 1 << 14
+
+// Modules are the binaries as modules, those whose files are found with their images.
+func Modules(files *input.Files, arch *cpu.Arch, binaries []Binary) (modules []*target.Module, issues []target.Issue) {
+	for i := range binaries[:min(len(binaries), maxBinaries)] {
+		b := &binaries[i]
+		img, more := files.Find(input.BinaryRef{Name: b.Name, BuildID: b.UUID, Arch: arch})
+		if img != nil && img.System == "darwin" {
+			lo, _ := img.Bounds()
+			modules, issues = append(modules, target.NewModule(b.Name, img, b.Base-lo)), append(issues, more...)
+			continue
+		}
+		m := &target.Module{Name: b.Name, Range: target.Range{Lo: b.Base, Hi: b.Base + b.Size}, Bias: b.Base, BuildID: b.UUID}
+		if m.Lo < m.Hi {
+			modules = append(modules, m)
+		}
+	}
+	return modules, issues
+}
+
+// Register sets a register by the name that a report has for it; others than the processor's
+// (trap numbers, fault addresses, segments) are left out.
+func Register(arch *cpu.Arch, regs *cpu.Registers, name string, v uint64) {
+	name = strings.ToLower(name)
+	if r, ok := arch.RegByName(name); ok {
+		regs.Set(r, v)
+	}
+}
+
+// architectures are the names that reports have for processors, as Mach-O's cputype.
+var architectures = map[string]cpu.MachOType{
+	"x86-64": 0x0100_0007, "x86_64": 0x0100_0007, "x86_64h": 0x0100_0007, "x86": 7, "i386": 7,
+	"arm-64": 0x0100_000c, "arm64": 0x0100_000c, "arm64e": 0x0100_000c, "arm64_32": 0x0200_000c,
+	"arm": 12, "armv7": 12, "armv7s": 12, "armv7k": 12, "armv6": 12,
+}
+
+// Arch is the processor of a name in a report: "ARM-64 (Native)", "x86_64".
+func Arch(archs cpu.Set, name string) (*cpu.Arch, bool) {
+	name, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(name)), " ")
+	return archs.ByMachO(architectures[name])
+}
+
+// System is the name of the operating system in a report's "iPhone OS 16.0 (20A362)".
+func System(version string) string {
+	for _, s := range [...]struct{ prefix, name string }{
+		{"iPhone OS", "iOS"}, {"iOS", "iOS"}, {"iPadOS", "iPadOS"}, {"Watch OS", "watchOS"}, {"watchOS", "watchOS"},
+		{"Apple TVOS", "tvOS"}, {"tvOS", "tvOS"}, {"xrOS", "visionOS"}, {"visionOS", "visionOS"},
+	} {
+		if strings.HasPrefix(version, s.prefix) {
+			return s.name
+		}
+	}
+	return "macOS"
+}

@@ -1,0 +1,153 @@
+package machcore
+
+import (
+	"bytes"
+
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/macho"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/target"
+)
+
+// maxImages bounds the images of a core: a process with a thousand libraries is large.
+const maxImages = 1 << 14
+
+// images finds what was mapped: what notes list, what dyld lists in memory, and what begins a
+// segment of the core.
+func (c *core) images() []located {
+	list := c.noted()
+	for _, l := range c.commands.loads {
+		if b := c.mem.Bytes(l.addr); macho.IsHeader(b[:min(len(b), 64)]) {
+			list = append(list, located{header: l.addr})
+		}
+	}
+	list = append(list, c.dyldList(list)...)
+	return unique(list[:min(len(list), maxImages)])
+}
+
+// unique keeps one entry of each header: what is known of it is joined.
+func unique(list []located) []located {
+	at := make(map[uint64]int, len(list))
+	out := list[:0:0]
+	for _, l := range list {
+		i, seen := at[l.header]
+		if !seen {
+			at[l.header] = len(out)
+			out = append(out, l)
+			continue
+		}
+		if out[i].name == "" {
+			out[i].name = l.name
+		}
+		if out[i].uuid == nil {
+			out[i].uuid = l.uuid
+		}
+	}
+	return out
+}
+
+// dyldList reads dyld_all_image_infos (mach-o/dyld_images.h), which dyld keeps for debuggers:
+// version, count, and the address of an array of header, path and time.
+func (c *core) dyldList(known []located) (list []located) {
+	for _, l := range known {
+		img, slide, err := c.fromMemory(&l)
+		if err != nil || !macho.IdentityOf(img).Dyld {
+			continue
+		}
+		sym, ok := img.SymbolNamed("dyld_all_image_infos")
+		if !ok {
+			continue
+		}
+		word := uint64(c.arch.AddrSize)
+		at := sym.Addr + slide
+		count, _ := c.mem.Uint(at+4, 4)
+		entries, _ := c.mem.Word(at + 8)
+		for i := range min(count, maxImages) {
+			header, ok := c.mem.Word(entries + i*3*word)
+			path, _ := c.mem.Word(entries + i*3*word + word)
+			if !ok {
+				break
+			}
+			list = append(list, located{header: header, name: c.memoryString(path)})
+		}
+	}
+	return list
+}
+
+func (c *core) memoryString(addr uint64) string {
+	var buf [maxString]byte
+	n := c.mem.Read(addr, buf[:])
+	return string(buf[:max(bytes.IndexByte(buf[:n], 0), 0)])
+}
+
+// fromMemory is the image as it is mapped.
+func (c *core) fromMemory(l *located) (*image.Image, uint64, error) {
+	name := l.name
+	if name == "" {
+		name = c.name
+	}
+	read := func(addr, size uint64) []byte {
+		b := c.mem.Bytes(addr)
+		return b[:min(uint64(len(b)), size)]
+	}
+	return macho.FromMemory(name, l.header, read, image.Options{Archs: c.env.Archs, DebugDirs: c.env.Files.DebugDirs()})
+}
+
+// modules opens the images: the file with the UUID where it is found, which has symbols that
+// are not mapped, else what is in memory.
+func (c *core) modules() (modules []*target.Module) {
+	for _, l := range c.images() {
+		img, slide, err := c.fromMemory(&l)
+		name, id := l.name, l.uuid
+		if err == nil {
+			if id == nil {
+				id = img.BuildID
+			}
+			if name == "" {
+				name = macho.IdentityOf(img).Name
+			}
+		}
+		if file := c.file(name, id); file != nil {
+			lo, _ := file.Bounds()
+			modules = append(modules, target.NewModule(file.Path, file, l.header-lo))
+			continue
+		}
+		if err != nil {
+			c.issues = append(c.issues, target.Issue{Kind: target.IssueNotFound, Subject: name, Addr: l.header, Text: err.Error()})
+			continue
+		}
+		if name == "" {
+			name = "program"
+		}
+		modules = append(modules, target.NewModule(name, img, slide))
+	}
+	return modules
+}
+
+// file is the binary on disk: of its name, or any that the user named; its UUID decides.
+func (c *core) file(name string, id []byte) *image.Image {
+	ref := input.BinaryRef{Name: name, BuildID: id, Arch: c.arch}
+	if name != "" {
+		img, issues := c.env.Files.Find(ref)
+		if img != nil && img.System == "darwin" {
+			c.issues = append(c.issues, issues...)
+			return img
+		}
+	}
+	if id == nil {
+		return nil
+	}
+	paths := []string{c.env.Files.Exe()}
+	for _, i := range c.env.Files.Images() {
+		paths = append(paths, i.Path)
+	}
+	for _, path := range paths {
+		if path == "" {
+			continue
+		}
+		if img, _ := c.env.Files.Use(path, ref); img != nil {
+			return img
+		}
+	}
+	return nil
+}

@@ -1,0 +1,177 @@
+package machcore
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm64"
+	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/macho"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/synth/recorded"
+	"github.com/backsight/backsight/target"
+)
+
+var le = binary.LittleEndian
+
+func u32s(vs ...uint32) (b []byte) {
+	for _, v := range vs {
+		b = le.AppendUint32(b, v)
+	}
+	return b
+}
+
+func u64s(vs ...uint64) (b []byte) {
+	for _, v := range vs {
+		b = le.AppendUint64(b, v)
+	}
+	return b
+}
+
+func command(id uint32, body []byte) []byte {
+	return append(u32s(id, uint32(8+len(body))), body...)
+}
+
+func name16(s string) []byte { return append([]byte(s), make([]byte, 16-len(s))...) }
+
+const (
+	arm64Type = 0x0100_000c
+	imageAt   = 0x1_8000_0000 // where the library is mapped
+	linkedAt  = 0x4000        // where it was linked
+	stackAt   = 0x1_7000_0000
+)
+
+// library is a mapped library: its mach header, __TEXT, its UUID and name.
+func library() []byte {
+	text := append(name16("__TEXT"), u64s(linkedAt, 0x200, 0, 0x200)...)
+	text = append(text, u32s(5, 5, 0, 0)...)
+	cmds := command(lcSegment64, text)
+	cmds = append(cmds, command(0x1b, bytes.Repeat([]byte{7}, 16))...)
+	cmds = append(cmds, command(0xd, append(u32s(24, 0, 0, 0), "/usr/lib/x.dylib\x00\x00\x00\x00\x00\x00\x00\x00"...))...)
+	out := append(u32s(magic64, arm64Type, 0, 6, 3, uint32(len(cmds)), 0, 0), cmds...)
+	return append(out, make([]byte, 0x200-len(out))...)
+}
+
+// core of an arm64 program: two threads, the second of which faulted; a library, a stack; notes.
+func coreFile() []byte {
+	thread := func(pc, sp, far uint64) []byte {
+		regs := make([]byte, 272)
+		le.PutUint64(regs[32*8:], pc)
+		le.PutUint64(regs[31*8:], sp)
+		return command(lcThread, append(append(u32s(6, 68), regs...), append(u32s(7, 4), append(u64s(far), u32s(0, 0)...)...)...))
+	}
+	segment := func(addr, off, size uint64, prot uint32) []byte {
+		return command(lcSegment64, append(name16(""), append(u64s(addr, size, off, size), u32s(prot, prot, 0, 0)...)...))
+	}
+	note := func(owner string, off, size uint64) []byte {
+		return command(lcNote, append(name16(owner), u64s(off, size)...))
+	}
+	const data = 0x1000
+	bits := u32s(3, 39, 0, 0)
+	cmds := append(thread(imageAt+0x100, stackAt+0x10, 0), thread(imageAt+0x104, stackAt+0x20, 0x18)...)
+	cmds = append(cmds, segment(imageAt, data, 0x200, 5)...)
+	cmds = append(cmds, segment(stackAt, data+0x200, 0x100, 3)...)
+	cmds = append(cmds, note(noteAddrBits, data+0x300, uint64(len(bits)))...)
+	out := append(u32s(magic64, arm64Type, 0, mhCore, 5, uint32(len(cmds)), 0, 0), cmds...)
+	out = append(out, make([]byte, data-len(out))...)
+	out = append(out, library()...)
+	out = append(out, make([]byte, 0x100)...)
+	return append(out, bits...)
+}
+
+func archs() cpu.Set { return append(append(cpu.Set{}, arm64.Archs()...), x86.Archs()...) }
+
+func read(t testing.TB, data []byte, images ...input.NamedImage) (*target.Snapshot, error) {
+	t.Helper()
+	files := input.NewFiles(input.FileOptions{Archs: archs(), Formats: []image.Format{macho.Format()}, Images: images})
+	s, err := open(context.Background(), input.NewCapture("core", data), &input.Env{Archs: archs(), Files: files})
+	if err != nil {
+		return nil, err
+	}
+	return s.Next(context.Background())
+}
+
+// TestCore: registers, the fault, how many bits addresses have, and the library as it is mapped.
+func TestCore(t *testing.T) {
+	snap, err := read(t, coreFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(snap.Threads) != 2 || snap.Threads[0].Crashed || !snap.Threads[1].Crashed || snap.Fault == nil || snap.Fault.Address != 0x18 {
+		t.Errorf("%d threads, fault %+v", len(snap.Threads), snap.Fault)
+	}
+	if pc, _ := snap.Threads[1].Regs.Lookup(snap.Arch.PC); pc != imageAt+0x104 || snap.CodeMask != 1<<39-1 {
+		t.Errorf("pc %#x, mask %#x", pc, snap.CodeMask)
+	}
+	m, ok := snap.ModuleAt(imageAt + 0x100)
+	if !ok || m.Name != "/usr/lib/x.dylib" || m.Bias != imageAt-linkedAt || !bytes.Equal(m.BuildID, bytes.Repeat([]byte{7}, 16)) {
+		t.Fatalf("%+v", m)
+	}
+	if !m.Image.Executable(linkedAt+0x100) || len(snap.Issues) != 0 {
+		t.Errorf("issues %v", snap.Issues)
+	}
+	if _, ok := snap.Memory.Word(stackAt + 0x10); !ok {
+		t.Error("the stack is not there")
+	}
+}
+
+// TestCut: what a cut core still holds is used, and what is missing is said.
+func TestCut(t *testing.T) {
+	whole := coreFile()
+	snap, err := read(t, whole[:0x1280])
+	if err != nil || len(snap.Modules) != 1 || len(snap.Issues) != 1 || !strings.Contains(snap.Issues[0].Text, "memory of 1 of 2 segments") {
+		t.Errorf("%v, %+v", err, snap)
+	}
+	if _, err := read(t, whole[:40]); err == nil || !strings.HasPrefix(err.Error(), "core: offset 0x20: a core without any thread") {
+		t.Error(err)
+	}
+}
+
+// TestRecordedCores: cores made of recorded snapshots, with the programs in memory and, by their
+// UUID, as files.
+func TestRecordedCores(t *testing.T) {
+	dir := recorded.Shared(t, "inputs", "apple", "core-synthetic")
+	cores, _ := filepath.Glob(filepath.Join(dir, "*.core.gz"))
+	program := filepath.Join(recorded.Shared(t, "truth", "apple"), "arm64", "pub-clang19-O2", "sym.macho")
+	for _, path := range cores {
+		f, err := os.Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		z, err := gzip.NewReader(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		data, err := io.ReadAll(z)
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap, err := read(t, data, input.NamedImage{Path: program})
+		if err != nil || len(snap.Modules) == 0 {
+			t.Errorf("%s: %v", path, err)
+			continue
+		}
+		if strings.HasPrefix(filepath.Base(path), "arm64-pub-") && snap.Modules[0].Image.Path != program {
+			t.Errorf("%s: the program is %s", path, snap.Modules[0].Image.Path)
+		}
+	}
+}
+
+// FuzzCore: whatever a core says, reading it ends and never panics.
+func FuzzCore(f *testing.F) {
+	f.Add(coreFile())
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if sniff(data) {
+			_, _ = read(t, data)
+		}
+	})
+}

@@ -1,0 +1,96 @@
+package machcore
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/target"
+)
+
+// flavors are the kinds of thread state of a processor (mach/i386/thread_status.h,
+// mach/arm/thread_status.h).
+type flavors struct {
+	cpu cpu.MachOType
+	// general registers, and the state of an exception with the address of the fault at an
+	// offset.
+	general, exception uint32
+	fault, faultSize   int
+	// nested: a state of this flavor begins with the flavor and the count of another.
+	nested uint32
+}
+
+var processors = [...]flavors{
+	{cpu: 0x0100_0007, general: 4, exception: 6, fault: 8, faultSize: 8, nested: 7},
+	{cpu: 7, general: 1, exception: 3, fault: 8, faultSize: 4, nested: 7},
+	{cpu: 0x0100_000c, general: 6, exception: 7, fault: 0, faultSize: 8},
+	{cpu: 0x0200_000c, general: 6, exception: 7, fault: 0, faultSize: 8},
+	{cpu: 12, general: 1, exception: 3, fault: 8, faultSize: 4},
+}
+
+func flavorsOf(t cpu.MachOType) *flavors {
+	for i := range processors {
+		if processors[i].cpu == t {
+			return &processors[i]
+		}
+	}
+	return nil
+}
+
+// state is what an LC_THREAD says.
+type state struct {
+	regs  cpu.Registers
+	fault uint64
+	// excepted: the thread's exception state names an address, so that it stopped there.
+	excepted bool
+}
+
+// readThread reads the states of a thread: a flavor, a count of 32-bit words, the words.
+func readThread(arch *cpu.Arch, body []byte) (s state) {
+	f := flavorsOf(arch.MachO)
+	for r := bin.New(body, arch.BigEndian); f != nil && r.Len() >= 8; {
+		flavor, count := r.U32(), uint64(r.U32())
+		block := r.Bytes(4 * count)
+		if r.Err() != nil {
+			break
+		}
+		if flavor == f.nested && f.nested != 0 && len(block) >= 8 {
+			inner := bin.New(block, arch.BigEndian)
+			flavor = inner.U32()
+			block = block[8:]
+		}
+		switch flavor {
+		case f.general:
+			s.regs = arch.Read(arch.Layouts[cpu.DarwinThread], block)
+		case f.exception:
+			e := bin.NewAt(block, uint64(f.fault), arch.BigEndian)
+			s.fault = e.Uint(f.faultSize)
+			s.excepted = e.Err() == nil && s.fault != 0
+		}
+	}
+	return s
+}
+
+// threads decodes all threads. The one that crashed is the first whose exception state names an
+// address, else the first.
+func (c *core) threads() []target.Thread {
+	var list []target.Thread
+	crashed, lost := 0, 0
+	for i, body := range c.commands.threads {
+		s := readThread(c.arch, body)
+		if _, ok := s.regs.Lookup(c.arch.PC); !ok {
+			lost++
+			continue
+		}
+		if s.excepted && c.fault == nil {
+			crashed = len(list)
+			c.fault = &target.Fault{Address: s.fault, HasAddress: true, Thread: i}
+		}
+		list = append(list, target.Thread{ID: i, Regs: s.regs})
+	}
+	if lost > 0 {
+		c.issue("%s: %d of %d threads have no general registers", c.name, lost, len(c.commands.threads))
+	}
+	if len(list) > 0 {
+		list[crashed].Crashed = true
+	}
+	return list
+}
