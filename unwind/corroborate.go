@@ -69,6 +69,13 @@ func confirmInwards(frames []Frame, first int, root bool) {
 // search, and could have called it for all that is known.
 func (f *Frame) follows() bool { return f.derived() && f.Checks&targetChecks != TargetUnclear }
 
+// provenByGuess tells whether the rule that found a frame, though nothing confirms the rule,
+// led to where a call of just the callee's function returns. A wrong rule finds no such
+// place but that of another activation of the same function.
+func (f *Frame) provenByGuess() bool {
+	return f.Trust == Likely && f.Method == MethodCode && f.Checks.proven() && f.Checks&(Disputed|NoCall|TargetDiffers) == 0
+}
+
 // derived tells whether nothing but the call before its PC makes a frame doubtful: the
 // rule that found the frame would do for a certain one.
 func (f *Frame) derived() bool {
@@ -109,13 +116,13 @@ func settled(frames []Frame, i int) Trust {
 // out, from which all goes on as it should.
 func passOutwards(frames []Frame) {
 	trust := Certain
-	local := false // the last frame alone is in doubt, and only in the call before its PC
+	local := false // the last frame alone is in doubt, and not in its place
 	for i := range frames {
 		f := &frames[i]
 		if local && f.Checks.has(FrameSize) && f.Checks.proven() {
 			trust = Certain
 		}
-		local = trust == Certain && f.Checks.has(FrameSize) && f.derived()
+		local = trust == Certain && f.Checks.has(FrameSize) && (f.derived() || f.provenByGuess())
 		trust = min(trust, f.Trust)
 		f.Trust = trust
 	}

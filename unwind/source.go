@@ -7,8 +7,9 @@
 //
 // Where to find what: walker.go has the frame loop; find.go asks the sources; candidate.go,
 // verify.go and calltarget.go gather evidence and weigh it; trampoline.go steps over signal
-// trampolines; crosscheck.go compares a table with the code; corroborate.go looks back over
-// a finished walk, stacks.go over those of all threads; trust.go says what evidence is worth; fastpath.go and cache.go walk
+// trampolines; crosscheck.go compares a table with the code; corroborate.go and elsewhere.go
+// look back over a finished walk, stacks.go over those of all threads; trust.go says what
+// evidence is worth; fastpath.go and cache.go walk
 // through known code; shared.go is what walkers leave for one another.
 //
 // Sources live in packages of their own (internal/unwind/cfi, internal/unwind/code, …) and

@@ -93,6 +93,9 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]F
 		return dst, Stop{Reason: StopNoRule}
 	}
 	dst, end := w.callers(dst, first)
+	if w.opt.CallGraph != nil {
+		w.finder.verifier.dismissElsewhere(snap, dst[first:])
+	}
 	corroborate(dst[first:], end.Reason == StopRoot, w.opt.CallGraph)
 	if last := len(dst) - 1; last > first && end.deadEnd() {
 		dst[last].Trust = min(dst[last].Trust, Likely)

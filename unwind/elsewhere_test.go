@@ -1,0 +1,40 @@
+package unwind_test
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/unwind"
+)
+
+// TestOneBitElsewhere: a call of f in g, too, its return address one bit from that in main.
+// Were it g that called f, g's frame of 32 bytes would lie there.
+func TestOneBitElsewhere(t *testing.T) {
+	const inOther = inMain ^ 0x200
+	arch := o32()
+	for _, c := range []struct {
+		what string
+		word uint64 // where a frame of g has its return address
+		rule bool   // g's frame is known
+		want unwind.Trust
+	}{
+		{"no return address lies where g's frame has its own", 0x1000, true, unwind.Certain},
+		{"one does: it may have been g", inF, true, unwind.Likely},
+		{"one did, before a bit was lost", inF ^ 0x8000, true, unwind.Likely},
+		{"nobody knows how large g's frame is", 0x1000, false, unwind.Likely},
+	} {
+		snap := stopped(arch, synth.Stack(arch).Label("f").Zero(28).Word(inMain).Label("main").Zero(28).Word(c.word).Zero(32).Place(0x7fff_0000))
+		copy(snap.Modules[0].Image.Code(inOther-8), snap.Modules[0].Image.Code(inMain - 8)[:4])
+		source := tables(arch, unwind.MethodCFI, 0)
+		if c.rule {
+			source.at[inOther] = []unwind.Rule{saved(arch, 32, 0)}
+		}
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}, CallGraph: graph{holds: sameHundred}})
+		for round := range 3 {
+			frames, _ := w.Walk(&snap.Threads[0], nil)
+			if len(frames) != 3 || frames[2].Trust != c.want {
+				t.Errorf("%s, round %d: %+v", c.what, round, frames)
+			}
+		}
+	}
+}
