@@ -126,3 +126,28 @@ func TestSpliceBoundsFrames(t *testing.T) {
 		t.Errorf("%d frames, stop %v", len(frames), stop.Reason)
 	}
 }
+
+// FuzzSplice: whatever a capture lists, each entry is a frame once at most, in order.
+func FuzzSplice(f *testing.F) {
+	f.Add("400208! 400118 ?400318 400018.")
+	f.Add("?400118 - ?400018 400018. 400018")
+	f.Fuzz(func(t *testing.T, list string) {
+		arch := o32()
+		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+		th := &snap.Threads[0]
+		th.Listed = listOf(list[:min(len(list), 400)])
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}})
+		frames, stop := w.Walk(th, nil)
+		frames, entries, _ := w.Splice(th, frames, stop)
+		last := -1
+		for i := range frames {
+			if k := entries[i]; k >= 0 && k <= last || k >= len(th.Listed) {
+				t.Fatalf("frame %d is entry %d behind entry %d of %d", i, k, last, len(th.Listed))
+			}
+			last = max(last, entries[i])
+			if frames[i].Method == unwind.MethodPrewalked && frames[i].Trust > unwind.Likely {
+				t.Errorf("frame %d is listed and %v", i, frames[i].Trust)
+			}
+		}
+	})
+}

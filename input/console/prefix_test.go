@@ -40,3 +40,16 @@ func TestCutKeepsMessages(t *testing.T) {
 		}
 	}
 }
+
+// FuzzCut: what is cut off is never more than the line has, and cutting again changes nothing
+// that is no prefix.
+func FuzzCut(f *testing.F) {
+	f.Add("<4>[   12.345678][   T95] Call Trace: x")
+	f.Add("4,1234,12345678,-,caller=T95;Call Trace: x")
+	f.Add("Sun Nov 22 05:00:01 2026 kern.warn kernel: [   12.345678] x")
+	f.Fuzz(func(t *testing.T, line string) {
+		if l := Cut(line); len(l.Text)+len(l.Caller) > len(line) {
+			t.Errorf("%q: %+v", line, l)
+		}
+	})
+}

@@ -25,6 +25,16 @@ func TestCutAnywhere(t *testing.T) {
 	}
 }
 
+// TestCutIsSaid: a log that ends within a report says so.
+func TestCutIsSaid(t *testing.T) {
+	log := oopses[0].log
+	for part, want := range map[string]int{log: 0, log[:strings.Index(log, " top+")+len(" top+0x58/0x90 [toy]")]: 1} {
+		if got := snapshots(t, part)[0].Issues; len(got) != want {
+			t.Errorf("%d lines: %v, want %d issues", strings.Count(part, "\n"), got, want)
+		}
+	}
+}
+
 // TestLostLetters: a console that loses letters gives no more reports and no other chain,
 // only a shorter one.
 func TestLostLetters(t *testing.T) {

@@ -14,6 +14,8 @@ type record struct {
 	hasCode  bool
 	// silent counts the lines since the last that belonged to the report.
 	silent int
+	// cut: the log ends before the chain does.
+	cut bool
 }
 
 // fault is what a report says of a bad access.
@@ -24,6 +26,16 @@ type fault struct {
 
 // maxSilence is how many lines of something else may stand within a report.
 const maxSilence = 48
+
+// whole tells whether the chain goes down to the outermost frame.
+func (r *record) whole() bool {
+	for i := range r.trace.listed {
+		if r.trace.listed[i].Outermost {
+			return true
+		}
+	}
+	return false
+}
 
 // empty tells whether the record has nothing to unwind.
 func (r *record) empty() bool { return len(r.regs) == 0 && len(r.trace.listed) == 0 }

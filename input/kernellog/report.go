@@ -17,6 +17,9 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 	}
 	arch := b.arch
 	out := &console.Report{Title: r.title(), Arch: arch, OS: "Linux", Modules: b.list(), Issues: b.takeIssues()}
+	if r.cut {
+		out.Issues = append(out.Issues, target.Issue{Kind: target.IssueCapture, Text: "the log ends within a report, " + out.Title})
+	}
 	t := &out.Thread
 	t.Crashed = r.crash
 	if r.crash {

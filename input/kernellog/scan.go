@@ -26,6 +26,9 @@ func scan(log *console.Log) *scanner {
 			s.line(i, console.Cut(text))
 		}
 	}
+	for _, r := range s.open {
+		r.cut = r.to >= log.Len() && !r.whole()
+	}
 	s.keep()
 	return s
 }
