@@ -31,9 +31,11 @@ import (
 	"github.com/backsight/backsight/input/appletext"
 	"github.com/backsight/backsight/input/console"
 	"github.com/backsight/backsight/input/elfcore"
+	"github.com/backsight/backsight/input/faultlog"
 	"github.com/backsight/backsight/input/kernellog"
 	"github.com/backsight/backsight/input/machcore"
 	"github.com/backsight/backsight/input/plcrash"
+	"github.com/backsight/backsight/input/rtos"
 	"github.com/backsight/backsight/input/snapshot"
 	"github.com/backsight/backsight/input/vmcore"
 )
@@ -62,7 +64,8 @@ func Formats() []input.Format {
 		plcrash.Format(),
 		appletext.Format(),
 		snapshot.Format(),
-		console.Format(kernellog.Reader()),
+		console.Format(kernellog.Reader(), faultlog.Reader()),
+		rtos.Format(),
 	}
 }
 

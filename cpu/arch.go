@@ -208,6 +208,11 @@ func (a *Arch) RegName(r Reg) string {
 	return a.Regs[r].Names[0]
 }
 
+// NeverCode tells whether nothing can run at an address, wherever binaries are mapped: on
+// Cortex-M, at 0 lies the initial stack pointer, the first word of the vector table (DDI
+// 0403 B1.5.3), and the table is part of the text that linkers call executable.
+func (a *Arch) NeverCode(pc uint64) bool { return a.ModeOnly && pc == 0 }
+
 // AddrMask has the bits that an address of this ABI can have.
 func (a *Arch) AddrMask() uint64 {
 	if a.AddrSize == 4 {

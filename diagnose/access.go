@@ -12,6 +12,7 @@ type access struct {
 	how  string
 	addr uint64
 	size uint8
+	base cpu.Reg // the register that the address comes from, NoReg where there is none
 }
 
 // innermost is the access of the instruction at frame f, by the thread's registers. It
@@ -56,7 +57,7 @@ func accessOf(insn *cpu.Insn, regs *cpu.Registers, arch *cpu.Arch) (a access, ok
 	default:
 		return a, false
 	}
-	a.addr, a.size = uint64(insn.Imm), insn.Size
+	a.addr, a.size, a.base = uint64(insn.Imm), insn.Size, insn.Base
 	if insn.Base != cpu.NoReg {
 		base, known := regs.Lookup(insn.Base)
 		if !known {

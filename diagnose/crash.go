@@ -28,6 +28,9 @@ func Crash(snap *target.Snapshot, th *report.Thread) *report.Crash {
 	}
 	snap = snap.Of(th.Thread)
 	switch {
+	case f.Status != "":
+		c.Reasons = append(c.Reasons, f.Status)
+		processor(c, snap, th)
 	case f.Sender.PID != 0 || f.Name == "SIGABRT":
 		sent(c, snap)
 	case len(th.Frames) > 0 && slices.Contains([]string{"SIGSEGV", "SIGBUS"}, f.Name):

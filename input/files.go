@@ -94,6 +94,9 @@ func NewFiles(opt FileOptions) *Files {
 // Exe is the executable that the user named, "" for none.
 func (f *Files) Exe() string { return f.opt.Exe }
 
+// Raw is the processor that the user stated for binaries without headers, nil for none.
+func (f *Files) Raw() *cpu.Arch { return f.opt.Raw }
+
 // Images are the binaries that the user named besides the executable.
 func (f *Files) Images() []NamedImage { return f.opt.Images }
 

@@ -34,7 +34,7 @@ type Env struct {
 type Format struct {
 	Name string
 	// Sniff tells by the head of the file (at least 64 bytes where there are so
-	// many) whether it is this format.
+	// many) whether it is this format. It is nil where no file is: see OpenMemory.
 	Sniff func(head []byte) bool
 	// Open starts reading; ctx ends that, and not what the Stream does later. Errors
 	// are *Error.

@@ -60,7 +60,7 @@ func (c *Capture) dispatch(ctx context.Context, env *Env) (Stream, error) {
 		return nil, &Error{Path: c.Name, Offset: 0, Reason: "empty file"}
 	}
 	for i := range env.Formats {
-		if env.Formats[i].Sniff(c.Head) {
+		if sniff := env.Formats[i].Sniff; sniff != nil && sniff(c.Head) {
 			return c.openAs(ctx, &env.Formats[i], env)
 		}
 	}

@@ -57,6 +57,9 @@ type Listed struct {
 	// Doubtful: the capture itself says that the frame may be none, as "?" does in a
 	// kernel's trace.
 	Doubtful bool
+	// Searched: whoever made the list found the frame by a search through the stack, so that
+	// any of them may be left over from calls that have returned.
+	Searched bool
 	// Outermost: nothing called the frame, as the capture's format knows.
 	Outermost bool
 	// ByName: PC is where a file has the symbol, and not stated by the capture.
@@ -76,6 +79,9 @@ type Fault struct {
 	// HasAddress: Address is meaningful (for SIGSEGV, SIGBUS, …).
 	HasAddress bool
 	Thread     int // ID of the thread that it hit
+	// Status is what the processor's fault status registers say, in words; "" where the
+	// capture has none.
+	Status string
 	// Sender is the process that sent the signal, PID 0 where none did or nobody knows.
 	Sender Sender
 }

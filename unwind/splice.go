@@ -167,7 +167,7 @@ func (s *splicer) bestStep(from *Frame, first int, worth []int) (best, next int)
 		if total := skipped + gain + worth[k+1]; total > best {
 			best, next = total, k
 		}
-		if !s.listed[k].Doubtful {
+		if !s.listed[k].Doubtful && !s.listed[k].Searched {
 			if gain > 0 {
 				break
 			}
@@ -180,7 +180,7 @@ func (s *splicer) bestStep(from *Frame, first int, worth []int) (best, next int)
 // endWorth is what it is worth to leave out all entries from first on.
 func (s *splicer) endWorth(first int) (worth int) {
 	for k := first; k < len(s.listed) && k < first+maxSkipped; k++ {
-		if !s.listed[k].Doubtful {
+		if !s.listed[k].Doubtful && !s.listed[k].Searched {
 			worth += worthEnded
 		}
 	}
@@ -201,7 +201,7 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 	}
 	f = Frame{PC: l.PC, CallSite: l.PC, Exact: l.Exact, Method: MethodPrewalked, Checks: CodeMissing, Trust: Likely}
 	defer func() {
-		if l.Doubtful && !f.Checks.proven() {
+		if (l.Doubtful || l.Searched) && !f.Checks.proven() {
 			f.Trust = Guess
 		}
 	}()

@@ -36,6 +36,9 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 		c.checks |= FrameSize
 	}
 	if reason, why := leadsNowhere(arch, rule, res.PC); why != "" {
+		if reason == StopNullPC && s.atStackEnd(c.CFA) {
+			reason = StopRoot
+		}
 		f.offerEnd(&c, rule, r, reason, why)
 		return e, false
 	}
@@ -84,6 +87,10 @@ func (f *finder) offerEnd(c *candidate, rule *Rule, r *search, reason StopReason
 func (f *finder) verify(c *candidate, rule *Rule, r *search) {
 	s := r.frame
 	f.verifier.gather(s, c)
+	if endsStack(s, c) {
+		f.offerEnd(c, rule, r, StopRoot, "the thread's stack begins here, and no call made the return address")
+		return
+	}
 	why := f.verifier.impossible(s, c)
 	if why == "" && c.flags&Inferred != 0 && c.checks&AtTrampoline == 0 && !f.callerProven(s, c) {
 		why = "no frame of that caller lies there"

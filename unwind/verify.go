@@ -102,6 +102,9 @@ func (v *verifier) locate(s *State, c *candidate) {
 // executable returns Executable, CodeMissing or neither for an address in m, the module
 // there, if any.
 func executable(snap *target.Snapshot, pc uint64, m *target.Module) Checks {
+	if snap.Arch.NeverCode(pc) {
+		return 0
+	}
 	if m != nil && m.Image != nil {
 		img := m.ToImage(pc) & m.Image.Arch.AddrMask()
 		if m.Image.Executable(img) {

@@ -113,6 +113,9 @@ func (w *Walker) start(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]
 	w.regs = t.Regs
 	w.frame = State{Snapshot: snap, Thread: t, Regs: &w.regs, PC: pc, Site: pc, Mode: mode, Exact: true, Stack: snap.StackOf(t)}
 	m, _ := snap.ModuleAt(pc)
+	if snap.Arch.NeverCode(pc) {
+		m = nil
+	}
 	w.frame.Module = m
 	return append(dst, Frame{PC: pc, Mode: mode, CallSite: pc, Exact: true, Module: m,
 		Method: MethodContext, Trust: Certain, Checks: executable(snap, pc, m)}), true

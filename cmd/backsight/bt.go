@@ -47,8 +47,8 @@ func newBT(stdout, stderr io.Writer) *cobra.Command {
 		Use:   "bt [flags] CAPTURE...",
 		Short: "Backtraces of a capture",
 		Long: `Backtraces of every thread in a capture: an ELF core file, JSON snapshots, one or
-many, the memory of a machine that ran Linux (a vmcore, or --ram FILE@0), or a
-console's log with reports of a kernel; plain or compressed. The format is recognised
+many, the memory of a machine that ran Linux (a vmcore, or --ram FILE@0),
+memory of a microcontroller, or a console's log with reports of a kernel or of firmware; plain or compressed. The format is recognised
 by content; "-" is standard input.`,
 		Example: `  backsight bt core.1234
   backsight bt --sysroot rootfs/ -e build/netd core.1234
@@ -59,6 +59,7 @@ by content; "-" is standard input.`,
   backsight bt vmcore
   backsight bt --dmesg --ram physical.raw@0
   backsight bt build/netd core.1234
+  backsight bt -e firmware.elf --ram ram.bin@0x20000000 serial.log
   zcat core.gz | backsight bt -f json - | jq '.threads[0].frames[].function'`,
 		RunE: func(cmd *cobra.Command, captures []string) error {
 			if len(captures) == 0 && len(o.memory.ram) == 0 {
@@ -82,7 +83,7 @@ by content; "-" is standard input.`,
 	f.BoolVar(&o.reports, "reports", false, "list the reports of a log")
 	f.BoolVar(&o.dmesg, "dmesg", false, "only the kernel's log, out of the memory of a machine")
 	f.IntVarP(&o.maxFrames, "max-frames", "n", unwind.DefaultMaxFrames, "at most `N` frames of a backtrace; 0: all")
-	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each), html (one page) or apple (a crash report of macOS)")
+	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each), html (one page), apple (a crash report of macOS) or problems (a compiler's messages)")
 	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of unwind sources to use, in this order: "+strings.Join(backsight.SourceNames(), ","))
 	f.StringVar(&o.tableDir, "table-dir", "", "`DIR` with unwind tables that 'backsight table -o DIR' wrote")
 	f.BoolVar(&o.explain, "explain", false, "say under every frame how it was found and what was tried")
@@ -100,7 +101,7 @@ by content; "-" is standard input.`,
 }
 
 // formats are the values of --format.
-var formats = []string{"text", "json", "jsonl", "html", "apple"}
+var formats = []string{"text", "json", "jsonl", "html", "apple", "problems"}
 
 // check finds wrong values, and what depends on the output.
 func (o *btOptions) check(stdout io.Writer) (err error) {

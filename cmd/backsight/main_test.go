@@ -50,7 +50,7 @@ func TestExitCodes(t *testing.T) {
 		{"missing file", []string{"bt", missing}, exitNone, "missing: cannot be opened: "},
 		{"empty file", []string{"bt", empty}, exitNone, "empty: offset 0x0: empty file"},
 		{"directory", []string{"bt", dir}, exitNone, "not a regular file"},
-		{"unknown format", []string{"bt", text}, exitNone, "text: offset 0x0: text without a crash report"},
+		{"unknown format", []string{"bt", text}, exitNone, "text: offset 0x0: unrecognised input: text without a crash report"},
 		{"one of two is missing", []string{"bt", missing, good}, exitNone, "missing"},
 		{"missing binary", []string{"bt", "--image", missing, good}, exitNone, "missing: cannot be opened"},
 		{"empty binary", []string{"bt", "-e", empty, good}, exitNone, "empty file"},

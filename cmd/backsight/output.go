@@ -43,6 +43,8 @@ func (o *output) render(r *report.Report, style render.Style) ([]byte, error) {
 		return o.page.Report(r, style)
 	case "apple":
 		return render.AppendApple(nil, r), nil
+	case "problems":
+		return render.AppendProblems(nil, r), nil
 	}
 	return render.AppendText(nil, r, style), nil
 }

@@ -136,6 +136,6 @@ func registers(word int) []cpu.RegInfo {
 		regs[i] = cpu.RegInfo{Names: []string{n, fmt.Sprintf("x%d", i)}, DWARF: i, Size: word}
 	}
 	regs[S0].Names = append(regs[S0].Names, "fp", "s0/fp")
-	regs[PC] = cpu.RegInfo{Names: []string{"pc", "epc", "mepc", "sepc", "uepc"}, DWARF: -1, Size: word}
+	regs[PC] = cpu.RegInfo{Names: []string{"pc", "epc", "mepc", "sepc", "uepc", "xepc"}, DWARF: -1, Size: word}
 	return regs
 }

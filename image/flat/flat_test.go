@@ -1,6 +1,7 @@
 package flat
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
@@ -34,5 +35,36 @@ func TestUnknownProcessor(t *testing.T) {
 	_, err := image.Parse("notes.txt", []byte("hello"), []image.Format{Format()}, image.Options{})
 	if err == nil || err.Error() != "notes.txt: offset 0x0: unrecognised file; one without headers needs its processor to be stated" {
 		t.Error(err)
+	}
+}
+
+// TestHex: text with addresses is a segment for each run, at those addresses.
+func TestHex(t *testing.T) {
+	text := ":020000040800F2\n:10010000214601360121470136007EFE09D2190140\n:0400000508000131BD\n:00000001FF\n"
+	img, err := image.Parse("firmware.hex", []byte(text), []image.Format{Format()}, image.Options{Raw: &cpu.Arch{AddrSize: 4}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := img.Segments; len(s) != 1 || s[0].Addr != 0x8000100 || s[0].Size != 16 || img.Entry != 0x8000131 {
+		t.Errorf("segments %+v, entry %#x", s, img.Entry)
+	}
+}
+
+// TestVectorTable: firmware for "arm" that begins with the vector table of the
+// microcontroller profile is of that profile, unless the user stated the ABI.
+func TestVectorTable(t *testing.T) {
+	plain := &cpu.Arch{Name: "arm", AddrSize: 4, ISABit: true}
+	micro := &cpu.Arch{Name: "arm", ABI: "cortexm", AddrSize: 4, ISABit: true, ModeOnly: true}
+	named := &cpu.Arch{Name: "arm", ABI: "be8", AddrSize: 4, ISABit: true}
+	table := "\x00\x30\x00\x20\x41\x01\x00\x08\x45\x01\x00\x08\x49\x01\x00\x08" + string(make([]byte, 64))
+	even := strings.Replace(table, "\x41", "\x40", 1)
+	for _, c := range []struct {
+		data      string
+		raw, want *cpu.Arch
+	}{{table, plain, micro}, {even, plain, plain}, {table, named, named}, {table[:12], plain, plain}} {
+		img, err := image.Parse("fw.bin", []byte(c.data), []image.Format{Format()}, image.Options{Raw: c.raw, Archs: cpu.Set{plain, micro, named}})
+		if err != nil || img.Arch != c.want {
+			t.Errorf("%.16q: %v, %v; want %v", c.data, img.Arch, err, c.want)
+		}
 	}
 }

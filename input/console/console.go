@@ -20,6 +20,9 @@ type Reader struct {
 	// does. next is the line behind the report, at least at+1. Most lines begin no report:
 	// Read says so after a look at the line.
 	Read func(ctx context.Context, log *Log, at int, env *input.Env) (r *Report, next int)
+	// Finish, unless nil, adds to a snapshot of all reports what the memory beside the log
+	// shows: the threads that no report is about. It is asked where there is such memory.
+	Finish func(snap *target.Snapshot, ram *input.RAM)
 }
 
 // Report is one report of a crash, or of a stack.
@@ -28,6 +31,7 @@ type Report struct {
 	Title string
 	// Line counts from 0.
 	Line int
+	// Arch is nil where the report is of a processor that is not known; Issues say so.
 	Arch *cpu.Arch
 	OS   string
 	// Thread has the report's registers, its memory in Thread.Memory, and the call chain
@@ -35,6 +39,9 @@ type Report struct {
 	Thread target.Thread
 	// Fault is why the report was made, nil where it is about no fault.
 	Fault *target.Fault
+	// Tasks are other threads, which the report, or memory that belongs to it, shows. They
+	// have names; Open sets their IDs, behind those of all reports.
+	Tasks []target.Thread
 	// Modules are the binaries that the report is about; reports of one log share them.
 	Modules []*target.Module
 	// CodeMask is target.Snapshot's.

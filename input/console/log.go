@@ -3,6 +3,8 @@ package console
 import (
 	"bytes"
 	"strings"
+
+	"github.com/backsight/backsight/input"
 )
 
 // maxLine bounds a line in bytes: what is longer is cut into several.
@@ -19,6 +21,7 @@ type Log struct {
 	starts []int // of every apart-th line
 	next   int   // the line behind the last that was asked for
 	nextAt int   // and where it begins
+	ram    *input.RAM
 	memo   map[any]any
 }
 
@@ -35,6 +38,9 @@ func (l *Log) Memo(key any, make func() any) any {
 	}
 	return v
 }
+
+// RAM is the memory that the user gave beside the log, nil for none.
+func (l *Log) RAM() *input.RAM { return l.ram }
 
 // NewLog cuts text into lines, which end in LF, CR or both. NULs count as nothing.
 func NewLog(text []byte) *Log {

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"io"
 	"slices"
 
@@ -17,9 +18,32 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, readers []Reade
 	}
 	log := NewLog(data)
 	var s stream
+	if len(env.RAM) > 0 {
+		ram, err := input.OpenRAM(ctx, env)
+		if err != nil {
+			return nil, err
+		}
+		log.ram, s.ram = ram, ram
+	}
+	if err := s.readAll(ctx, log, env, readers); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	if len(s.snaps) == 0 {
+		return nil, errors.Join(s.nothing(c.Name), s.Close())
+	}
+	s.finish(readers)
+	if broken != nil {
+		last := s.snaps[len(s.snaps)-1]
+		last.Issues = append(last.Issues, target.Issue{Kind: target.IssueCapture, Text: broken.Error()})
+	}
+	return &s, nil
+}
+
+// readAll reads the reports of a log.
+func (s *stream) readAll(ctx context.Context, log *Log, env *input.Env, readers []Reader) error {
 	for at := 0; at < log.Len(); {
 		if err := ctx.Err(); err != nil {
-			return nil, err
+			return err
 		}
 		r, next := read(ctx, log, at, env, readers)
 		if r != nil {
@@ -28,14 +52,16 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, readers []Reade
 		}
 		at = max(next, at+1)
 	}
-	if len(s.snaps) == 0 {
-		return nil, &input.Error{Path: c.Name, Offset: 0, Reason: "text without a crash report", Err: input.ErrUnrecognised}
+	return nil
+}
+
+// nothing says why there is no snapshot.
+func (s *stream) nothing(name string) error {
+	e := &input.Error{Path: name, Offset: 0, Reason: "unrecognised input: text without a crash report", Err: input.ErrUnrecognised}
+	if len(s.refused) > 0 {
+		e.Reason, e.Err = s.refused[0].Text, nil
 	}
-	if broken != nil {
-		last := s.snaps[len(s.snaps)-1]
-		last.Issues = append(last.Issues, target.Issue{Kind: target.IssueCapture, Text: broken.Error()})
-	}
-	return &s, nil
+	return e
 }
 
 // read asks the readers in order.
@@ -49,30 +75,68 @@ func read(ctx context.Context, log *Log, at int, env *input.Env, readers []Reade
 }
 
 // stream has a snapshot for each processor that reports are of.
-type stream struct{ snaps []*target.Snapshot }
+type stream struct {
+	snaps []*target.Snapshot
+	// tasks are the further threads of each snapshot.
+	tasks [][]target.Thread
+	// refused are the issues of reports of processors that are not known.
+	refused []target.Issue
+	ram     *input.RAM // nil: none
+}
 
 // add makes a report a thread.
 func (s *stream) add(r *Report) {
+	if r.Arch == nil {
+		s.refused = append(s.refused, r.Issues...)
+		return
+	}
 	i := slices.IndexFunc(s.snaps, func(snap *target.Snapshot) bool { return snap.Arch == r.Arch && snap.CodeMask == r.CodeMask })
 	if i < 0 {
 		i = len(s.snaps)
 		s.snaps = append(s.snaps, &target.Snapshot{Arch: r.Arch, OS: r.OS, CodeMask: r.CodeMask, Memory: new(target.Memory)})
+		s.tasks = append(s.tasks, nil)
 	}
 	snap := s.snaps[i]
 	t := r.Thread
 	t.ID, t.Name, t.Fault = len(snap.Threads), r.Title, r.Fault
 	snap.Threads = append(snap.Threads, t)
+	s.tasks[i] = append(s.tasks[i], r.Tasks...)
 	if r.Fault != nil && snap.Fault == nil {
 		snap.Fault = r.Fault
 		snap.Fault.Thread = t.ID
 	}
 	for _, m := range r.Modules {
-		if !slices.Contains(snap.Modules, m) {
+		if !slices.ContainsFunc(snap.Modules, func(o *target.Module) bool { return same(o, m) }) {
 			snap.Modules = append(snap.Modules, m)
 		}
 	}
 	snap.SortModules()
-	snap.Issues = append(snap.Issues, r.Issues...)
+	for _, issue := range r.Issues {
+		if !slices.Contains(snap.Issues, issue) {
+			snap.Issues = append(snap.Issues, issue)
+		}
+	}
+}
+
+// same tells whether two reports are about one binary.
+func same(a, b *target.Module) bool {
+	return a == b || a.Name == b.Name && a.Range == b.Range && a.Image == b.Image
+}
+
+// finish puts the further threads behind the reports.
+func (s *stream) finish(readers []Reader) {
+	for i, snap := range s.snaps {
+		for _, t := range s.tasks[i] {
+			t.ID = len(snap.Threads)
+			snap.Threads = append(snap.Threads, t)
+		}
+		snap.Issues = append(snap.Issues, s.refused...)
+		for _, r := range readers {
+			if r.Finish != nil && s.ram != nil {
+				r.Finish(snap, s.ram)
+			}
+		}
+	}
 }
 
 func (s *stream) Next(ctx context.Context) (*target.Snapshot, error) {
@@ -87,4 +151,9 @@ func (s *stream) Next(ctx context.Context) (*target.Snapshot, error) {
 	return snap, nil
 }
 
-func (s *stream) Close() error { return nil }
+func (s *stream) Close() error {
+	if s.ram == nil {
+		return nil
+	}
+	return s.ram.Close()
+}

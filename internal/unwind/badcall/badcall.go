@@ -67,6 +67,9 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 // Memory of unknown permissions counts as data: what brought the thread there
 // decides.
 func executable(snap *target.Snapshot, pc uint64) bool {
+	if snap.Arch.NeverCode(pc) {
+		return false
+	}
 	if m, ok := snap.ModuleAt(pc); ok {
 		return m.Image == nil || m.Image.Executable(m.ToImage(pc)&m.Image.Arch.AddrMask())
 	}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"errors"
+	"io"
+	"os"
+	"time"
+
+	"golang.org/x/term"
+)
+
+// openConsole opens what watch follows: standard input, a serial line, which is set to pass
+// on all bytes as they come, or a file that grows.
+func openConsole(path string, toEnd bool) (io.ReadCloser, error) {
+	if path == "-" {
+		return io.NopCloser(os.Stdin), nil
+	}
+	flags := os.O_RDONLY
+	if st, err := os.Stat(path); err == nil && st.Mode()&os.ModeCharDevice != 0 {
+		flags |= consoleFlags
+	}
+	f, err := os.OpenFile(path, flags, 0)
+	if err != nil {
+		return nil, fileError(path, err)
+	}
+	if fd := int(f.Fd()); term.IsTerminal(fd) {
+		before, err := term.MakeRaw(fd)
+		if err != nil {
+			return nil, errors.Join(fileError(path, err), f.Close())
+		}
+		return &serialLine{f, func() error { return term.Restore(fd, before) }}, nil
+	}
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || toEnd {
+		return f, err
+	}
+	return &growing{path: path, file: f, done: make(chan struct{})}, nil
+}
+
+// serialLine is a terminal that is set back when it is closed.
+type serialLine struct {
+	*os.File
+	restore func() error
+}
+
+func (s *serialLine) Close() error { return errors.Join(s.restore(), s.File.Close()) }
+
+// growing reads a file, and waits at its end for more. Where the file was cut short or
+// replaced, as log rotation does, reading begins anew.
+type growing struct {
+	path string
+	file *os.File
+	at   int64
+	done chan struct{}
+}
+
+// growInterval is how often a file is looked at.
+const growInterval = 100 * time.Millisecond
+
+func (g *growing) Read(p []byte) (int, error) {
+	for {
+		n, err := g.file.Read(p)
+		g.at += int64(n)
+		if n > 0 || err != io.EOF {
+			return n, err
+		}
+		select {
+		case <-g.done:
+			return 0, io.EOF
+		case <-time.After(growInterval):
+		}
+		if err := g.reopen(); err != nil {
+			return 0, err
+		}
+	}
+}
+
+// reopen opens the file again where its name is another's or it was cut short.
+func (g *growing) reopen() error {
+	now, err := os.Stat(g.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // it may come back
+	}
+	if err != nil {
+		return err
+	}
+	was, err := g.file.Stat()
+	if err != nil || os.SameFile(was, now) && now.Size() >= g.at {
+		return err
+	}
+	f, err := os.Open(g.path)
+	if err != nil {
+		return err
+	}
+	err = g.file.Close()
+	g.file, g.at = f, 0
+	return err
+}
+
+func (g *growing) Close() error {
+	close(g.done)
+	return g.file.Close()
+}

@@ -1,0 +1,264 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/render"
+	"github.com/backsight/backsight/report"
+	"github.com/spf13/cobra"
+)
+
+// watchOptions are the flags of watch.
+type watchOptions struct {
+	files  fileFlags
+	memory memoryFlags
+	format string
+	color  string
+	exec   string
+	quiet  bool
+	toEnd  bool
+	fail   bool
+	pause  time.Duration
+}
+
+func newWatch(stdout, stderr io.Writer) *cobra.Command {
+	var o watchOptions
+	cmd := &cobra.Command{
+		Use:   "watch [flags] TTY|FILE|-",
+		Short: "Backtraces under each crash report as a console prints it",
+		Long: `Follows a serial console, a log file that grows, or standard input; passes its text on,
+and writes the backtraces under each crash report as it comes. Noise and resets of the
+device do no harm. Set the speed of a serial line before: stty -F /dev/ttyUSB0 115200 raw`,
+		Example: `  backsight watch -e build/fw.elf /dev/ttyUSB0
+  backsight watch -e fw.elf --format problems --quiet serial.log
+  ssh target journalctl -kf | backsight watch --sysroot rootfs/ -
+  run-on-hardware | backsight watch -e fw.elf --fail - # exit code 1 where a report came`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), args[0], stdout, stderr)
+		},
+	}
+	f := cmd.Flags()
+	f.SortFlags = false
+	o.files.add(f)
+	o.memory.add(f)
+	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT` of backtraces: "+strings.Join(watchFormats, ", ")+" (as a compiler's messages)")
+	f.StringVar(&o.color, "color", "auto", "`WHEN`: auto, always or never; auto honours NO_COLOR")
+	f.StringVar(&o.exec, "exec", "", "run `COMMAND` for each report, with the backtraces as JSON on its standard input")
+	f.BoolVarP(&o.quiet, "quiet", "q", false, "backtraces only, not the console's text")
+	f.BoolVar(&o.toEnd, "to-end", false, "stop at the end of a file instead of waiting for more")
+	f.BoolVar(&o.fail, "fail", false, "exit 1 where a crash report came")
+	f.DurationVar(&o.pause, "pause", 250*time.Millisecond, "how long a console is silent behind a report")
+	return cmd
+}
+
+// watchFormats are the values of --format.
+var watchFormats = []string{"text", "jsonl", "problems"}
+
+func (o *watchOptions) run(ctx context.Context, path string, stdout, stderr io.Writer) error {
+	if !slices.Contains(watchFormats, o.format) {
+		return fmt.Errorf("--format %q is none of %s", o.format, strings.Join(watchFormats, ", "))
+	}
+	color, err := colored(o.color, stdout)
+	if err != nil {
+		return err
+	}
+	files, err := o.files.open()
+	if err != nil {
+		return err
+	}
+	defer files.Close()
+	unwinder, err := backsight.NewUnwinder(backsight.Options{})
+	if err != nil {
+		return err
+	}
+	source, err := openConsole(path, o.toEnd)
+	if err != nil {
+		return &failure{exitNone, err}
+	}
+	defer source.Close()
+	w := watcher{opt: o, name: displayName(path), unwinder: unwinder, env: o.memory.env(files), stdout: stdout, progress: newProgress(stderr)}
+	w.style = render.Style{Color: color, Version: version(), Capture: path}
+	w.env.Formats = slices.DeleteFunc(backsight.Formats(), func(f input.Format) bool { return f.Name != "console" })
+	if err := w.follow(ctx, source); err != nil {
+		return err
+	}
+	if o.fail && w.reports > 0 {
+		return &failure{code: exitIncomplete}
+	}
+	return nil
+}
+
+// watcher follows one console.
+type watcher struct {
+	opt      *watchOptions
+	name     string
+	unwinder *backsight.Unwinder
+	env      input.Env
+	style    render.Style
+	stdout   io.Writer
+	progress *progress
+	reports  int
+}
+
+// maxBurst bounds in bytes what a console prints without a pause before it is looked at: a
+// report with all of a large stack takes less.
+const maxBurst = 1 << 20
+
+// follow passes the console's text on, line by line, until it ends. What came is looked at
+// whenever the console is silent for a while: a crash report comes in one burst, and then
+// the device hangs or resets.
+func (w *watcher) follow(ctx context.Context, source io.Reader) error {
+	chunks := make(chan []byte)
+	go func() {
+		defer close(chunks)
+		for {
+			buf := make([]byte, 4096)
+			n, err := source.Read(buf)
+			if n > 0 {
+				select {
+				case chunks <- buf[:n]:
+				case <-ctx.Done():
+					return
+				}
+			}
+			if err != nil {
+				return
+			}
+		}
+	}()
+	pause := time.NewTimer(w.opt.pause)
+	defer pause.Stop()
+	var burst, line []byte
+	for {
+		select {
+		case <-ctx.Done():
+			return w.look(context.WithoutCancel(ctx), burst)
+		case chunk, ok := <-chunks:
+			if !ok {
+				return errors.Join(w.echo(&line, []byte("\n")), w.look(ctx, burst))
+			}
+			if err := w.echo(&line, chunk); err != nil {
+				return err
+			}
+			burst = append(burst, chunk...)
+			pause.Reset(w.opt.pause)
+			if len(burst) < maxBurst {
+				continue
+			}
+		case <-pause.C:
+		}
+		if err := w.look(ctx, burst); err != nil {
+			return err
+		}
+		burst = burst[:0]
+	}
+}
+
+// echo writes the lines that are whole. Control characters are shown, not sent: the text
+// comes from a device that may be out of its mind.
+func (w *watcher) echo(line *[]byte, chunk []byte) error {
+	if w.opt.quiet {
+		return nil
+	}
+	*line = append(*line, chunk...)
+	for {
+		i := bytes.IndexByte(*line, '\n')
+		if i < 0 && len(*line) < 4096 {
+			return nil
+		}
+		if i < 0 {
+			i = len(*line) - 1
+		}
+		text := render.Text(strings.TrimRight(string((*line)[:i+1]), "\r\n"))
+		*line = (*line)[i+1:]
+		if text == "" && len(*line) == 0 {
+			return nil
+		}
+		if _, err := fmt.Fprintln(w.stdout, text); err != nil {
+			return outputFailed(err)
+		}
+	}
+}
+
+// look writes the backtraces of the reports in what a console printed.
+func (w *watcher) look(ctx context.Context, text []byte) error {
+	text = printable(text)
+	if len(text) == 0 {
+		return nil
+	}
+	stream, err := backsight.OpenReader(ctx, w.name, bytes.NewReader(text), w.env)
+	if errors.Is(err, input.ErrUnrecognised) {
+		return nil
+	}
+	if err != nil {
+		w.progress.warn(err.Error())
+		return nil
+	}
+	defer stream.Close()
+	for {
+		snap, err := stream.Next(ctx)
+		if err != nil {
+			return nil
+		}
+		traces, err := w.unwinder.Backtraces(ctx, snap)
+		if err != nil {
+			w.progress.warn(err.Error())
+			return nil
+		}
+		w.reports++
+		r := backsight.Report(ctx, snap, traces, (&btOptions{demangle: true}).symbolizer())
+		if err := w.write(ctx, r); err != nil {
+			return err
+		}
+	}
+}
+
+// printable is text without the bytes that noise on a line makes of it. Others are left:
+// some devices speak GBK.
+func printable(text []byte) []byte {
+	return slices.DeleteFunc(text, func(c byte) bool {
+		return c < ' ' && !strings.ContainsRune("\r\n\t\x1b", rune(c)) || c == 0x7f
+	})
+}
+
+// write writes a report, and runs the user's command with it.
+func (w *watcher) write(ctx context.Context, r *report.Report) error {
+	for _, issue := range r.Issues {
+		w.progress.warn(issue.Text)
+	}
+	var out []byte
+	switch w.opt.format {
+	case "jsonl":
+		out = render.AppendJSONLine(nil, r, w.style)
+	case "problems":
+		out = render.AppendProblems(nil, r)
+	default:
+		out = append(render.AppendText([]byte{'\n'}, r, w.style), '\n')
+	}
+	if _, err := w.stdout.Write(out); err != nil {
+		return outputFailed(err)
+	}
+	if w.opt.exec == "" {
+		return nil
+	}
+	words := strings.Fields(w.opt.exec)
+	cmd := exec.CommandContext(ctx, words[0], words[1:]...)
+	cmd.Stdin = bytes.NewReader(render.AppendJSON(nil, r, w.style))
+	cmd.Stdout, cmd.Stderr = w.stdout, os.Stderr
+	if err := cmd.Run(); err != nil {
+		w.progress.warn(fmt.Sprintf("--exec %s: %v", words[0], err))
+	}
+	return nil
+}

@@ -1,0 +1,252 @@
+package backsight_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"context"
+	"debug/elf"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/symbol"
+	"github.com/backsight/backsight/unwind"
+)
+
+// chains are the functions of the crashed task in each scenario, innermost first, as
+// testdata/microcontroller/fw.c calls them. A call through a bad pointer has a frame without
+// a name first.
+var chains = map[string]string{
+	"read":      "leaf mid_c mid_b mid_a scenario crash",
+	"leaf":      "leaf scenario crash",
+	"null":      "? call call_a scenario crash",
+	"wild":      "? call call_a scenario crash",
+	"float":     "divide real_a scenario crash",
+	"deep":      "leaf deep deep deep deep deep deep deep scenario crash",
+	"large":     "leaf mid_c mid_b large scenario crash",
+	"interrupt": "leaf mid_c mid_b mid_a in_interrupt interrupt",
+}
+
+// tasks are the chains of the tasks that wait; the others may be anywhere in their loops.
+var tasks = map[string]string{"net": "yield receive poll net", "log": "yield pause logger"}
+
+// TestFirmware: every form in which the firmware reports a crash, on each processor and with
+// each kernel's layouts, with all of RAM beside and without. With RAM, the chain is that of
+// the source, and every task is there; without, it is a part of it, for as far as the report
+// shows the stack. Nothing above a guess is wrong.
+func TestFirmware(t *testing.T) {
+	archives, err := filepath.Glob("testdata/microcontroller/*.zip")
+	if err != nil || len(archives) < 8 {
+		t.Fatalf("%d firmwares, %v", len(archives), err)
+	}
+	for _, archive := range archives {
+		t.Run(strings.TrimSuffix(filepath.Base(archive), ".zip"), func(t *testing.T) {
+			t.Parallel()
+			f := openFirmware(t, archive)
+			for name := range f.captures {
+				if scenario, _, ok := strings.Cut(name, "."); ok && strings.HasSuffix(name, ".log") {
+					f.check(t, name, scenario)
+				}
+			}
+		})
+	}
+}
+
+// firmware is one of testdata/microcontroller.
+type firmware struct {
+	elf      string
+	arm      bool
+	captures map[string][]byte
+	dir      string // where RAM is unpacked to
+}
+
+func openFirmware(t *testing.T, archive string) *firmware {
+	t.Helper()
+	z, err := zip.OpenReader(archive)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer z.Close()
+	f := &firmware{elf: strings.TrimSuffix(archive, ".zip") + ".elf", captures: make(map[string][]byte), dir: t.TempDir()}
+	f.arm = strings.HasPrefix(filepath.Base(archive), "m")
+	for _, file := range z.File {
+		r, err := file.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.captures[file.Name] = b
+		if strings.HasSuffix(file.Name, ".ram") {
+			if err := os.WriteFile(filepath.Join(f.dir, file.Name), b, 0o666); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	return f
+}
+
+// check compares one log, alone and with RAM, with the source.
+func (f *firmware) check(t *testing.T, log, scenario string) {
+	want := strings.Fields(chains[scenario])
+	switch {
+	case scenario == "interrupt" && f.arm:
+		want = append(want, strings.Fields("spin wait_interrupt scenario crash")...)
+	case scenario == "interrupt": // the trap's entry is not stepped over
+		want = append(want, "trapped", "trap")
+	}
+	alone := f.report(t, log, "")
+	if len(alone.Threads) == 0 {
+		t.Errorf("%s: no report", log)
+		return
+	}
+	sure, _ := names(&alone.Threads[0])
+	if n := min(len(sure), len(want)); n == 0 || !slices.Equal(sure, want[:n]) {
+		t.Errorf("%s alone: %v; want %v", log, sure, want)
+	}
+	whole := f.report(t, log, filepath.Join(f.dir, scenario+".ram"))
+	sure, all := names(&whole.Threads[0])
+	if scenario == "interrupt" && f.arm || !strings.Contains(log, ".plain.") {
+		// Where a report leaves out SP, and the handler's words overwrote the frame, the
+		// caller is all that the link register tells.
+		if n := min(len(sure), len(want)); !slices.Equal(sure[:n], want[:n]) || len(sure) > len(want) {
+			t.Errorf("%s with RAM: %v; want %v", log, sure, want)
+		}
+	} else if !slices.Equal(all, want) {
+		t.Errorf("%s with RAM: %v; want %v", log, all, want)
+	}
+	f.checkTasks(t, log, whole)
+	if strings.Contains(log, ".plain.") {
+		f.checkRaw(t, log, scenario, whole)
+	}
+}
+
+// checkRaw: from the bytes of the flash alone, without symbols and tables, every thread has
+// the same frames.
+func (f *firmware) checkRaw(t *testing.T, log, scenario string, want *report.Report) {
+	t.Helper()
+	e, err := elf.Open(f.elf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	text := e.Section(".text")
+	code, err := text.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	flash := filepath.Join(f.dir, log+".bin")
+	if err := os.WriteFile(flash, code, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	name := map[bool]string{true: "arm"}[f.arm]
+	if name == "" {
+		name = map[elf.Class]string{elf.ELFCLASS32: "riscv32", elf.ELFCLASS64: "riscv64"}[e.Class]
+	}
+	raw, ok := backsight.CPUs().ByName(name, "", false)
+	if !ok {
+		t.Fatal("no " + name)
+	}
+	got := f.reportBy(t, log, filepath.Join(f.dir, scenario+".ram"),
+		input.FileOptions{Images: []input.NamedImage{{Path: flash, Bias: text.Addr, Placed: true}}, Raw: raw})
+	for i := range got.Threads {
+		if a, b := addresses(&got.Threads[i]), addresses(&want.Threads[i]); !slices.Equal(a, b) {
+			t.Errorf("%s, raw: %s is in %#x; with symbols in %#x", log, got.Threads[i].Name, a, b)
+		}
+	}
+}
+
+// addresses are the PCs of a thread's frames above a guess.
+func addresses(th *report.Thread) (pcs []uint64) {
+	for i := range th.Frames {
+		if th.Frames[i].Trust == unwind.Guess {
+			break
+		}
+		pcs = append(pcs, th.Frames[i].PC)
+	}
+	return pcs
+}
+
+// checkTasks: every task of the kernel is there, under its name, and no other.
+func (f *firmware) checkTasks(t *testing.T, log string, r *report.Report) {
+	var found []string
+	for i := range r.Threads[1:] {
+		th := &r.Threads[i+1]
+		found = append(found, th.Name)
+		if want, ok := tasks[th.Name]; ok {
+			if _, all := names(th); strings.Join(all, " ") != want {
+				t.Errorf("%s: task %s is in %v, want %s", log, th.Name, all, want)
+			}
+		}
+	}
+	slices.Sort(found)
+	if got := fmt.Sprint(found); got != "[busy idle log net]" && got != "[busy crash idle log net]" {
+		t.Errorf("%s: tasks %s", log, got)
+	}
+}
+
+// report makes the report of a log; ram is a file, "" for none.
+func (f *firmware) report(t *testing.T, log, ram string) *report.Report {
+	t.Helper()
+	return f.reportBy(t, log, ram, input.FileOptions{Exe: f.elf})
+}
+
+// reportBy is report with other binaries.
+func (f *firmware) reportBy(t *testing.T, log, ram string, binaries input.FileOptions) *report.Report {
+	t.Helper()
+	files := backsight.NewFiles(binaries)
+	defer files.Close()
+	env := input.Env{Files: files}
+	if ram != "" {
+		base := uint64(0x8001_0000)
+		if f.arm {
+			base = 0x2000_0000
+		}
+		env.RAM = []input.NamedImage{{Path: ram, Bias: base, Placed: true}}
+	}
+	ctx := context.Background()
+	stream, err := backsight.OpenReader(ctx, log, bytes.NewReader(f.captures[log]), env)
+	if err != nil {
+		t.Fatalf("%s: %v", log, err)
+	}
+	defer stream.Close()
+	snap, err := stream.Next(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	unwinder, err := backsight.NewUnwinder(backsight.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	traces, err := unwinder.Backtraces(ctx, snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return backsight.Report(ctx, snap, traces, &symbol.Symbolizer{})
+}
+
+// names are the functions of a thread: those of frames above a guess, as far as there is
+// none, and all.
+func names(th *report.Thread) (sure, all []string) {
+	guessed := false
+	for i := range th.Frames {
+		name := th.Frames[i].Function
+		if name == "" {
+			name = "?"
+		}
+		if guessed = guessed || th.Frames[i].Trust == unwind.Guess; !guessed {
+			sure = append(sure, name)
+		}
+		all = append(all, name)
+	}
+	return sure, all
+}

@@ -1,0 +1,143 @@
+package faultlog
+
+import (
+	"strings"
+
+	"github.com/backsight/backsight/input/console"
+	"github.com/backsight/backsight/input/regtext"
+)
+
+// Bounds of a report in lines. maxGap is how many lines without a word of it may stand
+// inside: RT-Thread lists its threads between the registers and the stack. maxHead is where
+// the place in code must have been told: what is only rows of memory is no report.
+const (
+	maxGap   = 24
+	maxHead  = 128
+	maxLines = 20_000
+)
+
+// collector takes the words of a report together, line by line.
+type collector struct {
+	vocabulary *regtext.Vocabulary
+	found      words
+	scratch    []regtext.Value
+	lists      lister
+	repeated   bool // the last line began another report
+}
+
+// interesting tells in little time that most lines of a console begin no report: such a
+// line has a number of four hexadecimal digits, or words that a form has.
+func interesting(line string) bool {
+	run := 0
+	for i := range len(line) {
+		c := line[i]
+		if c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' {
+			if run++; run == 4 {
+				return true
+			}
+		} else if c != 'x' {
+			run = 0
+		}
+	}
+	_, ok := formOf(line)
+	return ok
+}
+
+// begins tells whether a report may begin at a line: a form's first words, a register, or
+// a frame of a list.
+func (c *collector) begins(line string) bool {
+	if f, ok := formOf(line); ok {
+		return f.begins
+	}
+	c.scratch = c.vocabulary.Line(c.scratch[:0], line)
+	return len(c.scratch) >= 2 || len(c.scratch) == 1 && (isPC(c.scratch[0].Name) || isFirst(c.scratch[0].Name)) || c.lists.begins(line)
+}
+
+// isFirst tells whether reports begin with a register.
+func isFirst(name string) bool {
+	return name == "r0" || name == "x1" || name == "ra" || name == "xpsr" || name == "psr" || name == "cpsr" || regtext.IsStatus(name)
+}
+
+// collect takes the words from line at on, and returns the line behind the report.
+func (c *collector) collect(log *console.Log, at int) (next int) {
+	next = at
+	for i := at; i < min(log.Len(), at+maxLines) && i-next <= maxGap; i++ {
+		if i-at > maxHead && !c.found.isReport() {
+			break
+		}
+		line := log.Line(i)
+		took, done := c.take(line, i > at)
+		if c.repeated {
+			break
+		}
+		if took {
+			next = i + 1
+		}
+		if done {
+			break
+		}
+	}
+	c.found.finish(&c.lists)
+	return next
+}
+
+// take takes the words of a line. done: the report ends with it.
+func (c *collector) take(line string, behindFirst bool) (took, done bool) {
+	w := &c.found
+	if f, ok := formOf(line); ok {
+		if f.begins && behindFirst && w.isReport() && (f.again || w.form.title == f.title && w.form.title != "") {
+			c.repeated = true
+			return false, true
+		}
+		w.form.merge(f)
+		took, done = true, f.ends
+	}
+	if name, ok := threadName(line); ok && w.thread == "" {
+		w.thread = name
+	}
+	switch {
+	case w.takeDump(line):
+		return true, w.dump.done
+	case c.lists.take(line):
+		return true, done
+	}
+	c.scratch = c.vocabulary.Line(c.scratch[:0], line)
+	if w.another(c.scratch) {
+		c.repeated = true
+		return false, true
+	}
+	if r, ok := regtext.Memory(line); ok && len(c.scratch) == 0 {
+		w.rows = append(w.rows, r)
+		return true, done
+	}
+	for _, v := range c.scratch {
+		w.vals = append(w.vals, decimal(v))
+	}
+	return took || len(c.scratch) > 0, done
+}
+
+// another tells whether a line's registers are the first of another report: the program
+// counter is known, and stands here with another value. Two reports may follow each other
+// without a word in between.
+func (w *words) another(vals []regtext.Value) bool {
+	for _, v := range vals {
+		if !isPC(v.Name) && v.Name != "r0" && v.Name != "x1" {
+			continue
+		}
+		for _, old := range w.vals {
+			if old.Name == v.Name && old.Value != v.Value && w.hasPC() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// decimal mends a value that is printed in decimal: Zephyr writes "mcause: 13, Load page
+// fault", with the cause in words.
+func decimal(v regtext.Value) regtext.Value {
+	if v.Name == "mcause" && v.Digits == 2 && strings.HasPrefix(v.After, ",") && v.Value >= 0x10 && v.Value <= 0x19 {
+		v.Value -= 6
+	}
+	return v
+}

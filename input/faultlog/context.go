@@ -1,0 +1,179 @@
+package faultlog
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input/firmware"
+	"github.com/backsight/backsight/internal/cortexm"
+	"github.com/backsight/backsight/target"
+)
+
+// context is the registers at the fault. issues say what of the report was not believed.
+func (w *words) context(arch *cpu.Arch, mem *target.Memory) (regs cpu.Registers, issues []string) {
+	if w.dump != nil {
+		return w.dump.registers(arch)
+	}
+	regs, issues = firmware.Registers(arch, w.vals)
+	if blank(arch, &regs) {
+		return cpu.Registers{}, append(issues, "all registers are printed as 0; they were not saved")
+	}
+	if _, ok := arch.Layouts[cpu.CortexMFrame]; ok {
+		issues = append(issues, w.stackPointer(arch, mem, &regs)...)
+	}
+	if _, ok := regs.Lookup(arch.SP); !ok && len(w.rows) > 0 {
+		regs.Set(arch.SP, w.rows[0].Addr)
+	}
+	w.listed = behindFault(arch, w.listed, &regs)
+	return regs, issues
+}
+
+// behindFault are the listed frames from the caller of the place of the fault on. A handler
+// that lists its own stack begins with the handler, which the fault interrupted nothing of:
+// the frame that returns to where the link register points is the first that counts.
+func behindFault(arch *cpu.Arch, listed []target.Listed, regs *cpu.Registers) []target.Listed {
+	for _, r := range []cpu.Reg{arch.PC, arch.LR} {
+		raw, ok := regs.Lookup(r)
+		at, _ := arch.SplitCode(raw)
+		i := slices.IndexFunc(listed, func(l target.Listed) bool { return l.PC == at })
+		switch {
+		case !ok || i < 0:
+		case r == arch.PC:
+			return listed[i+1:]
+		default:
+			return listed[i:]
+		}
+	}
+	return listed
+}
+
+// blank tells whether a report's registers were never filled in: CmBacktrace prints its
+// variables, which are 0 where the stack had overflown.
+func blank(arch *cpu.Arch, regs *cpu.Registers) bool {
+	if regs.Known.Len() < 4 {
+		return false
+	}
+	for s := regs.Known; s != 0; s = s.Without(s.First()) {
+		if regs.Val[s.First()] != 0 && s.First() != arch.SP {
+			return false
+		}
+	}
+	return true
+}
+
+// stackPointer finds where SP was before a Cortex-M exception. What a handler prints is the
+// address of the exception frame, or that plus the 32 bytes of a basic frame; handlers leave
+// out the 72 bytes of an extended frame (EXC_RETURN bit 4), and nearly all of them the word
+// of alignment (bit 9 of the stacked xPSR). So the frame itself is looked for: the eight
+// words that were printed as registers.
+func (w *words) stackPointer(arch *cpu.Arch, mem *target.Memory, regs *cpu.Registers) (issues []string) {
+	status, hasStatus := regs.Lookup(arch.Status)
+	ret, hasReturn := w.excReturn()
+	printed, hasPrinted := regs.Lookup(arch.SP)
+	if !hasStatus {
+		return nil
+	}
+	if at, ok := w.exceptionFrame(arch, mem, regs); ok {
+		if !hasReturn && hasPrinted && printed >= at+ret.FrameSize(status)+extendedPart {
+			ret &^= 1 << 4
+		}
+		sp := at + ret.FrameSize(status)
+		if hasPrinted && printed != sp {
+			issues = append(issues, fmt.Sprintf("SP is printed as %#x; the exception frame at %#x says that it was %#x", printed, at, sp))
+		}
+		regs.Set(arch.SP, sp)
+		return issues
+	}
+	if len(w.rows) > 0 && w.form.stackAtSP && !hasPrinted {
+		regs.Set(arch.SP, w.rows[0].Addr+ret.FrameSize(status)-ret.FrameSize(0))
+	}
+	return nil
+}
+
+// extendedPart is by how much the frame grows with floating-point registers.
+const extendedPart = 18 * 4
+
+// excReturn is the value of LR in the handler; where it is not printed that of a basic
+// frame.
+func (w *words) excReturn() (cortexm.ExcReturn, bool) {
+	for _, v := range w.vals {
+		if e := cortexm.ExcReturn(v.Value); v.Name == "exc_return" && v.Value>>32 == 0 && e.Valid() {
+			return e, true
+		}
+	}
+	return 0xffff_fff9, false
+}
+
+// exceptionFrame finds the frame whose words are the registers that were printed: near SP as
+// printed or near the first row of memory, else anywhere in memory if there is one such
+// place.
+func (w *words) exceptionFrame(arch *cpu.Arch, mem *target.Memory, regs *cpu.Registers) (uint64, bool) {
+	var near []uint64
+	for _, r := range []string{"sp", "psp", "msp"} {
+		if reg, ok := arch.RegByName(r); ok {
+			if v, ok := regs.Lookup(reg); ok {
+				near = append(near, v)
+			}
+		}
+	}
+	if len(w.rows) > 0 {
+		near = append(near, w.rows[0].Addr)
+	}
+	for _, n := range near {
+		for _, below := range [...]uint64{0, cortexm.BasicFrame, cortexm.BasicFrame + 4, cortexm.BasicFrame + extendedPart, cortexm.BasicFrame + extendedPart + 4} {
+			if isFrame(arch, mem, n-below, regs) {
+				return n - below, true
+			}
+		}
+	}
+	return searchFrame(arch, mem, regs)
+}
+
+// isFrame tells whether the words at an address are the registers, of which most must be
+// known.
+func isFrame(arch *cpu.Arch, mem *target.Memory, at uint64, regs *cpu.Registers) bool {
+	stacked, ok := cortexm.Stacked(arch, mem, at)
+	if !ok {
+		return false
+	}
+	same := 0
+	for s := stacked.Known & regs.Known; s != 0; s = s.Without(s.First()) {
+		if stacked.Val[s.First()] != regs.Val[s.First()] {
+			return false
+		}
+		same++
+	}
+	return same >= 5
+}
+
+// searchFrame looks at all memory, with the words of PC and xPSR first: few places have
+// both. Where two places have all eight, none is the frame.
+func searchFrame(arch *cpu.Arch, mem *target.Memory, regs *cpu.Registers) (at uint64, ok bool) {
+	pc, okPC := regs.Lookup(arch.PC)
+	lr, okLR := regs.Lookup(arch.LR)
+	if !okPC || !okLR {
+		return 0, false
+	}
+	const offsetLR = 5 * 4
+	for _, s := range mem.Segments() {
+		for i := 0; i+8 <= len(s.Data); i += 4 {
+			if word(s.Data[i:]) != uint32(lr) || word(s.Data[i+4:]) != uint32(pc) {
+				continue
+			}
+			if a := s.Addr + uint64(i) - offsetLR; isFrame(arch, mem, a, regs) {
+				if ok {
+					return 0, false
+				}
+				at, ok = a, true
+			}
+		}
+	}
+	return at, ok
+}
+
+// word reads a little-endian word: the system stack of the microcontroller profile is
+// little-endian wherever its code is (all known parts).
+func word(b []byte) uint32 {
+	return uint32(b[0]) | uint32(b[1])<<8 | uint32(b[2])<<16 | uint32(b[3])<<24
+}

@@ -1,0 +1,167 @@
+// Package faultlog reads what microcontrollers print when they crash: registers, some words
+// of the stack, and often a call chain that the device worked out by itself. What it prints
+// is known by the words of its lines, not by the form of a whole report, so that a form
+// that nobody foresaw is read as far as it has names of registers with values and rows of
+// memory. The forms that have more to say are in forms.go and listed.go.
+package faultlog
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/console"
+	"github.com/backsight/backsight/input/firmware"
+	"github.com/backsight/backsight/input/regtext"
+	"github.com/backsight/backsight/target"
+)
+
+// Reader is the reader of such reports for console.Format.
+func Reader() console.Reader {
+	return console.Reader{Name: "faultlog", Read: read, Finish: finish}
+}
+
+// read reads the report that begins at a line, if one does.
+func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
+	line := log.Line(at)
+	if !interesting(line) {
+		return nil, at + 1
+	}
+	c := collector{vocabulary: regtext.NewVocabulary(env.Archs)}
+	if !c.begins(line) {
+		return nil, at + 1
+	}
+	next := c.collect(log, at)
+	if !c.found.isReport() {
+		return nil, at + 1
+	}
+	r := c.found.report(log, env)
+	if r == nil {
+		return nil, at + 1
+	}
+	return r, next
+}
+
+// words is what a report prints.
+type words struct {
+	form   form
+	vals   []regtext.Value // registers, those of faults among them
+	rows   []regtext.Row
+	listed []target.Listed
+	// others are the call chains of other threads, with their names.
+	others []named
+	thread string // that crashed
+	wide   bool   // addresses of 16 digits are listed
+	dump   *coredump
+	issues []string
+}
+
+// named is a call chain of a thread.
+type named struct {
+	name   string
+	listed []target.Listed
+}
+
+// isReport tells whether there is a place in code to begin with. A line with one register's
+// name is anything.
+func (w *words) isReport() bool {
+	return w.dump != nil || len(w.listed) > 0 || w.hasPC() && (len(w.vals) >= 4 || w.form.begins)
+}
+
+func (w *words) hasPC() bool {
+	for _, v := range w.vals {
+		if isPC(v.Name) {
+			return true
+		}
+	}
+	return false
+}
+
+// isPC tells whether a name is the program counter's on any processor.
+func isPC(name string) bool {
+	switch name {
+	case "pc", "r15", "mepc", "sepc", "epc", "uepc", "xepc", "rip", "eip":
+		return true
+	}
+	return false
+}
+
+// report makes a report of the words; nil where the processor is not known.
+func (w *words) report(log *console.Log, env *input.Env) *console.Report {
+	if name, ok := w.unsupported(); ok {
+		return &console.Report{Title: w.title(), Issues: []target.Issue{{Kind: target.IssueCapture,
+			Text: w.title() + ": registers of " + name + ", a processor that is not supported"}}}
+	}
+	hint := w.hint(env)
+	p := firmware.Open(env, hint)
+	if p.Arch == nil {
+		return nil
+	}
+	r := &console.Report{Title: w.title(), Arch: p.Arch, OS: w.form.os, Modules: p.Modules, Issues: p.Issues}
+	var b target.Builder
+	r.Issues = append(r.Issues, firmware.AddRAM(&b, log.RAM())...)
+	w.addMemory(&b, p.Arch)
+	mem := b.Memory(p.Arch)
+	regs, texts := w.context(p.Arch, mem)
+	for _, text := range append(w.issues, texts...) {
+		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title + ": " + text})
+	}
+	r.Thread = target.Thread{Regs: regs, Crashed: true, Memory: mem, Listed: w.listed}
+	r.Fault = w.fault(p.Arch)
+	for _, o := range w.others {
+		r.Tasks = append(r.Tasks, target.Thread{Name: o.name, Memory: mem, Listed: o.listed})
+	}
+	return r
+}
+
+// unsupported names the processor of a report that has registers of one that no cpu.Arch
+// describes. Xtensa's, in the ESP32, ESP32-S2 and ESP32-S3, are called a0 to a15, as some of
+// RISC-V's are.
+func (w *words) unsupported() (name string, ok bool) {
+	for _, v := range w.vals {
+		switch v.Name {
+		case "excvaddr", "exccause", "sar", "lbeg":
+			return "Xtensa", true
+		}
+	}
+	return "", false
+}
+
+// hint is the processor that the words are of.
+func (w *words) hint(env *input.Env) *cpu.Arch {
+	if w.dump != nil {
+		return w.dump.arch(env.Archs)
+	}
+	if a := env.Files.Raw(); a != nil {
+		return a
+	}
+	if a := firmware.Hint(env.Archs, w.vals); a != nil {
+		return a
+	}
+	return w.formArch(env.Archs)
+}
+
+// formArch is the processor that the form of the report exists for: of ARM's the
+// microcontroller profile, of the widths the one that the addresses need.
+func (w *words) formArch(archs cpu.Set) *cpu.Arch {
+	wide := slices.ContainsFunc(w.listed, func(l target.Listed) bool { return l.PC>>32 != 0 }) || w.wide
+	for _, a := range archs {
+		if w.form.cpus != "" && strings.HasPrefix(a.Name, w.form.cpus) && (a.AddrSize == 8) == wide && a.ModeOnly == (a.Name == "arm") {
+			return a
+		}
+	}
+	return nil
+}
+
+// addMemory adds the rows and what else the report shows of memory.
+func (w *words) addMemory(b *target.Builder, arch *cpu.Arch) {
+	if w.dump != nil {
+		w.dump.addMemory(b)
+	}
+	b.Grow(len(w.rows))
+	for i := range w.rows {
+		b.Add(w.rows[i].Addr&arch.AddrMask(), w.rows[i].Bytes(arch.BigEndian), 0, target.PermUnknown)
+	}
+}

@@ -1,0 +1,148 @@
+package faultlog
+
+import "strings"
+
+// form is what some words of a line say about a report.
+type form struct {
+	// words stand in the line.
+	words string
+	// title and os are of the report: what happened, and what runs there.
+	title, os string
+	// begins: a report may begin with the line. again: the line begins another report,
+	// whatever came before. ends: the report ends with the line.
+	begins, again, ends bool
+	// cpus is the prefix of the processors' names that the form exists for, "" for any.
+	cpus string
+	// stackAtSP: the first row of memory lies where SP was before the exception, but for
+	// the alignment word; SP itself is not printed.
+	stackAtSP bool
+}
+
+// forms are the words of known reports, the more specific first.
+var forms = []form{
+	// CmBacktrace, cmb_en_US.h and cmb_zh_CN.h. Chinese comes as UTF-8 or as GBK.
+	{words: "Firmware name:", begins: true, again: true, cpus: "arm", stackAtSP: true},
+	{words: "固件名称：", begins: true, again: true, cpus: "arm", stackAtSP: true},
+	{words: "\xb9\xcc\xbc\xfe\xc3\xfb\xb3\xc6", begins: true, again: true, cpus: "arm", stackAtSP: true},
+	{words: "Fault on thread ", title: "fault", begins: true, cpus: "arm", stackAtSP: true},
+	{words: "Fault on interrupt or bare metal", title: "fault", begins: true, cpus: "arm", stackAtSP: true},
+	{words: "在线程(", title: "fault", begins: true, cpus: "arm", stackAtSP: true},
+	{words: "在中断或裸机环境下", title: "fault", begins: true, cpus: "arm", stackAtSP: true},
+	{words: "===== Thread stack information", begins: true, cpus: "arm", stackAtSP: true},
+	{words: "===== Main stack information", begins: true, cpus: "arm", stackAtSP: true},
+	{words: "===== 线程堆栈信息", begins: true, cpus: "arm", stackAtSP: true},
+	{words: "===== 主栈信息", begins: true, cpus: "arm", stackAtSP: true},
+	// RvBacktrace.
+	{words: "RV_Backtrace Call Frame Start", title: "RvBacktrace", cpus: "riscv", begins: true},
+	{words: "RV_Backtrace Call Frame End", ends: true},
+	// Zephyr: arch/arm/core/cortex_m/fault.c, kernel/fatal.c.
+	{words: "***** BUS FAULT *****", cpus: "arm", title: "bus fault", os: "Zephyr", begins: true, again: true},
+	{words: "***** USAGE FAULT *****", cpus: "arm", title: "usage fault", os: "Zephyr", begins: true, again: true},
+	{words: "***** MPU FAULT *****", cpus: "arm", title: "MPU fault", os: "Zephyr", begins: true, again: true},
+	{words: "***** HARD FAULT *****", cpus: "arm", title: "hard fault", os: "Zephyr", begins: true, again: true},
+	{words: "***** SECURE FAULT *****", cpus: "arm", title: "secure fault", os: "Zephyr", begins: true, again: true},
+	{words: "***** Reserved Exception", title: "reserved exception", os: "Zephyr", begins: true, again: true},
+	{words: "***** Debug monitor exception", title: "debug monitor", os: "Zephyr", begins: true, again: true},
+	{words: ">>> ZEPHYR FATAL ERROR", os: "Zephyr"},
+	{words: "#CD:BEGIN#", title: "core dump", os: "Zephyr", begins: true},
+	// ESP-IDF: components/esp_system/panic.c.
+	{words: "Guru Meditation Error", title: "panic", os: "ESP-IDF", begins: true, again: true},
+	{words: "register dump:", os: "ESP-IDF", begins: true},
+	{words: "ELF file SHA256:", ends: true},
+	// RT-Thread: libcpu/arm/cortex-m*/cpuport.c, libcpu/risc-v.
+	{words: "hard fault on thread:", title: "hard fault", os: "RT-Thread", begins: true},
+	{words: "hard fault on handler", title: "hard fault in a handler", os: "RT-Thread", begins: true},
+	{words: "Unhandled Exception ", title: "exception", os: "RT-Thread", begins: true},
+	{words: "unhandled trap", title: "trap", os: "RT-Thread", begins: true},
+	// NuttX: sched/misc/assert.c, arch/*/src/common/*_hardfault.c.
+	{words: "PANIC!!! Hard Fault", title: "hard fault", os: "NuttX", begins: true},
+	{words: "_hardfault:", title: "hard fault", os: "NuttX", begins: true},
+	{words: "up_assert:", title: "assertion", os: "NuttX", begins: true},
+	{words: "_assert: Assertion failed", title: "assertion", os: "NuttX", begins: true},
+	{words: "_registerdump:", os: "NuttX", begins: true},
+	{words: "dump_register:", os: "NuttX", begins: true},
+	// Mbed OS: platform/cxxsupport, mbed_fault_handler.c.
+	{words: "++ MbedOS Fault Handler ++", os: "Mbed OS", begins: true, again: true},
+	{words: "-- MbedOS Fault Handler --", ends: true},
+	{words: "FaultType: HardFault", title: "hard fault"},
+	{words: "FaultType: MemManageFault", title: "memory management fault"},
+	{words: "FaultType: BusFault", title: "bus fault"},
+	{words: "FaultType: UsageFault", title: "usage fault"},
+	// Rust: cortex-m-rt, panic-probe, probe-rs.
+	{words: "HardFaultTrampoline", title: "hard fault"},
+	{words: "panicked at ", title: "panic"},
+	// The general case.
+	{words: "HardFault", title: "hard fault", begins: true},
+	{words: "Hard fault handler", title: "hard fault", begins: true},
+	{words: "hard fault", title: "hard fault"},
+	{words: "BusFault", title: "bus fault", begins: true},
+	{words: "UsageFault", title: "usage fault", begins: true},
+	{words: "MemManage", title: "memory management fault", begins: true},
+	{words: "Assertion failed", title: "assertion"},
+	{words: "assertion failed", title: "assertion"},
+	{words: "trap: ", title: "trap", begins: true},
+	{words: "END OF REPORT", ends: true},
+}
+
+// formOf is what the words of a line say.
+func formOf(line string) (f form, ok bool) {
+	if len(line) < 6 {
+		return f, false
+	}
+	for i := range forms {
+		if strings.Contains(line, forms[i].words) {
+			return forms[i], true
+		}
+	}
+	return f, false
+}
+
+// merge adds what another line says. What was said first stays.
+func (f *form) merge(g form) {
+	if f.title == "" {
+		f.title = g.title
+	}
+	if f.os == "" {
+		f.os = g.os
+	}
+	if f.cpus == "" {
+		f.cpus = g.cpus
+	}
+	f.begins = f.begins || g.begins
+	f.stackAtSP = f.stackAtSP || g.stackAtSP
+}
+
+// threadName reads the name of the thread that crashed.
+func threadName(line string) (string, bool) {
+	for _, mark := range [...]struct{ before, behind string }{
+		{"Fault on thread ", ""}, {"在线程(", ")"}, {"hard fault on thread: ", ""}, {"Current thread: ", ""},
+		{" task: ", " "}, {"Thread: ", " backtrace"},
+	} {
+		_, rest, ok := strings.Cut(line, mark.before)
+		if !ok {
+			continue
+		}
+		if i := strings.IndexByte(rest, '('); i >= 0 && strings.HasPrefix(rest, "0x") { // Zephyr: 0x20000648 (main)
+			rest = strings.TrimSuffix(rest[i+1:], ")")
+		}
+		if mark.behind != "" {
+			rest, _, _ = strings.Cut(rest, mark.behind)
+		}
+		if rest = strings.TrimSpace(rest); rest != "" && rest != "unknown" && len(rest) <= 64 {
+			return rest, true
+		}
+	}
+	return "", false
+}
+
+// title says what the report is.
+func (w *words) title() string {
+	title := w.form.title
+	if title == "" {
+		title = "fault"
+	}
+	if w.thread != "" {
+		title += " in " + w.thread
+	}
+	return title
+}

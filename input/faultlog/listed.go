@@ -1,0 +1,157 @@
+package faultlog
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/backsight/backsight/target"
+)
+
+// maxListed bounds the frames of one list.
+const maxListed = 256
+
+// lister reads the call chains that reports list themselves. Each was found by the device,
+// most by a search through the stack.
+type lister struct {
+	chains  []named
+	section bool // a line that numbers frames by name belongs to a list
+	wide    bool // an address has 16 digits
+}
+
+// begins tells whether a list may begin at a line.
+func (l *lister) begins(line string) bool {
+	return strings.Contains(line, "addr2line") || strings.HasPrefix(line, "Backtrace:") || strings.Contains(line, "stack backtrace:") ||
+		strings.Contains(line, "sched_dumpstack:") || strings.HasPrefix(strings.TrimLeft(line, " "), "Frame 0: ")
+}
+
+// take takes the frames of a line, if it lists any.
+func (l *lister) take(line string) bool {
+	switch {
+	case strings.Contains(line, "Thread: ") && strings.Contains(line, " backtrace"):
+		name, _ := threadName(line)
+		l.chains = append(l.chains, named{name: name})
+		return true
+	case strings.Contains(line, "stack backtrace:"):
+		l.section = true
+		return true
+	case strings.Contains(line, "addr2line"):
+		return l.addr2line(line)
+	case strings.HasPrefix(line, "Backtrace:"):
+		return l.numbers(line[len("Backtrace:"):], true)
+	case strings.Contains(line, "sched_dumpstack:"):
+		_, rest, _ := strings.Cut(line, "sched_dumpstack:")
+		_, rest, _ = strings.Cut(rest, ":")
+		return l.numbers(rest, false)
+	}
+	f, ok := l.frame(line)
+	if ok {
+		l.add(f)
+	}
+	return ok
+}
+
+// add appends a frame to the last chain.
+func (l *lister) add(f target.Listed) {
+	if len(l.chains) == 0 {
+		l.chains = append(l.chains, named{})
+	}
+	if last := &l.chains[len(l.chains)-1]; len(last.listed) < maxListed {
+		last.listed = append(last.listed, f)
+	}
+}
+
+// addr2line reads the command that CmBacktrace and RvBacktrace print for their users. The
+// latter lists its frames in lines of their own before.
+func (l *lister) addr2line(line string) bool {
+	if n := len(l.chains); n > 0 && len(l.chains[n-1].listed) > 0 {
+		return true
+	}
+	for i, word := range strings.Fields(line) {
+		// 1.4 and later give addresses of 8 digits, RvBacktrace 16.
+		v, err := strconv.ParseUint(strings.TrimPrefix(word, "0x"), 16, 64)
+		if i == 0 || err != nil || len(word) < 8 {
+			continue
+		}
+		l.add(target.Listed{PC: v, Searched: true})
+	}
+	return true
+}
+
+// numbers reads addresses in one line, in pairs PC:SP where ESP-IDF lists them. exact: the
+// first is where the thread stands.
+func (l *lister) numbers(text string, exact bool) bool {
+	some := false
+	for word := range strings.FieldsSeq(text) {
+		word, _, _ = strings.Cut(word, ":")
+		v, err := strconv.ParseUint(strings.TrimPrefix(word, "0x"), 16, 64)
+		if err != nil || len(word) < 8 {
+			continue
+		}
+		l.add(target.Listed{PC: v, Exact: exact && !some})
+		some = true
+	}
+	return some
+}
+
+// frame reads a frame that has a line of its own.
+//
+//	[3]Stack interval :[0x8000ac00 - 0x8000ad00]  ra 0x80000222 pc 0x8000021e    RvBacktrace
+//	      0: sp: 80003c20   ra: 80000206                                         Zephyr, RISC-V
+//	Frame 1: main @ 0x08000184 inline                                            probe-rs
+//	   2: app::__cortex_m_rt_main                                                probe-run, behind "stack backtrace:"
+func (l *lister) frame(line string) (f target.Listed, ok bool) {
+	if _, rest, is := strings.Cut(line, "]Stack interval :["); is {
+		l.wide = l.wide || strings.IndexByte(rest, ' ') >= len("0x")+16
+		_, rest, _ = strings.Cut(rest, " ra ")
+		f.PC, ok = firstHex(rest)
+		f.Searched = true
+		return f, ok
+	}
+	for _, sp := range [...]string{": sp: ", ": fp: "} {
+		if number, rest, is := strings.Cut(line, sp); is && endsInNumber(number) {
+			_, ra, _ := strings.Cut(rest, "ra: ")
+			f.PC, ok = firstHex(ra)
+			return f, ok
+		}
+	}
+	number, rest, is := strings.Cut(strings.TrimLeft(line, " "), ": ")
+	if !is || !endsInNumber(number) {
+		return f, false
+	}
+	if name, at, is := strings.Cut(rest, " @ "); is && strings.HasPrefix(number, "Frame ") {
+		f.PC, ok = firstHex(at)
+		f.Symbol = name
+		return f, ok
+	}
+	f.Symbol = strings.TrimSpace(rest)
+	return f, l.section && f.Symbol != "" && number[0] >= '0' && number[0] <= '9'
+}
+
+// endsInNumber tells whether the last word of s is a frame's number.
+func endsInNumber(s string) bool {
+	_, err := strconv.ParseUint(s[strings.LastIndexByte(s, ' ')+1:], 10, 16)
+	return err == nil
+}
+
+// firstHex reads the number at the start of s.
+func firstHex(s string) (uint64, bool) {
+	word, _, _ := strings.Cut(strings.TrimLeft(s, " "), " ")
+	v, err := strconv.ParseUint(strings.TrimPrefix(word, "0x"), 16, 64)
+	return v, err == nil
+}
+
+// finish gives the report its lists: the first is of the thread that crashed.
+func (w *words) finish(l *lister) {
+	if len(l.chains) == 0 {
+		return
+	}
+	w.listed, w.wide = l.chains[0].listed, l.wide
+	if w.thread == "" {
+		w.thread = l.chains[0].name
+	}
+	for _, c := range l.chains[1:] {
+		if len(c.listed) > 0 {
+			w.others = append(w.others, c)
+		}
+	}
+}

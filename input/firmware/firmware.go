@@ -1,0 +1,61 @@
+// Package firmware is what captures of microcontrollers have in common: one program whose
+// binaries the user names, and memory that no kernel stands before.
+package firmware
+
+import (
+	"fmt"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/target"
+)
+
+// Program is the binaries that ran, and their processor.
+type Program struct {
+	// Arch is nil where neither the user, nor a binary, nor hint told.
+	Arch    *cpu.Arch
+	Modules []*target.Module
+	Issues  []target.Issue
+}
+
+// Open opens the binaries that the user named. hint is the processor as the capture tells
+// it, nil where it does not; a binary of another one is not used, and said. The byte order
+// and the variant are the binary's: registers do not tell these.
+func Open(env *input.Env, hint *cpu.Arch) Program {
+	p := Program{}
+	for _, n := range binaries(env.Files) {
+		img, issues := env.Files.Use(n.Path, input.BinaryRef{Name: n.Path})
+		p.Issues = append(p.Issues, issues...)
+		if img == nil {
+			continue
+		}
+		if hint != nil && img.Arch.Name != hint.Name {
+			p.Issues = append(p.Issues, target.Issue{Kind: target.IssueNotUsed, Subject: n.Path,
+				Text: fmt.Sprintf("%s: a binary for %s, the capture has the registers of %s; not used", n.Path, img.Arch, hint.Name)})
+			continue
+		}
+		if p.Arch == nil {
+			p.Arch = img.Arch
+		}
+		p.Modules = append(p.Modules, target.NewModule(n.Path, img, n.Bias))
+	}
+	if p.Arch == nil {
+		p.Arch = hint
+	}
+	return p
+}
+
+// binaries are the executable and the images that the user named, each once.
+func binaries(files *input.Files) []input.NamedImage {
+	images := files.Images()
+	exe := files.Exe()
+	for _, n := range images {
+		if n.Path == exe {
+			exe = ""
+		}
+	}
+	if exe == "" {
+		return images
+	}
+	return append([]input.NamedImage{{Path: exe}}, images...)
+}

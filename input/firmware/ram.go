@@ -1,0 +1,73 @@
+package firmware
+
+import (
+	"bytes"
+	"debug/elf"
+	"fmt"
+
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/hexfile"
+	"github.com/backsight/backsight/target"
+)
+
+// AddRAM adds the memory of the files that the user named to b: bytes at the address that
+// was stated, or what a file says itself where it is Intel HEX, S-records, TI-TXT or an ELF
+// core, as debugging probes write them; an address that was stated is added to that. Issues
+// say what could not be used.
+func AddRAM(b *target.Builder, ram *input.RAM) (issues []target.Issue) {
+	if ram == nil {
+		return nil
+	}
+	for i := range ram.Regions {
+		r := &ram.Regions[i]
+		runs, texts := runsOf(r)
+		for _, run := range runs {
+			b.Add(r.Addr+run.Addr, run.Data, 0, target.PermUnknown)
+		}
+		for _, text := range texts {
+			issues = append(issues, target.Issue{Kind: target.IssueCapture, Subject: r.Name, Text: r.Name + ": " + text})
+		}
+	}
+	return issues
+}
+
+// runsOf is the content of a file, by its format.
+func runsOf(r *input.Region) (runs []hexfile.Run, issues []string) {
+	switch {
+	case bytes.HasPrefix(r.Data, []byte(elf.ELFMAG)):
+		return loaded(r.Data)
+	case hexfile.Sniff(r.Data[:min(len(r.Data), 512)]):
+		m, err := hexfile.Parse(r.Data)
+		if err != nil {
+			return nil, append(issues, err.Error()+"; not used")
+		}
+		return m.Runs, m.Issues
+	case !r.Placed:
+		return nil, append(issues, "where the memory lies is not stated (FILE@ADDR); not used")
+	}
+	return []hexfile.Run{{Data: r.Data}}, nil
+}
+
+// loaded are the loaded segments of an ELF file: OpenOCD and pyOCD write the memory that
+// they dump as such.
+func loaded(data []byte) (runs []hexfile.Run, issues []string) {
+	f, err := elf.NewFile(bytes.NewReader(data))
+	if err != nil {
+		return nil, append(issues, err.Error()+"; not used")
+	}
+	for i, p := range f.Progs {
+		if p.Type != elf.PT_LOAD || p.Filesz == 0 {
+			continue
+		}
+		if p.Off >= uint64(len(data)) {
+			issues = append(issues, fmt.Sprintf("segment %d lies behind the end of the file; left out", i))
+			continue
+		}
+		part := data[p.Off:]
+		if p.Filesz > uint64(len(part)) {
+			issues = append(issues, fmt.Sprintf("segment %d is cut short, at %#x", i, p.Vaddr+uint64(len(part))))
+		}
+		runs = append(runs, hexfile.Run{Addr: p.Vaddr, Data: part[:min(p.Filesz, uint64(len(part)))]})
+	}
+	return runs, issues
+}

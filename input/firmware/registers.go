@@ -1,0 +1,107 @@
+package firmware
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input/regtext"
+)
+
+// Hint is the processor whose registers vals most likely are, nil where they are none's. Of
+// the variants of one processor the first counts that has registers as wide as those
+// printed, and the microcontroller profile of ARM where its fault status registers are
+// among vals.
+func Hint(archs cpu.Set, vals []regtext.Value) *cpu.Arch {
+	wide, micro := false, false
+	for _, v := range vals {
+		wide = wide || v.Digits == 16
+		micro = micro || microOnly(v.Name)
+	}
+	var best *cpu.Arch
+	most := 0
+	for _, a := range archs {
+		if !hasPC(a, vals) && len(vals) < 8 || wide && a.RegSize < 8 || micro != a.ModeOnly && isARM(a) {
+			continue
+		}
+		if n := known(a, vals, wide); n > most && n >= enough {
+			best, most = a, n
+		}
+	}
+	return best
+}
+
+// enough is what names must be worth to tell a processor: three registers. Nearly all have
+// one called pc.
+const enough = 3 * 4
+
+// isARM tells whether the processor has variants with one mode only.
+func isARM(a *cpu.Arch) bool { return a.ISABit && a.Status != cpu.NoReg && a.AddrSize == 4 }
+
+// microOnly tells whether only the microcontroller profile has a register.
+func microOnly(name string) bool {
+	switch name {
+	case "cfsr", "hfsr", "dfsr", "afsr", "mmfsr", "bfsr", "ufsr", "mmfar", "bfar", "shcsr", "icsr", "exc_return", "xpsr", "psr", "msp", "psp", "sfsr", "sfar":
+		return true
+	}
+	return false
+}
+
+func hasPC(a *cpu.Arch, vals []regtext.Value) bool {
+	for _, v := range vals {
+		if r, ok := a.RegByName(v.Name); ok && r == a.PC {
+			return true
+		}
+	}
+	return false
+}
+
+// known weighs how well vals fit a processor: a point for each register that it has, more
+// for those that only its family has, and where nothing tells the width one for the width
+// of firmware.
+func known(a *cpu.Arch, vals []regtext.Value, wide bool) (n int) {
+	for _, v := range vals {
+		if _, ok := a.RegByName(v.Name); ok {
+			n += 4
+		}
+		switch v.Name {
+		case "mcause", "mtval", "mstatus":
+			if strings.HasPrefix(a.Name, "riscv") {
+				n += 8
+			}
+		case "cause", "badvaddr":
+			if strings.HasPrefix(a.Name, "mips") {
+				n += 8
+			}
+		}
+	}
+	if n > 0 && !wide && a.RegSize == 4 {
+		n++
+	}
+	return n
+}
+
+// maxIssues bounds the registers that are said to be printed twice.
+const maxIssues = 4
+
+// Registers are the values that belong to arch. Of two values for one register the first
+// counts; issues name the registers that have two.
+func Registers(arch *cpu.Arch, vals []regtext.Value) (regs cpu.Registers, issues []string) {
+	for _, v := range vals {
+		r, ok := arch.RegByName(v.Name)
+		if !ok {
+			continue
+		}
+		val := v.Value
+		if arch.Regs[r].Size == 4 {
+			val &= 0xffff_ffff
+		}
+		switch old, has := regs.Lookup(r); {
+		case !has:
+			regs.Set(r, val)
+		case old != val && r != arch.SP && len(issues) < maxIssues: // handlers print their own SP too
+			issues = append(issues, fmt.Sprintf("%s is printed twice, as %#x and as %#x; the first is used", v.Name, old, val))
+		}
+	}
+	return regs, issues
+}

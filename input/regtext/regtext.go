@@ -1,0 +1,240 @@
+// Package regtext finds the names and values of registers, and rows of memory, in text
+// that people and programs print: fault handlers, debuggers, debugging probes.
+//
+//	R0 : 00000004  R1 : 0000be14          CmBacktrace
+//	r3/a4:  0x20000648 r12/ip:  0x00000000    Zephyr
+//	PC [R15] = 8000b1d  program counter   handlers after J. Yiu's
+//	R   0: 00000000                       Mbed OS
+//	R0: 00000000 20003a80 00000001 …      NuttX: R0, R1, R2, …
+//	MEPC    : 0x42006e56  RA      : 0x…   ESP-IDF
+//	(15) pc (/32): 0x08000184             OpenOCD
+//	SP(R13)= 20001FB0, XPSR = 61000000: APSR = nZCvq    J-Link
+//	pc             0x8000184    0x8000184 <main+12>     GDB
+package regtext
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// Value is one register as printed.
+type Value struct {
+	// Name is in lower case; of a fault status register it is the architecture's.
+	Name  string
+	Value uint64
+	// Digits are the hexadecimal digits printed, leading zeros included: 8 or 16 where
+	// registers are printed whole.
+	Digits int
+	// After is what follows the value, up to the next word's first byte.
+	After string
+}
+
+// Vocabulary has the names that mean something.
+type Vocabulary struct{ names map[string]string }
+
+// status are registers that say why a fault happened, by the names that reports have for
+// them. They belong to no register file of a cpu.Arch.
+var status = map[string][]string{
+	// Cortex-M: DDI 0403 B3.2.15 to B3.2.18; DDI 0553 D1.2.
+	"cfsr": {"scb_cfsr", "cfaults"}, "hfsr": {"scb_hfsr", "hfaults"}, "dfsr": {"scb_dfsr", "dfaults"},
+	"afsr": {"scb_afsr", "afaults"}, "sfsr": {}, "sfar": {},
+	"mmfsr": {"mmsr", "mfsr", "scb_cfsr_mfsr"}, "bfsr": {"scb_cfsr_bfsr"}, "ufsr": {"scb_cfsr_ufsr"},
+	"mmfar": {"mmar", "mfar", "scb_mmfar", "scb_mmar"}, "bfar": {"scb_bfar", "bfaultaddr"},
+	"shcsr": {"scb_shcsr"}, "icsr": {"scb_icsr"},
+	"exc_return": {"excreturn", "exc_ret"}, "control": {},
+	// RISC-V privileged specification, 3.1.15 and 3.1.16; mbadaddr is mtval of 1.9.
+	"mcause": {"scause", "ucause", "xcause"}, "mtval": {"stval", "utval", "tval", "xtval", "mbadaddr", "sbadaddr", "badaddr"},
+	"mstatus": {"sstatus", "xstatus"},
+	// MIPS: MD00090, 9.24 and 9.10.
+	"cause": {"c0_cause"}, "badvaddr": {"c0_badvaddr", "badva"},
+	// Xtensa, to be told from RISC-V, which has registers of the same names.
+	"excvaddr": {}, "exccause": {}, "sar": {}, "lbeg": {},
+}
+
+// NewVocabulary knows the registers of archs, and the fault status registers.
+func NewVocabulary(archs cpu.Set) *Vocabulary {
+	v := &Vocabulary{names: make(map[string]string)}
+	for _, a := range archs {
+		for i := range a.Regs {
+			for _, n := range a.Regs[i].Names {
+				v.names[n] = n
+			}
+		}
+	}
+	for name, more := range status {
+		v.names[name] = name
+		for _, n := range more {
+			v.names[n] = name
+		}
+	}
+	return v
+}
+
+// IsStatus tells whether a Value's name is that of a fault status register.
+func IsStatus(name string) bool { _, ok := status[name]; return ok }
+
+// Line appends the registers of a line to dst.
+func (v *Vocabulary) Line(dst []Value, line string) []Value {
+	if _, rest, ok := strings.Cut(line, "aulting instruction address"); ok {
+		line = "pc" + rest // Zephyr
+	}
+	for before, at := "", 0; at < len(line); {
+		if !isWord(line[at]) {
+			if line[at] != ' ' {
+				before = ""
+			}
+			at++
+			continue
+		}
+		name, end := v.name(line, at)
+		if name == "" || qualified(before) {
+			before = line[at:wordEnd(line, at)]
+			at += len(before)
+			continue
+		}
+		val, next, ok := value(line, end, loose(name))
+		if !ok {
+			before, at = "", end
+			continue
+		}
+		val.Name = name
+		dst = append(dst, val)
+		dst, at = row(dst, line, next)
+		before = ""
+	}
+	return dst
+}
+
+// name reads the name at a word's beginning: "r15/pc" has two names for one register, of
+// which the first that is known counts; "R   0" is r0, and "r00" too.
+func (v *Vocabulary) name(line string, at int) (name string, end int) {
+	end = wordEnd(line, at)
+	words := line[at:end]
+	for end+1 < len(line) && line[end] == '/' && isWord(line[end+1]) {
+		end = wordEnd(line, end+1)
+		words = line[at:end]
+	}
+	for part := range strings.SplitSeq(strings.ToLower(words), "/") {
+		if n, ok := v.names[strings.TrimLeft(part, "_")]; ok {
+			return n, end
+		}
+		if len(part) == 3 && part[1] == '0' {
+			if n, ok := v.names[part[:1]+part[2:]]; ok {
+				return n, end
+			}
+		}
+	}
+	if strings.EqualFold(words, "r") {
+		digits := skipSpaces(line, end)
+		stop := wordEnd(line, digits)
+		if n, ok := v.names["r"+line[digits:stop]]; ok && stop > digits {
+			return n, stop
+		}
+	}
+	return "", end
+}
+
+// qualified tells whether the word before a name says that the register is not the one of
+// the context that the report is about: "Interrupt sp", "User sp".
+func qualified(before string) bool {
+	switch strings.ToLower(before) {
+	case "current", "user", "interrupt", "irq", "kernel", "initial", "base", "top", "min", "max", "limit", "last", "previous":
+		return true
+	}
+	return false
+}
+
+// loose tells whether a name is no word of another kind, so that a short number behind it
+// is its value: "trap: mcause 5 mepc 800001cc".
+func loose(name string) bool { return IsStatus(name) || strings.HasSuffix(name, "epc") }
+
+// value reads what stands behind a name: another name in brackets, a colon or an equals
+// sign, and the number.
+func value(line string, at int, loose bool) (v Value, next int, ok bool) {
+	if at < len(line) && (line[at] == ')' || line[at] == ']') {
+		at++ // of "(r15/pc): 0x…"
+	}
+	at = skipSpaces(line, at)
+	for at < len(line) && (line[at] == '(' || line[at] == '[') {
+		n := strings.IndexAny(line[at:min(len(line), at+12)], ")]")
+		if n < 0 {
+			return v, at, false
+		}
+		at = skipSpaces(line, at+n+1)
+	}
+	at = skipWord(line, at, "address")
+	marked := at < len(line) && (line[at] == ':' || line[at] == '=')
+	for at < len(line) && strings.IndexByte(":=> ", line[at]) >= 0 {
+		at++
+	}
+	number, prefixed, next := hex(line, at)
+	if number == "" || !marked && !prefixed && !loose && len(number) < 8 {
+		return v, at, false
+	}
+	v.Digits = len(number)
+	v.Value, _ = strconv.ParseUint(number, 16, 64) // at most 16 digits
+	v.After = line[next:skipSpaces(line, min(len(line), next+1))]
+	return v, next, true
+}
+
+func skipWord(line string, at int, word string) int {
+	if len(line)-at > len(word) && strings.EqualFold(line[at:at+len(word)], word) {
+		return skipSpaces(line, at+len(word))
+	}
+	return at
+}
+
+// row appends the values that follow the value of rN without names: those of rN+1 and on.
+func row(dst []Value, line string, at int) ([]Value, int) {
+	last := dst[len(dst)-1]
+	n, err := strconv.Atoi(strings.TrimPrefix(last.Name, "r"))
+	if err != nil || last.Digits != 8 {
+		return dst, at
+	}
+	for n++; n < 16; n++ {
+		number, prefixed, next := hex(line, skipSpaces(line, at))
+		if len(number) != 8 || prefixed {
+			break
+		}
+		v, _ := strconv.ParseUint(number, 16, 64)
+		dst = append(dst, Value{Name: "r" + strconv.Itoa(n), Value: v, Digits: 8})
+		at = next
+	}
+	return dst, at
+}
+
+// hex reads a hexadecimal number of up to 16 digits that is a whole word; "" if there is
+// none.
+func hex(line string, at int) (number string, prefixed bool, next int) {
+	if at+2 < len(line) && line[at] == '0' && (line[at+1] == 'x' || line[at+1] == 'X') {
+		prefixed, at = true, at+2
+	}
+	end := at
+	for end < len(line) && isHex(line[end]) {
+		end++
+	}
+	if end == at || end-at > 16 || end < len(line) && isWord(line[end]) {
+		return "", prefixed, at
+	}
+	return line[at:end], prefixed, end
+}
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
+
+func isWord(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c == '_' }
+
+func wordEnd(line string, at int) int {
+	for at < len(line) && isWord(line[at]) {
+		at++
+	}
+	return at
+}
+
+func skipSpaces(line string, at int) int {
+	for at < len(line) && (line[at] == ' ' || line[at] == '\t') {
+		at++
+	}
+	return at
+}

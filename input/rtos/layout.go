@@ -1,0 +1,219 @@
+package rtos
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/cortexm"
+	"github.com/backsight/backsight/target"
+)
+
+// layout says where a kernel's port keeps the registers of a task that does not run. The
+// task control block has the saved SP at some offset; saved is what lies there, and behind
+// the SP in the control block itself.
+type layout struct {
+	kernel string
+	cpus   string // prefix of cpu.Arch.Name
+	micro  bool   // of ARM's microcontroller profile
+	// saved are the words from the saved SP on: registers by name, "-" for others, "exc" for
+	// EXC_RETURN, "floats" for s16–s31 where EXC_RETURN says so, "flag" and "flagfloats" where a
+	// flag does, "frame" for what the processor pushed.
+	saved []string
+	// before and after are registers in the control block: the words that end at the one with
+	// SP, and the words behind that.
+	before, after []string
+}
+
+const freeRTOS = "FreeRTOS"
+
+// layouts are those of the ports, from their documentation and their context switches. Of
+// two that fit a task equally well the first counts.
+var layouts = []layout{
+	// FreeRTOS, portable/GCC/ARM_CM0, ARM_CM3; Keil RTX5 without floating point; RT-Thread,
+	// libcpu/arm/cortex-m0, -m3.
+	{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("r4-r11 frame")},
+	// FreeRTOS, ARM_CM4F, ARM_CM7: stmdb {r4-r11, r14} below s16–s31.
+	{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("r4-r11 exc floats frame")},
+	// FreeRTOS, ARM_CM23, ARM_CM33, non-secure or without TrustZone: PSPLIM, LR first.
+	{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- exc r4-r11 floats frame")},
+	// FreeRTOS, ARM_CM33 with TrustZone: the secure context first.
+	{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- - exc r4-r11 floats frame")},
+	// RT-Thread, cortex-m4, cortex-m7: a flag, 0 or 1, whether there are s16–s31. ThreadX,
+	// cortex_m3 and later: LR, then s16–s31 below r4–r11.
+	{kernel: "RT-Thread", cpus: "arm", micro: true, saved: words("flag r4-r11 flagfloats frame")},
+	{kernel: "ThreadX", cpus: "arm", micro: true, saved: words("exc floats r4-r11 frame")},
+	// NuttX, armv7-m: the registers of up_saveusercontext: SP, PRIMASK or BASEPRI, r4–r11,
+	// and EXC_RETURN.
+	{kernel: "NuttX", cpus: "arm", micro: true, saved: words("- - r4-r11 exc frame")},
+	{kernel: "NuttX", cpus: "arm", micro: true, saved: words("- - r4-r11 frame")},
+	// Zephyr: struct _callee_saved of the thread: v1–v8, PSP.
+	{kernel: "Zephyr", cpus: "arm", micro: true, saved: words("frame"), before: words("r4-r11")},
+	// ChibiOS, ARMCMx: struct port_intctx without floating point; the switch is a call.
+	{kernel: "ChibiOS", cpus: "arm", micro: true, saved: words("r4-r11 pc")},
+	// RT-Thread, libcpu/risc-v: struct rt_hw_stack_frame.
+	{kernel: "RT-Thread", cpus: "riscv", saved: words("pc ra - - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
+	// FreeRTOS, portable/GCC/RISC-V/portContext.h; 29 to 31 words, by the version.
+	{kernel: freeRTOS, cpus: "riscv", saved: words("pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - -")},
+	// Zephyr: struct _callee_saved: SP, RA, s0–s11.
+	{kernel: "Zephyr", cpus: "riscv", after: words("pc s0-s11")},
+	// NuttX, arch/risc-v/include/irq.h: EPC, x1–x31 with SP among them, the status.
+	{kernel: "NuttX", cpus: "riscv", saved: words("pc ra sp - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
+	// FreeRTOS, portable/MPLAB/PIC32MX/ISR_Support.h.
+	{kernel: freeRTOS, cpus: "mips", saved: words("- - - - - s0-s7 v0-v1 a0-a3 t0-t9 s8 ra pc -")},
+}
+
+// words expands "r4-r11 frame".
+func words(text string) (out []string) {
+	for word := range strings.FieldsSeq(text) {
+		first, last, ok := strings.Cut(word, "-")
+		name := strings.TrimRight(first, "0123456789")
+		if !ok || name == "" {
+			out = append(out, word)
+			continue
+		}
+		var lo, hi int
+		_, _ = fmt.Sscan(first[len(name):], &lo) // of the table above
+		_, _ = fmt.Sscan(strings.TrimPrefix(last, name), &hi)
+		for i := lo; i <= hi; i++ {
+			out = append(out, fmt.Sprintf("%s%d", name, i))
+		}
+	}
+	return out
+}
+
+// fits tells whether the layout is of a processor.
+func (l *layout) fits(arch *cpu.Arch) bool {
+	_, micro := arch.Layouts[cpu.CortexMFrame]
+	return strings.HasPrefix(arch.Name, l.cpus) && l.micro == micro
+}
+
+// checked tells whether a context has a status word that shows whether it is one.
+func (l *layout) checked() bool { return slices.Contains(l.saved, "frame") }
+
+// registers is a task's registers, and the address behind what was saved.
+type registers struct {
+	regs cpu.Registers
+	end  uint64
+}
+
+// compiled is a layout for one processor: no names are looked up any more.
+type compiled struct {
+	*layout
+	arch   *cpu.Arch
+	saved  []item
+	before []item
+	after  []item
+}
+
+// item is one word of a layout, or several.
+type item struct {
+	reg  cpu.Reg // NoReg: none
+	kind string  // "" for a register or nothing
+}
+
+func (l *layout) compile(arch *cpu.Arch) *compiled {
+	c := &compiled{layout: l, arch: arch}
+	c.saved, c.before, c.after = items(arch, l.saved), items(arch, l.before), items(arch, l.after)
+	return c
+}
+
+func items(arch *cpu.Arch, words []string) (out []item) {
+	for _, w := range words {
+		r, ok := arch.RegByName(w)
+		switch {
+		case ok:
+			out = append(out, item{reg: r})
+		case w == "-":
+			out = append(out, item{reg: cpu.NoReg})
+		default:
+			out = append(out, item{reg: cpu.NoReg, kind: w})
+		}
+	}
+	return out
+}
+
+// read reads the context of a task whose control block has the saved SP sp at an address.
+func (c *compiled) read(mem *target.Memory, at, sp uint64) (ctx registers, ok bool) {
+	w := uint64(c.arch.RegSize)
+	ctx.end = sp
+	ret := cortexm.ExcReturn(0xffff_fffd)
+	for _, it := range c.saved {
+		switch it.kind {
+		case "floats", "flagfloats":
+			if ret.Extended() {
+				ctx.end += 16 * 4
+			}
+			continue
+		case "frame":
+			return c.frame(mem, ctx, ret, at)
+		}
+		v, ok := mem.Uint(ctx.end, int(w))
+		if !ok {
+			return ctx, false
+		}
+		ctx.end += w
+		switch {
+		case it.kind == "exc":
+			if ret = cortexm.ExcReturn(v); !ret.Valid() || !ret.ProcessStack() {
+				return ctx, false
+			}
+		case it.kind == "flag":
+			if v > 1 {
+				return ctx, false
+			}
+			if v == 1 {
+				ret = 0xffff_ffed
+			}
+		default:
+			ctx.regs.Set(it.reg, v)
+		}
+	}
+	if _, stated := ctx.regs.Lookup(c.arch.SP); !stated {
+		ctx.regs.Set(c.arch.SP, ctx.end)
+	}
+	return ctx, c.block(mem, &ctx, at)
+}
+
+// frame reads what the processor pushed.
+func (c *compiled) frame(mem *target.Memory, ctx registers, ret cortexm.ExcReturn, at uint64) (registers, bool) {
+	if c.kernel == "Zephyr" && ctx.end%4 != 0 {
+		return ctx, false
+	}
+	stacked, ok := cortexm.Stacked(c.arch, mem, ctx.end)
+	if !ok {
+		return ctx, false
+	}
+	for s := stacked.Known; s != 0; s = s.Without(s.First()) {
+		ctx.regs.Set(s.First(), stacked.Val[s.First()])
+	}
+	status := stacked.Val[c.arch.Status]
+	// A task runs in Thread mode: its xPSR has no exception number.
+	if !cortexm.Thumb(status) || status&0x1ff != 0 {
+		return ctx, false
+	}
+	ctx.end += ret.FrameSize(status)
+	ctx.regs.Set(c.arch.SP, ctx.end)
+	return ctx, c.block(mem, &ctx, at)
+}
+
+// block adds the registers in the control block.
+func (c *compiled) block(mem *target.Memory, ctx *registers, at uint64) bool {
+	w := uint64(c.arch.RegSize)
+	for i, it := range c.before {
+		v, ok := mem.Uint(at-w*uint64(len(c.before)-i), int(w))
+		if !ok {
+			return false
+		}
+		ctx.regs.Set(it.reg, v)
+	}
+	for i, it := range c.after {
+		v, ok := mem.Uint(at+w*uint64(i+1), int(w))
+		if !ok {
+			return false
+		}
+		ctx.regs.Set(it.reg, v)
+	}
+	return true
+}

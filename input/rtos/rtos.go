@@ -1,0 +1,102 @@
+// Package rtos finds the tasks of a real-time kernel in a microcontroller's memory: the
+// control block of each, where its stack lies, and the registers that it will go on with.
+//
+// Nothing but memory and code is needed. A task that does not run has its registers on its
+// stack, in the order of the kernel's port, and a control block that points there and knows
+// where the stack begins and how long it is. So every word of memory is taken as that
+// pointer, and what it points to as a context; where the registers make sense and the block
+// bounds the stack, a task is suspected. All control blocks of a kernel look alike: of all
+// ways to read them, the one that most tasks have in common is the kernel's.
+package rtos
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+)
+
+// Task is one task of a kernel.
+type Task struct {
+	// Name is as the control block has it, "" where it has none.
+	Name string
+	// Block is the address of the word with the saved SP in the task's control block.
+	Block uint64
+	Stack target.Range
+	// Regs are those with which the task goes on when it runs next. Of the task that runs
+	// they are old.
+	Regs cpu.Registers
+	// Unused is how many bytes at the low end of the stack still have the pattern that the
+	// kernel filled it with; Filled tells whether there is such a pattern.
+	Unused uint64
+	Filled bool
+	// Overflown: the pattern at the stack's very end was overwritten.
+	Overflown bool
+	// saved is where the context lies.
+	saved uint64
+}
+
+// Kernel is the tasks of a kernel, in the order of their control blocks.
+type Kernel struct {
+	Name  string // "" where only the contexts are known, which several kernels lay out alike
+	Tasks []Task
+
+	search *search
+	shape  shape
+	name   func(*Task) string
+}
+
+// maxTasks bounds the tasks of a kernel: firmware has some tens.
+const maxTasks = 4096
+
+// Find finds the tasks of a stopped program, of which snap needs Arch, Memory and Modules.
+// ok is false where there is no kernel, or none that is known.
+func Find(snap *target.Snapshot) (k Kernel, ok bool) {
+	s := newSearch(snap)
+	var best verdict
+	for i := range layouts {
+		if l := &layouts[i]; l.fits(snap.Arch) {
+			if v := s.judge(l.compile(snap.Arch)); v.weight > best.weight {
+				best = v
+			}
+		}
+	}
+	if best.weight == 0 {
+		return k, false
+	}
+	k = Kernel{Name: best.layout.kernel, Tasks: best.tasks, search: s, shape: best.shape}
+	if k.Name == freeRTOS && !best.shape.owner {
+		k.Name = "" // RTX5 and others save the same registers in the same order
+	}
+	slices.SortFunc(k.Tasks, func(a, b Task) int { return cmp.Compare(a.Block, b.Block) })
+	if best.shape.owner {
+		s.bound(k.Tasks)
+	}
+	k.name = s.name(k.Tasks)
+	for i := range k.Tasks {
+		s.fill(&k.Tasks[i])
+	}
+	return k, true
+}
+
+// Thread is the task as a thread of a capture.
+func (t *Task) Thread() target.Thread {
+	return target.Thread{Name: t.Name, Regs: t.Regs, Stack: t.Stack}
+}
+
+// Of returns the task on whose stack an address lies. The task that runs may not be among
+// Tasks: its saved context is old, and calls have been made over it. Then its control block
+// is found by what all of them look like.
+func (k *Kernel) Of(sp uint64) (*Task, bool) {
+	for i := range k.Tasks {
+		if s := k.Tasks[i].Stack; s.Contains(sp) || sp == s.Hi && s.Lo < s.Hi {
+			return &k.Tasks[i], true
+		}
+	}
+	t, ok := k.search.running(k.shape, k.Tasks, sp)
+	if ok {
+		t.Name = k.name(&t)
+	}
+	return &t, ok
+}

@@ -1,0 +1,96 @@
+package cortexm
+
+import "fmt"
+
+// FaultStatus is the fault status and address registers of the system control block (DDI
+// 0403 B3.2.15 to B3.2.18, DDI 0553 D1.2.23), 0 where a report does not have one.
+type FaultStatus struct {
+	CFSR, HFSR, DFSR, SFSR uint64
+	MMFAR, BFAR, SFAR      uint64
+}
+
+// Where the parts of CFSR lie: MMFSR in the lowest byte.
+const (
+	BusShift   = 8
+	UsageShift = 16
+)
+
+// bit is a status bit in words.
+type bit struct {
+	mask uint64
+	text string
+}
+
+// The bits that say what happened, in the order of the registers. A bit that says that an
+// address register is valid is not among them.
+var (
+	cfsrBits = []bit{
+		{1 << 0, "instruction fetch from memory that may not be executed (IACCVIOL)"},
+		{1 << 1, "access to memory that may not be accessed (DACCVIOL)"},
+		{1 << 3, "the memory protection unit refused the read of an exception frame (MUNSTKERR)"},
+		{1 << 4, "the memory protection unit refused the push of an exception frame (MSTKERR)"},
+		{1 << 5, "the memory protection unit refused the push of floating-point registers (MLSPERR)"},
+		{1 << 8, "bus error on an instruction fetch (IBUSERR)"},
+		{1 << 9, "precise data bus error (PRECISERR)"},
+		{1 << 10, "imprecise data bus error: a store some instructions before the PC (IMPRECISERR)"},
+		{1 << 11, "bus error on the return from an exception (UNSTKERR)"},
+		{1 << 12, "bus error on the push of an exception frame (STKERR)"},
+		{1 << 13, "bus error on the push of floating-point registers (LSPERR)"},
+		{1 << 16, "undefined instruction (UNDEFINSTR)"},
+		{1 << 17, "branch to an address without the Thumb bit, or a damaged status register (INVSTATE)"},
+		{1 << 18, "return from an exception with a damaged EXC_RETURN (INVPC)"},
+		{1 << 19, "coprocessor or floating-point instruction while the unit is off (NOCP)"},
+		{1 << 20, "stack overflow: SP went below its limit register (STKOF)"},
+		{1 << 24, "access to an address that is not aligned (UNALIGNED)"},
+		{1 << 25, "division by zero (DIVBYZERO)"},
+	}
+	hfsrBits = []bit{
+		{1 << 1, "bus error on the read of a vector (VECTTBL)"},
+		{1 << 31, "debug event while no debugger is there: a breakpoint instruction (DEBUGEVT)"},
+	}
+	sfsrBits = []bit{
+		{1 << 0, "call into secure code at no entry point (INVEP)"},
+		{1 << 1, "wrong integrity signature of a secure exception frame (INVIS)"},
+		{1 << 2, "invalid return from an exception between security states (INVER)"},
+		{1 << 3, "access to secure memory by non-secure code (AUVIOL)"},
+		{1 << 4, "invalid transition from secure to non-secure code (INVTRAN)"},
+	}
+)
+
+// The bits that say that an address register holds the address of the fault.
+const (
+	MMARValid = 1 << 7
+	BFARValid = 1 << 15
+	sfarValid = 1 << 6
+)
+
+// Address is the address of the access that faulted, where a register holds it.
+func (f *FaultStatus) Address() (addr uint64, ok bool) {
+	switch {
+	case f.CFSR&BFARValid != 0:
+		return f.BFAR, true
+	case f.CFSR&MMARValid != 0:
+		return f.MMFAR, true
+	case f.SFSR&sfarValid != 0:
+		return f.SFAR, true
+	}
+	return 0, false
+}
+
+// Reasons says in words what the registers say, one sentence a bit.
+func (f *FaultStatus) Reasons() (out []string) {
+	for _, r := range []struct {
+		value uint64
+		bits  []bit
+	}{{f.CFSR, cfsrBits}, {f.SFSR, sfsrBits}, {f.HFSR, hfsrBits}} {
+		for _, b := range r.bits {
+			if r.value&b.mask != 0 {
+				out = append(out, b.text)
+			}
+		}
+	}
+	if addr, ok := f.Address(); ok && len(out) > 0 {
+		out[0] += fmt.Sprintf(", at %#x", addr)
+	}
+	return out
+}

@@ -1,0 +1,61 @@
+package render
+
+import (
+	"strconv"
+
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/unwind"
+)
+
+// AppendProblems appends each thread that crashed as a compiler's messages, which editors
+// and CI systems know (VS Code: the problem matcher $gcc):
+//
+//	fw.c:54: error: hard fault in leaf_read: precise data bus error
+//	fw.c:55: note: called from mid_c
+//
+// A frame without file and line has no message, and a guess none either.
+func AppendProblems(dst []byte, r *report.Report) []byte {
+	for i := range r.Threads {
+		if th := &r.Threads[i]; th.Crashed {
+			dst = appendProblem(dst, r, th)
+		}
+	}
+	return dst
+}
+
+func appendProblem(dst []byte, r *report.Report, th *report.Thread) []byte {
+	said := false
+	for i := range th.Frames {
+		f := &th.Frames[i]
+		if f.File == "" || f.Line == 0 || f.Trust == unwind.Guess {
+			continue
+		}
+		dst = appendText(dst, shortFile(f.File, f.Dir))
+		dst = strconv.AppendInt(append(dst, ':'), int64(f.Line), 10)
+		if said {
+			dst = append(dst, ": note: called from "...)
+			dst = append(appendText(dst, orUnknown(f.Function)), '\n')
+			continue
+		}
+		said = true
+		dst = appendText(append(dst, ": error: "...), crashName(r, th))
+		dst = appendText(append(dst, " in "...), orUnknown(f.Function))
+		if r.Crash != nil && len(r.Crash.Reasons) > 0 && r.Snapshot.Fault.Thread == th.ID {
+			dst = appendText(append(dst, ": "...), r.Crash.Reasons[0])
+		}
+		dst = append(dst, '\n')
+	}
+	return dst
+}
+
+// crashName is what hit a thread.
+func crashName(r *report.Report, th *report.Thread) string {
+	f := r.Snapshot.Fault
+	if th.Fault != nil {
+		f = th.Fault
+	}
+	if f == nil || f.Name == "" {
+		return "crash"
+	}
+	return f.Name
+}

@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Builds the firmware for each processor and kernel, runs each scenario in each form under
+# QEMU, and keeps what was printed and all of RAM behind the report.
+# Debian 12: gcc-arm-none-eabi, gcc-riscv64-unknown-elf, qemu-system-arm, qemu-system-misc.
+set -euo pipefail
+cd "$(dirname "$0")"
+here=$PWD
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+common="-Os -g1 -std=gnu11 -ffreestanding -nostdlib -ffunction-sections -Wl,--gc-sections -fno-builtin -Wall -Wno-main -Wno-array-bounds"
+
+build() { # name, kernel, compiler, objcopy, source, script, flags
+	local name=$1 kernel=$2 cc=$3 copy=$4 source=$5 script=$6; shift 6
+	$cc "$@" $common -DRTOS=$kernel -T "$script" -o "$work/$name.elf" "$source" -lgcc
+	$copy --strip-debug "$work/$name.elf" "$name.elf"
+}
+run() { # name, scenario, form, machine…
+	local name=$1 scenario=$2 form=$3; shift 3
+	(cd "$work" && rm -f ram.bin && timeout 30 "$@" -nographic -monitor none -serial none \
+		-semihosting-config "enable=on,target=native,arg=fw,arg=$scenario,arg=$form" -kernel "$name.elf" 2>&1) > "$work/$name/$scenario.$form.log" || true
+	[ "$form" != plain ] || mv "$work/ram.bin" "$work/$name/$scenario.ram"
+}
+pack() { # name: all captures in one file
+	rm -f "$1.zip"
+	(cd "$work/$1" && python3 -c 'import sys, zipfile
+with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
+    for name in sorted(sys.argv[2:]): z.writestr(zipfile.ZipInfo(name), open(name, "rb").read(), zipfile.ZIP_DEFLATED, 9)' "$here/$1.zip" *)
+}
+scenarios="read leaf null wild float deep large interrupt"
+for kernel in 1 2; do
+	for cpu in m3 m4f; do
+		name=$cpu-$kernel; mkdir -p "$work/$name"
+		machine="qemu-system-arm -M mps2-an385"; flags="-mcpu=cortex-m3 -mthumb"
+		[ $cpu = m4f ] && machine="qemu-system-arm -M mps2-an386" && flags="-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
+		build $name $kernel arm-none-eabi-gcc arm-none-eabi-objcopy arm.c arm.ld $flags
+		for s in $scenarios; do for f in plain cmbacktrace zephyr nuttx rtthread mbed words; do run $name $s $f $machine; done; done
+		pack $name
+	done
+	for cpu in rv32 rv64; do
+		name=$cpu-$kernel; mkdir -p "$work/$name"
+		machine="qemu-system-riscv32 -M virt -bios none"; flags="-march=rv32imac -misa-spec=2.2 -mabi=ilp32"
+		[ $cpu = rv64 ] && machine="qemu-system-riscv64 -M virt -bios none" && flags="-march=rv64imac -misa-spec=2.2 -mabi=lp64 -mcmodel=medany"
+		build $name $kernel riscv64-unknown-elf-gcc riscv64-unknown-elf-objcopy riscv.c riscv.ld $flags
+		for s in $scenarios; do [ $s = float ] && continue; for f in plain rvbacktrace zephyr nuttx esp; do run $name $s $f $machine; done; done
+		pack $name
+	done
+done
