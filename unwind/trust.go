@@ -148,7 +148,8 @@ const targetChecks = TargetMatches | TargetUnclear
 // something confirming its return address. Behind a call that names the callee's entry
 // either derivation will do. Else the entry may be wrong, and two must agree; or the frame's
 // size follows from the code alone, and the ways out confirm it or do not exist: main, whose
-// address _start passes on, and which ends in exit.
+// address _start passes on, and which ends in exit. That is too little behind a call that
+// comes to the callee by a jump: memcpy's stub, of which each call of its function looks alike.
 func (c Checks) derived() bool {
 	switch {
 	case c.proven() || c&AtTrampoline != 0:
@@ -158,7 +159,7 @@ func (c Checks) derived() bool {
 	case c.has(MethodsAgree | EntryKnown):
 		return true
 	}
-	return c.has(FrameSize|MethodsAgree) || c.has(EntryKnown|Unopposed)
+	return c.has(FrameSize|MethodsAgree) || c.has(EntryKnown|Unopposed) && c&TargetUnclear == 0
 }
 
 // needsNoSecondLook tells whether the frame is proven, and no other place is one lost bit
