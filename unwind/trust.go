@@ -102,7 +102,8 @@ func (t Trust) String() string { return [...]string{"guess", "likely", "certain"
 //
 //	method                certain                               likely                   else
 //	context               always
-//	sigframe, exception   executable PC, corroborated           always                   –
+//	sigframe, exception   executable or a trampoline,           always                   –
+//	                      corroborated
 //	cfi, ehabi, compact   after a call, SP rises;               no witness, or no code   guess
 //	                      proven or corroborated                to check
 //	code                  the same, and derived well enough     after a call, SP rises,  guess
@@ -124,7 +125,7 @@ func trustOf(m Method, c Checks) Trust {
 	case MethodContext:
 		return Certain
 	case MethodSigframe, MethodException:
-		return pick(c.has(Executable|Corroborated), true)
+		return pick(c.has(Corroborated) && c&(Executable|AtTrampoline) != 0, true)
 	case MethodCFI, MethodEHABI, MethodCompact:
 		return pick(sound && entered && c.confirmed(), sound && (entered || c.has(CodeMissing)))
 	case MethodCode:

@@ -21,6 +21,7 @@ func TestTrust(t *testing.T) {
 		{"an interrupted PC in code that holds", MethodSigframe, Executable | Interrupted | Corroborated, Certain},
 		{"nothing tells that it holds", MethodSigframe, Executable | Interrupted, Likely},
 		{"a jump into nowhere was interrupted", MethodSigframe, Interrupted | Corroborated, Likely},
+		{"a trampoline that the kernel wrote onto the stack", MethodSigframe, SPMonotonic | AtTrampoline | Corroborated, Certain},
 		{"an exception frame", MethodException, Executable | Interrupted | Corroborated, Certain},
 
 		{"a table's frame behind a call of the callee", MethodCFI, ordinary | TargetMatches, Certain},
