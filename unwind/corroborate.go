@@ -138,6 +138,8 @@ func passOutwards(frames []Frame) {
 //     PC that of a leaf function, the link register would be taken for the return address;
 //     but the register still holds where an earlier call of the interrupted function
 //     returned to, and there would be one frame too many;
+//   - the same where the frame behind that is not proven: a leaf function's return address is
+//     in the link register, and the saved SP is first read through one frame further out;
 //   - a frame whose function calls its callee again, one bit of the return address away:
 //     main, which calls f at 0x404 and at 0x414. That says nothing about the frames further
 //     out, which have witnesses of their own. Where the other call is another function's,
@@ -146,7 +148,8 @@ func doubtLostBits(frames []Frame, graph CallGraph) {
 	lost, shifted := false, false
 	for i := range frames {
 		f := &frames[i]
-		shifted = shifted || lost && !f.Checks.proven()
+		second := i > 1 && frames[i-2].Exact && !frames[i-1].Exact
+		shifted = shifted || (lost || second) && !f.Checks.proven()
 		lost = f.Exact && !graph.BehindSyscall(f.Module, f.PC, f.Mode)
 		if lost || shifted || f.Checks.has(OneBitAway) {
 			f.Trust = min(f.Trust, Likely)

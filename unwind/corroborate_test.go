@@ -110,7 +110,9 @@ func TestDoubtLostBits(t *testing.T) {
 		want   []Trust
 	}{
 		{"only the interrupted frame is in doubt where its caller is proven",
-			[]Checks{interrupted, proven, corroborated}, []Trust{Likely, Certain, Certain}},
+			[]Checks{interrupted, proven, proven, corroborated}, []Trust{Likely, Certain, Certain, Certain}},
+		{"and the next, the first that the saved SP leads to if the interrupted one was a leaf",
+			[]Checks{interrupted, proven, corroborated, proven}, []Trust{Likely, Certain, Likely, Likely}},
 		{"else there may be one frame too many, and all further out is shifted",
 			[]Checks{interrupted, corroborated, proven}, []Trust{Likely, Likely, Likely}},
 		{"another call of the same function is one bit away: nothing changes for its callers",
