@@ -79,8 +79,8 @@ const (
 	mostCallLen = 1<<costShift - 1
 	costShift   = 4
 	// cheap is a cost of code analysis that is not counted: all frames of a walk together
-	// cost maxCost then.
-	cheap = maxCost / 1024
+	// cost MaxCost then.
+	cheap = MaxCost / 1024
 )
 
 // callOf packs a length, at most mostCallLen, and what it cost to find the caller, rounded up

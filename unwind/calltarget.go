@@ -48,7 +48,12 @@ func (v *verifier) target(s *State, c *candidate, site cpu.CallSite) {
 
 // reaches asks the call graph whether a call of entry can have led to s.
 func (v *verifier) reaches(s *State, c *candidate, entry uint64, mode cpu.Mode) Answer {
-	a, imageOnly := v.graph.Reaches(s.Snapshot, entry, mode, s.Site)
+	if s.Cost > MaxCost {
+		c.imageOnly = false
+		return Unknown
+	}
+	a, imageOnly, cost := v.graph.Reaches(s.Snapshot, entry, mode, s.Site)
+	s.Cost += cost
 	c.imageOnly = c.imageOnly && imageOnly
 	return a
 }

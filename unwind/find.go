@@ -9,10 +9,10 @@ import (
 // maxTries bounds the answers taken from one source for one frame.
 const maxTries = 8
 
-// maxCost bounds the instructions that code analysis executes for one walk. A frame of an
+// MaxCost bounds the instructions that code analysis executes for one walk. A frame of an
 // ordinary program takes some thousand, once; in 8 MB of random bytes each of a thousand
 // return addresses takes a hundred thousand.
-const maxCost = 4_000_000
+const MaxCost = 4_000_000
 
 // maxCosts is how many walks of a snapshot may cost that much. Where it has more threads,
 // each has an equal share, so that no walk depends on how others fare: of a thousand threads
@@ -20,7 +20,7 @@ const maxCost = 4_000_000
 const maxCosts = 32
 
 // limitOf is what a walk of one of so many threads may cost.
-func limitOf(threads int) uint64 { return maxCost * maxCosts / uint64(max(threads, maxCosts)) }
+func limitOf(threads int) uint64 { return MaxCost * maxCosts / uint64(max(threads, maxCosts)) }
 
 // finder asks the sources for the caller of a frame. Questions and answers lie in fields,
 // because variables whose address an interface's method is given would be allocated.

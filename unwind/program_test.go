@@ -122,8 +122,8 @@ type graph struct {
 	syscall uint64
 }
 
-func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool) {
-	return f.holds(entry, pc), true
+func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool, uint64) {
+	return f.holds(entry, pc), true, 0
 }
 
 func (graph) Stub(*target.Snapshot, uint64, cpu.Mode, uint64) (uint64, bool) { return 0, false }

@@ -59,13 +59,13 @@ func (s *splicer) onlyCall(m *target.Module, site cpu.CallSite, callee *Frame) (
 		if !is {
 			continue
 		}
-		if within, _ := graph.Reaches(snap, site.Target, mode, call.Addr); within != Yes {
+		if within, _, _ := graph.Reaches(snap, site.Target, mode, call.Addr); within != Yes {
 			break // the function ends before
 		}
 		if !call.Direct {
 			continue
 		}
-		if leads, _ := graph.Reaches(snap, call.Target, call.TargetMode, callee.CallSite); leads != Yes && leads != YesByJump {
+		if leads, _, _ := graph.Reaches(snap, call.Target, call.TargetMode, callee.CallSite); leads != Yes && leads != YesByJump {
 			continue
 		}
 		if ok {

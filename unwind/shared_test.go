@@ -25,9 +25,9 @@ func moved(arch *cpu.Arch, m *target.Module, by uint64) *target.Snapshot {
 // unbound answers what sameHundred does, but by a word of the capture.
 type unbound struct{ graph }
 
-func (f unbound) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (unwind.Answer, bool) {
-	a, _ := f.graph.Reaches(snap, entry, mode, pc)
-	return a, false
+func (f unbound) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (unwind.Answer, bool, uint64) {
+	a, _, cost := f.graph.Reaches(snap, entry, mode, pc)
+	return a, false, cost
 }
 
 // TestShared: a new walker finds what one before it has left of the image, wherever that

@@ -116,6 +116,10 @@ type State struct {
 	Stack target.Range
 	// Index is the frame's number, 0 innermost.
 	Index int
+	// Cost is what the answers of the CallGraph have cost the walk so far, in instructions
+	// that code analysis executed. A source that asks adds what an answer costs, and asks
+	// no more above MaxCost.
+	Cost uint64
 }
 
 // Code returns the bytes at target address pc: from the image that is mapped
@@ -169,8 +173,9 @@ type CallGraph interface {
 	// Reaches tells whether code at pc can run as part of a call to entry without
 	// another call in between: pc lies in the function that begins at entry or in
 	// one that it tail-jumps to (YesByJump), through PLT stubs and the like. imageOnly:
-	// entry and pc lie in one image, and nothing but its code decided.
-	Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a Answer, imageOnly bool)
+	// entry and pc lie in one image, and nothing but its code decided. cost is in
+	// instructions executed, a kept answer's as if found anew.
+	Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a Answer, imageOnly bool, cost uint64)
 	// Stub tells where the code at entry jumps to, if it is a PLT stub: where the captured
 	// GOT says, else to the function of the stub's name in the module at pc.
 	Stub(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (to uint64, ok bool)

@@ -134,5 +134,6 @@ func (f *finder) callerProven(s *State, c *candidate) bool {
 	a.finder.cost, a.finder.starved = f.cost, f.starved
 	r := a.finder.find(&a.frame)
 	f.cost = a.finder.cost
+	s.Cost = a.frame.Cost
 	return r.best.valid && r.best.trust == Certain && r.best.checks.has(TargetMatches)
 }

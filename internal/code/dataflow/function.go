@@ -189,6 +189,9 @@ func (f *Function) Enters(pc uint64) bool {
 // maxSweep bounds the bytes of a function that are looked through line by line.
 const maxSweep = 1 << 16
 
+// JumpsCost is what JumpsTo costs, in instructions that an analysis executes meanwhile.
+const JumpsCost = maxSweep / 8
+
 // JumpsTo tells whether a tail call of the function goes to the beginning of the one that
 // has pc, or a direct jump that its flow did not come to. Big switches of tail calls
 // (clang's RecursiveASTVisitor::TraverseStmt) are often not followed to all cases; a landing

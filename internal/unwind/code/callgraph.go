@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -16,6 +17,12 @@ const maxTailJumps = 12
 type reach struct {
 	entry disasm.Addr
 	pc    uint64
+}
+
+// reachable is what a question cost, and the answer.
+type reachable struct {
+	unwind.Answer
+	cost uint32
 }
 
 // at finds the code that lies at a target address: nil where no image has any.
@@ -31,23 +38,23 @@ func (s *Source) at(snap *target.Snapshot, pc uint64) (*target.Module, *program)
 func inImage(m *target.Module, pc uint64) uint64 { return m.ToImage(pc) & m.Image.Arch.AddrMask() }
 
 // Reaches implements unwind.CallGraph. What an image's code alone decides is kept.
-func (s *Source) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a unwind.Answer, alone bool) {
+func (s *Source) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a unwind.Answer, alone bool, cost uint64) {
 	m, p := s.at(snap, entry)
 	if p == nil {
-		return unwind.Unknown, false
+		return unwind.Unknown, false, 0
 	}
 	k := reach{disasm.Addr{PC: inImage(m, entry), Mode: mode}, inImage(m, pc)}
 	if m.Contains(pc) {
-		if a, ok := p.reached.Find(k); ok {
-			return a, true
+		if r, ok := p.reached.Find(k); ok {
+			return r.Answer, true, uint64(r.cost)
 		}
 	}
 	w := tailWalk{src: s, snap: snap, pc: pc, alone: true}
 	a = w.from(disasm.Addr{PC: entry, Mode: mode})
 	if w.alone {
-		p.reached.Keep(k, a)
+		p.reached.Keep(k, reachable{a, uint32(w.cost)})
 	}
-	return a, w.alone
+	return a, w.alone, uint64(w.cost)
 }
 
 // tailWalk follows tail calls in search of the function that has pc. Addresses are target
@@ -57,6 +64,7 @@ type tailWalk struct {
 	snap *target.Snapshot
 	pc   uint64
 	todo []disasm.Addr
+	cost int // instructions executed
 	// alone: nothing but the code of one image, that of the entry and pc, decided.
 	alone bool
 }
@@ -126,6 +134,7 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 		return unwind.No, false
 	}
 	f := p.flows.Function(entry)
+	w.cost += f.Steps()
 	if own && f.ByGuess(pc) {
 		return unwind.Unknown, false
 	}
@@ -147,6 +156,9 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 			return unwind.Unknown, false
 		}
 		return unwind.No, false
+	}
+	if own {
+		w.cost += dataflow.JumpsCost
 	}
 	if own && f.JumpsTo(pc) {
 		return unwind.YesByJump, false

@@ -79,7 +79,7 @@ func TestReaches(t *testing.T) {
 			{"called, which is another frame", 0x400020, 0x400050, unwind.No, true},
 			{"outside all modules", 0x1000, lib, unwind.Unknown, false},
 		} {
-			if got, alone := s.Reaches(snap, tt.entry, 0, tt.pc); got != tt.want || alone != tt.alone {
+			if got, alone, _ := s.Reaches(snap, tt.entry, 0, tt.pc); got != tt.want || alone != tt.alone {
 				t.Errorf("%s: %#x reaches %#x: %d, by one image alone: %t", tt.name, tt.entry, tt.pc, got, alone)
 			}
 		}
@@ -97,7 +97,7 @@ func TestReachesByGuess(t *testing.T) {
 	lo, hi := app.Bounds()
 	snap := &target.Snapshot{Arch: app.Arch, Modules: []*target.Module{{Name: "app", Image: app, Range: target.Range{Lo: lo, Hi: hi}}}}
 	for pc, want := range map[uint64]unwind.Answer{0x400001: unwind.Yes, 0x400003: unwind.Unknown} {
-		if got, _ := New(nil).Reaches(snap, 0x400000, 0, pc); got != want {
+		if got, _, _ := New(nil).Reaches(snap, 0x400000, 0, pc); got != want {
 			t.Errorf("%x is reached: %d, want %d", pc, got, want)
 		}
 	}

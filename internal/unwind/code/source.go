@@ -49,7 +49,7 @@ type program struct {
 
 	answers  memo.Table[question, answer]
 	searched memo.Table[question, result]
-	reached  memo.Table[reach, unwind.Answer]
+	reached  memo.Table[reach, reachable]
 }
 
 // keptAnswers bounds a generation of answers: in a batch of captures the same places come

@@ -90,7 +90,7 @@ func (f Source) search(s *unwind.State, sp uint64) (first hit) {
 				first = h
 			}
 		}
-		if candidates++; candidates == maxCandidates {
+		if candidates++; candidates == maxCandidates || s.Cost > unwind.MaxCost {
 			break
 		}
 	}
@@ -180,10 +180,11 @@ func (f Source) reaches(s *unwind.State, site *cpu.CallSite, k kind) unwind.Answ
 	if k == trampoline {
 		return unwind.Yes
 	}
-	if f.graph == nil || !site.Direct {
+	if f.graph == nil || !site.Direct || s.Cost > unwind.MaxCost {
 		return unwind.Unknown
 	}
-	a, _ := f.graph.Reaches(s.Snapshot, site.Target, site.TargetMode, s.Site)
+	a, _, cost := f.graph.Reaches(s.Snapshot, site.Target, site.TargetMode, s.Site)
+	s.Cost += cost
 	return a
 }
 

@@ -30,11 +30,11 @@ var arm64Code = append([]byte("\x40\x00\x00\x94"+ // 0: bl 100
 // reach is a CallGraph that knows functions of 256 bytes.
 type reach struct{}
 
-func (reach) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool) {
+func (reach) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool, uint64) {
 	if entry&^0xff == pc&^0xff {
-		return unwind.Yes, true
+		return unwind.Yes, true, 0
 	}
-	return unwind.No, true
+	return unwind.No, true, 0
 }
 
 func (reach) Stub(*target.Snapshot, uint64, cpu.Mode, uint64) (uint64, bool) { return 0, false }
