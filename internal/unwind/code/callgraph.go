@@ -276,9 +276,20 @@ func (s *Source) StartsFunction(m *target.Module, pc uint64, mode cpu.Mode, site
 		return false
 	}
 	p, at := s.of(m.Image), disasm.Addr{PC: inImage(m, pc), Mode: mode}
-	if !p.entries.IsEntry(at) && !p.entries.AddressTaken(at) {
+	if p.entries.IsEntry(at) {
+		return p.mayNotReturn(m, site)
+	}
+	// Whose address is taken only a pass through all code tells: not asked where a function
+	// is proven to go on behind the call with its frame.
+	if _, frame := p.heights.Proven(at); frame != nil && frame.SP != 0 {
 		return false
 	}
+	return p.mayNotReturn(m, site) && p.entries.AddressTaken(at)
+}
+
+// mayNotReturn tells whether a call goes to a function that never returns, or nobody knows
+// where.
+func (p *program) mayNotReturn(m *target.Module, site cpu.CallSite) bool {
 	return !site.Direct || p.callees.NeverReturns(disasm.Addr{PC: inImage(m, site.Target), Mode: site.TargetMode})
 }
 
