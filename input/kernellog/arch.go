@@ -2,8 +2,6 @@ package kernellog
 
 import (
 	"strings"
-
-	"github.com/backsight/backsight/cpu"
 )
 
 // machine is a processor as reports show it.
@@ -103,14 +101,4 @@ var entrySymbols = [...]struct {
 	{"ret_fast_syscall", machine{"arm", ""}}, {"__irq_svc", machine{"arm", ""}}, {"unwind_backtrace", machine{"arm", ""}},
 	{"do_trap_ecall_u", machine{"riscv64", ""}}, {"__riscv_sys", machine{"riscv64", ""}},
 	{"syscall_common", machine{"mips", "o32"}},
-}
-
-// archOf finds the descriptor. Reports do not say a byte order: big is MIPS's first one,
-// and what is printed as words reads the same in both.
-func archOf(archs cpu.Set, m machine, big bool) *cpu.Arch {
-	if a, ok := archs.ByName(m.name, m.abi, big); ok {
-		return a
-	}
-	a, _ := archs.ByName(m.name, m.abi, !big)
-	return a
 }

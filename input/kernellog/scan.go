@@ -65,7 +65,7 @@ func (s *scanner) line(i int, l console.Line) {
 		return
 	}
 	if r == nil {
-		r = s.headless(i, l)
+		s.headless(i, l)
 		return
 	}
 	if isTraceHeader(l.Text) && len(r.trace.listed) > 0 { // of another stack
