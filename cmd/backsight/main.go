@@ -35,9 +35,13 @@ func main() {
 
 // collectLater lets the heap grow to 16 MB, instead of 4, before garbage is collected for
 // the first time: the backtrace of most captures is there by then. After that, collections
-// come as GOGC says.
+// come as GOGC says or, where nobody set it, when the heap is half as large again as what
+// is in use: what is kept of a hostile binary should not cost twice its size.
 func collectLater() {
 	usual := debug.SetGCPercent(400)
+	if os.Getenv("GOGC") == "" {
+		usual = 50
+	}
 	if usual < 0 || usual > 400 {
 		debug.SetGCPercent(usual)
 		return

@@ -130,6 +130,9 @@ func (w *walk) table(level int, at, va uint64) (some bool) {
 		}
 		switch e := w.t.decode(v, level, len(w.t.Levels)-1); e.kind {
 		case table:
+			if level+1 == len(w.t.Levels) { // RISC-V: a pointer where only pages are, reserved
+				continue
+			}
 			some = w.table(level+1, e.addr, first) || some
 		case page:
 			some = true

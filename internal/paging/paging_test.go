@@ -118,6 +118,7 @@ func TestCircle(t *testing.T) {
 
 func FuzzMappings(f *testing.F) {
 	f.Add([]byte("\x03\x10\x00\x00\x00\x00\x00\x00"), uint8(0))
+	f.Add([]byte("\x01\x00\x00\x00"), uint8(5)) // a pointer to a table in a table of the last level
 	f.Fuzz(func(t *testing.T, data []byte, n uint8) {
 		schemes := []Scheme{AArch64(12, 39, false), X8632(true), X8632(false), ARM(), LPAE(), RISCV(2), MIPS(4, 12, 9, 0), MIPS(8, 14, 9, 0)}
 		var b target.Builder
