@@ -49,7 +49,8 @@ type Report struct {
 	Issues   []target.Issue
 }
 
-// Format is text with reports that one of readers knows. They are asked in order.
+// Format is text with reports that one of readers knows. They are asked in order, until
+// one knows the first report.
 func Format(readers ...Reader) input.Format {
 	return input.Format{
 		Name:  "console",

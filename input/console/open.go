@@ -39,18 +39,25 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, readers []Reade
 	return &s, nil
 }
 
-// readAll reads the reports of a log.
+// readAll reads the reports of a log. The machine behind a console is of one family: who
+// knows the first report reads all others. What a reader of other machines' reports finds
+// behind the oops of a kernel, as the registers of the program that ran, is no report.
 func (s *stream) readAll(ctx context.Context, log *Log, env *input.Env, readers []Reader) error {
 	for at := 0; at < log.Len(); {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		r, next := read(ctx, log, at, env, readers)
-		if r != nil {
-			r.Line = at
+		next := at + 1
+		for i, reader := range readers {
+			r, behind := reader.Read(ctx, log, at, env)
+			if r == nil {
+				continue
+			}
+			r.Line, next, readers = at, max(behind, at+1), readers[i:i+1]
 			s.add(r)
+			break
 		}
-		at = max(next, at+1)
+		at = next
 	}
 	return nil
 }
@@ -62,16 +69,6 @@ func (s *stream) nothing(name string) error {
 		e.Reason, e.Err = s.refused[0].Text, nil
 	}
 	return e
-}
-
-// read asks the readers in order.
-func read(ctx context.Context, log *Log, at int, env *input.Env, readers []Reader) (*Report, int) {
-	for _, reader := range readers {
-		if r, next := reader.Read(ctx, log, at, env); r != nil {
-			return r, next
-		}
-	}
-	return nil, at + 1
 }
 
 // stream has a snapshot for each processor that reports are of.
