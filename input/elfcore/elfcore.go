@@ -17,7 +17,6 @@ package elfcore
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
@@ -49,26 +48,8 @@ func open(ctx context.Context, capture *input.Capture, env *input.Env) (input.St
 	if err != nil {
 		return nil, err
 	}
-	return &stream{snap: snap}, nil
+	return input.One(snap), nil
 }
-
-// stream yields one snapshot.
-type stream struct{ snap *target.Snapshot }
-
-// Next implements input.Stream.
-func (s *stream) Next(ctx context.Context) (*target.Snapshot, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	snap := s.snap
-	if s.snap = nil; snap == nil {
-		return nil, io.EOF
-	}
-	return snap, nil
-}
-
-// Close implements input.Stream. The capture's bytes belong to the input.Capture.
-func (s *stream) Close() error { return nil }
 
 // core is a core file while it is read.
 type core struct {

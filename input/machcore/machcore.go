@@ -15,7 +15,6 @@ package machcore
 import (
 	"context"
 	"fmt"
-	"io"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
@@ -64,7 +63,7 @@ func open(ctx context.Context, capture *input.Capture, env *input.Env) (input.St
 	if err != nil {
 		return nil, err
 	}
-	return &stream{snap}, nil
+	return input.One(snap), nil
 }
 
 func (c *core) errorf(off int64, format string, args ...any) error {
@@ -131,21 +130,3 @@ func perm(prot uint32) (p target.Perm) {
 	}
 	return p
 }
-
-// stream yields one snapshot.
-type stream struct{ snap *target.Snapshot }
-
-// Next implements input.Stream.
-func (s *stream) Next(ctx context.Context) (*target.Snapshot, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	snap := s.snap
-	if s.snap = nil; snap == nil {
-		return nil, io.EOF
-	}
-	return snap, nil
-}
-
-// Close implements input.Stream. The capture's bytes belong to the input.Capture.
-func (s *stream) Close() error { return nil }

@@ -10,7 +10,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -56,23 +55,8 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 		out.Issues = append(out.Issues, target.Issue{Kind: target.IssueCapture, Subject: c.Name,
 			Text: fmt.Sprintf("%s: offset %#x: the report is damaged here; what stands before is used", c.Name, headerSize+whole)})
 	}
-	return &stream{out.Snapshot(env.Files)}, nil
+	return input.One(out.Snapshot(env.Files)), nil
 }
-
-// stream yields one snapshot.
-type stream struct{ snap *target.Snapshot }
-
-// Next implements input.Stream.
-func (s *stream) Next(ctx context.Context) (*target.Snapshot, error) {
-	snap := s.snap
-	if s.snap = nil; snap == nil {
-		return nil, io.EOF
-	}
-	return snap, ctx.Err()
-}
-
-// Close implements input.Stream.
-func (s *stream) Close() error { return nil }
 
 const (
 	osUnknown   = 3

@@ -29,7 +29,7 @@ func (d *dump) stream(env *input.Env) (input.Stream, error) {
 	if len(best.snap.Threads) == 0 {
 		return nil, d.errorf("neither tasks nor registers of processors were found")
 	}
-	return &stream{snap: best.snap}, nil
+	return input.One(best.snap), nil
 }
 
 // view is what is seen through one copy of the kernel.

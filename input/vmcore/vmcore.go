@@ -18,7 +18,6 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"io"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -32,24 +31,6 @@ import (
 func Format() input.Format {
 	return input.Format{Name: "vmcore", Sniff: sniff, Open: open, OpenMemory: openMemory}
 }
-
-// stream yields one snapshot.
-type stream struct{ snap *target.Snapshot }
-
-// Next implements input.Stream.
-func (s *stream) Next(ctx context.Context) (*target.Snapshot, error) {
-	if err := ctx.Err(); err != nil {
-		return nil, err
-	}
-	snap := s.snap
-	if s.snap = nil; snap == nil {
-		return nil, io.EOF
-	}
-	return snap, nil
-}
-
-// Close implements input.Stream. The capture's bytes belong to its opener.
-func (s *stream) Close() error { return nil }
 
 // open reads a dump.
 func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
