@@ -19,7 +19,9 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 		r.end(m)
 		return e, false
 	case evaluate.MissingMemory:
-		r.stop = Stop{StopUnreadable, res.Addr}
+		if r.stop.Reason != StopUnreadable {
+			r.stop = Stop{StopUnreadable, res.Addr} // what the surest of the sources lacks
+		}
 		f.explain.declined(s, m, f.query.Try, rule, "memory was not captured")
 		return e, false
 	default:
