@@ -38,6 +38,8 @@ func (e *encoder) string(s string) { e.comma(); e.b = appendString(e.b, s) }
 
 func (e *encoder) int(v int) { e.comma(); e.b = strconv.AppendInt(e.b, int64(v), 10) }
 
+func (e *encoder) bool(v bool) { e.comma(); e.b = strconv.AppendBool(e.b, v) }
+
 func (e *encoder) hex(v uint64, digits int) {
 	e.comma()
 	e.b = append(e.b, '"')

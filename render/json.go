@@ -195,6 +195,9 @@ func (e *encoder) thread(r *report.Report, t *report.Thread) {
 	if o := t.Overwritten; o != nil {
 		e.overwritten(o)
 	}
+	if t.Task != nil {
+		e.task(t)
+	}
 	if t.Tried != nil {
 		e.attempts(t.Tried[len(t.Frames)])
 	}

@@ -74,6 +74,9 @@ func (t *text) colored(color, s string) {
 
 func (t *text) thread(r *report.Report, th *report.Thread) {
 	t.header(r, th)
+	if s := taskText(th); s != "" {
+		t.line("    " + s)
+	}
 	t.reasons(r, th)
 	t.frames(r.Snapshot.Arch, th)
 	t.stop(th)

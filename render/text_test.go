@@ -72,6 +72,27 @@ func TestText(t *testing.T) {
 	golden(t, "text.txt", render.AppendText(nil, sample(t), render.Style{}))
 }
 
+// TestTask: what a kernel knows of its task stands below the name.
+func TestTask(t *testing.T) {
+	for _, c := range []struct {
+		task target.Task
+		want string
+	}{
+		{target.Task{State: "waiting", Priority: 5, HasPriority: true, Filled: true, Unused: 312}, "\n    waiting, priority 5, 312 of 1024 bytes of stack never used\n"},
+		{target.Task{State: "running", Filled: true, Overflown: true}, "\n    running, STACK OVERFLOW: its end at 0x7fffe000 was overwritten\n"},
+		{target.Task{}, "at 0x00000000\n#0"},
+	} {
+		r := sample(t)
+		th := *r.Threads[0].Thread
+		th.Task, th.Stack = &c.task, target.Range{Lo: 0x7fffe000, Hi: 0x7fffe400}
+		r.Threads[0].Thread = &th
+		if got := string(render.AppendText(nil, r, render.Style{})); !strings.Contains(got, c.want) {
+			t.Errorf("no %q in\n%s", c.want, got)
+		}
+		valid(t, render.AppendJSONLine(nil, r, render.Style{}))
+	}
+}
+
 func TestTextColor(t *testing.T) {
 	golden(t, "color.txt", render.AppendText(nil, sample(t), render.Style{Color: true}))
 }

@@ -46,6 +46,11 @@ type Thread struct {
 	// Listed is the call chain that the capture itself states, innermost first, as a
 	// kernel's trace or a crash reporter's list does; nil where there is none.
 	Listed []Listed
+	// Stale: Regs may be older than the memory. They are those that a task's kernel saved when
+	// the task was left last, and the task may be the one that runs.
+	Stale bool
+	// Task is what a real-time kernel knows of the thread, nil where there is none.
+	Task *Task
 }
 
 // Listed is a frame that a capture states. PC is a target address, 0 where only the

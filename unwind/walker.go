@@ -100,6 +100,11 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]F
 	if last := len(dst) - 1; last > first && end.deadEnd() {
 		dst[last].Trust = min(dst[last].Trust, Likely)
 	}
+	if t.Stale {
+		for i := range dst[first:] {
+			dst[first+i].Trust = Guess
+		}
+	}
 	return dst, end.Stop
 }
 

@@ -49,6 +49,24 @@ func TestWalk(t *testing.T) {
 	}
 }
 
+// TestStale: registers that may be older than the stack make guesses only. Example: of a task
+// that ran on, the memory has the context with which it was left before, and behind that
+// frames of calls made since.
+func TestStale(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, stackOf(arch))
+	snap.Threads[0].Stale = true
+	frames, _ := walk(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}})
+	for _, f := range frames {
+		if f.Trust != unwind.Guess {
+			t.Errorf("%#x is %v", f.PC, f.Trust)
+		}
+	}
+	if len(frames) != 3 {
+		t.Errorf("%d frames", len(frames))
+	}
+}
+
 // TestStops: every reason, with the address that it is about.
 func TestStops(t *testing.T) {
 	arch := o32()
@@ -98,6 +116,12 @@ func TestStops(t *testing.T) {
 		{"unreadable: the frame was not captured", synth.Stack(arch).Zero(16).Place(0x7fff_0000),
 			func() []unwind.Source { return []unwind.Source{cfi()} }, 0,
 			[]uint64{inG, inF}, unwind.Stop{Reason: unwind.StopUnreadable, Addr: 0x7fff_001c}},
+		{"unreadable: what the first source's rule needs, not what a worse one's does", synth.Stack(arch).Zero(16).Place(0x7fff_0000),
+			func() []unwind.Source {
+				r := tables(arch, unwind.MethodFP, 0)
+				r.at[inF] = []unwind.Rule{framed(arch, 320, unwind.RegRule{Kind: unwind.AtCFA, Off: -4}, 0)}
+				return []unwind.Source{cfi(), r}
+			}, 0, []uint64{inG, inF}, unwind.Stop{Reason: unwind.StopUnreadable, Addr: 0x7fff_001c}},
 		{"no-progress: SP would not rise", good,
 			func() []unwind.Source {
 				r := cfi()

@@ -41,24 +41,30 @@ func (s *search) next(tasks []Task, t *Task) uint64 {
 // Zephyr and others, RT-Thread, embOS, NuttX, RTX, ChibiOS.
 var patterns = []uint64{0xa5a5a5a5, 0xefefefef, 0xaaaaaaaa, 0x23232323, 0xcdcdcdcd, 0xdeadbeef, 0xcccccccc, 0x55555555}
 
-// fill measures how much of a task's stack was never used.
+// guards are the words that kernels put at the very end of a stack, to see an overflow: RTX5's
+// osRtxStackMagicWord, Zephyr's STACK_SENTINEL.
+var guards = []uint64{0xe25a2ea5, 0xf0f0f0f0}
+
+// fill measures how much of a task's stack was never used. Where the first word is neither a
+// pattern nor a guard, two equal words of a pattern a bit further up say that it was one once.
 func (s *search) fill(t *Task) {
 	t.Filled, t.Unused, t.Overflown = false, 0, false
-	first, _ := s.mem.Uint(t.Stack.Lo, 4)
-	pattern := first
-	if !slices.Contains(patterns, first) {
-		// Some pages of pattern behind a damaged first word: it was there once.
-		second, _ := s.mem.Uint(t.Stack.Lo+16, 4)
-		if third, _ := s.mem.Uint(t.Stack.Lo+20, 4); second != third || !slices.Contains(patterns, second) {
-			return
-		}
-		pattern, t.Overflown = second, true
+	word := func(off uint64) uint64 { v, _ := s.mem.Uint(t.Stack.Lo+off, 4); return v }
+	pattern, at := word(0), t.Stack.Lo
+	switch {
+	case slices.Contains(guards, pattern):
+		pattern, at = word(4), at+4
+		t.Unused = 4
+	case !slices.Contains(patterns, pattern):
+		pattern = word(16)
+		t.Overflown = pattern == word(20)
 	}
-	t.Filled = true
-	if t.Overflown {
+	if t.Filled = slices.Contains(patterns, pattern); !t.Filled || t.Overflown {
+		t.Overflown = t.Filled && t.Overflown
+		t.Unused = 0
 		return
 	}
-	for at := t.Stack.Lo; at < t.saved; at += 4 {
+	for ; at < t.saved; at += 4 {
 		if v, ok := s.mem.Uint(at, 4); !ok || v != pattern {
 			break
 		}

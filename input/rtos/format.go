@@ -2,7 +2,9 @@ package rtos
 
 import (
 	"context"
+	"fmt"
 	"io"
+	"slices"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
@@ -50,35 +52,61 @@ func openMemory(_ context.Context, ram *input.RAM, env *input.Env) (input.Stream
 
 // AddTasks makes the tasks of a kernel in snap's memory threads, and returns the kernel's
 // name, "" where there is none. A task on whose stack a thread of snap runs is that thread:
-// it gets the task's name behind its own, and the bounds of the stack.
+// it gets the task's name behind its own, and the bounds of the stack. Of a task that may be
+// the one that runs, though no thread of snap is, the registers are stale.
 func AddTasks(snap *target.Snapshot) (kernel string) {
 	k, ok := Find(snap)
 	if !ok {
 		return ""
 	}
-	running := make(map[uint64]bool) // by control block
+	runs := make(map[uint64]bool) // by control block
+	var tasks []*Task
 	for i := range snap.Threads {
 		t := &snap.Threads[i]
 		task, on := k.Of(stackPointer(snap.Arch, &t.Regs))
 		if !on {
 			continue
 		}
-		running[task.Block] = true
-		t.Stack = task.Stack
+		if !runs[task.Block] {
+			tasks = append(tasks, task)
+		}
+		runs[task.Block] = true
+		t.Stack, t.Task = task.Stack, &task.Task
 		if task.Name != "" {
 			t.Name += " (task " + task.Name + ")"
 		}
 	}
-	threads := snap.Threads[:len(snap.Threads):len(snap.Threads)]
+	others := len(tasks)
 	for i := range k.Tasks {
-		if !running[k.Tasks[i].Block] {
-			t := k.Tasks[i].Thread()
-			t.ID = len(threads)
-			threads = append(threads, t)
+		if t := &k.Tasks[i]; !runs[t.Block] {
+			tasks = append(tasks, t)
 		}
 	}
-	snap.Threads = threads
+	k.describe(tasks, runs)
+	k.addThreads(snap, tasks, others)
 	return k.Name
+}
+
+// addThreads makes the tasks from others on threads; those before are threads of snap.
+func (k *Kernel) addThreads(snap *target.Snapshot, tasks []*Task, others int) {
+	var stale []*Task
+	if others == 0 {
+		stale = k.mayRun(tasks)
+	}
+	threads := slices.Clip(snap.Threads)
+	for _, task := range tasks[others:] {
+		t := task.Thread()
+		t.ID, t.Stale = len(threads), slices.Contains(stale, task)
+		threads = append(threads, t)
+	}
+	snap.Threads = threads
+	if len(stale) == 1 {
+		snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf(
+			"task %q was running, and the processor's registers are not here (--regs): its frames are old", stale[0].Name)})
+	} else if len(stale) > 1 {
+		snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf(
+			"one of %d tasks was running, and the processor's registers are not here (--regs): the frames of these tasks may be old", len(stale))})
+	}
 }
 
 // stackPointer is the SP of the task that runs: on a Cortex-M the process stack pointer,

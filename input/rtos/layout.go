@@ -26,7 +26,13 @@ type layout struct {
 	before, after []string
 }
 
-const freeRTOS = "FreeRTOS"
+// The kernels whose control blocks tell more than where the stack lies.
+const (
+	freeRTOS = "FreeRTOS"
+	rtThread = "RT-Thread"
+	threadX  = "ThreadX"
+	rtx5     = "RTX5"
+)
 
 // layouts are those of the ports, from their documentation and their context switches. Of
 // two that fit a task equally well the first counts.
@@ -42,8 +48,8 @@ var layouts = []layout{
 	{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- - exc r4-r11 floats frame")},
 	// RT-Thread, cortex-m4, cortex-m7: a flag, 0 or 1, whether there are s16–s31. ThreadX,
 	// cortex_m3 and later: LR, then s16–s31 below r4–r11.
-	{kernel: "RT-Thread", cpus: "arm", micro: true, saved: words("flag r4-r11 flagfloats frame")},
-	{kernel: "ThreadX", cpus: "arm", micro: true, saved: words("exc floats r4-r11 frame")},
+	{kernel: rtThread, cpus: "arm", micro: true, saved: words("flag r4-r11 flagfloats frame")},
+	{kernel: threadX, cpus: "arm", micro: true, saved: words("exc floats r4-r11 frame")},
 	// NuttX, armv7-m: the registers of up_saveusercontext: SP, PRIMASK or BASEPRI, r4–r11,
 	// and EXC_RETURN.
 	{kernel: "NuttX", cpus: "arm", micro: true, saved: words("- - r4-r11 exc frame")},
@@ -53,7 +59,7 @@ var layouts = []layout{
 	// ChibiOS, ARMCMx: struct port_intctx without floating point; the switch is a call.
 	{kernel: "ChibiOS", cpus: "arm", micro: true, saved: words("r4-r11 pc")},
 	// RT-Thread, libcpu/risc-v: struct rt_hw_stack_frame.
-	{kernel: "RT-Thread", cpus: "riscv", saved: words("pc ra - - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
+	{kernel: rtThread, cpus: "riscv", saved: words("pc ra - - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
 	// FreeRTOS, portable/GCC/RISC-V/portContext.h; 29 to 31 words, by the version.
 	{kernel: freeRTOS, cpus: "riscv", saved: words("pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - -")},
 	// Zephyr: struct _callee_saved: SP, RA, s0–s11.

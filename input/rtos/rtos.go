@@ -27,12 +27,7 @@ type Task struct {
 	// Regs are those with which the task goes on when it runs next. Of the task that runs
 	// they are old.
 	Regs cpu.Registers
-	// Unused is how many bytes at the low end of the stack still have the pattern that the
-	// kernel filled it with; Filled tells whether there is such a pattern.
-	Unused uint64
-	Filled bool
-	// Overflown: the pattern at the stack's very end was overwritten.
-	Overflown bool
+	target.Task
 	// saved is where the context lies.
 	saved uint64
 }
@@ -82,7 +77,7 @@ func Find(snap *target.Snapshot) (k Kernel, ok bool) {
 
 // Thread is the task as a thread of a capture.
 func (t *Task) Thread() target.Thread {
-	return target.Thread{Name: t.Name, Regs: t.Regs, Stack: t.Stack}
+	return target.Thread{Name: t.Name, Regs: t.Regs, Stack: t.Stack, Task: &t.Task}
 }
 
 // Of returns the task on whose stack an address lies. The task that runs may not be among

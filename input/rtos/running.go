@@ -1,6 +1,48 @@
 package rtos
 
-import "github.com/backsight/backsight/target"
+import (
+	"slices"
+
+	"github.com/backsight/backsight/target"
+)
+
+// currents are the variables in which kernels keep the control block of the task that runs:
+// FreeRTOS, RT-Thread, ThreadX, and Zephyr, whose structure has that pointer as its third
+// word (struct _cpu in kernel_structs.h).
+var currents = []struct {
+	symbol string
+	word   uint64
+}{{"pxCurrentTCB", 0}, {"pxCurrentTCBs", 0}, {"rt_current_thread", 0}, {"_tx_thread_current_ptr", 0}, {"_kernel", 2}}
+
+// maxBlock is how far in bytes the saved SP lies from a control block's begin.
+const maxBlock = 512
+
+// current is the task that runs as the kernel's own variable says, nil where the binary has
+// no symbol for that, or memory does not hold the variable.
+func (s *search) current(tasks []*Task) *Task {
+	for _, c := range currents {
+		for _, m := range s.snap.Modules {
+			if m.Image == nil {
+				continue
+			}
+			sym, ok := m.Image.SymbolNamed(c.symbol)
+			if !ok {
+				continue
+			}
+			block, ok := s.mem.Uint(m.ToTarget(sym.Addr)+c.word*s.word, int(s.word))
+			i := slices.IndexFunc(tasks, func(t *Task) bool { return t.Block-block <= maxBlock && !anyBetween(tasks, block, t.Block) })
+			if ok && i >= 0 {
+				return tasks[i]
+			}
+		}
+	}
+	return nil
+}
+
+// anyBetween tells whether another control block has its saved SP nearer behind an address.
+func anyBetween(tasks []*Task, addr, block uint64) bool {
+	return slices.ContainsFunc(tasks, func(t *Task) bool { return t.Block >= addr && t.Block < block })
+}
 
 // running finds the task on whose stack sp lies by its control block alone, which has the
 // shape of the other tasks'. Of FreeRTOS' blocks, which do not state where a stack ends, it is

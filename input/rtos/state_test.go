@@ -1,0 +1,180 @@
+package rtos
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm"
+	"github.com/backsight/backsight/cpu/riscv"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/target"
+)
+
+// variable is an image's one symbol.
+type variable struct {
+	image.Container
+	name string
+	addr uint64
+}
+
+func (v variable) SymbolNamed(name string) (image.Symbol, bool) {
+	return image.Symbol{Name: name, Addr: v.addr}, name == v.name
+}
+
+// kernelOf writes the control blocks of tasks a to d on stacks of 0x400 bytes. block returns
+// the words of a block and which of them is the saved SP.
+func kernelOf(m *machine, saved string, fill uint32, block func(i, lo, sp uint64) (words []uint64, at int)) (blocks []uint64) {
+	for i := range uint64(4) {
+		lo := m.base + 0x1000 + i*0x800
+		m.fillStack(lo, lo+0x400, fill)
+		sp := m.saved(words(saved), lo+0x400, false)
+		at := m.base + 0x4000 + i*0x200
+		w, k := block(i, lo, sp)
+		m.put(at, w...)
+		blocks = append(blocks, at+uint64(k*m.word))
+	}
+	return blocks
+}
+
+// list is FreeRTOS' list of ready tasks of a priority.
+func (m *machine) list(priority uint64) uint64 { return m.base + 0x800 + priority*5*uint64(m.word) }
+
+// blockFreeRTOS is a control block of FreeRTOS, in lists.
+func (m *machine) blockFreeRTOS(i, lo, sp, priority, list, event uint64) ([]uint64, int) {
+	at := m.base + 0x4000 + i*0x200
+	m.text(at+13*uint64(m.word), string('a'+rune(i))+"1")
+	return []uint64{sp, 5, m.base, m.base, at, list, 5, m.base, m.base, at, event, priority, lo}, 0
+}
+
+func states(snap *target.Snapshot) string {
+	var out []string
+	for _, t := range snap.Threads {
+		s := fmt.Sprintf("%s %s %d", t.Name, t.Task.State, t.Task.Priority)
+		if t.Stale {
+			s += " stale"
+		}
+		out = append(out, s)
+	}
+	return snap.OS + ": " + strings.Join(out, ", ")
+}
+
+// TestStates: what control blocks tell of tasks, by the documented layouts; a runs, b waits,
+// c is ready, d is the idle task.
+func TestStates(t *testing.T) {
+	cortexM, rv64 := archOf(arm.Archs(), "cortexm"), archOf(riscv.Archs(), "lp64d")
+	for _, c := range []struct {
+		name, saved string
+		arch        *cpu.Arch
+		block       func(m *machine) func(i, lo, sp uint64) ([]uint64, int)
+		want        string
+	}{
+		{"FreeRTOS", "r4-r11 frame", cortexM, func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
+			return func(i, lo, sp uint64) ([]uint64, int) {
+				p := [4]uint64{3, 4, 2, 0}[i]
+				if i == 1 {
+					return m.blockFreeRTOS(i, lo, sp, p, m.base+0x900, m.base+0xa00)
+				}
+				return m.blockFreeRTOS(i, lo, sp, p, m.list(p), 0)
+			}
+		}, "FreeRTOS: a1 ready 3 stale, b1 waiting 4, c1 ready 2, d1 ready 0"},
+		{"FreeRTOS, RV64, two of the first priority", "pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - -", rv64, func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
+			return func(i, lo, sp uint64) ([]uint64, int) {
+				p := [4]uint64{3, 4, 3, 0}[i]
+				if i == 1 {
+					return m.blockFreeRTOS(i, lo, sp, p, m.base+0xc00, 0)
+				}
+				return m.blockFreeRTOS(i, lo, sp, p, m.list(p), 0)
+			}
+		}, "FreeRTOS: a1 ready 3 stale, b1 waiting 4, c1 ready 3 stale, d1 ready 0"},
+		{"ThreadX", "exc floats r4-r11 frame", cortexM, func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
+			return func(i, lo, sp uint64) ([]uint64, int) {
+				name := m.base + 0x100 + i*16
+				m.text(name, string('a'+rune(i))+"1")
+				return []uint64{threadXID, 1, sp, lo, lo + 0x3ff, 0x400, 0, 0, 0, 0, name, [4]uint64{2, 1, 5, 31}[i], [4]uint64{0, 6, 0, 0}[i], 0}, 2
+			}
+		}, "ThreadX: a1 ready 2 stale, b1 waiting 1, c1 ready 5, d1 ready 31"},
+		{"RTX5", "r4-r11 frame", cortexM, func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
+			return func(i, lo, sp uint64) ([]uint64, int) {
+				name := m.base + 0x100 + i*16
+				m.text(name, string('a'+rune(i))+"1")
+				state := rtxID | [4]uint64{2, 0x53, 1, 1}[i]<<8
+				return []uint64{state, name, 0, 0, 0, 0, 0, 0, [4]uint64{24, 40, 8, 1}[i], 0, 0, 0, lo, 0x400, sp}, 14
+			}
+		}, "RTX5: a1 running 24 stale, b1 waiting 40, c1 ready 8, d1 ready 1"},
+		{"RT-Thread 4", "flag r4-r11 flagfloats frame", cortexM, rtThreadBlocks(3, 2, 1, 1),
+			"RT-Thread: a1 running 10 stale, b1 waiting 5, c1 ready 12, d1 ready 31"},
+		{"RT-Thread 5", "flag r4-r11 flagfloats frame", cortexM, rtThreadBlocks(3, 4, 2, 2),
+			"RT-Thread: a1 running 10 stale, b1 waiting 5, c1 ready 12, d1 ready 31"},
+	} {
+		m := newMachine(c.arch)
+		kernelOf(m, c.saved, 0xa5a5a5a5, c.block(m))
+		snap := m.snapshot()
+		snap.OS = AddTasks(snap)
+		if got := states(snap); got != c.want {
+			t.Errorf("%s: %s; want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// rtThreadBlocks are control blocks of RT-Thread with these states.
+func rtThreadBlocks(status ...uint64) func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
+	return func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
+		return func(i, lo, sp uint64) ([]uint64, int) {
+			p := [4]uint64{10, 5, 12, 31}[i]
+			return []uint64{'a' + i | '1'<<8, 0, 0x84, 0, 0, 0, 0, sp, m.code, 0, lo, 0x400, 0, status[i] | p<<8 | p<<16, 1 << p}, 7
+		}
+	}
+}
+
+// TestCurrent: the kernel's own variable says which task runs, where the binary has its symbol;
+// a processor that stands on a task's stack says so too, and then no registers are stale.
+func TestCurrent(t *testing.T) {
+	m := newMachine(archOf(arm.Archs(), "cortexm"))
+	blocks := kernelOf(m, "r4-r11 frame", 0xa5a5a5a5, func(i, lo, sp uint64) ([]uint64, int) {
+		return m.blockFreeRTOS(i, lo, sp, i, 0, 0)
+	})
+	m.put(m.base+0x40, blocks[2])
+	snap := m.snapshot()
+	img := snap.Modules[0].Image
+	snap.Modules[0] = target.NewModule("fw", image.New(img.Header, variable{name: "pxCurrentTCB", addr: m.base + 0x40}), 0)
+	AddTasks(snap)
+	if got, want := states(snap), ": a1  0, b1  1, c1 running 2 stale, d1  3"; got != want || len(snap.Issues) != 1 {
+		t.Errorf("%s; want %s; %v", got, want, snap.Issues)
+	}
+	snap = m.snapshot()
+	var regs cpu.Registers
+	regs.Set(m.arch.SP, m.base+0x1000+0x800+0x100)
+	snap.Threads = []target.Thread{{Name: "fault", Regs: regs, Crashed: true}}
+	AddTasks(snap)
+	if got, want := states(snap), ": fault (task b1) running 1, a1  0, c1  2, d1  3"; got != want || len(snap.Issues) != 0 {
+		t.Errorf("%s; want %s; %v", got, want, snap.Issues)
+	}
+}
+
+// TestFill: how much of a stack was never used, by each kernel's pattern, behind its guard
+// word, and with the end overwritten.
+func TestFill(t *testing.T) {
+	for _, c := range []struct {
+		pattern, first uint32
+		want           target.Task
+	}{
+		{0xa5a5a5a5, 0xa5a5a5a5, target.Task{Filled: true, Unused: 0x80}},
+		{0xaaaaaaaa, 0xf0f0f0f0, target.Task{Filled: true, Unused: 0x80}},
+		{0xcccccccc, 0xe25a2ea5, target.Task{Filled: true, Unused: 0x80}},
+		{0x23232323, 0x23232323, target.Task{Filled: true, Unused: 0x80}},
+		{0xcdcdcdcd, 0x20001234, target.Task{Filled: true, Overflown: true}},
+		{0x12345678, 0x12345678, target.Task{}},
+	} {
+		m := newMachine(archOf(arm.Archs(), "cortexm"))
+		lo := m.base + 0x1000
+		m.fillStack(lo, lo+0x80, c.pattern)
+		m.fillStack(lo, lo+4, c.first)
+		task := Task{Stack: target.Range{Lo: lo, Hi: lo + 0x200}, saved: lo + 0x100}
+		newSearch(m.snapshot()).fill(&task)
+		if task.Task != c.want {
+			t.Errorf("%#x: %+v, want %+v", c.pattern, task.Task, c.want)
+		}
+	}
+}

@@ -1,0 +1,61 @@
+package render
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/backsight/backsight/report"
+)
+
+// taskText is what a real-time kernel knows of a thread, "" for nothing:
+//
+//	waiting, priority 5, 312 of 1024 bytes of stack never used
+func taskText(t *report.Thread) string {
+	k := t.Task
+	if k == nil {
+		return ""
+	}
+	var parts []string
+	if k.State != "" {
+		parts = append(parts, k.State)
+	}
+	if k.HasPriority {
+		parts = append(parts, fmt.Sprintf("priority %d", k.Priority))
+	}
+	switch size := t.Stack.Hi - t.Stack.Lo; {
+	case k.Overflown:
+		parts = append(parts, fmt.Sprintf("STACK OVERFLOW: its end at %#x was overwritten", t.Stack.Lo))
+	case k.Filled:
+		parts = append(parts, fmt.Sprintf("%d of %d bytes of stack never used", k.Unused, size))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// task writes the same, null for what is not known.
+func (e *encoder) task(t *report.Thread) {
+	k := t.Task
+	e.key("task")
+	e.open('{')
+	e.member("state", k.State)
+	e.key("priority")
+	if k.HasPriority {
+		e.int(k.Priority)
+	} else {
+		e.null()
+	}
+	e.key("stack_low")
+	e.address(t.Stack.Lo)
+	e.key("stack_high")
+	e.address(t.Stack.Hi)
+	e.key("stack_unused")
+	if k.Filled && !k.Overflown {
+		e.int(int(k.Unused))
+	} else {
+		e.null()
+	}
+	e.key("stack_overflown")
+	e.bool(k.Overflown)
+	e.key("stale")
+	e.bool(t.Stale)
+	e.close('}')
+}

@@ -1,0 +1,18 @@
+package target
+
+// Task is what a real-time kernel knows of a thread beside its registers.
+type Task struct {
+	// State is "running", "ready", "waiting" or "ended"; "" where the kernel's control block
+	// is not known well enough.
+	State string
+	// Priority as the kernel counts; HasPriority: it is known.
+	Priority    int
+	HasPriority bool
+	// Unused is how many bytes at the low end of the stack still have the pattern that the
+	// kernel filled the stack with. Filled: there is such a pattern.
+	Unused uint64
+	Filled bool
+	// Overflown: the pattern at the very end of the stack was overwritten, by the task or by
+	// the owner of the memory below.
+	Overflown bool
+}
