@@ -40,113 +40,99 @@ func open(ctx context.Context, capture *input.Capture, env *input.Env) (input.St
 	if data == nil || ctx.Err() != nil {
 		return nil, err
 	}
-	c := core{name: capture.Name, data: data, env: env}
+	var found problems
 	if err != nil {
-		c.issue("%v", err)
+		found.capture(capture.Name, "%v", err)
 	}
-	snap, err := c.read()
+	snap, err := read(file{name: capture.Name, data: data}, env, &found)
 	if err != nil {
 		return nil, err
 	}
 	return input.One(snap), nil
 }
 
-// core is a core file while it is read.
-type core struct {
-	name   string
-	data   []byte
-	env    *input.Env
-	header header
-	arch   *cpu.Arch
-	loads  []phdr
-	notes  notes
-	// noteBytes is how much has been read as notes.
-	noteBytes int
-	// mem is what was captured, without what files add.
-	mem *target.Memory
-	// ranges has the permissions of every mapping, captured or not; see mapped.
-	ranges  *target.Memory
-	modules []*target.Module
-	issues  []target.Issue
-}
-
-// issue notes what is wrong with the core itself.
-func (c *core) issue(format string, args ...any) {
-	c.issues = append(c.issues, target.Issue{Kind: target.IssueCapture, Subject: c.name, Text: fmt.Sprintf(format, args...)})
-}
-
-// notUsed notes why a file is not the binary that the core calls name.
-func (c *core) notUsed(name, format string, args ...any) {
-	c.issues = append(c.issues, target.Issue{Kind: target.IssueNotUsed, Subject: name, Text: fmt.Sprintf(format, args...)})
-}
-
-// notFound notes a binary that is mapped at addr, 0 where that is not known.
-func (c *core) notFound(name string, addr uint64, format string, args ...any) {
-	c.issues = append(c.issues, target.Issue{Kind: target.IssueNotFound, Subject: name, Addr: addr, Text: fmt.Sprintf(format, args...)})
-}
-
-func (c *core) errorf(off uint64, format string, args ...any) error {
-	return &input.Error{Path: c.name, Offset: int64(off), Reason: fmt.Sprintf(format, args...)}
-}
-
-func (c *core) read() (*target.Snapshot, error) {
-	h, what := readHeader(c.data)
+// read decodes a core: what the notes say of threads and mappings, the memory that was
+// captured, then the binaries that were mapped.
+func read(f file, env *input.Env, found *problems) (*target.Snapshot, error) {
+	h, what := readHeader(f.data)
 	if what != "" {
-		return nil, c.errorf(0, "%s", what)
+		return nil, f.errorf(0, "%s", what)
 	}
-	c.header = h
-	if err := c.readSegments(); err != nil {
+	f.header = h
+	segs, err := f.segments(found)
+	if err != nil {
 		return nil, err
 	}
-	if err := c.findArch(); err != nil {
+	n := readNotes(&f, segs.notes, found)
+	arch, err := findArch(&f, env.Archs, n.prstatus, found)
+	if err != nil {
 		return nil, err
 	}
-	threads := c.threads()
+	threads := readThreads(&f, arch, n.prstatus, found)
 	if len(threads) == 0 {
-		return nil, c.errorf(c.header.phoff, "a core file without any thread's registers (NT_PRSTATUS)")
+		return nil, f.errorf(h.phoff, "a core file without any thread's registers (NT_PRSTATUS)")
 	}
-	c.mem = c.memory(nil)
-	c.findModules()
+	s := newSpace(&f, arch, segs.loads)
+	modules, arch := findModules(s, &n, env.Files, found)
 	snap := &target.Snapshot{
-		Arch: c.arch, OS: "Linux", Command: c.notes.command, PID: c.notes.pid,
-		Threads: threads, Modules: c.modules, Memory: c.memory(c.modules),
-		CodeMask: c.notes.codeMask, Issues: c.issues,
+		Arch: arch, OS: "Linux", Command: n.command, PID: n.pid,
+		Threads: threads, Modules: modules, Memory: s.memory(modules),
+		Fault: readFault(&h, &n, threads[0].ID), CodeMask: n.codeMask, Issues: found.list,
 	}
 	if snap.PID == 0 {
 		snap.PID = threads[0].ID
 	}
-	snap.Fault = c.fault(threads[0].ID)
 	snap.SortModules()
 	return snap, nil
+}
+
+// problems collects what is wrong with a core and with the binaries that it names.
+type problems struct{ list []target.Issue }
+
+// capture notes what is wrong with the core itself, which has this name.
+func (p *problems) capture(name, format string, args ...any) {
+	p.note(target.IssueCapture, name, 0, format, args)
+}
+
+// notUsed notes why a file is not the binary that the core calls name.
+func (p *problems) notUsed(name, format string, args ...any) {
+	p.note(target.IssueNotUsed, name, 0, format, args)
+}
+
+// notFound notes a binary that is mapped at addr, 0 where that is not known.
+func (p *problems) notFound(name string, addr uint64, format string, args ...any) {
+	p.note(target.IssueNotFound, name, addr, format, args)
+}
+
+func (p *problems) note(kind target.IssueKind, subject string, addr uint64, format string, args []any) {
+	p.list = append(p.list, target.Issue{Kind: kind, Subject: subject, Addr: addr, Text: fmt.Sprintf(format, args...)})
 }
 
 // findArch finds the ABI of the header. Some writers leave e_flags 0 (GDB's gcore
 // on MIPS), so that o32 and n32 look the same; the size of the register block
 // tells them apart.
-func (c *core) findArch() error {
-	h := &c.header
-	a, ok := c.env.Archs.ByELF(h.machine, h.class(), h.big, h.flags, 0)
+func findArch(f *file, archs cpu.Set, prstatus [][]byte, found *problems) (*cpu.Arch, error) {
+	h := &f.header
+	a, ok := archs.ByELF(h.machine, h.class(), h.big, h.flags, 0)
 	if !ok {
-		return c.errorf(18, "a core file of an unsupported processor: e_machine %d, %d-bit, big-endian %t",
+		return nil, f.errorf(18, "a core file of an unsupported processor: e_machine %d, %d-bit, big-endian %t",
 			h.machine, 8*h.word(), h.big)
 	}
-	c.arch = a
-	if len(c.notes.prstatus) == 0 {
-		return nil
+	if len(prstatus) == 0 {
+		return a, nil
 	}
-	block := len(c.notes.prstatus[0]) - c.regOffset()
+	block := len(prstatus[0]) - h.regOffset()
 	if fits(a, block) {
-		return nil
+		return a, nil
 	}
-	for _, b := range c.env.Archs {
+	for _, b := range archs {
 		m := b.ELF
 		if m.Machine == h.machine && m.Class == h.class() && b.BigEndian == h.big && fits(b, block) {
-			c.arch = b
-			return nil
+			return b, nil
 		}
 	}
-	c.issue("%s: NT_PRSTATUS has room for %d bytes of registers, which no ABI of this processor has", c.name, block)
-	return nil
+	found.capture(f.name, "%s: NT_PRSTATUS has room for %d bytes of registers, which no ABI of this processor has", f.name, block)
+	return a, nil
 }
 
 // fits tells whether a register block of a plus pr_fpvalid, padded to the

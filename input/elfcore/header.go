@@ -1,9 +1,6 @@
 package elfcore
 
-import (
-	"github.com/backsight/backsight/internal/bin"
-	"github.com/backsight/backsight/internal/budget"
-)
+import "github.com/backsight/backsight/internal/bin"
 
 // Names of the gABI and of Linux's include/uapi/linux/elf.h.
 const (
@@ -17,10 +14,6 @@ const (
 	pfR    = 4
 	pnXNum = 0xffff
 )
-
-// Linux allows 65,530 mappings (vm.max_map_count), databases ask for a few hundred
-// thousand. One that was written to has a page at least in the core.
-const loadsFloor, bytesPerLoad = 1 << 18, 1 << 12
 
 // header is an ELF header, of the core or of a file mapped in it.
 type header struct {
@@ -105,71 +98,4 @@ func (h *header) readPhdr(b []byte) (p phdr) {
 		p.flags = r.U32()
 	}
 	return p
-}
-
-// count is e_phnum, or sh_info of section header 0 where there are too many
-// mappings for 16 bits (gABI ch. 4, PN_XNUM).
-func (c *core) count() uint64 {
-	h := &c.header
-	if h.phnum != pnXNum {
-		return h.phnum
-	}
-	r := bin.New(c.data, h.big)
-	r.Seek(h.shoff)
-	r.Skip(8 + 4*uint64(h.word()) + 4) // sh_name to sh_link
-	if n := r.U32(); r.Err() == nil {
-		return uint64(n)
-	}
-	return h.phnum
-}
-
-// readSegments collects the notes and the mappings. Headers that the file's end
-// cuts off are an issue, and so are mappings.
-func (c *core) readSegments() error {
-	h := &c.header
-	if h.phentsize < h.phdrSize() {
-		return c.errorf(h.phoff, "program headers of %d bytes are too small", h.phentsize)
-	}
-	size, n := uint64(len(c.data)), c.count()
-	if h.phoff >= size {
-		return c.errorf(h.phoff, "the file ends before its program headers, after %#x bytes", size)
-	}
-	if room := (size - h.phoff) / h.phentsize; n > room {
-		c.issue("%s: offset %#x: of %d program headers the file holds %d", c.name, h.phoff, n, room)
-		n = room
-	}
-	needed, mappings := uint64(0), budget.New("mappings", loadsFloor, size/bytesPerLoad)
-	c.loads = make([]phdr, 0, min(n, uint64(mappings.Left())))
-	for i := range n {
-		p := h.readPhdr(c.data[h.phoff+i*h.phentsize:])
-		switch p.typ {
-		case ptNote:
-			c.readNotes(p)
-		case ptLoad:
-			if mappings.Draw(1) {
-				c.loads = append(c.loads, p)
-			}
-		default:
-			continue
-		}
-		if end := p.off + p.filesz; end >= p.off {
-			needed = max(needed, end)
-		}
-	}
-	if err := mappings.Err(); err != nil {
-		c.issue("%s: %v; the others are left out", c.name, err)
-	}
-	if needed > size {
-		c.issue("%s: truncated: %#x bytes of %#x are there", c.name, size, needed)
-	}
-	return nil
-}
-
-// fileBytes is the part of [off, off+n) that the file holds.
-func (c *core) fileBytes(off, n uint64) []byte {
-	if off >= uint64(len(c.data)) {
-		return nil
-	}
-	b := c.data[off:]
-	return b[:bin.Limit(n, len(b))]
 }

@@ -22,17 +22,18 @@ const (
 
 // readMapped decodes the ELF header that is mapped at base; not found where none
 // of this processor was captured there.
-func (c *core) readMapped(base uint64) (m mappedELF) {
+func (s *space) readMapped(base uint64) (m mappedELF) {
 	var head [headerSize]byte
-	h, wrong := readHeader(head[:c.mem.Read(base, head[:])])
-	if wrong != "" || h.machine != c.header.machine || h.wide != c.header.wide || h.big != c.header.big {
+	own := &s.file.header
+	h, wrong := readHeader(head[:s.captured.Read(base, head[:])])
+	if wrong != "" || h.machine != own.machine || h.wide != own.wide || h.big != own.big {
 		return m
 	}
 	m.header = h
 	var noteAt []phdr
 	for i := range min(h.phnum, maxMappedPhdr) {
 		var b [56]byte
-		if c.mem.Read(base+h.phoff+i*h.phentsize, b[:h.phdrSize()]) != int(h.phdrSize()) {
+		if s.captured.Read(base+h.phoff+i*h.phentsize, b[:h.phdrSize()]) != int(h.phdrSize()) {
 			break
 		}
 		p := h.readPhdr(b[:])
@@ -49,17 +50,17 @@ func (c *core) readMapped(base uint64) (m mappedELF) {
 	}
 	for _, p := range noteAt {
 		if m.buildID == nil {
-			m.buildID = c.findBuildID(m.bias+p.vaddr, p.memsz)
+			m.buildID = s.findBuildID(m.bias+p.vaddr, p.memsz)
 		}
 	}
 	return m
 }
 
 // findBuildID searches captured notes for NT_GNU_BUILD_ID.
-func (c *core) findBuildID(addr, size uint64) (id []byte) {
+func (s *space) findBuildID(addr, size uint64) (id []byte) {
 	buf := make([]byte, min(size, maxNotes))
-	buf = buf[:c.mem.Read(addr, buf)]
-	eachNote(buf, c.header.big, func(name []byte, typ uint32, desc []byte) {
+	buf = buf[:s.captured.Read(addr, buf)]
+	eachNote(buf, s.file.header.big, func(name []byte, typ uint32, desc []byte) {
 		if typ == ntGNUBuildID && string(name) == "GNU" && len(desc) > 0 && id == nil {
 			id = desc
 		}

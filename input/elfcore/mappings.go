@@ -24,41 +24,41 @@ const maxLoads = 16
 const maxBinaries = 1 << 12
 
 // fromMappings makes modules of the table of file mappings.
-func (c *core) fromMappings() {
-	main, binaries := c.mainPath(), budget.New("binaries", maxBinaries, 0)
-	for _, m := range c.grouped() {
-		head := c.mappedHeader(&m)
-		if !c.isCode(&m, &head) {
+func (f *finder) fromMappings() {
+	main, binaries := f.notes.mainPath(), budget.New("binaries", maxBinaries, 0)
+	for _, m := range grouped(f.notes.files) {
+		head := f.space.mappedHeader(&m)
+		if !f.space.isCode(&m, &head) {
 			continue
 		}
 		if !binaries.Draw(1) {
-			c.issue("%s: NT_FILE: %v; the others are left out", c.name, binaries.Err())
+			f.found.capture(f.name, "%s: NT_FILE: %v; the others are left out", f.name, binaries.Err())
 			break
 		}
 		var img *image.Image
 		if m.path == main {
-			img = c.mainProgram(m.path, head.buildID)
+			img = f.binaries.mainProgram(m.path, head.buildID)
 		} else {
-			img = c.find(m.path, head.buildID)
+			img = f.binaries.find(m.path, head.buildID)
 		}
-		if img == nil || !c.addMapped(&m, &head, img) {
-			c.addUnknown(&m, &head)
+		if img == nil || !f.addMapped(&m, &head, img) {
+			f.addUnknown(&m, &head)
 		}
 	}
 }
 
 // addMapped adds an image wherever it was loaded; false where it cannot be.
-func (c *core) addMapped(m *mapping, head *mappedELF, img *image.Image) bool {
-	if head.buildID == nil && !c.sameBuild(head, img) {
-		c.notUsed(m.path, "%s: its program headers differ from those of %s in the core: another build; not used", img.Path, m.path)
+func (f *finder) addMapped(m *mapping, head *mappedELF, img *image.Image) bool {
+	if head.buildID == nil && !f.space.sameBuild(head, img) {
+		f.found.notUsed(m.path, "%s: its program headers differ from those of %s in the core: another build; not used", img.Path, m.path)
 		return false
 	}
-	biases := c.biases(m, img)
+	biases := f.space.biases(m, img)
 	for _, bias := range biases {
-		c.add(m.path, img, bias)
+		f.modules.add(m.path, img, bias)
 	}
 	if len(biases) == 0 {
-		c.notUsed(m.path, "%s: its segments do not fit the mappings of %s; not used", img.Path, m.path)
+		f.found.notUsed(m.path, "%s: its segments do not fit the mappings of %s; not used", img.Path, m.path)
 	}
 	return len(biases) > 0
 }
@@ -66,7 +66,7 @@ func (c *core) addMapped(m *mapping, head *mappedELF, img *image.Image) bool {
 // sameBuild compares the entry point and the program headers that were captured
 // with those of a file, for the many embedded toolchains that write no build ID.
 // Stripping changes neither; another build changes at least a segment's size.
-func (c *core) sameBuild(head *mappedELF, img *image.Image) bool {
+func (s *space) sameBuild(head *mappedELF, img *image.Image) bool {
 	phdr := elf.LinkInfoOf(img).PHdr
 	want := img.Bytes(phdr.Addr)
 	want = want[:min(uint64(len(want)), phdr.Size, maxMappedPhdr*56)]
@@ -74,14 +74,14 @@ func (c *core) sameBuild(head *mappedELF, img *image.Image) bool {
 		return true
 	}
 	got := make([]byte, len(want))
-	n := c.mem.Read(head.bias+phdr.Addr, got)
+	n := s.captured.Read(head.bias+phdr.Addr, got)
 	return head.entry == img.Entry && bytes.Equal(got[:n], want[:n])
 }
 
 // grouped collects the mappings of each path, in order of their first address.
-func (c *core) grouped() (groups []mapping) {
+func grouped(files []fileMapping) (groups []mapping) {
 	at := make(map[string]int)
-	for _, f := range c.notes.files {
+	for _, f := range files {
 		i, ok := at[f.path]
 		if !ok {
 			i = len(groups)
@@ -94,10 +94,10 @@ func (c *core) grouped() (groups []mapping) {
 }
 
 // mainPath is the path that the program headers of the executable are mapped from.
-func (c *core) mainPath() string {
+func (n *notes) mainPath() string {
 	for _, key := range []uint64{atPhdr, atEntry} {
-		addr, ok := c.notes.auxv[key]
-		for _, f := range c.notes.files {
+		addr, ok := n.auxv[key]
+		for _, f := range n.files {
 			if ok && f.start <= addr && addr < f.end {
 				return f.path
 			}
@@ -108,29 +108,29 @@ func (c *core) mainPath() string {
 
 // isCode tells binaries from data files (locales, fonts, databases): a part is
 // executable, or may be and the first page is a binary's.
-func (c *core) isCode(m *mapping, head *mappedELF) bool {
-	return slices.ContainsFunc(m.parts, c.executable) || head.found && slices.ContainsFunc(m.parts, c.leftOut)
+func (s *space) isCode(m *mapping, head *mappedELF) bool {
+	return slices.ContainsFunc(m.parts, s.executable) || head.found && slices.ContainsFunc(m.parts, s.leftOut)
 }
 
 // leftOut tells whether nothing is said of a mapping's rights. The kernel writes
 // a program header for every mapping; GDB's gcore none for what the file holds
 // unchanged, which is the code of most programs.
-func (c *core) leftOut(f fileMapping) bool {
-	_, ok := c.mapped().PermAt(f.start)
+func (s *space) leftOut(f fileMapping) bool {
+	_, ok := s.mapped().PermAt(f.start)
 	return !ok
 }
 
 // executable tells whether a mapping is: by the program header of its address.
-func (c *core) executable(f fileMapping) bool {
-	p, ok := c.mapped().PermAt(f.start)
+func (s *space) executable(f fileMapping) bool {
+	p, ok := s.mapped().PermAt(f.start)
 	return ok && p&target.PermExec != 0
 }
 
 // mappedHeader reads the captured first page of a mapped file.
-func (c *core) mappedHeader(m *mapping) (head mappedELF) {
+func (s *space) mappedHeader(m *mapping) (head mappedELF) {
 	for _, f := range m.parts {
 		if f.off == 0 {
-			return c.readMapped(f.start)
+			return s.readMapped(f.start)
 		}
 	}
 	return head
@@ -138,13 +138,13 @@ func (c *core) mappedHeader(m *mapping) (head mappedELF) {
 
 // biases are the biases at which an image was loaded: for each executable
 // mapping, the segment that holds its file offset says where it belongs.
-func (c *core) biases(m *mapping, img *image.Image) (list []uint64) {
+func (s *space) biases(m *mapping, img *image.Image) (list []uint64) {
 	for _, f := range m.parts {
 		if len(list) == maxLoads {
 			break
 		}
 		b, exec, ok := bias(f, img)
-		if ok && (c.executable(f) || exec && c.leftOut(f)) && !slices.Contains(list, b) {
+		if ok && (s.executable(f) || exec && s.leftOut(f)) && !slices.Contains(list, b) {
 			list = append(list, b)
 		}
 	}
@@ -171,13 +171,13 @@ func bias(f fileMapping, img *image.Image) (bias uint64, exec, ok bool) {
 
 // addUnknown makes a module without an image, so that frames in it have a name.
 // Its bias is that of the captured ELF header.
-func (c *core) addUnknown(m *mapping, head *mappedELF) {
+func (f *finder) addUnknown(m *mapping, head *mappedELF) {
 	mod := &target.Module{
 		Name: m.path, Bias: head.bias, BuildID: bytes.Clone(head.buildID),
 		Range: target.Range{Lo: m.parts[0].start, Hi: m.parts[0].end},
 	}
-	for _, f := range m.parts {
-		mod.Lo, mod.Hi = min(mod.Lo, f.start), max(mod.Hi, f.end)
+	for _, p := range m.parts {
+		mod.Lo, mod.Hi = min(mod.Lo, p.start), max(mod.Hi, p.end)
 	}
-	c.modules = append(c.modules, mod)
+	f.modules.list = append(f.modules.list, mod)
 }

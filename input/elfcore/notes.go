@@ -31,21 +31,33 @@ type notes struct {
 	codeMask uint64
 }
 
-// readNotes decodes a note segment. All of them together are no longer than the
+// noteReader reads the notes of a core.
+type noteReader struct {
+	file  *file
+	found *problems
+	notes notes
+}
+
+// readNotes decodes note segments. All of them together are no longer than the
 // file: headers that name the same notes again and again are not followed.
-func (c *core) readNotes(p phdr) {
-	data := c.fileBytes(p.off, p.filesz)
-	if c.noteBytes += len(data); c.noteBytes > len(c.data) {
-		return
-	}
-	damaged := eachNote(data, c.header.big, func(name []byte, typ uint32, desc []byte) {
-		if string(name) == "CORE" || string(name) == "LINUX" {
-			c.readNote(typ, desc)
+func readNotes(f *file, segs []phdr, found *problems) notes {
+	r := noteReader{file: f, found: found}
+	total := 0
+	for _, p := range segs {
+		data := f.bytes(p.off, p.filesz)
+		if total += len(data); total > len(f.data) {
+			break
 		}
-	})
-	if damaged >= 0 {
-		c.issue("%s: offset %#x: the notes are damaged from here on", c.name, p.off+uint64(damaged))
+		damaged := eachNote(data, f.header.big, func(name []byte, typ uint32, desc []byte) {
+			if string(name) == "CORE" || string(name) == "LINUX" {
+				r.note(typ, desc)
+			}
+		})
+		if damaged >= 0 {
+			found.capture(f.name, "%s: offset %#x: the notes are damaged from here on", f.name, p.off+uint64(damaged))
+		}
 	}
+	return r.notes
 }
 
 // eachNote walks notes (gABI ch. 5, "Note Section"; Linux pads to 4 bytes in
@@ -73,26 +85,26 @@ func eachNote(data []byte, big bool, yield func(name []byte, typ uint32, desc []
 	return -1
 }
 
-func (c *core) readNote(typ uint32, desc []byte) {
-	n := &c.notes
+func (r *noteReader) note(typ uint32, desc []byte) {
+	n := &r.notes
 	switch typ {
 	case ntPrstatus:
 		n.prstatus = append(n.prstatus, desc)
 	case ntPrpsinfo:
-		c.readPsinfo(desc)
+		n.readPsinfo(desc, r.file.header.big)
 	case ntAuxv:
-		n.auxv = readAuxv(desc, &c.header)
+		n.auxv = readAuxv(desc, &r.file.header)
 	case ntSiginfo:
 		if n.siginfo == nil { // the first is of the thread that crashed
 			n.siginfo = desc
 		}
 	case ntFile:
-		c.readFiles(desc)
+		r.files(desc)
 	case ntARMPACMask:
 		// struct user_pac_mask: data_mask, insn_mask; set bits are not address.
-		r := bin.New(desc, c.header.big)
-		r.Skip(8)
-		if mask := r.U64(); r.Err() == nil && n.codeMask == 0 {
+		d := bin.New(desc, r.file.header.big)
+		d.Skip(8)
+		if mask := d.U64(); d.Err() == nil && n.codeMask == 0 {
 			n.codeMask = ^mask
 		}
 	}
@@ -101,7 +113,7 @@ func (c *core) readNote(typ uint32, desc []byte) {
 // readPsinfo decodes struct elf_prpsinfo. Its size tells the width of long and
 // of the user IDs: 124 bytes with 16-bit ones (i386, ARM), 128 with 32-bit ones
 // (MIPS, RISC-V), 136 on 64-bit machines.
-func (c *core) readPsinfo(desc []byte) {
+func (n *notes) readPsinfo(desc []byte, big bool) {
 	var pid, fname uint64
 	switch len(desc) {
 	case 124:
@@ -113,13 +125,13 @@ func (c *core) readPsinfo(desc []byte) {
 	default:
 		return
 	}
-	r := bin.New(desc, c.header.big)
+	r := bin.New(desc, big)
 	r.Seek(pid)
-	c.notes.pid = int(int32(r.U32()))
+	n.pid = int(int32(r.U32()))
 	r.Seek(fname)
-	c.notes.fname = text(r.Bytes(16))
-	if c.notes.command = text(r.Bytes(80)); c.notes.command == "" {
-		c.notes.command = c.notes.fname
+	n.fname = text(r.Bytes(16))
+	if n.command = text(r.Bytes(80)); n.command == "" {
+		n.command = n.fname
 	}
 }
 
@@ -171,29 +183,29 @@ type fileMapping struct {
 // A mapping of a file in NT_FILE is a mapping of the program; see loadsFloor.
 const filesFloor, bytesPerFile = 1 << 18, 1 << 12
 
-// readFiles decodes NT_FILE (fs/binfmt_elf.c, fill_files_note): count, page size,
+// files decodes NT_FILE (fs/binfmt_elf.c, fill_files_note): count, page size,
 // count × (start, end, offset in pages), then the names.
-func (c *core) readFiles(desc []byte) {
-	w := c.header.word()
-	r := bin.New(desc, c.header.big)
-	count, page := r.Uint(w), r.Uint(w)
-	names := r
-	room := r.Len() / (3 * w)
+func (r *noteReader) files(desc []byte) {
+	name, w := r.file.name, r.file.header.word()
+	d := bin.New(desc, r.file.header.big)
+	count, page := d.Uint(w), d.Uint(w)
+	names := d
+	room := d.Len() / (3 * w)
 	names.Skip(uint64(bin.Limit(count, room)) * uint64(3*w))
-	files := budget.New("mappings of files", filesFloor, uint64(len(c.data))/bytesPerFile)
+	files := budget.New("mappings of files", filesFloor, uint64(len(r.file.data))/bytesPerFile)
 	for range bin.Limit(count, room) {
 		if !files.Draw(1) {
-			c.issue("%s: NT_FILE: %v; the others are left out", c.name, files.Err())
+			r.found.capture(name, "%s: NT_FILE: %v; the others are left out", name, files.Err())
 			return
 		}
-		m := fileMapping{start: r.Uint(w), end: r.Uint(w), off: r.Uint(w) * page}
+		m := fileMapping{start: d.Uint(w), end: d.Uint(w), off: d.Uint(w) * page}
 		m.path = names.CString()
-		if r.Err() != nil || names.Err() != nil {
-			c.issue("%s: NT_FILE ends after %d of %d mappings", c.name, len(c.notes.files), count)
+		if d.Err() != nil || names.Err() != nil {
+			r.found.capture(name, "%s: NT_FILE ends after %d of %d mappings", name, len(r.notes.files), count)
 			return
 		}
 		if m.start < m.end {
-			c.notes.files = append(c.notes.files, m)
+			r.notes.files = append(r.notes.files, m)
 		}
 	}
 }

@@ -9,67 +9,67 @@ import (
 // regOffset is the offset of pr_reg in struct elf_prstatus: behind the signal
 // (12+4 bytes), two longs, four pids and four timevals of two longs. n32 has
 // 64-bit registers behind 32-bit longs.
-func (c *core) regOffset() int {
-	if c.header.wide {
+func (h *header) regOffset() int {
+	if h.wide {
 		return 112
 	}
 	return 72
 }
 
-// threads decodes the register files. The kernel writes the thread that crashed
+// readThreads decodes the register files. The kernel writes the thread that crashed
 // first, and so does QEMU.
-func (c *core) threads() (list []target.Thread) {
-	layout := c.arch.Layouts[cpu.LinuxPrstatus]
+func readThreads(f *file, arch *cpu.Arch, prstatus [][]byte, found *problems) (list []target.Thread) {
+	h, layout := &f.header, arch.Layouts[cpu.LinuxPrstatus]
 	short := 0
-	for _, desc := range c.notes.prstatus {
-		if len(desc) < c.regOffset()+layout.Size || layout.Size == 0 {
+	for _, desc := range prstatus {
+		if len(desc) < h.regOffset()+layout.Size || layout.Size == 0 {
 			short++
 			continue
 		}
-		r := bin.New(desc, c.header.big)
-		r.Seek(uint64(12 + 4 + 2*c.header.word())) // pr_pid
+		r := bin.New(desc, h.big)
+		r.Seek(uint64(12 + 4 + 2*h.word())) // pr_pid
 		t := target.Thread{ID: int(int32(r.U32())), Crashed: len(list) == 0}
-		t.Regs = c.arch.Read(layout, desc[c.regOffset():])
+		t.Regs = arch.Read(layout, desc[h.regOffset():])
 		list = append(list, t)
 	}
 	if short > 0 {
-		c.issue("%s: %d of %d threads have no whole register block (NT_PRSTATUS)", c.name, short, len(c.notes.prstatus))
+		found.capture(f.name, "%s: %d of %d threads have no whole register block (NT_PRSTATUS)", f.name, short, len(prstatus))
 	}
 	return list
 }
 
-// fault is why the program stopped: NT_SIGINFO, else pr_cursig of the first
+// readFault tells why the program stopped: NT_SIGINFO, else pr_cursig of the first
 // thread. nil where it was not a signal (gcore).
-func (c *core) fault(thread int) *target.Fault {
+func readFault(h *header, n *notes, thread int) *target.Fault {
 	f := &target.Fault{Thread: thread}
-	r := bin.New(c.notes.prstatus[0], c.header.big)
+	r := bin.New(n.prstatus[0], h.big)
 	r.Seek(12)
 	f.Signal = int(r.U16())
-	c.readSiginfo(f)
+	h.readSiginfo(n.siginfo, f)
 	if f.Signal == 0 {
 		return nil
 	}
-	f.Name = signalName(f.Signal, c.header.machine == emMIPS)
+	f.Name = signalName(f.Signal, h.machine == emMIPS)
 	return f
 }
 
 // readSiginfo decodes si_signo, si_code and si_addr of siginfo_t. MIPS has
 // si_code before si_errno (arch/mips/include/uapi/asm/siginfo.h). si_addr is
 // behind these three, aligned to the word.
-func (c *core) readSiginfo(f *target.Fault) {
-	r := bin.New(c.notes.siginfo, c.header.big)
+func (h *header) readSiginfo(siginfo []byte, f *target.Fault) {
+	r, mips := bin.New(siginfo, h.big), h.machine == emMIPS
 	signo, second, third := r.U32(), r.U32(), r.U32()
-	r.Align(c.header.word())
+	r.Align(h.word())
 	sender := r
-	addr := r.Uint(c.header.word())
+	addr := r.Uint(h.word())
 	if r.Err() != nil || signo == 0 {
 		return
 	}
 	f.Signal, f.Code = int(int32(signo)), int(int32(third))
-	if c.header.machine == emMIPS {
+	if mips {
 		f.Code = int(int32(second))
 	}
-	if faults(signalName(f.Signal, c.header.machine == emMIPS)) && f.Code > 0 && f.Code != siKernel {
+	if faults(signalName(f.Signal, mips)) && f.Code > 0 && f.Code != siKernel {
 		f.Address, f.HasAddress = addr, true
 	}
 	if f.Code <= 0 { // sent by a process: si_pid and si_uid stand where si_addr would

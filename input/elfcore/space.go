@@ -1,0 +1,104 @@
+package elfcore
+
+import (
+	"bytes"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+)
+
+// space is the address space of the program.
+type space struct {
+	file  *file
+	arch  *cpu.Arch
+	loads []phdr
+	// captured is what the core itself holds of memory.
+	captured *target.Memory
+	// ranges has the permissions of every mapping, captured or not, and no bytes; nil
+	// until somebody asks.
+	ranges *target.Memory
+}
+
+func newSpace(f *file, arch *cpu.Arch, loads []phdr) *space {
+	s := &space{file: f, arch: arch, loads: loads}
+	s.captured = s.build(target.Builder{})
+	return s
+}
+
+// memory is what was captured, over the pages of the modules' files that nobody can
+// have written to.
+//
+// A page of a writable segment that is missing stays missing. The kernel leaves
+// it out only where it is as in the file, but QEMU leaves out RELRO pages, which
+// the dynamic linker wrote to before it made them read-only; the file's bytes
+// would be addresses without their bias.
+func (s *space) memory(modules []*target.Module) *target.Memory {
+	if len(modules) == 0 {
+		return s.captured
+	}
+	var b target.Builder
+	for _, m := range modules {
+		if m.Image == nil {
+			continue
+		}
+		for _, seg := range m.Image.Segments {
+			if !seg.Write {
+				b.Add(m.ToTarget(seg.Addr), seg.Data, 0, perm(seg.Read, seg.Write, seg.Exec))
+			}
+		}
+	}
+	return s.build(b)
+}
+
+// build adds what was captured to b.
+func (s *space) build(b target.Builder) *target.Memory {
+	b.Grow(len(s.loads))
+	for _, p := range s.loads {
+		data := s.file.bytes(p.off, min(p.filesz, p.memsz))
+		b.Add(p.vaddr&s.arch.AddrMask(), data, 0, p.perm())
+	}
+	return b.Memory(s.arch)
+}
+
+// mapped is the address space with what program headers say of it and no bytes.
+func (s *space) mapped() *target.Memory {
+	if s.ranges == nil {
+		var b target.Builder
+		b.Grow(len(s.loads))
+		for _, p := range s.loads {
+			b.Add(p.vaddr&s.arch.AddrMask(), nil, p.memsz, p.perm())
+		}
+		s.ranges = b.Memory(s.arch)
+	}
+	return s.ranges
+}
+
+func (p *phdr) perm() target.Perm {
+	return perm(p.flags&pfR != 0, p.flags&pfW != 0, p.flags&pfX != 0)
+}
+
+func perm(r, w, x bool) (p target.Perm) {
+	if r {
+		p |= target.PermRead
+	}
+	if w {
+		p |= target.PermWrite
+	}
+	if x {
+		p |= target.PermExec
+	}
+	return p
+}
+
+// maxString bounds paths in memory: PATH_MAX.
+const maxString = 4096
+
+// cstring reads a string of memory, "" where it has no end.
+func cstring(mem *target.Memory, addr uint64) string {
+	var buf [maxString]byte
+	n := mem.Read(addr, buf[:])
+	if i := bytes.IndexByte(buf[:n], 0); i >= 0 {
+		return string(buf[:i])
+	}
+	return ""
+}
