@@ -284,7 +284,14 @@ func (s *Source) StartsFunction(m *target.Module, pc uint64, mode cpu.Mode, site
 	if _, frame := p.heights.Proven(at); frame != nil && frame.SP != 0 {
 		return false
 	}
-	return p.mayNotReturn(m, site) && p.entries.AddressTaken(at)
+	return p.mayNotReturn(m, site) && !p.fillsUpTo(at) && p.entries.AddressTaken(at)
+}
+
+// fillsUpTo tells whether filler stands at a place, up to where a function is known to begin:
+// behind a call that ends a function because it never returns.
+func (p *program) fillsUpTo(at disasm.Addr) bool {
+	end := p.SkipPadding(at)
+	return end > at.PC && p.entries.IsEntry(disasm.Addr{PC: end, Mode: at.Mode})
 }
 
 // mayNotReturn tells whether a call goes to a function that never returns, or nobody knows

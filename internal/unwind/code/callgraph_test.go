@@ -185,6 +185,9 @@ func dies(t *testing.T) *target.Module {
 	400000 <f>:
 	400020 <g>:
 	400040 <abort>:
+	400050 <j>:
+	400060 <k>:
+	400068 <l>:
 		400000: 48 83 ec 08     sub  $8,%rsp
 		400004: 85 ff           test %edi,%edi
 		400006: 75 28           jne  400030
@@ -202,7 +205,12 @@ func dies(t *testing.T) *target.Module {
 		400020: c3              ret
 		400030: e8 eb ff ff ff  call 400020
 		400035: eb d6           jmp  40000d
-		400040: 0f 0b           ud2`}.Image(t)
+		400040: 0f 0b           ud2
+		400050: 48 8d 05 0e 00 00 00     lea 0xe(%rip),%rax   # 400065
+		400057: c3              ret
+		400060: e8 db ff ff ff  call 400040
+		400065: 0f 1f 00        nopl (%rax)
+		400068: c3              ret`}.Image(t)
 	m := &target.Module{Image: img, Bias: 0x7000_0000}
 	lo, hi := img.Bounds()
 	m.Range = target.Range{Lo: lo + m.Bias, Hi: hi + m.Bias}
@@ -238,6 +246,7 @@ func TestStartsFunction(t *testing.T) {
 		{"g, behind a call that never returns", 0x400020, 0x400040, true},
 		{"the same behind a call that comes back: the caller goes on there", 0x400020, 0x400020, false},
 		{"amid f", 0x40000d, 0x400020, false},
+		{"filler in front of l, behind k's call that never returns, at an address that j takes", 0x400065, 0x400040, false},
 	} {
 		site := cpu.CallSite{Direct: true, Target: c.callees + m.Bias}
 		if got := New(nil).StartsFunction(m, c.pc+m.Bias, 0, site); got != c.want {
