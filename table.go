@@ -13,6 +13,7 @@ import (
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/compact"
 	"github.com/backsight/backsight/internal/unwind/ehabi"
+	"github.com/backsight/backsight/internal/unwind/rows"
 	"github.com/backsight/backsight/internal/unwind/table"
 	"github.com/backsight/backsight/unwind"
 )
@@ -29,13 +30,35 @@ type TableStats struct{ Functions, Rows, Rules, Bytes int }
 
 // compilable are the sources whose rules a table can have, in the order in which they
 // are compiled.
-func compilable() (names []string, parts []table.Part) {
-	return []string{"cfi", "compact", "ehabi", "code"}, []table.Part{
-		table.Listed(unwind.MethodCFI, cfi.New().Rows),
-		table.Listed(unwind.MethodCompact, compact.Source{}.Rows),
-		table.Listed(unwind.MethodEHABI, ehabi.Source{}.Rows),
-		{Method: unwind.MethodCode, List: analysis().Rows},
+func compilable() []rows.Source {
+	code := analysis()
+	return []rows.Source{
+		{Name: "cfi", RuleSource: cfi.New(), Part: table.Listed(unwind.MethodCFI, cfi.New().Rows)},
+		{Name: "compact", RuleSource: compact.Source{}, Part: table.Listed(unwind.MethodCompact, compact.Source{}.Rows)},
+		{Name: "ehabi", RuleSource: ehabi.Source{}, Part: table.Listed(unwind.MethodEHABI, ehabi.Source{}.Rows)},
+		{Name: "code", RuleSource: code, Part: table.Part{Method: unwind.MethodCode, List: code.Rows}},
 	}
+}
+
+// compilableBy are the compilable sources of these names, in their order; all, if there are none.
+// The error names what is none of them.
+func compilableBy(names []string) (chosen []rows.Source, err error) {
+	all := compilable()
+	if len(names) == 0 {
+		return all, nil
+	}
+	for _, n := range names {
+		i := slices.IndexFunc(all, func(s rows.Source) bool { return s.Name == n })
+		if i < 0 {
+			known := make([]string, len(all))
+			for k := range all {
+				known[k] = all[k].Name
+			}
+			return nil, fmt.Errorf("no table can be compiled from %q; there are %s", n, strings.Join(known, ", "))
+		}
+		chosen = append(chosen, all[i])
+	}
+	return chosen, nil
 }
 
 // CompileTable compiles the unwind rules of an image, as far as they follow from its
@@ -43,20 +66,16 @@ func compilable() (names []string, parts []table.Part) {
 // of these, in its order: cfi, compact, ehabi, code; none: all. The error names one that is none of
 // them, or the image's file, where that cannot be read any more.
 func CompileTable(img *image.Image, sources ...string) (*Table, error) {
-	names, parts := compilable()
-	if len(sources) == 0 {
-		sources = names
+	chosen, err := compilableBy(sources)
+	if err != nil {
+		return nil, err
 	}
-	var chosen []table.Part
-	for _, s := range sources {
-		i := slices.Index(names, s)
-		if i < 0 {
-			return nil, fmt.Errorf("no table can be compiled from %q; there are %s", s, strings.Join(names, ", "))
-		}
-		chosen = append(chosen, parts[i])
+	parts := make([]table.Part, len(chosen))
+	for i := range chosen {
+		parts[i] = chosen[i].Part
 	}
 	t := &Table{img: img}
-	if err := guarded(img, func() { t.rules = table.Build(img, chosen...) }); err != nil {
+	if err := guarded(img, func() { t.rules = table.Build(img, parts...) }); err != nil {
 		return nil, err
 	}
 	return t, nil

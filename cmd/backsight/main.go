@@ -104,7 +104,7 @@ were written; 1 with --strict, one is incomplete; 2 no backtrace could be made;
 		SilenceUsage:  true,
 	}
 	root.SetHelpCommand(newHelp(root))
-	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout), newWatch(stdout, stderr), newSchema(stdout), newVersion(stdout))
+	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout, stderr), newWatch(stdout, stderr), newSchema(stdout), newVersion(stdout))
 	return root
 }
 

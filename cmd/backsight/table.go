@@ -17,9 +17,10 @@ type tableOptions struct {
 	files   fileFlags
 	output  string
 	sources []string
+	format  string
 }
 
-func newTable(stdout io.Writer) *cobra.Command {
+func newTable(stdout, stderr io.Writer) *cobra.Command {
 	var o tableOptions
 	cmd := &cobra.Command{
 		Use:   "table [flags] IMAGE",
@@ -28,16 +29,26 @@ func newTable(stdout io.Writer) *cobra.Command {
 and writes it to a file, for the build ID of the binary or, where it has none, a
 digest of what is loaded. Rules come from .eh_frame, from .ARM.exidx and, where
 there is neither, from the code. 'backsight bt --table-dir DIR' unwinds by the
-tables in DIR.`,
+tables in DIR.
+
+With --format, the rules are written for other programs:
+` + formatList(),
 		Example: `  backsight table libc.so.6
   backsight table -o tables/ libc.so.6
-  backsight table --sources code firmware.elf`,
+  backsight table --sources code firmware.elf
+  backsight table --format json -o firmware.json firmware.elf`,
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return o.run(stdout, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if o.format != "" {
+				return o.export(c.Context(), stdout, newProgress(stderr), args[0])
+			}
+			return o.run(stdout, args[0])
+		},
 	}
 	f := cmd.Flags()
 	f.StringVarP(&o.output, "output", "o", "", "write the table to `FILE`, or into a directory by the build ID or digest")
 	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of sources to compile, in this order: cfi,compact,ehabi,code")
+	f.StringVar(&o.format, "format", "", "write the rules in a `FORM` that other programs read; with -o, into that file")
 	o.files.addDebug(f)
 	o.files.raw.add(f)
 	return cmd

@@ -41,6 +41,20 @@ func (s *Source) Rows(img *image.Image, wanted func(lo, hi uint64) bool, yield f
 	}
 }
 
+// Entries calls yield for where functions of the image certainly begin, in order of address,
+// until yield returns false.
+func (s *Source) Entries(img *image.Image, yield func(addr uint64, mode cpu.Mode) bool) {
+	if img.Arch.Decoder == nil {
+		return
+	}
+	p := s.of(img)
+	for _, key := range p.entries.Certain() {
+		if at := p.Addr(key); !yield(at.PC, at.Mode) {
+			return
+		}
+	}
+}
+
 // drain lets the workers end.
 func drain(chunks []chan listed) {
 	for _, c := range chunks {

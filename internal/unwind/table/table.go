@@ -91,6 +91,9 @@ type Row struct {
 // holds tells whether the row is of code in a mode.
 func (r *Row) holds(mode cpu.Mode) bool { return r.mode == anyMode || r.mode == uint8(mode)&1+1 }
 
+// Mode is the mode of the row's code; false where the row's source knows no modes.
+func (r *Row) Mode() (cpu.Mode, bool) { return cpu.Mode(r.mode - 1), r.mode != anyMode }
+
 // anyMode is Row.mode where the source knows no modes; else Row.mode is the mode plus one.
 const anyMode = 0
 

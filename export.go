@@ -1,0 +1,33 @@
+package backsight
+
+import (
+	"context"
+
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/unwind/rows"
+	"github.com/backsight/backsight/tables"
+	"github.com/backsight/backsight/tables/jsontable"
+)
+
+// TableFormats are the forms of tables for other programs, in the order in which help lists
+// them.
+func TableFormats() []tables.Format {
+	return []tables.Format{
+		jsontable.Format(),
+	}
+}
+
+// ListRules lists the functions of an image and the rule at each instruction, from what the
+// binary has and from its code, for TableFormats to write. names selects sources, as for
+// CompileTable, whose errors it has; that of ctx comes with what was listed by then.
+func ListRules(ctx context.Context, img *image.Image, names ...string) (p *tables.Program, err error) {
+	chosen, err := compilableBy(names)
+	if err != nil {
+		return nil, err
+	}
+	fault := guarded(img, func() { p, err = rows.List(ctx, img, analysis().Entries, chosen...) })
+	if fault != nil {
+		return nil, fault
+	}
+	return p, err
+}

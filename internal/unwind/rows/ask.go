@@ -1,0 +1,120 @@
+package rows
+
+import (
+	"encoding/binary"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/budget"
+	"github.com/backsight/backsight/unwind"
+)
+
+// asker keeps what asking for rules costs.
+type asker struct {
+	budget budget.Budget
+	key    []byte // scratch
+}
+
+// asked bounds the work for the places that no compiled table has, in instructions that code
+// analysis executes: a function with alloca takes a few thousand for each of its own.
+func asked(img *image.Image) budget.Budget {
+	const floor, perByte = 1 << 28, 2000
+	return budget.New("instructions analysed", floor, perByte*img.LoadedBytes())
+}
+
+// padding is the most that compilers fill up between functions.
+const padding = 15
+
+// gap asks for the rules from lo up to hi, where they lie in code. The spaces between
+// functions are left alone: no frame is ever there.
+func (l *lister) gap(lo, hi uint64) {
+	for i := range l.img.Segments {
+		s := &l.img.Segments[i]
+		from, to := max(lo, s.Addr), min(hi, s.Addr+uint64(len(s.Data)))
+		if s.Exec && from < to && to-from > padding && l.img.Arch.Decoder != nil {
+			l.code(from, to)
+		}
+	}
+}
+
+// code asks for the rules at the instructions from one address up to another.
+func (l *lister) code(at, end uint64) {
+	for at < end && l.ctx.Err() == nil && l.ask.budget.Left() > 0 {
+		var buf [2]cpu.Insn // an instruction and its delay slot
+		code := l.img.Code(at)
+		n := l.img.Arch.Decoder.Decode(code, at, l.mode, buf[:])
+		if n == 0 || int(buf[0].Len) > len(code) {
+			at += l.img.Arch.InsnAlignIn(l.mode)
+			continue
+		}
+		next := at + uint64(buf[0].Len)
+		if buf[0].Flags&cpu.FlagDelaySlot != 0 && n > 1 {
+			next += uint64(buf[1].Len)
+		}
+		l.instruction(at, min(next, end), buf[0].Op == cpu.OpCall)
+		at = next
+	}
+}
+
+// instruction asks for the rule before an instruction and, if that is a call, for the rule
+// while the call is running, which holds at all bytes but the first.
+func (l *lister) instruction(at, next uint64, call bool) {
+	before, found := l.rule(unwind.Query{PC: at, Resume: at, Exact: true})
+	hi := next
+	if call {
+		hi = min(at+1, next)
+	}
+	if found {
+		l.add(span{at, hi, before, l.mode})
+	}
+	if !call || hi >= next {
+		return
+	}
+	if during, found := l.rule(unwind.Query{PC: next - 1, Resume: next}); found {
+		l.add(span{hi, next, during, l.mode})
+	}
+}
+
+// rule is the number of the first rule that a source has which is more than a hint.
+func (l *lister) rule(q unwind.Query) (number int, found bool) {
+	q.Image, q.Arch, q.Mode = l.img, l.img.Arch, l.mode
+	for i := range l.sources {
+		s := &l.sources[i]
+		l.scratch.Reset()
+		q.Cost = 0
+		v := s.Rule(&q, &l.scratch)
+		l.ask.budget.Draw(int(min(q.Cost, uint64(l.ask.budget.Left()))))
+		switch {
+		case v == unwind.EndOfStack:
+			l.scratch.Reset()
+			l.scratch.RA.Kind = unwind.Undefined
+			return l.number(&l.scratch, s.Name), true
+		case v == unwind.Found && l.scratch.Flags&(unwind.Fallback|unwind.Inferred) == 0:
+			return l.number(&l.scratch, s.Name), true
+		}
+	}
+	return 0, false
+}
+
+// appendKey appends all that a rule says.
+func appendKey(b []byte, r *unwind.Rule, flags unwind.RuleFlags, source string) []byte {
+	b = binary.LittleEndian.AppendUint16(b, uint16(flags))
+	b = append(append(b, source...), 0)
+	b = appendRegister(b, &r.CFA)
+	b = appendRegister(b, &r.RA)
+	for i := range r.N {
+		b = appendRegister(b, &r.Regs[i])
+	}
+	return b
+}
+
+func appendRegister(b []byte, r *unwind.RegRule) []byte {
+	b = append(b, byte(r.Kind), byte(r.Reg), byte(r.Base))
+	b = binary.LittleEndian.AppendUint64(b, uint64(r.Off))
+	b = binary.LittleEndian.AppendUint64(b, uint64(r.Add))
+	if r.Kind == unwind.Expression || r.Kind == unwind.ValExpression {
+		b = binary.LittleEndian.AppendUint64(b, uint64(len(r.Expr)))
+		b = append(b, r.Expr...)
+	}
+	return b
+}
