@@ -190,10 +190,10 @@ func frameRows(f *report.Frame) []row {
 	var rows []row
 	for i := range f.Inlines {
 		in := &f.Inlines[i]
-		rows = append(rows, row{pc: f.PC, name: Text(orUnknown(in.Function)) + " (inlined)", file: place(in.File, f.Dir, in.Line)})
+		rows = append(rows, row{pc: f.PC, name: Text(shortName(orUnknown(in.Function), maxName)) + " (inlined)", file: place(in.File, f.Dir, in.Line)})
 	}
 	tag, color := doubt(f)
-	return append(rows, row{pc: f.PC, noPC: !f.HasAddress(), name: Text(frameName(f)), file: place(f.File, f.Dir, f.Line), tag: tag, color: color})
+	return append(rows, row{pc: f.PC, noPC: !f.HasAddress(), name: Text(shortName(frameName(f), maxName)), file: place(f.File, f.Dir, f.Line), tag: tag, color: color})
 }
 
 // frameName is function+offset or module+offset of where the frame resumes.

@@ -14,8 +14,18 @@ const (
 	maxDemangled = 14 // log₂ of bytes
 )
 
+// unversioned is a symbol's name without the version that nm and full ELF symbol tables write
+// behind it (memcpy@@GLIBC_2.14): it tells which programs find the function, and is no part
+// of its name.
+func unversioned(name string) string {
+	if i := strings.IndexByte(name, '@'); i > 0 {
+		return name[:i]
+	}
+	return name
+}
+
 // demangled is the readable form of a C++ or Rust name; other names stay as
-// they are. A version behind @ stays (memcpy@@GLIBC_2.14).
+// they are.
 func demangled(name string) (readable string) {
 	if len(name) > maxMangled || !strings.HasPrefix(name, "_") {
 		return name
@@ -27,10 +37,5 @@ func demangled(name string) (readable string) {
 			readable = name
 		}
 	}()
-	base, version, versioned := strings.Cut(name, "@")
-	readable = demangle.Filter(base, demangle.MaxLength(maxDemangled))
-	if versioned {
-		readable += "@" + version
-	}
-	return readable
+	return demangle.Filter(name, demangle.MaxLength(maxDemangled))
 }

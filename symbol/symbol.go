@@ -135,7 +135,7 @@ const goABI0 = ".abi0"
 func (s *Symbolizer) find(img *image.Image, debug *debugInfo, addr uint64) Location {
 	l := debug.locate(addr)
 	if sym, ok := img.SymbolAt(addr); ok && sym.Name != "" {
-		l.Function, l.Entry = sym.Name, sym.Addr
+		l.Function, l.Entry = unversioned(sym.Name), sym.Addr
 	}
 	if s.Mangled {
 		return l

@@ -34,7 +34,7 @@ type span struct {
 
 func newIndex(img *image.Image, tables []symtab) symbolIndex {
 	x := symbolIndex{img: img, tables: tables}
-	entries := sortEntries(x.entries())
+	entries := x.sortEntries(x.entries())
 	x.starts, x.refs = make([]uint64, 0, len(entries)), make([]uint32, 0, len(entries))
 	x.flatten(entries)
 	return x

@@ -36,11 +36,11 @@ func (x *symbolIndex) end(e *entry) uint64 {
 	return s.end
 }
 
-// sortEntries orders symbols by address, those of one address by rank, the first of the
-// tables last. A library has a hundred thousand, in the order of a hash table, and
+// sortEntries orders symbols by address, those of one address by rank and then by name, the
+// best last, and of the same names the first of the tables last. A library has a hundred thousand, in the order of a hash table, and
 // whoever wants one name waits for it: a radix sort takes a fifth of the time that
 // comparisons do.
-func sortEntries(entries []entry) []entry {
+func (x *symbolIndex) sortEntries(entries []entry) []entry {
 	differ := uint64(0)
 	for i := range entries {
 		differ |= entries[i].addr ^ entries[0].addr
@@ -70,7 +70,10 @@ func sortEntries(entries []entry) []entry {
 		}
 		if to > from+1 {
 			slices.SortFunc(entries[from:to], func(a, b entry) int {
-				return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(b.ref, a.ref))
+				if a.rank() != b.rank() {
+					return cmp.Compare(a.rank(), b.rank())
+				}
+				return cmp.Or(cmp.Compare(x.nameCost(b.ref), x.nameCost(a.ref)), cmp.Compare(b.ref, a.ref))
 			})
 		}
 		from = to

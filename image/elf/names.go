@@ -42,13 +42,13 @@ func newNames(tables []symtab) nameIndex {
 // add adds a symbol, unless there is a better one of its name.
 func (x *nameIndex) add(ref uint32) {
 	t, s := x.at(ref)
-	name := nameAt(t.str, s.name)
+	name, _ := t.bareName(&s)
 	if len(name) == 0 || !t.isDefined(&s) {
 		return
 	}
 	at := x.slot(name)
 	if x.refs[at] != noRef {
-		if _, o := x.at(x.refs[at]); bindRank(&s) <= bindRank(&o) {
+		if u, o := x.at(x.refs[at]); t.symbolRank(&s) <= u.symbolRank(&o) {
 			return
 		}
 	}
@@ -62,7 +62,8 @@ func (x *nameIndex) slot(name []byte) int {
 		if x.refs[at] == noRef {
 			return at
 		}
-		if t, s := x.at(x.refs[at]); bytes.Equal(nameAt(t.str, s.name), name) {
+		t, s := x.at(x.refs[at])
+		if known, _ := t.bareName(&s); bytes.Equal(known, name) {
 			return at
 		}
 	}

@@ -13,10 +13,10 @@ const maxScans = 16
 func (x *symbolIndex) scan(addr uint64) uint32 {
 	cover, below := span{ref: noRef}, span{ref: noRef}
 	x.eachNear(addr, addr, func(s span) uint64 {
-		if s.sized && addr < s.end && s.beats(&cover) {
+		if s.sized && addr < s.end && x.beats(&s, &cover) {
 			cover = s
 		}
-		if s.beats(&below) {
+		if x.beats(&s, &below) {
 			below = s
 		}
 		return addr - below.addr
@@ -35,13 +35,16 @@ func (x *symbolIndex) scan(addr uint64) uint32 {
 	return below.ref
 }
 
-// beats tells whether s comes behind o in the order of sortSpans.
-func (s *span) beats(o *span) bool {
+// beats tells whether s comes behind o in the order of sortEntries.
+func (x *symbolIndex) beats(s, o *span) bool {
 	switch {
 	case o.ref == noRef || s.addr != o.addr:
 		return o.ref == noRef || s.addr > o.addr
 	case s.rank != o.rank:
 		return s.rank > o.rank
+	}
+	if a, b := x.nameCost(s.ref), x.nameCost(o.ref); a != b {
+		return a < b
 	}
 	return s.ref < o.ref
 }

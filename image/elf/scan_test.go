@@ -14,7 +14,7 @@ func TestScanFindsWhatTheIndexFinds(t *testing.T) {
 		var list []tsym
 		for i := range 1 + r.IntN(12) {
 			list = append(list, tsym{
-				name: fmt.Sprint("f", i), value: 0x1000 + uint64(8*r.IntN(24)), size: uint64(8 * max(0, r.IntN(12)-3)),
+				name: fmt.Sprint("f", i, []string{"", "@V", "@@V", "long"}[r.IntN(4)]), value: 0x1000 + uint64(8*r.IntN(24)), size: uint64(8 * max(0, r.IntN(12)-3)),
 				info: []uint8{globalFunc, localFunc, weakFunc}[r.IntN(3)], shndx: 1,
 			})
 		}

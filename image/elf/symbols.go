@@ -130,10 +130,10 @@ func (c *container) SymbolNamed(name string) (image.Symbol, bool) {
 		t := &tables[n]
 		for i := range t.len() {
 			s := t.at(i)
-			if !nameIs(t.str, s.name, name) || !t.isDefined(&s) || found && bindRank(&s) <= bestRank {
+			if !t.named(&s, name) || !t.isDefined(&s) || found && t.symbolRank(&s) <= bestRank {
 				continue
 			}
-			best, bestRank, found = t.symbol(&s), bindRank(&s), true
+			best, bestRank, found = t.symbol(&s), t.symbolRank(&s), true
 		}
 	}
 	return best, found

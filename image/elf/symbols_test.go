@@ -68,6 +68,16 @@ func TestSymbolAt(t *testing.T) {
 			{name: "b", value: 0x1010, size: 0x20, info: globalFunc, shndx: 1},
 		}, []q{{0x100f, "a"}, {0x1010, "b"}, {0x102f, "b"}, {0x1030, ""}}},
 
+		{"among aliases the unversioned, then the shortest global name", []tsym{
+			{name: "__libc_malloc@@GLIBC_2.2.5", value: 0x1000, size: 16, info: globalFunc, shndx: 1},
+			{name: "__malloc", value: 0x1000, size: 16, info: globalFunc, shndx: 1},
+			{name: "malloc", value: 0x1000, size: 16, info: globalFunc, shndx: 1},
+			{name: "m", value: 0x1000, size: 16, info: localFunc, shndx: 1},
+			{name: "f@V1", value: 0x1010, size: 16, info: globalFunc, shndx: 1},
+			{name: "create@@V2", value: 0x1010, size: 16, info: globalFunc, shndx: 1},
+			{name: "@odd", value: 0x1020, size: 16, info: globalFunc, shndx: 1},
+		}, []q{{0x1004, "malloc"}, {0x1014, "create"}, {0x1024, "@odd"}}},
+
 		{"untyped labels in code only", []tsym{
 			{name: "label", value: 0x1000, info: localLabel, shndx: 1},
 			{name: "table", value: 0x2000, info: asmLabel, shndx: 2},
@@ -135,9 +145,11 @@ func TestSymbolNamed(t *testing.T) {
 		tsym{name: "var", value: 0x2001, size: 4, info: object, shndx: 2},
 		tsym{name: "extern", value: 0x1040, info: globalFunc},
 		tsym{name: "tls", value: 8, info: stbGlobal<<4 | 6, shndx: 2},
+		tsym{name: "copy@V1", value: 0x1050, info: globalFunc, shndx: 1},
+		tsym{name: "copy@@V2", value: 0x1060, info: globalFunc, shndx: 1},
 	)
 	for round := range 3 { // the first answers come without the index
-		for name, want := range map[string]uint64{"both": 0x1020, "var": 0x2001, "extern": 0, "tls": 0, "bot": 0, "bothx": 0, "": 0} {
+		for name, want := range map[string]uint64{"both": 0x1020, "var": 0x2001, "extern": 0, "tls": 0, "bot": 0, "bothx": 0, "": 0, "copy": 0x1060, "cop": 0} {
 			if s, ok := img.SymbolNamed(name); s.Addr != want || ok != (want != 0) {
 				t.Errorf("round %d: SymbolNamed(%q) = %+v, %t", round, name, s, ok)
 			}

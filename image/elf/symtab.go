@@ -136,5 +136,8 @@ func (t *symtab) modeKnown(s *sym) bool {
 	return s.typ() != sttNotype || t.f.machine != emARM || t.img.Arch.ModeOnly
 }
 
-// name builds the symbol's name.
-func (t *symtab) name(s *sym) string { return string(nameAt(t.str, s.name)) }
+// name builds the symbol's name, without its version.
+func (t *symtab) name(s *sym) string {
+	name, _ := t.bareName(s)
+	return string(name)
+}

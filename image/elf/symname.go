@@ -1,0 +1,77 @@
+package elf
+
+import (
+	"bytes"
+
+	"github.com/backsight/backsight/internal/bin"
+)
+
+// versioning is how a symbol table spells which version of a function a symbol is. Only full
+// tables do, where the link editor writes the version behind the name (gABI, "Symbol
+// Versioning" in the LSB); .dynsym has versions in a section of their own.
+type versioning uint8
+
+const (
+	plainName      versioning = iota // memcpy
+	defaultVersion                   // memcpy@@GLIBC_2.14: what new programs are linked with
+	oldVersion                       // memcpy@GLIBC_2.2.5: what old programs still find
+)
+
+// bareName is the symbol's name without the version. A name that begins with @ is all name.
+func (t *symtab) bareName(s *sym) ([]byte, versioning) {
+	name := nameAt(t.str, s.name)
+	i := bytes.IndexByte(name, '@')
+	switch {
+	case i <= 0:
+		return name, plainName
+	case bytes.HasPrefix(name[i:], []byte("@@")):
+		return name[:i], defaultVersion
+	}
+	return name[:i], oldVersion
+}
+
+// named tells whether the symbol's name is name, whatever its version.
+func (t *symtab) named(s *sym, name string) bool {
+	if uint64(s.name) >= uint64(len(t.str)) {
+		return false
+	}
+	b := t.str[s.name:]
+	return len(b) > len(name) && (b[len(name)] == 0 || b[len(name)] == '@') && string(b[:len(name)]) == name
+}
+
+// maxAlias bounds what is read of the names of aliases, which are compared many times.
+const maxAlias = 256
+
+// nameCost orders the aliases of one address that are alike otherwise, the best name first:
+// those without a version, then the shortest. glibc has a dozen names for some functions,
+// most of them for its own use: __GI___libc_malloc, __libc_malloc, malloc.
+func (t *symtab) nameCost(s *sym) int {
+	b := t.str[bin.Limit(uint64(s.name), len(t.str)):]
+	b = b[:min(len(b), maxAlias)]
+	n := bytes.IndexAny(b, "\x00@")
+	switch {
+	case n < 0:
+		return maxAlias
+	case b[n] == 0:
+		return n
+	case bytes.HasPrefix(b[n:], []byte("@@")):
+		return int(defaultVersion)<<16 + n
+	}
+	return int(oldVersion)<<16 + n
+}
+
+// symbolRank orders the symbols of one name: by binding, and those of a version that only old
+// programs find behind all others of their binding.
+func (t *symtab) symbolRank(s *sym) uint8 {
+	r := 2*bindRank(s) + 1
+	if _, v := t.bareName(s); v == oldVersion {
+		r--
+	}
+	return r
+}
+
+// nameCost is that of the symbol of a ref.
+func (x *symbolIndex) nameCost(ref uint32) int {
+	t, s, _ := x.symbol(ref)
+	return t.nameCost(&s)
+}
