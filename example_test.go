@@ -13,7 +13,7 @@ import (
 
 func Example() {
 	ctx := context.Background()
-	files := backsight.NewFiles(input.FileOptions{Sysroot: "testdata/mips-deref/modules"})
+	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{"testdata/mips-deref/modules"}})
 	defer files.Close()
 	capture, err := backsight.Open(ctx, "testdata/mips-deref/core.gz", input.Env{Files: files})
 	if err != nil {

@@ -81,9 +81,9 @@ func begin(arch *cpu.Arch, state *unwind.State, f *report.Frame, n int) uint64 {
 const maxSource = 8 << 20
 
 // Source is up to n lines before and behind a frame's line, and that one; empty where the
-// file is not to be had. It is looked for below root, as all of another machine's files
-// are, or, where root is "", on this machine.
-func Source(root string, f *report.Frame, n int) []report.SourceLine {
+// file is not to be had. It is looked for below roots, as all of another machine's files
+// are, or, where there are none, on this machine.
+func Source(roots []string, f *report.Frame, n int) []report.SourceLine {
 	if f.File == "" || f.Line <= 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func Source(root string, f *report.Frame, n int) []report.SourceLine {
 	if !path.IsAbs(name) {
 		name = path.Join(f.Dir, name)
 	}
-	text, err := read(root, name)
+	text, err := readBelow(roots, name)
 	if err != nil {
 		return nil
 	}
@@ -109,6 +109,19 @@ func Source(root string, f *report.Frame, n int) []report.SourceLine {
 		return nil // another version of the file
 	}
 	return out
+}
+
+// readBelow reads a file from the first of roots that has it.
+func readBelow(roots []string, name string) (text []byte, err error) {
+	if len(roots) == 0 {
+		return read("", name)
+	}
+	for _, root := range roots {
+		if text, err = read(root, name); err == nil {
+			break
+		}
+	}
+	return text, err
 }
 
 // read reads a regular file of no more than maxSource bytes.

@@ -93,7 +93,7 @@ func TestSource(t *testing.T) {
 		{symbol.Location{File: "/src", Line: 2}, ""},
 	} {
 		var got []string
-		for _, l := range excerpt.Source(root, &report.Frame{Location: tt.at}, 1) {
+		for _, l := range excerpt.Source([]string{root}, &report.Frame{Location: tt.at}, 1) {
 			if l.Here {
 				l.Text = ">" + l.Text
 			}

@@ -16,7 +16,7 @@ type Symbol struct {
 // goroutines; Section once for a name.
 //
 // A Container may have more methods, each for what Image's method of the same name
-// tells: Import, Rebased, FunctionStarts, and SectionPart with SectionSize. An Image whose Container
+// tells: Import, Rebased, Hollow, FunctionStarts, and SectionPart with SectionSize. An Image whose Container
 // lacks one answers as that method's comment says.
 type Container interface {
 	// Section returns the named section, searching separate debug files for
@@ -56,6 +56,16 @@ type parter interface {
 	// SectionSize is the section's size, or what it claims to decompress to, which
 	// the size of its stream makes credible.
 	SectionSize(name string) uint64
+}
+
+// hollower is a Container that knows files without their code.
+type hollower interface{ Hollow() bool }
+
+// Hollow tells whether the file describes a program and has none of its code: a debug file, as
+// objcopy --only-keep-debug makes them.
+func (img *Image) Hollow() bool {
+	h, is := img.container.(hollower)
+	return is && h.Hollow()
 }
 
 // Container returns what the Image reads from, for a format's package that tells more

@@ -1,6 +1,10 @@
 package image
 
 import (
+	"bytes"
+	"iter"
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/mapped"
 )
@@ -15,6 +19,9 @@ type Format struct {
 	// Open reads the headers of a file that Sniff recognised. The Image takes over f
 	// and closes it; where Open fails, f stays open. The error is an *Error.
 	Open func(f *File, opt Options) (*Image, error)
+	// BuildID is the build ID of a file that Sniff recognised, nil for none. It costs a look
+	// at the headers. Where it is nil, files of this format are not found by build ID.
+	BuildID func(f *File) []byte
 }
 
 // Options say how to open files.
@@ -23,11 +30,11 @@ type Options struct {
 	Archs cpu.Set
 	// DebugDirs are the roots of separate debug files, usually /usr/lib/debug.
 	DebugDirs []string
-	// Root, if set, is a directory with another machine's files. Resolve finds the
-	// regular file that a path of that machine names there, following links as that
-	// machine would: nothing leads out of Root.
-	Root    string
-	Resolve func(path string) (file string, ok bool)
+	// Roots are directories with other machines' files.
+	Roots []Root
+	// ByBuildID finds further files that may be the image's debug file, by its build ID, the
+	// nearest first; nil where there are none. Who takes one compares the build IDs.
+	ByBuildID func(id []byte) iter.Seq[string]
 	// NoDebugFiles keeps to the file itself.
 	NoDebugFiles bool
 	// Arch, BuildID and Name, its path on the machine that ran it, say which image is meant
@@ -38,6 +45,14 @@ type Options struct {
 	// Raw is the ABI of files without headers, which nothing in them tells; nil:
 	// there are none.
 	Raw *cpu.Arch
+}
+
+// Root is a directory with another machine's files. Resolve finds the regular file that a
+// path of that machine names there, following links as that machine would: nothing leads out
+// of Dir.
+type Root struct {
+	Dir     string
+	Resolve func(path string) (file string, ok bool)
 }
 
 // Open opens a file in the first of formats that recognises it. The error is an
@@ -75,6 +90,27 @@ func Parse(name string, data []byte, formats []Format, opt Options) (*Image, err
 		return nil, f.unrecognised()
 	}
 	return format.Open(f, opt)
+}
+
+// BuildID is the build ID of the file at a path, nil where it has none, or where none of
+// formats knows it.
+func BuildID(path string, formats []Format) (id []byte) {
+	var format *Format
+	f, err := OpenFile(path, func(head []byte) bool {
+		i := slices.IndexFunc(formats, func(f Format) bool { return f.BuildID != nil && f.Sniff(head) })
+		if i >= 0 {
+			format = &formats[i]
+		}
+		return i >= 0
+	})
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	if mapped.Guard(func() { id = bytes.Clone(format.BuildID(f)) }) != nil {
+		return nil
+	}
+	return id
 }
 
 func recognise(formats []Format, head []byte) *Format {

@@ -26,11 +26,15 @@ type FileOptions struct {
 	Exe string
 	// Images are further binaries, mapped with a known bias or named by the capture.
 	Images []NamedImage
-	// Sysroot is a copy of the captured machine's files; "": this machine.
-	Sysroot string
-	// DebugDirs are the roots of separate debug files, besides usr/lib/debug below
-	// Sysroot.
+	// Sysroots are copies of the captured machine's files, the first searched first; none but
+	// "": this machine.
+	Sysroots []string
+	// DebugDirs are the roots of separate debug files, besides usr/lib/debug below each of
+	// Sysroots. Below them and the sysroots, files are also found by their build ID.
 	DebugDirs []string
+	// Fetch, if set, is asked for what is nowhere here: the executable or the debug file of a
+	// build ID, which it puts into a file of this machine; false where it has none.
+	Fetch func(kind FetchKind, id []byte) (path string, ok bool)
 	// Formats are the kinds of executables, in the order in which they are tried.
 	Formats []image.Format
 	// Raw is the ABI of binaries in none of the formats that have headers; nil: there
@@ -61,7 +65,8 @@ func ParseNamedImage(s string) NamedImage {
 // for the next capture. It is safe for concurrent use.
 type Files struct {
 	opt   FileOptions
-	tree  *tree // below Sysroot; nil without one
+	trees []*tree // below Sysroots
+	ids   idIndex
 	mu    sync.Mutex
 	known map[string]*opening
 	// symbols are lists that ReadSymbols read.
@@ -84,10 +89,16 @@ func (o *opening) failed() bool { return o.done.Load() && o.img != nil && o.img.
 // NewFiles returns the files that opt describes. Nothing is opened yet.
 func NewFiles(opt FileOptions) *Files {
 	f := &Files{opt: opt, known: make(map[string]*opening)}
-	if opt.Sysroot != "" {
-		f.tree = &tree{root: filepath.Clean(opt.Sysroot)}
-		f.opt.DebugDirs = append([]string{filepath.Join(opt.Sysroot, "usr/lib/debug")}, opt.DebugDirs...)
+	var debug []string
+	for _, dir := range opt.Sysroots {
+		if dir == "" {
+			continue
+		}
+		f.trees = append(f.trees, &tree{root: filepath.Clean(dir)})
+		debug = append(debug, filepath.Join(dir, "usr/lib/debug"))
 	}
+	f.ids = idIndex{dirs: slices.Concat(opt.DebugDirs, opt.Sysroots), formats: opt.Formats}
+	f.opt.DebugDirs = append(debug, opt.DebugDirs...)
 	return f
 }
 
@@ -112,11 +123,11 @@ func (f *Files) Parse(name string, data []byte) (*image.Image, error) {
 	return f.Rename(img), nil
 }
 
-// imageOptions keep what images lead to below the sysroot.
+// imageOptions keep what images lead to below the sysroots.
 func (f *Files) imageOptions() image.Options {
-	opt := image.Options{Archs: f.opt.Archs, DebugDirs: f.opt.DebugDirs, Raw: f.opt.Raw}
-	if f.tree != nil {
-		opt.Root, opt.Resolve = f.tree.root, f.tree.resolve
+	opt := image.Options{Archs: f.opt.Archs, DebugDirs: f.opt.DebugDirs, Raw: f.opt.Raw, ByBuildID: f.debugFiles}
+	for _, t := range f.trees {
+		opt.Roots = append(opt.Roots, image.Root{Dir: t.root, Resolve: t.resolve})
 	}
 	return opt
 }
@@ -192,21 +203,6 @@ func (f *Files) Close() error {
 	return errors.Join(errs...)
 }
 
-// BinaryRef is a binary as a capture names it.
-type BinaryRef struct {
-	// Name is its path on the captured machine.
-	Name string
-	// BuildID decides where it is known.
-	BuildID []byte
-	// Arch is the captured program's ABI; nil accepts any. AnyABI: only its CPU
-	// and byte order count.
-	Arch   *cpu.Arch
-	AnyABI bool
-	// Dir is where relative names are looked for besides the working directory,
-	// and nothing where it is "".
-	Dir string
-}
-
 // Find opens the binary that a capture names. The image is nil where there is
 // none that fits; issues say what was found and not used, and what is wrong with what
 // is used.
@@ -224,19 +220,33 @@ func (f *Files) Find(ref BinaryRef) (img *image.Image, issues []target.Issue) {
 			issues = append(issues, ref.notUsed(path, err))
 		}
 	}
-	if f.tree != nil && ref.BuildID != nil {
-		for _, path := range f.tree.versions(ref.Name) {
-			if img, err := f.accepted(path, &ref); err == nil {
-				return img, ref.damage(img)
-			}
-		}
-	}
 	if ref.BuildID != nil {
-		if img := f.cached(&ref); img != nil {
+		if img := f.byID(&ref); img != nil {
 			return img, ref.damage(img)
 		}
 	}
 	return nil, issues
+}
+
+// byID finds a binary by its build ID, where the names that the capture gives lead nowhere:
+// in another version of a library, in a shared cache, in any file, and far away.
+func (f *Files) byID(ref *BinaryRef) *image.Image {
+	for _, t := range f.trees {
+		for _, path := range t.versions(ref.Name) {
+			if img, err := f.accepted(path, ref); err == nil {
+				return img
+			}
+		}
+	}
+	if img := f.cached(ref); img != nil {
+		return img
+	}
+	for path := range f.executables(ref.BuildID) {
+		if img, err := f.accepted(path, ref); err == nil && !img.Hollow() {
+			return img
+		}
+	}
+	return nil
 }
 
 // cached finds a library in dyld's shared caches, in which macOS and iOS keep those of the
@@ -274,49 +284,6 @@ func (f *Files) accepted(path string, ref *BinaryRef) (*image.Image, error) {
 	return img, ref.accepts(img)
 }
 
-// notUsed is the issue of a file that was found in vain.
-func (ref *BinaryRef) notUsed(path string, err error) target.Issue {
-	what := path + ": " + err.Error()
-	var inPath *os.PathError
-	if errors.As(err, new(*image.Error)) { // names the path itself
-		what = err.Error()
-	} else if errors.As(err, &inPath) {
-		what = path + ": " + inPath.Err.Error()
-	}
-	return target.Issue{Kind: target.IssueNotUsed, Subject: ref.Name, Text: what + "; not used"}
-}
-
-// damage are the issues of an image that is used.
-func (ref *BinaryRef) damage(img *image.Image) (issues []target.Issue) {
-	for _, text := range img.Issues {
-		issues = append(issues, target.Issue{Kind: target.IssueImage, Subject: ref.Name, Text: text})
-	}
-	return issues
-}
-
-// accepts tells why img cannot be what the capture means, nil when it can.
-func (ref *BinaryRef) accepts(img *image.Image) error {
-	if !ref.runs(img.Arch) {
-		return fmt.Errorf("a binary for %s, the capture is of %s", img.Arch, ref.Arch)
-	}
-	if ref.BuildID == nil || bytes.Equal(ref.BuildID, img.BuildID) {
-		return nil
-	}
-	if img.BuildID == nil {
-		return fmt.Errorf("no build ID, the capture says %x", ref.BuildID)
-	}
-	return fmt.Errorf("build ID %x, the capture says %x", img.BuildID, ref.BuildID)
-}
-
-// runs tells whether code of ABI a runs in the captured program: the same CPU and
-// byte order and, unless the ABI is open, the same widths. Variants that only ELF
-// flags tell apart (microMIPS, release 6) are the same here.
-func (ref *BinaryRef) runs(a *cpu.Arch) bool {
-	want := ref.Arch
-	return want == nil || a == want || a.Name == want.Name && a.BigEndian == want.BigEndian &&
-		(ref.AnyABI || a.AddrSize == want.AddrSize && a.RegSize == want.RegSize)
-}
-
 // candidates are the paths where a binary may be, best first.
 func (f *Files) candidates(ref BinaryRef) []string {
 	base := filepath.Base(filepath.FromSlash(ref.Name))
@@ -332,8 +299,11 @@ func (f *Files) candidates(ref BinaryRef) []string {
 			paths = append(paths, p)
 		}
 	}
-	if f.tree != nil {
-		return append(paths, f.tree.find(ref.Name)...)
+	for _, t := range f.trees {
+		paths = append(paths, t.find(ref.Name)...)
+	}
+	if f.trees != nil {
+		return paths
 	}
 	if ref.Name == "" {
 		return paths

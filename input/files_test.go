@@ -107,7 +107,7 @@ func TestFindBelowSysroot(t *testing.T) {
 		{"/absent", "", "", 0},
 		{"", "", "", 0},
 	} {
-		f := NewFiles(FileOptions{Archs: archsT, Formats: formatsT, Sysroot: dir})
+		f := NewFiles(FileOptions{Archs: archsT, Formats: formatsT, Sysroots: []string{dir}})
 		w := BinaryRef{Name: tt.name, Arch: archA}
 		if tt.id != "" {
 			w.BuildID = []byte(tt.id)
@@ -213,7 +213,7 @@ func TestDebugFilesBelowSysroot(t *testing.T) {
 	place(t, dir, "lib/libx.so", elfFile(8, "wanted"))
 	store := fmt.Sprintf("usr/lib/debug/.build-id/%x", "w")
 	name := fmt.Sprintf("%s/%x", store, "anted")
-	f := func() *Files { return NewFiles(FileOptions{Archs: archsT, Formats: formatsT, Sysroot: dir}) }
+	f := func() *Files { return NewFiles(FileOptions{Archs: archsT, Formats: formatsT, Sysroots: []string{dir}}) }
 	found := func() string {
 		files := f()
 		defer files.Close()
@@ -227,6 +227,9 @@ func TestDebugFilesBelowSysroot(t *testing.T) {
 	link(t, dir, name, "/lib/libx.so")
 	if got := found(); got != "lib/libx.so" {
 		t.Errorf("an absolute link leads to %q", got)
+	}
+	if err := os.Remove(filepath.Join(dir, "lib/libx.so")); err != nil {
+		t.Fatal(err)
 	}
 	for _, target := range []string{filepath.Join(outside, "other"), "../../../../../../../../../../" + filepath.Join(outside, "other")} {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil {

@@ -16,12 +16,11 @@ func (f *Files) Beginning(prefix string) (paths []string) {
 			paths = append(paths, p)
 		}
 	}
-	if f.tree == nil {
-		return paths
-	}
-	for _, rel := range f.tree.beginning(prefix) {
-		if p, ok := f.tree.resolve(rel); ok && !slices.Contains(paths, p) {
-			paths = append(paths, p)
+	for _, t := range f.trees {
+		for _, rel := range t.beginning(prefix) {
+			if p, ok := t.resolve(rel); ok && !slices.Contains(paths, p) {
+				paths = append(paths, p)
+			}
 		}
 	}
 	return paths

@@ -23,7 +23,7 @@ import (
 type fileFlags struct {
 	exe       string
 	images    []string
-	sysroot   string
+	sysroots  []string
 	debugDirs []string
 	symbols   []string
 	raw       rawFlags
@@ -36,7 +36,7 @@ const hostDebugDir = "/usr/lib/debug"
 // debugRoots are the directories to search: of another machine's binaries, this
 // machine's debug files are none, unless the user says so.
 func (ff *fileFlags) debugRoots() []string {
-	if ff.sysroot != "" && !ff.flags.Changed("debug-dir") {
+	if ff.sysroots != nil && !ff.flags.Changed("debug-dir") {
 		return nil
 	}
 	return ff.debugDirs
@@ -48,7 +48,7 @@ type rawFlags struct{ arch, endian, abi string }
 func (ff *fileFlags) add(f *pflag.FlagSet) {
 	f.VarP(&onceValue{value: &ff.exe}, "exe", "e", "the executable `FILE`, where the capture does not name it or it lives elsewhere")
 	f.StringArrayVar(&ff.images, "image", nil, "a binary `FILE[@ADDR]` of the captured program, ADDR its load bias; repeatable")
-	f.StringVar(&ff.sysroot, "sysroot", "", "`DIR` with the files that the capture names, and their debug files")
+	f.StringArrayVar(&ff.sysroots, "sysroot", nil, "`DIR` with the files that the capture names, and their debug files; repeatable")
 	f.StringArrayVar(&ff.symbols, "symbols", nil, "names from text at `PATH`: System.map, kallsyms, nm's output, or a directory of such files; repeatable")
 	ff.addDebug(f)
 	ff.raw.add(f)
@@ -94,7 +94,7 @@ func (ff *fileFlags) gdbOrder(captures []string) []string {
 }
 
 func (ff *fileFlags) addDebug(f *pflag.FlagSet) {
-	f.StringArrayVar(&ff.debugDirs, "debug-dir", []string{hostDebugDir}, "`DIR` with separate debug files; repeatable")
+	f.StringArrayVar(&ff.debugDirs, "debug-dir", []string{hostDebugDir}, "`DIR` with separate debug files, or with programs before they were stripped; repeatable")
 	ff.flags = f
 }
 
@@ -130,8 +130,8 @@ const (
 	aroundSource = 3
 )
 
-// fill takes the excerpts that were asked for. Source files are looked for below sysroot.
-func (e *excerptFlags) fill(r *report.Report, sysroot string) {
+// fill takes the excerpts that were asked for. Source files are looked for below sysroots.
+func (e *excerptFlags) fill(r *report.Report, sysroots []string) {
 	for i := range r.Threads {
 		snap := r.Snapshot.Of(r.Threads[i].Thread)
 		for k := range r.Threads[i].Frames {
@@ -140,7 +140,7 @@ func (e *excerptFlags) fill(r *report.Report, sysroot string) {
 				f.Code = excerpt.Code(snap, f, aroundCode)
 			}
 			if e.source {
-				f.Source = excerpt.Source(sysroot, f, aroundSource)
+				f.Source = excerpt.Source(sysroots, f, aroundSource)
 			}
 		}
 	}
@@ -189,12 +189,14 @@ func (ff *fileFlags) open() (*input.Files, error) {
 	if err != nil {
 		return nil, err
 	}
-	opt := input.FileOptions{Archs: archs, Exe: ff.exe, Sysroot: ff.sysroot, DebugDirs: ff.debugRoots(), Raw: raw}
+	opt := input.FileOptions{Archs: archs, Exe: ff.exe, Sysroots: ff.sysroots, DebugDirs: ff.debugRoots(), Raw: raw}
 	for _, i := range ff.images {
 		opt.Images = append(opt.Images, input.ParseNamedImage(i))
 	}
-	if err := directory("--sysroot", ff.sysroot); err != nil {
-		return nil, err
+	for _, dir := range ff.sysroots {
+		if err := directory("--sysroot", dir); err != nil {
+			return nil, err
+		}
 	}
 	files := backsight.NewFiles(opt)
 	if err := files.ReadSymbols(ff.symbols); err != nil {

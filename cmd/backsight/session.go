@@ -175,7 +175,7 @@ func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Re
 		return nil, err
 	}
 	r := backsight.Report(ctx, snap, traces, s.names)
-	s.opt.show.fill(r, s.opt.files.sysroot)
+	s.opt.show.fill(r, s.opt.files.sysroots)
 	return r, nil
 }
 

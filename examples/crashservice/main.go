@@ -59,7 +59,7 @@ func newService(sysroot string) (*service, error) {
 		return nil, err
 	}
 	return &service{
-		files:    backsight.NewFiles(input.FileOptions{Sysroot: sysroot}),
+		files:    backsight.NewFiles(input.FileOptions{Sysroots: []string{sysroot}}),
 		unwinder: u,
 		names:    &symbol.Symbolizer{},
 	}, nil

@@ -35,7 +35,7 @@ func main() {
 }
 
 func run(ctx context.Context, core, sysroot string, n int) error {
-	files := backsight.NewFiles(input.FileOptions{Sysroot: sysroot})
+	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{sysroot}})
 	defer files.Close()
 	capture, err := backsight.Open(ctx, core, input.Env{Files: files})
 	if err != nil {

@@ -14,12 +14,44 @@ import (
 
 // findDebugFile looks where GDB looks (GDB manual, "Debugging Information in
 // Separate Files"): by build ID below each debug directory, then by
-// .gnu_debuglink beside the file, in .debug/, and below each debug directory.
+// .gnu_debuglink beside the file, in .debug/, and below each debug directory. Last come
+// files of the same build ID elsewhere: the program before it was stripped.
 func (c *container) findDebugFile() *file {
 	if f := c.debugFileByID(); f != nil {
 		return f
 	}
-	return c.debugFileByLink()
+	if f := c.debugFileByLink(); f != nil {
+		return f
+	}
+	return c.twin()
+}
+
+// twin finds another file of the same build ID that has what this one lacks.
+func (c *container) twin() *file {
+	if c.opt.ByBuildID == nil || len(c.buildID) < 2 {
+		return nil
+	}
+	for path := range c.opt.ByBuildID(c.buildID) {
+		f := c.tryDebugFile(path, func(f *file) bool {
+			_, symbols := f.findShdr(".symtab")
+			_, lines := f.section(".debug_info")
+			return (symbols || lines) && bytes.Equal(f.buildID(), c.buildID)
+		})
+		if f != nil {
+			return f
+		}
+	}
+	return nil
+}
+
+// Hollow implements image.Image's: some code is stated, and has no bytes.
+func (c *container) Hollow() bool {
+	for i := range c.main.shnum {
+		if s := c.main.shdr(i); s.typ == shtNobits && s.flags&shfExecinstr != 0 && s.size > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (c *container) debugFileByID() *file {

@@ -101,8 +101,8 @@ func TestDebugFileBelowRoot(t *testing.T) {
 		root := t.TempDir()
 		write(t, filepath.Join(root, "usr/bin/prog"), stripped(nil, "x.debug", crc))
 		write(t, filepath.Join(root, "debug/usr/bin/x.debug"), debug(nil))
-		opt := image.Options{Archs: testArchs(), Root: root, DebugDirs: []string{filepath.Join(root, "debug")}}
-		opt.Resolve = func(path string) (string, bool) { return filepath.Join(root, path), leads }
+		opt := image.Options{Archs: testArchs(), DebugDirs: []string{filepath.Join(root, "debug")}}
+		opt.Roots = []image.Root{{Dir: root, Resolve: func(path string) (string, bool) { return filepath.Join(root, path), leads }}}
 		img, err := Open(filepath.Join(root, "usr/bin/prog"), opt)
 		if err != nil {
 			t.Fatal(err)

@@ -24,10 +24,19 @@ import (
 
 // Format describes this package to image.Open.
 func Format() image.Format {
-	return image.Format{Name: "elf", Sniff: sniff, Open: open}
+	return image.Format{Name: "elf", Sniff: sniff, Open: open, BuildID: buildID}
 }
 
 func sniff(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
+
+// buildID is that of a file which is an image or a debug file.
+func buildID(in *image.File) []byte {
+	f, err := newFile(in.Name, in.Data)
+	if err != nil || f.typ != etExec && f.typ != etDyn {
+		return nil
+	}
+	return f.buildID()
+}
 
 // Open is image.Open for files that are known to be ELF.
 func Open(path string, opt image.Options) (*image.Image, error) {

@@ -57,7 +57,7 @@ func TestCores(t *testing.T) {
 }
 
 func compareCore(t *testing.T, base, sysroot string) {
-	snap, err := load(t, base+".core.gz", input.FileOptions{Sysroot: sysroot})
+	snap, err := load(t, base+".core.gz", input.FileOptions{Sysroots: []string{sysroot}})
 	if err != nil {
 		t.Fatal(err)
 	}

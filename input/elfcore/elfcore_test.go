@@ -237,9 +237,9 @@ func TestWrongBinaries(t *testing.T) {
 		opt  input.FileOptions
 		want string
 	}{
-		{"processor", input.FileOptions{Sysroot: good, Exe: other}, "a binary for mips o32 big-endian, the capture is of x86_64 little-endian; not used"},
-		{"build", input.FileOptions{Sysroot: good, Exe: otherBuild}, "build ID "},
-		{"nothing there", input.FileOptions{Sysroot: t.TempDir()}, ""},
+		{"processor", input.FileOptions{Sysroots: []string{good}, Exe: other}, "a binary for mips o32 big-endian, the capture is of x86_64 little-endian; not used"},
+		{"build", input.FileOptions{Sysroots: []string{good}, Exe: otherBuild}, "build ID "},
+		{"nothing there", input.FileOptions{Sysroots: []string{t.TempDir()}}, ""},
 	} {
 		snap, err := load(t, path, tt.opt)
 		if err != nil {
@@ -295,7 +295,7 @@ func TestWrongBuildByHeaders(t *testing.T) {
 	unknown[8] = 0x99
 	data = bytes.ReplaceAll(data, buildIDNote, unknown)
 	for exe, want := range map[string]string{"": "", "usr/lib/libtree.so": "another build; not used", "usr/bin/server": ""} {
-		opt := input.FileOptions{Sysroot: root}
+		opt := input.FileOptions{Sysroots: []string{root}}
 		if exe != "" {
 			opt.Exe = filepath.Join(root, exe)
 		}
@@ -322,7 +322,7 @@ func TestWrongBuildByHeaders(t *testing.T) {
 // the dynamic section tell another build.
 func TestWrongBuildWithoutID(t *testing.T) {
 	root := recorded.Testdata(t, "aarch64-signal/modules")
-	snap, err := load(t, recorded.Testdata(t, "aarch64-signal/core.gz"), input.FileOptions{Sysroot: root, Exe: filepath.Join(root, "usr/lib/libplug.so")})
+	snap, err := load(t, recorded.Testdata(t, "aarch64-signal/core.gz"), input.FileOptions{Sysroots: []string{root}, Exe: filepath.Join(root, "usr/lib/libplug.so")})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -335,7 +335,7 @@ func TestWrongBuildWithoutID(t *testing.T) {
 // and the linker's list changed, gives a snapshot or an error.
 func TestDamage(t *testing.T) {
 	for _, name := range []string{"aarch64-signal", "x86_64-threads"} {
-		opt := input.FileOptions{Sysroot: recorded.Testdata(t, name, "modules")}
+		opt := input.FileOptions{Sysroots: []string{recorded.Testdata(t, name, "modules")}}
 		whole := recorded.Unzip(t, recorded.Testdata(t, name, "core.gz"))
 		rng := rand.New(rand.NewPCG(1, 2))
 		for range 150 {
@@ -378,7 +378,7 @@ func FuzzCore(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var snap *target.Snapshot
 		var err error
-		meter.Allocations(t, len(data), func() { snap, err = read(t, data, input.FileOptions{Sysroot: os.DevNull}) })
+		meter.Allocations(t, len(data), func() { snap, err = read(t, data, input.FileOptions{Sysroots: []string{os.DevNull}}) })
 		if (snap == nil) == (err == nil) {
 			t.Fatalf("%v and %v", snap, err)
 		}

@@ -14,7 +14,7 @@ import (
 // file holds unchanged, which is where the code is. The binaries are found all
 // the same.
 func TestCodeLeftOut(t *testing.T) {
-	opt := input.FileOptions{Sysroot: recorded.Testdata(t, "x86_64-threads/modules")}
+	opt := input.FileOptions{Sysroots: []string{recorded.Testdata(t, "x86_64-threads/modules")}}
 	data := recorded.Unzip(t, recorded.Testdata(t, "x86_64-threads/core.gz"))
 	whole, err := read(t, data, opt)
 	if err != nil {

@@ -22,7 +22,7 @@ func opened(t *testing.T, log string, kernel []byte) *target.Snapshot {
 	if err := os.WriteFile(filepath.Join(dir, "vmlinuz-6.1.0-synth"), kernel, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	files := backsight.NewFiles(input.FileOptions{Sysroot: dir})
+	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{dir}})
 	t.Cleanup(func() { _ = files.Close() })
 	s, err := backsight.OpenReader(context.Background(), "log", strings.NewReader(log), input.Env{Files: files})
 	if err != nil {

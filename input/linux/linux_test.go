@@ -26,7 +26,7 @@ func sysroot(t *testing.T, files map[string]string) *input.Files {
 			t.Fatal(err)
 		}
 	}
-	f := backsight.NewFiles(input.FileOptions{Sysroot: dir})
+	f := backsight.NewFiles(input.FileOptions{Sysroots: []string{dir}})
 	t.Cleanup(func() { _ = f.Close() })
 	return f
 }

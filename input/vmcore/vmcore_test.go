@@ -21,7 +21,7 @@ var names = []string{"swapper/0", "init", "kthreadd", "kworker/0:1", "rcu_gp", "
 // open reads a dump.
 func open(t testing.TB, data []byte) (*target.Snapshot, error) {
 	t.Helper()
-	env := &input.Env{Archs: backsight.CPUs(), Files: backsight.NewFiles(input.FileOptions{Sysroot: t.TempDir()})}
+	env := &input.Env{Archs: backsight.CPUs(), Files: backsight.NewFiles(input.FileOptions{Sysroots: []string{t.TempDir()}})}
 	s, err := vmcore.Format().Open(context.Background(), input.NewCapture("vmcore", data), env)
 	if err != nil {
 		return nil, err

@@ -90,7 +90,7 @@ func ofCore(ctx context.Context, path string) (seeds []Seed, err error) {
 	if len(data) <= coreMost {
 		seeds = append(seeds, Seed{Name: name, Files: []File{{captureName, data}}, Sysroot: root})
 	}
-	files := backsight.NewFiles(input.FileOptions{Sysroot: root})
+	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{root}})
 	defer files.Close()
 	stream, err := backsight.Open(ctx, path, input.Env{Files: files})
 	if err != nil {

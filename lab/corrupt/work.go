@@ -107,7 +107,7 @@ func answer(ctx context.Context, dir string, s *Seed, files []File) (a Answer, e
 
 // backtraces does what the command does, each snapshot after the other.
 func backtraces(ctx context.Context, capture string, s *Seed) (frames []Place, said bool) {
-	files := backsight.NewFiles(input.FileOptions{Sysroot: s.Sysroot})
+	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{s.Sysroot}})
 	defer files.Close()
 	stream, err := backsight.Open(ctx, capture, input.Env{Files: files})
 	if err != nil {

@@ -14,7 +14,7 @@ import (
 func readLog(t *testing.T, log string) (*target.Snapshot, error) {
 	t.Helper()
 	board, _ := backsight.CPUs().ByName("arm", "cortexm", false)
-	files := backsight.NewFiles(input.FileOptions{Sysroot: t.TempDir()})
+	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{t.TempDir()}})
 	defer files.Close()
 	env := input.Env{Files: files, Formats: []input.Format{Format(board)}}
 	s, err := backsight.OpenReader(context.Background(), "log", strings.NewReader(log), env)

@@ -14,7 +14,7 @@ import (
 // Core is the capture in a core file, with the binaries below sysroot.
 func Core(t testing.TB, path, sysroot string) *target.Snapshot {
 	t.Helper()
-	snap, err := open(t, path, elfcore.Format(), input.FileOptions{Sysroot: sysroot}).Next(t.Context())
+	snap, err := open(t, path, elfcore.Format(), input.FileOptions{Sysroots: []string{sysroot}}).Next(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

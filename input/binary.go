@@ -1,0 +1,70 @@
+package input
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/target"
+)
+
+// BinaryRef is a binary as a capture names it.
+type BinaryRef struct {
+	// Name is its path on the captured machine.
+	Name string
+	// BuildID decides where it is known.
+	BuildID []byte
+	// Arch is the captured program's ABI; nil accepts any. AnyABI: only its CPU
+	// and byte order count.
+	Arch   *cpu.Arch
+	AnyABI bool
+	// Dir is where relative names are looked for besides the working directory,
+	// and nothing where it is "".
+	Dir string
+}
+
+// notUsed is the issue of a file that was found in vain.
+func (ref *BinaryRef) notUsed(path string, err error) target.Issue {
+	what := path + ": " + err.Error()
+	var inPath *os.PathError
+	if errors.As(err, new(*image.Error)) { // names the path itself
+		what = err.Error()
+	} else if errors.As(err, &inPath) {
+		what = path + ": " + inPath.Err.Error()
+	}
+	return target.Issue{Kind: target.IssueNotUsed, Subject: ref.Name, Text: what + "; not used"}
+}
+
+// damage are the issues of an image that is used.
+func (ref *BinaryRef) damage(img *image.Image) (issues []target.Issue) {
+	for _, text := range img.Issues {
+		issues = append(issues, target.Issue{Kind: target.IssueImage, Subject: ref.Name, Text: text})
+	}
+	return issues
+}
+
+// accepts tells why img cannot be what the capture means, nil when it can.
+func (ref *BinaryRef) accepts(img *image.Image) error {
+	if !ref.runs(img.Arch) {
+		return fmt.Errorf("a binary for %s, the capture is of %s", img.Arch, ref.Arch)
+	}
+	if ref.BuildID == nil || bytes.Equal(ref.BuildID, img.BuildID) {
+		return nil
+	}
+	if img.BuildID == nil {
+		return fmt.Errorf("no build ID, the capture says %x", ref.BuildID)
+	}
+	return fmt.Errorf("build ID %x, the capture says %x", img.BuildID, ref.BuildID)
+}
+
+// runs tells whether code of ABI a runs in the captured program: the same CPU and
+// byte order and, unless the ABI is open, the same widths. Variants that only ELF
+// flags tell apart (microMIPS, release 6) are the same here.
+func (ref *BinaryRef) runs(a *cpu.Arch) bool {
+	want := ref.Arch
+	return want == nil || a == want || a.Name == want.Name && a.BigEndian == want.BigEndian &&
+		(ref.AnyABI || a.AddrSize == want.AddrSize && a.RegSize == want.RegSize)
+}
