@@ -67,7 +67,7 @@ func (o *explainOptions) run(ctx context.Context, file, where string, stdout, st
 	if err != nil {
 		return nil, err
 	}
-	files, err := o.files.open()
+	files, err := o.files.open(ctx, func(what string) { complain(stderr, what) })
 	if err != nil {
 		return nil, err
 	}

@@ -9,50 +9,16 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/excerpt"
-	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/report"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
 )
 
-// fileFlags say where binaries are.
-type fileFlags struct {
-	exe       string
-	images    []string
-	sysroots  []string
-	debugDirs []string
-	symbols   []string
-	raw       rawFlags
-	flags     *pflag.FlagSet
-}
-
-// hostDebugDir has the debug files of this machine's binaries.
-const hostDebugDir = "/usr/lib/debug"
-
-// debugRoots are the directories to search: of another machine's binaries, this
-// machine's debug files are none, unless the user says so.
-func (ff *fileFlags) debugRoots() []string {
-	if ff.sysroots != nil && !ff.flags.Changed("debug-dir") {
-		return nil
-	}
-	return ff.debugDirs
-}
-
 // rawFlags describe binaries without headers.
 type rawFlags struct{ arch, endian, abi string }
-
-func (ff *fileFlags) add(f *pflag.FlagSet) {
-	f.VarP(&onceValue{value: &ff.exe}, "exe", "e", "the executable `FILE`, where the capture does not name it or it lives elsewhere")
-	f.StringArrayVar(&ff.images, "image", nil, "a binary `FILE[@ADDR]` of the captured program, ADDR its load bias; repeatable")
-	f.StringArrayVar(&ff.sysroots, "sysroot", nil, "`DIR` with the files that the capture names, and their debug files; repeatable")
-	f.StringArrayVar(&ff.symbols, "symbols", nil, "names from text at `PATH`: System.map, kallsyms, nm's output, or a directory of such files; repeatable")
-	ff.addDebug(f)
-	ff.raw.add(f)
-}
 
 // onceValue is a flag that may be given once.
 type onceValue struct {
@@ -69,33 +35,6 @@ func (o *onceValue) Set(s string) error {
 	}
 	*o.value, o.given = s, true
 	return nil
-}
-
-// gdbOrder takes the executable out of "EXE CORE", as gdb wants its arguments.
-func (ff *fileFlags) gdbOrder(captures []string) []string {
-	if len(captures) != 2 || ff.exe != "" {
-		return captures
-	}
-	if st, err := os.Stat(captures[0]); err != nil || !st.Mode().IsRegular() {
-		return captures
-	}
-	f, err := os.Open(captures[0])
-	if err != nil {
-		return captures
-	}
-	defer f.Close()
-	head := make([]byte, image.HeadSize)
-	n, _ := io.ReadFull(f, head)
-	if !input.IsELF(head[:n]) {
-		return captures
-	}
-	ff.exe = captures[0]
-	return captures[1:]
-}
-
-func (ff *fileFlags) addDebug(f *pflag.FlagSet) {
-	f.StringArrayVar(&ff.debugDirs, "debug-dir", []string{hostDebugDir}, "`DIR` with separate debug files, or with programs before they were stripped; repeatable")
-	ff.flags = f
 }
 
 func (r *rawFlags) add(f *pflag.FlagSet) {
@@ -179,58 +118,6 @@ func processors(archs cpu.Set) string {
 		}
 	}
 	return strings.Join(names, ", ")
-}
-
-// open checks that what the user named is there: a mistyped name should not turn
-// into a poor backtrace.
-func (ff *fileFlags) open() (*input.Files, error) {
-	archs := backsight.CPUs()
-	raw, err := ff.raw.parse(archs)
-	if err != nil {
-		return nil, err
-	}
-	opt := input.FileOptions{Archs: archs, Exe: ff.exe, Sysroots: ff.sysroots, DebugDirs: ff.debugRoots(), Raw: raw}
-	for _, i := range ff.images {
-		opt.Images = append(opt.Images, input.ParseNamedImage(i))
-	}
-	for _, dir := range ff.sysroots {
-		if err := directory("--sysroot", dir); err != nil {
-			return nil, err
-		}
-	}
-	files := backsight.NewFiles(opt)
-	if err := files.ReadSymbols(ff.symbols); err != nil {
-		return nil, &failure{exitNone, err}
-	}
-	for _, i := range append([]input.NamedImage{{Path: ff.exe}}, opt.Images...) {
-		if i.Path == "" {
-			continue
-		}
-		if _, err := files.Open(i.Path); err != nil {
-			return nil, &failure{exitNone, errors.Join(fileError(i.Path, err), files.Close())}
-		}
-	}
-	return files, nil
-}
-
-// directory checks that a flag, if it is given, names one.
-func directory(flag, path string) error {
-	if path == "" {
-		return nil
-	}
-	if st, err := os.Stat(path); err != nil || !st.IsDir() {
-		return &failure{exitNone, fmt.Errorf("%s %s: not a directory", flag, path)}
-	}
-	return nil
-}
-
-// fileError is one line about a file that cannot be opened.
-func fileError(path string, err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) && !errors.As(err, new(*input.Error)) {
-		return fmt.Errorf("%s: cannot be opened: %w", path, p.Err)
-	}
-	return err
 }
 
 // colored decides whether to colour: on a terminal, unless the user or the

@@ -45,7 +45,7 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	if err != nil {
 		return err
 	}
-	if s.files, err = s.opt.files.open(); err != nil {
+	if s.files, err = s.opt.files.open(ctx, s.progress.warn); err != nil {
 		return err
 	}
 	if err := s.out.use(s.opt.format, "Backtraces of "+displayName(first(captures))); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -55,7 +56,7 @@ With --format, the rules are written for other programs:
 }
 
 func (o *tableOptions) run(stdout io.Writer, path string) error {
-	known, err := o.files.open()
+	known, err := o.files.open(context.Background(), func(string) {})
 	if err != nil {
 		return err
 	}

@@ -74,7 +74,8 @@ func (o *watchOptions) run(ctx context.Context, path string, stdout, stderr io.W
 	if err != nil {
 		return err
 	}
-	files, err := o.files.open()
+	talk := newProgress(stderr)
+	files, err := o.files.open(ctx, talk.warn)
 	if err != nil {
 		return err
 	}
@@ -88,7 +89,7 @@ func (o *watchOptions) run(ctx context.Context, path string, stdout, stderr io.W
 		return &failure{exitNone, err}
 	}
 	defer source.Close()
-	w := watcher{opt: o, name: displayName(path), unwinder: unwinder, env: o.memory.env(files), stdout: stdout, progress: newProgress(stderr)}
+	w := watcher{opt: o, name: displayName(path), unwinder: unwinder, env: o.memory.env(files), stdout: stdout, progress: talk}
 	w.style = render.Style{Color: color, Version: version(), Capture: path}
 	w.env.Formats = slices.DeleteFunc(backsight.Formats(), func(f input.Format) bool { return f.Name != "console" })
 	if err := w.follow(ctx, source); err != nil {

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/image"
+)
+
+// TestDebuginfod: a stripped program's names come from a server, where the user asks for
+// that, and once only; nothing is fetched unasked.
+func TestDebuginfod(t *testing.T) {
+	for _, tool := range []string{"gcc", "objcopy", "curl"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip(err)
+		}
+	}
+	dir := t.TempDir()
+	file := func(name string) string { return filepath.Join(dir, name) }
+	if err := os.WriteFile(file("a.c"), []byte("int there(int n) { return n + 1; }\nint main(int c, char **v) { return there(c); }\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range [][]string{
+		{"gcc", "-g", "-O0", "-no-pie", "-Wl,--build-id", "-o", file("prog"), file("a.c")},
+		{"objcopy", "--only-keep-debug", file("prog"), file("debug")},
+		{"objcopy", "--strip-all", file("prog"), file("stripped")},
+	} {
+		if out, err := exec.Command(c[0], c[1:]...).CombinedOutput(); err != nil {
+			t.Skipf("%v: %s", err, out)
+		}
+	}
+	place := entry(t, file("prog"))
+	asked := 0
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked++
+		if !strings.HasSuffix(r.URL.Path, "/debuginfo") {
+			http.NotFound(w, r)
+			return
+		}
+		http.ServeFile(w, r, file("debug"))
+	}))
+	defer s.Close()
+	t.Setenv("DEBUGINFOD_URLS", s.URL)
+	t.Setenv("DEBUGINFOD_CACHE_PATH", file("cache"))
+	for _, tt := range []struct {
+		flags []string
+		named bool
+		asked int
+	}{{nil, false, 0}, {[]string{"--debuginfod"}, true, 1}, {[]string{"--debuginfod"}, true, 1}, {[]string{"--debuginfod=" + s.URL}, true, 1}} {
+		code, out, says := bs(t, append([]string{"explain", file("stripped"), place}, tt.flags...)...)
+		if named := strings.Contains(out, "there+0x4") && strings.Contains(out, "a.c:1"); code != exitOK || named != tt.named || asked != tt.asked || says != "" {
+			t.Errorf("%v: exit code %d, named %v, asked %d times; said %q\n%s", tt.flags, code, named, asked, says, out)
+		}
+	}
+}
+
+// entry is the address behind the first instructions of "there".
+func entry(t *testing.T, path string) string {
+	t.Helper()
+	img, err := image.Open(path, backsight.ImageFormats(), image.Options{Archs: backsight.CPUs()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer img.Close()
+	s, ok := img.SymbolNamed("there")
+	if !ok {
+		t.Fatal("no symbol")
+	}
+	return fmt.Sprintf("%#x", s.Addr+4)
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/debuginfod"
+	"github.com/spf13/pflag"
+)
+
+// fileFlags say where binaries are.
+type fileFlags struct {
+	exe       string
+	images    []string
+	sysroots  []string
+	debugDirs []string
+	symbols   []string
+	servers   string // of debuginfod; fromEnvironment: those of DEBUGINFOD_URLS
+	raw       rawFlags
+	flags     *pflag.FlagSet
+}
+
+// hostDebugDir has the debug files of this machine's binaries.
+const hostDebugDir = "/usr/lib/debug"
+
+// debugRoots are the directories to search: of another machine's binaries, this
+// machine's debug files are none, unless the user says so.
+func (ff *fileFlags) debugRoots() []string {
+	if ff.sysroots != nil && !ff.flags.Changed("debug-dir") {
+		return nil
+	}
+	return ff.debugDirs
+}
+
+func (ff *fileFlags) add(f *pflag.FlagSet) {
+	f.VarP(&onceValue{value: &ff.exe}, "exe", "e", "the executable `FILE`, where the capture does not name it or it lives elsewhere")
+	f.StringArrayVar(&ff.images, "image", nil, "a binary `FILE[@ADDR]` of the captured program, ADDR its load bias; repeatable")
+	f.StringArrayVar(&ff.sysroots, "sysroot", nil, "`DIR` with the files that the capture names, and their debug files; repeatable")
+	f.StringArrayVar(&ff.symbols, "symbols", nil, "names from text at `PATH`: System.map, kallsyms, nm's output, or a directory of such files; repeatable")
+	ff.addDebug(f)
+	ff.raw.add(f)
+}
+
+// gdbOrder takes the executable out of "EXE CORE", as gdb wants its arguments.
+func (ff *fileFlags) gdbOrder(captures []string) []string {
+	if len(captures) != 2 || ff.exe != "" {
+		return captures
+	}
+	if st, err := os.Stat(captures[0]); err != nil || !st.Mode().IsRegular() {
+		return captures
+	}
+	f, err := os.Open(captures[0])
+	if err != nil {
+		return captures
+	}
+	defer f.Close()
+	head := make([]byte, image.HeadSize)
+	n, _ := io.ReadFull(f, head)
+	if !input.IsELF(head[:n]) {
+		return captures
+	}
+	ff.exe = captures[0]
+	return captures[1:]
+}
+
+func (ff *fileFlags) addDebug(f *pflag.FlagSet) {
+	f.StringArrayVar(&ff.debugDirs, "debug-dir", []string{hostDebugDir}, "`DIR` with separate debug files, or with programs before they were stripped; repeatable")
+	f.StringVar(&ff.servers, "debuginfod", "", "fetch binaries and debug files that are not here from debuginfod servers: at `URLS`, or those of the environment")
+	f.Lookup("debuginfod").NoOptDefVal = fromEnvironment
+	ff.flags = f
+}
+
+// fromEnvironment is --debuginfod without a value.
+const fromEnvironment = "DEBUGINFOD_URLS"
+
+// fetch asks servers, where the user wants that; nil where not. What goes wrong is said to
+// warn, once for each file.
+func (ff *fileFlags) fetch(ctx context.Context, warn func(string)) (func(input.FetchKind, []byte) (string, bool), error) {
+	if !ff.flags.Changed("debuginfod") {
+		return nil, nil
+	}
+	urls := ff.servers
+	if urls == fromEnvironment {
+		urls = ""
+	}
+	c, err := debuginfod.New(urls, os.Getenv, backsight.ImageFormats(), func(err error) { warn(err.Error()) })
+	if err != nil {
+		return nil, fmt.Errorf("--debuginfod: %w", err)
+	}
+	return func(kind input.FetchKind, id []byte) (string, bool) { return c.Fetch(ctx, kind, id) }, nil
+}
+
+// open checks that what the user named is there: a mistyped name should not turn
+// into a poor backtrace. Fetching ends with ctx; what it could not fetch is said to warn.
+func (ff *fileFlags) open(ctx context.Context, warn func(string)) (*input.Files, error) {
+	archs := backsight.CPUs()
+	raw, err := ff.raw.parse(archs)
+	if err != nil {
+		return nil, err
+	}
+	fetch, err := ff.fetch(ctx, warn)
+	if err != nil {
+		return nil, err
+	}
+	opt := input.FileOptions{Fetch: fetch, Archs: archs, Exe: ff.exe, Sysroots: ff.sysroots, DebugDirs: ff.debugRoots(), Raw: raw}
+	for _, i := range ff.images {
+		opt.Images = append(opt.Images, input.ParseNamedImage(i))
+	}
+	for _, dir := range ff.sysroots {
+		if err := directory("--sysroot", dir); err != nil {
+			return nil, err
+		}
+	}
+	files := backsight.NewFiles(opt)
+	if err := files.ReadSymbols(ff.symbols); err != nil {
+		return nil, &failure{exitNone, err}
+	}
+	for _, i := range append([]input.NamedImage{{Path: ff.exe}}, opt.Images...) {
+		if i.Path == "" {
+			continue
+		}
+		if _, err := files.Open(i.Path); err != nil {
+			return nil, &failure{exitNone, errors.Join(fileError(i.Path, err), files.Close())}
+		}
+	}
+	return files, nil
+}
+
+// directory checks that a flag, if it is given, names one.
+func directory(flag, path string) error {
+	if path == "" {
+		return nil
+	}
+	if st, err := os.Stat(path); err != nil || !st.IsDir() {
+		return &failure{exitNone, fmt.Errorf("%s %s: not a directory", flag, path)}
+	}
+	return nil
+}
+
+// fileError is one line about a file that cannot be opened.
+func fileError(path string, err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) && !errors.As(err, new(*input.Error)) {
+		return fmt.Errorf("%s: cannot be opened: %w", path, p.Err)
+	}
+	return err
+}

@@ -1,0 +1,155 @@
+// Package debuginfod asks debuginfod servers for executables and debug files by their build
+// IDs, and keeps the answers where elfutils and GDB keep theirs, so that one fetch serves all
+// three:
+//
+//	CACHE/<build ID in hex>/debuginfo
+//	CACHE/<build ID in hex>/executable     empty: no server had one, some minutes ago
+//
+// curl speaks to the servers: it knows proxies and certificates as their users set them up, and
+// Go's own HTTP and TLS would cost every run two megabytes, whether something is fetched or not.
+//
+// What a server sends is taken for no more than a claim: an answer has a bound in bytes and in
+// time, and is used only if its build ID is the one that was asked for.
+//
+// Specification: elfutils' debuginfod(8), "WEBAPI", and debuginfod_find_debuginfo(3),
+// "ENVIRONMENT VARIABLES" and "FILES".
+package debuginfod
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/input"
+)
+
+// Client fetches from servers. It is safe for concurrent use.
+type Client struct {
+	settings
+	formats []image.Format
+	// warn is told why an answer was not used.
+	warn func(error)
+
+	mu    sync.Mutex
+	asked map[string]*answer
+}
+
+// answer is what became of a question, asked once in a run.
+type answer struct {
+	once sync.Once
+	path string
+}
+
+// New returns a client of the servers at urls, separated by blanks; with "" those of
+// DEBUGINFOD_URLS. getenv reads the environment, formats tell build IDs, and warn is told
+// why an answer was not used. It is an error if there is no curl.
+func New(urls string, getenv func(string) string, formats []image.Format, warn func(error)) (*Client, error) {
+	s, err := readSettings(urls, getenv)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := exec.LookPath(curl); err != nil {
+		return nil, errors.New("needs curl, which is not installed")
+	}
+	return &Client{settings: s, formats: formats, warn: warn, asked: make(map[string]*answer)}, nil
+}
+
+// Fetch is the file of a build ID: out of the cache, or from the first server that has it. It
+// is false where there is none, or when ctx ends.
+func (c *Client) Fetch(ctx context.Context, kind input.FetchKind, id []byte) (path string, ok bool) {
+	key := filepath.Join(hex.EncodeToString(id), string(kind))
+	c.mu.Lock()
+	a := c.asked[key]
+	if a == nil {
+		a = new(answer)
+		c.asked[key] = a
+	}
+	c.mu.Unlock()
+	a.once.Do(func() { a.path = c.find(ctx, key, id) })
+	return a.path, a.path != ""
+}
+
+// find looks into the cache, and asks the servers one after the other.
+func (c *Client) find(ctx context.Context, key string, id []byte) string {
+	file := filepath.Join(c.cache, key)
+	if st, err := os.Stat(file); err == nil {
+		switch {
+		case st.Size() > 0 && bytes.Equal(image.BuildID(file, c.formats), id):
+			return file
+		case st.Size() == 0 && time.Since(st.ModTime()) < c.missAge():
+			return ""
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		c.warn(fmt.Errorf("debuginfod's cache: %w", err))
+		return ""
+	}
+	missing := true
+	for _, server := range c.urls {
+		err := c.download(ctx, server+"/buildid/"+filepath.ToSlash(key), file, id)
+		if err == nil {
+			return file
+		}
+		if ctx.Err() != nil {
+			return ""
+		}
+		if !errors.Is(err, errMissing) {
+			missing = false
+			c.warn(err)
+		}
+	}
+	if missing {
+		c.remember(file)
+	}
+	return ""
+}
+
+// remember notes that no server has a file, as elfutils does. Where that fails, the servers
+// are asked again.
+func (c *Client) remember(file string) {
+	if f, err := os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err == nil {
+		_ = f.Close()
+	}
+}
+
+var errMissing = errors.New("the server has no such file")
+
+// download writes a server's answer to a file, which exists only if the answer is whole and
+// has the build ID.
+func (c *Client) download(ctx context.Context, address, file string, id []byte) error {
+	tmp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(tmp.Name())
+	err = c.get(ctx, address, tmp)
+	if err = errors.Join(err, tmp.Close()); err != nil {
+		return fmt.Errorf("%s: %w", address, err)
+	}
+	if got := image.BuildID(tmp.Name(), c.formats); !bytes.Equal(got, id) {
+		return fmt.Errorf("%s: the answer has build ID %x; not used", address, got)
+	}
+	return os.Rename(tmp.Name(), file)
+}
+
+// splitURLs separates the servers' addresses.
+func splitURLs(list string) (urls []string, err error) {
+	for _, s := range strings.Fields(list) {
+		u, err := url.Parse(s)
+		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+			return nil, fmt.Errorf("%q is no http:// or https:// address of a server", s)
+		}
+		urls = append(urls, strings.TrimRight(s, "/"))
+	}
+	return urls, nil
+}
