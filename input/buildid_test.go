@@ -20,7 +20,7 @@ func TestFindByBuildID(t *testing.T) {
 	place(t, debug, "text", []byte("no binary"))
 	fourth := place(t, debug, "x/pool/4", elfFile(8, "version4"))
 	link(t, debug, fmt.Sprintf("mirror/.build-id/%x/%x", "v", "ersion4"), fourth)
-	f := NewFiles(FileOptions{Archs: archsT, Formats: formatsT, Sysroots: []string{one, two}, DebugDirs: []string{debug}})
+	f := NewFiles(FileOptions{Archs: archsT, Formats: formatsT, Sysroots: []string{one, two}, Indexed: []string{debug}})
 	defer f.Close()
 	for id, want := range map[string]string{
 		"version1": filepath.Join(one, "lib/liba.so"), "version2": filepath.Join(two, "deep/er/whatever"),

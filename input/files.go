@@ -30,8 +30,10 @@ type FileOptions struct {
 	// "": this machine.
 	Sysroots []string
 	// DebugDirs are the roots of separate debug files, besides usr/lib/debug below each of
-	// Sysroots. Below them and the sysroots, files are also found by their build ID.
+	// Sysroots.
 	DebugDirs []string
+	// Indexed are directories where any file may be the one of a build ID, as below Sysroots.
+	Indexed []string
 	// Fetch, if set, is asked for what is nowhere here: the executable or the debug file of a
 	// build ID, which it puts into a file of this machine; false where it has none.
 	Fetch func(kind FetchKind, id []byte) (path string, ok bool)
@@ -97,7 +99,7 @@ func NewFiles(opt FileOptions) *Files {
 		f.trees = append(f.trees, &tree{root: filepath.Clean(dir)})
 		debug = append(debug, filepath.Join(dir, "usr/lib/debug"))
 	}
-	f.ids = idIndex{dirs: slices.Concat(opt.DebugDirs, opt.Sysroots), formats: opt.Formats}
+	f.ids = idIndex{dirs: slices.Concat(opt.Indexed, opt.Sysroots), formats: opt.Formats}
 	f.opt.DebugDirs = append(debug, opt.DebugDirs...)
 	return f
 }

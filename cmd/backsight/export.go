@@ -46,7 +46,7 @@ func (o *tableOptions) export(ctx context.Context, stdout io.Writer, p *progress
 	if o.output == "" && !form.Text && isTerminal(stdout) {
 		return fmt.Errorf("--format %s writes bytes that a terminal cannot show: give a file with -o", form.Name)
 	}
-	known, err := o.files.open()
+	known, err := o.files.open(ctx, p.warn)
 	if err != nil {
 		return err
 	}

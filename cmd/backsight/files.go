@@ -38,6 +38,15 @@ func (ff *fileFlags) debugRoots() []string {
 	return ff.debugDirs
 }
 
+// indexed are those of them that the user named. The default is this machine's packages', all
+// of them called by their build IDs or by the binary's name.
+func (ff *fileFlags) indexed() []string {
+	if ff.flags.Changed("debug-dir") {
+		return ff.debugDirs
+	}
+	return nil
+}
+
 func (ff *fileFlags) add(f *pflag.FlagSet) {
 	f.VarP(&onceValue{value: &ff.exe}, "exe", "e", "the executable `FILE`, where the capture does not name it or it lives elsewhere")
 	f.StringArrayVar(&ff.images, "image", nil, "a binary `FILE[@ADDR]` of the captured program, ADDR its load bias; repeatable")
@@ -108,7 +117,7 @@ func (ff *fileFlags) open(ctx context.Context, warn func(string)) (*input.Files,
 	if err != nil {
 		return nil, err
 	}
-	opt := input.FileOptions{Fetch: fetch, Archs: archs, Exe: ff.exe, Sysroots: ff.sysroots, DebugDirs: ff.debugRoots(), Raw: raw}
+	opt := input.FileOptions{Fetch: fetch, Archs: archs, Exe: ff.exe, Sysroots: ff.sysroots, DebugDirs: ff.debugRoots(), Indexed: ff.indexed(), Raw: raw}
 	for _, i := range ff.images {
 		opt.Images = append(opt.Images, input.ParseNamedImage(i))
 	}

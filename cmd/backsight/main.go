@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"syscall"
+	"time"
 
 	"github.com/backsight/backsight/render"
 	"github.com/spf13/cobra"
@@ -30,7 +31,29 @@ func main() {
 	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, restore)
-	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
+	code := make(chan int, 1)
+	go func() { code <- run(ctx, os.Args[1:], os.Stdout, os.Stderr) }()
+	os.Exit(result(ctx, code))
+}
+
+// patience is how long an interrupted command may take to end in order. Not all that it does
+// looks at the context: a function's analysis, the decompression of a kernel.
+const patience = 50 * time.Millisecond
+
+// result waits for a command's exit code. A user who interrupts waits for nobody.
+func result(ctx context.Context, code <-chan int) int {
+	select {
+	case c := <-code:
+		return c
+	case <-ctx.Done():
+	}
+	select {
+	case c := <-code:
+		return c
+	case <-time.After(patience):
+		complain(os.Stderr, "interrupted")
+		return exitInterrupted
+	}
 }
 
 // collectLater lets the heap grow to 16 MB, instead of 4, before garbage is collected for
