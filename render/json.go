@@ -266,8 +266,7 @@ func (e *encoder) location(f *report.Frame) {
 	} else {
 		e.hex(f.CallSite-f.FunctionAt(), 1)
 	}
-	e.member("file", f.File)
-	e.line(f.Line)
+	e.place(f.File, f.Line)
 	e.key("inlines")
 	if len(f.Inlines) == 0 {
 		e.null()
@@ -278,20 +277,23 @@ func (e *encoder) location(f *report.Frame) {
 		in := &f.Inlines[i]
 		e.open('{')
 		e.member("function", in.Function)
-		e.member("file", in.File)
-		e.line(in.Line)
+		e.place(in.File, in.Line)
 		e.close('}')
 	}
 	e.close(']')
 }
 
-func (e *encoder) line(n int) {
+// place writes a file and a line, null where they are not known. Line 0 of a known file is what
+// the file's debug information says of code that the compiler made of no single line (DWARF 5
+// §6.2.2).
+func (e *encoder) place(file string, line int) {
+	e.member("file", file)
 	e.key("line")
-	if n == 0 {
+	if file == "" {
 		e.null()
 		return
 	}
-	e.int(n)
+	e.int(line)
 }
 
 // evidence writes how a frame was found and how sure it is.
