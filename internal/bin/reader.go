@@ -191,23 +191,28 @@ func (r *Reader) ULEB() uint64 {
 }
 
 func (r *Reader) longULEB() uint64 {
+	if r.err != nil {
+		return 0
+	}
+	const longest = 22 // bytes; more than ten are padding
 	var v uint64
-	for shift := uint(0); ; shift += 7 {
-		b := r.U8()
-		if r.err != nil {
-			return 0
-		}
-		if shift < 64 {
-			v |= uint64(b&0x7f) << shift
+	for i, b := range r.data[r.off:] {
+		if i < 10 {
+			v |= uint64(b&0x7f) << (7 * i)
 		}
 		if b < 0x80 {
+			r.off += i + 1
 			return v
 		}
-		if shift > 140 {
+		if i == longest-1 {
+			r.off += longest
 			r.fail(errLEB)
 			return 0
 		}
 	}
+	r.off = len(r.data)
+	r.fail(ErrShort)
+	return 0
 }
 
 // SLEB reads a signed LEB128 number (DWARF 5 §7.6).
