@@ -1,8 +1,6 @@
 package dyldcache
 
 import (
-	"bytes"
-	"encoding/binary"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,46 +8,29 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/synth/machofile"
 )
-
-var le = binary.LittleEndian
-
-func u32s(vs ...uint32) (b []byte) {
-	for _, v := range vs {
-		b = le.AppendUint32(b, v)
-	}
-	return b
-}
-
-func u64s(vs ...uint64) (b []byte) {
-	for _, v := range vs {
-		b = le.AppendUint64(b, v)
-	}
-	return b
-}
 
 const cacheAt, subAt = 0x1_8000_0000, 0x1_9000_0000
 
 // library is a cached library at addr: its text, and a symbol table in __LINKEDIT.
 func library(addr uint64, uuid byte) []byte {
-	segment := func(name string, at, off, size uint64, prot uint32, sections []byte) []byte {
-		b := append([]byte(name), make([]byte, 16-len(name))...)
-		b = append(b, u64s(at, size, off, size)...)
-		b = append(b, u32s(prot, prot, uint32(len(sections)/80), 0)...)
-		b = append(b, sections...)
-		return append(u32s(0x19, uint32(8+len(b))), b...)
+	off := uint32(addr & 0xffff)
+	segment := func(name string, at uint64, size uint32, prot, sections uint32, section []byte) []byte {
+		return machofile.Command(machofile.LCSegment64, machofile.Name(name), machofile.U64(at, uint64(size), at&0xffff, uint64(size)),
+			machofile.U32(prot, prot, sections, 0), section)
 	}
-	text := append([]byte("__text\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00__TEXT\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"), u64s(addr+0x400, 0x40)...)
-	text = append(text, u32s(0x400, 0, 0, 0, 0x8000_0000, 0, 0, 0)...)
-	cmds := segment("__TEXT", addr, addr&0xffff, 0x800, 5, text)
-	cmds = append(cmds, segment("__LINKEDIT", addr+0x800, 0x800+addr&0xffff, 0x100, 1, nil)...)
-	cmds = append(cmds, append(u32s(0x1b, 24), bytes.Repeat([]byte{uuid}, 16)...)...)
-	cmds = append(cmds, u32s(2, 24, uint32(0x800+addr&0xffff), 1, uint32(0x820+addr&0xffff), 8)...)
-	out := append(u32s(0xfeed_facf, 0x0100_000c, 0, 6, 4, uint32(len(cmds)), 0, 0), cmds...)
+	text := append(machofile.Name("__text"), machofile.Name("__TEXT")...)
+	text = append(text, machofile.U64(addr+0x400, 0x40)...)
+	text = append(text, machofile.U32(0x400, 0, 0, 0, machofile.PureInstructions, 0, 0, 0)...)
+	cmds := segment("__TEXT", addr, 0x800, 5, 1, text)
+	cmds = append(cmds, segment("__LINKEDIT", addr+0x800, 0x100, 1, 0, nil)...)
+	cmds = append(cmds, machofile.UUID(uuid)...)
+	cmds = append(cmds, machofile.Command(machofile.LCSymtab, machofile.U32(0x800+off, 1, 0x820+off, 8))...)
+	out := machofile.Header64(machofile.CPUTypeARM64, 0, 6, 4, cmds, 0)
 	out = append(out, make([]byte, 0x800-len(out))...)
-	out = append(out, u32s(1)...)
-	out = append(out, 0xf, 1, 0, 0)
-	out = append(append(out, u64s(addr+0x400)...), make([]byte, 0x10)...)
+	out = append(out, machofile.U32(1, 0x010f)...) // a symbol of section 1, for other files
+	out = append(append(out, machofile.U64(addr+0x400)...), make([]byte, 0x10)...)
 	return append(out, append([]byte("\x00_f\x00"), make([]byte, 0xdc)...)...)
 }
 
@@ -58,21 +39,21 @@ func build() (main, sub []byte) {
 	const mappings, images, subs, paths, data = 0x1d0, 0x1f0, 0x230, 0x270, 0x1000
 	main = make([]byte, data)
 	copy(main, "dyld_v1  arm64e")
-	copy(main[mappingsAt:], u32s(mappings, 1))
-	copy(main[subcachesAt:], u32s(subs, 1))
-	copy(main[imagesAt:], u32s(images, 2))
-	copy(main[mappings:], u64s(cacheAt, 0x2000, 0, 5<<32|5))
-	copy(main[images:], append(append(u64s(cacheAt+data, 0, 0), u32s(paths, 0)...), append(u64s(subAt+data, 0, 0), u32s(paths+16, 0)...)...))
+	copy(main[mappingsAt:], machofile.U32(mappings, 1))
+	copy(main[subcachesAt:], machofile.U32(subs, 1))
+	copy(main[imagesAt:], machofile.U32(images, 2))
+	copy(main[mappings:], machofile.U64(cacheAt, 0x2000, 0, 5<<32|5))
+	copy(main[images:], append(append(machofile.U64(cacheAt+data, 0, 0), machofile.U32(paths, 0)...), append(machofile.U64(subAt+data, 0, 0), machofile.U32(paths+16, 0)...)...))
 	copy(main[subs+24:], ".01")
 	copy(main[paths:], "/usr/lib/a.dylib")
 	copy(main[paths+16:], "\x00/usr/lib/b.dylib")
 	main[paths+16] = 0
-	copy(main[images+32+24:], u32s(paths+17))
+	copy(main[images+32+24:], machofile.U32(paths+17))
 	main = append(main, library(cacheAt+data, 1)...)
 	sub = make([]byte, data)
 	copy(sub, "dyld_v1  arm64e")
-	copy(sub[mappingsAt:], u32s(mappings, 1))
-	copy(sub[mappings:], u64s(subAt, 0x2000, 0, 5<<32|5))
+	copy(sub[mappingsAt:], machofile.U32(mappings, 1))
+	copy(sub[mappings:], machofile.U64(subAt, 0x2000, 0, 5<<32|5))
 	return main, append(sub, library(subAt+data, 2)...)
 }
 

@@ -3,12 +3,9 @@ package macho
 import (
 	"errors"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/bin"
 )
 
 // container is the lazy part of an Image.
@@ -20,20 +17,11 @@ type container struct {
 	main    *file
 	opt     image.Options
 
-	startsOnce sync.Once
-	starts     []uint64
-
-	scans     atomic.Int64 // lookups that did without the index
-	indexOnce sync.Once
-	byAddr    index
-
-	trieOnce sync.Once
-	trie     []export
-
-	bindsOnce sync.Once
-	binds     map[uint64]string
-
-	dsym dsym
+	starts   starts
+	names    names
+	exported exported
+	binds    binds
+	dsym     dsym
 }
 
 // Close releases the mappings.
@@ -77,94 +65,53 @@ func machoName(name string) string {
 	return name[:min(len(name), 16)]
 }
 
-func (f *file) readSection(own, name string) (image.Section, bool) {
-	s, ok := f.sectionNamed(own)
-	if !ok || s.zeroFilled() || s.segment == "__DWARF" && s.off == 0 {
-		return image.Section{}, false
+// tables are the symbol tables: the file's own, then that of the dSYM.
+func (c *container) tables() tables {
+	t := tables{img: c.img, nlist: []symbols{c.main.symbols()}, exported: &c.exported, exports: c.exported.of(c.main)}
+	if d := c.dsymFile(); d != nil {
+		t.nlist = append(t.nlist, d.symbols())
 	}
-	return image.Section{Name: name, Addr: s.addr, Data: f.bytesOfSection(s)}, true
+	return t
 }
 
-// sectionNamed finds a section that has bytes; __TEXT's, where several segments have one of
-// that name.
-func (f *file) sectionNamed(name string) (best *section, ok bool) {
-	for i := range f.sections {
-		if s := &f.sections[i]; s.name == name && s.size != 0 && (best == nil || s.segment == "__TEXT" && best.segment != "__TEXT") {
-			best = s
-		}
+// SymbolAt implements image.Container. Symbols have no sizes: one reaches to the next, to where
+// the linker says that another function starts, and to the end of its section.
+func (c *container) SymbolAt(addr uint64) (image.Symbol, bool) {
+	if !c.img.Executable(addr) {
+		return image.Symbol{}, false
 	}
-	return best, best != nil
-}
-
-// bytesOfSection are the bytes of a section: those that its segment has at its address, for in
-// a shared cache the offset of a section may be that of another file.
-func (f *file) bytesOfSection(s *section) []byte {
-	for i := range f.segments {
-		g := &f.segments[i]
-		if s.addr-g.addr < g.size && g.name == s.segment {
-			data := f.bytesOf(g)
-			data = data[bin.Limit(s.addr-g.addr, len(data)):]
-			return data[:bin.Limit(s.size, len(data))]
-		}
+	t := c.tables()
+	e, ok := c.names.at(&t, addr)
+	if start, _, listed := c.FunctionAt(addr); !ok || listed && start > e.addr {
+		return image.Symbol{}, false
 	}
-	return f.slice(extent{s.off, s.size})
+	if in, ok := c.main.sectionAt(addr); ok && e.addr < in.addr {
+		return image.Symbol{}, false
+	}
+	s := t.symbol(&e)
+	return s, s.Name != ""
 }
 
 // Functions implements image.Container: the symbols, and what other files may use.
 func (c *container) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
-	for _, t := range c.tables() {
-		for i := range t.len() {
-			s := t.at(i)
-			if !t.function(&s) {
-				continue
-			}
-			if addr, mode := c.code(&s); !yield(addr, mode, 0) {
-				return
-			}
-		}
-	}
-	for _, e := range c.exported() {
-		if addr, mode := c.img.Arch.SplitCode(e.addr); c.img.Executable(addr) && !yield(addr, mode, 0) {
-			return
-		}
-	}
-}
-
-// code splits a symbol's value into address and ISA mode, which ARM files keep in n_desc.
-func (c *container) code(s *nlist) (addr uint64, mode cpu.Mode) {
-	addr, mode = c.img.Arch.SplitCode(s.value)
-	if c.img.Arch.ISABit && s.desc&nARMThumbDef != 0 {
-		mode = 1
-	}
-	return addr, mode
-}
-
-// tables are the symbol tables: the file's own, else that of the dSYM.
-func (c *container) tables() []symbols {
-	own := c.main.symbols()
-	if d := c.dsym.file(); d != nil || own.len() == 0 || c.main.noDefined {
-		if d := c.dsymFile(); d != nil {
-			return []symbols{own, d.symbols()}
-		}
-	}
-	return []symbols{own}
+	t := c.tables()
+	t.functions(func(e entry, mode cpu.Mode) bool { return yield(e.addr, mode, 0) })
 }
 
 // SymbolNamed implements image.Container.
 func (c *container) SymbolNamed(name string) (image.Symbol, bool) {
-	for _, t := range c.tables() {
-		for i := range t.len() {
-			if s := t.at(i); s.defined() && t.is(&s, name) {
-				addr, mode := c.code(&s)
-				return image.Symbol{Name: name, Addr: addr, Mode: mode}, true
-			}
-		}
-	}
-	for _, e := range c.exported() {
-		if e.name == name {
-			addr, mode := c.img.Arch.SplitCode(e.addr)
+	t := c.tables()
+	for i := range t.nlist {
+		if s, ok := t.nlist[i].named(name); ok {
+			addr, mode := t.code(&s)
 			return image.Symbol{Name: name, Addr: addr, Mode: mode}, true
 		}
 	}
-	return image.Symbol{}, false
+	trie := c.main.exports()
+	value, ok := trie.named(name)
+	if !ok {
+		return image.Symbol{}, false
+	}
+	addr, mode := c.img.Arch.SplitCode(value)
+	return image.Symbol{Name: name, Addr: addr, Mode: mode}, true
 }

@@ -31,11 +31,13 @@ func (d *dsym) close() error {
 // dsymFile finds the dSYM once.
 func (c *container) dsymFile() *file {
 	c.dsym.once.Do(func() {
-		if c.opt.NoDebugFiles || len(c.main.uuid) == 0 {
+		if c.opt.NoDebugFiles || len(c.main.uuid) == 0 || c.main.typ == mhDsym {
 			return
 		}
-		for _, path := range c.dsymPaths() {
-			if c.openDsym(path) {
+		want := c.opt
+		want.Arch, want.BuildID = c.img.Arch, c.main.uuid
+		for _, path := range dsymPaths(c.in.Path, c.opt.DebugDirs) {
+			if c.dsym.open(path, want) {
 				return
 			}
 		}
@@ -43,9 +45,9 @@ func (c *container) dsymFile() *file {
 	return c.dsym.main
 }
 
-// openDsym takes a file if it is the image's dSYM.
-func (c *container) openDsym(path string) bool {
-	path, ok := c.opt.Locate(path)
+// open takes a file if it is the dSYM of an image with opt's build ID.
+func (d *dsym) open(path string, opt image.Options) bool {
+	path, ok := opt.Locate(path)
 	if !ok {
 		return false
 	}
@@ -53,15 +55,13 @@ func (c *container) openDsym(path string) bool {
 	if err != nil {
 		return false
 	}
-	want := c.opt
-	want.Arch, want.BuildID = c.img.Arch, c.main.uuid
-	f, _, err := choose(in, want)
-	if err != nil || f.typ != mhDsym || !bytes.Equal(f.uuid, c.main.uuid) {
+	f, _, err := choose(in, opt)
+	if err != nil || f.typ != mhDsym || !bytes.Equal(f.uuid, opt.BuildID) {
 		in.Close()
 		return false
 	}
-	c.dsym.main = f
-	c.dsym.in.Store(in)
+	d.main = f
+	d.in.Store(in)
 	return true
 }
 
@@ -69,11 +69,11 @@ func (c *container) openDsym(path string) bool {
 // files in one bundle.
 const maxBundles, maxBinaries = 1024, 64
 
-// dsymPaths are the files that may be the image's dSYM, best first: in the bundle beside the
-// binary, or beside the application or framework that the binary is in, then in all bundles of
-// the debug directories.
-func (c *container) dsymPaths() (paths []string) {
-	if path := c.in.Path; path != "" {
+// dsymPaths are the files that may be the dSYM of the binary at path, "" where it has none, best
+// first: in the bundle beside the binary, or beside the application or framework that the binary
+// is in, then in all bundles of the debug directories.
+func dsymPaths(path string, debugDirs []string) (paths []string) {
+	if path != "" {
 		for dir := path; len(paths) < maxBundles; {
 			paths = append(paths, inBundle(dir+".dSYM")...)
 			up := filepath.Dir(dir)
@@ -83,7 +83,7 @@ func (c *container) dsymPaths() (paths []string) {
 			dir = up
 		}
 	}
-	for _, dir := range c.opt.DebugDirs {
+	for _, dir := range debugDirs {
 		paths = append(paths, inBundle(dir)...)
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries[:min(len(entries), maxBundles)] {

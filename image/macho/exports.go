@@ -1,50 +1,27 @@
 package macho
 
 import (
-	"slices"
+	"math"
+	"sync"
 
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
 )
 
-// export is what the exports trie says of a name.
-type export struct {
-	name string
-	addr uint64
-}
-
-// Bounds of the exports trie: a node has two bytes at least, and is reached once; a name is no
-// longer than maxName. exportBytes bounds the bytes of all names: tries share what names begin
-// with, so that a hostile one of 100 kB could spell gigabytes.
-const exportBytes = 64
-
-// exported are the functions and objects that the file exports. They are read where the symbol
-// table does not have them.
-func (c *container) exported() []export {
-	if c.main.symtab.size != 0 && !c.main.noDefined {
-		return nil
-	}
-	c.trieOnce.Do(func() {
-		w := trieWalk{data: c.main.slice(c.main.exports), base: c.main.textAddr()}
-		c.trie = w.exports()
-	})
-	return c.trie
-}
-
-// trieWalk walks an exports trie (dyld's launch-cache/MachOTrie.hpp): a node is the ULEB128
-// size of what it says of the name so far, flags and an offset from the mach header, then a
-// byte that counts its edges, each a string and the ULEB128 offset of the node behind it.
-type trieWalk struct {
+// trie is an exports trie (dyld's launch-cache/MachOTrie.hpp): a node is the ULEB128 size of what
+// it says of the name so far, flags and an offset from the mach header, then a byte that counts
+// its edges, each a string and the ULEB128 offset of the node behind it.
+type trie struct {
 	data []byte
-	base uint64
-	out  []export
-	seen []uint64 // a bit for each byte that a node began at: no node is reached twice
-	left int      // bytes of names that may still be spelled
+	base uint64 // address of the mach header
 }
 
-// node is a node yet to be read, and the name that leads there.
-type node struct {
-	at   uint64
-	name []byte
+// exports is the trie of what the file exports. Where the symbol table has that too, it is empty.
+func (f *file) exports() trie {
+	if f.symtab.size != 0 && !f.noDefined {
+		return trie{}
+	}
+	return trie{f.slice(f.linkedit.exports), f.textAddr()}
 }
 
 // Kinds and flags of an export (EXPORT_SYMBOL_FLAGS_* in mach-o/loader.h).
@@ -53,41 +30,130 @@ const (
 	exportReexport = 0x8
 )
 
-func (w *trieWalk) exports() []export {
-	w.seen = make([]uint64, len(w.data)/64+1)
-	w.left = exportBytes * len(w.data)
-	for todo := []node{{}}; len(todo) > 0; {
-		n := todo[len(todo)-1]
-		todo = w.node(n, todo[:len(todo)-1])
+// terminal reads the head of a node: the address that the name so far is of, if it is one, and
+// where the node's edges are.
+func (t *trie) terminal(at uint64) (edges bin.Reader, addr uint64, ok bool) {
+	edges = bin.NewAt(t.data, at, false)
+	size := edges.ULEB()
+	if size == 0 || edges.Err() != nil {
+		return edges, 0, false
 	}
-	return w.out
+	says := bin.New(edges.Bytes(size), false)
+	flags, off := says.ULEB(), says.ULEB()
+	return edges, t.base + off, says.Err() == nil && flags&(exportReexport|exportKind) == 0
 }
 
-// node reads a node and appends those behind it to todo.
-func (w *trieWalk) node(n node, todo []node) []node {
-	if n.at >= uint64(len(w.data)) || w.seen[n.at/64]>>(n.at%64)&1 != 0 {
-		return todo
+// named is the address of a name as the source spells it: one way from the root, first with the
+// underscore of the C compiler.
+func (t *trie) named(name string) (addr uint64, ok bool) {
+	if len(t.data) == 0 {
+		return 0, false
 	}
-	w.seen[n.at/64] |= 1 << (n.at % 64)
-	r := bin.NewAt(w.data, n.at, false)
-	says := bin.New(r.Bytes(r.ULEB()), false)
-	if says.Len() > 0 {
-		w.terminal(n.name, &says)
+	if addr, ok = t.exactly("_" + name); !ok {
+		addr, ok = t.exactly(name)
 	}
-	for range r.U8() {
-		edge, to := r.CBytes(), r.ULEB()
-		w.left -= len(n.name) + len(edge)
-		if r.Err() != nil || w.left < 0 || len(n.name)+len(edge) > maxName {
+	return addr, ok
+}
+
+func (t *trie) exactly(name string) (addr uint64, ok bool) {
+	at := uint64(0)
+	for range len(name) + 1 {
+		edges, addr, ok := t.terminal(at)
+		if name == "" {
+			return addr, ok
+		}
+		found := false
+		for range edges.U8() {
+			edge, to := edges.CBytes(), edges.ULEB()
+			if n := len(edge); n > 0 && n <= len(name) && name[:n] == string(edge) {
+				name, at, found = name[n:], to, edges.Err() == nil
+				break
+			}
+		}
+		if !found {
 			break
 		}
-		todo = append(todo, node{to, slices.Concat(n.name, edge)})
 	}
-	return todo
+	return 0, false
 }
 
-func (w *trieWalk) terminal(name []byte, r *bin.Reader) {
-	flags, off := r.ULEB(), r.ULEB()
-	if r.Err() == nil && flags&exportReexport == 0 && flags&exportKind == 0 {
-		w.out = append(w.out, export{plainName(name), w.base + off})
+// exported are the functions and objects of a trie, with their names one behind the other.
+type exported struct {
+	once  sync.Once
+	list  []export
+	names []byte
+}
+
+// export is a name of the file's own spelling: size bytes of names, and its address with the ISA
+// mode bit.
+type export struct {
+	addr       uint64
+	name, size uint32
+}
+
+func (e *exported) name(x *export) string { return plainName(e.names[x.name : x.name+x.size]) }
+
+// of walks the trie of a file, once.
+func (e *exported) of(f *file) []export {
+	e.once.Do(func() {
+		t := f.exports()
+		// Of a library with 130,000 exports the trie has 28 bytes for each, with a name of 40.
+		e.list, e.names = make([]export, 0, len(t.data)/24), make([]byte, 0, 2*len(t.data))
+		t.each(func(addr uint64, name []byte) {
+			e.list = append(e.list, export{addr, uint32(len(e.names)), uint32(len(name))})
+			e.names = append(e.names, name...)
+		})
+	})
+	return e.list
+}
+
+// nameBytes bounds the bytes of all names, in those of the trie: names share what they begin with,
+// so that a hostile trie of 100 kB could spell gigabytes. Those of Swift have some eight.
+const nameBytes = 16
+
+// branch is a node whose edges are being followed.
+type branch struct {
+	at   uint64 // offset of the next edge
+	left uint8  // edges to come
+	name int    // length of the name that leads to the node
+}
+
+// each calls yield for every function and object that the trie has. The name, in the file's
+// spelling, is overwritten behind the call.
+func (t *trie) each(yield func(addr uint64, name []byte)) {
+	if len(t.data) == 0 {
+		return
+	}
+	var name []byte // so far
+	var open []branch
+	left := budget.New("bytes of exported names", 0, min(nameBytes*uint64(len(t.data)), math.MaxUint32))
+	seen := make([]uint64, len(t.data)/64+1) // a bit for each byte that a node began at: no node is reached twice
+	enter := func(at uint64) {
+		if at >= uint64(len(t.data)) || seen[at/64]>>(at%64)&1 != 0 {
+			return
+		}
+		seen[at/64] |= 1 << (at % 64)
+		edges, addr, ok := t.terminal(at)
+		if ok && left.Draw(len(name)) {
+			yield(addr, name)
+		}
+		if n := edges.U8(); n > 0 {
+			open = append(open, branch{uint64(edges.Offset()), n, len(name)})
+		}
+	}
+	for enter(0); len(open) > 0; {
+		b := &open[len(open)-1]
+		r := bin.NewAt(t.data, b.at, false)
+		edge, to := r.CBytes(), r.ULEB()
+		if r.Err() != nil || b.name+len(edge) > maxName || !left.Draw(1+len(edge)) {
+			open = open[:len(open)-1]
+			continue
+		}
+		name = append(name[:b.name], edge...)
+		b.at = uint64(r.Offset())
+		if b.left--; b.left == 0 {
+			open = open[:len(open)-1]
+		}
+		enter(to)
 	}
 }

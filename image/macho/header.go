@@ -9,202 +9,78 @@ import (
 	"github.com/backsight/backsight/internal/bin"
 )
 
-// file is one Mach-O file: its header and what its load commands say.
-type file struct {
-	path  string
-	start uint64 // where data lies in the file on disk, for messages
-	data  []byte // what file offsets of the load commands are offsets in
-	head  uint64 // offset of the mach header in data: not 0 in a shared cache
-
+// header is the mach header: what it says of the file's processor and kind.
+type header struct {
 	wide, big  bool
 	cpu        cpu.MachOType
 	subtype    uint32
 	typ, flags uint32
-
-	loads
-	// place, where set, finds the bytes of an address: the file is mapped in a captured program,
-	// or lies in a shared cache, so that offsets in it lead nowhere.
-	place  func(addr, size uint64) []byte
-	uuid   []byte
-	issues []string
 }
 
-// loads is what the load commands say.
-type loads struct {
-	segments []segment
-	sections []section
-	linkedit
-	starter   starter
-	identity  string // LC_ID_DYLIB, LC_ID_DYLINKER
-	encrypted extent
-	version   Version
-}
-
-// starter is where the program begins: an offset in the file (LC_MAIN), or the registers of its
-// first thread (LC_UNIXTHREAD).
-type starter struct {
-	offset uint64
-	state  []byte
-}
-
-// extent is a range of the file.
-type extent struct{ off, size uint64 }
-
-// maxSegments and maxSections bound what is kept of load commands. A symbol names its section
-// by a byte; linked files have some thirty.
-const maxSegments, maxSections = 256, 1024
-
-// newFile reads the header and the load commands of a Mach-O file whose header is at head of
-// data.
-func newFile(path string, data []byte, head uint64) (*file, error) {
-	f := &file{path: path, data: data, head: head}
-	ok := head < uint64(len(data))
-	if ok {
-		f.wide, f.big, ok = ident(data[head:])
+// readHeader reads the header at the reader's place, and how many load commands of how many
+// bytes follow.
+func readHeader(data []byte, at uint64) (h header, r bin.Reader, count, size uint32, ok bool) {
+	if at < uint64(len(data)) {
+		h.wide, h.big, ok = ident(data[at:])
 	}
 	if !ok {
-		return nil, f.errorf(head, "not a Mach-O file")
+		return h, r, 0, 0, false
 	}
-	r := bin.NewAt(data, head+4, f.big)
-	f.cpu, f.subtype = cpu.MachOType(r.U32()), r.U32()
-	f.typ = r.U32()
-	count, size := r.U32(), r.U32()
-	f.flags = r.U32()
-	if f.wide {
+	r = bin.NewAt(data, at+4, h.big)
+	h.cpu, h.subtype = cpu.MachOType(r.U32()), r.U32()
+	h.typ = r.U32()
+	count, size = r.U32(), r.U32()
+	h.flags = r.U32()
+	if h.wide {
 		r.Skip(4)
 	}
-	if r.Err() != nil {
-		return nil, f.errorf(uint64(len(data)), "the file ends within its header")
-	}
-	f.readCommands(r, count, size)
-	return f, nil
+	return h, r, count, size, true
 }
-
-// readCommands reads the load commands, as many as are whole.
-func (f *file) readCommands(r bin.Reader, count, size uint32) {
-	end := uint64(r.Offset()) + uint64(size)
-	if end > uint64(len(f.data)) {
-		f.issue(uint64(r.Offset()), "%d bytes of load commands reach beyond the end of the file", size)
-	}
-	for range count {
-		at := uint64(r.Offset())
-		id, n := r.U32(), uint64(r.U32())
-		if r.Err() != nil || at+8 > end {
-			return
-		}
-		if n < 8 || at+n > end || at+n > uint64(len(f.data)) {
-			f.issue(at, "load command %#x of %d bytes; it and those behind it are not used", id, n)
-			return
-		}
-		f.command(id, bin.New(f.data[at+8:at+n], f.big))
-		r.Seek(at + n)
-	}
-}
-
-// command reads one load command, whose body r is.
-func (f *file) command(id uint32, r bin.Reader) {
-	switch id {
-	case lcSegment, lcSegment64:
-		f.segment(r, id == lcSegment64)
-	case lcUUID:
-		if id := r.Bytes(16); r.Err() == nil {
-			f.uuid = append([]byte(nil), id...)
-		}
-	case lcMain:
-		f.starter.offset = r.U64()
-	case lcUnixThread, lcThread:
-		f.starter.state = r.Bytes(uint64(r.Len()))
-	case lcEncryptionInfo, lcEncryptionInfo64:
-		if x := f.extent(&r); r.U32() != 0 && r.Err() == nil {
-			f.encrypted = x
-			f.issue(x.off, "the program's text is encrypted (LC_ENCRYPTION_INFO): %d bytes; no code and no unwind table of it is used", x.size)
-		}
-	case lcBuildVersion, lcVersionMinMacOS, lcVersionMinIOS, lcVersionMinTVOS, lcVersionMinWatchOS:
-		f.version.read(id, &r)
-	case lcIDDylib, lcIDDylinker:
-		f.identity = commandString(r)
-	default:
-		f.linkedit.command(id, f, &r)
-	}
-}
-
-// commandString is the string of a load command, whose offset from the command's begin comes
-// first.
-func commandString(r bin.Reader) string {
-	const head = 8 // what r does not have of the command
-	off := uint64(r.U32())
-	if off < head {
-		return ""
-	}
-	r.Seek(off - head)
-	b := r.Bytes(uint64(r.Len()))
-	return string(b[:max(bytes.IndexByte(append(b[:len(b):len(b)], 0), 0), 0)])
-}
-
-// extent reads an offset and a size of 32 bits each.
-func (f *file) extent(r *bin.Reader) extent { return extent{uint64(r.U32()), uint64(r.U32())} }
 
 // word reads an address.
-func (f *file) word(r *bin.Reader) uint64 {
-	if f.wide {
+func (h *header) word(r *bin.Reader) uint64 {
+	if h.wide {
 		return r.U64()
 	}
 	return uint64(r.U32())
 }
 
 // addrSize is the size of an address in bytes.
-func (f *file) addrSize() uint64 {
-	if f.wide {
+func (h *header) addrSize() uint64 {
+	if h.wide {
 		return 8
 	}
 	return 4
 }
 
-// slice is the file's bytes of an extent, cut at the end of the file.
-func (f *file) slice(x extent) []byte {
-	if f.place != nil {
-		return f.placed(x)
+// nlistSize is the size of an entry of the symbol table.
+func (h *header) nlistSize() uint64 { return 8 + h.addrSize() }
+
+// refusal is why a Mach-O file is no image; "" if it is one.
+func (h *header) refusal() string {
+	switch h.typ {
+	case mhExecute, mhPreload, mhDylib, mhDylink, mhBundle, mhKext, mhDsym, mhFileset:
+		return ""
+	case mhObject:
+		return "an object file has no addresses yet; link it first"
+	case mhCore:
+		return "a core file is a capture, not an executable"
 	}
-	if x.off >= uint64(len(f.data)) {
-		return nil
-	}
-	b := f.data[x.off:]
-	return b[:bin.Limit(x.size, len(b))]
+	return fmt.Sprintf("Mach-O type %d is neither an executable nor a library", h.typ)
 }
 
-// placed is slice for a file that is mapped: by the segment that has the extent.
-func (f *file) placed(x extent) []byte {
-	// Segments of a cached image may be in different files: offsets of tables are those of
-	// __LINKEDIT's.
-	segments := f.segments
-	if s, ok := f.segmentNamed("__LINKEDIT"); ok {
-		segments = append([]segment{*s}, segments...)
+// fits tells how well a file of a UUID is what opt asks for.
+func (h *header) fits(uuid []byte, opt image.Options) (score int) {
+	arch, known := opt.Archs.ByMachO(h.cpu)
+	if !known {
+		return 0
 	}
-	for i := range segments {
-		if s := &segments[i]; x.off-s.file.off < s.file.size {
-			return f.place(s.addr+x.off-s.file.off, min(x.size, s.file.size-(x.off-s.file.off)))
-		}
+	score = 1
+	if want := opt.Arch; want != nil && want.Name == arch.Name && want.AddrSize == arch.AddrSize {
+		score += 2
 	}
-	return nil
-}
-
-// entry is where the program begins, 0 if nothing says.
-func (f *file) entry(arch *cpu.Arch) uint64 {
-	if f.starter.offset != 0 {
-		return f.textAddr() + f.starter.offset
+	if len(opt.BuildID) > 0 && bytes.Equal(opt.BuildID, uuid) {
+		score += 4
 	}
-	r := bin.New(f.starter.state, f.big)
-	r.Skip(8) // flavor, count: an executable's is that of the general registers
-	regs := arch.Read(arch.Layouts[cpu.DarwinThread], r.Bytes(uint64(r.Len())))
-	pc, _ := regs.Lookup(arch.PC)
-	return pc
-}
-
-func (f *file) errorf(off uint64, format string, args ...any) error {
-	return &image.Error{Path: f.path, Offset: int64(f.start + off), Reason: fmt.Sprintf(format, args...)}
-}
-
-// issue notes what is wrong at an offset, and does not stop the reading.
-func (f *file) issue(off uint64, format string, args ...any) {
-	f.issues = append(f.issues, f.errorf(off, format, args...).Error())
+	return score
 }

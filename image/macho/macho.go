@@ -77,8 +77,8 @@ func open(in *image.File, opt image.Options) (*image.Image, error) {
 
 // newImage makes the Image of a file whose load commands have been read.
 func newImage(f *file, in *image.File, opt image.Options) (*image.Image, error) {
-	if err := f.checkType(); err != nil {
-		return nil, err
+	if why := f.refusal(); why != "" {
+		return nil, f.errorf(12, "%s", why)
 	}
 	arch, ok := opt.Archs.ByMachO(f.cpu)
 	if !ok || arch.BigEndian != f.big {
@@ -94,7 +94,9 @@ func newImage(f *file, in *image.File, opt image.Options) (*image.Image, error) 
 	if len(h.Segments) == 0 {
 		return nil, f.errorf(f.head, "nothing in this file is loaded: it has no segments")
 	}
-	h.Issues = append(h.Issues, f.dropAliases(h.Segments)...)
+	if f.place == nil { // by their addresses, segments share nothing
+		h.Issues = append(h.Issues, dropAliases(f.path, len(f.data), h.Segments)...)
+	}
 	if r, ok := f.sectionNamed("__unwind_info"); ok {
 		h.Tables = append(h.Tables, image.Table{Kind: image.CompactUnwind, Range: image.Range{Addr: r.addr, Size: r.size}, Base: f.textAddr()})
 	}
@@ -107,16 +109,3 @@ func newImage(f *file, in *image.File, opt image.Options) (*image.Image, error) 
 // cpuTypeI386 is the processor whose __eh_frame numbers ESP and EBP the other way round than
 // DWARF does everywhere else (LLVM's X86RegisterInfo.td, DwarfFlavour::X86_32_DarwinEH).
 const cpuTypeI386 = 7
-
-// checkType refuses Mach-O files that are not images.
-func (f *file) checkType() error {
-	switch f.typ {
-	case mhExecute, mhPreload, mhDylib, mhDylink, mhBundle, mhKext, mhDsym, mhFileset:
-		return nil
-	case mhObject:
-		return f.errorf(12, "an object file has no addresses yet; link it first")
-	case mhCore:
-		return f.errorf(12, "a core file is a capture, not an executable")
-	}
-	return f.errorf(12, "Mach-O type %d is neither an executable nor a library", f.typ)
-}

@@ -26,38 +26,63 @@ func (c *container) Rebased(yield func(value uint64) bool) bool {
 	if !c.img.Relocatable {
 		return false
 	}
-	w := rebased{c: c, yield: yield, left: budget.New("rebased words", 0, 2*c.img.LoadedBytes()/f.addrSize())}
+	w := rebased{f: f, word: c.img.Word, yield: yield, left: budget.New("rebased words", 0, 2*c.img.LoadedBytes()/f.addrSize())}
 	if f.fixups.size != 0 {
 		fixups := f.chained()
-		fixups.each(w.value)
+		fixups.each(w.chain)
 	} else {
-		w.r = bin.New(f.slice(f.rebase), false)
-		w.run()
+		w.opcodes()
 	}
 	if !w.some || w.left.Err() != nil {
 		return false
 	}
-	for _, e := range c.exported() {
+	for _, e := range c.exported.of(f) {
 		w.value(e.addr)
 	}
 	return w.left.Err() == nil
 }
 
-// rebased runs dyld's rebase program.
+// rebased reports the words that move with an image.
 type rebased struct {
-	c     *container
+	f     *file
+	word  func(addr uint64) (uint64, bool) // what the file has at an address
 	yield func(uint64) bool
-	r     bin.Reader
+	r     bin.Reader // the rebase program
 	at    uint64
 	left  budget.Budget // each word moves once
 	some  bool
 	done  bool
 }
 
+// chain reports the words of a chain of fixups.
+func (w *rebased) chain(ch chain) bool {
+	return w.draw() && w.f.follow(ch, func(_ uint64, l link) bool {
+		if l.bind {
+			return w.draw()
+		}
+		return w.value(l.target)
+	})
+}
+
+// draw accounts for a step; it returns false where there are no more.
+func (w *rebased) draw() bool {
+	w.done = w.done || !w.left.Draw(1)
+	return !w.done
+}
+
+// opcodes runs dyld's rebase program, and the program of threaded binds, whose chains move words
+// as well.
+func (w *rebased) opcodes() {
+	w.r = bin.New(w.f.slice(w.f.rebase), false)
+	w.run()
+	threads := binder{f: w.f, r: bin.New(w.f.slice(w.f.binds[0]), false), left: int(w.left.Left()), moved: w.value}
+	threads.run()
+}
+
 // value reports an address; it returns false where no more are wanted.
 func (w *rebased) value(v uint64) bool {
 	w.some = true
-	w.done = w.done || !w.left.Draw(1) || !w.yield(v)
+	w.done = !w.draw() || !w.yield(v)
 	return !w.done
 }
 
@@ -71,11 +96,11 @@ func (w *rebased) run() {
 }
 
 func (w *rebased) step(op byte, imm uint64) bool {
-	r, word := &w.r, w.c.main.addrSize()
+	r, word := &w.r, w.f.addrSize()
 	switch op {
 	case rebaseTypeImm:
 	case rebaseSegment:
-		w.at = w.c.main.inSegment(imm, r.ULEB())
+		w.at = w.f.inSegment(imm, r.ULEB())
 	case rebaseAddAddr:
 		w.at += r.ULEB()
 	case rebaseAddAddrImm:
@@ -98,11 +123,11 @@ func (w *rebased) step(op byte, imm uint64) bool {
 // words reports n words, with skip bytes behind each.
 func (w *rebased) words(n, skip uint64) {
 	for ; n > 0 && !w.done; n-- {
-		if v, ok := w.c.img.Word(w.at); ok {
+		if v, ok := w.word(w.at); ok {
 			w.value(v)
 		} else {
-			w.done = !w.left.Draw(1)
+			w.draw()
 		}
-		w.at += w.c.main.addrSize() + skip
+		w.at += w.f.addrSize() + skip
 	}
 }

@@ -1,8 +1,6 @@
 package macho
 
 import (
-	"bytes"
-
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
 )
@@ -56,7 +54,7 @@ func choose(in *image.File, opt image.Options) (best *file, n int, err error) {
 		}
 		n++
 		f.start = s.off
-		if got := f.fits(opt); got > score {
+		if got := f.fits(f.uuid, opt); got > score {
 			best, score = f, got
 		}
 	}
@@ -67,20 +65,4 @@ func choose(in *image.File, opt image.Options) (best *file, n int, err error) {
 		err = in.Errorf(0, "a universal file without a Mach-O file in it")
 	}
 	return nil, 0, err
-}
-
-// fits tells how well a file is what opt asks for.
-func (f *file) fits(opt image.Options) (score int) {
-	arch, known := opt.Archs.ByMachO(f.cpu)
-	if !known {
-		return 0
-	}
-	score = 1
-	if want := opt.Arch; want != nil && want.Name == arch.Name && want.AddrSize == arch.AddrSize {
-		score += 2
-	}
-	if len(opt.BuildID) > 0 && bytes.Equal(opt.BuildID, f.uuid) {
-		score += 4
-	}
-	return score
 }

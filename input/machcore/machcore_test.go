@@ -17,71 +17,47 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/macho"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/synth/machofile"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
 )
 
-var le = binary.LittleEndian
-
-func u32s(vs ...uint32) (b []byte) {
-	for _, v := range vs {
-		b = le.AppendUint32(b, v)
-	}
-	return b
-}
-
-func u64s(vs ...uint64) (b []byte) {
-	for _, v := range vs {
-		b = le.AppendUint64(b, v)
-	}
-	return b
-}
-
-func command(id uint32, body []byte) []byte {
-	return append(u32s(id, uint32(8+len(body))), body...)
-}
-
-func name16(s string) []byte { return append([]byte(s), make([]byte, 16-len(s))...) }
-
 const (
-	arm64Type = 0x0100_000c
-	imageAt   = 0x1_8000_0000 // where the library is mapped
-	linkedAt  = 0x4000        // where it was linked
-	stackAt   = 0x1_7000_0000
+	imageAt  = 0x1_8000_0000 // where the library is mapped
+	linkedAt = 0x4000        // where it was linked
+	stackAt  = 0x1_7000_0000
 )
 
 // library is a mapped library: its mach header, __TEXT, its UUID and name.
 func library() []byte {
-	text := append(name16("__TEXT"), u64s(linkedAt, 0x200, 0, 0x200)...)
-	text = append(text, u32s(5, 5, 0, 0)...)
-	cmds := command(lcSegment64, text)
-	cmds = append(cmds, command(0x1b, bytes.Repeat([]byte{7}, 16))...)
-	cmds = append(cmds, command(0xd, append(u32s(24, 0, 0, 0), "/usr/lib/x.dylib\x00\x00\x00\x00\x00\x00\x00\x00"...))...)
-	out := append(u32s(magic64, arm64Type, 0, 6, 3, uint32(len(cmds)), 0, 0), cmds...)
+	cmds := machofile.Command(lcSegment64, machofile.Name("__TEXT"), machofile.U64(linkedAt, 0x200, 0, 0x200), machofile.U32(5, 5, 0, 0))
+	cmds = append(cmds, machofile.UUID(7)...)
+	cmds = append(cmds, machofile.Command(0xd, machofile.U32(24, 0, 0, 0), []byte("/usr/lib/x.dylib\x00"))...)
+	out := machofile.Header64(machofile.CPUTypeARM64, 0, 6, 3, cmds, 0)
 	return append(out, make([]byte, 0x200-len(out))...)
 }
 
-// core of an arm64 program: two threads, the second of which faulted; a library, a stack; notes.
+// thread is LC_THREAD of arm64: the general registers, and where it faulted.
+func thread(pc, sp, far uint64) []byte {
+	regs := make([]byte, 272)
+	binary.LittleEndian.PutUint64(regs[32*8:], pc)
+	binary.LittleEndian.PutUint64(regs[31*8:], sp)
+	return machofile.Command(lcThread, machofile.U32(6, 68), regs, machofile.U32(7, 4), machofile.U64(far), machofile.U32(0, 0))
+}
+
+// coreFile is the core of an arm64 program: two threads, the second of which faulted; a library,
+// a stack; a note.
 func coreFile() []byte {
-	thread := func(pc, sp, far uint64) []byte {
-		regs := make([]byte, 272)
-		le.PutUint64(regs[32*8:], pc)
-		le.PutUint64(regs[31*8:], sp)
-		return command(lcThread, append(append(u32s(6, 68), regs...), append(u32s(7, 4), append(u64s(far), u32s(0, 0)...)...)...))
-	}
 	segment := func(addr, off, size uint64, prot uint32) []byte {
-		return command(lcSegment64, append(name16(""), append(u64s(addr, size, off, size), u32s(prot, prot, 0, 0)...)...))
-	}
-	note := func(owner string, off, size uint64) []byte {
-		return command(lcNote, append(name16(owner), u64s(off, size)...))
+		return machofile.Command(lcSegment64, machofile.Name(""), machofile.U64(addr, size, off, size), machofile.U32(prot, prot, 0, 0))
 	}
 	const data = 0x1000
-	bits := u32s(3, 39, 0, 0)
+	bits := machofile.U32(3, 39, 0, 0)
 	cmds := append(thread(imageAt+0x100, stackAt+0x10, 0), thread(imageAt+0x104, stackAt+0x20, 0x18)...)
 	cmds = append(cmds, segment(imageAt, data, 0x200, 5)...)
 	cmds = append(cmds, segment(stackAt, data+0x200, 0x100, 3)...)
-	cmds = append(cmds, note(noteAddrBits, data+0x300, uint64(len(bits)))...)
-	out := append(u32s(magic64, arm64Type, 0, mhCore, 5, uint32(len(cmds)), 0, 0), cmds...)
+	cmds = append(cmds, machofile.Command(lcNote, machofile.Name(noteAddrBits), machofile.U64(data+0x300, uint64(len(bits))))...)
+	out := machofile.Header64(machofile.CPUTypeARM64, 0, mhCore, 5, cmds, 0)
 	out = append(out, make([]byte, data-len(out))...)
 	out = append(out, library()...)
 	out = append(out, make([]byte, 0x100)...)
