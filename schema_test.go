@@ -47,6 +47,13 @@ func TestSchema(t *testing.T) {
 			check(dir, out)
 		}
 	}
+	for _, place := range []string{"main", "_start"} {
+		out, says, code := run(t, program, "testdata/x86_64-threads", "explain", "-f", "json", "modules/usr/bin/server", place)
+		if code != 0 {
+			t.Errorf("explain %s: exit code %d, %s", place, code, says)
+		}
+		check("explain "+place, out)
+	}
 	if err := schema.Validate(map[string]any{"status": "OK", "backsight": map[string]any{"issues": []any{}}}); err == nil {
 		t.Error("the schema takes a report without threads")
 	}

@@ -73,6 +73,12 @@ func (e *encoder) snapshot(r *report.Report) {
 	e.close('}')
 	e.key("crash_info")
 	e.crash(r)
+	e.key("main_module")
+	if i := mainModule(s); i >= 0 {
+		e.int(i)
+	} else {
+		e.null()
+	}
 	e.key("modules")
 	e.open('[')
 	for _, m := range s.Modules {

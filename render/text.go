@@ -160,6 +160,9 @@ func (t *text) reasons(r *report.Report, th *report.Thread) {
 		}
 		t.line(s)
 	}
+	if r.Snapshot.Command != "" {
+		t.line("    command: " + r.Snapshot.Command)
+	}
 }
 
 // row is one line of a backtrace.

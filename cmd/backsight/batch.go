@@ -24,6 +24,8 @@ type job struct {
 	done chan struct{} // closed when what follows is set
 	out  []byte
 	warn []target.Issue
+	// report is kept where its stacks are to be counted.
+	report *report.Report
 	// made: there is a backtrace. incomplete: one does not reach its root, or guesses.
 	made, incomplete bool
 }
@@ -142,6 +144,10 @@ func (s *session) process(ctx context.Context, j *job) {
 		j.incomplete = j.incomplete || !proven(&r.Threads[i])
 	}
 	j.incomplete = j.incomplete || len(r.Threads) == 0
+	if s.out.stacks != nil {
+		j.report = r
+		return
+	}
 	style := s.opt.style
 	style.Title, style.Capture = j.title, j.path
 	j.out, j.err = s.out.render(r, style)
@@ -160,6 +166,10 @@ func (s *session) write(j *job) error {
 	s.incomplete = s.incomplete || j.incomplete
 	for _, w := range j.warn {
 		s.progress.warn(w.Text)
+	}
+	if j.report != nil {
+		s.out.stacks.Add(j.report)
+		return nil
 	}
 	if j.err != nil && j.out == nil {
 		return &failure{exitNone, j.err}

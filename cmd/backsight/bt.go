@@ -84,7 +84,7 @@ recognised by content; "-" is standard input.`,
 	f.BoolVar(&o.reports, "reports", false, "list the reports of a log")
 	f.BoolVar(&o.dmesg, "dmesg", false, "only the kernel's log, out of the memory of a machine")
 	f.IntVarP(&o.maxFrames, "max-frames", "n", unwind.DefaultMaxFrames, "at most `N` frames of a backtrace; 0: all")
-	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each), html (one page), apple (a crash report of macOS) or problems (a compiler's messages)")
+	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each), html (one page), apple (a crash report of macOS), problems (a compiler's messages), folded (for flame graphs) or pprof (both count the stacks of all captures)")
 	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of unwind sources to use, in this order: "+strings.Join(backsight.SourceNames(), ","))
 	f.StringVar(&o.tableDir, "table-dir", "", "`DIR` with unwind tables that 'backsight table -o DIR' wrote")
 	f.BoolVar(&o.explain, "explain", false, "say under every frame how it was found and what was tried")
@@ -102,7 +102,7 @@ recognised by content; "-" is standard input.`,
 }
 
 // formats are the values of --format.
-var formats = []string{"text", "json", "jsonl", "html", "apple", "problems"}
+var formats = []string{"text", "json", "jsonl", "html", "apple", "problems", "folded", "pprof"}
 
 // check finds wrong values, and what depends on the output.
 func (o *btOptions) check(stdout io.Writer) (err error) {

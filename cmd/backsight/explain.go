@@ -20,10 +20,11 @@ import (
 
 // explainOptions are the flags of explain.
 type explainOptions struct {
-	files fileFlags
-	call  bool
-	lines int
-	color string
+	files  fileFlags
+	call   bool
+	lines  int
+	format string
+	color  string
 }
 
 func newExplain(stdout, stderr io.Writer) *cobra.Command {
@@ -56,6 +57,7 @@ SYMBOL[+OFFSET].`,
 	f.SortFlags = false
 	f.BoolVar(&o.call, "call", false, "PC is a return address: the rule while the call before it runs")
 	f.IntVar(&o.lines, "lines", 32, "`N` instructions to list around PC")
+	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text or json")
 	o.files.addDebug(f)
 	o.files.raw.add(f)
 	f.StringVar(&o.color, "color", "auto", "`WHEN`: auto, always or never; auto honours NO_COLOR")
@@ -66,6 +68,9 @@ func (o *explainOptions) run(ctx context.Context, file, where string, stdout, st
 	color, err := colored(o.color, stdout)
 	if err != nil {
 		return nil, err
+	}
+	if o.format != "text" && o.format != "json" {
+		return nil, fmt.Errorf("--format %q is none of text, json", o.format)
 	}
 	files, err := o.files.open(ctx, func(what string) { complain(stderr, what) })
 	if err != nil {
@@ -93,6 +98,9 @@ func (o *explainOptions) run(ctx context.Context, file, where string, stdout, st
 	p := u.Explain(ctx, backsight.Question{Image: img, PC: pc, Mode: mode, Call: o.call, Lines: o.lines, Names: &symbol.Symbolizer{}})
 	for _, issue := range p.Issues {
 		complain(stderr, issue.Text)
+	}
+	if o.format == "json" {
+		return render.AppendPlaceJSON(nil, p, name.Bias, render.Style{Version: version()}), nil
 	}
 	return render.AppendPlace(nil, p, name.Bias, render.Style{Color: color}), nil
 }

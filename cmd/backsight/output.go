@@ -21,13 +21,23 @@ type output struct {
 	page   *render.Page
 	n      int    // reports
 	first  []byte // held back
+	// stacks are counted where the format wants those of all reports; nil else.
+	stacks *render.Stacks
 }
 
 // use chooses the format.
 func (o *output) use(format, title string) (err error) {
 	o.format, o.title = format, title
-	if format == "html" {
+	switch format {
+	case "html":
 		o.page, err = render.NewPage()
+	case "pprof":
+		if isTerminal(o.w) {
+			return errors.New("--format pprof writes bytes that a terminal cannot show: redirect it")
+		}
+		o.stacks = new(render.Stacks)
+	case "folded":
+		o.stacks = new(render.Stacks)
 	}
 	return err
 }
@@ -78,6 +88,14 @@ func (o *output) add(b []byte) error {
 // end writes what is left.
 func (o *output) end() error {
 	switch {
+	case o.format == "folded":
+		return o.write(o.stacks.AppendFolded(nil))
+	case o.format == "pprof":
+		b, err := o.stacks.AppendPprof(nil)
+		if err != nil {
+			return err
+		}
+		return o.write(b)
 	case o.first != nil:
 		return o.write(o.first)
 	case o.format == "json" && o.n > 1:

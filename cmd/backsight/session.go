@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -108,7 +109,7 @@ func (s *session) captures(ctx context.Context, captures []string) error {
 // failed writes the object of a capture that could not be read, for programs; people are
 // told on standard error.
 func (s *session) failed(path string, err error) error {
-	if s.opt.format == "text" || s.opt.format == "apple" {
+	if !slices.Contains([]string{"json", "jsonl", "html", "problems"}, s.opt.format) {
 		return nil
 	}
 	style := s.opt.style
