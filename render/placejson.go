@@ -12,14 +12,14 @@ import (
 // AppendPlaceJSON appends a place as indented JSON. bias is added to its addresses, as in
 // AppendPlace.
 func AppendPlaceJSON(dst []byte, p *report.Place, bias uint64, style Style) []byte {
-	e := encoder{style: style, digits: 2 * p.Image.Arch.AddrSize}
+	e := placeEncoder{encoder{style: style, digits: 2 * p.Image.Arch.AddrSize}, p, bias}
 	e.open('{')
 	e.key("status")
 	e.string("OK")
-	e.image(p)
+	e.image()
 	e.key("pc")
 	e.address(p.PC + bias)
-	e.placeName(p)
+	e.name()
 	e.key("function_range")
 	if p.Bounds == "" {
 		e.null()
@@ -33,11 +33,11 @@ func AppendPlaceJSON(dst []byte, p *report.Place, bias uint64, style Style) []by
 		e.close('}')
 	}
 	e.member("source", p.Source)
-	e.answers(p)
+	e.answers()
 	e.key("code")
 	e.open('[')
 	for i := range p.Lines {
-		e.instruction(p, &p.Lines[i], bias)
+		e.instruction(&p.Lines[i])
 	}
 	e.close(']')
 	e.key("backsight")
@@ -51,7 +51,15 @@ func AppendPlaceJSON(dst []byte, p *report.Place, bias uint64, style Style) []by
 	return out.Bytes()
 }
 
-func (e *encoder) image(p *report.Place) {
+// placeEncoder writes a place. bias is added to its addresses.
+type placeEncoder struct {
+	encoder
+	p    *report.Place
+	bias uint64
+}
+
+func (e *placeEncoder) image() {
+	p := e.p
 	e.key("image")
 	e.open('{')
 	e.member("file", p.Image.Path)
@@ -61,22 +69,22 @@ func (e *encoder) image(p *report.Place) {
 	e.close('}')
 }
 
-// placeName writes the names of the place, null where there are none.
-func (e *encoder) placeName(p *report.Place) {
-	l := &p.Location
+// name writes the names of the place, null where there are none.
+func (e *placeEncoder) name() {
+	l := &e.p.Location
 	e.member("function", l.Function)
 	e.key("function_offset")
 	if l.Function == "" {
 		e.null()
 	} else {
-		e.hex(p.PC-l.Entry, 1)
+		e.hex(e.p.PC-l.Entry, 1)
 	}
-	e.member("file", l.File)
-	e.line(l.Line)
+	e.place(l.File, l.Line)
 }
 
 // answers writes what each source says, and the rule that a walker would try first.
-func (e *encoder) answers(p *report.Place) {
+func (e *placeEncoder) answers() {
+	p := e.p
 	best := ""
 	for i := range p.Answers {
 		if a := &p.Answers[i]; a.Source == p.Source && len(a.Rules) > 0 {
@@ -106,7 +114,8 @@ func (e *encoder) answers(p *report.Place) {
 	e.close(']')
 }
 
-func (e *encoder) instruction(p *report.Place, l *report.Line, bias uint64) {
+func (e *placeEncoder) instruction(l *report.Line) {
+	p, bias := e.p, e.bias
 	e.open('{')
 	e.key("address")
 	e.address(l.Addr + bias)
