@@ -53,7 +53,8 @@ const (
 	OpConst
 	// OpInsert: Dst = Dst &^ (mask<<Scale) | Imm<<Scale with a 16-bit mask: movk, movt.
 	OpInsert
-	// OpMove: Dst = Src.
+	// OpMove: Dst = Src. As a source, PC is where the code was interrupted that an exception
+	// left, as Dst where an exception return will go on: ELR_EL1, EPC, sepc, mepc.
 	OpMove
 	// OpAddImm: Dst = Src + Imm (subtract: negative Imm). FlagWord32: the result
 	// is truncated to 32 bits (and sign-extended on MIPS64 and RV64).
@@ -102,7 +103,7 @@ const (
 	// OpReturn: return to Src (jr ra, bx lr, ret). Where the return address is
 	// on the stack (x86) Src is NoReg: PC = mem[SP], SP += word + Imm.
 	// MIPS16/microMIPS jraddiusp: SP += Imm as part of it. An exception return
-	// (eret, iret, mret) has FlagException.
+	// (eret, iret, mret) has FlagException, and Src PC where OpMove has set that.
 	OpReturn
 	// OpTrap: never goes on (ud2, udf, break with a noreturn meaning, hlt).
 	OpTrap
@@ -150,6 +151,9 @@ const (
 	// FlagFrameSetup: the encoding exists only to set up or tear down a frame
 	// (push/pop multiple, save/restore, enter, cm.push).
 	FlagFrameSetup
+	// FlagBankedSP: an exception return to code that may have a stack pointer of its own,
+	// which the instruction does not load (ARM's movs pc,lr; ldm {…,pc}^).
+	FlagBankedSP
 )
 
 // Ends tells whether execution never goes on behind the instruction (and its

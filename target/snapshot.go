@@ -36,6 +36,8 @@ type Thread struct {
 	Name    string
 	Regs    cpu.Registers
 	Crashed bool
+	// Waits: the PC in Regs is a return address, that of the call in which the thread waits.
+	Waits bool
 	// Fault is why this thread crashed, where several did; nil: as Snapshot.Fault says.
 	Fault *Fault
 	// Stack bounds the stack where the capture knows it; Lo == Hi: unknown.

@@ -39,6 +39,9 @@ func newCandidate(m Method, rule *Rule) candidate {
 	c := candidate{evidence: evidence{method: m, valid: true}}
 	if rule != nil {
 		c.flags, c.start = rule.Flags, rule.Start
+		if rule.Flags&ExceptionFrame != 0 {
+			c.method = MethodException
+		}
 	}
 	return c
 }

@@ -130,6 +130,8 @@ func (graph) Stub(*target.Snapshot, uint64, cpu.Mode, uint64) (uint64, bool) { r
 
 func (f graph) BehindSyscall(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.syscall }
 
+func (graph) LeavesException(*target.Module, uint64, cpu.Mode) bool { return false }
+
 // OneFunction: functions begin at multiples of 0x100.
 func (graph) OneFunction(_ *target.Module, a, b uint64, _ cpu.Mode) bool { return a>>8 == b>>8 }
 

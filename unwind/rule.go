@@ -36,4 +36,6 @@ const (
 	StartStated = rule.StartStated
 	Straight    = rule.Straight
 	NoReturn    = rule.NoReturn
+
+	ExceptionFrame = rule.ExceptionFrame
 )

@@ -189,6 +189,10 @@ type CallGraph interface {
 	StartsFunction(m *target.Module, pc uint64, mode cpu.Mode, site cpu.CallSite) bool
 	// BehindSyscall tells whether the instruction before pc in m is a system call.
 	BehindSyscall(m *target.Module, pc uint64, mode cpu.Mode) bool
+	// LeavesException tells whether the code at pc in m leads to exception returns only:
+	// entry code that jumps to a function may have the function return there, where no call
+	// stands before (Linux for ARM: badr lr, ret_fast_syscall; ldr pc, [tbl, scno, lsl #2]).
+	LeavesException(m *target.Module, pc uint64, mode cpu.Mode) bool
 }
 
 // Answer is what CallGraph.Reaches says.

@@ -1,6 +1,9 @@
 package unwind
 
-import "github.com/backsight/backsight/target"
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+)
 
 // endSlack is how far from the end of a thread's stack its outermost frame may lie: kernels
 // align the first stack pointer, and keep a few words above it (FreeRTOS one, NuttX the
@@ -24,12 +27,62 @@ func endsStack(s *State, c *candidate) bool {
 	return itself || s.atStackEnd(c.CFA)
 }
 
+// tryException offers what an exception interrupted. Where the registers that the entry code
+// saved lie at the end of the thread's stack, the kernel was entered from user space, or is
+// about to go there for the first time: that is where the kernel's stack begins.
+func (f *finder) tryException(c *candidate, rule *Rule, r *search) {
+	s := r.frame
+	top := savedUpTo(s.Regs, rule, c.CFA) + uint64(s.Snapshot.Arch.RegSize)
+	if stack := s.statedStack(); stack.Contains(top-1) && stack.Hi-top <= entrySlack {
+		f.offerEnd(c, rule, r, StopRoot, "the thread's stack begins with these registers")
+		return
+	}
+	f.verify(c, rule, r)
+}
+
+// entrySlack bounds what lies behind the last register that entry code saved: status
+// words, the number of the system call, arm64's frame record and interrupt mask (80 bytes),
+// and what is kept free at the end of the stack (MIPS: 32 bytes). An exception of the kernel
+// itself leaves more: the registers of user space lie behind.
+const entrySlack = 128
+
+// savedUpTo is the highest address from which a rule recovers a register.
+func savedUpTo(regs *cpu.Registers, rule *Rule, cfa uint64) (top uint64) {
+	at := func(rr *RegRule) {
+		base, ok := cfa, rr.Kind == AtCFA
+		if rr.Kind == AtReg {
+			base, ok = regs.Lookup(rr.Base)
+		}
+		if ok {
+			top = max(top, base+uint64(rr.Off))
+		}
+	}
+	at(&rule.RA)
+	for i := range rule.N {
+		at(&rule.Regs[i])
+	}
+	return top
+}
+
+// statedStack is the thread's stack as the capture bounds it, empty where it does not.
+func (s *State) statedStack() target.Range {
+	if s.Thread == nil {
+		return target.Range{}
+	}
+	return s.Thread.Stack
+}
+
+// returnsToOwnStack tells whether a CFA lies on the thread's own stack, as the capture states
+// that, while SP lies elsewhere: on a stack of interrupts, be that below or above.
+func (s *State) returnsToOwnStack(cfa uint64) bool {
+	sp, ok := s.Regs.Lookup(s.Snapshot.Arch.SP)
+	own := s.statedStack()
+	return ok && own.Contains(cfa) && !own.Contains(sp)
+}
+
 // atStackEnd tells whether an address is where the stack of the thread begins, as the
 // capture states it.
 func (s *State) atStackEnd(cfa uint64) bool {
-	if s.Thread == nil {
-		return false
-	}
-	stack := s.Thread.Stack
+	stack := s.statedStack()
 	return stack != (target.Range{}) && cfa <= stack.Hi && stack.Hi-cfa <= endSlack && cfa > stack.Lo
 }

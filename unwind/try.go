@@ -37,6 +37,10 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 	if rule.CFA.Kind == RegPlus && rule.CFA.Base == arch.SP {
 		c.checks |= FrameSize
 	}
+	if rule.Flags&ExceptionFrame != 0 {
+		f.tryException(&c, rule, r)
+		return c.evidence, true
+	}
 	if reason, why := leadsNowhere(arch, rule, res.PC); why != "" {
 		if reason == StopNullPC && s.atStackEnd(c.CFA) {
 			reason = StopRoot
@@ -55,7 +59,7 @@ func raBelowSP(s *State, rule *Rule, cfa uint64) bool {
 	arch := s.Snapshot.Arch
 	sp, ok := s.Regs.Lookup(arch.SP)
 	mask := arch.AddrMask()
-	return ok && !s.Exact && rule.RA.Kind == AtCFA && (cfa+uint64(rule.RA.Off))&mask < sp&mask
+	return ok && !s.Exact && rule.RA.Kind == AtCFA && (cfa+uint64(rule.RA.Off))&mask < sp&mask && !s.returnsToOwnStack(cfa&mask)
 }
 
 // leadsNowhere tells whether a return address ends the stack: why is "" if not. A frame

@@ -145,6 +145,9 @@ func stackChecks(s *State, c *candidate) (checks Checks) {
 	if st := s.Stack; st.Lo == st.Hi || sp >= st.Lo && sp <= st.Hi {
 		checks |= SPInStack
 	}
+	if s.returnsToOwnStack(sp) {
+		checks |= SPMonotonic | SPInStack
+	}
 	return checks
 }
 
@@ -163,9 +166,12 @@ func (v *verifier) call(s *State, c *candidate) {
 		c.checks |= CodeMissing
 		return
 	case callsite.NoCall:
-		if v.trampolines.at(s, c.raw, c.mode) {
+		switch {
+		case v.trampolines.at(s, c.raw, c.mode):
 			c.site, c.checks = c.pc, c.checks|AtTrampoline
-		} else {
+		case v.graph != nil && v.graph.LeavesException(c.module, c.pc, c.mode):
+			c.site, c.checks, c.Exact = c.pc, c.checks|AtTrampoline, true
+		default:
 			c.checks |= NoCall
 		}
 		return
@@ -199,7 +205,7 @@ const noProgress = "the stack pointer would not rise"
 func (v *verifier) impossible(s *State, c *candidate) string {
 	switch {
 	case c.checks&AtTrampoline != 0:
-		if !v.trampolines.leadOn(s, c) {
+		if !c.Exact && !v.trampolines.leadOn(s, c) {
 			return "no signal or exception frame lies there"
 		}
 	case c.Exact:

@@ -2,6 +2,7 @@ package unwind
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
 )
 
@@ -116,14 +117,27 @@ func (w *Walker) start(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]
 	}
 	w.finder.cost, w.finder.limit = 0, limitOf(len(snap.Threads))
 	w.regs = t.Regs
-	w.frame = State{Snapshot: snap, Thread: t, Regs: &w.regs, PC: pc, Site: pc, Mode: mode, Exact: true, Stack: snap.StackOf(t)}
 	m, _ := snap.ModuleAt(pc)
 	if snap.Arch.NeverCode(pc) {
 		m = nil
 	}
-	w.frame.Module = m
-	return append(dst, Frame{PC: pc, Mode: mode, CallSite: pc, Exact: true, Module: m,
-		Method: MethodContext, Trust: Certain, Checks: executable(snap, pc, m)}), true
+	f := Frame{PC: pc, Mode: mode, CallSite: pc, Exact: true, Module: m, Method: MethodContext, Trust: Certain, Checks: executable(snap, pc, m)}
+	if t.Waits {
+		f.waits(snap)
+	}
+	w.frame = State{Snapshot: snap, Thread: t, Regs: &w.regs, PC: pc, Site: f.CallSite, Mode: mode, Exact: f.Exact, Module: m, Stack: snap.StackOf(t)}
+	w.frame.followStack()
+	return append(dst, f), true
+}
+
+// waits makes f, the innermost frame, that of a thread which waits in a call.
+func (f *Frame) waits(snap *target.Snapshot) {
+	site, kind := callsite.BeforeIn(snap, f.Module, f.PC, f.Mode)
+	if kind != callsite.Call {
+		return
+	}
+	f.CallSite, f.Exact = site.Addr, false
+	f.Checks |= CallBefore
 }
 
 // callers appends the callers of the frame at first, one after the other: from the caches
@@ -187,9 +201,15 @@ func (f *Frame) leave(c *candidate) {
 func (s *State) enter(c *candidate) {
 	*s.Regs = c.Regs
 	s.PC, s.Site, s.Mode, s.Exact, s.Module = c.pc, c.site, c.mode, c.Exact, c.module
+	s.followStack()
+}
+
+// followStack makes Stack that of SP where SP lies on another: sigaltstack, PSP, a kernel's
+// stacks of interrupts.
+func (s *State) followStack() {
 	arch := s.Snapshot.Arch
 	if sp, ok := s.Regs.Lookup(arch.SP); ok && !s.Stack.Contains(sp) {
-		s.Stack = s.Snapshot.Memory.RangeAt(sp & arch.AddrMask()) // another stack: sigaltstack, PSP
+		s.Stack = s.Snapshot.Memory.RangeAt(sp & arch.AddrMask())
 	}
 }
 

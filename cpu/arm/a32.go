@@ -134,6 +134,9 @@ func a32Multiple(w uint32, o *cpu.Insn) {
 	}
 	if load && o.List.Has(PC) {
 		o.Flags |= cpu.FlagReturn | cpu.FlagException
+		if !o.List.Has(SP) {
+			o.Flags |= cpu.FlagBankedSP
+		}
 		return
 	}
 	o.List = o.List.Without(SP).Without(LR)

@@ -121,7 +121,7 @@ func jumpReg(o *cpu.Insn, rm cpu.Reg) {
 // exceptionReturn is a return that restores the CPSR too.
 func exceptionReturn(o *cpu.Insn) {
 	o.Op, o.Src = cpu.OpReturn, LR
-	o.Flags |= cpu.FlagException
+	o.Flags |= cpu.FlagException | cpu.FlagBankedSP
 }
 
 // jumpSum is a jump to base + index<<scale + offset: "add pc,pc,r3,lsl #2"

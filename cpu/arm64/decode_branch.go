@@ -92,10 +92,20 @@ func system(w uint32, in *cpu.Insn) {
 		hint(w>>5&0x7f, in)
 	case bit(w, 21) && bit(w, 22): // mrrs
 		clobberSet(in, cpu.SetOf(regZ(w, 0), regZ(w|1, 0)))
+	case w&exceptionLinkMask == exceptionLink|1<<21: // mrs Xt, ELR_ELx
+		if rt := regZ(w, 0); rt != cpu.NoReg {
+			in.Op, in.Dst, in.Src = cpu.OpMove, rt, PC
+		}
+	case w&exceptionLinkMask == exceptionLink: // msr ELR_ELx, Xt
+		in.Op, in.Dst, in.Src = cpu.OpMove, PC, regZ(w, 0)
 	case bit(w, 21): // mrs, sysl, tstart
 		clobber(in, regZ(w, 0))
 	}
 }
+
+// exceptionLink is msr ELR_ELx (S3_op1_C4_C0_1, DDI 0487 "ELR_EL1"), where op1 tells the
+// exception level.
+const exceptionLink, exceptionLinkMask = 0xd5184020, 0xfff8ffe0
 
 // hint: unknown ones do nothing, by definition.
 func hint(n uint32, in *cpu.Insn) {
@@ -136,7 +146,7 @@ func branchRegister(w uint32, in *cpu.Insn) {
 		}
 		returnTo(in, rn)
 	case 4, 5: // eret, drps
-		in.Op, in.Flags = cpu.OpReturn, cpu.FlagException
+		in.Op, in.Src, in.Flags = cpu.OpReturn, PC, cpu.FlagException
 		return
 	default:
 		unknown(in, cpu.NoReg)

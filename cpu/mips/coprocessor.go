@@ -7,6 +7,10 @@ func (d *decoder) cop0(w word, i *cpu.Insn) {
 	switch rs := w.rs(); {
 	case rs >= 0x10:
 		d.cop0Function(w, i)
+	case rs <= 1 && w&0xffff == exceptionPC && w.rt() != Zero: // mfc0, dmfc0 rt, epc
+		i.Op, i.Dst, i.Src = cpu.OpMove, w.rt(), PC
+	case (rs == 4 || rs == 5) && w&0xffff == exceptionPC: // mtc0, dmtc0 rt, epc
+		i.Op, i.Dst, i.Src = cpu.OpMove, PC, w.rt()
 	case rs <= 2, // mfc0, dmfc0, mfhc0
 		rs == 0x0b: // di, ei, dvpe, evpe, dmt, emt, dvp, evp
 		clobber(i, w.rt())
@@ -19,12 +23,16 @@ func (d *decoder) cop0(w word, i *cpu.Insn) {
 	}
 }
 
+// exceptionPC is the register operand of moves from and to EPC: CP0 register 14, select 0
+// (MD00090, "Exception Program Counter").
+const exceptionPC = 14 << 11
+
 // cop0Function decodes eret and deret; wait and the TLB's instructions have no
 // effect.
 func (d *decoder) cop0Function(w word, i *cpu.Insn) {
 	switch {
 	case w&^0x40 == 0x4200_0018, w == 0x4200_001f: // eret, eretnc; deret
-		i.Op, i.Flags = cpu.OpReturn, cpu.FlagException
+		i.Op, i.Src, i.Flags = cpu.OpReturn, PC, cpu.FlagException
 	case w.fn() == 0x28: // hypcall
 		d.syscall(i, int64(w>>11&0x3ff))
 	}

@@ -58,7 +58,10 @@ func TestStandardListing(t *testing.T) {
 		008001f4  teq a0,zero,7    -> nop
 		0007000d  break 7          -> trap
 		0000000c  syscall          -> syscall {at v0 v1 a3 t0 t1 t2 t3 t4 t5 t6 t7 t8 t9 hi lo}
-		42000018  eret             -> return exception
+		42000018  eret             -> return <pc exception
+		40037000  mfc0 v1,c0_epc   -> move v1 <pc
+		40837000  mtc0 v1,c0_epc   -> move pc <v1
+		40036000  mfc0 v1,c0_status -> clobber {v1}
 		00850018  mult a0,a1       -> clobber {hi lo}
 		7c03e83b  rdhwr v1,$29     -> clobber {v1}
 		7ca4100a  lwx v0,a0(a1)    -> load v0 [a1+a0]4

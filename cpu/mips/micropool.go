@@ -232,6 +232,6 @@ func (d *decoder) pool32AxfSystem(w micro, extension uint32, i *cpu.Insn) {
 	case 0x36:
 		d.debugBreak(i)
 	case 0x34, 0x38, 0x3c: // iret, deret, eret
-		i.Op, i.Flags = cpu.OpReturn, cpu.FlagException
+		i.Op, i.Src, i.Flags = cpu.OpReturn, PC, cpu.FlagException
 	}
 }

@@ -239,7 +239,7 @@ func system(w uint32, in *cpu.Insn) {
 			in.Op = cpu.OpTrap
 			return
 		}
-		clobber(in, reg(w, 7)) // csrr*, hlv, Zimop
+		controlStatus(w, in)
 		return
 	}
 	switch w {
@@ -250,8 +250,32 @@ func system(w uint32, in *cpu.Insn) {
 		// __builtin_trap.
 		in.Op = cpu.OpTrap
 	case insnUret, insnSret, insnMret, insnMnret, insnDret:
-		in.Op, in.Flags = cpu.OpReturn, cpu.FlagException
+		in.Op, in.Src, in.Flags = cpu.OpReturn, PC, cpu.FlagException
 	}
+}
+
+// The CSRs that an exception return goes to (privileged manual, "CSR Address Mapping").
+const (
+	csrUepc = 0x041
+	csrSepc = 0x141
+	csrMepc = 0x341
+)
+
+// controlStatus decodes csrr*, hlv and Zimop. Moves from and to an exception program counter
+// tell where the interrupted code goes on.
+func controlStatus(w uint32, in *cpu.Insn) {
+	const csrrw, csrrs, csrrc = 1, 2, 3
+	rd, rs, kind := reg(w, 7), reg(w, 15), w>>12&7
+	switch csr := w >> 20; {
+	case csr != csrUepc && csr != csrSepc && csr != csrMepc:
+	case kind == csrrw && rd == Zero:
+		in.Op, in.Dst, in.Src = cpu.OpMove, PC, rs
+		return
+	case (kind == csrrs || kind == csrrc) && rs == Zero && rd != Zero:
+		in.Op, in.Dst, in.Src = cpu.OpMove, rd, PC
+		return
+	}
+	clobber(in, rd)
 }
 
 // atomic decodes AMO: lr, sc, amo*. Zacas's double-width compare-and-swap

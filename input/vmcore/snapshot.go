@@ -105,12 +105,12 @@ func (d *dump) threads(found []tasks.Task) (list []target.Thread) {
 	taken := make([]bool, len(d.cpus))
 	for i := range found {
 		t := &found[i]
-		th := target.Thread{ID: t.PID, Name: t.Comm, Regs: t.Regs, Stack: t.Stack}
+		th := target.Thread{ID: t.PID, Name: t.Comm, Regs: t.Regs, Waits: true, Stack: t.Stack}
 		if t.OnCPU {
 			th.Regs = cpu.Registers{}
 			if n, ok := d.processorOf(t, found); ok && !taken[n] {
 				taken[n] = true
-				th.Regs, th.Crashed, th.Stack = d.cpus[n], true, target.Range{}
+				th.Regs, th.Crashed, th.Waits = d.cpus[n], true, false
 			}
 		}
 		list = append(list, th)

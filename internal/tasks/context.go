@@ -127,7 +127,8 @@ func (f *finder) onStack(sp uint64) bool {
 }
 
 // findStack finds task_struct.stack: an address of whole pages that lies below the stack
-// pointers of all tasks, within the size of a stack. Stacks are aligned to their size.
+// pointers of all tasks, within the size of a stack. Stacks are aligned to their size, or to
+// twice that, where an unmapped page behind each tells the size (CONFIG_VMAP_STACK).
 func (f *finder) findStack() {
 	if !f.hasContext {
 		return
@@ -146,6 +147,9 @@ func (f *finder) findStack() {
 				break
 			}
 			align = min(align, 1<<bits.TrailingZeros64(stack))
+			if mapped := f.Memory.RangeAt(stack).Hi - stack; mapped < align {
+				align = 1 << (bits.Len64(mapped) - 1)
+			}
 			n++
 		}
 		if n*2 > len(voters) {

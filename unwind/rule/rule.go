@@ -74,6 +74,9 @@ const (
 	// NoReturn: no path from the PC to a return was found, which would agree or not. Set by
 	// code analysis.
 	NoReturn
+	// ExceptionFrame: the frame is that of entry code, which saved all registers of the code
+	// that an exception interrupted; with SignalFrame.
+	ExceptionFrame
 )
 
 // Rule recovers the caller's registers from the callee's: where the CFA is, where

@@ -53,7 +53,27 @@ func (s *pathSearch) record(st *absint.State, ra absint.Value, tail bool) {
 	if ra.Kind == absint.StartMemory && ra.Base != absint.Base(arch.SP) && ra.Base != cfa.Base {
 		return // a jump through memory that is not the frame's
 	}
-	s.found = append(s.found, ReturnPath{CFA: cfa, RA: ra, Calls: s.path.calls, Tail: tail, Changed: changed(st, arch)})
+	s.found = append(s.found, ReturnPath{CFA: cfa, RA: ra, Calls: s.path.calls, Tail: tail, Changed: changed(st, arch.Preserved)})
+}
+
+// exceptionReturn keeps a way out by an exception return to ra, which the entry code saved with
+// the other registers: another value is that of a mode to be entered for the first time. A
+// jump out of the image behind the moves that prepare such a return is one: arm64 leaves the
+// kernel through a trampoline page that user space shows, too.
+func (s *pathSearch) exceptionReturn(st *absint.State, ra absint.Value, t *transfer) {
+	arch := s.an.Arch
+	sp := st.Regs[arch.SP]
+	if !recoverable(sp) || sp.Kind == absint.Constant || ra.Kind != absint.StartMemory || !ra.OfRegister() {
+		return
+	}
+	s.found = append(s.found, ReturnPath{CFA: sp, RA: ra, Calls: s.path.calls, Exception: true,
+		BankedSP: t.in.Flags&cpu.FlagBankedSP != 0, Changed: changed(st, interruptible(arch))})
+}
+
+// interruptible are the registers that an exception return brings back: all but SP and PC.
+func interruptible(arch *cpu.Arch) cpu.RegSet {
+	all := cpu.RegSet(1)<<len(arch.Regs) - 1
+	return all.Without(arch.SP).Without(arch.PC).Without(arch.Zero)
 }
 
 // belowSP tells whether a frame would lie below SP, or its return address outside of the
@@ -77,9 +97,9 @@ func recoverable(v absint.Value) bool {
 	return false
 }
 
-// changed are the preserved registers that do not hold what they held at the place.
-func changed(st *absint.State, arch *cpu.Arch) (out []RegValue) {
-	for set := arch.Preserved; set != 0; set = set.Without(set.First()) {
+// changed are the registers of a set that do not hold what they held at the place.
+func changed(st *absint.State, set cpu.RegSet) (out []RegValue) {
+	for ; set != 0; set = set.Without(set.First()) {
 		r := set.First()
 		if v := st.Regs[r]; !v.IsStartOf(r) {
 			out = append(out, RegValue{r, v})

@@ -14,13 +14,17 @@ type ReturnPath struct {
 	// SP is: mov 0x14(%esp),%esp; popf; pop %edi; …; ret (Camellia_cbc_encrypt).
 	CFA, RA absint.Value
 	// Changed are the preserved registers that hold another register's or slot's value
-	// when the way leaves.
+	// when the way leaves; see Exception.
 	Changed []RegValue
 	// Calls is how many calls the way falls through: each may never return, and then
 	// the way does not exist.
 	Calls int
 	// Tail: it leaves by a jump to another function.
 	Tail bool
+	// Exception: it leaves by an exception return, to the instruction at RA, with all
+	// registers as they were there. Changed are all of them then but SP, which is CFA unless
+	// BankedSP: that SP is another.
+	Exception, BankedSP bool
 }
 
 // RegValue is what a register holds.
@@ -173,10 +177,13 @@ func (s *pathSearch) returns(st *absint.State, v absint.Value, t *transfer) {
 	if v.Kind == absint.Constant {
 		if to, ok := s.m.CodeAt(v); ok {
 			s.jumpTo(st, to)
+		} else {
+			s.exceptionReturn(st, st.Regs[s.an.Arch.PC], t)
 		}
 		return
 	}
 	if t.in.Flags&cpu.FlagException != 0 {
+		s.exceptionReturn(st, v, t)
 		return
 	}
 	if t.in.Op == cpu.OpJump && !s.an.Arch.CallPushesRA {

@@ -24,6 +24,12 @@ func FromPath(p *dataflow.ReturnPath, arch *cpu.Arch) (out unwind.Rule) {
 		overCFA(&rr, &out.CFA)
 		out.Add(rr)
 	}
+	if p.Exception {
+		out.Flags |= unwind.SignalFrame | unwind.ExceptionFrame
+	}
+	if p.BankedSP {
+		out.Add(unwind.RegRule{Kind: unwind.Undefined, Reg: arch.SP, Base: cpu.NoReg})
+	}
 	return out
 }
 

@@ -112,7 +112,7 @@ func (c *candidate) forwardRank() rank {
 
 // rank is that of a way out.
 func (w *wayOut) rank() rank {
-	if w.Calls == 0 && !w.Tail {
+	if w.Calls == 0 && !w.Tail || w.Exception {
 		return plainReturn
 	}
 	return anyReturn

@@ -97,10 +97,12 @@ func (p *program) search(q *unwind.Query) *search {
 			s.ways = append(s.ways, wayOut{ReturnPath: path, rule: rules.FromPath(&path, s.prog.Arch)})
 		}
 	}
-	if q.HasEntry {
+	switch {
+	case s.leavesException():
+	case q.HasEntry:
 		s.oneEntry = true
 		s.from(disasm.Addr{PC: q.Entry, Mode: at.Mode}, known)
-	} else {
+	default:
 		s.fromEntries()
 	}
 	return s

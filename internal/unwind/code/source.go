@@ -149,7 +149,8 @@ func (p *program) proven(q *unwind.Query, out *unwind.Rule) bool {
 // fallback is the answer behind those that were derived: the ABI's, unless the ABI's is
 // among them.
 func (p *program) fallback(q *unwind.Query, list []unwind.Rule, out *unwind.Rule) unwind.Verdict {
-	if q.Try > len(list) || q.HasEntry {
+	entryCode := len(list) > 0 && list[0].Flags&unwind.ExceptionFrame != 0
+	if q.Try > len(list) || q.HasEntry || entryCode {
 		return unwind.NotCovered
 	}
 	at, ok := rules.PointOf(p.Code, q)

@@ -239,5 +239,5 @@ func (e *entry) interrupted(r registers, out *unwind.Rule) {
 			out.Add(at(reg, 8*int64(i)))
 		}
 	}
-	out.Flags |= rule.SignalFrame
+	out.Flags |= rule.SignalFrame | rule.ExceptionFrame
 }

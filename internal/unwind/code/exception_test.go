@@ -1,0 +1,178 @@
+package code
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// TestEntryCode: code that an exception enters saves all registers and brings them back before
+// the exception return. Where the handler runs, the way there tells where the interrupted
+// code's registers lie, its PC among them, and that this is no return address. The CFA is the
+// SP of the interrupted code.
+func TestEntryCode(t *testing.T) {
+	for _, c := range []struct {
+		name, cpu, listing string
+		behind             uint64
+		rule               string
+	}{
+		// arm64's el1h_64_sync: the PC comes out of ELR_EL1 and goes back there.
+		{"arm64", "aarch64", `
+		80400000 <handler>:
+			80400000: d65f03c0  ret
+		80400004 <entry>:
+			80400004: a90007e0  stp x0,x1,[sp]
+			80400008: a90277fc  stp x28,x29,[sp,#32]
+			8040000c: 910183f5  add x21,sp,#0x60
+			80400010: d5384036  mrs x22,elr_el1
+			80400014: a90357fe  stp x30,x21,[sp,#48]
+			80400018: a9045ff6  stp x22,x23,[sp,#64]
+			8040001c: 97fffff9  bl 80400000
+			80400020: 14000004  b 80400030
+			80400030: a9445bf5  ldp x21,x22,[sp,#64]
+			80400034: d5184035  msr elr_el1,x21
+			80400038: a94007e0  ldp x0,x1,[sp]
+			8040003c: a94277fc  ldp x28,x29,[sp,#32]
+			80400040: f9401bfe  ldr x30,[sp,#48]
+			80400044: 910183ff  add sp,sp,#0x60
+			80400048: d69f03e0  eret`,
+			0x80400020, "CFA=sp+96 RA=[CFA-32] x0=[CFA-96] x1=[CFA-88] x21=[CFA-32] x22=[CFA-24] x28=[CFA-64] x29=[CFA-56] x30=[CFA-48]"},
+		// arm64 where user space cannot see the kernel: the last instructions of the way out lie
+		// in a page of their own, to which the code jumps by its address.
+		{"arm64, through a trampoline", "aarch64", `
+		80400000 <handler>:
+			80400000: d65f03c0  ret
+		80400004 <entry>:
+			80400004: 97ffffff  bl 80400000
+			80400008: a9445bf5  ldp x21,x22,[sp,#64]
+			8040000c: d5184035  msr elr_el1,x21
+			80400010: a9405bf5  ldp x21,x22,[sp]
+			80400014: d2a0001e  mov x30,#0
+			80400018: f2bfc01e  movk x30,#0xfe00,lsl #16
+			8040001c: d61f03c0  br x30`,
+			0x80400008, "CFA=sp RA=[CFA+64] x21=[CFA+0] x22=[CFA+8] x30=0xfe000000"},
+		// MIPS's handle_int: the handler runs on a stack of interrupts, s0 keeps the other.
+		{"mips, another stack", "mips o32", `
+		80400000 <handler>:
+			80400000: 03e00008  jr ra
+			80400004: 00000000  nop
+		80400008 <entry>:
+			80400008: 03a0d825  move k1,sp
+			8040000c: 27bdffc0  addiu sp,sp,-64
+			80400010: afbb0030  sw k1,48(sp)
+			80400014: afbf0034  sw ra,52(sp)
+			80400018: afb00010  sw s0,16(sp)
+			8040001c: 40037000  mfc0 v1,c0_epc
+			80400020: afa30038  sw v1,56(sp)
+			80400024: 3c1b8041  lui k1,0x8041
+			80400028: 03a08025  move s0,sp
+			8040002c: 0c100000  jal 80400000
+			80400030: 277d4000  addiu sp,k1,16384
+			80400034: 0200e825  move sp,s0
+			80400038: 8fa30038  lw v1,56(sp)
+			8040003c: 40837000  mtc0 v1,c0_epc
+			80400040: 8fbf0034  lw ra,52(sp)
+			80400044: 8fb00010  lw s0,16(sp)
+			80400048: 8fbd0030  lw sp,48(sp)
+			8040004c: 42000018  eret`,
+			0x80400034, "CFA=[s0+48] RA=[s0+56] v1=[s0+56] s0=[s0+16] ra=[s0+52]"},
+		// ARM's __irq_svc: all registers come back in one instruction.
+		{"arm", "arm", `
+		80400000 <handler>:
+			80400000: e12fff1e  bx lr
+		80400004 <entry>:
+			80400004: ebfffffd  bl 80400000
+			80400008: e8dde0f0  ldm sp,{r4-r7,sp,lr,pc}^`,
+			0x80400008, "CFA=[sp+16] RA=[sp+24] r4=[sp+0] r5=[sp+4] r6=[sp+8] r7=[sp+12] lr=[sp+20]"},
+		// ARM's ret_to_user: SP is that of another mode, which user space keeps.
+		{"arm, to another mode", "arm", `
+		80400000 <handler>:
+			80400000: e12fff1e  bx lr
+		80400004 <entry>:
+			80400004: ebfffffd  bl 80400000
+			80400008: e59de010  ldr lr,[sp,#16]
+			8040000c: e8dd00f0  ldm sp,{r4-r7}^
+			80400010: e28dd018  add sp,sp,#24
+			80400014: e1b0f00e  movs pc,lr`,
+			0x80400008, "CFA=sp+24 RA=[CFA-8] r4=[CFA-24] r5=[CFA-20] r6=[CFA-16] r7=[CFA-12] lr=[CFA-8] sp=undefined"},
+		// RISC-V's handle_exception.
+		{"riscv64", "riscv64", `
+		80400000 <handler>:
+			80400000: 00008067  ret
+		80400004 <entry>:
+			80400004: fc010113  addi sp,sp,-64
+			80400008: 00113423  sd ra,8(sp)
+			8040000c: 00813c23  sd s0,24(sp)
+			80400010: 141022f3  csrr t0,sepc
+			80400014: 00513023  sd t0,0(sp)
+			80400018: fe9ff0ef  jal 80400000
+			8040001c: 00013503  ld a0,0(sp)
+			80400020: 14151073  csrw sepc,a0
+			80400024: 00813083  ld ra,8(sp)
+			80400028: 01813403  ld s0,24(sp)
+			8040002c: 02013103  ld sp,32(sp)
+			80400030: 10200073  sret`,
+			0x8040001c, "CFA=[sp+32] RA=[sp+0] ra=[sp+8] s0=[sp+24] a0=[sp+0]"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			img := codetest.Program{CPU: c.cpu, Listing: c.listing}.Image(t)
+			q, rule := resuming(img, c.behind, 0), new(unwind.Rule)
+			v := New(nil).Rule(&q, rule)
+			if got := recovered(rule, img.Arch).Format(img.Arch); v != unwind.Found || got != c.rule {
+				t.Errorf("%v: %s\nwant %s", v, got, c.rule)
+			}
+			if exception := unwind.SignalFrame | unwind.ExceptionFrame; rule.Flags&exception != exception {
+				t.Errorf("flags %b", rule.Flags)
+			}
+			if q.Try = 1; New(nil).Rule(&q, rule) != unwind.NotCovered {
+				t.Errorf("another answer, %s: nobody called the code", rule.Format(img.Arch))
+			}
+		})
+	}
+}
+
+// recovered is a rule without the registers that it gives up, but SP.
+func recovered(r *unwind.Rule, arch *cpu.Arch) *unwind.Rule {
+	var out unwind.Rule
+	out.Reset()
+	out.CFA, out.RA = r.CFA, r.RA
+	for i := range r.N {
+		if rr := r.Regs[i]; rr.Kind != unwind.Undefined || rr.Reg == arch.SP {
+			out.Add(rr)
+		}
+	}
+	return &out
+}
+
+// TestFirstReturn: a monitor enters the next mode by an exception return, too. The place came as
+// an argument: no code was interrupted there.
+func TestFirstReturn(t *testing.T) {
+	img := codetest.Program{CPU: "aarch64", Listing: `
+	80400000 <enter>:
+		80400000: d5184020  msr elr_el1,x0
+		80400004: d69f03e0  eret`}.Image(t)
+	q, rule := exact(img, 0x80400004, 0), new(unwind.Rule)
+	if New(nil).Rule(&q, rule) == unwind.Found && rule.Flags&unwind.ExceptionFrame != 0 {
+		t.Errorf("%s", rule.Format(img.Arch))
+	}
+}
+
+// TestLeavesException: code that jumps to a function and has it return to a place behind no call
+// leads from there to an exception return; an ordinary function does not.
+func TestLeavesException(t *testing.T) {
+	img := codetest.Program{CPU: "arm", Listing: `
+	80400000 <ret_fast_syscall>:
+		80400000: e59de010  ldr lr,[sp,#16]
+		80400004: e28dd018  add sp,sp,#24
+		80400008: e1b0f00e  movs pc,lr
+	8040000c <function>:
+		8040000c: e52de004  push {lr}
+		80400010: e49df004  pop {pc}`}.Image(t)
+	m := target.NewModule("vmlinux", img, 0x1000)
+	if !New(nil).LeavesException(m, 0x80401000, 0) || New(nil).LeavesException(m, 0x80401010, 0) || New(nil).LeavesException(nil, 0, 0) {
+		t.Error("which code leaves an exception?")
+	}
+}
