@@ -10,9 +10,10 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// excerpts writes the source lines and the instructions around a frame, where they were
+// excerpts writes the variables, the source lines and the instructions around a frame, where they were
 // asked for.
 func (t *text) excerpts(arch *cpu.Arch, f *report.Frame) {
+	t.variables(f)
 	for i := range f.Source {
 		l := &f.Source[i]
 		t.line(fmt.Sprintf("      %s%5d  %s", mark(l.Here), l.Number, l.Text))
@@ -58,6 +59,7 @@ func orNone(id string) string {
 
 // excerpts writes the same for programs.
 func (e *encoder) excerpts(arch *cpu.Arch, f *report.Frame) {
+	e.variables(f)
 	if f.Source != nil {
 		e.key("source")
 		e.open('[')

@@ -36,10 +36,12 @@ type (
 		PC, CFA, Name, Place, Module, Tag string
 		Trust, Method, Checks, Evidence   string
 		Inlines                           []inlineView
+		Variables                         []variableView
 		Tried                             []attemptView
 	}
-	inlineView  struct{ Name, Place string }
-	attemptView struct {
+	inlineView   struct{ Name, Place string }
+	variableView struct{ Name, Type, Value string }
+	attemptView  struct {
 		Method, Text string
 		Taken        bool
 	}
@@ -167,6 +169,14 @@ func viewFrame(th *report.Thread, n, digits int) frameView {
 	}
 	for _, in := range f.Inlines {
 		v.Inlines = append(v.Inlines, inlineView{Text(orUnknown(in.Function)), place(in.File, f.Dir, in.Line)})
+	}
+	for k := range f.Variables {
+		x := &f.Variables[k]
+		name := x.Name
+		if x.Inlined != "" {
+			name = x.Inlined + ": " + name
+		}
+		v.Variables = append(v.Variables, variableView{Text(name), Text(variableKind(x)), Text(valueOf(x))})
 	}
 	if th.Tried == nil || !th.Crashed || f.Method == unwind.MethodContext {
 		return v

@@ -44,6 +44,9 @@ type Frame struct {
 	// are not known.
 	Code   []Instruction
 	Source []SourceLine
+	// Variables are the arguments and locals, arguments first; nil where they were not asked
+	// for or are not known.
+	Variables []Variable
 }
 
 // Instruction is one at a target address. Text is the instruction as assemblers write it,

@@ -11,6 +11,7 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 )
 
@@ -176,6 +177,9 @@ func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Re
 		return nil, err
 	}
 	r := backsight.Report(ctx, snap, traces, s.names)
+	if s.opt.show.locals {
+		s.unwinder.Variables(ctx, r, new(symbol.Symbolizer))
+	}
 	s.opt.show.fill(r, s.opt.files.sysroots)
 	return r, nil
 }

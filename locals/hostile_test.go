@@ -1,0 +1,71 @@
+package locals_test
+
+import (
+	"debug/elf"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/synth/livecore"
+	"github.com/backsight/backsight/symbol"
+)
+
+// TestDamaged: whatever is wrong with the debug information, reading it ends without a panic.
+func TestDamaged(t *testing.T) {
+	path := livecore.Compile(t, "gcc", program, "-O1", "-gdwarf-5")
+	core := livecore.Crash(t, path)
+	whole, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := elf.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	rng := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		data := append([]byte(nil), whole...)
+		for _, s := range f.Sections {
+			if !strings.HasPrefix(s.Name, ".debug_") || s.Size == 0 {
+				continue
+			}
+			for range 1 + rng.IntN(8) {
+				data[s.Offset+rng.Uint64N(s.Size)] = byte(rng.Uint32())
+			}
+		}
+		if err := os.WriteFile(path, data, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		readAll(t, core)
+	}
+}
+
+// readAll reads the variables of all frames, as far as there are any.
+func readAll(t *testing.T, core string) {
+	t.Helper()
+	files := backsight.NewFiles(input.FileOptions{})
+	defer files.Close()
+	capture, err := backsight.Open(t.Context(), core, input.Env{Files: files})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer capture.Close()
+	snap, err := capture.Next(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	u, err := backsight.NewUnwinder(backsight.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	traces, err := u.Backtraces(t.Context(), snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names symbol.Symbolizer
+	u.Variables(t.Context(), backsight.Report(t.Context(), snap, traces, &names), &names)
+}

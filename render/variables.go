@@ -1,0 +1,57 @@
+package render
+
+import "github.com/backsight/backsight/report"
+
+// variables writes a frame's arguments and locals, a line each:
+//
+//	n = 12                          int
+//	name = 0x7ffe0010 "eth0"        const char *
+//	route = <optimised out>         struct route *
+func (t *text) variables(f *report.Frame) {
+	for i := range f.Variables {
+		v := &f.Variables[i]
+		s := v.Name + " = " + valueOf(v)
+		if v.Inlined != "" {
+			s = v.Inlined + ": " + s
+		}
+		t.line("      " + s + "  (" + variableKind(v) + ")")
+	}
+}
+
+// variableKind is the variable's type, and whether the caller gave it.
+func variableKind(v *report.Variable) string {
+	if v.Argument && v.Inlined == "" {
+		return "argument, " + v.Type
+	}
+	return v.Type
+}
+
+// valueOf is the value, or why there is none.
+func valueOf(v *report.Variable) string {
+	if v.Missing != "" {
+		return "<" + v.Missing + ">"
+	}
+	return v.Value
+}
+
+// variables writes the same for programs.
+func (e *encoder) variables(f *report.Frame) {
+	if f.Variables == nil {
+		return
+	}
+	e.key("variables")
+	e.open('[')
+	for i := range f.Variables {
+		v := &f.Variables[i]
+		e.open('{')
+		e.member("name", v.Name)
+		e.member("type", v.Type)
+		e.key("argument")
+		e.bool(v.Argument)
+		e.member("inlined", v.Inlined)
+		e.member("value", v.Value)
+		e.member("missing", v.Missing)
+		e.close('}')
+	}
+	e.close(']')
+}

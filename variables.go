@@ -1,0 +1,70 @@
+package backsight
+
+import (
+	"context"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/mapped"
+	"github.com/backsight/backsight/locals"
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/symbol"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// maxWithVariables bounds the frames of a thread whose variables are read. Nobody reads those
+// of the thousandth call of a recursion.
+const maxWithVariables = 256
+
+// Variables reads the arguments and local variables of a report's frames out of the debug
+// information of their binaries, into the report. It walks the stacks once more, for the
+// registers of each frame. It stops when ctx ends.
+func (u *Unwinder) Variables(ctx context.Context, r *report.Report, names *symbol.Symbolizer) {
+	if r.Snapshot == nil {
+		return
+	}
+	for i := range r.Threads {
+		if ctx.Err() != nil {
+			return
+		}
+		th := &r.Threads[i]
+		snap := r.Snapshot.Of(th.Thread)
+		fault := mapped.Guard(func() { u.variables(ctx, snap, th, names) })
+		r.Issues = append(r.Issues, unread(blame(snap, fault))...)
+	}
+}
+
+func (u *Unwinder) variables(ctx context.Context, snap *target.Snapshot, th *report.Thread, names *symbol.Symbolizer) {
+	regs := u.frameRegisters(snap, th)
+	for k := range th.Frames[:min(len(th.Frames), len(regs))] {
+		f := &th.Frames[k]
+		pc, known := regs[k].Lookup(snap.Arch.PC)
+		if f.Module == nil || f.Module.Image == nil || ctx.Err() != nil || known && !sameCode(snap.Arch, pc, f.PC) {
+			continue
+		}
+		f.Variables = locals.Of(names, snap, f, &regs[k], lookedUp(snap.Arch, &f.Frame))
+	}
+}
+
+// sameCode compares two addresses of code without the bits that tell the instruction set.
+func sameCode(arch *cpu.Arch, a, b uint64) bool {
+	a, _ = arch.SplitCode(a)
+	b, _ = arch.SplitCode(b)
+	return a == b
+}
+
+// frameRegisters are the registers of a thread's frames.
+func (u *Unwinder) frameRegisters(snap *target.Snapshot, th *report.Thread) []cpu.Registers {
+	opt := u.WalkerOptions()
+	opt.MaxFrames = min(len(th.Frames), maxWithVariables)
+	regs := make([]cpu.Registers, opt.MaxFrames)
+	opt.Registers = func(frame int, r *cpu.Registers) {
+		if frame < len(regs) {
+			regs[frame] = *r
+		}
+	}
+	if opt.MaxFrames > 0 {
+		unwind.NewWalker(snap, opt).Walk(th.Thread, nil)
+	}
+	return regs
+}
