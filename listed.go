@@ -27,7 +27,10 @@ func (b *Backtrace) listedName(i int) (l symbol.Location) {
 		return l
 	}
 	f, entry := &b.Frames[i], b.Listed[i]
-	l.Function, l.Entry = entry.Symbol, f.PC-entry.Offset
+	l.Function, l.Entry, l.File, l.Line = entry.Symbol, f.PC-entry.Offset, entry.File, entry.Line
+	for _, in := range entry.Inlined {
+		l.Inlines = append(l.Inlines, symbol.Inline{Function: in.Function, File: in.File, Line: in.Line})
+	}
 	if f.Module != nil {
 		l.Entry = f.Module.ToImage(l.Entry)
 	}

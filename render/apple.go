@@ -16,8 +16,8 @@ type apple struct {
 }
 
 // AppendApple appends a report as a crash report of macOS or iOS, "Report Version: 104", which
-// symbolicators read. It has a line for each frame of the stack and none for inlined functions:
-// a line stands for an address. What the capture does not tell is left out.
+// symbolicators read. A function that was inlined has a line of its own before its frame's, as in
+// reports that were symbolicated. What the capture does not tell is left out.
 func AppendApple(dst []byte, r *report.Report) []byte {
 	a := apple{b: dst, r: r}
 	if r.Snapshot == nil {
@@ -97,26 +97,42 @@ func (a *apple) thread(t *report.Thread) {
 		crashed = " Crashed"
 	}
 	a.line("Thread %d%s:", t.ID, crashed)
+	n := 0
 	for i := range t.Frames {
-		a.frame(i, &t.Frames[i])
+		n = a.frame(n, &t.Frames[i])
 	}
 	a.line("")
 }
 
-// frame writes: number, binary, address, then symbol and offset, or the binary's address and the
-// offset in it.
-func (a *apple) frame(n int, f *report.Frame) {
+// frame writes line n and those behind it: number, binary, address, then symbol and offset, or the
+// binary's address and the offset in it. It returns the number of the next line.
+func (a *apple) frame(n int, f *report.Frame) int {
 	binary, what := "???", "0x0 + "+fmt.Sprint(f.PC)
 	if m := f.Module; m != nil {
 		binary, what = path.Base(m.Name), fmt.Sprintf("%#x + %d", m.Lo, f.PC-m.Lo)
 	}
 	if f.Function != "" {
-		what = fmt.Sprintf("%s + %d", f.Function, f.PC-f.FunctionAt())
-		if f.File != "" {
-			what += fmt.Sprintf(" (%s:%d)", path.Base(f.File), f.Line)
-		}
+		what = fmt.Sprintf("%s + %d", f.Function, f.PC-f.FunctionAt()) + sourcePlace(f.File, f.Line)
 	}
-	a.line("%-3d %-30s 0x%0*x %s", n, binary, 2*a.r.Snapshot.Arch.AddrSize, f.PC, what)
+	for i := range f.Inlines {
+		in := &f.Inlines[i]
+		a.entry(n, binary, f.PC, in.Function+sourcePlace(in.File, in.Line)+" [inlined]")
+		n++
+	}
+	a.entry(n, binary, f.PC, what)
+	return n + 1
+}
+
+func (a *apple) entry(n int, binary string, pc uint64, what string) {
+	a.line("%-3d %-30s 0x%0*x %s", n, binary, 2*a.r.Snapshot.Arch.AddrSize, pc, what)
+}
+
+// sourcePlace is the place of a line in the source, "" for none.
+func sourcePlace(file string, line int) string {
+	if file == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s:%d)", path.Base(file), line)
 }
 
 // registers writes what is known of a thread's registers, four a line.

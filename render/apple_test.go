@@ -30,6 +30,8 @@ func TestApple(t *testing.T) {
 	}
 	r := &report.Report{Snapshot: snap, Threads: []report.Thread{{Thread: &snap.Threads[0], Frames: []report.Frame{
 		frame(0x1_0223_0010, app, symbol.Location{Function: "-[A b:]", Entry: 0x1_0223_0000, File: "/src/a.m", Line: 7}),
+		frame(0x1_0223_0040, app, symbol.Location{Function: "walk", Entry: 0x1_0223_0020, File: "/src/walk.c", Line: 9,
+			Inlines: []symbol.Inline{{Function: "next", File: "/src/list.h", Line: 20}}}),
 		frame(0x1_0223_0104, app, symbol.Location{}), frame(0x10, nil, symbol.Location{})}}}}
 	got := string(render.AppendApple(nil, r))
 	want := `Process:             my app [455]
@@ -46,8 +48,10 @@ Triggered by Thread:  0
 Thread 0 name:  main
 Thread 0 Crashed:
 0   my app                         0x0000000102230010 -[A b:] + 16 (a.m:7)
-1   my app                         0x0000000102230104 0x102230000 + 260
-2   ???                            0x0000000000000010 0x0 + 16
+1   my app                         0x0000000102230040 next (list.h:20) [inlined]
+2   my app                         0x0000000102230040 walk + 32 (walk.c:9)
+3   my app                         0x0000000102230104 0x102230000 + 260
+4   ???                            0x0000000000000010 0x0 + 16
 
 Thread 0 crashed with ARM Thread State (64-bit):
      lr: 0x0000000102230104     pc: 0x0000000102230010

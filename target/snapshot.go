@@ -75,6 +75,17 @@ type Listed struct {
 	// bytes into Symbol, which has Size bytes; Size is 0 where it is not known.
 	Symbol, Module string
 	Offset, Size   uint64
+	// File and Line are the place in the source that the capture gives, "" and 0 for none, and
+	// Inlined the functions that were inlined there, innermost first.
+	File    string
+	Line    int
+	Inlined []Place
+}
+
+// Place is a function and a place in its source, as a capture names them.
+type Place struct {
+	Function, File string
+	Line           int
 }
 
 // Fault says why the program stopped.

@@ -83,12 +83,20 @@ func dsymPaths(path string, debugDirs []string) (paths []string) {
 			dir = up
 		}
 	}
-	for _, dir := range debugDirs {
+	return append(paths, DebugFiles(debugDirs)...)
+}
+
+// DebugFiles are the files of all dSYM bundles in directories: in each itself, which may be a
+// bundle, and in the folder dSYMs of one, where Xcode's archives have theirs.
+func DebugFiles(dirs []string) (paths []string) {
+	for _, dir := range dirs {
 		paths = append(paths, inBundle(dir)...)
-		entries, _ := os.ReadDir(dir)
-		for _, e := range entries[:min(len(entries), maxBundles)] {
-			if strings.HasSuffix(e.Name(), ".dSYM") {
-				paths = append(paths, inBundle(filepath.Join(dir, e.Name()))...)
+		for _, dir := range []string{dir, filepath.Join(dir, "dSYMs")} {
+			entries, _ := os.ReadDir(dir)
+			for _, e := range entries[:min(len(entries), maxBundles)] {
+				if strings.HasSuffix(e.Name(), ".dSYM") {
+					paths = append(paths, inBundle(filepath.Join(dir, e.Name()))...)
+				}
 			}
 		}
 	}

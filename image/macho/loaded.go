@@ -11,11 +11,12 @@ import (
 )
 
 // loaded are the segments of the Image. __PAGEZERO, which nobody may touch, is none; an
-// executable one is cut into what has instructions and what has not.
+// executable one is cut into what has instructions and what has not. A dSYM's __DWARF lies at
+// addresses that other images may have.
 func (f *file) loaded() (segs []image.Segment) {
 	for i := range f.segments {
 		s := &f.segments[i]
-		if s.prot == 0 && s.file.size == 0 || s.size == 0 || s.addr+s.size < s.addr {
+		if s.prot == 0 && s.file.size == 0 || s.size == 0 || s.addr+s.size < s.addr || f.typ == mhDsym && s.name == "__DWARF" {
 			continue
 		}
 		whole := image.Segment{Addr: s.addr, Size: s.size, Data: f.bytesOf(s), FileOff: f.start + s.file.off,

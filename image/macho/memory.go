@@ -50,11 +50,12 @@ func IsHeader(head []byte) bool {
 }
 
 // Identity is what a file says it is: the path under which programs load it, for a library, and
-// whether it is the dynamic linker itself.
+// whether it is the dynamic linker itself. Header is the image address of its mach header.
 type Identity struct {
 	Name    string
 	Dyld    bool
 	Program bool
+	Header  uint64
 }
 
 // IdentityOf is the identity of an image; the zero Identity for images of another format.
@@ -64,5 +65,5 @@ func IdentityOf(img *image.Image) Identity {
 		return Identity{}
 	}
 	f := c.main
-	return Identity{Name: f.identity, Dyld: f.typ == mhDylink, Program: f.typ == mhExecute}
+	return Identity{Name: f.identity, Dyld: f.typ == mhDylink, Program: f.typ == mhExecute, Header: f.textAddr()}
 }

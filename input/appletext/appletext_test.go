@@ -61,7 +61,9 @@ Thread 0 name:   Dispatch queue: com.apple.main-thread
 Thread 0 Crashed:
 0   libswiftCore.dylib            	       0x18a98520c fail(_:_:) + 312
 1   my app                        	       0x102236004 0x102230000 + 24580
-2   dyld                          	       0x1cb9d5948 start + 2504
+2   my app                        	       0x102236010 next (list.h:20) [inlined]
+3   my app                        	       0x102236010 walk + 16 (walk.c:7)
+4   dyld                          	       0x1cb9d5948 start + 2504
 
 Thread 1:
 0   libsystem_kernel.dylib        	       0x1c8a92068 __workq_kernreturn + 8
@@ -84,6 +86,8 @@ const asJSON = `{"bug_type":"309","name":"my app"}
 "threadState":{"x":[{"value":9223372041185617968},{"value":10768311584}],"fp":{"value":6136057520},"lr":{"value":6620205580},
 "sp":{"value":6136057392},"pc":{"value":6620205580},"cpsr":{"value":1610616832},"flavor":"ARM_THREAD_STATE64"},
 "frames":[{"imageOffset":229900,"imageIndex":0,"symbol":"fail(_:_:)","symbolLocation":312},{"imageOffset":24580,"imageIndex":1},
+{"imageOffset":24592,"imageIndex":1,"symbol":"next","symbolLocation":0,"sourceFile":"list.h","sourceLine":20,"inline":true},
+{"imageOffset":24592,"imageIndex":1,"symbol":"walk","symbolLocation":16,"sourceFile":"walk.c","sourceLine":7},
 {"imageOffset":7711054152,"imageIndex":2,"symbol":"start","symbolLocation":2504}]},
 {"id":1,"frames":[{"imageOffset":7661494376,"imageIndex":2,"symbol":"__workq_kernreturn","symbolLocation":8}]}],
 "usedImages":[{"base":6619975680,"size":5672960,"uuid":"a49d560c-1323-3bfb-a7e8-762be0c1b2ef","path":"/usr/lib/swift/libswiftCore.dylib","name":"libswiftCore.dylib"},
@@ -101,7 +105,7 @@ func said(snap *target.Snapshot) string {
 			fmt.Fprintf(&b, " %#x", v)
 		}
 		for _, l := range t.Listed {
-			fmt.Fprintf(&b, "\n  %#x %q+%d %t %t", l.PC, l.Symbol, l.Offset, l.Exact, l.Outermost)
+			fmt.Fprintf(&b, "\n  %#x %q+%d %s:%d %v %t %t", l.PC, l.Symbol, l.Offset, l.File, l.Line, l.Inlined, l.Exact, l.Outermost)
 		}
 		b.WriteByte('\n')
 	}
@@ -131,7 +135,8 @@ func TestFormsAgree(t *testing.T) {
 			t.Errorf("%s:\n%s\nanother form:\n%s", name, got, first)
 		}
 	}
-	if !strings.Contains(first, `0x18a98520c "fail(_:_:)"+312 true false`) || !strings.Contains(first, `0x1cb9d5948 "start"+2504 false true`) ||
+	if !strings.Contains(first, `0x18a98520c "fail(_:_:)"+312 :0 [] true false`) || !strings.Contains(first, `0x1cb9d5948 "start"+2504 :0 [] false true`) ||
+		!strings.Contains(first, `0x102236010 "walk"+16 walk.c:7 [{next list.h 20}] false false`) ||
 		!strings.Contains(first, "0x102230000-0x102238000 /Applications/my app.app/my app 82d13d98219e3040b62a07a297007a7c") {
 		t.Error(first)
 	}

@@ -46,6 +46,9 @@ type jsonFrame struct {
 	Image    int    `json:"imageIndex"`
 	Symbol   string `json:"symbol"`
 	Location uint64 `json:"symbolLocation"`
+	File     string `json:"sourceFile"`
+	Line     int    `json:"sourceLine"`
+	Inline   bool   `json:"inline"`
 }
 
 type jsonImage struct {
@@ -124,17 +127,18 @@ func (t *jsonThread) register(arch *cpu.Arch, regs *cpu.Registers, name string, 
 	}
 }
 
-func (r *jsonReport) listed(frames []jsonFrame) []target.Listed {
-	out := make([]target.Listed, len(frames))
-	for i, f := range frames {
-		l := &out[i]
-		l.PC, l.Symbol, l.Offset, l.Outermost = f.Offset, f.Symbol, f.Location, darwin.Outermost(f.Symbol)
+func (r *jsonReport) listed(lines []jsonFrame) []target.Listed {
+	var frames darwin.Frames
+	for _, f := range lines {
+		l := target.Listed{PC: f.Offset, Symbol: f.Symbol, Offset: f.Location, File: f.File, Line: f.Line, Outermost: darwin.Outermost(f.Symbol)}
 		if f.Image >= 0 && f.Image < len(r.UsedImages) {
 			l.PC += r.UsedImages[f.Image].Base
 			l.Module = r.UsedImages[f.Image].Name
 		}
+		frames.Add(l, f.Inline)
 	}
-	return out
+	frames.End()
+	return frames.List
 }
 
 // fault is the exception; its subtype has the address: "KERN_INVALID_ADDRESS at 0x18".

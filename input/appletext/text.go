@@ -2,7 +2,6 @@ package appletext
 
 import (
 	"cmp"
-	"path"
 	"regexp"
 	"slices"
 	"strconv"
@@ -35,6 +34,7 @@ type textReport struct {
 	// at is the thread that lines of frames belong to, −1 for none; state the thread whose
 	// registers are listed.
 	at, state int
+	frames    darwin.Frames // of thread at
 	names     map[int]string
 	images    bool
 }
@@ -93,6 +93,7 @@ func (r *textReport) line(line string) {
 	case r.images:
 		r.image(line)
 	case strings.HasPrefix(line, "Binary Images:"):
+		r.end()
 		r.images = true
 	case strings.HasPrefix(line, "Thread ") || strings.HasPrefix(line, "Unknown thread"):
 		r.threadLine(line)
@@ -112,8 +113,20 @@ func (r *textReport) line(line string) {
 
 // begin makes a thread the one that frames belong to.
 func (r *textReport) begin(t target.Thread) {
+	r.end()
 	r.at, r.state = len(r.out.Threads), -1
 	r.out.Threads = append(r.out.Threads, t)
+}
+
+// end gives the thread its frames.
+func (r *textReport) end() {
+	if r.at < 0 {
+		return
+	}
+	r.frames.End()
+	t := &r.out.Threads[r.at]
+	t.Listed = append(t.Listed, r.frames.List...)
+	r.at, r.frames = -1, darwin.Frames{}
 }
 
 func (r *textReport) threadLine(line string) {
@@ -148,71 +161,12 @@ func (r *textReport) registers(line string) {
 	}
 }
 
-// frame reads a frame: its number, the binary, the address, and what the reporter knew:
-// "symbol + 12 (file.m:3)", or "0x1000 + 12" where it knew none.
-func (r *textReport) frame(line string) bool {
-	m := frameLine.FindStringSubmatch(line)
-	if m == nil {
-		if line == "" {
-			r.at = -1
-		}
-		return m != nil
-	}
-	pc, _ := hexNumber(m[2])
-	t := &r.out.Threads[r.at]
-	l := target.Listed{PC: pc, Module: m[1], Exact: len(t.Listed) == 0 && t.ID >= 0}
-	if i := strings.LastIndex(m[3], " + "); i >= 0 && !strings.HasPrefix(m[3], "0x") {
-		digits, _, _ := strings.Cut(m[3][i+3:], " ")
-		if off, err := strconv.ParseUint(digits, 10, 64); err == nil {
-			l.Symbol, l.Offset = m[3][:i], off
-		}
-	}
-	l.Outermost = darwin.Outermost(l.Symbol)
-	t.Listed = append(t.Listed, l)
-	return true
-}
-
-// addresses reads an exception's backtrace that was not symbolicated: (0x18a 0x18b …).
-func (r *textReport) addresses(line string) {
-	t := &r.out.Threads[r.at]
-	for _, f := range strings.Fields(strings.Trim(line, "()")) {
-		if pc, ok := hexNumber(strings.TrimPrefix(f, "0x")); ok {
-			t.Listed = append(t.Listed, target.Listed{PC: pc})
-		}
-	}
-}
-
-// image reads a line of "Binary Images:": 0xfrom - 0xto +name arch (version) <UUID> path. Before
-// iOS the name is a bundle's identifier, without an architecture.
-func (r *textReport) image(line string) {
-	m := imageLine.FindStringSubmatch(line)
-	if m == nil {
-		return
-	}
-	lo, _ := hexNumber(m[1])
-	hi, ok := hexNumber(m[2])
-	if !ok {
-		hi = lo + farEnd
-	}
-	b := darwin.Binary{Name: m[3], Base: lo, Size: hi - lo + 1}
-	if before, rest, ok := strings.Cut(m[3], "<"); ok {
-		id, file, _ := strings.Cut(rest, ">")
-		b.UUID = uuid(id)
-		if b.Name = strings.TrimSpace(file); b.Name == "" {
-			b.Name = strings.TrimSpace(before)
-		}
-	}
-	b.Name = path.Clean(b.Name)
-	if hi > lo {
-		r.out.Binaries = append(r.out.Binaries, b)
-	}
-}
-
 // process is "name [pid]".
 var process = regexp.MustCompile(`^(.*?) \[(\d+)\]`)
 
 // finish takes the headers over.
 func (r *textReport) finish() {
+	r.end()
 	r.out.Arch, r.out.OS = r.arch, darwin.System(r.header["OS Version"])
 	r.out.Command = r.header["Path"]
 	if m := process.FindStringSubmatch(r.header["Process"]); m != nil {

@@ -80,27 +80,6 @@ func Outermost(symbol string) bool {
 	return false
 }
 
-// maxBinaries bounds the binaries of a report; a process with a thousand is large.
-const maxBinaries = 1 << 14
-
-// Modules are the binaries as modules, those whose files are found with their images.
-func Modules(files *input.Files, arch *cpu.Arch, binaries []Binary) (modules []*target.Module, issues []target.Issue) {
-	for i := range binaries[:min(len(binaries), maxBinaries)] {
-		b := &binaries[i]
-		img, more := files.Find(input.BinaryRef{Name: b.Name, BuildID: b.UUID, Arch: arch})
-		if img != nil && img.System == "darwin" {
-			lo, _ := img.Bounds()
-			modules, issues = append(modules, target.NewModule(b.Name, img, b.Base-lo)), append(issues, more...)
-			continue
-		}
-		m := &target.Module{Name: b.Name, Range: target.Range{Lo: b.Base, Hi: b.Base + b.Size}, Bias: b.Base, BuildID: b.UUID}
-		if m.Lo < m.Hi {
-			modules = append(modules, m)
-		}
-	}
-	return modules, issues
-}
-
 // Register sets a register by the name that a report has for it; others than the processor's
 // (trap numbers, fault addresses, segments) are left out.
 func Register(arch *cpu.Arch, regs *cpu.Registers, name string, v uint64) {

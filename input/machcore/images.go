@@ -5,7 +5,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/macho"
-	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/darwin"
 	"github.com/backsight/backsight/target"
 )
 
@@ -107,9 +107,11 @@ func (c *core) modules() (modules []*target.Module) {
 				name = macho.IdentityOf(img).Name
 			}
 		}
-		if file := c.file(name, id); file != nil {
-			lo, _ := file.Bounds()
-			modules = append(modules, target.NewModule(file.Path, file, l.header-lo))
+		// What is mapped has the code that ran, which a dSYM lacks.
+		file, issues := darwin.Find(c.env.Files, c.arch, &darwin.Binary{Name: name, UUID: id})
+		if file != nil && (err != nil || file.LoadedBytes() > 0) {
+			c.issues = append(c.issues, issues...)
+			modules = append(modules, target.NewModule(file.Path, file, l.header-macho.IdentityOf(file).Header))
 			continue
 		}
 		if err != nil {
@@ -122,32 +124,4 @@ func (c *core) modules() (modules []*target.Module) {
 		modules = append(modules, target.NewModule(name, img, slide))
 	}
 	return modules
-}
-
-// file is the binary on disk: of its name, or any that the user named; its UUID decides.
-func (c *core) file(name string, id []byte) *image.Image {
-	ref := input.BinaryRef{Name: name, BuildID: id, Arch: c.arch}
-	if name != "" {
-		img, issues := c.env.Files.Find(ref)
-		if img != nil && img.System == "darwin" {
-			c.issues = append(c.issues, issues...)
-			return img
-		}
-	}
-	if id == nil {
-		return nil
-	}
-	paths := []string{c.env.Files.Exe()}
-	for _, i := range c.env.Files.Images() {
-		paths = append(paths, i.Path)
-	}
-	for _, path := range paths {
-		if path == "" {
-			continue
-		}
-		if img, _ := c.env.Files.Use(path, ref); img != nil {
-			return img
-		}
-	}
-	return nil
 }

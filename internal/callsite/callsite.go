@@ -37,14 +37,11 @@ func Before(snap *target.Snapshot, ra uint64, mode cpu.Mode) (cpu.CallSite, Kind
 // there is none.
 func BeforeIn(snap *target.Snapshot, m *target.Module, ra uint64, mode cpu.Mode) (cpu.CallSite, Kind) {
 	if m != nil && m.Image != nil && m.Image.Arch.Decoder != nil {
-		arch := m.Image.Arch
-		at := m.ToImage(ra) & arch.AddrMask()
-		if text, ok := m.Image.Segment(at - 1); ok && text.Exec {
-			if site, ok := InSegment(m, text, at, mode); ok {
-				return site, Call
-			}
+		at := m.ToImage(ra) & m.Image.Arch.AddrMask()
+		text, ok := m.Image.Segment(at - 1)
+		if !ok || !hidden(text) {
+			return inImage(m, text, at, mode)
 		}
-		return cpu.CallSite{}, NoCall
 	}
 	arch := snap.Arch
 	if arch.Decoder == nil {
@@ -62,6 +59,21 @@ func BeforeIn(snap *target.Snapshot, m *target.Module, ra uint64, mode cpu.Mode)
 		return site, NoCall
 	}
 	return site, Call
+}
+
+// hidden tells whether a segment has code that its file does not show: an encrypted program has
+// none, nor has a dSYM. Zeros that can be written to are no such code.
+func hidden(s *image.Segment) bool { return s.Exec && !s.Write && len(s.Data) == 0 }
+
+// inImage is BeforeIn by the code of an image; text is the segment of the byte before at, an image
+// address, nil where there is none.
+func inImage(m *target.Module, text *image.Segment, at uint64, mode cpu.Mode) (cpu.CallSite, Kind) {
+	if text != nil && text.Exec {
+		if site, ok := InSegment(m, text, at, mode); ok {
+			return site, Call
+		}
+	}
+	return cpu.CallSite{}, NoCall
 }
 
 // InSegment is the call in a segment of m that returns to at, an image address; the site is
