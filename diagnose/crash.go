@@ -33,7 +33,7 @@ func Crash(snap *target.Snapshot, th *report.Thread) *report.Crash {
 		processor(c, snap, th)
 	case f.Sender.PID != 0 || f.Name == "SIGABRT":
 		sent(c, snap)
-	case len(th.Frames) > 0 && slices.Contains([]string{"SIGSEGV", "SIGBUS"}, f.Name):
+	case len(th.Frames) > 0 && slices.Contains([]string{"SIGSEGV", "SIGBUS", "EXC_BAD_ACCESS"}, f.Name):
 		memory(c, snap, th)
 	}
 	if o := th.Overwritten; o != nil {

@@ -37,12 +37,16 @@ func library() []byte {
 	return append(out, make([]byte, 0x200-len(out))...)
 }
 
-// thread is LC_THREAD of arm64: the general registers, and where it faulted.
-func thread(pc, sp, far uint64) []byte {
+// What ESR_EL1 has of system calls and of aborts.
+const svc, abort = 0x15 << 26, 0x24 << 26
+
+// thread is LC_THREAD of arm64: the general registers, and the exception state. The address of
+// the last abort stays there.
+func thread(pc, sp uint64, esr uint32) []byte {
 	regs := make([]byte, 272)
 	binary.LittleEndian.PutUint64(regs[32*8:], pc)
 	binary.LittleEndian.PutUint64(regs[31*8:], sp)
-	return machofile.Command(lcThread, machofile.U32(6, 68), regs, machofile.U32(7, 4), machofile.U64(far), machofile.U32(0, 0))
+	return machofile.Command(lcThread, machofile.U32(6, 68), regs, machofile.U32(7, 4), machofile.U64(0x18), machofile.U32(esr, 0))
 }
 
 // coreFile is the core of an arm64 program: two threads, the second of which faulted; a library,
@@ -53,7 +57,7 @@ func coreFile() []byte {
 	}
 	const data = 0x1000
 	bits := machofile.U32(3, 39, 0, 0)
-	cmds := append(thread(imageAt+0x100, stackAt+0x10, 0), thread(imageAt+0x104, stackAt+0x20, 0x18)...)
+	cmds := append(thread(imageAt+0x100, stackAt+0x10, svc), thread(imageAt+0x104, stackAt+0x20, abort)...)
 	cmds = append(cmds, segment(imageAt, data, 0x200, 5)...)
 	cmds = append(cmds, segment(stackAt, data+0x200, 0x100, 3)...)
 	cmds = append(cmds, machofile.Command(lcNote, machofile.Name(noteAddrBits), machofile.U64(data+0x300, uint64(len(bits))))...)

@@ -10,26 +10,23 @@ import (
 // mach/arm/thread_status.h).
 type flavors struct {
 	cpu cpu.MachOType
-	// general registers, and the state of an exception with the address of the fault at an
-	// offset.
+	// general registers, and the state of an exception.
 	general, exception uint32
-	fault, faultSize   int
+	trap               trap
 	// nested: a state of this flavor begins with the flavor and the count of another.
 	nested uint32
 }
 
-var processors = [...]flavors{
-	{cpu: 0x0100_0007, general: 4, exception: 6, fault: 8, faultSize: 8, nested: 7},
-	{cpu: 7, general: 1, exception: 3, fault: 8, faultSize: 4, nested: 7},
-	{cpu: 0x0100_000c, general: 6, exception: 7, fault: 0, faultSize: 8},
-	{cpu: 0x0200_000c, general: 6, exception: 7, fault: 0, faultSize: 8},
-	{cpu: 12, general: 1, exception: 3, fault: 8, faultSize: 4},
-}
-
 func flavorsOf(t cpu.MachOType) *flavors {
-	for i := range processors {
-		if processors[i].cpu == t {
-			return &processors[i]
+	for _, f := range [...]flavors{
+		{cpu: 0x0100_0007, general: 4, exception: 6, trap: x86Trap(true), nested: 7},
+		{cpu: 7, general: 1, exception: 3, trap: x86Trap(false), nested: 7},
+		{cpu: 0x0100_000c, general: 6, exception: 7, trap: arm64Trap},
+		{cpu: 0x0200_000c, general: 6, exception: 7, trap: arm64Trap},
+		{cpu: 12, general: 1, exception: 3, trap: armTrap},
+	} {
+		if f.cpu == t {
+			return &f
 		}
 	}
 	return nil
@@ -38,9 +35,7 @@ func flavorsOf(t cpu.MachOType) *flavors {
 // state is what an LC_THREAD says.
 type state struct {
 	regs  cpu.Registers
-	fault uint64
-	// excepted: the thread's exception state names an address, so that it stopped there.
-	excepted bool
+	fault *target.Fault // nil: none
 }
 
 // readThread reads the states of a thread: a flavor, a count of 32-bit words, the words.
@@ -61,16 +56,14 @@ func readThread(arch *cpu.Arch, body []byte) (s state) {
 		case f.general:
 			s.regs = arch.Read(arch.Layouts[cpu.DarwinThread], block)
 		case f.exception:
-			e := bin.NewAt(block, uint64(f.fault), arch.BigEndian)
-			s.fault = e.Uint(f.faultSize)
-			s.excepted = e.Err() == nil && s.fault != 0
+			s.fault = faultOf(f.trap, bin.New(block, arch.BigEndian))
 		}
 	}
 	return s
 }
 
-// threads decodes all threads. The one that crashed is the first whose exception state names an
-// address, else the first.
+// threads decodes all threads. The one that crashed is the first whose exception state tells of a
+// fault, else the first.
 func (c *core) threads() []target.Thread {
 	var list []target.Thread
 	crashed, lost := 0, 0
@@ -80,9 +73,10 @@ func (c *core) threads() []target.Thread {
 			lost++
 			continue
 		}
-		if s.excepted && c.fault == nil {
+		if s.fault != nil && c.fault == nil {
 			crashed = len(list)
-			c.fault = &target.Fault{Address: s.fault, HasAddress: true, Thread: i}
+			c.fault = s.fault
+			c.fault.Thread = i
 		}
 		list = append(list, target.Thread{ID: i, Regs: s.regs})
 	}
