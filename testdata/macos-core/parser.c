@@ -3,6 +3,10 @@
    none. */
 #include "parser.h"
 
+#ifndef TEXT
+#define TEXT "[a[b!]]"
+#endif
+
 struct parser {
 	const char *at;
 	int depth;
@@ -49,7 +53,7 @@ static int visit(void *context)
 int main(void)
 {
 	struct parser p;
-	p.at = "[a[b!]]";
+	p.at = TEXT;
 	p.depth = 0;
 	p.last = 0;
 	return with_buffer(visit, &p) - 1;
