@@ -245,6 +245,8 @@ func (f *finder) askFrame(src FrameSource, r *search) {
 	case NotCaptured:
 		sp, _ := s.Regs.Lookup(s.Snapshot.Arch.SP)
 		r.stop = Stop{StopUnreadable, sp & s.Snapshot.Arch.AddrMask()}
+	case NoCaller:
+		r.noCaller = true
 	}
 	f.explain.verdict(s, m, 0, v)
 }

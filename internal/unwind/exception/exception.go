@@ -48,6 +48,9 @@ func (Source) At(s *unwind.State, pc uint64, _ cpu.Mode) bool {
 // stack, r4 to r11, are what they are in the handler's caller.
 func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
+	if isRISCV(arch) {
+		return stepTrap(s, out)
+	}
 	ret := cortexm.ExcReturn(s.PC)
 	if s.PC>>32 != 0 || !ret.Valid() {
 		return unwind.NotCovered

@@ -1,0 +1,118 @@
+package exception
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/unwind"
+)
+
+// solution is what registers held when a trap came.
+type solution struct {
+	val   [entryRegs]uint64
+	known [entryRegs]bool
+}
+
+// learn takes v, which holds actual now, for what its base held; ok is false where that
+// contradicts what is known.
+func (so *solution) learn(v value, actual, mask uint64) (ok bool) {
+	switch {
+	case v.kind == number:
+		return v.off&mask == actual&mask
+	case v.kind == unknown:
+		return true
+	}
+	was := (actual - v.off) & mask
+	if so.known[v.base] {
+		return so.val[v.base] == was
+	}
+	so.val[v.base], so.known[v.base] = was, true
+	return true
+}
+
+// of is the value of v, if its base is known.
+func (so *solution) of(v value) (uint64, bool) {
+	switch v.kind {
+	case number:
+		return v.off, true
+	case start:
+		return so.val[v.base] + v.off, so.known[v.base]
+	}
+	return 0, false
+}
+
+// savesAll tells whether an entry saves what no function saves for its caller, a temporary and
+// an argument. A function in C that was called by the entry may read xepc too, and keep it on
+// the stack beside its own return address.
+func (st *entryState) savesAll() bool {
+	temporary, argument := false, false
+	for i := range st.slots {
+		temporary = temporary || st.slots[i].val.isStart(5) // t0
+		argument = argument || st.slots[i].val.isStart(10)  // a0
+	}
+	return temporary && argument
+}
+
+// interrupted is the registers with which the interrupted code goes on: what the frame's
+// registers hold now tells where the stack of the entry lies, and that what was stored there.
+// The interrupted SP and PC must be known, and the return address, which every entry saves
+// before it calls.
+func (st *entryState) interrupted(s *unwind.State) (regs cpu.Registers, f fit) {
+	arch := s.Snapshot.Arch
+	var so solution
+	if !st.solve(s, &so) {
+		return regs, contradicted
+	}
+	if !st.savesAll() || !so.known[epc] || !so.known[arch.SP] || !so.known[arch.LR] {
+		return regs, incomplete
+	}
+	for r := range epc {
+		if so.known[r] {
+			regs.Set(r, so.val[r])
+		}
+	}
+	regs.Set(arch.PC, so.val[epc])
+	sp := so.val[arch.SP]
+	_, captured := s.Snapshot.Memory.Word(sp)
+	if !captured || sp%uint64(arch.RegSize) != 0 || !isCode(s, so.val[epc]) && !isCode(s, so.val[arch.LR]) {
+		return regs, contradicted
+	}
+	return regs, complete
+}
+
+// fit is how a state goes with a frame.
+type fit uint8
+
+const (
+	contradicted fit = iota // the stack's words say something else
+	incomplete              // the state does not tell where the interrupted code stands
+	complete
+)
+
+// solve learns from the frame's registers and from the words that were stored. Two rounds
+// are enough: the first finds the interrupted SP, where a word of the entry's stack holds it.
+func (st *entryState) solve(s *unwind.State, so *solution) bool {
+	mask, sp := s.Snapshot.Arch.AddrMask(), s.Snapshot.Arch.SP
+	for known := s.Regs.Known; known != 0; known = known.Without(known.First()) {
+		r := known.First()
+		if r < epc && !so.learn(st.regs[r], s.Regs.Val[r], mask) && (r == sp || st.regs[r].base == sp) {
+			return false // another way leads here
+		}
+	}
+	for range 2 {
+		for i := range st.slots {
+			addr, ok := so.of(st.slots[i].addr)
+			if !ok {
+				continue
+			}
+			v, ok := s.Snapshot.Memory.Word(addr & mask)
+			if base := st.slots[i].val; ok && !so.learn(base, v, mask) && base.isStart(sp) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+func isCode(s *unwind.State, pc uint64) bool {
+	m, ok := s.Snapshot.ModuleAt(pc)
+	return ok && m.Image != nil && m.Image.Executable(m.ToImage(pc))
+}

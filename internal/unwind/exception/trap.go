@@ -1,0 +1,180 @@
+package exception
+
+import (
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/unwind"
+)
+
+// RISC-V pushes nothing when it traps: the entry of the handler, assembly, decides where the
+// registers go and on which stack the handler runs. Where the interrupted PC comes from is
+// the same in all of them: the CSR xepc is read (privileged specification, 3.1.14). So code
+// that reads xepc, and calls, is the place to step out of; entry.go finds what was saved.
+//
+//	addi sp,sp,-128       ESP32-C, _panic_handler; vendors' SDKs with one stack
+//	sw   ra,0(sp) …
+//	csrr t0,mepc
+//	sw   t0,124(sp)
+//	call handler
+//
+//	csrrw sp,mscratch,sp  a stack for handlers
+//	sw   ra,4(sp) …
+//	csrr t0,mscratch
+//	sw   t0,8(sp)         the interrupted SP
+//
+// Where none of it is saved, as in functions that compilers make of the attribute "interrupt",
+// the PC is lost as soon as the handler itself traps. The return address that such a function
+// saves is the interrupted code's, which that code may have left behind long ago: the walk ends.
+
+// stepTrap recovers the interrupted registers of a frame in a trap entry.
+func stepTrap(s *unwind.State, out *unwind.Caller) unwind.Verdict {
+	if s.Module == nil || s.Module.Image == nil {
+		return unwind.NotCovered
+	}
+	img, pc := s.Module.Image, s.Module.ToImage(s.PC)
+	places := placesOf(img)
+	if places.crossed(s, pc, out) {
+		return unwind.Found
+	}
+	if s.Snapshot.OS != "Linux" && places.returns.near(pc) && returnsFromTrap(img, pc) {
+		return unwind.NoCaller
+	}
+	return unwind.NotCovered
+}
+
+// crossed steps out of an entry that reads xepc before pc.
+func (p *places) crossed(s *unwind.State, pc uint64, out *unwind.Caller) bool {
+	img := s.Module.Image
+	read, ok := p.reads.before(pc)
+	if !ok {
+		return false
+	}
+	for _, entry := range entries(img, read) {
+		x := explorer{module: s.Module, mem: s.Snapshot.Memory, goal: pc, exact: s.Exact, gp: gpOf(s)}
+		if x.step(s, x.from(entry), out) {
+			return true
+		}
+	}
+	return false
+}
+
+// gpOf is gp, as the linker chose it, or as the capture has it.
+func gpOf(s *unwind.State) value {
+	if sym, ok := s.Module.Image.SymbolNamed("__global_pointer$"); ok {
+		return value{kind: number, off: s.Module.ToTarget(sym.Addr)}
+	}
+	if s.Thread != nil {
+		if v, ok := s.Thread.Regs.Lookup(globalPointer); ok {
+			return value{kind: number, off: v}
+		}
+	}
+	return value{}
+}
+
+// step takes the registers of the one state that fits the frame, or of several that say the
+// same of the interrupted code. An entry that goes on with either of two stacks has two states
+// at its call, of which the stack's words show one to be wrong.
+func (x *explorer) step(s *unwind.State, states []*entryState, out *unwind.Caller) (ok bool) {
+	arch := s.Snapshot.Arch
+	for _, st := range states {
+		regs, fit := st.interrupted(s)
+		switch {
+		case fit == contradicted:
+			continue
+		case fit != complete, ok && (regs.Val[arch.SP] != out.Regs.Val[arch.SP] || regs.Val[arch.PC] != out.Regs.Val[arch.PC]):
+			return false
+		}
+		ok, *out = true, unwind.Caller{Regs: regs, Exact: true}
+		if st.regs[arch.SP].isStart(arch.SP) {
+			out.CFA, out.HasCFA = regs.Val[arch.SP], true
+		}
+	}
+	return ok
+}
+
+// isRISCV tells whether traps are entered as this file describes.
+func isRISCV(arch *cpu.Arch) bool { return strings.HasPrefix(arch.Name, "riscv") }
+
+// maxEntry is how many bytes an entry has from its begin to the read of xepc, and from there
+// to the call of a handler: it saves 31 registers, in 4 bytes of code each, and CSRs.
+const maxEntry = 512
+
+// places are the image addresses of an image's instructions that read xepc, and of those that
+// return from traps.
+type places struct{ reads, returns rising }
+
+// rising are addresses in order.
+type rising []uint64
+
+// maxPlaces bounds each kind: firmware has a handful.
+const maxPlaces = 4096
+
+// placesOf finds them once for an image.
+func placesOf(img *image.Image) *places {
+	type key struct{}
+	return img.Memo(key{}, func() any {
+		p := new(places)
+		for i := range img.Segments {
+			seg := &img.Segments[i]
+			if !seg.Exec {
+				continue
+			}
+			for at := 0; at+4 <= len(seg.Data) && max(len(p.reads), len(p.returns)) < maxPlaces; at += 2 {
+				w := binary.LittleEndian.Uint32(seg.Data[at:])
+				if c, ok := csrOf(w); ok && isEPC(c.number) && c.dst != 0 {
+					p.reads = append(p.reads, seg.Addr+uint64(at))
+				} else if w == 0x3020_0073 || w == 0x1020_0073 || w == 0x0020_0073 { // mret, sret, uret
+					p.returns = append(p.returns, seg.Addr+uint64(at))
+				}
+			}
+		}
+		return p
+	}).(*places)
+}
+
+// before is the last address in front of pc, and near.
+func (r rising) before(pc uint64) (at uint64, ok bool) {
+	i, _ := slices.BinarySearch(r, pc)
+	if i == 0 || pc-r[i-1] > maxEntry {
+		return 0, false
+	}
+	return r[i-1], true
+}
+
+// near tells whether an address lies at pc or behind, and near.
+func (r rising) near(pc uint64) bool {
+	i, _ := slices.BinarySearch(r, pc)
+	return i < len(r) && r[i]-pc <= maxEntry
+}
+
+// entries are where the entry with a read of xepc may begin: where its symbol does, else at
+// the words, as mtvec holds no other addresses, that make room on the stack or take another
+// one, the farthest first: an entry may do both. From the functions before, no way leads here.
+func entries(img *image.Image, read uint64) (out []uint64) {
+	if sym, ok := img.SymbolAt(read); ok && read-sym.Addr <= maxEntry {
+		out = append(out, sym.Addr)
+	}
+	named := len(out)
+	var in [1]cpu.Insn
+	for at := read &^ 3; at+maxEntry >= read && at <= read && len(out) < maxEntries; at -= 4 {
+		code := img.Code(at)
+		if len(code) < 4 || img.Arch.Decoder.Decode(code, at, 0, in[:]) == 0 {
+			break
+		}
+		c, isCSR := csrOf(binary.LittleEndian.Uint32(code))
+		swap := isCSR && isScratch(c.number) && c.dst == c.src && c.dst != 0
+		frame := in[0].Op == cpu.OpAddImm && in[0].Dst == img.Arch.SP && in[0].Src == img.Arch.SP && in[0].Imm < 0
+		if swap || frame {
+			out = append(out, at)
+		}
+	}
+	slices.Reverse(out[named:])
+	return out
+}
+
+// maxEntries bounds the places that are tried.
+const maxEntries = 4
