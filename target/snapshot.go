@@ -49,7 +49,8 @@ type Thread struct {
 	// kernel's trace or a crash reporter's list does; nil where there is none.
 	Listed []Listed
 	// Stale: Regs may be older than the memory. They are those that a task's kernel saved when
-	// the task was left last, and the task may be the one that runs.
+	// the task was left last, and the task may be the one that runs; or the processor could
+	// not save them, and those of before were there.
 	Stale bool
 	// Task is what a real-time kernel knows of the thread, nil where there is none.
 	Task *Task

@@ -82,7 +82,7 @@ func (w *words) hasPC() bool {
 // isPC tells whether a name is the program counter's on any processor.
 func isPC(name string) bool {
 	switch name {
-	case "pc", "r15", "mepc", "sepc", "epc", "uepc", "xepc", "rip", "eip":
+	case "pc", "r15", "mepc", "sepc", "epc", "uepc", "xepc", "elr", "elr_el1", "rip", "eip":
 		return true
 	}
 	return false
@@ -110,6 +110,11 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 	}
 	r.Thread = target.Thread{Regs: regs, Crashed: true, Memory: mem, Listed: w.listed}
 	r.Fault = w.fault(p.Arch)
+	if status := w.faultStatus(); status.NotPushed() {
+		r.Thread.Stale = true
+		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title +
+			": the processor could not push the exception frame; what is printed as registers are words that were there before"})
+	}
 	for _, o := range w.others {
 		r.Tasks = append(r.Tasks, target.Thread{Name: o.name, Memory: mem, Listed: o.listed})
 	}

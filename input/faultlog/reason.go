@@ -1,7 +1,6 @@
 package faultlog
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -21,26 +20,19 @@ func (w *words) fault(arch *cpu.Arch) *target.Fault {
 		f.Address, f.HasAddress = status.Address()
 		return f
 	}
-	address, hasAddress := w.value("mtval")
-	causes := riscvCauses
-	cause, ok := w.value("mcause")
-	if strings.HasPrefix(arch.Name, "mips") {
-		causes = mipsCauses
-		address, hasAddress = w.value("badvaddr")
-		cause, ok = w.value("cause")
-		cause = cause >> 2 & 0x1f // Cause.ExcCode
-	}
-	c, known := causes[cause]
+	var text string
+	var addressed bool
+	var address uint64
 	switch {
-	case ok && known:
-		f.Status = c.text
-		if c.addressed && hasAddress {
-			f.Address, f.HasAddress = address&arch.AddrMask(), true
-			f.Status += fmt.Sprintf(", at %#x", f.Address)
-		}
-	case ok:
-		f.Status = fmt.Sprintf("exception cause %d", cause)
-	case hasAddress:
+	case strings.HasPrefix(arch.Name, "mips"):
+		text, address, addressed = w.mips()
+	case strings.HasPrefix(arch.Name, "riscv"):
+		text, address, addressed = w.riscv()
+	default:
+		text, address, addressed = w.syndrome(arch)
+	}
+	f.Status = text
+	if addressed {
 		f.Address, f.HasAddress = address&arch.AddrMask(), true
 	}
 	return f
@@ -84,35 +76,4 @@ func (w *words) faultStatus() (s cortexm.FaultStatus) {
 		}
 	}
 	return s
-}
-
-// cause is an exception's cause in words. addressed: the processor states the address.
-type cause struct {
-	text      string
-	addressed bool
-}
-
-// riscvCauses are the synchronous exceptions (RISC-V privileged specification, table of
-// mcause values).
-var riscvCauses = map[uint64]cause{
-	0: {"instruction address that is not aligned", true}, 1: {"instruction fetch was refused", true},
-	2: {"illegal instruction", false}, 3: {"breakpoint", false},
-	4: {"read from an address that is not aligned", true}, 5: {"read was refused", true},
-	6: {"write to an address that is not aligned", true}, 7: {"write was refused", true},
-	8: {"environment call from user mode", false}, 9: {"environment call from supervisor mode", false},
-	11: {"environment call from machine mode", false},
-	12: {"instruction fetch from a page that is not there", true}, 13: {"read from a page that is not there", true},
-	15: {"write to a page that is not there or read-only", true}, 18: {"control flow integrity check failed", false},
-	19: {"hardware error", false},
-}
-
-// mipsCauses are the values of Cause.ExcCode (MD00090, table "Cause Register ExcCode Field").
-var mipsCauses = map[uint64]cause{
-	0: {"interrupt", false}, 1: {"write to a page that is read-only", true}, 2: {"no translation for a read or a fetch", true},
-	3: {"no translation for a write", true}, 4: {"read or fetch from an address that is not aligned or not allowed", true},
-	5: {"write to an address that is not aligned or not allowed", true}, 6: {"bus error on an instruction fetch", false},
-	7: {"bus error on a read or write", false}, 8: {"system call", false}, 9: {"breakpoint", false},
-	10: {"reserved instruction", false}, 11: {"coprocessor that is off", false}, 12: {"arithmetic overflow", false},
-	13: {"trap instruction", false}, 15: {"floating-point exception", false}, 23: {"watch address", false},
-	24: {"machine check", false},
 }

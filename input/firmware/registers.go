@@ -41,7 +41,7 @@ func isARM(a *cpu.Arch) bool { return a.ISABit && a.Status != cpu.NoReg && a.Add
 // microOnly tells whether only the microcontroller profile has a register.
 func microOnly(name string) bool {
 	switch name {
-	case "cfsr", "hfsr", "dfsr", "afsr", "mmfsr", "bfsr", "ufsr", "mmfar", "bfar", "shcsr", "icsr", "exc_return", "xpsr", "psr", "msp", "psp", "sfsr", "sfar":
+	case "cfsr", "hfsr", "afsr", "mmfsr", "bfsr", "ufsr", "mmfar", "bfar", "shcsr", "icsr", "exc_return", "xpsr", "psr", "msp", "psp", "sfsr", "sfar":
 		return true
 	}
 	return false

@@ -47,6 +47,11 @@ var status = map[string][]string{
 	// RISC-V privileged specification, 3.1.15 and 3.1.16; mbadaddr is mtval of 1.9.
 	"mcause": {"scause", "ucause", "xcause"}, "mtval": {"stval", "utval", "tval", "xtval", "mbadaddr", "sbadaddr", "badaddr"},
 	"mstatus": {"sstatus", "xstatus"},
+	// ARM's other profiles: DDI 0406, B4.1.51 to B4.1.96; DDI 0487, D17.2. ELn is the level of
+	// exceptions; some reports leave it open.
+	"dfar": {}, "ifsr": {}, "ifar": {},
+	"esr": {"esr_el1", "esr_el2", "esr_el3", "esr_eln"}, "far": {"far_el1", "far_el2", "far_el3", "far_eln"},
+	"elr": {"elr_el2", "elr_el3", "elr_eln"},
 	// MIPS: MD00090, 9.24 and 9.10.
 	"cause": {"c0_cause"}, "badvaddr": {"c0_badvaddr", "badva"},
 	// Xtensa, to be told from RISC-V, which has registers of the same names.

@@ -100,13 +100,23 @@ func (k *Kernel) addThreads(snap *target.Snapshot, tasks []*Task, others int) {
 		threads = append(threads, t)
 	}
 	snap.Threads = threads
-	if len(stale) == 1 {
-		snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf(
-			"task %q was running, and the processor's registers are not here (--regs): its frames are old", stale[0].Name)})
-	} else if len(stale) > 1 {
-		snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf(
-			"one of %d tasks was running, and the processor's registers are not here (--regs): the frames of these tasks may be old", len(stale))})
+	if len(stale) > 0 {
+		snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueCapture, Text: oldFrames(stale)})
 	}
+}
+
+// oldFrames says of which tasks the frames may be old. Where the kernel does not say which
+// one runs, that one may not even be among those that were found: the context that it was
+// left with last is overwritten.
+func oldFrames(stale []*Task) string {
+	const why = ", and the processor's registers are not here (--regs)"
+	switch t := stale[0]; {
+	case t.State == running:
+		return fmt.Sprintf("task %q was running%s: its frames are old", t.Name, why)
+	case len(stale) == 1:
+		return fmt.Sprintf("task %q may have been running%s: its frames may be old", t.Name, why)
+	}
+	return fmt.Sprintf("one of %d tasks may have been running%s: their frames may be old", len(stale), why)
 }
 
 // stackPointer is the SP of the task that runs: on a Cortex-M the process stack pointer,

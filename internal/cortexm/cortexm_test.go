@@ -67,10 +67,35 @@ func TestReasons(t *testing.T) {
 		{FaultStatus{CFSR: 0x8200, BFAR: 0xa0000000, HFSR: 1 << 30}, []string{"precise data bus error (PRECISERR), at 0xa0000000"}},
 		{FaultStatus{CFSR: 0x0400, BFAR: 0xe000ed38}, []string{"imprecise data bus error: a store some instructions before the PC (IMPRECISERR)"}},
 		{FaultStatus{CFSR: 1 << 25}, []string{"division by zero (DIVBYZERO)"}},
+		{FaultStatus{SFSR: 1 << 3, CFSR: 0}, []string{"access to secure memory by non-secure code (AUVIOL)"}},
+		{FaultStatus{SFSR: 1<<3 | 1<<6, SFAR: 0x3000_0000}, []string{"access to secure memory by non-secure code (AUVIOL), at 0x30000000"}},
+		{FaultStatus{HFSR: 1 << 31, DFSR: 1 << 1}, []string{"debug event while no debugger is there: a breakpoint instruction (DEBUGEVT)", "breakpoint (BKPT)"}},
+		{FaultStatus{DFSR: 1 << 2}, []string{"watchpoint (DWTTRAP)"}},
+		{FaultStatus{CFSR: 1 << 25, DFSR: 1}, []string{"division by zero (DIVBYZERO)"}},
 		{FaultStatus{}, nil},
 	} {
 		if got := c.f.Reasons(); !slices.Equal(got, c.want) {
 			t.Errorf("%+v: %q, want %q", c.f, got, c.want)
 		}
+	}
+}
+
+// TestNotPushed: the frame on the stack is not to be believed.
+func TestNotPushed(t *testing.T) {
+	for cfsr, want := range map[uint64]bool{1 << 4: true, 1 << 12: true, 1 << 20: true, 1 << 9: false, 1 << 13: false} {
+		if got := (&FaultStatus{CFSR: cfsr}).NotPushed(); got != want {
+			t.Errorf("CFSR %#x: %v", cfsr, got)
+		}
+	}
+}
+
+func TestExceptionName(t *testing.T) {
+	for n, want := range map[int]string{3: "hard fault", 11: "SVCall", 13: "exception 13", 15: "SysTick", 16: "interrupt 0", 21: "interrupt 5"} {
+		if got := ExceptionName(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+	if n := ExceptionNumber(0x0100_0015); n != 21 {
+		t.Errorf("exception %d", n)
 	}
 }

@@ -46,7 +46,14 @@ var (
 	}
 	hfsrBits = []bit{
 		{1 << 1, "bus error on the read of a vector (VECTTBL)"},
-		{1 << 31, "debug event while no debugger is there: a breakpoint instruction (DEBUGEVT)"},
+		{debugEvent, "debug event while no debugger is there: a breakpoint instruction (DEBUGEVT)"},
+	}
+	dfsrBits = []bit{
+		{1 << 0, "the debugger halted the processor (HALTED)"},
+		{1 << 1, "breakpoint (BKPT)"},
+		{1 << 2, "watchpoint (DWTTRAP)"},
+		{1 << 3, "vector catch (VCATCH)"},
+		{1 << 4, "debug request from outside (EXTERNAL)"},
 	}
 	sfsrBits = []bit{
 		{1 << 0, "call into secure code at no entry point (INVEP)"},
@@ -77,7 +84,19 @@ func (f *FaultStatus) Address() (addr uint64, ok bool) {
 	return 0, false
 }
 
-// Reasons says in words what the registers say, one sentence a bit.
+// notPushed are the bits of CFSR that say that the processor could not push the exception
+// frame: MSTKERR, STKERR, STKOF.
+const notPushed = 1<<4 | 1<<12 | 1<<20
+
+// NotPushed tells whether the frame on the stack is not one: its words are what was there
+// before. Most often the stack pointer had left the stack.
+func (f *FaultStatus) NotPushed() bool { return f.CFSR&notPushed != 0 }
+
+// debugEvent is HFSR.DEBUGEVT.
+const debugEvent = 1 << 31
+
+// Reasons says in words what the registers say, one sentence a bit. The bits of DFSR stay set
+// until they are cleared: they are the reason only where nothing else is.
 func (f *FaultStatus) Reasons() (out []string) {
 	for _, r := range []struct {
 		value uint64
@@ -89,8 +108,34 @@ func (f *FaultStatus) Reasons() (out []string) {
 			}
 		}
 	}
+	if len(out) == 0 || f.HFSR&debugEvent != 0 {
+		for _, b := range dfsrBits {
+			if f.DFSR&b.mask != 0 {
+				out = append(out, b.text)
+			}
+		}
+	}
 	if addr, ok := f.Address(); ok && len(out) > 0 {
 		out[0] += fmt.Sprintf(", at %#x", addr)
 	}
 	return out
+}
+
+// ExceptionNumber is the exception in whose handler code ran, by its xPSR; 0 in a task.
+func ExceptionNumber(xpsr uint64) int { return int(xpsr & 0x1ff) }
+
+// firstInterrupt is the number of the first exception that is an interrupt of the part.
+const firstInterrupt = 16
+
+// ExceptionName names an exception by its number (DDI 0553, table of B3.10).
+func ExceptionName(n int) string {
+	names := [firstInterrupt]string{1: "reset", 2: "NMI", 3: "hard fault", 4: "memory management fault", 5: "bus fault",
+		6: "usage fault", 7: "secure fault", 11: "SVCall", 12: "debug monitor", 14: "PendSV", 15: "SysTick"}
+	switch {
+	case n >= firstInterrupt:
+		return fmt.Sprintf("interrupt %d", n-firstInterrupt)
+	case n > 0 && names[n] != "":
+		return names[n]
+	}
+	return fmt.Sprintf("exception %d", n)
 }
