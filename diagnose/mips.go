@@ -27,7 +27,8 @@ func accessMIPS(code []byte, regs *cpu.Registers, arch *cpu.Arch) (a access, ok 
 	default:
 		return a, false
 	}
-	base, ok := regs.Lookup(cpu.Reg(word >> 21 & 31)) // general registers have their own numbers
+	a.base = cpu.Reg(word >> 21 & 31) // general registers have their own numbers
+	base, ok := regs.Lookup(a.base)
 	a.addr = (base + uint64(int64(int16(word)))) & arch.AddrMask()
 	return a, ok
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/cortexm"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -14,6 +15,9 @@ import (
 func processor(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 	if s := belowStack(snap.Arch, th); s != "" {
 		c.Kind = report.CrashStackOverflow
+		c.Reasons = append(c.Reasons, s)
+	}
+	if s := inHandler(snap, th); s != "" {
 		c.Reasons = append(c.Reasons, s)
 	}
 	if len(th.Frames) == 0 {
@@ -33,17 +37,32 @@ func processor(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 		return
 	}
 	c.Access = a.how
-	c.Reasons = append(c.Reasons, accessed(snap.Arch, &a, f.PC))
+	c.Reasons = append(c.Reasons, accessed(snap, th, &a))
 }
 
-// accessed says what the instruction at pc did with memory, and by which register.
-func accessed(arch *cpu.Arch, a *access, pc uint64) string {
-	verb := map[string]string{"read": "reads from", "write": "writes to"}[a.how]
-	s := fmt.Sprintf("the instruction at %#x %s %#x", pc, verb, a.addr)
-	if a.base != cpu.NoReg && a.base != arch.PC {
-		s += ", by " + arch.RegName(a.base)
+// accessed says what the instruction at f's PC did with memory, by which register, and where
+// that came from:
+//
+//	ldr r3, [r3] in leaf_read reads from 0xa0000000; r3 came from the word at 0x20000004
+func accessed(snap *target.Snapshot, th *report.Thread, a *access) string {
+	f := &th.Frames[0]
+	s := instructionText(snap, f)
+	if s == "" {
+		s = "the instruction"
 	}
-	return s
+	if f.Function != "" {
+		s += " in " + f.Function
+	} else {
+		s += fmt.Sprintf(" at %#x", f.PC)
+	}
+	s += fmt.Sprintf(" %s %#x", map[string]string{"read": "reads from", "write": "writes to"}[a.how], a.addr)
+	if a.base == cpu.NoReg || a.base == snap.Arch.PC {
+		return s
+	}
+	if from := cameFrom(snap, f, &th.Regs, a.base); from != "" {
+		return s + "; " + snap.Arch.RegName(a.base) + " came from " + from
+	}
+	return s + ", by " + snap.Arch.RegName(a.base)
 }
 
 // belowStack says that SP has left the thread's stack at the low end; "" where that is not
@@ -55,4 +74,44 @@ func belowStack(arch *cpu.Arch, th *report.Thread) string {
 	}
 	return fmt.Sprintf("the stack overflowed: SP %#x is %d bytes below the %s of stack from %#x on", sp, th.Stack.Lo-sp,
 		size(th.Stack.Hi-th.Stack.Lo), th.Stack.Lo)
+}
+
+// inHandler says in which exception's handler a Cortex-M was, by name where the vector table
+// has its function; "" in a task.
+func inHandler(snap *target.Snapshot, th *report.Thread) string {
+	arch := snap.Arch
+	if _, micro := arch.Layouts[cpu.CortexMFrame]; !micro {
+		return ""
+	}
+	xpsr, ok := th.Regs.Lookup(arch.Status)
+	n := cortexm.ExceptionNumber(xpsr)
+	if !ok || n == 0 {
+		return ""
+	}
+	s := "in the handler of " + cortexm.ExceptionName(n)
+	if name := vectorName(snap, n); name != "" {
+		s += ", " + name
+	}
+	return s
+}
+
+// vectorName is the function in the nth vector of the table with which a firmware's first
+// segment begins: the initial SP, the entry of the reset, and so on.
+func vectorName(snap *target.Snapshot, n int) string {
+	for _, m := range snap.Modules {
+		if m.Image == nil || len(m.Image.Segments) == 0 {
+			continue
+		}
+		table := m.Image.Segments[0].Addr
+		sp, _ := m.Image.Word(table)
+		v, _ := m.Image.Word(table + uint64(4*n))
+		reset, _ := m.Image.Word(table + 4)
+		if sp%4 != 0 || m.Image.Executable(sp) || reset&1 == 0 || !m.Image.Executable(reset) || v&1 == 0 {
+			continue
+		}
+		if sym, ok := m.Image.SymbolAt(v &^ 1); ok && sym.Addr == v&^1 {
+			return sym.Name
+		}
+	}
+	return ""
 }
