@@ -9,6 +9,8 @@ import (
 type solution struct {
 	val   [entryRegs]uint64
 	known [entryRegs]bool
+	// unread: the word where the entry stored the interrupted PC is not in memory.
+	unread bool
 }
 
 // learn takes v, which holds actual now, for what its base held; ok is false where that
@@ -61,6 +63,9 @@ func (st *entryState) interrupted(s *unwind.State) (regs cpu.Registers, f fit) {
 	if !st.solve(s, &so) {
 		return regs, contradicted
 	}
+	if so.unread && !so.known[epc] {
+		return regs, contradicted // no stack lies there
+	}
 	if !st.savesAll() || !so.known[epc] || !so.known[arch.SP] || !so.known[arch.LR] {
 		return regs, incomplete
 	}
@@ -104,6 +109,7 @@ func (st *entryState) solve(s *unwind.State, so *solution) bool {
 				continue
 			}
 			v, ok := s.Snapshot.Memory.Word(addr & mask)
+			so.unread = so.unread || !ok && st.slots[i].val.isStart(epc)
 			if base := st.slots[i].val; ok && !so.learn(base, v, mask) && base.isStart(sp) {
 				return false
 			}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -26,13 +27,17 @@ import (
 //	csrr t0,mscratch
 //	sw   t0,8(sp)         the interrupted SP
 //
+// The ways out of an entry, which package internal/unwind/code follows, tell less in firmware
+// than in a kernel: there the handler returns the stack pointer of the task that goes on, which
+// may be another task's. Linux's entries are left to that package.
+//
 // Where none of it is saved, as in functions that compilers make of the attribute "interrupt",
 // the PC is lost as soon as the handler itself traps. The return address that such a function
 // saves is the interrupted code's, which that code may have left behind long ago: the walk ends.
 
 // stepTrap recovers the interrupted registers of a frame in a trap entry.
 func stepTrap(s *unwind.State, out *unwind.Caller) unwind.Verdict {
-	if s.Module == nil || s.Module.Image == nil {
+	if s.Module == nil || s.Module.Image == nil || s.Snapshot.OS == "Linux" {
 		return unwind.NotCovered
 	}
 	img, pc := s.Module.Image, s.Module.ToImage(s.PC)
@@ -40,7 +45,7 @@ func stepTrap(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	if places.crossed(s, pc, out) {
 		return unwind.Found
 	}
-	if s.Snapshot.OS != "Linux" && places.returns.near(pc) && returnsFromTrap(img, pc) {
+	if places.returns.near(pc) && returnsFromTrap(img, pc) {
 		return unwind.NoCaller
 	}
 	return unwind.NotCovered
@@ -75,9 +80,10 @@ func gpOf(s *unwind.State) value {
 	return value{}
 }
 
-// step takes the registers of the one state that fits the frame, or of several that say the
-// same of the interrupted code. An entry that goes on with either of two stacks has two states
-// at its call, of which the stack's words show one to be wrong.
+// step takes the registers of the state that fits the frame. An entry that goes on with either
+// of two stacks has two states at its call. The stack's words show one to be wrong; but while
+// one handler interrupts another, the context of the task is there as well. The handler's then
+// is the one right at its stack pointer.
 func (x *explorer) step(s *unwind.State, states []*entryState, out *unwind.Caller) (ok bool) {
 	arch := s.Snapshot.Arch
 	for _, st := range states {
@@ -85,15 +91,34 @@ func (x *explorer) step(s *unwind.State, states []*entryState, out *unwind.Calle
 		switch {
 		case fit == contradicted:
 			continue
-		case fit != complete, ok && (regs.Val[arch.SP] != out.Regs.Val[arch.SP] || regs.Val[arch.PC] != out.Regs.Val[arch.PC]):
+		case fit != complete:
 			return false
 		}
-		ok, *out = true, unwind.Caller{Regs: regs, Exact: true}
+		c := unwind.Caller{Regs: regs, Exact: true}
 		if st.regs[arch.SP].isStart(arch.SP) {
-			out.CFA, out.HasCFA = regs.Val[arch.SP], true
+			c.CFA, c.HasCFA = regs.Val[arch.SP], true
 		}
+		if ok && (regs.Val[arch.SP] != out.Regs.Val[arch.SP] || regs.Val[arch.PC] != out.Regs.Val[arch.PC]) {
+			if c.HasCFA == out.HasCFA {
+				return false
+			}
+			if out.HasCFA {
+				c = *out
+			}
+			if !inCall(s, &c.Regs) {
+				return false
+			}
+		}
+		ok, *out = true, c
 	}
 	return ok
+}
+
+// inCall tells whether the return address of an interrupted function follows a call.
+func inCall(s *unwind.State, regs *cpu.Registers) bool {
+	ra, mode := s.Snapshot.Arch.SplitCode(regs.Val[s.Snapshot.Arch.LR])
+	_, kind := callsite.Before(s.Snapshot, ra, mode)
+	return kind == callsite.Call
 }
 
 // isRISCV tells whether traps are entered as this file describes.

@@ -43,6 +43,7 @@ const (
 // interrupts' stack, the kernel's variables.
 const (
 	flash, interrupted, caller = 0x8000_0000, 0x8000_0700, 0x8000_0704
+	other, otherSP             = 0x8000_0600, 0x8001_9000
 	taskSP, handlerSP          = 0x8001_1000, 0x8002_1000
 	variables                  = 0x8003_0000
 )
@@ -94,6 +95,16 @@ var trapTests = []struct {
 			return []synth.Placed{contextAt(a, taskSP-128, interrupted), synth.Stack(a).Zero(64).Place(handlerSP),
 				synth.Stack(a).Words(variables+0x10, handlerSP, 0, 0, taskSP-128).Place(variables)}
 		}, unwind.Found},
+	{"one handler interrupts another: its context is at SP, the task's in the control block", listing([]uint32{addi(sp, sp, -128)}, eitherStack),
+		handlerSP - 128, func(a *cpu.Arch) []synth.Placed {
+			return []synth.Placed{contextAt(a, handlerSP-128, interrupted), contextAt(a, otherSP-128, other),
+				synth.Stack(a).Words(variables+0x10, 0, 0, 0, otherSP-128).Place(variables)}
+		}, unwind.Found},
+	{"a handler interrupts a task", listing([]uint32{addi(sp, sp, -128)}, eitherStack),
+		handlerSP, func(a *cpu.Arch) []synth.Placed {
+			return []synth.Placed{contextAt(a, taskSP-128, interrupted), synth.Stack(a).Zero(128).Place(handlerSP),
+				synth.Stack(a).Words(variables+0x10, 0, 0, 0, taskSP-128).Place(variables)}
+		}, unwind.Found},
 	{"the old SP is lost", listing([]uint32{addi(sp, sp, -128)}, saveCommon(csrr(t0, mepc), sw(t0, 0, sp), addi(a0, sp, 0), csrrw(sp, mscratch, zero), call, mret)),
 		handlerSP, func(a *cpu.Arch) []synth.Placed { return []synth.Placed{contextAt(a, taskSP-128, interrupted)} }, unwind.NoCaller},
 	// A function of C, called by an entry, may read mepc and save its own return address.
@@ -107,6 +118,10 @@ var trapTests = []struct {
 	{"a context that holds no code", listing([]uint32{addi(sp, sp, -128)}, saveCommon(csrr(t0, mepc), sw(t0, 0, sp), call, ret)),
 		taskSP - 128, func(a *cpu.Arch) []synth.Placed { return []synth.Placed{synth.Stack(a).Zero(256).Place(taskSP - 128)} }, unwind.NotCovered},
 }
+
+// eitherStack goes on with the stack that mscratch names, unless mscratch is 0.
+var eitherStack = saveCommon(csrr(t0, mepc), sw(t0, 0, sp), csrrw(t0, mscratch, zero), bnez(t0, 20)^1<<12, // beqz
+	lui(a0, variables), lw(a0, 0, a0), sw(sp, 0, a0), addi(sp, t0, 0), call, mret)
 
 func rv32() *cpu.Arch {
 	for _, a := range riscv.Archs() {
@@ -126,6 +141,7 @@ func TestTrap(t *testing.T) {
 			for i, w := range c.code {
 				binary.LittleEndian.PutUint32(text[0x100+4*i:], w)
 			}
+			binary.LittleEndian.PutUint32(text[caller-flash-4:], call)
 			at := uint64(flash + 0x100)
 			for c.code[(at-flash-0x100)/4] != call {
 				at += 4
@@ -139,7 +155,11 @@ func TestTrap(t *testing.T) {
 			if c.want != unwind.Found {
 				return
 			}
-			for name, want := range map[string]uint64{"pc": interrupted, "sp": taskSP, "ra": caller, "t0": 0x55, "a0": 0xaa, "s0": 0x88} {
+			stack := uint64(taskSP)
+			if got.HasCFA {
+				stack = c.at + 128
+			}
+			for name, want := range map[string]uint64{"pc": interrupted, "sp": stack, "ra": caller, "t0": 0x55, "a0": 0xaa, "s0": 0x88} {
 				r, _ := a.RegByName(name)
 				if v, ok := got.Regs.Lookup(r); !ok || v != want {
 					t.Errorf("%s = %#x, want %#x", name, v, want)
