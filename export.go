@@ -25,7 +25,7 @@ func ListRules(ctx context.Context, img *image.Image, names ...string) (p *table
 	if err != nil {
 		return nil, err
 	}
-	fault := guarded(img, func() { p, err = rows.List(ctx, img, analysis().Entries, chosen...) })
+	fault := guarded(img, func() { p, err = rows.List(ctx, img, analysis(), chosen...) })
 	if fault != nil {
 		return nil, fault
 	}

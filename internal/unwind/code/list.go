@@ -55,6 +55,20 @@ func (s *Source) Entries(img *image.Image, yield func(addr uint64, mode cpu.Mode
 	}
 }
 
+// Modes calls yield for places where functions of the image begin or may begin, in order of
+// address, and the mode of each one's code, until yield returns false.
+func (s *Source) Modes(img *image.Image, yield func(addr uint64, mode cpu.Mode) bool) {
+	if img.Arch.Decoder == nil || !img.Arch.ISABit {
+		return
+	}
+	p := s.of(img)
+	for _, key := range p.entries.Starts() {
+		if at := p.Addr(key); !yield(at.PC, at.Mode) {
+			return
+		}
+	}
+}
+
 // drain lets the workers end.
 func drain(chunks []chan listed) {
 	for _, c := range chunks {

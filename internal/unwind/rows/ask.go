@@ -25,21 +25,39 @@ func asked(img *image.Image) budget.Budget {
 // padding is the most that compilers fill up between functions.
 const padding = 15
 
-// gap asks for the rules from lo up to hi, where they lie in code. The spaces between
-// functions are left alone: no frame is ever there.
+// gap asks for the rules from lo up to hi, where they lie in code. What fills up the spaces
+// between functions is left alone: no frame is ever there. A function of a few instructions is
+// as short.
 func (l *lister) gap(lo, hi uint64) {
 	for i := range l.img.Segments {
 		s := &l.img.Segments[i]
 		from, to := max(lo, s.Addr), min(hi, s.Addr+uint64(len(s.Data)))
-		if s.Exec && from < to && to-from > padding && l.img.Arch.Decoder != nil {
+		if s.Exec && from < to && l.img.Arch.Decoder != nil && !l.filler(from, to) {
 			l.code(from, to)
 		}
 	}
 }
 
+// filler tells whether nothing but what fills up the space between functions lies from an
+// address up to another.
+func (l *lister) filler(at, end uint64) bool {
+	if end-at > padding {
+		return false
+	}
+	var buf [1]cpu.Insn
+	for l.mode = l.modeAt(at); at < end; {
+		if l.img.Arch.Decoder.Decode(l.img.Code(at), at, l.mode, buf[:]) == 0 || buf[0].Flags&cpu.FlagPadding == 0 {
+			return false
+		}
+		at += uint64(buf[0].Len)
+	}
+	return true
+}
+
 // code asks for the rules at the instructions from one address up to another.
 func (l *lister) code(at, end uint64) {
 	for at < end && l.ctx.Err() == nil && l.ask.budget.Left() > 0 {
+		l.mode = l.modeAt(at)
 		var buf [2]cpu.Insn // an instruction and its delay slot
 		code := l.img.Code(at)
 		n := l.img.Arch.Decoder.Decode(code, at, l.mode, buf[:])

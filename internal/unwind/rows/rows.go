@@ -26,18 +26,18 @@ type Source struct {
 }
 
 // List lists the rules of an image, each place's by the first of the sources that has one.
-// functions calls yield for the starts of functions that are known otherwise than by rules;
-// symbols are looked at in any case. The error is that of ctx, which is asked once for each
+// code, which may be nil, knows starts of functions otherwise than by rules; symbols are looked
+// at in any case. The error is that of ctx, which is asked once for each
 // place where code has to be analysed.
-func List(ctx context.Context, img *image.Image, functions Starts, sources ...Source) (*tables.Program, error) {
+func List(ctx context.Context, img *image.Image, code Code, sources ...Source) (*tables.Program, error) {
 	s := newStarts(img)
 	parts := make([]table.Part, len(sources))
 	for i := range sources {
 		parts[i] = s.noting(sources[i].Part)
 	}
 	t := table.Build(img, parts...)
-	s.known(functions)
-	l := lister{ctx: ctx, img: img, sources: sources, numbers: make(map[string]int), out: &tables.Program{Image: img}}
+	s.known(code)
+	l := lister{ctx: ctx, img: img, sources: sources, numbers: make(map[string]int), modes: modesOf(img, code), out: &tables.Program{Image: img}}
 	l.ask.budget = asked(img)
 	l.table(t)
 	l.functions(s.sorted())
@@ -58,7 +58,9 @@ type lister struct {
 	ask     asker
 	numbers map[string]int // of rules, by all that they say
 	spans   []span
-	mode    cpu.Mode // of the last row that states one
+	last    moded // behind the last row that states a mode
+	modes   []moded
+	mode    cpu.Mode // of the code at hand
 	scratch unwind.Rule
 	out     *tables.Program
 }
@@ -70,11 +72,12 @@ func (l *lister) table(t *table.Table) {
 		if v != unwind.Found {
 			return true
 		}
-		if m, ok := row.Mode(); ok {
-			l.mode = m
-		}
 		l.gap(at, lo)
 		at = hi
+		if m, ok := row.Mode(); ok {
+			l.last = moded{hi, m}
+		}
+		l.mode = l.modeAt(lo)
 		row.Rule.Unpack(l.img.Arch, &l.scratch)
 		l.scratch.Flags |= row.Flags
 		l.add(span{lo, hi, l.number(&l.scratch, row.Method.String()), l.mode})
