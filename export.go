@@ -6,6 +6,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/unwind/rows"
 	"github.com/backsight/backsight/tables"
+	"github.com/backsight/backsight/tables/device"
 	"github.com/backsight/backsight/tables/jsontable"
 )
 
@@ -14,6 +15,8 @@ import (
 func TableFormats() []tables.Format {
 	return []tables.Format{
 		jsontable.Format(),
+		device.Format(),
+		device.SourceFormat(),
 	}
 }
 

@@ -22,6 +22,7 @@ var commands = []struct {
 	{"hostile", "runs input that is made to cost much: time and memory are in proportion to it", runHostile},
 	{"score", "how right backtraces are over recorded truth", runScore},
 	{"conformance", "[FILE…]  writes CONFORMANCE.md; FILEs are for its table of lab diff", runConformance},
+	{"device", "the reader of device tables over recorded truth", runDevice},
 	{"diff", "FILE…  code analysis against unwind tables, at every instruction", runDiff},
 }
 

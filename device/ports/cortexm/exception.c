@@ -1,0 +1,40 @@
+/* What the processor pushes when it takes an exception (DDI 0403, B1.5.6 to B1.5.8):
+ *
+ *     r0 r1 r2 r3 r12 lr pc xpsr
+ *     s0 to s15, fpscr, a word      EXC_RETURN bit 4 clear
+ *     a word                        xpsr bit 9
+ */
+#include "exception.h"
+
+int bs_cortexm_exception(void *context, const struct bs_world *w, struct bs_regs *regs)
+{
+	static const uint8_t number[6] = {0, 1, 2, 3, 12, 14};
+	bs_word value = regs->pc, at = regs->r[BS_SP], xpsr, pc;
+	unsigned i;
+
+	if ((value & 0xffffff80u) != 0xffffff80u || value >= 0xfffffffeu)
+		return 0;
+	if (value & 4) { /* on the process stack */
+		if (context)
+			at = *(const bs_word *)context;
+#if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
+		else
+			__asm__ volatile("mrs %0, psp" : "=r"(at));
+#else
+		else
+			return 0;
+#endif
+	}
+	if (!bs_load(w, at + 24, &pc) || !bs_load(w, at + 28, &xpsr))
+		return 0;
+	for (i = 0; i < 6; i++) {
+		if (!bs_load(w, at + 4 * (i < 5 ? i : 5u), &regs->r[number[i]]))
+			return 0;
+		regs->known |= (uint16_t)(1u << number[i]);
+	}
+	regs->r[BS_SP] = at + ((value & 16) ? 32u : 104u) + ((xpsr & 0x200) ? 4u : 0u);
+	regs->known |= (uint16_t)(1u << BS_SP);
+	regs->pc = pc & ~(bs_word)1;
+	regs->exact = 1;
+	return 1;
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+
+	"github.com/backsight/backsight/lab/device"
+	"github.com/backsight/backsight/lab/truth"
+)
+
+// runDevice prints how the reader of device tables does on recorded truth.
+func runDevice(args []string) error {
+	fs := flag.NewFlagSet("device", flag.ExitOnError)
+	root := fs.String("truth", "testdata/truth", "the folder of cases")
+	only := fs.String("only", "", "only cases whose path holds this")
+	dump := fs.Int("dump", 0, "print this many captures of each case that only Backsight gets whole")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	cases, err := truth.Cases(*root, *only)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%-28s %8s %8s %8s %8s %8s %8s\n", "case", "chains", "whole", "bt", "wrong", "table", "% text")
+	for i := range cases {
+		dir, err := os.MkdirTemp("", "device")
+		if err != nil {
+			return err
+		}
+		o, err := device.Run(context.Background(), "device", dir, &cases[i])
+		os.RemoveAll(dir)
+		if err != nil {
+			return fmt.Errorf("%s: %w", cases[i].Name, err)
+		}
+		if o.Chains == 0 {
+			continue
+		}
+		percent := func(n, of int) float64 { return 100 * float64(n) / float64(max(of, 1)) }
+		fmt.Printf("%-28s %8d %8.1f %8.1f %8.1f %8d %8.2f\n", o.Case, o.Chains, percent(o.Whole, o.Chains), percent(o.Walker, o.Chains),
+			percent(o.Wrong, o.Chains), o.Table, percent(o.Table, o.Code))
+		for _, u := range o.Unlike[:min(len(o.Unlike), *dump)] {
+			fmt.Printf("  capture %d, stop %d: %x\n", u.Line, u.Stop, u.Got)
+			for _, f := range u.Answer.Frames {
+				fmt.Printf(" %x", uint64(f.PC))
+			}
+			fmt.Println()
+		}
+	}
+	return nil
+}

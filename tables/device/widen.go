@@ -1,0 +1,214 @@
+package device
+
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/tables"
+)
+
+// A rule says one place of a value where there are two: a prologue has saved the register and
+// not yet changed it, an epilogue has reloaded it and the slot still stands.
+//
+//	addi sp, sp, -16     CFA = sp+16, RA = ra
+//	sw   ra, 12(sp)      …             RA = ra
+//	mv   s1, a0          …             RA = ra, and in the slot
+//	jal  f               …             RA in the slot
+//	lw   ra, 12(sp)      …             RA in the slot
+//	mv   a0, s1          …             RA = ra, and in the slot
+//	addi sp, sp, 16
+//
+// With both places known, the rows of a function are one or two less.
+//
+// From a row that has the slot, code is read in both directions, as long as one instruction
+// follows the other: backwards to the store, for what the slot holds was there before whatever
+// does not store; forwards to a store, or to where another path comes in.
+
+// widener finds second places.
+type widener struct {
+	img      *framer
+	code     func(uint64) []byte
+	dec      cpu.Decoder
+	targets  []uint64 // of jumps anywhere in the program, sorted
+	insns    []place  // of the function at hand
+	indirect bool     // it jumps to where its code does not tell
+}
+
+// place is an instruction and its address.
+type place struct {
+	at uint64
+	cpu.Insn
+}
+
+func (p *place) end() uint64 { return p.at + uint64(p.Len) }
+
+func newWidener(p *tables.Program, f *framer) *widener {
+	w := &widener{img: f, code: p.Image.Code, dec: p.Image.Arch.Decoder}
+	for i := range p.Functions {
+		w.read(&p.Functions[i])
+		for k := range w.insns {
+			if in := &w.insns[k]; in.Op == cpu.OpJump && in.Target != 0 {
+				w.targets = append(w.targets, in.Target)
+			}
+		}
+	}
+	slices.Sort(w.targets)
+	w.targets = slices.Compact(w.targets)
+	return w
+}
+
+// read decodes a function.
+func (w *widener) read(f *tables.Function) {
+	w.insns, w.indirect = w.insns[:0], false
+	code := w.code(f.Start)
+	code = code[:min(uint64(len(code)), f.End-f.Start)]
+	var buf [64]cpu.Insn
+	for at := f.Start; len(code) > 0; {
+		n := w.dec.Decode(code, at, f.Mode, buf[:])
+		if n == 0 {
+			return
+		}
+		for _, in := range buf[:n] {
+			w.insns = append(w.insns, place{at, in})
+			w.indirect = w.indirect || in.Op == cpu.OpJump && in.Target == 0 && in.Flags&cpu.FlagReturn == 0 ||
+				in.Op == cpu.OpLoad && in.Dst == w.img.arch.PC && in.Flags&cpu.FlagReturn == 0
+			at += uint64(in.Len)
+			code = code[min(len(code), int(in.Len)):]
+		}
+	}
+}
+
+// widen returns the rows of a function with all places of their values.
+func (w *widener) widen(f *tables.Function, rows []row) []row {
+	if len(rows) < 2 {
+		return rows
+	}
+	w.read(f)
+	rows = slices.Clone(rows)
+	for i := len(rows) - 1; i > 0; i-- {
+		for v := range 1 + len(w.img.tracked) {
+			rows = w.back(rows, i, v)
+		}
+	}
+	for i := 1; i < len(rows); i++ {
+		for v := range 1 + len(w.img.tracked) {
+			rows = w.on(rows, i, v)
+		}
+	}
+	return rows
+}
+
+// of is the value with a number: 0 the return address, then the tracked registers.
+func (f *frame) of(v int) *value {
+	if v == 0 {
+		return &f.ra
+	}
+	return &f.saved[v-1]
+}
+
+// back notes the slot of a value that row i has in the row before, from behind the store on.
+func (w *widener) back(rows []row, i, v int) []row {
+	a, b := &rows[i-1], &rows[i]
+	slot := b.frame.of(v).slot
+	if !a.frame.sameCFA(&b.frame) || slot == none || a.frame.of(v).slot != none {
+		return rows
+	}
+	from := b.lo
+	for k := w.before(b.lo); k >= 0 && from > a.lo; k-- {
+		in := &w.insns[k]
+		if k+1 < len(w.insns) && w.leaves(k) || w.stores(in, &a.frame, slot) {
+			break
+		}
+		from = max(in.at, a.lo)
+	}
+	if from >= a.hi {
+		return rows
+	}
+	if from == a.lo {
+		a.frame.of(v).slot = slot
+		return rows
+	}
+	both := *a
+	both.lo, a.hi = from, from
+	both.frame.of(v).slot = slot
+	return slices.Insert(rows, i, both)
+}
+
+// on notes the slot of a value that row i-1 has in row i, up to a store.
+func (w *widener) on(rows []row, i, v int) []row {
+	a, b := &rows[i-1], &rows[i]
+	slot := a.frame.of(v).slot
+	if w.indirect || !a.frame.sameCFA(&b.frame) || slot == none || b.frame.of(v).slot != none || b.frame.of(v).reg == noReg {
+		return rows
+	}
+	k := w.before(b.lo) + 1
+	if k == 0 || k >= len(w.insns) || w.insns[k].at != b.lo {
+		return rows
+	}
+	to := b.lo
+	for ; k < len(w.insns) && to < b.hi; k++ {
+		in := &w.insns[k]
+		if _, joined := slices.BinarySearch(w.targets, in.at); joined || w.leaves(k-1) || w.stores(&w.insns[k-1], &a.frame, slot) && k > 0 {
+			break
+		}
+		to = min(in.end(), b.hi)
+	}
+	if to <= b.lo {
+		return rows
+	}
+	if to == b.hi {
+		b.frame.of(v).slot = slot
+		return rows
+	}
+	both := *b
+	both.hi, b.lo = to, to
+	both.frame.of(v).slot = slot
+	return slices.Insert(rows, i, both)
+}
+
+// before is the index of the instruction that begins last before an address, -1 if none does.
+func (w *widener) before(addr uint64) int {
+	i, _ := slices.BinarySearchFunc(w.insns, addr, func(p place, addr uint64) int {
+		if p.at < addr {
+			return -1
+		}
+		return 1
+	})
+	return i - 1
+}
+
+// leaves tells whether control never goes from instruction k to the next in memory: behind a
+// jump, or behind the delay slot of one.
+func (w *widener) leaves(k int) bool {
+	if k > 0 && w.insns[k-1].Flags&cpu.FlagDelaySlot != 0 {
+		k--
+	} else if w.insns[k].Flags&cpu.FlagDelaySlot != 0 {
+		return false
+	}
+	return w.insns[k].Ends(w.img.arch.PC)
+}
+
+// stores tells whether an instruction may store to a slot of the frame: it does unless it
+// stores elsewhere, relative to the same register as the CFA.
+func (w *widener) stores(in *place, f *frame, slot int32) bool {
+	count := 1
+	switch in.Op {
+	case cpu.OpStoreMulti:
+		count = in.List.Len()
+	case cpu.OpStore:
+		if in.Src2 != cpu.NoReg {
+			count = 2
+		}
+	case cpu.OpUnknown:
+		return true
+	default:
+		return false
+	}
+	size := int64(w.img.arch.RegSize)
+	if in.Index != cpu.NoReg || in.Base != w.img.regs[f.base] || f.loaded {
+		return true
+	}
+	lo := in.Imm - int64(f.off)*size
+	hi := lo + int64(count)*max(int64(in.Size), size)
+	return lo < (int64(slot)+1)*size && int64(slot)*size < hi
+}
