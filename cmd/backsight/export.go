@@ -39,7 +39,7 @@ func formatNamed(name string) (tables.Format, error) {
 
 // export writes the rules of an image in the form of --format.
 func (o *tableOptions) export(ctx context.Context, stdout io.Writer, p *progress, path string) error {
-	form, err := formatNamed(o.format)
+	form, err := o.chosenForm()
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ func (o *tableOptions) written(stdout io.Writer, form tables.Format, rules *tabl
 		return nil, err
 	}
 	refused, err = form.Write(f, rules)
-	if err = errors.Join(err, f.Chmod(0o644), f.Close()); err == nil {
+	if err = errors.Join(err, f.Chmod(o.outputMode(rules.Image.Path)), f.Close()); err == nil {
 		err = os.Rename(f.Name(), o.output)
 	}
 	if err != nil {

@@ -19,6 +19,7 @@ type tableOptions struct {
 	output  string
 	sources []string
 	format  string
+	section string // where --add-section puts the table
 }
 
 func newTable(stdout, stderr io.Writer) *cobra.Command {
@@ -37,10 +38,11 @@ With --format, the rules are written for other programs:
 		Example: `  backsight table libc.so.6
   backsight table -o tables/ libc.so.6
   backsight table --sources code firmware.elf
-  backsight table --format json -o firmware.json firmware.elf`,
+  backsight table --format json -o firmware.json firmware.elf
+  backsight table --add-section -o with-table.elf firmware.elf`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.format != "" {
+			if o.format != "" || o.section != "" {
 				return o.export(c.Context(), stdout, newProgress(stderr), args[0])
 			}
 			return o.run(stdout, args[0])
@@ -50,6 +52,8 @@ With --format, the rules are written for other programs:
 	f.StringVarP(&o.output, "output", "o", "", "write the table to `FILE`, or into a directory by the build ID or digest")
 	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of sources to compile, in this order: cfi,compact,ehabi,code")
 	f.StringVar(&o.format, "format", "", "write the rules in a `FORM` that other programs read; with -o, into that file")
+	f.StringVar(&o.section, "add-section", "", "write a copy of the ELF file with its device table as a loaded section, at `ADDR` or where\nthe symbol backsight_table is or behind the program")
+	f.Lookup("add-section").NoOptDefVal = behindProgram
 	o.files.addDebug(f)
 	o.files.raw.add(f)
 	return cmd
