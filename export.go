@@ -6,6 +6,8 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/unwind/rows"
 	"github.com/backsight/backsight/tables"
+	"github.com/backsight/backsight/tables/breakpad"
+	"github.com/backsight/backsight/tables/debugframe"
 	"github.com/backsight/backsight/tables/device"
 	"github.com/backsight/backsight/tables/jsontable"
 )
@@ -14,6 +16,9 @@ import (
 // them.
 func TableFormats() []tables.Format {
 	return []tables.Format{
+		debugframe.DebugFrame(),
+		debugframe.EHFrame(),
+		breakpad.Format(),
 		jsontable.Format(),
 		device.Format(),
 		device.SourceFormat(),

@@ -23,6 +23,7 @@ var commands = []struct {
 	{"score", "how right backtraces are over recorded truth", runScore},
 	{"conformance", "[FILE…]  writes CONFORMANCE.md; FILEs are for its table of lab diff", runConformance},
 	{"device", "the reader of device tables over recorded truth", runDevice},
+	{"readers", "how right other programs are that unwind by our tables: GDB, a minidump's stack walker", runReaders},
 	{"diff", "FILE…  code analysis against unwind tables, at every instruction", runDiff},
 }
 

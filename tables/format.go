@@ -11,6 +11,9 @@ type Format struct {
 	Name, Short string
 	// Text: a person can read it.
 	Text bool
+	// FileName is where the form's readers look for the table of a program, a path below a
+	// directory of the user's; nil: they are told.
+	FileName func(p *Program) string
 	// Write writes the table of a program. What the form cannot say is left out of it, so
 	// that its reader finds nothing there, and is returned. Where too little remains to be of
 	// use, or nothing can be left out, there is an error.

@@ -77,18 +77,36 @@ func (o *tableOptions) written(stdout io.Writer, form tables.Format, rules *tabl
 	if o.output == "" {
 		return form.Write(stdout, rules)
 	}
-	f, err := os.CreateTemp(filepath.Dir(o.output), filepath.Base(o.output)+".*")
+	path, err := pathOf(o.output, form, rules)
+	if err != nil {
+		return nil, err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
 		return nil, err
 	}
 	refused, err = form.Write(f, rules)
 	if err = errors.Join(err, f.Chmod(o.outputMode(rules.Image.Path)), f.Close()); err == nil {
-		err = os.Rename(f.Name(), o.output)
+		err = os.Rename(f.Name(), path)
 	}
 	if err != nil {
 		return refused, errors.Join(err, os.Remove(f.Name()))
 	}
 	return refused, nil
+}
+
+// pathOf is the file that -o means: in a directory, it lies where the form's readers look, and the
+// directories below are made.
+func pathOf(output string, form tables.Format, rules *tables.Program) (string, error) {
+	if st, err := os.Stat(output); err != nil || !st.IsDir() {
+		return output, nil
+	}
+	name := filepath.Base(rules.Image.Path) + "." + form.Name
+	if form.FileName != nil {
+		name = form.FileName(rules)
+	}
+	path := filepath.Join(output, name)
+	return path, os.MkdirAll(filepath.Dir(path), 0o777)
 }
 
 // maxRefusals bounds the lines on what a form cannot say.

@@ -26,6 +26,8 @@ func Available() bool {
 
 // Session gathers snapshots of one executable for GDB.
 type Session struct {
+	// Symbols is a debug file for the executable, "" for none.
+	Symbols  string
 	dir, elf string
 	n        int
 }
@@ -87,6 +89,9 @@ func (s *Session) script(from int) (path string, err error) {
 	var b strings.Builder
 	b.WriteString("set confirm off\nset pagination off\nset backtrace past-main on\n")
 	fmt.Fprintf(&b, "file %s\n", s.elf)
+	if s.Symbols != "" {
+		fmt.Fprintf(&b, "symbol-file %s\n", s.Symbols)
+	}
 	for i := from; i < s.n; i++ {
 		fmt.Fprintf(&b, "core-file %s\n", s.core(i))
 		fmt.Fprintf(&b, chain, i, maxFrames, ^uint64(0))

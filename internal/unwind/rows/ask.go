@@ -1,10 +1,13 @@
 package rows
 
 import (
+	"cmp"
 	"encoding/binary"
+	"slices"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/unwind"
 )
@@ -12,6 +15,7 @@ import (
 // asker keeps what asking for rules costs.
 type asker struct {
 	budget budget.Budget
+	code   []image.Range
 	key    []byte // scratch
 }
 
@@ -29,10 +33,9 @@ const padding = 15
 // between functions is left alone: no frame is ever there. A function of a few instructions is
 // as short.
 func (l *lister) gap(lo, hi uint64) {
-	for i := range l.img.Segments {
-		s := &l.img.Segments[i]
-		from, to := max(lo, s.Addr), min(hi, s.Addr+uint64(len(s.Data)))
-		if s.Exec && from < to && l.img.Arch.Decoder != nil && !l.filler(from, to) {
+	for _, c := range l.ask.code {
+		from, to := max(lo, c.Addr), min(hi, c.Addr+c.Size)
+		if from < to && !l.filler(from, to) {
 			l.code(from, to)
 		}
 	}
@@ -52,6 +55,30 @@ func (l *lister) filler(at, end uint64) bool {
 		at += uint64(buf[0].Len)
 	}
 	return true
+}
+
+// codeOf are the ranges of code, as the file's sections tell or, where it has none, its segments: the
+// read-only data of a statically linked program may lie in the same segment.
+func codeOf(img *image.Image) (ranges []image.Range) {
+	if img.Arch.Decoder == nil {
+		return nil
+	}
+	outline, _ := elf.OutlineOf(img)
+	for _, s := range outline.Sections {
+		if s.Exec && len(img.Code(s.Addr)) > 0 {
+			ranges = append(ranges, image.Range{Addr: s.Addr, Size: min(s.Size, uint64(len(img.Code(s.Addr))))})
+		}
+	}
+	if len(ranges) > 0 {
+		slices.SortFunc(ranges, func(a, b image.Range) int { return cmp.Compare(a.Addr, b.Addr) })
+		return ranges
+	}
+	for i := range img.Segments {
+		if s := &img.Segments[i]; s.Exec {
+			ranges = append(ranges, image.Range{Addr: s.Addr, Size: uint64(len(s.Data))})
+		}
+	}
+	return ranges
 }
 
 // code asks for the rules at the instructions from one address up to another.
@@ -93,6 +120,9 @@ func (l *lister) instruction(at, next uint64, call bool) {
 	}
 }
 
+// hints are flags of rules that are no more than that.
+const hints = unwind.Fallback | unwind.Inferred
+
 // rule is the number of the first rule that a source has which is more than a hint.
 func (l *lister) rule(q unwind.Query) (number int, found bool) {
 	q.Image, q.Arch, q.Mode = l.img, l.img.Arch, l.mode
@@ -107,7 +137,7 @@ func (l *lister) rule(q unwind.Query) (number int, found bool) {
 			l.scratch.Reset()
 			l.scratch.RA.Kind = unwind.Undefined
 			return l.number(&l.scratch, s.Name), true
-		case v == unwind.Found && l.scratch.Flags&(unwind.Fallback|unwind.Inferred) == 0:
+		case v == unwind.Found && l.scratch.Flags&hints == 0:
 			return l.number(&l.scratch, s.Name), true
 		}
 	}

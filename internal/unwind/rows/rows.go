@@ -38,9 +38,9 @@ func List(ctx context.Context, img *image.Image, code Code, sources ...Source) (
 	t := table.Build(img, parts...)
 	s.known(code)
 	l := lister{ctx: ctx, img: img, sources: sources, numbers: make(map[string]int), modes: modesOf(img, code), out: &tables.Program{Image: img}}
-	l.ask.budget = asked(img)
+	l.ask.budget, l.ask.code, l.starts = asked(img), codeOf(img), s.sorted()
 	l.table(t)
-	l.functions(s.sorted())
+	l.functions()
 	return l.out, ctx.Err()
 }
 
@@ -57,6 +57,7 @@ type lister struct {
 	sources []Source
 	ask     asker
 	numbers map[string]int // of rules, by all that they say
+	starts  []start
 	spans   []span
 	last    moded // behind the last row that states a mode
 	modes   []moded
@@ -130,14 +131,10 @@ func owned(r unwind.RegRule) unwind.RegRule {
 }
 
 // functions cuts the spans where functions begin.
-func (l *lister) functions(starts []start) {
+func (l *lister) functions() {
 	for i := 0; i < len(l.spans); {
 		s := l.spans[i]
-		at := startAt(starts, s.lo)
-		end := ^uint64(0)
-		if at+1 < len(starts) {
-			end = starts[at+1].pc
-		}
+		end := next(l.starts, s.lo)
 		f := tables.Function{Start: s.lo, Mode: s.mode}
 		for i < len(l.spans) && l.spans[i].lo < end {
 			i = l.row(&f, i, end)

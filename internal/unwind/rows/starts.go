@@ -100,11 +100,14 @@ func (s *starts) sorted() []start {
 	return slices.Compact(s.list)
 }
 
-// startAt is the index of the last start at or below pc, -1 if there is none.
-func startAt(list []start, pc uint64) int {
+// next is where the next function of a list behind pc begins, the highest address where none does.
+func next(list []start, pc uint64) uint64 {
 	i, exact := slices.BinarySearchFunc(list, pc, func(s start, pc uint64) int { return cmp.Compare(s.pc, pc) })
 	if exact {
-		return i
+		i++
 	}
-	return i - 1
+	if i < len(list) {
+		return list[i].pc
+	}
+	return ^uint64(0)
 }
