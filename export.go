@@ -10,6 +10,8 @@ import (
 	"github.com/backsight/backsight/tables/debugframe"
 	"github.com/backsight/backsight/tables/device"
 	"github.com/backsight/backsight/tables/jsontable"
+	"github.com/backsight/backsight/tables/orctable"
+	"github.com/backsight/backsight/tables/sframe"
 )
 
 // TableFormats are the forms of tables for other programs, in the order in which help lists
@@ -19,6 +21,8 @@ func TableFormats() []tables.Format {
 		debugframe.DebugFrame(),
 		debugframe.EHFrame(),
 		breakpad.Format(),
+		sframe.Format(),
+		orctable.Format(),
 		jsontable.Format(),
 		device.Format(),
 		device.SourceFormat(),

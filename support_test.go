@@ -19,6 +19,11 @@ func TestSupport(t *testing.T) {
 		formats = append(formats, f.Name)
 	}
 	compare(t, "formats", firstColumn(table(doc, "## Capture formats")), formats)
+	var forms []string
+	for _, f := range backsight.TableFormats() {
+		forms = append(forms, f.Name)
+	}
+	compare(t, "forms of tables", firstColumn(table(doc, "## Tables for other programs")), forms)
 	compare(t, "unwind sources", firstColumn(table(doc, "## Unwind sources")), backsight.SourceNames())
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/tables"
+	"github.com/backsight/backsight/tables/debugfile"
 	"github.com/backsight/backsight/unwind/rule"
 )
 
@@ -31,8 +32,7 @@ func newEncoder(p *tables.Program, eh bool) *encoder {
 		e.order = binary.BigEndian
 	}
 	if eh {
-		_, end := p.Image.Bounds()
-		e.addr = (end + page - 1) &^ (page - 1)
+		e.addr = debugfile.Behind(p.Image)
 	}
 	for i := range p.Rules {
 		e.reasons = append(e.reasons, inexpressible(a, &p.Rules[i]))

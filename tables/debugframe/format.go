@@ -11,34 +11,23 @@
 package debugframe
 
 import (
-	"encoding/hex"
 	"errors"
 	"io"
-	"path/filepath"
 
 	"github.com/backsight/backsight/tables"
+	"github.com/backsight/backsight/tables/debugfile"
 )
 
 // DebugFrame is the form of .debug_frame, which no program loads.
 func DebugFrame() tables.Format {
 	return tables.Format{Name: "debug_frame", Short: "a debug file with .debug_frame, for gdb, lldb, elfutils, perf, libunwind",
-		FileName: fileName, Write: func(w io.Writer, p *tables.Program) ([]tables.Refusal, error) { return write(w, p, false) }}
+		FileName: debugfile.Path, Write: func(w io.Writer, p *tables.Program) ([]tables.Refusal, error) { return write(w, p, false) }}
 }
 
 // EHFrame is the form of .eh_frame.
 func EHFrame() tables.Format {
 	return tables.Format{Name: "eh_frame", Short: "the same with .eh_frame",
-		FileName: fileName, Write: func(w io.Writer, p *tables.Program) ([]tables.Refusal, error) { return write(w, p, true) }}
-}
-
-// fileName is where debuggers look for the debug file of a build ID below their directory.
-// Without one, it is what a .gnu_debuglink usually names.
-func fileName(p *tables.Program) string {
-	id := hex.EncodeToString(p.Image.BuildID)
-	if len(id) > 2 {
-		return filepath.Join(".build-id", id[:2], id[2:]+".debug")
-	}
-	return filepath.Base(p.Image.Path) + ".debug"
+		FileName: debugfile.Path, Write: func(w io.Writer, p *tables.Program) ([]tables.Refusal, error) { return write(w, p, true) }}
 }
 
 func write(w io.Writer, p *tables.Program, eh bool) ([]tables.Refusal, error) {
@@ -47,9 +36,9 @@ func write(w io.Writer, p *tables.Program, eh bool) ([]tables.Refusal, error) {
 	if e.entries == 0 {
 		return e.refused, errors.New("no rule can be said in DWARF's call frame information")
 	}
-	f := newFile(p)
-	f.frames(e)
-	f.symbols(p)
-	_, err := w.Write(f.bytes())
-	return e.refused, err
+	frames := debugfile.Section{Name: ".debug_frame", Data: e.out, Align: uint64(p.Image.Arch.AddrSize)}
+	if eh {
+		frames.Name, frames.Addr = ".eh_frame", e.addr
+	}
+	return e.refused, debugfile.Write(w, p, frames)
 }

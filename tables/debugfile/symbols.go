@@ -1,4 +1,4 @@
-package debugframe
+package debugfile
 
 import (
 	"github.com/backsight/backsight/tables"

@@ -1,7 +1,15 @@
-package debugframe
+// Package debugfile writes separate debug files: ELF with the headers of what a binary loads, its build
+// ID, the starts of functions as symbols, and sections that a table's readers look for.
+//
+// Debuggers find such a file by the build ID, as .build-id/xx/yyyy.debug below their directory, or are
+// given it by name. Specification: gABI, chapters 4 and 5.
+package debugfile
 
 import (
 	"encoding/binary"
+	"encoding/hex"
+	"io"
+	"path/filepath"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
@@ -26,9 +34,45 @@ const (
 
 	segmentLoad = 1
 	etExec      = 2
-	etDyn       = 3
 	page        = 4096
 )
+
+// Section is what a table adds to the file.
+type Section struct {
+	Name  string
+	Data  []byte
+	Align uint64
+	// Addr is where the section is loaded, of which its contents are relative; 0: it is not.
+	Addr uint64
+}
+
+// Write writes the debug file of a program, with sections.
+func Write(w io.Writer, p *tables.Program, sections ...Section) error {
+	f := newFile(p)
+	for _, s := range sections {
+		f.add(s)
+	}
+	f.symbols(p)
+	_, err := w.Write(f.bytes())
+	return err
+}
+
+// Path is where debuggers look for the debug file of a program below their directory: by the build
+// ID or, without one, by what a .gnu_debuglink usually names.
+func Path(p *tables.Program) string {
+	id := hex.EncodeToString(p.Image.BuildID)
+	if len(id) > 2 {
+		return filepath.Join(".build-id", id[:2], id[2:]+".debug")
+	}
+	return filepath.Base(p.Image.Path) + ".debug"
+}
+
+// Behind is an address behind all that the image loads, for a section whose contents are relative to
+// where it lies itself.
+func Behind(img *image.Image) uint64 {
+	_, end := img.Bounds()
+	return (end + page - 1) &^ (page - 1)
+}
 
 // section is a section with its header.
 type section struct {
@@ -87,7 +131,7 @@ func (f *file) segmentsAsSections() {
 // own, or none.
 func (f *file) loaded(s elf.SectionHeader) {
 	switch s.Name {
-	case ".note.gnu.build-id", ".eh_frame", ".eh_frame_hdr", ".debug_frame":
+	case ".note.gnu.build-id", ".eh_frame", ".eh_frame_hdr", ".debug_frame", ".sframe", ".orc_unwind", ".orc_unwind_ip", ".orc_header":
 		return
 	}
 	f.sections = append(f.sections, section{name: s.Name, typ: typeNobits, flags: s.Flags, addr: s.Addr, size: s.Size, pad: 1})
@@ -104,11 +148,11 @@ func (f *file) buildID() []byte {
 	return append(b, make([]byte, -len(id)&3)...)
 }
 
-// frames adds the section of call frame information.
-func (f *file) frames(e *encoder) {
-	s := section{name: ".debug_frame", typ: typeProgbits, data: e.out, pad: uint64(f.arch.AddrSize)}
-	if e.eh {
-		s.name, s.flags, s.addr = ".eh_frame", flagAlloc, e.addr
+// add adds a section of a table.
+func (f *file) add(t Section) {
+	s := section{name: t.Name, typ: typeProgbits, data: t.Data, pad: t.Align}
+	if t.Addr != 0 {
+		s.flags, s.addr = flagAlloc, t.Addr
 	}
 	f.sections = append(f.sections, s)
 }
