@@ -12,8 +12,13 @@ type access struct {
 	how  string
 	addr uint64
 	size uint8
-	base cpu.Reg // the register that the address comes from, NoReg where there is none
+	// align is of what the address must be a multiple, 0: of nothing.
+	align uint8
+	base  cpu.Reg // the register that the address comes from, NoReg where there is none
 }
+
+// misaligned tells whether the processor refuses the access for its address alone.
+func (a *access) misaligned() bool { return a.align != 0 && a.addr%uint64(a.align) != 0 }
 
 // innermost is the access of the instruction at frame f, by the thread's registers. It
 // reports false where the instruction accesses no memory, or nobody knows which.

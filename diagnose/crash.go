@@ -86,7 +86,7 @@ func memory(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 		c.Reasons = append(c.Reasons, s)
 		return
 	}
-	refused(c, snap)
+	refused(c, snap, c.Code == "BUS_ADRALN" || ok && c.Code == "SI_KERNEL" && a.misaligned())
 }
 
 // maxAccess is how far behind its first byte an access may fault: a store of many
@@ -110,14 +110,14 @@ func noCode(c *report.Crash, snap *target.Snapshot, pc uint64) {
 	}
 }
 
-// refused names the kind of an access by the memory that it went to.
-func refused(c *report.Crash, snap *target.Snapshot) {
+// refused names the kind of an access by the memory that it went to, or by its address.
+func refused(c *report.Crash, snap *target.Snapshot, misaligned bool) {
 	what := map[string]string{"read": "reads from", "write": "writes to"}[c.Access]
 	if what == "" {
 		what = "accesses"
 	}
 	switch m, inModule := snap.ModuleAt(c.Address); {
-	case c.Code == "BUS_ADRALN":
+	case misaligned:
 		c.Kind = report.CrashMisaligned
 		what += " an address that is not aligned:"
 	case c.Address < nullPage:

@@ -32,9 +32,25 @@ func accessX86(code []byte, pc uint64, regs *cpu.Registers, arch *cpu.Arch) (a a
 			}
 			addr += v * uint64(part.scale)
 		}
-		return access{how: directionX86(insn.Op, i), addr: addr & arch.AddrMask(), size: uint8(insn.MemBytes)}, m.Segment == 0 || m.Segment < x86asm.FS
+		return access{how: directionX86(insn.Op, i), addr: addr & arch.AddrMask(), size: uint8(insn.MemBytes), align: alignX86(&insn)}, m.Segment == 0 || m.Segment < x86asm.FS
 	}
 	return a, false
+}
+
+// alignX86 is of what the address of an instruction's operand must be a multiple: of 16 for
+// the 16 bytes of SSE's instructions, but for those that were made for any address, and of
+// CMPXCHG16B (Intel SDM 1, 4.1.1). Who reads elsewhere gets #GP, which Linux reports as
+// SIGSEGV by the kernel, without an address: compilers use MOVAPS for what they laid out
+// themselves, so that a wrong stack pointer or a cast pointer shows there first.
+func alignX86(insn *x86asm.Inst) uint8 {
+	switch insn.Op {
+	case x86asm.MOVUPS, x86asm.MOVUPD, x86asm.MOVDQU, x86asm.LDDQU:
+		return 0
+	}
+	if insn.MemBytes == 16 {
+		return 16
+	}
+	return 0
 }
 
 // valueX86 is a register of a memory operand; none is 0.

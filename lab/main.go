@@ -24,6 +24,7 @@ var commands = []struct {
 	{"conformance", "[FILE…]  writes CONFORMANCE.md; FILEs are for its table of lab diff", runConformance},
 	{"device", "the reader of device tables over recorded truth", runDevice},
 	{"readers", "how right other programs are that unwind by our tables: GDB, a minidump's stack walker", runReaders},
+	{"crashes", "writes docs/crashes.md: ten crashes as GDB, eu-stack and Backsight tell of them", runCrashes},
 	{"diff", "FILE…  code analysis against unwind tables, at every instruction", runDiff},
 }
 

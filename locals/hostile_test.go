@@ -9,7 +9,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/internal/synth/livecore"
+	"github.com/backsight/backsight/lab/livecore"
 	"github.com/backsight/backsight/symbol"
 )
 
