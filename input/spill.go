@@ -23,13 +23,13 @@ func spill(r io.Reader, limit int64, stored *allowance) (*os.File, error) {
 	if limit == 0 {
 		limit = defaultMaxSpill
 	}
-	f, err := os.CreateTemp("", "backsight-*")
+	f, memory, err := spillFile()
 	if err != nil {
 		return nil, err
 	}
-	// Where the system allows it the file has no name from here on, so that nothing
-	// is left behind however the program ends (head closes the pipe: SIGPIPE).
-	_ = os.Remove(f.Name())
+	if memory && stored == nil {
+		stored = newAllowance("bytes in memory, where there is no directory for temporary files", maxInMemory, 0, &counted{})
+	}
 	size, broken := int64(0), error(nil)
 	buf, zeros := make([]byte, spillBlock), make([]byte, spillBlock)
 	for broken == nil {
@@ -55,6 +55,26 @@ func spill(r io.Reader, limit int64, stored *allowance) (*os.File, error) {
 		broken = nil
 	}
 	return f, broken
+}
+
+// maxInMemory bounds what is kept of an uncompressed capture where there is no directory for
+// temporary files: a device's programs are smaller, and it has not much more memory.
+const maxInMemory = 1 << 30
+
+// spillFile makes an empty file that nobody else sees: of the disk, or, where there is no
+// directory for such files, of memory.
+func spillFile() (f *os.File, memory bool, err error) {
+	f, err = os.CreateTemp("", "backsight-*")
+	if err == nil {
+		// Where the system allows it the file has no name from here on, so that nothing
+		// is left behind however the program ends (head closes the pipe: SIGPIPE).
+		_ = os.Remove(f.Name())
+		return f, false, nil
+	}
+	if m, inMemory := memoryFile(); inMemory == nil {
+		return m, true, nil
+	}
+	return nil, false, err
 }
 
 // fill reads until buf is full or the reader fails. io.ReadFull would report the

@@ -174,5 +174,6 @@ func (s *session) write(j *job) error {
 	if j.err != nil && j.out == nil {
 		return &failure{exitNone, j.err}
 	}
+	s.progress.clear() // both may be the same terminal
 	return s.out.add(j.out)
 }

@@ -66,6 +66,9 @@ recognised by content; "-" is standard input.`,
 			if len(captures) == 0 && len(o.memory.ram) == 0 {
 				return errors.New("bt: no capture named; - is standard input")
 			}
+			if err := o.consistent(cmd, captures); err != nil {
+				return err
+			}
 			captures = o.files.gdbOrder(captures)
 			o.byThread = cmd.Flags().Changed("thread") || cmd.Flags().Changed("report")
 			o.limited = cmd.Flags().Changed("max-frames")
@@ -96,9 +99,14 @@ recognised by content; "-" is standard input.`,
 	f.BoolVar(&o.noDemangle, "no-demangle", false, "names as they are in the file")
 	f.StringVar(&o.color, "color", "auto", "`WHEN`: auto, always or never; auto honours NO_COLOR")
 	f.BoolVar(&o.strict, "strict", false, "exit 1 unless every backtrace reaches its root without a guess")
-	cmd.MarkFlagsMutuallyExclusive("all", "one", "thread", "report", "reports", "dmesg")
-	cmd.MarkFlagsMutuallyExclusive("demangle", "no-demangle")
+	complete(cmd, usualValues(formats, backsight.SourceNames()))
 	return cmd
+}
+
+// consistent finds flags that exclude one another, and names that are empty.
+func (o *btOptions) consistent(cmd *cobra.Command, captures []string) error {
+	return errors.Join(exclusive(cmd, "all", "one", "thread", "report", "reports", "dmesg"), exclusive(cmd, "demangle", "no-demangle"),
+		named("bt", captures), named("--image", o.files.images), named("--ram", o.memory.ram))
 }
 
 // formats are the values of --format.
@@ -136,8 +144,13 @@ func (o *btOptions) selected() ([]backsight.Source, error) {
 	if o.sources == nil {
 		return nil, nil
 	}
-	if len(o.sources) == 0 {
+	if len(slices.DeleteFunc(slices.Clone(o.sources), func(s string) bool { return s == "" })) == 0 {
 		return nil, errors.New("names no unwind source")
+	}
+	for i, s := range o.sources {
+		if slices.Contains(o.sources[:i], s) {
+			return nil, fmt.Errorf("%q is named twice", s)
+		}
 	}
 	return backsight.SelectSources(o.sources...)
 }

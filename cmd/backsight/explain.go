@@ -43,7 +43,9 @@ SYMBOL[+OFFSET].`,
   backsight explain --arch mips --endian big fw.bin@0x80000000 0x80001040`,
 		Args: imageAndPC,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			stop := newProgress(stderr).while("analysing " + displayName(args[0]))
 			out, err := o.run(cmd.Context(), args[0], args[1], stdout, stderr)
+			stop()
 			if err != nil {
 				return err
 			}
@@ -61,6 +63,7 @@ SYMBOL[+OFFSET].`,
 	o.files.addDebug(f)
 	o.files.raw.add(f)
 	f.StringVar(&o.color, "color", "auto", "`WHEN`: auto, always or never; auto honours NO_COLOR")
+	complete(cmd, usualValues([]string{"text", "json"}, nil))
 	return cmd
 }
 
@@ -71,6 +74,9 @@ func (o *explainOptions) run(ctx context.Context, file, where string, stdout, st
 	}
 	if o.format != "text" && o.format != "json" {
 		return nil, fmt.Errorf("--format %q is none of text, json", o.format)
+	}
+	if o.lines < 0 {
+		return nil, fmt.Errorf("--lines %d is negative", o.lines)
 	}
 	files, err := o.files.open(ctx, func(what string) { complain(stderr, what) })
 	if err != nil {

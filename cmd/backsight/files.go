@@ -121,8 +121,16 @@ func (ff *fileFlags) open(ctx context.Context, warn func(string)) (*input.Files,
 	for _, i := range ff.images {
 		opt.Images = append(opt.Images, input.ParseNamedImage(i))
 	}
+	if err := errors.Join(named("--sysroot", ff.sysroots), named("--debug-dir", ff.debugDirs)); err != nil {
+		return nil, err
+	}
 	for _, dir := range ff.sysroots {
 		if err := directory("--sysroot", dir); err != nil {
+			return nil, err
+		}
+	}
+	for _, dir := range ff.indexed() {
+		if err := directory("--debug-dir", dir); err != nil {
 			return nil, err
 		}
 	}

@@ -54,6 +54,17 @@ func (m *memoryFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&m.regs, "regs", "", "`FILE` with registers as a debugger or a probe prints them")
 }
 
+// check finds a file of registers that is not there: not every capture asks for it.
+func (m *memoryFlags) check() error {
+	if m.regs == "" {
+		return nil
+	}
+	if _, err := os.Stat(m.regs); err != nil {
+		return &failure{exitNone, fileError(m.regs, err)}
+	}
+	return nil
+}
+
 // excerptFlags ask for more about each frame.
 type excerptFlags struct{ locals, code, source, modules bool }
 

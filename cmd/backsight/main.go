@@ -38,7 +38,7 @@ func main() {
 
 // patience is how long an interrupted command may take to end in order. Not all that it does
 // looks at the context: a function's analysis, the decompression of a kernel.
-const patience = 50 * time.Millisecond
+const patience = 20 * time.Millisecond
 
 // result waits for a command's exit code. A user who interrupts waits for nobody.
 func result(ctx context.Context, code <-chan int) int {
@@ -87,7 +87,6 @@ func (f *failure) Unwrap() error { return f.err }
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root := newRoot(stdout, stderr)
 	root.SetArgs(args)
-	root.SetOut(stdout)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
 	var f *failure
@@ -128,6 +127,8 @@ were written; 1 with --strict, one is incomplete; 2 no backtrace could be made;
 	}
 	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout, stderr), newWatch(stdout, stderr), newSchema(stdout), newVersion(stdout))
+	root.SetOut(stdout)
+	refuseOtherShells(root)
 	return root
 }
 
@@ -135,7 +136,7 @@ func newSchema(stdout io.Writer) *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "The JSON Schema of the output",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			if _, err := stdout.Write(render.Schema()); err != nil {
 				return outputFailed(err)

@@ -37,6 +37,22 @@ func (p *progress) warn(what string) {
 	complain(p.w, what)
 }
 
+// clear removes the progress line, until it is written again.
+func (p *progress) clear() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.erase()
+}
+
+// while shows on a terminal that something takes its time, until the returned function is called.
+func (p *progress) while(what string) (stop func()) {
+	if !isTerminal(p.w) {
+		return func() {}
+	}
+	start := time.Now()
+	return p.watch(func() string { return fmt.Sprintf("backsight: %s, %.0f s", what, time.Since(start).Seconds()) })
+}
+
 // erase removes the progress line.
 func (p *progress) erase() {
 	if p.line {

@@ -38,6 +38,9 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	if err := directory("--table-dir", s.opt.tableDir); err != nil {
 		return err
 	}
+	if err := s.opt.memory.check(); err != nil {
+		return err
+	}
 	sources, err := s.opt.selected()
 	if err != nil {
 		return fmt.Errorf("--sources: %w", err)
@@ -54,7 +57,7 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 		return err
 	}
 	s.names, s.several = s.opt.symbolizer(), len(captures) > 1
-	if isTerminal(s.progress.w) && !isTerminal(s.out.w) {
+	if isTerminal(s.progress.w) {
 		defer s.progress.watch(s.status(time.Now()))()
 	}
 	return s.captures(ctx, captures)

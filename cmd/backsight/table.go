@@ -40,7 +40,7 @@ With --format, the rules are written for other programs:
   backsight table --sources code firmware.elf
   backsight table --format json -o firmware.json firmware.elf
   backsight table --add-section -o with-table.elf firmware.elf`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument("a binary"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.format != "" || o.section != "" {
 				return o.export(c.Context(), stdout, newProgress(stderr), args[0])

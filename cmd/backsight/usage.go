@@ -21,7 +21,11 @@ func usageLines(err error) []string {
 		return []string{fmt.Sprintf("--%s %q: %v", invalid.GetFlag().Name, invalid.GetValue(), invalid.Unwrap())}
 	}
 	if invalid != nil {
-		return []string{fmt.Sprintf("--%s %q is no %s", invalid.GetFlag().Name, invalid.GetValue(), kindOf(invalid.GetFlag()))}
+		return []string{fmt.Sprintf("--%s %q is %s", invalid.GetFlag().Name, invalid.GetValue(), kindOf(invalid.GetFlag()))}
+	}
+	var noValue *pflag.ValueRequiredError
+	if errors.As(err, &noValue) {
+		return []string{fmt.Sprintf("--%s wants a value", noValue.GetFlag().Name)}
 	}
 	what, more, _ := strings.Cut(err.Error(), "\n")
 	lines := []string{what}
@@ -31,15 +35,15 @@ func usageLines(err error) []string {
 	return lines
 }
 
-// kindOf says what a flag's value should be.
+// kindOf says what the value of a flag is not, and should be.
 func kindOf(f *pflag.Flag) string {
 	switch f.Value.Type() {
 	case "int":
-		return "number"
+		return "no number"
 	case "bool":
-		return "yes or no: true or false"
+		return "neither true nor false"
 	}
-	return f.Value.Type()
+	return "no " + f.Value.Type()
 }
 
 // newHelp is the help command; a topic that does not exist is wrong usage.
@@ -64,7 +68,7 @@ func newVersion(stdout io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "The program's version",
-		Args:  cobra.NoArgs,
+		Args:  noArguments,
 		RunE: func(*cobra.Command, []string) error {
 			switch format {
 			case "text":

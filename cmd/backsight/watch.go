@@ -44,7 +44,7 @@ device do no harm. Set the speed of a serial line before: stty -F /dev/ttyUSB0 1
   backsight watch -e fw.elf --format problems --quiet serial.log
   ssh target journalctl -kf | backsight watch --sysroot rootfs/ -
   run-on-hardware | backsight watch -e fw.elf --fail - # exit code 1 where a report came`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArgument("a terminal, a file or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd.Context(), args[0], stdout, stderr)
 		},

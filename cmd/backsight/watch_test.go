@@ -48,7 +48,7 @@ func TestWatchWrongUsage(t *testing.T) {
 		says string
 	}{
 		{[]string{"watch", "/nowhere/tty"}, exitNone, "/nowhere/tty: cannot be opened"},
-		{[]string{"watch"}, exitUsage, "accepts 1 arg"},
+		{[]string{"watch"}, exitUsage, "wants a terminal, a file or -"},
 		{[]string{"watch", "-f", "html", "-"}, exitUsage, `--format "html" is none of text, jsonl, problems`},
 	} {
 		if code, _, talk := bs(t, c.args...); code != c.code || !strings.Contains(talk, c.says) {
