@@ -76,7 +76,7 @@ func TestWrongUsage(t *testing.T) {
 		{exitNone, []string{"table", "nofile"}, "nofile: cannot be opened: no such file or directory"},
 		{exitUsage, []string{"table", "--sources", "bogus", "modules/usr/bin/netd"}, `--sources: no table can be compiled from "bogus"; there are cfi, compact, ehabi, code`},
 		{exitNone, []string{"table", "-o", "/nonexistent/x", "modules/usr/bin/netd"}, "open /nonexistent/x."},
-		{exitUsage, []string{"table", "--format", "bogus", "modules/usr/bin/netd"}, `--format: no form of tables is called "bogus"; there are json`},
+		{exitUsage, []string{"table", "--format", "bogus", "modules/usr/bin/netd"}, `--format: no form of tables is called "bogus"`},
 		{exitUsage, []string{"version", "-f", "xml"}, `--format "xml" is none of text, json`},
 		{exitUsage, []string{"version", "extra"}, `version takes no arguments, such as "extra"`},
 		{exitUsage, []string{"schema", "extra"}, `schema takes no arguments, such as "extra"`},
