@@ -16,8 +16,8 @@ type Symbol struct {
 // goroutines; Section once for a name.
 //
 // A Container may have more methods, each for what Image's method of the same name
-// tells: Import, Rebased, Hollow, FunctionStarts, and SectionPart with SectionSize. An Image whose Container
-// lacks one answers as that method's comment says.
+// tells: Import, Rebased, Hollow, FunctionStarts, Object, and SectionPart with SectionSize. An
+// Image whose Container lacks one answers as that method's comment says.
 type Container interface {
 	// Section returns the named section, searching separate debug files for
 	// names that begin with ".debug_" or when the file has none.
@@ -48,6 +48,12 @@ type rebaser interface {
 type starter interface {
 	FunctionAt(addr uint64) (lo, hi uint64, ok bool)
 	FunctionStarts(yield func(addr uint64, mode cpu.Mode) bool) bool
+}
+
+// debugMapper is a Container whose debug information may be in the object files that it was linked
+// from.
+type debugMapper interface {
+	Object(addr uint64) (obj *Image, at uint64, err error)
 }
 
 // parter is a Container that decompresses sections bit by bit.
@@ -125,6 +131,16 @@ func (img *Image) FunctionAt(addr uint64) (lo, hi uint64, ok bool) {
 		return s.FunctionAt(addr)
 	}
 	return 0, 0, false
+}
+
+// Object is the object file that the code at addr was linked from, and where the code is in there,
+// where the image refers to object files for debug information (Mach-O's debug map) and the file
+// is found. The Image owns the object file. The error says why one that was found is not used.
+func (img *Image) Object(addr uint64) (obj *Image, at uint64, err error) {
+	if m, is := img.container.(debugMapper); is {
+		return m.Object(addr)
+	}
+	return nil, 0, nil
 }
 
 // Functions calls yield for every function symbol until it returns false.

@@ -167,6 +167,21 @@ func (d *debugInfo) locate(addr uint64) (l Location) {
 	return l
 }
 
+// locateInObject is locate by the object file that an address was linked from.
+func (d *debugInfo) locateInObject(addr uint64) (l Location) {
+	obj, at, err := d.img.Object(addr)
+	if err != nil && d.issue == "" {
+		d.issue = err.Error()
+	}
+	if obj == nil {
+		return l
+	}
+	type key struct{ debug bool }
+	l = obj.Memo(key{}, func() any { return debugOf(obj) }).(*debugInfo).locate(at)
+	l.Entry += addr - at
+	return l
+}
+
 // unitAt finds the unit that an address belongs to, nil if there is none that can
 // be read.
 func (d *debugInfo) unitAt(addr uint64) *unit {

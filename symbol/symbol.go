@@ -134,6 +134,9 @@ const goABI0 = ".abi0"
 // find looks addr up in the symbols and in DWARF.
 func (s *Symbolizer) find(img *image.Image, debug *debugInfo, addr uint64) Location {
 	l := debug.locate(addr)
+	if l.Function == "" && l.File == "" {
+		l = debug.locateInObject(addr)
+	}
 	if sym, ok := img.SymbolAt(addr); ok && sym.Name != "" {
 		l.Function, l.Entry = unversioned(sym.Name), sym.Addr
 	}

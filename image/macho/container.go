@@ -22,11 +22,12 @@ type container struct {
 	exported exported
 	binds    binds
 	dsym     dsym
+	debugMap debugMap
 }
 
 // Close releases the mappings.
 func (c *container) Close() error {
-	err := errors.Join(c.in.Close(), c.dsym.close())
+	err := errors.Join(c.in.Close(), c.dsym.close(), c.debugMap.close())
 	for _, f := range c.backing {
 		err = errors.Join(err, f.Close())
 	}
@@ -35,7 +36,7 @@ func (c *container) Close() error {
 
 // Files implements image.Backer.
 func (c *container) Files() []*image.File {
-	files := append([]*image.File{c.in}, c.backing...)
+	files := append(append([]*image.File{c.in}, c.backing...), c.debugMap.files()...)
 	if f := c.dsym.file(); f != nil {
 		files = append(files, f)
 	}

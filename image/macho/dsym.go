@@ -41,9 +41,20 @@ func (c *container) dsymFile() *file {
 				return
 			}
 		}
+		if c.opt.ByBuildID == nil {
+			return
+		}
+		for path := range c.opt.ByBuildID(c.main.uuid) {
+			if c.dsym.open(path, want) {
+				return
+			}
+		}
 	})
 	return c.dsym.main
 }
+
+// Hollow implements image.Image's: a dSYM has no code.
+func (c *container) Hollow() bool { return c.main.typ == mhDsym }
 
 // open takes a file if it is the dSYM of an image with opt's build ID.
 func (d *dsym) open(path string, opt image.Options) bool {

@@ -36,7 +36,11 @@ type section struct {
 	// index and stub are reserved1 and reserved2: where in the indirect symbol table the
 	// section's pointers or stubs begin, and how long a stub is.
 	index, stub uint32
+	// relocs are the relocations of an object file's section.
+	relocs extent
 }
+
+const relocSize = 8
 
 func (s *section) kind() uint32 { return s.flags & sectionType }
 
@@ -86,7 +90,9 @@ func (l *layout) addSegment(r bin.Reader, wide bool) {
 	}
 	for range count {
 		x := section{name: name16(&r), segment: name16(&r), addr: word(), size: word(), off: uint64(r.U32())}
-		r.Skip(12) // align, reloff, nreloc
+		r.Skip(4) // align
+		off, count := uint64(r.U32()), uint64(r.U32())
+		x.relocs = extent{off, relocSize * count}
 		x.flags, x.index, x.stub = r.U32(), r.U32(), r.U32()
 		if wide {
 			r.Skip(4)

@@ -27,7 +27,16 @@ import (
 
 // Format describes this package to image.Open.
 func Format() image.Format {
-	return image.Format{Name: "macho", Sniff: sniff, Open: open}
+	return image.Format{Name: "macho", Sniff: sniff, Open: open, BuildID: uuidOf}
+}
+
+// uuidOf is the UUID of a file, of a universal one the first file's.
+func uuidOf(in *image.File) []byte {
+	f, _, err := choose(in, image.Options{})
+	if err != nil {
+		return nil
+	}
+	return f.uuid
 }
 
 // sniff knows a Mach-O file of either byte order, and a universal one. A Java class begins
@@ -67,6 +76,9 @@ func open(in *image.File, opt image.Options) (*image.Image, error) {
 	if err != nil {
 		return nil, err
 	}
+	if why := f.refusal(); why != "" {
+		return nil, f.errorf(12, "%s", why)
+	}
 	img, err := newImage(f, in, opt)
 	if err != nil {
 		return nil, err
@@ -77,9 +89,6 @@ func open(in *image.File, opt image.Options) (*image.Image, error) {
 
 // newImage makes the Image of a file whose load commands have been read.
 func newImage(f *file, in *image.File, opt image.Options) (*image.Image, error) {
-	if why := f.refusal(); why != "" {
-		return nil, f.errorf(12, "%s", why)
-	}
 	arch, ok := opt.Archs.ByMachO(f.cpu)
 	if !ok || arch.BigEndian != f.big {
 		return nil, f.errorf(4, "unsupported processor: cputype %#x, subtype %#x, big-endian %t", uint32(f.cpu), f.subtype, f.big)

@@ -16,6 +16,9 @@ func FromMemory(name string, header uint64, read func(addr, size uint64) []byte,
 	if err != nil {
 		return nil, 0, err
 	}
+	if why := f.refusal(); why != "" {
+		return nil, 0, f.errorf(12, "%s", why)
+	}
 	slide = header - f.textAddr()
 	f.place = func(addr, size uint64) []byte { return read(addr+slide, size) }
 	img, err = newImage(f, &image.File{Name: name}, opt)

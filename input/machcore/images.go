@@ -109,7 +109,7 @@ func (c *core) modules() (modules []*target.Module) {
 		}
 		// What is mapped has the code that ran, which a dSYM lacks.
 		file, issues := darwin.Find(c.env.Files, c.arch, &darwin.Binary{Name: name, UUID: id})
-		if file != nil && (err != nil || file.LoadedBytes() > 0) {
+		if file != nil && (err != nil || !file.Hollow()) {
 			c.issues = append(c.issues, issues...)
 			modules = append(modules, target.NewModule(file.Path, file, l.header-macho.IdentityOf(file).Header))
 			continue

@@ -12,10 +12,15 @@ trap 'rm -rf "$tmp"' EXIT
 objects() {
 	cc "$@" -c parser.c -o "$tmp/parser.o"
 	cc "$@" -fomit-frame-pointer -c bare.c -o "$tmp/bare.o"
+	archive
+}
+archive() {
+	rm -f "$tmp/libbare.a"
+	llvm-ar-19 --format=darwin rcs "$tmp/libbare.a" "$tmp/bare.o"
 }
 # program FILE CORE: the program of the object files, and its core
 program() {
-	ld64.lld-19 -arch x86_64 -platform_version macos 11 11 -undefined dynamic_lookup -e _start -o "$1" "$tmp/parser.o" "$tmp/bare.o"
+	ld64.lld-19 -arch x86_64 -platform_version macos 11 11 -undefined dynamic_lookup -e _start -oso_prefix "$tmp/" -o "$1" "$tmp/parser.o" "$tmp/libbare.a"
 	"$tmp/run" "$1" "$tmp/core"
 	gzip -9n < "$tmp/core" > "$2"
 }
@@ -24,13 +29,17 @@ gcc -O2 -Wall -D_GNU_SOURCE -o "$tmp/run" run.c
 objects
 program parser core.gz
 rm -rf parser.dSYM
-dsymutil-19 -o parser.dSYM parser
+dsymutil-19 -oso-prepend-path "$tmp" -o parser.dSYM parser
 rm -r parser.dSYM/Contents/Resources/Relocations
 llvm-strip-19 -x parser
 
 deep=../macos-deep
 objects -DTEXT="\"$(printf '[%.0s' {1..60})!\"" -femit-dwarf-unwind=always
 program $deep/compact $deep/core.gz
+rm -rf $deep/objects
+mkdir $deep/objects
+cp "$tmp/parser.o" "$tmp/libbare.a" $deep/objects
 for o in parser bare; do llvm-objcopy-19 --remove-section __LD,__compact_unwind "$tmp/$o.o"; done
+archive
 program $deep/dwarf $deep/dwarf.gz
-llvm-strip-19 -S $deep/compact $deep/dwarf
+llvm-strip-19 -S $deep/dwarf
