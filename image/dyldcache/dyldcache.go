@@ -22,11 +22,13 @@ const magic = "dyld_v1 "
 
 // Offsets of the header's fields; a field is there if the mappings begin behind it.
 const (
-	mappingsAt  = 0x10
-	oldImagesAt = 0x18
-	subcachesAt = 0x188
-	imagesAt    = 0x1c0
-	subtypeAt   = 0x1c8
+	mappingsAt   = 0x10
+	oldImagesAt  = 0x18
+	localsAt     = 0x48
+	subcachesAt  = 0x188
+	symbolFileAt = 0x190
+	imagesAt     = 0x1c0
+	subtypeAt    = 0x1c8
 )
 
 // Bounds of what a header may list: a cache has some three thousand images, ten mappings a file
@@ -47,6 +49,7 @@ func sniff(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 // cache is a cache with its subcaches.
 type cache struct {
 	files    []*image.File
+	symbols  *image.File // that has the symbols which no other library may use
 	mappings []mapping
 	images   []entry
 }
@@ -64,11 +67,12 @@ type entry struct {
 }
 
 func open(in *image.File, opt image.Options) (*image.Image, error) {
-	c := &cache{files: []*image.File{in}}
+	c := &cache{files: []*image.File{in}, symbols: in}
 	if err := c.read(in); err != nil {
 		return nil, err
 	}
 	c.openSubcaches(in)
+	c.openSymbols(in)
 	img, err := c.choose(in, opt)
 	if err != nil {
 		for _, f := range c.files[1:] {
@@ -202,6 +206,6 @@ func (c *cache) choose(in *image.File, opt image.Options) (*image.Image, error) 
 const maxCommands = 1 << 16
 
 func (c *cache) image(e *entry, opt image.Options) (*image.Image, error) {
-	img, _, err := macho.FromMemory(c.path(e), e.addr, c.bytes, opt, c.files...)
+	img, _, err := macho.FromMemory(macho.Mapped{Name: c.path(e), Header: e.addr, Read: c.bytes, Locals: c.locals(e.addr), Files: c.files}, opt)
 	return img, err
 }

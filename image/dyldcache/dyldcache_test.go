@@ -57,6 +57,21 @@ func build() (main, sub []byte) {
 	return main, append(sub, library(subAt+data, 2)...)
 }
 
+// symbols makes the file of symbols that no other library may use: _g of the library a.
+func symbols() []byte {
+	const at = 0x1d0
+	b := make([]byte, at)
+	copy(b, "dyld_v1  arm64e")
+	copy(b[mappingsAt:], machofile.U32(at, 0))
+	info := machofile.U32(40, 2, 72, 7, 24, 1) // nlists, strings, entries
+	info = append(append(info, machofile.U64(0x1000)...), machofile.U32(1, 1)...)
+	info = append(append(info, machofile.U32(1, 0x10e)...), machofile.U64(1)...)              // another library's
+	info = append(append(info, machofile.U32(3, 0x10e)...), machofile.U64(cacheAt+0x1420)...) // of section 1
+	info = append(info, "\x00f\x00_g\x00\x00"...)
+	copy(b[localsAt:], machofile.U64(at, uint64(len(info))))
+	return append(b, info...)
+}
+
 func options() image.Options {
 	return image.Options{Archs: cpu.Set{{Name: "aarch64", AddrSize: 8, RegSize: 8, MachO: 0x0100_000c, InsnAlign: 4}}}
 }
@@ -65,7 +80,7 @@ func options() image.Options {
 func TestChoose(t *testing.T) {
 	main, sub := build()
 	path := filepath.Join(t.TempDir(), "dyld_shared_cache_arm64e")
-	for name, data := range map[string][]byte{path: main, path + ".01": sub} {
+	for name, data := range map[string][]byte{path: main, path + ".01": sub, path + ".symbols": symbols()} {
 		if err := os.WriteFile(name, data, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -84,6 +99,13 @@ func TestChoose(t *testing.T) {
 		if s, ok := img.SymbolAt(tt.want + 0x1410); lo != tt.want+0x1000 || s.Name != "f" || !ok || img.Slices != 2 {
 			t.Errorf("%s %q: at %#x, %q, of %d", tt.name, tt.uuid, lo, s.Name, img.Slices)
 		}
+		name := "f"
+		if tt.want == cacheAt {
+			name = "g"
+		}
+		if s, _ := img.SymbolAt(tt.want + 0x1430); s.Name != name {
+			t.Errorf("%s: a local symbol is %q", tt.name, s.Name)
+		}
 		if err := img.Close(); err != nil {
 			t.Error(err)
 		}
@@ -99,6 +121,9 @@ func TestChoose(t *testing.T) {
 func FuzzCache(f *testing.F) {
 	main, _ := build()
 	f.Add(main)
+	withSymbols := symbols()
+	copy(main[localsAt:], machofile.U64(uint64(len(main)), uint64(len(withSymbols)-0x1d0)))
+	f.Add(append(main, withSymbols[0x1d0:]...))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if !sniff(data) {
 			return

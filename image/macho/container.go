@@ -15,6 +15,7 @@ type container struct {
 	// backing are the files that main was read from where these are several.
 	backing []*image.File
 	main    *file
+	locals  Locals
 	opt     image.Options
 
 	starts   starts
@@ -66,9 +67,12 @@ func machoName(name string) string {
 	return name[:min(len(name), 16)]
 }
 
-// tables are the symbol tables: the file's own, then that of the dSYM.
+// tables are the symbol tables: the file's own, those kept apart, then that of the dSYM.
 func (c *container) tables() tables {
 	t := tables{img: c.img, nlist: []symbols{c.main.symbols()}, exported: &c.exported, exports: c.exported.of(c.main)}
+	if l := c.locals; len(l.Nlist) > 0 {
+		t.nlist = append(t.nlist, symbols{&c.main.header, &c.main.layout, l.Nlist, l.Strings})
+	}
 	if d := c.dsymFile(); d != nil {
 		t.nlist = append(t.nlist, d.symbols())
 	}

@@ -5,25 +5,40 @@ import (
 	"github.com/backsight/backsight/internal/bin"
 )
 
-// FromMemory is the image whose mach header lies at an address of a captured program, made of
-// what the program has mapped: read returns bytes from an address on, as many as there are in
-// one piece, size at most. slide is what was added to the addresses in the file. Data that can
-// be written to is left out: it no longer is what the file had. The Image closes the files that
-// the bytes are of. The error is an *image.Error.
-func FromMemory(name string, header uint64, read func(addr, size uint64) []byte, opt image.Options, files ...*image.File) (img *image.Image, slide uint64, err error) {
+// Mapped is an image that is mapped in a captured program, or lies in a shared cache.
+type Mapped struct {
+	Name   string
+	Header uint64 // address of its mach header
+	// Read returns bytes from an address on, as many as there are in one piece, size at most.
+	Read func(addr, size uint64) []byte
+	// Locals are symbols that are kept apart from the image, as shared caches keep those that no
+	// other file may use.
+	Locals Locals
+	// Files are those that the bytes are of. The Image closes them.
+	Files []*image.File
+}
+
+// Locals is a part of a symbol table, with all its strings.
+type Locals struct{ Nlist, Strings []byte }
+
+// FromMemory makes an Image of what is mapped. slide is what was added to the addresses in the
+// file. Data that can be written to is left out: it no longer is what the file had. The error is
+// an *image.Error.
+func FromMemory(m Mapped, opt image.Options) (img *image.Image, slide uint64, err error) {
 	const most = 1 << 20 // of load commands; the largest have some 10 kB
-	f, err := newFile(name, read(header, most), 0)
+	f, err := newFile(m.Name, m.Read(m.Header, most), 0)
 	if err != nil {
 		return nil, 0, err
 	}
 	if why := f.refusal(); why != "" {
 		return nil, 0, f.errorf(12, "%s", why)
 	}
-	slide = header - f.textAddr()
-	f.place = func(addr, size uint64) []byte { return read(addr+slide, size) }
-	img, err = newImage(f, &image.File{Name: name}, opt)
+	slide = m.Header - f.textAddr()
+	f.place = func(addr, size uint64) []byte { return m.Read(addr+slide, size) }
+	img, err = newImage(f, &image.File{Name: m.Name}, opt)
 	if err == nil {
-		img.Container().(*container).backing = files
+		c := img.Container().(*container)
+		c.backing, c.locals = m.Files, m.Locals
 	}
 	return img, slide, err
 }

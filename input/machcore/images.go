@@ -90,7 +90,7 @@ func (c *core) fromMemory(l *located) (*image.Image, uint64, error) {
 		b := c.mem.Bytes(addr)
 		return b[:min(uint64(len(b)), size)]
 	}
-	return macho.FromMemory(name, l.header, read, image.Options{Archs: c.env.Archs, DebugDirs: c.env.Files.DebugDirs()})
+	return macho.FromMemory(macho.Mapped{Name: name, Header: l.header, Read: read}, image.Options{Archs: c.env.Archs, DebugDirs: c.env.Files.DebugDirs()})
 }
 
 // modules opens the images: the file with the UUID where it is found, which has symbols that
