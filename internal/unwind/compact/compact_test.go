@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm"
 	"github.com/backsight/backsight/cpu/arm64"
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
@@ -36,7 +37,7 @@ func one(arch *cpu.Arch, e uint32) *image.Image {
 // registers are counted by hand: 0xff = 2·120 + 0·24 + 2·6 + 1·2 + 1 are the third of six, the
 // first of what is left, the third, the second, the second, the last.
 func TestEncodings(t *testing.T) {
-	x8664, i386, a64 := x86.Archs()[0], x86.Archs()[1], arm64.Archs()[0]
+	x8664, i386, a64, a32 := x86.Archs()[0], x86.Archs()[1], arm64.Archs()[0], arm.Archs()[0]
 	for _, tt := range []struct {
 		arch *cpu.Arch
 		e    uint32
@@ -67,6 +68,10 @@ func TestEncodings(t *testing.T) {
 		{a64, 0x0400_0911, "CFA=x29+16 RA=[CFA-8] x29=[CFA-16] x19=[CFA-24] x20=[CFA-32] x27=[CFA-40] x28=[CFA-48]"},
 		{a64, 0x0200_2001, "CFA=sp+32 RA=x30 x19=[CFA-8] x20=[CFA-16]"},
 		{a64, 0x0300_0040, ""}, // an FDE
+		{a32, 0x0100_0000, "CFA=r7+8 RA=[CFA-4] r7=[CFA-8]"},
+		{a32, 0x0200_0307, "CFA=r7+8 RA=[CFA-4] r7=[CFA-8] r6=[CFA-12] r5=[CFA-16] r4=[CFA-20]"},
+		{a32, 0x0140_00a4, "CFA=r7+12 RA=[CFA-8] r7=[CFA-12] r6=[CFA-16] r10=[CFA-24]"}, // r12, which calls do not preserve, between them
+		{a32, 0x0400_0040, ""}, // an FDE
 	} {
 		var rule unwind.Rule
 		rule.Reset()
@@ -121,7 +126,7 @@ func FuzzEncoding(f *testing.F) {
 	for _, e := range []uint32{0x0105_58d1, 0x0208_18ff, 0x0303_2400, 0x0400_0911, 0x0200_2001, 0xffff_ffff} {
 		f.Add(e)
 	}
-	archs := append(x86.Archs(), arm64.Archs()...)
+	archs := append(append(x86.Archs(), arm64.Archs()...), arm.Archs()[0])
 	f.Fuzz(func(t *testing.T, e uint32) {
 		for _, arch := range archs {
 			var rule unwind.Rule

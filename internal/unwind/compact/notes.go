@@ -32,14 +32,19 @@ func kind(t *compactunwind.Table, q *unwind.Query, e compactunwind.Encoding) str
 	if off, ok := t.FDE(e); ok {
 		return fmt.Sprintf("the FDE at %#x of __eh_frame", off)
 	}
-	if q.Arch.Name == "aarch64" {
+	switch q.Arch.Name {
+	case "arm":
+		if m := e.Mode(); m == armFrame || m == armFrameD {
+			return "frame record at r7"
+		}
+	case "aarch64":
 		switch e.Mode() {
 		case arm64Frame:
 			return "frame record at x29"
 		case arm64Frameless:
 			return fmt.Sprintf("no frame record, %d bytes of stack", e>>12&0xfff*16)
 		}
-	} else {
+	default:
 		word := q.Arch.RegSize
 		switch e.Mode() {
 		case x86Frame:

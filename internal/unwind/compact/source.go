@@ -6,6 +6,7 @@
 //	                               sub; up to six registers, in an order by its number
 //	arm64          frame           [x29] saved x29 and x30, pairs of registers below
 //	               frameless       SP + a constant; RA in x30
+//	arm            frame           [r7] saved r7, [r7+4] RA, registers below
 //	all            DWARF           what package cfi reads
 //
 // An encoding holds where the function calls others. In prologues and epilogues it does not,
@@ -85,6 +86,7 @@ var decoders = [...]struct {
 	{"x86_64", decodeX86},
 	{"i386", decodeX86},
 	{"aarch64", decodeARM64},
+	{"arm", decodeARM},
 }
 
 // cfa sets the CFA to a register and an offset.
