@@ -84,7 +84,7 @@ func read(name string, data []byte, env *input.Env) ([]*darwin.Report, error) {
 		}
 		return nil, &input.Error{Path: name, Offset: off, Reason: "a crash report whose JSON is damaged", Err: err}
 	}
-	if len(r.Processes) > 0 {
+	if bytes.HasPrefix(r.Processes, []byte("{")) {
 		return one(r.stackshot(name, env))
 	}
 	return one(r.crash(name, env))

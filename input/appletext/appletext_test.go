@@ -285,3 +285,19 @@ func FuzzReport(f *testing.F) {
 	f.Add(bytes.Repeat([]byte("Thread 0 Crashed:\n0 a 0x1 b + 2\n"), 20))
 	f.Fuzz(func(t *testing.T, data []byte) { _, _ = snapshots(t, data) })
 }
+
+// TestRoom: what a report lists beyond all bounds is left out, and said.
+func TestRoom(t *testing.T) {
+	for name, report := range map[string]string{
+		"text": asText[:strings.Index(asText, "Thread 0 name")] + strings.Repeat("Thread 1:\n0 a 0x1\n", 20_000),
+		"JSON": `{"bug_type":"309"}` + "\n" + `{"cpuType":"ARM-64","threads":[{}` + strings.Repeat(`,{}`, 20_000) + `]}`,
+	} {
+		snaps, err := snapshots(t, []byte(report))
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		if n, is := len(snaps[0].Threads), snaps[0].Issues; n > 17_000 || len(is) != 1 || is[0].Text != "r.crash: more than 16384 threads; the others are left out" {
+			t.Errorf("%s: %d threads, issues %v", name, n, is)
+		}
+	}
+}

@@ -33,7 +33,9 @@ func (r *textReport) frame(line string) bool {
 		l.Symbol = known
 	}
 	l.Outermost = darwin.Outermost(l.Symbol)
-	r.frames.Add(l, inlined)
+	if r.room.Frames.Draw(1) {
+		r.frames.Add(l, inlined)
+	}
 	return true
 }
 
@@ -52,8 +54,8 @@ func placeIn(known string, l *target.Listed) string {
 
 // addresses reads an exception's backtrace that was not symbolicated: (0x18a 0x18b …).
 func (r *textReport) addresses(line string) {
-	for _, f := range strings.Fields(strings.Trim(line, "()")) {
-		if pc, ok := hexNumber(strings.TrimPrefix(f, "0x")); ok {
+	for f := range strings.FieldsSeq(strings.Trim(line, "()")) {
+		if pc, ok := hexNumber(strings.TrimPrefix(f, "0x")); ok && r.room.Frames.Draw(1) {
 			r.frames.Add(target.Listed{PC: pc}, false)
 		}
 	}
@@ -80,7 +82,7 @@ func (r *textReport) image(line string) {
 		}
 	}
 	b.Name = path.Clean(b.Name)
-	if hi > lo {
+	if hi > lo && r.room.Binaries.Draw(1) {
 		r.out.Binaries = append(r.out.Binaries, b)
 	}
 }

@@ -24,21 +24,21 @@ type jsonReport struct {
 	Exception struct {
 		Type, Signal, Subtype string
 	} `json:"exception"`
-	Faulting   *int         `json:"faultingThread"`
-	Threads    []jsonThread `json:"threads"`
-	UsedImages []jsonImage  `json:"usedImages"`
-	Last       []jsonFrame  `json:"lastExceptionBacktrace"`
+	Faulting   *int            `json:"faultingThread"`
+	Threads    json.RawMessage `json:"threads"`                // of jsonThread
+	UsedImages json.RawMessage `json:"usedImages"`             // of jsonImage
+	Last       json.RawMessage `json:"lastExceptionBacktrace"` // of jsonFrame
 
 	jsonStackshot
 }
 
 type jsonThread struct {
-	ID        int                        `json:"id"`
-	Name      string                     `json:"name"`
-	Queue     string                     `json:"queue"`
-	Triggered bool                       `json:"triggered"`
-	State     map[string]json.RawMessage `json:"threadState"`
-	Frames    []jsonFrame                `json:"frames"`
+	ID        int             `json:"id"`
+	Name      string          `json:"name"`
+	Queue     string          `json:"queue"`
+	Triggered bool            `json:"triggered"`
+	State     json.RawMessage `json:"threadState"`
+	Frames    json.RawMessage `json:"frames"` // of jsonFrame
 }
 
 type jsonFrame struct {
@@ -60,6 +60,14 @@ type jsonImage struct {
 	Name string `json:"name"`
 }
 
+// crashed is a crash report in JSON while it is read.
+type crashed struct {
+	*jsonReport
+	arch   *cpu.Arch
+	images []jsonImage
+	room   darwin.Room
+}
+
 // crash is the report of one process.
 func (r *jsonReport) crash(name string, env *input.Env) (*darwin.Report, error) {
 	arch, ok := darwin.Arch(env.Archs, r.CPUType)
@@ -70,73 +78,77 @@ func (r *jsonReport) crash(name string, env *input.Env) (*darwin.Report, error) 
 	if out.Command == "" {
 		out.Command = r.ProcName
 	}
-	for i := range r.UsedImages {
-		if b := r.UsedImages[i].binary(); b.Size != 0 {
+	c := crashed{jsonReport: r, arch: arch, room: darwin.NewRoom(len(r.Threads))}
+	eachElement(r.UsedImages, func() bool { return c.room.Binaries.Draw(1) }, func(i *jsonImage) {
+		c.images = append(c.images, *i)
+		if b := i.binary(); b.Size != 0 {
 			out.Binaries = append(out.Binaries, b)
 		}
-	}
-	for i := range r.Threads {
-		t := r.thread(arch, i)
+	})
+	eachElement(r.Threads, func() bool { return c.room.Threads.Draw(1) }, func(j *jsonThread) {
+		t := c.thread(j, len(out.Threads))
 		if t.Crashed {
 			out.Fault.Thread = t.ID
 		}
 		out.Threads = append(out.Threads, t)
+	})
+	if last := c.listed(r.Last); len(last) > 0 {
+		out.Threads = append(out.Threads, target.Thread{ID: len(out.Threads), Name: lastException, Listed: last})
 	}
-	if len(r.Last) > 0 {
-		out.Threads = append(out.Threads, target.Thread{ID: len(r.Threads), Name: lastException, Listed: r.listed(r.Last)})
-	}
+	out.Issues = c.room.Issues(name)
 	return out, nil
 }
 
 // lastException names the thread that shows where an exception was thrown.
 const lastException = "last exception"
 
-func (r *jsonReport) thread(arch *cpu.Arch, i int) target.Thread {
-	t := &r.Threads[i]
-	out := target.Thread{ID: t.ID, Name: t.Name, Crashed: t.Triggered || r.Faulting != nil && *r.Faulting == i, Listed: r.listed(t.Frames)}
+// thread is the i-th thread.
+func (c *crashed) thread(t *jsonThread, i int) target.Thread {
+	out := target.Thread{ID: t.ID, Name: t.Name, Crashed: t.Triggered || c.Faulting != nil && *c.Faulting == i, Listed: c.listed(t.Frames)}
 	if out.Name == "" {
 		out.Name = t.Queue
 	}
 	if len(out.Listed) > 0 {
 		out.Listed[0].Exact = true
 	}
-	for name, raw := range t.State {
-		t.register(arch, &out.Regs, name, raw)
-	}
+	const most = 256 // members of a thread's state
+	left := most
+	eachMember(t.State, func() bool { left--; return left >= 0 }, func(name string, raw json.RawMessage) {
+		register(c.arch, &out.Regs, name, raw)
+	})
 	return out
 }
 
 // register reads one field of a thread's state: a register, or arm64's array of them.
-func (t *jsonThread) register(arch *cpu.Arch, regs *cpu.Registers, name string, raw json.RawMessage) {
+func register(arch *cpu.Arch, regs *cpu.Registers, name string, raw json.RawMessage) {
 	type value struct {
 		Value *uint64 `json:"value"`
 	}
 	var one value
-	var list []value
 	switch {
 	case name == "x" || name == "r":
-		if json.Unmarshal(raw, &list) == nil {
-			for i := range list[:min(len(list), 32)] {
-				if v := list[i].Value; v != nil {
-					darwin.Register(arch, regs, name+itoa(i), *v)
-				}
+		i := 0
+		eachElement(raw, func() bool { i++; return i <= 32 }, func(v *value) {
+			if v.Value != nil {
+				darwin.Register(arch, regs, name+itoa(i-1), *v.Value)
 			}
-		}
+		})
 	case json.Unmarshal(raw, &one) == nil && one.Value != nil:
 		darwin.Register(arch, regs, name, *one.Value)
 	}
 }
 
-func (r *jsonReport) listed(lines []jsonFrame) []target.Listed {
+// listed are the frames of an array of jsonFrame.
+func (c *crashed) listed(lines json.RawMessage) []target.Listed {
 	var frames darwin.Frames
-	for _, f := range lines {
+	eachElement(lines, func() bool { return c.room.Frames.Draw(1) }, func(f *jsonFrame) {
 		l := target.Listed{PC: f.Offset, Symbol: f.Symbol, Offset: f.Location, File: f.File, Line: f.Line, Outermost: darwin.Outermost(f.Symbol)}
-		if f.Image >= 0 && f.Image < len(r.UsedImages) {
-			l.PC += r.UsedImages[f.Image].Base
-			l.Module = r.UsedImages[f.Image].Name
+		if f.Image >= 0 && f.Image < len(c.images) {
+			l.PC += c.images[f.Image].Base
+			l.Module = c.images[f.Image].Name
 		}
 		frames.Add(l, f.Inline)
-	}
+	})
 	frames.End()
 	return frames.List
 }

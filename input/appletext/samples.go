@@ -31,12 +31,15 @@ func sampled(text string) bool {
 // readSamples reads one report for each process.
 func readSamples(name, text string, env *input.Env) ([]*darwin.Report, error) {
 	var out []*darwin.Report
+	room := darwin.NewRoom(len(text)) // of all processes
 	for _, part := range processes(text) {
-		r := &samples{textReport: textReport{header: map[string]string{}, at: -1, state: -1}}
+		r := &samples{textReport: *newTextReport(0)}
+		r.room = room
 		for line := range strings.Lines(part) {
 			r.line(strings.TrimRight(line, "\r\n"))
 		}
 		r.endThread()
+		room = r.room
 		code := r.header["Architecture"] + r.header["Code Type"]
 		arch, ok := darwin.Arch(env.Archs, code)
 		if !ok || len(r.out.Threads) == 0 {
@@ -50,6 +53,7 @@ func readSamples(name, text string, env *input.Env) ([]*darwin.Report, error) {
 	if len(out) == 0 {
 		return nil, unknown(name, "")
 	}
+	out[len(out)-1].Issues = room.Issues(name)
 	return out, nil
 }
 
@@ -91,9 +95,7 @@ func (r *samples) line(line string) {
 	case r.at >= 0 && trimmed != "":
 		r.frame(line)
 	case r.at < 0:
-		if key, value, ok := headerLine(line); ok && r.header[key] == "" {
-			r.header[key] = value
-		}
+		r.headerLine(line)
 	}
 }
 
@@ -113,8 +115,9 @@ func (r *samples) frame(line string) {
 	pc, _ := hexNumber(m[4])
 	l := named(m[3])
 	l.PC, l.Outermost = pc, darwin.Outermost(l.Symbol)
-	t := &r.out.Threads[r.at]
-	t.Listed = append(t.Listed, l)
+	if t := &r.out.Threads[r.at]; r.room.Frames.Draw(1) {
+		t.Listed = append(t.Listed, l)
+	}
 }
 
 // named reads spindump's "f(int) + 12 (binary + 345)", and sample's "f(int)  (in binary) + 12".

@@ -2,7 +2,7 @@ package appletext
 
 import (
 	"cmp"
-	"maps"
+	"encoding/json"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,26 +15,26 @@ import (
 // jsonStackshot is what a panic's report has: every thread of every process, and the text that
 // the kernel wrote.
 type jsonStackshot struct {
-	Product   string                 `json:"product"`
-	Build     string                 `json:"build"`
-	String    string                 `json:"string"`
-	Panic     string                 `json:"panicString"`
-	Processes map[string]jsonProcess `json:"processByPid"`
-	Binaries  []jsonBinary           `json:"binaryImages"`
+	Product   string          `json:"product"`
+	Build     string          `json:"build"`
+	String    string          `json:"string"`
+	Panic     string          `json:"panicString"`
+	Processes json.RawMessage `json:"processByPid"` // of jsonProcess
+	Binaries  json.RawMessage `json:"binaryImages"` // of jsonBinary
 }
 
 type jsonProcess struct {
-	PID     int                      `json:"pid"`
-	Name    string                   `json:"procname"`
-	Threads map[string]jsonShotFrame `json:"threadById"`
+	PID     int             `json:"pid"`
+	Name    string          `json:"procname"`
+	Threads json.RawMessage `json:"threadById"` // of jsonShotThread
 }
 
-// jsonShotFrame is a thread: its frames are pairs of an image's number and an offset.
-type jsonShotFrame struct {
-	ID     int         `json:"id"`
-	Name   string      `json:"name"`
-	User   [][2]uint64 `json:"userFrames"`
-	Kernel [][2]uint64 `json:"kernelFrames"`
+// jsonShotThread is a thread: its frames are pairs of an image's number and an offset.
+type jsonShotThread struct {
+	ID     int             `json:"id"`
+	Name   string          `json:"name"`
+	User   json.RawMessage `json:"userFrames"`
+	Kernel json.RawMessage `json:"kernelFrames"`
 }
 
 // jsonBinary is [UUID, base, kind].
@@ -55,6 +55,18 @@ func (b *jsonBinary) uuid() []byte {
 	return uuid(s)
 }
 
+// shot is a stackshot while it is read.
+type shot struct {
+	bases []uint64 // of the binaries, by number
+	room  darwin.Room
+}
+
+// shotThread is a thread of a process.
+type shotThread struct {
+	pid    int
+	thread target.Thread
+}
+
 // stackshot is the state of all processes: the panicked thread first, then by process and
 // thread.
 func (r *jsonReport) stackshot(name string, env *input.Env) (*darwin.Report, error) {
@@ -63,37 +75,51 @@ func (r *jsonReport) stackshot(name string, env *input.Env) (*darwin.Report, err
 		return nil, unknown(name, r.Product)
 	}
 	out := &darwin.Report{Arch: arch, OS: darwin.System(r.Build), Command: r.Product, Fault: &target.Fault{Name: "kernel panic"}}
+	s := shot{room: darwin.NewRoom(len(r.Processes))}
 	if t := panicked(r.String + r.Panic); len(t.Listed) > 0 {
 		out.Fault.Thread = t.ID
 		out.Threads = append(out.Threads, t)
 	}
-	pids := slices.SortedFunc(maps.Keys(r.Processes), byNumber)
-	for _, pid := range pids {
-		p := r.Processes[pid]
-		for _, id := range slices.SortedFunc(maps.Keys(p.Threads), byNumber) {
-			t := p.Threads[id]
-			out.Threads = append(out.Threads, target.Thread{ID: t.ID, Name: strings.TrimSpace(p.Name + " [" + pid + "] " + t.Name),
-				Listed: append(r.shot(t.Kernel), r.shot(t.User)...)})
-		}
+	out.Binaries = s.binaries(r.Binaries)
+	threads := s.threads(r.Processes)
+	slices.SortStableFunc(threads, func(a, b shotThread) int {
+		return cmp.Or(cmp.Compare(a.pid, b.pid), cmp.Compare(a.thread.ID, b.thread.ID))
+	})
+	for i := range threads {
+		out.Threads = append(out.Threads, threads[i].thread)
 	}
-	out.Binaries = r.binaries()
+	out.Issues = s.room.Issues(name)
 	return out, nil
 }
 
-func byNumber(a, b string) int {
-	x, _ := strconv.Atoi(a)
-	y, _ := strconv.Atoi(b)
-	return cmp.Or(cmp.Compare(x, y), cmp.Compare(a, b))
+// threads are those of all processes.
+func (s *shot) threads(processes json.RawMessage) (list []shotThread) {
+	more := func() bool { return s.room.Threads.Draw(1) }
+	eachMember(processes, more, func(pid string, raw json.RawMessage) {
+		var p jsonProcess
+		if json.Unmarshal(raw, &p) != nil {
+			return
+		}
+		number, _ := strconv.Atoi(pid)
+		eachMember(p.Threads, more, func(_ string, raw json.RawMessage) {
+			var t jsonShotThread
+			if json.Unmarshal(raw, &t) == nil {
+				list = append(list, shotThread{number, target.Thread{ID: t.ID, Name: strings.TrimSpace(p.Name + " [" + pid + "] " + t.Name),
+					Listed: append(s.frames(t.Kernel), s.frames(t.User)...)}})
+			}
+		})
+	})
+	return list
 }
 
-func (r *jsonReport) shot(frames [][2]uint64) (out []target.Listed) {
-	for i, f := range frames {
-		l := target.Listed{PC: f[1], Exact: i == 0}
-		if f[0] < uint64(len(r.Binaries)) {
-			l.PC += r.Binaries[f[0]].base()
+func (s *shot) frames(raw json.RawMessage) (out []target.Listed) {
+	eachElement(raw, func() bool { return s.room.Frames.Draw(1) }, func(f *[2]uint64) {
+		l := target.Listed{PC: f[1], Exact: len(out) == 0}
+		if f[0] < uint64(len(s.bases)) {
+			l.PC += s.bases[f[0]]
 		}
 		out = append(out, l)
-	}
+	})
 	return out
 }
 
@@ -101,14 +127,14 @@ func (r *jsonReport) shot(frames [][2]uint64) (out []target.Listed) {
 const farEnd = 1 << 28
 
 // binaries have no size in a stackshot: each ends where the next begins.
-func (r *jsonReport) binaries() (out []darwin.Binary) {
-	for i := range r.Binaries {
-		b := &r.Binaries[i]
+func (s *shot) binaries(raw json.RawMessage) (out []darwin.Binary) {
+	eachElement(raw, func() bool { return s.room.Binaries.Draw(1) }, func(b *jsonBinary) {
+		s.bases = append(s.bases, b.base())
 		if id := b.uuid(); id != nil && b.base() != 0 {
 			name, _ := b[0].(string)
 			out = append(out, darwin.Binary{Name: name, Base: b.base(), UUID: id})
 		}
-	}
+	})
 	slices.SortFunc(out, func(a, b darwin.Binary) int { return cmp.Compare(a.Base, b.Base) })
 	for i := range out {
 		out[i].Size = farEnd

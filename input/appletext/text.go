@@ -37,17 +37,27 @@ type textReport struct {
 	frames    darwin.Frames // of thread at
 	names     map[int]string
 	images    bool
+	room      darwin.Room
 }
 
-// headerLine splits "Key: value". Keys are those of the first part of the report.
-func headerLine(line string) (key, value string, ok bool) {
-	key, value, ok = strings.Cut(line, ":")
-	return key, strings.TrimSpace(value), ok && key != "" && len(key) < 40 && !strings.Contains(key, "  ")
+func newTextReport(size int) *textReport {
+	return &textReport{header: map[string]string{}, at: -1, state: -1, names: map[int]string{}, room: darwin.NewRoom(size)}
+}
+
+// maxHeader bounds the headers of a report, which has some twenty.
+const maxHeader = 256
+
+// headerLine takes "Key: value", of the first part of the report. The first of a key counts.
+func (r *textReport) headerLine(line string) {
+	key, value, ok := strings.Cut(line, ":")
+	if ok && key != "" && len(key) < 40 && !strings.Contains(key, "  ") && r.header[key] == "" && len(r.header) < maxHeader {
+		r.header[key] = strings.TrimSpace(value)
+	}
 }
 
 // readText reads a report as text.
 func readText(name, text string, env *input.Env) (*darwin.Report, error) {
-	r := &textReport{header: map[string]string{}, at: -1, state: -1, names: map[int]string{}}
+	r := newTextReport(len(text))
 	if r.arch = archOf(text, env.Archs); r.arch == nil {
 		code, _, _ := strings.Cut(after(text, "\nCode Type:"), "\n")
 		return nil, unknown(name, strings.TrimSpace(code))
@@ -56,6 +66,7 @@ func readText(name, text string, env *input.Env) (*darwin.Report, error) {
 		r.line(strings.TrimRight(line, "\r\n"))
 	}
 	r.finish()
+	r.out.Issues = r.room.Issues(name)
 	return &r.out, nil
 }
 
@@ -105,8 +116,8 @@ func (r *textReport) line(line string) {
 		r.addresses(line)
 	case r.at >= 0 && r.frame(line):
 	default:
-		if key, value, ok := headerLine(line); ok && len(r.out.Threads) == 0 && r.header[key] == "" {
-			r.header[key] = value
+		if len(r.out.Threads) == 0 {
+			r.headerLine(line)
 		}
 	}
 }
@@ -114,7 +125,11 @@ func (r *textReport) line(line string) {
 // begin makes a thread the one that frames belong to.
 func (r *textReport) begin(t target.Thread) {
 	r.end()
-	r.at, r.state = len(r.out.Threads), -1
+	r.state = -1
+	if !r.room.Threads.Draw(1) {
+		return
+	}
+	r.at = len(r.out.Threads)
 	r.out.Threads = append(r.out.Threads, t)
 }
 
@@ -131,7 +146,9 @@ func (r *textReport) end() {
 
 func (r *textReport) threadLine(line string) {
 	if m := nameLine.FindStringSubmatch(line); m != nil {
-		r.names[atoi(m[1])] = m[2]
+		if r.room.Threads.Left() > int64(len(r.names)) {
+			r.names[atoi(m[1])] = m[2]
+		}
 	} else if m := stateLine.FindStringSubmatch(line); m != nil {
 		r.state = r.crashed(m[1])
 	} else if m := threadLine.FindStringSubmatch(line); m != nil {

@@ -8,9 +8,6 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// maxBinaries bounds the binaries of a report; a process with a thousand is large.
-const maxBinaries = 1 << 14
-
 // Modules are the binaries as modules, those whose files are found with their images.
 func Modules(files *input.Files, arch *cpu.Arch, binaries []Binary) (modules []*target.Module, issues []target.Issue) {
 	for i := range binaries[:min(len(binaries), maxBinaries)] {

@@ -1,8 +1,11 @@
 package plcrash
 
+import "github.com/backsight/backsight/input/darwin"
+
 // decode reads the message; whole is how many bytes of it were read.
 func decode(b []byte) (r report, whole int) {
 	r.system.os, r.system.architecture = osUnknown, archUnknown
+	r.room = darwin.NewRoom(len(b))
 	whole = eachField(b, func(f field) {
 		switch f.num {
 		case 1:
@@ -10,15 +13,19 @@ func decode(b []byte) (r report, whole int) {
 		case 2:
 			eachField(f.bytes, r.app.field)
 		case 3:
-			var t thread
-			eachField(f.bytes, t.field)
-			r.threads = append(r.threads, t)
+			if r.room.Threads.Draw(1) {
+				t := thread{room: &r.room}
+				eachField(f.bytes, t.field)
+				r.threads = append(r.threads, t)
+			}
 		case 4:
-			var i binaryImage
-			eachField(f.bytes, i.field)
-			r.images = append(r.images, i)
+			if r.room.Binaries.Draw(1) {
+				var i binaryImage
+				eachField(f.bytes, i.field)
+				r.images = append(r.images, i)
+			}
 		case 5:
-			r.exception = new(exception)
+			r.exception = &exception{room: &r.room}
 			eachField(f.bytes, r.exception.field)
 		case 6:
 			eachField(f.bytes, r.signal.field)
@@ -69,16 +76,29 @@ func (t *thread) field(f field) {
 	case 1:
 		t.number = uint32(f.value)
 	case 2:
-		var s stackFrame
-		eachField(f.bytes, s.field)
-		t.frames = append(t.frames, s)
+		t.frames = addFrame(t.frames, t.room, &f)
 	case 3:
 		t.crashed = f.value != 0
 	case 4:
-		var r register
-		eachField(f.bytes, r.field)
-		t.registers = append(t.registers, r)
+		if len(t.registers) < maxRegisters {
+			var r register
+			eachField(f.bytes, r.field)
+			t.registers = append(t.registers, r)
+		}
 	}
+}
+
+// maxRegisters bounds the registers of a thread.
+const maxRegisters = 256
+
+// addFrame adds a frame, if there is room for one.
+func addFrame(frames []stackFrame, room *darwin.Room, f *field) []stackFrame {
+	if !room.Frames.Draw(1) {
+		return frames
+	}
+	var s stackFrame
+	eachField(f.bytes, s.field)
+	return append(frames, s)
 }
 
 func (s *stackFrame) field(f field) {
@@ -145,9 +165,7 @@ func (e *exception) field(f field) {
 	case 2:
 		e.reason = f.text()
 	case 3:
-		var s stackFrame
-		eachField(f.bytes, s.field)
-		e.frames = append(e.frames, s)
+		e.frames = addFrame(e.frames, e.room, &f)
 	}
 }
 

@@ -1,5 +1,7 @@
 package plcrash
 
+import "github.com/backsight/backsight/input/darwin"
+
 // The messages of PLCrashReport.proto, with its names. Optional fields that a report lacks have
 // their zero value; pointers are nil.
 
@@ -14,6 +16,7 @@ type report struct {
 	machine   *machineInfo
 	info      *reportInfo
 	custom    string
+	room      darwin.Room
 }
 
 type systemInfo struct {
@@ -31,6 +34,7 @@ type thread struct {
 	frames    []stackFrame
 	crashed   bool
 	registers []register
+	room      *darwin.Room
 }
 
 type stackFrame struct {
@@ -60,6 +64,7 @@ type processor struct{ encoding, typ, subtype uint64 }
 type exception struct {
 	name, reason string
 	frames       []stackFrame
+	room         *darwin.Room
 }
 
 type signal struct {

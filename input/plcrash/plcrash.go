@@ -51,6 +51,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 		return nil, &input.Error{Path: c.Name, Offset: int64(headerSize), Reason: "the report names no processor that is known"}
 	}
 	out := r.convert(arch)
+	out.Issues = r.room.Issues(c.Name)
 	if whole < len(data)-headerSize || broken != nil {
 		out.Issues = append(out.Issues, target.Issue{Kind: target.IssueCapture, Subject: c.Name,
 			Text: fmt.Sprintf("%s: offset %#x: the report is damaged here; what stands before is used", c.Name, headerSize+whole)})

@@ -43,10 +43,11 @@ func eachField(b []byte, yield func(f field)) (whole int) {
 
 // numbers appends a repeated number, which may come packed in bytes.
 func numbers(list []uint64, f *field) []uint64 {
-	if f.bytes == nil {
+	const most = 64 // Mach exceptions have two codes
+	if f.bytes == nil && len(list) < most {
 		return append(list, f.value)
 	}
-	for b := f.bytes; len(b) > 0; {
+	for b := f.bytes; len(b) > 0 && len(list) < most; {
 		v, n := protowire.ConsumeVarint(b)
 		if n < 0 {
 			break

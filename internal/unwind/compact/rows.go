@@ -15,8 +15,9 @@ func (Source) Rows(img *image.Image, yield func(lo, hi uint64, rule *unwind.Rule
 		return
 	}
 	var rule unwind.Rule
+	done := uint64(0) // entries ascend, so that each function is listed once
 	compactunwind.Of(img).Entries(func(e compactunwind.Entry) bool {
-		for lo := e.Lo; lo < e.Hi; {
+		for lo := max(e.Lo, done); lo < e.Hi; {
 			hi := e.Hi
 			if _, next, ok := img.FunctionAt(lo); ok {
 				hi = min(hi, next)
@@ -25,7 +26,7 @@ func (Source) Rows(img *image.Image, yield func(lo, hi uint64, rule *unwind.Rule
 			if img.Executable(lo) && d(newFunction(img, &e, lo, &rule), e.Encoding) == unwind.Found && !yield(lo, hi, &rule) {
 				return false
 			}
-			lo = hi
+			lo, done = hi, hi
 		}
 		return true
 	})
