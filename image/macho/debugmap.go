@@ -22,16 +22,15 @@ import (
 type debugMap struct {
 	once      sync.Once
 	functions []mappedFunction // sorted by address
-	paths     []string         // of object files
 
 	mu   sync.Mutex
-	open map[uint32]*object // by index in paths
+	open map[uint32]*object // by object of their functions
 }
 
 // mappedFunction is a function of the linked image, and which object file it is of.
 type mappedFunction struct {
 	addr, size   uint64
-	name, object uint32 // in the strings; in paths
+	name, object uint32 // its name, and the object file's path, in the strings
 }
 
 // object is an object file, nil where it is not found.
@@ -53,14 +52,14 @@ const maxObjects = 1 << 12
 // read lists the functions of a file.
 func (m *debugMap) read(f *file) {
 	m.once.Do(func() {
-		t := f.symbols()
+		t, object := f.symbols(), uint32(0)
 		for i := range t.len() {
 			switch s := t.at(i); {
 			case s.typ == stabObject:
-				m.paths = append(m.paths, string(t.string(&s)))
-			case s.typ != stabFunction || len(m.paths) == 0:
-			case len(t.string(&s)) > 0:
-				m.functions = append(m.functions, mappedFunction{addr: s.value, name: s.name, object: uint32(len(m.paths) - 1)})
+				object = s.name
+			case s.typ != stabFunction || object == 0:
+			case int(s.name) < len(t.str) && t.str[s.name] != 0:
+				m.functions = append(m.functions, mappedFunction{addr: s.value, name: s.name, object: object})
 			case len(m.functions) > 0:
 				m.functions[len(m.functions)-1].size = s.value
 			}
@@ -92,11 +91,12 @@ func (c *container) Object(addr uint64) (img *image.Image, at uint64, err error)
 	if f == nil {
 		return nil, 0, nil
 	}
-	o, err := m.object(f.object, &c.opt)
+	own := c.main.symbols()
+	o, err := m.object(f.object, string(own.string(&nlist{name: f.object})), &c.opt)
 	if o == nil || err != nil {
 		return nil, 0, err
 	}
-	own, theirs := c.main.symbols(), o.file.symbols()
+	theirs := o.file.symbols()
 	name := own.name(&nlist{name: f.name})
 	s, ok := theirs.named(name)
 	if !ok || !sameCode(c.img.Code(f.addr), f.size, o, &s) {
@@ -105,8 +105,8 @@ func (c *container) Object(addr uint64) (img *image.Image, at uint64, err error)
 	return o.img, s.value + (addr - f.addr), nil
 }
 
-// object opens an object file once.
-func (m *debugMap) object(i uint32, opt *image.Options) (*object, error) {
+// object opens the object file at a path once, which the strings have at i.
+func (m *debugMap) object(i uint32, path string, opt *image.Options) (*object, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	o, known := m.open[i]
@@ -116,7 +116,7 @@ func (m *debugMap) object(i uint32, opt *image.Options) (*object, error) {
 	if m.open == nil {
 		m.open = make(map[uint32]*object)
 	}
-	o, err := findObject(m.paths[i], opt)
+	o, err := findObject(path, opt)
 	m.open[i] = o
 	return o, err
 }

@@ -108,8 +108,8 @@ func (e *exported) of(f *file) []export {
 }
 
 // nameBytes bounds the bytes of all names, in those of the trie: names share what they begin with,
-// so that a hostile trie of 100 kB could spell gigabytes. Those of Swift have some eight.
-const nameBytes = 16
+// so that a hostile trie of 100 kB could spell gigabytes. Those of C++ and Swift have two or three.
+const nameFloor, nameBytes = 1 << 16, 4
 
 // branch is a node whose edges are being followed.
 type branch struct {
@@ -126,7 +126,7 @@ func (t *trie) each(yield func(addr uint64, name []byte)) {
 	}
 	var name []byte // so far
 	var open []branch
-	left := budget.New("bytes of exported names", 0, min(nameBytes*uint64(len(t.data)), math.MaxUint32))
+	left := budget.New("bytes of exported names", nameFloor, min(nameBytes*uint64(len(t.data)), math.MaxUint32))
 	seen := make([]uint64, len(t.data)/64+1) // a bit for each byte that a node began at: no node is reached twice
 	enter := func(at uint64) {
 		if at >= uint64(len(t.data)) || seen[at/64]>>(at%64)&1 != 0 {

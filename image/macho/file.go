@@ -93,7 +93,7 @@ func (f *file) command(id uint32, r bin.Reader) {
 	case lcUnixThread, lcThread:
 		f.starter.state = r.Bytes(uint64(r.Len()))
 	case lcEncryptionInfo, lcEncryptionInfo64:
-		if x := readExtent(&r); r.U32() != 0 && r.Err() == nil {
+		if x := readExtent(&r); r.U32() != 0 && r.Err() == nil && f.encrypted.size == 0 {
 			f.encrypted = x
 			f.issue(x.off, "the program's text is encrypted (LC_ENCRYPTION_INFO): %d bytes; no code and no unwind table of it is used", x.size)
 		}
