@@ -55,8 +55,31 @@ static bool held(const struct cpu *c, unsigned vcpu, uint64_t ret)
 	return false;
 }
 
-/* proven: every return address lies in the words of its frame, of the innermost
- * frame perhaps in a register; on x86 right below the CFA. */
+void capture_called(const struct cpu *c, struct activation *a, uint64_t sp)
+{
+	static struct stack frame;
+	unsigned word = c->abi.word;
+	if (!c->abi.link || a->signal || a->saved[0] || a->cfa <= sp || a->cfa - sp > most)
+		return;
+	size_t size = memory_read(sp, frame.bytes, a->cfa - sp), n = 0;
+	for (size_t at = 0; at + word <= size && n < sizeof a->saved / sizeof *a->saved; at += word)
+		if ((memory_word(c, frame.bytes + at) & ~c->abi.mode) == a->ret)
+			a->saved[n++] = sp + at;
+}
+
+/* kept tells whether a return address still lies where its function keeps it. What leaves
+ * by __builtin_eh_return (_Unwind_Resume) puts the registers of the frame that it unwinds to
+ * over its own saved ones: then nobody can tell the caller from its frame. */
+static bool kept(const struct cpu *c, const struct stack *st, const struct activation *a)
+{
+	for (size_t i = 0; i < sizeof a->saved / sizeof *a->saved && a->saved[i]; i++)
+		if (lies(c, st, a->saved[i], a->saved[i] + c->abi.word, a->ret))
+			return true;
+	return a->saved[0] == 0;
+}
+
+/* proven: no frame has been left behind by SP (longjmp, before its last jump), and every return address lies in the words of its frame, of the innermost
+ * frame perhaps in a register; on x86 right below the CFA, elsewhere where it was kept. */
 static bool proven(const struct cpu *c, const struct place *p, const struct stack *st)
 {
 	uint64_t from = p->shadow->was.sp;
@@ -65,6 +88,8 @@ static bool proven(const struct cpu *c, const struct place *p, const struct stac
 		if (!c->abi.link && !a->signal)
 			from = a->cfa - c->abi.word;
 		bool top = i + 1 == p->shadow->n;
+		if (a->strange || a->cfa < p->shadow->was.sp || !kept(c, st, a))
+			return false;
 		if (!lies(c, st, from, a->cfa, a->ret) && !(top && held(c, p->vcpu, a->ret)))
 			return false;
 		from = a->cfa;

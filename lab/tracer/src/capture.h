@@ -17,6 +17,9 @@ struct place {
 /* capture_kind is where in its function an instruction stands. */
 enum kind capture_kind(const struct shadow *, size_t base);
 
+/* capture_called notes where a function keeps its return address that now calls. */
+void capture_called(const struct cpu *, struct activation *, uint64_t sp);
+
 /* capture_write writes a capture. false: a return address does not lie in its frame,
  * or the stack is too large. */
 bool capture_write(FILE *, const struct cpu *, const struct place *, enum kind);

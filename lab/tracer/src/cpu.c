@@ -35,15 +35,15 @@ static uint64_t load8(uint64_t addr)
 enum { mips_pc = 37 };
 
 static struct cpu cpus[] = {
-	{ "mips", mips_cpu_gdb_read_register, O32, 29, 31, 4, 15, -1, mips_pc, true, { 4, true, 1, load4 } },
-	{ "mipsel", mips_cpu_gdb_read_register, O32, 29, 31, 4, 15, -1, mips_pc, false, { 4, true, 1, load4 } },
-	{ "mips64", mips_cpu_gdb_read_register, N64, 29, 31, 4, 15, -1, mips_pc, true, { 8, true, 1, load8 } },
-	{ "mips64el", mips_cpu_gdb_read_register, N64, 29, 31, 4, 15, -1, mips_pc, false, { 8, true, 1, load8 } },
-	{ "arm", arm_cpu_gdb_read_register, ARM, 13, 14, 0, -1, 25, -1, false, { 4, true, 1, load4 } },
-	{ "aarch64", aarch64_cpu_gdb_read_register, A64, 31, 30, 0, -1, -1, -1, false, { 8, true, SIGNATURE, load8 } },
-	{ "riscv64", riscv_cpu_gdb_read_register, RV, 2, 1, 10, -1, -1, -1, false, { 8, true, 0, load8 } },
-	{ "i386", x86_cpu_gdb_read_register, X32, 4, -1, -1, -1, -1, -1, false, { 4, false, 0, load4 } },
-	{ "x86_64", x86_cpu_gdb_read_register, X64, 7, -1, 5, -1, -1, -1, false, { 8, false, 0, load8 } },
+	{ "mips", mips_cpu_gdb_read_register, O32, 29, 31, 4, 15, -1, mips_pc, true, { 4, true, 1, false, load4 } },
+	{ "mipsel", mips_cpu_gdb_read_register, O32, 29, 31, 4, 15, -1, mips_pc, false, { 4, true, 1, false, load4 } },
+	{ "mips64", mips_cpu_gdb_read_register, N64, 29, 31, 4, 15, -1, mips_pc, true, { 8, true, 1, false, load8 } },
+	{ "mips64el", mips_cpu_gdb_read_register, N64, 29, 31, 4, 15, -1, mips_pc, false, { 8, true, 1, false, load8 } },
+	{ "arm", arm_cpu_gdb_read_register, ARM, 13, 14, 0, -1, 25, -1, false, { 4, true, 1, false, load4 } },
+	{ "aarch64", aarch64_cpu_gdb_read_register, A64, 31, 30, 0, -1, -1, -1, false, { 8, true, SIGNATURE, false, load8 } },
+	{ "riscv64", riscv_cpu_gdb_read_register, RV, 2, 1, 10, 5, -1, -1, false, { 8, true, 0, true, load8 } },
+	{ "i386", x86_cpu_gdb_read_register, X32, 4, -1, -1, -1, -1, -1, false, { 4, false, 0, false, load4 } },
+	{ "x86_64", x86_cpu_gdb_read_register, X64, 7, -1, 5, -1, -1, -1, false, { 8, false, 0, false, load8 } },
 };
 
 struct cpu *cpu_find(const char *target)

@@ -10,7 +10,7 @@ struct cpu {
 	int (*read)(CPUState *, GByteArray *, int);
 	const char *names; /* of registers 0, 1, … in the snapshot format, "-" where there is none */
 	int sp, lr, arg;   /* GDB's numbers; arg: the first argument, -1 where it is on the stack */
-	int t7;            /* moment.t7, -1 where there is none */
+	int alt;           /* moment.alt, -1 where there is none */
 	int cpsr;          /* ARM's, whose bit 5 is Thumb; elsewhere -1 */
 	int pc;            /* MIPS's, whose bit 0 is the ISA mode; elsewhere -1 */
 	bool big;

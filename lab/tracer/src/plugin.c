@@ -74,10 +74,13 @@ static void find_main(struct tracer *t, unsigned vcpu, struct shadow *s, uint64_
 	t->main = arg & ~abi->mode;
 }
 
+/* sample captures where that is wanted. Whether millicode (RISC-V's __riscv_save_3, called by
+ * jal t0) is an activation of its own is a matter of opinion: call frame information says so,
+ * its code is of the function that called it. */
 static void sample(struct tracer *t, unsigned vcpu, struct shadow *s, uint64_t from)
 {
 	size_t base = vcpu == 0 ? t->base : 0;
-	if (s->n <= base)
+	if (s->n <= base || s->millicode || (vcpu == 0 && s->at[base].start != t->main))
 		return;
 	enum kind kind = capture_kind(s, base);
 	if (!pick_wants(&t->pick, kind, s->was.pc, t->step))
@@ -96,12 +99,13 @@ static void step(struct tracer *t, unsigned vcpu, uint64_t pc, unsigned len)
 	struct moment now = { .pc = pc, .len = len, .sp = cpu_register(t->cpu, vcpu, t->cpu->sp) };
 	if (t->cpu->lr >= 0)
 		now.lr = cpu_register(t->cpu, vcpu, t->cpu->lr);
-	if (t->cpu->t7 >= 0)
-		now.t7 = cpu_register(t->cpu, vcpu, t->cpu->t7);
+	if (t->cpu->alt >= 0)
+		now.alt = cpu_register(t->cpu, vcpu, t->cpu->alt);
 	if (t->cpu->cpsr >= 0)
 		now.thumb = cpu_register(t->cpu, vcpu, t->cpu->cpsr) >> 5 & 1;
 	bool handles = s->signals > 0;
-	shadow_step(s, &now);
+	if (shadow_step(s, &now) && s->n > 1)
+		capture_called(t->cpu, &s->at[s->n - 2], now.sp);
 	if (!handles)
 		t->signal[vcpu] = t->step;
 	if (s->mistaken)

@@ -5,6 +5,7 @@
 #include "shadow.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* A signal frame has at least the registers of the CPU; no jump moves SP as far. */
 enum { least_signal_frame = 128 };
@@ -19,6 +20,8 @@ void shadow_reset(struct shadow *s, const struct abi *abi)
 	s->signals = 0;
 	s->begun = false;
 	s->mistaken = false;
+	s->millicode = 0;
+	memset(s->calls, 0, sizeof s->calls);
 }
 
 static void push(struct shadow *s, struct activation a)
@@ -30,6 +33,7 @@ static void push(struct shadow *s, struct activation a)
 			abort();
 	}
 	s->signals += a.signal;
+	a.serial = ++s->serial;
 	s->at[s->n++] = a;
 }
 
@@ -57,7 +61,7 @@ static uint64_t at_call(const struct shadow *s, const struct moment *now)
 static bool bound(const struct shadow *s, const struct moment *now)
 {
 	const struct activation *top = s->n ? &s->at[s->n - 1] : NULL;
-	return top && s->abi->link && now->sp == top->cfa && now->t7 == top->ret;
+	return top && s->abi->link && !s->abi->millicode && now->sp == top->cfa && (now->alt & ~s->abi->mode) == top->ret;
 }
 
 static bool called(const struct shadow *s, const struct moment *now)
@@ -81,10 +85,10 @@ static bool delivered(const struct shadow *s, const struct moment *now)
 	return !s->abi->link || now->lr != was->lr;
 }
 
-/* gone removes the activations that SP says are over. Where a call pushes nothing, a
+/* gone removes the activations that SP says are over; false: there are none. Where a call pushes nothing, a
  * function without a frame runs with SP at its CFA, so that its end does not show;
  * unless others end with it: a longjmp or an exception. */
-static void gone(struct shadow *s, uint64_t sp)
+static bool gone(struct shadow *s, uint64_t sp)
 {
 	bool several = !s->abi->link;
 	size_t n = s->n;
@@ -93,7 +97,27 @@ static void gone(struct shadow *s, uint64_t sp)
 		if (cfa > sp || (cfa == sp && !several))
 			break;
 	}
+	bool some = n < s->n;
 	cut(s, n);
+	return some;
+}
+
+/* call_at is the place of a return address among the calls that were made. */
+static struct call *call_at(struct shadow *s, uint64_t ret)
+{
+	return &s->calls[(ret >> 1) % remembered];
+}
+
+/* jumped follows a jump that ends activations and is no return: a longjmp or an exception.
+ * musl's sigsetjmp calls setjmp with its own return address put aside, and returns; the
+ * longjmp comes back behind that call. No activation is that of sigsetjmp any more, and the
+ * one that SP leaves is its caller's. */
+static void jumped(struct shadow *s, uint64_t pc)
+{
+	const struct call *c = call_at(s, pc);
+	struct activation *top = s->n ? &s->at[s->n - 1] : NULL;
+	if (top && c->ret == pc && c->by != top->serial)
+		top->strange = true;
 }
 
 static struct activation entered(const struct shadow *s, const struct moment *now, uint64_t ret)
@@ -125,20 +149,17 @@ static bool resumed(struct shadow *s, const struct moment *now, size_t signal)
 /* land removes what a return, a sigreturn or a longjmp has left. */
 static void land(struct shadow *s, const struct moment *now)
 {
-	for (size_t i = s->n; s->signals && i-- > 0;) {
-		if (s->at[i].signal && s->was.pc - s->at[i].start < trampoline) {
-			if (resumed(s, now, i))
-				return;
-			break;
-		}
-	}
+	size_t top = s->n - 1; /* the handler has returned: code of a static program stands behind a trampoline */
+	if (s->n > 0 && s->at[top].signal && s->was.pc - s->at[top].start < trampoline && resumed(s, now, top))
+		return;
 	for (size_t i = s->n; i-- > 0 && s->at[i].cfa <= now->sp;) {
 		if (s->at[i].ret == now->pc && !s->at[i].signal) {
 			cut(s, i);
 			return;
 		}
 	}
-	gone(s, now->sp);
+	if (gone(s, now->sp))
+		jumped(s, now->pc);
 }
 
 /* transfer follows a jump. true: it was a call. */
@@ -146,6 +167,7 @@ static bool transfer(struct shadow *s, const struct moment *now)
 {
 	uint64_t next = s->was.pc + s->was.len;
 	if (called(s, now)) {
+		*call_at(s, next) = (struct call){ .ret = next, .by = s->n ? s->at[s->n - 1].serial : 0 };
 		push(s, entered(s, now, next));
 		return true;
 	}
@@ -160,9 +182,17 @@ static bool transfer(struct shadow *s, const struct moment *now)
 
 bool shadow_step(struct shadow *s, const struct moment *now)
 {
-	bool call = s->begun && now->pc != s->was.pc + s->was.len && transfer(s, now);
+	uint64_t next = s->was.pc + s->was.len;
+	bool away = s->begun && now->pc != next;
+	bool call = away && transfer(s, now);
+	if (now->pc == s->millicode)
+		s->millicode = 0;
+	if (away && s->abi->millicode && now->alt == next)
+		s->millicode = next;
 	if (s->n > 0) {
 		struct activation *top = &s->at[s->n - 1];
+		if (now->sp == top->cfa) /* no frame yet, or no more: a tail call may make another */
+			memset(top->saved, 0, sizeof top->saved);
 		if (!call)
 			top->ran++;
 		if (now->sp < top->low)

@@ -12,13 +12,16 @@ struct abi {
 	unsigned word;    /* bytes */
 	bool link;        /* a call leaves the return address in a register, not at SP */
 	uint64_t mode;    /* the bits of a return address that are no address */
+	bool millicode;   /* moment.alt is a link register, too */
 	uint64_t (*load)(uint64_t addr); /* a word of the program's memory */
 };
 
 /* moment is the machine before an instruction. */
 struct moment {
 	uint64_t pc, sp, lr;
-	uint64_t t7; /* MIPS: lazy binding stubs keep ra there; elsewhere 0 */
+	/* RISC-V: t0, in which calls of millicode leave the return address; MIPS: t7, in
+	 * which lazy binding stubs keep ra; elsewhere 0. */
+	uint64_t alt;
 	unsigned len; /* of the instruction, in bytes */
 	bool thumb;   /* ARM: return addresses are odd */
 };
@@ -31,7 +34,19 @@ struct activation {
 	uint64_t low;   /* the lowest SP so far */
 	uint64_t ran;   /* instructions executed in it, those of callees left out */
 	bool signal;    /* not a call but what the kernel put on the stack */
+	bool strange;   /* a longjmp led here that another function had prepared */
+	uint64_t serial; /* different for each activation */
+	/* The words that held ret when the function first called another one: one of them
+	 * is where the function keeps ret; 0 where there are fewer. */
+	uint64_t saved[4];
 };
+
+/* call is one that was made: where it returns to, and the caller's serial. */
+struct call {
+	uint64_t ret, by;
+};
+
+enum { remembered = 1024 };
 
 struct shadow {
 	const struct abi *abi;
@@ -39,6 +54,9 @@ struct shadow {
 	size_t n, room;
 	unsigned signals; /* how many of them are signals */
 	bool mistaken;    /* the last signal's Ret was not where the program went on */
+	uint64_t millicode; /* where the millicode that runs returns to; 0: none runs */
+	uint64_t serial;    /* of the last activation */
+	struct call calls[remembered]; /* the last ones, by return address */
 	struct moment was;
 	bool begun;
 };
