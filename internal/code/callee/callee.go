@@ -110,6 +110,46 @@ func (f *Effects) Of(to disasm.Addr) Effect {
 	return e
 }
 
+// Behind is what a direct call of the function at a place did that has returned to next. What
+// functions of libraries pop, the caller tells: one for i386 that returns a structure pops the
+// pointer to it (System V ABI, i386, "Functions Returning Structures or Unions"), and callers
+// that keep room for arguments, and push none, take that back at once:
+//
+//	89 2c 24        mov  %ebp,(%esp)
+//	e8 08 fa ff ff  call std::current_exception()@plt
+//	83 ec 04        sub  $0x4,%esp
+func (f *Effects) Behind(to disasm.Addr, next uint64) Effect {
+	e := f.Of(to)
+	if a := f.code.Arch; a.CallPushesRA && a.AddrSize == 4 && e.PC == cpu.NoReg && e.Pops == 0 && f.retakesPointer(disasm.Addr{PC: next}) {
+		if _, stub := f.StubSlot(to); stub {
+			e.Pops = int64(a.AddrSize)
+		}
+	}
+	return e
+}
+
+// retakesPointer tells whether code allocates a word and then pushes nothing before it
+// leaves its block.
+func (f *Effects) retakesPointer(at disasm.Addr) bool {
+	var buf [12]cpu.Insn
+	arch := f.code.Arch
+	n := f.code.Decode(at, buf[:1])
+	if in := &buf[0]; n == 0 || in.Op != cpu.OpAddImm || in.Dst != arch.SP || in.Src != arch.SP || in.Imm != -int64(arch.AddrSize) {
+		return false
+	}
+	n = f.code.Decode(at, buf[:])
+	for i := 1; i < n; i++ {
+		in := &buf[i]
+		if disasm.Transfers(in, arch) {
+			return true
+		}
+		if in.Base == arch.SP && in.WB != 0 {
+			return false
+		}
+	}
+	return n == len(buf)
+}
+
 // Find is Of for what was asked before; false for all else.
 func (f *Effects) Find(to disasm.Addr) (Effect, bool) { return f.calls.Find(to.Key()) }
 

@@ -202,3 +202,27 @@ func TestLongSearch(t *testing.T) {
 		}
 	}
 }
+
+// TestImportPops: std::current_exception returns a structure and pops the pointer to it. The
+// caller, which keeps room for arguments, takes the room back; a sub in front of pushes
+// aligns the stack for these, and behind a call in the program its code tells.
+func TestImportPops(t *testing.T) {
+	const stub = "8049030: ff 25 00 c0 04 08 68 00 00 00 00 e9 e0 ff ff ff\n8049040: c3\n"
+	for _, tt := range []struct {
+		name string
+		to   uint64
+		code string
+		want int64
+	}{
+		{"taken back", 0x8049030, "83 ec 04 8b 7c 24 30 e8 10 00 00 00", 4},
+		{"room for more", 0x8049030, "83 ec 0c 8b 7c 24 30 e8 10 00 00 00", 0},
+		{"in front of pushes", 0x8049030, "83 ec 04 50 51 52 e8 10 00 00 00", 0},
+		{"dropped", 0x8049030, "83 c4 10 8b 7c 24 30 e8 10 00 00 00", 0},
+		{"behind a function of the program", 0x8049040, "83 ec 04 8b 7c 24 30 e8 10 00 00 00", 0},
+	} {
+		f := effects(t, codetest.Program{CPU: "i386", Listing: stub + "8049100: " + tt.code, Imports: map[uint64]string{0x804c000: "f"}})
+		if got := f.Behind(at(tt.to), 0x8049100).Pops; got != tt.want {
+			t.Errorf("%s: %d bytes are popped, want %d", tt.name, got, tt.want)
+		}
+	}
+}

@@ -76,7 +76,7 @@ func (an *Analysis) applyCall(m *absint.Interp, st *absint.State, c *transfer, t
 		m.Exec(st, c.in, c.pc)
 		return
 	}
-	effect := an.Callees.Of(target)
+	effect := an.Callees.Behind(target, c.next)
 	if effect.PC != cpu.NoReg {
 		m.Assign(st, effect.PC, absint.Const(int64(c.next)), c.pc)
 		return

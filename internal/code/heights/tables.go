@@ -133,19 +133,17 @@ func (t *Tables) HasReturn(at disasm.Addr) (callee.Effect, bool) {
 	return table.Effect, true
 }
 
-// callEffect is what a call does to its caller; one whose target is not known returns.
-func (t *Tables) callEffect(call *cpu.Insn) callee.Effect {
+// callEffect is what a call does to its caller, which goes on at next; one whose target is
+// not known returns.
+func (t *Tables) callEffect(call *cpu.Insn, next uint64) callee.Effect {
 	if disasm.IndirectCall(call) {
 		return callee.Effect{Returns: true, PC: cpu.NoReg}
 	}
 	to := disasm.Target(call)
-	if e, known := t.effects.Find(to); known {
-		return e
-	}
-	if t.nesting != nil && t.nesting.wants(to.PC) && t.entries.IsEntry(to) {
+	if _, known := t.effects.Find(to); !known && t.nesting != nil && t.nesting.wants(to.PC) && t.entries.IsEntry(to) {
 		t.Of(to) // tells whether the function returns
 	}
-	return t.effects.Of(to)
+	return t.effects.Behind(to, next)
 }
 
 // maxNesting bounds the tables that are being made at a time.

@@ -131,8 +131,9 @@ func (p *pass) call(in, slot *cpu.Insn, at, after uint32) (goesOn, ok bool) {
 	if !ok {
 		return false, false
 	}
-	effect := p.tables.callEffect(in)
-	if p.extent.isEntry(p.extent.entry+uint64(after)) || !effect.Returns || p.tables.effects.ReadsNoReturn(in) {
+	next := p.extent.entry + uint64(after)
+	effect := p.tables.callEffect(in, next)
+	if p.extent.isEntry(next) || !effect.Returns || p.tables.effects.ReadsNoReturn(in) {
 		if conditional {
 			r.replace(&p.before)
 		}
