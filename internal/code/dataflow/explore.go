@@ -13,12 +13,17 @@ const (
 	maxRestarts = 6
 )
 
-// seed is a state to go on from: that at a jump whose targets are not known, or that of a
-// landing pad.
+// seed is a state to go on from: that at a jump whose targets are not known.
 type seed struct {
 	mode cpu.Mode
-	at   uint64 // where to go on, where that is known
 	st   absint.State
+}
+
+// landingPads are ways into a function that only the runtime takes, with the stack as it
+// is between the function's calls.
+type landingPads struct {
+	at []disasm.Addr
+	st absint.State
 }
 
 // explorer analyses one function: it executes blocks until no state at the beginning of
@@ -37,14 +42,14 @@ type explorer struct {
 	cursor    disasm.Cursor
 }
 
-// analyze follows the code from entry; further is another way in, nil if there is none.
-func (an *Analysis) analyze(entry disasm.Addr, further *seed) *Function {
+// analyze follows the code from entry; pads are other ways in, nil if there are none.
+func (an *Analysis) analyze(entry disasm.Addr, pads *landingPads) *Function {
 	m := absint.New(an.Code)
-	f := &Function{Entry: entry, an: an, data: map[uint64]uint64{}, further: further != nil}
+	f := &Function{Entry: entry, an: an, data: map[uint64]uint64{}, further: pads != nil}
 	e := &explorer{Function: f, m: &m, cursor: disasm.NewCursor(an.Code)}
 	e.graph = graph{Code: an.Code, entry: entry.PC, noReturn: map[uint64]bool{}}
 	for range maxRestarts {
-		e.run(further)
+		e.run(pads)
 		f.steps += e.steps
 		if !e.graph.again {
 			break
@@ -56,17 +61,9 @@ func (an *Analysis) analyze(entry disasm.Addr, further *seed) *Function {
 	return f
 }
 
-// AnalyzePad analyses the function with a landing pad as a further way in, where the stack
-// is as it is behind the function's calls.
-func (f *Function) AnalyzePad(pad disasm.Addr) *Function {
-	s := &seed{mode: pad.Mode, at: pad.PC}
-	f.BehindCalls.Decode(&s.st)
-	return f.an.analyze(f.Entry, s)
-}
-
 // run does one pass to the fixpoint. A contradiction about SP marks a call as one that
 // never returns and asks for another pass.
-func (e *explorer) run(further *seed) {
+func (e *explorer) run(pads *landingPads) {
 	e.Facts, e.Tails, e.targets, e.BehindCalls = Facts{Complete: true}, nil, map[uint64]disasm.Addr{}, ""
 	e.steps, e.gaps = 0, gapSearch{}
 	e.graph.reset()
@@ -78,8 +75,8 @@ func (e *explorer) run(further *seed) {
 	e.graph.propagate(e.Entry, &st, edgeEntry, 0)
 	e.drain()
 	e.graph.meetsData(e.data)
-	if further != nil && !e.graph.again {
-		e.graph.propagate(disasm.Addr{PC: further.at, Mode: further.mode}, &further.st, edgeGap, 0)
+	for i := 0; pads != nil && i < len(pads.at) && !e.graph.again; i++ {
+		e.graph.propagate(pads.at[i], &pads.st, edgeGap, 0)
 		e.drain()
 	}
 	for !e.graph.again && e.fillGaps() {

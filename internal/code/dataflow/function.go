@@ -23,7 +23,7 @@ type Function struct {
 	blocks  blocks
 	targets map[uint64]disasm.Addr // of indirect calls, by site, where known
 	data    map[uint64]uint64      // sizes of literals and jump tables among the code, by address
-	further bool                   // a further way in was given (see AnalyzePad)
+	further bool                   // landing pads are further ways in (see AnalyzePads)
 	steps   int                    // instructions executed
 }
 
@@ -115,29 +115,13 @@ func (f *Function) Loses() bool {
 	return f.CallsBare || !f.an.Arch.CallPushesRA && f.BehindCalls != "" && !f.SavesRA && !f.Balanced
 }
 
-// FurtherEntry tells whether the function was analysed with a landing pad as a further
-// way in.
+// FurtherEntry tells whether the function was analysed with landing pads as further ways
+// in.
 func (f *Function) FurtherEntry() bool { return f.further }
 
 // ContiguousEnd is the end of the run of blocks around the entry, padding in front of
 // the targets of jumps included.
-func (f *Function) ContiguousEnd() uint64 {
-	end := f.Entry.PC
-	_, i := f.blocks.at(f.Entry.PC)
-	for _, b := range f.blocks[i:] {
-		if b.start > end {
-			padded := f.an.SkipPadding(disasm.Addr{PC: end, Mode: b.mode})
-			if b.start > padded {
-				break // blocks are sorted: none of those behind closes the gap
-			}
-			if b.start < padded {
-				continue
-			}
-		}
-		end = max(end, b.end)
-	}
-	return end
-}
+func (f *Function) ContiguousEnd() uint64 { return EndFrom(f, f.Entry.PC) }
 
 // SkipData returns the first address from a place on that is neither filler between
 // functions nor data that the function is known to read.
@@ -176,10 +160,9 @@ func (f *Function) CallSlot(site disasm.Addr) (uint64, bool) {
 // Enters tells whether the function has code in the range of entries around an address: a
 // part that was split off, with landing pads of its own.
 func (f *Function) Enters(pc uint64) bool {
-	entry := f.Entry.PC
-	hi := f.an.Entries.Next(pc, entry)
+	hi := f.an.Entries.Next(pc, pc)
 	for _, b := range f.blocks {
-		if b.start < hi && b.start > pc || b.start <= pc && f.an.Entries.Next(b.start, entry) == hi {
+		if b.start < hi && b.start > pc || b.start <= pc && f.an.Entries.Next(b.start, b.start) == hi {
 			return true
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/code/disasm"
 )
 
 // TestJumpTable: the comparison bounds the table: the word behind it, which points into
@@ -226,7 +227,7 @@ func TestDoubtIsInherited(t *testing.T) {
 		{"400000: 03e00008  jr  ra", edgeGap, "sp-24 ra"},
 	} {
 		an := analysis(t, codetest.Program{CPU: "mips o32 big", Listing: tt.first + doubted})
-		guess := &seed{at: 0x400010}
+		guess := &landingPads{at: []disasm.Addr{at(0x400010)}}
 		guess.st.Start(an.Arch)
 		guess.st.Regs[an.Arch.SP].Off = -24
 		f := an.analyze(at(0x400000), guess)

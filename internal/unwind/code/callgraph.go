@@ -176,7 +176,7 @@ func (w *tailWalk) addTails(m *target.Module, tails []disasm.Addr) {
 // elsewhere tells whether pc certainly belongs to another function than the one at entry:
 // only then is it evidence that entry's flow does not come there. Code that only the runtime
 // jumps to (landing pads) is in no flow; it lies behind its function's entry, or, split off,
-// in code that unwind tables list.
+// near other code of the function.
 func (s *Source) elsewhere(snap *target.Snapshot, entry disasm.Addr, pc uint64) bool {
 	m, p := s.at(snap, pc)
 	if p == nil {
@@ -186,7 +186,7 @@ func (s *Source) elsewhere(snap *target.Snapshot, entry disasm.Addr, pc uint64) 
 	if a >= e && p.entries.Next(e, e) > a {
 		return false
 	}
-	return !p.entries.TablesList() || !p.flows.Function(disasm.Addr{PC: e, Mode: entry.Mode}).Enters(a)
+	return !p.flows.Function(disasm.Addr{PC: e, Mode: entry.Mode}).Enters(a)
 }
 
 // Stub implements unwind.CallGraph.

@@ -168,7 +168,7 @@ func (s *search) sound() bool {
 func (s *search) fromCold() {
 	jumps := s.prog.entries.FarJumpsBelow(s.at.Site)
 	for _, j := range jumps {
-		s.fromJump(disasm.Addr{PC: j.Site, Mode: j.TargetMode}, j.Target == jumps[0].Target)
+		s.fromJump(j, j.Target == jumps[0].Target)
 		if s.sound() {
 			return
 		}
@@ -179,15 +179,19 @@ func (s *search) fromCold() {
 // two instructions in the function (mov %rax,%rbx; jmp f.cold) and puts what they do into
 // the cold part: control comes to the jump from the runtime only. Pads are looked for only
 // where the jump is one of the nearest: that walks through many functions.
-func (s *search) fromJump(site disasm.Addr, nearest bool) {
+func (s *search) fromJump(j cpu.CallRef, nearest bool) {
+	site := disasm.Addr{PC: j.Site, Mode: j.TargetMode}
 	entries := s.prog.entries.Below(site)
 	for _, e := range entries {
 		at := disasm.Addr{PC: e, Mode: site.Mode}
 		if s.from(at, fromCold) {
 			return
 		}
-		if s.comesTo(at, site.PC) {
-			return // a jump in plain flow
+		if s.comesTo(at, site.PC) { // a jump in plain flow
+			if nearest && e == entries[0] {
+				s.fromColdPads(at, disasm.Addr{PC: j.Target, Mode: j.TargetMode})
+			}
+			return
 		}
 	}
 	if nearest && len(entries) > 0 {
@@ -311,11 +315,11 @@ func (s *search) fromGaps(entry, place uint64) {
 		if g == nil {
 			return
 		}
-		pad := g.ReadsPreserved || g.Contradicted() || g.Loses()
+		pad := landingPad(g)
 		before := len(s.forward)
 		if s.from(next, guessed) {
 			if pad {
-				s.fromPad(owner, next, before)
+				padSearch{s, s.prog.flows.Function(owner), before}.from(next)
 			}
 			return
 		}
@@ -324,24 +328,4 @@ func (s *search) fromGaps(entry, place uint64) {
 		}
 		at = next
 	}
-}
-
-// fromPad derives the rule for a landing pad of the function at owner: code that uses the
-// function's registers without having set them, entered with the stack as it is behind the
-// function's calls. The rule goes before the candidates from index on.
-func (s *search) fromPad(owner, pad disasm.Addr, index int) {
-	f := s.prog.flows.Function(owner)
-	if f.BehindCalls == "" {
-		return
-	}
-	f = f.AnalyzePad(pad)
-	s.steps += f.Steps()
-	var st absint.State
-	c := &candidate{how: guessed, fn: f}
-	c.Reset()
-	if !s.at.StateIn(f, &st) || !rules.FromState(&st, s.prog.Arch, &c.Rule) {
-		return
-	}
-	s.tried = append(s.tried, attempt{f, guessed, true, &c.Rule})
-	s.forward = slices.Insert(s.forward, index, c)
 }
