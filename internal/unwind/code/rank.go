@@ -49,6 +49,7 @@ func (s *search) result() result {
 	}
 	s.dropLabels()
 	s.demoteSwallowing()
+	s.demoteMillicode()
 	all := slices.Clone(s.forward)
 	for _, c := range all {
 		c.rank = c.forwardRank()

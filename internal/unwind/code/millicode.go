@@ -1,0 +1,49 @@
+package code
+
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/unwind"
+)
+
+// demoteMillicode takes the credit of entries at a point in code that runs as part of
+// whichever function called it, if the answers differ. libgcc's helpers for RISC-V run into
+// one another, and the frame depends on what each of them sets in t1:
+//
+//	__riscv_save_4: addi sp,sp,-112; li t1,4; sd s4,64(sp); j 1d4c
+//	__riscv_save_2: addi sp,sp,-112; li t1,5
+//	1d4c:           sd s2,80(sp); …; slli t1,t1,4; add sp,sp,t1; jr t0
+func (s *search) demoteMillicode() {
+	differ := func(c *candidate) bool {
+		return c.CFA.Off != s.forward[0].CFA.Off || c.CFA.Base != s.forward[0].CFA.Base
+	}
+	if !s.at.Exact || !slices.ContainsFunc(s.forward, differ) || !inMillicode(s.prog.Code, s.at.Addr()) {
+		return
+	}
+	for _, c := range s.forward {
+		c.Flags &^= unwind.FromEntry | unwind.Straight
+	}
+}
+
+// inMillicode tells whether code returns by another register than calls of functions use.
+func inMillicode(c disasm.Code, at disasm.Addr) bool {
+	var buf [16]cpu.Insn
+	for range maxTailJumps {
+		n := c.Decode(at, buf[:])
+		i := slices.IndexFunc(buf[:n], func(in cpu.Insn) bool { return disasm.Transfers(&in, c.Arch) })
+		if i < 0 {
+			return false
+		}
+		in := &buf[i]
+		if in.Op == cpu.OpReturn {
+			return in.Src != cpu.NoReg && in.Src != c.Arch.LR
+		}
+		if in.Op != cpu.OpJump || in.Flags&cpu.FlagConditional != 0 || disasm.IndirectJump(in) {
+			return false
+		}
+		at = disasm.Target(in)
+	}
+	return false
+}
