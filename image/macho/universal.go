@@ -3,6 +3,7 @@ package macho
 import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/mapped"
 )
 
 // maxSlices bounds the processors of a universal file, and tells one from a Java class: the
@@ -37,6 +38,26 @@ func slicesOf(data []byte) []slice {
 		}
 	}
 	return list
+}
+
+// UUIDs are those of the Mach-O files in a file; none where it is no Mach-O file.
+func UUIDs(path string) (ids [][]byte) {
+	if path == "" {
+		return nil
+	}
+	in, err := image.OpenFile(path, sniff)
+	if err != nil {
+		return nil
+	}
+	defer in.Close()
+	mapped.Guard(func() {
+		for _, s := range slicesOf(in.Data) {
+			if f, err := newFile(path, in.Data[s.off:s.off+s.size], 0); err == nil && f.uuid != nil {
+				ids = append(ids, f.uuid)
+			}
+		}
+	})
+	return ids
 }
 
 // choose reads the Mach-O file that opt asks for: of its processor, and of its build ID where

@@ -10,9 +10,10 @@ import (
 
 // Modules are the binaries as modules, those whose files are found with their images.
 func Modules(files *input.Files, arch *cpu.Arch, binaries []Binary) (modules []*target.Module, issues []target.Issue) {
+	f := NewFinder(files, arch)
 	for i := range binaries[:min(len(binaries), maxBinaries)] {
 		b := &binaries[i]
-		img, more := Find(files, arch, b)
+		img, more := f.Find(b)
 		if img != nil {
 			bias := b.Base - macho.IdentityOf(img).Header
 			modules, issues = append(modules, target.NewModule(b.Name, img, bias)), append(issues, more...)
@@ -26,30 +27,52 @@ func Modules(files *input.Files, arch *cpu.Arch, binaries []Binary) (modules []*
 	return modules, issues
 }
 
+// Finder finds the binaries of one capture.
+type Finder struct {
+	files  *input.Files
+	arch   *cpu.Arch
+	byUUID map[string]string // paths of what the user named, and of dSYMs; nil: not listed yet
+}
+
+// NewFinder returns a Finder of binaries for a processor.
+func NewFinder(files *input.Files, arch *cpu.Arch) *Finder { return &Finder{files: files, arch: arch} }
+
 // Find opens a binary: the file of its name, else one that the user named, whatever it is called,
 // else its dSYM alone, which has names but no code. The UUID decides where it is known. The image
 // is nil where there is none that fits.
-func Find(files *input.Files, arch *cpu.Arch, b *Binary) (img *image.Image, issues []target.Issue) {
-	ref := input.BinaryRef{Name: b.Name, BuildID: b.UUID, Arch: arch}
+func (f *Finder) Find(b *Binary) (img *image.Image, issues []target.Issue) {
+	ref := input.BinaryRef{Name: b.Name, BuildID: b.UUID, Arch: f.arch}
 	if b.Name != "" {
-		if img, issues = files.Find(ref); img != nil && img.System == "darwin" {
+		if img, issues = f.files.Find(ref); img != nil && img.System == "darwin" {
 			return img, issues
 		}
 	}
 	if b.UUID == nil {
 		return nil, issues
 	}
-	paths := []string{files.Exe()}
-	for _, i := range files.Images() {
-		paths = append(paths, i.Path)
+	if f.byUUID == nil {
+		f.list()
 	}
-	for _, path := range append(paths, macho.DebugFiles(files.DebugDirs())...) {
-		if path == "" {
-			continue
-		}
-		if img, damage := files.Use(path, ref); img != nil {
+	if path, ok := f.byUUID[string(b.UUID)]; ok {
+		if img, damage := f.files.Use(path, ref); img != nil {
 			return img, damage
 		}
 	}
 	return nil, issues
+}
+
+// list makes byUUID: of a UUID the first path.
+func (f *Finder) list() {
+	f.byUUID = make(map[string]string)
+	paths := []string{f.files.Exe()}
+	for _, i := range f.files.Images() {
+		paths = append(paths, i.Path)
+	}
+	for _, path := range append(paths, macho.DebugFiles(f.files.DebugDirs())...) {
+		for _, id := range macho.UUIDs(path) {
+			if _, known := f.byUUID[string(id)]; !known {
+				f.byUUID[string(id)] = path
+			}
+		}
+	}
 }

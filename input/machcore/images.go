@@ -80,8 +80,16 @@ func (c *core) memoryString(addr uint64) string {
 	return string(buf[:max(bytes.IndexByte(buf[:n], 0), 0)])
 }
 
+// Load commands of all images, which are read twice: a thousand libraries have some 4 MB. What
+// is kept of commands is larger than these.
+const maxCommands = 16 << 20
+
 // fromMemory is the image as it is mapped.
 func (c *core) fromMemory(l *located) (*image.Image, uint64, error) {
+	const sizeOfCommands = 20 // offset in the header
+	if n, _ := c.mem.Uint(l.header+sizeOfCommands, 4); !c.left.Draw(int(min(n, maxCommands))) {
+		return nil, 0, c.left.Err()
+	}
 	name := l.name
 	if name == "" {
 		name = c.name
@@ -96,6 +104,7 @@ func (c *core) fromMemory(l *located) (*image.Image, uint64, error) {
 // modules opens the images: the file with the UUID where it is found, which has symbols that
 // are not mapped, else what is in memory.
 func (c *core) modules() (modules []*target.Module) {
+	finder := darwin.NewFinder(c.env.Files, c.arch)
 	for _, l := range c.images() {
 		img, slide, err := c.fromMemory(&l)
 		name, id := l.name, l.uuid
@@ -108,7 +117,7 @@ func (c *core) modules() (modules []*target.Module) {
 			}
 		}
 		// What is mapped has the code that ran, which a dSYM lacks.
-		file, issues := darwin.Find(c.env.Files, c.arch, &darwin.Binary{Name: name, UUID: id})
+		file, issues := finder.Find(&darwin.Binary{Name: name, UUID: id})
 		if file != nil && (err != nil || !file.Hollow()) {
 			c.issues = append(c.issues, issues...)
 			modules = append(modules, target.NewModule(file.Path, file, l.header-macho.IdentityOf(file).Header))

@@ -19,6 +19,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/darwin"
+	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/target"
 )
 
@@ -42,6 +43,7 @@ type core struct {
 	commands commands
 	mem      *target.Memory
 	fault    *target.Fault
+	left     budget.Budget // bytes of load commands
 	issues   []target.Issue
 }
 
@@ -55,7 +57,7 @@ func open(ctx context.Context, capture *input.Capture, env *input.Env) (input.St
 	if data == nil || ctx.Err() != nil {
 		return nil, err
 	}
-	c := core{name: capture.Name, data: data, env: env}
+	c := core{name: capture.Name, data: data, env: env, left: budget.New("bytes of load commands", maxCommands, uint64(len(data))/2)}
 	if err != nil {
 		c.issue("%v", err)
 	}
