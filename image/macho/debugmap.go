@@ -53,17 +53,17 @@ const maxObjects = 1 << 12
 func (m *debugMap) read(f *file) {
 	m.once.Do(func() {
 		t, object := f.symbols(), uint32(0)
-		for i := range t.len() {
-			switch s := t.at(i); {
+		t.withType(stabObject, stabFunction, func(s *nlist) {
+			switch {
 			case s.typ == stabObject:
 				object = s.name
-			case s.typ != stabFunction || object == 0:
+			case object == 0:
 			case int(s.name) < len(t.str) && t.str[s.name] != 0:
 				m.functions = append(m.functions, mappedFunction{addr: s.value, name: s.name, object: object})
 			case len(m.functions) > 0:
 				m.functions[len(m.functions)-1].size = s.value
 			}
-		}
+		})
 		slices.SortFunc(m.functions, func(a, b mappedFunction) int { return cmp.Compare(a.addr, b.addr) })
 	})
 }

@@ -51,6 +51,19 @@ func (t *symbols) at(i int) (s nlist) {
 	return s
 }
 
+// withType calls yield for the entries of one of two types (n_type). Nothing else is looked at of
+// the others.
+func (t *symbols) withType(a, b uint8, yield func(s *nlist)) {
+	const typeAt = 4 // in an entry
+	size := int(t.header.nlistSize())
+	for i, data := 0, t.data; len(data) >= size; i, data = i+1, data[size:] {
+		if typ := data[typeAt]; typ == a || typ == b {
+			s := t.at(i)
+			yield(&s)
+		}
+	}
+}
+
 // before is the last entry before the i-th whose value lies from lo to hi; negative for none. Of
 // 64-bit files only the values are looked at: there may be a million.
 func (t *symbols) before(i int, lo, hi uint64) int {
