@@ -71,10 +71,11 @@ func read(name string, data []byte, env *input.Env) ([]*darwin.Report, error) {
 		body, at = rest, len(first)+1
 	}
 	if trimmed := bytes.TrimSpace(body); len(trimmed) == 0 || trimmed[0] != '{' {
-		if text := string(body); sampled(text) {
+		text := string(body)
+		if sampled(text) {
 			return readSamples(name, text, env)
 		}
-		return one(readText(name, string(body), env))
+		return one(readText(name, text, env))
 	}
 	var r jsonReport
 	if err := json.Unmarshal(body, &r); err != nil {

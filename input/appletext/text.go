@@ -22,7 +22,6 @@ var (
 	frameLine     = regexp.MustCompile(`^\d+\s+(.*?)\s+0x([0-9a-fA-F]+)\s*(.*)$`)
 	registerPair  = regexp.MustCompile(`([a-z][a-z0-9]*): 0x([0-9a-fA-F]+)`)
 	imageLine     = regexp.MustCompile(`^\s*0x([0-9a-fA-F]+) - +(?:0x([0-9a-fA-F]+)|\?\?\?) +\+?(.*)$`)
-	exceptionLine = regexp.MustCompile(`^Last Exception Backtrace:`)
 	backtraceLine = regexp.MustCompile(`^Application Specific Backtrace \d+:`)
 )
 
@@ -59,8 +58,7 @@ func (r *textReport) headerLine(line string) {
 func readText(name, text string, env *input.Env) (*darwin.Report, error) {
 	r := newTextReport(len(text))
 	if r.arch = archOf(text, env.Archs); r.arch == nil {
-		code, _, _ := strings.Cut(after(text, "\nCode Type:"), "\n")
-		return nil, unknown(name, strings.TrimSpace(code))
+		return nil, unknown(name, headerOf(text, "Code Type:"))
 	}
 	for line := range strings.Lines(text) {
 		r.line(strings.TrimRight(line, "\r\n"))
@@ -70,18 +68,26 @@ func readText(name, text string, env *input.Env) (*darwin.Report, error) {
 	return &r.out, nil
 }
 
-func after(text, what string) string {
-	_, rest, _ := strings.Cut("\n"+text, what)
-	return rest
+// headerOf is the value of a header, "" where there is none.
+func headerOf(text, key string) string {
+	at := 0
+	if !strings.HasPrefix(text, key) {
+		if at = strings.Index(text, "\n"+key); at < 0 {
+			return ""
+		}
+		at++
+	}
+	value, _, _ := strings.Cut(text[at+len(key):], "\n")
+	return strings.TrimSpace(value)
 }
 
 // archOf is the processor of a report: "Code Type", else that of its registers or its images.
 func archOf(text string, archs cpu.Set) *cpu.Arch {
-	code, _, _ := strings.Cut(after(text, "\nCode Type:"), "\n")
-	if a, ok := darwin.Arch(archs, code); ok {
+	if a, ok := darwin.Arch(archs, headerOf(text, "Code Type:")); ok {
 		return a
 	}
-	state, _, _ := strings.Cut(after(text, " crashed with "), " Thread State")
+	_, state, _ := strings.Cut(text, " crashed with ")
+	state, _, _ = strings.Cut(state, " Thread State")
 	if a, ok := darwin.Arch(archs, state); ok && state != "" && !strings.HasPrefix(state, "ARM") {
 		return a
 	}
@@ -108,7 +114,7 @@ func (r *textReport) line(line string) {
 		r.images = true
 	case strings.HasPrefix(line, "Thread ") || strings.HasPrefix(line, "Unknown thread"):
 		r.threadLine(line)
-	case exceptionLine.MatchString(line), backtraceLine.MatchString(line):
+	case strings.HasPrefix(line, "Last Exception Backtrace:"), backtraceLine.MatchString(line):
 		r.begin(target.Thread{ID: -1, Name: lastException})
 	case r.state >= 0 && registerPair.MatchString(line):
 		r.registers(line)
