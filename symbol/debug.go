@@ -176,7 +176,7 @@ func (d *debugInfo) locateInObject(addr uint64) (l Location) {
 	if obj == nil {
 		return l
 	}
-	type key struct{ debug bool }
+	type key struct{}
 	l = obj.Memo(key{}, func() any { return debugOf(obj) }).(*debugInfo).locate(at)
 	l.Entry += addr - at
 	return l

@@ -66,7 +66,7 @@ func TestThreadedBinds(t *testing.T) {
 	bind = append(append(bind, bindDo, bindSymbol), "_exit\x00"...)
 	bind = append(bind, bindDo, bindSegment|2, 8, bindThreaded|threadedApply, bindDone)
 	const isBind, next = 1 << 62, 1 << 51
-	words := machofile.U64(0, isBind|1|2*next, 0, machofile.TextAt+4|next, isBind|0)
+	words := machofile.U64(0, isBind|1|2*next, 0, machofile.TextAt+4|next, isBind)
 	f := machofile.File{Flags: mhPIE, Text: []machofile.Section{machofile.Code("__text", 0x20)},
 		Data: []machofile.Section{{Name: "__got", Data: words}}, Linkedit: []machofile.Table{{Command: lcDyldInfo | lcReqDyld, Data: bind}}}
 	img := parse(t, f.Bytes())
