@@ -116,6 +116,8 @@ type State struct {
 	Stack target.Range
 	// Index is the frame's number, 0 innermost.
 	Index int
+	// Base: no exception entered the code (Caller.Base).
+	Base bool
 	// Cost is what the answers of the CallGraph have cost the walk so far, in instructions
 	// that code analysis executed. A source that asks adds what an answer costs, and asks
 	// no more above MaxCost.
@@ -145,6 +147,9 @@ type Caller struct {
 	HasCFA bool
 	// Exact: the caller's PC is an interrupted PC, not a return address.
 	Exact bool
+	// Base: the caller is code that no exception entered, as of an RTOS' thread. Neither
+	// returns a frame further out from an exception.
+	Base bool
 	// NotAFrame: the place that was stepped out of is no frame of its own (an
 	// EXC_RETURN value, an exception entry): the walker replaces it by the caller.
 	NotAFrame bool

@@ -201,6 +201,7 @@ func (f *Frame) leave(c *candidate) {
 func (s *State) enter(c *candidate) {
 	*s.Regs = c.Regs
 	s.PC, s.Site, s.Mode, s.Exact, s.Module = c.pc, c.site, c.mode, c.Exact, c.module
+	s.Base = s.Base || c.Base
 	s.followStack()
 }
 

@@ -29,6 +29,9 @@ func (e ExcReturn) Valid() bool { return e&prefix == prefix && e&zeros == 0 }
 // main stack.
 func (e ExcReturn) ProcessStack() bool { return e&(spsel|thread) == spsel|thread }
 
+// Thread tells whether the interrupted code ran in Thread mode.
+func (e ExcReturn) Thread() bool { return e&thread != 0 }
+
 // Secure tells whether the frame is on a secure stack, where more registers may lie below
 // the frame.
 func (e ExcReturn) Secure() bool { return e&secure != 0 }

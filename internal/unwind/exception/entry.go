@@ -1,7 +1,6 @@
 package exception
 
 import (
-	"encoding/binary"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
@@ -24,10 +23,8 @@ const (
 	start
 )
 
-// globalPointer is gp, by which linkers let code reach variables.
-const globalPointer cpu.Reg = 3
-
-// xepc and xscratch among the registers of a trap entry: behind x0 to x31.
+// The exception PC and, of RISC-V, xscratch among the registers of a trap entry: behind the
+// 32 general ones, of which 0 holds 0.
 const (
 	epc cpu.Reg = 32 + iota
 	scratch
@@ -55,15 +52,16 @@ type entryState struct {
 
 type slot struct{ addr, val value }
 
-// newEntryState is the state when the trap comes. gp is the same everywhere in a program.
-func newEntryState(gp value) *entryState {
+// newEntryState is the state when the trap comes. globals is the register by which linkers
+// let code reach variables, gp what it holds everywhere in a program.
+func newEntryState(globals cpu.Reg, gp value) *entryState {
 	st := new(entryState)
 	for r := range entryRegs {
 		st.regs[r] = startOf(r)
 	}
 	st.regs[0] = value{kind: number}
 	if gp.kind == number {
-		st.regs[globalPointer] = gp
+		st.set(globals, gp)
 	}
 	return st
 }
@@ -75,13 +73,13 @@ func (st *entryState) clone() *entryState {
 }
 
 func (st *entryState) set(r cpu.Reg, v value) {
-	if r != 0 && r < entryRegs {
+	if r != 0 && r < epc {
 		st.regs[r] = v
 	}
 }
 
 func (st *entryState) get(r cpu.Reg) value {
-	if r < entryRegs {
+	if r < epc {
 		return st.regs[r]
 	}
 	return value{}
@@ -113,6 +111,8 @@ type explorer struct {
 	goal   uint64 // image address at which the frame stands
 	exact  bool   // the instruction at goal comes next; else the call before it is not over
 	gp     value  // a number where it is known
+	// globals is the register of gp, threads the one of the thread's own variables.
+	globals, threads cpu.Reg
 }
 
 // Bounds of a search: instructions, ways that are open.
@@ -130,32 +130,49 @@ type way struct {
 // from follows all ways from an entry, and returns the states with which they come to the
 // goal.
 func (x *explorer) from(entry uint64) (found []*entryState) {
-	open := []way{{entry, newEntryState(x.gp)}}
-	var in [1]cpu.Insn
+	open := []way{{entry, newEntryState(x.globals, x.gp)}}
 	for steps := 0; len(open) > 0 && steps < maxSteps; steps++ {
 		w := &open[len(open)-1]
-		img := x.module.Image
-		code := img.Code(w.pc)
+		if x.exact && w.pc == x.goal {
+			found = append(found, w.st)
+			open = open[:len(open)-1]
+			continue
+		}
+		in, next, ok := x.next(w)
 		switch {
-		case x.exact && w.pc == x.goal:
+		case !ok, w.pc-entry > 2*maxEntry, in.Op == cpu.OpCall && !w.st.read:
+			open = open[:len(open)-1]
+		case in.Op == cpu.OpCall && !x.exact && next == x.goal:
 			found = append(found, w.st)
 			open = open[:len(open)-1]
-			continue
-		case img.Arch.Decoder.Decode(code, w.pc, 0, in[:]) == 0, w.pc-entry > 2*maxEntry, in[0].Op == cpu.OpCall && !w.st.read:
-			open = open[:len(open)-1]
-			continue
+		default:
+			x.exec(w.st, &in, x.module.Image.Code(w.pc))
+			w.pc = next
+			open = branch(open, &in, x.module.Image.Arch.PC)
 		}
-		next := w.pc + uint64(in[0].Len)
-		if in[0].Op == cpu.OpCall && !x.exact && next == x.goal {
-			found = append(found, w.st)
-			open = open[:len(open)-1]
-			continue
-		}
-		x.exec(w.st, &in[0], code)
-		w.pc = next
-		open = branch(open, &in[0], img.Arch.PC)
 	}
 	return found
+}
+
+// next is the instruction at which a way stands, and where the next one begins. What stands in
+// a delay slot has then been done.
+func (x *explorer) next(w *way) (in cpu.Insn, next uint64, ok bool) {
+	var buf [2]cpu.Insn
+	img := x.module.Image
+	code := img.Code(w.pc)
+	n := img.Arch.Decoder.Decode(code, w.pc, 0, buf[:])
+	if n == 0 {
+		return in, 0, false
+	}
+	in, next = buf[0], w.pc+uint64(buf[0].Len)
+	if in.Flags&cpu.FlagDelaySlot != 0 {
+		if n < 2 {
+			return in, 0, false
+		}
+		x.exec(w.st, &buf[1], code[in.Len:])
+		next += uint64(buf[1].Len)
+	}
+	return in, next, true
 }
 
 // branch goes where a jump goes from the last of the open ways.
@@ -171,74 +188,4 @@ func branch(open []way, in *cpu.Insn, pc cpu.Reg) []way {
 		return open[:len(open)-1]
 	}
 	return open
-}
-
-// exec does what an instruction does.
-func (x *explorer) exec(st *entryState, in *cpu.Insn, code []byte) {
-	arch := x.module.Image.Arch
-	if len(code) >= 4 && in.Len == 4 {
-		if c, ok := csrOf(binary.LittleEndian.Uint32(code)); ok {
-			st.csr(&c)
-			return
-		}
-	}
-	addr := st.get(in.Base).plus(in.Imm)
-	if in.Base == cpu.NoReg || in.Index != cpu.NoReg {
-		addr = value{}
-	}
-	word := int(in.Size) == arch.RegSize
-	switch in.Op {
-	case cpu.OpConst:
-		v := value{kind: number, off: uint64(in.Imm)}
-		if in.Flags&cpu.FlagAddress != 0 {
-			v.off = x.module.ToTarget(v.off)
-		}
-		st.set(in.Dst, v)
-	case cpu.OpMove:
-		st.set(in.Dst, st.get(in.Src))
-	case cpu.OpAddImm:
-		st.set(in.Dst, st.get(in.Src).plus(in.Imm))
-	case cpu.OpLoad:
-		st.set(in.Dst, x.load(st, addr, word))
-	case cpu.OpStore:
-		if word {
-			st.store(addr, st.get(in.Src))
-		}
-	case cpu.OpStoreMulti:
-		for list := in.List; list != 0; list = list.Without(list.First()) {
-			st.store(addr, st.get(list.First()))
-			addr = addr.plus(int64(in.Size))
-		}
-	case cpu.OpCall:
-		kept := arch.Preserved.With(arch.SP)
-		for r := range cpu.Reg(32) {
-			if !kept.Has(r) && r != globalPointer && r != 4 { // tp
-				st.set(r, value{})
-			}
-		}
-	case cpu.OpJump, cpu.OpReturn, cpu.OpTrap, cpu.OpNop:
-	default:
-		st.set(in.Dst, value{})
-		st.forget(in.List)
-	}
-	if in.WB != 0 {
-		st.set(in.Base, st.get(in.Base).plus(int64(in.WB)))
-	}
-}
-
-// load is a word of the stack that was stored before, or one of memory at an address that the
-// code states: kernels keep there the task that runs, and the top of the interrupts' stack.
-func (x *explorer) load(st *entryState, addr value, word bool) value {
-	if !word || addr.kind == unknown {
-		return value{}
-	}
-	for i := range st.slots {
-		if st.slots[i].addr == addr {
-			return st.slots[i].val
-		}
-	}
-	if v, ok := x.mem.Word(addr.off); ok && addr.kind == number {
-		return value{kind: number, off: v}
-	}
-	return value{}
 }

@@ -41,21 +41,31 @@ func (Source) At(s *unwind.State, pc uint64, _ cpu.Mode) bool {
 		return false
 	}
 	_, ok := s.Snapshot.Arch.Layouts[cpu.CortexMFrame]
-	return ok
+	return ok && !inThread(s)
+}
+
+// inThread tells whether a frame is in Thread mode, which no exception enters: there an
+// EXC_RETURN on the stack is left over. The capture was taken there, or the walk has come there.
+func inThread(s *unwind.State) bool {
+	if s.Base || s.Thread == nil {
+		return s.Base
+	}
+	status, ok := s.Thread.Regs.Lookup(s.Snapshot.Arch.Status)
+	return ok && cortexm.ExceptionNumber(status) == 0
 }
 
 // Step recovers the interrupted registers. Those that the hardware does not
 // stack, r4 to r11, are what they are in the handler's caller.
 func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
-	if isRISCV(arch) {
+	if hasEntries(arch) {
 		return stepTrap(s, out)
 	}
 	ret := cortexm.ExcReturn(s.PC)
 	if s.PC>>32 != 0 || !ret.Valid() {
 		return unwind.NotCovered
 	}
-	if _, ok := arch.Layouts[cpu.CortexMFrame]; !ok {
+	if _, ok := arch.Layouts[cpu.CortexMFrame]; !ok || inThread(s) {
 		return unwind.NotCovered
 	}
 	at, ok := stackPointer(s, ret)
@@ -76,6 +86,7 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	if !plausible(s.Snapshot, &stacked) {
 		return unwind.Malformed
 	}
+	out.Base = ret.Thread()
 	out.Regs.Set(arch.SP, (at+ret.FrameSize(status))&arch.AddrMask())
 	return unwind.Found
 }

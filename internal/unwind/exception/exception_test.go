@@ -7,6 +7,7 @@ import (
 	"github.com/backsight/backsight/cpu/arm"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -135,6 +136,33 @@ func TestTask(t *testing.T) {
 		}
 		r.Set(a.SP, c.handler)
 		s.Regs = r
+	}
+}
+
+// TestThread: no exception enters Thread mode, so that an EXC_RETURN which is found on a thread's
+// stack is left over. Example: a search through the stack of a task behind its outermost frame
+// found one that an earlier interrupt had left there, which led back to the first frame.
+func TestThread(t *testing.T) {
+	a := cortexM(t)
+	stack := frame(synth.Stack(a), 0x0800_0200, thumb).Zero(16).Place(threadStack)
+	snap := synth.Capture(a, modules(synth.Module(a, 0x0800_0000, make([]byte, 0x400))), stack)
+	for _, c := range []struct {
+		name   string
+		status uint64 // of the capture
+		base   bool
+		want   unwind.Verdict
+	}{
+		{"a handler", thumb | 21, false, unwind.Found},
+		{"the capture is of a thread", thumb, false, unwind.NotCovered},
+		{"the walk has come to a thread", thumb | 21, true, unwind.NotCovered},
+	} {
+		regs := synth.Regs(a, map[string]uint64{"pc": 0xfffffffd, "sp": handlerStack, "psp": threadStack, "xpsr": c.status})
+		s := captured.State(snap, regs, false)
+		s.PC, s.Base, s.Thread = 0xfffffffd, c.base, &target.Thread{Regs: *regs}
+		var got unwind.Caller
+		if v := (Source{}).Step(s, &got); v != c.want || (Source{}).At(s, s.PC, 1) != (v == unwind.Found) || v == unwind.Found && !got.Base {
+			t.Errorf("%s: %v, base %v", c.name, v, got.Base)
+		}
 	}
 }
 

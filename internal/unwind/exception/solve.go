@@ -44,11 +44,13 @@ func (so *solution) of(v value) (uint64, bool) {
 // savesAll tells whether an entry saves what no function saves for its caller, a temporary and
 // an argument. A function in C that was called by the entry may read xepc too, and keep it on
 // the stack beside its own return address.
-func (st *entryState) savesAll() bool {
+func (st *entryState) savesAll(arch *cpu.Arch) bool {
+	t0, _ := arch.RegByName("t0")
+	a0, _ := arch.RegByName("a0")
 	temporary, argument := false, false
 	for i := range st.slots {
-		temporary = temporary || st.slots[i].val.isStart(5) // t0
-		argument = argument || st.slots[i].val.isStart(10)  // a0
+		temporary = temporary || st.slots[i].val.isStart(t0)
+		argument = argument || st.slots[i].val.isStart(a0)
 	}
 	return temporary && argument
 }
@@ -66,7 +68,7 @@ func (st *entryState) interrupted(s *unwind.State) (regs cpu.Registers, f fit) {
 	if so.unread && !so.known[epc] {
 		return regs, contradicted // no stack lies there
 	}
-	if !st.savesAll() || !so.known[epc] || !so.known[arch.SP] || !so.known[arch.LR] {
+	if !st.savesAll(arch) || !so.known[epc] || !so.known[arch.SP] || !so.known[arch.LR] {
 		return regs, incomplete
 	}
 	for r := range epc {

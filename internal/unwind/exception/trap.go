@@ -11,10 +11,11 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// RISC-V pushes nothing when it traps: the entry of the handler, assembly, decides where the
-// registers go and on which stack the handler runs. Where the interrupted PC comes from is
-// the same in all of them: the CSR xepc is read (privileged specification, 3.1.14). So code
-// that reads xepc, and calls, is the place to step out of; entry.go finds what was saved.
+// RISC-V and MIPS push nothing when they trap: the entry of the handler, assembly, decides
+// where the registers go and on which stack the handler runs. Where the interrupted PC comes
+// from is the same in all of them: the CSR xepc is read (privileged specification, 3.1.14),
+// or EPC of coprocessor 0 (MD00090, 9.25). So code that reads the exception PC, and calls, is
+// the place to step out of; entry.go finds what was saved.
 //
 //	addi sp,sp,-128       ESP32-C, _panic_handler; vendors' SDKs with one stack
 //	sw   ra,0(sp) …
@@ -27,6 +28,10 @@ import (
 //	csrr t0,mscratch
 //	sw   t0,8(sp)         the interrupted SP
 //
+//	mfc0  k0,c0_epc       FreeRTOS, PIC32MX: SP is kept in s5
+//	sw    k0,124(sp)
+//	move  s5,sp
+//
 // The ways out of an entry, which package internal/unwind/code follows, tell less in firmware
 // than in a kernel: there the handler returns the stack pointer of the task that goes on, which
 // may be another task's. Linux's entries are left to that package.
@@ -37,7 +42,7 @@ import (
 
 // stepTrap recovers the interrupted registers of a frame in a trap entry.
 func stepTrap(s *unwind.State, out *unwind.Caller) unwind.Verdict {
-	if s.Module == nil || s.Module.Image == nil || s.Snapshot.OS == "Linux" {
+	if s.Module == nil || s.Module.Image == nil || s.Snapshot.OS == "Linux" || s.Mode != 0 {
 		return unwind.NotCovered
 	}
 	img, pc := s.Module.Image, s.Module.ToImage(s.PC)
@@ -60,6 +65,11 @@ func (p *places) crossed(s *unwind.State, pc uint64, out *unwind.Caller) bool {
 	}
 	for _, entry := range entries(img, read) {
 		x := explorer{module: s.Module, mem: s.Snapshot.Memory, goal: pc, exact: s.Exact, gp: gpOf(s)}
+		x.globals, _ = img.Arch.RegByName("gp")
+		x.threads = cpu.NoReg
+		if tp, ok := img.Arch.RegByName("tp"); ok {
+			x.threads = tp
+		}
 		if x.step(s, x.from(entry), out) {
 			return true
 		}
@@ -69,11 +79,15 @@ func (p *places) crossed(s *unwind.State, pc uint64, out *unwind.Caller) bool {
 
 // gpOf is gp, as the linker chose it, or as the capture has it.
 func gpOf(s *unwind.State) value {
-	if sym, ok := s.Module.Image.SymbolNamed("__global_pointer$"); ok {
+	name := "__global_pointer$"
+	if !isRISCV(s.Snapshot.Arch) {
+		name = "_gp"
+	}
+	if sym, ok := s.Module.Image.SymbolNamed(name); ok {
 		return value{kind: number, off: s.Module.ToTarget(sym.Addr)}
 	}
-	if s.Thread != nil {
-		if v, ok := s.Thread.Regs.Lookup(globalPointer); ok {
+	if gp, ok := s.Snapshot.Arch.RegByName("gp"); ok && s.Thread != nil {
+		if v, ok := s.Thread.Regs.Lookup(gp); ok {
 			return value{kind: number, off: v}
 		}
 	}
@@ -121,7 +135,9 @@ func inCall(s *unwind.State, regs *cpu.Registers) bool {
 	return kind == callsite.Call
 }
 
-// isRISCV tells whether traps are entered as this file describes.
+// hasEntries tells whether traps are entered as this file describes.
+func hasEntries(arch *cpu.Arch) bool { return isRISCV(arch) || arch.Name == "mips" }
+
 func isRISCV(arch *cpu.Arch) bool { return strings.HasPrefix(arch.Name, "riscv") }
 
 // maxEntry is how many bytes an entry has from its begin to the read of xepc, and from there
@@ -148,17 +164,32 @@ func placesOf(img *image.Image) *places {
 			if !seg.Exec {
 				continue
 			}
-			for at := 0; at+4 <= len(seg.Data) && max(len(p.reads), len(p.returns)) < maxPlaces; at += 2 {
-				w := binary.LittleEndian.Uint32(seg.Data[at:])
-				if c, ok := csrOf(w); ok && isEPC(c.number) && c.dst != 0 {
+			step := int(img.Arch.InsnAlign)
+			for at := 0; at+4 <= len(seg.Data) && max(len(p.reads), len(p.returns)) < maxPlaces; at += step {
+				switch reads, returns := kindOf(img.Arch, seg.Data[at:]); {
+				case reads:
 					p.reads = append(p.reads, seg.Addr+uint64(at))
-				} else if w == 0x3020_0073 || w == 0x1020_0073 || w == 0x0020_0073 { // mret, sret, uret
+				case returns:
 					p.returns = append(p.returns, seg.Addr+uint64(at))
 				}
 			}
 		}
 		return p
 	}).(*places)
+}
+
+// kindOf tells whether an instruction reads the exception PC, or returns from a trap.
+func kindOf(arch *cpu.Arch, code []byte) (reads, returns bool) {
+	if !isRISCV(arch) {
+		w := binary.LittleEndian.Uint32(code)
+		if arch.BigEndian {
+			w = binary.BigEndian.Uint32(code)
+		}
+		return w&0xffe0_ffff == 0x4000_7000, w == 0x4200_0018 // mfc0 …,c0_epc; eret
+	}
+	w := binary.LittleEndian.Uint32(code)
+	c, ok := csrOf(w)
+	return ok && isEPC(c.number) && c.dst != 0, w == 0x3020_0073 || w == 0x1020_0073 || w == 0x0020_0073 // mret, sret, uret
 }
 
 // before is the last address in front of pc, and near.
@@ -191,7 +222,7 @@ func entries(img *image.Image, read uint64) (out []uint64) {
 			break
 		}
 		c, isCSR := csrOf(binary.LittleEndian.Uint32(code))
-		swap := isCSR && isScratch(c.number) && c.dst == c.src && c.dst != 0
+		swap := isCSR && isRISCV(img.Arch) && isScratch(c.number) && c.dst == c.src && c.dst != 0
 		frame := in[0].Op == cpu.OpAddImm && in[0].Dst == img.Arch.SP && in[0].Src == img.Arch.SP && in[0].Imm < 0
 		if swap || frame {
 			out = append(out, at)

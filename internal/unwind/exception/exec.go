@@ -1,0 +1,83 @@
+package exception
+
+import (
+	"encoding/binary"
+
+	"github.com/backsight/backsight/cpu"
+)
+
+// exec does what an instruction does.
+func (x *explorer) exec(st *entryState, in *cpu.Insn, code []byte) {
+	arch := x.module.Image.Arch
+	if len(code) >= 4 && in.Len == 4 && isRISCV(arch) {
+		if c, ok := csrOf(binary.LittleEndian.Uint32(code)); ok {
+			st.csr(&c)
+			return
+		}
+	}
+	addr := st.get(in.Base).plus(in.Imm)
+	if in.Base == cpu.NoReg || in.Index != cpu.NoReg {
+		addr = value{}
+	}
+	word := int(in.Size) == arch.RegSize
+	switch in.Op {
+	case cpu.OpConst:
+		v := value{kind: number, off: uint64(in.Imm)}
+		if in.Flags&cpu.FlagAddress != 0 {
+			v.off = x.module.ToTarget(v.off)
+		}
+		st.set(in.Dst, v)
+	case cpu.OpMove:
+		switch {
+		case in.Src == arch.PC: // the exception PC
+			st.read = true
+			st.set(in.Dst, st.regs[epc])
+		case in.Dst != arch.PC:
+			st.set(in.Dst, st.get(in.Src))
+		}
+	case cpu.OpAddImm:
+		st.set(in.Dst, st.get(in.Src).plus(in.Imm))
+	case cpu.OpLoad:
+		st.set(in.Dst, x.load(st, addr, word))
+	case cpu.OpStore:
+		if word {
+			st.store(addr, st.get(in.Src))
+		}
+	case cpu.OpStoreMulti:
+		for list := in.List; list != 0; list = list.Without(list.First()) {
+			st.store(addr, st.get(list.First()))
+			addr = addr.plus(int64(in.Size))
+		}
+	case cpu.OpCall:
+		kept := arch.Preserved.With(arch.SP)
+		for r := range cpu.Reg(32) {
+			if !kept.Has(r) && r != x.globals && r != x.threads {
+				st.set(r, value{})
+			}
+		}
+	case cpu.OpJump, cpu.OpReturn, cpu.OpTrap, cpu.OpNop:
+	default:
+		st.set(in.Dst, value{})
+		st.forget(in.List)
+	}
+	if in.WB != 0 {
+		st.set(in.Base, st.get(in.Base).plus(int64(in.WB)))
+	}
+}
+
+// load is a word of the stack that was stored before, or one of memory at an address that the
+// code states: kernels keep there the task that runs, and the top of the interrupts' stack.
+func (x *explorer) load(st *entryState, addr value, word bool) value {
+	if !word || addr.kind == unknown {
+		return value{}
+	}
+	for i := range st.slots {
+		if st.slots[i].addr == addr {
+			return st.slots[i].val
+		}
+	}
+	if v, ok := x.mem.Word(addr.off); ok && addr.kind == number {
+		return value{kind: number, off: v}
+	}
+	return value{}
+}
