@@ -19,11 +19,14 @@ type layout struct {
 	micro  bool   // of ARM's microcontroller profile
 	// saved are the words from the saved SP on: registers by name, "-" for others, "exc" for
 	// EXC_RETURN, "floats" for s16–s31 where EXC_RETURN says so, "flag" and "flagfloats" where a
-	// flag does, "frame" for what the processor pushed.
+	// flag does, "frame" for what the processor pushed, "mstatus" of machine mode, "zero".
 	saved []string
 	// before and after are registers in the control block: the words that end at the one with
 	// SP, and the words behind that.
 	before, after []string
+	// returnAt is where the control block has the lowest byte of EXC_RETURN, in bytes from the
+	// word with SP; 0: it has none.
+	returnAt int
 }
 
 // The kernels whose control blocks tell more than where the stack lies.
@@ -33,42 +36,6 @@ const (
 	threadX  = "ThreadX"
 	rtx5     = "RTX5"
 )
-
-// layouts are those of the ports, from their documentation and their context switches. Of
-// two that fit a task equally well the first counts.
-var layouts = []layout{
-	// FreeRTOS, portable/GCC/ARM_CM0, ARM_CM3; Keil RTX5 without floating point; RT-Thread,
-	// libcpu/arm/cortex-m0, -m3.
-	{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("r4-r11 frame")},
-	// FreeRTOS, ARM_CM4F, ARM_CM7: stmdb {r4-r11, r14} below s16–s31.
-	{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("r4-r11 exc floats frame")},
-	// FreeRTOS, ARM_CM23, ARM_CM33, non-secure or without TrustZone: PSPLIM, LR first.
-	{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- exc r4-r11 floats frame")},
-	// FreeRTOS, ARM_CM33 with TrustZone: the secure context first.
-	{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- - exc r4-r11 floats frame")},
-	// RT-Thread, cortex-m4, cortex-m7: a flag, 0 or 1, whether there are s16–s31. ThreadX,
-	// cortex_m3 and later: LR, then s16–s31 below r4–r11.
-	{kernel: rtThread, cpus: "arm", micro: true, saved: words("flag r4-r11 flagfloats frame")},
-	{kernel: threadX, cpus: "arm", micro: true, saved: words("exc floats r4-r11 frame")},
-	// NuttX, armv7-m: the registers of up_saveusercontext: SP, PRIMASK or BASEPRI, r4–r11,
-	// and EXC_RETURN.
-	{kernel: "NuttX", cpus: "arm", micro: true, saved: words("- - r4-r11 exc frame")},
-	{kernel: "NuttX", cpus: "arm", micro: true, saved: words("- - r4-r11 frame")},
-	// Zephyr: struct _callee_saved of the thread: v1–v8, PSP.
-	{kernel: "Zephyr", cpus: "arm", micro: true, saved: words("frame"), before: words("r4-r11")},
-	// ChibiOS, ARMCMx: struct port_intctx without floating point; the switch is a call.
-	{kernel: "ChibiOS", cpus: "arm", micro: true, saved: words("r4-r11 pc")},
-	// RT-Thread, libcpu/risc-v: struct rt_hw_stack_frame.
-	{kernel: rtThread, cpus: "riscv", saved: words("pc ra - - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
-	// FreeRTOS, portable/GCC/RISC-V/portContext.h; 29 to 31 words, by the version.
-	{kernel: freeRTOS, cpus: "riscv", saved: words("pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - -")},
-	// Zephyr: struct _callee_saved: SP, RA, s0–s11.
-	{kernel: "Zephyr", cpus: "riscv", after: words("pc s0-s11")},
-	// NuttX, arch/risc-v/include/irq.h: EPC, x1–x31 with SP among them, the status.
-	{kernel: "NuttX", cpus: "riscv", saved: words("pc ra sp - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
-	// FreeRTOS, portable/MPLAB/PIC32MX/ISR_Support.h.
-	{kernel: freeRTOS, cpus: "mips", saved: words("- - - - - s0-s7 v0-v1 a0-a3 t0-t9 s8 ra pc -")},
-}
 
 // words expands "r4-r11 frame".
 func words(text string) (out []string) {
@@ -144,7 +111,7 @@ func items(arch *cpu.Arch, words []string) (out []item) {
 func (c *compiled) read(mem *target.Memory, at, sp uint64) (ctx registers, ok bool) {
 	w := uint64(c.arch.RegSize)
 	ctx.end = sp
-	ret := cortexm.ExcReturn(0xffff_fffd)
+	ret := c.excReturn(mem, at)
 	for _, it := range c.saved {
 		switch it.kind {
 		case "floats", "flagfloats":
@@ -165,6 +132,14 @@ func (c *compiled) read(mem *target.Memory, at, sp uint64) (ctx registers, ok bo
 			if ret = cortexm.ExcReturn(v); !ret.Valid() || !ret.ProcessStack() {
 				return ctx, false
 			}
+		case it.kind == "zero":
+			if v != 0 {
+				return ctx, false
+			}
+		case it.kind == "mstatus":
+			if !machineMode(v) {
+				return ctx, false
+			}
 		case it.kind == "flag":
 			if v > 1 {
 				return ctx, false
@@ -180,6 +155,23 @@ func (c *compiled) read(mem *target.Memory, at, sp uint64) (ctx registers, ok bo
 		ctx.regs.Set(c.arch.SP, ctx.end)
 	}
 	return ctx, c.block(mem, &ctx, at)
+}
+
+// excReturn is EXC_RETURN as far as the control block at an address has it, else that of a
+// basic frame.
+func (c *compiled) excReturn(mem *target.Memory, at uint64) cortexm.ExcReturn {
+	if v, ok := mem.Uint(at+uint64(int64(c.returnAt)), 1); ok && c.returnAt != 0 {
+		return cortexm.ExcReturn(0xffff_ff00 | v)
+	}
+	return 0xffff_fffd
+}
+
+// machineMode tells whether a word is mstatus with MPP, bits 11 and 12, of machine mode, in
+// which tasks run. Above the lowest 20 bits only SD and, of 64-bit processors, UXL and SXL are
+// ever set.
+func machineMode(v uint64) bool {
+	const mpp, low, sd32, xl, sd64 = 3 << 11, 1<<20 - 1, 1 << 31, 0xf << 32, 1 << 63
+	return v&mpp == mpp && v&^(low|sd32|xl|sd64) == 0
 }
 
 // frame reads what the processor pushed.

@@ -97,8 +97,14 @@ func (m *machine) saved(words []string, top uint64, extended bool) uint64 {
 			} else {
 				put(0)
 			}
-		case "pc", "ra":
+		case "pc", "ra", "lr":
 			put(m.code)
+		case "sp":
+			put(top)
+		case "mstatus":
+			put(0x1880)
+		case "zero":
+			put(0)
 		default:
 			put(uint64(0x1000 + i))
 		}
@@ -148,8 +154,8 @@ func TestFreeRTOS(t *testing.T) {
 		{"CM3", cortexM, "r4-r11 frame", never},
 		{"CM4F", cortexM, "r4-r11 exc floats frame", some},
 		{"CM33", cortexM, "- exc r4-r11 floats frame", some},
-		{"RV32", rv32, "pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - -", never},
-		{"RV64", rv64, "pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - -", never},
+		{"RV32", rv32, "pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - mstatus", never},
+		{"RV64", rv64, "pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - mstatus", never},
 	} {
 		m := newMachine(c.arch)
 		layFreeRTOS(m, words(c.layout), c.extended)

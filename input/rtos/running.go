@@ -62,7 +62,7 @@ func (s *search) running(sh shape, tasks []Task, sp uint64) (found Task, ok bool
 			p := suspect{block: at, saved: saved, ctx: registers{end: sp}}
 			t := s.task(&p, sh)
 			if sh.owner {
-				t.Stack.Hi = s.next(tasks, &Task{saved: sp})
+				t.Stack.Hi = s.next(append(tasks[:len(tasks):len(tasks)], t), &Task{saved: sp})
 			}
 			if encloses(&t, sp, ram) && !overlaps(&t, tasks) && (!ok || t.Stack.Lo > found.Stack.Lo) {
 				found, ok = t, true

@@ -21,7 +21,8 @@ func (k *Kernel) describe(tasks []*Task, runs map[uint64]bool) {
 	case s.all(tasks, s.isRTX):
 		k.Name = rtx5
 		s.statesRTX(tasks)
-	case k.Name == rtThread && s.all(tasks, s.isRTThread):
+	case k.shape.lo == 3 && k.shape.other == 4 && s.all(tasks, s.isRTThread):
+		k.Name = rtThread
 		s.statesRTThread(tasks)
 	}
 	if current := s.current(tasks); current != nil && len(runs) == 0 {

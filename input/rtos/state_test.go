@@ -2,11 +2,13 @@ package rtos
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/cpu/arm"
+	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/cpu/riscv"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/target"
@@ -79,7 +81,7 @@ func TestStates(t *testing.T) {
 				return m.blockFreeRTOS(i, lo, sp, p, m.list(p), 0)
 			}
 		}, "FreeRTOS: a1 ready 3 stale, b1 waiting 4, c1 ready 2, d1 ready 0"},
-		{"FreeRTOS, RV64, two of the first priority", "pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - -", rv64, func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
+		{"FreeRTOS, RV64, two of the first priority", "pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - mstatus", rv64, func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
 			return func(i, lo, sp uint64) ([]uint64, int) {
 				p := [4]uint64{3, 4, 3, 0}[i]
 				if i == 1 {
@@ -175,6 +177,55 @@ func TestFill(t *testing.T) {
 		newSearch(m.snapshot()).fill(&task)
 		if task.Task != c.want {
 			t.Errorf("%#x: %+v, want %+v", c.pattern, task.Task, c.want)
+		}
+	}
+}
+
+// TestPorts: of each port's layout all tasks are found with the SP that they go on with, and
+// no other, in memory without symbols.
+func TestPorts(t *testing.T) {
+	all := append(append(cpu.Set(arm.Archs()), riscv.Archs()...), mips.Archs()...)
+	for i := range layouts {
+		l := &layouts[i]
+		var arch *cpu.Arch
+		for _, a := range all {
+			if l.fits(a) && arch == nil && !a.BigEndian {
+				arch = a
+			}
+		}
+		name := fmt.Sprintf("%s, %s: %s", l.kernel, l.cpus, strings.Join(l.saved, " "))
+		m := newMachine(arch)
+		tops := make(map[string]uint64)
+		kernelOf(m, strings.Join(l.saved, " "), 0xcdcdcdcd, func(i, lo, sp uint64) (block []uint64, at int) {
+			task := string('a'+rune(i)) + "1"
+			tops[task] = lo + 0x400
+			for len(block) < 6 { // of RTX5 the byte with EXC_RETURN lies there
+				block = append(block, 0xfdfdfdfd)
+			}
+			for range l.before {
+				block = append(block, 0x77)
+			}
+			at, block = len(block), append(block, sp)
+			for _, r := range l.after {
+				if r == "pc" {
+					block = append(block, m.code)
+				} else {
+					block = append(block, 0x77)
+				}
+			}
+			block = append(block, lo, 0x400)
+			m.text(m.base+0x4000+i*0x200+uint64(len(block)*m.word), task)
+			return block, at
+		})
+		k, ok := Find(m.snapshot())
+		if !ok || len(k.Tasks) != 4 {
+			t.Errorf("%s: %s", name, summary(k))
+			continue
+		}
+		for _, task := range k.Tasks {
+			if sp := task.Regs.Val[arch.SP]; sp != tops[task.Name] && len(l.saved) > 0 && !slices.Contains(l.saved, "sp") {
+				t.Errorf("%s: SP of %s is %#x, want %#x", name, task.Name, sp, tops[task.Name])
+			}
 		}
 	}
 }
