@@ -32,6 +32,16 @@ var chains = map[string]string{
 	"deep":      "leaf deep deep deep deep deep deep deep scenario crash",
 	"large":     "leaf mid_c mid_b large scenario crash",
 	"interrupt": "leaf mid_c mid_b mid_a in_interrupt interrupt",
+	"lazy":      "leaf mid_c mid_b mid_a in_interrupt interrupt",
+	"nested":    "leaf mid_c mid_b mid_a in_interrupt inner",
+	"startup":   "leaf mid_c mid_b mid_a startup",
+}
+
+// behind are the functions that an interrupt handler interrupted.
+var behind = map[string][]string{
+	"interrupt": {"spin wait_interrupt scenario crash"},
+	"lazy":      {"spin wait_interrupt scenario crash"},
+	"nested":    {"between outer interrupt", "spin wait_interrupt scenario crash"},
 }
 
 // tasks are the chains of the tasks that wait; the others may be anywhere in their loops.
@@ -43,7 +53,7 @@ var tasks = map[string]string{"net": "yield receive poll net", "log": "yield pau
 // shows the stack. Nothing above a guess is wrong.
 func TestFirmware(t *testing.T) {
 	archives, err := filepath.Glob("testdata/microcontroller/*.zip")
-	if err != nil || len(archives) < 8 {
+	if err != nil || len(archives) < 11 {
 		t.Fatalf("%d firmwares, %v", len(archives), err)
 	}
 	for _, archive := range archives {
@@ -59,9 +69,27 @@ func TestFirmware(t *testing.T) {
 	}
 }
 
+// port is what differs between the processors: where RAM lies, and what calls the code that
+// runs before all tasks.
+type port struct {
+	cpu   string
+	ram   uint64
+	first string
+}
+
+var ports = map[string]port{
+	"m3":    {"arm", 0x2000_0000, "Reset"},
+	"m4f":   {"arm", 0x2000_0000, "Reset"},
+	"m33":   {"arm", 0x3800_0000, "Reset"},
+	"rv32":  {"riscv32", 0x8001_0000, "begin _start"},
+	"rv64":  {"riscv64", 0x8001_0000, "begin _start"},
+	"malta": {"mips", 0x8011_0000, "begin _start"},
+}
+
 // firmware is one of testdata/microcontroller.
 type firmware struct {
 	elf      string
+	port     port
 	arm      bool
 	captures map[string][]byte
 	dir      string // where RAM is unpacked to
@@ -75,7 +103,9 @@ func openFirmware(t *testing.T, archive string) *firmware {
 	}
 	defer z.Close()
 	f := &firmware{elf: strings.TrimSuffix(archive, ".zip") + ".elf", captures: make(map[string][]byte), dir: t.TempDir()}
-	f.arm = strings.HasPrefix(filepath.Base(archive), "m")
+	name, _, _ := strings.Cut(filepath.Base(archive), "-")
+	f.port = ports[name]
+	f.arm = f.port.cpu == "arm"
 	for _, file := range z.File {
 		r, err := file.Open()
 		if err != nil {
@@ -95,15 +125,25 @@ func openFirmware(t *testing.T, archive string) *firmware {
 	return f
 }
 
+// whole is the chain of a scenario, as far as a backtrace can show it: on a Cortex-M the
+// exception itself is no frame, elsewhere code of the firmware enters a trap.
+func (f *firmware) whole(scenario string) []string {
+	want := strings.Fields(chains[scenario])
+	for _, part := range behind[scenario] {
+		if !f.arm {
+			want = append(want, "trapped", "trap")
+		}
+		want = append(want, strings.Fields(part)...)
+	}
+	if scenario == "startup" {
+		want = append(want, strings.Fields(f.port.first)...)
+	}
+	return want
+}
+
 // check compares one log, alone and with RAM, with the source.
 func (f *firmware) check(t *testing.T, log, scenario string) {
-	want := strings.Fields(chains[scenario])
-	switch {
-	case scenario == "interrupt" && f.arm:
-		want = append(want, strings.Fields("spin wait_interrupt scenario crash")...)
-	case scenario == "interrupt": // the trap's entry is not stepped over
-		want = append(want, "trapped", "trap")
-	}
+	want := f.whole(scenario)
 	alone := f.report(t, log, "")
 	if len(alone.Threads) == 0 {
 		t.Errorf("%s: no report", log)
@@ -114,17 +154,18 @@ func (f *firmware) check(t *testing.T, log, scenario string) {
 		t.Errorf("%s alone: %v; want %v", log, sure, want)
 	}
 	whole := f.report(t, log, filepath.Join(f.dir, scenario+".ram"))
-	sure, all := names(&whole.Threads[0])
-	if scenario == "interrupt" && f.arm || !strings.Contains(log, ".plain.") {
+	sure, _ = names(&whole.Threads[0])
+	if !strings.Contains(log, ".plain.") {
 		// Where a report leaves out SP, and the handler's words overwrote the frame, the
-		// caller is all that the link register tells.
+		// caller is all that the link register tells; where it leaves out PSP, the code
+		// that an interrupt handler interrupted is not found.
 		if n := min(len(sure), len(want)); !slices.Equal(sure[:n], want[:n]) || len(sure) > len(want) {
 			t.Errorf("%s with RAM: %v; want %v", log, sure, want)
 		}
-	} else if !slices.Equal(all, want) {
-		t.Errorf("%s with RAM: %v; want %v", log, all, want)
+	} else if !slices.Equal(sure, want) {
+		t.Errorf("%s with RAM: %v; want %v", log, sure, want)
 	}
-	f.checkTasks(t, log, whole)
+	f.checkTasks(t, log, scenario, whole)
 	if strings.Contains(log, ".plain.") {
 		f.checkRaw(t, log, scenario, whole)
 	}
@@ -148,13 +189,9 @@ func (f *firmware) checkRaw(t *testing.T, log, scenario string, want *report.Rep
 	if err := os.WriteFile(flash, code, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	name := map[bool]string{true: "arm"}[f.arm]
-	if name == "" {
-		name = map[elf.Class]string{elf.ELFCLASS32: "riscv32", elf.ELFCLASS64: "riscv64"}[e.Class]
-	}
-	raw, ok := backsight.CPUs().ByName(name, "", false)
+	raw, ok := backsight.CPUs().ByName(f.port.cpu, "", f.port.cpu == "mips")
 	if !ok {
-		t.Fatal("no " + name)
+		t.Fatal("no " + f.port.cpu)
 	}
 	got := f.reportBy(t, log, filepath.Join(f.dir, scenario+".ram"),
 		input.FileOptions{Images: []input.NamedImage{{Path: flash, Bias: text.Addr, Placed: true}}, Raw: raw})
@@ -176,8 +213,9 @@ func addresses(th *report.Thread) (pcs []uint64) {
 	return pcs
 }
 
-// checkTasks: every task of the kernel is there, under its name, and no other.
-func (f *firmware) checkTasks(t *testing.T, log string, r *report.Report) {
+// checkTasks: every task of the kernel is there, under its name, with its priority and the
+// unused part of its stack, and no other.
+func (f *firmware) checkTasks(t *testing.T, log, scenario string, r *report.Report) {
 	var found []string
 	for i := range r.Threads[1:] {
 		th := &r.Threads[i+1]
@@ -187,9 +225,17 @@ func (f *firmware) checkTasks(t *testing.T, log string, r *report.Report) {
 				t.Errorf("%s: task %s is in %v, want %s", log, th.Name, all, want)
 			}
 		}
+		if k := th.Task; k == nil || !k.HasPriority || !k.Filled || k.Unused == 0 || k.Overflown {
+			t.Errorf("%s: task %s: %+v", log, th.Name, k)
+		}
 	}
 	slices.Sort(found)
-	if got := fmt.Sprint(found); got != "[busy idle log net]" && got != "[busy crash idle log net]" {
+	got := fmt.Sprint(found)
+	if scenario == "startup" {
+		if got != "[]" {
+			t.Errorf("%s: tasks %s before there are any", log, got)
+		}
+	} else if got != "[busy idle log net]" && got != "[busy crash idle log net]" {
 		t.Errorf("%s: tasks %s", log, got)
 	}
 }
@@ -207,11 +253,7 @@ func (f *firmware) reportBy(t *testing.T, log, ram string, binaries input.FileOp
 	defer files.Close()
 	env := input.Env{Files: files}
 	if ram != "" {
-		base := uint64(0x8001_0000)
-		if f.arm {
-			base = 0x2000_0000
-		}
-		env.RAM = []input.NamedImage{{Path: ram, Bias: base, Placed: true}}
+		env.RAM = []input.NamedImage{{Path: ram, Bias: f.port.ram, Placed: true}}
 	}
 	ctx := context.Background()
 	stream, err := backsight.OpenReader(ctx, log, bytes.NewReader(f.captures[log]), env)
@@ -240,8 +282,11 @@ func names(th *report.Thread) (sure, all []string) {
 	guessed := false
 	for i := range th.Frames {
 		name := th.Frames[i].Function
-		if name == "" {
+		switch name {
+		case "":
 			name = "?"
+		case "raise": // interrupts the processor there, or a bit later
+			continue
 		}
 		if guessed = guessed || th.Frames[i].Trust == unwind.Guess; !guessed {
 			sure = append(sure, name)

@@ -5,20 +5,31 @@
 #include <stdint.h>
 #include <stddef.h>
 #define NI __attribute__((noinline, noclone))
+#ifdef __arm__
+#define THUMB 1
+#else
+#define THUMB 0
+#endif
 typedef uintptr_t word;
 #define W sizeof(word)
 
 extern char __ram_start[], __ram_end[], __bss_start[], __bss_end[], __data_start[], __data_end[], __data_load[], __stack_end[];
 static char command[80], *form = "plain";
 
-#ifdef __arm__
+#ifdef __mips__ // QEMU's UHI: the operation in $25
+static word uhi(word op, word a, word b, word c) { register word v0 __asm__("$2") = 1; register word t9 __asm__("$25") = op; register word a0 __asm__("$4") = a; register word a1 __asm__("$5") = b; register word a2 __asm__("$6") = c; __asm__ volatile("sdbbp 1" : "+r"(v0), "+r"(a0) : "r"(t9), "r"(a1), "r"(a2) : "$3", "memory"); return v0; }
+#elif defined __arm__
 static word host(word op, void *arg) { register word r0 __asm__("r0") = op; register void *r1 __asm__("r1") = arg; __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory"); return r0; }
 #else
 NI __attribute__((naked, aligned(16))) static word host(word op, void *arg) { __asm__ volatile(".option push\n.option norvc\n.balign 16\nslli x0,x0,0x1f\nebreak\nsrai x0,x0,7\nret\n.option pop"); }
 #endif
 
 static char out[2048]; static unsigned used;
+#ifdef __mips__
+static void flush(void) { uhi(5, 1, (word)out, used); used = 0; }
+#else
 static void flush(void) { out[used] = 0; host(4, out); used = 0; }
+#endif
 static void put(const char *s) { while (*s) { out[used++] = *s++; if (used == sizeof out - 1) flush(); } }
 static void hex(word v, int digits) { char b[17]; b[digits] = 0; for (int i = digits; i--; v >>= 4) b[i] = "0123456789abcdef"[v & 15]; put(b); }
 static void full(word v) { hex(v, 2 * W); }
@@ -33,8 +44,9 @@ void *memcpy(void *d, const void *s, size_t n) { char *a = d; const char *b = s;
 #if RTOS == 1
 struct item { word value; void *next, *previous, *owner, *container; };
 struct task { word *sp; struct item state, event; word priority, *stack; char name[16]; };
+static struct { word words[5]; } ready[8]; // lists of tasks, by priority
 #else
-struct task { char name[8]; uint8_t type, flags; void *list[2], *tlist[2]; word *sp; void *entry, *parameter; word *stack; uint32_t size; int error; };
+struct task { char name[8]; uint8_t type, flags; void *list[2], *tlist[2]; word *sp; void *entry, *parameter; word *stack; uint32_t size; word error; uint8_t status, priority, first; uint32_t bit; };
 #endif
 #define SP_AT offsetof(struct task, sp)
 static struct task *tasks[8]; static unsigned count; struct task *volatile current; static volatile unsigned ticks;
@@ -52,7 +64,10 @@ static struct task *create(const char *name, void (*f)(void), size_t size)
 	word *sp = (word *)(((word)stack + size - W) & ~(word)15);
 #ifdef __arm__
 	*--sp = 1 << 24; *--sp = (word)f & ~1u; *--sp = (word)ended; sp -= 5;
-#if RTOS == 1
+#if __ARM_ARCH >= 8
+	sp -= 8;
+	if (RTOS == 1) { *--sp = 0xfffffffd; *--sp = 0; } else { *--sp = 2; *--sp = 0; *--sp = 0xfffffffd; *--sp = 0; }
+#elif RTOS == 1
 #ifdef __ARM_FP
 	*--sp = 0xfffffffd;
 #endif
@@ -63,14 +78,16 @@ static struct task *create(const char *name, void (*f)(void), size_t size)
 	*--sp = 0;
 #endif
 #endif
+#elif defined __mips__
+	sp -= 33; fill(sp, 0, 33 * W); sp[30] = (word)ended; sp[31] = (word)f; sp[32] = 0x20008103;
 #else
 	sp -= RTOS == 1 ? 31 : 32; fill(sp, 0, (RTOS == 1 ? 31 : 32) * W); sp[0] = (word)f; sp[1] = RTOS == 1 ? 0 : (word)ended; sp[RTOS == 1 ? 30 : 2] = 0x1880;
 #endif
 	t->sp = sp; t->stack = stack;
 #if RTOS == 1
-	t->state.owner = t->event.owner = t; t->priority = count;
+	t->state.owner = t->event.owner = t; t->priority = count; t->state.container = &ready[count];
 #else
-	t->entry = f; t->size = size;
+	t->entry = f; t->size = size; t->status = 1; t->priority = t->first = 20 - count; t->bit = 1u << t->priority;
 #endif
 	return tasks[count++] = t;
 }
@@ -94,29 +111,29 @@ NI float real_a(float a) { real = a; float r = divide(a + 1); return r * 2 + rea
 NI int deep(int n) { volatile char b[20]; b[n & 15] = n; int r = n ? deep(n - 1) : leaf(n); return r + b[3]; }
 NI int large(int x) { volatile char b[600]; b[x] = x; int r = mid_b(x); return r + b[1]; }
 NI int in_interrupt(int x) { sink = x; return mid_a(x) + 1; }
-void interrupt(void) { sink = in_interrupt(5); }
-NI int spin(int x)
-{
-#ifdef __arm__
-	*(volatile uint32_t *)0xe000e100 = 1 << 5; *(volatile uint32_t *)0xe000e200 = 1 << 5; __asm__ volatile("dsb; isb" ::: "memory");
-#else
-	*(volatile uint32_t *)0x2000000 = 1; __asm__ volatile("" ::: "memory");
-#endif
-	while (sink != x + 12345) {}
-	return x;
-}
+static int nested;
+void raise(int number); // an interrupt, of which the second one interrupts the handler of the first
+NI int between(int x) { raise(1); while (sink != x + 999) {} return x; }
+NI int outer(int x) { int r = between(x + 1); sink = r; return r; }
+void inner(void) { sink = in_interrupt(6); }
+void interrupt(void) { sink = nested ? outer(4) : in_interrupt(5); }
+NI int spin(int x) { raise(0); while (sink != x + 12345) {} return x; }
 NI int wait_interrupt(int x) { int r = spin(x + 1); sink = r; return r + 2; }
+
+NI void startup(void) { sink = mid_a(1); } // before the first task runs
 
 NI void scenario(const char *s)
 {
 	if (is(s, "read")) sink = mid_a(1);
 	else if (is(s, "leaf")) sink = leaf(1) + 1;
 	else if (is(s, "null")) { target = 0; sink = call_a(1); }
-	else if (is(s, "wild")) { target = (fn)0x60000001; sink = call_a(1); }
+	else if (is(s, "wild")) { target = (fn)(0x60000000 | THUMB); sink = call_a(1); }
 	else if (is(s, "float")) sink = (int)real_a(10);
 	else if (is(s, "deep")) sink = deep(6);
 	else if (is(s, "large")) sink = large(1);
 	else if (is(s, "interrupt")) sink = wait_interrupt(1);
+	else if (is(s, "nested")) { nested = 1; sink = wait_interrupt(1); }
+	else if (is(s, "lazy")) { real = real * 1.5f + 1; sink = wait_interrupt(1); } // its frame has room for floating point
 	put("no fault\n"); flush();
 }
 
@@ -124,6 +141,8 @@ NI void yield(void)
 {
 #ifdef __arm__
 	*(volatile uint32_t *)0xe000ed04 = 1 << 28; __asm__ volatile("dsb; isb" ::: "memory");
+#elif defined __mips__
+	__asm__ volatile("syscall" ::: "memory");
 #else
 	__asm__ volatile("ecall" ::: "memory");
 #endif
@@ -141,7 +160,7 @@ static void idle(void) { for (;;) sink++; }
 
 // ---- reports
 
-struct fault { word pc, lr, sp, regs[32], frame, ret, cfsr, hfsr, bfar, cause, value; };
+struct fault { word pc, lr, sp, regs[32], frame, psp, ret, cfsr, hfsr, bfar, cause, value; };
 
 static void rows(word at, unsigned n, const char *prefix, const char *mark)
 {
@@ -192,8 +211,22 @@ static void report(struct fault *f)
 		reg("R12 = ", r[12], "\n"); reg("LR [R14] = ", f->lr, "  subroutine call return address\n"); reg("PC [R15] = ", f->pc, "  program counter\n"); reg("PSR = ", psr, "\n"); reg("BFAR = ", f->bfar, "\n"); reg("CFSR = ", f->cfsr, "\n");
 	} else { // SP as handlers print it: behind a basic frame, whatever was pushed
 		reg("HardFault: exc_return ", f->ret, " "); reg("CFSR ", f->cfsr, " "); reg("HFSR ", f->hfsr, " "); reg("BFAR ", f->bfar, "\n");
-		for (int i = 0; i < 4; i++) { put("R"); dec(i); reg(" ", r[i], " "); } reg("\nR12 ", r[12], " "); reg("LR ", f->lr, " "); reg("PC ", f->pc, " "); reg("PSR ", psr, "\n"); reg("SP ", f->frame + 32, "\n");
+		for (int i = 0; i < 4; i++) { put("R"); dec(i); reg(" ", r[i], " "); } reg("\nR12 ", r[12], " "); reg("LR ", f->lr, " "); reg("PC ", f->pc, " "); reg("PSR ", psr, "\n"); reg("SP ", f->frame + 32, " "); reg("PSP ", f->psp, "\n");
 		rows(f->frame, 40, "", " "); put("END OF REPORT\n");
+	}
+}
+#elif defined __mips__
+static const char *const names[] = { "zero", "at", "v0", "v1", "a0", "a1", "a2", "a3", "t0", "t1", "t2", "t3", "t4", "t5", "t6", "t7", "s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "t8", "t9", "k0", "k1", "gp", "sp", "fp", "ra" };
+static void report(struct fault *f)
+{
+	word *r = f->regs;
+	if (is(form, "words")) {
+		put("[exception handler]\n"); for (int i = 1; i < 32; i++) { put(names[i]); reg(" = ", r[i], "\n"); }
+		reg("STATUS = ", f->ret, "\n"); reg("CAUSE = ", f->cause, "\n"); reg("BADVADDR = ", f->value, "\n"); reg("EPC = ", f->pc, "\n");
+	} else {
+		reg("exception: Cause ", f->cause, " "); reg("EPC ", f->pc, " "); reg("BadVAddr ", f->value, "\n");
+		for (int i = 1; i < 32; i++) { put(names[i]); reg(" ", r[i], i % 4 == 3 ? "\n" : "  "); }
+		put("\n"); rows(f->sp, 40, "", " "); put("END OF REPORT\n");
 	}
 }
 #else
@@ -227,19 +260,29 @@ static void report(struct fault *f)
 NI void stop(struct fault *f)
 {
 	report(f); flush();
+#ifdef __mips__
+	word file = uhi(2, (word)"ram.bin", 0x601, 0644);
+	uhi(5, file, (word)__ram_start, (word)(__ram_end - __ram_start)); uhi(3, file, 0, 0); uhi(1, 0, 0, 0);
+#else
 	word open[3] = { (word)"ram.bin", 5, 7 }; word file = host(1, open); word write[3] = { file, (word)__ram_start, (word)(__ram_end - __ram_start) };
 	word end[2] = { 0x20026, 0 }; // 32-bit: the reason itself
 	host(5, write); host(2, &file); host(0x18, W == 8 ? (void *)end : (void *)end[0]);
+#endif
 	for (;;) {}
 }
 
 static void start(void)
 {
-	struct { char *p; word n; } arg = { command, sizeof command - 1 }; host(0x15, &arg);
 	char *s = command, *words[3] = { command }; unsigned n = 1;
+#ifdef __mips__
+	for (n = 0; n < 3; n++) { words[n] = s; uhi(11, n, (word)s, 0); while (*s++) {} }
+#else
+	struct { char *p; word n; } arg = { command, sizeof command - 1 }; host(0x15, &arg);
 	for (; *s; s++) if (*s == ' ') { *s = 0; if (n < 3) words[n++] = s + 1; }
+#endif
 	if (n == 3) form = words[2];
 	char *d = command; for (s = words[n > 1 ? 1 : 0]; (*d = *s); d++, s++) {}
+	if (is(command, "startup")) startup();
 	create("idle", idle, 400); create("net", net, 512 * W / 4); create("log", logger, 512 * W / 4); create("busy", busy, 640 * W / 4); create("crash", crash, 2048 * W / 4);
 	current = tasks[0];
 }

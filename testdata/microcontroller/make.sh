@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Builds the firmware for each processor and kernel, runs each scenario in each form under
 # QEMU, and keeps what was printed and all of RAM behind the report.
-# Debian 12: gcc-arm-none-eabi, gcc-riscv64-unknown-elf, qemu-system-arm, qemu-system-misc.
+# Debian 12: gcc-arm-none-eabi, gcc-riscv64-unknown-elf, gcc-mips-linux-gnu, qemu-system-arm,
+# qemu-system-misc, qemu-system-mips.
 set -euo pipefail
 cd "$(dirname "$0")"
 here=$PWD
@@ -26,14 +27,15 @@ pack() { # name: all captures in one file
 with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED, compresslevel=9) as z:
     for name in sorted(sys.argv[2:]): z.writestr(zipfile.ZipInfo(name), open(name, "rb").read(), zipfile.ZIP_DEFLATED, 9)' "$here/$1.zip" *)
 }
-scenarios="read leaf null wild float deep large interrupt"
+scenarios="read leaf null wild float deep large interrupt nested startup"
 for kernel in 1 2; do
-	for cpu in m3 m4f; do
+	for cpu in m3 m4f m33; do
 		name=$cpu-$kernel; mkdir -p "$work/$name"
-		machine="qemu-system-arm -M mps2-an385"; flags="-mcpu=cortex-m3 -mthumb"
-		[ $cpu = m4f ] && machine="qemu-system-arm -M mps2-an386" && flags="-mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
-		build $name $kernel arm-none-eabi-gcc arm-none-eabi-objcopy arm.c arm.ld $flags
-		for s in $scenarios; do for f in plain cmbacktrace zephyr nuttx rtthread mbed words; do run $name $s $f $machine; done; done
+		machine="qemu-system-arm -M mps2-an385"; flags="-mcpu=cortex-m3"; at="-Wl,--defsym=FLASH=0 -Wl,--defsym=RAM=0x20000000"
+		[ $cpu = m4f ] && machine="qemu-system-arm -M mps2-an386" && flags="-mcpu=cortex-m4 -mfloat-abi=hard -mfpu=fpv4-sp-d16"
+		[ $cpu = m33 ] && machine="qemu-system-arm -M mps2-an505" && flags="-mcpu=cortex-m33 -mfloat-abi=hard -mfpu=fpv5-sp-d16" && at="-Wl,--defsym=FLASH=0x10000000 -Wl,--defsym=RAM=0x38000000"
+		build $name $kernel arm-none-eabi-gcc arm-none-eabi-objcopy arm.c arm.ld -mthumb $flags $at
+		for s in $scenarios lazy; do for f in plain cmbacktrace zephyr nuttx rtthread mbed words; do run $name $s $f $machine; done; done
 		pack $name
 	done
 	for cpu in rv32 rv64; do
@@ -45,3 +47,7 @@ for kernel in 1 2; do
 		pack $name
 	done
 done
+name=malta-1; mkdir -p "$work/$name"
+build $name 1 mips-linux-gnu-gcc mips-linux-gnu-objcopy mips.c mips.ld -EB -mips32r2 -mfp32 -mno-abicalls -fno-pic -fno-pie -no-pie -static -G0 -Wl,--build-id=none -Wl,-z,max-page-size=4096
+for s in $scenarios; do for f in plain words; do run $name $s $f qemu-system-mips -M malta -cpu 24Kf -icount shift=3; done; done
+pack $name
