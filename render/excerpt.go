@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/report"
@@ -16,7 +17,7 @@ func (t *text) excerpts(arch *cpu.Arch, f *report.Frame) {
 	t.variables(f)
 	for i := range f.Source {
 		l := &f.Source[i]
-		t.line(fmt.Sprintf("      %s%5d  %s", mark(l.Here), l.Number, l.Text))
+		t.line(fmt.Sprintf("      %s%5d  %s", mark(l.Here), l.Number, expanded(l.Text)))
 	}
 	for i := range f.Code {
 		c := &f.Code[i]
@@ -25,6 +26,10 @@ func (t *text) excerpts(arch *cpu.Arch, f *report.Frame) {
 		t.line(fmt.Sprintf("  %-16s  %s", hex.EncodeToString(c.Bytes), instructionText(arch, c)))
 	}
 }
+
+// expanded is a source line without tabs, which would be escaped as what they are: control
+// characters.
+func expanded(line string) string { return strings.ReplaceAll(line, "\t", "    ") }
 
 // instructionText is the instruction, or at least what it does.
 func instructionText(arch *cpu.Arch, c *report.Instruction) string {

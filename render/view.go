@@ -37,9 +37,14 @@ type (
 		Trust, Method, Checks, Evidence   string
 		Inlines                           []inlineView
 		Variables                         []variableView
+		Excerpt                           []lineView
 		Tried                             []attemptView
 	}
-	inlineView   struct{ Name, Place string }
+	inlineView struct{ Name, Place string }
+	lineView   struct {
+		Text string
+		Here bool
+	}
 	variableView struct{ Name, Type, Value string }
 	attemptView  struct {
 		Method, Text string
@@ -143,7 +148,7 @@ func viewThread(r *report.Report, group []*report.Thread, words, digits int) thr
 		v.Summary += ", " + Text(frameName(&th.Frames[0]))
 	}
 	for i := range th.Frames[:min(len(th.Frames), maxRows)] {
-		v.Frames = append(v.Frames, viewFrame(th, i, digits))
+		v.Frames = append(v.Frames, viewFrame(r.Snapshot.Arch, th, i, digits))
 	}
 	arch := r.Snapshot.Arch
 	for i := range arch.Regs {
@@ -155,7 +160,7 @@ func viewThread(r *report.Report, group []*report.Thread, words, digits int) thr
 	return v
 }
 
-func viewFrame(th *report.Thread, n, digits int) frameView {
+func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 	f := &th.Frames[n]
 	tag, _ := doubt(f)
 	v := frameView{Number: n, PC: address(f.PC, digits), Name: Text(frameName(f)), Place: place(f.File, f.Dir, f.Line), Tag: tag,
@@ -170,14 +175,7 @@ func viewFrame(th *report.Thread, n, digits int) frameView {
 	for _, in := range f.Inlines {
 		v.Inlines = append(v.Inlines, inlineView{Text(orUnknown(in.Function)), place(in.File, f.Dir, in.Line)})
 	}
-	for k := range f.Variables {
-		x := &f.Variables[k]
-		name := x.Name
-		if x.Inlined != "" {
-			name = x.Inlined + ": " + name
-		}
-		v.Variables = append(v.Variables, variableView{Text(name), Text(variableKind(x)), Text(valueOf(x))})
-	}
+	v.Variables, v.Excerpt = viewVariables(f), viewExcerpt(arch, f, digits)
 	if th.Tried == nil || !th.Crashed || f.Method == unwind.MethodContext {
 		return v
 	}

@@ -1,0 +1,34 @@
+package render
+
+import (
+	"fmt"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/report"
+)
+
+// viewVariables shows a frame's arguments and locals.
+func viewVariables(f *report.Frame) (out []variableView) {
+	for i := range f.Variables {
+		v := &f.Variables[i]
+		name := v.Name
+		if v.Inlined != "" {
+			name = v.Inlined + ": " + name
+		}
+		out = append(out, variableView{Text(name), Text(variableKind(v)), Text(valueOf(v))})
+	}
+	return out
+}
+
+// viewExcerpt shows the source lines and the instructions around a frame.
+func viewExcerpt(arch *cpu.Arch, f *report.Frame, digits int) (out []lineView) {
+	for i := range f.Source {
+		l := &f.Source[i]
+		out = append(out, lineView{Text(fmt.Sprintf("%s%5d  %s", mark(l.Here), l.Number, expanded(l.Text))), l.Here})
+	}
+	for i := range f.Code {
+		c := &f.Code[i]
+		out = append(out, lineView{Text(mark(c.Here) + address(c.Addr, digits) + "  " + instructionText(arch, c)), c.Here})
+	}
+	return out
+}
