@@ -120,11 +120,11 @@ func (s *session) title(path string, n int) string {
 
 // process makes a job's output.
 func (s *session) process(ctx context.Context, j *job) {
-	if s.opt.reports && j.err == nil {
+	if s.opt.choice.reports && j.err == nil {
 		j.out, j.made = listThreads(j.snap), true
 		return
 	}
-	if s.opt.dmesg && j.err == nil {
+	if s.opt.choice.dmesg && j.err == nil {
 		j.out, j.made = kernelLog(j.snap), j.snap.Log != ""
 		if !j.made {
 			j.warn = []target.Issue{{Text: j.path + ": the capture holds no log of a kernel"}}

@@ -66,13 +66,12 @@ func (m *memoryFlags) check() error {
 }
 
 // excerptFlags ask for more about each frame.
-type excerptFlags struct{ locals, code, source, modules bool }
+type excerptFlags struct{ locals, code, source bool }
 
 func (e *excerptFlags) add(f *pflag.FlagSet) {
 	f.BoolVar(&e.locals, "locals", false, "the arguments and local variables of every frame, where the binary has debug information")
 	f.BoolVar(&e.code, "disassemble", false, "the instructions around every frame")
 	f.BoolVar(&e.source, "source", false, "the source lines around every frame, where the files are found")
-	f.BoolVar(&e.modules, "modules", false, "the binaries: where they are mapped, their build IDs, which are missing")
 }
 
 // How many instructions and lines are shown before and behind a frame's own.

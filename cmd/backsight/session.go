@@ -35,17 +35,17 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	if err := s.opt.check(s.out.w); err != nil {
 		return err
 	}
-	if err := directory("--table-dir", s.opt.tableDir); err != nil {
+	if err := directory("--table-dir", s.opt.walk.tableDir); err != nil {
 		return err
 	}
 	if err := s.opt.memory.check(); err != nil {
 		return err
 	}
-	sources, err := s.opt.selected()
+	sources, err := s.opt.walk.selected()
 	if err != nil {
 		return fmt.Errorf("--sources: %w", err)
 	}
-	s.unwinder, err = backsight.NewUnwinder(backsight.Options{Sources: sources, MaxFrames: s.opt.limit(), TableDir: s.opt.tableDir,
+	s.unwinder, err = backsight.NewUnwinder(backsight.Options{Sources: sources, MaxFrames: s.opt.walk.limit(s.opt.format), TableDir: s.opt.walk.tableDir,
 		Warn: func(err error) { s.progress.warn(err.Error()) }})
 	if err != nil {
 		return err
@@ -56,7 +56,7 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	if err := s.out.use(s.opt.format, "Backtraces of "+displayName(first(captures))); err != nil {
 		return err
 	}
-	s.names, s.several = s.opt.symbolizer(), len(captures) > 1
+	s.names, s.several = s.opt.names.symbolizer(), len(captures) > 1
 	if isTerminal(s.progress.w) {
 		defer s.progress.watch(s.status(time.Now()))()
 	}
@@ -168,11 +168,11 @@ func interrupted() error { return &failure{exitInterrupted, errors.New("interrup
 
 // report unwinds a snapshot and names its frames.
 func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Report, error) {
-	if err := s.opt.choose(snap); err != nil {
+	if err := s.opt.choice.choose(snap); err != nil {
 		return nil, err
 	}
 	unwind := s.unwinder.Backtraces
-	if s.opt.explain || s.opt.format == "html" {
+	if s.opt.walk.explain || s.opt.format == "html" {
 		unwind = s.unwinder.ExplainedBacktraces
 	}
 	traces, err := unwind(ctx, snap)

@@ -16,6 +16,7 @@ import (
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/symbol"
 	"github.com/spf13/cobra"
 )
 
@@ -219,7 +220,7 @@ func (w *watcher) look(ctx context.Context, text []byte) error {
 			return nil
 		}
 		w.reports++
-		r := backsight.Report(ctx, snap, traces, (&btOptions{demangle: true}).symbolizer())
+		r := backsight.Report(ctx, snap, traces, new(symbol.Symbolizer))
 		if err := w.write(ctx, r); err != nil {
 			return err
 		}
