@@ -20,6 +20,8 @@ type Style struct {
 	Capture string
 	// Color: the text has a terminal's colours.
 	Color bool
+	// Width is how many columns the reader's terminal has, 0 where nobody knows.
+	Width int
 	// Registers asks for the registers of every thread's innermost frame.
 	Registers bool
 	// StackUsage asks for what each frame takes of the stack.

@@ -24,6 +24,8 @@ const (
 const (
 	minName = 24
 	maxName = 44
+	// In a terminal of fewer columns nothing lines up: a line of a frame would take two.
+	narrow = 60
 )
 
 // text appends lines for people.
@@ -185,6 +187,9 @@ func (t *text) layout(th *report.Thread) [][]row {
 				t.name = max(t.name, n)
 			}
 		}
+	}
+	if t.style.Width > 0 && t.style.Width < narrow {
+		t.name = 0
 	}
 	return rows
 }

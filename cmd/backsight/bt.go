@@ -96,7 +96,7 @@ func (o *btOptions) check(stdout io.Writer) (err error) {
 	if o.walk.maxFrames < 0 {
 		return fmt.Errorf("--max-frames %d is negative", o.walk.maxFrames)
 	}
-	o.style.Version = version()
+	o.style.Version, o.style.Width = version(), columns(stdout)
 	o.style.Color, err = colored(o.color, stdout)
 	return err
 }

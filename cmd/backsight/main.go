@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"syscall"
 	"time"
 
@@ -113,10 +114,10 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "backsight",
 		Short: "Backtraces from bare binaries",
-		Long: `Backsight recovers the call chains of a stopped program from a capture of it (a
-core file, a snapshot) and the binaries as they shipped: with or without symbols,
-unwind tables and frame pointers. Every frame says how it was found and how sure
-it is.
+		Long: `Backsight recovers the call chains of a stopped program from a capture of it
+(a core file, a snapshot) and the binaries as they shipped: with or without
+symbols, unwind tables and frame pointers. Every frame says how it was found and
+how sure it is.
 
 Data goes to standard output, talk to standard error. Exit codes: 0 backtraces
 were written; 1 with --strict, one is incomplete; 2 no backtrace could be made;
@@ -128,8 +129,17 @@ were written; 1 with --strict, one is incomplete; 2 no backtrace could be made;
 	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout, stderr), newWatch(stdout, stderr), newSchema(stdout), newVersion(stdout))
 	root.SetOut(stdout)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth(stdout))))
 	refuseOtherShells(root)
 	return root
+}
+
+// helpWidth is how wide help is: as the terminal, within what can be read.
+func helpWidth(stdout io.Writer) int {
+	if n := columns(stdout); n > 0 {
+		return min(max(n, 60), 110)
+	}
+	return 80
 }
 
 func newSchema(stdout io.Writer) *cobra.Command {
