@@ -127,7 +127,7 @@ were written; 1 with --strict, one is incomplete; 2 no backtrace could be made;
 		SilenceUsage:  true,
 	}
 	root.SetHelpCommand(newHelp(root))
-	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout, stderr), newWatch(stdout, stderr), newSchema(stdout), newVersion(stdout))
+	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout, stderr), newWatch(stdout, stderr), newSchema(stdout), newVersion(stdout), newMan(root))
 	root.SetOut(stdout)
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth(stdout))))
 	refuseOtherShells(root)

@@ -179,7 +179,10 @@ func (e *encoder) advance(n uint64) {
 }
 
 // cie is where the common information entry of ordinary or of signal frames begins. It is
-// written when it is first asked for.
+// written when it is first asked for. The entry has a rule for the return address, even where that is
+// in its register: GDB 13 executes a program in two parts, up to the function's entry and on, and
+// forgets in between what was remembered unless a common entry had a rule for some register
+// (gdb/dwarf2/frame.c, execute_cfa_program).
 func (e *encoder) cie(signal bool) int {
 	kind, augmentation := 0, ""
 	if e.eh {
@@ -213,9 +216,7 @@ func (e *encoder) cie(signal bool) int {
 	}
 	entry := entryRule(e.arch)
 	e.out = define(e.out, e.arch, &rule.Register{}, &entry.CFA)
-	if entry.RA.Kind == rule.AtCFA {
-		e.out = column(e.out, e.arch, raColumn(e.arch), &entry.RA)
-	}
+	e.out = returnAddress(e.out, e.arch, &entry.RA)
 	e.end(start)
 	return start
 }

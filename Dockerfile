@@ -1,0 +1,13 @@
+# docker build -t backsight . && docker run --rm -v "$PWD:/work" backsight bt --sysroot /work/root /work/core
+FROM golang:1.26 AS build
+WORKDIR /src
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+RUN CGO_ENABLED=0 go build -trimpath -o /backsight ./cmd/backsight
+
+FROM scratch
+COPY --from=build /backsight /backsight
+COPY LICENSE /LICENSE
+WORKDIR /work
+ENTRYPOINT ["/backsight"]

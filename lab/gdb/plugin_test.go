@@ -1,0 +1,112 @@
+package gdb
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/synth/recorded"
+	"github.com/backsight/backsight/lab/truth"
+)
+
+// TestPlugin: inside GDB, over cores of programs without symbols and tables, the command backsight
+// prints the true chain, and so does GDB's own bt once it unwinds by our rules; without them it does
+// not.
+func TestPlugin(t *testing.T) {
+	if !Available() {
+		t.Skip("there is no ", Program)
+	}
+	program := filepath.Join(t.TempDir(), "backsight")
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/backsight").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, arch := range []string{"mips", "aarch64"} {
+		t.Run(arch, func(t *testing.T) {
+			c := recorded.Cases(t, arch+"/*")[0]
+			elf, ok := recorded.Program(t, &c, "naked")
+			if !ok {
+				t.Skip("no naked program in ", c.Name)
+			}
+			core, want := deepest(t, &c, elf)
+			out := inside(t, program, elf, core)
+			before, rest, _ := strings.Cut(out, "AFTER\n")
+			after, ours, _ := strings.Cut(rest, "OURS\n")
+			if wholeChain(before, want) {
+				t.Errorf("bt alone has the whole chain; this case shows nothing:\n%s", before)
+			}
+			if !wholeChain(after, want) {
+				t.Errorf("bt by our rules has not the chain %#x:\n%s", want, after)
+			}
+			if !wholeChain(ours, want) {
+				t.Errorf("backsight has not the chain %#x:\n%s", want, ours)
+			}
+		})
+	}
+}
+
+// deepest writes the core of the case's deepest snapshot without a signal frame, and returns its chain.
+func deepest(t *testing.T, c *truth.Case, elf string) (path string, chain []uint64) {
+	t.Helper()
+	answers, err := c.Answers()
+	if err != nil {
+		t.Fatal(err)
+	}
+	stream, err := backsight.Open(t.Context(), c.Snapshots(), input.Env{Files: backsight.NewFiles(input.FileOptions{Images: []input.NamedImage{{Path: elf}}})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer stream.Close()
+	path = filepath.Join(t.TempDir(), "core")
+	for i := range answers {
+		snap, err := stream.Next(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if frames := answers[i].Frames; answers[i].Kind == "body" && len(frames) > len(chain) && len(frames) < 12 {
+			if err := write(path, elf, snap); err != nil {
+				t.Fatal(err)
+			}
+			chain = nil
+			for _, f := range frames {
+				chain = append(chain, uint64(f.PC))
+			}
+		}
+	}
+	return path, chain
+}
+
+// inside is what GDB prints: bt, bt by our rules, our command.
+func inside(t *testing.T, program, elf, core string) string {
+	t.Helper()
+	cmd := exec.Command(Program, "-nx", "-batch", "-ex", "set confirm off", "-ex", "set backtrace past-main on", "-ex", "file "+elf, "-ex", "core-file "+core,
+		"-x", "../../contrib/gdb/backsight.py", "-ex", "bt 30", "-ex", "echo AFTER\\n", "-ex", "set backsight-unwinder on", "-ex", "bt 30", "-ex", "echo OURS\\n", "-ex", "backsight --color never")
+	cmd.Env = append(os.Environ(), "BACKSIGHT="+program)
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	return string(out)
+}
+
+// frameLine is a frame as GDB and as we print it.
+var frameLine = regexp.MustCompile(`(?m)^#\d+ +(0x[0-9a-f]+) `)
+
+// wholeChain tells whether a backtrace begins with all addresses of a chain.
+func wholeChain(text string, want []uint64) bool {
+	frames := frameLine.FindAllStringSubmatch(text, -1)
+	if len(frames) < len(want) {
+		return false
+	}
+	for i, pc := range want {
+		if got, err := strconv.ParseUint(frames[i][1], 0, 64); err != nil || got != pc {
+			return false
+		}
+	}
+	return true
+}
