@@ -47,32 +47,25 @@ func (l *walkers) put(w *unwind.Walker) {
 }
 
 // threadsEach is how many threads are worth a goroutine of their own: unwinding
-// eight takes some 100 µs.
-const threadsEach = 8
+// four takes some 50 µs.
+const threadsEach = 4
+
+// batch is how many threads are walked before what that cost is taken off what the others may.
+const batch = 16
 
 // walk unwinds the threads of a snapshot into out and returns how many backtraces there
 // are before the first that was left out: because ctx had ended, or because a file cannot
-// be read any more. A walker that such a file broke off is not used again.
+// be read any more.
 func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtrace) (n int, err error) {
-	var next atomic.Int64
-	var failed atomic.Pointer[error]
-	work := func() {
-		w := u.idle.take(u, snap)
-		fault := mapped.Guard(func() { u.walkThreads(ctx, w, snap, out, &next) })
-		if fault != nil {
-			failed.CompareAndSwap(nil, &fault)
-			return
+	allowance, spent := unwind.NewAllowance(snap), make([][]unwind.Spent, min(batch, len(out)))
+	for first := 0; first < len(out) && err == nil && ctx.Err() == nil; first += batch {
+		if first > 0 {
+			for _, s := range spent {
+				allowance.Charge(s)
+			}
 		}
-		u.idle.put(w)
-	}
-	var others sync.WaitGroup
-	for range helpers(len(out)) {
-		others.Go(work)
-	}
-	work()
-	others.Wait()
-	if fault := failed.Load(); fault != nil {
-		err = blame(snap, *fault)
+		r := round{snap: snap, allowance: allowance, first: first, out: out[first:min(first+batch, len(out))], spent: spent}
+		err = u.walkRound(ctx, &r)
 	}
 	n = slices.IndexFunc(out, func(b Backtrace) bool { return b.Thread == nil })
 	if n < 0 {
@@ -81,19 +74,56 @@ func (u *Unwinder) walk(ctx context.Context, snap *target.Snapshot, out []Backtr
 	return n, cmp.Or(err, ctx.Err())
 }
 
-// walkThreads unwinds one thread after the other, next says which, until ctx ends.
-func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, snap *target.Snapshot, out []Backtrace, next *atomic.Int64) {
-	var frames []unwind.Frame
-	for ctx.Err() == nil {
-		i := int(next.Add(1)) - 1
-		if i >= len(out) {
+// round is a batch of threads while they are walked: what each spent stands beside its backtrace.
+type round struct {
+	snap      *target.Snapshot
+	allowance *unwind.Allowance
+	first     int // of the snapshot's threads
+	out       []Backtrace
+	spent     [][]unwind.Spent
+	next      atomic.Int64
+}
+
+// walkRound unwinds the threads of a batch side by side. A walker that a file broke off is not
+// used again.
+func (u *Unwinder) walkRound(ctx context.Context, r *round) error {
+	var failed atomic.Pointer[error]
+	work := func() {
+		w := u.idle.take(u, r.snap)
+		fault := mapped.Guard(func() { u.walkThreads(ctx, w, r) })
+		if fault != nil {
+			failed.CompareAndSwap(nil, &fault)
 			return
 		}
-		frames, out[i].Stop = w.Walk(&snap.Threads[i], frames[:0])
-		out[i].Frames, out[i].Thread = slices.Clone(frames), &snap.Threads[i]
-		out[i].splice(w)
-		if out[i].Thread.Crashed {
-			out[i].Overwritten = u.overwritten(snap, &out[i])
+		u.idle.put(w)
+	}
+	var others sync.WaitGroup
+	for range helpers(len(r.out)) {
+		others.Go(work)
+	}
+	work()
+	others.Wait()
+	if fault := failed.Load(); fault != nil {
+		return blame(r.snap, *fault)
+	}
+	return nil
+}
+
+// walkThreads unwinds one thread after the other, r.next says which, until ctx ends.
+func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, r *round) {
+	var frames []unwind.Frame
+	for ctx.Err() == nil {
+		i := int(r.next.Add(1)) - 1
+		if i >= len(r.out) {
+			return
+		}
+		out, t := &r.out[i], &r.snap.Threads[r.first+i]
+		frames, out.Stop = w.WalkWithin(t, frames[:0], r.allowance.Limits(t, len(r.out)))
+		r.spent[i] = append(r.spent[i][:0], w.Spent()...)
+		out.Frames, out.Thread = slices.Clone(frames), t
+		out.splice(w)
+		if t.Crashed {
+			out.Overwritten = u.overwritten(r.snap, out)
 		}
 	}
 }

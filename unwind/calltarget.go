@@ -48,7 +48,7 @@ func (v *verifier) target(s *State, c *candidate, site cpu.CallSite) {
 
 // reaches asks the call graph whether a call of entry can have led to s.
 func (v *verifier) reaches(s *State, c *candidate, entry uint64, mode cpu.Mode) Answer {
-	if s.Cost > MaxCost {
+	if s.Exhausted() {
 		c.imageOnly = false
 		return Unknown
 	}

@@ -102,9 +102,10 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 		dst = append(dst, Frame{PC: pc, CallSite: pc - c.length(), Module: modules[c.module],
 			Checks: c.checks, Mode: mode, Method: c.method(), Trust: c.trust()})
 		t.rules = append(t.rules, r)
+		from := at
 		at = place{codeAddr(pc), uint32(mode) | tagUsed}
 		sp, level = cfa, !arch.CallPushesRA
-		if c.costly() && f.spend(c) {
+		if c.costly() && f.spend(from, c) {
 			break
 		}
 	}
@@ -114,11 +115,11 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 	return dst, false
 }
 
-// spend counts what finding a caller costs who has no cache, and tells whether the walk has
-// cost enough.
-func (f *fastPath) spend(c *caller) bool {
-	f.finder.cost += c.cost()
-	return f.finder.spent()
+// spend counts what finding the caller of a frame costs who has no cache, and tells whether the
+// walk has cost enough.
+func (f *fastPath) spend(at place, c *caller) bool {
+	f.finder.pay(at, c.cost())
+	return f.finder.exhausted()
 }
 
 // otherCaller finds a caller that is not kept beside the rule, nil if unknown.
@@ -134,7 +135,7 @@ func (f *fastPath) otherCaller(s *State, at place, ra uint64, m *target.Module) 
 func (f *fastPath) begin(s *State) (at place, sp uint64, ok bool) {
 	arch := s.Snapshot.Arch
 	sp, ok = s.Regs.Lookup(arch.SP)
-	if !ok || s.Module == nil || f.finder.spent() {
+	if !ok || s.Module == nil || f.finder.exhausted() {
 		return at, 0, false
 	}
 	at = placeOf(s.PC, s.Mode, s.Exact)

@@ -9,19 +9,6 @@ import (
 // maxTries bounds the answers taken from one source for one frame.
 const maxTries = 8
 
-// MaxCost bounds the instructions that code analysis executes for one walk. A frame of an
-// ordinary program takes some thousand, once; in 8 MB of random bytes each of a thousand
-// return addresses takes a hundred thousand.
-const MaxCost = 4_000_000
-
-// maxCosts is how many walks of a snapshot may cost that much. Where it has more threads,
-// each has an equal share, so that no walk depends on how others fare: of a thousand threads
-// 128,000 instructions, which 99 of 100 walks through programs without tables stay below.
-const maxCosts = 32
-
-// limitOf is what a walk of one of so many threads may cost.
-func limitOf(threads int) uint64 { return MaxCost * maxCosts / uint64(max(threads, maxCosts)) }
-
 // finder asks the sources for the caller of a frame. Questions and answers lie in fields,
 // because variables whose address an interface's method is given would be allocated.
 type finder struct {
@@ -33,9 +20,10 @@ type finder struct {
 	packs    bool       // the first rule is packed, for a cache
 	ahead    *lookahead // of callerProven; made when first needed
 
-	cost     uint64 // of the walk, see Query.Cost
-	limit    uint64 // of cost
-	starved  bool   // the walk had cost enough when the search for this frame began
+	cost     uint64  // of the walk, see Query.Cost and State.Cost
+	limit    uint64  // of cost
+	starved  bool    // the walk had cost enough when the search for this frame began
+	spent    []Spent // at places that are not cheap
 	query    Query
 	rule     Rule   // the answer of a RuleSource
 	step     Caller // the answer of a FrameSource
@@ -68,17 +56,25 @@ func (f *finder) init(opt *Options) {
 	f.verifier.starts.sources = opt.Sources
 }
 
-// spent tells whether the walk has cost as much as it may.
-func (f *finder) spent() bool { return f.cost > f.limit }
+// exhausted tells whether the walk has cost as much as it may.
+func (f *finder) exhausted() bool { return f.cost >= f.limit }
+
+// pay counts what finding the caller of a frame cost.
+func (f *finder) pay(at place, cost uint64) {
+	if f.cost += cost; cost >= cheap {
+		f.spent = append(f.spent, Spent{at, cost})
+	}
+}
 
 // find asks the sources in order for the caller of the frame s. A candidate that
 // convinces ends the search; a search through the stack is the last resort.
 func (f *finder) find(s *State) search {
 	if !f.verifier.isAhead {
-		f.starved = f.spent()
+		f.starved = f.exhausted()
 	}
 	r := search{frame: s, stop: Stop{StopNoRule, s.PC}, starved: f.starved}
 	before := f.cost
+	s.Cost, s.Limit = 0, f.limit-min(f.cost, f.limit)
 	sources := f.sources
 	if s.Exact {
 		sources = f.exact
@@ -99,7 +95,8 @@ func (f *finder) find(s *State) search {
 	}
 	f.crossCheck(&r)
 	f.passTrampoline(&r)
-	r.cost = f.cost - before
+	r.cost = f.cost + s.Cost - before
+	f.cost = before
 	return r
 }
 
@@ -155,10 +152,11 @@ func (f *finder) askRules(src RuleSource, r *search) {
 	}
 	m := src.Method()
 	if m == MethodCode && f.starved {
+		r.stop.Reason = StopLimit
 		f.explain.verdict(r.frame, m, 0, TooCostly)
 		return
 	}
-	f.query = q
+	f.query, f.query.Brief = q, f.limit < briefLimit
 	defer func() { f.cost += f.query.Cost }()
 	for ; f.query.Try < maxTries; f.query.Try++ {
 		f.rule.Reset()
@@ -242,6 +240,8 @@ func (f *finder) askFrame(src FrameSource, r *search) {
 		return
 	case EndOfStack:
 		r.end(m)
+	case TooCostly:
+		r.stop.Reason = StopLimit
 	case NotCaptured:
 		sp, _ := s.Regs.Lookup(s.Snapshot.Arch.SP)
 		r.stop = Stop{StopUnreadable, sp & s.Snapshot.Arch.AddrMask()}

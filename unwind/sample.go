@@ -36,7 +36,7 @@ func (w *Walker) WalkSample(s *Sample, dst []Frame) ([]Frame, Stop) {
 	p.memory.Hold(w.snap.Arch, s.Base, s.Stack)
 	p.snap = target.Snapshot{Arch: w.snap.Arch, OS: w.snap.OS, Modules: w.snap.Modules, CodeMask: w.snap.CodeMask, Memory: &p.memory}
 	p.thread.Regs = s.Regs
-	dst, stop := w.walk(&p.snap, &p.thread, dst)
+	dst, stop := w.walk(&p.snap, &p.thread, dst, Limits{Cost: MaxCost})
 	p.memory.Hold(w.snap.Arch, 0, nil)
 	return dst, stop
 }

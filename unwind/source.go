@@ -77,6 +77,9 @@ type Query struct {
 	// Try counts the questions about one frame, from 0: a source with several answers
 	// gives its best for 0, its next best for 1, and so on, then NotCovered.
 	Try int
+	// Brief: the walk has little to spend. A source that analyses code gives an answer that
+	// takes much work up sooner than it would.
+	Brief bool
 	// Cost is what the questions of a walk have cost. A source that analyses code adds
 	// the instructions that it executed for an answer, kept answers as if found anew.
 	Cost uint64
@@ -118,11 +121,16 @@ type State struct {
 	Index int
 	// Base: no exception entered the code (Caller.Base).
 	Base bool
-	// Cost is what the answers of the CallGraph have cost the walk so far, in instructions
-	// that code analysis executed. A source that asks adds what an answer costs, and asks
-	// no more above MaxCost.
+	// Cost is what the answers of the CallGraph and the search of the stack have cost for this
+	// frame, in instructions that code analysis executed, or as much time. A source adds what
+	// an answer costs, and asks no more when the state is Exhausted.
 	Cost uint64
+	// Limit is what Cost may come to.
+	Limit uint64
 }
+
+// Exhausted tells whether the search for the frame has cost as much as it may.
+func (s *State) Exhausted() bool { return s.Cost >= s.Limit }
 
 // Code returns the bytes at target address pc: from the image that is mapped
 // there, else from captured memory; nil where neither has any.

@@ -105,7 +105,7 @@ type splicer struct {
 func newSplicer(w *Walker, t *target.Thread, listed []target.Listed) *splicer {
 	s := &splicer{listed: listed, verifier: w.finder.verifier, frames: make([]Frame, len(listed)), callee: Frame{Method: methodCount}}
 	s.verifier.isAhead = true // whether another address would do as well is of no use here
-	s.state = State{Snapshot: w.snap.Of(t), Thread: t, Regs: new(cpu.Registers)}
+	s.state = State{Snapshot: w.snap.Of(t), Thread: t, Regs: new(cpu.Registers), Limit: MaxCost}
 	_, s.mode, _ = w.snap.Arch.PCOf(&t.Regs)
 	for s.sure = len(listed); s.sure > 0 && listed[s.sure-1].Doubtful; s.sure-- {
 	}

@@ -137,9 +137,8 @@ func (f *finder) callerProven(s *State, c *candidate) bool {
 	a.frame = *s
 	a.frame.Regs = &a.regs
 	a.frame.enter(c)
-	a.finder.cost, a.finder.starved = f.cost, f.starved
+	a.finder.cost, a.finder.limit, a.finder.starved = f.cost+s.Cost, f.limit, f.starved
 	r := a.finder.find(&a.frame)
-	f.cost = a.finder.cost
-	s.Cost = a.frame.Cost
+	f.cost += r.cost
 	return r.best.valid && r.best.trust == Certain && r.best.checks.has(TargetMatches)
 }

@@ -41,6 +41,8 @@ type Walker struct {
 	frame  State         // the frame being unwound
 	regs   cpu.Registers // its registers
 	sample *sampled      // of WalkSample; made when first needed
+	// maxFrames bounds the frames of this walk.
+	maxFrames int
 }
 
 // NewWalker returns a Walker over snap.
@@ -83,12 +85,24 @@ func sameModules(a, b []*target.Module) bool {
 // Walk appends the frames of thread t to dst, innermost first, and says why it
 // stopped. A thread whose PC is unknown has no frames.
 func (w *Walker) Walk(t *target.Thread, dst []Frame) ([]Frame, Stop) {
-	return w.walk(w.snap.Of(t), t, dst)
+	return w.WalkWithin(t, dst, Limits{Cost: MaxCost})
 }
 
+// WalkWithin is Walk with limits, those that an Allowance has for t.
+func (w *Walker) WalkWithin(t *target.Thread, dst []Frame, l Limits) ([]Frame, Stop) {
+	return w.walk(w.snap.Of(t), t, dst, l)
+}
+
+// Spent is what the last walk cost, for Allowance.Charge; valid until the next walk.
+func (w *Walker) Spent() []Spent { return w.finder.spent }
+
 // walk walks thread t of snap and says of the frames how sure they are.
-func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]Frame, Stop) {
+func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Limits) ([]Frame, Stop) {
 	first := len(dst)
+	w.finder.limit, w.maxFrames = l.Cost, w.opt.MaxFrames
+	if l.Frames > 0 {
+		w.maxFrames = min(w.maxFrames, l.Frames)
+	}
 	dst, ok := w.start(snap, t, dst)
 	if !ok {
 		return dst, Stop{Reason: StopNoRule}
@@ -115,7 +129,7 @@ func (w *Walker) start(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]
 	if !ok {
 		return dst, false
 	}
-	w.finder.cost, w.finder.limit = 0, limitOf(len(snap.Threads))
+	w.finder.cost, w.finder.spent = 0, w.finder.spent[:0]
 	w.regs = t.Regs
 	m, _ := snap.ModuleAt(pc)
 	if snap.Arch.NeverCode(pc) {
@@ -147,12 +161,12 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 	for {
 		if w.caches {
 			var root bool
-			if dst, root = w.fast.advance(&w.frame, dst, first+w.opt.MaxFrames); root {
+			if dst, root = w.fast.advance(&w.frame, dst, first+w.maxFrames); root {
 				return dst, ending{Stop: Stop{Reason: StopRoot}}
 			}
 		}
 		w.observe(len(dst) - 1 - first)
-		if len(dst)-first >= w.opt.MaxFrames {
+		if len(dst)-first >= w.maxFrames {
 			return dst, ending{Stop: Stop{StopLimit, w.frame.PC}}
 		}
 		w.frame.Index = len(dst) - 1 - first
@@ -161,8 +175,11 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 		if !c.valid {
 			return dst, ending{r.stop, r.refuted}
 		}
-		if known, ok := cacheable(&w.frame, &r); ok {
-			w.finder.cost += known.caller.cost() - r.cost // as a walker counts that has it from a cache
+		at := placeOf(w.frame.PC, w.frame.Mode, w.frame.Exact)
+		if known, ok := cacheable(&w.frame, &r); !ok {
+			w.finder.pay(at, r.cost)
+		} else {
+			w.finder.pay(at, known.caller.cost()) // as a walker counts that has it from a cache
 			if w.caches {
 				w.fast.learn(&w.frame, known, c)
 			}

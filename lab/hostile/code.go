@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 )
 
 // Code that is made to cost its analysis much: each of its functions leads to others, each
@@ -46,6 +47,8 @@ func codeCases() []Case {
 		{"switches", "jumps through one table", 2_000_000, x86.program(switches)},
 		{"recursion", "functions that call one another", 16_000_000, x86.program(recursion)},
 		{"false calls", "bytes that read as calls", 16_000_000, x86.program(falseCalls)},
+		{"crowd", "2,000 threads amid random Thumb code, on one stack", 8_000_000, thumb.crowd(random)},
+		{"crowd of calls", "the same amid MIPS calls, branches, frames, returns", 16_000_000, mips.crowd(mipsFlow)},
 	}
 }
 
@@ -55,17 +58,36 @@ func (m machine) program(fill func(rng *rand.Rand, n int) []byte) func(int) map[
 		rng := rand.New(rand.NewPCG(1, 2))
 		code := fill(rng, n)
 		size := uint64(len(code))
-		var stack []byte
-		for range 8192 {
-			stack = words(stack, m.word, text+(rng.Uint64N(size)&^(m.align-1)|m.mode))
-		}
 		pc := text + (size/2&^15 | m.mode)
-		return map[string][]byte{
-			capture: fmt.Appendf(nil, `{"arch":"%s","endian":"little","regs":{"pc":"%#x","sp":"0x70000000"%s},"memory":[{"base":"0x70000000","bytes":"%s"}],"images":[{"path":"program","bias":"0x0"}]}`,
-				m.name, pc, m.regs, base64.StdEncoding.EncodeToString(stack)),
-			program: m.file(code),
-		}
+		regs := fmt.Sprintf(`"regs":{"pc":"%#x","sp":"0x70000000"%s}`, pc, m.regs)
+		return map[string][]byte{capture: m.amid(rng, size, regs), program: m.file(code)}
 	}
+}
+
+// crowd is the same with many threads, each somewhere in the code.
+func (m machine) crowd(fill func(rng *rand.Rand, n int) []byte) func(int) map[string][]byte {
+	const threads, slots = 2000, 8000
+	return func(n int) map[string][]byte {
+		rng := rand.New(rand.NewPCG(1, 2))
+		code := fill(rng, n)
+		size := uint64(len(code))
+		var all []string
+		for i := range threads {
+			pc, sp := text+(rng.Uint64N(size)&^3|m.mode), 0x70000000+m.word*int(rng.Uint64N(slots))
+			all = append(all, fmt.Sprintf(`{"id":%d,"regs":{"pc":"%#x","sp":"%#x"%s}}`, i+1, pc, sp, m.regs))
+		}
+		return map[string][]byte{capture: m.amid(rng, size, `"threads":[`+strings.Join(all, ",")+`]`), program: m.file(code)}
+	}
+}
+
+// amid is a snapshot with a stack of addresses of size bytes of code; running says what runs.
+func (m machine) amid(rng *rand.Rand, size uint64, running string) []byte {
+	var stack []byte
+	for range 8192 {
+		stack = words(stack, m.word, text+(rng.Uint64N(size)&^(m.align-1)|m.mode))
+	}
+	return fmt.Appendf(nil, `{"arch":"%s","endian":"little",%s,"memory":[{"base":"0x70000000","bytes":"%s"}],"images":[{"path":"program","bias":"0x0"}]}`,
+		m.name, running, base64.StdEncoding.EncodeToString(stack))
 }
 
 // file is an executable of one segment, code at text.

@@ -25,7 +25,7 @@ func Archs() cpu.Set {
 
 // State is a frame with these registers, about to be unwound.
 func State(s *target.Snapshot, regs *cpu.Registers, exact bool) *unwind.State {
-	st := &unwind.State{Snapshot: s, Thread: &target.Thread{Regs: *regs}, Regs: regs, Exact: exact}
+	st := &unwind.State{Snapshot: s, Thread: &target.Thread{Regs: *regs}, Regs: regs, Exact: exact, Limit: unwind.MaxCost}
 	st.PC, st.Mode, _ = s.Arch.PCOf(regs)
 	st.Site = st.PC
 	if !exact {

@@ -27,7 +27,7 @@ func (o only) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	if !ok {
 		return unwind.NotCovered
 	}
-	s := &search{prog: p, at: at}
+	s := &search{prog: p, at: at, most: maxSteps}
 	o.derive(s, q)
 	r := s.result()
 	switch {

@@ -57,7 +57,9 @@ type search struct {
 	outermost, otherStack bool
 	// oneEntry: the walker asked for the answer from one entry; it knows the ways out.
 	oneEntry bool
-	steps    int // instructions executed in the functions that were asked for
+	// steps are the instructions executed in the functions that were asked for, most how many
+	// those may be.
+	steps, most int
 }
 
 // maxSteps bounds the instructions executed for one point: those of a few functions with
@@ -66,9 +68,12 @@ type search struct {
 // anew, so that the answers do not depend on what was asked before.
 const maxSteps = 1_000_000
 
+// briefSteps is the same for a walk that has little to spend, one of many in a capture.
+const briefSteps = maxSteps / 8
+
 // function asks for the analysis of a function; nil: the point has cost enough.
 func (s *search) function(entry disasm.Addr) *dataflow.Function {
-	if s.steps > maxSteps {
+	if s.steps > s.most {
 		return nil
 	}
 	f := s.prog.flows.Function(entry)
@@ -86,7 +91,10 @@ type wayOut struct {
 
 // search derives all answers for the place of a query.
 func (p *program) search(q *unwind.Query) *search {
-	s := &search{prog: p}
+	s := &search{prog: p, most: maxSteps}
+	if q.Brief {
+		s.most = briefSteps
+	}
 	at, ok := rules.PointOf(p.Code, q)
 	if !ok {
 		return s
@@ -281,7 +289,7 @@ func (s *search) derive(f *dataflow.Function, st *absint.State, how origin, out 
 
 // fromCallers derives rules from the calls of a function that has lost its return address.
 func (s *search) fromCallers(f *dataflow.Function, st *absint.State) {
-	if s.steps > maxSteps {
+	if s.steps > s.most {
 		return
 	}
 	list, cost := rules.LostRA(s.prog.flows, f, s.at, st)

@@ -175,11 +175,12 @@ type question struct {
 	pc, entry       uint64 // pc is where the frame resumes
 	mode            cpu.Mode
 	exact, hasEntry bool
+	brief           bool
 	try             int
 }
 
 func questionOf(q *unwind.Query) question {
-	k := question{pc: q.Resume, mode: q.Mode, exact: q.Exact, hasEntry: q.HasEntry, try: q.Try}
+	k := question{pc: q.Resume, mode: q.Mode, exact: q.Exact, hasEntry: q.HasEntry, brief: q.Brief, try: q.Try}
 	if q.Exact {
 		k.pc = q.PC
 	}

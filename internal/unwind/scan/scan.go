@@ -55,6 +55,9 @@ func (f Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	if s.Exact && f.link(s, sp, out) {
 		return unwind.Found
 	}
+	if s.Exhausted() {
+		return unwind.TooCostly
+	}
 	hit := f.search(s, sp)
 	if !hit.ok {
 		return unwind.NotCovered
@@ -69,12 +72,17 @@ type hit struct {
 	ok        bool
 }
 
+// wordCost is what a look at a word that points into code costs, in instructions analysed:
+// both take the same time.
+const wordCost = 4
+
 // search looks for the nearest return address of a call that certainly goes to
 // where the thread is, or else for the nearest whose target is unknown. Return
 // addresses of calls that go elsewhere are old ones.
 func (f Source) search(s *unwind.State, sp uint64) (first hit) {
 	candidates, sieve := 0, newSieve(s)
 	for slot, raw := range f.words(s, sp, &sieve) {
+		s.Cost += wordCost
 		site, kind := f.classify(s, raw)
 		if kind == other {
 			continue
@@ -90,7 +98,7 @@ func (f Source) search(s *unwind.State, sp uint64) (first hit) {
 				first = h
 			}
 		}
-		if candidates++; candidates == maxCandidates || s.Cost > unwind.MaxCost {
+		if candidates++; candidates == maxCandidates || s.Exhausted() {
 			break
 		}
 	}
@@ -180,7 +188,7 @@ func (f Source) reaches(s *unwind.State, site *cpu.CallSite, k kind) unwind.Answ
 	if k == trampoline {
 		return unwind.Yes
 	}
-	if f.graph == nil || !site.Direct || s.Cost > unwind.MaxCost {
+	if f.graph == nil || !site.Direct || s.Exhausted() {
 		return unwind.Unknown
 	}
 	a, _, cost := f.graph.Reaches(s.Snapshot, site.Target, site.TargetMode, s.Site)

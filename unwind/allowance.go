@@ -1,0 +1,93 @@
+package unwind
+
+import (
+	"github.com/backsight/backsight/internal/budget"
+	"github.com/backsight/backsight/target"
+)
+
+// MaxCost bounds the instructions that code analysis executes for one walk. A frame of an
+// ordinary program takes some thousand, once; in 8 MB of random bytes each of a thousand
+// return addresses takes a hundred thousand.
+const MaxCost = 4_000_000
+
+// What the walks through all threads of a capture cost together: three walks, and more for
+// programs that are large. The thousand threads of a server run the same functions, which
+// cost once; two thousand threads amid random bytes would take an hour.
+const allowanceFloor, bytesPerCost = 2 * MaxCost, 8
+
+// briefLimit is what a walk may cost at least that asks for answers whatever they take: one of
+// them takes up to a quarter of MaxCost, and is not broken off.
+const briefLimit = MaxCost / 2
+
+// leastFrames is how many frames a thread may have that shares its stack with others.
+const leastFrames = 32
+
+// Limits bound one walk.
+type Limits struct {
+	Cost   uint64 // in instructions that code analysis executes
+	Frames int    // 0: none but Options.MaxFrames
+}
+
+// Spent is what it cost to find the caller of a frame at one place.
+type Spent struct {
+	at   place
+	cost uint64
+}
+
+// Allowance is what walks through the threads of one snapshot may cost together. Threads are
+// walked in batches: all walks of a batch have the same limits, and what they spent is taken
+// off in their order, so that a backtrace does not depend on who is fast.
+type Allowance struct {
+	snap   *target.Snapshot
+	cost   budget.Budget
+	paid   map[place]bool          // at most so many as were paid for
+	stacks map[target.Range]uint64 // how many threads run on a stack
+}
+
+// NewAllowance returns that of a snapshot: a floor, and a share for each byte of code.
+func NewAllowance(snap *target.Snapshot) *Allowance {
+	var code uint64
+	for _, m := range snap.Modules {
+		if m.Image == nil {
+			continue
+		}
+		for _, s := range m.Image.Segments {
+			if s.Exec {
+				code += uint64(len(s.Data))
+			}
+		}
+	}
+	a := &Allowance{snap: snap, cost: budget.New("instructions analysed", allowanceFloor, code/bytesPerCost)}
+	if len(snap.Threads) > 1 {
+		a.stacks = make(map[target.Range]uint64) // at most one a thread
+		for i := range snap.Threads {
+			a.stacks[snap.StackOf(&snap.Threads[i])]++
+		}
+	}
+	return a
+}
+
+// Limits are those of a walk through t, one of a batch of n. Threads with one stack, which no
+// program has, have no more frames together than the stack has words.
+func (a *Allowance) Limits(t *target.Thread, n int) Limits {
+	l := Limits{Cost: min(MaxCost, uint64(a.cost.Left())/uint64(n))}
+	stack := a.snap.StackOf(t)
+	if sharing := a.stacks[stack]; sharing > 1 {
+		words := (stack.Hi - stack.Lo) / uint64(a.snap.Arch.RegSize)
+		l.Frames = leastFrames + int(min(words/sharing, 1<<30))
+	}
+	return l
+}
+
+// Charge takes off what a walk has spent, once for a place.
+func (a *Allowance) Charge(spent []Spent) {
+	if a.paid == nil {
+		a.paid = make(map[place]bool)
+	}
+	for _, s := range spent {
+		if !a.paid[s.at] && a.cost.Left() > 0 {
+			a.paid[s.at] = true
+			a.cost.Draw(int(min(s.cost, uint64(a.cost.Left()))))
+		}
+	}
+}
