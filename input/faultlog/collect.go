@@ -95,6 +95,7 @@ func (c *collector) take(line string, behindFirst bool) (took, done bool) {
 	if name, ok := threadName(line); ok && w.thread == "" {
 		w.thread = name
 	}
+	w.takeStack(line)
 	switch {
 	case w.takeDump(line):
 		return true, w.dump.done

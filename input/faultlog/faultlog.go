@@ -53,9 +53,12 @@ type words struct {
 	// others are the call chains of other threads, with their names.
 	others []named
 	thread string // that crashed
-	wide   bool   // addresses of 16 digits are listed
-	dump   *coredump
-	issues []string
+	stack  target.Range
+	// overflow: the device says that the stack overflowed.
+	overflow bool
+	wide     bool // addresses of 16 digits are listed
+	dump     *coredump
+	issues   []string
 }
 
 // named is a call chain of a thread.
@@ -109,6 +112,9 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title + ": " + text})
 	}
 	r.Thread = target.Thread{Regs: regs, Crashed: true, Memory: mem, Listed: w.listed}
+	if w.stack.Lo < w.stack.Hi {
+		r.Thread.Stack = w.stack
+	}
 	r.Fault = w.fault(p.Arch)
 	if status := w.faultStatus(); status.NotPushed() {
 		r.Thread.Stale = true

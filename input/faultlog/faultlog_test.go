@@ -67,6 +67,18 @@ Show more call stack info by run: addr2line -e fw.elf -afpiC 0800016c 08000184 0
 		"  R0 : 00000004  R1 : 08001a00  R2 : 00000002  R3 : a0000000\n  R12: ffffffff  LR : 08000185  PC : 0800016c  PSR: 010c0000\n" +
 		"查看更多函数调用栈信息，请运行：addr2line -e fw.elf -afpiC 0800016c 08000184\n",
 		"fault in sensor | arm cortexm | pc 800016c sp 20001f40 lr 8000185 | 4 bytes, 1 listed"},
+	{"CmBacktrace 1.3, an assertion, Chinese", "在线程(sensor)中发生断言\n====== 主堆栈信息 ======\n  addr: 20001f40    data: 00000007\n" +
+		"查看更多函数调用栈信息，请运行：addr2line -e fw.elf -a -f 0800016c 08000184\n",
+		"assertion in sensor | arm cortexm | pc - sp 20001f40 lr - | 4 bytes, 2 listed"},
+	{"CmBacktrace 1.4, an overflow", `Firmware name: fw, hardware version: V1, software version: V2
+Assert on thread sensor
+stack_pointer: 0x1ffff950, stack_start_addr: 0x20002530, stack_end_addr: 0x20002b6c
+Error: Thread stack(1ffff950) was overflow
+===== Thread stack information =====
+  addr: 20002530    data: a5a5a5a5
+====================================
+Show more call stack info by run: addr2line -e fw.elf -afpiC 0800016c 08000184
+`, "assertion in sensor | arm cortexm | pc - sp 20002530 lr - | 4 bytes, 2 listed"},
 	{"a plain handler on Cortex-M4F", `HardFault: exc_return ffffffe9 CFSR 00008200 HFSR 40000000 BFAR a0000000
 R0 00000004 R1 00007eb4 R2 00000002 R3 a0000000
 R12 00000000 LR 00000175 PC 0000015c PSR 01000200
@@ -187,6 +199,22 @@ func TestForms(t *testing.T) {
 		}
 		if got := summary(s, &s.Threads[0]); got != c.want || len(s.Threads) != 1 {
 			t.Errorf("%s:\n%d threads: %s; want\n           %s", c.name, len(s.Threads), got, c.want)
+		}
+	}
+}
+
+// TestOverflow: what the device itself found out about its stack.
+func TestOverflow(t *testing.T) {
+	for _, c := range formTests {
+		if c.name != "CmBacktrace 1.4, an overflow" {
+			continue
+		}
+		s, err := open(c.text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if th := s.Threads[0]; th.Stack != (target.Range{Lo: 0x20002530, Hi: 0x20002b6c}) || !strings.Contains(s.Fault.Status, "stack overflow") {
+			t.Errorf("%v, %q", th.Stack, s.Fault.Status)
 		}
 	}
 }

@@ -26,11 +26,16 @@ var forms = []form{
 	{words: "\xb9\xcc\xbc\xfe\xc3\xfb\xb3\xc6", begins: true, again: true, cpus: "arm", stackAtSP: true},
 	{words: "Fault on thread ", title: "fault", begins: true, cpus: "arm", stackAtSP: true},
 	{words: "Fault on interrupt or bare metal", title: "fault", begins: true, cpus: "arm", stackAtSP: true},
+	{words: "Assert on thread ", title: "assertion", begins: true, cpus: "arm", stackAtSP: true},
+	{words: "Assert on interrupt or bare metal", title: "assertion", begins: true, cpus: "arm", stackAtSP: true},
+	{words: "中发生断言", title: "assertion", begins: true, cpus: "arm", stackAtSP: true},
+	{words: "环境下发生断言", title: "assertion", begins: true, cpus: "arm", stackAtSP: true},
 	{words: "在线程(", title: "fault", begins: true, cpus: "arm", stackAtSP: true},
 	{words: "在中断或裸机环境下", title: "fault", begins: true, cpus: "arm", stackAtSP: true},
 	{words: "===== Thread stack information", begins: true, cpus: "arm", stackAtSP: true},
 	{words: "===== Main stack information", begins: true, cpus: "arm", stackAtSP: true},
 	{words: "===== 线程堆栈信息", begins: true, cpus: "arm", stackAtSP: true},
+	{words: "===== 主堆栈信息", begins: true, cpus: "arm", stackAtSP: true},
 	{words: "===== 主栈信息", begins: true, cpus: "arm", stackAtSP: true},
 	// RvBacktrace.
 	{words: "RV_Backtrace Call Frame Start", title: "RvBacktrace", cpus: "riscv", begins: true},
@@ -115,7 +120,7 @@ func (f *form) merge(g form) {
 // threadName reads the name of the thread that crashed.
 func threadName(line string) (string, bool) {
 	for _, mark := range [...]struct{ before, behind string }{
-		{"Fault on thread ", ""}, {"在线程(", ")"}, {"hard fault on thread: ", ""}, {"Current thread: ", ""},
+		{"Fault on thread ", ""}, {"Assert on thread ", ""}, {"在线程(", ")"}, {"hard fault on thread: ", ""}, {"Current thread: ", ""},
 		{" task: ", " "}, {"Thread: ", " backtrace"},
 	} {
 		_, rest, ok := strings.Cut(line, mark.before)

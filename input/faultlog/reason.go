@@ -16,7 +16,11 @@ func (w *words) fault(arch *cpu.Arch) *target.Fault {
 	}
 	if _, micro := arch.Layouts[cpu.CortexMFrame]; micro {
 		status := w.faultStatus()
-		f.Status = strings.Join(status.Reasons(), "; ")
+		reasons := status.Reasons()
+		if w.overflow {
+			reasons = append(reasons, "stack overflow, as the device found")
+		}
+		f.Status = strings.Join(reasons, "; ")
 		f.Address, f.HasAddress = status.Address()
 		return f
 	}
@@ -76,4 +80,22 @@ func (w *words) faultStatus() (s cortexm.FaultStatus) {
 		}
 	}
 	return s
+}
+
+// takeStack takes what CmBacktrace says of a stack that overflowed, in 1.4 with its bounds:
+//
+//	stack_pointer: 0x1fffb950, stack_start_addr: 0x20002530, stack_end_addr: 0x20002b6c
+//	Error: Thread stack(1fffb950) was overflow
+func (w *words) takeStack(line string) {
+	if strings.Contains(line, "stack(") && strings.Contains(line, "was overflow") || strings.Contains(line, "栈(") && strings.Contains(line, "溢出") {
+		w.overflow = true
+	}
+	if _, rest, ok := strings.Cut(line, "stack_start_addr: "); ok {
+		lo, hi, _ := strings.Cut(rest, ", stack_end_addr: ")
+		a, ok1 := firstHex(lo)
+		b, ok2 := firstHex(hi)
+		if ok1 && ok2 && a < b {
+			w.stack = target.Range{Lo: a, Hi: b}
+		}
+	}
 }
