@@ -40,7 +40,10 @@ func newWatch(stdout, stderr io.Writer) *cobra.Command {
 		Short: "Backtraces under each crash report as a console prints it",
 		Long: `Follows a serial console, a log file that grows, or standard input; passes its text on,
 and writes the backtraces under each crash report as it comes. Noise and resets of the
-device do no harm. Set the speed of a serial line before: stty -F /dev/ttyUSB0 115200 raw`,
+device do no harm. Set the speed of a serial line before: stty -F /dev/ttyUSB0 115200
+
+-f problems writes "FILE:LINE: error: …", as compilers do; in VS Code the matcher is $gcc.
+Exit code: 0; 1 with --fail where a report came; 2 where the console cannot be read.`,
 		Example: `  backsight watch -e build/fw.elf /dev/ttyUSB0
   backsight watch -e fw.elf --format problems --quiet serial.log
   ssh target journalctl -kf | backsight watch --sysroot rootfs/ -
