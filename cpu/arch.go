@@ -64,6 +64,10 @@ type Arch struct {
 	// __gnu_mcount_nc; 0 where it leaves SP alone.
 	HookPops int64
 
+	// ThreadExit is the system call by which Linux's C libraries end a thread whose function
+	// came back.
+	ThreadExit SystemCall
+
 	// EntryCFA is CFA − SP on entry to a function: 0, or the word that a call
 	// pushed (x86). The CFA is SP in the caller at the call instruction.
 	EntryCFA int64
@@ -91,6 +95,12 @@ type Arch struct {
 
 	// Decoder is nil for a CPU that is only described.
 	Decoder Decoder
+}
+
+// SystemCall is a system call by its number, and the register that holds the number.
+type SystemCall struct {
+	Reg    Reg
+	Number int64
 }
 
 // RegInfo describes one register.

@@ -9,6 +9,9 @@ func corroborate(frames []Frame, root bool, graph CallGraph) {
 		return
 	}
 	if graph != nil {
+		if f := &frames[len(frames)-1]; root && !f.Exact && !f.derived() && graph.EndsThread(f.Module, f.PC, f.Mode) {
+			f.Checks |= ThreadStart
+		}
 		confirmInwards(frames, first, root)
 		for i := max(first-1, 1); i < len(frames); i++ {
 			frames[i].Trust = settled(frames, i)
@@ -46,34 +49,35 @@ func firstInDoubt(frames []Frame) int {
 // was overwritten, another function's frame layout would be laid over the stack, and would
 // not find such a place.
 //
+// A direct call that nobody can follow (unclear) lets a frame corroborate those that indirect
+// calls led to, but not one behind a tail call: two unclear calls of one function are told
+// apart by nothing.
+//
 // Stacks begin in few places (clone, _start), and a rule leads to one exactly, or to
 // none: the outermost frame corroborates the frame that it called, start_thread, which
 // nobody calls directly, and is itself taken for granted if that frame holds.
 func confirmInwards(frames []Frame, first int, root bool) {
 	last := len(frames) - 1
 	root = root && !frames[last].Exact // no rule led to an interrupted frame
-	corroborated := false
+	corroborated, unclear := false, false
 	for i := last; i >= first; i-- {
 		f := &frames[i]
-		if corroborated && !f.Checks.proven() {
+		if corroborated && !f.Checks.proven() && !(unclear && f.Checks.has(TargetMatches)) {
 			f.Checks |= Corroborated
 		}
-		corroborated = f.follows() && (corroborated || f.Checks.proven() || root && i == last)
+		corroborated = f.derived() && (corroborated || f.Checks.proven() || root && i == last)
+		unclear = f.Checks&targetChecks == TargetUnclear || unclear && !f.Checks.proven()
 	}
 	if root && last > 0 && !frames[last].Checks.proven() {
 		frames[last].Checks |= Corroborated
 	}
 }
 
-// follows tells whether a frame was derived from its callee, rather than found by a
-// search, and could have called it for all that is known.
-func (f *Frame) follows() bool { return f.derived() && f.Checks&targetChecks != TargetUnclear }
-
-// provenByGuess tells whether the rule that found a frame, though nothing confirms the rule,
-// led to where a call of just the callee's function returns. A wrong rule finds no such
-// place but that of another activation of the same function.
-func (f *Frame) provenByGuess() bool {
-	return f.Trust == Likely && f.Method == MethodCode && f.Checks.proven() && f.Checks&(Disputed|NoCall|TargetDiffers) == 0
+// ruled tells whether a rule that nothing confirms, but nothing speaks against either, led to
+// a frame. A wrong rule finds no place from which the next leads to a call of just that frame's
+// function.
+func (f *Frame) ruled() bool {
+	return f.Trust == Likely && f.Method == MethodCode && f.Checks&(Disputed|NoCall|TargetDiffers) == 0
 }
 
 // derived tells whether nothing but the call before its PC makes a frame doubtful: the
@@ -92,7 +96,7 @@ func settled(frames []Frame, i int) Trust {
 	t, outermost := trustOf(f.Method, f.Checks), i+1 == len(frames)
 	switch {
 	case f.Checks.has(AtStart): // the PC may be a pointer to that function
-	case f.Checks.has(OneBitElsewhere) && (outermost || !frames[i+1].Checks.proven()): // which function is it?
+	case f.Checks.has(OneBitElsewhere) && (outermost || !frames[i+1].Checks.has(TargetMatches)): // which function is it?
 	case !outermost && frames[i+1].Trust == Guess: // only a search leads on
 	default:
 		return t
@@ -119,10 +123,10 @@ func passOutwards(frames []Frame) {
 	local := false // the last frame alone is in doubt, and not in its place
 	for i := range frames {
 		f := &frames[i]
-		if local && f.Checks.has(FrameSize) && f.Checks.proven() {
+		if local && f.Checks.has(FrameSize|TargetMatches) {
 			trust = Certain
 		}
-		local = trust == Certain && f.Checks.has(FrameSize) && (f.derived() || f.provenByGuess())
+		local = trust == Certain && f.Checks.has(FrameSize) && (f.derived() || f.ruled())
 		trust = min(trust, f.Trust)
 		f.Trust = trust
 	}

@@ -36,9 +36,11 @@ func TestCorroborate(t *testing.T) {
 		{"two of them, one by the other", false, []frame{c(indirect, Certain), c(indirect, Certain), c(proven, Certain)}},
 		{"nothing is left to corroborate: the stack was cut", false, []frame{c(proven, Certain), c(indirect, Likely)}},
 		{"what is not certain makes what follows uncertain", false,
-			[]frame{c(indirect, Likely), c(unclear, Likely), c(proven, Likely), c(proven, Likely)}},
+			[]frame{c(indirect, Certain), c(unclear, Likely), c(proven, Likely), c(proven, Likely)}},
 		{"but not where the next call goes straight to the function in doubt, and the sizes of the frames meet", false,
 			[]frame{c(unclear|sized, Likely), c(proven|sized, Certain), c(proven, Certain)}},
+		{"nor where that call comes to the function by a jump", false,
+			[]frame{c(unclear|sized, Likely), c(byJump|sized, Certain), c(proven, Certain)}},
 		{"a size that was read from the stack may lead to another activation of that function", false,
 			[]frame{c(unclear|sized, Likely), c(proven, Likely), c(proven|sized, Likely)}},
 		{"behind an indirect call the wrong size may have led to a frame further out", false,
@@ -47,13 +49,18 @@ func TestCorroborate(t *testing.T) {
 			[]frame{c(proven|sized|hint, Likely), c(proven|sized, Likely)}},
 		{"a call in another function is one bit away: a proven caller tells which function this is", false,
 			[]frame{c(proven|sized|OneBitElsewhere, Certain), c(proven|sized, Certain)}},
+		{"and one whose call comes by a jump", false,
+			[]frame{c(proven|sized|OneBitElsewhere, Certain), c(byJump|sized, Certain), c(proven, Certain)}},
 		{"else another function's size may have led further out", false,
 			[]frame{c(proven|sized, Certain), c(indirect|sized|OneBitElsewhere, Likely), c(indirect|sized, Likely), c(proven|sized, Likely)}},
 		{"a pointer to a function can be the return address of a call that never returns", false,
 			[]frame{c(proven|sized|AtStart, Likely), c(proven|sized, Certain)}},
 		{"a direct call whose way is not clear is never certain: it may be another one of that function", false,
 			[]frame{c(unclear, Likely), c(proven, Likely)}},
-		{"and says nothing for others", false, []frame{c(indirect, Likely), c(unclear, Likely), c(proven, Likely)}},
+		{"though where its function leads says that an indirect call led to the callee", false,
+			[]frame{c(indirect, Certain), c(unclear, Likely), c(proven, Likely)}},
+		{"but not that a call did which came by a jump, of which there may be another", false,
+			[]frame{c(byJump, Likely), c(unclear, Likely), c(proven, Likely)}},
 		{"a tail call does", false, []frame{c(indirect, Certain), c(byJump, Certain), c(proven, Certain)}},
 		{"a frame that is likely at best does not", false, []frame{c(indirect, Likely), c(indirect|hint, Likely), c(proven|sized, Likely)}},
 		{"a signal: the interrupted frame's caller corroborates all three", false,
@@ -81,6 +88,32 @@ func TestCorroborate(t *testing.T) {
 		}
 		if !slices.Equal(got, want) {
 			t.Errorf("%s: %v, want %v", walk.what, got, want)
+		}
+	}
+}
+
+// TestUnconfirmedRule: a rule of code analysis that nothing confirms led to a frame in doubt. The
+// doubt ends where the next rule leads to a call of that frame's function.
+func TestUnconfirmedRule(t *testing.T) {
+	const weak = Executable | CallBefore | SPMonotonic | SPAligned | SPInStack | FrameSize
+	const agreed = weak | MethodsAgree | EntryKnown
+	for _, c := range []struct {
+		what  string
+		doubt Checks
+		next  Checks
+		want  Trust
+	}{
+		{"the next call goes straight there", weak, agreed | TargetMatches, Certain},
+		{"nobody knows where the next call goes", weak, agreed, Likely},
+		{"the rule was only a hint", weak | Disputed, agreed | TargetMatches, Likely},
+	} {
+		frames := []Frame{{Trust: Certain}}
+		for _, checks := range []Checks{c.doubt, c.next, agreed | TargetMatches} {
+			frames = append(frames, Frame{Checks: checks, Trust: Likely, Method: MethodCode})
+		}
+		corroborate(frames, false, syscalls{})
+		if frames[1].Trust != Likely || frames[2].Trust != c.want || frames[3].Trust != c.want {
+			t.Errorf("%s: %v, %v, %v", c.what, frames[1].Trust, frames[2].Trust, frames[3].Trust)
 		}
 	}
 }

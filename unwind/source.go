@@ -192,6 +192,10 @@ type CallGraph interface {
 	// Stub tells where the code at entry jumps to, if it is a PLT stub: where the captured
 	// GOT says, else to the function of the stub's name in the module at pc.
 	Stub(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (to uint64, ok bool)
+	// Binding tells what the PLT stub at entry leaves in the word below the return address
+	// on its way to the dynamic linker, as long as its import is not bound: what tells the
+	// dynamic linker which import that is.
+	Binding(snap *target.Snapshot, entry uint64, mode cpu.Mode) (word uint64, ok bool)
 	// Callee resolves the target of the indirect call at site, where constants
 	// and the image's data tell.
 	Callee(snap *target.Snapshot, site uint64, mode cpu.Mode) (entry uint64, entryMode cpu.Mode, ok bool)
@@ -200,6 +204,9 @@ type CallGraph interface {
 	// StartsFunction tells whether a function begins at pc in m, where the call at site
 	// would return to, as far as symbols, calls and pointers tell.
 	StartsFunction(m *target.Module, pc uint64, mode cpu.Mode, site cpu.CallSite) bool
+	// EndsThread tells whether code at pc in m, where a call came back, goes straight to the
+	// system call that ends the thread.
+	EndsThread(m *target.Module, pc uint64, mode cpu.Mode) bool
 	// BehindSyscall tells whether the instruction before pc in m is a system call.
 	BehindSyscall(m *target.Module, pc uint64, mode cpu.Mode) bool
 	// LeavesException tells whether the code at pc in m leads to exception returns only:

@@ -58,12 +58,15 @@ const (
 	// AtStart: a function begins at the PC, so that a pointer to that function looks like
 	// the return address of a call that never returns. Against.
 	AtStart
+	// ThreadStart: the thread began in this frame. What its call returns ends the thread, and
+	// only the first words of a thread's stack hold such a return address.
+	ThreadStart
 	checkCount = iota
 )
 
 var checkNames = [checkCount]string{"executable", "call-before", "target-matches", "sp-monotonic", "sp-aligned", "sp-in-stack",
 	"methods-agree", "interrupted", "trampoline", "entry-known", "code-missing", "target-differs", "no-call", "one-bit-away",
-	"target-unclear", "corroborated", "frame-size", "one-bit-elsewhere", "unopposed", "disputed", "function-start"}
+	"target-unclear", "corroborated", "frame-size", "one-bit-elsewhere", "unopposed", "disputed", "function-start", "thread-start"}
 
 // Names lists the checks' names in a fixed order.
 func (c Checks) Names() []string {
@@ -149,10 +152,13 @@ const targetChecks = TargetMatches | TargetUnclear
 // something confirming its return address. Behind a call that names the callee's entry
 // either derivation will do. Else the entry may be wrong, and two must agree; or the frame's
 // size follows from the code alone, and the ways out confirm it or do not exist: main, whose
-// address _start passes on, and which ends in exit. That is too little behind a call that
+// address _start passes on, and which ends in exit. Where a thread began, no wrong rule would
+// have found. That is too little behind a call that
 // comes to the callee by a jump: memcpy's stub, of which each call of its function looks alike.
 func (c Checks) derived() bool {
 	switch {
+	case c.has(ThreadStart):
+		return true
 	case c.proven() || c&AtTrampoline != 0:
 		return c&(MethodsAgree|EntryKnown) != 0
 	case !c.has(SPAligned):

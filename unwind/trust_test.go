@@ -41,6 +41,7 @@ func TestTrust(t *testing.T) {
 		{"two derivations agree, the entry may be wrong", MethodCode, ordinary | MethodsAgree | Corroborated, Likely},
 		{"a known entry alone", MethodCode, ordinary | EntryKnown | Corroborated, Likely},
 		{"the same, corroborated by a frame that meets exactly", MethodCode, ordinary | MethodsAgree | FrameSize | Corroborated, Certain},
+		{"where a thread began, by a rule that nothing confirms", MethodCode, ordinary | ThreadStart | Corroborated, Certain},
 		{"a known entry of what never returns, corroborated", MethodCode, ordinary | EntryKnown | Unopposed | Corroborated, Certain},
 		{"the same with a crooked SP", MethodCode, ordinary&^SPAligned | EntryKnown | Unopposed | Corroborated, Likely},
 		{"the same, uncorroborated", MethodCode, ordinary | EntryKnown | Unopposed, Likely},

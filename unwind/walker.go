@@ -172,6 +172,9 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 		w.frame.Index = len(dst) - 1 - first
 		r := w.finder.find(&w.frame)
 		c := &r.best
+		if (!c.valid || c.trust == Guess || c.end && r.stop.Reason != StopRoot) && w.atThreadStart() {
+			return dst, ending{Stop: Stop{Reason: StopRoot}}
+		}
 		if !c.valid {
 			return dst, ending{r.stop, r.refuted}
 		}
@@ -195,6 +198,14 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 		dst = append(dst, c.frame())
 		w.frame.enter(c)
 	}
+}
+
+// atThreadStart tells whether the thread began in the frame to be unwound: what its call
+// returns ends the thread. Nobody called such a frame, and what lies on the stack behind it is
+// what the thread was created with. Tables say so themselves.
+func (w *Walker) atThreadStart() bool {
+	s, graph := &w.frame, w.opt.CallGraph
+	return graph != nil && !s.Exact && graph.EndsThread(s.Module, s.PC, s.Mode)
 }
 
 func (w *Walker) observe(frame int) {

@@ -99,6 +99,7 @@ func describe(abi string, bigEndian bool) *cpu.Arch {
 		RegSize:    4,
 		InsnAlign:  2,
 		StackAlign: 8, // AAPCS32 6.2.1.2
+		ThreadExit: cpu.SystemCall{Reg: R7, Number: 1},
 		HookPops:   4, // gcc/config/arm/linux-eabi.h, ARM_FUNCTION_PROFILER
 		PC:         PC,
 		SP:         SP,

@@ -75,6 +75,7 @@ func describe(bigEndian bool) *cpu.Arch {
 		Regs:       registers(),
 		Preserved:  preserved,
 		Zero:       cpu.NoReg,
+		ThreadExit: cpu.SystemCall{Reg: X0 + 8, Number: 93},
 		// The record lies anywhere in the frame (AAPCS64 6.4.6): above it may be
 		// saved registers and locals, so the CFA does not follow from it. 16, the
 		// end of the record, is its lower bound, and right only where nothing

@@ -39,16 +39,17 @@ type abi struct {
 	gpPreserved       bool
 	archR6            uint32
 	hookPops          int64 // gcc/config/mips/mips.h, FUNCTION_PROFILER
+	exit              int64 // Linux, arch/mips/kernel/syscalls
 }
 
 func abis() [3]abi {
 	return [3]abi{
 		{cpu: "mips", name: "o32", addrSize: 4, regSize: 4, class: 1, elfMask: flagABI2,
-			stackAlign: 8, archR6: flagArch32R6, hookPops: 8},
+			stackAlign: 8, archR6: flagArch32R6, hookPops: 8, exit: 4001},
 		{cpu: "mips64", name: "n64", addrSize: 8, regSize: 8, class: 2,
-			stackAlign: 16, gpPreserved: true, archR6: flagArch64R6},
+			stackAlign: 16, gpPreserved: true, archR6: flagArch64R6, exit: 5058},
 		{cpu: "mips64", name: "n32", addrSize: 4, regSize: 8, class: 1, elf: flagABI2, elfMask: flagABI2,
-			stackAlign: 16, gpPreserved: true, archR6: flagArch64R6},
+			stackAlign: 16, gpPreserved: true, archR6: flagArch64R6, exit: 6058},
 	}
 }
 
@@ -116,16 +117,17 @@ func (a abi) arch(big bool) *cpu.Arch {
 		AddrSize: a.addrSize, RegSize: a.regSize,
 		InsnAlign: 2, StackAlign: a.stackAlign,
 		PC: PC, SP: SP, FP: cpu.NoReg, LR: RA, Status: cpu.NoReg,
-		Regs:      registers(a),
-		Preserved: preserved,
-		SelfRegs:  cpu.SetOf(T9),
-		Globals:   cpu.SetOf(GP),
-		GPBias:    0x7ff0,
-		HookPops:  a.hookPops,
-		Zero:      Zero,
-		ISABit:    true,
-		ELF:       a.elfMatch(plain),
-		Layouts:   layouts(a, big),
-		Decoder:   newDecoder(a, plain, big),
+		Regs:       registers(a),
+		Preserved:  preserved,
+		SelfRegs:   cpu.SetOf(T9),
+		Globals:    cpu.SetOf(GP),
+		GPBias:     0x7ff0,
+		HookPops:   a.hookPops,
+		ThreadExit: cpu.SystemCall{Reg: V0, Number: a.exit},
+		Zero:       Zero,
+		ISABit:     true,
+		ELF:        a.elfMatch(plain),
+		Layouts:    layouts(a, big),
+		Decoder:    newDecoder(a, plain, big),
 	}
 }

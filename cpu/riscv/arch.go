@@ -69,10 +69,11 @@ func Archs() []*cpu.Arch {
 func (v variant) describe() *cpu.Arch {
 	w := int64(v.word)
 	return &cpu.Arch{
-		Name:     v.name,
-		ABI:      v.abi,
-		AddrSize: v.word,
-		RegSize:  v.word,
+		Name:       v.name,
+		ABI:        v.abi,
+		ThreadExit: cpu.SystemCall{Reg: A0 + 7, Number: 93},
+		AddrSize:   v.word,
+		RegSize:    v.word,
 		// 2 even for binaries whose flags lack RVC: libraries written in
 		// assembly may have compressed code all the same.
 		InsnAlign:  2,

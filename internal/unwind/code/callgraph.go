@@ -1,17 +1,11 @@
 package code
 
 import (
-	"slices"
-
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
-
-// maxTailJumps bounds a chain of tail calls, PLT stubs among them.
-const maxTailJumps = 12
 
 // reach is a question whether control comes from an entry to pc, both of one image.
 type reach struct {
@@ -25,8 +19,8 @@ type reachable struct {
 	cost uint32
 }
 
-// at finds the code that lies at a target address: nil where no image has any.
-func (s *Source) at(snap *target.Snapshot, pc uint64) (*target.Module, *program) {
+// moduleAt finds the code that lies at a target address: nil where no image has any.
+func moduleAt(s *Source, snap *target.Snapshot, pc uint64) (*target.Module, *program) {
 	m, ok := snap.ModuleAt(pc)
 	if !ok || m.Image == nil || m.Image.Arch.Decoder == nil {
 		return nil, nil
@@ -39,7 +33,7 @@ func inImage(m *target.Module, pc uint64) uint64 { return m.ToImage(pc) & m.Imag
 
 // Reaches implements unwind.CallGraph. What an image's code alone decides is kept.
 func (s *Source) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a unwind.Answer, alone bool, cost uint64) {
-	m, p := s.at(snap, entry)
+	m, p := moduleAt(s, snap, entry)
 	if p == nil {
 		return unwind.Unknown, false, 0
 	}
@@ -57,141 +51,9 @@ func (s *Source) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc 
 	return a, w.alone, uint64(w.cost)
 }
 
-// tailWalk follows tail calls in search of the function that has pc. Addresses are target
-// addresses.
-type tailWalk struct {
-	src  *Source
-	snap *target.Snapshot
-	pc   uint64
-	todo []disasm.Addr
-	cost int // instructions executed
-	// alone: nothing but the code of one image, that of the entry and pc, decided.
-	alone bool
-}
-
-// from follows tail calls from an entry.
-func (w *tailWalk) from(entry disasm.Addr) unwind.Answer {
-	if w.thunk(entry) {
-		return unwind.Anywhere
-	}
-	var room [2 * maxTailJumps]disasm.Addr
-	w.todo = append(room[:0], entry)
-	answer := unwind.No
-	straight := 1 // so many of todo are the entry's function and what its stub goes to
-	for n := 0; n < len(w.todo) && n < maxTailJumps; n++ {
-		before := len(w.todo)
-		a, stub := w.visit(w.todo[n])
-		switch a {
-		case unwind.Yes:
-			if n >= straight {
-				return unwind.YesByJump
-			}
-			return a
-		case unwind.YesByJump:
-			return a
-		case unwind.Unknown:
-			answer = a
-		}
-		if stub && straight == before {
-			straight++
-		}
-	}
-	if len(w.todo) > maxTailJumps || answer == unwind.No && !w.src.elsewhere(w.snap, entry, w.pc) {
-		return unwind.Unknown
-	}
-	return answer
-}
-
-// thunk tells whether the code at a place goes on to anywhere.
-func (w *tailWalk) thunk(at disasm.Addr) bool {
-	m, p := w.src.at(w.snap, at.PC)
-	if p == nil || !disasm.Thunk(p.Code, disasm.Addr{PC: inImage(m, at.PC), Mode: at.Mode}) {
-		return false
-	}
-	w.alone = m.Contains(w.pc)
-	return true
-}
-
-// add appends a place, unless it is there.
-func (w *tailWalk) add(to disasm.Addr) {
-	if !slices.Contains(w.todo, to) {
-		w.todo = append(w.todo, to)
-	}
-}
-
-// visit answers for one function and adds where its tail calls go. stub: the function is
-// nothing but a jump through memory.
-func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
-	m, p := w.src.at(w.snap, to.PC)
-	if p == nil {
-		w.alone = false
-		return unwind.Unknown, false
-	}
-	own := m.Contains(w.pc)
-	w.alone = w.alone && own
-	entry, pc := disasm.Addr{PC: inImage(m, to.PC), Mode: to.Mode}, inImage(m, w.pc)
-	if !p.Has(entry.PC) {
-		return unwind.No, false
-	}
-	f := p.flows.Function(entry)
-	w.cost += f.Steps()
-	if own && f.ByGuess(pc) {
-		return unwind.Unknown, false
-	}
-	if own && f.Contains(pc) {
-		return unwind.Yes, false
-	}
-	slot, isStub := p.callees.StubSlot(entry)
-	if isStub {
-		if to, a := p.binding(w.snap, m, slot, w.pc); to.PC != 0 {
-			w.addTails(m, f.Tails)
-			w.add(to)
-			return a, true
-		}
-	}
-	if f.Complete {
-		w.addTails(m, f.Tails)
-		w.alone = w.alone && !isStub
-		if own && f.JumpsTo(pc) {
-			return unwind.Unknown, false
-		}
-		return unwind.No, false
-	}
-	if own {
-		w.cost += dataflow.JumpsCost
-	}
-	if own && f.JumpsTo(pc) {
-		return unwind.YesByJump, false
-	}
-	w.alone = w.alone && !isStub
-	return unwind.Unknown, false
-}
-
-func (w *tailWalk) addTails(m *target.Module, tails []disasm.Addr) {
-	for _, t := range tails {
-		w.add(disasm.Addr{PC: m.ToTarget(t.PC), Mode: t.Mode})
-	}
-}
-
-// elsewhere tells whether pc certainly belongs to another function than the one at entry:
-// only then is it evidence that entry's flow does not come there. Code that only the runtime
-// jumps to (landing pads) is in no flow; it lies behind its function's entry, or, split off,
-// near other code of the function.
-func (s *Source) elsewhere(snap *target.Snapshot, entry disasm.Addr, pc uint64) bool {
-	m, p := s.at(snap, pc)
-	if p == nil {
-		return false
-	}
-	a, e := inImage(m, pc), inImage(m, entry.PC)
-	if a >= e && p.entries.Next(e, e) > a {
-		return false
-	}
-	return !p.flows.Function(disasm.Addr{PC: e, Mode: entry.Mode}).Enters(a)
-}
-
 // Stub implements unwind.CallGraph.
 func (s *Source) Stub(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (uint64, bool) {
-	m, p := s.at(snap, entry)
+	m, p := moduleAt(s, snap, entry)
 	if p == nil {
 		return 0, false
 	}
@@ -226,7 +88,7 @@ func (p *program) binding(snap *target.Snapshot, m *target.Module, slot uint64, 
 
 // Callee implements unwind.CallGraph.
 func (s *Source) Callee(snap *target.Snapshot, site uint64, mode cpu.Mode) (uint64, cpu.Mode, bool) {
-	m, p := s.at(snap, site)
+	m, p := moduleAt(s, snap, site)
 	if p == nil {
 		return 0, 0, false
 	}
