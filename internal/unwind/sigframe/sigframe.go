@@ -34,16 +34,15 @@ var (
 // Method is MethodSigframe.
 func (Source) Method() unwind.Method { return unwind.MethodSigframe }
 
-// At tells whether pc, its mode bit set or not, lies on an instruction of a
-// trampoline. A handler returns to the first one; a thread may be stopped at any.
+// At tells whether a handler that returns to pc, its mode bit set or not, returns to a
+// trampoline: to its first instruction. A thread may be stopped at any.
 func (Source) At(s *unwind.State, pc uint64, mode cpu.Mode) bool {
-	t, _ := find(s, pc, mode)
-	return t != nil || sigtramp(s, pc)
+	t, i := find(s, pc, mode)
+	return t != nil && i == 0 || sigtramp(s, pc)
 }
 
-// find recognises the trampoline at pc. moved is what its instructions before pc
-// have added to SP.
-func find(s *unwind.State, pc uint64, mode cpu.Mode) (t *trampoline, moved int64) {
+// find recognises the trampoline that has its i-th instruction at pc.
+func find(s *unwind.State, pc uint64, mode cpu.Mode) (t *trampoline, i int) {
 	arch := s.Snapshot.Arch
 	pc, _ = arch.SplitCode(pc)
 	code := s.Code(pc)
@@ -56,8 +55,8 @@ func find(s *unwind.State, pc uint64, mode cpu.Mode) (t *trampoline, moved int64
 		if t.abi != "" && t.abi != arch.ABI || t.mode != mode {
 			continue
 		}
-		if moved, ok := t.around(s, pc, code); ok {
-			return t, moved
+		if i, ok := t.around(s, pc, code); ok {
+			return t, i
 		}
 	}
 	return nil, 0
@@ -72,16 +71,22 @@ func trampolinesOf(arch *cpu.Arch) []trampoline {
 	return nil
 }
 
-// around tells whether pc, where code lies, is on one of t's instructions and all
-// of them are there.
-func (t *trampoline) around(s *unwind.State, pc uint64, code []byte) (moved int64, ok bool) {
-	for i, in := range t.code {
+// around tells on which of t's instructions pc is, where code lies, if all of them are there.
+func (t *trampoline) around(s *unwind.State, pc uint64, code []byte) (i int, ok bool) {
+	for i := range t.code {
 		if t.at(code, i) && (i == 0 || t.at(s.Code(t.start(pc, i)), 0)) {
-			return moved, true
+			return i, true
 		}
-		moved += in.moves
 	}
 	return 0, false
+}
+
+// moved is what the instructions before the i-th have added to SP.
+func (t *trampoline) moved(i int) (n int64) {
+	for _, in := range t.code[:i] {
+		n += in.moves
+	}
+	return n
 }
 
 // start is the address of the first instruction when pc is at the i-th.
@@ -99,7 +104,7 @@ const maxContext = 640
 // Step restores the interrupted registers.
 func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
-	t, moved := find(s, s.PC, s.Mode)
+	t, i := find(s, s.PC, s.Mode)
 	if t == nil {
 		return stepDarwin(s, out)
 	}
@@ -109,7 +114,7 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 		return unwind.NotCovered
 	}
 	var block [maxContext]byte
-	n := s.Snapshot.Memory.Read(sp+uint64(t.context-moved), block[:min(layout.Size, maxContext)])
+	n := s.Snapshot.Memory.Read(sp+uint64(t.context-t.moved(i)), block[:min(layout.Size, maxContext)])
 	regs := arch.Read(layout, block[:n])
 	if !regs.Known.Has(arch.PC) || !regs.Known.Has(arch.SP) {
 		return unwind.NotCaptured

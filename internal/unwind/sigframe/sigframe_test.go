@@ -92,6 +92,9 @@ func TestStepRestoresAllRegisters(t *testing.T) {
 			if !(Source{}).At(s, s.PC, s.Mode) || !(Source{}).At(s, s.PC|f.mode, s.Mode) {
 				t.Fatal("trampoline is not recognised")
 			}
+			if inside := s.PC + max(a.InsnAlign, 2); (Source{}).At(s, inside, s.Mode) {
+				t.Error("a handler returns to the first instruction of a trampoline only")
+			}
 			var got unwind.Caller
 			if v := (Source{}).Step(s, &got); v != unwind.Found {
 				t.Fatal(v)
