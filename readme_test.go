@@ -12,6 +12,12 @@ func TestReadme(t *testing.T) {
 	if want := read(t, "testdata/mips-deref/want.txt"); !strings.Contains(doc, "```\n"+want+"```\n") {
 		t.Errorf("README.md does not show what its first command prints:\n%s", want)
 	}
+	first, _, _ := strings.Cut(read(t, "testdata/mips-naked/want.txt"), "    stop:")
+	for _, frame := range strings.Split(strings.TrimSpace(first), "\n")[1:] {
+		if !strings.Contains(doc, " "+frame+"\n") {
+			t.Errorf("README.md does not show %q beside GDB's backtrace", frame)
+		}
+	}
 	if args := strings.Fields(read(t, "testdata/mips-deref/args")); !strings.Contains(doc, "go run ./cmd/backsight bt --sysroot testdata/mips-deref/"+args[len(args)-2]) {
 		t.Errorf("README.md's first command is not that of testdata/mips-deref: %q", args)
 	}
