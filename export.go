@@ -37,7 +37,8 @@ func ListRules(ctx context.Context, img *image.Image, names ...string) (p *table
 	if err != nil {
 		return nil, err
 	}
-	fault := guarded(img, func() { p, err = rows.List(ctx, img, analysis(), chosen...) })
+	code := analysis()
+	fault := guarded(img, func() { p, err = rows.List(ctx, img, rows.Code{Entries: code.Entries, Modes: code.Modes}, chosen...) })
 	if fault != nil {
 		return nil, fault
 	}

@@ -23,7 +23,7 @@ import (
 func listCode(t testing.TB, img *image.Image) *tables.Program {
 	t.Helper()
 	analysis := code.New(nil)
-	p, err := rows.List(t.Context(), img, analysis, rows.Source{Name: "code", RuleSource: analysis, Part: table.Part{Method: unwind.MethodCode, List: analysis.Rows}})
+	p, err := rows.List(t.Context(), img, rows.Code{Entries: analysis.Entries, Modes: analysis.Modes}, rows.Source{Name: "code", RuleSource: analysis, Part: table.Part{Method: unwind.MethodCode, List: analysis.Rows}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func (l *lister) filler(at, end uint64) bool {
 		return false
 	}
 	var buf [1]cpu.Insn
-	for l.mode = l.modeAt(at); at < end; {
+	for at < end {
 		if l.img.Arch.Decoder.Decode(l.img.Code(at), at, l.mode, buf[:]) == 0 || buf[0].Flags&cpu.FlagPadding == 0 {
 			return false
 		}
@@ -83,8 +83,9 @@ func codeOf(img *image.Image) (ranges []image.Range) {
 
 // code asks for the rules at the instructions from one address up to another.
 func (l *lister) code(at, end uint64) {
+	l.reached = l.fallsTo(at)
 	for at < end && l.ctx.Err() == nil && l.ask.budget.Left() > 0 {
-		l.mode = l.modeAt(at)
+		l.enter(at)
 		var buf [2]cpu.Insn // an instruction and its delay slot
 		code := l.img.Code(at)
 		n := l.img.Arch.Decoder.Decode(code, at, l.mode, buf[:])
@@ -92,11 +93,9 @@ func (l *lister) code(at, end uint64) {
 			at += l.img.Arch.InsnAlignIn(l.mode)
 			continue
 		}
-		next := at + uint64(buf[0].Len)
-		if buf[0].Flags&cpu.FlagDelaySlot != 0 && n > 1 {
-			next += uint64(buf[1].Len)
-		}
+		next := l.clamp(at, at+length(buf[:n]))
 		l.instruction(at, min(next, end), buf[0].Op == cpu.OpCall)
+		l.reached = l.reached && !buf[0].Ends(l.img.Arch.PC)
 		at = next
 	}
 }
@@ -137,7 +136,7 @@ func (l *lister) rule(q unwind.Query) (number int, found bool) {
 			l.scratch.Reset()
 			l.scratch.RA.Kind = unwind.Undefined
 			return l.number(&l.scratch, s.Name), true
-		case v == unwind.Found && l.scratch.Flags&hints == 0:
+		case v == unwind.Found && l.believed(l.scratch.Flags):
 			return l.number(&l.scratch, s.Name), true
 		}
 	}

@@ -26,8 +26,7 @@ type Source struct {
 }
 
 // List lists the rules of an image, each place's by the first of the sources that has one.
-// code, which may be nil, knows starts of functions otherwise than by rules; symbols are looked
-// at in any case. The error is that of ctx, which is asked once for each
+// code knows starts of functions otherwise than by rules; symbols are looked at in any case. The error is that of ctx, which is asked once for each
 // place where code has to be analysed.
 func List(ctx context.Context, img *image.Image, code Code, sources ...Source) (*tables.Program, error) {
 	s := newStarts(img)
@@ -36,8 +35,8 @@ func List(ctx context.Context, img *image.Image, code Code, sources ...Source) (
 		parts[i] = s.noting(sources[i].Part)
 	}
 	t := table.Build(img, parts...)
-	s.known(code)
-	l := lister{ctx: ctx, img: img, sources: sources, numbers: make(map[string]int), modes: modesOf(img, code), out: &tables.Program{Image: img}}
+	s.known(code.Entries)
+	l := lister{ctx: ctx, img: img, sources: sources, numbers: make(map[string]int), moded: modedStarts(img, code.Modes), out: &tables.Program{Image: img}}
 	l.ask.budget, l.ask.code, l.starts = asked(img), codeOf(img), s.sorted()
 	l.table(t)
 	l.functions()
@@ -59,9 +58,9 @@ type lister struct {
 	numbers map[string]int // of rules, by all that they say
 	starts  []start
 	spans   []span
-	last    moded // behind the last row that states a mode
-	modes   []moded
-	mode    cpu.Mode // of the code at hand
+	mode    cpu.Mode // of the last row that states one
+	moded   []moded  // beginnings of functions that may be of either mode
+	reached bool     // control comes to the code at hand from the last row, or its function begins in its mode
 	scratch unwind.Rule
 	out     *tables.Program
 }
@@ -73,12 +72,11 @@ func (l *lister) table(t *table.Table) {
 		if v != unwind.Found {
 			return true
 		}
+		if m, ok := row.Mode(); ok {
+			l.mode = m
+		}
 		l.gap(at, lo)
 		at = hi
-		if m, ok := row.Mode(); ok {
-			l.last = moded{hi, m}
-		}
-		l.mode = l.modeAt(lo)
 		row.Rule.Unpack(l.img.Arch, &l.scratch)
 		l.scratch.Flags |= row.Flags
 		l.add(span{lo, hi, l.number(&l.scratch, row.Method.String()), l.mode})

@@ -42,7 +42,7 @@ func TestRowsSayWhatSourcesSay(t *testing.T) {
 	for _, name := range []string{"mips-naked/modules/packer", "x86_64-threads/modules/usr/lib/libc.so.6"} {
 		img := open(t, name)
 		analysis, list := sources()
-		p, err := rows.List(t.Context(), img, analysis, list...)
+		p, err := rows.List(t.Context(), img, rows.Code{Entries: analysis.Entries, Modes: analysis.Modes}, list...)
 		if err != nil || len(p.Functions) < 5 {
 			t.Fatalf("%s: %d functions, %v", name, len(p.Functions), err)
 		}
@@ -89,7 +89,7 @@ func says(t *testing.T, img *image.Image, list []rows.Source, q *unwind.Query, g
 func TestAt(t *testing.T) {
 	img := open(t, "mips-naked/modules/packer")
 	analysis, list := sources()
-	p, err := rows.List(t.Context(), img, analysis, list...)
+	p, err := rows.List(t.Context(), img, rows.Code{Entries: analysis.Entries, Modes: analysis.Modes}, list...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -111,7 +111,7 @@ func TestCancelled(t *testing.T) {
 	analysis, list := sources()
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := rows.List(ctx, img, analysis, list...); !errors.Is(err, context.Canceled) {
+	if _, err := rows.List(ctx, img, rows.Code{Entries: analysis.Entries, Modes: analysis.Modes}, list...); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 }

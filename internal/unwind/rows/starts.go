@@ -10,43 +10,13 @@ import (
 	"github.com/backsight/backsight/internal/unwind/table"
 )
 
-// Code tells of an image's code what rules do not.
-type Code interface {
-	// Entries calls yield for where functions begin, until yield returns false.
-	Entries(img *image.Image, yield func(addr uint64, mode cpu.Mode) bool)
-	// Modes does so for where functions may begin, in order of address, on processors whose
-	// code has modes.
-	Modes(img *image.Image, yield func(addr uint64, mode cpu.Mode) bool)
-}
+// Starts calls yield for where functions of an image begin, until it returns false.
+type Starts func(img *image.Image, yield func(addr uint64, mode cpu.Mode) bool)
 
-// moded is a place whose code's mode is known.
-type moded struct {
-	pc   uint64
-	mode cpu.Mode
-}
-
-// modesOf are the places where the mode of an image's code is known, in order of address.
-func modesOf(img *image.Image, code Code) (list []moded) {
-	if code != nil {
-		code.Modes(img, func(addr uint64, mode cpu.Mode) bool {
-			list = append(list, moded{addr, mode})
-			return true
-		})
-	}
-	return list
-}
-
-// modeAt is the mode of the code at an address: of the last row or function before.
-func (l *lister) modeAt(pc uint64) cpu.Mode {
-	i, exact := slices.BinarySearchFunc(l.modes, pc, func(m moded, pc uint64) int { return cmp.Compare(m.pc, pc) })
-	if !exact {
-		i--
-	}
-	if i >= 0 && l.modes[i].pc >= l.last.pc {
-		return l.modes[i].mode
-	}
-	return l.last.mode
-}
+// Code tells of an image's code what rules do not. Entries are the certain beginnings of
+// functions, Modes those and the possible ones, in order of address, on processors whose code
+// may be of two modes.
+type Code struct{ Entries, Modes Starts }
 
 // start is where a function begins.
 type start struct{ pc uint64 }
@@ -80,7 +50,7 @@ func (s *starts) noting(p table.Part) table.Part {
 }
 
 // known adds what the image and the caller know.
-func (s *starts) known(code Code) {
+func (s *starts) known(functions Starts) {
 	yield := func(addr uint64, _ cpu.Mode) bool {
 		if s.img.Executable(addr) {
 			s.add(addr)
@@ -89,8 +59,8 @@ func (s *starts) known(code Code) {
 	}
 	s.img.Functions(func(addr uint64, mode cpu.Mode, _ uint64) bool { return yield(addr, mode) })
 	s.img.FunctionStarts(yield)
-	if code != nil {
-		code.Entries(s.img, yield)
+	if functions != nil {
+		functions(s.img, yield)
 	}
 }
 
