@@ -30,6 +30,7 @@ import (
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/appletext"
 	"github.com/backsight/backsight/input/console"
+	"github.com/backsight/backsight/input/devicelog"
 	"github.com/backsight/backsight/input/elfcore"
 	"github.com/backsight/backsight/input/faultlog"
 	"github.com/backsight/backsight/input/kernellog"
@@ -64,7 +65,7 @@ func Formats() []input.Format {
 		plcrash.Format(),
 		appletext.Format(),
 		snapshot.Format(),
-		console.Format(kernellog.Reader(), faultlog.Reader()),
+		console.Format(devicelog.Reader(), kernellog.Reader(), faultlog.Reader()),
 		rtos.Format(),
 	}
 }

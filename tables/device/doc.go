@@ -17,8 +17,8 @@
 //	28  pages, 30 blocks, 32 rules, 34 forms (16 bits each)
 //	36  address of unit 0 (64 bits)
 //	44  units (32 bits)
-//	48  address of the code (64 bits), 56 its size, 60 its CRC-32
-//	64  length of the build's identity, and the identity: build ID or digest, 20 bytes at most
+//	48  address of the code (64 bits), 56 its size or that of its first segment, 60 its CRC-32
+//	64  length of the build's identity, and the identity: 20 bytes at most of image.Identity
 //	85  filler up to 88
 //	88  pages+1 numbers of blocks (16 bits): the first that begins in or behind each page
 //	    blocks: low 16 bits of the unit that each begins with

@@ -1,53 +1,15 @@
 package device
 
 import (
-	"bufio"
 	"cmp"
 	"errors"
 	"fmt"
 	"hash/crc32"
-	"io"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/unwind/table"
 	"github.com/backsight/backsight/tables"
 )
-
-// Format is the table as a file, for a flash partition or to be linked as it is.
-func Format() tables.Format {
-	return tables.Format{Name: "device", Short: "for device/backsight.c, on the machine itself", Write: func(w io.Writer, p *tables.Program) ([]tables.Refusal, error) {
-		b, refused, err := Encode(p)
-		if err == nil {
-			_, err = w.Write(b)
-		}
-		return refused, err
-	}}
-}
-
-// SourceFormat is the table as a C array, backsight_table, to be compiled into the program.
-func SourceFormat() tables.Format {
-	return tables.Format{Name: "device-c", Short: "the same as a C array, to be linked in", Text: true, Write: func(w io.Writer, p *tables.Program) ([]tables.Refusal, error) {
-		b, refused, err := Encode(p)
-		if err == nil {
-			err = writeC(w, b)
-		}
-		return refused, err
-	}}
-}
-
-func writeC(w io.Writer, table []byte) error {
-	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "#include <stdint.h>\nextern const uint8_t backsight_table[];\nconst uint8_t backsight_table[%d] = {", len(table))
-	for i, b := range table {
-		if i%16 == 0 {
-			fmt.Fprint(out, "\n\t")
-		}
-		fmt.Fprintf(out, "0x%02x,", b)
-	}
-	fmt.Fprintln(out, "\n};")
-	return out.Flush()
-}
 
 // ruleNumber says what a row holds: a form and the low part of the CFA's offset.
 type ruleNumber struct {
@@ -255,12 +217,12 @@ func (e *encoder) head(h header) []byte {
 	}
 	order.PutUint64(b[baseAt:], h.base)
 	order.PutUint32(b[unitsAt:], h.units)
-	if s, ok := e.program.Image.Segment(h.base); ok {
-		order.PutUint64(b[codeAt:], s.Addr)
-		order.PutUint32(b[codeAt+8:], uint32(len(s.Data)))
-		order.PutUint32(b[codeAt+12:], crc32.ChecksumIEEE(s.Data))
-	}
-	id := table.Key(e.program.Image)
+	code := e.program.Image.Code(h.base)
+	code = code[:min(uint64(len(code)), uint64(h.units)*e.unit)]
+	order.PutUint64(b[codeAt:], h.base)
+	order.PutUint32(b[codeAt+8:], uint32(len(code)))
+	order.PutUint32(b[codeAt+12:], crc32.ChecksumIEEE(code))
+	id := e.program.Image.Identity()
 	b[identityAt] = byte(copy(b[identityAt+1:identityAt+1+maxIdentity], id))
 	return b
 }

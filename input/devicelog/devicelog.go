@@ -1,0 +1,103 @@
+// Package devicelog reads the line that device/backsight.c prints on a console:
+//
+//	backsight: 0x00000014 0x00000024 0x00000042  7158392a38950abbb97706bbeff228116463aacf
+//
+// The addresses are image addresses, the first one where the program stood, the others where
+// calls return to; behind them stands which build the program is of, up to 20 bytes of
+// image.Identity. The walker verifies each frame by the code.
+package devicelog
+
+import (
+	"bytes"
+	"context"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/console"
+	"github.com/backsight/backsight/input/firmware"
+	"github.com/backsight/backsight/target"
+)
+
+const (
+	mark = "backsight: 0x"
+	// maxFrames bounds the addresses that are taken out of a line.
+	maxFrames = 1024
+	// maxIdentity is how much of an identity a table has.
+	maxIdentity = 20
+)
+
+// Reader is the reader of such lines.
+func Reader() console.Reader {
+	return console.Reader{Name: "device", Read: func(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
+		l, ok := parse(log.Line(at))
+		if !ok {
+			return nil, at + 1
+		}
+		r := l.report(env)
+		r.Line = at
+		return r, at + 1
+	}}
+}
+
+// line is what a line says.
+type line struct {
+	pcs      []uint64
+	identity []byte
+}
+
+func parse(text string) (l line, ok bool) {
+	i := strings.Index(text, mark)
+	if i < 0 {
+		return l, false
+	}
+	for _, f := range strings.Fields(text[i+len(mark)-len("0x"):]) {
+		digits, number := strings.CutPrefix(f, "0x")
+		if !number {
+			l.identity, _ = hex.DecodeString(f)
+			break
+		}
+		pc, err := strconv.ParseUint(digits, 16, 64)
+		if err != nil || len(l.pcs) == maxFrames {
+			break
+		}
+		l.pcs = append(l.pcs, pc)
+	}
+	return l, len(l.pcs) > 0
+}
+
+// report makes a report of a line.
+func (l *line) report(env *input.Env) *console.Report {
+	const title = "backtrace by the device"
+	p := firmware.Open(env, nil)
+	r := &console.Report{Title: title, Arch: p.Arch, Modules: p.Modules, Issues: p.Issues}
+	for _, m := range p.Modules {
+		if len(l.identity) > 0 && m.Image != nil && !bytes.HasPrefix(m.Image.Identity(), l.identity[:min(len(l.identity), maxIdentity)]) {
+			return &console.Report{Title: title, Issues: []target.Issue{{Kind: target.IssueNotUsed, Subject: m.Name,
+				Text: fmt.Sprintf("%s: another build than the device's, which is %x; not used", m.Name, l.identity)}}}
+		}
+	}
+	if r.Arch == nil {
+		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueNotFound,
+			Text: fmt.Sprintf("%s: the program of build %x is not known: name its file with -e", title, l.identity)})
+		return r
+	}
+	r.Thread = target.Thread{Crashed: true, Regs: start(r.Arch, l.pcs[0]), Memory: new(target.Builder).Memory(r.Arch)}
+	for i, pc := range l.pcs {
+		r.Thread.Listed = append(r.Thread.Listed, target.Listed{PC: pc, Exact: i == 0})
+	}
+	return r
+}
+
+// start are the registers at an address, of which only the PC is known. On a processor with
+// two instruction sets the address does not tell which: Thumb is the commoner by far.
+func start(arch *cpu.Arch, pc uint64) (regs cpu.Registers) {
+	if arch.ISABit && arch.Status < cpu.MaxRegs {
+		regs.Set(arch.Status, 1<<arch.StatusModeBit)
+	}
+	regs.Set(arch.PC, pc)
+	return regs
+}

@@ -1,0 +1,39 @@
+package devicelog
+
+import (
+	"fmt"
+	"testing"
+)
+
+// TestParse: addresses and identity, whatever stands before; other lines are none.
+func TestParse(t *testing.T) {
+	for text, want := range map[string]string{
+		"backsight: 0x00000014 0x00000024  7158392a":        "[14 24] 7158392a",
+		"[12:00:01] E (123) backsight: 0x400d34":            "[400d34] ",
+		"backsight: 0x14 0x24 0xzz 0x25  71":                "[14 24] ",
+		"backsight: 0x14  7":                                "[14] ",
+		"backsight: no tables":                              "",
+		"backsight: 0x":                                     "",
+		"the backsight 0x14":                                "",
+		"backsight: 0xffffffffffffffff 0x1ffffffffffffffff": "[ffffffffffffffff] ",
+	} {
+		l, ok := parse(text)
+		got := ""
+		if ok {
+			got = fmt.Sprintf("%x %x", l.pcs, l.identity)
+		}
+		if got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// FuzzParse: no line brings the reader down.
+func FuzzParse(f *testing.F) {
+	f.Add("backsight: 0x14 0x24  7158392a")
+	f.Fuzz(func(t *testing.T, text string) {
+		if l, ok := parse(text); ok && (len(l.pcs) == 0 || len(l.pcs) > maxFrames) {
+			t.Error(l)
+		}
+	})
+}
