@@ -117,8 +117,9 @@ struct bs_world {
 	bs_word code_mask;
 };
 
-/* The table of the program itself: `backsight table --format device-c`. */
-extern const uint8_t backsight_table[];
+/* The table of the program itself, where one is linked in: `backsight table --format device-c`, or a
+ * symbol that the linker defines. */
+extern const uint8_t backsight_table[] __attribute__((weak));
 
 /* bs_backtrace writes the return addresses of the calls that are running, that of bs_backtrace's
  * caller first, and returns how many. */
