@@ -80,6 +80,15 @@ func (f *Frame) ruled() bool {
 	return f.Trust == Likely && f.Method == MethodCode && f.Checks&(Disputed|NoCall|TargetDiffers) == 0
 }
 
+// onlyAtStart tells whether a frame is proven, and in doubt only because its return address may
+// be a pointer to the function that begins there. For such a pointer to be taken for the frame
+// of the function in front, that function must end in a call of the callee, and its size lead to
+// where a call returns, from which all goes on to a proven frame: busybox's main, which ends in
+// a call of what runs the applet.
+func (f *Frame) onlyAtStart() bool {
+	return f.Checks.has(AtStart) && f.Checks.proven() && f.derived()
+}
+
 // derived tells whether nothing but the call before its PC makes a frame doubtful: the
 // rule that found the frame would do for a certain one.
 func (f *Frame) derived() bool {
@@ -123,7 +132,7 @@ func passOutwards(frames []Frame) {
 	local := false // the last frame alone is in doubt, and not in its place
 	for i := range frames {
 		f := &frames[i]
-		if local && f.Checks.has(FrameSize|TargetMatches) {
+		if local && f.Checks.has(FrameSize) && (f.Checks.has(TargetMatches) || f.Checks.has(Corroborated) && frames[i-1].onlyAtStart()) {
 			trust = Certain
 		}
 		local = trust == Certain && f.Checks.has(FrameSize) && (f.derived() || f.ruled())

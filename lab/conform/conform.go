@@ -41,6 +41,7 @@ const (
 	headKinds  = "## By kind of instruction"
 	headSource = "## By source"
 	headDamage = "## Damaged captures"
+	headTrust  = "## Calibration"
 	headMatrix = "## The whole matrix"
 	headDiff   = "## Against the tables of binaries"
 	headSoak   = "## Hostile input"
@@ -85,6 +86,10 @@ func Write(ctx context.Context, w io.Writer, opt Options) error {
 	score.Methods(w, outcomes)
 	fmt.Fprintf(w, "\n%s\n\nGood captures with evidence spoilt (`go run ./lab mutate`). Frames inner to the damage must stay, and nothing wrong may be certain.\n\n", headDamage)
 	mutate.Table(w, damage)
+	fmt.Fprintf(w, "\n%s\n\n", headTrust)
+	if err := opt.recall(w, "calibration", trustAnew); err != nil {
+		return err
+	}
 	if err := matrix(ctx, w, &opt); err != nil {
 		return err
 	}
@@ -100,6 +105,7 @@ func Write(ctx context.Context, w io.Writer, opt Options) error {
 
 // The commands that make results anew.
 const (
+	trustAnew   = "go run ./lab debian -o DIR && go run ./lab score -truth DIR -tier naked -calibration"
 	recordAnew  = "go run ./lab record -o DIR && go run ./lab conformance -matrix DIR"
 	compareAnew = "go run ./lab conformance FILE…"
 	soakAnew    = "lab/soak.sh 60 >lab/results/soak.md && go run ./lab conformance"
