@@ -61,6 +61,7 @@ func (d *dump) view(k identity, files *input.Files) view {
 		d.issue(target.IssueCapture, "%v", err)
 	}
 	snap.Threads = d.threads(found)
+	d.takeReported(snap, found)
 	snap.SortModules()
 	return view{snap, len(found), len(s.mappings)}
 }

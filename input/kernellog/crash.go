@@ -1,0 +1,45 @@
+package kernellog
+
+import (
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input/console"
+	"github.com/backsight/backsight/target"
+)
+
+// Crash is a crash that a kernel's log reports.
+type Crash struct {
+	// PID is that of the task that was running, negative where the log does not say.
+	PID int
+	// Regs are the registers as they were, as far as the log prints them.
+	Regs cpu.Registers
+}
+
+// LastCrash finds the last report of a crash with registers in the log of a machine whose
+// binaries are known: the kernel ("vmlinux") and its modules, by which registers have values
+// that are printed as symbols. ok is false where there is none.
+func LastCrash(text string, arch *cpu.Arch, modules []*target.Module) (last Crash, ok bool) {
+	b := &binaries{arch: arch, modules: map[string]*target.Module{}, symbols: symbols{known: map[symbolKey]symbolAt{}}}
+	for _, m := range modules {
+		if m.Name == "vmlinux" {
+			b.kernel = m
+		} else {
+			b.modules[m.Name] = m
+		}
+	}
+	for _, r := range scan(console.NewLog([]byte(text))).records {
+		if !r.crash {
+			continue
+		}
+		regs := registersOf(r, b)
+		if regs.Known.Has(arch.PC) && regs.Known.Has(arch.SP) {
+			last, ok = Crash{PID: r.pid, Regs: regs}, true
+		}
+	}
+	return last, ok
+}
+
+// Panicked tells whether the kernel stopped for good: nothing ran on the processor behind the
+// last crash.
+func Panicked(text string) bool { return strings.Contains(text, "Kernel panic - not syncing") }

@@ -1,0 +1,37 @@
+package vmcore
+
+import (
+	"github.com/backsight/backsight/input/kernellog"
+	"github.com/backsight/backsight/internal/tasks"
+	"github.com/backsight/backsight/target"
+)
+
+// takeReported gives the task that crashed the registers that the kernel printed, where the
+// memory comes without those of processors: raw RAM. What the kernel did since lies below that
+// stack pointer.
+func (d *dump) takeReported(snap *target.Snapshot, found []tasks.Task) {
+	if len(d.cpus) > 0 || !kernellog.Panicked(snap.Log) {
+		return
+	}
+	crash, ok := kernellog.LastCrash(snap.Log, d.arch, snap.Modules)
+	if !ok {
+		return
+	}
+	for i := range found {
+		if t := &snap.Threads[i]; found[i].PID == crash.PID && (found[i].OnCPU || !running(found)) {
+			t.Regs, t.Waits, t.Crashed = crash.Regs, false, true
+			d.issue(target.IssueCapture, "no registers of processors: those of task %d are as the kernel's log has them", t.ID)
+			return
+		}
+	}
+}
+
+// running tells whether any task is known to have been running.
+func running(found []tasks.Task) bool {
+	for i := range found {
+		if found[i].OnCPU {
+			return true
+		}
+	}
+	return false
+}
