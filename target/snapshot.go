@@ -68,6 +68,8 @@ type Listed struct {
 	// Searched: whoever made the list found the frame by a search through the stack, so that
 	// any of them may be left over from calls that have returned.
 	Searched bool
+	// Gap: frames may be missing between this one and the one before.
+	Gap bool
 	// Outermost: nothing called the frame, as the capture's format knows.
 	Outermost bool
 	// ByName: PC is where a file has the symbol, and not stated by the capture.

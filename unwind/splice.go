@@ -201,7 +201,7 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 	}
 	f = Frame{PC: l.PC, CallSite: l.PC, Exact: l.Exact, Method: MethodPrewalked, Checks: CodeMissing, Trust: Likely}
 	defer func() {
-		if (l.Doubtful || l.Searched) && !f.Checks.proven() {
+		if (l.Doubtful || l.Searched || l.Gap) && !f.Checks.proven() {
 			f.Trust = Guess
 		}
 	}()
@@ -215,6 +215,9 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 	c.Exact = l.Exact
 	s.gather(callee, &c)
 	f = c.frame()
+	if c.checks.has(CallBefore) && c.checks&targetChecks == 0 && s.cannotCall(&f, callee) {
+		return f, worth + worthAgainst
+	}
 	return f, worth + worthOf(c.checks)
 }
 

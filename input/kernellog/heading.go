@@ -17,6 +17,8 @@ type heading struct {
 	pid     int // −1 unknown
 	comm    string
 	release string // of the kernel: "6.1.0-50-arm64"
+	// at is the place that a warning names: "WARNING: CPU: 0 PID: 96 at fs/x.c:59 warn_c+0x4c/0x60".
+	at place
 }
 
 // kinds are the messages by which reports begin. The first that fits counts.
@@ -114,6 +116,10 @@ func (h *heading) place(text string) {
 	}
 	if _, rest, ok := strings.Cut(text, " PID: "); ok {
 		h.pid = leadingNumber(rest, h.pid)
+		if _, rest, ok = strings.Cut(rest, " at "); ok {
+			_, rest = cutWord(rest)
+			h.at, _, _ = parsePlace(rest)
+		}
 	}
 	if i := strings.LastIndexByte(text, '['); i >= 0 && strings.HasSuffix(text, "]") {
 		if comm, pid, ok := cutLast(text[i+1:len(text)-1], ':'); ok && leadingNumber(pid, -1) >= 0 {
@@ -251,6 +257,9 @@ func (h *heading) add(o *heading) {
 	}
 	if o.release != "" {
 		h.release = o.release
+	}
+	if o.at.symbol != "" {
+		h.at = o.at
 	}
 }
 

@@ -26,7 +26,7 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 		out.Fault = &target.Fault{Name: r.reason(), Address: r.fault.addr, HasAddress: r.fault.known}
 	}
 	t.Regs = registersOf(r, b)
-	t.Listed = chain(r, b)
+	t.Listed = chain(r, k.further(r), b)
 	t.Memory = memoryOf(r, arch, &t.Regs)
 	if pc, ok := t.Regs.Lookup(arch.PC); ok && r.hasCode {
 		out.Issues = append(out.Issues, b.compareCode(&r.code, pc)...)
@@ -78,10 +78,13 @@ func memoryOf(r *record, arch *cpu.Arch, regs *cpu.Registers) *target.Memory {
 	return b.Memory(arch)
 }
 
-// chain is the call chain of a record, from where the PC is, with the addresses that files
-// give symbols.
-func chain(r *record, b *binaries) []target.Listed {
-	listed := completed(r, b.arch)
+// chain is the call chain of a record, from where the PC is, with what other reports and the
+// stack add to it, and the addresses that files give symbols.
+func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
+	listed := append(completed(r, b.arch), further...)
+	if warned, ok := r.warned(); ok {
+		listed = append(listed, warned)
+	}
 	for i := range listed {
 		l := &listed[i]
 		if l.PC != 0 || l.Symbol == "" {
@@ -95,7 +98,36 @@ func chain(r *record, b *binaries) []target.Listed {
 			l.PC, l.ByName = addr, true
 		}
 	}
-	return listed
+	dropNext(listed)
+	return withStackWords(listed, r, b)
+}
+
+// warned is where a warning was raised, which its first line says, where the chain ends in a
+// tracer's trampoline before it comes there.
+func (r *record) warned() (l target.Listed, ok bool) {
+	n := len(r.trace.listed)
+	if r.at.symbol == "" || n == 0 || !isTrampoline(r.trace.listed[n-1].Symbol) || r.whole() {
+		return l, false
+	}
+	for i := range r.trace.listed {
+		if samePlace(&r.trace.listed[i], &r.at) {
+			return l, false
+		}
+	}
+	l = r.at.listed()
+	l.Gap = true
+	return l, true
+}
+
+// dropNext leaves out names that are those of the next function: behind a call that never
+// returns, the return address is where the next function begins, and kernels print that one.
+// BUG() at the end of bug_b is listed as "bug_c from kth_fn+0x0/0x14".
+func dropNext(listed []target.Listed) {
+	for i := range listed {
+		if l := &listed[i]; l.PC != 0 && l.Offset == 0 && l.Size != 0 && !l.Exact {
+			l.Symbol, l.Size = "", 0
+		}
+	}
 }
 
 // completed is a record's chain with the PC, and the caller that only the link register has.
@@ -119,6 +151,12 @@ func completed(r *record, arch *cpu.Arch) []target.Listed {
 	}
 	listed, at := withPC(listed, pc)
 	lr := r.reg("lr", "ra")
+	if lr != nil && at < len(listed) {
+		listed[at].Gap = isTrampoline(lr.at.symbol) && !isTrampoline(listed[at].Symbol)
+		if samePlace(&listed[at], &lr.at) && listed[at].PC == 0 && lr.known {
+			listed[at].PC = lr.value
+		}
+	}
 	if lr == nil || arch.LR == cpu.NoReg || lr.at.symbol == "" || lr.at.function() == pc.at.function() || isTrampoline(lr.at.symbol) ||
 		at < len(listed) && samePlace(&listed[at], &lr.at) {
 		return listed

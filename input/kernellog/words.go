@@ -144,6 +144,22 @@ func (s *stack) addressed(text string) bool {
 	return true
 }
 
+// values are the words that are known, from SP on.
+func (s *stack) values() (list []uint64) {
+	add := func(words []word) {
+		for _, w := range words {
+			if w.known {
+				list = append(list, w.value)
+			}
+		}
+	}
+	add(s.words)
+	for i := range s.lines {
+		add(s.lines[i].words)
+	}
+	return list
+}
+
 // addTo adds the printed memory to b; sp is the report's, 0 unknown.
 func (s *stack) addTo(b *target.Builder, arch *cpu.Arch, sp uint64) {
 	if sp != 0 {

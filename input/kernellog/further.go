@@ -1,0 +1,39 @@
+package kernellog
+
+import (
+	"github.com/backsight/backsight/target"
+)
+
+// further is the rest of a chain that ends early, out of what the kernel printed of the same
+// stack later: a crash in an interrupt is followed by the panic's own report, whose chain goes
+// on below the crash. MIPS's list of a crash ends where a leaf function's caller has a large
+// frame:
+//
+//	Oops            leaf_deref ◄ mid_c
+//	panic, WARNING  show_stack ◄ … ◄ panic ◄ die ◄ do_page_fault ◄ mid_c ◄ mid_b ◄ mid_a ◄ …
+//
+// A task that crashed never leaves the functions that it crashed in: what stands behind the
+// last entry in the later list called that function. A task that only warned may have left.
+func (k *kernelLog) further(r *record) []target.Listed {
+	n := len(r.trace.listed)
+	if !r.crash || r.pid < 0 || n == 0 || r.whole() {
+		return nil
+	}
+	last := &r.trace.listed[n-1]
+	for _, later := range k.records {
+		if later.from < r.to || later.pid != r.pid || later.comm != r.comm {
+			continue
+		}
+		for i := range later.trace.listed {
+			if sameEntry(&later.trace.listed[i], last) {
+				return later.trace.listed[i+1:]
+			}
+		}
+	}
+	return nil
+}
+
+// sameEntry tells whether two entries are one place.
+func sameEntry(a, b *target.Listed) bool {
+	return a.Symbol == b.Symbol && a.Module == b.Module && a.Offset == b.Offset && a.PC == b.PC
+}

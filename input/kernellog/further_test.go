@@ -1,0 +1,105 @@
+package kernellog
+
+import (
+	"strings"
+	"testing"
+)
+
+// mipsOops is the crash of leaf, called by mid, as a kernel for MIPS reports it, whose list ends
+// early; what follows is from later reports.
+const mipsOops = `
+CPU 0 Unable to handle kernel paging request at virtual address 00000010, epc == c00a5020, ra == c00a506c
+Oops[#1]:
+CPU: 0 PID: 98 Comm: sh Tainted: G        W  OE      6.1.0-toy #1
+$ 0   : 00000000 81c63b58 00000010 c00a0000
+$28   : 817a2000 814d9d00 81001140 c00a506c
+epc   : c00a5020 leaf+0x20/0x2c [toy]
+ra    : c00a506c mid+0x40/0x54 [toy]
+Status: 34002402	KERNEL EXL
+Stack : 000001e9 c00a50fc 0000a3e8 07d333a1 81e6ebe8 00000000 00000000 00000000
+Call Trace:
+[<c00a5020>] leaf+0x20/0x2c [toy]
+[<c00a506c>] mid+0x40/0x54 [toy]
+
+---[ end trace 0000000000000000 ]---
+`
+
+// TestPanicGoesOn: the report of the panic that follows a crash lists the same stack, deeper; the
+// crash's own list goes on by that. Another task's, and that of a task that only warned, is of
+// another stack.
+func TestPanicGoesOn(t *testing.T) {
+	const panicked = `WARNING: CPU: 0 PID: 98 at kernel/smp.c:923 smp_call+0x464/0x488
+CPU: 0 PID: 98 Comm: sh Tainted: G      D W  OE      6.1.0-toy #1
+Call Trace:
+[<81b7be6c>] show_stack+0x70/0x164
+[<81b7c198>] die+0x12c/0x134
+[<c00a506c>] mid+0x40/0x54 [toy]
+[<c00a50fc>] write+0x7c/0xb8 [toy]
+[<81b8ad4c>] syscall_common+0x34/0x58
+---[ end trace 0000000000000000 ]---
+`
+	for _, c := range []struct{ name, log, want string }{
+		{"the panic of that crash", mipsOops + panicked, "leaf! mid write syscall_common."},
+		{"another task's report", mipsOops + strings.ReplaceAll(panicked, "PID: 98", "PID: 99"), "leaf! mid"},
+		{"a task that went on", strings.NewReplacer("Oops[#1]:\n", "", "CPU 0 Unable to handle kernel paging request", "WARNING: request").Replace(mipsOops) + panicked, "leaf! mid"},
+	} {
+		if got := chainOf(&snapshots(t, c.log)[0].Threads[0]); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestNextFunctionsName: a call of a function that never returns may be a function's last
+// instruction, and kernels name what follows. That is no name of the caller.
+func TestNextFunctionsName(t *testing.T) {
+	log := strings.ReplaceAll(mipsOops, "mid+0x40/0x54", "next+0x0/0x54")
+	l := snapshots(t, log)[0].Threads[0].Listed[1]
+	if l.PC != 0xc00a506c || l.Symbol != "" || l.Module != "toy" {
+		t.Errorf("%+v", l)
+	}
+}
+
+// TestTracedReturns: a function that the function graph tracer watches returns to a trampoline,
+// so that the list lacks the caller of a leaf function on arm64; where a warning's list ends
+// there, its first line still says where it was raised.
+func TestTracedReturns(t *testing.T) {
+	const oops = `Unable to handle kernel NULL pointer dereference at virtual address 0000000000000010
+CPU: 0 PID: 98 Comm: sh Tainted: G        W  OE      6.1.0-toy #1
+pstate: 00000005 (nzcv)
+pc : leaf+0x18/0x24 [toy]
+lr : return_to_handler+0x0/0x44
+sp : ffff80000825b860
+Call trace:
+ leaf+0x18/0x24 [toy]
+ high+0x58/0x90 [toy]
+ el0t_64_sync+0x18c/0x190
+`
+	for i, l := range snapshots(t, oops)[0].Threads[0].Listed {
+		if l.Gap != (i == 1) {
+			t.Errorf("arm64: %s, frames may be missing before: %t", l.Symbol, l.Gap)
+		}
+	}
+	const warning = `WARNING: CPU: 0 PID: 98 at toy.c:59 warn_c+0x4c/0x60 [toy]
+CPU: 0 PID: 98 Comm: sh Tainted: G           OE      6.1.0-5kc-malta #1
+Call Trace:
+[<ffffffff8153c190>] show_stack+0x70/0x168
+[<ffffffff8154701c>] return_to_handler+0x0/0x24
+`
+	th := &snapshots(t, warning)[0].Threads[0]
+	if got := chainOf(th); got != "show_stack! ?return_to_handler! warn_c" || !th.Listed[2].Gap {
+		t.Errorf("MIPS: %s", got)
+	}
+}
+
+// TestStackBesideList: a word of the printed stack that may be a return address lies between a
+// frame whose code is missing and its caller in the list: frames may be missing there.
+func TestStackBesideList(t *testing.T) {
+	log := "toy 16384 0 - Live 0xc00a5000 (O)\n" + strings.Replace(mipsOops, "[<c00a506c>] mid+0x40/0x54 [toy]\n", `[<c00a506c>] mid+0x40/0x54 [toy]
+[<81e6ebe8>] vfs_write+0xe4/0x4b4
+[<81b8ad4c>] syscall_common+0x34/0x58
+`, 1)
+	th := &snapshots(t, log)[0].Threads[0]
+	if got := chainOf(th); got != "leaf! mid vfs_write syscall_common." || !th.Listed[2].Gap || th.Listed[1].Gap {
+		t.Errorf("%s, %+v", got, th.Listed[2])
+	}
+}

@@ -1,0 +1,58 @@
+package unwind_test
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// TestSpliceStale: a search through the stack lists what is left over from calls that have
+// returned. An indirect call (of h, at 400318) may lead to a module without code; the direct one
+// of f leads to g.
+func TestSpliceStale(t *testing.T) {
+	const driver = 0x500000
+	for _, c := range []struct {
+		name, listed, want string
+	}{
+		{"f may have been called by a pointer", "400208! ?400118 ?400318", "400208/context/certain/0 400118/cfi/certain/1 400318/prewalked/guess/2"},
+		{"a module without code is not called by f's call", "500010! ?400118 ?400318 ?400018", "500010/context/certain/0 400318/prewalked/guess/2"},
+	} {
+		arch := o32()
+		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+		snap.Modules = append(snap.Modules, &target.Module{Name: "driver", Range: target.Range{Lo: driver, Hi: driver + 0x1000}})
+		th := &snap.Threads[0]
+		th.Listed = listOf(c.listed)
+		if pc := th.Listed[0].PC; pc >= driver {
+			th.Regs = *synth.Regs(arch, map[string]uint64{"pc": pc})
+		}
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}})
+		frames, stop := w.Walk(th, nil)
+		frames, entries, _ := w.Splice(th, frames, stop)
+		if got := described(frames, entries); got != c.want {
+			t.Errorf("%s: %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestSpliceGap: where frames may be missing before an entry, that entry is a guess unless code
+// proves it.
+func TestSpliceGap(t *testing.T) {
+	arch := o32()
+	for _, c := range []struct{ listed, want string }{
+		{"400208! 400118 400318", "400208/context/certain/0 400118/cfi/certain/1 400318/prewalked/guess/2"},
+		{"400208! 400118 400018", "400208/context/certain/0 400118/cfi/certain/1 400018/prewalked/likely/2"},
+	} {
+		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+		th := &snap.Threads[0]
+		th.Listed = listOf(c.listed)
+		th.Listed[2].Gap = true
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}})
+		frames, stop := w.Walk(th, nil)
+		frames, entries, _ := w.Splice(th, frames, stop)
+		if got := described(frames, entries); got != c.want {
+			t.Errorf("%s\nwant %s", got, c.want)
+		}
+	}
+}
