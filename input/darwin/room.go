@@ -25,8 +25,12 @@ func NewRoom(size int) Room {
 	return Room{budget.New("threads", maxThreads, 0), budget.New("frames", maxFrames, uint64(size)/perFrame), budget.New("binaries", maxBinaries, 0)}
 }
 
-// Issues tell what there was no room for.
+// Issues tell what there was no room for, and that a report has no thread: some are their headers
+// alone.
 func (r *Room) Issues(subject string) (issues []target.Issue) {
+	if r.Threads.Left() == maxThreads {
+		issues = append(issues, target.Issue{Kind: target.IssueCapture, Subject: subject, Text: subject + ": the report lists no thread"})
+	}
 	for _, b := range []*budget.Budget{&r.Threads, &r.Frames, &r.Binaries} {
 		if err := b.Err(); err != nil {
 			issues = append(issues, target.Issue{Kind: target.IssueCapture, Subject: subject,
