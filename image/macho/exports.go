@@ -30,17 +30,18 @@ const (
 	exportReexport = 0x8
 )
 
-// terminal reads the head of a node: the address that the name so far is of, if it is one, and
-// where the node's edges are.
-func (t *trie) terminal(at uint64) (edges bin.Reader, addr uint64, ok bool) {
-	edges = bin.NewAt(t.data, at, false)
-	size := edges.ULEB()
-	if size == 0 || edges.Err() != nil {
-		return edges, 0, false
+// terminal reads the head of the node that r is at: the address that the name so far is of, if it
+// is one. Then r is at the node's edges.
+func (t *trie) terminal(r *bin.Reader) (addr uint64, ok bool) {
+	size := r.ULEB()
+	if size == 0 {
+		return 0, false
 	}
-	says := bin.New(edges.Bytes(size), false)
-	flags, off := says.ULEB(), says.ULEB()
-	return edges, t.base + off, says.Err() == nil && flags&(exportReexport|exportKind) == 0
+	end := uint64(r.Offset()) + size
+	flags, off := r.ULEB(), r.ULEB()
+	ok = uint64(r.Offset()) <= end && flags&(exportReexport|exportKind) == 0
+	r.Seek(end)
+	return t.base + off, ok && r.Err() == nil
 }
 
 // named is the address of a name as the source spells it: one way from the root, first with the
@@ -58,7 +59,8 @@ func (t *trie) named(name string) (addr uint64, ok bool) {
 func (t *trie) exactly(name string) (addr uint64, ok bool) {
 	at := uint64(0)
 	for range len(name) + 1 {
-		edges, addr, ok := t.terminal(at)
+		edges := bin.NewAt(t.data, at, false)
+		addr, ok := t.terminal(&edges)
 		if name == "" {
 			return addr, ok
 		}
@@ -109,7 +111,7 @@ func (e *exported) of(f *file) []export {
 
 // nameBytes bounds the bytes of all names, in those of the trie: names share what they begin with,
 // so that a hostile trie of 100 kB could spell gigabytes. Those of C++ and Swift have two or three.
-const nameFloor, nameBytes = 1 << 16, 4
+const nameFloor, nameBytes = 1 << 16, 6
 
 // branch is a node whose edges are being followed.
 type branch struct {
@@ -124,6 +126,7 @@ func (t *trie) each(yield func(addr uint64, name []byte)) {
 	if len(t.data) == 0 {
 		return
 	}
+	r := bin.New(t.data, false)
 	var name []byte // so far
 	var open []branch
 	left := budget.New("bytes of exported names", nameFloor, min(nameBytes*uint64(len(t.data)), math.MaxUint32))
@@ -133,17 +136,20 @@ func (t *trie) each(yield func(addr uint64, name []byte)) {
 			return
 		}
 		seen[at/64] |= 1 << (at % 64)
-		edges, addr, ok := t.terminal(at)
-		if ok && left.Draw(len(name)) {
+		r.Seek(at)
+		if addr, ok := t.terminal(&r); ok && left.Draw(len(name)) {
 			yield(addr, name)
 		}
-		if n := edges.U8(); n > 0 {
-			open = append(open, branch{uint64(edges.Offset()), n, len(name)})
+		if n := r.U8(); n > 0 {
+			open = append(open, branch{uint64(r.Offset()), n, len(name)})
 		}
 	}
 	for enter(0); len(open) > 0; {
 		b := &open[len(open)-1]
-		r := bin.NewAt(t.data, b.at, false)
+		if r.Err() != nil { // in another node
+			r = bin.New(t.data, false)
+		}
+		r.Seek(b.at)
 		edge, to := r.CBytes(), r.ULEB()
 		if r.Err() != nil || b.name+len(edge) > maxName || !left.Draw(1+len(edge)) {
 			open = open[:len(open)-1]

@@ -105,7 +105,7 @@ func plainName(b []byte) string { return string(bytes.TrimPrefix(b, []byte("_"))
 // named finds a defined symbol by its name in the source. Most names that are asked for are not
 // there, which the strings alone tell.
 func (t *symbols) named(name string) (nlist, bool) {
-	if !bytes.Contains(t.str, append([]byte(name), 0)) {
+	if t.len() == 0 || !bytes.Contains(t.str, append([]byte(name), 0)) {
 		return nlist{}, false
 	}
 	for i := range t.len() {
