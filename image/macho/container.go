@@ -69,7 +69,7 @@ func machoName(name string) string {
 
 // tables are the symbol tables: the file's own, those kept apart, then that of the dSYM.
 func (c *container) tables() tables {
-	t := tables{img: c.img, nlist: []symbols{c.main.symbols()}, exported: &c.exported, exports: c.exported.of(c.main)}
+	t := tables{img: c.img, nlist: []symbols{c.main.symbols()}, exports: c.exported.of(c.main)}
 	if l := c.locals; len(l.Nlist) > 0 {
 		t.nlist = append(t.nlist, symbols{&c.main.header, &c.main.layout, l.Nlist, l.Strings})
 	}

@@ -1,7 +1,6 @@
 package macho
 
 import (
-	"math"
 	"sync"
 
 	"github.com/backsight/backsight/internal/bin"
@@ -79,31 +78,35 @@ func (t *trie) exactly(name string) (addr uint64, ok bool) {
 	return 0, false
 }
 
-// exported are the functions and objects of a trie, with their names one behind the other.
+// exported are the functions and objects of a trie.
 type exported struct {
-	once  sync.Once
-	list  []export
-	names []byte
+	once sync.Once
+	list []export
 }
 
-// export is a name of the file's own spelling: size bytes of names, and its address with the ISA
-// mode bit.
+// export is a name in the file's own spelling, and its address with the ISA mode bit.
 type export struct {
-	addr       uint64
-	name, size uint32
+	addr uint64
+	name []byte
 }
 
-func (e *exported) name(x *export) string { return plainName(e.names[x.name : x.name+x.size]) }
+// nameBlock is how many bytes of names share a piece of memory.
+const nameBlock = 1 << 18
 
 // of walks the trie of a file, once.
 func (e *exported) of(f *file) []export {
 	e.once.Do(func() {
 		t := f.exports()
-		// Of a library with 130,000 exports the trie has 28 bytes for each, with a name of 40.
-		e.list, e.names = make([]export, 0, len(t.data)/24), make([]byte, 0, 2*len(t.data))
+		// Of a library with 130,000 exports the trie has 28 bytes for each.
+		e.list = make([]export, 0, len(t.data)/24)
+		var block []byte
 		t.each(func(addr uint64, name []byte) {
-			e.list = append(e.list, export{addr, uint32(len(e.names)), uint32(len(name))})
-			e.names = append(e.names, name...)
+			if cap(block)-len(block) < len(name) {
+				block = make([]byte, 0, max(min(nameBlock, 2*len(t.data)), len(name)))
+			}
+			n := len(block)
+			block = append(block, name...)
+			e.list = append(e.list, export{addr, block[n:len(block):len(block)]})
 		})
 	})
 	return e.list
@@ -111,7 +114,7 @@ func (e *exported) of(f *file) []export {
 
 // nameBytes bounds the bytes of all names, in those of the trie: names share what they begin with,
 // so that a hostile trie of 100 kB could spell gigabytes. Those of C++ and Swift have two or three.
-const nameFloor, nameBytes = 1 << 16, 6
+const nameFloor, nameBytes = 1 << 16, 5
 
 // branch is a node whose edges are being followed.
 type branch struct {
@@ -129,7 +132,7 @@ func (t *trie) each(yield func(addr uint64, name []byte)) {
 	r := bin.New(t.data, false)
 	var name []byte // so far
 	var open []branch
-	left := budget.New("bytes of exported names", nameFloor, min(nameBytes*uint64(len(t.data)), math.MaxUint32))
+	left := budget.New("bytes of exported names", nameFloor, nameBytes*uint64(len(t.data)))
 	seen := make([]uint64, len(t.data)/64+1) // a bit for each byte that a node began at: no node is reached twice
 	enter := func(at uint64) {
 		if at >= uint64(len(t.data)) || seen[at/64]>>(at%64)&1 != 0 {

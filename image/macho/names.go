@@ -44,10 +44,9 @@ func (e *entry) better(than *entry) int {
 // tables are the symbols of an image: its tables, the file's own first, and what its exports trie
 // has.
 type tables struct {
-	img      *image.Image
-	nlist    []symbols
-	exported *exported
-	exports  []export
+	img     *image.Image
+	nlist   []symbols
+	exports []export
 }
 
 // code splits a symbol's value into address and ISA mode, which ARM files keep in n_desc.
@@ -110,7 +109,7 @@ func (t *tables) symbol(e *entry) image.Symbol {
 	if e.table == exportsTable {
 		x := &t.exports[e.i]
 		_, mode := t.img.Arch.SplitCode(x.addr)
-		return image.Symbol{Name: t.exported.name(x), Addr: e.addr, Mode: mode}
+		return image.Symbol{Name: plainName(x.name), Addr: e.addr, Mode: mode}
 	}
 	s := t.nlist[e.table].at(int(e.i))
 	_, mode := t.code(&s)
