@@ -202,6 +202,45 @@ func TestFirstAnswers(t *testing.T) {
 			40000e: f000 f812  bl   400036
 			400012: bd10       pop  {r4, pc}`},
 			map[uint64]string{0x40000e: "CFA=sp+8 RA=lr"}},
+		{"right behind a call ra is where the frame stands: the return address is in the slot", codetest.Program{CPU: "mips o32 big", Listing: `
+		400000 <f>:
+			400000: 27bdffe8  addiu sp,sp,-24
+			400004: afbf0014  sw    ra,20(sp)
+			400008: 0320f809  jalr  t9
+			40000c: 00000000  nop
+			400010: 14400002  bnez  v0,40001c
+			400014: 00000000  nop
+			400018: 24420001  addiu v0,v0,1
+			40001c: 8fbf0014  lw    ra,20(sp)
+			400020: 03e00008  jr    ra
+			400024: 27bd0018  addiu sp,sp,24`},
+			map[uint64]string{0x40000c: "CFA=sp+24 RA=[CFA-4]", 0x400010: "CFA=sp+24 RA=[CFA-4]"}},
+		{"clang outlines beginnings of functions: what is called by t0 makes the caller's frame", codetest.Program{CPU: "riscv64", Listing: `
+		400000 <f>:
+			400000: 028002ef  jal  t0,400028
+			400004: 00050413  mv   s0,a0
+			400008: 01813083  ld   ra,24(sp)
+			40000c: 01013403  ld   s0,16(sp)
+			400010: 02010113  addi sp,sp,32
+			400014: 00008067  ret
+			400028: fe010113  addi sp,sp,-32
+			40002c: 00113c23  sd   ra,24(sp)
+			400030: 00813823  sd   s0,16(sp)
+			400034: 00028067  jr   t0`},
+			map[uint64]string{0x40002c: "CFA=sp+32 RA=ra", 0x400034: "CFA=sp+32 RA=ra", 0x400004: "CFA=sp+32 RA=ra", 0x40000c: "CFA=sp+32 RA=ra s0=[CFA-16]"}},
+		{"clang -O0 for A32: a frame at r11, its size in a pool", codetest.Program{CPU: "arm", Listing: `
+		400000 <f>:
+			400000: e92d4800  push {r11,lr}
+			400004: e1a0b00d  mov  r11,sp
+			400008: e59fc014  ldr  r12,[pc,#20]
+			40000c: e04dd00c  sub  sp,sp,r12
+			400010: eb0003fa  bl   401000
+			400014: e50b0008  str  r0,[r11,#-8]
+			400018: e1a0d00b  mov  sp,r11
+			40001c: e8bd8800  pop  {r11,pc}
+			400020: e320f000  nop
+			400024: 00001388  .word 5000`},
+			map[uint64]string{0x400010: "CFA=sp+5008 RA=lr r11=[CFA-8]", 0x400014: "CFA=sp+5008 RA=[CFA-4] r11=[CFA-8]", 0x40001c: "CFA=sp+8 RA=[CFA-4] r11=[CFA-8]"}},
 	} {
 		t.Run(strings.ReplaceAll(tt.name, ":", ""), func(t *testing.T) {
 			s, img := New(nil), tt.program.Image(t)
