@@ -161,12 +161,11 @@ func (f *Function) CallSlot(site disasm.Addr) (uint64, bool) {
 // part that was split off, with landing pads of its own.
 func (f *Function) Enters(pc uint64) bool {
 	hi := f.an.Entries.Next(pc, pc)
-	for _, b := range f.blocks {
-		if b.start < hi && b.start > pc || b.start <= pc && f.an.Entries.Next(b.start, b.start) == hi {
-			return true
-		}
+	b, i := f.blocks.at(pc)
+	if b != nil || i < len(f.blocks) && f.blocks[i].start < hi {
+		return true
 	}
-	return false
+	return i > 0 && f.an.Entries.Next(f.blocks[i-1].start, f.blocks[i-1].start) == hi
 }
 
 // maxSweep bounds the bytes of a function that are looked through line by line.

@@ -13,8 +13,14 @@ func (f *Function) AnalyzePads(at []disasm.Addr) *Function {
 	p := &landingPads{at: at}
 	f.BehindCalls.Decode(&p.st)
 	arch := f.an.Arch
-	if sp, ok := restingSP(f); ok && arch.CallPushesRA {
-		p.st.Set(arch.SP, sp, arch)
+	switch {
+	case !arch.CallPushesRA:
+	case p.st.Get(arch.FP).RelativeTo(arch.SP):
+		p.st.Set(arch.SP, absint.Value{}, arch) // the frame pointer tells
+	default:
+		if sp, ok := restingSP(f); ok {
+			p.st.Set(arch.SP, sp, arch)
+		}
 	}
 	return f.an.analyze(f.Entry, p)
 }

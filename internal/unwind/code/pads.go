@@ -13,7 +13,7 @@ import (
 // uses what the function left in registers or overwrites that, returns with a frame that it
 // did not make, or calls without a way back.
 func landingPad(f *dataflow.Function) bool {
-	return f != nil && (f.ReadsPreserved || f.Contradicted() || f.Loses() || dataflow.Undefines(f))
+	return f != nil && (f.ReadsPreserved || f.Contradicted() || f.Loses() || !f.Balanced && dataflow.Undefines(f))
 }
 
 // padSearch derives the rule for the point of a search from landing pads of a function. The
