@@ -16,7 +16,7 @@ type Symbol struct {
 // goroutines; Section once for a name.
 //
 // A Container may have more methods, each for what Image's method of the same name
-// tells: Import, Rebased, Hollow, FunctionStarts, Object, and SectionPart with SectionSize. An
+// tells: Import, Rebased, Hollow, Companion, FunctionStarts, Object, and SectionPart with SectionSize. An
 // Image whose Container lacks one answers as that method's comment says.
 type Container interface {
 	// Section returns the named section, searching separate debug files for

@@ -4,6 +4,7 @@ import (
 	"debug/elf"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -16,7 +17,25 @@ import (
 // TestDamaged: whatever is wrong with the debug information, reading it ends without a panic.
 func TestDamaged(t *testing.T) {
 	path := livecore.Compile(t, "gcc", program, "-O1", "-gdwarf-5")
-	core := livecore.Crash(t, path)
+	damaged(t, path, path)
+}
+
+// TestDamagedSplit: the same in a file of its own.
+func TestDamagedSplit(t *testing.T) {
+	for _, version := range []string{"-gdwarf-4", "-gdwarf-5"} {
+		path := livecore.Compile(t, "gcc", program, "-O1", "-gsplit-dwarf", version)
+		parts, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.dwo"))
+		if err != nil || len(parts) != 1 {
+			t.Skip(parts, err)
+		}
+		damaged(t, path, parts[0])
+	}
+}
+
+// damaged reads variables while the debug information in a file is damaged in many ways.
+func damaged(t *testing.T, program, path string) {
+	t.Helper()
+	core := livecore.Crash(t, program)
 	whole, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

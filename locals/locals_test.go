@@ -1,7 +1,9 @@
 package locals_test
 
 import (
+	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -91,9 +93,9 @@ func variables(t *testing.T, core, function string) map[string]report.Variable {
 // TestUnoptimised: where everything is in memory, every variable has its value, in each
 // version of DWARF.
 func TestUnoptimised(t *testing.T) {
-	for _, flags := range []string{"-gdwarf-3", "-gdwarf-4", "-gdwarf-5"} {
+	for _, flags := range []string{"-gdwarf-3", "-gdwarf-4", "-gdwarf-5", "-gdwarf-4 -gsplit-dwarf", "-gdwarf-5 -gsplit-dwarf"} {
 		t.Run(flags, func(t *testing.T) {
-			core := livecore.Crash(t, livecore.Compile(t, "gcc", program, "-O0", flags))
+			core := livecore.Crash(t, livecore.Compile(t, "gcc", program, append(strings.Fields(flags), "-O0")...))
 			got := variables(t, core, "work")
 			for name, want := range map[string]string{
 				"argc": "int 1", "small": "signed char -5", "byte": "unsigned char 200", "s": "short int -300",
@@ -117,6 +119,31 @@ func TestUnoptimised(t *testing.T) {
 	}
 }
 
+// TestPackage: what dwp or llvm-dwp makes of the compilers' files is found beside the program.
+func TestPackage(t *testing.T) {
+	for _, c := range []struct{ tool, flags string }{{"dwp", "-gdwarf-4"}, {"llvm-dwp", "-gdwarf-4"}, {"llvm-dwp", "-gdwarf-5"}} {
+		t.Run(c.tool+" "+c.flags, func(t *testing.T) {
+			path := livecore.Compile(t, "gcc", program, "-O0", "-gsplit-dwarf", c.flags)
+			core := livecore.Crash(t, path)
+			parts, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.dwo"))
+			if err != nil || len(parts) == 0 {
+				t.Fatal(parts, err)
+			}
+			if out, err := exec.Command(c.tool, "-o", path+".dwp", "-e", path).CombinedOutput(); err != nil {
+				t.Skipf("%v: %s", err, out)
+			}
+			for _, p := range parts {
+				if err := os.Remove(p); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := variables(t, core, "work"); got["c"].Value != "GREEN" || got["c"].Type != "enum colour" {
+				t.Errorf("%+v", got["c"])
+			}
+		})
+	}
+}
+
 // addresses stand before strings.
 var addresses = regexp.MustCompile(`0x[0-9a-f]+ `)
 
@@ -126,7 +153,7 @@ func TestOptimised(t *testing.T) {
 	if _, err := exec.LookPath("gdb"); err != nil {
 		t.Skip(err)
 	}
-	for _, flags := range []string{"-O1 -gdwarf-4", "-O2 -gdwarf-4", "-O1 -gdwarf-5", "-O2 -gdwarf-5", "-Os -gdwarf-5 -fPIE -pie"} {
+	for _, flags := range []string{"-O2 -gdwarf-4 -gsplit-dwarf", "-O2 -gdwarf-5 -gsplit-dwarf", "-O1 -gdwarf-4", "-O2 -gdwarf-4", "-O1 -gdwarf-5", "-O2 -gdwarf-5", "-Os -gdwarf-5 -fPIE -pie"} {
 		t.Run(flags, func(t *testing.T) {
 			path := livecore.Compile(t, "gcc", program, strings.Fields(flags)...)
 			core := livecore.Crash(t, path)

@@ -13,6 +13,7 @@ type lists struct {
 	section []byte // .debug_loc, or, from DWARF 5 on, .debug_loclists
 	addrs   []byte // .debug_addr
 	version int
+	split   bool
 	// base is the unit's address, that offsets in lists are from; the others are offsets of
 	// the unit's part of .debug_addr and of the table that DW_FORM_loclistx counts in.
 	base, addrBase, listBase uint64
@@ -21,7 +22,7 @@ type lists struct {
 }
 
 func newLists(sc symbol.Scope, arch *cpu.Arch) lists {
-	l := lists{version: sc.Version, size: arch.AddrSize, big: arch.BigEndian, addrs: sc.Section(".debug_addr")}
+	l := lists{version: sc.Version, split: sc.Split, size: arch.AddrSize, big: arch.BigEndian, addrs: sc.Section(".debug_addr")}
 	l.section = sc.Section(".debug_loc")
 	if sc.Version >= 5 {
 		l.section = sc.Section(".debug_loclists")
@@ -32,7 +33,9 @@ func newLists(sc symbol.Scope, arch *cpu.Arch) lists {
 	if err != nil || e == nil {
 		return l
 	}
-	l.base, _ = e.Val(dwarf.AttrLowpc).(uint64)
+	if l.base, _ = e.Val(dwarf.AttrLowpc).(uint64); sc.Split {
+		l.base = sc.Base
+	}
 	addrBase, _ := e.Val(dwarf.AttrAddrBase).(int64)
 	listBase, _ := e.Val(dwarf.AttrLoclistsBase).(int64)
 	l.addrBase, l.listBase = uint64(addrBase), uint64(listBase)
@@ -83,7 +86,11 @@ func (l *lists) find(at, pc uint64) ([]byte, bool) {
 		return nil, false
 	}
 	r := bin.NewAt(l.section, at, l.big)
-	if l.version < 5 {
+	switch {
+	case l.version >= 5:
+	case l.split:
+		return l.findGNU(&r, pc)
+	default:
 		return l.findOld(&r, pc)
 	}
 	return l.findNew(&r, pc)
@@ -104,6 +111,32 @@ func (l *lists) findOld(r *bin.Reader, pc uint64) ([]byte, bool) {
 		}
 		expr := r.Bytes(uint64(r.U16()))
 		if r.Err() == nil && base+lo <= pc && pc < base+hi {
+			return expr, true
+		}
+	}
+	return nil, false
+}
+
+// findGNU reads .debug_loc.dwo (GCC wiki, "DebugFission"): kinds of entries as DWARF 5 has them
+// since, with lengths of fixed sizes.
+func (l *lists) findGNU(r *bin.Reader, pc uint64) ([]byte, bool) {
+	const base, startEnd, startLength = 1, 2, 3 // 0 ends the list
+	for r.Err() == nil {
+		lo, hi := uint64(0), uint64(0)
+		switch r.U8() {
+		case base:
+			l.base, _ = l.address(r.ULEB())
+			continue
+		case startEnd:
+			lo, _ = l.address(r.ULEB())
+			hi, _ = l.address(r.ULEB())
+		case startLength:
+			lo, _ = l.address(r.ULEB())
+			hi = lo + uint64(r.U32())
+		default:
+			return nil, false
+		}
+		if expr := r.Bytes(uint64(r.U16())); r.Err() == nil && lo <= pc && pc < hi {
 			return expr, true
 		}
 	}

@@ -98,6 +98,12 @@ func (d *debugInfo) read(u *unit) {
 	if at, ok := e.Val(dwarf.AttrStmtList).(int64); ok {
 		u.lines = d.readLines(uint64(at), u.dir)
 	}
+	if k, ok := d.skeletonOf(u, e); ok && d.split(u, k) {
+		w = d.walker(u, u.die)
+		if e = w.next(); e == nil {
+			return
+		}
+	}
 	end, plain := u.begin+dwarf.Offset(u.size), isC(e)
 	for e = w.next(); e != nil && e.Offset < end; e = w.next() {
 		if e.Tag == dwarf.TagSubprogram {

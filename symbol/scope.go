@@ -17,6 +17,9 @@ type Scope struct {
 	Unit, Function dwarf.Offset
 	// Version is that of DWARF, 2 to 5.
 	Version int
+	// Base is the address that offsets in lists are from; Split: the unit is in a file of its own.
+	Base  uint64
+	Split bool
 	// Section reads a section that belongs to Data.
 	Section func(name string) []byte
 }
@@ -58,7 +61,11 @@ func (d *debugInfo) scope(addr uint64) (sc Scope, ok bool) {
 	}
 	d.read(u)
 	f, ok := covering(u.functions, addr)
-	return Scope{Data: u.data, Unit: u.die, Function: dwarf.Offset(f), Version: unitVersion(d.img, u.header), Section: d.section}, ok
+	sc = Scope{Data: u.data, Unit: u.die, Function: dwarf.Offset(f), Version: unitVersion(d.img, u.header), Section: d.section}
+	if s := u.other; s != nil {
+		sc.Base, sc.Split, sc.Section = s.base, true, s.section
+	}
+	return sc, ok
 }
 
 // unitVersion reads the version in a unit's header (DWARF 5 §7.5.1).

@@ -16,6 +16,10 @@ type unit struct {
 	size       uint64      // in bytes, header included
 	ahead      chan []byte // gives the unit to open, if it is being read
 
+	// other is the part of the unit in a file of its own, which data then is; nil for a whole
+	// unit.
+	other *splitUnit
+
 	read      bool
 	dir       string
 	functions []span // of is the offset of the DIE
@@ -93,6 +97,8 @@ func unitLength(r *bin.Reader) (n uint64, wide bool) {
 const (
 	utCompile = 0x01
 	utPartial = 0x03
+	// utSkeleton's code is described in another file.
+	utSkeleton = 0x04
 )
 
 // unitHeader reads on to the unit's DIE. compile: the unit may hold code.
@@ -105,7 +111,11 @@ func unitHeader(r *bin.Reader, wide bool) (abbrev uint64, compile bool) {
 	if version >= 5 {
 		typ := r.U8()
 		r.U8() // address_size
-		return r.Uint(offset), typ == utCompile || typ == utPartial
+		abbrev = r.Uint(offset)
+		if typ == utSkeleton {
+			r.U64() // dwo_id
+		}
+		return abbrev, typ == utCompile || typ == utPartial || typ == utSkeleton
 	}
 	abbrev = r.Uint(offset)
 	r.U8()

@@ -28,6 +28,8 @@ type container struct {
 
 	streams streams
 
+	companions companions
+
 	importsOnce sync.Once
 	imported    imports
 }
@@ -48,15 +50,19 @@ func (c *container) Close() error {
 	if f := c.debugIn.Load(); f != nil {
 		err = errors.Join(err, f.Close())
 	}
+	for _, f := range c.companions.files() {
+		err = errors.Join(err, f.Close())
+	}
 	return err
 }
 
 // Files implements image.Backer.
 func (c *container) Files() []*image.File {
+	files := []*image.File{c.in}
 	if f := c.debugIn.Load(); f != nil {
-		return []*image.File{c.in, f}
+		files = append(files, f)
 	}
-	return []*image.File{c.in}
+	return append(files, c.companions.files()...)
 }
 
 // debugFile finds the separate debug file once.

@@ -1,0 +1,16 @@
+package image
+
+// companion is a Container that opens files which its debug information names.
+type companion interface {
+	Companion(path string) (section func(name string) []byte, ok bool)
+}
+
+// Companion opens a file of the same kind that the image's debug information names, where that
+// is found: below Options.Roots, if there are any, else at its path. section reads a section
+// of that file, nil where there is none, as long as the image is open.
+func (img *Image) Companion(path string) (section func(name string) []byte, ok bool) {
+	if c, is := img.container.(companion); is {
+		return c.Companion(path)
+	}
+	return nil, false
+}

@@ -1,0 +1,205 @@
+package symbol
+
+import (
+	"debug/dwarf"
+	"path"
+	"path/filepath"
+
+	"github.com/backsight/backsight/internal/bin"
+)
+
+// Attributes of skeleton units: DWARF 5's, and GNU's before that (GCC wiki, "DebugFission").
+const (
+	attrDwoName       dwarf.Attr = 0x76
+	attrGNUDwoName    dwarf.Attr = 0x2130
+	attrGNUDwoID      dwarf.Attr = 0x2131
+	attrGNURangesBase dwarf.Attr = 0x2132
+	attrGNUAddrBase   dwarf.Attr = 0x2133
+)
+
+// skeleton is what a unit of the linked file says of its other part, which the compiler wrote
+// into a file of its own (DWARF 5 §3.1.2): only addresses and lines are linked.
+type skeleton struct {
+	name, dir string
+	id        uint64
+	version   int
+	// addrs and ranges are what of .debug_addr and .debug_ranges is the unit's.
+	addrs, ranges []byte
+	base          uint64 // the unit's lowest address
+}
+
+// splitUnit is the part of a unit that is not linked.
+type splitUnit struct {
+	version int
+	base    uint64
+	addrs   []byte
+	contribution
+}
+
+// skeletonOf reads the skeleton that a unit's entry is; false for whole units.
+func (d *debugInfo) skeletonOf(u *unit, e *dwarf.Entry) (k skeleton, ok bool) {
+	for _, a := range []dwarf.Attr{attrDwoName, attrGNUDwoName} {
+		if name, is := e.Val(a).(string); is {
+			k.name, ok = name, true
+		}
+	}
+	if !ok {
+		return k, false
+	}
+	k.dir, k.version = u.dir, unitVersion(d.img, u.header)
+	k.base, _ = e.Val(dwarf.AttrLowpc).(uint64)
+	addrBase, _ := e.Val(dwarf.AttrAddrBase).(int64)
+	if k.version < 5 {
+		id, _ := e.Val(attrGNUDwoID).(int64)
+		rangesBase, _ := e.Val(attrGNURangesBase).(int64)
+		addrBase, _ = e.Val(attrGNUAddrBase).(int64)
+		k.id, k.ranges = uint64(id), from(d.section(".debug_ranges"), uint64(rangesBase))
+	} else {
+		r := bin.New(d.img.SectionPart(".debug_info", uint64(u.header), 24), d.big)
+		_, wide := unitLength(&r)
+		r.Skip(8) // version, unit_type, address_size, debug_abbrev_offset
+		if wide {
+			r.Skip(4)
+		}
+		k.id = r.U64()
+	}
+	k.addrs = from(d.section(".debug_addr"), uint64(addrBase))
+	return k, true
+}
+
+// from is a section from an offset on.
+func from(section []byte, off uint64) []byte { return section[min(off, uint64(len(section))):] }
+
+// split replaces a skeleton by the other part of its unit, where that is found: in the package
+// of all of them beside the program, in the file that the compiler wrote, or in one of that
+// name beside the program. It reports whether it has.
+func (d *debugInfo) split(u *unit, k skeleton) bool {
+	beside := filepath.Dir(d.img.Path)
+	named := filepath.FromSlash(k.name)
+	if !path.IsAbs(k.name) {
+		named = filepath.Join(filepath.FromSlash(k.dir), named)
+	}
+	for _, file := range []string{d.img.Path + ".dwp", named, filepath.Join(beside, filepath.FromSlash(k.name)), filepath.Join(beside, path.Base(k.name))} {
+		section, ok := d.img.Companion(file)
+		if !ok {
+			continue
+		}
+		if c, ok := contributionOf(section, k.id, d.big); ok && d.openSplit(u, k, c) {
+			return true
+		}
+	}
+	return false
+}
+
+// Sizes of what precedes the tables that indexes count in, in 32-bit DWARF, the only one that
+// compilers write (DWARF 5 §7.26, §7.28, §7.29).
+const strOffsetsHeader, listsHeader = 8, 12
+
+// openSplit parses the other part of a unit.
+func (d *debugInfo) openSplit(u *unit, k skeleton, c contribution) bool {
+	for at := uint64(0); at < uint64(len(c.info)); {
+		r := bin.NewAt(c.info, at, d.big)
+		n, wide := unitLength(&r)
+		size := uint64(r.Offset()) - at + n
+		if n == 0 || n > uint64(r.Len()) || wide {
+			return false
+		}
+		h := splitHeader(&r)
+		if r.Err() == nil && h.compile && (h.version < 5 || h.id == k.id) {
+			return d.parseSplit(u, k, c, at, size, &h, uint64(r.Offset())-at)
+		}
+		at += size
+	}
+	return false
+}
+
+// header is what precedes the entries of a split unit.
+type header struct {
+	version int
+	abbrev  uint64
+	id      uint64
+	compile bool
+}
+
+func splitHeader(r *bin.Reader) (h header) {
+	const utSplitCompile = 0x05
+	h.version, h.compile = int(r.U16()), true
+	if h.version >= 5 {
+		h.compile = r.U8() == utSplitCompile
+		r.U8() // address_size
+		h.abbrev, h.id = uint64(r.U32()), r.U64()
+		return h
+	}
+	h.abbrev = uint64(r.U32())
+	r.U8()
+	return h
+}
+
+// parseSplit hands the unit to debug/dwarf, as if it were whole: what it counts in begins where
+// the unit's part does.
+func (d *debugInfo) parseSplit(u *unit, k skeleton, c contribution, at, size uint64, h *header, die uint64) bool {
+	t := abbreviations(c.abbrev, h.abbrev, d.big)
+	if t.cut || t.foreign || t.wide || !d.abbrevs.Draw(t.size) || !d.kept.Draw(int(min(size, 1<<31))) {
+		return false
+	}
+	abbrev := plainForms(c.abbrev[h.abbrev:][:t.size], d.big)
+	info := append([]byte(nil), c.info[at:at+size]...)
+	clear(abbrevField(info, false, d.big))
+	if h.version >= 5 {
+		c.strOffsets, c.ranges, c.locs = from(c.strOffsets, strOffsetsHeader), from(c.ranges, listsHeader), from(c.locs, listsHeader)
+	} else {
+		c.ranges = k.ranges
+	}
+	data, err := dwarf.New(abbrev, nil, nil, info, nil, nil, c.ranges, c.str)
+	if err != nil {
+		return false
+	}
+	for name, content := range map[string][]byte{".debug_addr": k.addrs, ".debug_str_offsets": c.strOffsets, ".debug_rnglists": c.ranges} {
+		if data.AddSection(name, content) != nil {
+			return false
+		}
+	}
+	u.data, u.begin, u.die, u.size = data, 0, dwarf.Offset(die), size
+	u.other = &splitUnit{version: h.version, base: k.base, addrs: k.addrs, contribution: c}
+	return true
+}
+
+// section is what of a section belongs to the unit.
+func (s *splitUnit) section(name string) []byte {
+	switch name {
+	case ".debug_addr":
+		return s.addrs
+	case ".debug_loc", ".debug_loclists":
+		return s.locs
+	}
+	return nil
+}
+
+// plainForms replaces GNU's forms of addresses and strings by those of DWARF 5, which are
+// encoded alike and which debug/dwarf knows: 0x1f01 and 0x1f02 take two bytes, in which the
+// others are written with a needless byte.
+func plainForms(table []byte, big bool) []byte {
+	const gnuAddrIndex, gnuStrIndex, addrx, strx = 0x1f01, 0x1f02, 0x1b, 0x1a
+	out := append([]byte(nil), table...)
+	r := bin.New(table, big)
+	for r.ULEB() != 0 && r.Err() == nil {
+		r.ULEB() // tag
+		r.U8()   // children
+		for r.Err() == nil {
+			name, at := r.ULEB(), r.Offset()
+			form := r.ULEB()
+			if form == formImplicitConst {
+				r.SLEB()
+			}
+			for _, f := range [][2]uint64{{gnuAddrIndex, addrx}, {gnuStrIndex, strx}} {
+				if form == f[0] && at+2 <= len(out) {
+					out[at], out[at+1] = byte(f[1])|0x80, 0
+				}
+			}
+			if name == 0 && form == 0 {
+				break
+			}
+		}
+	}
+	return out
+}
