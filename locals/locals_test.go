@@ -1,12 +1,14 @@
 package locals_test
 
 import (
+	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
@@ -119,9 +121,9 @@ func TestUnoptimised(t *testing.T) {
 	}
 }
 
-// TestPackage: what dwp or llvm-dwp makes of the compilers' files is found beside the program.
+// TestPackage: what llvm-dwp makes of the compilers' files is found beside the program.
 func TestPackage(t *testing.T) {
-	for _, c := range []struct{ tool, flags string }{{"dwp", "-gdwarf-4"}, {"llvm-dwp", "-gdwarf-4"}, {"llvm-dwp", "-gdwarf-5"}} {
+	for _, c := range []struct{ tool, flags string }{{"llvm-dwp", "-gdwarf-4"}, {"llvm-dwp", "-gdwarf-5"}} {
 		t.Run(c.tool+" "+c.flags, func(t *testing.T) {
 			path := livecore.Compile(t, "gcc", program, "-O0", "-gsplit-dwarf", c.flags)
 			core := livecore.Crash(t, path)
@@ -129,7 +131,9 @@ func TestPackage(t *testing.T) {
 			if err != nil || len(parts) == 0 {
 				t.Fatal(parts, err)
 			}
-			if out, err := exec.Command(c.tool, "-o", path+".dwp", "-e", path).CombinedOutput(); err != nil {
+			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+			defer cancel()
+			if out, err := exec.CommandContext(ctx, c.tool, "-o", path+".dwp", "-e", path).CombinedOutput(); err != nil {
 				t.Skipf("%v: %s", err, out)
 			}
 			for _, p := range parts {
