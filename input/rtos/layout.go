@@ -179,6 +179,9 @@ func (c *compiled) frame(mem *target.Memory, ctx registers, ret cortexm.ExcRetur
 	if c.kernel == "Zephyr" && ctx.end%4 != 0 {
 		return ctx, false
 	}
+	if v, ok := mem.Uint(ctx.end+cortexm.BasicFrame-4, 4); !ok || !inThread(v) {
+		return ctx, false
+	}
 	stacked, ok := cortexm.Stacked(c.arch, mem, ctx.end)
 	if !ok {
 		return ctx, false
@@ -187,13 +190,17 @@ func (c *compiled) frame(mem *target.Memory, ctx registers, ret cortexm.ExcRetur
 		ctx.regs.Set(s.First(), stacked.Val[s.First()])
 	}
 	status := stacked.Val[c.arch.Status]
-	// A task runs in Thread mode: its xPSR has no exception number.
-	if !cortexm.Thumb(status) || status&0x1ff != 0 {
-		return ctx, false
-	}
 	ctx.end += ret.FrameSize(status)
 	ctx.regs.Set(c.arch.SP, ctx.end)
 	return ctx, c.block(mem, &ctx, at)
+}
+
+// inThread tells whether a word is the xPSR of a task: in Thumb state, without an exception's
+// number and with the bits clear that have no meaning. Armv8-M stacks SFPA in bit 20,
+// Armv8.1-M has B in bit 21.
+func inThread(xpsr uint64) bool {
+	const reserved = 3 << 22
+	return cortexm.Thumb(xpsr) && cortexm.ExceptionNumber(xpsr) == 0 && xpsr&reserved == 0
 }
 
 // block adds the registers in the control block.

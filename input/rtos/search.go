@@ -1,6 +1,8 @@
 package rtos
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
@@ -14,6 +16,8 @@ type search struct {
 	mem  *target.Memory
 	word uint64 // the size of one
 	ram  []target.Range
+	// pointers are the addresses of words that point to memory.
+	pointers []uint64
 }
 
 func newSearch(snap *target.Snapshot) *search {
@@ -26,6 +30,7 @@ func newSearch(snap *target.Snapshot) *search {
 		}
 		s.ram = append(s.ram, r)
 	}
+	s.findPointers()
 	return s
 }
 
@@ -45,26 +50,45 @@ type suspect struct {
 	ctx          registers
 }
 
-// Bounds of the search. maxSuspects bounds what is kept of one layout.
-const maxSuspects = 1 << 16
+// Bounds of the search: the words that are tried, of each layout the suspects that are kept,
+// and the tasks that are made of them.
+const (
+	maxPointers = 1 << 20
+	maxSuspects = 1 << 13
+	maxMade     = 1 << 17
+)
+
+// findPointers finds the words of memory that point to memory: one of them is the saved SP of
+// each task.
+func (s *search) findPointers() {
+	for _, seg := range s.mem.Segments() {
+		lo := (seg.Addr + s.word - 1) &^ (s.word - 1)
+		hi := seg.Addr + uint64(len(seg.Data))
+		for at := lo; at+s.word <= hi && len(s.pointers) < maxPointers; at += s.word {
+			sp, ok := s.mem.Uint(at, int(s.word))
+			if !ok || sp%s.word != 0 || sp == 0 {
+				continue
+			}
+			if _, ok := s.ramOf(sp); ok {
+				s.pointers = append(s.pointers, at)
+			}
+		}
+	}
+}
 
 // suspects are the words of memory that point to a context.
 func (s *search) suspects(l *compiled) (out []suspect) {
-	align := s.word
-	for _, seg := range s.mem.Segments() {
-		lo := (seg.Addr + align - 1) &^ (align - 1)
-		hi := seg.Addr + uint64(len(seg.Data))
-		for at := lo; at+s.word <= hi && len(out) < maxSuspects; at += align {
-			sp, ok := s.mem.Uint(at, int(s.word))
-			if !ok || sp%align != 0 || sp == 0 {
-				continue
-			}
-			if _, ok := s.ramOf(sp); !ok {
-				continue
-			}
-			if ctx, ok := l.read(s.mem, at, sp); ok && s.resumes(&ctx) {
-				out = append(out, suspect{at, sp, ctx})
-			}
+	inBlock := len(l.before)+len(l.after) > 0 || l.returnAt != 0
+	var none uint64 // an address at which no context lies: memory is full of one pointer at times
+	for _, at := range s.pointers {
+		sp, _ := s.mem.Uint(at, int(s.word))
+		if sp == none || len(out) == maxSuspects {
+			continue
+		}
+		if ctx, ok := l.read(s.mem, at, sp); ok && s.resumes(&ctx) {
+			out = append(out, suspect{at, sp, ctx})
+		} else if !inBlock {
+			none = sp
 		}
 	}
 	return out
@@ -139,21 +163,35 @@ type verdict struct {
 // judge finds the shape that most suspects of a layout have in common.
 func (s *search) judge(l *compiled) (best verdict) {
 	found := s.suspects(l)
-	votes := make(map[shape][]Task)
+	votes := make(map[shape][]int) // indices in found
 	for i := range found {
 		for _, sh := range s.shapes(&found[i]) {
-			if sh.owner && l.kernel != freeRTOS {
-				continue
-			}
-			if len(votes[sh]) < maxTasks {
-				votes[sh] = append(votes[sh], s.task(&found[i], sh))
+			if (!sh.owner || l.kernel == freeRTOS) && len(votes[sh]) < maxTasks {
+				votes[sh] = append(votes[sh], i)
 			}
 		}
 	}
-	for sh, tasks := range votes {
+	shapes := slices.SortedFunc(maps.Keys(votes), func(a, b shape) int {
+		if n := cmp.Compare(len(votes[b]), len(votes[a])); n != 0 || a == b {
+			return n
+		}
+		if a.before(b) {
+			return -1
+		}
+		return 1
+	})
+	made := 0
+	for _, sh := range shapes {
+		if made += len(votes[sh]); made > maxMade {
+			break
+		}
+		tasks := make([]Task, 0, len(votes[sh]))
+		for _, i := range votes[sh] {
+			tasks = append(tasks, s.task(&found[i], sh))
+		}
 		tasks = apart(tasks)
-		v := verdict{layout: l.layout, shape: sh, tasks: tasks, weight: s.weigh(tasks, sh)}
-		if v.weight > best.weight || v.weight == best.weight && v.weight > 0 && sh.before(best.shape) {
+		if v := (verdict{layout: l.layout, shape: sh, tasks: tasks, weight: s.weigh(tasks, sh)}); v.weight > best.weight ||
+			v.weight == best.weight && v.weight > 0 && sh.before(best.shape) {
 			best = v
 		}
 	}
@@ -186,7 +224,7 @@ func (sh shape) before(o shape) bool {
 	if sh.lo != o.lo {
 		return max(sh.lo, -sh.lo) < max(o.lo, -o.lo) || max(sh.lo, -sh.lo) == max(o.lo, -o.lo) && sh.lo > o.lo
 	}
-	return sh.other < o.other
+	return sh.other < o.other || sh.other == o.other && !sh.high && o.high
 }
 
 // weigh is what tasks speak for: two at least, or one of FreeRTOS, whose blocks are told by
