@@ -21,6 +21,7 @@ type Log struct {
 	starts []int // of every apart-th line
 	next   int   // the line behind the last that was asked for
 	nextAt int   // and where it begins
+	lastAt int   // where the last begins that was asked for
 	ram    *input.RAM
 	memo   map[any]any
 }
@@ -76,12 +77,17 @@ func (l *Log) Line(i int) string {
 		return ""
 	}
 	at := l.nextAt
-	if i != l.next {
+	switch i {
+	case l.next:
+	case l.next - 1: // several readers look at a line, one after the other
+		at = l.lastAt
+	default:
 		at = l.starts[i/apart]
 		for range i % apart {
 			at = l.behind(at)
 		}
 	}
+	l.lastAt = at
 	l.next, l.nextAt = i+1, l.behind(at)
 	b := bytes.TrimRight(l.text[at:l.nextAt], "\r\n")
 	if bytes.IndexByte(b, 0x1b) < 0 && bytes.IndexByte(b, 0) < 0 {
