@@ -5,7 +5,7 @@
 //	tables.Program ─► stretches of known rows ─► FDE: the changes from row to row ─► section ─┐
 //	               └► symbols fn_ADDR ────────────────────────────────────────────────────────┴► ELF
 //
-// GDB and LLDB, elfutils, perf and libunwind find it by the build ID, as
+// Debuggers find it by the build ID, as
 // .build-id/xx/yyyy.debug, or are given it by name. Specifications: DWARF 5 §6.4; Linux Standard
 // Base Core, "Exception Frames"; gABI chapter 4; AADWARF64 for signed return addresses.
 package debugframe
@@ -20,7 +20,7 @@ import (
 
 // DebugFrame is the form of .debug_frame, which no program loads.
 func DebugFrame() tables.Format {
-	return tables.Format{Name: "debug_frame", Short: "a debug file with .debug_frame, for gdb, lldb, elfutils, perf, libunwind",
+	return tables.Format{Name: "debug_frame", Short: "a debug file with .debug_frame, for gdb and what else reads DWARF",
 		FileName: debugfile.Path, Write: func(w io.Writer, p *tables.Program) ([]tables.Refusal, error) { return write(w, p, false) }}
 }
 
