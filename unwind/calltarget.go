@@ -39,27 +39,11 @@ func (v *verifier) target(s *State, c *candidate, site cpu.CallSite) {
 		}
 		c.entry = entry
 	case !site.Direct:
-	case a == Unknown && v.binds(s, c, entry, mode):
-		c.checks, c.stackTold = c.checks|TargetMatches, true
 	case a == Unknown || v.starts.splitOff(s, c):
 		c.checks |= TargetUnclear
 	default:
 		c.checks |= TargetDiffers
 	}
-}
-
-// binds tells whether s runs on behalf of the PLT stub at entry, whose import the dynamic linker
-// is to bind: below the return address lies what the stub put there for it. Example: on x86-64
-// a stub pushes the import's number, the first entry of the PLT another word, and s is
-// _dl_runtime_resolve.
-func (v *verifier) binds(s *State, c *candidate, entry uint64, mode cpu.Mode) bool {
-	arch := s.Snapshot.Arch
-	want, ok := v.graph.Binding(s.Snapshot, entry, mode)
-	if !ok || !c.HasCFA {
-		return false
-	}
-	word, ok := s.Snapshot.Memory.Uint((c.CFA-2*uint64(arch.RegSize))&arch.AddrMask(), arch.RegSize)
-	return ok && word == want
 }
 
 // reaches asks the call graph whether a call of entry can have led to s.

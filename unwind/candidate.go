@@ -31,8 +31,6 @@ type evidence struct {
 	// imageOnly: the code of the images decided about the call, and no word of the
 	// capture, so that the same holds for every process that maps these images.
 	imageOnly bool
-	// stackTold: words of the stack decided about the call.
-	stackTold bool
 }
 
 // newCandidate is a candidate of a method that nothing is known of yet. rule is what the

@@ -120,8 +120,6 @@ type graph struct {
 	callee uint64
 	// syscall is the place behind one, threadEnd where a thread ends.
 	syscall, threadEnd uint64
-	// binding is what stubs leave for the dynamic linker.
-	binding uint64
 }
 
 func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool, uint64) {
@@ -129,10 +127,6 @@ func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) 
 }
 
 func (graph) Stub(*target.Snapshot, uint64, cpu.Mode, uint64) (uint64, bool) { return 0, false }
-
-func (f graph) Binding(*target.Snapshot, uint64, cpu.Mode) (uint64, bool) {
-	return f.binding, f.binding != 0
-}
 
 func (f graph) EndsThread(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.threadEnd }
 

@@ -192,10 +192,6 @@ type CallGraph interface {
 	// Stub tells where the code at entry jumps to, if it is a PLT stub: where the captured
 	// GOT says, else to the function of the stub's name in the module at pc.
 	Stub(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (to uint64, ok bool)
-	// Binding tells what the PLT stub at entry leaves in the word below the return address
-	// on its way to the dynamic linker, as long as its import is not bound: what tells the
-	// dynamic linker which import that is.
-	Binding(snap *target.Snapshot, entry uint64, mode cpu.Mode) (word uint64, ok bool)
 	// Callee resolves the target of the indirect call at site, where constants
 	// and the image's data tell.
 	Callee(snap *target.Snapshot, site uint64, mode cpu.Mode) (entry uint64, entryMode cpu.Mode, ok bool)

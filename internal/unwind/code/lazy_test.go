@@ -5,7 +5,6 @@ import (
 
 	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/unwind/code"
-	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -170,51 +169,6 @@ func TestFirstPLTEntry(t *testing.T) {
 		v := code.New(nil).Rule(&q, &r)
 		if got := r.Format(img.Arch); v == unwind.Found && got != c.want || v != unwind.Found && c.want != "" {
 			t.Errorf("%s: %v, %s, want %q", c.name, v, got, c.want)
-		}
-	}
-}
-
-// stubs are PLTs with their first entry at 400000 and a stub at 400020, whose word is not
-// bound.
-var stubs = []codetest.Program{{CPU: "x86_64", Listing: `
-	400000: ff 35 02 10 00 00  push   0x1002(%rip)
-	400006: ff 25 04 10 00 00  jmp    *0x1004(%rip)
-	40000c: 0f 1f 40 00        nop
-	400020: ff 25 f2 0f 00 00  jmp    *0xff2(%rip)
-	400026: 68 07 00 00 00     push   $0x7
-	40002b: e9 d0 ff ff ff     jmp    400000`,
-	Data: map[uint64][]uint64{0x401008: {0, 0, 0x400026}},
-}, {CPU: "aarch64", Listing: `
-	400000: a9bf7bf0  stp    x16, x30, [sp, #-16]!
-	400004: b0000010  adrp   x16, 401000
-	400008: f9400a11  ldr    x17, [x16, #16]
-	40000c: 91004210  add    x16, x16, #0x10
-	400010: d61f0220  br     x17
-	400020: b0000010  adrp   x16, 401000
-	400024: f9400e11  ldr    x17, [x16, #24]
-	400028: 91006210  add    x16, x16, #0x18
-	40002c: d61f0220  br     x17`,
-	Data: map[uint64][]uint64{0x401008: {0, 0, 0x400000}},
-}}
-
-// TestBinding: a stub leaves below the return address what tells the dynamic linker which
-// import to bind, x86's a number, AArch64's the address of its word.
-func TestBinding(t *testing.T) {
-	const bias = 0x7000_0000
-	for i, want := range []uint64{7, bias + 0x401018} {
-		img := stubs[i].Image(t)
-		var b target.Builder
-		none := &target.Snapshot{Arch: img.Arch, Memory: b.Memory(img.Arch), Modules: []*target.Module{target.NewModule("app", img, bias)}}
-		if got, ok := code.New(nil).Binding(none, bias+0x400020, 0); !ok || got != want {
-			t.Errorf("%s: %#x, %v, want %#x", stubs[i].CPU, got, ok, want)
-		}
-		if got, ok := code.New(nil).Binding(none, bias+0x400000, 0); ok {
-			t.Errorf("%s: the first entry of the PLT is a stub for %#x", stubs[i].CPU, got)
-		}
-		b.Add(bias+0x401018, make([]byte, 8), 0, 0)
-		bound := &target.Snapshot{Arch: img.Arch, Memory: b.Memory(img.Arch), Modules: none.Modules}
-		if _, ok := code.New(nil).Binding(bound, bias+0x400020, 0); ok {
-			t.Errorf("%s: the word was captured: the stub goes where that says", stubs[i].CPU)
 		}
 	}
 }

@@ -43,10 +43,9 @@ func (reach) OneFunction(_ *target.Module, a, b uint64, _ cpu.Mode) bool { retur
 
 func (reach) StartsFunction(*target.Module, uint64, cpu.Mode, cpu.CallSite) bool { return false }
 
-func (reach) Binding(*target.Snapshot, uint64, cpu.Mode) (uint64, bool) { return 0, false }
-func (reach) EndsThread(*target.Module, uint64, cpu.Mode) bool          { return false }
-func (reach) BehindSyscall(*target.Module, uint64, cpu.Mode) bool       { return false }
-func (reach) LeavesException(*target.Module, uint64, cpu.Mode) bool     { return false }
+func (reach) EndsThread(*target.Module, uint64, cpu.Mode) bool      { return false }
+func (reach) BehindSyscall(*target.Module, uint64, cpu.Mode) bool   { return false }
+func (reach) LeavesException(*target.Module, uint64, cpu.Mode) bool { return false }
 
 func (reach) Callee(*target.Snapshot, uint64, cpu.Mode) (uint64, cpu.Mode, bool) {
 	return 0, 0, false
