@@ -27,11 +27,18 @@ var lines = []image.Format{{
 }}
 
 // server answers for "good" and "huge", and lies about "liar".
-func server(t *testing.T) (address string, asked *[]string) {
+// asked tells which paths were asked for since it was called last.
+func server(t *testing.T) (address string, asked func() []string) {
 	t.Helper()
-	asked = new([]string)
+	paths := make(chan string, 100)
+	asked = func() (list []string) {
+		for range len(paths) {
+			list = append(list, <-paths)
+		}
+		return list
+	}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		*asked = append(*asked, r.URL.Path)
+		paths <- r.URL.Path
 		switch r.URL.Path {
 		case fmt.Sprintf("/buildid/%x/debuginfo", "good"):
 			fmt.Fprint(w, "good\nnames")
@@ -85,7 +92,6 @@ func TestFetch(t *testing.T) {
 		{"slow", input.FetchExecutable, false, 2, "Operation too slow"},
 		{"ill", input.FetchExecutable, false, 2, "error: 500"},
 	} {
-		*asked = nil
 		for range 2 {
 			var said []string
 			c := client(t, url, dir, &said)
@@ -100,8 +106,8 @@ func TestFetch(t *testing.T) {
 				t.Errorf("%s %s: said %q, want %q", tt.kind, tt.id, got, tt.says)
 			}
 		}
-		if len(*asked) != tt.asks {
-			t.Errorf("%s %s: asked %q, want %d questions", tt.kind, tt.id, *asked, tt.asks)
+		if got := asked(); len(got) != tt.asks {
+			t.Errorf("%s %s: asked %q, want %d questions", tt.kind, tt.id, got, tt.asks)
 		}
 	}
 	left, err := filepath.Glob(filepath.Join(dir, "*/*.*"))
@@ -122,8 +128,8 @@ func TestOldMiss(t *testing.T) {
 		t.Fatal(err)
 	}
 	var said []string
-	if _, ok := client(t, url, dir, &said).Fetch(t.Context(), input.FetchDebugInfo, []byte("good")); ok || len(*asked) != 0 {
-		t.Errorf("a fresh miss: %v, asked %q", ok, *asked)
+	if _, ok := client(t, url, dir, &said).Fetch(t.Context(), input.FetchDebugInfo, []byte("good")); ok || len(asked()) != 0 {
+		t.Errorf("a fresh miss: %v, or was asked for", ok)
 	}
 	old := time.Now().Add(-time.Hour)
 	if err := os.Chtimes(miss, old, old); err != nil {
