@@ -41,7 +41,7 @@ func Cases() []Case {
 		{"relocations", "imports, in three tables that are one", 1_500_000, relocations},
 		{"unwinding", "frame description entries", 1_500_000, unwinding},
 		{"lines", "a log of empty lines", 30_000_000, lines},
-	}, codeCases()...)
+	}, append(codeCases(), appleCases()...)...)
 }
 
 // list is a snapshot with an array of n equal elements.
