@@ -48,12 +48,16 @@ const maxAlias = 256
 func (t *symtab) nameCost(s *sym) int {
 	b := t.str[bin.Limit(uint64(s.name), len(t.str)):]
 	b = b[:min(len(b), maxAlias)]
-	n := bytes.IndexAny(b, "\x00@")
+	end := bytes.IndexByte(b, 0)
+	if end >= 0 {
+		b = b[:end]
+	}
+	n := bytes.IndexByte(b, '@')
 	switch {
-	case n < 0:
+	case n < 0 && end < 0:
 		return maxAlias
-	case b[n] == 0:
-		return n
+	case n < 0:
+		return end
 	case bytes.HasPrefix(b[n:], []byte("@@")):
 		return int(defaultVersion)<<16 + n
 	}
