@@ -336,9 +336,9 @@ func (s *search) task(p *suspect, sh shape) Task {
 func apart(tasks []Task) []Task {
 	slices.SortFunc(tasks, func(a, b Task) int {
 		if a.Stack.Lo != b.Stack.Lo {
-			return cmpUint(a.Stack.Lo, b.Stack.Lo)
+			return cmp.Compare(a.Stack.Lo, b.Stack.Lo)
 		}
-		return cmpUint(a.Block, b.Block)
+		return cmp.Compare(a.Block, b.Block)
 	})
 	out := tasks[:0:0]
 	for _, t := range tasks {
@@ -354,16 +354,6 @@ func apart(tasks []Task) []Task {
 
 // onStack tells whether a control block lies on a task's stack: an old copy.
 func onStack(tasks []Task, block uint64) bool {
-	i, _ := slices.BinarySearchFunc(tasks, block, func(t Task, b uint64) int { return cmpUint(t.Stack.Lo, b+1) })
+	i, _ := slices.BinarySearchFunc(tasks, block, func(t Task, b uint64) int { return cmp.Compare(t.Stack.Lo, b+1) })
 	return i > 0 && tasks[i-1].Stack.Contains(block)
-}
-
-func cmpUint(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

@@ -1,6 +1,7 @@
 package diff
 
 import (
+	"cmp"
 	stdelf "debug/elf"
 	"slices"
 	"strings"
@@ -37,13 +38,13 @@ func readMapping(path string) (m mapping) {
 			m = append(m, r)
 		}
 	}
-	slices.SortStableFunc(m, func(a, b run) int { return compareAddr(a.addr, b.addr) })
+	slices.SortStableFunc(m, func(a, b run) int { return cmp.Compare(a.addr, b.addr) })
 	return m
 }
 
 // at finds the run that holds pc and where it ends.
 func (m mapping) at(pc uint64) (r run, end uint64, ok bool) {
-	i, _ := slices.BinarySearchFunc(m, pc+1, func(r run, a uint64) int { return compareAddr(r.addr, a) })
+	i, _ := slices.BinarySearchFunc(m, pc+1, func(r run, a uint64) int { return cmp.Compare(r.addr, a) })
 	end = ^uint64(0)
 	if i < len(m) {
 		end = m[i].addr
@@ -52,14 +53,4 @@ func (m mapping) at(pc uint64) (r run, end uint64, ok bool) {
 		return run{}, end, false
 	}
 	return m[i-1], end, true
-}
-
-func compareAddr(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
