@@ -8,10 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/backsight/backsight"
-	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/lab/livecore"
-	"github.com/backsight/backsight/symbol"
 )
 
 // TestDamaged: whatever is wrong with the debug information, reading it ends without a panic.
@@ -61,30 +58,4 @@ func damaged(t *testing.T, program, path string) {
 		}
 		readAll(t, core)
 	}
-}
-
-// readAll reads the variables of all frames, as far as there are any.
-func readAll(t *testing.T, core string) {
-	t.Helper()
-	files := backsight.NewFiles(input.FileOptions{})
-	defer files.Close()
-	capture, err := backsight.Open(t.Context(), core, input.Env{Files: files})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer capture.Close()
-	snap, err := capture.Next(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	u, err := backsight.NewUnwinder(backsight.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	traces, err := u.Backtraces(t.Context(), snap)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var names symbol.Symbolizer
-	u.Variables(t.Context(), backsight.Report(t.Context(), snap, traces, &names), &names)
 }

@@ -54,16 +54,16 @@ int main(int argc, char **argv)
 }
 `
 
-// variables are those of the frame of a function, by name.
-func variables(t *testing.T, core, function string) map[string]report.Variable {
+// readAll reads the variables of all frames of a core's first snapshot, as far as there are any.
+func readAll(t *testing.T, core string) *report.Report {
 	t.Helper()
 	files := backsight.NewFiles(input.FileOptions{})
-	t.Cleanup(func() { files.Close() })
+	defer files.Close()
 	capture, err := backsight.Open(t.Context(), core, input.Env{Files: files})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { capture.Close() })
+	defer capture.Close()
 	snap, err := capture.Next(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -79,6 +79,13 @@ func variables(t *testing.T, core, function string) map[string]report.Variable {
 	var names symbol.Symbolizer
 	r := backsight.Report(t.Context(), snap, traces, &names)
 	u.Variables(t.Context(), r, &names)
+	return r
+}
+
+// variables are those of the frame of a function, by name.
+func variables(t *testing.T, core, function string) map[string]report.Variable {
+	t.Helper()
+	r := readAll(t, core)
 	out := make(map[string]report.Variable)
 	for i := range r.Threads[0].Frames {
 		if f := &r.Threads[0].Frames[i]; f.Function == function {
