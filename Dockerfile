@@ -1,4 +1,4 @@
-# docker build -t backsight . && docker run --rm -v "$PWD:/work" backsight bt --sysroot /work/root /work/core
+# docker build -t backsight . && docker run --rm -v "$PWD:/crash" backsight bt --sysroot /crash/root /crash/core
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./
