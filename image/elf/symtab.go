@@ -37,16 +37,16 @@ func (t *symtab) len() int {
 
 // at decodes entry i < t.len().
 func (t *symtab) at(i int) (s sym) {
-	size := int(t.f.layout.sym)
-	r := bin.New(t.syms[i*size:][:size], t.f.big)
-	s.name = r.U32()
+	size, order := int(t.f.layout.sym), bin.Order(t.f.big)
+	b := t.syms[i*size:][:size]
+	s.name = order.U32(b)
 	if t.f.wide {
-		s.info, s.other, s.shndx = r.U8(), r.U8(), r.U16()
-		s.value, s.size = r.U64(), r.U64()
+		s.info, s.other, s.shndx = b[4], b[5], order.U16(b[6:])
+		s.value, s.size = order.U64(b[8:]), order.U64(b[16:])
 		return s
 	}
-	s.value, s.size = uint64(r.U32()), uint64(r.U32())
-	s.info, s.other, s.shndx = r.U8(), r.U8(), r.U16()
+	s.value, s.size = uint64(order.U32(b[4:])), uint64(order.U32(b[8:]))
+	s.info, s.other, s.shndx = b[12], b[13], order.U16(b[14:])
 	return s
 }
 

@@ -1,6 +1,7 @@
 // Package bin reads integers, LEB128 numbers and strings from bytes that may
 // lie. It is the only code that indexes untrusted bytes: a read past the end
-// returns zero, sticks an error, and never panics.
+// of a Reader returns zero, sticks an error, and never panics. Order is for
+// records whose length was looked at before.
 package bin
 
 import (
@@ -97,10 +98,12 @@ func (r *Reader) U8() uint8 {
 
 // U16 reads two bytes.
 func (r *Reader) U16() uint16 {
-	b := r.take(2)
-	if len(b) < 2 {
+	if r.err != nil || len(r.data)-r.off < 2 {
+		r.fail(ErrShort)
 		return 0
 	}
+	b := r.data[r.off:][:2]
+	r.off += 2
 	if r.big {
 		return binary.BigEndian.Uint16(b)
 	}
@@ -109,10 +112,12 @@ func (r *Reader) U16() uint16 {
 
 // U32 reads four bytes.
 func (r *Reader) U32() uint32 {
-	b := r.take(4)
-	if len(b) < 4 {
+	if r.err != nil || len(r.data)-r.off < 4 {
+		r.fail(ErrShort)
 		return 0
 	}
+	b := r.data[r.off:][:4]
+	r.off += 4
 	if r.big {
 		return binary.BigEndian.Uint32(b)
 	}
@@ -121,10 +126,12 @@ func (r *Reader) U32() uint32 {
 
 // U64 reads eight bytes.
 func (r *Reader) U64() uint64 {
-	b := r.take(8)
-	if len(b) < 8 {
+	if r.err != nil || len(r.data)-r.off < 8 {
+		r.fail(ErrShort)
 		return 0
 	}
+	b := r.data[r.off:][:8]
+	r.off += 8
 	if r.big {
 		return binary.BigEndian.Uint64(b)
 	}

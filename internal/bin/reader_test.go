@@ -261,3 +261,20 @@ func BenchmarkU32(b *testing.B) {
 		}
 	}
 }
+
+// TestOrder: both byte orders decode what a Reader does.
+func TestOrder(t *testing.T) {
+	data := []byte{0x01, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef}
+	for _, big := range []bool{false, true} {
+		order, two, four, eight := Order(big), New(data, big), New(data, big), New(data, big)
+		if got, want := order.U16(data), two.U16(); got != want {
+			t.Errorf("U16, big-endian %v: %#x, want %#x", big, got, want)
+		}
+		if got, want := order.U32(data), four.U32(); got != want {
+			t.Errorf("U32, big-endian %v: %#x, want %#x", big, got, want)
+		}
+		if got, want := order.U64(data), eight.U64(); got != want {
+			t.Errorf("U64, big-endian %v: %#x, want %#x", big, got, want)
+		}
+	}
+}
