@@ -23,7 +23,7 @@ var (
 		"cpu/riscv.decoder.one":      "RISC-V, by opcode and quadrant",
 	}
 	// smallTypes are the folders whose types are held to 15 fields and 20 methods.
-	smallTypes = []string{"unwind/", "internal/unwind/", "internal/code/", "image/macho/", "image/dyldcache/", "image/flat/", "image/kernel/",
+	smallTypes = []string{"unwind/", "internal/unwind/", "internal/code/", "image/elf/", "image/macho/", "image/dyldcache/", "image/flat/", "image/kernel/",
 		"input/darwin/", "input/machcore/", "input/plcrash/", "input/appletext/", "input/console/", "input/elfcore/", "input/snapshot/"}
 	// largeTypes are those among them that have more.
 	largeTypes = map[string]string{}

@@ -19,11 +19,11 @@ func (f *file) armProfile() byte {
 	if f.machine != emARM {
 		return 0
 	}
-	if s, ok := f.findShdr(".ARM.attributes"); ok {
-		return armProfile(f.sectionBytes(s), f.big)
+	if s, ok := f.sections.find(".ARM.attributes"); ok {
+		return armProfile(f.sections.bytes(s), f.big)
 	}
-	if p, ok := f.findPhdr(ptARMAttributes); ok {
-		return armProfile(f.slice(p.off, p.filesz), f.big)
+	if p, ok := f.segments.find(ptARMAttributes); ok {
+		return armProfile(f.segments.bytes(p), f.big)
 	}
 	return 0
 }

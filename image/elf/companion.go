@@ -62,7 +62,7 @@ func (c *container) openCompanion(path string) *file {
 		if err != nil {
 			continue
 		}
-		if f, err := newFile(p, in.Data); err == nil && f.sameTarget(c.main) {
+		if f, err := newFile(p, in.Data); err == nil && f.sameTarget(&c.main.encoding) {
 			c.companions.in = append(c.companions.in, in)
 			return f
 		}

@@ -33,8 +33,9 @@ const (
 // show one stream. Debug information shrinks to a third; each section may be decompressed
 // bit by bit and as a whole.
 type expansion struct {
-	mu   sync.Mutex
-	left budget.Budget
+	mu      sync.Mutex
+	left    budget.Budget
+	readers sync.Pool // of *inflate.Reader, for one section after another
 }
 
 const expansionFloor, expansionPerByte = 64 << 20, 16
@@ -47,14 +48,14 @@ func (e *expansion) draw(size uint64) bool {
 
 // chdr reads the header of an SHF_COMPRESSED section (gABI ch. 4, "Section
 // Compression"), behind which the stream begins.
-func (f *file) chdr(section []byte) (typ uint32, size uint64, stream []byte, ok bool) {
-	r := bin.New(section, f.big)
+func (e *encoding) chdr(section []byte) (typ uint32, size uint64, stream []byte, ok bool) {
+	r := bin.New(section, e.big)
 	typ = r.U32()
-	if f.wide {
+	if e.wide {
 		r.Skip(4)
 	}
-	size = f.word(&r)
-	r.Skip(f.layout.addr) // ch_addralign
+	size = e.word(&r)
+	r.Skip(e.addr) // ch_addralign
 	return typ, size, r.Bytes(uint64(r.Len())), r.Err() == nil
 }
 
@@ -66,23 +67,23 @@ func (f *file) decompress(section []byte) ([]byte, bool) {
 	}
 	switch typ {
 	case elfcompressZlib:
-		return f.unzlib(stream, size)
+		return f.expansion.unzlib(stream, size)
 	case elfcompressZstd:
 		return unzstd(stream, size)
 	}
 	return nil, false
 }
 
-func (f *file) unzlib(stream []byte, size uint64) ([]byte, bool) {
+func (e *expansion) unzlib(stream []byte, size uint64) ([]byte, bool) {
 	deflated, ok := deflatedIn(stream)
 	if !ok {
 		return nil, false
 	}
-	z, ok := f.inflaters.Get().(*inflate.Reader)
+	z, ok := e.readers.Get().(*inflate.Reader)
 	if !ok {
 		z = new(inflate.Reader)
 	}
-	defer f.inflaters.Put(z)
+	defer e.readers.Put(z)
 	z.Reset(deflated)
 	out, ok := expand(z, len(stream), size)
 	sum := bin.New(stream, true)

@@ -21,10 +21,7 @@ type container struct {
 	debug     *file // separate debug file, nil when there is none
 	debugIn   atomic.Pointer[image.File]
 
-	tablesOnce sync.Once
-	symtabs    []symtab
-
-	lookups
+	symbols
 
 	streams streams
 
@@ -32,16 +29,6 @@ type container struct {
 
 	importsOnce sync.Once
 	imported    imports
-}
-
-// lookups are the indexes of symbols, made when some questions were answered without.
-type lookups struct {
-	scans     atomic.Int64 // addresses that were looked up without the index
-	indexOnce sync.Once
-	byAddr    symbolIndex
-	named     atomic.Int64 // names, likewise
-	namesOnce sync.Once
-	byName    nameIndex
 }
 
 // Close releases the mappings.
@@ -69,8 +56,23 @@ func (c *container) Files() []*image.File {
 func (c *container) debugFile() *file {
 	c.debugOnce.Do(func() {
 		if !c.opt.NoDebugFiles {
-			c.debug = c.findDebugFile()
+			search := debugSearch{main: c.main, path: c.in.Path, buildID: c.buildID, opt: &c.opt}
+			found := search.find()
+			c.debug = found.file
+			if found.in != nil {
+				c.debugIn.Store(found.in)
+			}
 		}
 	})
 	return c.debug
+}
+
+// Hollow implements image.Image's: some code is stated, and has no bytes.
+func (c *container) Hollow() bool {
+	for i := range c.main.sections.n {
+		if s := c.main.sections.at(i); s.typ == shtNobits && s.flags&shfExecinstr != 0 && s.size > 0 {
+			return true
+		}
+	}
+	return false
 }

@@ -12,95 +12,99 @@ import (
 	"github.com/backsight/backsight/internal/budget"
 )
 
-// findDebugFile looks where GDB looks (GDB manual, "Debugging Information in
+// debugSearch is for the separate debug file of main.
+type debugSearch struct {
+	main    *file
+	path    string // main's, "" where it has none
+	buildID []byte
+	opt     *image.Options
+}
+
+// debugFile is a separate debug file and what it was read from; neither where there is none.
+type debugFile struct {
+	file *file
+	in   *image.File
+}
+
+// find looks where GDB looks (GDB manual, "Debugging Information in
 // Separate Files"): by build ID below each debug directory, then by
 // .gnu_debuglink beside the file, in .debug/, and below each debug directory. Last come
 // files of the same build ID elsewhere: the program before it was stripped.
-func (c *container) findDebugFile() *file {
-	if f := c.debugFileByID(); f != nil {
+func (s *debugSearch) find() debugFile {
+	if f := s.byID(); f.file != nil {
 		return f
 	}
-	if f := c.debugFileByLink(); f != nil {
+	if f := s.byLink(); f.file != nil {
 		return f
 	}
-	return c.twin()
+	return s.twin()
 }
 
 // twin finds another file of the same build ID that has what this one lacks.
-func (c *container) twin() *file {
-	if c.opt.ByBuildID == nil || len(c.buildID) < 2 {
-		return nil
+func (s *debugSearch) twin() debugFile {
+	if s.opt.ByBuildID == nil || len(s.buildID) < 2 {
+		return debugFile{}
 	}
-	for path := range c.opt.ByBuildID(c.buildID) {
-		f := c.tryDebugFile(path, func(f *file) bool {
-			_, symbols := f.findShdr(".symtab")
+	for path := range s.opt.ByBuildID(s.buildID) {
+		f := s.try(path, func(f *file) bool {
+			_, symbols := f.sections.find(".symtab")
 			_, lines := f.section(".debug_info")
-			return (symbols || lines) && bytes.Equal(f.buildID(), c.buildID)
+			return (symbols || lines) && bytes.Equal(f.buildID(), s.buildID)
 		})
-		if f != nil {
+		if f.file != nil {
 			return f
 		}
 	}
-	return nil
+	return debugFile{}
 }
 
-// Hollow implements image.Image's: some code is stated, and has no bytes.
-func (c *container) Hollow() bool {
-	for i := range c.main.shnum {
-		if s := c.main.shdr(i); s.typ == shtNobits && s.flags&shfExecinstr != 0 && s.size > 0 {
-			return true
-		}
+func (s *debugSearch) byID() debugFile {
+	if len(s.buildID) < 2 {
+		return debugFile{}
 	}
-	return false
-}
-
-func (c *container) debugFileByID() *file {
-	if len(c.buildID) < 2 {
-		return nil
-	}
-	id := hex.EncodeToString(c.buildID)
-	for _, dir := range c.opt.DebugDirs {
+	id := hex.EncodeToString(s.buildID)
+	for _, dir := range s.opt.DebugDirs {
 		path := filepath.Join(dir, ".build-id", id[:2], id[2:]+".debug")
-		if f := c.tryDebugFile(path, func(f *file) bool { return bytes.Equal(f.buildID(), c.buildID) }); f != nil {
+		if f := s.try(path, func(f *file) bool { return bytes.Equal(f.buildID(), s.buildID) }); f.file != nil {
 			return f
 		}
 	}
-	return nil
+	return debugFile{}
 }
 
-// debugFileByLink follows .gnu_debuglink: a file name, padding, the CRC-32 of
+// byLink follows .gnu_debuglink: a file name, padding, the CRC-32 of
 // the debug file. The name must be a bare one, so that a hostile file cannot
 // point anywhere. Equal build IDs spare reading the whole debug file for its CRC, which
 // is not done for one that is out of proportion.
-func (c *container) debugFileByLink() *file {
-	s, ok := c.main.section(".gnu_debuglink")
-	if !ok || c.in.Path == "" {
-		return nil
+func (s *debugSearch) byLink() debugFile {
+	link, ok := s.main.section(".gnu_debuglink")
+	if !ok || s.path == "" {
+		return debugFile{}
 	}
-	r := bin.New(s.Data, c.main.big)
+	r := bin.New(link.Data, s.main.big)
 	name := r.CString()
 	r.Align(4)
 	crc := r.U32()
 	if r.Err() != nil || name == "" || name == "." || name == ".." || strings.ContainsAny(name, `/\`) {
-		return nil
+		return debugFile{}
 	}
 	accept := func(f *file) bool {
-		if id := f.buildID(); id != nil && c.buildID != nil {
-			return bytes.Equal(id, c.buildID)
+		if id := f.buildID(); id != nil && s.buildID != nil {
+			return bytes.Equal(id, s.buildID)
 		}
-		summed := budget.New("bytes to sum up", summedFloor, summedPerByte*uint64(len(c.main.data)))
+		summed := budget.New("bytes to sum up", summedFloor, summedPerByte*uint64(len(s.main.data)))
 		return summed.Draw(len(f.data)) && crc32.ChecksumIEEE(f.data) == crc
 	}
-	for _, dir := range c.linkDirs() {
+	for _, dir := range s.linkDirs() {
 		path := filepath.Join(dir, name)
-		if path == filepath.Clean(c.in.Path) {
+		if path == filepath.Clean(s.path) {
 			continue
 		}
-		if f := c.tryDebugFile(path, accept); f != nil {
+		if f := s.try(path, accept); f.file != nil {
 			return f
 		}
 	}
-	return nil
+	return debugFile{}
 }
 
 // What a debug file may have whose CRC is taken: Chromium's is some thirty times as large
@@ -108,39 +112,38 @@ func (c *container) debugFileByLink() *file {
 const summedFloor, summedPerByte = 64 << 20, 64
 
 // linkDirs are the directories where a debug link may lead.
-func (c *container) linkDirs() []string {
-	dir := filepath.Dir(c.in.Path)
+func (s *debugSearch) linkDirs() []string {
+	dir := filepath.Dir(s.path)
 	dirs := []string{dir, filepath.Join(dir, ".debug")}
 	abs, err := filepath.Abs(dir)
-	if inside, ok := c.opt.Inside(dir); ok {
+	if inside, ok := s.opt.Inside(dir); ok {
 		abs, err = inside, nil // DIR/usr/bin is /usr/bin on the other machine
 	}
 	if err != nil {
 		return dirs
 	}
 	abs = strings.TrimPrefix(abs, filepath.VolumeName(abs))
-	for _, d := range c.opt.DebugDirs {
+	for _, d := range s.opt.DebugDirs {
 		dirs = append(dirs, filepath.Join(d, abs))
 	}
 	return dirs
 }
 
-// tryDebugFile opens a candidate; what is missing, damaged or not accepted is no
+// try opens a candidate; what is missing, damaged or not accepted is no
 // debug file.
-func (c *container) tryDebugFile(path string, accept func(*file) bool) *file {
-	path, ok := c.opt.Locate(path)
+func (s *debugSearch) try(path string, accept func(*file) bool) debugFile {
+	path, ok := s.opt.Locate(path)
 	if !ok {
-		return nil
+		return debugFile{}
 	}
 	in, err := image.OpenFile(path, sniff)
 	if err != nil {
-		return nil
+		return debugFile{}
 	}
 	f, err := newFile(path, in.Data)
-	if err != nil || !f.sameTarget(c.main) || !accept(f) {
+	if err != nil || !f.sameTarget(&s.main.encoding) || !accept(f) {
 		in.Close()
-		return nil
+		return debugFile{}
 	}
-	c.debugIn.Store(in)
-	return f
+	return debugFile{f, in}
 }

@@ -3,24 +3,30 @@ package elf
 import "github.com/backsight/backsight/internal/bin"
 
 // dynamic has the entries of the dynamic section that lead to .dynsym and to the
-// relocations without section headers (gABI ch. 5, "Dynamic Section"), and those
-// of the MIPS supplement that describe the global part of the GOT.
+// relocations without section headers (gABI ch. 5, "Dynamic Section").
 type dynamic struct {
 	symtab, strtab, strsz, hash, gnuHash uint64
+	init, fini                           uint64
+	relocationTables
+	globalOffsets
+}
 
+// relocationTables are where the dynamic linker finds relocations, and their sizes.
+type relocationTables struct {
 	rel, relsz, rela, relasz, jmprel, pltrelsz, pltrel, relr, relrsz uint64
+}
 
-	init, fini uint64
-
+// globalOffsets describe the global offset table, of whose parts the MIPS supplement tells.
+type globalOffsets struct {
 	pltgot, mipsLocalGotno, mipsGotsym, mipsSymtabno uint64
 }
 
 func (f *file) dynamic() (d dynamic, ok bool) {
-	p, ok := f.findPhdr(ptDynamic)
+	p, ok := f.segments.find(ptDynamic)
 	if !ok {
 		return d, false
 	}
-	r := bin.New(f.slice(p.off, p.filesz), f.big)
+	r := bin.New(f.segments.bytes(p), f.big)
 	for r.Len() > 0 && r.Err() == nil {
 		tag, v := f.word(&r), f.word(&r)
 		if tag == 0 {
@@ -90,7 +96,7 @@ func (f *file) dynamicTable() symtab {
 	if !ok {
 		return symtab{}
 	}
-	syms, str := f.bytesAt(d.symtab), f.bytesAt(d.strtab)
+	syms, str := f.segments.bytesAt(d.symtab), f.segments.bytesAt(d.strtab)
 	size := f.layout.sym
 	n := bin.Limit(f.dynamicCount(d), len(syms)/int(size))
 	return symtab{f: f, syms: syms[:n*int(size)], str: str[:bin.Limit(d.strsz, len(str))]}
@@ -104,11 +110,11 @@ func (f *file) dynamicCount(d dynamic) uint64 {
 	case d.mipsSymtabno != 0:
 		return d.mipsSymtabno
 	case d.hash != 0:
-		r := bin.New(f.bytesAt(d.hash), f.big)
+		r := bin.New(f.segments.bytesAt(d.hash), f.big)
 		r.Skip(4) // nbucket
 		return uint64(r.U32())
 	case d.gnuHash != 0:
-		return f.gnuHashCount(f.bytesAt(d.gnuHash))
+		return gnuHashCount(&f.encoding, f.segments.bytesAt(d.gnuHash))
 	case d.strtab > d.symtab:
 		return (d.strtab - d.symtab) / f.layout.sym
 	}
@@ -118,10 +124,10 @@ func (f *file) dynamicCount(d dynamic) uint64 {
 // gnuHashCount finds the last symbol of DT_GNU_HASH: the end of the chain that
 // the highest bucket starts. The layout is nbuckets, symoffset, bloom_size,
 // bloom_shift, the bloom words, buckets, chains; bit 0 ends a chain.
-func (f *file) gnuHashCount(table []byte) uint64 {
-	r := bin.New(table, f.big)
+func gnuHashCount(enc *encoding, table []byte) uint64 {
+	r := bin.New(table, enc.big)
 	nbuckets, symoffset, bloom := r.U32(), r.U32(), r.U32()
-	r.Skip(4 + uint64(bloom)*f.layout.addr)
+	r.Skip(4 + uint64(bloom)*enc.addr)
 	last := uint32(0)
 	for range nbuckets {
 		if r.Err() != nil {

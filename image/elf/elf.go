@@ -18,6 +18,7 @@ package elf
 import (
 	"bytes"
 	"fmt"
+	"sync"
 
 	"github.com/backsight/backsight/image"
 )
@@ -61,12 +62,12 @@ func open(in *image.File, opt image.Options) (*image.Image, error) {
 	h.Path, h.Arch = in.Name, arch
 	h.OneMode = arch.ELF.ModeFlags != 0 && f.flags&arch.ELF.ModeFlags == 0
 	if len(h.Segments) == 0 {
-		return nil, f.errorf(f.phoff, "nothing in this file is loaded: neither segments nor sections")
+		return nil, f.errorf(f.segments.off, "nothing in this file is loaded: neither segments nor sections")
 	}
 	c := &container{main: f, in: in, link: link, opt: opt, buildID: h.BuildID}
-	img := image.New(h, c)
-	c.img = img
-	return img, nil
+	c.img = image.New(h, c)
+	c.symbols.of, c.symbols.tables = c.img, sync.OnceValue(c.findTables)
+	return c.img, nil
 }
 
 // checkType refuses ELF files that are not images.
@@ -80,11 +81,4 @@ func (f *file) checkType() error {
 		return f.errorf(16, "a core file is a capture, not an executable")
 	}
 	return f.errorf(16, fmt.Sprintf("ELF type %d is neither an executable nor a shared library", f.typ))
-}
-
-func (f *file) class() uint8 {
-	if f.wide {
-		return 2
-	}
-	return 1
 }

@@ -3,8 +3,49 @@ package elf
 import (
 	"bytes"
 
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
 )
+
+// headers is a table of headers in a file: n entries of size bytes from off on, what the
+// file really has room for.
+type headers struct {
+	enc       *encoding
+	data      []byte // the file
+	off, size uint64
+	n         int
+}
+
+// fit is how many of n entries lie in the file; 0 where an entry is smaller than what it
+// must hold. Offset 0 means no table.
+func (h *headers) fit(least uint64, n int) int {
+	if h.off == 0 || h.size < least || h.off > uint64(len(h.data)) {
+		return 0
+	}
+	return bin.Limit((uint64(len(h.data))-h.off)/h.size, n)
+}
+
+// reader is at entry i < n.
+func (h *headers) reader(i int) bin.Reader {
+	return bin.NewAt(h.data, h.off+uint64(i)*h.size, h.enc.big)
+}
+
+// slice is the file's bytes [off, off+n), cut at the end of the file.
+func (h *headers) slice(off, n uint64) []byte {
+	if off >= uint64(len(h.data)) {
+		return nil
+	}
+	b := h.data[off:]
+	return b[:bin.Limit(n, len(b))]
+}
+
+// programHeaders are those of a file's segments.
+type programHeaders struct{ headers }
+
+// maxPhdrs bounds the program headers: Linux runs no file with more than 64 kB
+// of them (fs/binfmt_elf.c, load_elf_phdrs), 2048 of the smaller kind. Only core
+// files have more.
+const maxPhdrs = 2048
 
 // phdr is a program header (gABI ch. 5).
 type phdr struct {
@@ -12,31 +53,90 @@ type phdr struct {
 	off, vaddr, filesz, memsz uint64
 }
 
-// phdr decodes program header i < f.phnum.
-func (f *file) phdr(i int) (p phdr) {
-	r := bin.New(f.data, f.big)
-	r.Seek(f.phoff + uint64(i)*f.phentsize)
+// at decodes header i < n.
+func (h *programHeaders) at(i int) (p phdr) {
+	r := h.reader(i)
 	p.typ = r.U32()
-	if f.wide {
+	if h.enc.wide {
 		p.flags = r.U32()
 	}
-	p.off, p.vaddr = f.word(&r), f.word(&r)
-	r.Skip(f.layout.addr) // p_paddr
-	p.filesz, p.memsz = f.word(&r), f.word(&r)
-	if !f.wide {
+	p.off, p.vaddr = h.enc.word(&r), h.enc.word(&r)
+	r.Skip(h.enc.addr) // p_paddr
+	p.filesz, p.memsz = h.enc.word(&r), h.enc.word(&r)
+	if !h.enc.wide {
 		p.flags = r.U32()
 	}
 	return p
 }
 
-// findPhdr returns the first program header of a type.
-func (f *file) findPhdr(typ uint32) (phdr, bool) {
-	for i := range f.phnum {
-		if p := f.phdr(i); p.typ == typ {
+// find returns the first header of a type.
+func (h *programHeaders) find(typ uint32) (phdr, bool) {
+	for i := range h.n {
+		if p := h.at(i); p.typ == typ {
 			return p, true
 		}
 	}
 	return phdr{}, false
+}
+
+// bytes is what the file holds of a segment.
+func (h *programHeaders) bytes(p phdr) []byte { return h.slice(p.off, p.filesz) }
+
+// bytesAt is what the file holds from an image address to the end of its
+// segment, nil where no segment covers it.
+func (h *programHeaders) bytesAt(addr uint64) []byte {
+	for i := range h.n {
+		p := h.at(i)
+		if p.typ == ptLoad && addr-p.vaddr < p.filesz {
+			data := h.bytes(p)
+			return data[bin.Limit(addr-p.vaddr, len(data)):]
+		}
+	}
+	return nil
+}
+
+// mapped is where the program headers are mapped when there is no PT_PHDR: in the
+// segment that holds their file range. The kernel computes AT_PHDR the same way
+// (fs/binfmt_elf.c, load_elf_binary).
+func (h *programHeaders) mapped(segs []image.Segment) image.Range {
+	for _, s := range segs {
+		if h.off >= s.FileOff && h.off-s.FileOff < uint64(len(s.Data)) {
+			return image.Range{Addr: s.Addr + h.off - s.FileOff, Size: uint64(h.n) * h.size}
+		}
+	}
+	return image.Range{}
+}
+
+// sectionHeaders are those of a file's sections, and the names of these.
+type sectionHeaders struct {
+	headers
+	names []byte // .shstrtab
+}
+
+// maxShdrs bounds the section headers. Linked files have less than a hundred; every
+// section is found by going through them.
+const maxShdrs = 1 << 16
+
+// newSectionHeaders applies the escapes for large section counts (gABI ch. 4,
+// e_shnum and e_shstrndx): section 0 then holds the true numbers.
+func newSectionHeaders(h headers, shstrndx uint32) sectionHeaders {
+	s := sectionHeaders{headers: h}
+	if s.fit(s.enc.layout.shdr, 1) == 0 {
+		s.n = 0
+		return s
+	}
+	count, first := uint64(s.n), s.at(0)
+	if count == 0 {
+		count = first.size
+	}
+	if shstrndx == shnXIndex {
+		shstrndx = first.link
+	}
+	s.n = s.fit(s.enc.layout.shdr, bin.Limit(count, maxShdrs))
+	if uint64(shstrndx) < uint64(s.n) {
+		s.names = s.bytes(s.at(int(shstrndx)))
+	}
+	return s
 }
 
 // shdr is a section header (gABI ch. 4).
@@ -46,35 +146,32 @@ type shdr struct {
 	link, info             uint32
 }
 
-// shdr decodes section header i < f.shnum.
-func (f *file) shdr(i int) shdr { return f.shdrAt(f.shoff + uint64(i)*f.shentsize) }
-
-func (f *file) shdrAt(off uint64) (s shdr) {
-	r := bin.New(f.data, f.big)
-	r.Seek(off)
+// at decodes header i < n.
+func (h *sectionHeaders) at(i int) (s shdr) {
+	r := h.reader(i)
 	s.name, s.typ = r.U32(), r.U32()
-	s.flags, s.addr, s.off, s.size = f.word(&r), f.word(&r), f.word(&r), f.word(&r)
+	s.flags, s.addr, s.off, s.size = h.enc.word(&r), h.enc.word(&r), h.enc.word(&r), h.enc.word(&r)
 	s.link, s.info = r.U32(), r.U32()
 	return s
 }
 
-// findShdr returns the first section with a name. Names are compared in place.
-func (f *file) findShdr(name string) (shdr, bool) {
-	for i := range f.shnum {
-		s := f.shdr(i)
-		if s.typ != 0 && nameIs(f.shstrtab, s.name, name) {
+// find returns the first section with a name. Names are compared in place.
+func (h *sectionHeaders) find(name string) (shdr, bool) {
+	for i := range h.n {
+		s := h.at(i)
+		if s.typ != 0 && nameIs(h.names, s.name, name) {
 			return s, true
 		}
 	}
 	return shdr{}, false
 }
 
-// sectionBytes is what the file holds of a section, as it is stored.
-func (f *file) sectionBytes(s shdr) []byte {
+// bytes is what the file holds of a section, as it is stored.
+func (h *sectionHeaders) bytes(s shdr) []byte {
 	if s.typ == shtNobits {
 		return nil
 	}
-	return f.slice(s.off, s.size)
+	return h.slice(s.off, s.size)
 }
 
 // nameIs tells whether the string at off of a string table is want. A string

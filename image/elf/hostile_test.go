@@ -98,7 +98,7 @@ func TestEveryHeaderByte(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range data {
-			if i > 0x400 && uint64(i) < f.shoff {
+			if i > 0x400 && uint64(i) < f.sections.off {
 				continue
 			}
 			old := data[i]
@@ -168,8 +168,8 @@ func TestManySections(t *testing.T) {
 	data := e.bytes()
 	le := binary.LittleEndian
 	f, _ := newFile("", data)
-	le.PutUint64(data[f.shoff+32:], uint64(f.shnum))
-	le.PutUint32(data[f.shoff+40:], uint32(f.shnum-1))
+	le.PutUint64(data[f.sections.off+32:], uint64(f.sections.n))
+	le.PutUint32(data[f.sections.off+40:], uint32(f.sections.n-1))
 	le.PutUint16(data[offShnum:], 0)
 	le.PutUint16(data[offShstrndx:], shnXIndex)
 	if s, ok := parse(t, data).Section(".comment"); !ok || string(s.Data) != "here" {
@@ -243,9 +243,9 @@ func TestAliasedSegments(t *testing.T) {
 	}
 	data := e.bytes()
 	f, _ := newFile("", data)
-	for i := 1; i < f.phnum; i++ { // all show what the first does
-		h := data[f.phoff+uint64(i)*f.phentsize:]
-		copy(h[8:16], data[f.phoff+8:])
+	for i := 1; i < f.segments.n; i++ { // all show what the first does
+		h := data[f.segments.off+uint64(i)*f.segments.size:]
+		copy(h[8:16], data[f.segments.off+8:])
 		binary.LittleEndian.PutUint64(h[32:], 1<<16)
 		binary.LittleEndian.PutUint64(h[40:], 1<<16)
 	}

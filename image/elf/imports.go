@@ -119,12 +119,12 @@ func (c *container) relocated(m *imports, addr, size uint64, rela bool) {
 // (gABI ch. 4, "Relocation"). 64-bit MIPS has a 32-bit symbol, then four bytes,
 // the last of which is the first of up to three types (64-bit ELF Object File
 // Specification for MIPS, §2.9.1); in big-endian files that is the same.
-func (f *file) relInfo(r *bin.Reader) (sym, typ uint32) {
+func (e *encoding) relInfo(r *bin.Reader) (sym, typ uint32) {
 	switch {
-	case !f.wide:
+	case !e.wide:
 		v := r.U32()
 		return v >> 8, v & 0xff
-	case f.machine == emMIPS:
+	case e.machine == emMIPS:
 		sym = r.U32()
 		r.Skip(3)
 		return sym, uint32(r.U8())
@@ -155,8 +155,8 @@ const (
 // relocation is what a type of relocation does. R_386_GLOB_DAT and its like take
 // no addend by their definition; the word holds what the linker left there.
 // R_MIPS_REL32 is relative only where it has no symbol.
-func (f *file) relocation(typ uint32) effect {
-	switch f.machine {
+func (e *encoding) relocation(typ uint32) effect {
+	switch e.machine {
 	case em386:
 		return choose(typ, r386Abs32, r386GlobDat, r386JumpSlot)
 	case emX86_64:
@@ -166,7 +166,7 @@ func (f *file) relocation(typ uint32) effect {
 	case emAArch64:
 		return choose(typ, rAArch64Abs64, rAArch64GlobDat, rAArch64JumpSlot)
 	case emRISCV:
-		if f.wide {
+		if e.wide {
 			return choose(typ, rRISCVAbs64, rRISCVJumpSlot, rRISCVJumpSlot)
 		}
 		return choose(typ, rRISCVAbs32, rRISCVJumpSlot, rRISCVJumpSlot)

@@ -31,18 +31,18 @@ func LinkInfoOf(img *image.Image) LinkInfo {
 func (f *file) readProgramHeaders() (h image.Header, link LinkInfo) {
 	h = image.Header{Entry: f.entry, Relocatable: f.typ == etDyn}
 	var ehFrameHdr, exIdx image.Range
-	for i := range f.phnum {
-		p := f.phdr(i)
+	for i := range f.segments.n {
+		p := f.segments.at(i)
 		r := image.Range{Addr: p.vaddr, Size: p.memsz}
 		switch p.typ {
 		case ptLoad:
-			h.Segments = append(h.Segments, f.segment(p))
+			h.Segments = append(h.Segments, segment(p, f.segments.bytes(p)))
 		case ptDynamic:
 			link.Dynamic = r
 		case ptPhdr:
 			link.PHdr = r
 		case ptInterp:
-			link.Interp = string(nameAt(f.slice(p.off, p.filesz), 0))
+			link.Interp = string(nameAt(f.segments.bytes(p), 0))
 		case ptGNUEHFrame:
 			ehFrameHdr = r
 		case ptARMExidx:
@@ -50,15 +50,15 @@ func (f *file) readProgramHeaders() (h image.Header, link LinkInfo) {
 		}
 	}
 	if len(h.Segments) == 0 {
-		h.Segments = f.loadedSections()
+		h.Segments = f.sections.loaded()
 	}
 	if link.PHdr.Size == 0 {
-		link.PHdr = f.mappedHeaders(h.Segments)
+		link.PHdr = f.segments.mapped(h.Segments)
 	}
 	if f.debugOnly() {
 		dropData(h.Segments)
 	}
-	if at, err := f.dropAliases(h.Segments); err != nil {
+	if at, err := dropAliases(h.Segments, uint64(len(f.data))); err != nil {
 		h.Issues = append(h.Issues, fmt.Sprintf("%s: segment at %#x: %v; it and those behind it are not used", f.path, at, err))
 	}
 	h.Tables = f.tables(ehFrameHdr, exIdx)
@@ -78,47 +78,36 @@ func (f *file) tables(ehFrameHdr, exIdx image.Range) (list []image.Table) {
 	return list
 }
 
-func (f *file) segment(p phdr) image.Segment {
+// segment is what a program header loads of its bytes.
+func segment(p phdr, data []byte) image.Segment {
 	return image.Segment{
 		Addr: p.vaddr, Size: p.memsz, FileOff: p.off,
-		Data: f.slice(p.off, min(p.filesz, p.memsz)),
+		Data: data[:bin.Limit(p.memsz, len(data))],
 		Read: p.flags&pfR != 0, Write: p.flags&pfW != 0, Exec: p.flags&pfX != 0,
 	}
 }
 
-// loadedSections stands in for the segments of a file without program headers,
+// loaded stands in for the segments of a file without program headers,
 // as boot loaders' linker scripts make them.
-func (f *file) loadedSections() (segs []image.Segment) {
-	for i := range f.shnum {
-		s := f.shdr(i)
+func (h *sectionHeaders) loaded() (segs []image.Segment) {
+	for i := range h.n {
+		s := h.at(i)
 		if s.flags&shfAlloc == 0 || s.size == 0 {
 			continue
 		}
 		segs = append(segs, image.Segment{
-			Addr: s.addr, Size: s.size, FileOff: s.off, Data: f.sectionBytes(s),
+			Addr: s.addr, Size: s.size, FileOff: s.off, Data: h.bytes(s),
 			Read: true, Write: s.flags&shfWrite != 0, Exec: s.flags&shfExecinstr != 0,
 		})
 	}
 	return segs
 }
 
-// mappedHeaders is where the program headers are mapped when there is no
-// PT_PHDR: in the segment that holds their file range. The kernel computes
-// AT_PHDR the same way (fs/binfmt_elf.c, load_elf_binary).
-func (f *file) mappedHeaders(segs []image.Segment) image.Range {
-	for _, s := range segs {
-		if f.phoff >= s.FileOff && f.phoff-s.FileOff < uint64(len(s.Data)) {
-			return image.Range{Addr: s.Addr + f.phoff - s.FileOff, Size: uint64(f.phnum) * f.phentsize}
-		}
-	}
-	return image.Range{}
-}
-
 // debugOnly tells a separate debug file given as the image: eu-strip -f leaves
 // the program headers as they were, so the file ranges of the segments hold
 // symbols and DWARF, not code. Its .text has no bytes (SHT_NOBITS).
 func (f *file) debugOnly() bool {
-	s, ok := f.findShdr(".text")
+	s, ok := f.sections.find(".text")
 	return ok && s.typ == shtNobits
 }
 
@@ -128,9 +117,9 @@ const aliases = 2
 
 // dropAliases takes the bytes from segments that show the same part of the file again
 // and again: a file of 450 kB with 2,000 executable segments over all of it would be
-// 900 MB of code. at is the first of them.
-func (f *file) dropAliases(segs []image.Segment) (at uint64, err error) {
-	loaded := budget.New("bytes loaded from the file", 0, aliases*uint64(len(f.data)))
+// 900 MB of code. at is the first of them, size that of the file.
+func dropAliases(segs []image.Segment, size uint64) (at uint64, err error) {
+	loaded := budget.New("bytes loaded from the file", 0, aliases*size)
 	for i := range segs {
 		if loaded.Draw(len(segs[i].Data)) {
 			continue
@@ -149,18 +138,6 @@ func dropData(segs []image.Segment) {
 	}
 }
 
-// bytesAt is what the file holds from an image address to the end of its
-// segment, nil where no segment covers it.
-func (f *file) bytesAt(addr uint64) []byte {
-	for i := range f.phnum {
-		p := f.phdr(i)
-		if p.typ == ptLoad && addr-p.vaddr < p.filesz {
-			return f.slice(p.off, p.filesz)[bin.Limit(addr-p.vaddr, len(f.slice(p.off, p.filesz))):]
-		}
-	}
-	return nil
-}
-
 // buildID finds NT_GNU_BUILD_ID: in the segments of notes, else, for debug
 // files whose segments are empty, in the section.
 //
@@ -168,24 +145,24 @@ func (f *file) bytesAt(addr uint64) []byte {
 // again and again are not followed.
 func (f *file) buildID() []byte {
 	notes := budget.New("bytes of notes", 0, uint64(len(f.data)))
-	for i := range f.phnum {
-		p := f.phdr(i)
+	for i := range f.segments.n {
+		p := f.segments.at(i)
 		if p.typ != ptNote {
 			continue
 		}
-		data := f.slice(p.off, p.filesz)
+		data := f.segments.bytes(p)
 		if !notes.Draw(len(data)) {
 			break
 		}
-		if id := f.gnuBuildID(data); id != nil {
+		if id := gnuBuildID(data, f.big); id != nil {
 			return id
 		}
 	}
-	s, ok := f.findShdr(".note.gnu.build-id")
+	s, ok := f.sections.find(".note.gnu.build-id")
 	if !ok {
 		return nil
 	}
-	return f.gnuBuildID(f.sectionBytes(s))
+	return gnuBuildID(f.sections.bytes(s), f.big)
 }
 
 // maxBuildID bounds a build ID; SHA-1 has 20 bytes, ld --build-id=0x… takes any.
@@ -194,8 +171,8 @@ const maxBuildID = 64
 // gnuBuildID walks notes (gABI ch. 5, "Note Section"). Names and descriptors are
 // padded to 4 bytes in build ID notes, whatever p_align says; a property note
 // (padded to 8) that comes first has sizes that fit both.
-func (f *file) gnuBuildID(notes []byte) []byte {
-	r := bin.New(notes, f.big)
+func gnuBuildID(notes []byte, bigEndian bool) []byte {
+	r := bin.New(notes, bigEndian)
 	for r.Len() >= 12 && r.Err() == nil {
 		namesz, descsz, typ := r.U32(), r.U32(), r.U32()
 		name := r.Bytes(uint64(namesz))

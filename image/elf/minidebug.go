@@ -18,7 +18,7 @@ func (c *container) miniDebugInfo() *file {
 		return nil
 	}
 	f, err := newFile(c.main.path+":.gnu_debugdata", data)
-	if err != nil || !f.sameTarget(c.main) {
+	if err != nil || !f.sameTarget(&c.main.encoding) {
 		return nil
 	}
 	return f

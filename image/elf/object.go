@@ -34,18 +34,18 @@ func Link(path string, object []byte, at Placement) ([]byte, error) {
 	if f.typ != etRel {
 		return nil, f.errorf(16, "not a relocatable object")
 	}
-	l := linker{file: f, at: at, addr: make([]uint64, f.shnum)}
+	l := linker{file: f, at: at, addr: make([]uint64, f.sections.n)}
 	l.order().PutUint16(f.data[16:], etExec)
 	l.layOut()
 	l.placeSymbols()
 	// Sections that show the same relocations again and again are not followed.
 	bytesLeft := budget.New("bytes of relocations", 0, uint64(len(f.data)))
-	for i := range f.shnum {
-		s := f.shdr(i)
+	for i := range f.sections.n {
+		s := f.sections.at(i)
 		if s.typ != shtRela && s.typ != shtRel {
 			continue
 		}
-		if !bytesLeft.Draw(len(l.sectionBytes(s))) {
+		if !bytesLeft.Draw(len(l.sections.bytes(s))) {
 			break
 		}
 		l.relocate(s)
@@ -98,12 +98,12 @@ func (l *linker) layOut() {
 		func(_ string, flags uint64) bool { return flags&shfROAfterInit != 0 },
 		func(string, uint64) bool { return true },
 	}
-	next, placed := l.at.Base, make([]bool, l.shnum)
+	next, placed := l.at.Base, make([]bool, l.sections.n)
 	for _, start := range []bool{false, true} {
 		for _, in := range groups {
-			for i := range l.shnum {
-				s := l.shdr(i)
-				name := string(nameAt(l.shstrtab, s.name))
+			for i := range l.sections.n {
+				s := l.sections.at(i)
+				name := string(nameAt(l.sections.names, s.name))
 				if s.flags&shfAlloc == 0 || placed[i] || strings.HasPrefix(name, ".init") != start || !in(name, s.flags) {
 					continue
 				}
@@ -132,13 +132,13 @@ func (l *linker) place(i int, name string, s *shdr, next uint64) uint64 {
 	if l.addr[i]-l.at.Base < maxSpread { // else it lies with other modules' sections of its kind
 		next = max(next, l.addr[i]+s.size)
 	}
-	l.put(l.shoff+uint64(i)*l.shentsize+8+l.layout.addr, l.addr[i])
+	l.put(l.sections.off+uint64(i)*l.sections.size+8+l.layout.addr, l.addr[i])
 	return next
 }
 
 // alignment is sh_addralign of section i, at most a page.
 func (l *linker) alignment(i int) uint64 {
-	r := bin.NewAt(l.data, l.shoff+uint64(i)*l.shentsize+8+4*l.layout.addr+8, l.big)
+	r := bin.NewAt(l.data, l.sections.off+uint64(i)*l.sections.size+8+4*l.layout.addr+8, l.big)
 	if a := l.word(&r); a&(a-1) == 0 && a <= 0x1000 {
 		return a
 	}
@@ -147,14 +147,14 @@ func (l *linker) alignment(i int) uint64 {
 
 // placeSymbols turns the symbols' values, offsets in sections, into addresses.
 func (l *linker) placeSymbols() {
-	for i := range l.shnum {
-		s := l.shdr(i)
+	for i := range l.sections.n {
+		s := l.sections.at(i)
 		if s.typ != shtSymtab {
 			continue
 		}
-		t := symtab{f: l.file, syms: l.sectionBytes(s)}
+		t := symtab{f: l.file, syms: l.sections.bytes(s)}
 		for k := range t.len() {
-			if m := t.at(k); int(m.shndx) < l.shnum && m.shndx != shnUndef {
+			if m := t.at(k); int(m.shndx) < l.sections.n && m.shndx != shnUndef {
 				l.put(s.off+uint64(k)*l.layout.sym+l.valueAt(), m.value+l.addr[m.shndx])
 			}
 		}
@@ -197,19 +197,19 @@ func (l *linker) symbol(t *symtab, k int) uint64 {
 
 // relocate applies the relocations of one section.
 func (l *linker) relocate(s shdr) {
-	if int(s.info) >= l.shnum || int(s.link) >= l.shnum {
+	if int(s.info) >= l.sections.n || int(s.link) >= l.sections.n {
 		return
 	}
-	to, symbols := l.shdr(int(s.info)), l.shdr(int(s.link))
-	t := symtab{f: l.file, syms: l.sectionBytes(symbols)}
-	if int(symbols.link) < l.shnum {
-		t.str = l.sectionBytes(l.shdr(int(symbols.link)))
+	to, symbols := l.sections.at(int(s.info)), l.sections.at(int(s.link))
+	t := symtab{f: l.file, syms: l.sections.bytes(symbols)}
+	if int(symbols.link) < l.sections.n {
+		t.str = l.sections.bytes(l.sections.at(int(symbols.link)))
 	}
 	if to.flags&shfCompressed != 0 {
 		return
 	}
-	patch := patcher{order: l.order(), machine: l.machine, data: l.sectionBytes(to)}
-	r := bin.New(l.sectionBytes(s), l.big)
+	patch := patcher{order: l.order(), machine: l.machine, data: l.sections.bytes(to)}
+	r := bin.New(l.sections.bytes(s), l.big)
 	for r.Len() > 0 {
 		off, info := l.word(&r), l.word(&r)
 		sym, typ := l.relocInfo(info)

@@ -34,9 +34,9 @@ func OutlineOf(img *image.Image) (Outline, bool) {
 	}
 	f := c.main
 	o := Outline{Type: f.typ, Machine: f.machine, OSABI: f.data[7], Flags: f.flags, Entry: f.entry}
-	for i := range min(f.shnum, maxOutline) {
-		s := f.shdr(i)
-		name := nameAt(f.shstrtab, s.name)
+	for i := range min(f.sections.n, maxOutline) {
+		s := f.sections.at(i)
+		name := nameAt(f.sections.names, s.name)
 		if s.flags&shfAlloc == 0 || s.size == 0 || len(name) == 0 {
 			continue
 		}

@@ -54,12 +54,12 @@ func (c *container) SectionSize(name string) uint64 {
 }
 
 func (f *file) sectionSize(name string) uint64 {
-	h, ok := f.findShdr(name)
+	h, ok := f.sections.find(name)
 	if !ok {
 		s, _ := f.oldCompressed(name)
 		return uint64(len(s.Data))
 	}
-	data := f.sectionBytes(h)
+	data := f.sections.bytes(h)
 	if h.flags&shfCompressed == 0 {
 		return uint64(len(data))
 	}
@@ -86,7 +86,7 @@ func (c *container) stream(name string) *stream {
 }
 
 func (c *container) openStream(name string) *stream {
-	if _, ok := c.main.findShdr(name); ok {
+	if _, ok := c.main.sections.find(name); ok {
 		return c.main.stream(name)
 	}
 	if d := c.debugFile(); d != nil {
@@ -96,11 +96,11 @@ func (c *container) openStream(name string) *stream {
 }
 
 func (f *file) stream(name string) *stream {
-	h, ok := f.findShdr(name)
+	h, ok := f.sections.find(name)
 	if !ok || h.flags&shfCompressed == 0 {
 		return &stream{}
 	}
-	typ, size, packed, ok := f.chdr(f.sectionBytes(h))
+	typ, size, packed, ok := f.chdr(f.sections.bytes(h))
 	if !ok || typ != elfcompressZlib || !credible(size, len(packed)) || !f.expansion.draw(size) {
 		return &stream{}
 	}

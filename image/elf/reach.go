@@ -25,8 +25,8 @@ func (x *symbolIndex) unsizedEnd(f *file, addr uint64) uint64 {
 // reachOf is the reach of symbols from addr up to where a section begins or ends.
 func (x *symbolIndex) reachOf(f *file, addr uint64) reach {
 	r := reach{f: f, from: addr, to: ^uint64(0)}
-	for i := range min(f.shnum, maxSections) {
-		s := f.shdr(i)
+	for i := range min(f.sections.n, maxSections) {
+		s := f.sections.at(i)
 		if s.flags&shfAlloc == 0 {
 			continue
 		}

@@ -155,9 +155,9 @@ func (w *rebased) inPlace(addr uint64) {
 }
 
 // relative tells whether a type of relocation adds the image's base.
-func (f *file) relative(typ uint32) bool {
+func (e *encoding) relative(typ uint32) bool {
 	is := func(a, b uint32) bool { return typ == a || typ == b }
-	switch f.machine {
+	switch e.machine {
 	case em386:
 		return is(r386Relative, r386Irelative)
 	case emX86_64:

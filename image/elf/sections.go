@@ -26,14 +26,14 @@ func (c *container) Section(name string) (image.Section, bool) {
 // without bytes in the file counts when it is loaded (.bss); a .debug_* one
 // without bytes was moved elsewhere.
 func (f *file) section(name string) (image.Section, bool) {
-	s, ok := f.findShdr(name)
+	s, ok := f.sections.find(name)
 	if !ok {
 		return f.oldCompressed(name)
 	}
 	if s.typ == shtNobits && s.flags&shfAlloc == 0 {
 		return image.Section{}, false
 	}
-	data := f.sectionBytes(s)
+	data := f.sections.bytes(s)
 	if s.flags&shfCompressed != 0 {
 		if data, ok = f.decompress(data); !ok {
 			return image.Section{}, false
@@ -45,7 +45,7 @@ func (f *file) section(name string) (image.Section, bool) {
 // debugSection is section for a separate debug file, whose loaded sections are
 // hollow.
 func (f *file) debugSection(name string) (image.Section, bool) {
-	if s, ok := f.findShdr(name); ok && (s.typ == shtNobits || s.flags&shfAlloc != 0) {
+	if s, ok := f.sections.find(name); ok && (s.typ == shtNobits || s.flags&shfAlloc != 0) {
 		return image.Section{}, false
 	}
 	return f.section(name)
@@ -58,11 +58,11 @@ func (f *file) oldCompressed(name string) (image.Section, bool) {
 	if !ok {
 		return image.Section{}, false
 	}
-	s, ok := f.findShdr(".zdebug_" + rest)
+	s, ok := f.sections.find(".zdebug_" + rest)
 	if !ok {
 		return image.Section{}, false
 	}
-	r := bin.New(f.sectionBytes(s), true)
+	r := bin.New(f.sections.bytes(s), true)
 	magic, size := string(r.Bytes(4)), r.U64()
 	if r.Err() != nil || magic != "ZLIB" {
 		return image.Section{}, false
@@ -70,7 +70,7 @@ func (f *file) oldCompressed(name string) (image.Section, bool) {
 	if !f.expansion.draw(size) {
 		return image.Section{}, false
 	}
-	data, ok := f.unzlib(r.Bytes(uint64(r.Len())), size)
+	data, ok := f.expansion.unzlib(r.Bytes(uint64(r.Len())), size)
 	return image.Section{Name: name, Data: data}, ok
 }
 

@@ -1,31 +1,44 @@
 package elf
 
 import (
+	"sync"
+	"sync/atomic"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 )
 
-// index builds the symbol index once.
-func (c *container) index() *symbolIndex {
-	c.indexOnce.Do(func() { c.byAddr = newIndex(c.img, c.tables()) })
-	return &c.byAddr
+// symbols are those of an image, and the indexes of them, which are made when some questions
+// were answered without.
+type symbols struct {
+	of        *image.Image
+	tables    func() []symtab // finds the tables once
+	scans     atomic.Int64    // addresses that were looked up without the index
+	indexOnce sync.Once
+	byAddr    symbolIndex
+	named     atomic.Int64 // names, likewise
+	namesOnce sync.Once
+	byName    nameIndex
 }
 
-// tables finds the symbol tables once.
-func (c *container) tables() []symtab {
-	c.tablesOnce.Do(func() {
-		c.symtabs = c.findTables()
-		for i := range c.symtabs {
-			c.symtabs[i].img = c.img
-		}
-	})
-	return c.symtabs
+// index builds the symbol index once.
+func (all *symbols) index() *symbolIndex {
+	all.indexOnce.Do(func() { all.byAddr = newIndex(all.of, all.tables()) })
+	return &all.byAddr
 }
 
 // findTables selects the tables worth reading. A full table, of the file or of
 // its debug file, has everything that .dynsym has. Where there is none,
 // .gnu_debugdata adds the local functions.
 func (c *container) findTables() []symtab {
+	tables := c.tablesOfFiles()
+	for i := range tables {
+		tables[i].img = c.img
+	}
+	return tables
+}
+
+func (c *container) tablesOfFiles() []symtab {
 	if t := c.main.sectionTable(".symtab"); t.len() > 0 {
 		return []symtab{t}
 	}
@@ -46,8 +59,8 @@ func (c *container) findTables() []symtab {
 }
 
 // SymbolAt finds the function symbol that covers addr.
-func (c *container) SymbolAt(addr uint64) (image.Symbol, bool) {
-	t, s, ok := c.covering(addr)
+func (all *symbols) SymbolAt(addr uint64) (image.Symbol, bool) {
+	t, s, ok := all.covering(addr)
 	if !ok {
 		return image.Symbol{}, false
 	}
@@ -55,11 +68,11 @@ func (c *container) SymbolAt(addr uint64) (image.Symbol, bool) {
 }
 
 // covering finds the function symbol that covers addr: without the index at first.
-func (c *container) covering(addr uint64) (*symtab, sym, bool) {
-	if c.scans.Add(1) > maxScans {
-		return c.index().find(addr)
+func (all *symbols) covering(addr uint64) (*symtab, sym, bool) {
+	if all.scans.Add(1) > maxScans {
+		return all.index().find(addr)
 	}
-	x := symbolIndex{img: c.img, tables: c.tables()}
+	x := symbolIndex{img: all.of, tables: all.tables()}
 	return x.symbol(x.scan(addr))
 }
 
@@ -73,11 +86,13 @@ func (t *symtab) symbol(s *sym) image.Symbol {
 }
 
 // Functions yields the symbols where functions begin.
-func (c *container) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
-	for _, t := range c.tables() {
+func (all *symbols) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
+	tables := all.tables()
+	for n := range tables {
+		t := &tables[n]
 		for i := range t.len() {
 			s := t.at(i)
-			if !t.isFunction(&s) || !t.modeKnown(&s) || c.isInner(&t, &s) {
+			if !t.isFunction(&s) || !t.modeKnown(&s) || all.isInner(t, &s) {
 				continue
 			}
 			addr, mode := t.code(&s)
@@ -93,7 +108,7 @@ func (c *container) Functions(yield func(addr uint64, mode cpu.Mode, size uint64
 // branches as often as entries. Typed ones are when another symbol covers them:
 // gcc -mips16 marks the end of each jump table with a local STT_FUNC
 // (__jend_swt_140 at swt+0x50 in the recorded truth's mips16 programs).
-func (c *container) isInner(t *symtab, s *sym) bool {
+func (all *symbols) isInner(t *symtab, s *sym) bool {
 	if s.size != 0 || s.bind() != stbLocal {
 		return false
 	}
@@ -101,7 +116,7 @@ func (c *container) isInner(t *symtab, s *sym) bool {
 		return true
 	}
 	addr, _ := t.code(s)
-	u, cover, ok := c.covering(addr)
+	u, cover, ok := all.covering(addr)
 	if !ok {
 		return false
 	}
@@ -111,17 +126,17 @@ func (c *container) isInner(t *symtab, s *sym) bool {
 
 // SymbolNamed looks through the tables for the best symbol of a name: global
 // before weak before local.
-func (c *container) SymbolNamed(name string) (image.Symbol, bool) {
+func (all *symbols) SymbolNamed(name string) (image.Symbol, bool) {
 	var best image.Symbol
 	found, bestRank := false, uint8(0)
 	if name == "" {
 		return best, false
 	}
-	tables := c.tables()
-	if c.named.Add(1) > maxNamed {
-		c.namesOnce.Do(func() { c.byName = newNames(tables) })
-		if ref := c.byName.refs[c.byName.slot([]byte(name))]; ref != noRef {
-			t, s := c.byName.at(ref)
+	tables := all.tables()
+	if all.named.Add(1) > maxNamed {
+		all.namesOnce.Do(func() { all.byName = newNames(tables) })
+		if ref := all.byName.refs[all.byName.slot([]byte(name))]; ref != noRef {
+			t, s := all.byName.at(ref)
 			best, found = t.symbol(&s), true
 		}
 		return best, found

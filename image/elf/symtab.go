@@ -53,17 +53,17 @@ func (t *symtab) at(i int) (s sym) {
 // sectionTable finds the table in section .symtab or .dynsym and its strings in
 // the section that sh_link names.
 func (f *file) sectionTable(name string) symtab {
-	s, ok := f.findShdr(name)
-	if !ok || uint64(s.link) >= uint64(f.shnum) {
+	s, ok := f.sections.find(name)
+	if !ok || uint64(s.link) >= uint64(f.sections.n) {
 		return symtab{}
 	}
-	return symtab{f: f, syms: f.plain(s), str: f.plain(f.shdr(int(s.link)))}
+	return symtab{f: f, syms: f.plain(s), str: f.plain(f.sections.at(int(s.link)))}
 }
 
 // plain is sectionBytes after decompression; symbol tables of Solaris and of
 // objcopy --compress-debug-sections on odd inputs may be compressed.
 func (f *file) plain(s shdr) []byte {
-	data := f.sectionBytes(s)
+	data := f.sections.bytes(s)
 	if s.flags&shfCompressed != 0 {
 		data, _ = f.decompress(data)
 	}
@@ -103,10 +103,10 @@ func (t *symtab) hasName(s *sym) bool {
 // inCode tells whether an untyped symbol lies in an executable section, or, where
 // no section is told, segment. Absolute symbols lie nowhere.
 func (t *symtab) inCode(s *sym) bool {
-	if t.f.shnum == 0 || s.shndx == shnXIndex {
+	if t.f.sections.n == 0 || s.shndx == shnXIndex {
 		return t.img.Executable(s.value)
 	}
-	return int(s.shndx) < t.f.shnum && s.shndx < shnLoReserve && t.f.shdr(int(s.shndx)).flags&shfExecinstr != 0
+	return int(s.shndx) < t.f.sections.n && s.shndx < shnLoReserve && t.f.sections.at(int(s.shndx)).flags&shfExecinstr != 0
 }
 
 // code splits a function symbol's value into address and ISA mode. ARM and MIPS
