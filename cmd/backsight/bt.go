@@ -75,7 +75,7 @@ recognised by content; "-" is standard input.`,
 	o.names.add(f)
 	f.StringVar(&o.color, "color", "auto", "`WHEN`: auto, always or never; auto honours NO_COLOR")
 	f.BoolVar(&o.strict, "strict", false, "exit 1 unless every backtrace reaches its root without a guess")
-	complete(cmd, usualValues(formats, backsight.SourceNames()))
+	complete(cmd, formats, backsight.SourceNames())
 	return cmd
 }
 

@@ -8,27 +8,48 @@ import (
 	"time"
 
 	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/render"
 	"github.com/spf13/cobra"
 )
 
-// complete makes shells complete the values of a command's flags, as far as it has them.
-func complete(cmd *cobra.Command, values map[string][]string) {
-	for _, flag := range []string{"format", "color", "arch", "endian", "abi"} {
+// complete makes shells complete the values of a command's flags, as far as it has them:
+// formats and sources are the command's own.
+func complete(cmd *cobra.Command, formats, sources []string) {
+	for flag, values := range map[string]func() []string{
+		"format": listed(formats),
+		"color":  listed([]string{"auto", "always", "never"}),
+		"endian": listed([]string{"little", "big"}),
+		"arch":   func() []string { return ofCPUs(func(a *cpu.Arch) string { return a.Name }) },
+		"abi":    func() []string { return ofCPUs(func(a *cpu.Arch) string { return a.ABI }) },
+	} {
 		if cmd.Flags().Lookup(flag) == nil {
 			continue
 		}
-		list := values[flag]
 		// The error is of a flag that is not there, or has completion already.
-		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(list, cobra.ShellCompDirectiveNoFileComp))
+		_ = cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return values(), cobra.ShellCompDirectiveNoFileComp
+		})
 	}
 	if cmd.Flags().Lookup("sources") != nil {
-		_ = cmd.RegisterFlagCompletionFunc("sources", completeList(values["sources"]))
+		_ = cmd.RegisterFlagCompletionFunc("sources", completeList(sources))
 	}
 	if cmd.Flags().Lookup("thread") != nil {
 		_ = cmd.RegisterFlagCompletionFunc("thread", completeThreads)
 	}
+}
+
+func listed(values []string) func() []string { return func() []string { return values } }
+
+// ofCPUs lists a property of all CPUs, each value once.
+func ofCPUs(property func(*cpu.Arch) string) (values []string) {
+	for _, a := range backsight.CPUs() {
+		if v := property(a); v != "" && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	return values
 }
 
 // refuseOtherShells makes "completion bogus" wrong usage instead of a page of help.
@@ -49,19 +70,6 @@ func refuseOtherShells(root *cobra.Command) {
 		}
 		return fmt.Errorf("completion: no shell %q; there are %s", args[0], strings.Join(shells, ", "))
 	}
-}
-
-// usualValues are what the flags of all commands take, with the command's own formats and sources.
-func usualValues(formats, sources []string) map[string][]string {
-	v := map[string][]string{"format": formats, "sources": sources, "color": {"auto", "always", "never"}, "endian": {"little", "big"}}
-	for _, a := range backsight.CPUs() {
-		for flag, name := range map[string]string{"arch": a.Name, "abi": a.ABI} {
-			if name != "" && !slices.Contains(v[flag], name) {
-				v[flag] = append(v[flag], name)
-			}
-		}
-	}
-	return v
 }
 
 // completeList completes the last of several values with commas between.

@@ -63,7 +63,7 @@ SYMBOL[+OFFSET].`,
 	o.files.addDebug(f)
 	o.files.raw.add(f)
 	f.StringVar(&o.color, "color", "auto", "`WHEN`: auto, always or never; auto honours NO_COLOR")
-	complete(cmd, usualValues([]string{"text", "json"}, nil))
+	complete(cmd, []string{"text", "json"}, nil)
 	return cmd
 }
 

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
@@ -15,14 +16,14 @@ import (
 
 // The lines of a report as text.
 var (
-	threadLine = regexp.MustCompile(`^Thread (\d+)( Crashed)?:{1,2}\s*(.*)$`)
-	nameLine   = regexp.MustCompile(`^Thread (\d+) name:\s*(.*)$`)
-	stateLine  = regexp.MustCompile(`^(?:Thread (\d+)|Unknown thread) crashed with (.*?) Thread State`)
+	threadLine = pattern(`^Thread (\d+)( Crashed)?:{1,2}\s*(.*)$`)
+	nameLine   = pattern(`^Thread (\d+) name:\s*(.*)$`)
+	stateLine  = pattern(`^(?:Thread (\d+)|Unknown thread) crashed with (.*?) Thread State`)
 	// frameLine: a number, the binary, the address, what the reporter knew of it.
-	frameLine     = regexp.MustCompile(`^\d+\s+(.*?)\s+0x([0-9a-fA-F]+)\s*(.*)$`)
-	registerPair  = regexp.MustCompile(`([a-z][a-z0-9]*): 0x([0-9a-fA-F]+)`)
-	imageLine     = regexp.MustCompile(`^\s*0x([0-9a-fA-F]+) - +(?:0x([0-9a-fA-F]+)|\?\?\?) +\+?(.*)$`)
-	backtraceLine = regexp.MustCompile(`^Application Specific Backtrace \d+:`)
+	frameLine     = pattern(`^\d+\s+(.*?)\s+0x([0-9a-fA-F]+)\s*(.*)$`)
+	registerPair  = pattern(`([a-z][a-z0-9]*): 0x([0-9a-fA-F]+)`)
+	imageLine     = pattern(`^\s*0x([0-9a-fA-F]+) - +(?:0x([0-9a-fA-F]+)|\?\?\?) +\+?(.*)$`)
+	backtraceLine = pattern(`^Application Specific Backtrace \d+:`)
 )
 
 // textReport is a report while it is read.
@@ -45,6 +46,11 @@ func newTextReport(size int) *textReport {
 
 // maxHeader bounds the headers of a report, which has some twenty.
 const maxHeader = 256
+
+// pattern compiles an expression when a report of this kind is read, not when the program begins.
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // headerLine takes "Key: value", of the first part of the report. The first of a key counts.
 func (r *textReport) headerLine(line string) {
@@ -114,9 +120,9 @@ func (r *textReport) line(line string) {
 		r.images = true
 	case strings.HasPrefix(line, "Thread ") || strings.HasPrefix(line, "Unknown thread"):
 		r.threadLine(line)
-	case strings.HasPrefix(line, "Last Exception Backtrace:"), backtraceLine.MatchString(line):
+	case strings.HasPrefix(line, "Last Exception Backtrace:"), backtraceLine().MatchString(line):
 		r.begin(target.Thread{ID: -1, Name: lastException})
-	case r.state >= 0 && registerPair.MatchString(line):
+	case r.state >= 0 && registerPair().MatchString(line):
 		r.registers(line)
 	case r.at >= 0 && strings.HasPrefix(line, "(0x"):
 		r.addresses(line)
@@ -151,13 +157,13 @@ func (r *textReport) end() {
 }
 
 func (r *textReport) threadLine(line string) {
-	if m := nameLine.FindStringSubmatch(line); m != nil {
+	if m := nameLine().FindStringSubmatch(line); m != nil {
 		if r.room.Threads.Left() > int64(len(r.names)) {
 			r.names[atoi(m[1])] = m[2]
 		}
-	} else if m := stateLine.FindStringSubmatch(line); m != nil {
+	} else if m := stateLine().FindStringSubmatch(line); m != nil {
 		r.state = r.crashed(m[1])
-	} else if m := threadLine.FindStringSubmatch(line); m != nil {
+	} else if m := threadLine().FindStringSubmatch(line); m != nil {
 		t := target.Thread{ID: atoi(m[1]), Crashed: m[2] != "", Name: m[3]}
 		if t.Name == "" {
 			t.Name = r.names[t.ID]
@@ -177,7 +183,7 @@ func (r *textReport) crashed(number string) int {
 }
 
 func (r *textReport) registers(line string) {
-	for _, m := range registerPair.FindAllStringSubmatch(line, -1) {
+	for _, m := range registerPair().FindAllStringSubmatch(line, -1) {
 		if v, ok := hexNumber(m[2]); ok {
 			darwin.Register(r.arch, &r.out.Threads[r.state].Regs, m[1], v)
 		}
@@ -185,14 +191,14 @@ func (r *textReport) registers(line string) {
 }
 
 // process is "name [pid]".
-var process = regexp.MustCompile(`^(.*?) \[(\d+)\]`)
+var process = pattern(`^(.*?) \[(\d+)\]`)
 
 // finish takes the headers over.
 func (r *textReport) finish() {
 	r.end()
 	r.out.Arch, r.out.OS = r.arch, darwin.System(r.header["OS Version"])
 	r.out.Command = r.header["Path"]
-	if m := process.FindStringSubmatch(r.header["Process"]); m != nil {
+	if m := process().FindStringSubmatch(r.header["Process"]); m != nil {
 		r.out.PID = atoi(m[2])
 		if r.out.Command == "" {
 			r.out.Command = m[1]
