@@ -63,6 +63,10 @@ type Arch struct {
 	// the prologue, raises SP before it returns to there: MIPS o32's _mcount, ARM's
 	// __gnu_mcount_nc; 0 where it leaves SP alone.
 	HookPops int64
+	// HookKeeps is the register into which functions copy LR before they call such a hook,
+	// which gives LR back: AArch64's x9 before Linux's ftrace_caller (mov x9,x30); 0 where
+	// there is no such convention.
+	HookKeeps Reg
 
 	// ThreadExit is the system call by which Linux's C libraries end a thread whose function
 	// came back.

@@ -67,6 +67,7 @@ func describe(bigEndian bool) *cpu.Arch {
 		InsnAlign:  4,
 		StackAlign: 16,
 		AddrBits:   []uint8{52, 48, 47, 42, 39, 36},
+		HookKeeps:  X0 + 9, // arch/arm64/kernel/ftrace.c, ftrace_init_nop
 		PC:         PC,
 		SP:         SP,
 		FP:         X29,

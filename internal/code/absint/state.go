@@ -24,6 +24,9 @@ type Slot struct {
 // same tells whether two slots lie at the same place.
 func (s *Slot) same(o *Slot) bool { return s.Off == o.Off && s.Base == o.Base && s.Size == o.Size }
 
+// Released tells whether SP was raised above the slot.
+func (s *Slot) Released() bool { return s.released }
+
 // Address is where the slot lies.
 func (s *Slot) Address() Value { return Value{Kind: StartRelative, Base: s.Base, Off: s.Off} }
 

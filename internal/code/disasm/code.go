@@ -52,7 +52,7 @@ func (c Code) Has(pc uint64) bool { return c.Img.Code(pc) != nil }
 // among them, see withoutHooks, nor those of lazy binding stubs, see withoutBindingCalls.
 func (c Code) Decode(at Addr, buf []cpu.Insn) int {
 	n := c.decode(at, buf)
-	if c.Arch.HookPops != 0 {
+	if c.Arch.HookPops != 0 || c.Arch.HookKeeps != 0 {
 		withoutHooks(c, at, buf[:n])
 	}
 	if c.Arch.SelfRegs != 0 {

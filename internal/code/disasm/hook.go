@@ -9,6 +9,7 @@ import "github.com/backsight/backsight/cpu"
 //	move at,ra; jal _mcount; addiu sp,sp,-8       MIPS o32: _mcount adds 8, ra is at again
 //	lui/addiu v1; move at,ra; jalr v1; addiu …    … of a module
 //	push {lr}; bl __gnu_mcount_nc                 ARM: the hook pops lr
+//	mov x9,x30; bl ftrace_caller                  AArch64: x30 is x9 again
 //
 // No other call moves SP in its delay slot: that is where its stack arguments lie. push {lr}
 // does stand before calls in assembly, so that the code of ARM's hook is looked at; of a
@@ -20,13 +21,16 @@ func withoutHooks(c Code, at Addr, buf []cpu.Insn) {
 		size := uint64(in.Len)
 		switch {
 		case in.Op == cpu.OpCall && in.Dst == c.Arch.LR && in.Flags&cpu.FlagConditional == 0:
-			if slot := hookSlot(c, buf, i, pc, at.Mode); slot != nil {
+			if keptLR(c, buf, i, pc, at.Mode) {
+				*in = nop(in)
+				in.Op, in.Dst, in.Src = cpu.OpMove, c.Arch.LR, c.Arch.HookKeeps
+			} else if slot := hookSlot(c, buf, i, pc, at.Mode); slot != nil {
 				*in, *slot = nop(in), nop(slot)
 			} else if hookPushed(c, buf, i, pc, at.Mode) && popsLR(c, Target(in)) {
 				*in = cpu.Insn{Op: cpu.OpLoad, Len: in.Len, Size: uint8(c.Arch.RegSize), Dst: c.Arch.LR, Base: c.Arch.SP, WB: int32(c.Arch.HookPops),
 					Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg, Index: cpu.NoReg}
 			}
-		case i == 0 && dropsSP(c, in) && behindCall(c, pc, at.Mode):
+		case i == 0 && c.Arch.HookPops != 0 && dropsSP(c, in) && behindCall(c, pc, at.Mode):
 			*in = nop(in)
 		}
 		pc += size
@@ -36,6 +40,23 @@ func withoutHooks(c Code, at Addr, buf []cpu.Insn) {
 // nop is an instruction that does nothing, as long as in.
 func nop(in *cpu.Insn) cpu.Insn {
 	return cpu.Insn{Len: in.Len, Dst: cpu.NoReg, Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg, Base: cpu.NoReg, Index: cpu.NoReg}
+}
+
+// keptLR tells whether the instruction before the call buf[i] at pc copies LR for a hook.
+// Functions that compilers outlined are called so, too, and leave LR to be restored from there.
+func keptLR(c Code, buf []cpu.Insn, i int, pc uint64, mode cpu.Mode) bool {
+	keeps := c.Arch.HookKeeps
+	if keeps == 0 {
+		return false
+	}
+	var before [1]cpu.Insn
+	in := &before[0]
+	if i > 0 {
+		in = &buf[i-1]
+	} else if c.decode(Addr{pc - c.Arch.InsnAlignIn(mode), mode}, before[:]) == 0 {
+		return false
+	}
+	return in.Op == cpu.OpMove && in.Dst == keeps && in.Src == c.Arch.LR
 }
 
 // hookSlot is what stands in the delay slot of the call buf[i] at pc, where that makes the
@@ -91,22 +112,33 @@ func pushesLR(c Code, in *cpu.Insn) bool {
 	return in.Op == cpu.OpStoreMulti && in.List == cpu.SetOf(a.LR) || in.Op == cpu.OpStore && in.Src == a.LR && in.Src2 == cpu.NoReg
 }
 
-// popsLR tells whether the function at a place keeps LR elsewhere and loads LR from the
-// stack: mov ip,lr; pop {lr}. Of a function of another image nobody knows.
+// maxHook bounds the hook's code, in instructions, up to its return.
+const maxHook = 32
+
+// popsLR tells whether the function at a place gives LR back from the word that its caller
+// pushed, and returns elsewhere. Of a function of another image nobody knows.
+//
+//	mov ip,lr; pop {lr}; bx ip                    the C library's hook
+//	push {r0-r3,lr} … ldr lr,[sp,#4]; ldr pc,[sp],#8   Linux's, and ftrace_caller
+//	… pop {lr}; ldr pc,[sp],#12                   ftrace_regs_caller
 func popsLR(c Code, at Addr) bool {
 	if !c.Has(at.PC) {
 		return true
 	}
-	var buf [3]cpu.Insn
-	keeps := false
+	var buf [maxHook]cpu.Insn
+	keeps, loads := false, false
 	for i := range c.decode(at, buf[:]) {
-		switch in := &buf[i]; {
+		in := &buf[i]
+		fromStack := in.Base == c.Arch.SP && (in.Op == cpu.OpLoad && in.Dst == c.Arch.LR || in.Op == cpu.OpLoadMulti && in.List == cpu.SetOf(c.Arch.LR))
+		switch {
 		case in.Op == cpu.OpMove && in.Src == c.Arch.LR:
 			keeps = true
-		case in.Base == c.Arch.SP && in.WB == int32(c.Arch.HookPops) &&
-			(in.Op == cpu.OpLoad && in.Dst == c.Arch.LR || in.Op == cpu.OpLoadMulti && in.List == cpu.SetOf(c.Arch.LR)):
-			return keeps
+		case fromStack && in.WB == int32(c.Arch.HookPops) && keeps:
+			return true
+		case loads && in.Base == c.Arch.SP && in.WB > int32(c.Arch.HookPops) && in.Ends(c.Arch.PC):
+			return true
 		}
+		loads = fromStack
 	}
 	return false
 }

@@ -10,7 +10,7 @@ import (
 // TestHooks: the calls of a profiler's hook leave nothing behind; calls that look alike in
 // part stay calls.
 func TestHooks(t *testing.T) {
-	const mips, arm = "mips o32 big", "arm"
+	const mips, arm, arm64 = "mips o32 big", "arm", "aarch64"
 	for _, tt := range []struct {
 		what, cpu, listing string
 		at                 int // index of the instruction
@@ -21,6 +21,11 @@ func TestHooks(t *testing.T) {
 		{"MIPS: of a module", mips, "1000: 03e00825 0060f809 27bdfff8 03e00008 00000000  move at,ra; jalr v1; addiu sp,sp,-8; jr ra; nop", 1, cpu.OpNop},
 		{"MIPS: another call", mips, "1000: 03e00825 0c000400 27bd0008 03e00008 00000000  move at,ra; jal 1000; addiu sp,sp,8; jr ra; nop", 1, cpu.OpCall},
 		{"ARM", arm, "1000: e52de004 eb000000 e12fff1e e1a0c00e e8bd4000 e12fff1c  push {lr}; bl 100c; bx lr; mov ip,lr; pop {lr}; bx ip", 1, cpu.OpLoad},
+		{"ARM: Linux's hook", arm, "1000: e52de004 eb000000 e12fff1e e52de004 e59de004 e49df008  push {lr}; bl 100c; bx lr; push {lr}; ldr lr,[sp,#4]; ldr pc,[sp],#8", 1, cpu.OpLoad},
+		{"ARM: Linux's tracer", arm, "1000: e52de004 eb000000 e12fff1e e92d400f e8bd000f e59de004 e49df008  push {lr}; bl 100c; bx lr; push {r0-r3,lr}; pop {r0-r3}; ldr lr,[sp,#4]; ldr pc,[sp],#8", 1, cpu.OpLoad},
+		{"ARM: a callee that returns from the stack", arm, "1000: e52de004 eb000000 e12fff1e e52de004 e49df008  push {lr}; bl 100c; bx lr; push {lr}; ldr pc,[sp],#8", 1, cpu.OpCall},
+		{"AArch64: Linux's tracer", arm64, "1000: aa1e03e9 94000400 a9bf7bfd d65f03c0  mov x9,x30; bl 2004; stp x29,x30,[sp,#-16]!; ret", 1, cpu.OpMove},
+		{"AArch64: another copy", arm64, "1000: aa1e03e8 94000400 a9bf7bfd d65f03c0  mov x8,x30; bl 2004; stp x29,x30,[sp,#-16]!; ret", 1, cpu.OpCall},
 		{"ARM: another callee", arm, "1000: e52de004 eb000000 e12fff1e e1a0c00e e12fff1c  push {lr}; bl 100c; bx lr; mov ip,lr; bx ip", 1, cpu.OpCall},
 		{"ARM: a frame of another size", arm, "1000: e92d4010 eb000000 e12fff1e e1a0c00e e8bd4000 e12fff1c  push {r4,lr}; bl 100c; bx lr; mov ip,lr; pop {lr}; bx ip", 1, cpu.OpCall},
 	} {

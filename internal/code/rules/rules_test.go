@@ -78,6 +78,36 @@ func TestFromState(t *testing.T) {
 	}
 }
 
+// TestReleasedSlot: what Linux's ftrace_caller saved of RISC-V's registers below the function's frame
+// is not where the frame has the return address.
+func TestReleasedSlot(t *testing.T) {
+	an := analysis(t, codetest.Program{CPU: "riscv64", Listing: `
+		1000 <f>:
+		1030 <tracer>:
+			1000: 030002ef  jal  t0,1030
+			1004: 1101      addi sp,sp,-32
+			1006: ec06      sd   ra,24(sp)
+			1008: 9502      jalr a0
+			100a: 60e2      ld   ra,24(sp)
+			100c: 6105      addi sp,sp,32
+			100e: 8082      ret
+			1030: 7139      addi sp,sp,-64
+			1032: e006      sd   ra,0(sp)
+			1034: 6082      ld   ra,0(sp)
+			1036: 6121      addi sp,sp,64
+			1038: 8282      jr   t0`})
+	var st absint.State
+	var r unwind.Rule
+	r.Reset()
+	p, ok := PointOf(an.Code, resuming(an, 0x100a))
+	if !ok || !p.StateIn(an.Function(at(0x1000)), &st) || !FromState(&st, an.Arch, &r) {
+		t.Fatal("no rule")
+	}
+	if got, want := r.Format(an.Arch), "CFA=sp+32 RA=[CFA-8]"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 // TestStatesWithoutRules: registers that are lost, and frames that cannot be.
 func TestStatesWithoutRules(t *testing.T) {
 	a := analysis(t, codetest.Program{CPU: "aarch64", Listing: "1000: d65f03c0"}).Arch

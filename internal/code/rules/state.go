@@ -109,21 +109,8 @@ func saved(st *absint.State, want absint.Value, arch *cpu.Arch) (unwind.RegRule,
 		rr.Kind, rr.Base = unwind.RegPlus, r
 		return rr, true
 	}
-	for i := range st.Slots {
-		sl := &st.Slots[i]
-		if sl.Val != want {
-			continue
-		}
-		if at := sl.Address(); at.RelativeTo(arch.SP) {
-			if sl.Off >= 0 {
-				continue // above the CFA is the caller's: no function begins at the entry
-			}
-			rr.Kind, rr.Off = unwind.AtCFA, sl.Off-arch.EntryCFA
-			return rr, true
-		} else if r, d, ok := holder(st, at, arch); ok {
-			rr.Kind, rr.Base, rr.Off = unwind.AtReg, r, d
-			return rr, true
-		}
+	if rr, ok := inSlot(st, want, arch); ok {
+		return rr, true
 	}
 	for r := range arch.Regs {
 		if st.Regs[r] == want {
@@ -132,6 +119,33 @@ func saved(st *absint.State, want absint.Value, arch *cpu.Arch) (unwind.RegRule,
 		}
 	}
 	return rr, false
+}
+
+// inSlot finds the slot that holds a register's entry value, one that SP still covers before
+// one below: a routine that saved the register for a while is over (RISC-V's ftrace_caller, which
+// links in t0 and runs before the function saves ra itself).
+func inSlot(st *absint.State, want absint.Value, arch *cpu.Arch) (found unwind.RegRule, ok bool) {
+	for i := range st.Slots {
+		sl := &st.Slots[i]
+		if sl.Val != want || ok && sl.Released() {
+			continue
+		}
+		rr := noRule()
+		if at := sl.Address(); at.RelativeTo(arch.SP) {
+			if sl.Off >= 0 {
+				continue // above the CFA is the caller's: no function begins at the entry
+			}
+			rr.Kind, rr.Off = unwind.AtCFA, sl.Off-arch.EntryCFA
+		} else if r, d, holds := holder(st, at, arch); holds {
+			rr.Kind, rr.Base, rr.Off = unwind.AtReg, r, d
+		} else {
+			continue
+		}
+		if found, ok = rr, true; !sl.Released() {
+			break
+		}
+	}
+	return found, ok
 }
 
 // Agrees tells whether a rule that was found otherwise (from the ways out) says the same
