@@ -23,6 +23,9 @@ type Snapshot struct {
 	// CodeMask has the address bits of code pointers (AArch64 pointer
 	// authentication); 0 means all.
 	CodeMask uint64
+	// Hooks are the addresses that a tracer of the kernel puts in the place of return
+	// addresses; what stood there is in Thread.Hooked.
+	Hooks []uint64
 	// Log is what the kernel logged, as dmesg prints it, where the capture holds it.
 	Log string
 	// Issues are what was wrong with the capture, or with its binaries, and did not stop
@@ -48,6 +51,9 @@ type Thread struct {
 	// Listed is the call chain that the capture itself states, innermost first, as a
 	// kernel's trace or a crash reporter's list does; nil where there is none.
 	Listed []Listed
+	// Hooked are the calls whose return addresses a tracer replaced, the outermost first. Behind
+	// those that are not over may stand others that are.
+	Hooked []HookedReturn
 	// Stale: Regs may be older than the memory. They are those that a task's kernel saved when
 	// the task was left last, and the task may be the one that runs; or the processor could
 	// not save them, and those of before were there.

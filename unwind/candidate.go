@@ -31,6 +31,7 @@ type evidence struct {
 	// imageOnly: the code of the images decided about the call, and no word of the
 	// capture, so that the same holds for every process that maps these images.
 	imageOnly bool
+	hooked    int // State.hooked of the caller
 }
 
 // newCandidate is a candidate of a method that nothing is known of yet. rule is what the

@@ -127,6 +127,9 @@ type State struct {
 	Cost uint64
 	// Limit is what Cost may come to.
 	Limit uint64
+
+	// hooked is how many of Thread.Hooked, from the end on, the walk has used or passed.
+	hooked int
 }
 
 // Exhausted tells whether the search for the frame has cost as much as it may.

@@ -61,12 +61,14 @@ const (
 	// ThreadStart: the thread began in this frame. What its call returns ends the thread, and
 	// only the first words of a thread's stack hold such a return address.
 	ThreadStart
+	// ReturnHooked: a tracer had replaced the return address, and kept the original.
+	ReturnHooked
 	checkCount = iota
 )
 
 var checkNames = [checkCount]string{"executable", "call-before", "target-matches", "sp-monotonic", "sp-aligned", "sp-in-stack",
 	"methods-agree", "interrupted", "trampoline", "entry-known", "code-missing", "target-differs", "no-call", "one-bit-away",
-	"target-unclear", "corroborated", "frame-size", "one-bit-elsewhere", "unopposed", "disputed", "function-start", "thread-start"}
+	"target-unclear", "corroborated", "frame-size", "one-bit-elsewhere", "unopposed", "disputed", "function-start", "thread-start", "return-hooked"}
 
 // Names lists the checks' names in a fixed order.
 func (c Checks) Names() []string {

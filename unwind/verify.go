@@ -27,6 +27,7 @@ func (v *verifier) gather(s *State, c *candidate) {
 		c.checks |= Interrupted
 	}
 	v.strip(s, c)
+	v.unhook(s, c)
 	c.Regs.Set(arch.PC, c.pc)
 	if c.flags&FromEntry != 0 {
 		c.checks |= EntryKnown

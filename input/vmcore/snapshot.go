@@ -53,10 +53,11 @@ func (d *dump) view(k identity, files *input.Files) view {
 	}
 	if kernel.module != nil {
 		snap.Modules = append(snap.Modules, kernel.module)
+		snap.Hooks = hooks(kernel.module)
 	}
 	snap.Modules = append(snap.Modules, d.modules(kernel, s.memory)...)
 	found, err := tasks.Find(&tasks.Kernel{Arch: d.arch, Memory: s.memory, Text: kernel.text,
-		Init: d.initTask(k, s.memory), Idle: d.idleTasks(s), CPUs: len(d.cpus)})
+		Init: d.initTask(k, s.memory), Idle: d.idleTasks(s), CPUs: len(d.cpus), Hooks: snap.Hooks})
 	if err != nil {
 		d.issue(target.IssueCapture, "%v", err)
 	}
@@ -64,6 +65,19 @@ func (d *dump) view(k identity, files *input.Files) view {
 	d.takeReported(snap, found)
 	snap.SortModules()
 	return view{snap, len(found), len(s.mappings)}
+}
+
+// hooks are where tracers make functions return to, as far as the kernel has names.
+func hooks(kernel *target.Module) (at []uint64) {
+	for _, name := range []string{
+		"return_to_handler",                                                         // function_graph
+		"__kretprobe_trampoline", "kretprobe_trampoline", "arch_rethook_trampoline", // kretprobes: before Linux 5.16, since, with rethooks
+	} {
+		if s, ok := kernel.Image.SymbolNamed(name); ok {
+			at = append(at, kernel.ToTarget(s.Addr))
+		}
+	}
+	return at
 }
 
 // initTask are the virtual addresses at which the first task's comm may lie: the kernel
@@ -106,7 +120,7 @@ func (d *dump) threads(found []tasks.Task) (list []target.Thread) {
 	taken := make([]bool, len(d.cpus))
 	for i := range found {
 		t := &found[i]
-		th := target.Thread{ID: t.PID, Name: t.Comm, Regs: t.Regs, Waits: true, Stack: t.Stack}
+		th := target.Thread{ID: t.PID, Name: t.Comm, Regs: t.Regs, Waits: true, Stack: t.Stack, Hooked: t.Hooked}
 		if t.OnCPU {
 			th.Regs = cpu.Registers{}
 			if n, ok := d.processorOf(t, found); ok && !taken[n] {

@@ -37,10 +37,10 @@ func (f *finder) findContext() {
 	voters, best := f.voters(), 0
 	for d := distance(-before); d < behind; d += distance(f.word) {
 		if n := f.contexts(voters, d); n > best {
-			best, f.context = n, d
+			best, f.context.at = n, d
 		}
 	}
-	f.hasContext = best*2 > len(voters)
+	f.context.known = best*2 > len(voters)
 }
 
 // contexts counts the tasks that may keep their context at a distance. Where the first few
@@ -52,7 +52,7 @@ func (f *finder) contexts(voters []uint64, d distance) (n int) {
 			return 0
 		}
 		regs, ok := f.registers(t, d)
-		if sp := regs.Val[f.Arch.SP]; ok && !stacks[sp] && f.returns(regs.Val[f.Arch.PC]) && f.onStack(sp) {
+		if sp := regs.Val[f.Arch.SP]; ok && !stacks[sp] && f.behindCall(regs.Val[f.Arch.PC]) && f.onStack(sp) {
 			stacks[sp] = true
 			n++
 		}
@@ -83,19 +83,24 @@ func (f *finder) registers(comm uint64, d distance) (regs cpu.Registers, ok bool
 	return regs, f.Text.Contains(pc) && regs.Val[f.Arch.SP]%f.word == 0
 }
 
-// returns tells whether an address follows a call.
-func (f *finder) returns(pc uint64) bool {
+// behindCall tells whether an address follows a call.
+func (f *finder) behindCall(pc uint64) bool {
+	_, ok := f.callBefore(pc)
+	return ok
+}
+
+// callBefore is the call that an address follows.
+func (f *finder) callBefore(pc uint64) (site cpu.CallSite, ok bool) {
 	if f.Arch.Decoder == nil {
-		return false
+		return site, false
 	}
 	const enough = 16
 	var before [enough]byte
 	pc, mode := f.Arch.SplitCode(pc)
 	if f.Memory.Read(pc-enough, before[:]) < enough {
-		return false
+		return site, false
 	}
-	_, call := f.Arch.Decoder.CallBefore(before[:], pc, mode)
-	return call
+	return f.Arch.Decoder.CallBefore(before[:], pc, mode)
 }
 
 func hasSP(l cpu.Layout, sp cpu.Reg) bool {
@@ -130,14 +135,14 @@ func (f *finder) onStack(sp uint64) bool {
 // pointers of all tasks, within the size of a stack. Stacks are aligned to their size, or to
 // twice that, where an unmapped page behind each tells the size (CONFIG_VMAP_STACK).
 func (f *finder) findStack() {
-	if !f.hasContext {
+	if !f.context.known {
 		return
 	}
 	voters := f.voters()
 	for d := distance(-before); d < behind; d += distance(f.word) {
 		n, align := 0, uint64(maxStack)
 		for _, t := range voters {
-			regs, ok := f.registers(t, f.context)
+			regs, ok := f.registers(t, f.context.at)
 			if !ok {
 				continue
 			}
@@ -153,7 +158,7 @@ func (f *finder) findStack() {
 			n++
 		}
 		if n*2 > len(voters) {
-			f.stack, f.hasStack, f.stackSize = d, true, align
+			f.stack, f.stackSize = field{d, true}, align
 			return
 		}
 	}

@@ -72,7 +72,7 @@ func (f *finder) next(node uint64) (uint64, bool) {
 // have a name, a context and a stack like those (task_struct.thread_node, thread_group).
 // One list head of such a circle may be in no task: signal_struct.thread_head.
 func (f *finder) findThreads() {
-	if !f.hasContext || !f.hasStack {
+	if !f.context.known || !f.stack.known {
 		return
 	}
 	for d := distance(-before); d < before; d += distance(f.word) {
@@ -115,11 +115,11 @@ func (f *finder) isTask(comm uint64) bool {
 	if f.comm(comm) == "" {
 		return false
 	}
-	regs, ok := f.registers(comm, f.context)
+	regs, ok := f.registers(comm, f.context.at)
 	if !ok {
 		return false
 	}
-	stack, ok := f.Memory.Word(at(comm, f.stack))
+	stack, ok := f.Memory.Word(at(comm, f.stack.at))
 	sp := regs.Val[f.Arch.SP]
 	return ok && stack%pageSize == 0 && sp-stack-1 < f.stackSize
 }
@@ -127,7 +127,7 @@ func (f *finder) isTask(comm uint64) bool {
 // addIdle adds the idle tasks of the other processors, which are on no list.
 func (f *finder) addIdle() {
 	for _, t := range f.Idle {
-		if !f.known[t] && f.hasContext && f.hasStack && f.isTask(t) {
+		if !f.known[t] && f.context.known && f.stack.known && f.isTask(t) {
 			f.add(t)
 		}
 	}

@@ -10,7 +10,7 @@ func (f *finder) findPID() {
 	leaders := f.found[:f.leaders]
 	for d := distance(-before); d < 0; d += 4 {
 		if f.arePIDs(leaders, d) {
-			f.pid, f.hasPID = d, true
+			f.pid = field{d, true}
 			return
 		}
 	}
@@ -36,7 +36,7 @@ func (f *finder) arePIDs(leaders []uint64, d distance) bool {
 // tasks as there are processors at most, and for one at least, 0 for all others. Kernels for
 // one processor have no such field.
 func (f *finder) findOnCPU() {
-	if !f.hasStack || len(f.found) < 3 {
+	if !f.stack.known || len(f.found) < 3 {
 		return
 	}
 	const usageFlagsPtrace, reach = 12, 64
@@ -44,9 +44,9 @@ func (f *finder) findOnCPU() {
 	if most == 0 {
 		most = max(1, len(f.found)/4)
 	}
-	for d := f.stack + distance(f.word) + usageFlagsPtrace; d < f.stack+reach; d += 4 {
+	for d := f.stack.at + distance(f.word) + usageFlagsPtrace; d < f.stack.at+reach; d += 4 {
 		if running := f.flagged(d); running > 0 && running <= most {
-			f.onCPU, f.hasOn = d, true
+			f.onCPU = field{d, true}
 			return
 		}
 	}

@@ -22,7 +22,7 @@ func TestStackSize(t *testing.T) {
 	} {
 		var b target.Builder
 		tasks := make([]byte, 3*apart)
-		f := finder{Kernel: &Kernel{Arch: arm64.Archs()[0], Text: target.Range{Lo: text, Hi: text + 0x1000}}, word: 8, context: 0x40, hasContext: true}
+		f := finder{Kernel: &Kernel{Arch: arm64.Archs()[0], Text: target.Range{Lo: text, Hi: text + 0x1000}}, word: 8, layout: layout{context: field{0x40, true}}}
 		for i := range uint64(3) {
 			stack := stacks + c.align*i
 			b.Add(stack, make([]byte, c.bytes), 0, target.PermUnknown)
@@ -34,8 +34,8 @@ func TestStackSize(t *testing.T) {
 		}
 		b.Add(taskAt, tasks, 0, target.PermUnknown)
 		f.Memory = b.Memory(&cpu.Arch{AddrSize: 8})
-		if f.findStack(); !f.hasStack || f.stack != 0x10 || f.stackSize != c.bytes {
-			t.Errorf("%s: at %#x, %#x bytes", c.name, f.stack, f.stackSize)
+		if f.findStack(); !f.stack.known || f.stack.at != 0x10 || f.stackSize != c.bytes {
+			t.Errorf("%s: at %#x, %#x bytes", c.name, f.stack.at, f.stackSize)
 		}
 	}
 }

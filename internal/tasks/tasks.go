@@ -33,6 +33,8 @@ type Task struct {
 	OnCPU bool
 	// Stack bounds the task's stack, Lo == Hi where it was not found.
 	Stack target.Range
+	// Hooked are the calls of which tracers replaced the return address.
+	Hooked []target.HookedReturn
 }
 
 // Kernel is a kernel whose tasks are looked for.
@@ -46,6 +48,8 @@ type Kernel struct {
 	Init, Idle []uint64
 	// CPUs is the number of processors, 0 unknown.
 	CPUs int
+	// Hooks are the addresses that tracers put in the place of return addresses.
+	Hooks []uint64
 }
 
 // ErrNone is that of a memory in which no list of tasks was found.
@@ -68,6 +72,7 @@ func Find(k *Kernel) ([]Task, error) {
 	f.addIdle()
 	f.findPID()
 	f.findOnCPU()
+	f.findHooked()
 	tasks := make([]Task, 0, len(f.found))
 	for _, at := range f.found {
 		tasks = append(tasks, f.task(at))
@@ -78,18 +83,28 @@ func Find(k *Kernel) ([]Task, error) {
 // distance is from a task's comm to another of its fields.
 type distance int64
 
+// field is where one of task_struct's fields lies.
+type field struct {
+	at    distance
+	known bool
+}
+
+// layout is where the fields of interest lie.
+type layout struct {
+	context, stack, pid, onCPU field
+	hooks                      hookLayout
+}
+
 // finder is the search. Its addresses are those of tasks' comm.
 type finder struct {
 	*Kernel
+	layout
 	word  uint64
 	found []uint64
 	known map[uint64]bool
 
-	leaders int // found[:leaders] are on the list of tasks
-
-	context, stack, pid, onCPU          distance
-	hasContext, hasStack, hasPID, hasOn bool
-	stackSize                           uint64
+	leaders   int // found[:leaders] are on the list of tasks
+	stackSize uint64
 }
 
 // at is the address of a field of a task.
@@ -116,20 +131,27 @@ func (f *finder) comm(addr uint64) string {
 // task reads a task's fields.
 func (f *finder) task(comm uint64) Task {
 	t := Task{Comm: f.comm(comm), At: comm, PID: -1}
-	if f.hasPID {
-		v, _ := f.Memory.Uint(at(comm, f.pid), 4)
+	if f.pid.known {
+		v, _ := f.Memory.Uint(at(comm, f.pid.at), 4)
 		t.PID = int(int32(v))
 	}
-	if f.hasContext {
-		t.Regs, _ = f.registers(comm, f.context)
+	if f.context.known {
+		t.Regs, _ = f.registers(comm, f.context.at)
 	}
-	if f.hasStack {
-		lo, _ := f.Memory.Word(at(comm, f.stack))
-		t.Stack = target.Range{Lo: lo, Hi: lo + f.stackSize}
-	}
-	if f.hasOn {
-		v, _ := f.Memory.Uint(at(comm, f.onCPU), 4)
+	t.Stack = f.stackOf(comm)
+	if f.onCPU.known {
+		v, _ := f.Memory.Uint(at(comm, f.onCPU.at), 4)
 		t.OnCPU = v == 1
 	}
+	t.Hooked = f.hookedCalls(comm)
 	return t
+}
+
+// stackOf bounds a task's stack, empty where it was not found.
+func (f *finder) stackOf(comm uint64) target.Range {
+	if !f.stack.known {
+		return target.Range{}
+	}
+	lo, _ := f.Memory.Word(at(comm, f.stack.at))
+	return target.Range{Lo: lo, Hi: lo + f.stackSize}
 }
