@@ -31,6 +31,8 @@ func Crash(snap *target.Snapshot, th *report.Thread) *report.Crash {
 	case f.Status != "":
 		c.Reasons = append(c.Reasons, f.Status)
 		processor(c, snap, th)
+	case isMicro(snap.Arch): // no system there has signals
+		circumstances(c, snap, th)
 	case f.Sender.PID != 0 || f.Name == "SIGABRT":
 		sent(c, snap)
 	case len(th.Frames) > 0 && slices.Contains([]string{"SIGSEGV", "SIGBUS", "EXC_BAD_ACCESS"}, f.Name):

@@ -146,6 +146,10 @@ func TestReturned(t *testing.T) {
 		if c := Crash(snap, th); c.Kind != tt.kind || !slices.Equal(c.Reasons, []string{tt.reason}) {
 			t.Errorf("%s: kind %q, reasons %q", tt.name, c.Kind, c.Reasons)
 		}
+		snap.Modules = nil // a log without the firmware: what is code, nobody knows
+		if o := FindOverwritten(snap, th.Thread, th.Frames[0].Frame, 0, nil); o != nil {
+			t.Errorf("%s: %+v without a binary", tt.name, o)
+		}
 	}
 }
 

@@ -103,5 +103,9 @@ func TestInHandler(t *testing.T) {
 		if got := inHandler(snap, th); got != want {
 			t.Errorf("%#x: %q, want %q", xpsr, got, want)
 		}
+		snap.Fault = &target.Fault{Name: "hard fault"} // a report without fault status registers
+		if got := strings.Join(Crash(snap, th).Reasons, ""); got != want {
+			t.Errorf("%#x: %q, want %q", xpsr, got, want)
+		}
 	}
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// processor adds to what a processor's status registers say of a fault what the instruction
-// did, and whether the stack was exhausted.
-func processor(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
+// circumstances adds whether the stack was exhausted, and which exception's handler ran.
+func circumstances(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 	if s := belowStack(snap.Arch, th); s != "" {
 		c.Kind = report.CrashStackOverflow
 		c.Reasons = append(c.Reasons, s)
@@ -20,6 +19,12 @@ func processor(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 	if s := inHandler(snap, th); s != "" {
 		c.Reasons = append(c.Reasons, s)
 	}
+}
+
+// processor adds to what a processor's status registers say of a fault the circumstances, and
+// what the instruction did.
+func processor(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
+	circumstances(c, snap, th)
 	if len(th.Frames) == 0 {
 		return
 	}
@@ -76,11 +81,17 @@ func belowStack(arch *cpu.Arch, th *report.Thread) string {
 		size(th.Stack.Hi-th.Stack.Lo), th.Stack.Lo)
 }
 
+// isMicro tells whether a processor is of ARM's microcontroller profile.
+func isMicro(arch *cpu.Arch) bool {
+	_, ok := arch.Layouts[cpu.CortexMFrame]
+	return ok
+}
+
 // inHandler says in which exception's handler a Cortex-M was, by name where the vector table
 // has its function; "" in a task.
 func inHandler(snap *target.Snapshot, th *report.Thread) string {
 	arch := snap.Arch
-	if _, micro := arch.Layouts[cpu.CortexMFrame]; !micro {
+	if !isMicro(arch) {
 		return ""
 	}
 	xpsr, ok := th.Regs.Lookup(arch.Status)

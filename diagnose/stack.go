@@ -84,7 +84,7 @@ func Damaged(frames []unwind.Frame, stop unwind.Stop) (frame int, ok bool) {
 // code. It returns nil where there is none such.
 func FindOverwritten(snap *target.Snapshot, t *target.Thread, frame unwind.Frame, number int, tried []report.Attempt) *report.Overwritten {
 	snap = snap.Of(t)
-	if number == 0 && frame.Checks&unwind.Executable == 0 {
+	if number == 0 && frame.Checks&unwind.Executable == 0 && len(snap.Modules) > 0 {
 		return returned(snap, t, frame.PC)
 	}
 	for i := range tried {

@@ -84,26 +84,32 @@ func (c *collector) collect(log *console.Log, at int) (next int) {
 // take takes the words of a line. done: the report ends with it.
 func (c *collector) take(line string, behindFirst bool) (took, done bool) {
 	w := &c.found
+	prose := false
 	if f, ok := formOf(line); ok {
 		if f.begins && behindFirst && w.isReport() && (f.again || w.form.title == f.title && w.form.title != "") {
 			c.repeated = true
 			return false, true
 		}
 		w.form.merge(f)
-		took, done = true, f.ends
+		took, done, prose = true, f.ends, f.prose
 	}
 	if name, ok := threadName(line); ok && w.thread == "" {
 		w.thread = name
 	}
 	w.takeStack(line)
+	if w.form.os == "Zephyr" {
+		w.said.take(line)
+	}
 	switch {
 	case w.takeDump(line):
 		return true, w.dump.done
 	case c.lists.take(line):
 		return true, done
+	case prose:
+		return true, done
 	}
 	c.scratch = c.vocabulary.Line(c.scratch[:0], line)
-	if w.another(c.scratch) {
+	if w.another(c.scratch, c.lists.some()) {
 		c.repeated = true
 		return false, true
 	}
@@ -118,15 +124,16 @@ func (c *collector) take(line string, behindFirst bool) (took, done bool) {
 }
 
 // another tells whether a line's registers are the first of another report: the program
-// counter is known, and stands here with another value. Two reports may follow each other
-// without a word in between.
-func (w *words) another(vals []regtext.Value) bool {
+// counter is known, and stands here with another value, or again behind a list of frames:
+// tasks that NuttX lists one after the other all wait in one function. Two reports may follow
+// each other without a word in between.
+func (w *words) another(vals []regtext.Value, behindList bool) bool {
 	for _, v := range vals {
 		if !isPC(v.Name) && v.Name != "r0" && v.Name != "x1" {
 			continue
 		}
 		for _, old := range w.vals {
-			if old.Name == v.Name && old.Value != v.Value && w.hasPC() {
+			if old.Name == v.Name && w.hasPC() && (old.Value != v.Value || behindList && isPC(v.Name)) {
 				return true
 			}
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input/firmware"
+	"github.com/backsight/backsight/input/regtext"
 	"github.com/backsight/backsight/internal/cortexm"
 	"github.com/backsight/backsight/target"
 )
@@ -15,6 +16,7 @@ func (w *words) context(arch *cpu.Arch, mem *target.Memory) (regs cpu.Registers,
 	if w.dump != nil {
 		return w.dump.registers(arch)
 	}
+	w.vals = renamed(arch, w.vals)
 	regs, issues = firmware.Registers(arch, w.vals)
 	if blank(arch, &regs) {
 		return cpu.Registers{}, append(issues, "all registers are printed as 0; they were not saved")
@@ -27,6 +29,29 @@ func (w *words) context(arch *cpu.Arch, mem *target.Memory) (regs cpu.Registers,
 	}
 	w.listed = behindFault(arch, w.listed, &regs)
 	return regs, issues
+}
+
+// renamed are values of an ARM by the names that their report means. NuttX prints FP between
+// R6 and R8, and R11 as well: its FP is R7, which compilers use in Thumb code. A handler that
+// prints LR twice prints its own too, which is EXC_RETURN.
+func renamed(arch *cpu.Arch, vals []regtext.Value) []regtext.Value {
+	if !arch.ISABit || arch.Status == cpu.NoReg {
+		return vals
+	}
+	count := make(map[string]int)
+	for _, v := range vals {
+		count[v.Name]++
+	}
+	out := slices.Clone(vals)
+	for i := range out {
+		switch v := &out[i]; {
+		case v.Name == "fp" && count["r11"] > 0:
+			v.Name = "r7"
+		case v.Name == "lr" && count["lr"] > 1 && v.Value>>32 == 0 && cortexm.ExcReturn(v.Value).Valid():
+			v.Name = "exc_return"
+		}
+	}
+	return out
 }
 
 // behindFault are the listed frames from the caller of the place of the fault on. A handler

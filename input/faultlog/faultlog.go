@@ -34,14 +34,20 @@ func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console
 		return nil, at + 1
 	}
 	next := c.collect(log, at)
-	if !c.found.isReport() {
-		return nil, at + 1
+	switch {
+	case c.found.isReport():
+		if r := c.found.report(log, env); r != nil {
+			return r, next
+		}
+	case c.found.form.again:
+		return c.found.refused("neither registers nor addresses of code are printed"), next
 	}
-	r := c.found.report(log, env)
-	if r == nil {
-		return nil, at + 1
-	}
-	return r, next
+	return nil, at + 1
+}
+
+// refused is a report without a thread: why says what is missing.
+func (w *words) refused(why string) *console.Report {
+	return &console.Report{Title: w.title(), Issues: []target.Issue{{Kind: target.IssueCapture, Text: w.title() + ": " + why}}}
 }
 
 // words is what a report prints.
@@ -54,9 +60,11 @@ type words struct {
 	others []named
 	thread string // that crashed
 	stack  target.Range
+	said   said
 	// overflow: the device says that the stack overflowed.
 	overflow bool
 	wide     bool // addresses of 16 digits are listed
+	xtensa   bool // a list is in a form that only Xtensa's have
 	dump     *coredump
 	issues   []string
 }
@@ -94,12 +102,14 @@ func isPC(name string) bool {
 // report makes a report of the words; nil where the processor is not known.
 func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 	if name, ok := w.unsupported(); ok {
-		return &console.Report{Title: w.title(), Issues: []target.Issue{{Kind: target.IssueCapture,
-			Text: w.title() + ": registers of " + name + ", a processor that is not supported"}}}
+		return w.refused("registers of " + name + ", a processor that is not supported")
 	}
 	hint := w.hint(env)
 	p := firmware.Open(env, hint)
 	if p.Arch == nil {
+		if len(w.listed) > 0 || w.form.begins {
+			return w.refused("nothing tells the processor: name the firmware (-e), or --arch")
+		}
 		return nil
 	}
 	r := &console.Report{Title: w.title(), Arch: p.Arch, OS: w.form.os, Modules: p.Modules, Issues: p.Issues}
@@ -137,7 +147,7 @@ func (w *words) unsupported() (name string, ok bool) {
 			return "Xtensa", true
 		}
 	}
-	return "", false
+	return "Xtensa", w.xtensa && len(w.vals) == 0
 }
 
 // hint is the processor that the words are of.
@@ -146,6 +156,10 @@ func (w *words) hint(env *input.Env) *cpu.Arch {
 		return w.dump.arch(env.Archs)
 	}
 	if a := env.Files.Raw(); a != nil {
+		return a
+	}
+	if w.form.classic {
+		a, _ := env.Archs.ByName("arm", "", false)
 		return a
 	}
 	if a := firmware.Hint(env.Archs, w.vals); a != nil {

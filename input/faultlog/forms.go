@@ -13,9 +13,13 @@ type form struct {
 	begins, again, ends bool
 	// cpus is the prefix of the processors' names that the form exists for, "" for any.
 	cpus string
+	// classic: of ARM's profiles it exists for those with banked registers, A and R.
+	classic bool
 	// stackAtSP: the first row of memory lies where SP was before the exception, but for
 	// the alignment word; SP itself is not printed.
 	stackAtSP bool
+	// prose: the numbers of the line are no registers.
+	prose bool
 }
 
 // forms are the words of known reports, the more specific first.
@@ -48,10 +52,14 @@ var forms = []form{
 	{words: "***** SECURE FAULT *****", cpus: "arm", title: "secure fault", os: "Zephyr", begins: true, again: true},
 	{words: "***** Reserved Exception", title: "reserved exception", os: "Zephyr", begins: true, again: true},
 	{words: "***** Debug monitor exception", title: "debug monitor", os: "Zephyr", begins: true, again: true},
+	{words: "***** DATA ABORT *****", title: "data abort", os: "Zephyr", classic: true, begins: true, again: true},
+	{words: "***** PREFETCH ABORT *****", title: "prefetch abort", os: "Zephyr", classic: true, begins: true, again: true},
+	{words: "***** UNDEFINED INSTRUCTION ABORT *****", title: "undefined instruction", os: "Zephyr", classic: true, begins: true, again: true},
 	{words: ">>> ZEPHYR FATAL ERROR", os: "Zephyr"},
 	{words: "#CD:BEGIN#", title: "core dump", os: "Zephyr", begins: true},
 	// ESP-IDF: components/esp_system/panic.c.
 	{words: "Guru Meditation Error", title: "panic", os: "ESP-IDF", begins: true, again: true},
+	{words: "abort() was called at PC", title: "abort", os: "ESP-IDF", begins: true, prose: true},
 	{words: "register dump:", os: "ESP-IDF", begins: true},
 	{words: "ELF file SHA256:", ends: true},
 	// RT-Thread: libcpu/arm/cortex-m*/cpuport.c, libcpu/risc-v.
@@ -60,8 +68,8 @@ var forms = []form{
 	{words: "Unhandled Exception ", title: "exception", os: "RT-Thread", begins: true},
 	{words: "unhandled trap", title: "trap", os: "RT-Thread", begins: true},
 	// NuttX: sched/misc/assert.c, arch/*/src/common/*_hardfault.c.
-	{words: "PANIC!!! Hard Fault", title: "hard fault", os: "NuttX", begins: true},
-	{words: "_hardfault:", title: "hard fault", os: "NuttX", begins: true},
+	{words: "PANIC!!! Hard Fault", cpus: "arm", title: "hard fault", os: "NuttX", begins: true},
+	{words: "_hardfault:", cpus: "arm", title: "hard fault", os: "NuttX", begins: true},
 	{words: "up_assert:", title: "assertion", os: "NuttX", begins: true},
 	{words: "_assert: Assertion failed", title: "assertion", os: "NuttX", begins: true},
 	{words: "_registerdump:", os: "NuttX", begins: true},
@@ -76,6 +84,12 @@ var forms = []form{
 	// Rust: cortex-m-rt, panic-probe, probe-rs.
 	{words: "HardFaultTrampoline", title: "hard fault"},
 	{words: "panicked at ", title: "panic"},
+	// TinyGo: runtime_cortexm_hardfault.go, runtime_tinygoriscv.go.
+	{words: " with sp=", title: "fault", begins: true},
+	{words: "exception with mcause=", title: "exception", begins: true},
+	{words: "panic: runtime error at ", title: "panic", begins: true},
+	// nRF5 SDK: hardfault_implementation.c.
+	{words: "HARD FAULT at ", title: "hard fault", cpus: "arm", begins: true},
 	// The general case.
 	{words: "HardFault", title: "hard fault", begins: true},
 	{words: "Hard fault handler", title: "hard fault", begins: true},
@@ -114,6 +128,8 @@ func (f *form) merge(g form) {
 		f.cpus = g.cpus
 	}
 	f.begins = f.begins || g.begins
+	f.again = f.again || g.again
+	f.classic = f.classic || g.classic
 	f.stackAtSP = f.stackAtSP || g.stackAtSP
 }
 
@@ -121,7 +137,8 @@ func (f *form) merge(g form) {
 func threadName(line string) (string, bool) {
 	for _, mark := range [...]struct{ before, behind string }{
 		{"Fault on thread ", ""}, {"Assert on thread ", ""}, {"在线程(", ")"}, {"hard fault on thread: ", ""}, {"Current thread: ", ""},
-		{" task: ", " "}, {"Thread: ", " backtrace"},
+		{`Detected in task "`, `"`},
+		{" task: ", " process: "}, {"Thread: ", " backtrace"},
 	} {
 		_, rest, ok := strings.Cut(line, mark.before)
 		if !ok {

@@ -16,13 +16,26 @@ type lister struct {
 	chains  []named
 	section bool // a line that numbers frames by name belongs to a list
 	wide    bool // an address has 16 digits
+	xtensa  bool // a list is in pairs PC:SP, as only Xtensa's are
+}
+
+// nuttxList tells whether a line is one of NuttX' lists (sched_dumpstack.c), by version:
+//
+//	[BackTrace| 4|0]:  0x420082ae 0x4209c198
+//	backtrace|10:  0x2c325bde 0x2c319b98
+//	sched_dumpstack: backtrace| 2: 0x80022852 0x800177e0
+func nuttxList(line string) bool {
+	return strings.Contains(line, "acktrace|") || strings.Contains(line, "BackTrace|") || strings.Contains(line, "sched_dumpstack:")
 }
 
 // begins tells whether a list may begin at a line.
 func (l *lister) begins(line string) bool {
 	return strings.Contains(line, "addr2line") || strings.HasPrefix(line, "Backtrace:") || strings.Contains(line, "stack backtrace:") ||
-		strings.Contains(line, "sched_dumpstack:") || strings.HasPrefix(strings.TrimLeft(line, " "), "Frame 0: ")
+		nuttxList(line) || strings.HasPrefix(strings.TrimLeft(line, " "), "Frame 0: ")
 }
+
+// some tells whether a frame was listed.
+func (l *lister) some() bool { return len(l.chains) > 0 && len(l.chains[0].listed) > 0 }
 
 // take takes the frames of a line, if it lists any.
 func (l *lister) take(line string) bool {
@@ -38,10 +51,8 @@ func (l *lister) take(line string) bool {
 		return l.addr2line(line)
 	case strings.HasPrefix(line, "Backtrace:"):
 		return l.numbers(line[len("Backtrace:"):], true)
-	case strings.Contains(line, "sched_dumpstack:"):
-		_, rest, _ := strings.Cut(line, "sched_dumpstack:")
-		_, rest, _ = strings.Cut(rest, ":")
-		return l.numbers(rest, false)
+	case nuttxList(line):
+		return l.numbers(line[strings.LastIndexByte(line, ':')+1:], false)
 	}
 	f, ok := l.frame(line)
 	if ok {
@@ -82,7 +93,8 @@ func (l *lister) addr2line(line string) bool {
 func (l *lister) numbers(text string, exact bool) bool {
 	some := false
 	for word := range strings.FieldsSeq(text) {
-		word, _, _ = strings.Cut(word, ":")
+		word, _, pair := strings.Cut(word, ":")
+		l.xtensa = l.xtensa || pair && exact
 		v, err := strconv.ParseUint(strings.TrimPrefix(word, "0x"), 16, 64)
 		if err != nil || len(word) < 8 {
 			continue
@@ -97,6 +109,7 @@ func (l *lister) numbers(text string, exact bool) bool {
 //
 //	[3]Stack interval :[0x8000ac00 - 0x8000ad00]  ra 0x80000222 pc 0x8000021e    RvBacktrace
 //	      0: sp: 80003c20   ra: 80000206                                         Zephyr, RISC-V
+//	backtrace  0: fp: 0x0000000070051f10 lr: 0x0000000070022210                  Zephyr, arm64
 //	Frame 1: main @ 0x08000184 inline                                            probe-rs
 //	   2: app::__cortex_m_rt_main                                                probe-run, behind "stack backtrace:"
 func (l *lister) frame(line string) (f target.Listed, ok bool) {
@@ -109,7 +122,11 @@ func (l *lister) frame(line string) (f target.Listed, ok bool) {
 	}
 	for _, sp := range [...]string{": sp: ", ": fp: "} {
 		if number, rest, is := strings.Cut(line, sp); is && endsInNumber(number) {
-			_, ra, _ := strings.Cut(rest, "ra: ")
+			_, ra, isRA := strings.Cut(rest, "ra: ")
+			if !isRA {
+				_, ra, _ = strings.Cut(rest, "lr: ")
+				l.wide = true
+			}
 			f.PC, ok = firstHex(ra)
 			return f, ok
 		}
@@ -121,7 +138,7 @@ func (l *lister) frame(line string) (f target.Listed, ok bool) {
 	if name, at, is := strings.Cut(rest, " @ "); is && strings.HasPrefix(number, "Frame ") {
 		f.PC, ok = firstHex(at)
 		f.Symbol = name
-		return f, ok
+		return f, ok && !strings.HasPrefix(name, "UNWIND: ") // probe-rs could not go on
 	}
 	f.Symbol = strings.TrimSpace(rest)
 	return f, l.section && f.Symbol != "" && number[0] >= '0' && number[0] <= '9'
@@ -145,7 +162,7 @@ func (w *words) finish(l *lister) {
 	if len(l.chains) == 0 {
 		return
 	}
-	w.listed, w.wide = l.chains[0].listed, l.wide
+	w.listed, w.wide, w.xtensa = l.chains[0].listed, l.wide, l.xtensa
 	if w.thread == "" {
 		w.thread = l.chains[0].name
 	}

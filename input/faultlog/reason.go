@@ -55,16 +55,16 @@ func (w *words) value(name string) (uint64, bool) {
 // faultStatus are the fault status registers of a Cortex-M. CFSR is printed as a whole, or
 // as its parts.
 func (w *words) faultStatus() (s cortexm.FaultStatus) {
+	cfsr, whole := w.value("cfsr")
+	parts := w.said.bits
 	for _, v := range w.vals {
 		switch v.Name {
-		case "cfsr":
-			s.CFSR |= v.Value
 		case "mmfsr":
-			s.CFSR |= v.Value & 0xff
+			parts |= v.Value & 0xff
 		case "bfsr":
-			s.CFSR |= v.Value & 0xff << cortexm.BusShift
+			parts |= v.Value & 0xff << cortexm.BusShift
 		case "ufsr":
-			s.CFSR |= v.Value & 0xffff << cortexm.UsageShift
+			parts |= v.Value & 0xffff << cortexm.UsageShift
 		case "hfsr":
 			s.HFSR = v.Value
 		case "dfsr":
@@ -79,23 +79,71 @@ func (w *words) faultStatus() (s cortexm.FaultStatus) {
 			s.SFAR = v.Value
 		}
 	}
+	if s.CFSR = parts; whole {
+		s.CFSR = cfsr
+	}
 	return s
+}
+
+// sentences are what Zephyr prints in the place of CFSR, one for each bit (arch/arm/core/
+// cortex_m/fault.c). Memory management and bus faults have some in common.
+var sentences = []struct {
+	text string
+	bits uint64
+}{
+	{"Instruction Access Violation", 1 << 0}, {"Data Access Violation", 1 << 1}, {"MMFAR Address: ", cortexm.MMARValid},
+	{"Instruction bus error", 1 << 8}, {"Imprecise data bus error", 1 << 10}, {"Precise data bus error", 1 << 9}, {"BFAR Address: ", cortexm.BFARValid},
+	{"Attempt to execute undefined instruction", 1 << 16}, {"Illegal use of the EPSR", 1 << 17}, {"Illegal load of EXC_RETURN into PC", 1 << 18},
+	{"No coprocessor instructions", 1 << 19}, {"Stack overflow (context area not valid)", 1 << 20},
+	{"Unaligned memory access", 1 << 24}, {"Division by zero", 1 << 25},
+	{"Unstacking error", 0}, {"Stacking error", 1<<4 | 1<<12}, {"Floating-point lazy state preservation error", 1<<5 | 1<<13},
+}
+
+// said is what a report says in sentences: bits of CFSR; bus: of a bus fault.
+type said struct {
+	bits uint64
+	bus  bool
+}
+
+// take takes the bits of CFSR that a line says. Of those that two faults have in common the
+// fault's own counts, whose name stands before.
+func (s *said) take(line string) {
+	s.bus = s.bus || strings.Contains(line, "BUS FAULT")
+	for _, sentence := range sentences {
+		if !strings.Contains(line, sentence.text) {
+			continue
+		}
+		bits := sentence.bits
+		if memory, bus := bits&0xff, bits&0xff00; memory != 0 && bus != 0 {
+			if bits = memory; s.bus {
+				bits = bus
+			}
+		}
+		s.bits |= bits
+		return
+	}
 }
 
 // takeStack takes what CmBacktrace says of a stack that overflowed, in 1.4 with its bounds:
 //
 //	stack_pointer: 0x1fffb950, stack_start_addr: 0x20002530, stack_end_addr: 0x20002b6c
 //	Error: Thread stack(1fffb950) was overflow
+//
+// and ESP-IDF of a stack whose bounds the processor watches:
+//
+//	Stack bounds: 0x4082b090 - 0x4082c280
 func (w *words) takeStack(line string) {
 	if strings.Contains(line, "stack(") && strings.Contains(line, "was overflow") || strings.Contains(line, "栈(") && strings.Contains(line, "溢出") {
 		w.overflow = true
 	}
-	if _, rest, ok := strings.Cut(line, "stack_start_addr: "); ok {
-		lo, hi, _ := strings.Cut(rest, ", stack_end_addr: ")
-		a, ok1 := firstHex(lo)
-		b, ok2 := firstHex(hi)
-		if ok1 && ok2 && a < b {
-			w.stack = target.Range{Lo: a, Hi: b}
+	for _, form := range [...]struct{ lo, hi string }{{"stack_start_addr: ", ", stack_end_addr: "}, {"Stack bounds: ", " - "}} {
+		if _, rest, ok := strings.Cut(line, form.lo); ok {
+			lo, hi, _ := strings.Cut(rest, form.hi)
+			a, ok1 := firstHex(lo)
+			b, ok2 := firstHex(hi)
+			if ok1 && ok2 && a < b {
+				w.stack = target.Range{Lo: a, Hi: b}
+			}
 		}
 	}
 }

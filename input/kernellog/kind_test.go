@@ -144,3 +144,11 @@ Backtrace:
 	checkRegisters(t, s.Arch, &s.Threads[0], "rip=ffffffffa0000010 rsp=ffff88003dbc3e28")
 	checkMemory(t, s.Arch, &s.Threads[0], "ffff88003dbc3e28=ffffffffa0000042 ffff88003dbc3e40=5 ffff88003dbc3e50=1")
 }
+
+// TestMicrocontroller: registers that a microcontroller prints, with 0x right behind the
+// colon, are no kernel's.
+func TestMicrocontroller(t *testing.T) {
+	if got := threadsOf(t, "Unhandled interrupt (3), exception sp 0x20001f18\nr12:0x00000000  lr:0x00008b95  pc:0x000098c1 psr:0x61000000\n"); got != "" {
+		t.Error(got)
+	}
+}

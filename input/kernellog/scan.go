@@ -103,6 +103,9 @@ func (s *scanner) begin(i int, caller string) *record {
 // with registers.
 func (s *scanner) headless(i int, l console.Line) *record {
 	header := isTraceHeader(l.Text)
+	if strings.Contains(l.Text, ":0x") { // kernels write a space; microcontrollers print r0:0x00000000
+		return nil
+	}
 	if !header && (s.ended[l.Caller] || len(parseRegisters(l.Text)) < minRegisters) {
 		return nil
 	}

@@ -81,6 +81,9 @@ func rowOf(addr, data string) (r Row, ok bool) {
 		r.Words = append(r.Words, v)
 		at = next
 	}
+	if r.Size >= 4 && a%4 != 0 { // PX4's hardfault_log counts words and prints them as addresses
+		return r, false
+	}
 	// Two or four digits behind a colon are anything; four such numbers are bytes.
 	return r, len(r.Words) >= 4 || len(r.Words) > 0 && r.Size >= 4
 }

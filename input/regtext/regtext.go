@@ -82,9 +82,8 @@ func IsStatus(name string) bool { _, ok := status[name]; return ok }
 
 // Line appends the registers of a line to dst.
 func (v *Vocabulary) Line(dst []Value, line string) []Value {
-	if _, rest, ok := strings.Cut(line, "aulting instruction address"); ok {
-		line = "pc" + rest // Zephyr
-	}
+	line = named(line)
+	records := strings.Contains(line, " { ")
 	for before, at := "", 0; at < len(line); {
 		if !isWord(line[at]) {
 			if line[at] != ' ' {
@@ -104,12 +103,42 @@ func (v *Vocabulary) Line(dst []Value, line string) []Value {
 			before, at = "", end
 			continue
 		}
+		if records && line[next-val.Digits-1] != 'x' {
+			if val.Value, ok = decimal(line[next-val.Digits : next]); !ok {
+				before, at = "", next
+				continue
+			}
+		}
 		val.Name = name
 		dst = append(dst, val)
 		dst, at = row(dst, line, next)
 		before = ""
 	}
 	return dst
+}
+
+// phrases are what reports call a register by: Zephyr, nRF5 SDK (hardfault_implementation.c),
+// TinyGo, PX4 (hardfault_log.c).
+var phrases = []struct{ text, name string }{
+	{"Faulting instruction address", " pc"}, {"faulting instruction address", " pc"},
+	{"HARD FAULT at ", " pc: "}, {"runtime error at ", " pc: "}, {"exe return:", "exc_return:"},
+}
+
+// named is a line with the names of registers in the place of such phrases.
+func named(line string) string {
+	for _, p := range phrases {
+		if before, behind, ok := strings.Cut(line, p.text); ok {
+			return before + p.name + behind
+		}
+	}
+	return line
+}
+
+// decimal reads a number of Rust's derived Debug, "Context { ra: 1107303842, mepc: 0x42 }":
+// without a prefix such numbers are decimal.
+func decimal(number string) (uint64, bool) {
+	v, err := strconv.ParseUint(number, 10, 64)
+	return v, err == nil
 }
 
 // name reads the name at a word's beginning: "r15/pc" has two names for one register, of
@@ -163,7 +192,7 @@ func value(line string, at int, loose bool) (v Value, next int, ok bool) {
 	}
 	at = skipSpaces(line, at)
 	for at < len(line) && (line[at] == '(' || line[at] == '[') {
-		n := strings.IndexAny(line[at:min(len(line), at+12)], ")]")
+		n := strings.IndexAny(line[at:min(len(line), at+maxRemark)], ")]")
 		if n < 0 {
 			return v, at, false
 		}
@@ -183,6 +212,10 @@ func value(line string, at int, loose bool) (v Value, next int, ok bool) {
 	v.After = line[next:skipSpaces(line, min(len(line), next+1))]
 	return v, next, true
 }
+
+// maxRemark is how long in bytes a remark in brackets behind a name is: "CFSR (Configurable
+// Fault Status): 0x82".
+const maxRemark = 48
 
 func skipWord(line string, at int, word string) int {
 	if len(line)-at > len(word) && strings.EqualFold(line[at:at+len(word)], word) {
