@@ -14,3 +14,18 @@ func (img *Image) Companion(path string) (section func(name string) []byte, ok b
 	}
 	return nil, false
 }
+
+// supplementer is a Container whose debug information may refer to another file's.
+type supplementer interface {
+	Supplement() (section func(name string) []byte, ok bool)
+}
+
+// Supplement opens the file with what the image's debug information shares with that of other
+// images (DWARF 5 §7.3.6), where that is found. section reads a section of that file, nil where
+// there is none, as long as the image is open.
+func (img *Image) Supplement() (section func(name string) []byte, ok bool) {
+	if s, is := img.container.(supplementer); is {
+		return s.Supplement()
+	}
+	return nil, false
+}

@@ -16,8 +16,8 @@ type Symbol struct {
 // goroutines; Section once for a name.
 //
 // A Container may have more methods, each for what Image's method of the same name
-// tells: Import, Rebased, Hollow, Companion, FunctionStarts, Object, and SectionPart with SectionSize. An
-// Image whose Container lacks one answers as that method's comment says.
+// tells: Import, Rebased, Hollow, Companion, Supplement, FunctionStarts, Object, and SectionPart with SectionSize.
+// An Image whose Container lacks one answers as that method's comment says.
 type Container interface {
 	// Section returns the named section, searching separate debug files for
 	// names that begin with ".debug_" or when the file has none.

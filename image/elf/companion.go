@@ -15,6 +15,9 @@ type companions struct {
 	mu    sync.Mutex
 	known map[string]*file // nil: there is none
 	in    []*image.File
+
+	sought     bool  // supplement was looked for
+	supplement *file // that of the debug information, nil: there is none
 }
 
 // Companion implements image.Image's.
@@ -27,7 +30,7 @@ func (c *container) Companion(path string) (section func(name string) []byte, ok
 	defer s.mu.Unlock()
 	f, known := s.known[path]
 	if !known && len(s.known) < maxCompanions {
-		f = c.openCompanion(path)
+		f = c.openCompanion(path, func(*file) bool { return true })
 		if s.known == nil {
 			s.known = make(map[string]*file)
 		}
@@ -36,14 +39,11 @@ func (c *container) Companion(path string) (section func(name string) []byte, ok
 	if f == nil {
 		return nil, false
 	}
-	return func(name string) []byte {
-		sec, _ := f.section(name)
-		return sec.Data
-	}, true
+	return f.sectionData, true
 }
 
 // openCompanion opens a file of this machine, or of those below roots.
-func (c *container) openCompanion(path string) *file {
+func (c *container) openCompanion(path string, accept func(*file) bool) *file {
 	paths := []string{path}
 	if _, below := c.opt.Inside(path); !below && len(c.opt.Roots) > 0 {
 		paths = nil
@@ -62,7 +62,7 @@ func (c *container) openCompanion(path string) *file {
 		if err != nil {
 			continue
 		}
-		if f, err := newFile(p, in.Data); err == nil && f.sameTarget(&c.main.encoding) {
+		if f, err := newFile(p, in.Data); err == nil && f.sameTarget(&c.main.encoding) && accept(f) {
 			c.companions.in = append(c.companions.in, in)
 			return f
 		}
