@@ -36,14 +36,27 @@ func (u *Unwinder) Variables(ctx context.Context, r *report.Report, names *symbo
 
 func (u *Unwinder) variables(ctx context.Context, snap *target.Snapshot, th *report.Thread, names *symbol.Symbolizer) {
 	regs := u.frameRegisters(snap, th)
-	for k := range th.Frames[:min(len(th.Frames), len(regs))] {
+	var entered locals.Entered // of the frame, from its caller, so that callers come first
+	for k := min(len(th.Frames), len(regs)) - 1; k >= 0; k-- {
 		f := &th.Frames[k]
 		pc, known := regs[k].Lookup(snap.Arch.PC)
-		if f.Module == nil || f.Module.Image == nil || ctx.Err() != nil || known && !sameCode(snap.Arch, pc, f.PC) {
+		if ctx.Err() != nil || f.Module == nil || f.Module.Image == nil || known && !sameCode(snap.Arch, pc, f.PC) {
+			entered = nil
 			continue
 		}
-		f.Variables = locals.Of(names, snap, f, &regs[k], lookedUp(snap.Arch, &f.Frame))
+		at := locals.Place{Snapshot: snap, Frame: f, Registers: &regs[k], PC: lookedUp(snap.Arch, &f.Frame), Entered: entered}
+		f.Variables = locals.Of(names, &at)
+		entered = nil
+		if calls(&f.Frame) {
+			entered = locals.Passed(names, &at, f.Module.ToImage(f.PC))
+		}
 	}
+}
+
+// calls tells whether the call that a frame waits for goes straight to the function of the next
+// frame further in.
+func calls(f *unwind.Frame) bool {
+	return f.Trust == unwind.Certain && f.Checks&unwind.TargetMatches != 0 && f.Checks&unwind.TargetUnclear == 0
 }
 
 // sameCode compares two addresses of code without the bits that tell the instruction set.

@@ -6,7 +6,11 @@
 //	subprogram ─► variables in scope ─► location at the PC ─► bytes ─┐
 //	                    └─► type ───────────────────────────────────┴► words
 //
-// Specification: DWARF 5, §2.6 (locations), §3.3.8 and §4.1 (entries), chapter 5 (types).
+// What a function was called with may be known though its own code has it no more: from the call,
+// in the caller's frame (entered.go).
+//
+// Specification: DWARF 5, §2.6 (locations), §3.3.8 and §4.1 (entries), §3.4 (call sites), chapter 5
+// (types).
 package locals
 
 import (
@@ -14,7 +18,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/evaluate"
+	"github.com/backsight/backsight/internal/die"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
@@ -28,23 +32,30 @@ const (
 	maxBlocks    = 32 // within one another
 )
 
-// Of reads the variables of a frame. regs are the frame's registers, PC is an image address
-// within the frame's place; nil where the debug information tells of none.
-func Of(names *symbol.Symbolizer, snap *target.Snapshot, f *report.Frame, regs *cpu.Registers, pc uint64) (out []report.Variable) {
-	if f.Module == nil {
+// Place is a frame whose variables are read.
+type Place struct {
+	Snapshot *target.Snapshot
+	Frame    *report.Frame
+	// Registers are the frame's.
+	Registers *cpu.Registers
+	// PC is an image address within the frame's place.
+	PC uint64
+	// Entered is what is known of the registers when the function was entered.
+	Entered Entered
+}
+
+// Of reads the variables of a frame; nil where the debug information tells of none.
+func Of(names *symbol.Symbolizer, p *Place) (out []report.Variable) {
+	if p.Frame.Module == nil {
 		return nil
 	}
-	names.Scope(f.Module, pc, func(sc symbol.Scope) {
-		r := newReader(sc, snap, f, regs, pc)
-		r.function()
-		out = r.out
-	})
-	slices.SortStableFunc(out, func(a, b report.Variable) int { return place(&a) - place(&b) })
+	names.Scope(p.Frame.Module, p.PC, func(sc symbol.Scope) { out = newReader(sc, p).read() })
+	slices.SortStableFunc(out, func(a, b report.Variable) int { return order(&a) - order(&b) })
 	return out
 }
 
-// place orders variables: the function's arguments, its locals, then those of inlined ones.
-func place(v *report.Variable) int {
+// order puts the function's arguments first, then its locals, then those of inlined functions.
+func order(v *report.Variable) int {
 	switch {
 	case v.Inlined != "":
 		return 2
@@ -56,167 +67,138 @@ func place(v *report.Variable) int {
 
 // reader reads the variables of one frame.
 type reader struct {
-	symbol.Scope
-	entries *dwarf.Reader
-	snap    *target.Snapshot
-	frame   evaluate.Frame
-	pc      uint64
-	lists   lists
-	left    int // entries to read
-	out     []report.Variable
+	function dwarf.Offset
+	entries  *entries
+	storage  *storage
+	words    *writer
+	out      []report.Variable
 }
 
-func newReader(sc symbol.Scope, snap *target.Snapshot, f *report.Frame, regs *cpu.Registers, pc uint64) *reader {
-	r := &reader{Scope: sc, entries: sc.Data.Reader(), snap: snap, pc: pc, left: maxEntries}
-	arch := f.Module.Image.Arch
-	r.lists = newLists(sc, arch)
-	r.frame = evaluate.Frame{Arch: arch, Regs: regs, Memory: snap.Memory, CFA: f.CFA, HasCFA: f.HasCFA, Bias: f.Module.Bias, Address: r.lists.address}
+func newReader(sc symbol.Scope, p *Place) *reader {
+	e := &entries{Info: sc.Info, left: maxEntries}
+	arch := p.Frame.Module.Image.Arch
+	r := &reader{
+		function: sc.Function, entries: e, storage: newStorage(sc, p),
+		words: &writer{types: types{entries: e, addrSize: arch.AddrSize}, memory: p.Snapshot.Memory, big: arch.BigEndian},
+	}
+	if p.Entered != nil {
+		r.storage.frame.Entered = p.Entered.of(sc)
+	}
 	return r
 }
 
-// next reads an entry, nil at the end of what there is, or of what may be read.
-func (r *reader) next() *dwarf.Entry {
-	e, err := r.entries.Next()
-	if r.left--; err != nil || r.left < 0 {
-		return nil
-	}
-	return e
-}
-
-// at reads the entry at an offset.
-func (r *reader) at(off dwarf.Offset) *dwarf.Entry {
-	if r.left--; r.left < 0 {
-		return nil
-	}
-	d := r.Data.Reader()
-	d.Seek(off)
-	e, err := d.Next()
-	if err != nil {
-		return nil
-	}
-	return e
-}
-
-// function goes through the function's entry: its variables, and those of the blocks and the
+// read goes through the function's entry: its variables, and those of the blocks and the
 // inlined functions around the PC.
-func (r *reader) function() {
-	r.entries.Seek(r.Function)
-	e := r.next()
-	if e == nil || !e.Children {
-		return
+func (r *reader) read() []report.Variable {
+	d := r.entries.Data.Reader()
+	d.Seek(r.function)
+	if f := r.entries.next(d); f != nil && f.Children {
+		r.storage.setBase(f)
+		r.block(d, "", maxBlocks)
 	}
-	r.setBase(e)
-	r.block("", maxBlocks)
-}
-
-// setBase evaluates DW_AT_frame_base: a register's content, or an address.
-func (r *reader) setBase(e *dwarf.Entry) {
-	expr, ok := r.location(e.Val(dwarf.AttrFrameBase))
-	if !ok {
-		return
-	}
-	pieces, oc := evaluate.Location(expr, &r.frame)
-	if oc != evaluate.Applied || len(pieces) != 1 {
-		return
-	}
-	switch p := pieces[0]; p.Kind {
-	case evaluate.InMemory:
-		r.frame.Base, r.frame.HasBase = p.Addr, true
-	case evaluate.InRegister, evaluate.InExpression:
-		r.frame.Base, r.frame.HasBase = p.Value, true
-	}
+	return r.out
 }
 
 // block reads the children of an entry up to the null entry behind them. inlined is the
 // inlined function that they belong to.
-func (r *reader) block(inlined string, depth int) {
-	for e := r.next(); e != nil && e.Tag != 0; e = r.next() {
+func (r *reader) block(d *dwarf.Reader, inlined string, depth int) {
+	for e := r.entries.next(d); e != nil && e.Tag != 0; e = r.entries.next(d) {
 		switch e.Tag {
 		case dwarf.TagFormalParameter, dwarf.TagVariable:
 			if len(r.out) < maxVariables {
-				r.variable(e, inlined)
+				r.variable(die.Entry{Entry: e}, inlined)
 			}
-		case dwarf.TagLexDwarfBlock:
-			if e.Children && depth > 0 && r.covers(e) {
-				r.block(inlined, depth-1)
-				continue
+		case dwarf.TagLexDwarfBlock, dwarf.TagInlinedSubroutine:
+			if !e.Children || depth == 0 || !r.covers(e) {
+				break
 			}
-		case dwarf.TagInlinedSubroutine:
-			if e.Children && depth > 0 && r.covers(e) {
-				r.block(r.nameOf(e), depth-1)
-				continue
+			within := inlined
+			if e.Tag == dwarf.TagInlinedSubroutine {
+				within = r.entries.name(die.Entry{Entry: e})
 			}
+			r.block(d, within, depth-1)
+			continue
 		}
-		r.skip(r.entries, e)
-	}
-}
-
-// skip reads on behind the children of an entry that d has just read.
-func (r *reader) skip(d *dwarf.Reader, e *dwarf.Entry) {
-	depth := 0
-	if e.Children {
-		depth = 1
-	}
-	for depth > 0 {
-		c, err := d.Next()
-		r.left--
-		switch {
-		case err != nil || c == nil || r.left < 0:
-			return
-		case c.Tag == 0:
-			depth--
-		case c.Children:
-			depth++
-		}
+		r.entries.skip(d, e)
 	}
 }
 
 func (r *reader) covers(e *dwarf.Entry) bool {
-	ranges, err := r.Data.Ranges(e)
-	return err == nil && slices.ContainsFunc(ranges, func(x [2]uint64) bool { return x[0] <= r.pc && r.pc < x[1] })
-}
-
-// maxOrigins bounds the chain from an entry to the one that it is an instance of.
-const maxOrigins = 8
-
-// origin is an attribute of an entry, or of what it stems from (DWARF 5 §3.3.8).
-func (r *reader) origin(e *dwarf.Entry, a dwarf.Attr) any {
-	for range maxOrigins {
-		if e == nil {
-			return nil
-		}
-		if v := e.Val(a); v != nil {
-			return v
-		}
-		off, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
-		if !ok {
-			if off, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset); !ok {
-				return nil
-			}
-		}
-		e = r.at(off)
-	}
-	return nil
-}
-
-func (r *reader) nameOf(e *dwarf.Entry) string {
-	name, _ := r.origin(e, dwarf.AttrName).(string)
-	return name
+	ranges, err := r.entries.Data.Ranges(e)
+	pc := r.storage.pc
+	return err == nil && slices.ContainsFunc(ranges, func(x [2]uint64) bool { return x[0] <= pc && pc < x[1] })
 }
 
 // variable reads one variable. A declaration of what is elsewhere is none.
-func (r *reader) variable(e *dwarf.Entry, inlined string) {
-	name := r.nameOf(e)
+func (r *reader) variable(e die.Entry, inlined string) {
+	name := r.entries.name(e)
 	if external, _ := e.Val(dwarf.AttrDeclaration).(bool); external || name == "" {
 		return
 	}
 	v := report.Variable{Name: name, Argument: e.Tag == dwarf.TagFormalParameter, Inlined: inlined}
-	off, ok := r.origin(e, dwarf.AttrType).(dwarf.Offset)
+	at, ok := r.entries.typeOf(e)
 	if !ok {
 		return
 	}
-	t := r.typeAt(off)
+	t := r.words.types.at(at)
 	v.Type = t.name
 	v.Value, v.Missing = r.value(e, &t)
 	r.out = append(r.out, v)
+}
+
+// value is a variable's value in words, or why there is none.
+func (r *reader) value(e die.Entry, t *typ) (words, missing string) {
+	data, to, missing := r.content(e, t)
+	switch {
+	case missing != "":
+		return "", missing
+	case to != nil:
+		return r.pointed(to, t)
+	}
+	return r.words.of(data, t, true), ""
+}
+
+// content is the bytes of a variable, or what it points to where that is kept nowhere in memory.
+func (r *reader) content(e die.Entry, t *typ) (data []byte, to *pointee, missing string) {
+	if v, ok := r.entries.origin(e, dwarf.AttrConstValue); ok {
+		data, missing = r.words.constant(v.Entry.Val(dwarf.AttrConstValue), t)
+		return data, nil, missing
+	}
+	at, _ := r.entries.origin(e, dwarf.AttrLocation)
+	if at.Entry == nil {
+		return nil, nil, optimisedOut
+	}
+	pieces, missing := r.storage.pieces(at.Val(dwarf.AttrLocation))
+	switch {
+	case missing != "":
+		return nil, nil, missing
+	case t.kind == opaque || t.size == 0:
+		return nil, nil, noType
+	}
+	if to, ok := pointeeOf(pieces); ok && t.kind == pointer {
+		return nil, &to, ""
+	}
+	data, missing = r.storage.bytes(pieces, t.size)
+	return data, nil, missing
+}
+
+// pointed says what a pointer to a variable that is kept nowhere in memory points to.
+func (r *reader) pointed(to *pointee, t *typ) (words, missing string) {
+	e, ok := r.entries.at(die.Ref{Offset: to.entry - r.storage.begin})
+	if !ok || !t.known {
+		return "", optimisedOut
+	}
+	at, ok := r.entries.typeOf(e)
+	if !ok {
+		return "", optimisedOut
+	}
+	whole, elem := r.words.types.at(at), r.words.types.at(t.elem)
+	data, _, missing := r.content(e, &whole)
+	if missing != "" {
+		return "", missing
+	}
+	if to.into < 0 || to.into > int64(len(data)) || elem.size == 0 || elem.size > len(data)-int(to.into) {
+		return "", optimisedOut
+	}
+	return "→ " + r.words.of(data[to.into:][:elem.size], &elem, true), ""
 }

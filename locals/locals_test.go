@@ -1,14 +1,10 @@
 package locals_test
 
 import (
-	"context"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
@@ -123,33 +119,6 @@ func TestUnoptimised(t *testing.T) {
 			}
 			if !got["argc"].Argument || got["c"].Argument {
 				t.Error("arguments and locals are mixed up")
-			}
-		})
-	}
-}
-
-// TestPackage: what llvm-dwp makes of the compilers' files is found beside the program.
-func TestPackage(t *testing.T) {
-	for _, c := range []struct{ tool, flags string }{{"llvm-dwp", "-gdwarf-4"}, {"llvm-dwp", "-gdwarf-5"}} {
-		t.Run(c.tool+" "+c.flags, func(t *testing.T) {
-			path := livecore.Compile(t, "gcc", program, "-O0", "-gsplit-dwarf", c.flags)
-			core := livecore.Crash(t, path)
-			parts, err := filepath.Glob(filepath.Join(filepath.Dir(path), "*.dwo"))
-			if err != nil || len(parts) == 0 {
-				t.Fatal(parts, err)
-			}
-			ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
-			defer cancel()
-			if out, err := exec.CommandContext(ctx, c.tool, "-o", path+".dwp", "-e", path).CombinedOutput(); err != nil {
-				t.Skipf("%v: %s", err, out)
-			}
-			for _, p := range parts {
-				if err := os.Remove(p); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if got := variables(t, core, "work"); got["c"].Value != "GREEN" || got["c"].Type != "enum colour" {
-				t.Errorf("%+v", got["c"])
 			}
 		})
 	}

@@ -52,20 +52,6 @@ func (l *lists) address(i uint64) (uint64, bool) {
 	return v, r.Err() == nil
 }
 
-// location is the location description that an attribute has at the PC: its own, or that of
-// a location list; false where it has none there.
-func (r *reader) location(v any) ([]byte, bool) {
-	switch v := v.(type) {
-	case []byte:
-		return v, len(v) > 0
-	case int64: // an offset in the section
-		return r.lists.find(uint64(v), r.pc)
-	case uint64: // DW_FORM_loclistx
-		return r.lists.numbered(v, r.pc)
-	}
-	return nil, false
-}
-
 // numbered is find for a list by its number in the unit's table of offsets (§7.29).
 func (l *lists) numbered(i, pc uint64) ([]byte, bool) {
 	if i > uint64(len(l.section)) {

@@ -2,38 +2,16 @@ package locals
 
 import (
 	"debug/dwarf"
-	"iter"
 	"strings"
 
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/die"
 )
 
-// children yields the entries right below an entry.
-func (r *reader) children(e *dwarf.Entry) iter.Seq[*dwarf.Entry] {
-	return func(yield func(*dwarf.Entry) bool) {
-		if e == nil || !e.Children {
-			return
-		}
-		d := r.Data.Reader()
-		d.Seek(e.Offset)
-		if _, err := d.Next(); err != nil {
-			return
-		}
-		for r.left > 0 {
-			r.left--
-			c, err := d.Next()
-			if err != nil || c == nil || c.Tag == 0 || !yield(c) {
-				return
-			}
-			r.skip(d, c)
-		}
-	}
-}
-
 // members writes a struct: {name = value, …}.
-func (r *reader) members(b []byte, t *typ) string {
+func (w *writer) members(b []byte, t *typ) string {
 	var parts []string
-	for m := range r.children(t.die) {
+	for m := range w.types.entries.children(t.die) {
 		if m.Tag != dwarf.TagMember && m.Tag != dwarf.TagInheritance {
 			continue
 		}
@@ -41,7 +19,7 @@ func (r *reader) members(b []byte, t *typ) string {
 			parts = append(parts, "…")
 			break
 		}
-		if words, ok := r.member(b, m); ok {
+		if words, ok := w.member(b, m); ok {
 			parts = append(parts, words)
 		}
 	}
@@ -49,32 +27,32 @@ func (r *reader) members(b []byte, t *typ) string {
 }
 
 // member writes a member at its place in the bytes of its struct; false for static ones.
-func (r *reader) member(b []byte, m *dwarf.Entry) (string, bool) {
-	name, _ := m.Val(dwarf.AttrName).(string)
+func (w *writer) member(b []byte, m die.Entry) (string, bool) {
+	name, _ := w.types.entries.Text(m, dwarf.AttrName)
 	if name == "" && m.Tag == dwarf.TagInheritance {
 		name = "(base)"
 	}
-	off, ok := m.Val(dwarf.AttrType).(dwarf.Offset)
+	place, ok := m.Refers(dwarf.AttrType)
 	if external, _ := m.Val(dwarf.AttrExternal).(bool); !ok || external {
 		return "", false
 	}
-	t := r.typeAt(off)
+	t := w.types.at(place)
 	at, _ := m.Val(dwarf.AttrDataMemberLoc).(int64)
 	if name == "" {
 		name = "{…}" // an anonymous union
 	}
-	if words, ok := r.bitField(b, m, &t, at); ok {
+	if words, ok := w.bitField(b, m, &t, at); ok {
 		return name + " = " + words, true
 	}
 	if at < 0 || t.size == 0 || at+int64(t.size) > int64(len(b)) {
 		return name + " = ?", true
 	}
-	return name + " = " + r.words(b[at:][:t.size], &t, false), true
+	return name + " = " + w.of(b[at:][:t.size], &t, false), true
 }
 
 // bitField writes a member of some bits (DWARF 5 §5.7.6), which are counted from the byte's
 // least significant bit on, on big-endian processors from the most significant one.
-func (r *reader) bitField(b []byte, m *dwarf.Entry, t *typ, at int64) (string, bool) {
+func (w *writer) bitField(b []byte, m die.Entry, t *typ, at int64) (string, bool) {
 	bits, sized := m.Val(dwarf.AttrBitSize).(int64)
 	from, placed := m.Val(dwarf.AttrDataBitOffset).(int64)
 	if !sized {
@@ -83,7 +61,7 @@ func (r *reader) bitField(b []byte, m *dwarf.Entry, t *typ, at int64) (string, b
 	if !placed { // before DWARF 4: in a unit of storage, from its most significant bit
 		shift, _ := m.Val(dwarf.AttrBitOffset).(int64)
 		from = 8*at + shift
-		if !r.frame.Arch.BigEndian {
+		if !w.big {
 			from = 8*at + int64(8*t.size) - shift - bits
 		}
 	}
@@ -91,8 +69,8 @@ func (r *reader) bitField(b []byte, m *dwarf.Entry, t *typ, at int64) (string, b
 	if bits <= 0 || bits > 64 || from < 0 || last >= int64(len(b)) || last-first >= 8 || t.size == 0 || t.size > 8 {
 		return "?", true
 	}
-	v := bin.Uint(b[first:last+1], r.frame.Arch.BigEndian)
-	if r.frame.Arch.BigEndian {
+	v := bin.Uint(b[first:last+1], w.big)
+	if w.big {
 		v >>= 8*(last+1) - (from + bits)
 	} else {
 		v >>= from % 8
@@ -103,5 +81,5 @@ func (r *reader) bitField(b []byte, m *dwarf.Entry, t *typ, at int64) (string, b
 	} else {
 		v >>= 64 - bits
 	}
-	return r.words(r.encode(v, t.size), t, false), true
+	return w.of(encode(v, t.size, w.big), t, false), true
 }

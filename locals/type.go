@@ -4,6 +4,8 @@ import (
 	"debug/dwarf"
 	"strconv"
 	"strings"
+
+	"github.com/backsight/backsight/internal/die"
 )
 
 // kind is what a type's values look like.
@@ -28,9 +30,9 @@ type typ struct {
 	kind kind
 	name string
 	size int // bytes
-	die  *dwarf.Entry
+	die  die.Entry
 	// elem is what a pointer points to, or an array consists of; count of an array.
-	elem  dwarf.Offset
+	elem  die.Ref
 	known bool // elem is
 	count int
 }
@@ -47,34 +49,38 @@ func (t *typ) isChar() bool {
 	return (t.kind == character || t.kind == unsignedCharacter) && t.size == 1
 }
 
-// typeAt reads the type at an offset.
-func (r *reader) typeAt(off dwarf.Offset) typ {
-	t := typ{name: r.typeName(off, maxTypes)}
+// types reads types; pointers whose size is not stated have that of addresses.
+type types struct {
+	entries  *entries
+	addrSize int
+}
+
+// at reads the type at a place.
+func (y types) at(place die.Ref) typ {
+	t := typ{name: y.name(place, maxTypes)}
 	for range maxTypes {
-		e := r.at(off)
-		if e == nil {
+		e, ok := y.entries.at(place)
+		if !ok {
 			return t
 		}
 		switch e.Tag {
 		case dwarf.TagTypedef, dwarf.TagConstType, dwarf.TagVolatileType, dwarf.TagRestrictType, dwarf.TagAtomicType:
-			next, ok := e.Val(dwarf.AttrType).(dwarf.Offset)
-			if !ok {
+			if place, ok = e.Refers(dwarf.AttrType); !ok {
 				return t
 			}
-			off = next
 			continue
 		}
-		r.describe(&t, e)
+		y.describe(&t, e)
 		return t
 	}
 	return t
 }
 
 // describe fills in what an entry says that is no other name of a type.
-func (r *reader) describe(t *typ, e *dwarf.Entry) {
+func (y types) describe(t *typ, e die.Entry) {
 	size, _ := e.Val(dwarf.AttrByteSize).(int64)
 	t.die, t.size = e, int(min(max(size, 0), maxSize))
-	t.elem, t.known = e.Val(dwarf.AttrType).(dwarf.Offset)
+	t.elem, t.known = e.Refers(dwarf.AttrType)
 	switch e.Tag {
 	case dwarf.TagBaseType:
 		encoding, _ := e.Val(dwarf.AttrEncoding).(int64)
@@ -82,15 +88,15 @@ func (r *reader) describe(t *typ, e *dwarf.Entry) {
 	case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType, dwarf.TagPtrToMemberType:
 		t.kind = pointer
 		if t.size == 0 {
-			t.size = r.frame.Arch.AddrSize
+			t.size = y.addrSize
 		}
 	case dwarf.TagEnumerationType:
 		t.kind = enumeration
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType:
 		t.kind = record
 	case dwarf.TagArrayType:
-		t.kind, t.count = array, r.count(e)
-		if elem := r.typeAt(t.elem); t.known && t.size == 0 {
+		t.kind, t.count = array, y.entries.count(e)
+		if elem := y.at(t.elem); t.known && t.size == 0 {
 			t.size = min(t.count, maxSize) * elem.size
 		}
 		t.size = min(t.size, maxSize)
@@ -104,43 +110,40 @@ var encodings = map[int64]kind{
 }
 
 // count is how many elements an array has in its first dimension, 0 where that is not known.
-func (r *reader) count(e *dwarf.Entry) int {
-	if !e.Children {
+func (s *entries) count(array die.Entry) int {
+	for sub := range s.children(array) {
+		if sub.Tag != dwarf.TagSubrangeType {
+			return 0
+		}
+		if n, ok := sub.Val(dwarf.AttrCount).(int64); ok {
+			return int(min(max(n, 0), maxSize))
+		}
+		if n, ok := sub.Val(dwarf.AttrUpperBound).(int64); ok && n >= 0 {
+			return int(min(n, maxSize-1)) + 1
+		}
 		return 0
-	}
-	d := r.Data.Reader()
-	d.Seek(e.Offset)
-	if _, err := d.Next(); err != nil {
-		return 0
-	}
-	sub, err := d.Next()
-	if err != nil || sub == nil || sub.Tag != dwarf.TagSubrangeType {
-		return 0
-	}
-	if n, ok := sub.Val(dwarf.AttrCount).(int64); ok {
-		return int(min(max(n, 0), maxSize))
-	}
-	if n, ok := sub.Val(dwarf.AttrUpperBound).(int64); ok && n >= 0 {
-		return int(min(n, maxSize-1)) + 1
 	}
 	return 0
 }
 
-// typeName spells a type as C does, more or less.
-func (r *reader) typeName(off dwarf.Offset, depth int) string {
-	e := r.at(off)
-	if e == nil || depth == 0 {
+// name spells a type as C does, more or less.
+func (y types) name(place die.Ref, depth int) string {
+	e, ok := y.entries.at(place)
+	if !ok || depth == 0 {
 		return "?"
 	}
-	if name, ok := e.Val(dwarf.AttrName).(string); ok {
+	if name, ok := y.entries.Text(e, dwarf.AttrName); ok {
 		return prefixes[e.Tag] + name
 	}
 	inner := "void"
-	if next, ok := e.Val(dwarf.AttrType).(dwarf.Offset); ok && e.Tag != dwarf.TagEnumerationType {
-		inner = r.typeName(next, depth-1)
+	if next, ok := e.Refers(dwarf.AttrType); ok && e.Tag != dwarf.TagEnumerationType {
+		inner = y.name(next, depth-1)
 	}
 	switch e.Tag {
 	case dwarf.TagPointerType, dwarf.TagPtrToMemberType:
+		if function, is := strings.CutSuffix(inner, " ()"); is {
+			return function + " (*)()"
+		}
 		if strings.HasSuffix(inner, "*") {
 			return inner + "*"
 		}
@@ -154,7 +157,7 @@ func (r *reader) typeName(off dwarf.Offset, depth int) string {
 	case dwarf.TagVolatileType:
 		return "volatile " + inner
 	case dwarf.TagArrayType:
-		return inner + "[" + strconv.Itoa(r.count(e)) + "]"
+		return inner + "[" + strconv.Itoa(y.entries.count(e)) + "]"
 	case dwarf.TagSubroutineType:
 		return inner + " ()"
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType:

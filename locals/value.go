@@ -8,15 +8,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/internal/bin"
-	"github.com/backsight/backsight/internal/evaluate"
-)
-
-// Why a value is missing.
-const (
-	optimisedOut = "optimised out"
-	notKept      = "in a register that was not kept"
-	notCaptured  = "not captured"
-	noType       = "of a type that the debug information does not describe"
+	"github.com/backsight/backsight/target"
 )
 
 // What is written of a value: characters of a string, elements of an array, members of a
@@ -27,115 +19,47 @@ const (
 	maxMembers  = 16
 )
 
-// value is a variable's value in words, or why there is none.
-func (r *reader) value(e *dwarf.Entry, t *typ) (words, missing string) {
-	if v := r.origin(e, dwarf.AttrConstValue); v != nil {
-		return r.constant(v, t)
-	}
-	expr, ok := r.location(r.origin(e, dwarf.AttrLocation))
-	if !ok {
-		return "", optimisedOut
-	}
-	pieces, oc := evaluate.Location(expr, &r.frame)
-	switch oc {
-	case evaluate.Applied:
-	case evaluate.MissingMemory:
-		return "", notCaptured
-	case evaluate.MissingRegister:
-		return "", notKept
-	default:
-		return "", optimisedOut
-	}
-	if t.kind == opaque || t.size == 0 {
-		return "", noType
-	}
-	data, missing := r.bytes(pieces, t.size)
-	if missing != "" {
-		return "", missing
-	}
-	return r.words(data, t, true), ""
+// writer says what bytes mean, in words.
+type writer struct {
+	types  types
+	memory *target.Memory
+	big    bool
 }
 
-// constant is the value of DW_AT_const_value.
-func (r *reader) constant(v any, t *typ) (words, missing string) {
+// constant is the bytes of a DW_AT_const_value.
+func (w *writer) constant(v any, t *typ) (data []byte, missing string) {
 	switch v := v.(type) {
 	case int64:
 		if t.size > 0 && t.size <= 8 {
-			return r.words(r.encode(uint64(v), t.size), t, true), ""
+			return encode(uint64(v), t.size, w.big), ""
 		}
 	case []byte:
 		if len(v) == t.size {
-			return r.words(v, t, true), ""
+			return v, ""
 		}
 	case string:
-		return quoted(v), ""
-	}
-	return "", optimisedOut
-}
-
-// bytes reads a variable of size bytes out of its pieces. All of them must be known: half of
-// a number is none.
-func (r *reader) bytes(pieces []evaluate.Piece, size int) (data []byte, missing string) {
-	for i := range pieces {
-		p := &pieces[i]
-		n := p.Size
-		if n == 0 {
-			n = size
-		}
-		n = min(n, size-len(data))
-		switch p.Kind {
-		case evaluate.InMemory:
-			part := make([]byte, n)
-			if r.frame.Memory.Read(p.Addr, part) < n {
-				return nil, notCaptured
-			}
-			data = append(data, part...)
-		case evaluate.InRegister, evaluate.InExpression:
-			part := p.Data
-			if part == nil {
-				part = r.encode(p.Value, min(n, 8))
-			}
-			data = append(data, part[:min(n, len(part))]...)
-		case evaluate.NotKept:
-			return nil, notKept
-		default:
-			return nil, optimisedOut
+		if t.kind == array {
+			return append([]byte(v), 0), ""
 		}
 	}
-	if len(data) < size {
-		return nil, optimisedOut
-	}
-	return data, ""
+	return nil, optimisedOut
 }
 
-// encode writes the low bytes of a number as the program's memory would have them.
-func (r *reader) encode(v uint64, size int) []byte {
-	b := make([]byte, size)
-	for i := range b {
-		k := i
-		if r.frame.Arch.BigEndian {
-			k = size - 1 - i
-		}
-		b[k] = byte(v >> (8 * i))
-	}
-	return b
-}
-
-// words says what bytes mean as a type. Structs are opened where deep is set.
-func (r *reader) words(b []byte, t *typ, deep bool) string {
+// of says what bytes mean as a type. Structs are opened where deep is set.
+func (w *writer) of(b []byte, t *typ, deep bool) string {
 	switch t.kind {
 	case record:
 		if deep {
-			return r.members(b, t)
+			return w.members(b, t)
 		}
 		return "{…}"
 	case array:
-		return r.elements(b, t, deep)
+		return w.elements(b, t, deep)
 	}
 	if len(b) > 8 || len(b) == 0 {
 		return fmt.Sprintf("0x%x", b)
 	}
-	v := bin.Uint(b, r.frame.Arch.BigEndian)
+	v := bin.Uint(b, w.big)
 	extended := int64(v<<(64-8*len(b))) >> (64 - 8*len(b))
 	switch t.kind {
 	case signed:
@@ -151,9 +75,9 @@ func (r *reader) words(b []byte, t *typ, deep bool) string {
 	case float:
 		return floatWord(v, len(b))
 	case pointer:
-		return r.pointer(v, t)
+		return w.pointer(v, t)
 	case enumeration:
-		return r.enumerator(extended, t)
+		return w.enumerator(extended, t)
 	}
 	return fmt.Sprintf("%#x", v)
 }
@@ -184,7 +108,7 @@ func floatWord(v uint64, size int) string {
 }
 
 // pointer is an address, and the string there.
-func (r *reader) pointer(v uint64, t *typ) string {
+func (w *writer) pointer(v uint64, t *typ) string {
 	if v == 0 {
 		return "NULL"
 	}
@@ -192,11 +116,11 @@ func (r *reader) pointer(v uint64, t *typ) string {
 	if !t.known {
 		return s
 	}
-	if to := r.typeAt(t.elem); !to.isChar() {
+	if to := w.types.at(t.elem); !to.isChar() {
 		return s
 	}
 	text := make([]byte, maxString)
-	text = text[:r.frame.Memory.Read(v, text)]
+	text = text[:w.memory.Read(v, text)]
 	if len(text) == 0 {
 		return s
 	}
@@ -215,10 +139,10 @@ func cString(b []byte) string {
 func quoted(s string) string { return strconv.Quote(s) }
 
 // enumerator is the name of an enumeration's value.
-func (r *reader) enumerator(v int64, t *typ) string {
-	for e := range r.children(t.die) {
+func (w *writer) enumerator(v int64, t *typ) string {
+	for e := range w.types.entries.children(t.die) {
 		if n, ok := e.Val(dwarf.AttrConstValue).(int64); ok && n == v && e.Tag == dwarf.TagEnumerator {
-			if name, ok := e.Val(dwarf.AttrName).(string); ok {
+			if name, ok := w.types.entries.Text(e, dwarf.AttrName); ok {
 				return name
 			}
 		}
@@ -227,8 +151,8 @@ func (r *reader) enumerator(v int64, t *typ) string {
 }
 
 // elements writes an array: a string of characters, or the first elements.
-func (r *reader) elements(b []byte, t *typ, deep bool) string {
-	elem := r.typeAt(t.elem)
+func (w *writer) elements(b []byte, t *typ, deep bool) string {
+	elem := w.types.at(t.elem)
 	if elem.isChar() {
 		return cString(b[:min(len(b), maxString)])
 	}
@@ -237,7 +161,7 @@ func (r *reader) elements(b []byte, t *typ, deep bool) string {
 	}
 	var parts []string
 	for i := 0; (i+1)*elem.size <= len(b) && i < maxElements; i++ {
-		parts = append(parts, r.words(b[i*elem.size:][:elem.size], &elem, false))
+		parts = append(parts, w.of(b[i*elem.size:][:elem.size], &elem, false))
 	}
 	if deep && len(parts)*elem.size < len(b) {
 		parts = append(parts, "…")

@@ -18,6 +18,8 @@ import (
 // addresses that it has nothing for, all units are looked at.
 type debugInfo struct {
 	img *image.Image
+	// section reads a section, nil where there is none: of the image, or of its supplementary file.
+	section func(name string) []byte
 	sections
 	units []unit
 	spans []span // sorted by lo; of is an index in units
@@ -28,6 +30,8 @@ type debugInfo struct {
 	// of memory; abbrevs in bytes of abbreviations that units parse for themselves.
 	work, kept, abbrevs budget.Budget
 	issue               string // what was left out, in a line; "": nothing
+
+	shared supplement
 }
 
 // What debug information may cost. A compiler's unit takes half as much work as it has
@@ -44,15 +48,14 @@ const (
 // sectionsRead are those whose size is what there is to read.
 var sectionsRead = [...]string{".debug_info", ".debug_line", ".debug_ranges", ".debug_rnglists"}
 
-// allot fills the budgets.
-func (d *debugInfo) allot() {
-	size := uint64(0)
-	for _, name := range sectionsRead {
-		size += d.img.SectionSize(name)
-	}
+// newDebugInfo is what debug information there is to read, size bytes of it.
+func newDebugInfo(img *image.Image, size uint64, section func(name string) []byte) *debugInfo {
+	d := &debugInfo{img: img, section: section}
 	d.work = budget.New("entries, ranges and rows of debug information", workFloor, workPerByte*size)
 	d.kept = budget.New("bytes of tables of debug information", keptFloor, size/bytesPerKept)
 	d.abbrevs = budget.New("bytes of abbreviations", abbrevs, size/bytesPerAbbrevs)
+	d.big = img.Arch.BigEndian
+	return d
 }
 
 // leaveOut notes what is missing from the answers from here on, the first time.
@@ -78,9 +81,14 @@ type span struct {
 // debugOf finds an image's DWARF, with the ranges of the units that .debug_aranges
 // lists.
 func debugOf(img *image.Image) *debugInfo {
-	d := &debugInfo{img: img}
-	d.allot()
-	d.big = img.Arch.BigEndian
+	size := uint64(0)
+	for _, name := range sectionsRead {
+		size += img.SectionSize(name)
+	}
+	d := newDebugInfo(img, size, func(name string) []byte {
+		s, _ := img.Section(name)
+		return s.Data
+	})
 	d.aranges = d.section(".debug_aranges")
 	const shortest = 48 // bytes of a set: 16 of a header, a tuple or more, zeros
 	n := min(len(d.aranges)/shortest, maxUnits)
@@ -114,25 +122,23 @@ func (d *debugInfo) guard(f func()) {
 	f()
 }
 
-func (d *debugInfo) section(name string) []byte {
-	s, _ := d.img.Section(name)
-	return s.Data
-}
-
-// loadAll hands the sections to debug/dwarf, where they are fit for it, and finds
-// the ranges of all units.
+// loadAll finds the ranges of all units.
 func (d *debugInfo) loadAll() {
 	d.all, d.units, d.spans = true, nil, nil
-	d.info, d.abbrev = d.section(".debug_info"), d.section(".debug_abbrev")
-	if len(d.info) == 0 || !d.readUnits() {
-		d.units = nil
-		return
-	}
-	if data := d.parse(d.abbrev, d.info); data != nil {
+	if data := d.parseAll(); data != nil {
 		d.indexUnits(data)
 	} else {
 		d.units = nil
 	}
+}
+
+// parseAll finds all units and hands them to debug/dwarf, nil where they are not fit for it.
+func (d *debugInfo) parseAll() *dwarf.Data {
+	d.info, d.abbrev = d.section(".debug_info"), d.section(".debug_abbrev")
+	if len(d.info) == 0 || !d.readUnits() {
+		return nil
+	}
+	return d.parse(d.abbrev, d.info)
 }
 
 // parse hands units and their abbreviations to debug/dwarf.

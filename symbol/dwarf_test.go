@@ -27,7 +27,7 @@ func (sections) Close() error                                  { return nil }
 // text is where the code of the hand-made files lies.
 const text = 0x1000
 
-func fileOf(t testing.TB, s sections) *image.Image {
+func fileOf(t testing.TB, s image.Container) *image.Image {
 	t.Helper()
 	arch, ok := cpu.Set(x86.Archs()).ByName("x86_64", "", false)
 	if !ok {
@@ -236,8 +236,12 @@ func FuzzDWARF(f *testing.F) {
 	// Abbreviations without an end, and behind the unit the begin of a length of 64 bits.
 	unended := append(append(b{}, s[".debug_info"]...), 0xff, 0xff, 0xff, 0xff)
 	f.Add([]byte(abbrev[:len(abbrev)-3]), []byte(unended), s[".debug_line"], []byte(nil), uint64(0x18))
+	alt := append(b{}, abbrev...)
+	alt[len(alt)-8], alt[len(alt)-7] = 0x1c, 0x1d // whatever is there: forms of a supplementary file
+	f.Add([]byte(alt), s[".debug_info"], s[".debug_line"], []byte(nil), uint64(0x18))
 	f.Fuzz(func(t *testing.T, abbrev, info, line, aranges []byte, at uint64) {
-		img := fileOf(t, sections{".debug_abbrev": abbrev, ".debug_info": info, ".debug_line": line, ".debug_aranges": aranges})
+		s := sections{".debug_abbrev": abbrev, ".debug_info": info, ".debug_line": line, ".debug_aranges": aranges}
+		img := fileOf(t, shared{s, s})
 		var names symbol.Symbolizer
 		meter.Allocations(t, len(abbrev)+len(info)+len(line)+len(aranges), func() {
 			if at&0x1000 != 0 {

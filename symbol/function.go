@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/internal/budget"
+	"github.com/backsight/backsight/internal/die"
 )
 
 // function is a subprogram and what was inlined at an address of it.
@@ -94,7 +95,8 @@ func (d *debugInfo) read(u *unit) {
 	if e == nil {
 		return
 	}
-	u.dir, _ = e.Val(dwarf.AttrCompDir).(string)
+	info := d.dies(u)
+	u.dir, _ = info.Text(die.Entry{Entry: e}, dwarf.AttrCompDir)
 	if at, ok := e.Val(dwarf.AttrStmtList).(int64); ok {
 		u.lines = d.readLines(uint64(at), u.dir)
 	}
@@ -131,7 +133,7 @@ func (d *debugInfo) function(u *unit, at dwarf.Offset, addr uint64) (f function)
 	if e == nil {
 		return f
 	}
-	f.name = u.name(e)
+	f.name = d.name(u, e)
 	if r, err := u.data.Ranges(e); err == nil && len(r) > 0 {
 		f.entry = entryOf(e, r)
 	}
@@ -147,7 +149,7 @@ func (d *debugInfo) function(u *unit, at dwarf.Offset, addr uint64) (f function)
 		case e.Tag == 0:
 			depth--
 		case e.Tag == dwarf.TagInlinedSubroutine && d.covers(u, e, addr):
-			f.inlined = append(f.inlined, u.inlined(e))
+			f.inlined = append(f.inlined, d.inlined(u, e))
 			if f.cut = len(f.inlined) == maxInlined; f.cut {
 				d.leaveOut(".debug_info", uint64(e.Offset), errInlined)
 			}
@@ -181,10 +183,10 @@ func (d *debugInfo) covers(u *unit, e *dwarf.Entry, addr uint64) bool {
 	return err == nil && slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= addr && addr < r[1] })
 }
 
-func (u *unit) inlined(e *dwarf.Entry) inlined {
+func (d *debugInfo) inlined(u *unit, e *dwarf.Entry) inlined {
 	file, _ := e.Val(dwarf.AttrCallFile).(int64)
 	line, _ := e.Val(dwarf.AttrCallLine).(int64)
-	return inlined{name: u.name(e), callFile: int(file), callLine: int(max(0, line))}
+	return inlined{name: d.name(u, e), callFile: int(file), callLine: int(max(0, line))}
 }
 
 // maxOrigins bounds the chain from an inlined or out-of-line instance to its
@@ -196,30 +198,24 @@ const attrMIPSLinkageName dwarf.Attr = 0x2007
 
 // name is a function's linkage name if one is stated, else its plain name, here
 // or in what the DIE stems from (DWARF 5 §3.3.8).
-func (u *unit) name(e *dwarf.Entry) (name string) {
+func (d *debugInfo) name(u *unit, own *dwarf.Entry) (name string) {
+	info, e := d.dies(u), die.Entry{Entry: own}
 	for range maxOrigins {
 		for _, a := range [...]dwarf.Attr{dwarf.AttrLinkageName, attrMIPSLinkageName} {
-			if s, ok := e.Val(a).(string); ok {
+			if s, ok := info.Text(e, a); ok {
 				return s
 			}
 		}
-		if s, ok := e.Val(dwarf.AttrName).(string); ok && name == "" {
+		if s, ok := info.Text(e, dwarf.AttrName); ok && name == "" {
 			name = s
 		}
-		at, ok := e.Val(dwarf.AttrAbstractOrigin).(dwarf.Offset)
-		if !ok {
-			at, ok = e.Val(dwarf.AttrSpecification).(dwarf.Offset)
-		}
+		at, ok := e.Origin()
 		if !ok {
 			return name
 		}
-		r := u.data.Reader()
-		r.Seek(at)
-		next, err := r.Next()
-		if err != nil || next == nil {
+		if e, ok = info.At(at); !ok {
 			return name
 		}
-		e = next
 	}
 	return name
 }

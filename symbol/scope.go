@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/die"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/target"
 )
@@ -12,9 +13,10 @@ import (
 // Scope is where an address lies in the debug information of an image: for who reads variables
 // and their types.
 type Scope struct {
-	// Data has the entries at Unit, the unit's own, and Function, the subprogram's.
-	Data           *dwarf.Data
-	Unit, Function dwarf.Offset
+	// Info has the entries at Unit, the unit's own, and Function, the subprogram's. They count
+	// from Begin on in .debug_info.
+	die.Info
+	Unit, Function, Begin dwarf.Offset
 	// Version is that of DWARF, 2 to 5.
 	Version int
 	// Base is the address that offsets in lists are from; Split: the unit is in a file of its own.
@@ -61,9 +63,9 @@ func (d *debugInfo) scope(addr uint64) (sc Scope, ok bool) {
 	}
 	d.read(u)
 	f, ok := covering(u.functions, addr)
-	sc = Scope{Data: u.data, Unit: u.die, Function: dwarf.Offset(f), Version: unitVersion(d.img, u.header), Section: d.section}
+	sc = Scope{Info: d.dies(u), Unit: u.die, Function: dwarf.Offset(f), Begin: u.header - u.begin, Version: unitVersion(d.img, u.header), Section: d.section}
 	if s := u.other; s != nil {
-		sc.Base, sc.Split, sc.Section = s.base, true, s.section
+		sc.Base, sc.Split, sc.Section, sc.Begin = s.base, true, s.section, s.begin
 	}
 	return sc, ok
 }

@@ -32,6 +32,7 @@ type skeleton struct {
 type splitUnit struct {
 	version int
 	base    uint64
+	begin   dwarf.Offset // of the unit in the file's .debug_info
 	addrs   []byte
 	contribution
 }
@@ -160,7 +161,7 @@ func (d *debugInfo) parseSplit(u *unit, k skeleton, c contribution, at, size uin
 		}
 	}
 	u.data, u.begin, u.die, u.size = data, 0, dwarf.Offset(die), size
-	u.other = &splitUnit{version: h.version, base: k.base, addrs: k.addrs, contribution: c}
+	u.other = &splitUnit{version: h.version, base: k.base, begin: dwarf.Offset(at), addrs: k.addrs, contribution: c}
 	return true
 }
 

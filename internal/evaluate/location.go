@@ -15,6 +15,10 @@ type Piece struct {
 	// have, Data its bytes.
 	Addr, Value uint64
 	Data        []byte
+	// Entry is the offset in .debug_info of what a pointer points to, Into how many bytes into
+	// that.
+	Entry uint64
+	Into  int64
 }
 
 // PieceKind says where a piece is.
@@ -28,6 +32,8 @@ const (
 	InMemory
 	InRegister
 	InExpression
+	// ToNowhere is a pointer without a value, to a variable that is kept nowhere in memory.
+	ToNowhere
 )
 
 // Frame is what location descriptions refer to. Bias is target address minus image address;
@@ -42,6 +48,9 @@ type Frame struct {
 	Base    uint64 // DW_AT_frame_base's
 	HasBase bool
 	Address func(i uint64) (uint64, bool)
+	// Entered is the value that a register, by its DWARF number, had when the function was
+	// entered; nil: nothing is known of that.
+	Entered func(reg uint64) (uint64, bool)
 }
 
 // The operations of location descriptions (DWARF 5 §7.7.1, and GNU's before DWARF 5).
@@ -64,28 +73,50 @@ const (
 const maxPieces = 64
 
 // Location evaluates a location description. It is MissingRegister where that needs a register
-// which is not known, or which the function had when it was entered.
+// which is not known, now or when the function was entered.
 func Location(expr []byte, f *Frame) ([]Piece, Outcome) {
-	e := locator{evaluator: evaluator{
+	e := newLocator(expr, f)
+	if !e.run() {
+		return nil, e.oc
+	}
+	if len(e.pieces) == 0 {
+		e.end(0)
+	}
+	return e.pieces, e.oc
+}
+
+func newLocator(expr []byte, f *Frame) *locator {
+	return &locator{evaluator: evaluator{
 		r: bin.New(expr, f.Arch.BigEndian), size: uint64(len(expr)),
 		arch: f.Arch, regs: f.Regs, mem: f.Memory, mask: f.Arch.AddrMask(), cfa: f.CFA, hasCFA: f.HasCFA,
 	}, frame: f}
+}
+
+// run runs all operations. It reports false, with the outcome, where one fails.
+func (e *locator) run() bool {
 	for steps := 0; e.r.Len() > 0; steps++ {
 		if steps == exprSteps || len(e.pieces) > maxPieces {
-			return nil, BadExpression
+			e.fail(BadExpression)
+			return false
 		}
 		e.locate(e.r.U8())
 		if e.r.Err() != nil {
 			e.fail(BadExpression)
 		}
 		if e.oc != Applied {
-			return nil, e.oc
+			return false
 		}
 	}
-	if len(e.pieces) == 0 {
-		e.end(0)
+	return true
+}
+
+// Value evaluates an expression that is a value, not a place (DWARF 5 §2.5).
+func Value(expr []byte, f *Frame) (uint64, bool) {
+	e := newLocator(expr, f)
+	if !e.run() || len(e.pieces) > 0 || e.isHere || e.n == 0 {
+		return 0, false
 	}
-	return e.pieces, e.oc
+	return e.pop(), true
 }
 
 // locator is the stack machine that comes to pieces. here is the one that is being described,
@@ -125,10 +156,10 @@ func (e *locator) locate(op uint8) {
 	case opImplicitValue:
 		e.is(Piece{Kind: InExpression, Data: e.r.Bytes(e.r.ULEB())})
 	case opImplicitPointer, opGNUImplicitPointer:
-		e.r.Skip(uint64(e.r.Len())) // to what is nowhere
-		e.is(Piece{})
+		at := uint64(e.r.U32()) // in the 32-bit format, the only one that compilers write
+		e.is(Piece{Kind: ToNowhere, Entry: at, Into: e.r.SLEB()})
 	case opEntryValue, opGNUEntryValue:
-		e.fail(MissingRegister)
+		e.entered(e.r.Bytes(e.r.ULEB()))
 	case opPiece:
 		e.end(bin.Limit(e.r.ULEB(), 1<<20))
 	default:
@@ -150,6 +181,36 @@ func (e *locator) inRegister(n uint64) {
 	} else {
 		e.is(Piece{Kind: NotKept})
 	}
+}
+
+// entered pushes what a register held when the function was entered. Compilers ask for nothing
+// else than that.
+func (e *locator) entered(expr []byte) {
+	reg, ok := Register(expr, e.arch.BigEndian)
+	if !ok || e.frame.Entered == nil {
+		e.fail(MissingRegister)
+		return
+	}
+	v, ok := e.frame.Entered(reg)
+	if !ok {
+		e.fail(MissingRegister)
+	}
+	e.push(v)
+}
+
+// Register is the DWARF number of the register that a location description names, and nothing
+// beside it.
+func Register(expr []byte, big bool) (reg uint64, ok bool) {
+	r := bin.New(expr, big)
+	switch op := r.U8(); {
+	case op >= opReg0 && op < opBreg0:
+		reg = uint64(op - opReg0)
+	case op == opRegx:
+		reg = r.ULEB()
+	default:
+		return 0, false
+	}
+	return reg, r.Err() == nil && r.Len() == 0
 }
 
 func (e *locator) indexed() uint64 {

@@ -1,0 +1,136 @@
+package locals
+
+import (
+	"debug/dwarf"
+	"iter"
+
+	"github.com/backsight/backsight/internal/die"
+)
+
+// entries reads entries, as many as a frame may cost.
+type entries struct {
+	die.Info
+	left int // entries to read
+}
+
+// next reads an entry, nil at the end of what there is, or of what may be read.
+func (s *entries) next(d *dwarf.Reader) *dwarf.Entry {
+	if s.left--; s.left < 0 {
+		return nil
+	}
+	e, err := d.Next()
+	if err != nil {
+		return nil
+	}
+	return e
+}
+
+// at reads the entry at a place.
+func (s *entries) at(place die.Ref) (die.Entry, bool) {
+	if s.left--; s.left < 0 {
+		return die.Entry{}, false
+	}
+	return s.At(place)
+}
+
+// skip reads on behind the children of an entry that d has just read.
+func (s *entries) skip(d *dwarf.Reader, e *dwarf.Entry) {
+	depth := 0
+	if e.Children {
+		depth = 1
+	}
+	for depth > 0 {
+		c := s.next(d)
+		switch {
+		case c == nil:
+			return
+		case c.Tag == 0:
+			depth--
+		case c.Children:
+			depth++
+		}
+	}
+}
+
+// children yields the entries right below an entry.
+func (s *entries) children(e die.Entry) iter.Seq[die.Entry] {
+	return func(yield func(die.Entry) bool) {
+		if e.Entry == nil || !e.Children {
+			return
+		}
+		d := s.Reader(e.Shared)
+		if d == nil {
+			return
+		}
+		d.Seek(e.Offset)
+		if s.next(d) == nil {
+			return
+		}
+		for c := s.next(d); c != nil && c.Tag != 0; c = s.next(d) {
+			if !yield(die.Entry{Entry: c, Shared: e.Shared}) {
+				return
+			}
+			s.skip(d, c)
+		}
+	}
+}
+
+// maxOrigins bounds the chain from an entry to the one that it is an instance of.
+const maxOrigins = 8
+
+// origin is the entry that has an attribute: e, or what e stems from (DWARF 5 §3.3.8).
+func (s *entries) origin(e die.Entry, a dwarf.Attr) (die.Entry, bool) {
+	for range maxOrigins {
+		if e.AttrField(a) != nil {
+			return e, true
+		}
+		at, ok := e.Origin()
+		if !ok {
+			break
+		}
+		if e, ok = s.at(at); !ok {
+			break
+		}
+	}
+	return die.Entry{}, false
+}
+
+// name is an entry's name, or that of what it stems from.
+func (s *entries) name(e die.Entry) string {
+	e, ok := s.origin(e, dwarf.AttrName)
+	if !ok {
+		return ""
+	}
+	name, _ := s.Text(e, dwarf.AttrName)
+	return name
+}
+
+// typeOf is where the type of a variable is.
+func (s *entries) typeOf(e die.Entry) (die.Ref, bool) {
+	e, ok := s.origin(e, dwarf.AttrType)
+	if !ok {
+		return die.Ref{}, false
+	}
+	return e.Refers(dwarf.AttrType)
+}
+
+// below yields all entries below the one that d has just read, which has children.
+func (s *entries) below(d *dwarf.Reader) iter.Seq[*dwarf.Entry] {
+	return func(yield func(*dwarf.Entry) bool) {
+		for depth := 1; depth > 0; {
+			e := s.next(d)
+			switch {
+			case e == nil:
+				return
+			case e.Tag == 0:
+				depth--
+				continue
+			case e.Children:
+				depth++
+			}
+			if !yield(e) {
+				return
+			}
+		}
+	}
+}
