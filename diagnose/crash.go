@@ -66,7 +66,7 @@ func sent(c *report.Crash, snap *target.Snapshot) {
 // memory explains an access that was refused.
 func memory(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 	f := &th.Frames[0]
-	if f.Checks&unwind.Executable == 0 || c.HasAddress && c.Address == f.PC && c.Code != "BUS_ADRALN" {
+	if c.HasAddress && c.Address == f.PC && c.Code != "BUS_ADRALN" || f.Checks&unwind.Executable == 0 && noCodeAt(snap, c, f.PC) {
 		if noCode(c, snap, f.PC); th.Overwritten != nil && th.Overwritten.Frame == 0 {
 			c.Reasons = nil // a return led there, and no call
 		}
@@ -94,6 +94,20 @@ func memory(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 // maxAccess is how far behind its first byte an access may fault: a store of many
 // registers across the end of a page.
 const maxAccess = 512
+
+// noCodeAt tells whether a PC for which no code was found has none: not where the processor was
+// refused another address, and not where the code may be in a binary that was not found.
+func noCodeAt(snap *target.Snapshot, c *report.Crash, pc uint64) bool {
+	if c.HasAddress && c.Code != "SI_KERNEL" {
+		return false
+	}
+	if pc < nullPage {
+		return true
+	}
+	missing := func(i target.Issue) bool { return i.Kind == target.IssueNotFound || i.Kind == target.IssueNotUsed }
+	m, inModule := snap.ModuleAt(pc)
+	return !(inModule && m.Image == nil) && !slices.ContainsFunc(snap.Issues, missing)
+}
 
 // noCode explains a PC that is no code.
 func noCode(c *report.Crash, snap *target.Snapshot, pc uint64) {

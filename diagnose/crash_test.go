@@ -99,6 +99,32 @@ func TestKinds(t *testing.T) {
 	}
 }
 
+// TestMissingBinary: where a binary is missing, a PC without code says nothing of the code there.
+func TestMissingBinary(t *testing.T) {
+	arch := archNamed(t, "x86_64")
+	for _, tt := range []struct {
+		name   string
+		fault  target.Fault
+		issues []target.Issue
+		kind   string
+		says   []string
+	}{
+		{"all binaries are there", target.Fault{Name: "SIGSEGV"}, nil, report.CrashWildCall, []string{"a function pointer that points to no code was called"}},
+		{"one is missing", target.Fault{Name: "SIGSEGV"}, []target.Issue{{Kind: target.IssueNotFound}}, "", nil},
+		{"one is of another build", target.Fault{Name: "SIGSEGV"}, []target.Issue{{Kind: target.IssueNotUsed}}, "", nil},
+		{"the processor was refused the code", target.Fault{Name: "SIGSEGV", Code: 1, Address: 0x12345678, HasAddress: true}, []target.Issue{{Kind: target.IssueNotFound}},
+			report.CrashWildCall, []string{"a function pointer that points to no code was called"}},
+		{"the processor was refused data", target.Fault{Name: "SIGSEGV", Code: 1, Address: 0x66660000, HasAddress: true}, []target.Issue{{Kind: target.IssueNotFound}},
+			"", []string{"the program accesses 0x66660000, where nothing is mapped"}},
+	} {
+		snap, th := crashed(t, arch, nil, map[string]uint64{"rip": 0x12345678}, tt.fault)
+		snap.Issues = tt.issues
+		if c := Crash(snap, th); c.Kind != tt.kind || !slices.Equal(c.Reasons, tt.says) {
+			t.Errorf("%s: kind %q, reasons %q", tt.name, c.Kind, c.Reasons)
+		}
+	}
+}
+
 // TestMIPS: the loads and stores that unwinding leaves out.
 func TestMIPS(t *testing.T) {
 	arch, ok := cpu.Set(mips.Archs()).ByName("mips", "o32", true)

@@ -8,8 +8,8 @@ import "fmt"
 type Error struct {
 	Path   string // as the caller named the file; "" where the caller knows
 	Offset int64  // where the file is wrong; negative where that says nothing
-	Reason string
-	Err    error // the cause, where there is one
+	Reason string // "" where Err says all
+	Err    error  // the cause, where there is one
 	// Recoverable: the error concerns one snapshot of a capture of several, and the
 	// next can be read.
 	Recoverable bool
@@ -20,7 +20,9 @@ func (e *Error) Error() string {
 	if e.Offset >= 0 {
 		s = join(s, fmt.Sprintf("offset %#x", e.Offset))
 	}
-	s = join(s, e.Reason)
+	if e.Reason != "" {
+		s = join(s, e.Reason)
+	}
 	if e.Err != nil {
 		s = join(s, e.Err.Error())
 	}

@@ -30,6 +30,8 @@ func whatIs(head []byte) string {
 	switch {
 	case len(head) > 262 && string(head[257:262]) == "ustar":
 		return "a tar archive: unpack the capture"
+	case len(head) < 18 && bytes.HasPrefix(head, []byte("\x7fELF")):
+		return "an ELF file that ends within its header"
 	case IsELF(head):
 		return "an executable, no core file: give it with --exe or --image, beside a capture"
 	}

@@ -61,5 +61,5 @@ type Stream interface {
 // the offset and the reason.
 type Error = image.Error
 
-// ErrUnrecognised is wrapped when no format knows a capture.
+// ErrUnrecognised is what the error is (errors.Is) when no format knows a capture.
 var ErrUnrecognised = errors.New("not a known capture format")

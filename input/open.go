@@ -64,17 +64,23 @@ func (c *Capture) dispatch(ctx context.Context, env *Env) (Stream, error) {
 			return c.openAs(ctx, &env.Formats[i], env)
 		}
 	}
-	return nil, c.unrecognised()
+	return nil, c.Unrecognised(ErrUnrecognised.Error())
 }
 
-// unrecognised says what the capture is instead, where that is known.
-func (c *Capture) unrecognised() error {
-	reason := "unrecognised input"
-	if what := whatIs(c.Head); what != "" {
-		reason = what
+// Unrecognised is the error for a capture that no format knows. It says what the capture is
+// instead: of the kinds of files that people give by mistake, else what.
+func (c *Capture) Unrecognised(what string) error {
+	if known := whatIs(c.Head); known != "" {
+		what = known
 	}
-	return &Error{Path: c.Name, Offset: 0, Reason: reason, Err: ErrUnrecognised}
+	return &Error{Path: c.Name, Offset: 0, Err: unrecognised(what)}
 }
+
+// unrecognised is an ErrUnrecognised that says what the file is.
+type unrecognised string
+
+func (u unrecognised) Error() string        { return string(u) }
+func (u unrecognised) Is(target error) bool { return target == ErrUnrecognised }
 
 // openAs opens the capture in a format. A file that is cut short meanwhile is an error.
 func (c *Capture) openAs(ctx context.Context, f *Format, env *Env) (s Stream, err error) {
@@ -125,6 +131,9 @@ func openFile(path string, env *Env) (*Capture, error) {
 // openError says what is wrong with a path in one line.
 func openError(path string, err error) error {
 	reason := "cannot be opened"
+	if st, e := os.Stat(path); e == nil && st.IsDir() {
+		return &Error{Path: path, Offset: -1, Reason: "a directory, no capture: name the files in it"}
+	}
 	if errors.Is(err, mapped.ErrNotRegular) {
 		reason = "cannot be used as a capture (to read a pipe, redirect it and name it -)"
 	}

@@ -177,7 +177,7 @@ func TestTruncatedCompression(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()
 	for _, tt := range []struct{ path, want string }{
-		{dir, "not a regular file"},
+		{dir, "a directory, no capture"},
 		{os.DevNull, "not a regular file"},
 		{dir + "/absent", "no such file"},
 		{place(t, dir, "empty", nil), "empty file"},

@@ -74,7 +74,7 @@ func OpenMemory(ctx context.Context, env *Env) (Stream, error) {
 	if len(env.RAM) > 0 {
 		name = env.RAM[0].Path
 	}
-	return nil, errors.Join(&Error{Path: name, Offset: -1, Reason: "neither a task nor a kernel was found in the memory", Err: ErrUnrecognised}, ram.Close())
+	return nil, errors.Join(&Error{Path: name, Offset: -1, Err: unrecognised("neither a task nor a kernel was found in the memory")}, ram.Close())
 }
 
 // memoryStream closes the memory together with the format's reader.

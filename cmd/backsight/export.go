@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/tables"
 )
 
@@ -66,10 +67,10 @@ func (o *tableOptions) export(ctx context.Context, stdout io.Writer, p *progress
 	}
 	refused, err := o.written(stdout, form, rules)
 	sayRefused(p, path, refused)
-	if err != nil {
+	if err != nil && !errors.As(err, new(*failure)) {
 		return &failure{exitNone, fmt.Errorf("%s: %w", path, err)}
 	}
-	return nil
+	return err
 }
 
 // written writes a table to standard output or, whole or not at all, to the file of -o.
@@ -83,7 +84,7 @@ func (o *tableOptions) written(stdout io.Writer, form tables.Format, rules *tabl
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
 	if err != nil {
-		return nil, err
+		return nil, notWritten(path, err)
 	}
 	refused, err = form.Write(f, rules)
 	if err = errors.Join(err, f.Chmod(o.outputMode(rules.Image.Path)), f.Close()); err == nil {
@@ -93,6 +94,15 @@ func (o *tableOptions) written(stdout io.Writer, form tables.Format, rules *tabl
 		return refused, errors.Join(err, os.Remove(f.Name()))
 	}
 	return refused, nil
+}
+
+// notWritten says why a file cannot be written; the cause may name a temporary one.
+func notWritten(path string, err error) error {
+	var p *os.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return &failure{exitNone, &image.Error{Path: path, Offset: -1, Reason: "cannot be written", Err: err}}
 }
 
 // pathOf is the file that -o means: in a directory, it lies where the form's readers look, and the

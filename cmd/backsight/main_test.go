@@ -49,8 +49,8 @@ func TestExitCodes(t *testing.T) {
 		{"incomplete and strict", []string{"bt", "--strict", good}, exitIncomplete, ""},
 		{"missing file", []string{"bt", missing}, exitNone, "missing: cannot be opened: "},
 		{"empty file", []string{"bt", empty}, exitNone, "empty: offset 0x0: empty file"},
-		{"directory", []string{"bt", dir}, exitNone, "not a regular file"},
-		{"unknown format", []string{"bt", text}, exitNone, "text: offset 0x0: unrecognised input: text without a crash report"},
+		{"directory", []string{"bt", dir}, exitNone, "a directory, no capture"},
+		{"unknown format", []string{"bt", text}, exitNone, "text: offset 0x0: text without a crash report"},
 		{"one of two is missing", []string{"bt", missing, good}, exitNone, "missing"},
 		{"missing binary", []string{"bt", "--image", missing, good}, exitNone, "missing: cannot be opened"},
 		{"empty binary", []string{"bt", "-e", empty, good}, exitNone, "empty file"},
@@ -67,6 +67,8 @@ func TestExitCodes(t *testing.T) {
 		{"no such help", []string{"help", "bogus"}, exitUsage, `no command "bogus"`},
 		{"an executable alone", []string{"bt", os.Args[0]}, exitNone, "an executable, no core file"},
 		{"a Windows executable", []string{"bt", write(t, "a.exe", "MZ"+strings.Repeat("\x00", 100))}, exitNone, "a Windows executable"},
+		{"text that begins as an archive does", []string{"bt", write(t, "a.zip", "PK\x03\x04 and text")}, exitNone, "a ZIP archive: unpack the capture"},
+		{"an ELF file cut short", []string{"bt", write(t, "short", "\x7fELF\x02\x01")}, exitNone, "an ELF file that ends within its header"},
 		{"a minidump", []string{"bt", write(t, "a.dmp", "MDMP"+strings.Repeat("\x00", 100))}, exitNone, "a minidump, which is not supported"},
 		{"bad format", []string{"bt", "-f", "xml", good}, exitUsage, `"xml" is none of text, json, jsonl`},
 		{"bad source", []string{"bt", "--sources", "cfi,magic", good}, exitUsage, `no unwind source "magic"`},
@@ -75,7 +77,7 @@ func TestExitCodes(t *testing.T) {
 		{"bad arch", []string{"bt", "--arch", "z80", good}, exitUsage, "no processor z80"},
 		{"one and all", []string{"bt", "-1", "-a", good}, exitUsage, "exclude one another"},
 		{"explain without PC", []string{"explain", good}, exitUsage, "wants a binary and an address"},
-		{"explain no binary", []string{"explain", text, "0"}, exitNone, "text: offset 0x0: unrecognised file"},
+		{"explain no binary", []string{"explain", text, "0"}, exitNone, "text: offset 0x0: not a known kind of binary"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			code, _, says := bs(t, c.args...)

@@ -15,7 +15,7 @@ func newMan(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write manual pages into a directory",
-		Args:   cobra.ExactArgs(1),
+		Args:   oneArgument("a directory"),
 		Hidden: true,
 		RunE: func(_ *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o777); err != nil {
@@ -46,7 +46,7 @@ func writeManuals(dir string, c *cobra.Command) error {
 // manual is the page of a command in the language of man(7).
 func manual(name string, c *cobra.Command) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, ".TH %s 1 \"\" \"backsight %s\" \"User Commands\"\n", roff(strings.ToUpper(name)), roff(version()))
+	fmt.Fprintf(&b, ".TH %s 1 \"\" \"backsight %s\" \"User Commands\"\n.ad l\n.nh\n", roff(strings.ToUpper(name)), roff(version()))
 	fmt.Fprintf(&b, ".SH NAME\n%s \\- %s\n", roff(name), roff(c.Short))
 	fmt.Fprintf(&b, ".SH SYNOPSIS\n.B %s\n", roff(c.UseLine()))
 	if c.Long != "" {
@@ -77,7 +77,10 @@ func option(b *strings.Builder, f *pflag.Flag) {
 		name = "-" + f.Shorthand + ", " + name
 	}
 	fmt.Fprintf(b, ".TP\n\\fB%s\\fR", roff(name))
-	if value != "" {
+	switch {
+	case strings.HasPrefix(value, "[="):
+		fmt.Fprintf(b, "\\fI%s\\fR", roff(value))
+	case value != "":
 		fmt.Fprintf(b, " \\fI%s\\fR", roff(value))
 	}
 	fmt.Fprintf(b, "\n%s", verbatim(usage))

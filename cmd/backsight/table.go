@@ -49,10 +49,11 @@ With --format, the rules are written for other programs:
 		},
 	}
 	f := cmd.Flags()
+	f.SortFlags = false
 	f.StringVarP(&o.output, "output", "o", "", "write the table to `FILE`, or into a directory by the build ID or digest")
 	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of sources to compile, in this order: cfi,compact,ehabi,code")
 	f.StringVar(&o.format, "format", "", "write the rules in a `FORM` that other programs read; with -o, into that file")
-	f.StringVar(&o.section, "add-section", "", "write a copy of the ELF file with its device table as a loaded section, at `ADDR` or where\nthe symbol backsight_table is or behind the program")
+	f.StringVar(&o.section, "add-section", "", "write a copy of the ELF file with its device table as a loaded section, at `[=ADDR]`, else where the symbol backsight_table is, or behind the program")
 	f.Lookup("add-section").NoOptDefVal = behindProgram
 	o.files.addDebug(f)
 	o.files.raw.add(f)
@@ -115,7 +116,7 @@ func (o *tableOptions) save(t *backsight.Table) error {
 		path = t.Path(path)
 	}
 	if err := t.Save(path); err != nil {
-		return &failure{exitNone, err}
+		return notWritten(path, err)
 	}
 	return nil
 }

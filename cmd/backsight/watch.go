@@ -63,7 +63,7 @@ Exit code: 0; 1 with --fail where a report came; 2 where the console cannot be r
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "backtraces only, not the console's text")
 	f.BoolVar(&o.toEnd, "to-end", false, "stop at the end of a file instead of waiting for more")
 	f.BoolVar(&o.fail, "fail", false, "exit 1 where a crash report came")
-	f.DurationVar(&o.pause, "pause", 250*time.Millisecond, "how long a console is silent behind a report")
+	f.DurationVar(&o.pause, "pause", 250*time.Millisecond, "how long (`TIME`: 250ms, 1s) a console is silent behind a report")
 	return cmd
 }
 

@@ -24,7 +24,7 @@ func Format() image.Format {
 // cut.
 func open(f *image.File, opt image.Options) (*image.Image, error) {
 	if opt.Raw == nil {
-		return nil, f.Errorf(0, "unrecognised file; one without headers needs its processor to be stated")
+		return nil, f.Errorf(0, "not a known kind of binary; code without headers needs its processor to be stated (--arch)")
 	}
 	h := image.Header{Path: f.Name}
 	runs := []hexfile.Run{{Data: f.Data}}

@@ -33,7 +33,7 @@ func TestOpen(t *testing.T) {
 // TestUnknownProcessor: nothing in such a file tells for which processor it is.
 func TestUnknownProcessor(t *testing.T) {
 	_, err := image.Parse("notes.txt", []byte("hello"), []image.Format{Format()}, image.Options{})
-	if err == nil || err.Error() != "notes.txt: offset 0x0: unrecognised file; one without headers needs its processor to be stated" {
+	if err == nil || err.Error() != "notes.txt: offset 0x0: not a known kind of binary; code without headers needs its processor to be stated (--arch)" {
 		t.Error(err)
 	}
 }

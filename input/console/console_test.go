@@ -62,7 +62,7 @@ func TestProcessorsAreSnapshots(t *testing.T) {
 // TestNoReport: text without a report is one line of error.
 func TestNoReport(t *testing.T) {
 	_, err := Format(toy(&cpu.Arch{})).Open(context.Background(), input.NewCapture("notes.txt", []byte("nothing here\n")), &input.Env{})
-	if err == nil || !strings.HasPrefix(err.Error(), "notes.txt: offset 0x0: unrecognised input: text without a crash report") {
+	if err == nil || !strings.HasPrefix(err.Error(), "notes.txt: offset 0x0: text without a crash report") {
 		t.Errorf("error: %v", err)
 	}
 }

@@ -29,7 +29,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, readers []Reade
 		return nil, errors.Join(err, s.Close())
 	}
 	if len(s.snaps) == 0 {
-		return nil, errors.Join(s.nothing(c.Name), s.Close())
+		return nil, errors.Join(s.nothing(c), s.Close())
 	}
 	s.finish(readers)
 	if broken != nil {
@@ -63,12 +63,11 @@ func (s *stream) readAll(ctx context.Context, log *Log, env *input.Env, readers 
 }
 
 // nothing says why there is no snapshot.
-func (s *stream) nothing(name string) error {
-	e := &input.Error{Path: name, Offset: 0, Reason: "unrecognised input: text without a crash report", Err: input.ErrUnrecognised}
+func (s *stream) nothing(c *input.Capture) error {
 	if len(s.refused) > 0 {
-		e.Reason, e.Err = s.refused[0].Text, nil
+		return &input.Error{Path: c.Name, Offset: 0, Reason: s.refused[0].Text}
 	}
-	return e
+	return c.Unrecognised("text without a crash report")
 }
 
 // stream has a snapshot for each processor that reports are of.

@@ -44,7 +44,7 @@ func TestLog(t *testing.T) {
 // TestDamaged: an error names the line.
 func TestDamaged(t *testing.T) {
 	for log, want := range map[string]string{
-		"reg pc 0x34\n":                      "unrecognised input",
+		"reg pc 0x34\n":                      "not a known capture format",
 		magic + "\nreg pc everything\n":      "log: line 2: ",
 		magic + "\nstack 20001f90 0102030\n": "log: line 2: ",
 		magic + strings.Repeat("*", 1<<17):   "log: cannot be read: ",
