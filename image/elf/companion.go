@@ -30,7 +30,7 @@ func (c *container) Companion(path string) (section func(name string) []byte, ok
 	defer s.mu.Unlock()
 	f, known := s.known[path]
 	if !known && len(s.known) < maxCompanions {
-		f = c.openCompanion(path, func(*file) bool { return true })
+		f = s.open(path, &c.opt, c.main, func(*file) bool { return true })
 		if s.known == nil {
 			s.known = make(map[string]*file)
 		}
@@ -42,19 +42,19 @@ func (c *container) Companion(path string) (section func(name string) []byte, ok
 	return f.sectionData, true
 }
 
-// openCompanion opens a file of this machine, or of those below roots.
-func (c *container) openCompanion(path string, accept func(*file) bool) *file {
+// open opens a file of this machine, or of those below roots, of the same machine as main.
+func (s *companions) open(path string, opt *image.Options, main *file, accept func(*file) bool) *file {
 	paths := []string{path}
-	if _, below := c.opt.Inside(path); !below && len(c.opt.Roots) > 0 {
+	if _, below := opt.Inside(path); !below && len(opt.Roots) > 0 {
 		paths = nil
-		for i := range c.opt.Roots {
-			if p, ok := c.opt.Roots[i].Resolve(path); ok {
+		for i := range opt.Roots {
+			if p, ok := opt.Roots[i].Resolve(path); ok {
 				paths = append(paths, p)
 			}
 		}
 	}
 	for _, p := range paths {
-		p, ok := c.opt.Locate(p)
+		p, ok := opt.Locate(p)
 		if !ok {
 			continue
 		}
@@ -62,8 +62,8 @@ func (c *container) openCompanion(path string, accept func(*file) bool) *file {
 		if err != nil {
 			continue
 		}
-		if f, err := newFile(p, in.Data); err == nil && f.sameTarget(&c.main.encoding) && accept(f) {
-			c.companions.in = append(c.companions.in, in)
+		if f, err := newFile(p, in.Data); err == nil && f.sameTarget(&main.encoding) && accept(f) {
+			s.in = append(s.in, in)
 			return f
 		}
 		in.Close()

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
 )
 
@@ -22,8 +23,8 @@ func (c *container) Supplement() (section func(name string) []byte, ok bool) {
 	defer s.mu.Unlock()
 	if !s.sought {
 		s.sought = true
-		if l, ok := c.supplementLink(); ok {
-			s.supplement = c.findSupplement(&l)
+		if l, ok := readSupplementLink(c.Section, c.main.big); ok {
+			s.supplement = s.find(&l, c)
 		}
 	}
 	if s.supplement == nil {
@@ -46,15 +47,15 @@ type supplementLink struct {
 	sup bool
 }
 
-func (c *container) supplementLink() (l supplementLink, ok bool) {
-	if s, has := c.Section(".gnu_debugaltlink"); has {
-		r := bin.New(s.Data, c.main.big)
+func readSupplementLink(section func(name string) (image.Section, bool), big bool) (l supplementLink, ok bool) {
+	if s, has := section(".gnu_debugaltlink"); has {
+		r := bin.New(s.Data, big)
 		l.name = r.CString()
 		l.id = r.Bytes(uint64(r.Len()))
 		return l, r.Err() == nil && l.name != "" && len(l.id) >= 2
 	}
-	s, has := c.Section(".debug_sup")
-	l, user := readSup(s.Data, c.main.big)
+	s, has := section(".debug_sup")
+	l, user := readSup(s.Data, big)
 	return l, has && user && l.name != "" && len(l.id) > 0
 }
 
@@ -68,27 +69,7 @@ func readSup(data []byte, big bool) (l supplementLink, user bool) {
 	return l, r.Err() == nil && version == 5 && is == 0
 }
 
-// findSupplement looks where GDB looks (GDB manual, "Debugging Information in Separate Files"): at
-// the path, which is relative to the file that names it; below each debug directory by that path
-// and by the build ID. Last come other files of the build ID.
-func (c *container) findSupplement(l *supplementLink) *file {
-	accept := func(f *file) bool { return l.accepts(f) }
-	for _, p := range c.supplementPaths(l) {
-		if f := c.openCompanion(p, accept); f != nil {
-			return f
-		}
-	}
-	if c.opt.ByBuildID == nil || l.sup {
-		return nil
-	}
-	for p := range c.opt.ByBuildID(l.id) {
-		if f := c.openCompanion(p, accept); f != nil {
-			return f
-		}
-	}
-	return nil
-}
-
+// accepts tells whether a file is the one that is meant.
 func (l *supplementLink) accepts(f *file) bool {
 	if !l.sup {
 		return bytes.Equal(f.buildID(), l.id)
@@ -97,21 +78,21 @@ func (l *supplementLink) accepts(f *file) bool {
 	return bytes.Equal(sup.id, l.id)
 }
 
-// supplementPaths are the places where the supplementary file may be.
-func (c *container) supplementPaths(l *supplementLink) (paths []string) {
+// paths are the places where the supplementary file may be, as GDB looks for it (GDB manual,
+// "Debugging Information in Separate Files"): the path, which is relative to one of the folders of
+// the files that name it; below each debug directory that path, and the build ID's.
+func (l *supplementLink) paths(folders, debugDirs []string) (paths []string) {
 	name := filepath.FromSlash(l.name)
 	if path.IsAbs(l.name) {
 		paths = append(paths, name)
 	} else {
-		for _, from := range []*file{c.main, c.debugFile()} {
-			if from != nil && from.path != "" {
-				paths = append(paths, filepath.Join(filepath.Dir(from.path), name))
-			}
+		for _, dir := range folders {
+			paths = append(paths, filepath.Join(dir, name))
 		}
 	}
 	// Distributions have all such files in one folder of their debug directory.
 	_, inside, distributed := strings.Cut(l.name, "/.dwz/")
-	for _, dir := range c.opt.DebugDirs {
+	for _, dir := range debugDirs {
 		if distributed {
 			paths = append(paths, filepath.Join(dir, ".dwz", filepath.FromSlash(path.Clean("/"+inside))))
 		}
@@ -120,4 +101,28 @@ func (c *container) supplementPaths(l *supplementLink) (paths []string) {
 		}
 	}
 	return slices.Compact(paths)
+}
+
+// find looks at the paths of the supplementary file, and last at other files of its build ID.
+func (s *companions) find(l *supplementLink, c *container) *file {
+	var folders []string
+	for _, from := range []*file{c.main, c.debugFile()} {
+		if from != nil && from.path != "" {
+			folders = append(folders, filepath.Dir(from.path))
+		}
+	}
+	for _, p := range l.paths(folders, c.opt.DebugDirs) {
+		if f := s.open(p, &c.opt, c.main, l.accepts); f != nil {
+			return f
+		}
+	}
+	if c.opt.ByBuildID == nil || l.sup {
+		return nil
+	}
+	for p := range c.opt.ByBuildID(l.id) {
+		if f := s.open(p, &c.opt, c.main, l.accepts); f != nil {
+			return f
+		}
+	}
+	return nil
 }
