@@ -102,7 +102,7 @@ func TestBadInput(t *testing.T) {
 		{"bt empty", 2, "empty", ""},
 		{"bt text", 2, "text", ""},
 		{"bt absent", 2, "absent", ""},
-		{"bt .", 2, "regular", ""},
+		{"bt .", 2, "a directory, no capture", ""},
 		{"bt sparse", 2, "sparse", ""},
 		{"bt header", 2, "header", ""},
 		{"bt json", 2, "json", ""},
