@@ -13,7 +13,8 @@ import (
 //	fw.c:54: error: hard fault in leaf_read: precise data bus error
 //	fw.c:55: note: called from mid_c
 //
-// A frame without file and line has no message, and a guess none either.
+// A frame without file and line has no message, and a guess none either. Where no frame has, the
+// binary stands in the place of the file.
 func AppendProblems(dst []byte, r *report.Report) []byte {
 	for i := range r.Threads {
 		if th := &r.Threads[i]; th.Crashed {
@@ -38,14 +39,27 @@ func appendProblem(dst []byte, r *report.Report, th *report.Thread) []byte {
 			continue
 		}
 		said = true
-		dst = appendText(append(dst, ": error: "...), crashName(r, th))
-		dst = appendText(append(dst, " in "...), orUnknown(f.Function))
-		if r.Crash != nil && len(r.Crash.Reasons) > 0 && r.Snapshot.Fault.Thread == th.ID {
-			dst = appendText(append(dst, ": "...), r.Crash.Reasons[0])
-		}
-		dst = append(dst, '\n')
+		dst = appendWhat(dst, r, th, f)
+	}
+	if !said && len(th.Frames) > 0 {
+		f := &th.Frames[0]
+		dst = appendWhat(appendText(dst, orUnknown(moduleName(f.Module))), r, th, f)
 	}
 	return dst
+}
+
+// appendWhat appends what hit a thread in a frame.
+func appendWhat(dst []byte, r *report.Report, th *report.Thread, f *report.Frame) []byte {
+	dst = appendText(append(dst, ": error: "...), crashName(r, th))
+	where := f.Function
+	if where == "" {
+		where = frameName(f)
+	}
+	dst = appendText(append(dst, " in "...), where)
+	if r.Crash != nil && len(r.Crash.Reasons) > 0 && r.Snapshot.Fault.Thread == th.ID {
+		dst = appendText(append(dst, ": "...), r.Crash.Reasons[0])
+	}
+	return append(dst, '\n')
 }
 
 // crashName is what hit a thread.

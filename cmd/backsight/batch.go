@@ -139,6 +139,9 @@ func (s *session) process(ctx context.Context, j *job) {
 		r = &report.Report{Issues: []target.Issue{{Text: err.Error()}}}
 	}
 	j.warn = r.Issues
+	if r.Snapshot != nil && len(r.Snapshot.Modules) == 0 && len(r.Issues) == 0 {
+		j.warn = []target.Issue{{Text: displayName(j.path) + ": no binary of the program is known: name it with --exe or --image"}}
+	}
 	for i := range r.Threads {
 		j.made = j.made || len(r.Threads[i].Frames) > 0
 		j.incomplete = j.incomplete || !proven(&r.Threads[i])
