@@ -82,7 +82,7 @@ const farBit = 1 << 16
 // that may have led to s as well as the call at site. main calls f and returns to 0x404, and
 // again to 0x414: with bit 4 of the return address lost, the wrong call looks just as good.
 // A call in another function than site's looks as good only as long as nothing proves which
-// function the frame is of.
+// function the frame is of. Where nobody knows whether it is another one, both doubts hold.
 func (v *verifier) oneBitAway(s *State, c *candidate, site cpu.CallSite) (found Checks) {
 	m := c.module
 	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
@@ -96,12 +96,16 @@ func (v *verifier) oneBitAway(s *State, c *candidate, site cpu.CallSite) (found 
 	}
 	for bit := max(arch.InsnAlign, 1); bit < farBit; bit <<= 1 {
 		other, ok := callsite.InSegment(m, text, at^bit, c.mode)
-		switch {
-		case !ok || !v.asGood(s, c, site, other):
-		case v.graph.OneFunction(m, site.Addr, other.Addr, c.mode):
-			return OneBitAway
+		if !ok || !v.asGood(s, c, site, other) {
+			continue
+		}
+		switch v.graph.OneFunction(m, site.Addr, other.Addr, c.mode) {
+		case Yes:
+			found |= OneBitAway
+		case No:
+			found |= OneBitElsewhere
 		default:
-			found = OneBitElsewhere
+			found |= OneBitAway | OneBitElsewhere
 		}
 	}
 	return found

@@ -30,7 +30,7 @@ func (v *verifier) holdsElsewhere(snap *target.Snapshot, f *Frame, sp uint64) bo
 	text, ok := m.Image.Segment(at - 1)
 	for bit := max(arch.InsnAlign, 1); ok && bit < farBit; bit <<= 1 {
 		other, call := callsite.InSegment(m, text, at^bit, f.Mode)
-		if call && !v.graph.OneFunction(m, f.CallSite, other.Addr, f.Mode) && v.returnsFrom(snap, f, at^bit, sp) {
+		if call && v.graph.OneFunction(m, f.CallSite, other.Addr, f.Mode) != Yes && v.returnsFrom(snap, f, at^bit, sp) {
 			return true
 		}
 	}

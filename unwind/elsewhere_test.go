@@ -38,3 +38,22 @@ func TestOneBitElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// TestOneBitAwayAnywhere: nobody knows whether the other call of f is in main or in another
+// function. What lies further out, and has no proven caller, depends on which of them was running.
+func TestOneBitAwayAnywhere(t *testing.T) {
+	const inOther = inMain ^ 0x20
+	arch := o32()
+	for _, blind := range []bool{false, true} {
+		snap := stopped(arch, synth.Stack(arch).Label("f").Zero(28).Word(inMain).Label("main").Zero(28).Word(inH).Label("h").Zero(64).Place(0x7fff_0000))
+		copy(snap.Modules[0].Image.Code(inOther-8), snap.Modules[0].Image.Code(inMain - 8)[:4])
+		source := tables(arch, unwind.MethodCFI, 0)
+		source.at[inMain] = []unwind.Rule{saved(arch, 32, 0)}
+		source.ends = map[uint64]bool{inH: true}
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}, CallGraph: graph{holds: sameHundred, blind: blind}})
+		frames, _ := w.Walk(&snap.Threads[0], nil)
+		if len(frames) != 4 || frames[2].Trust != unwind.Likely || frames[3].Trust == unwind.Certain == blind {
+			t.Errorf("blind %v: %+v", blind, frames)
+		}
+	}
+}

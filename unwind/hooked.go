@@ -99,5 +99,5 @@ func (v *verifier) inFunction(s *State, h *target.HookedReturn) bool {
 	case s.Module == nil || !s.Module.Contains(h.Function):
 		return false
 	}
-	return v.graph.OneFunction(s.Module, h.Function, s.Site, s.Mode)
+	return v.graph.OneFunction(s.Module, h.Function, s.Site, s.Mode) != No
 }

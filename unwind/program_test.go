@@ -120,6 +120,7 @@ type graph struct {
 	callee uint64
 	// syscall is the place behind one, threadEnd where a thread ends.
 	syscall, threadEnd uint64
+	blind              bool // to where functions end
 }
 
 func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool, uint64) {
@@ -134,8 +135,13 @@ func (f graph) BehindSyscall(_ *target.Module, pc uint64, _ cpu.Mode) bool { ret
 
 func (graph) LeavesException(*target.Module, uint64, cpu.Mode) bool { return false }
 
-// OneFunction: functions begin at multiples of 0x100.
-func (graph) OneFunction(_ *target.Module, a, b uint64, _ cpu.Mode) bool { return a>>8 == b>>8 }
+// OneFunction: functions begin at multiples of 0x100; blind: nobody knows.
+func (f graph) OneFunction(_ *target.Module, a, b uint64, _ cpu.Mode) unwind.Answer {
+	if f.blind {
+		return unwind.Unknown
+	}
+	return sameHundred(a&^0xff, b)
+}
 
 func (f graph) StartsFunction(_ *target.Module, pc uint64, _ cpu.Mode, _ cpu.CallSite) bool {
 	return pc&0xff == 0

@@ -198,8 +198,8 @@ type CallGraph interface {
 	// Callee resolves the target of the indirect call at site, where constants
 	// and the image's data tell.
 	Callee(snap *target.Snapshot, site uint64, mode cpu.Mode) (entry uint64, entryMode cpu.Mode, ok bool)
-	// OneFunction tells whether two places of m may belong to one function.
-	OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) bool
+	// OneFunction tells whether two places of m belong to one function.
+	OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) Answer
 	// StartsFunction tells whether a function begins at pc in m, where the call at site
 	// would return to, as far as symbols, calls and pointers tell.
 	StartsFunction(m *target.Module, pc uint64, mode cpu.Mode, site cpu.CallSite) bool

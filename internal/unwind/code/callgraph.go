@@ -111,24 +111,41 @@ func (s *Source) Callee(snap *target.Snapshot, site uint64, mode cpu.Mode) (uint
 	return m.ToTarget(to.PC), to.Mode, true
 }
 
-// OneFunction implements unwind.CallGraph: no certain entry lies between the places, or
-// control comes from the function of one to the other.
-func (s *Source) OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) bool {
+// OneFunction implements unwind.CallGraph. Yes takes a way through the code: where no entry is
+// certain between the places, one of a function may lie there that only pointers lead to.
+func (s *Source) OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) unwind.Answer {
 	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
-		return true
+		return unwind.Unknown
 	}
 	p := s.of(m.Image)
 	a, b = inImage(m, a), inImage(m, b)
-	if p.entries.Next(min(a, b), min(a, b)) > max(a, b) {
-		return true
+	between := p.entries.Next(min(a, b), min(a, b)) <= max(a, b)
+	switch {
+	case p.entries.AllListed() && !between:
+		return unwind.Yes
+	case !p.entries.AllListed() && (p.holdsBoth(a, b, mode) || p.holdsBoth(b, a, mode)):
+		return unwind.Yes
+	case between:
+		return unwind.No
 	}
-	return !p.entries.AllListed() && (p.holdsBoth(a, b, mode) || p.holdsBoth(b, a, mode))
+	return unwind.Unknown
 }
 
-// holdsBoth tells whether control comes to b in the function that has a.
+// holdsBoth tells whether control comes to both places in a function that has a: one whose
+// entry is known, or what goes on from a itself.
 func (p *program) holdsBoth(a, b uint64, mode cpu.Mode) bool {
-	below := p.entries.Below(disasm.Addr{PC: a, Mode: mode})
-	return len(below) > 0 && p.flows.Function(disasm.Addr{PC: below[0], Mode: mode}).Contains(b)
+	at := disasm.Addr{PC: a, Mode: mode}
+	if table, _ := p.heights.Proven(at); table != nil && table.At(b) != nil {
+		return true
+	}
+	below := p.entries.Below(at)
+	return len(below) > 0 && p.flowHolds(below[0], a, b, mode) || p.flowHolds(a, a, b, mode)
+}
+
+// flowHolds tells whether control comes from one place to two others.
+func (p *program) flowHolds(from, a, b uint64, mode cpu.Mode) bool {
+	f := p.flows.Function(disasm.Addr{PC: from, Mode: mode})
+	return f.Contains(a) && f.Contains(b) && !f.ByGuess(a) && !f.ByGuess(b)
 }
 
 // StartsFunction implements unwind.CallGraph. Behind a call that comes back, the caller goes

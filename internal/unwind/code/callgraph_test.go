@@ -222,16 +222,48 @@ func TestOneFunction(t *testing.T) {
 	m := dies(t)
 	for _, c := range []struct {
 		a, b uint64
-		want bool
+		want unwind.Answer
 	}{
-		{0x400008, 0x40001b, true}, {0x400008, 0x400030, true}, {0x400030, 0x40001b, true}, {0x400008, 0x400020, false}, {0x400020, 0x400040, false},
+		{0x400008, 0x40001b, unwind.Yes}, {0x400008, 0x400030, unwind.Yes}, {0x400030, 0x40001b, unwind.Yes},
+		{0x400008, 0x400020, unwind.No}, {0x400020, 0x400040, unwind.No},
 	} {
 		if got := New(nil).OneFunction(m, c.a+m.Bias, c.b+m.Bias, 0); got != c.want {
 			t.Errorf("%#x and %#x are in one function: %v", c.a, c.b, got)
 		}
 	}
-	if !New(nil).OneFunction(&target.Module{}, 1, 2, 0) {
-		t.Error("without code nothing tells two functions apart")
+	if New(nil).OneFunction(&target.Module{}, 1, 2, 0) != unwind.Unknown {
+		t.Error("nothing tells without code")
+	}
+}
+
+// TestOneFunctionByPointers: f and g, which nobody calls, stand in a table of functions only.
+// No certain entry lies between their calls of h, nor does a way lead from one to the other.
+// To k, behind them, nothing leads at all; but k goes on from one of its calls to the next.
+func TestOneFunctionByPointers(t *testing.T) {
+	m := &target.Module{Image: codetest.Program{CPU: "x86_64", Listing: `
+	400000 <h>:
+		400000: c3              ret
+		400010: 50              push %rax
+		400011: e8 ea ff ff ff  call 400000
+		400016: e8 e5 ff ff ff  call 400000
+		40001b: 58              pop  %rax
+		40001c: c3              ret
+		400030: 50              push %rax
+		400031: e8 ca ff ff ff  call 400000
+		400036: 58              pop  %rax
+		400037: c3              ret
+		400050: 50              push %rax
+		400051: e8 aa ff ff ff  call 400000
+		400056: e8 a5 ff ff ff  call 400000
+		40005b: 58              pop  %rax
+		40005c: c3              ret`, Data: map[uint64][]uint64{0x401000: {0x400010, 0x400030}}}.Image(t)}
+	for _, c := range []struct {
+		a, b uint64
+		want unwind.Answer
+	}{{0x400011, 0x400016, unwind.Yes}, {0x400011, 0x400031, unwind.Unknown}, {0x400051, 0x400056, unwind.Yes}} {
+		if got := New(nil).OneFunction(m, c.a, c.b, 0); got != c.want {
+			t.Errorf("%#x and %#x are in one function: %v", c.a, c.b, got)
+		}
 	}
 }
 
