@@ -40,9 +40,9 @@ var mipsCauses = map[uint64]cause{
 // riscv says what mcause, mtval and mstatus say. In mcause the highest bit tells interrupts
 // from exceptions; a CLIC has more above the lowest 12 bits. mstatus.MPP, bits 11 and 12, is
 // the mode that was left.
-func (w *words) riscv() (text string, addr uint64, addressed bool) {
-	v, ok := w.value("mcause")
-	addr, hasAddr := w.value("mtval")
+func (vals values) riscv() (text string, addr uint64, addressed bool) {
+	v, ok := vals.of("mcause")
+	addr, hasAddr := vals.of("mtval")
 	if !ok {
 		return "", addr, hasAddr
 	}
@@ -61,7 +61,7 @@ func (w *words) riscv() (text string, addr uint64, addressed bool) {
 	} else if v&codes == illegal && hasAddr && addr != 0 {
 		text += fmt.Sprintf(": %#x", addr)
 	}
-	if status, ok := w.value("mstatus"); ok && v&codes < 8 && status>>11&3 == 0 {
+	if status, ok := vals.of("mstatus"); ok && v&codes < 8 && status>>11&3 == 0 {
 		text += ", in user mode"
 	}
 	return text, addr, addressed
@@ -72,9 +72,9 @@ const illegal = 2
 
 // mips says what Cause and BadVAddr say. Of an unusable coprocessor Cause.CE, bits 28 and
 // 29, is the number; Cause.BD, bit 31, says that EPC is the branch before the instruction.
-func (w *words) mips() (text string, addr uint64, addressed bool) {
-	v, ok := w.value("cause")
-	addr, hasAddr := w.value("badvaddr")
+func (vals values) mips() (text string, addr uint64, addressed bool) {
+	v, ok := vals.of("cause")
+	addr, hasAddr := vals.of("badvaddr")
 	if !ok {
 		return "", addr, hasAddr
 	}
@@ -98,21 +98,21 @@ func (w *words) mips() (text string, addr uint64, addressed bool) {
 
 // syndrome says what ESR and FAR of AArch64 say, or DFSR, IFSR, DFAR and IFAR of the other
 // ARM profiles than the microcontrollers'.
-func (w *words) syndrome(arch *cpu.Arch) (text string, addr uint64, addressed bool) {
-	if esr, ok := w.value("esr"); ok && arch.RegSize == 8 {
-		far, hasFAR := w.value("far")
+func (vals values) syndrome(arch *cpu.Arch) (text string, addr uint64, addressed bool) {
+	if esr, ok := vals.of("esr"); ok && arch.RegSize == 8 {
+		far, hasFAR := vals.of("far")
 		return exceptionClass(esr, far, hasFAR)
 	}
-	if v, ok := w.value("dfsr"); ok && v != 0 {
-		addr, addressed = w.value("dfar")
+	if v, ok := vals.of("dfsr"); ok && v != 0 {
+		addr, addressed = vals.of("dfar")
 		how := "read"
 		if v>>11&1 != 0 {
 			how = "write"
 		}
 		return how + refusal(shortStatus(v)) + at(addr, addressed), addr, addressed
 	}
-	if v, ok := w.value("ifsr"); ok && v != 0 {
-		addr, addressed = w.value("ifar")
+	if v, ok := vals.of("ifsr"); ok && v != 0 {
+		addr, addressed = vals.of("ifar")
 		return "instruction fetch" + refusal(shortStatus(v)) + at(addr, addressed), addr, addressed
 	}
 	return "", 0, false

@@ -133,7 +133,7 @@ func (w *words) another(vals []regtext.Value, behindList bool) bool {
 			continue
 		}
 		for _, old := range w.vals {
-			if old.Name == v.Name && w.hasPC() && (old.Value != v.Value || behindList && isPC(v.Name)) {
+			if old.Name == v.Name && w.vals.hasPC() && (old.Value != v.Value || behindList && isPC(v.Name)) {
 				return true
 			}
 		}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input/firmware"
-	"github.com/backsight/backsight/input/regtext"
 	"github.com/backsight/backsight/internal/cortexm"
 	"github.com/backsight/backsight/target"
 )
@@ -16,7 +15,7 @@ func (w *words) context(arch *cpu.Arch, mem *target.Memory) (regs cpu.Registers,
 	if w.dump != nil {
 		return w.dump.registers(arch)
 	}
-	w.vals = renamed(arch, w.vals)
+	w.vals = w.vals.renamed(arch)
 	regs, issues = firmware.Registers(arch, w.vals)
 	if blank(arch, &regs) {
 		return cpu.Registers{}, append(issues, "all registers are printed as 0; they were not saved")
@@ -29,29 +28,6 @@ func (w *words) context(arch *cpu.Arch, mem *target.Memory) (regs cpu.Registers,
 	}
 	w.listed = behindFault(arch, w.listed, &regs)
 	return regs, issues
-}
-
-// renamed are values of an ARM by the names that their report means. NuttX prints FP between
-// R6 and R8, and R11 as well: its FP is R7, which compilers use in Thumb code. A handler that
-// prints LR twice prints its own too, which is EXC_RETURN.
-func renamed(arch *cpu.Arch, vals []regtext.Value) []regtext.Value {
-	if !arch.ISABit || arch.Status == cpu.NoReg {
-		return vals
-	}
-	count := make(map[string]int)
-	for _, v := range vals {
-		count[v.Name]++
-	}
-	out := slices.Clone(vals)
-	for i := range out {
-		switch v := &out[i]; {
-		case v.Name == "fp" && count["r11"] > 0:
-			v.Name = "r7"
-		case v.Name == "lr" && count["lr"] > 1 && v.Value>>32 == 0 && cortexm.ExcReturn(v.Value).Valid():
-			v.Name = "exc_return"
-		}
-	}
-	return out
 }
 
 // behindFault are the listed frames from the caller of the place of the fault on. A handler
@@ -94,7 +70,7 @@ func blank(arch *cpu.Arch, regs *cpu.Registers) bool {
 // words that were printed as registers.
 func (w *words) stackPointer(arch *cpu.Arch, mem *target.Memory, regs *cpu.Registers) (issues []string) {
 	status, hasStatus := regs.Lookup(arch.Status)
-	ret, hasReturn := w.excReturn()
+	ret, hasReturn := w.vals.excReturn()
 	printed, hasPrinted := regs.Lookup(arch.SP)
 	if !hasStatus {
 		return nil
@@ -118,17 +94,6 @@ func (w *words) stackPointer(arch *cpu.Arch, mem *target.Memory, regs *cpu.Regis
 
 // extendedPart is by how much the frame grows with floating-point registers.
 const extendedPart = 18 * 4
-
-// excReturn is the value of LR in the handler; where it is not printed that of a basic
-// frame.
-func (w *words) excReturn() (cortexm.ExcReturn, bool) {
-	for _, v := range w.vals {
-		if e := cortexm.ExcReturn(v.Value); v.Name == "exc_return" && v.Value>>32 == 0 && e.Valid() {
-			return e, true
-		}
-	}
-	return 0xffff_fff9, false
-}
 
 // exceptionFrame finds the frame whose words are the registers that were printed: near SP as
 // printed or near the first row of memory, else anywhere in memory if there is one such

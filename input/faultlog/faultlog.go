@@ -53,7 +53,7 @@ func (w *words) refused(why string) *console.Report {
 // words is what a report prints.
 type words struct {
 	form   form
-	vals   []regtext.Value // registers, those of faults among them
+	vals   values
 	rows   []regtext.Row
 	listed []target.Listed
 	// others are the call chains of other threads, with their names.
@@ -78,16 +78,7 @@ type named struct {
 // isReport tells whether there is a place in code to begin with. A line with one register's
 // name is anything.
 func (w *words) isReport() bool {
-	return w.dump != nil || len(w.listed) > 0 || w.hasPC() && (len(w.vals) >= 4 || w.form.begins)
-}
-
-func (w *words) hasPC() bool {
-	for _, v := range w.vals {
-		if isPC(v.Name) {
-			return true
-		}
-	}
-	return false
+	return w.dump != nil || len(w.listed) > 0 || w.vals.hasPC() && (len(w.vals) >= 4 || w.form.begins)
 }
 
 // isPC tells whether a name is the program counter's on any processor.
@@ -126,7 +117,7 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 		r.Thread.Stack = w.stack
 	}
 	r.Fault = w.fault(p.Arch)
-	if status := w.faultStatus(); status.NotPushed() {
+	if status := w.vals.faultStatus(w.said); status.NotPushed() {
 		r.Thread.Stale = true
 		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title +
 			": the processor could not push the exception frame; what is printed as registers are words that were there before"})

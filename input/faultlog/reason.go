@@ -15,7 +15,7 @@ func (w *words) fault(arch *cpu.Arch) *target.Fault {
 		f.Name = "fault"
 	}
 	if _, micro := arch.Layouts[cpu.CortexMFrame]; micro {
-		status := w.faultStatus()
+		status := w.vals.faultStatus(w.said)
 		reasons := status.Reasons()
 		if w.overflow {
 			reasons = append(reasons, "stack overflow, as the device found")
@@ -29,60 +29,17 @@ func (w *words) fault(arch *cpu.Arch) *target.Fault {
 	var address uint64
 	switch {
 	case strings.HasPrefix(arch.Name, "mips"):
-		text, address, addressed = w.mips()
+		text, address, addressed = w.vals.mips()
 	case strings.HasPrefix(arch.Name, "riscv"):
-		text, address, addressed = w.riscv()
+		text, address, addressed = w.vals.riscv()
 	default:
-		text, address, addressed = w.syndrome(arch)
+		text, address, addressed = w.vals.syndrome(arch)
 	}
 	f.Status = text
 	if addressed {
 		f.Address, f.HasAddress = address&arch.AddrMask(), true
 	}
 	return f
-}
-
-// value is the first value that the report prints for a name.
-func (w *words) value(name string) (uint64, bool) {
-	for _, v := range w.vals {
-		if v.Name == name {
-			return v.Value, true
-		}
-	}
-	return 0, false
-}
-
-// faultStatus are the fault status registers of a Cortex-M. CFSR is printed as a whole, or
-// as its parts.
-func (w *words) faultStatus() (s cortexm.FaultStatus) {
-	cfsr, whole := w.value("cfsr")
-	parts := w.said.bits
-	for _, v := range w.vals {
-		switch v.Name {
-		case "mmfsr":
-			parts |= v.Value & 0xff
-		case "bfsr":
-			parts |= v.Value & 0xff << cortexm.BusShift
-		case "ufsr":
-			parts |= v.Value & 0xffff << cortexm.UsageShift
-		case "hfsr":
-			s.HFSR = v.Value
-		case "dfsr":
-			s.DFSR = v.Value
-		case "sfsr":
-			s.SFSR = v.Value
-		case "mmfar":
-			s.MMFAR = v.Value
-		case "bfar":
-			s.BFAR = v.Value
-		case "sfar":
-			s.SFAR = v.Value
-		}
-	}
-	if s.CFSR = parts; whole {
-		s.CFSR = cfsr
-	}
-	return s
 }
 
 // sentences are what Zephyr prints in the place of CFSR, one for each bit (arch/arm/core/

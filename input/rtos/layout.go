@@ -65,9 +65,11 @@ func (l *layout) fits(arch *cpu.Arch) bool {
 // checked tells whether a context has a status word that shows whether it is one.
 func (l *layout) checked() bool { return slices.Contains(l.saved, "frame") }
 
-// registers is a task's registers, and the address behind what was saved.
+// registers is a task's registers, the stack pointer among them, and the address behind what
+// was saved.
 type registers struct {
 	regs cpu.Registers
+	sp   uint64
 	end  uint64
 }
 
@@ -154,6 +156,7 @@ func (c *compiled) read(mem *target.Memory, at, sp uint64) (ctx registers, ok bo
 	if _, stated := ctx.regs.Lookup(c.arch.SP); !stated {
 		ctx.regs.Set(c.arch.SP, ctx.end)
 	}
+	ctx.sp = ctx.regs.Val[c.arch.SP]
 	return ctx, c.block(mem, &ctx, at)
 }
 
@@ -192,6 +195,7 @@ func (c *compiled) frame(mem *target.Memory, ctx registers, ret cortexm.ExcRetur
 	status := stacked.Val[c.arch.Status]
 	ctx.end += ret.FrameSize(status)
 	ctx.regs.Set(c.arch.SP, ctx.end)
+	ctx.sp = ctx.end
 	return ctx, c.block(mem, &ctx, at)
 }
 

@@ -66,11 +66,11 @@ func Find(snap *target.Snapshot) (k Kernel, ok bool) {
 	}
 	slices.SortFunc(k.Tasks, func(a, b Task) int { return cmp.Compare(a.Block, b.Block) })
 	if best.shape.owner {
-		s.bound(k.Tasks)
+		s.ram.bound(k.Tasks)
 	}
-	k.name = s.name(k.Tasks)
+	k.name = s.names().of(k.Tasks)
 	for i := range k.Tasks {
-		s.fill(&k.Tasks[i])
+		s.ram.fill(&k.Tasks[i])
 	}
 	return k, true
 }
@@ -89,7 +89,7 @@ func (k *Kernel) Of(sp uint64) (*Task, bool) {
 			return &k.Tasks[i], true
 		}
 	}
-	t, ok := k.search.running(k.shape, k.Tasks, sp)
+	t, ok := k.search.ram.running(k.shape, k.Tasks, sp)
 	if ok {
 		t.Name = k.name(&t)
 	}

@@ -19,17 +19,17 @@ const maxBlock = 512
 
 // current is the task that runs as the kernel's own variable says, nil where the binary has
 // no symbol for that, or memory does not hold the variable.
-func (s *search) current(tasks []*Task) *Task {
+func (m *ram) current(modules []*target.Module, tasks []*Task) *Task {
 	for _, c := range currents {
-		for _, m := range s.snap.Modules {
-			if m.Image == nil {
+		for _, module := range modules {
+			if module.Image == nil {
 				continue
 			}
-			sym, ok := m.Image.SymbolNamed(c.symbol)
+			sym, ok := module.Image.SymbolNamed(c.symbol)
 			if !ok {
 				continue
 			}
-			block, ok := s.mem.Uint(m.ToTarget(sym.Addr)+c.word*s.word, int(s.word))
+			block, ok := m.mem.Uint(module.ToTarget(sym.Addr)+c.word*m.word, int(m.word))
 			i := slices.IndexFunc(tasks, func(t *Task) bool { return t.Block-block <= maxBlock && !anyBetween(tasks, block, t.Block) })
 			if ok && i >= 0 {
 				return tasks[i]
@@ -47,24 +47,24 @@ func anyBetween(tasks []*Task, addr, block uint64) bool {
 // running finds the task on whose stack sp lies by its control block alone, which has the
 // shape of the other tasks'. Of FreeRTOS' blocks, which do not state where a stack ends, it is
 // the one with the nearest stack below sp.
-func (s *search) running(sh shape, tasks []Task, sp uint64) (found Task, ok bool) {
-	ram, has := s.ramOf(sp)
+func (m *ram) running(sh shape, tasks []Task, sp uint64) (found Task, ok bool) {
+	run, has := m.run(sp)
 	if !has {
 		return found, false
 	}
-	for _, seg := range s.mem.Segments() {
-		lo := (seg.Addr + s.word - 1) &^ (s.word - 1)
-		for at := lo; at+s.word <= seg.Addr+uint64(len(seg.Data)); at += s.word {
-			saved, _ := s.mem.Uint(at, int(s.word))
-			if !ram.Contains(saved) || sh.owner && !s.ownsItself(at) {
+	for _, seg := range m.mem.Segments() {
+		lo := (seg.Addr + m.word - 1) &^ (m.word - 1)
+		for at := lo; at+m.word <= seg.Addr+uint64(len(seg.Data)); at += m.word {
+			saved, _ := m.mem.Uint(at, int(m.word))
+			if !run.Contains(saved) || sh.owner && !m.ownsItself(at) {
 				continue
 			}
 			p := suspect{block: at, saved: saved, ctx: registers{end: sp}}
-			t := s.task(&p, sh)
+			t := m.task(&p, sh)
 			if sh.owner {
-				t.Stack.Hi = s.next(append(tasks[:len(tasks):len(tasks)], t), &Task{saved: sp})
+				t.Stack.Hi = m.next(append(tasks[:len(tasks):len(tasks)], t), &Task{saved: sp})
 			}
-			if encloses(&t, sp, ram) && !overlaps(&t, tasks) && (!ok || t.Stack.Lo > found.Stack.Lo) {
+			if encloses(&t, sp, run) && !overlaps(&t, tasks) && (!ok || t.Stack.Lo > found.Stack.Lo) {
 				found, ok = t, true
 			}
 		}
@@ -74,9 +74,9 @@ func (s *search) running(sh shape, tasks []Task, sp uint64) (found Task, ok bool
 
 // encloses tells whether a task's stack, all of it memory, holds sp and what was saved of
 // the task, and not its control block.
-func encloses(t *Task, sp uint64, ram target.Range) bool {
+func encloses(t *Task, sp uint64, run target.Range) bool {
 	r := t.Stack
-	return r.Lo < r.Hi && r.Hi-r.Lo >= minStack && r.Hi-r.Lo <= maxStack && r.Lo >= ram.Lo && r.Hi <= ram.Hi &&
+	return r.Lo < r.Hi && r.Hi-r.Lo >= minStack && r.Hi-r.Lo <= maxStack && r.Lo >= run.Lo && r.Hi <= run.Hi &&
 		r.Lo <= sp && sp <= r.Hi && r.Contains(t.saved) && !r.Contains(t.Block)
 }
 
@@ -88,4 +88,33 @@ func overlaps(t *Task, tasks []Task) bool {
 		}
 	}
 	return false
+}
+
+// mayRun are the tasks of which one runs, so that its saved registers are old. Where nobody
+// says which one, of the ready tasks only the first in priority may run, and any task of
+// which the state is not known.
+func (k *Kernel) mayRun(tasks []*Task) (out []*Task) {
+	var first []*Task
+	for _, t := range tasks {
+		switch {
+		case t.State == running:
+			return []*Task{t}
+		case t.State == "":
+			out = append(out, t)
+		case t.State == ready && (len(first) == 0 || k.before(t, first[0])):
+			first = []*Task{t}
+		case t.State == ready && t.Priority == first[0].Priority:
+			first = append(first, t)
+		}
+	}
+	return append(out, first...)
+}
+
+// before tells whether the kernel prefers task a to b. Of FreeRTOS and RTX5 the highest
+// number is the first in priority, of others the lowest.
+func (k *Kernel) before(a, b *Task) bool {
+	if k.Name == freeRTOS || k.Name == rtx5 {
+		return a.Priority > b.Priority
+	}
+	return a.Priority < b.Priority
 }

@@ -1,5 +1,7 @@
 package rtos
 
+import "slices"
+
 // The states of a task, as target.Task has them.
 const (
 	running = "running"
@@ -8,24 +10,40 @@ const (
 	ended   = "ended"
 )
 
+// stateReader knows where the control blocks of a kernel say what tasks do.
+type stateReader struct {
+	kernel string
+	// is tells whether control blocks, of a shape, are the kernel's.
+	is func(m *ram, tasks []*Task, sh shape) bool
+	// read sets the tasks' states and priorities.
+	read func(m *ram, tasks []*Task)
+}
+
+// stateReaders are asked in order, until one knows the control blocks.
+var stateReaders = []stateReader{
+	{freeRTOS, func(_ *ram, _ []*Task, sh shape) bool { return sh.owner }, statesFreeRTOS},
+	{threadX, each(isThreadX), statesThreadX},
+	{rtx5, each(isRTX), statesRTX},
+	{rtThread, isRTThread, statesRTThread},
+}
+
+// each tells whether a test holds for each control block, and there is one.
+func each(test func(m *ram, block uint64) bool) func(*ram, []*Task, shape) bool {
+	return func(m *ram, tasks []*Task, _ shape) bool {
+		return len(tasks) > 0 && !slices.ContainsFunc(tasks, func(t *Task) bool { return !test(m, t.Block) })
+	}
+}
+
 // describe finds the states and priorities of tasks, all that were found of the kernel. runs
 // are the control blocks of those on whose stack a processor stands.
 func (k *Kernel) describe(tasks []*Task, runs map[uint64]bool) {
-	s := k.search
-	switch {
-	case k.shape.owner:
-		s.statesFreeRTOS(tasks)
-	case s.all(tasks, s.isThreadX):
-		k.Name = threadX
-		s.statesThreadX(tasks)
-	case s.all(tasks, s.isRTX):
-		k.Name = rtx5
-		s.statesRTX(tasks)
-	case k.shape.lo == 3 && k.shape.other == 4 && s.all(tasks, s.isRTThread):
-		k.Name = rtThread
-		s.statesRTThread(tasks)
+	m := k.search.ram
+	i := slices.IndexFunc(stateReaders, func(r stateReader) bool { return r.is(m, tasks, k.shape) })
+	if i >= 0 {
+		k.Name = stateReaders[i].kernel
+		stateReaders[i].read(m, tasks)
 	}
-	if current := s.current(tasks); current != nil && len(runs) == 0 {
+	if current := m.current(k.search.code.snap.Modules, tasks); current != nil && len(runs) == 0 {
 		runs = map[uint64]bool{current.Block: true}
 	}
 	for _, t := range tasks {
@@ -35,28 +53,6 @@ func (k *Kernel) describe(tasks []*Task, runs map[uint64]bool) {
 			t.State = ready
 		}
 	}
-}
-
-// all tells whether a test holds for each control block, and there is one.
-func (s *search) all(tasks []*Task, test func(block uint64) bool) bool {
-	for _, t := range tasks {
-		if !test(t.Block) {
-			return false
-		}
-	}
-	return len(tasks) > 0
-}
-
-// at is a word of a control block, counted in words from the saved SP.
-func (s *search) at(block uint64, words int) uint64 {
-	v, _ := s.mem.Uint(block+s.word*uint64(int64(words)), int(s.word))
-	return v
-}
-
-// byteAt is a byte of a control block, counted in bytes from the saved SP.
-func (s *search) byteAt(block uint64, off int) uint64 {
-	v, _ := s.mem.Uint(block+uint64(int64(off)), 1)
-	return v
 }
 
 // The words of FreeRTOS' control block that tell a task's state: the lists that its items are
@@ -72,20 +68,20 @@ const (
 // list of their priority, and these lists are an array: where the array begins, at least two
 // tasks of different priorities agree on, of which one is the idle task. Who is in no list
 // of the array waits: for an event, for a time, or to be resumed.
-func (s *search) statesFreeRTOS(tasks []*Task) {
-	list := func(t *Task) uint64 { return s.at(t.Block, ownerStateList) }
+func statesFreeRTOS(m *ram, tasks []*Task) {
+	list := func(t *Task) uint64 { return m.at(t.Block, ownerStateList) }
 	for _, t := range tasks {
-		if p := s.at(t.Block, ownerPriority); p < maxPriority {
+		if p := m.at(t.Block, ownerPriority); p < maxPriority {
 			t.Priority, t.HasPriority = int(p), true
 		}
 	}
-	lists, known := s.readyLists(tasks)
+	lists, known := readyLists(m, tasks)
 	for _, t := range tasks {
 		switch {
-		case s.at(t.Block, ownerEventList) != 0:
+		case m.at(t.Block, ownerEventList) != 0:
 			t.State = waiting
 		case !known || !t.HasPriority || list(t) == 0:
-		case list(t) == lists+s.word*listWords*uint64(t.Priority):
+		case list(t) == lists+m.word*listWords*uint64(t.Priority):
 			t.State = ready
 		default:
 			t.State = waiting
@@ -94,14 +90,14 @@ func (s *search) statesFreeRTOS(tasks []*Task) {
 }
 
 // readyLists is where the array of FreeRTOS' lists of ready tasks begins.
-func (s *search) readyLists(tasks []*Task) (addr uint64, ok bool) {
+func readyLists(m *ram, tasks []*Task) (addr uint64, ok bool) {
 	priorities := make(map[uint64]int) // by the array's begin
 	for _, t := range tasks {
-		list := s.at(t.Block, ownerStateList)
+		list := m.at(t.Block, ownerStateList)
 		if list == 0 || !t.HasPriority {
 			continue
 		}
-		at := list - s.word*listWords*uint64(t.Priority)
+		at := list - m.word*listWords*uint64(t.Priority)
 		if p, has := priorities[at]; has && p != t.Priority {
 			return at, true
 		}
@@ -118,14 +114,14 @@ const (
 	threadXStates                  = 14
 )
 
-func (s *search) isThreadX(block uint64) bool {
-	return s.at(block, -2) == threadXID && s.at(block, threadXStatus) <= threadXStates
+func isThreadX(m *ram, block uint64) bool {
+	return m.at(block, -2) == threadXID && m.at(block, threadXStatus) <= threadXStates
 }
 
-func (s *search) statesThreadX(tasks []*Task) {
+func statesThreadX(m *ram, tasks []*Task) {
 	for _, t := range tasks {
-		t.Priority, t.HasPriority = int(s.at(t.Block, threadXPriority)), true
-		switch s.at(t.Block, threadXStatus) {
+		t.Priority, t.HasPriority = int(m.at(t.Block, threadXPriority)), true
+		switch m.at(t.Block, threadXStatus) {
 		case 0:
 			t.State = ready
 		case 1, 2:
@@ -144,14 +140,14 @@ const (
 	rtxReady, rtxRunning, rtxTerminated = 1, 2, 4
 )
 
-func (s *search) isRTX(block uint64) bool {
-	return s.word == 4 && s.byteAt(block, rtxIDAt) == rtxID && s.byteAt(block, rtxStateAt)&0xf <= rtxTerminated
+func isRTX(m *ram, block uint64) bool {
+	return m.word == 4 && m.byteAt(block, rtxIDAt) == rtxID && m.byteAt(block, rtxStateAt)&0xf <= rtxTerminated
 }
 
-func (s *search) statesRTX(tasks []*Task) {
+func statesRTX(m *ram, tasks []*Task) {
 	for _, t := range tasks {
-		t.Priority, t.HasPriority = int(int8(s.byteAt(t.Block, rtxPriorityAt))), true
-		switch s.byteAt(t.Block, rtxStateAt) & 0xf { // the rest says what a task waits for
+		t.Priority, t.HasPriority = int(int8(m.byteAt(t.Block, rtxPriorityAt))), true
+		switch m.byteAt(t.Block, rtxStateAt) & 0xf { // the rest says what a task waits for
 		case rtxReady:
 			t.State = ready
 		case rtxRunning:
@@ -174,27 +170,30 @@ const (
 
 // behindSize is the offset of RT-Thread's status from the saved SP: the size has 32 bits,
 // the error code is as wide as a register.
-func (s *search) behindSize() int {
-	if s.word == 8 {
+func behindSize(m *ram) int {
+	if m.word == 8 {
 		return 6 * 8
 	}
 	return 6 * 4
 }
 
-func (s *search) isRTThread(block uint64) bool {
-	at := s.behindSize()
-	p := s.byteAt(block, at+rtPriority)
-	bit, _ := s.mem.Uint(block+uint64(at+rtBit), 4)
-	return p < 32 && bit == 1<<p
+// isRTThread tells whether control blocks are RT-Thread's: the bit is that of the priority.
+func isRTThread(m *ram, tasks []*Task, sh shape) bool {
+	return sh.lo == 3 && sh.other == 4 && each(func(m *ram, block uint64) bool {
+		at := behindSize(m)
+		p := m.byteAt(block, at+rtPriority)
+		bit, _ := m.mem.Uint(block+uint64(at+rtBit), 4)
+		return p < 32 && bit == 1<<p
+	})(m, tasks, sh)
 }
 
 // statesRTThread reads the states of tasks. Their numbers are others since version 5.0:
 // there 2 is ready, before 1. The task of the least priority, the idle task, never waits.
-func (s *search) statesRTThread(tasks []*Task) {
-	status := func(t *Task) uint64 { return s.byteAt(t.Block, s.behindSize()+rtStatus) & 7 }
+func statesRTThread(m *ram, tasks []*Task) {
+	status := func(t *Task) uint64 { return m.byteAt(t.Block, behindSize(m)+rtStatus) & 7 }
 	idle := tasks[0]
 	for _, t := range tasks {
-		t.Priority, t.HasPriority = int(s.byteAt(t.Block, s.behindSize()+rtPriority)), true
+		t.Priority, t.HasPriority = int(m.byteAt(t.Block, behindSize(m)+rtPriority)), true
 		if t.Priority > idle.Priority {
 			idle = t
 		}
@@ -212,33 +211,4 @@ func (s *search) statesRTThread(tasks []*Task) {
 			t.State = waiting
 		}
 	}
-}
-
-// mayRun are the tasks of which one runs, so that its saved registers are old. Where nobody
-// says which one, of the ready tasks only the first in priority may run, and any task of
-// which the state is not known.
-func (k *Kernel) mayRun(tasks []*Task) (out []*Task) {
-	var first []*Task
-	for _, t := range tasks {
-		switch {
-		case t.State == running:
-			return []*Task{t}
-		case t.State == "":
-			out = append(out, t)
-		case t.State == ready && (len(first) == 0 || k.before(t, first[0])):
-			first = []*Task{t}
-		case t.State == ready && t.Priority == first[0].Priority:
-			first = append(first, t)
-		}
-	}
-	return append(out, first...)
-}
-
-// before tells whether the kernel prefers task a to b. Of FreeRTOS and RTX5 the highest
-// number is the first in priority, of others the lowest.
-func (k *Kernel) before(a, b *Task) bool {
-	if k.Name == freeRTOS || k.Name == rtx5 {
-		return a.Priority > b.Priority
-	}
-	return a.Priority < b.Priority
 }

@@ -174,7 +174,7 @@ func TestFill(t *testing.T) {
 		m.fillStack(lo, lo+0x80, c.pattern)
 		m.fillStack(lo, lo+4, c.first)
 		task := Task{Stack: target.Range{Lo: lo, Hi: lo + 0x200}, saved: lo + 0x100}
-		newSearch(m.snapshot()).fill(&task)
+		newRAM(m.snapshot()).fill(&task)
 		if task.Task != c.want {
 			t.Errorf("%#x: %+v, want %+v", c.pattern, task.Task, c.want)
 		}

@@ -1,0 +1,94 @@
+package faultlog
+
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input/regtext"
+	"github.com/backsight/backsight/internal/cortexm"
+)
+
+// values are the registers of a report, those of faults among them, in its order.
+type values []regtext.Value
+
+// hasPC tells whether the program counter is among them.
+func (vals values) hasPC() bool {
+	return slices.ContainsFunc(vals, func(v regtext.Value) bool { return isPC(v.Name) })
+}
+
+// of is the first value that the report prints for a name.
+func (vals values) of(name string) (uint64, bool) {
+	for _, v := range vals {
+		if v.Name == name {
+			return v.Value, true
+		}
+	}
+	return 0, false
+}
+
+// faultStatus are the fault status registers of a Cortex-M. CFSR is printed as a whole, or
+// as its parts.
+func (vals values) faultStatus(said said) (s cortexm.FaultStatus) {
+	cfsr, whole := vals.of("cfsr")
+	parts := said.bits
+	for _, v := range vals {
+		switch v.Name {
+		case "mmfsr":
+			parts |= v.Value & 0xff
+		case "bfsr":
+			parts |= v.Value & 0xff << cortexm.BusShift
+		case "ufsr":
+			parts |= v.Value & 0xffff << cortexm.UsageShift
+		case "hfsr":
+			s.HFSR = v.Value
+		case "dfsr":
+			s.DFSR = v.Value
+		case "sfsr":
+			s.SFSR = v.Value
+		case "mmfar":
+			s.MMFAR = v.Value
+		case "bfar":
+			s.BFAR = v.Value
+		case "sfar":
+			s.SFAR = v.Value
+		}
+	}
+	if s.CFSR = parts; whole {
+		s.CFSR = cfsr
+	}
+	return s
+}
+
+// excReturn is the value of LR in the handler; where it is not printed that of a basic
+// frame.
+func (vals values) excReturn() (cortexm.ExcReturn, bool) {
+	for _, v := range vals {
+		if e := cortexm.ExcReturn(v.Value); v.Name == "exc_return" && v.Value>>32 == 0 && e.Valid() {
+			return e, true
+		}
+	}
+	return 0xffff_fff9, false
+}
+
+// renamed are the values by the names that their report means. NuttX prints FP between
+// R6 and R8, and R11 as well: its FP is R7, which compilers use in Thumb code. A handler that
+// prints LR twice prints its own too, which is EXC_RETURN.
+func (vals values) renamed(arch *cpu.Arch) values {
+	if !arch.ISABit || arch.Status == cpu.NoReg {
+		return vals
+	}
+	count := make(map[string]int)
+	for _, v := range vals {
+		count[v.Name]++
+	}
+	out := slices.Clone(vals)
+	for i := range out {
+		switch v := &out[i]; {
+		case v.Name == "fp" && count["r11"] > 0:
+			v.Name = "r7"
+		case v.Name == "lr" && count["lr"] > 1 && v.Value>>32 == 0 && cortexm.ExcReturn(v.Value).Valid():
+			v.Name = "exc_return"
+		}
+	}
+	return out
+}

@@ -1,0 +1,53 @@
+package rtos
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/target"
+)
+
+// code is what a program's code says of the addresses on a stack.
+type code struct{ snap *target.Snapshot }
+
+// resumes tells whether a program can go on with a context: at a place in code, with a
+// return address that is one or that the kernel put there for a task's function to end in.
+func (c code) resumes(m *ram, ctx *registers) bool {
+	arch := c.snap.Arch
+	raw, ok := ctx.regs.Lookup(arch.PC)
+	pc, _ := arch.SplitCode(raw)
+	if !ok || !c.contains(pc) {
+		return false
+	}
+	sp := ctx.regs.Val[arch.SP]
+	if sp%m.word != 0 {
+		return false
+	}
+	if _, ok := m.run(sp - 1); !ok {
+		return false
+	}
+	lr, ok := ctx.regs.Lookup(arch.LR)
+	if !ok {
+		return c.follows(raw) // the switch is a call
+	}
+	if _, micro := arch.Layouts[cpu.CortexMFrame]; micro {
+		return true // the frame's xPSR has told
+	}
+	at, _ := arch.SplitCode(lr)
+	return lr == 0 || c.contains(at)
+}
+
+// contains tells whether an address is one of an instruction.
+func (c code) contains(pc uint64) bool {
+	if pc%c.snap.Arch.InsnAlign != 0 {
+		return false
+	}
+	m, ok := c.snap.ModuleAt(pc)
+	return ok && m.Image != nil && m.Image.Executable(m.ToImage(pc))
+}
+
+// follows tells whether a call stands before a return address.
+func (c code) follows(raw uint64) bool {
+	pc, mode := c.snap.Arch.SplitCode(raw)
+	_, kind := callsite.Before(c.snap, pc, mode)
+	return kind == callsite.Call
+}

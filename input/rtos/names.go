@@ -1,0 +1,70 @@
+package rtos
+
+import "github.com/backsight/backsight/target"
+
+// names reads the names of tasks, in memory or in an image.
+type names struct {
+	mem  *target.Memory
+	snap *target.Snapshot
+}
+
+// nameReach is how far from the saved SP a name stands, in bytes.
+const nameReach = 256
+
+// of finds the tasks' names: text at the same distance from the saved SP in all blocks,
+// or a pointer to text.
+func (n names) of(tasks []Task) (read func(*Task) string) {
+	most, best := 0, func(*Task) string { return "" }
+	consider := func(read func(*Task) string) {
+		told, seen := 0, make(map[string]bool)
+		for i := range tasks {
+			if text := read(&tasks[i]); text != "" {
+				told += 2
+				if !seen[text] {
+					told++
+				}
+				seen[text] = true
+			}
+		}
+		if told > most && told >= 2*len(tasks) {
+			most, best = told, read
+		}
+	}
+	word := n.snap.Arch.RegSize
+	for off := -nameReach; off <= nameReach; off += 4 {
+		at := uint64(int64(off))
+		consider(func(t *Task) string { return n.text(t.Block + at) })
+		if off%word == 0 {
+			consider(func(t *Task) string {
+				p, _ := n.mem.Uint(t.Block+at, word)
+				return n.text(p)
+			})
+		}
+	}
+	for i := range tasks {
+		tasks[i].Name = best(&tasks[i])
+	}
+	return best
+}
+
+// maxName is the longest name of a task: configMAX_TASK_NAME_LEN is 16 or less in most
+// firmware, CONFIG_THREAD_MAX_NAME_LEN 32.
+const maxName = 32
+
+// text is a name at an address, in memory or in an image; "" where there is none.
+func (n names) text(addr uint64) string {
+	buf := make([]byte, maxName)
+	read := n.mem.Read(addr, buf)
+	if m, ok := n.snap.ModuleAt(addr); read == 0 && ok && m.Image != nil {
+		read = copy(buf, m.Image.Bytes(m.ToImage(addr)))
+	}
+	for i, c := range buf[:read] {
+		switch {
+		case c == 0 && i >= 2:
+			return string(buf[:i])
+		case c <= ' ' && !(c == ' ' && i > 0) || c > '~':
+			return ""
+		}
+	}
+	return ""
+}

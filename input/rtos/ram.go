@@ -1,0 +1,86 @@
+package rtos
+
+import (
+	"github.com/backsight/backsight/target"
+)
+
+// ram is a program's memory as words of its processor, and as control blocks: a block is known
+// by the address of the word that has the saved SP.
+type ram struct {
+	mem  *target.Memory
+	word uint64 // the size of one
+	// big: the processor is big-endian.
+	big  bool
+	runs []target.Range // of memory without a gap
+}
+
+func newRAM(snap *target.Snapshot) *ram {
+	m := &ram{mem: snap.Memory, word: uint64(snap.Arch.RegSize), big: snap.Arch.BigEndian}
+	for _, seg := range snap.Memory.Segments() {
+		r := target.Range{Lo: seg.Addr, Hi: seg.Addr + seg.Size()}
+		if n := len(m.runs); n > 0 && m.runs[n-1].Hi == r.Lo {
+			m.runs[n-1].Hi = r.Hi
+			continue
+		}
+		m.runs = append(m.runs, r)
+	}
+	return m
+}
+
+// run is the run of memory that holds an address.
+func (m *ram) run(addr uint64) (target.Range, bool) {
+	for _, r := range m.runs {
+		if r.Contains(addr) {
+			return r, true
+		}
+	}
+	return target.Range{}, false
+}
+
+// maxPointers bounds the words that are tried.
+const maxPointers = 1 << 20
+
+// pointers are the addresses of the words of memory that point to memory: one of them is the
+// saved SP of each task.
+func (m *ram) pointers() (out []uint64) {
+	for _, seg := range m.mem.Segments() {
+		lo := (seg.Addr + m.word - 1) &^ (m.word - 1)
+		hi := seg.Addr + uint64(len(seg.Data))
+		for at := lo; at+m.word <= hi && len(out) < maxPointers; at += m.word {
+			sp, ok := m.mem.Uint(at, int(m.word))
+			if !ok || sp%m.word != 0 || sp == 0 {
+				continue
+			}
+			if _, ok := m.run(sp); ok {
+				out = append(out, at)
+			}
+		}
+	}
+	return out
+}
+
+// lookup is a word of a control block, counted in words from the saved SP.
+func (m *ram) lookup(block uint64, words int) (uint64, bool) {
+	return m.mem.Uint(block+m.word*uint64(int64(words)), int(m.word))
+}
+
+// at is lookup, 0 where memory ends.
+func (m *ram) at(block uint64, words int) uint64 {
+	v, _ := m.lookup(block, words)
+	return v
+}
+
+// byteAt is a byte of a control block, counted in bytes from the saved SP.
+func (m *ram) byteAt(block uint64, off int) uint64 {
+	v, _ := m.mem.Uint(block+uint64(int64(off)), 1)
+	return v
+}
+
+// size is a word of a control block as a size. Sizes have 32 bits on 64-bit processors too.
+func (m *ram) size(block uint64, words int) uint64 {
+	if m.big && m.word == 8 {
+		return m.at(block, words)
+	}
+	v, _ := m.mem.Uint(block+m.word*uint64(int64(words)), 4)
+	return v
+}

@@ -1,0 +1,131 @@
+package rtos
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/backsight/backsight/target"
+)
+
+// shape says how a control block bounds the task's stack: the words at these distances from
+// the word with the saved SP, in words, have the low end and, unless owner, the size or the
+// high end.
+type shape struct {
+	lo, other int
+	// high: the other word is the high end.
+	high bool
+	// owner: the block is that of FreeRTOS, whose list items point back to the block, and
+	// which states the low end only.
+	owner bool
+}
+
+// reach is how far from the saved SP the words that bound the stack stand.
+const reach = 48
+
+// before orders shapes that explain memory equally well, so that the answer does not depend
+// on the order of a map: the words nearest to the saved SP.
+func (sh shape) before(o shape) bool {
+	if sh.lo != o.lo {
+		return max(sh.lo, -sh.lo) < max(o.lo, -o.lo) || max(sh.lo, -sh.lo) == max(o.lo, -o.lo) && sh.lo > o.lo
+	}
+	return sh.other < o.other || sh.other == o.other && !sh.high && o.high
+}
+
+// shapes are the ways in which the words around a suspect's saved SP bound its stack.
+func (m *ram) shapes(p *suspect) (out []shape) {
+	run, ok := m.run(p.saved)
+	if !ok {
+		return nil
+	}
+	if m.ownsItself(p.block) {
+		if lo, ok := m.lookup(p.block, ownerStack); ok && lo <= p.saved && run.Contains(lo) && p.saved-lo < maxStack {
+			return []shape{{lo: ownerStack, owner: true}}
+		}
+	}
+	for i := -reach; i <= reach; i++ {
+		lo, ok := m.lookup(p.block, i)
+		if i == 0 || !ok || lo > p.saved || !run.Contains(lo) || p.saved-lo > maxStack || lo%4 != 0 {
+			continue
+		}
+		for _, k := range []int{i - 1, i + 1, i + 2} {
+			v, ok := m.lookup(p.block, k)
+			if !ok || k == 0 {
+				continue
+			}
+			if m.isStack(p, target.Range{Lo: lo, Hi: lo + m.size(p.block, k)}, run) {
+				out = append(out, shape{lo: i, other: k})
+			}
+			if m.isStack(p, target.Range{Lo: lo, Hi: v}, run) {
+				out = append(out, shape{lo: i, other: k, high: true})
+			}
+		}
+	}
+	return out
+}
+
+// Bounds of a stack in bytes.
+const minStack, maxStack = 64, 4 << 20
+
+// isStack tells whether a range can be a suspect's stack: all of it memory, with the saved
+// context inside and the control block outside.
+func (m *ram) isStack(p *suspect, r, run target.Range) bool {
+	return r.Hi > r.Lo && r.Hi-r.Lo >= minStack && r.Hi-r.Lo <= maxStack && r.Hi%4 == 0 && r.Hi <= run.Hi &&
+		p.ctx.end <= r.Hi && p.saved >= r.Lo && !r.Contains(p.block) && p.ctx.sp <= r.Hi
+}
+
+// The control block of FreeRTOS in words, counted from its first, the saved SP: two list
+// items of five words each, whose fourth points back to the block; the priority, the low end
+// of the stack, the name (tskTCB of tasks.c, with neither MPU nor list integrity checks).
+const (
+	ownerState, ownerEvent = 4, 9
+	ownerStack, ownerName  = 12, 13
+)
+
+// ownsItself tells whether a block's list items point back to the block.
+func (m *ram) ownsItself(block uint64) bool {
+	a, ok1 := m.lookup(block, ownerState)
+	b, ok2 := m.lookup(block, ownerEvent)
+	return ok1 && ok2 && a == block && b == block
+}
+
+// task is a suspect of a shape.
+func (m *ram) task(p *suspect, sh shape) Task {
+	t := Task{Block: p.block, Regs: p.ctx.regs, saved: p.saved}
+	t.Stack.Lo = m.at(p.block, sh.lo)
+	switch {
+	case sh.owner:
+		t.Stack.Hi = p.ctx.end // at least; bound finds the end
+	case sh.high:
+		t.Stack.Hi = m.at(p.block, sh.other)
+	default:
+		t.Stack.Hi = t.Stack.Lo + m.size(p.block, sh.other)
+	}
+	return t
+}
+
+// apart leaves out tasks whose stack another task has: each has its own. Of two the one with
+// the lower block stays.
+func apart(tasks []Task) []Task {
+	slices.SortFunc(tasks, func(a, b Task) int {
+		if a.Stack.Lo != b.Stack.Lo {
+			return cmp.Compare(a.Stack.Lo, b.Stack.Lo)
+		}
+		return cmp.Compare(a.Block, b.Block)
+	})
+	out := tasks[:0:0]
+	for _, t := range tasks {
+		if n := len(out); n > 0 && (out[n-1].Stack.Hi > t.Stack.Lo || out[n-1].Stack.Lo == t.Stack.Lo) {
+			continue
+		}
+		if !onStack(tasks, t.Block) {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// onStack tells whether a control block lies on a task's stack: an old copy.
+func onStack(tasks []Task, block uint64) bool {
+	i, _ := slices.BinarySearchFunc(tasks, block, func(t Task, b uint64) int { return cmp.Compare(t.Stack.Lo, b+1) })
+	return i > 0 && tasks[i-1].Stack.Contains(block)
+}
