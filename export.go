@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/unwind/rows"
+	"github.com/backsight/backsight/internal/unwind/sigframe"
 	"github.com/backsight/backsight/tables"
 	"github.com/backsight/backsight/tables/breakpad"
 	"github.com/backsight/backsight/tables/debugframe"
@@ -38,7 +39,9 @@ func ListRules(ctx context.Context, img *image.Image, names ...string) (p *table
 		return nil, err
 	}
 	code := analysis()
-	fault := guarded(img, func() { p, err = rows.List(ctx, img, rows.Code{Entries: code.Entries, Modes: code.Modes}, chosen...) })
+	fault := guarded(img, func() {
+		p, err = rows.List(ctx, img, rows.Code{Entries: code.Entries, Modes: code.Modes, Signals: sigframe.Listed}, chosen...)
+	})
 	if fault != nil {
 		return nil, fault
 	}

@@ -84,9 +84,7 @@ func (e *encoder) sayable(f *tables.Function, row int) bool {
 
 func (e *encoder) rule(f *tables.Function, row int) *tables.Rule { return &e.p.Rules[f.Rows[row].Rule] }
 
-func (e *encoder) signal(f *tables.Function, row int) bool {
-	return e.rule(f, row).Flags&rule.SignalFrame != 0
-}
+func (e *encoder) signal(f *tables.Function, row int) bool { return isSignal(e.rule(f, row)) }
 
 // entry writes the frame description entry of the rows from one up to another. Where bit 0 of a
 // code address is the mode, readers take it off the entry's start: a row that only holds while a call
@@ -125,7 +123,8 @@ const lookAhead = 64
 // return, it is remembered.
 func (e *encoder) program(f *tables.Function, lo uint64, from, to int) {
 	last := entryRule(e.arch) // what the instructions so far say
-	kept, back := last, -1    // the state that was remembered, and the row at which it comes back
+	last.Flags |= e.rule(f, from).Flags & rule.SignalFrame
+	kept, back := last, -1 // the state that was remembered, and the row at which it comes back
 	for i := from; i < to; i++ {
 		if i > from {
 			e.advance(f.Rows[i].Addr - max(lo, f.Rows[i-1].Addr))
@@ -207,7 +206,7 @@ func (e *encoder) cie(signal bool) int {
 	e.out = append(append(e.out, augmentation...), 0)
 	e.out = uleb(e.out, 1)
 	e.out = sleb(e.out, -int64(e.arch.RegSize))
-	e.returnColumn()
+	e.returnColumn(signal)
 	switch {
 	case e.eh:
 		e.out = append(e.out, 1, encodingPCRel4)
@@ -216,13 +215,16 @@ func (e *encoder) cie(signal bool) int {
 	}
 	entry := entryRule(e.arch)
 	e.out = define(e.out, e.arch, &rule.Register{}, &entry.CFA)
-	e.out = returnAddress(e.out, e.arch, &entry.RA)
+	if signal {
+		entry.Flags |= rule.SignalFrame
+	}
+	e.out = returnAddress(e.out, e.arch, &entry)
 	e.end(start)
 	return start
 }
 
 // returnColumn writes the number of the return address's column, a byte in version 1.
-func (e *encoder) returnColumn() { e.out = uleb(e.out, raColumn(e.arch)) }
+func (e *encoder) returnColumn(signal bool) { e.out = uleb(e.out, raColumn(e.arch, signal)) }
 
 // begin begins an entry, whose length end fills in.
 func (e *encoder) begin() int {

@@ -77,6 +77,8 @@ func randomRule(r *rand.Rand, arch *cpu.Arch) tables.Rule {
 	switch {
 	case r.IntN(8) == 0:
 		return tables.Rule{RA: unwind.RegRule{Kind: unwind.Undefined}}
+	case r.IntN(8) == 0:
+		return trampoline(r, arch)
 	case arch.LR != cpu.NoReg && r.IntN(3) == 0:
 		out.RA = unwind.RegRule{Kind: unwind.RegPlus, Base: arch.LR}
 	}
@@ -93,6 +95,25 @@ func randomRule(r *rand.Rand, arch *cpu.Arch) tables.Rule {
 			continue
 		}
 		out.Regs = append(out.Regs, reg)
+	}
+	return out
+}
+
+// trampoline is the rule of a signal frame, which restores the link register beside the PC.
+func trampoline(r *rand.Rand, arch *cpu.Arch) tables.Rule {
+	at := func(reg cpu.Reg) unwind.RegRule {
+		return unwind.RegRule{Kind: unwind.AtReg, Reg: reg, Base: arch.SP, Off: int64(arch.RegSize) * r.Int64N(200)}
+	}
+	out := tables.Rule{Flags: unwind.SignalFrame, CFA: at(cpu.NoReg), RA: at(cpu.NoReg)}
+	if arch.AddrSize < arch.RegSize { // half of a slot, by an expression that is not read back as a slot
+		out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Base: arch.SP}
+	}
+	set := arch.Preserved
+	if arch.LR != cpu.NoReg {
+		set = set.With(arch.LR)
+	}
+	for ; set != 0; set = set.Without(set.First()) {
+		out.Regs = append(out.Regs, at(set.First()))
 	}
 	return out
 }

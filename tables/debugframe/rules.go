@@ -43,13 +43,20 @@ const (
 	encodingPCRel4     byte = 0x1b // DW_EH_PE_pcrel | DW_EH_PE_sdata4
 )
 
+// alternateColumn is a column of no register that is ever saved, for processors without a DWARF
+// number for the PC: behind HI and LO of MIPS, and the floating-point registers of RISC-V.
+const alternateColumn = 66
+
 // raColumn is the column of the return address: that of the link register or, where calls push
-// the return address, of the PC.
-func raColumn(a *cpu.Arch) uint64 {
-	if a.LR != cpu.NoReg {
+// the return address, of the PC. A signal's trampoline restores both.
+func raColumn(a *cpu.Arch, signal bool) uint64 {
+	switch pc := a.Regs[a.PC].DWARF; {
+	case a.LR != cpu.NoReg && !signal:
 		return uint64(a.Regs[a.LR].DWARF)
+	case pc >= 0:
+		return uint64(pc)
 	}
-	return uint64(a.Regs[a.PC].DWARF)
+	return alternateColumn
 }
 
 // entryRule is what holds on entry to a function.
@@ -102,19 +109,19 @@ func change(b []byte, a *cpu.Arch, from, to *tables.Rule) []byte {
 		b = define(b, a, &from.CFA, &to.CFA)
 	}
 	if !same(&from.RA, &to.RA) {
-		b = returnAddress(b, a, &to.RA)
+		b = returnAddress(b, a, to)
 	}
-	i, k := 0, 0
+	i, k, signal := 0, 0, isSignal(to)
 	for i < len(from.Regs) || k < len(to.Regs) {
 		switch {
 		case k == len(to.Regs) || i < len(from.Regs) && from.Regs[i].Reg < to.Regs[k].Reg:
-			b = register(b, a, &from.Regs[i], &rule.Register{Reg: from.Regs[i].Reg})
+			b = register(b, a, &from.Regs[i], &rule.Register{Reg: from.Regs[i].Reg}, signal)
 			i++
 		case i == len(from.Regs) || to.Regs[k].Reg < from.Regs[i].Reg:
-			b = register(b, a, &rule.Register{Reg: to.Regs[k].Reg}, &to.Regs[k])
+			b = register(b, a, &rule.Register{Reg: to.Regs[k].Reg}, &to.Regs[k], signal)
 			k++
 		default:
-			b = register(b, a, &from.Regs[i], &to.Regs[k])
+			b = register(b, a, &from.Regs[i], &to.Regs[k], signal)
 			i, k = i+1, k+1
 		}
 	}
@@ -167,18 +174,20 @@ func define(b []byte, a *cpu.Arch, from, to *rule.Register) []byte {
 }
 
 // returnAddress appends the rule of the return address's column.
-func returnAddress(b []byte, a *cpu.Arch, to *rule.Register) []byte {
-	n := raColumn(a)
+func returnAddress(b []byte, a *cpu.Arch, of *tables.Rule) []byte {
+	n, to := raColumn(a, isSignal(of)), &of.RA
 	if to.Kind == rule.RegPlus && to.Base == a.LR && to.Off == 0 {
 		return uleb(append(b, opSameValue), n)
 	}
 	return column(b, a, n, to)
 }
 
+func isSignal(r *tables.Rule) bool { return r.Flags&rule.SignalFrame != 0 }
+
 // register appends the rule of a register, if DWARF has a number for it.
-func register(b []byte, a *cpu.Arch, from, to *rule.Register) []byte {
+func register(b []byte, a *cpu.Arch, from, to *rule.Register, signal bool) []byte {
 	n := a.Regs[to.Reg].DWARF
-	if n < 0 || uint64(n) == raColumn(a) || same(from, to) {
+	if n < 0 || uint64(n) == raColumn(a, signal) || same(from, to) {
 		return b
 	}
 	if to.Reg == a.SP && to.Kind == rule.CFAPlus && to.Off == 0 && from.Kind == rule.Unspecified {

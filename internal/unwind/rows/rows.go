@@ -39,6 +39,7 @@ func List(ctx context.Context, img *image.Image, code Code, sources ...Source) (
 	l := lister{ctx: ctx, img: img, sources: sources, numbers: make(map[string]int), moded: modedStarts(img, code.Modes), out: &tables.Program{Image: img}}
 	l.ask.budget, l.ask.code, l.starts = asked(img), codeOf(img), s.sorted()
 	l.table(t)
+	l.signals(code.Signals)
 	l.functions()
 	return l.out, ctx.Err()
 }

@@ -15,8 +15,11 @@ type Starts func(img *image.Image, yield func(addr uint64, mode cpu.Mode) bool)
 
 // Code tells of an image's code what rules do not. Entries are the certain beginnings of
 // functions, Modes those and the possible ones, in order of address, on processors whose code
-// may be of two modes.
-type Code struct{ Entries, Modes Starts }
+// may be of two modes; Signals are trampolines.
+type Code struct {
+	Entries, Modes Starts
+	Signals        Signals
+}
 
 // start is where a function begins.
 type start struct{ pc uint64 }
