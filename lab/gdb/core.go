@@ -128,7 +128,11 @@ func (w *writer) prstatus() []byte {
 	if w.wide {
 		pid, regs = 32, 112
 	}
-	l := w.arch.Layouts[cpu.LinuxPrstatus]
+	l, ok := w.arch.Layouts[cpu.LinuxPrstatus]
+	if !ok { // Cortex-M: r0 to r15 and xpsr as GDB sends them, and a word as on Linux (gdb/arm-none-tdep.c)
+		l = w.arch.Layouts[cpu.GDBPacket]
+		l.Size += w.arch.RegSize
+	}
 	desc := make([]byte, regs+l.Size+4)
 	put := func(off, size int, v uint64) {
 		for i := range size {

@@ -53,12 +53,14 @@ func (s *Session) core(i int) string { return filepath.Join(s.dir, strconv.Itoa(
 const maxFrames = 1000
 
 // chain is the Python that GDB runs to print the chain of the core it has open. What it
-// prints arrives at once: it tells how far GDB is.
+// prints arrives at once: it tells how far GDB is. GDB has a frame for an exception of Cortex-M, whose
+// PC is the EXC_RETURN value: nothing that runs there.
 const chain = `python
 print("CORE", %d, flush=True)
 f, n = gdb.newest_frame(), 0
 while f is not None and n < %d:
-    print("PC", hex(f.pc() & %#x), flush=True)
+    if f.type() != gdb.SIGTRAMP_FRAME or f.pc() & 0xffffff80 != 0xffffff80:
+        print("PC", hex(f.pc() & %#x), flush=True)
     n += 1
     try: f = f.older()
     except gdb.error: f = None

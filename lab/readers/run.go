@@ -1,7 +1,6 @@
 package readers
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -109,15 +108,6 @@ func (m *measurement) run(ctx context.Context) error {
 	return m.snapshots(ctx, p, cfi)
 }
 
-// stackCFI are the rules of a program as a Breakpad symbol file says them.
-func stackCFI(p *tables.Program) (*StackCFI, error) {
-	var sym bytes.Buffer
-	if err := Write(&sym, "breakpad", p); err != nil {
-		return nil, err
-	}
-	return ReadStackCFI(&sym, p.Image.Arch, loaded(p.Image))
-}
-
 // loaded is the address that a module's symbol file is relative to.
 func loaded(img *image.Image) uint64 {
 	if s := img.Segments; len(s) > 0 && s[0].FileOff <= s[0].Addr {
@@ -148,15 +138,20 @@ func (m *measurement) snapshots(ctx context.Context, p *tables.Program, cfi *Sta
 		return err
 	}
 	defer stream.Close()
+	walk := modules{cfi, map[uint64]*StackCFI{}}
 	var asked []int
 	for n := 0; n < len(m.answers); n++ {
 		snap, err := stream.Next(ctx)
 		if err != nil {
 			return err
 		}
-		m.judge(2, n, cfi.Backtrace(snap))
+		chain, err := walk.Backtrace(snap)
+		if err != nil {
+			return err
+		}
+		m.judge(2, n, chain)
 		if m.answers[n].Kind != "signal" {
-			m.judge(3, n, cfi.Backtrace(snap))
+			m.judge(3, n, chain)
 		}
 		if len(sessions) > 0 && n%m.opt.GDB == 0 {
 			asked = append(asked, n)

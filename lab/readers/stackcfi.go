@@ -109,23 +109,39 @@ const maxFrames = 1000
 
 // Backtrace walks the stack of a snapshot's first thread as a minidump's walker does: by the records
 // alone, with the registers that the ABI preserves kept where no record mentions them.
-func (s *StackCFI) Backtrace(snap *target.Snapshot) (pcs []uint64) {
+func (m *modules) Backtrace(snap *target.Snapshot) (pcs []uint64, err error) {
 	regs := snap.Threads[0].Regs
-	pc, _, ok := s.arch.PCOf(&regs)
+	pc, _, ok := snap.Arch.PCOf(&regs)
 	site := pc
 	for ok && len(pcs) < maxFrames {
 		pcs = append(pcs, pc)
-		if pc, ok = s.step(snap, &regs, site); pc == 0 {
+		rules, err := m.at(snap, pc, site)
+		if err != nil {
+			return pcs, err
+		}
+		if pc, ok = m.program.step(snap, &regs, rules); pc == 0 {
 			break
 		}
-		site = pc - 1
+		if site = pc; !m.program.interrupts(rules) {
+			site--
+		}
 	}
-	return pcs
+	return pcs, nil
+}
+
+// interrupts tells whether a frame was not called but interrupted: its records restore registers
+// that a call may change.
+func (s *StackCFI) interrupts(rules map[string][]string) bool {
+	for name := range rules {
+		if r, ok := s.regs[name]; ok && r != s.arch.SP && r != s.arch.LR && !s.arch.Preserved.Has(r) {
+			return true
+		}
+	}
+	return false
 }
 
 // step makes the caller's registers of the callee's, and returns the caller's PC.
-func (s *StackCFI) step(snap *target.Snapshot, regs *cpu.Registers, site uint64) (uint64, bool) {
-	rules := s.at(site)
+func (s *StackCFI) step(snap *target.Snapshot, regs *cpu.Registers, rules map[string][]string) (uint64, bool) {
 	m := machine{cfi: s, snap: snap, regs: regs}
 	if rules == nil || !m.run(rules[".cfa"]) {
 		return 0, false

@@ -29,7 +29,9 @@ STACK CFI INIT 300 40 .cfa: $sp 0 + .ra: 0
 	var b target.Builder
 	b.Add(0x8000, []byte{12: 0x00, 0x40, 0x03, 0x10}, 0, 0)
 	snap.Memory = b.Memory(arch)
-	if got, want := cfi.Backtrace(snap), []uint64{0x400104, 0x400220, 0x400310}; !slices.Equal(got, want) {
-		t.Errorf("%#x, want %#x", got, want)
+	walk := modules{program: cfi}
+	got, err := walk.Backtrace(snap)
+	if want := []uint64{0x400104, 0x400220, 0x400310}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%#x, %v, want %#x", got, err, want)
 	}
 }
