@@ -1,6 +1,7 @@
 package console
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -41,6 +42,28 @@ func TestReportsAreThreads(t *testing.T) {
 	}
 	if _, err := s.Next(context.Background()); err != io.EOF {
 		t.Errorf("behind the last snapshot: %v", err)
+	}
+}
+
+// TestMaxReports: a log of nothing but reports is read up to a number that follows from its
+// length, and the rest is said to be missing.
+func TestMaxReports(t *testing.T) {
+	log := bytes.Repeat([]byte("CRASH a\n"), reportsFloor+100)
+	s, err := Format(toy(&cpu.Arch{})).Open(context.Background(), input.NewCapture("log", log), &input.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := s.Next(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	most := reportsFloor + len(log)/bytesPerReport
+	if len(snap.Threads) != most {
+		t.Errorf("%d threads, want %d", len(snap.Threads), most)
+	}
+	want := fmt.Sprintf("%d reports were read, the most for a log of %d bytes; those from line %d on were not", most, len(log), most+1)
+	if len(snap.Issues) != 1 || snap.Issues[0].Text != want {
+		t.Errorf("issues %v, want %q", snap.Issues, want)
 	}
 }
 

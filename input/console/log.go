@@ -2,9 +2,11 @@ package console
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/target"
 )
 
 // maxLine bounds a line in bytes: what is longer is cut into several.
@@ -38,6 +40,19 @@ func (l *Log) Memo(key any, make func() any) any {
 		l.memo[key] = v
 	}
 	return v
+}
+
+// How many reports are read of a log: a thread of a snapshot costs more memory than a short
+// report has text. Reports of kernels have some four kilobytes, those of microcontrollers one.
+const reportsFloor, bytesPerReport = 1 << 12, 4 << 10
+
+// MaxReports bounds the reports that are read, by the length of the text.
+func (l *Log) MaxReports() int { return reportsFloor + len(l.text)/bytesPerReport }
+
+// TooMany says that the reports from line at on were not read.
+func (l *Log) TooMany(at int) target.Issue {
+	return target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf("%d reports were read, the most for a log of %d bytes; those from line %d on were not",
+		l.MaxReports(), len(l.text), at+1)}
 }
 
 // RAM is the memory that the user gave beside the log, nil for none.

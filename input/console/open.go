@@ -43,9 +43,14 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, readers []Reade
 // knows the first report reads all others. What a reader of other machines' reports finds
 // behind the oops of a kernel, as the registers of the program that ran, is no report.
 func (s *stream) readAll(ctx context.Context, log *Log, env *input.Env, readers []Reader) error {
+	left := log.MaxReports()
 	for at := 0; at < log.Len(); {
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if left == 0 {
+			s.refused = append(s.refused, log.TooMany(at))
+			break
 		}
 		next := at + 1
 		for i, reader := range readers {
@@ -55,6 +60,7 @@ func (s *stream) readAll(ctx context.Context, log *Log, env *input.Env, readers 
 			}
 			r.Line, next, readers = at, max(behind, at+1), readers[i:i+1]
 			s.add(r)
+			left--
 			break
 		}
 		at = next
@@ -75,7 +81,8 @@ type stream struct {
 	snaps []*target.Snapshot
 	// tasks are the further threads of each snapshot.
 	tasks [][]target.Thread
-	// refused are the issues of reports of processors that are not known.
+	// refused are the issues of what was not read: reports of processors that are not known,
+	// reports that are too many.
 	refused []target.Issue
 	ram     *input.RAM // nil: none
 }

@@ -14,6 +14,9 @@ const (
 	maxGap   = 24
 	maxHead  = 128
 	maxLines = 20_000
+	// maxValues is how many registers a report has: processors have some hundred, and a
+	// report may print them once more for each of a few frames.
+	maxValues = 1 << 11
 )
 
 // collector takes the words of a report together, line by line.
@@ -117,7 +120,7 @@ func (c *collector) take(line string, behindFirst bool) (took, done bool) {
 		w.rows = append(w.rows, r)
 		return true, done
 	}
-	for _, v := range c.scratch {
+	for _, v := range c.scratch[:min(len(c.scratch), maxValues-len(w.vals))] {
 		w.vals = append(w.vals, decimal(v))
 	}
 	return took || len(c.scratch) > 0, done

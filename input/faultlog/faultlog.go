@@ -23,13 +23,18 @@ func Reader() console.Reader {
 	return console.Reader{Name: "faultlog", Read: read, Finish: finish}
 }
 
+// vocabularyKey is of the names of registers in a log's memos: thousands of lines may begin a
+// report.
+type vocabularyKey struct{}
+
 // read reads the report that begins at a line, if one does.
 func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
 	line := log.Line(at)
 	if !interesting(line) {
 		return nil, at + 1
 	}
-	c := collector{vocabulary: regtext.NewVocabulary(env.Archs)}
+	names := log.Memo(vocabularyKey{}, func() any { return regtext.NewVocabulary(env.Archs) }).(*regtext.Vocabulary)
+	c := collector{vocabulary: names}
 	if !c.begins(line) {
 		return nil, at + 1
 	}

@@ -11,8 +11,9 @@ import (
 // Hint is the processor whose registers vals most likely are, nil where they are none's. Of
 // the variants of one processor the first counts that has registers as wide as those
 // printed, and the microcontroller profile of ARM where its fault status registers are
-// among vals.
+// among vals. A register that is printed again tells nothing more.
 func Hint(archs cpu.Set, vals []regtext.Value) *cpu.Arch {
+	vals = once(vals)
 	wide, micro := false, false
 	for _, v := range vals {
 		wide = wide || v.Digits == 16
@@ -29,6 +30,19 @@ func Hint(archs cpu.Set, vals []regtext.Value) *cpu.Arch {
 		}
 	}
 	return best
+}
+
+// once has the first value of each register.
+func once(vals []regtext.Value) []regtext.Value {
+	names := make(map[string]bool, len(vals))
+	out := make([]regtext.Value, 0, len(vals))
+	for _, v := range vals {
+		if !names[v.Name] {
+			names[v.Name] = true
+			out = append(out, v)
+		}
+	}
+	return out
 }
 
 // enough is what names must be worth to tell a processor: three registers. Nearly all have

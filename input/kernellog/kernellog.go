@@ -55,7 +55,11 @@ func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console
 	if i+1 < len(k.records) {
 		next = min(next, k.records[i+1].from)
 	}
-	return k.report(r, env), max(next, at+1)
+	report := k.report(r, env)
+	if k.full > 0 && i == len(k.records)-1 {
+		report.Issues = append(report.Issues, log.TooMany(k.full))
+	}
+	return report, max(next, at+1)
 }
 
 // maxMixed is how many reports may be printed at a time, one in the other's lines.

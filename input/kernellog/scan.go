@@ -12,6 +12,7 @@ type scanner struct {
 	open    map[string]*record // by caller
 	ended   map[string]bool    // callers whose report has ended: x86 repeats registers behind
 	records []*record          // in the order of their first lines
+	full    int                // the line from which on none are read, 0: all were
 	facts   facts
 }
 
@@ -22,6 +23,10 @@ const maxOpen = 4096
 func scan(log *console.Log) *scanner {
 	s := &scanner{open: make(map[string]*record), ended: make(map[string]bool)}
 	for i := range log.Len() {
+		if len(s.records) == log.MaxReports() {
+			s.full = i
+			break
+		}
 		if text := log.Line(i); text != "" {
 			s.line(i, console.Cut(text))
 		}

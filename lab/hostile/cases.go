@@ -41,7 +41,25 @@ func Cases() []Case {
 		{"relocations", "imports, in three tables that are one", 1_500_000, relocations},
 		{"unwinding", "frame description entries", 1_500_000, unwinding},
 		{"lines", "a log of empty lines", 30_000_000, lines},
+		{"oopses", "a kernel's log of short reports", 100_000, repeated("", oops)},
+		{"faults", "a microcontroller's log of short reports", 100_000, repeated("", fault)},
+		{"words", "lines that may each begin a report of a microcontroller", 500_000, repeated("", "#1 0x20001234\n")},
+		{"dump", "registers, and rows of memory without an end", 500_000, repeated(fault, "20001000: 08000101 20001000 fffffffd 00000000\n")},
+		{"line", "a line of registers", 2_000_000, repeated("", "PC : 08000101 ")},
 	}, append(codeCases(), appleCases()...)...)
+}
+
+// The shortest reports that are read: of a kernel, of a fault handler.
+const (
+	oops  = "Internal error: Oops: 5 [#1] SMP ARM\nCPU: 0 PID: 1 Comm: sh\nPC is at 0xc0100000\npc : [<c0100000>]    lr : [<c0100010>]    psr: 60000013\n---[ end trace 0 ]---\n"
+	fault = "R0 = 00000000 R1 = 00000000 R2 = 00000000 R3 = 00000000 R12 = 00000000\nLR = 08000101 PC = 08000200 xPSR = 61000000\n\n"
+)
+
+// repeated is a log: a text n times behind another.
+func repeated(begin, text string) func(int) map[string][]byte {
+	return func(n int) map[string][]byte {
+		return map[string][]byte{capture: []byte(begin + strings.Repeat(text, n))}
+	}
 }
 
 // list is a snapshot with an array of n equal elements.
