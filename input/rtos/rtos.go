@@ -50,8 +50,9 @@ const maxTasks = 4096
 func Find(snap *target.Snapshot) (k Kernel, ok bool) {
 	s := newSearch(snap)
 	var best verdict
-	for i := range layouts {
-		if l := &layouts[i]; l.fits(snap.Arch) {
+	all := layouts()
+	for i := range all {
+		if l := &all[i]; l.fits(snap.Arch) {
 			if v := s.judge(l.compile(snap.Arch)); v.weight > best.weight {
 				best = v
 			}

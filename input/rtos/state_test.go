@@ -185,8 +185,9 @@ func TestFill(t *testing.T) {
 // no other, in memory without symbols.
 func TestPorts(t *testing.T) {
 	all := append(append(cpu.Set(arm.Archs()), riscv.Archs()...), mips.Archs()...)
-	for i := range layouts {
-		l := &layouts[i]
+	ports := layouts()
+	for i := range ports {
+		l := &ports[i]
 		var arch *cpu.Arch
 		for _, a := range all {
 			if l.fits(a) && arch == nil && !a.BigEndian {
