@@ -35,10 +35,13 @@ func (u *Unwinder) Variables(ctx context.Context, r *report.Report, names *symbo
 }
 
 func (u *Unwinder) variables(ctx context.Context, snap *target.Snapshot, th *report.Thread, names *symbol.Symbolizer) {
-	regs := u.frameRegisters(snap, th)
+	regs, walked := u.frameRegisters(snap, th)
 	var entered locals.Entered // of the frame, from its caller, so that callers come first
-	for k := min(len(th.Frames), len(regs)) - 1; k >= 0; k-- {
+	for k := min(len(th.Frames), len(regs), len(walked)) - 1; k >= 0; k-- {
 		f := &th.Frames[k]
+		if !f.HasCFA && walked[k].HasCFA { // the report's limit is at this frame
+			f.CFA, f.HasCFA = walked[k].CFA, true
+		}
 		pc, known := regs[k].Lookup(snap.Arch.PC)
 		if ctx.Err() != nil || f.Module == nil || f.Module.Image == nil || known && !sameCode(snap.Arch, pc, f.PC) {
 			entered = nil
@@ -66,18 +69,21 @@ func sameCode(arch *cpu.Arch, a, b uint64) bool {
 	return a == b
 }
 
-// frameRegisters are the registers of a thread's frames.
-func (u *Unwinder) frameRegisters(snap *target.Snapshot, th *report.Thread) []cpu.Registers {
+// frameRegisters are the registers of a thread's frames, and those frames walked one further, so
+// that the last has a CFA as well.
+func (u *Unwinder) frameRegisters(snap *target.Snapshot, th *report.Thread) ([]cpu.Registers, []unwind.Frame) {
+	n := min(len(th.Frames), maxWithVariables)
+	if n == 0 {
+		return nil, nil
+	}
 	opt := u.WalkerOptions()
-	opt.MaxFrames = min(len(th.Frames), maxWithVariables)
-	regs := make([]cpu.Registers, opt.MaxFrames)
+	opt.MaxFrames = n + 1
+	regs := make([]cpu.Registers, n)
 	opt.Registers = func(frame int, r *cpu.Registers) {
 		if frame < len(regs) {
 			regs[frame] = *r
 		}
 	}
-	if opt.MaxFrames > 0 {
-		unwind.NewWalker(snap, opt).Walk(th.Thread, nil)
-	}
-	return regs
+	frames, _ := unwind.NewWalker(snap, opt).Walk(th.Thread, nil)
+	return regs, frames
 }

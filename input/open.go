@@ -18,7 +18,7 @@ import (
 // does later. Errors are *Error.
 func Open(ctx context.Context, path string, env *Env) (Stream, error) {
 	if path == "-" {
-		return OpenReader(ctx, path, os.Stdin, env)
+		return OpenReader(ctx, "standard input", os.Stdin, env)
 	}
 	c, err := openFile(path, env)
 	if err != nil {

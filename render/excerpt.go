@@ -51,6 +51,9 @@ func (t *text) modules(s *target.Snapshot) {
 		if m.Image != nil {
 			id, file = m.Image.BuildID, m.Image.Path
 		}
+		if file == m.Name {
+			file = "found there"
+		}
 		t.line(fmt.Sprintf("  %s  %s  %s", orNone(hex.EncodeToString(id)), orUnknown(m.Name), file))
 	}
 }

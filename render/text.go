@@ -344,9 +344,12 @@ func (t *text) attempt(a *report.Attempt) {
 	t.b = append(t.b, '\n')
 }
 
-// registers writes the known registers, four in a line.
+// registers writes the known registers, four in a line, or as many as fit.
 func (t *text) registers(arch *cpu.Arch, regs *cpu.Registers) {
-	n := 0
+	n, perLine := 0, 4
+	if cell := len("    status 0x") + t.digits; t.style.Width > 0 {
+		perLine = min(max(t.style.Width/cell, 1), perLine)
+	}
 	for i := range arch.Regs {
 		v, ok := regs.Lookup(regAt(i))
 		if !ok {
@@ -354,11 +357,11 @@ func (t *text) registers(arch *cpu.Arch, regs *cpu.Registers) {
 		}
 		t.b = fmt.Appendf(t.b, "    %-6s ", arch.Regs[i].Names[0])
 		t.b = appendHex(t.b, v, 2*arch.Regs[i].Size)
-		if n++; n%4 == 0 {
+		if n++; n%perLine == 0 {
 			t.b = append(t.b, '\n')
 		}
 	}
-	if n%4 != 0 {
+	if n%perLine != 0 {
 		t.b = append(t.b, '\n')
 	}
 }
