@@ -1,6 +1,9 @@
 package backsight_test
 
 import (
+	"os"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -21,6 +24,14 @@ func TestReadme(t *testing.T) {
 	if args := strings.Fields(read(t, "testdata/mips-deref/args")); !strings.Contains(doc, "go run ./cmd/backsight bt --sysroot testdata/mips-deref/"+args[len(args)-2]) {
 		t.Errorf("README.md's first command is not that of testdata/mips-deref: %q", args)
 	}
+	t.Run("jq", func(t *testing.T) {
+		if _, err := exec.LookPath("jq"); err != nil {
+			t.Skip(err)
+		}
+		for _, s := range shown(doc) {
+			s.run(t, ".", "PATH="+filepath.Dir(command(t))+string(os.PathListSeparator)+os.Getenv("PATH"))
+		}
+	})
 	example := read(t, "example_test.go")
 	_, code, _ := strings.Cut(doc, "```go\n")
 	code, _, _ = strings.Cut(code, "```")
