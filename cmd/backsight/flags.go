@@ -113,11 +113,35 @@ func (r *rawFlags) parse(archs cpu.Set) (*cpu.Arch, error) {
 	if r.arch == "" {
 		return nil, nil
 	}
-	a, ok := archs.ByName(r.arch, r.abi, r.endian == "big")
+	p := r.named()
+	if r.endian == "big" && p.endian != "big" {
+		return nil, fmt.Errorf("--arch %s is little-endian, --endian says big", r.arch)
+	}
+	a, ok := archs.ByName(p.arch, p.abi, p.endian == "big")
 	if !ok {
 		return nil, fmt.Errorf("no processor %s; there are %s", strings.Join(strings.Fields(r.arch+" "+r.abi+" "+r.endian+"-endian"), " "), processors(archs))
 	}
 	return a, nil
+}
+
+// named is what --arch, --abi and --endian name together. Distributions and toolchains have
+// names of their own, which say the byte order or the ABI, too.
+func (r *rawFlags) named() rawFlags {
+	p, ok := map[string]rawFlags{
+		"mipsel": {"mips", "little", ""}, "mipseb": {"mips", "big", ""},
+		"mips64el": {"mips64", "little", ""}, "mips64eb": {"mips64", "big", ""},
+		"arm64": {"aarch64", r.endian, ""}, "amd64": {"x86_64", r.endian, ""}, "x86-64": {"x86_64", r.endian, ""},
+		"x86": {"i386", r.endian, ""}, "i686": {"i386", r.endian, ""},
+		"armel": {"arm", "little", ""}, "armhf": {"arm", "little", ""}, "cortex-m": {"arm", r.endian, "cortexm"},
+		"rv32": {"riscv32", r.endian, ""}, "rv64": {"riscv64", r.endian, ""},
+	}[r.arch]
+	if !ok {
+		return *r
+	}
+	if r.abi != "" {
+		p.abi = r.abi
+	}
+	return p
 }
 
 // processors lists the names of all ABIs.

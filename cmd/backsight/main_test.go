@@ -75,6 +75,7 @@ func TestExitCodes(t *testing.T) {
 		{"bad color", []string{"bt", "--color", "green", good}, exitUsage, `"green" is none of`},
 		{"bad endian", []string{"bt", "--endian", "middle", good}, exitUsage, `"middle" is neither`},
 		{"bad arch", []string{"bt", "--arch", "z80", good}, exitUsage, "no processor z80"},
+		{"two byte orders", []string{"bt", "--arch", "mipsel", "--endian", "big", good}, exitUsage, "--arch mipsel is little-endian, --endian says big"},
 		{"one and all", []string{"bt", "-1", "-a", good}, exitUsage, "exclude one another"},
 		{"explain without PC", []string{"explain", good}, exitUsage, "wants a binary and an address"},
 		{"explain no binary", []string{"explain", text, "0"}, exitNone, "text: offset 0x0: not a known kind of binary"},

@@ -1,0 +1,35 @@
+package main
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight"
+)
+
+// TestProcessorNames: a processor by its name here, and by those that distributions have.
+func TestProcessorNames(t *testing.T) {
+	for _, tt := range []struct {
+		given rawFlags
+		name  string
+		big   bool
+		abi   string
+	}{
+		{rawFlags{"mips", "big", ""}, "mips", true, "o32"},
+		{rawFlags{"mipsel", "little", ""}, "mips", false, "o32"},
+		{rawFlags{"mipseb", "little", ""}, "mips", true, "o32"},
+		{rawFlags{"mips64el", "little", "n32"}, "mips64", false, "n32"},
+		{rawFlags{"arm64", "little", ""}, "aarch64", false, ""},
+		{rawFlags{"amd64", "little", ""}, "x86_64", false, ""},
+		{rawFlags{"armhf", "little", ""}, "arm", false, ""},
+		{rawFlags{"cortex-m", "little", ""}, "arm", false, "cortexm"},
+	} {
+		a, err := tt.given.parse(backsight.CPUs())
+		if err != nil {
+			t.Errorf("%v: %v", tt.given, err)
+			continue
+		}
+		if a.Name != tt.name || a.BigEndian != tt.big || tt.abi != "" && a.ABI != tt.abi {
+			t.Errorf("%v: %s %s, big-endian %t", tt.given, a.Name, a.ABI, a.BigEndian)
+		}
+	}
+}
