@@ -113,8 +113,10 @@ func (v *verifier) oneBitAway(s *State, c *candidate, site cpu.CallSite) (found 
 
 // asGood tells whether the call other may have led to s as well as the call at site. Where
 // the call at site is proven to go to the callee, another one is as good if it is known to
-// go there, too; else unless it is known to go elsewhere. A call straight to the callee may
-// be any other one, and a call that came to s by a jump any other that does.
+// go there, too; else if nobody knows its target. Where the target is known, but not where
+// that goes on to, the call is none to doubt for: a PLT stub whose import was not captured,
+// through a register on MIPS. A call straight to the callee may be any other one, and a call
+// that came to s by a jump any other that does.
 func (v *verifier) asGood(s *State, c *candidate, site, other cpu.CallSite) bool {
 	if site.Direct && other.Direct && other.Target == site.Target {
 		return true
@@ -139,5 +141,5 @@ func (v *verifier) asGood(s *State, c *candidate, site, other cpu.CallSite) bool
 		return startsAt(s, c, entry) // the table tells; to follow jumps is much work
 	}
 	a := v.reaches(s, c, entry, mode)
-	return a == Yes || a == YesByJump || a == Unknown && !other.Direct
+	return a == Yes || a == YesByJump
 }

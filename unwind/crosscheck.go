@@ -70,10 +70,18 @@ type startRules struct {
 	scratch *ruleScratch
 }
 
-// ruleScratch is space for a question, made when it is first needed.
+// ruleScratch is space for a question and its answer, and for another answer to compare.
 type ruleScratch struct {
-	query Query
-	rule  Rule
+	query     Query
+	rule, own Rule
+}
+
+// space is the scratch space, made when it is first needed.
+func (a *startRules) space() *ruleScratch {
+	if a.scratch == nil {
+		a.scratch = new(ruleScratch)
+	}
+	return a.scratch
 }
 
 // of is the rule that the source which found c has for the start of the function that s
@@ -88,15 +96,13 @@ func (a *startRules) of(s *State, c *candidate) *Rule {
 		return nil
 	}
 	q.PC, q.Resume, q.Exact = c.start, c.start, true
-	if a.scratch == nil {
-		a.scratch = new(ruleScratch)
-	}
-	a.scratch.query = q
-	a.scratch.rule.Reset()
-	if src.Rule(&a.scratch.query, &a.scratch.rule) != Found || a.scratch.rule.Flags&Fallback != 0 {
+	scratch := a.space()
+	scratch.query = q
+	scratch.rule.Reset()
+	if src.Rule(&scratch.query, &scratch.rule) != Found || scratch.rule.Flags&Fallback != 0 {
 		return nil // none, or one that holds where the function calls others (compact unwind)
 	}
-	return &a.scratch.rule
+	return &scratch.rule
 }
 
 // at tells whether a function begins at c's return address, as the table has it that lists
@@ -106,11 +112,8 @@ func (a *startRules) at(c *candidate) (begins, known bool) {
 	if m == nil || m.Image == nil {
 		return false, false
 	}
-	if a.scratch == nil {
-		a.scratch = new(ruleScratch)
-	}
 	pc := m.ToImage(c.pc) & m.Image.Arch.AddrMask()
-	q, r := &a.scratch.query, &a.scratch.rule
+	q, r := &a.space().query, &a.scratch.rule
 	for _, s := range a.sources {
 		src, ok := s.(RuleSource)
 		if !ok || s.Method().basis() != inTable {

@@ -57,3 +57,46 @@ func TestOneBitAwayAnywhere(t *testing.T) {
 		}
 	}
 }
+
+// TestOneBitAlike: a call of f in g as well, one bit away, and a return address where g's frame
+// has its own. Where that frame is laid out as main's, main's caller is the same either way,
+// though nothing proves it; where not, the caller depends on which of the two was running.
+func TestOneBitAlike(t *testing.T) {
+	const inOther = inMain ^ 0x200
+	arch := o32()
+	for _, c := range []struct {
+		size int64 // of g's frame
+		want unwind.Trust
+	}{{32, unwind.Certain}, {36, unwind.Likely}} {
+		snap := stopped(arch, synth.Stack(arch).Label("f").Zero(28).Word(inMain).Label("main").Zero(28).Word(inH).Word(inH).Label("h").Zero(64).Place(0x7fff_0000))
+		copy(snap.Modules[0].Image.Code(inOther-8), snap.Modules[0].Image.Code(inMain - 8)[:4])
+		source := tables(arch, unwind.MethodCFI, 0)
+		source.at[inMain], source.at[inOther] = []unwind.Rule{saved(arch, 32, 0)}, []unwind.Rule{saved(arch, c.size, 0)}
+		source.ends = map[uint64]bool{inH: true}
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}, CallGraph: graph{holds: sameHundred}})
+		for round := range 3 {
+			frames, _ := w.Walk(&snap.Threads[0], nil)
+			if len(frames) != 4 || frames[2].Trust != unwind.Likely || frames[3].Trust != c.want {
+				t.Errorf("frame of %d bytes, round %d: %+v", c.size, round, frames)
+			}
+		}
+	}
+}
+
+// TestOneBitOtherCallee: h calls the function of frame 0 through a register, nobody knows how.
+// Of the call one bit away it is known where that goes: to a function of another library, from
+// which nobody knows a way back.
+func TestOneBitOtherCallee(t *testing.T) {
+	const inOther = inH ^ 0x20
+	arch := o32()
+	for callee, want := range map[uint64]unwind.Checks{0: unwind.OneBitAway, 0x7fff_0000: 0} {
+		snap := stopped(arch, synth.Stack(arch).Zero(28).Word(inMain).Zero(64).Place(0x7fff_0000))
+		snap.Threads[0].Regs = *synth.Regs(arch, map[string]uint64{"pc": inG, "sp": 0x7fff_0000, "ra": inH})
+		copy(snap.Modules[0].Image.Code(inOther-8), snap.Modules[0].Image.Code(inH - 8)[:4])
+		calls := graph{holds: unknownTargets, calleeAt: map[uint64]uint64{inOther - 8: callee}}
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCode, 0)}, CallGraph: calls})
+		if frames, _ := w.Walk(&snap.Threads[0], nil); len(frames) < 2 || frames[1].Checks&unwind.OneBitAway != want {
+			t.Errorf("the other call goes to %#x: %+v", callee, frames)
+		}
+	}
+}

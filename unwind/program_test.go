@@ -1,6 +1,8 @@
 package unwind_test
 
 import (
+	"cmp"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/internal/synth"
@@ -114,10 +116,12 @@ func stopped(arch *cpu.Arch, stack synth.Placed) *target.Snapshot {
 	return snap
 }
 
-// graph answers from a table of entries by place; an indirect call goes to callee.
+// graph answers from a table of entries by place; an indirect call goes to callee, or where
+// calleeAt says by its site.
 type graph struct {
-	holds  func(entry, pc uint64) unwind.Answer
-	callee uint64
+	holds    func(entry, pc uint64) unwind.Answer
+	callee   uint64
+	calleeAt map[uint64]uint64
 	// syscall is the place behind one, threadEnd where a thread ends.
 	syscall, threadEnd uint64
 	blind              bool // to where functions end
@@ -147,8 +151,9 @@ func (f graph) StartsFunction(_ *target.Module, pc uint64, _ cpu.Mode, _ cpu.Cal
 	return pc&0xff == 0
 }
 
-func (f graph) Callee(*target.Snapshot, uint64, cpu.Mode) (uint64, cpu.Mode, bool) {
-	return f.callee, 0, f.callee != 0
+func (f graph) Callee(_ *target.Snapshot, site uint64, _ cpu.Mode) (uint64, cpu.Mode, bool) {
+	to := cmp.Or(f.calleeAt[site], f.callee)
+	return to, 0, to != 0
 }
 
 // sameHundred: functions begin at multiples of 0x100.

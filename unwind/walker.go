@@ -109,7 +109,7 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 	}
 	dst, end := w.callers(dst, first)
 	if w.opt.CallGraph != nil {
-		w.finder.verifier.dismissElsewhere(snap, dst[first:])
+		w.finder.verifier.weighElsewhere(snap, dst[first:])
 	}
 	corroborate(dst[first:], end.Reason == StopRoot, w.opt.CallGraph)
 	if last := len(dst) - 1; last > first && end.deadEnd() {
