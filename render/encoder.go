@@ -9,8 +9,7 @@ import (
 // encoder appends JSON. Members and elements get their commas by what stands
 // before them.
 type encoder struct {
-	b     []byte
-	style Style
+	b []byte
 	// digits is how many an address has.
 	digits int
 }
@@ -49,6 +48,15 @@ func (e *encoder) hex(v uint64, digits int) {
 
 func (e *encoder) address(v uint64) { e.hex(v, e.digits) }
 
+// addressIf writes an address, null where it is not known.
+func (e *encoder) addressIf(known bool, v uint64) {
+	if known {
+		e.address(v)
+	} else {
+		e.null()
+	}
+}
+
 func (e *encoder) null() { e.comma(); e.b = append(e.b, "null"...) }
 
 // member writes a string, null where it is "".
@@ -78,4 +86,17 @@ func (e *encoder) issues(list []target.Issue) {
 		e.string(i.Text)
 	}
 	e.close(']')
+}
+
+// place writes a file and a line, null where they are not known. Line 0 of a known file is what
+// the file's debug information says of code that the compiler made of no single line (DWARF 5
+// §6.2.2).
+func (e *encoder) place(file string, line int) {
+	e.member("file", file)
+	e.key("line")
+	if file == "" {
+		e.null()
+		return
+	}
+	e.int(line)
 }

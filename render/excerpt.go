@@ -3,7 +3,6 @@ package render
 import (
 	"encoding/hex"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -63,39 +62,4 @@ func orNone(id string) string {
 		return "no build ID"
 	}
 	return id
-}
-
-// excerpts writes the same for programs.
-func (e *encoder) excerpts(arch *cpu.Arch, f *report.Frame) {
-	e.variables(f)
-	if f.Source != nil {
-		e.key("source")
-		e.open('[')
-		for i := range f.Source {
-			e.open('{')
-			e.key("line")
-			e.int(f.Source[i].Number)
-			e.key("text")
-			e.string(f.Source[i].Text)
-			e.close('}')
-		}
-		e.close(']')
-	}
-	if f.Code == nil {
-		return
-	}
-	e.key("code")
-	e.open('[')
-	for i := range f.Code {
-		c := &f.Code[i]
-		e.open('{')
-		e.key("address")
-		e.address(c.Addr)
-		e.member("bytes", hex.EncodeToString(c.Bytes))
-		e.member("text", instructionText(arch, c))
-		e.key("here")
-		e.b = strconv.AppendBool(e.b, c.Here)
-		e.close('}')
-	}
-	e.close(']')
 }

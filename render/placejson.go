@@ -12,7 +12,7 @@ import (
 // AppendPlaceJSON appends a place as indented JSON. bias is added to its addresses, as in
 // AppendPlace.
 func AppendPlaceJSON(dst []byte, p *report.Place, bias uint64, style Style) []byte {
-	e := placeEncoder{encoder{style: style, digits: 2 * p.Image.Arch.AddrSize}, p, bias}
+	e := placeEncoder{encoder{digits: 2 * p.Image.Arch.AddrSize}, p, bias}
 	e.open('{')
 	e.key("status")
 	e.string("OK")
@@ -42,7 +42,7 @@ func AppendPlaceJSON(dst []byte, p *report.Place, bias uint64, style Style) []by
 	e.close(']')
 	e.key("backsight")
 	e.open('{')
-	e.member("version", e.style.Version)
+	e.member("version", style.Version)
 	e.issues(p.Issues)
 	e.close('}')
 	e.close('}')

@@ -30,32 +30,3 @@ func taskText(t *report.Thread) string {
 	}
 	return strings.Join(parts, ", ")
 }
-
-// task writes the same, null for what is not known.
-func (e *encoder) task(t *report.Thread) {
-	k := t.Task
-	e.key("task")
-	e.open('{')
-	e.member("state", k.State)
-	e.key("priority")
-	if k.HasPriority {
-		e.int(k.Priority)
-	} else {
-		e.null()
-	}
-	e.key("stack_low")
-	e.address(t.Stack.Lo)
-	e.key("stack_high")
-	e.address(t.Stack.Hi)
-	e.key("stack_unused")
-	if k.Filled && !k.Overflown {
-		e.int(int(k.Unused))
-	} else {
-		e.null()
-	}
-	e.key("stack_overflown")
-	e.bool(k.Overflown)
-	e.key("stale")
-	e.bool(t.Stale)
-	e.close('}')
-}

@@ -33,25 +33,3 @@ func valueOf(v *report.Variable) string {
 	}
 	return v.Value
 }
-
-// variables writes the same for programs.
-func (e *encoder) variables(f *report.Frame) {
-	if f.Variables == nil {
-		return
-	}
-	e.key("variables")
-	e.open('[')
-	for i := range f.Variables {
-		v := &f.Variables[i]
-		e.open('{')
-		e.member("name", v.Name)
-		e.member("type", v.Type)
-		e.key("argument")
-		e.bool(v.Argument)
-		e.member("inlined", v.Inlined)
-		e.member("value", v.Value)
-		e.member("missing", v.Missing)
-		e.close('}')
-	}
-	e.close(']')
-}
