@@ -121,7 +121,9 @@ func (k *kernelLog) link(b *binaries, kernel *linux.Kernel, env *input.Env) {
 		s, ok := b.kernel.Image.SymbolNamed(name)
 		return b.kernel.ToTarget(s.Addr), ok
 	}
-	for name, ref := range k.named() {
+	named := k.named()
+	for _, name := range slices.Sorted(maps.Keys(named)) { // the same log gives the same issues in the same order
+		ref := named[name]
 		if ref.Base == 0 {
 			ref.Base = k.base(kernel, ref, env, &b.symbols)
 		}
