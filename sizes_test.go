@@ -25,7 +25,8 @@ var (
 	// smallTypes are the folders whose types are held to 15 fields and 20 methods.
 	smallTypes = []string{"unwind/", "internal/unwind/", "internal/code/", "image/elf/", "image/macho/", "image/dyldcache/", "image/flat/", "image/kernel/",
 		"input/darwin/", "input/machcore/", "input/plcrash/", "input/appletext/", "input/console/", "input/elfcore/", "input/snapshot/",
-		"locals/", "internal/die/", "input/rtos/", "input/faultlog/", "input/regtext/", "input/firmware/"}
+		"locals/", "internal/die/", "input/rtos/", "input/faultlog/", "input/regtext/", "input/firmware/",
+		"render/"}
 	// largeTypes are those among them that have more.
 	largeTypes = map[string]string{}
 )

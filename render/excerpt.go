@@ -12,7 +12,7 @@ import (
 
 // excerpts writes the variables, the source lines and the instructions around a frame, where they were
 // asked for.
-func (t *text) excerpts(arch *cpu.Arch, f *report.Frame) {
+func (t *frameTable) excerpts(f *report.Frame) {
 	t.variables(f)
 	for i := range f.Source {
 		l := &f.Source[i]
@@ -22,7 +22,7 @@ func (t *text) excerpts(arch *cpu.Arch, f *report.Frame) {
 		c := &f.Code[i]
 		t.b = append(append(t.b, "      "...), mark(c.Here)...)
 		t.b = appendHex(t.b, c.Addr, t.digits)
-		t.line(fmt.Sprintf("  %-16s  %s", hex.EncodeToString(c.Bytes), instructionText(arch, c)))
+		t.line(fmt.Sprintf("  %-16s  %s", hex.EncodeToString(c.Bytes), instructionText(t.arch, c)))
 	}
 }
 

@@ -16,7 +16,8 @@ const maxText = 32
 
 // listing writes the instructions, what each does to the stack, and its rule where the
 // rule changes.
-func (t *text) listing(p *report.Place, bias uint64) {
+func (t *placeText) listing() {
+	p, bias := t.p, t.bias
 	effects, texts := make([]string, len(p.Lines)), make([]string, len(p.Lines))
 	code, text, wide := 0, 0, 0 // widths of columns
 	for i := range p.Lines {

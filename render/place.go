@@ -3,7 +3,6 @@ package render
 import (
 	"fmt"
 
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/unwind"
 )
@@ -11,26 +10,34 @@ import (
 // AppendPlace appends a place for people. bias is added to its addresses: the load bias
 // where the reader thinks in target addresses, else 0.
 func AppendPlace(dst []byte, p *report.Place, bias uint64, style Style) []byte {
-	t := text{b: dst, style: style, digits: 2 * p.Image.Arch.AddrSize}
-	t.place(p, bias)
-	t.function(p, bias)
-	t.best(p)
+	t := placeText{text{b: dst, style: style, digits: 2 * p.Image.Arch.AddrSize}, p, bias}
+	t.place()
+	t.function()
+	t.best()
 	t.b = append(t.b, "sources\n"...)
 	for i := range p.Answers {
-		t.answer(p.Image.Arch, &p.Answers[i])
+		t.answer(&p.Answers[i])
 	}
 	if len(p.Lines) > 0 {
-		t.listing(p, bias)
+		t.listing()
 	}
 	return t.b
 }
 
+// placeText writes a place. bias is added to its addresses.
+type placeText struct {
+	text
+	p    *report.Place
+	bias uint64
+}
+
 // place writes the binary and the place in it.
-func (t *text) place(p *report.Place, bias uint64) {
+func (t *placeText) place() {
+	p := t.p
 	t.b = append(t.b, "binary    "...)
 	t.b = appendText(t.b, p.Image.Path)
 	t.b = fmt.Appendf(t.b, ", %s\nplace     ", p.Image.Arch)
-	t.b = appendHex(t.b, p.PC+bias, t.digits)
+	t.b = appendHex(t.b, p.PC+t.bias, t.digits)
 	l := &p.Location
 	if l.Function != "" {
 		t.b = append(t.b, "  "...)
@@ -46,20 +53,22 @@ func (t *text) place(p *report.Place, bias uint64) {
 }
 
 // function writes the bounds of the function.
-func (t *text) function(p *report.Place, bias uint64) {
+func (t *placeText) function() {
+	p := t.p
 	t.b = append(t.b, "function  "...)
 	if p.Bounds == "" {
 		t.b = append(t.b, "not known\n"...)
 		return
 	}
-	t.b = appendHex(t.b, p.Lo+bias, t.digits)
+	t.b = appendHex(t.b, p.Lo+t.bias, t.digits)
 	t.b = append(t.b, " to "...)
-	t.b = appendHex(t.b, p.Hi+bias, t.digits)
+	t.b = appendHex(t.b, p.Hi+t.bias, t.digits)
 	t.b = fmt.Appendf(t.b, " (%s)\n", p.Bounds)
 }
 
 // best writes the rule that a walker would try first.
-func (t *text) best(p *report.Place) {
+func (t *placeText) best() {
+	p := t.p
 	t.b = append(t.b, "rule      "...)
 	for i := range p.Answers {
 		if a := &p.Answers[i]; a.Source == p.Source {
@@ -70,7 +79,7 @@ func (t *text) best(p *report.Place) {
 	t.b = append(t.b, "none\n\n"...)
 }
 
-func (t *text) answer(arch *cpu.Arch, a *report.Answer) {
+func (t *placeText) answer(a *report.Answer) {
 	t.b = fmt.Appendf(t.b, "  %-7s ", a.Source)
 	if len(a.Rules) == 0 {
 		t.b = append(t.b, a.Verdict.String()...)
@@ -80,7 +89,7 @@ func (t *text) answer(arch *cpu.Arch, a *report.Answer) {
 		if i > 0 {
 			t.b = append(t.b, "          "...)
 		}
-		t.b = append(append(t.b, a.Rules[i].Format(arch)...), ruleRemark(&a.Rules[i])...)
+		t.b = append(append(t.b, a.Rules[i].Format(t.p.Image.Arch)...), ruleRemark(&a.Rules[i])...)
 		t.b = append(t.b, '\n')
 	}
 	for _, n := range a.Notes {

@@ -1,11 +1,6 @@
 package render
 
-import (
-	"fmt"
-
-	"github.com/backsight/backsight/report"
-	"github.com/backsight/backsight/target"
-)
+import "fmt"
 
 // usage writes what each frame takes of the stack, as the kernel's stack tracer does
 // (Documentation/trace/ftrace.rst, stack_trace), in bytes:
@@ -14,10 +9,11 @@ import (
 //	0)    160      96   0x00401284        f+0x1c
 //
 // Where a frame's size is not known, "-" stands.
-func (t *text) usage(snap *target.Snapshot, th *report.Thread) {
+func (t *threadText) usage() {
+	th := t.th
 	width := max(len("Location"), len("0x")+t.digits)
 	t.b = fmt.Appendf(t.b, "        Depth    Size   %-*s  Function\n", width, "Location")
-	for i, u := range th.StackUsage(snap.Arch) {
+	for i, u := range th.StackUsage(t.r.Snapshot.Arch) {
 		f := &th.Frames[i]
 		depth, size, place := "-", "-", ""
 		if u.Known {

@@ -7,7 +7,7 @@ import "github.com/backsight/backsight/report"
 //	n = 12                          int
 //	name = 0x7ffe0010 "eth0"        const char *
 //	route = <optimised out>         struct route *
-func (t *text) variables(f *report.Frame) {
+func (t *frameTable) variables(f *report.Frame) {
 	for i := range f.Variables {
 		v := &f.Variables[i]
 		s := v.Name + " = " + valueOf(v)

@@ -1,0 +1,156 @@
+package render
+
+import (
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Widths of the column of names: where files line up, and how long a name may be
+// before its own line grows rather than all others.
+const (
+	minName = 24
+	maxName = 44
+	// In a terminal of fewer columns nothing lines up: a line of a frame would take two.
+	narrow = 60
+)
+
+// frameTable writes the frames of a thread in columns.
+type frameTable struct {
+	*text
+	arch   *cpu.Arch
+	th     *report.Thread
+	number int // width of #N
+	name   int // width of the names' column
+}
+
+// frames writes all frames of a thread: a recursion once, with how often it repeats,
+// unless what was tried for each frame is wanted.
+func (t *frameTable) frames() {
+	th, rows := t.th, t.layout()
+	for i := 0; i < len(th.Frames); {
+		c, ok := cycleAt(th.Frames, i)
+		if !ok || th.Tried != nil {
+			c = cycle{i, 1, 1}
+		}
+		for k := i; k < i+c.period; k++ {
+			for r := range rows[k] {
+				t.row(k, &rows[k][r])
+			}
+			t.excerpts(&th.Frames[k])
+			if th.Tried != nil {
+				t.found(&th.Frames[k], th.Tried[k])
+			}
+		}
+		if c.times > 1 {
+			t.folded(&c)
+		}
+		i += c.frames()
+	}
+}
+
+// folded writes: frames 2–27540 repeat recurse, 27539 times
+func (t *frameTable) folded(c *cycle) {
+	what := "the " + strconv.Itoa(c.period) + " frames above"
+	if f := &t.th.Frames[c.from]; c.period == 1 {
+		what = "the frame above"
+		if f.Function != "" {
+			what = f.Function
+		}
+	}
+	t.line(fmt.Sprintf("    frames %d–%d: %s again, %d times", c.from+c.period, c.from+c.frames()-1, what, c.times-1))
+}
+
+// row is one line of a backtrace.
+type row struct {
+	pc              uint64
+	noPC            bool
+	name, file, tag string
+	color           string
+}
+
+// layout makes the rows of every frame and the widths of the columns.
+func (t *frameTable) layout() [][]row {
+	th := t.th
+	t.number = max(2, len(strconv.Itoa(len(th.Frames)-1)))
+	t.name = minName
+	rows := make([][]row, len(th.Frames))
+	for i := range th.Frames {
+		rows[i] = frameRows(&th.Frames[i])
+		for _, r := range rows[i] {
+			if n := utf8.RuneCountInString(r.name); n <= maxName {
+				t.name = max(t.name, n)
+			}
+		}
+	}
+	if t.style.Width > 0 && t.style.Width < narrow {
+		t.name = 0
+	}
+	return rows
+}
+
+func frameRows(f *report.Frame) []row {
+	var rows []row
+	for i := range f.Inlines {
+		in := &f.Inlines[i]
+		rows = append(rows, row{pc: f.PC, name: Text(shortName(orUnknown(in.Function), maxName)) + " (inlined)", file: place(in.File, f.Dir, in.Line)})
+	}
+	tag, color := doubt(f)
+	return append(rows, row{pc: f.PC, noPC: !f.HasAddress(), name: Text(shortName(frameName(f), maxName)), file: place(f.File, f.Dir, f.Line), tag: tag, color: color})
+}
+
+// doubt is the remark on how a frame was found: where that is not certain, where
+// there is no name to judge it by, and on signal frames.
+func doubt(f *report.Frame) (tag, color string) {
+	m := f.Method.String()
+	switch {
+	case f.Trust == unwind.Guess:
+		return "[" + m + "?]", red
+	case f.Trust == unwind.Likely:
+		return "[" + m + ", likely]", yellow
+	case f.Function == "" && f.Method != unwind.MethodContext, f.Method == unwind.MethodSigframe:
+		return "[" + m + "]", ""
+	}
+	return "", ""
+}
+
+// row writes: #1  0x00400d34  mybacktrace+0x28         backtrace.c:31  [code, likely]
+func (t *frameTable) row(n int, r *row) {
+	num := strconv.Itoa(n)
+	t.b = append(append(t.b, '#'), num...)
+	t.pad(t.number + 1 - len(num))
+	if r.noPC {
+		t.pad(len("0x") + t.digits)
+	} else {
+		t.b = appendHex(t.b, r.pc, t.digits)
+	}
+	t.b = append(t.b, "  "...)
+	if t.style.Color {
+		t.b = append(t.b, bold...)
+	}
+	t.b = append(t.b, r.name...)
+	if t.style.Color {
+		t.b = append(t.b, plain...)
+	}
+	if r.file != "" || r.tag != "" {
+		t.pad(max(0, t.name-utf8.RuneCountInString(r.name)))
+	}
+	if r.file != "" {
+		t.b = append(append(t.b, ' '), r.file...)
+	}
+	if r.tag != "" {
+		t.b = append(t.b, ' ')
+		t.colored(r.color, r.tag)
+	}
+	t.b = append(t.b, '\n')
+}
+
+// found writes how a frame was found, what speaks for it, and what was tried.
+func (t *frameTable) found(f *report.Frame, tried []report.Attempt) {
+	t.b = fmt.Appendf(t.b, "      %s, %s: %s\n", f.Method, f.Trust, f.Checks)
+	t.attempts(tried)
+}
