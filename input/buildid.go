@@ -3,7 +3,6 @@ package input
 import (
 	"encoding/hex"
 	"io/fs"
-	"iter"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -20,30 +19,6 @@ const (
 	FetchExecutable FetchKind = "executable"
 	FetchDebugInfo  FetchKind = "debuginfo"
 )
-
-// executables are files that may be the executable of a build ID.
-func (f *Files) executables(id []byte) iter.Seq[string] { return f.withID(FetchExecutable, id) }
-
-// debugFiles are files that may describe the executable of a build ID.
-func (f *Files) debugFiles(id []byte) iter.Seq[string] { return f.withID(FetchDebugInfo, id) }
-
-// withID yields the files with a build ID: those here first.
-func (f *Files) withID(kind FetchKind, id []byte) iter.Seq[string] {
-	return func(yield func(string) bool) {
-		opt := f.imageOptions()
-		for _, path := range f.ids.find(id) {
-			if path, ok := opt.Locate(path); ok && !yield(path) {
-				return
-			}
-		}
-		if f.opt.Fetch == nil {
-			return
-		}
-		if path, ok := f.opt.Fetch(kind, id); ok {
-			yield(path)
-		}
-	}
-}
 
 // maxTwins bounds the files of one build ID: copies of one program in a build tree.
 const maxTwins = 16

@@ -4,18 +4,13 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/kallsyms"
 	"github.com/backsight/backsight/target"
 )
 
@@ -66,98 +61,56 @@ func ParseNamedImage(s string) NamedImage {
 // Files finds and opens the executables that captures name, and keeps them open
 // for the next capture. It is safe for concurrent use.
 type Files struct {
-	opt   FileOptions
-	trees []*tree // below Sysroots
-	ids   idIndex
-	mu    sync.Mutex
-	known map[string]*opening
-	// symbols are lists that ReadSymbols read.
-	symbols []*kallsyms.Table
-	// retired are those whose files cannot be read any more.
-	retired []*opening
+	places places
+	opened opened
+	lists  symbolLists
 }
-
-// opening is an image that is opened once.
-type opening struct {
-	once sync.Once
-	img  *image.Image
-	err  error
-	done atomic.Bool // img and err are set
-}
-
-// failed tells whether the image was opened, and cannot be used any longer.
-func (o *opening) failed() bool { return o.done.Load() && o.img != nil && o.img.Err() != nil }
 
 // NewFiles returns the files that opt describes. Nothing is opened yet.
 func NewFiles(opt FileOptions) *Files {
-	f := &Files{opt: opt, known: make(map[string]*opening)}
-	var debug []string
-	for _, dir := range opt.Sysroots {
-		if dir == "" {
-			continue
-		}
-		f.trees = append(f.trees, &tree{root: filepath.Clean(dir)})
-		debug = append(debug, filepath.Join(dir, "usr/lib/debug"))
-	}
-	f.ids = idIndex{dirs: slices.Concat(opt.Indexed, opt.Sysroots), formats: opt.Formats}
-	f.opt.DebugDirs = append(debug, opt.DebugDirs...)
-	return f
+	return &Files{places: newPlaces(opt), opened: opened{known: make(map[string]*opening)}}
 }
 
 // Exe is the executable that the user named, "" for none.
-func (f *Files) Exe() string { return f.opt.Exe }
+func (f *Files) Exe() string { return f.places.opt.Exe }
 
 // Raw is the processor that the user stated for binaries without headers, nil for none.
-func (f *Files) Raw() *cpu.Arch { return f.opt.Raw }
+func (f *Files) Raw() *cpu.Arch { return f.places.opt.Raw }
 
 // Images are the binaries that the user named besides the executable.
-func (f *Files) Images() []NamedImage { return f.opt.Images }
+func (f *Files) Images() []NamedImage { return f.places.opt.Images }
 
 // DebugDirs are the roots of separate debug files.
-func (f *Files) DebugDirs() []string { return f.opt.DebugDirs }
+func (f *Files) DebugDirs() []string { return f.places.opt.DebugDirs }
 
 // Parse reads an image that a capture contains (a vDSO). name is for messages.
 func (f *Files) Parse(name string, data []byte) (*image.Image, error) {
-	img, err := image.Parse(name, data, f.opt.Formats, f.imageOptions())
+	img, err := image.Parse(name, data, f.places.opt.Formats, f.places.imageOptions())
 	if err != nil {
 		return nil, err
 	}
 	return f.Rename(img), nil
 }
 
-// imageOptions keep what images lead to below the sysroots.
-func (f *Files) imageOptions() image.Options {
-	opt := image.Options{Archs: f.opt.Archs, DebugDirs: f.opt.DebugDirs, Raw: f.opt.Raw, ByBuildID: f.debugFiles}
-	for _, t := range f.trees {
-		opt.Roots = append(opt.Roots, image.Root{Dir: t.root, Resolve: t.resolve})
-	}
-	return opt
-}
-
 // Open opens a file of this machine, or returns it when it is open already.
 func (f *Files) Open(path string) (*image.Image, error) {
-	return f.open(path, path, f.imageOptions())
+	return f.open(path, path, f.places.imageOptions())
 }
 
 // open opens a file under a key, or returns what was opened under it.
 func (f *Files) open(key, path string, opt image.Options) (*image.Image, error) {
-	o := f.opening(key)
-	o.once.Do(func() {
-		o.img, o.err = image.Open(path, f.opt.Formats, opt)
-		if o.err == nil {
-			o.img = f.Rename(o.img)
+	return f.opened.open(key, func() (*image.Image, error) {
+		img, err := image.Open(path, f.places.opt.Formats, opt)
+		if err != nil {
+			return nil, err
 		}
-		o.done.Store(true)
+		return f.Rename(img), nil
 	})
-	if o.err != nil {
-		f.forget(key, o) // captures may name any number of files that are none
-	}
-	return o.img, o.err
 }
 
 // sliceFor opens the image that a capture means in a file of several (a universal file).
 func (f *Files) sliceFor(path string, ref *BinaryRef) (*image.Image, error) {
-	opt := f.imageOptions()
+	opt := f.places.imageOptions()
 	opt.Arch, opt.BuildID, opt.Name = ref.Arch, ref.BuildID, ref.Name
 	key := fmt.Sprintf("%s\x00%x%s", path, ref.BuildID, ref.Name) // no path has a NUL
 	if ref.Arch != nil {
@@ -166,44 +119,8 @@ func (f *Files) sliceFor(path string, ref *BinaryRef) (*image.Image, error) {
 	return f.open(key, path, opt)
 }
 
-// opening is the one of a key, mostly a path. An image whose file was cut short makes room for what
-// is there now; those who still use it may do so until Close.
-func (f *Files) opening(key string) *opening {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	o := f.known[key]
-	if o != nil && o.failed() {
-		f.retired, o = append(f.retired, o), nil
-	}
-	if o == nil {
-		o = new(opening)
-		f.known[key] = o
-	}
-	return o
-}
-
-func (f *Files) forget(key string, o *opening) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.known[key] == o {
-		delete(f.known, key)
-	}
-}
-
 // Close closes all images.
-func (f *Files) Close() error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	var errs []error
-	for _, o := range slices.Concat(slices.Collect(maps.Values(f.known)), f.retired) {
-		o.once.Do(func() { o.err = os.ErrClosed })
-		if o.img != nil {
-			errs = append(errs, o.img.Close())
-		}
-	}
-	f.known, f.retired = nil, nil
-	return errors.Join(errs...)
-}
+func (f *Files) Close() error { return f.opened.close() }
 
 // Find opens the binary that a capture names. The image is nil where there is
 // none that fits; issues say what was found and not used, and what is wrong with what
@@ -213,7 +130,7 @@ func (f *Files) Close() error {
 // only in part, and a backtrace through it looks right and is not.
 func (f *Files) Find(ref BinaryRef) (img *image.Image, issues []target.Issue) {
 	ref.Name = strings.TrimSuffix(ref.Name, " (deleted)") // the kernel's d_path of an unlinked file
-	for _, path := range f.candidates(ref) {
+	for _, path := range f.places.candidates(&ref) {
 		img, err := f.accepted(path, &ref)
 		if err == nil {
 			return img, ref.damage(img)
@@ -233,7 +150,7 @@ func (f *Files) Find(ref BinaryRef) (img *image.Image, issues []target.Issue) {
 // byID finds a binary by its build ID, where the names that the capture gives lead nowhere:
 // in another version of a library, in a shared cache, in any file, and far away.
 func (f *Files) byID(ref *BinaryRef) *image.Image {
-	for _, t := range f.trees {
+	for _, t := range f.places.trees {
 		for _, path := range t.versions(ref.Name) {
 			if img, err := f.accepted(path, ref); err == nil {
 				return img
@@ -243,7 +160,7 @@ func (f *Files) byID(ref *BinaryRef) *image.Image {
 	if img := f.cached(ref); img != nil {
 		return img
 	}
-	for path := range f.executables(ref.BuildID) {
+	for path := range f.places.executables(ref.BuildID) {
 		if img, err := f.accepted(path, ref); err == nil && !img.Hollow() {
 			return img
 		}
@@ -284,51 +201,4 @@ func (f *Files) accepted(path string, ref *BinaryRef) (*image.Image, error) {
 		return nil, err
 	}
 	return img, ref.accepts(img)
-}
-
-// candidates are the paths where a binary may be, best first.
-func (f *Files) candidates(ref BinaryRef) []string {
-	base := filepath.Base(filepath.FromSlash(ref.Name))
-	var paths []string
-	for _, p := range append([]string{f.opt.Exe}, imagePaths(f.opt.Images)...) {
-		if p != "" && filepath.Base(p) == base {
-			paths = append(paths, p)
-		}
-	}
-	opt := f.imageOptions()
-	for _, dir := range f.opt.DebugDirs {
-		if p, ok := opt.Locate(byBuildID(dir, ref.BuildID)); ok && p != "" {
-			paths = append(paths, p)
-		}
-	}
-	for _, t := range f.trees {
-		paths = append(paths, t.find(ref.Name)...)
-	}
-	if f.trees != nil {
-		return paths
-	}
-	if ref.Name == "" {
-		return paths
-	}
-	if ref.Dir != "" && !filepath.IsAbs(ref.Name) {
-		paths = append(paths, filepath.Join(ref.Dir, ref.Name))
-	}
-	return append(paths, filepath.FromSlash(ref.Name))
-}
-
-func imagePaths(images []NamedImage) (paths []string) {
-	for _, i := range images {
-		paths = append(paths, i.Path)
-	}
-	return paths
-}
-
-// byBuildID is where distributions link executables by build ID:
-// DIR/.build-id/xx/yyyy, without the suffix .debug of the separate debug file. "" where
-// there is no build ID.
-func byBuildID(dir string, id []byte) string {
-	if len(id) < 2 {
-		return ""
-	}
-	return filepath.Join(dir, ".build-id", fmt.Sprintf("%x", id[:1]), fmt.Sprintf("%x", id[1:]))
 }

@@ -11,12 +11,12 @@ import (
 // those anywhere below the sysroot, the shortest names first. Without a sysroot only what
 // the user named is found.
 func (f *Files) Beginning(prefix string) (paths []string) {
-	for _, p := range append([]string{f.opt.Exe}, imagePaths(f.opt.Images)...) {
-		if p != "" && strings.HasPrefix(filepath.Base(p), prefix) {
+	for _, p := range f.places.named() {
+		if strings.HasPrefix(filepath.Base(p), prefix) {
 			paths = append(paths, p)
 		}
 	}
-	for _, t := range f.trees {
+	for _, t := range f.places.trees {
 		for _, rel := range t.beginning(prefix) {
 			if p, ok := t.resolve(rel); ok && !slices.Contains(paths, p) {
 				paths = append(paths, p)
