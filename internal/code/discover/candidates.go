@@ -22,5 +22,6 @@ func findCandidates(code disasm.Code, known *certain) *candidates {
 		}
 	}
 	addTails(entries, &s.jumps, code, known.entries)
+	s.landingPads()
 	return &candidates{entries: entries.Keys(), taken: taken, farJumps: s.farJumps()}
 }

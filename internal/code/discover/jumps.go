@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
@@ -79,6 +80,31 @@ func addTails(entries *disasm.Set, list *jumps, code disasm.Code, certain keys) 
 		above := named.from(disasm.Addr{PC: lo + 1, Mode: 1}.Key())
 		if certain.next(code, lo, to.PC) <= hi || len(above) > 0 && above[0] <= hi {
 			entries.Add(to)
+		}
+	}
+}
+
+// maxPad bounds the instructions of a landing pad up to its jump.
+const maxPad = 32
+
+// landingPads adds the jumps of code that stands where other code ends and that no flow leads
+// to: the runtime alone enters landing pads. GCC leaves those of two instructions in a function
+// whose pads lie elsewhere (.text.unlikely), as the last of glibc's fclose:
+//
+//	e9 a6 fe ff ff  jmp  75a30
+//	48 89 c5        mov  %rax,%rbp
+//	e9 fc 09 fb ff  jmp  2658e       within abort, by the symbols
+func (s *sweep) landingPads() {
+	for _, key := range s.ends.Without(s.seen) {
+		at := s.Addr(key)
+		for i := range s.insns[:min(maxPad, s.Decode(at, s.insns[:]))] {
+			in := &s.insns[i]
+			if in.Op == cpu.OpJump && in.Target != 0 && in.Flags&(cpu.FlagTable|cpu.FlagMemory) == 0 && s.far(at.PC, in.Target) {
+				s.jumps.add(jump{at.PC, disasm.Target(in).Key()})
+			}
+			if at.PC += uint64(in.Len); in.Ends(s.Arch.PC) || s.seen.Has(at) {
+				break
+			}
 		}
 	}
 }

@@ -41,3 +41,49 @@ func TestColdPartOfPad(t *testing.T) {
 		}
 	}
 }
+
+// TestColdPartsInARow: GCC puts the parts of many functions side by side. What f throws from
+// (401000) ends in a call that never returns, and landing pads follow: of g (401005), whose own
+// pad jumps there from behind a return.
+func TestColdPartsInARow(t *testing.T) {
+	img := codetest.Program{CPU: "x86_64", Listing: `
+		401040 <dtor>:
+		401050 <never>:
+		401060 <f>:
+		401080 <g>:
+			401000: e8 4b 00 00 00     call 401050
+			401005: 48 89 df           mov  %rbx,%rdi
+			401008: e8 33 00 00 00     call 401040
+			40100d: 48 89 ef           mov  %rbp,%rdi
+			401010: e8 3b 00 00 00     call 401050
+			401015: 0f 1f 00           nopl (%rax)
+			401040: c3                 ret
+			401050: 0f 0b              ud2
+			401060: 53                 push %rbx
+			401061: 48 83 ec 30        sub  $0x30,%rsp
+			401065: e8 d6 ff ff ff     call 401040
+			40106a: 85 c0              test %eax,%eax
+			40106c: 0f 85 8e ff ff ff  jne  401000
+			401072: 48 83 c4 30        add  $0x30,%rsp
+			401076: 5b                 pop  %rbx
+			401077: c3                 ret
+			401080: 55                 push %rbp
+			401081: 53                 push %rbx
+			401082: 48 83 ec 18        sub  $0x18,%rsp
+			401086: e8 b5 ff ff ff     call 401040
+			40108b: 48 83 c4 18        add  $0x18,%rsp
+			40108f: 5b                 pop  %rbx
+			401090: 5d                 pop  %rbp
+			401091: c3                 ret
+			401092: 48 89 c5           mov  %rax,%rbp
+			401095: e9 6b ff ff ff     jmp  401005`}.Image(t)
+	const f, g = "CFA=rsp+64 RA=[CFA-8]", "CFA=rsp+48 RA=[CFA-8] rbp=[CFA-16]"
+	if got := first(New(nil), exact(img, 0x401000, 0)); got != f {
+		t.Errorf("f's part: %s, want %s", got, f)
+	}
+	for _, pc := range []uint64{0x40100d, 0x401015} {
+		if got := first(New(nil), resuming(img, pc, 0)); got != g {
+			t.Errorf("behind the call before %#x: %s, want %s", pc, got, g)
+		}
+	}
+}
