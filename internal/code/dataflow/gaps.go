@@ -1,6 +1,8 @@
 package dataflow
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
@@ -69,6 +71,45 @@ func (e *explorer) fillGaps() bool {
 	return false
 }
 
+// beginsAt tells whether a function begins at a place that stack-height analysis does not
+// follow: the code lowers SP before control goes anywhere, and some way out has the return
+// address where a call has it, and every preserved register as it was at the place. Of a
+// label, the ways out have the return address above the frame.
+func (e *explorer) beginsAt(at disasm.Addr) bool {
+	if !e.makesRoom(at) {
+		return false
+	}
+	arch := e.an.Arch
+	e.steps += maxPathSteps / 8
+	cfa, ra := absint.StartOf(arch.SP).Plus(arch.EntryCFA), absint.StartOf(arch.LR)
+	if arch.CallPushesRA {
+		ra = absint.Value{Kind: absint.StartMemory, Base: absint.Base(arch.SP)}
+	}
+	return slices.ContainsFunc(e.an.ReturnPaths(at, false), func(r ReturnPath) bool {
+		return r.CFA == cfa && r.RA == ra && len(r.Changed) == 0 && !r.Tail && !r.Exception
+	})
+}
+
+// makesRoom tells whether the code from a place on lowers SP before control goes anywhere.
+func (e *explorer) makesRoom(at disasm.Addr) bool {
+	cur := disasm.NewCursor(e.an.Code)
+	cur.Seek(at)
+	for range maxPrologue {
+		in := cur.Next(at.PC)
+		if in == nil || disasm.Transfers(in, e.an.Arch) {
+			return false
+		}
+		if disasm.LowersSP(in, e.an.Arch) {
+			return true
+		}
+		at.PC += uint64(in.Len)
+	}
+	return false
+}
+
+// maxPrologue bounds the instructions in front of the one that lowers SP.
+const maxPrologue = 16
+
 // gapAt is the first instruction in the gap between the block number i and next, 0 where
 // the gap has none. ok: the function may go on there.
 func (e *explorer) gapAt(i int, next uint64) (pc uint64, ok bool) {
@@ -85,7 +126,7 @@ func (e *explorer) gapAt(i int, next uint64) (pc uint64, ok bool) {
 	}
 	// libLLVM's switches of which no pointer is read stand in front of functions that
 	// nobody calls by address.
-	if !e.gaps.seed.st.Get(sp).IsStartOf(sp) && e.an.Heights.ReturnsFrom(at) {
+	if !e.gaps.seed.st.Get(sp).IsStartOf(sp) && (e.an.Heights.ReturnsFrom(at) || e.beginsAt(at)) {
 		return 0, false
 	}
 	if !inside {

@@ -107,7 +107,30 @@ func (c Code) SkipFiller(at Addr) uint64 {
 	if c.One(at, &in) && in.Flags&cpu.FlagPadding != 0 {
 		return at.PC + uint64(in.Len)
 	}
+	if c.Arch.InsnAlign == 1 {
+		return c.skipZeros(at.PC)
+	}
 	return at.PC
+}
+
+// functionAlign is how compilers align functions where instructions have any length, in bytes.
+const functionAlign = 16
+
+// skipZeros returns the next address that functions are aligned to, if there are only zeros up
+// to there, else the address itself. In libLLVM-14 zeros fill what a nop of the longest kind
+// left; as instructions they would hide the first of the next function:
+//
+//	66 66 66 66 66 66 2e 0f 1f 84 00 00 00 00 00  nop of 15 bytes
+//	00                                            37bbb8f
+//	55                                            37bbb90: push %rbp
+func (c Code) skipZeros(pc uint64) uint64 {
+	end := pc
+	for ; end%functionAlign != 0; end++ {
+		if b := c.Img.Code(end); len(b) == 0 || b[0] != 0 {
+			return pc
+		}
+	}
+	return end
 }
 
 // maxPadding bounds the batches of filler that are skipped at a time: 512 instructions.
