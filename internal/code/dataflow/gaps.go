@@ -75,31 +75,33 @@ func (e *explorer) fillGaps() bool {
 // follow: the code lowers SP before control goes anywhere, and some way out has the return
 // address where a call has it, and every preserved register as it was at the place. Of a
 // label, the ways out have the return address above the frame.
-func (e *explorer) beginsAt(at disasm.Addr) bool {
-	if !e.makesRoom(at) {
+func (an *Analysis) beginsAt(at disasm.Addr) bool {
+	if !an.makesRoom(at) {
 		return false
 	}
-	arch := e.an.Arch
-	e.steps += maxPathSteps / 8
+	arch := an.Arch
 	cfa, ra := absint.StartOf(arch.SP).Plus(arch.EntryCFA), absint.StartOf(arch.LR)
 	if arch.CallPushesRA {
 		ra = absint.Value{Kind: absint.StartMemory, Base: absint.Base(arch.SP)}
 	}
-	return slices.ContainsFunc(e.an.ReturnPaths(at, false), func(r ReturnPath) bool {
+	return slices.ContainsFunc(an.ReturnPaths(at, false), func(r ReturnPath) bool {
 		return r.CFA == cfa && r.RA == ra && len(r.Changed) == 0 && !r.Tail && !r.Exception
 	})
 }
 
+// beginsCost is what beginsAt costs, in instructions that an analysis executes meanwhile.
+const beginsCost = maxPathSteps / 8
+
 // makesRoom tells whether the code from a place on lowers SP before control goes anywhere.
-func (e *explorer) makesRoom(at disasm.Addr) bool {
-	cur := disasm.NewCursor(e.an.Code)
+func (an *Analysis) makesRoom(at disasm.Addr) bool {
+	cur := disasm.NewCursor(an.Code)
 	cur.Seek(at)
 	for range maxPrologue {
 		in := cur.Next(at.PC)
-		if in == nil || disasm.Transfers(in, e.an.Arch) {
+		if in == nil || disasm.Transfers(in, an.Arch) {
 			return false
 		}
-		if disasm.LowersSP(in, e.an.Arch) {
+		if disasm.LowersSP(in, an.Arch) {
 			return true
 		}
 		at.PC += uint64(in.Len)
@@ -126,7 +128,8 @@ func (e *explorer) gapAt(i int, next uint64) (pc uint64, ok bool) {
 	}
 	// libLLVM's switches of which no pointer is read stand in front of functions that
 	// nobody calls by address.
-	if !e.gaps.seed.st.Get(sp).IsStartOf(sp) && (e.an.Heights.ReturnsFrom(at) || e.beginsAt(at)) {
+	e.steps += beginsCost
+	if !e.gaps.seed.st.Get(sp).IsStartOf(sp) && (e.an.Heights.ReturnsFrom(at) || e.an.beginsAt(at)) {
 		return 0, false
 	}
 	if !inside {

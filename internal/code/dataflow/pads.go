@@ -118,13 +118,13 @@ func Within(f, o *Function) bool {
 }
 
 // EndFrom is the end of the run of a function's blocks around an address, padding in front
-// of the targets of jumps included.
+// of the targets of jumps included, and the tables and literals among them.
 func EndFrom(f *Function, pc uint64) uint64 {
 	end := pc
 	_, i := f.blocks.at(pc)
 	for _, b := range f.blocks[i:] {
 		if b.start > end {
-			padded := f.an.SkipPadding(disasm.Addr{PC: end, Mode: b.mode})
+			padded := f.SkipData(disasm.Addr{PC: end, Mode: b.mode})
 			if b.start > padded {
 				break // blocks are sorted: none of those behind closes the gap
 			}

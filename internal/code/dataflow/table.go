@@ -10,13 +10,25 @@ import (
 const maxElements = 1024
 
 // tableJump is a jump through a table of halves or bytes relative to the PC (tbb, tbh), or
-// into a run of branches.
+// into a run of branches. An index that is constant so far is so on one of several paths, or
+// on one that the comparison in front keeps away, and may lie outside of the table; as after
+// movs r7,#0 in a loop in groff's pic for armhf, where the byte before the table would lead
+// into another function:
+//
+//	3f01       subs r7,#1
+//	2f05       cmp  r7,#5
+//	d80d       bhi  …
+//	e8df f007  tbb  [pc,r7]
 func (e *explorer) tableJump(st *absint.State, in *cpu.Insn) {
 	if in.Size == 0 {
 		e.branchTable(st, in)
 		return
 	}
-	at := st.Operand(in)
+	table := *in
+	if st.Get(in.Index).Kind == absint.Constant {
+		table.Index = cpu.NoReg
+	}
+	at := st.Operand(&table)
 	if at.Kind != absint.TableAddress && at.Kind != absint.Constant {
 		e.unresolved(st)
 		return

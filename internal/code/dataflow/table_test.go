@@ -237,3 +237,28 @@ func TestDoubtIsInherited(t *testing.T) {
 		check(t, f, map[uint64]string{0x400020: tt.want})
 	}
 }
+
+// TestTableOfBytes: the index is 0 - 1 on the first way to the jump that is followed, which
+// the comparison keeps away from there: the byte before the table leads to 4001ee.
+func TestTableOfBytes(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "arm", Listing: `
+	400000 <f>:
+		400000: b510  push {r4,lr}
+		400002: 2400  movs r4,#0
+		400004: 3c01  subs r4,#1
+		400006: 2c01  cmp  r4,#1
+		400008: d806  bhi  400018
+		40000a: e8df f004  tbb [pc,r4]
+		40000e: 0401  .byte 1,4
+		400010: 4608  mov  r0,r1          case 0
+		400012: 4614  mov  r4,r2
+		400014: e7f6  b    400004
+		400016: bd10  pop  {r4,pc}        case 1
+		400018: 4614  mov  r4,r2          default
+		40001a: e7f3  b    400004
+		4001ee: 4770  bx   lr`}).Function(disasm.Addr{PC: 0x400000, Mode: 1})
+	check(t, f, map[uint64]string{0x4001ee: "not reached"})
+	if !f.Contains(0x400010) || !f.Complete || !f.Balanced || f.Unbalanced {
+		t.Errorf("%+v", f.Facts)
+	}
+}

@@ -315,7 +315,7 @@ func (s *search) fromGaps(entry, place uint64) {
 		if f == nil {
 			return
 		}
-		next := disasm.Addr{PC: f.SkipData(disasm.Addr{PC: f.ContiguousEnd(), Mode: at.Mode}), Mode: at.Mode}
+		next := behind(f, s.prog.flows.Function(owner), at.Mode)
 		if next.PC <= at.PC || next.PC > place {
 			return
 		}
@@ -336,4 +336,15 @@ func (s *search) fromGaps(entry, place uint64) {
 		}
 		at = next
 	}
+}
+
+// behind is where the code behind a function begins, or behind a landing pad of the owner: the
+// owner may go on there, with its literals at the end.
+func behind(f, owner *dataflow.Function, mode cpu.Mode) disasm.Addr {
+	next := disasm.Addr{PC: f.SkipData(disasm.Addr{PC: f.ContiguousEnd(), Mode: mode}), Mode: mode}
+	if owner.Contains(next.PC) {
+		next.PC = dataflow.EndFrom(owner, next.PC)
+	}
+	next.PC = owner.SkipData(next)
+	return next
 }
