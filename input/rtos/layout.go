@@ -19,7 +19,8 @@ type layout struct {
 	micro  bool   // of ARM's microcontroller profile
 	// saved are the words from the saved SP on: registers by name, "-" for others, "exc" for
 	// EXC_RETURN, "floats" for s16–s31 where EXC_RETURN says so, "flag" and "flagfloats" where a
-	// flag does, "frame" for what the processor pushed, "mstatus" of machine mode, "zero".
+	// flag does, "frame" for what the processor pushed, "mstatus" of machine mode, "cpsr" of a
+	// mode that tasks run in, "zero".
 	saved []string
 	// before and after are registers in the control block: the words that end at the one with
 	// SP, and the words behind that.
@@ -63,7 +64,9 @@ func (l *layout) fits(arch *cpu.Arch) bool {
 }
 
 // checked tells whether a context has a status word that shows whether it is one.
-func (l *layout) checked() bool { return slices.Contains(l.saved, "frame") }
+func (l *layout) checked() bool {
+	return slices.Contains(l.saved, "frame") || slices.Contains(l.saved, "cpsr")
+}
 
 // registers is a task's registers, the stack pointer among them, and the address behind what
 // was saved.
@@ -98,6 +101,8 @@ func items(arch *cpu.Arch, words []string) (out []item) {
 	for _, w := range words {
 		r, ok := arch.RegByName(w)
 		switch {
+		case w == "cpsr":
+			out = append(out, item{reg: r, kind: w})
 		case ok:
 			out = append(out, item{reg: r})
 		case w == "-":
@@ -142,6 +147,11 @@ func (c *compiled) read(mem *target.Memory, at, sp uint64) (ctx registers, ok bo
 			if !machineMode(v) {
 				return ctx, false
 			}
+		case it.kind == "cpsr":
+			if !taskMode(v) {
+				return ctx, false
+			}
+			ctx.regs.Set(it.reg, v)
 		case it.kind == "flag":
 			if v > 1 {
 				return ctx, false
@@ -156,6 +166,9 @@ func (c *compiled) read(mem *target.Memory, at, sp uint64) (ctx registers, ok bo
 	if _, stated := ctx.regs.Lookup(c.arch.SP); !stated {
 		ctx.regs.Set(c.arch.SP, ctx.end)
 	}
+	if v, ok := ctx.regs.Lookup(c.arch.Status); ok && v>>c.arch.StatusModeBit&1 != 0 {
+		ctx.regs.Set(c.arch.PC, ctx.regs.Val[c.arch.PC]|1)
+	}
 	ctx.sp = ctx.regs.Val[c.arch.SP]
 	return ctx, c.block(mem, &ctx, at)
 }
@@ -167,6 +180,15 @@ func (c *compiled) excReturn(mem *target.Memory, at uint64) cortexm.ExcReturn {
 		return cortexm.ExcReturn(0xffff_ff00 | v)
 	}
 	return 0xffff_fffd
+}
+
+// taskMode tells whether a word is the CPSR of a task on a Cortex-R or Cortex-A: in User,
+// Supervisor or System mode, with the bits clear that are reserved or of Java's state (DDI
+// 0406, B1.3.3).
+func taskMode(v uint64) bool {
+	const user, supervisor, system, reserved = 0x10, 0x13, 0x1f, 0x01f0_0000
+	mode := v & 31
+	return v&reserved == 0 && (mode == user || mode == supervisor || mode == system)
 }
 
 // machineMode tells whether a word is mstatus with MPP, bits 11 and 12, of machine mode, in

@@ -35,7 +35,9 @@ func layouts() []layout {
 		{kernel: "ChibiOS", cpus: "arm", micro: true, saved: words("- - - - - - - - - - - - - - - - r4-r11 pc")},
 		// FreeRTOS, portable/GCC/ARM_CR5, ARM_CA9: whether there are floating-point registers, here
 		// none; the nesting; what SRSDB pushed.
-		{kernel: freeRTOS, cpus: "arm", saved: words("zero - r0-r12 lr pc -")},
+		{kernel: freeRTOS, cpus: "arm", saved: words("zero - r0-r12 lr pc cpsr")},
+		// RT-Thread, libcpu/arm/cortex-a, cortex-r4: rt_hw_stack_init, without floating point.
+		{kernel: rtThread, cpus: "arm", saved: words("cpsr r0-r12 lr pc")},
 		// RT-Thread, libcpu/risc-v: struct rt_hw_stack_frame. Kernels that switch by calls only
 		// have the same without mstatus.
 		{kernel: rtThread, cpus: "riscv", saved: words("pc ra - - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},

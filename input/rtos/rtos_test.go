@@ -103,6 +103,8 @@ func (m *machine) saved(words []string, top uint64, extended bool) uint64 {
 			put(top)
 		case "mstatus":
 			put(0x1880)
+		case "cpsr":
+			put(0x6000_001f)
 		case "zero":
 			put(0)
 		default:

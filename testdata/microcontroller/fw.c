@@ -5,10 +5,13 @@
 #include <stdint.h>
 #include <stddef.h>
 #define NI __attribute__((noinline, noclone))
-#ifdef __arm__
+#ifdef __thumb__
 #define THUMB 1
 #else
 #define THUMB 0
+#endif
+#if defined __arm__ && __ARM_ARCH_PROFILE == 'M'
+#define CORTEX_M 1
 #endif
 typedef uintptr_t word;
 #define W sizeof(word)
@@ -19,7 +22,12 @@ static char command[80], *form = "plain";
 #ifdef __mips__ // QEMU's UHI: the operation in $25
 static word uhi(word op, word a, word b, word c) { register word v0 __asm__("$2") = 1; register word t9 __asm__("$25") = op; register word a0 __asm__("$4") = a; register word a1 __asm__("$5") = b; register word a2 __asm__("$6") = c; __asm__ volatile("sdbbp 1" : "+r"(v0), "+r"(a0) : "r"(t9), "r"(a1), "r"(a2) : "$3", "memory"); return v0; }
 #elif defined __arm__
-static word host(word op, void *arg) { register word r0 __asm__("r0") = op; register void *r1 __asm__("r1") = arg; __asm__ volatile("bkpt 0xab" : "+r"(r0) : "r"(r1) : "memory"); return r0; }
+#ifdef CORTEX_M
+#define HOST "bkpt 0xab"
+#else
+#define HOST "svc 0x123456"
+#endif
+static word host(word op, void *arg) { register word r0 __asm__("r0") = op; register void *r1 __asm__("r1") = arg; __asm__ volatile(HOST : "+r"(r0) : "r"(r1) : "memory"); return r0; }
 #else
 NI __attribute__((naked, aligned(16))) static word host(word op, void *arg) { __asm__ volatile(".option push\n.option norvc\n.balign 16\nslli x0,x0,0x1f\nebreak\nsrai x0,x0,7\nret\n.option pop"); }
 #endif
@@ -62,7 +70,7 @@ static struct task *create(const char *name, void (*f)(void), size_t size)
 	struct task *t = get(sizeof *t); fill(t, 0, sizeof *t);
 	for (unsigned i = 0; name[i]; i++) t->name[i] = name[i];
 	word *sp = (word *)(((word)stack + size - W) & ~(word)15);
-#ifdef __arm__
+#ifdef CORTEX_M
 	*--sp = 1 << 24; *--sp = (word)f & ~1u; *--sp = (word)ended; sp -= 5;
 #if __ARM_ARCH >= 8
 	sp -= 8;
@@ -77,6 +85,12 @@ static struct task *create(const char *name, void (*f)(void), size_t size)
 #ifdef __ARM_FP
 	*--sp = 0;
 #endif
+#endif
+#elif defined __arm__
+#if RTOS == 1 // CPSR, PC, LR, r0-r12, the nesting, whether there are floating-point registers
+	*--sp = 0x1f; *--sp = (word)f; *--sp = (word)ended; sp -= 15; fill(sp, 0, 15 * W);
+#else
+	*--sp = (word)f; *--sp = (word)ended; sp -= 14; fill(sp, 0, 14 * W); sp[0] = 0x13;
 #endif
 #elif defined __mips__
 	sp -= 33; fill(sp, 0, 33 * W); sp[30] = (word)ended; sp[31] = (word)f; sp[32] = 0x20008103;
@@ -139,8 +153,14 @@ NI void scenario(const char *s)
 
 NI void yield(void)
 {
-#ifdef __arm__
+#ifdef CORTEX_M
 	*(volatile uint32_t *)0xe000ed04 = 1 << 28; __asm__ volatile("dsb; isb" ::: "memory");
+#elif defined __arm__
+#if RTOS == 1
+	__asm__ volatile("svc 0" ::: "memory");
+#else
+	__asm__ volatile("bl swap" ::: "memory", "lr", "cc");
+#endif
 #elif defined __mips__
 	__asm__ volatile("syscall" ::: "memory");
 #else
@@ -172,7 +192,7 @@ static void rows(word at, unsigned n, const char *prefix, const char *mark)
 }
 static void reg(const char *before, word v, const char *after) { put(before); full(v); put(after); }
 
-#ifdef __arm__
+#ifdef CORTEX_M
 static void report(struct fault *f)
 {
 	word *r = f->regs, psr = ((word *)f->frame)[7];
@@ -213,6 +233,25 @@ static void report(struct fault *f)
 		reg("HardFault: exc_return ", f->ret, " "); reg("CFSR ", f->cfsr, " "); reg("HFSR ", f->hfsr, " "); reg("BFAR ", f->bfar, "\n");
 		for (int i = 0; i < 4; i++) { put("R"); dec(i); reg(" ", r[i], " "); } reg("\nR12 ", r[12], " "); reg("LR ", f->lr, " "); reg("PC ", f->pc, " "); reg("PSR ", psr, "\n"); reg("SP ", f->frame + 32, " "); reg("PSP ", f->psp, "\n");
 		rows(f->frame, 40, "", " "); put("END OF REPORT\n");
+	}
+}
+#elif defined __arm__
+static void report(struct fault *f)
+{
+	word *r = f->regs;
+	if (is(form, "zephyr")) {
+		put("E: ***** DATA ABORT *****\n"); reg("E: Permission Fault @ 0x", f->bfar, "\n");
+		reg("E: r0/a1:  0x", r[0], "  "); reg("r1/a2:  0x", r[1], "  "); reg("r2/a3:  0x", r[2], "\n"); reg("E: r3/a4:  0x", r[3], " "); reg("r12/ip:  0x", r[12], " "); reg("r14/lr:  0x", f->lr, "\n");
+		reg("E:  xpsr:  0x", f->ret, "\n"); reg("E: Faulting instruction address (r15/pc): 0x", f->pc, "\n");
+		put("E: >>> ZEPHYR FATAL ERROR 0: CPU exception on CPU 0\nE: Current thread: 0x20000000 (crash)\nE: Halting system\n");
+	} else if (is(form, "nuttx")) {
+		reg("arm_dataabort: Data abort. PC: ", f->pc, " "); reg("DFAR: ", f->bfar, " "); reg("DFSR: ", f->cfsr, "\n"); put("up_assert: Assertion failed at file:armv7-a/arm_dataabort.c line: 111 task: crash\n");
+		for (int i = 0; i < 12; i += 4) { put("arm_registerdump: "); for (int k = i; k < i + 4; k++) if (k == 7) reg("FP: ", r[7], "\n"); else { put(k == 9 ? "SB" : k == 10 ? "SL" : "R"); if (k != 9 && k != 10) dec(k); reg(": ", r[k], k % 4 == 3 ? "\n" : " "); } }
+		reg("arm_registerdump: IP: ", r[12], " "); reg("SP: ", f->sp, " "); reg("LR: ", f->lr, "  "); reg("PC: ", f->pc, "\n"); reg("arm_registerdump: CPSR: ", f->ret, "\n"); rows(f->sp & ~15u, 24, "arm_stackdump: ", " ");
+	} else {
+		put("abort:"); for (int i = 0; i < 13; i++) { put(i % 4 ? " r" : "\nr"); dec(i); reg(":0x", r[i], ""); }
+		reg("\nsp :0x", f->sp, " "); reg("lr :0x", f->lr, " "); reg("pc :0x", f->pc, " "); reg("cpsr:0x", f->ret, "\n"); reg("DFSR ", f->cfsr, " "); reg("DFAR ", f->bfar, "\n");
+		rows(f->sp, 40, "", " "); put("END OF REPORT\n");
 	}
 }
 #elif defined __mips__

@@ -47,6 +47,12 @@ for kernel in 1 2; do
 		pack $name
 	done
 done
+for kernel in 1 2; do
+	name=a15-$kernel; mkdir -p "$work/$name"
+	build $name $kernel arm-none-eabi-gcc arm-none-eabi-objcopy classic.c classic.ld -mcpu=cortex-a15 -marm -mfloat-abi=soft -mno-unaligned-access
+	for s in ${scenarios/null /}; do for f in plain zephyr nuttx; do run $name $s $f qemu-system-arm -M virt -cpu cortex-a15; done; done
+	pack $name
+done
 name=malta-1; mkdir -p "$work/$name"
 build $name 1 mips-linux-gnu-gcc mips-linux-gnu-objcopy mips.c mips.ld -EB -mips32r2 -mfp32 -mno-abicalls -fno-pic -fno-pie -no-pie -static -G0 -Wl,--build-id=none -Wl,-z,max-page-size=4096
 for s in $scenarios; do for f in plain words; do run $name $s $f qemu-system-mips -M malta -cpu 24Kf -icount shift=3; done; done

@@ -48,18 +48,26 @@ type entryState struct {
 	regs  [entryRegs]value
 	slots []slot
 	read  bool
+	// zero is the register that holds 0, NoReg for none.
+	zero cpu.Reg
+	// mode is the processor mode of ARM whose stack pointer sp is, 0 where that is not known;
+	// saved is the sp of the mode on whose stack the entry put what the processor banked.
+	mode  uint32
+	saved value
 }
 
 type slot struct{ addr, val value }
 
 // newEntryState is the state when the trap comes. globals is the register by which linkers
 // let code reach variables, gp what it holds everywhere in a program.
-func newEntryState(globals cpu.Reg, gp value) *entryState {
-	st := new(entryState)
+func newEntryState(zero, globals cpu.Reg, gp value) *entryState {
+	st := &entryState{zero: zero}
 	for r := range entryRegs {
 		st.regs[r] = startOf(r)
 	}
-	st.regs[0] = value{kind: number}
+	if zero < epc {
+		st.regs[zero] = value{kind: number}
+	}
 	if gp.kind == number {
 		st.set(globals, gp)
 	}
@@ -73,7 +81,7 @@ func (st *entryState) clone() *entryState {
 }
 
 func (st *entryState) set(r cpu.Reg, v value) {
-	if r != 0 && r < epc {
+	if r != st.zero && r < epc {
 		st.regs[r] = v
 	}
 }
@@ -113,6 +121,7 @@ type explorer struct {
 	gp     value  // a number where it is known
 	// globals is the register of gp, threads the one of the thread's own variables.
 	globals, threads cpu.Reg
+	mode             cpu.Mode // the instruction set of the code
 }
 
 // Bounds of a search: instructions, ways that are open.
@@ -130,7 +139,11 @@ type way struct {
 // from follows all ways from an entry, and returns the states with which they come to the
 // goal.
 func (x *explorer) from(entry uint64) (found []*entryState) {
-	open := []way{{entry, newEntryState(x.globals, x.gp)}}
+	st := newEntryState(x.module.Image.Arch.Zero, x.globals, x.gp)
+	if isBanked(x.module.Image.Arch) {
+		st.bank()
+	}
+	open := []way{{entry, st}}
 	for steps := 0; len(open) > 0 && steps < maxSteps; steps++ {
 		w := &open[len(open)-1]
 		if x.exact && w.pc == x.goal {
@@ -146,8 +159,13 @@ func (x *explorer) from(entry uint64) (found []*entryState) {
 			found = append(found, w.st)
 			open = open[:len(open)-1]
 		default:
-			x.exec(w.st, &in, x.module.Image.Code(w.pc))
+			code := x.module.Image.Code(w.pc)
 			w.pc = next
+			if other := x.aligns(w.st, &in); other != nil && len(open) < maxOpen {
+				open = append(open, way{next, other})
+				continue
+			}
+			x.exec(w.st, &in, code)
 			open = branch(open, &in, x.module.Image.Arch.PC)
 		}
 	}
@@ -160,7 +178,7 @@ func (x *explorer) next(w *way) (in cpu.Insn, next uint64, ok bool) {
 	var buf [2]cpu.Insn
 	img := x.module.Image
 	code := img.Code(w.pc)
-	n := img.Arch.Decoder.Decode(code, w.pc, 0, buf[:])
+	n := img.Arch.Decoder.Decode(code, w.pc, x.mode, buf[:])
 	if n == 0 {
 		return in, 0, false
 	}

@@ -15,6 +15,17 @@ func (x *explorer) exec(st *entryState, in *cpu.Insn, code []byte) {
 			return
 		}
 	}
+	if isBanked(arch) {
+		if b, ok := bankingOf(code, x.mode); ok {
+			st.banking(&b)
+			return
+		}
+		if in.Flags&cpu.FlagConditional != 0 && in.Op != cpu.OpJump {
+			st.set(in.Dst, value{})
+			st.forget(in.List)
+			return
+		}
+	}
 	addr := st.get(in.Base).plus(in.Imm)
 	if in.Base == cpu.NoReg || in.Index != cpu.NoReg {
 		addr = value{}
@@ -37,6 +48,8 @@ func (x *explorer) exec(st *entryState, in *cpu.Insn, code []byte) {
 		}
 	case cpu.OpAddImm:
 		st.set(in.Dst, st.get(in.Src).plus(in.Imm))
+	case cpu.OpAdd, cpu.OpSub:
+		st.set(in.Dst, st.sum(in))
 	case cpu.OpLoad:
 		st.set(in.Dst, x.load(st, addr, word))
 	case cpu.OpStore:
@@ -63,6 +76,18 @@ func (x *explorer) exec(st *entryState, in *cpu.Insn, code []byte) {
 	if in.WB != 0 {
 		st.set(in.Base, st.get(in.Base).plus(int64(in.WB)))
 	}
+}
+
+// sum is a register and another one that holds a number, added or subtracted.
+func (st *entryState) sum(in *cpu.Insn) value {
+	n := st.get(in.Src2)
+	switch {
+	case n.kind != number || in.Scale != 0:
+		return value{}
+	case in.Op == cpu.OpSub:
+		return st.get(in.Src).plus(-int64(n.off))
+	}
+	return st.get(in.Src).plus(int64(n.off))
 }
 
 // load is a word of the stack that was stored before, or one of memory at an address that the

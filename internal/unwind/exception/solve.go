@@ -45,8 +45,12 @@ func (so *solution) of(v value) (uint64, bool) {
 // an argument. A function in C that was called by the entry may read xepc too, and keep it on
 // the stack beside its own return address.
 func (st *entryState) savesAll(arch *cpu.Arch) bool {
-	t0, _ := arch.RegByName("t0")
-	a0, _ := arch.RegByName("a0")
+	names := [2]string{"t0", "a0"}
+	if isBanked(arch) {
+		names = [2]string{"r12", "r0"}
+	}
+	t0, _ := arch.RegByName(names[0])
+	a0, _ := arch.RegByName(names[1])
 	temporary, argument := false, false
 	for i := range st.slots {
 		temporary = temporary || st.slots[i].val.isStart(t0)
@@ -77,6 +81,9 @@ func (st *entryState) interrupted(s *unwind.State) (regs cpu.Registers, f fit) {
 		}
 	}
 	regs.Set(arch.PC, so.val[epc])
+	if isBanked(arch) && !st.unbank(arch, &so, &regs) {
+		return regs, contradicted
+	}
 	sp := so.val[arch.SP]
 	_, captured := s.Snapshot.Memory.Word(sp)
 	if !captured || sp%uint64(arch.RegSize) != 0 || !isCode(s, so.val[epc]) && !isCode(s, so.val[arch.LR]) {

@@ -32,6 +32,9 @@ import (
 //	sw    k0,124(sp)
 //	move  s5,sp
 //
+//	srsdb sp!,#31         Cortex-R and Cortex-A: banked.go
+//	cps   #31
+//
 // The ways out of an entry, which package internal/unwind/code follows, tell less in firmware
 // than in a kernel: there the handler returns the stack pointer of the task that goes on, which
 // may be another task's. Linux's entries are left to that package.
@@ -42,7 +45,7 @@ import (
 
 // stepTrap recovers the interrupted registers of a frame in a trap entry.
 func stepTrap(s *unwind.State, out *unwind.Caller) unwind.Verdict {
-	if s.Module == nil || s.Module.Image == nil || s.Snapshot.OS == "Linux" || s.Mode != 0 {
+	if s.Module == nil || s.Module.Image == nil || s.Snapshot.OS == "Linux" || s.Mode != 0 && !isBanked(s.Snapshot.Arch) {
 		return unwind.NotCovered
 	}
 	img, pc := s.Module.Image, s.Module.ToImage(s.PC)
@@ -63,10 +66,12 @@ func (p *places) crossed(s *unwind.State, pc uint64, out *unwind.Caller) bool {
 	if !ok {
 		return false
 	}
-	for _, entry := range entries(img, read) {
-		x := explorer{module: s.Module, mem: s.Snapshot.Memory, goal: pc, exact: s.Exact, gp: gpOf(s)}
-		x.globals, _ = img.Arch.RegByName("gp")
-		x.threads = cpu.NoReg
+	for _, entry := range entries(img, read, s.Mode) {
+		x := explorer{module: s.Module, mem: s.Snapshot.Memory, goal: pc, exact: s.Exact, gp: gpOf(s), mode: s.Mode}
+		x.globals, x.threads = cpu.NoReg, cpu.NoReg
+		if gp, ok := img.Arch.RegByName("gp"); ok {
+			x.globals = gp
+		}
 		if tp, ok := img.Arch.RegByName("tp"); ok {
 			x.threads = tp
 		}
@@ -136,7 +141,9 @@ func inCall(s *unwind.State, regs *cpu.Registers) bool {
 }
 
 // hasEntries tells whether traps are entered as this file describes.
-func hasEntries(arch *cpu.Arch) bool { return isRISCV(arch) || arch.Name == "mips" }
+func hasEntries(arch *cpu.Arch) bool {
+	return isRISCV(arch) || arch.Name == "mips" || isBanked(arch)
+}
 
 func isRISCV(arch *cpu.Arch) bool { return strings.HasPrefix(arch.Name, "riscv") }
 
@@ -180,6 +187,13 @@ func placesOf(img *image.Image) *places {
 
 // kindOf tells whether an instruction reads the exception PC, or returns from a trap.
 func kindOf(arch *cpu.Arch, code []byte) (reads, returns bool) {
+	if isBanked(arch) {
+		b, ok := bankingOf(code, 0)
+		if thumb, is := bankingOf(code, 1); is && !ok {
+			b, ok = thumb, true
+		}
+		return ok && b.stores, false
+	}
 	if !isRISCV(arch) {
 		w := binary.LittleEndian.Uint32(code)
 		if arch.BigEndian {
@@ -210,7 +224,13 @@ func (r rising) near(pc uint64) bool {
 // entries are where the entry with a read of xepc may begin: where its symbol does, else at
 // the words, as mtvec holds no other addresses, that make room on the stack or take another
 // one, the farthest first: an entry may do both. From the functions before, no way leads here.
-func entries(img *image.Image, read uint64) (out []uint64) {
+func entries(img *image.Image, read uint64, mode cpu.Mode) (out []uint64) {
+	if isBanked(img.Arch) {
+		if b, ok := bankingOf(img.Code(read), mode); ok && b.stores {
+			return []uint64{read}
+		}
+		return nil
+	}
 	if sym, ok := img.SymbolAt(read); ok && read-sym.Addr <= maxEntry {
 		out = append(out, sym.Addr)
 	}
