@@ -36,6 +36,9 @@ const (
 	rtThread = "RT-Thread"
 	threadX  = "ThreadX"
 	rtx5     = "RTX5"
+	chibiOS  = "ChibiOS"
+	zephyr   = "Zephyr"
+	nuttX    = "NuttX"
 )
 
 // words expands "r4-r11 frame".
@@ -201,7 +204,7 @@ func machineMode(v uint64) bool {
 
 // frame reads what the processor pushed.
 func (c *compiled) frame(mem *target.Memory, ctx registers, ret cortexm.ExcReturn, at uint64) (registers, bool) {
-	if c.kernel == "Zephyr" && ctx.end%4 != 0 {
+	if c.kernel == zephyr && ctx.end%4 != 0 {
 		return ctx, false
 	}
 	if v, ok := mem.Uint(ctx.end+cortexm.BasicFrame-4, 4); !ok || !inThread(v) {

@@ -25,14 +25,14 @@ func layouts() []layout {
 		{kernel: threadX, cpus: "arm", micro: true, saved: words("exc r8-r11 r4-r7 frame")},
 		// NuttX, armv7-m: the registers of up_saveusercontext: SP, PRIMASK or BASEPRI, r4–r11,
 		// and EXC_RETURN.
-		{kernel: "NuttX", cpus: "arm", micro: true, saved: words("- - r4-r11 exc frame")},
-		{kernel: "NuttX", cpus: "arm", micro: true, saved: words("- - r4-r11 frame")},
+		{kernel: nuttX, cpus: "arm", micro: true, saved: words("- - r4-r11 exc frame")},
+		{kernel: nuttX, cpus: "arm", micro: true, saved: words("- - r4-r11 frame")},
 		// Zephyr: struct _callee_saved of the thread: v1–v8, PSP.
-		{kernel: "Zephyr", cpus: "arm", micro: true, saved: words("frame"), before: words("r4-r11")},
+		{kernel: zephyr, cpus: "arm", micro: true, saved: words("frame"), before: words("r4-r11")},
 		// ChibiOS, ARMCMx: struct port_intctx without floating point; the switch is a call.
-		{kernel: "ChibiOS", cpus: "arm", micro: true, saved: words("r4-r11 pc")},
+		{kernel: chibiOS, cpus: "arm", micro: true, saved: words("r4-r11 pc")},
 		// With it: s16–s31 first.
-		{kernel: "ChibiOS", cpus: "arm", micro: true, saved: words("- - - - - - - - - - - - - - - - r4-r11 pc")},
+		{kernel: chibiOS, cpus: "arm", micro: true, saved: words("- - - - - - - - - - - - - - - - r4-r11 pc")},
 		// FreeRTOS, portable/GCC/ARM_CR5, ARM_CA9: whether there are floating-point registers, here
 		// none; the nesting; what SRSDB pushed.
 		{kernel: freeRTOS, cpus: "arm", saved: words("zero - r0-r12 lr pc cpsr")},
@@ -45,9 +45,9 @@ func layouts() []layout {
 		{kernel: freeRTOS, cpus: "riscv", saved: words("pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - mstatus")},
 		{kernel: freeRTOS, cpus: "riscv", saved: words("pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 mstatus")},
 		// Zephyr: struct _callee_saved: SP, RA, s0–s11.
-		{kernel: "Zephyr", cpus: "riscv", after: words("pc s0-s11")},
+		{kernel: zephyr, cpus: "riscv", after: words("pc s0-s11")},
 		// NuttX, arch/risc-v/include/irq.h: EPC, x1–x31 with SP among them, the status.
-		{kernel: "NuttX", cpus: "riscv", saved: words("pc ra sp - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
+		{kernel: nuttX, cpus: "riscv", saved: words("pc ra sp - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
 		// FreeRTOS, portable/MPLAB/PIC32MX/ISR_Support.h.
 		{kernel: freeRTOS, cpus: "mips", saved: words("- - - - - s0-s7 v0-v1 a0-a3 t0-t9 s8 ra pc -")},
 	}

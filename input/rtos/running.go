@@ -21,22 +21,37 @@ const maxBlock = 512
 // no symbol for that, or memory does not hold the variable.
 func (m *ram) current(modules []*target.Module, tasks []*Task) *Task {
 	for _, c := range currents {
-		for _, module := range modules {
-			if module.Image == nil {
-				continue
-			}
-			sym, ok := module.Image.SymbolNamed(c.symbol)
-			if !ok {
-				continue
-			}
-			block, ok := m.mem.Uint(module.ToTarget(sym.Addr)+c.word*m.word, int(m.word))
-			i := slices.IndexFunc(tasks, func(t *Task) bool { return t.Block-block <= maxBlock && !anyBetween(tasks, block, t.Block) })
-			if ok && i >= 0 {
-				return tasks[i]
+		if block, ok := m.variable(modules, c.symbol, c.word); ok {
+			if t := taskAt(tasks, block); t != nil {
+				return t
 			}
 		}
 	}
 	return nil
+}
+
+// variable is a word of a kernel's variable, by the symbol in one of its binaries.
+func (m *ram) variable(modules []*target.Module, symbol string, word uint64) (v uint64, ok bool) {
+	for _, module := range modules {
+		if module.Image == nil {
+			continue
+		}
+		if sym, has := module.Image.SymbolNamed(symbol); has {
+			if v, ok = m.mem.Uint(module.ToTarget(sym.Addr)+word*m.word, int(m.word)); ok {
+				return v, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// taskAt is the task whose control block begins at an address, nil for none.
+func taskAt(tasks []*Task, block uint64) *Task {
+	i := slices.IndexFunc(tasks, func(t *Task) bool { return t.Block-block <= maxBlock && !anyBetween(tasks, block, t.Block) })
+	if i < 0 {
+		return nil
+	}
+	return tasks[i]
 }
 
 // anyBetween tells whether another control block has its saved SP nearer behind an address.
@@ -110,10 +125,10 @@ func (k *Kernel) mayRun(tasks []*Task) (out []*Task) {
 	return append(out, first...)
 }
 
-// before tells whether the kernel prefers task a to b. Of FreeRTOS and RTX5 the highest
-// number is the first in priority, of others the lowest.
+// before tells whether the kernel prefers task a to b. Of FreeRTOS, RTX5 and ChibiOS the
+// highest number is the first in priority, of others the lowest.
 func (k *Kernel) before(a, b *Task) bool {
-	if k.Name == freeRTOS || k.Name == rtx5 {
+	if k.Name == freeRTOS || k.Name == rtx5 || k.Name == chibiOS {
 		return a.Priority > b.Priority
 	}
 	return a.Priority < b.Priority

@@ -67,7 +67,7 @@ func (s *search) judge(l *compiled) (best verdict) {
 	votes := make(map[shape][]int) // indices in found
 	for i := range found {
 		for _, sh := range s.ram.shapes(&found[i]) {
-			if (!sh.owner || l.kernel == freeRTOS) && len(votes[sh]) < maxTasks {
+			if (!sh.owner || l.kernel == freeRTOS) && (!sh.top || l.kernel == chibiOS) && len(votes[sh]) < maxTasks {
 				votes[sh] = append(votes[sh], i)
 			}
 		}

@@ -8,8 +8,8 @@ import (
 )
 
 // shape says how a control block bounds the task's stack: the words at these distances from
-// the word with the saved SP, in words, have the low end and, unless owner, the size or the
-// high end.
+// the word with the saved SP, in words, have the low end and, unless owner or top, the size or
+// the high end.
 type shape struct {
 	lo, other int
 	// high: the other word is the high end.
@@ -17,6 +17,9 @@ type shape struct {
 	// owner: the block is that of FreeRTOS, whose list items point back to the block, and
 	// which states the low end only.
 	owner bool
+	// top: the block is that of ChibiOS, which lies right above the stack, and which states the
+	// low end only.
+	top bool
 }
 
 // reach is how far from the saved SP the words that bound the stack stand.
@@ -25,6 +28,9 @@ const reach = 48
 // before orders shapes that explain memory equally well, so that the answer does not depend
 // on the order of a map: the words nearest to the saved SP.
 func (sh shape) before(o shape) bool {
+	if sh.top != o.top {
+		return sh.top
+	}
 	if sh.lo != o.lo {
 		return max(sh.lo, -sh.lo) < max(o.lo, -o.lo) || max(sh.lo, -sh.lo) == max(o.lo, -o.lo) && sh.lo > o.lo
 	}
@@ -46,6 +52,9 @@ func (m *ram) shapes(p *suspect) (out []shape) {
 		lo, ok := m.lookup(p.block, i)
 		if i == 0 || !ok || lo > p.saved || !run.Contains(lo) || p.saved-lo > maxStack || lo%4 != 0 {
 			continue
+		}
+		if hi := p.block - m.word*chibiHeader; i > 0 && i <= chibiBase && m.isStack(p, target.Range{Lo: lo, Hi: hi}, run) {
+			out = append(out, shape{lo: i, top: true})
 		}
 		for _, k := range []int{i - 1, i + 1, i + 2} {
 			v, ok := m.lookup(p.block, k)
@@ -81,6 +90,12 @@ const (
 	ownerStack, ownerName  = 12, 13
 )
 
+// The control block of ChibiOS in words (thread_t of chobjects.h and chschd.h, from 3.0 on):
+// chibiHeader words stand before the saved SP, two links and the priority; at most chibiBase
+// words behind that one stands the low end of the stack, after the registry's links, the
+// instance and the name.
+const chibiHeader, chibiBase = 3, 6
+
 // ownsItself tells whether a block's list items point back to the block.
 func (m *ram) ownsItself(block uint64) bool {
 	a, ok1 := m.lookup(block, ownerState)
@@ -95,6 +110,8 @@ func (m *ram) task(p *suspect, sh shape) Task {
 	switch {
 	case sh.owner:
 		t.Stack.Hi = p.ctx.end // at least; bound finds the end
+	case sh.top:
+		t.Stack.Hi = p.block - m.word*chibiHeader
 	case sh.high:
 		t.Stack.Hi = m.at(p.block, sh.other)
 	default:

@@ -1,6 +1,10 @@
 package rtos
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/backsight/backsight/target"
+)
 
 // The states of a task, as target.Task has them.
 const (
@@ -16,7 +20,7 @@ type stateReader struct {
 	// is tells whether control blocks, of a shape, are the kernel's.
 	is func(m *ram, tasks []*Task, sh shape) bool
 	// read sets the tasks' states and priorities.
-	read func(m *ram, tasks []*Task)
+	read func(m *ram, tasks []*Task, sh shape)
 }
 
 // stateReaders are asked in order, until one knows the control blocks.
@@ -25,6 +29,8 @@ var stateReaders = []stateReader{
 	{threadX, each(isThreadX), statesThreadX},
 	{rtx5, each(isRTX), statesRTX},
 	{rtThread, isRTThread, statesRTThread},
+	{chibiOS, func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, statesChibiOS},
+	{zephyr, isZephyr, statesZephyr},
 }
 
 // each tells whether a test holds for each control block, and there is one.
@@ -41,9 +47,13 @@ func (k *Kernel) describe(tasks []*Task, runs map[uint64]bool) {
 	i := slices.IndexFunc(stateReaders, func(r stateReader) bool { return r.is(m, tasks, k.shape) })
 	if i >= 0 {
 		k.Name = stateReaders[i].kernel
-		stateReaders[i].read(m, tasks)
+		stateReaders[i].read(m, tasks, k.shape)
 	}
-	if current := m.current(k.search.code.snap.Modules, tasks); current != nil && len(runs) == 0 {
+	modules := k.search.code.snap.Modules
+	if k.Name == nuttX {
+		m.statesNuttX(modules, tasks)
+	}
+	if current := m.current(modules, tasks); current != nil && len(runs) == 0 {
 		runs = map[uint64]bool{current.Block: true}
 	}
 	for _, t := range tasks {
@@ -68,7 +78,7 @@ const (
 // list of their priority, and these lists are an array: where the array begins, at least two
 // tasks of different priorities agree on, of which one is the idle task. Who is in no list
 // of the array waits: for an event, for a time, or to be resumed.
-func statesFreeRTOS(m *ram, tasks []*Task) {
+func statesFreeRTOS(m *ram, tasks []*Task, _ shape) {
 	list := func(t *Task) uint64 { return m.at(t.Block, ownerStateList) }
 	for _, t := range tasks {
 		if p := m.at(t.Block, ownerPriority); p < maxPriority {
@@ -118,7 +128,7 @@ func isThreadX(m *ram, block uint64) bool {
 	return m.at(block, -2) == threadXID && m.at(block, threadXStatus) <= threadXStates
 }
 
-func statesThreadX(m *ram, tasks []*Task) {
+func statesThreadX(m *ram, tasks []*Task, _ shape) {
 	for _, t := range tasks {
 		t.Priority, t.HasPriority = int(m.at(t.Block, threadXPriority)), true
 		switch m.at(t.Block, threadXStatus) {
@@ -144,7 +154,7 @@ func isRTX(m *ram, block uint64) bool {
 	return m.word == 4 && m.byteAt(block, rtxIDAt) == rtxID && m.byteAt(block, rtxStateAt)&0xf <= rtxTerminated
 }
 
-func statesRTX(m *ram, tasks []*Task) {
+func statesRTX(m *ram, tasks []*Task, _ shape) {
 	for _, t := range tasks {
 		t.Priority, t.HasPriority = int(int8(m.byteAt(t.Block, rtxPriorityAt))), true
 		switch m.byteAt(t.Block, rtxStateAt) & 0xf { // the rest says what a task waits for
@@ -189,7 +199,7 @@ func isRTThread(m *ram, tasks []*Task, sh shape) bool {
 
 // statesRTThread reads the states of tasks. Their numbers are others since version 5.0:
 // there 2 is ready, before 1. The task of the least priority, the idle task, never waits.
-func statesRTThread(m *ram, tasks []*Task) {
+func statesRTThread(m *ram, tasks []*Task, _ shape) {
 	status := func(t *Task) uint64 { return m.byteAt(t.Block, behindSize(m)+rtStatus) & 7 }
 	idle := tasks[0]
 	for _, t := range tasks {
@@ -210,5 +220,49 @@ func statesRTThread(m *ram, tasks []*Task) {
 		default:
 			t.State = waiting
 		}
+	}
+}
+
+// The states of ChibiOS' threads (chschd.h) that are not waits for something: the byte of the
+// state follows the low end of the stack. The priority stands right before the saved SP.
+const (
+	chibiReady, chibiCurrent, chibiFinal = 0, 1, 15
+	chibiPriority                        = -1
+)
+
+func statesChibiOS(m *ram, tasks []*Task, sh shape) {
+	for _, t := range tasks {
+		t.Priority, t.HasPriority = int(m.at(t.Block, chibiPriority)), true
+		switch m.byteAt(t.Block, (sh.lo+1)*int(m.word)) {
+		case chibiReady:
+			t.State = ready
+		case chibiCurrent:
+			t.State = running
+		case chibiFinal:
+			t.State = ended
+		default:
+			t.State = waiting
+		}
+	}
+}
+
+// statesNuttX reads the states of tasks from the list of those that are ready, where the binary
+// has its symbol: the first one runs. The control blocks differ too much between versions to
+// be read themselves.
+func (m *ram) statesNuttX(modules []*target.Module, tasks []*Task) {
+	head, ok := m.variable(modules, "g_readytorun", 0)
+	if !ok {
+		return
+	}
+	for _, t := range tasks {
+		t.State = waiting
+	}
+	for n := 0; head != 0 && n < maxTasks; n++ {
+		if t := taskAt(tasks, head); t != nil {
+			if t.State = ready; n == 0 {
+				t.State = running
+			}
+		}
+		head = m.at(head, 0)
 	}
 }

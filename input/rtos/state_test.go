@@ -109,6 +109,10 @@ func TestStates(t *testing.T) {
 			"RT-Thread: a1 running 10 stale, b1 waiting 5, c1 ready 12, d1 ready 31"},
 		{"RT-Thread 5", "flag r4-r11 flagfloats frame", cortexM, rtThreadBlocks(3, 4, 2, 2),
 			"RT-Thread: a1 running 10 stale, b1 waiting 5, c1 ready 12, d1 ready 31"},
+		{"Zephyr", "frame", cortexM, zephyrBlocks(4),
+			"Zephyr: a1 ready 0 stale, b1 waiting -2, c1 ready 7, d1 ready 15"},
+		{"Zephyr with timeouts", "frame", cortexM, zephyrBlocks(12),
+			"Zephyr: a1 ready 0 stale, b1 waiting -2, c1 ready 7, d1 ready 15"},
 	} {
 		m := newMachine(c.arch)
 		kernelOf(m, c.saved, 0xa5a5a5a5, c.block(m))
@@ -127,6 +131,77 @@ func rtThreadBlocks(status ...uint64) func(m *machine) func(i, lo, sp uint64) ([
 			p := [4]uint64{10, 5, 12, 31}[i]
 			return []uint64{'a' + i | '1'<<8, 0, 0x84, 0, 0, 0, 0, sp, m.code, 0, lo, 0x400, 0, status[i] | p<<8 | p<<16, 1 << p}, 7
 		}
+	}
+}
+
+// zephyrBlocks are control blocks of Zephyr whose base has so many words, before the callee's
+// registers of an ARM, r4 to r11: the ready threads are in one list, the thread that waits in
+// another.
+func zephyrBlocks(base int) func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
+	return func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
+		return func(i, lo, sp uint64) ([]uint64, int) {
+			block := func(i uint64) uint64 { return m.base + 0x4000 + i*0x200 }
+			ready, waits := m.base+0x100, m.base+0x180
+			m.put(ready, block(0), block(3))
+			m.put(waits, block(1), block(1))
+			next := [4]uint64{block(2), waits, block(3), ready}[i]
+			previous := [4]uint64{ready, waits, block(0), block(2)}[i]
+			state := [4]uint64{0x80, 0x02, 0x80, 0x80}[i]
+			priority := uint64(byte([4]int8{0, -2, 7, 15}[i]))
+			words := []uint64{next, previous, [4]uint64{0, waits, 0, 0}[i], state<<8 | priority<<16}
+			for len(words) < base {
+				words = append(words, 0)
+			}
+			for range 8 {
+				words = append(words, 0x44)
+			}
+			at := len(words)
+			words = append(words, sp, 0, lo, 0x400)
+			m.text(block(i)+uint64(4*len(words)), string('a'+rune(i))+"1")
+			return words, at
+		}
+	}
+}
+
+// TestChibiOS: control blocks that lie on top of their stacks, and state the low end only.
+func TestChibiOS(t *testing.T) {
+	m := newMachine(archOf(arm.Archs(), "cortexm"))
+	for i := range uint64(4) {
+		lo := m.base + 0x1000 + i*0x400
+		block := lo + 0x300 // of the thread's structure
+		m.fillStack(lo, block, 0x55555555)
+		sp := m.saved(words("r4-r11 pc"), block, false)
+		name := m.base + 0x100 + i*16
+		m.text(name, string('a'+rune(i))+"1")
+		m.put(block, m.base+0x80, m.base+0x80, [4]uint64{64, 128, 32, 1}[i], sp, m.base+0x90, m.base+0x90, name, lo, [4]uint64{1, 5, 0, 0}[i])
+	}
+	snap := m.snapshot()
+	snap.OS = AddTasks(snap)
+	if got, want := states(snap), "ChibiOS: a1 running 64 stale, b1 waiting 128, c1 ready 32, d1 ready 1"; got != want {
+		t.Errorf("%s; want %s", got, want)
+	}
+	for i, th := range snap.Threads {
+		if lo := m.base + 0x1000 + uint64(i)*0x400; th.Stack != (target.Range{Lo: lo, Hi: lo + 0x300}) || th.Task.Unused == 0 {
+			t.Errorf("%s: %v, %+v", th.Name, th.Stack, th.Task)
+		}
+	}
+}
+
+// TestNuttX: the list of ready tasks, by its symbol, tells who runs.
+func TestNuttX(t *testing.T) {
+	m := newMachine(archOf(arm.Archs(), "cortexm"))
+	kernelOf(m, "- - r4-r11 exc frame", 0xdeadbeef, func(i, lo, sp uint64) ([]uint64, int) {
+		next := [4]uint64{m.base + 0x4000 + 2*0x200, 0, m.base + 0x4000 + 3*0x200, 0}[i] // a, c, d are ready
+		m.text(m.base+0x4000+i*0x200+64, string('a'+rune(i))+"1")
+		return []uint64{next, 0, 0, i, sp, 0, lo, 0x400}, 4
+	})
+	m.put(m.base+0x40, m.base+0x4000, m.base+0x4000+3*0x200)
+	snap := m.snapshot()
+	img := snap.Modules[0].Image
+	snap.Modules[0] = target.NewModule("fw", image.New(img.Header, variable{name: "g_readytorun", addr: m.base + 0x40}), 0)
+	snap.OS = AddTasks(snap)
+	if got, want := states(snap), "NuttX: a1 running 0 stale, b1 waiting 0, c1 ready 0, d1 ready 0"; got != want {
+		t.Errorf("%s; want %s", got, want)
 	}
 }
 

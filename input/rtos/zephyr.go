@@ -1,0 +1,74 @@
+package rtos
+
+// The base of Zephyr's control block (struct _thread_base of kernel/thread.h, 2.0 to 4.x): the
+// node of a list, what the thread waits for, then bytes: options, state, priority, how often
+// the scheduler is locked.
+const (
+	zephyrPended                            = 2 // in words
+	zephyrBytes                             = 3 // in words
+	zephyrState, zephyrPriority, zephyrLock = 1, 2, 3
+	zephyrDummy, zephyrPending              = 1 << 0, 1 << 1
+	zephyrDead, zephyrQueued                = 1 << 3, 1 << 7
+)
+
+// zephyrBase is how many words before the saved SP the control blocks of tasks begin: how long
+// their base is, depends on the kernel's configuration. A thread that is ready or waits is in a
+// list, whose links lead back to the thread; two threads at least must be in one.
+func zephyrBase(m *ram, tasks []*Task) (words int, ok bool) {
+	const least, most = 4, 40
+	for words = least; words <= most; words++ {
+		listed := 0
+		for _, t := range tasks {
+			in, is := m.zephyrThread(t.Block - m.word*uint64(words))
+			if !is {
+				listed = -len(tasks)
+			}
+			if in {
+				listed++
+			}
+		}
+		if listed >= 2 {
+			return words, true
+		}
+	}
+	return 0, false
+}
+
+// zephyrThread tells whether a thread's base may lie at an address, and whether the thread is
+// in a list.
+func (m *ram) zephyrThread(at uint64) (listed, ok bool) {
+	const lists = zephyrQueued | zephyrPending
+	state := m.byteAt(at, int(m.word)*zephyrBytes+zephyrState)
+	pended := m.at(at, zephyrPended)
+	if state&zephyrDummy != 0 || state&lists == lists || (pended != 0) != (state&zephyrPending != 0) ||
+		m.byteAt(at, int(m.word)*zephyrBytes+zephyrLock) != 0 {
+		return false, false
+	}
+	if state&lists == 0 {
+		return false, true
+	}
+	next, previous := m.at(at, 0), m.at(at, 1)
+	return true, m.at(next, 1) == at && m.at(previous, 0) == at
+}
+
+func isZephyr(m *ram, tasks []*Task, _ shape) bool {
+	_, ok := zephyrBase(m, tasks)
+	return ok
+}
+
+// statesZephyr reads the states of tasks. Who is in no list sleeps, or is suspended.
+func statesZephyr(m *ram, tasks []*Task, _ shape) {
+	words, _ := zephyrBase(m, tasks)
+	for _, t := range tasks {
+		at := t.Block - m.word*uint64(words)
+		t.Priority, t.HasPriority = int(int8(m.byteAt(at, int(m.word)*zephyrBytes+zephyrPriority))), true
+		switch state := m.byteAt(at, int(m.word)*zephyrBytes+zephyrState); {
+		case state&zephyrQueued != 0:
+			t.State = ready
+		case state&zephyrDead != 0:
+			t.State = ended
+		default:
+			t.State = waiting
+		}
+	}
+}
