@@ -3,8 +3,10 @@ package code
 import (
 	"slices"
 
+	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/rules"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -91,6 +93,9 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 	f := p.flows.Function(entry)
 	w.cost += f.Steps()
 	if own && f.ByGuess(pc) {
+		if p.fits(f, pc) {
+			return unwind.Yes, false
+		}
 		return unwind.Unknown, false
 	}
 	if own && f.Contains(pc) {
@@ -122,6 +127,24 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 	w.alone = w.alone && !isStub
 	w.addTails(m, f.Tails) // the jumps that are known
 	return unwind.Unknown, false
+}
+
+// fits tells whether the frame with which a function jumps to nobody knows where is the one that
+// code at pc undoes, on a way to a return: pc is behind that jump, at a label of an
+// interpreter's computed gotos (_PyEval_EvalFrameDefault) or in a switch whose table nothing
+// bounds. Code of another function would undo another function's frame.
+func (p *program) fits(f *dataflow.Function, pc uint64) bool {
+	at := disasm.Addr{PC: pc, Mode: f.Entry.Mode}
+	var st absint.State
+	if !f.StateAt(at, &st) || st.Regs[p.Arch.SP].IsStartOf(p.Arch.SP) {
+		return false
+	}
+	for _, path := range p.flows.ReturnPaths(at, false) {
+		if way := rules.FromPath(&path, p.Arch); rules.Agrees(&st, &way, p.Arch) {
+			return true
+		}
+	}
+	return false
 }
 
 // maxExporters bounds the modules that are asked for an import.
