@@ -20,6 +20,7 @@ type tableOptions struct {
 	sources []string
 	format  string
 	section string // where --add-section puts the table
+	check   bool
 }
 
 func newTable(stdout, stderr io.Writer) *cobra.Command {
@@ -33,15 +34,23 @@ digest of what is loaded. Rules come from .eh_frame, from .ARM.exidx and, where
 there is neither, from the code. 'backsight bt --table-dir DIR' unwinds by the
 tables in DIR.
 
+With --check, the unwind tables that the binary has itself are compared with the code
+at every instruction; where they are wrong, it says where, what the table says, what
+the code says, and how sure that is. It exits 1 where they are, 2 without a table.
+
 With --format, the rules are written for other programs:
 ` + formatList(),
 		Example: `  backsight table libc.so.6
   backsight table -o tables/ libc.so.6
   backsight table --sources code firmware.elf
   backsight table --format json -o firmware.json firmware.elf
+  backsight table --check libc.so.6
   backsight table --add-section -o with-table.elf firmware.elf`,
 		Args: oneArgument("a binary"),
 		RunE: func(c *cobra.Command, args []string) error {
+			if o.check {
+				return o.checked(c.Context(), stdout, newProgress(stderr), args[0])
+			}
 			if o.format != "" || o.section != "" {
 				return o.export(c.Context(), stdout, newProgress(stderr), args[0])
 			}
@@ -55,6 +64,7 @@ With --format, the rules are written for other programs:
 	f.StringVar(&o.format, "format", "", "write the rules in a `FORM` that other programs read; with -o, into that file")
 	f.StringVar(&o.section, "add-section", "", "write a copy of the ELF file with its device table as a loaded section, at `[=ADDR]`, else where the symbol backsight_table is, or behind the program")
 	f.Lookup("add-section").NoOptDefVal = behindProgram
+	f.BoolVar(&o.check, "check", false, "compare the binary's own unwind tables with its code, and say where they are wrong")
 	o.files.addDebug(f)
 	o.files.raw.add(f)
 	return cmd

@@ -22,6 +22,7 @@ import (
 	"github.com/backsight/backsight/internal/unwind/compact"
 	"github.com/backsight/backsight/internal/unwind/ehabi"
 	"github.com/backsight/backsight/internal/unwind/fp"
+	"github.com/backsight/backsight/internal/unwind/lint"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -249,9 +250,9 @@ type worker struct {
 	own       *image.Image // with its tables
 	subject   unwind.RuleSource
 	reference unwind.RuleSource
-	sweep     sweep
-	sp        pointer
-	anchored  anchored
+	sweep     lint.Sweep
+	sp        lint.Pointer
+	anchored  lint.Anchored
 	q         unwind.Query
 	table     unwind.Rule
 	answer    unwind.Rule
@@ -268,7 +269,7 @@ func newWorker(path string, opt Options, ref unwind.Method) (*worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &worker{own: img, kept: map[verdictOf]int{}, sweep: sweep{img: img, mapping: readMapping(path)}}
+	w := &worker{own: img, kept: map[verdictOf]int{}, sweep: lint.Sweep{Image: img, Mapping: readMapping(path)}}
 	w.Reference = ref
 	w.code, w.view = code.New(nil), img
 	if opt.Naked {

@@ -2,6 +2,7 @@ package diff
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/unwind/lint"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -10,13 +11,14 @@ func (w *worker) function(f function) {
 	w.f = f
 	lo, mode := w.mode(f.lo)
 	padding, slot := false, false
-	w.sp, w.anchored = pointer{}, w.anchor(lo, f.hi, mode)
-	w.sweep.run(lo, f.hi, mode, w.entryMode, func(pc uint64, mode cpu.Mode, in *cpu.Insn) {
+	w.sp = lint.Pointer{}
+	w.anchored = lint.Anchor(w.own.Arch, func(visit func(uint64, cpu.Mode, *cpu.Insn)) { w.sweep.Run(lo, f.hi, mode, w.entryMode, visit) })
+	w.sweep.Run(lo, f.hi, mode, w.entryMode, func(pc uint64, mode cpu.Mode, in *cpu.Insn) {
 		padding = padding && (slot || in.Flags&cpu.FlagPadding != 0) // behind the return's delay slot
-		if !slot && !padding && !w.sweep.unreachable(in, pc, f.hi) {
+		if !slot && !padding && !w.sweep.Unreachable(in, pc, f.hi) {
 			w.place(pc, mode, in)
 		}
-		w.sp.step(w.own.Arch, in)
+		w.sp.Step(w.own.Arch, in)
 		slot = in.Flags&cpu.FlagDelaySlot != 0
 		if in.Ends(w.own.Arch.PC) {
 			padding = true
@@ -101,9 +103,9 @@ func (w *worker) compare(situation func() Situation) {
 		return
 	}
 	if w.q.Exact {
-		w.sp.see(w.own.Arch, &w.table.CFA)
+		w.sp.See(w.own.Arch, &w.table.CFA)
 	}
-	if w.sp.denied || w.q.Exact && w.anchored.denies(w.own.Arch, w.q.PC, &w.table.CFA) {
+	if w.sp.Denied || w.q.Exact && w.anchored.Denies(w.own.Arch, w.q.PC, &w.table.CFA) {
 		w.Denied++
 		return
 	}

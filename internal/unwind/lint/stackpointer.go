@@ -1,11 +1,11 @@
-package diff
+package lint
 
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/unwind"
 )
 
-// pointer follows SP through a straight line of instructions beside what a table
+// Pointer follows SP through a straight line of instructions beside what a table
 // says of it. Where the table keeps its row over an instruction that moves SP, one of
 // the two places contradicts the code, whatever the rest of the function does. GCC
 // does that on ARM where it releases a large frame in two steps, which stands in no
@@ -14,30 +14,31 @@ import (
 //	add sp, sp, #1376   CFA = sp+1448
 //	add sp, sp, #4      CFA = sp+1448   denied
 //	add sp, sp, #32     CFA = sp+68
-type pointer struct {
-	row    int64 // CFA − SP, as the table says
-	due    int64 // as the code says since the row began
-	known  bool
-	denied bool
+type Pointer struct {
+	row   int64 // CFA − SP, as the table says
+	due   int64 // as the code says since the row began
+	known bool
+	// Denied: the table contradicts the instruction before.
+	Denied bool
 }
 
-// see takes the table's word for the place in front of an instruction.
-func (p *pointer) see(arch *cpu.Arch, cfa *unwind.RegRule) {
+// See takes the table's word for the place in front of an instruction.
+func (p *Pointer) See(arch *cpu.Arch, cfa *unwind.RegRule) {
 	switch {
 	case cfa.Kind != unwind.RegPlus || cfa.Base != arch.SP:
-		*p = pointer{}
+		*p = Pointer{}
 	case !p.known || cfa.Off != p.row:
-		*p = pointer{row: cfa.Off, due: cfa.Off, known: true}
+		*p = Pointer{row: cfa.Off, due: cfa.Off, known: true}
 	default:
-		p.denied = p.due != p.row
+		p.Denied = p.due != p.row
 	}
 }
 
-// step goes over the instruction.
-func (p *pointer) step(arch *cpu.Arch, in *cpu.Insn) {
+// Step goes over the instruction.
+func (p *Pointer) Step(arch *cpu.Arch, in *cpu.Insn) {
 	d, ok := moved(arch, in)
 	if !ok || d != 0 && in.Flags&cpu.FlagConditional != 0 || in.Ends(arch.PC) {
-		*p = pointer{}
+		*p = Pointer{}
 	}
 	p.due -= d
 }

@@ -1,4 +1,4 @@
-package diff
+package lint
 
 import (
 	"encoding/binary"
@@ -6,22 +6,22 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm"
 	"github.com/backsight/backsight/image"
 )
 
 // swept lists the places that a sweep over Thumb halfwords at 0x1000 visits.
-func swept(m mapping, entry func(uint64) (cpu.Mode, bool), halves ...uint16) string {
+func swept(m Mapping, entry func(uint64) (cpu.Mode, bool), halves ...uint16) string {
 	var code []byte
 	for _, h := range halves {
 		code = binary.LittleEndian.AppendUint16(code, h)
 	}
-	a, _ := backsight.CPUs().ByName("arm", "", false)
+	a := arm.Archs()[0]
 	img := image.New(image.Header{Arch: a, Segments: []image.Segment{{Addr: 0x1000, Size: uint64(len(code)), Data: code, Read: true, Exec: true}}}, nil)
-	s := sweep{img: img, mapping: m}
+	s := Sweep{Image: img, Mapping: m}
 	var places []string
-	s.run(0x1000, 0x1000+uint64(len(code)), 1, entry, func(pc uint64, mode cpu.Mode, _ *cpu.Insn) {
+	s.Run(0x1000, 0x1000+uint64(len(code)), 1, entry, func(pc uint64, mode cpu.Mode, _ *cpu.Insn) {
 		places = append(places, fmt.Sprintf("%x/%d", pc-0x1000, mode))
 	})
 	return strings.Join(places, " ")
@@ -44,7 +44,7 @@ func TestSweep(t *testing.T) {
 	if got := swept(nil, other, 0x4770, 0xbf00, 0xff1e, 0xe12f); got != "0/1 2/1 4/0" {
 		t.Error("another mode begins:", got)
 	}
-	m := mapping{{addr: 0x1000, mode: 1}, {addr: 0x1002, data: true}, {addr: 0x1004}}
+	m := Mapping{{Addr: 0x1000, Mode: 1}, {Addr: 0x1002, Data: true}, {Addr: 0x1004}}
 	if got := swept(m, none, 0x4770, 0xbf00, 0xff1e, 0xe12f); got != "0/1 4/0" {
 		t.Error("mapping symbols:", got)
 	}
@@ -63,10 +63,10 @@ func TestSweepKeepsBlocks(t *testing.T) {
 	for _, h := range halves {
 		code = binary.LittleEndian.AppendUint16(code, h)
 	}
-	a, _ := backsight.CPUs().ByName("arm", "", false)
+	a := arm.Archs()[0]
 	img := image.New(image.Header{Arch: a, Segments: []image.Segment{{Addr: 0x1000, Size: uint64(len(code)), Data: code, Read: true, Exec: true}}}, nil)
-	s := sweep{img: img}
-	s.run(0x1000, 0x1000+uint64(len(code)), 1, none, func(pc uint64, _ cpu.Mode, in *cpu.Insn) {
+	s := Sweep{Image: img}
+	s.Run(0x1000, 0x1000+uint64(len(code)), 1, none, func(pc uint64, _ cpu.Mode, in *cpu.Insn) {
 		if pc == 0x1000+64*2 {
 			conditional = in.Flags&cpu.FlagConditional != 0
 		}

@@ -1,30 +1,30 @@
-package diff
+package lint
 
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 )
 
-// sweep goes through the instructions of a range in order. Where mapping symbols
+// Sweep goes through the instructions of a range in order. Where mapping symbols
 // tell what is data and in which mode the code is, they decide; else the words that
 // code reads relative to the PC are data, and so is what follows a table jump, up to
 // the nearest place that the table leads to.
-type sweep struct {
-	img     *image.Image
-	mapping mapping
+type Sweep struct {
+	Image   *image.Image
+	Mapping Mapping
 	data    map[uint64]uint64 // size by address
 	insns   [64]cpu.Insn
 }
 
-// run visits the instructions of [pc, hi). entry tells the mode of a function that
+// Run visits the instructions of [pc, hi). entry tells the mode of a function that
 // is known to begin at a place.
-func (s *sweep) run(pc, hi uint64, mode cpu.Mode, entry func(pc uint64) (cpu.Mode, bool), visit func(pc uint64, mode cpu.Mode, in *cpu.Insn)) {
+func (s *Sweep) Run(pc, hi uint64, mode cpu.Mode, entry func(pc uint64) (cpu.Mode, bool), visit func(pc uint64, mode cpu.Mode, in *cpu.Insn)) {
 	s.data = map[uint64]uint64{}
 	for pc < hi {
 		limit := hi
-		if r, end, ok := s.mapping.at(pc); ok {
-			limit, mode = min(hi, end), r.mode
-			if r.data {
+		if r, end, ok := s.Mapping.at(pc); ok {
+			limit, mode = min(hi, end), r.Mode
+			if r.Data {
 				pc = limit
 				continue
 			}
@@ -42,9 +42,9 @@ func (s *sweep) run(pc, hi uint64, mode cpu.Mode, entry func(pc uint64) (cpu.Mod
 
 // visit goes through n decoded instructions; it stops early at data and at entries
 // of another mode, and returns where to go on.
-func (s *sweep) visit(pc uint64, mode cpu.Mode, n int, entry func(pc uint64) (cpu.Mode, bool), visit func(pc uint64, mode cpu.Mode, in *cpu.Insn)) uint64 {
+func (s *Sweep) visit(pc uint64, mode cpu.Mode, n int, entry func(pc uint64) (cpu.Mode, bool), visit func(pc uint64, mode cpu.Mode, in *cpu.Insn)) uint64 {
 	for i := range n {
-		if len(s.mapping) == 0 {
+		if len(s.Mapping) == 0 {
 			if size, ok := s.data[pc]; ok {
 				return pc + size
 			}
@@ -61,9 +61,9 @@ func (s *sweep) visit(pc uint64, mode cpu.Mode, n int, entry func(pc uint64) (cp
 
 // decode fills insns from pc on, and gives conditional ones at a full buffer's end
 // back: the condition of an IT block is with the first of the block.
-func (s *sweep) decode(pc, limit uint64, mode cpu.Mode) int {
-	code := s.img.Code(pc)
-	n := s.img.Arch.Decoder.Decode(code[:min(uint64(len(code)), limit-pc)], pc, mode, s.insns[:])
+func (s *Sweep) decode(pc, limit uint64, mode cpu.Mode) int {
+	code := s.Image.Code(pc)
+	n := s.Image.Arch.Decoder.Decode(code[:min(uint64(len(code)), limit-pc)], pc, mode, s.insns[:])
 	if n < len(s.insns) || mode == 0 {
 		return n
 	}
@@ -76,24 +76,24 @@ func (s *sweep) decode(pc, limit uint64, mode cpu.Mode) int {
 }
 
 // note remembers what an instruction tells to be data.
-func (s *sweep) note(in *cpu.Insn) {
+func (s *Sweep) note(in *cpu.Insn) {
 	switch {
 	case in.Base != cpu.NoReg:
 	case in.Op == cpu.OpLoad && in.Index == cpu.NoReg:
 		s.data[uint64(in.Imm)] = uint64(in.Size)
 	case in.Op == cpu.OpJump && in.Flags&cpu.FlagTable != 0 && in.Size != 0:
 		s.table(uint64(in.Imm), in.Size, in.Target, 1)
-	case in.Op == cpu.OpLoad && in.Dst == s.img.Arch.PC && in.Index != cpu.NoReg:
+	case in.Op == cpu.OpLoad && in.Dst == s.Image.Arch.PC && in.Index != cpu.NoReg:
 		s.table(uint64(in.Imm), in.Size, 0, 0)
 	}
 }
 
 // table notes the elements at a place: they end where the nearest target is.
-func (s *sweep) table(at uint64, size uint8, rel uint64, shift uint) {
+func (s *Sweep) table(at uint64, size uint8, rel uint64, shift uint) {
 	const reach = 1 << 16
 	end := at + reach
 	for a := at; a < end; a += uint64(size) {
-		v, ok := s.img.Uint(a, int(size))
+		v, ok := s.Image.Uint(a, int(size))
 		if !ok {
 			return
 		}
@@ -104,15 +104,15 @@ func (s *sweep) table(at uint64, size uint8, rel uint64, shift uint) {
 	}
 }
 
-// unreachable tells whether an instruction is filler in front of data or of the
+// Unreachable tells whether an instruction is filler in front of data or of the
 // range's end: behind a call that never returns.
-func (s *sweep) unreachable(in *cpu.Insn, pc, hi uint64) bool {
+func (s *Sweep) Unreachable(in *cpu.Insn, pc, hi uint64) bool {
 	if in.Flags&cpu.FlagPadding == 0 {
 		return false
 	}
 	next := pc + uint64(in.Len)
-	if r, _, ok := s.mapping.at(next); ok {
-		return r.data || next >= hi
+	if r, _, ok := s.Mapping.at(next); ok {
+		return r.Data || next >= hi
 	}
 	return s.data[next] != 0 || next >= hi
 }

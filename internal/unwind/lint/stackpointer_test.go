@@ -1,18 +1,18 @@
-package diff
+package lint
 
 import (
 	"testing"
 
-	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm"
 	"github.com/backsight/backsight/unwind"
 )
 
 // A large frame released in two steps, as GCC's .debug_frame for ARM describes it:
 // CFA − SP in front of each instruction, what that adds to SP, and the verdict.
 func TestDenied(t *testing.T) {
-	a, _ := backsight.CPUs().ByName("arm", "", false)
-	var p pointer
+	a := arm.Archs()[0]
+	var p Pointer
 	for i, c := range []struct {
 		row, adds int64
 		op        cpu.Op
@@ -25,11 +25,11 @@ func TestDenied(t *testing.T) {
 		{1448, 0, cpu.OpNop, false}, // behind the return, where a branch leads
 		{1448, 0, cpu.OpNop, false},
 	} {
-		p.see(a, &unwind.RegRule{Kind: unwind.RegPlus, Base: a.SP, Off: c.row})
-		if p.denied != c.denied {
-			t.Errorf("place %d: denied %t", i, p.denied)
+		p.See(a, &unwind.RegRule{Kind: unwind.RegPlus, Base: a.SP, Off: c.row})
+		if p.Denied != c.denied {
+			t.Errorf("place %d: denied %t", i, p.Denied)
 		}
-		p.step(a, &cpu.Insn{Op: c.op, Dst: dst(a, c.op), Src: a.SP, Base: cpu.NoReg, Dst2: cpu.NoReg, Imm: c.adds})
+		p.Step(a, &cpu.Insn{Op: c.op, Dst: dst(a, c.op), Src: a.SP, Base: cpu.NoReg, Dst2: cpu.NoReg, Imm: c.adds})
 		if c.op == cpu.OpNop && p.due != c.row {
 			t.Errorf("place %d: %d", i, p.due)
 		}

@@ -1,17 +1,17 @@
-package diff
+package lint
 
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/unwind"
 )
 
-// anchored is where SP stands in the parts of a function that lead to its returns, by SP's
+// Anchored is where SP stands in the parts of a function that lead to its returns, by SP's
 // own arithmetic along direct jumps and straight lines: nothing is carried over calls,
 // indirect jumps and what sets SP anew. At a return of x86 the return address is at SP, so
 // that each place of such a part has a CFA that no table can change. Tables of hand-written
 // assembly contradict that: glibc's memcpy for SSSE3 on i386 says CFA=esp+4 where %ebx lies
 // on the stack and is popped before the return, its strchr CFA=esp behind a push.
-type anchored struct {
+type Anchored struct {
 	steps map[uint64]step
 	cfa   map[uint64]int64 // CFA − SP
 }
@@ -24,13 +24,13 @@ type step struct {
 	returns bool
 }
 
-// anchor makes the heights of a function out of its instructions.
-func (w *worker) anchor(lo, hi uint64, mode cpu.Mode) anchored {
-	a := anchored{map[uint64]step{}, map[uint64]int64{}}
-	if !w.own.Arch.CallPushesRA {
+// Anchor makes the heights of a function out of its instructions, which sweep goes through.
+func Anchor(arch *cpu.Arch, sweep func(visit func(pc uint64, mode cpu.Mode, in *cpu.Insn))) Anchored {
+	a := Anchored{map[uint64]step{}, map[uint64]int64{}}
+	if !arch.CallPushesRA {
 		return a
 	}
-	w.sweep.run(lo, hi, mode, w.entryMode, func(pc uint64, _ cpu.Mode, in *cpu.Insn) { a.steps[pc] = stepOf(w.own.Arch, pc, in) })
+	sweep(func(pc uint64, _ cpu.Mode, in *cpu.Insn) { a.steps[pc] = stepOf(arch, pc, in) })
 	for pc, s := range a.steps {
 		for _, to := range s.next {
 			if t, ok := a.steps[to]; ok {
@@ -42,7 +42,7 @@ func (w *worker) anchor(lo, hi uint64, mode cpu.Mode) anchored {
 	seen := map[uint64]bool{}
 	for pc, s := range a.steps {
 		if s.returns && !seen[pc] {
-			a.part(pc, int64(w.own.Arch.EntryCFA), seen)
+			a.part(pc, arch.EntryCFA, seen)
 		}
 	}
 	return a
@@ -67,7 +67,7 @@ func stepOf(arch *cpu.Arch, pc uint64, in *cpu.Insn) (s step) {
 
 // part goes through all that is connected with a return, where CFA − SP is known. Where two
 // returns disagree, nothing of the part is known.
-func (a *anchored) part(from uint64, cfa int64, seen map[uint64]bool) {
+func (a *Anchored) part(from uint64, cfa int64, seen map[uint64]bool) {
 	all, consistent := []uint64{from}, true
 	a.cfa[from], seen[from] = cfa, true
 	reach := func(pc uint64, v int64) {
@@ -97,8 +97,14 @@ func (a *anchored) part(from uint64, cfa int64, seen map[uint64]bool) {
 	}
 }
 
-// denies tells whether the code contradicts a table's CFA at a place.
-func (a *anchored) denies(arch *cpu.Arch, pc uint64, cfa *unwind.RegRule) bool {
-	v, known := a.cfa[pc]
+// Denies tells whether the code contradicts a table's CFA at a place.
+func (a *Anchored) Denies(arch *cpu.Arch, pc uint64, cfa *unwind.RegRule) bool {
+	v, known := a.At(pc)
 	return known && cfa.Kind == unwind.RegPlus && cfa.Base == arch.SP && cfa.Off != v
+}
+
+// At is CFA − SP at a place, where it is known.
+func (a *Anchored) At(pc uint64) (int64, bool) {
+	v, known := a.cfa[pc]
+	return v, known
 }

@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/render"
+)
+
+// checked compares the tables of a binary with its code, and says where they are wrong. The exit code is
+// exitIncomplete where they are.
+func (o *tableOptions) checked(ctx context.Context, stdout io.Writer, p *progress, path string) error {
+	if o.format != "" && o.format != "json" {
+		return fmt.Errorf("--check writes text or, with --format json, JSON; not %s", o.format)
+	}
+	if o.section != "" || o.output != "" || len(o.sources) > 0 {
+		return errors.New("--check reads the tables that the binary has: no -o, --sources, --add-section")
+	}
+	known, err := o.files.open(ctx, p.warn)
+	if err != nil {
+		return err
+	}
+	defer known.Close()
+	img, err := known.Open(path)
+	if err != nil {
+		return &failure{exitNone, fileError(path, err)}
+	}
+	r, err := backsight.CheckTables(ctx, img, nil)
+	if err != nil {
+		return &failure{exitNone, fmt.Errorf("%s: %w", path, err)}
+	}
+	if r.Issue != "" {
+		p.warn(path + ": " + r.Issue)
+	}
+	write := writeFindings
+	if o.format == "json" {
+		write = writeFindingsJSON
+	}
+	if err := write(stdout, path, img, r); err != nil {
+		return outputFailed(err)
+	}
+	if len(r.Findings) > 0 {
+		return &failure{code: exitIncomplete}
+	}
+	return nil
+}
+
+// sure is how sure a finding is, in the words of backtraces.
+func sure(f *backsight.TableFinding) string {
+	if f.Certain {
+		return "certain"
+	}
+	return "likely"
+}
+
+// nameAt is the symbol of an address with the distance from it, "" where none is known.
+func nameAt(img *image.Image, addr uint64) string {
+	sym, ok := img.SymbolAt(addr)
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf("%s+%#x", sym.Name, addr-sym.Addr)
+}
+
+// evidenceWords say in words what speaks against a table.
+var evidenceWords = map[string]string{
+	"sp":       "the instruction before moves SP, the row stays",
+	"return":   "by SP's way to a return",
+	"analysis": "by the code of the function",
+}
+
+// writeFindings writes a paragraph for each finding, and what was compared.
+func writeFindings(w io.Writer, _ string, img *image.Image, r *backsight.TableReport) error {
+	out := bufio.NewWriter(w)
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		fmt.Fprintf(out, "%#x to %#x  ", f.Lo, f.Hi)
+		if name := nameAt(img, f.Lo); name != "" {
+			fmt.Fprintf(out, "%s  ", render.Text(name))
+		}
+		fmt.Fprintf(out, "%s, %s\n", sure(f), evidenceWords[f.Evidence.String()])
+		fmt.Fprintf(out, "  table  %s\n  code   %s\n", f.Table, f.Code)
+	}
+	fmt.Fprintf(out, "%s: %d functions, %d places; wrong %d, undecided %d, unreadable %d\n", r.Table, r.Functions, r.Places, len(r.Findings), r.Open, r.Unreadable)
+	return out.Flush()
+}
+
+// checkJSON is what --check writes with --format json.
+type checkJSON struct {
+	Image      string        `json:"image"`
+	Table      string        `json:"table"`
+	Functions  int           `json:"functions"`
+	Places     int           `json:"places"`
+	Undecided  int           `json:"undecided"`
+	Unreadable int           `json:"unreadable"`
+	Issue      string        `json:"issue,omitempty"`
+	Findings   []findingJSON `json:"findings"`
+}
+
+type findingJSON struct {
+	Start    string `json:"start"`
+	End      string `json:"end"`
+	Function string `json:"function"`       // where the table's function begins
+	Name     string `json:"name,omitempty"` // symbol+offset of start
+	Trust    string `json:"trust"`
+	Evidence string `json:"evidence"`
+	Table    string `json:"table"`
+	Code     string `json:"code"`
+}
+
+func writeFindingsJSON(w io.Writer, path string, img *image.Image, r *backsight.TableReport) error {
+	out := checkJSON{path, r.Table.String(), r.Functions, r.Places, r.Open, r.Unreadable, r.Issue, []findingJSON{}}
+	hex := func(v uint64) string { return fmt.Sprintf("%#x", v) }
+	for i := range r.Findings {
+		f := &r.Findings[i]
+		out.Findings = append(out.Findings, findingJSON{hex(f.Lo), hex(f.Hi), hex(f.Function), nameAt(img, f.Lo), sure(f), f.Evidence.String(), f.Table, f.Code})
+	}
+	e := json.NewEncoder(w)
+	e.SetIndent("", "  ")
+	return e.Encode(out)
+}

@@ -1,0 +1,205 @@
+package lint
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/unwind/code"
+	"github.com/backsight/backsight/unwind"
+)
+
+// worker compares functions one after another.
+type worker struct {
+	img       *image.Image
+	code      *code.Source
+	reference unwind.RuleSource
+	sweep     Sweep
+	sp        Pointer
+	anchored  Anchored
+	f         function
+	entry     uint64 // the function's first instruction
+	q         unwind.Query
+	table     unwind.Rule
+	answer    unwind.Rule
+	counts    Report
+}
+
+// function compares at every instruction of one range.
+func (w *worker) function(f function) {
+	lo, mode := w.mode(f.lo)
+	w.f, w.entry = f, lo
+	w.counts.Functions++
+	run := func(visit func(uint64, cpu.Mode, *cpu.Insn)) { w.sweep.Run(lo, f.hi, mode, w.entryMode, visit) }
+	w.sp, w.anchored = Pointer{}, Anchor(w.img.Arch, run)
+	padding, slot := false, false
+	run(func(pc uint64, mode cpu.Mode, in *cpu.Insn) {
+		padding = padding && (slot || in.Flags&cpu.FlagPadding != 0) // behind the return's delay slot
+		if !slot && !padding && !w.sweep.Unreachable(in, pc, f.hi) {
+			w.instruction(pc, mode, in)
+		}
+		w.sp.Step(w.img.Arch, in)
+		slot = in.Flags&cpu.FlagDelaySlot != 0
+		padding = padding || in.Ends(w.img.Arch.PC)
+	})
+}
+
+// entryMode is the mode of a function that begins at pc, inside a range: EHABI's are merged where
+// neighbours have equal tables.
+func (w *worker) entryMode(pc uint64) (cpu.Mode, bool) {
+	if w.img.Arch.ModeOnly || w.reference.Method() != unwind.MethodEHABI {
+		return 0, false
+	}
+	return w.code.EntryMode(w.img, pc)
+}
+
+// instruction compares in front of an instruction and, if that is a call, while the call is running.
+// Tables other than CFI describe frames at their calls only.
+func (w *worker) instruction(pc uint64, mode cpu.Mode, in *cpu.Insn) {
+	next := pc + uint64(in.Len)
+	call := in.Op == cpu.OpCall && in.Flags&cpu.FlagGetPC == 0
+	w.q = unwind.Query{Image: w.img, Arch: w.img.Arch, PC: pc, Resume: pc, Mode: mode, Exact: true}
+	if w.reference.Method() == unwind.MethodCFI {
+		hi := next
+		if call {
+			hi = pc + 1
+		}
+		w.place(pc, hi)
+	}
+	if !call {
+		return
+	}
+	if in.Flags&cpu.FlagDelaySlot != 0 {
+		var buf [1]cpu.Insn
+		w.img.Arch.Decoder.Decode(w.img.Code(next), next, mode, buf[:])
+		next += uint64(buf[0].Len)
+	}
+	w.q.PC, w.q.Resume, w.q.Exact = next-1, next, false
+	w.place(pc+1, next)
+}
+
+// place compares for the bytes from lo up to hi.
+func (w *worker) place(lo, hi uint64) {
+	w.table.Reset()
+	switch w.reference.Rule(&w.q, &w.table) {
+	case unwind.Found:
+	case unwind.NotCovered:
+		return
+	default:
+		w.counts.Unreadable++
+		return
+	}
+	w.counts.Places++
+	if w.q.Exact {
+		w.sp.See(w.img.Arch, &w.table.CFA)
+	}
+	if w.table.RA.Kind == unwind.Undefined || w.table.Flags&unwind.SignalFrame != 0 {
+		return // the outermost frame, and what no caller has called
+	}
+	f := Finding{Lo: lo, Hi: hi, Function: w.f.lo, Table: w.table.Format(w.img.Arch)}
+	for _, right := range [...]func(*Finding) unwind.Answer{w.returns, w.analysed, w.stepped} {
+		switch right(&f) {
+		case unwind.Yes:
+			return
+		case unwind.No:
+			w.add(f)
+			return
+		}
+	}
+	w.counts.Open++
+}
+
+// returns tells whether the CFA is where the ways to a return have it.
+func (w *worker) returns(f *Finding) unwind.Answer {
+	v, known := w.anchored.At(w.q.PC)
+	switch {
+	case !known || !w.q.Exact:
+		return unwind.Unknown
+	case !w.anchored.Denies(w.img.Arch, w.q.PC, &w.table.CFA):
+		return unwind.Unknown
+	}
+	f.Evidence, f.Certain, f.Code = Return, true, w.cfa(v)
+	return unwind.No
+}
+
+// analysed tells whether code analysis has the same rule. Where the table's first row is not that of
+// an entry, the range is a part of a function, whose beginning code analysis cannot know. One derivation
+// alone counts as far as no jump is on the way: behind a call that never returns (__stack_chk_fail) stands
+// what other code jumps to.
+func (w *worker) analysed(f *Finding) unwind.Answer {
+	w.answer.Reset()
+	if w.code.Rule(&w.q, &w.answer) != unwind.Found {
+		return unwind.Unknown
+	}
+	rel := w.code.Compare(&w.q, w.entry, &w.table, &w.answer)
+	const both = unwind.FromEntry | unwind.Agreed
+	switch flags := w.answer.Flags; {
+	case rel.CFA == unwind.Unknown || rel.RA == unwind.Unknown:
+		return unwind.Unknown
+	case rel.CFA == unwind.Yes && rel.RA == unwind.Yes:
+		return unwind.Yes
+	case flags&both == both:
+		f.Certain = true
+	case flags&unwind.FromEntry == 0 || flags&unwind.Straight == 0 || flags&(unwind.Inferred|unwind.Fallback) != 0 || !w.fromEntry():
+		return unwind.Unknown
+	}
+	f.Evidence, f.Code = Analysis, w.answer.Format(w.img.Arch)
+	return unwind.No
+}
+
+// fromEntry tells whether the table's range is a whole function, and control comes from its first
+// instruction to the place.
+func (w *worker) fromEntry() bool {
+	if w.reference.Method() == unwind.MethodCFI && !entered(w.reference, w.img, w.entry) {
+		return false
+	}
+	return w.code.Covers(&w.q, w.entry)
+}
+
+// stepped tells whether the row stays where SP moves, unless the way to a return has the row's CFA.
+func (w *worker) stepped(f *Finding) unwind.Answer {
+	if _, known := w.anchored.At(w.q.PC); known || !w.q.Exact || !w.sp.Denied {
+		return unwind.Unknown
+	}
+	f.Evidence, f.Code = Step, w.cfa(w.sp.due)
+	return unwind.No
+}
+
+// cfa is a CFA relative to SP, as rules are written.
+func (w *worker) cfa(off int64) string {
+	r := unwind.RegRule{Kind: unwind.RegPlus, Base: w.img.Arch.SP, Off: off}
+	return "CFA=" + r.Format(w.img.Arch)
+}
+
+// add appends a finding, or makes the last one longer: what is wrong in the same way at neighbouring
+// instructions is one.
+func (w *worker) add(f Finding) {
+	if n := len(w.counts.Findings); n > 0 {
+		last := &w.counts.Findings[n-1]
+		joined := *last
+		joined.Lo, joined.Hi = f.Lo, f.Hi
+		if last.Hi == f.Lo && joined == f {
+			last.Hi = f.Hi
+			return
+		}
+	}
+	w.counts.Findings = append(w.counts.Findings, f)
+}
+
+// mode is the mode of the code of a function, which tables do not tell; that of the program's entry
+// where nothing else does.
+func (w *worker) mode(lo uint64) (uint64, cpu.Mode) {
+	arch := w.img.Arch
+	lo, mode := arch.SplitCode(lo)
+	if !arch.ISABit || arch.ModeOnly {
+		return lo, mode
+	}
+	if s, ok := w.img.SymbolAt(lo); ok && s.Addr == lo {
+		return lo, s.Mode
+	}
+	if m, ok := w.code.EntryMode(w.img, lo); ok {
+		return lo, m
+	}
+	if w.img.Entry != 0 && mode == 0 {
+		_, mode = arch.SplitCode(w.img.Entry)
+	}
+	return lo, mode
+}
