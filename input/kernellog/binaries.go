@@ -2,6 +2,7 @@ package kernellog
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -37,7 +38,7 @@ func (k *kernelLog) find(m machine, env *input.Env) *binaries {
 		}
 		if img != nil {
 			b.arch, b.issues = img.Arch, issues
-			b.kernel = target.NewModule("vmlinux", img, k.bias(img, &b.symbols))
+			b.kernel = target.NewModule("vmlinux", img, k.bias(img, b))
 			break
 		}
 	}
@@ -57,9 +58,9 @@ func (k *kernelLog) release() string {
 }
 
 // bias is the distance of where the kernel ran from where it is linked: as the kernel says
-// when it panics, else as addresses tell that reports print with their symbols. Where nothing
-// tells, addresses are as linked.
-func (k *kernelLog) bias(img *image.Image, names *symbols) uint64 {
+// when it panics, else as addresses tell that reports print with their symbols, else as the words
+// of stacks do. Where nothing tells, addresses are as linked.
+func (k *kernelLog) bias(img *image.Image, b *binaries) uint64 {
 	f := &k.facts
 	if f.hasOffset {
 		if text, ok := img.SymbolNamed("_text"); ok && f.linked != 0 {
@@ -70,12 +71,20 @@ func (k *kernelLog) bias(img *image.Image, names *symbols) uint64 {
 	votes := map[uint64]int{}
 	for _, p := range k.places() {
 		if p.hasAddr && p.module == "" && len(votes) < maxVotes {
-			if at, ok := names.addressOf(img, &p); ok {
+			if at, ok := b.symbols.addressOf(img, &p); ok {
 				votes[p.addr-at]++
 			}
 		}
 	}
-	return elected(votes)
+	if len(votes) > 0 {
+		return elected(votes)
+	}
+	d, ok := k.moved(img)
+	if ok && d != 0 {
+		b.issues = append(b.issues, target.Issue{Kind: target.IssueCapture, Subject: img.Path,
+			Text: fmt.Sprintf("%s: the log names no address of the kernel; that it ran %#x above where it is linked, printed words of the stack tell", img.Path, d)})
+	}
+	return d
 }
 
 // maxVotes bounds the distances that reports vote for.

@@ -109,3 +109,31 @@ Code: 01234567 89abcdef <deadbeef> 12345678
 		t.Errorf("issues %s", got)
 	}
 }
+
+// TestPrintedWordsTellTheOffset: where a report names functions of a module alone, the words that
+// it prints of the stack fit the kernel's functions at one distance. Two that fit are too few.
+func TestPrintedWordsTellTheOffset(t *testing.T) {
+	code, data := kernels.MIPS()
+	for _, c := range []struct {
+		words int
+		bias  uint64
+	}{{6, 0x30000}, {2, 0}} {
+		var stack strings.Builder
+		for _, s := range code.Symbols()[4 : 4+c.words] {
+			fmt.Fprintf(&stack, " %08x", uint32(s.Addr+0x30000))
+		}
+		log := fmt.Sprintf(`[    0.000000] %s
+$ 0   : 00000000 00000001 00000010 c00a0000
+$28   : 817a4000 817a5ec0 81009480 c00a5658
+epc   : c00a5624 bug_c+0x18/0x1c [crashy]
+Stack :%s
+        ...
+Call Trace:
+[<c00a5624>] bug_c+0x18/0x1c [crashy]
+`, kernels.Banner, stack.String())
+		snap := opened(t, log, uImage(data))
+		if m := snap.Modules[0]; m.Bias != c.bias || (c.bias != 0) != strings.Contains(fmt.Sprint(snap.Issues), "words of the stack") {
+			t.Errorf("%d words: moved by %#x, issues %v", c.words, m.Bias, snap.Issues)
+		}
+	}
+}
