@@ -58,7 +58,7 @@ type Thread struct {
 	// the task was left last, and the task may be the one that runs; or the processor could
 	// not save them, and those of before were there.
 	Stale bool
-	// Task is what a real-time kernel knows of the thread, nil where there is none.
+	// Task is what the kernel knows of the thread, nil where there is none.
 	Task *Task
 }
 

@@ -1,9 +1,10 @@
 package target
 
-// Task is what a real-time kernel knows of a thread beside its registers.
+// Task is what a kernel knows of a thread beside its registers.
 type Task struct {
-	// State is "running", "ready", "waiting" or "ended"; "" where the kernel's control block
-	// is not known well enough.
+	// State is "running", "ready", "waiting" or "ended"; of Linux's tasks also what they wait for,
+	// "sleeping", "uninterruptible", "idle", "stopped", "traced" or "parked", and how they ended,
+	// "zombie" or "dead". "" where the kernel's control block is not known well enough.
 	State string
 	// Priority as the kernel counts; HasPriority: it is known.
 	Priority    int

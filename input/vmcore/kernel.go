@@ -6,6 +6,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/linux"
+	"github.com/backsight/backsight/internal/btf"
 	"github.com/backsight/backsight/internal/kallsyms"
 	"github.com/backsight/backsight/target"
 )
@@ -18,6 +19,8 @@ type kernelImage struct {
 	data   target.Range   // what the kernel links in, code included
 	ref    linux.Kernel
 	table  *kallsyms.Table
+	// fields says where the fields of task_struct lie, nil where the kernel has no types.
+	fields func(path ...string) (offset uint64, ok bool)
 }
 
 // kernel finds the kernel in memory: code from _stext on, its end and its names by the
@@ -35,6 +38,11 @@ func (d *dump) kernel(memory *target.Memory, files *input.Files) kernelImage {
 	out.text = target.Range{Lo: stext, Hi: stext + uint64(len(content))}
 	if table, err := kallsyms.Find(content, d.arch.AddrSize); err == nil && !table.Relative {
 		out.table = table
+	}
+	if types, err := btf.Find(content, d.arch.BigEndian); err == nil {
+		if task, ok := types.Struct("task_struct"); ok {
+			out.fields = task.Offset
+		}
 	}
 	img, bias := d.file(&out, files, stext)
 	at := func(name string) uint64 {

@@ -57,7 +57,7 @@ func (d *dump) view(k identity, files *input.Files) view {
 	}
 	snap.Modules = append(snap.Modules, d.modules(kernel, s.memory)...)
 	found, err := tasks.Find(&tasks.Kernel{Arch: d.arch, Memory: s.memory, Text: kernel.text,
-		Init: d.initTask(k, s.memory), Idle: d.idleTasks(s), CPUs: len(d.cpus), Hooks: snap.Hooks})
+		Init: d.initTask(k, s.memory), Idle: d.idleTasks(s), CPUs: len(d.cpus), Hooks: snap.Hooks, Fields: kernel.fields})
 	if err != nil {
 		d.issue(target.IssueCapture, "%v", err)
 	}
@@ -121,6 +121,9 @@ func (d *dump) threads(found []tasks.Task) (list []target.Thread) {
 	for i := range found {
 		t := &found[i]
 		th := target.Thread{ID: t.PID, Name: t.Comm, Regs: t.Regs, Waits: true, Stack: t.Stack, Hooked: t.Hooked}
+		if t.State != "" {
+			th.Task = &target.Task{State: t.State}
+		}
 		if t.OnCPU {
 			th.Regs = cpu.Registers{}
 			if n, ok := d.processorOf(t, found); ok && !taken[n] {

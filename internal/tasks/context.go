@@ -31,11 +31,16 @@ func (f *finder) voters() []uint64 {
 // further return addresses. Other pointers to code in a task, such as that of a function to
 // be called later (numa_work), are not preceded by a call.
 func (f *finder) findContext() {
-	if _, ok := f.Arch.Layouts[cpu.LinuxSwitch]; !ok {
+	layout, ok := f.Arch.Layouts[cpu.LinuxSwitch]
+	if !ok {
 		return
 	}
+	paths := [][]string{{"thread", "cpu_context"}, {"thread", "ra"}, {"thread_info", "cpu_context"}} // arm64; RISC-V; ARM
+	if !hasSP(layout, f.Arch.SP) {
+		paths = [][]string{{"thread", "sp"}} // x86
+	}
 	voters, best := f.voters(), 0
-	for d := distance(-before); d < behind; d += distance(f.word) {
+	for d := range f.distances(f.whole(), paths...) {
 		if n := f.contexts(voters, d); n > best {
 			best, f.context.at = n, d
 		}
@@ -139,7 +144,7 @@ func (f *finder) findStack() {
 		return
 	}
 	voters := f.voters()
-	for d := distance(-before); d < behind; d += distance(f.word) {
+	for d := range f.distances(f.whole(), []string{"stack"}) {
 		n, align := 0, uint64(maxStack)
 		for _, t := range voters {
 			regs, ok := f.registers(t, f.context.at)

@@ -37,8 +37,8 @@ func (f *finder) findHooked() {
 	if len(traced) == 0 {
 		return
 	}
-	f.hooks.returns = f.mostEntries(traced, f.returnStack)
-	f.hooks.probes = f.mostEntries(traced, f.probed)
+	f.hooks.returns = f.mostEntries(traced, f.returnStack, []string{"ret_stack"})
+	f.hooks.probes = f.mostEntries(traced, f.probed, []string{"rethooks"}, []string{"kretprobe_instances"})
 	if f.hooks.returns.known {
 		f.findEntry(traced)
 	}
@@ -85,9 +85,9 @@ type tracedTask struct {
 }
 
 // mostEntries is the field by which most tasks have entries, if at least half of them do.
-func (f *finder) mostEntries(traced []tracedTask, entries func(at uint64) []target.HookedReturn) (best field) {
+func (f *finder) mostEntries(traced []tracedTask, entries func(at uint64) []target.HookedReturn, paths ...[]string) (best field) {
 	most := 0
-	for d := distance(-before); d < behind; d += distance(f.word) {
+	for d := range f.distances(f.whole(), paths...) {
 		n := 0
 		for i, t := range traced {
 			if i == 4 && n == 0 {

@@ -16,8 +16,8 @@ func (f *finder) list(comm uint64) {
 	if f.comm(comm) == "" {
 		return
 	}
-	for d := distance(f.word); d < before; d += distance(f.word) {
-		if nodes := f.circle(comm, -d); len(nodes) > len(f.found) {
+	for d := range f.distances(span{-distance(f.word), -before, -distance(f.word)}, []string{"tasks"}) {
+		if nodes := f.circle(comm, d); len(nodes) > len(f.found) {
 			f.found = nodes
 		}
 	}
@@ -75,7 +75,7 @@ func (f *finder) findThreads() {
 	if !f.context.known || !f.stack.known {
 		return
 	}
-	for d := distance(-before); d < before; d += distance(f.word) {
+	for d := range f.distances(span{-before, before, distance(f.word)}, []string{"thread_node"}) {
 		for i := 0; i < len(f.found) && len(f.found) < maxTasks; i++ {
 			f.threads(f.found[i], d)
 		}

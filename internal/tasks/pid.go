@@ -8,7 +8,7 @@ const maxPID = 4 << 20
 // is the second process in every kernel.
 func (f *finder) findPID() {
 	leaders := f.found[:f.leaders]
-	for d := distance(-before); d < 0; d += 4 {
+	for d := range f.distances(span{-before, 0, 4}, []string{"pid"}) {
 		if f.arePIDs(leaders, d) {
 			f.pid = field{d, true}
 			return
@@ -44,7 +44,8 @@ func (f *finder) findOnCPU() {
 	if most == 0 {
 		most = max(1, len(f.found)/4)
 	}
-	for d := f.stack.at + distance(f.word) + usageFlagsPtrace; d < f.stack.at+reach; d += 4 {
+	near := span{f.stack.at + distance(f.word) + usageFlagsPtrace, f.stack.at + reach, 4}
+	for d := range f.distances(near, []string{"on_cpu"}) {
 		if running := f.flagged(d); running > 0 && running <= most {
 			f.onCPU = field{d, true}
 			return

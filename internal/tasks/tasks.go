@@ -1,6 +1,7 @@
 // Package tasks finds the tasks of a stopped Linux kernel in its memory, by what struct
 // task_struct holds and not by where a certain build keeps it: kernels are built with a
-// thousand configurations, and few come with debug information.
+// thousand configurations, and few come with debug information. Where the kernel has its types
+// (BTF), they tell where to look.
 //
 //	"swapper/0"          the first task's comm; the kernel links it in
 //	one list             whose nodes all have a name at one distance: task_struct.tasks
@@ -31,6 +32,10 @@ type Task struct {
 	Regs cpu.Registers
 	// OnCPU: the task was running, so that Regs is of a moment before.
 	OnCPU bool
+	// State is "running", "ready" (it could run), "sleeping", "uninterruptible", "idle" (a thread of
+	// the kernel that waits for work), "stopped", "traced", "parked", "zombie" or "dead"; "" where
+	// that was not found.
+	State string
 	// Stack bounds the task's stack, Lo == Hi where it was not found.
 	Stack target.Range
 	// Hooked are the calls of which tracers replaced the return address.
@@ -50,6 +55,9 @@ type Kernel struct {
 	CPUs int
 	// Hooks are the addresses that tracers put in the place of return addresses.
 	Hooks []uint64
+	// Fields says where the fields of task_struct lie, where the kernel has its types (BTF), and
+	// nil elsewhere. The path leads into structures. What lies there is checked all the same.
+	Fields func(path ...string) (offset uint64, ok bool)
 }
 
 // ErrNone is that of a memory in which no list of tasks was found.
@@ -72,6 +80,7 @@ func Find(k *Kernel) ([]Task, error) {
 	f.addIdle()
 	f.findPID()
 	f.findOnCPU()
+	f.findState()
 	f.findHooked()
 	tasks := make([]Task, 0, len(f.found))
 	for _, at := range f.found {
@@ -92,6 +101,7 @@ type field struct {
 // layout is where the fields of interest lie.
 type layout struct {
 	context, stack, pid, onCPU field
+	state, exit                field // __state and exit_state
 	hooks                      hookLayout
 }
 
@@ -143,6 +153,7 @@ func (f *finder) task(comm uint64) Task {
 		v, _ := f.Memory.Uint(at(comm, f.onCPU.at), 4)
 		t.OnCPU = v == 1
 	}
+	t.State = f.stateOf(comm, t.OnCPU)
 	t.Hooked = f.hookedCalls(comm)
 	return t
 }

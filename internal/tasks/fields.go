@@ -1,0 +1,35 @@
+package tasks
+
+import "iter"
+
+// span is from where to where, and in which steps, a field may lie behind comm.
+type span struct{ from, to, step distance }
+
+// whole is the span of all words of task_struct.
+func (f *finder) whole() span { return span{-before, behind, distance(f.word)} }
+
+// distances are those at which a field of task_struct may lie: first where the kernel's types say,
+// by the first of the paths that they have, then all of a span.
+func (f *finder) distances(s span, paths ...[]string) iter.Seq[distance] {
+	return func(yield func(distance) bool) {
+		if d, ok := f.stated(paths); ok && !yield(d) {
+			return
+		}
+		for d := s.from; d != s.to && (d < s.to) == (s.step > 0) && yield(d); d += s.step {
+		}
+	}
+}
+
+// stated is where the kernel's types say that a field lies.
+func (f *finder) stated(paths [][]string) (d distance, ok bool) {
+	if f.Fields == nil {
+		return 0, false
+	}
+	comm, ok := f.Fields("comm")
+	for _, path := range paths {
+		if off, found := f.Fields(path...); ok && found {
+			return distance(off) - distance(comm), true
+		}
+	}
+	return 0, false
+}
