@@ -8,6 +8,7 @@ import (
 	"github.com/backsight/backsight/input/linux"
 	"github.com/backsight/backsight/internal/btf"
 	"github.com/backsight/backsight/internal/kallsyms"
+	"github.com/backsight/backsight/internal/vmcoreinfo"
 	"github.com/backsight/backsight/target"
 )
 
@@ -27,13 +28,13 @@ type kernelImage struct {
 // kallsyms tables among its data. Where memory holds no names, the kernel's file is looked
 // for.
 func (d *dump) kernel(memory *target.Memory, files *input.Files) kernelImage {
-	out := kernelImage{ref: linux.Kernel{Release: d.info.Release(), Arch: d.arch, BuildID: d.buildID()}}
+	out := kernelImage{ref: linux.Kernel{Release: d.info.Release(), Arch: d.arch, BuildID: buildID(d.info)}}
 	stext, ok := d.info.Symbol("_stext")
 	if !ok {
 		d.issue(target.IssueCapture, "VMCOREINFO does not say where the kernel's code is")
 		return out
 	}
-	out.data = d.linked(stext)
+	out.data = linked(d.info, stext)
 	content := bytesAt(memory, stext, int(out.data.Hi-stext))
 	out.text = target.Range{Lo: stext, Hi: stext + uint64(len(content))}
 	if table, err := kallsyms.Find(content, d.arch.AddrSize); err == nil && !table.Relative {
@@ -65,9 +66,9 @@ func (d *dump) kernel(memory *target.Memory, files *input.Files) kernelImage {
 }
 
 // buildID is the kernel's, where VMCOREINFO has it (since Linux 5.9).
-func (d *dump) buildID() []byte {
+func buildID(info vmcoreinfo.Info) []byte {
 	var id []byte
-	text := d.info["BUILD-ID"]
+	text := info["BUILD-ID"]
 	for i := 0; i+1 < len(text); i += 2 {
 		hi, lo := nibble(text[i]), nibble(text[i+1])
 		if hi|lo > 15 {
@@ -90,10 +91,10 @@ func nibble(c byte) byte {
 
 // linked is the range of what the kernel links in, as far as VMCOREINFO's symbols tell: all
 // within 256 MB from _stext on.
-func (d *dump) linked(stext uint64) target.Range {
+func linked(info vmcoreinfo.Info, stext uint64) target.Range {
 	const most, margin = 256 << 20, 1 << 20
 	r := target.Range{Lo: stext, Hi: stext + margin}
-	d.info.Symbols(func(_ string, addr uint64) {
+	info.Symbols(func(_ string, addr uint64) {
 		if addr-stext < most {
 			r.Hi = max(r.Hi, addr+margin)
 		}

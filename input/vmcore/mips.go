@@ -6,9 +6,9 @@ import (
 
 // unmapped are the segments of MIPS's address space that show physical memory without page
 // tables: kseg0, ckseg0 and xkphys with each kind of cache.
-func (d *dump) unmapped() []paging.Mapping {
+func (t translation) unmapped() []paging.Mapping {
 	const kseg0, ksegSize = 0x8000_0000, 0x2000_0000
-	if d.arch.AddrSize == 4 {
+	if t.arch.AddrSize == 4 {
 		return []paging.Mapping{{Virtual: kseg0, Size: ksegSize, Write: true, Exec: true}}
 	}
 	all := []paging.Mapping{{Virtual: 0xffff_ffff_0000_0000 | kseg0, Size: ksegSize, Write: true, Exec: true}}
@@ -29,30 +29,29 @@ const (
 // mipsScheme finds the layout of the page tables, which depends on the kernel's
 // configuration: all pages are in the memory, and the bits of the cache, right below the
 // page's number, are the same in all entries.
-func (d *dump) mipsScheme(root uint64, page uint) (paging.Scheme, bool) {
+func (t translation) mipsScheme(root uint64, page uint) (paging.Scheme, bool) {
 	high := uint64(0xc000_0000_0000_0000)
 	for pfn := uint(minPFN); pfn <= maxPFN; pfn++ {
-		s := paging.MIPS(d.arch.AddrSize, page, pfn, high)
-		t := paging.Tables{Scheme: s, Physical: d.words(), Root: root}
-		if d.allPresent(&t) {
+		s := paging.MIPS(t.arch.AddrSize, page, pfn, high)
+		if t.allPresent(&paging.Tables{Scheme: s, Physical: t.words(), Root: root}) {
 			return s, true
 		}
 	}
-	return paging.MIPS(d.arch.AddrSize, page, minPFN, high), false
+	return paging.MIPS(t.arch.AddrSize, page, minPFN, high), false
 }
 
 // allPresent tells whether tables map pages, and only pages that the memory has, and with
 // the same kind of cache.
-func (d *dump) allPresent(t *paging.Tables) bool {
-	mappings, err := t.Mappings(1 << (8*d.arch.AddrSize - 1))
+func (t translation) allPresent(tables *paging.Tables) bool {
+	mappings, err := tables.Mappings(1 << (8*t.arch.AddrSize - 1))
 	if err != nil || len(mappings) == 0 {
 		return false
 	}
 	outside := 0
 	for _, m := range mappings {
-		if _, ok := d.physical.PermAt(m.Physical); !ok {
+		if _, ok := t.physical.PermAt(m.Physical); !ok {
 			outside++
 		}
 	}
-	return outside*64 <= len(mappings) && t.SameCache()
+	return outside*64 <= len(mappings) && tables.SameCache()
 }

@@ -1,11 +1,8 @@
 package vmcore
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/tasks"
 	"github.com/backsight/backsight/target"
@@ -45,7 +42,10 @@ func (v *view) beats(o *view) bool {
 
 // view makes the snapshot that is seen through one copy of the kernel.
 func (d *dump) view(k identity, files *input.Files) view {
-	s := d.space(k)
+	s, err := translation{d.arch, d.physical, d.info}.space(k)
+	if err != nil {
+		d.issue(target.IssueCapture, "%v", err)
+	}
 	kernel := d.kernel(s.memory, files)
 	snap := &target.Snapshot{Arch: d.arch, OS: "Linux", Command: "Linux " + d.info.Release(), Memory: s.memory, Log: d.log(s.memory)}
 	if mask, ok := d.info.Number("KERNELPACMASK"); ok && mask != 0 {
@@ -55,13 +55,13 @@ func (d *dump) view(k identity, files *input.Files) view {
 		snap.Modules = append(snap.Modules, kernel.module)
 		snap.Hooks = hooks(kernel.module)
 	}
-	snap.Modules = append(snap.Modules, d.modules(kernel, s.memory)...)
+	snap.Modules = append(snap.Modules, moduleReader{d.arch, s.memory}.modules(&kernel)...)
 	found, err := tasks.Find(&tasks.Kernel{Arch: d.arch, Memory: s.memory, Text: kernel.text,
 		Init: d.initTask(k, s.memory), Idle: d.idleTasks(s), CPUs: len(d.cpus), Hooks: snap.Hooks, Fields: kernel.fields})
 	if err != nil {
 		d.issue(target.IssueCapture, "%v", err)
 	}
-	snap.Threads = d.threads(found)
+	snap.Threads = threads(found, d.cpus, d.arch)
 	d.takeReported(snap, found)
 	snap.SortModules()
 	return view{snap, len(found), len(s.mappings)}
@@ -111,59 +111,4 @@ func (d *dump) idleTasks(s space) (at []uint64) {
 		at = append(at, s.virtual(pa)...)
 	}
 	return at
-}
-
-// threads makes a thread of each task. Of tasks that were running, the registers are those
-// of their processors, if the dump has these; a processor that ran none of them is a thread
-// of its own.
-func (d *dump) threads(found []tasks.Task) (list []target.Thread) {
-	taken := make([]bool, len(d.cpus))
-	for i := range found {
-		t := &found[i]
-		th := target.Thread{ID: t.PID, Name: t.Comm, Regs: t.Regs, Waits: true, Stack: t.Stack, Hooked: t.Hooked}
-		if t.State != "" {
-			th.Task = &target.Task{State: t.State}
-		}
-		if t.OnCPU {
-			th.Regs = cpu.Registers{}
-			if n, ok := d.processorOf(t, found); ok && !taken[n] {
-				taken[n] = true
-				th.Regs, th.Crashed, th.Waits = d.cpus[n], true, false
-			}
-		}
-		list = append(list, th)
-	}
-	for n := range d.cpus {
-		if !taken[n] {
-			list = append(list, target.Thread{ID: -1 - n, Name: fmt.Sprintf("CPU %d", n), Regs: d.cpus[n], Crashed: true})
-		}
-	}
-	first := true
-	for i := range list {
-		list[i].Crashed = list[i].Crashed && first
-		first = first && !list[i].Crashed
-	}
-	return list
-}
-
-// processorOf is the processor that ran a task: the one whose stack pointer lies on the
-// task's stack, or the only one where only one task was running.
-func (d *dump) processorOf(t *tasks.Task, found []tasks.Task) (int, bool) {
-	for n := range d.cpus {
-		if sp, ok := d.cpus[n].Lookup(d.arch.SP); ok && t.Stack.Contains(sp) {
-			return n, true
-		}
-	}
-	running := 0
-	for i := range found {
-		if found[i].OnCPU {
-			running++
-		}
-	}
-	return 0, running == 1 && len(d.cpus) == 1
-}
-
-// isName tells whether text can be the name of a module.
-func isName(s string) bool {
-	return len(s) > 1 && strings.Trim(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-") == ""
 }

@@ -1,10 +1,13 @@
 package vmcore
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/paging"
+	"github.com/backsight/backsight/internal/vmcoreinfo"
 	"github.com/backsight/backsight/target"
 )
 
@@ -24,10 +27,17 @@ func (s *space) virtual(pa uint64) (at []uint64) {
 	return at
 }
 
+// translation finds the kernel's address space in physical memory.
+type translation struct {
+	arch     *cpu.Arch
+	physical *target.Memory
+	info     vmcoreinfo.Info
+}
+
 // space builds the kernel's address space: what its page tables map and, on MIPS, the
-// segments that no table maps.
-func (d *dump) space(k identity) space {
-	all := d.mappings(k)
+// segments that no table maps. The error says what is missing.
+func (t translation) space(k identity) (space, error) {
+	all, err := t.mappings(k)
 	var b target.Builder
 	for _, m := range all {
 		perm := target.PermUnknown
@@ -40,49 +50,48 @@ func (d *dump) space(k identity) space {
 		if m.Exec {
 			perm |= target.PermExec
 		}
-		d.show(&b, m, perm)
+		t.show(&b, m, perm)
 	}
-	return space{b.Memory(d.arch), all}
+	return space{b.Memory(t.arch), all}, err
 }
 
 // mappings are all that shows the kernel physical memory.
-func (d *dump) mappings(k identity) (all []paging.Mapping) {
-	if strings.HasPrefix(d.arch.Name, "mips") {
-		all = d.unmapped()
+func (t translation) mappings(k identity) (all []paging.Mapping, err error) {
+	if strings.HasPrefix(t.arch.Name, "mips") {
+		all = t.unmapped()
 	}
-	root, ok := d.info.Symbol("swapper_pg_dir")
-	scheme, known := d.scheme(root - k.offset)
+	root, ok := t.info.Symbol("swapper_pg_dir")
+	scheme, known := t.scheme(root - k.offset)
 	if !ok || !known {
-		d.issue(target.IssueCapture, "no page tables were found; what they map is missing")
-		return all
+		return all, errors.New("no page tables were found; what they map is missing")
 	}
-	t := paging.Tables{Scheme: scheme, Physical: d.words(), Root: root - k.offset + d.skipped(scheme)}
-	lowest := uint64(1) << (8*d.arch.AddrSize - 1)
-	mappings, err := t.Mappings(lowest)
+	tables := paging.Tables{Scheme: scheme, Physical: t.words(), Root: root - k.offset + t.skipped(scheme)}
+	lowest := uint64(1) << (8*t.arch.AddrSize - 1)
+	mappings, err := tables.Mappings(lowest)
 	if err != nil {
-		d.issue(target.IssueCapture, "page tables at %#x: %v", t.Root, err)
+		err = fmt.Errorf("page tables at %#x: %w", tables.Root, err)
 	}
-	return append(all, mappings...)
+	return append(all, mappings...), err
 }
 
 // words is physical memory in the byte order of the processor.
-func (d *dump) words() *target.Memory {
+func (t translation) words() *target.Memory {
 	var b target.Builder
-	b.Grow(len(d.physical.Segments()))
-	for i := range d.physical.Segments() {
-		if s := &d.physical.Segments()[i]; s.Paged() {
-			b.AddPaged(s.Addr, s.Rest, moved{d.physical, 0}, s.Perm)
+	b.Grow(len(t.physical.Segments()))
+	for i := range t.physical.Segments() {
+		if s := &t.physical.Segments()[i]; s.Paged() {
+			b.AddPaged(s.Addr, s.Rest, moved{t.physical, 0}, s.Perm)
 		} else {
 			b.Add(s.Addr, s.Data, s.Rest, s.Perm)
 		}
 	}
-	return b.Memory(&cpu.Arch{AddrSize: 8, BigEndian: d.arch.BigEndian})
+	return b.Memory(&cpu.Arch{AddrSize: 8, BigEndian: t.arch.BigEndian})
 }
 
 // show adds what there is of a mapping's physical memory.
-func (d *dump) show(b *target.Builder, m paging.Mapping, perm target.Perm) {
+func (t translation) show(b *target.Builder, m paging.Mapping, perm target.Perm) {
 	va, pa, size := m.Virtual, m.Physical, m.Size
-	segments := d.physical.Segments()
+	segments := t.physical.Segments()
 	for i := firstAt(segments, pa); i < len(segments) && segments[i].Addr < pa+size; i++ {
 		s := &segments[i]
 		lo, hi := max(s.Addr, pa), min(s.Addr+s.Size(), pa+size)
@@ -90,7 +99,7 @@ func (d *dump) show(b *target.Builder, m paging.Mapping, perm target.Perm) {
 			continue
 		}
 		if s.Paged() {
-			b.AddPaged(va+lo-pa, hi-lo, moved{d.physical, pa - va}, perm)
+			b.AddPaged(va+lo-pa, hi-lo, moved{t.physical, pa - va}, perm)
 			continue
 		}
 		data := s.Data[min(lo-s.Addr, uint64(len(s.Data))):]
@@ -125,15 +134,15 @@ func (m moved) ReadPage(addr uint64, page []byte) (int, error) {
 }
 
 // scheme is how the kernel's tables are laid out, the first of which has a physical address.
-func (d *dump) scheme(root uint64) (paging.Scheme, bool) {
+func (t translation) scheme(root uint64) (paging.Scheme, bool) {
 	page := uint(12)
-	for 1<<page < d.info.PageSize() {
+	for 1<<page < t.info.PageSize() {
 		page++
 	}
-	vaBits, _ := d.info.Number("VA_BITS")
-	switch d.arch.Name {
+	vaBits, _ := t.info.Number("VA_BITS")
+	switch t.arch.Name {
 	case "aarch64":
-		if t1sz, ok := d.info.Number("TCR_EL1_T1SZ"); ok && t1sz >= 12 && t1sz <= 39 {
+		if t1sz, ok := t.info.Number("TCR_EL1_T1SZ"); ok && t1sz >= 12 && t1sz <= 39 {
 			vaBits = 64 - t1sz
 		}
 		if vaBits < 36 || vaBits > 52 {
@@ -141,14 +150,14 @@ func (d *dump) scheme(root uint64) (paging.Scheme, bool) {
 		}
 		return paging.AArch64(page, uint(vaBits), page == 16 || vaBits == 52), true
 	case "x86_64":
-		if five, _ := d.info.Number("pgtable_l5_enabled"); five != 0 {
+		if five, _ := t.info.Number("pgtable_l5_enabled"); five != 0 {
 			return paging.X8664(5), true
 		}
 		return paging.X8664(4), true
 	case "i386":
-		return paging.X8632(d.info.Has("X86_PAE")), true
+		return paging.X8632(t.info.Has("X86_PAE")), true
 	case "arm":
-		if d.info.Has("ARM_LPAE") {
+		if t.info.Has("ARM_LPAE") {
 			return paging.LPAE(), true
 		}
 		return paging.ARM(), true
@@ -163,7 +172,7 @@ func (d *dump) scheme(root uint64) (paging.Scheme, bool) {
 	case "riscv32":
 		return paging.RISCV(2), true
 	case "mips", "mips64":
-		return d.mipsScheme(root, page)
+		return t.mipsScheme(root, page)
 	}
 	return paging.Scheme{}, false
 }
@@ -171,9 +180,9 @@ func (d *dump) scheme(root uint64) (paging.Scheme, bool) {
 // skipped is the part of the first table that is not used: an arm64 kernel for addresses of
 // 52 bits with pages of 64 KB has tables for 52 bits also where the processor has 48 only
 // (arch/arm64/mm/proc.S, "offset_ttbr1").
-func (d *dump) skipped(s paging.Scheme) uint64 {
-	built, _ := d.info.Number("VA_BITS")
-	if d.arch.Name != "aarch64" || built != 52 || d.info.PageSize() != 64<<10 || s.Levels[0].Bits != 6 {
+func (t translation) skipped(s paging.Scheme) uint64 {
+	built, _ := t.info.Number("VA_BITS")
+	if t.arch.Name != "aarch64" || built != 52 || t.info.PageSize() != 64<<10 || s.Levels[0].Bits != 6 {
 		return 0
 	}
 	return (1<<10 - 1<<6) * 8

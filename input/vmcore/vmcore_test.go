@@ -3,6 +3,7 @@ package vmcore_test
 import (
 	"bytes"
 	"context"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -147,14 +148,34 @@ func TestNoKernel(t *testing.T) {
 	}
 }
 
+// FuzzOpen reads anything as a dump.
 func FuzzOpen(f *testing.F) {
 	m := kernels.NewMachine(names...)
-	f.Add(m.Vmcore(0x1000, 0x2000)[:2048], uint16(0), uint64(0))
-	f.Add([]byte("\x7fELF\x02\x01\x01"), uint16((m.Root-kernels.RAMBase)/16), uint64(3))
-	f.Fuzz(func(t *testing.T, head []byte, at uint16, v uint64) {
-		_, _ = open(t, head)
-		m := kernels.NewMachine(names...)
-		m.Put(kernels.RAMBase+uint64(at)*16, v)
-		_, _ = open(t, m.Vmcore(v))
+	f.Add(m.Vmcore(0x1000, 0x2000)[:2048])
+	f.Add([]byte("\x7fELF\x02\x01\x01"))
+	env := alone()
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, _ = vmcore.Format().Open(context.Background(), input.NewCapture("vmcore", data), env)
 	})
+}
+
+// FuzzMachine changes words of a machine's memory: page tables, tasks, lists.
+func FuzzMachine(f *testing.F) {
+	m := kernels.NewMachine(names...)
+	data := m.Vmcore(0x1000)
+	ram := data[len(data)-len(m.RAM):]
+	f.Add(uint16((m.Root-kernels.RAMBase)/16), uint64(3))
+	env := alone()
+	f.Fuzz(func(t *testing.T, at uint16, v uint64) {
+		word := ram[int(at)*16:][:8]
+		was := binary.LittleEndian.Uint64(word)
+		binary.LittleEndian.PutUint64(word, v)
+		_, _ = vmcore.Format().Open(context.Background(), input.NewCapture("vmcore", data), env)
+		binary.LittleEndian.PutUint64(word, was)
+	})
+}
+
+// alone is where no files of kernels are.
+func alone() *input.Env {
+	return &input.Env{Archs: backsight.CPUs(), Files: backsight.NewFiles(input.FileOptions{Sysroots: []string{"/nonexistent"}})}
 }

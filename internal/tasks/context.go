@@ -36,7 +36,7 @@ func (f *finder) findContext() {
 		return
 	}
 	paths := [][]string{{"thread", "cpu_context"}, {"thread", "ra"}, {"thread_info", "cpu_context"}} // arm64; RISC-V; ARM
-	if !hasSP(layout, f.Arch.SP) {
+	if _, ok := slotOf(layout, f.Arch.SP); !ok {
 		paths = [][]string{{"thread", "sp"}} // x86
 	}
 	voters, best := f.voters(), 0
@@ -63,77 +63,6 @@ func (f *finder) contexts(voters []uint64, d distance) (n int) {
 		}
 	}
 	return n
-}
-
-// registers reads the context at a distance from a task's comm; false where its PC is not
-// in the kernel's code.
-func (f *finder) registers(comm uint64, d distance) (regs cpu.Registers, ok bool) {
-	layout := f.Arch.Layouts[cpu.LinuxSwitch]
-	block := at(comm, d)
-	onStack := !hasSP(layout, f.Arch.SP)
-	if onStack {
-		if block, ok = f.Memory.Word(block); !ok || block%f.word != 0 {
-			return regs, false
-		}
-	}
-	var buf [128]byte
-	if f.Memory.Read(block, buf[:layout.Size]) < layout.Size {
-		return regs, false
-	}
-	regs = f.Arch.Read(layout, buf[:])
-	if onStack {
-		regs.Set(f.Arch.SP, block+uint64(layout.Size))
-	}
-	pc := regs.Val[f.Arch.PC]
-	return regs, f.Text.Contains(pc) && regs.Val[f.Arch.SP]%f.word == 0
-}
-
-// behindCall tells whether an address follows a call.
-func (f *finder) behindCall(pc uint64) bool {
-	_, ok := f.callBefore(pc)
-	return ok
-}
-
-// callBefore is the call that an address follows.
-func (f *finder) callBefore(pc uint64) (site cpu.CallSite, ok bool) {
-	if f.Arch.Decoder == nil {
-		return site, false
-	}
-	const enough = 16
-	var before [enough]byte
-	pc, mode := f.Arch.SplitCode(pc)
-	if f.Memory.Read(pc-enough, before[:]) < enough {
-		return site, false
-	}
-	return f.Arch.Decoder.CallBefore(before[:], pc, mode)
-}
-
-func hasSP(l cpu.Layout, sp cpu.Reg) bool {
-	for _, s := range l.Slots {
-		if s.Reg == sp {
-			return true
-		}
-	}
-	return false
-}
-
-// onStack tells whether a stack pointer points to a stack: three of the next words, at
-// least, are addresses of the kernel's code.
-func (f *finder) onStack(sp uint64) bool {
-	const words, least = 96, 3
-	n := 0
-	for i := range uint64(words) {
-		v, ok := f.Memory.Word(sp + i*f.word)
-		if !ok {
-			return false
-		}
-		if v != 0 && f.Text.Contains(v) {
-			if n++; n == least {
-				return true
-			}
-		}
-	}
-	return false
 }
 
 // findStack finds task_struct.stack: an address of whole pages that lies below the stack

@@ -6,13 +6,13 @@ import "iter"
 type span struct{ from, to, step distance }
 
 // whole is the span of all words of task_struct.
-func (f *finder) whole() span { return span{-before, behind, distance(f.word)} }
+func (r reader) whole() span { return span{-before, behind, distance(r.word)} }
 
 // distances are those at which a field of task_struct may lie: first where the kernel's types say,
 // by the first of the paths that they have, then all of a span.
-func (f *finder) distances(s span, paths ...[]string) iter.Seq[distance] {
+func (r reader) distances(s span, paths ...[]string) iter.Seq[distance] {
 	return func(yield func(distance) bool) {
-		if d, ok := f.stated(paths); ok && !yield(d) {
+		if d, ok := r.stated(paths); ok && !yield(d) {
 			return
 		}
 		for d := s.from; d != s.to && (d < s.to) == (s.step > 0) && yield(d); d += s.step {
@@ -21,13 +21,13 @@ func (f *finder) distances(s span, paths ...[]string) iter.Seq[distance] {
 }
 
 // stated is where the kernel's types say that a field lies.
-func (f *finder) stated(paths [][]string) (d distance, ok bool) {
-	if f.Fields == nil {
+func (r reader) stated(paths [][]string) (d distance, ok bool) {
+	if r.Fields == nil {
 		return 0, false
 	}
-	comm, ok := f.Fields("comm")
+	comm, ok := r.Fields("comm")
 	for _, path := range paths {
-		if off, found := f.Fields(path...); ok && found {
+		if off, found := r.Fields(path...); ok && found {
 			return distance(off) - distance(comm), true
 		}
 	}

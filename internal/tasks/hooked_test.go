@@ -22,10 +22,10 @@ const (
 
 // traced makes three tasks on whose stacks stands a tracer's address; at returns and probes they
 // point to what keep writes for each.
-func traced(t *testing.T, keep func(kept []byte, stack uint64), current uint32, at int) *finder {
+func traced(t *testing.T, keep func(kept []byte, stack uint64), current uint32, at int) *hookFinder {
 	t.Helper()
-	f := &finder{Kernel: &Kernel{Arch: arm64.Archs()[0], Text: target.Range{Lo: text, Hi: text + 0x1000}, Hooks: []uint64{hook}},
-		word: 8, stackSize: 0x4000, layout: layout{context: field{0x40, true}, stack: field{0x10, true}}}
+	kernel := &Kernel{Arch: arm64.Archs()[0], Text: target.Range{Lo: text, Hi: text + 0x1000}, Hooks: []uint64{hook}}
+	f := &finder{reader: reader{kernel, 8}, stackSize: 0x4000, layout: layout{context: field{0x40, true}, stack: field{0x10, true}}}
 	code := make([]byte, 0x1000)
 	binary.LittleEndian.PutUint32(code[inCaller-4-text:], 0x9400_0000|(entry-inCaller+4)/4) // bl entry
 	var b target.Builder
@@ -48,7 +48,7 @@ func traced(t *testing.T, keep func(kept []byte, stack uint64), current uint32, 
 	b.Add(tasksAt, tasks, 0, target.PermRead|target.PermWrite)
 	b.Add(keptAt, kept, 0, target.PermRead|target.PermWrite)
 	f.Memory = b.Memory(&cpu.Arch{AddrSize: 8})
-	return f
+	return &hookFinder{finder: f}
 }
 
 func words(b []byte, vs ...uint64) {
@@ -83,8 +83,8 @@ func TestReturnStack(t *testing.T) {
 		f := traced(t, c.keep, c.current, 0x200)
 		f.findHooked()
 		list := f.hookedCalls(f.found[1])
-		if !f.hooks.returns.known || f.hooks.returns.at != 0x200 || len(list) != c.n {
-			t.Errorf("%s: %+v, %+v", c.name, f.hooks, list)
+		if !f.returns.known || f.returns.at != 0x200 || len(list) != c.n {
+			t.Errorf("%s: %+v, %+v", c.name, f.returns, list)
 			continue
 		}
 		if h := list[0]; h.Function != entry || (h.Places[0] == stacksAt+0x4000+0x3f20) != c.places {
@@ -106,7 +106,7 @@ func TestProbes(t *testing.T) {
 		{Return: inCaller, Places: [2]uint64{stacksAt + 0x3f40}},
 		{Return: inCaller, Places: [2]uint64{stacksAt + 0x3f00}},
 	}) {
-		t.Errorf("%+v, %+v", f.hooks, list)
+		t.Errorf("%+v, %+v", f.returns, list)
 	}
 }
 
@@ -114,7 +114,7 @@ func TestProbes(t *testing.T) {
 func TestNotTraced(t *testing.T) {
 	f := traced(t, func(kept []byte, stack uint64) { words(kept, inCaller, entry, 0, stack+0x3f20) }, 0, 0x200)
 	f.Hooks = []uint64{hook + 4}
-	if f.findHooked(); f.hooks.returns.known || f.hookedCalls(f.found[0]) != nil {
-		t.Errorf("%+v", f.hooks)
+	if f.findHooked(); f.returns.known || f.hookedCalls(f.found[0]) != nil {
+		t.Errorf("%+v", f.returns)
 	}
 }

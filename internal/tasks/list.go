@@ -58,16 +58,6 @@ func (f *finder) circle(comm uint64, d distance) (tasks []uint64) {
 // few is how many tasks on a list that does not close may be there by chance.
 const few = 8
 
-// next is the list head behind the one at an address, if that points back to it.
-func (f *finder) next(node uint64) (uint64, bool) {
-	next, ok := f.Memory.Word(node)
-	if !ok || next%f.word != 0 {
-		return 0, false
-	}
-	prev, ok := f.Memory.Word(next + f.word)
-	return next, ok && prev == node
-}
-
 // findThreads adds the tasks that lists of the known ones lead to, at any distance, if they
 // have a name, a context and a stack like those (task_struct.thread_node, thread_group).
 // One list head of such a circle may be in no task: signal_struct.thread_head.

@@ -65,7 +65,7 @@ var ErrNone = errors.New("no list of tasks was found")
 
 // Find finds the tasks, in the order of the list, which begins with the first idle task.
 func Find(k *Kernel) ([]Task, error) {
-	f := finder{Kernel: k, word: uint64(k.Arch.AddrSize)}
+	f := finder{reader: reader{k, uint64(k.Arch.AddrSize)}}
 	for _, at := range k.Init {
 		if f.list(at); len(f.found) > 1 {
 			break
@@ -81,10 +81,13 @@ func Find(k *Kernel) ([]Task, error) {
 	f.findPID()
 	f.findOnCPU()
 	f.findState()
-	f.findHooked()
+	h := hookFinder{finder: &f}
+	h.findHooked()
 	tasks := make([]Task, 0, len(f.found))
 	for _, at := range f.found {
-		tasks = append(tasks, f.task(at))
+		t := f.task(at)
+		t.Hooked = h.hookedCalls(at)
+		tasks = append(tasks, t)
 	}
 	return tasks, nil
 }
@@ -102,14 +105,12 @@ type field struct {
 type layout struct {
 	context, stack, pid, onCPU field
 	state, exit                field // __state and exit_state
-	hooks                      hookLayout
 }
 
-// finder is the search. Its addresses are those of tasks' comm.
+// finder is the search for tasks.
 type finder struct {
-	*Kernel
+	reader
 	layout
-	word  uint64
 	found []uint64
 	known map[uint64]bool
 
@@ -119,24 +120,6 @@ type finder struct {
 
 // at is the address of a field of a task.
 func at(comm uint64, d distance) uint64 { return comm + uint64(d) }
-
-// comm is the name at an address: printable text that ends within 16 bytes
-// (TASK_COMM_LEN); "" where there is none.
-func (f *finder) comm(addr uint64) string {
-	var b [16]byte
-	if f.Memory.Read(addr, b[:]) < len(b) {
-		return ""
-	}
-	for i, c := range b {
-		if c == 0 {
-			return string(b[:i])
-		}
-		if c < ' ' || c == 0x7f {
-			return ""
-		}
-	}
-	return ""
-}
 
 // task reads a task's fields.
 func (f *finder) task(comm uint64) Task {
@@ -154,7 +137,6 @@ func (f *finder) task(comm uint64) Task {
 		t.OnCPU = v == 1
 	}
 	t.State = f.stateOf(comm, t.OnCPU)
-	t.Hooked = f.hookedCalls(comm)
 	return t
 }
 
