@@ -109,3 +109,16 @@ func TestInHandler(t *testing.T) {
 		}
 	}
 }
+
+// TestHandlerReturns: the value with which a handler returns is no address that was overwritten.
+func TestHandlerReturns(t *testing.T) {
+	arch, _ := cpu.Set(arm.Archs()).ByName("arm", "cortexm", false)
+	snap := synth.Capture(arch, []*target.Module{synth.Module(arch, code, make([]byte, 64))})
+	frame := unwind.Frame{PC: code, CallSite: code, Checks: unwind.Executable}
+	for pc, want := range map[uint64]bool{0xffff_fffc: false, 0x4141_4140: true} {
+		tried := []report.Attempt{{Attempt: unwind.Attempt{Method: unwind.MethodCFI, Applied: true, PC: pc}}}
+		if o := FindOverwritten(snap, &target.Thread{}, frame, 1, tried); (o != nil) != want {
+			t.Errorf("%#x: %+v", pc, o)
+		}
+	}
+}

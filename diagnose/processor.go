@@ -87,6 +87,12 @@ func isMicro(arch *cpu.Arch) bool {
 	return ok
 }
 
+// isExcReturn tells whether a return address is the value with which a handler of a Cortex-M
+// returns. What was interrupted is not found where the capture has not the stack pointer of it.
+func isExcReturn(arch *cpu.Arch, pc uint64) bool {
+	return isMicro(arch) && pc>>32 == 0 && cortexm.ExcReturn(pc).Valid()
+}
+
 // inHandler says in which exception's handler a Cortex-M was, by name where the vector table
 // has its function; "" in a task.
 func inHandler(snap *target.Snapshot, th *report.Thread) string {

@@ -91,7 +91,7 @@ func FindOverwritten(snap *target.Snapshot, t *target.Thread, frame unwind.Frame
 		a := &tried[i]
 		sound := a.Method == unwind.MethodCFI || a.Method == unwind.MethodEHABI || a.Method == unwind.MethodCompact ||
 			a.Method == unwind.MethodCode && a.Checks&(unwind.EntryKnown|unwind.MethodsAgree) != 0
-		if !a.Applied || !sound || a.PC == 0 || a.Checks&unwind.Executable != 0 {
+		if !a.Applied || !sound || a.PC == 0 || a.Checks&unwind.Executable != 0 || isExcReturn(snap.Arch, a.PC) {
 			continue
 		}
 		o := &report.Overwritten{Frame: number + 1, Value: a.PC}

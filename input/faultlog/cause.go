@@ -42,6 +42,9 @@ var mipsCauses = map[uint64]cause{
 // the mode that was left.
 func (vals values) riscv() (text string, addr uint64, addressed bool) {
 	v, ok := vals.of("mcause")
+	if !ok {
+		v, ok = vals.of("cause") // the Kendryte SDK calls the register so
+	}
 	addr, hasAddr := vals.of("mtval")
 	if !ok {
 		return "", addr, hasAddr

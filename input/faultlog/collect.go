@@ -1,6 +1,7 @@
 package faultlog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/input/console"
@@ -89,7 +90,7 @@ func (c *collector) take(line string, behindFirst bool) (took, done bool) {
 	w := &c.found
 	prose := false
 	if f, ok := formOf(line); ok {
-		if f.begins && behindFirst && w.isReport() && (f.again || w.form.title == f.title && w.form.title != "") {
+		if f.begins && behindFirst && (w.isReport() && (f.again || w.form.title == f.title && w.form.title != "") || w.cutBy(&f)) {
 			c.repeated = true
 			return false, true
 		}
@@ -124,6 +125,14 @@ func (c *collector) take(line string, behindFirst bool) (took, done bool) {
 		w.vals = append(w.vals, decimal(v))
 	}
 	return took || len(c.scratch) > 0, done
+}
+
+// cutBy tells whether a form's first words are those of another report, so that this one ended
+// in a reset before its program counter: registers were printed already, and these words stand
+// before all registers, or are another system's.
+func (w *words) cutBy(f *form) bool {
+	other := f.os != "" && w.form.os != "" && f.os != w.form.os
+	return (f.again || other) && slices.ContainsFunc(w.vals, func(v regtext.Value) bool { return !regtext.IsStatus(v.Name) })
 }
 
 // another tells whether a line's registers are the first of another report: the program

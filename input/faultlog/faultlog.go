@@ -45,7 +45,7 @@ func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console
 			return r, next
 		}
 	case c.found.form.again:
-		return c.found.refused("neither registers nor addresses of code are printed"), next
+		return c.found.refused("no address of code is printed"), next
 	}
 	return nil, at + 1
 }
@@ -83,7 +83,8 @@ type named struct {
 // isReport tells whether there is a place in code to begin with. A line with one register's
 // name is anything.
 func (w *words) isReport() bool {
-	return w.dump != nil || len(w.listed) > 0 || w.vals.hasPC() && (len(w.vals) >= 4 || w.form.begins)
+	_, trap := w.vals.of("mcause")
+	return w.dump != nil || len(w.listed) > 0 || w.vals.hasPC() && (len(w.vals) >= 4 || w.form.begins || trap)
 }
 
 // isPC tells whether a name is the program counter's on any processor.

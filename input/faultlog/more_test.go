@@ -36,6 +36,12 @@ func TestOwnWays(t *testing.T) {
 			"abort | riscv32 ilp32 | pc 40800ecc sp 4080f330 lr 40804152 | 0 bytes, 0 listed", "illegal instruction"},
 		{"Rust's Debug", "panicked at src/trap.rs:25:13:\nUnexpected trap: Context { ra: 2147484672, mepc: 2147484688, sp: 2147491840, a0: 7 }, mcause: 0x2, mtval: 0x0\n",
 			"trap | riscv32 ilp32 | pc 80000410 sp 80002000 lr 80000400 | 0 bytes, 0 listed", "illegal instruction"},
+		{"Kendryte SDK", "core dump: misaligned load\nCause 0x0000000000000004, EPC 0x00000000800fb2e4\n" +
+			"reg[00](zero ) = 0x0000000000000000, reg[01](ra   ) = 0x00000000800fb2cc\nreg[02](sp   ) = 0x00000000803a8470, reg[04](tp   ) = 0x0000000000000000\n" +
+			"reg[26](s10  ) = 0x0000000000000000, reg[27](s11  ) = 0x0000000000000000\nreg[31](t6   ) = 0x0000000000001720\n",
+			"fault | riscv64 lp64d | pc 800fb2e4 sp 803a8470 lr 800fb2cc | 0 bytes, 0 listed", "read from an address that is not aligned"},
+		{"RT-Thread in supervisor mode", "xcause = 00000002,xtval = 80200112,xepc = 8025fdf8\n\nException:\nIllegal instruction\n",
+			"fault | riscv32 ilp32 | pc 8025fdf8 sp - lr - | 0 bytes, 0 listed", "illegal instruction: 0x80200112"},
 		{"NuttX, lists of 2021", "up_assert: Assertion failed at file:arch.c line: 9 task: Idle Task\n[ EMERG] riscv_registerdump: EPC:420082ae \n" +
 			"[ EMERG] riscv_registerdump: SP:3fcaeb50 FP:3fcaeb70 TP:00000000 RA:42003ad8\n[  INFO] [BackTrace|11|0]:  0x420082ae 0x42003afc 0x420fccc4\n",
 			"assertion in Idle Task | riscv32 ilp32 | pc 420082ae sp 3fcaeb50 lr 42003ad8 | 0 bytes, 2 listed", ""},
@@ -74,6 +80,24 @@ func TestTasksInARow(t *testing.T) {
 	}
 }
 
+// TestCutByReset: a report that a reset cut short lends no registers to the next one.
+func TestCutByReset(t *testing.T) {
+	cut := "E: ***** BUS FAULT *****\nE: BFAR Address: 0xa0000000\nE: r0/a1:  0x00000007  r1/a2:  0x00000000  r2/a3:  0x20001a00\nE: r3\nreset\n"
+	for name, next := range map[string]string{
+		"another system's": "arm_hardfault: PANIC!!! Hard Fault!:\nup_registerdump: R0: 00000001 00001bc7 00000000 a0000000 200008f0 00000001 a5a5a5a5 a5a5a5a5\n" +
+			"up_registerdump: R8: a5a5a5a5 a5a5a5a5 a5a5a5a5 a5a5a5a5 a5a5a5a5 20001ac8 00000ea7 000003a8\nup_registerdump: xPSR: 01000000\n",
+		"the same system's": "E: ***** BUS FAULT *****\nE: r0/a1:  0x00000001  r1/a2:  0x00000000\nE: r14/lr:  0x00000ea7\nE: xpsr: 0x01000000\n" +
+			"E: Faulting instruction address (r15/pc): 0x000003a8\n",
+	} {
+		s, err := open(cut + next)
+		if err != nil || len(s.Threads) != 1 || s.Threads[0].Regs.Val[0] != 1 {
+			t.Errorf("%s: %v, %+v", name, err, s)
+		} else if len(s.Issues) != 1 || !strings.Contains(s.Issues[0].Text, "bus fault: no address of code") {
+			t.Errorf("%s: %v", name, s.Issues)
+		}
+	}
+}
+
 // TestBounds: what ESP-IDF says of a stack that the processor watches.
 func TestBounds(t *testing.T) {
 	s, err := open("Guru Meditation Error: Core  0 panic'ed (Stack protection fault).\n\nDetected in task \"main\" at 0x420049e2\nStack pointer: 0x4082b080\n" +
@@ -89,7 +113,7 @@ func TestBounds(t *testing.T) {
 // TestRefused: a report of which nothing can be shown says why.
 func TestRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"Firmware name: fw, hardware version: V1\nFault on thread monitor\nError: Thread stack(20000d00) was overflow\n": "fault in monitor: neither registers nor addresses",
+		"Firmware name: fw, hardware version: V1\nFault on thread monitor\nError: Thread stack(20000d00) was overflow\n": "fault in monitor: no address of code",
 		"Firmware exited unexpectedly\n    Frame 0: HardFault_ @ 0x0800205a\n    Frame 1: main @ 0x0800070a\n":           "nothing tells the processor",
 		"Backtrace:0x4008832e:0x3ffbc340 0x40088b3d:0x3ffbc360\n":                                                        "Xtensa, a processor that is not supported",
 	} {

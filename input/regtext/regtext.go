@@ -103,7 +103,7 @@ func (v *Vocabulary) Line(dst []Value, line string) []Value {
 			before, at = "", end
 			continue
 		}
-		if records && line[next-val.Digits-1] != 'x' {
+		if records && line[next-val.Digits-1]|0x20 != 'x' {
 			if val.Value, ok = decimal(line[next-val.Digits : next]); !ok {
 				before, at = "", next
 				continue
@@ -187,10 +187,9 @@ func loose(name string) bool { return IsStatus(name) || strings.HasSuffix(name, 
 // value reads what stands behind a name: another name in brackets, a colon or an equals
 // sign, and the number.
 func value(line string, at int, loose bool) (v Value, next int, ok bool) {
-	if at < len(line) && (line[at] == ')' || line[at] == ']') {
-		at++ // of "(r15/pc): 0x…"
+	if at = skipSpaces(line, at); at < len(line) && (line[at] == ')' || line[at] == ']') {
+		at = skipSpaces(line, at+1) // of "(r15/pc): 0x…", "reg[01](ra   ) = 0x…"
 	}
-	at = skipSpaces(line, at)
 	for at < len(line) && (line[at] == '(' || line[at] == '[') {
 		n := strings.IndexAny(line[at:min(len(line), at+maxRemark)], ")]")
 		if n < 0 {

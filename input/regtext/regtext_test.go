@@ -56,6 +56,7 @@ func TestForms(t *testing.T) {
 		{" exe return:0xffffffe9", "exc_return=ffffffe9"},
 		{"xpsr: 0x61000000 Faulting instruction address (r15/pc): 0x000004a0", "xpsr=61000000 pc=4a0"},
 		{"Unexpected trap: Context { ra: 1107303842, mepc: 0x42, a0: 7fff }", "ra=42001da2 mepc=42"},
+		{"reg[08](s0/fp) = 0x00000000803a8fd0, reg[01](ra   ) = 0x00000000800fb2cc", "s0=803a8fd0 ra=800fb2cc"},
 		{"Interrupt sp: 20001000", ""},
 		{"the sp is 12", ""},
 		{"a0 10 20 30", ""},
