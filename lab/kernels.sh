@@ -1,21 +1,27 @@
 #!/bin/bash
-# kernels.sh KERNEL BUSYBOX ARCH OUT: boots a Linux kernel in QEMU with some sleeping tasks and
-# the function graph tracer on, where the kernel has that, crashes it by sysrq-c, and keeps what
-# a user would have: OUT.log, the console; OUT.vmcore, the memory as an ELF dump (MIPS: OUT.ram,
-# raw memory from address 0).
+# kernels.sh [-step] KERNEL BUSYBOX ARCH OUT: boots a Linux kernel in QEMU with some sleeping tasks.
+#
+# Without -step the kernel is crashed by sysrq-c, with the function graph tracer on where the kernel
+# has that, and the script keeps what a user would have: OUT.log, the console; OUT.vmcore, the
+# memory as an ELF dump (MIPS: OUT.ram, raw memory from address 0). With backsight in $BACKSIGHT it
+# says of how many tasks the backtrace ends at the root: OUT.whole.
+#
+# With -step the tracer is off, and `lab kernelsteps` stops the machine in functions of the kernel and
+# checks a backtrace at each of their instructions: OUT.steps.
 #
 # KERNEL is what distributions ship as vmlinuz, BUSYBOX a static busybox of ARCH: both are in
 # Debian's packages linux-image-* and busybox-static (apt-get download PACKAGE:ARCH; dpkg -x).
 # ARCH is Debian's name: amd64, arm64, armhf, mipsel, mips64el, riscv64.
 #
-#	lab/kernels.sh boot/vmlinuz-6.1.0-50-arm64 bin/busybox arm64 /tmp/arm64
-#	backsight bt /tmp/arm64.vmcore
+#	BACKSIGHT=bin/backsight lab/kernels.sh boot/vmlinuz-6.1.0-50-arm64 bin/busybox arm64 /tmp/arm64
 set -eu
+step=
+if [ "$1" = -step ]; then step=1 && shift; fi
 kernel=$1 busybox=$2 arch=$3 out=$4
 work=$(mktemp -d)
-trap 'rm -rf "$work"; kill $(jobs -p) 2>/dev/null || true' EXIT
+trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 
-console=ttyS0
+console=ttyS0 options=
 case $arch in
 amd64) machine="qemu-system-x86_64 -M q35" ;;
 arm64) machine="qemu-system-aarch64 -M virt -cpu cortex-a57" console=ttyAMA0 ;;
@@ -25,6 +31,7 @@ mips64el) machine="qemu-system-mips64el -M malta -cpu MIPS64R2-generic" ;;
 riscv64) machine="qemu-system-riscv64 -M virt" ;;
 *) echo "no machine for $arch" >&2; exit 64 ;;
 esac
+if [ -n "$step" ]; then options=step; fi
 
 mkdir -p "$work"/root/{bin,dev,proc,sys}
 cp "$busybox" "$work/root/bin/busybox"
@@ -37,6 +44,10 @@ $b mount -t tracefs tracing /sys/kernel/tracing 2>/dev/null
 $b sleep 1000 &
 ($b sleep 1000 | $b cat) &
 $b sleep 1
+if $b grep -q step /proc/cmdline; then
+	echo "ready to be stepped"
+	while :; do echo "line" | $b cat >/dev/null; $b usleep 1000; done
+fi
 echo function_graph >/sys/kernel/tracing/current_tracer 2>/dev/null && echo "tracer: function_graph"
 $b sleep 1000 &
 $b sleep 1
@@ -47,17 +58,30 @@ mknod "$work/root/dev/console" c 5 1
 (cd "$work/root" && find . | cpio -o -H newc --quiet | gzip) >"$work/initramfs"
 
 mkfifo "$work/monitor.in" "$work/monitor.out"
-$machine -m 160 -kernel "$kernel" -initrd "$work/initramfs" -append "console=$console panic=0" \
+rm -f "$out.log"
+$machine -m 160 -kernel "$kernel" -initrd "$work/initramfs" -append "console=$console panic=0 $options" \
 	-display none -nic none -no-reboot -serial "file:$out.log" -monitor "pipe:$work/monitor" &
 cat "$work/monitor.out" >/dev/null &
 exec 3>"$work/monitor.in"
 for _ in $(seq 300); do
-	grep -q 'end Kernel panic' "$out.log" 2>/dev/null && break
+	grep -q 'end Kernel panic\|ready to be stepped' "$out.log" 2>/dev/null && break
 	sleep 1
 done
+echo stop >&3
 case $arch in
-mips*) echo "pmemsave 0 $((160 << 20)) \"$out.ram\"" >&3 ;;
-*) echo "dump-guest-memory $out.vmcore" >&3 ;;
+mips*) dump=$out.ram memory="--ram $out.ram@0" && echo "pmemsave 0 $((160 << 20)) \"$dump\"" >&3 ;;
+*) dump=$out.vmcore memory=$out.vmcore && echo "dump-guest-memory $dump" >&3 ;;
 esac
-echo quit >&3
-wait %1
+if [ -n "$step" ]; then
+	echo "gdbserver unix:$work/gdb,server=on,wait=off" >&3
+	until [ -S "$work/gdb" ]; do sleep 1; done
+	go run ./lab kernelsteps -gdb "unix:$work/gdb" -dump "$dump" | tee "$out.steps"
+	kill %1
+else
+	echo quit >&3
+	wait %1
+	if [ -n "${BACKSIGHT:-}" ]; then
+		"$BACKSIGHT" bt $memory 2>/dev/null >"$out.txt" || true
+		echo "$arch: $(grep -c 'stop: root' "$out.txt") of $(grep -c '^Thread' "$out.txt") whole" | tee "$out.whole"
+	fi
+fi

@@ -24,6 +24,7 @@ var commands = []struct {
 	{"conformance", "[FILE…]  writes CONFORMANCE.md; FILEs are for its table of lab diff", runConformance},
 	{"device", "the reader of device tables over recorded truth", runDevice},
 	{"readers", "how right other programs are that unwind by our tables: GDB, a minidump's stack walker", runReaders},
+	{"kernelsteps", "steps a Linux kernel in QEMU: backtraces at each instruction; lab/kernels.sh starts it", runKernelSteps},
 	{"crashes", "writes docs/crashes.md: ten crashes as GDB, eu-stack and Backsight tell of them", runCrashes},
 	{"diff", "FILE…  code analysis against unwind tables, at every instruction", runDiff},
 }
@@ -42,7 +43,7 @@ func main() {
 	}
 	fmt.Fprintln(os.Stderr, "usage: lab COMMAND …")
 	for _, c := range commands {
-		fmt.Fprintf(os.Stderr, "  %-12s%s\n", c.name, c.what)
+		fmt.Fprintf(os.Stderr, "  %-13s%s\n", c.name, c.what)
 	}
 	os.Exit(64)
 }
