@@ -55,7 +55,7 @@ func (vals values) riscv() (text string, addr uint64, addressed bool) {
 	case v>>63 != 0 || v>>31 == 1:
 		return fmt.Sprintf("interrupt %d", v&codes), 0, false
 	case !known:
-		text = fmt.Sprintf("exception cause %d", v&codes)
+		text = fmt.Sprintf(ownCause+"%d", v&codes)
 	default:
 		text = c.text
 	}
@@ -69,6 +69,9 @@ func (vals values) riscv() (text string, addr uint64, addressed bool) {
 	}
 	return text, addr, addressed
 }
+
+// ownCause stands before the number of a cause that a chip has of its own.
+const ownCause = "exception cause "
 
 // illegal is the cause with which mtval may be the instruction.
 const illegal = 2

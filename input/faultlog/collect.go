@@ -101,6 +101,7 @@ func (c *collector) take(line string, behindFirst bool) (took, done bool) {
 		w.thread = name
 	}
 	w.takeStack(line)
+	w.said.takePanic(line)
 	if w.form.os == "Zephyr" {
 		w.said.take(line)
 	}

@@ -101,12 +101,16 @@ func TestCutByReset(t *testing.T) {
 // TestBounds: what ESP-IDF says of a stack that the processor watches.
 func TestBounds(t *testing.T) {
 	s, err := open("Guru Meditation Error: Core  0 panic'ed (Stack protection fault).\n\nDetected in task \"main\" at 0x420049e2\nStack pointer: 0x4082b080\n" +
-		"Stack bounds: 0x4082b090 - 0x4082c280\n\nCore  0 register dump:\nMEPC    : 0x42004a84  RA      : 0x42004ade  SP      : 0x4082b080  GP      : 0x40819b44\n")
+		"Stack bounds: 0x4082b090 - 0x4082c280\n\nCore  0 register dump:\nMEPC    : 0x42004a84  RA      : 0x42004ade  SP      : 0x4082b080  GP      : 0x40819b44\n" +
+		"MCAUSE  : 0x0000001b  MTVAL   : 0x00000000\n")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if th := s.Threads[0]; th.Stack != (target.Range{Lo: 0x4082b090, Hi: 0x4082c280}) || th.Name != "panic in main" {
 		t.Errorf("%q, %v", th.Name, th.Stack)
+	}
+	if s.Fault.Status != "exception cause 27: Stack protection fault" {
+		t.Errorf("%q", s.Fault.Status)
 	}
 }
 

@@ -31,7 +31,9 @@ func (w *words) fault(arch *cpu.Arch) *target.Fault {
 	case strings.HasPrefix(arch.Name, "mips"):
 		text, address, addressed = w.vals.mips()
 	case strings.HasPrefix(arch.Name, "riscv"):
-		text, address, addressed = w.vals.riscv()
+		if text, address, addressed = w.vals.riscv(); w.said.panic != "" && (text == "" || strings.HasPrefix(text, ownCause)) {
+			text = strings.TrimPrefix(text+": "+w.said.panic, ": ")
+		}
 	default:
 		text, address, addressed = w.vals.syndrome(arch)
 	}
@@ -56,11 +58,25 @@ var sentences = []struct {
 	{"Unstacking error", 0}, {"Stacking error", 1<<4 | 1<<12}, {"Floating-point lazy state preservation error", 1<<5 | 1<<13},
 }
 
-// said is what a report says in sentences: bits of CFSR; bus: of a bus fault.
+// said is what a report says in sentences: bits of CFSR, bus: of a bus fault; why ESP-IDF stopped.
 type said struct {
-	bits uint64
-	bus  bool
+	bits  uint64
+	bus   bool
+	panic string
 }
+
+// takePanic takes why ESP-IDF stopped, which the cause does not always tell: watchdogs and the
+// stack's protection have causes of the chip's own.
+//
+//	Guru Meditation Error: Core  0 panic'ed (Stack protection fault).
+func (s *said) takePanic(line string) {
+	if _, rest, ok := strings.Cut(line, "panic'ed ("); ok && s.panic == "" {
+		s.panic, _, _ = strings.Cut(rest[:min(len(rest), maxPanic)], ")")
+	}
+}
+
+// maxPanic bounds such words in bytes.
+const maxPanic = 64
 
 // take takes the bits of CFSR that a line says. Of those that two faults have in common the
 // fault's own counts, whose name stands before.

@@ -83,7 +83,7 @@ func IsStatus(name string) bool { _, ok := status[name]; return ok }
 // Line appends the registers of a line to dst.
 func (v *Vocabulary) Line(dst []Value, line string) []Value {
 	line = named(line)
-	records := strings.Contains(line, " { ")
+	record := strings.Index(line, " { ")
 	for before, at := "", 0; at < len(line); {
 		if !isWord(line[at]) {
 			if line[at] != ' ' {
@@ -103,11 +103,8 @@ func (v *Vocabulary) Line(dst []Value, line string) []Value {
 			before, at = "", end
 			continue
 		}
-		if records && line[next-val.Digits-1]|0x20 != 'x' {
-			if val.Value, ok = decimal(line[next-val.Digits : next]); !ok {
-				before, at = "", next
-				continue
-			}
+		if record >= 0 && record < at && line[next-val.Digits-1]|0x20 != 'x' {
+			val.Value = decimal(line[next-val.Digits:next], val.Value)
 		}
 		val.Name = name
 		dst = append(dst, val)
@@ -134,11 +131,14 @@ func named(line string) string {
 	return line
 }
 
-// decimal reads a number of Rust's derived Debug, "Context { ra: 1107303842, mepc: 0x42 }":
-// without a prefix such numbers are decimal.
-func decimal(number string) (uint64, bool) {
-	v, err := strconv.ParseUint(number, 10, 64)
-	return v, err == nil
+// decimal is the value of a number in a record as Rust's derived Debug prints it, "Context {
+// ra: 1107303842, mepc: 0x42 }": without a prefix it is decimal, unless its digits show that it
+// is the other value.
+func decimal(number string, other uint64) uint64 {
+	if v, err := strconv.ParseUint(number, 10, 64); err == nil && number[0] != '0' {
+		return v
+	}
+	return other
 }
 
 // name reads the name at a word's beginning: "r15/pc" has two names for one register, of
