@@ -8,34 +8,17 @@ import (
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
-	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/internal/synth/recorded"
+	"github.com/backsight/backsight/internal/synth/listed"
 	"github.com/backsight/backsight/internal/unwind/orc"
 	"github.com/backsight/backsight/tables"
 	"github.com/backsight/backsight/tables/orctable"
 	"github.com/backsight/backsight/unwind"
 )
 
-// listed are the rules of a program of testdata.
-func listed(t *testing.T, name string) *tables.Program {
-	t.Helper()
-	files := backsight.NewFiles(input.FileOptions{})
-	t.Cleanup(func() { _ = files.Close() })
-	img, err := files.Open(recorded.Testdata(t, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := backsight.ListRules(t.Context(), img, "cfi")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
-
 // TestReadBack: our reader of ORC finds at each row of a C library what was written, and nothing where
 // nothing was known or could be said.
 func TestReadBack(t *testing.T) {
-	p := listed(t, "x86_64-threads/modules/usr/lib/libc.so.6")
+	p := listed.Rules(t, "x86_64-threads/modules/usr/lib/libc.so.6")
 	var b bytes.Buffer
 	refused, err := orctable.Format().Write(&b, p)
 	if err != nil {
@@ -91,7 +74,7 @@ func compare(t *testing.T, img *image.Image, pc uint64, want *tables.Rule) bool 
 
 // TestOtherProcessors: ORC is x86-64's alone.
 func TestOtherProcessors(t *testing.T) {
-	_, err := orctable.Format().Write(&bytes.Buffer{}, listed(t, "mips-naked/modules/packer"))
+	_, err := orctable.Format().Write(&bytes.Buffer{}, listed.Rules(t, "mips-naked/modules/packer"))
 	if err == nil || !strings.Contains(err.Error(), "ORC is for x86_64, not for mips") {
 		t.Error(err)
 	}

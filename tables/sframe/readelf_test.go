@@ -12,30 +12,12 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/internal/synth/recorded"
+	"github.com/backsight/backsight/internal/synth/listed"
 	"github.com/backsight/backsight/tables"
 	"github.com/backsight/backsight/tables/sframe"
 	"github.com/backsight/backsight/unwind/rule"
 )
-
-// listed are the rules of a program of testdata.
-func listed(t *testing.T, name string) *tables.Program {
-	t.Helper()
-	files := backsight.NewFiles(input.FileOptions{})
-	t.Cleanup(func() { _ = files.Close() })
-	img, err := files.Open(recorded.Testdata(t, name))
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := backsight.ListRules(t.Context(), img, "cfi")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return p
-}
 
 // known is the newest version of the format that readelf reads; 0: it reads none. Binutils 2.40 reads
 // version 1, later ones version 2.
@@ -60,7 +42,7 @@ func known(t *testing.T) byte {
 func TestReadelf(t *testing.T) {
 	version := known(t)
 	for _, name := range []string{"x86_64-threads/modules/usr/lib/libc.so.6", "aarch64-signal/modules/lib/libc.so.6"} {
-		p := listed(t, name)
+		p := listed.Rules(t, name)
 		var b bytes.Buffer
 		if _, err := sframe.WriteVersion(&b, p, version); err != nil {
 			t.Fatal(err)
@@ -128,7 +110,7 @@ func place(a *cpu.Arch, r rule.Register) string {
 
 // TestRefused: what the form cannot say is named with the function.
 func TestRefused(t *testing.T) {
-	p := listed(t, "x86_64-threads/modules/usr/lib/libc.so.6")
+	p := listed.Rules(t, "x86_64-threads/modules/usr/lib/libc.so.6")
 	var b bytes.Buffer
 	refused, err := sframe.Format().Write(&b, p)
 	if err != nil || len(refused) == 0 {
@@ -137,7 +119,7 @@ func TestRefused(t *testing.T) {
 	if got := refused[0].String(); !strings.Contains(got, ": no row at 0x") {
 		t.Error(got)
 	}
-	if _, err := sframe.Format().Write(&b, listed(t, "mips-naked/modules/packer")); err == nil || !strings.Contains(err.Error(), "not for mips") {
+	if _, err := sframe.Format().Write(&b, listed.Rules(t, "mips-naked/modules/packer")); err == nil || !strings.Contains(err.Error(), "not for mips") {
 		t.Error(err)
 	}
 }
