@@ -199,6 +199,13 @@ static bs_word code_address(const struct bs_world *w, bs_word pc)
 {
 	if (w->code_mask != 0)
 		pc &= w->code_mask;
+#if defined(__aarch64__)
+	else { /* XPACLRI, which processors without pointer authentication take for a NOP */
+		register bs_word x30 __asm__("x30") = pc;
+		__asm__("hint #7" : "+r"(x30));
+		pc = x30;
+	}
+#endif
 #if BS_MACHINE == BS_ARM || BS_MACHINE == BS_MIPS
 	pc &= ~(bs_word)1;
 #endif

@@ -113,7 +113,8 @@ struct bs_world {
 	void *context;
 	/* The stack, from low up to high; 0 and 0: unknown. */
 	bs_word stack_low, stack_high;
-	/* The bits of a code address that are no signature; 0: all. */
+	/* The bits of a code address that are no signature; 0: all or, where the reader runs on AArch64
+	 * itself, those that the processor says. */
 	bs_word code_mask;
 };
 
