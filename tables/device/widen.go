@@ -121,17 +121,7 @@ func (w *widener) back(rows []row, i, v int) []row {
 		}
 		from = max(in.at, a.lo)
 	}
-	if from >= a.hi {
-		return rows
-	}
-	if from == a.lo {
-		a.frame.of(v).slot = slot
-		return rows
-	}
-	both := *a
-	both.lo, a.hi = from, from
-	both.frame.of(v).slot = slot
-	return slices.Insert(rows, i, both)
+	return noted(rows, i-1, from, a.hi, v, slot)
 }
 
 // on notes the slot of a value that row i-1 has in row i, up to a store.
@@ -153,17 +143,24 @@ func (w *widener) on(rows []row, i, v int) []row {
 		}
 		to = min(in.end(), b.hi)
 	}
-	if to <= b.lo {
+	return noted(rows, i, b.lo, to, v, slot)
+}
+
+// noted notes the slot of a value in row i from lo up to hi, of which one is the row's own.
+func noted(rows []row, i int, lo, hi uint64, v int, slot int32) []row {
+	if lo >= hi {
 		return rows
 	}
-	if to == b.hi {
-		b.frame.of(v).slot = slot
-		return rows
+	var parts []row
+	for _, p := range [...]row{{rows[i].lo, lo, rows[i].frame}, {lo, hi, rows[i].frame}, {hi, rows[i].hi, rows[i].frame}} {
+		if p.lo == lo && p.hi == hi {
+			p.frame.of(v).slot = slot
+		}
+		if p.lo < p.hi {
+			parts = append(parts, p)
+		}
 	}
-	both := *b
-	both.hi, b.lo = to, to
-	both.frame.of(v).slot = slot
-	return slices.Insert(rows, i, both)
+	return slices.Replace(rows, i, i+1, parts...)
 }
 
 // before is the index of the instruction that begins last before an address, -1 if none does.
