@@ -172,10 +172,14 @@ func (s *search) sound() bool {
 }
 
 // fromCold derives rules for code that was moved away from its function (.text.unlikely): a
-// jump from the function, megabytes off, leads there.
+// jump from the function, megabytes off, leads there. It stays in its mode: from A32 code, none
+// leads to Thumb.
 func (s *search) fromCold() {
 	jumps := s.prog.entries.FarJumpsBelow(s.at.Site)
 	for _, j := range jumps {
+		if j.TargetMode != s.at.Mode {
+			continue
+		}
 		s.fromJump(j, j.Target == jumps[0].Target)
 		if s.sound() {
 			return
