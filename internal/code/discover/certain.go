@@ -34,6 +34,9 @@ func findCertain(code disasm.Code, ranges Ranges) *certain {
 	}
 	found.gp = c.gpPrologues()
 	if a := code.Arch; a.ISABit && !a.ModeOnly && !code.Img.OneMode {
+		if a.SelfRegs != 0 {
+			c.gpPrologues16()
+		}
 		found.literals = c.descend(&found.gp)
 	} else {
 		found.single = c.scanCalls()

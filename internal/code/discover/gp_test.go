@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/code/disasm"
 )
 
 // prologues is four functions that compute gp = 0x418000 from their own addresses, of which
@@ -113,5 +114,19 @@ func TestFunctionByGOT(t *testing.T) {
 		Listing: prologues + "\n4000a0: 03e00008 00000000"})
 	if !e.candidate(at(deep)) {
 		t.Errorf("%#x is not among %#x", deep, e.candidates().entries)
+	}
+}
+
+// TestGPPrologues16: MIPS16 functions whose sums come to one gp begin where those do; one whose
+// sum comes to another does not, nor does code of the ordinary instruction set.
+func TestGPPrologues16(t *testing.T) {
+	img := codetest.Program{CPU: "mips o32 big", Listing: `
+		400000: f000 6a02 f000 0b10 f400 3240 e269 6500   li v0,2; la v1,400010; sll v0,16; addu v0,v1
+		400010: f000 6a02 f000 0b00 f400 3240 e269 6500
+		400020: f000 6a01 f000 0b10 f400 3240 e269 6500
+		400030: f000 6a02 f7ff 0b00 f400 3240 e269 6500
+		400040: 27bdffe8 03e00008 27bd0018`}.Image(t)
+	if got, want := findCertain(disasm.Of(img), nil).entries, (keys{0x400001, 0x400011, 0x400031}); !slices.Equal(got, want) {
+		t.Errorf("%#x, want %#x", got, want)
 	}
 }
