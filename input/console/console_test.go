@@ -45,6 +45,26 @@ func TestReportsAreThreads(t *testing.T) {
 	}
 }
 
+// TestNoProcessor: a report that a reader cannot use, for nothing tells the processor, does not
+// keep another reader from those that follow.
+func TestNoProcessor(t *testing.T) {
+	guess := Reader{Name: "guess", Read: func(_ context.Context, log *Log, at int, _ *input.Env) (*Report, int) {
+		if log.Line(at) != "stack backtrace:" {
+			return nil, at + 1
+		}
+		return &Report{Title: "guess", Issues: []target.Issue{{Text: "no processor"}}}, at + 1
+	}}
+	log := []byte("stack backtrace:\nCRASH a\n")
+	s, err := Format(toy(&cpu.Arch{}), guess).Open(context.Background(), input.NewCapture("log", log), &input.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := s.Next(context.Background())
+	if err != nil || len(snap.Threads) != 1 || snap.Threads[0].Name != "a" || len(snap.Issues) != 1 {
+		t.Errorf("%v, %+v", err, snap)
+	}
+}
+
 // TestMaxReports: a log of nothing but reports is read up to a number that follows from its
 // length, and the rest is said to be missing.
 func TestMaxReports(t *testing.T) {

@@ -40,7 +40,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, readers []Reade
 }
 
 // readAll reads the reports of a log. The machine behind a console is of one family: who
-// knows the first report reads all others. What a reader of other machines' reports finds
+// knows the first report, of a processor that is known, reads all others. What a reader of other machines' reports finds
 // behind the oops of a kernel, as the registers of the program that ran, is no report.
 func (s *stream) readAll(ctx context.Context, log *Log, env *input.Env, readers []Reader) error {
 	left := log.MaxReports()
@@ -58,7 +58,9 @@ func (s *stream) readAll(ctx context.Context, log *Log, env *input.Env, readers 
 			if r == nil {
 				continue
 			}
-			r.Line, next, readers = at, max(behind, at+1), readers[i:i+1]
+			if r.Line, next = at, max(behind, at+1); r.Arch != nil {
+				readers = readers[i : i+1]
+			}
 			s.add(r)
 			left--
 			break

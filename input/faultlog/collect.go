@@ -44,7 +44,7 @@ func interesting(line string) bool {
 		}
 	}
 	_, ok := formOf(line)
-	return ok
+	return ok || strings.Contains(line, backtraceFollows)
 }
 
 // begins tells whether a report may begin at a line: a form's first words, a register, or

@@ -10,6 +10,9 @@ import (
 // maxListed bounds the frames of one list.
 const maxListed = 256
 
+// backtraceFollows stands before the frames that probe-run lists by name.
+const backtraceFollows = "stack backtrace:"
+
 // lister reads the call chains that reports list themselves. Each was found by the device,
 // most by a search through the stack.
 type lister struct {
@@ -30,7 +33,7 @@ func nuttxList(line string) bool {
 
 // begins tells whether a list may begin at a line.
 func (l *lister) begins(line string) bool {
-	return strings.Contains(line, "addr2line") || strings.HasPrefix(line, "Backtrace:") || strings.Contains(line, "stack backtrace:") ||
+	return strings.Contains(line, "addr2line") || strings.HasPrefix(line, "Backtrace:") || strings.Contains(line, backtraceFollows) ||
 		nuttxList(line) || strings.HasPrefix(strings.TrimLeft(line, " "), "Frame 0: ")
 }
 
@@ -44,7 +47,7 @@ func (l *lister) take(line string) bool {
 		name, _ := threadName(line)
 		l.chains = append(l.chains, named{name: name})
 		return true
-	case strings.Contains(line, "stack backtrace:"):
+	case strings.Contains(line, backtraceFollows):
 		l.section = true
 		return true
 	case strings.Contains(line, "addr2line"):
@@ -111,7 +114,7 @@ func (l *lister) numbers(text string, exact bool) bool {
 //	      0: sp: 80003c20   ra: 80000206                                         Zephyr, RISC-V
 //	backtrace  0: fp: 0x0000000070051f10 lr: 0x0000000070022210                  Zephyr, arm64
 //	Frame 1: main @ 0x08000184 inline                                            probe-rs
-//	   2: app::__cortex_m_rt_main                                                probe-run, behind "stack backtrace:"
+//	   2: app::__cortex_m_rt_main                                                probe-run, behind backtraceFollows
 func (l *lister) frame(line string) (f target.Listed, ok bool) {
 	if _, rest, is := strings.Cut(line, "]Stack interval :["); is {
 		l.wide = l.wide || strings.IndexByte(rest, ' ') >= len("0x")+16
