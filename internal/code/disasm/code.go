@@ -38,10 +38,11 @@ func (c Code) Addr(key uint64) Addr {
 	return Addr{key, 0}
 }
 
-// Pointer is the address that a code pointer means; false where the image has no code.
+// Pointer is the address that a code pointer means; false where the image has no code, or none of
+// the ISA mode.
 func (c Code) Pointer(p uint64) (Addr, bool) {
 	pc, mode := c.Arch.SplitCode(p)
-	return Addr{pc, mode}, c.Has(pc)
+	return Addr{pc, mode}, c.Has(pc) && (mode == 0 || !c.Img.OneMode)
 }
 
 // Has tells whether the image has code at an address.

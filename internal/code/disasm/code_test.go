@@ -9,6 +9,7 @@ import (
 )
 
 // TestPointers: bit 0 of an ARM code pointer is the mode; keys sort by address.
+// Where the file says that all code is of mode 0, no pointer means another.
 func TestPointers(t *testing.T) {
 	arm := code(t, codetest.Program{CPU: "arm", Listing: "1000: 4770 4770"})
 	for p, want := range map[uint64]Addr{0x1000: {0x1000, 0}, 0x1003: {0x1002, 1}} {
@@ -19,6 +20,10 @@ func TestPointers(t *testing.T) {
 	}
 	if to, ok := arm.Pointer(0x2001); ok {
 		t.Errorf("code at %+v", to)
+	}
+	mips := code(t, codetest.Program{CPU: "mips o32", OneMode: true, Listing: "1000: 0800e003 00000000"})
+	if to, ok := mips.Pointer(0x1001); ok {
+		t.Errorf("a file without code of a second instruction set has some at %+v", to)
 	}
 	x86 := code(t, codetest.Program{CPU: "x86_64", Listing: "1000: 90 c3"})
 	if to, ok := x86.Pointer(0x1001); !ok || to != at(0x1001) || x86.Addr(0x1001) != at(0x1001) {
