@@ -46,7 +46,7 @@ func (t *text) modules(s *target.Snapshot) {
 		t.b = appendHex(t.b, m.Lo, t.digits)
 		t.b = append(t.b, '-')
 		t.b = appendHex(t.b, m.Hi, t.digits)
-		id, file := m.BuildID, "not found"
+		id, file := m.BuildID, "not found: see --sysroot, --exe, --debuginfod"
 		if m.Image != nil {
 			id, file = m.Image.BuildID, m.Image.Path
 		}

@@ -100,7 +100,15 @@ func frameRows(f *report.Frame) []row {
 		rows = append(rows, row{pc: f.PC, name: Text(shortName(orUnknown(in.Function), maxName)) + " (inlined)", file: place(in.File, f.Dir, in.Line)})
 	}
 	tag, color := doubt(f)
-	return append(rows, row{pc: f.PC, noPC: !f.HasAddress(), name: Text(shortName(frameName(f), maxName)), file: place(f.File, f.Dir, f.Line), tag: tag, color: color})
+	return append(rows, row{pc: f.PC, noPC: !f.HasAddress(), name: Text(shortName(frameName(f), maxName)), file: where(f), tag: tag, color: color})
+}
+
+// where is a frame's file and line, else the binary of a function's name.
+func where(f *report.Frame) string {
+	if name := moduleName(f.Module); f.File == "" && f.Function != "" && name != "" {
+		return "in " + Text(name)
+	}
+	return place(f.File, f.Dir, f.Line)
 }
 
 // doubt is the remark on how a frame was found: where that is not certain, where

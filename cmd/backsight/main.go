@@ -121,8 +121,9 @@ symbols, unwind tables and frame pointers. Every frame says how it was found and
 how sure it is.
 
 Data goes to standard output, talk to standard error. Exit codes: 0 backtraces
-were written; 1 with --strict, one is incomplete; 2 no backtrace could be made;
-64 wrong usage.`,
+were written; 1 with --strict, one is incomplete; 2 no backtrace could be made, of
+several captures of one at least: the others' are written all the same; 64 wrong
+usage.`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -21,7 +21,7 @@ func TestManual(t *testing.T) {
 		}
 	}
 	page, err := os.ReadFile(filepath.Join(dir, "backsight-table.1"))
-	for _, want := range []string{".SH NAME\nbacksight\\-table \\- ", `\fB\-\-format\fR \fI`, `\fB\-o, \-\-output\fR`, ".BR backsight (1)"} {
+	for _, want := range []string{".SH NAME\nbacksight\\-table \\- ", `\fB\-f, \-\-format\fR \fI`, `\fB\-o, \-\-output\fR`, ".BR backsight (1)"} {
 		if err != nil || !strings.Contains(string(page), want) {
 			t.Errorf("backsight-table.1 lacks %q: %v", want, err)
 		}

@@ -17,6 +17,8 @@ package elfcore
 import (
 	"context"
 	"fmt"
+	"path"
+	"strings"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
@@ -72,6 +74,9 @@ func read(f file, env *input.Env, found *problems) (*target.Snapshot, error) {
 	if len(threads) == 0 {
 		return nil, f.errorf(h.phoff, "a core file without any thread's registers (NT_PRSTATUS)")
 	}
+	if name := emulator(n.command); name != "" {
+		found.capture(f.name, "%s: a core of %s itself, not of the program that it ran; that one's is called qemu_PROGRAM_TIME_PID.core", f.name, name)
+	}
 	s := newSpace(&f, arch, segs.loads)
 	modules, arch := findModules(s, &n, env.Files, found)
 	snap := &target.Snapshot{
@@ -84,6 +89,18 @@ func read(f file, env *input.Env, found *problems) (*target.Snapshot, error) {
 	}
 	snap.SortModules()
 	return snap, nil
+}
+
+// emulator is the name of QEMU's user mode emulator where a command line is one's, else "". When the
+// emulator itself dies, the kernel dumps that: a process of this machine's processor, whose stack
+// is not the program's.
+func emulator(command string) string {
+	word, _, _ := strings.Cut(command, " ")
+	name := path.Base(word)
+	if strings.HasPrefix(name, "qemu-") && !strings.HasPrefix(name, "qemu-system-") {
+		return name
+	}
+	return ""
 }
 
 // problems collects what is wrong with a core and with the binaries that it names.

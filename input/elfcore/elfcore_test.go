@@ -122,6 +122,27 @@ func TestPsinfo(t *testing.T) {
 	}
 }
 
+// TestEmulator: where QEMU itself died, the core is not the program's.
+func TestEmulator(t *testing.T) {
+	for command, want := range map[string]string{
+		"/usr/bin/qemu-mips ./netd": "core: a core of qemu-mips itself", "qemu-arm-static a": "core: a core of qemu-arm-static itself",
+		"qemu-system-mips -M malta": "", "./netd": "",
+	} {
+		c := newCore(archNamed(t, "i386", "", false)).thread(5, 6, 0)
+		b := make([]byte, 124)
+		copy(b[44:], command)
+		said := ""
+		for _, i := range mustRead(t, c.note(3, b)).Issues {
+			if strings.Contains(i.Text, "itself") {
+				said, _, _ = strings.Cut(i.Text, ",")
+			}
+		}
+		if said != want {
+			t.Errorf("%s: %q, want %q", command, said, want)
+		}
+	}
+}
+
 func TestPACMask(t *testing.T) {
 	c := newCore(archNamed(t, "aarch64", "", false)).thread(1, 11, 0)
 	b := c.order().AppendUint64(nil, 0x7f_0000_0000_0000)
