@@ -60,6 +60,7 @@ func (a *apple) header() {
 	code, _ := appleNames(s.Arch)
 	a.field("Code Type", code)
 	a.line("")
+	a.field("Date/Time", s.Time)
 	a.field("OS Version", s.OS)
 	a.field("Report Version", "104")
 	a.line("")

@@ -70,6 +70,9 @@ func (e *reportEncoder) snapshot(s *target.Snapshot) {
 		e.int(s.PID)
 	}
 	e.member("command", s.Command)
+	if s.Time != "" {
+		e.member("time", s.Time)
+	}
 	e.key("system_info")
 	e.open('{')
 	e.member("cpu_arch", s.Arch.Name)

@@ -75,6 +75,9 @@ func (t *threadText) reasons() {
 	if r.Snapshot.Command != "" {
 		t.line("    command: " + r.Snapshot.Command)
 	}
+	if r.Snapshot.Time != "" {
+		t.line("    time: " + r.Snapshot.Time)
+	}
 }
 
 func (t *threadText) stop() {

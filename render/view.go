@@ -90,6 +90,7 @@ func viewReport(r *report.Report, style Style) reportView {
 		v.Facts = append(v.Facts, "PID "+strconv.Itoa(s.PID))
 	}
 	v.Facts = append(v.Facts, strings.TrimSpace(s.Arch.Name+" "+s.Arch.ABI), s.OS)
+	v.Facts = append(v.Facts, Text(s.Time))
 	v.Facts = slices.DeleteFunc(v.Facts, func(f string) bool { return f == "" })
 	for _, group := range alikeThreads(r.Threads) {
 		v.Threads = append(v.Threads, viewThread(r, group, max(threadWords, pageWords/len(r.Threads)), digits))

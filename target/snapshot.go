@@ -16,6 +16,7 @@ type Snapshot struct {
 	OS      string // "Linux", "bare", … ; "" unknown
 	Command string // program name or command line, where the capture tells
 	PID     int
+	Time    string // when it stopped, as the capture writes that; "" where none tells
 	Threads []Thread
 	Memory  *Memory
 	Modules []*Module // sorted by Lo

@@ -47,6 +47,7 @@ func snapshots(t testing.TB, data []byte) (snaps []*target.Snapshot, err error) 
 
 const asText = `Process:             my app [455]
 Path:                /Applications/my app.app/my app
+Date/Time:           2022-09-18 15:28:37.3451 +0900
 Code Type:           ARM-64 (Native)
 OS Version:          iPhone OS 16.0 (20A362)
 Report Version:      104
@@ -79,7 +80,7 @@ Binary Images:
 `
 
 const asJSON = `{"bug_type":"309","name":"my app"}
-{"pid":455,"cpuType":"ARM-64","procPath":"/Applications/my app.app/my app","osVersion":{"train":"iPhone OS 16.0"},
+{"pid":455,"cpuType":"ARM-64","procPath":"/Applications/my app.app/my app","captureTime":"2022-09-18 15:28:37.3451 +0900","osVersion":{"train":"iPhone OS 16.0"},
 "exception":{"type":"EXC_BAD_ACCESS","signal":"SIGSEGV","subtype":"KERN_INVALID_ADDRESS at 0x0000000000000018"},
 "faultingThread":0,"lastExceptionBacktrace":[{"imageOffset":6368,"imageIndex":9},{"imageOffset":6372,"imageIndex":9}],
 "threads":[{"id":0,"queue":"Dispatch queue: com.apple.main-thread",
@@ -97,7 +98,7 @@ const asJSON = `{"bug_type":"309","name":"my app"}
 // said is what a report says, without the names that a form leaves out.
 func said(snap *target.Snapshot) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s %s %q %d %+v\n", snap.Arch.Name, snap.OS, snap.Command, snap.PID, *snap.Fault)
+	fmt.Fprintf(&b, "%s %s %q %d %s %+v\n", snap.Arch.Name, snap.OS, snap.Command, snap.PID, snap.Time, *snap.Fault)
 	for _, t := range snap.Threads {
 		fmt.Fprintf(&b, "thread %t %x:", t.Crashed, t.Regs.Known)
 		for _, r := range []cpu.Reg{snap.Arch.PC, snap.Arch.SP, snap.Arch.LR, 0} {
@@ -130,6 +131,9 @@ func TestFormsAgree(t *testing.T) {
 		got := said(snaps[0])
 		if first == "" {
 			first = got
+		}
+		if !strings.Contains(got, " 2022-09-18 15:28:37.3451 +0900 ") {
+			t.Errorf("%s: the time is missing:\n%s", name, got)
 		}
 		if got != first {
 			t.Errorf("%s:\n%s\nanother form:\n%s", name, got, first)

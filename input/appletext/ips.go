@@ -18,6 +18,7 @@ type jsonReport struct {
 	CPUType   string `json:"cpuType"`
 	ProcName  string `json:"procName"`
 	ProcPath  string `json:"procPath"`
+	Time      string `json:"captureTime"`
 	OSVersion struct {
 		Train string `json:"train"`
 	} `json:"osVersion"`
@@ -74,7 +75,7 @@ func (r *jsonReport) crash(name string, env *input.Env) (*darwin.Report, error) 
 	if !ok {
 		return nil, unknown(name, r.CPUType)
 	}
-	out := &darwin.Report{Arch: arch, OS: darwin.System(r.OSVersion.Train), Command: r.ProcPath, PID: r.PID, Fault: r.fault()}
+	out := &darwin.Report{Arch: arch, OS: darwin.System(r.OSVersion.Train), Command: r.ProcPath, PID: r.PID, Time: r.Time, Fault: r.fault()}
 	if out.Command == "" {
 		out.Command = r.ProcName
 	}

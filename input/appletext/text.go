@@ -197,7 +197,7 @@ var process = pattern(`^(.*?) \[(\d+)\]`)
 func (r *textReport) finish() {
 	r.end()
 	r.out.Arch, r.out.OS = r.arch, darwin.System(r.header["OS Version"])
-	r.out.Command = r.header["Path"]
+	r.out.Command, r.out.Time = r.header["Path"], r.header["Date/Time"]
 	if m := process().FindStringSubmatch(r.header["Process"]); m != nil {
 		r.out.PID = atoi(m[2])
 		if r.out.Command == "" {

@@ -20,6 +20,7 @@ type Report struct {
 	OS       string // "macOS", "iOS", …
 	Command  string
 	PID      int
+	Time     string // as the report writes it
 	Threads  []target.Thread
 	Binaries []Binary
 	Fault    *target.Fault
@@ -48,7 +49,7 @@ func CodeMask(arch *cpu.Arch) uint64 {
 func (r *Report) Snapshot(files *input.Files) *target.Snapshot {
 	var none target.Builder
 	snap := &target.Snapshot{
-		Arch: r.Arch, OS: r.OS, Command: r.Command, PID: r.PID, Threads: r.Threads,
+		Arch: r.Arch, OS: r.OS, Command: r.Command, PID: r.PID, Time: r.Time, Threads: r.Threads,
 		Memory: none.Memory(r.Arch), Fault: r.Fault, CodeMask: CodeMask(r.Arch), Issues: r.Issues,
 	}
 	for i := range snap.Threads {

@@ -11,6 +11,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
@@ -89,6 +90,9 @@ func (r *report) arch(archs cpu.Set) (*cpu.Arch, bool) {
 func (r *report) convert(arch *cpu.Arch) *darwin.Report {
 	names := map[uint64]string{0: "macOS", 1: "iOS", 2: "iOS", 4: "tvOS"}
 	out := &darwin.Report{Arch: arch, OS: names[r.system.os], Command: r.app.identifier}
+	if t := r.system.timestamp; t > 0 {
+		out.Time = time.Unix(t, 0).UTC().Format(time.RFC3339)
+	}
 	if p := r.process; p != nil {
 		out.PID = int(p.id)
 		if out.Command = p.path; p.path == "" {

@@ -40,7 +40,7 @@ func message(fields ...any) (b []byte) {
 // an exception, one image.
 func crash() []byte {
 	return append([]byte("plcrash\x01"), message(
-		1, message(1, 1, 2, "12.0.1", 3, archUnknown),
+		1, message(1, 1, 2, "12.0.1", 3, archUnknown, 4, 1236127674),
 		2, message(1, "app", 2, "1"),
 		3, message(1, 0, 2, message(3, 0x1000), 2, message(3, 0x2004, 6, message(1, "_start", 2, 0x2000)), 3, 1,
 			4, message(1, "pc", 2, 0x1000), 4, message(1, "sp", 2, 0x7000), 4, message(1, "lr", 2, 0x2004), 4, message(1, "far", 2, 1)),
@@ -69,7 +69,7 @@ func TestReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if snap.Arch.Name != "aarch64" || snap.PID != 77 || snap.OS != "iOS" || len(snap.Threads) != 3 || len(snap.Modules) != 1 {
+	if snap.Arch.Name != "aarch64" || snap.PID != 77 || snap.OS != "iOS" || snap.Time != "2009-03-04T00:47:54Z" || len(snap.Threads) != 3 || len(snap.Modules) != 1 {
 		t.Fatalf("%+v", snap)
 	}
 	first := &snap.Threads[0]

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // Info is the text, by key: "OSRELEASE", "SYMBOL(_stext)", "NUMBER(VA_BITS)".
@@ -41,6 +42,15 @@ func Parse(data []byte) Info {
 
 // Release is what uname -r prints.
 func (i Info) Release() string { return i["OSRELEASE"] }
+
+// CrashTime is when the kernel crashed, "" where it did not.
+func (i Info) CrashTime() string {
+	seconds, err := strconv.ParseInt(i["CRASHTIME"], 10, 64)
+	if err != nil || seconds <= 0 {
+		return ""
+	}
+	return time.Unix(seconds, 0).UTC().Format(time.RFC3339)
+}
 
 // Symbol is the address of a symbol.
 func (i Info) Symbol(name string) (uint64, bool) { return hex(i["SYMBOL("+name+")"]) }
