@@ -1,4 +1,5 @@
 # docker build -t backsight . && docker run --rm -v "$PWD:/crash" backsight bt --sysroot /crash/root /crash/core
+# --debuginfod needs curl, which is not in the image.
 FROM golang:1.26 AS build
 WORKDIR /src
 COPY go.mod go.sum ./

@@ -17,8 +17,8 @@ import (
 type choiceFlags struct {
 	all, one bool
 	thread   int
-	byThread bool // --thread or --report was given
-	reports  bool // list them
+	by       string // "thread" or "report": that flag was given
+	reports  bool   // list them
 	dmesg    bool
 }
 
@@ -33,7 +33,11 @@ func (c *choiceFlags) add(f *pflag.FlagSet) {
 
 // given notes which flags were.
 func (c *choiceFlags) given(f *pflag.FlagSet) {
-	c.byThread = f.Changed("thread") || f.Changed("report")
+	for _, flag := range []string{"thread", "report"} {
+		if f.Changed(flag) {
+			c.by = flag
+		}
+	}
 }
 
 // walkFlags say how to unwind, and what to tell of that.
@@ -101,10 +105,10 @@ func (n *nameFlags) symbolizer() backsight.Symbolizer {
 // choose leaves the threads in a snapshot that were asked for.
 func (c *choiceFlags) choose(snap *target.Snapshot) error {
 	switch {
-	case c.byThread:
+	case c.by != "":
 		i := slices.IndexFunc(snap.Threads, func(t target.Thread) bool { return t.ID == c.thread })
 		if i < 0 {
-			return fmt.Errorf("no thread %d; there are %s", c.thread, threadIDs(snap))
+			return fmt.Errorf("no %s %d; there are %s", c.by, c.thread, threadIDs(snap))
 		}
 		snap.Threads = snap.Threads[i : i+1]
 	case c.one && len(snap.Threads) > 1:
