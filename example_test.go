@@ -48,7 +48,7 @@ func Example() {
 	// #7  0x40000824  serve+0x48               netd.c:39
 	// #8  0x4000063c  main+0x3c                netd.c:47
 	// #9  0x3fce0974  libc.so.6+0x20974        [cfi]
-	// #10 0x3fce0ab0  __libc_start_main+0xd4
-	// #11 0x400006b0  __start+0x50
+	// #10 0x3fce0ab0  __libc_start_main+0xd4   in libc.so.6
+	// #11 0x400006b0  __start+0x50             in netd
 	//     stop: root
 }

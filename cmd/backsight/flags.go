@@ -30,8 +30,11 @@ func (o *onceValue) String() string { return "" }
 func (o *onceValue) Type() string   { return "string" }
 
 func (o *onceValue) Set(s string) error {
-	if o.given {
+	switch {
+	case o.given:
 		return errors.New("given twice")
+	case s == "":
+		return errors.New("an empty name")
 	}
 	*o.value, o.given = s, true
 	return nil

@@ -64,6 +64,7 @@ func TestExitCodes(t *testing.T) {
 		{"no source", []string{"bt", "--sources", "", good}, exitUsage, "names no unwind source"},
 		{"no number", []string{"bt", "-n", "many", good}, exitUsage, `--max-frames "many" is no number`},
 		{"two executables", []string{"bt", "-e", "a", "-e", "b", good}, exitUsage, `--exe "b": given twice`},
+		{"no executable", []string{"bt", "-e", "", good}, exitUsage, `--exe "": an empty name`},
 		{"no such help", []string{"help", "bogus"}, exitUsage, `no command "bogus"`},
 		{"an executable alone", []string{"bt", os.Args[0]}, exitNone, "an executable, no core file"},
 		{"a Windows executable", []string{"bt", write(t, "a.exe", "MZ"+strings.Repeat("\x00", 100))}, exitNone, "a Windows executable"},
