@@ -22,15 +22,11 @@ func (o *tableOptions) checked(ctx context.Context, stdout io.Writer, p *progres
 	if o.section != "" || o.output != "" || len(o.sources) > 0 {
 		return errors.New("--check reads the tables that the binary has: no -o, --sources, --add-section")
 	}
-	known, err := o.files.open(ctx, p.warn)
+	img, closed, err := o.image(ctx, p.warn, path)
 	if err != nil {
 		return err
 	}
-	defer known.Close()
-	img, err := known.Open(path)
-	if err != nil {
-		return &failure{exitNone, fileError(path, err)}
-	}
+	defer closed()
 	r, err := backsight.CheckTables(ctx, img, nil)
 	if err != nil {
 		return &failure{exitNone, fmt.Errorf("%s: %w", path, err)}

@@ -47,15 +47,11 @@ func (o *tableOptions) export(ctx context.Context, stdout io.Writer, p *progress
 	if o.output == "" && !form.Text && isTerminal(stdout) {
 		return fmt.Errorf("--format %s writes bytes that a terminal cannot show: give a file with -o", form.Name)
 	}
-	known, err := o.files.open(ctx, p.warn)
+	img, closed, err := o.image(ctx, p.warn, path)
 	if err != nil {
 		return err
 	}
-	defer known.Close()
-	img, err := known.Open(path)
-	if err != nil {
-		return &failure{exitNone, fileError(path, err)}
-	}
+	defer closed()
 	rules, err := backsight.ListRules(ctx, img, o.sources...)
 	switch {
 	case img.Err() != nil || ctx.Err() != nil:

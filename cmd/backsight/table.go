@@ -71,15 +71,11 @@ With --format, the rules are written for other programs:
 }
 
 func (o *tableOptions) run(stdout io.Writer, path string) error {
-	known, err := o.files.open(context.Background(), func(string) {})
+	img, closed, err := o.image(context.Background(), func(string) {}, path)
 	if err != nil {
 		return err
 	}
-	defer known.Close()
-	img, err := known.Open(path)
-	if err != nil {
-		return &failure{exitNone, fileError(path, err)}
-	}
+	defer closed()
 	start := time.Now()
 	t, err := backsight.CompileTable(img, o.sources...)
 	if img.Err() != nil {
@@ -95,6 +91,19 @@ func (o *tableOptions) run(stdout io.Writer, path string) error {
 		return outputFailed(err)
 	}
 	return o.save(t)
+}
+
+// image opens the binary whose tables are wanted; closed closes it.
+func (o *tableOptions) image(ctx context.Context, warn func(string), path string) (img *image.Image, closed func(), err error) {
+	known, err := o.files.open(ctx, warn)
+	if err != nil {
+		return nil, nil, err
+	}
+	if img, err = known.Open(path); err != nil {
+		_ = known.Close()
+		return nil, nil, &failure{exitNone, fileError(path, err)}
+	}
+	return img, func() { _ = known.Close() }, nil
 }
 
 // terminator is the size of an .eh_frame without entries.

@@ -9,7 +9,7 @@ import (
 // function compares at every instruction of one range.
 func (w *worker) function(f function) {
 	w.f = f
-	lo, mode := w.mode(f.lo)
+	lo, mode := lint.Mode(w.own, w.view, w.code, f.lo)
 	padding, slot := false, false
 	w.sp = lint.Pointer{}
 	w.anchored = lint.Anchor(w.own.Arch, func(visit func(uint64, cpu.Mode, *cpu.Insn)) { w.sweep.Run(lo, f.hi, mode, w.entryMode, visit) })
@@ -24,26 +24,6 @@ func (w *worker) function(f function) {
 			padding = true
 		}
 	})
-}
-
-// mode is the ISA mode of a function, which tables do not tell; that of the
-// program's entry where nothing else does.
-func (w *worker) mode(lo uint64) (uint64, cpu.Mode) {
-	arch := w.own.Arch
-	lo, mode := arch.SplitCode(lo)
-	if !arch.ISABit || arch.ModeOnly {
-		return lo, mode
-	}
-	if s, ok := w.own.SymbolAt(lo); ok && s.Addr == lo {
-		return lo, s.Mode
-	}
-	if m, ok := w.code.EntryMode(w.view, lo); ok {
-		return lo, m
-	}
-	if w.own.Entry != 0 && mode == 0 {
-		_, mode = arch.SplitCode(w.own.Entry)
-	}
-	return lo, mode
 }
 
 // entryMode is the mode of a function that begins at pc, inside a range: EHABI's

@@ -3,6 +3,7 @@ package lint
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/unwind/code"
 )
 
 // Sweep goes through the instructions of a range in order. Where mapping symbols
@@ -115,4 +116,25 @@ func (s *Sweep) Unreachable(in *cpu.Insn, pc, hi uint64) bool {
 		return r.Data || next >= hi
 	}
 	return s.data[next] != 0 || next >= hi
+}
+
+// Mode is where a table's function begins, without mode bit, and the mode of its code, which tables do
+// not tell: that of the symbol; else that in which the code of view, an image of the same addresses,
+// calls the function; else that of the program's entry.
+func Mode(img, view *image.Image, analysis *code.Source, lo uint64) (uint64, cpu.Mode) {
+	arch := img.Arch
+	lo, mode := arch.SplitCode(lo)
+	if !arch.ISABit || arch.ModeOnly {
+		return lo, mode
+	}
+	if s, ok := img.SymbolAt(lo); ok && s.Addr == lo {
+		return lo, s.Mode
+	}
+	if m, ok := analysis.EntryMode(view, lo); ok {
+		return lo, m
+	}
+	if img.Entry != 0 && mode == 0 {
+		_, mode = arch.SplitCode(img.Entry)
+	}
+	return lo, mode
 }

@@ -25,7 +25,7 @@ type worker struct {
 
 // function compares at every instruction of one range.
 func (w *worker) function(f function) {
-	lo, mode := w.mode(f.lo)
+	lo, mode := Mode(w.img, w.img, w.code, f.lo)
 	w.f, w.entry = f, lo
 	w.counts.Functions++
 	run := func(visit func(uint64, cpu.Mode, *cpu.Insn)) { w.sweep.Run(lo, f.hi, mode, w.entryMode, visit) }
@@ -182,24 +182,4 @@ func (w *worker) add(f Finding) {
 		}
 	}
 	w.counts.Findings = append(w.counts.Findings, f)
-}
-
-// mode is the mode of the code of a function, which tables do not tell; that of the program's entry
-// where nothing else does.
-func (w *worker) mode(lo uint64) (uint64, cpu.Mode) {
-	arch := w.img.Arch
-	lo, mode := arch.SplitCode(lo)
-	if !arch.ISABit || arch.ModeOnly {
-		return lo, mode
-	}
-	if s, ok := w.img.SymbolAt(lo); ok && s.Addr == lo {
-		return lo, s.Mode
-	}
-	if m, ok := w.code.EntryMode(w.img, lo); ok {
-		return lo, m
-	}
-	if w.img.Entry != 0 && mode == 0 {
-		_, mode = arch.SplitCode(w.img.Entry)
-	}
-	return lo, mode
 }
