@@ -127,7 +127,7 @@ func (f *framer) frame(r *tables.Rule) (out frame, refused string) {
 	sp := r.Of(f.arch.SP)
 	switch {
 	case r.Flags&rule.SignalFrame != 0:
-		return frame{}, "a signal frame"
+		return frame{}, "" // ports/linux/signal.c knows trampolines by their code
 	case r.CFA.Kind != rule.RegPlus && (r.CFA.Kind != rule.AtReg || r.CFA.Add != 0):
 		return frame{}, "the CFA is computed"
 	case out.base < 0:
