@@ -121,25 +121,25 @@ func (s *Source) OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) unwin
 	a, b = inImage(m, a), inImage(m, b)
 	between := p.entries.Next(min(a, b), min(a, b)) <= max(a, b)
 	switch {
-	case p.entries.AllListed() && !between:
-		return unwind.Yes
-	case !p.entries.AllListed() && (p.holdsBoth(a, b, mode) || p.holdsBoth(b, a, mode)):
+	case p.entries.AllListed() && !between, !p.entries.AllListed() && (p.holdsBoth(a, b, mode) || p.holdsBoth(b, a, mode)):
 		return unwind.Yes
 	case between:
 		return unwind.No
+	case p.flowHolds(a, a, b, mode) || p.flowHolds(b, a, b, mode):
+		return unwind.Yes
 	}
 	return unwind.Unknown
 }
 
-// holdsBoth tells whether control comes to both places in a function that has a: one whose
-// entry is known, or what goes on from a itself.
+// holdsBoth tells whether control comes to both places in a function that has a, and whose
+// entry is known.
 func (p *program) holdsBoth(a, b uint64, mode cpu.Mode) bool {
 	at := disasm.Addr{PC: a, Mode: mode}
 	if table, _ := p.heights.Proven(at); table != nil && table.At(b) != nil {
 		return true
 	}
 	below := p.entries.Below(at)
-	return len(below) > 0 && p.flowHolds(below[0], a, b, mode) || p.flowHolds(a, a, b, mode)
+	return len(below) > 0 && p.flowHolds(below[0], a, b, mode)
 }
 
 // flowHolds tells whether control comes from one place to two others.
