@@ -92,13 +92,10 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 	}
 	f := p.flows.Function(entry)
 	w.cost += f.Steps()
-	if own && f.ByGuess(pc) {
-		if p.fits(f, pc) {
-			return unwind.Yes, false
-		}
-		return unwind.Unknown, false
-	}
 	if own && f.Contains(pc) {
+		if f.ByGuess(pc) && !p.fits(f, pc) {
+			return unwind.Unknown, false
+		}
 		return unwind.Yes, false
 	}
 	slot, isStub := p.callees.StubSlot(entry)
