@@ -15,6 +15,8 @@ const (
 	// entryWords bounds an entry of the return stack: return address, function, two times (of
 	// two words each on processors of 32 bits), frame pointer, address of the return address.
 	entryWords = 8
+	// maxSearched bounds the tasks whose stacks are searched for a tracer's addresses.
+	maxSearched = 1024
 )
 
 // hookFinder finds where tracers keep what they replaced on tasks' stacks.
@@ -60,7 +62,7 @@ func (h *hookFinder) findEntry(traced []tracedTask) {
 
 // traced are tasks on whose stacks return addresses were replaced.
 func (h *hookFinder) traced() (list []tracedTask) {
-	for _, comm := range h.found {
+	for _, comm := range h.found[:min(len(h.found), maxSearched)] {
 		regs, ok := h.registers(comm, h.context.at)
 		stack := h.stackOf(comm)
 		if !ok || !stack.Contains(regs.Val[h.Arch.SP]) {
