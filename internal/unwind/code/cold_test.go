@@ -1,8 +1,10 @@
 package code
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/codetest"
 )
 
@@ -84,6 +86,30 @@ func TestColdPartsInARow(t *testing.T) {
 	for _, pc := range []uint64{0x40100d, 0x401015} {
 		if got := first(New(nil), resuming(img, pc, 0)); got != g {
 			t.Errorf("behind the call before %#x: %s, want %s", pc, got, g)
+		}
+	}
+}
+
+// TestColdPartsOfOneMode: a Thumb function jumps over another to the part in front. That leads to
+// no A32 code, which is not looked for there.
+func TestColdPartsOfOneMode(t *testing.T) {
+	img := codetest.Program{CPU: "arm", Mode: 1, Listing: `
+		401000: bf00         nop
+		401002: f000 b87d    b.w 401100
+		401006: bf00         nop
+		401008: e12fff1e     bx  lr          A32
+		401080 <f>:
+		401080: 4770         bx  lr
+		4010f0 <g>:
+		4010f0: b510         push {r4,lr}
+		4010f2: f7ff bf85    b.w 401000
+		401100: bd10         pop {r4,pc}`}.Image(t)
+	for mode, want := range map[cpu.Mode]bool{0: false, 1: true} {
+		q := exact(img, 0x401006+2*uint64(1-mode), mode)
+		e := New(nil).Explain(&q)
+		tried := slices.ContainsFunc(e.Forward, func(d Forward) bool { return d.Origin == fromCold.String() })
+		if tried != want {
+			t.Errorf("mode %d: jumps followed: %t", mode, tried)
 		}
 	}
 }
