@@ -90,26 +90,31 @@ func TestColdPartsInARow(t *testing.T) {
 	}
 }
 
-// TestColdPartsOfOneMode: a Thumb function jumps over another to the part in front. That leads to
-// no A32 code, which is not looked for there.
+// TestColdPartsOfOneMode: a Thumb function jumps over another to the part in front. A32 code
+// is not looked for in that part, but right behind, where a veneer would have gone on in A32.
 func TestColdPartsOfOneMode(t *testing.T) {
 	img := codetest.Program{CPU: "arm", Mode: 1, Listing: `
 		401000: bf00         nop
 		401002: f000 b87d    b.w 401100
 		401006: bf00         nop
 		401008: e12fff1e     bx  lr          A32
+		401048: e12fff1e     bx  lr          A32
 		401080 <f>:
 		401080: 4770         bx  lr
 		4010f0 <g>:
 		4010f0: b510         push {r4,lr}
 		4010f2: f7ff bf85    b.w 401000
 		401100: bd10         pop {r4,pc}`}.Image(t)
-	for mode, want := range map[cpu.Mode]bool{0: false, 1: true} {
-		q := exact(img, 0x401006+2*uint64(1-mode), mode)
+	for _, c := range []struct {
+		at   uint64
+		mode cpu.Mode
+		want bool
+	}{{0x401006, 1, true}, {0x401008, 0, true}, {0x401048, 0, false}} {
+		q := exact(img, c.at, c.mode)
 		e := New(nil).Explain(&q)
 		tried := slices.ContainsFunc(e.Forward, func(d Forward) bool { return d.Origin == fromCold.String() })
-		if tried != want {
-			t.Errorf("mode %d: jumps followed: %t", mode, tried)
+		if tried != c.want {
+			t.Errorf("%#x in mode %d: jumps followed: %t", c.at, c.mode, tried)
 		}
 	}
 }

@@ -171,13 +171,16 @@ func (s *search) sound() bool {
 	return slices.ContainsFunc(s.forward, func(c *candidate) bool { return c.sound })
 }
 
+// maxVeneer is the size of a veneer that changes the mode, in bytes.
+const maxVeneer = 16
+
 // fromCold derives rules for code that was moved away from its function (.text.unlikely): a
-// jump from the function, megabytes off, leads there. It stays in its mode: from A32 code, none
-// leads to Thumb.
+// jump from the function, megabytes off, leads there. It stays in its mode, but for a linker's
+// veneer, which Thumb code jumps to and which goes on in A32: bx pc; nop; ldr ip,[pc]; …
 func (s *search) fromCold() {
 	jumps := s.prog.entries.FarJumpsBelow(s.at.Site)
 	for _, j := range jumps {
-		if j.TargetMode != s.at.Mode {
+		if j.TargetMode != s.at.Mode && s.at.Site-j.Target > maxVeneer {
 			continue
 		}
 		s.fromJump(j, j.Target == jumps[0].Target)
