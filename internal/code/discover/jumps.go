@@ -95,9 +95,14 @@ const maxPad = 32
 //	48 89 c5        mov  %rax,%rbp
 //	e9 fc 09 fb ff  jmp  2658e       within abort, by the symbols
 func (s *sweep) landingPads() {
+	left := maxVisited
 	for _, key := range s.ends.Without(s.seen) {
 		at := s.Addr(key)
-		for i := range s.insns[:min(maxPad, s.Decode(at, s.insns[:]))] {
+		n := min(maxPad, s.Decode(at, s.insns[:]))
+		if left -= n; left < 0 {
+			return
+		}
+		for i := range s.insns[:n] {
 			in := &s.insns[i]
 			if in.Op == cpu.OpJump && in.Target != 0 && in.Flags&(cpu.FlagTable|cpu.FlagMemory) == 0 && s.far(at.PC, in.Target) {
 				s.jumps.add(jump{at.PC, disasm.Target(in).Key()})
