@@ -13,15 +13,16 @@ import (
 // known is not in it.
 type Entered map[uint64]uint64
 
-// of looks registers up for a function that was entered by the call which its caller waits for.
+// of looks registers up for a function that was entered by the call which its caller waits for. It
+// finds none where a jump may have entered the function again since.
 func (n Entered) of(sc symbol.Scope) func(reg uint64) (uint64, bool) {
-	once := sync.OnceValue(func() bool {
+	enteredOnce := sync.OnceValue(func() bool {
 		all := &entries{Info: sc.Info, left: maxEntries}
 		return !all.jumpsAway(sc.Function)
 	})
 	return func(reg uint64) (uint64, bool) {
 		v, ok := n[reg]
-		return v, ok && once()
+		return v, ok && enteredOnce()
 	}
 }
 
@@ -46,7 +47,7 @@ const (
 // Passed is what the call that a frame waits for passed in registers, by the call site's entry:
 // values that the caller can still tell, as of registers that calls preserve. returnPC is the
 // image address where the frame goes on. The call must go straight to the function of the next
-// frame further in: what another one was called with is not what that one was entered with.
+// frame further in, or the values are those that another function was entered with.
 func Passed(names *symbol.Symbolizer, caller *Place, returnPC uint64) (n Entered) {
 	if caller.Frame.Module == nil {
 		return nil
