@@ -73,8 +73,18 @@ func (f *onDemand) close() error {
 
 // Bytes returns the whole capture. What can be read once only is spilled to a
 // temporary file and mapped, so that it takes disk, not memory. Where reading breaks
-// off, or ctx ends it, what came before is returned together with an error.
+// off, what came before is returned together with an error. Once ctx has ended there is
+// nothing but an error, which wraps that of ctx. Errors are *Error.
 func (c *Capture) Bytes(ctx context.Context) ([]byte, error) {
+	data, err := c.stored(ctx)
+	if ended := ctx.Err(); ended != nil {
+		return nil, &Error{Path: c.Name, Offset: -1, Reason: "not read", Err: ended}
+	}
+	return data, err
+}
+
+// stored is Bytes without a look at whether ctx has ended.
+func (c *Capture) stored(ctx context.Context) ([]byte, error) {
 	if c.Data != nil || c.reader == nil {
 		return c.Data, nil
 	}

@@ -47,7 +47,7 @@ const maxReport = 64 << 20
 
 func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
 	data, broken := c.Bytes(ctx)
-	if data == nil || ctx.Err() != nil {
+	if data == nil {
 		return nil, broken
 	}
 	if len(data) > maxReport {

@@ -39,7 +39,7 @@ func sniff(head []byte) bool {
 // open reads the whole core; it is one snapshot.
 func open(ctx context.Context, capture *input.Capture, env *input.Env) (input.Stream, error) {
 	data, err := capture.Bytes(ctx)
-	if data == nil || ctx.Err() != nil {
+	if data == nil {
 		return nil, err
 	}
 	var found problems

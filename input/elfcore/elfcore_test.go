@@ -2,6 +2,8 @@ package elfcore_test
 
 import (
 	"bytes"
+	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +14,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/elfcore"
 	"github.com/backsight/backsight/internal/budget/meter"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
@@ -408,4 +411,20 @@ func FuzzCore(f *testing.F) {
 			snap.ModuleAt(0x1000)
 		}
 	})
+}
+
+// TestCancelled: a core that lies on disk is not opened once the context has ended, and the
+// error says so.
+func TestCancelled(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "core")
+	if err := os.WriteFile(path, newCore(archNamed(t, "x86_64", "", false)).thread(1, 11, 0).bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	env := &input.Env{Archs: captured.Archs(), Formats: []input.Format{elfcore.Format()}, Files: input.NewFiles(input.FileOptions{})}
+	s, err := input.Open(ctx, path, env)
+	if s != nil || !errors.Is(err, context.Canceled) || !errors.As(err, new(*input.Error)) {
+		t.Errorf("%v, %v", s, err)
+	}
 }

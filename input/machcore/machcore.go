@@ -54,7 +54,7 @@ func (c *core) issue(format string, args ...any) {
 // open reads the whole core; it is one snapshot.
 func open(ctx context.Context, capture *input.Capture, env *input.Env) (input.Stream, error) {
 	data, err := capture.Bytes(ctx)
-	if data == nil || ctx.Err() != nil {
+	if data == nil {
 		return nil, err
 	}
 	c := core{name: capture.Name, data: data, env: env, left: budget.New("bytes of load commands", maxCommands, uint64(len(data))/2)}

@@ -35,7 +35,7 @@ func Format() input.Format {
 // open reads a dump.
 func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
 	data, err := c.Bytes(ctx)
-	if data == nil || ctx.Err() != nil {
+	if data == nil {
 		return nil, err
 	}
 	complete := true
