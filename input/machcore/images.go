@@ -50,6 +50,9 @@ func unique(list []located) []located {
 // version, count, and the address of an array of header, path and time.
 func (c *core) dyldList(known []located) (list []located) {
 	for _, l := range known {
+		if len(list) >= maxImages {
+			break
+		}
 		img, slide, err := c.fromMemory(&l)
 		if err != nil || !macho.IdentityOf(img).Dyld {
 			continue

@@ -17,6 +17,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/macho"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/budget/meter"
 	"github.com/backsight/backsight/internal/synth/machofile"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
@@ -152,6 +153,30 @@ func FuzzCore(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if sniff(data) {
 			_, _ = read(t, data)
+		}
+	})
+}
+
+// TestNotesOfOneTable: notes that all show the same table of images take no more memory than one.
+func TestNotesOfOneTable(t *testing.T) {
+	const path, entries, notes = 8, 2048, 500
+	data := bytes.Repeat([]byte{'x'}, entries)
+	data[entries-1] = 0
+	for range maxImages {
+		data = append(data, machofile.U64(path)...)
+		data = append(data, make([]byte, 16)...) // UUID
+		data = append(data, machofile.U64(imageAt, 0, 0)...)
+	}
+	table := machofile.U32(1, maxImages)
+	table = append(table, machofile.U64(entries)...)
+	table = append(table, machofile.U32(imageEntry)...)
+	c := core{data: data}
+	for range notes {
+		c.commands.notes = append(c.commands.notes, note{noteImages, table})
+	}
+	meter.Allocations(t, len(data), func() {
+		if n := len(c.noted()); n != maxImages {
+			t.Errorf("%d images", n)
 		}
 	})
 }

@@ -38,6 +38,9 @@ func (c *core) codeMask() uint64 {
 // noted are the images that notes list.
 func (c *core) noted() (list []located) {
 	for _, n := range c.commands.notes {
+		if len(list) >= maxImages { // notes may all show one table
+			break
+		}
 		switch n.owner {
 		case noteImages:
 			list = append(list, c.imageInfos(n.data)...)
