@@ -17,6 +17,7 @@ import (
 	"github.com/backsight/backsight/cpu/arm64"
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/budget/meter"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
 )
@@ -303,5 +304,67 @@ func TestRoom(t *testing.T) {
 		if n, is := len(snaps[0].Threads), snaps[0].Issues; n > 17_000 || len(is) != 1 || is[0].Text != "r.crash: more than 16384 threads; the others are left out" {
 			t.Errorf("%s: %d threads, issues %v", name, n, is)
 		}
+	}
+}
+
+// TestLongProcessName: the name of a process is part of the names of all of its threads, and
+// takes memory in proportion to the report whatever its length.
+func TestLongProcessName(t *testing.T) {
+	var report strings.Builder
+	report.WriteString(`{"bug_type":"151"}` + "\n" + `{"processByPid":{"1":{"procname":"` + strings.Repeat("n", 256<<10) + `","threadById":{"0":{}`)
+	for i := range 8000 {
+		fmt.Fprintf(&report, `,"%d":{"id":%[1]d,"name":"worker"}`, i+1)
+	}
+	report.WriteString("}}}}")
+	meter.Allocations(t, report.Len(), func() {
+		snaps, err := snapshots(t, []byte(report.String()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if name := snaps[0].Threads[1].Name; !strings.HasPrefix(name, "nnn") || !strings.HasSuffix(name, "… [1] worker") {
+			t.Errorf("%d bytes: %.40q", len(name), name)
+		}
+	})
+}
+
+// TestStates: registers are those of the thread that their heading names, else of the first
+// that crashed; a number that no thread has is no thread's.
+func TestStates(t *testing.T) {
+	const report = `Incident Identifier: 1
+Code Type:           ARM-64 (Native)
+
+Thread 3:
+0   a   0x1 b + 2
+
+Thread 7 Crashed:
+0   a   0x2 b + 2
+
+Thread 7:
+0   a   0x3 b + 2
+
+Thread 9 crashed with ARM Thread State (64-bit):
+    x0: 0x0000000000000001
+Unknown thread crashed with ARM Thread State (64-bit):
+    x1: 0x0000000000000002
+Thread 3 crashed with ARM Thread State (64-bit):
+    x2: 0x0000000000000003
+Thread 7 crashed with ARM Thread State (64-bit):
+    x3: 0x0000000000000004
+`
+	snaps, err := snapshots(t, []byte(report))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, th := range snaps[0].Threads {
+		for i, name := range []string{"x0", "x1", "x2", "x3"} {
+			r, _ := snaps[0].Arch.RegByName(name)
+			if v, ok := th.Regs.Lookup(r); ok {
+				got = append(got, fmt.Sprintf("%d at %#x: x%d=%d", th.ID, th.Listed[0].PC, i, v))
+			}
+		}
+	}
+	if want := "3 at 0x1: x2=3, 7 at 0x2: x1=2, 7 at 0x2: x3=4"; strings.Join(got, ", ") != want {
+		t.Errorf("%s, want %s", strings.Join(got, ", "), want)
 	}
 }

@@ -101,10 +101,11 @@ func (s *shot) threads(processes json.RawMessage) (list []shotThread) {
 			return
 		}
 		number, _ := strconv.Atoi(pid)
+		process := darwin.Shortened(p.Name) + " [" + darwin.Shortened(pid) + "] "
 		eachMember(p.Threads, more, func(_ string, raw json.RawMessage) {
 			var t jsonShotThread
 			if json.Unmarshal(raw, &t) == nil {
-				list = append(list, shotThread{number, target.Thread{ID: t.ID, Name: strings.TrimSpace(p.Name + " [" + pid + "] " + t.Name),
+				list = append(list, shotThread{number, target.Thread{ID: t.ID, Name: strings.TrimSpace(process + t.Name),
 					Listed: append(s.frames(t.Kernel), s.frames(t.User)...)}})
 			}
 		})

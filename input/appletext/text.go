@@ -38,10 +38,14 @@ type textReport struct {
 	names     map[int]string
 	images    bool
 	room      darwin.Room
+	// indexes are those of threads in out by number, and crash that of the first thread that
+	// crashed, −1 for none: a report may have as many lines that name a thread as it has threads.
+	indexes map[int]int
+	crash   int
 }
 
 func newTextReport(size int) *textReport {
-	return &textReport{header: map[string]string{}, at: -1, state: -1, names: map[int]string{}, room: darwin.NewRoom(size)}
+	return &textReport{header: map[string]string{}, at: -1, state: -1, names: map[int]string{}, indexes: map[int]int{}, crash: -1, room: darwin.NewRoom(size)}
 }
 
 // maxHeader bounds the headers of a report, which has some twenty.
@@ -143,6 +147,12 @@ func (r *textReport) begin(t target.Thread) {
 	}
 	r.at = len(r.out.Threads)
 	r.out.Threads = append(r.out.Threads, t)
+	if _, again := r.indexes[t.ID]; !again {
+		r.indexes[t.ID] = r.at
+	}
+	if t.Crashed && r.crash < 0 {
+		r.crash = r.at
+	}
 }
 
 // end gives the thread its frames.
@@ -172,12 +182,14 @@ func (r *textReport) threadLine(line string) {
 	}
 }
 
-// crashed is the thread whose registers follow: by its number, else the crashed one.
+// crashed is the index of the thread whose registers follow: by its number, else the first
+// that crashed; −1 for none.
 func (r *textReport) crashed(number string) int {
-	for i := range r.out.Threads {
-		if t := &r.out.Threads[i]; number != "" && t.ID == atoi(number) || number == "" && t.Crashed {
-			return i
-		}
+	if number == "" {
+		return r.crash
+	}
+	if i, ok := r.indexes[atoi(number)]; ok {
+		return i
 	}
 	return -1
 }

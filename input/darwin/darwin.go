@@ -115,3 +115,16 @@ func System(version string) string {
 	}
 	return "macOS"
 }
+
+// maxName bounds in bytes what a report says in the name of a thread. The kernel keeps 32 bytes
+// of a process's name and 64 of a thread's; an exception's reason may be longer.
+const maxName = 200
+
+// Shortened is text of a report for the name of a thread, or of many threads: its beginning
+// where it is too long for that, with "…" behind.
+func Shortened(text string) string {
+	if len(text) <= maxName {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxName], "") + "…"
+}

@@ -112,19 +112,9 @@ func (r *report) convert(arch *cpu.Arch) *darwin.Report {
 		out.Threads = append(out.Threads, t.convert(arch))
 	}
 	if e := r.exception; e != nil {
-		out.Threads = append(out.Threads, target.Thread{ID: len(r.threads), Name: shortened("exception " + e.name + ": " + e.reason), Listed: listed(e.frames)})
+		out.Threads = append(out.Threads, target.Thread{ID: len(r.threads), Name: darwin.Shortened("exception " + e.name + ": " + e.reason), Listed: listed(e.frames)})
 	}
 	return out
-}
-
-// maxName bounds the name of a thread that an exception's reason makes.
-const maxName = 200
-
-func shortened(s string) string {
-	if len(s) > maxName {
-		return s[:maxName] + "…"
-	}
-	return s
 }
 
 func (t *thread) convert(arch *cpu.Arch) target.Thread {
