@@ -57,7 +57,7 @@ func parse(text string) (l line, ok bool) {
 	for _, f := range strings.Fields(text[i+len(mark)-len("0x"):]) {
 		digits, number := strings.CutPrefix(f, "0x")
 		if !number {
-			l.identity, _ = hex.DecodeString(f)
+			l.identity, _ = hex.DecodeString(f[:min(len(f), 2*maxIdentity)])
 			break
 		}
 		pc, err := strconv.ParseUint(digits, 16, 64)
@@ -75,7 +75,7 @@ func (l *line) report(env *input.Env) *console.Report {
 	p := firmware.Open(env, nil)
 	r := &console.Report{Title: title, Arch: p.Arch, Modules: p.Modules, Issues: p.Issues}
 	for _, m := range p.Modules {
-		if len(l.identity) > 0 && m.Image != nil && !bytes.HasPrefix(m.Image.Identity(), l.identity[:min(len(l.identity), maxIdentity)]) {
+		if len(l.identity) > 0 && m.Image != nil && !bytes.HasPrefix(m.Image.Identity(), l.identity) {
 			return &console.Report{Title: title, Issues: []target.Issue{{Kind: target.IssueNotUsed, Subject: m.Name,
 				Text: fmt.Sprintf("%s: another build than the device's, which is %x; not used", m.Name, l.identity)}}}
 		}

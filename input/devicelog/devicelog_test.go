@@ -2,6 +2,7 @@ package devicelog
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -16,6 +17,7 @@ func TestParse(t *testing.T) {
 		"backsight: 0x":                                     "",
 		"the backsight 0x14":                                "",
 		"backsight: 0xffffffffffffffff 0x1ffffffffffffffff": "[ffffffffffffffff] ",
+		"backsight: 0x14 " + strings.Repeat("7158392a", 99): "[14] " + strings.Repeat("7158392a", maxIdentity/4),
 	} {
 		l, ok := parse(text)
 		got := ""
