@@ -3,7 +3,6 @@ package elf
 import (
 	"bytes"
 	"encoding/binary"
-	"strings"
 
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/budget"
@@ -92,23 +91,22 @@ func (l *linker) put(off, v uint64) {
 
 // layOut gives each loaded section an address.
 func (l *linker) layOut() {
-	groups := [...]func(name string, flags uint64) bool{
-		func(_ string, flags uint64) bool { return flags&shfExecinstr != 0 },
-		func(_ string, flags uint64) bool { return flags&shfWrite == 0 },
-		func(_ string, flags uint64) bool { return flags&shfROAfterInit != 0 },
-		func(string, uint64) bool { return true },
+	groups := [...]func(flags uint64) bool{
+		func(flags uint64) bool { return flags&shfExecinstr != 0 },
+		func(flags uint64) bool { return flags&shfWrite == 0 },
+		func(flags uint64) bool { return flags&shfROAfterInit != 0 },
+		func(uint64) bool { return true },
 	}
 	next, placed := l.at.Base, make([]bool, l.sections.n)
 	for _, start := range []bool{false, true} {
 		for _, in := range groups {
 			for i := range l.sections.n {
 				s := l.sections.at(i)
-				name := string(nameAt(l.sections.names, s.name))
-				if s.flags&shfAlloc == 0 || placed[i] || strings.HasPrefix(name, ".init") != start || !in(name, s.flags) {
+				if s.flags&shfAlloc == 0 || placed[i] || l.forStart(&s) != start || !in(s.flags) {
 					continue
 				}
 				placed[i] = true
-				next = l.place(i, name, &s, next)
+				next = l.place(i, &s, next)
 			}
 			next = (next + 0xfff) &^ 0xfff
 		}
@@ -116,17 +114,23 @@ func (l *linker) layOut() {
 	l.end = next
 }
 
+// forStart tells whether a section is needed while the module starts only, by its name.
+func (l *linker) forStart(s *shdr) bool {
+	names := l.sections.names
+	return bytes.HasPrefix(names[bin.Limit(uint64(s.name), len(names)):], []byte(".init"))
+}
+
 // maxSpread bounds how far from one another the sections of a module lie that is loaded in
 // one piece.
 const maxSpread = 64 << 20
 
 // place gives section i its address, and returns where the next one may begin.
-func (l *linker) place(i int, name string, s *shdr, next uint64) uint64 {
+func (l *linker) place(i int, s *shdr, next uint64) uint64 {
 	if align := l.alignment(i); align > 1 {
 		next = (next + align - 1) &^ (align - 1)
 	}
 	l.addr[i] = next
-	if a, known := l.at.Sections[name]; known {
+	if a, known := l.at.Sections[string(nameAt(l.sections.names, s.name))]; known {
 		l.addr[i] = a
 	}
 	if l.addr[i]-l.at.Base < maxSpread { // else it lies with other modules' sections of its kind
@@ -145,7 +149,8 @@ func (l *linker) alignment(i int) uint64 {
 	return 1
 }
 
-// placeSymbols turns the symbols' values, offsets in sections, into addresses.
+// placeSymbols turns the symbols' values, offsets in sections, into addresses: those of the
+// first table, for an object has one only (gABI ch. 4, SHT_SYMTAB).
 func (l *linker) placeSymbols() {
 	for i := range l.sections.n {
 		s := l.sections.at(i)
@@ -158,6 +163,7 @@ func (l *linker) placeSymbols() {
 				l.put(s.off+uint64(k)*l.layout.sym+l.valueAt(), m.value+l.addr[m.shndx])
 			}
 		}
+		return
 	}
 }
 
@@ -170,11 +176,11 @@ func (l *linker) valueAt() uint64 {
 }
 
 // symbol is the address of symbol k of a table, whose symbols have addresses already.
-func (l *linker) symbol(t *symtab, k int) uint64 {
-	if k >= t.len() {
+func (l *linker) symbol(t *symtab, k uint32) uint64 {
+	if uint64(k) >= uint64(t.len()) {
 		return l.end
 	}
-	m := t.at(k)
+	m := t.at(int(k))
 	if m.shndx != shnUndef {
 		return m.value
 	}
@@ -197,23 +203,24 @@ func (l *linker) symbol(t *symtab, k int) uint64 {
 
 // relocate applies the relocations of one section.
 func (l *linker) relocate(s shdr) {
-	if int(s.info) >= l.sections.n || int(s.link) >= l.sections.n {
+	count := uint64(l.sections.n)
+	if uint64(s.info) >= count || uint64(s.link) >= count {
 		return
 	}
 	to, symbols := l.sections.at(int(s.info)), l.sections.at(int(s.link))
 	t := symtab{f: l.file, syms: l.sections.bytes(symbols)}
-	if int(symbols.link) < l.sections.n {
+	if uint64(symbols.link) < count {
 		t.str = l.sections.bytes(l.sections.at(int(symbols.link)))
 	}
 	if to.flags&shfCompressed != 0 {
 		return
 	}
-	patch := patcher{order: l.order(), machine: l.machine, data: l.sections.bytes(to)}
+	patch := patcher{order: l.order(), machine: l.machine, data: l.sections.bytes(to), implicit: s.typ == shtRel}
 	r := bin.New(l.sections.bytes(s), l.big)
 	for r.Len() > 0 {
 		off, info := l.word(&r), l.word(&r)
 		sym, typ := l.relocInfo(info)
-		e := relocation{typ: typ, off: off, place: l.addr[s.info] + off, symbol: l.symbol(&t, int(sym))}
+		e := relocation{typ: typ, off: off, place: l.addr[s.info] + off, symbol: l.symbol(&t, sym)}
 		if s.typ == shtRela {
 			e.addend = int64(l.word(&r))
 			if !l.wide {
@@ -223,7 +230,7 @@ func (l *linker) relocate(s shdr) {
 		if r.Err() != nil {
 			return
 		}
-		patch.apply(e, s.typ == shtRel)
+		patch.apply(e)
 	}
 }
 

@@ -132,3 +132,44 @@ func FuzzLink(f *testing.F) {
 		}
 	})
 }
+
+// TestLinkTwoTables: an object has one symbol table; a second header for the same table does not
+// move its symbols again.
+func TestLinkTwoTables(t *testing.T) {
+	const base, symtab, headerSize = 0x4000, 4, 64
+	object := moduleObject()
+	headers := binary.LittleEndian.Uint64(object[40:])
+	object = append(object, object[headers+symtab*headerSize:][:headerSize]...)
+	object[60]++ // e_shnum
+	linked, err := Link("m.ko", object, Placement{Base: base})
+	if err != nil {
+		t.Fatal(err)
+	}
+	img, err := image.Parse("m.ko", linked, []image.Format{Format()}, options())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, ok := img.SymbolNamed("f"); !ok || s.Addr != base {
+		t.Errorf("f: %+v, want %#x", s, uint64(base))
+	}
+}
+
+// TestLinkAbsurdNumbers: sections and symbols that are not there, of numbers that an int of 32
+// bits takes for negative ones among them.
+func TestLinkAbsurdNumbers(t *testing.T) {
+	const relaText, headerSize = 6, 64
+	le := binary.LittleEndian
+	for _, number := range []uint32{100, 1 << 31, 1<<32 - 1} {
+		for name, edit := range map[string]func(object, header []byte){
+			"sh_link": func(_, header []byte) { le.PutUint32(header[40:], number) },
+			"sh_info": func(_, header []byte) { le.PutUint32(header[44:], number) },
+			"symbol":  func(object, header []byte) { le.PutUint32(object[le.Uint64(header[24:])+12:], number) },
+		} {
+			object := moduleObject()
+			edit(object, object[le.Uint64(object[40:])+relaText*headerSize:])
+			if linked, err := Link("m.ko", object, Placement{Base: 0x4000}); err != nil || len(linked) != len(object) {
+				t.Errorf("%s %#x: %d bytes, %v", name, number, len(linked), err)
+			}
+		}
+	}
+}

@@ -11,11 +11,13 @@ type relocation struct {
 	addend int64
 }
 
-// patcher applies relocations to the bytes of one section.
+// patcher applies the relocations of one section of them to the bytes of another section.
 type patcher struct {
 	order   binary.ByteOrder
 	machine uint16
 	data    []byte
+	// implicit: addends stand in data (SHT_REL).
+	implicit bool
 	// high are the MIPS HI16 whose lower half is still to come (MIPS supplement, ch. 4).
 	high []relocation
 }
@@ -23,41 +25,62 @@ type patcher struct {
 // maxHigh bounds the HI16 that wait for a LO16.
 const maxHigh = 64
 
-// apply applies one relocation; implicit: the addend stands in the section (REL). What
-// is not known is left as it is: it concerns data that nobody looks at here.
-func (p *patcher) apply(e relocation, implicit bool) {
+// apply applies one relocation. A type that is not known leaves the bytes as they are: such
+// types concern data that nobody looks at here.
+func (p *patcher) apply(e relocation) {
 	if e.off > uint64(len(p.data)) || uint64(len(p.data))-e.off < 4 {
 		return
 	}
 	switch p.machine {
 	case emX86_64:
-		p.x86(e, map[uint32]word{1: {8, false}, 2: {4, true}, 4: {4, true}, 10: {4, false}, 11: {4, false}, 24: {8, true}}, false)
+		p.word(e, wordX8664(e.typ))
 	case em386:
-		p.x86(e, map[uint32]word{1: {4, false}, 2: {4, true}, 4: {4, true}}, implicit)
+		p.word(e, word386(e.typ))
 	case emAArch64:
 		p.aarch64(e)
 	case emARM:
-		p.arm(e, implicit)
+		p.arm(e)
 	case emMIPS:
-		p.mips(e, implicit)
+		p.mips(e)
 	case emRISCV:
 		p.riscv(e)
 	}
 }
 
-// word is a relocation of a whole word: S + A, relative to P or not.
+// word is a relocation of size bytes as a whole: S + A, relative to P or not. One of size 0
+// changes nothing.
 type word struct {
 	size     int
 	relative bool
 }
 
-func (p *patcher) x86(e relocation, words map[uint32]word, implicit bool) {
-	if w, ok := words[e.typ]; ok {
-		p.word(e, w, implicit)
+// wordX8664 is what a type fills in (System V ABI, AMD64 supplement, table "Relocation Types").
+func wordX8664(typ uint32) word {
+	switch typ {
+	case 1: // 64
+		return word{8, false}
+	case 2, 4: // PC32, PLT32
+		return word{4, true}
+	case 10, 11: // 32, 32S
+		return word{4, false}
+	case 24: // PC64
+		return word{8, true}
 	}
+	return word{}
 }
 
-func (p *patcher) word(e relocation, w word, implicit bool) {
+// word386 is what a type fills in (System V ABI, Intel386 supplement, table "Relocation Types").
+func word386(typ uint32) word {
+	switch typ {
+	case 1: // 32
+		return word{4, false}
+	case 2, 4: // PC32, PLT32
+		return word{4, true}
+	}
+	return word{}
+}
+
+func (p *patcher) word(e relocation, w word) {
 	b := p.data[e.off:]
 	if len(b) < w.size {
 		return
@@ -70,7 +93,7 @@ func (p *patcher) word(e relocation, w word, implicit bool) {
 	case 8:
 		p.order.PutUint64(b, v)
 	case 4:
-		if implicit {
+		if p.implicit {
 			v += uint64(p.order.Uint32(b))
 		}
 		p.order.PutUint32(b, uint32(v))
@@ -94,11 +117,11 @@ func (p *patcher) aarch64(e relocation) {
 	instructions.order = binary.LittleEndian
 	switch e.typ {
 	case 257, 260: // ABS64, PREL64
-		p.word(e, word{8, e.typ == 260}, false)
+		p.word(e, word{8, e.typ == 260})
 	case 258, 261: // ABS32, PREL32
-		p.word(e, word{4, e.typ == 261}, false)
+		p.word(e, word{4, e.typ == 261})
 	case 259, 262: // ABS16, PREL16
-		p.word(e, word{2, e.typ == 262}, false)
+		p.word(e, word{2, e.typ == 262})
 	case 282, 283: // JUMP26, CALL26
 		instructions.insn(e, 0x03ff_ffff, uint32(d>>2))
 	case 280: // CONDBR19
@@ -110,20 +133,28 @@ func (p *patcher) aarch64(e relocation) {
 		instructions.insn(e, 0x60ff_ffe0, uint32(pages&3)<<29|uint32(pages>>2)<<5)
 	case 274: // ADR_PREL_LO21
 		instructions.insn(e, 0x60ff_ffe0, uint32(d&3)<<29|uint32(d>>2)<<5)
-	case 277, 278, 284, 285, 286, 299: // ADD_ABS_LO12_NC, LDST8 … LDST128
-		scale := map[uint32]uint{284: 1, 285: 2, 286: 3, 299: 4}[e.typ]
-		instructions.insn(e, 0x003f_fc00, uint32(v&0xfff>>scale)<<10)
+	case 277, 278: // ADD_ABS_LO12_NC, LDST8
+		instructions.low12(e, v, 0)
+	case 284, 285, 286: // LDST16 to LDST64
+		instructions.low12(e, v, uint(e.typ-283))
+	case 299: // LDST128
+		instructions.low12(e, v, 4)
 	}
 }
 
+// low12 stores the offset of an address in its page, in units of 1<<scale bytes.
+func (p *patcher) low12(e relocation, addr uint64, scale uint) {
+	p.insn(e, 0x003f_fc00, uint32(addr&0xfff>>scale)<<10)
+}
+
 // arm: ELF for the Arm Architecture, "Relocation". Addends stand in the section.
-func (p *patcher) arm(e relocation, implicit bool) {
+func (p *patcher) arm(e relocation) {
 	old := p.order.Uint32(p.data[e.off:])
 	switch e.typ {
 	case 2, 38: // ABS32, TARGET1
-		p.word(e, word{4, false}, implicit)
+		p.word(e, word{4, false})
 	case 3: // REL32
-		p.word(e, word{4, true}, implicit)
+		p.word(e, word{4, true})
 	case 42: // PREL31
 		d := e.symbol + uint64(int64(int32(old<<1)>>1)) - e.place
 		p.insn(e, 0x7fff_ffff, uint32(d))
@@ -156,30 +187,30 @@ func (p *patcher) thumbCall(e relocation) {
 
 // mips: System V ABI, MIPS supplement, chapter 4. An addend in the section of a HI16 is
 // completed by that of the next LO16.
-func (p *patcher) mips(e relocation, implicit bool) {
+func (p *patcher) mips(e relocation) {
 	old := p.order.Uint32(p.data[e.off:])
 	v := e.symbol + uint64(e.addend)
 	switch e.typ {
 	case 2: // 32
-		p.word(e, word{4, false}, implicit)
+		p.word(e, word{4, false})
 	case 18: // 64
-		p.word(e, word{8, false}, false)
+		p.word(e, word{8, false})
 	case 248: // PC32
-		p.word(e, word{4, true}, implicit)
+		p.word(e, word{4, true})
 	case 4: // 26
-		if implicit {
+		if p.implicit {
 			v += uint64(old & 0x03ff_ffff << 2)
 		}
 		p.insn(e, 0x03ff_ffff, uint32(v>>2))
 	case 5: // HI16
-		if !implicit {
+		if !p.implicit {
 			p.insn(e, 0xffff, uint32((v+0x8000)>>16))
 		} else if len(p.high) < maxHigh {
 			p.high = append(p.high, e)
 		}
 	case 6: // LO16
 		low := int32(int16(old))
-		if !implicit {
+		if !p.implicit {
 			low = 0
 		}
 		for _, h := range p.high {
@@ -202,11 +233,11 @@ func (p *patcher) riscv(e relocation) {
 	d := uint32(v - e.place)
 	switch e.typ {
 	case 1: // 32
-		p.word(e, word{4, false}, false)
+		p.word(e, word{4, false})
 	case 2: // 64
-		p.word(e, word{8, false}, false)
+		p.word(e, word{8, false})
 	case 57: // 32_PCREL
-		p.word(e, word{4, true}, false)
+		p.word(e, word{4, true})
 	case 17: // JAL
 		p.insn(e, 0xffff_f000, d&0x10_0000<<11|d&0x7fe<<20|d&0x800<<9|d&0xf_f000)
 	case 16: // BRANCH
