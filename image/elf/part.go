@@ -127,10 +127,10 @@ func (s *stream) part(off, n uint64) []byte {
 		s.data = s.data[off-s.from:]
 	}
 	s.from = off
-	const step = 1 << 20 // memory grows with what comes out
+	const least = 1 << 20 // memory grows with what comes out, and doubles: each byte is copied once or twice
 	for !s.ended && uint64(len(s.data)) < n {
 		old := len(s.data)
-		more := min(n-uint64(old), step)
+		more := min(n-uint64(old), max(least, uint64(old)))
 		s.data = append(s.data[:old:old], make([]byte, more)...)
 		got, err := io.ReadFull(s.z, s.data[old:])
 		s.data, s.ended = s.data[:old+got], err != nil

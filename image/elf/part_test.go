@@ -2,7 +2,10 @@ package elf
 
 import (
 	"bytes"
+	"math/rand/v2"
 	"testing"
+
+	"github.com/backsight/backsight/internal/budget/meter"
 )
 
 // TestSectionPart asks for parts of one section, compressed or not, one after the
@@ -52,4 +55,22 @@ func TestDamagedPart(t *testing.T) {
 			t.Errorf("%s: %d bytes", name, len(got))
 		}
 	}
+}
+
+// TestCostOfLargePart: a part of many megabytes takes memory in proportion, not a copy of all for
+// each further megabyte.
+func TestCostOfLargePart(t *testing.T) {
+	want := make([]byte, 64<<20)
+	random := rand.NewPCG(1, 2)
+	for i := 0; i < len(want); i += 48 {
+		want[i] = byte(random.Uint64())
+	}
+	e := build{wide: true}
+	e.secs = []sec{text(0x1000, 16), {name: ".debug_info", flags: shfCompressed, data: e.chdr(elfcompressZlib, uint64(len(want)), deflate(want))}}
+	img := parse(t, e.bytes())
+	meter.Allocations(t, 4*len(want)/meter.PerByte, func() {
+		if got := img.SectionPart(".debug_info", 0, uint64(len(want))); !bytes.Equal(got, want) {
+			t.Errorf("%d bytes of %d", len(got), len(want))
+		}
+	})
 }
