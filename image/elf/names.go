@@ -3,6 +3,8 @@ package elf
 import (
 	"bytes"
 	"hash/maphash"
+
+	"github.com/backsight/backsight/internal/budget"
 )
 
 // maxNamed is how many names are looked for in the tables themselves before there is an
@@ -15,19 +17,27 @@ const maxNamed = 1
 type nameIndex struct {
 	tables []symtab
 	seed   maphash.Seed
-	refs   []uint32 // a power of two, some of them noRef
+	refs   []uint32      // a power of two, some of them noRef
+	read   budget.Budget // bytes of names
 }
 
+// How many bytes of names are read for the index. The names of a linked file are as long as its
+// string table together, or twice as long where short ones are the ends of others; a hostile
+// table of 64 KB could be a million names of that length.
+const namesFloor, namesPerByte = 1 << 20, 8
+
 func newNames(tables []symtab) nameIndex {
-	total := 0
+	total, strings := 0, uint64(0)
 	for n := range tables {
 		total += min(tables[n].len(), refMask)
+		strings += uint64(len(tables[n].str))
 	}
 	size := 16
 	for size < 2*total {
 		size *= 2
 	}
-	x := nameIndex{tables: tables, seed: maphash.MakeSeed(), refs: make([]uint32, size)}
+	x := nameIndex{tables: tables, seed: maphash.MakeSeed(), refs: make([]uint32, size),
+		read: budget.New("bytes of names", namesFloor, namesPerByte*strings)}
 	for i := range x.refs {
 		x.refs[i] = noRef
 	}
@@ -39,11 +49,18 @@ func newNames(tables []symtab) nameIndex {
 	return x
 }
 
-// add adds a symbol, unless there is a better one of its name.
+// add adds a symbol, unless there is a better one of its name, or its name is more than is read.
 func (x *nameIndex) add(ref uint32) {
 	t, s := x.at(ref)
+	if !t.isDefined(&s) || !t.hasName(&s) || x.read.Err() != nil {
+		return
+	}
 	name, _ := t.bareName(&s)
-	if len(name) == 0 || !t.isDefined(&s) {
+	if len(name) == 0 { // the string does not end
+		x.read.Draw(maxName)
+		return
+	}
+	if !x.read.Draw(len(name)) {
 		return
 	}
 	at := x.slot(name)

@@ -1,6 +1,8 @@
 package elf
 
 import (
+	"bytes"
+	"encoding/binary"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
@@ -237,5 +239,29 @@ func TestSymbolAtAllocatesTheNameOnly(t *testing.T) {
 	}
 	if n := testing.AllocsPerRun(100, func() { img.SymbolAt(0x1080) }); n > 0 {
 		t.Errorf("a miss allocates %v times", n)
+	}
+}
+
+// TestNamesOfOneString: a million symbols whose names are the ends of one long string are not all
+// read; the first names are found.
+func TestNamesOfOneString(t *testing.T) {
+	const long, n = 60_000, 2000
+	e := build{wide: true}
+	list := make([]tsym, n)
+	for i := range list {
+		list[i] = tsym{name: "f", value: 0x1000, size: 1, info: globalFunc, shndx: 1}
+	}
+	tables := e.symtab(".symtab", ".strtab", list...)
+	tables[1].data = append(append([]byte{0}, bytes.Repeat([]byte{'x'}, long)...), 0)
+	for i := range list {
+		binary.LittleEndian.PutUint32(tables[0].data[24*(i+1):], uint32(1+i))
+	}
+	e.secs = append([]sec{text(0x1000, 16)}, tables...)
+	x := newNames(parse(t, e.bytes()).Container().(*container).tables())
+	if err := x.read.Err(); err == nil || x.read.Left() < 0 {
+		t.Errorf("%d bytes are left; %v", x.read.Left(), err)
+	}
+	if x.refs[x.slot(bytes.Repeat([]byte{'x'}, long))] == noRef {
+		t.Error("the first name is not found")
 	}
 }

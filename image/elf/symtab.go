@@ -60,7 +60,7 @@ func (f *file) sectionTable(name string) symtab {
 	return symtab{f: f, syms: f.plain(s), str: f.plain(f.sections.at(int(s.link)))}
 }
 
-// plain is sectionBytes after decompression; symbol tables of Solaris and of
+// plain is what a section holds, decompressed: symbol tables of Solaris and of
 // objcopy --compress-debug-sections on odd inputs may be compressed.
 func (f *file) plain(s shdr) []byte {
 	data := f.sections.bytes(s)
