@@ -39,7 +39,7 @@ type binder struct {
 	bound func(at uint64, name string)
 	moved func(target uint64) bool
 
-	name     []byte // in the file's spelling
+	name     string // in the source's spelling, one string for all words that are bound to it
 	at       uint64
 	threaded bool
 	table    []string // of a threaded program
@@ -63,7 +63,10 @@ func (b *binder) step(op byte, imm uint64) bool {
 	case bindOrdinalULEB, bindAddend: // SLEB128 has the same length
 		r.ULEB()
 	case bindSymbol:
-		b.name = r.CBytes()
+		b.name = ""
+		if name := r.CBytes(); len(name) <= maxName {
+			b.name = plainName(name)
+		}
 	case bindSegment:
 		b.at = b.f.inSegment(imm, r.ULEB())
 	case bindAddAddr:
@@ -92,11 +95,11 @@ func (b *binder) step(op byte, imm uint64) bool {
 func (b *binder) bind(skip uint64) {
 	b.left--
 	if b.threaded {
-		b.table = append(b.table, plainName(b.name))
+		b.table = append(b.table, b.name)
 		return
 	}
-	if len(b.name) > 0 && b.bound != nil {
-		b.bound(b.at, plainName(b.name))
+	if b.name != "" && b.bound != nil {
+		b.bound(b.at, b.name)
 	}
 	b.at += skip + b.f.addrSize()
 }

@@ -58,7 +58,7 @@ func (m *debugMap) read(f *file) {
 			case s.typ == stabObject:
 				object = s.name
 			case object == 0:
-			case int(s.name) < len(t.str) && t.str[s.name] != 0:
+			case uint64(s.name) < uint64(len(t.str)) && t.str[s.name] != 0:
 				m.functions = append(m.functions, mappedFunction{addr: s.value, name: s.name, object: object})
 			case len(m.functions) > 0:
 				m.functions[len(m.functions)-1].size = s.value

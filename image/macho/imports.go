@@ -44,12 +44,16 @@ type binds struct {
 	words map[uint64]string
 }
 
+// How many words an image may have bound: browsers have some ten thousand. A program of ten
+// bytes can bind each word of an image, and a map has forty bytes for a word.
+const bindsFloor, bytesPerBind = 1 << 18, 64
+
 // of runs the bind programs of a file that is loaded as so many bytes, once.
 func (b *binds) of(f *file, loaded uint64) map[uint64]string {
 	b.once.Do(func() {
 		b.words = make(map[uint64]string)
 		// Each word is bound once, or twice where a weak definition may replace it.
-		left := 2 * int(loaded/f.addrSize())
+		left := int(min(2*loaded/f.addrSize(), bindsFloor+loaded/bytesPerBind))
 		for i, x := range f.binds {
 			p := binder{f: f, r: bin.New(f.slice(x), false), lazy: i == 2, left: left,
 				bound: func(at uint64, name string) { b.words[at] = name }}

@@ -2,8 +2,10 @@ package macho
 
 import (
 	"maps"
+	"strings"
 	"testing"
 
+	"github.com/backsight/backsight/internal/budget/meter"
 	"github.com/backsight/backsight/internal/synth/machofile"
 )
 
@@ -103,4 +105,19 @@ func TestSeveralChainsInAPage(t *testing.T) {
 	if want := map[uint64]string{0x1014: "b", 0x1080: "a"}; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
+}
+
+// TestBindsShareNames: the words that are bound to one symbol share its name, however long.
+func TestBindsShareNames(t *testing.T) {
+	const long, loaded = 2000, 1 << 20
+	bind := append([]byte{bindSymbol}, strings.Repeat("n", long)+"\x00"...)
+	bind = append(bind, bindSegment|2, 0, bindDoTimesSkipped, 0xff, 0xff, 0xff, 0x7f, 0, bindDone)
+	b := machofile.File{Text: []machofile.Section{machofile.Code("__text", 0x20)}, Linkedit: []machofile.Table{{Command: lcDyldInfo | lcReqDyld, Data: bind}}}
+	f := parse(t, b.Bytes()).Container().(*container).main
+	meter.Allocations(t, loaded/16, func() {
+		var all binds
+		if words := all.of(f, loaded); len(words) != 2*loaded/8 || len(words[machofile.DataAt+8]) != long {
+			t.Errorf("%d words, a name of %d bytes", len(words), len(words[machofile.DataAt+8]))
+		}
+	})
 }
