@@ -31,7 +31,7 @@ func open(f *image.File, opt image.Options) (*image.Image, error) {
 	if hexfile.Sniff(f.Data[:min(len(f.Data), image.HeadSize)]) {
 		m, err := hexfile.Parse(f.Data)
 		if err != nil {
-			return nil, f.Errorf(0, "no firmware in it: %v", err)
+			return nil, &image.Error{Path: f.Name, Reason: "no firmware in it", Err: err}
 		}
 		runs, h.Entry, h.Issues = m.Runs, m.Entry, named(f.Name, m.Issues)
 	}
