@@ -3,6 +3,7 @@ package kallsyms
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 
 	"github.com/backsight/backsight/internal/budget"
 )
@@ -36,23 +37,28 @@ type finder struct {
 	names      packed
 	numAt      int   // offset of kallsyms_num_syms
 	starts     []int // of each name in names
-	work       budget.Budget
+	work       *budget.Budget
 }
 
 // errNone is that of data without tables.
 var errNone = errors.New("no kallsyms tables")
 
-// Find finds the kallsyms tables in the bytes of a kernel whose words have a size of 4 or 8
-// bytes.
+// Find finds the kallsyms tables in the bytes of a kernel whose words have a size of word
+// bytes, 4 or 8. The error says that there are none, or that the search ended before, at what
+// data of this size may cost.
 func Find(data []byte, word int) (*Table, error) {
+	work := budget.New("names tried", workFloor, uint64(len(data)))
 	for from := 0; ; {
 		tok, order, ok := findTokens(data, from)
 		if !ok {
 			return nil, errNone
 		}
-		f := finder{data: data, order: order, word: word, tok: tok, work: budget.New("names tried", workFloor, uint64(len(data)))}
+		f := finder{data: data, order: order, word: word, tok: tok, work: &work}
 		if t := f.find(); t != nil {
 			return t, nil
+		}
+		if err := work.Err(); err != nil {
+			return nil, fmt.Errorf("kallsyms tables: %w", err)
 		}
 		from = tok.end
 	}
@@ -79,8 +85,8 @@ const (
 	// of symbols: kallsyms_seqs_of_names of a million symbols.
 	maxSequences = 3 << 20
 	maxSymbols   = 1 << 20
-	// workFloor is what finding the names of one token table may cost, beside one step for
-	// each byte: places tried and names walked.
+	// workFloor is what finding the names of all token tables may cost together, beside one
+	// step for each byte: places tried and names walked. A kernel has one token table.
 	workFloor = 1 << 22
 )
 

@@ -1,11 +1,14 @@
 package kallsyms
 
 import (
+	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 
+	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/internal/synth/kernels"
 )
 
@@ -121,4 +124,19 @@ func FuzzParse(f *testing.F) {
 		}
 		table.Functions(func(uint64, uint64) bool { return true })
 	})
+}
+
+// TestManyTokenTables: a search among thousands of token tables without names ends, and says so,
+// before it comes to the table behind them.
+func TestManyTokenTables(t *testing.T) {
+	real := kernels.Kallsyms(symbols(base), kernels.Layout{Order: binary.LittleEndian, Word: 8, Base: base})
+	tok, _, ok := findTokens(real, 0)
+	if !ok {
+		t.Fatal("no token table")
+	}
+	decoy := append(bytes.Clone(real[tok.at:tok.end]), make([]byte, 8)...)
+	data := append(bytes.Repeat(decoy, (4<<20)/len(decoy)), real...)
+	if _, err := Find(data, 8); !errors.As(err, new(*budget.Exceeded)) {
+		t.Errorf("%d bytes: %v", len(data), err)
+	}
 }
