@@ -12,7 +12,7 @@ var errLZO = errors.New("damaged LZO data")
 
 // LZO decompresses one LZO1X block (Documentation/staging/lzo.rst) to limit bytes at most.
 func LZO(packed []byte, limit int) ([]byte, error) {
-	z := lzo{in: bin.New(packed, false), out: make([]byte, 0, min(limit, 64*len(packed)+64)), limit: limit}
+	z := lzo{in: bin.New(packed, false), out: make([]byte, 0, min(limit, times64(len(packed))+64)), limit: limit}
 	err := z.run()
 	return z.out, err
 }
@@ -173,7 +173,7 @@ func unlzop(packed []byte, w *sink) error {
 		if n < size {
 			r.Skip(4 * bits(flags&lzopPackedSums))
 		}
-		if err := lzopBlock(r.Bytes(uint64(n)), int(size), w); err != nil {
+		if err := lzopBlock(r.Bytes(uint64(n)), uint64(size), w); err != nil {
 			return err
 		}
 	}
@@ -187,11 +187,11 @@ func bits(flags uint32) (n uint64) {
 	return n
 }
 
-func lzopBlock(packed []byte, size int, w *sink) error {
-	if size == len(packed) {
+func lzopBlock(packed []byte, size uint64, w *sink) error {
+	if size == uint64(len(packed)) {
 		return w.add(packed)
 	}
-	out, err := LZO(packed, min(size, w.limit-len(w.data)))
+	out, err := LZO(packed, bin.Limit(size, w.limit-len(w.data)))
 	if over := w.add(out); over != nil {
 		return over
 	}

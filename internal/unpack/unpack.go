@@ -122,7 +122,10 @@ func unbzip2(packed []byte, w *sink) error {
 // window bounds the history that a stream may ask the decoder to keep: zstd -22 --ultra,
 // which kernels use, keeps 128 MB. What a stream expands to is not more than 64 times its
 // size, but for long runs of one byte, which lie close by; and small files have small windows.
-func window(packed []byte) int { return min(128<<20, max(8<<20, 64*len(packed))) }
+func window(packed []byte) int { return min(128<<20, max(8<<20, times64(len(packed)))) }
+
+// times64 is n times 64, within what an int of 32 bits holds.
+func times64(n int) int { return 64 * min(n, 1<<24) }
 
 func unzstd(packed []byte, w *sink) error {
 	r, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1),

@@ -74,6 +74,23 @@ func TestLZO(t *testing.T) {
 	}
 }
 
+// TestLzopBlockOfAnySize: a block that claims more bytes than an int of 32 bits counts is
+// decompressed to what it holds, within the bound.
+func TestLzopBlockOfAnySize(t *testing.T) {
+	file := []byte("\x89LZO\x00\r\n\x1a\n" + "\x09\x00" + "\x20\x80\x01") // versions, method
+	file = append(file, make([]byte, 4+8+1+4)...)                         // flags, mode and time, no name, checksum
+	block := []byte{21, 'a', 'b', 'c', 'd', 0x40 | 3<<2 | 1, 0, 'e', 0x11, 0, 0}
+	file = append(file, 0x80, 0, 0, 0, 0, 0, 0, byte(len(block)))
+	file = append(append(file, block...), 0, 0, 0, 0)
+	f, ok := Recognise(file)
+	if !ok || f.Name != "lzop" {
+		t.Fatal(f.Name)
+	}
+	if got, err := f.Unpack(file, 100); err != nil || string(got) != "abcdabce" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func FuzzUnpack(f *testing.F) {
 	f.Add([]byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3, 3, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 	f.Add([]byte("\xfd7zXZ\x00\x00\x01\x69\x22\xde\x36\x02\x00\x21\x01\x16"))
