@@ -89,3 +89,22 @@ func TestModuleNotFound(t *testing.T) {
 		t.Errorf("%+v %v", m, issues)
 	}
 }
+
+// TestHugeModule: a file that is larger than any module is not read into memory.
+func TestHugeModule(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "crashy.ko")
+	if err := os.WriteFile(path, []byte("\x7fELF"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, 300<<20); err != nil { // a hole
+		t.Fatal(err)
+	}
+	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{dir}})
+	defer files.Close()
+	k := linux.Kernel{}
+	m, issues := k.Module(files, linux.Module{Name: "crashy", Base: 0x1000, Size: 0x2000}, nil)
+	if m.Image != nil || len(issues) != 1 || !strings.HasSuffix(issues[0].Text, "larger than any module; not used") {
+		t.Errorf("%+v %v", m, issues)
+	}
+}

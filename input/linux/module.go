@@ -1,6 +1,7 @@
 package linux
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,9 +29,10 @@ type Module struct {
 	BuildID []byte
 }
 
-// maxObject bounds a decompressed module; with debug information the largest have some
-// tens of megabytes.
-const maxObject = 256 << 20
+// maxObject bounds the bytes of a module or of a list of symbols, as they are stored and
+// decompressed; with debug information the largest modules have some tens of megabytes. What is
+// compressed expands to maxRatio times as much at most, and to unpackedFloor in any case.
+const maxObject, maxRatio, unpackedFloor = 256 << 20, 64, 1 << 20
 
 // Module finds the module's file and links it to where it ran. What calls of the kernel
 // mean, resolve tells by target address; nil where that is not known. Without a file the
@@ -101,12 +103,16 @@ func readObject(path string) ([]byte, error) {
 		}
 		return nil, &image.Error{Path: path, Offset: -1, Reason: "cannot be opened", Err: err}
 	}
-	data := append([]byte(nil), file...)
+	if len(file) > maxObject {
+		return nil, errors.Join(&image.Error{Path: path, Offset: maxObject, Reason: "larger than any module"}, release())
+	}
+	data := bytes.Clone(file)
 	if err := release(); err != nil {
 		return nil, &image.Error{Path: path, Offset: -1, Reason: "cannot be read", Err: err}
 	}
 	if f, packed := unpack.Recognise(data); packed {
-		if data, err = f.Unpack(data, min(maxObject, 64*len(data)+1<<20)); err != nil {
+		limit := min(maxObject, maxRatio*min(len(data), maxObject/maxRatio)+unpackedFloor)
+		if data, err = f.Unpack(data, limit); err != nil {
 			return nil, &image.Error{Path: path, Offset: -1, Reason: "damaged compression", Err: err}
 		}
 	}
