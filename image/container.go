@@ -143,6 +143,15 @@ func (img *Image) Object(addr uint64) (obj *Image, at uint64, err error) {
 	return nil, 0, nil
 }
 
+// HasFunctions tells whether there is any function symbol.
+func (img *Image) HasFunctions() (some bool) {
+	img.Functions(func(uint64, cpu.Mode, uint64) bool {
+		some = true
+		return false
+	})
+	return some
+}
+
 // Functions calls yield for every function symbol until it returns false.
 func (img *Image) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
 	if img.container != nil {

@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/kallsyms"
 )
@@ -83,7 +82,7 @@ func (l *symbolLists) rename(img *image.Image) *image.Image {
 	l.mu.Lock()
 	tables := l.tables
 	l.mu.Unlock()
-	if len(tables) == 0 || hasFunctions(img) {
+	if len(tables) == 0 || img.HasFunctions() {
 		return img
 	}
 	for _, t := range tables {
@@ -92,12 +91,4 @@ func (l *symbolLists) rename(img *image.Image) *image.Image {
 		}
 	}
 	return img
-}
-
-func hasFunctions(img *image.Image) (some bool) {
-	img.Functions(func(uint64, cpu.Mode, uint64) bool {
-		some = true
-		return false
-	})
-	return some
 }

@@ -142,7 +142,7 @@ func (p *payload) elf(f *image.File, opt image.Options) (*image.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	if hasFunctions(img) {
+	if img.HasFunctions() {
 		return p.keep(img, f), nil
 	}
 	table, err := kallsyms.Find(p.data, img.Arch.AddrSize)
@@ -158,12 +158,4 @@ func (p *payload) keep(img *image.Image, f *image.File) *image.Image {
 		return img
 	}
 	return image.New(img.Header, &closing{img.Container(), f})
-}
-
-func hasFunctions(img *image.Image) (some bool) {
-	img.Functions(func(uint64, cpu.Mode, uint64) bool {
-		some = true
-		return false
-	})
-	return some
 }

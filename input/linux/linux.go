@@ -65,9 +65,10 @@ func (k *Kernel) candidates(files *input.Files) (paths []string) {
 	for _, i := range files.Images() {
 		paths = append(paths, i.Path)
 	}
+	own := k.Release != "" && len(files.Beginning("")) == 0 // the user named nothing: this machine's kernel
 	for _, name := range []string{"vmlinux-", "vmlinuz-"} {
 		paths = append(paths, files.Beginning(name+k.Release)...)
-		if k.Release != "" && len(files.Beginning("")) == 0 { // no sysroot: this machine's
+		if own {
 			paths = append(paths, existing("/boot/"+name+k.Release)...)
 		}
 	}
@@ -116,7 +117,7 @@ func (k *Kernel) differs(img *image.Image) string {
 // named is img, with the names of a System.map where it has none of its own.
 func (k *Kernel) named(files *input.Files, img *image.Image) *image.Image {
 	img = files.Rename(img)
-	if hasFunctions(img) || k.Release == "" {
+	if img.HasFunctions() || k.Release == "" {
 		return img
 	}
 	type key struct{ release string }
@@ -128,14 +129,6 @@ func (k *Kernel) named(files *input.Files, img *image.Image) *image.Image {
 		}
 		return img
 	}).(*image.Image)
-}
-
-func hasFunctions(img *image.Image) (some bool) {
-	img.Functions(func(uint64, cpu.Mode, uint64) bool {
-		some = true
-		return false
-	})
-	return some
 }
 
 // ReadSymbols reads a file of symbols: System.map, /proc/kallsyms, the output of nm.
