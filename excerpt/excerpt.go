@@ -40,7 +40,7 @@ func Code(snap *target.Snapshot, f *report.Frame, n int) []report.Instruction {
 			break
 		}
 		size := uint64(insn[0].Len)
-		i := report.Instruction{Addr: at, Bytes: code[:size], Insn: insn[0], Text: disassemble.Text(arch, code, at, f.Mode)}
+		i := report.Instruction{Addr: at, Bytes: code[:size], Insn: insn[0]}
 		i.Here = f.CallSite-at < size
 		if at += size; at > f.CallSite {
 			behind++
@@ -49,6 +49,9 @@ func Code(snap *target.Snapshot, f *report.Frame, n int) []report.Instruction {
 		if len(out) > 2*n+1 {
 			out = out[1:]
 		}
+	}
+	for i := range out { // of a long function, most were decoded only to find these
+		out[i].Text = disassemble.Text(arch, state.Code(out[i].Addr), out[i].Addr, f.Mode)
 	}
 	return out
 }
@@ -124,18 +127,19 @@ func readBelow(roots []string, name string) (text []byte, err error) {
 	return text, err
 }
 
-// read reads a regular file of no more than maxSource bytes.
+// read reads the first maxSource bytes of a regular file: below root, out of which no link
+// leads, or of this machine where root is "".
 func read(root, name string) ([]byte, error) {
-	open := os.Open
+	open, stat := os.Open, os.Stat
 	if root != "" {
 		r, err := os.OpenRoot(root)
 		if err != nil {
 			return nil, err
 		}
 		defer r.Close()
-		open, name = r.Open, strings.TrimLeft(name, "/")
+		open, stat, name = r.Open, r.Stat, strings.TrimLeft(name, "/")
 	}
-	if st, err := os.Stat(name); root == "" && (err != nil || !st.Mode().IsRegular()) {
+	if st, err := stat(name); err != nil || !st.Mode().IsRegular() {
 		return nil, os.ErrNotExist // a pipe's opening would wait
 	}
 	file, err := open(name)
