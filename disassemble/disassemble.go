@@ -29,11 +29,11 @@ func Text(arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) string {
 	case len(code) < 4:
 	case arch.Name == "aarch64":
 		if insn, err := arm64asm.Decode(code); err == nil {
-			return absolute(arm64asm.GNUSyntax(insn), pc)
+			return absolute(arch, arm64asm.GNUSyntax(insn), pc)
 		}
 	case arch.Name == "arm":
 		if insn, err := armasm.Decode(little(arch, code), armasm.ModeARM); err == nil {
-			return absolute(armasm.GNUSyntax(insn), pc+4) // the printer counts from the next one
+			return absolute(arch, armasm.GNUSyntax(insn), pc+4) // the printer counts from the next one
 		}
 	case arch.Name == "mips" || arch.Name == "mips64":
 		return mipsText(arch, number(arch, code), pc)
@@ -54,8 +54,9 @@ func little(arch *cpu.Arch, code []byte) []byte {
 	return binary.LittleEndian.AppendUint32(nil, number(arch, code))
 }
 
-// absolute replaces a distance from base, ".+0x40" or ".-0x40", by the address.
-func absolute(text string, base uint64) string {
+// absolute replaces a distance from base, ".+0x40" or ".-0x40", by the address, which has the
+// processor's width.
+func absolute(arch *cpu.Arch, text string, base uint64) string {
 	at := strings.LastIndex(text, ".")
 	if at < 0 || at+2 > len(text) || text[at+1] != '+' && text[at+1] != '-' {
 		return text
@@ -64,5 +65,5 @@ func absolute(text string, base uint64) string {
 	if _, err := fmt.Sscanf(text[at+1:], "%v", &distance); err != nil {
 		return text
 	}
-	return text[:at] + fmt.Sprintf("%#x", base+uint64(distance))
+	return text[:at] + fmt.Sprintf("%#x", (base+uint64(distance))&arch.AddrMask())
 }

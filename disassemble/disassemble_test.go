@@ -36,6 +36,7 @@ func TestText(t *testing.T) {
 		{archNamed(t, "aarch64", "", false), 0x94000010, "bl 0x10040"},
 		{archNamed(t, "arm", "", false), 0xe92d4010, "push {r4, lr}"},
 		{archNamed(t, "arm", "", false), 0xeb00000e, "bl 0x10040"},
+		{archNamed(t, "arm", "", false), 0xeaff7ffe, "b 0xffff0000"},
 		{archNamed(t, "riscv64", "lp64d", false), 0xfe010113, "addi sp,sp,-32"},
 		{archNamed(t, "riscv64", "lp64d", false), 0x00b51463, "bne a0,a1,0x10008"},
 		{archNamed(t, "riscv32", "ilp32", false), 0x00002001, ""},

@@ -2,7 +2,6 @@ package disassemble
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -28,11 +27,25 @@ func riscvText(arch *cpu.Arch, code []byte, pc uint64) string {
 			operands = operands[:i+1] + fmt.Sprintf("%#x", (pc+uint64(distance))&arch.AddrMask())
 		}
 	}
-	operands = regexp.MustCompile(`\bx[0-9]+\b`).ReplaceAllStringFunc(operands, func(x string) string {
-		n, _ := strconv.Atoi(x[1:])
-		return arch.RegName(cpu.Reg(n))
-	})
-	return strings.TrimSpace(name + " " + operands)
+	return strings.TrimSpace(name + " " + registersNamed(arch, operands))
+}
+
+// registersNamed writes the ABI's names for registers that operands have by number: 8(x2) is
+// 8(sp).
+func registersNamed(arch *cpu.Arch, operands string) string {
+	var out strings.Builder
+	for operands != "" {
+		n := max(1, len(operands)-len(strings.TrimLeft(operands, "abcdefghijklmnopqrstuvwxyz0123456789")))
+		word := operands[:n]
+		operands = operands[n:]
+		if digits, ok := strings.CutPrefix(word, "x"); ok {
+			if number, err := strconv.ParseUint(digits, 10, 8); err == nil {
+				word = arch.RegName(cpu.Reg(number))
+			}
+		}
+		out.WriteString(word)
+	}
+	return out.String()
 }
 
 // branches tells whether an instruction's last operand is a distance from the PC.
