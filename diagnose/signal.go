@@ -1,6 +1,10 @@
 package diagnose
 
-import "strconv"
+import (
+	"strconv"
+
+	"github.com/backsight/backsight/report"
+)
 
 // codeNames are the names of si_code above 0, by signal (include/uapi/asm-generic/siginfo.h).
 var codeNames = map[string][]string{
@@ -35,9 +39,9 @@ func codeName(signal string, code int) string {
 // plainCodes say in a sentence what an si_code means, where the code alone tells, and of
 // which kind such a crash is.
 var plainCodes = map[string]struct{ kind, text string }{
-	"FPE_INTDIV":   {"division-by-zero", "an integer was divided by zero"},
+	"FPE_INTDIV":   {report.CrashDivisionByZero, "an integer was divided by zero"},
 	"FPE_INTOVF":   {"", "an integer operation overflowed"},
-	"FPE_FLTDIV":   {"division-by-zero", "a floating-point number was divided by zero"},
+	"FPE_FLTDIV":   {report.CrashDivisionByZero, "a floating-point number was divided by zero"},
 	"FPE_FLTINV":   {"", "a floating-point operation was invalid"},
 	"ILL_ILLOPC":   {"", "the instruction is none of this processor"},
 	"ILL_PRVOPC":   {"", "the instruction is reserved to the kernel"},

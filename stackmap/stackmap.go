@@ -40,8 +40,8 @@ type Word struct {
 }
 
 // Extent is which words Of looks at: from SP to a little beyond the last known CFA, at
-// most max words.
-func Extent(arch *cpu.Arch, th *report.Thread, max int) target.Range {
+// most so many words as the last parameter says.
+func Extent(arch *cpu.Arch, th *report.Thread, most int) target.Range {
 	sp, ok := th.Regs.Lookup(arch.SP)
 	sp &= arch.AddrMask() &^ uint64(arch.AddrSize-1)
 	if !ok {
@@ -54,15 +54,16 @@ func Extent(arch *cpu.Arch, th *report.Thread, max int) target.Range {
 		}
 	}
 	const beyond = 8 // words behind the outermost frame: arguments, and why the walk ended there
-	size := min((end-sp)/uint64(arch.AddrSize)+beyond, uint64(max)) * uint64(arch.AddrSize)
+	size := min((end-sp)/uint64(arch.AddrSize)+beyond, uint64(most)) * uint64(arch.AddrSize)
 	return target.Range{Lo: sp, Hi: sp + min(size, ^uint64(0)-sp)}
 }
 
-// Of maps at most max words of a thread's stack, from SP on; fewer where memory is missing.
+// Of maps the words of a thread's stack, from SP on, at most so many as the last parameter says;
+// fewer where memory is missing.
 // Return addresses and saved registers are known where th.Tried has what was tried.
-func Of(snap *target.Snapshot, th *report.Thread, max int) []Word {
+func Of(snap *target.Snapshot, th *report.Thread, most int) []Word {
 	snap = snap.Of(th.Thread)
-	extent, size := Extent(snap.Arch, th, max), uint64(snap.Arch.AddrSize)
+	extent, size := Extent(snap.Arch, th, most), uint64(snap.Arch.AddrSize)
 	known, frame := slots(th), 0
 	var out []Word
 	for at := extent.Lo; at < extent.Hi; at += size {
@@ -70,7 +71,7 @@ func Of(snap *target.Snapshot, th *report.Thread, max int) []Word {
 		if !ok {
 			break
 		}
-		for frame >= 0 && frame < len(th.Frames) && (!th.Frames[frame].HasCFA || th.Frames[frame].CFA <= at) {
+		for frame < len(th.Frames) && (!th.Frames[frame].HasCFA || th.Frames[frame].CFA <= at) {
 			frame++
 		}
 		w := Word{Addr: at, Value: v, Frame: frame}
