@@ -28,7 +28,11 @@ const maxHigh = 64
 // apply applies one relocation. A type that is not known leaves the bytes as they are: such
 // types concern data that nobody looks at here.
 func (p *patcher) apply(e relocation) {
-	if e.off > uint64(len(p.data)) || uint64(len(p.data))-e.off < 4 {
+	least := uint64(4)
+	if p.machine == emAArch64 {
+		least = 2 // ABS16, PREL16
+	}
+	if e.off > uint64(len(p.data)) || uint64(len(p.data))-e.off < least {
 		return
 	}
 	switch p.machine {
@@ -104,8 +108,9 @@ func (p *patcher) word(e relocation, w word) {
 
 // insn changes bits of the instruction word at a relocation.
 func (p *patcher) insn(e relocation, mask, bits uint32) {
-	b := p.data[e.off:]
-	p.order.PutUint32(b, p.order.Uint32(b)&^mask|bits&mask)
+	if b := p.data[e.off:]; len(b) >= 4 {
+		p.order.PutUint32(b, p.order.Uint32(b)&^mask|bits&mask)
+	}
 }
 
 // aarch64: ELF for the Arm 64-bit Architecture, "Relocation types". Instructions are
