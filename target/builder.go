@@ -37,7 +37,8 @@ func (b *Builder) AddPaged(addr, size uint64, p Pager, perm Perm) {
 // Memory returns the address space collected so far, for an ABI's byte order and
 // word size. It costs O(n log n) for n segments.
 func (b *Builder) Memory(arch *cpu.Arch) *Memory {
-	return &Memory{segs: flatten(b.segs), big: arch.BigEndian, addr: arch.AddrMask(), word: arch.AddrSize}
+	segs := flatten(b.segs)
+	return &Memory{segs: segs, runs: slices.Clip(appendRuns(nil, segs)), big: arch.BigEndian, addr: arch.AddrMask(), word: arch.AddrSize}
 }
 
 // flatten cuts overlapping segments so that the one added last wins everywhere.

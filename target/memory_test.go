@@ -180,6 +180,23 @@ func TestWholeAddressSpace(t *testing.T) {
 	}
 }
 
+// BenchmarkRangeAt: the run around an address among as many neighbours as a core of 20 MB can
+// list.
+func BenchmarkRangeAt(b *testing.B) {
+	const n = 1 << 18
+	var build Builder
+	data := make([]byte, 16)
+	for i := range uint64(n) {
+		build.Add(0x10000+16*i, data, 0, PermRead)
+	}
+	m := build.Memory(little64)
+	for b.Loop() {
+		if r := m.RangeAt(0x10000 + 8*n); r.Hi != 0x10000+16*n {
+			b.Fatal(r)
+		}
+	}
+}
+
 // TestRangeAtEnd: a full descending stack has SP at its end when it is empty.
 func TestRangeAtEnd(t *testing.T) {
 	var b Builder
