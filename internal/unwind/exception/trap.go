@@ -165,7 +165,7 @@ const maxPlaces = 4096
 func placesOf(img *image.Image) *places {
 	type key struct{}
 	return img.Memo(key{}, func() any {
-		p := new(places)
+		p, kinds := new(places), kindsOf(img.Arch)
 		for i := range img.Segments {
 			seg := &img.Segments[i]
 			if !seg.Exec {
@@ -173,7 +173,7 @@ func placesOf(img *image.Image) *places {
 			}
 			step := int(img.Arch.InsnAlign)
 			for at := 0; at+4 <= len(seg.Data) && max(len(p.reads), len(p.returns)) < maxPlaces; at += step {
-				switch reads, returns := kindOf(img.Arch, seg.Data[at:]); {
+				switch reads, returns := kinds(seg.Data[at:]); {
 				case reads:
 					p.reads = append(p.reads, seg.Addr+uint64(at))
 				case returns:
@@ -185,25 +185,38 @@ func placesOf(img *image.Image) *places {
 	}).(*places)
 }
 
-// kindOf tells whether an instruction reads the exception PC, or returns from a trap.
-func kindOf(arch *cpu.Arch, code []byte) (reads, returns bool) {
-	if isBanked(arch) {
-		b, ok := bankingOf(code, 0)
-		if thumb, is := bankingOf(code, 1); is && !ok {
-			b, ok = thumb, true
-		}
-		return ok && b.stores, false
+// kinds tells of the code at a place whether it reads the exception PC, or returns from a trap.
+type kinds func(code []byte) (reads, returns bool)
+
+// kindsOf is what tells that of a processor: chosen once, asked for each instruction of an image.
+func kindsOf(arch *cpu.Arch) kinds {
+	switch {
+	case isBanked(arch):
+		return bankedKinds
+	case isRISCV(arch):
+		return riscvKinds
+	case arch.BigEndian:
+		return func(code []byte) (reads, returns bool) { return mipsKinds(binary.BigEndian.Uint32(code)) }
 	}
-	if !isRISCV(arch) {
-		w := binary.LittleEndian.Uint32(code)
-		if arch.BigEndian {
-			w = binary.BigEndian.Uint32(code)
-		}
-		return w&0xffe0_ffff == 0x4000_7000, w == 0x4200_0018 // mfc0 …,c0_epc; eret
+	return func(code []byte) (reads, returns bool) { return mipsKinds(binary.LittleEndian.Uint32(code)) }
+}
+
+func bankedKinds(code []byte) (reads, returns bool) {
+	b, ok := bankingOf(code, 0)
+	if thumb, is := bankingOf(code, 1); is && !ok {
+		b, ok = thumb, true
 	}
+	return ok && b.stores, false
+}
+
+func riscvKinds(code []byte) (reads, returns bool) {
 	w := binary.LittleEndian.Uint32(code)
 	c, ok := csrOf(w)
 	return ok && isEPC(c.number) && c.dst != 0, w == 0x3020_0073 || w == 0x1020_0073 || w == 0x0020_0073 // mret, sret, uret
+}
+
+func mipsKinds(w uint32) (reads, returns bool) {
+	return w&0xffe0_ffff == 0x4000_7000, w == 0x4200_0018 // mfc0 …,c0_epc; eret
 }
 
 // before is the last address in front of pc, and near.
