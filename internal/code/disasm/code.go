@@ -50,11 +50,14 @@ func (c Code) Has(pc uint64) bool { return c.Img.Code(pc) != nil }
 
 // Decode fills buf with the instructions from an address on and returns how many there
 // are: fewer than len(buf) only where the code ends. Calls of a profiler's hook are not
-// among them, see withoutHooks, nor those of lazy binding stubs, see withoutBindingCalls.
+// among them, see withoutHooks and withoutTracers, nor those of lazy binding stubs, see withoutBindingCalls.
 func (c Code) Decode(at Addr, buf []cpu.Insn) int {
 	n := c.decode(at, buf)
-	if c.Arch.HookPops != 0 || c.Arch.HookKeeps != 0 {
+	if c.Arch.HookPops != 0 {
 		withoutHooks(c, at, buf[:n])
+	}
+	if c.Arch.HookKeeps != 0 {
+		withoutTracers(c, at, buf[:n])
 	}
 	if c.Arch.SelfRegs != 0 {
 		withoutBindingCalls(c, at, buf[:n])

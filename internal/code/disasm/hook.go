@@ -9,7 +9,6 @@ import "github.com/backsight/backsight/cpu"
 //	move at,ra; jal _mcount; addiu sp,sp,-8       MIPS o32: _mcount adds 8, ra is at again
 //	lui/addiu v1; move at,ra; jalr v1; addiu …    … of a module
 //	push {lr}; bl __gnu_mcount_nc                 ARM: the hook pops lr
-//	mov x9,x30; bl ftrace_caller                  AArch64: x30 is x9 again
 //
 // No other call moves SP in its delay slot: that is where its stack arguments lie. push {lr}
 // does stand before calls in assembly, so that the code of ARM's hook is looked at; of a
@@ -21,19 +20,29 @@ func withoutHooks(c Code, at Addr, buf []cpu.Insn) {
 		size := uint64(in.Len)
 		switch {
 		case in.Op == cpu.OpCall && in.Dst == c.Arch.LR && in.Flags&cpu.FlagConditional == 0:
-			if keptLR(c, buf, i, pc, at.Mode) {
-				*in = nop(in)
-				in.Op, in.Dst, in.Src = cpu.OpMove, c.Arch.LR, c.Arch.HookKeeps
-			} else if slot := hookSlot(c, buf, i, pc, at.Mode); slot != nil {
+			if slot := hookSlot(c, buf, i, pc, at.Mode); slot != nil {
 				*in, *slot = nop(in), nop(slot)
 			} else if hookPushed(c, buf, i, pc, at.Mode) && popsLR(c, Target(in)) {
 				*in = cpu.Insn{Op: cpu.OpLoad, Len: in.Len, Size: uint8(c.Arch.RegSize), Dst: c.Arch.LR, Base: c.Arch.SP, WB: int32(c.Arch.HookPops),
 					Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg, Index: cpu.NoReg}
 			}
-		case i == 0 && c.Arch.HookPops != 0 && dropsSP(c, in) && behindCall(c, pc, at.Mode):
+		case i == 0 && dropsSP(c, in) && behindCall(c, pc, at.Mode):
 			*in = nop(in)
 		}
 		pc += size
+	}
+}
+
+// withoutTracers replaces the calls of Linux's tracer of functions by what they leave behind:
+//
+//	mov x9,x30; bl ftrace_caller                  AArch64: x30 is x9 again
+func withoutTracers(c Code, at Addr, buf []cpu.Insn) {
+	for i := range buf {
+		in := &buf[i]
+		if in.Op == cpu.OpCall && in.Dst == c.Arch.LR && keptLR(c, at, buf, i) {
+			*in = nop(in)
+			in.Op, in.Dst, in.Src = cpu.OpMove, c.Arch.LR, c.Arch.HookKeeps
+		}
 	}
 }
 
@@ -42,21 +51,18 @@ func nop(in *cpu.Insn) cpu.Insn {
 	return cpu.Insn{Len: in.Len, Dst: cpu.NoReg, Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg, Base: cpu.NoReg, Index: cpu.NoReg}
 }
 
-// keptLR tells whether the instruction before the call buf[i] at pc copies LR for a hook.
-// Functions that compilers outlined are called so, too, and leave LR to be restored from there.
-func keptLR(c Code, buf []cpu.Insn, i int, pc uint64, mode cpu.Mode) bool {
-	keeps := c.Arch.HookKeeps
-	if keeps == 0 {
-		return false
-	}
+// keptLR tells whether the instruction before the call buf[i] copies LR for a hook; the first
+// of buf is at at. Functions that compilers outlined are called so, too, and leave LR to be
+// restored from there.
+func keptLR(c Code, at Addr, buf []cpu.Insn, i int) bool {
 	var before [1]cpu.Insn
 	in := &before[0]
 	if i > 0 {
 		in = &buf[i-1]
-	} else if c.decode(Addr{pc - c.Arch.InsnAlignIn(mode), mode}, before[:]) == 0 {
+	} else if c.decode(Addr{at.PC - c.Arch.InsnAlignIn(at.Mode), at.Mode}, before[:]) == 0 {
 		return false
 	}
-	return in.Op == cpu.OpMove && in.Dst == keeps && in.Src == c.Arch.LR
+	return in.Op == cpu.OpMove && in.Dst == c.Arch.HookKeeps && in.Src == c.Arch.LR
 }
 
 // hookSlot is what stands in the delay slot of the call buf[i] at pc, where that makes the
