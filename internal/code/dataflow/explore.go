@@ -98,7 +98,7 @@ func (e *explorer) drain() {
 		e.visit(b)
 		g.doubt = edgeEntry
 		if e.steps > maxSteps || len(g.blocks) > maxBlocks {
-			e.Complete = false
+			e.Complete, e.BrokenOff = false, true
 			return
 		}
 	}

@@ -31,6 +31,9 @@ type Function struct {
 type Facts struct {
 	// Complete: every path was followed to its end.
 	Complete bool
+	// BrokenOff: there were more blocks, or more to execute, than an analysis may cost. Where
+	// the function ends is unknown.
+	BrokenOff bool
 	// Returns: some path returns to the caller. Balanced: one of them does so by a
 	// return instruction with SP and RA as on entry.
 	Returns, Balanced bool

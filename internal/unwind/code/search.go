@@ -338,6 +338,9 @@ func (s *search) fromGaps(entry, place uint64) {
 			}
 			return
 		}
+		if g.BrokenOff { // constants in the executable segment are functions without an end
+			return
+		}
 		if !pad {
 			owner = next
 		}
