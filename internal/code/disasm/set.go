@@ -1,6 +1,7 @@
 package disasm
 
 import (
+	"iter"
 	"math/bits"
 	"slices"
 
@@ -153,19 +154,30 @@ func (s *Set) Keys() []uint64 { return s.Without(&Set{runs: make([]run, len(s.ru
 // one image.
 func (s *Set) Without(o *Set) (keys []uint64) {
 	keys = make([]uint64, 0, s.count(o))
-	for i := range s.runs {
-		r, other := &s.runs[i], o.runs[i].bits
-		for w, word := range r.bits {
-			if other != nil {
-				word &^= other[w]
-			}
-			for ; word != 0; word &= word - 1 {
-				keys = append(keys, s.key(r, uint64(w*64+bits.TrailingZeros64(word))))
-			}
-		}
+	for key := range s.Outside(o) {
+		keys = append(keys, key)
 	}
 	slices.Sort(keys)
 	return keys
+}
+
+// Outside yields what Without lists, segment by segment, and keeps no list.
+func (s *Set) Outside(o *Set) iter.Seq[uint64] {
+	return func(yield func(key uint64) bool) {
+		for i := range s.runs {
+			r, other := &s.runs[i], o.runs[i].bits
+			for w, word := range r.bits {
+				if other != nil {
+					word &^= other[w]
+				}
+				for ; word != 0; word &= word - 1 {
+					if !yield(s.key(r, uint64(w*64+bits.TrailingZeros64(word)))) {
+						return
+					}
+				}
+			}
+		}
+	}
 }
 
 // count is how many places are in s and not in o.

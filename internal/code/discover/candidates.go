@@ -16,10 +16,11 @@ func findCandidates(code disasm.Code, known *certain) *candidates {
 	s.fromPointers(known.entries)
 	taken := keys(s.pointers.Keys())
 	entries := s.pointers
-	for _, more := range []keys{known.single, s.calls.Keys()} {
-		for _, key := range more {
-			entries.Add(code.Addr(key))
-		}
+	for _, key := range known.single {
+		entries.Add(code.Addr(key))
+	}
+	for key := range s.calls.Outside(entries) {
+		entries.Add(code.Addr(key))
 	}
 	addTails(entries, &s.jumps, code, known.entries)
 	s.landingPads()

@@ -96,7 +96,7 @@ const maxPad = 32
 //	e9 fc 09 fb ff  jmp  2658e       within abort, by the symbols
 func (s *sweep) landingPads() {
 	left := maxVisited
-	for _, key := range s.ends.Without(s.seen) {
+	for key := range s.ends.Outside(s.seen) {
 		at := s.Addr(key)
 		n := min(maxPad, s.Decode(at, s.insns[:]))
 		if left -= n; left < 0 {
