@@ -6,7 +6,6 @@ package bin
 
 import (
 	"bytes"
-	"encoding/binary"
 	"errors"
 	"fmt"
 )
@@ -104,10 +103,7 @@ func (r *Reader) U16() uint16 {
 	}
 	b := r.data[r.off:][:2]
 	r.off += 2
-	if r.big {
-		return binary.BigEndian.Uint16(b)
-	}
-	return binary.LittleEndian.Uint16(b)
+	return Order(r.big).U16(b)
 }
 
 // U32 reads four bytes.
@@ -118,10 +114,7 @@ func (r *Reader) U32() uint32 {
 	}
 	b := r.data[r.off:][:4]
 	r.off += 4
-	if r.big {
-		return binary.BigEndian.Uint32(b)
-	}
-	return binary.LittleEndian.Uint32(b)
+	return Order(r.big).U32(b)
 }
 
 // U64 reads eight bytes.
@@ -132,10 +125,7 @@ func (r *Reader) U64() uint64 {
 	}
 	b := r.data[r.off:][:8]
 	r.off += 8
-	if r.big {
-		return binary.BigEndian.Uint64(b)
-	}
-	return binary.LittleEndian.Uint64(b)
+	return Order(r.big).U64(b)
 }
 
 // Uint reads an unsigned integer of n bytes. n is 0 to 8; other sizes, which a
@@ -170,10 +160,7 @@ func Limit(n uint64, most int) int {
 // Uint decodes up to 8 bytes as an unsigned integer.
 func Uint(b []byte, bigEndian bool) uint64 {
 	if len(b) == 8 {
-		if bigEndian {
-			return binary.BigEndian.Uint64(b)
-		}
-		return binary.LittleEndian.Uint64(b)
+		return Order(bigEndian).U64(b)
 	}
 	var v uint64
 	if bigEndian {
