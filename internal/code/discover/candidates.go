@@ -13,6 +13,7 @@ type candidates struct {
 // entries and from what data points to.
 func findCandidates(code disasm.Code, known *certain) *candidates {
 	s := newSweep(code, &known.gp, known.entries)
+	s.ends = disasm.NewSet(code)
 	s.fromPointers(known.entries)
 	taken := keys(s.pointers.Keys())
 	entries := s.pointers

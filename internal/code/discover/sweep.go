@@ -27,13 +27,13 @@ type sweep struct {
 	pointers *disasm.Set // addresses taken
 	jumps    jumps       // direct ones: the unconditional ones, and those that go far
 	literals *disasm.Set // words of the text that code reads; nil if none
-	ends     *disasm.Set // places behind code that does not go on there
+	ends     *disasm.Set // places behind code that does not go on there; nil: nobody asks for landing pads
 }
 
 // newSweep returns a sweep that knows gp and the certain entries as far as they are given.
 func newSweep(code disasm.Code, gp *constants, bounds keys) *sweep {
 	return &sweep{Code: code, seen: disasm.NewSet(code), left: maxVisited, regs: newTracker(code, gp), bounds: bounds,
-		calls: disasm.NewSet(code), pointers: disasm.NewSet(code), ends: disasm.NewSet(code), todo: worklist{max: placesFor(code)}, jumps: newJumps(code)}
+		calls: disasm.NewSet(code), pointers: disasm.NewSet(code), todo: worklist{max: placesFor(code)}, jumps: newJumps(code)}
 }
 
 // push makes a place one to go on from. What is carried there is what the registers hold
@@ -109,7 +109,9 @@ func (s *sweep) follow(at disasm.Addr) {
 				s.note(&s.insns[i+1])
 				at.PC += uint64(s.insns[i+1].Len)
 			}
-			s.ends.Add(at)
+			if s.ends != nil {
+				s.ends.Add(at)
+			}
 			return
 		}
 	}
