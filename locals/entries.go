@@ -35,20 +35,10 @@ func (s *entries) at(place die.Ref) (die.Entry, bool) {
 
 // skip reads on behind the children of an entry that d has just read.
 func (s *entries) skip(d *dwarf.Reader, e *dwarf.Entry) {
-	depth := 0
-	if e.Children {
-		depth = 1
+	if !e.Children {
+		return
 	}
-	for depth > 0 {
-		c := s.next(d)
-		switch {
-		case c == nil:
-			return
-		case c.Tag == 0:
-			depth--
-		case c.Children:
-			depth++
-		}
+	for range s.below(d) {
 	}
 }
 
