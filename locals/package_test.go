@@ -139,7 +139,8 @@ func sectionOf(t *testing.T, f *elf.File, name string) []byte {
 	return data
 }
 
-// indexHead is an index up to the numbers of the sections: the header and the hash table.
+// indexHead is an index up to the numbers of the sections: the header and the hash table
+// (DWARF 5 §7.3.5.3).
 func indexHead(ids []uint64) []byte {
 	const slots = 4
 	le := binary.LittleEndian
@@ -152,7 +153,7 @@ func indexHead(ids []uint64) []byte {
 	for i, id := range ids {
 		at := id % slots
 		for rows[at] != 0 {
-			at = (at + (id>>32)%slots | 1) % slots
+			at = (at + (id>>32|1)) % slots // an odd step comes to every slot
 		}
 		keys[at], rows[at] = id, uint32(i+1)
 	}
