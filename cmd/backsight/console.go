@@ -1,17 +1,22 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
+	"slices"
 	"time"
 
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/input"
 	"golang.org/x/term"
 )
 
 // openConsole opens what watch follows: standard input, a serial line, which is set to pass
-// on all bytes as they come, or a file that grows.
-func openConsole(path string, toEnd bool) (io.ReadCloser, error) {
+// on all bytes as they come, or a file that grows. A core file will not print anything.
+func openConsole(ctx context.Context, path string, toEnd bool, env input.Env) (io.ReadCloser, error) {
 	if path == "-" {
 		return io.NopCloser(os.Stdin), nil
 	}
@@ -30,11 +35,30 @@ func openConsole(path string, toEnd bool) (io.ReadCloser, error) {
 		}
 		return &serialLine{f, func() error { return term.Restore(fd, before) }}, nil
 	}
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() || toEnd {
+	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
 		return f, err
+	}
+	if err := noCapture(ctx, path, env); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	if toEnd {
+		return f, nil
 	}
 	return &growing{path: path, file: f, done: make(chan struct{})}, nil
 }
+
+// noCapture refuses a file of which another format than a console's log makes a capture.
+func noCapture(ctx context.Context, path string, env input.Env) error {
+	env.Formats = slices.DeleteFunc(backsight.Formats(), isConsole)
+	stream, err := backsight.Open(ctx, path, env)
+	if err != nil {
+		return nil // the text of a console is nothing else
+	}
+	return errors.Join(fmt.Errorf("%s: a capture, no console: bt reads it", displayName(path)), stream.Close())
+}
+
+// isConsole tells the format of console logs.
+func isConsole(f input.Format) bool { return f.Name == "console" }
 
 // serialLine is a terminal that is set back when it is closed.
 type serialLine struct {

@@ -88,14 +88,15 @@ func (o *watchOptions) run(ctx context.Context, path string, stdout, stderr io.W
 	if err != nil {
 		return err
 	}
-	source, err := openConsole(path, o.toEnd)
+	env := o.memory.env(files)
+	source, err := openConsole(ctx, path, o.toEnd, env)
 	if err != nil {
 		return &failure{exitNone, err}
 	}
 	defer source.Close()
-	w := watcher{opt: o, name: displayName(path), unwinder: unwinder, env: o.memory.env(files), stdout: stdout, progress: talk}
+	w := watcher{opt: o, name: displayName(path), unwinder: unwinder, env: env, stdout: stdout, progress: talk}
 	w.style = render.Style{Color: color, Version: version(), Capture: path}
-	w.env.Formats = slices.DeleteFunc(backsight.Formats(), func(f input.Format) bool { return f.Name != "console" })
+	w.env.Formats = slices.DeleteFunc(backsight.Formats(), func(f input.Format) bool { return !isConsole(f) })
 	if err := w.follow(ctx, source); err != nil {
 		return err
 	}

@@ -49,6 +49,7 @@ func TestWatchWrongUsage(t *testing.T) {
 	}{
 		{[]string{"watch", "/nowhere/tty"}, exitNone, "/nowhere/tty: cannot be opened"},
 		{[]string{"watch"}, exitUsage, "wants a terminal, a file or -"},
+		{[]string{"watch", "../../testdata/mips-deref/core.gz"}, exitNone, "core.gz: a capture, no console: bt reads it"},
 		{[]string{"watch", "-f", "html", "-"}, exitUsage, `--format "html" is none of text, jsonl, problems`},
 	} {
 		if code, _, talk := bs(t, c.args...); code != c.code || !strings.Contains(talk, c.says) {
