@@ -53,6 +53,55 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestRelease6: opcodes that release 6 gave to other instructions, as binutils' objdump writes
+// them, and what they were before; "" where release 6 has nothing there.
+func TestRelease6(t *testing.T) {
+	before := archNamed(t, "mips64", "n64", true)
+	var after *cpu.Arch
+	for _, a := range backsight.CPUs() {
+		if a.Name == "mips64" && a.ABI == "n64" && a.BigEndian && a.ELF.Flags == 0xa000_0000 { // EF_MIPS_ARCH_64R6
+			after = a
+		}
+	}
+	for _, tt := range []struct {
+		word         uint32
+		before, want string
+	}{
+		{0x2100c459, "addi zero,a4,-15271", "bovc a4,zero,0x1168"},
+		{0x20041000, "addi a0,zero,4096", "beqzalc a0,0x14004"},
+		{0x20851000, "addi a1,a0,4096", "beqc a0,a1,0x14004"},
+		{0x58040003, "blezl zero,0x10010", "blezc a0,0x10010"},
+		{0x58840003, "blezl a0,0x10010", "bgezc a0,0x10010"},
+		{0x58850003, "blezl a0,0x10010", "bgec a0,a1,0x10010"},
+		{0x18040003, "blez zero,0x10010", "blezalc a0,0x10010"},
+		{0x1c800003, "bgtz a0,0x10010", "bgtz a0,0x10010"},
+		{0xd8190000, "", "jic t9,0"},
+		{0xf8190010, "", "jialc t9,16"},
+		{0xd89fffff, "", "beqzc a0,0x10000"},
+		{0xe8000003, "", "balc 0x10010"},
+		{0xec9e0001, "", "auipc a0,0x1"},
+		{0xec800002, "", "addiupc a0,0x10008"},
+		{0x3c850001, "lui a1,0x1", "aui a1,a0,0x1"},
+		{0x00851098, "mult a0,a1", "mul v0,a0,a1"},
+		{0x008510db, "divu a0,a1", "modu v0,a0,a1"},
+		{0x00851045, "", "lsa v0,a0,a1,2"},
+		{0x0085100b, "movn v0,a0,a1", ""},
+		{0x03e00008, "jr ra", ""},
+		{0x03e00009, "jalr zero,ra", "jr ra"},
+		{0x7c85ffb6, "", "ll a1,-1(a0)"},
+		{0x88850000, "lwl a1,0(a0)", ""},
+		{0x00251882, "ror v1,a1,2", "ror v1,a1,2"},
+	} {
+		code := binary.BigEndian.AppendUint32(nil, tt.word)
+		if got := disassemble.Text(before, code, 0x10000, 0); got != tt.before {
+			t.Errorf("%#08x before: %q, want %q", tt.word, got, tt.before)
+		}
+		if got := disassemble.Text(after, code, 0x10000, 0); got != tt.want {
+			t.Errorf("%#08x: %q, want %q", tt.word, got, tt.want)
+		}
+	}
+}
+
 // FuzzText: any bytes of any processor are a text or none.
 func FuzzText(f *testing.F) {
 	archs := backsight.CPUs()

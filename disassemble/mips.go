@@ -33,6 +33,13 @@ var mipsSpecial = map[uint32]string{
 	0x38: "dsll d,t,a", 0x3a: "dsrl d,t,a", 0x3b: "dsra d,t,a", 0x3c: "dsll32 d,t,a", 0x3e: "dsrl32 d,t,a", 0x3f: "dsra32 d,t,a",
 }
 
+// mipsRotates and mipsRotatesBy are the shifts of SPECIAL that release 2 made rotate, where the
+// lowest bit of rs, or of sa, is set.
+var (
+	mipsRotates   = map[uint32]string{0x02: "ror d,t,a", 0x3a: "dror d,t,a", 0x3e: "dror32 d,t,a"}
+	mipsRotatesBy = map[uint32]string{0x06: "rorv d,t,s", 0x16: "drorv d,t,s"}
+)
+
 // mipsRegimm are those of opcode REGIMM, by the field of rt.
 var mipsRegimm = map[uint32]string{
 	0x00: "bltz s,b", 0x01: "bgez s,b", 0x02: "bltzl s,b", 0x03: "bgezl s,b", 0x10: "bltzal s,b", 0x11: "bgezal s,b", 0x1f: "synci i(s)",
@@ -40,20 +47,12 @@ var mipsRegimm = map[uint32]string{
 
 // mipsText is one instruction; "" where it is in none of the tables.
 func mipsText(arch *cpu.Arch, word uint32, pc uint64) string {
-	form := ""
-	switch op := word >> 26; {
-	case word == 0:
-		return "nop"
-	case op == 0:
-		form = mipsSpecial[word&63]
-	case op == 1:
-		form = mipsRegimm[word>>16&31]
-	case op == 0x1c && word&63 == 2:
-		form = "mul d,s,t"
-	case op == 0x1f && word&63 == 0x3b:
-		form = "rdhwr t,$" + fmt.Sprint(word>>11&31)
-	default:
-		form = mipsOpcodes[op]
+	form, ok := "", false
+	if isRelease6(arch) {
+		form, ok = release6Form(word)
+	}
+	if !ok {
+		form = mipsForm(word)
 	}
 	switch {
 	case form == "":
@@ -79,6 +78,28 @@ func mipsText(arch *cpu.Arch, word uint32, pc uint64) string {
 	return b.String()
 }
 
+// mipsForm is the form of a word before release 6.
+func mipsForm(word uint32) string {
+	switch op := word >> 26; {
+	case word == 0:
+		return "=nop"
+	case op == 0 && word>>21&31 == 1 && mipsRotates[word&63] != "": // by sa: rs is a bit R
+		return mipsRotates[word&63]
+	case op == 0 && word>>6&31 == 1 && mipsRotatesBy[word&63] != "": // by rs: sa is
+		return mipsRotatesBy[word&63]
+	case op == 0:
+		return mipsSpecial[word&63]
+	case op == 1:
+		return mipsRegimm[word>>16&31]
+	case op == 0x1c && word&63 == 2:
+		return "mul d,s,t"
+	case op == 0x1f && word&63 == 0x3b:
+		return "rdhwr t,$" + fmt.Sprint(word>>11&31)
+	default:
+		return mipsOpcodes[op]
+	}
+}
+
 // mipsWord is an instruction word at an address.
 type mipsWord struct {
 	arch *cpu.Arch
@@ -87,6 +108,12 @@ type mipsWord struct {
 }
 
 func (m mipsWord) reg(shift uint) string { return m.arch.RegName(cpu.Reg(m.word >> shift & 31)) }
+
+// place is the address that the lowest bits of the word, signed and shifted, lead to from base.
+func (m mipsWord) place(base uint64, bits, shift uint) string {
+	distance := int64(m.word) << (64 - bits) >> (64 - bits)
+	return fmt.Sprintf("%#x", (base+uint64(distance<<shift))&m.arch.AddrMask())
+}
 
 // operand writes the operand that a letter of a form stands for; other characters stand
 // for themselves.
@@ -110,9 +137,9 @@ func (m mipsWord) operand(c rune) string {
 	case 'o':
 		return fmt.Sprintf("%d(%s)", imm, m.reg(21))
 	case 'b':
-		return fmt.Sprintf("%#x", (m.pc+4+uint64(imm<<2))&m.arch.AddrMask())
+		return m.place(m.pc+4, 16, 2)
 	case 'j':
 		return fmt.Sprintf("%#x", (m.pc+4)&^0xfffffff|uint64(m.word&0x3ffffff)<<2)
 	}
-	return string(c)
+	return m.operandR6(c)
 }
