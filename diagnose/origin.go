@@ -15,45 +15,7 @@ import (
 // can.
 func instructionText(snap *target.Snapshot, f *report.Frame) string {
 	code := (&unwind.State{Snapshot: snap, Module: f.Module}).Code(f.PC)
-	if s := disassemble.Text(snap.Arch, code, f.PC, f.Mode); s != "" {
-		return s
-	}
-	var in [1]cpu.Insn
-	if snap.Arch.Name != "arm" || snap.Arch.Decoder.Decode(code, f.PC, f.Mode, in[:]) == 0 {
-		return ""
-	}
-	return thumbText(snap.Arch, &in[0])
-}
-
-// thumbText is a load or a store of T32, which package disassemble cannot write, by what it
-// does.
-func thumbText(arch *cpu.Arch, in *cpu.Insn) string {
-	suffix, ok := map[uint8]string{1: "b", 2: "h", 4: ""}[in.Size]
-	if !ok || in.Base == cpu.NoReg {
-		return ""
-	}
-	name, reg := "ldr", in.Dst
-	switch {
-	case in.Op == cpu.OpStore && in.Src2 == cpu.NoReg:
-		name, reg = "str", in.Src
-	case in.Op != cpu.OpLoad || in.Dst2 != cpu.NoReg:
-		return ""
-	case in.Flags&cpu.FlagSigned != 0:
-		name += "s"
-	}
-	if reg == cpu.NoReg {
-		return "" // a floating-point register
-	}
-	operand := arch.RegName(in.Base)
-	switch {
-	case in.Index != cpu.NoReg && in.Scale != 0:
-		operand += fmt.Sprintf(", %s, lsl #%d", arch.RegName(in.Index), in.Scale)
-	case in.Index != cpu.NoReg:
-		operand += ", " + arch.RegName(in.Index)
-	case in.Imm != 0:
-		operand += fmt.Sprintf(", #%d", in.Imm)
-	}
-	return fmt.Sprintf("%s%s %s, [%s]", name, suffix, arch.RegName(reg), operand)
+	return disassemble.Text(snap.Arch, code, f.PC, f.Mode)
 }
 
 // origin is where a register's value came from, as far as the code in front shows it: a

@@ -6,29 +6,47 @@ package disassemble
 import (
 	"encoding/binary"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
 	"golang.org/x/arch/arm/armasm"
 	"golang.org/x/arch/arm64/arm64asm"
-	"golang.org/x/arch/x86/x86asm"
 )
+
+// Printer writes instructions that lie one behind the other: T32's IT makes up to four behind
+// it conditional. The zero value is ready.
+type Printer struct{ it itState }
+
+// Next is the next instruction, as Text writes it; in an IT block with its condition.
+func (p *Printer) Next(arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) (text string) {
+	if arch.Name != "arm" || mode == 0 || len(code) < 2 {
+		return Text(arch, code, pc, mode)
+	}
+	text, p.it = thumbText(arch, code, pc, p.it)
+	return text
+}
 
 // Text is the instruction at the beginning of code, which lies at address pc, in GNU's
 // syntax; "" where the bytes are no instruction, or of a kind that nobody here can write
-// (T32, MIPS16e, microMIPS). Branch targets are addresses in pc's address space.
+// (MIPS16e, microMIPS, vectors). Branch targets are addresses in pc's address space.
 func Text(arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) string {
 	switch {
 	case arch.Name == "x86_64" || arch.Name == "i386":
-		if insn, err := x86asm.Decode(code, 8*arch.AddrSize); err == nil {
-			return x86asm.GNUSyntax(insn, pc, nil)
-		}
-	case mode != 0 || len(code) < 2:
+		return x86Text(code, pc, 8*arch.AddrSize)
+	case len(code) < 2:
+	case arch.Name == "arm" && mode != 0:
+		text, _ := thumbText(arch, code, pc, 0)
+		return text
+	case mode != 0:
 	case arch.Name == "riscv64" || arch.Name == "riscv32":
 		return riscvText(arch, code, pc)
 	case len(code) < 4:
 	case arch.Name == "aarch64":
 		if insn, err := arm64asm.Decode(code); err == nil {
+			if insn.Op == arm64asm.ADRP {
+				pc &^= 0xfff // counts from the page
+			}
 			return absolute(arch, arm64asm.GNUSyntax(insn), pc)
 		}
 	case arch.Name == "arm":
@@ -54,16 +72,19 @@ func little(arch *cpu.Arch, code []byte) []byte {
 	return binary.LittleEndian.AppendUint32(nil, number(arch, code))
 }
 
-// absolute replaces a distance from base, ".+0x40" or ".-0x40", by the address, which has the
-// processor's width.
+// absolute replaces a distance from base, ".+0x40", ".-0x40" or ".+0xffffffffffffffc0", by the
+// address, which has the processor's width.
 func absolute(arch *cpu.Arch, text string, base uint64) string {
 	at := strings.LastIndex(text, ".")
 	if at < 0 || at+2 > len(text) || text[at+1] != '+' && text[at+1] != '-' {
 		return text
 	}
-	var distance int64
-	if _, err := fmt.Sscanf(text[at+1:], "%v", &distance); err != nil {
+	distance, err := strconv.ParseUint(text[at+2:], 0, 64)
+	if err != nil {
 		return text
 	}
-	return text[:at] + fmt.Sprintf("%#x", (base+uint64(distance))&arch.AddrMask())
+	if text[at+1] == '-' {
+		distance = -distance
+	}
+	return text[:at] + fmt.Sprintf("%#x", (base+distance)&arch.AddrMask())
 }

@@ -31,15 +31,28 @@ func TestText(t *testing.T) {
 		{archNamed(t, "mips", "o32", true), 0x0c004010, "jal 0x10040"},
 		{archNamed(t, "mips", "o32", true), 0x00801025, "move v0,a0"},
 		{archNamed(t, "mips", "o32", true), 0x7c03e83b, "rdhwr v1,$29"},
+		{archNamed(t, "mips", "o32", true), 0x7c843a00, "ext a0,a0,8,8"},
+		{archNamed(t, "mips", "o32", true), 0x7c659004, "ins a1,v1,0,19"},
+		{archNamed(t, "mips", "o32", true), 0x46220082, "mul.d $f2,$f0,$f2"},
+		{archNamed(t, "mips", "o32", true), 0x46201137, "c.ule.d $fcc1,$f2,$f0"},
+		{archNamed(t, "mips", "o32", true), 0x46201037, "c.ule.d $f2,$f0"},
+		{archNamed(t, "mips", "o32", true), 0x45040003, "bc1f $fcc1,0x10010"},
+		{archNamed(t, "mips", "o32", true), 0x4442f800, "cfc1 v0,c1_fcsr"},
 		{archNamed(t, "mips64", "n64", false), 0xdfbc0010, "ld gp,16(sp)"},
 		{archNamed(t, "aarch64", "", false), 0xa9bf7bfd, "stp x29, x30, [sp,#-16]!"},
 		{archNamed(t, "aarch64", "", false), 0x94000010, "bl 0x10040"},
+		{archNamed(t, "aarch64", "", false), 0x54fffec1, "b.ne 0xffd8"},
+		{archNamed(t, "aarch64", "", false), 0x900000d0, "adrp x16, 0x28000"},
 		{archNamed(t, "arm", "", false), 0xe92d4010, "push {r4, lr}"},
 		{archNamed(t, "arm", "", false), 0xeb00000e, "bl 0x10040"},
 		{archNamed(t, "arm", "", false), 0xeaff7ffe, "b 0xffff0000"},
 		{archNamed(t, "riscv64", "lp64d", false), 0xfe010113, "addi sp,sp,-32"},
 		{archNamed(t, "riscv64", "lp64d", false), 0x00b51463, "bne a0,a1,0x10008"},
-		{archNamed(t, "riscv32", "ilp32", false), 0x00002001, ""},
+		{archNamed(t, "riscv32", "ilp32", false), 0x00002001, "jal 0x10000"},
+		{archNamed(t, "riscv32", "ilp32", false), 0x0000b7ed, "j 0xffea"},
+		{archNamed(t, "riscv32", "ilp32", false), 0x000037ed, "jal 0xffea"},
+		{archNamed(t, "riscv64", "lp64d", false), 0x00003116, "fld ft2,352(sp)"},
+		{archNamed(t, "riscv64", "lp64d", false), 0x000075dd, "lui a1,0xffff7"},
 		{archNamed(t, "x86_64", "", false), 0xc3e58948, "mov %rsp,%rbp"},
 		{archNamed(t, "i386", "", false), 0x00000055, "push %ebp"},
 	} {
@@ -49,6 +62,26 @@ func TestText(t *testing.T) {
 		}
 		if got := disassemble.Text(tt.arch, code[:], 0x10000, 0); got != tt.want {
 			t.Errorf("%s %#08x: %q, want %q", tt.arch, tt.word, got, tt.want)
+		}
+	}
+}
+
+// TestX86: displacements are signed, and zero is one where nothing else is the address.
+func TestX86(t *testing.T) {
+	for _, tt := range []struct {
+		cpu  string
+		code []byte
+		want string
+	}{
+		{"x86_64", []byte{0x48, 0x89, 0x8d, 0x08, 0xfb, 0xff, 0xff}, "mov %rcx,-0x4f8(%rbp)"},
+		{"i386", []byte{0x89, 0x95, 0x58, 0xfb, 0xff, 0xff}, "mov %edx,-0x4a8(%ebp)"},
+		{"x86_64", []byte{0x41, 0x0f, 0x11, 0x04, 0x24}, "movups %xmm0,(%r12)"},
+		{"i386", []byte{0x65, 0x03, 0x05, 0, 0, 0, 0}, "add %gs:0x0,%eax"},
+		{"i386", []byte{0xa3, 0, 0, 0, 0}, "mov %eax,0x0"},
+		{"x86_64", []byte{0xe8, 0xfb, 0xff, 0xff, 0xff}, "callq 0x10000"},
+	} {
+		if got := disassemble.Text(archNamed(t, tt.cpu, "", false), tt.code, 0x10000, 0); got != tt.want {
+			t.Errorf("%s % x: %q, want %q", tt.cpu, tt.code, got, tt.want)
 		}
 	}
 }

@@ -87,7 +87,7 @@ func mipsForm(word uint32) string {
 		return mipsRotates[word&63]
 	case op == 0 && word>>6&31 == 1 && mipsRotatesBy[word&63] != "": // by rs: sa is
 		return mipsRotatesBy[word&63]
-	case op == 0:
+	case op == 0 && mipsSpecial[word&63] != "":
 		return mipsSpecial[word&63]
 	case op == 1:
 		return mipsRegimm[word>>16&31]
@@ -95,9 +95,12 @@ func mipsForm(word uint32) string {
 		return "mul d,s,t"
 	case op == 0x1f && word&63 == 0x3b:
 		return "rdhwr t,$" + fmt.Sprint(word>>11&31)
-	default:
+	case mipsOpcodes[op] != "":
 		return mipsOpcodes[op]
 	}
+	form, _ := maskedForm(mipsMasked[:], word)
+	form = strings.Replace(form, ".F", [2]string{".s", ".d"}[word>>21&1], 1)
+	return strings.Replace(form, ".C", "."+mipsComparisons[word&15], 1)
 }
 
 // mipsWord is an instruction word at an address.
@@ -141,5 +144,5 @@ func (m mipsWord) operand(c rune) string {
 	case 'j':
 		return fmt.Sprintf("%#x", (m.pc+4)&^0xfffffff|uint64(m.word&0x3ffffff)<<2)
 	}
-	return m.operandR6(c)
+	return m.operandMasked(c)
 }

@@ -8,7 +8,7 @@ import (
 
 // Release 6 gave opcodes away: MIPS64 Architecture for Programmers, volume II-A (MD00087),
 // revision 6, tables A.2 to A.9. Further letters of its forms: p and q distances from PC in
-// words and doublewords, n a 9-bit offset(base), c and C branch targets of 21 and 26 bits, h
+// words and doublewords, n a 9-bit offset(base), c and C branch targets of 21 and 26 bits, z
 // the shift of lsa.
 
 // isRelease6 tells release 6 by the flags of its ELF files.
@@ -32,10 +32,7 @@ var mipsCompact = map[uint32][4]string{
 }
 
 // mipsRelease6 are the other codings that release 6 added or moved; of those that match, the first.
-var mipsRelease6 = [...]struct {
-	mask, value uint32
-	form        string
-}{
+var mipsRelease6 = [...]mipsCoding{
 	{0xffe0_0000, 0x3c00_0000, "lui t,u"}, {0xfc00_0000, 0x3c00_0000, "aui t,s,u"}, {0xfc00_0000, 0x7400_0000, "daui t,s,u"},
 	{0xfc00_0000, 0xc800_0000, "bc C"}, {0xfc00_0000, 0xe800_0000, "balc C"},
 	{0xfc18_0000, 0xec00_0000, "addiupc s,p"}, {0xfc18_0000, 0xec08_0000, "lwpc s,p"}, {0xfc18_0000, 0xec10_0000, "lwupc s,p"},
@@ -46,12 +43,13 @@ var mipsRelease6 = [...]struct {
 	{0xfc00_07ff, 0x9a, "div d,s,t"}, {0xfc00_07ff, 0xda, "mod d,s,t"}, {0xfc00_07ff, 0x9b, "divu d,s,t"}, {0xfc00_07ff, 0xdb, "modu d,s,t"},
 	{0xfc00_07ff, 0x9c, "dmul d,s,t"}, {0xfc00_07ff, 0xdc, "dmuh d,s,t"}, {0xfc00_07ff, 0x9d, "dmulu d,s,t"}, {0xfc00_07ff, 0xdd, "dmuhu d,s,t"},
 	{0xfc00_07ff, 0x9e, "ddiv d,s,t"}, {0xfc00_07ff, 0xde, "dmod d,s,t"}, {0xfc00_07ff, 0x9f, "ddivu d,s,t"}, {0xfc00_07ff, 0xdf, "dmodu d,s,t"},
-	{0xfc00_07ff, 0x35, "seleqz d,s,t"}, {0xfc00_07ff, 0x37, "selnez d,s,t"}, {0xfc00_073f, 0x05, "lsa d,s,t,h"}, {0xfc00_073f, 0x15, "dlsa d,s,t,h"},
+	{0xfc00_07ff, 0x35, "seleqz d,s,t"}, {0xfc00_07ff, 0x37, "selnez d,s,t"}, {0xfc00_073f, 0x05, "lsa d,s,t,z"}, {0xfc00_073f, 0x15, "dlsa d,s,t,z"},
 	{0xfc1f_07ff, 0x50, "clz d,s"}, {0xfc1f_07ff, 0x51, "clo d,s"}, {0xfc1f_07ff, 0x52, "dclz d,s"}, {0xfc1f_07ff, 0x53, "dclo d,s"},
 	{0xfc1f_f83f, 0x09, "jr s"}, {0xfc00_003f, 0x0e, "=sdbbp"},
 
 	{0xffff_0000, 0x0410_0000, "=nal"}, {0xfc1f_0000, 0x0406_0000, "dahi s,u"}, {0xfc1f_0000, 0x041e_0000, "dati s,u"},
-	{0xfc00_007f, 0x7c00_0026, "sc t,n"}, {0xfc00_007f, 0x7c00_0027, "scd t,n"}, {0xfc00_007f, 0x7c00_0036, "ll t,n"}, {0xfc00_007f, 0x7c00_0037, "lld t,n"},
+	{0xfc00_007f, 0x7c00_0026, "sc t,n"}, {0xfc00_007f, 0x7c00_0027, "scd t,n"}, {0xfc00_007f, 0x7c00_0036, "ll t,n"},
+	{0xfc00_007f, 0x7c00_0037, "lld t,n"},
 }
 
 // Sets of numbers that release 6 took instructions from: opcodes (lwl, beql, cop1x, …), functions
@@ -69,10 +67,8 @@ func release6Form(word uint32) (form string, ok bool) {
 	if forms, ok := mipsCompact[op]; ok {
 		return compactForm(forms, op, rs, rt), true
 	}
-	for _, c := range mipsRelease6 {
-		if word&c.mask == c.value {
-			return c.form, true
-		}
+	if form, ok := maskedForm(mipsRelease6[:], word); ok {
+		return form, true
 	}
 	switch {
 	case op == 0:
@@ -112,7 +108,7 @@ func (m mipsWord) operandR6(c rune) string {
 		return m.place(m.pc&^7, 18, 3)
 	case 'n':
 		return fmt.Sprintf("%d(%s)", int32(m.word)<<16>>23, m.reg(21))
-	case 'h':
+	case 'z':
 		return fmt.Sprint(m.word>>6&3 + 1)
 	}
 	return string(c)

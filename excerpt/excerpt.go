@@ -46,15 +46,20 @@ func Code(snap *target.Snapshot, f *report.Frame, n int) []report.Instruction {
 			behind++
 		}
 		out = append(out, i)
-		if len(out) > 2*n+1 {
+		if len(out) > 2*n+1+itBlock {
 			out = out[1:]
 		}
 	}
+	var printer disassemble.Printer
 	for i := range out { // of a long function, most were decoded only to find these
-		out[i].Text = disassemble.Text(arch, state.Code(out[i].Addr), out[i].Addr, f.Mode)
+		out[i].Text = printer.Next(arch, state.Code(out[i].Addr), out[i].Addr, f.Mode)
 	}
-	return out
+	return out[max(0, len(out)-2*n-1):]
 }
+
+// itBlock is how many instructions T32's IT makes conditional: those in front of the first that
+// is shown may begin such a block.
+const itBlock = 4
 
 // begin is where decoding begins for n instructions before a frame's place: so many of
 // equal length before it, or the function's entry, or the place itself.

@@ -20,10 +20,11 @@ func (t *placeText) listing() {
 	p, bias := t.p, t.bias
 	effects, texts := make([]string, len(p.Lines)), make([]string, len(p.Lines))
 	code, text, wide := 0, 0, 0 // widths of columns
+	var printer disassemble.Printer
 	for i := range p.Lines {
 		l := &p.Lines[i]
 		effects[i] = effectOf(p.Image.Arch, l, bias)
-		texts[i] = disassemble.Text(p.Image.Arch, l.Code, l.Addr+bias, p.Mode)
+		texts[i] = printer.Next(p.Image.Arch, l.Code, l.Addr+bias, p.Mode)
 		code, text = max(code, 2*len(l.Code)), max(text, min(len(texts[i]), maxText))
 		wide = max(wide, min(utf8.RuneCountInString(effects[i]), maxName))
 	}

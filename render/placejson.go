@@ -36,8 +36,9 @@ func AppendPlaceJSON(dst []byte, p *report.Place, bias uint64, style Style) []by
 	e.answers()
 	e.key("code")
 	e.open('[')
+	var printer disassemble.Printer
 	for i := range p.Lines {
-		e.instruction(&p.Lines[i])
+		e.instruction(&p.Lines[i], &printer)
 	}
 	e.close(']')
 	e.key("backsight")
@@ -114,13 +115,13 @@ func (e *placeEncoder) answers() {
 	e.close(']')
 }
 
-func (e *placeEncoder) instruction(l *report.Line) {
+func (e *placeEncoder) instruction(l *report.Line, printer *disassemble.Printer) {
 	p, bias := e.p, e.bias
 	e.open('{')
 	e.key("address")
 	e.address(l.Addr + bias)
 	e.member("bytes", hex.EncodeToString(l.Code))
-	e.member("text", disassemble.Text(p.Image.Arch, l.Code, l.Addr+bias, p.Mode))
+	e.member("text", printer.Next(p.Image.Arch, l.Code, l.Addr+bias, p.Mode))
 	e.member("effect", Effect(p.Image.Arch, &l.Insn, bias))
 	e.member("target", l.Target)
 	if l.HasRule {
