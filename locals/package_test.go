@@ -153,7 +153,7 @@ func indexHead(ids []uint64) []byte {
 	for i, id := range ids {
 		at := id % slots
 		for rows[at] != 0 {
-			at = (at + (id>>32|1)) % slots // an odd step comes to every slot
+			at = (at + (id>>32 | 1)) % slots // an odd step comes to every slot
 		}
 		keys[at], rows[at] = id, uint32(i+1)
 	}
