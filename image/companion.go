@@ -9,7 +9,7 @@ type companion interface {
 // is found: below Options.Roots, if there are any, else at its path. section reads a section
 // of that file, nil where there is none, as long as the image is open.
 func (img *Image) Companion(path string) (section func(name string) []byte, ok bool) {
-	if c, is := img.container.(companion); is {
+	if c, is := ContainerAs[companion](img.container); is {
 		return c.Companion(path)
 	}
 	return nil, false
@@ -24,7 +24,7 @@ type supplementer interface {
 // images (DWARF 5 §7.3.6), where that is found. section reads a section of that file, nil where
 // there is none, as long as the image is open.
 func (img *Image) Supplement() (section func(name string) []byte, ok bool) {
-	if s, is := img.container.(supplementer); is {
+	if s, is := ContainerAs[supplementer](img.container); is {
 		return s.Supplement()
 	}
 	return nil, false

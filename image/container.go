@@ -17,7 +17,8 @@ type Symbol struct {
 //
 // A Container may have more methods, each for what Image's method of the same name
 // tells: Import, Rebased, Hollow, Companion, Supplement, FunctionStarts, Object, and SectionPart with SectionSize.
-// An Image whose Container lacks one answers as that method's comment says.
+// An Image whose Container lacks one answers as that method's comment says; a Wrapper's is asked for
+// those of the Container that it wraps.
 type Container interface {
 	// Section returns the named section, searching separate debug files for
 	// names that begin with ".debug_" or when the file has none.
@@ -70,12 +71,12 @@ type hollower interface{ Hollow() bool }
 // Hollow tells whether the file describes a program and has none of its code: a debug file, as
 // objcopy --only-keep-debug makes them.
 func (img *Image) Hollow() bool {
-	h, is := img.container.(hollower)
+	h, is := ContainerAs[hollower](img.container)
 	return is && h.Hollow()
 }
 
 // Container returns what the Image reads from, for a format's package that tells more
-// of its own images than an Image does; nil where there is none.
+// of its own images than an Image does (ContainerAs); nil where there is none.
 func (img *Image) Container() Container { return img.container }
 
 // SymbolAt finds the function symbol that covers addr.
@@ -100,7 +101,7 @@ func (img *Image) SymbolNamed(name string) (Symbol, bool) {
 // first. The symbol may be this file's own where another one can replace it. ok is
 // false where nothing is known of the word.
 func (img *Image) Import(addr uint64) (name string, ok bool) {
-	if i, is := img.container.(importer); is {
+	if i, is := ContainerAs[importer](img.container); is {
 		return i.Import(addr)
 	}
 	return "", false
@@ -111,7 +112,7 @@ func (img *Image) Import(addr uint64) (name string, ok bool) {
 // the image, and where the dynamic linker takes one. It tells whether those are all:
 // if not, any word can be an address.
 func (img *Image) Rebased(yield func(value uint64) bool) bool {
-	r, is := img.container.(rebaser)
+	r, is := ContainerAs[rebaser](img.container)
 	return is && r.Rebased(yield)
 }
 
@@ -119,7 +120,7 @@ func (img *Image) Rebased(yield func(value uint64) bool) bool {
 // all (Mach-O's LC_FUNCTION_STARTS), until it returns false. It reports whether there is such a
 // list. It builds no strings.
 func (img *Image) FunctionStarts(yield func(addr uint64, mode cpu.Mode) bool) bool {
-	s, is := img.container.(starter)
+	s, is := ContainerAs[starter](img.container)
 	return is && s.FunctionStarts(yield)
 }
 
@@ -127,7 +128,7 @@ func (img *Image) FunctionStarts(yield func(addr uint64, mode cpu.Mode) bool) bo
 // where the next one does. ok is false where there is no such list, or where addr lies before
 // the first.
 func (img *Image) FunctionAt(addr uint64) (lo, hi uint64, ok bool) {
-	if s, is := img.container.(starter); is {
+	if s, is := ContainerAs[starter](img.container); is {
 		return s.FunctionAt(addr)
 	}
 	return 0, 0, false
@@ -137,7 +138,7 @@ func (img *Image) FunctionAt(addr uint64) (lo, hi uint64, ok bool) {
 // where the image refers to object files for debug information (Mach-O's debug map) and the file
 // is found. The Image owns the object file. The error says why one that was found is not used.
 func (img *Image) Object(addr uint64) (obj *Image, at uint64, err error) {
-	if m, is := img.container.(debugMapper); is {
+	if m, is := ContainerAs[debugMapper](img.container); is {
 		return m.Object(addr)
 	}
 	return nil, 0, nil

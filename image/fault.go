@@ -10,7 +10,7 @@ type Backer interface {
 // Blame tells whether a fault was an access to a file of the image. If so, Err says it
 // from then on.
 func (img *Image) Blame(fault *mapped.Fault) bool {
-	b, ok := img.container.(Backer)
+	b, ok := ContainerAs[Backer](img.container)
 	if !ok {
 		return false
 	}

@@ -32,7 +32,7 @@ func (img *Image) Section(name string) (Section, bool) {
 // SectionSize is the size of a section in bytes, decompressed; 0 where there is none.
 // It reads nothing of the section.
 func (img *Image) SectionSize(name string) uint64 {
-	if p, ok := img.container.(parter); ok {
+	if p, ok := ContainerAs[parter](img.container); ok {
 		return p.SectionSize(name)
 	}
 	s, _ := img.Section(name)
@@ -43,7 +43,7 @@ func (img *Image) SectionSize(name string) uint64 {
 // What lies behind is not read, and what lies before not kept: of a compressed
 // section the parts are best asked for in order.
 func (img *Image) SectionPart(name string, off, n uint64) []byte {
-	if p, ok := img.container.(parter); ok {
+	if p, ok := ContainerAs[parter](img.container); ok {
 		return p.SectionPart(name, off, n)
 	}
 	s, _ := img.Section(name)

@@ -20,7 +20,7 @@ type LinkInfo struct {
 // LinkInfoOf returns what an image's program headers tell; nothing for an image of
 // another format.
 func LinkInfoOf(img *image.Image) LinkInfo {
-	if c, ok := img.Container().(*container); ok {
+	if c, ok := image.ContainerAs[*container](img.Container()); ok {
 		return c.link
 	}
 	return LinkInfo{}

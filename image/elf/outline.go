@@ -28,7 +28,7 @@ const maxOutline = 1 << 12
 
 // OutlineOf returns the outline of an image's file; false where that is no ELF file.
 func OutlineOf(img *image.Image) (Outline, bool) {
-	c, ok := img.Container().(*container)
+	c, ok := image.ContainerAs[*container](img.Container())
 	if !ok {
 		return Outline{}, false
 	}

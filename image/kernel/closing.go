@@ -11,8 +11,17 @@ type closing struct {
 	file *image.File
 }
 
+// Unwrap implements image.Wrapper.
+func (c *closing) Unwrap() image.Container { return c.Container }
+
 // Files implements image.Backer.
-func (c *closing) Files() []*image.File { return append(filesOf(c.Container), c.file) }
+func (c *closing) Files() []*image.File {
+	files := []*image.File{c.file}
+	if b, ok := image.ContainerAs[image.Backer](c.Container); ok {
+		files = append(files, b.Files()...)
+	}
+	return files
+}
 
 // Close implements image.Container.
 func (c *closing) Close() error {
@@ -21,13 +30,6 @@ func (c *closing) Close() error {
 		err = own
 	}
 	return err
-}
-
-func filesOf(c image.Container) []*image.File {
-	if b, ok := c.(image.Backer); ok {
-		return b.Files()
-	}
-	return nil
 }
 
 // nothing is the Container of a file without sections and symbols.

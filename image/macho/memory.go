@@ -78,7 +78,7 @@ type Identity struct {
 
 // IdentityOf is the identity of an image; the zero Identity for images of another format.
 func IdentityOf(img *image.Image) Identity {
-	c, ok := img.Container().(*container)
+	c, ok := image.ContainerAs[*container](img.Container())
 	if !ok {
 		return Identity{}
 	}

@@ -18,7 +18,7 @@ type Version struct {
 
 // VersionOf is the version that an image states; the zero Version for images of another format.
 func VersionOf(img *image.Image) Version {
-	if c, ok := img.Container().(*container); ok {
+	if c, ok := image.ContainerAs[*container](img.Container()); ok {
 		return c.main.version
 	}
 	return Version{}

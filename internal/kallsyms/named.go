@@ -55,13 +55,8 @@ func (n *named) Section(name string) (image.Section, bool) {
 	return n.rest.Section(name)
 }
 
-// Files implements image.Backer.
-func (n *named) Files() []*image.File {
-	if b, ok := n.rest.(image.Backer); ok {
-		return b.Files()
-	}
-	return nil
-}
+// Unwrap implements image.Wrapper.
+func (n *named) Unwrap() image.Container { return n.rest }
 
 // Close implements image.Container.
 func (n *named) Close() error {
