@@ -125,6 +125,8 @@ type graph struct {
 	// syscall is the place behind one, threadEnd where a thread ends.
 	syscall, threadEnd uint64
 	blind              bool // to where functions end
+	// unpointed is a function that no pointer leads to.
+	unpointed uint64
 }
 
 func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool, uint64) {
@@ -138,6 +140,13 @@ func (f graph) EndsThread(_ *target.Module, pc uint64, _ cpu.Mode) bool { return
 func (f graph) BehindSyscall(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.syscall }
 
 func (graph) LeavesException(*target.Module, uint64, cpu.Mode) bool { return false }
+
+func (f graph) CalledByPointer(_ *target.Module, pc uint64, _ cpu.Mode) unwind.Answer {
+	if f.unpointed != 0 && pc&^0xff == f.unpointed {
+		return unwind.No
+	}
+	return unwind.Unknown
+}
 
 // OneFunction: functions begin at multiples of 0x100; blind: nobody knows.
 func (f graph) OneFunction(_ *target.Module, a, b uint64, _ cpu.Mode) unwind.Answer {

@@ -212,6 +212,10 @@ type CallGraph interface {
 	// entry code that jumps to a function may have the function return there, where no call
 	// stands before (Linux for ARM: badr lr, ret_fast_syscall; ldr pc, [tbl, scno, lsl #2]).
 	LeavesException(m *target.Module, pc uint64, mode cpu.Mode) bool
+	// CalledByPointer tells whether a call through a pointer may lead to the function that has
+	// pc in m: No where neither data nor code holds the function's address, and no jump leaves
+	// another function for this one.
+	CalledByPointer(m *target.Module, pc uint64, mode cpu.Mode) Answer
 }
 
 // Answer is what CallGraph.Reaches says.

@@ -168,7 +168,7 @@ func (s *splicer) bestStep(from *Frame, first int, worth []int) (best, next int)
 			best, next = total, k
 		}
 		if !s.listed[k].Doubtful && !s.listed[k].Searched {
-			if gain > 0 {
+			if gain >= worthByJump {
 				break
 			}
 			skipped += worthSkipped
@@ -215,7 +215,7 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 	c.Exact = l.Exact
 	s.gather(callee, &c)
 	f = c.frame()
-	if c.checks.has(CallBefore) && c.checks&targetChecks == 0 && s.cannotCall(&f, callee) {
+	if c.checks.has(CallBefore) && c.checks&targetChecks == 0 && (s.cannotCall(&f, callee) || s.cannotPoint(callee)) {
 		return f, worth + worthAgainst
 	}
 	return f, worth + worthOf(c.checks)

@@ -17,3 +17,12 @@ func (s *splicer) cannotCall(caller, callee *Frame) bool {
 	leads, _, _ := graph.Reaches(s.state.Snapshot, site.Target, site.TargetMode, caller.CallSite)
 	return leads == No || leads == Yes
 }
+
+// cannotPoint tells whether callee is a frame that a call through a pointer cannot have led to.
+func (s *splicer) cannotPoint(callee *Frame) bool {
+	graph := s.verifier.graph
+	if graph == nil || callee.Method == methodCount || callee.Exact || callee.Module == nil {
+		return false
+	}
+	return graph.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) == No
+}

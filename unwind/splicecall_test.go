@@ -36,6 +36,27 @@ func TestSpliceStale(t *testing.T) {
 	}
 }
 
+// TestSplicePointer: h calls through a pointer, and its return address lies on the stack twice. The
+// call leads to h itself only where h's address is held somewhere; else one of the two is stale.
+func TestSplicePointer(t *testing.T) {
+	arch := o32()
+	const inner, h = "400208/context/certain/0 400118/cfi/certain/1", 0x400300
+	for unpointed, want := range map[uint64]string{
+		0: inner + " 400318/prewalked/guess/2 400318/prewalked/guess/3",
+		h: inner + " 400318/prewalked/guess/2",
+	} {
+		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+		th := &snap.Threads[0]
+		th.Listed = listOf("?400208! ?400118 ?400318 ?400318")
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred, unpointed: unpointed}})
+		frames, stop := w.Walk(th, nil)
+		frames, entries, _ := w.Splice(th, frames, stop)
+		if got := described(frames, entries); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
 // TestSpliceGap: where frames may be missing before an entry, that entry is a guess unless code
 // proves it.
 func TestSpliceGap(t *testing.T) {

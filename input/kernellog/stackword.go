@@ -13,24 +13,32 @@ import (
 //
 //	leaf_deref ◄ crashy_write ◄ security_file_permission ◄ vfs_write
 //
-// while the stack has the return address to proc_reg_write in front of the stale one.
+// while the stack has the return address to proc_reg_write in front of the stale one. With the
+// kernel's code at hand such words are listed too: code tells which are frames.
 func withStackWords(listed []target.Listed, r *record, b *binaries) []target.Listed {
 	words := r.stack.values()
 	if r.reg("sp", "$29", "$28") == nil || len(listed) == 0 || len(words) == 0 {
 		return listed
 	}
+	all := listed[:1:1]
 	for i := 1; i < len(listed); i++ {
-		at := slices.Index(words, listed[i].PC)
-		if at < 0 {
-			continue // in the link register, or beyond what is printed
+		l := listed[i]
+		if at := slices.Index(words, l.PC); at >= 0 { // else in the link register, or beyond what is printed
+			if b.lacksCode(listed[i-1].PC) {
+				between := b.pointers(words[:at], listed)
+				l.Gap = l.Gap || len(between) > 0
+				if b.kernel != nil && b.kernel.Contains(l.PC) {
+					all = append(all, b.inKernel(between)...)
+				}
+			}
+			words = words[at+1:]
 		}
-		listed[i].Gap = listed[i].Gap || b.lacksCode(listed[i-1].PC) && len(b.pointers(words[:at], listed)) > 0
-		words = words[at+1:]
+		all = append(all, l)
 	}
 	if last := &listed[len(listed)-1]; b.kernel != nil && b.lacksCode(last.PC) && !last.Outermost {
-		listed = append(listed, b.pointers(words, listed)...)
+		all = append(all, b.pointers(words, listed)...)
 	}
-	return listed
+	return all
 }
 
 // maxPointers bounds the words of a stack that are added between two entries of a chain.
@@ -51,6 +59,11 @@ func (b *binaries) pointers(words []uint64, listed []target.Listed) (list []targ
 		}
 	}
 	return list
+}
+
+// inKernel are the entries in the kernel's code.
+func (b *binaries) inKernel(list []target.Listed) []target.Listed {
+	return slices.DeleteFunc(list, func(l target.Listed) bool { return !b.kernel.Contains(l.PC) })
 }
 
 func (b *binaries) mayReturnTo(v uint64) bool {

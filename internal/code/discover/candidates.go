@@ -6,6 +6,7 @@ import "github.com/backsight/backsight/internal/code/disasm"
 type candidates struct {
 	entries  keys
 	taken    keys   // places that data or code holds a pointer to
+	built    keys   // places whose address code builds
 	farJumps []jump // over a certain entry, by target
 }
 
@@ -25,5 +26,5 @@ func findCandidates(code disasm.Code, known *certain) *candidates {
 	}
 	addTails(entries, &s.jumps, code, known.entries)
 	s.landingPads()
-	return &candidates{entries: entries.Keys(), taken: taken, farJumps: s.farJumps()}
+	return &candidates{entries: entries.Keys(), taken: taken, built: s.built.Keys(), farJumps: s.farJumps()}
 }

@@ -117,6 +117,20 @@ func (e *Entries) NextPointer(pc uint64) uint64 {
 // AddressTaken tells whether data or code holds a pointer to a place.
 func (e *Entries) AddressTaken(at disasm.Addr) bool { return e.candidates().taken.has(at) }
 
+// BuiltByCode tells whether code builds the address of a place, or has it as a literal.
+func (e *Entries) BuiltByCode(at disasm.Addr) bool { return e.candidates().built.has(at) }
+
+// holdersAmong is the least share of pointers in an image that holds those to its functions: one
+// for so many certain entries. Of 35,000 functions of a Linux kernel for MIPS a third are pointed to,
+// of 50,000 of a kernel for arm64 none before it has relocated itself.
+const holdersAmong = 16
+
+// HoldsPointers tells whether words of the image are the pointers to its functions that a running
+// program has, and are not left to a loader.
+func (e *Entries) HoldsPointers() bool {
+	return holdersAmong*len(e.pointed().all) >= len(e.Certain())
+}
+
 // OnlyCodeNames tells whether a place is a candidate to which no data points. A function
 // is, that code prepares to call (the choices of glibc's IFUNC resolvers); the labels of a
 // computed goto are not, whose addresses data holds.

@@ -25,6 +25,7 @@ type sweep struct {
 
 	calls    *disasm.Set // targets of direct calls
 	pointers *disasm.Set // addresses taken
+	built    *disasm.Set // those that code builds
 	jumps    jumps       // direct ones: the unconditional ones, and those that go far
 	literals *disasm.Set // words of the text that code reads; nil if none
 	ends     *disasm.Set // places behind code that does not go on there; nil: nobody asks for landing pads
@@ -33,7 +34,7 @@ type sweep struct {
 // newSweep returns a sweep that knows gp and the certain entries as far as they are given.
 func newSweep(code disasm.Code, gp *constants, bounds keys) *sweep {
 	return &sweep{Code: code, seen: disasm.NewSet(code), left: maxVisited, regs: newTracker(code, gp), bounds: bounds,
-		calls: disasm.NewSet(code), pointers: disasm.NewSet(code), todo: worklist{max: placesFor(code)}, jumps: newJumps(code)}
+		calls: disasm.NewSet(code), pointers: disasm.NewSet(code), built: disasm.NewSet(code), todo: worklist{max: placesFor(code)}, jumps: newJumps(code)}
 }
 
 // push makes a place one to go on from. What is carried there is what the registers hold
@@ -181,6 +182,7 @@ func (s *sweep) note(in *cpu.Insn) {
 func (s *sweep) pointer(p uint64) {
 	if at, ok := pointedTo(s.Code, p); ok {
 		s.pointers.Add(at)
+		s.built.Add(at)
 		s.push(at, true)
 	}
 }

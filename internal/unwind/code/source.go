@@ -50,6 +50,7 @@ type program struct {
 	answers  memo.Table[question, answer]
 	searched memo.Table[question, result]
 	reached  memo.Table[reach, reachable]
+	pointed  memo.Table[disasm.Addr, unwind.Answer] // by entry: may a pointer lead there?
 }
 
 // keptAnswers bounds a generation of answers: in a batch of captures the same places come
@@ -72,6 +73,7 @@ func newProgram(c disasm.Code, ranges discover.Ranges) *program {
 	p.callees = p.heights.Effects()
 	p.flows = dataflow.New(c, p.entries, p.callees, p.heights)
 	p.answers.Bound, p.searched.Bound, p.reached.Bound = keptAnswers, keptSearches, keptAnswers
+	p.pointed.Bound = keptAnswers
 	return p
 }
 

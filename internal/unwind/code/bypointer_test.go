@@ -1,0 +1,78 @@
+package code
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// exported is a kernel in small: write is in a table of functions; check is called and jumped to by
+// verify, which is in the table of exports only; open is built by code; hidden is in no table, and
+// stays unknown where a function that is in one jumps there.
+var exported = codetest.Program{CPU: "mips o32 big", Listing: `
+	400000 <write>:
+	400020 <check>:
+	400040 <verify>:
+	400060 <open>:
+	400080 <start>:
+	4000a0 <last>:
+		400000: 03e00008  jr    ra
+		400004: 00000000  nop
+		400020: 03e00008  jr    ra
+		400024: 00000000  nop
+		400040: 08100008  j     400020
+		400044: 00000000  nop
+		400060: 03e00008  jr    ra
+		400064: 00000000  nop
+		400080: 27bdffe8  addiu sp,sp,-24
+		400084: afbf0014  sw    ra,20(sp)
+		400088: 3c020040  lui   v0,0x40
+		40008c: 24420060  addiu v0,v0,0x60
+		400090: 0c100008  jal   400020
+		400094: 00000000  nop
+		400098: 1000ffff  b     400098
+		40009c: 00000000  nop
+		4000a0: 03e00008  jr    ra
+		4000a4: 00000000  nop`,
+	Data: map[uint64][]uint64{
+		0x410000: {0, 0x400000, 0},             // file_operations: write
+		0x410020: {0x400040, 0x410030, 0},      // kernel_symbol: verify, its name, no namespace
+		0x410030: {0x76657269, 0x66790000, 0}}} // "verify"
+
+// TestCalledByPointer: a pointer leads to functions whose address data or code holds, or that such
+// functions jump to. The table of exports is for the loader of modules.
+func TestCalledByPointer(t *testing.T) {
+	img := exported.Image(t)
+	m := &target.Module{Image: img, Bias: 0x1000_0000}
+	for name, c := range map[string]struct {
+		pc   uint64
+		want unwind.Answer
+	}{
+		"in a table":                              {0x400004, unwind.Yes},
+		"jumped to by what is exported only":      {0x400024, unwind.No},
+		"exported only":                           {0x400044, unwind.No},
+		"built by code":                           {0x400064, unwind.Yes},
+		"nobody points there":                     {0x400098, unwind.No},
+		"outside of the code nothing is known of": {0x300000, unwind.Unknown},
+	} {
+		if got := New(nil).CalledByPointer(m, c.pc+m.Bias, 0); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+	}
+	if got := New(nil).CalledByPointer(nil, 0x400000, 0); got != unwind.Unknown {
+		t.Errorf("without a module: %v", got)
+	}
+}
+
+// TestCalledByPointerElsewhere: a kernel that has not relocated itself holds no pointers, so that
+// nothing follows from none being found.
+func TestCalledByPointerElsewhere(t *testing.T) {
+	p := exported
+	p.Data = map[uint64][]uint64{0x410000: {0, 0, 0}}
+	m := &target.Module{Image: p.Image(t)}
+	if got := New(nil).CalledByPointer(m, 0x400024, 0); got != unwind.Unknown {
+		t.Errorf("%v, want unknown", got)
+	}
+}
