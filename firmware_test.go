@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"debug/elf"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
+	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -53,7 +55,7 @@ var tasks = map[string]string{"net": "yield receive poll net", "log": "yield pau
 // shows the stack. Nothing above a guess is wrong.
 func TestFirmware(t *testing.T) {
 	archives, err := filepath.Glob("testdata/microcontroller/*.zip")
-	if err != nil || len(archives) < 13 {
+	if err != nil || len(archives) < 24 {
 		t.Fatalf("%d firmwares, %v", len(archives), err)
 	}
 	for _, archive := range archives {
@@ -87,11 +89,31 @@ var ports = map[string]port{
 	"malta": {"mips", 0x8011_0000, "begin _start"},
 }
 
+// kernel is what differs between the kernels: the function that calls those of tasks, the
+// priority of the task idle, and by how much that of each further task differs; whether control
+// blocks tell it without symbols. log waits, all others are ready.
+type kernel struct {
+	name        string
+	root        string
+	first, step int
+	bySymbol    bool
+}
+
+var kernels = map[string]kernel{
+	"freertos": {name: "FreeRTOS"},
+	"rtthread": {name: "RT-Thread"},
+	"threadx":  {name: "ThreadX", root: " shell", first: 20, step: -1},
+	"rtx5":     {name: "RTX5", first: 8, step: 8},
+	"nuttx":    {name: "NuttX", root: " nxtask_start", first: 50, step: 10, bySymbol: true},
+	"zephyr":   {name: "Zephyr", root: " z_thread_entry", first: 10, step: -1},
+}
+
 // firmware is one of testdata/microcontroller.
 type firmware struct {
-	elf   string
-	port  port
-	micro bool // of ARM's microcontroller profile
+	elf    string
+	port   port
+	kernel kernel
+	micro  bool // of ARM's microcontroller profile
 	// banked: the entry of interrupts stays in IRQ mode, so that no memory has the stack pointer
 	// of what was interrupted.
 	banked   bool
@@ -107,10 +129,10 @@ func openFirmware(t *testing.T, archive string) *firmware {
 	}
 	defer z.Close()
 	f := &firmware{elf: strings.TrimSuffix(archive, ".zip") + ".elf", captures: make(map[string][]byte), dir: t.TempDir()}
-	name, _, _ := strings.Cut(filepath.Base(archive), "-")
-	f.port = ports[name]
+	name, kernel, _ := strings.Cut(strings.TrimSuffix(filepath.Base(archive), ".zip"), "-")
+	f.port, f.kernel = ports[name], kernels[kernel]
 	f.micro = name[0] == 'm' && name != "malta"
-	f.banked = strings.HasSuffix(f.elf, "a15-2.elf")
+	f.banked = strings.HasSuffix(f.elf, "a15-rtthread.elf")
 	for _, file := range z.File {
 		r, err := file.Open()
 		if err != nil {
@@ -143,6 +165,9 @@ func (f *firmware) whole(scenario string) []string {
 		}
 		want = append(want, strings.Fields(part)...)
 	}
+	if want[len(want)-1] == "crash" {
+		want = append(want, strings.Fields(f.kernel.root)...)
+	}
 	if scenario == "startup" {
 		want = append(want, strings.Fields(f.port.first)...)
 	}
@@ -174,13 +199,16 @@ func (f *firmware) check(t *testing.T, log, scenario string) {
 		t.Errorf("%s with RAM: %v; want %v", log, sure, want)
 	}
 	f.checkTasks(t, log, scenario, whole)
-	if strings.Contains(log, ".plain.") {
+	if strings.Contains(log, ".plain.") { // which does not name a kernel
+		if whole.Snapshot.OS != f.kernel.name && scenario != "startup" {
+			t.Errorf("%s: the kernel is %q", log, whole.Snapshot.OS)
+		}
 		f.checkRaw(t, log, scenario, whole)
 	}
 }
 
-// checkRaw: from the bytes of the flash alone, without symbols and tables, every thread has
-// the same frames.
+// checkRaw: from the bytes of the flash alone, and from a file without symbols and tables, every
+// thread has the same frames and says the same of its task.
 func (f *firmware) checkRaw(t *testing.T, log, scenario string, want *report.Report) {
 	t.Helper()
 	e, err := elf.Open(f.elf)
@@ -193,19 +221,67 @@ func (f *firmware) checkRaw(t *testing.T, log, scenario string, want *report.Rep
 	if err != nil {
 		t.Fatal(err)
 	}
-	flash := filepath.Join(f.dir, log+".bin")
-	if err := os.WriteFile(flash, code, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	flash, bare := filepath.Join(f.dir, log+".bin"), filepath.Join(f.dir, log+".elf")
 	raw, ok := backsight.CPUs().ByName(f.port.cpu, "", f.port.cpu == "mips")
 	if !ok {
 		t.Fatal("no " + f.port.cpu)
 	}
-	got := f.reportBy(t, log, filepath.Join(f.dir, scenario+".ram"),
-		input.FileOptions{Images: []input.NamedImage{{Path: flash, Bias: text.Addr, Placed: true}}, Raw: raw})
+	if err := errors.Join(os.WriteFile(flash, code, 0o666), os.WriteFile(bare, naked(t, f.elf), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	ram := filepath.Join(f.dir, scenario+".ram")
+	f.compare(t, log+", raw", want, f.reportBy(t, log, ram,
+		input.FileOptions{Images: []input.NamedImage{{Path: flash, Bias: text.Addr, Placed: true}}, Raw: raw}))
+	f.compare(t, log+", naked", want, f.reportBy(t, log, ram, input.FileOptions{Exe: bare}))
+}
+
+// naked is an ELF file whose headers of the symbol table and of the exception index are void.
+func naked(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := elf.NewFile(bytes.NewReader(b))
+	if err != nil {
+		t.Fatal(err)
+	}
+	headers, size := int(e.ByteOrder.Uint32(b[32:])), 40 // e_shoff
+	if e.Class == elf.ELFCLASS64 {
+		headers, size = int(e.ByteOrder.Uint64(b[40:])), 64
+	}
+	const armExidx = elf.SHT_LOPROC + 1
+	for i, s := range e.Sections {
+		if s.Type == elf.SHT_SYMTAB || s.Type == armExidx {
+			clear(b[headers+i*size:][:size])
+		}
+	}
+	return b
+}
+
+// compare tells where the threads of a report without symbols differ from those with.
+func (f *firmware) compare(t *testing.T, what string, want, got *report.Report) {
+	t.Helper()
+	if len(got.Threads) != len(want.Threads) {
+		t.Fatalf("%s: %d threads, with symbols %d", what, len(got.Threads), len(want.Threads))
+	}
 	for i := range got.Threads {
-		if a, b := addresses(&got.Threads[i]), addresses(&want.Threads[i]); !slices.Equal(a, b) {
-			t.Errorf("%s, raw: %s is in %#x; with symbols in %#x", log, got.Threads[i].Name, a, b)
+		th := &got.Threads[i]
+		if a, b := addresses(th), addresses(&want.Threads[i]); !slices.Equal(a, b) {
+			t.Errorf("%s: %s is in %#x; with symbols in %#x", what, th.Name, a, b)
+		}
+		var a, b target.Task
+		if th.Task != nil {
+			a = *th.Task
+		}
+		if want.Threads[i].Task != nil {
+			b = *want.Threads[i].Task
+		}
+		if f.kernel.bySymbol {
+			a.State, a.Priority, a.HasPriority = b.State, b.Priority, b.HasPriority
+		}
+		if a != b || th.Name != want.Threads[i].Name {
+			t.Errorf("%s: %s is %+v, with symbols %+v", what, th.Name, a, b)
 		}
 	}
 }
@@ -229,10 +305,11 @@ func (f *firmware) checkTasks(t *testing.T, log, scenario string, r *report.Repo
 		th := &r.Threads[i+1]
 		found = append(found, th.Name)
 		if want, ok := tasks[th.Name]; ok {
-			if _, all := names(th); strings.Join(all, " ") != want {
-				t.Errorf("%s: task %s is in %v, want %s", log, th.Name, all, want)
+			if _, all := names(th); strings.Join(all, " ") != want+f.kernel.root {
+				t.Errorf("%s: task %s is in %v, want %s", log, th.Name, all, want+f.kernel.root)
 			}
 		}
+		f.checkTask(t, log, th)
 		if k := th.Task; k == nil || !k.HasPriority || !k.Filled || k.Unused == 0 || k.Overflown {
 			t.Errorf("%s: task %s: %+v", log, th.Name, k)
 		}
@@ -245,6 +322,37 @@ func (f *firmware) checkTasks(t *testing.T, log, scenario string, r *report.Repo
 		}
 	} else if got != "[busy idle log net]" && got != "[busy crash idle log net]" {
 		t.Errorf("%s: tasks %s", log, got)
+	}
+}
+
+// order is that in which tasks are created.
+var order = []string{"idle", "net", "log", "busy", "crash"}
+
+// checkTask: the chain of a task that an interrupt stopped anywhere ends in its function, and
+// the kernel's own words say its state and priority. No code of the firmware with these kernels
+// uses r9, in which each task has its number: it tells whether r4 to r11 were found.
+func (f *firmware) checkTask(t *testing.T, log string, th *report.Thread) {
+	t.Helper()
+	sure, all := names(th)
+	if th.Stale { // the report does not show that this is not the task that runs
+		sure = all
+	}
+	if th.Name == "busy" && !strings.HasSuffix(strings.Join(sure, " "), "busy"+f.kernel.root) {
+		t.Errorf("%s: task busy is in %v", log, sure)
+	}
+	if f.kernel.step == 0 {
+		return
+	}
+	number := slices.Index(order, th.Name)
+	state := "ready"
+	if th.Name == "log" {
+		state = "waiting"
+	}
+	if k := th.Task; k.State != state || k.Priority != f.kernel.first+number*f.kernel.step {
+		t.Errorf("%s: task %s: %+v", log, th.Name, k)
+	}
+	if r9, ok := th.Regs.Lookup(9); f.micro && (!ok || r9 != uint64(0x9000+number)) {
+		t.Errorf("%s: task %s has r9 %#x", log, th.Name, r9)
 	}
 }
 

@@ -1,8 +1,8 @@
 package rtos
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -17,8 +17,8 @@ type layout struct {
 	kernel string
 	cpus   string // prefix of cpu.Arch.Name
 	micro  bool   // of ARM's microcontroller profile
-	// saved are the words from the saved SP on: registers by name, "-" for others, "exc" for
-	// EXC_RETURN, "floats" for s16–s31 where EXC_RETURN says so, "flag" and "flagfloats" where a
+	// saved are the words from the saved SP on: registers by name, "-" for others, "-16" for so
+	// many of them, "exc" for EXC_RETURN, "floats" for s16–s31 where EXC_RETURN says so, "flag" and "flagfloats" where a
 	// flag does, "frame" for what the processor pushed, "mstatus" of machine mode, "cpsr" of a
 	// mode that tasks run in, "zero".
 	saved []string
@@ -41,20 +41,22 @@ const (
 	nuttX    = "NuttX"
 )
 
-// words expands "r4-r11 frame".
+// words expands "r4-r11 -16 frame".
 func words(text string) (out []string) {
 	for word := range strings.FieldsSeq(text) {
-		first, last, ok := strings.Cut(word, "-")
+		first, last, ranges := strings.Cut(word, "-")
 		name := strings.TrimRight(first, "0123456789")
-		if !ok || name == "" {
+		hi, err := strconv.Atoi(strings.TrimPrefix(last, name))
+		lo, _ := strconv.Atoi(first[len(name):])
+		switch {
+		case !ranges || err != nil:
 			out = append(out, word)
-			continue
-		}
-		var lo, hi int
-		_, _ = fmt.Sscan(first[len(name):], &lo) // of the table above
-		_, _ = fmt.Sscan(strings.TrimPrefix(last, name), &hi)
-		for i := lo; i <= hi; i++ {
-			out = append(out, fmt.Sprintf("%s%d", name, i))
+		case first == "":
+			out = append(out, slices.Repeat([]string{"-"}, hi)...)
+		default:
+			for i := lo; i <= hi; i++ {
+				out = append(out, name+strconv.Itoa(i))
+			}
 		}
 	}
 	return out
@@ -139,7 +141,7 @@ func (c *compiled) read(mem *target.Memory, at, sp uint64) (ctx registers, ok bo
 		ctx.end += w
 		switch {
 		case it.kind == "exc":
-			if ret = cortexm.ExcReturn(v); !ret.Valid() || !ret.ProcessStack() {
+			if ret = cortexm.ExcReturn(v); !c.resumesBy(ret) {
 				return ctx, false
 			}
 		case it.kind == "zero":
@@ -174,6 +176,12 @@ func (c *compiled) read(mem *target.Memory, at, sp uint64) (ctx registers, ok bo
 	}
 	ctx.sp = ctx.regs.Val[c.arch.SP]
 	return ctx, c.block(mem, &ctx, at)
+}
+
+// resumesBy tells whether a task can go on by an EXC_RETURN. Tasks run on the process stack;
+// those of NuttX without a stack for interrupts on the main stack.
+func (c *compiled) resumesBy(ret cortexm.ExcReturn) bool {
+	return ret.Valid() && (ret.ProcessStack() || c.kernel == nuttX && ret.Thread())
 }
 
 // excReturn is EXC_RETURN as far as the control block at an address has it, else that of a

@@ -7,8 +7,9 @@ func layouts() []layout {
 		// FreeRTOS, portable/GCC/ARM_CM0, ARM_CM3; Keil RTX5 without floating point; RT-Thread,
 		// libcpu/arm/cortex-m0, -m3.
 		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("r4-r11 frame")},
-		// Keil RTX5, irq_armv7m.S, with floating point: EXC_RETURN is in the control block.
-		{kernel: rtx5, cpus: "arm", micro: true, saved: words("r4-r11 floats frame"), returnAt: -22},
+		// Keil RTX5, irq_armv7m.S, with floating point: s16–s31 below r4–r11, EXC_RETURN in the
+		// control block.
+		{kernel: rtx5, cpus: "arm", micro: true, saved: words("floats r4-r11 frame"), returnAt: -22},
 		// FreeRTOS, ARM_CM4F, ARM_CM7: stmdb {r4-r11, r14} below s16–s31.
 		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("r4-r11 exc floats frame")},
 		// FreeRTOS, ARM_CM23, ARM_CM33, non-secure or without TrustZone: PSPLIM, LR first.
@@ -23,16 +24,20 @@ func layouts() []layout {
 		{kernel: threadX, cpus: "arm", micro: true, saved: words("exc floats r4-r11 frame")},
 		// ThreadX, cortex_m0.
 		{kernel: threadX, cpus: "arm", micro: true, saved: words("exc r8-r11 r4-r7 frame")},
-		// NuttX, armv7-m: the registers of up_saveusercontext: SP, PRIMASK or BASEPRI, r4–r11,
-		// and EXC_RETURN.
+		// NuttX, arch/arm/include/armv7-m/irq.h and armv8-m: SP, PRIMASK or BASEPRI, r4–r11;
+		// since 12.0 CONTROL; EXC_RETURN, which old flat builds leave out. With floating point
+		// there is room for s16–s31, whether they were saved or not.
+		{kernel: nuttX, cpus: "arm", micro: true, saved: words("- - r4-r11 - exc frame")},
+		{kernel: nuttX, cpus: "arm", micro: true, saved: words("- - r4-r11 - exc -16 frame")},
 		{kernel: nuttX, cpus: "arm", micro: true, saved: words("- - r4-r11 exc frame")},
+		{kernel: nuttX, cpus: "arm", micro: true, saved: words("- - r4-r11 exc -16 frame")},
 		{kernel: nuttX, cpus: "arm", micro: true, saved: words("- - r4-r11 frame")},
 		// Zephyr: struct _callee_saved of the thread: v1–v8, PSP.
 		{kernel: zephyr, cpus: "arm", micro: true, saved: words("frame"), before: words("r4-r11")},
 		// ChibiOS, ARMCMx: struct port_intctx without floating point; the switch is a call.
 		{kernel: chibiOS, cpus: "arm", micro: true, saved: words("r4-r11 pc")},
 		// With it: s16–s31 first.
-		{kernel: chibiOS, cpus: "arm", micro: true, saved: words("- - - - - - - - - - - - - - - - r4-r11 pc")},
+		{kernel: chibiOS, cpus: "arm", micro: true, saved: words("-16 r4-r11 pc")},
 		// FreeRTOS, portable/GCC/ARM_CR5, ARM_CA9: whether there are floating-point registers, here
 		// none; the nesting; what SRSDB pushed.
 		{kernel: freeRTOS, cpus: "arm", saved: words("zero - r0-r12 lr pc cpsr")},

@@ -69,6 +69,9 @@ func Find(snap *target.Snapshot) (k Kernel, ok bool) {
 	if best.shape.owner {
 		s.ram.bound(k.Tasks)
 	}
+	if k.Name == zephyr && best.layout.micro {
+		exceptionFrames(s.ram, snap.Arch, k.Tasks)
+	}
 	k.name = s.names().of(k.Tasks)
 	for i := range k.Tasks {
 		s.ram.fill(&k.Tasks[i])
@@ -93,6 +96,7 @@ func (k *Kernel) Of(sp uint64) (*Task, bool) {
 	t, ok := k.search.ram.running(k.shape, k.Tasks, sp)
 	if ok {
 		t.Name = k.name(&t)
+		k.search.ram.fill(&t)
 	}
 	return &t, ok
 }

@@ -125,10 +125,11 @@ func (k *Kernel) mayRun(tasks []*Task) (out []*Task) {
 	return append(out, first...)
 }
 
-// before tells whether the kernel prefers task a to b. Of FreeRTOS, RTX5 and ChibiOS the
-// highest number is the first in priority, of others the lowest.
+// before tells whether the kernel prefers task a to b. Of some the highest number is the first
+// in priority, of others the lowest.
 func (k *Kernel) before(a, b *Task) bool {
-	if k.Name == freeRTOS || k.Name == rtx5 || k.Name == chibiOS {
+	switch k.Name {
+	case freeRTOS, rtx5, chibiOS, nuttX:
 		return a.Priority > b.Priority
 	}
 	return a.Priority < b.Priority

@@ -56,7 +56,7 @@ func (m *ram) shapes(p *suspect) (out []shape) {
 		if hi := p.block - m.word*chibiHeader; i > 0 && i <= chibiBase && m.isStack(p, target.Range{Lo: lo, Hi: hi}, run) {
 			out = append(out, shape{lo: i, top: true})
 		}
-		for _, k := range []int{i - 1, i + 1, i + 2} {
+		for _, k := range []int{i - 2, i - 1, i + 1, i + 2} { // NuttX: size, memory that was got, low end
 			v, ok := m.lookup(p.block, k)
 			if !ok || k == 0 {
 				continue

@@ -1,10 +1,6 @@
 package rtos
 
-import (
-	"slices"
-
-	"github.com/backsight/backsight/target"
-)
+import "slices"
 
 // The states of a task, as target.Task has them.
 const (
@@ -243,26 +239,5 @@ func statesChibiOS(m *ram, tasks []*Task, sh shape) {
 		default:
 			t.State = waiting
 		}
-	}
-}
-
-// statesNuttX reads the states of tasks from the list of those that are ready, where the binary
-// has its symbol: the first one runs. The control blocks differ too much between versions to
-// be read themselves.
-func (m *ram) statesNuttX(modules []*target.Module, tasks []*Task) {
-	head, ok := m.variable(modules, "g_readytorun", 0)
-	if !ok {
-		return
-	}
-	for _, t := range tasks {
-		t.State = waiting
-	}
-	for n := 0; head != 0 && n < maxTasks; n++ {
-		if t := taskAt(tasks, head); t != nil {
-			if t.State = ready; n == 0 {
-				t.State = running
-			}
-		}
-		head = m.at(head, 0)
 	}
 }

@@ -1,5 +1,12 @@
 package rtos
 
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/cortexm"
+)
+
 // The base of Zephyr's control block (struct _thread_base of kernel/thread.h, 2.0 to 4.x): the
 // node of a list, what the thread waits for, then bytes: options, state, priority, how often
 // the scheduler is locked.
@@ -71,4 +78,33 @@ func statesZephyr(m *ram, tasks []*Task, _ shape) {
 			t.State = waiting
 		}
 	}
+}
+
+// exceptionFrames corrects the SP of Zephyr's tasks on a Cortex-M that were left with an
+// extended exception frame. The kernel keeps the lowest byte of EXC_RETURN in the control block
+// (struct _thread_arch of arch/arm/thread.h), in the second byte of a word with some flags, where
+// it is built for tasks that share the floating-point unit. Where that word is, depends on the
+// kernel's configuration: at the same distance in all control blocks there is one that has
+// nothing else.
+func exceptionFrames(m *ram, arch *cpu.Arch, tasks []Task) {
+	const reach = 96 // words
+	for i := range reach {
+		if slices.ContainsFunc(tasks, func(t Task) bool { _, ok := m.exceptionMode(t.Block, i+1); return !ok }) {
+			continue
+		}
+		for k := range tasks {
+			ret, _ := m.exceptionMode(tasks[k].Block, i+1)
+			status := tasks[k].Regs.Val[arch.Status]
+			tasks[k].Regs.Set(arch.SP, tasks[k].saved+ret.FrameSize(status))
+		}
+		return
+	}
+}
+
+// exceptionMode is EXC_RETURN out of a word of a control block of Zephyr, if that may be the one.
+func (m *ram) exceptionMode(block uint64, words int) (ret cortexm.ExcReturn, ok bool) {
+	const flags, lowest = 0x000f, 0xff00
+	v, ok := m.lookup(block, words)
+	ret = cortexm.ExcReturn(0xffff_ff00 | v>>8)
+	return ret, ok && v&^(flags|lowest) == 0 && ret.Valid() && ret.ProcessStack()
 }

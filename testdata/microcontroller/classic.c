@@ -29,7 +29,7 @@ void fault(struct aborted *a, word dfsr, word dfar)
 // Aborts and undefined instructions: the registers of the mode that was left, then the report.
 #define ABORT(name, back) name ": sub lr,lr,#" back "; sub sp,sp,#16; push {lr}; push {r0-r12}; mrs r1,spsr; str r1,[sp,#56]; and r3,r1,#31; cmp r3,#16; addeq r3,r3,#15; mrs r4,cpsr; bic r5,r4,#31; orr r5,r5,r3;" \
 	"msr cpsr_c,r5; mov r6,sp; mov r7,lr; msr cpsr_c,r4; str r6,[sp,#60]; str r7,[sp,#64]; mov r0,sp; mrc p15,0,r1,c5,c0,0; mrc p15,0,r2,c6,c0,0; bl fault;"
-#if RTOS == 1
+#if RTOS == FREERTOS
 #define FIRST "cpsid if, #31"
 #define SAVE "push {r0-r12,lr}; mov r1,#0; push {r1}; push {r1}; mov r0,sp; bic sp,sp,#7; bl switched;" // portSAVE_CONTEXT
 #define SWITCH "\n.globl service\n.type service,%function\nservice: srsdb sp!,#31; cps #31;" SAVE ".globl resume\nresume: mov sp,r0; pop {r1,r2}; pop {r0-r12,lr}; rfeia sp!\n"

@@ -1,7 +1,7 @@
 // Firmware with a small preemptive kernel, whose tasks crash in chosen ways and whose fault
-// handler reports in chosen forms. Contexts and control blocks are laid out as FreeRTOS does
-// (-DRTOS=1) or RT-Thread (-DRTOS=2). Scenario and form come from QEMU's semihosting command
-// line: "fw SCENARIO FORM". Behind the report the handler writes all of RAM to ram.bin.
+// handler reports in chosen forms. Contexts and control blocks are laid out as a real-time kernel
+// does, by its documentation (-DRTOS=FREERTOS, …). Scenario and form come from QEMU's semihosting
+// command line: "fw SCENARIO FORM". Behind the report the handler writes all of RAM to ram.bin.
 #include <stdint.h>
 #include <stddef.h>
 #define NI __attribute__((noinline, noclone))
@@ -15,6 +15,13 @@
 #endif
 typedef uintptr_t word;
 #define W sizeof(word)
+#define FREERTOS 1
+#define RTTHREAD 2
+#define THREADX 3
+#define RTX5 4
+#define NUTTX 5
+#define ZEPHYR 6
+#define CHIBIOS 7
 
 extern char __ram_start[], __ram_end[], __bss_start[], __bss_end[], __data_start[], __data_end[], __data_load[], __stack_end[];
 static char command[80], *form = "plain";
@@ -49,62 +56,44 @@ void *memcpy(void *d, const void *s, size_t n) { char *a = d; const char *b = s;
 
 // ---- the kernel
 
-#if RTOS == 1
-struct item { word value; void *next, *previous, *owner, *container; };
-struct task { word *sp; struct item state, event; word priority, *stack; char name[16]; };
-static struct { word words[5]; } ready[8]; // lists of tasks, by priority
+// The header of a kernel has the control block, and how a new task lies in memory.
+#if RTOS <= RTTHREAD
+#include "freertos.h"
+#define WAIT(t)
 #else
-struct task { char name[8]; uint8_t type, flags; void *list[2], *tlist[2]; word *sp; void *entry, *parameter; word *stack; uint32_t size; word error; uint8_t status, priority, first; uint32_t bit; };
-#endif
-#define SP_AT offsetof(struct task, sp)
+struct task;
 static struct task *tasks[8]; static unsigned count; struct task *volatile current; static volatile unsigned ticks;
 static char heap[12 << 10] __attribute__((aligned(16))); static size_t heap_at;
-// A block of FreeRTOS' heap_4: the next free one, the size with the highest bit set.
-static void *get(size_t n) { n = (n + 2 * W + 15) & ~(size_t)15; word *b = (word *)(heap + heap_at); heap_at += n; b[0] = 0; b[1] = n | (word)1 << (8 * W - 1); return b + 2; }
-NI void pick(void) { unsigned i = 0; while (tasks[i] != current) i++; current = tasks[(i + 1) % count]; }
-static void ended(void) { for (;;) {} }
-
-static struct task *create(const char *name, void (*f)(void), size_t size)
-{
-	word *stack = get(size); fill(stack, RTOS == 1 ? 0xa5 : '#', size);
-	struct task *t = get(sizeof *t); fill(t, 0, sizeof *t);
-	for (unsigned i = 0; name[i]; i++) t->name[i] = name[i];
-	word *sp = (word *)(((word)stack + size - W) & ~(word)15);
+static void *get(size_t n) { void *p = heap + heap_at; heap_at += (n + 15) & ~(size_t)15; return p; }
+__attribute__((unused)) static void ended(void) { for (;;) {} }
 #ifdef CORTEX_M
-	*--sp = 1 << 24; *--sp = (word)f & ~1u; *--sp = (word)ended; sp -= 5;
-#if __ARM_ARCH >= 8
-	sp -= 8;
-	if (RTOS == 1) { *--sp = 0xfffffffd; *--sp = 0; } else { *--sp = 2; *--sp = 0; *--sp = 0xfffffffd; *--sp = 0; }
-#elif RTOS == 1
-#ifdef __ARM_FP
-	*--sp = 0xfffffffd;
+// What the processor pushes when an interrupt comes before the first instruction of a function.
+__attribute__((unused)) static word *frame(word *top, void (*f)(void), word lr) { *--top = 1 << 24; *--top = (word)f & ~1u; *--top = lr; return top - 5; }
+// r4-r11 of a new task. No code uses r9 (-ffixed-r9): each task keeps its number there.
+static word *preserved(word *sp) { sp -= 8; fill(sp, 0, 8 * W); sp[5] = 0x9000 + count; return sp; }
 #endif
-	sp -= 8;
+#if RTOS == THREADX
+#include "threadx.h"
+#elif RTOS == RTX5
+#include "rtx5.h"
+#elif RTOS == NUTTX
+#include "nuttx.h"
+#elif RTOS == ZEPHYR
+#include "zephyr.h"
 #else
-	sp -= 8;
-#ifdef __ARM_FP
-	*--sp = 0;
+#include "chibios.h"
 #endif
-#endif
-#elif defined __arm__
-#if RTOS == 1 // CPSR, PC, LR, r0-r12, the nesting, whether there are floating-point registers
-	*--sp = 0x1f; *--sp = (word)f; *--sp = (word)ended; sp -= 15; fill(sp, 0, 15 * W);
-#else
-	*--sp = (word)f; *--sp = (word)ended; sp -= 14; fill(sp, 0, 14 * W); sp[0] = 0x13;
-#endif
-#elif defined __mips__
-	sp -= 33; fill(sp, 0, 33 * W); sp[30] = (word)ended; sp[31] = (word)f; sp[32] = 0x20008103;
-#else
-	sp -= RTOS == 1 ? 31 : 32; fill(sp, 0, (RTOS == 1 ? 31 : 32) * W); sp[0] = (word)f; sp[1] = RTOS == 1 ? 0 : (word)ended; sp[RTOS == 1 ? 30 : 2] = 0x1880;
-#endif
-	t->sp = sp; t->stack = stack;
-#if RTOS == 1
-	t->state.owner = t->event.owner = t; t->priority = count; t->state.container = &ready[count];
-#else
-	t->entry = f; t->size = size; t->status = 1; t->priority = t->first = 20 - count; t->bit = 1u << t->priority;
-#endif
-	return tasks[count++] = t;
+#define SP_AT offsetof(struct task, sp)
+// The next task that does not wait.
+NI void pick(void)
+{
+	struct task *old = current; unsigned i = 0;
+	while (tasks[i] != old) i++;
+	do i = (i + 1) % count; while (WAITS(tasks[i]));
+	current = tasks[i]; switched(old);
 }
+static void create(const char *name, void (*f)(void), size_t size) { struct task *t = lay(name, f, size); tasks[count++] = t; }
+#endif
 
 // ---- what crashes
 
@@ -151,6 +140,10 @@ NI void scenario(const char *s)
 	put("no fault\n"); flush();
 }
 
+#if RTOS == CHIBIOS
+void port_switch(struct task *to, struct task *from);
+NI void yield(void) { __asm__ volatile("cpsid i"); struct task *old = current; pick(); port_switch(current, old); __asm__ volatile("cpsie i"); }
+#else
 NI void yield(void)
 {
 #ifdef CORTEX_M
@@ -167,10 +160,11 @@ NI void yield(void)
 	__asm__ volatile("ecall" ::: "memory");
 #endif
 }
+#endif
 NI int receive(int x) { yield(); return x; }
 NI int poll(int x) { volatile char b[32]; b[x] = 1; int r = receive(x + 1); return r + b[x]; }
 static void net(void) { for (;;) sink = poll(3); }
-NI int pause(int x) { volatile int b[6]; b[x] = x; yield(); return b[x]; }
+NI int pause(int x) { volatile int b[6]; b[x] = x; WAIT(current); yield(); return b[x]; }
 static void logger(void) { for (;;) sink = pause(2); }
 NI float count_b(float x) { for (volatile int i = 0; i < 1000; i++) x = x * 1.5f + real; return x; }
 NI int count_a(int x) { float r = count_b(x + 1); real = r; return (int)r + 1; }
@@ -324,4 +318,7 @@ static void start(void)
 	if (is(command, "startup")) startup();
 	create("idle", idle, 400); create("net", net, 512 * W / 4); create("log", logger, 512 * W / 4); create("busy", busy, 640 * W / 4); create("crash", crash, 2048 * W / 4);
 	current = tasks[0];
+#if RTOS > RTTHREAD
+	switched(current);
+#endif
 }

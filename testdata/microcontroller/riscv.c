@@ -13,7 +13,7 @@
 #define L "lw "
 #define Z "*4"
 #endif
-#if RTOS == 1 // FreeRTOS: pc x1 x5–x31 nesting mstatus
+#if RTOS == FREERTOS // FreeRTOS: pc x1 x5–x31 nesting mstatus
 #define SIZE "31"
 #define STATUS "30"
 #define EACH(op) op "x1,1" Z "(sp)\n" op "x6,3" Z "(sp)\n" op "x7,4" Z "(sp)\n" op "x8,5" Z "(sp)\n" op "x9,6" Z "(sp)\n" op "x10,7" Z "(sp)\n" op "x11,8" Z "(sp)\n" op "x12,9" Z "(sp)\n" op "x13,10" Z "(sp)\n" op "x14,11" Z "(sp)\n" op "x15,12" Z "(sp)\n" op "x16,13" Z "(sp)\n" op "x17,14" Z "(sp)\n" op "x18,15" Z "(sp)\n" op "x19,16" Z "(sp)\n" op "x20,17" Z "(sp)\n" op "x21,18" Z "(sp)\n" op "x22,19" Z "(sp)\n" op "x23,20" Z "(sp)\n" op "x24,21" Z "(sp)\n" op "x25,22" Z "(sp)\n" op "x26,23" Z "(sp)\n" op "x27,24" Z "(sp)\n" op "x28,25" Z "(sp)\n" op "x29,26" Z "(sp)\n" op "x30,27" Z "(sp)\n" op "x31,28" Z "(sp)\n"
@@ -30,7 +30,7 @@
 #endif
 
 static const uint8_t slots[32] = {
-#if RTOS == 1
+#if RTOS == FREERTOS
 	0, 1, 0, 0, 0, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28
 #else
 	0, 1, 0, 0, 0, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31
@@ -51,7 +51,7 @@ word *trapped(word *sp)
 		struct fault f = { .pc = sp[0], .lr = sp[1], .cause = cause, .value = value };
 		for (int i = 1; i < 32; i++) f.regs[i] = slots[i] ? sp[slots[i]] : 0;
 		__asm__ volatile("mv %0, gp\n mv %1, tp" : "=r"(f.regs[3]), "=r"(f.regs[4])); // the same everywhere
-		f.sp = f.regs[2] = (word)sp + sizeof(word) * (RTOS == 1 ? 31 : 32);
+		f.sp = f.regs[2] = (word)sp + sizeof(word) * (RTOS == FREERTOS ? 31 : 32);
 		stop(&f);
 	}
 	current->sp = sp; pick(); return current->sp;
