@@ -3,13 +3,14 @@ package rtos
 import (
 	"encoding/binary"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/target"
 )
 
 // statesNuttX reads the states of tasks from the list of those that are ready, where the binary
 // has its symbol: the first one runs. Other fields of the control blocks differ too much between
 // versions to be found, unless the kernel was built to tell debuggers where they are.
-func (m *ram) statesNuttX(modules []*target.Module, tasks []*Task) {
+func statesNuttX(m *ram, modules []*target.Module, tasks []*Task) {
 	head, ok := m.variable(modules, "g_readytorun", 0)
 	if !ok {
 		return
@@ -27,7 +28,7 @@ func (m *ram) statesNuttX(modules []*target.Module, tasks []*Task) {
 		}
 		head = m.at(head, 0)
 	}
-	if off, ok := m.priorityNuttX(modules); ok && begin != 0 {
+	if off, ok := priorityNuttX(modules); ok && begin != 0 {
 		for _, t := range tasks {
 			t.Priority, t.HasPriority = int(m.byteAt(t.Block-begin, int(off))), true
 		}
@@ -37,7 +38,7 @@ func (m *ram) statesNuttX(modules []*target.Module, tasks []*Task) {
 // priorityNuttX is where a control block has the priority, in bytes from its begin: the third of
 // the offsets, 16 bits each, in g_tcbinfo (struct tcbinfo_s of nuttx/sched.h, with
 // CONFIG_DEBUG_TCBINFO).
-func (m *ram) priorityNuttX(modules []*target.Module) (off uint16, ok bool) {
+func priorityNuttX(modules []*target.Module) (off uint16, ok bool) {
 	const third = 2 * 2
 	for _, module := range modules {
 		if module.Image == nil {
@@ -45,16 +46,16 @@ func (m *ram) priorityNuttX(modules []*target.Module) (off uint16, ok bool) {
 		}
 		if sym, has := module.Image.SymbolNamed("g_tcbinfo"); has {
 			if b := module.Image.Bytes(sym.Addr); len(b) >= third+2 {
-				return m.order().Uint16(b[third:]), true
+				return order(module.Image.Arch).Uint16(b[third:]), true
 			}
 		}
 	}
 	return 0, false
 }
 
-// order is the processor's order of bytes.
-func (m *ram) order() binary.ByteOrder {
-	if m.big {
+// order is a processor's order of bytes.
+func order(arch *cpu.Arch) binary.ByteOrder {
+	if arch.BigEndian {
 		return binary.BigEndian
 	}
 	return binary.LittleEndian

@@ -47,7 +47,7 @@ func (k *Kernel) describe(tasks []*Task, runs map[uint64]bool) {
 	}
 	modules := k.search.code.snap.Modules
 	if k.Name == nuttX {
-		m.statesNuttX(modules, tasks)
+		statesNuttX(m, modules, tasks)
 	}
 	if current := m.current(modules, tasks); current != nil && len(runs) == 0 {
 		runs = map[uint64]bool{current.Block: true}
