@@ -1,9 +1,9 @@
 package render
 
 import (
-	"bytes"
+	"cmp"
 	"embed"
-	"html/template"
+	"strconv"
 
 	"github.com/backsight/backsight/report"
 )
@@ -11,48 +11,80 @@ import (
 //go:embed page
 var pageFiles embed.FS
 
-// Page writes reports as one web page that needs nothing else: no network, no other file.
-// It is safe for concurrent use.
-type Page struct {
-	templates *template.Template
-	css       template.CSS
-	js        template.JS
+// pageFile is a file of the page, which is part of the program.
+func pageFile(name string) markup {
+	b, _ := pageFiles.ReadFile("page/" + name)
+	return markup(b)
 }
 
-// NewPage parses the page's templates, which are part of the program.
-func NewPage() (*Page, error) {
-	t, err := template.ParseFS(pageFiles, "page/page.html")
-	if err != nil {
-		return nil, err
+// AppendPageHead begins one web page with reports, which needs nothing else: no network, no
+// other file. title is the page's. AppendPage appends the reports, AppendPageTail ends it.
+func AppendPageHead(dst []byte, title string) []byte {
+	dst = appendMarkup(dst, `<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
+<title>{}</title>
+<style>`, Text(title))
+	dst = appendMarkup(dst, pageFile("page.css"))
+	return appendMarkup(dst, "</style>\n</head>\n<body>\n")
+}
+
+// AppendPageTail ends a web page.
+func AppendPageTail(dst []byte) []byte {
+	dst = appendMarkup(dst, "<script>")
+	dst = appendMarkup(dst, pageFile("page.js"))
+	return appendMarkup(dst, "</script>\n</body>\n</html>\n")
+}
+
+// AppendPage appends r as a part of a web page. The words of stacks are told what they are by
+// what was tried for each frame (report.Thread.Tried).
+func AppendPage(dst []byte, r *report.Report, style Style) []byte {
+	return appendReport(dst, viewReport(r, style))
+}
+
+func appendReport(dst []byte, v reportView) []byte {
+	dst = appendMarkup(dst, "<article>\n<header>\n<h1>{}</h1>\n", v.Title)
+	for i, reason := range v.Reasons {
+		class := "reason"
+		if i == 0 {
+			class = "reason first"
+		}
+		dst = appendMarkup(dst, `<p class="{}">{}</p>`+"\n", class, reason)
 	}
-	css, err := pageFiles.ReadFile("page/page.css")
-	if err != nil {
-		return nil, err
+	dst = appendMarkup(dst, `<p class="facts">`)
+	for _, fact := range v.Facts {
+		dst = appendMarkup(dst, "<span>{}</span> ", fact)
 	}
-	js, err := pageFiles.ReadFile("page/page.js")
-	return &Page{t, template.CSS(css), template.JS(js)}, err
+	dst = appendMarkup(dst, "</p>\n</header>\n")
+	for i := range v.Threads {
+		dst = appendThread(dst, &v.Threads[i])
+	}
+	dst = appendModules(dst, v.Modules)
+	if len(v.Issues) > 0 {
+		dst = appendMarkup(dst, `<section class="card" id="issues"><h2>What was in the way</h2><ul>`)
+		for _, issue := range v.Issues {
+			dst = appendMarkup(dst, "<li>{}", issue)
+		}
+		dst = appendMarkup(dst, "</ul></section>\n")
+	}
+	return appendMarkup(dst, "</article>\n")
 }
 
-// Head is what precedes the reports. title is the page's.
-func (p *Page) Head(title string) ([]byte, error) {
-	return p.execute("head", struct {
-		Title string
-		CSS   template.CSS
-	}{Text(title), p.css})
-}
-
-// Report is one report. It wants what was tried for each frame, for the stack's words.
-func (p *Page) Report(r *report.Report, style Style) ([]byte, error) {
-	return p.execute("report", viewReport(r, style))
-}
-
-// Tail is what follows the reports.
-func (p *Page) Tail() ([]byte, error) {
-	return p.execute("tail", struct{ JS template.JS }{p.js})
-}
-
-func (p *Page) execute(name string, data any) ([]byte, error) {
-	var b bytes.Buffer
-	err := p.templates.ExecuteTemplate(&b, name, data)
-	return b.Bytes(), err
+func appendModules(dst []byte, modules []moduleView) []byte {
+	if len(modules) == 0 {
+		return dst
+	}
+	dst = appendMarkup(dst, `<details class="card" id="modules"><summary>Modules <small>{}</small></summary>
+<div class="wide"><table><thead><tr><th>from<th>to<th>name<th>build ID<th>file</thead>
+<tbody>`, strconv.Itoa(len(modules)))
+	for i := range modules {
+		m := &modules[i]
+		dst = appendMarked(dst, "tr", "missing", m.File == "")
+		dst = appendMarkup(dst, `<td class="hex">{}<td class="hex">{}<td>{}<td class="hex">{}<td>{}`+"\n", m.Lo, m.Hi, m.Name, m.BuildID, cmp.Or(m.File, "not found"))
+	}
+	return appendMarkup(dst, "</tbody></table></div></details>\n")
 }

@@ -10,25 +10,8 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-func page(t *testing.T, r *report.Report, style render.Style) string {
-	t.Helper()
-	p, err := render.NewPage()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out []byte
-	for _, part := range []func() ([]byte, error){
-		func() ([]byte, error) { return p.Head("Backtraces") },
-		func() ([]byte, error) { return p.Report(r, style) },
-		p.Tail,
-	} {
-		b, err := part()
-		if err != nil {
-			t.Fatal(err)
-		}
-		out = append(out, b...)
-	}
-	return string(out)
+func page(r *report.Report, style render.Style) string {
+	return string(render.AppendPageTail(render.AppendPage(render.AppendPageHead(nil, "Backtraces"), r, style)))
 }
 
 // TestPage: every frame with its trust and its evidence, nothing from the network.
@@ -36,8 +19,8 @@ func TestPage(t *testing.T) {
 	r := sample(t)
 	r.Crash = &report.Crash{Signal: "SIGSEGV", Code: "SEGV_MAPERR", Reasons: []string{"the program reads from 0x10 through a pointer that is NULL"}}
 	r.Snapshot.Memory = new(target.Memory)
-	got := page(t, r, render.Style{Capture: "core.7"})
-	for _, want := range []string{"<h1>core.7</h1>", "through a pointer that is NULL", "hello&#43;0x1c", "hello.c:14", `class="frame guess" data-frame="3"`,
+	got := page(r, render.Style{Capture: "core.7"})
+	for _, want := range []string{"<h1>core.7</h1>", "through a pointer that is NULL", "hello+0x1c", "hello.c:14", `class="frame guess" data-frame="3"`,
 		`title="code, certain: executable, call-before"`, "leaf.h:3", "stop: unreadable", "libz.so.1: not found"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("no %s in\n%s", want, got)
@@ -58,7 +41,7 @@ func TestPageEscapes(t *testing.T) {
 	r.Snapshot.Modules[0].Name = evil
 	r.Issues = []target.Issue{{Text: evil}}
 	r.Snapshot.Command = evil
-	got := page(t, r, render.Style{Capture: evil})
+	got := page(r, render.Style{Capture: evil})
 	if strings.Count(got, "<script>") != 1 || strings.ContainsAny(got, "\x1b\u202e") || strings.Count(got, "</style>") != 1 {
 		t.Error("a name from the capture is markup, or moves the text")
 	}
@@ -72,7 +55,7 @@ func TestPageFoldsThreads(t *testing.T) {
 		return report.Thread{Thread: &target.Thread{ID: id, Name: "worker"}, Frames: r.Threads[0].Frames[1:3]}
 	}
 	r.Threads = append([]report.Thread{idle(2), idle(3), idle(4)}, r.Threads...)
-	got := page(t, r, render.Style{})
+	got := page(r, render.Style{})
 	crashed, workers := strings.Index(got, "Thread 1 main"), strings.Index(got, "Thread 2 worker and 2 alike")
 	if crashed < 0 || workers < crashed || strings.Contains(got, "Thread 3") {
 		t.Errorf("crashed thread at %d, workers at %d", crashed, workers)

@@ -14,7 +14,7 @@ import (
 )
 
 // What the page shows of a report, as text: names from captures have gone through Text,
-// and the templates escape them for HTML.
+// and appendMarkup escapes them for HTML.
 type (
 	reportView struct {
 		Title          string

@@ -19,7 +19,7 @@ type job struct {
 	path  string // of the capture
 	title string
 	snap  *target.Snapshot
-	err   error // reading it failed, or, once done, writing it
+	err   error // reading it failed
 
 	done chan struct{} // closed when what follows is set
 	out  []byte
@@ -153,7 +153,7 @@ func (s *session) process(ctx context.Context, j *job) {
 	}
 	style := s.opt.style
 	style.Title, style.Capture = j.title, j.path
-	j.out, j.err = s.out.render(r, style)
+	j.out = s.out.render(r, style)
 }
 
 // proven tells whether a chain reaches its root without a guess.
@@ -173,9 +173,6 @@ func (s *session) write(j *job) error {
 	if j.report != nil {
 		s.out.stacks.Add(j.report)
 		return nil
-	}
-	if j.err != nil && j.out == nil {
-		return &failure{exitNone, j.err}
 	}
 	s.progress.clear() // both may be the same terminal
 	return s.out.add(j.out)

@@ -10,13 +10,11 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"strings"
 	"syscall"
 	"time"
 
 	"github.com/backsight/backsight/render"
 	"github.com/spf13/cobra"
-	"github.com/spf13/pflag"
 )
 
 // Exit codes. An interrupted run ends with what shells expect of SIGINT.
@@ -131,31 +129,10 @@ usage.`,
 	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout, stderr), newWatch(stdout, stderr), newSchema(stdout), newVersion(stdout), newMan(root))
 	root.SetOut(stdout)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth(stdout))))
+	root.SetUsageFunc(func(c *cobra.Command) error { return usage(c, helpWidth(stdout)) })
 	root.SetHelpFunc(plainHelp(root.HelpFunc()))
 	refuseOtherShells(root)
 	return root
-}
-
-// plainHelp is help where flags whose value may be left out look as they are typed,
-// --flag[=VALUE], without what the value then is to the program.
-func plainHelp(usual func(*cobra.Command, []string)) func(*cobra.Command, []string) {
-	return func(c *cobra.Command, args []string) {
-		c.Flags().VisitAll(func(f *pflag.Flag) {
-			if f.Value.Type() == "string" {
-				f.NoOptDefVal = ""
-			}
-		})
-		usual(c, args)
-	}
-}
-
-// helpWidth is how wide help is: as the terminal, within what can be read.
-func helpWidth(stdout io.Writer) int {
-	if n := columns(stdout); n > 0 {
-		return min(max(n, 60), 110)
-	}
-	return 80
 }
 
 func newSchema(stdout io.Writer) *cobra.Command {

@@ -18,7 +18,6 @@ type output struct {
 	w      io.Writer
 	format string
 	title  string // of the whole, for a page
-	page   *render.Page
 	n      int    // reports
 	first  []byte // held back
 	// stacks are counted where the format wants those of all reports; nil else.
@@ -26,11 +25,9 @@ type output struct {
 }
 
 // use chooses the format.
-func (o *output) use(format, title string) (err error) {
+func (o *output) use(format, title string) error {
 	o.format, o.title = format, title
 	switch format {
-	case "html":
-		o.page, err = render.NewPage()
 	case "pprof":
 		if isTerminal(o.w) {
 			return errors.New("--format pprof writes bytes that a terminal cannot show: redirect it")
@@ -39,24 +36,24 @@ func (o *output) use(format, title string) (err error) {
 	case "folded":
 		o.stacks = new(render.Stacks)
 	}
-	return err
+	return nil
 }
 
 // render makes a report's text. It may be called by several goroutines.
-func (o *output) render(r *report.Report, style render.Style) ([]byte, error) {
+func (o *output) render(r *report.Report, style render.Style) []byte {
 	switch o.format {
 	case "jsonl":
-		return render.AppendJSONLine(nil, r, style), nil
+		return render.AppendJSONLine(nil, r, style)
 	case "json":
-		return render.AppendJSON(nil, r, style), nil
+		return render.AppendJSON(nil, r, style)
 	case "html":
-		return o.page.Report(r, style)
+		return render.AppendPage(nil, r, style)
 	case "apple":
-		return render.AppendApple(nil, r), nil
+		return render.AppendApple(nil, r)
 	case "problems":
-		return render.AppendProblems(nil, r), nil
+		return render.AppendProblems(nil, r)
 	}
-	return render.AppendText(nil, r, style), nil
+	return render.AppendText(nil, r, style)
 }
 
 // add writes what render made, with one call: a reader behind a pipe sees whole reports,
@@ -76,11 +73,7 @@ func (o *output) add(b []byte) error {
 	case (o.format == "text" || o.format == "apple") && o.n > 1:
 		b = append([]byte{'\n'}, b...)
 	case o.format == "html" && o.n == 1:
-		head, err := o.page.Head(o.title)
-		if err != nil {
-			return err
-		}
-		b = append(head, b...)
+		b = append(render.AppendPageHead(nil, o.title), b...)
 	}
 	return o.write(b)
 }
@@ -101,11 +94,7 @@ func (o *output) end() error {
 	case o.format == "json" && o.n > 1:
 		return o.write([]byte("\n]\n"))
 	case o.format == "html" && o.n > 0:
-		tail, err := o.page.Tail()
-		if err != nil {
-			return err
-		}
-		return o.write(tail)
+		return o.write(render.AppendPageTail(nil))
 	}
 	return nil
 }

@@ -118,11 +118,7 @@ func (s *session) failed(path string, err error) error {
 	}
 	style := s.opt.style
 	style.Capture = path
-	b, err := s.out.render(&report.Report{Issues: []target.Issue{{Text: err.Error()}}}, style)
-	if err != nil {
-		return err
-	}
-	return s.out.add(b)
+	return s.out.add(s.out.render(&report.Report{Issues: []target.Issue{{Text: err.Error()}}}, style))
 }
 
 // capture writes the backtraces of one capture.

@@ -46,22 +46,6 @@ func kindOf(f *pflag.Flag) string {
 	return "no " + f.Value.Type()
 }
 
-// newHelp is the help command; a topic that does not exist is wrong usage.
-func newHelp(root *cobra.Command) *cobra.Command {
-	return &cobra.Command{
-		Use:   "help [COMMAND]",
-		Short: "Help about a command",
-		RunE: func(_ *cobra.Command, args []string) error {
-			c, rest, err := root.Find(args)
-			if err != nil || len(rest) > 0 {
-				return fmt.Errorf("no command %q to help with", strings.Join(args, " "))
-			}
-			c.InitDefaultHelpFlag()
-			return c.Help()
-		},
-	}
-}
-
 // newVersion prints what this program is.
 func newVersion(stdout io.Writer) *cobra.Command {
 	var format string
