@@ -61,6 +61,15 @@ func OpenFile(path string, sniff func(head []byte) bool) (*File, error) {
 
 func (f *File) unrecognised() error { return f.Errorf(0, "unrecognised file") }
 
+// Forget says that part, of Data, was read and will hardly be again: the memory of its whole
+// pages is given back where the file is mapped. Who reads them all the same has them read from
+// the file once more.
+func (f *File) Forget(part []byte) {
+	if f.release != nil {
+		mapped.Forget(part)
+	}
+}
+
 // Close releases the bytes.
 func (f *File) Close() error {
 	if f.release == nil {

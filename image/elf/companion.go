@@ -62,7 +62,7 @@ func (s *companions) open(path string, opt *image.Options, main *file, accept fu
 		if err != nil {
 			continue
 		}
-		if f, err := newFile(p, in.Data); err == nil && f.sameTarget(&main.encoding) && accept(f) {
+		if f, err := newFile(in); err == nil && f.sameTarget(&main.encoding) && accept(f) {
 			s.in = append(s.in, in)
 			return f
 		}

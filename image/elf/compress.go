@@ -67,25 +67,25 @@ func (f *file) decompress(section []byte) ([]byte, bool) {
 	}
 	switch typ {
 	case elfcompressZlib:
-		return f.expansion.unzlib(stream, size)
+		return f.unzlib(stream, size)
 	case elfcompressZstd:
-		return unzstd(stream, size)
+		return f.unzstd(stream, size)
 	}
 	return nil, false
 }
 
-func (e *expansion) unzlib(stream []byte, size uint64) ([]byte, bool) {
+func (f *file) unzlib(stream []byte, size uint64) ([]byte, bool) {
 	deflated, ok := deflatedIn(stream)
 	if !ok {
 		return nil, false
 	}
-	z, ok := e.readers.Get().(*inflate.Reader)
+	z, ok := f.expansion.readers.Get().(*inflate.Reader)
 	if !ok {
 		z = new(inflate.Reader)
 	}
-	defer e.readers.Put(z)
+	defer f.expansion.readers.Put(z)
 	z.Reset(deflated)
-	out, ok := expand(z, len(stream), size)
+	out, ok := expand(&passing{z, z.Used, trail{in: f.in, packed: deflated}}, len(stream), size)
 	sum := bin.New(stream, true)
 	sum.Seek(uint64(zlibHeader + z.Used()))
 	return out, ok && sum.U32() == adler32.Checksum(out) && sum.Err() == nil
@@ -105,14 +105,16 @@ func deflatedIn(stream []byte) ([]byte, bool) {
 	return stream[zlibHeader:], true
 }
 
-func unzstd(stream []byte, size uint64) ([]byte, bool) {
-	z, err := zstd.NewReader(bytes.NewReader(stream), zstd.WithDecoderConcurrency(1),
+func (f *file) unzstd(stream []byte, size uint64) ([]byte, bool) {
+	in := bytes.NewReader(stream)
+	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, false
 	}
 	defer z.Close()
-	return expand(z, len(stream), size)
+	used := func() int { return len(stream) - in.Len() }
+	return expand(&passing{z, used, trail{in: f.in, packed: stream}}, len(stream), size)
 }
 
 // expand reads a stream of exactly size bytes that was compressed to packed

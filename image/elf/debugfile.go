@@ -140,7 +140,7 @@ func (s *debugSearch) try(path string, accept func(*file) bool) debugFile {
 	if err != nil {
 		return debugFile{}
 	}
-	f, err := newFile(path, in.Data)
+	f, err := newFile(in)
 	if err != nil || !f.sameTarget(&s.main.encoding) || !accept(f) {
 		in.Close()
 		return debugFile{}

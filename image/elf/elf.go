@@ -32,7 +32,7 @@ func sniff(head []byte) bool { return bytes.HasPrefix(head, []byte(magic)) }
 
 // buildID is that of a file which is an image or a debug file.
 func buildID(in *image.File) []byte {
-	f, err := newFile(in.Name, in.Data)
+	f, err := newFile(in)
 	if err != nil || f.typ != etExec && f.typ != etDyn {
 		return nil
 	}
@@ -46,7 +46,7 @@ func Open(path string, opt image.Options) (*image.Image, error) {
 
 // open reads the headers and makes the Image.
 func open(in *image.File, opt image.Options) (*image.Image, error) {
-	f, err := newFile(in.Name, in.Data)
+	f, err := newFile(in)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 // segments are decoded from data when asked for; nothing is kept of them, so a
 // table of a million entries costs nothing but the look at it.
 type file struct {
+	in   *image.File // whose bytes are data
 	path string
 	data []byte
 
@@ -26,8 +27,9 @@ type file struct {
 
 // newFile checks and decodes the ELF header. It allocates nothing by the
 // file's numbers; tables that reach past the end are cut to what is there.
-func newFile(path string, data []byte) (*file, error) {
-	f := &file{path: path, data: data}
+func newFile(in *image.File) (*file, error) {
+	path, data := in.Name, in.Data
+	f := &file{in: in, path: path, data: data}
 	f.expansion.left = budget.New("decompressed bytes", expansionFloor, expansionPerByte*uint64(len(data)))
 	if len(data) == 0 {
 		return nil, f.errorf(0, "empty file")

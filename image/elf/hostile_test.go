@@ -93,7 +93,7 @@ func TestEveryPrefix(t *testing.T) {
 func TestEveryHeaderByte(t *testing.T) {
 	for _, e := range variants()[1:3] {
 		data := everything(t, e)
-		f, err := newFile("", data)
+		f, err := newFile(&image.File{Data: data})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -167,7 +167,7 @@ func TestManySections(t *testing.T) {
 	e := build{wide: true, secs: []sec{text(0x1000, 16), {name: ".comment", data: []byte("here")}}}
 	data := e.bytes()
 	le := binary.LittleEndian
-	f, _ := newFile("", data)
+	f, _ := newFile(&image.File{Data: data})
 	le.PutUint64(data[f.sections.off+32:], uint64(f.sections.n))
 	le.PutUint32(data[f.sections.off+40:], uint32(f.sections.n-1))
 	le.PutUint16(data[offShnum:], 0)
@@ -242,7 +242,7 @@ func TestAliasedSegments(t *testing.T) {
 		e.secs = append(e.secs, sec{name: fmt.Sprint(i), flags: shfAlloc | shfExecinstr, addr: 0x100000 * (i + 1), data: make([]byte, 1<<10)})
 	}
 	data := e.bytes()
-	f, _ := newFile("", data)
+	f, _ := newFile(&image.File{Data: data})
 	for i := 1; i < f.segments.n; i++ { // all show what the first does
 		h := data[f.segments.off+uint64(i)*f.segments.size:]
 		copy(h[8:16], data[f.segments.off+8:])

@@ -4,6 +4,8 @@ import (
 	"bytes"
 
 	"github.com/ulikunitz/xz"
+
+	"github.com/backsight/backsight/image"
 )
 
 // miniDebugInfo opens the ELF file inside .gnu_debugdata (GDB manual,
@@ -17,7 +19,7 @@ func (c *container) miniDebugInfo() *file {
 	if !ok {
 		return nil
 	}
-	f, err := newFile(c.main.path+":.gnu_debugdata", data)
+	f, err := newFile(&image.File{Name: c.main.path + ":.gnu_debugdata", Data: data})
 	if err != nil || !f.sameTarget(&c.main.encoding) {
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/budget"
 )
@@ -26,7 +27,7 @@ type Placement struct {
 // to code and to debug information; the formats of this package open it like an executable.
 // Symbols that nothing resolves lie behind the object, where there is no code.
 func Link(path string, object []byte, at Placement) ([]byte, error) {
-	f, err := newFile(path, bytes.Clone(object))
+	f, err := newFile(&image.File{Name: path, Data: bytes.Clone(object)})
 	if err != nil {
 		return nil, err
 	}

@@ -21,6 +21,7 @@ type stream struct {
 	mu    sync.Mutex
 	size  uint64          // what the section has in all
 	z     *inflate.Reader // nil of a section that is read as a whole
+	trail trail           // of z
 	from  uint64          // where data begins; z is at its end
 	data  []byte
 	ended bool // z has no more
@@ -108,7 +109,7 @@ func (f *file) stream(name string) *stream {
 	if !ok {
 		return &stream{}
 	}
-	return &stream{size: size, z: inflate.NewReader(deflated)}
+	return &stream{size: size, z: inflate.NewReader(deflated), trail: trail{in: f.in, packed: deflated}}
 }
 
 // part decompresses up to off+n, or to where the stream ends or is damaged. What was
@@ -118,7 +119,7 @@ func (s *stream) part(off, n uint64) []byte {
 	n = min(n, s.size-off)
 	have := s.from + uint64(len(s.data))
 	if off > have {
-		if skipped := s.z.Skip(off - have); skipped < off-have {
+		if skipped := s.skip(off - have); skipped < off-have {
 			s.from, s.data, s.ended = have+skipped, nil, true
 			return nil
 		}
@@ -134,6 +135,21 @@ func (s *stream) part(off, n uint64) []byte {
 		s.data = append(s.data[:old:old], make([]byte, more)...)
 		got, err := io.ReadFull(s.z, s.data[old:])
 		s.data, s.ended = s.data[:old+got], err != nil
+		s.trail.to(s.z.Used())
 	}
 	return s.data[:min(n, uint64(len(s.data)))]
+}
+
+// skip decompresses n bytes that nobody wants, or up to the end or damage, and returns how many
+// these are.
+func (s *stream) skip(n uint64) (skipped uint64) {
+	for skipped < n {
+		got := s.z.Skip(min(n-skipped, trailed))
+		if got == 0 {
+			break
+		}
+		skipped += got
+		s.trail.to(s.z.Used())
+	}
+	return skipped
 }

@@ -2,7 +2,10 @@ package elf
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/backsight/backsight/internal/budget/meter"
@@ -73,4 +76,39 @@ func TestCostOfLargePart(t *testing.T) {
 			t.Errorf("%d bytes of %d", len(got), len(want))
 		}
 	})
+}
+
+// TestMappedPart: what lies compressed in a mapped file is the same each time it is asked for,
+// whole and in parts, though the pages it came from are given back behind the reader.
+func TestMappedPart(t *testing.T) {
+	want := make([]byte, 1<<20)
+	random := rand.NewPCG(1, 2)
+	for i := range want {
+		want[i] = byte(random.Uint64())
+	}
+	size := uint64(len(want))
+	e := build{wide: true}
+	e.secs = []sec{text(0x1000, 16)}
+	for typ, packed := range map[uint32][]byte{elfcompressZlib: deflate(want), elfcompressZstd: zstandard(want)} {
+		e.secs = append(e.secs, sec{name: fmt.Sprint(".debug_", typ), flags: shfCompressed, data: e.chdr(typ, size, packed)})
+	}
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, e.bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second reads the pages once more
+		img, err := Open(path, options())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer img.Close()
+		for _, name := range []string{fmt.Sprint(".debug_", elfcompressZlib), fmt.Sprint(".debug_", elfcompressZstd)} {
+			if got := img.SectionPart(name, size-100, 100); !bytes.Equal(got, want[size-100:]) {
+				t.Errorf("%s: the end: %d bytes, or others", name, len(got))
+			}
+			if s, ok := img.Section(name); !ok || !bytes.Equal(s.Data, want) {
+				t.Errorf("%s: %d bytes, or others", name, len(s.Data))
+			}
+		}
+	}
 }

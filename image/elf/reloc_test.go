@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/backsight/backsight/image"
 )
 
 // relocated are assembler sources with a relocation of each type that Link knows, by the prefix
@@ -159,7 +161,7 @@ func link(t *testing.T, object []byte, base uint64, symbols map[string]uint64) [
 // textOf is the code of a linked file.
 func textOf(t *testing.T, data []byte) []byte {
 	t.Helper()
-	f, err := newFile("a", data)
+	f, err := newFile(&image.File{Name: "a", Data: data})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -70,7 +70,7 @@ func (f *file) oldCompressed(name string) (image.Section, bool) {
 	if !f.expansion.draw(size) {
 		return image.Section{}, false
 	}
-	data, ok := f.expansion.unzlib(r.Bytes(uint64(r.Len())), size)
+	data, ok := f.unzlib(r.Bytes(uint64(r.Len())), size)
 	return image.Section{Name: name, Data: data}, ok
 }
 
