@@ -3,10 +3,10 @@ package render
 import (
 	"bytes"
 	"compress/gzip"
+	"encoding/binary"
 	"encoding/hex"
 
 	"github.com/backsight/backsight/report"
-	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Fields of pprof's messages (github.com/google/pprof, proto/profile.proto).
@@ -32,15 +32,14 @@ func (s *Stacks) AppendPprof(dst []byte) ([]byte, error) {
 	for _, st := range s.list {
 		var at []byte
 		for i := len(st.places) - 1; i >= 0; i-- { // innermost first
-			at = protowire.AppendVarint(at, p.location(st.places[i]))
+			at = binary.AppendUvarint(at, p.location(st.places[i]))
 		}
-		var b []byte
-		b = protowire.AppendBytes(protowire.AppendTag(b, sampleLocation, protowire.BytesType), at)
-		b = protowire.AppendBytes(protowire.AppendTag(b, sampleValue, protowire.BytesType), protowire.AppendVarint(nil, uint64(st.count)))
-		p.b = protowire.AppendBytes(protowire.AppendTag(p.b, profileSample, protowire.BytesType), b)
+		b := appendField(nil, sampleLocation, at)
+		b = appendField(b, sampleValue, binary.AppendUvarint(nil, uint64(st.count)))
+		p.b = appendField(p.b, profileSample, b)
 	}
 	for _, text := range p.strings.inOrder() {
-		p.b = protowire.AppendString(protowire.AppendTag(p.b, profileStrings, protowire.BytesType), text)
+		p.b = appendField(p.b, profileStrings, text)
 	}
 	out := bytes.NewBuffer(dst)
 	z := gzip.NewWriter(out)
@@ -86,14 +85,23 @@ type profile struct {
 func (p *profile) text(s string) uint64 { id, _ := p.strings.of(s); return id }
 
 // value appends a message of numbers: field, value, field, value, …
-func (p *profile) value(field protowire.Number, numbers ...uint64) {
-	p.b = protowire.AppendBytes(protowire.AppendTag(p.b, field, protowire.BytesType), message(numbers...))
+func (p *profile) value(field uint64, numbers ...uint64) {
+	p.b = appendField(p.b, field, message(numbers...))
+}
+
+// Wire types of protobuf (protobuf.dev, "Encoding"), and the bits of a tag that they take.
+const wireVarint, wireBytes, wireBits = 0, 2, 3
+
+// appendField appends a field of bytes.
+func appendField[T []byte | string](dst []byte, field uint64, b T) []byte {
+	dst = binary.AppendUvarint(dst, field<<wireBits|wireBytes)
+	return append(binary.AppendUvarint(dst, uint64(len(b))), b...)
 }
 
 func message(numbers ...uint64) (b []byte) {
 	for i := 0; i < len(numbers); i += 2 {
-		b = protowire.AppendTag(b, protowire.Number(numbers[i]), protowire.VarintType)
-		b = protowire.AppendVarint(b, numbers[i+1])
+		b = binary.AppendUvarint(b, numbers[i]<<wireBits|wireVarint)
+		b = binary.AppendUvarint(b, numbers[i+1])
 	}
 	return b
 }
@@ -111,8 +119,7 @@ func (p *profile) location(at stackPlace) uint64 {
 	}
 	b := message(locationID, id+1, locationMapping, p.mapping(at.module), locationAddress, at.address)
 	line := message(lineFunction, f+1, lineNumber, uint64(max(0, at.line)))
-	b = protowire.AppendBytes(protowire.AppendTag(b, locationLine, protowire.BytesType), line)
-	p.b = protowire.AppendBytes(protowire.AppendTag(p.b, profileLocation, protowire.BytesType), b)
+	p.b = appendField(p.b, profileLocation, appendField(b, locationLine, line))
 	return id + 1
 }
 

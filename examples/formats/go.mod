@@ -11,7 +11,6 @@ require (
 	github.com/ulikunitz/xz v0.5.17 // indirect
 	golang.org/x/arch v0.32.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
-	google.golang.org/protobuf v1.36.12 // indirect
 )
 
 replace github.com/backsight/backsight => ../..

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"encoding/binary"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"google.golang.org/protobuf/encoding/protowire"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/cpu/arm64"
@@ -23,14 +22,14 @@ import (
 // message appends fields to a message: numbers and strings by turns with their field numbers.
 func message(fields ...any) (b []byte) {
 	for i := 0; i < len(fields); i += 2 {
-		num := protowire.Number(fields[i].(int))
+		tag := uint64(fields[i].(int)) << 3
 		switch v := fields[i+1].(type) {
 		case int:
-			b = protowire.AppendVarint(protowire.AppendTag(b, num, protowire.VarintType), uint64(v))
+			b = binary.AppendUvarint(binary.AppendUvarint(b, tag|wireVarint), uint64(v))
 		case string:
-			b = protowire.AppendString(protowire.AppendTag(b, num, protowire.BytesType), v)
+			b = append(binary.AppendUvarint(binary.AppendUvarint(b, tag|wireBytes), uint64(len(v))), v...)
 		case []byte:
-			b = protowire.AppendBytes(protowire.AppendTag(b, num, protowire.BytesType), v)
+			b = append(binary.AppendUvarint(binary.AppendUvarint(b, tag|wireBytes), uint64(len(v))), v...)
 		}
 	}
 	return b

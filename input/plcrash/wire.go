@@ -1,10 +1,19 @@
 package plcrash
 
-import "google.golang.org/protobuf/encoding/protowire"
+import "github.com/backsight/backsight/internal/bin"
+
+// The wire types of protobuf messages (protobuf.dev, "Encoding"). Groups, which no schema has
+// had for years, are none of them.
+const (
+	wireVarint  = 0
+	wireFixed64 = 1
+	wireBytes   = 2
+	wireFixed32 = 5
+)
 
 // field is one field of a protobuf message: a number, or bytes.
 type field struct {
-	num   protowire.Number
+	num   uint64
 	value uint64
 	bytes []byte
 }
@@ -14,31 +23,28 @@ func (f *field) text() string { return string(f.bytes) }
 // eachField calls yield for the fields of a message, in order, and returns how many bytes were
 // whole fields: all of them, unless the message is damaged.
 func eachField(b []byte, yield func(f field)) (whole int) {
-	size := len(b)
-	for len(b) > 0 {
-		num, typ, n := protowire.ConsumeTag(b)
-		if n < 0 {
-			break
+	const typeBits = 3
+	for r := bin.New(b, false); r.Len() > 0; whole = r.Offset() {
+		tag := r.ULEB()
+		f := field{num: tag >> typeBits}
+		switch tag & (1<<typeBits - 1) {
+		case wireVarint:
+			f.value = r.ULEB()
+		case wireFixed64:
+			f.value = r.U64()
+		case wireBytes:
+			f.bytes = r.Bytes(r.ULEB())
+		case wireFixed32: // the schema has none
+			r.U32()
+		default:
+			return whole
 		}
-		f := field{num: num}
-		m := 0
-		switch rest := b[n:]; typ {
-		case protowire.VarintType:
-			f.value, m = protowire.ConsumeVarint(rest)
-		case protowire.Fixed64Type:
-			f.value, m = protowire.ConsumeFixed64(rest)
-		case protowire.BytesType:
-			f.bytes, m = protowire.ConsumeBytes(rest)
-		default: // nothing that the schema has
-			m = protowire.ConsumeFieldValue(num, typ, rest)
-		}
-		if m < 0 {
-			break
+		if r.Err() != nil || f.num == 0 {
+			return whole
 		}
 		yield(f)
-		b = b[n+m:]
 	}
-	return size - len(b)
+	return whole
 }
 
 // numbers appends a repeated number, which may come packed in bytes.
@@ -47,12 +53,12 @@ func numbers(list []uint64, f *field) []uint64 {
 	if f.bytes == nil && len(list) < most {
 		return append(list, f.value)
 	}
-	for b := f.bytes; len(b) > 0 && len(list) < most; {
-		v, n := protowire.ConsumeVarint(b)
-		if n < 0 {
+	for r := bin.New(f.bytes, false); r.Len() > 0 && len(list) < most; {
+		v := r.ULEB()
+		if r.Err() != nil {
 			break
 		}
-		list, b = append(list, v), b[n:]
+		list = append(list, v)
 	}
 	return list
 }
