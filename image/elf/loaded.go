@@ -66,6 +66,28 @@ func (f *file) readProgramHeaders() (h image.Header, link LinkInfo) {
 	return h, link
 }
 
+// SegmentsOf are the loaded segments of an ELF file of any type and processor that have bytes,
+// by what the file says of itself only. FileSize is what the header states; there are fewer
+// bytes in Data where the file is cut short.
+func SegmentsOf(in *image.File) (list []FileSegment, err error) {
+	f, err := newFile(in)
+	if err != nil {
+		return nil, err
+	}
+	for i := range f.segments.n {
+		if p := f.segments.at(i); p.typ == ptLoad && p.filesz > 0 {
+			list = append(list, FileSegment{p.vaddr, p.filesz, f.segments.bytes(p)})
+		}
+	}
+	return list, nil
+}
+
+// FileSegment is what a file holds of a loaded segment. Addr is an image address.
+type FileSegment struct {
+	Addr, FileSize uint64
+	Data           []byte
+}
+
 // tables lists the unwind tables that program headers name. The number of
 // PT_ARM_EXIDX is one of those that each processor gives a meaning of its own.
 func (f *file) tables(ehFrameHdr, exIdx image.Range) (list []image.Table) {

@@ -2,9 +2,10 @@ package firmware
 
 import (
 	"bytes"
-	"debug/elf"
 	"fmt"
 
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/internal/hexfile"
 	"github.com/backsight/backsight/target"
@@ -34,7 +35,7 @@ func AddRAM(b *target.Builder, ram *input.RAM) (issues []target.Issue) {
 // runsOf is the content of a file, by its format.
 func runsOf(r *input.Region) (runs []hexfile.Run, issues []string) {
 	switch {
-	case bytes.HasPrefix(r.Data, []byte(elf.ELFMAG)):
+	case bytes.HasPrefix(r.Data, []byte("\x7fELF")):
 		return loaded(r.Data)
 	case hexfile.Sniff(r.Data[:min(len(r.Data), 512)]):
 		m, err := hexfile.Parse(r.Data)
@@ -51,23 +52,19 @@ func runsOf(r *input.Region) (runs []hexfile.Run, issues []string) {
 // loaded are the loaded segments of an ELF file: OpenOCD and pyOCD write the memory that
 // they dump as such.
 func loaded(data []byte) (runs []hexfile.Run, issues []string) {
-	f, err := elf.NewFile(bytes.NewReader(data))
+	segments, err := elf.SegmentsOf(&image.File{Data: data})
 	if err != nil {
 		return nil, append(issues, err.Error()+"; not used")
 	}
-	for i, p := range f.Progs {
-		if p.Type != elf.PT_LOAD || p.Filesz == 0 {
+	for i, s := range segments {
+		switch {
+		case len(s.Data) == 0:
+			issues = append(issues, fmt.Sprintf("loaded segment %d lies behind the end of the file; left out", i))
 			continue
+		case uint64(len(s.Data)) < s.FileSize:
+			issues = append(issues, fmt.Sprintf("loaded segment %d is cut short, at %#x", i, s.Addr+uint64(len(s.Data))))
 		}
-		if p.Off >= uint64(len(data)) {
-			issues = append(issues, fmt.Sprintf("segment %d lies behind the end of the file; left out", i))
-			continue
-		}
-		part := data[p.Off:]
-		if p.Filesz > uint64(len(part)) {
-			issues = append(issues, fmt.Sprintf("segment %d is cut short, at %#x", i, p.Vaddr+uint64(len(part))))
-		}
-		runs = append(runs, hexfile.Run{Addr: p.Vaddr, Data: part[:min(p.Filesz, uint64(len(part)))]})
+		runs = append(runs, hexfile.Run{Addr: s.Addr, Data: s.Data})
 	}
 	return runs, issues
 }
