@@ -23,8 +23,10 @@ func Crash(snap *target.Snapshot, th *report.Thread) *report.Crash {
 	if f.Code != 0 || f.Sender.PID != 0 {
 		c.Code = codeName(f.Name, f.Code)
 	}
-	if known, ok := plainCodes[c.Code]; ok {
-		c.Kind, c.Reasons = known.kind, append(c.Reasons, known.text)
+	for i := range plainCodes {
+		if known := &plainCodes[i]; known.code == c.Code {
+			c.Kind, c.Reasons = known.kind, append(c.Reasons, known.text)
+		}
 	}
 	snap = snap.Of(th.Thread)
 	switch {

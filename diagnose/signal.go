@@ -7,47 +7,58 @@ import (
 )
 
 // codeNames are the names of si_code above 0, by signal (include/uapi/asm-generic/siginfo.h).
-var codeNames = map[string][]string{
-	"SIGILL": {"ILL_ILLOPC", "ILL_ILLOPN", "ILL_ILLADR", "ILL_ILLTRP", "ILL_PRVOPC", "ILL_PRVREG", "ILL_COPROC", "ILL_BADSTK", "ILL_BADIADDR"},
-	"SIGFPE": {"FPE_INTDIV", "FPE_INTOVF", "FPE_FLTDIV", "FPE_FLTOVF", "FPE_FLTUND", "FPE_FLTRES", "FPE_FLTINV", "FPE_FLTSUB",
-		"", "", "", "", "", "FPE_FLTUNK", "FPE_CONDTRAP"},
-	"SIGSEGV": {"SEGV_MAPERR", "SEGV_ACCERR", "SEGV_BNDERR", "SEGV_PKUERR", "SEGV_ACCADI", "SEGV_ADIDERR", "SEGV_ADIPERR", "SEGV_MTEAERR",
-		"SEGV_MTESERR", "SEGV_CPERR"},
-	"SIGBUS":  {"BUS_ADRALN", "BUS_ADRERR", "BUS_OBJERR", "BUS_MCEERR_AR", "BUS_MCEERR_AO"},
-	"SIGTRAP": {"TRAP_BRKPT", "TRAP_TRACE", "TRAP_BRANCH", "TRAP_HWBKPT", "TRAP_UNK", "TRAP_PERF"},
-	"SIGSYS":  {"SYS_SECCOMP", "SYS_USER_DISPATCH"},
+var codeNames = [...]struct {
+	signal string
+	codes  []string
+}{
+	{"SIGILL", []string{"ILL_ILLOPC", "ILL_ILLOPN", "ILL_ILLADR", "ILL_ILLTRP", "ILL_PRVOPC", "ILL_PRVREG", "ILL_COPROC", "ILL_BADSTK", "ILL_BADIADDR"}},
+	{"SIGFPE", []string{"FPE_INTDIV", "FPE_INTOVF", "FPE_FLTDIV", "FPE_FLTOVF", "FPE_FLTUND", "FPE_FLTRES", "FPE_FLTINV", "FPE_FLTSUB",
+		"", "", "", "", "", "FPE_FLTUNK", "FPE_CONDTRAP"}},
+	{"SIGSEGV", []string{"SEGV_MAPERR", "SEGV_ACCERR", "SEGV_BNDERR", "SEGV_PKUERR", "SEGV_ACCADI", "SEGV_ADIDERR", "SEGV_ADIPERR", "SEGV_MTEAERR",
+		"SEGV_MTESERR", "SEGV_CPERR"}},
+	{"SIGBUS", []string{"BUS_ADRALN", "BUS_ADRERR", "BUS_OBJERR", "BUS_MCEERR_AR", "BUS_MCEERR_AO"}},
+	{"SIGTRAP", []string{"TRAP_BRKPT", "TRAP_TRACE", "TRAP_BRANCH", "TRAP_HWBKPT", "TRAP_UNK", "TRAP_PERF"}},
+	{"SIGSYS", []string{"SYS_SECCOMP", "SYS_USER_DISPATCH"}},
 }
 
 // siKernel is the si_code of a signal that the kernel sent without telling more.
 const siKernel = 0x80
 
-// sentCodes are the names of si_code of signals that programs send. MIPS numbers three of
-// them otherwise (arch/mips/include/uapi/asm/siginfo.h), which no crash is about.
-var sentCodes = map[int]string{0: "SI_USER", -1: "SI_QUEUE", -6: "SI_TKILL", siKernel: "SI_KERNEL"}
-
-// codeName is the name of a signal's si_code, a number where it has no name.
+// codeName is the name of a signal's si_code, a number where it has no name. The first four are
+// of signals that programs send. MIPS numbers three of them otherwise
+// (arch/mips/include/uapi/asm/siginfo.h), which no crash is about.
 func codeName(signal string, code int) string {
-	if name := sentCodes[code]; name != "" {
-		return name
+	switch code {
+	case 0:
+		return "SI_USER"
+	case -1:
+		return "SI_QUEUE"
+	case -6:
+		return "SI_TKILL"
+	case siKernel:
+		return "SI_KERNEL"
 	}
-	if names := codeNames[signal]; code > 0 && code <= len(names) && names[code-1] != "" {
-		return names[code-1]
+	for i := range codeNames {
+		of := &codeNames[i]
+		if of.signal == signal && code > 0 && code <= len(of.codes) && of.codes[code-1] != "" {
+			return of.codes[code-1]
+		}
 	}
 	return "si_code " + strconv.Itoa(code)
 }
 
 // plainCodes say in a sentence what an si_code means, where the code alone tells, and of
 // which kind such a crash is.
-var plainCodes = map[string]struct{ kind, text string }{
-	"FPE_INTDIV":   {report.CrashDivisionByZero, "an integer was divided by zero"},
-	"FPE_INTOVF":   {"", "an integer operation overflowed"},
-	"FPE_FLTDIV":   {report.CrashDivisionByZero, "a floating-point number was divided by zero"},
-	"FPE_FLTINV":   {"", "a floating-point operation was invalid"},
-	"ILL_ILLOPC":   {"", "the instruction is none of this processor"},
-	"ILL_PRVOPC":   {"", "the instruction is reserved to the kernel"},
-	"SYS_SECCOMP":  {"", "the system call is forbidden to the program (seccomp)"},
-	"SEGV_MTEAERR": {"", "the pointer's tag does not match the memory's (MTE, reported late)"},
-	"SEGV_MTESERR": {"", "the pointer's tag does not match the memory's (MTE)"},
-	"SEGV_CPERR":   {"", "the return address differs from the one on the shadow stack (CET)"},
-	"BUS_ADRERR":   {"", "the file behind the mapping has no such page any more, or the address is none of memory"},
+var plainCodes = [...]struct{ code, kind, text string }{
+	{"FPE_INTDIV", report.CrashDivisionByZero, "an integer was divided by zero"},
+	{"FPE_INTOVF", "", "an integer operation overflowed"},
+	{"FPE_FLTDIV", report.CrashDivisionByZero, "a floating-point number was divided by zero"},
+	{"FPE_FLTINV", "", "a floating-point operation was invalid"},
+	{"ILL_ILLOPC", "", "the instruction is none of this processor"},
+	{"ILL_PRVOPC", "", "the instruction is reserved to the kernel"},
+	{"SYS_SECCOMP", "", "the system call is forbidden to the program (seccomp)"},
+	{"SEGV_MTEAERR", "", "the pointer's tag does not match the memory's (MTE, reported late)"},
+	{"SEGV_MTESERR", "", "the pointer's tag does not match the memory's (MTE)"},
+	{"SEGV_CPERR", "", "the return address differs from the one on the shadow stack (CET)"},
+	{"BUS_ADRERR", "", "the file behind the mapping has no such page any more, or the address is none of memory"},
 }

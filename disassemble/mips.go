@@ -13,7 +13,7 @@ import (
 // floating point. A form that begins with "=" is written as it is.
 
 // mipsOpcodes are the instructions that their opcode alone tells.
-var mipsOpcodes = map[uint32]string{
+var mipsOpcodes = [64]string{
 	0x02: "j j", 0x03: "jal j", 0x04: "beq s,t,b", 0x05: "bne s,t,b", 0x06: "blez s,b", 0x07: "bgtz s,b",
 	0x08: "addi t,s,i", 0x09: "addiu t,s,i", 0x0a: "slti t,s,i", 0x0b: "sltiu t,s,i", 0x0c: "andi t,s,u", 0x0d: "ori t,s,u", 0x0e: "xori t,s,u", 0x0f: "lui t,u",
 	0x14: "beql s,t,b", 0x15: "bnel s,t,b", 0x16: "blezl s,b", 0x17: "bgtzl s,b", 0x18: "daddi t,s,i", 0x19: "daddiu t,s,i",
@@ -23,7 +23,7 @@ var mipsOpcodes = map[uint32]string{
 }
 
 // mipsSpecial are those of opcode SPECIAL, by the function field.
-var mipsSpecial = map[uint32]string{
+var mipsSpecial = [64]string{
 	0x00: "sll d,t,a", 0x02: "srl d,t,a", 0x03: "sra d,t,a", 0x04: "sllv d,t,s", 0x06: "srlv d,t,s", 0x07: "srav d,t,s",
 	0x08: "jr s", 0x09: "jalr d,s", 0x0a: "movz d,s,t", 0x0b: "movn d,s,t", 0x0c: "=syscall", 0x0d: "=break", 0x0f: "=sync",
 	0x10: "mfhi d", 0x11: "mthi s", 0x12: "mflo d", 0x13: "mtlo s", 0x14: "dsllv d,t,s", 0x16: "dsrlv d,t,s", 0x17: "dsrav d,t,s",
@@ -41,7 +41,7 @@ var (
 )
 
 // mipsRegimm are those of opcode REGIMM, by the field of rt.
-var mipsRegimm = map[uint32]string{
+var mipsRegimm = [32]string{
 	0x00: "bltz s,b", 0x01: "bgez s,b", 0x02: "bltzl s,b", 0x03: "bgezl s,b", 0x10: "bltzal s,b", 0x11: "bgezal s,b", 0x1f: "synci i(s)",
 }
 

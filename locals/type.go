@@ -84,7 +84,7 @@ func (y types) describe(t *typ, e die.Entry) {
 	switch e.Tag {
 	case dwarf.TagBaseType:
 		encoding, _ := e.Val(dwarf.AttrEncoding).(int64)
-		t.kind = encodings[encoding]
+		t.kind = encoded(encoding)
 	case dwarf.TagPointerType, dwarf.TagReferenceType, dwarf.TagRvalueReferenceType, dwarf.TagPtrToMemberType:
 		t.kind = pointer
 		if t.size == 0 {
@@ -103,10 +103,23 @@ func (y types) describe(t *typ, e die.Entry) {
 	}
 }
 
-// encodings are what DW_ATE_* numbers say (DWARF 5, table 7.11).
-var encodings = map[int64]kind{
-	0x02: boolean, 0x04: float, 0x05: signed, 0x06: character, 0x07: unsigned, 0x08: unsignedCharacter,
-	0x10: unsignedCharacter, // UTF
+// encoded is what a DW_ATE_* number says (DWARF 5, table 7.11).
+func encoded(encoding int64) (k kind) {
+	switch encoding {
+	case 0x02:
+		k = boolean
+	case 0x04:
+		k = float
+	case 0x05:
+		k = signed
+	case 0x06:
+		k = character
+	case 0x07:
+		k = unsigned
+	case 0x08, 0x10: // 0x10 is UTF
+		k = unsignedCharacter
+	}
+	return k
 }
 
 // count is how many elements an array has in its first dimension, 0 where that is not known.
@@ -133,7 +146,7 @@ func (y types) name(place die.Ref, depth int) string {
 		return "?"
 	}
 	if name, ok := y.entries.Text(e, dwarf.AttrName); ok {
-		return prefixes[e.Tag] + name
+		return keyword(e.Tag) + name
 	}
 	inner := "void"
 	if next, ok := e.Refers(dwarf.AttrType); ok && e.Tag != dwarf.TagEnumerationType {
@@ -161,9 +174,20 @@ func (y types) name(place die.Ref, depth int) string {
 	case dwarf.TagSubroutineType:
 		return inner + " ()"
 	case dwarf.TagStructType, dwarf.TagClassType, dwarf.TagUnionType, dwarf.TagEnumerationType:
-		return prefixes[e.Tag] + "{…}"
+		return keyword(e.Tag) + "{…}"
 	}
 	return inner
 }
 
-var prefixes = map[dwarf.Tag]string{dwarf.TagStructType: "struct ", dwarf.TagUnionType: "union ", dwarf.TagEnumerationType: "enum "}
+// keyword is what C writes before the name of a type.
+func keyword(tag dwarf.Tag) string {
+	switch tag {
+	case dwarf.TagStructType:
+		return "struct "
+	case dwarf.TagUnionType:
+		return "union "
+	case dwarf.TagEnumerationType:
+		return "enum "
+	}
+	return ""
+}

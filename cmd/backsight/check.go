@@ -64,11 +64,17 @@ func nameAt(img *image.Image, addr uint64) string {
 	return fmt.Sprintf("%s+%#x", sym.Name, addr-sym.Addr)
 }
 
-// evidenceWords say in words what speaks against a table.
-var evidenceWords = map[string]string{
-	"sp":       "the instruction before moves SP, the row stays",
-	"return":   "by SP's way to a return",
-	"analysis": "by the code of the function",
+// against says in words what speaks against a table.
+func against(evidence string) string {
+	switch evidence {
+	case "sp":
+		return "the instruction before moves SP, the row stays"
+	case "return":
+		return "by SP's way to a return"
+	case "analysis":
+		return "by the code of the function"
+	}
+	return ""
 }
 
 // writeFindings writes a paragraph for each finding, and what was compared.
@@ -80,7 +86,7 @@ func writeFindings(w io.Writer, _ string, img *image.Image, r *backsight.TableRe
 		if name := nameAt(img, f.Lo); name != "" {
 			fmt.Fprintf(out, "%s  ", render.Text(name))
 		}
-		fmt.Fprintf(out, "%s, %s\n", sure(f), evidenceWords[f.Evidence.String()])
+		fmt.Fprintf(out, "%s, %s\n", sure(f), against(f.Evidence.String()))
 		fmt.Fprintf(out, "  table  %s\n  code   %s\n", f.Table, f.Code)
 	}
 	fmt.Fprintf(out, "%s: %d functions, %d places; wrong %d, undecided %d, unreadable %d\n", r.Table, r.Functions, r.Places, len(r.Findings), r.Open, r.Unreadable)

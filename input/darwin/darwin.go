@@ -90,17 +90,27 @@ func Register(arch *cpu.Arch, regs *cpu.Registers, name string, v uint64) {
 	}
 }
 
-// architectures are the names that reports have for processors, as Mach-O's cputype.
-var architectures = map[string]cpu.MachOType{
-	"x86-64": 0x0100_0007, "x86_64": 0x0100_0007, "x86_64h": 0x0100_0007, "x86": 7, "i386": 7,
-	"arm-64": 0x0100_000c, "arm64": 0x0100_000c, "arm64e": 0x0100_000c, "arm64_32": 0x0200_000c,
-	"arm": 12, "armv7": 12, "armv7s": 12, "armv7k": 12, "armv6": 12,
+// cpuType is the Mach-O cputype of a processor by the name that reports have for it, 0 for none.
+func cpuType(name string) cpu.MachOType {
+	switch name {
+	case "x86-64", "x86_64", "x86_64h":
+		return 0x0100_0007
+	case "x86", "i386":
+		return 7
+	case "arm-64", "arm64", "arm64e":
+		return 0x0100_000c
+	case "arm64_32":
+		return 0x0200_000c
+	case "arm", "armv7", "armv7s", "armv7k", "armv6":
+		return 12
+	}
+	return 0
 }
 
 // Arch is the processor of a name in a report: "ARM-64 (Native)", "x86_64".
 func Arch(archs cpu.Set, name string) (*cpu.Arch, bool) {
 	name, _, _ = strings.Cut(strings.ToLower(strings.TrimSpace(name)), " ")
-	return archs.ByMachO(architectures[name])
+	return archs.ByMachO(cpuType(name))
 }
 
 // System is the name of the operating system in a report's "iPhone OS 16.0 (20A362)".

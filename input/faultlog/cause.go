@@ -12,9 +12,19 @@ type cause struct {
 	addressed bool
 }
 
+// causes are those of a processor, by its number for each; without text where a number means nothing.
+type causes []cause
+
+func (c causes) of(number uint64) (cause, bool) {
+	if number >= uint64(len(c)) {
+		return cause{}, false
+	}
+	return c[number], c[number].text != ""
+}
+
 // riscvCauses are the synchronous exceptions (RISC-V privileged specification, table of
 // mcause values).
-var riscvCauses = map[uint64]cause{
+var riscvCauses = causes{
 	0: {"instruction address that is not aligned", true}, 1: {"instruction fetch was refused", true},
 	2: {"illegal instruction", false}, 3: {"breakpoint", false},
 	4: {"read from an address that is not aligned", true}, 5: {"read was refused", true},
@@ -27,7 +37,7 @@ var riscvCauses = map[uint64]cause{
 }
 
 // mipsCauses are the values of Cause.ExcCode (MD00090, table "Cause Register ExcCode Field").
-var mipsCauses = map[uint64]cause{
+var mipsCauses = causes{
 	0: {"interrupt", false}, 1: {"write to a page that is read-only", true}, 2: {"no translation for a read or a fetch", true},
 	3: {"no translation for a write", true}, 4: {"read or fetch from an address that is not aligned or not allowed", true},
 	5: {"write to an address that is not aligned or not allowed", true}, 6: {"bus error on an instruction fetch", false},
@@ -50,7 +60,7 @@ func (vals values) riscv() (text string, addr uint64, addressed bool) {
 		return "", addr, hasAddr
 	}
 	const codes = 0xfff
-	c, known := riscvCauses[v&codes]
+	c, known := riscvCauses.of(v & codes)
 	switch {
 	case v>>63 != 0 || v>>31 == 1:
 		return fmt.Sprintf("interrupt %d", v&codes), 0, false
@@ -85,7 +95,7 @@ func (vals values) mips() (text string, addr uint64, addressed bool) {
 		return "", addr, hasAddr
 	}
 	code := v >> 2 & 0x1f
-	c, known := mipsCauses[code]
+	c, known := mipsCauses.of(code)
 	text = c.text
 	switch {
 	case !known:

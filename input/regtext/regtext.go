@@ -36,26 +36,29 @@ type Vocabulary struct{ names map[string]string }
 
 // status are registers that say why a fault happened, by the names that reports have for
 // them. They belong to no register file of a cpu.Arch.
-var status = map[string][]string{
+var status = [...]struct {
+	name string
+	also []string
+}{
 	// Cortex-M: DDI 0403 B3.2.15 to B3.2.18; DDI 0553 D1.2.
-	"cfsr": {"scb_cfsr", "cfaults"}, "hfsr": {"scb_hfsr", "hfaults"}, "dfsr": {"scb_dfsr", "dfaults"},
-	"afsr": {"scb_afsr", "afaults"}, "sfsr": {}, "sfar": {},
-	"mmfsr": {"mmsr", "mfsr", "scb_cfsr_mfsr"}, "bfsr": {"scb_cfsr_bfsr"}, "ufsr": {"scb_cfsr_ufsr"},
-	"mmfar": {"mmar", "mfar", "scb_mmfar", "scb_mmar"}, "bfar": {"scb_bfar", "bfaultaddr"},
-	"shcsr": {"scb_shcsr"}, "icsr": {"scb_icsr"},
-	"exc_return": {"excreturn", "exc_ret"}, "control": {},
+	{"cfsr", []string{"scb_cfsr", "cfaults"}}, {"hfsr", []string{"scb_hfsr", "hfaults"}}, {"dfsr", []string{"scb_dfsr", "dfaults"}},
+	{"afsr", []string{"scb_afsr", "afaults"}}, {"sfsr", nil}, {"sfar", nil},
+	{"mmfsr", []string{"mmsr", "mfsr", "scb_cfsr_mfsr"}}, {"bfsr", []string{"scb_cfsr_bfsr"}}, {"ufsr", []string{"scb_cfsr_ufsr"}},
+	{"mmfar", []string{"mmar", "mfar", "scb_mmfar", "scb_mmar"}}, {"bfar", []string{"scb_bfar", "bfaultaddr"}},
+	{"shcsr", []string{"scb_shcsr"}}, {"icsr", []string{"scb_icsr"}},
+	{"exc_return", []string{"excreturn", "exc_ret"}}, {"control", nil},
 	// RISC-V privileged specification, 3.1.15 and 3.1.16; mbadaddr is mtval of 1.9.
-	"mcause": {"scause", "ucause", "xcause"}, "mtval": {"stval", "utval", "tval", "xtval", "mbadaddr", "sbadaddr", "badaddr"},
-	"mstatus": {"sstatus", "xstatus"},
+	{"mcause", []string{"scause", "ucause", "xcause"}}, {"mtval", []string{"stval", "utval", "tval", "xtval", "mbadaddr", "sbadaddr", "badaddr"}},
+	{"mstatus", []string{"sstatus", "xstatus"}},
 	// ARM's other profiles: DDI 0406, B4.1.51 to B4.1.96; DDI 0487, D17.2. ELn is the level of
 	// exceptions; some reports leave it open.
-	"dfar": {}, "ifsr": {}, "ifar": {},
-	"esr": {"esr_el1", "esr_el2", "esr_el3", "esr_eln"}, "far": {"far_el1", "far_el2", "far_el3", "far_eln"},
-	"elr": {"elr_el2", "elr_el3", "elr_eln"},
+	{"dfar", nil}, {"ifsr", nil}, {"ifar", nil},
+	{"esr", []string{"esr_el1", "esr_el2", "esr_el3", "esr_eln"}}, {"far", []string{"far_el1", "far_el2", "far_el3", "far_eln"}},
+	{"elr", []string{"elr_el2", "elr_el3", "elr_eln"}},
 	// MIPS: MD00090, 9.24 and 9.10.
-	"cause": {"c0_cause"}, "badvaddr": {"c0_badvaddr", "badva"},
+	{"cause", []string{"c0_cause"}}, {"badvaddr", []string{"c0_badvaddr", "badva"}},
 	// Xtensa, to be told from RISC-V, which has registers of the same names.
-	"excvaddr": {}, "exccause": {}, "sar": {}, "lbeg": {},
+	{"excvaddr", nil}, {"exccause", nil}, {"sar", nil}, {"lbeg", nil},
 }
 
 // NewVocabulary knows the registers of archs, and the fault status registers.
@@ -68,17 +71,25 @@ func NewVocabulary(archs cpu.Set) *Vocabulary {
 			}
 		}
 	}
-	for name, more := range status {
-		v.names[name] = name
-		for _, n := range more {
-			v.names[n] = name
+	for i := range status {
+		s := &status[i]
+		v.names[s.name] = s.name
+		for _, n := range s.also {
+			v.names[n] = s.name
 		}
 	}
 	return v
 }
 
 // IsStatus tells whether a Value's name is that of a fault status register.
-func IsStatus(name string) bool { _, ok := status[name]; return ok }
+func IsStatus(name string) bool {
+	for i := range status {
+		if status[i].name == name {
+			return true
+		}
+	}
+	return false
+}
 
 // Line appends the registers of a line to dst.
 func (v *Vocabulary) Line(dst []Value, line string) []Value {

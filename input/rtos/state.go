@@ -20,13 +20,15 @@ type stateReader struct {
 }
 
 // stateReaders are asked in order, until one knows the control blocks.
-var stateReaders = []stateReader{
-	{freeRTOS, func(_ *ram, _ []*Task, sh shape) bool { return sh.owner }, statesFreeRTOS},
-	{threadX, each(isThreadX), statesThreadX},
-	{rtx5, each(isRTX), statesRTX},
-	{rtThread, isRTThread, statesRTThread},
-	{chibiOS, func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, statesChibiOS},
-	{zephyr, isZephyr, statesZephyr},
+func stateReaders() []stateReader {
+	return []stateReader{
+		{freeRTOS, func(_ *ram, _ []*Task, sh shape) bool { return sh.owner }, statesFreeRTOS},
+		{threadX, each(isThreadX), statesThreadX},
+		{rtx5, each(isRTX), statesRTX},
+		{rtThread, isRTThread, statesRTThread},
+		{chibiOS, func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, statesChibiOS},
+		{zephyr, isZephyr, statesZephyr},
+	}
 }
 
 // each tells whether a test holds for each control block, and there is one.
@@ -40,10 +42,12 @@ func each(test func(m *ram, block uint64) bool) func(*ram, []*Task, shape) bool 
 // are the control blocks of those on whose stack a processor stands.
 func (k *Kernel) describe(tasks []*Task, runs map[uint64]bool) {
 	m := k.search.ram
-	i := slices.IndexFunc(stateReaders, func(r stateReader) bool { return r.is(m, tasks, k.shape) })
-	if i >= 0 {
-		k.Name = stateReaders[i].kernel
-		stateReaders[i].read(m, tasks, k.shape)
+	for _, r := range stateReaders() {
+		if r.is(m, tasks, k.shape) {
+			k.Name = r.kernel
+			r.read(m, tasks, k.shape)
+			break
+		}
 	}
 	modules := k.search.code.snap.Modules
 	if k.Name == nuttX {

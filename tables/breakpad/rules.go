@@ -34,15 +34,24 @@ type expressions struct {
 
 type assignment struct{ name, value string }
 
-// processors are the names of processors in MODULE records.
-var processors = map[string]string{
-	"mips": "mips", "mips64": "mips64", "arm": "arm", "aarch64": "arm64",
-	"riscv32": "riscv", "riscv64": "riscv64", "i386": "x86", "x86_64": "x86_64",
+// processor is the name of a processor in MODULE records, "" where the format has none.
+func processor(arch string) string {
+	switch arch {
+	case "mips", "mips64", "arm", "riscv64", "x86_64":
+		return arch
+	case "aarch64":
+		return "arm64"
+	case "riscv32":
+		return "riscv"
+	case "i386":
+		return "x86"
+	}
+	return ""
 }
 
 func newConverter(p *tables.Program) (*converter, error) {
 	a := p.Image.Arch
-	c := &converter{p: p, arch: a, cpu: processors[a.Name], rules: make([]expressions, len(p.Rules))}
+	c := &converter{p: p, arch: a, cpu: processor(a.Name), rules: make([]expressions, len(p.Rules))}
 	if c.cpu == "" {
 		return nil, fmt.Errorf("the format has no processor %s", a.Name)
 	}
