@@ -12,6 +12,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/mapped"
+	"github.com/backsight/backsight/internal/stack"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -89,6 +90,7 @@ type round struct {
 func (u *Unwinder) walkRound(ctx context.Context, r *round) error {
 	var failed atomic.Pointer[error]
 	work := func() {
+		stack.Reserve()
 		w := u.idle.take(u, r.snap)
 		fault := mapped.Guard(func() { u.walkThreads(ctx, w, r) })
 		if fault != nil {

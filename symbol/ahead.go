@@ -14,6 +14,7 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/mapped"
+	"github.com/backsight/backsight/internal/stack"
 	"github.com/backsight/backsight/target"
 )
 
@@ -40,7 +41,10 @@ func (s *Symbolizer) Prepare(ctx context.Context, places iter.Seq2[*target.Modul
 	var all sync.WaitGroup
 	for img, addrs := range unknown {
 		if len(addrs) > 0 {
-			all.Go(func() { s.prepare(ctx, img, addrs) })
+			all.Go(func() {
+				stack.Reserve()
+				s.prepare(ctx, img, addrs)
+			})
 		}
 	}
 	all.Wait()
@@ -103,7 +107,10 @@ func (d *debugInfo) readAhead(addrs []uint64) (done func()) {
 		}
 	}
 	var reading sync.WaitGroup
-	reading.Go(func() { d.readInto(units) })
+	reading.Go(func() {
+		stack.Reserve()
+		d.readInto(units)
+	})
 	return reading.Wait
 }
 

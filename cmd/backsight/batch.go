@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/stack"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -44,6 +45,7 @@ func (s *session) batch(ctx context.Context, path string, stream input.Stream) e
 	go s.read(ctx, path, stream, order, work)
 	for range n {
 		go func() {
+			stack.Reserve()
 			for j := range work {
 				s.process(ctx, j)
 				close(j.done)
@@ -85,6 +87,7 @@ func await(ctx context.Context, order <-chan *job) (j *job, err error) {
 
 // read hands out the snapshots of a capture until it ends, or cannot be read on.
 func (s *session) read(ctx context.Context, path string, stream input.Stream, order, work chan<- *job) {
+	stack.Reserve()
 	defer close(order)
 	defer close(work)
 	for n := 1; ; n++ {

@@ -13,6 +13,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/backsight/backsight/internal/stack"
 	"github.com/backsight/backsight/render"
 	"github.com/spf13/cobra"
 )
@@ -32,7 +33,10 @@ func main() {
 	// A second signal ends the process at once.
 	context.AfterFunc(ctx, restore)
 	code := make(chan int, 1)
-	go func() { code <- run(ctx, os.Args[1:], os.Stdout, os.Stderr) }()
+	go func() {
+		stack.Reserve()
+		code <- run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	}()
 	os.Exit(result(ctx, code))
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/stack"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
@@ -144,6 +145,7 @@ func (s *session) open(ctx context.Context, path string) (input.Stream, error) {
 	}
 	done := make(chan opened, 1)
 	go func() {
+		stack.Reserve()
 		var o opened
 		if env := s.opt.memory.env(s.files); path == memoryAlone {
 			o.stream, o.err = backsight.OpenMemory(ctx, env)

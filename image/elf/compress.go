@@ -9,6 +9,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/internal/inflate"
@@ -69,7 +70,7 @@ func (f *file) decompress(section []byte) ([]byte, bool) {
 	case elfcompressZlib:
 		return f.unzlib(stream, size)
 	case elfcompressZstd:
-		return f.unzstd(stream, size)
+		return unzstd(f.in, stream, size)
 	}
 	return nil, false
 }
@@ -105,16 +106,16 @@ func deflatedIn(stream []byte) ([]byte, bool) {
 	return stream[zlibHeader:], true
 }
 
-func (f *file) unzstd(stream []byte, size uint64) ([]byte, bool) {
-	in := bytes.NewReader(stream)
-	z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1),
+func unzstd(in *image.File, stream []byte, size uint64) ([]byte, bool) {
+	packed := bytes.NewReader(stream)
+	z, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1),
 		zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(maxWindow))
 	if err != nil {
 		return nil, false
 	}
 	defer z.Close()
-	used := func() int { return len(stream) - in.Len() }
-	return expand(&passing{z, used, trail{in: f.in, packed: stream}}, len(stream), size)
+	used := func() int { return len(stream) - packed.Len() }
+	return expand(&passing{z, used, trail{in: in, packed: stream}}, len(stream), size)
 }
 
 // expand reads a stream of exactly size bytes that was compressed to packed
