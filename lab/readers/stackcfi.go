@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/cortexm"
 	"github.com/backsight/backsight/target"
 )
 
@@ -119,6 +120,9 @@ func (m *modules) Backtrace(snap *target.Snapshot) (pcs []uint64, err error) {
 		if err != nil {
 			return pcs, err
 		}
+		if m.program.exceptionReturn(pc) { // nothing runs there
+			pcs = pcs[:len(pcs)-1]
+		}
 		if pc, ok = m.program.step(snap, &regs, rules); pc == 0 {
 			break
 		}
@@ -127,6 +131,12 @@ func (m *modules) Backtrace(snap *target.Snapshot) (pcs []uint64, err error) {
 		}
 	}
 	return pcs, nil
+}
+
+// exceptionReturn tells whether a Cortex-M's return address is what stands there while an exception is
+// handled, for which a record has the frame that was pushed.
+func (s *StackCFI) exceptionReturn(pc uint64) bool {
+	return s.arch.ModeOnly && cortexm.ExcReturn(pc).Valid()
 }
 
 // interrupts tells whether a frame was not called but interrupted: its records restore registers
@@ -200,9 +210,10 @@ func (m *machine) token(t string) bool {
 		v, ok := m.snap.Memory.Uint(m.stack[n-1], m.cfi.arch.RegSize)
 		m.stack[n-1] = v
 		return ok
-	case t == "+" && n > 1:
-		m.stack = append(m.stack[:n-2], (m.stack[n-2]+m.stack[n-1])&m.cfi.arch.AddrMask())
-		return true
+	case strings.Contains("+-*/%", t) && n > 1:
+		v, ok := binary(t, m.stack[n-2], m.stack[n-1])
+		m.stack = append(m.stack[:n-2], v&m.cfi.arch.AddrMask())
+		return ok
 	case t == ".cfa":
 		m.stack = append(m.stack, m.cfa)
 		return m.hasCFA
@@ -215,4 +226,21 @@ func (m *machine) token(t string) bool {
 	v, err := strconv.ParseInt(t, 10, 64)
 	m.stack = append(m.stack, uint64(v))
 	return err == nil
+}
+
+// binary applies an operator.
+func binary(operator string, a, b uint64) (v uint64, ok bool) {
+	switch {
+	case operator == "+":
+		return a + b, true
+	case operator == "-":
+		return a - b, true
+	case operator == "*":
+		return a * b, true
+	case b == 0:
+		return 0, false
+	case operator == "/":
+		return a / b, true
+	}
+	return a % b, true
 }

@@ -60,6 +60,7 @@ func write(w io.Writer, p *tables.Program) ([]tables.Refusal, error) {
 	for i := range p.Functions {
 		c.function(out, &p.Functions[i])
 	}
+	c.exceptions(out)
 	if c.records == 0 {
 		return c.refused, errors.New("no rule can be said in STACK CFI records")
 	}

@@ -65,6 +65,15 @@ func (e *Entries) Starts() []uint64 {
 	return sorted(starts)
 }
 
+// Possible are sorted keys of all places where functions may begin: Starts and, unless tables list
+// all functions, what code points to.
+func (e *Entries) Possible() []uint64 {
+	if e.AllListed() {
+		return e.Starts()
+	}
+	return sorted(append(e.Starts(), e.candidates().entries...))
+}
+
 // IsEntry tells whether a function certainly begins at a place.
 func (e *Entries) IsEntry(at disasm.Addr) bool { return e.certain().entries.has(at) }
 

@@ -55,15 +55,15 @@ func (s *Source) Entries(img *image.Image, yield func(addr uint64, mode cpu.Mode
 	}
 }
 
-// Modes calls yield for places where functions of the image begin, certainly or because data
-// seems to point there, in order of address, and the mode of each one's code, until yield
+// Modes calls yield for places where functions of the image begin, certainly or because data or
+// code seems to point there, in order of address, and the mode of each one's code, until yield
 // returns false; none where all code is of one mode.
 func (s *Source) Modes(img *image.Image, yield func(addr uint64, mode cpu.Mode) bool) {
 	if img.Arch.Decoder == nil || !img.Arch.ISABit || img.Arch.ModeOnly || img.OneMode {
 		return
 	}
 	p := s.of(img)
-	for _, key := range p.entries.Starts() {
+	for _, key := range p.entries.Possible() {
 		if at := p.Addr(key); !yield(at.PC, at.Mode) {
 			return
 		}

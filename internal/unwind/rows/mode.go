@@ -11,17 +11,28 @@ import (
 
 // moded is where a function begins or may begin, and its mode.
 type moded struct {
-	pc   uint64
-	mode cpu.Mode
+	pc      uint64
+	mode    cpu.Mode
+	certain bool
 }
 
-func modedStarts(img *image.Image, starts Starts) (list []moded) {
-	if starts != nil {
-		starts(img, func(addr uint64, mode cpu.Mode) bool {
-			list = append(list, moded{addr, mode})
-			return true
-		})
+func modedStarts(img *image.Image, code Code) (list []moded) {
+	if code.Modes == nil {
+		return nil
 	}
+	code.Modes(img, func(addr uint64, mode cpu.Mode) bool {
+		list = append(list, moded{pc: addr, mode: mode})
+		return true
+	})
+	if code.Entries == nil || len(list) == 0 {
+		return list
+	}
+	code.Entries(img, func(addr uint64, mode cpu.Mode) bool {
+		if i, found := slices.BinarySearchFunc(list, moded{pc: addr, mode: mode}, compareModed); found {
+			list[i].certain = true
+		}
+		return true
+	})
 	return list
 }
 
@@ -37,18 +48,50 @@ func (l *lister) believed(flags unwind.RuleFlags) bool {
 	return flags&hints == 0
 }
 
-// enter notes that a function of the mode at hand begins at an address, if one does.
+// enter takes the mode of a function that begins at an address: the other one than that of the code
+// before where one certainly begins in that, or where control does not come from there and only the
+// other one has a rule. An even address of Thumb code, as tables of addresses have, is no ARM code.
+//
+// The ARM code of glibc's memcpy lies behind Thumb functions; the ARM part of a PLT entry lies behind
+// the Thumb instructions that change the mode.
 func (l *lister) enter(at uint64) {
-	i, found := slices.BinarySearchFunc(l.moded, moded{at, l.mode}, compareModed)
-	if found && l.moded[i].mode == l.mode {
+	same, other := l.beginning(at, l.mode), l.beginning(at, l.mode^1)
+	switch {
+	case other != nil && other.certain && (same == nil || !same.certain):
+		l.mode, l.reached = other.mode, true
+	case same != nil:
 		l.reached = true
+	case other != nil && !l.reached:
+		l.tryMode(at, other.mode)
+	}
+}
+
+// beginning is the function of a mode that begins at an address or may do so, nil if none.
+func (l *lister) beginning(at uint64, mode cpu.Mode) *moded {
+	i, found := slices.BinarySearchFunc(l.moded, moded{pc: at, mode: mode}, compareModed)
+	if !found {
+		return nil
+	}
+	return &l.moded[i]
+}
+
+// tryMode changes to another mode if an instruction has a rule in that one only.
+func (l *lister) tryMode(at uint64, mode cpu.Mode) {
+	before := unwind.Query{PC: at, Resume: at, Exact: true}
+	if _, found := l.rule(before); found {
+		return
+	}
+	was := l.mode
+	l.mode = mode
+	if _, l.reached = l.rule(before); !l.reached {
+		l.mode = was
 	}
 }
 
 // clamp is next, or the beginning of a function of the mode at hand between at and there: data
 // before a function, read as code, may end within the function's first instruction.
 func (l *lister) clamp(at, next uint64) uint64 {
-	i, _ := slices.BinarySearchFunc(l.moded, moded{at + 1, 0}, compareModed)
+	i, _ := slices.BinarySearchFunc(l.moded, moded{pc: at + 1}, compareModed)
 	for ; !l.reached && i < len(l.moded) && l.moded[i].pc < next; i++ {
 		if l.moded[i].mode == l.mode {
 			return l.moded[i].pc
@@ -68,9 +111,9 @@ func (l *lister) fallsTo(addr uint64) bool {
 		return false
 	}
 	s := &l.spans[n-1]
-	align := l.img.Arch.InsnAlignIn(s.mode)
 	goesOn := true
-	for at := (s.lo + align - 1) &^ (align - 1); at < addr; {
+	// A row that holds while a call is running begins behind the call's first byte.
+	for at := s.lo &^ (l.img.Arch.InsnAlignIn(s.mode) - 1); at < addr; {
 		var buf [2]cpu.Insn
 		n := l.img.Arch.Decoder.Decode(l.img.Code(at), at, s.mode, buf[:])
 		if n == 0 {

@@ -36,7 +36,7 @@ func List(ctx context.Context, img *image.Image, code Code, sources ...Source) (
 	}
 	t := table.Build(img, parts...)
 	s.known(code.Entries)
-	l := lister{ctx: ctx, img: img, sources: sources, numbers: make(map[string]int), moded: modedStarts(img, code.Modes), out: &tables.Program{Image: img}}
+	l := lister{ctx: ctx, img: img, sources: sources, numbers: make(map[string]int), moded: modedStarts(img, code), out: &tables.Program{Image: img}}
 	l.ask.budget, l.ask.code, l.starts = asked(img), codeOf(img), s.sorted()
 	l.table(t)
 	l.signals(code.Signals)
@@ -129,13 +129,13 @@ func owned(r unwind.RegRule) unwind.RegRule {
 	return r
 }
 
-// functions cuts the spans where functions begin.
+// functions cuts the spans where functions begin, and where the mode changes.
 func (l *lister) functions() {
 	for i := 0; i < len(l.spans); {
 		s := l.spans[i]
 		end := next(l.starts, s.lo)
 		f := tables.Function{Start: s.lo, Mode: s.mode}
-		for i < len(l.spans) && l.spans[i].lo < end {
+		for i < len(l.spans) && l.spans[i].lo < end && l.spans[i].mode == f.Mode {
 			i = l.row(&f, i, end)
 		}
 		if sym, ok := l.img.SymbolAt(f.Start); ok && sym.Addr == f.Start {
