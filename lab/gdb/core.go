@@ -3,7 +3,6 @@
 package gdb
 
 import (
-	"bytes"
 	"encoding/binary"
 	"os"
 
@@ -52,6 +51,9 @@ const page = 4096
 // core lays out header, program headers, note, segments on page boundaries.
 func (w *writer) core(exe []byte) []byte {
 	note := w.prstatus()
+	if w.arch.Name == "aarch64" {
+		note = append(note, w.vectors()...)
+	}
 	loads := w.loads()
 	header, entry := 52, 32
 	if w.wide {
@@ -155,13 +157,40 @@ func (w *writer) prstatus() []byte {
 	for len(desc)%8 != 0 && w.arch.RegSize == 8 {
 		desc = append(desc, 0)
 	}
+	return w.note("CORE", 1, desc) // NT_PRSTATUS
+}
+
+// note is a note of a type.
+func (w *writer) note(name string, kind uint32, desc []byte) []byte {
 	n := writer{order: w.order}
-	n.u32(5)
+	n.u32(uint32(len(name) + 1))
 	n.u32(uint32(len(desc)))
-	n.u32(1) // NT_PRSTATUS
-	n.out = append(n.out, "CORE\x00\x00\x00\x00"...)
+	n.u32(kind)
+	n.out = append(n.out, name...)
+	n.out = append(n.out, make([]byte, 4-len(name)%4)...)
 	n.out = append(n.out, desc...)
-	return append(n.out, bytes.Repeat([]byte{0}, -len(desc)&3)...)
+	return append(n.out, make([]byte, -len(desc)&3)...)
+}
+
+// vectors is the NT_ARM_SVE note that Linux writes for a thread of a processor with scalable vectors
+// (arch/arm64/kernel/ptrace.c, sve_get): the length of a vector and the floating-point registers, here
+// zeros. QEMU's processor "max", on which programs of AArch64 are recorded, has 64 bytes in user mode. GDB
+// 13 compares the length with that in signal frames and, if it knows none, loops forever.
+func (w *writer) vectors() []byte {
+	const (
+		noteSVE  = 0x405
+		header   = 16
+		fpsimd   = 32*16 + 2*4 + 2*4 // v0–v31, FPSR, FPCR, a gap
+		vector   = 64
+		maxState = header + 34*vector + 17*vector/8
+	)
+	n := writer{order: w.order}
+	n.u32(header + fpsimd)
+	n.u32(maxState)
+	n.u16(vector)
+	n.u16(vector)
+	n.u32(0) // flags: no vectors
+	return w.note("LINUX", noteSVE, append(n.out, make([]byte, fpsimd)...))
 }
 
 // segments gives x86 the code and stack selectors of a Linux process: GDB tells
