@@ -74,6 +74,9 @@ func NewFiles(opt FileOptions) *Files {
 // Exe is the executable that the user named, "" for none.
 func (f *Files) Exe() string { return f.places.opt.Exe }
 
+// Archs are the processors whose binaries are opened.
+func (f *Files) Archs() cpu.Set { return f.places.opt.Archs }
+
 // Raw is the processor that the user stated for binaries without headers, nil for none.
 func (f *Files) Raw() *cpu.Arch { return f.places.opt.Raw }
 

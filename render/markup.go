@@ -1,9 +1,6 @@
 package render
 
-import (
-	"html"
-	"strings"
-)
+import "strings"
 
 // markup is HTML that the program itself says. A constant is markup as it stands; a string, and
 // all that comes from a capture is one, is not: the compiler refuses it, and it gets onto the
@@ -17,8 +14,30 @@ func appendMarkup(dst []byte, m markup, values ...string) []byte {
 	rest := string(m)
 	for _, v := range values {
 		before, after, _ := strings.Cut(rest, "{}")
-		dst = append(append(dst, before...), html.EscapeString(v)...)
+		dst = appendEscaped(append(dst, before...), v)
 		rest = after
 	}
 	return append(dst, rest...)
+}
+
+// appendEscaped appends a value so that it is text: as html.EscapeString, which would have every
+// run of the program build a table.
+func appendEscaped(dst []byte, value string) []byte {
+	for i := range len(value) {
+		switch c := value[i]; c {
+		case '&':
+			dst = append(dst, "&amp;"...)
+		case '<':
+			dst = append(dst, "&lt;"...)
+		case '>':
+			dst = append(dst, "&gt;"...)
+		case '"':
+			dst = append(dst, "&#34;"...)
+		case '\'':
+			dst = append(dst, "&#39;"...)
+		default:
+			dst = append(dst, c)
+		}
+	}
+	return dst
 }

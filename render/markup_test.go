@@ -1,6 +1,7 @@
 package render
 
 import (
+	"html"
 	"reflect"
 	"regexp"
 	"strings"
@@ -12,6 +13,17 @@ func TestMarkup(t *testing.T) {
 	got := string(appendMarkup(nil, `<b title="{}">{}</b>`, `" onclick="x`, "<i>'{}&amp;"))
 	if want := `<b title="&#34; onclick=&#34;x">&lt;i&gt;&#39;{}&amp;amp;</b>`; got != want {
 		t.Errorf("%s, want %s", got, want)
+	}
+}
+
+// TestEscaped: every byte is escaped as the standard library does.
+func TestEscaped(t *testing.T) {
+	all := make([]byte, 256)
+	for i := range all {
+		all[i] = byte(i)
+	}
+	if got, want := string(appendEscaped(nil, string(all))), html.EscapeString(string(all)); got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/backsight/backsight/report"
@@ -22,6 +23,9 @@ type text struct {
 	digits int // of an address
 }
 
+// frameBytes is about what a frame takes: a short name, a file and a line.
+const frameBytes = 80
+
 // AppendText appends a report for people. An inlined function has a line of its
 // own, above the function that it was inlined into and with the same number: it
 // is not a frame of the stack.
@@ -35,6 +39,11 @@ func AppendText(dst []byte, r *report.Report, style Style) []byte {
 		return t.b
 	}
 	t.digits = 2 * r.Snapshot.Arch.AddrSize
+	frames := 0
+	for i := range r.Threads {
+		frames += len(r.Threads[i].Frames)
+	}
+	t.b = slices.Grow(t.b, frames*frameBytes)
 	for i := range r.Threads {
 		if i > 0 {
 			t.b = append(t.b, '\n')

@@ -101,7 +101,7 @@ func (e *excerptFlags) fill(r *report.Report, sysroots []string) {
 
 // env is what captures are opened with.
 func (m *memoryFlags) env(files *input.Files) input.Env {
-	env := input.Env{Files: files, Regs: m.regs}
+	env := input.Env{Files: files, Archs: files.Archs(), Regs: m.regs}
 	for _, f := range m.ram {
 		env.RAM = append(env.RAM, input.ParseNamedImage(f))
 	}

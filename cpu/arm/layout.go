@@ -5,7 +5,7 @@ import "github.com/backsight/backsight/cpu"
 // coreSlots places r0–r15 and the status register in consecutive words from
 // offset on: the order of struct pt_regs, of struct sigcontext and of GDB.
 func coreSlots(offset int) []cpu.Slot {
-	var slots []cpu.Slot
+	slots := make([]cpu.Slot, 0, CPSR+1)
 	for r := R0; r <= CPSR; r++ {
 		slots = append(slots, cpu.Slot{Reg: r, Offset: offset + 4*int(r), Size: 4})
 	}

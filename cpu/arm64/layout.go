@@ -21,7 +21,7 @@ func layouts() map[cpu.Carrier]cpu.Layout {
 // block lays out x0..x30, sp, pc, pstate as consecutive words behind skip bytes.
 // Registers are numbered in that order.
 func block(skip, pstateSize int) cpu.Layout {
-	var l cpu.Layout
+	l := cpu.Layout{Slots: make([]cpu.Slot, 0, PSTATE+1)}
 	for r := X0; r < PSTATE; r++ {
 		l.Slots = append(l.Slots, cpu.Slot{Reg: r, Offset: skip + 8*int(r), Size: 8})
 	}

@@ -39,7 +39,7 @@ func (v variant) gdbPacket() cpu.Layout {
 }
 
 func (v variant) general() cpu.Layout {
-	var l cpu.Layout
+	l := cpu.Layout{Slots: make([]cpu.Slot, 0, v.count()+1)} // and a place for PC
 	for i := range v.count() {
 		l.Slots = append(l.Slots, cpu.Slot{Reg: cpu.Reg(i), Offset: i * v.word, Size: v.word})
 	}
