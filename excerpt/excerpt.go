@@ -4,6 +4,8 @@ package excerpt
 
 import (
 	"bytes"
+	"encoding/binary"
+	"fmt"
 	"io"
 	"os"
 	"path"
@@ -32,15 +34,13 @@ func Code(snap *target.Snapshot, f *report.Frame, n int) []report.Instruction {
 		return nil
 	}
 	var out []report.Instruction
-	behind := 0
+	behind, pool := 0, make(literals)
 	for at := begin(arch, state, f, n); behind <= n; {
-		code := state.Code(at)
-		var insn [1]cpu.Insn
-		if len(code) == 0 || arch.Decoder.Decode(code, at, f.Mode, insn[:]) == 0 || int(insn[0].Len) > len(code) {
+		i, ok := pool.next(arch, state.Code(at), at, f.Mode)
+		if !ok {
 			break
 		}
-		size := uint64(insn[0].Len)
-		i := report.Instruction{Addr: at, Bytes: code[:size], Insn: insn[0]}
+		size := uint64(len(i.Bytes))
 		i.Here = f.CallSite-at < size
 		if at += size; at > f.CallSite {
 			behind++
@@ -52,6 +52,9 @@ func Code(snap *target.Snapshot, f *report.Frame, n int) []report.Instruction {
 	}
 	var printer disassemble.Printer
 	for i := range out { // of a long function, most were decoded only to find these
+		if out[i].Text != "" {
+			continue
+		}
 		out[i].Text = printer.Next(arch, state.Code(out[i].Addr), out[i].Addr, f.Mode)
 	}
 	return out[max(0, len(out)-2*n-1):]
@@ -60,6 +63,38 @@ func Code(snap *target.Snapshot, f *report.Frame, n int) []report.Instruction {
 // itBlock is how many instructions T32's IT makes conditional: those in front of the first that
 // is shown may begin such a block.
 const itBlock = 4
+
+// literals are the sizes in bytes of the words that instructions before read by their
+// addresses, which compilers put between functions, by address: a handful, of the instructions
+// that Code decodes.
+type literals map[uint64]uint8
+
+// next is the instruction at an address, or the word that another one reads there.
+func (l literals) next(arch *cpu.Arch, code []byte, at uint64, mode cpu.Mode) (i report.Instruction, ok bool) {
+	if size := l[at]; size > 0 && int(size) <= len(code) {
+		return report.Instruction{Addr: at, Bytes: code[:size], Text: wordText(arch, code[:size])}, true
+	}
+	var insn [1]cpu.Insn
+	if len(code) == 0 || arch.Decoder.Decode(code, at, mode, insn[:]) == 0 || int(insn[0].Len) > len(code) {
+		return report.Instruction{}, false
+	}
+	if in := &insn[0]; in.Op == cpu.OpLoad && in.Base == cpu.NoReg && in.Index == cpu.NoReg && (in.Size == 4 || in.Size == 8) {
+		l[uint64(in.Imm)&arch.AddrMask()] = in.Size
+	}
+	return report.Instruction{Addr: at, Bytes: code[:insn[0].Len], Insn: insn[0]}, true
+}
+
+// wordText is a word of data as assemblers write it.
+func wordText(arch *cpu.Arch, word []byte) string {
+	order := binary.ByteOrder(binary.LittleEndian)
+	if arch.BigEndian {
+		order = binary.BigEndian
+	}
+	if len(word) == 8 {
+		return fmt.Sprintf(".quad %#x", order.Uint64(word))
+	}
+	return fmt.Sprintf(".word %#x", order.Uint32(word))
+}
 
 // begin is where decoding begins for n instructions before a frame's place: so many of
 // equal length before it, or the function's entry, or the place itself.

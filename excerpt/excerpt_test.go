@@ -43,6 +43,7 @@ func shown(list []report.Instruction) string {
 func TestCode(t *testing.T) {
 	x86 := []byte{0x55, 0x48, 0x89, 0xe5, 0xe8, 0, 0, 0, 0, 0x5d, 0xc3} // push; mov; call; pop; ret
 	mips := []byte{0x27, 0xbd, 0xff, 0xe0, 0x0c, 0x10, 0x00, 0x00, 0, 0, 0, 0, 0x03, 0xe0, 0x00, 0x08}
+	thumb := []byte{0x08, 0xb5, 0x01, 0x4b, 0x98, 0x47, 0x08, 0xbd, 0x01, 0x00, 0x00, 0x20} // push; ldr r3,[pc,#4]; blx r3; pop; 0x20000001
 	for _, tt := range []struct {
 		name  string
 		arch  *cpu.Arch
@@ -55,6 +56,8 @@ func TestCode(t *testing.T) {
 			"push %rbp; mov %rsp,%rbp; > callq 0x400009; pop %rbp; retq"},
 		{"x86, interrupted, entry not known", archNamed(t, "x86_64", "", false), x86, unwind.Frame{PC: 0x400004, CallSite: 0x400004, Exact: true}, symbol.Location{},
 			"> callq 0x400009; pop %rbp; retq"},
+		{"T32 with a literal", archNamed(t, "arm", "", false), thumb, unwind.Frame{PC: 0x400006, CallSite: 0x400005, Mode: 1}, symbol.Location{Function: "f", Entry: 0x400000},
+			"push {r3, lr}; ldr r3, [pc, #4]; > blx r3; pop {r3, pc}; .word 0x20000001"},
 		{"mips", archNamed(t, "mips", "o32", true), mips, unwind.Frame{PC: 0x40000c, CallSite: 0x400004}, symbol.Location{},
 			"addiu sp,sp,-32; > jal 0x400000; nop; jr ra"},
 	} {
