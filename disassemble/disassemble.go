@@ -49,6 +49,8 @@ func Text(arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) string {
 			}
 			return absolute(arch, arm64asm.GNUSyntax(insn), pc)
 		}
+	case arch.Name == "arm" && number(arch, code)>>24 == 0xf4:
+		return thumbWord{arch: arch, word: number(arch, code)}.neonTransfer()
 	case arch.Name == "arm":
 		if insn, err := armasm.Decode(little(arch, code), armasm.ModeARM); err == nil {
 			return absolute(arch, armasm.GNUSyntax(insn), pc+4) // the printer counts from the next one

@@ -45,6 +45,7 @@ func TestText(t *testing.T) {
 		{archNamed(t, "aarch64", "", false), 0x900000d0, "adrp x16, 0x28000"},
 		{archNamed(t, "arm", "", false), 0xe92d4010, "push {r4, lr}"},
 		{archNamed(t, "arm", "", false), 0xeb00000e, "bl 0x10040"},
+		{archNamed(t, "arm", "", false), 0xf401024d, "vst1.16 {d0-d3}, [r1]!"},
 		{archNamed(t, "arm", "", false), 0xeaff7ffe, "b 0xffff0000"},
 		{archNamed(t, "riscv64", "lp64d", false), 0xfe010113, "addi sp,sp,-32"},
 		{archNamed(t, "riscv64", "lp64d", false), 0x00b51463, "bne a0,a1,0x10008"},

@@ -47,8 +47,11 @@ func thumbText(arch *cpu.Arch, code []byte, pc uint64, it itState) (string, itSt
 		return "", 0
 	}
 	w := thumbWord{arch, half<<16 | uint32(halfword(arch, code[2:])), pc, it}
-	if w.isFloat() {
+	switch {
+	case w.isFloat():
 		return w.float(), it.advance()
+	case w.word>>24 == 0xf9 && w.word>>20&1 == 0:
+		return withCondition(w.neonTransfer(), it.condition()), it.advance()
 	}
 	return w.text(thumb32[:]), it.advance()
 }

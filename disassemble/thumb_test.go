@@ -32,6 +32,7 @@ func TestThumb(t *testing.T) {
 		{0xfb00f101, "mul.w r1, r0, r1"}, {0xfb9cf1f3, "sdiv r1, r12, r3"}, {0xfba42304, "umull r2, r3, r4, r4"}, {0xfa1ff38c, "uxth.w r3, r12"}, {0xfab0f08c, "clz r0, r12"},
 		{0xf3bf8f5b, "dmb ish"}, {0xf3ef8009, "mrs r0, psp"}, {0xf3808808, "msr msp, r0"}, {0xee1d0f70, "mrc 15, 0, r0, cr13, cr0, {3}"},
 		{0xed2d8b06, "vpush {d8-d10}"}, {0xecbd8b02, "vpop {d8}"}, {0xed9f7a02, "vldr s14, [pc, #8]"}, {0xee377a27, "vadd.f32 s14, s14, s15"},
+		{0xf921020d, "vld1.8 {d0-d3}, [r1]!"}, {0xf960028d, "vld1.32 {d16-d19}, [r0]!"}, {0xf9e4000f, "vld1.8 {d16[0]}, [r4]"},
 		{0xef221152, ""}, // vand, a vector's
 	} {
 		var code []byte
