@@ -19,8 +19,8 @@ type layout struct {
 	micro  bool   // of ARM's microcontroller profile
 	// saved are the words from the saved SP on: registers by name, "-" for others, "-16" for so
 	// many of them, "exc" for EXC_RETURN, "floats" for s16–s31 where EXC_RETURN says so, "flag" and "flagfloats" where a
-	// flag does, "frame" for what the processor pushed, "mstatus" of machine mode, "cpsr" of a
-	// mode that tasks run in, "zero".
+	// flag does, "frame" for what the processor pushed, "mstatus" of machine mode, "status" for
+	// what is no address on the stack, "cpsr" of a mode that tasks run in, "zero".
 	saved []string
 	// before and after are registers in the control block: the words that end at the one with
 	// SP, and the words behind that.
@@ -135,47 +135,42 @@ func (c *compiled) read(mem *target.Memory, at, sp uint64) (ctx registers, ok bo
 			return c.frame(mem, ctx, ret, at)
 		}
 		v, ok := mem.Uint(ctx.end, int(w))
-		if !ok {
+		if ctx.end += w; !ok || !c.accepts(it, v, &ctx, &ret) {
 			return ctx, false
 		}
-		ctx.end += w
-		switch {
-		case it.kind == "exc":
-			if ret = cortexm.ExcReturn(v); !c.resumesBy(ret) {
-				return ctx, false
-			}
-		case it.kind == "zero":
-			if v != 0 {
-				return ctx, false
-			}
-		case it.kind == "mstatus":
-			if !machineMode(v) {
-				return ctx, false
-			}
-		case it.kind == "cpsr":
-			if !taskMode(v) {
-				return ctx, false
-			}
-			ctx.regs.Set(it.reg, v)
-		case it.kind == "flag":
-			if v > 1 {
-				return ctx, false
-			}
-			if v == 1 {
-				ret = 0xffff_ffed
-			}
-		default:
-			ctx.regs.Set(it.reg, v)
-		}
 	}
-	if _, stated := ctx.regs.Lookup(c.arch.SP); !stated {
+	if stated, ok := ctx.regs.Lookup(c.arch.SP); !ok {
 		ctx.regs.Set(c.arch.SP, ctx.end)
+	} else if stated < ctx.end {
+		return ctx, false
 	}
 	if v, ok := ctx.regs.Lookup(c.arch.Status); ok && v>>c.arch.StatusModeBit&1 != 0 {
 		ctx.regs.Set(c.arch.PC, ctx.regs.Val[c.arch.PC]|1)
 	}
 	ctx.sp = ctx.regs.Val[c.arch.SP]
 	return ctx, c.block(mem, &ctx, at)
+}
+
+// accepts takes one word of a context, and tells whether the word can be what the layout says.
+func (c *compiled) accepts(it item, v uint64, ctx *registers, ret *cortexm.ExcReturn) bool {
+	switch it.kind {
+	case "exc":
+		*ret = cortexm.ExcReturn(v)
+		return c.resumesBy(*ret)
+	case "zero":
+		return v == 0
+	case "mstatus":
+		return machineMode(v)
+	case "status":
+		return v < ctx.end || v-ctx.end > maxStack || machineMode(v)
+	case "flag":
+		if v == 1 {
+			*ret = 0xffff_ffed
+		}
+		return v <= 1
+	}
+	ctx.regs.Set(it.reg, v)
+	return it.kind != "cpsr" || taskMode(v)
 }
 
 // resumesBy tells whether a task can go on by an EXC_RETURN. Tasks run on the process stack;

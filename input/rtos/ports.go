@@ -43,16 +43,17 @@ func layouts() []layout {
 		{kernel: freeRTOS, cpus: "arm", saved: words("zero - r0-r12 lr pc cpsr")},
 		// RT-Thread, libcpu/arm/cortex-a, cortex-r4: rt_hw_stack_init, without floating point.
 		{kernel: rtThread, cpus: "arm", saved: words("cpsr r0-r12 lr pc")},
+		// NuttX, arch/risc-v/include/irq.h: EPC, x1–x31 with SP among them, the status. RT-Thread has
+		// the same registers, and no SP in the third word.
+		{kernel: nuttX, cpus: "riscv", saved: words("pc ra sp - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
 		// RT-Thread, libcpu/risc-v: struct rt_hw_stack_frame. Kernels that switch by calls only
 		// have the same without mstatus.
-		{kernel: rtThread, cpus: "riscv", saved: words("pc ra - - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
+		{kernel: rtThread, cpus: "riscv", saved: words("pc ra status - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
 		// FreeRTOS, portable/GCC/RISC-V/portContext.h: with the critical nesting, before 10.5 without.
 		{kernel: freeRTOS, cpus: "riscv", saved: words("pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - mstatus")},
 		{kernel: freeRTOS, cpus: "riscv", saved: words("pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 mstatus")},
 		// Zephyr: struct _callee_saved: SP, RA, s0–s11.
 		{kernel: zephyr, cpus: "riscv", after: words("pc s0-s11")},
-		// NuttX, arch/risc-v/include/irq.h: EPC, x1–x31 with SP among them, the status.
-		{kernel: nuttX, cpus: "riscv", saved: words("pc ra sp - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
 		// FreeRTOS, portable/MPLAB/PIC32MX/ISR_Support.h.
 		{kernel: freeRTOS, cpus: "mips", saved: words("- - - - - s0-s7 v0-v1 a0-a3 t0-t9 s8 ra pc -")},
 	}

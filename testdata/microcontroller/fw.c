@@ -69,7 +69,8 @@ __attribute__((unused)) static void ended(void) { for (;;) {} }
 #ifdef CORTEX_M
 // What the processor pushes when an interrupt comes before the first instruction of a function.
 __attribute__((unused)) static word *frame(word *top, void (*f)(void), word lr) { *--top = 1 << 24; *--top = (word)f & ~1u; *--top = lr; return top - 5; }
-// r4-r11 of a new task. No code uses r9 (-ffixed-r9): each task keeps its number there.
+// r4-r11 of a new task. No code uses r9 (-ffixed-r9; -ffixed-x27 on RISC-V): each task keeps its
+// number there.
 static word *preserved(word *sp) { sp -= 8; fill(sp, 0, 8 * W); sp[5] = 0x9000 + count; return sp; }
 #endif
 #if RTOS == THREADX
@@ -141,8 +142,15 @@ NI void scenario(const char *s)
 }
 
 #if RTOS == CHIBIOS
+#define MASK "cpsid i"
+#define UNMASK "cpsie i"
+#elif RTOS == ZEPHYR && defined __riscv
+#define MASK "csrc mstatus, 8"
+#define UNMASK "csrs mstatus, 8"
+#endif
+#ifdef MASK // a switch is a call
 void port_switch(struct task *to, struct task *from);
-NI void yield(void) { __asm__ volatile("cpsid i"); struct task *old = current; pick(); port_switch(current, old); __asm__ volatile("cpsie i"); }
+NI void yield(void) { __asm__ volatile(MASK ::: "memory"); struct task *old = current; pick(); port_switch(current, old); __asm__ volatile(UNMASK ::: "memory"); }
 #else
 NI void yield(void)
 {

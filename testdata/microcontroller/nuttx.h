@@ -21,7 +21,7 @@ static struct task *lay(const char *name, void (*f)(void), size_t size)
 	struct task *t = get(sizeof *t); char *memory = get(size + 48); word *stack = (word *)(memory + 48), *top = stack + size / W; // the thread's own data first
 	*t = (struct task){ .pid = count, .priority = 50 + 10 * count, .first_priority = 50 + 10 * count, .start = nxtask_start, .entry = f, .state = READY, .size = size, .allocated = memory, .stack = stack };
 	for (unsigned i = 0; name[i]; i++) t->name[i] = name[i];
-	for (word *p = stack; p < top; p++) *p = 0xdeadbeef;
+	for (uint32_t *p = (uint32_t *)stack; p < (uint32_t *)top; p++) *p = 0xdeadbeef;
 #ifdef CORTEX_M
 	word *sp = frame(top, nxtask_start, 0);
 #ifdef __ARM_FP
@@ -29,7 +29,7 @@ static struct task *lay(const char *name, void (*f)(void), size_t size)
 #endif
 	*--sp = 0xfffffffd; *--sp = 2; sp = preserved(sp); *--sp = 0; *--sp = (word)top;
 #else
-	word *sp = top - 36; fill(sp, 0, 36 * W); sp[0] = (word)nxtask_start; sp[2] = (word)top; sp[32] = 0x1880;
+	word *sp = top - 36; fill(sp, 0, 36 * W); sp[0] = (word)nxtask_start; sp[2] = (word)top; sp[27] = 0x9000 + count; sp[32] = 0x1880;
 #endif
 	t->sp = sp;
 	return t;

@@ -50,7 +50,7 @@ static struct task *lay(const char *name, void (*f)(void), size_t size)
 #ifdef CORTEX_M
 	t->sp = frame(stack + size / W, z_thread_entry, 0); t->exc_return = 0xfd; preserved(t->registers + 8);
 #else
-	t->sp = stack + size / W - 20; fill(t->sp, 0, 20 * W); t->sp[17] = (word)z_thread_entry; t->sp[18] = 0x1880; t->ra = (word)thread_start;
+	t->sp = stack + size / W - 20; fill(t->sp, 0, 20 * W); t->sp[17] = (word)z_thread_entry; t->sp[18] = 0x1880; t->ra = (word)thread_start; t->registers[11] = 0x9000 + count;
 #endif
 	return t;
 }

@@ -158,6 +158,8 @@ func (x *explorer) from(entry uint64) (found []*entryState) {
 		case in.Op == cpu.OpCall && !x.exact && next == x.goal:
 			found = append(found, w.st)
 			open = open[:len(open)-1]
+		case x.stopsHere(&in):
+			open = open[:len(open)-1]
 		default:
 			code := x.module.Image.Code(w.pc)
 			w.pc = next
