@@ -31,7 +31,10 @@ func (d *dump) identify(archs cpu.Set) (all []identity, err error) {
 	if !ok {
 		return nil, d.errorf("VMCOREINFO does not say where init_uts_ns is")
 	}
-	name, _ := d.info.Offset("uts_namespace.name")
+	name, ok := d.info.Offset("uts_namespace.name")
+	if !ok {
+		name = sizeofKref
+	}
 	virtual += name
 	search(d.physical, "Linux\x00", func(at uint64) bool {
 		uts := bytesAt(d.physical, at, utsSize)
@@ -74,6 +77,9 @@ const (
 	// machine, domainname (include/uapi/linux/utsname.h).
 	utsField = 65
 	utsSize  = 6 * utsField
+	// sizeofKref is what lies before the name in struct uts_namespace until Linux 5.10, whose
+	// VMCOREINFO does not say so (include/linux/utsname.h).
+	sizeofKref = 4
 )
 
 // field is a string of struct new_utsname.

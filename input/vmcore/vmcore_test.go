@@ -106,6 +106,18 @@ func TestRawMemory(t *testing.T) {
 	}
 }
 
+// TestLinux510: until Linux 5.10 VMCOREINFO does not say that the answer to uname lies behind a count
+// of references.
+func TestLinux510(t *testing.T) {
+	m := kernels.NewMachine(names...)
+	said := []byte("OFFSET(uts_namespace.name)=4")
+	copy(m.RAM[bytes.Index(m.RAM, said):], bytes.Repeat([]byte("#"), len(said)))
+	snap, err := open(t, m.Vmcore(0x1000))
+	if err != nil || len(snap.Threads) < len(names) {
+		t.Fatalf("%+v, %v", snap, err)
+	}
+}
+
 // TestDamaged: what can be had of damaged memory is had.
 func TestDamaged(t *testing.T) {
 	next := func(m *kernels.Machine, name string) uint64 { // the list head of a task

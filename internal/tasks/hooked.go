@@ -190,11 +190,12 @@ func (h *hookFinder) call(words []uint64) (call target.HookedReturn, ok bool) {
 }
 
 // returnStack finds entries of any size at an address. Behind those in use stand others that are
-// not, and since Linux 6.11 other tracers' words between them.
+// not, and since Linux 6.11 other tracers' words between them. The first may return where no call
+// stands before: a system call of ARM returns to ret_fast_syscall.
 func (h *hookFinder) returnStack(p uint64) (list []target.HookedReturn) {
 	words := h.words(p, maxReturnStack)
 	for i := 0; i+2 < len(words); {
-		if !h.isReturn(words[i]) || !h.isCode(words[i+1]) {
+		if !h.isCode(words[i+1]) || !h.isReturn(words[i]) && (i > 0 || !h.isCode(words[i])) {
 			if i++; len(list) == 0 && i > entryWords {
 				return nil
 			}

@@ -79,6 +79,9 @@ func TestReturnStack(t *testing.T) {
 		{"Linux 6.11: words of other tracers between", 12, func(kept []byte, stack uint64) {
 			words(kept, inCaller, entry, stack+0x3f20, 0x41, 7, 0x42, inCaller, entry, stack+0x3f00, 0x41)
 		}, true, 2},
+		{"Linux 6.11: the first returns where no call precedes", 12, func(kept []byte, stack uint64) {
+			words(kept, text+0x40, entry, stack+0x3f20, 0x41, 7, 0x42, inCaller, entry, stack+0x3f00, 0x41)
+		}, true, 2},
 	} {
 		f := traced(t, c.keep, c.current, 0x200)
 		f.findHooked()
