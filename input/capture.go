@@ -25,6 +25,7 @@ type Capture struct {
 	reader   io.Reader
 	packed   *counted  // what reader decompresses, nil where it does not
 	file     *onDemand // where Data is mapped from
+	at       *os.File  // a file that cannot be mapped; nil: another capture
 	maxSpill int64     // bounds the temporary file
 	release  []func() error
 }
@@ -47,6 +48,15 @@ func (c *Capture) Stream() io.Reader {
 		return c.file
 	}
 	return bytes.NewReader(c.Data)
+}
+
+// ReaderAt reads a file that cannot be mapped where it is asked to: /proc/kcore, whose size is that of
+// the address space. nil for all other captures; those have Bytes.
+func (c *Capture) ReaderAt() io.ReaderAt {
+	if c.at == nil {
+		return nil
+	}
+	return c.at
 }
 
 // onDemand is a file that is opened when it is read.
@@ -85,6 +95,9 @@ func (c *Capture) Bytes(ctx context.Context) ([]byte, error) {
 
 // stored is Bytes without a look at whether ctx has ended.
 func (c *Capture) stored(ctx context.Context) ([]byte, error) {
+	if c.at != nil {
+		return nil, &Error{Path: c.Name, Offset: -1, Reason: "cannot be mapped"}
+	}
 	if c.Data != nil || c.reader == nil {
 		return c.Data, nil
 	}

@@ -115,6 +115,9 @@ func (s *openStream) Close() error {
 // openFile maps a regular file.
 func openFile(path string, env *Env) (*Capture, error) {
 	data, release, err := mapped.Open(path)
+	if errors.Is(err, mapped.ErrNoMapping) {
+		return openUnmapped(path)
+	}
 	if err != nil {
 		return nil, openError(path, err)
 	}
@@ -126,6 +129,20 @@ func openFile(path string, env *Env) (*Capture, error) {
 		return nil, err
 	}
 	return c, nil
+}
+
+// openUnmapped opens a file that cannot be mapped.
+func openUnmapped(path string) (*Capture, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, openError(path, err)
+	}
+	head := make([]byte, headSize)
+	n, err := f.ReadAt(head, 0)
+	if n == 0 && err != io.EOF {
+		return nil, errors.Join(openError(path, err), f.Close())
+	}
+	return &Capture{Name: path, Head: head[:n], at: f, release: []func() error{f.Close}}, nil
 }
 
 // openError says what is wrong with a path in one line.

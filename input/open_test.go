@@ -194,3 +194,27 @@ func TestOpenRefuses(t *testing.T) {
 		}
 	}
 }
+
+// TestUnmapped: a file that cannot be mapped is read where a format asks for it, and is of no use to
+// formats that want all of it. /proc has such files.
+func TestUnmapped(t *testing.T) {
+	const path = "/proc/self/status"
+	if _, err := os.Stat(path); err != nil {
+		t.Skip(path, "is not here")
+	}
+	c, err := openUnmapped(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	line := make([]byte, 5)
+	if _, err := c.ReaderAt().ReadAt(line, 0); err != nil || string(line) != "Name:" || string(c.Head[:5]) != "Name:" {
+		t.Errorf("read %q, head %q, %v", line, c.Head[:5], err)
+	}
+	if data, err := c.Bytes(t.Context()); data != nil || err == nil {
+		t.Errorf("%d bytes, %v", len(data), err)
+	}
+	if NewCapture("x", nil).ReaderAt() != nil {
+		t.Error("bytes in memory are a file")
+	}
+}

@@ -77,6 +77,7 @@ func (h *elfHeader) segment(data []byte, i uint64) (s segment) {
 
 // sniff tells a machine's dump from a program's core: the dump has notes of QEMU or of
 // kdump, or physical addresses, which programs' cores leave 0, and no note about a program.
+// /proc/kcore has such a note, and shows the kernel's half of the address space.
 func sniff(head []byte) bool {
 	if bytes.HasPrefix(head, []byte(kdumpMagic)) || bytes.HasPrefix(head, []byte(flatMagic)) {
 		return true
@@ -85,11 +86,12 @@ func sniff(head []byte) bool {
 	if !ok || h.typ != etCore {
 		return false
 	}
-	dump, program := false, false
+	dump, program, kernel := false, false, h.wide
 	for i := range min(h.phnum, uint64(len(head))/h.phentsize) {
 		s := h.segment(head, i)
 		if s.typ == ptLoad {
-			dump = dump || s.paddr != 0 && s.paddr != ^uint64(0)
+			dump = dump || s.paddr != 0 && h.isPhysical(s.paddr)
+			kernel = kernel && s.vaddr>>63 != 0
 		}
 		if s.typ != ptNote {
 			continue
@@ -99,7 +101,7 @@ func sniff(head []byte) bool {
 			program = program || name == "CORE" && (typ == ntPRPSInfo || typ == ntAuxv)
 		})
 	}
-	return dump && !program
+	return dump && (!program || kernel)
 }
 
 // part is what data has of n bytes from off on.
@@ -138,7 +140,7 @@ func readELF(name string, data []byte, archs cpu.Set) (*dump, error) {
 		return nil, d.errorf("the ELF header is damaged")
 	}
 	if d.arch, ok = archs.ByELF(h.machine, uint8(h.word()/4), h.big, h.flags, 0); !ok {
-		return nil, d.errorf("a dump of an unsupported processor: e_machine %d, %d-bit, big-endian %t", h.machine, 8*h.word(), h.big)
+		return nil, d.unsupported(&h)
 	}
 	n := h.phnum
 	if n == pnXNum { // sh_info of section header 0
@@ -163,6 +165,10 @@ func readELF(name string, data []byte, archs cpu.Set) (*dump, error) {
 	}
 	d.physical = b.Memory(&cpu.Arch{AddrSize: 8, BigEndian: h.big})
 	return d, nil
+}
+
+func (d *dump) unsupported(h *elfHeader) error {
+	return d.errorf("a dump of an unsupported processor: e_machine %d, %d-bit, big-endian %t", h.machine, 8*h.word(), h.big)
 }
 
 // noteSegment is bytes with notes.

@@ -15,16 +15,7 @@ import (
 // There may be several: a kernel for MIPS that moves itself away (CONFIG_RELOCATABLE) leaves
 // all its data where it was loaded. Only one of them has live data.
 func (d *dump) identify(archs cpu.Set) (all []identity, err error) {
-	if d.info == nil {
-		d.info = d.infoNote()
-	}
-	if d.info == nil {
-		search(d.physical, vmcoreinfo.Key, func(at uint64) bool {
-			d.info = vmcoreinfo.Parse(bytesAt(d.physical, at, maxInfo))
-			return d.info == nil
-		})
-	}
-	if d.info == nil {
+	if !d.findInfo() {
 		return nil, d.errorf("no VMCOREINFO was found: not the memory of a Linux kernel, or of one that is not prepared for dumps")
 	}
 	virtual, ok := d.info.Symbol("init_uts_ns")
@@ -35,15 +26,7 @@ func (d *dump) identify(archs cpu.Set) (all []identity, err error) {
 	if !ok {
 		name = sizeofKref
 	}
-	virtual += name
-	search(d.physical, "Linux\x00", func(at uint64) bool {
-		uts := bytesAt(d.physical, at, utsSize)
-		if len(uts) == utsSize && field(uts, 2) == d.info.Release() && (virtual-at)%pageSize == 0 {
-			all = append(all, identity{machine: field(uts, 4), offset: virtual - at, at: at})
-		}
-		return len(all) < maxCopies
-	})
-	if len(all) == 0 {
+	if all = d.identities(virtual + name); len(all) == 0 {
 		return nil, d.errorf("the kernel %s that VMCOREINFO tells of is not in the memory", d.info.Release())
 	}
 	if d.arch == nil {
@@ -52,11 +35,45 @@ func (d *dump) identify(archs cpu.Set) (all []identity, err error) {
 	if d.arch == nil {
 		return nil, d.errorf("a kernel for %q, which is not supported", all[0].machine)
 	}
-	d.cpus = d.processors()
+	if d.shown == nil { // the registers in /proc/kcore are nobody's
+		d.cpus = d.processors()
+	}
 	for i := range all {
 		all[i].offset &= d.arch.AddrMask()
 	}
 	return all, nil
+}
+
+// findInfo finds VMCOREINFO, and tells whether there is one.
+func (d *dump) findInfo() bool {
+	if d.info == nil {
+		d.info = d.infoNote()
+	}
+	if d.info == nil && d.shown == nil {
+		search(d.physical, vmcoreinfo.Key, func(at uint64) bool {
+			d.info = vmcoreinfo.Parse(bytesAt(d.physical, at, maxInfo))
+			return d.info == nil
+		})
+	}
+	return d.info != nil
+}
+
+// identities finds the kernels whose answer to uname lies at a virtual address: where the program
+// headers show that, else wherever it lies in physical memory.
+func (d *dump) identities(virtual uint64) (all []identity) {
+	add := func(at uint64) bool {
+		uts := bytesAt(d.physical, at, utsSize)
+		if len(uts) == utsSize && field(uts, 0) == "Linux" && field(uts, 2) == d.info.Release() && (virtual-at)%pageSize == 0 {
+			all = append(all, identity{machine: field(uts, 4), offset: virtual - at, at: at})
+		}
+		return len(all) < maxCopies
+	}
+	if at, ok := d.shownAt(virtual); ok {
+		add(at)
+	} else {
+		search(d.physical, "Linux\x00", add)
+	}
+	return all
 }
 
 // maxCopies bounds the copies of a kernel's data that are tried.

@@ -12,18 +12,28 @@ const chunk = 1 << 20
 // search calls visit with the physical addresses at which pattern stands, until visit
 // returns false.
 func search(m *target.Memory, pattern string, visit func(addr uint64) bool) {
+	searchIn(m, target.Range{Hi: ^uint64(0)}, pattern, visit)
+}
+
+// searchIn is search in the memory that begins in a range.
+func searchIn(m *target.Memory, in target.Range, pattern string, visit func(addr uint64) bool) {
 	want := []byte(pattern)
 	for i := range m.Segments() {
 		s := &m.Segments()[i]
-		if !within(s.Data, s.Addr, want, visit) {
-			return
+		lo, hi := max(s.Addr, in.Lo), min(s.Addr+s.Size(), in.Hi)
+		if lo >= hi {
+			continue
 		}
-		if !s.Paged() {
-			continue // zeros follow the data
+		if !s.Paged() { // zeros follow the data
+			data := s.Data[min(lo-s.Addr, uint64(len(s.Data))):min(hi-s.Addr, uint64(len(s.Data)))]
+			if !within(data, lo, want, visit) {
+				return
+			}
+			continue
 		}
 		buf := make([]byte, chunk)
-		for at := s.Addr; at < s.Addr+s.Rest; at += uint64(chunk - len(want)) {
-			n := m.Read(at, buf[:min(chunk, s.Addr+s.Rest-at)])
+		for at := lo; at < hi; at += uint64(chunk - len(want)) {
+			n := m.Read(at, buf[:min(chunk, hi-at)])
 			if !within(buf[:n], at, want, visit) {
 				return
 			}

@@ -85,9 +85,10 @@ func hooks(kernel *target.Module) (at []uint64) {
 func (d *dump) initTask(k identity, memory *target.Memory) (at []uint64) {
 	const reach, most = 128 << 20, 16
 	for _, name := range []string{"swapper/0\x00", "swapper\x00"} {
-		search(d.physical, name, func(pa uint64) bool {
+		near := target.Range{Lo: k.at - min(k.at, reach), Hi: k.at + reach}
+		searchIn(d.physical, near, name, func(pa uint64) bool {
 			va := (pa + k.offset) & d.arch.AddrMask()
-			if _, mapped := memory.PermAt(va); mapped && pa-k.at+reach < 2*reach {
+			if _, mapped := memory.PermAt(va); mapped {
 				at = append(at, va)
 			}
 			return len(at) < most
@@ -97,9 +98,13 @@ func (d *dump) initTask(k identity, memory *target.Memory) (at []uint64) {
 }
 
 // idleTasks are the virtual addresses at which the comm of another processor's idle task may
-// lie: memory that the kernel has allocated, which its linear mapping shows.
+// lie: memory that the kernel has allocated, which its linear mapping shows. All memory of a
+// machine that runs is not searched.
 func (d *dump) idleTasks(s space) (at []uint64) {
 	const most = 4096
+	if d.shown != nil {
+		return nil
+	}
 	var physical []uint64
 	search(d.physical, "swapper/", func(pa uint64) bool {
 		if c := bytesAt(d.physical, pa+8, 1); len(c) == 1 && c[0] >= '1' && c[0] <= '9' {

@@ -1,6 +1,6 @@
 // Package vmcore reads the memory of a whole machine that ran Linux: ELF vmcores (kdump,
-// QEMU's dump-guest-memory), makedumpfile's compressed and flattened dumps, and raw physical
-// memory.
+// QEMU's dump-guest-memory), makedumpfile's compressed and flattened dumps, raw physical
+// memory, and /proc/kcore, the memory of the machine that runs.
 //
 //	file ─► physical memory ─► VMCOREINFO ─► kernel's address space ─┬─► tasks: threads
 //	        registers of CPUs                 (page tables)          └─► kernel, modules: images out of memory
@@ -34,6 +34,14 @@ func Format() input.Format {
 
 // open reads a dump.
 func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
+	if file := c.ReaderAt(); file != nil {
+		d, err := readKcore(c.Name, file, env.Archs)
+		if err != nil {
+			return nil, err
+		}
+		d.issue(target.IssueCapture, "the machine runs: tasks that ran while they were read may be wrong or incomplete")
+		return d.stream(env)
+	}
 	data, err := c.Bytes(ctx)
 	if data == nil {
 		return nil, err
@@ -89,6 +97,7 @@ type dump struct {
 	notes    []noteSegment
 	info     vmcoreinfo.Info
 	cpus     []cpu.Registers
+	shown    []segment // those of /proc/kcore, the memory of the machine that runs; nil: another dump
 	issues   []target.Issue
 }
 

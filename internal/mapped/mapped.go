@@ -13,6 +13,9 @@ import (
 // before opening: opening a FIFO waits for a writer, a device may have no end.
 var ErrNotRegular = errors.New("not a regular file")
 
+// ErrNoMapping is a file that the system does not map: those of /proc.
+var ErrNoMapping = errors.New("the file cannot be mapped")
+
 var errTooLarge = errors.New("file too large for this machine's memory")
 
 // Open returns the bytes of a regular file, which nobody may write to, and how

@@ -3,14 +3,23 @@
 package mapped
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"syscall"
 )
 
+// mostMapped is what of a file may be mapped at least where addresses have 64 bits. /proc/kcore claims
+// all of the address space, in which there is no room before the system looks at the file.
+const mostMapped = 1 << 46
+
 // load maps the file.
 func load(f *os.File, size int) ([]byte, func() error, error) {
 	data, err := syscall.Mmap(int(f.Fd()), 0, size, syscall.PROT_READ, syscall.MAP_PRIVATE)
-	if err != nil {
+	switch {
+	case errors.Is(err, syscall.ENODEV), errors.Is(err, syscall.EIO), errors.Is(err, syscall.ENOMEM) && int64(size) > mostMapped:
+		return nil, nil, fmt.Errorf("%w: %w", ErrNoMapping, &os.PathError{Op: "map", Path: f.Name(), Err: err})
+	case err != nil:
 		return nil, nil, &os.PathError{Op: "map", Path: f.Name(), Err: err}
 	}
 	return data, func() error { return syscall.Munmap(data) }, nil
