@@ -260,19 +260,10 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 			c.byFP(&s.ways[i].rule, s.prog.Arch)
 		}
 	}
+	s.reloaded(c, &st)
 	tried.rule = &c.Rule
 	s.forward = append(s.forward, c)
 	return true
-}
-
-// byFP takes the CFA from the frame pointer, where a way out that says the same does and
-// two paths in the function differ in SP: a call on one of them never returns, or SP moves
-// in a loop. dash's readtoken1 calls alloca(64) in a loop around a switch; after each round
-// the CFA is 64 bytes further from SP, and where it was from the frame pointer.
-func (c *candidate) byFP(way *unwind.Rule, arch *cpu.Arch) {
-	if c.fn.SPDiffers && c.CFA.Base == arch.SP && way.CFA.Kind == unwind.RegPlus && way.CFA.Base == arch.FP {
-		c.CFA = way.CFA
-	}
 }
 
 // derive writes the rule that follows from the state at the point; false where there is

@@ -1,0 +1,51 @@
+package code
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/unwind"
+)
+
+// byFP takes the CFA from the frame pointer, where a way out that says the same does and
+// two paths in the function differ in SP: a call on one of them never returns, or SP moves
+// in a loop. dash's readtoken1 calls alloca(64) in a loop around a switch; after each round
+// the CFA is 64 bytes further from SP, and where it was from the frame pointer.
+func (c *candidate) byFP(way *unwind.Rule, arch *cpu.Arch) {
+	if c.fn.SPDiffers && c.CFA.Base == arch.SP && way.CFA.Kind == unwind.RegPlus && way.CFA.Base == arch.FP {
+		c.CFA = way.CFA
+	}
+}
+
+// reloaded takes the return address from the slot that the function goes back by, where
+// several slots have held it. libgcc's _Unwind_Resume for ARM saves lr as the lr and as the pc
+// of the registers that the unwinder changes, the pc first, and has lr reloaded behind the
+// call, whether that call comes back or not:
+//
+//	push {lr}; push {ip, lr}; push {r0-r12}; …; add r1, sp, #4
+//	bl   __gnu_Unwind_Resume
+//	ldr  lr, [sp, #64]; add sp, #72; bx lr
+func (s *search) reloaded(c *candidate, st *absint.State) {
+	arch := s.prog.Arch
+	if c.RA.Kind != unwind.AtCFA || arch.CallPushesRA || !savedTwice(st, arch) {
+		return
+	}
+	for _, path := range s.prog.flows.ReturnPaths(s.at.Addr(), !s.at.Exact) {
+		way := rules.FromPath(&path, arch)
+		if way.RA.Kind == unwind.AtCFA && rules.Agrees(st, &way, arch) {
+			c.RA = way.RA
+			return
+		}
+	}
+}
+
+// savedTwice tells whether several slots hold the return address.
+func savedTwice(st *absint.State, arch *cpu.Arch) bool {
+	n := 0
+	for i := range st.Slots {
+		if st.Slots[i].Val == absint.StartOf(arch.LR) {
+			n++
+		}
+	}
+	return n > 1
+}
