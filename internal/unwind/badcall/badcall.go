@@ -6,7 +6,8 @@
 //	jalr t9         others: return address in LR,   caller's SP = SP
 //
 // A tail jump through a bad pointer looks the same: its function is gone from the
-// stack, and the caller found is that function's.
+// stack, and the caller found is that function's. So does a call of a nested function through
+// a trampoline on the stack.
 package badcall
 
 import (
@@ -35,13 +36,15 @@ func (Source) Method() unwind.Method { return unwind.MethodCode }
 // returned to.
 func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
-	if !s.Exact || executable(s.Snapshot, s.PC) {
-		return unwind.NotCovered
-	}
 	sp, ok := s.Regs.Lookup(arch.SP)
-	if !ok {
+	if !ok || !s.Exact {
 		return unwind.NotCovered
 	}
+	up, generated := trampoline(s, sp)
+	if !generated && executable(s.Snapshot, s.PC) {
+		return unwind.NotCovered
+	}
+	sp += uint64(up)
 	raw, ok := s.Regs.Lookup(arch.LR)
 	if arch.CallPushesRA {
 		raw, ok = s.Snapshot.Memory.Word(sp)

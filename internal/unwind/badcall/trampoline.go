@@ -1,0 +1,65 @@
+package badcall
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/unwind"
+)
+
+const (
+	// maxTrampoline bounds the instructions of a trampoline; Thumb-1's has six.
+	maxTrampoline = 8
+	// maxPushed bounds the words that a trampoline has on the stack.
+	maxPushed = 2
+)
+
+// trampoline tells whether a thread runs code that the compiled program itself has put into a
+// frame on the stack, in order to call a nested function with the address of the frame of the
+// function around it (GCC Internals, "Support for Nested Functions"). up is how far SP rises
+// until the code jumps to the nested function: Thumb-1 has too few registers to load the PC
+// without a slot on the stack.
+//
+//	push {r0, r1}; ldr r0,[pc,#8]; mov ip,r0; ldr r0,[pc,#8]; str r0,[sp,#4]; pop {r0, pc}
+func trampoline(s *unwind.State, sp uint64) (up int64, ok bool) {
+	snap := s.Snapshot
+	if _, inModule := snap.ModuleAt(s.PC); inModule || s.PC < sp || snap.Arch.Decoder == nil {
+		return 0, false
+	}
+	code := snap.Memory.Bytes(s.PC)
+	if stack := snap.Memory.Bytes(sp); len(stack)-len(code) != int(s.PC-sp) {
+		return 0, false // other memory than the stack
+	}
+	var list [maxTrampoline]cpu.Insn
+	n := snap.Arch.Decoder.Decode(code, s.PC, s.Mode, list[:])
+	for i := range n {
+		in := &list[i]
+		if !plain(in) {
+			return 0, false
+		}
+		up += raised(in, snap.Arch)
+		if in.Ends(snap.Arch.PC) {
+			return up, up >= 0 && up <= maxPushed*int64(snap.Arch.RegSize)
+		}
+	}
+	return 0, false
+}
+
+// plain tells whether trampolines have such instructions: they load two constants, and jump.
+func plain(in *cpu.Insn) bool {
+	switch in.Op {
+	case cpu.OpNop, cpu.OpConst, cpu.OpInsert, cpu.OpMove, cpu.OpAddImm, cpu.OpShlImm,
+		cpu.OpLoad, cpu.OpStore, cpu.OpLoadMulti, cpu.OpStoreMulti, cpu.OpJump:
+		return in.Flags&(cpu.FlagConditional|cpu.FlagException) == 0
+	}
+	return false
+}
+
+// raised is how far an instruction raises SP.
+func raised(in *cpu.Insn, arch *cpu.Arch) int64 {
+	switch {
+	case in.Op == cpu.OpAddImm && in.Dst == arch.SP && in.Src == arch.SP:
+		return in.Imm
+	case in.Base == arch.SP:
+		return int64(in.WB)
+	}
+	return 0
+}
