@@ -104,6 +104,14 @@ var runs = []struct{ name, cpu, run string }{
 		5000 3 7fd8 0 0 0 200e :1005:8000 200e:7fe0
 		5003 2 7fe0 0 0 0 0    :1005:8000 200e:7fe0
 		3008 3 7fe0 0 0 0 0    :1005:8000?`},
+	{"a longjmp that branches behind its switch of SP has not left yet", "1 4", `
+		1000 4 8000 0 0 0 0    :
+		2000 4 8000 1004 0 0 0 :1004:8000
+		2004 4 7ff0 1004 0 0 0 :1004:8000
+		3000 4 7ff0 2008 0 0 0 :1004:8000 2008:7ff0
+		3004 4 8000 1010 0 0 0 :1004:8000 2008:7ff0
+		3010 4 8000 1010 0 0 0 :1004:8000 2008:7ff0
+		1010 4 8000 1010 0 0 0 :`},
 	{"a jump of code that stands behind a trampoline is no return from the signal", "0 8", `
 		1000 5 8000 0 0 0 0    :
 		9000 3 7c00 0 0 0 f000 :1005:8000 f000:7c08

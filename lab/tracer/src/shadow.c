@@ -13,6 +13,10 @@ enum { least_signal_frame = 128 };
 /* A signal's trampoline is a few instructions that make the system call. */
 enum { trampoline = 32 };
 
+/* longjmp branches over a few instructions behind its switch of SP, before it jumps: glibc's
+ * for MIPS by whether its result would be 0, that for ARM by whether there are VFP registers. */
+enum { within = 64 };
+
 void shadow_reset(struct shadow *s, const struct abi *abi)
 {
 	s->abi = abi;
@@ -158,7 +162,8 @@ static void land(struct shadow *s, const struct moment *now)
 			return;
 		}
 	}
-	if (gone(s, now->sp))
+	bool stays = now->pc - s->was.pc < within; /* forward */
+	if (!stays && gone(s, now->sp))
 		jumped(s, now->pc);
 }
 
