@@ -112,6 +112,8 @@ const (
 	// OpCompareImm: compares Src with Imm, for the bounds of jump tables. Dst,
 	// if any, gets the outcome (sltiu) and is otherwise clobbered.
 	OpCompareImm
+	// OpAddLoad: Dst = Src + mem[Base+Index<<Scale+Imm], of Size bytes.
+	OpAddLoad
 )
 
 // Flags refine an Op.

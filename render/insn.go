@@ -67,6 +67,8 @@ func (w *effect) op(i *cpu.Insn) string {
 		return w.reg(i.Dst) + " = " + w.reg(i.Src)
 	case cpu.OpAddImm:
 		return w.reg(i.Dst) + " = " + w.reg(i.Src) + " " + signed(i.Imm)
+	case cpu.OpAddLoad:
+		return w.reg(i.Dst) + " = " + w.reg(i.Src) + " + " + w.memory(i)
 	case cpu.OpAdd, cpu.OpSub, cpu.OpOr, cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm:
 		return w.arithmetic(i)
 	case cpu.OpLoad:

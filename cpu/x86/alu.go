@@ -35,11 +35,24 @@ func (in *inst) arithmeticRM(out *cpu.Insn) {
 // arithmeticReg is columns 2 and 3: reg op= rm.
 func (in *inst) arithmeticReg(out *cpu.Insn) {
 	size := in.aluSize()
-	if in.isReg() {
+	switch {
+	case in.isReg():
 		in.aluReg(out, in.aluKind(), in.regOf(size), in.regOf(size), in.rmOf(size), size)
-	} else {
+	case in.aluKind() != aluADD || !in.addElement(out, size):
 		clobber1(out, in.regOf(size))
 	}
+}
+
+// addElement is the addition of an element of an array, as assembly by hand adds the
+// distance that a jump table holds: add (%ebx,%ecx,4),%ebx. false: memory without an index.
+func (in *inst) addElement(out *cpu.Insn, size uint8) bool {
+	if !in.scaled() || !wide(size) || !in.flat() {
+		return false
+	}
+	in.effective(out, 0) // an address with an index has no PC
+	out.Op, out.Size = cpu.OpAddLoad, size
+	out.Dst, out.Src = in.regOf(size), in.regOf(size)
+	return true
 }
 
 // arithmeticAcc is columns 4 and 5, cmp included: accumulator op= immediate.

@@ -136,5 +136,11 @@ func (in *inst) effective(out *cpu.Insn, next uint64) {
 	out.Base, out.Imm = in.gpr(byte(base)|in.bx)|cpu.Reg(none), int64(disp)
 }
 
+// scaled tells whether the memory operand has an index of more than a byte.
+func (in *inst) scaled() bool {
+	sib := in.b[(in.modrmAt+1)&maxLen]
+	return in.modrm&7 == noIndex && sib>>6 != 0 && sib>>3&7|in.x != noIndex
+}
+
 // noIndex is the number that stands for no index register.
 const noIndex = 4

@@ -100,6 +100,7 @@ func oneBytePlans() (t [256]plan) {
 		t[op+2], t[op+3] = same(arithmeticReg), forms(clobberReg, arithmeticReg)
 		fill(t[op+4:op+6], same(arithmeticAcc))
 	}
+	t[0x03] = same(arithmeticReg)     // add, of an element of an array too
 	fill(t[0x38:0x3c], same(nothing)) // cmp
 	fill(t[0x3c:0x3e], same(arithmeticAcc))
 	fill(t[0x40:0x50], same(step))

@@ -76,6 +76,8 @@ func formula(a *cpu.Arch, in *cpu.Insn) string {
 		return "clobber" + Names(a, in.List)
 	case cpu.OpLoad:
 		return pair(a, in.Dst, in.Dst2) + " = " + operand(a, in)
+	case cpu.OpAddLoad:
+		return dst + " = " + src + " + " + operand(a, in)
 	case cpu.OpStore:
 		return operand(a, in) + " = " + pair(a, in.Src, in.Src2)
 	case cpu.OpLoadMulti:

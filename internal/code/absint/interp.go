@@ -113,6 +113,8 @@ func (m *Interp) computed(s *State, in *cpu.Insn) Value {
 		return width(s.Get(in.Src).Plus(in.Imm), in, m.Arch)
 	case cpu.OpAdd:
 		return width(m.Tables.sum(s.Get(in.Src), m.Tables.extended(s.Get(in.Src2), in), in.Scale), in, m.Arch)
+	case cpu.OpAddLoad:
+		return width(m.Tables.sum(s.Get(in.Src), m.Loaded(s, s.Operand(in), in), 0), in, m.Arch)
 	case cpu.OpSub:
 		return width(s.Get(in.Src).minus(m.Tables.extended(s.Get(in.Src2), in), in.Scale), in, m.Arch)
 	case cpu.OpOr:

@@ -36,7 +36,7 @@ func (m *interp) exec(s *state, in *cpu.Insn) bool {
 	case cpu.OpClobber, cpu.OpSyscall:
 		s.lose(in.List)
 		return !in.List.Has(m.arch.SP)
-	case cpu.OpConst, cpu.OpInsert, cpu.OpAdd, cpu.OpSub, cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm, cpu.OpOr, cpu.OpCompareImm:
+	case cpu.OpConst, cpu.OpInsert, cpu.OpAdd, cpu.OpAddLoad, cpu.OpSub, cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm, cpu.OpOr, cpu.OpCompareImm:
 		return m.write(s, in.Dst)
 	case cpu.OpMove:
 		return in.Dst == in.Src || m.add(s, in.Dst, in.Src, 0)
