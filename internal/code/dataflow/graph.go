@@ -17,6 +17,7 @@ type graph struct {
 	// was found too late, and the function is explored anew.
 	noReturn map[uint64]bool
 	again    bool
+	tables   tables
 	// handed is how the entry finds the return address, as found out so far.
 	handed handed
 	// spDiffers: two paths came to one place with SP at different places.
@@ -30,6 +31,7 @@ type graph struct {
 func (g *graph) reset() {
 	g.blocks, g.again, g.leadsOut = nil, false, false
 	g.queue.reset()
+	clear(g.tables.ends)
 }
 
 // propagate brings a state to a place. What a guess leads to is a guess, however control
@@ -70,7 +72,7 @@ func (g *graph) set(b *block, st *absint.State) {
 func (g *graph) join(b *block, st *absint.State, how edge, site uint64) {
 	sp, own := st.Regs[g.Arch.SP], b.sp
 	g.spDiffers = g.spDiffers || sp != own && b.start != g.entry
-	if sp != own && (b.start == g.entry || how > edgeTable || how == edgeTable && sp.Kind != absint.Unknown) {
+	if sp != own && (b.start == g.entry || how > edgeTable || how == edgeTable && sp.Kind != absint.Unknown && b.via <= edgeTable) {
 		// Nothing but the function's own calls comes to its entry with a frame. A table of known
 		// size leads to its cases wherever SP is, unless that is known to be elsewhere.
 		return

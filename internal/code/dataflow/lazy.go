@@ -52,13 +52,14 @@ func (h *handed) start(st *absint.State, arch *cpu.Arch) {
 
 // resolves tells whether a transfer to v is that of a resolver to the import. The first one
 // that is found asks for another pass, with the words of the PLT in their place. What a
-// return reloads is no import: __riscv_restore_0 pops two words as well.
+// return reloads is no import: __riscv_restore_0 pops two words as well; nor do guesses tell,
+// such as the element behind a table, which leads into the next function.
 func (g *graph) resolves(st *absint.State, v absint.Value, t *transfer) bool {
 	sp, word := st.Regs[g.Arch.SP], int64(g.Arch.RegSize)
 	if t.in.Op == cpu.OpReturn && g.Arch.CallPushesRA {
 		sp = sp.Plus(word + t.in.Imm) // i386: mov %eax,(%esp); …; ret $12
 	}
-	if v.Kind != absint.Unknown || !sp.RelativeTo(g.Arch.SP) {
+	if v.Kind != absint.Unknown || !sp.RelativeTo(g.Arch.SP) || g.doubt != edgeEntry {
 		return false
 	}
 	if g.handed.some() {

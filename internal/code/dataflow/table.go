@@ -66,6 +66,8 @@ func (e *explorer) followTable(st *absint.State, t absint.JumpTable) {
 	if !sized || n > maxElements {
 		n = maxElements
 	}
+	own, within := e.graph.tables.note(&t)
+	e.graph.again = e.graph.again || within
 	lo, hi := e.Entry.PC, e.an.Entries.Next(max(e.Entry.PC, e.block.end), e.Entry.PC)
 	count := uint64(0)
 	for i := range n {
@@ -78,8 +80,10 @@ func (e *explorer) followTable(st *absint.State, t absint.JumpTable) {
 			continue
 		}
 		how := edgeTable
-		if !sized || i >= t.Limit-t.Slack {
+		if !sized || i >= t.Limit-t.Slack || i >= own {
 			how = edgeUnsizedTable
+		} else {
+			e.graph.tables.follow(&t, i)
 		}
 		e.graph.propagate(to, st, how, 0)
 		if !sized {
