@@ -83,7 +83,7 @@ func (w *worker) compare(situation func() Situation) {
 		return
 	}
 	if w.q.Exact {
-		w.sp.See(w.own.Arch, &w.table.CFA)
+		w.sp.See(w.own.Arch, &w.table)
 	}
 	if w.sp.Denied || w.q.Exact && w.anchored.Denies(w.own.Arch, w.q.PC, &w.table.CFA) {
 		w.Denied++

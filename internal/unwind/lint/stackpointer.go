@@ -14,31 +14,53 @@ import (
 //	add sp, sp, #1376   CFA = sp+1448
 //	add sp, sp, #4      CFA = sp+1448   denied
 //	add sp, sp, #32     CFA = sp+68
+//
+// Hand-written assembly has rows that nobody has looked at: glibc's memcpy for SSSE3 on i386
+// says from 179153 on that both ebx and edi lie at CFA-8. Such a row's CFA is wrong, and so is
+// one that follows from that CFA over a push, a pop or a call.
 type Pointer struct {
 	row   int64 // CFA − SP, as the table says
 	due   int64 // as the code says since the row began
 	known bool
-	// Denied: the table contradicts the instruction before.
+	// shared: the row, or the one that this row follows from, has two registers in one slot.
+	shared bool
+	// Denied: the table contradicts the instruction before, or itself.
 	Denied bool
 }
 
 // See takes the table's word for the place in front of an instruction.
-func (p *Pointer) See(arch *cpu.Arch, cfa *unwind.RegRule) {
-	switch {
-	case cfa.Kind != unwind.RegPlus || cfa.Base != arch.SP:
+func (p *Pointer) See(arch *cpu.Arch, r *unwind.Rule) {
+	if r.CFA.Kind != unwind.RegPlus || r.CFA.Base != arch.SP {
 		*p = Pointer{}
-	case !p.known || cfa.Off != p.row:
-		*p = Pointer{row: cfa.Off, due: cfa.Off, known: true}
-	default:
-		p.Denied = p.due != p.row
+		return
 	}
+	shared := sharesSlot(r) || p.shared && r.CFA.Off == p.due
+	if !p.known || r.CFA.Off != p.row {
+		*p = Pointer{row: r.CFA.Off, due: r.CFA.Off, known: true}
+	}
+	p.shared, p.Denied = shared, shared || p.due != p.row
+}
+
+// sharesSlot tells whether a rule has two registers in one slot.
+func sharesSlot(r *unwind.Rule) bool {
+	for i := range r.N {
+		for j := range i {
+			if r.Regs[i].Kind == unwind.AtCFA && r.Regs[j].Kind == unwind.AtCFA && r.Regs[i].Off == r.Regs[j].Off {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Step goes over the instruction.
 func (p *Pointer) Step(arch *cpu.Arch, in *cpu.Insn) {
 	d, ok := moved(arch, in)
-	if !ok || d != 0 && in.Flags&cpu.FlagConditional != 0 || in.Ends(arch.PC) {
+	switch {
+	case in.Ends(arch.PC), d != 0 && in.Flags&cpu.FlagConditional != 0, !ok && in.Op != cpu.OpCall:
 		*p = Pointer{}
+	case !ok:
+		*p = Pointer{due: p.due, shared: p.shared}
 	}
 	p.due -= d
 }

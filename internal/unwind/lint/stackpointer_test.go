@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/cpu/arm"
+	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -25,7 +26,7 @@ func TestDenied(t *testing.T) {
 		{1448, 0, cpu.OpNop, false}, // behind the return, where a branch leads
 		{1448, 0, cpu.OpNop, false},
 	} {
-		p.See(a, &unwind.RegRule{Kind: unwind.RegPlus, Base: a.SP, Off: c.row})
+		p.See(a, atSP(a, c.row))
 		if p.Denied != c.denied {
 			t.Errorf("place %d: denied %t", i, p.Denied)
 		}
@@ -33,6 +34,42 @@ func TestDenied(t *testing.T) {
 		if c.op == cpu.OpNop && p.due != c.row {
 			t.Errorf("place %d: %d", i, p.due)
 		}
+	}
+}
+
+// atSP is a rule whose CFA is so far from SP, with registers saved at offsets from the CFA.
+func atSP(a *cpu.Arch, off int64, saved ...int64) *unwind.Rule {
+	r := unwind.Rule{CFA: unwind.RegRule{Kind: unwind.RegPlus, Base: a.SP, Off: off}}
+	for i, at := range saved {
+		r.Add(unwind.RegRule{Kind: unwind.AtCFA, Reg: cpu.Reg(i), Off: at})
+	}
+	return &r
+}
+
+// TestSharedSlot: glibc's memcpy for SSSE3 on i386, from a label of a jump table on, with edi
+// and ebx on the stack. The row that has both in one slot is wrong, and the rows of the same
+// straight line behind pop %edi and behind a call are.
+func TestSharedSlot(t *testing.T) {
+	a := x86.Archs()[1]
+	var p Pointer
+	for i, c := range []struct {
+		in     cpu.Insn
+		row    *unwind.Rule
+		denied bool
+	}{
+		{cpu.Insn{Op: cpu.OpNop}, atSP(a, 8, -8, -8), true},
+		{cpu.Insn{Op: cpu.OpLoad, Base: a.SP, WB: 4}, atSP(a, 8, -8, -8), true},
+		{cpu.Insn{Op: cpu.OpCall}, atSP(a, 4, -8), true},
+		{cpu.Insn{Op: cpu.OpNop}, atSP(a, 4, -8), true},
+		{cpu.Insn{Op: cpu.OpJump}, atSP(a, 4, -8), true},
+		{cpu.Insn{Op: cpu.OpNop}, atSP(a, 8, -8, -4), false},
+	} {
+		p.See(a, c.row)
+		if p.Denied != c.denied {
+			t.Errorf("place %d: denied %t", i, p.Denied)
+		}
+		c.in.Dst, c.in.Dst2 = cpu.NoReg, cpu.NoReg
+		p.Step(a, &c.in)
 	}
 }
 

@@ -89,7 +89,7 @@ func (w *worker) place(lo, hi uint64) {
 	}
 	w.counts.Places++
 	if w.q.Exact {
-		w.sp.See(w.img.Arch, &w.table.CFA)
+		w.sp.See(w.img.Arch, &w.table)
 	}
 	if w.table.RA.Kind == unwind.Undefined || w.table.Flags&unwind.SignalFrame != 0 {
 		return // the outermost frame, and what no caller has called
