@@ -3,6 +3,7 @@ package code
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/rules"
 	"github.com/backsight/backsight/unwind"
 )
@@ -18,25 +19,29 @@ func (c *candidate) byFP(way *unwind.Rule, arch *cpu.Arch) {
 }
 
 // reloaded takes the return address from the slot that the function goes back by, where
-// several slots have held it. libgcc's _Unwind_Resume for ARM saves lr as the lr and as the pc
-// of the registers that the unwinder changes, the pc first, and has lr reloaded behind the
-// call, whether that call comes back or not:
+// several slots have held it, and returns what another one has as a second answer, nil where
+// there is none. libgcc's _Unwind_Resume for ARM saves lr as the lr and as the pc of the
+// registers that the unwinder changes, the pc first, and has lr reloaded behind the call,
+// whether that call comes back or not. Once the unwinder has gone on to the caller's caller,
+// the pc alone still tells the caller.
 //
 //	push {lr}; push {ip, lr}; push {r0-r12}; …; add r1, sp, #4
 //	bl   __gnu_Unwind_Resume
 //	ldr  lr, [sp, #64]; add sp, #72; bx lr
-func (s *search) reloaded(c *candidate, st *absint.State) {
-	arch := s.prog.Arch
+func (c *candidate) reloaded(flows *dataflow.Analysis, at rules.Point, st *absint.State) *candidate {
+	arch := flows.Arch
 	if c.RA.Kind != unwind.AtCFA || arch.CallPushesRA || !savedTwice(st, arch) {
-		return
+		return nil
 	}
-	for _, path := range s.prog.flows.ReturnPaths(s.at.Addr(), !s.at.Exact) {
+	for _, path := range flows.ReturnPaths(at.Addr(), !at.Exact) {
 		way := rules.FromPath(&path, arch)
-		if way.RA.Kind == unwind.AtCFA && rules.Agrees(st, &way, arch) {
+		if way.RA.Kind == unwind.AtCFA && way.RA.Off != c.RA.Off && rules.Agrees(st, &way, arch) {
+			other := *c
 			c.RA = way.RA
-			return
+			return &other
 		}
 	}
+	return nil
 }
 
 // savedTwice tells whether several slots hold the return address.

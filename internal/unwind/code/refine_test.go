@@ -9,7 +9,7 @@ import (
 
 // TestReloadedRA: of several slots that hold the return address, the function goes back by
 // the one that it reloads, though the call before never returns: libgcc's _Unwind_Resume for
-// ARM, whose callee changes the registers that it is given, the pc among them.
+// ARM, whose callee changes the registers that it is given. The other slot is the second answer.
 func TestReloadedRA(t *testing.T) {
 	img := codetest.Program{CPU: "arm", Listing: `
 		1000 <f>:
@@ -25,7 +25,10 @@ func TestReloadedRA(t *testing.T) {
 		1024 <never returns>:
 		1024: eafffffe  b    1024`}.Image(t)
 	q := resuming(img, 0x1018, 0)
-	if got, want := first(New(nil), q), "CFA=sp+64 RA=[CFA-8]"; !strings.HasPrefix(got, want) {
-		t.Errorf("%s, want %s", got, want)
+	got := answers(New(nil), q)
+	for i, want := range []string{"CFA=sp+64 RA=[CFA-8]", "CFA=sp+64 RA=[CFA-4]"} {
+		if len(got) <= i || !strings.HasPrefix(got[i], want) {
+			t.Errorf("answer %d of %q, want %s", i, got, want)
+		}
 	}
 }

@@ -260,9 +260,12 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 			c.byFP(&s.ways[i].rule, s.prog.Arch)
 		}
 	}
-	s.reloaded(c, &st)
+	other := c.reloaded(s.prog.flows, s.at, &st)
 	tried.rule = &c.Rule
 	s.forward = append(s.forward, c)
+	if other != nil {
+		s.forward = append(s.forward, other)
+	}
 	return true
 }
 
