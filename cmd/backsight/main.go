@@ -60,21 +60,34 @@ func result(ctx context.Context, code <-chan int) int {
 	}
 }
 
-// collectLater lets the heap grow to 16 MB, instead of 4, before garbage is collected for
-// the first time: the backtrace of most captures is there by then. After that, collections
-// come as GOGC says or, where nobody set it, when the heap is half as large again as what
-// is in use: what is kept of a hostile binary should not cost twice its size.
+// Garbage is collected when roomForGarbage of it may have come, or half of what is in use where
+// that is more: the backtrace of most captures is there before the first time, a heap of some
+// megabytes is not searched all the time, and what is kept of a hostile binary does not cost
+// twice its size.
+const (
+	roomForGarbage = 16 << 20
+	leastPercent   = 50
+	mostPercent    = 400 // of 4 MB, which the runtime takes the smallest heap for
+)
+
+// collectLater sets how garbage is collected, unless the user has said it.
 func collectLater() {
-	usual := debug.SetGCPercent(400)
 	if os.Getenv("GOGC") == "" {
-		usual = 50
+		collectAt(mostPercent)
 	}
-	if usual < 0 || usual > 400 {
-		debug.SetGCPercent(usual)
-		return
-	}
+}
+
+// collectAt sets when the next collection comes, in percent of what is in use, and after that
+// anew by what is in use then.
+func collectAt(percent int) {
+	debug.SetGCPercent(percent)
 	witness := new([16]byte) // smaller objects share a place, and outlive a collection
-	runtime.AddCleanup(witness, func(usual int) { debug.SetGCPercent(usual) }, usual)
+	runtime.AddCleanup(witness, func(percent int) {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		inUse := m.NextGC / uint64(100+percent) // a hundredth
+		collectAt(max(leastPercent, min(int(roomForGarbage/(inUse+1)), mostPercent)))
+	}, percent)
 }
 
 // failure is an error that is not about usage. err is nil where all has been said.
