@@ -86,3 +86,12 @@ func (s *State) atStackEnd(cfa uint64) bool {
 	stack := s.statedStack()
 	return stack != (target.Range{}) && cfa <= stack.Hi && stack.Hi-cfa <= endSlack && cfa > stack.Lo
 }
+
+// stackIsEmpty tells whether SP is where the thread's stack begins, as the capture states it:
+// no caller has a frame there. Example: ChibiOS begins a thread in code that calls the thread's
+// function, and pushes nothing.
+func (s *State) stackIsEmpty() bool {
+	sp, ok := s.Regs.Lookup(s.Snapshot.Arch.SP)
+	stack := s.statedStack()
+	return ok && stack.Lo < stack.Hi && sp == stack.Hi
+}

@@ -205,7 +205,7 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 // what the thread was created with. Tables say so themselves.
 func (w *Walker) atThreadStart() bool {
 	s, graph := &w.frame, w.opt.CallGraph
-	return graph != nil && !s.Exact && graph.EndsThread(s.Module, s.PC, s.Mode)
+	return !s.Exact && (s.stackIsEmpty() || graph != nil && graph.EndsThread(s.Module, s.PC, s.Mode))
 }
 
 func (w *Walker) observe(frame int) {

@@ -22,6 +22,7 @@ func (w *words) context(arch *cpu.Arch, mem *target.Memory) (regs cpu.Registers,
 	}
 	if _, ok := arch.Layouts[cpu.CortexMFrame]; ok {
 		issues = append(issues, w.stackPointer(arch, mem, &regs)...)
+		issues = append(issues, noProcessStack(arch, mem, &regs)...)
 	}
 	if _, ok := regs.Lookup(arch.SP); !ok && len(w.rows) > 0 {
 		regs.Set(arch.SP, w.rows[0].Addr)
@@ -90,6 +91,19 @@ func (w *words) stackPointer(arch *cpu.Arch, mem *target.Memory, regs *cpu.Regis
 		regs.Set(arch.SP, w.rows[0].Addr+ret.FrameSize(status)-ret.FrameSize(0))
 	}
 	return nil
+}
+
+// noProcessStack says what a report lacks of a fault in the handler of an interrupt: the registers
+// of the task that the handler interrupted lie where PSP points to, which nothing in memory has.
+// The xPSR of a handler of faults may be its own, not that of the code with the fault.
+func noProcessStack(arch *cpu.Arch, mem *target.Memory, regs *cpu.Registers) (issues []string) {
+	const supervisorCall = 11 // the first exception that is no fault
+	n := cortexm.ExceptionNumber(regs.Val[arch.Status])
+	psp, _ := arch.RegByName("psp")
+	if _, printed := regs.Lookup(psp); printed || n < supervisorCall || len(mem.Segments()) == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("the fault is in the handler of %s, and PSP is not printed: the frames of a task that the handler interrupted are not found from here", cortexm.ExceptionName(n))}
 }
 
 // extendedPart is by how much the frame grows with floating-point registers.

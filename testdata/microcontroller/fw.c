@@ -119,8 +119,14 @@ static int nested;
 void raise(int number); // an interrupt, of which the second one interrupts the handler of the first
 NI int between(int x) { raise(1); while (sink != x + 999) {} return x; }
 NI int outer(int x) { int r = between(x + 1); sink = r; return r; }
-void inner(void) { sink = in_interrupt(6); }
-void interrupt(void) { sink = nested ? outer(4) : in_interrupt(5); }
+#if defined CORTEX_M && RTOS > RTTHREAD
+#define CHAINED nested == 2
+NI int spin_both(int x) { __asm__ volatile("cpsid i"); raise(0); raise(1); __asm__ volatile("cpsie i"); while (sink != x + 12345) {} return x; }
+#else
+#define CHAINED 0
+#endif
+void inner(void) { if (CHAINED) return; sink = in_interrupt(6); }
+void interrupt(void) { sink = nested && !(CHAINED) ? outer(4) : in_interrupt(5); }
 NI int spin(int x) { raise(0); while (sink != x + 12345) {} return x; }
 NI int wait_interrupt(int x) { int r = spin(x + 1); sink = r; return r + 2; }
 
@@ -138,6 +144,9 @@ NI void scenario(const char *s)
 	else if (is(s, "interrupt")) sink = wait_interrupt(1);
 	else if (is(s, "nested")) { nested = 1; sink = wait_interrupt(1); }
 	else if (is(s, "lazy")) { real = real * 1.5f + 1; sink = wait_interrupt(1); } // its frame has room for floating point
+#if defined CORTEX_M && RTOS > RTTHREAD
+	else if (is(s, "chained")) { nested = 2; real = real * 1.5f + 1; sink = spin_both(1); } // inner returns into interrupt: one frame for both
+#endif
 	put("no fault\n"); flush();
 }
 

@@ -31,7 +31,7 @@ with zipfile.ZipFile(sys.argv[1], "w", zipfile.ZIP_DEFLATED, compresslevel=9) as
 wanted() { [[ $1 == $only ]]; }
 only=${1:-*}
 scenarios="read leaf null wild float deep large interrupt nested startup"
-fewer="read null float interrupt lazy startup" # for kernels that differ in layouts only
+fewer="read null float interrupt lazy chained startup" # for kernels that differ in layouts only
 
 cortexm() { # kernel, CPU, scenarios, forms
 	wanted $2-$1 || return 0
@@ -53,12 +53,12 @@ riscv() { # kernel, CPU, scenarios, forms
 	[ $cpu = rv64 ] && machine="qemu-system-riscv64 -M virt -bios none" && flags="-march=rv64imac -misa-spec=2.2 -mabi=lp64 -mcmodel=medany"
 	[ "$3" = "$fewer" ] && flags="$flags -ffixed-x27"
 	build $name $kernel riscv64-unknown-elf-gcc riscv64-unknown-elf-objcopy riscv.c riscv.ld $flags
-	for s in $3; do [ $s = float ] || [ $s = lazy ] || for f in $4; do run $name $s $f $machine; done; done
+	for s in $3; do [[ $s == @(float|lazy|chained) ]] || for f in $4; do run $name $s $f $machine; done; done
 	pack $name
 }
-for kernel in threadx rtx5 nuttx zephyr; do
+for kernel in threadx rtx5 nuttx zephyr chibios; do
 	for cpu in m3 m4f m33; do
-		[ $kernel-$cpu = nuttx-m33 ] || cortexm $kernel $cpu "$fewer" plain
+		[[ $kernel-$cpu == @(nuttx|chibios)-m33 ]] || cortexm $kernel $cpu "$fewer" plain
 	done
 done
 for kernel in nuttx zephyr; do
