@@ -14,18 +14,26 @@ import (
 //
 // A task that crashed never leaves the functions that it crashed in: what stands behind the
 // last entry in the later list called that function. A task that only warned may have left.
+//
+// arm64 prints registers alone where a kernel stack overflowed, and panics: the rest is all of
+// the panic's chain from the PC on.
 func (k *kernelLog) further(r *record) []target.Listed {
-	n := len(r.trace.listed)
-	if !r.crash || r.pid < 0 || n == 0 || r.whole() {
+	if !r.crash || r.pid < 0 || r.whole() {
 		return nil
 	}
-	last := &r.trace.listed[n-1]
+	n, pc := len(r.trace.listed), r.reg("pc", "epc", "rip", "eip")
+	if n == 0 && pc == nil {
+		return nil
+	}
 	for _, later := range k.records {
 		if later.from < r.to || later.pid != r.pid || later.comm != r.comm {
 			continue
 		}
 		for i := range later.trace.listed {
-			if sameEntry(&later.trace.listed[i], last) {
+			switch l := &later.trace.listed[i]; {
+			case n == 0 && samePlace(l, &pc.at):
+				return later.trace.listed[i:]
+			case n > 0 && sameEntry(l, &r.trace.listed[n-1]):
 				return later.trace.listed[i+1:]
 			}
 		}

@@ -49,6 +49,36 @@ Call Trace:
 	}
 }
 
+// TestOverflow: where a stack overflowed, arm64 prints registers, and panics. The panic's chain has the
+// exception's handlers in front of where the overflow was.
+func TestOverflow(t *testing.T) {
+	const log = `Insufficient stack space to handle exception!
+CPU: 0 PID: 96 Comm: sh Tainted: G           OE      6.1.0-toy #1
+pstate: 00000005 (nzcv daif -PAN -UAO -TCO -DIT -SSBS BTYPE=--)
+pc : deeper+0xc/0x90 [toy]
+lr : deeper+0x58/0x90 [toy]
+sp : ffff80000a2500b0
+x29: ffff80000a2500b0 x28: ffff0000033f30c0 x27: 0000000000000000
+Kernel panic - not syncing: kernel stack overflow
+CPU: 0 PID: 96 Comm: sh Tainted: G           OE      6.1.0-toy #1
+Call trace:
+ panic+0x184/0x364
+ __bad_stack+0x78/0x7c
+ deeper+0xc/0x90 [toy]
+ deeper+0x58/0x90 [toy]
+ write+0x43c/0x574 [toy]
+ el0t_64_sync+0x18c/0x190
+`
+	th := &snapshots(t, log)[0].Threads[0]
+	if got, want := chainOf(th), "deeper! deeper write el0t_64_sync."; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	other := strings.Replace(log, "PID: 96", "PID: 97", 1)
+	if got := chainOf(&snapshots(t, other)[0].Threads[0]); got != "deeper!" {
+		t.Errorf("another task's panic: %s", got)
+	}
+}
+
 // TestNextFunctionsName: a call of a function that never returns may be a function's last
 // instruction, and kernels name what follows. That is no name of the caller.
 func TestNextFunctionsName(t *testing.T) {

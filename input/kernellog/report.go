@@ -81,7 +81,11 @@ func memoryOf(r *record, arch *cpu.Arch, regs *cpu.Registers) *target.Memory {
 // chain is the call chain of a record, from where the PC is, with what other reports and the
 // stack add to it, and the addresses that files give symbols.
 func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
-	listed := append(completed(r, b.arch), further...)
+	listed := slices.Clone(r.trace.listed)
+	if len(listed) == 0 {
+		listed, further = slices.Clone(further), nil
+	}
+	listed = append(completed(r, listed, b.arch), further...)
 	if warned, ok := r.warned(); ok {
 		listed = append(listed, warned)
 	}
@@ -130,15 +134,14 @@ func dropNext(listed []target.Listed) {
 	}
 }
 
-// completed is a record's chain with the PC, and the caller that only the link register has.
+// completed is a record's chain, listed, with the PC, and the caller that only the link register has.
 //
 // The kernel's list begins at the PC on some processors, at its caller on others. Where the
 // PC's function had saved no link register, the list lacks the function's caller, which is
 // where the link register points to: on arm64, leaf_deref is listed with mid_b behind it
 // while "lr : mid_c+0x2c/0x3c" says who called. A link register within the PC's own function
 // is left over from a call that came back; one in a tracer's trampoline does not say who called.
-func completed(r *record, arch *cpu.Arch) []target.Listed {
-	listed := slices.Clone(r.trace.listed)
+func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Listed {
 	if len(listed) > 0 && startsItself(&listed[0], arch) {
 		listed[0].Exact = true
 	}
