@@ -63,11 +63,31 @@ func (s *pathSearch) record(st *absint.State, ra absint.Value, tail bool) {
 func (s *pathSearch) exceptionReturn(st *absint.State, ra absint.Value, t *transfer) {
 	arch := s.an.Arch
 	sp := st.Regs[arch.SP]
+	if arch.CallPushesRA {
+		if t.in.Flags&cpu.FlagException == 0 {
+			return
+		}
+		sp, ra = popped(st, arch)
+	}
 	if !recoverable(sp) || sp.Kind == absint.Constant || ra.Kind != absint.StartMemory || !ra.OfRegister() {
 		return
 	}
 	s.found = append(s.found, ReturnPath{CFA: sp, RA: ra, Calls: s.path.calls, Exception: true,
 		BankedSP: t.in.Flags&cpu.FlagBankedSP != 0, Changed: changed(st, interruptible(arch))})
+}
+
+// popped are the SP and the PC that x86's iret takes from the stack, where the processor or the entry
+// code pushed them: PC, code segment, flags and, always in 64-bit mode, SP and stack segment. In
+// 32-bit mode the last two are there only if the interrupted code was less privileged, which the
+// kernel, interrupted, is not (Intel SDM vol. 3A, 6.14.4 and 6.12.1).
+func popped(st *absint.State, arch *cpu.Arch) (sp, pc absint.Value) {
+	word := int64(arch.RegSize)
+	at := st.Get(arch.SP)
+	pc, sp = st.Load(at, uint8(word)), at.Plus(3*word)
+	if word == 8 {
+		sp = st.Load(sp, uint8(word))
+	}
+	return sp, pc
 }
 
 // interruptible are the registers that an exception return brings back: all but SP and PC.

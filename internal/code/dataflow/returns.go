@@ -1,6 +1,8 @@
 package dataflow
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/disasm"
@@ -45,6 +47,7 @@ type pathSearch struct {
 	an        *Analysis
 	m         absint.Interp
 	afterCall bool
+	entryCode bool // a jump leads to more entry code of exceptions, and is no tail call
 	seen      map[uint64]bool
 	paths     []*path
 	found     []ReturnPath
@@ -63,8 +66,32 @@ type path struct {
 	st    absint.State
 }
 
+// findReturns finds the ways from a place to returns. Linux's entry code on x86 jumps from one symbol
+// to the next with nothing popped, up to the iret:
+//
+//	asm_exc_page_fault   …; call exc_page_fault; jmp error_return
+//	error_return         testb $3,CS(%rsp); je restore_regs_and_return_to_kernel; …
+//
+// A function that has a frame pops something before it ends in a jump to another one.
 func (an *Analysis) findReturns(at disasm.Addr, afterCall bool) []ReturnPath {
-	s := &pathSearch{an: an, m: absint.New(an.Code), afterCall: afterCall, seen: map[uint64]bool{}, cursor: disasm.NewCursor(an.Code)}
+	found := an.searchReturns(at, afterCall, false)
+	if len(found) == 0 || !an.Arch.CallPushesRA || slices.ContainsFunc(found, func(p ReturnPath) bool { return !p.popsNothing(an.Arch) }) {
+		return found
+	}
+	through := an.searchReturns(at, afterCall, true)
+	if len(through) == 0 || slices.ContainsFunc(through, func(p ReturnPath) bool { return !p.Exception }) {
+		return found
+	}
+	return through
+}
+
+// popsNothing tells whether a way is a jump to another function that leaves SP where it was.
+func (p *ReturnPath) popsNothing(arch *cpu.Arch) bool {
+	return p.Tail && p.CFA == absint.StartOf(arch.SP).Plus(arch.EntryCFA)
+}
+
+func (an *Analysis) searchReturns(at disasm.Addr, afterCall, entryCode bool) []ReturnPath {
+	s := &pathSearch{an: an, m: absint.New(an.Code), afterCall: afterCall, entryCode: entryCode, seen: map[uint64]bool{}, cursor: disasm.NewCursor(an.Code)}
 	p := &path{at: at}
 	p.st.Start(an.Arch)
 	if afterCall {
@@ -165,7 +192,7 @@ func (s *pathSearch) jumps(st *absint.State, t *transfer) {
 // jumpTo follows a jump. To the start of another function, with the return address back
 // in its register, it is a tail call: a way out like a return.
 func (s *pathSearch) jumpTo(st *absint.State, to disasm.Addr) {
-	if s.an.Entries.IsEntry(to) && s.released(st) {
+	if !s.entryCode && s.an.Entries.IsEntry(to) && s.released(st) {
 		s.record(st, s.callerOf(st), true)
 		return
 	}

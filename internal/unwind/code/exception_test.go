@@ -116,6 +116,44 @@ func TestEntryCode(t *testing.T) {
 			8040002c: 02013103  ld sp,32(sp)
 			80400030: 10200073  sret`,
 			0x8040001c, "CFA=[sp+32] RA=[sp+0] ra=[sp+8] s0=[sp+24] a0=[sp+0]"},
+		// x86's asm_exc_page_fault: from jump to jump with nothing popped, up to the iret. User space
+		// is left on another stack.
+		{"x86_64", "x86_64", `
+		80400000 <handler>:
+			80400000: c3                       ret
+		80400008 <entry>:
+			80400008: e8 f3 ff ff ff           call 80400000
+			8040000d: 48 89 c4                 mov %rax,%rsp
+			80400010: e8 eb ff ff ff           call 80400000
+			80400015: e9 06 00 00 00           jmp 80400020
+		80400020 <error_return>:
+			80400020: f6 44 24 28 03           testb $3,0x28(%rsp)
+			80400025: 74 19                    je 80400040
+			80400027: 65 48 8b 24 25 04 60 00 00  mov %gs:0x6004,%rsp
+			80400030: 0f 01 f8                 swapgs
+			80400033: 48 cf                    iretq
+		80400040 <restore>:
+			80400040: 5d                       pop %rbp
+			80400041: 5b                       pop %rbx
+			80400042: 58                       pop %rax
+			80400043: 48 83 c4 08              add $8,%rsp
+			80400047: 48 cf                    iretq`,
+			0x80400015, "CFA=[rsp+56] RA=[rsp+32] rax=[rsp+16] rbx=[rsp+8] rbp=[rsp+0]"},
+		// i386: the kernel, interrupted, has the same privilege, so that its SP was not pushed.
+		{"i386", "i386", `
+		80400000 <handler>:
+			80400000: c3                       ret
+		80400009 <entry>:
+			80400009: e8 f2 ff ff ff           call 80400000
+			8040000e: 89 c4                    mov %eax,%esp
+			80400010: e8 eb ff ff ff           call 80400000
+			80400015: eb 09                    jmp 80400020
+		80400020 <restore>:
+			80400020: 5b                       pop %ebx
+			80400021: 58                       pop %eax
+			80400022: 83 c4 04                 add $4,%esp
+			80400025: cf                       iret`,
+			0x80400015, "CFA=esp+24 RA=[CFA-12] eax=[CFA-20] ebx=[CFA-24]"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			img := codetest.Program{CPU: c.cpu, Listing: c.listing}.Image(t)
