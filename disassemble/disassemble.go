@@ -29,7 +29,7 @@ func (p *Printer) Next(arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) (t
 
 // Text is the instruction at the beginning of code, which lies at address pc, in GNU's
 // syntax; "" where the bytes are no instruction, or of a kind that nobody here can write
-// (MIPS16e, microMIPS, vectors). Branch targets are addresses in pc's address space.
+// (microMIPS, vectors). Branch targets are addresses in pc's address space.
 func Text(arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) string {
 	switch {
 	case arch.Name == "x86_64" || arch.Name == "i386":
@@ -38,6 +38,8 @@ func Text(arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) string {
 	case arch.Name == "arm" && mode != 0:
 		text, _ := thumbText(arch, code, pc, 0)
 		return text
+	case mode != 0 && (arch.Name == "mips" || arch.Name == "mips64") && hasMIPS16(arch):
+		return mips16Text(arch, code, pc)
 	case mode != 0:
 	case arch.Name == "riscv64" || arch.Name == "riscv32":
 		return riscvText(arch, code, pc)

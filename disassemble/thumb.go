@@ -125,17 +125,23 @@ func (w thumbWord) text(forms []thumbForm) string {
 	return ""
 }
 
-// write fills a form in.
-func (w thumbWord) write(form string) string {
+// filled is a form with what stands in its fields, which are in braces.
+func filled(form string, field func(string) string) string {
 	var b strings.Builder
-	for rest := form; rest != ""; {
-		literal, field, _ := strings.Cut(rest, "{")
+	for form != "" {
+		literal, rest, _ := strings.Cut(form, "{")
 		b.WriteString(literal)
-		if field, rest, _ = strings.Cut(field, "}"); field != "" {
-			b.WriteString(w.field(field))
+		var name string
+		if name, form, _ = strings.Cut(rest, "}"); name != "" {
+			b.WriteString(field(name))
 		}
 	}
-	name, operands, _ := strings.Cut(b.String(), " ")
+	return b.String()
+}
+
+// write fills a form in, and adds suffixes.
+func (w thumbWord) write(form string) string {
+	name, operands, _ := strings.Cut(filled(form, w.field), " ")
 	name = strings.Replace(name, "*", [2]string{"s", ""}[b2i(w.it.inside())], 1)
 	name = strings.Replace(name, "!", [2]string{"", "s"}[w.word>>20&1], 1)
 	condition := w.it.condition()
