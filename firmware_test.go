@@ -206,6 +206,9 @@ func (f *firmware) check(t *testing.T, log, scenario string) {
 	if in := behind[scenario] != nil; f.micro && lacks != (in && !strings.Contains(log, ".plain.")) {
 		t.Errorf("%s: %v", log, whole.Issues)
 	}
+	if slices.ContainsFunc(alone.Issues, otherBuild) || slices.ContainsFunc(whole.Issues, otherBuild) {
+		t.Errorf("%s: %v; %v", log, alone.Issues, whole.Issues)
+	}
 	f.checkTasks(t, log, scenario, whole)
 	if strings.Contains(log, ".plain.") { // which does not name a kernel
 		if whole.Snapshot.OS != f.kernel.name && scenario != "startup" {
@@ -272,6 +275,9 @@ func (f *firmware) compare(t *testing.T, what string, want, got *report.Report) 
 	t.Helper()
 	if len(got.Threads) != len(want.Threads) {
 		t.Fatalf("%s: %d threads, with symbols %d", what, len(got.Threads), len(want.Threads))
+	}
+	if slices.ContainsFunc(got.Issues, otherBuild) {
+		t.Errorf("%s: %v", what, got.Issues)
 	}
 	for i := range got.Threads {
 		th := &got.Threads[i]
@@ -377,6 +383,30 @@ func (f *firmware) checkTask(t *testing.T, log string, th *report.Thread) {
 	}
 	if v, ok := th.Regs.Lookup(kept); !ok || v != uint64(0x9000+number) {
 		t.Errorf("%s: task %s has %#x in register %d", log, th.Name, v, kept)
+	}
+}
+
+// otherBuild tells whether an issue says that the binary is not of the program that ran.
+func otherBuild(i target.Issue) bool { return strings.Contains(i.Text, "another build") }
+
+// TestOtherBuild: a log with the binary of another build, and with memory at another address, says
+// that these do not go together.
+func TestOtherBuild(t *testing.T) {
+	f := openFirmware(t, "testdata/microcontroller/m3-freertos.zip")
+	ram := filepath.Join(f.dir, "read.ram")
+	for _, c := range []struct{ elf, ram, want string }{
+		{"m3-rtthread", ram, "return addresses in registers follow no call in the binary"},
+		{"m3-rtthread", "", "the return address in a register follows no call in the binary"},
+		{"m3-freertos", ram, "lies in none of the memory, which is 0x30000000 to 0x30005000"},
+	} {
+		f.elf, f.port.ram = "testdata/microcontroller/"+c.elf+".elf", 0x2000_0000
+		if c.elf == "m3-freertos" {
+			f.port.ram = 0x3000_0000
+		}
+		r := f.report(t, "read.plain.log", c.ram)
+		if !slices.ContainsFunc(r.Issues, func(i target.Issue) bool { return strings.Contains(i.Text, c.want) }) {
+			t.Errorf("%v: %v", c, r.Issues)
+		}
 	}
 }
 

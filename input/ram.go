@@ -74,7 +74,11 @@ func OpenMemory(ctx context.Context, env *Env) (Stream, error) {
 	if len(env.RAM) > 0 {
 		name = env.RAM[0].Path
 	}
-	return nil, errors.Join(&Error{Path: name, Offset: -1, Err: unrecognised("neither a task nor a kernel was found in the memory")}, ram.Close())
+	why := "neither a task nor a kernel was found in the memory"
+	if env.Files.Exe() == "" && len(env.Files.Images()) == 0 {
+		why += "; the tasks of firmware are found by its code: name it with --exe or --image"
+	}
+	return nil, errors.Join(&Error{Path: name, Offset: -1, Err: unrecognised(why)}, ram.Close())
 }
 
 // memoryStream closes the memory together with the format's reader.

@@ -128,6 +128,9 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title +
 			": the processor could not push the exception frame; what is printed as registers are words that were there before"})
 	}
+	if log.RAM() == nil { // with memory, all tasks are asked
+		r.Issues = append(r.Issues, otherProgram(&target.Snapshot{Arch: p.Arch, Modules: p.Modules, Threads: []target.Thread{r.Thread}})...)
+	}
 	for _, o := range w.others {
 		r.Tasks = append(r.Tasks, target.Thread{Name: o.name, Memory: mem, Listed: o.listed})
 	}

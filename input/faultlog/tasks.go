@@ -1,6 +1,8 @@
 package faultlog
 
 import (
+	"fmt"
+
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/firmware"
 	"github.com/backsight/backsight/input/rtos"
@@ -8,12 +10,43 @@ import (
 )
 
 // finish adds what the memory beside a log shows: the other tasks, and of the threads that
-// reports are about which task they are.
+// reports are about which task they are. It says where memory and binaries do not go with the
+// log.
 func finish(snap *target.Snapshot, ram *input.RAM) {
 	var b target.Builder
 	_ = firmware.AddRAM(&b, ram) // the reports have said what is wrong with the files
 	snap.Memory = b.Memory(snap.Arch)
+	snap.Issues = append(snap.Issues, outside(snap)...)
 	if kernel := rtos.AddTasks(snap); snap.OS == "" {
 		snap.OS = kernel
 	}
+	snap.Issues = append(snap.Issues, otherProgram(snap)...)
+}
+
+// outside tells of the stacks of reports that lie in none of the memory: its address was stated
+// wrongly, or it is of another part.
+func outside(snap *target.Snapshot) (issues []target.Issue) {
+	segments := snap.Memory.Segments()
+	if len(segments) == 0 {
+		return nil
+	}
+	last := segments[len(segments)-1]
+	for i := range snap.Threads {
+		sp, ok := snap.Threads[i].Regs.Lookup(snap.Arch.SP)
+		if _, in := snap.Memory.Uint(sp-1, 1); !ok || in {
+			continue
+		}
+		issues = append(issues, target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf("%s: SP, %#x, lies in none of the memory, which is %#x to %#x: its tasks are not found from here",
+			snap.Threads[i].Name, sp, segments[0].Addr, last.Addr+last.Size())})
+	}
+	return issues
+}
+
+// otherProgram says that the binaries may be of another build.
+func otherProgram(snap *target.Snapshot) []target.Issue {
+	text := rtos.OtherProgram(snap)
+	if text == "" {
+		return nil
+	}
+	return []target.Issue{{Kind: target.IssueCapture, Text: text}}
 }
