@@ -19,8 +19,8 @@ type layout struct {
 	micro  bool   // of ARM's microcontroller profile
 	// saved are the words from the saved SP on: registers by name, "-" for others, "-16" for so
 	// many of them, "exc" for EXC_RETURN, "floats" for s16–s31 where EXC_RETURN says so, "flag" and "flagfloats" where a
-	// flag does, "frame" for what the processor pushed, "mstatus" of machine mode, "status" for
-	// what is no address on the stack, "cpsr" of a mode that tasks run in, "zero".
+	// flag does, "frame" for what the processor pushed, "mstatus" of machine mode, "cpsr" of a
+	// mode that tasks run in, "zero".
 	saved []string
 	// before and after are registers in the control block: the words that end at the one with
 	// SP, and the words behind that.
@@ -72,6 +72,10 @@ func (l *layout) fits(arch *cpu.Arch) bool {
 func (l *layout) checked() bool {
 	return slices.Contains(l.saved, "frame") || slices.Contains(l.saved, "cpsr")
 }
+
+// statesSP tells whether a context has the stack pointer among its registers. It lies on the
+// task's own stack, above the context: few words do by chance.
+func (l *layout) statesSP() bool { return slices.Contains(l.saved, "sp") }
 
 // registers is a task's registers, the stack pointer among them, and the address behind what
 // was saved.
@@ -161,8 +165,6 @@ func (c *compiled) accepts(it item, v uint64, ctx *registers, ret *cortexm.ExcRe
 		return v == 0
 	case "mstatus":
 		return machineMode(v)
-	case "status":
-		return v < ctx.end || v-ctx.end > maxStack || machineMode(v)
 	case "flag":
 		if v == 1 {
 			*ret = 0xffff_ffed

@@ -12,24 +12,27 @@ type names struct {
 const nameReach = 256
 
 // of finds the tasks' names: text at the same distance from the saved SP in all blocks,
-// or a pointer to text. Of two that tell the tasks apart equally well the longer ones are
-// names: two bytes with a priority of 70 read "FF".
+// or a pointer to text. Two bytes with priorities of 70 read "FF": other texts that tell the
+// tasks apart as well are preferred to those of two characters.
 func (n names) of(tasks []Task) (read func(*Task) string) {
-	most, longest, best := 0, 0, func(*Task) string { return "" }
+	most, best := 0, func(*Task) string { return "" }
 	consider := func(read func(*Task) string) {
-		told, length, seen := 0, 0, make(map[string]bool)
+		told, longest, seen := 0, 0, make(map[string]bool)
 		for i := range tasks {
 			if text := read(&tasks[i]); text != "" {
 				told += 2
 				if !seen[text] {
 					told++
-					length += len(text)
 				}
 				seen[text] = true
+				longest = max(longest, len(text))
 			}
 		}
-		if told >= 2*len(tasks) && (told > most || told == most && length > longest) {
-			most, longest, best = told, length, read
+		if longest == 2 {
+			told--
+		}
+		if told > most && told >= 2*len(tasks) {
+			most, best = told, read
 		}
 	}
 	word := n.snap.Arch.RegSize

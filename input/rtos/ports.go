@@ -48,7 +48,7 @@ func layouts() []layout {
 		{kernel: nuttX, cpus: "riscv", saved: words("pc ra sp - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
 		// RT-Thread, libcpu/risc-v: struct rt_hw_stack_frame. Kernels that switch by calls only
 		// have the same without mstatus.
-		{kernel: rtThread, cpus: "riscv", saved: words("pc ra status - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
+		{kernel: rtThread, cpus: "riscv", saved: words("pc ra - - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
 		// FreeRTOS, portable/GCC/RISC-V/portContext.h: with the critical nesting, before 10.5 without.
 		{kernel: freeRTOS, cpus: "riscv", saved: words("pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - mstatus")},
 		{kernel: freeRTOS, cpus: "riscv", saved: words("pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 mstatus")},

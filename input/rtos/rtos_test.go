@@ -213,6 +213,29 @@ func TestBounds(t *testing.T) {
 	}
 }
 
+// TestThirdWord: a kernel on RISC-V that switches by calls keeps what RT-Thread does, and anything
+// in the third word: a task is one with an address of its own stack there, where NuttX has SP.
+func TestThirdWord(t *testing.T) {
+	m := newMachine(archOf(riscv.Archs(), "lp64d"))
+	names := []string{"main", "net", "log", "assert"}
+	for i := range uint64(3) {
+		lo := m.base + 0x1000 + i*0x800
+		sp := m.saved(words("pc ra - - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6"), lo+0x600, false)
+		if i == 0 {
+			m.put(sp+16, lo+0x600)
+		}
+		m.put(m.base+0x200+i*32, m.base+0x100+i*16, sp, lo, 0x600) // one after the other: a name, SP, the stack
+	}
+	for i, name := range names {
+		m.text(m.base+0x100+uint64(i)*16, name)
+	}
+	m.put(m.base+0x200+3*32, m.base+0x100+3*16)
+	k, ok := Find(m.snapshot())
+	if !ok || len(k.Tasks) != 3 || k.Tasks[0].Name != "main" || k.Tasks[2].Name != "log" {
+		t.Error(summary(k))
+	}
+}
+
 // TestNoKernel: memory without one has no tasks, whatever it holds.
 func TestNoKernel(t *testing.T) {
 	for _, arch := range []*cpu.Arch{archOf(arm.Archs(), "cortexm"), archOf(riscv.Archs(), "ilp32")} {

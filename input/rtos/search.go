@@ -67,7 +67,7 @@ func (s *search) judge(l *compiled) (best verdict) {
 	votes := make(map[shape][]int) // indices in found
 	for i := range found {
 		for _, sh := range s.ram.shapes(&found[i]) {
-			if (!sh.owner || l.kernel == freeRTOS) && (!sh.top || l.kernel == chibiOS) && len(votes[sh]) < maxTasks {
+			if sh.of(l.kernel) && len(votes[sh]) < maxTasks {
 				votes[sh] = append(votes[sh], i)
 			}
 		}
@@ -91,7 +91,7 @@ func (s *search) judge(l *compiled) (best verdict) {
 			tasks = append(tasks, s.ram.task(&found[i], sh))
 		}
 		tasks = apart(tasks)
-		if v := (verdict{layout: l.layout, shape: sh, tasks: tasks, weight: s.weigh(tasks, sh)}); v.weight > best.weight ||
+		if v := (verdict{layout: l.layout, shape: sh, tasks: tasks, weight: s.weigh(tasks, sh, l.layout)}); v.weight > best.weight ||
 			v.weight == best.weight && v.weight > 0 && sh.before(best.shape) {
 			best = v
 		}
@@ -121,8 +121,8 @@ func (s *search) known(tasks []Task) bool {
 
 // weigh is what tasks speak for: two at least, or one of FreeRTOS, whose blocks are told by
 // more than bounds. A task that waits behind a call speaks for more than one whose PC is
-// anywhere in code.
-func (s *search) weigh(tasks []Task, sh shape) (n int) {
+// anywhere in code, and so does one whose context has its SP.
+func (s *search) weigh(tasks []Task, sh shape, l *layout) (n int) {
 	if len(tasks) < 2 && !sh.owner {
 		return 0
 	}
@@ -136,6 +136,9 @@ func (s *search) weigh(tasks []Task, sh shape) (n int) {
 		}
 		if sh.owner {
 			n += 2
+		}
+		if l.statesSP() {
+			n += 4
 		}
 	}
 	return n

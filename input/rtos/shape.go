@@ -22,6 +22,14 @@ type shape struct {
 	top bool
 }
 
+// of tells whether control blocks of a kernel may have the shape. NuttX' size stands in front of
+// what its allocator returned, and behind that the low end, above the thread's own data (struct
+// tcb_s of nuttx/sched.h, since 10.0).
+func (sh shape) of(kernel string) bool {
+	sizeFirst := !sh.owner && !sh.top && sh.other == sh.lo-2
+	return (!sh.owner || kernel == freeRTOS) && (!sh.top || kernel == chibiOS) && (!sizeFirst || kernel == nuttX)
+}
+
 // reach is how far from the saved SP the words that bound the stack stand.
 const reach = 48
 
@@ -56,7 +64,7 @@ func (m *ram) shapes(p *suspect) (out []shape) {
 		if hi := p.block - m.word*chibiHeader; i > 0 && i <= chibiBase && m.isStack(p, target.Range{Lo: lo, Hi: hi}, run) {
 			out = append(out, shape{lo: i, top: true})
 		}
-		for _, k := range []int{i - 2, i - 1, i + 1, i + 2} { // NuttX: size, memory that was got, low end
+		for _, k := range []int{i - 2, i - 1, i + 1, i + 2} {
 			v, ok := m.lookup(p.block, k)
 			if !ok || k == 0 {
 				continue
@@ -64,7 +72,7 @@ func (m *ram) shapes(p *suspect) (out []shape) {
 			if m.isStack(p, target.Range{Lo: lo, Hi: lo + m.size(p.block, k)}, run) {
 				out = append(out, shape{lo: i, other: k})
 			}
-			if m.isStack(p, target.Range{Lo: lo, Hi: v}, run) {
+			if k != i-2 && m.isStack(p, target.Range{Lo: lo, Hi: v}, run) {
 				out = append(out, shape{lo: i, other: k, high: true})
 			}
 		}
