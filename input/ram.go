@@ -75,7 +75,7 @@ func OpenMemory(ctx context.Context, env *Env) (Stream, error) {
 		name = env.RAM[0].Path
 	}
 	why := "neither a task nor a kernel was found in the memory"
-	if env.Files.Exe() == "" && len(env.Files.Images()) == 0 {
+	if env.Files != nil && env.Files.Exe() == "" && len(env.Files.Images()) == 0 {
 		why += "; the tasks of firmware are found by its code: name it with --exe or --image"
 	}
 	return nil, errors.Join(&Error{Path: name, Offset: -1, Err: unrecognised(why)}, ram.Close())
