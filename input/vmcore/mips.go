@@ -28,24 +28,30 @@ const (
 
 // mipsScheme finds the layout of the page tables, which depends on the kernel's
 // configuration: all pages are in the memory, and the bits of the cache, right below the
-// page's number, are the same in all entries.
+// page's number, are the same in all entries. The lowest bit of the number is not; where one of
+// the cache is taken for that, all numbers are even, or all odd.
 func (t translation) mipsScheme(root uint64, page uint) (paging.Scheme, bool) {
 	high := uint64(0xc000_0000_0000_0000)
+	best, known := paging.MIPS(t.arch.AddrSize, page, minPFN, high), false
 	for pfn := uint(minPFN); pfn <= maxPFN; pfn++ {
 		s := paging.MIPS(t.arch.AddrSize, page, pfn, high)
-		if t.allPresent(&paging.Tables{Scheme: s, Physical: t.words(), Root: root}) {
+		mappings, fit := t.allPresent(&paging.Tables{Scheme: s, Physical: t.words(), Root: root})
+		switch {
+		case fit && evenAndOdd(mappings, page):
 			return s, true
+		case fit && !known:
+			best, known = s, true
 		}
 	}
-	return paging.MIPS(t.arch.AddrSize, page, minPFN, high), false
+	return best, known
 }
 
 // allPresent tells whether tables map pages, and only pages that the memory has, and with
 // the same kind of cache.
-func (t translation) allPresent(tables *paging.Tables) bool {
+func (t translation) allPresent(tables *paging.Tables) (mappings []paging.Mapping, ok bool) {
 	mappings, err := tables.Mappings(1 << (8*t.arch.AddrSize - 1))
 	if err != nil || len(mappings) == 0 {
-		return false
+		return nil, false
 	}
 	outside := 0
 	for _, m := range mappings {
@@ -53,5 +59,17 @@ func (t translation) allPresent(tables *paging.Tables) bool {
 			outside++
 		}
 	}
-	return outside*64 <= len(mappings) && tables.SameCache()
+	return mappings, outside*64 <= len(mappings) && tables.SameCache()
+}
+
+// evenAndOdd tells whether the numbers of mapped pages are both.
+func evenAndOdd(mappings []paging.Mapping, page uint) bool {
+	var seen [2]bool
+	for _, m := range mappings {
+		seen[m.Physical>>page&1] = true
+		if seen[0] && seen[1] || m.Size>>page > 1 {
+			return true
+		}
+	}
+	return false
 }

@@ -32,11 +32,7 @@ func (r moduleReader) modules(k *kernelImage) (list []*target.Module) {
 	if k.module == nil {
 		return nil
 	}
-	for _, at := range r.list(k) {
-		m, ok := r.loaded(at)
-		if !ok {
-			continue
-		}
+	for _, m := range r.list(k) {
 		content := bytesAt(r.memory, m.whole.Lo, int(m.whole.Hi-m.whole.Lo))
 		n := min(m.text.Hi-m.whole.Lo, uint64(len(content)))
 		img := image.New(image.Header{Path: m.name, Arch: r.arch, OneMode: k.module.Image.OneMode, Segments: []image.Segment{
@@ -60,9 +56,10 @@ const (
 	maxName    = 56
 )
 
-// list is the address of each struct module on the list whose head is somewhere in
-// the kernel's data: a list of structures with a name behind the list head.
-func (r moduleReader) list(k *kernelImage) (best []uint64) {
+// list are the modules on the list whose head is somewhere in the kernel's data: a list of
+// structures with a name behind the list head, most of which say where a module lies. Other lists
+// have names there, too.
+func (r moduleReader) list(k *kernelImage) (best []loaded) {
 	word := uint64(r.arch.AddrSize)
 	data := filled(r.memory, k.text.Hi, int(k.data.Hi-k.text.Hi))
 	words := bin.New(data, r.arch.BigEndian)
@@ -74,11 +71,23 @@ func (r moduleReader) list(k *kernelImage) (best []uint64) {
 		if next < lowest || next%word != 0 || next == head || k.data.Contains(next) {
 			continue
 		}
-		if list := r.named(head); len(list) > len(best) {
-			best = list
+		if found := r.named(head); len(found) > len(best) {
+			if list := r.allLoaded(found); len(list) > len(best) {
+				best = list
+			}
 		}
 	}
 	return best
+}
+
+// allLoaded are those of structures that are modules.
+func (r moduleReader) allLoaded(structures []uint64) (list []loaded) {
+	for _, at := range structures {
+		if m, ok := r.loaded(at); ok {
+			list = append(list, m)
+		}
+	}
+	return list
 }
 
 // named are the modules on the list with a head, nil where it is none of modules.
@@ -110,33 +119,50 @@ func cstring(memory *target.Memory, at uint64) string {
 
 // loaded reads what a struct module says of where its module lies. Until Linux 6.3 one range
 // holds code and data, among them struct module itself; since 6.4 code has a range of its
-// own, which is the first that can be executed. Both are address and size.
+// own, which is the first near by that can be executed. Both are address and size.
 func (r moduleReader) loaded(at uint64) (m loaded, ok bool) {
-	word := uint64(r.arch.AddrSize)
-	m = loaded{name: cstring(r.memory, at+3*word), at: at}
-	for off := 3*word + maxName; off < moduleSize; off += word {
-		base, ok1 := r.memory.Word(at + off)
-		size, ok2 := r.memory.Uint(at+off+word, 4)
-		if !ok1 || !ok2 || base == 0 || base%pageSize != 0 || size == 0 || size > maxModuleSize {
-			continue
-		}
+	m = loaded{name: cstring(r.memory, at+3*uint64(r.arch.AddrSize)), at: at}
+	r.ranges(at, func(base, size, text uint64) bool {
 		if at-base < size {
-			text, _ := r.memory.Uint(at+off+word+4, 4)
 			m.whole = target.Range{Lo: base, Hi: base + size}
 			m.text = target.Range{Lo: base, Hi: base + min(size, text)}
-			break
 		}
-		if perm, _ := r.memory.PermAt(base); perm&target.PermExec != 0 {
-			m.whole = target.Range{Lo: base, Hi: base + size}
-			m.text = m.whole
-			break
-		}
+		return m.whole.Hi == 0
+	})
+	if m.whole.Hi == 0 {
+		r.ranges(at, func(base, size, _ uint64) bool {
+			if perm, _ := r.memory.PermAt(base); perm&target.PermExec != 0 && base-at+nearModule < 2*nearModule {
+				m.whole = target.Range{Lo: base, Hi: base + size}
+				m.text = m.whole
+			}
+			return m.whole.Hi == 0
+		})
 	}
 	if m.whole.Hi == 0 || m.text.Hi == m.text.Lo {
 		return m, false
 	}
 	m.table = r.names(&m)
 	return m, true
+}
+
+// nearModule bounds the distance between what belongs to one module: it lies in the part of the
+// address space that is for modules. MIPS can execute all memory, where that shows unmapped.
+const nearModule = 512 << 20
+
+// ranges calls visit for the words of a struct module that can be where something lies, its size, and
+// the size of its first part, until visit returns false.
+func (r moduleReader) ranges(at uint64, visit func(base, size, first uint64) bool) {
+	word := uint64(r.arch.AddrSize)
+	for off := 3*word + maxName; off < moduleSize; off += word {
+		base, ok1 := r.memory.Word(at + off)
+		size, ok2 := r.memory.Uint(at+off+word, 4)
+		if !ok1 || !ok2 || base == 0 || base%pageSize != 0 || size == 0 || size > maxModuleSize {
+			continue
+		}
+		if first, _ := r.memory.Uint(at+off+word+4, 4); !visit(base, size, first) {
+			return
+		}
+	}
 }
 
 // names reads the symbols of a module: struct mod_kallsyms, to which struct module

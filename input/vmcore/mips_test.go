@@ -1,0 +1,69 @@
+package vmcore
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/mips"
+	"github.com/backsight/backsight/internal/paging"
+	"github.com/backsight/backsight/target"
+)
+
+// Where a kernel for MIPS64 shows modules, and all memory without tables.
+const ckseg, xkphys = 0xffff_ffff_c000_0000, 0x9000_0000_0000_0000
+
+func mips64(t *testing.T) *cpu.Arch {
+	a, ok := cpu.Set(mips.Archs()).ByName("mips64", "n64", false)
+	if !ok {
+		t.Fatal("no little-endian MIPS64")
+	}
+	return a
+}
+
+// TestMIPSScheme: where a page's number begins in an entry depends on the kernel. One bit lower is the
+// highest bit of the cache, so that all numbers would be even: three modules' pages, side by side in
+// memory, would lie two pages apart.
+func TestMIPSScheme(t *testing.T) {
+	const root, middle, last, pageAt, pfnShift = 0x1000, 0x3000, 0x4000, 0x10_0000, 14
+	ram := make([]byte, 1<<20)
+	put := func(at, v uint64) { binary.LittleEndian.PutUint64(ram[at:], v) }
+	put(root+8*1023, 0xffff_ffff_8000_0000|middle) // 1024 entries: the first table has two pages
+	put(middle, 0xffff_ffff_8000_0000|last)
+	for i := range uint64(3) {
+		put(last+8*i, (pageAt/4096+i)<<pfnShift|3<<(pfnShift-3)|1)
+	}
+	var b target.Builder
+	b.Add(0, ram, 32<<20, target.PermUnknown)
+	tr := translation{arch: mips64(t), physical: b.Memory(rawWords)}
+	s, ok := tr.mipsScheme(root, 12)
+	if !ok {
+		t.Fatal("no scheme fits")
+	}
+	tables := paging.Tables{Scheme: s, Physical: tr.words(), Root: root}
+	all, err := tables.Mappings(1 << 63)
+	if err != nil || len(all) != 1 || all[0].Virtual != ckseg || all[0].Physical != pageAt || all[0].Size != 3*4096 {
+		t.Errorf("%+v, %v", all, err)
+	}
+}
+
+// TestModuleOfMIPS: a struct module of Linux 6.1 is in the range that it states. A pointer that stands
+// before that leads to other memory, all of which MIPS can execute.
+func TestModuleOfMIPS(t *testing.T) {
+	const base, at = ckseg + 0x2000, ckseg + 0x3700
+	module := make([]byte, 0x4000)
+	put := func(off, v uint64) { binary.LittleEndian.PutUint64(module[at-base+off:], v) }
+	copy(module[at-base+24:], "crashy")
+	put(160, xkphys+0x1000) // not a module's
+	put(168, 0x8000)
+	put(320, base)
+	put(328, 0x1290_0000_2068) // sizes: all, the code
+	var b target.Builder
+	b.Add(xkphys, make([]byte, 1<<16), 0, target.PermRead|target.PermExec)
+	b.Add(base, module, 0, target.PermRead|target.PermExec)
+	arch := mips64(t)
+	m, ok := moduleReader{arch, b.Memory(arch)}.loaded(at)
+	if !ok || m.name != "crashy" || m.whole != (target.Range{Lo: base, Hi: base + 0x2068}) || m.text != (target.Range{Lo: base, Hi: base + 0x1290}) {
+		t.Errorf("%+v, %t", m, ok)
+	}
+}
