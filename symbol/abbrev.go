@@ -2,12 +2,6 @@ package symbol
 
 import "github.com/backsight/backsight/internal/bin"
 
-// Forms that matter among abbreviations (DWARF 5, table 7.6).
-const (
-	formImplicitConst = 0x21
-	formRefAddr       = 0x10
-)
-
 // abbrevTable describes the abbreviations of a unit.
 type abbrevTable struct {
 	size int

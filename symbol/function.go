@@ -51,15 +51,24 @@ func (d *debugInfo) walker(u *unit, at dwarf.Offset) *walker {
 // 0); nil at the end, on damage, and when the budget is spent.
 func (w *walker) next() *dwarf.Entry {
 	e, err := w.Next()
-	if err != nil || e == nil || !w.unit.Draw(1+len(e.Field)) {
-		return nil
-	}
-	if !w.d.work.Draw(1 + len(e.Field)) {
-		w.d.leaveOut(".debug_info", uint64(e.Offset), w.d.work.Err())
-		w.cut = true
+	if err != nil || e == nil || !w.draw(1+len(e.Field), e.Offset) {
 		return nil
 	}
 	return e
+}
+
+// draw takes the work of an entry at an offset from the budgets, and tells whether there is
+// enough.
+func (w *walker) draw(n int, at dwarf.Offset) bool {
+	if !w.unit.Draw(n) {
+		return false
+	}
+	if !w.d.work.Draw(n) {
+		w.d.leaveOut(".debug_info", uint64(at), w.d.work.Err())
+		w.cut = true
+		return false
+	}
+	return true
 }
 
 // skip skips the children of e.
@@ -106,16 +115,26 @@ func (d *debugInfo) read(u *unit) {
 			return
 		}
 	}
-	end, plain := u.begin+dwarf.Offset(u.size), isC(e)
-	for e = w.next(); e != nil && e.Offset < end; e = w.next() {
-		if e.Tag == dwarf.TagSubprogram {
-			u.functions = d.addRanges(u.functions, u.data, e, int(e.Offset))
+	d.readFunctions(u, w, isC(e))
+	sortSpans(u.functions)
+}
+
+// readFunctions finds the functions of a unit that have code. plain: there are none below other
+// entries.
+func (d *debugInfo) readFunctions(u *unit, w *walker, plain bool) {
+	o := d.outline(u, w)
+	for root := o.next(); root && o.next(); {
+		function := o.shape.tag == dwarf.TagSubprogram
+		if function && o.shape.placed {
+			w.Seek(o.at)
+			if e, err := w.Next(); err == nil && e != nil {
+				u.functions = d.addRanges(u.functions, u.data, e, int(e.Offset))
+			}
 		}
-		if plain || e.Tag == dwarf.TagSubprogram {
-			w.skip(e)
+		if plain || function {
+			o.skipChildren()
 		}
 	}
-	sortSpans(u.functions)
 }
 
 // isC tells whether a unit is in C (DWARF 5, table 7.17, and its list of later codes), where

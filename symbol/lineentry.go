@@ -2,24 +2,10 @@ package symbol
 
 import "github.com/backsight/backsight/internal/bin"
 
-// Content types and forms of a DWARF 5 line table's header (tables 7.27, 7.6).
+// Content types of a DWARF 5 line table's header (table 7.27).
 const (
 	lnctPath      = 1
 	lnctDirectory = 2
-
-	formBlock2   = 0x03
-	formBlock4   = 0x04
-	formData2    = 0x05
-	formData4    = 0x06
-	formData8    = 0x07
-	formString   = 0x08
-	formBlock    = 0x09
-	formBlock1   = 0x0a
-	formData1    = 0x0b
-	formStrp     = 0x0e
-	formUdata    = 0x0f
-	formData16   = 0x1e
-	formLineStrp = 0x1f
 )
 
 // entries reads a list of directories or files (§6.2.4.1), each with the number of

@@ -160,7 +160,7 @@ func (d *debugInfo) parseSplit(u *unit, k skeleton, c contribution, at, size uin
 			return false
 		}
 	}
-	u.data, u.begin, u.die, u.size = data, 0, dwarf.Offset(die), size
+	u.data, u.info, u.abbrev, u.begin, u.die, u.size = data, info, abbrev, 0, dwarf.Offset(die), size
 	u.other = &splitUnit{version: h.version, base: k.base, begin: dwarf.Offset(at), addrs: k.addrs, contribution: c}
 	return true
 }

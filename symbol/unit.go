@@ -11,6 +11,8 @@ import (
 type unit struct {
 	header dwarf.Offset // of the header in .debug_info
 	data   *dwarf.Data  // of this unit alone or of all, nil before it is opened
+	// .debug_info and .debug_abbrev that data is of.
+	info, abbrev []byte
 	// The header and the unit's DIE in data.
 	begin, die dwarf.Offset
 	size       uint64      // in bytes, header included
@@ -141,7 +143,7 @@ func (d *debugInfo) open(u *unit) bool {
 	}
 	clear(abbrevField(info, wide, d.big)) // of what the unit gets, its table is at 0
 	u.die, u.size = dwarf.Offset(r.Offset()), uint64(len(info))
-	u.data = d.parse(abbrev, info)
+	u.data, u.info, u.abbrev = d.parse(abbrev, info), info, abbrev
 	return u.data != nil
 }
 
@@ -152,7 +154,7 @@ func (d *debugInfo) indexUnits(data *dwarf.Data) {
 	byHeader := make(map[dwarf.Offset]int, len(d.units))
 	for i := range d.units {
 		byHeader[d.units[i].header] = i
-		d.units[i].data = data
+		d.units[i].data, d.units[i].info, d.units[i].abbrev = data, d.info, d.abbrev
 	}
 	d.readAranges(func(at dwarf.Offset) (int, bool) { i, ok := byHeader[at]; return i, ok })
 	listed := make([]bool, len(d.units))
