@@ -180,14 +180,14 @@ func (f *framer) words(n int64) (int64, bool) {
 }
 
 // worthTracking is the part of the code, one in so many bytes, that frames are found by a
-// register in: for less, it is not tracked. Each more makes the table a quarter larger, since all
-// functions that save the register have to say where. glibc for MIPS has functions of variable
+// register in: for less, it is tracked only where that is cheap. Each more may make the table a quarter
+// larger, since all functions that save the register have to say where. glibc for MIPS has functions of variable
 // frames by s8 (9 % of the code), s6 (0.8 %), s2 (0.6 %), s0, s1, s5, s7.
 const worthTracking = 250
 
 // trackedBy chooses the registers to track: those that functions preserve and that enough
-// frames are found by, the ones that most code needs first.
-func trackedBy(p *tables.Program) []cpu.Reg {
+// frames are found by, the ones that most code needs first; rare are those that a few are found by.
+func trackedBy(p *tables.Program) (tracked, rare []cpu.Reg) {
 	arch := p.Image.Arch
 	var bytes [cpu.MaxRegs]uint64
 	total := uint64(0)
@@ -205,8 +205,12 @@ func trackedBy(p *tables.Program) []cpu.Reg {
 			}
 		}
 	}
-	tracked := registersOf(arch)
-	tracked = slices.DeleteFunc(tracked, func(r cpu.Reg) bool { return bytes[r]*worthTracking <= total })
-	slices.SortStableFunc(tracked, func(a, b cpu.Reg) int { return int(int64(bytes[b]) - int64(bytes[a])) })
-	return tracked[:min(len(tracked), maxTracked)]
+	found := slices.DeleteFunc(registersOf(arch), func(r cpu.Reg) bool { return bytes[r] == 0 })
+	slices.SortStableFunc(found, func(a, b cpu.Reg) int { return int(int64(bytes[b]) - int64(bytes[a])) })
+	n := slices.IndexFunc(found, func(r cpu.Reg) bool { return bytes[r]*worthTracking <= total })
+	if n < 0 {
+		n = len(found)
+	}
+	n = min(n, maxTracked)
+	return found[:n:n], found[n:]
 }
