@@ -83,28 +83,27 @@ static uint32_t byte(const uint8_t *block, uint32_t *at)
 }
 
 /* find_row returns the number of the rule at so many units behind the start of a block, or one
- * that there is not. recent[0] is the rule that holds, the others are the recent ones. */
+ * that there is not. The recent rules stay in their slots; of which slot each is, the one that holds
+ * first, is a digit of order, the lowest first. */
 static uint32_t find_row(const uint8_t *block, uint32_t unit)
 {
-	uint16_t recent[RECENT + 1];
-	uint32_t at, i;
+	uint16_t slots[RECENT + 1];
+	uint32_t at, i, order = 0x65432107;
 
-	for (i = 1; i <= RECENT; i++)
-		recent[i] = (uint16_t)(i - 1);
-	recent[0] = RECENT;
+	for (i = 0; i <= RECENT; i++)
+		slots[i] = (uint16_t)i;
 	for (at = 0; at < BLOCK;) {
-		uint32_t code = block[at++], length = (code & 31u) + 1, which = (code >> 5) + 1, rule;
-		if (which <= RECENT) {
-			rule = recent[which];
-		} else {
+		uint32_t code = block[at++], length = (code & 31u) + 1, which = (code >> 5) + 1, shift, slot;
+		if (which > RECENT) {
+			uint32_t rule = byte(block, &at);
 			which = RECENT;
-			rule = byte(block, &at);
 			if (rule >= FAR_RULE)
 				rule = (rule - FAR_RULE) << 8 | byte(block, &at);
+			slots[order >> 4 * RECENT] = (uint16_t)rule;
 		}
-		for (; which > 0; which--)
-			recent[which] = recent[which - 1];
-		recent[0] = (uint16_t)rule;
+		shift = 4 * which;
+		slot = order >> shift & RECENT;
+		order = (order & ~((16u << shift) - 1)) | (order & ((1u << shift) - 1)) << 4 | slot;
 		if (length == 32) {
 			i = byte(block, &at);
 			length += i;
@@ -114,7 +113,7 @@ static uint32_t find_row(const uint8_t *block, uint32_t unit)
 			}
 		}
 		if (unit < length)
-			return rule;
+			return slots[slot];
 		unit -= length;
 	}
 	return NO_RULE;
@@ -380,7 +379,7 @@ void bs_print(const bs_word *pcs, int n, const uint8_t *table, void (*put)(void 
 
 /* bs_here lets regs be those of the function that bs_here becomes part of. Every register that a
  * table may track is stored by its number. */
-static inline __attribute__((always_inline)) void bs_here(struct bs_regs *regs)
+static inline __attribute__((always_inline)) BS_STANDARD_CODE void bs_here(struct bs_regs *regs)
 {
 	bs_word *r = regs->r;
 
@@ -430,7 +429,7 @@ static inline __attribute__((always_inline)) void bs_here(struct bs_regs *regs)
 }
 
 /* bs_frames is bs_backtrace in a world of its own. */
-int bs_frames(const struct bs_world *w, void **pcs, int max)
+BS_STANDARD_CODE int bs_frames(const struct bs_world *w, void **pcs, int max)
 {
 	struct bs_regs regs;
 	enum bs_stop why;

@@ -59,6 +59,13 @@ typedef uint64_t bs_word;
 typedef uint32_t bs_word;
 #endif
 
+/* MIPS16 code cannot name the registers that a walk begins with. */
+#if defined(__mips16)
+#define BS_STANDARD_CODE __attribute__((nomips16))
+#else
+#define BS_STANDARD_CODE
+#endif
+
 /* Registers, by the numbers that tables have. */
 #if BS_MACHINE == BS_MIPS /* $16 to $31 */
 enum { BS_SP = 13, BS_FP = 14, BS_LR = 15 };
@@ -128,7 +135,7 @@ int bs_backtrace(void **pcs, int max);
 
 /* bs_frames is bs_backtrace with a world. The first return address may be into the caller's
  * wrapper of it: bs_frames itself is left out, nothing else. */
-int bs_frames(const struct bs_world *world, void **pcs, int max);
+BS_STANDARD_CODE int bs_frames(const struct bs_world *world, void **pcs, int max);
 
 /* bs_unwind writes the addresses of a frame and its callers, regs' pc first, and returns how
  * many. regs become those of the last. world may be 0, and why. */
