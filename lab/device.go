@@ -5,6 +5,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/backsight/backsight/lab/device"
 	"github.com/backsight/backsight/lab/truth"
@@ -15,9 +16,14 @@ func runDevice(args []string) error {
 	fs := flag.NewFlagSet("device", flag.ExitOnError)
 	root := fs.String("truth", "testdata/truth", "the folder of cases")
 	only := fs.String("only", "", "only cases whose path holds this")
+	walks := fs.Bool("walks", false, "run the reader within programs on emulated machines, beside other ways to walk")
+	packages := fs.String("packages", "", "with -walks: a folder to unpack Debian's libunwind into; empty: without it")
 	dump := fs.Int("dump", 0, "print this many captures of each case that only Backsight gets whole")
 	if err := fs.Parse(args); err != nil {
 		return err
+	}
+	if *walks {
+		return runWalks(*only, *packages)
 	}
 	cases, err := truth.Cases(*root, *only)
 	if err != nil {
@@ -46,6 +52,37 @@ func runDevice(args []string) error {
 				fmt.Printf(" %x", uint64(f.PC))
 			}
 			fmt.Println()
+		}
+	}
+	return nil
+}
+
+// runWalks prints a table of the ways to walk within a program, by machine.
+func runWalks(only, packages string) error {
+	fmt.Print("| | way | walks | whole, % | wrong, % | instructions per frame | 99 % within |\n|---|---|---|---|---|---|---|\n")
+	for _, m := range device.Machines() {
+		if !strings.Contains(m.Name, only) {
+			continue
+		}
+		dir, err := os.MkdirTemp("", "walks")
+		if err != nil {
+			return err
+		}
+		ways, err := device.Walks(context.Background(), &m, "device", dir, packages)
+		if err != nil && packages != "" {
+			fmt.Fprintf(os.Stderr, "%s: without libunwind: %v\n", m.Name, err)
+			ways, err = device.Walks(context.Background(), &m, "device", dir, "")
+		}
+		os.RemoveAll(dir)
+		if err != nil {
+			fmt.Fprintf(os.Stderr, "skipped: %s: %v\n", m.Name, err)
+			continue
+		}
+		for i, w := range ways {
+			if w.N > 0 {
+				fmt.Printf("| %s | %s | %d | %.1f | %.1f | %d | %d |\n", m.Name, device.Ways[i], w.N, 100*float64(w.Whole)/float64(w.N),
+					100*float64(w.Wrong)/float64(w.N), w.Percentile(0.5), w.Percentile(0.99))
+			}
 		}
 	}
 	return nil

@@ -44,6 +44,8 @@ const (
 	headTrust  = "## Calibration"
 	headMatrix = "## The whole matrix"
 	headDiff   = "## Against the tables of binaries"
+	headTables = "## Tables for other programs"
+	headDevice = "## On a device"
 	headSoak   = "## Hostile input"
 )
 
@@ -99,6 +101,12 @@ func Write(ctx context.Context, w io.Writer, opt Options) error {
 	if err := decoders(w, &opt); err != nil {
 		return err
 	}
+	for _, t := range [][3]string{{headTables, "tables", tablesAnew}, {headDevice, "device", deviceAnew}} {
+		fmt.Fprintf(w, "\n%s\n\n", t[0])
+		if err := opt.recall(w, t[1], t[2]); err != nil {
+			return err
+		}
+	}
 	fmt.Fprintf(w, "\n%s\n\n", headSoak)
 	return opt.recall(w, "soak", soakAnew)
 }
@@ -108,6 +116,8 @@ const (
 	trustAnew   = "go run ./lab debian -o DIR && go run ./lab score -truth DIR -tier naked -calibration"
 	recordAnew  = "go run ./lab record -o DIR && go run ./lab conformance -matrix DIR"
 	compareAnew = "go run ./lab conformance FILE…"
+	tablesAnew  = "go run ./lab readers -truth DIR"
+	deviceAnew  = "go run ./lab device -truth DIR; go run ./lab device -walks -packages FOLDER"
 	soakAnew    = "lab/soak.sh 60 >lab/results/soak.md && go run ./lab conformance"
 	decodeAnew  = "BACKSIGHT_LONG=1 BACKSIGHT_BINARIES=FILE:… go test -v ./cpu/... >LOG; go run ./lab conformance -decoders LOG"
 )

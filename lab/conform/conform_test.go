@@ -21,7 +21,7 @@ func TestNothingGotWorse(t *testing.T) {
 	for _, w := range Worse(string(kept), b.String()) {
 		t.Error(w)
 	}
-	for _, head := range []string{headTrust, headMatrix, headDiff, headDecoders, headSoak} {
+	for _, head := range []string{headTrust, headMatrix, headDiff, headDecoders, headTables, headDevice, headSoak} {
 		if section(string(kept), head) != section(b.String(), head) {
 			t.Errorf("%s: not what lab/results has", head)
 		}

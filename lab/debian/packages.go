@@ -86,3 +86,10 @@ func (s *store) unpack(ctx context.Context) error {
 	}
 	return mergeUsr(s.root())
 }
+
+// Unpack downloads packages of a port, by Debian's name, with all that they depend on, and returns the
+// folder below dir that they are unpacked into. What was unpacked before is left as it is.
+func Unpack(ctx context.Context, port, dir string, packages ...string) (root string, err error) {
+	s := store{&Port{Name: port}, filepath.Join(dir, port)}
+	return s.root(), s.fetch(ctx, packages)
+}

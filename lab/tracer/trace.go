@@ -16,6 +16,7 @@ import (
 type Trace struct {
 	Captures []Capture
 	Images   []Image
+	Marks    []Mark
 	// Steps are the instructions executed since main was called; Odd the places that
 	// were to be captured but for a return address that did not lie in its frame.
 	Steps, Odd int
@@ -31,6 +32,15 @@ type Capture struct {
 	Memory []Memory             `json:"memory"`
 	// Chain are the activations, innermost first, down to main's.
 	Chain []Activation `json:"chain"`
+}
+
+// Mark is a place that the program marked with a number, by a system call that no kernel knows
+// (plugin.c, marking).
+type Mark struct {
+	Number int
+	// Step counts instructions; Chain is as in a Capture.
+	Step  int
+	Chain []Activation
 }
 
 // Memory is a part of the program's memory.
@@ -72,6 +82,7 @@ type line struct {
 	// Mistaken is the step from which captures in a signal have a wrong chain: only the
 	// handler's return told which instruction was interrupted.
 	Mistaken *int `json:"mistaken"`
+	Mark     *int `json:"mark"`
 	Steps    *int `json:"steps"`
 	Odd      int  `json:"odd"`
 }
@@ -99,9 +110,12 @@ func read(r io.Reader) (*Trace, error) {
 		switch {
 		case l.Mistaken != nil:
 			t.Captures = slices.DeleteFunc(t.Captures, func(c Capture) bool { return c.Kind == "signal" && c.Step >= *l.Mistaken })
+			t.Marks = slices.DeleteFunc(t.Marks, func(m Mark) bool { return m.Step >= *l.Mistaken })
 		case l.Steps != nil:
 			t.Steps, t.Odd = *l.Steps, l.Odd
 			return t, nil
+		case l.Mark != nil:
+			t.Marks = append(t.Marks, Mark{*l.Mark, l.Step, l.Chain})
 		case l.Path != "":
 			t.Images = append(t.Images, l.Image)
 		default:

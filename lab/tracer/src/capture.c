@@ -157,3 +157,10 @@ bool capture_write(FILE *f, const struct cpu *c, const struct place *p, enum kin
 	fputs("}\n", f);
 	return true;
 }
+
+void capture_mark(FILE *f, const struct place *p, uint64_t number)
+{
+	fprintf(f, "{\"mark\":%" PRIu64 ",\"step\":%" PRIu64, number, p->step);
+	write_chain(f, p);
+	fputs("}\n", f);
+}

@@ -24,4 +24,7 @@ void capture_called(const struct cpu *, struct activation *, uint64_t sp);
  * or the stack is too large. */
 bool capture_write(FILE *, const struct cpu *, const struct place *, enum kind);
 
+/* capture_mark writes the true chain at a place that the program marked with a number. */
+void capture_mark(FILE *, const struct place *, uint64_t number);
+
 #endif

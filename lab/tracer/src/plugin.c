@@ -151,6 +151,25 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	}
 }
 
+/* marking is the first argument of a system call by which a program marks a place, with the number in
+ * the second: prctl with an option that no kernel has ("BSmk"). */
+enum { marking = 0x42536d6b };
+
+static void on_syscall(qemu_plugin_id_t id, unsigned vcpu, int64_t call, uint64_t a1, uint64_t a2, uint64_t a3, uint64_t a4,
+                       uint64_t a5, uint64_t a6, uint64_t a7, uint64_t a8)
+{
+	struct tracer *t = &tracer;
+	(void)id, (void)call, (void)a3, (void)a4, (void)a5, (void)a6, (void)a7, (void)a8;
+	if (a1 != marking || vcpu != 0)
+		return;
+	pthread_mutex_lock(&t->lock);
+	if (!t->off && t->base > 0 && t->shadows[0].n > t->base) {
+		struct place p = { .shadow = &t->shadows[0], .base = t->base, .step = t->step };
+		capture_mark(t->out, &p, a2);
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
 static void on_thread(qemu_plugin_id_t id, unsigned vcpu)
 {
 	(void)id;
@@ -200,6 +219,7 @@ __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t 
 	pthread_atfork(NULL, NULL, on_fork);
 	qemu_plugin_register_vcpu_init_cb(id, on_thread);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translation);
+	qemu_plugin_register_vcpu_syscall_cb(id, on_syscall);
 	qemu_plugin_register_atexit_cb(id, on_end, NULL);
 	return 0;
 }
