@@ -16,6 +16,7 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
 
@@ -160,13 +161,20 @@ static void by_scan(struct chain *c, const void *context)
 }
 
 #ifdef LIBUNWIND
-static void by_libunwind(struct chain *c, void *context)
+static void by_libunwind(struct chain *c, ucontext_t *context)
 {
 	unw_cursor_t cursor;
 	unw_word_t pc;
+	unw_context_t *from = (unw_context_t *)context;
+#if defined(__arm__) /* libunwind's context is no ucontext_t there */
+	unw_context_t registers;
+
+	memcpy(&registers, &context->uc_mcontext.arm_r0, sizeof registers);
+	from = &registers;
+#endif
 
 	mark(UNWIND, 0);
-	if (sigsetjmp(crashed, 1) == 0 && unw_init_local2(&cursor, context, UNW_INIT_SIGNAL_FRAME) == 0)
+	if (sigsetjmp(crashed, 1) == 0 && unw_init_local2(&cursor, from, UNW_INIT_SIGNAL_FRAME) == 0)
 		do
 			if (unw_get_reg(&cursor, UNW_REG_IP, &pc) == 0)
 				add(c, (uintptr_t)pc & ~mode);
