@@ -47,6 +47,29 @@ func TestMIPSScheme(t *testing.T) {
 	}
 }
 
+// TestModuleInParts: since Linux 6.4 code and data have ranges of their own, and struct module is among
+// the data. What follows a size is filler, or on processors of 32 bits a pointer.
+func TestModuleInParts(t *testing.T) {
+	const code, data = ckseg + 0x8000, ckseg + 0xe000
+	for _, behind := range []uint64{0, 0xc032_0380} {
+		module := make([]byte, 0x2000)
+		put := func(off, v uint64) { binary.LittleEndian.PutUint64(module[0x380+off:], v) }
+		copy(module[0x380+24:], "loop")
+		put(320, code)
+		put(328, behind<<32|0x5000)
+		put(384, data)
+		put(392, behind<<32|0x2000)
+		var b target.Builder
+		b.Add(code, make([]byte, 0x5000), 0, target.PermRead|target.PermExec)
+		b.Add(data, module, 0, target.PermRead|target.PermWrite)
+		arch := mips64(t)
+		m, ok := moduleReader{arch, b.Memory(arch)}.loaded(data + 0x380)
+		if want := (target.Range{Lo: code, Hi: code + 0x5000}); !ok || m.name != "loop" || m.whole != want || m.text != want {
+			t.Errorf("%#x behind the size: %+v, %t", behind, m, ok)
+		}
+	}
+}
+
 // TestModuleOfMIPS: a struct module of Linux 6.1 is in the range that it states. A pointer that stands
 // before that leads to other memory, all of which MIPS can execute.
 func TestModuleOfMIPS(t *testing.T) {

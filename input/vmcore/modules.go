@@ -118,14 +118,14 @@ func cstring(memory *target.Memory, at uint64) string {
 }
 
 // loaded reads what a struct module says of where its module lies. Until Linux 6.3 one range
-// holds code and data, among them struct module itself; since 6.4 code has a range of its
-// own, which is the first near by that can be executed. Both are address and size.
+// holds code and data, among them struct module itself, and its size is followed by that of the
+// code; since 6.4 code has a range of its own, which is the first near by that can be executed.
 func (r moduleReader) loaded(at uint64) (m loaded, ok bool) {
 	m = loaded{name: cstring(r.memory, at+3*uint64(r.arch.AddrSize)), at: at}
 	r.ranges(at, func(base, size, text uint64) bool {
-		if at-base < size {
+		if at-base < size && text > 0 && text <= size {
 			m.whole = target.Range{Lo: base, Hi: base + size}
-			m.text = target.Range{Lo: base, Hi: base + min(size, text)}
+			m.text = target.Range{Lo: base, Hi: base + text}
 		}
 		return m.whole.Hi == 0
 	})
@@ -138,7 +138,7 @@ func (r moduleReader) loaded(at uint64) (m loaded, ok bool) {
 			return m.whole.Hi == 0
 		})
 	}
-	if m.whole.Hi == 0 || m.text.Hi == m.text.Lo {
+	if m.whole.Hi == 0 {
 		return m, false
 	}
 	m.table = r.names(&m)
