@@ -8,6 +8,8 @@ import (
 // certain are the certain entries of an image, and what was learned on the way to them.
 type certain struct {
 	entries keys
+	// handedOn are the functions whose addresses the program's start hands on: main.
+	handedOn keys
 	// single are targets that one possible call each names, on x86: candidates.
 	single keys
 	tables bool // unwind tables list functions
@@ -21,9 +23,12 @@ type certain struct {
 
 // findCertain makes the list of certain entries.
 func findCertain(code disasm.Code, ranges Ranges) *certain {
-	c, found := collector{code: code, found: disasm.NewSet(code)}, &certain{}
+	c, found := collector{code: code, found: disasm.NewSet(code)}, &certain{handedOn: handedOn(code)}
 	linked := c.linked()
 	c.declared(linked == 0)
+	for _, key := range found.handedOn {
+		c.add(code.Addr(key))
+	}
 	covered, some := c.listed(ranges)
 	found.tables, covered = some || linked > 0, max(covered, linked)
 	if found.all = listsText(code, covered); found.all {

@@ -4,6 +4,7 @@
 // candidates, analyses go where no certain entry explains a place.
 //
 //	what the file declares          certain     entry point, symbols, ranges of unwind tables
+//	what the entry point hands on   certain     main
 //	where declared code calls       certain     direct calls: a linear pass over the text, or
 //	                                            recursive descent where there are two
 //	                                            instruction sets
@@ -168,6 +169,10 @@ func (e *Entries) StartsImage(at disasm.Addr) bool {
 	pc, mode := e.code.Arch.SplitCode(e.code.Img.Entry)
 	return at == disasm.Addr{PC: pc, Mode: mode}
 }
+
+// HandedOn are the functions whose addresses the code at the image's entry point hands on, to be
+// called through them, as keys that the caller must not change: main.
+func (e *Entries) HandedOn() []uint64 { return e.certain().handedOn }
 
 // TablesList tells whether unwind tables list functions of the image.
 func (e *Entries) TablesList() bool { return e.certain().tables }

@@ -1,0 +1,111 @@
+package discover
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// maxStart bounds the instructions that are executed from the image's entry point on.
+const maxStart = 64
+
+// handedOn are the functions whose addresses the code at the image's entry point hands to the
+// first function that it calls: main, and in older programs what runs before and after it.
+//
+//	lea  main(%rip),%rdi          ldr r0,[pc,#16]; ldr r0,[sl,r0]      lw a0,-32744(gp)
+//	call *__libc_start_main(…)    bl  __libc_start_main                jalr t9
+//
+// The C library calls main through that pointer, so that no call names main. A first call that
+// is handed no function is followed: musl's _start calls _start_c, which hands main on.
+func handedOn(code disasm.Code) keys {
+	at, ok := code.Pointer(code.Img.Entry)
+	if !ok || code.Img.Entry == 0 {
+		return nil
+	}
+	s := start{code: code, interp: absint.New(code), left: maxStart, found: disasm.NewSet(code)}
+	s.state.Start(code.Arch)
+	for set := code.Arch.SelfRegs; set != 0; set = set.Without(set.First()) {
+		s.state.Set(set.First(), absint.Const(absint.Signed(at.PC, code.Arch)), code.Arch)
+	}
+	for ok && s.left > 0 {
+		at, ok = s.follow(at)
+	}
+	return s.found.Keys()
+}
+
+// start executes the code at an image's entry point.
+type start struct {
+	code   disasm.Code
+	interp absint.Interp
+	state  absint.State
+	left   int // instructions
+	found  *disasm.Set
+}
+
+// follow executes the instruction at a place, with its delay slot, and tells where control goes
+// on; false where the search ends.
+func (s *start) follow(at disasm.Addr) (next disasm.Addr, ok bool) {
+	var buf [2]cpu.Insn
+	n := s.code.Decode(at, buf[:])
+	s.left--
+	if n == 0 {
+		return at, false
+	}
+	in := &buf[0]
+	next = disasm.Addr{PC: at.PC + uint64(in.Len), Mode: at.Mode}
+	if !disasm.Transfers(in, s.code.Arch) {
+		s.interp.Exec(&s.state, in, at.PC)
+		return next, true
+	}
+	if in.Flags&cpu.FlagDelaySlot != 0 && n == 2 {
+		s.interp.Exec(&s.state, &buf[1], next.PC)
+	}
+	if in.Op == cpu.OpCall {
+		if r, thunk := disasm.PCThunk(s.code, disasm.Target(in)); thunk {
+			s.state.Set(r, absint.Const(absint.Signed(next.PC, s.code.Arch)), s.code.Arch)
+			return next, true
+		}
+		s.handed()
+	}
+	to := disasm.Target(in)
+	return to, in.Op != cpu.OpReturn && in.Flags&(cpu.FlagConditional|cpu.FlagTable|cpu.FlagMemory) == 0 &&
+		to.PC != 0 && len(s.found.Keys()) == 0
+}
+
+// handed notes the functions whose addresses the callee is handed, in registers or on the stack.
+func (s *start) handed() {
+	arch := s.code.Arch
+	kept := arch.Preserved | arch.Globals | arch.SelfRegs
+	for r := range arch.Regs {
+		if reg := cpu.Reg(r); !kept.Has(reg) && reg != arch.LR && reg != arch.PC {
+			s.note(s.state.Regs[r])
+		}
+	}
+	for i := range s.state.Slots {
+		s.note(s.state.Slots[i].Val)
+	}
+}
+
+// note notes a value that is the address of a function, and the function behind a lone jump to
+// it (aarch64's _start has such a jump to main near by, where the linker may place main far off).
+func (s *start) note(v absint.Value) {
+	if v.Kind != absint.Constant || v.Off == 0 {
+		return
+	}
+	at, ok := s.code.Pointer(uint64(v.Off) & s.code.Arch.AddrMask())
+	if !ok || at.PC&(s.code.Arch.InsnAlign-1) != 0 {
+		return
+	}
+	s.found.Add(at)
+	var buf [2]cpu.Insn
+	n := s.code.Decode(at, buf[:])
+	for i := range n {
+		switch in := &buf[i]; {
+		case in.Op == cpu.OpJump && in.Flags&(cpu.FlagConditional|cpu.FlagTable|cpu.FlagMemory) == 0 && in.Target != 0:
+			s.found.Add(disasm.Target(in))
+			return
+		case in.Op != cpu.OpNop:
+			return
+		}
+	}
+}
