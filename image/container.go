@@ -10,6 +10,8 @@ type Symbol struct {
 	Mode cpu.Mode
 	// Size is 0 where the file does not say; lookup then reaches to the next symbol.
 	Size uint64
+	// Resolver: the function there tells the dynamic linker where calls go (STT_GNU_IFUNC).
+	Resolver bool
 }
 
 // Container reads what is lazy out of a file format. Methods are called from several

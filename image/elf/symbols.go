@@ -78,7 +78,7 @@ func (all *symbols) covering(addr uint64) (*symtab, sym, bool) {
 
 // symbol makes the public form, the only place where names become strings.
 func (t *symtab) symbol(s *sym) image.Symbol {
-	out := image.Symbol{Name: t.name(s), Addr: s.value, Size: s.size}
+	out := image.Symbol{Name: t.name(s), Addr: s.value, Size: s.size, Resolver: s.typ() == sttIFunc}
 	if t.isFunction(s) {
 		out.Addr, out.Mode = t.code(s)
 	}

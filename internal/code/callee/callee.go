@@ -61,7 +61,7 @@ type Effects struct {
 	calls   memo.Table[uint64, Effect]
 	found   memo.Table[uint64, byDepth]
 	stubs   memo.Table[uint64, uint64]
-	exports memo.Table[exported, disasm.Addr]
+	exports memo.Table[exported, Export]
 
 	searches sync.Pool // of *search
 	// got is the address that i386's PLT stubs have in ebx, 0 if unknown.

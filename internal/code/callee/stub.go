@@ -161,15 +161,23 @@ type exported struct {
 	lib  weak.Pointer[image.Image]
 }
 
-// Bound is the place in lib, an image address of lib, of what lib exports under the name of
-// the import that the dynamic linker stores at slot; false where there is none.
-func (f *Effects) Bound(slot uint64, lib *image.Image) (disasm.Addr, bool) {
+// Export is where a library's symbol is, as an image address of the library.
+type Export struct {
+	disasm.Addr
+	// Choices are the functions among which code at Addr chooses where calls go; nil where calls
+	// go to Addr itself.
+	Choices []disasm.Addr
+}
+
+// Bound is what lib exports under the name of the import that the dynamic linker stores at slot;
+// false where there is none.
+func (f *Effects) Bound(slot uint64, lib *image.Image) (Export, bool) {
 	question := exported{slot, weak.Make(lib)}
 	export, known := f.exports.Find(question)
 	if !known {
 		if name, ok := f.code.Img.Import(slot); ok {
 			s, _ := lib.SymbolNamed(name)
-			export = disasm.Addr{PC: s.Addr, Mode: s.Mode}
+			export = exportOf(lib, &s)
 		}
 		f.exports.Keep(question, export)
 	}

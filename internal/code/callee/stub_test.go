@@ -91,7 +91,7 @@ func TestBound(t *testing.T) {
 		2000: c3
 		2010: c3`}.Image(t)
 	for range 2 { // found, and remembered
-		if to, ok := f.Bound(0x4000, lib); !ok || to != at(0x2010) {
+		if to, ok := f.Bound(0x4000, lib); !ok || to.Addr != at(0x2010) {
 			t.Errorf("f is bound to %#x", to.PC)
 		}
 		if to, ok := f.Bound(0x4008, lib); ok {
