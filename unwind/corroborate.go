@@ -1,9 +1,11 @@
 package unwind
 
+import "slices"
+
 // corroborate looks back over a finished walk, which took for granted that every frame is
 // corroborated, and says of each frame how sure it is. root: the stack was walked to its
-// end. graph may be nil.
-func corroborate(frames []Frame, root bool, graph CallGraph) {
+// end. graph may be nil, and within know nothing of the stack.
+func corroborate(frames []Frame, root bool, graph CallGraph, within interiors) {
 	first := firstInDoubt(frames)
 	if first == 0 {
 		return
@@ -12,12 +14,15 @@ func corroborate(frames []Frame, root bool, graph CallGraph) {
 		if f := &frames[len(frames)-1]; root && !f.Exact && !f.derived() && graph.EndsThread(f.Module, f.PC, f.Mode) {
 			f.Checks |= ThreadStart
 		}
+		if root {
+			proveByStart(frames, first, graph)
+		}
 		confirmInwards(frames, first, root)
 		for i := max(first-1, 1); i < len(frames); i++ {
 			frames[i].Trust = settled(frames, i)
 		}
 	}
-	passOutwards(frames[first-1:])
+	passOutwards(frames[first-1:], within)
 	if graph != nil {
 		doubtLostBits(frames[first:], graph)
 	}
@@ -32,6 +37,41 @@ func firstInDoubt(frames []Frame) int {
 		}
 	}
 	return 0
+}
+
+// proveByStart finds the indirect call by which the C library calls main. The program's start
+// hands main's address on, and calls lead straight from there to the function that calls a
+// function through a pointer; if that function is main, then the call is that of main.
+//
+//	#4  _start               main's address goes to        the outermost frame
+//	#3  __libc_start_main    ◄─ call __libc_start_main     proven
+//	#2  call_main            ◄─ call call_main             proven
+//	#1  main                 ◄─ call *%rax                 proven by #4
+//
+// That matters where #1 is in doubt, which does not pass on to #2 then, and where main's frame was
+// not derived in two ways.
+func proveByStart(frames []Frame, first int, graph CallGraph) {
+	last := len(frames) - 1
+	i := last - 1
+	for i >= first && frames[i].Checks.proven() {
+		i--
+	}
+	if i < max(first, 2) {
+		return
+	}
+	f, main, start := &frames[i], &frames[i-1], &frames[last]
+	const doubts = TargetUnclear | AtStart | OneBitElsewhere
+	if f.derived() && main.Trust == Certain && main.Checks&doubts == 0 {
+		return
+	}
+	if f.Checks.has(CallBefore) && f.Checks&(targetChecks|TargetDiffers) == 0 && start.Module != nil && start.Module == main.Module &&
+		allDerived(frames[i+1:]) && graph.Witnesses().StartHandsOn(start.Module, start.CallSite, main.CallSite, main.Mode) {
+		f.Checks |= TargetMatches
+	}
+}
+
+func allDerived(frames []Frame) bool {
+	return !slices.ContainsFunc(frames, func(f Frame) bool { return !f.derived() })
 }
 
 // confirmInwards goes from the outermost frame inwards to the one at index first, and says
@@ -96,6 +136,13 @@ func (f *Frame) derived() bool {
 		trustOf(f.Method, f.Checks.assumingCorroborated()) == Certain
 }
 
+// called tells whether frame i, at whose PC a function begins, is the one that its call is in: the
+// next frame's call goes straight to that function, whose size led there. A pointer to the
+// function behind it would have to lie where another call of the same function had returned to.
+func called(frames []Frame, i int) bool {
+	return frames[i].onlyAtStart() && i+1 < len(frames) && frames[i+1].Checks.has(FrameSize) && frames[i+1].Checks.proven()
+}
+
 // settled is what the frame with index i is worth by itself, after the second look.
 func settled(frames []Frame, i int) Trust {
 	f := &frames[i]
@@ -104,7 +151,7 @@ func settled(frames []Frame, i int) Trust {
 	}
 	t, outermost := trustOf(f.Method, f.Checks), i+1 == len(frames)
 	switch {
-	case f.Checks.has(AtStart): // the PC may be a pointer to that function
+	case f.Checks.has(AtStart) && !called(frames, i): // the PC may be a pointer to that function
 	case f.Checks.has(OneBitElsewhere) && (outermost || !frames[i+1].Checks.has(TargetMatches)): // which function is it?
 	case !outermost && frames[i+1].Trust == Guess: // only a search leads on
 	default:
@@ -127,15 +174,21 @@ func settled(frames []Frame, i int) Trust {
 // pointer's) tells less: a damaged word may lead to another activation of f. And where the
 // next frame is not proven, the other function's size may have led to some frame further
 // out, from which all goes on as it should.
-func passOutwards(frames []Frame) {
+//
+// Nor does the doubt pass on where nothing was skipped on the way: see interiors.settle.
+func passOutwards(frames []Frame, within interiors) {
 	trust := Certain
 	local := false // the last frame alone is in doubt, and not in its place
 	for i := range frames {
 		f := &frames[i]
-		if local && f.Checks.has(FrameSize) && (f.Checks.has(TargetMatches) || f.Checks.has(Corroborated) && frames[i-1].onlyAtStart()) {
+		sized := f.Checks.has(FrameSize)
+		if local && sized && (f.Checks.has(TargetMatches) || f.Checks.has(Corroborated) && frames[i-1].onlyAtStart()) {
 			trust = Certain
 		}
-		local = trust == Certain && f.Checks.has(FrameSize) && (f.derived() || f.ruled())
+		local = trust == Certain && sized && (f.derived() || f.ruled())
+		if local && i > 0 && f.Trust < Certain && !f.Checks.has(AtStart) && within.settle(frames, i) {
+			continue
+		}
 		trust = min(trust, f.Trust)
 		f.Trust = trust
 	}

@@ -54,7 +54,9 @@ func TestCorroborate(t *testing.T) {
 		{"else another function's size may have led further out", false,
 			[]frame{c(proven|sized, Certain), c(indirect|sized|OneBitElsewhere, Likely), c(indirect|sized, Likely), c(proven|sized, Likely)}},
 		{"a pointer to a function can be the return address of a call that never returns", false,
-			[]frame{c(proven|sized|AtStart, Likely), c(proven|sized, Certain)}},
+			[]frame{c(proven|sized|AtStart, Likely), c(proven, Likely)}},
+		{"unless the next call goes straight to the function that the call is in, and the sizes of the frames meet", false,
+			[]frame{c(proven|sized|AtStart, Certain), c(proven|sized, Certain)}},
 		{"what its function's size leads to says which function it is", false,
 			[]frame{c(proven|sized|AtStart, Likely), c(indirect|sized, Certain), c(proven, Certain)}},
 		{"unless nothing tells whether that is a frame", false,
@@ -85,7 +87,7 @@ func TestCorroborate(t *testing.T) {
 			frames = append(frames, Frame{Checks: f.checks, Trust: f.was, Method: method, Exact: f.checks.has(Interrupted)})
 			want = append(want, f.want)
 		}
-		corroborate(frames, walk.root, syscalls{})
+		corroborate(frames, walk.root, syscalls{}, interiors{})
 		var got []Trust
 		for i := range frames {
 			got = append(got, frames[i].Trust)
@@ -115,7 +117,7 @@ func TestUnconfirmedRule(t *testing.T) {
 		for _, checks := range []Checks{c.doubt, c.next, agreed | TargetMatches} {
 			frames = append(frames, Frame{Checks: checks, Trust: Likely, Method: MethodCode})
 		}
-		corroborate(frames, false, syscalls{})
+		corroborate(frames, false, syscalls{}, interiors{})
 		if frames[1].Trust != Likely || frames[2].Trust != c.want || frames[3].Trust != c.want {
 			t.Errorf("%s: %v, %v, %v", c.what, frames[1].Trust, frames[2].Trust, frames[3].Trust)
 		}

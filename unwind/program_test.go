@@ -127,6 +127,10 @@ type graph struct {
 	blind              bool // to where functions end
 	// unpointed is a function that no pointer leads to.
 	unpointed uint64
+	clues     map[uint64][][]unwind.Clue // by return address
+	binds     uint64                     // a PLT stub
+	// main is a function whose address the one at 0 hands on.
+	main uint64
 }
 
 func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool, uint64) {
@@ -135,7 +139,21 @@ func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) 
 
 func (graph) Stub(*target.Snapshot, uint64, cpu.Mode, uint64) (uint64, bool) { return 0, false }
 
+func (f graph) Binds(_ *target.Snapshot, entry uint64, _ cpu.Mode, _ uint64) bool {
+	return entry != 0 && entry == f.binds
+}
+
 func (f graph) EndsThread(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.threadEnd }
+
+func (f graph) Witnesses() unwind.Witnesses { return f }
+
+func (f graph) Clues(_ *target.Snapshot, _, frame *unwind.Frame) [][]unwind.Clue {
+	return f.clues[frame.PC]
+}
+
+func (f graph) StartHandsOn(_ *target.Module, start, pc uint64, _ cpu.Mode) bool {
+	return f.main != 0 && start&^0xff == 0 && pc&^0xff == f.main
+}
 
 func (f graph) BehindSyscall(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.syscall }
 

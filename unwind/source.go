@@ -206,12 +206,29 @@ type CallGraph interface {
 	// EndsThread tells whether code at pc in m, where a call came back, goes straight to the
 	// system call that ends the thread.
 	EndsThread(m *target.Module, pc uint64, mode cpu.Mode) bool
+	// Witnesses are what else the code says of calls.
+	Witnesses() Witnesses
 	// BehindSyscall tells whether the instruction before pc in m is a system call.
 	BehindSyscall(m *target.Module, pc uint64, mode cpu.Mode) bool
 	// LeavesException tells whether the code at pc in m leads to exception returns only:
 	// entry code that jumps to a function may have the function return there, where no call
 	// stands before (Linux for ARM: badr lr, ret_fast_syscall; ldr pc, [tbl, scno, lsl #2]).
 	LeavesException(m *target.Module, pc uint64, mode cpu.Mode) bool
+}
+
+// Witnesses say of calls that the instructions alone leave open which ones they may have been, by
+// what they left behind and by where pointers lead.
+type Witnesses interface {
+	// Clues lists what tells the call behind frame f from others in its function that are one bit of
+	// the return address away and may have led to the callee as well: a list for each of them;
+	// none at all where nothing tells one of them.
+	Clues(snap *target.Snapshot, callee, f *Frame) [][]Clue
+	// StartHandsOn tells whether code at pc is of a function whose address m's first function, the
+	// one that has start, hands to what it calls: main.
+	StartHandsOn(m *target.Module, start, pc uint64, mode cpu.Mode) bool
+	// Binds tells whether the dynamic linker was entered to bind the import of the PLT stub at entry:
+	// what the PLT pushed below cfa, of the frame that the stub was called in, names the import.
+	Binds(snap *target.Snapshot, entry uint64, mode cpu.Mode, cfa uint64) bool
 	// CalledByPointer tells whether a call through a pointer may lead to the function that has
 	// pc in m: No where neither data nor code holds the function's address, and no jump leaves
 	// another function for this one.

@@ -24,5 +24,5 @@ func (s *splicer) cannotPoint(callee *Frame) bool {
 	if graph == nil || callee.Method == methodCount || callee.Exact || callee.Module == nil {
 		return false
 	}
-	return graph.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) == No
+	return graph.Witnesses().CalledByPointer(callee.Module, callee.CallSite, callee.Mode) == No
 }

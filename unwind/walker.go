@@ -41,6 +41,8 @@ type Walker struct {
 	frame  State         // the frame being unwound
 	regs   cpu.Registers // its registers
 	sample *sampled      // of WalkSample; made when first needed
+	// siblings looks at calls one bit away; made when first needed.
+	siblings *siblings
 	// maxFrames bounds the frames of this walk.
 	maxFrames int
 }
@@ -109,9 +111,9 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 	}
 	dst, end := w.callers(dst, first)
 	if w.opt.CallGraph != nil {
-		w.finder.verifier.weighElsewhere(snap, dst[first:])
+		w.weighLostBits(snap, t, dst[first:])
 	}
-	corroborate(dst[first:], end.Reason == StopRoot, w.opt.CallGraph)
+	corroborate(dst[first:], end.Reason == StopRoot, w.opt.CallGraph, interiors{snap})
 	if last := len(dst) - 1; last > first && end.deadEnd() {
 		dst[last].Trust = min(dst[last].Trust, Likely)
 	}

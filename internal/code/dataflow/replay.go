@@ -66,3 +66,34 @@ func (f *Function) StateAfterCall(site disasm.Addr, st *absint.State) bool {
 	}
 	return true
 }
+
+// StateInBlock replays the block that ends in the call at a site, up to the call, from what
+// registers and memory hold at the block's beginning: its start values.
+func StateInBlock(f *Function, site disasm.Addr, st *absint.State) bool {
+	b, _ := f.blocks.at(site.PC)
+	if b == nil || b.mode != site.Mode {
+		return false
+	}
+	st.Start(f.an.Arch)
+	cur := disasm.NewCursor(f.an.Code)
+	cur.Seek(b.addr())
+	for pc := b.start; pc <= site.PC; {
+		in := cur.Next(pc)
+		switch {
+		case in == nil:
+			return false
+		case pc == site.PC:
+			if in.Flags&cpu.FlagDelaySlot != 0 {
+				if call, slot := cur.Slot(pc); slot != nil {
+					f.interp.Exec(st, slot, pc+uint64(call.Len))
+				}
+			}
+			return true
+		case disasm.Transfers(in, f.an.Arch):
+			return false
+		}
+		f.interp.Exec(st, in, pc)
+		pc += uint64(in.Len)
+	}
+	return false
+}

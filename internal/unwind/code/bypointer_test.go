@@ -57,11 +57,11 @@ func TestCalledByPointer(t *testing.T) {
 		"nobody points there":                     {0x400098, unwind.No},
 		"outside of the code nothing is known of": {0x300000, unwind.Unknown},
 	} {
-		if got := New(nil).CalledByPointer(m, c.pc+m.Bias, 0); got != c.want {
+		if got := New(nil).Witnesses().CalledByPointer(m, c.pc+m.Bias, 0); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	if got := New(nil).CalledByPointer(nil, 0x400000, 0); got != unwind.Unknown {
+	if got := New(nil).Witnesses().CalledByPointer(nil, 0x400000, 0); got != unwind.Unknown {
 		t.Errorf("without a module: %v", got)
 	}
 }
@@ -72,7 +72,7 @@ func TestCalledByPointerElsewhere(t *testing.T) {
 	p := exported
 	p.Data = map[uint64][]uint64{0x410000: {0, 0, 0}}
 	m := &target.Module{Image: p.Image(t)}
-	if got := New(nil).CalledByPointer(m, 0x400024, 0); got != unwind.Unknown {
+	if got := New(nil).Witnesses().CalledByPointer(m, 0x400024, 0); got != unwind.Unknown {
 		t.Errorf("%v, want unknown", got)
 	}
 }

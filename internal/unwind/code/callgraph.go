@@ -80,10 +80,29 @@ func (p *program) binding(snap *target.Snapshot, m *target.Module, slot uint64, 
 		return disasm.Addr{}, unwind.Unknown
 	}
 	export, ok := p.callees.Bound(slot, lib.Image)
-	if !ok {
+	if !ok || export.Choices != nil {
 		return disasm.Addr{}, unwind.Unknown
 	}
 	return disasm.Addr{PC: lib.ToTarget(export.PC), Mode: export.Mode}, unwind.Unknown
+}
+
+// choice is the function to which a PLT stub goes that jumps through the word at an image address,
+// if one of those at pc was the dynamic linker's choice: memset's for the processor. The nearest
+// one below pc has pc, or none has.
+func (p *program) choice(snap *target.Snapshot, m *target.Module, slot, pc uint64) (to disasm.Addr, ok bool) {
+	lib, found := snap.ModuleAt(pc)
+	if !found || lib.Image == nil {
+		return to, false
+	}
+	export, _ := p.callees.Bound(slot, lib.Image)
+	at := inImage(lib, pc)
+	for _, c := range export.Choices {
+		if c.PC <= at && (!ok || c.PC > to.PC) {
+			to, ok = c, true
+		}
+	}
+	to.PC = lib.ToTarget(to.PC)
+	return to, ok
 }
 
 // Callee implements unwind.CallGraph.
@@ -110,6 +129,12 @@ func (s *Source) Callee(snap *target.Snapshot, site uint64, mode cpu.Mode) (uint
 	}
 	return m.ToTarget(to.PC), to.Mode, true
 }
+
+// Witnesses implements unwind.CallGraph.
+func (s *Source) Witnesses() unwind.Witnesses { return witnesses{s} }
+
+// witnesses are what the code says of calls by what they left behind.
+type witnesses struct{ src *Source }
 
 // OneFunction implements unwind.CallGraph. Yes takes a way through the code: where no entry is
 // certain between the places, one of a function may lie there that only pointers lead to.

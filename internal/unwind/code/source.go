@@ -51,6 +51,7 @@ type program struct {
 	searched memo.Table[question, result]
 	reached  memo.Table[reach, reachable]
 	pointed  memo.Table[disasm.Addr, unwind.Answer] // by entry: may a pointer lead there?
+	clues    memo.Table[pair, [][]unwind.Clue]
 }
 
 // keptAnswers bounds a generation of answers: in a batch of captures the same places come
@@ -59,6 +60,9 @@ const keptAnswers = 4096
 
 // keptSearches bounds a generation of search results, of some 10 KB each.
 const keptSearches = 64
+
+// keptClues bounds a generation of clues: of the return addresses that are one bit from others.
+const keptClues = 1024
 
 type programKey struct{}
 
@@ -72,7 +76,7 @@ func newProgram(c disasm.Code, ranges discover.Ranges) *program {
 	p.heights = heights.New(c, p.entries)
 	p.callees = p.heights.Effects()
 	p.flows = dataflow.New(c, p.entries, p.callees, p.heights)
-	p.answers.Bound, p.searched.Bound, p.reached.Bound = keptAnswers, keptSearches, keptAnswers
+	p.answers.Bound, p.searched.Bound, p.reached.Bound, p.clues.Bound = keptAnswers, keptSearches, keptAnswers, keptClues
 	p.pointed.Bound = keptAnswers
 	return p
 }

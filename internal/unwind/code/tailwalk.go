@@ -105,6 +105,12 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 			w.add(to)
 			return a, true
 		}
+		if to, ok := p.choice(w.snap, m, slot, w.pc); ok {
+			w.alone = false
+			w.addTails(m, f.Tails)
+			w.add(to)
+			return unwind.Unknown, true
+		}
 		w.addImport(p, m, slot)
 	}
 	if f.Complete {
@@ -167,7 +173,7 @@ func (w *tailWalk) addExport(p *program, lib *target.Module, slot uint64) bool {
 		return false
 	}
 	export, ok := p.callees.Bound(slot, lib.Image)
-	if ok {
+	if ok && export.Choices == nil {
 		w.add(disasm.Addr{PC: lib.ToTarget(export.PC), Mode: export.Mode})
 	}
 	return ok

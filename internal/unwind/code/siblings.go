@@ -1,0 +1,60 @@
+package code
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/unwind"
+)
+
+// farthestSibling bounds how far away another call of a function is looked for.
+const farthestSibling = 1 << 24
+
+// siblings are the calls in the frame's function whose return address is one bit from the frame's,
+// and which may have led to the callee.
+func (t *telling) siblings() (list []cpu.CallSite) {
+	m := t.frame.Module
+	arch := m.Image.Arch
+	at := inImage(m, t.frame.PC)
+	text, ok := m.Image.Segment(at - 1)
+	own, isCall := cpu.CallSite{}, false
+	if ok {
+		own, isCall = callsite.InSegment(m, text, at, t.frame.Mode)
+	}
+	for bit := max(arch.InsnAlign, 1); isCall && bit < farthestSibling; bit <<= 1 {
+		other, ok := callsite.InSegment(m, text, at^bit, t.frame.Mode)
+		if ok && t.fn.Contains(inImage(m, other.Addr)) && t.mayCall(&own, &other) {
+			list = append(list, other)
+		}
+	}
+	return list
+}
+
+// mayCall tells whether another call may have led to the callee as well as the frame's own.
+func (t *telling) mayCall(own, other *cpu.CallSite) bool {
+	if !other.Direct {
+		return !own.Direct
+	}
+	if own.Direct && own.Target == other.Target {
+		return true
+	}
+	if t.steps > maxTelling {
+		return true
+	}
+	a, alone, cost := t.src.Reaches(t.snap, other.Target, other.TargetMode, t.callee.CallSite)
+	t.alone, t.steps = t.alone && alone, t.steps+int(cost)
+	return a == unwind.Yes || a == unwind.YesByJump
+}
+
+// straight tells whether a direct call goes to the callee's entry, if need be through a PLT stub.
+func (t *telling) straight(call *cpu.CallSite) bool {
+	if !call.Direct {
+		return false
+	}
+	if t.entry == (disasm.Addr{PC: call.Target, Mode: call.TargetMode}) {
+		return true
+	}
+	to, ok := t.src.Stub(t.snap, call.Target, call.TargetMode, t.callee.CallSite)
+	t.alone = false
+	return ok && to == t.entry.PC
+}

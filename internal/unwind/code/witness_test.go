@@ -1,0 +1,141 @@
+package code
+
+import (
+	"reflect"
+	"testing"
+
+	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// placed is a program where it was linked, and a capture of it with a stack.
+func placed(t *testing.T, p codetest.Program, words ...uint64) (*target.Module, *target.Snapshot) {
+	img := p.Image(t)
+	lo, hi := img.Bounds()
+	m := &target.Module{Name: "program", Image: img, Range: target.Range{Lo: lo, Hi: hi}}
+	s := synth.Stack(img.Arch)
+	for _, w := range words {
+		s.Word(w)
+	}
+	return m, synth.Capture(img.Arch, []*target.Module{m}, s.Place(0x7fff_0000))
+}
+
+// TestClues: f keeps what it is passed in x19. One call passes what its caller has in x19, the
+// other one, which returns one bit away, what lies in memory.
+func TestClues(t *testing.T) {
+	m, snap := placed(t, codetest.Program{CPU: "aarch64", Listing: `
+	400000 <caller>:
+	400100 <f>:
+	400200 <g>:
+		400000: a9be7bfd  stp x29,x30,[sp,#-32]!
+		400004: a90153f3  stp x19,x20,[sp,#16]
+		400008: aa0003f3  mov x19,x0
+		40000c: aa0103f4  mov x20,x1
+		400010: aa1303e0  mov x0,x19
+		400014: 9400003b  bl  400100
+		400018: d503201f  nop
+		40001c: d503201f  nop
+		400020: d503201f  nop
+		400024: d503201f  nop
+		400028: d503201f  nop
+		40002c: d503201f  nop
+		400030: f9400680  ldr x0,[x20,#8]
+		400034: 94000033  bl  400100
+		400038: a94153f3  ldp x19,x20,[sp,#16]
+		40003c: a8c27bfd  ldp x29,x30,[sp],#32
+		400040: d65f03c0  ret
+		400100: a9be7bfd  stp x29,x30,[sp,#-32]!
+		400104: f9000bf3  str x19,[sp,#16]
+		400108: aa0003f3  mov x19,x0
+		40010c: 9400003d  bl  400200
+		400110: f9400bf3  ldr x19,[sp,#16]
+		400114: a8c27bfd  ldp x29,x30,[sp],#32
+		400118: d65f03c0  ret
+		400200: d65f03c0  ret`})
+	x19, _ := m.Image.Arch.RegByName("x19")
+	x20, _ := m.Image.Arch.RegByName("x20")
+	kept := unwind.Operand{Kind: unwind.InRegister, Reg: x19}
+	loaded := unwind.Operand{Kind: unwind.InMemory, Reg: x20, Off: 8}
+	f := unwind.Frame{PC: 0x400110, CallSite: 0x40010c, Module: m}
+	for _, tt := range []struct {
+		pc         uint64
+		own, other unwind.Operand
+	}{{0x400018, kept, loaded}, {0x400038, loaded, kept}} {
+		want := [][]unwind.Clue{{{What: kept, Own: tt.own, Other: tt.other, OfCallee: true, Straight: true}}}
+		for range 2 { // found, and kept
+			frame := unwind.Frame{PC: tt.pc, CallSite: tt.pc - 4, Module: m}
+			if got := New(nil).Witnesses().Clues(snap, &f, &frame); !reflect.DeepEqual(got, want) {
+				t.Errorf("%#x: %+v, want %+v", tt.pc, got, want)
+			}
+		}
+	}
+	alone := unwind.Frame{PC: 0x400110, CallSite: 0x40010c, Module: m}
+	g := unwind.Frame{PC: 0x400200, CallSite: 0x400200, Module: m, Exact: true}
+	if got := New(nil).Witnesses().Clues(snap, &g, &alone); got != nil {
+		t.Errorf("a call without siblings has clues: %+v", got)
+	}
+}
+
+// TestBinds: what the PLT pushed is the number of the import of one stub.
+func TestBinds(t *testing.T) {
+	const cfa = 0x7fff_0000 + 3*8
+	_, snap := placed(t, codetest.Program{CPU: "x86_64", Data: map[uint64][]uint64{0x403000: {0, 0, 0, 0x400016, 0x400026}}, Listing: `
+		400000: ff 35 02 30 00 00  push 0x403008
+		400006: ff 25 04 30 00 00  jmp  *0x403010
+		40000c: 0f 1f 40 00        nop
+		400010: ff 25 02 30 00 00  jmp  *0x403018
+		400016: 68 00 00 00 00     push $0
+		40001b: e9 e0 ff ff ff     jmp  400000
+		400020: ff 25 fa 2f 00 00  jmp  *0x403020
+		400026: 68 01 00 00 00     push $1
+		40002b: e9 d0 ff ff ff     jmp  400000`}, 0x7f00_0000, 1, 0x400500)
+	for entry, want := range map[uint64]bool{0x400010: false, 0x400020: true, 0x400000: false} {
+		if got := New(nil).Witnesses().Binds(snap, entry, 0, cfa); got != want {
+			t.Errorf("x86-64, stub at %#x: %t, want %t", entry, got, want)
+		}
+	}
+	if New(nil).Witnesses().Binds(snap, 0x400020, 0, cfa+8) {
+		t.Error("x86-64: a word elsewhere is the number")
+	}
+	arm64 := codetest.Program{CPU: "aarch64", Data: map[uint64][]uint64{0x402000: {0, 0}}, Listing: `
+		400020: d0000010  adrp x16,402000
+		400024: f9400211  ldr  x17,[x16]
+		400028: 91000210  add  x16,x16,#0
+		40002c: d61f0220  br   x17
+		400030: d0000010  adrp x16,402000
+		400034: f9400611  ldr  x17,[x16,#8]
+		400038: 91002210  add  x16,x16,#8
+		40003c: d61f0220  br   x17`}
+	_, snap = placed(t, arm64, 0x402008, 0x400500)
+	for entry, want := range map[uint64]bool{0x400020: false, 0x400030: true} {
+		if got := New(nil).Witnesses().Binds(snap, entry, 0, 0x7fff_0010); got != want {
+			t.Errorf("AArch64, stub at %#x: %t, want %t", entry, got, want)
+		}
+	}
+}
+
+// TestStartHandsOn: main is what the program's start hands on, up to the call in main that never
+// returns.
+func TestStartHandsOn(t *testing.T) {
+	m, _ := placed(t, codetest.Program{CPU: "x86_64", Entry: 0x400000, Listing: `
+		400000: 48 8d 3d 19 00 00 00  lea  0x19(%rip),%rdi
+		400007: ff 15 f0 1f 00 00     call *0x1ff0(%rip)
+		40000d: f4                    hlt
+		400020: 50                    push %rax
+		400021: e8 0a 00 00 00        call 400030
+		400030: f4                    hlt`})
+	w := New(nil).Witnesses()
+	for _, tt := range []struct {
+		start, pc uint64
+		want      bool
+	}{{0x400007, 0x400021, true}, {0x400007, 0x400007, false}, {0x400021, 0x400021, false}} {
+		if got := w.StartHandsOn(m, tt.start, tt.pc, 0); got != tt.want {
+			t.Errorf("from %#x to %#x: %t, want %t", tt.start, tt.pc, got, tt.want)
+		}
+	}
+	if w.StartHandsOn(nil, 0, 0, 0) {
+		t.Error("no module has a start")
+	}
+}

@@ -1,0 +1,96 @@
+package unwind
+
+import (
+	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/target"
+)
+
+// interiors looks for return addresses within frames. snap may be nil: nothing is known then.
+type interiors struct{ snap *target.Snapshot }
+
+// How far nothing may have been skipped: so many frames, of so many bytes each.
+const maxSettling, maxInterior = 16, 2 << 10
+
+// settle tells whether the frames that follow from frame i are frames, whatever call of which
+// function frame i itself is. From there sizes that code or tables tell lead from return address
+// to return address, up to one behind a call straight to the function of the frame before, and no
+// other word on the way looks like a return address.
+//
+//	#4  g     ◄─ call f: goes to #3's function              proven
+//	#3  f     ◄─ call *%rax                                 sound, as the next two are
+//	#2  h     ◄─ call k@plt: may have led to #1             in doubt
+//	#1  …
+//
+// Were #2 another function, with a larger frame than h, then h's size would have led over that
+// function's own return address, and a word in h's frame would be one; with a smaller frame, h's
+// would end among that function's locals, and the return address would stand further out, in
+// the frame of #3 or on.
+func (n interiors) settle(frames []Frame, i int) bool {
+	last := i + 1
+	for ; ; last++ {
+		if last == len(frames) || last > i+maxSettling || frames[last].Exact || !frames[last].Checks.has(FrameSize) || !frames[last].derived() {
+			return false
+		}
+		switch frames[last].Checks & targetChecks {
+		case TargetMatches:
+		case TargetUnclear: // a direct call elsewhere, as far as anyone knows
+			return false
+		default:
+			continue
+		}
+		break
+	}
+	for ; i < last; i++ {
+		if n.snap == nil || !frames[i-1].HasCFA || !n.holdsOnly(frames[i-1].CFA, frames[i].CFA, frames[i+1].PC) {
+			return false
+		}
+	}
+	return true
+}
+
+// holdsOnly tells whether one word of a frame from lo to hi looks like a return address, and
+// that word is ra.
+func (n interiors) holdsOnly(lo, hi, ra uint64) bool {
+	if hi-lo > maxInterior {
+		return false
+	}
+	arch, found := n.snap.Arch, 0
+	for at := lo; at < hi; at += uint64(arch.AddrSize) {
+		word, ok := n.snap.Memory.Uint(at, arch.AddrSize)
+		if !ok {
+			return false
+		}
+		switch pc, is := n.returnAddress(word); {
+		case is && pc != ra:
+			return false
+		case is:
+			found++
+		}
+	}
+	return found == 1
+}
+
+// returnAddress is the code address that a word means, signed or not, and whether a call may
+// return there.
+func (n interiors) returnAddress(word uint64) (uint64, bool) {
+	arch := n.snap.Arch
+	pc, is := n.behindCall(word)
+	if !is && n.snap.CodeMask != 0 {
+		pc, is = n.behindCall(word & n.snap.CodeMask)
+	}
+	for i := 0; i < len(arch.AddrBits) && !is; i++ {
+		pc, is = n.behindCall(unsigned(word, arch.AddrBits[i]))
+	}
+	return pc, is
+}
+
+// behindCall tells whether a code address follows a call, or nobody knows.
+func (n interiors) behindCall(word uint64) (uint64, bool) {
+	pc, mode := n.snap.Arch.SplitCode(word)
+	m, _ := n.snap.ModuleAt(pc - 1)
+	if executable(n.snap, pc-1, m)&Executable == 0 {
+		return pc, false
+	}
+	_, kind := callsite.BeforeIn(n.snap, m, pc, mode)
+	return pc, kind != callsite.NoCall
+}
