@@ -95,15 +95,27 @@ func (w *words) stackPointer(arch *cpu.Arch, mem *target.Memory, regs *cpu.Regis
 
 // noProcessStack says what a report lacks of a fault in the handler of an interrupt: the registers
 // of the task that the handler interrupted lie where PSP points to, which nothing in memory has.
-// The xPSR of a handler of faults may be its own, not that of the code with the fault.
+// That a task was interrupted, EXC_RETURN tells, which the handler saved: the first one above SP
+// that returns to no other handler.
 func noProcessStack(arch *cpu.Arch, mem *target.Memory, regs *cpu.Registers) (issues []string) {
-	const supervisorCall = 11 // the first exception that is no fault
+	const reach = 1024 // words
 	n := cortexm.ExceptionNumber(regs.Val[arch.Status])
 	psp, _ := arch.RegByName("psp")
-	if _, printed := regs.Lookup(psp); printed || n < supervisorCall || len(mem.Segments()) == 0 {
+	sp, ok := regs.Lookup(arch.SP)
+	if _, printed := regs.Lookup(psp); printed || n == 0 || !ok {
 		return nil
 	}
-	return []string{fmt.Sprintf("the fault is in the handler of %s, and PSP is not printed: the frames of a task that the handler interrupted are not found from here", cortexm.ExceptionName(n))}
+	for i := range uint64(reach) {
+		v, ok := mem.Uint(sp+4*i, 4)
+		ret := cortexm.ExcReturn(v)
+		switch {
+		case !ok || ret.Valid() && ret.Thread() && !ret.ProcessStack():
+			return nil
+		case ret.Valid() && ret.ProcessStack():
+			return []string{fmt.Sprintf("the fault is in the handler of %s, and PSP is not printed: the task that the handler interrupted is not found from here", cortexm.ExceptionName(n))}
+		}
+	}
+	return nil
 }
 
 // extendedPart is by how much the frame grows with floating-point registers.
