@@ -25,7 +25,7 @@ var (
 	// smallTypes are the folders whose types are held to 15 fields and 20 methods.
 	smallTypes = []string{"unwind/", "internal/unwind/", "internal/code/", "image/elf/", "image/macho/", "image/dyldcache/", "image/flat/", "image/kernel/",
 		"input/darwin/", "input/machcore/", "input/plcrash/", "input/appletext/", "input/console/", "input/elfcore/", "input/snapshot/",
-		"locals/", "internal/die/", "input/rtos/", "input/faultlog/", "input/regtext/", "input/firmware/",
+		"locals/", "symbol/", "internal/die/", "input/rtos/", "input/faultlog/", "input/regtext/", "input/firmware/",
 		"render/",
 		"input/vmcore/", "input/kernellog/", "input/linux/", "internal/tasks/", "internal/btf/", "internal/paging/", "internal/kallsyms/"}
 	// largeTypes are those among them that have more.

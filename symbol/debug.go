@@ -94,16 +94,13 @@ func debugOf(img *image.Image) *debugInfo {
 	n := min(len(d.aranges)/shortest, maxUnits)
 	d.units, d.spans = make([]unit, 0, n), make([]span, 0, n)
 	d.guard(func() {
-		d.readAranges(d.addUnit)
+		d.readAranges(func(header dwarf.Offset) (int, bool) { // a unit known by where its header is
+			d.units = append(d.units, unit{header: header})
+			return len(d.units) - 1, len(d.units) <= maxUnits
+		})
 		sortSpans(d.spans)
 	})
 	return d
-}
-
-// addUnit makes a unit of .debug_aranges known by where its header is.
-func (d *debugInfo) addUnit(header dwarf.Offset) (int, bool) {
-	d.units = append(d.units, unit{header: header})
-	return len(d.units) - 1, len(d.units) <= maxUnits
 }
 
 // guard runs f. debug/dwarf reads what compilers write; on what an attacker wrote
@@ -160,14 +157,9 @@ func (d *debugInfo) parse(abbrev, info []byte) *dwarf.Data {
 func (d *debugInfo) locate(addr uint64) (l Location) {
 	d.guard(func() {
 		d.work.Add(workPerLookup)
-		u := d.unitAt(addr)
-		if u == nil && !d.all {
-			d.loadAll()
-			u = d.unitAt(addr)
-		}
-		if u != nil {
-			d.read(u)
-			l = d.locateIn(u, addr)
+		if u, ok := d.findUnit(addr); ok {
+			u.readWhole()
+			l = u.locateIn(addr)
 		}
 	})
 	return l
@@ -188,22 +180,32 @@ func (d *debugInfo) locateInObject(addr uint64) (l Location) {
 	return l
 }
 
-// unitAt finds the unit that an address belongs to, nil if there is none that can
-// be read.
-func (d *debugInfo) unitAt(addr uint64) *unit {
-	i, ok := covering(d.spans, addr)
-	if !ok || d.units[i].data == nil && !d.open(&d.units[i]) {
-		return nil
+// findUnit finds the unit that an address belongs to: among all, where those that are known have
+// none that can be read.
+func (d *debugInfo) findUnit(addr uint64) (u unitReader, ok bool) {
+	if u, ok = d.unitAt(addr); ok || d.all {
+		return u, ok
 	}
-	return &d.units[i]
+	d.loadAll()
+	return d.unitAt(addr)
+}
+
+// unitAt is findUnit among those that are known.
+func (d *debugInfo) unitAt(addr uint64) (u unitReader, ok bool) {
+	i, ok := covering(d.spans, addr)
+	if !ok {
+		return u, false
+	}
+	u = unitReader{&d.units[i], d}
+	return u, u.data != nil || u.open()
 }
 
 // locateIn names an address of a unit that has been read.
-func (d *debugInfo) locateIn(u *unit, addr uint64) Location {
+func (u unitReader) locateIn(addr uint64) Location {
 	l := Location{Dir: u.dir}
 	file, line := u.lines.find(addr)
 	if i, ok := covering(u.functions, addr); ok {
-		f := d.function(u, dwarf.Offset(i), addr)
+		f := u.function(dwarf.Offset(i), addr)
 		l.Function, l.Entry = f.name, f.entry
 		if f.cut {
 			file, line = "", 0 // the row's place is in the call that is missing

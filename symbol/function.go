@@ -41,8 +41,8 @@ type walker struct {
 	cut  bool // d's budget was spent
 }
 
-func (d *debugInfo) walker(u *unit, at dwarf.Offset) *walker {
-	w := &walker{Reader: u.data.Reader(), d: d, unit: budget.New("entries of a unit", 1024, 8*u.size)}
+func (u unitReader) walker(at dwarf.Offset) *walker {
+	w := &walker{Reader: u.data.Reader(), d: u.d, unit: budget.New("entries of a unit", 1024, 8*u.size)}
 	w.Seek(at)
 	return w
 }
@@ -93,42 +93,42 @@ func (w *walker) skip(e *dwarf.Entry) {
 	}
 }
 
-// read reads what a unit has: its functions and its line table.
-func (d *debugInfo) read(u *unit) {
+// readWhole reads what the unit has: its functions and its line table.
+func (u unitReader) readWhole() {
 	if u.read {
 		return
 	}
 	u.read, u.lines = true, &lineTable{}
-	w := d.walker(u, u.die)
+	w := u.walker(u.die)
 	e := w.next()
 	if e == nil {
 		return
 	}
-	info := d.dies(u)
+	info := u.dies()
 	u.dir, _ = info.Text(die.Entry{Entry: e}, dwarf.AttrCompDir)
 	if at, ok := e.Val(dwarf.AttrStmtList).(int64); ok {
-		u.lines = d.readLines(uint64(at), u.dir)
+		u.lines = u.d.readLines(uint64(at), u.dir)
 	}
-	if k, ok := d.skeletonOf(u, e); ok && d.split(u, k) {
-		w = d.walker(u, u.die)
+	if k, ok := u.skeletonOf(e); ok && u.split(k) {
+		w = u.walker(u.die)
 		if e = w.next(); e == nil {
 			return
 		}
 	}
-	d.readFunctions(u, w, isC(e))
+	u.readFunctions(w, isC(e))
 	sortSpans(u.functions)
 }
 
 // readFunctions finds the functions of a unit that have code. plain: there are none below other
 // entries.
-func (d *debugInfo) readFunctions(u *unit, w *walker, plain bool) {
-	o := d.outline(u, w)
+func (u unitReader) readFunctions(w *walker, plain bool) {
+	o := u.outline(w)
 	for root := o.next(); root && o.next(); {
 		function := o.shape.tag == dwarf.TagSubprogram
 		if function && o.shape.placed {
 			w.Seek(o.at)
 			if e, err := w.Next(); err == nil && e != nil {
-				u.functions = d.addRanges(u.functions, u.data, e, int(e.Offset))
+				u.functions = u.d.addRanges(u.functions, u.data, e, int(e.Offset))
 			}
 		}
 		if plain || function {
@@ -146,13 +146,13 @@ func isC(unit *dwarf.Entry) bool {
 }
 
 // function reads the subprogram at an offset, with the functions inlined at addr.
-func (d *debugInfo) function(u *unit, at dwarf.Offset, addr uint64) (f function) {
-	w := d.walker(u, at)
+func (u unitReader) function(at dwarf.Offset, addr uint64) (f function) {
+	w := u.walker(at)
 	e := w.next()
 	if e == nil {
 		return f
 	}
-	f.name = d.name(u, e)
+	f.name = u.name(e)
 	if r, err := u.data.Ranges(e); err == nil && len(r) > 0 {
 		f.entry = entryOf(e, r)
 	}
@@ -167,10 +167,10 @@ func (d *debugInfo) function(u *unit, at dwarf.Offset, addr uint64) (f function)
 			return f
 		case e.Tag == 0:
 			depth--
-		case e.Tag == dwarf.TagInlinedSubroutine && d.covers(u, e, addr):
-			f.inlined = append(f.inlined, d.inlined(u, e))
+		case e.Tag == dwarf.TagInlinedSubroutine && u.covers(e, addr):
+			f.inlined = append(f.inlined, u.inlined(e))
 			if f.cut = len(f.inlined) == maxInlined; f.cut {
-				d.leaveOut(".debug_info", uint64(e.Offset), errInlined)
+				u.d.leaveOut(".debug_info", uint64(e.Offset), errInlined)
 			}
 			if f.cut || !e.Children {
 				return f
@@ -196,16 +196,16 @@ func entryOf(e *dwarf.Entry, ranges [][2]uint64) uint64 {
 	return ranges[0][0]
 }
 
-func (d *debugInfo) covers(u *unit, e *dwarf.Entry, addr uint64) bool {
+func (u unitReader) covers(e *dwarf.Entry, addr uint64) bool {
 	ranges, err := u.data.Ranges(e)
-	d.work.Draw(len(ranges)) // where this fails, so does the next DIE's
+	u.d.work.Draw(len(ranges)) // where this fails, so does the next DIE's
 	return err == nil && slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= addr && addr < r[1] })
 }
 
-func (d *debugInfo) inlined(u *unit, e *dwarf.Entry) inlined {
+func (u unitReader) inlined(e *dwarf.Entry) inlined {
 	file, _ := e.Val(dwarf.AttrCallFile).(int64)
 	line, _ := e.Val(dwarf.AttrCallLine).(int64)
-	return inlined{name: d.name(u, e), callFile: int(file), callLine: int(max(0, line))}
+	return inlined{name: u.name(e), callFile: int(file), callLine: int(max(0, line))}
 }
 
 // maxOrigins bounds the chain from an inlined or out-of-line instance to its
@@ -217,8 +217,8 @@ const attrMIPSLinkageName dwarf.Attr = 0x2007
 
 // name is a function's linkage name if one is stated, else its plain name, here
 // or in what the DIE stems from (DWARF 5 §3.3.8).
-func (d *debugInfo) name(u *unit, own *dwarf.Entry) (name string) {
-	info, e := d.dies(u), die.Entry{Entry: own}
+func (u unitReader) name(own *dwarf.Entry) (name string) {
+	info, e := u.dies(), die.Entry{Entry: own}
 	for range maxOrigins {
 		for _, a := range [...]dwarf.Attr{dwarf.AttrLinkageName, attrMIPSLinkageName} {
 			if s, ok := info.Text(e, a); ok {

@@ -25,10 +25,10 @@ type outline struct {
 }
 
 // outline begins at the unit's own entry.
-func (d *debugInfo) outline(u *unit, w *walker) *outline {
+func (u unitReader) outline(w *walker) *outline {
 	o := &outline{w: w, begin: u.begin}
 	end := min(uint64(u.begin)+u.size, uint64(len(u.info)))
-	o.r = bin.NewAt(u.info[:end], uint64(u.begin), d.big)
+	o.r = bin.NewAt(u.info[:end], uint64(u.begin), u.d.big)
 	_, wide := unitLength(&o.r)
 	o.sizes.offset = 4
 	if wide {
@@ -44,7 +44,7 @@ func (d *debugInfo) outline(u *unit, w *walker) *outline {
 		o.sizes.addr = int(o.r.U8())
 	}
 	o.r.Seek(uint64(u.die))
-	o.shapes = shapesOf(u.abbrev, abbrev, d.big, &o.sizes)
+	o.shapes = shapesOf(u.abbrev, abbrev, u.d.big, &o.sizes)
 	return o
 }
 

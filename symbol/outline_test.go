@@ -51,7 +51,7 @@ func outlined(s formSizes, order binary.AppendByteOrder, abbrev, entries []byte)
 	u.size = uint64(len(u.info))
 	img := image.New(image.Header{Arch: &cpu.Arch{BigEndian: bin.Uint(order.AppendUint16(nil, 1), true) == 1}}, nil)
 	d := newDebugInfo(img, u.size, nil)
-	return d.outline(u, &walker{d: d, unit: budget.New("entries", 1024, 0)})
+	return unitReader{u, d}.outline(&walker{d: d, unit: budget.New("entries", 1024, 0)})
 }
 
 // TestOutline: behind a value of each form, in each kind of unit, the next entry is found.

@@ -53,17 +53,13 @@ func (s *Symbolizer) Scope(m *target.Module, addr uint64, use func(Scope)) (foun
 // scope finds the unit and the function of an address.
 func (d *debugInfo) scope(addr uint64) (sc Scope, ok bool) {
 	d.work.Add(workPerLookup)
-	u := d.unitAt(addr)
-	if u == nil && !d.all {
-		d.loadAll()
-		u = d.unitAt(addr)
-	}
-	if u == nil {
+	u, ok := d.findUnit(addr)
+	if !ok {
 		return sc, false
 	}
-	d.read(u)
+	u.readWhole()
 	f, ok := covering(u.functions, addr)
-	sc = Scope{Info: d.dies(u), Unit: u.die, Function: dwarf.Offset(f), Begin: u.header - u.begin, Version: unitVersion(d.img, u.header), Section: d.section}
+	sc = Scope{Info: u.dies(), Unit: u.die, Function: dwarf.Offset(f), Begin: u.header - u.begin, Version: unitVersion(d.img, u.header), Section: d.section}
 	if s := u.other; s != nil {
 		sc.Base, sc.Split, sc.Section, sc.Begin = s.base, true, s.section, s.begin
 	}

@@ -38,7 +38,7 @@ type splitUnit struct {
 }
 
 // skeletonOf reads the skeleton that a unit's entry is; false for whole units.
-func (d *debugInfo) skeletonOf(u *unit, e *dwarf.Entry) (k skeleton, ok bool) {
+func (u unitReader) skeletonOf(e *dwarf.Entry) (k skeleton, ok bool) {
 	for _, a := range []dwarf.Attr{attrDwoName, attrGNUDwoName} {
 		if name, is := e.Val(a).(string); is {
 			k.name, ok = name, true
@@ -47,16 +47,16 @@ func (d *debugInfo) skeletonOf(u *unit, e *dwarf.Entry) (k skeleton, ok bool) {
 	if !ok {
 		return k, false
 	}
-	k.dir, k.version = u.dir, unitVersion(d.img, u.header)
+	k.dir, k.version = u.dir, unitVersion(u.d.img, u.header)
 	k.base, _ = e.Val(dwarf.AttrLowpc).(uint64)
 	addrBase, _ := e.Val(dwarf.AttrAddrBase).(int64)
 	if k.version < 5 {
 		id, _ := e.Val(attrGNUDwoID).(int64)
 		rangesBase, _ := e.Val(attrGNURangesBase).(int64)
 		addrBase, _ = e.Val(attrGNUAddrBase).(int64)
-		k.id, k.ranges = uint64(id), from(d.section(".debug_ranges"), uint64(rangesBase))
+		k.id, k.ranges = uint64(id), from(u.d.section(".debug_ranges"), uint64(rangesBase))
 	} else {
-		r := bin.New(d.img.SectionPart(".debug_info", uint64(u.header), 24), d.big)
+		r := bin.New(u.d.img.SectionPart(".debug_info", uint64(u.header), 24), u.d.big)
 		_, wide := unitLength(&r)
 		r.Skip(8) // version, unit_type, address_size, debug_abbrev_offset
 		if wide {
@@ -64,7 +64,7 @@ func (d *debugInfo) skeletonOf(u *unit, e *dwarf.Entry) (k skeleton, ok bool) {
 		}
 		k.id = r.U64()
 	}
-	k.addrs = from(d.section(".debug_addr"), uint64(addrBase))
+	k.addrs = from(u.d.section(".debug_addr"), uint64(addrBase))
 	return k, true
 }
 
@@ -74,18 +74,18 @@ func from(section []byte, off uint64) []byte { return section[min(off, uint64(le
 // split replaces a skeleton by the other part of its unit, where that is found: in the package
 // of all of them beside the program, in the file that the compiler wrote, or in one of that
 // name beside the program. It reports whether it has.
-func (d *debugInfo) split(u *unit, k skeleton) bool {
-	beside := filepath.Dir(d.img.Path)
+func (u unitReader) split(k skeleton) bool {
+	beside := filepath.Dir(u.d.img.Path)
 	named := filepath.FromSlash(k.name)
 	if !path.IsAbs(k.name) {
 		named = filepath.Join(filepath.FromSlash(k.dir), named)
 	}
-	for _, file := range []string{d.img.Path + ".dwp", named, filepath.Join(beside, filepath.FromSlash(k.name)), filepath.Join(beside, path.Base(k.name))} {
-		section, ok := d.img.Companion(file)
+	for _, file := range []string{u.d.img.Path + ".dwp", named, filepath.Join(beside, filepath.FromSlash(k.name)), filepath.Join(beside, path.Base(k.name))} {
+		section, ok := u.d.img.Companion(file)
 		if !ok {
 			continue
 		}
-		if c, ok := contributionOf(section, k.id, d.big); ok && d.openSplit(u, k, c) {
+		if c, ok := contributionOf(section, k.id, u.d.big); ok && u.openSplit(k, c) {
 			return true
 		}
 	}
@@ -97,9 +97,9 @@ func (d *debugInfo) split(u *unit, k skeleton) bool {
 const strOffsetsHeader, listsHeader = 8, 12
 
 // openSplit parses the other part of a unit.
-func (d *debugInfo) openSplit(u *unit, k skeleton, c contribution) bool {
+func (u unitReader) openSplit(k skeleton, c contribution) bool {
 	for at := uint64(0); at < uint64(len(c.info)); {
-		r := bin.NewAt(c.info, at, d.big)
+		r := bin.NewAt(c.info, at, u.d.big)
 		n, wide := unitLength(&r)
 		size := uint64(r.Offset()) - at + n
 		if n == 0 || n > uint64(r.Len()) || wide {
@@ -107,7 +107,7 @@ func (d *debugInfo) openSplit(u *unit, k skeleton, c contribution) bool {
 		}
 		h := splitHeader(&r)
 		if r.Err() == nil && h.compile && (h.version < 5 || h.id == k.id) {
-			return d.parseSplit(u, k, c, at, size, &h, uint64(r.Offset())-at)
+			return u.parseSplit(k, c, at, size, &h, uint64(r.Offset())-at)
 		}
 		at += size
 	}
@@ -138,14 +138,14 @@ func splitHeader(r *bin.Reader) (h header) {
 
 // parseSplit hands the unit to debug/dwarf, as if it were whole: what it counts in begins where
 // the unit's part does.
-func (d *debugInfo) parseSplit(u *unit, k skeleton, c contribution, at, size uint64, h *header, die uint64) bool {
-	t := abbreviations(c.abbrev, h.abbrev, d.big)
-	if t.cut || t.foreign || t.wide || !d.abbrevs.Draw(t.size) || !d.kept.Draw(int(min(size, 1<<31))) {
+func (u unitReader) parseSplit(k skeleton, c contribution, at, size uint64, h *header, die uint64) bool {
+	t := abbreviations(c.abbrev, h.abbrev, u.d.big)
+	if t.cut || t.foreign || t.wide || !u.d.abbrevs.Draw(t.size) || !u.d.kept.Draw(int(min(size, 1<<31))) {
 		return false
 	}
-	abbrev := plainForms(c.abbrev[h.abbrev:][:t.size], d.big)
+	abbrev := plainForms(c.abbrev[h.abbrev:][:t.size], u.d.big)
 	info := append([]byte(nil), c.info[at:at+size]...)
-	clear(abbrevField(info, false, d.big))
+	clear(abbrevField(info, false, u.d.big))
 	if h.version >= 5 {
 		c.strOffsets, c.ranges, c.locs = from(c.strOffsets, strOffsetsHeader), from(c.ranges, listsHeader), from(c.locs, listsHeader)
 	} else {

@@ -11,8 +11,8 @@ type supplement struct {
 }
 
 // dies are the entries of a unit and those that they refer to.
-func (d *debugInfo) dies(u *unit) die.Info {
-	return die.Info{Data: u.data, Supplement: d.supplement}
+func (u unitReader) dies() die.Info {
+	return die.Info{Data: u.data, Supplement: u.d.supplement}
 }
 
 // supplement opens the supplementary file when an entry first refers there. Its units are held to

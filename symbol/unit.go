@@ -124,26 +124,32 @@ func unitHeader(r *bin.Reader, wide bool) (abbrev uint64, compile bool) {
 	return abbrev, compile
 }
 
+// unitReader reads what a unit has, from the debug information that it is a part of.
+type unitReader struct {
+	*unit
+	d *debugInfo
+}
+
 // open reads a unit alone. It reports false where the unit cannot be, be it that it
 // refers to others.
-func (d *debugInfo) open(u *unit) bool {
+func (u unitReader) open() bool {
 	var info []byte
 	if u.ahead != nil {
 		info = <-u.ahead
 		u.ahead = nil
 	} else {
-		info = d.readUnit(u.header)
+		info = u.d.readUnit(u.header)
 	}
-	r := bin.New(info, d.big)
+	r := bin.New(info, u.d.big)
 	_, wide := unitLength(&r)
 	abbrevAt, compile := unitHeader(&r, wide)
-	abbrev, ok := d.ownAbbrevs(abbrevAt)
+	abbrev, ok := u.ownAbbrevs(abbrevAt)
 	if r.Err() != nil || !compile || !ok {
 		return false
 	}
-	clear(abbrevField(info, wide, d.big)) // of what the unit gets, its table is at 0
+	clear(abbrevField(info, wide, u.d.big)) // of what the unit gets, its table is at 0
 	u.die, u.size = dwarf.Offset(r.Offset()), uint64(len(info))
-	u.data, u.info, u.abbrev = d.parse(abbrev, info), info, abbrev
+	u.data, u.info, u.abbrev = u.d.parse(abbrev, info), info, abbrev
 	return u.data != nil
 }
 
