@@ -1,6 +1,7 @@
 package kernellog
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -109,6 +110,9 @@ Call trace:
 			t.Errorf("arm64: %s, frames may be missing before: %t", l.Symbol, l.Gap)
 		}
 	}
+	if said := fmt.Sprint(snapshots(t, oops)[0].Issues); !strings.Contains(said, "leaf returns to a tracer, return_to_handler") {
+		t.Errorf("arm64: %s", said)
+	}
 	const warning = `WARNING: CPU: 0 PID: 98 at toy.c:59 warn_c+0x4c/0x60 [toy]
 CPU: 0 PID: 98 Comm: sh Tainted: G           OE      6.1.0-5kc-malta #1
 Call Trace:
@@ -118,6 +122,12 @@ Call Trace:
 	th := &snapshots(t, warning)[0].Threads[0]
 	if got := chainOf(th); got != "show_stack! ?return_to_handler! warn_c" || !th.Listed[2].Gap {
 		t.Errorf("MIPS: %s", got)
+	}
+	if said := fmt.Sprint(snapshots(t, warning)[0].Issues); !strings.Contains(said, "show_stack returns to a tracer") {
+		t.Errorf("MIPS: %s", said)
+	}
+	if said := fmt.Sprint(snapshots(t, mipsOops)[0].Issues); strings.Contains(said, "tracer") {
+		t.Errorf("nothing was traced: %s", said)
 	}
 }
 

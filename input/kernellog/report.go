@@ -20,6 +20,9 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 	if r.cut {
 		out.Issues = append(out.Issues, target.Issue{Kind: target.IssueCapture, Text: "the log ends within a report, " + out.Title})
 	}
+	if issue, ok := r.tracedIssue(); ok {
+		out.Issues = append(out.Issues, issue)
+	}
 	t := &out.Thread
 	t.Crashed = r.crash
 	if r.crash {
