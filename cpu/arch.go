@@ -47,6 +47,10 @@ type Arch struct {
 	SelfRegs RegSet
 	// Globals hold one value throughout an image's code (gp).
 	Globals RegSet
+	// Platform are registers that the platform may reserve, which a call leaves as they were
+	// then: the pointer of the shadow call stack (x18 of AArch64, AAPCS64 6.1.1; gp of RISC-V).
+	// Elsewhere nobody reads behind a call what they held.
+	Platform RegSet
 	// GPBias is by how many bytes the value of Globals lies behind the start of the
 	// image's GOT (MIPS: 0x7ff0, so that signed 16-bit offsets reach all of the first
 	// 64 KiB; System V ABI MIPS supplement, chapter 5); 0 where Globals is empty.

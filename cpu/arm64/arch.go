@@ -75,6 +75,7 @@ func describe(bigEndian bool) *cpu.Arch {
 		Status:     cpu.NoReg,
 		Regs:       registers(),
 		Preserved:  preserved,
+		Platform:   cpu.SetOf(X0 + 18),
 		Zero:       cpu.NoReg,
 		ThreadExit: cpu.SystemCall{Reg: X0 + 8, Number: 93},
 		// The record lies anywhere in the frame (AAPCS64 6.4.6): above it may be

@@ -86,6 +86,7 @@ func (v variant) describe() *cpu.Arch {
 		Regs:       registers(v.word),
 		Preserved:  v.preserved(),
 		Zero:       Zero,
+		Platform:   cpu.SetOf(GP),
 		// psABI, "Frame Pointer Convention": s0 holds the CFA.
 		FPChain: &cpu.FPChain{SavedFP: -2 * w, SavedRA: -w, CFA: 0},
 		ELF:     v.elf(),

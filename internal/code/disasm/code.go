@@ -186,7 +186,7 @@ func (c Code) InsnSize(mode cpu.Mode) uint64 {
 // CallerSaved are the registers that a call clobbers by the ABI.
 func (c Code) CallerSaved() cpu.RegSet {
 	all := cpu.RegSet(1)<<len(c.Arch.Regs) - 1
-	return all &^ c.Arch.Preserved.With(c.Arch.SP).With(c.Arch.Zero).With(c.Arch.PC)
+	return all &^ c.Arch.Platform &^ c.Arch.Preserved.With(c.Arch.SP).With(c.Arch.Zero).With(c.Arch.PC)
 }
 
 // Text calls visit for the bytes of every executable segment.

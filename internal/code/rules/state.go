@@ -123,15 +123,18 @@ func saved(st *absint.State, want absint.Value, arch *cpu.Arch) (unwind.RegRule,
 
 // inSlot finds the slot that holds a register's entry value, one that SP still covers before
 // one below: a routine that saved the register for a while is over (RISC-V's ftrace_caller, which
-// links in t0 and runs before the function saves ra itself).
+// links in t0 and runs before the function saves ra itself). A slot of the frame comes before
+// one elsewhere: of a caller's frame nobody knows the pointer to the shadow call stack.
 func inSlot(st *absint.State, want absint.Value, arch *cpu.Arch) (found unwind.RegRule, ok bool) {
 	for i := range st.Slots {
 		sl := &st.Slots[i]
-		if sl.Val != want || ok && sl.Released() {
+		at := sl.Address()
+		inFrame := at.RelativeTo(arch.SP)
+		if sl.Val != want || ok && (sl.Released() || !inFrame) {
 			continue
 		}
 		rr := noRule()
-		if at := sl.Address(); at.RelativeTo(arch.SP) {
+		if inFrame {
 			if sl.Off >= 0 {
 				continue // above the CFA is the caller's: no function begins at the entry
 			}
@@ -141,7 +144,7 @@ func inSlot(st *absint.State, want absint.Value, arch *cpu.Arch) (found unwind.R
 		} else {
 			continue
 		}
-		if found, ok = rr, true; !sl.Released() {
+		if found, ok = rr, true; inFrame && !sl.Released() {
 			break
 		}
 	}
