@@ -72,10 +72,8 @@ func (g *graph) set(b *block, st *absint.State) {
 func (g *graph) join(b *block, st *absint.State, how edge, site uint64) {
 	sp, own := st.Regs[g.Arch.SP], b.sp
 	g.spDiffers = g.spDiffers || sp != own && b.start != g.entry
-	if sp != own && (b.start == g.entry || how > edgeTable || how == edgeTable && sp.Kind != absint.Unknown && b.via <= edgeTable) {
-		// Nothing but the function's own calls comes to its entry with a frame. A table of known
-		// size leads to its cases wherever SP is, unless that is known to be elsewhere.
-		return
+	if sp != own && (b.start == g.entry || how > edgeTable || how == edgeTable && b.via <= edgeTable) {
+		return // nothing but the function's own calls comes to its entry with a frame
 	}
 	if sp.Kind == absint.StartRelative && own.Kind == sp.Kind && own.Base == sp.Base && own.Off != sp.Off {
 		switch {

@@ -8,13 +8,14 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// byFP takes the CFA from the frame pointer, where a way out that says the same does and
-// two paths in the function differ in SP: a call on one of them never returns, or SP moves
-// in a loop. dash's readtoken1 calls alloca(64) in a loop around a switch; after each round
-// the CFA is 64 bytes further from SP, and where it was from the frame pointer.
+// byFP takes CFA and return address from where the function finds them when it leaves, where a
+// preserved register leads there and two paths in the function differ in SP: a call on one of
+// them never returns, or SP moves in a loop. dash's readtoken1 calls alloca(64) in a loop around
+// a switch; after each round the CFA is 64 bytes further from SP, and where it was from the frame
+// pointer.
 func (c *candidate) byFP(way *unwind.Rule, arch *cpu.Arch) {
-	if c.fn.SPDiffers && c.CFA.Base == arch.SP && way.CFA.Kind == unwind.RegPlus && way.CFA.Base == arch.FP {
-		c.CFA = way.CFA
+	if c.fn.SPDiffers && c.CFA.Base == arch.SP && way.CFA.Kind == unwind.RegPlus && arch.Preserved.Has(way.CFA.Base) {
+		c.CFA, c.RA = way.CFA, way.RA
 	}
 }
 

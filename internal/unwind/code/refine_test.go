@@ -32,3 +32,42 @@ func TestReloadedRA(t *testing.T) {
 		}
 	}
 }
+
+// TestTableInLoop: what a case does to SP and RA holds in all cases, to which the next round of
+// the loop comes. So libgcc interprets call frame information, where DW_CFA_remember_state calls
+// alloca.
+func TestTableInLoop(t *testing.T) {
+	img := codetest.Program{CPU: "mips o32 big", Data: map[uint64][]uint64{0x410000: {0x400030, 0x40003c}}, Listing: `
+	400000 <f>:
+		400000: 27bdffe8  addiu sp,sp,-24
+		400004: afbf0014  sw    ra,20(sp)
+		400008: afbe0010  sw    s8,16(sp)
+		40000c: 03a0f025  move  s8,sp
+		400010: 2c820002  sltiu v0,a0,2      loop
+		400014: 1040000e  beqz  v0,400050
+		400018: 00041080  sll   v0,a0,2
+		40001c: 3c030041  lui   v1,0x41
+		400020: 00621821  addu  v1,v1,v0
+		400024: 8c620000  lw    v0,0(v1)
+		400028: 00400008  jr    v0
+		40002c: 8ca40000  lw    a0,0(a1)
+		400030: 27bdffc0  addiu sp,sp,-64    case 0
+		400034: 1000fff6  b     400010
+		400038: 00000000  nop
+		40003c: 0c140000  jal   500000       case 1
+		400040: 00000000  nop
+		400044: 1000fff2  b     400010
+		400048: 00000000  nop
+		40004c: 00000000  nop
+		400050: 03c0e825  move  sp,s8        default
+		400054: 8fbf0014  lw    ra,20(sp)
+		400058: 8fbe0010  lw    s8,16(sp)
+		40005c: 03e00008  jr    ra
+		400060: 27bd0018  addiu sp,sp,24`}.Image(t)
+	const want = "CFA=s8+24 RA=[CFA-4] s8=[CFA-8]"
+	for _, pc := range []uint64{0x400030, 0x40003c} {
+		if got := first(New(nil), exact(img, pc, 0)); got != want {
+			t.Errorf("at %x: %s, want %s", pc, got, want)
+		}
+	}
+}
