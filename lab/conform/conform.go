@@ -65,7 +65,8 @@ const diffIntro = "Code analysis against call frame information at every instruc
 	"The exception index\nof ARM (ehabi) describes a frame as it is at the function's calls and says nothing of prologues, epilogues and leaves:\n" +
 	"it is compared behind calls only; .debug_frame (cfi) where a file has it. *Denied* are places where the table keeps its row over an\n" +
 	"instruction that moves SP, so that it contradicts the code itself: assembly, and GCC's large frames on ARM; on x86 also where SP's own arithmetic\n" +
-	"along direct jumps to the returns, where the return address is at SP, gives another CFA. They are in no other column.\n\n"
+	"along direct jumps to the returns, where the return address is at SP, gives another CFA; and rows that have two registers in one slot, as\n" +
+	"those of glibc's memcpy for SSSE3 on i386, with what follows from them. They are in no other column.\n\n"
 
 // Write makes the document.
 func Write(ctx context.Context, w io.Writer, opt Options) error {
