@@ -236,6 +236,9 @@ func (f *finder) askFrame(src FrameSource, r *search) {
 		c := newCandidate(m, nil)
 		c.Caller = f.step
 		c.raw, _ = c.Regs.Lookup(s.Snapshot.Arch.PC)
+		if c.Sized {
+			c.checks |= FrameSize
+		}
 		f.verify(&c, nil, r)
 		return
 	case EndOfStack:

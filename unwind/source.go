@@ -156,6 +156,8 @@ type Caller struct {
 	// CFA of the frame that was stepped out of, if known.
 	CFA    uint64
 	HasCFA bool
+	// Sized: code tells how far the CFA is from SP, and no word of the stack was read for it.
+	Sized bool
 	// Exact: the caller's PC is an interrupted PC, not a return address.
 	Exact bool
 	// Base: the caller is code that no exception entered, as of an RTOS' thread. Neither

@@ -58,7 +58,7 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 		return unwind.NotCovered
 	}
 	cfa := (sp + uint64(arch.EntryCFA)) & arch.AddrMask()
-	*out = unwind.Caller{Regs: *s.Regs, CFA: cfa, HasCFA: true}
+	*out = unwind.Caller{Regs: *s.Regs, CFA: cfa, HasCFA: true, Sized: true}
 	out.Regs.Forget(arch.LR)
 	out.Regs.Forget(arch.Status)
 	out.Regs.Set(arch.SP, sp+uint64(arch.EntryCFA))

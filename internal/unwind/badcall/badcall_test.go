@@ -97,8 +97,8 @@ func TestStepUndoesTheCall(t *testing.T) {
 					t.Errorf("%s = %#x, %v, want %#x", a.RegName(r), v, ok, want.Val[r])
 				}
 			}
-			if got.Exact || !got.HasCFA || got.CFA != want.Val[a.SP] {
-				t.Errorf("exact %v, CFA %#x", got.Exact, got.CFA)
+			if got.Exact || !got.HasCFA || !got.Sized || got.CFA != want.Val[a.SP] {
+				t.Errorf("exact %v, sized %v, CFA %#x", got.Exact, got.Sized, got.CFA)
 			}
 		})
 	}
