@@ -25,7 +25,7 @@ func TestTenMinutes(t *testing.T) {
 	} {
 		t.Run(program, func(t *testing.T) {
 			if program == "mips" && os.Getenv("BACKSIGHT_LONG") == "" {
-				t.Skip("the table of a static program takes a minute; BACKSIGHT_LONG=1")
+				t.Skip("the table of a static program takes a while; BACKSIGHT_LONG=1")
 			}
 			for _, tool := range append(c.tools, "go", "sh") {
 				if _, err := exec.LookPath(tool); err != nil {

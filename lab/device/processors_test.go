@@ -11,7 +11,7 @@ import (
 // signature, on an emulated processor that has it.
 func TestSignedAddresses(t *testing.T) {
 	if os.Getenv("BACKSIGHT_LONG") == "" {
-		t.Skip("the table of a static program takes a minute; BACKSIGHT_LONG=1")
+		t.Skip("the table of a static program takes a while; BACKSIGHT_LONG=1")
 	}
 	for _, tool := range []string{"aarch64-linux-gnu-gcc", "qemu-aarch64", "go", "sh"} {
 		if _, err := exec.LookPath(tool); err != nil {
