@@ -22,7 +22,7 @@ func handedOn(code disasm.Code) keys {
 	if !ok || code.Img.Entry == 0 {
 		return nil
 	}
-	s := start{code: code, interp: absint.New(code), left: maxStart, found: disasm.NewSet(code)}
+	s := start{code: code, interp: absint.New(code), left: maxStart}
 	s.state.Start(code.Arch)
 	for set := code.Arch.SelfRegs; set != 0; set = set.Without(set.First()) {
 		s.state.Set(set.First(), absint.Const(absint.Signed(at.PC, code.Arch)), code.Arch)
@@ -30,7 +30,7 @@ func handedOn(code disasm.Code) keys {
 	for ok && s.left > 0 {
 		at, ok = s.follow(at)
 	}
-	return s.found.Keys()
+	return sorted(s.found)
 }
 
 // start executes the code at an image's entry point.
@@ -38,8 +38,8 @@ type start struct {
 	code   disasm.Code
 	interp absint.Interp
 	state  absint.State
-	left   int // instructions
-	found  *disasm.Set
+	left   int  // instructions
+	found  keys // not sorted
 }
 
 // follow executes the instruction at a place, with its delay slot, and tells where control goes
@@ -69,7 +69,7 @@ func (s *start) follow(at disasm.Addr) (next disasm.Addr, ok bool) {
 	}
 	to := disasm.Target(in)
 	return to, in.Op != cpu.OpReturn && in.Flags&(cpu.FlagConditional|cpu.FlagTable|cpu.FlagMemory) == 0 &&
-		to.PC != 0 && len(s.found.Keys()) == 0
+		to.PC != 0 && len(s.found) == 0
 }
 
 // handed notes the functions whose addresses the callee is handed, in registers or on the stack.
@@ -96,13 +96,15 @@ func (s *start) note(v absint.Value) {
 	if !ok || at.PC&(s.code.Arch.InsnAlign-1) != 0 {
 		return
 	}
-	s.found.Add(at)
+	s.found = append(s.found, at.Key())
 	var buf [2]cpu.Insn
 	n := s.code.Decode(at, buf[:])
 	for i := range n {
 		switch in := &buf[i]; {
 		case in.Op == cpu.OpJump && in.Flags&(cpu.FlagConditional|cpu.FlagTable|cpu.FlagMemory) == 0 && in.Target != 0:
-			s.found.Add(disasm.Target(in))
+			if to := disasm.Target(in); s.code.Has(to.PC) {
+				s.found = append(s.found, to.Key())
+			}
 			return
 		case in.Op != cpu.OpNop:
 			return
