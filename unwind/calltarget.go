@@ -39,8 +39,6 @@ func (v *verifier) target(s *State, c *candidate, site cpu.CallSite) {
 		}
 		c.entry = entry
 	case !site.Direct:
-	case a == Unknown && c.HasCFA && v.graph.Witnesses().Binds(s.Snapshot, entry, mode, c.CFA):
-		c.checks |= TargetMatches | LazyBinding
 	case a == Unknown || v.starts.splitOff(s, c):
 		c.checks |= TargetUnclear
 	default:

@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/backsight/backsight"
@@ -37,9 +38,9 @@ func TestDebuginfod(t *testing.T) {
 		}
 	}
 	place := entry(t, file("prog"))
-	asked := 0
+	var asked atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asked++
+		asked.Add(1)
 		if !strings.HasSuffix(r.URL.Path, "/debuginfo") {
 			http.NotFound(w, r)
 			return
@@ -52,11 +53,11 @@ func TestDebuginfod(t *testing.T) {
 	for _, tt := range []struct {
 		flags []string
 		named bool
-		asked int
+		asked int32
 	}{{nil, false, 0}, {[]string{"--debuginfod"}, true, 1}, {[]string{"--debuginfod"}, true, 1}, {[]string{"--debuginfod=" + s.URL}, true, 1}} {
 		code, out, says := bs(t, append([]string{"explain", file("stripped"), place}, tt.flags...)...)
-		if named := strings.Contains(out, "there+0x4") && strings.Contains(out, "a.c:1"); code != exitOK || named != tt.named || asked != tt.asked || says != "" {
-			t.Errorf("%v: exit code %d, named %v, asked %d times; said %q\n%s", tt.flags, code, named, asked, says, out)
+		if named := strings.Contains(out, "there+0x4") && strings.Contains(out, "a.c:1"); code != exitOK || named != tt.named || asked.Load() != tt.asked || says != "" {
+			t.Errorf("%v: exit code %d, named %v, asked %d times; said %q\n%s", tt.flags, code, named, asked.Load(), says, out)
 		}
 	}
 }

@@ -21,22 +21,37 @@ func (w witnesses) Binds(snap *target.Snapshot, entry uint64, mode cpu.Mode, cfa
 	if p == nil {
 		return false
 	}
-	at := disasm.Addr{PC: inImage(m, entry), Mode: mode}
-	slot, ok := p.callees.StubSlot(at)
+	stub := disasm.Addr{PC: inImage(m, entry), Mode: mode}
+	named, known := p.imports.Find(stub)
+	if !known {
+		named = p.named(stub)
+		p.imports.Keep(stub, named)
+	}
 	word, has := snap.Memory.Word((cfa - 2*uint64(p.Arch.RegSize)) & p.Arch.AddrMask())
-	if !ok || !has {
-		return false
+	if named.slot {
+		named.word = m.ToTarget(named.word)
 	}
-	if !p.Arch.CallPushesRA {
-		return word == m.ToTarget(slot)
+	return has && named.ok && word == named.word
+}
+
+// importName is the word by which a PLT stub names its import: a number, or the image address of the
+// GOT entry.
+type importName struct {
+	word     uint64
+	slot, ok bool
+}
+
+func (p *program) named(stub disasm.Addr) importName {
+	slot, ok := p.callees.StubSlot(stub)
+	if !ok || !p.Arch.CallPushesRA {
+		return importName{slot, true, ok}
 	}
-	size := uint64(p.Arch.AddrSize)
-	first, ok := p.resolverSlot(at)
-	n := (slot-first)/size - 1
+	first, ok := p.resolverSlot(stub)
+	n := (slot-first)/uint64(p.Arch.AddrSize) - 1
 	if p.Arch.PCThunk {
 		n *= relSize
 	}
-	return ok && slot > first && word == n
+	return importName{n, false, ok && slot > first}
 }
 
 // relSize is the size of an entry of i386's .rel.plt, whose offset stands for the import.

@@ -52,6 +52,7 @@ type program struct {
 	reached  memo.Table[reach, reachable]
 	pointed  memo.Table[disasm.Addr, unwind.Answer] // by entry: may a pointer lead there?
 	clues    memo.Table[pair, [][]unwind.Clue]
+	imports  memo.Table[disasm.Addr, importName] // by the PLT's stub
 }
 
 // keptAnswers bounds a generation of answers: in a batch of captures the same places come
@@ -77,7 +78,7 @@ func newProgram(c disasm.Code, ranges discover.Ranges) *program {
 	p.callees = p.heights.Effects()
 	p.flows = dataflow.New(c, p.entries, p.callees, p.heights)
 	p.answers.Bound, p.searched.Bound, p.reached.Bound, p.clues.Bound = keptAnswers, keptSearches, keptAnswers, keptClues
-	p.pointed.Bound = keptAnswers
+	p.pointed.Bound, p.imports.Bound = keptAnswers, keptAnswers
 	return p
 }
 

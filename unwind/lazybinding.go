@@ -1,0 +1,26 @@
+package unwind
+
+import (
+	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/target"
+)
+
+// bindLazily finds the calls of imports that the dynamic linker was binding: nobody can follow a
+// call through a GOT entry that is still to be filled, but the PLT has pushed which import it is.
+//
+//	#2  dl_runtime_resolve
+//	#3  main                ◄─ call puts@plt, below which puts' number lies
+//
+// The stack decides, which caches of frames do not know.
+func bindLazily(snap *target.Snapshot, frames []Frame, graph CallGraph) {
+	for i := range frames {
+		f := &frames[i]
+		if f.Checks&targetChecks != TargetUnclear || !f.HasCFA {
+			continue
+		}
+		site, kind := callsite.BeforeIn(snap, f.Module, f.PC, f.Mode)
+		if kind == callsite.Call && site.Direct && graph.Witnesses().Binds(snap, site.Target, site.TargetMode, f.CFA) {
+			f.Checks = f.Checks&^TargetUnclear | TargetMatches | LazyBinding
+		}
+	}
+}
