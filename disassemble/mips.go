@@ -36,8 +36,8 @@ var mipsSpecial = [64]string{
 // mipsRotates and mipsRotatesBy are the shifts of SPECIAL that release 2 made rotate, where the
 // lowest bit of rs, or of sa, is set.
 var (
-	mipsRotates   = map[uint32]string{0x02: "ror d,t,a", 0x3a: "dror d,t,a", 0x3e: "dror32 d,t,a"}
-	mipsRotatesBy = map[uint32]string{0x06: "rorv d,t,s", 0x16: "drorv d,t,s"}
+	mipsRotates   = [64]string{0x02: "ror d,t,a", 0x3a: "dror d,t,a", 0x3e: "dror32 d,t,a"}
+	mipsRotatesBy = [64]string{0x06: "rorv d,t,s", 0x16: "drorv d,t,s"}
 )
 
 // mipsRegimm are those of opcode REGIMM, by the field of rt.

@@ -20,7 +20,7 @@ func isRelease6(arch *cpu.Arch) bool {
 
 // mipsCompact are the opcodes that the numbers of two registers divide: where rt is 0, where
 // rs is 0, where they are the same, else.
-var mipsCompact = map[uint32][4]string{
+var mipsCompact = [64][4]string{
 	0x06: {"blez s,b", "blezalc t,b", "bgezalc t,b", "bgeuc s,t,b"},
 	0x07: {"bgtz s,b", "bgtzalc t,b", "bltzalc t,b", "bltuc s,t,b"},
 	0x08: {"bovc s,t,b", "beqzalc t,b", "bovc s,t,b", "beqc s,t,b"},
@@ -64,7 +64,7 @@ const (
 // release6Form is the form of a word that release 6 means otherwise; ok: release 6 differs there.
 func release6Form(word uint32) (form string, ok bool) {
 	op, rs, rt := word>>26, word>>21&31, word>>16&31
-	if forms, ok := mipsCompact[op]; ok {
+	if forms := mipsCompact[op]; forms[3] != "" {
 		return compactForm(forms, op, rs, rt), true
 	}
 	if form, ok := maskedForm(mipsRelease6[:], word); ok {

@@ -71,12 +71,15 @@ func lettersOf(v uint32, of string) (s string) {
 
 var barriers = [16]string{"#0", "oshld", "oshst", "osh", "#4", "nshld", "nshst", "nsh", "#8", "ishld", "ishst", "ish", "#12", "ld", "st", "sy"}
 
-// special is a special register of the M profile (ARM DDI 0553 §D1.2.189, MRS).
+// specials are the special registers of the M profile, by SYSm (ARM DDI 0553 §D1.2.189, MRS).
+var specials = [128]string{0: "apsr", 1: "iapsr", 2: "eapsr", 3: "xpsr", 5: "ipsr", 6: "epsr", 7: "iepsr", 8: "msp", 9: "psp", 10: "msplim", 11: "psplim",
+	16: "primask", 17: "basepri", 18: "basepri_max", 19: "faultmask", 20: "control"}
+
+// special is a special register, whose highest bit asks for the non-secure one.
 func special(n uint32) string {
-	name, ok := map[uint32]string{0: "apsr", 1: "iapsr", 2: "eapsr", 3: "xpsr", 5: "ipsr", 6: "epsr", 7: "iepsr", 8: "msp", 9: "psp", 10: "msplim", 11: "psplim",
-		16: "primask", 17: "basepri", 18: "basepri_max", 19: "faultmask", 20: "control"}[n&0x7f]
+	name := specials[n&0x7f]
 	switch {
-	case !ok:
+	case name == "":
 		return fmt.Sprint(n)
 	case n >= 0x80:
 		return name + "_ns"
