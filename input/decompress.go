@@ -30,7 +30,7 @@ func decompressor(head []byte, r io.Reader) (z io.Reader, release func() error, 
 		if err != nil {
 			return nil, nil, err
 		}
-		return g, g.Close, nil
+		return g, func() error { _ = g.Close(); return nil }, nil // an error of reading, which was said
 	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
 		d, err := zstd.NewReader(r, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxWindow(maxWindow))
 		if err != nil {
