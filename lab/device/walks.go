@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,7 +99,7 @@ func Walks(ctx context.Context, m *Machine, src, dir, packages string) (ways [le
 		return ways, err
 	}
 	found := filepath.Join(dir, "found")
-	const limit = 1 << 32
+	const limit = math.MaxInt32 // instructions; the programs end long before
 	job := tracer.Job{Plugin: plugin, Emulator: m.Emulator, Root: "/", Program: program, Args: []string{found}, Dir: dir, Limit: limit}
 	trace, err := tracer.Run(ctx, &job)
 	if err != nil { // the tracer has not found main itself
