@@ -124,6 +124,10 @@ func TestRelease6(t *testing.T) {
 		{0x03e00009, "jalr zero,ra", "jr ra"},
 		{0x7c85ffb6, "", "ll a1,-1(a0)"},
 		{0x88850000, "lwl a1,0(a0)", ""},
+		{0xec980001, "", "ldpc a0,0x10008"},
+		{0xcca40000, "pref 0x4,0(a1)", ""},
+		{0x45000003, "bc1f 0x10010", ""},
+		{0x46201037, "c.ule.d $f2,$f0", ""},
 		{0x00251882, "ror v1,a1,2", "ror v1,a1,2"},
 	} {
 		code := binary.BigEndian.AppendUint32(nil, tt.word)

@@ -98,7 +98,7 @@ func mipsForm(word uint32) string {
 	case mipsOpcodes[op] != "":
 		return mipsOpcodes[op]
 	}
-	form, _ := maskedForm(mipsMasked[:], word)
+	form, _ := formOf(mipsMasked[:], word)
 	form = strings.Replace(form, ".F", [2]string{".s", ".d"}[word>>21&1], 1)
 	return strings.Replace(form, ".C", "."+mipsComparisons[word&15], 1)
 }

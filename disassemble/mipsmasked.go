@@ -2,17 +2,11 @@ package disassemble
 
 import "fmt"
 
-// mipsCoding is an instruction that some bits of its word tell, and its form.
-type mipsCoding struct {
-	mask, value uint32
-	form        string
-}
-
 // mipsMasked are instructions that neither the opcode nor one field beside it tells: those of
 // SPECIAL2 and SPECIAL3, of floating point, prefetches. Further letters: m and x the sizes of ext
-// and ins, f and q the condition of the floating-point unit that is read or set, k its control
+// and ins, f and g the condition of the floating-point unit that is read or set, k its control
 // register, h the hint of pref.
-var mipsMasked = [...]mipsCoding{
+var mipsMasked = [...]coding{
 	{0xfc00_003f, 0x7c00_0000, "ext t,s,a,m"}, {0xfc00_003f, 0x7c00_0004, "ins t,s,a,x"}, {0xffe0_07ff, 0x7c00_0420, "seb d,t"},
 	{0xffe0_07ff, 0x7c00_0620, "seh d,t"},
 	{0xffe0_07ff, 0x7c00_00a0, "wsbh d,t"}, {0xffe0_07ff, 0x7c00_00a4, "dsbh d,t"}, {0xffe0_07ff, 0x7c00_0164, "dshd d,t"},
@@ -38,20 +32,11 @@ var mipsMasked = [...]mipsCoding{
 	{0xffff_003f, 0x4620_0020, "cvt.s.d D,S"}, {0xffff_003f, 0x4600_0021, "cvt.d.s D,S"}, {0xffff_003f, 0x4680_0020, "cvt.s.w D,S"},
 	{0xffff_003f, 0x4680_0021, "cvt.d.w D,S"},
 	{0xffff_003f, 0x46a0_0020, "cvt.s.l D,S"}, {0xffff_003f, 0x46a0_0021, "cvt.d.l D,S"},
-	{0xffc0_07f0, 0x4600_0030, "c.C.F S,T"}, {0xffc0_00f0, 0x4600_0030, "c.C.F q,S,T"},
+	{0xffc0_07f0, 0x4600_0030, "c.C.F S,T"}, {0xffc0_00f0, 0x4600_0030, "c.C.F g,S,T"},
 }
 
 // mipsComparisons are the conditions of c.COND.FMT, by the lowest bits.
 var mipsComparisons = [16]string{"f", "un", "eq", "ueq", "olt", "ult", "ole", "ule", "sf", "ngle", "seq", "ngl", "lt", "nge", "le", "ngt"}
-
-func maskedForm(codings []mipsCoding, word uint32) (form string, ok bool) {
-	for _, c := range codings {
-		if word&c.mask == c.value {
-			return c.form, true
-		}
-	}
-	return "", false
-}
 
 // operandMasked writes the operands of the forms above.
 func (m mipsWord) operandMasked(c rune) string {
@@ -67,7 +52,7 @@ func (m mipsWord) operandMasked(c rune) string {
 		return fmt.Sprint(int32(w>>11&31) - int32(w>>6&31) + 1)
 	case 'f':
 		return fmt.Sprintf("$fcc%d", w>>18&7)
-	case 'q':
+	case 'g':
 		return fmt.Sprintf("$fcc%d", w>>8&7)
 	case 'k':
 		return "c1_fcsr"

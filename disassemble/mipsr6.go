@@ -31,12 +31,14 @@ var mipsCompact = [64][4]string{
 	0x3e: {"bnezc s,c", "jialc t,i", "bnezc s,c", "bnezc s,c"},
 }
 
-// mipsRelease6 are the other codings that release 6 added or moved; of those that match, the first.
-var mipsRelease6 = [...]mipsCoding{
+// mipsRelease6 are the other codings that release 6 added, moved or, those without a form, took
+// away (bc1f, c.cond); of those that match, the first.
+var mipsRelease6 = [...]coding{
 	{0xffe0_0000, 0x3c00_0000, "lui t,u"}, {0xfc00_0000, 0x3c00_0000, "aui t,s,u"}, {0xfc00_0000, 0x7400_0000, "daui t,s,u"},
 	{0xfc00_0000, 0xc800_0000, "bc C"}, {0xfc00_0000, 0xe800_0000, "balc C"},
 	{0xfc18_0000, 0xec00_0000, "addiupc s,p"}, {0xfc18_0000, 0xec08_0000, "lwpc s,p"}, {0xfc18_0000, 0xec10_0000, "lwupc s,p"},
 	{0xfc1c_0000, 0xec18_0000, "ldpc s,q"}, {0xfc1f_0000, 0xec1e_0000, "auipc s,u"}, {0xfc1f_0000, 0xec1f_0000, "aluipc s,u"},
+	{0xffe0_0000, 0x4500_0000, ""}, {0xffc0_00f0, 0x4600_0030, ""},
 	{0xffe0_0000, 0x4520_0000, "bc1eqz T,b"}, {0xffe0_0000, 0x45a0_0000, "bc1nez T,b"},
 
 	{0xfc00_07ff, 0x98, "mul d,s,t"}, {0xfc00_07ff, 0xd8, "muh d,s,t"}, {0xfc00_07ff, 0x99, "mulu d,s,t"}, {0xfc00_07ff, 0xd9, "muhu d,s,t"},
@@ -52,12 +54,12 @@ var mipsRelease6 = [...]mipsCoding{
 	{0xfc00_007f, 0x7c00_0037, "lld t,n"},
 }
 
-// Sets of numbers that release 6 took instructions from: opcodes (lwl, beql, cop1x, …), functions
-// of SPECIAL (jr, movz, movn, mfhi … ddivu), rt of REGIMM (bltzl, bgezl, bltzal, bgezal).
+// Sets of numbers that release 6 took instructions from: opcodes (lwl, beql, cop1x, cache, pref, …),
+// functions of SPECIAL (movf, jr, movz, movn, mfhi … ddivu), rt of REGIMM (bltzl, bgezl, bltzal, bgezal).
 const (
 	goneOpcodes uint64 = 1<<0x13 | 1<<0x14 | 1<<0x15 | 1<<0x1a | 1<<0x1b | 1<<0x1c | 1<<0x22 | 1<<0x26 | 1<<0x2a | 1<<0x2c |
-		1<<0x2d | 1<<0x2e | 1<<0x30 | 1<<0x34 | 1<<0x38 | 1<<0x3c
-	goneSpecial uint64 = 1<<0x08 | 1<<0x0a | 1<<0x0b | 0xf<<0x10 | 0xff<<0x18
+		1<<0x2d | 1<<0x2e | 1<<0x2f | 1<<0x30 | 1<<0x33 | 1<<0x34 | 1<<0x38 | 1<<0x3c
+	goneSpecial uint64 = 1<<0x01 | 1<<0x08 | 1<<0x0a | 1<<0x0b | 0xf<<0x10 | 0xff<<0x18
 	goneRegimm  uint64 = 1<<0x02 | 1<<0x03 | 1<<0x10 | 1<<0x11
 )
 
@@ -67,7 +69,7 @@ func release6Form(word uint32) (form string, ok bool) {
 	if forms := mipsCompact[op]; forms[3] != "" {
 		return compactForm(forms, op, rs, rt), true
 	}
-	if form, ok := maskedForm(mipsRelease6[:], word); ok {
+	if form, ok := formOf(mipsRelease6[:], word); ok {
 		return form, true
 	}
 	switch {

@@ -106,8 +106,12 @@ func (w thumbWord) float() string {
 	return withCondition(armasm.GNUSyntax(insn), w.it.condition())
 }
 
-// withCondition puts a condition behind an instruction's name: in front of ".w", ".f32".
+// withCondition puts a condition behind an instruction's name, if it has one: in front of ".w",
+// ".f32".
 func withCondition(text, condition string) string {
+	if text == "" {
+		return ""
+	}
 	name, operands, _ := strings.Cut(text, " ")
 	if i := strings.IndexByte(name, '.'); i >= 0 {
 		return strings.TrimSpace(name[:i] + condition + name[i:] + " " + operands)
@@ -116,13 +120,12 @@ func withCondition(text, condition string) string {
 }
 
 // text is the instruction by the first form that matches, "" where there is none.
-func (w thumbWord) text(forms []thumbForm) string {
-	for _, f := range forms {
-		if w.word&f.mask == f.value {
-			return w.write(f.form)
-		}
+func (w thumbWord) text(codings []coding) string {
+	form, _ := formOf(codings, w.word)
+	if form == "" {
+		return ""
 	}
-	return ""
+	return w.write(form)
 }
 
 // filled is a form with what stands in its fields, which are in braces.

@@ -1,15 +1,11 @@
 package disassemble
 
-// thumbForm is a coding of T32 and how it is written: a mnemonic and operands, in which braces
-// hold fields (see thumbWord.field). "*" behind a mnemonic: s, but not in an IT block, where such
-// instructions leave the flags alone; "!": s where bit 20 is set.
-type thumbForm struct {
-	mask, value uint32
-	form        string
-}
+// Forms of T32 are a mnemonic and operands, in which braces hold fields (see thumbWord.field). "*"
+// behind a mnemonic: s, but not in an IT block, where such instructions leave the flags alone;
+// "!": s where bit 20 is set.
 
 // thumb16 are the instructions of 16 bits, ARM DDI 0403E.e §A5.2; of those that match, the first.
-var thumb16 = [...]thumbForm{
+var thumb16 = [...]coding{
 	{0xffc0, 0x0000, "mov* {d}, {n}"}, {0xf800, 0x0000, "lsl* {d}, {n}, #{5@6}"}, {0xf800, 0x0800, "lsr* {d}, {n}, #{shift}"},
 	{0xf800, 0x1000, "asr* {d}, {n}, #{shift}"}, {0xfe00, 0x1800, "add* {d}, {n}, {m}"}, {0xfe00, 0x1a00, "sub* {d}, {n}, {m}"},
 	{0xfe00, 0x1c00, "add* {d}, {n}, #{3@6}"}, {0xfe00, 0x1e00, "sub* {d}, {n}, #{3@6}"},

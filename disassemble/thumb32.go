@@ -2,7 +2,7 @@ package disassemble
 
 // thumb32 are the instructions of 32 bits without those of floating point, ARM DDI 0403E.e §A5.3 and
 // DDI 0487 (A and R profiles), the first halfword above; of those that match, the first.
-var thumb32 = [...]thumbForm{
+var thumb32 = [...]coding{
 	// Load and store of several registers, of two, exclusive, table branches.
 	{0xffd0_0000, 0xe880_0000, "stmia.w {n}{w}, {list}"}, {0xffd0_0000, 0xe890_0000, "ldmia.w {n}{w}, {list}"},
 	{0xffd0_0000, 0xe900_0000, "stmdb {n}{w}, {list}"}, {0xffd0_0000, 0xe910_0000, "ldmdb {n}{w}, {list}"},
@@ -130,7 +130,7 @@ var thumb32 = [...]thumbForm{
 }
 
 // thumbVector are transfers of consecutive floating-point registers, which the printer of A32 lacks.
-var thumbVector = [...]thumbForm{
+var thumbVector = [...]coding{
 	{0xffbf_0f00, 0xed2d_0a00, "vpush {vector}"}, {0xffbf_0f01, 0xed2d_0b00, "vpush {vector}"}, {0xffbf_0f00, 0xecbd_0a00, "vpop {vector}"},
 	{0xffbf_0f01, 0xecbd_0b00, "vpop {vector}"},
 	{0xff90_0f00, 0xec80_0a00, "vstmia {n}{w}, {vector}"}, {0xff90_0f01, 0xec80_0b00, "vstmia {n}{w}, {vector}"},
