@@ -158,6 +158,18 @@ const (
 	FlagBankedSP
 )
 
+// Raises is what the instruction adds to the stack pointer sp, as an addition of a constant or
+// by writing back an address; 0 for all else that it may do to sp.
+func (i *Insn) Raises(sp Reg) int64 {
+	switch {
+	case i.Op == OpAddImm && i.Dst == sp && i.Src == sp:
+		return i.Imm
+	case i.Base == sp:
+		return int64(i.WB)
+	}
+	return 0
+}
+
 // Ends tells whether execution never goes on behind the instruction (and its
 // delay slot): unconditional jump, return, trap. A call does go on.
 func (i *Insn) Ends(pc Reg) bool {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/bin"
 	"golang.org/x/arch/arm/armasm"
 	"golang.org/x/arch/arm64/arm64asm"
 )
@@ -31,6 +32,7 @@ func (p *Printer) Next(arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) (t
 // syntax; "" where the bytes are no instruction, or of a kind that nobody here can write
 // (microMIPS, vectors). Branch targets are addresses in pc's address space.
 func Text(arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) string {
+	order := bin.Order(arch.BigEndian)
 	switch {
 	case arch.Name == "x86_64" || arch.Name == "i386":
 		return x86Text(code, pc, 8*arch.AddrSize)
@@ -51,29 +53,16 @@ func Text(arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) string {
 			}
 			return absolute(arch, arm64asm.GNUSyntax(insn), pc)
 		}
-	case arch.Name == "arm" && number(arch, code)>>24 == 0xf4:
-		return thumbWord{arch: arch, word: number(arch, code)}.neonTransfer()
+	case arch.Name == "arm" && order.U32(code)>>24 == 0xf4:
+		return thumbWord{arch: arch, word: order.U32(code)}.neonTransfer()
 	case arch.Name == "arm":
-		if insn, err := armasm.Decode(little(arch, code), armasm.ModeARM); err == nil {
+		if insn, err := armasm.Decode(binary.LittleEndian.AppendUint32(nil, order.U32(code)), armasm.ModeARM); err == nil {
 			return absolute(arch, armasm.GNUSyntax(insn), pc+4) // the printer counts from the next one
 		}
 	case arch.Name == "mips" || arch.Name == "mips64":
-		return mipsText(arch, number(arch, code), pc)
+		return mipsText(arch, order.U32(code), pc)
 	}
 	return ""
-}
-
-// number is the word at the beginning of code.
-func number(arch *cpu.Arch, code []byte) uint32 {
-	if arch.BigEndian {
-		return binary.BigEndian.Uint32(code)
-	}
-	return binary.LittleEndian.Uint32(code)
-}
-
-// little is the word at the beginning of code in little-endian order.
-func little(arch *cpu.Arch, code []byte) []byte {
-	return binary.LittleEndian.AppendUint32(nil, number(arch, code))
 }
 
 // absolute replaces a distance from base, ".+0x40", ".-0x40" or ".+0xffffffffffffffc0", by the

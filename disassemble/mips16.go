@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/bin"
 )
 
 // Forms of MIPS16e (MIPS32 Architecture for Programmers, volume IV-a, MD00076, §4) have fields in
@@ -46,12 +47,13 @@ func hasMIPS16(arch *cpu.Arch) bool {
 
 // mips16Text is one instruction of MIPS16e: of 16 bits, with a prefix, or a call of 32.
 func mips16Text(arch *cpu.Arch, code []byte, pc uint64) string {
-	w := mips16Word{arch: arch, word: uint32(halfword(arch, code)), pc: pc}
+	order := bin.Order(arch.BigEndian)
+	w := mips16Word{arch: arch, word: uint32(order.U16(code)), pc: pc}
 	if op := w.word >> 11; op == 0x03 || op == 0x1e { // jal, extend
 		if len(code) < 4 {
 			return ""
 		}
-		second := uint32(halfword(arch, code[2:]))
+		second := uint32(order.U16(code[2:]))
 		if op == 0x03 {
 			target := (w.word&31<<21 | w.word>>5&31<<16 | second) << 2
 			return fmt.Sprintf("%s %#x", [2]string{"jal", "jalx"}[w.word>>10&1], (pc+4)&^0xfffffff|uint64(target))

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/bin"
 	"golang.org/x/arch/arm/armasm"
 )
 
@@ -36,7 +37,8 @@ var conditions = [16]string{"eq", "ne", "cs", "cc", "mi", "pl", "vs", "vc", "hi"
 
 // thumbText is one instruction of T32, and the state for the next one.
 func thumbText(arch *cpu.Arch, code []byte, pc uint64, it itState) (string, itState) {
-	half := uint32(halfword(arch, code))
+	order := bin.Order(arch.BigEndian)
+	half := uint32(order.U16(code))
 	if half>>11 < 0x1d {
 		if half>>8 == 0xbf && half&15 != 0 {
 			return itText(half), itState(half)
@@ -46,7 +48,7 @@ func thumbText(arch *cpu.Arch, code []byte, pc uint64, it itState) (string, itSt
 	if len(code) < 4 {
 		return "", 0
 	}
-	w := thumbWord{arch, half<<16 | uint32(halfword(arch, code[2:])), pc, it}
+	w := thumbWord{arch, half<<16 | uint32(order.U16(code[2:])), pc, it}
 	switch {
 	case w.isFloat():
 		return w.float(), it.advance()
@@ -54,13 +56,6 @@ func thumbText(arch *cpu.Arch, code []byte, pc uint64, it itState) (string, itSt
 		return withCondition(w.neonTransfer(), it.condition()), it.advance()
 	}
 	return w.text(thumb32[:]), it.advance()
-}
-
-func halfword(arch *cpu.Arch, code []byte) uint16 {
-	if arch.BigEndian {
-		return binary.BigEndian.Uint16(code)
-	}
-	return binary.LittleEndian.Uint16(code)
 }
 
 // itText is an IT instruction: "itte ne" makes two instructions depend on ne and one on eq.

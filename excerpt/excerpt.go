@@ -4,7 +4,6 @@ package excerpt
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +12,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/disassemble"
+	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -86,14 +86,11 @@ func (l literals) next(arch *cpu.Arch, code []byte, at uint64, mode cpu.Mode) (i
 
 // wordText is a word of data as assemblers write it.
 func wordText(arch *cpu.Arch, word []byte) string {
-	order := binary.ByteOrder(binary.LittleEndian)
-	if arch.BigEndian {
-		order = binary.BigEndian
-	}
+	order := bin.Order(arch.BigEndian)
 	if len(word) == 8 {
-		return fmt.Sprintf(".quad %#x", order.Uint64(word))
+		return fmt.Sprintf(".quad %#x", order.U64(word))
 	}
-	return fmt.Sprintf(".word %#x", order.Uint32(word))
+	return fmt.Sprintf(".word %#x", order.U32(word))
 }
 
 // begin is where decoding begins for n instructions before a frame's place: so many of

@@ -1,9 +1,7 @@
 package rtos
 
 import (
-	"encoding/binary"
-
-	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/target"
 )
 
@@ -46,17 +44,9 @@ func priorityNuttX(modules []*target.Module) (off uint16, ok bool) {
 		}
 		if sym, has := module.Image.SymbolNamed("g_tcbinfo"); has {
 			if b := module.Image.Bytes(sym.Addr); len(b) >= third+2 {
-				return order(module.Image.Arch).Uint16(b[third:]), true
+				return bin.Order(module.Image.Arch.BigEndian).U16(b[third:]), true
 			}
 		}
 	}
 	return 0, false
-}
-
-// order is a processor's order of bytes.
-func order(arch *cpu.Arch) binary.ByteOrder {
-	if arch.BigEndian {
-		return binary.BigEndian
-	}
-	return binary.LittleEndian
 }

@@ -120,7 +120,7 @@ func (r *recorder) handler(now *moment) bool {
 		return false
 	}
 	if now.pc != s.Addr {
-		first.sp -= uint64(moved(r.arch, &first.insn))
+		first.sp -= uint64(first.insn.Raises(r.arch.SP))
 	}
 	r.shadow.deliver(&r.was, &first, r.word)
 	return true
@@ -129,17 +129,6 @@ func (r *recorder) handler(now *moment) bool {
 // inSlot: QEMU's user mode steps a branch and its slot as one or as two.
 func (r *recorder) inSlot(now *moment) bool {
 	return !r.was.slot && r.was.insn.Flags&cpu.FlagDelaySlot != 0 && now.pc == r.was.pc+uint64(r.was.insn.Len) && now.pc != r.was.next
-}
-
-// moved is what an instruction adds to SP.
-func moved(arch *cpu.Arch, in *cpu.Insn) int64 {
-	switch {
-	case in.Op == cpu.OpAddImm && in.Dst == arch.SP && in.Src == arch.SP:
-		return in.Imm
-	case in.Base == arch.SP:
-		return int64(in.WB)
-	}
-	return 0
 }
 
 // sample captures the moment if it is worth it.

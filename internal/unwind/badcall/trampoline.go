@@ -35,7 +35,7 @@ func trampoline(s *unwind.State, sp uint64) (up int64, ok bool) {
 		if !plain(in) {
 			return 0, false
 		}
-		up += raised(in, snap.Arch)
+		up += in.Raises(snap.Arch.SP)
 		if in.Ends(snap.Arch.PC) {
 			return up, up >= 0 && up <= maxPushed*int64(snap.Arch.RegSize)
 		}
@@ -51,15 +51,4 @@ func plain(in *cpu.Insn) bool {
 		return in.Flags&(cpu.FlagConditional|cpu.FlagException) == 0
 	}
 	return false
-}
-
-// raised is how far an instruction raises SP.
-func raised(in *cpu.Insn, arch *cpu.Arch) int64 {
-	switch {
-	case in.Op == cpu.OpAddImm && in.Dst == arch.SP && in.Src == arch.SP:
-		return in.Imm
-	case in.Base == arch.SP:
-		return int64(in.WB)
-	}
-	return 0
 }
