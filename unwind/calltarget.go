@@ -74,10 +74,6 @@ func (v *verifier) stubFor(s *State, c *candidate, entry uint64, mode cpu.Mode) 
 	return ok && startsAt(s, c, to)
 }
 
-// farBit bounds oneBitAway: a larger text than 16 MB is rare. Functions that far apart may well have
-// frames of one size: setjmp tests on MIPS, with calls at 0x400e40 and 0x440e40.
-const farBit = 1 << 24
-
 // oneBitAway looks for return addresses that differ from c's in one bit and follow a call
 // that may have led to s as well as the call at site. main calls f and returns to 0x404, and
 // again to 0x414: with bit 4 of the return address lost, the wrong call looks just as good.
@@ -94,9 +90,8 @@ func (v *verifier) oneBitAway(s *State, c *candidate, site cpu.CallSite) (found 
 	if !ok || !text.Exec {
 		return 0
 	}
-	for bit := max(arch.InsnAlign, 1); bit < farBit; bit <<= 1 {
-		other, ok := callsite.InSegment(m, text, at^bit, c.mode)
-		if !ok || !v.asGood(s, c, site, other) {
+	for _, other := range callsite.OneBitAway(m, text, at, c.mode) {
+		if !v.asGood(s, c, site, other) {
 			continue
 		}
 		switch v.graph.OneFunction(m, site.Addr, other.Addr, c.mode) {

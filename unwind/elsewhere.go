@@ -32,14 +32,16 @@ func (v *verifier) elsewhere(snap *target.Snapshot, f *Frame, sp uint64) (found 
 	arch := m.Image.Arch
 	at := m.ToImage(f.PC) & arch.AddrMask()
 	text, ok := m.Image.Segment(at - 1)
+	if !ok {
+		return 0
+	}
 	own, other := &v.starts.space().own, &v.starts.scratch.rule
-	known := ok && v.ruleFor(f, at, own) && leadsTo(own, sp, f)
-	for bit := max(arch.InsnAlign, 1); ok && bit < farBit; bit <<= 1 {
-		call, isCall := callsite.InSegment(m, text, at^bit, f.Mode)
-		if !isCall || v.graph.OneFunction(m, f.CallSite, call.Addr, f.Mode) == Yes {
+	known := v.ruleFor(f, at, own) && leadsTo(own, sp, f)
+	for far, call := range callsite.OneBitAway(m, text, at, f.Mode) {
+		if v.graph.OneFunction(m, f.CallSite, call.Addr, f.Mode) == Yes {
 			continue
 		}
-		switch ruled := v.ruleFor(f, at^bit, other); {
+		switch ruled := v.ruleFor(f, far, other); {
 		case ruled && known && other.Equal(own, arch.Preserved):
 			found = OneBitAway
 		case !ruled || mayReturn(snap, other, sp):

@@ -7,23 +7,21 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// farthestSibling bounds how far away another call of a function is looked for.
-const farthestSibling = 1 << 24
-
 // siblings are the calls in the frame's function whose return address is one bit from the frame's,
 // and which may have led to the callee.
 func (t *telling) siblings() (list []cpu.CallSite) {
 	m := t.frame.Module
-	arch := m.Image.Arch
 	at := inImage(m, t.frame.PC)
 	text, ok := m.Image.Segment(at - 1)
 	own, isCall := cpu.CallSite{}, false
 	if ok {
 		own, isCall = callsite.InSegment(m, text, at, t.frame.Mode)
 	}
-	for bit := max(arch.InsnAlign, 1); isCall && bit < farthestSibling; bit <<= 1 {
-		other, ok := callsite.InSegment(m, text, at^bit, t.frame.Mode)
-		if ok && t.fn.Contains(inImage(m, other.Addr)) && t.mayCall(&own, &other) {
+	if !isCall {
+		return nil
+	}
+	for _, other := range callsite.OneBitAway(m, text, at, t.frame.Mode) {
+		if t.fn.Contains(inImage(m, other.Addr)) && t.mayCall(&own, &other) {
 			list = append(list, other)
 		}
 	}
