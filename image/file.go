@@ -1,6 +1,7 @@
 package image
 
 import (
+	"errors"
 	"io"
 	"os"
 
@@ -20,6 +21,7 @@ type File struct {
 	Data []byte // do not change
 
 	release func() error
+	again   *reopened // nil: Data came from memory
 }
 
 // OpenFile brings a regular file into memory, mapped where the system can. sniff
@@ -56,6 +58,7 @@ func OpenFile(path string, sniff func(head []byte) bool) (*File, error) {
 	if f.Data, f.release, err = mapped.File(in); err != nil {
 		return nil, &Error{Path: path, Reason: "cannot be read", Err: err}
 	}
+	f.again = &reopened{path: path, was: st}
 	return f, nil
 }
 
@@ -77,5 +80,5 @@ func (f *File) Close() error {
 	}
 	release := f.release
 	f.release = nil
-	return release()
+	return errors.Join(release(), f.again.close())
 }

@@ -56,6 +56,7 @@ type Image struct {
 	container Container
 	memo      sync.Map // any → *memoEntry
 	failed    atomic.Pointer[Error]
+	peeks     atomic.Int32
 }
 
 // New wraps a container, which may be nil. Segments are sorted; where they

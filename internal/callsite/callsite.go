@@ -79,11 +79,25 @@ func inImage(m *target.Module, text *image.Segment, at uint64, mode cpu.Mode) (c
 // InSegment is the call in a segment of m that returns to at, an image address; the site is
 // in target addresses.
 func InSegment(m *target.Module, text *image.Segment, at uint64, mode cpu.Mode) (cpu.CallSite, bool) {
-	end := at - text.Addr
-	if end > uint64(len(text.Data)) {
+	code, ok := before(text, at)
+	if !ok {
 		return cpu.CallSite{}, false
 	}
-	site, ok := m.Image.Arch.Decoder.CallBefore(text.Data[end-min(end, codeBefore):end], at, mode)
+	return callIn(m, code, at, mode)
+}
+
+// before is the code of a segment that ends at an image address, codeBefore bytes of it at most.
+func before(text *image.Segment, at uint64) (code []byte, ok bool) {
+	end := at - text.Addr
+	if end > uint64(len(text.Data)) {
+		return nil, false
+	}
+	return text.Data[end-min(end, codeBefore) : end], true
+}
+
+// callIn is InSegment for the code that ends at at.
+func callIn(m *target.Module, code []byte, at uint64, mode cpu.Mode) (cpu.CallSite, bool) {
+	site, ok := m.Image.Arch.Decoder.CallBefore(code, at, mode)
 	site.Addr, site.Target = m.ToTarget(site.Addr), m.ToTarget(site.Target)
 	return site, ok
 }

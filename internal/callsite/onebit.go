@@ -8,6 +8,10 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
+// nearBits are the bits of addresses that are in memory together: Linux maps this much of a file for
+// a look at one byte.
+const nearBits = 1 << 16
+
 // farBit bounds OneBitAway: a larger text than 16 MB is rare. Functions that far apart may well have
 // frames of one size: setjmp tests on MIPS, with calls at 0x400e40 and 0x440e40.
 const farBit = 1 << 24
@@ -17,7 +21,14 @@ const farBit = 1 << 24
 func OneBitAway(m *target.Module, text *image.Segment, at uint64, mode cpu.Mode) iter.Seq2[uint64, cpu.CallSite] {
 	return func(yield func(uint64, cpu.CallSite) bool) {
 		for bit := max(m.Image.Arch.InsnAlign, 1); bit < farBit; bit <<= 1 {
-			if call, ok := InSegment(m, text, at^bit, mode); ok && !yield(at^bit, call) {
+			code, ok := before(text, at^bit)
+			if !ok {
+				continue
+			}
+			if bit >= nearBits {
+				code = m.Image.Peek(code)
+			}
+			if call, ok := callIn(m, code, at^bit, mode); ok && !yield(at^bit, call) {
 				return
 			}
 		}

@@ -19,6 +19,12 @@ func (f *Fault) In(data []byte) (off uint64, ok bool) {
 	return uint64(d), d < uintptr(len(data))
 }
 
+// Offset tells whether part is a part of data, and at which offset.
+func Offset(data, part []byte) (off uint64, ok bool) {
+	off, ok = (&Fault{uintptr(unsafe.Pointer(unsafe.SliceData(part)))}).In(data)
+	return off, ok && uint64(len(part)) <= uint64(len(data))-off
+}
+
 // Guard runs fn, which reads mapped bytes, and returns a *Fault where an access to them
 // failed. fn is broken off there as by a panic: what it locks it unlocks in deferred
 // calls, and what it changes is not used afterwards. It holds for this goroutine only.
