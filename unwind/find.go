@@ -46,6 +46,7 @@ type search struct {
 	starved  bool        // code analysis is left out, for the walk has cost enough
 	cost     uint64      // of the search
 	refuted  bool        // a rule, neither a fallback nor a convention, led to no caller
+	untried  bool        // such a rule needs a register that is unknown
 }
 
 // init makes f ask opt's sources.
@@ -94,10 +95,23 @@ func (f *finder) find(s *State) search {
 		}
 	}
 	f.crossCheck(&r)
+	r.doubtUntried()
 	f.passTrampoline(&r)
 	r.cost = f.cost + s.Cost - before
 	f.cost = before
 	return r
+}
+
+// doubtUntried disputes a caller that a single derivation stands for, where another one could not
+// be tried. Example: of libgcc's division of doubles a log shows PC and SP. Of the ways out, one pops
+// the return address of the whole division; all others return by LR, which is unknown, to where the
+// division had called a part of its own. What is skipped that way, nothing further out shows.
+func (r *search) doubtUntried() {
+	b := &r.best
+	if r.untried && b.valid && b.method == MethodCode && !b.checks.proven() && b.checks&(EntryKnown|MethodsAgree) == 0 {
+		b.checks |= Disputed
+		b.trust = min(b.trust, Likely)
+	}
 }
 
 // exactOrder is the order for exact frames: a table that describes frames where they call others

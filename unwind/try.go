@@ -25,6 +25,7 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 		f.explain.declined(s, m, f.query.Try, rule, "memory was not captured")
 		return e, false
 	default:
+		r.untried = r.untried || m.basis() != byConvention && rule.Flags&Fallback == 0
 		f.explain.declined(s, m, f.query.Try, rule, "a register it needs is unknown")
 		return e, false
 	}

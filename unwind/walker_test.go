@@ -232,6 +232,32 @@ func TestChoice(t *testing.T) {
 	}
 }
 
+// TestUntried: a rule that finds a caller is in doubt where another rule of g could not be tried,
+// because LR is unknown. Here the first one reads f's frame as if that were g's, and skips f.
+func TestUntried(t *testing.T) {
+	arch := o32()
+	code := tables(arch, unwind.MethodCode, unwind.Straight)
+	other := code.at[inG][0]
+	for what, c := range map[string]struct {
+		answers  []unwind.Rule
+		disputed bool
+	}{
+		"the only rule":            {[]unwind.Rule{saved(arch, 32, 0)}, false},
+		"another one needs LR":     {[]unwind.Rule{saved(arch, 32, 0), other}, true},
+		"the first one needs LR":   {[]unwind.Rule{other, saved(arch, 32, 0)}, true},
+		"two derivations found it": {[]unwind.Rule{saved(arch, 32, unwind.Agreed), other}, false},
+		"a fallback needs LR":      {[]unwind.Rule{saved(arch, 32, 0), leaf(arch, unwind.Fallback)}, false},
+	} {
+		snap := stopped(arch, stackOf(arch))
+		snap.Threads[0].Regs.Forget(arch.LR)
+		code.at[inG] = c.answers
+		frames, _ := walk(snap, unwind.Options{Sources: []unwind.Source{code}, CallGraph: graph{holds: unknownTargets}})
+		if len(frames) < 2 || frames[1].PC != inMain || frames[1].Checks&unwind.Disputed != 0 != c.disputed {
+			t.Errorf("%s: %+v", what, frames)
+		}
+	}
+}
+
 // TestWrongIsNeverCertain puts stale return addresses, pointers to data, to code
 // and numbers where a mistaken rule looks for the return address: code analysis
 // must not call the frame certain, unless two derivations from a known entry
