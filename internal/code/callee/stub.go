@@ -86,6 +86,13 @@ func (f *Effects) BehindStub(at disasm.Addr) (disasm.Addr, bool) {
 	return at, true
 }
 
+// BindsLazily tells whether the lazy binding stub of an import stands at a place, which MIPS has
+// instead of a PLT: the GOT holds the stub's address until the import is bound.
+func (f *Effects) BindsLazily(at disasm.Addr) bool {
+	_, ok := f.code.Img.Import(at.PC)
+	return ok && f.code.Has(at.PC)
+}
+
 // slotOf is StubSlot by the instructions that stand there; 0 where that is false.
 func (f *Effects) slotOf(at disasm.Addr) (uint64, bool) {
 	var st absint.State

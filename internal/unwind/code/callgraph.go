@@ -75,6 +75,12 @@ func (p *program) binding(snap *target.Snapshot, m *target.Module, slot uint64, 
 		a, mode := p.Arch.SplitCode(v)
 		return disasm.Addr{PC: a, Mode: mode}, unwind.No
 	}
+	return p.namesake(snap, slot, pc)
+}
+
+// namesake is where the import that the dynamic linker stores at an image address goes, if that is
+// the function of its name in the image at pc.
+func (p *program) namesake(snap *target.Snapshot, slot, pc uint64) (disasm.Addr, unwind.Answer) {
 	lib, ok := snap.ModuleAt(pc)
 	if !ok || lib.Image == nil {
 		return disasm.Addr{}, unwind.Unknown

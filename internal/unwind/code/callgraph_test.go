@@ -86,6 +86,25 @@ func TestReaches(t *testing.T) {
 	}
 }
 
+// TestReachesImport: MIPS has no PLT, and the GOT holds the address of a stub until the import is
+// bound. The call goes to what the library exports under the import's name, or, where that is
+// elsewhere, to nobody knows where: another library may export that name as well.
+func TestReachesImport(t *testing.T) {
+	s, snap := linked(t)
+	app := codetest.Program{CPU: "mips o32 big", Imports: map[uint64]string{0x400000: "f"}, Listing: `
+	400000 <f@stub>:
+		400000: 8f998010  lw    t9,-32752(gp)
+		400004: 03e07825  move  t7,ra
+		400008: 0320f809  jalr  t9
+		40000c: 24180003  li    t8,3`}.Image(t)
+	snap.Modules[0].Image = app
+	for pc, want := range map[uint64]unwind.Answer{lib: unwind.Yes, lib + 0x10: unwind.YesByJump, lib + 0x20: unwind.Unknown} {
+		if got, alone, _ := s.Reaches(snap, 0x400000, 0, pc); got != want || alone {
+			t.Errorf("the stub reaches %#x: %d, want %d; by one image alone: %t", pc, got, want, alone)
+		}
+	}
+}
+
 // TestReachesByGuess: it is not known whether control comes to what only a guess leads to, behind
 // a jump to nobody knows where; unless the code there undoes the frame with which f jumps.
 func TestReachesByGuess(t *testing.T) {

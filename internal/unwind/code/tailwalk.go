@@ -90,6 +90,15 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 	if !p.Has(entry.PC) {
 		return unwind.No, false
 	}
+	if p.callees.BindsLazily(entry) {
+		w.alone = false
+		if to, a := p.namesake(w.snap, entry.PC, w.pc); to.PC != 0 {
+			w.add(to)
+			return a, true
+		}
+		w.addImport(p, m, entry.PC)
+		return unwind.Unknown, true
+	}
 	f := p.flows.Function(entry)
 	w.cost += f.Steps()
 	if own && f.Contains(pc) {
