@@ -22,11 +22,7 @@ func (img *Image) Peek(part []byte) []byte {
 		return part
 	}
 	img.peeks.Add(1)
-	b, ok := ContainerAs[Backer](img.container)
-	if !ok {
-		return part
-	}
-	for _, f := range b.Files() {
+	for _, f := range img.files() {
 		if off, ok := mapped.Offset(f.Data, part); ok && f.again != nil {
 			if copied := make([]byte, len(part)); f.again.read(copied, int64(off)) {
 				return copied

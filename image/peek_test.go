@@ -68,3 +68,23 @@ func TestPeekInMemory(t *testing.T) {
 		t.Errorf("no container: %q", got)
 	}
 }
+
+// TestForget: the bytes of an image are the same when their memory was given back, also those that
+// nobody could read again.
+func TestForget(t *testing.T) {
+	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<14)
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := image.OpenFile(path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	memory := &image.File{Data: bytes.Clone(content)}
+	image.New(image.Header{}, linked{files: []*image.File{f, memory}}).Forget()
+	if !bytes.Equal(f.Data, content) || !bytes.Equal(memory.Data, content) {
+		t.Error("other bytes")
+	}
+}

@@ -22,6 +22,7 @@ type Capture struct {
 	Head []byte // the first bytes, at most 4096
 	Data []byte
 
+	mapped   []byte // what is mapped of a file: Data
 	reader   io.Reader
 	packed   *counted  // what reader decompresses, nil where it does not
 	file     *onDemand // where Data is mapped from
@@ -112,7 +113,7 @@ func (c *Capture) stored(ctx context.Context) ([]byte, error) {
 		return nil, &Error{Path: c.Name, Offset: -1, Reason: "cannot be mapped", Err: err}
 	}
 	c.release = append(c.release, release)
-	c.Data = data
+	c.Data, c.mapped = data, data
 	if broken != nil {
 		broken = &Error{Path: c.Name, Offset: int64(len(data)), Reason: "ends here", Err: broken}
 	}
@@ -131,6 +132,10 @@ func (u *untilDone) Read(p []byte) (int, error) {
 	}
 	return u.r.Read(p)
 }
+
+// forget gives back the memory of what was read of a mapped capture so far. Of a core with a
+// hundred modules 64 kB are in memory for each ELF header and build ID that was read.
+func (c *Capture) forget() { mapped.Forget(c.mapped) }
 
 // Close releases what the Capture holds: mappings and temporary files.
 func (c *Capture) Close() error {

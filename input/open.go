@@ -87,6 +87,7 @@ func (c *Capture) openAs(ctx context.Context, f *Format, env *Env) (s Stream, er
 	if fault := mapped.Guard(func() { s, err = f.Open(ctx, c, env) }); fault != nil {
 		return nil, c.unreadable(fault)
 	}
+	c.forget() // a walk looks at stacks, which no format reads
 	return s, err
 }
 
@@ -122,6 +123,7 @@ func openFile(path string, env *Env) (*Capture, error) {
 		return nil, openError(path, err)
 	}
 	c := NewCapture(path, data)
+	c.mapped = data
 	c.Dir, c.file, c.maxSpill = filepath.Dir(path), &onDemand{path: path}, env.MaxSpill
 	c.release = append(c.release, release, c.file.close)
 	if err := c.decompress(c.file); err != nil {

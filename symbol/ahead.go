@@ -74,6 +74,9 @@ func (s *Symbolizer) prepare(ctx context.Context, img *image.Image, addrs []uint
 	a := s.answers(img)
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if len(a.known) == 0 {
+		img.Forget() // a walk looks at code and unwind tables, names are found elsewhere
+	}
 	fault := mapped.Guard(func() {
 		defer a.dwarf(img).readAhead(addrs)()
 		for _, addr := range slices.Compact(addrs) {
