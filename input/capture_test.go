@@ -21,8 +21,10 @@ func TestForget(t *testing.T) {
 	}
 	dir, ctx := t.TempDir(), context.Background()
 	for name, open := range map[string]func() (Stream, error){
-		"file":   func() (Stream, error) { return Open(ctx, place(t, dir, "plain", content), env(keeping)) },
-		"gzip":   func() (Stream, error) { return Open(ctx, place(t, dir, "packed", zipped(string(content))), env(keeping)) },
+		"file": func() (Stream, error) { return Open(ctx, place(t, dir, "plain", content), env(keeping)) },
+		"gzip": func() (Stream, error) {
+			return Open(ctx, place(t, dir, "packed", zipped(string(content))), env(keeping))
+		},
 		"upload": func() (Stream, error) { return OpenReader(ctx, "upload", bytes.NewReader(content), env(keeping)) },
 		"memory": func() (Stream, error) {
 			return NewCapture("memory", bytes.Clone(content)).open(ctx, env(keeping))
