@@ -37,6 +37,9 @@ func (f *finder) crossCheck(r *search) {
 	rule := f.codeRule
 	rule.Reset()
 	if src.Rule(&f.query, rule) != Found || rule.Flags&(FromEntry|Straight) == 0 {
+		if f.query.HasEntry && f.verifier.graph != nil && f.verifier.graph.Witnesses().Abandons(&f.query) {
+			r.dispute()
+		}
 		return
 	}
 	second := search{frame: r.frame, stop: r.stop}
@@ -49,7 +52,13 @@ func (f *finder) crossCheck(r *search) {
 	if code.valid && f.outvotes(r.frame, code, rule.Flags, table) {
 		r.best, r.stop = *code, second.stop
 	}
-	r.best.trust = min(r.best.trust, Likely) // the code or the table is wrong
+	r.dispute() // the code or the table is wrong
+}
+
+// dispute says of the best candidate that something contradicts its rule, and that the rule is not to
+// be kept.
+func (r *search) dispute() {
+	r.best.trust = min(r.best.trust, Likely)
 	r.best.checks |= Disputed
 	r.answers++
 }

@@ -131,6 +131,8 @@ type graph struct {
 	binds     uint64                     // a PLT stub
 	// main is a function whose address the one at 0 hands on.
 	main uint64
+	// abandons is a place from which the code goes on in a frame further out.
+	abandons uint64
 }
 
 func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool, uint64) {
@@ -158,6 +160,8 @@ func (f graph) StartHandsOn(_ *target.Module, start, pc uint64, _ cpu.Mode) bool
 func (f graph) BehindSyscall(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.syscall }
 
 func (graph) LeavesException(*target.Module, uint64, cpu.Mode) bool { return false }
+
+func (f graph) Abandons(q *unwind.Query) bool { return q.Resume == f.abandons }
 
 func (f graph) CalledByPointer(_ *target.Module, pc uint64, _ cpu.Mode) unwind.Answer {
 	if f.unpointed != 0 && pc&^0xff == f.unpointed {

@@ -38,4 +38,5 @@ const (
 	NoReturn    = rule.NoReturn
 
 	ExceptionFrame = rule.ExceptionFrame
+	Abandoned      = rule.Abandoned
 )

@@ -38,6 +38,9 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 	if rule.CFA.Kind == RegPlus && rule.CFA.Base == arch.SP {
 		c.checks |= FrameSize
 	}
+	if m.basis() == inTable && savesArguments(rule, arch) && f.abandons(rule) {
+		c.flags |= Abandoned
+	}
 	if rule.Flags&ExceptionFrame != 0 {
 		f.tryException(&c, rule, r)
 		return c.evidence, true

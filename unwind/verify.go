@@ -41,7 +41,7 @@ func (v *verifier) gather(s *State, c *candidate) {
 	if c.flags&NoReturn != 0 {
 		c.checks |= Unopposed
 	}
-	if c.flags&(Fallback|Inferred) != 0 {
+	if c.flags&(Fallback|Inferred|Abandoned) != 0 {
 		c.checks |= Disputed
 	}
 	c.trust = trustOf(c.method, (c.checks &^ (FrameSize | Unopposed)).assumingCorroborated())

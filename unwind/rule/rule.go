@@ -77,6 +77,9 @@ const (
 	// ExceptionFrame: the frame is that of entry code, which saved all registers of the code
 	// that an exception interrupted; with SignalFrame.
 	ExceptionFrame
+	// Abandoned: the code at the PC is about to go on in a frame further out, whose registers may
+	// already lie where the rule finds the caller's (__builtin_eh_return). Set by code analysis.
+	Abandoned
 )
 
 // Rule recovers the caller's registers from the callee's: where the CFA is, where

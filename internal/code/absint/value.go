@@ -33,7 +33,7 @@ const (
 	// TableElement is an element of the jump table number Off (see Tables), as loaded
 	// or as computed with on the way to a jump.
 	TableElement
-	// OtherStack is SP when it was loaded or moved in from elsewhere.
+	// OtherStack is SP when it was loaded or moved in from elsewhere, wherever on that stack.
 	OtherStack
 )
 
@@ -81,6 +81,8 @@ func (v Value) Plus(k int64) Value {
 			v.Add = int32(n)
 			return v
 		}
+	case OtherStack:
+		return v
 	}
 	if k == 0 {
 		return v

@@ -28,7 +28,7 @@ type Analysis struct {
 	Heights *heights.Tables
 
 	functions memo.Table[disasm.Addr, *Function]
-	paths     memo.Table[pathKey, []ReturnPath]
+	paths     memo.Table[pathKey, waysOut]
 }
 
 const (
@@ -64,7 +64,12 @@ type pathKey struct {
 // ReturnPaths follows the code from a place to returns. afterCall: the place is where a
 // call returns to, so that only preserved registers are as the frame left them.
 func (an *Analysis) ReturnPaths(at disasm.Addr, afterCall bool) []ReturnPath {
-	return an.paths.Get(pathKey{at, afterCall}, func() []ReturnPath { return an.findReturns(at, afterCall) })
+	return an.waysOut(at, afterCall).returns
+}
+
+// waysOut are the ways from a place out of its function.
+func (an *Analysis) waysOut(at disasm.Addr, afterCall bool) waysOut {
+	return an.paths.Get(pathKey{at, afterCall}, func() waysOut { return an.findReturns(at, afterCall) })
 }
 
 // applyCall makes st what holds behind a call that returned to next: the ABI's clobbers,

@@ -65,7 +65,7 @@ func (an *Analysis) analyze(entry disasm.Addr, pads *landingPads) *Function {
 // never returns and asks for another pass.
 func (e *explorer) run(pads *landingPads) {
 	e.Facts, e.Tails, e.targets, e.BehindCalls = Facts{Complete: true}, nil, map[uint64]disasm.Addr{}, ""
-	e.steps, e.gaps = 0, gapSearch{}
+	e.steps, e.gaps, e.outwards = 0, gapSearch{}, nil
 	e.graph.reset()
 	var st absint.State
 	e.graph.handed.start(&st, e.an.Arch)

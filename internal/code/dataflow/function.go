@@ -18,13 +18,14 @@ type Function struct {
 	// where the function calls nobody.
 	BehindCalls absint.Encoded
 
-	an      *Analysis
-	interp  absint.Interp // frozen
-	blocks  blocks
-	targets map[uint64]disasm.Addr // of indirect calls, by site, where known
-	data    map[uint64]uint64      // sizes of literals and jump tables among the code, by address
-	further bool                   // landing pads are further ways in (see AnalyzePads)
-	steps   int                    // instructions executed
+	an       *Analysis
+	interp   absint.Interp // frozen
+	blocks   blocks
+	targets  map[uint64]disasm.Addr // of indirect calls, by site, where known
+	data     map[uint64]uint64      // sizes of literals and jump tables among the code, by address
+	outwards places                 // where it leaves with SP unknown
+	further  bool                   // landing pads are further ways in (see AnalyzePads)
+	steps    int                    // instructions executed
 }
 
 // Facts are what an analysis concludes of a function as a whole.

@@ -98,6 +98,7 @@ func (e *explorer) jumpTo(st *absint.State, to disasm.Addr) {
 // returns implements successors: control goes to the address that v stands for.
 func (e *explorer) returns(st *absint.State, v absint.Value, t *transfer) {
 	sp := st.Regs[e.an.Arch.SP]
+	e.outwards.note(sp, t.pc)
 	switch {
 	case t.in.Flags&cpu.FlagException != 0:
 	case v == absint.CallerPC(e.an.Arch):

@@ -51,6 +51,7 @@ type pathSearch struct {
 	seen      map[uint64]bool
 	paths     []*path
 	found     []ReturnPath
+	outwards  uint64 // see waysOut
 	steps     int
 	cursor    disasm.Cursor
 
@@ -73,13 +74,13 @@ type path struct {
 //	error_return         testb $3,CS(%rsp); je restore_regs_and_return_to_kernel; …
 //
 // A function that has a frame pops something before it ends in a jump to another one.
-func (an *Analysis) findReturns(at disasm.Addr, afterCall bool) []ReturnPath {
+func (an *Analysis) findReturns(at disasm.Addr, afterCall bool) waysOut {
 	found := an.searchReturns(at, afterCall, false)
-	if len(found) == 0 || !an.Arch.CallPushesRA || slices.ContainsFunc(found, func(p ReturnPath) bool { return !p.popsNothing(an.Arch) }) {
+	if len(found.returns) == 0 || !an.Arch.CallPushesRA || slices.ContainsFunc(found.returns, func(p ReturnPath) bool { return !p.popsNothing(an.Arch) }) {
 		return found
 	}
 	through := an.searchReturns(at, afterCall, true)
-	if len(through) == 0 || slices.ContainsFunc(through, func(p ReturnPath) bool { return !p.Exception }) {
+	if len(through.returns) == 0 || slices.ContainsFunc(through.returns, func(p ReturnPath) bool { return !p.Exception }) {
 		return found
 	}
 	return through
@@ -90,7 +91,7 @@ func (p *ReturnPath) popsNothing(arch *cpu.Arch) bool {
 	return p.Tail && p.CFA == absint.StartOf(arch.SP).Plus(arch.EntryCFA)
 }
 
-func (an *Analysis) searchReturns(at disasm.Addr, afterCall, entryCode bool) []ReturnPath {
+func (an *Analysis) searchReturns(at disasm.Addr, afterCall, entryCode bool) waysOut {
 	s := &pathSearch{an: an, m: absint.New(an.Code), afterCall: afterCall, entryCode: entryCode, seen: map[uint64]bool{}, cursor: disasm.NewCursor(an.Code)}
 	p := &path{at: at}
 	p.st.Start(an.Arch)
@@ -103,7 +104,7 @@ func (an *Analysis) searchReturns(at disasm.Addr, afterCall, entryCode bool) []R
 		s.follow(p)
 		s.free = append(s.free, p)
 	}
-	return s.found
+	return waysOut{s.found, s.outwards}
 }
 
 // take removes the path that crosses the fewest calls, the oldest of those.
@@ -211,6 +212,10 @@ func (s *pathSearch) returns(st *absint.State, v absint.Value, t *transfer) {
 	}
 	if t.in.Flags&cpu.FlagException != 0 {
 		s.exceptionReturn(st, v, t)
+		return
+	}
+	if s.leadsOutwards(st, v, t) {
+		s.outwards = t.pc
 		return
 	}
 	if t.in.Op == cpu.OpJump && !s.an.Arch.CallPushesRA {

@@ -253,6 +253,10 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 	if how == known && s.at.Exact && f.Straight(s.at.PC) {
 		c.Flags |= unwind.Straight
 	}
+	framed := !st.Regs[s.prog.Arch.SP].IsStartOf(s.prog.Arch.SP) // longjmp saves nothing
+	if framed && s.prog.flows.Abandons(f, s.at.Addr(), !s.at.Exact) {
+		c.Flags |= unwind.Abandoned
+	}
 	for i := range s.ways {
 		if rules.Agrees(&st, &s.ways[i].rule, s.prog.Arch) {
 			s.ways[i].confirmed = true

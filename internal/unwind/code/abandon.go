@@ -1,0 +1,17 @@
+package code
+
+import (
+	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Abandons implements unwind.Witnesses.
+func (w witnesses) Abandons(q *unwind.Query) bool {
+	if q.Arch.Decoder == nil || !q.HasEntry {
+		return false
+	}
+	p := w.src.of(q.Image)
+	at, ok := rules.PointOf(p.Code, q)
+	return ok && p.flows.Abandons(p.flows.Function(disasm.Addr{PC: q.Entry, Mode: q.Mode}), at.Addr(), !at.Exact)
+}
