@@ -39,6 +39,7 @@ import (
 	"github.com/backsight/backsight/input/rtos"
 	"github.com/backsight/backsight/input/snapshot"
 	"github.com/backsight/backsight/input/vmcore"
+	"github.com/backsight/backsight/internal/pclntab"
 )
 
 // CPUs are the processors that Backsight knows.
@@ -75,8 +76,8 @@ func Formats() []input.Format {
 func ImageFormats() []image.Format {
 	return []image.Format{
 		kernel.Format(),
-		elf.Format(),
-		macho.Format(),
+		pclntab.Named(elf.Format()),
+		pclntab.Named(macho.Format()),
 		dyldcache.Format(),
 		flat.Format(),
 	}

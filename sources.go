@@ -13,6 +13,7 @@ import (
 	"github.com/backsight/backsight/internal/unwind/exception"
 	"github.com/backsight/backsight/internal/unwind/fp"
 	"github.com/backsight/backsight/internal/unwind/orc"
+	"github.com/backsight/backsight/internal/unwind/pclntab"
 	"github.com/backsight/backsight/internal/unwind/scan"
 	"github.com/backsight/backsight/internal/unwind/sigframe"
 	"github.com/backsight/backsight/unwind"
@@ -37,6 +38,7 @@ func DefaultSources() []Source {
 		{"orc", orc.Source{}},
 		{"compact", compact.Source{}},
 		{"ehabi", ehabi.Source{}},
+		{"pclntab", pclntab.Source{}},
 		{"code", analysis()},
 		{"fp", fp.Source{}},
 		{"scan", scan.New(analysis(), sigframe.Source{}, exception.Source{})},

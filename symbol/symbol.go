@@ -2,8 +2,9 @@
 // the functions that the compiler inlined there.
 //
 //	address ─► ELF symbol ─────────────────────► function, offset
-//	        └► unit ─► subprogram ─► inlined ──► function where no symbol is, inlined calls
-//	             └───► line table ─────────────► file, line
+//	        ├► unit ─► subprogram ─► inlined ──► function where no symbol is, inlined calls
+//	        │    └───► line table ─────────────► file, line
+//	        └► Go's own table ─────────────────► file, line where no DWARF is
 //
 // The symbol's name is preferred to DWARF's: it is there more often, and it tells
 // the parts of a function apart that the compiler split (foo.cold, foo.part.0).
@@ -18,6 +19,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/mapped"
+	"github.com/backsight/backsight/internal/pclntab"
 	"github.com/backsight/backsight/target"
 )
 
@@ -131,7 +133,7 @@ func blame(img *image.Image, err error) {
 // (runtime.raise.abi0); their names in Go, and in DWARF, do not have it.
 const goABI0 = ".abi0"
 
-// find looks addr up in the symbols and in DWARF.
+// find looks addr up in the symbols, in DWARF and in Go's table.
 func (s *Symbolizer) find(img *image.Image, debug *debugInfo, addr uint64) Location {
 	l := debug.locate(addr)
 	if l.Function == "" && l.File == "" {
@@ -139,6 +141,9 @@ func (s *Symbolizer) find(img *image.Image, debug *debugInfo, addr uint64) Locat
 	}
 	if sym, ok := img.SymbolAt(addr); ok && sym.Name != "" {
 		l.Function, l.Entry = unversioned(sym.Name), sym.Addr
+	}
+	if f, ok := pclntab.Of(img).At(addr); ok && l.File == "" {
+		l.File, l.Line, _ = f.Line(addr)
 	}
 	if s.Mangled {
 		return l

@@ -112,8 +112,8 @@ func (t Trust) String() string { return [...]string{"guess", "likely", "certain"
 //	context               always
 //	sigframe, exception   executable or a trampoline,           always                   –
 //	                      corroborated
-//	cfi, ehabi, compact   after a call, SP rises;               no witness, or no code   guess
-//	                      proven or corroborated                to check
+//	cfi, ehabi, compact   after a call or interrupted,          no witness, or no code   guess
+//	                      SP rises; proven or corroborated      to check
 //	code                  the same, and derived well enough     after a call, SP rises,  guess
 //	                      (Checks.derived)                      nothing against it
 //	fp                    after a call whose target matches     after a call, SP rises   guess
@@ -135,6 +135,7 @@ func trustOf(m Method, c Checks) Trust {
 	case MethodSigframe, MethodException:
 		return pick(c.has(Corroborated) && c&(Executable|AtTrampoline) != 0, true)
 	case MethodCFI, MethodEHABI, MethodCompact:
+		entered = entered || c.has(Interrupted)
 		return pick(sound && entered && c.confirmed(), sound && (entered || c.has(CodeMissing)))
 	case MethodCode:
 		// Assembly does not always keep the ABI's stack alignment

@@ -33,6 +33,8 @@ func TestTrust(t *testing.T) {
 		{"a trampoline that leads nowhere", MethodCFI, SPMonotonic | AtTrampoline, Likely},
 		{"a table's frame in a file that is missing", MethodCFI, Executable | SPMonotonic | CodeMissing | Corroborated, Likely},
 		{"a table's frame behind no call", MethodCFI, Executable | SPMonotonic | NoCall | Corroborated, Guess},
+		{"code that a handler interrupted, as a table has it of Go's sigpanic", MethodCFI, Executable | SPMonotonic | Interrupted, Likely},
+		{"the same, and the frame further out is proven", MethodCFI, Executable | SPMonotonic | Interrupted | Corroborated, Certain},
 		{"SP does not rise", MethodCFI, ordinary&^SPMonotonic | TargetMatches, Guess},
 		{"the call goes elsewhere", MethodEHABI, ordinary | TargetDiffers | Corroborated, Guess},
 		{"another stack than captured is a table's matter", MethodEHABI, ordinary&^SPInStack | TargetMatches, Certain},

@@ -1,0 +1,111 @@
+package pclntab
+
+import "bytes"
+
+// A function's description: 32-bit numbers, then bytes, then a 32-bit number for each of its further
+// tables. Go 1.20 put the first line in front of the bytes.
+const (
+	recordName, recordSP, recordFile, recordLine, recordTables, recordUnit = 4, 16, 20, 24, 28, 32
+
+	recordEnd = 40 // of Go 1.18's, without tables
+)
+
+// fixed is how many bytes of a description do not depend on how many tables there are.
+func (t *Table) fixed() int {
+	if t.late {
+		return recordEnd + 4
+	}
+	return recordEnd
+}
+
+func (f *Function) u32(off int) uint32 { return f.table.order.U32(f.record[off:]) }
+
+// maxName bounds a name: those of generic types are long.
+const maxName = 1 << 12
+
+// text is the string at an offset of a part of the table, "" where none ends there.
+func text(part []byte, off uint32) string {
+	if uint64(off) >= uint64(len(part)) {
+		return ""
+	}
+	part = part[off:min(uint64(off)+maxName, uint64(len(part)))]
+	return string(part[:max(bytes.IndexByte(part, 0), 0)])
+}
+
+// Name is the function's name, with its package.
+func (f *Function) Name() string { return text(f.table.names, f.u32(recordName)) }
+
+// TopFrame tells whether the function is the outermost of its stack.
+func (f *Function) TopFrame() bool { return f.flags()&1 != 0 }
+
+// WritesSP tells whether the function sets SP to anything: Height does not count that.
+func (f *Function) WritesSP() bool { return f.flags()&2 != 0 }
+
+func (f *Function) flags() byte { return f.record[f.table.fixed()-3] }
+
+// Height is how many bytes SP is, before the instruction at pc, below where it was when the function
+// was called; behind the return address, where the call pushes one. pc lies in the function.
+func (f *Function) Height(pc uint64) (int64, bool) {
+	v, ok := f.value(f.u32(recordSP), pc)
+	return int64(v), ok
+}
+
+// inlining is the number of the table that tells which inlined call an instruction belongs to; -1
+// for none (PCDATA_InlTreeIndex).
+const inlining = 2
+
+// Line is the source line of the instruction at pc. ok is false where nothing tells, and where the
+// instruction belongs to a function that was inlined: which one, the table does not say itself.
+func (f *Function) Line(pc uint64) (file string, line int, ok bool) {
+	if at := f.table.fixed() + inlining*4; f.u32(recordTables) > inlining && at+4 <= len(f.record) && f.u32(at) != 0 {
+		if v, ok := f.value(f.u32(at), pc); !ok || v >= 0 {
+			return "", 0, false
+		}
+	}
+	n, ok := f.value(f.u32(recordLine), pc)
+	no, ok2 := f.value(f.u32(recordFile), pc)
+	unit := (uint64(f.u32(recordUnit)) + uint64(uint32(no))) * 4
+	if !ok || !ok2 || n <= 0 || no < 0 || unit+4 > uint64(len(f.table.units)) {
+		return "", 0, false
+	}
+	file = text(f.table.files, f.table.order.U32(f.table.units[unit:]))
+	return file, int(n), file != ""
+}
+
+// value is what a table of the function says at pc. The table is pairs of varints: the difference of
+// the value, zigzag-encoded, from -1 at first; for how many quanta of code the value holds. A
+// difference of 0 ends the table, but for the first.
+func (f *Function) value(at uint32, pc uint64) (int32, bool) {
+	if at == 0 || uint64(at) >= uint64(len(f.table.values)) {
+		return 0, false
+	}
+	b, v := f.table.values[at:], int32(-1)
+	for lo, first := f.Lo, true; ; first = false {
+		var diff, length uint32
+		if diff, b = varint(b); diff == 0 && !first || b == nil {
+			return 0, false
+		}
+		v += int32(diff>>1) ^ -int32(diff&1)
+		// Each pair takes the code further, so that the loop ends within the function.
+		if length, b = varint(b); length == 0 || b == nil {
+			return 0, false
+		}
+		if lo += uint64(length) * f.table.quantum; pc < lo {
+			return v, true
+		}
+		if lo >= f.Hi {
+			return 0, false
+		}
+	}
+}
+
+// varint reads an unsigned LEB128 number of 32 bits at most; rest is nil where there is none.
+func varint(b []byte) (v uint32, rest []byte) {
+	for i := 0; i < len(b) && i < 5; i++ {
+		v |= uint32(b[i]&0x7f) << (7 * i)
+		if b[i] < 0x80 {
+			return v, b[i+1:]
+		}
+	}
+	return 0, nil
+}

@@ -1,0 +1,155 @@
+// Package pclntab reads the table that the Go runtime unwinds by. Every Go program has it, stripped
+// or not: names, files, lines, and how far SP is below where the function was called, at each
+// instruction.
+//
+//	header ─┬─ functab       (offset in the text, function) …, ascending; the text's end
+//	        ├─ functions     name, flags; for each value that changes along the code, where in
+//	        ├─ pctab           (difference of the value, difference of the PC) …
+//	        └─ names, file names
+//
+// Versions: those of Go 1.18 to 1.19, and of 1.20 on. Earlier tables hold addresses where these
+// hold offsets, and are not read.
+//
+// Specifications: "Go 1.2 Runtime Symbol Information" (golang.org/s/go12symtab); of what came
+// since, Go's own runtime/symtab.go and internal/abi/symtab.go.
+package pclntab
+
+import (
+	"sort"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/bin"
+)
+
+// The versions, by their magic numbers.
+const (
+	go118 = 0xfffffff0
+	go120 = 0xfffffff1
+)
+
+// Table is the table of one image. Addresses are image addresses.
+type Table struct {
+	order   bin.Order
+	word    int    // bytes of an address
+	quantum uint64 // PCs differ by multiples of so many bytes
+	late    bool   // of Go 1.20 or later: functions state their first line
+	count   int    // functions
+	text    uint64 // the address that functions' offsets are from
+
+	// All of these reach as far as the file says that the table does.
+	functions, names, values, units, files []byte
+}
+
+// sections are the names that linkers give the table's section, in ELF and in Mach-O.
+var sections = [...]string{".gopclntab", ".data.rel.ro.gopclntab", "__gopclntab"}
+
+// merged is the section into which C's linker puts the tables of files that are loaded anywhere, up to
+// those of Go 1.25; stamp is a section that Go programs have.
+const merged, stamp = ".data.rel.ro", ".go.buildinfo"
+
+// Of is the table of an image, nil where the image has none that can be read.
+func Of(img *image.Image) *Table {
+	type key struct{}
+	return img.Memo(key{}, func() any { return find(img) }).(*Table)
+}
+
+func find(img *image.Image) *Table {
+	for _, name := range sections {
+		if s, ok := img.Section(name); ok {
+			return read(img, s.Data)
+		}
+	}
+	if _, ok := img.Section(stamp); !ok {
+		return nil
+	}
+	s, _ := img.Section(merged)
+	for at := 0; at+headerSize <= len(s.Data); at += img.Arch.AddrSize {
+		if t := read(img, s.Data[at:]); t != nil {
+			return t
+		}
+	}
+	return nil
+}
+
+// headerSize is how many bytes the header has at least.
+const headerSize = 8 + 8*4
+
+// read reads the header:
+//
+//	0  magic   4  0, 0   6  instruction size   7  address size
+//	8  functions, files, the text's address, offsets of names, units, files, values, functab
+func read(img *image.Image, data []byte) *Table {
+	r := bin.New(data, img.Arch.BigEndian)
+	magic, zero, quantum, word := r.U32(), r.U16(), r.U8(), int(r.U8())
+	if magic != go118 && magic != go120 || zero != 0 || quantum == 0 || word != img.Arch.AddrSize {
+		return nil
+	}
+	count, _, text := r.Uint(word), r.Uint(word), r.Uint(word)
+	t := &Table{order: bin.Order(img.Arch.BigEndian), word: word, quantum: uint64(quantum), late: magic == go120, count: int(count)}
+	for _, part := range []*[]byte{&t.names, &t.units, &t.files, &t.values, &t.functions} {
+		off := r.Uint(word)
+		if off > uint64(len(data)) {
+			return nil
+		}
+		*part = data[off:]
+	}
+	if r.Err() != nil || count == 0 || count >= uint64(len(t.functions)/entrySize) {
+		return nil
+	}
+	var ok bool
+	if t.text, ok = t.locate(img, text); !ok {
+		return nil
+	}
+	return t
+}
+
+// entrySize is the size of an entry of functab: the offset of a function's code in the text, and
+// where in functions the function is described. One more entry has the offset of the text's end.
+const entrySize = 8
+
+// begins is where function i begins in the text; for the number of functions, where the last ends.
+func (t *Table) begins(i int) uint64 { return uint64(t.order.U32(t.functions[i*entrySize:])) }
+
+// size is how many bytes the functions have.
+func (t *Table) size() uint64 { return t.begins(t.count) }
+
+// Function is a function of a Table.
+type Function struct {
+	// Lo and Hi are where the function begins and ends.
+	Lo, Hi uint64
+	table  *Table
+	record []byte
+}
+
+// At is the function at pc.
+func (t *Table) At(pc uint64) (Function, bool) {
+	if t == nil || pc-t.text >= t.size() {
+		return Function{}, false
+	}
+	i := sort.Search(t.count, func(i int) bool { return t.begins(i) > pc-t.text }) - 1
+	if i < 0 {
+		return Function{}, false
+	}
+	return t.function(i)
+}
+
+// function is function i of the table.
+func (t *Table) function(i int) (Function, bool) {
+	at := uint64(t.order.U32(t.functions[i*entrySize+4:]))
+	if at > uint64(len(t.functions)) || len(t.functions[at:]) < t.fixed() {
+		return Function{}, false
+	}
+	lo, hi := t.begins(i), min(t.begins(i+1), t.size())
+	return Function{Lo: t.text + lo, Hi: t.text + hi, table: t, record: t.functions[at:]}, true
+}
+
+// all calls yield for each function's beginning and size until it returns false.
+func (t *Table) all(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
+	for i := range t.count {
+		lo, hi := t.begins(i), min(t.begins(i+1), t.size())
+		if hi > lo && !yield(t.text+lo, 0, hi-lo) {
+			return
+		}
+	}
+}

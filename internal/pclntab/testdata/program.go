@@ -1,0 +1,4 @@
+// Program is linked by tests, which read its tables.
+package main
+
+func main() { println("backsight") }

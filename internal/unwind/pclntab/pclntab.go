@@ -1,0 +1,111 @@
+// Package pclntab finds unwind rules in the table that the Go runtime unwinds by. The table counts SP
+// at each instruction, prologues and epilogues among them. Go code keeps no register for its caller
+// but the frame pointer, which nothing here needs: SP and the return address are recovered, the
+// registers that C preserves are lost.
+//
+//	x86        CFA = SP + height + a word    return address right below the CFA
+//	others     CFA = SP + height             return address in LR before the frame is made, then
+//	                                         in the frame's lowest word
+//
+// A signal handler of the runtime makes the interrupted code call sigpanic or asyncPreempt: their
+// return address is where the code was, behind no call. Where a call sets LR, the handler has
+// pushed what LR was.
+//
+// Specifications: runtime/traceback.go, unwinder.next; runtime/signal_*.go, preparePanic and pushCall;
+// cmd/compile/abi-internal.md.
+package pclntab
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/pclntab"
+	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/unwind/rule"
+)
+
+// Source implements unwind.RuleSource.
+type Source struct{}
+
+var _ unwind.RuleSource = Source{}
+
+// Method is MethodCFI: a compiler's table.
+func (Source) Method() unwind.Method { return unwind.MethodCFI }
+
+// Rule has one answer.
+func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+	if q.Try > 0 {
+		return unwind.NotCovered
+	}
+	f, ok := pclntab.Of(q.Image).At(q.PC)
+	if !ok {
+		return unwind.NotCovered
+	}
+	name := f.Name()
+	switch {
+	case handles(name) || f.WritesSP() && q.Exact:
+		return unwind.NotCovered
+	case f.TopFrame():
+		return unwind.EndOfStack
+	case f.WritesSP(): // systemstack, mcall: they call on the thread's own stack
+		return unwind.NoCaller
+	}
+	height, ok := f.Height(q.PC)
+	if !ok || height < 0 || height%int64(q.Arch.AddrSize) != 0 {
+		return unwind.NotCovered
+	}
+	fill(q.Arch, height, out)
+	if interrupts(name) {
+		interrupted(q.Arch, out)
+	}
+	out.Flags |= unwind.StartStated
+	out.Start = f.Lo
+	return unwind.Found
+}
+
+// handles tells whether the kernel calls a function for a signal. The runtime's traces end there, so
+// that nobody minds what the table says of the function; on ARM that lacks registers pushed at once.
+func handles(name string) bool {
+	return name == "runtime.sigtramp" || name == "runtime.cgoSigtramp"
+}
+
+// fill makes out the rule where SP is height bytes below where the call left it.
+func fill(arch *cpu.Arch, height int64, out *unwind.Rule) {
+	out.CFA = rule.Register{Kind: rule.RegPlus, Reg: cpu.NoReg, Base: arch.SP, Off: height}
+	switch {
+	case arch.LR == cpu.NoReg:
+		out.CFA.Off += int64(arch.AddrSize)
+		out.RA = rule.Register{Kind: rule.AtCFA, Reg: cpu.NoReg, Base: cpu.NoReg, Off: -int64(arch.AddrSize)}
+	case height == 0:
+		out.RA = rule.Register{Kind: rule.RegPlus, Reg: cpu.NoReg, Base: arch.LR}
+	default:
+		out.RA = rule.Register{Kind: rule.AtCFA, Reg: cpu.NoReg, Base: cpu.NoReg, Off: -height}
+	}
+	for lost := arch.Preserved.Without(arch.SP); lost != 0; lost = lost.Without(lost.First()) {
+		out.Add(rule.Register{Kind: rule.Undefined, Reg: lost.First(), Base: cpu.NoReg})
+	}
+}
+
+// interrupts tells whether signal handlers make any code call a function.
+func interrupts(name string) bool {
+	switch name {
+	case "runtime.sigpanic", "runtime.sigpanic0", "runtime.asyncPreempt", "runtime.debugCallV2":
+		return true
+	}
+	return false
+}
+
+// interrupted makes the caller one that a signal interrupted.
+func interrupted(arch *cpu.Arch, out *unwind.Rule) {
+	out.Flags |= unwind.SignalFrame
+	if arch.LR == cpu.NoReg {
+		return
+	}
+	pushed := int64(arch.AddrSize)
+	if arch.Name == "aarch64" {
+		pushed = 16 // SP stays aligned
+	}
+	if out.RA.Kind == rule.AtCFA {
+		out.RA.Off -= pushed
+	}
+	out.CFA.Off += pushed
+	out.Add(rule.Register{Kind: rule.AtCFA, Reg: arch.LR, Base: cpu.NoReg, Off: -pushed})
+}
