@@ -131,7 +131,7 @@ func (r *record) warned() (l target.Listed, ok bool) {
 // BUG() at the end of bug_b is listed as "bug_c from kth_fn+0x0/0x14".
 func dropNext(listed []target.Listed) {
 	for i := range listed {
-		if l := &listed[i]; l.PC != 0 && l.Offset == 0 && l.Size != 0 && !l.Exact {
+		if l := &listed[i]; l.Offset == 0 && l.Size != 0 && !l.Exact {
 			l.Symbol, l.Size = "", 0
 		}
 	}
@@ -198,7 +198,7 @@ func doubtSearched(listed []target.Listed, pc *register) {
 // withPC is a chain that begins where the PC is. at is the index of the PC's caller.
 func withPC(listed []target.Listed, pc *register) (all []target.Listed, at int) {
 	switch {
-	case len(listed) > 0 && samePlace(&listed[0], &pc.at):
+	case len(listed) > 0 && (samePlace(&listed[0], &pc.at) || pc.isNowhere(&listed[0])):
 		listed[0].Exact = true
 		return listed, 1
 	case pc.at.symbol == "" && (!pc.known || pc.value == 0):
@@ -209,6 +209,12 @@ func withPC(listed []target.Listed, pc *register) (all []target.Listed, at int) 
 	first := pc.at.listed()
 	first.PC, first.Exact = pc.value, true
 	return slices.Insert(listed, 0, first), 1
+}
+
+// isNowhere tells whether an entry of a chain is the PC of a call through a bad pointer, which no
+// symbol names: arm64's list begins with "0x12345678" where "pc : 0x12345678" says the same.
+func (r *register) isNowhere(l *target.Listed) bool {
+	return l.Symbol == "" && l.PC != 0 && r.at.symbol == "" && r.known && r.value == l.PC
 }
 
 // samePlace tells whether an entry of a chain is the place p.

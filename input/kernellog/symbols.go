@@ -34,7 +34,8 @@ const (
 
 // addressOf is the image address of a place, by its symbol. Static functions of one name are
 // told apart by their sizes, which kernels print; a function of another size is that of another
-// build.
+// build. To a kernel the last function of a section ends where the next section's first symbol is:
+// no_ret_outer+0x18/0x180 is in a function of 24 bytes.
 func (s *symbols) addressOf(img *image.Image, p *place) (addr uint64, ok bool) {
 	key := symbolKey{img, p.symbol, p.size}
 	at, known := s.known[key]
@@ -59,7 +60,9 @@ func (s *symbols) find(img *image.Image, p *place) symbolAt {
 	}
 	s.scans++
 	var at symbolAt
+	last := named.Size != 0 && p.size > named.Size // no function begins where p says that named still goes on
 	img.Functions(func(addr uint64, _ cpu.Mode, size uint64) bool {
+		last = last && addr-named.Addr-named.Size >= p.size-named.Size
 		if !fits(&image.Symbol{Size: size}, p) {
 			return true
 		}
@@ -68,6 +71,9 @@ func (s *symbols) find(img *image.Image, p *place) symbolAt {
 		}
 		return !at.found
 	})
+	if !at.found && last {
+		return symbolAt{named.Addr, true}
+	}
 	return at
 }
 

@@ -1,0 +1,103 @@
+package kernellog
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+)
+
+// TestBadPC: where a call went through a bad pointer, arm64's chain begins with the PC, which no
+// symbol names. It is one frame, and the link register has the next one.
+func TestBadPC(t *testing.T) {
+	snaps := snapshots(t, `
+Internal error: Oops: 0000000086000006 [#1] SMP
+CPU: 0 PID: 99 Comm: sh Not tainted 6.1.0-test #1
+pstate: 00000005 (nzcv daif -PAN -UAO -TCO -DIT -SSBS BTYPE=--)
+pc : 0x12345678
+lr : call_ptr+0x2c/0x40 [toy]
+sp : ffff80000825bb40
+x29: ffff80000825bb40 x28: ffff0ac4431e8000 x27: 0000000000000000
+Call trace:
+ 0x12345678
+ caller+0x18/0x30 [toy]
+ el0t_64_sync+0x18c/0x190`)
+	if got, want := chainOf(&snaps[0].Threads[0]), "! call_ptr caller el0t_64_sync."; got != want {
+		t.Errorf("chain %q, want %q", got, want)
+	}
+}
+
+// TestNameOfNextFunction: a function that calls what never returns ends with the call, and arm64
+// names the return address after the next function. Without the module's file nobody knows whose
+// call it was.
+func TestNameOfNextFunction(t *testing.T) {
+	snaps := snapshots(t, `
+Kernel panic - not syncing: die_now
+CPU: 0 PID: 97 Comm: sh Not tainted 6.1.0-6-arm64 #1
+Call trace:
+ panic+0x184/0x364
+ next+0x0/0x28 [toy]
+ caller+0x18/0x180 [toy]
+ el0t_64_sync+0x18c/0x190
+---[ end Kernel panic - not syncing: die_now ]---`)
+	if got, want := chainOf(&snaps[0].Threads[0]), "panic  caller el0t_64_sync."; got != want {
+		t.Errorf("chain %q, want %q", got, want)
+	}
+}
+
+// functions are an image's, sorted by address.
+type functions struct {
+	image.Container
+	list []image.Symbol
+}
+
+func (f functions) SymbolAt(addr uint64) (image.Symbol, bool) {
+	for _, s := range f.list {
+		if addr-s.Addr < s.Size {
+			return s, true
+		}
+	}
+	return image.Symbol{}, false
+}
+
+func (f functions) SymbolNamed(name string) (image.Symbol, bool) {
+	for _, s := range f.list {
+		if s.Name == name {
+			return s, true
+		}
+	}
+	return image.Symbol{}, false
+}
+
+func (f functions) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
+	for _, s := range f.list {
+		if !yield(s.Addr, 0, s.Size) {
+			return
+		}
+	}
+}
+
+// TestSizesOfFunctions: a kernel's size of a function reaches to the next symbol, which behind the
+// last function of a section may be far off. A size within which another function begins is that of
+// another build.
+func TestSizesOfFunctions(t *testing.T) {
+	img := image.New(image.Header{}, functions{list: []image.Symbol{
+		{Name: "first", Addr: 0x1000, Size: 0x18}, {Name: "same", Addr: 0x1020, Size: 0x20}, {Name: "last", Addr: 0x1040, Size: 0x18},
+		{Name: "same", Addr: 0x1200, Size: 0x80},
+	}})
+	for _, c := range []struct {
+		p    place
+		want uint64
+	}{
+		{place{symbol: "first", offset: 4, size: 0x20}, 0x1004},
+		{place{symbol: "first", offset: 4, size: 0x100}, 0},
+		{place{symbol: "last", offset: 4, size: 0x1c0}, 0x1044},
+		{place{symbol: "last", offset: 4, size: 0x10}, 0},
+		{place{symbol: "same", offset: 4, size: 0x80}, 0x1204},
+	} {
+		s := symbols{known: map[symbolKey]symbolAt{}}
+		if addr, ok := s.addressOf(img, &c.p); ok != (c.want != 0) || ok && addr != c.want {
+			t.Errorf("%s+%#x/%#x is at %#x, %v; want %#x", c.p.symbol, c.p.offset, c.p.size, addr, ok, c.want)
+		}
+	}
+}
