@@ -30,13 +30,21 @@ func (w witnesses) CalledByPointer(m *target.Module, pc uint64, mode cpu.Mode) u
 	})
 }
 
-// functionAt is the certain entry at or below a place.
+// functionAt is the certain entry at or below a place. Tables of functions that a tracer can patch
+// (-fpatchable-function-entry) begin behind the nops that it patches, 8 bytes into each function of
+// a module for arm64; what is called is the first nop.
 func (p *program) functionAt(at disasm.Addr) (disasm.Addr, bool) {
 	below := p.entries.Below(at)
 	if len(below) == 0 {
 		return disasm.Addr{}, false
 	}
-	return disasm.Addr{PC: below[0], Mode: at.Mode}, true
+	entry := disasm.Addr{PC: below[0], Mode: at.Mode}
+	if len(below) > 1 {
+		if first := (disasm.Addr{PC: below[1], Mode: at.Mode}); p.SkipPadding(first) == entry.PC {
+			entry = first
+		}
+	}
+	return entry, true
 }
 
 // maxJumpers bounds the functions that may jump to one another up to the callee.

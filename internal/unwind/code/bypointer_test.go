@@ -3,6 +3,7 @@ package code
 import (
 	"testing"
 
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -74,5 +75,29 @@ func TestCalledByPointerElsewhere(t *testing.T) {
 	m := &target.Module{Image: p.Image(t)}
 	if got := New(nil).Witnesses().CalledByPointer(m, 0x400024, 0); got != unwind.Unknown {
 		t.Errorf("%v, want unknown", got)
+	}
+}
+
+// TestCalledByPointerPatched: a tracer's nops stand first in each function, and tables say that the
+// function begins behind them. Pointers lead to the nops.
+func TestCalledByPointerPatched(t *testing.T) {
+	img := codetest.Program{CPU: "aarch64", Listing: `
+	400000 <first>:
+	400020 <second>:
+		400000: d503201f  nop
+		400004: d503201f  nop
+		400008: d65f03c0  ret
+		400020: d503201f  nop
+		400024: d503201f  nop
+		400028: d65f03c0  ret`,
+		Data: map[uint64][]uint64{0x410000: {0x400000}}}.Image(t)
+	m := &target.Module{Image: img}
+	tables := func(_ *image.Image, yield func(lo, hi uint64) bool) {
+		_ = yield(0x400008, 0x40000c) && yield(0x400028, 0x40002c)
+	}
+	for pc, want := range map[uint64]unwind.Answer{0x400008: unwind.Yes, 0x400028: unwind.No} {
+		if got := New(tables).Witnesses().CalledByPointer(m, pc, 0); got != want {
+			t.Errorf("%#x: %v, want %v", pc, got, want)
+		}
 	}
 }
