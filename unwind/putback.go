@@ -6,18 +6,16 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// putBack finds the frame between the last of frames and entry k that the capture lost: the
-// call before the entry goes to a function that makes one call only which leads to the last
-// frame. On arm64 the chain of frame records lacks the caller of a function that had not made
-// its own yet:
+// putBack finds the frame between callee and caller, an entry of the list, that the capture lost:
+// the call before the entry goes to a function that makes one call only which leads to callee. On
+// arm64 the chain of frame records lacks the caller of a function that had not made its own yet:
 //
 //	listed   leaf_deref ◄─?─ mid_b, behind its call of mid_c
 //	mid_c    calls leaf_deref once: mid_c is put back, where that call returns to
 //
 // The entry then fits, as the caller of the frame that was put back.
-func (s *splicer) putBack(frames []Frame, k int) (lost Frame, ok bool) {
-	caller := &s.frames[k]
-	if len(frames) == 0 || caller.Checks&(TargetDiffers|TargetUnclear) == 0 || caller.Checks.has(TargetMatches) || s.verifier.graph == nil {
+func (s *splicer) putBack(callee, caller *Frame) (lost Frame, ok bool) {
+	if caller.Checks&(TargetDiffers|TargetUnclear) == 0 || caller.Checks.has(TargetMatches) || s.verifier.graph == nil {
 		return lost, false
 	}
 	snap := s.state.Snapshot
@@ -26,7 +24,7 @@ func (s *splicer) putBack(frames []Frame, k int) (lost Frame, ok bool) {
 	if kind != callsite.Call || !site.Direct || !known || m.Image == nil {
 		return lost, false
 	}
-	ra, ok := s.onlyCall(m, site, &frames[len(frames)-1])
+	ra, ok := s.onlyCall(m, site, callee)
 	if !ok {
 		return lost, false
 	}
@@ -34,11 +32,24 @@ func (s *splicer) putBack(frames []Frame, k int) (lost Frame, ok bool) {
 	if snap.Arch.ISABit {
 		c.raw |= uint64(site.TargetMode)
 	}
-	s.gather(&frames[len(frames)-1], &c)
+	s.gather(callee, &c)
 	lost = c.frame()
 	lost.Trust = Likely
-	s.frames[k], _ = s.step(&lost, k)
 	return lost, true
+}
+
+// maxLostTried bounds how often a lost frame is looked for in a list: each time code is read.
+const maxLostTried = 64
+
+// lacksOne tells whether a frame can be put back between callee and an entry right behind it. What a
+// search through the stack found may as well be stale.
+func (s *splicer) lacksOne(callee, caller *Frame, l *target.Listed) bool {
+	if callee.Method == methodCount || callee.Module == nil || l.Doubtful || l.Searched || s.lost >= maxLostTried {
+		return false
+	}
+	s.lost++
+	_, ok := s.putBack(callee, caller)
+	return ok
 }
 
 // maxLost bounds the function that was lost, in bytes.

@@ -41,8 +41,11 @@ func (w *Walker) Splice(t *target.Thread, frames []Frame, stop Stop) (spliced []
 	}
 	spliced, entries = own, entries[:len(own)]
 	for _, k := range path {
-		if lost, ok := s.putBack(spliced, k); ok {
-			spliced, entries = append(spliced, lost), append(entries, -1)
+		if len(spliced) > 0 {
+			if lost, ok := s.putBack(&spliced[len(spliced)-1], &s.frames[k]); ok {
+				spliced, entries = append(spliced, lost), append(entries, -1)
+				s.frames[k], _ = s.step(&lost, k)
+			}
 		}
 		spliced, entries = append(spliced, s.frames[k]), append(entries, next+k)
 	}
@@ -100,6 +103,7 @@ type splicer struct {
 	frames   []Frame // what is known of each entry from its callee on the best path
 	mode     cpu.Mode
 	sure     int // the number of entries up to the last that the capture does not doubt
+	lost     int // how often a lost frame was looked for
 }
 
 func newSplicer(w *Walker, t *target.Thread, listed []target.Listed) *splicer {
@@ -116,6 +120,7 @@ func newSplicer(w *Walker, t *target.Thread, listed []target.Listed) *splicer {
 const (
 	worthProven  = 4  // the call before the entry goes to the callee
 	worthByJump  = 3  // … by another function's jump
+	worthLost    = 2  // … to the only caller of the callee, which the list lacks
 	worthUnclear = 0  // the call goes elsewhere, and from there nobody knows where
 	worthOpen    = 1  // an indirect call, an interrupted frame, or nobody knows the code
 	worthAgainst = -4 // no call stands there, or one that goes elsewhere
@@ -163,7 +168,10 @@ func (s *splicer) bestStep(from *Frame, first int, worth []int) (best, next int)
 		return worthRoot, next
 	}
 	for k, skipped := first, 0; k < len(s.listed) && k <= first+maxSkipped; k++ {
-		_, gain := s.step(from, k)
+		f, gain := s.step(from, k)
+		if k == first && gain < worthLost && s.lacksOne(from, &f, &s.listed[k]) {
+			gain = worthLost
+		}
 		if total := skipped + gain + worth[k+1]; total > best {
 			best, next = total, k
 		}
@@ -201,7 +209,8 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 	}
 	f = Frame{PC: l.PC, CallSite: l.PC, Exact: l.Exact, Method: MethodPrewalked, Checks: CodeMissing, Trust: Likely}
 	defer func() {
-		if (l.Doubtful || l.Searched || l.Gap) && !f.Checks.proven() {
+		afterGuess := callee.Method != methodCount && callee.Trust == Guess // two stale entries may fit one another
+		if (l.Doubtful || l.Searched || l.Gap) && (afterGuess || !f.Checks.proven()) {
 			f.Trust = Guess
 		}
 	}()

@@ -70,16 +70,22 @@ func TestSplice(t *testing.T) {
 // TestSplicePutsBack: the list lacks f, which main called and which calls g once; nothing of
 // the stack was captured and no rule is known.
 func TestSplicePutsBack(t *testing.T) {
-	arch := o32()
-	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
-	th := &snap.Threads[0]
-	th.Listed = listOf("400208! 400018.")
-	w := unwind.NewWalker(snap, unwind.Options{CallGraph: graph{holds: sameHundred}})
-	frames, stop := w.Walk(th, nil)
-	frames, entries, stop := w.Splice(th, frames, stop)
-	want := "400208/context/certain/0 400118/code/likely/-1 400018/prewalked/likely/1"
-	if got := described(frames, entries); got != want || stop.Reason != unwind.StopRoot {
-		t.Errorf("%s, stop %v\nwant %s", got, stop.Reason, want)
+	const g, f = "400208/context/certain/0 ", "400118/code/likely/-1 "
+	for _, c := range []struct{ what, listed, want string }{
+		{"before the outermost entry", "400208! 400018.", g + f + "400018/prewalked/likely/1"},
+		{"rather than to leave out an entry that a pointer's call may be the caller of", "400208! 400018 400318.", g + f + "400018/prewalked/likely/1 400318/prewalked/likely/2"},
+		{"not before what a search found", "400208! ?400018 400318.", g + "400318/prewalked/likely/2"},
+	} {
+		arch := o32()
+		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+		th := &snap.Threads[0]
+		th.Listed = listOf(c.listed)
+		w := unwind.NewWalker(snap, unwind.Options{CallGraph: graph{holds: sameHundred}})
+		frames, stop := w.Walk(th, nil)
+		frames, entries, stop := w.Splice(th, frames, stop)
+		if got := described(frames, entries); got != c.want || stop.Reason != unwind.StopRoot {
+			t.Errorf("%s: %s, stop %v\nwant %s", c.what, got, stop.Reason, c.want)
+		}
 	}
 }
 

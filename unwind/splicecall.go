@@ -21,7 +21,7 @@ func (s *splicer) cannotCall(caller, callee *Frame) bool {
 // cannotPoint tells whether callee is a frame that a call through a pointer cannot have led to.
 func (s *splicer) cannotPoint(callee *Frame) bool {
 	graph := s.verifier.graph
-	if graph == nil || callee.Method == methodCount || callee.Exact || callee.Module == nil {
+	if graph == nil || callee.Method == methodCount || callee.Module == nil {
 		return false
 	}
 	return graph.Witnesses().CalledByPointer(callee.Module, callee.CallSite, callee.Mode) == No

@@ -3,6 +3,7 @@ package unwind_test
 import (
 	"testing"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -54,6 +55,38 @@ func TestSplicePointer(t *testing.T) {
 		if got := described(frames, entries); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
+	}
+}
+
+// TestSplicePointerToInterrupted: the same holds for the function that was running.
+func TestSplicePointerToInterrupted(t *testing.T) {
+	arch := o32()
+	const inner, h = "400304/context/certain/0", 0x400300
+	for unpointed, want := range map[uint64]string{0: inner + " 400318/prewalked/guess/1", h: inner} {
+		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+		th := &snap.Threads[0]
+		th.Regs, th.Listed = *synth.Regs(arch, map[string]uint64{"pc": 0x400304}), listOf("400304! ?400318")
+		w := unwind.NewWalker(snap, unwind.Options{CallGraph: graph{holds: sameHundred, unpointed: unpointed}})
+		frames, stop := w.Walk(th, nil)
+		frames, entries, _ := w.Splice(th, frames, stop)
+		if got := described(frames, entries); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}
+
+// TestSpliceStalePair: of two stale return addresses one may fit the other. What is proven to have
+// called a guess is no more than that.
+func TestSpliceStalePair(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+	th := &snap.Threads[0]
+	th.Regs, th.Listed = cpu.Registers{}, listOf("?400118 ?400018")
+	w := unwind.NewWalker(snap, unwind.Options{CallGraph: graph{holds: sameHundred}})
+	frames, stop := w.Walk(th, nil)
+	frames, entries, _ := w.Splice(th, frames, stop)
+	if got, want := described(frames, entries), "400118/prewalked/guess/0 400018/prewalked/guess/1"; got != want {
+		t.Errorf("%s\nwant %s", got, want)
 	}
 }
 
