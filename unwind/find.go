@@ -43,6 +43,7 @@ type search struct {
 	first    packed.Rule // the first answer, if packed
 	packed   bool        // the first answer has a packed form
 	noCaller bool        // a source knows that the frame has no caller
+	beyond   bool        // a sound rule's return address was not captured: none that was is the one
 	starved  bool        // code analysis is left out, for the walk has cost enough
 	cost     uint64      // of the search
 	refuted  bool        // a rule, neither a fallback nor a convention, led to no caller
@@ -81,7 +82,7 @@ func (f *finder) find(s *State) search {
 		sources = f.exact
 	}
 	for _, src := range sources {
-		if r.noCaller || r.best.valid && src.Method().basis() == bySearch {
+		if r.noCaller || (r.best.valid || r.beyond && !s.Exact) && src.Method().basis() == bySearch {
 			break
 		}
 		switch src := src.(type) {

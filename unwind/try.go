@@ -22,6 +22,7 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 		if r.stop.Reason != StopUnreadable {
 			r.stop = Stop{StopUnreadable, res.Addr} // what the surest of the sources lacks
 		}
+		r.beyond = r.beyond || placesReturn(m, rule)
 		f.explain.declined(s, m, f.query.Try, rule, "memory was not captured")
 		return e, false
 	default:
@@ -54,6 +55,15 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 	}
 	f.verify(&c, rule, r)
 	return c.evidence, true
+}
+
+// placesReturn tells whether a rule says for sure at which distance from a register the return
+// address lies. Example: the report of an oops on MIPS prints 40 words of the stack, and the return
+// address of proc_reg_write lies behind them; what a search would find before is left over from
+// calls that have returned.
+func placesReturn(m Method, rule *Rule) bool {
+	sound := m.basis() == inTable || m == MethodCode && rule.Flags&(FromEntry|Agreed) != 0
+	return sound && rule.Flags&(Fallback|Inferred) == 0 && rule.CFA.Kind == RegPlus && rule.RA.Kind == AtCFA
 }
 
 // raBelowSP tells whether a rule reads the return address below SP in a frame that made a
