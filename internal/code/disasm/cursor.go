@@ -6,18 +6,23 @@ import "github.com/backsight/backsight/cpu"
 // two transfers for the most part, so that few are decoded in vain.
 const window = 16
 
+// sought is how many instructions a cursor decodes first at a place that it was sent to: the
+// code there may be a few instructions up to a jump.
+const sought = window / 2
+
 // Cursor reads the instructions of an image one after another, with their delay slots.
 // What was decoded is kept, so that going back a few instructions costs nothing.
 type Cursor struct {
 	code Code
 	mode cpu.Mode
 	base uint64 // the address of buf[0]
+	size int    // so many instructions are decoded at a time
 	i, n int    // buf[:n] is decoded, buf[i] comes next
 	buf  [window]cpu.Insn
 }
 
 // NewCursor returns a cursor that stands nowhere: Seek comes first.
-func NewCursor(c Code) Cursor { return Cursor{code: c} }
+func NewCursor(c Code) Cursor { return Cursor{code: c, size: sought} }
 
 // Seek goes to a place.
 func (c *Cursor) Seek(at Addr) {
@@ -26,7 +31,7 @@ func (c *Cursor) Seek(at Addr) {
 		pc += uint64(c.buf[c.i].Len)
 	}
 	if pc != at.PC || c.mode != at.Mode || c.i > 0 && c.code.governs(&c.buf[c.i-1], c.mode) {
-		c.i, c.n = 0, 0
+		c.i, c.n, c.size = 0, 0, sought
 	}
 	c.mode = at.Mode
 }
@@ -42,7 +47,8 @@ func (c *Cursor) Next(pc uint64) *cpu.Insn {
 }
 
 func (c *Cursor) fetch(pc uint64) *cpu.Insn {
-	c.i, c.n, c.base = 0, c.code.decodeRun(Addr{pc, c.mode}, c.buf[:]), pc
+	c.i, c.n, c.base = 0, c.code.decodeRun(Addr{pc, c.mode}, c.buf[:c.size]), pc
+	c.size = window
 	if c.n == 0 {
 		return nil
 	}

@@ -97,21 +97,29 @@ const maxPad = 32
 func (s *sweep) landingPads() {
 	left := maxVisited
 	for key := range s.ends.Outside(s.seen) {
-		at := s.Addr(key)
-		n := min(maxPad, s.Decode(at, s.insns[:]))
-		if left -= n; left < 0 {
+		if left -= s.landingPad(s.Addr(key)); left < 0 {
 			return
 		}
-		for i := range s.insns[:n] {
-			in := &s.insns[i]
-			if in.Op == cpu.OpJump && in.Target != 0 && in.Flags&(cpu.FlagTable|cpu.FlagMemory) == 0 && s.far(at.PC, in.Target) {
-				s.jumps.add(jump{at.PC, disasm.Target(in).Key()})
-			}
-			if at.PC += uint64(in.Len); in.Ends(s.Arch.PC) || s.seen.Has(at) {
-				break
-			}
+	}
+}
+
+// landingPad adds the jumps of the code at a place up to where that ends or was seen, and tells
+// how many instructions that are.
+func (s *sweep) landingPad(at disasm.Addr) (n int) {
+	s.cursor.Seek(at)
+	for ; n < maxPad; n++ {
+		in := s.cursor.Next(at.PC)
+		if in == nil {
+			return n
+		}
+		if in.Op == cpu.OpJump && in.Target != 0 && in.Flags&(cpu.FlagTable|cpu.FlagMemory) == 0 && s.far(at.PC, in.Target) {
+			s.jumps.add(jump{at.PC, disasm.Target(in).Key()})
+		}
+		if at.PC += uint64(in.Len); in.Ends(s.Arch.PC) || s.seen.Has(at) {
+			return n + 1
 		}
 	}
+	return n
 }
 
 // farJumps are the jumps over a certain entry, sorted by target. Compilers move code away

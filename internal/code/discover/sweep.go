@@ -21,7 +21,7 @@ type sweep struct {
 	regs    tracker
 	pending cpu.RegSet // registers that hold literals of which it is not known what they are
 	bounds  keys       // certain entries, once they are known
-	insns   [32]cpu.Insn
+	cursor  disasm.Cursor
 
 	calls    *disasm.Set // targets of direct calls
 	pointers *disasm.Set // addresses taken
@@ -33,7 +33,7 @@ type sweep struct {
 
 // newSweep returns a sweep that knows gp and the certain entries as far as they are given.
 func newSweep(code disasm.Code, gp *constants, bounds keys) *sweep {
-	return &sweep{Code: code, seen: disasm.NewSet(code), left: maxVisited, regs: newTracker(code, gp), bounds: bounds,
+	return &sweep{Code: code, cursor: disasm.NewCursor(code), seen: disasm.NewSet(code), left: maxVisited, regs: newTracker(code, gp), bounds: bounds,
 		calls: disasm.NewSet(code), pointers: disasm.NewSet(code), built: disasm.NewSet(code), todo: worklist{max: placesFor(code)}, jumps: newJumps(code)}
 }
 
@@ -87,35 +87,39 @@ func (s *sweep) run() {
 
 // follow walks straight on until control never goes on or meets code that was seen.
 func (s *sweep) follow(at disasm.Addr) {
-	for {
-		n := s.Decode(at, s.insns[:])
-		if n == 0 {
+	for s.cursor.Seek(at); ; {
+		in := s.cursor.Next(at.PC)
+		if in == nil || s.left <= 0 || !s.seen.Add(at) {
 			return
 		}
-		for i := range n {
-			if s.left <= 0 || !s.seen.Add(at) {
-				return
-			}
-			s.left--
-			in := &s.insns[i]
-			if in.Op == cpu.OpUnknown && s.Arch.ISABit {
-				return // perhaps no code, or of the other mode
-			}
-			s.visit(in, at.PC)
+		s.left--
+		if in.Op == cpu.OpUnknown && s.Arch.ISABit {
+			return // perhaps no code, or of the other mode
+		}
+		s.visit(in, at.PC)
+		if !in.Ends(s.Arch.PC) {
 			at.PC += uint64(in.Len)
-			if !in.Ends(s.Arch.PC) {
-				continue
-			}
-			if in.Flags&cpu.FlagDelaySlot != 0 && i+1 < n {
-				s.note(&s.insns[i+1])
-				at.PC += uint64(s.insns[i+1].Len)
-			}
-			if s.ends != nil {
-				s.ends.Add(at)
-			}
-			return
+			continue
 		}
+		in, slot := s.slot(in, at.PC)
+		if slot != nil {
+			s.note(slot)
+			at.PC += uint64(slot.Len)
+		}
+		if at.PC += uint64(in.Len); s.ends != nil {
+			s.ends.Add(at)
+		}
+		return
 	}
+}
+
+// slot is what stands in the delay slot of the instruction at pc, nil where there is none. The
+// instruction may move.
+func (s *sweep) slot(in *cpu.Insn, pc uint64) (moved, slot *cpu.Insn) {
+	if in.Flags&cpu.FlagDelaySlot == 0 {
+		return in, nil
+	}
+	return s.cursor.Slot(pc)
 }
 
 // visit looks at the instruction at pc.
