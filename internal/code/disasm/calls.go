@@ -6,16 +6,48 @@ import "github.com/backsight/backsight/cpu"
 // before them. Code is decoded for it in blocks, each once while the questions go upwards:
 // a text of nothing but such bytes costs one pass.
 type CallSteps struct {
-	code  Code
-	mode  cpu.Mode
-	base  uint64 // of the block that was decoded last
+	code Code
+	mode cpu.Mode
+	last stepBlock // that was decoded last
+	kept []stepRun
+}
+
+// stepRun has the blocks of one executable segment.
+type stepRun struct {
+	lo     uint64
+	blocks []stepBlock
+}
+
+// stepBlock is what is known of a block of code.
+type stepBlock struct {
+	base  uint64
 	known bool
-	calls cpu.CallBlock
 	clean bool
+	calls cpu.CallBlock
 }
 
 // NewCallSteps returns what answers for code of one mode.
 func NewCallSteps(c Code, mode cpu.Mode) CallSteps { return CallSteps{code: c, mode: mode} }
+
+// Keep makes room for questions in any order: each block is decoded once, and kept. That takes a
+// fifth of the memory of the code.
+func (s *CallSteps) Keep() {
+	s.code.Text(func(addr uint64, text []byte) {
+		lo := addr &^ (cpu.CallBlockSize - 1)
+		s.kept = append(s.kept, stepRun{lo, make([]stepBlock, (addr-lo+uint64(len(text)))/cpu.CallBlockSize+1)})
+	})
+}
+
+// block is where what is known of the block at an address has its place.
+func (s *CallSteps) block(base uint64) *stepBlock {
+	for i := range s.kept {
+		r := &s.kept[i]
+		if n := (base - r.lo) / cpu.CallBlockSize; n < uint64(len(r.blocks)) {
+			return &r.blocks[n]
+		}
+	}
+	return &s.last
+}
 
 // leadIn is how many bytes in front of a block are at hand.
 const leadIn = 64
@@ -24,13 +56,14 @@ const leadIn = 64
 // from data: the code around is all defined.
 func (s *CallSteps) At(site uint64) (call, clean bool) {
 	base := site &^ (cpu.CallBlockSize - 1)
-	if !s.known || base != s.base {
-		s.known, s.base, s.calls = true, base, cpu.CallBlock{}
+	b := s.block(base)
+	if !b.known || base != b.base {
+		*b = stepBlock{base: base, known: true}
 		before := s.code.Img.Before(site, int(site-base)+leadIn)
 		code := s.code.Img.Code(site - uint64(len(before)))
 		from := len(before) - int(site-base)
-		s.clean = s.code.Arch.Decoder.InStep(code, from, s.mode, &s.calls)
+		b.clean = s.code.Arch.Decoder.InStep(code, from, s.mode, &b.calls)
 	}
 	at := site - base
-	return s.calls[at/64]>>(at%64)&1 != 0, s.clean
+	return b.calls[at/64]>>(at%64)&1 != 0, b.clean
 }

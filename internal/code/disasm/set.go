@@ -102,14 +102,21 @@ type run struct {
 }
 
 // NewSet returns the empty set of places in an image's code.
-func NewSet(c Code) *Set {
+func NewSet(c Code) *Set { return NewSetIn(c, 0, ^uint64(0)) }
+
+// NewSetIn is NewSet for the code between two addresses.
+func NewSetIn(c Code, lo, hi uint64) *Set {
 	s := &Set{arch: c.Arch}
 	c.Text(func(addr uint64, code []byte) {
-		n := uint64(len(code))/c.Arch.InsnAlign + 1
+		from, to := max(addr, lo), min(addr+uint64(len(code)), hi)
+		if from > to || from == to && len(code) > 0 {
+			return
+		}
+		n := (to-from)/c.Arch.InsnAlign + 1
 		if c.Arch.ISABit {
 			n *= 2
 		}
-		s.runs = append(s.runs, run{addr, uint64(len(code)), make([]uint64, n/64+1)})
+		s.runs = append(s.runs, run{from, to - from, make([]uint64, n/64+1)})
 	})
 	return s
 }

@@ -1,12 +1,84 @@
 package discover
 
 import (
+	"iter"
+	"slices"
+	"sync/atomic"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
-// scanCalls adds the targets of direct calls that one linear pass finds, and returns
-// those that may come of a misread byte.
+// calls are the bytes of an image that read as direct calls, by the page of code that they lead
+// to. One linear pass finds them; which of them are calls is looked at page by page.
+type calls struct {
+	code  disasm.Code
+	mode  cpu.Mode
+	pages pages
+	refs  []shortJump // sorted by page, those of one page by site
+	first []uint32    // of refs, by page
+	base  uint64      // what refs are relative to
+}
+
+// findCalls is the pass.
+func findCalls(code disasm.Code) *calls {
+	c := &calls{code: code, pages: pagesOf(code)}
+	if code.Arch.ModeOnly {
+		c.mode = 1
+	}
+	found := newJumps(code)
+	c.first = make([]uint32, c.pages.n+1)
+	code.Calls(c.mode, func(r *cpu.CallRef) bool {
+		to := disasm.Addr{PC: r.Target, Mode: r.TargetMode}
+		i, has := c.pages.index(to.Key())
+		if has && to.PC&(code.Arch.InsnAlign-1) == 0 && possible(code, r) && found.add(jump{r.Site, to.Key()}) {
+			c.first[i+1]++
+		}
+		return true
+	})
+	for i := range c.pages.n {
+		c.first[i+1] += c.first[i]
+	}
+	c.base, c.refs = found.base, make([]shortJump, c.first[c.pages.n])
+	next := slices.Clone(c.first)
+	for j := range found.all {
+		i, _ := c.pages.index(j.to)
+		c.refs[next[i]] = shortJump{uint32(j.from - c.base), uint32(j.to - c.base)}
+		next[i]++
+	}
+	return c
+}
+
+// possible tells whether an instruction that reads as a call can be one in this image.
+// MIPS linkers place tables of names and constants in the executable segment.
+// A file that is loaded anywhere has no calls that hold an absolute address (jal), and one
+// whose code is of one ISA mode has none into another: 74007268 in gawk's .dynstr, "hr\0t",
+// reads as jalx into the middle of yyparse.
+func possible(code disasm.Code, r *cpu.CallRef) bool {
+	return !(code.Img.Relocatable && r.Absolute) && !(code.Img.OneMode && r.TargetMode != 0)
+}
+
+// to yields what reads as a call to somewhere in the page with the number i, from the lowest
+// address on.
+func (c *calls) to(i int) iter.Seq[jump] {
+	return func(yield func(jump) bool) {
+		for _, r := range c.refs[c.first[i]:c.first[i+1]] {
+			if !yield(jump{c.base + uint64(r.from), c.base + uint64(r.to)}) {
+				return
+			}
+		}
+	}
+}
+
+// named is what calls tell of the places of a page.
+type named struct {
+	entry pageSet // a function certainly begins there
+	once  pageSet // a call that may come of a misread byte names the place
+	twice pageSet // two of them do
+}
+
+// entries are the places of a page where functions certainly begin: those that are known
+// beforehand and targets of direct calls; and single, what may come of a misread byte.
 //
 // Where instructions have any length, what reads as a call can lie inside of others (a
 // displacement that holds e8), or be data. Of the calls that name a place the first are
@@ -14,33 +86,54 @@ import (
 // an instruction stands at its target that compilers put first in functions (endbr64), if
 // the target is aligned as functions are and the call stands far from data, or if it is
 // the second that names the target.
-//
-// MIPS linkers place tables of names and constants in the executable segment. Words of
-// these that no call of this image can be do not count, see possible.
-func (c *collector) scanCalls() (single keys) {
-	once, more := disasm.NewSet(c.code), disasm.NewSet(c.code)
-	mode := cpu.Mode(0)
-	if c.code.Arch.ModeOnly {
-		mode = 1
-	}
-	steps := disasm.NewCallSteps(c.code, mode)
-	c.code.Calls(mode, func(r *cpu.CallRef) bool {
-		to := disasm.Addr{PC: r.Target, Mode: r.TargetMode}
-		if c.found.Has(to) || !c.possible(r) {
-			return true
+func (c *calls) entries(i int, known keys, steps *disasm.CallSteps) (found, single keys) {
+	var places named
+	start := c.pages.start(i)
+	for _, key := range known.from(start) {
+		if key-start >= pageSize {
+			break
 		}
-		call, clean := steps.At(r.Site)
-		switch {
-		case !call:
-		case c.code.Arch.InsnAlign > 1, clean && to.PC%functionAlign == 0, marked(c.code, to.PC), !once.Add(to) && more.Add(to):
-			c.add(to)
-		}
-		return true
-	})
-	if single = once.Without(more); len(single) > someSingle+textSize(c.code)/64 {
-		return nil
+		places.entry.add(key - start)
 	}
-	return single
+	for r := range c.to(i) {
+		if !places.entry.has(r.to - start) {
+			c.name(&places, r.to-start, r, steps)
+		}
+	}
+	return places.entry.keys(start, &pageSet{}), places.once.keys(start, &places.twice)
+}
+
+// name adds what another call tells of a place.
+func (c *calls) name(places *named, off uint64, r jump, steps *disasm.CallSteps) {
+	if c.code.Arch.InsnAlign > 1 {
+		places.entry.add(off) // all are in step
+		return
+	}
+	call, clean := steps.At(r.from)
+	switch {
+	case !call:
+	case clean && r.to%functionAlign == 0, marked(c.code, r.to):
+		places.entry.add(off)
+	case places.once.has(off):
+		places.twice.add(off)
+		places.entry.add(off)
+	default:
+		places.once.add(off)
+	}
+}
+
+// places are the certain entries, those that are known beforehand among them.
+func (c *calls) places(known keys) *places {
+	return &places{
+		code:  c.code,
+		parts: make([]atomic.Pointer[keys], c.pages.n),
+		index: func(key uint64) int { i, _ := c.pages.index(key); return i },
+		find: func(i int) keys {
+			steps := disasm.NewCallSteps(c.code, c.mode)
+			found, _ := c.entries(i, known, &steps)
+			return found
+		},
+	}
 }
 
 // someSingle, and one for each 64 bytes of code, is how many places that one call each

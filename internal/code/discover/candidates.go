@@ -1,6 +1,10 @@
 package discover
 
-import "github.com/backsight/backsight/internal/code/disasm"
+import (
+	"sync"
+
+	"github.com/backsight/backsight/internal/code/disasm"
+)
 
 // candidates are places where functions may begin.
 type candidates struct {
@@ -13,18 +17,83 @@ type candidates struct {
 // findCandidates makes the list of candidates by recursive descent from the certain
 // entries and from what data points to.
 func findCandidates(code disasm.Code, known *certain) *candidates {
-	s := newSweep(code, &known.gp, known.entries)
+	entries, single := known.whole()
+	s := newSweep(code, &known.gp, entries, everywhere)
 	s.ends = disasm.NewSet(code)
-	s.fromPointers(known.entries)
-	taken := keys(s.pointers.Keys())
+	s.fromPointers(entries)
+	found := foundBy(s, single)
+	s.landingPads()
+	found.farJumps = s.farJumps()
+	return found
+}
+
+// foundBy are the candidates that a sweep from the certain entries found, and single, what calls name
+// that may come of a misread byte.
+func foundBy(s *sweep, single keys) *candidates {
+	found := &candidates{taken: s.pointers.Keys(), built: s.built.Keys()}
 	entries := s.pointers
-	for _, key := range known.single {
-		entries.Add(code.Addr(key))
+	for _, key := range single {
+		entries.Add(s.Addr(key))
 	}
 	for key := range s.calls.Outside(entries) {
-		entries.Add(code.Addr(key))
+		entries.Add(s.Addr(key))
 	}
-	addTails(entries, &s.jumps, code, known.entries)
-	s.landingPads()
-	return &candidates{entries: entries.Keys(), taken: taken, built: s.built.Keys(), farJumps: s.farJumps()}
+	addTails(entries, &s.jumps, s.Code, s.bounds)
+	found.entries = entries.Keys()
+	return found
+}
+
+const (
+	// regionPages is how many pages have their candidates found together in a large image: 1 MB.
+	regionPages = 256
+	// overlap is how many pages on both sides of a region are looked at as well: 64 KB.
+	overlap = 16
+	// wholePages is how many pages an image may have whose candidates are found all together: 4 MB.
+	wholePages = 4 * regionPages
+)
+
+// regions are the candidates in parts of a large image. Code that builds the address of a function,
+// or ends in a jump to one that nothing calls, was compiled and linked together with that function:
+// a sweep through the code around finds most of it. One through Chromium, of 236 MB, takes more
+// than a second, and would be broken off on the way.
+type regions struct {
+	code    disasm.Code
+	certain *certain
+	pointed func() *pointed
+	pages   pages
+	parts   []func() *candidates
+}
+
+// newRegions returns the regions of an image; nil where the image is not large, or has code of two
+// instruction sets, of which only a sweep through all tells what is what.
+func newRegions(code disasm.Code, known *certain, data func() *pointed) *regions {
+	r := &regions{code: code, certain: known, pointed: data, pages: pagesOf(code)}
+	if twoSets(code) || r.pages.n <= wholePages {
+		return nil
+	}
+	for i := 0; i < r.pages.n; i += regionPages {
+		r.parts = append(r.parts, sync.OnceValue(func() *candidates { return r.find(i) }))
+	}
+	return r
+}
+
+// at are the candidates around a place.
+func (r *regions) at(at disasm.Addr) *candidates {
+	i, _ := r.pages.index(at.PC)
+	return r.parts[min(i/regionPages, len(r.parts)-1)]()
+}
+
+// find finds those of the region from a page on.
+func (r *regions) find(page int) *candidates {
+	first, last := max(0, page-overlap), min(page+regionPages+overlap, r.pages.n)
+	in := span{r.pages.start(first), r.pages.start(last-1) + pageSize}
+	entries, single := r.certain.between(in)
+	s := newSweep(r.code, &r.certain.gp, entries, in)
+	named := r.pointed().between(in)
+	for _, key := range named {
+		s.pointers.Add(r.code.Addr(key))
+	}
+	s.from(named)
+	s.from(entries)
+	return foundBy(s, single)
 }

@@ -1,17 +1,20 @@
 package discover
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
 // certain are the certain entries of an image, and what was learned on the way to them.
 type certain struct {
-	entries keys
+	entries *places
 	// handedOn are the functions whose addresses the program's start hands on: main.
 	handedOn keys
-	// single are targets that one possible call each names, on x86: candidates.
-	single keys
+	// known are the entries that need no look at calls, and calls the rest: nil where none are.
+	known  keys
+	calls  *calls
 	tables bool // unwind tables list functions
 	all    bool // and all of them
 	// gp is what the registers of Arch.Globals hold, where that is known.
@@ -21,9 +24,9 @@ type certain struct {
 	literals *disasm.Set
 }
 
-// findCertain makes the list of certain entries.
+// findCertain finds the certain entries.
 func findCertain(code disasm.Code, ranges Ranges) *certain {
-	c, found := collector{code: code, found: disasm.NewSet(code)}, &certain{handedOn: handedOn(code)}
+	c, found := collector{code: code}, &certain{handedOn: handedOn(code)}
 	linked := c.linked()
 	c.declared(linked == 0)
 	for _, key := range found.handedOn {
@@ -31,34 +34,76 @@ func findCertain(code disasm.Code, ranges Ranges) *certain {
 	}
 	covered, some := c.listed(ranges)
 	found.tables, covered = some || linked > 0, max(covered, linked)
-	if found.all = listsText(code, covered); found.all {
-		// Compilers' tables have every function of theirs: a pass through the 70 MB of
-		// libLLVM finds no more.
-		found.entries = c.found.Keys()
-		return found
+	// Compilers' tables have every function of theirs: a pass through the 70 MB of libLLVM finds
+	// no more.
+	if found.all = listsText(code, covered); !found.all {
+		c.undeclared(found)
 	}
-	found.gp = c.gpPrologues()
-	if a := code.Arch; a.ISABit && !a.ModeOnly && !code.Img.OneMode {
-		if a.SelfRegs != 0 {
-			c.gpPrologues16()
-		}
-		found.literals = c.descend(&found.gp)
-	} else {
-		found.single = c.scanCalls()
+	found.known = sorted(c.keys)
+	if found.entries = allOf(code, found.known); found.calls != nil {
+		found.entries = found.calls.places(found.known)
 	}
-	found.entries = c.found.Keys()
 	return found
+}
+
+// undeclared finds the entries that nothing in the file declares.
+func (c *collector) undeclared(found *certain) {
+	found.gp = c.gpPrologues()
+	if !twoSets(c.code) {
+		found.calls = findCalls(c.code)
+		return
+	}
+	if c.code.Arch.SelfRegs != 0 {
+		c.gpPrologues16()
+	}
+	found.literals = c.descend(&found.gp)
+}
+
+// twoSets tells whether code of an image may be of two instruction sets.
+func twoSets(code disasm.Code) bool {
+	return code.Arch.ISABit && !code.Arch.ModeOnly && !code.Img.OneMode
+}
+
+// whole are all certain entries, and single, what calls name that may come of a misread byte.
+func (c *certain) whole() (entries, single keys) {
+	if c.calls == nil {
+		return c.known, nil
+	}
+	steps := disasm.NewCallSteps(c.calls.code, c.calls.mode)
+	steps.Keep()
+	return c.onPages(0, c.calls.pages.n, &steps)
+}
+
+// between is whole for the pages of a range.
+func (c *certain) between(in span) (entries, single keys) {
+	if c.calls == nil {
+		return c.entries.between(in), nil
+	}
+	first, _ := c.calls.pages.index(in.lo)
+	last, _ := c.calls.pages.index(in.hi)
+	steps := disasm.NewCallSteps(c.calls.code, c.calls.mode)
+	return c.onPages(first, last, &steps)
+}
+
+func (c *certain) onPages(first, last int, steps *disasm.CallSteps) (entries, single keys) {
+	for i := first; i < last; i++ {
+		page, one := c.calls.entries(i, c.known, steps)
+		entries, single = append(entries, page...), append(single, one...)
+	}
+	if len(single) > someSingle+(last-first)*pageSize/64 {
+		single = nil
+	}
+	return entries, single
 }
 
 // collector gathers entries.
 type collector struct {
-	code  disasm.Code
-	found *disasm.Set
-	keys  []uint64 // of the places found, in the order in which they were
+	code disasm.Code
+	keys []uint64 // of the places found, in the order in which they were
 }
 
 func (c *collector) add(at disasm.Addr) {
-	if at.PC&(c.code.Arch.InsnAlign-1) == 0 && c.found.Add(at) {
+	if at.PC&(c.code.Arch.InsnAlign-1) == 0 && c.code.Has(at.PC) {
 		c.keys = append(c.keys, at.Key())
 	}
 }
@@ -134,8 +179,8 @@ const fewDeclared = 8
 // so far, and returns the literals that the descent met. On CPUs with two instruction
 // sets a linear pass cannot know which of them a byte is of.
 func (c *collector) descend(gp *constants) *disasm.Set {
-	s := newSweep(c.code, gp, nil)
-	if len(c.keys) < fewDeclared {
+	s := newSweep(c.code, gp, nil, everywhere)
+	if len(sorted(slices.Clone(c.keys))) < fewDeclared {
 		s.fromPointers(c.keys)
 	} else {
 		s.from(c.keys)

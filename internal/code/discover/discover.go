@@ -13,6 +13,10 @@
 //	what code builds the address of candidate   lea f(%rip),%rdi
 //	where jumps leave a function    candidate   functions that are only tail-called
 //
+// A question pays for the code around, not for the image, as far as that goes: one fast pass finds
+// all bytes that read as calls, and which are calls is looked at page by page; the candidates of a
+// large image are found region by region.
+//
 // All addresses are image addresses; lists hold keys (disasm.Addr.Key).
 package discover
 
@@ -36,7 +40,9 @@ type Entries struct {
 	code       disasm.Code
 	certain    func() *certain
 	pointed    func() *pointed // what data points to
+	holders    func() bool
 	candidates func() *candidates
+	near       func(disasm.Addr) *candidates // around a place; those far from there may be missing
 	returns    memo.Table[disasm.Addr, []uint64]
 }
 
@@ -48,18 +54,26 @@ func New(c disasm.Code, ranges Ranges) *Entries {
 	e := &Entries{code: c}
 	e.certain = sync.OnceValue(func() *certain { return findCertain(c, ranges) })
 	e.pointed = sync.OnceValue(func() *pointed { return allPointers(c, e.certain().literals) })
+	e.holders = sync.OnceValue(func() bool { return holdersAmong*e.pointed().words >= len(e.Certain()) })
 	e.candidates = sync.OnceValue(func() *candidates { return findCandidates(c, e.certain()) })
+	regions := sync.OnceValue(func() *regions { return newRegions(c, e.certain(), e.pointed) })
+	e.near = func(at disasm.Addr) *candidates {
+		if r := regions(); r != nil {
+			return r.at(at)
+		}
+		return e.candidates()
+	}
 	e.returns.Bound = keptReturns
 	return e
 }
 
-// Certain are the certain entries, as sorted keys that the caller must not change.
-func (e *Entries) Certain() []uint64 { return e.certain().entries }
+// Certain are the certain entries, as sorted keys.
+func (e *Entries) Certain() []uint64 { return e.certain().entries.list() }
 
 // Starts are sorted keys of all places worth an analysis of their own when a whole image
 // is listed: the certain entries, and what data points to unless tables list all functions.
 func (e *Entries) Starts() []uint64 {
-	starts := slices.Clone(e.Certain())
+	starts := e.Certain()
 	if !e.AllListed() {
 		starts = append(starts, e.pointed().list()...)
 	}
@@ -80,7 +94,15 @@ func (e *Entries) IsEntry(at disasm.Addr) bool { return e.certain().entries.has(
 
 // Next is the address of the first certain entry above pc that is not self; without one,
 // the end of pc's segment.
-func (e *Entries) Next(pc, self uint64) uint64 { return e.certain().entries.next(e.code, pc, self) }
+func (e *Entries) Next(pc, self uint64) uint64 {
+	if next, ok := e.certain().entries.next(pc, self); ok {
+		return next
+	}
+	if s, ok := e.code.Img.Segment(pc); ok {
+		return s.Addr + s.Size
+	}
+	return pc
+}
 
 const (
 	// nearEntries is how many certain entries below a place are tried: the nearest can
@@ -95,12 +117,12 @@ const (
 // Below are the addresses of the nearest certain entries at or below a place and of its
 // mode, nearest first.
 func (e *Entries) Below(at disasm.Addr) []uint64 {
-	return e.certain().entries.below(e.code, at, nearEntries)
+	return e.certain().entries.below(at, nearEntries)
 }
 
 // CandidatesBelow is Below for candidates.
 func (e *Entries) CandidatesBelow(at disasm.Addr) []uint64 {
-	return e.candidates().entries.below(e.code, at, nearCandidates)
+	return e.near(at).entries.below(e.code, at, nearCandidates)
 }
 
 // PointedBelow is Below for the places that data points to; empty where tables list all
@@ -118,17 +140,20 @@ func (e *Entries) NextPointer(pc uint64) uint64 {
 	if e.AllListed() {
 		return ^uint64(0)
 	}
-	if key, ok := e.pointed().next(pc + 2); ok {
-		return e.code.Addr(key).PC
+	if next, ok := e.pointed().next(pc+1, pc); ok {
+		return next
 	}
 	return ^uint64(0)
 }
 
-// AddressTaken tells whether data or code holds a pointer to a place.
-func (e *Entries) AddressTaken(at disasm.Addr) bool { return e.candidates().taken.has(at) }
+// AddressTaken tells whether data or code holds a pointer to a place, in a large image code around.
+func (e *Entries) AddressTaken(at disasm.Addr) bool {
+	return disasm.LooksLikeCode(e.code, at) && e.near(at).taken.has(at)
+}
 
-// BuiltByCode tells whether code builds the address of a place, or has it as a literal.
-func (e *Entries) BuiltByCode(at disasm.Addr) bool { return e.candidates().built.has(at) }
+// BuiltByCode tells whether code builds the address of a place, or has it as a literal; in a large
+// image, code around.
+func (e *Entries) BuiltByCode(at disasm.Addr) bool { return e.near(at).built.has(at) }
 
 // holdersAmong is the least share of pointers in an image that holds those to its functions: one
 // for so many certain entries. Of 35,000 functions of a Linux kernel for MIPS a third are pointed to,
@@ -137,15 +162,13 @@ const holdersAmong = 16
 
 // HoldsPointers tells whether words of the image are the pointers to its functions that a running
 // program has, and are not left to a loader.
-func (e *Entries) HoldsPointers() bool {
-	return holdersAmong*len(e.pointed().all) >= len(e.Certain())
-}
+func (e *Entries) HoldsPointers() bool { return e.holders() }
 
 // OnlyCodeNames tells whether a place is a candidate to which no data points. A function
 // is, that code prepares to call (the choices of glibc's IFUNC resolvers); the labels of a
 // computed goto are not, whose addresses data holds.
 func (e *Entries) OnlyCodeNames(at disasm.Addr) bool {
-	return e.candidates().entries.has(at) && !e.pointed().has(at)
+	return e.near(at).entries.has(at) && !e.pointed().has(at)
 }
 
 // FarJumpsBelow are the nearest jumps over a certain entry whose targets lie at or below

@@ -36,7 +36,11 @@ func FuzzEntries(f *testing.F) {
 		}}
 		e := New(disasm.Of(image.New(h, nil)), nil)
 		c := e.candidates()
-		for name, list := range map[string]keys{"certain": e.certain().entries, "single": e.certain().single, "pointed": e.pointed().list(),
+		whole, single := e.certain().whole()
+		if !slices.Equal(e.Certain(), whole) {
+			t.Errorf("certain in parts: %#x, in one pass: %#x", e.Certain(), whole)
+		}
+		for name, list := range map[string]keys{"certain": e.Certain(), "single": single, "pointed": e.pointed().list(),
 			"candidates": c.entries, "taken": c.taken, "starts": e.Starts()} {
 			if !slices.IsSorted(list) {
 				t.Errorf("%s: %#x", name, list)

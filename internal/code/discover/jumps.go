@@ -42,10 +42,10 @@ func textSize(code disasm.Code) (n int) {
 }
 
 // add keeps a jump, unless there are too many, or it goes 4 GB far.
-func (l *jumps) add(j jump) {
+func (l *jumps) add(j jump) bool {
 	s := shortJump{uint32(j.from - l.base), uint32(j.to - l.base)}
 	if l.left == 0 || l.long(s) != j {
-		return
+		return false
 	}
 	l.left--
 	if n := len(l.chunks); n == 0 || len(l.chunks[n-1]) == jumpChunk {
@@ -53,6 +53,7 @@ func (l *jumps) add(j jump) {
 	}
 	last := &l.chunks[len(l.chunks)-1]
 	*last = append(*last, s)
+	return true
 }
 
 func (l *jumps) long(s shortJump) jump { return jump{l.base + uint64(s.from), l.base + uint64(s.to)} }

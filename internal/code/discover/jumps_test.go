@@ -52,8 +52,8 @@ func TestJumps(t *testing.T) {
 func TestCandidatesTakeLittle(t *testing.T) {
 	c := branches(t, 1<<20)
 	known := findCertain(c, nil)
-	s := newSweep(c, &known.gp, known.entries)
-	s.fromPointers(known.entries)
+	s := newSweep(c, &known.gp, known.known, everywhere)
+	s.fromPointers(known.known)
 	found := findCandidates(c, known)
 	most := textSize(c)/16 + someJumps
 	if len(found.farJumps) > most || cap(s.todo.places) > 2*placesFor(c) {

@@ -31,10 +31,12 @@ type sweep struct {
 	ends     *disasm.Set // places behind code that does not go on there; nil: nobody asks for landing pads
 }
 
-// newSweep returns a sweep that knows gp and the certain entries as far as they are given.
-func newSweep(code disasm.Code, gp *constants, bounds keys) *sweep {
-	return &sweep{Code: code, cursor: disasm.NewCursor(code), seen: disasm.NewSet(code), left: maxVisited, regs: newTracker(code, gp), bounds: bounds,
-		calls: disasm.NewSet(code), pointers: disasm.NewSet(code), built: disasm.NewSet(code), todo: worklist{max: placesFor(code)}, jumps: newJumps(code)}
+// newSweep returns a sweep through a range that knows gp and the certain entries as far as they are
+// given.
+func newSweep(code disasm.Code, gp *constants, bounds keys, in span) *sweep {
+	set := func() *disasm.Set { return disasm.NewSetIn(code, in.lo, in.hi) }
+	return &sweep{Code: code, cursor: disasm.NewCursor(code), seen: set(), left: maxVisited, regs: newTracker(code, gp), bounds: bounds,
+		calls: set(), pointers: set(), built: set(), todo: worklist{max: placesFor(code)}, jumps: newJumps(code)}
 }
 
 // push makes a place one to go on from. What is carried there is what the registers hold

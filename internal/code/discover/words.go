@@ -9,17 +9,15 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
-// pointed are the places in code that words of the image point to and that look like the
-// beginnings of functions. A library has hundreds of thousands of such words: whether code
-// stands at a place is looked at when a question comes near.
-type pointed struct {
-	code   disasm.Code
-	all    keys
-	chunks []atomic.Pointer[keys] // of all, the places that look like functions
-}
-
-// pointedChunk is how many places are looked at together.
+// pointedChunk is how many places that words point to are looked at together.
 const pointedChunk = 64
+
+// pointed are the places in code that words of the image point to and that look like the beginnings
+// of functions.
+type pointed struct {
+	*places
+	words int // so many places words point to
+}
 
 // allPointers are the places that words of the data point to, and words of the text, known
 // literals left out.
@@ -27,58 +25,18 @@ func allPointers(code disasm.Code, literals *disasm.Set) *pointed {
 	found := disasm.NewSet(code)
 	addPointers(found, code, false, nil)
 	addPointers(found, code, true, literals)
-	p := &pointed{code: code, all: found.Keys()}
-	p.chunks = make([]atomic.Pointer[keys], (len(p.all)+pointedChunk-1)/pointedChunk)
-	return p
-}
-
-// chunk are the places with the number i that look like functions.
-func (p *pointed) chunk(i int) keys {
-	if c := p.chunks[i].Load(); c != nil {
-		return *c
-	}
-	c := functionsAt(p.code, slices.Clone(p.all[i*pointedChunk:min((i+1)*pointedChunk, len(p.all))]))
-	p.chunks[i].Store(&c)
-	return c
-}
-
-// index is the number of the chunk where a key is, or would be.
-func (p *pointed) index(key uint64) int {
-	i, _ := slices.BinarySearch(p.all, key)
-	return i / pointedChunk
-}
-
-// has tells whether a place is among them.
-func (p *pointed) has(at disasm.Addr) bool {
-	i := p.index(at.Key())
-	return i < len(p.chunks) && p.chunk(i).has(at)
-}
-
-// next is the first key from one on.
-func (p *pointed) next(key uint64) (uint64, bool) {
-	for i := p.index(key); i < len(p.chunks); i++ {
-		if above := p.chunk(i).from(key); len(above) > 0 {
-			return above[0], true
-		}
-	}
-	return 0, false
-}
-
-// below are the addresses of the nearest n places at or below one and of its mode, nearest
-// first.
-func (p *pointed) below(at disasm.Addr, n int) (pcs []uint64) {
-	for i := min(p.index(at.Key()), len(p.chunks)-1); i >= 0 && len(pcs) < n; i-- {
-		pcs = append(pcs, p.chunk(i).below(p.code, at, n-len(pcs))...)
-	}
-	return pcs
-}
-
-// list are all of the places.
-func (p *pointed) list() (all keys) {
-	for i := range p.chunks {
-		all = append(all, p.chunk(i)...)
-	}
-	return all
+	all := keys(found.Keys())
+	return &pointed{words: len(all), places: &places{
+		code:  code,
+		parts: make([]atomic.Pointer[keys], (len(all)+pointedChunk-1)/pointedChunk),
+		index: func(key uint64) int {
+			i, _ := slices.BinarySearch(all, key)
+			return i / pointedChunk
+		},
+		find: func(i int) keys {
+			return functionsAt(code, slices.Clone(all[i*pointedChunk:min((i+1)*pointedChunk, len(all))]))
+		},
+	}}
 }
 
 // pointers are the places in code that words of the text, or of what is no text, point to
