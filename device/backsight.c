@@ -23,7 +23,7 @@ enum { /* the header */
 	AT_IDENTITY = 64,
 	HEADER = 88
 };
-enum { BLOCK = 128, RECENT = 7, FAR_RULE = 224, NO_RULE = 0xffff, MAX_TRACKED = 12, MAX_IDENTITY = 20 };
+enum { BLOCK = 128, RECENT = 7, FAR_RULE = 224, NO_RULE = 0xffff, MAX_TRACKED = 12, MAX_IDENTITY = 20, NULL_PAGE = 4096 };
 enum { LOAD = 0x10, SIGNED = 0x20, RA_IN_REGISTER = 0x40, BELOW = 0x80 };
 enum { RA_ENDS = -127, RA_UNKNOWN = -128, KEPT = -128, LOST = 127 };
 
@@ -41,6 +41,9 @@ enum { KNOWN_HERE = 0xf0c8 };
 #else
 enum { KNOWN_HERE = 0xf8 };
 #endif
+
+/* Whether a call pushes its return address. */
+#define CALL_PUSHES (BS_MACHINE == BS_X86_64 || BS_MACHINE == BS_I386)
 
 #if BS_ADDRESS < BS_WORD
 #define ADDRESS(a) ((a) & 0xffffffffu)
@@ -74,42 +77,46 @@ static uint32_t forms_at(const uint8_t *table) { return rules_at(table) + 2 * u1
 
 static uint32_t form_size(const uint8_t *table) { return 4u + table[AT_TRACKED]; }
 
+static uint32_t blocks_at(const uint8_t *table) { return forms_at(table) + form_size(table) * u16(table + AT_FORMS); }
+
 static int32_t s8(uint8_t v) { return v < 128 ? (int32_t)v : (int32_t)v - 256; }
 
+/* A block: where a row is read, and where the block ends. */
+struct block {
+	const uint8_t *at, *end;
+};
+
 /* byte reads a row's next byte; 0 behind the block, whose end ends the search as well. */
-static uint32_t byte(const uint8_t *block, uint32_t *at)
-{
-	return *at < BLOCK ? block[(*at)++] : 0;
-}
+static uint32_t byte(struct block *b) { return b->at < b->end ? *b->at++ : 0; }
 
 /* find_row returns the number of the rule at so many units behind the start of a block, or one
  * that there is not. The recent rules stay in their slots; of which slot each is, the one that holds
  * first, is a digit of order, the lowest first. */
-static uint32_t find_row(const uint8_t *block, uint32_t unit)
+static uint32_t find_row(struct block *block, uint32_t unit)
 {
 	uint16_t slots[RECENT + 1];
-	uint32_t at, i, order = 0x65432107;
+	uint32_t i, order = 0x65432107;
 
 	for (i = 0; i <= RECENT; i++)
 		slots[i] = (uint16_t)i;
-	for (at = 0; at < BLOCK;) {
-		uint32_t code = block[at++], length = (code & 31u) + 1, which = (code >> 5) + 1, shift, slot;
+	while (block->at < block->end) {
+		uint32_t code = *block->at++, length = (code & 31u) + 1, which = (code >> 5) + 1, shift, slot;
 		if (which > RECENT) {
-			uint32_t rule = byte(block, &at);
+			uint32_t rule = byte(block);
 			which = RECENT;
 			if (rule >= FAR_RULE)
-				rule = (rule - FAR_RULE) << 8 | byte(block, &at);
+				rule = (rule - FAR_RULE) << 8 | byte(block);
 			slots[order >> 4 * RECENT] = (uint16_t)rule;
 		}
 		shift = 4 * which;
 		slot = order >> shift & RECENT;
 		order = (order & ~((16u << shift) - 1)) | (order & ((1u << shift) - 1)) << 4 | slot;
 		if (length == 32) {
-			i = byte(block, &at);
+			i = byte(block);
 			length += i;
 			if (i == 255) {
-				length += byte(block, &at);
-				length += byte(block, &at) << 8;
+				length += byte(block);
+				length += byte(block) << 8;
 			}
 		}
 		if (unit < length)
@@ -119,9 +126,9 @@ static uint32_t find_row(const uint8_t *block, uint32_t unit)
 	return NO_RULE;
 }
 
-/* find_block returns the block that has a unit, 0 for none, and how far behind the block's start
- * the unit is. */
-static const uint8_t *find_block(const uint8_t *table, uint32_t *unit)
+/* find_block finds the block that has a unit, and how far behind the block's start the unit is. The last
+ * block ends with the table. */
+static int find_block(const uint8_t *table, uint32_t *unit, struct block *block)
 {
 	const uint8_t *pages = table + HEADER, *starts;
 	uint32_t blocks = u16(table + AT_BLOCKS), page_count = u16(table + AT_PAGES);
@@ -150,13 +157,16 @@ static const uint8_t *find_block(const uint8_t *table, uint32_t *unit)
 	if (start > *unit)
 		return 0;
 	*unit -= start;
-	return table + forms_at(table) + form_size(table) * u16(table + AT_FORMS) + BLOCK * low;
+	block->at = table + blocks_at(table) + BLOCK * low;
+	block->end = low + 1 < blocks ? block->at + BLOCK : table + u32(table + AT_SIZE);
+	return 1;
 }
 
 /* find_form returns the form of the rule at an address, 0 for none, and the CFA's offset. */
 static const uint8_t *find_form(const uint8_t *table, bs_word at, int32_t *offset, enum bs_stop *why)
 {
-	const uint8_t *rule, *form, *block;
+	const uint8_t *rule, *form;
+	struct block block;
 	uint32_t unit, row;
 
 	at = ADDRESS(at - address_at(table + AT_BASE)) >> (table[AT_SHAPE] & 3);
@@ -165,10 +175,9 @@ static const uint8_t *find_form(const uint8_t *table, bs_word at, int32_t *offse
 		return 0;
 	unit = (uint32_t)at;
 	*why = BS_BAD_TABLE;
-	block = find_block(table, &unit);
-	if (!block)
+	if (!find_block(table, &unit, &block))
 		return 0;
-	row = find_row(block, unit);
+	row = find_row(&block, unit);
 	if (row >= u16(table + AT_RULES))
 		return 0;
 	rule = table + rules_at(table) + 2 * row;
@@ -261,10 +270,56 @@ static void restore(const struct bs_world *w, struct bs_regs *regs, const uint8_
 	regs->known = (uint16_t)known;
 }
 
+/* find_rule returns the table and the form of the rule at an address, 0 for no form. */
+static const uint8_t *find_rule(const struct bs_world *w, bs_word at, const uint8_t **table, int32_t *offset, enum bs_stop *why)
+{
+	bs_word bias = 0;
+
+	*table = w->table ? w->table(w->context, at, &bias) : backsight_table;
+	*why = BS_NO_TABLE;
+	return *table ? find_form(*table, at - bias, offset, why) : 0;
+}
+
+/* find_null_call finds where a call through a null pointer, or of a member of a null object, returns to: no
+ * code is there, and nothing has run since the call. What has returned to a null address has made none:
+ * ARM's pop {pc} has left that address below the stack pointer, and in lr where the function's last call
+ * returned to. */
+static int find_null_call(const struct bs_world *w, const struct bs_regs *regs, bs_word *ra)
+{
+	if (!regs->exact || regs->pc >= NULL_PAGE)
+		return 0;
+#if CALL_PUSHES
+	if (!bs_load(w, regs->r[BS_SP], ra))
+		return 0;
+#else
+#if BS_MACHINE == BS_ARM
+	if (bs_load(w, regs->r[BS_SP] - BS_WORD, ra) && code_address(w, *ra) == regs->pc)
+		return 0;
+#endif
+	if (!(regs->known >> BS_LR & 1))
+		return 0;
+	*ra = regs->r[BS_LR];
+#endif
+	*ra = code_address(w, *ra);
+	return *ra != 0;
+}
+
+/* undo_null_call lets regs be the caller's. */
+static void undo_null_call(struct bs_regs *regs, bs_word ra)
+{
+#if CALL_PUSHES
+	regs->r[BS_SP] += BS_WORD;
+#else
+	regs->known &= (uint16_t)~(1u << BS_LR);
+#endif
+	regs->pc = ra;
+	regs->exact = 0;
+}
+
 int bs_step(const struct bs_world *w, struct bs_regs *regs, enum bs_stop *why)
 {
 	const uint8_t *table, *form;
-	bs_word bias = 0, cfa, from, ra, site;
+	bs_word cfa, from, site, ra = 0;
 	int32_t offset;
 
 	if (!w)
@@ -272,13 +327,16 @@ int bs_step(const struct bs_world *w, struct bs_regs *regs, enum bs_stop *why)
 	if (!regs->exact && w->trampoline && w->trampoline(w->context, w, regs))
 		return 1;
 	site = regs->pc - (regs->exact ? 0u : 1u); /* in the call: its return address may be the next function's */
-	table = w->table ? w->table(w->context, site, &bias) : backsight_table;
-	*why = BS_NO_TABLE;
-	if (!table)
-		return 0;
-	form = find_form(table, site - bias, &offset, why);
-	if (!form)
-		return 0;
+	for (;;) {
+		form = find_rule(w, site, &table, &offset, why);
+		if (form || ra != 0 || *why != BS_NO_TABLE || !find_null_call(w, regs, &ra))
+			break;
+		site = ra - 1;
+	}
+	if (form && ra != 0)
+		undo_null_call(regs, ra);
+	if (!form || ra != 0)
+		return form || (*why == BS_NO_TABLE && w->guess && w->guess(w->context, w, regs));
 	*why = BS_ROOT;
 	if (s8(form[1]) == RA_ENDS)
 		return 0;
@@ -328,18 +386,18 @@ static uint32_t sum(const uint8_t *p, size_t n)
 
 int bs_check(const uint8_t *table, size_t size, const uint8_t *code)
 {
-	size_t all;
-	uint32_t i;
+	uint32_t i, all, blocks;
 
-	if (size < HEADER || table[0] != 'b' || table[1] != 's' || table[2] != 'D' || table[3] != 1)
+	if (size < HEADER || table[0] != 'b' || table[1] != 's' || table[2] != 'D' || table[3] != 2)
 		return 0;
 	if (u16(table + AT_MACHINE) != BS_MACHINE || 1u << (table[AT_SHAPE] >> 2 & 3) != BS_WORD || table[AT_TRACKED] > MAX_TRACKED)
 		return 0;
 	for (i = 0; i < table[AT_TRACKED]; i++)
 		if (table[AT_TRACKED + 1 + i] > 15)
 			return 0;
-	all = forms_at(table) + form_size(table) * u16(table + AT_FORMS) + (size_t)BLOCK * u16(table + AT_BLOCKS);
-	if (u32(table + AT_SIZE) != all || all > size || sum(table + AT_MACHINE, all - AT_MACHINE) != u32(table + AT_SUM))
+	all = u32(table + AT_SIZE);
+	blocks = blocks_at(table);
+	if (all > size || all < blocks || (all - blocks + BLOCK - 1) / BLOCK != u16(table + AT_BLOCKS) || sum(table + AT_MACHINE, all - AT_MACHINE) != u32(table + AT_SUM))
 		return 0;
 	return !code || sum(code, u32(table + AT_CODE_SIZE)) == u32(table + AT_CODE_SUM);
 }
@@ -425,22 +483,31 @@ static inline __attribute__((always_inline)) BS_STANDARD_CODE void bs_here(struc
 #endif
 	regs->pc = code_address(&plain, regs->pc);
 	regs->exact = 1;
+	regs->guessed = 0;
 	regs->known = KNOWN_HERE;
 }
 
 /* bs_frames is bs_backtrace in a world of its own. */
-BS_STANDARD_CODE int bs_frames(const struct bs_world *w, void **pcs, int max)
+BS_STANDARD_CODE int bs_frames(const struct bs_world *w, int skip, void **pcs, int max)
 {
 	struct bs_regs regs;
 	enum bs_stop why;
-	int n = 0;
+	int n = 0, certain = 1;
 
 	bs_here(&regs);
-	while (n < max && bs_step(w, &regs, &why))
-		pcs[n++] = (void *)(uintptr_t)regs.pc;
+	while (n < max && bs_step(w, &regs, &why)) {
+		if (certain && regs.guessed) {
+			pcs[n++] = 0;
+			certain = 0;
+		}
+		if (skip > 0)
+			skip--;
+		else if (n < max)
+			pcs[n++] = (void *)(uintptr_t)regs.pc;
+	}
 	return n;
 }
 
-int bs_backtrace(void **pcs, int max) { return bs_frames(0, pcs, max); }
+int bs_backtrace(void **pcs, int max) { return bs_frames(0, 0, pcs, max); }
 
 #endif

@@ -67,7 +67,7 @@ typedef uint32_t bs_word;
 #endif
 
 /* Registers, by the numbers that tables have. */
-#if BS_MACHINE == BS_MIPS /* $16 to $31 */
+#if BS_MACHINE == BS_MIPS /* $16 to $25, $1, $15, $28 to $31: the C library's own code keeps a return address in $1 or $15 */
 enum { BS_SP = 13, BS_FP = 14, BS_LR = 15 };
 #elif BS_MACHINE == BS_ARM /* r0 to r15 */
 enum { BS_FP = 11, BS_SP = 13, BS_LR = 14 };
@@ -82,12 +82,13 @@ enum { BS_SP = 4, BS_FP = 5, BS_LR = 16 };
 #endif
 
 /* A frame. Bit n of known tells that r[n] is. exact: pc is about to be executed; else pc is where
- * a call returns to. pc has no mode bit. */
+ * a call returns to. guessed: this frame, or one on the way to it, was found by bs_world.guess. pc has
+ * no mode bit. */
 struct bs_regs {
 	bs_word pc;
 	bs_word r[16];
 	uint16_t known;
-	uint8_t exact;
+	uint8_t exact, guessed;
 };
 
 /* Why a walk ended. */
@@ -117,6 +118,9 @@ struct bs_world {
 	 * finds what an exception has interrupted, where a handler returns to a magic number. True:
 	 * regs are of the interrupted frame. */
 	int (*exception)(void *context, const struct bs_world *world, struct bs_regs *regs);
+	/* Asked where no table has the pc, without which a walk ends there: finds the caller by other means.
+	 * True: regs are the caller's, and guessed. */
+	int (*guess)(void *context, const struct bs_world *world, struct bs_regs *regs);
 	void *context;
 	/* The stack, from low up to high; 0 and 0: unknown. */
 	bs_word stack_low, stack_high;
@@ -133,9 +137,9 @@ extern const uint8_t backsight_table[] __attribute__((weak));
  * caller first, and returns how many. */
 int bs_backtrace(void **pcs, int max);
 
-/* bs_frames is bs_backtrace with a world. The first return address may be into the caller's
- * wrapper of it: bs_frames itself is left out, nothing else. */
-BS_STANDARD_CODE int bs_frames(const struct bs_world *world, void **pcs, int max);
+/* bs_frames is bs_backtrace with a world. It leaves itself out, and as many of its callers as skip says:
+ * wrappers that shall not be seen. Before a frame that is the first to be guessed it writes a null pointer. */
+BS_STANDARD_CODE int bs_frames(const struct bs_world *world, int skip, void **pcs, int max);
 
 /* bs_unwind writes the addresses of a frame and its callers, regs' pc first, and returns how
  * many. regs become those of the last. world may be 0, and why. */

@@ -75,10 +75,12 @@ static void make(void)
 {
 	uint32_t pages = next() % 3, blocks = next() % 4, rules = next() % 20, forms = next() % 12, tracked = next() % 13, i;
 	size = 88 + 2 * (pages + 1) + 2 * blocks + 2 * rules + (4 + tracked) * forms + 128 * blocks;
+	if (blocks > 0)
+		size -= next() % 128;
 	table = malloc(size);
 	for (i = 0; i < size; i++)
 		table[i] = (uint8_t)next();
-	memcpy(table, "bsD\1", 4);
+	memcpy(table, "bsD\2", 4);
 	put32(4, (uint32_t)size);
 	put16(12, BS_MACHINE);
 	table[14] = (uint8_t)((next() & 3) | (BS_WORD == 8 ? 12 : 8));
@@ -101,6 +103,16 @@ static void make(void)
 	put32(8, sum(table + 12, size - 12));
 }
 
+/* guess takes what is there for the caller's address. */
+static int guess(void *context, const struct bs_world *w, struct bs_regs *regs)
+{
+	(void)context;
+	regs->r[BS_SP] += BS_WORD;
+	regs->exact = 0;
+	regs->guessed = 1;
+	return bs_load(w, regs->r[BS_SP], &regs->pc);
+}
+
 static void walk(void)
 {
 	struct bs_world w;
@@ -111,6 +123,7 @@ static void walk(void)
 	memset(&w, 0, sizeof w);
 	w.table = find;
 	w.read = read_word;
+	w.guess = next() % 4 ? 0 : guess;
 	if (next() % 2) {
 		w.stack_low = BASE + next() % 512;
 		w.stack_high = w.stack_low + next() % 2048;
@@ -122,6 +135,7 @@ static void walk(void)
 	regs.known = (uint16_t)next();
 	regs.known |= 1u << BS_SP;
 	regs.exact = next() & 1;
+	regs.guessed = 0;
 	regs.pc = next() % 8192;
 	reads = 0;
 	n = bs_unwind(&w, &regs, pcs, 16, &why);

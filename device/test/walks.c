@@ -5,7 +5,7 @@
  *
  *     SAMPLE WAY PC PC …
  *
- *     cc -O2 -static -funwind-tables walks.c ../backsight.c ../ports/linux/{modules,signal}.c
+ *     cc -O2 -static -funwind-tables walks.c ../backsight.c ../ports/linux/{modules,scan,signal}.c
  *     … -DLIBUNWIND -lunwind where there is one */
 #define _GNU_SOURCE
 #include <alloca.h>
@@ -26,6 +26,7 @@
 #endif
 
 #include "../ports/linux/modules.h"
+#include "../ports/linux/scan.h"
 
 enum { MOST = 128, SAMPLES = 200, MARK = 0x42536d6b };
 enum way { NONE, READER, GCC, SCAN, UNWIND, WAYS };
@@ -108,46 +109,11 @@ static void by_gcc(struct chain *c)
 	mark(GCC, 1);
 }
 
-/* behind_call tells whether a call stands before an address, as CmBacktrace does: by the opcode. */
-static int behind_call(uintptr_t pc)
-{
-	extern char __executable_start, etext;
-	const uint8_t *code = (const uint8_t *)pc;
-	uint32_t word;
-	uint16_t half;
-
-	if (pc < (uintptr_t)&__executable_start + 8 || pc >= (uintptr_t)&etext)
-		return 0;
-#if defined(__x86_64__) || defined(__i386__)
-	(void)word, (void)half;
-	return code[-5] == 0xe8 || (code[-2] == 0xff && (code[-1] & 0x38) == 0x10);
-#elif defined(__mips__)
-	memcpy(&word, code - 8, sizeof word);
-	(void)half;
-	return pc % 4 == 0 && (word >> 26 == 3 || (word & 0xfc00003f) == 9 || word >> 16 == 0x0411);
-#elif defined(__aarch64__)
-	memcpy(&word, code - 4, sizeof word);
-	(void)half;
-	return pc % 4 == 0 && (word >> 26 == 0x25 || (word & 0xfffffc1f) == 0xd63f0000);
-#elif defined(__thumb__)
-	code -= pc & 1;
-	memcpy(&half, code - 2, sizeof half);
-	memcpy(&word, code - 4, sizeof word);
-	return (pc & 1) && ((half & 0xff87) == 0x4780 || (word & 0xc000f800) == 0xc000f000);
-#elif defined(__arm__)
-	memcpy(&word, code - 4, sizeof word);
-	(void)half;
-	return pc % 4 == 0 && ((word & 0x0f000000) == 0x0b000000 || (word & 0x0ffffff0) == 0x012fff30);
-#else /* RISC-V */
-	memcpy(&word, code - 4, sizeof word);
-	memcpy(&half, code - 2, sizeof half);
-	return pc % 2 == 0 && ((word & 0xfff) == 0x0ef || (word & 0xfff) == 0x0e7 || ((half & 0xf07f) == 0x9002 && half >> 7 != 0x120));
-#endif
-}
-
-/* by_scan goes up the stack from where the signal interrupted the program. */
+/* by_scan goes up the stack from where the signal interrupted the program, and takes what stands behind a call
+ * by its opcode, as CmBacktrace does. */
 static void by_scan(struct chain *c, const void *context)
 {
+	extern char __executable_start, etext;
 	struct bs_regs regs;
 	uintptr_t at;
 
@@ -155,7 +121,7 @@ static void by_scan(struct chain *c, const void *context)
 	bs_linux_signal(context, &regs);
 	add(c, (uintptr_t)regs.pc);
 	for (at = (uintptr_t)regs.r[BS_SP] & ~(sizeof at - 1); at < bottom; at += sizeof at)
-		if (behind_call(*(const uintptr_t *)at))
+		if (bs_linux_behind_call(*(const uintptr_t *)at, (uintptr_t)&__executable_start, (uintptr_t)&etext))
 			add(c, *(const uintptr_t *)at & ~mode);
 	mark(SCAN, 1);
 }

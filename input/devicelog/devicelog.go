@@ -85,11 +85,19 @@ func (l *line) report(env *input.Env) *console.Report {
 			Text: fmt.Sprintf("%s: the program of build %x is not known: name its file with -e", title, l.identity)})
 		return r
 	}
-	r.Thread = target.Thread{Crashed: true, Regs: start(r.Arch, l.pcs[0]), Memory: new(target.Builder).Memory(r.Arch)}
-	for i, pc := range l.pcs {
-		r.Thread.Listed = append(r.Thread.Listed, target.Listed{PC: pc, Exact: i == 0})
-	}
+	r.Thread = l.thread(r.Arch)
 	return r
+}
+
+// thread is the one that the line tells of. Its addresses may have the mode bit, as return addresses are stored.
+func (l *line) thread(arch *cpu.Arch) target.Thread {
+	t := target.Thread{Crashed: true, Memory: new(target.Builder).Memory(arch)}
+	for i, pc := range l.pcs {
+		pc, _ = arch.SplitCode(pc)
+		t.Listed = append(t.Listed, target.Listed{PC: pc, Exact: i == 0})
+	}
+	t.Regs = start(arch, t.Listed[0].PC)
+	return t
 }
 
 // start are the registers at an address, of which only the PC is known. On a processor with

@@ -2,8 +2,12 @@ package devicelog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm"
 )
 
 // TestParse: addresses and identity, whatever stands before; other lines are none.
@@ -26,6 +30,20 @@ func TestParse(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// TestModeBit: addresses of Thumb code are the same with the mode bit and without.
+func TestModeBit(t *testing.T) {
+	archs := arm.Archs()
+	arch := archs[slices.IndexFunc(archs, func(a *cpu.Arch) bool { return a.ISABit && !a.ModeOnly })]
+	for _, pcs := range [][]uint64{{0x10014, 0x10024}, {0x10015, 0x10025}, {0x10014, 0x10025}} {
+		thread := (&line{pcs: pcs}).thread(arch)
+		pc, mode, _ := arch.PCOf(&thread.Regs)
+		first, second := thread.Listed[0], thread.Listed[1]
+		if first.PC != 0x10014 || !first.Exact || second.PC != 0x10024 || second.Exact || pc != 0x10014 || mode != 1 {
+			t.Errorf("%x: %v, at %#x in mode %d", pcs, thread.Listed, pc, mode)
 		}
 	}
 }

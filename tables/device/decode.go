@@ -56,12 +56,16 @@ func Open(b []byte, arch *cpu.Arch) (*Table, error) {
 // split cuts the parts.
 func (t *Table) split(b []byte) error {
 	at := headerSize
-	sizes := []int{2 * (t.head.pages + 1), 2 * t.head.blocks, 2 * t.head.rules, (4 + len(t.tracked)) * t.head.forms, blockSize * t.head.blocks}
-	for i, part := range []*[]byte{&t.parts.pages, &t.parts.starts, &t.parts.rules, &t.parts.forms, &t.parts.stream} {
+	sizes := []int{2 * (t.head.pages + 1), 2 * t.head.blocks, 2 * t.head.rules, (4 + len(t.tracked)) * t.head.forms}
+	for i, part := range []*[]byte{&t.parts.pages, &t.parts.starts, &t.parts.rules, &t.parts.forms} {
 		if len(b)-at < sizes[i] {
 			return fail(at, "the table is cut short")
 		}
 		*part, at = b[at:at+sizes[i]], at+sizes[i]
+	}
+	t.parts.stream = b[at:]
+	if (len(t.parts.stream)+blockSize-1)/blockSize != t.head.blocks {
+		return fail(at, "the table is cut short")
 	}
 	return nil
 }
@@ -105,7 +109,7 @@ func (t *Table) row(pc uint64) (int, bool) {
 		return 0, false
 	}
 	start := uint64(page)<<pageShift | uint64(order.Uint16(t.parts.starts[2*block:]))
-	return scan(t.parts.stream[block*blockSize:][:blockSize], unit-start)
+	return scan(t.parts.stream[block*blockSize:min((block+1)*blockSize, len(t.parts.stream))], unit-start)
 }
 
 func (t *Table) page(i int) int { return int(order.Uint16(t.parts.pages[2*i:])) }

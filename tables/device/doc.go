@@ -24,7 +24,7 @@
 //	    blocks: low 16 bits of the unit that each begins with
 //	    rules: form, low 8 bits of the CFA's offset
 //	    forms: 4 bytes and one for each tracked register
-//	    blocks of 128 bytes each
+//	    blocks of 128 bytes each; the last one ends with the table
 //
 // # Registers
 //

@@ -19,7 +19,9 @@ const maxTracked = 12
 // nil for machines that have no device tables. device/backsight.h has the same lists.
 func registersOf(arch *cpu.Arch) []cpu.Reg {
 	switch arch.ELF.Machine {
-	case elfMIPS, elfAArch64: // $16 to $31: s0 to ra; x16 to sp
+	case elfMIPS: // s0 to s7, t8, t9; in place of k0 and k1 those that glibc's own code keeps a return address in; gp to ra
+		return append(append(consecutive(16, 25), 1, 15), consecutive(28, 31)...)
+	case elfAArch64: // x16 to sp
 		return consecutive(16, 31)
 	case elfARM, elfX86:
 		return consecutive(0, 15)

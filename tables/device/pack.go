@@ -6,7 +6,7 @@ import (
 )
 
 const (
-	magic = "bsD\x01"
+	magic = "bsD\x02"
 
 	sizeAt      = 4
 	sumAt       = 8
@@ -89,7 +89,7 @@ func (p *packer) part(at, units uint32, rule int) {
 	p.stream = append(p.stream, b...)
 }
 
-// fill ends a block.
+// fill ends a block that another one follows.
 func (p *packer) fill() {
 	for len(p.stream)%blockSize != 0 {
 		p.stream = append(p.stream, 0)
@@ -126,7 +126,6 @@ func (r *recent) code(units uint32, rule int) []byte {
 
 // index is the two-level index: where pages begin among blocks, and blocks in pages.
 func (p *packer) index(pages int) (b []byte) {
-	p.fill()
 	for page := range pages + 1 {
 		first, _ := slices.BinarySearch(p.starts, uint32(page)<<pageShift)
 		b = order.AppendUint16(b, uint16(first))

@@ -24,8 +24,12 @@ func TestRareRegisters(t *testing.T) {
 		return rule.Register{Kind: rule.RegPlus, Base: base, Off: off}
 	}
 	const functions, size = 2000, 64
+	code := make([]byte, functions*size)
+	for i := range functions {
+		copy(code[i*size+20:], []byte{0x31, 0xdb}) // xor ebx, ebx: from there on rbx is in its slot only
+	}
 	for _, saving := range []int{10, functions} {
-		p := &tables.Program{Image: image.New(image.Header{Arch: arch, Segments: []image.Segment{{Addr: 0x1000, Size: functions * size, Data: make([]byte, functions*size), Exec: true}}}, nil)}
+		p := &tables.Program{Image: image.New(image.Header{Arch: arch, Segments: []image.Segment{{Addr: 0x1000, Size: functions * size, Data: code, Exec: true}}}, nil)}
 		p.Rules = []tables.Rule{{CFA: by(rbx, 0), RA: at(cpu.NoReg, -8)}, {CFA: by(arch.SP, 8), RA: at(cpu.NoReg, -8)}}
 		for k := range 8 { // frames of several sizes, with rbx in different slots
 			p.Rules = append(p.Rules, tables.Rule{CFA: by(arch.SP, int64(16*k+16)), RA: at(cpu.NoReg, -8), Regs: []rule.Register{at(rbx, int64(-16-8*k))}},

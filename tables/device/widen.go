@@ -22,7 +22,9 @@ import (
 //
 // From a row that has the slot, code is read in both directions, as long as one instruction
 // follows the other: backwards to the store, for what the slot holds was there before whatever
-// does not store; forwards to a store, or to where another path comes in.
+// does not store; forwards to a store, or to where another path comes in. A register is followed forwards
+// from a row that has it: RISC-V's prologues save ra first and call last, and in between ra still is the
+// return address.
 
 // widener finds second places.
 type widener struct {
@@ -92,7 +94,7 @@ func (w *widener) widen(f *tables.Function, rows []row) []row {
 	}
 	for i := 1; i < len(rows); i++ {
 		for v := range 1 + len(w.img.tracked) {
-			rows = w.on(rows, i, v)
+			rows = w.stays(w.on(rows, i, v), i, v)
 		}
 	}
 	return rows
@@ -121,40 +123,70 @@ func (w *widener) back(rows []row, i, v int) []row {
 		}
 		from = max(in.at, a.lo)
 	}
-	return noted(rows, i-1, from, a.hi, v, slot)
+	return noted(rows, i-1, from, a.hi, func(f *frame) { f.of(v).slot = slot })
 }
 
 // on notes the slot of a value that row i-1 has in row i, up to a store.
 func (w *widener) on(rows []row, i, v int) []row {
 	a, b := &rows[i-1], &rows[i]
 	slot := a.frame.of(v).slot
-	if w.indirect || !a.frame.sameCFA(&b.frame) || slot == none || b.frame.of(v).slot != none || b.frame.of(v).reg == noReg {
+	if slot == none || b.frame.of(v).slot != none || b.frame.of(v).reg == noReg || !a.frame.sameCFA(&b.frame) {
 		return rows
 	}
-	k := w.before(b.lo) + 1
-	if k == 0 || k >= len(w.insns) || w.insns[k].at != b.lo {
-		return rows
-	}
-	to := b.lo
-	for ; k < len(w.insns) && to < b.hi; k++ {
-		in := &w.insns[k]
-		if _, joined := slices.BinarySearch(w.targets, in.at); joined || w.leaves(k-1) || w.stores(&w.insns[k-1], &a.frame, slot) && k > 0 {
-			break
-		}
-		to = min(in.end(), b.hi)
-	}
-	return noted(rows, i, b.lo, to, v, slot)
+	to := w.straight(b, func(in *place) bool { return w.stores(in, &a.frame, slot) })
+	return noted(rows, i, b.lo, to, func(f *frame) { f.of(v).slot = slot })
 }
 
-// noted notes the slot of a value in row i from lo up to hi, of which one is the row's own.
-func noted(rows []row, i int, lo, hi uint64, v int, slot int32) []row {
+// stays notes the register of a value that row i-1 has in row i, whose rule says the slot as soon as there
+// is one, up to what writes the register.
+func (w *widener) stays(rows []row, i, v int) []row {
+	a, b := &rows[i-1], &rows[i]
+	reg := a.frame.of(v).reg
+	if reg == noReg || b.frame.of(v).reg != noReg || b.frame.of(v).slot == none || !a.frame.sameCFA(&b.frame) {
+		return rows
+	}
+	r := w.register(reg, v)
+	to := w.straight(b, func(in *place) bool { return writes(in, r) })
+	return noted(rows, i, b.lo, to, func(f *frame) { f.of(v).reg = reg })
+}
+
+// register is the one that a value with a number is in.
+func (w *widener) register(reg int8, v int) cpu.Reg {
+	if reg == keeps {
+		return w.img.tracked[v-1]
+	}
+	return w.img.regs[reg]
+}
+
+// straight is how far control comes from the instruction in front of a row only, without a call: up to
+// the end of the first instruction that changes what is asked about.
+func (w *widener) straight(r *row, changes func(in *place) bool) (to uint64) {
+	k := w.before(r.lo) + 1
+	if w.indirect || k == 0 || k >= len(w.insns) || w.insns[k].at != r.lo || changes(&w.insns[k-1]) {
+		return r.lo
+	}
+	for to = r.lo; k < len(w.insns) && to < r.hi; k++ {
+		in := &w.insns[k]
+		if _, joined := slices.BinarySearch(w.targets, in.at); joined || w.leaves(k-1) || in.Op == cpu.OpCall {
+			break
+		}
+		to = min(in.end(), r.hi)
+		if changes(in) {
+			break
+		}
+	}
+	return to
+}
+
+// noted notes something in row i from lo up to hi, of which one is the row's own.
+func noted(rows []row, i int, lo, hi uint64, note func(*frame)) []row {
 	if lo >= hi {
 		return rows
 	}
 	var parts []row
 	for _, p := range [...]row{{rows[i].lo, lo, rows[i].frame}, {lo, hi, rows[i].frame}, {hi, rows[i].hi, rows[i].frame}} {
 		if p.lo == lo && p.hi == hi {
-			p.frame.of(v).slot = slot
+			note(&p.frame)
 		}
 		if p.lo < p.hi {
 			parts = append(parts, p)
@@ -208,4 +240,15 @@ func (w *widener) stores(in *place, f *frame, slot int32) bool {
 	lo := in.Imm - int64(f.off)*size
 	hi := lo + int64(count)*max(int64(in.Size), size)
 	return lo < (int64(slot)+1)*size && int64(slot)*size < hi
+}
+
+// writes tells whether an instruction may write a register.
+func writes(in *place, r cpu.Reg) bool {
+	switch in.Op {
+	case cpu.OpNop, cpu.OpStore, cpu.OpStoreMulti:
+		return in.WB != 0 && in.Base == r
+	case cpu.OpUnknown, cpu.OpCall, cpu.OpLeave, cpu.OpSyscall:
+		return true
+	}
+	return in.Dst == r || in.Dst2 == r || in.List.Has(r) || in.WB != 0 && in.Base == r
 }

@@ -17,7 +17,7 @@ void bs_fault(uint32_t exc_return, uint32_t msp, const uint32_t *pushed)
 {
 	enum { MAX_FRAMES = 32 };
 	static bs_word pcs[MAX_FRAMES];
-	static const struct bs_world world = {0, 0, 0, bs_cortexm_exception, 0, 0, 0, 0};
+	static const struct bs_world world = {0, 0, 0, bs_cortexm_exception, 0, 0, 0, 0, 0};
 	static struct bs_regs regs; /* the stack may be what has failed */
 	enum bs_stop why;
 	int i;

@@ -1,24 +1,29 @@
-/* backtrace() of execinfo.h, for programs that call it: linked in, or as an LD_PRELOAD object. */
+/* backtrace() of execinfo.h, for programs that call it: linked in, or as an LD_PRELOAD object. With
+ * BACKSIGHT_GUESS in the environment it goes on behind libraries without tables; a null pointer stands
+ * before the frames that are found so. */
+#include <stdlib.h>
+
 #include "modules.h"
+#include "scan.h"
 
 int backtrace(void **buffer, int size);
 
-__attribute__((constructor)) static void refresh(void) { bs_linux_refresh(); }
+static const struct bs_world *world = &bs_linux_world;
 
-/* The address in backtrace's caller comes first, as from the C library, so that backtrace's own is
- * dropped: of a stack that has more frames than the buffer has room for, one less is written. */
+__attribute__((constructor)) static void begin(void)
+{
+	if (getenv("BACKSIGHT_GUESS"))
+		world = &bs_linux_guessing_world;
+	bs_linux_refresh();
+}
+
+/* The address in backtrace's caller comes first, as from the C library. */
 int backtrace(void **buffer, int size)
 {
-	int i, n;
+	int n;
 
-	if (size < 2) {
-		if (size == 1)
-			buffer[0] = __builtin_return_address(0);
-		return size == 1;
-	}
 	bs_linux_refresh();
-	n = bs_frames(&bs_linux_world, buffer, size) - 1;
-	for (i = 0; i < n; i++)
-		buffer[i] = buffer[i + 1];
-	return n > 0 ? n : 0;
+	n = bs_frames(world, 1, buffer, size);
+	__asm__ volatile(""); /* the call is none in the last place, which would leave no frame to skip */
+	return n;
 }

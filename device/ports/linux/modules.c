@@ -9,17 +9,12 @@
 
 enum { MAX_MODULES = 64, TABLE_SEGMENT = 0x62734431 /* the type of the program header of a table */ };
 
-struct module {
-	bs_word low, high, bias;
-	const uint8_t *table;
-};
-
-static struct module modules[MAX_MODULES];
+static struct bs_linux_module modules[MAX_MODULES];
 static volatile int module_count;
 
 static int add_module(struct dl_phdr_info *info, size_t size, void *data)
 {
-	struct module *m = &modules[module_count];
+	struct bs_linux_module *m = &modules[module_count];
 	int i;
 
 	(void)size;
@@ -58,7 +53,7 @@ int bs_linux_refresh(void)
 	return n;
 }
 
-static const struct module *module_at(bs_word pc)
+const struct bs_linux_module *bs_linux_module_at(bs_word pc)
 {
 	int i;
 
@@ -68,9 +63,9 @@ static const struct module *module_at(bs_word pc)
 	return 0;
 }
 
-static const uint8_t *table_at(void *context, bs_word pc, bs_word *bias)
+const uint8_t *bs_linux_table_at(void *context, bs_word pc, bs_word *bias)
 {
-	const struct module *m = module_at(pc);
+	const struct bs_linux_module *m = bs_linux_module_at(pc);
 
 	(void)context;
 	if (!m)
@@ -79,14 +74,14 @@ static const uint8_t *table_at(void *context, bs_word pc, bs_word *bias)
 	return m->table;
 }
 
-/* trampoline is asked for every frame. The kernel's own trampoline is in no module with a table, or
- * on the stack; a C library's is in the library. */
-static int trampoline(void *context, const struct bs_world *w, struct bs_regs *regs)
+/* The kernel's own trampoline is in no module with a table, or on the stack; a C library's is in the
+ * library. */
+int bs_linux_caught(void *context, const struct bs_world *w, struct bs_regs *regs)
 {
 	return regs->pc != 0 && bs_linux_trampoline(context, w, regs);
 }
 
-const struct bs_world bs_linux_world = {table_at, 0, trampoline, 0, 0, 0, 0, 0};
+const struct bs_world bs_linux_world = {bs_linux_table_at, 0, bs_linux_caught, 0, 0, 0, 0, 0, 0};
 
 void bs_linux_signal(const void *context, struct bs_regs *regs)
 {
@@ -94,8 +89,9 @@ void bs_linux_signal(const void *context, struct bs_regs *regs)
 	int i;
 
 #if BS_MACHINE == BS_MIPS
+	static const uint8_t number[16] = {16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 1, 15, 28, 29, 30, 31};
 	for (i = 0; i < 16; i++)
-		regs->r[i] = (bs_word)u->uc_mcontext.gregs[16 + i];
+		regs->r[i] = (bs_word)u->uc_mcontext.gregs[number[i]];
 	regs->pc = (bs_word)u->uc_mcontext.pc & ~(bs_word)1;
 #elif BS_MACHINE == BS_ARM
 	for (i = 0; i < 16; i++)
@@ -125,6 +121,7 @@ void bs_linux_signal(const void *context, struct bs_regs *regs)
 #endif
 	regs->known = 0xffff;
 	regs->exact = 1;
+	regs->guessed = 0;
 }
 
 struct line {
@@ -154,7 +151,7 @@ void bs_linux_print(int fd, const bs_word *pcs, int n)
 	enum { MAX_PRINTED = 64 };
 	struct line l;
 	bs_word image[MAX_PRINTED];
-	const struct module *m = n > 0 ? module_at(pcs[0]) : 0;
+	const struct bs_linux_module *m = n > 0 ? bs_linux_module_at(pcs[0]) : 0;
 	int i;
 
 	l.used = 0;

@@ -9,6 +9,20 @@
  * Not in a signal handler. It returns how many of them have tables. */
 int bs_linux_refresh(void);
 
+/* The code of a module, from low up to high, how far it lies above where it was linked to, and its table, 0
+ * for none. */
+struct bs_linux_module {
+	bs_word low, high, bias;
+	const uint8_t *table;
+};
+
+/* bs_linux_module_at returns the module whose code has an address, 0 for none. */
+const struct bs_linux_module *bs_linux_module_at(bs_word pc);
+
+/* bs_linux_table_at is bs_world.table, and bs_linux_caught its trampoline, for the modules of this process. */
+const uint8_t *bs_linux_table_at(void *context, bs_word pc, bs_word *bias);
+int bs_linux_caught(void *context, const struct bs_world *world, struct bs_regs *regs);
+
 /* bs_linux_world is the world of this process: its modules, and signal frames. */
 extern const struct bs_world bs_linux_world;
 

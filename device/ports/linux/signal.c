@@ -83,16 +83,17 @@ static bs_word context_at(const struct bs_world *w, const struct bs_regs *regs)
 
 static void registers(const struct bs_world *w, struct bs_regs *regs, bs_word at)
 {
+	static const uint8_t number[16] = {16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 1, 15, 28, 29, 30, 31};
 	int i;
 #if BS_WORD == 4 /* 64-bit fields: regmask and status, pc, registers */
 	at += BS_BIG ? 4 : 0;
 	for (i = 0; i < 16; i++)
-		take(w, regs, i, at + 16 + 8 * (bs_word)(16 + i));
+		take(w, regs, i, at + 16 + 8 * (bs_word)number[i]);
 	if (!bs_load(w, at + 8, &regs->pc))
 		regs->pc = 0;
 #else
 	for (i = 0; i < 16; i++)
-		take(w, regs, i, at + 8 * (bs_word)(16 + i));
+		take(w, regs, i, at + 8 * (bs_word)number[i]);
 	if (!bs_load(w, at + 576, &regs->pc))
 		regs->pc = 0;
 #endif

@@ -10,4 +10,5 @@ void bs_riscv_trap(const bs_word *x, bs_word pc, struct bs_regs *regs)
 	regs->known = 0x7fff;
 	regs->pc = pc;
 	regs->exact = 1;
+	regs->guessed = 0;
 }

@@ -44,8 +44,10 @@ func FromState(st *absint.State, arch *cpu.Arch, out *unwind.Rule) bool {
 func noRule() unwind.RegRule { return unwind.RegRule{Reg: cpu.NoReg, Base: cpu.NoReg} }
 
 // reach finds an expression over the current registers for a value in terms of the
-// start: SP first, then FP, then any other register, then a slot that one of them leads
-// to (a realigned frame keeps the old SP in memory).
+// start: SP first, then FP, then the registers that functions preserve, then any other register,
+// then a slot that one of them leads to (a realigned frame keeps the old SP in memory). Where a
+// function of glibc for MIPS has moved its stack pointer by alloca, v0 may hold the address of a
+// local variable and s8 that of the frame: s8 is what the rules around that place go by.
 func reach(st *absint.State, want absint.Value, arch *cpu.Arch) (unwind.RegRule, bool) {
 	rr := noRule()
 	if r, d, ok := holder(st, want, arch); ok {
@@ -76,6 +78,11 @@ func holder(st *absint.State, want absint.Value, arch *cpu.Arch) (cpu.Reg, int64
 	}
 	if d, ok := try(arch.FP); ok {
 		return arch.FP, d, true
+	}
+	for s := arch.Preserved; s != 0; s = s.Without(s.First()) {
+		if d, ok := try(s.First()); ok {
+			return s.First(), d, true
+		}
 	}
 	for r := range arch.Regs {
 		if d, ok := try(cpu.Reg(r)); ok {

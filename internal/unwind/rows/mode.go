@@ -53,12 +53,17 @@ func (l *lister) believed(flags unwind.RuleFlags) bool {
 // other one has a rule. An even address of Thumb code, as tables of addresses have, is no ARM code.
 //
 // The ARM code of glibc's memcpy lies behind Thumb functions; the ARM part of a PLT entry lies behind
-// the Thumb instructions that change the mode.
+// the Thumb instructions that change the mode. memcpy has vector instructions behind a computed jump
+// (add pc, pc, r3), which look like Thumb code to which some data points: where its other jumps lead
+// to, the code is ARM code all the same.
 func (l *lister) enter(at uint64) {
 	same, other := l.beginning(at, l.mode), l.beginning(at, l.mode^1)
+	mode, jumped := l.jumps[at]
 	switch {
 	case other != nil && other.certain && (same == nil || !same.certain):
 		l.mode, l.reached = other.mode, true
+	case jumped:
+		l.mode, l.reached = mode, true
 	case same != nil:
 		l.reached = true
 	case other != nil && !l.reached:
@@ -88,9 +93,21 @@ func (l *lister) tryMode(at uint64, mode cpu.Mode) {
 	}
 }
 
-// clamp is next, or the beginning of a function of the mode at hand between at and there: data
-// before a function, read as code, may end within the function's first instruction.
+// jump notes where an instruction that control comes to jumps on to, and the mode there.
+func (l *lister) jump(in *cpu.Insn) {
+	if in.Op == cpu.OpJump && in.Target != 0 && len(l.moded) > 0 {
+		l.jumps[in.Target] = in.TargetMode
+	}
+}
+
+// clamp is next, or the beginning of a function of the mode at hand, or the target of a jump,
+// between at and there: data, read as code, may end within the first instruction of what follows.
 func (l *lister) clamp(at, next uint64) uint64 {
+	for pc := at + 1; !l.reached && pc < next; pc++ {
+		if _, jumped := l.jumps[pc]; jumped {
+			return pc
+		}
+	}
 	i, _ := slices.BinarySearchFunc(l.moded, moded{pc: at + 1}, compareModed)
 	for ; !l.reached && i < len(l.moded) && l.moded[i].pc < next; i++ {
 		if l.moded[i].mode == l.mode {
@@ -104,7 +121,8 @@ func compareModed(a, b moded) int {
 	return cmp.Or(cmp.Compare(a.pc, b.pc), cmp.Compare(a.mode, b.mode))
 }
 
-// fallsTo tells whether control goes on at an address from the last row, which ends there.
+// fallsTo tells whether control goes on at an address from the last row, which ends there, and
+// notes where its jumps lead to.
 func (l *lister) fallsTo(addr uint64) bool {
 	n := len(l.spans)
 	if n == 0 || l.spans[n-1].hi != addr {
@@ -120,6 +138,7 @@ func (l *lister) fallsTo(addr uint64) bool {
 			return false
 		}
 		goesOn = !buf[0].Ends(l.img.Arch.PC)
+		l.jump(&buf[0])
 		at += length(buf[:n])
 	}
 	return goesOn

@@ -36,7 +36,7 @@ func List(ctx context.Context, img *image.Image, code Code, sources ...Source) (
 	}
 	t := table.Build(img, parts...)
 	s.known(code.Entries)
-	l := lister{ctx: ctx, img: img, sources: sources, numbers: make(map[string]int), moded: modedStarts(img, code), out: &tables.Program{Image: img}}
+	l := lister{ctx: ctx, img: img, sources: sources, numbers: make(map[string]int), moded: modedStarts(img, code), jumps: make(map[uint64]cpu.Mode), out: &tables.Program{Image: img}}
 	l.ask.budget, l.ask.code, l.starts = asked(img), codeOf(img), s.sorted()
 	l.table(t)
 	l.signals(code.Signals)
@@ -59,9 +59,11 @@ type lister struct {
 	numbers map[string]int // of rules, by all that they say
 	starts  []start
 	spans   []span
-	mode    cpu.Mode // of the last row that states one
-	moded   []moded  // beginnings of functions that may be of either mode
-	reached bool     // control comes to the code at hand from the last row, or its function begins in its mode
+	mode    cpu.Mode            // of the last row that states one
+	moded   []moded             // beginnings of functions that may be of either mode
+	reached bool                // control comes to the code at hand from the last row, or its function begins in its mode
+	jumps   map[uint64]cpu.Mode // where jumps of the code before lead to, one at most for each of its instructions
+	carried int                 // number of the rule that still holds at the next instruction, or none
 	scratch unwind.Rule
 	out     *tables.Program
 }
