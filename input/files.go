@@ -122,7 +122,7 @@ func (f *Files) sliceFor(path string, ref *BinaryRef) (*image.Image, error) {
 	return f.open(key, path, opt)
 }
 
-// Close closes all images.
+// Close closes all images. No file is opened after it: os.ErrClosed.
 func (f *Files) Close() error { return f.opened.close() }
 
 // Find opens the binary that a capture names. The image is nil where there is

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	stdelf "debug/elf"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -247,5 +248,25 @@ func TestDebugFilesBelowSysroot(t *testing.T) {
 	link(t, dir, "usr/lib/debug/.build-id", outside)
 	if got := found(); got != "" {
 		t.Errorf("a directory out of the sysroot leads to %q", got)
+	}
+}
+
+// TestFilesAfterClose: what is closed opens nothing any more.
+func TestFilesAfterClose(t *testing.T) {
+	path := place(t, t.TempDir(), "exe", elfFile(8, "abc"))
+	f := NewFiles(FileOptions{Archs: archsT, Formats: formatsT})
+	if _, err := f.Open(path); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := f.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if img, err := f.Open(path); !errors.Is(err, os.ErrClosed) || img != nil {
+			t.Errorf("open after close: %v, %v", img, err)
+		}
+		if img, issues := f.Find(BinaryRef{Name: path}); img != nil || len(issues) > 1 {
+			t.Errorf("found after close: %v, %v", img, issues)
+		}
 	}
 }

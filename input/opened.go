@@ -30,9 +30,12 @@ type opening struct {
 // failed tells whether the image was opened, and cannot be used any longer.
 func (o *opening) failed() bool { return o.done.Load() && o.img != nil && o.img.Err() != nil }
 
-// open is what from gives for a key, or gave before.
+// open is what from gives for a key, or gave before; os.ErrClosed after close.
 func (s *opened) open(key string, from func() (*image.Image, error)) (*image.Image, error) {
 	o := s.opening(key)
+	if o == nil {
+		return nil, os.ErrClosed
+	}
 	o.once.Do(func() {
 		o.img, o.err = from()
 		o.done.Store(true)
@@ -44,10 +47,13 @@ func (s *opened) open(key string, from func() (*image.Image, error)) (*image.Ima
 }
 
 // opening is the one of a key, mostly a path. An image whose file was cut short makes room for what
-// is there now; those who still use it may do so until Close.
+// is there now; those who still use it may do so until Close. After that it is nil.
 func (s *opened) opening(key string) *opening {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.known == nil {
+		return nil
+	}
 	o := s.known[key]
 	if o != nil && o.failed() {
 		s.retired, o = append(s.retired, o), nil

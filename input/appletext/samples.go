@@ -46,8 +46,9 @@ func readSamples(name, text string, env *input.Env) ([]*darwin.Report, error) {
 		}
 		r.arch = arch
 		r.finish()
-		r.out.Fault = nil
-		out = append(out, &r.out)
+		report := r.out // without the headers, of which each process may have many
+		report.Fault = nil
+		out = append(out, &report)
 	}
 	if len(out) == 0 {
 		return nil, unknown(name, "")
