@@ -25,12 +25,22 @@ func (s *entries) next(d *dwarf.Reader) *dwarf.Entry {
 	return e
 }
 
-// at reads the entry at a place.
+// at reads the entry at a place. Where that only says which unit describes the type (DWARF 5
+// §5.1, DW_AT_signature), it is the entry there.
 func (s *entries) at(place die.Ref) (die.Entry, bool) {
 	if s.left--; s.left < 0 {
 		return die.Entry{}, false
 	}
-	return s.At(place)
+	e, ok := s.At(place)
+	if !ok {
+		return e, false
+	}
+	if place, ok = e.Refers(dwarf.AttrSignature); ok {
+		if whole, ok := s.At(place); ok {
+			return whole, true
+		}
+	}
+	return e, true
 }
 
 // skip reads on behind the children of an entry that d has just read.
@@ -48,7 +58,7 @@ func (s *entries) children(e die.Entry) iter.Seq[die.Entry] {
 		if e.Entry == nil || !e.Children {
 			return
 		}
-		d := s.Reader(e.Shared)
+		d := s.Reader(e.Within)
 		if d == nil {
 			return
 		}
@@ -57,7 +67,7 @@ func (s *entries) children(e die.Entry) iter.Seq[die.Entry] {
 			return
 		}
 		for c := s.next(d); c != nil && c.Tag != 0; c = s.next(d) {
-			if !yield(die.Entry{Entry: c, Shared: e.Shared}) {
+			if !yield(die.Entry{Entry: c, Within: e.Within}) {
 				return
 			}
 			s.skip(d, c)

@@ -98,7 +98,8 @@ func variables(t *testing.T, core, function string) map[string]report.Variable {
 // TestUnoptimised: where everything is in memory, every variable has its value, in each
 // version of DWARF.
 func TestUnoptimised(t *testing.T) {
-	for _, flags := range []string{"-gdwarf-3", "-gdwarf-4", "-gdwarf-5", "-gdwarf-4 -gsplit-dwarf", "-gdwarf-5 -gsplit-dwarf"} {
+	for _, flags := range []string{"-gdwarf-3", "-gdwarf-4", "-gdwarf-5", "-gdwarf-4 -gsplit-dwarf", "-gdwarf-5 -gsplit-dwarf", "-gdwarf-4 -fdebug-types-section", "-gdwarf-5 -fdebug-types-section",
+		"-gdwarf-4 -gsplit-dwarf -fdebug-types-section", "-gdwarf-5 -gsplit-dwarf -fdebug-types-section"} {
 		t.Run(flags, func(t *testing.T) {
 			core := livecore.Crash(t, livecore.Compile(t, "gcc", program, append(strings.Fields(flags), "-O0")...))
 			got := variables(t, core, "work")

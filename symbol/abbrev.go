@@ -47,13 +47,13 @@ func abbrevField(unit []byte, wide, big bool) []byte {
 }
 
 // ownAbbrevs are the abbreviations at an offset, for a unit that refers to no other.
-func (u unitReader) ownAbbrevs(at uint64) ([]byte, bool) {
+func ownAbbrevs(d *debugInfo, at uint64) ([]byte, bool) {
 	for n := uint64(1 << 15); ; n *= 2 {
-		table := u.d.img.SectionPart(".debug_abbrev", at, n)
-		t := abbreviations(table, 0, u.d.big)
+		table := d.img.SectionPart(".debug_abbrev", at, n)
+		t := abbreviations(table, 0, d.big)
 		if t.cut && uint64(len(table)) == n {
 			continue
 		}
-		return table[:min(t.size, len(table))], !t.cut && !t.foreign && !t.wide && u.d.abbrevs.Draw(t.size)
+		return table[:min(t.size, len(table))], !t.cut && !t.foreign && !t.wide && d.abbrevs.Draw(t.size)
 	}
 }

@@ -31,7 +31,8 @@ type debugInfo struct {
 	work, kept, abbrevs budget.Budget
 	issue               string // what was left out, in a line; "": nothing
 
-	shared supplement
+	shared    supplement
+	typeUnits *typeUnits // nil: not asked for
 }
 
 // What debug information may cost. A compiler's unit takes half as much work as it has

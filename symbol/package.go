@@ -5,6 +5,7 @@ import "github.com/backsight/backsight/internal/bin"
 // contribution is what a unit has in the sections of a .dwo file, or of a .dwp package.
 type contribution struct {
 	info, abbrev, strOffsets, str, locs, ranges []byte
+	types                                       []byte // of a .dwo file
 }
 
 // contributionOf finds the part of the unit with an ID: of a package by its index, else all.
@@ -17,6 +18,7 @@ func contributionOf(section func(string) []byte, id uint64, big bool) (c contrib
 	if index := section(".debug_cu_index"); len(index) > 0 {
 		return c.of(index, id, big)
 	}
+	c.types = section(".debug_types.dwo")
 	return c, len(c.info) > 0 && len(c.abbrev) > 0
 }
 

@@ -34,6 +34,7 @@ type splitUnit struct {
 	base    uint64
 	begin   dwarf.Offset // of the unit in the file's .debug_info
 	addrs   []byte
+	types   *typeUnits
 	contribution
 }
 
@@ -139,30 +140,48 @@ func splitHeader(r *bin.Reader) (h header) {
 // parseSplit hands the unit to debug/dwarf, as if it were whole: what it counts in begins where
 // the unit's part does.
 func (u unitReader) parseSplit(k skeleton, c contribution, at, size uint64, h *header, die uint64) bool {
-	t := abbreviations(c.abbrev, h.abbrev, u.d.big)
-	if t.cut || t.foreign || t.wide || !u.d.abbrevs.Draw(t.size) || !u.d.kept.Draw(int(min(size, 1<<31))) {
-		return false
-	}
-	abbrev := plainForms(c.abbrev[h.abbrev:][:t.size], u.d.big)
-	info := append([]byte(nil), c.info[at:at+size]...)
-	clear(abbrevField(info, false, u.d.big))
 	if h.version >= 5 {
 		c.strOffsets, c.ranges, c.locs = from(c.strOffsets, strOffsetsHeader), from(c.ranges, listsHeader), from(c.locs, listsHeader)
 	} else {
 		c.ranges = k.ranges
 	}
-	data, err := dwarf.New(abbrev, nil, nil, info, nil, nil, c.ranges, c.str)
-	if err != nil {
+	s := &splitUnit{version: h.version, base: k.base, begin: dwarf.Offset(at), addrs: k.addrs, contribution: c}
+	if !u.d.kept.Draw(int(min(size, 1<<31))) {
 		return false
 	}
-	for name, content := range map[string][]byte{".debug_addr": k.addrs, ".debug_str_offsets": c.strOffsets, ".debug_rnglists": c.ranges} {
+	info := append([]byte(nil), c.info[at:at+size]...)
+	data, table := s.parse(u.d, info, h.abbrev, false)
+	if data == nil {
+		return false
+	}
+	parse := func(unit []byte, abbrev uint64, wide bool) *dwarf.Data {
+		data, _ := s.parse(u.d, unit, abbrev, wide)
+		return data
+	}
+	s.types = newTypeUnits(u.d, parse, typeSection{".debug_types.dwo", func() []byte { return c.types }}, typeSection{".debug_info.dwo", func() []byte { return c.info }})
+	u.data, u.info, u.abbrev, u.begin, u.die, u.size, u.other = data, info, table, 0, dwarf.Offset(die), size, s
+	return true
+}
+
+// parse hands one unit of the file, whose abbreviations are at an offset, to debug/dwarf; nil where
+// that does not read it. table are the abbreviations.
+func (s *splitUnit) parse(d *debugInfo, unit []byte, abbrev uint64, wide bool) (data *dwarf.Data, table []byte) {
+	t := abbreviations(s.abbrev, abbrev, d.big)
+	if t.cut || t.foreign || t.wide || !d.abbrevs.Draw(t.size) {
+		return nil, nil
+	}
+	table = plainForms(s.abbrev[abbrev:][:t.size], d.big)
+	clear(abbrevField(unit, wide, d.big))
+	data, err := dwarf.New(table, nil, nil, unit, nil, nil, s.ranges, s.str)
+	if err != nil {
+		return nil, nil
+	}
+	for name, content := range map[string][]byte{".debug_addr": s.addrs, ".debug_str_offsets": s.strOffsets, ".debug_rnglists": s.ranges} {
 		if data.AddSection(name, content) != nil {
-			return false
+			return nil, nil
 		}
 	}
-	u.data, u.info, u.abbrev, u.begin, u.die, u.size = data, info, abbrev, 0, dwarf.Offset(die), size
-	u.other = &splitUnit{version: h.version, base: k.base, begin: dwarf.Offset(at), addrs: k.addrs, contribution: c}
-	return true
+	return data, table
 }
 
 // section is what of a section belongs to the unit.

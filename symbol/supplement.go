@@ -12,7 +12,7 @@ type supplement struct {
 
 // dies are the entries of a unit and those that they refer to.
 func (u unitReader) dies() die.Info {
-	return die.Info{Data: u.data, Supplement: u.d.supplement}
+	return die.Info{Data: u.data, Supplement: u.d.supplement, Types: u.typeUnit}
 }
 
 // supplement opens the supplementary file when an entry first refers there. Its units are held to

@@ -143,7 +143,7 @@ func (u unitReader) open() bool {
 	r := bin.New(info, u.d.big)
 	_, wide := unitLength(&r)
 	abbrevAt, compile := unitHeader(&r, wide)
-	abbrev, ok := u.ownAbbrevs(abbrevAt)
+	abbrev, ok := ownAbbrevs(u.d, abbrevAt)
 	if r.Err() != nil || !compile || !ok {
 		return false
 	}

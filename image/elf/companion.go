@@ -39,7 +39,7 @@ func (c *container) Companion(path string) (section func(name string) []byte, ok
 	if f == nil {
 		return nil, false
 	}
-	return f.sectionData, true
+	return func(name string) []byte { return joined(f, name) }, true
 }
 
 // open opens a file of this machine, or of those below roots, of the same machine as main.

@@ -30,16 +30,43 @@ func (f *file) section(name string) (image.Section, bool) {
 	if !ok {
 		return f.oldCompressed(name)
 	}
-	if s.typ == shtNobits && s.flags&shfAlloc == 0 {
+	data, ok := contentOf(f, s)
+	if !ok {
 		return image.Section{}, false
+	}
+	return image.Section{Name: name, Addr: s.addr, Data: data}, true
+}
+
+// contentOf is what a section holds, decompressed; false where its bytes are elsewhere.
+func contentOf(f *file, s shdr) ([]byte, bool) {
+	if s.typ == shtNobits && s.flags&shfAlloc == 0 {
+		return nil, false
 	}
 	data := f.sections.bytes(s)
 	if s.flags&shfCompressed != 0 {
-		if data, ok = f.decompress(data); !ok {
-			return image.Section{}, false
+		return f.decompress(data)
+	}
+	return data, true
+}
+
+// joined is what all sections with a name hold, one behind the other. In an object file each type
+// unit has a section of its own, so that the linker can keep one of those that are alike.
+func joined(f *file, name string) (all []byte) {
+	for i := range f.sections.n {
+		s := f.sections.at(i)
+		if s.typ == 0 || !nameIs(f.sections.names, s.name, name) {
+			continue
+		}
+		data, ok := contentOf(f, s)
+		switch {
+		case !ok || len(data) == 0:
+		case all == nil:
+			all = data[:len(data):len(data)]
+		case f.expansion.draw(uint64(len(data))): // sections may share bytes
+			all = append(all, data...)
 		}
 	}
-	return image.Section{Name: name, Addr: s.addr, Data: data}, true
+	return all
 }
 
 // debugSection is section for a separate debug file, whose loaded sections are

@@ -1,8 +1,9 @@
 // Package die reads entries of debug information (DWARF's DIEs) and follows what they refer to:
-// to other entries, and to a file with what several programs have in common (DWARF 5 §7.3.6,
-// "supplementary object file"; dwz, which made such files before, has forms of its own for it).
+// to other entries, to types that are described in units of their own (DWARF 5 §3.1.4), and to a
+// file with what several programs have in common (DWARF 5 §7.3.6, "supplementary object file"; dwz,
+// which made such files before, has forms of its own for it).
 //
-// debug/dwarf reads either file, and gives references to the other as numbers.
+// debug/dwarf reads each of these alone, and gives references to another as numbers.
 package die
 
 import (
@@ -16,6 +17,14 @@ type Info struct {
 	Data *dwarf.Data
 	// Supplement opens what the entries refer to in the supplementary file, nil: there is none.
 	Supplement func() *Supplement
+	// Types opens the unit of the type with a signature; nil, or giving nil: there is none.
+	Types func(signature uint64) *TypeUnit
+}
+
+// TypeUnit is the debug information of a type that is described in a unit of its own.
+type TypeUnit struct {
+	Data *dwarf.Data
+	Type dwarf.Offset // the type's entry
 }
 
 // Supplement is the debug information of a supplementary file.
@@ -24,25 +33,35 @@ type Supplement struct {
 	Str  []byte // .debug_str
 }
 
-// Ref is the place of an entry.
-type Ref struct {
-	Offset dwarf.Offset
-	Shared bool // in the supplementary file
+// Within is where an entry is: in the unit's own file, unless a field is set.
+type Within struct {
+	Shared bool      // in the supplementary file
+	Types  *TypeUnit // in this unit
 }
 
-// Entry is an entry, of the supplementary file where Shared is set.
+// Ref is the place of an entry: an offset, or the signature of a type.
+type Ref struct {
+	Within
+	Offset    dwarf.Offset
+	Signature uint64 // 0: none
+}
+
+// Entry is an entry, and where it is.
 type Entry struct {
 	*dwarf.Entry
-	Shared bool
+	Within
 }
 
 // maxText bounds names: longer ones are not read. C++ has some of a few thousand bytes.
 const maxText = 1 << 16
 
-// Reader reads the entries of the unit's file, or of the supplementary one; nil where that is
-// missing.
-func (i *Info) Reader(shared bool) *dwarf.Reader {
-	if !shared {
+// Reader reads the entries of the unit's file, of the supplementary one or of a type unit; nil where
+// that is missing.
+func (i *Info) Reader(w Within) *dwarf.Reader {
+	switch {
+	case w.Types != nil:
+		return w.Types.Data.Reader()
+	case !w.Shared:
 		return i.Data.Reader()
 	}
 	if s := i.supplement(); s != nil {
@@ -60,13 +79,27 @@ func (i *Info) supplement() *Supplement {
 
 // At reads the entry at a place; false where there is none.
 func (i *Info) At(at Ref) (Entry, bool) {
-	r := i.Reader(at.Shared)
-	if r == nil {
+	if at.Signature != 0 {
+		at = i.typed(at.Signature)
+	}
+	r := i.Reader(at.Within)
+	if r == nil || at.Offset == 0 {
 		return Entry{}, false
 	}
 	r.Seek(at.Offset)
 	e, err := r.Next()
-	return Entry{Entry: e, Shared: at.Shared}, err == nil && e != nil && e.Tag != 0
+	return Entry{Entry: e, Within: at.Within}, err == nil && e != nil && e.Tag != 0
+}
+
+// typed is the place of the type with a signature; its offset is 0 where there is none.
+func (i *Info) typed(signature uint64) (at Ref) {
+	if i.Types == nil {
+		return at
+	}
+	if at.Types = i.Types(signature); at.Types != nil {
+		at.Offset = at.Types.Type
+	}
+	return at
 }
 
 // Refers is the place of the entry that an attribute refers to.
@@ -77,16 +110,22 @@ func (e Entry) Refers(a dwarf.Attr) (Ref, bool) {
 	}
 	switch v := f.Val.(type) {
 	case dwarf.Offset:
-		return Ref{Offset: v, Shared: e.Shared}, true
+		return Ref{Offset: v, Within: e.Within}, true
 	case int64: // DW_FORM_GNU_ref_alt
-		return Ref{Offset: dwarf.Offset(v), Shared: true}, f.Class == dwarf.ClassReferenceAlt && !e.Shared
+		return shared(uint64(v)), f.Class == dwarf.ClassReferenceAlt && !e.Shared
 	case uint32: // DW_FORM_ref_sup4
-		return Ref{Offset: dwarf.Offset(v), Shared: true}, f.Class == dwarf.ClassReference && !e.Shared
-	case uint64: // DW_FORM_ref_sup8
-		return Ref{Offset: dwarf.Offset(v), Shared: true}, f.Class == dwarf.ClassReference && !e.Shared && v <= 0xffff_ffff
+		return shared(uint64(v)), f.Class == dwarf.ClassReference && !e.Shared
+	case uint64: // DW_FORM_ref_sig8, DW_FORM_ref_sup8
+		if f.Class == dwarf.ClassReferenceSig {
+			return Ref{Signature: v}, v != 0 && !e.Shared
+		}
+		return shared(v), f.Class == dwarf.ClassReference && !e.Shared && v <= 0xffff_ffff
 	}
 	return Ref{}, false
 }
+
+// shared is a place in the supplementary file.
+func shared(at uint64) Ref { return Ref{Offset: dwarf.Offset(at), Within: Within{Shared: true}} }
 
 // Origin is the entry that an entry is an instance or a definition of (DWARF 5 §3.3.8).
 func (e Entry) Origin() (Ref, bool) {
