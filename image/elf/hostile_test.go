@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -313,4 +314,31 @@ func Example() {
 	s, _ := img.SymbolAt(0x401018)
 	fmt.Printf("%s+%#x\n", s.Name, 0x401018-s.Addr)
 	// Output: main+0x8
+}
+
+// TestJoinedSections: sections of one name are read one behind the other, and many that are the same
+// bytes do not add up to more than a file may.
+func TestJoinedSections(t *testing.T) {
+	const name, copies, size = ".debug_types.dwo", 3000, 1 << 20
+	e := build{wide: true, secs: []sec{{name: name, data: []byte("one")}, {name: name, data: []byte("two")}}}
+	f, err := newFile(&image.File{Data: e.bytes()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := joined(f, name); string(got) != "onetwo" {
+		t.Errorf("%q", got)
+	}
+	e.secs = slices.Repeat([]sec{{name: name, data: []byte{0}}}, copies)
+	e.secs[0].data = make([]byte, size)
+	data := e.bytes()
+	f, _ = newFile(&image.File{Data: data})
+	first := f.sections.at(1)
+	for i := 2; i <= copies; i++ {
+		header := data[f.sections.off+uint64(i)*layout64.shdr:]
+		binary.LittleEndian.PutUint64(header[24:], first.off)
+		binary.LittleEndian.PutUint64(header[32:], size)
+	}
+	if got := len(joined(f, name)); got < 2*size || got > expansionFloor+(expansionPerByte+1)*len(data) {
+		t.Errorf("%d bytes out of a file of %d", got, len(data))
+	}
 }
