@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/lab/livecore"
+	"github.com/backsight/backsight/unwind"
 )
 
 // goCrash crashes at a NULL pointer, three calls deep, in line 11, and has the runtime dump core.
@@ -58,6 +59,9 @@ func TestGo(t *testing.T) {
 			const want = "runtime.sigpanic main.length main.total main.main runtime.main runtime.goexit"
 			if chain := chainOf(crashed); !strings.HasSuffix(chain, want) || crashed.Stop.Reason.String() != "root" {
 				t.Errorf("%s, stop: %s; want … %s, stop: root", chain, crashed.Stop.Reason, want)
+			}
+			if last := crashed.Frames[len(crashed.Frames)-1]; last.Trust != unwind.Certain {
+				t.Errorf("%s: %s", last.Function, last.Trust)
 			}
 			for i := range crashed.Frames {
 				f := &crashed.Frames[i]

@@ -1,6 +1,10 @@
 package unwind
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+)
 
 // crossCheck compares what call frame information says of an exact frame with what
 // the code says. Tables are made for call sites first: clang before 15 writes none
@@ -135,6 +139,28 @@ func (a *startRules) at(c *candidate) (begins, known bool) {
 		}
 	}
 	return false, false
+}
+
+// begunBy tells whether c's return address is where a thread was begun as if from there: right behind
+// the first instruction of a function that a table knows to be the outermost of its stack. No call
+// stands there. Go's newproc stores the address of goexit's second instruction.
+func (a *startRules) begunBy(c *candidate) bool {
+	const instruction = 4 // bytes, at most: a NOP
+	img := c.module.Image
+	at := c.module.ToImage(c.pc) & img.Arch.AddrMask()
+	if f, ok := img.SymbolAt(at - 1); !ok || at-f.Addr > instruction {
+		return false
+	}
+	q, r := &a.space().query, &a.scratch.rule
+	return slices.ContainsFunc(a.sources, func(s Source) bool {
+		src, ok := s.(RuleSource)
+		if !ok || s.Method().basis() != inTable {
+			return false
+		}
+		*q = Query{Image: img, Arch: img.Arch, PC: at - 1, Resume: at, Mode: c.mode}
+		r.Reset()
+		return src.Rule(q, r) == EndOfStack
+	})
 }
 
 // splitOff tells whether s runs in a part of a function that stands elsewhere: what the

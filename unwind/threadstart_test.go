@@ -3,6 +3,9 @@ package unwind_test
 import (
 	"testing"
 
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -27,6 +30,41 @@ func TestThreadStart(t *testing.T) {
 			frames, stop := w.Walk(&snap.Threads[0], nil)
 			if len(frames) != 3 || stop.Reason != c.stop || frames[2].Trust != c.want {
 				t.Errorf("%s, round %d: %v, %+v", c.what, round, stop.Reason, frames)
+			}
+		}
+	}
+}
+
+// goexit is a container with one function, which a table knows to be the outermost one.
+type goexit struct{ image.Container }
+
+const outermostEntry = 0x400400
+
+func (goexit) SymbolAt(addr uint64) (image.Symbol, bool) {
+	return image.Symbol{Name: "goexit", Addr: outermostEntry, Size: 0x20}, addr-outermostEntry < 0x20
+}
+
+func (goexit) Functions(func(uint64, cpu.Mode, uint64) bool) {}
+func (goexit) Section(string) (image.Section, bool)          { return image.Section{}, false }
+func (goexit) SymbolNamed(string) (image.Symbol, bool)       { return image.Symbol{}, false }
+
+// TestBegunAsIfCalled: the runtime begins a thread with the address of goexit's second instruction as the
+// return address. No call stands before. Anywhere else in goexit that is damage.
+func TestBegunAsIfCalled(t *testing.T) {
+	arch := o32()
+	for ra, want := range map[uint64]unwind.Trust{outermostEntry + 4: unwind.Certain, outermostEntry + 8: unwind.Guess} {
+		stack := synth.Stack(arch).Label("f").Zero(28).Word(ra).Label("main").Zero(64).Place(0x7fff_0000)
+		snap := stopped(arch, stack)
+		m := *snap.Modules[0]
+		m.Image = image.New(m.Image.Header, goexit{})
+		snap.Modules[0] = &m
+		source := tables(arch, unwind.MethodCFI, 0)
+		source.ends[ra] = true
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}, CallGraph: graph{holds: sameHundred}})
+		for round := range 3 {
+			frames, stop := w.Walk(&snap.Threads[0], nil)
+			if len(frames) != 3 || stop.Reason != unwind.StopRoot || frames[2].Trust != want {
+				t.Errorf("return address %#x, round %d: %v, %+v", ra, round, stop.Reason, frames)
 			}
 		}
 	}

@@ -112,8 +112,9 @@ func (t Trust) String() string { return [...]string{"guess", "likely", "certain"
 //	context               always
 //	sigframe, exception   executable or a trampoline,           always                   –
 //	                      corroborated
-//	cfi, ehabi, compact   after a call or interrupted,          no witness, or no code   guess
-//	                      SP rises; proven or corroborated      to check
+//	cfi, ehabi, compact   after a call, interrupted or where    no witness, or no code   guess
+//	                      a thread starts, SP rises; proven     to check
+//	                      or corroborated
 //	code                  the same, and derived well enough     after a call, SP rises,  guess
 //	                      (Checks.derived)                      nothing against it
 //	fp                    after a call whose target matches     after a call, SP rises   guess
@@ -135,7 +136,7 @@ func trustOf(m Method, c Checks) Trust {
 	case MethodSigframe, MethodException:
 		return pick(c.has(Corroborated) && c&(Executable|AtTrampoline) != 0, true)
 	case MethodCFI, MethodEHABI, MethodCompact:
-		entered = entered || c.has(Interrupted)
+		entered = entered || c&(Interrupted|ThreadStart) != 0
 		return pick(sound && entered && c.confirmed(), sound && (entered || c.has(CodeMissing)))
 	case MethodCode:
 		// Assembly does not always keep the ABI's stack alignment

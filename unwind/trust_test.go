@@ -35,6 +35,7 @@ func TestTrust(t *testing.T) {
 		{"a table's frame behind no call", MethodCFI, Executable | SPMonotonic | NoCall | Corroborated, Guess},
 		{"code that a handler interrupted, as a table has it of Go's sigpanic", MethodCFI, Executable | SPMonotonic | Interrupted, Likely},
 		{"the same, and the frame further out is proven", MethodCFI, Executable | SPMonotonic | Interrupted | Corroborated, Certain},
+		{"where the runtime began a thread", MethodCFI, Executable | SPMonotonic | ThreadStart | Corroborated, Certain},
 		{"SP does not rise", MethodCFI, ordinary&^SPMonotonic | TargetMatches, Guess},
 		{"the call goes elsewhere", MethodEHABI, ordinary | TargetDiffers | Corroborated, Guess},
 		{"another stack than captured is a table's matter", MethodEHABI, ordinary&^SPInStack | TargetMatches, Certain},
