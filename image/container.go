@@ -18,7 +18,7 @@ type Symbol struct {
 // goroutines; Section once for a name.
 //
 // A Container may have more methods, each for what Image's method of the same name
-// tells: Import, Rebased, Hollow, Companion, Supplement, FunctionStarts, Object, and SectionPart with SectionSize.
+// tells: Import, Loaded, Rebased, Hollow, Companion, Supplement, FunctionStarts, Object, and SectionPart with SectionSize.
 // An Image whose Container lacks one answers as that method's comment says; a Wrapper's is asked for
 // those of the Container that it wraps.
 type Container interface {
@@ -35,6 +35,12 @@ type Container interface {
 	SymbolNamed(name string) (Symbol, bool)
 	// Close releases mappings; the Image must not be used after it.
 	Close() error
+}
+
+// loader is a Container that tells the file itself from its debug file.
+type loader interface {
+	// Loaded returns a section of the file itself.
+	Loaded(name string) (Section, bool)
 }
 
 // importer is a Container that knows what the dynamic linker fills in.

@@ -29,6 +29,15 @@ func (img *Image) Section(name string) (Section, bool) {
 	return *s, true
 }
 
+// Loaded is Section for a section that the program is loaded with: no debug file is looked for,
+// which may be far away.
+func (img *Image) Loaded(name string) (Section, bool) {
+	if l, ok := ContainerAs[loader](img.container); ok {
+		return l.Loaded(name)
+	}
+	return img.Section(name)
+}
+
 // SectionSize is the size of a section in bytes, decompressed; 0 where there is none.
 // It reads nothing of the section.
 func (img *Image) SectionSize(name string) uint64 {

@@ -77,6 +77,9 @@ func TestDebugFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if _, ok := img.Loaded(".debug_info"); ok {
+				t.Error("a section of the debug file is said to be loaded")
+			}
 			s, _ := img.SymbolAt(0x1014)
 			info, ok := img.Section(".debug_info")
 			if found := s.Name == "f" && ok && string(info.Data) == "info"; found != tt.found {

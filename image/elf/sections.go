@@ -7,19 +7,23 @@ import (
 	"github.com/backsight/backsight/internal/bin"
 )
 
-// Section looks in the file, then, for what is not loaded, in the separate debug
-// file, then among what the program headers tell without sections.
+// Section looks in the file, then, for what is not loaded, in the separate debug file.
 func (c *container) Section(name string) (image.Section, bool) {
-	if s, ok := c.main.section(name); ok {
-		return s, true
-	}
-	if s, ok := c.impliedSection(name); ok {
+	if s, ok := c.Loaded(name); ok {
 		return s, true
 	}
 	if d := c.debugFile(); d != nil {
 		return d.debugSection(name)
 	}
 	return image.Section{}, false
+}
+
+// Loaded implements image.Image's. Where the file has no sections, the program headers tell of some.
+func (c *container) Loaded(name string) (image.Section, bool) {
+	if s, ok := c.main.section(name); ok {
+		return s, true
+	}
+	return impliedSection(c, name)
 }
 
 // section reads a section, by its name or as .zdebug_* for .debug_*. A section
@@ -103,7 +107,7 @@ func (f *file) oldCompressed(name string) (image.Section, bool) {
 
 // impliedSection finds what program headers point to, for files without section
 // headers (sstrip) or with headers that were erased.
-func (c *container) impliedSection(name string) (image.Section, bool) {
+func impliedSection(c *container, name string) (image.Section, bool) {
 	var r image.Range
 	switch name {
 	case ".eh_frame_hdr":

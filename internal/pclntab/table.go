@@ -56,14 +56,14 @@ func Of(img *image.Image) *Table {
 
 func find(img *image.Image) *Table {
 	for _, name := range sections {
-		if s, ok := img.Section(name); ok {
+		if s, ok := img.Loaded(name); ok {
 			return read(img, s.Data)
 		}
 	}
-	if _, ok := img.Section(stamp); !ok {
+	if _, ok := img.Loaded(stamp); !ok {
 		return nil
 	}
-	s, _ := img.Section(merged)
+	s, _ := img.Loaded(merged)
 	for at := 0; at+headerSize <= len(s.Data); at += img.Arch.AddrSize {
 		if t := read(img, s.Data[at:]); t != nil {
 			return t
