@@ -79,27 +79,30 @@ func TestFromState(t *testing.T) {
 }
 
 // TestPreservedBase: where the stack pointer has moved by an unknown size, the CFA is found by the register
-// that the function keeps, not by one that holds some address in the frame for a while.
+// that the function keeps for that, not by one that holds a variable's address for a while, preserved or not.
 func TestPreservedBase(t *testing.T) {
 	an := analysis(t, codetest.Program{CPU: "mips o32 big", Listing: `
 		1000 <f>:
 			1000: 27bdffe0  addiu sp,sp,-32
 			1004: afbe001c  sw    s8,28(sp)
 			1008: 03a0f025  move  s8,sp
-			100c: 03a4e823  subu  sp,sp,a0
-			1010: 27c20010  addiu v0,s8,16
-			1014: 03c0e825  move  sp,s8
-			1018: 8fbe001c  lw    s8,28(sp)
-			101c: 03e00008  jr    ra
-			1020: 27bd0020  addiu sp,sp,32`})
+			100c: afb00018  sw    s0,24(sp)
+			1010: 03a4e823  subu  sp,sp,a0
+			1014: 27c20010  addiu v0,s8,16
+			1018: 27d00008  addiu s0,s8,8
+			101c: 03c0e825  move  sp,s8
+			1020: 8fb00018  lw    s0,24(sp)
+			1024: 8fbe001c  lw    s8,28(sp)
+			1028: 03e00008  jr    ra
+			102c: 27bd0020  addiu sp,sp,32`})
 	var st absint.State
 	var r unwind.Rule
 	r.Reset()
-	p, ok := PointOf(an.Code, exact(an, 0x1014))
+	p, ok := PointOf(an.Code, exact(an, 0x101c))
 	if !ok || !p.StateIn(an.Function(at(0x1000)), &st) || !FromState(&st, an.Arch, &r) {
 		t.Fatal("no rule")
 	}
-	if got, want := r.Format(an.Arch), "CFA=s8+32 RA=ra s8=[CFA-4]"; got != want {
+	if got, want := r.Format(an.Arch), "CFA=s8+32 RA=ra s0=[CFA-8] s8=[CFA-4]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

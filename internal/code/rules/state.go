@@ -44,10 +44,8 @@ func FromState(st *absint.State, arch *cpu.Arch, out *unwind.Rule) bool {
 func noRule() unwind.RegRule { return unwind.RegRule{Reg: cpu.NoReg, Base: cpu.NoReg} }
 
 // reach finds an expression over the current registers for a value in terms of the
-// start: SP first, then FP, then the registers that functions preserve, then any other register,
-// then a slot that one of them leads to (a realigned frame keeps the old SP in memory). Where a
-// function of glibc for MIPS has moved its stack pointer by alloca, v0 may hold the address of a
-// local variable and s8 that of the frame: s8 is what the rules around that place go by.
+// start: by a register that holder names, else by a slot that one leads to (a realigned
+// frame keeps the old SP in memory).
 func reach(st *absint.State, want absint.Value, arch *cpu.Arch) (unwind.RegRule, bool) {
 	rr := noRule()
 	if r, d, ok := holder(st, want, arch); ok {
@@ -67,7 +65,11 @@ func reach(st *absint.State, want absint.Value, arch *cpu.Arch) (unwind.RegRule,
 	return rr, false
 }
 
-// holder finds a register that holds want or differs from want by a constant.
+// holder finds a register that holds want or differs from want by a constant: SP first, then
+// the frame pointer where it points to a frame record, then of the registers that functions
+// preserve the one with the lowest address, then any other. Where a function has moved SP by
+// alloca, several may hold addresses in its frame, those of local variables for a while; its own
+// frame pointer (s8 on MIPS, r7 in Thumb code, whatever the ABI says) is what SP was before.
 func holder(st *absint.State, want absint.Value, arch *cpu.Arch) (cpu.Reg, int64, bool) {
 	try := func(r cpu.Reg) (int64, bool) {
 		v := st.Get(r)
@@ -76,13 +78,17 @@ func holder(st *absint.State, want absint.Value, arch *cpu.Arch) (cpu.Reg, int64
 	if d, ok := try(arch.SP); ok {
 		return arch.SP, d, true
 	}
-	if d, ok := try(arch.FP); ok {
+	if d, ok := try(arch.FP); ok && pointsToRecord(st, arch) {
 		return arch.FP, d, true
 	}
+	lowest, distance := cpu.NoReg, int64(0)
 	for s := arch.Preserved; s != 0; s = s.Without(s.First()) {
-		if d, ok := try(s.First()); ok {
-			return s.First(), d, true
+		if d, ok := try(s.First()); ok && (lowest == cpu.NoReg || d > distance) {
+			lowest, distance = s.First(), d
 		}
+	}
+	if lowest != cpu.NoReg {
+		return lowest, distance, true
 	}
 	for r := range arch.Regs {
 		if d, ok := try(cpu.Reg(r)); ok {
@@ -90,6 +96,19 @@ func holder(st *absint.State, want absint.Value, arch *cpu.Arch) (cpu.Reg, int64
 		}
 	}
 	return cpu.NoReg, 0, false
+}
+
+// pointsToRecord tells whether the frame pointer's own caller's value was saved where it points to, or
+// next to that: [rbp], [x29], [r11-4] in ARM code, [s0-16] in RV64's.
+func pointsToRecord(st *absint.State, arch *cpu.Arch) bool {
+	at := st.Get(arch.FP)
+	for i := range st.Slots {
+		sl := &st.Slots[i]
+		if a := sl.Address(); sl.Val == absint.StartOf(arch.FP) && a.Base == at.Base && a.Off <= at.Off && at.Off-a.Off <= 2*int64(arch.RegSize) {
+			return true
+		}
+	}
+	return false
 }
 
 // returnAddress finds where the return address is: still in its register, in a slot, or
