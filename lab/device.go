@@ -23,6 +23,7 @@ func runDevice(args []string) error {
 		return err
 	}
 	if *walks {
+		runMetal(*only)
 		return runWalks(*only, *packages)
 	}
 	cases, err := truth.Cases(*root, *only)
@@ -55,6 +56,37 @@ func runDevice(args []string) error {
 		}
 	}
 	return nil
+}
+
+// runMetal prints how the reader does within programs without an operating system, by board.
+func runMetal(only string) {
+	fmt.Print("| | walks | whole, % | wrong, % |\n|---|---|---|---|\n")
+	for _, b := range device.Boards() {
+		if !strings.Contains(b.Name, only) {
+			continue
+		}
+		var all device.Way
+		for _, level := range []string{"-O0", "-O1", "-Os", "-O2"} {
+			w, err := metal(&b, level)
+			if err != nil {
+				fmt.Fprintf(os.Stderr, "skipped: %s %s: %v\n", b.Name, level, err)
+			}
+			all.N, all.Whole, all.Wrong = all.N+w.N, all.Whole+w.Whole, all.Wrong+w.Wrong
+		}
+		if all.N > 0 {
+			fmt.Printf("| %s | %d | %.1f | %.1f |\n", b.Name, all.N, 100*float64(all.Whole)/float64(all.N), 100*float64(all.Wrong)/float64(all.N))
+		}
+	}
+	fmt.Println()
+}
+
+func metal(b *device.Board, level string) (device.Way, error) {
+	dir, err := os.MkdirTemp("", "metal")
+	if err != nil {
+		return device.Way{}, err
+	}
+	defer os.RemoveAll(dir)
+	return device.Metal(context.Background(), b, "device", dir, level)
 }
 
 // runWalks prints a table of the ways to walk within a program, by machine.

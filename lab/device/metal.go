@@ -1,0 +1,188 @@
+package device
+
+import (
+	"bufio"
+	"context"
+	"debug/elf"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/backsight/backsight/lab/child"
+)
+
+// Board is a board without an operating system that QEMU emulates, on which device/test/metal runs: its
+// compiler with flags, its files below the folder of the reader, the emulator.
+type Board struct {
+	Name     string
+	Compiler []string
+	Files    []string
+	Emulator []string
+}
+
+// Boards are a Cortex-M3, a Cortex-M4 whose exceptions push floating-point registers, and an RV32.
+func Boards() []Board {
+	cortexm := []string{"test/metal/cortexm.c", "ports/cortexm/exception.c"}
+	arm := func(link string, flags ...string) []string {
+		return append([]string{"arm-none-eabi-gcc", "-mthumb", "-T", link}, flags...)
+	}
+	const link = "examples/cortexm3/link.ld"
+	return []Board{
+		{"cortexm3", arm(link, "-mcpu=cortex-m3"), cortexm, []string{"qemu-system-arm", "-M", "mps2-an385", "-semihosting"}},
+		{"cortexm4f", arm(link, "-mcpu=cortex-m4", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"), cortexm, []string{"qemu-system-arm", "-M", "mps2-an386", "-semihosting"}},
+		{"rv32imac", []string{"riscv64-unknown-elf-gcc", "-T", "test/metal/riscv.ld", "-march=rv32imac", "-mabi=ilp32"},
+			[]string{"test/metal/riscv.c", "ports/riscv/trap.c"}, []string{"qemu-system-riscv32", "-M", "virt", "-bios", "none"}},
+	}
+}
+
+// build compiles the program, only whose work is instrumented.
+func (b *Board) build(ctx context.Context, src, out, level string) error {
+	args := append(slices.Clone(b.Compiler[1:]), level, "-ffreestanding", "-nostdlib", "-finstrument-functions",
+		"-finstrument-functions-exclude-file-list=backsight.c,metal.c,cortexm,riscv.c,trap.c,exception.c", "-o", out)
+	args = append(append(args, "test/metal/work.c", "test/metal/metal.c", "backsight.c"), b.Files...)
+	cmd := child.Command(ctx, b.Compiler[0], append(args, "-lgcc")...)
+	cmd.Dir = src
+	if text, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, text)
+	}
+	return nil
+}
+
+// Metal runs the program, compiled at an optimization level, on a board and judges the reader's walks; the
+// table comes from the code alone. -O3 is none of the levels: it inlines functions that are instrumented all the
+// same. src is the folder of the reader, dir for what is built.
+func Metal(ctx context.Context, b *Board, src, dir, level string) (Way, error) {
+	program, err := filepath.Abs(filepath.Join(dir, "metal"))
+	if err != nil {
+		return Way{}, err
+	}
+	if err := b.build(ctx, src, program, level); err != nil {
+		return Way{}, err
+	}
+	functions, table, err := symbolsOf(program)
+	if err != nil {
+		return Way{}, err
+	}
+	if err := addTable(ctx, program, &table); err != nil {
+		return Way{}, err
+	}
+	// An instruction at a time, so that interrupts come before any; time goes by instructions.
+	args := append(slices.Clone(b.Emulator[1:]), "-nographic", "-singlestep", "-icount", "shift=5", "-kernel", program)
+	out, err := child.Command(ctx, b.Emulator[0], args...).Output()
+	if err != nil && len(out) == 0 {
+		return Way{}, err
+	}
+	return functions.judge(strings.NewReader(string(out)))
+}
+
+// starts are where the functions of a program begin, sorted.
+type starts []uint64
+
+// symbolsOf reads functions, and where the table is to lie.
+func symbolsOf(program string) (s starts, table uint64, err error) {
+	f, err := elf.Open(program)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer f.Close()
+	symbols, err := f.Symbols()
+	for _, sym := range symbols {
+		if elf.ST_TYPE(sym.Info) == elf.STT_FUNC || sym.Name == "_start" || sym.Name == "trap" {
+			s = append(s, sym.Value&^1)
+		}
+		if sym.Name == "backsight_table" {
+			table = sym.Value
+		}
+	}
+	slices.Sort(s)
+	return s, table, err
+}
+
+// of is where the function begins that has an address.
+func (s starts) of(pc uint64) uint64 {
+	i, found := slices.BinarySearch(s, pc)
+	if !found {
+		i--
+	}
+	return s[max(i, 0)]
+}
+
+// sample is what was found at one interrupt: the reader's chain and, by the shadow stack, where the running
+// functions return to, the last first, and the last one itself.
+type sample struct {
+	walk, returns []uint64
+	last          uint64
+}
+
+func parseSample(line string) (s sample, err error) {
+	walk, running, found := strings.Cut(line, ":")
+	if !found {
+		return s, errors.New("no sample")
+	}
+	number := func(f string) uint64 {
+		v, bad := strconv.ParseUint(f, 16, 32)
+		err = errors.Join(err, bad)
+		return v
+	}
+	for _, f := range strings.Fields(walk) {
+		s.walk = append(s.walk, number(f))
+	}
+	for i, f := range strings.Fields(running) {
+		switch {
+		case i%2 == 0:
+			s.returns = append(s.returns, number(f))
+		case i == 1:
+			s.last = number(f)
+		}
+	}
+	return s, err
+}
+
+// judge compares all samples but those outside of the work.
+func (s starts) judge(samples io.Reader) (w Way, err error) {
+	lines := bufio.NewScanner(samples)
+	for lines.Scan() {
+		m, err := parseSample(lines.Text())
+		if err != nil {
+			return w, fmt.Errorf("%w: %q", err, lines.Text())
+		}
+		if len(m.returns) == 0 || len(m.walk) == 0 {
+			continue
+		}
+		w.N++
+		switch whole, agrees := s.compare(&m); {
+		case whole:
+			w.Whole++
+		case !agrees:
+			w.Wrong++
+		}
+	}
+	return w, lines.Err()
+}
+
+// compare tells whether a chain is whole, and whether it is right as far as it goes. In front of what the shadow
+// stack has may stand functions that it lacks: one that is not instrumented or has not told yet that it runs, and one
+// that this one calls. The outermost of these returns into the last that the shadow stack has. Behind
+// the work stands at most the function that has started it.
+func (s starts) compare(m *sample) (whole, agrees bool) {
+	const lacking, above = 3, 1
+	returns, agrees := m.walk[1:], len(m.walk) <= lacking // it may stop before
+	for k := range min(lacking+1, len(m.walk)) {
+		if s.of(m.walk[k]-uint64(min(k, 1))) != m.last {
+			continue
+		}
+		same := 0
+		for same < min(len(returns)-k, len(m.returns)) && returns[k+same] == m.returns[same] {
+			same++
+		}
+		if same == len(m.returns) && len(returns)-k-same <= above {
+			return true, true
+		}
+		agrees = k+same == len(returns)
+	}
+	return false, agrees
+}
