@@ -51,6 +51,19 @@ const framePointer = `
 		100f: c9           leave
 		1010: c3           ret`
 
+// fromState is the rule at a place of the function at 0x1000.
+func fromState(t *testing.T, an *dataflow.Analysis, q *unwind.Query) string {
+	t.Helper()
+	p, ok := PointOf(an.Code, q)
+	var st absint.State
+	var r unwind.Rule
+	r.Reset()
+	if !ok || !p.StateIn(an.Function(at(0x1000)), &st) || !FromState(&st, an.Arch, &r) {
+		t.Fatalf("%x: no rule", q.PC)
+	}
+	return r.Format(an.Arch)
+}
+
 // TestFromState: what is true at a place, as a rule over the registers that hold it.
 func TestFromState(t *testing.T) {
 	an := analysis(t, codetest.Program{CPU: "x86_64", Listing: framePointer})
@@ -65,14 +78,7 @@ func TestFromState(t *testing.T) {
 		{resuming(an, 0x100b), "CFA=rbp+16 RA=[CFA-8] rbp=[CFA-16]"}, // rbx still has its value
 		{exact(an, 0x1010), "CFA=rsp+8 RA=[CFA-8]"},
 	} {
-		p, ok := PointOf(an.Code, tt.q)
-		var st absint.State
-		var r unwind.Rule
-		r.Reset()
-		if !ok || !p.StateIn(an.Function(at(0x1000)), &st) || !FromState(&st, an.Arch, &r) {
-			t.Fatalf("%x: no rule", tt.q.PC)
-		}
-		if got := r.Format(an.Arch); got != tt.want {
+		if got := fromState(t, an, tt.q); got != tt.want {
 			t.Errorf("%x: %s, want %s", tt.q.PC, got, tt.want)
 		}
 	}
@@ -95,14 +101,7 @@ func TestPreservedBase(t *testing.T) {
 			1024: 8fbe001c  lw    s8,28(sp)
 			1028: 03e00008  jr    ra
 			102c: 27bd0020  addiu sp,sp,32`})
-	var st absint.State
-	var r unwind.Rule
-	r.Reset()
-	p, ok := PointOf(an.Code, exact(an, 0x101c))
-	if !ok || !p.StateIn(an.Function(at(0x1000)), &st) || !FromState(&st, an.Arch, &r) {
-		t.Fatal("no rule")
-	}
-	if got, want := r.Format(an.Arch), "CFA=s8+32 RA=ra s0=[CFA-8] s8=[CFA-4]"; got != want {
+	if got, want := fromState(t, an, exact(an, 0x101c)), "CFA=s8+32 RA=ra s0=[CFA-8] s8=[CFA-4]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
@@ -125,14 +124,7 @@ func TestReleasedSlot(t *testing.T) {
 			1034: 6082      ld   ra,0(sp)
 			1036: 6121      addi sp,sp,64
 			1038: 8282      jr   t0`})
-	var st absint.State
-	var r unwind.Rule
-	r.Reset()
-	p, ok := PointOf(an.Code, resuming(an, 0x100a))
-	if !ok || !p.StateIn(an.Function(at(0x1000)), &st) || !FromState(&st, an.Arch, &r) {
-		t.Fatal("no rule")
-	}
-	if got, want := r.Format(an.Arch), "CFA=sp+32 RA=[CFA-8]"; got != want {
+	if got, want := fromState(t, an, resuming(an, 0x100a)), "CFA=sp+32 RA=[CFA-8]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }
