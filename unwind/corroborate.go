@@ -15,7 +15,7 @@ func corroborate(frames []Frame, root bool, graph CallGraph, within interiors) {
 			f.Checks |= ThreadStart
 		}
 		if root {
-			proveByStart(frames, first, graph)
+			proveByStart(frames, first, graph, within)
 		}
 		confirmInwards(frames, first, root)
 		for i := max(first-1, 1); i < len(frames); i++ {
@@ -50,7 +50,7 @@ func firstInDoubt(frames []Frame) int {
 //
 // That matters where #1 is in doubt, which does not pass on to #2 then, and where main's frame was
 // not derived in two ways.
-func proveByStart(frames []Frame, first int, graph CallGraph) {
+func proveByStart(frames []Frame, first int, graph CallGraph, stack interiors) {
 	last := len(frames) - 1
 	i := last - 1
 	for i >= first && frames[i].Checks.proven() {
@@ -65,8 +65,8 @@ func proveByStart(frames []Frame, first int, graph CallGraph) {
 		return
 	}
 	if f.Checks.has(CallBefore) && f.Checks&(targetChecks|TargetDiffers) == 0 && start.Module != nil && start.Module == main.Module &&
-		allDerived(frames[i+1:]) && graph.Witnesses().StartHandsOn(start.Module, start.CallSite, main.CallSite, main.Mode) {
-		f.Checks |= TargetMatches
+		allDerived(frames[i+1:]) && graph.Witnesses().StartHandsOn(start.Module, start.CallSite, stack.firstPassed(&frames[last-1]), main.CallSite, main.Mode) {
+		f.Checks |= TargetMatches | StartsMain
 	}
 }
 
@@ -139,8 +139,9 @@ func (f *Frame) derived() bool {
 // called tells whether frame i, at whose PC a function begins, is the one that its call is in: the
 // next frame's call goes straight to that function, whose size led there. A pointer to the
 // function behind it would have to lie where another call of the same function had returned to.
+// main's size need not be known: i386's aligns SP and keeps its CFA in its frame.
 func called(frames []Frame, i int) bool {
-	return frames[i].onlyAtStart() && i+1 < len(frames) && frames[i+1].Checks.has(FrameSize) && frames[i+1].Checks.proven()
+	return frames[i].onlyAtStart() && i+1 < len(frames) && frames[i+1].Checks&(FrameSize|StartsMain) != 0 && frames[i+1].Checks.proven()
 }
 
 // settled is what the frame with index i is worth by itself, after the second look.

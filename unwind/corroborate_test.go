@@ -1,10 +1,12 @@
 package unwind
 
 import (
+	"encoding/binary"
 	"slices"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/target"
 )
 
@@ -122,6 +124,56 @@ func TestUnconfirmedRule(t *testing.T) {
 			t.Errorf("%s: %v, %v, %v", c.what, frames[1].Trust, frames[2].Trust, frames[3].Trust)
 		}
 	}
+}
+
+// TestStartsMain: main, whose last call never returns, keeps its CFA in its frame, as on i386. The
+// start's argument says that the C library's call through a pointer was that of main.
+//
+//	#4 _start   #3 __libc_start_main   #2 what calls main   #1 main   #0
+func TestStartsMain(t *testing.T) {
+	const proven = ordinary | EntryKnown | TargetMatches
+	app := new(target.Module)
+	for _, c := range []struct {
+		what   string
+		passed uint64
+		main   Checks
+		want   Trust
+	}{
+		{"the start hands on another function", 0x2000, proven | FrameSize | AtStart, Likely},
+		{"the start hands on main", 0x1000, proven | FrameSize | AtStart, Certain},
+		{"main is one of two functions", 0x1000, proven | FrameSize | OneBitElsewhere, Certain},
+		{"main was found by a hint", 0x1000, proven | FrameSize | AtStart | Disputed, Likely},
+	} {
+		frames := []Frame{{Trust: Certain},
+			{Checks: c.main, Trust: Likely, Module: app, CallSite: 0x1010},
+			{Checks: ordinary | EntryKnown | MethodsAgree, Trust: Likely},
+			{Checks: proven | FrameSize, Trust: Certain, CFA: 0x7000, HasCFA: true},
+			{Checks: proven | FrameSize, Trust: Certain, Module: app}}
+		for i := range frames[1:] {
+			frames[1+i].Method = MethodCode
+		}
+		var stack target.Builder
+		word := []byte{0, 0, 0, 0, 0, 0, 0, 0}
+		binary.LittleEndian.PutUint64(word, c.passed)
+		stack.Add(0x7000, word, 0, target.PermRead)
+		arch := x86.Archs()[0]
+		corroborate(frames, true, startHandsOn{}, interiors{&target.Snapshot{Arch: arch, Memory: stack.Memory(arch)}})
+		started := frames[2].Checks.has(StartsMain)
+		if started != (c.passed == 0x1000) || frames[1].Trust != c.want || frames[2].Trust != c.want || frames[4].Trust != c.want {
+			t.Errorf("%s: %+v", c.what, frames)
+		}
+	}
+}
+
+// startHandsOn is a CallGraph for which main begins at 0x1000.
+type startHandsOn struct{ syscalls }
+
+func (g startHandsOn) Witnesses() Witnesses { return handsOn{} }
+
+type handsOn struct{ Witnesses }
+
+func (handsOn) StartHandsOn(_ *target.Module, _, passed, pc uint64, _ cpu.Mode) bool {
+	return passed == 0x1000 && pc == 0x1010
 }
 
 // syscalls is a CallGraph for which each interrupted frame stands behind a system call.

@@ -48,6 +48,14 @@ func (n interiors) settle(frames []Frame, i int) bool {
 	return true
 }
 
+// firstPassed is the first word that a frame was passed on the stack, 0 if nobody knows.
+func (n interiors) firstPassed(f *Frame) (word uint64) {
+	if n.snap != nil && f.HasCFA {
+		word, _ = n.snap.Memory.Word(f.CFA)
+	}
+	return word
+}
+
 // holdsOnly tells whether one word of a frame from lo to hi looks like a return address, and
 // that word is ra.
 func (n interiors) holdsOnly(lo, hi, ra uint64) bool {

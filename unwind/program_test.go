@@ -129,8 +129,6 @@ type graph struct {
 	unpointed uint64
 	clues     map[uint64][][]unwind.Clue // by return address
 	binds     uint64                     // a PLT stub
-	// main is a function whose address the one at 0 hands on.
-	main uint64
 	// abandons is a place from which the code goes on in a frame further out.
 	abandons uint64
 }
@@ -153,9 +151,7 @@ func (f graph) Clues(_ *target.Snapshot, _, frame *unwind.Frame) [][]unwind.Clue
 	return f.clues[frame.PC]
 }
 
-func (f graph) StartHandsOn(_ *target.Module, start, pc uint64, _ cpu.Mode) bool {
-	return f.main != 0 && start&^0xff == 0 && pc&^0xff == f.main
-}
+func (graph) StartHandsOn(*target.Module, uint64, uint64, uint64, cpu.Mode) bool { return false }
 
 func (f graph) BehindSyscall(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.syscall }
 

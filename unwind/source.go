@@ -226,8 +226,9 @@ type Witnesses interface {
 	// none at all where nothing tells one of them.
 	Clues(snap *target.Snapshot, callee, f *Frame) [][]Clue
 	// StartHandsOn tells whether code at pc is of a function whose address m's first function, the
-	// one that has start, hands to what it calls: main.
-	StartHandsOn(m *target.Module, start, pc uint64, mode cpu.Mode) bool
+	// one that has start, hands to what it calls: main. passed is the first word that it passed on
+	// the stack, 0 if that is unknown.
+	StartHandsOn(m *target.Module, start, passed, pc uint64, mode cpu.Mode) bool
 	// Binds tells whether the dynamic linker was entered to bind the import of the PLT stub at entry:
 	// what the PLT pushed below cfa, of the frame that the stub was called in, names the import.
 	Binds(snap *target.Snapshot, entry uint64, mode cpu.Mode, cfa uint64) bool

@@ -66,12 +66,15 @@ const (
 	// LazyBinding: the callee is the dynamic linker, and what the PLT pushed says that it binds
 	// the import of which the call before the PC goes to the stub.
 	LazyBinding
+	// StartsMain: the call before the PC is the one by which the program's start has main called,
+	// and the callee runs in main.
+	StartsMain
 	checkCount = iota
 )
 
 var checkNames = [checkCount]string{"executable", "call-before", "target-matches", "sp-monotonic", "sp-aligned", "sp-in-stack",
 	"methods-agree", "interrupted", "trampoline", "entry-known", "code-missing", "target-differs", "no-call", "one-bit-away",
-	"target-unclear", "corroborated", "frame-size", "one-bit-elsewhere", "unopposed", "disputed", "function-start", "thread-start", "return-hooked", "lazy-binding"}
+	"target-unclear", "corroborated", "frame-size", "one-bit-elsewhere", "unopposed", "disputed", "function-start", "thread-start", "return-hooked", "lazy-binding", "starts-main"}
 
 // Names lists the checks' names in a fixed order.
 func (c Checks) Names() []string {

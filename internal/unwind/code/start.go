@@ -5,8 +5,9 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// StartHandsOn implements unwind.Witnesses.
-func (w witnesses) StartHandsOn(m *target.Module, start, pc uint64, mode cpu.Mode) bool {
+// StartHandsOn implements unwind.Witnesses. On i386 _start reads main's address from the GOT and
+// pushes that: the stack has what the code does not tell.
+func (w witnesses) StartHandsOn(m *target.Module, start, passed, pc uint64, mode cpu.Mode) bool {
 	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
 		return false
 	}
@@ -21,5 +22,6 @@ func (w witnesses) StartHandsOn(m *target.Module, start, pc uint64, mode cpu.Mod
 			return true
 		}
 	}
-	return false
+	e, ok := p.Pointer(inImage(m, passed))
+	return ok && m.Contains(passed) && e.Mode == mode && p.flowHolds(e.PC, main, main, mode)
 }

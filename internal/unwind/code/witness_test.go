@@ -117,7 +117,7 @@ func TestBinds(t *testing.T) {
 }
 
 // TestStartHandsOn: main is what the program's start hands on, up to the call in main that never
-// returns.
+// returns; or what the start passed on the stack.
 func TestStartHandsOn(t *testing.T) {
 	m, _ := placed(t, codetest.Program{CPU: "x86_64", Entry: 0x400000, Listing: `
 		400000: 48 8d 3d 19 00 00 00  lea  0x19(%rip),%rdi
@@ -125,17 +125,22 @@ func TestStartHandsOn(t *testing.T) {
 		40000d: f4                    hlt
 		400020: 50                    push %rax
 		400021: e8 0a 00 00 00        call 400030
-		400030: f4                    hlt`})
+		400030: f4                    hlt
+		400040: f4                    hlt`})
 	w := New(nil).Witnesses()
 	for _, tt := range []struct {
-		start, pc uint64
-		want      bool
-	}{{0x400007, 0x400021, true}, {0x400007, 0x400007, false}, {0x400021, 0x400021, false}} {
-		if got := w.StartHandsOn(m, tt.start, tt.pc, 0); got != tt.want {
-			t.Errorf("from %#x to %#x: %t, want %t", tt.start, tt.pc, got, tt.want)
+		start, passed, pc uint64
+		want              bool
+	}{
+		{0x400007, 0, 0x400021, true}, {0x400007, 0, 0x400007, false}, {0x400021, 0, 0x400021, false},
+		{0x400007, 0, 0x400040, false}, {0x400007, 0x400040, 0x400040, true}, {0x400007, 0x400020, 0x400040, false},
+		{0x400007, 0x500040, 0x400040, false}, {0x400021, 0x400040, 0x400040, false},
+	} {
+		if got := w.StartHandsOn(m, tt.start, tt.passed, tt.pc, 0); got != tt.want {
+			t.Errorf("from %#x, which passes %#x, to %#x: %t, want %t", tt.start, tt.passed, tt.pc, got, tt.want)
 		}
 	}
-	if w.StartHandsOn(nil, 0, 0, 0) {
+	if w.StartHandsOn(nil, 0, 0, 0, 0) {
 		t.Error("no module has a start")
 	}
 }
