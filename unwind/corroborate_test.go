@@ -157,7 +157,7 @@ func TestStartsMain(t *testing.T) {
 		binary.LittleEndian.PutUint64(word, c.passed)
 		stack.Add(0x7000, word, 0, target.PermRead)
 		arch := x86.Archs()[0]
-		corroborate(frames, true, startHandsOn{}, interiors{&target.Snapshot{Arch: arch, Memory: stack.Memory(arch)}})
+		corroborate(frames, true, startHandsOn{}, interiors{snap: &target.Snapshot{Arch: arch, Memory: stack.Memory(arch)}})
 		started := frames[2].Checks.has(StartsMain)
 		if started != (c.passed == 0x1000) || frames[1].Trust != c.want || frames[2].Trust != c.want || frames[4].Trust != c.want {
 			t.Errorf("%s: %+v", c.what, frames)

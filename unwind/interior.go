@@ -5,16 +5,21 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// interiors looks for return addresses within frames. snap may be nil: nothing is known then.
-type interiors struct{ snap *target.Snapshot }
+// interiors looks for return addresses within frames. snap may be nil: nothing is known then; and
+// graph: all return addresses are alike.
+type interiors struct {
+	snap  *target.Snapshot
+	graph CallGraph
+}
 
-// How far nothing may have been skipped: so many frames, of so many bytes each.
-const maxSettling, maxInterior = 16, 2 << 10
+// How far nothing may have been skipped: so many frames, of so many bytes each, with so many old
+// return addresses in each.
+const maxSettling, maxInterior, maxOld = 16, 8 << 10, 16
 
 // settle tells whether the frames that follow from frame i are frames, whatever call of which
 // function frame i itself is. From there sizes that code or tables tell lead from return address
 // to return address, up to one behind a call straight to the function of the frame before, and no
-// other word on the way looks like a return address.
+// other word on the way can be the return address of the function that i may be a frame of.
 //
 //	#4  g     ◄─ call f: goes to #3's function              proven
 //	#3  f     ◄─ call *%rax                                 sound, as the next two are
@@ -24,7 +29,8 @@ const maxSettling, maxInterior = 16, 2 << 10
 // Were #2 another function, with a larger frame than h, then h's size would have led over that
 // function's own return address, and a word in h's frame would be one; with a smaller frame, h's
 // would end among that function's locals, and the return address would stand further out, in
-// the frame of #3 or on.
+// the frame of #3 or on. An old return address that a call left is told from that function's by the
+// place: behind a call straight to f it can be f's only, and f keeps its own elsewhere.
 func (n interiors) settle(frames []Frame, i int) bool {
 	last := i + 1
 	for ; ; last++ {
@@ -40,8 +46,9 @@ func (n interiors) settle(frames []Frame, i int) bool {
 		}
 		break
 	}
+	sp := frames[i-1].CFA
 	for ; i < last; i++ {
-		if n.snap == nil || !frames[i-1].HasCFA || !n.holdsOnly(frames[i-1].CFA, frames[i].CFA, frames[i+1].PC) {
+		if n.snap == nil || !frames[i-1].HasCFA || !n.holdsOnly(frames[i-1].CFA, frames[i].CFA, frames[i+1].PC, sp) {
 			return false
 		}
 	}
@@ -56,26 +63,37 @@ func (n interiors) firstPassed(f *Frame) (word uint64) {
 	return word
 }
 
-// holdsOnly tells whether one word of a frame from lo to hi looks like a return address, and
-// that word is ra.
-func (n interiors) holdsOnly(lo, hi, ra uint64) bool {
+// holdsOnly tells whether one word of a frame from lo to hi can be the return address of a function
+// whose stack pointer is sp, and that word is ra.
+func (n interiors) holdsOnly(lo, hi, ra, sp uint64) bool {
 	if hi-lo > maxInterior {
 		return false
 	}
-	arch, found := n.snap.Arch, 0
+	arch, found, old := n.snap.Arch, 0, 0
 	for at := lo; at < hi; at += uint64(arch.AddrSize) {
 		word, ok := n.snap.Memory.Uint(at, arch.AddrSize)
 		if !ok {
 			return false
 		}
 		switch pc, is := n.returnAddress(word); {
-		case is && pc != ra:
-			return false
-		case is:
+		case is && pc == ra:
 			found++
+		case is:
+			if old++; old > maxOld || n.mayBeOf(word, pc, int64(at-sp)) {
+				return false
+			}
 		}
 	}
 	return found == 1
+}
+
+// mayBeOf tells whether a word that means a return address may be that of a function which keeps
+// its own off bytes above SP.
+func (n interiors) mayBeOf(word, pc uint64, off int64) bool {
+	_, mode := n.snap.Arch.SplitCode(word)
+	m, _ := n.snap.ModuleAt(pc - 1)
+	site, kind := callsite.BeforeIn(n.snap, m, pc, mode)
+	return n.graph == nil || kind != callsite.Call || !site.Direct || n.graph.Witnesses().KeepsReturnAt(n.snap, site.Target, site.TargetMode, off)
 }
 
 // returnAddress is the code address that a word means, signed or not, and whether a call may

@@ -1,8 +1,10 @@
 package unwind
 
 import (
+	"encoding/binary"
 	"testing"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/target"
@@ -44,11 +46,71 @@ func TestSettle(t *testing.T) {
 			{PC: inB, CFA: stack + 32, HasCFA: true, Method: MethodCode, Trust: Certain, Checks: tt.second},
 			{PC: inC, Method: MethodCode, Trust: Certain, Checks: sound | TargetMatches},
 		}
-		if got := (interiors{snap}).settle(frames, 1); got != tt.want {
+		if got := (interiors{snap: snap}).settle(frames, 1); got != tt.want {
 			t.Errorf("%s: %t, want %t", tt.what, got, tt.want)
 		}
 		if (interiors{}).settle(frames, 1) {
 			t.Errorf("%s: settled without a stack", tt.what)
 		}
 	}
+}
+
+// TestOldReturn: in a frame in doubt lies an old return address, behind a call of f. f keeps its own
+// 8 bytes above SP.
+func TestOldReturn(t *testing.T) {
+	arch, stack := o32Little(), uint64(0x7fff0000)
+	const text, f, inA, inB, inC = 0x400000, 0x400100, 0x400018, 0x400218, 0x400258
+	code := synth.Stack(arch).Zero(0x300).Place(text)
+	binary.LittleEndian.PutUint32(code.Data[inA-8-text:], 0x0c000000|f>>2) // jal f
+	for _, ra := range []int{inB, inC} {
+		binary.LittleEndian.PutUint32(code.Data[ra-8-text:], 0x0320f809) // jalr t9
+	}
+	for _, tt := range []struct {
+		what string
+		old  uint64
+		off  int
+		want bool
+	}{
+		{"f's own place", inA, 8, false},
+		{"another place", inA, 4, true},
+		{"behind an indirect call it may be anybody's", inB, 4, false},
+	} {
+		frame := synth.Stack(arch).Zero(tt.off).Word(tt.old).Zero(8 - tt.off).Word(inC).Place(stack)
+		snap := synth.Capture(arch, []*target.Module{synth.Module(arch, text, code.Data)}, frame)
+		within := interiors{snap: snap, graph: keepsAt{entry: f, off: 8}}
+		if got := within.holdsOnly(stack, stack+16, inC, stack); got != tt.want {
+			t.Errorf("%s: %t", tt.what, got)
+		}
+		within.graph = nil
+		if within.holdsOnly(stack, stack+16, inC, stack) {
+			t.Errorf("%s: known without code", tt.what)
+		}
+	}
+}
+
+func o32Little() *cpu.Arch {
+	for _, a := range mips.Archs() {
+		if a.ABI == "o32" && !a.BigEndian {
+			return a
+		}
+	}
+	panic("no o32")
+}
+
+// keepsAt is a CallGraph for which one function keeps its return address at a place above SP.
+type keepsAt struct {
+	CallGraph
+	entry uint64
+	off   int64
+}
+
+func (k keepsAt) Witnesses() Witnesses { return keptAt{k: k} }
+
+type keptAt struct {
+	Witnesses
+	k keepsAt
+}
+
+func (k keptAt) KeepsReturnAt(_ *target.Snapshot, entry uint64, _ cpu.Mode, off int64) bool {
+	return entry != k.k.entry || off == k.k.off
 }

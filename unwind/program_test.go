@@ -145,6 +145,8 @@ func (f graph) Binds(_ *target.Snapshot, entry uint64, _ cpu.Mode, _ uint64) boo
 
 func (f graph) EndsThread(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.threadEnd }
 
+func (graph) KeepsReturnAt(*target.Snapshot, uint64, cpu.Mode, int64) bool { return true }
+
 func (f graph) Witnesses() unwind.Witnesses { return f }
 
 func (f graph) Clues(_ *target.Snapshot, _, frame *unwind.Frame) [][]unwind.Clue {

@@ -232,6 +232,9 @@ type Witnesses interface {
 	// Binds tells whether the dynamic linker was entered to bind the import of the PLT stub at entry:
 	// what the PLT pushed below cfa, of the frame that the stub was called in, names the import.
 	Binds(snap *target.Snapshot, entry uint64, mode cpu.Mode, cfa uint64) bool
+	// KeepsReturnAt tells whether a function that a call of entry leads to may have its return
+	// address off bytes above its stack pointer, anywhere in its code. False is certain.
+	KeepsReturnAt(snap *target.Snapshot, entry uint64, mode cpu.Mode, off int64) bool
 	// CalledByPointer tells whether a call through a pointer may lead to the function that has
 	// pc in m: No where neither data nor code holds the function's address, and no jump leaves
 	// another function for this one.

@@ -116,6 +116,54 @@ func TestBinds(t *testing.T) {
 	}
 }
 
+// TestKeepsReturnAt: f has its return address 8 bytes above SP in its first half, and 24 in the
+// second; what g jumps to is not known.
+func TestKeepsReturnAt(t *testing.T) {
+	_, snap := placed(t, codetest.Program{CPU: "x86_64", Listing: `
+	400000 <f>:
+		400000: 50              push %rax
+		400001: e8 3a 00 00 00  call 400040
+		400006: 48 83 ec 10     sub  $16,%rsp
+		40000a: e8 31 00 00 00  call 400040
+		40000f: 48 83 c4 18     add  $24,%rsp
+		400013: c3              ret
+	400020 <g>:
+		400020: ff e0           jmp  *%rax
+	400030 <h>:
+		400030: eb ce           jmp  400000
+	400040 <leaf>:
+		400040: c3              ret`})
+	w := New(nil).Witnesses()
+	for _, tt := range []struct {
+		entry uint64
+		off   int64
+		want  bool
+	}{
+		{0x400000, 8, true}, {0x400000, 24, true}, {0x400000, 16, false}, {0x400000, -8, false},
+		{0x400020, 16, true},                        // nobody knows
+		{0x400030, 24, true}, {0x400030, 16, false}, // by way of f
+		{0x500000, 16, true}, // outside all modules
+	} {
+		if got := w.KeepsReturnAt(snap, tt.entry, 0, tt.off); got != tt.want {
+			t.Errorf("%#x, %d above SP: %t, want %t", tt.entry, tt.off, got, tt.want)
+		}
+	}
+}
+
+// TestKeepsReturnAtOfImport: the functions that the libraries export under the import's name.
+func TestKeepsReturnAtOfImport(t *testing.T) {
+	s, snap := linked(t)
+	for _, tt := range []struct {
+		entry uint64
+		off   int64
+		want  bool
+	}{{0x400020, 20, true}, {0x400020, 16, false}, {0x400000, 20, false}} {
+		if got := s.Witnesses().KeepsReturnAt(snap, tt.entry, 0, tt.off); got != tt.want {
+			t.Errorf("%#x, %d above SP: %t, want %t", tt.entry, tt.off, got, tt.want)
+		}
+	}
+}
+
 // TestStartHandsOn: main is what the program's start hands on, up to the call in main that never
 // returns; or what the start passed on the stack.
 func TestStartHandsOn(t *testing.T) {

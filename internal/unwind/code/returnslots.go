@@ -1,0 +1,93 @@
+package code
+
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/heights"
+	"github.com/backsight/backsight/target"
+)
+
+// KeepsReturnAt implements unwind.Witnesses. The stack heights of a function tell all places that
+// its return address has, relative to SP.
+func (w witnesses) KeepsReturnAt(snap *target.Snapshot, entry uint64, mode cpu.Mode, off int64) bool {
+	var room [2 * maxTailJumps]disasm.Addr
+	walk := tailWalk{src: w.src, snap: snap}
+	walk.todo = append(room[:0], disasm.Addr{PC: entry, Mode: mode})
+	for n := 0; n < len(walk.todo); n++ {
+		if n == maxTailJumps || walk.mayKeepReturn(walk.todo[n], off) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayKeepReturn tells whether the function at an entry may have its return address off bytes
+// above SP, and adds those that the function jumps to.
+func (w *tailWalk) mayKeepReturn(to disasm.Addr, off int64) bool {
+	m, p := moduleAt(w.src, w.snap, to.PC)
+	if p == nil {
+		return true
+	}
+	entry := disasm.Addr{PC: inImage(m, to.PC), Mode: to.Mode}
+	if slot, ok := p.importAt(entry); ok {
+		before := len(w.todo)
+		w.addBound(p, m, slot, entry.PC)
+		return len(w.todo) == before
+	}
+	f, table := p.flows.Function(entry), p.heights.Of(entry)
+	if !f.Complete || table == nil || slices.ContainsFunc(table.Frames, func(r heights.SavedRegs) bool {
+		at, known := returnSlot(p.Arch, table, &r)
+		return !known || at == off
+	}) {
+		return true
+	}
+	w.addTails(m, f.Tails)
+	return false
+}
+
+// returnSlot is where a function keeps its return address, relative to SP; below SP, where no frame
+// has anything, if the return address is in its register.
+func returnSlot(arch *cpu.Arch, t *heights.Table, r *heights.SavedRegs) (off int64, known bool) {
+	switch {
+	case arch.CallPushesRA:
+		return -int64(r.SP), true
+	case r.Saved.Has(arch.LR):
+		return t.SlotOf(r, arch.LR) - int64(r.SP), true
+	}
+	return -1, r.Kept.Has(arch.LR)
+}
+
+// importAt is the word that names the import to which the stub at an entry leads: the GOT entry
+// that a PLT stub jumps through, or the lazy binding stub itself.
+func (p *program) importAt(entry disasm.Addr) (slot uint64, ok bool) {
+	if slot, ok = p.callees.StubSlot(entry); ok {
+		return slot, true
+	}
+	return entry.PC, p.callees.BindsLazily(entry)
+}
+
+// addBound adds where the stub of m at an image address leads: by its GOT entry, if that was
+// captured, else to all functions of the import's name; none where one of them chooses where
+// calls go.
+func (w *tailWalk) addBound(p *program, m *target.Module, slot, stub uint64) {
+	if v, ok := w.snap.Memory.Word(m.ToTarget(slot)); ok && slot != stub {
+		a, mode := p.Arch.SplitCode(v)
+		w.add(disasm.Addr{PC: a, Mode: mode})
+		return
+	}
+	before := len(w.todo)
+	for _, lib := range w.snap.Modules[:min(len(w.snap.Modules), maxExporters)] {
+		if lib.Image == nil {
+			continue
+		}
+		switch export, ok := p.callees.Bound(slot, lib.Image); {
+		case ok && export.Choices != nil:
+			w.todo = w.todo[:before]
+			return
+		case ok:
+			w.add(disasm.Addr{PC: lib.ToTarget(export.PC), Mode: export.Mode})
+		}
+	}
+}
