@@ -60,9 +60,10 @@ func (e *explorer) branchTable(st *absint.State, in *cpu.Insn) {
 }
 
 // followTable continues at every element's target. Without a bound it stops at the first
-// element that leads out of the function's neighbourhood.
+// element that leads out of the function's neighbourhood. A bound of one element is none: the
+// comparison was of something else.
 func (e *explorer) followTable(st *absint.State, t absint.JumpTable) {
-	n, sized := t.Limit, t.Limit > 0
+	n, sized := t.Limit, t.Limit > 1
 	if !sized || n > maxElements {
 		n = maxElements
 	}

@@ -92,6 +92,26 @@ func TestGotoTable(t *testing.T) {
 	check(t, f, map[uint64]string{0x40001c: "sp-24 ra", 0x400020: "sp-24 [sp-4]", 0x400028: "sp-24 [sp-4]", 0x400034: "sp-24 [sp-4]", 0x400038: "sp-24 ra"})
 }
 
+// TestGotoBehindComparison: a comparison with 0 in front of a jump through a table is of something
+// else, for no table has one element: in CPython for AArch64 of a flag that picks a handler.
+func TestGotoBehindComparison(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "aarch64", Data: map[uint64][]uint64{0x410000: {0x400018, 0x400020}}, Listing: `
+	400000 <f>:
+		400000: 90000081  adrp x1,410000
+		400004: 7100005f  cmp  w2,#0
+		400008: 5a9f03e2  csetm w2,ne
+		40000c: 92401c42  and  x2,x2,#0xff
+		400010: f8627823  ldr  x3,[x1,x2,lsl #3]
+		400014: d61f0060  br   x3
+		400018: 52800000  mov  w0,#0
+		40001c: d65f03c0  ret
+		400020: 52800020  mov  w0,#1
+		400024: d65f03c0  ret`}).Function(at(0x400000))
+	if !f.Contains(0x400018) || !f.Contains(0x400020) || f.Complete {
+		t.Errorf("both handlers are reached: %t, %t; all ways are known: %t", f.Contains(0x400018), f.Contains(0x400020), f.Complete)
+	}
+}
+
 // TestPointerTable: a jump through an element of a table of functions, with the frame gone,
 // is a tail call. What follows is another function, though nobody knows.
 func TestPointerTable(t *testing.T) {
