@@ -158,6 +158,8 @@ func (s *Source) OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) unwin
 		return unwind.No
 	case p.flowHolds(a, a, b, mode) || p.flowHolds(b, a, b, mode):
 		return unwind.Yes
+	case p.beginsBetween(a, b, mode), p.undoesOther(a, b, mode), p.undoesOther(b, a, mode):
+		return unwind.No
 	}
 	return unwind.Unknown
 }

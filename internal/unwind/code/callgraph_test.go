@@ -260,6 +260,51 @@ func TestOneFunction(t *testing.T) {
 	}
 }
 
+// TestOneFunctionByFrames: f calls h, and so does the code behind, to whose beginning nothing leads.
+// That code is none of f's where its return undoes another frame than f makes.
+func TestOneFunctionByFrames(t *testing.T) {
+	for add, want := range map[string]unwind.Answer{"910083ff  add sp,sp,#32": unwind.No, "910043ff  add sp,sp,#16": unwind.Unknown} {
+		m := &target.Module{Image: codetest.Program{CPU: "aarch64", Listing: `
+	400000 <f>:
+	400030 <h>:
+		400000: f81f0ffe  str x30,[sp,#-16]!
+		400004: 9400000b  bl  400030
+		400008: f84107fe  ldr x30,[sp],#16
+		40000c: d65f03c0  ret
+		400010: d10083ff  sub sp,sp,#32
+		400014: f90003fe  str x30,[sp]
+		400018: 94000006  bl  400030
+		40001c: f94003fe  ldr x30,[sp]
+		400020: ` + add + `
+		400024: d65f03c0  ret
+		400030: d65f03c0  ret`}.Image(t)}
+		m.Range.Lo, m.Range.Hi = m.Image.Bounds()
+		if got := New(nil).OneFunction(m, 0x400004, 0x400018, 0); got != want {
+			t.Errorf("%s: %v, want %v", add, got, want)
+		}
+	}
+}
+
+// TestOneFunctionSaving: a pointer leads to the code behind f, which saves the return address anew.
+func TestOneFunctionSaving(t *testing.T) {
+	m := &target.Module{Image: codetest.Program{CPU: "aarch64", Data: map[uint64][]uint64{0x410000: {0x400010}}, Listing: `
+	400000 <f>:
+	400030 <h>:
+		400000: f81f0ffe  str x30,[sp,#-16]!
+		400004: 9400000b  bl  400030
+		400008: f84107fe  ldr x30,[sp],#16
+		40000c: d65f03c0  ret
+		400010: f81f0ffe  str x30,[sp,#-16]!
+		400014: 94000007  bl  400030
+		400018: f84107fe  ldr x30,[sp],#16
+		40001c: d65f03c0  ret
+		400030: d65f03c0  ret`}.Image(t)}
+	m.Range.Lo, m.Range.Hi = m.Image.Bounds()
+	if got := New(nil).OneFunction(m, 0x400004, 0x400014, 0); got != unwind.No {
+		t.Errorf("%v", got)
+	}
+}
+
 // TestOneFunctionByPointers: f and g, which nobody calls, stand in a table of functions only.
 // No certain entry lies between their calls of h, nor does a way lead from one to the other.
 // To k, behind them, nothing leads at all; but k goes on from one of its calls to the next.

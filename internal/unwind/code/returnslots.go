@@ -1,8 +1,6 @@
 package code
 
 import (
-	"slices"
-
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/heights"
@@ -37,10 +35,7 @@ func (w *tailWalk) mayKeepReturn(to disasm.Addr, off int64) bool {
 		return len(w.todo) == before
 	}
 	f, table := p.flows.Function(entry), p.heights.Of(entry)
-	if !f.Complete || table == nil || slices.ContainsFunc(table.Frames, func(r heights.SavedRegs) bool {
-		at, known := returnSlot(p.Arch, table, &r)
-		return !known || at == off
-	}) {
+	if !f.Complete || table == nil || keepsReturn(p.Arch, table, off) {
 		return true
 	}
 	w.addTails(m, f.Tails)
