@@ -5,7 +5,7 @@ import "slices"
 // corroborate looks back over a finished walk, which took for granted that every frame is
 // corroborated, and says of each frame how sure it is. root: the stack was walked to its
 // end. graph may be nil, and within know nothing of the stack.
-func corroborate(frames []Frame, root bool, graph CallGraph, within interiors) {
+func corroborate(frames []Frame, root bool, graph CallGraph, within *interiors) {
 	first := firstInDoubt(frames)
 	if first == 0 {
 		return
@@ -50,7 +50,7 @@ func firstInDoubt(frames []Frame) int {
 //
 // That matters where #1 is in doubt, which does not pass on to #2 then, and where main's frame was
 // not derived in two ways.
-func proveByStart(frames []Frame, first int, graph CallGraph, stack interiors) {
+func proveByStart(frames []Frame, first int, graph CallGraph, stack *interiors) {
 	last := len(frames) - 1
 	i := last - 1
 	for i >= first && frames[i].Checks.proven() {
@@ -177,7 +177,7 @@ func settled(frames []Frame, i int) Trust {
 // out, from which all goes on as it should.
 //
 // Nor does the doubt pass on where nothing was skipped on the way: see interiors.settle.
-func passOutwards(frames []Frame, within interiors) {
+func passOutwards(frames []Frame, within *interiors) {
 	trust := Certain
 	local := false // the last frame alone is in doubt, and not in its place
 	for i := range frames {

@@ -89,7 +89,7 @@ func TestCorroborate(t *testing.T) {
 			frames = append(frames, Frame{Checks: f.checks, Trust: f.was, Method: method, Exact: f.checks.has(Interrupted)})
 			want = append(want, f.want)
 		}
-		corroborate(frames, walk.root, syscalls{}, interiors{})
+		corroborate(frames, walk.root, syscalls{}, &interiors{})
 		var got []Trust
 		for i := range frames {
 			got = append(got, frames[i].Trust)
@@ -119,7 +119,7 @@ func TestUnconfirmedRule(t *testing.T) {
 		for _, checks := range []Checks{c.doubt, c.next, agreed | TargetMatches} {
 			frames = append(frames, Frame{Checks: checks, Trust: Likely, Method: MethodCode})
 		}
-		corroborate(frames, false, syscalls{}, interiors{})
+		corroborate(frames, false, syscalls{}, &interiors{})
 		if frames[1].Trust != Likely || frames[2].Trust != c.want || frames[3].Trust != c.want {
 			t.Errorf("%s: %v, %v, %v", c.what, frames[1].Trust, frames[2].Trust, frames[3].Trust)
 		}
@@ -157,7 +157,7 @@ func TestStartsMain(t *testing.T) {
 		binary.LittleEndian.PutUint64(word, c.passed)
 		stack.Add(0x7000, word, 0, target.PermRead)
 		arch := x86.Archs()[0]
-		corroborate(frames, true, startHandsOn{}, interiors{snap: &target.Snapshot{Arch: arch, Memory: stack.Memory(arch)}})
+		corroborate(frames, true, startHandsOn{}, &interiors{snap: &target.Snapshot{Arch: arch, Memory: stack.Memory(arch)}})
 		started := frames[2].Checks.has(StartsMain)
 		if started != (c.passed == 0x1000) || frames[1].Trust != c.want || frames[2].Trust != c.want || frames[4].Trust != c.want {
 			t.Errorf("%s: %+v", c.what, frames)

@@ -10,11 +10,14 @@ import (
 type interiors struct {
 	snap  *target.Snapshot
 	graph CallGraph
+	asked int // about old return addresses
 }
 
-// How far nothing may have been skipped: so many frames, of so many bytes each, with so many old
-// return addresses in each.
-const maxSettling, maxInterior, maxOld = 16, 8 << 10, 16
+// How far nothing may have been skipped: so many frames, of so many bytes each.
+const maxSettling, maxInterior = 16, 8 << 10
+
+// maxAsked bounds the old return addresses of a walk that code is asked about.
+const maxAsked = 128
 
 // settle tells whether the frames that follow from frame i are frames, whatever call of which
 // function frame i itself is. From there sizes that code or tables tell lead from return address
@@ -31,7 +34,7 @@ const maxSettling, maxInterior, maxOld = 16, 8 << 10, 16
 // would end among that function's locals, and the return address would stand further out, in
 // the frame of #3 or on. An old return address that a call left is told from that function's by the
 // place: behind a call straight to f it can be f's only, and f keeps its own elsewhere.
-func (n interiors) settle(frames []Frame, i int) bool {
+func (n *interiors) settle(frames []Frame, i int) bool {
 	last := i + 1
 	for ; ; last++ {
 		if last == len(frames) || last > i+maxSettling || frames[last].Exact || !frames[last].Checks.has(FrameSize) || !frames[last].derived() {
@@ -56,7 +59,7 @@ func (n interiors) settle(frames []Frame, i int) bool {
 }
 
 // firstPassed is the first word that a frame was passed on the stack, 0 if nobody knows.
-func (n interiors) firstPassed(f *Frame) (word uint64) {
+func (n *interiors) firstPassed(f *Frame) (word uint64) {
 	if n.snap != nil && f.HasCFA {
 		word, _ = n.snap.Memory.Word(f.CFA)
 	}
@@ -65,11 +68,11 @@ func (n interiors) firstPassed(f *Frame) (word uint64) {
 
 // holdsOnly tells whether one word of a frame from lo to hi can be the return address of a function
 // whose stack pointer is sp, and that word is ra.
-func (n interiors) holdsOnly(lo, hi, ra, sp uint64) bool {
+func (n *interiors) holdsOnly(lo, hi, ra, sp uint64) bool {
 	if hi-lo > maxInterior {
 		return false
 	}
-	arch, found, old := n.snap.Arch, 0, 0
+	arch, found := n.snap.Arch, 0
 	for at := lo; at < hi; at += uint64(arch.AddrSize) {
 		word, ok := n.snap.Memory.Uint(at, arch.AddrSize)
 		if !ok {
@@ -78,10 +81,8 @@ func (n interiors) holdsOnly(lo, hi, ra, sp uint64) bool {
 		switch pc, is := n.returnAddress(word); {
 		case is && pc == ra:
 			found++
-		case is:
-			if old++; old > maxOld || n.mayBeOf(word, pc, int64(at-sp)) {
-				return false
-			}
+		case is && n.mayBeOf(word, pc, int64(at-sp)):
+			return false
 		}
 	}
 	return found == 1
@@ -89,16 +90,17 @@ func (n interiors) holdsOnly(lo, hi, ra, sp uint64) bool {
 
 // mayBeOf tells whether a word that means a return address may be that of a function which keeps
 // its own off bytes above SP.
-func (n interiors) mayBeOf(word, pc uint64, off int64) bool {
+func (n *interiors) mayBeOf(word, pc uint64, off int64) bool {
 	_, mode := n.snap.Arch.SplitCode(word)
 	m, _ := n.snap.ModuleAt(pc - 1)
 	site, kind := callsite.BeforeIn(n.snap, m, pc, mode)
-	return n.graph == nil || kind != callsite.Call || !site.Direct || n.graph.Witnesses().KeepsReturnAt(n.snap, site.Target, site.TargetMode, off)
+	n.asked++
+	return n.asked > maxAsked || n.graph == nil || kind != callsite.Call || !site.Direct || n.graph.Witnesses().KeepsReturnAt(n.snap, site.Target, site.TargetMode, off)
 }
 
 // returnAddress is the code address that a word means, signed or not, and whether a call may
 // return there.
-func (n interiors) returnAddress(word uint64) (uint64, bool) {
+func (n *interiors) returnAddress(word uint64) (uint64, bool) {
 	arch := n.snap.Arch
 	pc, is := n.behindCall(word)
 	if !is && n.snap.CodeMask != 0 {
@@ -111,7 +113,7 @@ func (n interiors) returnAddress(word uint64) (uint64, bool) {
 }
 
 // behindCall tells whether a code address follows a call, or nobody knows.
-func (n interiors) behindCall(word uint64) (uint64, bool) {
+func (n *interiors) behindCall(word uint64) (uint64, bool) {
 	pc, mode := n.snap.Arch.SplitCode(word)
 	m, _ := n.snap.ModuleAt(pc - 1)
 	if executable(n.snap, pc-1, m)&Executable == 0 {

@@ -46,10 +46,10 @@ func TestSettle(t *testing.T) {
 			{PC: inB, CFA: stack + 32, HasCFA: true, Method: MethodCode, Trust: Certain, Checks: tt.second},
 			{PC: inC, Method: MethodCode, Trust: Certain, Checks: sound | TargetMatches},
 		}
-		if got := (interiors{snap: snap}).settle(frames, 1); got != tt.want {
+		if got := (&interiors{snap: snap}).settle(frames, 1); got != tt.want {
 			t.Errorf("%s: %t, want %t", tt.what, got, tt.want)
 		}
-		if (interiors{}).settle(frames, 1) {
+		if (&interiors{}).settle(frames, 1) {
 			t.Errorf("%s: settled without a stack", tt.what)
 		}
 	}
@@ -77,7 +77,7 @@ func TestOldReturn(t *testing.T) {
 	} {
 		frame := synth.Stack(arch).Zero(tt.off).Word(tt.old).Zero(8 - tt.off).Word(inC).Place(stack)
 		snap := synth.Capture(arch, []*target.Module{synth.Module(arch, text, code.Data)}, frame)
-		within := interiors{snap: snap, graph: keepsAt{entry: f, off: 8}}
+		within := &interiors{snap: snap, graph: keepsAt{entry: f, off: 8}}
 		if got := within.holdsOnly(stack, stack+16, inC, stack); got != tt.want {
 			t.Errorf("%s: %t", tt.what, got)
 		}

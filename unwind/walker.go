@@ -114,7 +114,7 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 		bindLazily(snap, dst[first:], w.opt.CallGraph)
 		w.weighLostBits(snap, t, dst[first:])
 	}
-	corroborate(dst[first:], end.Reason == StopRoot, w.opt.CallGraph, interiors{snap, w.opt.CallGraph})
+	corroborate(dst[first:], end.Reason == StopRoot, w.opt.CallGraph, &interiors{snap: snap, graph: w.opt.CallGraph})
 	if last := len(dst) - 1; last > first && end.deadEnd() {
 		dst[last].Trust = min(dst[last].Trust, Likely)
 	}

@@ -158,7 +158,7 @@ func (s *Source) OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) unwin
 		return unwind.No
 	case p.flowHolds(a, a, b, mode) || p.flowHolds(b, a, b, mode):
 		return unwind.Yes
-	case p.beginsBetween(a, b, mode), p.undoesOther(a, b, mode), p.undoesOther(b, a, mode):
+	case twoCalls{p, mode}.apart(a, b):
 		return unwind.No
 	}
 	return unwind.Unknown

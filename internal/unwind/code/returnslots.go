@@ -29,7 +29,7 @@ func (w *tailWalk) mayKeepReturn(to disasm.Addr, off int64) bool {
 		return true
 	}
 	entry := disasm.Addr{PC: inImage(m, to.PC), Mode: to.Mode}
-	if slot, ok := p.importAt(entry); ok {
+	if slot, ok := importAt(p, entry); ok {
 		before := len(w.todo)
 		w.addBound(p, m, slot, entry.PC)
 		return len(w.todo) == before
@@ -51,12 +51,12 @@ func returnSlot(arch *cpu.Arch, t *heights.Table, r *heights.SavedRegs) (off int
 	case r.Saved.Has(arch.LR):
 		return t.SlotOf(r, arch.LR) - int64(r.SP), true
 	}
-	return -1, r.Kept.Has(arch.LR)
+	return -int64(arch.RegSize), r.Kept.Has(arch.LR)
 }
 
 // importAt is the word that names the import to which the stub at an entry leads: the GOT entry
 // that a PLT stub jumps through, or the lazy binding stub itself.
-func (p *program) importAt(entry disasm.Addr) (slot uint64, ok bool) {
+func importAt(p *program, entry disasm.Addr) (slot uint64, ok bool) {
 	if slot, ok = p.callees.StubSlot(entry); ok {
 		return slot, true
 	}
