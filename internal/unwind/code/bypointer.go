@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -62,7 +63,7 @@ func (w *pointerWalk) run() unwind.Answer {
 	}
 	for i := 0; i < len(w.seen); i++ {
 		switch at := w.seen[i]; {
-		case w.entries.BuiltByCode(at), w.entries.AddressTaken(at) && !w.onlyExported(at):
+		case w.entries.BuiltByCode(at), w.entries.AddressTaken(at) && !w.onlyListed(at):
 			return unwind.Yes
 		case !w.addJumpers(at):
 			return unwind.Unknown
@@ -89,10 +90,11 @@ func (w *pointerWalk) addJumpers(entry disasm.Addr) bool {
 	return true
 }
 
-// onlyExported tells whether the words that hold a function's address are entries of a table in
-// which the function's name follows: that is how a loader finds functions, Linux for its modules
-// (struct kernel_symbol, include/linux/export-internal.h), and calls go through no such table.
-func (p *program) onlyExported(entry disasm.Addr) bool {
+// onlyListed tells whether the words that hold a function's address are entries of tables through
+// which no call goes: those in which the function's name follows, where a loader finds functions,
+// Linux for its modules (struct kernel_symbol, include/linux/export-internal.h); and the places that
+// a tracer patches.
+func (p *program) onlyListed(entry disasm.Addr) bool {
 	size := uint64(p.Arch.AddrSize)
 	word := p.pointerTo(entry)
 	some := false
@@ -108,13 +110,24 @@ func (p *program) onlyExported(entry disasm.Addr) bool {
 				continue
 			}
 			name, ok := p.Img.Word(at + size)
-			if !ok || !p.isName(name, entry.PC) {
+			if (!ok || !p.isName(name, entry.PC)) && !listsPatched(p.Img, at) {
 				return false
 			}
 			some = true
 		}
 	}
 	return some
+}
+
+// listsPatched tells whether a word is of a section where compilers list the places that tracers
+// patch, which begin each function: nops (-fpatchable-function-entry), or calls (-mfentry -mrecord-mcount).
+func listsPatched(img *image.Image, at uint64) bool {
+	for _, name := range [...]string{"__patchable_function_entries", "__mcount_loc"} {
+		if s, ok := img.Section(name); ok && at-s.Addr < uint64(len(s.Data)) {
+			return true
+		}
+	}
+	return false
 }
 
 // pointerTo are the bytes of a pointer to a place.

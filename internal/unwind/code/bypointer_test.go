@@ -78,8 +78,15 @@ func TestCalledByPointerElsewhere(t *testing.T) {
 	}
 }
 
+// patchable is a container with a list of the places that tracers patch.
+type patchable struct{ image.Container }
+
+func (patchable) Section(name string) (image.Section, bool) {
+	return image.Section{Addr: 0x420000, Data: make([]byte, 16)}, name == "__patchable_function_entries"
+}
+
 // TestCalledByPointerPatched: a tracer's nops stand first in each function, and tables say that the
-// function begins behind them. Pointers lead to the nops.
+// function begins behind them. Pointers lead to the nops; the list of all such nops is none.
 func TestCalledByPointerPatched(t *testing.T) {
 	img := codetest.Program{CPU: "aarch64", Listing: `
 	400000 <first>:
@@ -90,8 +97,8 @@ func TestCalledByPointerPatched(t *testing.T) {
 		400020: d503201f  nop
 		400024: d503201f  nop
 		400028: d65f03c0  ret`,
-		Data: map[uint64][]uint64{0x410000: {0x400000}}}.Image(t)
-	m := &target.Module{Image: img}
+		Data: map[uint64][]uint64{0x410000: {0x400000}, 0x420000: {0x400000, 0x400020}}}.Image(t)
+	m := &target.Module{Image: image.New(img.Header, patchable{img.Container()})}
 	tables := func(_ *image.Image, yield func(lo, hi uint64) bool) {
 		_ = yield(0x400008, 0x40000c) && yield(0x400028, 0x40002c)
 	}
