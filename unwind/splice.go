@@ -224,7 +224,11 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 	c.Exact = l.Exact
 	s.gather(callee, &c)
 	f = c.frame()
-	if c.checks.has(CallBefore) && c.checks&targetChecks == 0 && (s.cannotCall(&f, callee) || s.cannotPoint(callee)) {
+	switch {
+	case l.Gap && c.checks.has(CallBefore) && !c.checks.proven():
+		return f, worth + worthUnclear // the call was that of a frame between
+	case c.checks.has(CallBefore) && c.checks&targetChecks == 0 && (s.cannotCall(&f, callee) || s.cannotPoint(callee)):
+		f.Trust = Guess // lines of the report are missing between
 		return f, worth + worthAgainst
 	}
 	return f, worth + worthOf(c.checks)

@@ -58,6 +58,23 @@ func TestSplicePointer(t *testing.T) {
 	}
 }
 
+// TestSplicePointerToDirect: where a line is missing, an entry that is not doubted remains in the
+// chain; that f, which no pointer leads to, was called through one is a guess.
+func TestSplicePointerToDirect(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+	th := &snap.Threads[0]
+	th.Listed = listOf("400208! 400118 400318")
+	w := unwind.NewWalker(snap, unwind.Options{CallGraph: graph{holds: sameHundred, unpointed: 0x400100},
+		Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}})
+	frames, stop := w.Walk(th, nil)
+	frames, entries, _ := w.Splice(th, frames, stop)
+	want := "400208/context/certain/0 400118/cfi/certain/1 400318/prewalked/guess/2"
+	if got := described(frames, entries); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
 // TestSplicePointerToInterrupted: the same holds for the function that was running.
 func TestSplicePointerToInterrupted(t *testing.T) {
 	arch := o32()
@@ -91,12 +108,13 @@ func TestSpliceStalePair(t *testing.T) {
 }
 
 // TestSpliceGap: where frames may be missing before an entry, that entry is a guess unless code
-// proves it.
+// proves it; that its call goes elsewhere does not speak against it.
 func TestSpliceGap(t *testing.T) {
 	arch := o32()
 	for _, c := range []struct{ listed, want string }{
 		{"400208! 400118 400318", "400208/context/certain/0 400118/cfi/certain/1 400318/prewalked/guess/2"},
 		{"400208! 400118 400018", "400208/context/certain/0 400118/cfi/certain/1 400018/prewalked/likely/2"},
+		{"400208! 400118 400118", "400208/context/certain/0 400118/cfi/certain/1 400118/prewalked/guess/2"},
 	} {
 		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
 		th := &snap.Threads[0]
