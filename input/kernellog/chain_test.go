@@ -45,6 +45,29 @@ Call trace:
 	}
 }
 
+// TestGapsOfTracers: each entry that is a tracer's trampoline stands for a frame that nobody knows;
+// a word left over from a tracer, which x86 doubts, stands for none.
+func TestGapsOfTracers(t *testing.T) {
+	for _, c := range []struct {
+		stale string
+		gap   bool
+	}{{"", true}, {"? ", false}} {
+		snaps := snapshots(t, `
+Kernel panic - not syncing: sysrq triggered crash
+CPU: 0 UID: 0 PID: 1 Comm: init Not tainted 6.12.107+deb13-riscv64 #1
+Call Trace:
+[<ffffffff80a5b90c>] panic+0x11a/0x35a
+[<ffffffff8000cac4>] `+c.stale+`return_to_handler+0x0/0x26
+[<ffffffff80314de4>] vfs_write+0xaa/0x3ba
+[<ffffffff80314f00>] ksys_write+0x6a/0xf0
+---[ end Kernel panic - not syncing: sysrq triggered crash ]---`)
+		l := snaps[0].Threads[0].Listed
+		if len(l) != 4 || l[1].Gap || l[2].Gap != c.gap || l[3].Gap {
+			t.Errorf("%q: %+v", c.stale, l)
+		}
+	}
+}
+
 // functions are an image's, sorted by address.
 type functions struct {
 	image.Container

@@ -13,6 +13,9 @@ type trace struct {
 	// interrupted: the entry before saves the registers of what it interrupted, so that
 	// the next one is where that stood.
 	interrupted bool
+	// hooked: the entry before is where a tracer has the frame return that belongs there, and
+	// whose own return address no report prints.
+	hooked bool
 }
 
 // maxListed bounds the entries of a report: no stack has as many frames.
@@ -92,11 +95,11 @@ func (t *trace) add(p *place, doubtful bool) {
 		return
 	}
 	l := p.listed()
-	l.Doubtful, l.Outermost = doubtful || isTrampoline(p.symbol), isRoot(p.symbol)
+	l.Doubtful, l.Outermost, l.Gap = doubtful || isTrampoline(p.symbol), isRoot(p.symbol), t.hooked
 	l.Exact = !doubtful && (t.interrupted || isTrampoline(p.symbol) || l.Outermost && p.offset == 0) // ARM: lr = ret_fast_syscall
 	t.listed = append(t.listed, l)
 	if !doubtful {
-		t.interrupted = savesRegisters(p.symbol)
+		t.interrupted, t.hooked = savesRegisters(p.symbol), isTrampoline(p.symbol)
 	}
 }
 
