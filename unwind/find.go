@@ -190,6 +190,7 @@ func (f *finder) askRules(src RuleSource, r *search) {
 		}
 		e, applied := f.tryRule(m, &f.rule, r)
 		if applied && e.trust == Certain {
+			f.otherSlot(src, r)
 			break
 		}
 		r.refuted = r.refuted || applied && !e.valid && m.basis() != byConvention && f.rule.Flags&Fallback == 0

@@ -39,4 +39,5 @@ const (
 
 	ExceptionFrame = rule.ExceptionFrame
 	Abandoned      = rule.Abandoned
+	SavedTwice     = rule.SavedTwice
 )

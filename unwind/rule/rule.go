@@ -80,6 +80,9 @@ const (
 	// Abandoned: the code at the PC is about to go on in a frame further out, whose registers may
 	// already lie where the rule finds the caller's (__builtin_eh_return). Set by code analysis.
 	Abandoned
+	// SavedTwice: another slot of the frame held the return address as well, and is the source's next
+	// answer. Set by code analysis.
+	SavedTwice
 )
 
 // Rule recovers the caller's registers from the callee's: where the CFA is, where

@@ -37,6 +37,7 @@ func (c *candidate) reloaded(flows *dataflow.Analysis, at rules.Point, st *absin
 	for _, path := range flows.ReturnPaths(at.Addr(), !at.Exact) {
 		way := rules.FromPath(&path, arch)
 		if way.RA.Kind == unwind.AtCFA && way.RA.Off != c.RA.Off && rules.Agrees(st, &way, arch) {
+			c.Flags |= unwind.SavedTwice
 			other := *c
 			c.RA = way.RA
 			return &other

@@ -1,0 +1,60 @@
+package unwind_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/unwind"
+)
+
+// TestLeadsOn: the table and the code put g's frame at different places, and only one of these leads
+// to a call of f. The code's is taken then, the table's wherever it leads on as well.
+func TestLeadsOn(t *testing.T) {
+	arch := o32()
+	for _, tt := range []struct {
+		name   string
+		inGap  uint64 // where f's return address would lie by the table
+		frames []uint64
+		cfa    uint64
+	}{
+		{"the table has one row for all of g", 0, []uint64{inG, inF, inMain}, 0x7fff_0090},
+		{"the table's frame leads on, too", inMain, []uint64{inG, inF, inMain}, 0x7fff_0000},
+	} {
+		cfi := tables(arch, unwind.MethodCFI, 0)
+		code := rules{method: unwind.MethodCode, at: map[uint64][]unwind.Rule{inG: {leaf(arch, unwind.FromEntry)}}}
+		code.at[inG][0].CFA.Off = 144
+		stack := synth.Stack(arch).Zero(28).Word(tt.inGap).Zero(112).Zero(28).Word(inMain).Zero(64).Place(0x7fff_0000)
+		frames, _ := walk(stopped(arch, stack), unwind.Options{Sources: []unwind.Source{cfi, code}, CallGraph: graph{holds: sameHundred}})
+		if got := pcs(frames); !slices.Equal(got, tt.frames) || frames[0].CFA != tt.cfa || frames[1].Trust == unwind.Certain {
+			t.Errorf("%s: %#x, CFA %#x, %s", tt.name, got, frames[0].CFA, frames[1].Trust)
+		}
+	}
+}
+
+// TestOtherSlot: g's return address lay in two slots. One of them holds another now, behind an
+// indirect call, from where nothing leads on: so the other one is taken.
+func TestOtherSlot(t *testing.T) {
+	arch := o32()
+	slot := func(off int64, flags unwind.RuleFlags) unwind.Rule {
+		ra := unwind.RegRule{Kind: unwind.AtCFA, Reg: cpu.NoReg, Base: cpu.NoReg, Off: off}
+		return framed(arch, 16, ra, flags|unwind.FromEntry|unwind.Agreed)
+	}
+	for _, tt := range []struct {
+		name  string
+		flags unwind.RuleFlags
+		want  uint64
+	}{
+		{"two slots held it", unwind.SavedTwice, inF},
+		{"one slot did, the other answer is another derivation's", 0, inH},
+	} {
+		code := tables(arch, unwind.MethodCode, unwind.FromEntry|unwind.Agreed)
+		code.at[inG] = []unwind.Rule{slot(-8, tt.flags), slot(-4, 0)}
+		stack := synth.Stack(arch).Zero(8).Words(inH, inF).Zero(28).Word(inMain).Zero(64).Place(0x7fff_0000)
+		frames, _ := walk(stopped(arch, stack), unwind.Options{Sources: []unwind.Source{code}, CallGraph: graph{holds: sameHundred}})
+		if frames[1].PC != tt.want || frames[1].Trust == unwind.Certain {
+			t.Errorf("%s: %#x, %s", tt.name, pcs(frames), frames[1].Trust)
+		}
+	}
+}
