@@ -118,11 +118,10 @@ func (s *Source) Callee(snap *target.Snapshot, site uint64, mode cpu.Mode) (uint
 		return 0, 0, false
 	}
 	at := disasm.Addr{PC: inImage(m, site), Mode: mode}
-	below := p.entries.Below(at)
-	if len(below) == 0 {
+	f := owner(p, at)
+	if f == nil {
 		return 0, 0, false
 	}
-	f := p.flows.Function(disasm.Addr{PC: below[0], Mode: mode})
 	if slot, ok := f.CallSlot(at); ok {
 		if v, ok := snap.Memory.Word(m.ToTarget(slot)); ok {
 			to, toMode := p.Arch.SplitCode(v)
@@ -159,6 +158,9 @@ func (s *Source) OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) unwin
 	case p.flowHolds(a, a, b, mode) || p.flowHolds(b, a, b, mode):
 		return unwind.Yes
 	case twoCalls{p, mode}.apart(a, b):
+		return unwind.No
+	}
+	if f := pointedOwner(p, disasm.Addr{PC: a, Mode: mode}); f != nil && f.Complete && !f.Contains(b) {
 		return unwind.No
 	}
 	return unwind.Unknown

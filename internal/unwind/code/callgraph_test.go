@@ -167,6 +167,28 @@ func TestCalleeByGOT(t *testing.T) {
 	}
 }
 
+// TestCalleeOfPointed: where calls go of a function that only a table of functions names. To the code
+// behind, which uses what it did not set, the table names a label only.
+func TestCalleeOfPointed(t *testing.T) {
+	m, snap := placed(t, codetest.Program{CPU: "x86_64", Data: map[uint64][]uint64{0x401000: {0x400010, 0x400030}}, Listing: `
+	400000 <h>:
+		400000: c3                    ret
+		400010: 53                    push %rbx
+		400011: 48 c7 c3 00 00 40 00  mov  $0x400000,%rbx
+		400018: ff d3                 call *%rbx
+		40001a: 5b                    pop  %rbx
+		40001b: c3                    ret
+		400030: 48 c7 c0 00 00 40 00  mov  $0x400000,%rax
+		400037: ff d0                 call *%rax
+		400039: 5b                    pop  %rbx
+		40003a: c3                    ret`})
+	for site, want := range map[uint64]uint64{0x400018: 0x400000, 0x400037: 0} {
+		if to, _, ok := New(nil).Callee(snap, m.ToTarget(site), 0); to != want || ok != (want != 0) {
+			t.Errorf("%#x calls %#x, want %#x", site, to, want)
+		}
+	}
+}
+
 // TestBehindSyscall: in raise, behind the system call that sends the signal, and nowhere
 // else.
 func TestBehindSyscall(t *testing.T) {
@@ -306,8 +328,8 @@ func TestOneFunctionSaving(t *testing.T) {
 }
 
 // TestOneFunctionByPointers: f and g, which nobody calls, stand in a table of functions only.
-// No certain entry lies between their calls of h, nor does a way lead from one to the other.
-// To k, behind them, nothing leads at all; but k goes on from one of its calls to the next.
+// No certain entry lies between their calls of h, but f was followed to its end. To k, behind
+// them, nothing leads at all; but k goes on from one of its calls to the next.
 func TestOneFunctionByPointers(t *testing.T) {
 	m := &target.Module{Image: codetest.Program{CPU: "x86_64", Listing: `
 	400000 <h>:
@@ -329,7 +351,7 @@ func TestOneFunctionByPointers(t *testing.T) {
 	for _, c := range []struct {
 		a, b uint64
 		want unwind.Answer
-	}{{0x400011, 0x400016, unwind.Yes}, {0x400011, 0x400031, unwind.Unknown}, {0x400051, 0x400056, unwind.Yes}} {
+	}{{0x400011, 0x400016, unwind.Yes}, {0x400011, 0x400031, unwind.No}, {0x400051, 0x400056, unwind.Yes}, {0x400051, 0x400031, unwind.Unknown}} {
 		if got := New(nil).OneFunction(m, c.a, c.b, 0); got != c.want {
 			t.Errorf("%#x and %#x are in one function: %v", c.a, c.b, got)
 		}

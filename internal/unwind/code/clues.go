@@ -64,7 +64,9 @@ func (t *telling) clues(m *target.Module, code *program) (list [][]unwind.Clue) 
 	}
 	t.entry = disasm.Addr{PC: m.ToTarget(fn.Entry.PC), Mode: fn.Entry.Mode}
 	site := disasm.Addr{PC: inImage(t.frame.Module, t.frame.CallSite), Mode: t.frame.Mode}
-	t.fn = t.holding(t.prog, site)
+	if t.fn = t.holding(t.prog, site); t.fn == nil {
+		t.fn = pointedOwner(t.prog, site)
+	}
 	own := passed{arch: t.prog.Arch}
 	if t.fn == nil || !own.at(t.fn, site) {
 		return nil
