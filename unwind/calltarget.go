@@ -122,7 +122,8 @@ func (v *verifier) asGood(s *State, c *candidate, site, other cpu.CallSite) bool
 			return false
 		}
 		var known bool
-		if c.method.basis() != inTable {
+		if c.method.basis() != inTable || !c.checks.proven() {
+			c.imageOnly = false
 			entry, mode, known = v.graph.Callee(s.Snapshot, other.Addr, c.mode)
 		}
 		if !known {

@@ -53,11 +53,14 @@ type siblings struct {
 	cfa            uint64 // the callee's
 }
 
-// weighLostBits looks at the frames of which another call is one bit away.
+// weighLostBits looks at the frames of which another call is one bit away, and at interrupted ones.
 func (w *Walker) weighLostBits(snap *target.Snapshot, t *target.Thread, frames []Frame) {
 	var checks Checks
 	for i := range frames {
 		checks |= frames[i].Checks
+	}
+	if checks.has(Interrupted) {
+		w.finder.verifier.proveBehindInterrupted(snap, frames)
 	}
 	if checks.has(OneBitElsewhere) {
 		w.finder.verifier.weighElsewhere(snap, frames)

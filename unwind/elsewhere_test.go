@@ -85,18 +85,25 @@ func TestOneBitAlike(t *testing.T) {
 
 // TestOneBitOtherCallee: h calls the function of frame 0 through a register, nobody knows how.
 // Of the call one bit away it is known where that goes: to a function of another library, from
-// which nobody knows a way back.
+// which nobody knows a way back. A table, which needs no code, has it asked all the same.
 func TestOneBitOtherCallee(t *testing.T) {
 	const inOther = inH ^ 0x20
 	arch := o32()
-	for callee, want := range map[uint64]unwind.Checks{0: unwind.OneBitAway, 0x7fff_0000: 0} {
+	for _, tt := range []struct {
+		method unwind.Method
+		callee uint64
+		want   unwind.Checks
+	}{
+		{unwind.MethodCode, 0, unwind.OneBitAway}, {unwind.MethodCode, 0x7fff_0000, 0},
+		{unwind.MethodCFI, 0, unwind.OneBitAway}, {unwind.MethodCFI, 0x7fff_0000, 0},
+	} {
 		snap := stopped(arch, synth.Stack(arch).Zero(28).Word(inMain).Zero(64).Place(0x7fff_0000))
 		snap.Threads[0].Regs = *synth.Regs(arch, map[string]uint64{"pc": inG, "sp": 0x7fff_0000, "ra": inH})
 		copy(snap.Modules[0].Image.Code(inOther-8), snap.Modules[0].Image.Code(inH - 8)[:4])
-		calls := graph{holds: unknownTargets, calleeAt: map[uint64]uint64{inOther - 8: callee}}
-		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCode, 0)}, CallGraph: calls})
-		if frames, _ := w.Walk(&snap.Threads[0], nil); len(frames) < 2 || frames[1].Checks&unwind.OneBitAway != want {
-			t.Errorf("the other call goes to %#x: %+v", callee, frames)
+		calls := graph{holds: unknownTargets, calleeAt: map[uint64]uint64{inOther - 8: tt.callee}}
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, tt.method, 0)}, CallGraph: calls})
+		if frames, _ := w.Walk(&snap.Threads[0], nil); len(frames) < 2 || frames[1].Checks&unwind.OneBitAway != tt.want {
+			t.Errorf("%s, the other call goes to %#x: %+v", tt.method, tt.callee, frames)
 		}
 	}
 }
