@@ -118,7 +118,8 @@ func Encode(p *tables.Program) ([]byte, []tables.Refusal, error) {
 	}
 	for _, r := range rare[:min(len(rare), maxRare, maxTracked-len(best.tracked))] {
 		with, err := encodeTracking(p, append(slices.Clone(best.tracked), r))
-		if err == nil && len(with.table)-len(best.table) <= len(best.table)/cheap && len(with.tracked) > len(best.tracked) {
+		affordable := len(with.table)-len(best.table) <= len(best.table)/cheap || uint64(len(with.table)) <= codeOf(p)/small
+		if err == nil && affordable && len(with.tracked) > len(best.tracked) {
 			best = with
 		}
 	}
@@ -127,8 +128,18 @@ func Encode(p *tables.Program) ([]byte, []tables.Refusal, error) {
 
 // Where a register that few frames are found by makes the table larger by one part in so many at
 // most, it is tracked: main of a program for i386 that realigns its stack is found by ebx, and is on
-// every stack. Each is tried, the ones that most code needs.
-const cheap, maxRare = 16, 2
+// every stack. So it is where the table still is a small part of the code: MIPS16 functions of variable
+// frames are found by s1, and a C library of MIPS32 code around them has none. Each is tried, the ones that
+// most code needs.
+const cheap, small, maxRare = 16, 40, 2
+
+// codeOf is the size of all functions, in bytes.
+func codeOf(p *tables.Program) (size uint64) {
+	for i := range p.Functions {
+		size += p.Functions[i].End - p.Functions[i].Start
+	}
+	return size
+}
 
 // written is a table with the registers that it tracks.
 type written struct {

@@ -9,7 +9,6 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/internal/budget"
-	"github.com/backsight/backsight/tables"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -85,18 +84,13 @@ func codeOf(img *image.Image) (ranges []image.Range) {
 // code asks for the rules at the instructions from one address up to another.
 func (l *lister) code(at, end uint64) {
 	l.reached = l.fallsTo(at)
-	l.carried = none
 	for at < end && l.ctx.Err() == nil && l.ask.budget.Left() > 0 {
-		mode := l.mode
-		if l.enter(at); l.mode != mode || next(l.starts, at-1) == at {
-			l.carried = none
-		}
+		l.enter(at)
 		var buf [2]cpu.Insn // an instruction and its delay slot
 		code := l.img.Code(at)
 		n := l.img.Arch.Decoder.Decode(code, at, l.mode, buf[:])
 		if n == 0 || int(buf[0].Len) > len(code) {
 			at += l.img.Arch.InsnAlignIn(l.mode)
-			l.carried = none
 			continue
 		}
 		next := l.clamp(at, at+length(buf[:n]))
@@ -105,9 +99,6 @@ func (l *lister) code(at, end uint64) {
 			l.jump(&buf[0])
 		}
 		l.reached = l.reached && !buf[0].Ends(l.img.Arch.PC)
-		if l.carried != none && !keeps(&buf[0], &l.out.Rules[l.carried], l.img.Arch) {
-			l.carried = none
-		}
 		at = next
 	}
 }
@@ -115,13 +106,7 @@ func (l *lister) code(at, end uint64) {
 // instruction asks for the rule before an instruction and, if that is a call, for the rule
 // while the call is running, which holds at all bytes but the first.
 func (l *lister) instruction(at, next uint64, call bool) {
-	before, found := l.carried, l.carried != none
-	if !found {
-		before, found = l.rule(unwind.Query{PC: at, Resume: at, Exact: true})
-	}
-	if l.carried = none; found {
-		l.carried = before
-	}
+	before, found := l.rule(unwind.Query{PC: at, Resume: at, Exact: true})
 	hi := next
 	if call {
 		hi = min(at+1, next)
@@ -135,39 +120,6 @@ func (l *lister) instruction(at, next uint64, call bool) {
 	if during, found := l.rule(unwind.Query{PC: next - 1, Resume: next}); found {
 		l.add(span{hi, next, during, l.mode})
 	}
-}
-
-// none is lister.carried where the next instruction's rule is to be asked for.
-const none = -1
-
-// keeps tells whether the rule before an instruction also holds behind it: the instruction only computes,
-// in registers that the rule does not go by, and control goes on. Most instructions do no more, and asking for
-// each one's rule takes seconds in a C library for MIPS, whose functions of variable frames no table of heights
-// has.
-func keeps(in *cpu.Insn, r *tables.Rule, arch *cpu.Arch) bool {
-	switch in.Op {
-	case cpu.OpNop, cpu.OpConst, cpu.OpInsert, cpu.OpMove, cpu.OpAddImm, cpu.OpAdd, cpu.OpSub, cpu.OpOrImm,
-		cpu.OpAndImm, cpu.OpShlImm, cpu.OpOr, cpu.OpLoad, cpu.OpClobber, cpu.OpCompareImm, cpu.OpAddLoad:
-	default:
-		return false
-	}
-	if in.Flags&cpu.FlagPadding != 0 {
-		return false
-	}
-	written := in.List.With(in.Dst).With(in.Dst2)
-	if in.WB != 0 {
-		written = written.With(in.Base)
-	}
-	return written&uses(r, arch) == 0
-}
-
-// uses are the registers that a rule finds the caller's by, and those that it may say nothing of.
-func uses(r *tables.Rule, arch *cpu.Arch) cpu.RegSet {
-	used := arch.Preserved.With(arch.SP).With(arch.LR).With(arch.PC).With(arch.FP).With(r.CFA.Base).With(r.RA.Base)
-	for i := range r.Regs {
-		used = used.With(r.Regs[i].Base)
-	}
-	return used
 }
 
 // hints are flags of rules that are no more than that.

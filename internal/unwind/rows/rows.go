@@ -63,7 +63,6 @@ type lister struct {
 	moded   []moded             // beginnings of functions that may be of either mode
 	reached bool                // control comes to the code at hand from the last row, or its function begins in its mode
 	jumps   map[uint64]cpu.Mode // where jumps of the code before lead to, one at most for each of its instructions
-	carried int                 // number of the rule that still holds at the next instruction, or none
 	scratch unwind.Rule
 	out     *tables.Program
 }
