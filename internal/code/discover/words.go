@@ -54,14 +54,12 @@ func pointers(code disasm.Code, inText bool, literals *disasm.Set) keys {
 func addPointers(found *disasm.Set, code disasm.Code, inText bool, literals *disasm.Set) {
 	lo, hi := code.Bounds()
 	add := func(v uint64) {
-		if v-lo < hi-lo {
-			if at, ok := code.Pointer(v); ok && aligned(code, at) {
-				found.Add(at)
-			}
+		if at, ok := code.Pointer(v); ok && aligned(code, at) {
+			found.Add(at)
 		}
 	}
 	listed := code.Img.Rebased(func(v uint64) bool {
-		if !inText {
+		if !inText && v-lo < hi-lo {
 			add(v)
 		}
 		return !inText // else it only matters whether there is a list
@@ -71,7 +69,7 @@ func addPointers(found *disasm.Set, code disasm.Code, inText bool, literals *dis
 		if listed || seg.Exec != inText {
 			continue
 		}
-		eachWord(code, seg, func(at, v uint64) {
+		eachWord(code, seg, span{lo, hi}, func(at, v uint64) {
 			if !inText || literals == nil || !literals.Has(disasm.Addr{PC: at}) {
 				add(v)
 			}
@@ -79,11 +77,20 @@ func addPointers(found *disasm.Set, code disasm.Code, inText bool, literals *dis
 	}
 }
 
-// eachWord calls visit for every aligned word of a segment.
-func eachWord(code disasm.Code, seg *image.Segment, visit func(at, v uint64)) {
-	size := uint64(code.Arch.AddrSize)
-	for off := -seg.Addr & (size - 1); off+size <= uint64(len(seg.Data)); off += size {
-		visit(seg.Addr+off, bin.Uint(seg.Data[off:off+size], code.Arch.BigEndian))
+// eachWord calls visit for every aligned word of a segment that lies in a range. Most lie in none:
+// node has 50 MB of them.
+func eachWord(code disasm.Code, seg *image.Segment, in span, visit func(at, v uint64)) {
+	size, order := uint64(code.Arch.AddrSize), bin.Order(code.Arch.BigEndian)
+	at := seg.Addr + -seg.Addr&(size-1)
+	data := seg.Data[min(at-seg.Addr, uint64(len(seg.Data))):]
+	for ; uint64(len(data)) >= size; data, at = data[size:], at+size {
+		v := uint64(order.U32(data))
+		if size == 8 {
+			v = order.U64(data)
+		}
+		if v-in.lo < in.hi-in.lo {
+			visit(at, v)
+		}
 	}
 }
 
