@@ -13,13 +13,13 @@ import (
 //
 // The stack decides, which caches of frames do not know.
 func bindLazily(snap *target.Snapshot, frames []Frame, graph CallGraph) {
-	for i := range frames {
-		f := &frames[i]
-		if f.Checks&targetChecks != TargetUnclear || !f.HasCFA {
+	for i := 1; i < len(frames); i++ {
+		f, callee := &frames[i], &frames[i-1]
+		if f.Checks&targetChecks != TargetUnclear || !callee.HasCFA {
 			continue
 		}
 		site, kind := callsite.BeforeIn(snap, f.Module, f.PC, f.Mode)
-		if kind == callsite.Call && site.Direct && graph.Witnesses().Binds(snap, site.Target, site.TargetMode, f.CFA) {
+		if kind == callsite.Call && site.Direct && graph.Witnesses().Binds(snap, site.Target, site.TargetMode, callee.CFA) {
 			f.Checks = f.Checks&^TargetUnclear | TargetMatches | LazyBinding
 		}
 	}

@@ -128,7 +128,6 @@ type graph struct {
 	// unpointed is a function that no pointer leads to.
 	unpointed uint64
 	clues     map[uint64][][]unwind.Clue // by return address
-	binds     uint64                     // a PLT stub
 	// abandons is a place from which the code goes on in a frame further out.
 	abandons uint64
 }
@@ -139,9 +138,7 @@ func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) 
 
 func (graph) Stub(*target.Snapshot, uint64, cpu.Mode, uint64) (uint64, bool) { return 0, false }
 
-func (f graph) Binds(_ *target.Snapshot, entry uint64, _ cpu.Mode, _ uint64) bool {
-	return entry != 0 && entry == f.binds
-}
+func (graph) Binds(*target.Snapshot, uint64, cpu.Mode, uint64) bool { return false }
 
 func (f graph) EndsThread(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.threadEnd }
 

@@ -230,7 +230,7 @@ type Witnesses interface {
 	// the stack, 0 if that is unknown.
 	StartHandsOn(m *target.Module, start, passed, pc uint64, mode cpu.Mode) bool
 	// Binds tells whether the dynamic linker was entered to bind the import of the PLT stub at entry:
-	// what the PLT pushed below cfa, of the frame that the stub was called in, names the import.
+	// what the PLT pushed below cfa, the linker's frame's, names the import.
 	Binds(snap *target.Snapshot, entry uint64, mode cpu.Mode, cfa uint64) bool
 	// KeepsReturnAt tells whether a function that a call of entry leads to may have its return
 	// address off bytes above its stack pointer, anywhere in its code. False is certain.

@@ -1,0 +1,53 @@
+package unwind
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/target"
+)
+
+// TestBindLazily: main's call of a stub led to the dynamic linker, below whose CFA lies what names
+// the stub's import. What lies below main's own CFA tells nothing.
+func TestBindLazily(t *testing.T) {
+	const text, stub, inMain, linker, main = 0x400000, 0x400100, 0x400018, 0x7fff0040, 0x7fff0080
+	arch := o32Little()
+	code := synth.Stack(arch).Zero(0x200).Place(text)
+	binary.LittleEndian.PutUint32(code.Data[inMain-8-text:], 0x0c000000|stub>>2) // jal stub
+	m := synth.Module(arch, text, code.Data)
+	snap := synth.Capture(arch, []*target.Module{m}, synth.Stack(arch).Zero(16).Place(linker))
+	for _, tt := range []struct {
+		what   string
+		checks Checks
+		below  uint64
+		want   Checks
+	}{
+		{"the import's name", TargetUnclear, linker, TargetMatches | LazyBinding},
+		{"below another frame", TargetUnclear, main, TargetUnclear},
+		{"a call whose way is known", TargetMatches, linker, TargetMatches},
+	} {
+		frames := []Frame{{CFA: linker, HasCFA: true}, {PC: inMain, Module: m, Checks: tt.checks, CFA: main, HasCFA: true}}
+		if bindLazily(snap, frames, bindsBelow{cfa: tt.below}); frames[1].Checks != tt.want {
+			t.Errorf("%s: %v, want %v", tt.what, frames[1].Checks, tt.want)
+		}
+	}
+}
+
+// bindsBelow is a CallGraph for which the PLT pushed the stub's import below one address.
+type bindsBelow struct {
+	CallGraph
+	cfa uint64
+}
+
+func (b bindsBelow) Witnesses() Witnesses { return pushed{cfa: b.cfa} }
+
+type pushed struct {
+	Witnesses
+	cfa uint64
+}
+
+func (p pushed) Binds(_ *target.Snapshot, entry uint64, _ cpu.Mode, cfa uint64) bool {
+	return entry == 0x400100 && cfa == p.cfa
+}
