@@ -25,16 +25,8 @@ func TestPeek(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			path := filepath.Join(t.TempDir(), "f")
-			if err := os.WriteFile(path, content, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			f, err := image.OpenFile(path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer f.Close()
-			if err := meddle(path); err != nil {
+			f := fileWith(t, content)
+			if err := meddle(f.Path); err != nil {
 				t.Fatal(err)
 			}
 			img := image.New(image.Header{}, linked{files: []*image.File{f}})
@@ -73,6 +65,17 @@ func TestPeekInMemory(t *testing.T) {
 // nobody could read again.
 func TestForget(t *testing.T) {
 	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<14)
+	f := fileWith(t, content)
+	memory := &image.File{Data: bytes.Clone(content)}
+	image.New(image.Header{}, linked{files: []*image.File{f, memory}}).Forget()
+	if !bytes.Equal(f.Data, content) || !bytes.Equal(memory.Data, content) {
+		t.Error("other bytes")
+	}
+}
+
+// fileWith is an open file with this content.
+func fileWith(t *testing.T, content []byte) *image.File {
+	t.Helper()
 	path := filepath.Join(t.TempDir(), "f")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
@@ -81,10 +84,6 @@ func TestForget(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer f.Close()
-	memory := &image.File{Data: bytes.Clone(content)}
-	image.New(image.Header{}, linked{files: []*image.File{f, memory}}).Forget()
-	if !bytes.Equal(f.Data, content) || !bytes.Equal(memory.Data, content) {
-		t.Error("other bytes")
-	}
+	t.Cleanup(func() { f.Close() })
+	return f
 }
