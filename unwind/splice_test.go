@@ -33,6 +33,14 @@ func described(frames []unwind.Frame, entries []int) string {
 	return strings.Join(out, " ")
 }
 
+// spliced are the frames of the first thread, walked and completed by its list.
+func spliced(snap *target.Snapshot, opt unwind.Options) (string, unwind.Stop) {
+	w, th := unwind.NewWalker(snap, opt), &snap.Threads[0]
+	frames, stop := w.Walk(th, nil)
+	frames, entries, stop := w.Splice(th, frames, stop)
+	return described(frames, entries), stop
+}
+
 // TestSplice: the program is stopped in the leaf g, whose caller f the link register has, and
 // the capture has nothing of the stack; main called f.
 func TestSplice(t *testing.T) {
@@ -80,10 +88,7 @@ func TestSplicePutsBack(t *testing.T) {
 		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
 		th := &snap.Threads[0]
 		th.Listed = listOf(c.listed)
-		w := unwind.NewWalker(snap, unwind.Options{CallGraph: graph{holds: sameHundred}})
-		frames, stop := w.Walk(th, nil)
-		frames, entries, stop := w.Splice(th, frames, stop)
-		if got := described(frames, entries); got != c.want || stop.Reason != unwind.StopRoot {
+		if got, stop := spliced(snap, unwind.Options{CallGraph: graph{holds: sameHundred}}); got != c.want || stop.Reason != unwind.StopRoot {
 			t.Errorf("%s: %s, stop %v\nwant %s", c.what, got, stop.Reason, c.want)
 		}
 	}

@@ -28,10 +28,7 @@ func TestSpliceStale(t *testing.T) {
 		if pc := th.Listed[0].PC; pc >= driver {
 			th.Regs = *synth.Regs(arch, map[string]uint64{"pc": pc})
 		}
-		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}})
-		frames, stop := w.Walk(th, nil)
-		frames, entries, _ := w.Splice(th, frames, stop)
-		if got := described(frames, entries); got != c.want {
+		if got, _ := spliced(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}}); got != c.want {
 			t.Errorf("%s: %s\nwant %s", c.name, got, c.want)
 		}
 	}
@@ -49,10 +46,7 @@ func TestSplicePointer(t *testing.T) {
 		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
 		th := &snap.Threads[0]
 		th.Listed = listOf("?400208! ?400118 ?400318 ?400318")
-		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred, unpointed: unpointed}})
-		frames, stop := w.Walk(th, nil)
-		frames, entries, _ := w.Splice(th, frames, stop)
-		if got := described(frames, entries); got != want {
+		if got, _ := spliced(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred, unpointed: unpointed}}); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
@@ -65,12 +59,10 @@ func TestSplicePointerToDirect(t *testing.T) {
 	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
 	th := &snap.Threads[0]
 	th.Listed = listOf("400208! 400118 400318")
-	w := unwind.NewWalker(snap, unwind.Options{CallGraph: graph{holds: sameHundred, unpointed: 0x400100},
-		Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}})
-	frames, stop := w.Walk(th, nil)
-	frames, entries, _ := w.Splice(th, frames, stop)
 	want := "400208/context/certain/0 400118/cfi/certain/1 400318/prewalked/guess/2"
-	if got := described(frames, entries); got != want {
+	opt := unwind.Options{CallGraph: graph{holds: sameHundred, unpointed: 0x400100},
+		Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}}
+	if got, _ := spliced(snap, opt); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
@@ -83,10 +75,7 @@ func TestSplicePointerToInterrupted(t *testing.T) {
 		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
 		th := &snap.Threads[0]
 		th.Regs, th.Listed = *synth.Regs(arch, map[string]uint64{"pc": 0x400304}), listOf("400304! ?400318")
-		w := unwind.NewWalker(snap, unwind.Options{CallGraph: graph{holds: sameHundred, unpointed: unpointed}})
-		frames, stop := w.Walk(th, nil)
-		frames, entries, _ := w.Splice(th, frames, stop)
-		if got := described(frames, entries); got != want {
+		if got, _ := spliced(snap, unwind.Options{CallGraph: graph{holds: sameHundred, unpointed: unpointed}}); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}
@@ -99,10 +88,8 @@ func TestSpliceStalePair(t *testing.T) {
 	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
 	th := &snap.Threads[0]
 	th.Regs, th.Listed = cpu.Registers{}, listOf("?400118 ?400018")
-	w := unwind.NewWalker(snap, unwind.Options{CallGraph: graph{holds: sameHundred}})
-	frames, stop := w.Walk(th, nil)
-	frames, entries, _ := w.Splice(th, frames, stop)
-	if got, want := described(frames, entries), "400118/prewalked/guess/0 400018/prewalked/guess/1"; got != want {
+	want := "400118/prewalked/guess/0 400018/prewalked/guess/1"
+	if got, _ := spliced(snap, unwind.Options{CallGraph: graph{holds: sameHundred}}); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
@@ -120,10 +107,7 @@ func TestSpliceGap(t *testing.T) {
 		th := &snap.Threads[0]
 		th.Listed = listOf(c.listed)
 		th.Listed[2].Gap = true
-		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}})
-		frames, stop := w.Walk(th, nil)
-		frames, entries, _ := w.Splice(th, frames, stop)
-		if got := described(frames, entries); got != c.want {
+		if got, _ := spliced(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}}); got != c.want {
 			t.Errorf("%s\nwant %s", got, c.want)
 		}
 	}
