@@ -247,3 +247,10 @@ type Decoder interface {
 	// of bytes, code none.
 	InStep(code []byte, from int, mode Mode, calls *CallBlock) (clean bool)
 }
+
+// JumpFinder is implemented by decoders of which a pass over the bytes finds the jumps that may
+// leave a function much faster than decoding does.
+type JumpFinder interface {
+	// Jumps appends what reads as a direct jump in code to dst, as Decoder.Calls does calls.
+	Jumps(code []byte, pc uint64, dst []CallRef) []CallRef
+}

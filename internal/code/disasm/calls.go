@@ -67,3 +67,21 @@ func (s *CallSteps) At(site uint64) (call, clean bool) {
 	at := site - base
 	return b.calls[at/64]>>(at%64)&1 != 0, b.clean
 }
+
+// InStep decodes from some bytes in front of a place on, and tells whether an instruction begins
+// there, and which.
+func (c Code) InStep(at Addr) (in cpu.Insn, ok bool) {
+	pc := at.PC - uint64(len(c.Img.Before(at.PC, leadIn)))
+	cur := NewCursor(c)
+	for cur.Seek(Addr{pc, at.Mode}); pc <= at.PC; {
+		next := cur.Next(pc)
+		if next == nil {
+			break
+		}
+		if pc == at.PC {
+			return *next, true
+		}
+		pc += uint64(next.Len)
+	}
+	return in, false
+}

@@ -21,15 +21,27 @@ func TestCallSteps(t *testing.T) {
 	text := slices.Concat(call, constant, nops, nops, call, []byte{0x06}, nops, nops, call)
 	c := Of(image.New(image.Header{Path: "program", Arch: a, Segments: []image.Segment{
 		{Addr: 0x400088, Size: uint64(len(text)), Data: text, Read: true, Exec: true}}}, nil))
-	steps := NewCallSteps(c, 0)
+	steps, kept := NewCallSteps(c, 0), NewCallSteps(c, 0)
+	kept.Keep()
 	var got []string
+	var sites []uint64
 	c.Calls(0, func(r *cpu.CallRef) bool {
+		sites = append(sites, r.Site)
 		call, clean := steps.At(r.Site)
 		got = append(got, map[bool]string{true: "call", false: "none"}[call]+map[bool]string{true: ", clean", false: ", near data"}[clean])
+		if in, ok := c.InStep(at(r.Site)); ok != call || ok && in.Op != cpu.OpCall {
+			t.Errorf("at %#x an instruction begins: %t, which is a call: %t", r.Site, ok, in.Op == cpu.OpCall)
+		}
 		return true
 	})
 	want := []string{"call, clean", "none, clean", "call, near data", "call, clean"}
 	if !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
+	}
+	for _, site := range slices.Backward(sites) {
+		call, clean := steps.At(site)
+		if again, same := kept.At(site); again != call || same != clean {
+			t.Errorf("at %#x of blocks that are kept: %t, %t, want %t, %t", site, again, same, call, clean)
+		}
 	}
 }

@@ -205,8 +205,8 @@ func (c Code) Bounds() (lo, hi uint64) {
 	return lo, hi
 }
 
-// scanChunk is how many bytes are searched for calls at a time, which bounds the memory
-// for those found; longestCall, how many more a call may take that begins there.
+// scanChunk is how many bytes are searched for calls or jumps at a time, which bounds the memory
+// for those found; longestCall, how many more one may take that begins there.
 const (
 	scanChunk   = 1 << 18
 	longestCall = 8
@@ -215,12 +215,25 @@ const (
 // Calls calls visit for all that reads as a direct call in the text, until visit returns
 // false.
 func (c Code) Calls(mode cpu.Mode, visit func(r *cpu.CallRef) bool) {
+	c.scan(visit, func(text []byte, addr uint64, dst []cpu.CallRef) []cpu.CallRef {
+		return c.Arch.Decoder.Calls(text, addr, mode, dst)
+	})
+}
+
+// Jumps is Calls for direct jumps, where a pass finds those.
+func (c Code) Jumps(visit func(r *cpu.CallRef) bool) {
+	if d, ok := c.Arch.Decoder.(cpu.JumpFinder); ok {
+		c.scan(visit, d.Jumps)
+	}
+}
+
+func (c Code) scan(visit func(r *cpu.CallRef) bool, find func(text []byte, addr uint64, dst []cpu.CallRef) []cpu.CallRef) {
 	var refs []cpu.CallRef
 	done := false
 	c.Text(func(addr uint64, text []byte) {
 		for next := addr; len(text) > 0 && !done; {
 			n := min(scanChunk, len(text))
-			refs = c.Arch.Decoder.Calls(text[:min(n+longestCall, len(text))], addr, mode, refs[:0])
+			refs = find(text[:min(n+longestCall, len(text))], addr, refs[:0])
 			for i := 0; i < len(refs) && !done; i++ {
 				if r := &refs[i]; r.Site >= next {
 					next, done = r.Site+1, !visit(r)

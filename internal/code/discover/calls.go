@@ -1,73 +1,26 @@
 package discover
 
 import (
-	"iter"
-	"slices"
 	"sync/atomic"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
-// calls are the bytes of an image that read as direct calls, by the page of code that they lead
-// to. One linear pass finds them; which of them are calls is looked at page by page.
+// calls are what reads as direct calls; which of them are calls is looked at page by page.
 type calls struct {
-	code  disasm.Code
-	mode  cpu.Mode
-	pages pages
-	refs  []shortJump // sorted by page, those of one page by site
-	first []uint32    // of refs, by page
-	base  uint64      // what refs are relative to
+	*refs
+	code disasm.Code
+	mode cpu.Mode
 }
 
-// findCalls is the pass.
 func findCalls(code disasm.Code) *calls {
-	c := &calls{code: code, pages: pagesOf(code)}
+	c := &calls{code: code}
 	if code.Arch.ModeOnly {
 		c.mode = 1
 	}
-	found := newJumps(code)
-	c.first = make([]uint32, c.pages.n+1)
-	code.Calls(c.mode, func(r *cpu.CallRef) bool {
-		to := disasm.Addr{PC: r.Target, Mode: r.TargetMode}
-		i, has := c.pages.index(to.Key())
-		if has && to.PC&(code.Arch.InsnAlign-1) == 0 && possible(code, r) && found.add(jump{r.Site, to.Key()}) {
-			c.first[i+1]++
-		}
-		return true
-	})
-	for i := range c.pages.n {
-		c.first[i+1] += c.first[i]
-	}
-	c.base, c.refs = found.base, make([]shortJump, c.first[c.pages.n])
-	next := slices.Clone(c.first)
-	for j := range found.all {
-		i, _ := c.pages.index(j.to)
-		c.refs[next[i]] = shortJump{uint32(j.from - c.base), uint32(j.to - c.base)}
-		next[i]++
-	}
+	c.refs = findRefs(code, func(visit func(*cpu.CallRef) bool) { code.Calls(c.mode, visit) })
 	return c
-}
-
-// possible tells whether an instruction that reads as a call can be one in this image.
-// MIPS linkers place tables of names and constants in the executable segment.
-// A file that is loaded anywhere has no calls that hold an absolute address (jal), and one
-// whose code is of one ISA mode has none into another: 74007268 in gawk's .dynstr, "hr\0t",
-// reads as jalx into the middle of yyparse.
-func possible(code disasm.Code, r *cpu.CallRef) bool {
-	return !(code.Img.Relocatable && r.Absolute) && !(code.Img.OneMode && r.TargetMode != 0)
-}
-
-// to yields what reads as a call to somewhere in the page with the number i, from the lowest
-// address on.
-func (c *calls) to(i int) iter.Seq[jump] {
-	return func(yield func(jump) bool) {
-		for _, r := range c.refs[c.first[i]:c.first[i+1]] {
-			if !yield(jump{c.base + uint64(r.from), c.base + uint64(r.to)}) {
-				return
-			}
-		}
-	}
 }
 
 // named is what calls tell of the places of a page.

@@ -48,8 +48,8 @@ const (
 	regionPages = 256
 	// overlap is how many pages on both sides of a region are looked at as well: 64 KB.
 	overlap = 16
-	// wholePages is how many pages an image may have whose candidates are found all together: 4 MB.
-	wholePages = 4 * regionPages
+	// wholeSize is how many bytes of code an image may have whose candidates are found all together.
+	wholeSize = 4 << 20
 )
 
 // regions are the candidates in parts of a large image. Code that builds the address of a function,
@@ -64,11 +64,14 @@ type regions struct {
 	parts   []func() *candidates
 }
 
-// newRegions returns the regions of an image; nil where the image is not large, or has code of two
-// instruction sets, of which only a sweep through all tells what is what.
+// isLarge tells whether an image is worth being looked at in parts. Of code of two instruction sets
+// only a sweep through all tells what is what.
+func isLarge(code disasm.Code) bool { return !twoSets(code) && textSize(code) > wholeSize }
+
+// newRegions returns the regions of an image; nil where the image is not large.
 func newRegions(code disasm.Code, known *certain, data func() *pointed) *regions {
 	r := &regions{code: code, certain: known, pointed: data, pages: pagesOf(code)}
-	if twoSets(code) || r.pages.n <= wholePages {
+	if !isLarge(code) {
 		return nil
 	}
 	for i := 0; i < r.pages.n; i += regionPages {

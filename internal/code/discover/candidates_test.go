@@ -61,6 +61,21 @@ func TestRegions(t *testing.T) {
 	}
 }
 
+// TestFarJumps: in a large image a pass finds the jumps over entries that a sweep finds in a small one.
+func TestFarJumps(t *testing.T) {
+	whole, parts := New(large(t, 2), nil), New(large(t, 6), nil)
+	lo, _ := whole.code.Bounds()
+	for pc := lo; pc < lo+1<<20; pc += 1 << 15 {
+		got, want := parts.FarJumpsBelow(pc), whole.FarJumpsBelow(pc)
+		if !slices.Equal(got, want) {
+			t.Errorf("at or below %#x: %+v, want %+v", pc, got, want)
+		}
+	}
+	if n := len(parts.FarJumpsBelow(lo + 5<<20)); n != nearCandidates {
+		t.Errorf("%d jumps, want %d", n, nearCandidates)
+	}
+}
+
 // TestRegionSize: the candidates of a region take memory and time for the region, not for the image.
 func TestRegionSize(t *testing.T) {
 	c := large(t, 6)

@@ -21,7 +21,6 @@
 package discover
 
 import (
-	"cmp"
 	"slices"
 	"sync"
 
@@ -43,6 +42,7 @@ type Entries struct {
 	holders    func() bool
 	candidates func() *candidates
 	near       func(disasm.Addr) *candidates // around a place; those far from there may be missing
+	farJumps   func() *farJumps              // nil where the candidates have them
 	returns    memo.Table[disasm.Addr, []uint64]
 }
 
@@ -56,6 +56,7 @@ func New(c disasm.Code, ranges Ranges) *Entries {
 	e.pointed = sync.OnceValue(func() *pointed { return allPointers(c, e.certain().literals) })
 	e.holders = sync.OnceValue(func() bool { return holdersAmong*e.pointed().words >= len(e.Certain()) })
 	e.candidates = sync.OnceValue(func() *candidates { return findCandidates(c, e.certain()) })
+	e.farJumps = sync.OnceValue(func() *farJumps { return findFarJumps(c, e.certain()) })
 	regions := sync.OnceValue(func() *regions { return newRegions(c, e.certain(), e.pointed) })
 	e.near = func(at disasm.Addr) *candidates {
 		if r := regions(); r != nil {
@@ -173,11 +174,14 @@ func (e *Entries) OnlyCodeNames(at disasm.Addr) bool {
 
 // FarJumpsBelow are the nearest jumps over a certain entry whose targets lie at or below
 // pc, the highest target first.
-func (e *Entries) FarJumpsBelow(pc uint64) []cpu.CallRef {
-	jumps := e.candidates().farJumps
-	i, _ := slices.BinarySearchFunc(jumps, pc+1, func(j jump, pc uint64) int { return cmp.Compare(e.code.Addr(j.to).PC, pc) })
-	var near []cpu.CallRef
-	for _, j := range slices.Backward(jumps[max(0, i-nearCandidates):i]) {
+func (e *Entries) FarJumpsBelow(pc uint64) (near []cpu.CallRef) {
+	var list []jump
+	if far := e.farJumps(); far != nil {
+		list = far.below(pc, nearCandidates)
+	} else {
+		list = targetsBelow(e.code, e.candidates().farJumps, pc, nearCandidates)
+	}
+	for _, j := range slices.Backward(list) {
 		to := e.code.Addr(j.to)
 		near = append(near, cpu.CallRef{Site: j.from, Target: to.PC, TargetMode: to.Mode})
 	}

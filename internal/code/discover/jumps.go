@@ -136,3 +136,9 @@ func (s *sweep) farJumps() []jump {
 	slices.SortFunc(far, func(a, b jump) int { return cmp.Compare(s.Addr(a.to).PC, s.Addr(b.to).PC) })
 	return slices.Clip(far)
 }
+
+// targetsBelow are the last n of jumps, which are sorted by target, that go to pc or below.
+func targetsBelow(code disasm.Code, jumps []jump, pc uint64, n int) []jump {
+	i, _ := slices.BinarySearchFunc(jumps, pc+1, func(j jump, pc uint64) int { return cmp.Compare(code.Addr(j.to).PC, pc) })
+	return jumps[max(0, i-n):i]
+}

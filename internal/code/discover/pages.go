@@ -34,6 +34,13 @@ func pagesOf(code disasm.Code) (p pages) {
 // index is the number of the page that has an address or, where no code is, of the next one; and
 // whether code is there.
 func (p *pages) index(pc uint64) (i int, has bool) {
+	if len(p.runs) > 0 && pc-p.runs[0].lo < p.runs[0].size { // most images have one
+		return int((pc - p.runs[0].lo) / pageSize), true
+	}
+	return p.search(pc)
+}
+
+func (p *pages) search(pc uint64) (i int, has bool) {
 	lo, hi := 0, len(p.runs)
 	for lo < hi { // the first run that ends above pc
 		if mid := (lo + hi) / 2; pc >= p.runs[mid].lo && pc-p.runs[mid].lo >= p.runs[mid].size {
