@@ -17,7 +17,9 @@ import (
 // the return address is right, in its register, but the CFA is one frame off, and
 // with it everything above. Where the two differ and the code is not outvoted, its
 // frame is taken. So is the frame by code that alone leads on: glibc's table for RISC-V has one row
-// for all of _dl_runtime_resolve, which lowers SP by 144. Else the table's frame only loses its certainty.
+// for all of _dl_runtime_resolve, which lowers SP by 144. A table's frame that alone leads on is kept,
+// whatever the code says: code that missed where a function set rbp up ended walks through
+// libgcc's unwinder. Else the table's frame only loses its certainty.
 func (f *finder) crossCheck(r *search) {
 	table := &r.best
 	if !r.frame.Exact || !table.valid || table.end || table.method != MethodCFI || table.trust < Likely {
@@ -54,7 +56,8 @@ func (f *finder) crossCheck(r *search) {
 		table.checks |= MethodsAgree
 		return
 	}
-	if code.valid && (f.outvotes(r.frame, code, rule.Flags, table) || f.leadsOn(r.frame, code, table)) {
+	outvoted := code.valid && f.outvotes(r.frame, code, rule.Flags, table) && !f.leadsOn(r.frame, table, code)
+	if outvoted || f.leadsOn(r.frame, code, table) {
 		r.best, r.stop = *code, second.stop
 	}
 	r.dispute() // the code or the table is wrong

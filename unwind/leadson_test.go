@@ -10,24 +10,26 @@ import (
 )
 
 // TestLeadsOn: the table and the code put g's frame at different places, and only one of these leads
-// to a call of f. The code's is taken then, the table's wherever it leads on as well.
+// to a call of f. That one is taken, even if two derivations from the code agree on the other; the
+// table's where both lead on.
 func TestLeadsOn(t *testing.T) {
 	arch := o32()
 	for _, tt := range []struct {
-		name   string
-		inGap  uint64 // where f's return address would lie by the table
-		frames []uint64
-		cfa    uint64
+		name            string
+		byTable, byCode uint64 // what is where f's return address would lie
+		flags           unwind.RuleFlags
+		cfa             uint64
 	}{
-		{"the table has one row for all of g", 0, []uint64{inG, inF, inMain}, 0x7fff_0090},
-		{"the table's frame leads on, too", inMain, []uint64{inG, inF, inMain}, 0x7fff_0000},
+		{"the table has one row for all of g", 0, inMain, unwind.FromEntry, 0x7fff_0090},
+		{"both frames lead on", inMain, inMain, unwind.FromEntry, 0x7fff_0000},
+		{"the code missed that g has no frame", inMain, 0, unwind.FromEntry | unwind.Agreed, 0x7fff_0000},
 	} {
 		cfi := tables(arch, unwind.MethodCFI, 0)
-		code := rules{method: unwind.MethodCode, at: map[uint64][]unwind.Rule{inG: {leaf(arch, unwind.FromEntry)}}}
+		code := rules{method: unwind.MethodCode, at: map[uint64][]unwind.Rule{inG: {leaf(arch, tt.flags)}}}
 		code.at[inG][0].CFA.Off = 144
-		stack := synth.Stack(arch).Zero(28).Word(tt.inGap).Zero(112).Zero(28).Word(inMain).Zero(64).Place(0x7fff_0000)
+		stack := synth.Stack(arch).Zero(28).Word(tt.byTable).Zero(112).Zero(28).Word(tt.byCode).Zero(64).Place(0x7fff_0000)
 		frames, _ := walk(stopped(arch, stack), unwind.Options{Sources: []unwind.Source{cfi, code}, CallGraph: graph{holds: sameHundred}})
-		if got := pcs(frames); !slices.Equal(got, tt.frames) || frames[0].CFA != tt.cfa || frames[1].Trust == unwind.Certain {
+		if got := pcs(frames); !slices.Equal(got, []uint64{inG, inF, inMain}) || frames[0].CFA != tt.cfa || frames[1].Trust == unwind.Certain {
 			t.Errorf("%s: %#x, CFA %#x, %s", tt.name, got, frames[0].CFA, frames[1].Trust)
 		}
 	}
