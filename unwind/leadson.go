@@ -8,9 +8,10 @@ func (f *finder) leadsOn(s *State, a, b *candidate) bool {
 }
 
 // otherSlot takes the return address of a second slot, where two held it and that slot's alone is
-// proven: the call before it goes to the callee, and the frame leads on. In libgcc for ARM the registers that _Unwind_RaiseException pushed are those of
-// the frame that the unwinder has come to: lr is where that frame's caller returns to as soon as
-// the frame is unwound, while pc still is the return address in the frame itself.
+// proven: the call before it goes to the callee, and the frame leads on. In libgcc for ARM the
+// registers that _Unwind_RaiseException pushed are those of the frame that the unwinder has come
+// to: lr is where that frame's caller returns to as soon as the frame is unwound, while pc still
+// is the return address in the frame itself.
 //
 //	mov ip,sp; push {lr}; push {ip,lr}; push {r0-r12}; …; add r1,sp,#4
 //	bl  __gnu_Unwind_RaiseException    ◄─ pc, lr in the frame
