@@ -44,6 +44,9 @@ type reopened struct {
 // read tells whether it could fill b with the bytes from off on.
 func (r *reopened) read(b []byte, off int64) bool {
 	r.once.Do(func() {
+		if is, err := os.Stat(r.path); err != nil || !os.SameFile(is, r.was) {
+			return // opening a FIFO would wait for a writer
+		}
 		in, err := os.Open(r.path)
 		if err != nil {
 			return
