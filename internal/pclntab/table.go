@@ -15,6 +15,7 @@
 package pclntab
 
 import (
+	"slices"
 	"sort"
 
 	"github.com/backsight/backsight/cpu"
@@ -41,12 +42,16 @@ type Table struct {
 	functions, names, values, units, files []byte
 }
 
-// sections are the names that linkers give the table's section, in ELF and in Mach-O.
-var sections = [...]string{".gopclntab", ".data.rel.ro.gopclntab", "__gopclntab"}
+// stamps are a section that all Go programs have, in ELF and in Mach-O; sections are the names that
+// linkers give the table's.
+var (
+	stamps   = [...]string{".go.buildinfo", "__go_buildinfo"}
+	sections = [...]string{".gopclntab", ".data.rel.ro.gopclntab", "__gopclntab"}
+)
 
 // merged is the section into which C's linker puts the tables of files that are loaded anywhere, up to
-// those of Go 1.25; stamp is a section that Go programs have.
-const merged, stamp = ".data.rel.ro", ".go.buildinfo"
+// those of Go 1.25.
+const merged = ".data.rel.ro"
 
 // Of is the table of an image, nil where the image has none that can be read.
 func Of(img *image.Image) *Table {
@@ -55,13 +60,14 @@ func Of(img *image.Image) *Table {
 }
 
 func find(img *image.Image) *Table {
+	stamped := func(name string) bool { _, ok := img.Loaded(name); return ok }
+	if !slices.ContainsFunc(stamps[:], stamped) {
+		return nil
+	}
 	for _, name := range sections {
 		if s, ok := img.Loaded(name); ok {
 			return read(img, s.Data)
 		}
-	}
-	if _, ok := img.Loaded(stamp); !ok {
-		return nil
 	}
 	s, _ := img.Loaded(merged)
 	for at := 0; at+headerSize <= len(s.Data); at += img.Arch.AddrSize {

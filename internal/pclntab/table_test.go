@@ -78,7 +78,7 @@ type withTable struct {
 }
 
 func (w withTable) Section(name string) (image.Section, bool) {
-	return image.Section{Name: name, Data: w.data}, name == ".gopclntab"
+	return image.Section{Name: name, Data: w.data}, name == ".go.buildinfo" || name == ".gopclntab"
 }
 func (w withTable) SymbolAt(uint64) (image.Symbol, bool)          { return image.Symbol{}, false }
 func (w withTable) Functions(func(uint64, cpu.Mode, uint64) bool) {}

@@ -32,6 +32,7 @@ func findCertain(code disasm.Code, ranges Ranges) *certain {
 	for _, key := range found.handedOn {
 		c.add(code.Addr(key))
 	}
+	declared := len(c.keys)
 	covered, some := c.listed(ranges)
 	found.tables, covered = some || linked > 0, max(covered, linked)
 	// Compilers' tables have every function of theirs: a pass through the 70 MB of libLLVM finds
@@ -39,7 +40,7 @@ func findCertain(code disasm.Code, ranges Ranges) *certain {
 	if found.all = listsText(code, covered); !found.all {
 		c.undeclared(found)
 	}
-	found.known = sorted(c.keys)
+	found.known = merged(c.keys, declared)
 	if found.entries = allOf(code, found.known); found.calls != nil {
 		found.entries = found.calls.places(found.known)
 	}

@@ -15,6 +15,23 @@ func sorted(list []uint64) keys {
 	return slices.Compact(list)
 }
 
+// merged is sorted for a list that is likely to be sorted from number n on, as unwind tables are: of
+// libLLVM's 150,000 places 40,000 are not.
+func merged(list []uint64, n int) keys {
+	rest := list[n:]
+	if !slices.IsSorted(rest) {
+		return sorted(list)
+	}
+	out := list[:0] // never longer than what was taken from both
+	for _, key := range sorted(slices.Clone(list[:n])) {
+		for len(rest) > 0 && rest[0] < key {
+			out, rest = append(out, rest[0]), rest[1:]
+		}
+		out = append(out, key)
+	}
+	return slices.Compact(append(out, rest...))
+}
+
 func (l keys) has(at disasm.Addr) bool {
 	_, ok := slices.BinarySearch(l, at.Key())
 	return ok
