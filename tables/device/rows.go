@@ -127,13 +127,14 @@ func aligned(p *tables.Program, rows []row, unit uint64) []row {
 	return slices.DeleteFunc(out, func(r row) bool { return r.lo >= r.hi })
 }
 
-// agreed is the frame of a call's unit, from those before the call and while it runs. A frame
+// agreed is the frame of a call's unit, from those before the call and while it runs. A register
+// that the unit itself saves is lost there (MIPS: the delay slot of bal is sd s1,16(sp)). A frame
 // whose return address is in a register cannot be taken for that of a running call: there the
 // register is unknown.
 func agreed(before, during frame) frame {
 	both, ok := before.and(during)
 	switch {
-	case ok:
+	case ok || before.sameCFA(&during) && both.ra != lost():
 		return both
 	case during.kind == unknown && before.kind == known && before.ra.slot == none:
 		return before
