@@ -10,11 +10,10 @@ import (
 // KeepsReturnAt implements unwind.Witnesses. The stack heights of a function tell all places that
 // its return address has, relative to SP.
 func (w witnesses) KeepsReturnAt(snap *target.Snapshot, entry uint64, mode cpu.Mode, off int64) bool {
-	var room [2 * maxTailJumps]disasm.Addr
 	walk := tailWalk{src: w.src, snap: snap}
-	walk.todo = append(room[:0], disasm.Addr{PC: entry, Mode: mode})
-	for n := 0; n < len(walk.todo); n++ {
-		if n == maxTailJumps || walk.mayKeepReturn(walk.todo[n], off) {
+	walk.todo.add(disasm.Addr{PC: entry, Mode: mode})
+	for n := 0; n < walk.todo.n; n++ {
+		if n == maxTailJumps || walk.mayKeepReturn(walk.todo.all[n], off) {
 			return true
 		}
 	}
@@ -30,9 +29,9 @@ func (w *tailWalk) mayKeepReturn(to disasm.Addr, off int64) bool {
 	}
 	entry := disasm.Addr{PC: inImage(m, to.PC), Mode: to.Mode}
 	if slot, ok := importAt(p, entry); ok {
-		before := len(w.todo)
+		before := w.todo.n
 		w.addBound(p, m, slot, entry.PC)
-		return len(w.todo) == before
+		return w.todo.n == before
 	}
 	f, table := p.flows.Function(entry), p.heights.Of(entry)
 	if !f.Complete || table == nil || keepsReturn(p.Arch, table, off) {
@@ -69,20 +68,20 @@ func importAt(p *program, entry disasm.Addr) (slot uint64, ok bool) {
 func (w *tailWalk) addBound(p *program, m *target.Module, slot, stub uint64) {
 	if v, ok := w.snap.Memory.Word(m.ToTarget(slot)); ok && slot != stub {
 		a, mode := p.Arch.SplitCode(v)
-		w.add(disasm.Addr{PC: a, Mode: mode})
+		w.todo.add(disasm.Addr{PC: a, Mode: mode})
 		return
 	}
-	before := len(w.todo)
+	before := w.todo.n
 	for _, lib := range w.snap.Modules[:min(len(w.snap.Modules), maxExporters)] {
 		if lib.Image == nil {
 			continue
 		}
 		switch export, ok := p.callees.Bound(slot, lib.Image); {
 		case ok && export.Choices != nil:
-			w.todo = w.todo[:before]
+			w.todo.n = before
 			return
 		case ok:
-			w.add(disasm.Addr{PC: lib.ToTarget(export.PC), Mode: export.Mode})
+			w.todo.add(disasm.Addr{PC: lib.ToTarget(export.PC), Mode: export.Mode})
 		}
 	}
 }

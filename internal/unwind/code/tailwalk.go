@@ -20,10 +20,24 @@ type tailWalk struct {
 	src  *Source
 	snap *target.Snapshot
 	pc   uint64
-	todo []disasm.Addr
+	todo places
 	cost int // instructions executed
 	// alone: nothing but the code of one image, that of the entry and pc, decided.
 	alone bool
+}
+
+// places are where tail calls go, each once: one more than are followed, at most, which says that
+// there are too many.
+type places struct {
+	all [maxTailJumps + 1]disasm.Addr
+	n   int
+}
+
+func (l *places) add(to disasm.Addr) {
+	if l.n < len(l.all) && !slices.Contains(l.all[:l.n], to) {
+		l.all[l.n] = to
+		l.n++
+	}
 }
 
 // from follows tail calls from an entry.
@@ -31,13 +45,12 @@ func (w *tailWalk) from(entry disasm.Addr) unwind.Answer {
 	if w.thunk(entry) {
 		return unwind.Anywhere
 	}
-	var room [2 * maxTailJumps]disasm.Addr
-	w.todo = append(room[:0], entry)
+	w.todo.add(entry)
 	answer := unwind.No
 	straight := 1 // so many of todo are the entry's function and what its stub goes to
-	for n := 0; n < len(w.todo) && n < maxTailJumps; n++ {
-		before := len(w.todo)
-		a, stub := w.visit(w.todo[n])
+	for n := 0; n < w.todo.n && n < maxTailJumps; n++ {
+		before := w.todo.n
+		a, stub := w.visit(w.todo.all[n])
 		switch a {
 		case unwind.Yes:
 			if n >= straight {
@@ -53,7 +66,7 @@ func (w *tailWalk) from(entry disasm.Addr) unwind.Answer {
 			straight++
 		}
 	}
-	if len(w.todo) > maxTailJumps || answer == unwind.No && !w.elsewhere(entry) {
+	if w.todo.n > maxTailJumps || answer == unwind.No && !w.elsewhere(entry) {
 		return unwind.Unknown
 	}
 	return answer
@@ -67,13 +80,6 @@ func (w *tailWalk) thunk(at disasm.Addr) bool {
 	}
 	w.alone = m.Contains(w.pc)
 	return true
-}
-
-// add appends a place, unless it is there.
-func (w *tailWalk) add(to disasm.Addr) {
-	if !slices.Contains(w.todo, to) {
-		w.todo = append(w.todo, to)
-	}
 }
 
 // visit answers for one function and adds where its tail calls go. stub: the function is
@@ -93,7 +99,7 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 	if p.callees.BindsLazily(entry) {
 		w.alone = false
 		if to, a := p.namesake(w.snap, entry.PC, w.pc); to.PC != 0 {
-			w.add(to)
+			w.todo.add(to)
 			return a, true
 		}
 		w.addImport(p, m, entry.PC)
@@ -111,13 +117,13 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 	if isStub {
 		if to, a := p.binding(w.snap, m, slot, w.pc); to.PC != 0 {
 			w.addTails(m, f.Tails)
-			w.add(to)
+			w.todo.add(to)
 			return a, true
 		}
 		if to, ok := p.choice(w.snap, m, slot, w.pc); ok {
 			w.alone = false
 			w.addTails(m, f.Tails)
-			w.add(to)
+			w.todo.add(to)
 			return unwind.Unknown, true
 		}
 		w.addImport(p, m, slot)
@@ -183,14 +189,14 @@ func (w *tailWalk) addExport(p *program, lib *target.Module, slot uint64) bool {
 	}
 	export, ok := p.callees.Bound(slot, lib.Image)
 	if ok && export.Choices == nil {
-		w.add(disasm.Addr{PC: lib.ToTarget(export.PC), Mode: export.Mode})
+		w.todo.add(disasm.Addr{PC: lib.ToTarget(export.PC), Mode: export.Mode})
 	}
 	return ok
 }
 
 func (w *tailWalk) addTails(m *target.Module, tails []disasm.Addr) {
 	for _, t := range tails {
-		w.add(disasm.Addr{PC: m.ToTarget(t.PC), Mode: t.Mode})
+		w.todo.add(disasm.Addr{PC: m.ToTarget(t.PC), Mode: t.Mode})
 	}
 }
 
