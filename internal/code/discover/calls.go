@@ -96,15 +96,6 @@ const someSingle = 1 << 12
 // functionAlign is how GCC and clang align functions on x86, in bytes.
 const functionAlign = 16
 
-// possible tells whether an instruction that reads as a call can be one in this image.
-// A file that is loaded anywhere has no calls that hold an absolute address (jal), and one
-// whose code is of one ISA mode has none into another: 74007268 in gawk's .dynstr, "hr\0t",
-// reads as jalx into the middle of yyparse.
-func (c *collector) possible(r *cpu.CallRef) bool {
-	img := c.code.Img
-	return !(img.Relocatable && r.Absolute) && !(img.OneMode && r.TargetMode != 0)
-}
-
 // marked tells whether an instruction that compilers put first in functions stands at pc.
 func marked(code disasm.Code, pc uint64) bool {
 	var in cpu.Insn
