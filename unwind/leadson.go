@@ -1,10 +1,12 @@
 package unwind
 
 // leadsOn tells whether a is rather the caller of s than b: a's frame is proven by its own caller, and
-// b's is not. A rule with the wrong CFA or from the wrong slot leads to a frame whose rule finds no
-// call of just that frame's function.
+// b's ends the walk. A rule with the wrong CFA or from the wrong slot leads to a frame whose rule finds
+// no call of just that frame's function. That a's alone is proven does not do: a table without
+// epilogues, as clang's for macOS, leads past the caller to a frame that is proven just as well, and
+// pointers may lead to the caller.
 func (f *finder) leadsOn(s *State, a, b *candidate) bool {
-	return a.valid && !a.end && b.valid && f.callerProven(s, a) && !f.callerProven(s, b)
+	return a.valid && !a.end && b.valid && f.endsAt(s, b) && f.callerProven(s, a)
 }
 
 // otherSlot takes the return address of a second slot, where two held it and that slot's alone is

@@ -11,25 +11,27 @@ import (
 
 // TestLeadsOn: the table and the code put g's frame at different places, and only one of these leads
 // to a call of f. That one is taken, even if two derivations from the code agree on the other; the
-// table's where both lead on.
+// table's where both lead on. Where two derivations agree, it is not enough that the table's alone
+// is proven: a table that says nothing of g's epilogue leads past g's caller.
 func TestLeadsOn(t *testing.T) {
 	arch := o32()
 	for _, tt := range []struct {
 		name            string
 		byTable, byCode uint64 // what is where f's return address would lie
 		flags           unwind.RuleFlags
-		cfa             uint64
+		cfa, want       uint64
 	}{
-		{"the table has one row for all of g", 0, inMain, unwind.FromEntry, 0x7fff_0090},
-		{"both frames lead on", inMain, inMain, unwind.FromEntry, 0x7fff_0000},
-		{"the code missed that g has no frame", inMain, 0, unwind.FromEntry | unwind.Agreed, 0x7fff_0000},
+		{"the table has one row for all of g", 0, inMain, unwind.FromEntry, 0x7fff_0090, inMain},
+		{"both frames lead on", inMain, inMain, unwind.FromEntry, 0x7fff_0000, inMain},
+		{"the code missed that g has no frame", inMain, 0, unwind.FromEntry | unwind.Agreed, 0x7fff_0000, inMain},
+		{"a pointer leads to where the code has g's frame", inMain, inH, unwind.FromEntry | unwind.Agreed, 0x7fff_0090, inH},
 	} {
 		cfi := tables(arch, unwind.MethodCFI, 0)
 		code := rules{method: unwind.MethodCode, at: map[uint64][]unwind.Rule{inG: {leaf(arch, tt.flags)}}}
 		code.at[inG][0].CFA.Off = 144
 		stack := synth.Stack(arch).Zero(28).Word(tt.byTable).Zero(112).Zero(28).Word(tt.byCode).Zero(64).Place(0x7fff_0000)
 		frames, _ := walk(stopped(arch, stack), unwind.Options{Sources: []unwind.Source{cfi, code}, CallGraph: graph{holds: sameHundred}})
-		if got := pcs(frames); !slices.Equal(got, []uint64{inG, inF, inMain}) || frames[0].CFA != tt.cfa || frames[1].Trust == unwind.Certain {
+		if got := pcs(frames); !slices.Equal(got, []uint64{inG, inF, tt.want}) || frames[0].CFA != tt.cfa || frames[1].Trust == unwind.Certain {
 			t.Errorf("%s: %#x, CFA %#x, %s", tt.name, got, frames[0].CFA, frames[1].Trust)
 		}
 	}

@@ -139,8 +139,22 @@ type lookahead struct {
 // overwrites the link register; its caller may be any function that calls __longjmp, and is
 // the function whose own frame lies there.
 func (f *finder) callerProven(s *State, c *candidate) bool {
+	next := f.callerOf(s, c)
+	return next.valid && next.trust == Certain && next.checks.has(TargetMatches)
+}
+
+// endsAt tells whether nothing leads on from the frame that c leads to, and nothing says either that
+// the stack ends there.
+func (f *finder) endsAt(s *State, c *candidate) bool {
+	next := f.callerOf(s, c)
+	return !next.valid || next.trust == Guess || next.end && next.trust < Certain
+}
+
+// callerOf is the caller of a candidate as far as the sources know, none where they are asked for
+// such a caller already.
+func (f *finder) callerOf(s *State, c *candidate) candidate {
 	if f.verifier.isAhead {
-		return false
+		return candidate{}
 	}
 	if f.ahead == nil {
 		f.ahead = new(lookahead)
@@ -154,5 +168,5 @@ func (f *finder) callerProven(s *State, c *candidate) bool {
 	a.finder.cost, a.finder.limit, a.finder.starved = f.cost+s.Cost, f.limit, f.starved
 	r := a.finder.find(&a.frame)
 	f.cost += r.cost
-	return r.best.valid && r.best.trust == Certain && r.best.checks.has(TargetMatches)
+	return r.best
 }
