@@ -60,13 +60,13 @@ func result(ctx context.Context, code <-chan int) int {
 	}
 }
 
-// Garbage is collected when roomForGarbage of it may have come, or half of what is in use where
+// Garbage is collected when roomForGarbage of it may have come, or a third of what is in use where
 // that is more: the backtrace of most captures is there before the first time, a heap of some
 // megabytes is not searched all the time, and what is kept of a hostile binary does not cost
 // twice its size.
 const (
 	roomForGarbage = 16 << 20
-	leastPercent   = 50
+	leastPercent   = 33
 	mostPercent    = 400 // of 4 MB, which the runtime takes the smallest heap for
 )
 

@@ -87,6 +87,12 @@ func (c *certain) between(in span) (entries, single keys) {
 }
 
 func (c *certain) onPages(first, last int, steps *disasm.CallSteps) (entries, single keys) {
+	if first >= last {
+		return nil, nil
+	}
+	lo, hi := c.calls.pages.start(first), c.calls.pages.start(last)
+	most := int(c.calls.first[last]-c.calls.first[first]) + len(c.known.from(lo)) - len(c.known.from(hi))
+	entries = make(keys, 0, most)
 	for i := first; i < last; i++ {
 		page, one := c.calls.entries(i, c.known, steps)
 		entries, single = append(entries, page...), append(single, one...)

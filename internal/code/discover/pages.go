@@ -74,7 +74,15 @@ func (s *pageSet) add(off uint64)      { s[off/64] |= 1 << (off % 64) }
 func (s *pageSet) has(off uint64) bool { return s[off/64]>>(off%64)&1 != 0 }
 
 // keys are those of the set that are not in o, for the page at an address.
-func (s *pageSet) keys(start uint64, o *pageSet) (list keys) {
+func (s *pageSet) keys(start uint64, o *pageSet) keys {
+	n := 0
+	for i := range s {
+		n += bits.OnesCount64(s[i] &^ o[i])
+	}
+	if n == 0 {
+		return nil
+	}
+	list := make(keys, 0, n)
 	for i := range s {
 		for word := s[i] &^ o[i]; word != 0; word &= word - 1 {
 			list = append(list, start+uint64(i*64+bits.TrailingZeros64(word)))
