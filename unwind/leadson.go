@@ -6,7 +6,16 @@ package unwind
 // epilogues, as clang's for macOS, leads past the caller to a frame that is proven just as well, and
 // pointers may lead to the caller.
 func (f *finder) leadsOn(s *State, a, b *candidate) bool {
-	return a.valid && !a.end && b.valid && f.endsAt(s, b) && f.callerProven(s, a)
+	if !a.valid || a.end || !b.valid {
+		return false
+	}
+	next := f.callerOf(s, b)
+	return next.leadsNowhere() && f.callerProven(s, a)
+}
+
+// leadsNowhere tells whether c is no caller, and does not say for sure either that the stack ends.
+func (c *candidate) leadsNowhere() bool {
+	return !c.valid || c.trust == Guess || c.end && c.trust < Certain
 }
 
 // otherSlot takes the return address of a second slot, where two held it and that slot's alone is

@@ -143,13 +143,6 @@ func (f *finder) callerProven(s *State, c *candidate) bool {
 	return next.valid && next.trust == Certain && next.checks.has(TargetMatches)
 }
 
-// endsAt tells whether nothing leads on from the frame that c leads to, and nothing says either that
-// the stack ends there.
-func (f *finder) endsAt(s *State, c *candidate) bool {
-	next := f.callerOf(s, c)
-	return !next.valid || next.trust == Guess || next.end && next.trust < Certain
-}
-
 // callerOf is the caller of a candidate as far as the sources know, none where they are asked for
 // such a caller already.
 func (f *finder) callerOf(s *State, c *candidate) candidate {
