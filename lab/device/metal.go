@@ -71,7 +71,7 @@ func Metal(ctx context.Context, b *Board, src, dir, level string) (Way, error) {
 		return Way{}, err
 	}
 	// An instruction at a time, so that interrupts come before any; time goes by instructions.
-	args := append(slices.Clone(b.Emulator[1:]), "-nographic", "-singlestep", "-icount", "shift=5", "-kernel", program)
+	args := append(slices.Clone(b.Emulator[1:]), "-nographic", "-singlestep", "-icount", "shift=5,sleep=off", "-rtc", "clock=vm", "-kernel", program)
 	out, err := child.Command(ctx, b.Emulator[0], args...).Output()
 	if err != nil && len(out) == 0 {
 		return Way{}, err
