@@ -1,6 +1,10 @@
 package pclntab
 
-import "bytes"
+import (
+	"bytes"
+
+	"github.com/backsight/backsight/internal/bin"
+)
 
 // A function's description: 32-bit numbers, then bytes, then a 32-bit number for each of its further
 // tables. Go 1.20 put the first line in front of the bytes.
@@ -79,17 +83,14 @@ func (f *Function) value(at uint32, pc uint64) (int32, bool) {
 	if at == 0 || uint64(at) >= uint64(len(f.table.values)) {
 		return 0, false
 	}
-	b, v := f.table.values[at:], int32(-1)
+	r, v := bin.NewAt(f.table.values, uint64(at), false), int32(-1)
 	for lo, first := f.Lo, true; ; first = false {
-		var diff, length uint32
-		if diff, b = varint(b); diff == 0 && !first || b == nil {
+		diff := uint32(r.ULEB())
+		length := uint32(r.ULEB()) // takes the code further, so that the loop ends within the function
+		if r.Err() != nil || diff == 0 && !first || length == 0 {
 			return 0, false
 		}
 		v += int32(diff>>1) ^ -int32(diff&1)
-		// Each pair takes the code further, so that the loop ends within the function.
-		if length, b = varint(b); length == 0 || b == nil {
-			return 0, false
-		}
 		if lo += uint64(length) * f.table.quantum; pc < lo {
 			return v, true
 		}
@@ -97,15 +98,4 @@ func (f *Function) value(at uint32, pc uint64) (int32, bool) {
 			return 0, false
 		}
 	}
-}
-
-// varint reads an unsigned LEB128 number of 32 bits at most; rest is nil where there is none.
-func varint(b []byte) (v uint32, rest []byte) {
-	for i := 0; i < len(b) && i < 5; i++ {
-		v |= uint32(b[i]&0x7f) << (7 * i)
-		if b[i] < 0x80 {
-			return v, b[i+1:]
-		}
-	}
-	return 0, nil
 }

@@ -20,12 +20,12 @@ func (t *Table) locate(img *image.Image, stated uint64) (uint64, bool) {
 	if stated != 0 {
 		return stated, t.fits(img, stated)
 	}
-	s, _ := img.Section(".go.module")
+	s, _ := img.Loaded(".go.module")
 	r := bin.NewAt(s.Data, moduleEnd*uint64(t.word), img.Arch.BigEndian)
 	if end, text := r.Uint(t.word), r.Uint(t.word); text != 0 && end-text == t.size() && t.fits(img, text) {
 		return text, true
 	}
-	if s, ok := img.Section(".text"); ok && uint64(len(s.Data)) == t.size() && t.fits(img, s.Addr) {
+	if s, ok := img.Loaded(".text"); ok && uint64(len(s.Data)) == t.size() && t.fits(img, s.Addr) {
 		return s.Addr, true
 	}
 	if text, ok := t.relocated(img); ok {
