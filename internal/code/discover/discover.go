@@ -99,10 +99,7 @@ func (e *Entries) Next(pc, self uint64) uint64 {
 	if next, ok := e.certain().entries.next(pc, self); ok {
 		return next
 	}
-	if s, ok := e.code.Img.Segment(pc); ok {
-		return s.Addr + s.Size
-	}
-	return pc
+	return endOf(e.code, pc)
 }
 
 const (

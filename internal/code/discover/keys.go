@@ -51,6 +51,11 @@ func (l keys) next(c disasm.Code, pc, self uint64) uint64 {
 			return next
 		}
 	}
+	return endOf(c, pc)
+}
+
+// endOf is the end of pc's segment, pc where there is none.
+func endOf(c disasm.Code, pc uint64) uint64 {
 	if s, ok := c.Img.Segment(pc); ok {
 		return s.Addr + s.Size
 	}
