@@ -82,7 +82,7 @@ func unpacked(t *testing.T, path string) *image.Image {
 func (st *step) check(t *testing.T, img *image.Image) {
 	t.Helper()
 	num := func(s string) uint64 { v, _ := strconv.ParseUint(s, 0, 64); return v }
-	lo, _ := img.Bounds()
+	lo, _ := img.Segments.Bounds()
 	var memory target.Builder
 	for at, v := range st.Stack {
 		memory.Add(num(at), binary.LittleEndian.AppendUint64(nil, num(v)), 0, target.PermRead)

@@ -101,7 +101,7 @@ func answer(name string, src unwind.RuleSource, q unwind.Query) report.Answer {
 // bounds are those of the function around a place, image addresses, and how they are
 // known: "" where they are not.
 func bounds(q *unwind.Query) (lo, hi uint64, because string) {
-	if s, ok := q.Image.SymbolAt(q.PC); ok && s.Size > 0 {
+	if s, ok := q.Image.Symbols.At(q.PC); ok && s.Size > 0 {
 		return s.Addr, s.Addr + s.Size, "symbol"
 	}
 	cfi.New().FunctionRanges(q.Image, func(l, h uint64) bool {

@@ -34,7 +34,7 @@ func (q *Question) decoded(from, to uint64) []report.Line {
 	var lines []report.Line
 	here := 0
 	for pc := from; pc < to; {
-		code := q.Image.Code(pc)
+		code := q.Image.Segments.Code(pc)
 		var buf [2]cpu.Insn // an instruction and its delay slot
 		if q.Image.Arch.Decoder.Decode(code, pc, q.Mode, buf[:]) == 0 || int(buf[0].Len) > len(code) {
 			break

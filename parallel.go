@@ -142,8 +142,8 @@ func blame(snap *target.Snapshot, err error) error {
 		return err
 	}
 	for _, m := range snap.Modules {
-		if m.Image != nil && m.Image.Blame(fault) {
-			return m.Image.Err()
+		if m.Image != nil && m.Image.Files.Blame(fault) {
+			return m.Image.Files.Err()
 		}
 	}
 	return fmt.Errorf("the capture cannot be read any more: %w", err)

@@ -81,7 +81,7 @@ func (b *Backtrace) Complete() bool { return b.Stop.Reason == unwind.StopRoot }
 
 // Backtraces unwinds every thread of a snapshot, many of them in parallel. It stops
 // early, with the backtraces that it has, when ctx ends, or when a file cannot be read
-// any more; Image.Err then tells which.
+// any more; the Files.Err of the images then tells which.
 func (u *Unwinder) Backtraces(ctx context.Context, snap *target.Snapshot) ([]Backtrace, error) {
 	out := make([]Backtrace, len(snap.Threads))
 	done, err := u.walk(ctx, snap, out)

@@ -52,7 +52,7 @@ func decodes(b *testing.B, path string, mode cpu.Mode) {
 		b.Skip(err)
 	}
 	defer img.Close()
-	text, ok := img.Section(".text")
+	text, ok := img.Sections.Named(".text")
 	if !ok {
 		b.Skip("no .text")
 	}

@@ -40,7 +40,7 @@ func openLLVM(b *testing.B) *image.Image {
 // the frame and the return address where .eh_frame does.
 func BenchmarkTable(b *testing.B) {
 	img := openLLVM(b)
-	text, _ := img.Section(".text")
+	text, _ := img.Sections.Named(".text")
 	fromTables := table.Listed(unwind.MethodCFI, cfi.New().Rows)
 	b.Run("eh_frame", func(b *testing.B) {
 		perCore(b, len(text.Data), func() { table.Build(img, fromTables) })
@@ -118,7 +118,7 @@ func BenchmarkLookup(b *testing.B) {
 	}
 	defer img.Close()
 	t := table.Build(img, table.Listed(unwind.MethodCFI, cfi.New().Rows))
-	text, _ := img.Section(".text")
+	text, _ := img.Sections.Named(".text")
 	var row table.Row
 	for i := uint64(0); b.Loop(); i += 7919 {
 		t.Lookup(text.Addr+i%uint64(len(text.Data)), &row)

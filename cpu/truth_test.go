@@ -33,12 +33,12 @@ func callsBefore(t *testing.T, c *truth.Case) {
 	}
 	defer img.Close()
 	for ra, entry := range returns(t, c) {
-		if !img.Executable(ra) {
+		if !img.Segments.Executable(ra) {
 			continue // the signal trampoline
 		}
 		called, goes := callBefore(img, ra, entry)
 		if !called {
-			t.Errorf("no call before %#x: % x", ra, img.Before(ra, 16))
+			t.Errorf("no call before %#x: % x", ra, img.Segments.Before(ra, 16))
 		}
 		if called && !goes {
 			t.Errorf("the call before %#x goes elsewhere than to %#x", ra, entry)
@@ -50,7 +50,7 @@ func callsBefore(t *testing.T, c *truth.Case) {
 // The chains do not say in which mode a frame runs.
 func callBefore(img *image.Image, ra, entry uint64) (called, goes bool) {
 	for mode := range cpu.Mode(2) {
-		site, ok := img.Arch.Decoder.CallBefore(img.Before(ra, 16), ra, mode)
+		site, ok := img.Arch.Decoder.CallBefore(img.Segments.Before(ra, 16), ra, mode)
 		called = called || ok
 		goes = goes || ok && (!site.Direct || site.Target == entry || entry == 0)
 	}

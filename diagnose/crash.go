@@ -143,7 +143,7 @@ func refused(c *report.Crash, snap *target.Snapshot, misaligned bool) {
 		c.Reasons = append(c.Reasons, fmt.Sprintf("the program %s %#x through a pointer that is NULL", what, c.Address))
 		return
 	case inModule && c.Access == "write" && m.Image != nil:
-		if s, ok := m.Image.Segment(m.ToImage(c.Address)); ok && !s.Write {
+		if s, ok := m.Image.Segments.At(m.ToImage(c.Address)); ok && !s.Write {
 			c.Kind = report.CrashReadOnly
 		}
 	}

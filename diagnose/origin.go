@@ -143,7 +143,7 @@ func straight(snap *target.Snapshot, f *report.Frame) (run []cpu.Insn, atEntry b
 	if f.Entry > pc || pc-f.Entry > maxBefore {
 		return nil, false
 	}
-	code := img.Code(f.Entry)
+	code := img.Segments.Code(f.Entry)
 	insns := make([]cpu.Insn, min(len(code), 2*maxBefore)/int(snap.Arch.InsnAlign))
 	insns = insns[:img.Arch.Decoder.Decode(code, f.Entry, f.Mode, insns)]
 	at, first, begin, last := f.Entry, 0, f.Entry, -1
@@ -170,7 +170,7 @@ func straight(snap *target.Snapshot, f *report.Frame) (run []cpu.Insn, atEntry b
 
 // nameAt is the function at an image address.
 func nameAt(m *target.Module, addr uint64) string {
-	s, _ := m.Image.SymbolAt(addr)
+	s, _ := m.Image.Symbols.At(addr)
 	return s.Name
 }
 

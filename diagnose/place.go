@@ -51,7 +51,7 @@ func canonical(snap *target.Snapshot, addr uint64) bool {
 // permOf says which part of a module lies at addr.
 func permOf(snap *target.Snapshot, m *target.Module, addr uint64) string {
 	if m.Image != nil {
-		if s, ok := m.Image.Segment(m.ToImage(addr)); ok {
+		if s, ok := m.Image.Segments.At(m.ToImage(addr)); ok {
 			switch {
 			case s.Exec:
 				return "the code of"

@@ -123,10 +123,10 @@ func vectorName(snap *target.Snapshot, n int) string {
 		sp, _ := m.Image.Word(table)
 		v, _ := m.Image.Word(table + uint64(4*n))
 		reset, _ := m.Image.Word(table + 4)
-		if sp%4 != 0 || m.Image.Executable(sp) || reset&1 == 0 || !m.Image.Executable(reset) || v&1 == 0 {
+		if sp%4 != 0 || m.Image.Segments.Executable(sp) || reset&1 == 0 || !m.Image.Segments.Executable(reset) || v&1 == 0 {
 			continue
 		}
-		if sym, ok := m.Image.SymbolAt(v &^ 1); ok && sym.Addr == v&^1 {
+		if sym, ok := m.Image.Symbols.At(v &^ 1); ok && sym.Addr == v&^1 {
 			return sym.Name
 		}
 	}

@@ -18,14 +18,14 @@ func Example() {
 		log.Fatal(err)
 	}
 	defer img.Close()
-	main, ok := img.SymbolNamed("main")
+	main, ok := img.Symbols.Named("main")
 	if !ok {
 		log.Fatal("no main")
 	}
 	word, _ := img.Uint(main.Addr, 4)
 	fmt.Printf("%s: main at %#x, first instruction %#08x\n", img.Arch, main.Addr, word)
-	inside, _ := img.SymbolAt(main.Addr + 8)
-	fmt.Printf("%#x is in %s, in code: %t\n", main.Addr+8, inside.Name, img.Executable(main.Addr+8))
+	inside, _ := img.Symbols.At(main.Addr + 8)
+	fmt.Printf("%#x is in %s, in code: %t\n", main.Addr+8, inside.Name, img.Segments.Executable(main.Addr+8))
 	// Output:
 	// mips o32 big-endian: main at 0x600, first instruction 0x3c1c0002
 	// 0x608 is in main, in code: true

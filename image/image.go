@@ -7,12 +7,7 @@
 // expensive is read on first demand.
 package image
 
-import (
-	"sync"
-	"sync/atomic"
-
-	"github.com/backsight/backsight/cpu"
-)
+import "github.com/backsight/backsight/cpu"
 
 // Header is what a container format states up front.
 type Header struct {
@@ -25,7 +20,7 @@ type Header struct {
 	// BuildID is the GNU build ID, nil when there is none.
 	BuildID []byte
 	// Segments are the loaded ranges, sorted by Addr, not overlapping.
-	Segments []Segment
+	Segments Segments
 	// Relocatable: linked at 0 and loaded anywhere (ET_DYN).
 	Relocatable bool
 	// Tables are the unwind tables that the program is loaded with, one of a kind.
@@ -50,20 +45,31 @@ type Range struct {
 	Addr, Size uint64
 }
 
-// Image is an executable or shared library.
+// Image is an executable or shared library: what its header states, and a value for each kind
+// of question that is answered out of its Container on demand.
 type Image struct {
 	Header
+	Sections Sections
+	Symbols  Symbols
+	Debug    DebugInfo
+	Files    Files
+
 	container Container
-	memo      sync.Map // any → *memoEntry
-	failed    atomic.Pointer[Error]
-	peeks     atomic.Int32
+	memo      memos
 }
 
 // New wraps a container, which may be nil. Segments are sorted; where they
 // overlap, the one with the lower address keeps the range and the other is cut.
 func New(h Header, c Container) *Image {
 	h.Segments = disjoint(h.Segments)
-	return &Image{Header: h, container: c}
+	return &Image{
+		Header:    h,
+		Sections:  Sections{container: c},
+		Symbols:   Symbols{c},
+		Debug:     DebugInfo{c},
+		Files:     Files{container: c},
+		container: c,
+	}
 }
 
 // Close releases the file.
@@ -72,4 +78,45 @@ func (img *Image) Close() error {
 		return nil
 	}
 	return img.container.Close()
+}
+
+// Container returns what the Image reads from, for a format's package that tells more
+// of its own images than an Image does (ContainerAs); nil where there is none.
+func (img *Image) Container() Container { return img.container }
+
+// hollower is a Container that knows files without their code.
+type hollower interface{ Hollow() bool }
+
+// Hollow tells whether the file describes a program and has none of its code: a debug file, as
+// objcopy --only-keep-debug makes them.
+func (img *Image) Hollow() bool {
+	h, is := ContainerAs[hollower](img.container)
+	return is && h.Hollow()
+}
+
+// Memo returns the value that make built for key the first time; a source keeps
+// its per-image tables so. Concurrent callers of one key wait for the first. Keys
+// are compared like map keys: use an unexported type of the caller's package.
+func (img *Image) Memo(key any, make func() any) any { return img.memo.get(key, make) }
+
+// Word reads an address-sized word of the file at an image address.
+func (img *Image) Word(addr uint64) (uint64, bool) {
+	return img.Uint(addr, img.Arch.AddrSize)
+}
+
+// Uint reads an unsigned integer of size bytes, at most 8, at an image address.
+func (img *Image) Uint(addr uint64, size int) (uint64, bool) {
+	b := img.Segments.Bytes(addr)
+	if len(b) < size {
+		return 0, false
+	}
+	var v uint64
+	for i := range size {
+		if img.Arch.BigEndian {
+			v = v<<8 | uint64(b[i])
+		} else {
+			v |= uint64(b[i]) << (8 * i)
+		}
+	}
+	return v, true
 }

@@ -63,13 +63,13 @@ func TestBytes(t *testing.T) {
 		{0x22, 0, 0, 2},
 		{0, 0, 0, 0},
 	} {
-		if n := len(img.Bytes(tt.addr)); n != tt.bytes {
+		if n := len(img.Segments.Bytes(tt.addr)); n != tt.bytes {
 			t.Errorf("Bytes(%#x): %d", tt.addr, n)
 		}
-		if n := len(img.Code(tt.addr)); n != tt.code {
+		if n := len(img.Segments.Code(tt.addr)); n != tt.code {
 			t.Errorf("Code(%#x): %d", tt.addr, n)
 		}
-		if n := len(img.Before(tt.addr, 3)); n != tt.before {
+		if n := len(img.Segments.Before(tt.addr, 3)); n != tt.before {
 			t.Errorf("Before(%#x): %d", tt.addr, n)
 		}
 	}
@@ -79,7 +79,7 @@ func TestBytes(t *testing.T) {
 	if _, ok := img.Word(0x12); ok {
 		t.Error("a word beyond the data")
 	}
-	if lo, hi := img.Bounds(); lo != 0x10 || hi != 0x22 {
+	if lo, hi := img.Segments.Bounds(); lo != 0x10 || hi != 0x22 {
 		t.Errorf("Bounds = %#x, %#x", lo, hi)
 	}
 }
@@ -132,7 +132,7 @@ func TestOpenByFormat(t *testing.T) {
 		}
 		img, err := Open(path, formats, Options{})
 		if want == "" {
-			if err != nil || string(img.Bytes(0)) != content {
+			if err != nil || string(img.Segments.Bytes(0)) != content {
 				t.Errorf("%q: %v", content, err)
 			}
 			continue

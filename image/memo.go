@@ -8,25 +8,29 @@ type memoEntry struct {
 	lost any // what make panicked with
 }
 
-// Memo returns the value that make built for key the first time; a source keeps
-// its per-image tables so. Concurrent callers of one key wait for the first. Keys
-// are compared like map keys: use an unexported type of the caller's package.
-func (img *Image) Memo(key any, make func() any) any {
-	e, ok := img.memo.Load(key)
+// memos are values that were made once each, by key. They are for concurrent use.
+type memos struct {
+	entries sync.Map // any → *memoEntry
+}
+
+// get returns the value that make built for key the first time. Where make panics, so does each
+// get of that key.
+func (m *memos) get(key any, make func() any) any {
+	kept, ok := m.entries.Load(key)
 	if !ok {
-		e, _ = img.memo.LoadOrStore(key, new(memoEntry))
+		kept, _ = m.entries.LoadOrStore(key, new(memoEntry))
 	}
-	m := e.(*memoEntry)
-	m.once.Do(func() {
+	e := kept.(*memoEntry)
+	e.once.Do(func() {
 		defer func() {
-			if m.lost = recover(); m.lost != nil {
-				panic(m.lost)
+			if e.lost = recover(); e.lost != nil {
+				panic(e.lost)
 			}
 		}()
-		m.v = make()
+		e.v = make()
 	})
-	if m.lost != nil { // for those who waited, and who come later
-		panic(m.lost)
+	if e.lost != nil { // for those who waited, and who come later
+		panic(e.lost)
 	}
-	return m.v
+	return e.v
 }

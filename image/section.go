@@ -11,14 +11,19 @@ type Section struct {
 	NoEnd bool
 }
 
-// Section returns a section by name, read once and kept.
-func (img *Image) Section(name string) (Section, bool) {
-	type key struct{ section string }
-	s := img.Memo(key{name}, func() any {
-		if img.container == nil {
+// Sections are the named ranges of an image, those of its debug file among them.
+type Sections struct {
+	container Container
+	read      memos // name → *Section
+}
+
+// Named returns a section by name, read once and kept.
+func (ss *Sections) Named(name string) (Section, bool) {
+	s := ss.read.get(name, func() any {
+		if ss.container == nil {
 			return (*Section)(nil)
 		}
-		if s, ok := img.container.Section(name); ok {
+		if s, ok := ss.container.Section(name); ok {
 			return &s
 		}
 		return (*Section)(nil)
@@ -29,33 +34,47 @@ func (img *Image) Section(name string) (Section, bool) {
 	return *s, true
 }
 
-// Loaded is Section for a section that the program is loaded with: no debug file is looked for,
-// which may be far away.
-func (img *Image) Loaded(name string) (Section, bool) {
-	if l, ok := ContainerAs[loader](img.container); ok {
-		return l.Loaded(name)
-	}
-	return img.Section(name)
+// loader is a Container that tells the file itself from its debug file.
+type loader interface {
+	// Loaded returns a section of the file itself.
+	Loaded(name string) (Section, bool)
 }
 
-// SectionSize is the size of a section in bytes, decompressed; 0 where there is none.
+// Loaded is Named for a section that the program is loaded with: no debug file is looked for,
+// which may be far away.
+func (ss *Sections) Loaded(name string) (Section, bool) {
+	if l, ok := ContainerAs[loader](ss.container); ok {
+		return l.Loaded(name)
+	}
+	return ss.Named(name)
+}
+
+// parter is a Container that decompresses sections bit by bit.
+type parter interface {
+	SectionPart(name string, off, n uint64) []byte
+	// SectionSize is the section's size, or what it claims to decompress to, which
+	// the size of its stream makes credible.
+	SectionSize(name string) uint64
+}
+
+// Size is the size of a section in bytes, decompressed; 0 where there is none.
 // It reads nothing of the section.
-func (img *Image) SectionSize(name string) uint64 {
-	if p, ok := ContainerAs[parter](img.container); ok {
+func (ss *Sections) Size(name string) uint64 {
+	if p, ok := ContainerAs[parter](ss.container); ok {
 		return p.SectionSize(name)
 	}
-	s, _ := img.Section(name)
+	s, _ := ss.Named(name)
 	return uint64(len(s.Data))
 }
 
-// SectionPart returns n bytes of a section from off on, fewer only where it ends.
+// Part returns n bytes of a section from off on, fewer only where it ends.
 // What lies behind is not read, and what lies before not kept: of a compressed
 // section the parts are best asked for in order.
-func (img *Image) SectionPart(name string, off, n uint64) []byte {
-	if p, ok := ContainerAs[parter](img.container); ok {
+func (ss *Sections) Part(name string, off, n uint64) []byte {
+	if p, ok := ContainerAs[parter](ss.container); ok {
 		return p.SectionPart(name, off, n)
 	}
-	s, _ := img.Section(name)
+	s, _ := ss.Named(name)
 	return s.Part(off, n)
 }
 

@@ -15,8 +15,12 @@ type Segment struct {
 	Exec    bool
 }
 
+// Segments are the ranges that a file fills, sorted by Addr, not overlapping. Addresses are
+// image addresses.
+type Segments []Segment
+
 // disjoint sorts segments and cuts those that overlap, as New says.
-func disjoint(segs []Segment) []Segment {
+func disjoint(segs Segments) Segments {
 	sort.SliceStable(segs, func(i, j int) bool { return segs[i].Addr < segs[j].Addr })
 	out := segs[:0]
 	end := uint64(0)
@@ -47,9 +51,8 @@ func disjoint(segs []Segment) []Segment {
 	return out
 }
 
-// Segment returns the segment that holds addr.
-func (img *Image) Segment(addr uint64) (*Segment, bool) {
-	segs := img.Segments
+// At returns the segment that holds addr.
+func (segs Segments) At(addr uint64) (*Segment, bool) {
 	lo, hi := 0, len(segs)
 	for lo < hi {
 		m := int(uint(lo+hi) >> 1)
@@ -66,17 +69,17 @@ func (img *Image) Segment(addr uint64) (*Segment, bool) {
 }
 
 // LoadedBytes is how many bytes of the file the segments show.
-func (img *Image) LoadedBytes() (n uint64) {
-	for i := range img.Segments {
-		n += uint64(len(img.Segments[i].Data))
+func (segs Segments) LoadedBytes() (n uint64) {
+	for i := range segs {
+		n += uint64(len(segs[i].Data))
 	}
 	return n
 }
 
 // Bytes returns the file's bytes from addr to the end of its segment, nil where
 // there are none. They are not copied.
-func (img *Image) Bytes(addr uint64) []byte {
-	s, ok := img.Segment(addr)
+func (segs Segments) Bytes(addr uint64) []byte {
+	s, ok := segs.At(addr)
 	if !ok || addr-s.Addr >= uint64(len(s.Data)) {
 		return nil
 	}
@@ -84,8 +87,8 @@ func (img *Image) Bytes(addr uint64) []byte {
 }
 
 // Before returns up to n bytes that end right before addr, within one segment.
-func (img *Image) Before(addr uint64, n int) []byte {
-	s, ok := img.Segment(addr - 1)
+func (segs Segments) Before(addr uint64, n int) []byte {
+	s, ok := segs.At(addr - 1)
 	if !ok || addr-s.Addr > uint64(len(s.Data)) {
 		return nil
 	}
@@ -94,8 +97,8 @@ func (img *Image) Before(addr uint64, n int) []byte {
 }
 
 // Code is Bytes for executable segments only.
-func (img *Image) Code(addr uint64) []byte {
-	s, ok := img.Segment(addr)
+func (segs Segments) Code(addr uint64) []byte {
+	s, ok := segs.At(addr)
 	if !ok || !s.Exec || addr-s.Addr >= uint64(len(s.Data)) {
 		return nil
 	}
@@ -103,39 +106,17 @@ func (img *Image) Code(addr uint64) []byte {
 }
 
 // Executable tells whether addr lies in an executable segment.
-func (img *Image) Executable(addr uint64) bool {
-	s, ok := img.Segment(addr)
+func (segs Segments) Executable(addr uint64) bool {
+	s, ok := segs.At(addr)
 	return ok && s.Exec
-}
-
-// Word reads an address-sized word of the file at addr.
-func (img *Image) Word(addr uint64) (uint64, bool) {
-	return img.Uint(addr, img.Arch.AddrSize)
-}
-
-// Uint reads an unsigned integer of size bytes, at most 8, at addr.
-func (img *Image) Uint(addr uint64, size int) (uint64, bool) {
-	b := img.Bytes(addr)
-	if len(b) < size {
-		return 0, false
-	}
-	var v uint64
-	for i := range size {
-		if img.Arch.BigEndian {
-			v = v<<8 | uint64(b[i])
-		} else {
-			v |= uint64(b[i]) << (8 * i)
-		}
-	}
-	return v, true
 }
 
 // Bounds returns the lowest and the first address past the highest of all
 // segments; equal when there are none.
-func (img *Image) Bounds() (lo, hi uint64) {
-	if len(img.Segments) == 0 {
+func (segs Segments) Bounds() (lo, hi uint64) {
+	if len(segs) == 0 {
 		return 0, 0
 	}
-	last := img.Segments[len(img.Segments)-1]
-	return img.Segments[0].Addr, last.Addr + last.Size
+	last := segs[len(segs)-1]
+	return segs[0].Addr, last.Addr + last.Size
 }

@@ -44,18 +44,18 @@ func (w wrapping) Unwrap() image.Container            { return w.rest }
 // many wrappers as there are.
 func TestWrapper(t *testing.T) {
 	img := image.New(image.Header{}, wrapping{rest: wrapping{rest: linked{}}})
-	if s, ok := img.SymbolAt(0); !ok || s.Name != "own" {
+	if s, ok := img.Symbols.At(0); !ok || s.Name != "own" {
 		t.Errorf("SymbolAt: %v, %t", s, ok)
 	}
 	if name, ok := img.Import(0); !ok || name != "malloc" {
 		t.Errorf("Import: %q, %t", name, ok)
 	}
-	_, supplement := img.Supplement()
-	_, companion := img.Companion("x")
+	_, supplement := img.Debug.Supplement()
+	_, companion := img.Debug.Companion("x")
 	if !img.Hollow() || !img.Rebased(nil) || !supplement || !companion {
 		t.Errorf("hollow %t, rebased %t, supplement %t, companion %t", img.Hollow(), img.Rebased(nil), supplement, companion)
 	}
-	if size, part := img.SectionSize(".debug_info"), img.SectionPart(".debug_info", 0, 4); size != 7 || string(part) != "part" {
+	if size, part := img.Sections.Size(".debug_info"), img.Sections.Part(".debug_info", 0, 4); size != 7 || string(part) != "part" {
 		t.Errorf("section of %d bytes, part %q", size, part)
 	}
 	none := image.New(image.Header{}, wrapping{rest: wrapping{}})

@@ -177,7 +177,7 @@ func TestRawImage(t *testing.T) {
 	}
 	f := NewFiles(FileOptions{Archs: archsT, Formats: formatsT, Raw: archB})
 	defer f.Close()
-	if img, err := f.Open(raw); err != nil || img.Arch != archB || len(img.Bytes(1)) != 3 {
+	if img, err := f.Open(raw); err != nil || img.Arch != archB || len(img.Segments.Bytes(1)) != 3 {
 		t.Errorf("raw: %v", err)
 	}
 	if img, err := f.Open(exe); err != nil || img.Arch != archA {

@@ -28,7 +28,7 @@ type opening struct {
 }
 
 // failed tells whether the image was opened, and cannot be used any longer.
-func (o *opening) failed() bool { return o.done.Load() && o.img != nil && o.img.Err() != nil }
+func (o *opening) failed() bool { return o.done.Load() && o.img != nil && o.img.Files.Err() != nil }
 
 // open is what from gives for a key, or gave before; os.ErrClosed after close.
 func (s *opened) open(key string, from func() (*image.Image, error)) (*image.Image, error) {

@@ -82,7 +82,7 @@ func (l *symbolLists) rename(img *image.Image) *image.Image {
 	l.mu.Lock()
 	tables := l.tables
 	l.mu.Unlock()
-	if len(tables) == 0 || img.HasFunctions() {
+	if len(tables) == 0 || img.Symbols.HasFunctions() {
 		return img
 	}
 	for _, t := range tables {

@@ -37,7 +37,7 @@ func TestReadSymbols(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, ok := img.SymbolAt(0x110); !ok || s.Name != "main" || s.Size != 0x100 {
+	if s, ok := img.Symbols.At(0x110); !ok || s.Name != "main" || s.Size != 0x100 {
 		t.Errorf("symbol %+v", s)
 	}
 	for _, path := range []string{filepath.Join(dir, "none"), filepath.Join(dir, "lists/readme")} {

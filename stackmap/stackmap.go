@@ -119,7 +119,7 @@ func byValue(snap *target.Snapshot, stack target.Range, v uint64) (Kind, string)
 	}
 	if m, ok := snap.ModuleAt(addr); ok && v != 0 {
 		where := fmt.Sprintf("%s+%#x", path.Base(m.Name), addr-m.Lo)
-		if m.Image != nil && m.Image.Executable(m.ToImage(addr)) {
+		if m.Image != nil && m.Image.Segments.Executable(m.ToImage(addr)) {
 			return Code, where
 		}
 		return Module, where

@@ -49,7 +49,7 @@ func abbrevField(unit []byte, wide, big bool) []byte {
 // ownAbbrevs are the abbreviations at an offset, for a unit that refers to no other.
 func ownAbbrevs(d *debugInfo, at uint64) ([]byte, bool) {
 	for n := uint64(1 << 15); ; n *= 2 {
-		table := d.img.SectionPart(".debug_abbrev", at, n)
+		table := d.img.Sections.Part(".debug_abbrev", at, n)
 		t := abbreviations(table, 0, d.big)
 		if t.cut && uint64(len(table)) == n {
 			continue

@@ -58,7 +58,7 @@ func (s *Symbolizer) Prepare(ctx context.Context, places iter.Seq2[*target.Modul
 func (s *Symbolizer) leftOut(images []*image.Image) error {
 	var issues []string
 	for _, img := range images {
-		if err := img.Err(); err != nil {
+		if err := img.Files.Err(); err != nil {
 			issues = append(issues, err.Error())
 		} else if issue := s.answers(img).issue(); issue != "" {
 			issues = append(issues, issue)
@@ -75,7 +75,7 @@ func (s *Symbolizer) prepare(ctx context.Context, img *image.Image, addrs []uint
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if len(a.known) == 0 {
-		img.Forget() // a walk looks at code and unwind tables, names are found elsewhere
+		img.Files.Forget() // a walk looks at code and unwind tables, names are found elsewhere
 	}
 	fault := mapped.Guard(func() {
 		defer a.dwarf(img).readAhead(addrs)()
@@ -144,10 +144,10 @@ func (d *debugInfo) readInto(units []*unit) {
 func (d *debugInfo) readUnit(header dwarf.Offset) []byte {
 	const longest = 12 // of initial lengths
 	at := uint64(header)
-	r := bin.New(d.img.SectionPart(".debug_info", at, longest), d.big)
+	r := bin.New(d.img.Sections.Part(".debug_info", at, longest), d.big)
 	n, _ := unitLength(&r)
 	size := uint64(r.Offset()) + n
-	info := d.img.SectionPart(".debug_info", at, size)
+	info := d.img.Sections.Part(".debug_info", at, size)
 	if r.Err() != nil || uint64(len(info)) < max(n, size) {
 		return nil
 	}

@@ -104,7 +104,7 @@ func TestAgainstAddr2line(t *testing.T) {
 func functionAddresses(img *image.Image, names ...string) func(func(uint64) bool) {
 	return func(yield func(uint64) bool) {
 		for _, n := range names {
-			s, _ := img.SymbolNamed(n)
+			s, _ := img.Symbols.Named(n)
 			for a := s.Addr; a < s.Addr+s.Size; a++ {
 				if !yield(a) {
 					return

@@ -84,10 +84,10 @@ type span struct {
 func debugOf(img *image.Image) *debugInfo {
 	size := uint64(0)
 	for _, name := range sectionsRead {
-		size += img.SectionSize(name)
+		size += img.Sections.Size(name)
 	}
 	d := newDebugInfo(img, size, func(name string) []byte {
-		s, _ := img.Section(name)
+		s, _ := img.Sections.Named(name)
 		return s.Data
 	})
 	d.aranges = d.section(".debug_aranges")
@@ -168,7 +168,7 @@ func (d *debugInfo) locate(addr uint64) (l Location) {
 
 // locateInObject is locate by the object file that an address was linked from.
 func (d *debugInfo) locateInObject(addr uint64) (l Location) {
-	obj, at, err := d.img.Object(addr)
+	obj, at, err := d.img.Debug.Object(addr)
 	if err != nil && d.issue == "" {
 		d.issue = err.Error()
 	}

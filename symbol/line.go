@@ -85,14 +85,14 @@ func (t *lineTable) find(addr uint64) (file string, line int) {
 // damaged ends it; what came before is kept.
 func (d *debugInfo) readLines(at uint64, dir string) *lineTable {
 	const longest = 12 // of initial lengths
-	r := bin.New(d.img.SectionPart(".debug_line", at, longest), d.big)
+	r := bin.New(d.img.Sections.Part(".debug_line", at, longest), d.big)
 	n, wide := unitLength(&r)
 	l := lineReader{sections: &d.sections, kept: &d.kept, offset: 4}
 	if wide {
 		l.offset = 8
 	}
 	l.table.dir, l.table.big = dir, d.big
-	l.r = bin.New(d.img.SectionPart(".debug_line", at+uint64(r.Offset()), min(n, math.MaxUint32)), d.big)
+	l.r = bin.New(d.img.Sections.Part(".debug_line", at+uint64(r.Offset()), min(n, math.MaxUint32)), d.big)
 	if !d.work.Draw(l.r.Len()) {
 		d.leaveOut(".debug_line", at, d.work.Err())
 		return new(lineTable)

@@ -68,7 +68,7 @@ func (d *debugInfo) scope(addr uint64) (sc Scope, ok bool) {
 
 // unitVersion reads the version in a unit's header (DWARF 5 §7.5.1).
 func unitVersion(img *image.Image, header dwarf.Offset) int {
-	r := bin.New(img.SectionPart(".debug_info", uint64(header), 14), img.Arch.BigEndian)
+	r := bin.New(img.Sections.Part(".debug_info", uint64(header), 14), img.Arch.BigEndian)
 	unitLength(&r)
 	return int(r.U16())
 }

@@ -57,7 +57,7 @@ func (u unitReader) skeletonOf(e *dwarf.Entry) (k skeleton, ok bool) {
 		addrBase, _ = e.Val(attrGNUAddrBase).(int64)
 		k.id, k.ranges = uint64(id), from(u.d.section(".debug_ranges"), uint64(rangesBase))
 	} else {
-		r := bin.New(u.d.img.SectionPart(".debug_info", uint64(u.header), 24), u.d.big)
+		r := bin.New(u.d.img.Sections.Part(".debug_info", uint64(u.header), 24), u.d.big)
 		_, wide := unitLength(&r)
 		r.Skip(8) // version, unit_type, address_size, debug_abbrev_offset
 		if wide {
@@ -82,7 +82,7 @@ func (u unitReader) split(k skeleton) bool {
 		named = filepath.Join(filepath.FromSlash(k.dir), named)
 	}
 	for _, file := range []string{u.d.img.Path + ".dwp", named, filepath.Join(beside, filepath.FromSlash(k.name)), filepath.Join(beside, path.Base(k.name))} {
-		section, ok := u.d.img.Companion(file)
+		section, ok := u.d.img.Debug.Companion(file)
 		if !ok {
 			continue
 		}

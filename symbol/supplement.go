@@ -22,7 +22,7 @@ func (d *debugInfo) supplement() *die.Supplement {
 		return d.shared.found
 	}
 	d.shared.sought = true
-	section, ok := d.img.Supplement()
+	section, ok := d.img.Debug.Supplement()
 	if !ok {
 		return nil
 	}

@@ -125,7 +125,7 @@ func (s *Symbolizer) lookup(a *answers, img *image.Image, addr uint64) Location 
 func blame(img *image.Image, err error) {
 	var fault *mapped.Fault
 	if errors.As(err, &fault) {
-		img.Blame(fault)
+		img.Files.Blame(fault)
 	}
 }
 
@@ -139,7 +139,7 @@ func (s *Symbolizer) find(img *image.Image, debug *debugInfo, addr uint64) Locat
 	if l.Function == "" && l.File == "" {
 		l = debug.locateInObject(addr)
 	}
-	if sym, ok := img.SymbolAt(addr); ok && sym.Name != "" {
+	if sym, ok := img.Symbols.At(addr); ok && sym.Name != "" {
 		l.Function, l.Entry = unversioned(sym.Name), sym.Addr
 	}
 	if f, ok := pclntab.Of(img).At(addr); ok && l.File == "" {

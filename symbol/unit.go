@@ -189,7 +189,7 @@ func (d *debugInfo) addRanges(spans []span, data *dwarf.Data, e *dwarf.Entry, of
 	}
 	d.work.Draw(len(ranges)) // where this fails, so does the next DIE's
 	for _, r := range ranges {
-		if r[0] >= r[1] || !d.img.Executable(r[0]) {
+		if r[0] >= r[1] || !d.img.Segments.Executable(r[0]) {
 			continue
 		}
 		if !d.kept.Draw(spanSize) {
@@ -229,7 +229,7 @@ func (d *debugInfo) readAranges(byHeader func(dwarf.Offset) (int, bool)) {
 			if lo == 0 && n == 0 {
 				break
 			}
-			if lo+n > lo && d.img.Executable(lo) && d.kept.Draw(spanSize) {
+			if lo+n > lo && d.img.Segments.Executable(lo) && d.kept.Draw(spanSize) {
 				d.spans = append(d.spans, span{lo, lo + n, i})
 			}
 		}

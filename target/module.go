@@ -19,7 +19,7 @@ type Module struct {
 // processor where it would reach beyond that.
 func NewModule(name string, img *image.Image, bias uint64) *Module {
 	m := &Module{Name: name, Bias: bias, Image: img, BuildID: img.BuildID}
-	lo, hi := img.Bounds()
+	lo, hi := img.Segments.Bounds()
 	m.Range = Range{m.ToTarget(lo), m.ToTarget(hi)}
 	if m.Hi < m.Lo {
 		m.Hi = img.Arch.AddrMask()

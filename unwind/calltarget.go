@@ -86,7 +86,7 @@ func (v *verifier) oneBitAway(s *State, c *candidate, site cpu.CallSite) (found 
 	}
 	arch := m.Image.Arch
 	at := m.ToImage(c.pc) & arch.AddrMask()
-	text, ok := m.Image.Segment(at - 1)
+	text, ok := m.Image.Segments.At(at - 1)
 	if !ok || !text.Exec {
 		return 0
 	}

@@ -35,7 +35,7 @@ func TestClues(t *testing.T) {
 	} {
 		tt.clue.What, tt.clue.OfCallee = passed, true
 		snap := stopped(arch, stackOf(arch))
-		copy(snap.Modules[0].Image.Code((inMain^0x10)-8), snap.Modules[0].Image.Code(inMain - 8)[:4])
+		copy(snap.Modules[0].Image.Segments.Code((inMain^0x10)-8), snap.Modules[0].Image.Segments.Code(inMain - 8)[:4])
 		snap.Threads[0].Regs.Set(s0, tt.passed)
 		snap.Threads[0].Regs.Set(s1, pointer)
 		calls := graph{holds: sameHundred, clues: map[uint64][][]unwind.Clue{inMain: {{tt.clue}}}}

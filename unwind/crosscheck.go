@@ -152,7 +152,7 @@ func (a *startRules) begunBy(c *candidate) bool {
 	const instruction = 4 // bytes, at most: a NOP
 	img := c.module.Image
 	at := c.module.ToImage(c.pc) & img.Arch.AddrMask()
-	if f, ok := img.SymbolAt(at - 1); !ok || at-f.Addr > instruction {
+	if f, ok := img.Symbols.At(at - 1); !ok || at-f.Addr > instruction {
 		return false
 	}
 	q, r := &a.space().query, &a.scratch.rule

@@ -31,7 +31,7 @@ func (v *verifier) elsewhere(snap *target.Snapshot, f *Frame, sp uint64) (found 
 	m := f.Module
 	arch := m.Image.Arch
 	at := m.ToImage(f.PC) & arch.AddrMask()
-	text, ok := m.Image.Segment(at - 1)
+	text, ok := m.Image.Segments.At(at - 1)
 	if !ok {
 		return 0
 	}

@@ -24,7 +24,7 @@ func TestOneBitElsewhere(t *testing.T) {
 		{"nobody knows how large g's frame is", 0x1000, false, unwind.Likely},
 	} {
 		snap := stopped(arch, synth.Stack(arch).Label("f").Zero(28).Word(inMain).Label("main").Zero(28).Word(c.word).Zero(32).Place(0x7fff_0000))
-		copy(snap.Modules[0].Image.Code(inOther-8), snap.Modules[0].Image.Code(inMain - 8)[:4])
+		copy(snap.Modules[0].Image.Segments.Code(inOther-8), snap.Modules[0].Image.Segments.Code(inMain - 8)[:4])
 		source := tables(arch, unwind.MethodCFI, 0)
 		if c.rule {
 			source.at[inOther] = []unwind.Rule{saved(arch, 32, 0)}
@@ -46,7 +46,7 @@ func TestOneBitAwayAnywhere(t *testing.T) {
 	arch := o32()
 	for _, blind := range []bool{false, true} {
 		snap := stopped(arch, synth.Stack(arch).Label("f").Zero(28).Word(inMain).Label("main").Zero(28).Word(inH).Label("h").Zero(64).Place(0x7fff_0000))
-		copy(snap.Modules[0].Image.Code(inOther-8), snap.Modules[0].Image.Code(inMain - 8)[:4])
+		copy(snap.Modules[0].Image.Segments.Code(inOther-8), snap.Modules[0].Image.Segments.Code(inMain - 8)[:4])
 		source := tables(arch, unwind.MethodCFI, 0)
 		source.at[inMain] = []unwind.Rule{saved(arch, 32, 0)}
 		source.ends = map[uint64]bool{inH: true}
@@ -69,7 +69,7 @@ func TestOneBitAlike(t *testing.T) {
 		want unwind.Trust
 	}{{32, unwind.Certain}, {36, unwind.Likely}} {
 		snap := stopped(arch, synth.Stack(arch).Label("f").Zero(28).Word(inMain).Label("main").Zero(28).Word(inH).Word(inH).Label("h").Zero(64).Place(0x7fff_0000))
-		copy(snap.Modules[0].Image.Code(inOther-8), snap.Modules[0].Image.Code(inMain - 8)[:4])
+		copy(snap.Modules[0].Image.Segments.Code(inOther-8), snap.Modules[0].Image.Segments.Code(inMain - 8)[:4])
 		source := tables(arch, unwind.MethodCFI, 0)
 		source.at[inMain], source.at[inOther] = []unwind.Rule{saved(arch, 32, 0)}, []unwind.Rule{saved(arch, c.size, 0)}
 		source.ends = map[uint64]bool{inH: true}
@@ -99,7 +99,7 @@ func TestOneBitOtherCallee(t *testing.T) {
 	} {
 		snap := stopped(arch, synth.Stack(arch).Zero(28).Word(inMain).Zero(64).Place(0x7fff_0000))
 		snap.Threads[0].Regs = *synth.Regs(arch, map[string]uint64{"pc": inG, "sp": 0x7fff_0000, "ra": inH})
-		copy(snap.Modules[0].Image.Code(inOther-8), snap.Modules[0].Image.Code(inH - 8)[:4])
+		copy(snap.Modules[0].Image.Segments.Code(inOther-8), snap.Modules[0].Image.Segments.Code(inH - 8)[:4])
 		calls := graph{holds: unknownTargets, calleeAt: map[uint64]uint64{inOther - 8: tt.callee}}
 		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, tt.method, 0)}, CallGraph: calls})
 		if frames, _ := w.Walk(&snap.Threads[0], nil); len(frames) < 2 || frames[1].Checks&unwind.OneBitAway != tt.want {

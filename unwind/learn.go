@@ -22,7 +22,7 @@ func (f *fastPath) learn(s *State, known cachedRule, c *candidate) {
 func cacheable(s *State, r *search) (known cachedRule, ok bool) {
 	c := &r.best
 	if r.answers != 1 || !r.lastRule || r.starved || !c.convinces() || c.end && c.trust != Certain ||
-		s.Module == nil || s.Module.Image == nil || !s.Module.Image.Executable(s.Module.ToImage(s.PC-1)&s.Module.Image.Arch.AddrMask()) {
+		s.Module == nil || s.Module.Image == nil || !s.Module.Image.Segments.Executable(s.Module.ToImage(s.PC-1)&s.Module.Image.Arch.AddrMask()) {
 		return known, false
 	}
 	if c.end {

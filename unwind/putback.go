@@ -60,7 +60,7 @@ const maxLost = 8 << 10
 func (s *splicer) onlyCall(m *target.Module, site cpu.CallSite, callee *Frame) (ra uint64, ok bool) {
 	graph, snap, mode := s.verifier.graph, s.state.Snapshot, site.TargetMode
 	entry := m.ToImage(site.Target) & m.Image.Arch.AddrMask()
-	text, found := m.Image.Segment(entry)
+	text, found := m.Image.Segments.At(entry)
 	if !found || !text.Exec {
 		return 0, false
 	}

@@ -143,7 +143,7 @@ func (s *State) Code(pc uint64) []byte {
 		m, _ = s.Snapshot.ModuleAt(pc)
 	}
 	if m != nil && m.Image != nil {
-		if b := m.Image.Code(m.ToImage(pc)); b != nil {
+		if b := m.Image.Segments.Code(m.ToImage(pc)); b != nil {
 			return b
 		}
 	}

@@ -195,7 +195,7 @@ func onData(snap *target.Snapshot, w *Walked) (m *target.Module, sp uint64, ok b
 	if !ok || m.Image == nil {
 		return nil, 0, false
 	}
-	s, ok := m.Image.Segment(m.ToImage(a.sp))
+	s, ok := m.Image.Segments.At(m.ToImage(a.sp))
 	if !ok || !s.Write {
 		return nil, 0, false
 	}

@@ -108,10 +108,10 @@ func executable(snap *target.Snapshot, pc uint64, m *target.Module) Checks {
 	}
 	if m != nil && m.Image != nil {
 		img := m.ToImage(pc) & m.Image.Arch.AddrMask()
-		if m.Image.Executable(img) {
+		if m.Image.Segments.Executable(img) {
 			return Executable
 		}
-		if _, ok := m.Image.Segment(img); ok {
+		if _, ok := m.Image.Segments.At(img); ok {
 			return 0
 		}
 	}

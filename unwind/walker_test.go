@@ -395,7 +395,7 @@ func TestOneBitAway(t *testing.T) {
 		{"16 bytes away, by two bits", inMain + 0x10, unwind.Certain},
 	} {
 		snap := stopped(arch, stackOf(arch))
-		copy(snap.Modules[0].Image.Code(c.other-8), snap.Modules[0].Image.Code(inMain - 8)[:4])
+		copy(snap.Modules[0].Image.Segments.Code(c.other-8), snap.Modules[0].Image.Segments.Code(inMain - 8)[:4])
 		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}})
 		for round := range 3 {
 			frames, stop := w.Walk(&snap.Threads[0], nil)

@@ -44,7 +44,7 @@ func (o *tableOptions) addSection() (tables.Format, error) {
 // writeWithTable writes an image's file with a table at an address or, where none is given, at
 // the symbol for it or behind the program.
 func writeWithTable(w io.Writer, img *image.Image, table []byte, at *uint64) error {
-	if sym, ok := img.SymbolNamed(tableSymbol); ok && at == nil {
+	if sym, ok := img.Symbols.Named(tableSymbol); ok && at == nil {
 		at = &sym.Addr
 	}
 	elf, err := os.ReadFile(img.Path)

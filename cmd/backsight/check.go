@@ -57,7 +57,7 @@ func sure(f *backsight.TableFinding) string {
 
 // nameAt is the symbol of an address with the distance from it, "" where none is known.
 func nameAt(img *image.Image, addr uint64) string {
-	sym, ok := img.SymbolAt(addr)
+	sym, ok := img.Symbols.At(addr)
 	if !ok {
 		return ""
 	}

@@ -70,7 +70,7 @@ func entry(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	defer img.Close()
-	s, ok := img.SymbolNamed("there")
+	s, ok := img.Symbols.Named("there")
 	if !ok {
 		t.Fatal("no symbol")
 	}

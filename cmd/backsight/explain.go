@@ -114,7 +114,7 @@ func (o *explainOptions) run(ctx context.Context, file, where string, stdout, st
 // instruction set, the function around it does.
 func place(img *image.Image, where string, bias uint64) (pc uint64, mode cpu.Mode, err error) {
 	name, plus, _ := strings.Cut(where, "+")
-	if s, ok := img.SymbolNamed(name); ok {
+	if s, ok := img.Symbols.Named(name); ok {
 		n := uint64(0)
 		if plus != "" {
 			n, err = strconv.ParseUint(plus, 0, 64)
@@ -132,10 +132,10 @@ func place(img *image.Image, where string, bias uint64) (pc uint64, mode cpu.Mod
 		return 0, 0, fmt.Errorf("PC %q is neither an address nor a symbol of %s", where, img.Path)
 	}
 	pc, mode = img.Arch.SplitCode(v - bias)
-	if s, ok := img.SymbolAt(pc); ok && mode == 0 {
+	if s, ok := img.Symbols.At(pc); ok && mode == 0 {
 		mode = s.Mode
 	}
-	if img.Code(pc) == nil {
+	if img.Segments.Code(pc) == nil {
 		return 0, 0, &failure{exitNone, fmt.Errorf("%s: no code at %#x", img.Path, v)}
 	}
 	return pc, mode, nil

@@ -54,7 +54,7 @@ func (o *tableOptions) export(ctx context.Context, stdout io.Writer, p *progress
 	defer closed()
 	rules, err := backsight.ListRules(ctx, img, o.sources...)
 	switch {
-	case img.Err() != nil || ctx.Err() != nil:
+	case img.Files.Err() != nil || ctx.Err() != nil:
 		return &failure{exitNone, err}
 	case err != nil:
 		return fmt.Errorf("--sources: %w", err)

@@ -78,7 +78,7 @@ func (o *tableOptions) run(stdout io.Writer, path string) error {
 	defer closed()
 	start := time.Now()
 	t, err := backsight.CompileTable(img, o.sources...)
-	if img.Err() != nil {
+	if img.Files.Err() != nil {
 		return &failure{exitNone, err}
 	}
 	if err != nil {
@@ -115,7 +115,7 @@ func describe(w io.Writer, img *image.Image, s backsight.TableStats, took time.D
 	if s.Functions > 0 && err == nil {
 		_, err = fmt.Fprintf(w, "bytes/function %.1f\n", float64(s.Bytes)/float64(s.Functions))
 	}
-	if sec, ok := img.Section(".eh_frame"); ok && len(sec.Data) > terminator && err == nil {
+	if sec, ok := img.Sections.Named(".eh_frame"); ok && len(sec.Data) > terminator && err == nil {
 		_, err = fmt.Fprintf(w, "percent of .eh_frame and .eh_frame_hdr %.1f\n",
 			100*float64(s.Bytes)/float64(uint64(len(sec.Data))+img.Table(image.EHFrameHdr).Size))
 	}

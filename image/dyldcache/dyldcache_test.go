@@ -95,15 +95,15 @@ func TestChoose(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lo, _ := img.Bounds()
-		if s, ok := img.SymbolAt(tt.want + 0x1410); lo != tt.want+0x1000 || s.Name != "f" || !ok || img.Slices != 2 {
+		lo, _ := img.Segments.Bounds()
+		if s, ok := img.Symbols.At(tt.want + 0x1410); lo != tt.want+0x1000 || s.Name != "f" || !ok || img.Slices != 2 {
 			t.Errorf("%s %q: at %#x, %q, of %d", tt.name, tt.uuid, lo, s.Name, img.Slices)
 		}
 		name := "f"
 		if tt.want == cacheAt {
 			name = "g"
 		}
-		if s, _ := img.SymbolAt(tt.want + 0x1430); s.Name != name {
+		if s, _ := img.Symbols.At(tt.want + 0x1430); s.Name != name {
 			t.Errorf("%s: a local symbol is %q", tt.name, s.Name)
 		}
 		if err := img.Close(); err != nil {
@@ -131,10 +131,10 @@ func FuzzCache(f *testing.F) {
 		opt := options()
 		opt.BuildID = []byte("none")
 		if img, err := image.Parse("fuzz", data, []image.Format{Format()}, opt); err == nil {
-			img.SymbolAt(cacheAt)
+			img.Symbols.At(cacheAt)
 		}
 		if img, err := image.Parse("fuzz", data, []image.Format{Format()}, options()); err == nil {
-			img.SymbolAt(cacheAt + 0x1400)
+			img.Symbols.At(cacheAt + 0x1400)
 		}
 	})
 }

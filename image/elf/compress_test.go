@@ -80,7 +80,7 @@ func TestCompressedSections(t *testing.T) {
 		}
 		img := parse(t, e.bytes())
 		for _, name := range []string{".debug_info", ".debug_line", ".debug_frame"} {
-			if s, ok := img.Section(name); !ok || !bytes.Equal(s.Data, want) {
+			if s, ok := img.Sections.Named(name); !ok || !bytes.Equal(s.Data, want) {
 				t.Errorf("%s: %t, %d bytes", name, ok, len(s.Data))
 			}
 		}
@@ -124,7 +124,7 @@ func TestDamagedCompression(t *testing.T) {
 	img := parse(t, e.bytes())
 	before := allocated()
 	for name := range sections {
-		if s, ok := img.Section(name); ok {
+		if s, ok := img.Sections.Named(name); ok {
 			t.Errorf("%s: %d bytes", name, len(s.Data))
 		}
 	}
@@ -153,7 +153,7 @@ func TestOneStreamInManySections(t *testing.T) {
 	}
 	img, total := parse(t, e.bytes()), 0
 	for i := range 40 {
-		s, _ := img.Section(fmt.Sprintf(".debug_%d", i))
+		s, _ := img.Sections.Named(fmt.Sprintf(".debug_%d", i))
 		total += len(s.Data)
 	}
 	if most := expansionFloor + expansionPerByte*len(e.bytes()); total == 0 || total > most || total == 40*size {
@@ -222,7 +222,7 @@ func TestMiniDebugInfo(t *testing.T) {
 			e.symtab(".dynsym", ".dynstr", tsym{name: "public", value: 0x1020, size: 16, info: globalFunc, shndx: 1})...)
 		img := parse(t, e.bytes())
 		for addr, want := range map[uint64]string{0x1014: "hidden", 0x1024: "public"} {
-			if s, _ := img.SymbolAt(addr); s.Name != want {
+			if s, _ := img.Symbols.At(addr); s.Name != want {
 				t.Errorf("SymbolAt(%#x) = %q, want %q", addr, s.Name, want)
 			}
 		}

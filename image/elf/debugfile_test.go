@@ -77,15 +77,15 @@ func TestDebugFiles(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, ok := img.Loaded(".debug_info"); ok {
+			if _, ok := img.Sections.Loaded(".debug_info"); ok {
 				t.Error("a section of the debug file is said to be loaded")
 			}
-			s, _ := img.SymbolAt(0x1014)
-			info, ok := img.Section(".debug_info")
+			s, _ := img.Symbols.At(0x1014)
+			info, ok := img.Sections.Named(".debug_info")
 			if found := s.Name == "f" && ok && string(info.Data) == "info"; found != tt.found {
 				t.Errorf("symbol %q, .debug_info %q; want them: %t", s.Name, info.Data, tt.found)
 			}
-			if _, ok := img.Section(".eh_frame"); ok {
+			if _, ok := img.Sections.Named(".eh_frame"); ok {
 				t.Error("a loaded section came from the debug file")
 			}
 			if err := img.Close(); err != nil {
@@ -110,7 +110,7 @@ func TestDebugFileBelowRoot(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, _ := img.SymbolAt(0x1014); (s.Name == "f") != leads {
+		if s, _ := img.Symbols.At(0x1014); (s.Name == "f") != leads {
 			t.Errorf("symbol %q; the path leads to a file: %v", s.Name, leads)
 		}
 		if err := img.Close(); err != nil {

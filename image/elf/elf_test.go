@@ -60,7 +60,7 @@ func TestKernelAddresses(t *testing.T) {
 	} {
 		img := parse(t, e.bytes())
 		for i, s := range e.secs {
-			if !img.Executable(s.addr+4) || len(img.Code(s.addr+4)) != len(s.data)-4 {
+			if !img.Segments.Executable(s.addr+4) || len(img.Segments.Code(s.addr+4)) != len(s.data)-4 {
 				t.Errorf("%d: no code at %#x", i, s.addr+4)
 			}
 		}
@@ -70,7 +70,7 @@ func TestKernelAddresses(t *testing.T) {
 func TestNoProgramHeaders(t *testing.T) {
 	e := build{noSegments: true, secs: []sec{text(0x1000, 16), {name: ".comment", data: []byte("x")}}}
 	img := parse(t, e.bytes())
-	if len(img.Segments) != 1 || !img.Executable(0x1008) {
+	if len(img.Segments) != 1 || !img.Segments.Executable(0x1008) {
 		t.Errorf("segments = %+v", img.Segments)
 	}
 }
@@ -93,15 +93,15 @@ func TestProgramHeaderRanges(t *testing.T) {
 		t.Errorf("tables = %v, PHdr = %v", img.Tables, link.PHdr)
 	}
 	for name, want := range map[string]uint64{".dynamic": 0x3000, ".eh_frame_hdr": 0x4000, ".eh_frame": 0x5000} {
-		s, ok := img.Section(name)
+		s, ok := img.Sections.Named(name)
 		if !ok || s.Addr != want {
 			t.Errorf("%s = %+v, %t", name, s, ok)
 		}
 	}
-	if s, _ := img.Section(".eh_frame"); string(s.Data) != "eh_frame" || !s.NoEnd {
+	if s, _ := img.Sections.Named(".eh_frame"); string(s.Data) != "eh_frame" || !s.NoEnd {
 		t.Errorf(".eh_frame = %q, no end: %t", s.Data, s.NoEnd)
 	}
-	if _, ok := img.Section(".debug_info"); ok {
+	if _, ok := img.Sections.Named(".debug_info"); ok {
 		t.Error(".debug_info found")
 	}
 }
@@ -151,8 +151,8 @@ func TestDebugFileHasNoCode(t *testing.T) {
 		{name: ".debug_info", data: []byte("not code")},
 	}}
 	img := parse(t, e.bytes())
-	if img.Code(0x1000) != nil || !img.Executable(0x1000) {
-		t.Errorf("code = %q", img.Code(0x1000))
+	if img.Segments.Code(0x1000) != nil || !img.Segments.Executable(0x1000) {
+		t.Errorf("code = %q", img.Segments.Code(0x1000))
 	}
 }
 
@@ -232,7 +232,7 @@ func TestOpenAndClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if img.Path != path || len(img.Code(0x1000)) != 16 {
+	if img.Path != path || len(img.Segments.Code(0x1000)) != 16 {
 		t.Errorf("image = %+v", img.Header)
 	}
 	if err := img.Close(); err != nil {

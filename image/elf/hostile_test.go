@@ -15,12 +15,12 @@ import (
 
 // touch asks an image for everything that it can tell.
 func touch(img *image.Image) {
-	lo, hi := img.Bounds()
+	lo, hi := img.Segments.Bounds()
 	for _, addr := range []uint64{0, lo, lo + 1, lo/2 + hi/2, hi - 1, hi, ^uint64(0), img.Entry} {
-		img.SymbolAt(addr)
-		img.Bytes(addr)
-		img.Before(addr, 16)
-		img.Code(addr)
+		img.Symbols.At(addr)
+		img.Segments.Bytes(addr)
+		img.Segments.Before(addr, 16)
+		img.Segments.Code(addr)
 		img.Word(addr)
 		img.Import(addr)
 	}
@@ -28,8 +28,8 @@ func touch(img *image.Image) {
 		img.Import(importsGOT + addr)
 	}
 	n := 0
-	img.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
-		img.SymbolAt(addr)
+	img.Symbols.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
+		img.Symbols.At(addr)
 		n++
 		return n < 1000
 	})
@@ -37,10 +37,10 @@ func touch(img *image.Image) {
 		".text", ".eh_frame", ".eh_frame_hdr", ".ARM.exidx", ".dynamic", ".symtab", ".debug_info", ".debug_line",
 		".debug_frame", ".gnu_debuglink", ".gnu_debugdata", "",
 	} {
-		img.Section(name)
+		img.Sections.Named(name)
 	}
 	for _, name := range []string{"f", "", "\x00", "main"} {
-		img.SymbolNamed(name)
+		img.Symbols.Named(name)
 	}
 }
 
@@ -155,10 +155,10 @@ func TestUselessSectionHeaders(t *testing.T) {
 	data := everything(t, build{wide: true})
 	binary.LittleEndian.PutUint16(data[offShentsize:], 63)
 	img := parse(t, data)
-	if !img.Executable(0x1000) || string(img.BuildID) != "identity" {
+	if !img.Segments.Executable(0x1000) || string(img.BuildID) != "identity" {
 		t.Errorf("header = %+v", img.Header)
 	}
-	if _, ok := img.Section(".text"); ok {
+	if _, ok := img.Sections.Named(".text"); ok {
 		t.Error(".text found")
 	}
 }
@@ -173,7 +173,7 @@ func TestManySections(t *testing.T) {
 	le.PutUint32(data[f.sections.off+40:], uint32(f.sections.n-1))
 	le.PutUint16(data[offShnum:], 0)
 	le.PutUint16(data[offShstrndx:], shnXIndex)
-	if s, ok := parse(t, data).Section(".comment"); !ok || string(s.Data) != "here" {
+	if s, ok := parse(t, data).Sections.Named(".comment"); !ok || string(s.Data) != "here" {
 		t.Errorf(".comment = %q, %t", s.Data, ok)
 	}
 }
@@ -185,10 +185,10 @@ func TestStringTableWithoutEnd(t *testing.T) {
 		tables[1].data = str
 		e.secs = append([]sec{text(0x1000, 16)}, tables...)
 		img := parse(t, e.bytes())
-		if s, _ := img.SymbolAt(0x1000); s.Name != "" {
+		if s, _ := img.Symbols.At(0x1000); s.Name != "" {
 			t.Errorf("%d: name %q", i, s.Name)
 		}
-		if _, ok := img.SymbolNamed("f"); ok {
+		if _, ok := img.Symbols.Named("f"); ok {
 			t.Errorf("%d: f found", i)
 		}
 	}
@@ -204,7 +204,7 @@ func TestOverlappingSegments(t *testing.T) {
 		}
 		end = s.Addr + s.Size
 	}
-	if end != 0x1180 || !img.Executable(0x10ff) || img.Executable(0x1100) {
+	if end != 0x1180 || !img.Segments.Executable(0x10ff) || img.Segments.Executable(0x1100) {
 		t.Errorf("segments = %+v", img.Segments)
 	}
 }
@@ -227,7 +227,7 @@ func TestCostOfManySymbols(t *testing.T) {
 		}
 		img := withSymbols(t, build{wide: true}, list...)
 		for i := range uint64(n) {
-			img.SymbolAt(0x1000 + i)
+			img.Symbols.At(0x1000 + i)
 		}
 		if got := len(img.Container().(*container).index().starts); got > 2*n+1 {
 			t.Errorf("%s: %d intervals", name, got)
@@ -251,7 +251,7 @@ func TestAliasedSegments(t *testing.T) {
 		binary.LittleEndian.PutUint64(h[40:], 1<<16)
 	}
 	img := parse(t, data)
-	if n := img.LoadedBytes(); n == 0 || n > 2*uint64(len(data)) {
+	if n := img.Segments.LoadedBytes(); n == 0 || n > 2*uint64(len(data)) {
 		t.Errorf("%d bytes are loaded of %d", n, len(data))
 	}
 	if len(img.Issues) != 1 || !strings.Contains(img.Issues[0], "bytes loaded from the file; it and those behind it are not used") {
@@ -296,7 +296,7 @@ func FuzzParse(f *testing.F) {
 				t.Errorf("segment %#x: %d bytes of %#x", s.Addr, len(s.Data), s.Size)
 			}
 		}
-		if s, ok := img.SymbolAt(img.Entry); ok && len(s.Name) > maxName {
+		if s, ok := img.Symbols.At(img.Entry); ok && len(s.Name) > maxName {
 			t.Errorf("name of %d bytes", len(s.Name))
 		}
 	})
@@ -311,7 +311,7 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	s, _ := img.SymbolAt(0x401018)
+	s, _ := img.Symbols.At(0x401018)
 	fmt.Printf("%s+%#x\n", s.Name, 0x401018-s.Addr)
 	// Output: main+0x8
 }

@@ -66,7 +66,7 @@ func (c *container) findImports() (m imports) {
 	if !ok {
 		return m
 	}
-	syms, str := c.img.Bytes(d.symtab), c.img.Bytes(d.strtab)
+	syms, str := c.img.Segments.Bytes(d.symtab), c.img.Segments.Bytes(d.strtab)
 	m.syms = symtab{img: c.img, f: f, syms: syms, str: str[:bin.Limit(d.strsz, len(str))]}
 	m.got = newGlobalGOT(f, &d)
 	m.left = budget.New("imported words", slotsFloor, uint64(len(f.data))/bytesPerSlot)
@@ -90,7 +90,7 @@ func (c *container) relocated(m *imports, addr, size uint64, rela bool) {
 	if rela {
 		entry += f.layout.addr
 	}
-	data := c.img.Bytes(addr)
+	data := c.img.Segments.Bytes(addr)
 	r := bin.New(data[:bin.Limit(size, len(data))], f.big)
 	for uint64(r.Len()) >= entry {
 		offset := f.word(&r)

@@ -82,17 +82,17 @@ func TestLink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, ok := img.SymbolAt(base + 5); !ok || s.Name != "f" || s.Addr != base {
+	if s, ok := img.Symbols.At(base + 5); !ok || s.Name != "f" || s.Addr != base {
 		t.Errorf("at the base: %+v", s)
 	}
 	if got, _ := img.Uint(base+1, 4); int32(got) != extern-base-5 {
 		t.Errorf("call of %#x", got)
 	}
-	data, _ := img.Section(".data")
+	data, _ := img.Sections.Named(".data")
 	if got, _ := img.Uint(data.Addr, 8); got != base || data.Addr <= base {
 		t.Errorf(".data at %#x holds %#x, want %#x", data.Addr, got, uint64(base))
 	}
-	if s, ok := img.SymbolNamed("init"); !ok || s.Addr <= data.Addr {
+	if s, ok := img.Symbols.Named("init"); !ok || s.Addr <= data.Addr {
 		t.Errorf("init: %+v", s)
 	}
 }
@@ -108,10 +108,10 @@ func TestLinkSections(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, ok := img.SymbolNamed("f"); !ok || s.Addr != 0x5000 {
+	if s, ok := img.Symbols.Named("f"); !ok || s.Addr != 0x5000 {
 		t.Errorf("f: %+v", s)
 	}
-	if call, _ := img.Uint(0x5001, 4); img.Executable(0x5005 + call) {
+	if call, _ := img.Uint(0x5001, 4); img.Segments.Executable(0x5005 + call) {
 		t.Errorf("an unresolved call goes to code at %#x", 0x5005+call)
 	}
 	if _, err := Link("m.ko", linked, Placement{}); err == nil {
@@ -149,7 +149,7 @@ func TestLinkTwoTables(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, ok := img.SymbolNamed("f"); !ok || s.Addr != base {
+	if s, ok := img.Symbols.Named("f"); !ok || s.Addr != base {
 		t.Errorf("f: %+v, want %#x", s, uint64(base))
 	}
 }

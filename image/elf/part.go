@@ -27,7 +27,7 @@ type stream struct {
 	ended bool // z has no more
 }
 
-// SectionPart is image.Image.SectionPart. The first step backwards in a stream has the
+// SectionPart is what image.Sections.Part asks. The first step backwards in a stream has the
 // whole section decompressed.
 func (c *container) SectionPart(name string, off, n uint64) []byte {
 	s := c.stream(name)
@@ -37,13 +37,13 @@ func (c *container) SectionPart(name string, off, n uint64) []byte {
 		s.z, s.data = nil, nil
 	}
 	if s.z == nil {
-		whole, _ := c.img.Section(name)
+		whole, _ := c.img.Sections.Named(name)
 		return whole.Part(off, n)
 	}
 	return s.part(off, n)
 }
 
-// SectionSize is image.Image.SectionSize.
+// SectionSize is what image.Sections.Size asks.
 func (c *container) SectionSize(name string) uint64 {
 	if n := c.main.sectionSize(name); n > 0 {
 		return n

@@ -31,7 +31,7 @@ func TestSectionPart(t *testing.T) {
 			{100, 50}, {0, size}, {size - 8, 8},
 		} {
 			lo := min(p.off, size)
-			if got := img.SectionPart(name, p.off, p.n); !bytes.Equal(got, want[lo:lo+min(p.n, size-lo)]) {
+			if got := img.Sections.Part(name, p.off, p.n); !bytes.Equal(got, want[lo:lo+min(p.n, size-lo)]) {
 				t.Errorf("%s: %d bytes at %#x, want %d", name, len(got), p.off, p.n)
 			}
 		}
@@ -50,11 +50,11 @@ func TestDamagedPart(t *testing.T) {
 		{name: ".debug_chdr", flags: shfCompressed, data: []byte{1, 0, 0}},
 	}
 	img := parse(t, e.bytes())
-	if got := img.SectionPart(".debug_cut", 16, 10_000); len(got) < 1000 || !bytes.HasPrefix(want[16:], got) {
+	if got := img.Sections.Part(".debug_cut", 16, 10_000); len(got) < 1000 || !bytes.HasPrefix(want[16:], got) {
 		t.Errorf("%d bytes of a stream that is cut", len(got))
 	}
 	for _, name := range []string{".debug_cut", ".debug_huge", ".debug_chdr", ".debug_none"} {
-		if got := img.SectionPart(name, 9_990, 10); len(got) != 0 {
+		if got := img.Sections.Part(name, 9_990, 10); len(got) != 0 {
 			t.Errorf("%s: %d bytes", name, len(got))
 		}
 	}
@@ -72,7 +72,7 @@ func TestCostOfLargePart(t *testing.T) {
 	e.secs = []sec{text(0x1000, 16), {name: ".debug_info", flags: shfCompressed, data: e.chdr(elfcompressZlib, uint64(len(want)), deflate(want))}}
 	img := parse(t, e.bytes())
 	meter.Allocations(t, 4*len(want)/meter.PerByte, func() {
-		if got := img.SectionPart(".debug_info", 0, uint64(len(want))); !bytes.Equal(got, want) {
+		if got := img.Sections.Part(".debug_info", 0, uint64(len(want))); !bytes.Equal(got, want) {
 			t.Errorf("%d bytes of %d", len(got), len(want))
 		}
 	})
@@ -103,10 +103,10 @@ func TestMappedPart(t *testing.T) {
 		}
 		defer img.Close()
 		for _, name := range []string{fmt.Sprint(".debug_", elfcompressZlib), fmt.Sprint(".debug_", elfcompressZstd)} {
-			if got := img.SectionPart(name, size-100, 100); !bytes.Equal(got, want[size-100:]) {
+			if got := img.Sections.Part(name, size-100, 100); !bytes.Equal(got, want[size-100:]) {
 				t.Errorf("%s: the end: %d bytes, or others", name, len(got))
 			}
-			if s, ok := img.Section(name); !ok || !bytes.Equal(s.Data, want) {
+			if s, ok := img.Sections.Named(name); !ok || !bytes.Equal(s.Data, want) {
 				t.Errorf("%s: %d bytes, or others", name, len(s.Data))
 			}
 		}

@@ -72,12 +72,12 @@ func TestSymbolsEqualNM(t *testing.T) {
 		}
 		names := nm(t, path, mode)
 		seen := 0
-		img.Functions(func(addr uint64, _ cpu.Mode, size uint64) bool {
+		img.Symbols.Functions(func(addr uint64, _ cpu.Mode, size uint64) bool {
 			seen++
 			if len(names[addr]) == 0 {
 				return true // nameless: a linker's stub
 			}
-			s, ok := img.SymbolAt(addr)
+			s, ok := img.Symbols.At(addr)
 			if !ok || s.Addr != addr {
 				t.Errorf("%s: SymbolAt(%#x) = %+v, %t", path, addr, s, ok)
 			}
@@ -93,7 +93,7 @@ func TestSymbolsEqualNM(t *testing.T) {
 			if !named(names, name) {
 				continue
 			}
-			if s, ok := img.SymbolNamed(name); !ok || !slices.Contains(names[s.Addr], name) {
+			if s, ok := img.Symbols.Named(name); !ok || !slices.Contains(names[s.Addr], name) {
 				t.Errorf("%s: SymbolNamed(%s) = %+v, %t", path, name, s, ok)
 			}
 		}
@@ -116,7 +116,7 @@ func TestModes(t *testing.T) {
 		"modes/a32.elf": 0, "modes/t32.elf": 1, "modes/mips16.elf": 1, "modes/micromips.elf": 1,
 		"mips-deref/modules/usr/bin/netd": 0, "x86_64-threads/modules/usr/bin/server": 0,
 	} {
-		if s, ok := openReal(t, recorded.Testdata(t, name)).SymbolNamed("main"); !ok || s.Mode != want || s.Addr&1 != 0 {
+		if s, ok := openReal(t, recorded.Testdata(t, name)).Symbols.Named("main"); !ok || s.Mode != want || s.Addr&1 != 0 {
 			t.Errorf("%s: main = %+v, want mode %d", name, s, want)
 		}
 	}
@@ -126,16 +126,16 @@ func TestModes(t *testing.T) {
 func TestNaked(t *testing.T) {
 	for _, path := range recorded.Programs(t, "*/*", "naked") {
 		img := openReal(t, path)
-		img.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
+		img.Symbols.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
 			t.Errorf("%s: function at %#x", path, addr)
 			return false
 		})
 		for _, name := range []string{".symtab", ".eh_frame", ".eh_frame_hdr", ".ARM.exidx", ".debug_frame", ".debug_info"} {
-			if s, ok := img.Section(name); ok && len(bytes.Trim(s.Data, "\x00")) > 0 {
+			if s, ok := img.Sections.Named(name); ok && len(bytes.Trim(s.Data, "\x00")) > 0 {
 				t.Errorf("%s has %s", path, name)
 			}
 		}
-		if !img.Executable(img.Entry &^ 1) {
+		if !img.Segments.Executable(img.Entry &^ 1) {
 			t.Errorf("%s: entry %#x is not code", path, img.Entry)
 		}
 	}
@@ -198,8 +198,8 @@ func BenchmarkFirstSymbol(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		s, ok := img.SymbolNamed("LLVMGetUndef")
-		if at, found := img.SymbolAt(s.Addr + 4); !ok || !found || at.Addr != s.Addr {
+		s, ok := img.Symbols.Named("LLVMGetUndef")
+		if at, found := img.Symbols.At(s.Addr + 4); !ok || !found || at.Addr != s.Addr {
 			b.Fatalf("%+v, %t; %+v, %t", s, ok, at, found)
 		}
 		img.Close()
@@ -208,9 +208,9 @@ func BenchmarkFirstSymbol(b *testing.B) {
 
 func BenchmarkSymbolAt(b *testing.B) {
 	img := openReal(b, libLLVM(b))
-	s, _ := img.SymbolNamed("LLVMGetUndef")
+	s, _ := img.Symbols.Named("LLVMGetUndef")
 	b.ReportAllocs()
 	for b.Loop() {
-		img.SymbolAt(s.Addr + 4)
+		img.Symbols.At(s.Addr + 4)
 	}
 }

@@ -28,7 +28,7 @@ func (c *container) Rebased(yield func(value uint64) bool) bool {
 	if !ok || !c.img.Relocatable {
 		return false
 	}
-	w := rebased{c: c, yield: yield, words: budget.New("relocated words", 0, c.img.LoadedBytes()/f.layout.addr)}
+	w := rebased{c: c, yield: yield, words: budget.New("relocated words", 0, c.img.Segments.LoadedBytes()/f.layout.addr)}
 	w.table(d.rel, d.relsz, false)
 	w.table(d.rela, d.relasz, true)
 	w.table(d.jmprel, d.pltrelsz, d.pltrel == dtRela)
@@ -64,7 +64,7 @@ func (w *rebased) reader(addr, size uint64) bin.Reader {
 	if size == 0 {
 		return bin.New(nil, w.c.main.big)
 	}
-	data := w.c.img.Bytes(addr)
+	data := w.c.img.Segments.Bytes(addr)
 	return bin.New(data[:bin.Limit(size, len(data))], w.c.main.big)
 }
 
@@ -103,7 +103,7 @@ func (w *rebased) localGOT(d *dynamic) {
 		return
 	}
 	w.some = true
-	r := w.reader(d.pltgot, min(d.mipsLocalGotno, w.c.img.LoadedBytes())*f.layout.addr)
+	r := w.reader(d.pltgot, min(d.mipsLocalGotno, w.c.img.Segments.LoadedBytes())*f.layout.addr)
 	for range 2 {
 		f.word(&r)
 	}

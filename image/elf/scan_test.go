@@ -20,11 +20,11 @@ func TestScanFindsWhatTheIndexFinds(t *testing.T) {
 		}
 		indexed := withSymbols(t, build{}, list...)
 		for range maxScans {
-			indexed.SymbolAt(0)
+			indexed.Symbols.At(0)
 		}
 		for addr := uint64(0xff8); addr < 0x1108; addr += 4 {
-			got, found := withSymbols(t, build{}, list...).SymbolAt(addr)
-			if want, ok := indexed.SymbolAt(addr); got != want || found != ok {
+			got, found := withSymbols(t, build{}, list...).Symbols.At(addr)
+			if want, ok := indexed.Symbols.At(addr); got != want || found != ok {
 				t.Fatalf("seed %d, %#x: %+v, %v by a scan; %+v, %v by the index, of\n%+v", seed, addr, got, found, want, ok, list)
 			}
 		}

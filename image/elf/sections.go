@@ -119,7 +119,7 @@ func impliedSection(c *container, name string) (image.Section, bool) {
 	case ".dynamic":
 		r = c.link.Dynamic
 	}
-	data := c.img.Bytes(r.Addr)
+	data := c.img.Segments.Bytes(r.Addr)
 	if r.Size == 0 || len(data) == 0 {
 		return image.Section{}, false
 	}
@@ -131,7 +131,7 @@ func impliedSection(c *container, name string) (image.Section, bool) {
 // it reaches to the end of the segment, or to the index where that comes behind.
 func (c *container) ehFrame() image.Range {
 	hdr := c.img.Table(image.EHFrameHdr)
-	r := bin.New(c.img.Bytes(hdr.Addr), c.main.big)
+	r := bin.New(c.img.Segments.Bytes(hdr.Addr), c.main.big)
 	version, enc := r.U8(), r.U8()
 	r.Skip(2)
 	addr, ok := ehPointer(&r, enc, hdr.Addr, c.main.layout.addr)
@@ -141,7 +141,7 @@ func (c *container) ehFrame() image.Range {
 	if !c.main.wide {
 		addr &= 0xffff_ffff
 	}
-	size := uint64(len(c.img.Bytes(addr)))
+	size := uint64(len(c.img.Segments.Bytes(addr)))
 	if addr < hdr.Addr && hdr.Addr-addr < size {
 		size = hdr.Addr - addr
 	}

@@ -46,7 +46,7 @@ func TestSupplement(t *testing.T) {
 			}
 			defer img.Close()
 			for range 2 {
-				section, ok := img.Supplement()
+				section, ok := img.Debug.Supplement()
 				if ok != c.found || ok && string(section(".debug_info")) != "shared" {
 					t.Errorf("found: %v, want %v", ok, c.found)
 				}

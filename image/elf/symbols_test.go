@@ -103,7 +103,7 @@ func TestSymbolAt(t *testing.T) {
 	} {
 		img := withSymbols(t, build{wide: true}, tt.syms...)
 		for _, q := range tt.ask {
-			if s, ok := img.SymbolAt(q.addr); s.Name != q.want || ok != (q.want != "") {
+			if s, ok := img.Symbols.At(q.addr); s.Name != q.want || ok != (q.want != "") {
 				t.Errorf("%s: SymbolAt(%#x) = %q, want %q", tt.name, q.addr, s.Name, q.want)
 			}
 		}
@@ -130,8 +130,8 @@ func TestModeOfSymbols(t *testing.T) {
 	} {
 		tt.sym.name, tt.sym.size, tt.sym.shndx = "f", 16, 1
 		img := withSymbols(t, tt.e, tt.sym)
-		at, _ := img.SymbolAt(tt.addr + 4)
-		named, _ := img.SymbolNamed("f")
+		at, _ := img.Symbols.At(tt.addr + 4)
+		named, _ := img.Symbols.Named("f")
 		want := image.Symbol{Name: "f", Addr: tt.addr, Mode: tt.mode, Size: 16}
 		if at != want || named != want {
 			t.Errorf("%s: %+v and %+v, want %+v", tt.name, at, named, want)
@@ -152,7 +152,7 @@ func TestSymbolNamed(t *testing.T) {
 	)
 	for round := range 3 { // the first answers come without the index
 		for name, want := range map[string]uint64{"both": 0x1020, "var": 0x2001, "extern": 0, "tls": 0, "bot": 0, "bothx": 0, "": 0, "copy": 0x1060, "cop": 0} {
-			if s, ok := img.SymbolNamed(name); s.Addr != want || ok != (want != 0) {
+			if s, ok := img.Symbols.Named(name); s.Addr != want || ok != (want != 0) {
 				t.Errorf("round %d: SymbolNamed(%q) = %+v, %t", round, name, s, ok)
 			}
 		}
@@ -175,7 +175,7 @@ func TestFunctions(t *testing.T) {
 	} {
 		img := withSymbols(t, build{machine: machine}, syms...)
 		var got []uint64
-		img.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
+		img.Symbols.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
 			got = append(got, addr)
 			return true
 		})
@@ -183,7 +183,7 @@ func TestFunctions(t *testing.T) {
 			t.Errorf("machine %d: Functions = %#x, want %#x", machine, got, want)
 		}
 		n := 0
-		img.Functions(func(uint64, cpu.Mode, uint64) bool { n++; return false })
+		img.Symbols.Functions(func(uint64, cpu.Mode, uint64) bool { n++; return false })
 		if n != 1 {
 			t.Errorf("yield was called %d times after it returned false", n-1)
 		}
@@ -224,7 +224,7 @@ func TestDynamicSymbols(t *testing.T) {
 		e.phdrs = []ph{{ptDynamic, "dynamic"}}
 		img := parse(t, e.bytes())
 		for addr, want := range map[uint64]string{0x1004: "f", 0x1014: "g", 0x1024: ""} {
-			if s, _ := img.SymbolAt(addr); s.Name != want {
+			if s, _ := img.Symbols.At(addr); s.Name != want {
 				t.Errorf("%s: SymbolAt(%#x) = %q, want %q", tt.name, addr, s.Name, want)
 			}
 		}
@@ -233,11 +233,11 @@ func TestDynamicSymbols(t *testing.T) {
 
 func TestSymbolAtAllocatesTheNameOnly(t *testing.T) {
 	img := withSymbols(t, build{}, tsym{name: "a_function", value: 0x1000, size: 16, info: globalFunc, shndx: 1})
-	img.SymbolAt(0x1000)
-	if n := testing.AllocsPerRun(100, func() { img.SymbolAt(0x1008) }); n > 1 {
+	img.Symbols.At(0x1000)
+	if n := testing.AllocsPerRun(100, func() { img.Symbols.At(0x1008) }); n > 1 {
 		t.Errorf("SymbolAt allocates %v times", n)
 	}
-	if n := testing.AllocsPerRun(100, func() { img.SymbolAt(0x1080) }); n > 0 {
+	if n := testing.AllocsPerRun(100, func() { img.Symbols.At(0x1080) }); n > 0 {
 		t.Errorf("a miss allocates %v times", n)
 	}
 }

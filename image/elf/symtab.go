@@ -104,7 +104,7 @@ func (t *symtab) hasName(s *sym) bool {
 // no section is told, segment. Absolute symbols lie nowhere.
 func (t *symtab) inCode(s *sym) bool {
 	if t.f.sections.n == 0 || s.shndx == shnXIndex {
-		return t.img.Executable(s.value)
+		return t.img.Segments.Executable(s.value)
 	}
 	return int(s.shndx) < t.f.sections.n && s.shndx < shnLoReserve && t.f.sections.at(int(s.shndx)).flags&shfExecinstr != 0
 }

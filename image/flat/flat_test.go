@@ -22,7 +22,7 @@ func TestOpen(t *testing.T) {
 	if w, ok := img.Word(0); !ok || w != 0x20001000 {
 		t.Errorf("first word %#x, %t", w, ok)
 	}
-	if _, ok := img.SymbolAt(0); ok {
+	if _, ok := img.Symbols.At(0); ok {
 		t.Error("a symbol in raw firmware")
 	}
 	if err := img.Close(); err != nil {

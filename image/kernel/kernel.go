@@ -142,7 +142,7 @@ func (p *payload) elf(f *image.File, opt image.Options) (*image.Image, error) {
 	if err != nil {
 		return nil, err
 	}
-	if img.HasFunctions() {
+	if img.Symbols.HasFunctions() {
 		return p.keep(img, f), nil
 	}
 	table, err := kallsyms.Find(p.data, img.Arch.AddrSize)

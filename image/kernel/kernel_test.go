@@ -98,11 +98,11 @@ func TestOpen(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if lo, _ := img.Bounds(); lo != c.code.Link || len(img.Issues) > 0 {
+			if lo, _ := img.Segments.Bounds(); lo != c.code.Link || len(img.Issues) > 0 {
 				t.Errorf("linked at %#x, want %#x; %v", lo, c.code.Link, img.Issues)
 			}
 			at := c.code.Symbols()[123].Addr
-			if s, ok := img.SymbolAt(at + 8); !ok || s.Name != "function123" || s.Addr != at || !img.Executable(at) {
+			if s, ok := img.Symbols.At(at + 8); !ok || s.Name != "function123" || s.Addr != at || !img.Segments.Executable(at) {
 				t.Errorf("at %#x: %+v", at, s)
 			}
 			if b := Banner(img); b != kernels.Banner || Release(b) != "6.1.0-synth" {
@@ -125,7 +125,7 @@ func TestRelocatable(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s, ok := img.SymbolNamed("function7"); !ok || s.Addr != c.Symbols()[7].Addr {
+	if s, ok := img.Symbols.Named("function7"); !ok || s.Addr != c.Symbols()[7].Addr {
 		t.Errorf("function7 at %#x, want %#x; %v", s.Addr, c.Symbols()[7].Addr, img.Issues)
 	}
 }
@@ -155,7 +155,7 @@ func FuzzOpen(f *testing.F) {
 		if err != nil {
 			return
 		}
-		img.SymbolAt(0x80100000)
+		img.Symbols.At(0x80100000)
 		Banner(img)
 	})
 }

@@ -82,7 +82,7 @@ func (c *container) tables() tables {
 // SymbolAt implements image.Container. Symbols have no sizes: one reaches to the next, to where
 // the linker says that another function starts, and to the end of its section.
 func (c *container) SymbolAt(addr uint64) (image.Symbol, bool) {
-	if !c.img.Executable(addr) {
+	if !c.img.Segments.Executable(addr) {
 		return image.Symbol{}, false
 	}
 	t := c.tables()

@@ -80,7 +80,7 @@ func (m *debugMap) at(addr uint64) *mappedFunction {
 	return &m.functions[i]
 }
 
-// Object implements what image.Image.Object asks.
+// Object implements what image.DebugInfo.Object asks.
 func (c *container) Object(addr uint64) (img *image.Image, at uint64, err error) {
 	if c.opt.NoDebugFiles || c.dsymFile() != nil {
 		return nil, 0, nil
@@ -99,7 +99,7 @@ func (c *container) Object(addr uint64) (img *image.Image, at uint64, err error)
 	theirs := o.file.symbols()
 	name := own.name(&nlist{name: f.name})
 	s, ok := theirs.named(name)
-	if !ok || !sameCode(c.img.Code(f.addr), f.size, o, &s) {
+	if !ok || !sameCode(c.img.Segments.Code(f.addr), f.size, o, &s) {
 		return nil, 0, o.in.Errorf(0, "not the object file that %s was linked from: the code of %s differs", c.main.path, name)
 	}
 	return o.img, s.value + (addr - f.addr), nil

@@ -28,19 +28,19 @@ func TestDebugMap(t *testing.T) {
 	}
 	img := open()
 	for _, name := range []string{"finish", "busy"} {
-		s, ok := img.SymbolNamed(name)
-		obj, at, err := img.Object(s.Addr + 4)
+		s, ok := img.Symbols.Named(name)
+		obj, at, err := img.Debug.Object(s.Addr + 4)
 		if !ok || obj == nil || err != nil {
 			t.Fatal(name, err)
 		}
-		if theirs, _ := obj.SymbolNamed(name); at != theirs.Addr+4 {
+		if theirs, _ := obj.Symbols.Named(name); at != theirs.Addr+4 {
 			t.Errorf("%s+4 is at %#x of the object file, which has it at %#x", name, at, theirs.Addr)
 		}
-		if _, ok := obj.Section(".debug_info"); !ok {
+		if _, ok := obj.Sections.Named(".debug_info"); !ok {
 			t.Errorf("the object file of %s has no DWARF", name)
 		}
 	}
-	if obj, _, err := img.Object(0x1000); obj != nil || err != nil {
+	if obj, _, err := img.Debug.Object(0x1000); obj != nil || err != nil {
 		t.Errorf("an address outside of all functions: %v", err)
 	}
 
@@ -48,15 +48,15 @@ func TestDebugMap(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, _ := img.SymbolNamed("finish")
-	code := img.Code(s.Addr)[:8]
+	s, _ := img.Symbols.Named("finish")
+	code := img.Segments.Code(s.Addr)[:8]
 	i := bytes.Index(data, code)
 	data[i+4]++
 	opt.DebugDirs = []string{t.TempDir()}
 	if err := os.WriteFile(filepath.Join(opt.DebugDirs[0], "parser.o"), data, 0o666); err != nil {
 		t.Fatal(err)
 	}
-	if obj, _, err := open().Object(s.Addr); obj != nil || err == nil || !strings.Contains(err.Error(), "the code of finish differs") {
+	if obj, _, err := open().Debug.Object(s.Addr); obj != nil || err == nil || !strings.Contains(err.Error(), "the code of finish differs") {
 		t.Errorf("a changed object file: %v", err)
 	}
 }

@@ -26,18 +26,18 @@ func FuzzMachO(f *testing.F) {
 			return
 		}
 		defer img.Close()
-		img.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
-			img.SymbolAt(addr)
+		img.Symbols.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
+			img.Symbols.At(addr)
 			return addr%7 != 0
 		})
-		img.FunctionStarts(func(uint64, cpu.Mode) bool { return true })
+		img.Symbols.FunctionStarts(func(uint64, cpu.Mode) bool { return true })
 		img.Rebased(func(uint64) bool { return true })
-		img.SymbolNamed("main")
+		img.Symbols.Named("main")
 		for _, s := range img.Segments {
 			img.Import(s.Addr)
 			img.Import(s.Addr + 8)
 		}
-		img.Section(".eh_frame")
-		img.Section(".debug_info")
+		img.Sections.Named(".eh_frame")
+		img.Sections.Named(".debug_info")
 	})
 }

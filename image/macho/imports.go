@@ -17,7 +17,7 @@ func (c *container) Import(addr uint64) (string, bool) {
 		fixups := f.chained()
 		return fixups.bindAt(addr)
 	}
-	name, ok := c.binds.of(c.main, c.img.LoadedBytes())[addr]
+	name, ok := c.binds.of(c.main, c.img.Segments.LoadedBytes())[addr]
 	return name, ok
 }
 

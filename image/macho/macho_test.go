@@ -48,15 +48,15 @@ func TestSegments(t *testing.T) {
 		machofile.Base: false, machofile.TextAt - 1: false, machofile.TextAt: true, machofile.TextAt + 0x2f: true, machofile.TextAt + 0x30: false, machofile.TextAt + 0x37: false,
 		machofile.TextAt + 0x38: true, machofile.TextAt + 0x3f: true, machofile.TextAt + 0x40: false, machofile.DataAt: false, 0x1000: false,
 	} {
-		if img.Executable(addr) != exec {
+		if img.Segments.Executable(addr) != exec {
 			t.Errorf("%#x executable: %t", addr, !exec)
 		}
 	}
-	if lo, _ := img.Bounds(); lo != machofile.Base {
+	if lo, _ := img.Segments.Bounds(); lo != machofile.Base {
 		t.Errorf("the image begins at %#x", lo)
 	}
-	if len(img.Bytes(machofile.TextAt)) != 0x30 || img.Entry != machofile.TextAt+4 || !bytes.Equal(img.BuildID, bytes.Repeat([]byte{7}, 16)) {
-		t.Errorf("%d bytes of code, entry %#x, UUID %x", len(img.Bytes(machofile.TextAt)), img.Entry, img.BuildID)
+	if len(img.Segments.Bytes(machofile.TextAt)) != 0x30 || img.Entry != machofile.TextAt+4 || !bytes.Equal(img.BuildID, bytes.Repeat([]byte{7}, 16)) {
+		t.Errorf("%d bytes of code, entry %#x, UUID %x", len(img.Segments.Bytes(machofile.TextAt)), img.Entry, img.BuildID)
 	}
 	if r := img.Table(image.CompactUnwind); r.Addr != machofile.TextAt+0x40 || r.Size != 8 {
 		t.Errorf("__unwind_info is %+v", r)
@@ -67,7 +67,7 @@ func TestSegments(t *testing.T) {
 // executable that the segment says is.
 func TestNoInstructionSections(t *testing.T) {
 	b := machofile.File{Text: []machofile.Section{{Name: "", Data: make([]byte, 0x20)}}}
-	if img := parse(t, b.Bytes()); !img.Executable(machofile.TextAt) || !img.Executable(machofile.Base) {
+	if img := parse(t, b.Bytes()); !img.Segments.Executable(machofile.TextAt) || !img.Segments.Executable(machofile.Base) {
 		t.Error("the text is not executable")
 	}
 }
@@ -76,8 +76,8 @@ func TestNoInstructionSections(t *testing.T) {
 func TestEncrypted(t *testing.T) {
 	b := machofile.File{Text: []machofile.Section{machofile.Code("__text", 0x20)}, Extra: machofile.Command(lcEncryptionInfo64, machofile.U32(machofile.Page, machofile.Page, 1, 0)), Count: 1}
 	img := parse(t, b.Bytes())
-	if len(img.Issues) != 1 || !strings.Contains(img.Issues[0], "encrypted") || img.Code(machofile.TextAt) != nil {
-		t.Errorf("issues %q, %d bytes of code", img.Issues, len(img.Code(machofile.TextAt)))
+	if len(img.Issues) != 1 || !strings.Contains(img.Issues[0], "encrypted") || img.Segments.Code(machofile.TextAt) != nil {
+		t.Errorf("issues %q, %d bytes of code", img.Issues, len(img.Segments.Code(machofile.TextAt)))
 	}
 }
 
@@ -98,19 +98,19 @@ func TestSymbols(t *testing.T) {
 			machofile.TextAt: "", machofile.TextAt + 0x10: "main", machofile.TextAt + 0x1f: "main", machofile.TextAt + 0x20: "_ZN1a1bEv", machofile.TextAt + 0x3f: "_ZN1a1bEv",
 			machofile.TextAt + 0x40: "", machofile.TextAt + 0x104: "", machofile.Base: "",
 		} {
-			if s, ok := img.SymbolAt(addr); s.Name != want || ok != (want != "") {
+			if s, ok := img.Symbols.At(addr); s.Name != want || ok != (want != "") {
 				t.Fatalf("%#x is %q", addr, s.Name)
 			}
 		}
 	}
-	if s, ok := img.SymbolNamed("main"); !ok || s.Addr != machofile.TextAt+0x10 {
+	if s, ok := img.Symbols.Named("main"); !ok || s.Addr != machofile.TextAt+0x10 {
 		t.Errorf("main is at %#x", s.Addr)
 	}
-	if _, ok := img.SymbolNamed("undefined"); ok {
+	if _, ok := img.Symbols.Named("undefined"); ok {
 		t.Error("an undefined symbol has an address")
 	}
 	var starts []uint64
-	img.FunctionStarts(func(addr uint64, _ cpu.Mode) bool { starts = append(starts, addr-machofile.TextAt); return true })
+	img.Symbols.FunctionStarts(func(addr uint64, _ cpu.Mode) bool { starts = append(starts, addr-machofile.TextAt); return true })
 	if len(starts) != 3 || starts[2] != 0x40 {
 		t.Errorf("functions start at %#x", starts)
 	}
@@ -125,18 +125,18 @@ func TestExports(t *testing.T) {
 	b := machofile.File{Text: []machofile.Section{machofile.Code("__text", 0x100)}, Linkedit: []machofile.Table{{Command: lcExportsTrie, Data: trie}}}
 	img := parse(t, b.Bytes())
 	for name, want := range map[string]uint64{"f": machofile.TextAt + 0x10, "gh": machofile.TextAt + 0x20, "g": 0} {
-		if s, ok := img.SymbolNamed(name); s.Addr != want || ok != (want != 0) {
+		if s, ok := img.Symbols.Named(name); s.Addr != want || ok != (want != 0) {
 			t.Errorf("%s is at %#x", name, s.Addr)
 		}
 	}
 	for range 2 * maxScans { // first by scans, then by the index
-		if s, _ := img.SymbolAt(machofile.TextAt + 0x14); s.Name != "f" || s.Addr != machofile.TextAt+0x10 {
+		if s, _ := img.Symbols.At(machofile.TextAt + 0x14); s.Name != "f" || s.Addr != machofile.TextAt+0x10 {
 			t.Fatalf("%+v", s)
 		}
 	}
 	cyclic := []byte{0, 1, 'a', 0, 0}
 	b.Linkedit[0].Data = cyclic
-	if _, ok := parse(t, b.Bytes()).SymbolNamed("a"); ok {
+	if _, ok := parse(t, b.Bytes()).Symbols.Named("a"); ok {
 		t.Error("a trie that leads back to its root exports something")
 	}
 }
@@ -193,7 +193,7 @@ func TestDsym(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s, _ := img.SymbolAt(machofile.TextAt + 4); s.Name != want {
+		if s, _ := img.Symbols.At(machofile.TextAt + 4); s.Name != want {
 			t.Errorf("with a dSYM of UUID %d the function is %q", uuid, s.Name)
 		}
 		if err := img.Close(); err != nil {

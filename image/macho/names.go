@@ -74,7 +74,7 @@ func (t *tables) functions(yield func(e entry, mode cpu.Mode) bool) {
 	}
 	for i := range t.exports {
 		addr, mode := t.img.Arch.SplitCode(t.exports[i].addr)
-		if t.img.Executable(addr) && !yield(entry{addr, uint32(i), exportsTable, exportsRank}, mode) {
+		if t.img.Segments.Executable(addr) && !yield(entry{addr, uint32(i), exportsTable, exportsRank}, mode) {
 			return
 		}
 	}
@@ -97,7 +97,7 @@ func (t *tables) nearest(addr uint64) (best entry, ok bool) {
 		}
 	}
 	for i := range t.exports {
-		if at, _ := t.img.Arch.SplitCode(t.exports[i].addr); at <= addr && at >= best.addr && t.img.Executable(at) {
+		if at, _ := t.img.Arch.SplitCode(t.exports[i].addr); at <= addr && at >= best.addr && t.img.Segments.Executable(at) {
 			take(entry{at, uint32(i), exportsTable, exportsRank})
 		}
 	}

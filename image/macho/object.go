@@ -49,7 +49,7 @@ func memberNamed(data []byte, name string) []byte {
 // is what an object file has at a symbol: all but what the linker filled in. File times do not
 // tell: they change when files are copied.
 func sameCode(linked []byte, size uint64, o *object, s *nlist) bool {
-	code := o.img.Code(s.value)
+	code := o.img.Segments.Code(s.value)
 	if size == 0 || uint64(len(linked)) < size || uint64(len(code)) < size {
 		return false
 	}

@@ -26,7 +26,7 @@ func (c *container) Rebased(yield func(value uint64) bool) bool {
 	if !c.img.Relocatable {
 		return false
 	}
-	w := rebased{f: f, word: c.img.Word, yield: yield, left: budget.New("rebased words", 0, 2*c.img.LoadedBytes()/f.addrSize())}
+	w := rebased{f: f, word: c.img.Word, yield: yield, left: budget.New("rebased words", 0, 2*c.img.Segments.LoadedBytes()/f.addrSize())}
 	if f.fixups.size != 0 {
 		fixups := f.chained()
 		fixups.each(w.chain)

@@ -64,7 +64,7 @@ func TestModules(t *testing.T) {
 		}
 		if m := modules[0]; tt.found {
 			const pc = base + machofile.TextAt - machofile.Base + 4
-			if s, _ := m.Image.SymbolAt(m.ToImage(pc)); s.Name != "f" {
+			if s, _ := m.Image.Symbols.At(m.ToImage(pc)); s.Name != "f" {
 				t.Errorf("%s: %q", what, s.Name)
 			}
 		}

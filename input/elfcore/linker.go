@@ -136,8 +136,8 @@ func (f *finder) linkerSymbol(exe *image.Image) (uint64, bool) {
 	if img == nil {
 		return 0, false
 	}
-	lo, _ := img.Bounds()
-	sym, ok := img.SymbolNamed("_r_debug")
+	lo, _ := img.Segments.Bounds()
+	sym, ok := img.Symbols.Named("_r_debug")
 	return base - lo&^0xfff + sym.Addr, ok
 }
 
@@ -184,7 +184,7 @@ func (f *finder) interpreter(name string) {
 		return
 	}
 	if img := f.binaries.find(name, nil); img != nil {
-		lo, _ := img.Bounds()
+		lo, _ := img.Segments.Bounds()
 		f.modules.add(name, img, base-lo&^0xfff)
 	}
 }

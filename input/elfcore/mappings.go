@@ -68,7 +68,7 @@ func (f *finder) addMapped(m *mapping, head *mappedELF, img *image.Image) bool {
 // Stripping changes neither; another build changes at least a segment's size.
 func (s *space) sameBuild(head *mappedELF, img *image.Image) bool {
 	phdr := elf.LinkInfoOf(img).PHdr
-	want := img.Bytes(phdr.Addr)
+	want := img.Segments.Bytes(phdr.Addr)
 	want = want[:min(uint64(len(want)), phdr.Size, maxMappedPhdr*56)]
 	if !head.found || len(want) == 0 {
 		return true

@@ -97,6 +97,6 @@ func (f *finder) vdso() {
 		f.found.capture(f.name, "%s: vDSO: %v", f.name, err)
 		return
 	}
-	lo, _ := img.Bounds()
+	lo, _ := img.Segments.Bounds()
 	f.modules.add("[vdso]", img, base-lo)
 }

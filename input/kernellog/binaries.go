@@ -63,7 +63,7 @@ func (k *kernelLog) release() string {
 func (k *kernelLog) bias(img *image.Image, b *binaries) uint64 {
 	f := &k.facts
 	if f.hasOffset {
-		if text, ok := img.SymbolNamed("_text"); ok && f.linked != 0 {
+		if text, ok := img.Symbols.Named("_text"); ok && f.linked != 0 {
 			return f.linked + f.offset - text.Addr
 		}
 		return f.offset
@@ -127,7 +127,7 @@ func (k *kernelLog) link(b *binaries, kernel *linux.Kernel, env *input.Env) {
 		if b.kernel == nil {
 			return 0, false
 		}
-		s, ok := b.kernel.Image.SymbolNamed(name)
+		s, ok := b.kernel.Image.Symbols.Named(name)
 		return b.kernel.ToTarget(s.Addr), ok
 	}
 	named := k.named()

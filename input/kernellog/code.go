@@ -62,7 +62,7 @@ func (b *binaries) compareCode(c *code, pc uint64) []target.Issue {
 			continue
 		}
 		data, at := c.bytes(b.arch.BigEndian)
-		image := m.Image.Bytes(m.ToImage(pc-uint64(at)) & b.arch.AddrMask())
+		image := m.Image.Segments.Bytes(m.ToImage(pc-uint64(at)) & b.arch.AddrMask())
 		same, all := 0, min(len(data), len(image))/c.size
 		for i := range all {
 			if string(data[i*c.size:(i+1)*c.size]) == string(image[i*c.size:(i+1)*c.size]) {

@@ -51,8 +51,8 @@ func (k *kernelLog) moved(img *image.Image) (distance uint64, ok bool) {
 // textOf is the kernel's code, between the symbols that linkers put around it, else what can be
 // executed first.
 func textOf(img *image.Image) target.Range {
-	lo, ok := img.SymbolNamed("_stext")
-	hi, ok2 := img.SymbolNamed("_etext")
+	lo, ok := img.Symbols.Named("_stext")
+	hi, ok2 := img.Symbols.Named("_etext")
 	if ok && ok2 && lo.Addr < hi.Addr {
 		return target.Range{Lo: lo.Addr, Hi: hi.Addr}
 	}
@@ -112,8 +112,8 @@ func (f *fitting) fits(distance uint64) (n int) {
 		if !f.text.Contains(at) {
 			continue
 		}
-		_, call := f.img.Arch.Decoder.CallBefore(f.img.Before(at, 16), at, mode)
-		if s, ok := f.img.SymbolAt(at); call || ok && s.Addr == at {
+		_, call := f.img.Arch.Decoder.CallBefore(f.img.Segments.Before(at, 16), at, mode)
+		if s, ok := f.img.Symbols.At(at); call || ok && s.Addr == at {
 			n++
 		} else {
 			n--

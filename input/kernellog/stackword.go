@@ -70,8 +70,8 @@ func (b *binaries) mayReturnTo(v uint64) bool {
 	pc, mode := b.arch.SplitCode(v)
 	if b.kernel != nil && b.kernel.Contains(pc) && b.arch.Decoder != nil {
 		at := b.kernel.ToImage(pc)
-		_, call := b.arch.Decoder.CallBefore(b.kernel.Image.Before(at, 16), at, mode)
-		return call && b.kernel.Image.Executable(at-1)
+		_, call := b.arch.Decoder.CallBefore(b.kernel.Image.Segments.Before(at, 16), at, mode)
+		return call && b.kernel.Image.Segments.Executable(at-1)
 	}
 	return b.lacksCode(pc)
 }

@@ -49,7 +49,7 @@ func (s *symbols) addressOf(img *image.Image, p *place) (addr uint64, ok bool) {
 }
 
 func (s *symbols) find(img *image.Image, p *place) symbolAt {
-	named, ok := img.SymbolNamed(p.symbol)
+	named, ok := img.Symbols.Named(p.symbol)
 	switch {
 	case !ok:
 		return symbolAt{}
@@ -61,12 +61,12 @@ func (s *symbols) find(img *image.Image, p *place) symbolAt {
 	s.scans++
 	var at symbolAt
 	last := named.Size != 0 && p.size > named.Size // no function begins where p says that named still goes on
-	img.Functions(func(addr uint64, _ cpu.Mode, size uint64) bool {
+	img.Symbols.Functions(func(addr uint64, _ cpu.Mode, size uint64) bool {
 		last = last && addr-named.Addr-named.Size >= p.size-named.Size
 		if !fits(&image.Symbol{Size: size}, p) {
 			return true
 		}
-		if other, found := img.SymbolAt(addr); found && other.Name == p.symbol && other.Addr == addr {
+		if other, found := img.Symbols.At(addr); found && other.Name == p.symbol && other.Addr == addr {
 			at = symbolAt{addr, true}
 		}
 		return !at.found

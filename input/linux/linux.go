@@ -49,7 +49,7 @@ func Find(files *input.Files, k Kernel) (img *image.Image, issues []target.Issue
 			issues = append(issues, target.Issue{Kind: target.IssueNotUsed, Subject: path, Text: path + ": " + why + "; not used"})
 			continue
 		}
-		if img.Err() == nil {
+		if img.Files.Err() == nil {
 			return k.named(files, img), more
 		}
 	}
@@ -117,7 +117,7 @@ func (k *Kernel) differs(img *image.Image) string {
 // named is img, with the names of a System.map where it has none of its own.
 func (k *Kernel) named(files *input.Files, img *image.Image) *image.Image {
 	img = files.Rename(img)
-	if img.HasFunctions() || k.Release == "" {
+	if img.Symbols.HasFunctions() || k.Release == "" {
 		return img
 	}
 	type key struct{ release string }

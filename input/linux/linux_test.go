@@ -76,7 +76,7 @@ func TestSystemMap(t *testing.T) {
 	if img == nil {
 		t.Fatal(issues)
 	}
-	if s, ok := img.SymbolAt(0x10104); !ok || s.Name != "second" {
+	if s, ok := img.Symbols.At(0x10104); !ok || s.Name != "second" {
 		t.Errorf("symbol %+v", s)
 	}
 }

@@ -131,7 +131,7 @@ func (k *Kernel) wrongModule(img *image.Image, m Module) string {
 		}
 		return ""
 	}
-	info, _ := img.Section(".modinfo")
+	info, _ := img.Sections.Named(".modinfo")
 	for _, s := range strings.Split(string(info.Data), "\x00") {
 		magic, ok := strings.CutPrefix(s, "vermagic=")
 		release, _, _ := strings.Cut(magic, " ")

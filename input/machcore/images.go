@@ -57,7 +57,7 @@ func (c *core) dyldList(known []located) (list []located) {
 		if err != nil || !macho.IdentityOf(img).Dyld {
 			continue
 		}
-		sym, ok := img.SymbolNamed("dyld_all_image_infos")
+		sym, ok := img.Symbols.Named("dyld_all_image_infos")
 		if !ok {
 			continue
 		}

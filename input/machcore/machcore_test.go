@@ -97,7 +97,7 @@ func TestCore(t *testing.T) {
 	if !ok || m.Name != "/usr/lib/x.dylib" || m.Bias != imageAt-linkedAt || !bytes.Equal(m.BuildID, bytes.Repeat([]byte{7}, 16)) {
 		t.Fatalf("%+v", m)
 	}
-	if !m.Image.Executable(linkedAt+0x100) || len(snap.Issues) != 0 {
+	if !m.Image.Segments.Executable(linkedAt+0x100) || len(snap.Issues) != 0 {
 		t.Errorf("issues %v", snap.Issues)
 	}
 	if _, ok := snap.Memory.Word(stackAt + 0x10); !ok {

@@ -42,7 +42,7 @@ func (c code) contains(pc uint64) bool {
 		return false
 	}
 	m, ok := c.snap.ModuleAt(pc)
-	return ok && m.Image != nil && m.Image.Executable(m.ToImage(pc))
+	return ok && m.Image != nil && m.Image.Segments.Executable(m.ToImage(pc))
 }
 
 // follows tells whether a call stands before a return address.

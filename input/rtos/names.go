@@ -61,7 +61,7 @@ func (n names) text(addr uint64) string {
 	buf := make([]byte, maxName)
 	read := n.mem.Read(addr, buf)
 	if m, ok := n.snap.ModuleAt(addr); read == 0 && ok && m.Image != nil {
-		read = copy(buf, m.Image.Bytes(m.ToImage(addr)))
+		read = copy(buf, m.Image.Segments.Bytes(m.ToImage(addr)))
 	}
 	for i, c := range buf[:read] {
 		switch {

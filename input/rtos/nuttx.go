@@ -42,8 +42,8 @@ func priorityNuttX(modules []*target.Module) (off uint16, ok bool) {
 		if module.Image == nil {
 			continue
 		}
-		if sym, has := module.Image.SymbolNamed("g_tcbinfo"); has {
-			if b := module.Image.Bytes(sym.Addr); len(b) >= third+2 {
+		if sym, has := module.Image.Symbols.Named("g_tcbinfo"); has {
+			if b := module.Image.Segments.Bytes(sym.Addr); len(b) >= third+2 {
 				return bin.Order(module.Image.Arch.BigEndian).U16(b[third:]), true
 			}
 		}

@@ -40,6 +40,6 @@ func (c code) begins(pc uint64) bool {
 	if !ok || m.Image == nil {
 		return false
 	}
-	sym, ok := m.Image.SymbolAt(m.ToImage(pc))
+	sym, ok := m.Image.Symbols.At(m.ToImage(pc))
 	return ok && sym.Addr == m.ToImage(pc)
 }

@@ -36,7 +36,7 @@ func (m *ram) variable(modules []*target.Module, symbol string, word uint64) (v 
 		if module.Image == nil {
 			continue
 		}
-		if sym, has := module.Image.SymbolNamed(symbol); has {
+		if sym, has := module.Image.Symbols.Named(symbol); has {
 			if v, ok = m.mem.Uint(module.ToTarget(sym.Addr)+word*m.word, int(m.word)); ok {
 				return v, true
 			}

@@ -23,7 +23,7 @@ type moduleSet struct {
 
 // stale tells whether a binary cannot be read any more: its file was cut short.
 func (m *moduleSet) stale() bool {
-	return slices.ContainsFunc(m.modules, func(m *target.Module) bool { return m.Image.Err() != nil })
+	return slices.ContainsFunc(m.modules, func(m *target.Module) bool { return m.Image.Files.Err() != nil })
 }
 
 // modules finds what a record and the user name.

@@ -52,7 +52,7 @@ func (d *dump) kernel(memory *target.Memory, files *input.Files) kernelImage {
 			s, _ := out.table.Named(name)
 			return s.Addr
 		case img != nil:
-			s, _ := img.SymbolNamed(name)
+			s, _ := img.Symbols.Named(name)
 			return (s.Addr + bias) & d.arch.AddrMask()
 		}
 		return 0
@@ -113,7 +113,7 @@ func (d *dump) file(k *kernelImage, files *input.Files, stext uint64) (img *imag
 	if img == nil {
 		return nil, 0
 	}
-	linked, ok := img.SymbolNamed("_stext")
+	linked, ok := img.Symbols.Named("_stext")
 	if !ok {
 		return nil, 0
 	}

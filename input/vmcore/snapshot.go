@@ -73,7 +73,7 @@ func hooks(kernel *target.Module) (at []uint64) {
 		"return_to_handler",                                                         // function_graph
 		"__kretprobe_trampoline", "kretprobe_trampoline", "arch_rethook_trampoline", // kretprobes: before Linux 5.16, since, with rethooks
 	} {
-		if s, ok := kernel.Image.SymbolNamed(name); ok {
+		if s, ok := kernel.Image.Symbols.Named(name); ok {
 			at = append(at, kernel.ToTarget(s.Addr))
 		}
 	}

@@ -45,7 +45,7 @@ func traces(t *testing.T, snap *target.Snapshot) (lines []string) {
 		for _, f := range b.Frames {
 			name := "?"
 			if f.Module != nil {
-				s, _ := f.Module.Image.SymbolAt(f.Module.ToImage(f.CallSite))
+				s, _ := f.Module.Image.Symbols.At(f.Module.ToImage(f.CallSite))
 				name = s.Name
 			}
 			line += " " + name

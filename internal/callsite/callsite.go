@@ -38,7 +38,7 @@ func Before(snap *target.Snapshot, ra uint64, mode cpu.Mode) (cpu.CallSite, Kind
 func BeforeIn(snap *target.Snapshot, m *target.Module, ra uint64, mode cpu.Mode) (cpu.CallSite, Kind) {
 	if m != nil && m.Image != nil && m.Image.Arch.Decoder != nil {
 		at := m.ToImage(ra) & m.Image.Arch.AddrMask()
-		text, ok := m.Image.Segment(at - 1)
+		text, ok := m.Image.Segments.At(at - 1)
 		if !ok || !hidden(text) {
 			return inImage(m, text, at, mode)
 		}

@@ -26,7 +26,7 @@ func OneBitAway(m *target.Module, text *image.Segment, at uint64, mode cpu.Mode)
 				continue
 			}
 			if bit >= nearBits {
-				code = m.Image.Peek(code)
+				code = m.Image.Files.Peek(code)
 			}
 			if call, ok := callIn(m, code, at^bit, mode); ok && !yield(at^bit, call) {
 				return

@@ -88,7 +88,7 @@ func Of(img *image.Image) *Table {
 
 func newTable(img *image.Image) *Table {
 	at := img.Table(image.CompactUnwind)
-	data := img.Bytes(at.Addr)
+	data := img.Segments.Bytes(at.Addr)
 	t := &Table{data: data[:bin.Limit(at.Size, len(data))], big: img.Arch.BigEndian, base: at.Base, mask: img.Arch.AddrMask(), dwarf: dwarfMode}
 	if img.Arch.Name == "aarch64" {
 		t.dwarf = dwarfARM64

@@ -72,7 +72,7 @@ func (t *Table) Fits(img *image.Image) bool {
 	inside, all := 0, 0
 	t.Functions(func(addr, _ uint64) bool {
 		all++
-		if a, _ := img.Arch.SplitCode(addr); img.Executable(a) {
+		if a, _ := img.Arch.SplitCode(addr); img.Segments.Executable(a) {
 			inside++
 		}
 		return true

@@ -26,7 +26,7 @@ func named(img *image.Image) *image.Image {
 		return img
 	}
 	if f, ok := t.function(0); ok {
-		if s, has := img.SymbolAt(f.Lo); has && s.Addr == f.Lo {
+		if s, has := img.Symbols.At(f.Lo); has && s.Addr == f.Lo {
 			return img
 		}
 	}

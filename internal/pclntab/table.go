@@ -60,16 +60,16 @@ func Of(img *image.Image) *Table {
 }
 
 func find(img *image.Image) *Table {
-	stamped := func(name string) bool { _, ok := img.Loaded(name); return ok }
+	stamped := func(name string) bool { _, ok := img.Sections.Loaded(name); return ok }
 	if !slices.ContainsFunc(stamps[:], stamped) {
 		return nil
 	}
 	for _, name := range sections {
-		if s, ok := img.Loaded(name); ok {
+		if s, ok := img.Sections.Loaded(name); ok {
 			return read(img, s.Data)
 		}
 	}
-	s, _ := img.Loaded(merged)
+	s, _ := img.Sections.Loaded(merged)
 	for at := 0; at+headerSize <= len(s.Data); at += img.Arch.AddrSize {
 		if t := read(img, s.Data[at:]); t != nil {
 			return t

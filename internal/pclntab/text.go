@@ -20,12 +20,12 @@ func (t *Table) locate(img *image.Image, stated uint64) (uint64, bool) {
 	if stated != 0 {
 		return stated, t.fits(img, stated)
 	}
-	s, _ := img.Loaded(".go.module")
+	s, _ := img.Sections.Loaded(".go.module")
 	r := bin.NewAt(s.Data, moduleEnd*uint64(t.word), img.Arch.BigEndian)
 	if end, text := r.Uint(t.word), r.Uint(t.word); text != 0 && end-text == t.size() && t.fits(img, text) {
 		return text, true
 	}
-	if s, ok := img.Loaded(".text"); ok && uint64(len(s.Data)) == t.size() && t.fits(img, s.Addr) {
+	if s, ok := img.Sections.Loaded(".text"); ok && uint64(len(s.Data)) == t.size() && t.fits(img, s.Addr) {
 		return s.Addr, true
 	}
 	if text, ok := t.relocated(img); ok {
@@ -47,7 +47,7 @@ const moduleEnd = 21
 func (t *Table) relocated(img *image.Image) (text uint64, ok bool) {
 	held := make(map[uint64]struct{}) // as many as the file has relocations
 	img.Rebased(func(v uint64) bool {
-		if img.Executable(v) || img.Executable(v-1) {
+		if img.Segments.Executable(v) || img.Segments.Executable(v-1) {
 			held[v] = struct{}{}
 		}
 		return true
@@ -65,6 +65,6 @@ func (t *Table) relocated(img *image.Image) (text uint64, ok bool) {
 
 // fits tells whether all of the text lies in one executable segment if it begins at addr.
 func (t *Table) fits(img *image.Image, addr uint64) bool {
-	s, ok := img.Segment(addr)
+	s, ok := img.Segments.At(addr)
 	return ok && s.Exec && t.size() <= s.Addr+s.Size-addr
 }

@@ -95,7 +95,7 @@ func (o *Outcome) reader(ctx context.Context, src, dir string, img *image.Image)
 		return nil, err
 	}
 	o.Table = len(b)
-	if text, ok := img.Section(".text"); ok {
+	if text, ok := img.Sections.Named(".text"); ok {
 		o.Code = len(text.Data)
 	}
 	table, program := filepath.Join(dir, "table"), filepath.Join(dir, "reader")

@@ -323,7 +323,7 @@ func (r *Result) finish(keep int) {
 func (r *Result) name(ds []Disagreement) {
 	for i := range ds {
 		ds[i].query.Image = r.view
-		if s, ok := r.img.SymbolAt(ds[i].Lo); ok {
+		if s, ok := r.img.Symbols.At(ds[i].Lo); ok {
 			ds[i].Function = s.Name
 		}
 	}

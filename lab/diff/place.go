@@ -48,7 +48,7 @@ func (w *worker) place(pc uint64, mode cpu.Mode, in *cpu.Insn) {
 	after := pc + uint64(in.Len)
 	if in.Flags&cpu.FlagDelaySlot != 0 {
 		var buf [1]cpu.Insn
-		if arch.Decoder.Decode(w.own.Code(after), after, mode, buf[:]) == 1 {
+		if arch.Decoder.Decode(w.own.Segments.Code(after), after, mode, buf[:]) == 1 {
 			after += uint64(buf[0].Len)
 		}
 	}

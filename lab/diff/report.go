@@ -89,7 +89,7 @@ func (r *Result) explain(w io.Writer, d *Disagreement) {
 func (r *Result) instructions(d *Disagreement, visit func(pc uint64, in *cpu.Insn) bool) {
 	var buf [64]cpu.Insn
 	for pc := d.Lo &^ uint64(d.Mode); pc < d.Hi; {
-		n := r.Arch.Decoder.Decode(r.img.Code(pc), pc, d.Mode, buf[:])
+		n := r.Arch.Decoder.Decode(r.img.Segments.Code(pc), pc, d.Mode, buf[:])
 		for i := range n {
 			if !visit(pc, &buf[i]) {
 				return

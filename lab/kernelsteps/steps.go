@@ -119,8 +119,8 @@ func (t *Tally) judge(callers, frames []unwind.Frame) {
 // named is where a function of the kernel lies.
 func (k *Kernel) named(name string) (entry, size uint64, ok bool) {
 	for _, m := range k.Snap.Modules {
-		if s, ok := m.Image.SymbolNamed(name); ok {
-			around, _ := m.Image.SymbolAt(s.Addr)
+		if s, ok := m.Image.Symbols.Named(name); ok {
+			around, _ := m.Image.Symbols.At(s.Addr)
 			return m.ToTarget(s.Addr), around.Size, around.Size > 0
 		}
 	}

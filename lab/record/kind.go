@@ -101,7 +101,7 @@ func (k *kinds) function(lo, hi uint64, mode cpu.Mode) {
 	var heaviest, lightest int64 = -1, 1 << 62
 	var buf [32]cpu.Insn
 	for pc := lo; pc < hi; {
-		n := arch.Decoder.Decode(k.img.Code(pc), pc, mode, buf[:])
+		n := arch.Decoder.Decode(k.img.Segments.Code(pc), pc, mode, buf[:])
 		if n == 0 {
 			break
 		}

@@ -131,7 +131,7 @@ type recorder struct {
 
 func newRecorder(job *Job, img *image.Image, client *gdbremote.Client) *recorder {
 	function := func(pc uint64) uint64 {
-		s, _ := img.SymbolAt(pc)
+		s, _ := img.Symbols.At(pc)
 		return s.Addr
 	}
 	return &recorder{job: job, img: img, arch: img.Arch, client: client, kinds: newKinds(img),
@@ -144,7 +144,7 @@ const beyondMain = 1024
 
 // toMain runs up to main and makes it the first activation.
 func (r *recorder) toMain() error {
-	main, ok := r.img.SymbolNamed("main")
+	main, ok := r.img.Symbols.Named("main")
 	if !ok {
 		return errors.New("the program has no symbol main")
 	}
@@ -216,7 +216,7 @@ func (r *recorder) decode(m *moment) {
 
 // code is the bytes at pc: the program's, or (signal trampolines) the machine's.
 func (r *recorder) code(pc uint64) []byte {
-	if b := r.img.Code(pc); b != nil {
+	if b := r.img.Segments.Code(pc); b != nil {
 		return b
 	}
 	buf := make([]byte, 16)

@@ -44,7 +44,7 @@ func (r *recorder) run(ctx context.Context) error {
 // tedious: a static program's first exception sorts all frame descriptions, a million
 // instructions of one function.
 func (r *recorder) tedious() bool {
-	s, ok := r.img.SymbolAt(r.was.pc)
+	s, ok := r.img.Symbols.At(r.was.pc)
 	return ok && s.Addr == r.was.pc && s.Name == "_Unwind_Find_FDE"
 }
 
@@ -110,7 +110,7 @@ func (r *recorder) behindSyscall(now *moment) {
 // what that did to SP is undone. (Tables do not tell: Clang 14's for AArch64 are
 // right behind the prologue only.)
 func (r *recorder) handler(now *moment) bool {
-	s, ok := r.img.SymbolAt(now.pc)
+	s, ok := r.img.Symbols.At(now.pc)
 	if !ok {
 		return false
 	}
@@ -148,7 +148,7 @@ func (r *recorder) sample() error {
 			kind = kindSignal
 		}
 	}
-	if len(es) < 2 || r.millicode() || !r.pick.wants(kind, top.start, r.was.pc, r.Steps) {
+	if len(es) < 2 || millicode(r.name(r.was.pc)) || !r.pick.wants(kind, top.start, r.was.pc, r.Steps) {
 		return nil
 	}
 	s := truth.NewSnapshot(r.arch)
@@ -161,12 +161,9 @@ func (r *recorder) sample() error {
 	return nil
 }
 
-// millicode: RISC-V's __riscv_save_N run with the caller's return address in t0,
-// a place where the ABI's terms do not hold.
-func (r *recorder) millicode() bool {
-	s, ok := r.img.SymbolAt(r.was.pc)
-	return ok && strings.HasPrefix(s.Name, "__riscv_")
-}
+// millicode tells RISC-V's __riscv_save_N by the name: they run with the caller's return address
+// in t0, a place where the ABI's terms do not hold.
+func millicode(function string) bool { return strings.HasPrefix(function, "__riscv_") }
 
 const (
 	// maxStack bounds the stack bytes of a capture.
@@ -185,7 +182,7 @@ func (r *recorder) memory(s *truth.Snapshot) {
 		if e.signal && e.cfa-r.was.sp > maxStack {
 			r.stack(s, e.cfa) // it came on another stack
 		}
-		if e.signal && !r.exception(e) && r.img.Code(e.start) == nil {
+		if e.signal && !r.exception(e) && r.img.Segments.Code(e.start) == nil {
 			r.segment(s, e.start, 64)
 		}
 	}
@@ -248,7 +245,7 @@ func (r *recorder) answer(kind, own string) truth.Answer {
 }
 
 func (r *recorder) name(pc uint64) string {
-	if s, ok := r.img.SymbolAt(pc); ok {
+	if s, ok := r.img.Symbols.At(pc); ok {
 		return s.Name
 	}
 	return ""

@@ -135,7 +135,7 @@ func pcOf(regs map[string]truth.Hex, arch *cpu.Arch) truth.Hex {
 func (c *Case) inSlot(before, pc uint64, mode cpu.Mode) bool {
 	var buf [1]cpu.Insn
 	for _, l := range c.images {
-		if code := l.img.Code(before - l.bias); code != nil {
+		if code := l.img.Segments.Code(before - l.bias); code != nil {
 			n := c.arch.Decoder.Decode(code, before-l.bias, mode, buf[:])
 			return n == 1 && buf[0].Flags&cpu.FlagDelaySlot != 0 && before+uint64(buf[0].Len) == pc
 		}

@@ -99,7 +99,7 @@ func identifier(img *image.Image) string {
 	if len(img.BuildID) > 0 {
 		copy(id[:], img.BuildID)
 	} else {
-		text, _ := img.Section(".text")
+		text, _ := img.Sections.Named(".text")
 		if len(text.Data) == 0 {
 			for i := range img.Segments {
 				if img.Segments[i].Exec {

@@ -70,7 +70,7 @@ func Path(p *tables.Program) string {
 // Behind is an address behind all that the image loads, for a section whose contents are relative to
 // where it lies itself.
 func Behind(img *image.Image) uint64 {
-	_, end := img.Bounds()
+	_, end := img.Segments.Bounds()
 	return (end + page - 1) &^ (page - 1)
 }
 

@@ -69,7 +69,7 @@ func TestReadBack(t *testing.T) {
 			for _, row := range f.Rows {
 				readBack(t, img, row.Addr, p.At(row.Addr))
 			}
-			if sym, ok := img.SymbolAt(f.Start); !ok || sym.Name != f.Symbol() {
+			if sym, ok := img.Symbols.At(f.Start); !ok || sym.Name != f.Symbol() {
 				t.Errorf("%s: %#x is called %q, want %q", name, f.Start, sym.Name, f.Symbol())
 			}
 		}

@@ -85,7 +85,7 @@ func (c *comparison) all(t *testing.T) {
 		c.linked = true
 		for at := f.Start; at < f.End; {
 			var insns [1]cpu.Insn
-			if p.Image.Arch.Decoder.Decode(p.Image.Code(at), at, f.Mode, insns[:]) == 0 {
+			if p.Image.Arch.Decoder.Decode(p.Image.Segments.Code(at), at, f.Mode, insns[:]) == 0 {
 				break
 			}
 			c.at(t, at)

@@ -256,7 +256,7 @@ func (e *encoder) head(h header) []byte {
 	}
 	order.PutUint64(b[baseAt:], h.base)
 	order.PutUint32(b[unitsAt:], h.units)
-	code := e.program.Image.Code(h.base)
+	code := e.program.Image.Segments.Code(h.base)
 	code = code[:min(uint64(len(code)), uint64(h.units)*e.unit)]
 	order.PutUint64(b[codeAt:], h.base)
 	order.PutUint32(b[codeAt+8:], uint32(len(code)))

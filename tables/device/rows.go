@@ -66,7 +66,7 @@ func (l *listed) filler(p *tables.Program, next *tables.Function) {
 	if next.Start-last.hi > padding {
 		return
 	}
-	code := p.Image.Code(last.hi)
+	code := p.Image.Segments.Code(last.hi)
 	for at := last.hi; at < next.Start; {
 		var insn [1]cpu.Insn
 		n := p.Image.Arch.Decoder.Decode(code[at-last.hi:], at, next.Mode, insn[:])
@@ -154,7 +154,7 @@ func longer(p *tables.Program, at, unit uint64) bool {
 		return 0
 	})
 	var insns [2]cpu.Insn
-	if !ok || p.Image.Arch.Decoder.Decode(p.Image.Code(at), at, p.Functions[i].Mode, insns[:]) == 0 {
+	if !ok || p.Image.Arch.Decoder.Decode(p.Image.Segments.Code(at), at, p.Functions[i].Mode, insns[:]) == 0 {
 		return true
 	}
 	return uint64(insns[0].Len) > unit || insns[0].Flags&cpu.FlagDelaySlot != 0

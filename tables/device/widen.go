@@ -45,7 +45,7 @@ type place struct {
 func (p *place) end() uint64 { return p.at + uint64(p.Len) }
 
 func newWidener(p *tables.Program, f *framer) *widener {
-	w := &widener{img: f, code: p.Image.Code, dec: p.Image.Arch.Decoder}
+	w := &widener{img: f, code: p.Image.Segments.Code, dec: p.Image.Arch.Decoder}
 	for i := range p.Functions {
 		w.read(&p.Functions[i])
 		for k := range w.insns {

@@ -49,12 +49,12 @@ func TestAdd(t *testing.T) {
 			was, is := open(t, before), open(t, after)
 			for i := range was.Segments {
 				s := &was.Segments[i]
-				if got := is.Bytes(s.Addr); len(got) < len(s.Data) || !bytes.Equal(got[:len(s.Data)], s.Data) && s.Addr != was.Segments[0].Addr {
+				if got := is.Segments.Bytes(s.Addr); len(got) < len(s.Data) || !bytes.Equal(got[:len(s.Data)], s.Data) && s.Addr != was.Segments[0].Addr {
 					t.Errorf("%s: the segment at %#x has changed", name, s.Addr)
 				}
 			}
-			sec, ok := is.Section(".backsight")
-			if !ok || !bytes.Equal(sec.Data, table) || at != nil && sec.Addr != *at || !bytes.HasPrefix(is.Bytes(sec.Addr), table) {
+			sec, ok := is.Sections.Named(".backsight")
+			if !ok || !bytes.Equal(sec.Data, table) || at != nil && sec.Addr != *at || !bytes.HasPrefix(is.Segments.Bytes(sec.Addr), table) {
 				t.Errorf("%s: section %+v, %t", name, sec, ok)
 			}
 		}

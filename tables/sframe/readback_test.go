@@ -29,7 +29,7 @@ func read(t *testing.T, file []byte) *section {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sec, _ := img.Section(".sframe")
+	sec, _ := img.Sections.Named(".sframe")
 	b, u32 := sec.Data, binary.LittleEndian.Uint32
 	if len(b) < 28 || b[0] != 0xe2 || b[1] != 0xde || b[2] != 2 || b[3]&1 == 0 {
 		t.Fatalf("header % x", b[:min(len(b), 28)])

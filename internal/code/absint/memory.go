@@ -99,7 +99,7 @@ func (m *Interp) fileWord(at uint64, in *cpu.Insn) Value {
 	if size == 4 && (in.Flags&cpu.FlagSigned != 0 || m.Arch.AddrSize == 4) {
 		k = Const(int64(int32(v)))
 	}
-	if s, ok := m.Img.Segment(at); ok && s.Write {
+	if s, ok := m.Img.Segments.At(at); ok && s.Write {
 		k.Base = FromWritable
 	}
 	return k

@@ -79,6 +79,6 @@ func (f *Effects) ownImport(at disasm.Addr) (disasm.Addr, bool) {
 	if !ok {
 		return disasm.Addr{}, false
 	}
-	s, ok := f.code.Img.SymbolNamed(name)
+	s, ok := f.code.Img.Symbols.Named(name)
 	return disasm.Addr{PC: s.Addr, Mode: s.Mode}, ok && s.Addr != at.PC && f.code.Has(s.Addr)
 }

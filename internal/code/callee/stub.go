@@ -12,7 +12,7 @@ import (
 // namedNoReturn tells whether the function at a place is known by name as one that never
 // returns: its own, or that of the import that the place is the PLT stub of.
 func (f *Effects) namedNoReturn(to disasm.Addr) bool {
-	s, ok := f.code.Img.SymbolAt(to.PC)
+	s, ok := f.code.Img.Symbols.At(to.PC)
 	if ok && s.Addr == to.PC && nameNeverReturns(s.Name, true) {
 		return true
 	}
@@ -183,7 +183,7 @@ func (f *Effects) Bound(slot uint64, lib *image.Image) (Export, bool) {
 	export, known := f.exports.Find(question)
 	if !known {
 		if name, ok := f.code.Img.Import(slot); ok {
-			s, _ := lib.SymbolNamed(name)
+			s, _ := lib.Symbols.Named(name)
 			export = exportOf(lib, &s)
 		}
 		f.exports.Keep(question, export)

@@ -59,8 +59,8 @@ func (s *CallSteps) At(site uint64) (call, clean bool) {
 	b := s.block(base)
 	if !b.known || base != b.base {
 		*b = stepBlock{base: base, known: true}
-		before := s.code.Img.Before(site, int(site-base)+leadIn)
-		code := s.code.Img.Code(site - uint64(len(before)))
+		before := s.code.Img.Segments.Before(site, int(site-base)+leadIn)
+		code := s.code.Img.Segments.Code(site - uint64(len(before)))
 		from := len(before) - int(site-base)
 		b.clean = s.code.Arch.Decoder.InStep(code, from, s.mode, &b.calls)
 	}
@@ -71,7 +71,7 @@ func (s *CallSteps) At(site uint64) (call, clean bool) {
 // InStep decodes from some bytes in front of a place on, and tells whether an instruction begins
 // there, and which.
 func (c Code) InStep(at Addr) (in cpu.Insn, ok bool) {
-	pc := at.PC - uint64(len(c.Img.Before(at.PC, leadIn)))
+	pc := at.PC - uint64(len(c.Img.Segments.Before(at.PC, leadIn)))
 	cur := NewCursor(c)
 	for cur.Seek(Addr{pc, at.Mode}); pc <= at.PC; {
 		next := cur.Next(pc)

@@ -46,7 +46,7 @@ func (c Code) Pointer(p uint64) (Addr, bool) {
 }
 
 // Has tells whether the image has code at an address.
-func (c Code) Has(pc uint64) bool { return c.Img.Code(pc) != nil }
+func (c Code) Has(pc uint64) bool { return c.Img.Segments.Code(pc) != nil }
 
 // Decode fills buf with the instructions from an address on and returns how many there
 // are: fewer than len(buf) only where the code ends. Calls of a profiler's hook are not
@@ -66,7 +66,7 @@ func (c Code) Decode(at Addr, buf []cpu.Insn) int {
 }
 
 func (c Code) decode(at Addr, buf []cpu.Insn) int {
-	return c.Arch.Decoder.Decode(c.Img.Code(at.PC), at.PC, at.Mode, buf)
+	return c.Arch.Decoder.Decode(c.Img.Segments.Code(at.PC), at.PC, at.Mode, buf)
 }
 
 // One decodes the instruction at an address; false where none is whole.
@@ -130,7 +130,7 @@ const functionAlign = 16
 func (c Code) skipZeros(pc uint64) uint64 {
 	end := pc
 	for ; end%functionAlign != 0; end++ {
-		if b := c.Img.Code(end); len(b) == 0 || b[0] != 0 {
+		if b := c.Img.Segments.Code(end); len(b) == 0 || b[0] != 0 {
 			return pc
 		}
 	}

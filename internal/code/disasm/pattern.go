@@ -66,7 +66,7 @@ func Thunk(c Code, at Addr) bool {
 	case in.Op == cpu.OpCall:
 		return in.Target != 0 && Retpoline(c, Addr{PC: in.Target, Mode: at.Mode})
 	case in.Op == cpu.OpJump && in.Flags&cpu.FlagConditional == 0:
-		return in.Src != cpu.NoReg && in.Flags&cpu.FlagMemory == 0 || bytes.HasPrefix(c.Img.Code(at.PC+uint64(in.Len)), staticCall[:])
+		return in.Src != cpu.NoReg && in.Flags&cpu.FlagMemory == 0 || bytes.HasPrefix(c.Img.Segments.Code(at.PC+uint64(in.Len)), staticCall[:])
 	}
 	return false
 }
@@ -80,7 +80,7 @@ var staticCall = [...]byte{0x0f, 0xb9, 0xcc}
 // Thumb code is when it is read as A32.
 func LooksLikeCode(c Code, at Addr) bool {
 	var buf [12]cpu.Insn
-	if isText(c.Img.Code(at.PC)) {
+	if isText(c.Img.Segments.Code(at.PC)) {
 		return false
 	}
 	n := c.Decode(at, buf[:])

@@ -131,7 +131,7 @@ func (c *collector) declared(symbols bool) {
 	if !symbols {
 		return
 	}
-	img.Functions(func(pc uint64, mode cpu.Mode, _ uint64) bool {
+	img.Symbols.Functions(func(pc uint64, mode cpu.Mode, _ uint64) bool {
 		c.add(disasm.Addr{PC: pc, Mode: mode})
 		return true
 	})
@@ -140,8 +140,8 @@ func (c *collector) declared(symbols bool) {
 // linked adds the functions that the linker listed and returns how many bytes lie behind the
 // first of them: the linker lists all.
 func (c *collector) linked() (covered uint64) {
-	c.code.Img.FunctionStarts(func(pc uint64, mode cpu.Mode) bool {
-		if s, ok := c.code.Img.Segment(pc); ok && covered == 0 {
+	c.code.Img.Symbols.FunctionStarts(func(pc uint64, mode cpu.Mode) bool {
+		if s, ok := c.code.Img.Segments.At(pc); ok && covered == 0 {
 			covered = s.Addr + s.Size - pc
 		}
 		c.add(disasm.Addr{PC: pc, Mode: mode})
@@ -170,7 +170,7 @@ func (c *collector) listed(ranges Ranges) (covered uint64, some bool) {
 // constants into the executable segment, so the section .text counts where there is one.
 func listsText(code disasm.Code, covered uint64) bool {
 	size := uint64(0)
-	if text, ok := code.Img.Section(".text"); ok {
+	if text, ok := code.Img.Sections.Named(".text"); ok {
 		size = uint64(len(text.Data))
 	} else {
 		code.Text(func(_ uint64, text []byte) { size += uint64(len(text)) })

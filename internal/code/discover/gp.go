@@ -92,7 +92,7 @@ func gpCandidates(code disasm.Code, found []gpPrologue) (values []uint64) {
 	for _, p := range found {
 		count[(p.at+p.c)&mask]++
 	}
-	if got, ok := code.Img.Section(".got"); ok {
+	if got, ok := code.Img.Sections.Named(".got"); ok {
 		values = append(values, (got.Addr+code.Arch.GPBias)&mask)
 	}
 	for len(values) < maxGPCandidates && len(count) > 0 {

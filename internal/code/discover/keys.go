@@ -56,7 +56,7 @@ func (l keys) next(c disasm.Code, pc, self uint64) uint64 {
 
 // endOf is the end of pc's segment, pc where there is none.
 func endOf(c disasm.Code, pc uint64) uint64 {
-	if s, ok := c.Img.Segment(pc); ok {
+	if s, ok := c.Img.Segments.At(pc); ok {
 		return s.Addr + s.Size
 	}
 	return pc

@@ -24,7 +24,7 @@ func PointOf(c disasm.Code, q *unwind.Query) (Point, bool) {
 		return p, c.Has(q.PC)
 	}
 	p.PC = q.Resume
-	site, ok := c.Arch.Decoder.CallBefore(c.Img.Before(q.Resume, 16), q.Resume, q.Mode)
+	site, ok := c.Arch.Decoder.CallBefore(c.Img.Segments.Before(q.Resume, 16), q.Resume, q.Mode)
 	p.Site = site.Addr
 	return p, ok
 }

@@ -74,7 +74,7 @@ func executable(snap *target.Snapshot, pc uint64) bool {
 		return false
 	}
 	if m, ok := snap.ModuleAt(pc); ok {
-		return m.Image == nil || m.Image.Executable(m.ToImage(pc)&m.Image.Arch.AddrMask())
+		return m.Image == nil || m.Image.Segments.Executable(m.ToImage(pc)&m.Image.Arch.AddrMask())
 	}
 	p, ok := snap.Memory.PermAt(pc)
 	return ok && p&target.PermExec != 0

@@ -27,7 +27,7 @@ func TestCallThroughNull(t *testing.T) {
 	if !ok {
 		t.Fatalf("pc %#x", got.Regs.Val[snap.Arch.PC])
 	}
-	if s, ok := m.Image.SymbolAt(m.ToImage(got.Regs.Val[snap.Arch.PC])); !ok || s.Name != "plug_report" {
+	if s, ok := m.Image.Symbols.At(m.ToImage(got.Regs.Val[snap.Arch.PC])); !ok || s.Name != "plug_report" {
 		t.Errorf("pc %#x in %s", got.Regs.Val[snap.Arch.PC], s.Name)
 	}
 }

@@ -79,7 +79,7 @@ func BenchmarkIndex(b *testing.B) {
 	img, pcs := sample(b)
 	h := img.Header
 	h.Tables = nil
-	eh, _ := img.Section(".eh_frame")
+	eh, _ := img.Sections.Named(".eh_frame")
 	only := sections{list: []image.Section{eh}}
 	src := cfi.New()
 	var rule unwind.Rule

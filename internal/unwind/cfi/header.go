@@ -24,7 +24,7 @@ func findHeader(img *image.Image, base section) header {
 		h.mask &^= 1
 	}
 	at := img.Table(image.EHFrameHdr)
-	h.addr, h.data = at.Addr, img.Bytes(at.Addr)
+	h.addr, h.data = at.Addr, img.Segments.Bytes(at.Addr)
 	h.data = h.data[:min(uint64(len(h.data)), at.Size)]
 	h.dataBase = h.addr
 	h.parse()

@@ -25,7 +25,7 @@ type item struct{ start, off uint32 }
 func (s *frames) buildIndex() *index {
 	x := &index{base: s.lowestCode()}
 	s.walk(x, func(f *fde, off uint64) {
-		if rel := f.start - x.base; f.size != 0 && rel <= 0xffff_ffff && s.img.Executable(f.start) {
+		if rel := f.start - x.base; f.size != 0 && rel <= 0xffff_ffff && s.img.Segments.Executable(f.start) {
 			x.items = append(x.items, item{uint32(rel), uint32(off)})
 		}
 	})

@@ -108,7 +108,7 @@ func (s *section) gotBase() uint64 {
 // sectionAddr is the address of the first of the named sections that there is.
 func sectionAddr(img *image.Image, names ...string) uint64 {
 	for _, n := range names {
-		if s, ok := img.Section(n); ok {
+		if s, ok := img.Sections.Named(n); ok {
 			return s.Addr
 		}
 	}

@@ -164,7 +164,7 @@ func (c *comparison) block(b *block, cies map[string]*block) {
 		return
 	}
 	cie := cies[b.number]
-	if cie == nil || c.done[b.lo] || !c.img.Executable(b.lo) { // again in another FDE; discarded
+	if cie == nil || c.done[b.lo] || !c.img.Segments.Executable(b.lo) { // again in another FDE; discarded
 		c.skipped++
 		return
 	}

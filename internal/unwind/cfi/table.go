@@ -59,7 +59,7 @@ func newTable(img *image.Image, arch *cpu.Arch) *table {
 func (t *table) debugFrame() *lookup {
 	t.opened.Do(func() {
 		base := section{img: t.eh.img, arch: t.arch, slots: t.slots}
-		sec, _ := base.img.Section(".debug_frame")
+		sec, _ := base.img.Sections.Named(".debug_frame")
 		base.data = sec.Data[:min(uint64(len(sec.Data)), maxSection)]
 		t.debug.frames = frames{section: base, cies: new(cieCache)}
 	})
@@ -70,10 +70,10 @@ func (t *table) debugFrame() *lookup {
 // .eh_frame_hdr. Where nothing tells its end, its terminator does.
 func ehFrame(img *image.Image, base section, hdr *header) frames {
 	s := frames{section: base, eh: true, cies: new(cieCache)}
-	if sec, ok := img.Section(".eh_frame"); ok {
+	if sec, ok := img.Sections.Named(".eh_frame"); ok {
 		s.addr, s.data, s.open = sec.Addr, sec.Data, sec.NoEnd
 	} else if hdr.framePtr != 0 {
-		s.addr, s.data, s.open = hdr.framePtr, img.Bytes(hdr.framePtr), true
+		s.addr, s.data, s.open = hdr.framePtr, img.Segments.Bytes(hdr.framePtr), true
 	}
 	s.data = s.data[:min(uint64(len(s.data)), maxSection)]
 	return s
@@ -133,7 +133,7 @@ func (l *lookup) findByHeader(pc uint64, f *fde) (found, sure bool) {
 	if !l.readFDE(at-l.addr, f) {
 		return false, false
 	}
-	if f.covers(pc) && l.img.Executable(f.start) {
+	if f.covers(pc) && l.img.Segments.Executable(f.start) {
 		return true, true
 	}
 	return false, f.start == start && l.headerSound()
@@ -171,7 +171,7 @@ func (l *lookup) entries(yield func(f *fde) bool) bool {
 func (l *lookup) each(n int, off func(int) uint64, yield func(f *fde) bool) bool {
 	var f fde
 	for i := range n {
-		if l.readFDE(off(i), &f) && f.size != 0 && l.img.Executable(f.start) && !yield(&f) {
+		if l.readFDE(off(i), &f) && f.size != 0 && l.img.Segments.Executable(f.start) && !yield(&f) {
 			return false
 		}
 	}

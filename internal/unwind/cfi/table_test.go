@@ -203,7 +203,7 @@ func FuzzRule(f *testing.F) {
 				}
 			}
 			cfi.New().FunctionRanges(img, func(lo, hi uint64) bool {
-				if lo == hi || !img.Executable(lo) {
+				if lo == hi || !img.Segments.Executable(lo) {
 					t.Fatalf("range %#x to %#x", lo, hi)
 				}
 				return true

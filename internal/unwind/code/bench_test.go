@@ -29,7 +29,7 @@ func naked(b *testing.B, arch string) (*image.Image, []unwind.Query) {
 		for k := range c.Frames {
 			pc := uint64(c.Frames[k].PC)
 			switch {
-			case seen[pc] || img.Code(pc) == nil || k > 0 && img.Arch.ISABit && mode != 0:
+			case seen[pc] || img.Segments.Code(pc) == nil || k > 0 && img.Arch.ISABit && mode != 0:
 				continue
 			case k == 0:
 				places = append(places, exact(img, pc, mode))

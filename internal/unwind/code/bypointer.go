@@ -123,7 +123,7 @@ func (p *program) onlyListed(entry disasm.Addr) bool {
 // patch, which begin each function: nops (-fpatchable-function-entry), or calls (-mfentry -mrecord-mcount).
 func listsPatched(img *image.Image, at uint64) bool {
 	for _, name := range [...]string{"__patchable_function_entries", "__mcount_loc"} {
-		if s, ok := img.Section(name); ok && at-s.Addr < uint64(len(s.Data)) {
+		if s, ok := img.Sections.Named(name); ok && at-s.Addr < uint64(len(s.Data)) {
 			return true
 		}
 	}
@@ -154,11 +154,11 @@ const maxName = 512
 
 // isName tells whether a string at an address is the name of the function at pc.
 func (p *program) isName(at, pc uint64) bool {
-	text := p.Img.Bytes(at & p.Arch.AddrMask())
+	text := p.Img.Segments.Bytes(at & p.Arch.AddrMask())
 	end := bytes.IndexByte(text[:min(len(text), maxName)], 0)
 	if end <= 0 {
 		return false
 	}
-	sym, ok := p.Img.SymbolNamed(string(text[:end]))
+	sym, ok := p.Img.Symbols.Named(string(text[:end]))
 	return ok && sym.Addr == pc
 }

@@ -53,7 +53,7 @@ func linked(t *testing.T) (*Source, *target.Snapshot) {
 	b.Add(0x41_0010, binary.BigEndian.AppendUint32(nil, lib), 0, target.PermRead)
 	modules := []*target.Module{{Name: "app", Image: app}, {Name: "lib", Image: library, Bias: bias}}
 	for _, m := range modules {
-		lo, hi := m.Image.Bounds()
+		lo, hi := m.Image.Segments.Bounds()
 		m.Range = target.Range{Lo: lo + m.Bias, Hi: hi + m.Bias}
 	}
 	return New(nil), &target.Snapshot{Arch: app.Arch, Memory: b.Memory(app.Arch), Modules: modules}
@@ -118,7 +118,7 @@ func TestReachesByGuess(t *testing.T) {
 		400007: 90           nop
 		400008: 48 83 c4 18  add  $24,%rsp
 		40000c: c3           ret`}.Image(t)
-	lo, hi := app.Bounds()
+	lo, hi := app.Segments.Bounds()
 	snap := &target.Snapshot{Arch: app.Arch, Modules: []*target.Module{{Name: "app", Image: app, Range: target.Range{Lo: lo, Hi: hi}}}}
 	for pc, want := range map[uint64]unwind.Answer{0x400001: unwind.Yes, 0x400003: unwind.Yes, 0x400008: unwind.Unknown} {
 		if got, _, _ := New(nil).Reaches(snap, 0x400000, 0, pc); got != want {
@@ -160,7 +160,7 @@ func TestCalleeByGOT(t *testing.T) {
 		400008: c3                 ret`}.Image(t)
 	var b target.Builder
 	b.Add(0x41_1000, binary.LittleEndian.AppendUint64(nil, 0x40_0008), 0, target.PermRead)
-	lo, hi := app.Bounds()
+	lo, hi := app.Segments.Bounds()
 	snap := &target.Snapshot{Arch: app.Arch, Memory: b.Memory(app.Arch), Modules: []*target.Module{{Name: "app", Image: app, Range: target.Range{Lo: lo, Hi: hi}}}}
 	if to, _, ok := New(nil).Callee(snap, 0x400001, 0); !ok || to != 0x400008 {
 		t.Errorf("%#x, %v", to, ok)
@@ -212,7 +212,7 @@ func TestBehindSyscall(t *testing.T) {
 	} {
 		img := tt.program.Image(t)
 		m := &target.Module{Image: img, Bias: 0x7000_0000}
-		lo, hi := img.Bounds()
+		lo, hi := img.Segments.Bounds()
 		for pc := lo; pc < hi; pc++ {
 			if got := New(nil).BehindSyscall(m, pc+m.Bias, 0); got != (pc == tt.behind) {
 				t.Errorf("%s: %#x is behind a system call: %v", tt.program.CPU, pc, got)
@@ -258,7 +258,7 @@ func dies(t *testing.T) *target.Module {
 		400065: 0f 1f 00        nopl (%rax)
 		400068: c3              ret`}.Image(t)
 	m := &target.Module{Image: img, Bias: 0x7000_0000}
-	lo, hi := img.Bounds()
+	lo, hi := img.Segments.Bounds()
 	m.Range = target.Range{Lo: lo + m.Bias, Hi: hi + m.Bias}
 	return m
 }
@@ -300,7 +300,7 @@ func TestOneFunctionByFrames(t *testing.T) {
 		400020: ` + add + `
 		400024: d65f03c0  ret
 		400030: d65f03c0  ret`}.Image(t)}
-		m.Range.Lo, m.Range.Hi = m.Image.Bounds()
+		m.Range.Lo, m.Range.Hi = m.Image.Segments.Bounds()
 		if got := New(nil).OneFunction(m, 0x400004, 0x400018, 0); got != want {
 			t.Errorf("%s: %v, want %v", add, got, want)
 		}
@@ -321,7 +321,7 @@ func TestOneFunctionSaving(t *testing.T) {
 		400018: f84107fe  ldr x30,[sp],#16
 		40001c: d65f03c0  ret
 		400030: d65f03c0  ret`}.Image(t)}
-	m.Range.Lo, m.Range.Hi = m.Image.Bounds()
+	m.Range.Lo, m.Range.Hi = m.Image.Segments.Bounds()
 	if got := New(nil).OneFunction(m, 0x400004, 0x400014, 0); got != unwind.No {
 		t.Errorf("%v", got)
 	}

@@ -176,7 +176,7 @@ func (w *listing) list(i, n int) []listedRow {
 	w.heights.Clear()
 	for ; i < n; i++ {
 		lo := w.at(i)
-		s, ok := w.prog.Img.Segment(lo.PC)
+		s, ok := w.prog.Img.Segments.At(lo.PC)
 		if !ok {
 			continue
 		}

@@ -96,6 +96,6 @@ func TestPadBehindColdPart(t *testing.T) {
 // alone is a snapshot of nothing but a program where it was linked.
 func alone(img *image.Image) *target.Snapshot {
 	var b target.Builder
-	lo, hi := img.Bounds()
+	lo, hi := img.Segments.Bounds()
 	return &target.Snapshot{Arch: img.Arch, Memory: b.Memory(img.Arch), Modules: []*target.Module{{Name: "app", Image: img, Range: target.Range{Lo: lo, Hi: hi}}}}
 }

@@ -12,7 +12,7 @@ import (
 func (t *telling) siblings() (list []cpu.CallSite) {
 	m := t.frame.Module
 	at := inImage(m, t.frame.PC)
-	text, ok := m.Image.Segment(at - 1)
+	text, ok := m.Image.Segments.At(at - 1)
 	own, isCall := cpu.CallSite{}, false
 	if ok {
 		own, isCall = callsite.InSegment(m, text, at, t.frame.Mode)

@@ -13,7 +13,7 @@ import (
 // placed is a program where it was linked, and a capture of it with a stack.
 func placed(t *testing.T, p codetest.Program, words ...uint64) (*target.Module, *target.Snapshot) {
 	img := p.Image(t)
-	lo, hi := img.Bounds()
+	lo, hi := img.Segments.Bounds()
 	m := &target.Module{Name: "program", Image: img, Range: target.Range{Lo: lo, Hi: hi}}
 	s := synth.Stack(img.Arch)
 	for _, w := range words {

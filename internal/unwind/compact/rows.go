@@ -19,11 +19,11 @@ func (Source) Rows(img *image.Image, yield func(lo, hi uint64, rule *unwind.Rule
 	compactunwind.Of(img).Entries(func(e compactunwind.Entry) bool {
 		for lo := max(e.Lo, done); lo < e.Hi; {
 			hi := e.Hi
-			if _, next, ok := img.FunctionAt(lo); ok {
+			if _, next, ok := img.Symbols.FunctionAt(lo); ok {
 				hi = min(hi, next)
 			}
 			rule.Reset()
-			if img.Executable(lo) && d(newFunction(img, &e, lo, &rule), e.Encoding) == unwind.Found && !yield(lo, hi, &rule) {
+			if img.Segments.Executable(lo) && d(newFunction(img, &e, lo, &rule), e.Encoding) == unwind.Found && !yield(lo, hi, &rule) {
 				return false
 			}
 			lo, done = hi, hi

@@ -63,7 +63,7 @@ const cantUnwind = 1
 func find(img *image.Image, pc uint64, p *program) unwind.Verdict {
 	base, table := index(img)
 	k, ok := search(table, base, pc, img.Arch.BigEndian)
-	if !ok || !img.Executable(function(table, base, k, img.Arch.BigEndian)) {
+	if !ok || !img.Segments.Executable(function(table, base, k, img.Arch.BigEndian)) {
 		return unwind.NotCovered
 	}
 	at := base + uint64(k)*entrySize + 4
@@ -74,7 +74,7 @@ func find(img *image.Image, pc uint64, p *program) unwind.Verdict {
 	case content&compact != 0:
 		return p.open(table[k*entrySize+4:(k+1)*entrySize], img.Arch.BigEndian)
 	}
-	return p.open(img.Bytes(prel31(at, content)), img.Arch.BigEndian)
+	return p.open(img.Segments.Bytes(prel31(at, content)), img.Arch.BigEndian)
 }
 
 // entrySize is the size of an index table entry: two words.
@@ -84,7 +84,7 @@ const entrySize = 8
 // with, or else the section.
 func index(img *image.Image) (addr uint64, table []byte) {
 	if at := img.Table(image.ExIdx); at.Size != 0 {
-		table = img.Bytes(at.Addr)
+		table = img.Segments.Bytes(at.Addr)
 		return at.Addr, table[:bin.Limit(at.Size, len(table))]
 	}
 	s := img.Memo(sectionKey{}, func() any { return indexSection(img) }).(*image.Section)
@@ -97,9 +97,9 @@ type sectionKey struct{}
 // indexSection is empty where there is none. The Linux kernel's linker script calls it
 // .ARM.unwind_idx.
 func indexSection(img *image.Image) *image.Section {
-	s, ok := img.Section(".ARM.exidx")
+	s, ok := img.Sections.Named(".ARM.exidx")
 	if !ok {
-		s, _ = img.Section(".ARM.unwind_idx")
+		s, _ = img.Sections.Named(".ARM.unwind_idx")
 	}
 	return &s
 }

@@ -11,7 +11,7 @@ func (Source) FunctionRanges(img *image.Image, yield func(lo, hi uint64) bool) {
 	n := len(table) / entrySize
 	for k := range n {
 		lo := function(table, base, k, img.Arch.BigEndian)
-		s, ok := img.Segment(lo)
+		s, ok := img.Segments.At(lo)
 		if !ok || !s.Exec || word(table[k*entrySize+4:], img.Arch.BigEndian) == cantUnwind {
 			continue
 		}

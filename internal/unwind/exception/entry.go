@@ -161,7 +161,7 @@ func (x *explorer) from(entry uint64) (found []*entryState) {
 		case x.stopsHere(&in):
 			open = open[:len(open)-1]
 		default:
-			code := x.module.Image.Code(w.pc)
+			code := x.module.Image.Segments.Code(w.pc)
 			w.pc = next
 			if other := x.aligns(w.st, &in); other != nil && len(open) < maxOpen {
 				open = append(open, way{next, other})
@@ -179,7 +179,7 @@ func (x *explorer) from(entry uint64) (found []*entryState) {
 func (x *explorer) next(w *way) (in cpu.Insn, next uint64, ok bool) {
 	var buf [2]cpu.Insn
 	img := x.module.Image
-	code := img.Code(w.pc)
+	code := img.Segments.Code(w.pc)
 	n := img.Arch.Decoder.Decode(code, w.pc, x.mode, buf[:])
 	if n == 0 {
 		return in, 0, false

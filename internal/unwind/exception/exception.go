@@ -125,5 +125,5 @@ func plausible(snap *target.Snapshot, regs *cpu.Registers) bool {
 	}
 	pc := regs.Val[snap.Arch.PC]
 	m, ok := snap.ModuleAt(pc)
-	return ok && (m.Image == nil || m.Image.Executable(m.ToImage(pc)))
+	return ok && (m.Image == nil || m.Image.Segments.Executable(m.ToImage(pc)))
 }

@@ -53,7 +53,7 @@ func (r *returning) returns(entry uint64) bool {
 		seen[at] = true
 		var in [2]cpu.Insn
 		i := &in[0]
-		decoded := r.img.Arch.Decoder.Decode(r.img.Code(at), at, 0, in[:]) > 0
+		decoded := r.img.Arch.Decoder.Decode(r.img.Segments.Code(at), at, 0, in[:]) > 0
 		indirect := i.Op == cpu.OpJump && i.Target == 0
 		if r.steps++; r.steps > maxReturning || !decoded || indirect || i.Op == cpu.OpReturn {
 			return true

@@ -129,5 +129,5 @@ func (st *entryState) solve(s *unwind.State, so *solution) bool {
 
 func isCode(s *unwind.State, pc uint64) bool {
 	m, ok := s.Snapshot.ModuleAt(pc)
-	return ok && m.Image != nil && m.Image.Executable(m.ToImage(pc))
+	return ok && m.Image != nil && m.Image.Segments.Executable(m.ToImage(pc))
 }

@@ -88,7 +88,7 @@ func gpOf(s *unwind.State) value {
 	if !isRISCV(s.Snapshot.Arch) {
 		name = "_gp"
 	}
-	if sym, ok := s.Module.Image.SymbolNamed(name); ok {
+	if sym, ok := s.Module.Image.Symbols.Named(name); ok {
 		return value{kind: number, off: s.Module.ToTarget(sym.Addr)}
 	}
 	if gp, ok := s.Snapshot.Arch.RegByName("gp"); ok && s.Thread != nil {
@@ -239,18 +239,18 @@ func (r rising) near(pc uint64) bool {
 // one, the farthest first: an entry may do both. From the functions before, no way leads here.
 func entries(img *image.Image, read uint64, mode cpu.Mode) (out []uint64) {
 	if isBanked(img.Arch) {
-		if b, ok := bankingOf(img.Code(read), mode); ok && b.stores {
+		if b, ok := bankingOf(img.Segments.Code(read), mode); ok && b.stores {
 			return []uint64{read}
 		}
 		return nil
 	}
-	if sym, ok := img.SymbolAt(read); ok && read-sym.Addr <= maxEntry {
+	if sym, ok := img.Symbols.At(read); ok && read-sym.Addr <= maxEntry {
 		out = append(out, sym.Addr)
 	}
 	named := len(out)
 	var in [1]cpu.Insn
 	for at := read &^ 3; at+maxEntry >= read && at <= read && len(out) < maxEntries; at -= 4 {
-		code := img.Code(at)
+		code := img.Segments.Code(at)
 		if len(code) < 4 || img.Arch.Decoder.Decode(code, at, 0, in[:]) == 0 {
 			break
 		}

@@ -13,7 +13,7 @@ func returnsFromTrap(img *image.Image, pc uint64) bool {
 	for steps := 0; len(open) > 0 && steps < maxSteps; steps++ {
 		at := open[len(open)-1]
 		open = open[:len(open)-1]
-		if seen[at] || img.Arch.Decoder.Decode(img.Code(at), at, 0, in[:]) == 0 {
+		if seen[at] || img.Arch.Decoder.Decode(img.Segments.Code(at), at, 0, in[:]) == 0 {
 			continue
 		}
 		seen[at] = true

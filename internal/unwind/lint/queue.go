@@ -12,7 +12,7 @@ import (
 // bound limits the bytes of code that are gone through: entries of a table may overlap.
 func bound(img *image.Image) budget.Budget {
 	const floor, perByte = 1 << 24, 4
-	return budget.New("bytes of code compared", floor, perByte*img.LoadedBytes())
+	return budget.New("bytes of code compared", floor, perByte*img.Segments.LoadedBytes())
 }
 
 // queue hands functions out.

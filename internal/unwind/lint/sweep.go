@@ -63,7 +63,7 @@ func (s *Sweep) visit(pc uint64, mode cpu.Mode, n int, entry func(pc uint64) (cp
 // decode fills insns from pc on, and gives conditional ones at a full buffer's end
 // back: the condition of an IT block is with the first of the block.
 func (s *Sweep) decode(pc, limit uint64, mode cpu.Mode) int {
-	code := s.Image.Code(pc)
+	code := s.Image.Segments.Code(pc)
 	n := s.Image.Arch.Decoder.Decode(code[:min(uint64(len(code)), limit-pc)], pc, mode, s.insns[:])
 	if n < len(s.insns) || mode == 0 {
 		return n
@@ -127,7 +127,7 @@ func Mode(img, view *image.Image, analysis *code.Source, lo uint64) (uint64, cpu
 	if !arch.ISABit || arch.ModeOnly {
 		return lo, mode
 	}
-	if s, ok := img.SymbolAt(lo); ok && s.Addr == lo {
+	if s, ok := img.Symbols.At(lo); ok && s.Addr == lo {
 		return lo, s.Mode
 	}
 	if m, ok := analysis.EntryMode(view, lo); ok {

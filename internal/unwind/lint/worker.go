@@ -69,7 +69,7 @@ func (w *worker) instruction(pc uint64, mode cpu.Mode, in *cpu.Insn) {
 	}
 	if in.Flags&cpu.FlagDelaySlot != 0 {
 		var buf [1]cpu.Insn
-		w.img.Arch.Decoder.Decode(w.img.Code(next), next, mode, buf[:])
+		w.img.Arch.Decoder.Decode(w.img.Segments.Code(next), next, mode, buf[:])
 		next += uint64(buf[0].Len)
 	}
 	w.q.PC, w.q.Resume, w.q.Exact = next-1, next, false

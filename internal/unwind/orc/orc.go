@@ -72,15 +72,15 @@ func read(img *image.Image) *table {
 
 // part is a section or, where the image has none, what lies between two symbols.
 func part(img *image.Image, section, start, stop string) ([]byte, uint64) {
-	if s, ok := img.Section(section); ok {
+	if s, ok := img.Sections.Named(section); ok {
 		return s.Data, s.Addr
 	}
-	if _, hi := img.Bounds(); hi>>63 == 0 {
+	if _, hi := img.Segments.Bounds(); hi>>63 == 0 {
 		return nil, 0 // a program, not a kernel
 	}
-	lo, ok := img.SymbolNamed(start)
-	hi, ok2 := img.SymbolNamed(stop)
-	b := img.Bytes(lo.Addr)
+	lo, ok := img.Symbols.Named(start)
+	hi, ok2 := img.Symbols.Named(stop)
+	b := img.Segments.Bytes(lo.Addr)
 	if !ok || !ok2 || hi.Addr < lo.Addr || hi.Addr-lo.Addr > uint64(len(b)) {
 		return nil, 0
 	}

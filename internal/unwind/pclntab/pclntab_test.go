@@ -65,7 +65,7 @@ func TestDebugFrame(t *testing.T) {
 	img := build(t)
 	var calls, ends int
 	table := cfi.New()
-	img.Functions(func(addr uint64, mode cpu.Mode, size uint64) bool {
+	img.Symbols.Functions(func(addr uint64, mode cpu.Mode, size uint64) bool {
 		f, ok := pclntab.Of(img).At(addr)
 		if !ok || f.Lo != addr || f.TopFrame() || f.WritesSP() || interrupts(f.Name()) {
 			ends++

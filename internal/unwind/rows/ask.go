@@ -23,7 +23,7 @@ type asker struct {
 // analysis executes: a function with alloca takes a few thousand for each of its own.
 func asked(img *image.Image) budget.Budget {
 	const floor, perByte = 1 << 28, 2000
-	return budget.New("instructions analysed", floor, perByte*img.LoadedBytes())
+	return budget.New("instructions analysed", floor, perByte*img.Segments.LoadedBytes())
 }
 
 // padding is the most that compilers fill up between functions.
@@ -49,7 +49,7 @@ func (l *lister) filler(at, end uint64) bool {
 	}
 	var buf [1]cpu.Insn
 	for at < end {
-		if l.img.Arch.Decoder.Decode(l.img.Code(at), at, l.mode, buf[:]) == 0 || buf[0].Flags&cpu.FlagPadding == 0 {
+		if l.img.Arch.Decoder.Decode(l.img.Segments.Code(at), at, l.mode, buf[:]) == 0 || buf[0].Flags&cpu.FlagPadding == 0 {
 			return false
 		}
 		at += uint64(buf[0].Len)
@@ -65,8 +65,8 @@ func codeOf(img *image.Image) (ranges []image.Range) {
 	}
 	outline, _ := elf.OutlineOf(img)
 	for _, s := range outline.Sections {
-		if s.Exec && len(img.Code(s.Addr)) > 0 {
-			ranges = append(ranges, image.Range{Addr: s.Addr, Size: min(s.Size, uint64(len(img.Code(s.Addr))))})
+		if s.Exec && len(img.Segments.Code(s.Addr)) > 0 {
+			ranges = append(ranges, image.Range{Addr: s.Addr, Size: min(s.Size, uint64(len(img.Segments.Code(s.Addr))))})
 		}
 	}
 	if len(ranges) > 0 {
@@ -87,7 +87,7 @@ func (l *lister) code(at, end uint64) {
 	for at < end && l.ctx.Err() == nil && l.ask.budget.Left() > 0 {
 		l.enter(at)
 		var buf [2]cpu.Insn // an instruction and its delay slot
-		code := l.img.Code(at)
+		code := l.img.Segments.Code(at)
 		n := l.img.Arch.Decoder.Decode(code, at, l.mode, buf[:])
 		if n == 0 || int(buf[0].Len) > len(code) {
 			at += l.img.Arch.InsnAlignIn(l.mode)

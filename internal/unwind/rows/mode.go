@@ -133,7 +133,7 @@ func (l *lister) fallsTo(addr uint64) bool {
 	// A row that holds while a call is running begins behind the call's first byte.
 	for at := s.lo &^ (l.img.Arch.InsnAlignIn(s.mode) - 1); at < addr; {
 		var buf [2]cpu.Insn
-		n := l.img.Arch.Decoder.Decode(l.img.Code(at), at, s.mode, buf[:])
+		n := l.img.Arch.Decoder.Decode(l.img.Segments.Code(at), at, s.mode, buf[:])
 		if n == 0 {
 			return false
 		}

@@ -139,7 +139,7 @@ func (l *lister) functions() {
 		for i < len(l.spans) && l.spans[i].lo < end && l.spans[i].mode == f.Mode {
 			i = l.row(&f, i, end)
 		}
-		if sym, ok := l.img.SymbolAt(f.Start); ok && sym.Addr == f.Start {
+		if sym, ok := l.img.Symbols.At(f.Start); ok && sym.Addr == f.Start {
 			f.Name = sym.Name
 		}
 		l.out.Functions = append(l.out.Functions, f)

@@ -55,13 +55,13 @@ func (s *starts) noting(p table.Part) table.Part {
 // known adds what the image and the caller know.
 func (s *starts) known(functions Starts) {
 	yield := func(addr uint64, _ cpu.Mode) bool {
-		if s.img.Executable(addr) {
+		if s.img.Segments.Executable(addr) {
 			s.add(addr)
 		}
 		return true
 	}
-	s.img.Functions(func(addr uint64, mode cpu.Mode, _ uint64) bool { return yield(addr, mode) })
-	s.img.FunctionStarts(yield)
+	s.img.Symbols.Functions(func(addr uint64, mode cpu.Mode, _ uint64) bool { return yield(addr, mode) })
+	s.img.Symbols.FunctionStarts(yield)
 	if functions != nil {
 		functions(s.img, yield)
 	}

@@ -43,7 +43,7 @@ func checkRaised(t *testing.T, snap *target.Snapshot, instruction string) {
 	syscall := code(t, instruction)
 	if n := countSignals(snap, func(pc uint64) bool {
 		m, ok := snap.ModuleAt(pc)
-		return ok && m.Image != nil && bytes.Equal(m.Image.Before(m.ToImage(pc), len(syscall)), syscall)
+		return ok && m.Image != nil && bytes.Equal(m.Image.Segments.Before(m.ToImage(pc), len(syscall)), syscall)
 	}); n != 1 {
 		t.Errorf("%d signal frames, want 1", n)
 	}

@@ -47,13 +47,13 @@ type functionKey struct{}
 // functionOf is the range of _sigtramp in an image, empty where no symbol tells.
 func functionOf(img *image.Image) image.Range {
 	return img.Memo(functionKey{}, func() any {
-		sym, ok := img.SymbolNamed("_sigtramp")
+		sym, ok := img.Symbols.Named("_sigtramp")
 		if !ok {
 			return image.Range{}
 		}
 		const longest = 512 // bytes; the longest known has some 200
 		end := sym.Addr + longest
-		if _, hi, ok := img.FunctionAt(sym.Addr); ok {
+		if _, hi, ok := img.Symbols.FunctionAt(sym.Addr); ok {
 			end = min(end, hi)
 		}
 		return image.Range{Addr: sym.Addr, Size: end - sym.Addr}
@@ -67,7 +67,7 @@ const maxBehind = 12
 // leadsToSigreturn tells whether code calls __sigreturn before it calls anything else.
 func leadsToSigreturn(img *image.Image, at uint64) bool {
 	var buf [maxBehind]cpu.Insn
-	n := img.Arch.Decoder.Decode(img.Code(at), at, 0, buf[:])
+	n := img.Arch.Decoder.Decode(img.Segments.Code(at), at, 0, buf[:])
 	for i := range n {
 		switch in := &buf[i]; in.Op {
 		case cpu.OpCall:
@@ -82,7 +82,7 @@ func leadsToSigreturn(img *image.Image, at uint64) bool {
 // isSigreturn tells whether a function makes the system call, or is the stub of the import.
 func isSigreturn(img *image.Image, at uint64) bool {
 	var buf [6]cpu.Insn
-	n := img.Arch.Decoder.Decode(img.Code(at), at, 0, buf[:])
+	n := img.Arch.Decoder.Decode(img.Segments.Code(at), at, 0, buf[:])
 	number := false
 	slot := uint64(0)
 	for i := range n {

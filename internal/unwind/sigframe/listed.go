@@ -76,7 +76,7 @@ const longestCall = 16
 // list yields the rules of the instructions of a trampoline at an address.
 func (t *trampoline) list(img *image.Image, layout *cpu.Layout, at uint64, yield func(lo, hi uint64, mode cpu.Mode, r *unwind.Rule) bool) bool {
 	lo := at
-	if _, called := img.Arch.Decoder.CallBefore(img.Before(at, longestCall), at, t.mode); !called {
+	if _, called := img.Arch.Decoder.CallBefore(img.Segments.Before(at, longestCall), at, t.mode); !called {
 		lo--
 	}
 	for i, in := range t.code {

@@ -150,7 +150,7 @@ func plausible(snap *target.Snapshot, regs *cpu.Registers) bool {
 	if !known || !hasSP {
 		return false
 	}
-	if m, ok := snap.ModuleAt(pc); ok && (m.Image == nil || m.Image.Executable(m.ToImage(pc))) {
+	if m, ok := snap.ModuleAt(pc); ok && (m.Image == nil || m.Image.Segments.Executable(m.ToImage(pc))) {
 		return true
 	}
 	if p, ok := snap.Memory.PermAt(pc); ok && p&target.PermExec != 0 {

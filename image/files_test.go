@@ -33,7 +33,7 @@ func TestPeek(t *testing.T) {
 			copies := 0
 			for i := range 10_000 {
 				part := f.Data[i : i+16]
-				got := img.Peek(part)
+				got := img.Files.Peek(part)
 				if !bytes.Equal(got, part) {
 					t.Fatalf("at %d: %q, not %q", i, got, part)
 				}
@@ -52,11 +52,11 @@ func TestPeek(t *testing.T) {
 func TestPeekInMemory(t *testing.T) {
 	data := []byte("0123456789")
 	for _, files := range [][]*image.File{nil, {{Data: data}}, {{Data: []byte("other")}}} {
-		if got := image.New(image.Header{}, linked{files: files}).Peek(data[3:5]); string(got) != "34" {
+		if got := image.New(image.Header{}, linked{files: files}).Files.Peek(data[3:5]); string(got) != "34" {
 			t.Errorf("%q", got)
 		}
 	}
-	if got := image.New(image.Header{}, nil).Peek(data[3:5]); string(got) != "34" {
+	if got := image.New(image.Header{}, nil).Files.Peek(data[3:5]); string(got) != "34" {
 		t.Errorf("no container: %q", got)
 	}
 }
@@ -67,7 +67,7 @@ func TestForget(t *testing.T) {
 	content := bytes.Repeat([]byte("0123456789abcdef"), 1<<14)
 	f := fileWith(t, content)
 	memory := &image.File{Data: bytes.Clone(content)}
-	image.New(image.Header{}, linked{files: []*image.File{f, memory}}).Forget()
+	image.New(image.Header{}, linked{files: []*image.File{f, memory}}).Files.Forget()
 	if !bytes.Equal(f.Data, content) || !bytes.Equal(memory.Data, content) {
 		t.Error("other bytes")
 	}

@@ -1,0 +1,76 @@
+package image
+
+import "github.com/backsight/backsight/cpu"
+
+// Symbol names an address.
+type Symbol struct {
+	Name string
+	// Addr has the ISA mode bit removed; Mode keeps it.
+	Addr uint64
+	Mode cpu.Mode
+	// Size is 0 where the file does not say; lookup then reaches to the next symbol.
+	Size uint64
+	// Resolver: the function there tells the dynamic linker where calls go (STT_GNU_IFUNC).
+	Resolver bool
+}
+
+// Symbols are what a file says of names and functions. Addresses are image addresses.
+type Symbols struct {
+	container Container
+}
+
+// At finds the function symbol that covers addr.
+func (s Symbols) At(addr uint64) (Symbol, bool) {
+	if s.container == nil {
+		return Symbol{}, false
+	}
+	return s.container.SymbolAt(addr)
+}
+
+// Named finds a defined symbol by its exact name.
+func (s Symbols) Named(name string) (Symbol, bool) {
+	if s.container == nil {
+		return Symbol{}, false
+	}
+	return s.container.SymbolNamed(name)
+}
+
+// HasFunctions tells whether there is any function symbol.
+func (s Symbols) HasFunctions() (some bool) {
+	s.Functions(func(uint64, cpu.Mode, uint64) bool {
+		some = true
+		return false
+	})
+	return some
+}
+
+// Functions calls yield for every function symbol until it returns false.
+func (s Symbols) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
+	if s.container != nil {
+		s.container.Functions(yield)
+	}
+}
+
+// starter is a Container that knows where all functions begin.
+type starter interface {
+	FunctionAt(addr uint64) (lo, hi uint64, ok bool)
+	FunctionStarts(yield func(addr uint64, mode cpu.Mode) bool) bool
+}
+
+// FunctionStarts calls yield for where each function begins, where the linker listed them
+// all (Mach-O's LC_FUNCTION_STARTS), until it returns false. It reports whether there is such a
+// list. It builds no strings.
+func (s Symbols) FunctionStarts(yield func(addr uint64, mode cpu.Mode) bool) bool {
+	list, is := ContainerAs[starter](s.container)
+	return is && list.FunctionStarts(yield)
+}
+
+// FunctionAt is the function of an address by the list of FunctionStarts: where it begins, and
+// where the next one does. ok is false where there is no such list, or where addr lies before
+// the first.
+func (s Symbols) FunctionAt(addr uint64) (lo, hi uint64, ok bool) {
+	if list, is := ContainerAs[starter](s.container); is {
+		return list.FunctionAt(addr)
+	}
+	return 0, 0, false
+}
