@@ -55,6 +55,7 @@ func never() Effect { return Effect{PC: cpu.NoReg} }
 // goroutine may ask.
 type Effects struct {
 	code      disasm.Code
+	pops      bool // returns of the processor may pop arguments
 	hasReturn func(disasm.Addr) (Effect, bool)
 
 	// By key (disasm.Addr.Key): what Of said, what searches found, the words of stubs.
@@ -80,7 +81,7 @@ const (
 // which stack heights have proven a return, as far as that is known already; nil where no
 // heights are at hand.
 func New(c disasm.Code, hasReturn func(disasm.Addr) (Effect, bool)) *Effects {
-	f := &Effects{code: c, hasReturn: hasReturn}
+	f := &Effects{code: c, pops: c.Arch.CallPushesRA && c.Arch.AddrSize == 4, hasReturn: hasReturn}
 	f.calls.Bound, f.found.Bound = maxFunctions, maxFunctions
 	f.stubs.Bound, f.exports.Bound = maxStubs, maxStubs
 	f.got = sync.OnceValue(func() uint64 { return globalOffsetTable(c) })

@@ -113,12 +113,22 @@ func TestEffects(t *testing.T) {
 		1010: 8b 1c 24        mov (%esp),%ebx
 		1013: c3              ret
 		1020: 90              nop
-		1021: eb fe           jmp 1021`})
+		1021: eb fe           jmp 1021
+		1030: 83 f8 0f        cmp $15,%eax         a switch, one case of which returns
+		1033: 77 02           ja  1037
+		1035: ff e3           jmp *%ebx
+		1037: c2 04 00        ret $4
+		1040: 85 c0           test %eax,%eax       a jump nobody follows, and an endless loop
+		1042: 74 02           je  1046
+		1044: ff e3           jmp *%ebx
+		1046: eb fe           jmp 1046`})
 	ebx, _ := f.code.Arch.RegByName("ebx")
 	for to, want := range map[uint64]Effect{
 		0x1000: {Returns: true, Pops: 8, PC: cpu.NoReg},
 		0x1010: {Returns: true, PC: ebx},
 		0x1020: {PC: cpu.NoReg},
+		0x1030: {Returns: true, Pops: 4, PC: cpu.NoReg},
+		0x1040: {Returns: true, PC: cpu.NoReg},
 	} {
 		if e, ok := f.Find(at(to)); ok {
 			t.Errorf("%#x is known before anybody asks: %+v", to, e)

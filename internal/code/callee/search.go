@@ -11,8 +11,9 @@ import (
 // states, and leaves what stands behind calls for last. Its memory is used again.
 type search struct {
 	effects *Effects
-	depth   int // of calls that may be asked about
-	budget  int // of instructions
+	depth   int  // of calls that may be asked about
+	budget  int  // of instructions
+	lost    bool // a path ended at a jump to nobody knows where
 	todo    []path
 	calls   []call
 	asked   int         // of calls
@@ -45,7 +46,7 @@ type call struct {
 
 // from searches in the function at a place; alone: without asking about another one.
 func (s *search) from(to disasm.Addr, depth int) (e Effect, alone bool) {
-	s.depth, s.budget, s.asked = depth, maxSteps, 0
+	s.depth, s.budget, s.lost, s.asked = depth, maxSteps, false, 0
 	s.todo, s.calls, s.seen = append(s.todo[:0], path{at: to}), s.calls[:0], s.seen[:0]
 	e = s.run()
 	return e, s.asked == 0
@@ -60,10 +61,10 @@ func (s *search) run() Effect {
 				return e
 			}
 		}
-		switch s.asked {
-		case len(s.calls):
-			return never()
-		case maxAsked:
+		switch {
+		case s.asked == len(s.calls):
+			return Effect{Returns: s.lost, PC: cpu.NoReg}
+		case s.asked == maxAsked:
 			return perhaps()
 		}
 		c := s.calls[s.asked]

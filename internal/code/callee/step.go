@@ -71,13 +71,20 @@ func (s *search) step(in *cpu.Insn, behind path) (Effect, outcome) {
 	return never(), goesOn
 }
 
-// jump follows a jump. Where an indirect one goes nobody knows: that returns.
+// jump follows a jump. Where an indirect one goes nobody knows: that returns. What the
+// return pops, the ways around the jump may tell: all returns of a function pop the same, as
+// its caller cannot know which of them ran. i386's __divtf3 of libgcc jumps through a table
+// before its first return, ret $4.
 func (s *search) jump(in *cpu.Insn, behind path) outcome {
 	if disasm.IndirectJump(in) {
-		if behind.foreign {
+		switch {
+		case behind.foreign:
 			return ends
+		case !s.effects.pops:
+			return settles
 		}
-		return settles
+		s.lost = true
+		return ends
 	}
 	s.todo = append(s.todo, path{disasm.Target(in), behind.foreign})
 	if in.Flags&cpu.FlagConditional != 0 {
