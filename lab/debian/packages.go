@@ -81,10 +81,7 @@ func (s *store) unpack(ctx context.Context) error {
 			return fmt.Errorf("%s: %w: %.200s", filepath.Base(a), err, b)
 		}
 	}
-	if err := relativeLinks(s.root()); err != nil {
-		return err
-	}
-	return mergeUsr(s.root())
+	return ready(s.root())
 }
 
 // Unpack downloads packages of a port, by Debian's name, with all that they depend on, and returns the

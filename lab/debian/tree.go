@@ -6,6 +6,26 @@ import (
 	"path/filepath"
 )
 
+// ready makes a program find below root what it is to find there.
+func ready(root string) error {
+	if err := relativeLinks(root); err != nil {
+		return err
+	}
+	if err := mergeUsr(root); err != nil {
+		return err
+	}
+	return hideCache(root)
+}
+
+// hideCache puts an empty cache of libraries below root. Without one the dynamic linker reads
+// this machine's, and i386's takes the libc of a machine that has libc6-i386 out of /lib32.
+func hideCache(root string) error {
+	if err := os.MkdirAll(filepath.Join(root, "etc"), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(root, "etc/ld.so.cache"), nil, 0o644)
+}
+
 // relativeLinks makes the absolute links below root lead into root: QEMU looks a path
 // up below its -L folder, but the kernel follows the links from there.
 func relativeLinks(root string) error {
