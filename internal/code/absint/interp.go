@@ -179,8 +179,27 @@ func (m *Interp) call(s *State, in *cpu.Insn, pc uint64) {
 		s.Set(in.Dst, Value{}, m.Arch) // millicode: the analysis goes on in the helper
 		return
 	}
+	m.passAddresses(s)
 	s.Forget(m.clobbered)
 	s.Limit = 0
+}
+
+// passAddresses makes the numbers unknown whose addresses are in registers that a call may
+// read. gpg's main sets cmd to 0 and passes &cmd to what parses the options: a jump table whose
+// index follows from cmd is not entered at cmd's 0 alone.
+func (m *Interp) passAddresses(s *State) {
+	for set := m.clobbered; set != 0; set = set.Without(set.First()) {
+		r := set.First()
+		a := s.Regs[r]
+		if a.Kind != StartRelative || a == StartOf(r) {
+			continue
+		}
+		for i := range s.Slots {
+			if sl := &s.Slots[i]; sl.Val.Kind == Constant && sl.Off == a.Off && sl.Base == a.Base {
+				sl.Val = Value{}
+			}
+		}
+	}
 }
 
 // readPC executes a call to the next instruction.

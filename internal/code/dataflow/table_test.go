@@ -42,6 +42,38 @@ func TestJumpTable(t *testing.T) {
 	}
 }
 
+// TestIndexByAddress: the index of a table is a variable that is 0 until a function, which gets
+// the variable's address, sets it: gpg's main so switches over the command that it was given.
+func TestIndexByAddress(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "mips o32 big", Data: map[uint64][]uint64{0x410000: {0x400044, 0x40004c}}, Listing: `
+	400000 <f>:
+		400000: 27bdffe0  addiu sp,sp,-32
+		400004: afbf001c  sw    ra,28(sp)
+		400008: afa00014  sw    zero,20(sp)
+		40000c: 0c140000  jal   500000
+		400010: 27a40014  addiu a0,sp,20
+		400014: 8fa40014  lw    a0,20(sp)
+		400018: 2c820002  sltiu v0,a0,2
+		40001c: 10400006  beqz  v0,400038
+		400020: 00042080  sll   a0,a0,2
+		400024: 3c020041  lui   v0,0x41
+		400028: 00441021  addu  v0,v0,a0
+		40002c: 8c420000  lw    v0,0(v0)
+		400030: 00400008  jr    v0
+		400034: 00000000  nop
+		400038: 8fbf001c  lw    ra,28(sp)    default
+		40003c: 03e00008  jr    ra
+		400040: 27bd0020  addiu sp,sp,32
+		400044: 1000fffc  b     400038       case 0
+		400048: 00000000  nop
+		40004c: 1000fffa  b     400038       case 1
+		400050: 00000000  nop`}).Function(at(0x400000))
+	check(t, f, map[uint64]string{0x400044: "sp-32 [sp-4]", 0x40004c: "sp-32 [sp-4]"})
+	if !f.Complete || !f.Balanced {
+		t.Errorf("%+v", f.Facts)
+	}
+}
+
 // TestComputedGoto: jumps that cannot be resolved lead to what nothing else reaches, with
 // the frame of the jump, and the flow is not complete. Labels are reached from behind calls
 // as well, so that RA is nowhere but in its slot.
