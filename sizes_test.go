@@ -23,7 +23,6 @@ var (
 	}
 	// largeTypes have more than 15 fields or 20 methods.
 	largeTypes = map[string]string{
-		"cpu.Arch":          "a row of facts about a processor ABI, which its package states as one literal",
 		"cpu.Insn":          "what an instruction does, as one value of 64 bytes",
 		"cpu/mips.decoder":  "a method for each group of encodings, over two halfwords and the mode",
 		"cpu/riscv.decoder": "a method for each group of encodings, over one word",

@@ -21,8 +21,8 @@ import (
 
 // The processors of these tests.
 var (
-	archA  = &cpu.Arch{Name: "a", AddrSize: 4, RegSize: 4, InsnAlign: 4, ELF: cpu.ELFMatch{Machine: 8, Class: 1}}
-	archB  = &cpu.Arch{Name: "b", AddrSize: 4, RegSize: 4, InsnAlign: 4, ELF: cpu.ELFMatch{Machine: 40, Class: 1}}
+	archA  = &cpu.Arch{Name: "a", AddrSize: 4, RegSize: 4, CodeAddresses: cpu.CodeAddresses{InsnAlign: 4}, ELF: cpu.ELFMatch{Machine: 8, Class: 1}}
+	archB  = &cpu.Arch{Name: "b", AddrSize: 4, RegSize: 4, CodeAddresses: cpu.CodeAddresses{InsnAlign: 4}, ELF: cpu.ELFMatch{Machine: 40, Class: 1}}
 	archsT = cpu.Set{archA, archB}
 
 	formatsT = []image.Format{elf.Format(), flat.Format()}

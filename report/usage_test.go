@@ -13,7 +13,7 @@ import (
 // handler on a stack of its own does not count for the stack that it interrupted; of the
 // outermost frame nobody knows the size.
 func TestStackUsage(t *testing.T) {
-	arch := &cpu.Arch{SP: 1}
+	arch := &cpu.Arch{RegisterFile: cpu.RegisterFile{SP: 1}}
 	thread := target.Thread{}
 	thread.Regs.Set(arch.SP, 0x1000)
 	th := Thread{Thread: &thread}

@@ -92,28 +92,23 @@ func Archs() []*cpu.Arch {
 // the frame, with the record at a distance that only the code tells.
 func describe(abi string, bigEndian bool) *cpu.Arch {
 	return &cpu.Arch{
-		Name:       "arm",
-		ABI:        abi,
-		BigEndian:  bigEndian,
-		AddrSize:   4,
-		RegSize:    4,
-		InsnAlign:  2,
-		StackAlign: 8, // AAPCS32 6.2.1.2
-		ThreadExit: cpu.SystemCall{Reg: R7, Number: 1},
-		HookPops:   4, // gcc/config/arm/linux-eabi.h, ARM_FUNCTION_PROFILER
-		PC:         PC,
-		SP:         SP,
-		FP:         R11,
-		LR:         LR,
-		Status:     CPSR,
-
-		StatusModeBit: cpsrT,
-		Regs:          registers(),
-		// AAPCS32 6.1.1; the preserved d8–d15 are not tracked.
-		Preserved: cpu.SetOf(R4, R5, R6, R7, R8, R9, R10, R11),
-		Zero:      cpu.NoReg,
-		ISABit:    true,
-		ELF:       cpu.ELFMatch{Machine: machineARM, Class: 1},
+		Name: "arm", ABI: abi, BigEndian: bigEndian,
+		AddrSize: 4, RegSize: 4,
+		RegisterFile: cpu.RegisterFile{
+			Regs: registers(),
+			PC:   PC, SP: SP, FP: R11, LR: LR, Status: CPSR, Zero: cpu.NoReg,
+		},
+		CodeAddresses: cpu.CodeAddresses{InsnAlign: 2, ISABit: true, StatusModeBit: cpsrT},
+		Convention: cpu.Convention{
+			StackAlign: 8, // AAPCS32 6.2.1.2
+			// AAPCS32 6.1.1; the preserved d8–d15 are not tracked.
+			Preserved: cpu.SetOf(R4, R5, R6, R7, R8, R9, R10, R11),
+		},
+		Surroundings: cpu.Surroundings{
+			ThreadExit: cpu.SystemCall{Reg: R7, Number: 1},
+			HookPops:   4, // gcc/config/arm/linux-eabi.h, ARM_FUNCTION_PROFILER
+		},
+		ELF: cpu.ELFMatch{Machine: machineARM, Class: 1},
 		Layouts: map[cpu.Carrier]cpu.Layout{
 			cpu.LinuxPrstatus:   prstatus(),
 			cpu.LinuxSigcontext: sigcontext(),

@@ -60,29 +60,27 @@ const (
 
 func describe(bigEndian bool) *cpu.Arch {
 	return &cpu.Arch{
-		Name:       "aarch64",
-		BigEndian:  bigEndian,
-		AddrSize:   8,
-		RegSize:    8,
-		InsnAlign:  4,
-		StackAlign: 16,
-		AddrBits:   []uint8{52, 48, 47, 42, 39, 36},
-		HookKeeps:  X0 + 9, // arch/arm64/kernel/ftrace.c, ftrace_init_nop
-		PC:         PC,
-		SP:         SP,
-		FP:         X29,
-		LR:         X30,
-		Status:     cpu.NoReg,
-		Regs:       registers(),
-		Preserved:  preserved,
-		Platform:   cpu.SetOf(X0 + 18),
-		Zero:       cpu.NoReg,
-		ThreadExit: cpu.SystemCall{Reg: X0 + 8, Number: 93},
-		// The record lies anywhere in the frame (AAPCS64 6.4.6): above it may be
-		// saved registers and locals, so the CFA does not follow from it. 16, the
-		// end of the record, is its lower bound, and right only where nothing
-		// else is saved above.
-		FPChain: &cpu.FPChain{SavedFP: 0, SavedRA: 8, CFA: 16},
+		Name: "aarch64", BigEndian: bigEndian,
+		AddrSize: 8, RegSize: 8,
+		RegisterFile: cpu.RegisterFile{
+			Regs: registers(),
+			PC:   PC, SP: SP, FP: X29, LR: X30, Status: cpu.NoReg, Zero: cpu.NoReg,
+		},
+		CodeAddresses: cpu.CodeAddresses{InsnAlign: 4, AddrBits: []uint8{52, 48, 47, 42, 39, 36}},
+		Convention: cpu.Convention{
+			StackAlign: 16,
+			Preserved:  preserved,
+			Platform:   cpu.SetOf(X0 + 18),
+			// The record lies anywhere in the frame (AAPCS64 6.4.6): above it may be
+			// saved registers and locals, so the CFA does not follow from it. 16, the
+			// end of the record, is its lower bound, and right only where nothing
+			// else is saved above.
+			FPChain: &cpu.FPChain{SavedFP: 0, SavedRA: 8, CFA: 16},
+		},
+		Surroundings: cpu.Surroundings{
+			HookKeeps:  X0 + 9, // arch/arm64/kernel/ftrace.c, ftrace_init_nop
+			ThreadExit: cpu.SystemCall{Reg: X0 + 8, Number: 93},
+		},
 		ELF:     cpu.ELFMatch{Machine: machine, Class: 2},
 		Layouts: layouts(),
 		Decoder: decoder{},

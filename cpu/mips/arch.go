@@ -115,19 +115,24 @@ func (a abi) arch(big bool) *cpu.Arch {
 	return &cpu.Arch{
 		Name: a.cpu, ABI: a.name, BigEndian: big,
 		AddrSize: a.addrSize, RegSize: a.regSize,
-		InsnAlign: 2, StackAlign: a.stackAlign,
-		PC: PC, SP: SP, FP: cpu.NoReg, LR: RA, Status: cpu.NoReg,
-		Regs:       registers(a),
-		Preserved:  preserved,
-		SelfRegs:   cpu.SetOf(T9),
-		Globals:    cpu.SetOf(GP),
-		GPBias:     0x7ff0,
-		HookPops:   a.hookPops,
-		ThreadExit: cpu.SystemCall{Reg: V0, Number: a.exit},
-		Zero:       Zero,
-		ISABit:     true,
-		ELF:        a.elfMatch(plain),
-		Layouts:    layouts(a, big),
-		Decoder:    newDecoder(a, plain, big),
+		RegisterFile: cpu.RegisterFile{
+			Regs: registers(a),
+			PC:   PC, SP: SP, FP: cpu.NoReg, LR: RA, Status: cpu.NoReg, Zero: Zero,
+		},
+		CodeAddresses: cpu.CodeAddresses{InsnAlign: 2, ISABit: true},
+		Convention: cpu.Convention{
+			StackAlign: a.stackAlign,
+			Preserved:  preserved,
+			SelfRegs:   cpu.SetOf(T9),
+			Globals:    cpu.SetOf(GP),
+			GPBias:     0x7ff0,
+		},
+		Surroundings: cpu.Surroundings{
+			HookPops:   a.hookPops,
+			ThreadExit: cpu.SystemCall{Reg: V0, Number: a.exit},
+		},
+		ELF:     a.elfMatch(plain),
+		Layouts: layouts(a, big),
+		Decoder: newDecoder(a, plain, big),
 	}
 }

@@ -69,28 +69,25 @@ func Archs() []*cpu.Arch {
 func (v variant) describe() *cpu.Arch {
 	w := int64(v.word)
 	return &cpu.Arch{
-		Name:       v.name,
-		ABI:        v.abi,
-		ThreadExit: cpu.SystemCall{Reg: A0 + 7, Number: 93},
-		AddrSize:   v.word,
-		RegSize:    v.word,
+		Name: v.name, ABI: v.abi,
+		AddrSize: v.word, RegSize: v.word,
+		RegisterFile: cpu.RegisterFile{
+			Regs: registers(v.word),
+			PC:   PC, SP: SP, FP: S0, LR: RA, Status: cpu.NoReg, Zero: Zero,
+		},
 		// 2 even for binaries whose flags lack RVC: libraries written in
 		// assembly may have compressed code all the same.
-		InsnAlign:  2,
-		StackAlign: v.stackAlign,
-		PC:         PC,
-		SP:         SP,
-		FP:         S0,
-		LR:         RA,
-		Status:     cpu.NoReg,
-		Regs:       registers(v.word),
-		Preserved:  v.preserved(),
-		Zero:       Zero,
-		Platform:   cpu.SetOf(GP),
-		// psABI, "Frame Pointer Convention": s0 holds the CFA.
-		FPChain: &cpu.FPChain{SavedFP: -2 * w, SavedRA: -w, CFA: 0},
-		ELF:     v.elf(),
-		Layouts: v.layouts(),
+		CodeAddresses: cpu.CodeAddresses{InsnAlign: 2},
+		Convention: cpu.Convention{
+			StackAlign: v.stackAlign,
+			Preserved:  v.preserved(),
+			Platform:   cpu.SetOf(GP),
+			// psABI, "Frame Pointer Convention": s0 holds the CFA.
+			FPChain: &cpu.FPChain{SavedFP: -2 * w, SavedRA: -w, CFA: 0},
+		},
+		Surroundings: cpu.Surroundings{ThreadExit: cpu.SystemCall{Reg: A0 + 7, Number: 93}},
+		ELF:          v.elf(),
+		Layouts:      v.layouts(),
 		// Zcmp shares its encodings with c.fsdsp, so a binary has one or the
 		// other. The double ABI cannot do without D, whose compressed form the C
 		// extension brings along: there it is c.fsdsp. The other ABIs have no

@@ -73,7 +73,7 @@ func symbols() []byte {
 }
 
 func options() image.Options {
-	return image.Options{Archs: cpu.Set{{Name: "aarch64", AddrSize: 8, RegSize: 8, MachO: 0x0100_000c, InsnAlign: 4}}}
+	return image.Options{Archs: cpu.Set{{Name: "aarch64", AddrSize: 8, RegSize: 8, MachO: 0x0100_000c, CodeAddresses: cpu.CodeAddresses{InsnAlign: 4}}}}
 }
 
 // TestChoose: an image by its path, by its UUID, or the first, also out of a subcache.

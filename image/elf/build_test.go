@@ -266,7 +266,8 @@ func (e *build) note(id []byte) []byte {
 func testArchs() cpu.Set {
 	var set cpu.Set
 	add := func(name, abi string, big bool, size int, isa bool, m cpu.ELFMatch) {
-		set = append(set, &cpu.Arch{Name: name, ABI: abi, BigEndian: big, AddrSize: size, ISABit: isa, ModeOnly: m.Profile == 'M', ELF: m})
+		set = append(set, &cpu.Arch{Name: name, ABI: abi, BigEndian: big, AddrSize: size, ELF: m,
+			CodeAddresses: cpu.CodeAddresses{ISABit: isa, ModeOnly: m.Profile == 'M'}})
 	}
 	for _, big := range []bool{false, true} {
 		add("mips", "o32", big, 4, true, cpu.ELFMatch{Machine: 8, Class: 1})

@@ -53,9 +53,9 @@ func TestHex(t *testing.T) {
 // TestVectorTable: firmware for "arm" that begins with the vector table of the
 // microcontroller profile is of that profile, unless the user stated the ABI.
 func TestVectorTable(t *testing.T) {
-	plain := &cpu.Arch{Name: "arm", AddrSize: 4, ISABit: true}
-	micro := &cpu.Arch{Name: "arm", ABI: "cortexm", AddrSize: 4, ISABit: true, ModeOnly: true}
-	named := &cpu.Arch{Name: "arm", ABI: "be8", AddrSize: 4, ISABit: true}
+	plain := &cpu.Arch{Name: "arm", AddrSize: 4, CodeAddresses: cpu.CodeAddresses{ISABit: true}}
+	micro := &cpu.Arch{Name: "arm", ABI: "cortexm", AddrSize: 4, CodeAddresses: cpu.CodeAddresses{ISABit: true, ModeOnly: true}}
+	named := &cpu.Arch{Name: "arm", ABI: "be8", AddrSize: 4, CodeAddresses: cpu.CodeAddresses{ISABit: true}}
 	table := "\x00\x30\x00\x20\x41\x01\x00\x08\x45\x01\x00\x08\x49\x01\x00\x08" + string(make([]byte, 64))
 	even := strings.Replace(table, "\x41", "\x40", 1)
 	for _, c := range []struct {

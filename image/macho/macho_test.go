@@ -15,9 +15,9 @@ import (
 // testArchs describe what choosing a processor needs, so that these tests depend on no decoder.
 func testArchs() cpu.Set {
 	return cpu.Set{
-		{Name: "x86_64", AddrSize: 8, RegSize: 8, MachO: 0x0100_0007, InsnAlign: 1},
-		{Name: "aarch64", AddrSize: 8, RegSize: 8, MachO: 0x0100_000c, InsnAlign: 4},
-		{Name: "i386", AddrSize: 4, RegSize: 4, MachO: 7, InsnAlign: 1},
+		{Name: "x86_64", AddrSize: 8, RegSize: 8, MachO: 0x0100_0007, CodeAddresses: cpu.CodeAddresses{InsnAlign: 1}},
+		{Name: "aarch64", AddrSize: 8, RegSize: 8, MachO: 0x0100_000c, CodeAddresses: cpu.CodeAddresses{InsnAlign: 4}},
+		{Name: "i386", AddrSize: 4, RegSize: 4, MachO: 7, CodeAddresses: cpu.CodeAddresses{InsnAlign: 1}},
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 
 // TestHint: three registers tell a processor; one that is printed three times does not.
 func TestHint(t *testing.T) {
-	arch := &cpu.Arch{Name: "toy", RegSize: 4, Regs: []cpu.RegInfo{{Names: []string{"pc"}}, {Names: []string{"sp"}}, {Names: []string{"q7"}}}}
+	arch := &cpu.Arch{Name: "toy", RegSize: 4, RegisterFile: cpu.RegisterFile{
+		Regs: []cpu.RegInfo{{Names: []string{"pc"}}, {Names: []string{"sp"}}, {Names: []string{"q7"}}}}}
 	value := func(name string) regtext.Value { return regtext.Value{Name: name, Value: 0x1000, Digits: 8} }
 	for _, tt := range []struct {
 		what string

@@ -12,11 +12,11 @@ import (
 func exprArch(addrSize int, big bool) *cpu.Arch {
 	return &cpu.Arch{
 		AddrSize: addrSize, RegSize: addrSize, BigEndian: big,
-		Regs: []cpu.RegInfo{
+		RegisterFile: cpu.RegisterFile{Regs: []cpu.RegInfo{
 			{Names: []string{"r0"}, DWARF: 0, Size: addrSize},
 			{Names: []string{"r1"}, DWARF: 1, Size: addrSize},
 			{Names: []string{"sp"}, DWARF: 40, Size: addrSize},
-		},
+		}},
 	}
 }
 

@@ -190,9 +190,6 @@ func (c *Client) Threads() ([]string, error) {
 	return ids, nil
 }
 
-// Select makes a thread the current one.
-func (c *Client) Select(id string) error { return c.Command("Hg" + id) }
-
 // Stop is why the program stopped.
 type Stop struct {
 	// Signal by GDB's numbers (5: a step or a breakpoint).

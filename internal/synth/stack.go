@@ -76,12 +76,6 @@ func (a *Assembler) Ref(label string, plus int64) *Assembler {
 	return a.Word(0)
 }
 
-// Bytes appends raw bytes.
-func (a *Assembler) Bytes(b ...byte) *Assembler {
-	a.data = append(a.data, b...)
-	return a
-}
-
 // Zero appends n zero bytes.
 func (a *Assembler) Zero(n int) *Assembler {
 	a.data = append(a.data, make([]byte, n)...)

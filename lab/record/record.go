@@ -42,12 +42,6 @@ type Recording struct {
 	answers    []truth.Answer
 }
 
-// Append adds another recording of the same binary.
-func (r *Recording) Append(o *Recording) {
-	r.Steps, r.Odd = r.Steps+o.Steps, r.Odd+o.Odd
-	r.snaps, r.answers = append(r.snaps, o.snaps...), append(r.answers, o.answers...)
-}
-
 // Captures is how many there are.
 func (r *Recording) Captures() int { return len(r.snaps) }
 

@@ -9,8 +9,14 @@ import (
 // someArch has sp (0), lr (1), the preserved s (2), u (3), which nobody preserves,
 // and pc (4); four bytes each.
 func someArch() *cpu.Arch {
-	return &cpu.Arch{AddrSize: 4, RegSize: 4, SP: 0, LR: 1, PC: 4, FP: cpu.NoReg, Preserved: cpu.SetOf(2),
-		Regs: []cpu.RegInfo{{Names: []string{"sp"}}, {Names: []string{"lr"}}, {Names: []string{"s"}}, {Names: []string{"u"}}, {Names: []string{"pc"}}}}
+	return &cpu.Arch{
+		AddrSize: 4, RegSize: 4,
+		RegisterFile: cpu.RegisterFile{
+			SP: 0, LR: 1, PC: 4, FP: cpu.NoReg,
+			Regs: []cpu.RegInfo{{Names: []string{"sp"}}, {Names: []string{"lr"}}, {Names: []string{"s"}}, {Names: []string{"u"}}, {Names: []string{"pc"}}},
+		},
+		Convention: cpu.Convention{Preserved: cpu.SetOf(2)},
+	}
 }
 
 // ruleFor is CFA=sp+16 RA=lr and one more register.
