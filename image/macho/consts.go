@@ -24,27 +24,22 @@ const (
 
 	lcReqDyld = 0x8000_0000
 
-	lcSegment           = 0x1
-	lcSymtab            = 0x2
-	lcThread            = 0x4
-	lcUnixThread        = 0x5
-	lcDysymtab          = 0xb
-	lcIDDylib           = 0xd
-	lcIDDylinker        = 0xf
-	lcSegment64         = 0x19
-	lcUUID              = 0x1b
-	lcEncryptionInfo    = 0x21
-	lcDyldInfo          = 0x22
-	lcVersionMinMacOS   = 0x24
-	lcVersionMinIOS     = 0x25
-	lcFunctionStarts    = 0x26
-	lcMain              = 0x28 | lcReqDyld
-	lcEncryptionInfo64  = 0x2c
-	lcVersionMinTVOS    = 0x2f
-	lcVersionMinWatchOS = 0x30
-	lcBuildVersion      = 0x32
-	lcExportsTrie       = 0x33 | lcReqDyld
-	lcChainedFixups     = 0x34 | lcReqDyld
+	lcSegment          = 0x1
+	lcSymtab           = 0x2
+	lcThread           = 0x4
+	lcUnixThread       = 0x5
+	lcDysymtab         = 0xb
+	lcIDDylib          = 0xd
+	lcIDDylinker       = 0xf
+	lcSegment64        = 0x19
+	lcUUID             = 0x1b
+	lcEncryptionInfo   = 0x21
+	lcDyldInfo         = 0x22
+	lcFunctionStarts   = 0x26
+	lcMain             = 0x28 | lcReqDyld
+	lcEncryptionInfo64 = 0x2c
+	lcExportsTrie      = 0x33 | lcReqDyld
+	lcChainedFixups    = 0x34 | lcReqDyld
 
 	protRead, protWrite, protExec = 1, 2, 4
 

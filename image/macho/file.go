@@ -24,7 +24,6 @@ type file struct {
 	starter   starter
 	identity  string // LC_ID_DYLIB, LC_ID_DYLINKER
 	encrypted extent
-	version   Version
 	uuid      []byte
 	issues    []string
 }
@@ -97,8 +96,6 @@ func (f *file) command(id uint32, r bin.Reader) {
 			f.encrypted = x
 			f.issue(x.off, "the program's text is encrypted (LC_ENCRYPTION_INFO): %d bytes; no code and no unwind table of it is used", x.size)
 		}
-	case lcBuildVersion, lcVersionMinMacOS, lcVersionMinIOS, lcVersionMinTVOS, lcVersionMinWatchOS:
-		f.version.read(id, &r)
 	case lcIDDylib, lcIDDylinker:
 		f.identity = commandString(r)
 	default:
