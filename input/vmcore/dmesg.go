@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/backsight/backsight/internal/vmcoreinfo"
 	"github.com/backsight/backsight/target"
 )
 
@@ -14,20 +15,25 @@ const (
 )
 
 // log reads the kernel's log buffer as dmesg prints it, by the offsets that VMCOREINFO gives
-// (Documentation/admin-guide/kdump/gdbmacros.txt); "" where there is none.
-func (d *dump) log(memory *target.Memory) string {
-	l := logReader{dump: d, memory: memory, word: uint64(d.arch.AddrSize)}
-	if _, ok := d.info.Symbol("prb"); ok {
-		l.ring()
-	} else {
+// (Documentation/admin-guide/kdump/gdbmacros.txt), or by its contents among the kernel's data; "" where
+// there is none.
+func (d *dump) log(memory *target.Memory, data target.Range) string {
+	l := logReader{info: d.info, memory: memory, word: uint64(d.arch.AddrSize)}
+	if symbol, ok := d.info.Symbol("prb"); ok {
+		prb, _ := memory.Word(symbol)
+		l.ring(prb)
+	} else if _, ok := d.info.Symbol("log_buf"); ok {
 		l.records()
+	} else if prb, info := l.ringIn(data); info != nil {
+		l.info = info
+		l.ring(prb)
 	}
 	return l.out.String()
 }
 
 // logReader is a log while it is read.
 type logReader struct {
-	*dump
+	info   vmcoreinfo.Info
 	memory *target.Memory
 	word   uint64
 	out    strings.Builder
@@ -64,9 +70,7 @@ func (l *logReader) line(nsec uint64, text []byte) bool {
 // ring reads the lockless ring buffer that Linux has since 5.10
 // (kernel/printk/printk_ringbuffer.h): descriptors by number, from tail to head, each with
 // the place of its text.
-func (l *logReader) ring() {
-	symbol, _ := l.info.Symbol("prb")
-	prb, _ := l.memory.Word(symbol)
+func (l *logReader) ring(prb uint64) {
 	descRing := prb + l.offset("printk_ringbuffer.desc_ring")
 	dataRing := prb + l.offset("printk_ringbuffer.text_data_ring")
 	countBits := l.number(descRing+l.offset("prb_desc_ring.count_bits"), 4)

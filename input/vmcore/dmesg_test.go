@@ -47,8 +47,36 @@ func TestLog(t *testing.T) {
 		"OFFSET(prb_desc_ring.tail_id)=32\nSIZE(prb_desc)=24\nOFFSET(prb_desc.state_var)=0\nOFFSET(prb_desc.text_blk_lpos)=8\n" +
 		"OFFSET(prb_data_blk_lpos.begin)=0\nOFFSET(prb_data_blk_lpos.next)=8\nSIZE(printk_info)=24\nOFFSET(printk_info.ts_nsec)=0\n" +
 		"OFFSET(printk_info.text_len)=8\nOFFSET(prb_data_ring.size_bits)=0\nOFFSET(prb_data_ring.data)=8\n")
-	if got, want := d.log(memory), "[    1.500000] hello\n[    6.000000] wrapped\n"; got != want {
+	if got, want := d.log(memory, target.Range{}), "[    1.500000] hello\n[    6.000000] wrapped\n"; got != want {
 		t.Errorf("log %q, want %q", got, want)
+	}
+}
+
+// TestLogByContent: without VMCOREINFO the ring is found among the kernel's data, in both layouts, and the
+// larger one of two.
+func TestLogByContent(t *testing.T) {
+	const finalized, base, descs, infos, text, words = 2 << 62, 0x10000, 0x1000, 0x3000, 0xf000, 8
+	for _, ring := range []uint64{wordsUntil65, wordsSince66} {
+		data := make([]byte, 0x11000)
+		put := func(at uint64, list ...uint64) {
+			for i, v := range list {
+				binary.LittleEndian.PutUint64(data[at+words*uint64(i):], v)
+			}
+		}
+		put(0x100, 7, base+descs, base+infos, 1, 0) // count_bits, descs, infos, head, tail
+		put(0x100+words*ring, 12, base+text)        // size_bits, data
+		put(descs, finalized, 0, 0x20, finalized|1, 0x20, 0x40)
+		put(infos, 0, 1_500_000_000, 5)
+		put(infos+88, 1, 2_000_000_000, 5)
+		copy(data[text+8:], "hello")
+		copy(data[text+0x28:], "world")
+		put(0x400, 8, base+descs, base+infos, 300, 0) // more records than there is room for
+		var b target.Builder
+		b.Add(base, data, 0, target.PermRead)
+		d := &dump{arch: &cpu.Arch{AddrSize: words}}
+		if got, want := d.log(b.Memory(d.arch), target.Range{Lo: base, Hi: base + 0x11000}), "[    1.500000] hello\n[    2.000000] world\n"; got != want {
+			t.Errorf("%d words: log %q, want %q", ring, got, want)
+		}
 	}
 }
 
@@ -63,7 +91,7 @@ func TestOldLog(t *testing.T) {
 	copy(w.data[0x210:], "second")
 	d, memory := w.dump("SYMBOL(log_buf)=10\nSYMBOL(log_buf_len)=18\nSYMBOL(log_first_idx)=20\nSYMBOL(log_next_idx)=28\n" +
 		"SIZE(printk_log)=16\nOFFSET(printk_log.ts_nsec)=0\nOFFSET(printk_log.len)=8\nOFFSET(printk_log.text_len)=10\n")
-	if got, want := d.log(memory), "[    1.000000] first\n[    2.000000] second\n"; got != want {
+	if got, want := d.log(memory, target.Range{}), "[    1.000000] first\n[    2.000000] second\n"; got != want {
 		t.Errorf("log %q, want %q", got, want)
 	}
 }

@@ -6,21 +6,31 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/vmcoreinfo"
+	"github.com/backsight/backsight/target"
 )
 
 // identify finds out which kernel the memory is of: VMCOREINFO, from its note or where it
 // lies in memory, and init_uts_ns, the answer to uname, which lies at an address that
 // VMCOREINFO says. The distance of virtual and physical address is that of the whole kernel.
 //
+// Where that says nothing, the kernel is found by its contents.
+//
 // There may be several: a kernel for MIPS that moves itself away (CONFIG_RELOCATABLE) leaves
 // all its data where it was loaded. Only one of them has live data.
 func (d *dump) identify(archs cpu.Set) (all []identity, err error) {
-	if !d.findInfo() {
-		return nil, d.errorf("no VMCOREINFO was found: not the memory of a Linux kernel, or of one that is not prepared for dumps")
+	virtual, ok := uint64(0), d.findInfo()
+	if ok {
+		virtual, ok = d.info.Symbol("init_uts_ns")
 	}
-	virtual, ok := d.info.Symbol("init_uts_ns")
 	if !ok {
-		return nil, d.errorf("VMCOREINFO does not say where init_uts_ns is")
+		if d.shown != nil {
+			return nil, d.errorf("no VMCOREINFO was found, or no place of init_uts_ns in it")
+		}
+		if all = d.byContent(archs); len(all) == 0 {
+			return nil, d.errorf("no Linux kernel was found: neither VMCOREINFO nor a kernel's data and code")
+		}
+		d.cpus = d.processors()
+		return all, nil
 	}
 	name, ok := d.info.Offset("uts_namespace.name")
 	if !ok {
@@ -85,6 +95,9 @@ type identity struct {
 	// offset is virtual minus physical address of what the kernel links in.
 	offset uint64
 	at     uint64 // the physical address of the kernel's data
+	// text is the kernel's code by virtual addresses, where it was found by its contents; else
+	// VMCOREINFO says where it begins.
+	text target.Range
 }
 
 const (
@@ -122,7 +135,7 @@ func (d *dump) archOf(archs cpu.Set, copies []identity) (best *cpu.Arch) {
 		}
 		n := 0
 		for _, k := range copies {
-			n = max(n, d.pointers(a, k))
+			n = max(n, pointers(d.physical, a, k))
 		}
 		if n > most {
 			best, most = a, n
@@ -161,13 +174,13 @@ func archNamed(archs cpu.Set, name string, big bool) *cpu.Arch {
 
 // pointers counts the words around the kernel's data that are pointers to near by, in the
 // byte order of an ABI.
-func (d *dump) pointers(a *cpu.Arch, k identity) (n int) {
+func pointers(physical *target.Memory, a *cpu.Arch, k identity) (n int) {
 	const reach = 1 << 20
 	here := (k.at + k.offset) & a.AddrMask()
 	from := k.at &^ 0xf
 	for at := from - min(from, reach); at < from+reach; at += uint64(a.AddrSize) {
 		v := uint64(0)
-		for i, c := range bytesAt(d.physical, at, a.AddrSize) {
+		for i, c := range bytesAt(physical, at, a.AddrSize) {
 			if a.BigEndian {
 				v = v<<8 | uint64(c)
 			} else {

@@ -1,9 +1,11 @@
 package vmcore
 
 import (
+	"bytes"
 	"strings"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/kernel"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/linux"
 	"github.com/backsight/backsight/internal/btf"
@@ -27,16 +29,23 @@ type kernelImage struct {
 // kernel finds the kernel in memory: code from _stext on, its end and its names by the
 // kallsyms tables among its data. Where memory holds no names, the kernel's file is looked
 // for.
-func (d *dump) kernel(memory *target.Memory, files *input.Files) kernelImage {
+func (d *dump) kernel(k identity, memory *target.Memory, files *input.Files) kernelImage {
 	out := kernelImage{ref: linux.Kernel{Release: d.info.Release(), Arch: d.arch, BuildID: buildID(d.info)}}
-	stext, ok := d.info.Symbol("_stext")
-	if !ok {
+	stext, stated := d.info.Symbol("_stext")
+	switch {
+	case stated:
+		out.data = linked(d.info, stext)
+	case k.text.Hi > k.text.Lo:
+		out.data = target.Range{Lo: k.text.Lo, Hi: k.at + k.offset + behindData}
+	default:
 		d.issue(target.IssueCapture, "VMCOREINFO does not say where the kernel's code is")
 		return out
 	}
-	out.data = linked(d.info, stext)
-	content := bytesAt(memory, stext, int(out.data.Hi-stext))
-	out.text = target.Range{Lo: stext, Hi: stext + uint64(len(content))}
+	content := bytesAt(memory, out.data.Lo, int(out.data.Hi-out.data.Lo))
+	out.text = target.Range{Lo: out.data.Lo, Hi: out.data.Lo + uint64(len(content))}
+	if !stated {
+		out.text.Hi = min(out.text.Hi, k.text.Hi)
+	}
 	if table, err := kallsyms.Find(content, d.arch.AddrSize); err == nil && !table.Relative {
 		out.table = table
 	}
@@ -45,7 +54,7 @@ func (d *dump) kernel(memory *target.Memory, files *input.Files) kernelImage {
 			out.fields = task.Offset
 		}
 	}
-	img, bias := d.file(&out, files, stext)
+	img, bias := d.file(&out, files, content)
 	at := func(name string) uint64 {
 		switch {
 		case out.table != nil:
@@ -104,7 +113,7 @@ func linked(info vmcoreinfo.Info, stext uint64) target.Range {
 
 // file finds the kernel's file, where memory has no names or where the file has more: debug
 // information. bias is where the kernel ran minus where it is linked.
-func (d *dump) file(k *kernelImage, files *input.Files, stext uint64) (img *image.Image, bias uint64) {
+func (d *dump) file(k *kernelImage, files *input.Files, content []byte) (img *image.Image, bias uint64) {
 	if k.table != nil && len(files.Beginning("vmlinux")) == 0 {
 		return nil, 0
 	}
@@ -113,11 +122,27 @@ func (d *dump) file(k *kernelImage, files *input.Files, stext uint64) (img *imag
 	if img == nil {
 		return nil, 0
 	}
-	linked, ok := img.Symbols.Named("_stext")
-	if !ok {
-		return nil, 0
+	ran, stated := d.info.Symbol("_stext")
+	linked, named := img.Symbols.Named("_stext")
+	if at := linked.Addr; stated && named {
+		return img, (ran - at) & d.arch.AddrMask()
 	}
-	return img, (stext - linked.Addr) & d.arch.AddrMask()
+	text := []byte(kernel.Banner(img) + "\n\x00")
+	at, found := placeOf(img, text)
+	if n := bytes.Index(content, text); n >= 0 && found {
+		return img, (k.data.Lo + uint64(n) - at) & d.arch.AddrMask()
+	}
+	return nil, 0
+}
+
+// placeOf is the image address at which bytes stand in an image.
+func placeOf(img *image.Image, want []byte) (addr uint64, ok bool) {
+	for i := range img.Segments {
+		if n := bytes.Index(img.Segments[i].Data, want); n >= 0 {
+			return img.Segments[i].Addr + uint64(n), true
+		}
+	}
+	return 0, false
 }
 
 // fromMemory makes the module of the kernel: bytes are memory's, at the addresses at which
@@ -130,6 +155,9 @@ func (d *dump) fromMemory(k *kernelImage, content []byte, file *image.Image, bia
 		bias = offset
 	}
 	h := image.Header{Path: "vmlinux", Arch: d.arch, OneMode: strings.HasPrefix(d.arch.Name, "mips")}
+	if file != nil && bias != 0 && h.OneMode {
+		content = unmoved(content, k.text.Lo-bias, bias, file)
+	}
 	end := k.text.Lo + uint64(len(content))
 	add := func(lo, hi uint64, exec bool) {
 		if hi = min(hi, end); lo < hi {

@@ -1,6 +1,9 @@
 package vmcore
 
 import (
+	"encoding/binary"
+
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/paging"
 )
 
@@ -72,4 +75,37 @@ func evenAndOdd(mappings []paging.Mapping, page uint) bool {
 		}
 	}
 	return false
+}
+
+// unmoved are the bytes of a MIPS kernel that moved itself by a multiple of 64 KB (CONFIG_RELOCATABLE),
+// as they would be where it is linked: instructions hold addresses, or their upper halves. at is the image
+// address of the first byte. What the kernel moved, its file has (arch/mips/kernel/relocate.c); the jumps that
+// the kernel wrote since, for jump labels, are moved back.
+func unmoved(content []byte, at, bias uint64, file *image.Image) []byte {
+	const jump, jumpAndLink, loadUpper, target = 2, 3, 15, 1<<26 - 1
+	var order binary.ByteOrder = binary.LittleEndian
+	if file.Arch.BigEndian {
+		order = binary.BigEndian
+	}
+	out := append([]byte(nil), content...)
+	for i := range file.Segments {
+		s := &file.Segments[i]
+		for off := range uint64(len(s.Data) / 4) {
+			to := s.Addr + 4*off - at
+			if to >= uint64(len(out)) || uint64(len(out))-to < 4 {
+				continue
+			}
+			ran, linked := order.Uint32(out[to:]), order.Uint32(s.Data[4*off:])
+			jumps := ran>>26 == jump || ran>>26 == jumpAndLink
+			back := ran&^target | (ran-uint32(bias>>2))&target
+			switch {
+			case ran == linked:
+			case ran-linked == uint32(bias), ran>>26 == loadUpper && ran-linked == uint32(bias>>16), jumps && back == linked:
+				order.PutUint32(out[to:], linked)
+			case jumps && s.Exec:
+				order.PutUint32(out[to:], back)
+			}
+		}
+	}
+	return out
 }

@@ -1,11 +1,13 @@
 package vmcore
 
 import (
+	"bytes"
 	"encoding/binary"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/cpu/mips"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/paging"
 	"github.com/backsight/backsight/target"
 )
@@ -88,5 +90,29 @@ func TestModuleOfMIPS(t *testing.T) {
 	m, ok := moduleReader{arch, b.Memory(arch)}.loaded(at)
 	if !ok || m.name != "crashy" || m.whole != (target.Range{Lo: base, Hi: base + 0x2068}) || m.text != (target.Range{Lo: base, Hi: base + 0x1290}) {
 		t.Errorf("%+v, %t", m, ok)
+	}
+}
+
+// TestUnmoved: the kernel moved itself by 64 KB × 0x77. What the file has moves back: a call, the upper half
+// of an address, a pointer; so does the jump that a jump label became, and a patched word stays.
+func TestUnmoved(t *testing.T) {
+	const linked, bias, jal, j, lui, nop = 0x8010_0000, 0x77_0000, 3 << 26, 2 << 26, 0x3c02_0000, 0
+	arch, ok := cpu.Set(mips.Archs()).ByName("mips", "o32", true)
+	if !ok {
+		t.Fatal("no big-endian MIPS")
+	}
+	words := func(list ...uint32) (b []byte) {
+		for _, w := range list {
+			b = binary.BigEndian.AppendUint32(b, w)
+		}
+		return b
+	}
+	target26 := func(addr uint32) uint32 { return addr >> 2 & (1<<26 - 1) }
+	file := words(jal|target26(linked+0x40), lui|0x8012, linked+0x80, nop, 0x2402_0001)
+	ran := words(jal|target26(linked+bias+0x40), lui|(0x8012+bias>>16), linked+bias+0x80, j|target26(linked+bias+0x10), 0x2402_0002)
+	want := words(jal|target26(linked+0x40), lui|0x8012, linked+0x80, j|target26(linked+0x10), 0x2402_0002)
+	img := image.New(image.Header{Arch: arch, Segments: []image.Segment{{Addr: linked, Size: uint64(len(file)), Data: file, Exec: true}}}, nil)
+	if got := unmoved(ran, linked, bias, img); !bytes.Equal(got, want) {
+		t.Errorf("%x\nwant %x", got, want)
 	}
 }

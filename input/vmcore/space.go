@@ -60,18 +60,35 @@ func (t translation) mappings(k identity) (all []paging.Mapping, err error) {
 	if strings.HasPrefix(t.arch.Name, "mips") {
 		all = t.unmapped()
 	}
-	root, ok := t.info.Symbol("swapper_pg_dir")
-	scheme, known := t.scheme(root - k.offset)
-	if !ok || !known {
+	tables, ok := t.tables(k)
+	if !ok {
 		return all, errors.New("no page tables were found; what they map is missing")
 	}
-	tables := paging.Tables{Scheme: scheme, Physical: t.words(), Root: root - k.offset + t.skipped(scheme)}
-	lowest := uint64(1) << (8*t.arch.AddrSize - 1)
-	mappings, err := tables.Mappings(lowest)
+	mappings, err := tables.Mappings(t.lowest())
 	if err != nil {
 		err = fmt.Errorf("page tables at %#x: %w", tables.Root, err)
 	}
 	return append(all, mappings...), err
+}
+
+// lowest is where the kernel's half of the address space begins.
+func (t translation) lowest() uint64 { return 1 << (8*t.arch.AddrSize - 1) }
+
+// tables are the kernel's page tables: where VMCOREINFO says, else found by their contents.
+func (t translation) tables(k identity) (paging.Tables, bool) {
+	root, stated := t.info.Symbol("swapper_pg_dir")
+	root -= k.offset
+	switch mips := strings.HasPrefix(t.arch.Name, "mips"); {
+	case !stated && !mips:
+		return t.rootByContent(k)
+	case !stated:
+		var ok bool
+		if root, ok = t.mipsRoot(k); !ok {
+			return paging.Tables{}, false
+		}
+	}
+	scheme, known := t.scheme(root)
+	return paging.Tables{Scheme: scheme, Physical: t.words(), Root: root + t.skipped(scheme)}, known
 }
 
 // words is physical memory in the byte order of the processor.

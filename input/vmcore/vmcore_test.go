@@ -118,6 +118,54 @@ func TestLinux510(t *testing.T) {
 	}
 }
 
+// TestUnprepared: a kernel without VMCOREINFO and names, as those of routers are, is found by what the
+// memory holds: uname's answer, empty lists, code, page tables.
+func TestUnprepared(t *testing.T) {
+	m := kernels.NewMachine(names...)
+	m.Unprepared()
+	snap, err := open(t, m.Vmcore(m.Symbols[5].Addr+8))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(snap.Threads) != len(names) || !strings.Contains(fmt.Sprint(snap.Issues), "no VMCOREINFO") {
+		t.Fatalf("%d threads, %v", len(snap.Threads), snap.Issues)
+	}
+	u, err := backsight.NewUnwinder(backsight.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	bt, err := u.Backtraces(context.Background(), snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, b := range bt {
+		for k := range b.Frames {
+			if want := m.Symbols[k].Addr + 12; i != 1 && b.Frames[k].PC != want {
+				t.Errorf("thread %d, frame %d at %#x, want %#x", i, k, b.Frames[k].PC, want)
+			}
+		}
+		if i != 1 && (b.Thread.Name != names[i] || len(b.Frames) < 3) {
+			t.Errorf("thread %d of %d frames, %q", i, len(b.Frames), b.Thread.Name)
+		}
+	}
+}
+
+// TestOneProcessor: a kernel for one processor has no task_struct.on_cpu, and struct rq tells which task
+// was running; what was taken for on_cpu before is on_rq, which each task has that could run.
+func TestOneProcessor(t *testing.T) {
+	m := kernels.NewMachine("swapper", "init", "kthreadd", "sh")
+	m.OneProcessor("sh")
+	snap, err := open(t, m.Vmcore(m.Symbols[5].Addr+8))
+	if err != nil || len(snap.Threads) != 4 {
+		t.Fatalf("%+v, %v", snap, err)
+	}
+	for i, th := range snap.Threads {
+		if want := i == 3; th.Crashed != want || th.Waits == want {
+			t.Errorf("%s: on the processor %t, switched out %t", th.Name, th.Crashed, th.Waits)
+		}
+	}
+}
+
 // TestDamaged: what can be had of damaged memory is had.
 func TestDamaged(t *testing.T) {
 	next := func(m *kernels.Machine, name string) uint64 { // the list head of a task
@@ -130,6 +178,7 @@ func TestDamaged(t *testing.T) {
 	}{
 		"the list of tasks is cut":          {func(m *kernels.Machine) { m.Put(next(m, "sh"), 0x10) }, 0, ""},
 		"tables refer to one another":       {func(m *kernels.Machine) { m.Put(m.Root+8*100, m.Root|3) }, 6, ""},
+		"no VMCOREINFO, nor a list":         {func(m *kernels.Machine) { m.Unprepared(); m.Put(next(m, "sh"), 0x10) }, 1, "no VMCOREINFO"},
 		"VMCOREINFO's page tables are gone": {func(m *kernels.Machine) { clear(m.RAM[m.Root-kernels.RAMBase:][:4096]) }, 1, "no list of tasks"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -172,8 +221,16 @@ func FuzzOpen(f *testing.F) {
 }
 
 // FuzzMachine changes words of a machine's memory: page tables, tasks, lists.
-func FuzzMachine(f *testing.F) {
+func FuzzMachine(f *testing.F) { fuzzMachine(f, kernels.NewMachine(names...)) }
+
+// FuzzUnprepared does that to a kernel that is found by the contents of its memory.
+func FuzzUnprepared(f *testing.F) {
 	m := kernels.NewMachine(names...)
+	m.Unprepared()
+	fuzzMachine(f, m)
+}
+
+func fuzzMachine(f *testing.F, m *kernels.Machine) {
 	data := m.Vmcore(0x1000)
 	ram := data[len(data)-len(m.RAM):]
 	f.Add(uint16((m.Root-kernels.RAMBase)/16), uint64(3))

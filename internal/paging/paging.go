@@ -77,6 +77,29 @@ func (t *Tables) Mappings(lo uint64) ([]Mapping, error) {
 	return w.out, w.work.Err()
 }
 
+// Translate finds the physical address that a virtual one shows.
+func (t *Tables) Translate(va uint64) (pa uint64, ok bool) {
+	at := t.Root
+	for level, l := range t.Levels {
+		if level == 0 && t.canonical(va&(1<<(l.Shift+l.Bits)-1)) != va {
+			return 0, false
+		}
+		v, ok := t.Physical.Uint(at+va>>l.Shift&(1<<l.Bits-1)*uint64(t.EntrySize), t.EntrySize)
+		if !ok {
+			return 0, false
+		}
+		switch e := t.decode(v, level, len(t.Levels)-1); e.kind {
+		case table:
+			at = e.addr
+		case page:
+			return e.addr + va&(max(e.size, 1<<l.Shift)-1), true
+		default:
+			return 0, false
+		}
+	}
+	return 0, false
+}
+
 // SameCache tells whether all pages have the same kind of cache, where entries say so
 // (MIPS).
 func (t *Tables) SameCache() bool { return len(t.walk(0).caches) <= 1 }

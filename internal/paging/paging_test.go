@@ -58,6 +58,15 @@ func TestMappings(t *testing.T) {
 			if err != nil || text(got) != c.want {
 				t.Errorf("%s, error %v\nwant %s", text(got), err, c.want)
 			}
+			for _, m := range got {
+				last := m.Size - 1
+				if pa, ok := x.Translate(m.Virtual + last); !ok || pa != m.Physical+last {
+					t.Errorf("%#x is at %#x, %t", m.Virtual+last, pa, ok)
+				}
+				if pa, ok := x.Translate((m.Virtual + last) ^ 1<<63); ok {
+					t.Errorf("an address of the other half is at %#x", pa)
+				}
+			}
 		})
 	}
 }
@@ -125,5 +134,6 @@ func FuzzMappings(f *testing.F) {
 		b.Add(0, data, 0, 0)
 		x := Tables{Scheme: schemes[int(n)%len(schemes)], Physical: b.Memory(&cpu.Arch{AddrSize: 8})}
 		_, _ = x.Mappings(0)
+		_, _ = x.Translate(0xffff_ffff_8000_1234)
 	})
 }

@@ -79,7 +79,7 @@ func Find(k *Kernel) ([]Task, error) {
 	f.findThreads()
 	f.addIdle()
 	f.findPID()
-	f.findOnCPU()
+	runFinder{&f}.find()
 	f.findState()
 	h := hookFinder{finder: &f}
 	h.findHooked()
@@ -113,6 +113,8 @@ type finder struct {
 	layout
 	found []uint64
 	known map[uint64]bool
+	// current is the task that ran on the only processor, 0 where that is not known.
+	current uint64
 
 	leaders   int // found[:leaders] are on the list of tasks
 	stackSize uint64
@@ -132,6 +134,7 @@ func (f *finder) task(comm uint64) Task {
 		t.Regs, _ = f.registers(comm, f.context.at)
 	}
 	t.Stack = f.stackOf(comm)
+	t.OnCPU = comm == f.current
 	if f.onCPU.known {
 		v, _ := f.Memory.Uint(at(comm, f.onCPU.at), 4)
 		t.OnCPU = v == 1

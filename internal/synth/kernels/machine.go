@@ -1,6 +1,7 @@
 package kernels
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 )
@@ -13,6 +14,8 @@ type Machine struct {
 	Symbols []Symbol
 	Root    uint64 // the physical address of swapper_pg_dir
 	next    uint64
+	tables  uint64 // the physical address of the tables of names
+	info    uint64 // that of VMCOREINFO
 }
 
 // RAMBase is where the memory begins, RAMSize its size. Linear is the virtual address that
@@ -25,7 +28,7 @@ const (
 
 // Offsets of the fields of this kernel's task_struct.
 const (
-	taskStack, taskOnCPU, taskList, taskPID, taskComm, taskContext, taskSize = 24, 44, 64, 96, 128, 192, 320
+	taskStack, taskOnCPU, taskList, taskPID, taskLeader, taskComm, taskContext, taskSize = 24, 44, 64, 96, 104, 128, 192, 320
 )
 
 // stackSize is THREAD_SIZE.
@@ -40,11 +43,12 @@ func NewMachine(names ...string) *Machine {
 	image := m.alloc(len(flat), 4096)
 	m.Offset = code.Link - image
 	copy(m.at(image), flat)
+	m.tables = image + uint64(bytes.Index(flat, []byte(Banner))+len(Banner)+15)&^15
 	for i := range 3 {
 		m.calls(m.Symbols[i].Addr, m.Symbols[(i+9)%10].Addr)
 	}
 	m.Root = m.alloc(4096, 4096)
-	m.mapBlocks(code.Link, image, (len(flat)+4095)/4096+16)
+	m.mapBlocks(code.Link, image, (len(flat)+4095)/4096+64)
 	m.mapBlocks(Linear, RAMBase, RAMSize/4096)
 	m.tasks(names)
 	m.identity()
@@ -119,6 +123,7 @@ func (m *Machine) tasks(names []string) {
 	}
 	for i, t := range at {
 		next := at[(i+1)%len(at)]
+		m.Put(t+taskLeader, m.virtual(t, i == 0))
 		m.Put(t+taskList, m.virtual(next, i == len(at)-1)+taskList)
 		m.Put(next+taskList+8, m.virtual(t, i == 0)+taskList)
 	}
@@ -151,8 +156,36 @@ func (m *Machine) identity() {
 	for i, s := range []string{"Linux", "host", "6.1.0-synth", "#1 SMP test", "aarch64"} {
 		copy(m.at(uts)[65*i:], s)
 	}
-	info := m.alloc(4096, 4096)
-	copy(m.at(info), "OSRELEASE=%s\n\x00"+m.Info(uts))
+	m.info = m.alloc(4096, 4096)
+	copy(m.at(m.info), "OSRELEASE=%s\n\x00"+m.Info(uts))
+}
+
+// Unprepared makes the kernel one that is not built for dumps: without VMCOREINFO and names. The code is as
+// large kernels' code is, with calls all over, and the data have heads of empty lists.
+func (m *Machine) Unprepared() {
+	clear(m.at(m.info)[:4096])
+	const heads, apart = 32, 64
+	for i := range uint64(heads) {
+		at := m.info + apart*i
+		m.Put(at, at+m.Offset)
+		m.Put(at+8, at+m.Offset)
+	}
+	functions := m.Symbols[:len(m.Symbols)-1]
+	for i := 10; i < len(functions); i++ {
+		m.calls(functions[i].Addr, functions[i%10].Addr)
+	}
+	clear(m.at(m.tables)[:(m.Root-m.tables)&^4095])
+}
+
+// OneProcessor makes the kernel one for one processor (no CONFIG_SMP), on which a task was running:
+// struct rq has the addresses of that task and of the idle task.
+func (m *Machine) OneProcessor(running string) {
+	task := func(name string) uint64 {
+		return RAMBase + uint64(bytes.Index(m.RAM, []byte(name+"\x00"))) - taskComm
+	}
+	idle := task("swapper")
+	m.Put(m.info+2048, linear(task(running)))
+	m.Put(m.info+2056, idle+m.Offset)
 }
 
 // Info is VMCOREINFO for a machine whose struct new_utsname lies at a physical address.

@@ -1,0 +1,133 @@
+package vmcore
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/vmcoreinfo"
+	"github.com/backsight/backsight/target"
+)
+
+// Kernels that are not built for dumps, as those of routers and set-top boxes, have no VMCOREINFO
+// (CONFIG_CRASH_CORE, which CONFIG_KEXEC and CONFIG_PROC_KCORE select). What that text would say, the
+// memory shows:
+//
+//	which kernel and processor   the answer to uname
+//	virtual − physical address   heads of empty lists, which point to themselves
+//	the kernel's code            direct calls of functions that are called time and again (code.go)
+//	page tables                  those by which these addresses are translated (tables.go)
+
+const (
+	// maxAnswers bounds the answers to uname that are looked at. A machine has one, one more for
+	// each container with a name of its own, and one for each kernel that it started from.
+	maxAnswers = 32
+	// leastHeads is how many heads of lists around the kernel's data must agree. A kernel links in
+	// some hundred to some thousand.
+	leastHeads = 16
+)
+
+// byContent finds the kernels in memory by what they hold, those of the release and processor of
+// the one that most speaks for.
+func (d *dump) byContent(archs cpu.Set) (all []identity) {
+	found := contents{d.physical, d.arch, archs}.candidates()
+	for _, c := range found {
+		if best := &found[0]; c.arch != best.arch || c.release != best.release || len(all) == maxCopies {
+			continue
+		}
+		if c.text = codeBefore(d.physical, c.arch, c.identity); c.text.Hi > c.text.Lo {
+			all = append(all, c.identity)
+		}
+	}
+	if len(all) > 0 {
+		d.arch = found[0].arch
+		d.info = vmcoreinfo.Info{"OSRELEASE": found[0].release}
+		d.issue(target.IssueCapture, "the kernel %s has no VMCOREINFO; it was found by its contents", found[0].release)
+	}
+	return all
+}
+
+// contents is memory in which kernels are looked for.
+type contents struct {
+	physical *target.Memory
+	arch     *cpu.Arch // the one that the dump's header states, or nil
+	archs    cpu.Set
+}
+
+// candidates are what may be kernels, what most speaks for first.
+func (c contents) candidates() (found []candidate) {
+	answers := 0
+	search(c.physical, "Linux\x00", func(at uint64) bool {
+		uts := bytesAt(c.physical, at, utsSize)
+		if !isAnswer(uts) {
+			return true
+		}
+		for _, a := range c.processors(field(uts, 4)) {
+			offset, heads := listHeads(c.physical, a, at)
+			if heads >= leastHeads {
+				found = append(found, candidate{identity{machine: field(uts, 4), offset: offset, at: at}, a, field(uts, 2), heads})
+			}
+		}
+		answers++
+		return answers < maxAnswers
+	})
+	slices.SortStableFunc(found, func(a, b candidate) int { return b.heads - a.heads })
+	return found
+}
+
+// processors are those that uname calls by a name, in both byte orders, or the one that is stated.
+func (c contents) processors(machine string) (list []*cpu.Arch) {
+	if c.arch != nil {
+		return []*cpu.Arch{c.arch}
+	}
+	for _, big := range []bool{false, true} {
+		if a := archNamed(c.archs, machine, big); a != nil && a.Decoder != nil {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// candidate is what may be a kernel, and how many heads of lists speak for its place.
+type candidate struct {
+	identity
+	arch    *cpu.Arch
+	release string
+	heads   int
+}
+
+// isAnswer tells whether bytes are a struct new_utsname that a kernel filled in.
+func isAnswer(uts []byte) bool {
+	if len(uts) < utsSize || field(uts, 0) != "Linux" || !strings.HasPrefix(field(uts, 3), "#") {
+		return false
+	}
+	release := field(uts, 2)
+	return release != "" && release[0] >= '0' && release[0] <= '9'
+}
+
+// listHeads finds the distance of virtual and physical addresses of what lies around a physical
+// address: the head of an empty list (struct list_head: next, prev) has its own address twice.
+// heads is how many agree.
+func listHeads(physical *target.Memory, a *cpu.Arch, around uint64) (offset uint64, heads int) {
+	const reach = 1 << 20
+	word := uint64(a.AddrSize)
+	from := (around - min(around, reach)) &^ (pageSize - 1)
+	r := bin.New(filled(physical, from, 2*reach), a.BigEndian)
+	votes := make(map[uint64]int)
+	upper := uint64(1) << (8*word - 1)
+	last := uint64(0)
+	for at := from - word; r.Len() >= int(word); at += word {
+		v := r.Uint(int(word))
+		if v == last && v&upper != 0 && (v-at)%pageSize == 0 {
+			votes[(v-at)&a.AddrMask()]++
+		}
+		last = v
+	}
+	for o, n := range votes {
+		if n > heads || n == heads && o < offset {
+			offset, heads = o, n
+		}
+	}
+	return offset, heads
+}

@@ -1,0 +1,113 @@
+package vmcore
+
+import (
+	"github.com/backsight/backsight/internal/paging"
+)
+
+// schemes are the layouts of page tables that a kernel may use, where VMCOREINFO does not tell.
+func (t translation) schemes() (all []paging.Scheme) {
+	switch t.arch.Name {
+	case "aarch64": // arch/arm64/Kconfig, ARM64_VA_BITS
+		for _, c := range [...]struct{ page, bits uint }{{12, 48}, {12, 39}, {14, 48}, {14, 47}, {14, 36}, {16, 48}, {16, 42}, {16, 52}, {12, 52}, {14, 52}} {
+			all = append(all, paging.AArch64(c.page, c.bits, c.page == 16 || c.bits == 52))
+		}
+	case "x86_64":
+		all = append(all, paging.X8664(4), paging.X8664(5))
+	case "i386":
+		all = append(all, paging.X8632(true), paging.X8632(false))
+	case "arm":
+		all = append(all, paging.ARM(), paging.LPAE())
+	case "riscv64":
+		all = append(all, paging.RISCV(3), paging.RISCV(4), paging.RISCV(5))
+	case "riscv32":
+		all = append(all, paging.RISCV(2))
+	}
+	return all
+}
+
+const (
+	// beforeCode is how far before the kernel's code its tables may lie: ARM has them between the
+	// start of memory and the code (arch/arm/kernel/head.S, swapper_pg_dir).
+	beforeCode = 1 << 20
+	// behindData is how far behind the answer to uname: they are among the kernel's data.
+	behindData = 32 << 20
+	// maxRoots bounds the tables that are compared.
+	maxRoots = 16
+)
+
+// rootByContent finds the page tables of the kernel among its data: of those that translate the addresses
+// of its code and of its data as they are, those that map most. Others were in use while the kernel
+// started.
+func (t translation) rootByContent(k identity) (best paging.Tables, ok bool) {
+	text, words := t.begin(k), t.words()
+	first := (text - min(text, beforeCode)) &^ (pageSize - 1)
+	roots, most := 0, uint64(0)
+	for _, s := range t.schemes() {
+		for root := first; root < k.at+behindData && roots < maxRoots; root += pageSize {
+			tables := paging.Tables{Scheme: s, Physical: words, Root: root}
+			if !t.translates(&tables, k) {
+				continue
+			}
+			roots++
+			if n := t.mapped(&tables); n > most {
+				best, most = tables, n
+			}
+		}
+	}
+	return best, most > 0
+}
+
+// begin is the physical address at which the kernel begins, or its data where its code is not known.
+func (t translation) begin(k identity) uint64 {
+	if k.text.Hi == 0 {
+		return k.at &^ (pageSize - 1)
+	}
+	return (k.text.Lo - k.offset) & t.arch.AddrMask()
+}
+
+// translates tells whether tables show the kernel's code and its data where they are.
+func (t translation) translates(tables *paging.Tables, k identity) bool {
+	for _, pa := range []uint64{k.at, t.begin(k)} {
+		if got, ok := tables.Translate((pa + k.offset) & t.arch.AddrMask()); !ok || got != pa {
+			return false
+		}
+	}
+	return true
+}
+
+// mapped is how much of the memory tables show in the kernel's half of the address space.
+func (t translation) mapped(tables *paging.Tables) (n uint64) {
+	mappings, _ := tables.Mappings(t.lowest())
+	for _, m := range mappings {
+		if _, ok := t.physical.PermAt(m.Physical); ok {
+			n += m.Size
+		}
+	}
+	return n
+}
+
+// mipsRoot finds the first table of a MIPS kernel among its data: pgd_init fills that with the
+// address of one empty table, and the tables of what is mapped take the places of few entries
+// (arch/mips/mm/pgtable-32.c, pgtable-64.c).
+func (t translation) mipsRoot(k identity) (root uint64, ok bool) {
+	word, words := uint64(t.arch.AddrSize), t.words()
+	for root = t.begin(k); root < k.at+behindData; root += pageSize {
+		empty, ok := words.Word(root)
+		if word == 4 {
+			empty, ok = words.Uint(root, 4)
+		}
+		if pa := (empty - k.offset) & t.arch.AddrMask(); !ok || empty%pageSize != 0 || pa-root+behindData > 2*behindData || pa == root {
+			continue
+		}
+		same := 0
+		for at := root; at < root+pageSize; at += word {
+			if v, ok := words.Uint(at, int(word)); ok && v == empty {
+				same++
+			}
+		}
+		if same*int(word)*2 > pageSize {
+			return root, true
+		}
+	}
+	return 0, false
+}
