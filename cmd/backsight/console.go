@@ -35,8 +35,15 @@ func openConsole(ctx context.Context, path string, toEnd bool, env input.Env) (i
 		}
 		return &serialLine{f, func() error { return term.Restore(fd, before) }}, nil
 	}
-	if st, err := f.Stat(); err != nil || !st.Mode().IsRegular() {
-		return f, err
+	st, err := f.Stat()
+	if err != nil {
+		return nil, errors.Join(fileError(path, err), f.Close())
+	}
+	if st.IsDir() {
+		return nil, errors.Join(fmt.Errorf("%s: a directory, no console", path), f.Close())
+	}
+	if !st.Mode().IsRegular() {
+		return f, nil
 	}
 	if err := noCapture(ctx, path, env); err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -123,4 +130,37 @@ func (g *growing) reopen() error {
 func (g *growing) Close() error {
 	close(g.done)
 	return g.file.Close()
+}
+
+// chunk is what one read of a console gave: text, or why there will be no more.
+type chunk struct {
+	text []byte
+	err  error
+}
+
+// readChunks reads a console until it ends, or until ctx does. The last chunk has the error.
+func readChunks(ctx context.Context, source io.Reader) <-chan chunk {
+	chunks := make(chan chunk)
+	send := func(c chunk) (sent bool) {
+		select {
+		case chunks <- c:
+			return true
+		case <-ctx.Done():
+			return false
+		}
+	}
+	go func() {
+		for {
+			buf := make([]byte, 4096)
+			n, err := source.Read(buf)
+			if n > 0 && !send(chunk{text: buf[:n]}) {
+				return
+			}
+			if err != nil {
+				send(chunk{err: err})
+				return
+			}
+		}
+	}()
+	return chunks
 }

@@ -71,11 +71,33 @@ func usage(c *cobra.Command, width int) error {
 		}
 	}
 	if c.HasAvailableLocalFlags() {
-		fmt.Fprintf(&b, "\nFlags:\n%s\n", strings.TrimRight(c.LocalFlags().FlagUsagesWrapped(width), " \n"))
+		fmt.Fprintf(&b, "\nFlags:\n%s\n", strings.TrimRight(flagUsages(c.LocalFlags(), width), " \n"))
 	}
 	if c.HasAvailableSubCommands() {
 		fmt.Fprintf(&b, "\nUse \"%s [command] --help\" for more information about a command.\n", c.CommandPath())
 	}
 	_, err := io.WriteString(c.OutOrStderr(), b.String())
 	return err
+}
+
+// flagUsages lists flags. One whose value may be left out is written as it is typed,
+// --flag[=VALUE], and its text speaks of VALUE.
+func flagUsages(flags *pflag.FlagSet, width int) string {
+	list := flags.FlagUsagesWrapped(width)
+	flags.VisitAll(func(f *pflag.Flag) {
+		if value, _ := pflag.UnquoteUsage(f); optional(value) {
+			typed := "--" + f.Name + value
+			list = strings.ReplaceAll(list, "--"+f.Name+" "+value, typed+" ")
+			list = bareValue(list, value)
+		}
+	})
+	return list
+}
+
+// optional tells the name of a value that may be left out: [=VALUE].
+func optional(value string) bool { return strings.HasPrefix(value, "[=") }
+
+// bareValue is text where VALUE stands for each [=VALUE] that is a word.
+func bareValue(text, value string) string {
+	return strings.ReplaceAll(text, " "+value, " "+strings.Trim(value, "[=]"))
 }

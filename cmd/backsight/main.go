@@ -123,7 +123,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return exitUsage
 }
 
-// complain writes one line of talk.
+// complain writes one message.
 func complain(w io.Writer, what string) { fmt.Fprintf(w, "backsight: %s\n", render.Text(what)) }
 
 func newRoot(stdout, stderr io.Writer) *cobra.Command {
@@ -135,10 +135,9 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 symbols, unwind tables and frame pointers. Every frame says how it was found and
 how sure it is.
 
-Data goes to standard output, talk to standard error. Exit codes: 0 backtraces
-were written; 1 with --strict, one is incomplete; 2 no backtrace could be made, of
-several captures of one at least: the others' are written all the same; 64 wrong
-usage.`,
+Backtraces go to standard output, messages to standard error. Exit codes: 0 every
+capture gave backtraces; 1 with --strict, a backtrace is incomplete; 2 a capture
+gave none (those of the other captures are written all the same); 64 wrong usage.`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

@@ -78,8 +78,9 @@ func option(b *strings.Builder, f *pflag.Flag) {
 	}
 	fmt.Fprintf(b, ".TP\n\\fB%s\\fR", roff(name))
 	switch {
-	case strings.HasPrefix(value, "[="):
+	case optional(value):
 		fmt.Fprintf(b, "\\fI%s\\fR", roff(value))
+		usage = bareValue(usage, value)
 	case value != "":
 		fmt.Fprintf(b, " \\fI%s\\fR", roff(value))
 	}

@@ -126,24 +126,7 @@ const maxBurst = 1 << 20
 // whenever the console is silent for a while: a crash report comes in one burst, and then
 // the device hangs or resets.
 func (w *watcher) follow(ctx context.Context, source io.Reader) error {
-	chunks := make(chan []byte)
-	go func() {
-		defer close(chunks)
-		for {
-			buf := make([]byte, 4096)
-			n, err := source.Read(buf)
-			if n > 0 {
-				select {
-				case chunks <- buf[:n]:
-				case <-ctx.Done():
-					return
-				}
-			}
-			if err != nil {
-				return
-			}
-		}
-	}()
+	chunks := readChunks(ctx, source)
 	pause := time.NewTimer(w.opt.pause)
 	defer pause.Stop()
 	var burst, line []byte
@@ -151,14 +134,14 @@ func (w *watcher) follow(ctx context.Context, source io.Reader) error {
 		select {
 		case <-ctx.Done():
 			return w.look(context.WithoutCancel(ctx), burst)
-		case chunk, ok := <-chunks:
-			if !ok {
-				return errors.Join(w.echo(&line, []byte("\n")), w.look(ctx, burst))
+		case c := <-chunks:
+			if c.err != nil {
+				return errors.Join(w.echo(&line, []byte("\n")), w.look(ctx, burst), w.ended(c.err))
 			}
-			if err := w.echo(&line, chunk); err != nil {
+			if err := w.echo(&line, c.text); err != nil {
 				return err
 			}
-			burst = append(burst, chunk...)
+			burst = append(burst, c.text...)
 			pause.Reset(w.opt.pause)
 			if len(burst) < maxBurst {
 				continue
@@ -170,6 +153,14 @@ func (w *watcher) follow(ctx context.Context, source io.Reader) error {
 		}
 		burst = burst[:0]
 	}
+}
+
+// ended is nil for the end of a console's text, else why the console cannot be read on.
+func (w *watcher) ended(err error) error {
+	if err == io.EOF {
+		return nil
+	}
+	return &failure{exitNone, fmt.Errorf("%s: cannot be read: %w", w.name, err)}
 }
 
 // echo writes the lines that are whole. Control characters are shown, not sent: the text

@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"errors"
+	"io"
 	"os"
 	"strings"
 	"sync"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -55,6 +58,18 @@ func TestWatchWrongUsage(t *testing.T) {
 		if code, _, talk := bs(t, c.args...); code != c.code || !strings.Contains(talk, c.says) {
 			t.Errorf("%v: exit code %d, %q", c.args, code, talk)
 		}
+	}
+}
+
+// TestWatchBrokenConsole: what a console printed before it broke is looked at, and the exit code
+// tells that the console broke.
+func TestWatchBrokenConsole(t *testing.T) {
+	var out strings.Builder
+	w := watcher{opt: &watchOptions{pause: time.Hour}, name: "ttyUSB0", stdout: &out}
+	err := w.follow(t.Context(), io.MultiReader(strings.NewReader("booting\n"), iotest.ErrReader(errors.New("unplugged"))))
+	var f *failure
+	if !errors.As(err, &f) || f.code != exitNone || f.Error() != "ttyUSB0: cannot be read: unplugged" || out.String() != "booting\n" {
+		t.Errorf("%v; wrote %q", err, out.String())
 	}
 }
 

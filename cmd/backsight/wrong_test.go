@@ -82,6 +82,7 @@ func TestWrongUsage(t *testing.T) {
 		{exitUsage, []string{"schema", "extra"}, `schema takes no arguments, such as "extra"`},
 		{exitUsage, []string{"watch"}, "watch: wants a terminal, a file or -"},
 		{exitNone, []string{"watch", "nofile"}, "nofile: cannot be opened: no such file or directory"},
+		{exitNone, []string{"watch", "."}, ".: a directory, no console"},
 		{exitUsage, []string{"completion", "bogus"}, `completion: no shell "bogus"; there are bash, fish, powershell, zsh`},
 		{exitUsage, []string{"bt", "-f"}, "--format wants a value"},
 		{exitUsage, []string{"bt", "-nx", "core.gz"}, `--max-frames "x" is no number`},
