@@ -11,11 +11,12 @@ import (
 	"github.com/backsight/backsight/image"
 )
 
-// opened are the images that are open, by a key: mostly the path.
+// opened keeps the images that are open, by key. A key is mostly the path of the file.
 type opened struct {
 	mu    sync.Mutex
 	known map[string]*opening
-	// retired are those whose files cannot be read any more.
+	// retired are the images whose files cannot be read any more. Who still uses such an image
+	// may do so until close.
 	retired []*opening
 }
 
@@ -27,10 +28,11 @@ type opening struct {
 	done atomic.Bool // img and err are set
 }
 
-// failed tells whether the image was opened, and cannot be used any longer.
+// failed tells whether the image was opened and its file cannot be read any more.
 func (o *opening) failed() bool { return o.done.Load() && o.img != nil && o.img.Files.Err() != nil }
 
-// open is what from gives for a key, or gave before; os.ErrClosed after close.
+// open returns the image of a key, which from opens at the first call for that key. The error is
+// that of from, or os.ErrClosed after close.
 func (s *opened) open(key string, from func() (*image.Image, error)) (*image.Image, error) {
 	o := s.opening(key)
 	if o == nil {
@@ -46,8 +48,8 @@ func (s *opened) open(key string, from func() (*image.Image, error)) (*image.Ima
 	return o.img, o.err
 }
 
-// opening is the one of a key, mostly a path. An image whose file was cut short makes room for what
-// is there now; those who still use it may do so until Close. After that it is nil.
+// opening is the entry of a key. Where the image's file cannot be read any more, a new entry takes
+// its place, for the file that has the path now. The result is nil after close.
 func (s *opened) opening(key string) *opening {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -21,8 +21,8 @@ import (
 	"github.com/backsight/backsight/lab/truth"
 )
 
-// runAll goes the whole way on a machine that may have nothing but Go: it installs the
-// tools, builds and records the programs, and scores what came of it.
+// runAll goes the whole way on a machine that may have nothing but Go: installs the tools,
+// builds and records the programs, and scores the recorded cases.
 func runAll(args []string) error {
 	fs := flag.NewFlagSet("all", flag.ExitOnError)
 	root := fs.String("o", "truth-all", "the folder to write cases to")
@@ -99,7 +99,7 @@ func scoreAll(ctx context.Context, root, only string, every int) error {
 	return errors.Join(broken...)
 }
 
-// counted says on stderr how far something is.
+// counted returns a function that says on stderr how many of all steps are done.
 func counted(what string) func(done, all int) {
 	return func(done, all int) {
 		fmt.Fprintf(os.Stderr, "\r%d/%d %s ", done, all, what)

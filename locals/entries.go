@@ -7,13 +7,13 @@ import (
 	"github.com/backsight/backsight/internal/die"
 )
 
-// entries reads entries, as many as a frame may cost.
+// entries reads entries of debug information, as many as the budget of a frame allows.
 type entries struct {
 	die.Info
 	left int // entries to read
 }
 
-// next reads an entry, nil at the end of what there is, or of what may be read.
+// next reads an entry, nil at the end of the entries or of the budget.
 func (s *entries) next(d *dwarf.Reader) *dwarf.Entry {
 	if s.left--; s.left < 0 {
 		return nil
@@ -25,8 +25,8 @@ func (s *entries) next(d *dwarf.Reader) *dwarf.Entry {
 	return e
 }
 
-// at reads the entry at a place. Where that only says which unit describes the type (DWARF 5
-// §5.1, DW_AT_signature), it is the entry there.
+// at reads the entry at a place. Where that entry only names the unit that describes the type
+// (DWARF 5 §5.1, DW_AT_signature), the result is the entry in that unit.
 func (s *entries) at(place die.Ref) (die.Entry, bool) {
 	if s.left--; s.left < 0 {
 		return die.Entry{}, false
@@ -75,10 +75,11 @@ func (s *entries) children(e die.Entry) iter.Seq[die.Entry] {
 	}
 }
 
-// maxOrigins bounds the chain from an entry to the one that it is an instance of.
+// maxOrigins bounds the chain from an entry to the entry that it is an instance of.
 const maxOrigins = 8
 
-// origin is the entry that has an attribute: e, or what e stems from (DWARF 5 §3.3.8).
+// origin is the entry that has an attribute: e, or the abstract entry that e is an instance of
+// (DWARF 5 §3.3.8).
 func (s *entries) origin(e die.Entry, a dwarf.Attr) (die.Entry, bool) {
 	for range maxOrigins {
 		if e.AttrField(a) != nil {
@@ -95,7 +96,7 @@ func (s *entries) origin(e die.Entry, a dwarf.Attr) (die.Entry, bool) {
 	return die.Entry{}, false
 }
 
-// name is an entry's name, or that of what it stems from.
+// name is an entry's own name or, where it has none, its origin's.
 func (s *entries) name(e die.Entry) string {
 	e, ok := s.origin(e, dwarf.AttrName)
 	if !ok {
@@ -105,7 +106,7 @@ func (s *entries) name(e die.Entry) string {
 	return name
 }
 
-// typeOf is where the type of a variable is.
+// typeOf is the place of the entry that describes the type of a variable.
 func (s *entries) typeOf(e die.Entry) (die.Ref, bool) {
 	e, ok := s.origin(e, dwarf.AttrType)
 	if !ok {
@@ -114,7 +115,7 @@ func (s *entries) typeOf(e die.Entry) (die.Ref, bool) {
 	return e.Refers(dwarf.AttrType)
 }
 
-// below yields all entries below the one that d has just read, which has children.
+// below yields all descendants of the entry that d has just read, which has children.
 func (s *entries) below(d *dwarf.Reader) iter.Seq[*dwarf.Entry] {
 	return func(yield func(*dwarf.Entry) bool) {
 		for depth := 1; depth > 0; {

@@ -26,11 +26,12 @@ func (t *frameTable) excerpts(f *report.Frame) {
 	}
 }
 
-// expanded is a source line without tabs, which would be escaped as what they are: control
-// characters.
+// expanded is a source line with spaces for tabs: a tab is a control character, which would be
+// written as an escape.
 func expanded(line string) string { return strings.ReplaceAll(line, "\t", "    ") }
 
-// instructionText is the instruction, or at least what it does.
+// instructionText is the instruction in assembly or, for a CPU without a disassembler, its
+// effect in words.
 func instructionText(arch *cpu.Arch, c *report.Instruction) string {
 	if c.Text != "" {
 		return c.Text

@@ -7,22 +7,24 @@ import (
 	"github.com/backsight/backsight/report"
 )
 
-// Stacks counts equal stacks over many reports: for flame graphs and for pprof. The zero
-// value is empty. What it keeps is bounded by what was counted.
+// Stacks counts equal stacks over many reports, for flame graphs and for pprof. The zero
+// value is empty. Memory is taken for each different stack only.
 type Stacks struct {
 	known map[string]*stack
 	list  []*stack
 	sum   int
 }
 
-// stack is one of several threads: the program's name, and its places, outermost first.
+// stack is the stack that several threads have in common: the program's name, and the places,
+// outermost first.
 type stack struct {
 	program string
 	places  []stackPlace
 	count   int
 }
 
-// stackPlace is a function, or an inlined one, where nobody knows the name module and offset.
+// stackPlace is a function, or an inlined function; a module and an offset where the function has
+// no name.
 type stackPlace struct {
 	name, file string
 	line       int
@@ -35,8 +37,8 @@ type stackModule struct {
 	lo, hi        uint64
 }
 
-// Add counts the stacks of a report's threads. A guess is marked by a "?" behind its name;
-// what lies behind one may be wrong as well.
+// Add counts the stacks of a report's threads. A guessed frame is marked by a "?" behind its name;
+// the frames further out may be wrong as well.
 func (s *Stacks) Add(r *report.Report) {
 	if r.Snapshot == nil {
 		return
@@ -81,7 +83,7 @@ func (st *stack) line() string {
 	return strings.Join(parts, ";")
 }
 
-// newStack takes what is counted out of a thread.
+// newStack makes the stack of a thread.
 func newStack(r *report.Report, th *report.Thread) *stack {
 	st := &stack{program: foldedName(programName(r.Snapshot))}
 	for i := len(th.Frames) - 1; i >= 0; i-- {
@@ -97,8 +99,8 @@ func newStack(r *report.Report, th *report.Thread) *stack {
 	return st
 }
 
-// functionName is a frame's function without the offset, so that stacks which differ in it
-// count as one; module and offset where it has no name.
+// functionName is a frame's function without the offset, so that stacks which differ in offsets
+// only count as equal. It is module and offset where the function has no name.
 func functionName(f *report.Frame) string {
 	name := f.Function
 	if name == "" {
@@ -110,7 +112,7 @@ func functionName(f *report.Frame) string {
 	return name
 }
 
-// foldedName is a name without what separates names there.
+// foldedName is a name without the characters that separate names in folded stacks.
 func foldedName(name string) string {
 	return strings.NewReplacer(";", ":", "\n", " ").Replace(Text(name))
 }

@@ -22,8 +22,8 @@ type Place struct {
 	Lo, Hi  uint64
 	Bounds  string
 	Answers []Answer
-	// Source is the name of the one with the best answer, whose rules Lines have;
-	// "" where no source has a rule.
+	// Source is the name of the source with the best answer: Lines have the rules of that
+	// source. "" where no source has a rule.
 	Source string
 	Lines  []Line
 	// Issues are why names may be missing.
@@ -32,13 +32,13 @@ type Place struct {
 
 // Answer is what one source says of a place.
 type Answer struct {
-	// Source is its name, as backsight.Source has it.
+	// Source is the name of the source, as in backsight.Source.
 	Source string
-	// Rules are those that it gives, the most believable first.
+	// Rules are the source's rules for the place, the most believable first.
 	Rules []unwind.Rule
-	// Verdict is what it says after the last of them.
+	// Verdict is the source's answer when it is asked for a rule after the last one.
 	Verdict unwind.Verdict
-	// Notes say how it came to them, one line each.
+	// Notes say how the source came to its rules, one line each.
 	Notes []string
 }
 

@@ -6,15 +6,16 @@ import "github.com/backsight/backsight/cpu"
 type StackUse struct {
 	// Size is the function's own frame: from its stack pointer to its CFA.
 	Size uint64
-	// Depth is what this frame and all further out take, on the frame's own stack.
+	// Depth is the sum of the sizes of this frame and of all frames further out on the same
+	// stack.
 	Depth uint64
-	// Known: the frame's stack pointer and its CFA are.
+	// Known: the frame's stack pointer and its CFA are known. Size and Depth are 0 elsewhere.
 	Known bool
 }
 
-// StackUsage tells what each frame takes of the stack. The sizes of one stack's frames sum up
-// to the depth of its innermost one; where a handler runs on a stack of its own, that is
-// another.
+// StackUsage tells what each frame takes of the stack. The sizes of the frames of one stack sum
+// up to the depth of its innermost frame. A signal handler on an alternate stack begins a sum of
+// its own.
 func (t *Thread) StackUsage(arch *cpu.Arch) []StackUse {
 	use := make([]StackUse, len(t.Frames))
 	sp, known := t.Regs.Lookup(arch.SP)

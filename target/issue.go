@@ -1,7 +1,7 @@
 package target
 
-// Issue is something that was wrong with a capture, or with a binary that it needs, and
-// that did not stop the reading: the backtraces may be the poorer for it.
+// Issue is a fault of a capture, or of a binary that the capture needs, in spite of which the
+// reading went on. Backtraces may lack frames or names for it.
 type Issue struct {
 	Kind IssueKind
 	// Subject is what the issue is about: a binary as the capture names it, a file of
@@ -23,15 +23,15 @@ const (
 	IssueCapture IssueKind = iota
 	// IssueNotFound: a binary was not found. Say where it is.
 	IssueNotFound
-	// IssueNotUsed: a file was found in a binary's place that cannot be read or is not
-	// what ran. Provide the one that ran.
+	// IssueNotUsed: the file found for a binary cannot be read or is another build than the one
+	// that ran. Provide the build that ran.
 	IssueNotUsed
 	// IssueImage: a binary that is used is damaged in part.
 	IssueImage
 	// IssueNames: some functions and lines have no names.
 	IssueNames
-	// IssueThreads: the backtraces of threads contradict one another, or a stack is none.
-	// They are trusted less than each alone would be.
+	// IssueThreads: the backtraces of threads contradict one another, or a thread's stack
+	// pointer leads to no stack. These backtraces are trusted less than each alone would be.
 	IssueThreads
 )
 

@@ -20,7 +20,7 @@ type output struct {
 	title  string // of the whole, for a page
 	n      int    // reports
 	first  []byte // held back
-	// stacks are counted where the format wants those of all reports; nil else.
+	// stacks counts the stacks of all reports, for the formats that are such counts; nil else.
 	stacks *render.Stacks
 }
 
@@ -108,7 +108,8 @@ func (o *output) write(b []byte) error {
 	return nil
 }
 
-// outputFailed says why, without the name that the system has for the file.
+// outputFailed is the error of a write to standard output, without the name that the system has
+// for it.
 func outputFailed(err error) error {
 	var p *os.PathError
 	if errors.As(err, &p) {

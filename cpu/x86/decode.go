@@ -17,7 +17,7 @@ func (d decoder) Decode(code []byte, pc uint64, _ cpu.Mode, out []cpu.Insn) int 
 	return n
 }
 
-// fresh64 and fresh32 are what decodes one instruction after the other.
+// fresh64 and fresh32 are the inst of either mode before an instruction is parsed.
 var (
 	fresh64 = inst{maps: entries64, mask: 1<<64 - 1, regs: &numbered64, indexes: &indexes64, rexBits: 0xf0, relative: 1<<64 - 1, long: true}
 	fresh32 = inst{maps: entries32, mask: 1<<32 - 1, regs: &numbered32, indexes: &indexes32}
@@ -30,8 +30,9 @@ func (d decoder) fresh() *inst {
 	return &fresh32
 }
 
-// decode decodes the instructions of which a window of code is left, and which end
-// before limit. It returns how many they are and where they end.
+// decode decodes instructions that begin where a whole window of code is left, up to the first
+// that ends behind limit. The results are the number of instructions and the index in code of
+// their end.
 func (d decoder) decode(code []byte, limit uint, pc uint64, out []cpu.Insn) (n int, at uint) {
 	in := *d.fresh()
 	for n = range out {
@@ -46,10 +47,10 @@ func (d decoder) decode(code []byte, limit uint, pc uint64, out []cpu.Insn) (n i
 			return n, at
 		}
 		o := &out[n]
-		*o = still
+		*o = noEffect
 		o.Len = uint8(length)
 		if !in.tell(e, o, (pc+uint64(end))&in.mask) {
-			*o = still
+			*o = noEffect
 			o.Op, o.Len = cpu.OpUnknown, 1
 			end = at + 1
 		}
@@ -58,8 +59,8 @@ func (d decoder) decode(code []byte, limit uint, pc uint64, out []cpu.Insn) (n i
 	return len(out), at
 }
 
-// still is an instruction without effects.
-var still = cpu.Insn{
+// noEffect is an instruction that changes nothing a stack cares about.
+var noEffect = cpu.Insn{
 	Dst: cpu.NoReg, Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg,
 	Base: cpu.NoReg, Index: cpu.NoReg,
 }

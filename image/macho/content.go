@@ -5,7 +5,7 @@ import (
 	"github.com/backsight/backsight/internal/bin"
 )
 
-// slice is the file's bytes of an extent, cut at the end of the file.
+// slice is the bytes of an extent of the file, cut at the end of the file.
 func (f *file) slice(x extent) []byte {
 	if f.place != nil {
 		return f.placed(x)
@@ -17,10 +17,11 @@ func (f *file) slice(x extent) []byte {
 	return b[:bin.Limit(x.size, len(b))]
 }
 
-// placed is slice for a file that is mapped: by the segment that has the extent.
+// placed is slice for a file that is mapped in memory, where offsets in the file lead nowhere: the
+// segment that holds the extent tells the address of its bytes.
 func (f *file) placed(x extent) []byte {
-	// Segments of a cached image may be in different files: offsets of tables are those of
-	// __LINKEDIT's.
+	// The segments of an image in a shared cache may be in different files of the cache. The
+	// offsets of tables count in the file that has __LINKEDIT.
 	if s, ok := f.segmentNamed("__LINKEDIT"); ok && s.holds(x) {
 		return f.placedIn(s, x)
 	}
@@ -32,17 +33,16 @@ func (f *file) placed(x extent) []byte {
 	return nil
 }
 
-// holds tells whether an extent begins in what the file has of a segment.
+// holds tells whether an extent begins among the bytes that the file has of a segment.
 func (s *segment) holds(x extent) bool { return x.off-s.file.off < s.file.size }
 
-// placedIn is what is mapped of an extent that begins in a segment.
+// placedIn is the mapped bytes of an extent that begins in a segment.
 func (f *file) placedIn(s *segment, x extent) []byte {
 	skip := x.off - s.file.off
 	return f.place(s.addr+skip, min(x.size, s.file.size-skip))
 }
 
-// bytesOf is what the file holds of a segment. What is encrypted, and what follows that, is
-// nothing.
+// bytesOf is the bytes that the file has of a segment, up to the first encrypted one.
 func (f *file) bytesOf(s *segment) []byte {
 	if f.place != nil {
 		if s.prot&protWrite != 0 {
@@ -57,7 +57,7 @@ func (f *file) bytesOf(s *segment) []byte {
 	return b
 }
 
-// bytesAt is what the file holds from an address to the end of its segment.
+// bytesAt is the file's bytes from an image address to the end of the segment there.
 func (f *file) bytesAt(addr uint64) []byte {
 	for i := range f.segments {
 		if s := &f.segments[i]; addr-s.addr < s.size {
@@ -68,8 +68,8 @@ func (f *file) bytesAt(addr uint64) []byte {
 	return nil
 }
 
-// bytesOfSection are the bytes of a section: those that its segment has at its address, for in
-// a shared cache the offset of a section may be that of another file.
+// bytesOfSection are the bytes of a section. They are found by the section's address in its
+// segment: the section's offset may count in another file of a shared cache.
 func (f *file) bytesOfSection(s *section) []byte {
 	for i := range f.segments {
 		g := &f.segments[i]

@@ -8,7 +8,8 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// Modules are the binaries as modules, those whose files are found with their images.
+// Modules makes a module of each binary. Where the binary's file is found, the module has the
+// image. The issues tell which files were not found or not used.
 func Modules(files *input.Files, arch *cpu.Arch, binaries []Binary) (modules []*target.Module, issues []target.Issue) {
 	f := NewFinder(files, arch)
 	for i := range binaries[:min(len(binaries), maxBinaries)] {
@@ -37,9 +38,9 @@ type Finder struct {
 // NewFinder returns a Finder of binaries for a processor.
 func NewFinder(files *input.Files, arch *cpu.Arch) *Finder { return &Finder{files: files, arch: arch} }
 
-// Find opens a binary: the file of its name, else one that the user named, whatever it is called,
-// else its dSYM alone, which has names but no code. The UUID decides where it is known. The image
-// is nil where there is none that fits.
+// Find opens a binary: the file of its name, else a file that the user named, whatever the file is
+// called, else the binary's dSYM alone, which has names but no code. Where the UUID of the binary
+// is known, only a file with that UUID is taken. The image is nil where no file fits.
 func (f *Finder) Find(b *Binary) (img *image.Image, issues []target.Issue) {
 	ref := input.BinaryRef{Name: b.Name, BuildID: b.UUID, Arch: f.arch}
 	if b.Name != "" {
@@ -61,7 +62,7 @@ func (f *Finder) Find(b *Binary) (img *image.Image, issues []target.Issue) {
 	return nil, issues
 }
 
-// list makes byUUID: of a UUID the first path.
+// list fills byUUID with the first path of each UUID.
 func (f *Finder) list() {
 	f.byUUID = make(map[string]string)
 	paths := []string{f.files.Exe()}

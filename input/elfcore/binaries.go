@@ -19,12 +19,12 @@ type binaries struct {
 	found    *problems
 }
 
-// wanted is a binary of this core.
+// wanted describes a binary of this core for the search of its file.
 func (b *binaries) wanted(name string, buildID []byte) input.BinaryRef {
 	return input.BinaryRef{Name: name, BuildID: buildID, Arch: b.arch}
 }
 
-// find opens a binary that the core names. What was not used is a problem.
+// find opens a binary that the core names. A file that was found and not used is an issue.
 func (b *binaries) find(name string, buildID []byte) *image.Image {
 	img, issues := b.files.Find(b.wanted(name, buildID))
 	if img == nil {
@@ -33,7 +33,7 @@ func (b *binaries) find(name string, buildID []byte) *image.Image {
 	return img
 }
 
-// silently opens a binary that is of use and not necessary.
+// silently opens a binary that helps but is not needed: its absence is no issue.
 func (b *binaries) silently(name string) *image.Image {
 	img, _ := b.files.Find(b.wanted(name, nil))
 	return img

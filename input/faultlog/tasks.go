@@ -9,9 +9,8 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// finish adds what the memory beside a log shows: the other tasks, and of the threads that
-// reports are about which task they are. It says where memory and binaries do not go with the
-// log.
+// finish adds what the memory beside a log shows: the other tasks, and which tasks the threads of
+// the reports are. Issues say where memory or binaries do not go with the log.
 func finish(snap *target.Snapshot, ram *input.RAM) {
 	var b target.Builder
 	_ = firmware.AddRAM(&b, ram) // the reports have said what is wrong with the files
@@ -23,8 +22,8 @@ func finish(snap *target.Snapshot, ram *input.RAM) {
 	snap.Issues = append(snap.Issues, otherProgram(snap)...)
 }
 
-// outside tells of the stacks of reports that lie in none of the memory: its address was stated
-// wrongly, or it is of another part.
+// outside has an issue for each report whose stack pointer lies outside all memory: the user
+// stated a wrong address, or the memory is of another part of the device.
 func outside(snap *target.Snapshot) (issues []target.Issue) {
 	segments := snap.Memory.Segments()
 	if len(segments) == 0 {
@@ -42,7 +41,7 @@ func outside(snap *target.Snapshot) (issues []target.Issue) {
 	return issues
 }
 
-// otherProgram says that the binaries may be of another build.
+// otherProgram is the issue that the binaries may be of another build than the device's.
 func otherProgram(snap *target.Snapshot) []target.Issue {
 	text := rtos.OtherProgram(snap)
 	if text == "" {

@@ -11,10 +11,10 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// AddRAM adds the memory of the files that the user named to b: bytes at the address that
-// was stated, or what a file says itself where it is Intel HEX, S-records, TI-TXT or an ELF
-// core, as debugging probes write them; an address that was stated is added to that. Issues
-// say what could not be used.
+// AddRAM adds the memory of the files that the user named to b. A file of plain bytes lies at
+// the target address that the user stated. Intel HEX, S-records, TI-TXT and ELF cores, as
+// debugging probes write them, have addresses of their own, to which a stated address is added.
+// The issues say which files could not be used, and why.
 func AddRAM(b *target.Builder, ram *input.RAM) (issues []target.Issue) {
 	if ram == nil {
 		return nil
@@ -49,8 +49,8 @@ func runsOf(r *input.Region) (runs []hexfile.Run, issues []string) {
 	return []hexfile.Run{{Data: r.Data}}, nil
 }
 
-// loaded are the loaded segments of an ELF file: OpenOCD and pyOCD write the memory that
-// they dump as such.
+// loaded are the loaded segments of an ELF file, the form in which OpenOCD and pyOCD dump
+// memory.
 func loaded(data []byte) (runs []hexfile.Run, issues []string) {
 	segments, err := elf.SegmentsOf(&image.File{Data: data})
 	if err != nil {

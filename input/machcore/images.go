@@ -12,8 +12,8 @@ import (
 // maxImages bounds the images of a core: a process with a thousand libraries is large.
 const maxImages = 1 << 14
 
-// images finds what was mapped: what notes list, what dyld lists in memory, and what begins a
-// segment of the core.
+// images finds the images that were mapped. Three things tell of images: the notes of the core,
+// dyld's own list in memory, and a Mach-O header at the beginning of a segment.
 func (c *core) images() []located {
 	list := c.noted()
 	for _, l := range c.commands.loads {
@@ -25,7 +25,7 @@ func (c *core) images() []located {
 	return unique(list[:min(len(list), maxImages)])
 }
 
-// unique keeps one entry of each header: what is known of it is joined.
+// unique joins the entries of each header address to one that has everything known of the image.
 func unique(list []located) []located {
 	at := make(map[uint64]int, len(list))
 	out := list[:0:0]
@@ -83,11 +83,11 @@ func (c *core) memoryString(addr uint64) string {
 	return string(buf[:max(bytes.IndexByte(buf[:n], 0), 0)])
 }
 
-// Load commands of all images, which are read twice: a thousand libraries have some 4 MB. What
-// is kept of commands is larger than these.
+// maxCommands bounds the bytes of the load commands of all images, which are read twice and take
+// more memory once parsed. A thousand libraries have some 4 MB of load commands.
 const maxCommands = 16 << 20
 
-// fromMemory is the image as it is mapped.
+// fromMemory is the image out of the captured memory, and its load bias.
 func (c *core) fromMemory(l *located) (*image.Image, uint64, error) {
 	const sizeOfCommands = 20 // offset in the header
 	if n, _ := c.mem.Uint(l.header+sizeOfCommands, 4); !c.left.Draw(int(min(n, maxCommands))) {
@@ -104,8 +104,8 @@ func (c *core) fromMemory(l *located) (*image.Image, uint64, error) {
 	return macho.FromMemory(macho.Mapped{Name: name, Header: l.header, Read: read}, image.Options{Archs: c.env.Archs, DebugDirs: c.env.Files.DebugDirs()})
 }
 
-// modules opens the images: the file with the UUID where it is found, which has symbols that
-// are not mapped, else what is in memory.
+// modules opens the images. A file with the image's UUID is preferred, for a file has symbols that
+// are not mapped; without such a file the image is read out of the captured memory.
 func (c *core) modules() (modules []*target.Module) {
 	finder := darwin.NewFinder(c.env.Files, c.arch)
 	for _, l := range c.images() {

@@ -51,9 +51,10 @@ func openMemory(_ context.Context, ram *input.RAM, env *input.Env) (input.Stream
 }
 
 // AddTasks makes the tasks of a kernel in snap's memory threads, and returns the kernel's
-// name, "" where there is none. A task on whose stack a thread of snap runs is that thread:
-// it gets the task's name behind its own, and the bounds of the stack. Of a task that may be
-// the one that runs, though no thread of snap is, the registers are stale.
+// name, "" where there is no kernel. A task on whose stack a thread of snap runs is that thread:
+// the thread gets the task's name behind its own name, and the bounds of the task's stack. Where
+// no thread of snap runs on the stack of the running task, the registers that the kernel kept of
+// this task are stale.
 func AddTasks(snap *target.Snapshot) (kernel string) {
 	k, ok := Find(snap)
 	if !ok {
@@ -105,9 +106,9 @@ func (k *Kernel) addThreads(snap *target.Snapshot, tasks []*Task, others int) {
 	}
 }
 
-// oldFrames says of which tasks the frames may be old. Where the kernel does not say which
-// one runs, that one may not even be among those that were found: the context that it was
-// left with last is overwritten.
+// oldFrames says of which tasks the frames may be old. Where the kernel does not tell the running
+// task, the running task may even be missing: what the kernel saved of it at the last switch may
+// be overwritten since.
 func oldFrames(stale []*Task) string {
 	const why = ", and the processor's registers are not here (--regs)"
 	switch t := stale[0]; {
@@ -119,8 +120,8 @@ func oldFrames(stale []*Task) string {
 	return fmt.Sprintf("one of %d tasks may have been running%s: their frames may be old", len(stale), why)
 }
 
-// stackPointer is the SP of the task that runs: on a Cortex-M the process stack pointer,
-// where it is known and the processor handles an exception.
+// stackPointer is the SP of the running task: on a Cortex-M that handles an exception the process
+// stack pointer, where that register is known; elsewhere SP.
 func stackPointer(arch *cpu.Arch, regs *cpu.Registers) uint64 {
 	if psp, ok := arch.RegByName("psp"); ok && regs.Val[arch.Status]&0x1ff != 0 {
 		if v, ok := regs.Lookup(psp); ok {

@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Files lists the further binaries to compare, of one machine: those that
-// BACKSIGHT_BINARIES names, separated as in PATH, and that is accepts.
+// Files lists further binaries of one machine to compare: the variable BACKSIGHT_BINARIES
+// names files, separated as in PATH, and is accepts a file or does not.
 func Files(machine elf.Machine, is func(*elf.File) bool) (paths []string) {
 	for _, path := range filepath.SplitList(os.Getenv("BACKSIGHT_BINARIES")) {
 		f, err := elf.Open(path)
@@ -27,9 +27,8 @@ func Files(machine elf.Machine, is func(*elf.File) bool) (paths []string) {
 	return paths
 }
 
-// Tally counts the instructions of a file that were compared, those in which decoder
-// and disassembler disagree, and those that are not compared or may differ, each with
-// the reason.
+// Tally counts the instructions of a file: the compared ones, the ones in which decoder and
+// disassembler disagree, and, by reason, the ones that are not compared or may differ.
 type Tally struct {
 	CPU, File       string
 	Compared, Wrong int
@@ -44,7 +43,7 @@ func (y *Tally) Accept(reason string) {
 	y.accepted[reason]++
 }
 
-// Wrongly reports one disagreement; of many in a file, only the first are printed.
+// Wrongly reports a disagreement. Of many in a file only the first are printed.
 func (y *Tally) Wrongly(t testing.TB, format string, args ...any) {
 	t.Helper()
 	if y.Wrong++; y.Wrong <= 20 {

@@ -25,11 +25,11 @@ func Offset(data, part []byte) (off uint64, ok bool) {
 	return off, ok && uint64(len(part)) <= uint64(len(data))-off
 }
 
-// Guard runs fn, which reads mapped bytes, and returns a *Fault where an access to them
-// failed. fn is broken off there as by a panic: what it locks it unlocks in deferred
-// calls, and what it changes is not used afterwards. It holds for this goroutine only.
+// Guard runs fn, which reads mapped bytes, and returns a *Fault where such a read failed. fn is
+// broken off there as by a panic: fn must unlock in deferred calls, and the caller must not use
+// what fn was changing. Other goroutines are not guarded.
 //
-// Without it such an access ends the program with SIGBUS. Reading files instead of
+// Without Guard a failed read ends the program with SIGBUS. Reading files instead of
 // mapping them would cost the time and the memory of all their bytes, of which a
 // backtrace looks at a few pages.
 func Guard(fn func()) (err error) {
