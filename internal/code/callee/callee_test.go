@@ -213,6 +213,18 @@ func TestLongSearch(t *testing.T) {
 	}
 }
 
+// TestLongFunctionPops: the first return by address tells what a function pops that is too
+// long to be searched, as ninja's LoadStatus::Load, which returns a structure.
+func TestLongFunctionPops(t *testing.T) {
+	long := strings.Repeat("90 ", 2*maxSteps)
+	for name, want := range map[string]int64{"c2 04 00": 4, "c3 c2 04 00": 0, "eb fe": 0} {
+		f := effects(t, codetest.Program{CPU: "i386", Listing: "1000: " + long + name})
+		if got := f.Of(at(0x1000)); !got.Returns || got.Pops != want {
+			t.Errorf("behind %d instructions %s: %+v, want %d bytes popped", 2*maxSteps, name, got, want)
+		}
+	}
+}
+
 // TestImportPops: std::current_exception returns a structure and pops the pointer to it. The
 // caller, which keeps room for arguments, takes the room back; a sub in front of pushes
 // aligns the stack for these, and behind a call in the program its code tells.

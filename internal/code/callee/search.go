@@ -11,6 +11,7 @@ import (
 // states, and leaves what stands behind calls for last. Its memory is used again.
 type search struct {
 	effects *Effects
+	entry   disasm.Addr
 	depth   int  // of calls that may be asked about
 	budget  int  // of instructions
 	lost    bool // a path ended at a jump to nobody knows where
@@ -46,7 +47,7 @@ type call struct {
 
 // from searches in the function at a place; alone: without asking about another one.
 func (s *search) from(to disasm.Addr, depth int) (e Effect, alone bool) {
-	s.depth, s.budget, s.lost, s.asked = depth, maxSteps, false, 0
+	s.entry, s.depth, s.budget, s.lost, s.asked = to, depth, maxSteps, false, 0
 	s.todo, s.calls, s.seen = append(s.todo[:0], path{at: to}), s.calls[:0], s.seen[:0]
 	e = s.run()
 	return e, s.asked == 0
@@ -65,7 +66,7 @@ func (s *search) run() Effect {
 		case s.asked == len(s.calls):
 			return Effect{Returns: s.lost, PC: cpu.NoReg}
 		case s.asked == maxAsked:
-			return perhaps()
+			return s.tooLong()
 		}
 		c := s.calls[s.asked]
 		s.asked++
@@ -76,6 +77,29 @@ func (s *search) run() Effect {
 			s.todo = append(s.todo, c.behind)
 		}
 	}
+}
+
+// maxLine bounds the bytes of a long function that are looked through for a return.
+const maxLine = 1 << 14
+
+// tooLong is the effect of a function that the search has not come to the end of. What it pops
+// the first return by address tells: a function so long has one of its own.
+func (s *search) tooLong() Effect {
+	at := s.entry
+	for s.effects.pops && at.PC-s.entry.PC < maxLine {
+		n := s.effects.code.Decode(at, s.insns[:])
+		if n == 0 {
+			break
+		}
+		for i := range s.insns[:n] {
+			in := &s.insns[i]
+			if in.Op == cpu.OpReturn && in.Flags&cpu.FlagException == 0 {
+				return Returning(in)
+			}
+			at.PC += uint64(in.Len)
+		}
+	}
+	return perhaps()
 }
 
 // follow walks a path to where control does not go on, or into what was seen; ok when that
@@ -117,7 +141,7 @@ func (s *search) walk(p *path, n int) (Effect, outcome) {
 			break
 		}
 		if s.budget--; s.budget < 0 {
-			return perhaps(), settles
+			return s.tooLong(), settles
 		}
 		p.foreign = s.leavesStack(in, p.foreign)
 		next := *p

@@ -97,6 +97,7 @@ func (an *Analysis) searchReturns(at disasm.Addr, afterCall, entryCode bool) way
 	p.st.Start(an.Arch)
 	if afterCall {
 		p.st.Forget(an.CallerSaved())
+		p.st.Set(an.Arch.SP, absint.StartOf(an.Arch.SP).Plus(an.poppedBefore(at)), an.Arch)
 	}
 	s.paths = append(s.paths, p)
 	for len(s.paths) > 0 && s.steps < maxPathSteps && len(s.found) < MaxReturns {
@@ -105,6 +106,19 @@ func (an *Analysis) searchReturns(at disasm.Addr, afterCall, entryCode bool) way
 		s.free = append(s.free, p)
 	}
 	return waysOut{s.found, s.outwards}
+}
+
+// poppedBefore is what the callee popped that has returned to a place. The frame's SP is that of
+// before, which follows from the callee's frame.
+func (an *Analysis) poppedBefore(at disasm.Addr) int64 {
+	if !an.Arch.CallPushesRA {
+		return 0
+	}
+	site, ok := an.Arch.Decoder.CallBefore(an.Img.Segments.Before(at.PC, 16), at.PC, at.Mode)
+	if !ok || !site.Direct {
+		return 0
+	}
+	return an.Callees.Behind(disasm.Addr{PC: site.Target, Mode: site.TargetMode}, at.PC).Pops
 }
 
 // take removes the path that crosses the fewest calls, the oldest of those.

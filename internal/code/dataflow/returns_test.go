@@ -59,6 +59,7 @@ func TestReturnPaths(t *testing.T) {
 		{"both ways of a branch", "x86_64", "1000: 74 02 5b c3 58 c3  je 1004; pop %rbx; ret; pop %rax; ret", false,
 			"[rsp+16 [rsp+8] rbx=[rsp+0] rsp+16 [rsp+8]]"},
 		{"behind a call", "x86_64", "1000: ff d0 5b c3  call *%rax; pop %rbx; ret", false, "[rsp+16 [rsp+8] rbx=[rsp+0], 1 calls]"},
+		{"behind a call that popped an argument", "i386", "ffb: e8 10 00 00 00  call 1010\n1000: 83 c4 0c c3  add $12,%esp; ret\n1010: c2 04 00  ret $4", true, "[esp+20 [esp+16]]"},
 		{"an endless loop", "x86_64", "1000: eb fe", false, "[]"},
 		{"a frame below SP", "x86_64", "1000: 48 83 ec 40 c3  sub $64,%rsp; ret", false, "[]"},
 		{"a tail call through a pointer", "mips o32 big", "1000: 8fbf0014 03200008 27bd0018  lw ra,20(sp); jr t9; addiu sp,sp,24", false, "[sp+24 [sp+20], tail]"},
