@@ -86,6 +86,9 @@ func (s *abiScan) up() (start uint64, ok bool) {
 	if s.size == 0 {
 		return 0, false
 	}
+	if start, ok := s.stub(); ok {
+		return start, true
+	}
 	var in cpu.Insn
 	at := s.at.SiteAddr()
 	for range abiSpan {
@@ -102,6 +105,25 @@ func (s *abiScan) up() (start uint64, ok bool) {
 			}
 			return s.an.SkipPadding(disasm.Addr{PC: start, Mode: at.Mode}), start <= s.at.Site
 		}
+	}
+	return 0, false
+}
+
+// stubInsns is how many instructions a PLT stub has at most.
+const stubInsns = 6
+
+// stub is the PLT stub that the point is in. Nothing returns in a PLT: further up stands the
+// first entry, which pushes for the resolver (AArch64: stp x16,x30,[sp,#-16]!) what a stub
+// never has on the stack.
+func (s *abiScan) stub() (start uint64, ok bool) {
+	at := s.at.SiteAddr()
+	for range stubInsns {
+		slot, _ := s.an.Callees.StubSlot(at)
+		if _, ok := s.an.Img.Import(slot); ok {
+			behind, _ := s.an.Callees.BehindStub(at)
+			return at.PC, s.at.Exact && behind.PC > s.at.Site
+		}
+		at.PC -= s.size
 	}
 	return 0, false
 }

@@ -45,6 +45,35 @@ func TestABI(t *testing.T) {
 	}
 }
 
+// TestABIStub: a PLT stub has no frame, though the PLT's first entry stands above, which pushes
+// what the dynamic linker's resolver pops.
+func TestABIStub(t *testing.T) {
+	an := analysis(t, codetest.Program{CPU: "aarch64", Imports: map[uint64]string{0x11000: "memcpy", 0x11008: "free"}, Listing: `
+		1000: a9bf7bf0  stp  x16,x30,[sp,#-16]!
+		1004: f0000070  adrp x16,10000
+		1008: f947fe11  ldr  x17,[x16,#4088]
+		100c: 913fe210  add  x16,x16,#0xff8
+		1010: d61f0220  br   x17
+		1014: d503201f  nop
+		1018: d503201f  nop
+		101c: d503201f  nop
+		1020: 90000090  adrp x16,11000
+		1024: f9400211  ldr  x17,[x16]
+		1028: 91000210  add  x16,x16,#0x0
+		102c: d61f0220  br   x17
+		1030: 90000090  adrp x16,11000
+		1034: f9400611  ldr  x17,[x16,#8]
+		1038: 91002210  add  x16,x16,#0x8
+		103c: d61f0220  br   x17`})
+	for pc, want := range map[uint64]string{0x1020: "CFA=sp RA=x30", 0x1028: "CFA=sp RA=x30", 0x103c: "CFA=sp RA=x30", 0x1008: "CFA=sp+16 RA=x30"} {
+		p, ok := PointOf(an.Code, exact(an, pc))
+		var r unwind.Rule
+		if !ok || !ABI(an, p, &r) || r.Format(an.Arch) != want {
+			t.Errorf("%x: %s, want %s", pc, r.Format(an.Arch), want)
+		}
+	}
+}
+
 // TestABIFirstCall: behind a call in the first block the saved registers are in their slots.
 func TestABIFirstCall(t *testing.T) {
 	an := analysis(t, codetest.Program{CPU: "aarch64", Listing: `
