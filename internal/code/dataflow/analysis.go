@@ -75,17 +75,40 @@ func (an *Analysis) waysOut(at disasm.Addr, afterCall bool) waysOut {
 // applyCall makes st what holds behind a call that returned to next: the ABI's clobbers,
 // or less where the callee is i386's way to read the PC (__x86.get_pc_thunk.bx), around
 // which compilers keep values in registers that a call would clobber: the caller's SP in
-// ecx, in a function that realigns its stack.
+// ecx, in a function that realigns its stack; or touches the pages of a large frame.
 func (an *Analysis) applyCall(m *absint.Interp, st *absint.State, c *transfer, target disasm.Addr, known bool) {
-	if !an.Arch.CallPushesRA || !known {
+	if !an.Arch.CallPushesRA {
 		m.Exec(st, c.in, c.pc)
 		return
 	}
-	effect := an.Callees.Behind(target, c.next)
-	if effect.PC != cpu.NoReg {
-		m.Assign(st, effect.PC, absint.Const(int64(c.next)), c.pc)
-		return
+	var effect callee.Effect
+	if known {
+		effect = an.Callees.Behind(target, c.next)
+		if effect.PC != cpu.NoReg {
+			m.Assign(st, effect.PC, absint.Const(int64(c.next)), c.pc)
+			return
+		}
 	}
+	size, bytes := an.probed(st, c.next)
 	m.Exec(st, c.in, c.pc)
 	st.Set(an.Arch.SP, st.Get(an.Arch.SP).Plus(effect.Pops), an.Arch)
+	st.Set(size, bytes, an.Arch)
+}
+
+// probed is the register with the size of a frame, and the size, where code behind a call
+// allocates what the register held before: the callee touched the stack's pages and left the
+// register alone. Rust for x86-64 calls __rust_probestack so, compilers for Windows __chkstk.
+// No function returns what is subtracted from SP at once: alloca rounds up first.
+//
+//	mov  $0xaaf8,%eax
+//	call __rust_probestack
+//	sub  %rax,%rsp
+func (an *Analysis) probed(st *absint.State, next uint64) (size cpu.Reg, bytes absint.Value) {
+	var in cpu.Insn
+	if an.One(disasm.Addr{PC: next}, &in) && in.Op == cpu.OpSub && in.Dst == an.Arch.SP && in.Src == an.Arch.SP {
+		if v := st.Get(in.Src2); v.Kind == absint.Constant {
+			return in.Src2, v
+		}
+	}
+	return cpu.NoReg, absint.Value{}
 }

@@ -7,6 +7,27 @@ import (
 	"github.com/backsight/backsight/internal/code/codetest"
 )
 
+// TestProbedFrame: the size of a large frame is in the register that the function which touches
+// the frame's pages leaves alone, though any other callee may change it.
+func TestProbedFrame(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "x86_64", Listing: `
+	1000 <f>:
+		1000: 55                    push %rbp
+		1001: b8 f8 aa 00 00        mov  $0xaaf8,%eax
+		1006: e8 15 00 00 00        call 1020
+		100b: 48 29 c4              sub  %rax,%rsp
+		100e: 90                    nop
+		100f: 48 81 c4 f8 aa 00 00  add  $0xaaf8,%rsp
+		1016: 5d                    pop  %rbp
+		1017: c3                    ret
+	1020 <__rust_probestack>:
+		1020: c3                    ret`}).Function(at(0x1000))
+	check(t, f, map[uint64]string{0x100b: "sp-8", 0x100e: "sp-43776", 0x1017: "sp+0"})
+	if !f.Complete || !f.Balanced {
+		t.Errorf("%+v", f.Facts)
+	}
+}
+
 // TestConflict: control that falls through a call comes to a place where SP is known to be
 // different. That path does not exist: the call never returns. The rest of the function is
 // judged without it.
