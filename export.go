@@ -30,9 +30,10 @@ func TableFormats() []tables.Format {
 	}
 }
 
-// ListRules lists the functions of an image and the rule at each instruction, from what the
-// binary has and from its code, for TableFormats to write. names selects sources, as for
-// CompileTable, whose errors it has; that of ctx comes with what was listed by then.
+// ListRules lists the functions of an image and the rule at each instruction, from the binary's
+// own unwind tables and from its code, for TableFormats to write. names selects sources as in
+// CompileTable, and the errors are the same. Where ctx ends, its error comes with the part listed
+// by then.
 func ListRules(ctx context.Context, img *image.Image, names ...string) (p *tables.Program, err error) {
 	chosen, err := compilableBy(names)
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 )
 
 // Report names the frames of a snapshot's backtraces. names may be nil: frames then have
-// modules and offsets only, as have those that the end of ctx left without names.
+// modules and offsets only. So have the frames that were not yet named when ctx ended.
 func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, names Symbolizer) *report.Report {
 	r := &report.Report{Snapshot: snap, Issues: slices.Clip(snap.Issues), Threads: make([]report.Thread, len(traces))}
 	if names != nil {
@@ -43,7 +43,8 @@ func unread(err error) []target.Issue {
 	return []target.Issue{{Kind: target.IssueImage, Text: err.Error()}}
 }
 
-// named looks frames up. A frame that nobody else knows has the name that the capture gives.
+// named looks up the names of a backtrace's frames. A frame that names does not know has the name
+// that the capture lists for it.
 func named(ctx context.Context, arch *cpu.Arch, t *Backtrace, names Symbolizer) []report.Frame {
 	out := make([]report.Frame, len(t.Frames))
 	for i := range t.Frames {
@@ -58,7 +59,7 @@ func named(ctx context.Context, arch *cpu.Arch, t *Backtrace, names Symbolizer) 
 	return out
 }
 
-// places are those that the frames are looked up by.
+// places are the module and the image address by which each frame's name is looked up.
 func places(arch *cpu.Arch, traces []Backtrace) iter.Seq2[*target.Module, uint64] {
 	return func(yield func(*target.Module, uint64) bool) {
 		for i := range traces {
@@ -80,9 +81,9 @@ func lookedUp(arch *cpu.Arch, f *unwind.Frame) uint64 {
 	return f.Module.ToImage(f.CallSite) & arch.AddrMask()
 }
 
-// missing says which binaries were not found that frames lie in: without them
-// frames are found by searching the stack, if at all. Those that an issue of the
-// capture is about already are left out.
+// missing has an issue for each binary that frames lie in and that was not found: without the
+// binary, callers are found by searching the stack, if at all. A binary that an issue of the
+// capture names already is left out.
 func missing(snap *target.Snapshot, traces []Backtrace) (issues []target.Issue) {
 	said := make(map[*target.Module]bool)
 	for i := range traces {

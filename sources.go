@@ -19,8 +19,8 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// Source is a way to find a caller: an unwind.RuleSource or an unwind.FrameSource, by
-// the name that --sources and reports have for it.
+// Source is a way to find a caller, an unwind.RuleSource or an unwind.FrameSource, with the
+// name that --sources and reports use.
 type Source struct {
 	Name string
 	unwind.Source
@@ -45,8 +45,9 @@ func DefaultSources() []Source {
 	}
 }
 
-// analysis is the code analysis: a source, and the call graph that checks what all
-// sources find. What it learns of an image is kept with the image, whoever asks.
+// analysis is the code analysis. It is a source, and also the call graph by which the callers that
+// any source finds are checked. What is learned of an image is kept with the image, so that each
+// value that analysis returns knows the same.
 func analysis() *code.Source { return code.New(cfi.New().FunctionRanges) }
 
 // SelectSources picks default sources by name, in the order of the names. The error

@@ -24,8 +24,8 @@ type Table struct {
 	rules *table.Table
 }
 
-// TableStats are the figures of a Table: functions that have a rule where they begin,
-// rows, different rules, bytes of the whole.
+// TableStats are the figures of a Table: how many functions have a rule at their first
+// instruction, how many rows and different rules there are, and how many bytes the file has.
 type TableStats struct{ Functions, Rows, Rules, Bytes int }
 
 // compilable are the sources whose rules a table can have, in the order in which they
@@ -40,8 +40,8 @@ func compilable() []rows.Source {
 	}
 }
 
-// compilableBy are the compilable sources of these names, in their order; all, if there are none.
-// The error names what is none of them.
+// compilableBy are the compilable sources with these names, in the order of the names; all sources
+// where names is empty. The error names a name that no source has.
 func compilableBy(names []string) (chosen []rows.Source, err error) {
 	all := compilable()
 	if len(names) == 0 {
@@ -61,10 +61,10 @@ func compilableBy(names []string) (chosen []rows.Source, err error) {
 	return chosen, nil
 }
 
-// CompileTable compiles the unwind rules of an image, as far as they follow from its
-// call frame information, its compact and ARM index tables and its code. sources selects some
-// of these, in its order: cfi, compact, ehabi, code; none: all. The error names one that is none of
-// them, or the image's file, where that cannot be read any more.
+// CompileTable compiles the unwind rules of an image. sources are the names of what the rules are
+// taken from, and their order: cfi (call frame information), compact (compact unwind encodings),
+// ehabi (ARM's index tables), code (code analysis); without names, all of these. The error names
+// a name that is none of these, or the image's file where the file cannot be read any more.
 func CompileTable(img *image.Image, sources ...string) (*Table, error) {
 	chosen, err := compilableBy(sources)
 	if err != nil {
@@ -81,11 +81,11 @@ func CompileTable(img *image.Image, sources ...string) (*Table, error) {
 	return t, nil
 }
 
-// Stats counts.
+// Stats are the figures of the table.
 func (t *Table) Stats() TableStats { return TableStats(t.rules.Stats()) }
 
-// Path is where Options.TableDir has the table of the image: by its build ID, or by a
-// digest of what is loaded.
+// Path is the path of the table in a directory that Options.TableDir names: the file is called by
+// the image's build ID or, for an image without one, by a digest of its loaded bytes.
 func (t *Table) Path(dir string) string { return tablePath(dir, t.img) }
 
 func tablePath(dir string, img *image.Image) string {

@@ -23,13 +23,13 @@ type Options struct {
 	// TableDir, if set, has unwind tables that Table.Save wrote to Table.Path. Images that
 	// have one there are unwound by it, to the same frames in less time.
 	TableDir string
-	// Warn, if set, is told of each file there that cannot be used. Such a table is
-	// made anew.
+	// Warn, if set, is called with the error of each file in TableDir that cannot be used. Its
+	// image is unwound without a table.
 	Warn func(error)
 }
 
-// Unwinder makes backtraces. It is safe for concurrent use; what it learns of an
-// image is kept with the image, as long as that is: a program makes one and keeps it.
+// Unwinder makes backtraces. It is safe for concurrent use. A program makes one Unwinder and
+// keeps it: what the Unwinder learns of an image is kept as long as the image is open.
 type Unwinder struct {
 	sources []Source // as the caller gave them
 	opt     unwind.Options
@@ -62,8 +62,8 @@ type Backtrace struct {
 	Thread *target.Thread
 	Frames []unwind.Frame
 	Stop   unwind.Stop
-	// Listed[i] is the entry of Thread.Listed that frame i is, nil where the capture does not
-	// list it; empty where the capture lists no frames.
+	// Listed[i] is the entry of Thread.Listed for frame i, nil where the capture does not list
+	// that frame; Listed is empty where the capture lists no frames.
 	Listed []*target.Listed
 	// Tried are the attempts to find each frame, as report.Thread has them; nil but in
 	// ExplainedBacktraces.
@@ -71,8 +71,8 @@ type Backtrace struct {
 	// Doubt is what other threads' frames, or where the stack lies, say against the
 	// backtrace, in a line; "" for nothing. Its frames are trusted accordingly.
 	Doubt string
-	// Overwritten is a return address of a crashed thread that is no code, nil where none
-	// was found.
+	// Overwritten is the overwritten return address that the crashed thread's chain broke at,
+	// nil where none was found.
 	Overwritten *report.Overwritten
 }
 
@@ -89,8 +89,8 @@ func (u *Unwinder) Backtraces(ctx context.Context, snap *target.Snapshot) ([]Bac
 	return out[:done], err
 }
 
-// ExplainedBacktraces is Backtraces with what was tried for each frame. Each frame is
-// found as if it were the first that a walker meets, so that it takes longer.
+// ExplainedBacktraces is Backtraces with the attempts to find each frame (Backtrace.Tried). No
+// caches are used, so it takes longer.
 func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapshot) ([]Backtrace, error) {
 	out := make([]Backtrace, len(snap.Threads))
 	var tried []report.Attempt
@@ -116,7 +116,7 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 	return out[:done], cmp.Or(blame(snap, fault), ctx.Err())
 }
 
-// explaining is a walker that appends what it tries to tried.
+// explaining is a walker that appends each of its attempts to tried.
 func (u *Unwinder) explaining(snap *target.Snapshot, tried *[]report.Attempt, maxFrames int) *unwind.Walker {
 	opt := u.WalkerOptions()
 	opt.Explain = func(a unwind.Attempt) { *tried = append(*tried, report.Keep(a)) }
@@ -126,8 +126,8 @@ func (u *Unwinder) explaining(snap *target.Snapshot, tried *[]report.Attempt, ma
 	return unwind.NewWalker(snap, opt)
 }
 
-// overwritten looks for the return address that broke a chain, where one did: the walk to
-// there is repeated, for what was tried.
+// overwritten looks for an overwritten return address where the chain of b broke. The walk up to
+// there is repeated, to learn what was tried; nil where there is no such address.
 func (u *Unwinder) overwritten(snap *target.Snapshot, b *Backtrace) *report.Overwritten {
 	n, ok := diagnose.Damaged(b.Frames, b.Stop)
 	if !ok {
@@ -147,8 +147,8 @@ func (u *Unwinder) Walker(snap *target.Snapshot) *unwind.Walker {
 	return unwind.NewWalker(snap, u.opt)
 }
 
-// WalkerOptions are those of the walkers that u makes, for a program that sets more
-// of them: unwind.Options.Registers, unwind.Options.Explain.
+// WalkerOptions are the options of the walkers that u makes, for a program that makes walkers
+// with further options, such as unwind.Options.Registers and unwind.Options.Explain.
 func (u *Unwinder) WalkerOptions() unwind.Options {
 	opt := u.opt
 	opt.Sources = slices.Clone(opt.Sources)

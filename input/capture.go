@@ -10,14 +10,13 @@ import (
 	"github.com/backsight/backsight/internal/mapped"
 )
 
-// Capture is a capture's bytes, decompressed. Data holds all of them for regular
-// files; for what can be read once only (standard input, a reader, compressed files)
-// Data is nil and the bytes come through Stream or Bytes, of which a format uses one,
-// once.
+// Capture is a capture's bytes, decompressed. For a regular file Data holds all bytes. For a
+// source that can be read only once (standard input, a reader, a compressed file) Data is nil,
+// and a format calls either Stream or Bytes, once.
 type Capture struct {
 	Name string // for messages: the path, or what the caller of OpenReader said
-	// Dir is the directory of the capture's file, beside which it may name others; ""
-	// where it is in none.
+	// Dir is the directory of the capture's file, which may name other files beside itself; ""
+	// where the capture is no file.
 	Dir  string
 	Head []byte // the first bytes, at most 4096
 	Data []byte
@@ -39,8 +38,8 @@ func NewCapture(name string, data []byte) *Capture {
 // headSize is how much of a capture formats see to recognise it.
 const headSize = 4096
 
-// Stream reads the capture from its beginning. It does not go through a mapping:
-// every page that was looked at would count as this process's memory.
+// Stream reads the capture from its beginning. A regular file is read, not looked at through its
+// mapping: every page of a mapping that was looked at counts as this process's memory.
 func (c *Capture) Stream() io.Reader {
 	switch {
 	case c.Data == nil && c.reader != nil:
@@ -51,8 +50,8 @@ func (c *Capture) Stream() io.Reader {
 	return bytes.NewReader(c.Data)
 }
 
-// ReaderAt reads a file that cannot be mapped where it is asked to: /proc/kcore, whose size is that of
-// the address space. nil for all other captures; those have Bytes.
+// ReaderAt reads parts of a file that cannot be mapped: /proc/kcore, whose size is that of the
+// address space. It is nil for all other captures; these have Bytes.
 func (c *Capture) ReaderAt() io.ReaderAt {
 	if c.at == nil {
 		return nil
@@ -82,10 +81,10 @@ func (f *onDemand) close() error {
 	return f.file.Close()
 }
 
-// Bytes returns the whole capture. What can be read once only is spilled to a
-// temporary file and mapped, so that it takes disk, not memory. Where reading breaks
-// off, what came before is returned together with an error. Once ctx has ended there is
-// nothing but an error, which wraps that of ctx. Errors are *Error.
+// Bytes returns the whole capture. A capture that can be read only once is written to a
+// temporary file, which is mapped: it takes disk, not memory. Where reading breaks off, the bytes
+// read so far are returned together with an error. Once ctx has ended there are no bytes, and the
+// error wraps that of ctx. Errors are *Error.
 func (c *Capture) Bytes(ctx context.Context) ([]byte, error) {
 	data, err := c.stored(ctx)
 	if ended := ctx.Err(); ended != nil {
@@ -94,7 +93,7 @@ func (c *Capture) Bytes(ctx context.Context) ([]byte, error) {
 	return data, err
 }
 
-// stored is Bytes without a look at whether ctx has ended.
+// stored is Bytes, but where ctx ends it returns the bytes read so far.
 func (c *Capture) stored(ctx context.Context) ([]byte, error) {
 	if c.at != nil {
 		return nil, &Error{Path: c.Name, Offset: -1, Reason: "cannot be mapped"}
@@ -133,8 +132,8 @@ func (u *untilDone) Read(p []byte) (int, error) {
 	return u.r.Read(p)
 }
 
-// forget gives back the memory of what was read of a mapped capture so far. Of a core with a
-// hundred modules 64 kB are in memory for each ELF header and build ID that was read.
+// forget gives back the memory of the pages of a mapped capture that were read so far. Linux maps
+// 64 kB for each ELF header and build ID that is read, and a core may have a hundred modules.
 func (c *Capture) forget() { mapped.Forget(c.mapped) }
 
 // Close releases what the Capture holds: mappings and temporary files.

@@ -2,8 +2,8 @@ package report
 
 // Crash is why a program stopped.
 type Crash struct {
-	// Signal is the signal's name, and Code that of its si_code: SIGSEGV, SEGV_MAPERR; ""
-	// where they are not known.
+	// Signal is the signal's name and Code the name of its si_code, such as SIGSEGV and
+	// SEGV_MAPERR; "" where unknown.
 	Signal, Code string
 	// Access is what the program did at Address, a target address: "read", "write",
 	// "execute", "" where that is not known.
@@ -12,7 +12,7 @@ type Crash struct {
 	HasAddress bool
 	// Place is what lies at Address, in words; "" where that is not known.
 	Place string
-	// Kind is the cause in one word, one of the Crash constants; "" where none is plain.
+	// Kind is the cause in one word, one of the Crash constants; "" where no cause is plain.
 	Kind string
 	// Reasons are sentences for people, the most telling one first.
 	Reasons []string
@@ -33,11 +33,12 @@ const (
 	CrashKilled         = "killed"
 )
 
-// Overwritten is a return address that is no code: what the frames behind it are guessed
-// from is not the stack as the program left it.
+// Overwritten is a return address that was overwritten by something that is no address of code.
+// The frames further out are guesses, for the stack is not as the program left it.
 type Overwritten struct {
-	// Frame is the number of the innermost frame that is affected: frame 0 was returned to
-	// an address that is no code, frame 3's own address was lost.
+	// Frame is the number of the innermost frame that is affected: 0 where the program has
+	// already returned to the overwritten address, 3 where the address that frame 3 would
+	// have is lost.
 	Frame int
 	// Value is what stands where the return address should, Slot the target address of that
 	// word, 0 where the word is in no memory.

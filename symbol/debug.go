@@ -11,11 +11,11 @@ import (
 	"github.com/backsight/backsight/internal/budget"
 )
 
-// debugInfo is the DWARF of one image. Units are found by their address ranges;
-// what a unit says is read when it is first hit.
+// debugInfo is the DWARF of one image. Units are found by their address ranges; a unit is
+// parsed when the first address of it is asked for.
 //
-// Where .debug_aranges names a unit for an address, that unit is read alone. For
-// addresses that it has nothing for, all units are looked at.
+// Where .debug_aranges names a unit for an address, only that unit is read. For an address that
+// .debug_aranges lacks, the ranges of all units are read.
 type debugInfo struct {
 	img *image.Image
 	// section reads a section, nil where there is none: of the image, or of its supplementary file.
@@ -23,7 +23,7 @@ type debugInfo struct {
 	sections
 	units []unit
 	spans []span // sorted by lo; of is an index in units
-	// all: units are all that there are.
+	// all: units has every unit, not only the units that .debug_aranges names.
 	all bool
 
 	// work is in entries, attributes, ranges and bytes of line programs; kept in bytes
@@ -35,10 +35,9 @@ type debugInfo struct {
 	typeUnits *typeUnits // nil: not asked for
 }
 
-// What debug information may cost. A compiler's unit takes half as much work as it has
-// bytes, and its lines as much as they have, once; what is kept of both is a fraction of
-// their size. Abbreviations are a fortieth of .debug_info, and take sixteen times their
-// size in memory.
+// What debug information may cost. Reading a compiler's unit takes one step of work for two bytes,
+// reading its lines one step a byte, each once; the memory kept of both is a fraction of their
+// size. Abbreviations are a fortieth of .debug_info, and take sixteen times their size in memory.
 const (
 	workFloor, workPerByte   = 16 << 20, 1
 	workPerLookup            = 64 << 10 // functions have some hundred entries
@@ -46,10 +45,10 @@ const (
 	abbrevs, bytesPerAbbrevs = 1 << 20, 16
 )
 
-// sectionsRead are those whose size is what there is to read.
+// sectionsRead are the sections whose sizes add up to what there is to read, and so to the budget.
 var sectionsRead = [...]string{".debug_info", ".debug_line", ".debug_ranges", ".debug_rnglists"}
 
-// newDebugInfo is what debug information there is to read, size bytes of it.
+// newDebugInfo is the debug information of an image, size bytes of it, none of it read yet.
 func newDebugInfo(img *image.Image, size uint64, section func(name string) []byte) *debugInfo {
 	d := &debugInfo{img: img, section: section}
 	d.work = budget.New("entries, ranges and rows of debug information", workFloor, workPerByte*size)
@@ -59,7 +58,7 @@ func newDebugInfo(img *image.Image, size uint64, section func(name string) []byt
 	return d
 }
 
-// leaveOut notes what is missing from the answers from here on, the first time.
+// leaveOut notes why answers lack something from here on. Only the first reason is kept.
 func (d *debugInfo) leaveOut(section string, at uint64, why error) {
 	if d.issue == "" {
 		d.issue = fmt.Sprintf("%s: %s at %#x: %v; some functions and lines are not named", d.img.Path, section, at, why)
@@ -104,10 +103,9 @@ func debugOf(img *image.Image) *debugInfo {
 	return d
 }
 
-// guard runs f. debug/dwarf reads what compilers write; on what an attacker wrote
-// it may panic, and then the image has no DWARF. That it does not run away is
-// ensured where it is called: by what is checked before dwarf.New, and by budgets.
-// This is the only place where a panic is caught.
+// guard runs f, which calls debug/dwarf. That package reads what compilers write. On an
+// attacker's sections it may panic, and then the image has no DWARF. Checks before dwarf.New and
+// budgets see to it that debug/dwarf does not run away.
 func (d *debugInfo) guard(f func()) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -181,8 +179,8 @@ func (d *debugInfo) locateInObject(addr uint64) (l Location) {
 	return l
 }
 
-// findUnit finds the unit that an address belongs to: among all, where those that are known have
-// none that can be read.
+// findUnit finds the unit that an address belongs to: among the units that .debug_aranges names
+// and, where none of these can be read, among all.
 func (d *debugInfo) findUnit(addr uint64) (u unitReader, ok bool) {
 	if u, ok = d.unitAt(addr); ok || d.all {
 		return u, ok
@@ -191,7 +189,7 @@ func (d *debugInfo) findUnit(addr uint64) (u unitReader, ok bool) {
 	return d.unitAt(addr)
 }
 
-// unitAt is findUnit among those that are known.
+// unitAt is findUnit among the units known so far.
 func (d *debugInfo) unitAt(addr uint64) (u unitReader, ok bool) {
 	i, ok := covering(d.spans, addr)
 	if !ok {
@@ -215,7 +213,7 @@ func (u unitReader) locateIn(addr uint64) Location {
 			}
 			f.inlined = nil
 		}
-		// Every caller's place is that of the call inlined into it.
+		// The caller's place is the place of the call that was inlined into the caller.
 		for k := len(f.inlined) - 1; k >= 0; k-- {
 			in := &f.inlined[k]
 			l.Inlines = append(l.Inlines, Inline{Function: in.name, File: file, Line: line})
@@ -230,7 +228,7 @@ func (u unitReader) locateIn(addr uint64) Location {
 // functions nested in functions, units that enclose gaps of others.
 const lookBack = 16
 
-// covering finds what the innermost span around addr belongs to.
+// covering is the owner (span.of) of the innermost span around addr.
 func covering(spans []span, addr uint64) (of int, ok bool) {
 	i := sort.Search(len(spans), func(i int) bool { return spans[i].lo > addr })
 	for k := i - 1; k >= 0 && k >= i-lookBack; k-- {

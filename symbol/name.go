@@ -15,8 +15,8 @@ const (
 )
 
 // unversioned is a symbol's name without the version that nm and full ELF symbol tables write
-// behind it (memcpy@@GLIBC_2.14): it tells which programs find the function, and is no part
-// of its name.
+// behind the name (memcpy@@GLIBC_2.14). The version tells the dynamic linker which programs get
+// this function.
 func unversioned(name string) string {
 	if i := strings.IndexByte(name, '@'); i > 0 {
 		return name[:i]
@@ -30,8 +30,8 @@ func demangled(name string) (readable string) {
 	if len(name) > maxMangled || !strings.HasPrefix(name, "_") {
 		return name
 	}
-	// The demangler reports what it cannot parse by an error; a panic would be
-	// its mistake, and is not worth a backtrace.
+	// The demangler returns an error for a name that it cannot parse. A panic would be a fault
+	// of the demangler, and must not cost the user a backtrace.
 	defer func() {
 		if recover() != nil {
 			readable = name

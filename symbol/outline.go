@@ -6,17 +6,17 @@ import (
 	"github.com/backsight/backsight/internal/bin"
 )
 
-// outline goes through the entries of a unit by the sizes of what they say, and reads of it only
-// where the entry behind their children is. One of a hundred entries is a function with code;
-// debug/dwarf makes a list of values for each of them, which took most of the time and of the
-// garbage of naming frames.
+// outline goes through the entries of a unit by the sizes of their attributes, and reads only the
+// attribute that tells where the entry behind the children is. One of a hundred entries is a
+// function with code. debug/dwarf makes a list of values for each entry, which took most of the
+// time and of the garbage of naming frames.
 type outline struct {
 	w     *walker // whose budgets are drawn from
 	r     bin.Reader
 	begin dwarf.Offset // of the unit
 	sizes formSizes
 	shapes
-	// The entry that next has come to; shape is null's where that ends siblings.
+	// The entry that next has come to. shape is that of the null entry at the end of siblings.
 	at      dwarf.Offset
 	shape   *shape
 	sibling dwarf.Offset // 0: not stated

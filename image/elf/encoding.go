@@ -14,8 +14,8 @@ var (
 	layout64 = layout{8, 56, 64, 24, 24}
 )
 
-// encoding is how a file writes its numbers, and for which processor, which gives some of
-// them a meaning of its own.
+// encoding is how a file writes its numbers, and for which processor: some numbers mean something
+// else on each processor.
 type encoding struct {
 	layout
 	wide    bool // ELFCLASS64
@@ -60,8 +60,8 @@ func (e *encoding) class() uint8 {
 	return 1
 }
 
-// sameTarget tells whether two files are of one machine, as a binary and its
-// debug file are.
+// sameTarget tells whether two files are for the same processor, width and byte order, as a binary
+// and its debug file are.
 func (e *encoding) sameTarget(other *encoding) bool {
 	return e.machine == other.machine && e.wide == other.wide && e.big == other.big
 }

@@ -21,8 +21,8 @@ type Mapped struct {
 // Locals is a part of a symbol table, with all its strings.
 type Locals struct{ Nlist, Strings []byte }
 
-// FromMemory makes an Image of what is mapped. slide is what was added to the addresses in the
-// file. Data that can be written to is left out: it no longer is what the file had. The error is
+// FromMemory makes an Image out of captured memory. slide is the distance from image addresses to
+// target addresses. Writable data is left out, for the program may have changed it. The error is
 // an *image.Error.
 func FromMemory(m Mapped, opt image.Options) (img *image.Image, slide uint64, err error) {
 	const most = 1 << 20 // of load commands; the largest have some 10 kB

@@ -6,15 +6,15 @@ import (
 	"github.com/backsight/backsight/internal/mapped"
 )
 
-// maxSlices bounds the processors of a universal file, and tells one from a Java class: the
-// largest seen has seven.
+// maxSlices bounds the processors of a universal file, and tells such a file from a Java class,
+// which begins alike. The largest number seen in a universal file is seven.
 const maxSlices = 45
 
 // slice is one processor's Mach-O file in a universal one.
 type slice struct{ off, size uint64 }
 
-// slicesOf lists what a universal file has; one slice, all of it, where the file is no
-// universal one. The header is big-endian whatever the processors are (mach-o/fat.h).
+// slicesOf lists the slices of a universal file. A file of another kind is one slice. The header
+// is big-endian whatever the processors are (mach-o/fat.h).
 func slicesOf(data []byte) []slice {
 	r := bin.New(data, true)
 	magic, n := r.U32(), r.U32()
@@ -40,7 +40,8 @@ func slicesOf(data []byte) []slice {
 	return list
 }
 
-// UUIDs are those of the Mach-O files in a file; none where it is no Mach-O file.
+// UUIDs are the UUIDs of the Mach-O files in the file at a path; none where the file is of another
+// kind.
 func UUIDs(path string) (ids [][]byte) {
 	if path == "" {
 		return nil
@@ -60,9 +61,9 @@ func UUIDs(path string) (ids [][]byte) {
 	return ids
 }
 
-// choose reads the Mach-O file that opt asks for: of its processor, and of its build ID where
-// several are (arm64 and arm64e). Without a wish, or where none fits, it is the first one of a
-// known processor. n is how many there are.
+// choose reads the Mach-O file that opt asks for: of opt's processor and, where several are of that
+// processor (arm64 and arm64e), with opt's build ID. Where opt asks for nothing, or nothing fits,
+// the choice is the first Mach-O file of a known processor. n is the number of Mach-O files.
 func choose(in *image.File, opt image.Options) (best *file, n int, err error) {
 	score := -1
 	for _, s := range slicesOf(in.Data) {

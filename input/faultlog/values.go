@@ -11,7 +11,7 @@ import (
 // values are the registers of a report, those of faults among them, in its order.
 type values []regtext.Value
 
-// hasPC tells whether the program counter is among them.
+// hasPC tells whether the report prints the program counter.
 func (vals values) hasPC() bool {
 	return slices.ContainsFunc(vals, func(v regtext.Value) bool { return isPC(v.Name) })
 }
@@ -59,8 +59,8 @@ func (vals values) faultStatus(said said) (s cortexm.FaultStatus) {
 	return s
 }
 
-// excReturn is the value of LR in the handler; where it is not printed that of a basic
-// frame.
+// excReturn is the value of LR in the handler, EXC_RETURN; where the report does not print it, the
+// EXC_RETURN of a basic frame.
 func (vals values) excReturn() (cortexm.ExcReturn, bool) {
 	for _, v := range vals {
 		if e := cortexm.ExcReturn(v.Value); v.Name == "exc_return" && v.Value>>32 == 0 && e.Valid() {
@@ -70,9 +70,9 @@ func (vals values) excReturn() (cortexm.ExcReturn, bool) {
 	return 0xffff_fff9, false
 }
 
-// renamed are the values by the names that their report means. NuttX prints FP between
-// R6 and R8, and R11 as well: its FP is R7, which compilers use in Thumb code. A handler that
-// prints LR twice prints its own too, which is EXC_RETURN.
+// renamed are the values under the names that their report means. NuttX prints FP between R6 and
+// R8, and R11 as well: this FP is R7, the frame pointer of Thumb code. Where a handler prints LR
+// twice, the handler's own LR is EXC_RETURN.
 func (vals values) renamed(arch *cpu.Arch) values {
 	if !arch.ISABit || arch.Status == cpu.NoReg {
 		return vals

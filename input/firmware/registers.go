@@ -8,10 +8,10 @@ import (
 	"github.com/backsight/backsight/input/regtext"
 )
 
-// Hint is the processor whose registers vals most likely are, nil where they are none's. Of
-// the variants of one processor the first counts that has registers as wide as those
-// printed, and the microcontroller profile of ARM where its fault status registers are
-// among vals. A register that is printed again tells nothing more.
+// Hint is the processor whose registers vals most likely are, nil where no processor fits. Of the
+// variants of one processor it is the first with registers as wide as the printed ones; of ARM's,
+// the microcontroller profile where that profile's fault status registers are among vals. A
+// register that is printed twice counts once.
 func Hint(archs cpu.Set, vals []regtext.Value) *cpu.Arch {
 	vals = once(vals)
 	wide, micro := false, false
@@ -45,8 +45,8 @@ func once(vals []regtext.Value) []regtext.Value {
 	return out
 }
 
-// enough is what names must be worth to tell a processor: three registers. Nearly all have
-// one called pc.
+// enough is the weight that tells a processor: that of three registers. Nearly every processor has
+// a register called pc.
 const enough = 3 * 4
 
 // isARM tells whether the processor has variants with one mode only.
@@ -70,9 +70,9 @@ func hasPC(a *cpu.Arch, vals []regtext.Value) bool {
 	return false
 }
 
-// known weighs how well vals fit a processor: a point for each register that it has, more
-// for those that only its family has, and where nothing tells the width one for the width
-// of firmware.
+// known weighs how well vals fit a processor: four points for each register of the processor, eight
+// more for a register that only its family has, and, where nothing tells the width, one for the
+// width that most firmware has.
 func known(a *cpu.Arch, vals []regtext.Value, wide bool) (n int) {
 	for _, v := range vals {
 		if _, ok := a.RegByName(v.Name); ok {
@@ -98,8 +98,8 @@ func known(a *cpu.Arch, vals []regtext.Value, wide bool) (n int) {
 // maxIssues bounds the registers that are said to be printed twice.
 const maxIssues = 4
 
-// Registers are the values that belong to arch. Of two values for one register the first
-// counts; issues name the registers that have two.
+// Registers are the values of arch's registers among vals. Of two values for one register the
+// first counts; issues name the registers with two values.
 func Registers(arch *cpu.Arch, vals []regtext.Value) (regs cpu.Registers, issues []string) {
 	for _, v := range vals {
 		r, ok := arch.RegByName(v.Name)

@@ -1,6 +1,6 @@
 // Package linux finds the kernel of a captured machine, and its modules, among the user's
-// files, and places them where they ran. What tells which kernel ran is a console log or
-// the machine's memory.
+// files, and places them where they ran. A console log or the machine's memory tells which
+// kernel ran.
 //
 // Debian and others name the files by the release: vmlinuz-RELEASE, vmlinux-RELEASE,
 // System.map-RELEASE; embedded systems vmlinux, zImage, Image, uImage. Whatever its name, a
@@ -32,12 +32,12 @@ type Kernel struct {
 	Arch    *cpu.Arch
 }
 
-// names are those that kernels have without their release, the ones with symbols first.
+// names are the usual names of kernel files that do not name the release, files with symbols first.
 var names = [...]string{"vmlinux", "vmlinuz", "Image", "zImage", "bzImage", "uImage", "kernel"}
 
-// Find opens the kernel's image; image addresses are where it is linked. The image is nil
-// where there is none that fits; issues say what was found and not used. Functions are
-// named by the file's own symbols, else by a System.map-RELEASE.
+// Find opens the kernel's image. Its image addresses are those that the kernel is linked for. The
+// image is nil where no file fits; issues say which files were found and not used, and why.
+// Functions are named by the file's own symbols, else by a System.map-RELEASE.
 func Find(files *input.Files, k Kernel) (img *image.Image, issues []target.Issue) {
 	for _, path := range k.candidates(files) {
 		img, more := files.Use(path, input.BinaryRef{Name: filepath.Base(path), Arch: k.Arch})
@@ -56,8 +56,8 @@ func Find(files *input.Files, k Kernel) (img *image.Image, issues []target.Issue
 	return nil, issues
 }
 
-// candidates are the files that may be the kernel, best first: what the user named, then by
-// release, then by the usual names.
+// candidates are the files that may be the kernel, best first: files that the user named, files
+// named by the release, files with a usual name.
 func (k *Kernel) candidates(files *input.Files) (paths []string) {
 	if files.Exe() != "" {
 		paths = append(paths, files.Exe())
@@ -114,7 +114,7 @@ func (k *Kernel) differs(img *image.Image) string {
 	return ""
 }
 
-// named is img, with the names of a System.map where it has none of its own.
+// named is img or, where img has no symbols, img with the names of a System.map.
 func (k *Kernel) named(files *input.Files, img *image.Image) *image.Image {
 	img = files.Rename(img)
 	if img.Symbols.HasFunctions() || k.Release == "" {

@@ -59,9 +59,9 @@ func anyBetween(tasks []*Task, addr, block uint64) bool {
 	return slices.ContainsFunc(tasks, func(t *Task) bool { return t.Block >= addr && t.Block < block })
 }
 
-// running finds the task on whose stack sp lies by its control block alone, which has the
-// shape of the other tasks'. Of FreeRTOS' blocks, which do not state where a stack ends, it is
-// the one with the nearest stack below sp.
+// running finds the task on whose stack sp lies. Its control block has the shape of the other
+// tasks' blocks. FreeRTOS' blocks do not state where a stack ends: there the task is the one whose
+// stack begins nearest below sp.
 func (m *ram) running(sh shape, tasks []Task, sp uint64) (found Task, ok bool) {
 	run, has := m.run(sp)
 	if !has {
@@ -87,15 +87,15 @@ func (m *ram) running(sh shape, tasks []Task, sp uint64) (found Task, ok bool) {
 	return found, ok
 }
 
-// encloses tells whether a task's stack, all of it memory, holds sp and what was saved of
-// the task, and not its control block.
+// encloses tells whether a task's stack is memory from end to end, holds sp and the task's saved
+// context, and does not hold the task's control block.
 func encloses(t *Task, sp uint64, run target.Range) bool {
 	r := t.Stack
 	return r.Lo < r.Hi && r.Hi-r.Lo >= minStack && r.Hi-r.Lo <= maxStack && r.Lo >= run.Lo && r.Hi <= run.Hi &&
 		r.Lo <= sp && sp <= r.Hi && r.Contains(t.saved) && !r.Contains(t.Block)
 }
 
-// overlaps tells whether another task has a part of a task's stack.
+// overlaps tells whether the stack of another task overlaps a task's stack.
 func overlaps(t *Task, tasks []Task) bool {
 	for i := range tasks {
 		if o := tasks[i].Stack; t.Stack.Lo < o.Hi && o.Lo < t.Stack.Hi {
@@ -105,9 +105,9 @@ func overlaps(t *Task, tasks []Task) bool {
 	return false
 }
 
-// mayRun are the tasks of which one runs, so that its saved registers are old. Where nobody
-// says which one, of the ready tasks only the first in priority may run, and any task of
-// which the state is not known.
+// mayRun are the tasks that may be the running one, whose saved registers are old. Where the
+// kernel does not name the running task, it is the ready task of the first priority, or a task of
+// unknown state.
 func (k *Kernel) mayRun(tasks []*Task) (out []*Task) {
 	var first []*Task
 	for _, t := range tasks {
@@ -125,8 +125,8 @@ func (k *Kernel) mayRun(tasks []*Task) (out []*Task) {
 	return append(out, first...)
 }
 
-// before tells whether the kernel prefers task a to b. Of some the highest number is the first
-// in priority, of others the lowest.
+// before tells whether the kernel prefers task a to b. Some kernels run the highest priority
+// number first, others the lowest.
 func (k *Kernel) before(a, b *Task) bool {
 	switch k.Name {
 	case freeRTOS, rtx5, chibiOS, nuttX:

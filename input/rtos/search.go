@@ -22,13 +22,13 @@ func newSearch(snap *target.Snapshot) *search {
 	return s
 }
 
-// suspect is a word that may be the saved SP of a task, and what it points to.
+// suspect is a word that may be the saved SP of a task, and the context that the word points to.
 type suspect struct {
 	block, saved uint64
 	ctx          registers
 }
 
-// Bounds of the search: of each layout the suspects that are kept, and the tasks that are made
+// Bounds of the search, for each layout: how many suspects are kept, and how many tasks are made
 // of them.
 const (
 	maxSuspects = 1 << 13
@@ -102,9 +102,9 @@ func (s *search) judge(l *compiled) (best verdict) {
 	return best
 }
 
-// known tells whether something besides pointers speaks for tasks: each has a name, or most
-// have a pattern in their stacks. Contexts that are addresses of code only, without a status
-// word to check, are found by chance where memory is full of them.
+// known tells whether more than pointers speaks for tasks: each has a name, or most have a fill
+// pattern in their stacks. Memory that is full of code addresses holds, by chance, words that look
+// like a context of code addresses alone, without a status word to check.
 func (s *search) known(tasks []Task) bool {
 	s.names().of(tasks)
 	named, filled := 0, 0
@@ -119,9 +119,10 @@ func (s *search) known(tasks []Task) bool {
 	return len(tasks) > 0 && (named == len(tasks) || 2*filled > len(tasks))
 }
 
-// weigh is what tasks speak for: two at least, or one of FreeRTOS, whose blocks are told by
-// more than bounds. A task that waits behind a call speaks for more than one whose PC is
-// anywhere in code, and so does one whose context has its SP.
+// weigh is how much speaks for tasks, 0 for too few of them. Two tasks are needed, or one of
+// FreeRTOS, whose control block has more marks than the bounds of a stack. A task whose LR follows
+// a call weighs more, and so does a task whose stack has a fill pattern, or whose context holds its
+// own SP.
 func (s *search) weigh(tasks []Task, sh shape, l *layout) (n int) {
 	if len(tasks) < 2 && !sh.owner {
 		return 0

@@ -35,7 +35,7 @@ type Place struct {
 	PC     uint64
 	Module string
 	Offset uint64
-	// Certain: the frame is.
+	// Certain: the frame's trust is certain.
 	Certain bool
 }
 
@@ -96,8 +96,8 @@ func answer(ctx context.Context, dir string, s *Seed, files []File) (a Answer, e
 	if err := s.Write(dir, files); err != nil {
 		return a, err
 	}
-	// The peak begins anew (proc(5), clear_refs); where it cannot, mutants are judged by the
-	// dearest before them.
+	// Peak memory is counted anew from here (proc(5), clear_refs). Where the system does not allow
+	// this, a mutant is judged by the largest peak so far.
 	_ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)
 	start := time.Now()
 	a.Frames, a.Said = backtraces(ctx, filepath.Join(dir, captureName), s)
@@ -142,7 +142,7 @@ func oneSnapshot(ctx context.Context, u *backsight.Unwinder, snap *target.Snapsh
 	return frames, err != nil || len(r.Issues) > 0
 }
 
-// placeOf is where a frame is; the innermost is where the registers say, and proves
+// placeOf is the place of a frame. The innermost frame is where the registers say: its trust proves
 // nothing.
 func placeOf(f *unwind.Frame, index int) Place {
 	p := Place{PC: f.PC, Certain: index > 0 && f.Trust == unwind.Certain}

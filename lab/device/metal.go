@@ -39,7 +39,7 @@ func Boards() []Board {
 	}
 }
 
-// build compiles the program, only whose work is instrumented.
+// build compiles the program. Only the functions of its work are instrumented.
 func (b *Board) build(ctx context.Context, src, out, level string) error {
 	args := append(slices.Clone(b.Compiler[1:]), level, "-ffreestanding", "-nostdlib", "-finstrument-functions",
 		"-finstrument-functions-exclude-file-list=backsight.c,metal.c,cortexm,riscv.c,trap.c,exception.c", "-o", out)
@@ -82,7 +82,7 @@ func Metal(ctx context.Context, b *Board, src, dir, level string) (Way, error) {
 // starts are where the functions of a program begin, sorted.
 type starts []uint64
 
-// symbolsOf reads functions, and where the table is to lie.
+// symbolsOf reads where functions begin, and the address that the table is to lie at.
 func symbolsOf(program string) (s starts, table uint64, err error) {
 	f, err := elf.Open(program)
 	if err != nil {
@@ -102,7 +102,7 @@ func symbolsOf(program string) (s starts, table uint64, err error) {
 	return s, table, err
 }
 
-// of is where the function begins that has an address.
+// of is the begin of the function around an address.
 func (s starts) of(pc uint64) uint64 {
 	i, found := slices.BinarySearch(s, pc)
 	if !found {

@@ -18,7 +18,7 @@ import (
 // Program is the GDB that knows every architecture.
 const Program = "gdb-multiarch"
 
-// Available tells whether it is installed.
+// Available tells whether Program is installed.
 func Available() bool {
 	_, err := exec.LookPath(Program)
 	return err == nil
@@ -38,7 +38,7 @@ func NewSession(elf string) (*Session, error) {
 	return &Session{dir: dir, elf: elf}, err
 }
 
-// Close removes what was written.
+// Close removes the cores.
 func (s *Session) Close() error { return os.RemoveAll(s.dir) }
 
 // Add writes a snapshot as a core.
@@ -52,9 +52,9 @@ func (s *Session) core(i int) string { return filepath.Join(s.dir, strconv.Itoa(
 // maxFrames is enough for every recorded chain.
 const maxFrames = 1000
 
-// chain is the Python that GDB runs to print the chain of the core it has open. What it
-// prints arrives at once: it tells how far GDB is. GDB has a frame for an exception of Cortex-M, whose
-// PC is the EXC_RETURN value: nothing that runs there.
+// chain is the Python that GDB runs to print the chain of the open core. Lines are flushed at
+// once, so that they tell how far GDB is. GDB makes a frame of a Cortex-M exception, whose PC is the
+// EXC_RETURN value; no code runs there, and the frame is left out.
 const chain = `python
 print("CORE", %d, flush=True)
 f, n = gdb.newest_frame(), 0
@@ -86,7 +86,7 @@ func (s *Session) Backtraces(ctx context.Context) ([][]uint64, error) {
 	return chains, nil
 }
 
-// script writes what GDB is to do for the cores from a number on.
+// script writes GDB's commands for the cores from a number on.
 func (s *Session) script(from int) (path string, err error) {
 	var b strings.Builder
 	b.WriteString("set confirm off\nset pagination off\nset backtrace past-main on\n")

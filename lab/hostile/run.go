@@ -1,5 +1,5 @@
-// Package hostile makes input of a few megabytes that costs an unwinder gigabytes or
-// minutes, and runs Backsight over it: what it may cost is in proportion to the input.
+// Package hostile makes input of a few megabytes that could cost an unwinder gigabytes or
+// minutes, and runs Backsight over the input: the cost must be in proportion to the input's size.
 package hostile
 
 import (
@@ -42,12 +42,11 @@ type Cost struct {
 	CPU    time.Duration
 	Memory int64 // bytes, 0 where the system does not tell
 	Exit   int
-	// Wrong says what is not as it should be, "" for nothing.
+	// Wrong says which limit the run broke, "" for none.
 	Wrong string
 }
 
-// Run makes the inputs below dir, one after the other, and tells each what became of
-// it.
+// Run makes the inputs below dir, one after the other, and calls tell with the result of each.
 func Run(ctx context.Context, dir string, opt Options, tell func(Result)) error {
 	for _, c := range Cases() {
 		if opt.Only != "" && opt.Only != c.Name {
@@ -85,8 +84,8 @@ func run(ctx context.Context, dir string, c Case, opt Options) (r Result, err er
 	return r, err
 }
 
-// rounds is how often a case may be measured: what it takes is there each time. Beside other programs
-// garbage is collected late at times, which made 97 MB 116.
+// rounds is how often a case may be measured; the least cost counts, which a case cannot go below.
+// On a busy machine garbage is collected late at times: 97 MB became 116.
 const rounds = 3
 
 // Measure runs a command in a folder, on input of so many bytes, and judges what it cost.

@@ -34,7 +34,7 @@ const (
 
 var order = binary.LittleEndian
 
-// header is what the head of a table counts.
+// header is the counts in the head of a table.
 type header struct {
 	base                        uint64
 	units                       uint32
@@ -49,10 +49,10 @@ type packer struct {
 	recent recent
 }
 
-// recent are the rules that a row of one byte can name, behind the one that holds.
+// recent are the rule that holds, first, and the rules that a row of one byte can name.
 type recent [1 + recentRules]int
 
-// start is the list at the start of a block.
+// start sets the list that holds at the start of a block.
 func (r *recent) start() {
 	for i := range r {
 		r[i] = i - 1
@@ -60,7 +60,7 @@ func (r *recent) start() {
 	r[0] = recentRules
 }
 
-// take lets a rule hold that is the i-th of the recent ones or, with i = explicit, any.
+// take makes a rule the one that holds: the i-th of the recent rules or, with i = explicit, any.
 func (r *recent) take(i, rule int) {
 	last := min(i+1, recentRules)
 	copy(r[1:last+1], r[:last])
@@ -89,7 +89,7 @@ func (p *packer) part(at, units uint32, rule int) {
 	p.stream = append(p.stream, b...)
 }
 
-// fill ends a block that another one follows.
+// fill ends a block that another block follows.
 func (p *packer) fill() {
 	for len(p.stream)%blockSize != 0 {
 		p.stream = append(p.stream, 0)
