@@ -23,8 +23,8 @@ type Options struct {
 	// TableDir, if set, has unwind tables that Table.Save wrote to Table.Path. Images that
 	// have one there are unwound by it, to the same frames in less time.
 	TableDir string
-	// Warn, if set, is called with the error of each file in TableDir that cannot be used. Its
-	// image is unwound without a table.
+	// Warn, if set, is called with the error of each file in TableDir that cannot be used. The
+	// table is then compiled anew, and replaces the file.
 	Warn func(error)
 }
 

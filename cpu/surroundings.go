@@ -1,18 +1,18 @@
 package cpu
 
-// Surroundings is what code around a program does that no ABI says: the reset, profilers'
-// hooks, the end of a thread.
+// Surroundings is how code around a program behaves, of which the ABI says nothing: the reset,
+// profilers' hooks, the end of a thread.
 type Surroundings struct {
 	// ResetLR is the address that LR holds in the function that the hardware enters
 	// first, ISA mode bit set; 0 where that tells nothing.
 	ResetLR uint64
-	// HookPops is by how many bytes the hook of a profiler, which -pg has called before or in
-	// the prologue, raises SP before it returns to there: MIPS o32's _mcount, ARM's
-	// __gnu_mcount_nc; 0 where it leaves SP alone.
+	// HookPops is by how many bytes a profiler's hook raises SP before it returns. With -pg a
+	// function calls the hook before or in its prologue: MIPS o32's _mcount, ARM's
+	// __gnu_mcount_nc. 0 where the hook leaves SP as it was.
 	HookPops int64
-	// HookKeeps is the register into which functions copy LR before they call such a hook,
-	// which gives LR back: AArch64's x9 before Linux's ftrace_caller (mov x9,x30); 0 where
-	// there is no such convention.
+	// HookKeeps is the register into which a function copies LR before it calls such a hook,
+	// and from which the hook restores LR: AArch64's x9 before Linux's ftrace_caller
+	// (mov x9,x30). 0 where there is no such convention.
 	HookKeeps Reg
 	// ThreadExit is the system call by which Linux's C libraries end a thread whose function
 	// came back.

@@ -14,8 +14,8 @@ type Container interface {
 	// Section returns the named section, searching separate debug files for
 	// names that begin with ".debug_" or when the file has none.
 	Section(name string) (Section, bool)
-	// SymbolAt finds the function symbol that covers addr; it builds the string
-	// for the one that it returns only.
+	// SymbolAt finds the function symbol that covers an image address. No string is built but
+	// the name that is returned.
 	SymbolAt(addr uint64) (Symbol, bool)
 	// Functions calls yield for the address, mode and size of every function
 	// symbol, in no order, until it returns false. It builds no strings.

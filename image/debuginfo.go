@@ -41,9 +41,10 @@ type debugMapper interface {
 	Object(addr uint64) (obj *Image, at uint64, err error)
 }
 
-// Object is the object file that the code at addr was linked from, and where the code is in there,
-// where the image refers to object files for debug information (Mach-O's debug map) and the file
-// is found. The Image owns the object file. The error says why one that was found is not used.
+// Object is the object file that the code at addr was linked from, where the image leaves its debug
+// information in object files (Mach-O's debug map) and the file is found; else obj is nil. at is the
+// address of the same code in the object file. The Image owns the object file. The error says why
+// an object file that was found is not used.
 func (d DebugInfo) Object(addr uint64) (obj *Image, at uint64, err error) {
 	if m, is := ContainerAs[debugMapper](d.container); is {
 		return m.Object(addr)

@@ -1,14 +1,14 @@
 package image
 
-// importer is a Container that knows what the dynamic linker fills in.
+// importer is a Container that knows which symbols the dynamic linker fills in.
 type importer interface {
 	Import(addr uint64) (name string, ok bool)
 }
 
-// Import names the symbol whose address the dynamic linker stores in the word at
-// addr: an entry of the GOT, through which code reaches functions of other files.
-// On MIPS addr may also be that of the lazy binding stub that the word holds at
-// first. The symbol may be this file's own where another one can replace it. ok is
+// Import names the symbol whose address the dynamic linker stores in the word at an image
+// address: an entry of the GOT, through which code reaches functions of other files.
+// On MIPS addr may also be the address of the lazy binding stub that the word holds at
+// first. The symbol may be this file's own, where another file's symbol can replace it. ok is
 // false where nothing is known of the word.
 func (img *Image) Import(addr uint64) (name string, ok bool) {
 	if i, is := ContainerAs[importer](img.container); is {
@@ -22,10 +22,10 @@ type rebaser interface {
 	Rebased(yield func(value uint64) bool) bool
 }
 
-// Rebased calls yield for every address of the image that its data holds, with the
-// ISA mode bit, until it returns false: where a relocation says that a word moves with
-// the image, and where the dynamic linker takes one. It tells whether those are all:
-// if not, any word can be an address.
+// Rebased calls yield for every image address that the image's data holds, ISA mode bit
+// included, until yield returns false: words that a relocation moves with the image, and words
+// that the dynamic linker uses as addresses. The result tells whether these are all addresses in
+// the data; if not, any word can be an address.
 func (img *Image) Rebased(yield func(value uint64) bool) bool {
 	r, is := ContainerAs[rebaser](img.container)
 	return is && r.Rebased(yield)

@@ -2,13 +2,12 @@ package image
 
 import "fmt"
 
-// Error is what is wrong with a file: the one error of everything that reads files,
-// executables, captures and unwind tables alike. errors.As finds it in what their
-// readers return. Its text is one line.
+// Error is what is wrong with a file. All readers of files, executables, captures and unwind
+// tables alike, return it, so that errors.As finds an *Error in their errors. Its text is one line.
 type Error struct {
-	Path   string // as the caller named the file; "" where the caller knows
-	Offset int64  // where the file is wrong; negative where that says nothing
-	Reason string // "" where Err says all
+	Path   string // as the caller named the file; "" where the caller adds the path
+	Offset int64  // in the file, of the fault; negative where no place is at fault
+	Reason string // in words; "" where Err says all
 	Err    error  // the cause, where there is one
 	// Recoverable: the error concerns one snapshot of a capture of several, and the
 	// next can be read.

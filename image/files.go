@@ -6,7 +6,7 @@ import (
 	"github.com/backsight/backsight/internal/mapped"
 )
 
-// Files are the files whose bytes an image shows: its own, its debug file.
+// Files are the files whose bytes an image shows: its own file, and its debug file.
 type Files struct {
 	container Container
 	failed    atomic.Pointer[Error]
@@ -26,7 +26,7 @@ func (fs *Files) known() []*File {
 	return nil
 }
 
-// Blame tells whether a fault was an access to a file of the image. If so, Err says it
+// Blame tells whether a fault was an access to a file of the image. If so, Err returns the fault
 // from then on.
 func (fs *Files) Blame(fault *mapped.Fault) bool {
 	for _, f := range fs.known() {
@@ -38,8 +38,8 @@ func (fs *Files) Blame(fault *mapped.Fault) bool {
 	return false
 }
 
-// Err is nil, or why the image can be used no longer: a page of its file, or of its
-// debug file, could not be read. What was learned of it may be half done.
+// Err is nil, or why the image must be used no longer: a page of its file, or of its
+// debug file, could not be read, and what was learned of the image may be incomplete.
 func (fs *Files) Err() error {
 	if err := fs.failed.Load(); err != nil {
 		return err
@@ -47,24 +47,25 @@ func (fs *Files) Err() error {
 	return nil
 }
 
-// Forget says that what was looked at of the image so far will hardly be looked at again: the
-// memory of its files' pages is given back where these are mapped.
+// Forget gives back the memory of the files' pages, where the files are mapped. Callers use it when
+// they hardly need again what they have looked at. A page that is needed again is read again.
 func (fs *Files) Forget() {
 	for _, f := range fs.known() {
 		f.Forget(f.Data)
 	}
 }
 
-// mostPeeks bounds the places of an image that Peek reads. Who looks at more of them looks at the
-// same pages again, and is faster where these are mapped.
+// mostPeeks bounds the places of an image that Peek reads from the file. A caller that looks at
+// more places comes back to the same pages, and is faster where these are mapped.
 const mostPeeks = 1024
 
-// Peek returns the bytes of part, of a segment's Data, that nobody is likely to look at again, nor
-// at what lies around them: do not change them, they may be a copy.
+// Peek returns the bytes of part, which is a part of a segment's Data. Callers use it for places
+// that, with their surroundings, are looked at only once. The bytes may be a copy; do not change
+// them.
 //
-// Linux maps 16 pages of a file for a look at one byte, so that looks at 40 places of the 100 MB of
-// libLLVM took 2.5 MB of the 22 that the backtrace of a core of it took in all. Read from
-// the file they take none.
+// Linux maps 16 pages of a file for a look at one byte. Looks at 40 places of the 100 MB of libLLVM
+// took 2.5 MB of the 22 MB that a backtrace in a core of it took in all; bytes that are read from
+// the file, as here, take none.
 func (fs *Files) Peek(part []byte) []byte {
 	if fs.peeks.Load() >= mostPeeks {
 		return part

@@ -80,8 +80,8 @@ func (img *Image) Close() error {
 	return img.container.Close()
 }
 
-// Container returns what the Image reads from, for a format's package that tells more
-// of its own images than an Image does (ContainerAs); nil where there is none.
+// Container returns the Container that the Image reads from, nil where there is none. A format's
+// package asks it for more of its own images than an Image tells (ContainerAs).
 func (img *Image) Container() Container { return img.container }
 
 // hollower is a Container that knows files without their code.
@@ -94,8 +94,8 @@ func (img *Image) Hollow() bool {
 	return is && h.Hollow()
 }
 
-// Memo returns the value that make built for key the first time; a source keeps
-// its per-image tables so. Concurrent callers of one key wait for the first. Keys
+// Memo returns the value that make built for key the first time: unwind sources keep
+// what they learn of an image this way. Concurrent callers with one key wait for the first. Keys
 // are compared like map keys: use an unexported type of the caller's package.
 func (img *Image) Memo(key any, make func() any) any { return img.memo.get(key, make) }
 

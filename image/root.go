@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// Locate is where a file of this machine is to be opened that something in an image led
-// to. Below a root it is what the root's Resolve finds, so that no link of another machine's
-// files leads to this machine's; false where there is none.
+// Locate is the file to open for a path of this machine that something in an image led to. For a
+// path below a root, Root.Resolve finds the file, so that no link among another machine's files
+// leads to this machine's files. ok is false where there is no such file.
 func (o *Options) Locate(path string) (file string, ok bool) {
 	for i := range o.Roots {
 		if inside, below := o.Roots[i].inside(path); below {
@@ -17,8 +17,8 @@ func (o *Options) Locate(path string) (file string, ok bool) {
 	return path, true
 }
 
-// Inside is a path of this machine as the machine knows it whose files are below one of
-// Roots; false for a path elsewhere.
+// Inside is a path below one of Roots, as the machine whose files lie there knows the path. below
+// is false for a path elsewhere.
 func (o *Options) Inside(path string) (inside string, below bool) {
 	for i := range o.Roots {
 		if inside, below := o.Roots[i].inside(path); below {

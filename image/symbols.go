@@ -19,7 +19,8 @@ type Symbols struct {
 	container Container
 }
 
-// At finds the function symbol that covers addr.
+// At finds the function symbol that covers addr. Where symbols have no size, it is the nearest
+// below.
 func (s Symbols) At(addr uint64) (Symbol, bool) {
 	if s.container == nil {
 		return Symbol{}, false
@@ -44,7 +45,8 @@ func (s Symbols) HasFunctions() (some bool) {
 	return some
 }
 
-// Functions calls yield for every function symbol until it returns false.
+// Functions calls yield for the address, mode and size of every function symbol, in no order, until
+// yield returns false. It builds no strings.
 func (s Symbols) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
 	if s.container != nil {
 		s.container.Functions(yield)
@@ -57,17 +59,17 @@ type starter interface {
 	FunctionStarts(yield func(addr uint64, mode cpu.Mode) bool) bool
 }
 
-// FunctionStarts calls yield for where each function begins, where the linker listed them
-// all (Mach-O's LC_FUNCTION_STARTS), until it returns false. It reports whether there is such a
+// FunctionStarts calls yield for the first address of each function, where the linker listed them
+// all (Mach-O's LC_FUNCTION_STARTS), until yield returns false. It reports whether there is such a
 // list. It builds no strings.
 func (s Symbols) FunctionStarts(yield func(addr uint64, mode cpu.Mode) bool) bool {
 	list, is := ContainerAs[starter](s.container)
 	return is && list.FunctionStarts(yield)
 }
 
-// FunctionAt is the function of an address by the list of FunctionStarts: where it begins, and
-// where the next one does. ok is false where there is no such list, or where addr lies before
-// the first.
+// FunctionAt bounds the function of an address by the list of FunctionStarts: lo is its first
+// address, hi that of the next function. ok is false where there is no such list, or where addr
+// lies before the first function.
 func (s Symbols) FunctionAt(addr uint64) (lo, hi uint64, ok bool) {
 	if list, is := ContainerAs[starter](s.container); is {
 		return list.FunctionAt(addr)

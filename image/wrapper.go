@@ -1,15 +1,15 @@
 package image
 
-// Wrapper is a Container that answers some questions itself, such as those for names, and leaves
-// the others to the Container that it wraps.
+// Wrapper is a Container around another Container. The Wrapper answers some questions itself, such
+// as which names there are, and leaves all other questions to the wrapped Container.
 type Wrapper interface {
 	Container
-	// Unwrap is the Container that is wrapped; nil: there is none.
+	// Unwrap is the wrapped Container; nil: there is none.
 	Unwrap() Container
 }
 
-// ContainerAs is c, or of those that c wraps the first, as a T: what a Wrapper does not tell, its
-// file does. ok is false where none is a T.
+// ContainerAs finds the Container that implements T: c itself, else the outermost of the Containers
+// that c wraps. ok is false where no Container implements T.
 func ContainerAs[T any](c Container) (t T, ok bool) {
 	for c != nil {
 		if t, ok = c.(T); ok {

@@ -12,8 +12,8 @@ import (
 	"github.com/backsight/backsight/report"
 )
 
-// output writes reports one after the other. Several as JSON are one array, a single one
-// is an object: the first is held back until it is clear which.
+// output writes reports one after the other. As JSON a single report is an object, several are one
+// array: the first report is held back until there is a second, or the end.
 type output struct {
 	w      io.Writer
 	format string
@@ -56,8 +56,8 @@ func (o *output) render(r *report.Report, style render.Style) []byte {
 	return render.AppendText(nil, r, style)
 }
 
-// add writes what render made, with one call: a reader behind a pipe sees whole reports,
-// as soon as they are there.
+// add writes the text of a report with one call: a reader behind a pipe sees whole reports, each as
+// soon as it is made.
 func (o *output) add(b []byte) error {
 	o.n++
 	switch {
@@ -78,7 +78,7 @@ func (o *output) add(b []byte) error {
 	return o.write(b)
 }
 
-// end writes what is left.
+// end writes what add held back, and the end of the format.
 func (o *output) end() error {
 	switch {
 	case o.format == "folded":
