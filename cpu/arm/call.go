@@ -31,8 +31,8 @@ func callSite(o *cpu.Insn, ra uint32) (cpu.CallSite, bool) {
 	}, true
 }
 
-// thumbCallBefore looks for BLX (register) in two bytes and BL or BLX
-// (immediate) in four. The second half of another instruction can look like the
+// thumbCallBefore looks for BLX (register) in two bytes, BL or BLX (immediate) in four, and a jump of two
+// behind an "adr.w lr". The second half of another instruction can look like the
 // former (f8d0 4798 is ldr.w r4,[r0,#1944]), so the boundaries count.
 func (d decoder) thumbCallBefore(before []byte, ra uint32) (cpu.CallSite, bool) {
 	var out [1]cpu.Insn
@@ -44,6 +44,10 @@ func (d decoder) thumbCallBefore(before []byte, ra uint32) (cpu.CallSite, bool) 
 		if s, ok := callSite(&out[0], ra); ok && d.startsAt(before, at) {
 			return s, true
 		}
+	}
+	var linked [2]cpu.Insn
+	if at := len(before) - 6; at >= 0 && d.halves(before[at:])&adrMask == adrLR && d.decodeT32(before[at:], ra-6, linked[:]) == 2 && d.startsAt(before, at) {
+		return callSite(&linked[1], ra)
 	}
 	return cpu.CallSite{}, false
 }

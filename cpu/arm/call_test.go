@@ -39,6 +39,9 @@ func TestCallBefore(t *testing.T) {
 		{"push.w {r4-r10,lr} behind a literal", "ffffffff2de9f047", 1, false, cpu.CallSite{}},
 		{"b.w", "00bf00f07eb8", 1, false, cpu.CallSite{}},
 		{"bx r3", "00bf1847", 1, false, cpu.CallSite{}},
+		{"addwne lr,pc,#5; movne pc,r5 (adrne lr,1f+1)", "00bf0ff2050eaf46", 1, true, cpu.CallSite{Addr: 0x800e}},
+		{"the same, to A32", "00bf0ff2040eaf46", 1, false, cpu.CallSite{}},
+		{"the same, to elsewhere", "00bf0ff2090eaf46", 1, false, cpu.CallSite{}},
 		{"one byte", "47", 1, false, cpu.CallSite{}},
 	} {
 		before, err := hex.DecodeString(c.bytes)

@@ -225,6 +225,22 @@ func TestMainStack(t *testing.T) {
 	}.check(t, decoder{micro: true}, 1)
 }
 
+// TestSequences: a jump behind the address that it returns to is a call, and what is loaded behind a switch of
+// the mode is that mode's stack pointer.
+func TestSequences(t *testing.T) {
+	listing{
+		{"f20f 0e05", "addw lr, pc, #5", "const dst=lr imm=32777 address"},
+		{"46af", "mov pc, r5", "jump src=r5"}, // returns to where it is
+		{"bf00", "nop", "nop padding"},
+		{"f20f 0e03", "addw lr, pc, #3", "const dst=lr imm=32783 address"},
+		{"46af", "mov pc, r5", "call dst=lr src=r5"},
+		{"f383 8100", "msr CPSR_c, r3", "nop"},
+		{"f8d2 d034", "ldr.w sp, [r2, #52]", "nop"},
+		{"f8d2 d034", "ldr.w sp, [r2, #52]", "load dst=sp base=r2 imm=52 size=4"},
+		{"f3de 8f00", "subs pc, lr, #0", "return src=lr exception"},
+	}.check(t, decoder{}, 1)
+}
+
 // TestITBlock: the T and E of the mnemonic count, and AL is no condition.
 func TestITBlock(t *testing.T) {
 	listing{

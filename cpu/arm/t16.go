@@ -12,6 +12,7 @@ import (
 func (d decoder) decodeT32(code []byte, pc uint32, out []cpu.Insn) int {
 	n, at := 0, 0
 	covered := cpu.Flags(0) // a bit for each instruction left in the IT block
+	last := uint32(0)       // the instruction in front
 	for n < len(out) && at+4 <= len(code) {
 		w, here, cond, o := d.halves(code[at:at+4:at+4]), pc+uint32(at), covered&cpu.FlagConditional, &out[n]
 		covered >>= 1
@@ -21,14 +22,53 @@ func (d decoder) decodeT32(code []byte, pc uint32, out []cpu.Insn) int {
 		n++
 		at += thumbSize(w)
 		d.thumb(w, here, cond, o)
+		if last>>28 == 0xf {
+			d.sequence(last, w, here, o)
+		}
+		last = w
 	}
 	if n < len(out) && at+2 <= len(code) { // the last halfword
 		if w := d.half(code[at:]) << 16; thumbSize(w) == 2 {
 			d.thumb(w, pc+uint32(at), covered&cpu.FlagConditional, &out[n])
+			if last>>28 == 0xf {
+				d.sequence(last, w, pc+uint32(at), &out[n])
+			}
 			n++
 		}
 	}
 	return n
+}
+
+const (
+	// adrLR is "adr.w lr,1f" (v7 A8.8.12, T3), where adrMask leaves out the distance. As "badr lr,1f" before a
+	// jump to a register, with the label behind that, it makes a call: so Linux's ret_from_fork enters a
+	// kernel thread's function (arch/arm/include/asm/assembler.h).
+	adrLR, adrMask = 0xf20f_0e00, 0xfbff_8f00
+	// msrMode is "msr CPSR_c,rN" (v7 B9.3.11), and loadSP "ldr.w sp,[rN,#n]". One behind the other they load
+	// the stack pointer of another mode: so Linux returns to user space (restore_user_regs).
+	msrMode, msrMask = 0xf380_8100, 0xfff0_ffff
+	loadSP, loadMask = 0xf8d0_d000, 0xfff0_f000
+)
+
+// sequence completes an instruction at pc that means something else behind the one in front, of four
+// bytes.
+func (d decoder) sequence(last, w, pc uint32, o *cpu.Insn) {
+	switch {
+	case last&adrMask == adrLR && linkOf(last, pc-4) == pc+uint32(o.Len):
+		linkedJump(o)
+	case last&msrMask == msrMode && w&loadMask == loadSP && !d.micro:
+		*o = blank
+		o.Len = 4
+	}
+}
+
+// linkOf is where an "adr.w lr" at an address makes a function return to; 0 where that is no code of T32.
+func linkOf(w, at uint32) uint32 {
+	link := (at+4)&^3 + (w>>26&1<<11 | w>>12&7<<8 | w&0xff)
+	if link&1 == 0 {
+		return 0
+	}
+	return link - 1
 }
 
 // thumbSize is the size of an instruction whose first halfword is the upper half of w.

@@ -27,8 +27,9 @@ func (t translation) schemes() (all []paging.Scheme) {
 
 const (
 	// beforeCode is how far before the kernel's code its tables may lie: ARM has them between the
-	// start of memory and the code (arch/arm/kernel/head.S, swapper_pg_dir).
-	beforeCode = 1 << 20
+	// start of memory and the code, which begins at a section's start, of 2 MB with LPAE
+	// (arch/arm/kernel/head.S, swapper_pg_dir).
+	beforeCode = 4 << 20
 	// behindData is how far behind the answer to uname: they are among the kernel's data.
 	behindData = 32 << 20
 	// maxRoots bounds the tables that are compared.
