@@ -19,18 +19,18 @@ func (s *splicer) putBack(callee, caller *Frame) (lost Frame, ok bool) {
 		return lost, false
 	}
 	snap := s.state.Snapshot
-	site, kind := callsite.BeforeIn(snap, caller.Module, caller.PC, caller.Mode)
-	m, known := snap.ModuleAt(site.Target)
-	if kind != callsite.Call || !site.Direct || !known || m.Image == nil {
+	entry, mode, ok := s.destination(caller)
+	m, known := snap.ModuleAt(entry)
+	if !ok || !known || m.Image == nil {
 		return lost, false
 	}
-	ra, ok := s.onlyCall(m, site, callee)
+	ra, ok := s.onlyCall(m, entry, mode, callee)
 	if !ok {
 		return lost, false
 	}
 	c := candidate{evidence: evidence{method: MethodCode, raw: ra, valid: true}}
 	if snap.Arch.ISABit {
-		c.raw |= uint64(site.TargetMode)
+		c.raw |= uint64(mode)
 	}
 	s.gather(callee, &c)
 	lost = c.frame()
@@ -55,28 +55,32 @@ func (s *splicer) lacksOne(callee, caller *Frame, l *target.Listed) bool {
 // maxLost bounds the function that was lost, in bytes.
 const maxLost = 8 << 10
 
-// onlyCall is where the only call returns to that the function at site.Target makes and that
-// leads to callee; ok is false where there are none or several.
-func (s *splicer) onlyCall(m *target.Module, site cpu.CallSite, callee *Frame) (ra uint64, ok bool) {
-	graph, snap, mode := s.verifier.graph, s.state.Snapshot, site.TargetMode
-	entry := m.ToImage(site.Target) & m.Image.Arch.AddrMask()
-	text, found := m.Image.Segments.At(entry)
+// onlyCall is where the only call returns to that the function at entry in m makes and that leads
+// to callee; ok is false where there are none or several.
+func (s *splicer) onlyCall(m *target.Module, entry uint64, mode cpu.Mode, callee *Frame) (ra uint64, ok bool) {
+	graph, snap := s.verifier.graph, s.state.Snapshot
+	first := m.ToImage(entry) & m.Image.Arch.AddrMask()
+	text, found := m.Image.Segments.At(first)
 	if !found || !text.Exec {
 		return 0, false
 	}
 	step := max(m.Image.Arch.InsnAlignIn(mode), 1)
-	for at := entry + step; at < entry+maxLost; at += step {
+	for at := first + step; at < first+maxLost; at += step {
 		call, is := callsite.InSegment(m, text, at, mode)
 		if !is {
 			continue
 		}
-		if within, _, _ := graph.Reaches(snap, site.Target, mode, call.Addr); within != Yes {
+		if within, _, _ := graph.Reaches(snap, entry, mode, call.Addr); within != Yes {
 			break // the function ends before
 		}
-		if !call.Direct {
+		to, toMode, known := call.Target, call.TargetMode, call.Direct
+		if !known {
+			to, toMode, known = graph.Callee(snap, call.Addr, mode)
+		}
+		if !known {
 			continue
 		}
-		if leads, _, _ := graph.Reaches(snap, call.Target, call.TargetMode, callee.CallSite); leads != Yes && leads != YesByJump {
+		if leads, _, _ := graph.Reaches(snap, to, toMode, callee.CallSite); leads != Yes && leads != YesByJump {
 			continue
 		}
 		if ok {

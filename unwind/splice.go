@@ -123,6 +123,7 @@ const (
 	worthLost    = 2  // … to the only caller of the callee, which the list lacks
 	worthUnclear = 0  // the call goes elsewhere, and from there nobody knows where
 	worthOpen    = 1  // an indirect call, an interrupted frame, or nobody knows the code
+	worthMissing = -1 // no pointer leads to the callee: lines of the report are missing between
 	worthAgainst = -4 // no call stands there, or one that goes elsewhere
 	worthSkipped = -2 // an entry that the capture does not doubt is left out
 	worthDoubted = -2 // an entry that the capture doubts is taken
@@ -210,7 +211,7 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 	f = Frame{PC: l.PC, CallSite: l.PC, Exact: l.Exact, Method: MethodPrewalked, Checks: CodeMissing, Trust: Likely}
 	defer func() {
 		afterGuess := callee.Method != methodCount && callee.Trust == Guess // two stale entries may fit one another
-		if (l.Doubtful || l.Searched || l.Gap) && (afterGuess || !f.Checks.proven()) {
+		if l.Gap && !f.Checks.proven() || (l.Doubtful || l.Searched) && (afterGuess || !f.Checks.proven()) {
 			f.Trust = Guess
 		}
 	}()
@@ -223,13 +224,21 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 	}
 	c.Exact = l.Exact
 	s.gather(callee, &c)
+	if s.goesElsewhere(&c, callee) {
+		c.checks |= TargetDiffers
+		c.trust = trustOf(c.method, c.checks)
+	}
 	f = c.frame()
 	switch {
 	case l.Gap && c.checks.has(CallBefore) && !c.checks.proven():
 		return f, worth + worthUnclear // the call was that of a frame between
-	case c.checks.has(CallBefore) && c.checks&targetChecks == 0 && (s.cannotCall(&f, callee) || s.cannotPoint(callee)):
-		f.Trust = Guess // lines of the report are missing between
+	case !c.checks.has(CallBefore) || c.checks&targetChecks != 0:
+	case s.cannotCall(&f, callee), (l.Doubtful || l.Searched || callee.Trust == Guess) && s.cannotPoint(callee):
+		f.Trust = Guess
 		return f, worth + worthAgainst
+	case s.cannotPoint(callee):
+		f.Trust = Guess
+		return f, worth + worthMissing
 	}
 	return f, worth + worthOf(c.checks)
 }
@@ -237,7 +246,7 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 // gather asks for evidence. Where a frame's code is not known, where calls go says nothing.
 func (s *splicer) gather(callee *Frame, c *candidate) {
 	v := s.verifier
-	if callee.Method == methodCount || callee.Checks&Executable == 0 || callee.Module == nil || callee.Module.Image == nil {
+	if callee.Method == methodCount || !codeKnown(callee) {
 		v.graph = nil
 	}
 	st := &s.state

@@ -1,20 +1,59 @@
 package unwind
 
-import "github.com/backsight/backsight/internal/callsite"
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/callsite"
+)
+
+// goesElsewhere tells whether the call before c is one through a register whose value constants
+// tell, and cannot have led to callee: modules for MIPS call all functions so (-mlong-calls).
+func (s *splicer) goesElsewhere(c *candidate, callee *Frame) bool {
+	graph, snap := s.verifier.graph, s.state.Snapshot
+	if graph == nil || callee.Method == methodCount || !c.checks.has(CallBefore) || c.checks&targetChecks != 0 || !codeKnown(callee) {
+		return false
+	}
+	entry, mode, ok := s.destination(&Frame{PC: c.pc, Mode: c.mode, Module: c.module})
+	if !ok {
+		return false
+	}
+	leads, _, _ := graph.Reaches(snap, entry, mode, callee.CallSite)
+	return leads == No
+}
+
+// destination is the function that the call before caller goes to, by its instruction or by the
+// constants in the register that it goes through.
+func (s *splicer) destination(caller *Frame) (entry uint64, mode cpu.Mode, ok bool) {
+	graph, snap := s.verifier.graph, s.state.Snapshot
+	if graph == nil || caller.Module == nil || caller.Module.Image == nil {
+		return 0, 0, false
+	}
+	site, kind := callsite.BeforeIn(snap, caller.Module, caller.PC, caller.Mode)
+	switch {
+	case kind != callsite.Call:
+		return 0, 0, false
+	case site.Direct:
+		return site.Target, site.TargetMode, true
+	}
+	return graph.Callee(snap, site.Addr, caller.Mode)
+}
+
+// codeKnown tells whether the code of a frame can be looked at.
+func codeKnown(f *Frame) bool {
+	return f.Checks&Executable != 0 && f.Module != nil && f.Module.Image != nil
+}
 
 // cannotCall tells whether the call before caller cannot have led to callee, a frame whose code is
 // missing: a direct call does not leave the kernel for a module, where all ways out of the
 // called function are known. So vprintk_default, left over on the stack, called no driver.
 func (s *splicer) cannotCall(caller, callee *Frame) bool {
-	graph := s.verifier.graph
-	if graph == nil || caller.Module == nil || caller.Module.Image == nil || callee.Module == nil || callee.Module.Image != nil {
+	if callee.Module == nil || callee.Module.Image != nil {
 		return false
 	}
-	site, kind := callsite.BeforeIn(s.state.Snapshot, caller.Module, caller.PC, caller.Mode)
-	if kind != callsite.Call || !site.Direct || callee.Module.Contains(site.Target) {
+	entry, mode, ok := s.destination(caller)
+	if !ok || callee.Module.Contains(entry) {
 		return false
 	}
-	leads, _, _ := graph.Reaches(s.state.Snapshot, site.Target, site.TargetMode, caller.CallSite)
+	leads, _, _ := s.verifier.graph.Reaches(s.state.Snapshot, entry, mode, caller.CallSite)
 	return leads == No || leads == Yes
 }
 

@@ -112,3 +112,64 @@ func TestSpliceGap(t *testing.T) {
 		}
 	}
 }
+
+// TestSpliceByConstants: the call of h goes through a register in which constants say what is called,
+// as all calls of modules for MIPS do (-mlong-calls). It speaks like a direct call.
+func TestSpliceByConstants(t *testing.T) {
+	const callInH = 0x400310
+	arch := o32()
+	for _, c := range []struct {
+		what, listed string
+		calls        uint64
+		want         string
+	}{
+		{"it may go elsewhere", "400208! 400118 400318", 0x400200, "400208/context/certain/0 400118/cfi/certain/1 400318/prewalked/guess/2"},
+		{"it may go to a frame that the list lacks", "400208! 400318.", 0x400100, "400208/context/certain/0 400118/cfi/certain/-1 400318/prewalked/likely/1"},
+	} {
+		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+		snap.Threads[0].Listed = listOf(c.listed)
+		opt := unwind.Options{CallGraph: graph{holds: sameHundred, calleeAt: map[uint64]uint64{callInH: c.calls}},
+			Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}}
+		if got, _ := spliced(snap, opt); got != c.want {
+			t.Errorf("%s: %s\nwant %s", c.what, got, c.want)
+		}
+	}
+}
+
+// TestSplicePutsBackByConstants: f, which the list lacks, is what h calls, and calls g once.
+func TestSplicePutsBackByConstants(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+	snap.Threads[0].Listed = listOf("400208! 400318.")
+	want := "400208/context/certain/0 400118/code/likely/-1 400318/prewalked/likely/1"
+	if got, _ := spliced(snap, unwind.Options{CallGraph: graph{holds: sameHundred, calleeAt: map[uint64]uint64{0x400310: 0x400100}}}); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// TestSpliceMissing: no pointer leads to h, and its caller in the list calls through one: lines are
+// missing between the two. Neither is stale for that.
+func TestSpliceMissing(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+	snap.Threads[0].Listed = listOf("400208! 400318 400318.")
+	want := "400208/context/certain/0 400318/prewalked/likely/1 400318/prewalked/guess/2"
+	if got, _ := spliced(snap, unwind.Options{CallGraph: graph{holds: sameHundred, unpointed: 0x400300}}); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
+// TestSpliceGaps: what is proven behind a gap stands, whatever may be missing before that.
+func TestSpliceGaps(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+	th := &snap.Threads[0]
+	th.Listed = listOf("400208! 400118 400318 400318")
+	th.Listed[2].Gap, th.Listed[3].Gap = true, true
+	opt := unwind.Options{CallGraph: graph{holds: sameHundred, calleeAt: map[uint64]uint64{0x400310: 0x400300}},
+		Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}}
+	want := "400208/context/certain/0 400118/cfi/certain/1 400318/prewalked/guess/2 400318/prewalked/likely/3"
+	if got, _ := spliced(snap, opt); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
