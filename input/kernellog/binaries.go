@@ -210,6 +210,24 @@ func (b *binaries) addressOf(p *place) (addr uint64, ok bool) {
 	return m.ToTarget(addr), ok
 }
 
+// lacksName tells whether the file of a place has no symbol of that name: letters of the name were lost.
+func (b *binaries) lacksName(p *place) bool {
+	m := b.kernel
+	if p.module != "" {
+		m = b.modules[p.module]
+	}
+	if m == nil || m.Image == nil {
+		return false
+	}
+	named := false // a file without symbols says nothing
+	m.Image.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
+		_, named = m.Image.SymbolAt(addr)
+		return false
+	})
+	_, ok := m.Image.SymbolNamed(p.symbol)
+	return named && !ok
+}
+
 // list are all binaries, the kernel first, then the modules by address.
 func (b *binaries) list() (list []*target.Module) {
 	list = slices.SortedFunc(maps.Values(b.modules), func(a, c *target.Module) int { return cmp.Compare(a.Lo, c.Lo) })

@@ -29,7 +29,7 @@ func LastCrash(text string, arch *cpu.Arch, modules []*target.Module) (last Cras
 		}
 	}
 	for _, r := range scan(console.NewLog([]byte(text))).records {
-		if !r.crash {
+		if !r.crash || r.isMixed() {
 			continue
 		}
 		regs := registersOf(r, b)

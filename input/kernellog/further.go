@@ -26,7 +26,7 @@ func (k *kernelLog) further(r *record) []target.Listed {
 		return nil
 	}
 	for _, later := range k.records {
-		if later.from < r.to || later.pid != r.pid || later.comm != r.comm {
+		if later.from < r.to || later.pid != r.pid || later.comm != r.comm || later.isMixed() {
 			continue
 		}
 		for i := range later.trace.listed {

@@ -13,6 +13,12 @@ CPU 0 Unable to handle kernel paging request at virtual address 00000010, epc ==
 Oops[#1]:
 CPU: 0 PID: 98 Comm: sh Tainted: G        W  OE      6.1.0-toy #1
 $ 0   : 00000000 81c63b58 00000010 c00a0000
+$ 4   : 00000004 00000000 00000000 817e7ca0
+$ 8   : 00000008 826987b4 00000000 73617263
+$12   : 817e7d4c 817e7c01 ffffffff ffffffff
+$16   : 00000002 82930000 82930000 00eadcd8
+$20   : 82930000 8174b800 00000063 00000030
+$24   : 00000018 822bec90                  
 $28   : 817a2000 814d9d00 81001140 c00a506c
 epc   : c00a5020 leaf+0x20/0x2c [toy]
 ra    : c00a506c mid+0x40/0x54 [toy]

@@ -16,6 +16,8 @@ type record struct {
 	silent int
 	// cut: the log ends before the chain does.
 	cut bool
+	// mixed: a register has two values, or the record began in one that was mixed with another.
+	mixed bool
 }
 
 // fault is what a report says of a bad access.
@@ -80,7 +82,7 @@ func (r *record) reason() string {
 // take reads a line of the report that heads nothing, and tells whether it was one.
 func (r *record) take(text string) bool {
 	if isTraceHeader(text) {
-		r.stack.open, r.trace.open = false, true
+		r.stack.open, r.trace.open, r.trace.headed = false, true, true
 		return true
 	}
 	if r.stack.take(text) {
@@ -94,6 +96,7 @@ func (r *record) take(text string) bool {
 	}
 	if r.trace.take(text) {
 		r.stack.open = false
+		r.trace.foreign = r.trace.foreign || !r.trace.headed && r.printsHeader()
 		return true
 	}
 	return r.takeRegisters(text)
@@ -109,6 +112,7 @@ func (r *record) takeRegisters(text string) bool {
 	if len(regs) == 0 {
 		return false
 	}
+	r.trace.foreign = r.trace.foreign || r.trace.headed && !r.whole() && r.printsRegistersFirst()
 	for i := range regs {
 		if len(r.trace.listed) == 0 && len(r.regs) < maxRegisters {
 			r.setRegister(&regs[i])
@@ -125,6 +129,7 @@ func (r *record) setRegister(reg *register) {
 		r.regs = append(r.regs, *reg)
 		return
 	}
+	r.mixed = r.mixed || old.known && reg.known && old.value != reg.value
 	if !old.known {
 		old.value, old.known, old.digits = reg.value, reg.known, reg.digits
 	}

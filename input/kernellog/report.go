@@ -20,8 +20,11 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 	if r.cut {
 		out.Issues = append(out.Issues, target.Issue{Kind: target.IssueCapture, Text: "the log ends within a report, " + out.Title})
 	}
-	if issue, ok := r.tracedIssue(); ok {
-		out.Issues = append(out.Issues, issue)
+	r.unmixed()
+	for _, about := range [...]func() (target.Issue, bool){r.tracedIssue, r.lossIssue} {
+		if issue, ok := about(); ok {
+			out.Issues = append(out.Issues, issue)
+		}
 	}
 	t := &out.Thread
 	t.Crashed = r.crash
@@ -103,8 +106,11 @@ func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
 		}
 		if addr, ok := b.addressOf(&p); ok {
 			l.PC, l.ByName = addr, true
+		} else if b.lacksName(&p) {
+			l.Gap = true
 		}
 	}
+	r.doubt(listed)
 	dropNext(listed)
 	return withStackWords(listed, r, b)
 }
@@ -158,7 +164,7 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 	listed, at := withPC(listed, pc)
 	lr := r.reg("lr", "ra")
 	if lr != nil && at < len(listed) {
-		listed[at].Gap = isTrampoline(lr.at.symbol) && !isTrampoline(listed[at].Symbol)
+		listed[at].Gap = listed[at].Gap || isTrampoline(lr.at.symbol) && !isTrampoline(listed[at].Symbol)
 		if samePlace(&listed[at], &lr.at) && listed[at].PC == 0 && lr.known {
 			listed[at].PC = lr.value
 		}

@@ -13,6 +13,7 @@ type scanner struct {
 	ended   map[string]bool    // callers whose report has ended: x86 repeats registers behind
 	records []*record          // in the order of their first lines
 	full    int                // the line from which on none are read, 0: all were
+	loss    int                // the last line that says that messages before it were lost
 	facts   facts
 }
 
@@ -52,6 +53,10 @@ func (s *scanner) keep() {
 // line reads line i.
 func (s *scanner) line(i int, l console.Line) {
 	s.facts.take(l.Text)
+	if isLoss(l.Text) {
+		s.loss = i
+		return
+	}
 	r := s.open[l.Caller]
 	if strings.HasPrefix(l.Text, "---[ end ") {
 		if r != nil {
@@ -73,8 +78,13 @@ func (s *scanner) line(i int, l console.Line) {
 		s.headless(i, l)
 		return
 	}
+	if s.loss >= r.to {
+		r.loses()
+	}
 	if isTraceHeader(l.Text) && len(r.trace.listed) > 0 { // of another stack
+		mixed := r.isMixed()
 		r = s.begin(i, l.Caller)
+		r.mixed = mixed
 	}
 	if r.take(l.Text) {
 		r.reached(i)

@@ -16,6 +16,12 @@ type trace struct {
 	// hooked: the entry before is where a tracer has the frame return that belongs there, and
 	// whose own return address no report prints.
 	hooked bool
+	// missing: messages were lost before the next entry, lost: before any.
+	missing, lost bool
+	// headed: a header was read, or ARM's unwinder wrote the chain, which before Linux 5.14 had none.
+	headed bool
+	// foreign: an entry or a register is not of this chain, beyond: an entry stands behind the outermost.
+	foreign, beyond bool
 }
 
 // maxListed bounds the entries of a report: no stack has as many frames.
@@ -83,7 +89,7 @@ func (t *trace) takePair(callee, caller string) bool {
 	if len(t.listed) == 0 {
 		t.listed = append(t.listed, target.Listed{Symbol: first, Module: module, Exact: true})
 	}
-	t.interrupted = savesRegisters(first)
+	t.interrupted, t.headed = savesRegisters(first), true
 	t.add(&p, false)
 	return true
 }
@@ -95,9 +101,12 @@ func (t *trace) add(p *place, doubtful bool) {
 		return
 	}
 	l := p.listed()
-	l.Doubtful, l.Outermost, l.Gap = doubtful || isTrampoline(p.symbol), isRoot(p.symbol), t.hooked
+	l.Doubtful, l.Outermost, l.Gap = doubtful || isTrampoline(p.symbol), isRoot(p.symbol), t.hooked || t.missing
+	if n := len(t.listed); n > 0 && t.listed[n-1].Outermost && !l.Outermost && !l.Doubtful {
+		t.beyond = true
+	}
 	l.Exact = !doubtful && (t.interrupted || isTrampoline(p.symbol) || l.Outermost && p.offset == 0) // ARM: lr = ret_fast_syscall
-	t.listed = append(t.listed, l)
+	t.listed, t.missing = append(t.listed, l), false
 	if !doubtful {
 		t.interrupted, t.hooked = savesRegisters(p.symbol), isTrampoline(p.symbol)
 	}

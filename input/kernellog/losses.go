@@ -1,0 +1,133 @@
+package kernellog
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/backsight/backsight/target"
+)
+
+// Consoles lose lines, and two processors print into each other's reports. What is missing cannot
+// be had again, but a report of which something is missing shows that: then its chain may lack
+// frames, too, and what code does not prove of the chain is a guess.
+//
+//	x11: ffff8000090f1d78 x10: 0000000000000000 x9 : ffffffffffffffff
+//	x5 : ffff00003fd8c858 x4 : 0000000000000000 x3 : 0000000000000000     x8, x7, x6 are missing
+
+// isLoss tells whether a message says that messages before it were lost: the console's, the journal's,
+// syslog's, which counts messages that are alike instead of writing them.
+func isLoss(text string) bool {
+	return strings.HasPrefix(text, "** ") && strings.HasSuffix(text, " printk messages dropped **") ||
+		strings.Contains(text, ": Missed ") && strings.HasSuffix(text, " kernel messages") ||
+		strings.Contains(text, "last message repeated ") && strings.HasSuffix(text, " times") || strings.HasPrefix(text, "message repeated ")
+}
+
+// loses marks where messages of the record were lost: entries that follow may have others before
+// them, and it is not known where further words of the stack belong.
+func (r *record) loses() {
+	r.trace.missing, r.trace.lost, r.stack.short = true, true, true
+}
+
+// printedTogether are numbered registers of which a processor's reports print all or none.
+var printedTogether = [...]struct {
+	machine, prefix string
+	lo, hi          int
+}{
+	{"aarch64", "x", 0, 29},
+	{"arm", "r", 0, 10},
+	{"x86_64", "r", 10, 15},
+	{"mips", "$", 0, 25}, {"mips64", "$", 0, 25},
+	{"riscv64", "a", 0, 7}, {"riscv64", "s", 2, 11}, {"riscv32", "a", 0, 7}, {"riscv32", "s", 2, 11},
+}
+
+// lacksRegister names a register that the record does not have although others have values that
+// are always printed with that one.
+func (r *record) lacksRegister() (name string, ok bool) {
+	m, _ := machineOf(r)
+	for _, t := range printedTogether {
+		if t.machine != m.name {
+			continue
+		}
+		lacking, n := "", 0
+		for i := t.lo; i <= t.hi; i++ {
+			if s := t.prefix + strconv.Itoa(i); r.reg(s) != nil {
+				n++
+			} else {
+				lacking = s
+			}
+		}
+		if n > 0 && lacking != "" {
+			return lacking, true
+		}
+	}
+	return "", false
+}
+
+// doubt marks the entries of a chain out of a report that lacks lines, or has another report's.
+func (r *record) doubt(listed []target.Listed) {
+	_, lacks := r.lacksRegister()
+	mixed := r.isMixed()
+	for i := range listed {
+		l := &listed[i]
+		l.Gap = l.Gap || lacks || mixed
+		l.Searched = l.Searched || mixed
+	}
+}
+
+// isMixed tells whether lines of another report stand in the record: registers have two values,
+// an entry of a chain stands before the chain's heading or behind its outermost entry, registers
+// stand within the chain.
+// MIPS lists all words of a stack that may be return addresses where it cannot unwind, and what was
+// left there of other tasks with them.
+func (r *record) isMixed() bool {
+	return r.mixed || r.trace.foreign || r.trace.beyond && r.listsFrames()
+}
+
+// listsFrames tells whether the record is not of MIPS.
+func (r *record) listsFrames() bool {
+	m, _ := machineOf(r)
+	return m.name != "mips" && m.name != "mips64"
+}
+
+// printsHeader tells whether the record is of a processor whose reports of registers have a header
+// in front of their chain. ARM's and RISC-V's had none before Linux 5.14 and 6.2.
+func (r *record) printsHeader() bool {
+	m, ok := machineOf(r)
+	return ok && m.name != "arm" && m.name != "riscv64" && m.name != "riscv32"
+}
+
+// printsRegistersFirst tells whether the record is of a processor whose reports have all registers in
+// front of the chain. x86 has those of interrupted code in the chain.
+func (r *record) printsRegistersFirst() bool {
+	m, ok := machineOf(r)
+	return ok && m.name != "x86_64" && m.name != "i386"
+}
+
+// unmixed leaves of a report that has another's lines what one line says: the place where the
+// processor stood.
+func (r *record) unmixed() {
+	if !r.isMixed() {
+		return
+	}
+	pc := r.reg("pc", "epc", "rip", "eip")
+	r.stack, r.hasCode = stack{}, false
+	if pc == nil {
+		r.regs = nil
+		return
+	}
+	r.regs = []register{*pc}
+}
+
+// lossIssue says that a report lacks lines, or has another's; ok is false where it is whole.
+func (r *record) lossIssue() (issue target.Issue, ok bool) {
+	name, lacks := r.lacksRegister()
+	switch {
+	case r.isMixed():
+		return target.Issue{Kind: target.IssueCapture, Text: "two reports are printed into one another, " + r.title()}, true
+	case r.trace.lost:
+		return target.Issue{Kind: target.IssueCapture, Text: "messages within a report were lost, " + r.title()}, true
+	case lacks:
+		return target.Issue{Kind: target.IssueCapture, Text: "lines of a report are missing, " + r.title() + ": the one with register " + name}, true
+	}
+	return issue, false
+}

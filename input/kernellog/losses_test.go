@@ -1,0 +1,88 @@
+package kernellog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// gaps are the symbols of a thread's chain before which frames may be missing.
+func gaps(t *testing.T, log string) string {
+	t.Helper()
+	var names []string
+	for _, l := range snapshots(t, log)[0].Threads[0].Listed {
+		if l.Gap {
+			names = append(names, l.Symbol)
+		}
+	}
+	return strings.Join(names, " ")
+}
+
+// TestLostMessages: where the console, the journal or syslog say that messages were lost, frames may
+// be missing before the next entry of a chain.
+func TestLostMessages(t *testing.T) {
+	for _, loss := range []string{
+		"** 12 printk messages dropped **",
+		"[    5.180400] ** 1 printk messages dropped **",
+		"Nov 22 05:00:01 host systemd-journald[212]: Missed 3 kernel messages",
+		"Nov 22 05:00:01 host last message repeated 2 times",
+	} {
+		log := strings.Replace(oopses[0].log, "[    5.180442]", loss+"\n[    5.180442]", 1)
+		if got := gaps(t, log); got != "top" {
+			t.Errorf("%s: gaps before %q", loss, got)
+		}
+		if said := fmt.Sprint(snapshots(t, log)[0].Issues); !strings.Contains(said, "messages within a report were lost") {
+			t.Errorf("%s: %s", loss, said)
+		}
+	}
+}
+
+// TestLostStackWords: behind a loss nobody knows where further words of the stack belong.
+func TestLostStackWords(t *testing.T) {
+	const line = "        00000009 00000009 00000009 00000009 00000009 00000009 00000009 00000009\n"
+	log := strings.Replace(mipsOops, "Call Trace:", "** 1 printk messages dropped **\n"+line+"Call Trace:", 1)
+	if words := snapshots(t, log)[0].Threads[0].Memory.Bytes(0x814d9d00); len(words) != 8*4 {
+		t.Errorf("%d bytes of the stack", len(words))
+	}
+}
+
+// TestLostLine: a report that lacks a line of registers may lack entries of its chain as well.
+func TestLostLine(t *testing.T) {
+	if got := gaps(t, oopses[0].log); got != "" {
+		t.Errorf("a whole report: gaps before %q", got)
+	}
+	before, after, _ := strings.Cut(oopses[0].log, "[    5.180210]")
+	_, after, _ = strings.Cut(after, "\n")
+	if got := gaps(t, before+after); got != "leaf mid top el0t_64_sync" {
+		t.Errorf("without a line: gaps before %q", got)
+	}
+	if said := fmt.Sprint(snapshots(t, before+after)[0].Issues); !strings.Contains(said, "the one with register x17") {
+		t.Error(said)
+	}
+}
+
+// TestMixedReports: where two processors print at a time and lines do not say whose they are, each of
+// them may be of the other's report. What is left is where a processor stood, and entries that code
+// has to choose from.
+func TestMixedReports(t *testing.T) {
+	const first = "WARNING: CPU: 0 PID: 10 at toy.c:1 a+0x1/0x2\npc : a+0x1/0x2 [toy]\nlr : b+0x1/0x2 [toy]\nsp : ffff80000825b860\n"
+	for _, c := range []struct{ what, log string }{
+		{"a register has two values", first + "sp : ffff80000925b860\nCall trace:\n a+0x1/0x2 [toy]\n el0t_64_sync+0x1/0x2\n"},
+		{"a chain begins before its header", first + "pstate: 00000005\n a+0x1/0x2 [toy]\n c+0x1/0x2\n"},
+		{"a chain goes on behind the outermost frame", first + "Call trace:\n a+0x1/0x2 [toy]\n el0t_64_sync+0x1/0x2\n c+0x1/0x2\n"},
+	} {
+		s := snapshots(t, "Linux version 6.1.0-test-arm64\n"+c.log)[0]
+		th := &s.Threads[0]
+		if _, ok := th.Regs.Lookup(s.Arch.SP); ok || th.Listed[0].Symbol != "a" {
+			t.Errorf("%s: SP known: %v, %+v", c.what, ok, th.Listed)
+		}
+		for _, l := range th.Listed[1:] {
+			if l.Symbol == "b" || !l.Gap || !l.Searched {
+				t.Errorf("%s: %+v", c.what, l)
+			}
+		}
+		if said := fmt.Sprint(s.Issues); !strings.Contains(said, "printed into one another") {
+			t.Errorf("%s: %s", c.what, said)
+		}
+	}
+}
