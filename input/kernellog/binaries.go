@@ -199,10 +199,7 @@ func (b *binaries) addressOf(p *place) (addr uint64, ok bool) {
 	if p.hasAddr {
 		return p.addr, true
 	}
-	m := b.kernel
-	if p.module != "" {
-		m = b.modules[p.module]
-	}
+	m := b.moduleOf(p)
 	if p.symbol == "" || m == nil || m.Image == nil {
 		return 0, false
 	}
@@ -212,20 +209,25 @@ func (b *binaries) addressOf(p *place) (addr uint64, ok bool) {
 
 // lacksName tells whether the file of a place has no symbol of that name: letters of the name were lost.
 func (b *binaries) lacksName(p *place) bool {
-	m := b.kernel
-	if p.module != "" {
-		m = b.modules[p.module]
-	}
+	m := b.moduleOf(p)
 	if m == nil || m.Image == nil {
 		return false
 	}
 	named := false // a file without symbols says nothing
-	m.Image.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
-		_, named = m.Image.SymbolAt(addr)
+	m.Image.Symbols.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
+		_, named = m.Image.Symbols.At(addr)
 		return false
 	})
-	_, ok := m.Image.SymbolNamed(p.symbol)
+	_, ok := m.Image.Symbols.Named(p.symbol)
 	return named && !ok
+}
+
+// moduleOf is the binary that a place is in, nil where no file of that name is placed.
+func (b *binaries) moduleOf(p *place) *target.Module {
+	if p.module != "" {
+		return b.modules[p.module]
+	}
+	return b.kernel
 }
 
 // list are all binaries, the kernel first, then the modules by address.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/target"
 )
 
 // TestBadPC: where a call went through a bad pointer, arm64's chain begins with the PC, which no
@@ -121,6 +122,23 @@ func TestSizesOfFunctions(t *testing.T) {
 		s := symbols{known: map[symbolKey]symbolAt{}}
 		if addr, ok := s.addressOf(img, &c.p); ok != (c.want != 0) || ok && addr != c.want {
 			t.Errorf("%s+%#x/%#x is at %#x, %v; want %#x", c.p.symbol, c.p.offset, c.p.size, addr, ok, c.want)
+		}
+	}
+}
+
+// TestLostLettersOfNames: a name that the file of the kernel does not have lost letters, and is a
+// guess. A file without symbols says nothing of names.
+func TestLostLettersOfNames(t *testing.T) {
+	named := &target.Module{Name: "vmlinux", Image: image.New(image.Header{}, functions{list: []image.Symbol{{Name: "ksys_write", Addr: 0x1000, Size: 0x18}}})}
+	stripped := &target.Module{Name: "vmlinux", Image: image.New(image.Header{}, functions{})}
+	for _, c := range []struct {
+		name   string
+		kernel *target.Module
+		want   bool
+	}{{"ksys_write", named, false}, {"te", named, true}, {"te", stripped, false}, {"te", nil, false}} {
+		b := binaries{kernel: c.kernel}
+		if got := b.lacksName(&place{symbol: c.name}); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 }
