@@ -16,10 +16,10 @@ var (
 	// longFunctions are longer than 80 lines: switches over encodings that do nothing
 	// but name what each field selects.
 	longFunctions = map[string]string{
-		"cpu/arm.decoder.thumb":      "16-bit Thumb, by the top six bits",
-		"cpu/mips.decoder.microInsn": "microMIPS, by major opcode",
-		"cpu/mips.decoder.mips16":    "MIPS16e, by major opcode",
-		"cpu/riscv.decoder.one":      "RISC-V, by opcode and quadrant",
+		"cpu/arm.decoder.thumb":         "16-bit Thumb, by the top six bits",
+		"cpu/mips.decoder.microInsn":    "microMIPS, by major opcode",
+		"cpu/mips.decoder.mips16":       "MIPS16e, by major opcode",
+		"cpu/riscv.decoder.instruction": "RISC-V, by opcode and quadrant",
 	}
 	// largeTypes have more than 15 fields or 20 methods.
 	largeTypes = map[string]string{
