@@ -21,10 +21,14 @@ func (p *pass) follow(at uint32) bool {
 	p.record.begin(at)
 	p.cursor.Seek(p.extent.at(at))
 	for p.stop = p.ahead(at + 1); ; {
+		p.record.number()
 		if at >= p.stop {
 			if ends, ok := p.look(&b, at); ends || !ok {
 				return ok
 			}
+		}
+		if p.record.last != p.record.rowed { // not before the look: another path's row may stand here
+			p.record.put(at)
 		}
 		in, slot, after := p.fetch(at)
 		if in == nil {
@@ -41,9 +45,6 @@ func (p *pass) follow(at uint32) bool {
 			if !p.interp.step(&p.record.cur, in) {
 				return false
 			}
-		}
-		if p.record.changed || p.record.last != p.record.rowed {
-			p.record.row(after)
 		}
 		at = after
 	}

@@ -159,6 +159,28 @@ func TestNoTable(t *testing.T) {
 	}
 }
 
+// TestFallsIntoVisited: control falls into a loop that was visited with the return address in its
+// slot, with the return address reloaded: gnuplot's del_udv_by_name for mips64. No state holds
+// on both paths, and what was found for the loop stands until that is known.
+func TestFallsIntoVisited(t *testing.T) {
+	l := parse(t, arch(t, "mips"), `
+		400000:	27bdffe8 	addiu sp,sp,-24
+		400004:	afbf0014 	sw ra,20(sp)
+		400008:	10000003 	b 400018
+		40000c:	00000000 	nop
+		400010:	12000005 	beqz s0,400028
+		400014:	8fbf0014 	lw ra,20(sp)
+		400018:	0320f809 	jalr t9
+		40001c:	00000000 	nop
+		400020:	1000fffb 	b 400010
+		400024:	00000000 	nop
+		400028:	03e00008 	jr ra
+		40002c:	27bd0018 	addiu sp,sp,24`)
+	if table := l.table(); table != nil {
+		t.Errorf("%+v", table)
+	}
+}
+
 // TestPathsMeet: where paths meet that know different things, what all of them know holds.
 // rbp is a frame pointer on one of three paths to 100d.
 func TestPathsMeet(t *testing.T) {
