@@ -38,13 +38,16 @@ func (f *finder) crossCheck(r *search) {
 	// From the entry that the table states: to look for others takes a pass through
 	// the image.
 	f.query.Try, f.query.Entry, f.query.HasEntry = 0, table.start, table.flags&StartStated != 0
+	if entry, ok := f.verifier.starts.linked(r.frame, table); ok {
+		f.query.Entry = entry
+	}
 	if f.codeRule == nil {
 		f.codeRule = new(Rule)
 	}
 	rule := f.codeRule
 	rule.Reset()
 	if src.Rule(&f.query, rule) != Found || rule.Flags&(FromEntry|Straight) == 0 {
-		if f.query.HasEntry && f.verifier.graph != nil && f.verifier.graph.Witnesses().Abandons(&f.query) {
+		if returnsByLink(r.frame, table) || f.query.HasEntry && f.verifier.graph != nil && f.verifier.graph.Witnesses().Abandons(&f.query) {
 			r.dispute()
 		}
 		return

@@ -35,7 +35,10 @@ func o32() *cpu.Arch {
 	panic("no o32")
 }
 
-func program(arch *cpu.Arch) *target.Module {
+func program(arch *cpu.Arch) *target.Module { return programWith(arch, inG, 0) }
+
+// programWith is the program with another instruction at a place.
+func programWith(arch *cpu.Arch, at uint64, insn uint32) *target.Module {
 	code := synth.Stack(arch).Zero(0x500).Place(0x400000)
 	put := func(at uint64, w uint32) {
 		for i := range 4 {
@@ -45,6 +48,7 @@ func program(arch *cpu.Arch) *target.Module {
 	put(inMain-8, 0x0c000000|fEntry>>2)
 	put(inF-8, 0x0c000000|gEntry>>2)
 	put(inH-8, 0x0320f809) // jalr t9
+	put(at, insn)
 	return synth.Module(arch, code.Base, code.Data)
 }
 
