@@ -29,7 +29,7 @@ func codeBefore(physical *target.Memory, a *cpu.Arch, k identity) (text target.R
 	start := (lo + k.offset) & a.AddrMask()
 	most := 0
 	for mode := range cpu.Mode(2) {
-		first, end, pages := densest(callers(a, code, start, mode))
+		first, end, pages := lastRun(callers(a, code, start, mode))
 		if pages > most {
 			most = pages
 			text = target.Range{Lo: start + first*pageSize, Hi: start + end*pageSize}
@@ -61,21 +61,50 @@ func callers(a *cpu.Arch, code []byte, start uint64, mode cpu.Mode) (pages []int
 	return pages
 }
 
-// densest is the run of pages in which most are code, and how many more than are not.
-func densest(pages []int) (first, end uint64, most int) {
-	sum, from := 0, 0
+// lastRun is the last long run of pages of code, and how many these are. A kernel that moved itself away
+// (CONFIG_RELOCATABLE) leaves its code where it was loaded, which may be before; code that only the start
+// needs may lie behind, in a short run.
+func lastRun(pages []int) (first, end uint64, most int) {
+	var runs []run
 	for i, calls := range pages {
-		if sum <= 0 {
-			sum, from = 0, i
+		if calls < callsPerPage {
+			continue
 		}
-		if calls >= callsPerPage {
-			sum++
-		} else {
-			sum--
+		if n := len(runs); n == 0 || i-runs[n-1].end > maxGap {
+			runs = append(runs, run{first: i})
 		}
-		if sum > most {
-			most, first, end = sum, uint64(from), uint64(i+1)
+		last := &runs[len(runs)-1]
+		last.end = i + 1
+		last.pages++
+		most = max(most, last.pages)
+	}
+	for _, r := range runs {
+		if r.pages*2 > most {
+			first, end = uint64(r.first), uint64(r.end)
 		}
 	}
 	return first, end, most
+}
+
+// run is a run of pages in which no more than maxGap others follow one another: tables among code. pages
+// are those of code.
+type run struct{ first, end, pages int }
+
+const maxGap = 64
+
+// entryCode bounds how far before the first calls a kernel's code begins: exceptions enter the kernel
+// there, by code that calls little.
+const entryCode = 32 << 10
+
+// codeAround is all of the kernel's code, of which most was found: what the page tables let run and not
+// write, or some more of it at the beginning where they do not tell.
+func codeAround(most target.Range, s space) target.Range {
+	middle := most.Lo + (most.Hi-most.Lo)/2
+	for _, m := range s.mappings {
+		if middle-m.Virtual < m.Size && m.Exec && !m.Write {
+			return target.Range{Lo: m.Virtual, Hi: m.Virtual + m.Size}
+		}
+	}
+	whole := s.memory.RangeAt(middle)
+	return target.Range{Lo: max(most.Lo-min(most.Lo, entryCode), whole.Lo), Hi: min(most.Hi, whole.Hi)}
 }

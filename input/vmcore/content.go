@@ -1,6 +1,7 @@
 package vmcore
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -23,6 +24,10 @@ const (
 	// maxAnswers bounds the answers to uname that are looked at. A machine has one, one more for
 	// each container with a name of its own, and one for each kernel that it started from.
 	maxAnswers = 32
+	// maxPlaces bounds the distances that are tried for each.
+	maxPlaces = 3
+	// maxKernels bounds the kernels that are tried.
+	maxKernels = 8
 	// leastHeads is how many heads of lists around the kernel's data must agree. A kernel links in
 	// some hundred to some thousand.
 	leastHeads = 16
@@ -33,7 +38,7 @@ const (
 func (d *dump) byContent(archs cpu.Set) (all []identity) {
 	found := contents{d.physical, d.arch, archs}.candidates()
 	for _, c := range found {
-		if best := &found[0]; c.arch != best.arch || c.release != best.release || len(all) == maxCopies {
+		if best := &found[0]; c.arch != best.arch || c.release != best.release || len(all) == maxKernels {
 			continue
 		}
 		if c.text = codeBefore(d.physical, c.arch, c.identity); c.text.Hi > c.text.Lo {
@@ -64,9 +69,8 @@ func (c contents) candidates() (found []candidate) {
 			return true
 		}
 		for _, a := range c.processors(field(uts, 4)) {
-			offset, heads := listHeads(c.physical, a, at)
-			if heads >= leastHeads {
-				found = append(found, candidate{identity{machine: field(uts, 4), offset: offset, at: at}, a, field(uts, 2), heads})
+			for _, p := range listHeads(c.physical, a, at) {
+				found = append(found, candidate{identity{machine: field(uts, 4), offset: p.offset, at: at}, a, field(uts, 2), p.heads})
 			}
 		}
 		answers++
@@ -106,10 +110,16 @@ func isAnswer(uts []byte) bool {
 	return release != "" && release[0] >= '0' && release[0] <= '9'
 }
 
+// place is a distance of virtual and physical addresses, and how many heads of lists speak for that.
+type place struct {
+	offset uint64
+	heads  int
+}
+
 // listHeads finds the distance of virtual and physical addresses of what lies around a physical
-// address: the head of an empty list (struct list_head: next, prev) has its own address twice.
-// heads is how many agree.
-func listHeads(physical *target.Memory, a *cpu.Arch, around uint64) (offset uint64, heads int) {
+// address: the head of an empty list (struct list_head: next, prev) has its own address twice. There may
+// be several: what the kernel allocated right behind its data is seen elsewhere (arm64's linear mapping).
+func listHeads(physical *target.Memory, a *cpu.Arch, around uint64) (places []place) {
 	const reach = 1 << 20
 	word := uint64(a.AddrSize)
 	from := (around - min(around, reach)) &^ (pageSize - 1)
@@ -124,10 +134,11 @@ func listHeads(physical *target.Memory, a *cpu.Arch, around uint64) (offset uint
 		}
 		last = v
 	}
-	for o, n := range votes {
-		if n > heads || n == heads && o < offset {
-			offset, heads = o, n
+	for offset, heads := range votes {
+		if heads >= leastHeads {
+			places = append(places, place{offset, heads})
 		}
 	}
-	return offset, heads
+	slices.SortFunc(places, func(a, b place) int { return cmp.Or(b.heads-a.heads, cmp.Compare(a.offset, b.offset)) })
+	return places[:min(len(places), maxPlaces)]
 }

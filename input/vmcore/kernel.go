@@ -29,14 +29,16 @@ type kernelImage struct {
 // kernel finds the kernel in memory: code from _stext on, its end and its names by the
 // kallsyms tables among its data. Where memory holds no names, the kernel's file is looked
 // for.
-func (d *dump) kernel(k identity, memory *target.Memory, files *input.Files) kernelImage {
+func (d *dump) kernel(k identity, s space, files *input.Files) kernelImage {
+	memory := s.memory
 	out := kernelImage{ref: linux.Kernel{Release: d.info.Release(), Arch: d.arch, BuildID: buildID(d.info)}}
 	stext, stated := d.info.Symbol("_stext")
 	switch {
 	case stated:
 		out.data = linked(d.info, stext)
 	case k.text.Hi > k.text.Lo:
-		out.data = target.Range{Lo: k.text.Lo, Hi: k.at + k.offset + behindData}
+		k.text = codeAround(k.text, s)
+		out.data = target.Range{Lo: k.text.Lo, Hi: (k.at+k.offset)&d.arch.AddrMask() + behindData}
 	default:
 		d.issue(target.IssueCapture, "VMCOREINFO does not say where the kernel's code is")
 		return out

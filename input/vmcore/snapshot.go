@@ -46,7 +46,7 @@ func (d *dump) view(k identity, files *input.Files) view {
 	if err != nil {
 		d.issue(target.IssueCapture, "%v", err)
 	}
-	kernel := d.kernel(k, s.memory, files)
+	kernel := d.kernel(k, s, files)
 	snap := &target.Snapshot{Arch: d.arch, OS: "Linux", Command: "Linux " + d.info.Release(), Time: d.info.CrashTime(), Memory: s.memory, Log: d.log(s.memory, kernel.data)}
 	if mask, ok := d.info.Number("KERNELPACMASK"); ok && mask != 0 {
 		snap.CodeMask = ^mask

@@ -68,8 +68,9 @@ func (t translation) begin(k identity) uint64 {
 
 // translates tells whether tables show the kernel's code and its data where they are.
 func (t translation) translates(tables *paging.Tables, k identity) bool {
-	for _, pa := range []uint64{k.at, t.begin(k)} {
-		if got, ok := tables.Translate((pa + k.offset) & t.arch.AddrMask()); !ok || got != pa {
+	for _, va := range []uint64{k.at + k.offset, k.text.Lo + (k.text.Hi-k.text.Lo)/2} {
+		va &= t.arch.AddrMask()
+		if pa, ok := tables.Translate(va); !ok || pa != (va-k.offset)&t.arch.AddrMask() {
 			return false
 		}
 	}

@@ -1,0 +1,68 @@
+package vmcore
+
+import (
+	"encoding/binary"
+	"testing"
+
+	"github.com/backsight/backsight/cpu/arm64"
+	"github.com/backsight/backsight/internal/paging"
+	"github.com/backsight/backsight/target"
+)
+
+// TestListHeads: what a small kernel allocated right behind its data has more heads of lists, by the linear
+// mapping, than the data themselves: both distances are answers, the kernel's the second.
+func TestListHeads(t *testing.T) {
+	const image, linear, base = 0xffff_8000_0800_0000, 0xffff_0000_0000_0000, 0x4000_0000
+	ram := make([]byte, 64<<10)
+	put := func(at, v uint64) { binary.LittleEndian.PutUint64(ram[at:], v) }
+	head := func(at, virtual uint64) { put(at, virtual+at); put(at+8, virtual+at) }
+	for i := range uint64(leastHeads) {
+		head(64*i, image)
+	}
+	for i := range uint64(2 * leastHeads) {
+		head(0x4000+64*i, linear)
+	}
+	for i := range uint64(leastHeads - 1) { // too few
+		head(0x8000+64*i, linear+0x1_0000_0000)
+	}
+	var b target.Builder
+	b.Add(base, ram, 0, target.PermUnknown)
+	got := listHeads(b.Memory(rawWords), arm64.Archs()[0], base+0x100)
+	if len(got) != 2 || got[0] != (place{linear - base, 2 * leastHeads}) || got[1] != (place{image - base, leastHeads}) {
+		t.Errorf("%x", got)
+	}
+}
+
+// TestCodeAround: the page tables tell where code begins and ends; where they let all be written, some
+// more in front may be code that exceptions enter, as far as memory goes.
+func TestCodeAround(t *testing.T) {
+	most := target.Range{Lo: 0x12000, Hi: 0x33000}
+	for _, c := range []struct {
+		write bool
+		want  target.Range
+	}{
+		{false, target.Range{Lo: 0x10000, Hi: 0x34000}},
+		{true, target.Range{Lo: 0xb000, Hi: 0x33000}},
+	} {
+		var b target.Builder
+		b.Add(0xb000, nil, 0x40000, target.PermRead)
+		s := space{b.Memory(rawWords), []paging.Mapping{{Virtual: 0x8000, Size: 0x8000, Write: true}, {Virtual: 0x10000, Size: 0x24000, Exec: true, Write: c.write}}}
+		if got := codeAround(most, s); got != c.want {
+			t.Errorf("writable %t: %#x, want %#x", c.write, got, c.want)
+		}
+	}
+}
+
+// TestLastRun: pages of code lie together, and some between them have no calls. Of two copies of a kernel the
+// one that is nearer to the data counts; the code of its start behind is a few pages.
+func TestLastRun(t *testing.T) {
+	pages := make([]int, 1000)
+	for i := range 100 {
+		pages[10+i], pages[300+i+i/50*maxGap] = 7, 7
+	}
+	pages[200] = callsPerPage
+	pages[800], pages[801] = 3, 3
+	if first, end, most := lastRun(pages); first != 300 || end != 400+maxGap || most != 100 {
+		t.Errorf("pages %d to %d, %d", first, end, most)
+	}
+}
