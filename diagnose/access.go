@@ -12,7 +12,7 @@ type access struct {
 	how  string
 	addr uint64
 	size uint8
-	// align is of what the address must be a multiple, 0: of nothing.
+	// align is the number that the address must be a multiple of; 0: any address will do.
 	align uint8
 	base  cpu.Reg // the register that the address comes from, NoReg where there is none
 }
@@ -46,8 +46,8 @@ func innermost(snap *target.Snapshot, f *report.Frame, regs *cpu.Registers) (a a
 	return accessOf(&out[0], regs, arch)
 }
 
-// accessOf is the memory that an instruction works on, by the registers before it. It
-// reports false where the effects that unwinding needs do not tell, as of floating point.
+// accessOf is the memory that an instruction works on, given the registers before it. ok is false
+// where insn, which has the effects that unwinding needs, does not tell: for floating point, say.
 func accessOf(insn *cpu.Insn, regs *cpu.Registers, arch *cpu.Arch) (a access, ok bool) {
 	switch insn.Op {
 	case cpu.OpLoad, cpu.OpLoadMulti:

@@ -97,8 +97,9 @@ func memory(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 // registers across the end of a page.
 const maxAccess = 512
 
-// noCodeAt tells whether a PC for which no code was found has none: not where the processor was
-// refused another address, and not where the code may be in a binary that was not found.
+// noCodeAt tells whether a PC for which no code was found has none. The answer is no where the
+// capture states which access faulted, which then was not the fetch of the instruction, and where
+// the code may be in a binary that was not found.
 func noCodeAt(snap *target.Snapshot, c *report.Crash, pc uint64) bool {
 	if c.HasAddress && c.Code != "SI_KERNEL" {
 		return false

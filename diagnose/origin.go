@@ -11,8 +11,8 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// instructionText is the instruction at a frame's PC as assemblers write it, "" where nobody
-// can.
+// instructionText is the instruction at a frame's PC as assemblers write it, "" where the code or
+// a disassembler for it is missing.
 func instructionText(snap *target.Snapshot, f *report.Frame) string {
 	code := (&unwind.State{Snapshot: snap, Module: f.Module}).Code(f.PC)
 	return disassemble.Text(snap.Arch, code, f.PC, f.Mode)
@@ -35,13 +35,13 @@ const (
 	wordBy // val bytes behind base
 )
 
-// maxBefore bounds in bytes the code in front of an instruction that is looked at.
+// maxBefore bounds how many bytes of code in front of an instruction are looked at.
 const maxBefore = 4096
 
-// cameFrom says where the value of a register came from that frame f uses at its PC: from a
-// word of memory whose address the code states, from another register's memory, from a call,
-// or from the caller of the function. "" where that is not plain: only the instructions are
-// looked at that always run before, those of f's function without a jump between.
+// cameFrom says where the instruction at frame f's PC got the value of a register: from a word of
+// memory whose address the code states, from memory that another register pointed to, from a call,
+// or from the caller of the function. The answer is "" where the code does not tell plainly: only
+// instructions that always ran before are looked at, which no jump separates from the PC.
 //
 //	ldr r3, [pc, #8]     r3 = 0x20000010
 //	ldr r3, [r3]         r3 = the word at 0x20000010
@@ -132,9 +132,9 @@ func loaded(arch *cpu.Arch, m *target.Module, in *cpu.Insn, from map[cpu.Reg]ori
 	return origin{kind: wordBy, val: uint64(in.Imm), base: in.Base}
 }
 
-// straight are the instructions that run one after the other before the one at f's PC, with
-// calls among them and without jumps. atEntry: the first is the function's. nil where the
-// function is not known, or some jump leads between them.
+// straight are the instructions that always run one after the other before the PC of f: calls may be
+// among them, jumps are not. atEntry: the run begins with the function's first instruction. run is
+// nil where the function is not known, or where some jump leads into the run.
 func straight(snap *target.Snapshot, f *report.Frame) (run []cpu.Insn, atEntry bool) {
 	if f.Function == "" || f.Module == nil || f.Module.Image == nil {
 		return nil, false
@@ -174,7 +174,8 @@ func nameAt(m *target.Module, addr uint64) string {
 	return s.Name
 }
 
-// isArgument and isResult tell whether calls hand over a value in a register, there and back.
+// isArgument tells whether calls pass an argument in a register, isResult whether a call returns its
+// result there.
 func isArgument(arch *cpu.Arch, r cpu.Reg) bool {
 	name := arch.RegName(r)
 	return len(name) == 2 && name[1] >= '0' && name[1] <= '7' && (name[0] == 'a' || arch.Name == "arm" && name < "r4")

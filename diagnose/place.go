@@ -7,13 +7,12 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// nullPage is what no program may map by default: the lowest 64 KiB (vm.mmap_min_addr). A
-// pointer to a structure that is NULL leads there, by the offset of a member.
+// nullPage bounds the lowest 64 KiB, which Linux does not let programs map (vm.mmap_min_addr). An
+// access to a member of a structure through a NULL pointer goes there, at the member's offset.
 const nullPage = 0x10000
 
 // placeOf says in words what lies at a target address; "" where the capture does not tell.
-// Memory that was not captured is not the same as memory that was not mapped, so that
-// nothing is said of it.
+// Nothing is said of an address without captured memory: it may have been mapped and left out.
 func placeOf(snap *target.Snapshot, addr uint64) string {
 	if addr < nullPage && snap.OS == "Linux" {
 		if addr == 0 {

@@ -21,8 +21,8 @@ func circumstances(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 	}
 }
 
-// processor adds to what a processor's status registers say of a fault the circumstances, and
-// what the instruction did.
+// processor explains a fault that a processor's own status registers describe: it adds the
+// circumstances, and what the instruction did.
 func processor(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 	circumstances(c, snap, th)
 	if len(th.Frames) == 0 {
@@ -45,8 +45,8 @@ func processor(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 	c.Reasons = append(c.Reasons, accessed(snap, th, &a))
 }
 
-// accessed says what the instruction at f's PC did with memory, by which register, and where
-// that came from:
+// accessed says what the instruction at the innermost frame's PC did with memory, through which
+// register, and where the register's value came from:
 //
 //	ldr r3, [r3] in leaf_read reads from 0xa0000000; r3 came from the word at 0x20000004
 func accessed(snap *target.Snapshot, th *report.Thread, a *access) string {
@@ -70,8 +70,8 @@ func accessed(snap *target.Snapshot, th *report.Thread, a *access) string {
 	return s + ", by " + snap.Arch.RegName(a.base)
 }
 
-// belowStack says that SP has left the thread's stack at the low end; "" where that is not
-// so, or the bounds of the stack are not known.
+// belowStack says that SP has left the thread's stack at the low end; "" where SP is in bounds, or
+// the bounds of the stack are not known.
 func belowStack(arch *cpu.Arch, th *report.Thread) string {
 	sp, ok := th.Regs.Lookup(arch.SP)
 	if sp &= arch.AddrMask(); !ok || th.Stack.Lo == th.Stack.Hi || sp >= th.Stack.Lo || th.Stack.Lo-sp > guardReach {
@@ -87,8 +87,8 @@ func isMicro(arch *cpu.Arch) bool {
 	return ok
 }
 
-// isExcReturn tells whether a return address is the value with which a handler of a Cortex-M
-// returns. What was interrupted is not found where the capture has not the stack pointer of it.
+// isExcReturn tells whether a return address is EXC_RETURN, the value with which a handler of a
+// Cortex-M returns. A walk ends there where the capture lacks the interrupted code's stack pointer.
 func isExcReturn(arch *cpu.Arch, pc uint64) bool {
 	return isMicro(arch) && pc>>32 == 0 && cortexm.ExcReturn(pc).Valid()
 }

@@ -21,12 +21,12 @@ var codeNames = [...]struct {
 	{"SIGSYS", []string{"SYS_SECCOMP", "SYS_USER_DISPATCH"}},
 }
 
-// siKernel is the si_code of a signal that the kernel sent without telling more.
+// siKernel is the si_code of a signal for which the kernel states no reason.
 const siKernel = 0x80
 
-// codeName is the name of a signal's si_code, a number where it has no name. The first four are
-// of signals that programs send. MIPS numbers three of them otherwise
-// (arch/mips/include/uapi/asm/siginfo.h), which no crash is about.
+// codeName is the name of a signal's si_code, a number where it has no name. The first four names
+// belong to signals that programs send. MIPS has other numbers for three of these
+// (arch/mips/include/uapi/asm/siginfo.h), with which no crash comes.
 func codeName(signal string, code int) string {
 	switch code {
 	case 0:
@@ -47,8 +47,8 @@ func codeName(signal string, code int) string {
 	return "si_code " + strconv.Itoa(code)
 }
 
-// plainCodes say in a sentence what an si_code means, where the code alone tells, and of
-// which kind such a crash is.
+// plainCodes are the values of si_code that tell the cause of a crash by themselves: the kind of the
+// crash, and the cause in a sentence.
 var plainCodes = [...]struct{ code, kind, text string }{
 	{"FPE_INTDIV", report.CrashDivisionByZero, "an integer was divided by zero"},
 	{"FPE_INTOVF", "", "an integer operation overflowed"},

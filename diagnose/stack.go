@@ -8,14 +8,14 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// guardReach is how far below its lowest byte a stack is overrun at once: functions with
-// larger frames touch every page of them in turn (-fstack-clash-protection), as the
-// kernel's guard gap of 1 MiB asks for (Documentation: stack_guard_gap, 256 pages).
+// guardReach is how far below its lowest byte a stack is overrun by one access: the size of the
+// kernel's guard gap, 1 MiB (Documentation: stack_guard_gap, 256 pages). A function with a larger
+// frame touches every page of the frame in turn (-fstack-clash-protection).
 const guardReach = 1 << 20
 
-// stackOverflow tells in a sentence that an access at addr, just below the thread's stack,
-// ran out of the stack; "" where that is not so. SP must be near by too: a NULL pointer's
-// or a wild pointer's address lies there by chance only.
+// stackOverflow says in a sentence that an access at addr, just below the thread's stack, ran out
+// of the stack; "" where it did not. SP must lie near by too, for a wild pointer may lead there by
+// chance.
 func stackOverflow(addr uint64, snap *target.Snapshot, th *report.Thread) string {
 	sp, ok := th.Regs.Lookup(snap.Arch.SP)
 	sp &= snap.Arch.AddrMask()
@@ -68,8 +68,8 @@ func size(n uint64) string {
 	return fmt.Sprintf("%d bytes", n)
 }
 
-// Damaged tells behind which frame of a thread to look for an overwritten return address:
-// the innermost one whose caller was only guessed, or not found at all.
+// Damaged is the number of the frame whose return address may have been overwritten: the innermost
+// frame whose caller was only guessed, or not found at all.
 func Damaged(frames []unwind.Frame, stop unwind.Stop) (frame int, ok bool) {
 	for i := 1; i < len(frames); i++ {
 		if frames[i].Method == unwind.MethodScan {
@@ -79,9 +79,10 @@ func Damaged(frames []unwind.Frame, stop unwind.Stop) (frame int, ok bool) {
 	return len(frames) - 1, len(frames) > 0 && stop.Reason == unwind.StopNoRule
 }
 
-// FindOverwritten looks for the return address of a frame in what was tried to find its
-// caller: a rule that is stated, or that the code gives in two ways, and that leads to no
-// code. It returns nil where there is none such.
+// FindOverwritten looks for an overwritten return address of a frame. tried are the attempts to
+// find the frame's caller. An attempt shows the overwritten address where it leads to no code and
+// its rule is to be relied on: one of a table, or of code whose entry is known or that two
+// derivations agree on. The result is nil where no attempt does.
 func FindOverwritten(snap *target.Snapshot, t *target.Thread, frame unwind.Frame, number int, tried []report.Attempt) *report.Overwritten {
 	snap = snap.Of(t)
 	if number == 0 && frame.Checks&unwind.Executable == 0 && len(snap.Modules) > 0 {
@@ -106,9 +107,9 @@ func FindOverwritten(snap *target.Snapshot, t *target.Thread, frame unwind.Frame
 	return nil
 }
 
-// returned tells whether a return, and not a call, led to a PC that is no code. A return
-// leaves the address where it came from: in the link register, or on x86 in the word below
-// SP. A call leaves the address behind itself there.
+// returned is the overwritten return address where a return led to a PC that is no code, nil where
+// a call did. A return leaves its target in the place that it read it from: the link register, or
+// on x86 the word below SP. A call leaves its own return address there.
 func returned(snap *target.Snapshot, t *target.Thread, pc uint64) *report.Overwritten {
 	arch := snap.Arch
 	o := &report.Overwritten{Value: pc}

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/arch/arm/armasm"
 )
 
-// itState is what an IT instruction left for those behind: the conditions of up to four, the
-// next one's in bits 7 to 4, as EPSR.IT has them (ARM DDI 0403E.e §A7.3.2).
+// itState is the conditions that an IT instruction gives to up to four instructions behind itself.
+// The condition of the next instruction is in bits 7 to 4, as in EPSR.IT (ARM DDI 0403E.e §A7.3.2).
 type itState uint8
 
 func (s itState) inside() bool { return s&15 != 0 }
@@ -91,8 +91,7 @@ func (w thumbWord) isFloat() bool {
 	return w.word>>24 >= 0xec && w.word>>24 <= 0xee && w.word>>9&7 == 5
 }
 
-// float is a floating-point instruction: those of T32 are those of A32 with the condition
-// "always".
+// float is a floating-point instruction. T32 encodes these like A32 with the condition "always".
 func (w thumbWord) float() string {
 	insn, err := armasm.Decode(binary.LittleEndian.AppendUint32(nil, w.word), armasm.ModeARM)
 	if err != nil {
@@ -101,8 +100,7 @@ func (w thumbWord) float() string {
 	return withCondition(armasm.GNUSyntax(insn), w.it.condition())
 }
 
-// withCondition puts a condition behind an instruction's name, if it has one: in front of ".w",
-// ".f32".
+// withCondition puts a condition behind an instruction's name, in front of ".w" and ".f32".
 func withCondition(text, condition string) string {
 	if text == "" {
 		return ""
@@ -123,7 +121,8 @@ func (w thumbWord) text(codings []coding) string {
 	return w.write(form)
 }
 
-// filled is a form with what stands in its fields, which are in braces.
+// filled is a form whose fields, in braces, are replaced by the values that field gives for their
+// names.
 func filled(form string, field func(string) string) string {
 	var b strings.Builder
 	for form != "" {
@@ -169,8 +168,8 @@ func (w thumbWord) field(name string) string {
 	return w.operand(name)
 }
 
-// register is the one that a field holds: n, t, d, m of a manual's Rn, Rt, Rd, Rm; e of 16 bits
-// where it stands in bits 10 to 8, D and M with four bits.
+// register is the register in a field: n, t, d and m stand for a manual's Rn, Rt, Rd and Rm; e is
+// the register in bits 10 to 8 of a 16-bit instruction, D and M are registers of four bits.
 func (w thumbWord) register(field byte) string {
 	v := w.word
 	wide := v>>16 != 0
@@ -195,7 +194,7 @@ func (w thumbWord) register(field byte) string {
 	return w.reg(v & 7)
 }
 
-// number is what "BITS@SHIFT*SCALE+ADDEND" describes.
+// number is the value of a field "BITS@SHIFT*SCALE+ADDEND".
 func (w thumbWord) number(field string) uint32 {
 	field, addend, _ := strings.Cut(field, "+")
 	field, scale, _ := strings.Cut(field, "*")
@@ -204,7 +203,7 @@ func (w thumbWord) number(field string) uint32 {
 	return value*decimal(scale, 1) + decimal(addend, 0)
 }
 
-// decimal is a number of a form, otherwise for none.
+// decimal is a number that a form states, otherwise where the form states none.
 func decimal(s string, otherwise uint32) uint32 {
 	n, err := strconv.ParseUint(s, 10, 8)
 	if err != nil {
@@ -213,7 +212,7 @@ func decimal(s string, otherwise uint32) uint32 {
 	return uint32(n)
 }
 
-// list are the registers of a set: {r4, r5, pc}.
+// list is the registers of a set, as in {r4, r5, pc}.
 func (w thumbWord) list() string {
 	set := w.word & 0xffff
 	if w.word>>16 == 0 {

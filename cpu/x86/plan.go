@@ -1,7 +1,8 @@
 package x86
 
-// effect is how the effects of an instruction are told, see inst.tell. What it does
-// with memory and with a register differs, so that no second branch tells them apart.
+// effect is the way in which inst.tell tells the effects of an instruction. The forms of an
+// instruction with a memory and a register operand have an effect each, so that tell needs no second
+// branch for them.
 type effect uint8
 
 const (
@@ -57,13 +58,13 @@ const (
 // in registers, and by the instruction of a group.
 type plan [32]effect
 
-// same is the plan of an opcode that has one effect.
+// same is the plan of an opcode with one effect for all operands.
 func same(e effect) plan { return forms(e, e) }
 
 // forms is the plan of an opcode with a memory and a register operand.
 func forms(mem, reg effect) plan { return groups(all(mem), all(reg)) }
 
-// groups is the plan of a group of instructions, whose effects differ by reg.
+// groups is the plan of a group of instructions, which ModRM's reg tells apart.
 func groups(mem, reg [8]effect) (p plan) {
 	for i := range 24 {
 		p[i] = mem[i&7]
@@ -72,8 +73,7 @@ func groups(mem, reg [8]effect) (p plan) {
 	return p
 }
 
-// all are the effects of the instructions of a group that do not differ, but for those
-// given by their numbers.
+// all is one effect for all instructions of a group but the members in but, which have their own.
 func all(e effect, but ...groupMember) (g [8]effect) {
 	for i := range g {
 		g[i] = e
@@ -89,8 +89,8 @@ type groupMember struct {
 	effect effect
 }
 
-// plans are those of the one-byte and the two-byte map, in both modes: opcodes that
-// are prefixes or undefined in one of them never get here in it.
+// plans are the plans of the one-byte and the two-byte map, for both modes: an opcode that is a
+// prefix or undefined in a mode is not looked up in that mode.
 var plans = [2][256]plan{oneBytePlans(), twoBytePlans()}
 
 func oneBytePlans() (t [256]plan) {

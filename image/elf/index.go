@@ -72,7 +72,7 @@ func (t *symtab) span(n, i int) (span, bool) {
 	return span{addr: addr, end: end, ref: uint32(n)<<refShift | uint32(i), rank: rank(&s), sized: s.size != 0}, true
 }
 
-// rank orders symbols at one address by how well they name it: those with a size
+// rank orders the symbols of one address by how well they name it: symbols with a size
 // first, then functions before labels, then global before weak before local.
 func rank(s *sym) (r uint8) {
 	if s.size != 0 {
@@ -94,10 +94,10 @@ func bindRank(s *sym) uint8 {
 	return 2
 }
 
-// flatten sweeps over the symbols in order of address. open holds those that
-// have begun, innermost last: a function inside another one (a cold part, a
-// second entry) names its own range. A symbol without a size names what no
-// sized one covers, up to the next symbol or the end of its section.
+// flatten sweeps over the symbols in order of address. open holds the symbols that
+// have begun and not ended, innermost last: a function inside another (a cold part, a
+// second entry) names its own range. A symbol without a size names the addresses up to the next
+// symbol or the end of its section, as far as no symbol with a size covers them.
 func (x *symbolIndex) flatten(entries []entry) {
 	var open []opened
 	for len(entries) > 0 {
@@ -126,8 +126,8 @@ type opened struct {
 	ref uint32
 }
 
-// begin opens the symbols of one address, the best last. Of several with a size
-// a worse one shows only where it is longer than all better ones.
+// begin opens the symbols of one address, the best last. Of several symbols with a size, a worse
+// one shows only behind the ends of all better ones.
 func (x *symbolIndex) begin(open []opened, group []entry) []opened {
 	first, last := len(open), uint64(0)
 	for i := len(group) - 1; i >= 0; i-- {
@@ -152,7 +152,7 @@ func (x *symbolIndex) open(open []opened, addr uint64, s opened) []opened {
 }
 
 // closeUntil ends the symbols that end at or before addr, and makes the next
-// outer one the answer again.
+// outer symbol the answer again.
 func (x *symbolIndex) closeUntil(open []opened, addr uint64) []opened {
 	for len(open) > 0 {
 		top := open[len(open)-1]

@@ -38,8 +38,8 @@ type textReport struct {
 	names     map[int]string
 	images    bool
 	room      darwin.Room
-	// indexes are those of threads in out by number, and crash that of the first thread that
-	// crashed, −1 for none: a report may have as many lines that name a thread as it has threads.
+	// indexes has the index in out of each thread, by the thread's number; crash is the index of
+	// the first thread that crashed, −1 for none. A map, for a report may name each thread often.
 	indexes map[int]int
 	crash   int
 }
@@ -56,7 +56,8 @@ func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// headerLine takes "Key: value", of the first part of the report. The first of a key counts.
+// headerLine takes a line "Key: value" of the report's first part. Of several lines with one key
+// the first counts.
 func (r *textReport) headerLine(line string) {
 	key, value, ok := strings.Cut(line, ":")
 	if ok && key != "" && len(key) < 40 && !strings.Contains(key, "  ") && r.header[key] == "" && len(r.header) < maxHeader {
@@ -91,7 +92,8 @@ func headerOf(text, key string) string {
 	return strings.TrimSpace(value)
 }
 
-// archOf is the processor of a report: "Code Type", else that of its registers or its images.
+// archOf is the processor of a report: by "Code Type", else by the names of the registers, else by
+// the images.
 func archOf(text string, archs cpu.Set) *cpu.Arch {
 	if a, ok := darwin.Arch(archs, headerOf(text, "Code Type:")); ok {
 		return a
@@ -182,8 +184,8 @@ func (r *textReport) threadLine(line string) {
 	}
 }
 
-// crashed is the index of the thread whose registers follow: by its number, else the first
-// that crashed; −1 for none.
+// crashed is the index of the thread whose registers follow: the thread of that number, else the
+// first thread that crashed; −1 for none.
 func (r *textReport) crashed(number string) int {
 	if number == "" {
 		return r.crash
@@ -225,7 +227,8 @@ func (r *textReport) finish() {
 			f.Address, f.HasAddress = a, true
 		}
 	}
-	// What an exception left behind comes after the threads, as in JSON.
+	// The backtrace of an exception's origin, with a negative ID, comes after the threads, as in
+	// JSON.
 	slices.SortStableFunc(r.out.Threads, func(a, b target.Thread) int { return cmp.Compare(min(0, b.ID), min(0, a.ID)) })
 	for i := range r.out.Threads {
 		if t := &r.out.Threads[i]; t.Crashed {

@@ -2,11 +2,11 @@
 // control block of each, where its stack lies, and the registers that it will go on with.
 //
 // Nothing but memory and code is needed. A task that does not run has its registers on its
-// stack, in the order of the kernel's port, and a control block that points there and knows
-// where the stack begins and how long it is. So every word of memory is taken as that
-// pointer, and what it points to as a context; where the registers make sense and the block
-// bounds the stack, a task is suspected. All control blocks of a kernel look alike: of all
-// ways to read them, the one that most tasks have in common is the kernel's.
+// stack, in the order of the kernel's port. Its control block points to these registers, and states
+// where the stack begins and how long it is. So the search takes every word of memory for such a
+// pointer, and the words that it points to for registers; where the registers make sense and the
+// words around the pointer bound the stack, a task is suspected. All control blocks of a kernel look
+// alike: the layout that most suspects have in common is the kernel's.
 package rtos
 
 import (
@@ -19,13 +19,13 @@ import (
 
 // Task is one task of a kernel.
 type Task struct {
-	// Name is as the control block has it, "" where it has none.
+	// Name is the name in the control block, "" where the block has none.
 	Name string
 	// Block is the address of the word with the saved SP in the task's control block.
 	Block uint64
 	Stack target.Range
-	// Regs are those with which the task goes on when it runs next. Of the task that runs
-	// they are old.
+	// Regs are the registers with which the task goes on when the kernel switches to it. Those of
+	// the running task are old.
 	Regs cpu.Registers
 	target.Task
 	// saved is where the context lies.
@@ -84,9 +84,9 @@ func (t *Task) Thread() target.Thread {
 	return target.Thread{Name: t.Name, Regs: t.Regs, Stack: t.Stack, Task: &t.Task}
 }
 
-// Of returns the task on whose stack an address lies. The task that runs may not be among
-// Tasks: its saved context is old, and calls have been made over it. Then its control block
-// is found by what all of them look like.
+// Of returns the task on whose stack an address lies. The running task may be missing from Tasks:
+// its saved registers are old, and calls may have overwritten them. Then its control block is found
+// by the layout of all blocks.
 func (k *Kernel) Of(sp uint64) (*Task, bool) {
 	for i := range k.Tasks {
 		if s := k.Tasks[i].Stack; s.Contains(sp) || sp == s.Hi && s.Lo < s.Hi {

@@ -21,8 +21,8 @@ type bit struct {
 	text string
 }
 
-// The bits that say what happened, in the order of the registers. A bit that says that an
-// address register is valid is not among them.
+// The bits that say what happened, in the order of the registers. Left out are the bits that say
+// only that an address register is valid.
 var (
 	cfsrBits = []bit{
 		{1 << 0, "instruction fetch from memory that may not be executed (IACCVIOL)"},
@@ -88,15 +88,15 @@ func (f *FaultStatus) Address() (addr uint64, ok bool) {
 // frame: MSTKERR, STKERR, STKOF.
 const notPushed = 1<<4 | 1<<12 | 1<<20
 
-// NotPushed tells whether the frame on the stack is not one: its words are what was there
-// before. Most often the stack pointer had left the stack.
+// NotPushed tells whether the processor failed to push the exception frame: the words at the
+// frame's place are older. Most often the stack pointer had left the stack.
 func (f *FaultStatus) NotPushed() bool { return f.CFSR&notPushed != 0 }
 
 // debugEvent is HFSR.DEBUGEVT.
 const debugEvent = 1 << 31
 
 // Reasons says in words what the registers say, one sentence a bit. The bits of DFSR stay set
-// until they are cleared: they are the reason only where nothing else is.
+// until software clears them, so that they count only where no other bit is set.
 func (f *FaultStatus) Reasons() (out []string) {
 	for _, r := range []struct {
 		value uint64

@@ -32,7 +32,7 @@ Dir::State::status "%[2]s/status";
 Dir::Cache "%[2]s/cache";
 `
 
-// fetch downloads and unpacks packages with all that they depend on. A store that was
+// fetch downloads and unpacks packages with all packages that they depend on. A store that was
 // filled is left as it is.
 func (s *store) fetch(ctx context.Context, packages []string) error {
 	filled := filepath.Join(s.dir, "filled")
@@ -84,8 +84,8 @@ func (s *store) unpack(ctx context.Context) error {
 	return ready(s.root())
 }
 
-// Unpack downloads packages of a port, by Debian's name, with all that they depend on, and returns the
-// folder below dir that they are unpacked into. What was unpacked before is left as it is.
+// Unpack downloads packages of a port, by Debian's name, with all packages that they depend on. root
+// is the folder below dir with their files. Packages that were unpacked before are left as they are.
 func Unpack(ctx context.Context, port, dir string, packages ...string) (root string, err error) {
 	s := store{&Port{Name: port}, filepath.Join(dir, port)}
 	return s.root(), s.fetch(ctx, packages)

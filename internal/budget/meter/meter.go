@@ -1,5 +1,5 @@
-// Package meter measures what reading untrusted input costs: the oracle of fuzz tests
-// that look for input of a few bytes that costs much. Only tests import it.
+// Package meter measures what reading untrusted input costs. Fuzz tests use it to find short input
+// that costs much. Only tests import it.
 package meter
 
 import (
@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// Floor is what a reader may allocate for any input, however small, in bytes, and
-// PerByte what it may for each byte: less than what would be noticed.
+// Floor is how many bytes a reader may allocate for any input, however small, and PerByte how many
+// more for each byte of input.
 const (
 	Floor   = 64 << 20
 	PerByte = 1 << 10
 )
 
-// Allocations fails the test where fn allocates more for n bytes of input. It counts
-// what the whole program allocates meanwhile, and what is freed again too.
+// Allocations fails the test where fn, which reads n bytes of input, allocates more than Floor and
+// PerByte allow. Allocations of other goroutines count, and so does memory that is freed again.
 func Allocations(t testing.TB, n int, fn func()) {
 	t.Helper()
 	before := allocated()

@@ -5,7 +5,7 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// instruction executes one instruction of those without operand in the opcode.
+// instruction executes an instruction whose opcode holds no operand.
 func (m *machine) instruction(op uint8) {
 	r := &m.r
 	switch op {
@@ -107,8 +107,7 @@ func (m *machine) setLoc() {
 	m.moveTo(v - m.start)
 }
 
-// moveTo takes a location that goes backwards, which it must not, for the end of
-// the rows.
+// moveTo begins the row at a location. Locations must grow: where one does not, the rows end.
 func (m *machine) moveTo(loc uint64) {
 	if m.r.Err() == nil && (loc > m.want || loc < m.loc) {
 		m.stop(unwind.Found)

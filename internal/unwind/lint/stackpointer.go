@@ -22,13 +22,13 @@ type Pointer struct {
 	row   int64 // CFA − SP, as the table says
 	due   int64 // as the code says since the row began
 	known bool
-	// shared: the row, or the one that this row follows from, has two registers in one slot.
+	// shared: the row, or the row that it follows from, has two registers in one slot.
 	shared bool
 	// Denied: the table contradicts the instruction before, or itself.
 	Denied bool
 }
 
-// See takes the table's word for the place in front of an instruction.
+// See takes the rule that the table has for the place in front of an instruction.
 func (p *Pointer) See(arch *cpu.Arch, r *unwind.Rule) {
 	if r.CFA.Kind != unwind.RegPlus || r.CFA.Base != arch.SP {
 		*p = Pointer{}
