@@ -29,12 +29,12 @@ func (f *finder) crossCheck(r *search) {
 	if src == nil || f.verifier.isAhead {
 		return
 	}
-	if f.starved {
+	if f.account.starved {
 		table.trust = Likely
 		return
 	}
 	before := f.query.Cost
-	defer func() { f.cost += f.query.Cost - before }()
+	defer func() { f.account.cost += f.query.Cost - before }()
 	// From the entry that the table states: to look for others takes a pass through
 	// the image.
 	f.query.Try, f.query.Entry, f.query.HasEntry = 0, table.start, table.flags&StartStated != 0

@@ -118,8 +118,8 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 // spend counts what finding the caller of a frame costs who has no cache, and tells whether the
 // walk has cost enough.
 func (f *fastPath) spend(at place, c *caller) bool {
-	f.finder.pay(at, c.cost())
-	return f.finder.exhausted()
+	f.finder.account.pay(at, c.cost())
+	return f.finder.account.exhausted()
 }
 
 // otherCaller finds a caller that is not kept beside the rule, nil if unknown.
@@ -135,7 +135,7 @@ func (f *fastPath) otherCaller(s *State, at place, ra uint64, m *target.Module) 
 func (f *fastPath) begin(s *State) (at place, sp uint64, ok bool) {
 	arch := s.Snapshot.Arch
 	sp, ok = s.Regs.Lookup(arch.SP)
-	if !ok || s.Module == nil || f.finder.exhausted() {
+	if !ok || s.Module == nil || f.finder.account.exhausted() {
 		return at, 0, false
 	}
 	at = placeOf(s.PC, s.Mode, s.Exact)

@@ -20,10 +20,7 @@ type finder struct {
 	packs    bool       // the first rule is packed, for a cache
 	ahead    *lookahead // of callerProven; made when first needed
 
-	cost     uint64  // of the walk, see Query.Cost and State.Cost
-	limit    uint64  // of cost
-	starved  bool    // the walk had cost enough when the search for this frame began
-	spent    []Spent // at places that are not cheap
+	account  account
 	query    Query
 	rule     Rule   // the answer of a RuleSource
 	step     Caller // the answer of a FrameSource
@@ -58,25 +55,15 @@ func (f *finder) init(opt *Options) {
 	f.verifier.starts.sources = opt.Sources
 }
 
-// exhausted tells whether the walk has cost as much as it may.
-func (f *finder) exhausted() bool { return f.cost >= f.limit }
-
-// pay counts what finding the caller of a frame cost.
-func (f *finder) pay(at place, cost uint64) {
-	if f.cost += cost; cost >= cheap {
-		f.spent = append(f.spent, Spent{at, cost})
-	}
-}
-
 // find asks the sources in order for the caller of the frame s. A candidate that
 // convinces ends the search; a search through the stack is the last resort.
 func (f *finder) find(s *State) search {
 	if !f.verifier.isAhead {
-		f.starved = f.exhausted()
+		f.account.starved = f.account.exhausted()
 	}
-	r := search{frame: s, stop: Stop{StopNoRule, s.PC}, starved: f.starved}
-	before := f.cost
-	s.Cost, s.Limit = 0, f.limit-min(f.cost, f.limit)
+	r := search{frame: s, stop: Stop{StopNoRule, s.PC}, starved: f.account.starved}
+	before := f.account.cost
+	s.Cost, s.Limit = 0, f.account.left()
 	sources := f.sources
 	if s.Exact {
 		sources = f.exact
@@ -98,8 +85,8 @@ func (f *finder) find(s *State) search {
 	f.crossCheck(&r)
 	r.doubtUntried()
 	f.passTrampoline(&r)
-	r.cost = f.cost + s.Cost - before
-	f.cost = before
+	r.cost = f.account.cost + s.Cost - before
+	f.account.cost = before
 	return r
 }
 
@@ -166,13 +153,13 @@ func (f *finder) askRules(src RuleSource, r *search) {
 		return
 	}
 	m := src.Method()
-	if m == MethodCode && f.starved {
+	if m == MethodCode && f.account.starved {
 		r.stop.Reason = StopLimit
 		f.explain.verdict(r.frame, m, 0, TooCostly)
 		return
 	}
-	f.query, f.query.Brief = q, f.limit < briefLimit
-	defer func() { f.cost += f.query.Cost }()
+	f.query, f.query.Brief = q, f.account.limit < briefLimit
+	defer func() { f.account.cost += f.query.Cost }()
 	for ; f.query.Try < maxTries; f.query.Try++ {
 		f.rule.Reset()
 		v := src.Rule(&f.query, &f.rule)

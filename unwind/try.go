@@ -158,8 +158,8 @@ func (f *finder) callerOf(s *State, c *candidate) candidate {
 	a.frame = *s
 	a.frame.Regs = &a.regs
 	a.frame.enter(c)
-	a.finder.cost, a.finder.limit, a.finder.starved = f.cost+s.Cost, f.limit, f.starved
+	a.finder.account = f.account.after(s.Cost)
 	r := a.finder.find(&a.frame)
-	f.cost += r.cost
+	f.account.cost += r.cost
 	return r.best
 }

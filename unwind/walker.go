@@ -96,12 +96,12 @@ func (w *Walker) WalkWithin(t *target.Thread, dst []Frame, l Limits) ([]Frame, S
 }
 
 // Spent is what the last walk cost, for Allowance.Charge; valid until the next walk.
-func (w *Walker) Spent() []Spent { return w.finder.spent }
+func (w *Walker) Spent() []Spent { return w.finder.account.spent }
 
 // walk walks thread t of snap and says of the frames how sure they are.
 func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Limits) ([]Frame, Stop) {
 	first := len(dst)
-	w.finder.limit, w.maxFrames = l.Cost, w.opt.MaxFrames
+	w.finder.account.limit, w.maxFrames = l.Cost, w.opt.MaxFrames
 	if l.Frames > 0 {
 		w.maxFrames = min(w.maxFrames, l.Frames)
 	}
@@ -132,7 +132,7 @@ func (w *Walker) start(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]
 	if !ok {
 		return dst, false
 	}
-	w.finder.cost, w.finder.spent = 0, w.finder.spent[:0]
+	w.finder.account.reset()
 	w.regs = t.Regs
 	m, _ := snap.ModuleAt(pc)
 	if snap.Arch.NeverCode(pc) {
@@ -183,9 +183,9 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 		}
 		at := placeOf(w.frame.PC, w.frame.Mode, w.frame.Exact)
 		if known, ok := cacheable(&w.frame, &r); !ok {
-			w.finder.pay(at, r.cost)
+			w.finder.account.pay(at, r.cost)
 		} else {
-			w.finder.pay(at, known.caller.cost()) // as a walker counts that has it from a cache
+			w.finder.account.pay(at, known.caller.cost()) // as a walker counts that has it from a cache
 			if w.caches {
 				w.fast.learn(&w.frame, known, c)
 			}
