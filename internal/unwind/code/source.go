@@ -110,18 +110,22 @@ func (p *program) answer(q *unwind.Query) answer {
 }
 
 // rule finds the answer, and how many instructions were executed for it. That of the
-// stack-height analysis comes first; all others are much work.
+// stack-height analysis comes first; all others are much work, done once: the next best answers
+// cost nothing.
 func (p *program) rule(q *unwind.Query, out *unwind.Rule) (v unwind.Verdict, cost int) {
 	proven := p.proven(q, out)
 	if proven && q.Try == 0 {
 		return unwind.Found, 0
 	}
 	r := p.derived(q)
+	if q.Try == 0 || proven && q.Try == 1 {
+		cost = r.steps
+	}
 	switch {
 	case r.outermost:
-		return unwind.EndOfStack, r.steps
+		return unwind.EndOfStack, cost
 	case r.otherStack:
-		return unwind.NoCaller, r.steps
+		return unwind.NoCaller, cost
 	}
 	list := slices.Clone(r.rules)
 	if proven {
@@ -129,9 +133,9 @@ func (p *program) rule(q *unwind.Query, out *unwind.Rule) (v unwind.Verdict, cos
 	}
 	if q.Try < len(list) {
 		*out = list[q.Try]
-		return unwind.Found, r.steps
+		return unwind.Found, cost
 	}
-	return p.fallback(q, list, out), r.steps
+	return p.fallback(q, list, out), cost
 }
 
 // derived is what a search finds, kept because the walker asks for one answer at a time.
