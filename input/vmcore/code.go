@@ -2,6 +2,7 @@ package vmcore
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/target"
 )
 
@@ -27,8 +28,11 @@ func codeBefore(physical *target.Memory, a *cpu.Arch, k identity) (text target.R
 	}
 	code := bytesAt(physical, lo, int(k.at-lo))
 	start := (lo + k.offset) & a.AddrMask()
-	most := 0
-	for mode := range cpu.Mode(2) {
+	most, modes := 0, cpu.Mode(1)
+	if a.Name == "arm" { // kernels in Thumb code; those of MIPS have one mode
+		modes = 2
+	}
+	for mode := range modes {
 		first, end, pages := lastRun(callers(a, code, start, mode))
 		if pages > most {
 			most = pages
@@ -107,4 +111,28 @@ func codeAround(most target.Range, s space) target.Range {
 	}
 	whole := s.memory.RangeAt(middle)
 	return target.Range{Lo: max(most.Lo-min(most.Lo, entryCode), whole.Lo), Hi: min(most.Hi, whole.Hi)}
+}
+
+// restoreStart puts the code of the kernel's start back, whose memory the kernel gives away once it runs
+// (free_initmem): the bytes are the file's unless most of those in memory are the same. The idle task of the
+// first processor has returned from none of these functions. at is the image address of the first byte,
+// start the code's image addresses.
+func restoreStart(content []byte, at uint64, start target.Range, file *image.Image) {
+	for i := range file.Segments {
+		s := &file.Segments[i]
+		lo, hi := max(start.Lo, s.Addr, at), min(start.Hi, s.Addr+uint64(len(s.Data)), at+uint64(len(content)))
+		if lo >= hi {
+			continue
+		}
+		ran, linked := content[lo-at:hi-at], s.Data[lo-s.Addr:hi-s.Addr]
+		same := 0
+		for k := range ran {
+			if ran[k] == linked[k] {
+				same++
+			}
+		}
+		if same*4 < len(ran)*3 {
+			copy(ran, linked)
+		}
+	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu/arm64"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/paging"
 	"github.com/backsight/backsight/target"
 )
@@ -64,5 +65,22 @@ func TestLastRun(t *testing.T) {
 	pages[800], pages[801] = 3, 3
 	if first, end, most := lastRun(pages); first != 300 || end != 400+maxGap || most != 100 {
 		t.Errorf("pages %d to %d, %d", first, end, most)
+	}
+}
+
+// TestRestoreStart: memory of the kernel's start was given away, and is the file's again; that of a kernel that
+// still starts has some patched instructions, and stays.
+func TestRestoreStart(t *testing.T) {
+	file := []byte("code of the kernel, code of its start, data")
+	start := target.Range{Lo: 0x1000 + 20, Hi: 0x1000 + 37}
+	img := image.New(image.Header{Segments: []image.Segment{{Addr: 0x1000, Size: uint64(len(file)), Data: file}}}, nil)
+	for _, c := range []struct{ ran, want string }{
+		{"CODE of the kernel, somebody else's 1, DATA", "CODE of the kernel, code of its start, DATA"},
+		{"CODE of the kernel, code of its STart, DATA", "CODE of the kernel, code of its STart, DATA"},
+	} {
+		content := []byte(c.ran[5:])
+		if restoreStart(content, 0x1005, start, img); string(content) != c.want[5:] {
+			t.Errorf("%q, want %q", content, c.want[5:])
+		}
 	}
 }

@@ -24,7 +24,7 @@ func (d *dump) log(memory *target.Memory, data target.Range) string {
 		l.ring(prb)
 	} else if _, ok := d.info.Symbol("log_buf"); ok {
 		l.records()
-	} else if prb, info := l.ringIn(data); info != nil {
+	} else if prb, info := l.ringIn(data, d.arch.BigEndian); info != nil {
 		l.info = info
 		l.ring(prb)
 	}

@@ -38,7 +38,7 @@ func (d *dump) kernel(k identity, s space, files *input.Files) kernelImage {
 		out.data = linked(d.info, stext)
 	case k.text.Hi > k.text.Lo:
 		k.text = codeAround(k.text, s)
-		out.data = target.Range{Lo: k.text.Lo, Hi: (k.at+k.offset)&d.arch.AddrMask() + behindData}
+		out.data = target.Range{Lo: k.text.Lo, Hi: (k.at+k.offset)&d.arch.AddrMask() + moreData}
 	default:
 		d.issue(target.IssueCapture, "VMCOREINFO does not say where the kernel's code is")
 		return out
@@ -71,10 +71,17 @@ func (d *dump) kernel(k identity, s space, files *input.Files) kernelImage {
 	if etext := at("_etext"); out.text.Contains(etext) {
 		out.text.Hi = etext
 	}
+	if end := at("_end"); out.data.Contains(end) && !stated {
+		out.data.Hi = end
+	}
 	out.start = target.Range{Lo: at("_sinittext"), Hi: at("_einittext")}
 	out.module = d.fromMemory(&out, content, img, bias, files)
 	return out
 }
+
+// moreData bounds how far behind the answer to uname the kernel's data go on, where no name tells: the list of
+// modules and the log lie among them.
+const moreData = 8 << 20
 
 // buildID is the kernel's, where VMCOREINFO has it (since Linux 5.9).
 func buildID(info vmcoreinfo.Info) []byte {
@@ -159,6 +166,9 @@ func (d *dump) fromMemory(k *kernelImage, content []byte, file *image.Image, bia
 	h := image.Header{Path: "vmlinux", Arch: d.arch, OneMode: strings.HasPrefix(d.arch.Name, "mips")}
 	if file != nil && bias != 0 && h.OneMode {
 		content = unmoved(content, k.text.Lo-bias, bias, file)
+	}
+	if file != nil {
+		restoreStart(content, k.text.Lo-bias, target.Range{Lo: k.start.Lo - bias, Hi: k.start.Hi - bias}, file)
 	}
 	end := k.text.Lo + uint64(len(content))
 	add := func(lo, hi uint64, exec bool) {

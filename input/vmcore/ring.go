@@ -3,6 +3,7 @@ package vmcore
 import (
 	"fmt"
 
+	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/vmcoreinfo"
 	"github.com/backsight/backsight/target"
 )
@@ -10,15 +11,19 @@ import (
 // ringIn finds the kernel's log buffer (struct printk_ringbuffer, which the kernel links in) by its
 // contents, and says of its structures what VMCOREINFO says elsewhere. Of two buffers the larger one is
 // in use: the kernel starts with one of a fixed size (log_buf_len=). The info is nil where there is none.
-func (l *logReader) ringIn(data target.Range) (prb uint64, info vmcoreinfo.Info) {
+func (l *logReader) ringIn(data target.Range, big bool) (prb uint64, info vmcoreinfo.Info) {
+	lo := data.Lo &^ (l.word - 1)
+	r := bin.New(filled(l.memory, lo, int(data.Hi-lo)), big)
 	most := uint64(0)
-	for at := data.Lo &^ (l.word - 1); at < data.Hi; at += l.word {
-		if n := l.number(at, 4); n < leastCountBits || n > maxCountBits || n <= most {
+	for at := lo; r.Len() >= 2*int(l.word); at += l.word {
+		n := uint64(r.U32())
+		r.Skip(l.word - 4)
+		if n < leastCountBits || n > maxCountBits || n <= most {
 			continue
 		}
 		for _, words := range []uint64{wordsUntil65, wordsSince66} {
 			if l.isRing(at, words) {
-				prb, most, info = at, l.number(at, 4), ringInfo(l.word, words)
+				prb, most, info = at, n, ringInfo(l.word, words)
 			}
 		}
 	}

@@ -22,6 +22,9 @@ func (d *dump) stream(env *input.Env) (input.Stream, error) {
 			v.snap.Issues = d.issues
 			best = v
 		}
+		if best.tasks >= enoughTasks {
+			break
+		}
 	}
 	if len(best.snap.Threads) == 0 {
 		return nil, d.errorf("neither tasks nor registers of processors were found")
@@ -34,6 +37,9 @@ type view struct {
 	snap            *target.Snapshot
 	tasks, mappings int
 }
+
+// enoughTasks is how many tasks a kernel that ran has at least; what it left where it was loaded has one.
+const enoughTasks = 8
 
 // beats tells whether more is seen than in another view: more tasks, else more memory.
 func (v *view) beats(o *view) bool {
