@@ -49,14 +49,14 @@ func firstInDoubt(frames []Frame) int {
 //	#1  main                 ◄─ call *%rax                 proven by #4
 //
 // That matters where #1 is in doubt, which does not pass on to #2 then, and where main's frame was
-// not derived in two ways.
+// not derived in two ways. main may be the innermost frame.
 func proveByStart(frames []Frame, first int, graph CallGraph, stack *interiors) {
 	last := len(frames) - 1
 	i := last - 1
 	for i >= first && frames[i].Checks.proven() {
 		i--
 	}
-	if i < max(first, 2) {
+	if i < first {
 		return
 	}
 	f, main, start := &frames[i], &frames[i-1], &frames[last]

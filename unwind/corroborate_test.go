@@ -165,6 +165,36 @@ func TestStartsMain(t *testing.T) {
 	}
 }
 
+// TestStartsMainAlone: main has just begun, of i386's dropbearkey at 0x2734, behind and $-16,%esp:
+// a single derivation, from an entry that nothing but the start's argument names, led to its caller.
+// Any other size of main's frame would have missed the one place where its call returns.
+func TestStartsMainAlone(t *testing.T) {
+	const proven = ordinary | EntryKnown | TargetMatches | FrameSize
+	for _, c := range []struct {
+		what   string
+		main   uint64
+		caller Checks
+		want   Trust
+	}{
+		{"the start hands on main", 0x1010, ordinary, Certain},
+		{"another function was interrupted", 0x2010, ordinary, Likely},
+		{"main's rule is a hint", 0x1010, ordinary | Disputed, Likely},
+	} {
+		frames := []Frame{{Trust: Certain, Module: new(target.Module), CallSite: c.main, Exact: true},
+			{Method: MethodCode, Checks: c.caller, Trust: Likely},
+			{Method: MethodCode, Checks: proven, Trust: Certain, CFA: 0x7000, HasCFA: true},
+			{Method: MethodCode, Checks: proven, Trust: Certain}}
+		frames[3].Module = frames[0].Module
+		stack := new(target.Builder)
+		stack.Add(0x7000, []byte{0, 0x10, 0, 0, 0, 0, 0, 0}, 0, target.PermRead)
+		arch := x86.Archs()[0]
+		corroborate(frames, true, startHandsOn{}, &interiors{snap: &target.Snapshot{Arch: arch, Memory: stack.Memory(arch)}})
+		if frames[1].Trust != c.want {
+			t.Errorf("%s: %+v", c.what, frames[1])
+		}
+	}
+}
+
 // startHandsOn is a CallGraph for which main begins at 0x1000.
 type startHandsOn struct{ syscalls }
 

@@ -167,7 +167,7 @@ const targetChecks = TargetMatches | TargetUnclear
 // comes to the callee by a jump: memcpy's stub, of which each call of its function looks alike.
 func (c Checks) derived() bool {
 	switch {
-	case c.has(ThreadStart):
+	case c&(ThreadStart|StartsMain) != 0:
 		return true
 	case c.proven() || c&AtTrampoline != 0:
 		return c&(MethodsAgree|EntryKnown) != 0
