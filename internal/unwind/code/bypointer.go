@@ -92,8 +92,8 @@ func (w *pointerWalk) addJumpers(entry disasm.Addr) bool {
 
 // onlyListed tells whether the words that hold a function's address are entries of tables through
 // which no call goes: those in which the function's name follows, where a loader finds functions,
-// Linux for its modules (struct kernel_symbol, include/linux/export-internal.h); and the places that
-// a tracer patches.
+// Linux for its modules (struct kernel_symbol, include/linux/export-internal.h); those of the symbols
+// that a library exports; and the places that a tracer patches.
 func (p *program) onlyListed(entry disasm.Addr) bool {
 	size := uint64(p.Arch.AddrSize)
 	word := p.pointerTo(entry)
@@ -110,7 +110,7 @@ func (p *program) onlyListed(entry disasm.Addr) bool {
 				continue
 			}
 			name, ok := p.Img.Word(at + size)
-			if (!ok || !p.isName(name, entry.PC)) && !listsPatched(p.Img, at) {
+			if (!ok || !p.isName(name, entry.PC)) && !listsAll(p.Img, at) {
 				return false
 			}
 			some = true
@@ -119,10 +119,11 @@ func (p *program) onlyListed(entry disasm.Addr) bool {
 	return some
 }
 
-// listsPatched tells whether a word is of a section where compilers list the places that tracers
-// patch, which begin each function: nops (-fpatchable-function-entry), or calls (-mfentry -mrecord-mcount).
-func listsPatched(img *image.Image, at uint64) bool {
-	for _, name := range [...]string{"__patchable_function_entries", "__mcount_loc"} {
+// listsAll tells whether a word is of a section that lists functions whether their addresses are taken
+// or not: the dynamic linker's symbols; the places that tracers patch, which begin each function, nops
+// (-fpatchable-function-entry) or calls (-mfentry -mrecord-mcount).
+func listsAll(img *image.Image, at uint64) bool {
+	for _, name := range [...]string{".dynsym", "__patchable_function_entries", "__mcount_loc"} {
 		if s, ok := img.Sections.Named(name); ok && at-s.Addr < uint64(len(s.Data)) {
 			return true
 		}

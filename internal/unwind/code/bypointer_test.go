@@ -78,11 +78,14 @@ func TestCalledByPointerElsewhere(t *testing.T) {
 	}
 }
 
-// patchable is a container with a list of the places that tracers patch.
-type patchable struct{ image.Container }
+// withList is a container with a section that lists functions.
+type withList struct {
+	image.Container
+	section string
+}
 
-func (patchable) Section(name string) (image.Section, bool) {
-	return image.Section{Addr: 0x420000, Data: make([]byte, 16)}, name == "__patchable_function_entries"
+func (l withList) Section(name string) (image.Section, bool) {
+	return image.Section{Addr: 0x420000, Data: make([]byte, 16)}, name == l.section
 }
 
 // TestCalledByPointerPatched: a tracer's nops stand first in each function, and tables say that the
@@ -98,12 +101,29 @@ func TestCalledByPointerPatched(t *testing.T) {
 		400024: d503201f  nop
 		400028: d65f03c0  ret`,
 		Data: map[uint64][]uint64{0x410000: {0x400000}, 0x420000: {0x400000, 0x400020}}}.Image(t)
-	m := &target.Module{Image: image.New(img.Header, patchable{img.Container()})}
+	m := &target.Module{Image: image.New(img.Header, withList{img.Container(), "__patchable_function_entries"})}
 	tables := func(_ *image.Image, yield func(lo, hi uint64) bool) {
 		_ = yield(0x400008, 0x40000c) && yield(0x400028, 0x40002c)
 	}
 	for pc, want := range map[uint64]unwind.Answer{0x400008: unwind.Yes, 0x400028: unwind.No} {
 		if got := New(tables).Witnesses().CalledByPointer(m, pc, 0); got != want {
+			t.Errorf("%#x: %v, want %v", pc, got, want)
+		}
+	}
+}
+
+// TestCalledByPointerExported: a library's symbols have the addresses of all that it exports. Data
+// holds that of the first function as well.
+func TestCalledByPointerExported(t *testing.T) {
+	img := codetest.Program{CPU: "aarch64", Listing: `
+	400000 <first>:
+	400020 <second>:
+		400000: d65f03c0  ret
+		400020: d65f03c0  ret`,
+		Data: map[uint64][]uint64{0x410000: {0x400000}, 0x420000: {0x400000, 0x400020}}}.Image(t)
+	m := &target.Module{Image: image.New(img.Header, withList{img.Container(), ".dynsym"})}
+	for pc, want := range map[uint64]unwind.Answer{0x400000: unwind.Yes, 0x400020: unwind.No} {
+		if got := New(nil).Witnesses().CalledByPointer(m, pc, 0); got != want {
 			t.Errorf("%#x: %v, want %v", pc, got, want)
 		}
 	}
