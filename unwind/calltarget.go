@@ -77,7 +77,8 @@ func (v *verifier) stubFor(s *State, c *candidate, entry uint64, mode cpu.Mode) 
 // oneBitAway looks for return addresses that differ from c's in one bit and follow a call
 // that may have led to s as well as the call at site. main calls f and returns to 0x404, and
 // again to 0x414: with bit 4 of the return address lost, the wrong call looks just as good.
-// A call in another function than site's looks as good only as long as nothing proves which
+// Bytes within another instruction are no call, though they look like one. A call in another function
+// than site's looks as good only as long as nothing proves which
 // function the frame is of. Where nobody knows whether it is another one, both doubts hold.
 func (v *verifier) oneBitAway(s *State, c *candidate, site cpu.CallSite) (found Checks) {
 	m := c.module
@@ -91,7 +92,7 @@ func (v *verifier) oneBitAway(s *State, c *candidate, site cpu.CallSite) (found 
 		return 0
 	}
 	for _, other := range callsite.OneBitAway(m, text, at, c.mode) {
-		if !v.asGood(s, c, site, other) {
+		if !v.asGood(s, c, site, other) || v.graph.Witnesses().WithinInstruction(m, other.Addr, c.mode) {
 			continue
 		}
 		switch v.graph.OneFunction(m, site.Addr, other.Addr, c.mode) {
@@ -111,30 +112,34 @@ func (v *verifier) oneBitAway(s *State, c *candidate, site cpu.CallSite) (found 
 // go there, too; else if nobody knows its target. Where the target is known, but not where
 // that goes on to, the call is none to doubt for: a PLT stub whose import was not captured,
 // through a register on MIPS. A call straight to the callee may be any other one, and a call
-// that came to s by a jump any other that does.
+// that came to s by a jump any other that does; so may one through a pointer to the callee, in
+// the same function: busybox's evaltree calls itself at 0x50b98 of AArch64's, and through a
+// register, that may hold evaltree's address, at 0x50a98. In another function a call through
+// a pointer would have to be made from a frame of the same size.
 func (v *verifier) asGood(s *State, c *candidate, site, other cpu.CallSite) bool {
 	if site.Direct && other.Direct && other.Target == site.Target {
 		return true
 	}
 	entry, mode := other.Target, other.TargetMode
 	if !other.Direct {
-		if site.Direct {
+		within := v.graph.OneFunction(c.module, site.Addr, other.Addr, c.mode) == Yes
+		if site.Direct && !within {
 			return false
 		}
 		var known bool
-		if c.method.basis() != inTable || !c.checks.proven() {
+		if within || c.method.basis() != inTable || !c.checks.proven() {
 			c.imageOnly = false
 			entry, mode, known = v.graph.Callee(s.Snapshot, other.Addr, c.mode)
 		}
 		if !known {
-			return !c.checks.proven()
+			return !c.checks.proven() || within && v.graph.Witnesses().CalledByPointer(s.Module, s.Site, s.Mode) == Yes
 		}
 	}
 	switch {
-	case c.checks.proven():
-		return entry == c.entry
+	case c.checks.proven() && entry == c.entry:
+		return true
 	case c.flags&StartStated != 0:
-		return startsAt(s, c, entry) // the table tells; to follow jumps is much work
+		return startsAt(s, c, entry) || v.stubFor(s, c, entry, mode) // the table tells; to follow jumps is much work
 	}
 	a := v.reaches(s, c, entry, mode)
 	return a == Yes || a == YesByJump

@@ -107,3 +107,53 @@ func TestOneBitOtherCallee(t *testing.T) {
 		}
 	}
 }
+
+// TestOneBitByPointer: main calls f, and calls through a register one bit away. Nobody knows where
+// that call goes: to f as well, unless no pointer leads there, or the call is another function's.
+func TestOneBitByPointer(t *testing.T) {
+	arch := o32()
+	for _, tt := range []struct {
+		what  string
+		other uint64
+		calls graph
+		want  unwind.Checks
+	}{
+		{"a pointer to f may be called", inMain ^ 0x10, graph{holds: sameHundred, pointed: unwind.Yes}, unwind.OneBitAway},
+		{"nobody knows of one", inMain ^ 0x10, graph{holds: sameHundred}, 0},
+		{"nobody has a pointer to f", inMain ^ 0x10, graph{holds: sameHundred, pointed: unwind.Yes, unpointed: inF &^ 0xff}, 0},
+		{"another function calls a pointer", inMain ^ 0x200, graph{holds: sameHundred, pointed: unwind.Yes}, 0},
+		{"the pointer leads to h", inMain ^ 0x10, graph{holds: sameHundred, pointed: unwind.Yes, callee: inH &^ 0xff}, 0},
+		{"what seems to be a call is part of another instruction", inMain ^ 0x10, graph{holds: sameHundred, pointed: unwind.Yes, within: inMain ^ 0x10 - 8}, 0},
+		{"the pointer leads to f", inMain ^ 0x10, graph{holds: sameHundred, pointed: unwind.Yes, callee: inF &^ 0xff}, unwind.OneBitAway},
+	} {
+		for _, method := range []unwind.Method{unwind.MethodCFI, unwind.MethodCode} {
+			snap := stopped(arch, stackOf(arch))
+			copy(snap.Modules[0].Image.Segments.Code(tt.other-8), snap.Modules[0].Image.Segments.Code(inH - 8)[:4])
+			w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, method, 0)}, CallGraph: tt.calls})
+			if frames, _ := w.Walk(&snap.Threads[0], nil); len(frames) != 3 || frames[2].Checks&unwind.OneBitAway != tt.want {
+				t.Errorf("%s, %v: %+v", tt.what, method, frames)
+			}
+		}
+	}
+}
+
+// TestOneBitByStub: h calls f through a register, as far as anyone knows; one bit away it calls a
+// stub in g, which goes to f. A table tells where f begins.
+func TestOneBitByStub(t *testing.T) {
+	const inOther = inH ^ 0x20
+	arch := o32()
+	for to, want := range map[uint64]unwind.Checks{fEntry: unwind.OneBitAway, mainEntry: 0} {
+		snap := stopped(arch, synth.Stack(arch).Zero(28).Word(inMain).Zero(64).Place(0x7fff_0000))
+		snap.Threads[0].Regs = *synth.Regs(arch, map[string]uint64{"pc": inF, "sp": 0x7fff_0000, "ra": inH})
+		copy(snap.Modules[0].Image.Segments.Code(inOther-8), snap.Modules[0].Image.Segments.Code(inF - 8)[:4])
+		source := tables(arch, unwind.MethodCFI, 0)
+		atStart := leaf(arch, unwind.StartStated)
+		atStart.Start = fEntry
+		source.at[inF] = []unwind.Rule{atStart}
+		calls := graph{holds: unknownTargets, stubs: map[uint64]uint64{gEntry: to}}
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}, CallGraph: calls})
+		if frames, _ := w.Walk(&snap.Threads[0], nil); len(frames) < 2 || frames[1].Checks&unwind.OneBitAway != want {
+			t.Errorf("the stub goes to %#x: %+v", to, frames)
+		}
+	}
+}

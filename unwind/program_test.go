@@ -126,11 +126,14 @@ type graph struct {
 	holds    func(entry, pc uint64) unwind.Answer
 	callee   uint64
 	calleeAt map[uint64]uint64
+	stubs    map[uint64]uint64 // where they go
 	// syscall is the place behind one, threadEnd where a thread ends.
 	syscall, threadEnd uint64
 	blind              bool // to where functions end
 	// unpointed is a function that no pointer leads to.
 	unpointed uint64
+	pointed   unwind.Answer              // of other functions
+	within    uint64                     // a place within an instruction
 	clues     map[uint64][][]unwind.Clue // by return address
 	// abandons is a place from which the code goes on in a frame further out.
 	abandons uint64
@@ -140,7 +143,10 @@ func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) 
 	return f.holds(entry, pc), true, 0
 }
 
-func (graph) Stub(*target.Snapshot, uint64, cpu.Mode, uint64) (uint64, bool) { return 0, false }
+func (f graph) Stub(_ *target.Snapshot, entry uint64, _ cpu.Mode, _ uint64) (uint64, bool) {
+	to, ok := f.stubs[entry]
+	return to, ok
+}
 
 func (graph) Binds(*target.Snapshot, uint64, cpu.Mode, uint64) bool { return false }
 
@@ -166,8 +172,10 @@ func (f graph) CalledByPointer(_ *target.Module, pc uint64, _ cpu.Mode) unwind.A
 	if f.unpointed != 0 && pc&^0xff == f.unpointed {
 		return unwind.No
 	}
-	return unwind.Unknown
+	return f.pointed
 }
+
+func (f graph) WithinInstruction(_ *target.Module, pc uint64, _ cpu.Mode) bool { return f.within == pc }
 
 // OneFunction: functions begin at multiples of 0x100; blind: nobody knows.
 func (f graph) OneFunction(_ *target.Module, a, b uint64, _ cpu.Mode) unwind.Answer {

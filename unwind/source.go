@@ -239,6 +239,8 @@ type Witnesses interface {
 	// pc in m: No where neither data nor code holds the function's address, and no jump leaves
 	// another function for this one.
 	CalledByPointer(m *target.Module, pc uint64, mode cpu.Mode) Answer
+	// WithinInstruction tells whether pc in m lies within an instruction, and none begins there.
+	WithinInstruction(m *target.Module, pc uint64, mode cpu.Mode) bool
 	// Abandons tells whether the code at the place of q, in the function that begins at q's entry, is
 	// about to go on in a frame further out, whose registers may already lie where the caller's
 	// were saved (__builtin_eh_return).

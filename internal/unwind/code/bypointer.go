@@ -58,9 +58,6 @@ type pointerWalk struct {
 }
 
 func (w *pointerWalk) run() unwind.Answer {
-	if !w.entries.HoldsPointers() {
-		return unwind.Unknown
-	}
 	for i := 0; i < len(w.seen); i++ {
 		switch at := w.seen[i]; {
 		case w.entries.BuiltByCode(at), w.entries.AddressTaken(at) && !w.onlyListed(at):
@@ -68,6 +65,9 @@ func (w *pointerWalk) run() unwind.Answer {
 		case !w.addJumpers(at):
 			return unwind.Unknown
 		}
+	}
+	if !w.entries.HoldsPointers() {
+		return unwind.Unknown
 	}
 	return unwind.No
 }

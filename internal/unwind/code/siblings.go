@@ -21,7 +21,8 @@ func (t *telling) siblings() (list []cpu.CallSite) {
 		return nil
 	}
 	for _, other := range callsite.OneBitAway(m, text, at, t.frame.Mode) {
-		if t.fn.Contains(inImage(m, other.Addr)) && t.mayCall(&own, &other) {
+		within := t.src.Witnesses().WithinInstruction(m, other.Addr, t.frame.Mode)
+		if t.fn.Contains(inImage(m, other.Addr)) && !within && t.mayCall(&own, &other) {
 			list = append(list, other)
 		}
 	}
@@ -31,7 +32,8 @@ func (t *telling) siblings() (list []cpu.CallSite) {
 // mayCall tells whether another call may have led to the callee as well as the frame's own.
 func (t *telling) mayCall(own, other *cpu.CallSite) bool {
 	if !other.Direct {
-		return !own.Direct
+		m, _ := t.snap.ModuleAt(t.callee.CallSite)
+		return !own.Direct || t.src.Witnesses().CalledByPointer(m, t.callee.CallSite, t.callee.Mode) == unwind.Yes
 	}
 	if own.Direct && own.Target == other.Target {
 		return true
