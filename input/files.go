@@ -62,13 +62,13 @@ func ParseNamedImage(s string) NamedImage {
 // for the next capture. It is safe for concurrent use.
 type Files struct {
 	places places
-	opened opened
+	images openImages
 	lists  symbolLists
 }
 
 // NewFiles returns the files that opt describes. Nothing is opened yet.
 func NewFiles(opt FileOptions) *Files {
-	return &Files{places: newPlaces(opt), opened: opened{known: make(map[string]*opening)}}
+	return &Files{places: newPlaces(opt), images: openImages{known: make(map[string]*imageEntry)}}
 }
 
 // Exe is the executable that the user named, "" for none.
@@ -102,7 +102,7 @@ func (f *Files) Open(path string) (*image.Image, error) {
 
 // open opens a file under a key, or returns what was opened under it.
 func (f *Files) open(key, path string, opt image.Options) (*image.Image, error) {
-	return f.opened.open(key, func() (*image.Image, error) {
+	return f.images.open(key, func() (*image.Image, error) {
 		img, err := image.Open(path, f.places.opt.Formats, opt)
 		if err != nil {
 			return nil, err
@@ -123,7 +123,7 @@ func (f *Files) sliceFor(path string, ref *BinaryRef) (*image.Image, error) {
 }
 
 // Close closes all images. No file is opened after it: os.ErrClosed.
-func (f *Files) Close() error { return f.opened.close() }
+func (f *Files) Close() error { return f.images.close() }
 
 // Find opens the binary that a capture names. The image is nil where there is
 // none that fits; issues say what was found and not used, and what is wrong with what
