@@ -1,12 +1,14 @@
 package render_test
 
 import (
+	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 )
 
@@ -28,6 +30,22 @@ func TestPage(t *testing.T) {
 	}
 	if regexp.MustCompile(`(?i)https?:|src=|@import|url\(`).MatchString(got) {
 		t.Error("the page refers to something outside itself")
+	}
+}
+
+// TestPageWithoutBinaries: a frame that lies in no binary goes by its address, in the list of frames
+// and in the line that sums up the thread.
+func TestPageWithoutBinaries(t *testing.T) {
+	r := sample(t)
+	r.Snapshot.Memory = new(target.Memory)
+	f := &r.Threads[0].Frames[0]
+	f.Module, f.Location = nil, symbol.Location{}
+	pc := fmt.Sprintf("0x%08x", f.PC)
+	got := page(r, render.Style{})
+	for _, want := range []string{`<span class="name">` + pc + "<", "4 frames, " + pc + "<"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
 	}
 }
 

@@ -146,7 +146,7 @@ func viewThread(r *report.Report, group []*report.Thread, words, digits int) thr
 	}
 	v.Summary = fmt.Sprintf("%d frames", len(th.Frames))
 	if len(th.Frames) > 0 {
-		v.Summary += ", " + Text(frameName(&th.Frames[0]))
+		v.Summary += ", " + shownName(&th.Frames[0], digits)
 	}
 	for i := range th.Frames[:min(len(th.Frames), maxRows)] {
 		v.Frames = append(v.Frames, viewFrame(r.Snapshot.Arch, th, i, digits))
@@ -161,10 +161,19 @@ func viewThread(r *report.Report, group []*report.Thread, words, digits int) thr
 	return v
 }
 
+// shownName is the frame's name, or its address where no binary is known to lie there: on the page
+// no address stands beside the name.
+func shownName(f *report.Frame, digits int) string {
+	if f.Function == "" && f.Module == nil {
+		return address(f.PC, digits)
+	}
+	return Text(frameName(f))
+}
+
 func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 	f := &th.Frames[n]
 	tag, _ := doubt(f)
-	v := frameView{Number: n, PC: address(f.PC, digits), Name: Text(frameName(f)), Place: place(f.File, f.Dir, f.Line), Tag: tag,
+	v := frameView{Number: n, PC: address(f.PC, digits), Name: shownName(f, digits), Place: place(f.File, f.Dir, f.Line), Tag: tag,
 		Trust: f.Trust.String(), Method: f.Method.String(), Checks: strings.Join(f.Checks.Names(), ", ")}
 	v.Evidence = v.Method + ", " + v.Trust + ": " + v.Checks
 	if f.HasCFA {
