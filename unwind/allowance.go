@@ -10,16 +10,17 @@ import (
 // return addresses takes a hundred thousand.
 const MaxCost = 4_000_000
 
-// What the walks through all threads of a capture cost together: three walks, and more for
-// programs that are large. The thousand threads of a server run the same functions, which
-// cost once; two thousand threads amid random bytes would take an hour.
+// The walks through all threads of a capture may cost together what allowanceFloor says, and more
+// for large programs: one instruction for bytesPerCost bytes of code. The thousand threads of a
+// server run the same functions, which are paid once. Two thousand threads amid random bytes would
+// take an hour without this bound.
 const allowanceFloor, bytesPerCost = 2 * MaxCost, 8
 
-// briefLimit is what a walk may cost at least that asks for answers whatever they take: one of
-// them takes up to a quarter of MaxCost, and is not broken off.
+// briefLimit is the limit of cost below which a walk asks for brief answers only. An answer that is
+// not brief may take up to a quarter of MaxCost, and is not broken off.
 const briefLimit = MaxCost / 2
 
-// leastFrames is how many frames a thread may have that shares its stack with others.
+// leastFrames is how many frames a thread may have at least, when threads share one stack.
 const leastFrames = 32
 
 // Limits bound one walk.
@@ -34,17 +35,17 @@ type Spent struct {
 	cost uint64
 }
 
-// Allowance is what walks through the threads of one snapshot may cost together. Threads are
-// walked in batches: all walks of a batch have the same limits, and what they spent is taken
-// off in their order, so that a backtrace does not depend on who is fast.
+// Allowance is what the walks through the threads of one snapshot may cost together. Threads are
+// walked in batches: all walks of a batch have the same limits, and their costs are charged
+// in the order of the threads, so that a backtrace does not depend on which walk ends first.
 type Allowance struct {
 	snap   *target.Snapshot
 	cost   budget.Budget
-	paid   map[place]bool          // at most so many as were paid for
+	paid   map[place]bool          // bounded by cost: a place is added when something is drawn for it
 	stacks map[target.Range]uint64 // how many threads run on a stack
 }
 
-// NewAllowance returns that of a snapshot: a floor, and a share for each byte of code.
+// NewAllowance returns the allowance of a snapshot: a floor, and a share for each byte of code.
 func NewAllowance(snap *target.Snapshot) *Allowance {
 	var code uint64
 	for _, m := range snap.Modules {
@@ -67,8 +68,9 @@ func NewAllowance(snap *target.Snapshot) *Allowance {
 	return a
 }
 
-// Limits are those of a walk through t, one of a batch of n. Threads with one stack, which no
-// program has, have no more frames together than the stack has words.
+// Limits are the limits of a walk through t, in a batch of n walks. Threads on one and the same
+// stack, which exist in damaged captures only, have together about as many frames as the stack has
+// words.
 func (a *Allowance) Limits(t *target.Thread, n int) Limits {
 	l := Limits{Cost: min(MaxCost, uint64(a.cost.Left())/uint64(n))}
 	stack := a.snap.StackOf(t)
@@ -79,7 +81,7 @@ func (a *Allowance) Limits(t *target.Thread, n int) Limits {
 	return l
 }
 
-// Charge takes off what a walk has spent, once for a place.
+// Charge takes off what a walk has spent. A place is paid only once.
 func (a *Allowance) Charge(spent []Spent) {
 	if a.paid == nil {
 		a.paid = make(map[place]bool)

@@ -2,14 +2,14 @@ package unwind
 
 import "github.com/backsight/backsight/target"
 
-// unhook replaces a return address that is a tracer's by the one that the tracer keeps. Linux's
-// function_graph tracer and its kretprobes learn so that a function returns:
+// unhook replaces the return address of a tracer by the original, which the tracer keeps. Linux's
+// function_graph tracer and its kretprobes overwrite return addresses to learn that a function
+// returns:
 //
 //	stack, where f returns to   return_to_handler
 //	task_struct.ret_stack       g+0x1c, f, FP of g
 //
-// What follows from the tracer's entry is checked like any return address: the call before it
-// goes to f.
+// The original is checked like any return address: the call before g+0x1c has to go to f.
 func (v *verifier) unhook(s *State, c *candidate) {
 	c.hooked = s.hooked
 	if s.Thread == nil || c.Exact || !s.Snapshot.IsHook(c.pc) {
@@ -31,10 +31,11 @@ func (v *verifier) unhook(s *State, c *candidate) {
 	}
 }
 
-// hookedCall is the index of what the tracer kept of the call from which s returns to c, −1 where
-// nothing was found. The tracer tells calls apart by a place on the stack, and the entry is sure
-// where its function is that of s, too. Where the kernel keeps no places, the entry is the first
-// of that function further out than those that the walk has used; sure is the very next one.
+// hookedCall is the index in Thread.Hooked of the tracer's entry for the call from which s returns
+// to c, −1 where there is none. A tracer tells calls apart by a place on the stack; the entry is sure
+// where the entry's function is the function of s, too. A kernel that keeps no places has the entries
+// in the order of the calls: the entry is the next for the function of s, and sure where no other
+// entry was passed over.
 func (v *verifier) hookedCall(s *State, c *candidate) (k int, sure bool) {
 	list := s.Thread.Hooked
 	at := -1
@@ -61,9 +62,9 @@ func (v *verifier) hookedCall(s *State, c *candidate) (k int, sure bool) {
 	return -1, false
 }
 
-// originalAt is k, or where that entry returns to a tracer again, another one of the same place:
-// of a function that was hooked twice, or that jumped to the one of entry k. Such entries stand
-// right before k.
+// originalAt is k or, where entry k returns to a tracer again, another entry with the same place:
+// the function was hooked twice, or a hooked function jumped to the function of entry k. Such
+// entries stand right before k.
 func originalAt(list []target.HookedReturn, k int, s *State, c *candidate) int {
 	for n := range list {
 		i := (k - n + len(list)) % len(list)
@@ -74,8 +75,8 @@ func originalAt(list []target.HookedReturn, k int, s *State, c *candidate) int {
 	return -1
 }
 
-// isPlaceOf tells whether a tracer knows a call by the place where s returns to c: the word that
-// held the return address, or c's stack or frame pointer.
+// isPlaceOf tells whether entry h is for the call from which s returns to c, by one of the entry's
+// places: the word that held the return address, or c's stack pointer or frame pointer.
 func isPlaceOf(h *target.HookedReturn, s *State, c *candidate) bool {
 	arch := s.Snapshot.Arch
 	sp, hasSP := c.Regs.Lookup(arch.SP)

@@ -28,7 +28,7 @@ type Options struct {
 	Registers func(frame int, regs *cpu.Registers)
 }
 
-// DefaultMaxFrames is the contract's default of --max-frames.
+// DefaultMaxFrames is how many frames a backtrace has at most, where nothing else is said.
 const DefaultMaxFrames = 1024
 
 // Walker walks stacks of one snapshot. It owns scratch space: one per goroutine.
@@ -59,9 +59,9 @@ func NewWalker(snap *target.Snapshot, opt Options) *Walker {
 	return w
 }
 
-// Use makes the walker walk another snapshot. What it has cached remains where
-// that has the same modules at the same places, as with the samples of a profiler
-// and the snapshots of a batch.
+// Use makes the walker walk another snapshot. The walker's caches stay where the other snapshot has
+// the same modules at the same addresses, as the samples of a profiler and the snapshots of a batch
+// have.
 func (w *Walker) Use(snap *target.Snapshot) {
 	if snap.Arch != w.snap.Arch || snap.CodeMask != w.snap.CodeMask || !sameModules(snap.Modules, w.snap.Modules) {
 		w.fast.forget()
@@ -126,7 +126,8 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 	return dst, end.Stop
 }
 
-// start makes the innermost frame the one to be unwound.
+// start appends the innermost frame and sets w.frame to it. It reports false where the thread's PC
+// is unknown.
 func (w *Walker) start(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]Frame, bool) {
 	pc, mode, ok := snap.Arch.PCOf(&t.Regs)
 	if !ok {
@@ -147,7 +148,8 @@ func (w *Walker) start(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]
 	return append(dst, f), true
 }
 
-// waits makes f, the innermost frame, that of a thread which waits in a call.
+// waits makes the innermost frame f a frame that waits in a call, where a call stands before its PC:
+// the PC of a thread that is switched out is a return address.
 func (f *Frame) waits(snap *target.Snapshot) {
 	site, kind := callsite.BeforeIn(snap, f.Module, f.PC, f.Mode)
 	if kind != callsite.Call {
@@ -158,8 +160,8 @@ func (f *Frame) waits(snap *target.Snapshot) {
 }
 
 // callers appends the callers of the frame at first, one after the other: from the caches
-// as far as they know the way, else the best that the sources find. Each frame is trusted
-// as if what it leads to corroborated it.
+// as far as these know the way, else the best candidate that the sources find. Each frame is
+// trusted as if the frames further out corroborated it; corroborate looks back later.
 func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 	for {
 		if w.caches {
@@ -185,7 +187,7 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 		if known, ok := cacheable(&w.frame, &r); !ok {
 			w.finder.account.pay(at, r.cost)
 		} else {
-			w.finder.account.pay(at, known.caller.cost()) // as a walker counts that has it from a cache
+			w.finder.account.pay(at, known.caller.cost()) // what a walker pays that finds the caller in a cache
 			if w.caches {
 				w.fast.learn(&w.frame, known, c)
 			}
@@ -203,9 +205,10 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 	}
 }
 
-// atThreadStart tells whether the thread began in the frame to be unwound: what its call
-// returns ends the thread. Nobody called such a frame, and what lies on the stack behind it is
-// what the thread was created with. Tables say so themselves.
+// atThreadStart tells whether the thread began in the frame to be unwound: when the frame's call
+// returns, the code goes on to end the thread. Nobody called such a frame; the stack above it holds
+// what the thread was created with. Where the frame has an unwind table, the table tells that the
+// stack ends here.
 func (w *Walker) atThreadStart() bool {
 	s, graph := &w.frame, w.opt.CallGraph
 	return !s.Exact && (s.stackIsEmpty() || graph != nil && graph.EndsThread(s.Module, s.PC, s.Mode))
@@ -228,7 +231,7 @@ func (f *Frame) leave(c *candidate) {
 	}
 }
 
-// enter makes c the frame to be unwound.
+// enter makes the candidate c the frame to be unwound next.
 func (s *State) enter(c *candidate) {
 	*s.Regs = c.Regs
 	s.PC, s.Site, s.Mode, s.Exact, s.Module = c.pc, c.site, c.mode, c.Exact, c.module
@@ -237,8 +240,8 @@ func (s *State) enter(c *candidate) {
 	s.followStack()
 }
 
-// followStack makes Stack that of SP where SP lies on another: sigaltstack, PSP, a kernel's
-// stacks of interrupts.
+// followStack sets Stack to the memory around SP where SP has left the stack: for an alternate
+// signal stack, a Cortex-M task's stack (PSP), a kernel's interrupt stack.
 func (s *State) followStack() {
 	arch := s.Snapshot.Arch
 	if sp, ok := s.Regs.Lookup(arch.SP); ok && !s.Stack.Contains(sp) {
@@ -246,8 +249,8 @@ func (s *State) followStack() {
 	}
 }
 
-// looped tells whether an interrupted frame came up before: signal frames may
-// lead downwards, so that only they can close a circle.
+// looped tells whether the interrupted frame c is among frames already. Of all frames only signal
+// frames may lead to a lower SP, so that every circle goes through an interrupted frame.
 func looped(frames []Frame, c *candidate) bool {
 	for i := range frames {
 		if frames[i].PC == c.pc && frames[i].Exact && frames[i].HasCFA && c.HasCFA && frames[i].CFA == c.CFA {
