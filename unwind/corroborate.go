@@ -17,6 +17,7 @@ func corroborate(frames []Frame, root bool, graph CallGraph, within *interiors) 
 		if root {
 			proveByStart(frames, first, graph, within)
 		}
+		within.secondDerivations(frames, first)
 		confirmInwards(frames, first, root)
 		for i := max(first-1, 1); i < len(frames); i++ {
 			frames[i].Trust = settled(frames, i)

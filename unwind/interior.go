@@ -58,6 +58,39 @@ func (n *interiors) settle(frames []Frame, i int) bool {
 	return true
 }
 
+// agree tells whether a search of the stack agrees with the rule that led to frame i: the return
+// address found is the only word in the callee's frame that can be one, and so is the next, which is
+// proven, in frame i.
+//
+//	#3  g   ◄─ call f: goes to #2's function             proven
+//	#2  f   ◄─ call *%rax                                found by one derivation
+//	#1  h   whose entry nobody knows                     one return address, #2's
+//
+// Were h's frame smaller than the rule has it, h's return address would lie below; were it larger,
+// beyond, in f's. Example: busybox's ash_main, which never returns, and to which a table of applets
+// points.
+func (n *interiors) agree(frames []Frame, i int) bool {
+	if n.snap == nil || i < 2 || i+1 >= len(frames) || frames[i-1].Exact || frames[i].Exact || !frames[i-2].HasCFA || !frames[i-1].HasCFA || !frames[i].HasCFA {
+		return false
+	}
+	callee, own, next := frames[i-2].CFA, frames[i-1].CFA, &frames[i+1]
+	return frames[i].Checks.has(FrameSize) && next.Checks.has(FrameSize) && next.Checks.proven() && next.derived() &&
+		n.holdsOnly(callee, own, frames[i].PC, callee) && n.holdsOnly(own, frames[i].CFA, next.PC, callee)
+}
+
+// secondDerivations says of frames from the one at index first on, which one derivation led to, where a
+// search of the stack agrees.
+func (n *interiors) secondDerivations(frames []Frame, first int) {
+	for i := first; i < len(frames); i++ {
+		f := &frames[i]
+		second := *f
+		second.Checks |= MethodsAgree
+		if f.ruled() && !f.derived() && second.derived() && n.agree(frames, i) {
+			*f = second
+		}
+	}
+}
+
 // firstPassed is the first word that a frame was passed on the stack, 0 if nobody knows.
 func (n *interiors) firstPassed(f *Frame) (word uint64) {
 	if n.snap != nil && f.HasCFA {

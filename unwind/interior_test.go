@@ -55,6 +55,46 @@ func TestSettle(t *testing.T) {
 	}
 }
 
+// TestAgree: one derivation led to the caller of h, whose frame has 16 bytes; the caller's, of 16 bytes
+// as well, leads to a proven one. A search of the stack finds the same two return addresses, unless
+// another word may be one.
+func TestAgree(t *testing.T) {
+	const text, inF, inG, stack = 0x400000, 0x400018, 0x400118, 0x7fff0000
+	const single = Executable | CallBefore | SPMonotonic | SPAligned | SPInStack | FrameSize
+	arch := o32Little()
+	code := synth.Stack(arch).Zero(0x200).Place(text)
+	for _, ra := range []int{inF, inG} {
+		binary.LittleEndian.PutUint32(code.Data[ra-8-text:], 0x0320f809) // jalr t9
+	}
+	for _, tt := range []struct {
+		what      string
+		inH, inF  uint64 // other words of the two frames
+		own, next Checks
+		want      Trust
+	}{
+		{"nothing else is a return address", 0, 0x12345, single, single | EntryKnown | TargetMatches, Certain},
+		{"another return address in h's frame", inG, 0, single, single | EntryKnown | TargetMatches, Likely},
+		{"another return address in the caller's", 0, inF, single, single | EntryKnown | TargetMatches, Likely},
+		{"the caller's size was read from the stack", 0, 0, single, single&^FrameSize | EntryKnown | TargetMatches, Likely},
+		{"the next frame is not proven", 0, 0, single, single | EntryKnown | MethodsAgree, Likely},
+		{"a hint of a rule", 0, 0, single | Disputed, single | EntryKnown | TargetMatches, Likely},
+		{"h's size was read from the stack", 0, 0, single &^ FrameSize, single | EntryKnown | TargetMatches, Likely},
+	} {
+		s := synth.Stack(arch).Word(tt.inH).Zero(8).Word(inF).Word(tt.inF).Zero(8).Word(inG).Place(stack)
+		snap := synth.Capture(arch, []*target.Module{synth.Module(arch, text, code.Data)}, s)
+		frames := []Frame{
+			{CFA: stack, HasCFA: true, Trust: Certain},
+			{CFA: stack + 16, HasCFA: true, Method: MethodCode, Trust: Certain, Checks: single | EntryKnown | TargetMatches},
+			{PC: inF, CFA: stack + 32, HasCFA: true, Method: MethodCode, Trust: Likely, Checks: tt.own},
+			{PC: inG, Method: MethodCode, Trust: Certain, Checks: tt.next},
+		}
+		corroborate(frames, false, syscalls{}, &interiors{snap: snap})
+		if frames[2].Trust != tt.want {
+			t.Errorf("%s: %v", tt.what, frames[2].Trust)
+		}
+	}
+}
+
 // TestOldReturn: in a frame in doubt lies an old return address, behind a call of f. f keeps its own
 // 8 bytes above SP.
 func TestOldReturn(t *testing.T) {

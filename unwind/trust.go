@@ -18,7 +18,7 @@ const (
 	SPAligned
 	// SPInStack: the CFA lies in the captured stack.
 	SPInStack
-	// MethodsAgree: a second, independent derivation gave the same caller.
+	// MethodsAgree: a second, independent derivation gave the same caller, be it a search of the stack.
 	MethodsAgree
 	// Interrupted: the PC is exact, restored from a signal or exception frame.
 	Interrupted
