@@ -69,7 +69,7 @@ func (d *dump) findInfo() bool {
 }
 
 // identities finds the kernels whose answer to uname lies at a virtual address: where the program
-// headers show that, else wherever it lies in physical memory.
+// headers of /proc/kcore show that, elsewhere wherever it lies in physical memory.
 func (d *dump) identities(virtual uint64) (all []identity) {
 	add := func(at uint64) bool {
 		uts := bytesAt(d.physical, at, utsSize)
@@ -80,7 +80,7 @@ func (d *dump) identities(virtual uint64) (all []identity) {
 	}
 	if at, ok := d.shownAt(virtual); ok {
 		add(at)
-	} else {
+	} else if d.shown == nil {
 		search(d.physical, "Linux\x00", add)
 	}
 	return all

@@ -80,18 +80,21 @@ func readKdumpHeader(data []byte) (h kdumpHeader, ok bool) {
 		h.order = binary.BigEndian
 	}
 	h.machine = field(data[utsAt:], 4)
-	h.wide = is64(h.machine)
-	at := fieldsAt + 2 // of the timestamp
-	if at += 8; h.wide {
-		at = 424
-	}
-	h.block = uint64(h.order.Uint32(data[at+4:]))
-	h.subBlocks, h.bitBlocks = uint64(h.order.Uint32(data[at+8:])), uint64(h.order.Uint32(data[at+12:]))
-	if h.block < pageSize || h.block > 64<<10 || h.block&(h.block-1) != 0 {
+	const narrowAt, wideAt = fieldsAt + 2 + 8, 424 // behind the timestamp
+	h.wide = is64(h.machine) || !h.sizes(data[narrowAt:])
+	if h.wide && !h.sizes(data[wideAt:]) {
 		return h, false
 	}
 	h.sub(part(data, h.block, 128), uint64(len(data)))
 	return h, true
+}
+
+// sizes reads the sizes in the header, and tells whether they can be right: they are not where the
+// header of the other width has its timestamp. QEMU writes "Unknown" for RISC-V.
+func (h *kdumpHeader) sizes(fields []byte) bool {
+	h.block = uint64(h.order.Uint32(fields[4:]))
+	h.subBlocks, h.bitBlocks = uint64(h.order.Uint32(fields[8:])), uint64(h.order.Uint32(fields[12:]))
+	return h.block >= pageSize && h.block <= 64<<10 && h.block&(h.block-1) == 0
 }
 
 // sub reads the sub-header. Its 64-bit fields are aligned on ARM and not on i386, so that

@@ -33,7 +33,7 @@ const (
 	// behindData is how far behind the answer to uname: they are among the kernel's data.
 	behindData = 32 << 20
 	// maxRoots bounds the tables that are compared.
-	maxRoots = 16
+	maxRoots = 4
 )
 
 // rootByContent finds the page tables of the kernel among its data: of those that translate the addresses
