@@ -36,7 +36,8 @@ func cacheable(s *State, r *search) (known cachedRule, ok bool) {
 	if !r.packed || module > math.MaxUint16 || c.pc-c.site > mostCallLen {
 		return known, false
 	}
-	known = cachedRule{r.first, caller{ra: c.raw, checks: c.checks, module: uint16(module), call: callOf(uint8(c.pc-c.site), r.cost), how: howOf(c.mode, c.trust, c.method)}}
+	known = cachedRule{r.first, caller{ra: c.raw, checks: c.checks, module: uint16(module),
+		call: callOf(uint8(c.pc-c.site), r.cost), how: howOf(c.mode, c.trust, c.method)}}
 	pc, mode := s.Snapshot.Arch.SplitCode(c.raw)
 	return known, pc == c.pc && mode == c.mode && pc-known.caller.length() == c.site
 }

@@ -67,7 +67,9 @@ recognised by content; "-" is standard input.`,
 	o.memory.add(f)
 	o.choice.add(f)
 	o.walk.add(f)
-	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each), html (one page), apple (a crash report of macOS), problems (a compiler's messages), folded (for flame graphs) or pprof (both count the stacks of all captures)")
+	f.StringVarP(&o.format, "format", "f", "text", "`FORMAT`: text, json (several snapshots are an array), jsonl (one line each), "+
+		"html (one page), apple (a crash report of macOS), problems (a compiler's messages), "+
+		"folded (for flame graphs) or pprof (both count the stacks of all captures)")
 	f.BoolVar(&o.style.Registers, "registers", false, "the registers of every thread's innermost frame")
 	f.BoolVar(&o.style.StackUsage, "stack-usage", false, "what each frame takes of the stack, in bytes")
 	f.BoolVar(&o.style.Modules, "modules", false, "the binaries: where they are mapped, their build IDs, which are missing")

@@ -80,7 +80,8 @@ func (ff *fileFlags) gdbOrder(captures []string) []string {
 
 func (ff *fileFlags) addDebug(f *pflag.FlagSet) {
 	f.StringArrayVar(&ff.debugDirs, "debug-dir", []string{hostDebugDir}, "`DIR` with separate debug files, or with programs before they were stripped; repeatable")
-	f.StringVar(&ff.servers, "debuginfod", "", "fetch binaries and debug files that are not here from the debuginfod servers at `[=URLS]`, else at those of the variable DEBUGINFOD_URLS")
+	f.StringVar(&ff.servers, "debuginfod", "", "fetch binaries and debug files that are not here from the debuginfod servers "+
+		"at `[=URLS]`, else at those of the variable DEBUGINFOD_URLS")
 	f.Lookup("debuginfod").NoOptDefVal = fromEnvironment
 	ff.flags = f
 }

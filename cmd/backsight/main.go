@@ -143,7 +143,8 @@ gave none (those of the other captures are written all the same); 64 wrong usage
 		SilenceUsage:  true,
 	}
 	root.SetHelpCommand(newHelp(root))
-	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout, stderr), newWatch(stdout, stderr), newSchema(stdout), newVersion(stdout), newMan(root))
+	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout, stderr), newWatch(stdout, stderr),
+		newSchema(stdout), newVersion(stdout), newMan(root))
 	root.SetOut(stdout)
 	root.SetUsageFunc(func(c *cobra.Command) error { return usage(c, helpWidth(stdout)) })
 	root.SetHelpFunc(plainHelp(root.HelpFunc()))

@@ -62,7 +62,8 @@ With --format, the rules are written for other programs:
 	f.StringVarP(&o.output, "output", "o", "", "write the table to `FILE`, or into a directory by the build ID or digest")
 	f.StringSliceVar(&o.sources, "sources", nil, "`LIST` of sources to compile, in this order: cfi,compact,ehabi,code")
 	f.StringVarP(&o.format, "format", "f", "", "write the rules in a `FORM` that other programs read; with -o, into that file")
-	f.StringVar(&o.section, "add-section", "", "write a copy of the ELF file with its device table as a loaded section, at `[=ADDR]`, else where the symbol backsight_table is, or behind the program")
+	f.StringVar(&o.section, "add-section", "", "write a copy of the ELF file with its device table as a loaded section, "+
+		"at `[=ADDR]`, else where the symbol backsight_table is, or behind the program")
 	f.Lookup("add-section").NoOptDefVal = behindProgram
 	f.BoolVar(&o.check, "check", false, "compare the binary's own unwind tables with its code, and say where they are wrong")
 	o.files.addDebug(f)
