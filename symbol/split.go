@@ -23,12 +23,12 @@ type skeleton struct {
 	name, dir string
 	id        uint64
 	version   int
-	// addrs and ranges are what of .debug_addr and .debug_ranges is the unit's.
+	// addrs and ranges are the unit's parts of .debug_addr and .debug_ranges.
 	addrs, ranges []byte
 	base          uint64 // the unit's lowest address
 }
 
-// splitUnit is the part of a unit that is not linked.
+// splitUnit is the part of a unit that the linker leaves in the compiler's file.
 type splitUnit struct {
 	version int
 	base    uint64
@@ -38,7 +38,7 @@ type splitUnit struct {
 	contribution
 }
 
-// skeletonOf reads the skeleton that a unit's entry is; false for whole units.
+// skeletonOf reads the skeleton out of a unit's first entry. ok is false for a unit that is whole.
 func (u unitReader) skeletonOf(e *dwarf.Entry) (k skeleton, ok bool) {
 	for _, a := range []dwarf.Attr{attrDwoName, attrGNUDwoName} {
 		if name, is := e.Val(a).(string); is {
@@ -72,9 +72,9 @@ func (u unitReader) skeletonOf(e *dwarf.Entry) (k skeleton, ok bool) {
 // from is a section from an offset on.
 func from(section []byte, off uint64) []byte { return section[min(off, uint64(len(section))):] }
 
-// split replaces a skeleton by the other part of its unit, where that is found: in the package
-// of all of them beside the program, in the file that the compiler wrote, or in one of that
-// name beside the program. It reports whether it has.
+// split replaces a skeleton by the other part of its unit. This part is looked for in the package
+// (.dwp) beside the program, in the file that the compiler wrote (.dwo), and in a file of that name
+// beside the program. The result tells whether it was found.
 func (u unitReader) split(k skeleton) bool {
 	beside := filepath.Dir(u.d.img.Path)
 	named := filepath.FromSlash(k.name)
@@ -93,8 +93,9 @@ func (u unitReader) split(k skeleton) bool {
 	return false
 }
 
-// Sizes of what precedes the tables that indexes count in, in 32-bit DWARF, the only one that
-// compilers write (DWARF 5 §7.26, §7.28, §7.29).
+// Sizes of the headers in front of the tables that DW_FORM_strx, DW_FORM_loclistx and
+// DW_FORM_rnglistx index, in 32-bit DWARF, the only form that compilers write (DWARF 5 §7.26, §7.28,
+// §7.29).
 const strOffsetsHeader, listsHeader = 8, 12
 
 // openSplit parses the other part of a unit.
@@ -115,7 +116,7 @@ func (u unitReader) openSplit(k skeleton, c contribution) bool {
 	return false
 }
 
-// header is what precedes the entries of a split unit.
+// header is the fields in front of the entries of a split unit.
 type header struct {
 	version int
 	abbrev  uint64
@@ -137,8 +138,8 @@ func splitHeader(r *bin.Reader) (h header) {
 	return h
 }
 
-// parseSplit hands the unit to debug/dwarf, as if it were whole: what it counts in begins where
-// the unit's part does.
+// parseSplit hands the unit to debug/dwarf as if the unit were whole: each section begins with the
+// unit's part of that section.
 func (u unitReader) parseSplit(k skeleton, c contribution, at, size uint64, h *header, die uint64) bool {
 	if h.version >= 5 {
 		c.strOffsets, c.ranges, c.locs = from(c.strOffsets, strOffsetsHeader), from(c.ranges, listsHeader), from(c.locs, listsHeader)
@@ -163,8 +164,8 @@ func (u unitReader) parseSplit(k skeleton, c contribution, at, size uint64, h *h
 	return true
 }
 
-// parse hands one unit of the file, whose abbreviations are at an offset, to debug/dwarf; nil where
-// that does not read it. table are the abbreviations.
+// parse hands one unit of the file to debug/dwarf. abbrev is the offset of the unit's abbreviations,
+// which the result table holds. data is nil where debug/dwarf cannot read the unit.
 func (s *splitUnit) parse(d *debugInfo, unit []byte, abbrev uint64, wide bool) (data *dwarf.Data, table []byte) {
 	t := abbreviations(s.abbrev, abbrev, d.big)
 	if t.cut || t.foreign || t.wide || !d.abbrevs.Draw(t.size) {
@@ -184,7 +185,7 @@ func (s *splitUnit) parse(d *debugInfo, unit []byte, abbrev uint64, wide bool) (
 	return data, table
 }
 
-// section is what of a section belongs to the unit.
+// section is the unit's part of a section.
 func (s *splitUnit) section(name string) []byte {
 	switch name {
 	case ".debug_addr":
@@ -195,9 +196,9 @@ func (s *splitUnit) section(name string) []byte {
 	return nil
 }
 
-// plainForms replaces GNU's forms of addresses and strings by those of DWARF 5, which are
-// encoded alike and which debug/dwarf knows: 0x1f01 and 0x1f02 take two bytes, in which the
-// others are written with a needless byte.
+// plainForms replaces GNU's forms of addresses and strings (0x1f01, 0x1f02) by the forms of DWARF 5,
+// which debug/dwarf knows and whose values are encoded alike. The number of a GNU form takes two
+// bytes of LEB128; the number of the DWARF 5 form is written with a needless second byte.
 func plainForms(table []byte, big bool) []byte {
 	const gnuAddrIndex, gnuStrIndex, addrx, strx = 0x1f01, 0x1f02, 0x1b, 0x1a
 	out := append([]byte(nil), table...)
