@@ -59,7 +59,7 @@ func (k *kernelLog) release() string {
 
 // bias is the distance of where the kernel ran from where it is linked: as the kernel says
 // when it panics, else as addresses tell that reports print with their symbols, else as the words
-// of stacks do. Where nothing tells, addresses are as linked.
+// of stacks do. Where nothing tells, addresses are as linked, or apart from what else lies there.
 func (k *kernelLog) bias(img *image.Image, b *binaries) uint64 {
 	f := &k.facts
 	if f.hasOffset {
@@ -80,7 +80,14 @@ func (k *kernelLog) bias(img *image.Image, b *binaries) uint64 {
 		return elected(votes)
 	}
 	d, ok := k.moved(img)
-	if ok && d != 0 {
+	if !ok {
+		d = k.apart(img)
+	}
+	switch {
+	case !ok && d != 0:
+		b.issues = append(b.issues, target.Issue{Kind: target.IssueCapture, Subject: img.Path,
+			Text: fmt.Sprintf("%s: the log does not say where the kernel ran; not where it is linked, for a place without a symbol is there: %#x is added to the kernel's addresses", img.Path, d)})
+	case d != 0:
 		b.issues = append(b.issues, target.Issue{Kind: target.IssueCapture, Subject: img.Path,
 			Text: fmt.Sprintf("%s: the log names no address of the kernel; that it ran %#x above where it is linked, printed words of the stack tell", img.Path, d)})
 	}
