@@ -1,11 +1,9 @@
 package kernellog
 
 import (
-	"cmp"
 	"slices"
 
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/target"
 )
 
 // A kernel that moved itself and prints symbols without addresses, as arm64's does, does not say where
@@ -17,19 +15,19 @@ import (
 //	lr : execute_location+0x74/0x94 [lkdtm]
 //	sp : ffff8000080b3b60
 
-// apartStep is what kernels move by on arm64 and x86-64, with pages of 4 KB.
-const apartStep = 2 << 20
+const (
+	// apartStep is what kernels move by on arm64 and x86-64, with pages of 4 KB.
+	apartStep = 2 << 20
+	// maxApart bounds the distance: no kernel's code is as large.
+	maxApart = 1 << 30
+)
 
 // apart is the least distance from where a kernel is linked at which the kernel has none of the places
 // without a symbol.
 func (k *kernelLog) apart(img *image.Image) (distance uint64) {
-	span := target.Range{Lo: ^uint64(0)}
-	for _, s := range img.Segments {
-		span.Lo, span.Hi = min(span.Lo, s.Addr), max(span.Hi, s.Addr+cmp.Or(s.Size, uint64(len(s.Data))))
-	}
 	for _, at := range k.unnamed(img) {
-		if at-distance >= span.Lo && at-distance < span.Hi {
-			distance += (at - distance - span.Lo + apartStep) &^ (apartStep - 1)
+		for img.Segments.Executable((at-distance)&img.Arch.AddrMask()) && distance < maxApart {
+			distance += apartStep
 		}
 	}
 	return distance

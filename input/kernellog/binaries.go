@@ -38,7 +38,7 @@ func (k *kernelLog) find(m machine, env *input.Env) *binaries {
 		}
 		if img != nil {
 			b.arch, b.issues = img.Arch, issues
-			b.kernel = target.NewModule("vmlinux", img, k.bias(img, b))
+			b.kernel = linux.Placed(img, k.bias(img, b))
 			break
 		}
 	}

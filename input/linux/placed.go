@@ -1,0 +1,20 @@
+package linux
+
+import (
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/target"
+)
+
+// Placed is a kernel that runs bias bytes above where it is linked. x86-64's has a segment at 0, of
+// which each processor gets a copy elsewhere (PERCPU_VADDR, arch/x86/kernel/vmlinux.lds.S): what lies
+// between that and the kernel's code is not the kernel's.
+func Placed(img *image.Image, bias uint64) *target.Module {
+	m := target.NewModule("vmlinux", img, bias)
+	for i := range img.Segments {
+		if s := &img.Segments[i]; s.Addr != 0 {
+			m.Lo = m.ToTarget(s.Addr)
+			break
+		}
+	}
+	return m
+}
