@@ -1,6 +1,8 @@
 package kernellog
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
@@ -65,6 +67,9 @@ Call Trace:
 		l := snaps[0].Threads[0].Listed
 		if len(l) != 4 || l[1].Gap || l[2].Gap != c.gap || l[3].Gap {
 			t.Errorf("%q: %+v", c.stale, l)
+		}
+		if said := fmt.Sprint(snaps[0].Issues); strings.Contains(said, "panic returns to a tracer") != c.gap {
+			t.Errorf("%q: %s", c.stale, said)
 		}
 	}
 }

@@ -15,7 +15,7 @@ func (r *record) tracedIssue() (issue target.Issue, ok bool) {
 		callee, hook = pc.at.symbol, lr.at.symbol
 	}
 	for i := 1; i < len(r.trace.listed) && hook == ""; i++ {
-		if isTrampoline(r.trace.listed[i].Symbol) {
+		if l := &r.trace.listed[i]; l.Exact && isTrampoline(l.Symbol) { // x86 doubts what is left over from calls of the tracer
 			callee, hook = r.trace.listed[i-1].Symbol, r.trace.listed[i].Symbol
 		}
 	}
