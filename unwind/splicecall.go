@@ -57,10 +57,12 @@ func (s *splicer) cannotCall(caller, callee *Frame) bool {
 	return leads == No || leads == Yes
 }
 
-// cannotPoint tells whether callee is a frame that a call through a pointer cannot have led to.
-func (s *splicer) cannotPoint(callee *Frame) bool {
+// cannotPoint tells whether callee is a frame that the call of caller through a pointer cannot have led
+// to. Another module's code may build the address of a function that no pointer of callee's own module
+// leads to: drivers for MIPS call __udelay of the kernel so.
+func (s *splicer) cannotPoint(caller, callee *Frame) bool {
 	graph := s.verifier.graph
-	if graph == nil || callee.Method == methodCount || callee.Module == nil {
+	if graph == nil || callee.Method == methodCount || callee.Module == nil || callee.Module != caller.Module {
 		return false
 	}
 	return graph.Witnesses().CalledByPointer(callee.Module, callee.CallSite, callee.Mode) == No

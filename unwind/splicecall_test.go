@@ -173,3 +173,19 @@ func TestSpliceGaps(t *testing.T) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
+
+// TestSplicePointerFromOthers: f, which no pointer of its own module leads to, is called by a function of
+// another module, whose code may build f's address.
+func TestSplicePointerFromOthers(t *testing.T) {
+	const bias = 0x100000
+	arch := o32()
+	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+	snap.Modules = append(snap.Modules, target.NewModule("driver", snap.Modules[0].Image, bias))
+	snap.Threads[0].Listed = listOf("400208! 400118 500318")
+	want := "400208/context/certain/0 400118/cfi/certain/1 500318/prewalked/likely/2"
+	opt := unwind.Options{CallGraph: graph{holds: sameHundred, unpointed: 0x400100},
+		Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}}
+	if got, _ := spliced(snap, opt); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}

@@ -89,6 +89,18 @@ func (r *record) listsFrames() bool {
 	return m.name != "mips" && m.name != "mips64"
 }
 
+// ended tells whether the last entry is the outermost frame, goesOn whether it is a frame that has a
+// caller.
+func (t *trace) ended() bool {
+	n := len(t.listed)
+	return n > 0 && t.listed[n-1].Outermost
+}
+
+func (t *trace) goesOn() bool {
+	n := len(t.listed)
+	return n > 0 && !t.listed[n-1].Outermost && !t.listed[n-1].Doubtful
+}
+
 // printsHeader tells whether the record is of a processor whose reports of registers have a header
 // in front of their chain. ARM's and RISC-V's had none before Linux 5.14 and 6.2.
 func (r *record) printsHeader() bool {

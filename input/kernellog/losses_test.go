@@ -86,3 +86,15 @@ func TestMixedReports(t *testing.T) {
 		}
 	}
 }
+
+// TestStackOfOthers: /proc/PID/stack, read on the console behind a report, is none of the report's lines.
+func TestStackOfOthers(t *testing.T) {
+	log := oopses[0].log + "\n== /proc/10 kworker\n[<0>] rescuer_thread+0x38c/0x550\n[<0>] ret_from_fork+0x10/0x20\n"
+	if said := snapshots(t, log)[0].Issues; len(said) != 0 {
+		t.Error(said)
+	}
+	log = strings.Replace(log, "[    5.181995] ---[ end trace 0000000000000000 ]---", "", 1)
+	if said := snapshots(t, log)[0].Issues; len(said) != 0 {
+		t.Error(said)
+	}
+}

@@ -94,8 +94,9 @@ func (r *record) take(text string) bool {
 		}
 		return true
 	}
-	if r.trace.take(text) {
+	if ended := r.trace.ended(); r.trace.take(text) {
 		r.stack.open = false
+		r.trace.beyond = r.trace.beyond || ended && r.silent == 0 && r.trace.goesOn()
 		r.trace.foreign = r.trace.foreign || !r.trace.headed && r.printsHeader()
 		return true
 	}
@@ -112,7 +113,7 @@ func (r *record) takeRegisters(text string) bool {
 	if len(regs) == 0 {
 		return false
 	}
-	r.trace.foreign = r.trace.foreign || r.trace.headed && !r.whole() && r.printsRegistersFirst()
+	r.trace.foreign = r.trace.foreign || r.trace.headed && !r.trace.ended() && r.printsRegistersFirst()
 	for i := range regs {
 		if len(r.trace.listed) == 0 && len(r.regs) < maxRegisters {
 			r.setRegister(&regs[i])

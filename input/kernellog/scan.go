@@ -82,7 +82,7 @@ func (s *scanner) line(i int, l console.Line) {
 		r.loses()
 	}
 	if isTraceHeader(l.Text) && len(r.trace.listed) > 0 { // of another stack
-		mixed := r.isMixed()
+		mixed := r.isMixed() && r.silent == 0
 		r = s.begin(i, l.Caller)
 		r.mixed = mixed
 	}

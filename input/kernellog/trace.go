@@ -102,9 +102,6 @@ func (t *trace) add(p *place, doubtful bool) {
 	}
 	l := p.listed()
 	l.Doubtful, l.Outermost, l.Gap = doubtful || isTrampoline(p.symbol), isRoot(p.symbol), t.hooked || t.missing
-	if n := len(t.listed); n > 0 && t.listed[n-1].Outermost && !l.Outermost && !l.Doubtful {
-		t.beyond = true
-	}
 	l.Exact = !doubtful && (t.interrupted || isTrampoline(p.symbol) || l.Outermost && p.offset == 0) // ARM: lr = ret_fast_syscall
 	t.listed, t.missing = append(t.listed, l), false
 	if !doubtful {
