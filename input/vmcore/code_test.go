@@ -84,3 +84,24 @@ func TestRestoreStart(t *testing.T) {
 		}
 	}
 }
+
+// TestBestView: of a kernel that moved itself away both copies of its data are tried. The same tasks are
+// found by either, on MIPS without page tables, whose place follows from the right copy; modules need them.
+func TestBestView(t *testing.T) {
+	snap := &target.Snapshot{}
+	left, live, none := &view{snap, 54, 4}, &view{snap, 54, 20}, &view{snap, 1, 99}
+	for _, c := range []struct {
+		name string
+		v, o *view
+		want bool
+	}{
+		{"any before none", none, &view{}, true},
+		{"more memory of the same tasks", live, left, true},
+		{"less memory", left, live, false},
+		{"fewer tasks", none, left, false},
+	} {
+		if got := c.v.beats(c.o); got != c.want {
+			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}

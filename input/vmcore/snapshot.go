@@ -22,9 +22,6 @@ func (d *dump) stream(env *input.Env) (input.Stream, error) {
 			v.snap.Issues = d.issues
 			best = v
 		}
-		if best.tasks >= enoughTasks {
-			break
-		}
 	}
 	if len(best.snap.Threads) == 0 {
 		return nil, d.errorf("neither tasks nor registers of processors were found")
@@ -32,14 +29,11 @@ func (d *dump) stream(env *input.Env) (input.Stream, error) {
 	return input.One(best.snap), nil
 }
 
-// view is what is seen through one copy of the kernel.
+// view is what is seen through one copy of the kernel; tasks are those of which registers are known.
 type view struct {
 	snap            *target.Snapshot
 	tasks, mappings int
 }
-
-// enoughTasks is how many tasks a kernel that ran has at least; what it left where it was loaded has one.
-const enoughTasks = 8
 
 // beats tells whether more is seen than in another view: more tasks, else more memory.
 func (v *view) beats(o *view) bool {
@@ -70,7 +64,13 @@ func (d *dump) view(k identity, files *input.Files) view {
 	snap.Threads = threads(found, d.cpus, d.arch)
 	d.takeReported(snap, found)
 	snap.SortModules()
-	return view{snap, len(found), len(s.mappings)}
+	known := 0
+	for i := range found {
+		if found[i].Regs.Known != 0 {
+			known++
+		}
+	}
+	return view{snap, known, len(s.mappings)}
 }
 
 // hooks are where tracers make functions return to, as far as the kernel has names.
