@@ -30,7 +30,7 @@ func open(t testing.TB, data []byte) (*target.Snapshot, error) {
 	return s.Next(context.Background())
 }
 
-func traces(t *testing.T, snap *target.Snapshot) (lines []string) {
+func backtraces(t *testing.T, snap *target.Snapshot) []backsight.Backtrace {
 	t.Helper()
 	u, err := backsight.NewUnwinder(backsight.Options{})
 	if err != nil {
@@ -40,7 +40,12 @@ func traces(t *testing.T, snap *target.Snapshot) (lines []string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range bt {
+	return bt
+}
+
+func traces(t *testing.T, snap *target.Snapshot) (lines []string) {
+	t.Helper()
+	for _, b := range backtraces(t, snap) {
 		line := fmt.Sprintf("%d %s:", b.Thread.ID, b.Thread.Name)
 		for _, f := range b.Frames {
 			name := "?"
@@ -130,15 +135,7 @@ func TestUnprepared(t *testing.T) {
 	if len(snap.Threads) != len(names) || !strings.Contains(fmt.Sprint(snap.Issues), "no VMCOREINFO") {
 		t.Fatalf("%d threads, %v", len(snap.Threads), snap.Issues)
 	}
-	u, err := backsight.NewUnwinder(backsight.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	bt, err := u.Backtraces(context.Background(), snap)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i, b := range bt {
+	for i, b := range backtraces(t, snap) {
 		for k := range b.Frames {
 			if want := m.Symbols[k].Addr + 12; i != 1 && b.Frames[k].PC != want {
 				t.Errorf("thread %d, frame %d at %#x, want %#x", i, k, b.Frames[k].PC, want)
