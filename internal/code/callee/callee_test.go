@@ -121,7 +121,15 @@ func TestEffects(t *testing.T) {
 		1040: 85 c0           test %eax,%eax       a jump nobody follows, and an endless loop
 		1042: 74 02           je  1046
 		1044: ff e3           jmp *%ebx
-		1046: eb fe           jmp 1046`})
+		1046: eb fe           jmp 1046
+		1050: 83 ec 0c        sub $12,%esp         all ways lead through a jump within
+		1053: ff e3           jmp *%ebx
+		1055: 83 c4 0c        add $12,%esp
+		1058: c2 04 00        ret $4
+		1060: 53              push %ebx            a tail call, and the next function
+		1061: 5b              pop %ebx
+		1062: ff e0           jmp *%eax
+		1064: c2 04 00        ret $4`})
 	ebx, _ := f.code.Arch.RegByName("ebx")
 	for to, want := range map[uint64]Effect{
 		0x1000: {Returns: true, Pops: 8, PC: cpu.NoReg},
@@ -129,6 +137,8 @@ func TestEffects(t *testing.T) {
 		0x1020: {PC: cpu.NoReg},
 		0x1030: {Returns: true, Pops: 4, PC: cpu.NoReg},
 		0x1040: {Returns: true, PC: cpu.NoReg},
+		0x1050: {Returns: true, Pops: 4, PC: cpu.NoReg},
+		0x1060: {Returns: true, PC: cpu.NoReg},
 	} {
 		if e, ok := f.Find(at(to)); ok {
 			t.Errorf("%#x is known before anybody asks: %+v", to, e)

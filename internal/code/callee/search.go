@@ -15,6 +15,7 @@ type search struct {
 	depth   int  // of calls that may be asked about
 	budget  int  // of instructions
 	lost    bool // a path ended at a jump to nobody knows where
+	framed  bool // and one of these with something on the stack
 	todo    []path
 	calls   []call
 	asked   int         // of calls
@@ -34,8 +35,8 @@ const maxAsked = 48
 type path struct {
 	at disasm.Addr
 	// foreign: SP is not on the caller's stack there (longjmp, setcontext), so that a
-	// return does not go back to the caller.
-	foreign bool
+	// return does not go back to the caller. framed: what was pushed last is still there.
+	foreign, framed bool
 }
 
 // call is one that the search came by.
@@ -47,7 +48,7 @@ type call struct {
 
 // from searches in the function at a place; alone: without asking about another one.
 func (s *search) from(to disasm.Addr, depth int) (e Effect, alone bool) {
-	s.entry, s.depth, s.budget, s.lost, s.asked = to, depth, maxSteps, false, 0
+	s.entry, s.depth, s.budget, s.lost, s.framed, s.asked = to, depth, maxSteps, false, false, 0
 	s.todo, s.calls, s.seen = append(s.todo[:0], path{at: to}), s.calls[:0], s.seen[:0]
 	e = s.run()
 	return e, s.asked == 0
@@ -64,9 +65,9 @@ func (s *search) run() Effect {
 		}
 		switch {
 		case s.asked == len(s.calls):
-			return Effect{Returns: s.lost, PC: cpu.NoReg}
+			return s.unfound()
 		case s.asked == maxAsked:
-			return s.tooLong()
+			return s.firstReturn()
 		}
 		c := s.calls[s.asked]
 		s.asked++
@@ -82,9 +83,19 @@ func (s *search) run() Effect {
 // maxLine bounds the bytes of a long function that are looked through for a return.
 const maxLine = 1 << 14
 
-// tooLong is the effect of a function that the search has not come to the end of. What it pops
-// the first return by address tells: a function so long has one of its own.
-func (s *search) tooLong() Effect {
+// unfound is the effect of a function that no path was found to return from. A jump with nothing
+// on the stack may be a tail call, and what stands behind another function.
+func (s *search) unfound() Effect {
+	if s.framed {
+		return s.firstReturn()
+	}
+	return Effect{Returns: s.lost, PC: cpu.NoReg}
+}
+
+// firstReturn is the effect of a function that the search has not come to the end of. What it
+// pops the first return by address tells: a function that long has one of its own, and so has
+// one that jumps on from within.
+func (s *search) firstReturn() Effect {
 	at := s.entry
 	for s.effects.pops && at.PC-s.entry.PC < maxLine {
 		n := s.effects.code.Decode(at, s.insns[:])
@@ -141,9 +152,9 @@ func (s *search) walk(p *path, n int) (Effect, outcome) {
 			break
 		}
 		if s.budget--; s.budget < 0 {
-			return s.tooLong(), settles
+			return s.firstReturn(), settles
 		}
-		p.foreign = s.leavesStack(in, p.foreign)
+		p.foreign, p.framed = s.leavesStack(in, p.foreign), s.allocates(in, p.framed)
 		next := *p
 		next.at.PC += uint64(in.Len)
 		behind := next

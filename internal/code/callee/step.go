@@ -47,6 +47,19 @@ func (s *search) leavesStack(in *cpu.Insn, foreign bool) bool {
 	return foreign
 }
 
+// allocates tells whether the stack has something behind an instruction that was put there and
+// not removed, as far as the last move of SP shows; framed tells of before.
+func (s *search) allocates(in *cpu.Insn, framed bool) bool {
+	arch := s.effects.code.Arch
+	switch {
+	case disasm.LowersSP(in, arch):
+		return true
+	case in.Dst == arch.SP || in.Base == arch.SP && in.WB > 0 || in.Op == cpu.OpLeave:
+		return false
+	}
+	return framed
+}
+
 // step looks at one instruction, which the path behind follows. What settles the search
 // comes with the effect.
 func (s *search) step(in *cpu.Insn, behind path) (Effect, outcome) {
@@ -83,10 +96,10 @@ func (s *search) jump(in *cpu.Insn, behind path) outcome {
 		case !s.effects.pops:
 			return settles
 		}
-		s.lost = true
+		s.lost, s.framed = true, s.framed || behind.framed
 		return ends
 	}
-	s.todo = append(s.todo, path{disasm.Target(in), behind.foreign})
+	s.todo = append(s.todo, path{disasm.Target(in), behind.foreign, behind.framed})
 	if in.Flags&cpu.FlagConditional != 0 {
 		return forks
 	}
