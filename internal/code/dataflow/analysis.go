@@ -81,13 +81,10 @@ func (an *Analysis) applyCall(m *absint.Interp, st *absint.State, c *transfer, t
 		m.Exec(st, c.in, c.pc)
 		return
 	}
-	var effect callee.Effect
-	if known {
-		effect = an.Callees.Behind(target, c.next)
-		if effect.PC != cpu.NoReg {
-			m.Assign(st, effect.PC, absint.Const(int64(c.next)), c.pc)
-			return
-		}
+	effect := an.Callees.At(callee.Site{Start: c.start, PC: c.pc, Next: c.next}, target, known)
+	if effect.PC != cpu.NoReg {
+		m.Assign(st, effect.PC, absint.Const(int64(c.next)), c.pc)
+		return
 	}
 	size, bytes := an.probed(st, c.next)
 	m.Exec(st, c.in, c.pc)

@@ -166,7 +166,7 @@ func (s *pathSearch) follow(p *path) {
 			pc += uint64(in.Len)
 			continue
 		}
-		t := transfer{in: in, pc: pc, next: pc + uint64(in.Len), mode: p.at.Mode}
+		t := transfer{in: in, start: p.at.PC, pc: pc, next: pc + uint64(in.Len), mode: p.at.Mode}
 		if in.Flags&cpu.FlagDelaySlot != 0 {
 			if t.in, t.slot = s.cursor.Slot(pc); t.slot != nil {
 				t.next += uint64(t.slot.Len)

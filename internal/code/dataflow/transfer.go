@@ -7,11 +7,12 @@ import (
 )
 
 // transfer is the end of a basic block: an instruction that may go elsewhere, with its
-// delay slot if there is one, at pc; next is the address behind both.
+// delay slot if there is one, at pc; next is the address behind both, and start where the run of
+// instructions begins that ends there.
 type transfer struct {
-	in, slot *cpu.Insn
-	pc, next uint64
-	mode     cpu.Mode
+	in, slot        *cpu.Insn
+	start, pc, next uint64
+	mode            cpu.Mode
 }
 
 // successors are told where control goes from a transfer. The fixpoint over a function

@@ -51,7 +51,7 @@ func (e *explorer) visit(b *block) {
 
 // end ends the visited block with the transfer at pc.
 func (e *explorer) end(in *cpu.Insn, pc uint64, taken *absint.State) {
-	t := transfer{in: in, pc: pc, next: pc + uint64(in.Len), mode: e.block.mode}
+	t := transfer{in: in, start: e.block.start, pc: pc, next: pc + uint64(in.Len), mode: e.block.mode}
 	if in.Flags&cpu.FlagDelaySlot != 0 {
 		if t.in, t.slot = e.cursor.Slot(pc); t.slot != nil {
 			t.next += uint64(t.slot.Len)

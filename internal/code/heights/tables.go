@@ -133,17 +133,16 @@ func (t *Tables) HasReturn(at disasm.Addr) (callee.Effect, bool) {
 	return table.Effect, true
 }
 
-// callEffect is what a call does to its caller, which goes on at next; one whose target is
-// not known returns.
-func (t *Tables) callEffect(call *cpu.Insn, next uint64) callee.Effect {
+// callEffect is what a call does to its caller; one whose target is not known returns.
+func (t *Tables) callEffect(call *cpu.Insn, site callee.Site) callee.Effect {
 	if disasm.IndirectCall(call) {
-		return callee.Effect{Returns: true, PC: cpu.NoReg}
+		return t.effects.At(site, disasm.Addr{}, false)
 	}
 	to := disasm.Target(call)
 	if _, known := t.effects.Find(to); !known && t.nesting != nil && t.nesting.wants(to.PC) && t.entries.IsEntry(to) {
 		t.Of(to) // tells whether the function returns
 	}
-	return t.effects.Behind(to, next)
+	return t.effects.At(site, to, true)
 }
 
 // maxNesting bounds the tables that are being made at a time.

@@ -11,7 +11,7 @@ import (
 // stands behind.
 func (p *pass) transfer(b *block, in, slot *cpu.Insn, at, after uint32) (goesOn, ok bool) {
 	if in.Op == cpu.OpCall {
-		goesOn, ok = p.call(in, slot, at, after)
+		goesOn, ok = p.call(b, in, slot, at, after)
 	} else {
 		goesOn, ok = p.leave(b, in, slot)
 	}
@@ -118,7 +118,7 @@ func (p *pass) jump(b *block, in *cpu.Insn) bool {
 }
 
 // call goes on behind a call that returns.
-func (p *pass) call(in, slot *cpu.Insn, at, after uint32) (goesOn, ok bool) {
+func (p *pass) call(b *block, in, slot *cpu.Insn, at, after uint32) (goesOn, ok bool) {
 	arch, r := p.interp.arch, &p.record
 	if in.Dst != cpu.NoReg && in.Dst != arch.LR {
 		return false, false // millicode: RISC-V's call t0,__riscv_save_0 makes the frame
@@ -131,8 +131,9 @@ func (p *pass) call(in, slot *cpu.Insn, at, after uint32) (goesOn, ok bool) {
 	if !ok {
 		return false, false
 	}
-	next := p.extent.entry + uint64(after)
-	effect := p.tables.callEffect(in, next)
+	entry := p.extent.entry
+	next := entry + uint64(after)
+	effect := p.tables.callEffect(in, callee.Site{Start: entry + uint64(b.start), PC: entry + uint64(at), Next: next})
 	if p.extent.isEntry(next) || !effect.Returns || p.tables.effects.ReadsNoReturn(in) {
 		if conditional {
 			r.replace(&p.before)
