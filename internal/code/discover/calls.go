@@ -38,7 +38,8 @@ type named struct {
 // looked at closely, until the place is known. A call in step with the code before counts if
 // an instruction stands at its target that compilers put first in functions (endbr64), if
 // the target is aligned as functions are and the call stands far from data, or if it is
-// the second that names the target.
+// the second that names the target. Where instructions have one size all are in step, and
+// what reads as a call may only be data.
 func (c *calls) entries(i int, known keys, steps *disasm.CallSteps) (found, single keys) {
 	var places named
 	start := c.pages.start(i)
@@ -58,14 +59,13 @@ func (c *calls) entries(i int, known keys, steps *disasm.CallSteps) (found, sing
 
 // name adds what another call tells of a place.
 func (c *calls) name(places *named, off uint64, r jump, steps *disasm.CallSteps) {
-	if c.code.Arch.InsnAlign > 1 {
-		places.entry.add(off) // all are in step
-		return
+	call, sound := true, c.sound(r)
+	if c.code.Arch.InsnAlign == 1 {
+		call, sound = c.inStep(r, steps)
 	}
-	call, clean := steps.At(r.from)
 	switch {
 	case !call:
-	case clean && r.to%functionAlign == 0, marked(c.code, r.to):
+	case sound:
 		places.entry.add(off)
 	case places.once.has(off):
 		places.twice.add(off)
@@ -73,6 +73,61 @@ func (c *calls) name(places *named, off uint64, r jump, steps *disasm.CallSteps)
 	default:
 		places.once.add(off)
 	}
+}
+
+// inStep tells whether what reads as a call is one in step with the code before, and whether that
+// call alone makes its target a function.
+func (c *calls) inStep(r jump, steps *disasm.CallSteps) (call, sound bool) {
+	call, clean := steps.At(r.from)
+	return call, call && (clean && r.to%functionAlign == 0 || marked(c.code, r.to))
+}
+
+// aroundCall is how many instructions on each side of a call are looked at.
+const aroundCall = 16
+
+// sound tells whether a call makes its target a function where instructions have one size: unless
+// the code in front leads into the target, and what stands around the call is not all code. The words
+// 00000000 0c050000 00000000 in the tables of Debian's python3 for mips64el read as jal 0x120140000,
+// which lies in a prologue; words before them read as jumps in the delay slots of jumps.
+func (c *calls) sound(r jump) bool {
+	return !leadsInto(c.code, c.code.Addr(r.to)) || allCode(c.code, disasm.Addr{PC: r.from, Mode: c.mode})
+}
+
+// leadsInto tells whether the code in front of a place leads into the place; false where
+// instructions differ in size.
+func leadsInto(code disasm.Code, at disasm.Addr) bool {
+	size := code.InsnSize(at.Mode)
+	var before [2]cpu.Insn
+	if size == 0 || code.Decode(disasm.Addr{PC: at.PC - 2*size, Mode: at.Mode}, before[:]) < len(before) {
+		return false
+	}
+	if before[0].Flags&cpu.FlagDelaySlot != 0 {
+		return !leaves(&before[0])
+	}
+	return !leaves(&before[1]) && before[1].Flags&cpu.FlagPadding == 0
+}
+
+// leaves tells whether an instruction is a jump, a return or a trap behind which control does not go on.
+func leaves(in *cpu.Insn) bool {
+	return (in.Op == cpu.OpJump || in.Op == cpu.OpReturn || in.Op == cpu.OpTrap) && in.Flags&cpu.FlagConditional == 0
+}
+
+// allCode tells whether everything around a place can be code: no undefined instruction, and no
+// transfer in the delay slot of another one.
+func allCode(code disasm.Code, at disasm.Addr) bool {
+	size := code.InsnSize(at.Mode)
+	var around [2*aroundCall + 1]cpu.Insn
+	lead := uint64(len(code.Img.Segments.Before(at.PC, aroundCall*int(size))))
+	list := around[:code.Decode(disasm.Addr{PC: at.PC - lead&^(size-1), Mode: at.Mode}, around[:])]
+	slot := false
+	for i := range list {
+		in := &list[i]
+		if in.Op == cpu.OpUnknown || slot && disasm.Transfers(in, code.Arch) {
+			return false
+		}
+		slot = in.Flags&cpu.FlagDelaySlot != 0
+	}
+	return true
 }
 
 // places are the certain entries, those that are known beforehand among them.

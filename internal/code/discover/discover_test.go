@@ -69,6 +69,34 @@ func TestImpossibleCalls(t *testing.T) {
 	}
 }
 
+// TestDataThatReadsAsCall: words of a table that read as a call of the middle of a function, around
+// which no code can stand, make that no function; a call in code does, and two of either kind.
+func TestDataThatReadsAsCall(t *testing.T) {
+	const function = `
+		1000: 27bdffe0  addiu sp,sp,-32
+		1004: 3c1c0058  lui   gp,0x58
+		1008: 0399e021  addu  gp,gp,t9
+		100c: 03e00008  jr    ra
+		1010: 27bd0020  addiu sp,sp,32
+		`
+	for _, tt := range []struct {
+		what, table string
+		entry       bool
+	}{
+		{"a table", "1020: 0bfd0bfb 0c010bff 00000000 0c000402 00000000", false},
+		{"a table that names the place twice", "1020: 0bfd0bfb 0c010bff 00000000 0c000402 00000000 0c000402 00000000", true},
+		{"code", "1020: 27bdffe8 afbf0014 00000000 0c000402 00000000", true},
+	} {
+		e := entries(t, codetest.Program{CPU: "mips o32", OneMode: true, Listing: "1000 <f>:" + function + tt.table})
+		if got := e.IsEntry(at(0x1008)); got != tt.entry {
+			t.Errorf("%s: the middle of the function is one: %t", tt.what, got)
+		}
+		if !tt.entry && !e.candidate(at(0x1008)) {
+			t.Errorf("%s: the place is no candidate", tt.what)
+		}
+	}
+}
+
 // TestFollowedCalls: where there are two instruction sets, calls are found by following
 // what is declared, in the set that it is of.
 func TestFollowedCalls(t *testing.T) {

@@ -181,3 +181,27 @@ func TestDataPointers(t *testing.T) {
 		t.Errorf("relocations list %#x, want %#x", got, want)
 	}
 }
+
+// TestGOTPages: entries of MIPS' GOT for local data are multiples of 64 KB, to which code adds the
+// rest: no pointer, unless the code in front does not lead into the place.
+func TestGOTPages(t *testing.T) {
+	for _, tt := range []struct {
+		what, before string
+		want         bool
+	}{
+		{"a prologue", "27bdffe0 3c1c0058", false},
+		{"a call that returns", "0320f809 00000000", false},
+		{"a return", "03e00008 00000000", true},
+		{"a return and its delay slot", "03e00008 27bd0020", true},
+		{"filler", "27bd0020 00000000", true},
+	} {
+		e := entries(t, codetest.Program{CPU: "mips o32 big", Data: map[uint64][]uint64{0x42_0000: {0x410000}},
+			Listing: "40fff8: " + tt.before + `
+				410000: 0399e021  addu gp,gp,t9
+				410004: 03e00008  jr   ra
+				410008: 00000000  nop`})
+		if got := slices.Contains(e.PointedBelow(at(0x410008)), 0x410000); got != tt.want {
+			t.Errorf("behind %s: a function is %v", tt.what, got)
+		}
+	}
+}

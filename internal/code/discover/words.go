@@ -96,7 +96,28 @@ func eachWord(code disasm.Code, seg *image.Segment, in span, visit func(at, v ui
 
 // functionsAt leaves of a list, in place, what looks like functions.
 func functionsAt(code disasm.Code, list keys) keys {
-	return slices.DeleteFunc(list, func(key uint64) bool { return !disasm.LooksLikeCode(code, code.Addr(key)) })
+	return slices.DeleteFunc(list, func(key uint64) bool { return !looksLikeFunction(code, code.Addr(key)) })
+}
+
+// looksLikeFunction tells whether a function may begin at a place that a word points to.
+func looksLikeFunction(code disasm.Code, at disasm.Addr) bool {
+	return disasm.LooksLikeCode(code, at) && !isGOTPage(code, at)
+}
+
+// gotPageSize is what an entry of MIPS' GOT for local data is a multiple of, in bytes: code adds the
+// lower half of an address to it (System V ABI, MIPS supplement, chapter 4: R_MIPS_GOT16; n64:
+// R_MIPS_GOT_PAGE).
+const gotPageSize = 1 << 16
+
+// isGOTPage tells whether what points to a place is the upper half of some address rather than a
+// pointer to a function: the code in front leads into the place. In Debian's python3 for mips64el
+// such a page begins in a prologue:
+//
+//	12013fff0 <f>:  daddiu sp,sp,-32
+//	12013fffc:      lui    gp,0x58
+//	120140000:      daddu  gp,gp,t9
+func isGOTPage(code disasm.Code, at disasm.Addr) bool {
+	return code.Arch.GPBias != 0 && at.PC%gotPageSize == 0 && leadsInto(code, at)
 }
 
 // aligned tells whether an instruction can begin at a place.
@@ -112,5 +133,5 @@ func aligned(code disasm.Code, at disasm.Addr) bool {
 // pointedTo is the place that a word points to, if that looks like a function's beginning.
 func pointedTo(code disasm.Code, v uint64) (disasm.Addr, bool) {
 	at, ok := code.Pointer(v)
-	return at, ok && aligned(code, at) && disasm.LooksLikeCode(code, at)
+	return at, ok && aligned(code, at) && looksLikeFunction(code, at)
 }
