@@ -59,10 +59,7 @@ func (c *calls) entries(i int, known keys, steps *disasm.CallSteps) (found, sing
 
 // name adds what another call tells of a place.
 func (c *calls) name(places *named, off uint64, r jump, steps *disasm.CallSteps) {
-	call, sound := true, c.sound(r)
-	if c.code.Arch.InsnAlign == 1 {
-		call, sound = c.inStep(r, steps)
-	}
+	call, sound := c.tells(r, steps)
 	switch {
 	case !call:
 	case sound:
@@ -75,9 +72,12 @@ func (c *calls) name(places *named, off uint64, r jump, steps *disasm.CallSteps)
 	}
 }
 
-// inStep tells whether what reads as a call is one in step with the code before, and whether that
+// tells whether what reads as a call is one in step with the code before, and whether that
 // call alone makes its target a function.
-func (c *calls) inStep(r jump, steps *disasm.CallSteps) (call, sound bool) {
+func (c *calls) tells(r jump, steps *disasm.CallSteps) (call, sound bool) {
+	if c.code.Arch.InsnAlign > 1 {
+		return true, c.sound(r)
+	}
 	call, clean := steps.At(r.from)
 	return call, call && (clean && r.to%functionAlign == 0 || marked(c.code, r.to))
 }
@@ -102,14 +102,9 @@ func leadsInto(code disasm.Code, at disasm.Addr) bool {
 		return false
 	}
 	if before[0].Flags&cpu.FlagDelaySlot != 0 {
-		return !leaves(&before[0])
+		return !before[0].Ends(code.Arch.PC)
 	}
-	return !leaves(&before[1]) && before[1].Flags&cpu.FlagPadding == 0
-}
-
-// leaves tells whether an instruction is a jump, a return or a trap behind which control does not go on.
-func leaves(in *cpu.Insn) bool {
-	return (in.Op == cpu.OpJump || in.Op == cpu.OpReturn || in.Op == cpu.OpTrap) && in.Flags&cpu.FlagConditional == 0
+	return !before[1].Ends(code.Arch.PC) && before[1].Flags&cpu.FlagPadding == 0
 }
 
 // allCode tells whether everything around a place can be code: no undefined instruction, and no
