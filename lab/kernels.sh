@@ -33,9 +33,9 @@ riscv64) machine="qemu-system-riscv64 -M virt" ;;
 esac
 if [ -n "$step" ]; then options=step; fi
 
-mkdir -p "$work"/root/{bin,dev,proc,sys}
-cp "$busybox" "$work/root/bin/busybox"
-cat >"$work/root/init" <<'INIT'
+mkdir -p "$work"/tree/{bin,dev,proc,sys}
+cp "$busybox" "$work/tree/bin/busybox"
+cat >"$work/tree/init" <<'INIT'
 #!/bin/busybox sh
 b=/bin/busybox
 $b mount -t proc proc /proc
@@ -53,9 +53,9 @@ $b sleep 1000 &
 $b sleep 1
 echo c >/proc/sysrq-trigger
 INIT
-chmod +x "$work/root/init"
-mknod "$work/root/dev/console" c 5 1
-(cd "$work/root" && find . | cpio -o -H newc --quiet | gzip) >"$work/initramfs"
+chmod +x "$work/tree/init"
+mknod "$work/tree/dev/console" c 5 1
+(cd "$work/tree" && find . | cpio -o -H newc --quiet | gzip) >"$work/initramfs"
 
 mkfifo "$work/monitor.in" "$work/monitor.out"
 rm -f "$out.log"
