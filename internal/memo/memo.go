@@ -73,6 +73,9 @@ func (t *Table[K, V]) Get(k K, find func() V) V {
 			return v
 		}
 		w, others := t.begin(k)
+		if w == nil {
+			continue
+		}
 		if !others {
 			return t.finish(k, w, find)
 		}
@@ -82,12 +85,16 @@ func (t *Table[K, V]) Get(k K, find func() V) V {
 	}
 }
 
-// begin takes the work on a key, or finds the work of another goroutine.
+// begin takes the work on a key, or finds the work of another goroutine. It returns no work
+// where another goroutine has ended its work since the caller looked.
 func (t *Table[K, V]) begin(k K) (w *work[V], others bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if w, others = t.working[k]; others {
 		return w, true
+	}
+	if _, ended := t.young[k]; ended {
+		return nil, false
 	}
 	if t.working == nil {
 		t.working = make(map[K]*work[V])

@@ -2,6 +2,7 @@ package memo
 
 import (
 	"sync"
+	"sync/atomic"
 	"testing"
 )
 
@@ -66,6 +67,23 @@ func TestGetOnce(t *testing.T) {
 	}
 	close(end)
 	all.Wait()
+}
+
+// TestGetAtTheEnd: a goroutine that did not find the value, and asks for the work when that has
+// just ended, does not do the work again. Many goroutines ask at once, so that some of them are
+// between the two.
+func TestGetAtTheEnd(t *testing.T) {
+	m := Table[int, int]{Bound: 10_000}
+	for key := range 5_000 {
+		var works atomic.Int32
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() { m.Get(key, func() int { return int(works.Add(1)) }) })
+		}
+		if all.Wait(); works.Load() != 1 {
+			t.Fatalf("key %d: the work is done %d times", key, works.Load())
+		}
+	}
 }
 
 // TestGetPanics: work that panics is tried again by those who waited for it.
