@@ -1,6 +1,7 @@
 package device_test
 
 import (
+	"os"
 	"os/exec"
 	"strings"
 	"testing"
@@ -63,6 +64,9 @@ func TestPreload(t *testing.T) {
 				if _, err := exec.LookPath(tool); err != nil {
 					t.Skip(err)
 				}
+			}
+			if out, err := exec.CommandContext(t.Context(), m.compiler, "-E", "-include", "stdio.h", "-xc", os.DevNull).CombinedOutput(); err != nil {
+				t.Skipf("no headers of a C library for it: %.200s", out)
 			}
 			out := run(t, strings.NewReplacer("CC", m.compiler, "RUN", launch+" "+preload, "PROGRAM", calls).Replace(`
 				cat >calls.c <<'END'
