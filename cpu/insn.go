@@ -63,12 +63,13 @@ const (
 	// of Src2 the low Size bytes, sign-extended.
 	OpAdd
 	OpSub
-	// OpOrImm, OpAndImm, OpShlImm: Dst = Src |, &, << Imm. The alignment masks
-	// (and rsp,-16; bic sp,sp,#7; ins sp,zero,0,3) are OpAndImm with the full
-	// 64-bit mask in Imm.
+	// OpOrImm, OpAndImm, OpShlImm, OpShrImm: Dst = Src |, &, <<, >> Imm, with zeros from
+	// above. The alignment masks (and rsp,-16; bic sp,sp,#7; ins sp,zero,0,3) are OpAndImm
+	// with the full 64-bit mask in Imm.
 	OpOrImm
 	OpAndImm
 	OpShlImm
+	OpShrImm
 	// OpOr: Dst = Src | Src2.
 	OpOr
 	// OpLoad: Dst = mem[Base+Index<<Scale+Imm], and Dst2, if any, = mem[…+Size].

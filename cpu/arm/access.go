@@ -2,9 +2,9 @@ package arm
 
 import "github.com/backsight/backsight/cpu"
 
-// kind is what a single load or store does: whether it loads, whether it extends the
-// sign, and the logarithm of its size. Instructions have these as bits, and come in
-// such an order that branches on them would often be mispredicted.
+// kind is a single load or store: whether it is a load, whether it extends the sign, and the
+// logarithm of the size. The three are bits and not branches, which processors would often
+// mispredict: loads and stores of all kinds follow one another.
 type kind uint8
 
 const (

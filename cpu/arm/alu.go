@@ -79,9 +79,14 @@ func andMask(o *cpu.Insn, rd, rn cpu.Reg, mask int64) {
 }
 
 // aluReg is a data-processing instruction with a register shifted by a
-// constant: kind 0 is LSL, and only that can be told where amount is not 0.
+// constant: kind 0 is LSL, and of the others only LSR by itself can be told.
 func aluReg(o *cpu.Insn, op uint32, rd, rn, rm cpu.Reg, kind, amount, here uint32) {
-	if kind != 0 && !compares(op) {
+	const lsr = 1
+	switch {
+	case kind == lsr && op == opMOV:
+		logicalRight(o, rd, rm, amount)
+		return
+	case kind != 0 && !compares(op):
 		clobberOne(o, rd)
 		return
 	}
@@ -128,6 +133,25 @@ func shiftLeft(o *cpu.Insn, rd, rm cpu.Reg, amount, here uint32) {
 	default:
 		withImm(o, cpu.OpShlImm, rd, rm, int32(amount))
 	}
+}
+
+// logicalRight is LSR, of which the amount 0 stands for 32.
+func logicalRight(o *cpu.Insn, rd, rm cpu.Reg, amount uint32) {
+	if rm == PC || rd == PC || amount == 0 {
+		clobberOne(o, rd)
+		return
+	}
+	withImm(o, cpu.OpShrImm, rd, rm, int32(amount))
+}
+
+// t16ShiftRight is LSR or ASR of 16 bits.
+func t16ShiftRight(h uint32, o *cpu.Insn) {
+	const lsr = 1
+	if h>>11 != lsr {
+		clobberOne(o, low(h, 0))
+		return
+	}
+	logicalRight(o, low(h, 0), low(h, 3), h>>6&31)
 }
 
 // addReg is rd = rn + rm<<amount. With the PC as one of them, as in position

@@ -105,6 +105,9 @@ func TestA32(t *testing.T) {
 		{"0b000000", "bleq 80f0", "call dst=lr ->0x80f0:0 cond"},
 		{"e5b3f008", "ldr pc, [r3, #8]!", "load dst=pc base=r3 imm=8 wb=8 size=4"},
 		{"f1020013", "cps #19", "clobber {sp,lr}"},
+		{"e1a010a6", "lsr r1, r6, #1", "shrimm dst=r1 src=r6 imm=1"},
+		{"e1a01026", "lsr r1, r6, #32", "clobber {r1}"},
+		{"e1a010c6", "asr r1, r6, #1", "clobber {r1}"},
 	}.check(t, decoder{}, 0)
 }
 
@@ -208,6 +211,8 @@ func TestT32(t *testing.T) {
 		{"f3af 8000", "nop.w", "nop padding"},
 		{"46c0", "nop", "nop padding"},
 		{"0088", "lsls r0, r1, #2", "shlimm dst=r0 src=r1 imm=2"},
+		{"0888", "lsrs r0, r1, #2", "shrimm dst=r0 src=r1 imm=2"},
+		{"1088", "asrs r0, r1, #2", "clobber {r0}"},
 		{"b2c8", "uxtb r0, r1", "andimm dst=r0 src=r1 imm=255"},
 		{"2b09", "cmp r3, #9", "cmpimm src=r3 imm=9"},
 		{"f5b3 7f96", "cmp.w r3, #300", "cmpimm src=r3 imm=300"},

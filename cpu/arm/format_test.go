@@ -7,7 +7,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 )
 
-var opNames = [...]string{"nop", "unknown", "clobber", "const", "insert", "move", "addimm", "add", "sub", "orimm", "andimm", "shlimm",
+var opNames = [...]string{"nop", "unknown", "clobber", "const", "insert", "move", "addimm", "add", "sub", "orimm", "andimm", "shlimm", "shrimm",
 	"or", "load", "store", "loadm", "storem", "leave", "call", "jump", "return", "trap", "syscall", "cmpimm"}
 
 var flagNames = [...]string{"cond", "slot", "likely", "memory", "table", "ret", "exception", "padding", "entry", "signed", "word32",

@@ -113,7 +113,7 @@ func (d decoder) thumb(w, pc uint32, cond cpu.Flags, o *cpu.Insn) {
 		}
 		shiftLeft(o, low(h, 0), low(h, 3), h>>6&31, 0)
 	case shiftRight:
-		clobberOne(o, low(h, 0))
+		t16ShiftRight(h, o)
 	case register:
 		t16Register(h, o)
 	case addHigh:
@@ -139,11 +139,7 @@ func (d decoder) thumb(w, pc uint32, cond cpu.Flags, o *cpu.Insn) {
 			unknown(o)
 		}
 	case reverse:
-		if h>>6&3 == 2 {
-			t16Trap(o, h&0x3f, semihostHLT)
-		} else { // rev
-			clobberOne(o, low(h, 0))
-		}
+		t16Reverse(h, o)
 	case bkpt: // on any condition
 		o.Flags = 0
 		t16Trap(o, h&0xff, semihostBKPT)
@@ -264,6 +260,15 @@ func t16Trap(o *cpu.Insn, imm, semihost uint32) {
 	if imm == semihost {
 		supervisor(o, imm)
 	}
+}
+
+// t16Reverse is rev, rev16 and revsh; hlt has the place between them.
+func t16Reverse(h uint32, o *cpu.Insn) {
+	if h>>6&3 == 2 {
+		t16Trap(o, h&0x3f, semihostHLT)
+		return
+	}
+	clobberOne(o, low(h, 0))
 }
 
 // t16Extend is sxth, sxtb, uxth, uxtb.

@@ -16,6 +16,7 @@ func words(n int, order binary.ByteOrder) []byte {
 	return block
 }
 
+// TestLayouts: the size of each carrier of registers, and where x0 lies in it.
 func TestLayouts(t *testing.T) {
 	a := Archs()[0]
 	for _, c := range []struct {
@@ -52,6 +53,7 @@ func TestBigEndianData(t *testing.T) {
 	}
 }
 
+// TestNames: registers have the names and the DWARF numbers of the ABI.
 func TestNames(t *testing.T) {
 	a := Archs()[0]
 	for name, want := range map[string]cpu.Reg{

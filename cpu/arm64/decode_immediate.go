@@ -184,6 +184,9 @@ func bitfield(w uint32, in *cpu.Insn) {
 	case imms+1 == immr:
 		unary(in, cpu.OpShlImm, rd, rn, int64(size-immr))
 		word32(w, in)
+	case imms+1 == size && immr != 0:
+		unary(in, cpu.OpShrImm, rd, rn, int64(immr))
+		word32(w, in)
 	case immr == 0:
 		unary(in, cpu.OpAndImm, rd, rn, int64(uint64(1)<<(imms+1)-1))
 		word32(w, in)

@@ -10,16 +10,16 @@ func (d *decoder) CallBefore(before []byte, ra uint64, mode cpu.Mode) (cpu.CallS
 	ra &= d.mask
 	switch {
 	case mode == 0:
-		return d.standardCallBefore(before, ra)
+		return standardDecoder{&d.processor}.callBefore(before, ra)
 	case ra&1 != 0:
 		return cpu.CallSite{}, false
 	case d.micro:
-		return d.microCallBefore(before, ra)
+		return microDecoder{&d.processor}.callBefore(before, ra)
 	}
-	return d.callBefore16(before, ra)
+	return mips16Decoder{&d.processor}.callBefore(before, ra)
 }
 
-func (d *decoder) standardCallBefore(before []byte, ra uint64) (cpu.CallSite, bool) {
+func (d standardDecoder) callBefore(before []byte, ra uint64) (cpu.CallSite, bool) {
 	n := len(before)
 	if ra&3 != 0 || n < 4 {
 		return cpu.CallSite{}, false
@@ -27,7 +27,7 @@ func (d *decoder) standardCallBefore(before []byte, ra uint64) (cpu.CallSite, bo
 	var i cpu.Insn
 	if d.r6 {
 		begin(&i, 4)
-		d.standard(d.word(before[n-4:]), (ra-4)&d.mask, &i)
+		d.insn(d.word(before[n-4:]), (ra-4)&d.mask, &i)
 		if i.Op == cpu.OpCall && i.Flags&slot == 0 {
 			return d.site(&i, ra-4)
 		}
@@ -36,7 +36,7 @@ func (d *decoder) standardCallBefore(before []byte, ra uint64) (cpu.CallSite, bo
 		return cpu.CallSite{}, false
 	}
 	begin(&i, 4)
-	d.standard(d.word(before[n-8:]), (ra-8)&d.mask, &i)
+	d.insn(d.word(before[n-8:]), (ra-8)&d.mask, &i)
 	if i.Op != cpu.OpCall || i.Flags&slot == 0 {
 		return cpu.CallSite{}, false
 	}
@@ -45,7 +45,7 @@ func (d *decoder) standardCallBefore(before []byte, ra uint64) (cpu.CallSite, bo
 
 // site makes a call site of a decoded call: one that links in ra and is no
 // reading of the PC.
-func (d *decoder) site(i *cpu.Insn, addr uint64) (cpu.CallSite, bool) {
+func (d *processor) site(i *cpu.Insn, addr uint64) (cpu.CallSite, bool) {
 	if i.Op != cpu.OpCall || i.Dst != RA || i.Flags&cpu.FlagGetPC != 0 {
 		return cpu.CallSite{}, false
 	}
@@ -60,15 +60,15 @@ func (d *decoder) site(i *cpu.Insn, addr uint64) (cpu.CallSite, bool) {
 func (d *decoder) Calls(code []byte, pc uint64, mode cpu.Mode, dst []cpu.CallRef) []cpu.CallRef {
 	switch {
 	case mode == 0:
-		return d.standardCalls(code, pc, dst)
+		return standardDecoder{&d.processor}.calls(code, pc, dst)
 	case d.micro:
-		return d.microCalls(code, pc, dst)
+		return microDecoder{&d.processor}.calls(code, pc, dst)
 	}
-	return d.calls16(code, pc, dst)
+	return mips16Decoder{&d.processor}.calls(code, pc, dst)
 }
 
-// standardCalls decodes only the few words whose opcode may be a direct call.
-func (d *decoder) standardCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
+// calls decodes only the few words whose opcode may be a direct call.
+func (d standardDecoder) calls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
 	for ; len(code) >= 4; code, pc = code[4:], pc+4 {
 		w := d.word(code)
 		if calls>>w.op()&1 == 0 {
@@ -76,7 +76,7 @@ func (d *decoder) standardCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu
 		}
 		var i cpu.Insn
 		begin(&i, 4)
-		d.standard(w, pc&d.mask, &i)
+		d.insn(w, pc&d.mask, &i)
 		dst = d.appendCall(dst, &i, pc, absolute>>w.op()&1 != 0)
 	}
 	return dst
@@ -93,7 +93,7 @@ const absolute uint64 = 1<<0x03 | 1<<0x1d
 // appendCall appends a direct call. One under a condition on a register (bltzal s3) is one
 // that no compiler makes: such a word is data, like 06702b20, the hash of the symbol version
 // OPENSSL_3.0.0 in the executable segment of Debian's openssl.
-func (d *decoder) appendCall(dst []cpu.CallRef, i *cpu.Insn, pc uint64, absolute bool) []cpu.CallRef {
+func (d *processor) appendCall(dst []cpu.CallRef, i *cpu.Insn, pc uint64, absolute bool) []cpu.CallRef {
 	if i.Flags&cpu.FlagConditional != 0 {
 		return dst
 	}

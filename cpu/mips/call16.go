@@ -2,19 +2,19 @@ package mips
 
 import "github.com/backsight/backsight/cpu"
 
-// callBefore16 looks for jalrc right before ra, jal or jalx and their 16-bit
+// callBefore looks for jalrc right before ra, jal or jalx and their 16-bit
 // slot, and jalr and its slot. A slot holds no jump, so jalrc comes first; a jal
 // whose second half looks like jalr is likelier than a jalr behind a halfword
 // that looks like jal.
-func (d *decoder) callBefore16(before []byte, ra uint64) (cpu.CallSite, bool) {
+func (d mips16Decoder) callBefore(before []byte, ra uint64) (cpu.CallSite, bool) {
 	for _, back := range [...]int{2, 6, 4} {
 		start := len(before) - back
 		if start < 0 {
 			continue
 		}
 		var out [2]cpu.Insn
-		n := d.decode16(before[start:], ra-uint64(back), out[:])
-		if n > 0 && d.callEnds(&out[0], out[1:n], back) {
+		n := d.decode(before[start:], ra-uint64(back), out[:])
+		if n > 0 && callEnds(&out[0], out[1:n], back) {
 			return d.site(&out[0], ra-uint64(back))
 		}
 	}
@@ -23,7 +23,7 @@ func (d *decoder) callBefore16(before []byte, ra uint64) (cpu.CallSite, bool) {
 
 // callEnds tells whether i is a call that, with its delay slot, is back bytes
 // long.
-func (d *decoder) callEnds(i *cpu.Insn, rest []cpu.Insn, back int) bool {
+func callEnds(i *cpu.Insn, rest []cpu.Insn, back int) bool {
 	if i.Op != cpu.OpCall {
 		return false
 	}
@@ -37,15 +37,15 @@ func (d *decoder) callEnds(i *cpu.Insn, rest []cpu.Insn, back int) bool {
 	return length == back
 }
 
-// calls16 steps over the prefixes to find jal and jalx.
-func (d *decoder) calls16(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
+// calls steps over the prefixes to find jal and jalx.
+func (d mips16Decoder) calls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
 	for len(code) >= 4 {
 		length := 2
 		switch h := d.half(code); h >> 11 {
 		case opJal16:
 			var i cpu.Insn
 			begin(&i, 4)
-			d.jal16(insn16{h: d.half(code[2:]), ext: h}, pc, &i)
+			d.jal(insn16{h: d.half(code[2:]), ext: h}, pc, &i)
 			dst = d.appendCall(dst, &i, pc, true)
 			length = 4
 		case opExtend16:

@@ -2,8 +2,11 @@ package mips
 
 import "github.com/backsight/backsight/cpu"
 
+// coprocessorDecoder decodes the opcodes of the coprocessors in the standard encoding.
+type coprocessorDecoder struct{ *processor }
+
 // cop0 decodes opcode 0x10: the system coprocessor.
-func (d *decoder) cop0(w word, i *cpu.Insn) {
+func (d coprocessorDecoder) cop0(w word, i *cpu.Insn) {
 	switch rs := w.rs(); {
 	case rs >= 0x10:
 		d.cop0Function(w, i)
@@ -29,7 +32,7 @@ const exceptionPC = 14 << 11
 
 // cop0Function decodes eret and deret; wait and the TLB's instructions have no
 // effect.
-func (d *decoder) cop0Function(w word, i *cpu.Insn) {
+func (d coprocessorDecoder) cop0Function(w word, i *cpu.Insn) {
 	switch {
 	case w&^0x40 == 0x4200_0018, w == 0x4200_001f: // eret, eretnc; deret
 		i.Op, i.Src, i.Flags = cpu.OpReturn, PC, cpu.FlagException
@@ -40,7 +43,7 @@ func (d *decoder) cop0Function(w word, i *cpu.Insn) {
 
 // cop1 decodes opcode 0x11: the floating-point unit's moves and branches, and
 // the branches of the MSA ASE.
-func (d *decoder) cop1(w word, pc uint64, i *cpu.Insn) {
+func (d coprocessorDecoder) cop1(w word, pc uint64, i *cpu.Insn) {
 	switch rs := w.rs(); {
 	case rs <= 3: // mfc1, dmfc1, cfc1, mfhc1
 		clobber(i, w.rt())
@@ -53,7 +56,7 @@ func (d *decoder) cop1(w word, pc uint64, i *cpu.Insn) {
 }
 
 // cop2 decodes opcode 0x12. Release 6 moved the loads and stores here.
-func (d *decoder) cop2(w word, pc uint64, i *cpu.Insn) {
+func (d coprocessorDecoder) cop2(w word, pc uint64, i *cpu.Insn) {
 	switch rs := w.rs(); rs {
 	case 0, 1, 2, 3: // mfc2, dmfc2, cfc2, mfhc2
 		clobber(i, w.rt())
@@ -71,7 +74,7 @@ func (d *decoder) cop2(w word, pc uint64, i *cpu.Insn) {
 }
 
 // coprocessorBranch is bc1f, bc1t, bc2f, bc2t and their likely forms.
-func (d *decoder) coprocessorBranch(w word, pc uint64, i *cpu.Insn) {
+func (d coprocessorDecoder) coprocessorBranch(w word, pc uint64, i *cpu.Insn) {
 	flags := slot
 	if w.rt()&2 != 0 {
 		flags |= cpu.FlagLikely

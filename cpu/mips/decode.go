@@ -6,11 +6,12 @@ import (
 	"github.com/backsight/backsight/cpu"
 )
 
-// decoder decodes one variant of the instruction set. Constants are as the
-// register holds them: zero-extended on 32-bit registers, sign-extended from 32
-// bits on 64-bit ones.
-type decoder struct {
-	big      bool
+// processor is what the decoders of an ABI's encodings have in common: the variant of the
+// instruction set, and the effects that differ with it (effect.go). Constants are as the
+// register holds them: zero-extended on 32-bit registers, sign-extended from 32 bits on
+// 64-bit ones.
+type processor struct {
+	byteOrder
 	wide     bool // 64-bit registers
 	r6       bool
 	micro    bool // mode 1 is microMIPS, not MIPS16e
@@ -18,35 +19,39 @@ type decoder struct {
 	mask     uint64 // bits of an address
 }
 
+// decoder implements cpu.Decoder. Mode 0 is the standard encoding, mode 1 microMIPS or
+// MIPS16e; each encoding has a decoder of its own.
+type decoder struct{ processor }
+
 func newDecoder(a abi, v variant, big bool) *decoder {
-	d := &decoder{
-		big: big, wide: a.regSize == 8,
+	p := processor{
+		byteOrder: byteOrder{big}, wide: a.regSize == 8,
 		r6: v == release6, micro: v == microMIPS || v == release6, loongson: v == loongson,
 		mask: ^uint64(0),
 	}
 	if a.addrSize == 4 {
-		d.mask = 0xffff_ffff
+		p.mask = 0xffff_ffff
 	}
-	return d
+	return &decoder{p}
 }
 
 // Decode implements cpu.Decoder.
 func (d *decoder) Decode(code []byte, pc uint64, mode cpu.Mode, out []cpu.Insn) int {
 	switch {
 	case mode == 0:
-		return d.decodeStandard(code, pc, out)
+		return standardDecoder{&d.processor}.decode(code, pc, out)
 	case d.micro:
-		return d.decodeMicro(code, pc, out)
+		return microDecoder{&d.processor}.decode(code, pc, out)
 	}
-	return d.decode16(code, pc, out)
+	return mips16Decoder{&d.processor}.decode(code, pc, out)
 }
 
-func (d *decoder) decodeStandard(code []byte, pc uint64, out []cpu.Insn) int {
+func (d standardDecoder) decode(code []byte, pc uint64, out []cpu.Insn) int {
 	n := 0
 	for n < len(out) && len(code) >= 4 {
 		i := &out[n]
 		begin(i, 4)
-		d.standard(d.word(code), pc&d.mask, i)
+		d.insn(d.word(code), pc&d.mask, i)
 		code = code[4:]
 		pc += 4
 		n++
@@ -67,15 +72,18 @@ func begin(i *cpu.Insn, length uint8) {
 	i.Len = length
 }
 
-func (d *decoder) word(b []byte) word {
-	if d.big {
+// byteOrder reads what instructions are made of: words and halfwords.
+type byteOrder struct{ big bool }
+
+func (o byteOrder) word(b []byte) word {
+	if o.big {
 		return word(binary.BigEndian.Uint32(b))
 	}
 	return word(binary.LittleEndian.Uint32(b))
 }
 
-func (d *decoder) half(b []byte) uint16 {
-	if d.big {
+func (o byteOrder) half(b []byte) uint16 {
+	if o.big {
 		return binary.BigEndian.Uint16(b)
 	}
 	return binary.LittleEndian.Uint16(b)

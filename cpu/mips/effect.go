@@ -20,14 +20,14 @@ func clobberSet(i *cpu.Insn, set cpu.RegSet) {
 }
 
 // word32 flags the result of an operation that works on 32 bits in any case.
-func (d *decoder) word32() cpu.Flags {
+func (d *processor) word32() cpu.Flags {
 	if d.wide {
 		return cpu.FlagWord32
 	}
 	return 0
 }
 
-func (d *decoder) constant(i *cpu.Insn, dst cpu.Reg, v int64) {
+func (d *processor) constant(i *cpu.Insn, dst cpu.Reg, v int64) {
 	if dst == Zero {
 		return
 	}
@@ -38,14 +38,14 @@ func (d *decoder) constant(i *cpu.Insn, dst cpu.Reg, v int64) {
 }
 
 // address sets dst to an image address computed from the PC.
-func (d *decoder) address(i *cpu.Insn, dst cpu.Reg, addr uint64) {
+func (d *processor) address(i *cpu.Insn, dst cpu.Reg, addr uint64) {
 	if dst == Zero {
 		return
 	}
 	i.Op, i.Dst, i.Imm, i.Flags = cpu.OpConst, dst, int64(addr&d.mask), cpu.FlagAddress
 }
 
-func (d *decoder) move(i *cpu.Insn, dst, src cpu.Reg) {
+func (d *processor) move(i *cpu.Insn, dst, src cpu.Reg) {
 	switch {
 	case dst == Zero || dst == src:
 	case src == Zero:
@@ -56,7 +56,7 @@ func (d *decoder) move(i *cpu.Insn, dst, src cpu.Reg) {
 }
 
 // addImm is addiu (with d.word32()) and daddiu (with 0).
-func (d *decoder) addImm(i *cpu.Insn, dst, src cpu.Reg, imm int64, flags cpu.Flags) {
+func (d *processor) addImm(i *cpu.Insn, dst, src cpu.Reg, imm int64, flags cpu.Flags) {
 	switch {
 	case dst == Zero:
 	case src == Zero:
@@ -66,7 +66,7 @@ func (d *decoder) addImm(i *cpu.Insn, dst, src cpu.Reg, imm int64, flags cpu.Fla
 	}
 }
 
-func (d *decoder) add(i *cpu.Insn, dst, a, b cpu.Reg, flags cpu.Flags) {
+func (d *processor) add(i *cpu.Insn, dst, a, b cpu.Reg, flags cpu.Flags) {
 	switch {
 	case b == Zero:
 		d.move(i, dst, a)
@@ -77,7 +77,7 @@ func (d *decoder) add(i *cpu.Insn, dst, a, b cpu.Reg, flags cpu.Flags) {
 	}
 }
 
-func (d *decoder) sub(i *cpu.Insn, dst, a, b cpu.Reg, flags cpu.Flags) {
+func (d *processor) sub(i *cpu.Insn, dst, a, b cpu.Reg, flags cpu.Flags) {
 	switch {
 	case b == Zero:
 		d.move(i, dst, a)
@@ -86,7 +86,7 @@ func (d *decoder) sub(i *cpu.Insn, dst, a, b cpu.Reg, flags cpu.Flags) {
 	}
 }
 
-func (d *decoder) or(i *cpu.Insn, dst, a, b cpu.Reg) {
+func (d *processor) or(i *cpu.Insn, dst, a, b cpu.Reg) {
 	switch {
 	case b == Zero:
 		d.move(i, dst, a)
@@ -104,7 +104,7 @@ func scaledAdd(i *cpu.Insn, dst, a, b cpu.Reg, scale uint8, flags cpu.Flags) {
 	}
 }
 
-func (d *decoder) orImm(i *cpu.Insn, dst, src cpu.Reg, imm int64) {
+func (d *processor) orImm(i *cpu.Insn, dst, src cpu.Reg, imm int64) {
 	switch {
 	case dst == Zero:
 	case src == Zero:
@@ -123,6 +123,13 @@ func andImm(i *cpu.Insn, dst, src cpu.Reg, imm int64) {
 func shiftLeft(i *cpu.Insn, dst, src cpu.Reg, by uint32, flags cpu.Flags) {
 	if dst != Zero {
 		i.Op, i.Dst, i.Src, i.Imm, i.Flags = cpu.OpShlImm, dst, src, int64(by), flags
+	}
+}
+
+// shiftRight is srl: dst = src >> by, with zeros from above.
+func shiftRight(i *cpu.Insn, dst, src cpu.Reg, by uint32, flags cpu.Flags) {
+	if dst != Zero {
+		i.Op, i.Dst, i.Src, i.Imm, i.Flags = cpu.OpShrImm, dst, src, int64(by), flags
 	}
 }
 
@@ -151,16 +158,16 @@ func load(i *cpu.Insn, dst, base cpu.Reg, imm int64, size uint8, flags cpu.Flags
 }
 
 // loadWord is lw: it sign-extends into a 64-bit register.
-func (d *decoder) loadWord(i *cpu.Insn, dst, base cpu.Reg, imm int64) {
+func (d *processor) loadWord(i *cpu.Insn, dst, base cpu.Reg, imm int64) {
 	load(i, dst, base, imm, 4, d.signedWord())
 }
 
 // loadLiteral loads from an image address.
-func (d *decoder) loadLiteral(i *cpu.Insn, dst cpu.Reg, addr uint64, size uint8, flags cpu.Flags) {
+func (d *processor) loadLiteral(i *cpu.Insn, dst cpu.Reg, addr uint64, size uint8, flags cpu.Flags) {
 	load(i, dst, cpu.NoReg, int64(addr&d.mask), size, flags)
 }
 
-func (d *decoder) signedWord() cpu.Flags {
+func (d *processor) signedWord() cpu.Flags {
 	if d.wide {
 		return cpu.FlagSigned
 	}
@@ -187,16 +194,16 @@ func storePart(i *cpu.Insn, base cpu.Reg, imm int64, size uint8) {
 }
 
 // branch is conditional on a and b; NoReg where nothing is compared.
-func (d *decoder) branch(i *cpu.Insn, a, b cpu.Reg, target uint64, flags cpu.Flags) {
+func (d *processor) branch(i *cpu.Insn, a, b cpu.Reg, target uint64, flags cpu.Flags) {
 	i.Op, i.Src, i.Src2 = cpu.OpJump, a, b
 	i.Target, i.Flags = target&d.mask, flags|cpu.FlagConditional
 }
 
-func (d *decoder) jump(i *cpu.Insn, target uint64, mode cpu.Mode, flags cpu.Flags) {
+func (d *processor) jump(i *cpu.Insn, target uint64, mode cpu.Mode, flags cpu.Flags) {
 	i.Op, i.Target, i.TargetMode, i.Flags = cpu.OpJump, target&d.mask, mode, flags
 }
 
-func (d *decoder) call(i *cpu.Insn, target uint64, mode cpu.Mode, flags cpu.Flags) {
+func (d *processor) call(i *cpu.Insn, target uint64, mode cpu.Mode, flags cpu.Flags) {
 	i.Op, i.Dst, i.Target, i.TargetMode, i.Flags = cpu.OpCall, RA, target&d.mask, mode, flags
 }
 
@@ -220,7 +227,7 @@ func callRegister(i *cpu.Insn, link, r cpu.Reg, flags cpu.Flags) {
 // syscall clobbers what Linux does not save: v0, v1, a3, the temporaries, hi and
 // lo; registers 8 and 9 are arguments of n32 and n64 calls and survive there
 // (arch/mips/include/asm/syscall.h, glibc sysdep.h).
-func (d *decoder) syscall(i *cpu.Insn, code int64) {
+func (d *processor) syscall(i *cpu.Insn, code int64) {
 	i.Op, i.Imm = cpu.OpSyscall, code
 	i.List = cpu.SetOf(AT, V0, V1, A3, T2, T3, T4, T5, T6, T7, T8, T9, HI, LO)
 	if !d.wide {

@@ -10,7 +10,7 @@ import (
 )
 
 var opNames = [...]string{
-	"nop", "unknown", "clobber", "const", "insert", "move", "addimm", "add", "sub", "orimm", "andimm", "shlimm",
+	"nop", "unknown", "clobber", "const", "insert", "move", "addimm", "add", "sub", "orimm", "andimm", "shlimm", "shrimm",
 	"or", "load", "store", "loadmulti", "storemulti", "leave", "call", "jump", "return", "trap", "syscall", "compare",
 }
 

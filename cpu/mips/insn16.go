@@ -37,6 +37,15 @@ func (x insn16) immediate(v int64) int64 {
 	return v
 }
 
+// extension is bits 7–5 of an extended instruction that takes an offset of 8 bits, which MIPS16e2
+// gives a meaning; 0 without a prefix, where these bits belong to the offset.
+func (x insn16) extension() uint16 {
+	if !x.extended {
+		return 0
+	}
+	return x.h >> 5 & 7
+}
+
 // unsigned is an immediate of n bits scaled by 1<<shift, or the extended one.
 func (x insn16) unsigned(n, shift uint) int64 {
 	return x.immediate(int64(x.h&(1<<n-1)) << shift)

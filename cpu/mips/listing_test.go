@@ -31,6 +31,8 @@ func TestStandardListing(t *testing.T) {
 		7c1d1004  ins sp,zero,0,3  -> andimm sp <sp -0x8
 		33bd00f8  andi sp,sp,0xf8  -> andimm sp <sp 0xf8
 		00021080  sll v0,v0,2      -> shlimm v0 <v0 0x2
+		00021082  srl v0,v0,2      -> shrimm v0 <v0 0x2
+		00221082  ror v0,v0,2      -> clobber {v0}
 		00000000  nop              -> nop padding
 		00000040  ssnop            -> nop
 		2c620009  sltiu v0,v1,9    -> compare v0 <v1 0x9

@@ -5,7 +5,7 @@ import "github.com/backsight/backsight/cpu"
 // loongsonMemory decodes the loads and stores that the GS464 put in place of
 // lwc2, ldc2, swc2 and sdc2 (binutils mips-opc.c, "Loongson-ext"): of register
 // pairs, bound-checked, and indexed.
-func (d *decoder) loongsonMemory(w word, i *cpu.Insn) {
+func (d coprocessorDecoder) loongsonMemory(w word, i *cpu.Insn) {
 	switch w.op() {
 	case 0x32:
 		loongsonLoad(w, i)
@@ -58,7 +58,7 @@ func loongsonStore(w word, i *cpu.Insn) {
 	}
 }
 
-func (d *decoder) loongsonIndexedLoad(w word, i *cpu.Insn) {
+func (d coprocessorDecoder) loongsonIndexedLoad(w word, i *cpu.Insn) {
 	offset := signed(uint32(w>>3), 8)
 	size := w.fn() & 7
 	if size > 3 { // gslwxc1, gsldxc1

@@ -2,20 +2,20 @@ package mips
 
 import "github.com/backsight/backsight/cpu"
 
-// microCallBefore looks for the shortest call that ends at ra: jalrc of release
+// callBefore looks for the shortest call that ends at ra: jalrc of release
 // 6 (2), jalrs16 and its 16-bit slot or balc (4), jals, bals and jalrs32 with a
 // 16-bit slot or jalr16 with a 32-bit one (6), jal, bal, jalr32 and jalx with a
 // 32-bit one (8). A slot's length is part of the instruction, so that it must
 // fit.
-func (d *decoder) microCallBefore(before []byte, ra uint64) (cpu.CallSite, bool) {
+func (d microDecoder) callBefore(before []byte, ra uint64) (cpu.CallSite, bool) {
 	for back := 2; back <= 8; back += 2 {
 		start := len(before) - back
 		if start < 0 {
 			break
 		}
 		var out [2]cpu.Insn
-		n := d.decodeMicro(before[start:], ra-uint64(back), out[:])
-		if n == 0 || !d.callEnds(&out[0], out[1:n], back) {
+		n := d.decode(before[start:], ra-uint64(back), out[:])
+		if n == 0 || !callEnds(&out[0], out[1:n], back) {
 			continue
 		}
 		if out[0].Flags&slot != 0 && d.shortSlot(before[start:]) != (out[1].Len == 2) {
@@ -28,7 +28,7 @@ func (d *decoder) microCallBefore(before []byte, ra uint64) (cpu.CallSite, bool)
 
 // shortSlot tells whether the call that starts code wants a 16-bit slot: jals,
 // jalrs (16 and 32 bits), bltzals and bgezals.
-func (d *decoder) shortSlot(code []byte) bool {
+func (d microDecoder) shortSlot(code []byte) bool {
 	h := d.half(code)
 	switch h >> 10 {
 	case 0x11: // jalrs16
@@ -43,15 +43,15 @@ func (d *decoder) shortSlot(code []byte) bool {
 	return false
 }
 
-// microCalls steps over the instructions to find jal, jals, jalx, bal, bals and
+// calls steps over the instructions to find jal, jals, jalx, bal, bals and
 // balc.
-func (d *decoder) microCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
+func (d microDecoder) calls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
 	for at := 0; at+4 <= len(code); {
 		w := d.halves(code, at)
 		if microDirectCalls>>w.op()&1 != 0 {
 			var i cpu.Insn
 			begin(&i, 4)
-			d.microInsn(w, pc+uint64(at), &i)
+			d.insn(w, pc+uint64(at), &i)
 			dst = d.appendCall(dst, &i, pc+uint64(at), microAbsolute>>w.op()&1 != 0)
 		}
 		at += w.size()

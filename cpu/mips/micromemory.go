@@ -3,7 +3,7 @@ package mips
 import "github.com/backsight/backsight/cpu"
 
 // pool32B decodes pairs and lists of registers by bits 15–12.
-func (d *decoder) pool32B(w micro, i *cpu.Insn) {
+func (d microPools) pool32B(w micro, i *cpu.Insn) {
 	rt, base, imm := w.rt(), w.rs(), w.imm12()
 	switch w >> 12 & 15 {
 	case 0x1, 0x4: // lwp, ldp
@@ -26,7 +26,7 @@ func (d *decoder) pool32B(w micro, i *cpu.Insn) {
 }
 
 // offset2 is the offset of coprocessor 2's stores, 11 bits in release 6.
-func (d *decoder) offset2(w micro) int64 {
+func (d microPools) offset2(w micro) int64 {
 	if d.r6 {
 		return signed(uint32(w), 11)
 	}
@@ -34,7 +34,7 @@ func (d *decoder) offset2(w micro) int64 {
 }
 
 // loadPair is lwp and ldp, into rt and the register behind it.
-func (d *decoder) loadPair(i *cpu.Insn, rt, base cpu.Reg, imm int64, size uint8) {
+func (d microPools) loadPair(i *cpu.Insn, rt, base cpu.Reg, imm int64, size uint8) {
 	if rt == Zero || rt == RA {
 		clobberSet(i, cpu.SetOf(rt, rt+1)&^cpu.SetOf(PC))
 		return
@@ -69,7 +69,7 @@ func list32(code cpu.Reg) cpu.RegSet {
 
 // pool32C decodes unaligned and linked accesses by bits 15–12, and the EVA's
 // under 6 and 10.
-func (d *decoder) pool32C(w micro, i *cpu.Insn) {
+func (d microPools) pool32C(w micro, i *cpu.Insn) {
 	rt, base, imm := w.rt(), w.rs(), w.imm12()
 	short9 := signed(uint32(w), 9) // in release 6 also of ll and sc
 	switch w >> 12 & 15 {
@@ -98,7 +98,7 @@ func (d *decoder) pool32C(w micro, i *cpu.Insn) {
 	}
 }
 
-func (d *decoder) pool32CLoad(w micro, i *cpu.Insn, imm int64) {
+func (d microPools) pool32CLoad(w micro, i *cpu.Insn, imm int64) {
 	rt, base := w.rt(), w.rs()
 	switch w >> 9 & 7 {
 	case 0:
@@ -134,7 +134,7 @@ func pool32CStore(w micro, i *cpu.Insn, imm int64) {
 
 // pool32F decodes what of the floating-point unit touches general registers and
 // memory: moves on a condition, moves between the files, indexed stores.
-func (d *decoder) pool32F(w micro, i *cpu.Insn) {
+func (d microPools) pool32F(w micro, i *cpu.Insn) {
 	switch w.minor() {
 	case 0x08:
 		switch w.group() {
@@ -158,7 +158,7 @@ func (d *decoder) pool32F(w micro, i *cpu.Insn) {
 
 // pool32S decodes the doubleword operations, and the MSA ASE, which shares the
 // opcode.
-func (d *decoder) pool32S(w micro, i *cpu.Insn) {
+func (d microPools) pool32S(w micro, i *cpu.Insn) {
 	rt, rs, rd := w.rt(), w.rs(), w.rd()
 	lsb := uint32(w >> 6 & 31)
 	switch w.minor() {
@@ -195,7 +195,7 @@ func (d *decoder) pool32S(w micro, i *cpu.Insn) {
 	}
 }
 
-func (d *decoder) pool32SArithmetic(w micro, i *cpu.Insn) {
+func (d microPools) pool32SArithmetic(w micro, i *cpu.Insn) {
 	rd, rs, rt := w.rd(), w.rs(), w.rt()
 	switch w.group() {
 	case 4, 5:

@@ -2,8 +2,72 @@ package mips
 
 import "github.com/backsight/backsight/cpu"
 
-// microSlot is the delay slot that release 6 took from the 16-bit branches.
-func (d *decoder) microSlot() cpu.Flags {
+// micro16Decoder decodes the 16-bit instructions of microMIPS.
+type micro16Decoder struct{ *processor }
+
+// insn decodes by the major opcode.
+func (d micro16Decoder) insn(h uint16, pc uint64, i *cpu.Insn) {
+	high, mid := reg3(h>>7), reg3(h>>4) // the usual register fields
+	switch h >> 10 {
+	case 0x01:
+		d.addSub(h, i)
+	case 0x02: // lbu16: 15 stands for −1
+		load(i, high, mid, int64(h&15+1)&15-1, 1, 0)
+	case 0x0a:
+		load(i, high, mid, int64(h&15)<<1, 2, 0)
+	case 0x1a:
+		d.loadWord(i, high, mid, int64(h&15)<<2)
+	case 0x12: // lwsp
+		d.loadWord(i, cpu.Reg(h>>5&31), SP, int64(h&31)<<2)
+	case 0x19: // lwgp
+		d.loadWord(i, high, GP, signed(uint32(h), 7)<<2)
+	case 0x22:
+		store(i, storeReg(h), mid, int64(h&15), 1)
+	case 0x2a:
+		store(i, storeReg(h), mid, int64(h&15)<<1, 2)
+	case 0x3a:
+		store(i, storeReg(h), mid, int64(h&15)<<2, 4)
+	case 0x32: // swsp
+		store(i, cpu.Reg(h>>5&31), SP, int64(h&31)<<2, 4)
+	case 0x03: // move
+		d.move(i, cpu.Reg(h>>5&31), cpu.Reg(h&31))
+		if h == 0x0c00 {
+			i.Flags = cpu.FlagPadding
+		}
+	case 0x09: // sll, srl; 0 stands for 8
+		if h&1 != 0 {
+			clobber(i, high)
+			return
+		}
+		shiftLeft(i, high, mid, (uint32(h>>1)+7)&7+1, d.word32())
+	case 0x0b:
+		andImm(i, high, mid, andImmediate(h&15))
+	case 0x11:
+		if d.r6 {
+			d.pool16CR6(h, i)
+			return
+		}
+		d.pool16C(h, i)
+	case 0x13:
+		d.pool16D(h, i)
+	case 0x1b:
+		d.pool16E(h, i)
+	case 0x21: // movep
+		movePair(h, i)
+	case 0x23, 0x2b: // beqz, bnez
+		d.branch(i, high, Zero, pc+2+uint64(signed(uint32(h), 7)<<1), d.delaySlot())
+		i.TargetMode = 1
+	case 0x33: // b
+		d.jump(i, pc+2+uint64(signed(uint32(h), 10)<<1), 1, d.delaySlot())
+	case 0x3b: // li: 127 stands for −1
+		d.constant(i, high, int64(h&127+1)&127-1)
+	default:
+		unknown(i)
+	}
+}
+
+// delaySlot is the delay slot that release 6 took from the 16-bit branches.
+func (d micro16Decoder) delaySlot() cpu.Flags {
 	if d.r6 {
 		return 0
 	}
@@ -18,9 +82,9 @@ func storeReg(h uint16) cpu.Reg {
 	return reg3(h >> 7)
 }
 
-// addSub16 is addu and subu; release 6 moved the destination from the front to
+// addSub is addu and subu; release 6 moved the destination from the front to
 // the back.
-func (d *decoder) addSub16(h uint16, i *cpu.Insn) {
+func (d micro16Decoder) addSub(h uint16, i *cpu.Insn) {
 	dst, a, b := reg3(h>>7), reg3(h>>1), reg3(h>>4)
 	if d.r6 {
 		dst, a = a, dst
@@ -38,7 +102,7 @@ func andImmediate(code uint16) int64 {
 }
 
 // pool16C decodes logic, register lists and jumps.
-func (d *decoder) pool16C(h uint16, i *cpu.Insn) {
+func (d micro16Decoder) pool16C(h uint16, i *cpu.Insn) {
 	low, r := reg3(h>>3), cpu.Reg(h&31)
 	switch h >> 6 & 15 {
 	case 0, 1, 2: // not, xor, and
@@ -60,7 +124,7 @@ func (d *decoder) pool16C(h uint16, i *cpu.Insn) {
 	case 10: // break
 		i.Op = cpu.OpTrap
 	case 11:
-		d.debugBreak(i)
+		debugBreak(i)
 	case 12:
 		returnAdding(i, int64(h&31)<<2)
 	default:
@@ -100,7 +164,7 @@ func multiple(i *cpu.Insn, isStore bool, regs cpu.RegSet, base cpu.Reg, imm int6
 
 // pool16D is addius5 (any register, four bits) and addiusp, whose codes for
 // −2 … 1 mean what would not fit.
-func (d *decoder) pool16D(h uint16, i *cpu.Insn) {
+func (d micro16Decoder) pool16D(h uint16, i *cpu.Insn) {
 	if h&1 == 0 {
 		r := cpu.Reg(h >> 5 & 31)
 		d.addImm(i, r, r, signed(uint32(h>>1), 4), d.word32())
@@ -117,7 +181,7 @@ func (d *decoder) pool16D(h uint16, i *cpu.Insn) {
 }
 
 // pool16E is addiur2 and addiur1sp.
-func (d *decoder) pool16E(h uint16, i *cpu.Insn) {
+func (d micro16Decoder) pool16E(h uint16, i *cpu.Insn) {
 	if h&1 != 0 {
 		d.addImm(i, reg3(h>>7), SP, int64(h>>1&63)<<2, d.word32())
 		return

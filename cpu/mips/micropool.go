@@ -2,8 +2,11 @@ package mips
 
 import "github.com/backsight/backsight/cpu"
 
+// microPools decodes the pools of microMIPS: the major opcodes that further fields divide.
+type microPools struct{ *processor }
+
 // pool32A decodes register operations by bits 5–0, then 9–6.
-func (d *decoder) pool32A(w micro, i *cpu.Insn) {
+func (d microPools) pool32A(w micro, i *cpu.Insn) {
 	rt, rd := w.rt(), w.rd()
 	switch w.minor() {
 	case 0x00:
@@ -49,7 +52,7 @@ func (d *decoder) pool32A(w micro, i *cpu.Insn) {
 		}
 		clobber(i, rd)
 	case 0x25:
-		d.indexedLoadMicro(w, i)
+		d.indexedLoad(w, i)
 	case 0x1d: // shilo
 		microAccumulator(w, i)
 	case 0x34: // mfhc0, mfhgc0
@@ -69,7 +72,7 @@ func (d *decoder) pool32A(w micro, i *cpu.Insn) {
 	}
 }
 
-func (d *decoder) pool32AShift(w micro, i *cpu.Insn) {
+func (d microPools) pool32AShift(w micro, i *cpu.Insn) {
 	switch w.group() {
 	case 0:
 		shiftLeft(i, w.rt(), w.rs(), uint32(w.rd()), d.word32())
@@ -82,7 +85,7 @@ func (d *decoder) pool32AShift(w micro, i *cpu.Insn) {
 	}
 }
 
-func (d *decoder) pool32AArithmetic(w micro, i *cpu.Insn) {
+func (d microPools) pool32AArithmetic(w micro, i *cpu.Insn) {
 	rd, rs, rt := w.rd(), w.rs(), w.rt()
 	switch w.group() {
 	case 4, 5:
@@ -96,7 +99,7 @@ func (d *decoder) pool32AArithmetic(w micro, i *cpu.Insn) {
 	}
 }
 
-func (d *decoder) pool32AMove(w micro, i *cpu.Insn) {
+func (d microPools) pool32AMove(w micro, i *cpu.Insn) {
 	switch g := w.group(); {
 	case d.r6:
 		clobber(i, w.rd())
@@ -110,8 +113,8 @@ func (d *decoder) pool32AMove(w micro, i *cpu.Insn) {
 	}
 }
 
-// indexedLoadMicro is lhx, lwx and lbux among other DSP instructions.
-func (d *decoder) indexedLoadMicro(w micro, i *cpu.Insn) {
+// indexedLoad is lhx, lwx and lbux among other DSP instructions.
+func (d microPools) indexedLoad(w micro, i *cpu.Insn) {
 	switch w.group() {
 	case 5:
 		loadIndexed(i, w.rd(), w.rs(), w.rt(), 0, 2, cpu.FlagSigned)
@@ -133,7 +136,7 @@ func microAccumulator(w micro, i *cpu.Insn) {
 
 // pool32Axf decodes the last corner of pool 32A by bits 9–6; extension is what
 // bits 15–10 add.
-func (d *decoder) pool32Axf(w micro, i *cpu.Insn) {
+func (d microPools) pool32Axf(w micro, i *cpu.Insn) {
 	extension := uint32(w >> 10 & 63)
 	switch w.group() {
 	case 0: // teq, tgeu, tlt, tne
@@ -209,10 +212,10 @@ func microAccumulatorPart(extension uint32, i *cpu.Insn, r cpu.Reg) {
 
 // pool32AxfUnary decodes jalr and its kin, mult and its kin, and operations from
 // rs to rt.
-func (d *decoder) pool32AxfUnary(w micro, extension uint32, i *cpu.Insn) {
+func (d microPools) pool32AxfUnary(w micro, extension uint32, i *cpu.Insn) {
 	switch extension {
 	case 0x03, 0x07, 0x13, 0x17: // jalr, jalr.hb, jalrs, jalrs.hb; jr with rt zero
-		callRegister(i, w.rt(), w.rs(), d.microSlot())
+		callRegister(i, w.rt(), w.rs(), micro16Decoder(d).delaySlot())
 	case 0x22, 0x26, 0x2a, 0x2e, 0x32, 0x36, 0x3a, 0x3e: // mult … msubu
 		clobberSet(i, cpu.SetOf(HI, LO))
 	case 0x02: // bitswap
@@ -223,14 +226,14 @@ func (d *decoder) pool32AxfUnary(w micro, extension uint32, i *cpu.Insn) {
 }
 
 // pool32AxfSystem decodes what only a kernel uses, and syscall.
-func (d *decoder) pool32AxfSystem(w micro, extension uint32, i *cpu.Insn) {
+func (d microPools) pool32AxfSystem(w micro, extension uint32, i *cpu.Insn) {
 	switch extension {
 	case 0x11, 0x15: // di, ei
 		clobber(i, w.rs())
 	case 0x22, 0x30: // syscall, hypcall
 		d.syscall(i, int64(w>>16&0x3ff))
 	case 0x36:
-		d.debugBreak(i)
+		debugBreak(i)
 	case 0x34, 0x38, 0x3c: // iret, deret, eret
 		i.Op, i.Src, i.Flags = cpu.OpReturn, PC, cpu.FlagException
 	}

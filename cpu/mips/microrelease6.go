@@ -2,10 +2,10 @@ package mips
 
 import "github.com/backsight/backsight/cpu"
 
-// micro32R6 decodes the 32-bit opcodes that release 6 has changed: PC-relative
+// release6 decodes the 32-bit opcodes that release 6 has changed: PC-relative
 // operands and compact branches, told apart by register numbers as in the
 // standard encoding.
-func (d *decoder) micro32R6(w micro, pc uint64, i *cpu.Insn) {
+func (d microDecoder) release6(w micro, pc uint64, i *cpu.Insn) {
 	rt, rs := w.rt(), w.rs()
 	switch w.op() {
 	case 0x04: // aui, lui
@@ -13,57 +13,57 @@ func (d *decoder) micro32R6(w micro, pc uint64, i *cpu.Insn) {
 	case 0x10:
 		d.pool32IR6(w, pc, i)
 	case 0x1e:
-		d.microPCRelative(w, pc, i)
+		d.pcRelative(w, pc, i)
 	case 0x25:
 		d.jump(i, w.relative(pc, 26), 1, 0)
 	case 0x2d:
 		target := w.relative(pc, 26)
-		d.microCall(i, target, getPC(target == pc+4))
+		d.link(i, target, getPC(target == pc+4))
 	case 0x20, 0x28: // beqzc, bnezc; with rt zero jialc, jic
-		d.microFar(w, pc, i)
+		d.far(w, pc, i)
 	case 0x1d, 0x1f: // bovc, beqzalc, beqc; bnvc, bnezalc, bnec
-		d.microCompact(w, pc, i, rs == Zero && rt != Zero)
+		d.compact(w, pc, i, rs == Zero && rt != Zero)
 	case 0x30, 0x38: // blezalc, bgezalc, bgeuc; bgtzalc, bltzalc, bltuc
-		d.microCompact(w, pc, i, rs == Zero || rs == rt)
+		d.compact(w, pc, i, rs == Zero || rs == rt)
 	case 0x35, 0x3d: // bgtzc, bltzc, bltc; blezc, bgezc, bgec
-		d.microCompact(w, pc, i, false)
+		d.compact(w, pc, i, false)
 	default:
 		unknown(i)
 	}
 }
 
-func (d *decoder) microCompact(w micro, pc uint64, i *cpu.Insn, links bool) {
+func (d microDecoder) compact(w micro, pc uint64, i *cpu.Insn, links bool) {
 	if links {
-		d.microCall(i, w.relative(pc, 16), cpu.FlagConditional)
+		d.link(i, w.relative(pc, 16), cpu.FlagConditional)
 		return
 	}
-	d.microBranch(i, w.rs(), w.rt(), w.relative(pc, 16), 0)
+	d.condition(i, w.rs(), w.rt(), w.relative(pc, 16), 0)
 }
 
-func (d *decoder) microFar(w micro, pc uint64, i *cpu.Insn) {
+func (d microDecoder) far(w micro, pc uint64, i *cpu.Insn) {
 	switch {
 	case w.rt() != Zero:
-		d.microBranch(i, w.rt(), Zero, w.relative(pc, 21), 0)
+		d.condition(i, w.rt(), Zero, w.relative(pc, 21), 0)
 	case w.op() == 0x28:
-		d.jumpCompact(i, w.rs(), w.imm())
+		jumpCompact(i, w.rs(), w.imm())
 	default:
 		callRegister(i, RA, w.rs(), 0)
 		i.Imm = w.imm()
 	}
 }
 
-func (d *decoder) pool32IR6(w micro, pc uint64, i *cpu.Insn) {
+func (d microDecoder) pool32IR6(w micro, pc uint64, i *cpu.Insn) {
 	switch w.rt() {
 	case 0x08, 0x09, 0x0a, 0x0b, 0x19: // bc1eqzc, bc1nezc, bc2eqzc, bc2nezc, bposge32c
-		d.microBranch(i, cpu.NoReg, cpu.NoReg, w.relative(pc, 16), 0)
+		d.condition(i, cpu.NoReg, cpu.NoReg, w.relative(pc, 16), 0)
 	case 0x0c: // synci
 	default:
 		unknown(i)
 	}
 }
 
-// microPCRelative is addiupc, lwpc, auipc and aluipc, by the rs field.
-func (d *decoder) microPCRelative(w micro, pc uint64, i *cpu.Insn) {
+// pcRelative is addiupc, lwpc, auipc and aluipc, by the rs field.
+func (d microDecoder) pcRelative(w micro, pc uint64, i *cpu.Insn) {
 	near := pc&^3 + uint64(signed(uint32(w), 19)<<2)
 	far := pc + uint64(w.upper())
 	switch rs := w.rs(); {
@@ -81,7 +81,7 @@ func (d *decoder) microPCRelative(w micro, pc uint64, i *cpu.Insn) {
 }
 
 // pool16CR6 decodes release 6's rearranged pool 16C by bits 3–0.
-func (d *decoder) pool16CR6(h uint16, i *cpu.Insn) {
+func (d micro16Decoder) pool16CR6(h uint16, i *cpu.Insn) {
 	r := cpu.Reg(h >> 5 & 31)
 	switch h & 15 {
 	case 0x0, 0x1, 0x8: // not, and, xor
@@ -103,7 +103,7 @@ func (d *decoder) pool16CR6(h uint16, i *cpu.Insn) {
 		case h&0x20 == 0:
 			i.Op = cpu.OpTrap
 		default:
-			d.debugBreak(i)
+			debugBreak(i)
 		}
 	case 0x4, 0x5, 0x6, 0x7, 0xc, 0xd, 0xe, 0xf:
 		movePair(h, i)

@@ -2,8 +2,11 @@ package mips
 
 import "github.com/backsight/backsight/cpu"
 
-// decode16 is Decode for MIPS16e code.
-func (d *decoder) decode16(code []byte, pc uint64, out []cpu.Insn) int {
+// mips16Decoder decodes MIPS16e.
+type mips16Decoder struct{ *processor }
+
+// decode is Decode for MIPS16e code.
+func (d mips16Decoder) decode(code []byte, pc uint64, out []cpu.Insn) int {
 	at, behind := 0, uint64(0)
 	for n := range out {
 		w := d.halves(code, at)
@@ -16,15 +19,15 @@ func (d *decoder) decode16(code []byte, pc uint64, out []cpu.Insn) int {
 		// In a delay slot the PC is that of the jump (MD00076, "PC-relative
 		// instructions").
 		here := pc + uint64(at)
-		d.mips16(newInsn16(uint16(w>>16), uint16(w)), here, here-behind, i)
+		d.insn(newInsn16(uint16(w>>16), uint16(w)), here, here-behind, i)
 		behind = uint64(i.Len) * uint64(i.Flags&slot/slot)
 		at += int(i.Len)
 	}
 	return len(out)
 }
 
-// mips16 decodes by the major opcode. base is the PC of PC-relative operands.
-func (d *decoder) mips16(x insn16, pc, base uint64, i *cpu.Insn) {
+// insn decodes by the major opcode. base is the PC of PC-relative operands.
+func (d mips16Decoder) insn(x insn16, pc, base uint64, i *cpu.Insn) {
 	which, rx, ry := x.op(), x.rx(), x.ry()
 	if x.ext>>11 == opJal16 { // and h is the rest of its target
 		which = opJal16
@@ -36,9 +39,9 @@ func (d *decoder) mips16(x insn16, pc, base uint64, i *cpu.Insn) {
 			unknown(i)
 			return
 		}
-		d.jal16(x, pc, i)
+		d.jal(x, pc, i)
 	case 0x00: // addiu rx,sp
-		d.addImm(i, x.rx(), d.extendedBase(x), x.unsigned(8, 2), d.word32())
+		d.addImm(i, x.rx(), extendedBase(x), x.unsigned(8, 2), d.word32())
 	case 0x01: // addiu rx,pc
 		d.address(i, x.rx(), base&^3+uint64(x.unsigned(8, 2)))
 	case 0x02:
@@ -47,7 +50,7 @@ func (d *decoder) mips16(x insn16, pc, base uint64, i *cpu.Insn) {
 		d.branch(i, x.rx(), Zero, x.branch(pc, 8), 0)
 		i.TargetMode = 1
 	case 0x06:
-		d.shift16(x, i)
+		d.shift(x, i)
 	case 0x08:
 		d.addImm4(x, i)
 	case 0x09:
@@ -59,7 +62,7 @@ func (d *decoder) mips16(x insn16, pc, base uint64, i *cpu.Insn) {
 	case 0x0c:
 		d.i8(x, pc, i)
 	case 0x0d:
-		d.loadImm16(x, i)
+		d.loadImm(x, i)
 	case 0x0e: // cmpi: an exclusive or, no bound
 		clobber(i, T8)
 	case 0x1c:
@@ -76,12 +79,8 @@ func (d *decoder) mips16(x insn16, pc, base uint64, i *cpu.Insn) {
 		load(i, ry, rx, x.unsigned(5, 0), 1, cpu.FlagSigned)
 	case 0x11:
 		load(i, ry, rx, x.unsigned(5, 1), 2, cpu.FlagSigned)
-	case 0x12: // lw rx,(sp)
-		if x.extended && x.h&0xe0 != 0 {
-			d.extendedLoad16(x, i)
-			return
-		}
-		d.loadWord(i, rx, SP, x.unsigned(8, 2))
+	case 0x12:
+		d.loadSP(x, i)
 	case 0x13:
 		d.loadWord(i, ry, rx, x.unsigned(5, 2))
 	case 0x14:
@@ -96,12 +95,8 @@ func (d *decoder) mips16(x insn16, pc, base uint64, i *cpu.Insn) {
 		store(i, ry, rx, x.unsigned(5, 0), 1)
 	case 0x19:
 		store(i, ry, rx, x.unsigned(5, 1), 2)
-	case 0x1a: // sw rx,(sp)
-		if x.extended && x.h&0xe0 != 0 {
-			extendedStore16(x, i)
-			return
-		}
-		store(i, rx, SP, x.unsigned(8, 2), 4)
+	case 0x1a:
+		storeSP16(x, i)
 	case 0x1b:
 		store(i, ry, rx, x.unsigned(5, 2), 4)
 	case opExtend16: // twice
@@ -112,9 +107,9 @@ func (d *decoder) mips16(x insn16, pc, base uint64, i *cpu.Insn) {
 	}
 }
 
-// jal16 is jal and, with bit 10, jalx to the standard encoding. The target field
+// jal is jal and, with bit 10, jalx to the standard encoding. The target field
 // is cut in three.
-func (d *decoder) jal16(x insn16, pc uint64, i *cpu.Insn) {
+func (d mips16Decoder) jal(x insn16, pc uint64, i *cpu.Insn) {
 	index := uint64(x.ext&0x1f)<<21 | uint64(x.ext>>5&0x1f)<<16 | uint64(x.h)
 	mode := cpu.Mode(1)
 	if x.ext&0x400 != 0 {
@@ -125,15 +120,15 @@ func (d *decoder) jal16(x insn16, pc uint64, i *cpu.Insn) {
 
 // extendedBase is the base that MIPS16e2 lets extended instructions choose in
 // bits 7–5: 0 is sp, 1 is gp.
-func (d *decoder) extendedBase(x insn16) cpu.Reg {
-	if x.extended && x.h>>5&7 == 1 {
+func extendedBase(x insn16) cpu.Reg {
+	if x.extension() == 1 {
 		return GP
 	}
 	return SP
 }
 
 // addImm4 is addiu and daddiu ry,rx; its prefix holds imm[10:4] imm[14:11].
-func (d *decoder) addImm4(x insn16, i *cpu.Insn) {
+func (d mips16Decoder) addImm4(x insn16, i *cpu.Insn) {
 	imm := signed(uint32(x.h), 4)
 	if x.extended {
 		imm = signed(uint32(x.ext&0xf)<<11|uint32(x.ext&0x7f0)|uint32(x.h&0xf), 15)
@@ -141,10 +136,10 @@ func (d *decoder) addImm4(x insn16, i *cpu.Insn) {
 	d.addImm(i, x.ry(), x.rx(), imm, d.word32If(x.h&0x10 == 0))
 }
 
-// shift16 is sll, dsll, srl and sra; a short shift by 0 is one by 8. MIPS16e2
+// shift is sll, dsll, srl and sra; a short shift by 0 is one by 8. MIPS16e2
 // uses bits 4–2 of an extended sll; those of an extended srl make it a
 // conditional move, which also writes rx.
-func (d *decoder) shift16(x insn16, i *cpu.Insn) {
+func (d mips16Decoder) shift(x insn16, i *cpu.Insn) {
 	if x.extended && x.h&3 == 0 && x.h>>2&7 != 0 {
 		extendedShift16(x, i)
 		return
@@ -178,9 +173,9 @@ func extendedShift16(x insn16, i *cpu.Insn) {
 	}
 }
 
-// loadImm16 is li, whose extended immediate has no sign; MIPS16e2 adds lui, ori,
+// loadImm is li, whose extended immediate has no sign; MIPS16e2 adds lui, ori,
 // andi and xori.
-func (d *decoder) loadImm16(x insn16, i *cpu.Insn) {
+func (d mips16Decoder) loadImm(x insn16, i *cpu.Insn) {
 	if !x.extended {
 		d.constant(i, x.rx(), int64(x.h&0xff))
 		return
@@ -202,7 +197,7 @@ func (d *decoder) loadImm16(x insn16, i *cpu.Insn) {
 
 // i8 decodes the group I8: branches on t8, the stack pointer, save and restore,
 // and moves between the eight registers and the 32.
-func (d *decoder) i8(x insn16, pc uint64, i *cpu.Insn) {
+func (d mips16Decoder) i8(x insn16, pc uint64, i *cpu.Insn) {
 	switch x.h >> 8 & 7 {
 	case 0, 1: // bteqz, btnez
 		d.branch(i, T8, Zero, x.branch(pc, 8), 0)
@@ -240,7 +235,7 @@ func coprocessor16(x insn16, i *cpu.Insn) {
 // rrr decodes daddu, addu, dsubu and subu rz,rx,ry. Extended it is asmacro, which
 // an implementation defines, and MIPS16e2 copyw and ucopyw: up to four words
 // from ry to rx in memory.
-func (d *decoder) rrr(x insn16, i *cpu.Insn) {
+func (d mips16Decoder) rrr(x insn16, i *cpu.Insn) {
 	if x.extended {
 		if x.h&0x1c != 0 {
 			unknown(i)
@@ -262,7 +257,7 @@ func (d *decoder) rrr(x insn16, i *cpu.Insn) {
 }
 
 // rr decodes the group RR by its function field.
-func (d *decoder) rr(x insn16, i *cpu.Insn) {
+func (d mips16Decoder) rr(x insn16, i *cpu.Insn) {
 	if f := x.h & 0x1f; x.extended && f != 0x08 && f != 0x13 { // dsrl, dsra
 		i.Len = 2
 		unknown(i)
@@ -272,7 +267,7 @@ func (d *decoder) rr(x insn16, i *cpu.Insn) {
 	case 0x00:
 		jumpRegister16(x, i)
 	case 0x01:
-		d.debugBreak(i)
+		debugBreak(i)
 	case 0x02, 0x03, 0x0a: // slt, sltu, cmp
 		clobber(i, T8)
 	case 0x05: // break

@@ -2,11 +2,13 @@ package mips
 
 import "github.com/backsight/backsight/cpu"
 
-// extendedLoad16 decodes what MIPS16e2 adds under bits 7–5 of the extended
-// lw rx,(sp): loads relative to gp, ll, lwl and lwr.
-func (d *decoder) extendedLoad16(x insn16, i *cpu.Insn) {
+// loadSP is lw rx,(sp). MIPS16e2 adds loads relative to gp, ll, lwl and lwr, under bits 7–5 of the
+// extended instruction.
+func (d mips16Decoder) loadSP(x insn16, i *cpu.Insn) {
 	rx, imm := x.rx(), x.wide()
-	switch x.h >> 5 & 7 {
+	switch x.extension() {
+	case 0:
+		d.loadWord(i, rx, SP, x.unsigned(8, 2))
 	case 1:
 		d.loadWord(i, rx, GP, imm)
 	case 2:
@@ -22,12 +24,14 @@ func (d *decoder) extendedLoad16(x insn16, i *cpu.Insn) {
 	}
 }
 
-// extendedStore16 is its counterpart: sw, sh and sb relative to gp, cache and
-// pref, sc, swl and swr.
-func extendedStore16(x insn16, i *cpu.Insn) {
+// storeSP16 is sw rx,(sp). MIPS16e2 adds sw, sh and sb relative to gp, cache and pref, sc, swl and
+// swr, under bits 7–5 of the extended instruction.
+func storeSP16(x insn16, i *cpu.Insn) {
 	rx, imm := x.rx(), x.wide()
 	offset := signed(uint32(x.ext&0x1e0|x.h&0x1f), 9)
-	switch x.h >> 5 & 7 {
+	switch x.extension() {
+	case 0:
+		store(i, rx, SP, x.unsigned(8, 2), 4)
 	case 1:
 		store(i, rx, GP, imm, 4)
 	case 2:
@@ -42,7 +46,7 @@ func extendedStore16(x insn16, i *cpu.Insn) {
 }
 
 // i64 decodes the group I64, the doubleword operations on the stack pointer.
-func (d *decoder) i64(x insn16, base uint64, i *cpu.Insn) {
+func (d mips16Decoder) i64(x insn16, base uint64, i *cpu.Insn) {
 	ry := x.ry()
 	switch x.h >> 8 & 7 {
 	case 0:

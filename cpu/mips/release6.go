@@ -5,9 +5,12 @@ import "github.com/backsight/backsight/cpu"
 // Release 6 packs compact branches, which have no delay slot, into opcodes by
 // the relation of the register numbers (MD00087, table A.16 on POP06–POP76).
 
+// release6Decoder decodes those, and the PC-relative opcode.
+type release6Decoder struct{ *processor }
+
 // compactZero decodes POP06 and POP07 with rt ≠ 0: blezalc, bgezalc, bgtzalc and
 // bltzalc (rs 0 or rt), else bgeuc and bltuc.
-func (d *decoder) compactZero(w word, pc uint64, i *cpu.Insn) {
+func (d release6Decoder) compactZero(w word, pc uint64, i *cpu.Insn) {
 	if w.rs() == Zero || w.rs() == w.rt() {
 		d.call(i, w.branch16(pc), 0, cpu.FlagConditional)
 		return
@@ -17,7 +20,7 @@ func (d *decoder) compactZero(w word, pc uint64, i *cpu.Insn) {
 
 // compactOverflow decodes POP10 and POP30: bovc, bnvc (rs ≥ rt), beqzalc,
 // bnezalc (rs 0), beqc, bnec.
-func (d *decoder) compactOverflow(w word, pc uint64, i *cpu.Insn) {
+func (d release6Decoder) compactOverflow(w word, pc uint64, i *cpu.Insn) {
 	if w.rs() == Zero && w.rt() != Zero {
 		d.call(i, w.branch16(pc), 0, cpu.FlagConditional)
 		return
@@ -27,7 +30,7 @@ func (d *decoder) compactOverflow(w word, pc uint64, i *cpu.Insn) {
 
 // compactFar decodes bc, balc, POP66 (beqzc, jic) and POP76 (bnezc, jialc). The
 // offset that jic and jialc add to the register stands in Imm.
-func (d *decoder) compactFar(w word, pc uint64, i *cpu.Insn) {
+func (d release6Decoder) compactFar(w word, pc uint64, i *cpu.Insn) {
 	op := w.op()
 	switch {
 	case op == 0x32:
@@ -37,7 +40,7 @@ func (d *decoder) compactFar(w word, pc uint64, i *cpu.Insn) {
 	case w.rs() != Zero:
 		d.branch(i, w.rs(), Zero, w.branch21(pc), 0)
 	case op == 0x36:
-		d.jumpCompact(i, w.rt(), w.imm())
+		jumpCompact(i, w.rt(), w.imm())
 	default:
 		callRegister(i, RA, w.rt(), 0)
 		i.Imm = w.imm()
@@ -45,7 +48,7 @@ func (d *decoder) compactFar(w word, pc uint64, i *cpu.Insn) {
 }
 
 // jumpCompact is jic: jic ra,0 is the assembler's jrc ra.
-func (d *decoder) jumpCompact(i *cpu.Insn, r cpu.Reg, offset int64) {
+func jumpCompact(i *cpu.Insn, r cpu.Reg, offset int64) {
 	jumpRegister(i, r, 0)
 	if offset != 0 {
 		i.Op, i.Imm = cpu.OpJump, offset
@@ -60,7 +63,7 @@ func getPC(next bool) cpu.Flags {
 }
 
 // pcRelative decodes PCREL: addiupc, lwpc, lwupc, ldpc, auipc and aluipc.
-func (d *decoder) pcRelative(w word, pc uint64, i *cpu.Insn) {
+func (d release6Decoder) pcRelative(w word, pc uint64, i *cpu.Insn) {
 	if !d.r6 {
 		unknown(i)
 		return

@@ -3,15 +3,21 @@ package mips
 import "github.com/backsight/backsight/cpu"
 
 // special decodes opcode 0 by its function field.
-func (d *decoder) special(w word, i *cpu.Insn) {
+func (d standardDecoder) special(w word, i *cpu.Insn) {
 	rd, rs, rt := w.rd(), w.rs(), w.rt()
 	switch w.fn() {
 	case 0x00: // sll; sll zero is nop, ssnop, ehb, pause
 		shiftLeft(i, rd, rt, w.sa(), d.word32())
+	case 0x02: // srl, and rotr
+		if rs != 0 {
+			clobber(i, rd)
+			return
+		}
+		shiftRight(i, rd, rt, w.sa(), d.word32())
 	case 0x05, 0x15: // lsa, dlsa
 		scaledAdd(i, rd, rs, rt, uint8(w.sa()&3+1), d.word32If(w.fn() == 0x05))
 	case 0x08, 0x09:
-		d.jumpOrCall(w, i)
+		jumpOrCall(w, i)
 	case 0x01, 0x0a, 0x0b: // movf, movt, movz, movn
 		d.moveIf(i, rd, rs)
 	case 0x0c:
@@ -19,7 +25,7 @@ func (d *decoder) special(w word, i *cpu.Insn) {
 	case 0x0d: // break
 		i.Op = cpu.OpTrap
 	case 0x0e:
-		d.debugBreak(i)
+		debugBreak(i)
 	case 0x0f: // sync
 	case 0x10, 0x11, 0x12, 0x13, 0x18, 0x19, 0x1a, 0x1b, 0x1c, 0x1d, 0x1e, 0x1f:
 		d.multiply(w, i)
@@ -40,7 +46,7 @@ func (d *decoder) special(w word, i *cpu.Insn) {
 			i.Op = cpu.OpTrap
 		}
 	case 0x30, 0x31, 0x32, 0x33, 0x36: // tge, tgeu, tlt, tltu, tne
-	case 0x02, 0x03, 0x04, 0x06, 0x07, // srl, sra, sllv, srlv, srav
+	case 0x03, 0x04, 0x06, 0x07, // sra, sllv, srlv, srav
 		0x14, 0x16, 0x17, // dsllv, dsrlv, dsrav
 		0x24, 0x26, 0x27, 0x2a, 0x2b, // and, xor, nor, slt, sltu
 		0x28, 0x29, // multiply-add of the VR4100
@@ -53,7 +59,7 @@ func (d *decoder) special(w word, i *cpu.Insn) {
 	}
 }
 
-func (d *decoder) jumpOrCall(w word, i *cpu.Insn) {
+func jumpOrCall(w word, i *cpu.Insn) {
 	if w.fn() == 0x08 {
 		jumpRegister(i, w.rs(), slot)
 		return
@@ -62,7 +68,7 @@ func (d *decoder) jumpOrCall(w word, i *cpu.Insn) {
 }
 
 // moveIf is a conditional move.
-func (d *decoder) moveIf(i *cpu.Insn, dst, src cpu.Reg) {
+func (d *processor) moveIf(i *cpu.Insn, dst, src cpu.Reg) {
 	d.move(i, dst, src)
 	if i.Op != cpu.OpNop {
 		i.Flags |= cpu.FlagConditional
@@ -71,7 +77,7 @@ func (d *decoder) moveIf(i *cpu.Insn, dst, src cpu.Reg) {
 
 // debugBreak is sdbbp: to a running program it is at most a semihosting request
 // (MIPS UHI, MD01069), which returns with its answer in v0 and v1.
-func (d *decoder) debugBreak(i *cpu.Insn) {
+func debugBreak(i *cpu.Insn) {
 	i.Op, i.List = cpu.OpSyscall, cpu.SetOf(V0, V1)
 }
 
@@ -79,7 +85,7 @@ func (d *decoder) debugBreak(i *cpu.Insn) {
 // three-operand mul and div here, marked by sa, and keeps the old ones for the
 // DSP ASE. In those, rd is either the DSP accumulator (0–3) or the third operand
 // that the VR5400, R3900 and R5900 added.
-func (d *decoder) multiply(w word, i *cpu.Insn) {
+func (d standardDecoder) multiply(w word, i *cpu.Insn) {
 	rd := w.rd()
 	switch fn := w.fn(); {
 	case d.r6 && w.sa() != 0, fn == 0x10, fn == 0x12: // mfhi, mflo
@@ -106,10 +112,10 @@ func clobberAccumulator(w word, i *cpu.Insn, regs ...cpu.Reg) {
 
 // special2 decodes opcode 0x1c: MIPS32's multiply-add and count, SmartMIPS,
 // Cavium's and Loongson's arithmetic.
-func (d *decoder) special2(w word, i *cpu.Insn) {
+func (d standardDecoder) special2(w word, i *cpu.Insn) {
 	switch w.fn() {
 	case 0x00, 0x01, 0x04, 0x05: // madd, maddu, msub, msubu
-		d.multiplyAdd(w, i)
+		multiplyAdd(w, i)
 	case 0x08:
 		if w.sa() == 2 { // lwxs
 			loadIndexed(i, w.rd(), w.rs(), w.rt(), 2, 4, d.signedWord())
@@ -117,13 +123,13 @@ func (d *decoder) special2(w word, i *cpu.Insn) {
 	case 0x2e, 0x2f, 0x32, 0x33, 0x3a, 0x3b: // seqi, snei, cins, cins32, exts, exts32
 		clobber(i, w.rt())
 	case 0x3f:
-		d.debugBreak(i)
+		debugBreak(i)
 	default:
 		clobber(i, w.rd())
 	}
 }
 
-func (d *decoder) multiplyAdd(w word, i *cpu.Insn) {
+func multiplyAdd(w word, i *cpu.Insn) {
 	clobberAccumulator(w, i, HI, LO)
 	if w.rd() > 3 {
 		clobberSet(i, cpu.SetOf(w.rd(), HI, LO))

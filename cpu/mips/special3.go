@@ -4,7 +4,7 @@ import "github.com/backsight/backsight/cpu"
 
 // special3 decodes opcode 0x1f: bit fields, EVA loads and stores, the DSP ASE,
 // and the memory instructions that release 6 moved here.
-func (d *decoder) special3(w word, i *cpu.Insn) {
+func (d standardDecoder) special3(w word, i *cpu.Insn) {
 	rd, rs, rt := w.rd(), w.rs(), w.rt()
 	msb, lsb := uint32(rd), w.sa()
 	switch w.fn() {
@@ -48,7 +48,7 @@ func (d *decoder) special3(w word, i *cpu.Insn) {
 
 // indexedLoad is lwx, lhx, lbux and ldx of the DSP ASE, and Cavium's lbx, lhux
 // and lwux.
-func (d *decoder) indexedLoad(w word, i *cpu.Insn) {
+func (d standardDecoder) indexedLoad(w word, i *cpu.Insn) {
 	size, flags := uint8(0), cpu.Flags(0)
 	switch w.sa() {
 	case 0x00:
@@ -86,7 +86,7 @@ func extract(w word, i *cpu.Insn) {
 }
 
 // special3Memory decodes the loads and stores with 9-bit offsets.
-func (d *decoder) special3Memory(w word, i *cpu.Insn) {
+func (d standardDecoder) special3Memory(w word, i *cpu.Insn) {
 	rt, base, imm := w.rt(), w.rs(), signed(uint32(w>>7), 9)
 	pair := w&0x40 != 0 // llwp, lldp, scwp, scdp: rd is the second register
 	switch w.fn() {

@@ -4,10 +4,13 @@ import "github.com/backsight/backsight/cpu"
 
 const slot = cpu.FlagDelaySlot
 
-// standard decodes the 32-bit encoding by its major opcode (MD00087 for release
+// standardDecoder decodes the standard encoding, of 32 bits.
+type standardDecoder struct{ *processor }
+
+// insn decodes the 32-bit encoding by its major opcode (MD00087 for release
 // 6, MD00083 before). Opcodes whose meaning release 6 changed are told apart by
 // d.r6.
-func (d *decoder) standard(w word, pc uint64, i *cpu.Insn) {
+func (d standardDecoder) insn(w word, pc uint64, i *cpu.Insn) {
 	if w == 0 {
 		i.Flags = cpu.FlagPadding
 		return
@@ -27,13 +30,13 @@ func (d *decoder) standard(w word, pc uint64, i *cpu.Insn) {
 		d.branch(i, w.rs(), w.rt(), w.branch16(pc), slot)
 	case 0x06, 0x07:
 		if d.r6 && w.rt() != Zero {
-			d.compactZero(w, pc, i)
+			release6Decoder(d).compactZero(w, pc, i)
 			return
 		}
 		d.branch(i, w.rs(), Zero, w.branch16(pc), slot)
 	case 0x08, 0x18:
 		if d.r6 {
-			d.compactOverflow(w, pc, i)
+			release6Decoder(d).compactOverflow(w, pc, i)
 			return
 		}
 		d.addImm(i, w.rt(), w.rs(), w.imm(), d.word32If(op == 0x08))
@@ -52,11 +55,11 @@ func (d *decoder) standard(w word, pc uint64, i *cpu.Insn) {
 	case 0x0f: // lui; release 6 adds a register (aui)
 		d.addImm(i, w.rt(), w.rs(), int64(int32(w<<16)), d.word32())
 	case 0x10:
-		d.cop0(w, i)
+		coprocessorDecoder(d).cop0(w, i)
 	case 0x11:
-		d.cop1(w, pc, i)
+		coprocessorDecoder(d).cop1(w, pc, i)
 	case 0x12:
-		d.cop2(w, pc, i)
+		coprocessorDecoder(d).cop2(w, pc, i)
 	case 0x13:
 		cop1x(w, i)
 	case 0x14:
@@ -88,7 +91,7 @@ func (d *decoder) standard(w word, pc uint64, i *cpu.Insn) {
 	}
 }
 
-func (d *decoder) word32If(is32 bool) cpu.Flags {
+func (d *processor) word32If(is32 bool) cpu.Flags {
 	if is32 {
 		return d.word32()
 	}
@@ -96,7 +99,7 @@ func (d *decoder) word32If(is32 bool) cpu.Flags {
 }
 
 // branchEqual is beq and beql; comparing a register with itself is b.
-func (d *decoder) branchEqual(i *cpu.Insn, w word, pc uint64, flags cpu.Flags) {
+func (d standardDecoder) branchEqual(i *cpu.Insn, w word, pc uint64, flags cpu.Flags) {
 	if w.rs() == w.rt() {
 		d.jump(i, w.branch16(pc), 0, slot)
 		return
@@ -105,7 +108,7 @@ func (d *decoder) branchEqual(i *cpu.Insn, w word, pc uint64, flags cpu.Flags) {
 }
 
 // memory decodes loads and stores and what else has opcodes from 0x1a on.
-func (d *decoder) memory(w word, pc uint64, i *cpu.Insn) {
+func (d standardDecoder) memory(w word, pc uint64, i *cpu.Insn) {
 	rt, base, imm := w.rt(), w.rs(), w.imm()
 	switch w.op() {
 	case 0x20:
@@ -145,7 +148,7 @@ func (d *decoder) memory(w word, pc uint64, i *cpu.Insn) {
 	case 0x32, 0x36, 0x3a, 0x3e:
 		d.coprocessor2Memory(w, pc, i)
 	case 0x3b:
-		d.pcRelative(w, pc, i)
+		release6Decoder(d).pcRelative(w, pc, i)
 	default:
 		unknown(i)
 	}
@@ -153,19 +156,19 @@ func (d *decoder) memory(w word, pc uint64, i *cpu.Insn) {
 
 // coprocessor2Memory decodes the four opcodes that were lwc2, ldc2, swc2 and
 // sdc2 and that release 6, Cavium and Loongson each gave another meaning.
-func (d *decoder) coprocessor2Memory(w word, pc uint64, i *cpu.Insn) {
+func (d standardDecoder) coprocessor2Memory(w word, pc uint64, i *cpu.Insn) {
 	switch {
 	case d.r6:
-		d.compactFar(w, pc, i)
+		release6Decoder(d).compactFar(w, pc, i)
 	case d.loongson:
-		d.loongsonMemory(w, i)
+		coprocessorDecoder(d).loongsonMemory(w, i)
 	default: // bbit0, bbit032, bbit1, bbit132
 		d.branch(i, w.rs(), cpu.NoReg, w.branch16(pc), slot)
 	}
 }
 
 // regImm decodes opcode 1 by the rt field.
-func (d *decoder) regImm(w word, pc uint64, i *cpu.Insn) {
+func (d standardDecoder) regImm(w word, pc uint64, i *cpu.Insn) {
 	target := w.branch16(pc)
 	switch rt := w.rt(); rt {
 	case 0x00, 0x02: // bltz, bltzl
@@ -215,7 +218,7 @@ func likely(rt cpu.Reg) cpu.Flags {
 
 // branchAndLink is bgezal and bgezall; with register zero they are bal. A bal to
 // the instruction behind its slot reads the PC.
-func (d *decoder) branchAndLink(w word, pc uint64, i *cpu.Insn) {
+func (d standardDecoder) branchAndLink(w word, pc uint64, i *cpu.Insn) {
 	target := w.branch16(pc)
 	switch {
 	case w.rs() != Zero:

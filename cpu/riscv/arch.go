@@ -92,7 +92,7 @@ func (v variant) describe() *cpu.Arch {
 		// other. The double ABI cannot do without D, whose compressed form the C
 		// extension brings along: there it is c.fsdsp. The other ABIs have no
 		// doubles to push and read it as Zcmp.
-		Decoder: decoder{rv64: v.word == 8, zcmp: !v.double},
+		Decoder: decoder{isa{rv64: v.word == 8, zcmp: !v.double}},
 	}
 }
 

@@ -37,6 +37,7 @@ func TestABIs(t *testing.T) {
 	}
 }
 
+// TestLayouts: where pc, ra and s0 lie in each carrier of registers.
 func TestLayouts(t *testing.T) {
 	for _, a := range Archs() {
 		block := make([]byte, 33*a.RegSize)
@@ -61,6 +62,7 @@ func TestLayouts(t *testing.T) {
 	}
 }
 
+// TestNames: registers have the names and the DWARF numbers of the psABI.
 func TestNames(t *testing.T) {
 	a := Archs()[0]
 	for name, want := range map[string]cpu.Reg{

@@ -161,7 +161,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte{0x42, 0xb8, 0x42, 0xbe, 0xff, 0xff, 0x1f, 0, 0, 0, 0, 0}, ^uint64(0), false, true)
 	f.Add([]byte{0x73, 0x25, 0x10, 0x14, 0x73, 0x10, 0x15, 0x14, 0x73, 0, 0x20, 0x10}, uint64(0), true, false) // csrr, csrw sepc; sret
 	f.Fuzz(func(t *testing.T, code []byte, pc uint64, wide, zcmp bool) {
-		d := decoder{rv64: wide, zcmp: zcmp}
+		d := decoder{isa{rv64: wide, zcmp: zcmp}}
 		var out [16]cpu.Insn
 		n := d.Decode(code, pc, 0, out[:])
 		at := 0

@@ -6,8 +6,9 @@ import (
 	"github.com/backsight/backsight/cpu"
 )
 
-// decoder knows the instructions of one ABI. Registers hold what the ISA
-// manual's chapters say; four points are choices:
+// decoder implements cpu.Decoder for one ABI. Instructions of 16 bits are compressedDecoder's,
+// all others wordDecoder's. Registers hold what the ISA manual's chapters say; four points are
+// choices:
 //
 //   - Constants on RV32 are sign-extended to 64 bits (lui, li: they serve as
 //     frame sizes), except addresses computed from the PC, which have 32 bits.
@@ -19,7 +20,10 @@ import (
 //   - jalr links in ra or t0 only, as the return-address-stack hints say
 //     (unprivileged manual, table "Return-address stack prediction hints"):
 //     with another rd it is a jump (PLT stubs end in jalr t1,t3).
-type decoder struct {
+type decoder struct{ isa }
+
+// isa is the instruction set of an ABI, with the effects that differ with it (effect.go).
+type isa struct {
 	rv64 bool
 	zcmp bool // quadrant 2, funct3 101 is Zcmp and Zcmt, not c.fsdsp
 }
@@ -106,7 +110,7 @@ func (d decoder) instruction(w uint32, pc uint64, in *cpu.Insn) {
 		addImm(in, reg(w, 7), reg(w, 7), immCI(w))
 	case 0x02:
 		if rd := reg(w, 7); rd != Zero {
-			d.shiftLeft(w>>12&1<<25|w>>2&31<<20, rd, rd, in)
+			d.shift(cpu.OpShlImm, w>>12&1<<25|w>>2&31<<20, rd, rd, in)
 		}
 	case 0x04, 0x06: // c.fld, c.fldsp
 		if d.zcmp {
@@ -114,13 +118,13 @@ func (d decoder) instruction(w uint32, pc uint64, in *cpu.Insn) {
 			unknown(in, regC(w, 2))
 		}
 	case 0x05:
-		d.jalOrAddiw(w, pc, in)
+		compressedDecoder(d).jalOrAddiw(w, pc, in)
 	case 0x08:
 		d.load(in, regC(w, 2), regC(w, 7), offsetW(w), 4, true)
 	case 0x09:
 		constant(in, reg(w, 7), immCI(w))
 	case 0x0a:
-		d.loadSP(in, reg(w, 7), int64(w>>2&3<<6|w>>12&1<<5|w>>4&7<<2), 4)
+		compressedDecoder(d).loadSP(in, reg(w, 7), int64(w>>2&3<<6|w>>12&1<<5|w>>4&7<<2), 4)
 	case 0x0c: // c.flw on RV32
 		if d.rv64 {
 			d.load(in, regC(w, 2), regC(w, 7), offsetD(w), 8, true)
@@ -129,12 +133,12 @@ func (d decoder) instruction(w uint32, pc uint64, in *cpu.Insn) {
 		upper(w, in)
 	case 0x0e: // c.flwsp on RV32
 		if d.rv64 {
-			d.loadSP(in, reg(w, 7), int64(w>>2&7<<6|w>>12&1<<5|w>>5&3<<3), 8)
+			compressedDecoder(d).loadSP(in, reg(w, 7), int64(w>>2&7<<6|w>>12&1<<5|w>>5&3<<3), 8)
 		}
 	case 0x10:
-		d.zcbMemory(w, in)
+		compressedDecoder(d).zcbMemory(w, in)
 	case 0x11:
-		d.arithmetic(w, in)
+		compressedDecoder(d).arithmetic(w, in)
 	case 0x12:
 		moveOrJump(w, in)
 	case 0x14: // c.fsd
@@ -142,7 +146,7 @@ func (d decoder) instruction(w uint32, pc uint64, in *cpu.Insn) {
 	case 0x15:
 		d.jumpTo(in, Zero, pc, immCJ(w))
 	case 0x16:
-		d.pushPopOrStore(h, in)
+		compressedDecoder(d).pushPopOrStore(h, in)
 	case 0x18:
 		store(in, regC(w, 2), regC(w, 7), offsetW(w), 4)
 	case 0x19, 0x1d:
@@ -162,21 +166,21 @@ func (d decoder) instruction(w uint32, pc uint64, in *cpu.Insn) {
 			store(in, cpu.NoReg, SP, offsetWSP(w), 4)
 		}
 	case opLoad:
-		d.loadWord(w, in)
+		wordDecoder(d).loadWord(w, in)
 	case opStore:
-		d.storeWord(w, in)
+		wordDecoder(d).storeWord(w, in)
 	case opOpImm:
-		d.opImm(w, in)
+		wordDecoder(d).opImm(w, in)
 	case opOp:
-		d.op(w, in)
+		wordDecoder(d).op(w, in)
 	case opOpImm32:
-		d.opImm32(w, in)
+		wordDecoder(d).opImm32(w, in)
 	case opOp32:
-		d.op32(w, in)
+		wordDecoder(d).op32(w, in)
 	case opLUI:
 		constant(in, reg(w, 7), immU(w))
 	case opAUIPC:
-		d.auipc(w, pc, in)
+		wordDecoder(d).auipc(w, pc, in)
 	case opBranch:
 		if w>>13&3 == 1 { // funct3 2 and 3
 			unknown(in, cpu.NoReg)
@@ -194,7 +198,7 @@ func (d decoder) instruction(w uint32, pc uint64, in *cpu.Insn) {
 	case opSystem:
 		system(w, in)
 	case opAMO:
-		d.atomic(w, in)
+		wordDecoder(d).atomic(w, in)
 	case opStoreFP:
 		storeFloating(w, in)
 	case opOpFP:
@@ -236,7 +240,7 @@ func (d decoder) join(prev, in *cpu.Insn) {
 }
 
 // addr cuts an address to the width of the PC.
-func (d decoder) addr(a uint64) uint64 {
+func (d isa) addr(a uint64) uint64 {
 	if d.rv64 {
 		return a
 	}
@@ -244,7 +248,7 @@ func (d decoder) addr(a uint64) uint64 {
 }
 
 // wordSize is the size of a register.
-func (d decoder) wordSize() int64 {
+func (d isa) wordSize() int64 {
 	if d.rv64 {
 		return 8
 	}

@@ -2,6 +2,9 @@ package riscv
 
 import "github.com/backsight/backsight/cpu"
 
+// compressedDecoder decodes the operands of instructions of 16 bits.
+type compressedDecoder struct{ isa }
+
 // regC is the three-bit register field at a bit position: x8..x15.
 func regC(h uint32, at uint) cpu.Reg { return cpu.Reg(h>>at&7) + 8 }
 
@@ -35,7 +38,7 @@ func addi4spn(h uint32, in *cpu.Insn) {
 }
 
 // zcbMemory is Zcb's byte and half loads and stores.
-func (d decoder) zcbMemory(h uint32, in *cpu.Insn) {
+func (d compressedDecoder) zcbMemory(h uint32, in *cpu.Insn) {
 	r, base := regC(h, 2), regC(h, 7)
 	byteOffset := int64(h>>5&1<<1 | h>>6&1)
 	halfOffset := int64(h >> 5 & 1 << 1)
@@ -62,7 +65,7 @@ func immCB(h uint32) int64 {
 }
 
 // jalOrAddiw is the one place where RV32 and RV64 differ in control flow.
-func (d decoder) jalOrAddiw(h uint32, pc uint64, in *cpu.Insn) {
+func (d compressedDecoder) jalOrAddiw(h uint32, pc uint64, in *cpu.Insn) {
 	switch rd := reg(h, 7); {
 	case !d.rv64:
 		d.jumpTo(in, RA, pc, immCJ(h))
@@ -91,7 +94,7 @@ func upper(h uint32, in *cpu.Insn) {
 }
 
 // arithmetic is quadrant 1, funct3 100: rd is one of x8..x15.
-func (d decoder) arithmetic(h uint32, in *cpu.Insn) {
+func (d compressedDecoder) arithmetic(h uint32, in *cpu.Insn) {
 	rd, rs2 := regC(h, 7), regC(h, 2)
 	switch h >> 10 & 3 {
 	case 0, 1: // c.srli, c.srai
@@ -116,7 +119,7 @@ func (d decoder) arithmetic(h uint32, in *cpu.Insn) {
 }
 
 // arithmetic32 is c.subw and c.addw.
-func (d decoder) arithmetic32(h uint32, rd, rs2 cpu.Reg, in *cpu.Insn) {
+func (d compressedDecoder) arithmetic32(h uint32, rd, rs2 cpu.Reg, in *cpu.Insn) {
 	op := cpu.OpSub
 	if h>>5&1 == 1 {
 		op = cpu.OpAdd
@@ -144,7 +147,7 @@ func zcbUnary(h uint32, rd cpu.Reg, in *cpu.Insn) {
 }
 
 // loadSP is c.lwsp and c.ldsp; rd = x0 is reserved.
-func (d decoder) loadSP(in *cpu.Insn, rd cpu.Reg, offset int64, size uint8) {
+func (d compressedDecoder) loadSP(in *cpu.Insn, rd cpu.Reg, offset int64, size uint8) {
 	if rd == Zero {
 		unknown(in, cpu.NoReg)
 		return
@@ -154,7 +157,7 @@ func (d decoder) loadSP(in *cpu.Insn, rd cpu.Reg, offset int64, size uint8) {
 
 // pushPopOrStore is quadrant 2, funct3 101: c.fsdsp, or Zcmp and Zcmt where the ABI
 // allows them ("Zc*" chapter).
-func (d decoder) pushPopOrStore(h uint32, in *cpu.Insn) {
+func (d compressedDecoder) pushPopOrStore(h uint32, in *cpu.Insn) {
 	if d.zcmp {
 		d.pushPop(h, in)
 		return

@@ -4,7 +4,7 @@ import "github.com/backsight/backsight/cpu"
 
 // pushPop decodes Zcmp and Zcmt, which lie in the encodings of c.fsdsp
 // ("Zc*" chapter, sections "cm.push" to "cm.jalt").
-func (d decoder) pushPop(h uint32, in *cpu.Insn) {
+func (d compressedDecoder) pushPop(h uint32, in *cpu.Insn) {
 	switch h >> 8 & 0x1f {
 	case 0x18: // cm.push
 		d.saved(h, true, in)
@@ -30,7 +30,7 @@ func (d decoder) pushPop(h uint32, in *cpu.Insn) {
 //	cm.push {ra, s0-s2}, -32      SP-32 … SP-16: locals, then ra s0 s1 s2, then SP
 //
 // The area of registers is rounded up to 16 bytes, plus 0..3 times 16.
-func (d decoder) saved(h uint32, push bool, in *cpu.Insn) {
+func (d compressedDecoder) saved(h uint32, push bool, in *cpu.Insn) {
 	list, ok := registerList(h >> 4 & 0xf)
 	if !ok {
 		unknown(in, cpu.NoReg)

@@ -6,7 +6,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 )
 
-var rv64zc = decoder{rv64: true, zcmp: true}
+var rv64zc = decoder{isa{rv64: true, zcmp: true}}
 
 // listing is an instruction at address 0x10000, its bytes in the order of
 // memory, and its effect. Memory is written as bits[address]; "w" marks a
@@ -65,6 +65,9 @@ var constants = []listing{
 	{rv64, "13953500", "slli a0, a1, 3", "a0 = a1 << 3"},
 	{rv64, "0215", "c.slli a0, 32", "a0 = a0 << 32"},
 	{rv64, "1b952500", "slliw a0, a1, 2", "a0 = a1 << 2 w"},
+	{rv64, "13d53500", "srli a0, a1, 3", "a0 = a1 >> 3"},
+	{rv64, "13d53540", "srai a0, a1, 3", "clobber a0"},
+	{rv64, "1bd52500", "srliw a0, a1, 2", "a0 = a1 >> 2 w"},
 	{rv64, "13e51500", "ori a0, a1, 1", "a0 = a1 | 0x1"},
 	{rv64, "3d89", "c.andi a0, 15", "a0 = a0 & 0xf"},
 	{rv64, "13b5a500", "sltiu a0, a1, 10", "a0 = compare a1 10"},

@@ -57,8 +57,11 @@ func immJ(w uint32) int64 {
 	return int64(int32(w)>>31<<20 | int32(w&0xff000|w>>20&1<<11|w>>21&0x3ff<<1))
 }
 
+// wordDecoder decodes the operands of instructions of 32 bits.
+type wordDecoder struct{ isa }
+
 // loadWord decodes LOAD. On RV32, funct3 3 is Zilsd's load of a register pair.
-func (d decoder) loadWord(w uint32, in *cpu.Insn) {
+func (d wordDecoder) loadWord(w uint32, in *cpu.Insn) {
 	rd, funct3 := reg(w, 7), w>>12&7
 	switch {
 	case funct3 == 7, funct3 == 6 && !d.rv64:
@@ -74,7 +77,7 @@ func (d decoder) loadWord(w uint32, in *cpu.Insn) {
 }
 
 // storeWord decodes STORE; the pair of Zilsd as in loadWord.
-func (d decoder) storeWord(w uint32, in *cpu.Insn) {
+func (d wordDecoder) storeWord(w uint32, in *cpu.Insn) {
 	rs2, funct3 := reg(w, 20), w>>12&7
 	switch {
 	case funct3 > 3:
@@ -100,7 +103,7 @@ func storeFloating(w uint32, in *cpu.Insn) {
 }
 
 // opImm decodes OP-IMM. With rd = x0 all of it is nop and hints.
-func (d decoder) opImm(w uint32, in *cpu.Insn) {
+func (d wordDecoder) opImm(w uint32, in *cpu.Insn) {
 	rd, rs1, imm := reg(w, 7), reg(w, 15), immI(w)
 	if rd == Zero {
 		if w == insnNop {
@@ -112,27 +115,29 @@ func (d decoder) opImm(w uint32, in *cpu.Insn) {
 	case 0:
 		addImm(in, rd, rs1, imm)
 	case 1:
-		d.shiftLeft(w, rd, rs1, in)
+		d.shift(cpu.OpShlImm, w, rd, rs1, in)
 	case 3:
 		unary(in, cpu.OpCompareImm, rd, rs1, imm)
+	case 5:
+		d.shift(cpu.OpShrImm, w, rd, rs1, in)
 	case 6:
 		unary(in, cpu.OpOrImm, rd, rs1, imm)
 	case 7:
 		unary(in, cpu.OpAndImm, rd, rs1, imm)
-	default: // slti, xori, srli, srai, Zbb, Zbs
+	default: // slti, xori
 		clobber(in, rd)
 	}
 }
 
-// shiftLeft decodes slli; the same funct3 holds clz, bseti and their like,
-// told apart by the bits above the shift amount.
-func (d decoder) shiftLeft(w uint32, rd, rs1 cpu.Reg, in *cpu.Insn) {
+// shift decodes slli and srli; the same funct3 hold clz, bseti, srai, rori and their like, told apart by
+// the bits above the shift amount.
+func (d isa) shift(op cpu.Op, w uint32, rd, rs1 cpu.Reg, in *cpu.Insn) {
 	amount := w >> 20
 	if amount >= uint32(8*d.wordSize()) {
 		clobber(in, rd)
 		return
 	}
-	unary(in, cpu.OpShlImm, rd, rs1, int64(amount))
+	unary(in, op, rd, rs1, int64(amount))
 }
 
 // funct7 and funct3 of OP and OP-32 where they are not those of add.
@@ -142,7 +147,7 @@ const (
 )
 
 // op decodes OP: I, M, Zb*, Zicond. All of them write rd.
-func (d decoder) op(w uint32, in *cpu.Insn) {
+func (d wordDecoder) op(w uint32, in *cpu.Insn) {
 	rd, rs1, rs2 := reg(w, 7), reg(w, 15), reg(w, 20)
 	if rd == Zero {
 		return
@@ -184,7 +189,7 @@ func move(in *cpu.Insn, rd, rs1, rs2 cpu.Reg) bool {
 }
 
 // opImm32 decodes OP-IMM-32, which only RV64 has.
-func (d decoder) opImm32(w uint32, in *cpu.Insn) {
+func (d wordDecoder) opImm32(w uint32, in *cpu.Insn) {
 	rd, rs1 := reg(w, 7), reg(w, 15)
 	switch funct3, funct7 := w>>12&7, w>>25; {
 	case !d.rv64:
@@ -198,13 +203,16 @@ func (d decoder) opImm32(w uint32, in *cpu.Insn) {
 	case funct3 == 1 && funct7 == 0:
 		unary(in, cpu.OpShlImm, rd, rs1, int64(w>>20&31))
 		in.Flags = cpu.FlagWord32
+	case funct3 == 5 && funct7 == 0:
+		unary(in, cpu.OpShrImm, rd, rs1, int64(w>>20&31))
+		in.Flags = cpu.FlagWord32
 	default:
 		clobber(in, rd)
 	}
 }
 
 // op32 decodes OP-32, which only RV64 has.
-func (d decoder) op32(w uint32, in *cpu.Insn) {
+func (d wordDecoder) op32(w uint32, in *cpu.Insn) {
 	rd, rs1, rs2 := reg(w, 7), reg(w, 15), reg(w, 20)
 	switch which := w>>25<<3 | w>>12&7; {
 	case !d.rv64:
@@ -222,7 +230,7 @@ func (d decoder) op32(w uint32, in *cpu.Insn) {
 }
 
 // auipc with rd = x0 is lpad, the landing pad of Zicfilp.
-func (d decoder) auipc(w uint32, pc uint64, in *cpu.Insn) {
+func (d wordDecoder) auipc(w uint32, pc uint64, in *cpu.Insn) {
 	rd := reg(w, 7)
 	if rd == Zero {
 		in.Flags = cpu.FlagEntry
@@ -280,7 +288,7 @@ func controlStatus(w uint32, in *cpu.Insn) {
 
 // atomic decodes AMO: lr, sc, amo*. Zacas's double-width compare-and-swap
 // (amocas.d on RV32, amocas.q on RV64) writes a pair.
-func (d decoder) atomic(w uint32, in *cpu.Insn) {
+func (d wordDecoder) atomic(w uint32, in *cpu.Insn) {
 	rd := reg(w, 7)
 	clobber(in, rd)
 	const amocas = 5

@@ -56,7 +56,7 @@ func address(in *cpu.Insn, base cpu.Reg, imm int64, size uint8) {
 	}
 }
 
-func (d decoder) load(in *cpu.Insn, rd, base cpu.Reg, imm int64, size uint8, signed bool) {
+func (d isa) load(in *cpu.Insn, rd, base cpu.Reg, imm int64, size uint8, signed bool) {
 	if rd == Zero {
 		return
 	}
@@ -76,7 +76,7 @@ func store(in *cpu.Insn, rs, base cpu.Reg, imm int64, size uint8) {
 // jumpTo is jal. Its target may be the next instruction: glibc's abort follows a
 // function that ends in a call of it. Nobody reads the PC that way, there is
 // auipc.
-func (d decoder) jumpTo(in *cpu.Insn, rd cpu.Reg, pc uint64, offset int64) {
+func (d isa) jumpTo(in *cpu.Insn, rd cpu.Reg, pc uint64, offset int64) {
 	in.Op = cpu.OpJump
 	in.Target = d.addr(pc + uint64(offset))
 	if rd == Zero {
@@ -101,7 +101,7 @@ func jumpReg(in *cpu.Insn, rd, rs cpu.Reg, offset int64) {
 func isLink(r cpu.Reg) bool { return r == RA || r == T0 }
 
 // branch compares rs1 with rs2.
-func (d decoder) branch(in *cpu.Insn, rs1, rs2 cpu.Reg, pc uint64, offset int64) {
+func (d isa) branch(in *cpu.Insn, rs1, rs2 cpu.Reg, pc uint64, offset int64) {
 	in.Op, in.Flags = cpu.OpJump, cpu.FlagConditional
 	in.Src, in.Src2 = rs1, rs2
 	in.Target = d.addr(pc + uint64(offset))

@@ -16,9 +16,9 @@ import (
 )
 
 var (
-	rv64   = decoder{rv64: true}
+	rv64   = decoder{isa{rv64: true}}
 	rv32   = decoder{}
-	rv32zc = decoder{zcmp: true}
+	rv32zc = decoder{isa{zcmp: true}}
 )
 
 // line is one instruction as objdump prints it without aliases, with registers

@@ -20,7 +20,7 @@ var clobberings = [...]clobbering{
 	clobberRM:  {op: cpu.OpClobber, mask: ^cpu.RegSet(0), rm: true},
 }
 
-func (in *inst) clobbers(c *clobbering, out *cpu.Insn) {
+func (in effectDecoder) clobbers(c *clobbering, out *cpu.Insn) {
 	r, rm := uint(in.reg()), uint(in.rm())
 	if c.rm {
 		r = rm
@@ -45,7 +45,7 @@ var transfers = [...]transfer{
 	branch8: {op: cpu.OpJump, flags: cpu.FlagConditional, byte: true},
 }
 
-func (in *inst) transfers(t *transfer, out *cpu.Insn, next uint64) {
+func (in effectDecoder) transfers(t *transfer, out *cpu.Insn, next uint64) {
 	rel := in.relZ()
 	if short := in.imm8(); t.byte {
 		rel = short
@@ -80,7 +80,7 @@ var accesses = [...]access{
 
 // accesses sets the effects of a load or store. Where the address is not known to code,
 // in the thread's data or cut off, it is not the stack.
-func (in *inst) accesses(a *access, out *cpu.Insn, next uint64) {
+func (in effectDecoder) accesses(a *access, out *cpu.Insn, next uint64) {
 	size, reg, src := in.size(), in.reg(), a.src
 	if flat := in.flat(); !flat || !wide(size) {
 		switch {

@@ -2,6 +2,9 @@ package x86
 
 import "github.com/backsight/backsight/cpu"
 
+// arithmetic tells the effects of adding, masking, shifting and comparing.
+type arithmetic struct{ shapes }
+
 // The eight operations of the arithmetic block and of group 1, by their number.
 const (
 	aluADD = iota
@@ -16,7 +19,7 @@ const (
 
 // aluSize is the operand size where the opcode's lowest bit tells a byte from the
 // rest.
-func (in *inst) aluSize() uint8 {
+func (in arithmetic) aluSize() uint8 {
 	if in.op&1 == 0 {
 		return 1
 	}
@@ -24,16 +27,16 @@ func (in *inst) aluSize() uint8 {
 }
 
 // aluKind is the operation of an opcode below 40, in bits 3–5.
-func (in *inst) aluKind() int { return int(in.op >> 3 & 7) }
+func (in arithmetic) aluKind() int { return int(in.op >> 3 & 7) }
 
 // arithmeticRM is columns 0 and 1 of the block 00–37: rm op= reg, with registers.
-func (in *inst) arithmeticRM(out *cpu.Insn) {
+func (in arithmetic) arithmeticRM(out *cpu.Insn) {
 	size := in.aluSize()
 	in.aluReg(out, in.aluKind(), in.rmOf(size), in.rmOf(size), in.regOf(size), size)
 }
 
 // arithmeticReg is columns 2 and 3: reg op= rm.
-func (in *inst) arithmeticReg(out *cpu.Insn) {
+func (in arithmetic) arithmeticReg(out *cpu.Insn) {
 	size := in.aluSize()
 	switch {
 	case in.isReg():
@@ -45,7 +48,7 @@ func (in *inst) arithmeticReg(out *cpu.Insn) {
 
 // addElement is the addition of an element of an array, as assembly by hand adds the
 // distance that a jump table holds: add (%ebx,%ecx,4),%ebx. false: memory without an index.
-func (in *inst) addElement(out *cpu.Insn, size uint8) bool {
+func (in arithmetic) addElement(out *cpu.Insn, size uint8) bool {
 	if !in.scaled() || !wide(size) || !in.flat() {
 		return false
 	}
@@ -56,7 +59,7 @@ func (in *inst) addElement(out *cpu.Insn, size uint8) bool {
 }
 
 // arithmeticAcc is columns 4 and 5, cmp included: accumulator op= immediate.
-func (in *inst) arithmeticAcc(out *cpu.Insn) {
+func (in arithmetic) arithmeticAcc(out *cpu.Insn) {
 	imm := in.imm8()
 	if in.op&1 != 0 {
 		imm = in.immZ()
@@ -65,7 +68,7 @@ func (in *inst) arithmeticAcc(out *cpu.Insn) {
 }
 
 // group1 is 80–83 with a register: operation in ModRM, an immediate operand.
-func (in *inst) group1(out *cpu.Insn) {
+func (in arithmetic) group1(out *cpu.Insn) {
 	size, imm := in.size(), in.imm8()
 	switch in.op {
 	case 0x80, 0x82:
@@ -81,7 +84,7 @@ func (in *inst) group1(out *cpu.Insn) {
 }
 
 // aluReg is dst = a op b with registers.
-func (in *inst) aluReg(out *cpu.Insn, kind int, dst, a, b cpu.Reg, size uint8) {
+func (in arithmetic) aluReg(out *cpu.Insn, kind int, dst, a, b cpu.Reg, size uint8) {
 	switch {
 	case kind == aluCMP:
 		return
@@ -109,7 +112,7 @@ func (in *inst) aluReg(out *cpu.Insn, kind int, dst, a, b cpu.Reg, size uint8) {
 }
 
 // aluImm is dst = a op imm.
-func (in *inst) aluImm(out *cpu.Insn, kind int, dst, a cpu.Reg, imm int64, size uint8) {
+func (in arithmetic) aluImm(out *cpu.Insn, kind int, dst, a cpu.Reg, imm int64, size uint8) {
 	if kind == aluCMP {
 		out.Op, out.Src, out.Imm, out.Size = cpu.OpCompareImm, a, imm, size
 		return
@@ -139,31 +142,37 @@ func (in *inst) aluImm(out *cpu.Insn, kind int, dst, a cpu.Reg, imm int64, size 
 }
 
 // shift is group 2, C0, C1 and D0–D3: an immediate count, 1, or cl.
-func (in *inst) shift(out *cpu.Insn, next uint64) {
+func (in arithmetic) shift(out *cpu.Insn, next uint64) {
 	size := in.size()
 	if in.op&1 == 0 {
 		size = 1
 	}
-	if !in.isReg() || !wide(size) || in.group()&^2 != 4 || in.op >= 0xd2 {
+	if !in.isReg() || !wide(size) || !in.shiftsLogically() || in.op >= 0xd2 {
 		in.writeRM(out, next, size)
 		return
 	}
-	in.shiftLeft(out, in.rm(), in.rm(), size)
+	in.shiftBy(out, in.rm(), in.rm(), size)
 }
 
-// shiftLeft is dst = src << count.
-func (in *inst) shiftLeft(out *cpu.Insn, dst, src cpu.Reg, size uint8) {
+// shiftsLogically tells of group 2 whether it is shl, sal or shr.
+func (in arithmetic) shiftsLogically() bool { return in.group() >= 4 && in.group() <= 6 }
+
+// shiftBy is dst = src << count, or >> for shr.
+func (in arithmetic) shiftBy(out *cpu.Insn, dst, src cpu.Reg, size uint8) {
 	count := int64(1)
 	if in.op < 0xd0 {
 		count = in.imm8() & int64(8*size-1)
 	}
 	out.Op, out.Dst, out.Src, out.Imm = cpu.OpShlImm, dst, src, count
+	if in.group() == 5 {
+		out.Op = cpu.OpShrImm
+	}
 	out.Flags |= in.narrow(size)
 }
 
 // group3 is F6 and F7: test, not, neg, and the products and quotients in the
 // accumulator.
-func (in *inst) group3(out *cpu.Insn, next uint64) {
+func (in arithmetic) group3(out *cpu.Insn, next uint64) {
 	size := in.size()
 	if in.op == 0xf6 {
 		size = 1
@@ -178,7 +187,7 @@ func (in *inst) group3(out *cpu.Insn, next uint64) {
 }
 
 // product clobbers where mul, imul, div and idiv leave their double result.
-func (in *inst) product(out *cpu.Insn, size uint8) {
+func (in arithmetic) product(out *cpu.Insn, size uint8) {
 	set := cpu.SetOf(in.acc())
 	if size > 1 {
 		set = set.With(in.gpr(2))
@@ -187,7 +196,7 @@ func (in *inst) product(out *cpu.Insn, size uint8) {
 }
 
 // exchange is xchg and xadd: both operands get unknown values.
-func (in *inst) exchange(out *cpu.Insn, size uint8) {
+func (in arithmetic) exchange(out *cpu.Insn, size uint8) {
 	set := cpu.SetOf(in.regOf(size))
 	if in.isReg() {
 		set = set.With(in.rmOf(size))

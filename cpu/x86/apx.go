@@ -2,16 +2,19 @@ package x86
 
 import "github.com/backsight/backsight/cpu"
 
+// apxDecoder tells the effects of what APX adds and promotes.
+type apxDecoder struct{ shapes }
+
 // EVEX map 4 holds APX's forms of the legacy integer instructions: with 32
 // registers, without flags (NF), and with a new data destination (ND) in vvvv
 // (APX specification, section 3.1.2.3). Their opcodes are the legacy ones; those
 // of the 0F maps were moved to free places.
 
 // newDest is the ND bit.
-func (in *inst) newDest() bool { return in.evex2&0x10 != 0 }
+func (in operands) newDest() bool { return in.evex2&0x10 != 0 }
 
 // dest is vvvv with ND, else the operand that the legacy form writes.
-func (in *inst) dest(legacy cpu.Reg) cpu.Reg {
+func (in operands) dest(legacy cpu.Reg) cpu.Reg {
 	if in.newDest() {
 		return in.gpr(in.v)
 	}
@@ -20,7 +23,7 @@ func (in *inst) dest(legacy cpu.Reg) cpu.Reg {
 
 // result is an unknown result in the destination of an instruction whose legacy
 // form writes the rm operand.
-func (in *inst) result(out *cpu.Insn, next uint64, size uint8) {
+func (in apxDecoder) result(out *cpu.Insn, next uint64, size uint8) {
 	if in.newDest() {
 		clobber1(out, in.gpr(in.v))
 		return
@@ -29,7 +32,7 @@ func (in *inst) result(out *cpu.Insn, next uint64, size uint8) {
 }
 
 // promoted tells the effects of EVEX map 4.
-func (in *inst) promoted(out *cpu.Insn, next uint64) bool {
+func (in apxDecoder) promoted(out *cpu.Insn, next uint64) bool {
 	size := in.size()
 	if in.op&1 == 0 {
 		size = 1
@@ -46,8 +49,8 @@ func (in *inst) promoted(out *cpu.Insn, next uint64) bool {
 	case op == 0x8f:
 		return in.pop2(out)
 	case op == 0xc0, op == 0xc1, op >= 0xd0 && op < 0xd4: // shifts
-		if op < 0xd2 && in.group()&^2 == 4 && wide(size) && in.isReg() {
-			in.shiftLeft(out, in.dest(in.rm()), in.rm(), size)
+		if op < 0xd2 && arithmetic(in).shiftsLogically() && wide(size) && in.isReg() {
+			arithmetic(in).shiftBy(out, in.dest(in.rm()), in.rm(), size)
 		} else {
 			in.result(out, next, size)
 		}
@@ -62,14 +65,14 @@ func (in *inst) promoted(out *cpu.Insn, next uint64) bool {
 }
 
 // promotedArithmetic is 00–3B. Operation 7, cmp, became ccmp.
-func (in *inst) promotedArithmetic(out *cpu.Insn, next uint64, size uint8) {
+func (in apxDecoder) promotedArithmetic(out *cpu.Insn, next uint64, size uint8) {
 	kind := int(in.op >> 3 & 7)
 	switch toReg := in.op&2 != 0; {
 	case kind == aluCMP:
 	case in.isReg() && toReg:
-		in.aluReg(out, kind, in.dest(in.regOf(size)), in.regOf(size), in.rmOf(size), size)
+		arithmetic(in).aluReg(out, kind, in.dest(in.regOf(size)), in.regOf(size), in.rmOf(size), size)
 	case in.isReg():
-		in.aluReg(out, kind, in.dest(in.rmOf(size)), in.rmOf(size), in.regOf(size), size)
+		arithmetic(in).aluReg(out, kind, in.dest(in.rmOf(size)), in.rmOf(size), in.regOf(size), size)
 	case toReg:
 		clobber1(out, in.dest(in.regOf(size)))
 	default:
@@ -77,7 +80,7 @@ func (in *inst) promotedArithmetic(out *cpu.Insn, next uint64, size uint8) {
 	}
 }
 
-func (in *inst) promotedGroup1(out *cpu.Insn, next uint64, size uint8) {
+func (in apxDecoder) promotedGroup1(out *cpu.Insn, next uint64, size uint8) {
 	kind := int(in.group())
 	imm := in.imm8()
 	if in.op == 0x81 {
@@ -86,14 +89,14 @@ func (in *inst) promotedGroup1(out *cpu.Insn, next uint64, size uint8) {
 	switch {
 	case kind == aluCMP:
 	case in.isReg():
-		in.aluImm(out, kind, in.dest(in.rm()), in.rm(), imm, size)
+		arithmetic(in).aluImm(out, kind, in.dest(in.rm()), in.rm(), imm, size)
 	default:
 		in.result(out, next, size)
 	}
 }
 
 // promotedConditional is 40–4F: setcc, cmov with ND, cfcmov without.
-func (in *inst) promotedConditional(out *cpu.Insn, next uint64) {
+func (in apxDecoder) promotedConditional(out *cpu.Insn, next uint64) {
 	const noFlags = 4
 	switch {
 	case in.rep == 0xf2: // setcc
@@ -107,17 +110,17 @@ func (in *inst) promotedConditional(out *cpu.Insn, next uint64) {
 	}
 }
 
-func (in *inst) promotedGroup3(out *cpu.Insn, next uint64, size uint8) {
+func (in apxDecoder) promotedGroup3(out *cpu.Insn, next uint64, size uint8) {
 	switch in.group() {
 	case 0, 1: // ctest
 	case 2, 3:
 		in.result(out, next, size)
 	default:
-		in.product(out, size)
+		arithmetic(in).product(out, size)
 	}
 }
 
-func (in *inst) promotedGroup5(out *cpu.Insn, next uint64, size uint8) bool {
+func (in apxDecoder) promotedGroup5(out *cpu.Insn, next uint64, size uint8) bool {
 	switch g := in.group(); {
 	case g == 6 && in.op == 0xff:
 		return in.push2(out)
@@ -132,7 +135,7 @@ func (in *inst) promotedGroup5(out *cpu.Insn, next uint64, size uint8) bool {
 }
 
 // push2 pushes vvvv, then rm, which ends at the lower address.
-func (in *inst) push2(out *cpu.Insn) bool {
+func (in apxDecoder) push2(out *cpu.Insn) bool {
 	if !in.isReg() || !in.newDest() {
 		return false
 	}
@@ -143,7 +146,7 @@ func (in *inst) push2(out *cpu.Insn) bool {
 }
 
 // pop2 pops vvvv, then rm.
-func (in *inst) pop2(out *cpu.Insn) bool {
+func (in apxDecoder) pop2(out *cpu.Insn) bool {
 	if !in.isReg() || !in.newDest() || in.group() != 0 {
 		return false
 	}
@@ -154,7 +157,7 @@ func (in *inst) pop2(out *cpu.Insn) bool {
 }
 
 // promotedOther are the ones of which only the written register is told.
-func (in *inst) promotedOther(out *cpu.Insn, next uint64) {
+func (in apxDecoder) promotedOther(out *cpu.Insn, next uint64) {
 	switch in.op {
 	case 0x60, 0x69, 0x6b, 0x88, 0xf4, 0xf5: // movbe, imul, popcnt, tzcnt, lzcnt
 		in.writeReg(out)

@@ -122,7 +122,7 @@ func (d decoder) InStep(code []byte, from int, _ cpu.Mode, calls *cpu.CallBlock)
 			copy(end[:], code[pos:])
 		}
 		in.b = b
-		e, length := in.parse(b)
+		e, length := parser{&in}.parse(b)
 		if e == undefined {
 			clean = clean && pos < from
 			pos++

@@ -3,10 +3,10 @@ package x86
 import "github.com/backsight/backsight/cpu"
 
 // rowC: shifts, returns, enter, interrupts.
-func (in *inst) rowC(out *cpu.Insn, next uint64) bool {
+func (in oneByteDecoder) rowC(out *cpu.Insn, next uint64) bool {
 	switch in.op {
 	case 0xc0, 0xc1:
-		in.shift(out, next)
+		arithmetic(in).shift(out, next)
 	case 0xc2, 0xca, 0xcb, 0xcf:
 		in.ret(out)
 	case 0xc4, 0xc5: // les, lds
@@ -25,7 +25,7 @@ func (in *inst) rowC(out *cpu.Insn, next uint64) bool {
 
 // ret is ret, lret and iret. A far return pops the code segment too; by default
 // it pops slots of 4 bytes even in 64-bit mode.
-func (in *inst) ret(out *cpu.Insn) {
+func (in oneByteDecoder) ret(out *cpu.Insn) {
 	out.Op = cpu.OpReturn
 	slot := int64(in.size())
 	switch in.op {
@@ -41,7 +41,7 @@ func (in *inst) ret(out *cpu.Insn) {
 }
 
 // group11 is what C6 and C7 are beside mov of an immediate: xabort, xbegin.
-func (in *inst) group11(out *cpu.Insn, next uint64) bool {
+func (in oneByteDecoder) group11(out *cpu.Insn, next uint64) bool {
 	if in.modrm == 0xf8 && in.op == 0xc7 {
 		in.jump(out, next, in.immZ(), cpu.FlagConditional)
 	}
@@ -49,16 +49,16 @@ func (in *inst) group11(out *cpu.Insn, next uint64) bool {
 }
 
 // rowD: shifts, aam and aad, salc, xlat.
-func (in *inst) rowD(out *cpu.Insn, next uint64) {
+func (in oneByteDecoder) rowD(out *cpu.Insn, next uint64) {
 	if in.op < 0xd4 {
-		in.shift(out, next)
+		arithmetic(in).shift(out, next)
 		return
 	}
 	clobber1(out, in.acc())
 }
 
 // x87 is the escape opcodes D8–DF. Only fnstsw %ax writes a general register.
-func (in *inst) x87(out *cpu.Insn, next uint64) {
+func (in oneByteDecoder) x87(out *cpu.Insn, next uint64) {
 	if in.isReg() {
 		if in.op == 0xdf && in.modrm == 0xe0 {
 			clobber1(out, in.acc())
@@ -79,7 +79,7 @@ var x87Store = [8][8]uint8{
 }
 
 // rowE: loops, ports, far jumps.
-func (in *inst) rowE(out *cpu.Insn, next uint64) {
+func (in oneByteDecoder) rowE(out *cpu.Insn, next uint64) {
 	switch in.op {
 	case 0xe0, 0xe1, 0xe2: // loop counts the counter down
 		in.jump(out, next, in.imm8(), cpu.FlagConditional)
@@ -94,12 +94,12 @@ func (in *inst) rowE(out *cpu.Insn, next uint64) {
 }
 
 // rowF: traps, group 3, inc and dec, group 5.
-func (in *inst) rowF(out *cpu.Insn, next uint64) bool {
+func (in oneByteDecoder) rowF(out *cpu.Insn, next uint64) bool {
 	switch in.op {
 	case 0xf1, 0xf4: // int1, hlt
 		out.Op = cpu.OpTrap
 	case 0xf6, 0xf7:
-		in.group3(out, next)
+		arithmetic(in).group3(out, next)
 	case 0xfe:
 		if in.group() > 1 {
 			return false
@@ -112,7 +112,7 @@ func (in *inst) rowF(out *cpu.Insn, next uint64) bool {
 }
 
 // group5 is FF: indirect calls and jumps; inc, dec, push of a register.
-func (in *inst) group5(out *cpu.Insn, next uint64) bool {
+func (in oneByteDecoder) group5(out *cpu.Insn, next uint64) bool {
 	switch in.group() {
 	case 0, 1:
 		in.addImm(out, in.rm(), in.rm(), 1-2*int64(in.group()), in.size())

@@ -35,13 +35,14 @@ func (d decoder) fresh() *inst {
 // their end.
 func (d decoder) decode(code []byte, limit uint, pc uint64, out []cpu.Insn) (n int, at uint) {
 	in := *d.fresh()
+	reads, tells := parser{&in}, effectDecoder{shapes{operands{&in}}}
 	for n = range out {
 		if at >= limit || at+window > uint(len(code)) {
 			return n, at
 		}
 		b := (*[window]byte)(code[at : at+window : at+window])
 		in.b = b
-		e, length := in.parse(b)
+		e, length := reads.parse(b)
 		end := at + length
 		if end > limit && limit-at < maxLen {
 			return n, at
@@ -49,7 +50,7 @@ func (d decoder) decode(code []byte, limit uint, pc uint64, out []cpu.Insn) (n i
 		o := &out[n]
 		*o = noEffect
 		o.Len = uint8(length)
-		if !in.tell(e, o, (pc+uint64(end))&in.mask) {
+		if !tells.tell(e, o, (pc+uint64(end))&in.mask) {
 			*o = noEffect
 			o.Op, o.Len = cpu.OpUnknown, 1
 			end = at + 1
@@ -65,17 +66,18 @@ var noEffect = cpu.Insn{
 	Base: cpu.NoReg, Index: cpu.NoReg,
 }
 
-// escaped tells what an instruction outside the one-byte and two-byte maps does.
-func (in *inst) escaped(out *cpu.Insn, next uint64) bool {
+// escaped sets the effects of an instruction outside the one-byte and two-byte maps; false where
+// the opcode is undefined.
+func (in effectDecoder) escaped(out *cpu.Insn, next uint64) bool {
 	switch {
 	case in.enc < vex && in.m == map38:
-		in.legacy38(out, next)
+		simdDecoder(in).legacy38(out, next)
 	case in.enc == xop:
-		in.xop(out)
+		simdDecoder(in).xop(out)
 	case in.m == map4:
-		return in.promoted(out, next)
+		return apxDecoder(in).promoted(out, next)
 	default:
-		in.simd(out, next)
+		simdDecoder(in).simd(out, next)
 	}
 	return true
 }

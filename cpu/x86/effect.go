@@ -2,7 +2,9 @@ package x86
 
 import "github.com/backsight/backsight/cpu"
 
-// The shapes of effects that many instructions share.
+// shapes fills in the effects that many instructions share. What is special about an opcode
+// map, or about arithmetic, is told by a type of its own over these.
+type shapes struct{ operands }
 
 func clobber(out *cpu.Insn, set cpu.RegSet) {
 	out.Op = cpu.OpClobber
@@ -26,7 +28,7 @@ func (in *inst) narrow(size uint8) cpu.Flags {
 func wide(size uint8) bool { return size >= 4 }
 
 // setConst sets dst to v cut to size bytes.
-func (in *inst) setConst(out *cpu.Insn, dst cpu.Reg, v int64, size uint8) {
+func (in shapes) setConst(out *cpu.Insn, dst cpu.Reg, v int64, size uint8) {
 	if !wide(size) {
 		clobber1(out, dst)
 		return
@@ -39,7 +41,7 @@ func (in *inst) setConst(out *cpu.Insn, dst cpu.Reg, v int64, size uint8) {
 
 // move copies a register. Moves of a whole register onto itself are padding:
 // i386 fills with mov %esi,%esi.
-func (in *inst) move(out *cpu.Insn, dst, src cpu.Reg, size uint8) {
+func (in shapes) move(out *cpu.Insn, dst, src cpu.Reg, size uint8) {
 	switch {
 	case !wide(size):
 		clobber1(out, dst)
@@ -52,7 +54,7 @@ func (in *inst) move(out *cpu.Insn, dst, src cpu.Reg, size uint8) {
 }
 
 // addImm is dst = src + imm.
-func (in *inst) addImm(out *cpu.Insn, dst, src cpu.Reg, imm int64, size uint8) {
+func (in shapes) addImm(out *cpu.Insn, dst, src cpu.Reg, imm int64, size uint8) {
 	if !wide(size) {
 		clobber1(out, dst)
 		return
@@ -63,7 +65,7 @@ func (in *inst) addImm(out *cpu.Insn, dst, src cpu.Reg, imm int64, size uint8) {
 
 // store writes src to the memory operand. Where the address is not known to
 // code, in the thread's data or cut off, it is not the stack.
-func (in *inst) store(out *cpu.Insn, next uint64, src cpu.Reg, size uint8) {
+func (in shapes) store(out *cpu.Insn, next uint64, src cpu.Reg, size uint8) {
 	if !in.flat() {
 		return
 	}
@@ -75,7 +77,7 @@ func (in *inst) store(out *cpu.Insn, next uint64, src cpu.Reg, size uint8) {
 }
 
 // writeRM is an unknown result in the rm operand.
-func (in *inst) writeRM(out *cpu.Insn, next uint64, size uint8) {
+func (in shapes) writeRM(out *cpu.Insn, next uint64, size uint8) {
 	if in.isReg() {
 		clobber1(out, in.rmOf(size))
 		return
@@ -85,13 +87,13 @@ func (in *inst) writeRM(out *cpu.Insn, next uint64, size uint8) {
 
 // push stores src, NoReg for what is no register, at a new top of the stack.
 // push %rsp stores the old value, as Src says.
-func (in *inst) push(out *cpu.Insn, src cpu.Reg, size uint8) {
+func (in shapes) push(out *cpu.Insn, src cpu.Reg, size uint8) {
 	out.Op, out.Src, out.Base, out.Size = cpu.OpStore, src, in.sp(), size
 	out.Imm, out.WB = -int64(size), -int32(size)
 }
 
 // pop loads dst from the top of the stack. pop %rsp keeps what it loaded.
-func (in *inst) pop(out *cpu.Insn, dst cpu.Reg, size uint8) {
+func (in shapes) pop(out *cpu.Insn, dst cpu.Reg, size uint8) {
 	out.Op, out.Dst, out.Base, out.Size = cpu.OpLoad, dst, in.sp(), size
 	out.WB = int32(size)
 	if dst == in.sp() {
@@ -100,12 +102,12 @@ func (in *inst) pop(out *cpu.Insn, dst cpu.Reg, size uint8) {
 }
 
 // drop pops into something of no interest: memory, a segment, the flags.
-func (in *inst) drop(out *cpu.Insn, size uint8) {
+func (in shapes) drop(out *cpu.Insn, size uint8) {
 	out.Op, out.Dst, out.Src, out.Imm = cpu.OpAddImm, in.sp(), in.sp(), int64(size)
 }
 
 // stackSize is the operand size of pushes and pops.
-func (in *inst) stackSize() uint8 {
+func (in shapes) stackSize() uint8 {
 	if in.opsize() && !in.w() {
 		return 2
 	}
@@ -113,7 +115,7 @@ func (in *inst) stackSize() uint8 {
 }
 
 // target is where a relative branch goes.
-func (in *inst) target(next uint64, rel int64) uint64 {
+func (in operands) target(next uint64, rel int64) uint64 {
 	t := (next + uint64(rel)) & in.mask
 	if in.opsize() && !in.long {
 		t &= 0xffff
@@ -122,21 +124,21 @@ func (in *inst) target(next uint64, rel int64) uint64 {
 }
 
 // relZ is the branch displacement that is not a byte.
-func (in *inst) relZ() int64 {
+func (in operands) relZ() int64 {
 	if in.long {
-		return in.imm32()
+		return in.int32At(in.immAt)
 	}
 	return in.immZ()
 }
 
 // jump is a direct jump, a branch with FlagConditional.
-func (in *inst) jump(out *cpu.Insn, next uint64, rel int64, f cpu.Flags) {
+func (in shapes) jump(out *cpu.Insn, next uint64, rel int64, f cpu.Flags) {
 	out.Op, out.Flags, out.Target = cpu.OpJump, f, in.target(next, rel)
 }
 
 // indirect is a call or jump to the rm operand. The address of a target behind
 // fs or gs (call *%gs:0x10 into the vDSO) is told as 0.
-func (in *inst) indirect(out *cpu.Insn, op cpu.Op, next uint64) {
+func (in shapes) indirect(out *cpu.Insn, op cpu.Op, next uint64) {
 	out.Op = op
 	if in.isReg() {
 		out.Src = in.rm()
@@ -150,7 +152,7 @@ func (in *inst) indirect(out *cpu.Insn, op cpu.Op, next uint64) {
 }
 
 // lea is the address of the memory operand, without its segment.
-func (in *inst) lea(out *cpu.Insn, next uint64) {
+func (in shapes) lea(out *cpu.Insn, next uint64) {
 	dst, size := in.reg(), in.size()
 	if in.adsize && in.long && size == 8 {
 		size = 4 // cut off before it is widened

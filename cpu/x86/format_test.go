@@ -44,6 +44,8 @@ func format(a *cpu.Arch, i *cpu.Insn) string {
 		s = fmt.Sprintf("%s = %s & %s", reg(i.Dst), reg(i.Src), hexInt(i.Imm))
 	case cpu.OpShlImm:
 		s = fmt.Sprintf("%s = %s << %d", reg(i.Dst), reg(i.Src), i.Imm)
+	case cpu.OpShrImm:
+		s = fmt.Sprintf("%s = %s >> %d", reg(i.Dst), reg(i.Src), i.Imm)
 	case cpu.OpAddLoad:
 		s = reg(i.Dst) + " = " + reg(i.Src) + " + " + operand(a, i)
 	case cpu.OpLoad:

@@ -2,8 +2,11 @@ package x86
 
 import "github.com/backsight/backsight/cpu"
 
+// oneByteDecoder tells the rarer effects of the one-byte map.
+type oneByteDecoder struct{ shapes }
+
 // oneByte tells the rarer effects of the one-byte map, by rows.
-func (in *inst) oneByte(out *cpu.Insn, next uint64) bool {
+func (in oneByteDecoder) oneByte(out *cpu.Insn, next uint64) bool {
 	switch in.op >> 4 {
 	case 0x0, 0x1, 0x2, 0x3:
 		in.segmentsAndBCD(out)
@@ -35,7 +38,7 @@ func (in *inst) oneByte(out *cpu.Insn, next uint64) bool {
 
 // segmentsAndBCD is columns 6, 7, E and F of the arithmetic rows, 32-bit mode:
 // push and pop of es, cs, ss, ds; daa, das, aaa, aas.
-func (in *inst) segmentsAndBCD(out *cpu.Insn) {
+func (in oneByteDecoder) segmentsAndBCD(out *cpu.Insn) {
 	switch {
 	case in.op >= 0x20:
 		clobber1(out, in.acc())
@@ -47,7 +50,7 @@ func (in *inst) segmentsAndBCD(out *cpu.Insn) {
 }
 
 // row6: pusha, popa, movslq, port strings.
-func (in *inst) row6(out *cpu.Insn, next uint64) {
+func (in oneByteDecoder) row6(out *cpu.Insn, next uint64) {
 	switch in.op {
 	case 0x60:
 		// The order is eax first at the top, which no Op says: an area is stored.
@@ -64,16 +67,16 @@ func (in *inst) row6(out *cpu.Insn, next uint64) {
 }
 
 // extendWord is 63: movslq in 64-bit mode, else arpl.
-func (in *inst) extendWord(out *cpu.Insn, next uint64) {
+func (in oneByteDecoder) extendWord(out *cpu.Insn, next uint64) {
 	switch {
 	case !in.long:
 		in.writeRM(out, next, 2)
 	case in.isReg():
 		clobber1(out, in.reg())
 	case in.w():
-		in.accesses(&movslq, out, next)
+		effectDecoder(in).accesses(&movslq, out, next)
 	default:
-		in.accesses(&accesses[load], out, next)
+		effectDecoder(in).accesses(&accesses[load], out, next)
 	}
 }
 
@@ -81,7 +84,7 @@ var movslq = access{op: cpu.OpLoad, src: cpu.NoReg, size: 4, flags: cpu.FlagSign
 
 // stringOp clobbers the registers that a string instruction steps, and its
 // repeat count.
-func (in *inst) stringOp(out *cpu.Insn, regs ...cpu.Reg) {
+func (in oneByteDecoder) stringOp(out *cpu.Insn, regs ...cpu.Reg) {
 	set := cpu.SetOf(regs...)
 	if in.rep != 0 {
 		set = set.With(in.gpr(1))
@@ -90,10 +93,10 @@ func (in *inst) stringOp(out *cpu.Insn, regs ...cpu.Reg) {
 }
 
 // row8: xchg, mov from a byte or a segment register, pop mem.
-func (in *inst) row8(out *cpu.Insn, next uint64) bool {
+func (in oneByteDecoder) row8(out *cpu.Insn, next uint64) bool {
 	switch in.op {
 	case 0x86:
-		in.exchange(out, 1)
+		arithmetic(in).exchange(out, 1)
 	case 0x87:
 		in.swap(out, in.reg(), in.rm(), in.size())
 	case 0x8a:
@@ -117,7 +120,7 @@ func (in *inst) row8(out *cpu.Insn, next uint64) bool {
 
 // swap is xchg. With itself it is the long nop (66 90), but for a 32-bit one in
 // 64-bit mode, which zero-extends.
-func (in *inst) swap(out *cpu.Insn, a, b cpu.Reg, size uint8) {
+func (in oneByteDecoder) swap(out *cpu.Insn, a, b cpu.Reg, size uint8) {
 	switch {
 	case in.op == 0x87 && !in.isReg():
 		clobber1(out, a)
@@ -131,7 +134,7 @@ func (in *inst) swap(out *cpu.Insn, a, b cpu.Reg, size uint8) {
 }
 
 // row9: nop, xchg with the accumulator, sign extensions, flags.
-func (in *inst) row9(out *cpu.Insn, next uint64) {
+func (in oneByteDecoder) row9(out *cpu.Insn, next uint64) {
 	switch in.op {
 	case 0x90:
 		if in.rep == 0xf3 { // pause
@@ -158,7 +161,7 @@ func (in *inst) row9(out *cpu.Insn, next uint64) {
 }
 
 // farOffset is the offset half of a far pointer.
-func (in *inst) farOffset() uint32 {
+func (in oneByteDecoder) farOffset() uint32 {
 	if in.size() == 2 {
 		return uint32(in.imm16())
 	}
@@ -166,7 +169,7 @@ func (in *inst) farOffset() uint32 {
 }
 
 // rowA: mov with an absolute address, strings, test.
-func (in *inst) rowA(out *cpu.Insn) {
+func (in oneByteDecoder) rowA(out *cpu.Insn) {
 	if in.enc == rex2 && in.op == 0xa1 {
 		out.Op, out.Target = cpu.OpJump, uint64(in.imm64()) // jmpabs
 		return
@@ -184,7 +187,7 @@ func (in *inst) rowA(out *cpu.Insn) {
 }
 
 // absolute is mov between the accumulator and an address in the instruction.
-func (in *inst) absolute(out *cpu.Insn) {
+func (in oneByteDecoder) absolute(out *cpu.Insn) {
 	size := in.size()
 	if in.op&1 == 0 {
 		size = 1
@@ -213,7 +216,7 @@ func (in *inst) absolute(out *cpu.Insn) {
 }
 
 // constToReg is mov of an immediate to a register.
-func (in *inst) constToReg(out *cpu.Insn) {
+func (in oneByteDecoder) constToReg(out *cpu.Insn) {
 	v := in.imm32()
 	if in.w() {
 		v = in.imm64()

@@ -64,41 +64,45 @@ func (in *inst) rm() cpu.Reg  { return in.gpr(in.rmNumber()) }
 func (in *inst) regOf(size byte) cpu.Reg { return in.gprOf(in.regNumber(), size) }
 func (in *inst) rmOf(size byte) cpu.Reg  { return in.gprOf(in.rmNumber(), size) }
 
-// imm8, imm16, imm32 and imm64 read the immediate.
-func (in *inst) imm8() int64 { return int64(int8(in.b[in.immAt&(window-1)])) }
+// operands are an instruction's operands other than registers: immediates, displacements of
+// branches, the address of a memory operand.
+type operands struct{ *inst }
 
-func (in *inst) imm16() int64 {
+// imm8, imm16, imm32 and imm64 read the immediate.
+func (in operands) imm8() int64 { return int64(int8(in.b[in.immAt&(window-1)])) }
+
+func (in operands) imm16() int64 {
 	return int64(binary.LittleEndian.Uint16(in.b[in.immAt&(maxLen):]))
 }
 
-func (in *inst) imm32() int64 { return in.int32At(in.immAt) }
+func (in operands) imm32() int64 { return in.int32At(in.immAt) }
 
-func (in *inst) imm64() int64 {
+func (in operands) imm64() int64 {
 	return int64(binary.LittleEndian.Uint64(in.b[in.immAt&maxLen:]))
 }
 
 // immZ is the immediate of 16 or 32 bits, sign-extended.
-func (in *inst) immZ() int64 {
+func (in operands) immZ() int64 {
 	if in.size() == 2 {
 		return int64(int16(in.imm16()))
 	}
 	return in.imm32()
 }
 
-func (in *inst) int32At(at uint8) int64 {
+func (in operands) int32At(at uint8) int64 {
 	return int64(int32(binary.LittleEndian.Uint32(in.b[at&maxLen:])))
 }
 
 // flat tells whether the memory operand has a flat address of the full width: an
 // fs or gs base is not known to code, and the address-size prefix cuts addresses
 // off.
-func (in *inst) flat() bool { return in.seg == 0 && !in.adsize }
+func (in operands) flat() bool { return in.seg == 0 && !in.adsize }
 
 // effective sets the Base, Index, Scale and Imm of the ModRM memory operand,
 // whatever its segment, for an instruction whose end is at image address next.
 // Not for 16-bit addresses. As parse, it does not branch on what differs from one
 // instruction to the next: masks are 0 or all ones.
-func (in *inst) effective(out *cpu.Insn, next uint64) {
+func (in operands) effective(out *cpu.Insn, next uint64) {
 	w := binary.LittleEndian.Uint64(in.b[in.modrmAt&maxLen:])
 	mod, rm := w>>6&3, w&7
 	sib, index := uint64(0), uint64(noIndex)
@@ -137,7 +141,7 @@ func (in *inst) effective(out *cpu.Insn, next uint64) {
 }
 
 // scaled tells whether the memory operand has an index of more than a byte.
-func (in *inst) scaled() bool {
+func (in operands) scaled() bool {
 	sib := in.b[(in.modrmAt+1)&maxLen]
 	return in.modrm&7 == noIndex && sib>>6 != 0 && sib>>3&7|in.x != noIndex
 }

@@ -436,6 +436,8 @@ func (e *expectation) exactly(a *cpu.Arch, m string, t text, next uint64) {
 		e.exact, e.writes = "nop", 0
 	case suffixed(m, "shl") && isImm && imm < int64(8*size):
 		e.exact = fmt.Sprintf("%s = %s << %d%s", name, name, imm, word)
+	case suffixed(m, "shr") && isImm && imm < int64(8*size):
+		e.exact = fmt.Sprintf("%s = %s >> %d%s", name, name, imm, word)
 	case suffixed(m, "lea"):
 		e.leaExactly(a, src, name, word, next)
 	}

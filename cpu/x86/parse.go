@@ -41,7 +41,8 @@ const (
 	xop
 )
 
-// inst is one instruction taken apart. It serves for one after the other.
+// inst is one instruction taken apart: what parser found, and what the types that tell effects go by.
+// One inst serves for one instruction after the other.
 type inst struct {
 	maps          *[2][256]entry // the one-byte and two-byte maps of the mode
 	regs, indexes *[32]cpu.Reg   // general registers by their numbers
@@ -81,6 +82,9 @@ type extension struct {
 	class    byte // the operand size: size16 and sizeW
 }
 
+// parser takes instructions apart.
+type parser struct{ *inst }
+
 // parse takes apart the instruction at the start of b, which is in.b (storing it here
 // would let the caller's buffer escape). It returns how the effects are told and how
 // many bytes it looked at, which is the length of what is not undefined.
@@ -89,7 +93,7 @@ type extension struct {
 // the first eight bytes hold all of them but immediates. What differs from one to the
 // next is counted, not branched on, for the branches would often be mispredicted. Where
 // the next instruction starts waits for all of this: it goes on in registers.
-func (in *inst) parse(b *[window]byte) (effect, uint) {
+func (in parser) parse(b *[window]byte) (effect, uint) {
 	w := binary.LittleEndian.Uint64(b[:])
 	i := uint(0)
 	if w&in.rexBits == 0x40 {
@@ -134,7 +138,7 @@ func (in *inst) parse(b *[window]byte) (effect, uint) {
 
 // escape goes on behind the byte c, which is no opcode: it returns what the tables
 // say of the opcode, and where that ends.
-func (in *inst) escape(c byte, i uint) (entry, uint) {
+func (in parser) escape(c byte, i uint) (entry, uint) {
 	if in.m == map0F {
 		r, i := in.threeByte(c, i)
 		return r | isOpen, i
@@ -156,17 +160,17 @@ func (in *inst) escape(c byte, i uint) (entry, uint) {
 	return in.undefined(maxLen)
 }
 
-func (in *inst) undefined(i uint) (entry, uint) { return newEntry(ud, in.long), i }
+func (in parser) undefined(i uint) (entry, uint) { return newEntry(ud, in.long), i }
 
 // setREX takes a REX prefix behind others; 0 is none.
-func (in *inst) setREX(c byte) {
+func (in parser) setREX(c byte) {
 	opsize := in.class & size16
 	in.rex, in.extension = c, extensionOf[c&15]
 	in.class |= opsize
 }
 
 // prefix notes the legacy prefix c and reports false if it is none.
-func (in *inst) prefix(c byte) bool {
+func (in parser) prefix(c byte) bool {
 	switch c {
 	case 0x66:
 		in.class |= size16
@@ -192,7 +196,7 @@ func (in *inst) prefix(c byte) bool {
 // selectMap reads what stands behind c, the first byte of an escape or of a
 // prefix that selects an opcode map, or an opcode where the mode or the second
 // byte says so.
-func (in *inst) selectMap(c byte, i uint) (entry, uint) {
+func (in parser) selectMap(c byte, i uint) (entry, uint) {
 	next := in.b[i&(window-1)]
 	switch c {
 	case 0x0f:
@@ -216,7 +220,7 @@ func (in *inst) selectMap(c byte, i uint) (entry, uint) {
 }
 
 // threeByte goes on behind 0F 38 or 0F 3A, of which c is the second.
-func (in *inst) threeByte(c byte, i uint) (entry, uint) {
+func (in parser) threeByte(c byte, i uint) (entry, uint) {
 	a := mb
 	if in.m = map3A; c == 0x38 {
 		in.m, a = map38, mrm
@@ -226,7 +230,7 @@ func (in *inst) threeByte(c byte, i uint) (entry, uint) {
 
 // settle returns the effect and the sizes of the operand and of the immediate, where
 // prefixes decide, or more than ModRM and the operand size.
-func (in *inst) settle(r entry, e effect, operand, imm uint) (effect, uint, uint) {
+func (in parser) settle(r entry, e effect, operand, imm uint) (effect, uint, uint) {
 	if in.m > map0F || in.enc >= vex {
 		e = escaped
 	}
@@ -252,7 +256,7 @@ func (in *inst) settle(r entry, e effect, operand, imm uint) (effect, uint, uint
 }
 
 // operand16 is operandSize with 16-bit addresses (SDM table 2-1).
-func (in *inst) operand16() uint {
+func (in parser) operand16() uint {
 	switch mod, rm := in.modrm>>6, in.modrm&7; {
 	case mod == 1:
 		return 2

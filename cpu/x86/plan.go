@@ -118,7 +118,7 @@ func oneBytePlans() (t [256]plan) {
 	t[0x8b], t[0x8d] = forms(load, moveToReg), same(lea)
 	fill(t[0xa8:0xaa], same(nothing)) // test
 	fill(t[0xb8:0xc0], same(constToReg))
-	t[0xc1] = groups(all(storeOther), all(clobberRM, groupMember{4, rare}, groupMember{6, rare})) // shl is rare
+	t[0xc1] = groups(all(storeOther), all(clobberRM, groupMember{4, rare}, groupMember{5, rare}, groupMember{6, rare})) // shl and shr are rare
 	t[0xd1], t[0xd3] = t[0xc1], forms(storeOther, clobberRM)
 	t[0xc3], t[0xc9] = same(ret), same(leave)
 	t[0xc6] = groups(all(group11, groupMember{0, storeByte}), all(group11, groupMember{0, clobberRM8}))

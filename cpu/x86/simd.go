@@ -2,10 +2,13 @@ package x86
 
 import "github.com/backsight/backsight/cpu"
 
+// simdDecoder tells the effects of vector instructions: what they write to general registers and to memory.
+type simdDecoder struct{ shapes }
+
 // simd tells the effects of vector instructions, and of the general ones that
 // VEX encodes: which write a general register, which store. SSE, AVX and
 // AVX-512 share their opcodes, so one list does for all encodings.
-func (in *inst) simd(out *cpu.Insn, next uint64) {
+func (in simdDecoder) simd(out *cpu.Insn, next uint64) {
 	switch in.m {
 	case map0F:
 		in.simd0F(out, next)
@@ -23,20 +26,20 @@ func (in *inst) simd(out *cpu.Insn, next uint64) {
 }
 
 // scalar tells whether the prefix is F3 or F2: single and double scalars.
-func (in *inst) scalar() bool { return in.rep != 0 }
+func (in simdDecoder) scalar() bool { return in.rep != 0 }
 
 // writeReg is an unknown result in the reg operand.
-func (in *inst) writeReg(out *cpu.Insn) { clobber(out, cpu.SetOf(in.reg())) }
+func (in shapes) writeReg(out *cpu.Insn) { clobber(out, cpu.SetOf(in.reg())) }
 
 // gprSize is the size of a general register operand of a vector instruction.
-func (in *inst) gprSize() uint8 {
+func (in simdDecoder) gprSize() uint8 {
 	if in.w() && in.long {
 		return 8
 	}
 	return 4
 }
 
-func (in *inst) simd0F(out *cpu.Insn, next uint64) {
+func (in simdDecoder) simd0F(out *cpu.Insn, next uint64) {
 	switch in.op {
 	case 0x2c, 0x2d: // cvttss2si, cvtss2si
 		if in.scalar() {
@@ -77,7 +80,7 @@ func (in *inst) simd0F(out *cpu.Insn, next uint64) {
 
 // vectorSize is the size of a whole vector; legacy encodings without 66 or F3
 // are MMX there.
-func (in *inst) vectorSize() uint8 {
+func (in simdDecoder) vectorSize() uint8 {
 	switch {
 	case in.enc != legacy && in.enc != rex2:
 		return in.vl
@@ -88,7 +91,7 @@ func (in *inst) vectorSize() uint8 {
 }
 
 // scalarSize is vectorSize, but 4 and 8 with the prefixes of the scalars.
-func (in *inst) scalarSize() uint8 {
+func (in simdDecoder) scalarSize() uint8 {
 	switch in.rep {
 	case 0xf3:
 		return 4
@@ -99,7 +102,7 @@ func (in *inst) scalarSize() uint8 {
 }
 
 // maskSize is the size of kmovb, w, d, q: W and 66 tell.
-func (in *inst) maskSize() uint8 {
+func (in simdDecoder) maskSize() uint8 {
 	switch {
 	case in.w() && in.opsize():
 		return 4
@@ -113,7 +116,7 @@ func (in *inst) maskSize() uint8 {
 
 // extract writes size bytes of a vector to the rm operand; a register is
 // zero-extended.
-func (in *inst) extract(out *cpu.Insn, next uint64, size uint8) {
+func (in simdDecoder) extract(out *cpu.Insn, next uint64, size uint8) {
 	if in.isReg() {
 		clobber1(out, in.rm())
 		return
@@ -122,13 +125,13 @@ func (in *inst) extract(out *cpu.Insn, next uint64, size uint8) {
 }
 
 // storeVector is a store of no register that matters, where rm is memory.
-func (in *inst) storeVector(out *cpu.Insn, next uint64, size uint8) {
+func (in simdDecoder) storeVector(out *cpu.Insn, next uint64, size uint8) {
 	in.storeScaled(out, next, size, size)
 }
 
 // storeScaled is the same where EVEX scales its one-byte displacement by other
 // than the size (SDM volume 2, section 2.7.5).
-func (in *inst) storeScaled(out *cpu.Insn, next uint64, size, step uint8) {
+func (in simdDecoder) storeScaled(out *cpu.Insn, next uint64, size, step uint8) {
 	if in.isReg() || in.seg != 0 || in.adsize {
 		return
 	}
@@ -144,7 +147,7 @@ func (in *inst) storeScaled(out *cpu.Insn, next uint64, size, step uint8) {
 
 // simd38 is the 0F 38 map with VEX or EVEX: BMI, cmpccxadd, masked and
 // narrowing stores.
-func (in *inst) simd38(out *cpu.Insn, next uint64) {
+func (in simdDecoder) simd38(out *cpu.Insn, next uint64) {
 	switch op := in.op; {
 	case op == 0xf3: // blsr, blsmsk, blsi
 		clobber1(out, in.gpr(in.v))
@@ -168,7 +171,7 @@ func (in *inst) simd38(out *cpu.Insn, next uint64) {
 var narrowing = [6]uint8{1, 2, 3, 1, 2, 1}
 
 // elementSize is that of vpcompressb, w (63) and d, q.
-func (in *inst) elementSize() uint8 {
+func (in simdDecoder) elementSize() uint8 {
 	size := uint8(4)
 	if in.op == 0x63 {
 		size = 1
@@ -180,7 +183,7 @@ func (in *inst) elementSize() uint8 {
 }
 
 // simd3A is the 0F 3A map in all encodings.
-func (in *inst) simd3A(out *cpu.Insn, next uint64) {
+func (in simdDecoder) simd3A(out *cpu.Insn, next uint64) {
 	switch in.op {
 	case 0x14: // pextrb
 		in.extract(out, next, 1)
@@ -210,7 +213,7 @@ func (in *inst) simd3A(out *cpu.Insn, next uint64) {
 }
 
 // simd5 is EVEX map 5: FP16, and AVX10.2's saturating conversions.
-func (in *inst) simd5(out *cpu.Insn, next uint64) {
+func (in simdDecoder) simd5(out *cpu.Insn, next uint64) {
 	switch in.op {
 	case 0x2c, 0x2d, 0x78, 0x79, 0x6c, 0x6d:
 		if in.scalar() {
@@ -224,7 +227,7 @@ func (in *inst) simd5(out *cpu.Insn, next uint64) {
 }
 
 // legacy38 is the 0F 38 map without VEX.
-func (in *inst) legacy38(out *cpu.Insn, next uint64) {
+func (in simdDecoder) legacy38(out *cpu.Insn, next uint64) {
 	switch in.op {
 	case 0xf0: // movbe, crc32 of a byte
 		in.writeReg(out)
@@ -256,7 +259,7 @@ func (in *inst) legacy38(out *cpu.Insn, next uint64) {
 }
 
 // xop tells the effects of AMD's XOP maps: TBM and the profiling instructions.
-func (in *inst) xop(out *cpu.Insn) {
+func (in simdDecoder) xop(out *cpu.Insn) {
 	switch {
 	case in.m == xop9 && (in.op == 0x01 || in.op == 0x02): // blcfill, blsic, …
 		clobber1(out, in.gpr(in.v))

@@ -4,7 +4,7 @@ import "github.com/backsight/backsight/cpu"
 
 // system is rows 0, 2 and 3 of the 0F map, where the operating system's
 // instructions are: transfers to and from the kernel, state, counters.
-func (in *inst) system(out *cpu.Insn, next uint64) bool {
+func (in twoByteDecoder) system(out *cpu.Insn, next uint64) bool {
 	ax, cx, dx := in.acc(), in.gpr(1), in.gpr(2)
 	switch in.op {
 	case 0x00:
@@ -37,7 +37,7 @@ func (in *inst) system(out *cpu.Insn, next uint64) bool {
 }
 
 // storeWord stores 16 bits; a register gets them extended.
-func (in *inst) storeWord(out *cpu.Insn, next uint64) {
+func (in twoByteDecoder) storeWord(out *cpu.Insn, next uint64) {
 	if in.isReg() {
 		clobber1(out, in.rm())
 		return
@@ -46,7 +46,7 @@ func (in *inst) storeWord(out *cpu.Insn, next uint64) {
 }
 
 // group7 is 0F 01.
-func (in *inst) group7(out *cpu.Insn, next uint64) {
+func (in twoByteDecoder) group7(out *cpu.Insn, next uint64) {
 	switch g := in.group(); {
 	case g == 4: // smsw
 		in.storeWord(out, next)
@@ -58,7 +58,7 @@ func (in *inst) group7(out *cpu.Insn, next uint64) {
 }
 
 // group7Reg are the instructions that a whole ModRM byte of 0F 01 names.
-func (in *inst) group7Reg(out *cpu.Insn) {
+func (in twoByteDecoder) group7Reg(out *cpu.Insn) {
 	ax, cx, dx, bx := in.acc(), in.gpr(1), in.gpr(2), in.gpr(3)
 	switch in.modrm {
 	case 0xc0, 0xc1, 0xcf, 0xd7, 0xd9: // enclv, vmcall, encls, enclu, vmmcall

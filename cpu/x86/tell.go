@@ -2,10 +2,13 @@ package x86
 
 import "github.com/backsight/backsight/cpu"
 
+// effectDecoder tells the effects of an instruction that was parsed.
+type effectDecoder struct{ shapes }
+
 // tell sets the effects of an instruction whose end is at image address next. It has
 // a jump of its own for each kind; a switch over opcodes would be a search, whose
 // branches are often mispredicted. It reports false where the opcode is undefined.
-func (in *inst) tell(e effect, out *cpu.Insn, next uint64) bool {
+func (in effectDecoder) tell(e effect, out *cpu.Insn, next uint64) bool {
 	switch e {
 	case undefined:
 		return false
@@ -26,27 +29,27 @@ func (in *inst) tell(e effect, out *cpu.Insn, next uint64) bool {
 	case moveToReg:
 		in.move(out, in.reg(), in.rm(), in.size())
 	case moveIf:
-		in.moveIf(out)
+		twoByteDecoder(in).moveIf(out)
 	case ret:
 		out.Op = cpu.OpReturn
 	case leave:
 		out.Op = cpu.OpLeave
 	case zeroExtend:
-		in.zeroExtend(out)
+		twoByteDecoder(in).zeroExtend(out)
 	case constToReg:
-		in.constToReg(out)
+		oneByteDecoder(in).constToReg(out)
 	case constToRM:
 		in.setConst(out, in.rm(), in.immZ(), in.size())
 	case arithmeticRM:
-		in.arithmeticRM(out)
+		arithmetic(in).arithmeticRM(out)
 	case arithmeticReg:
-		in.arithmeticReg(out)
+		arithmetic(in).arithmeticReg(out)
 	case arithmeticAcc:
-		in.arithmeticAcc(out)
+		arithmetic(in).arithmeticAcc(out)
 	case group1:
-		in.group1(out)
+		arithmetic(in).group1(out)
 	case group11:
-		return in.group11(out, next)
+		return oneByteDecoder(in).group11(out, next)
 	case step:
 		in.addImm(out, in.gpr(in.op&7), in.gpr(in.op&7), 1-int64(in.op>>2&2), in.size())
 	case lea:
@@ -55,11 +58,11 @@ func (in *inst) tell(e effect, out *cpu.Insn, next uint64) bool {
 	case clobberRM8:
 		clobber1(out, in.rmOf(1))
 	case hint:
-		in.hint(out)
+		twoByteDecoder(in).hint(out)
 	case rare:
-		return in.oneByte(out, next)
+		return oneByteDecoder(in).oneByte(out, next)
 	case rare2:
-		return in.twoByte(out, next)
+		return twoByteDecoder(in).twoByte(out, next)
 	default:
 		return in.escaped(out, next)
 	}

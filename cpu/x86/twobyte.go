@@ -2,9 +2,12 @@ package x86
 
 import "github.com/backsight/backsight/cpu"
 
-// twoByte tells the rarer effects of the map behind 0F. What it does not name are
-// vector instructions and those that write no general register.
-func (in *inst) twoByte(out *cpu.Insn, next uint64) bool {
+// twoByteDecoder tells the rarer effects of the map behind 0F.
+type twoByteDecoder struct{ shapes }
+
+// twoByte sets the rarer effects of the map behind 0F. The opcodes without a case are vector
+// instructions, and instructions that write no general register.
+func (in twoByteDecoder) twoByte(out *cpu.Insn, next uint64) bool {
 	switch op := in.op; op >> 4 {
 	case 0x0, 0x3:
 		return in.system(out, next)
@@ -12,12 +15,12 @@ func (in *inst) twoByte(out *cpu.Insn, next uint64) bool {
 		if op < 0x28 {
 			return in.system(out, next)
 		}
-		in.simd0F(out, next)
+		simdDecoder(in).simd0F(out, next)
 	case 0x7:
 		if op == 0x78 && in.rep == 0 && !in.opsize() { // vmread
 			in.writeRM(out, next, in.word())
 		} else {
-			in.simd0F(out, next)
+			simdDecoder(in).simd0F(out, next)
 		}
 	case 0xa, 0xb:
 		in.rows0FAB(out, next, in.size())
@@ -27,32 +30,32 @@ func (in *inst) twoByte(out *cpu.Insn, next uint64) bool {
 		if op == 0xff { // ud0
 			out.Op = cpu.OpTrap
 		} else {
-			in.simd0F(out, next)
+			simdDecoder(in).simd0F(out, next)
 		}
 	}
 	return true
 }
 
 // row0FC: xadd, movnti, group 9, bswap, and two of the vectors'.
-func (in *inst) row0FC(out *cpu.Insn, next uint64, size uint8) {
+func (in twoByteDecoder) row0FC(out *cpu.Insn, next uint64, size uint8) {
 	switch in.op {
 	case 0xc0:
-		in.exchange(out, 1)
+		arithmetic(in).exchange(out, 1)
 	case 0xc1:
-		in.exchange(out, size)
+		arithmetic(in).exchange(out, size)
 	case 0xc3: // movnti
 		in.store(out, next, in.reg(), size)
 	case 0xc7:
 		in.group9(out, next)
 	case 0xc4, 0xc5:
-		in.simd0F(out, next)
+		simdDecoder(in).simd0F(out, next)
 	default: // bswap
 		clobber1(out, in.gpr(in.opcodeReg()))
 	}
 }
 
 // hint is 0F 1E: endbr, rdssp, else a nop.
-func (in *inst) hint(out *cpu.Insn) {
+func (in twoByteDecoder) hint(out *cpu.Insn) {
 	if in.rep != 0xf3 {
 		return
 	}
@@ -66,7 +69,7 @@ func (in *inst) hint(out *cpu.Insn) {
 
 // moveIf is cmov of a register. In 64-bit mode a 32-bit one zero-extends even where
 // it does not move; values that matter are not cut off that way.
-func (in *inst) moveIf(out *cpu.Insn) {
+func (in twoByteDecoder) moveIf(out *cpu.Insn) {
 	in.move(out, in.reg(), in.rm(), in.size())
 	if out.Flags |= cpu.FlagConditional; out.Op == cpu.OpNop {
 		out.Flags = 0
@@ -74,7 +77,7 @@ func (in *inst) moveIf(out *cpu.Insn) {
 }
 
 // rows0FAB: segments, bits, cmpxchg, extensions.
-func (in *inst) rows0FAB(out *cpu.Insn, next uint64, size uint8) {
+func (in twoByteDecoder) rows0FAB(out *cpu.Insn, next uint64, size uint8) {
 	switch in.op {
 	case 0xa0, 0xa8: // push fs, gs
 		in.push(out, cpu.NoReg, in.stackSize())
@@ -110,7 +113,7 @@ func (in *inst) rows0FAB(out *cpu.Insn, next uint64, size uint8) {
 }
 
 // zeroExtend is movzx from a register.
-func (in *inst) zeroExtend(out *cpu.Insn) {
+func (in twoByteDecoder) zeroExtend(out *cpu.Insn) {
 	dst, from := in.reg(), in.op&1+1
 	if !wide(in.size()) || from == 1 && in.highByte(in.rmNumber()) {
 		clobber1(out, dst)
@@ -120,7 +123,7 @@ func (in *inst) zeroExtend(out *cpu.Insn) {
 }
 
 // compareExchange is cmpxchg.
-func (in *inst) compareExchange(out *cpu.Insn, size uint8) {
+func (in twoByteDecoder) compareExchange(out *cpu.Insn, size uint8) {
 	set := cpu.SetOf(in.acc())
 	if in.isReg() {
 		set = set.With(in.rmOf(size))
@@ -129,7 +132,7 @@ func (in *inst) compareExchange(out *cpu.Insn, size uint8) {
 }
 
 // group9 is 0F C7: cmpxchg8b and 16b, xsavec and xsaves, rdrand, rdseed, rdpid.
-func (in *inst) group9(out *cpu.Insn, next uint64) {
+func (in twoByteDecoder) group9(out *cpu.Insn, next uint64) {
 	switch g := in.group(); {
 	case in.isReg() && (g == 7 || g == 6 && in.rep != 0xf3): // F3 /6 is senduipi
 		clobber1(out, in.rm())
@@ -147,7 +150,7 @@ func (in *inst) group9(out *cpu.Insn, next uint64) {
 const largeArea = 255
 
 // group15 is 0F AE: fxsave, xsave, stmxcsr, fences, the fs and gs bases, CET.
-func (in *inst) group15(out *cpu.Insn, next uint64) {
+func (in twoByteDecoder) group15(out *cpu.Insn, next uint64) {
 	g := in.group()
 	if in.isReg() {
 		if in.rep == 0xf3 && g < 2 { // rdfsbase, rdgsbase

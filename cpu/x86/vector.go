@@ -2,7 +2,7 @@ package x86
 
 // parseVector reads the rest of a VEX (C4, C5) or EVEX (62) prefix at i. A REX,
 // 66, F2 or F3 in front makes the instruction undefined (SDM 2.3.2, 2.7.3).
-func (in *inst) parseVector(first byte, i uint) (entry, uint) {
+func (in parser) parseVector(first byte, i uint) (entry, uint) {
 	if in.rex != 0 || in.opsize() || in.rep != 0 || in.enc != legacy {
 		return in.undefined(i)
 	}
@@ -16,7 +16,7 @@ func (in *inst) parseVector(first byte, i uint) (entry, uint) {
 }
 
 // parseVEX2 reads C5 | R̄ v̄v̄v̄v̄ L pp.
-func (in *inst) parseVEX2(i uint) (entry, uint) {
+func (in parser) parseVEX2(i uint) (entry, uint) {
 	p := in.b[i&(window-1)]
 	in.enc, in.m = vex, map0F
 	in.r = ^p >> 4 & 8
@@ -25,7 +25,7 @@ func (in *inst) parseVEX2(i uint) (entry, uint) {
 }
 
 // parseVEX3 reads C4 | R̄ X̄ B̄ mmmmm | W v̄v̄v̄v̄ L pp.
-func (in *inst) parseVEX3(i uint) (entry, uint) {
+func (in parser) parseVEX3(i uint) (entry, uint) {
 	p0, p1 := in.b[i&(window-1)], in.b[(i+1)&(window-1)]
 	in.enc, in.m = vex, opcodeMap(p0&0x1f)
 	in.r, in.x, in.bx = ^p0>>4&8, ^p0>>3&8, ^p0>>2&8
@@ -39,7 +39,7 @@ func (in *inst) parseVEX3(i uint) (entry, uint) {
 }
 
 // parseXOP reads 8F | R̄ X̄ B̄ mmmmm | W v̄v̄v̄v̄ L pp (AMD APM volume 3, 1.2.7).
-func (in *inst) parseXOP(i uint) (entry, uint) {
+func (in parser) parseXOP(i uint) (entry, uint) {
 	p0, p1 := in.b[i&(window-1)], in.b[(i+1)&(window-1)]
 	in.enc = xop
 	in.r, in.x, in.bx = ^p0>>4&8, ^p0>>3&8, ^p0>>2&8
@@ -53,14 +53,14 @@ func (in *inst) parseXOP(i uint) (entry, uint) {
 }
 
 // setVector takes v̄v̄v̄v̄, L and pp from the last byte of VEX or XOP.
-func (in *inst) setVector(p byte) {
+func (in parser) setVector(p byte) {
 	in.v = ^p >> 3 & 15
 	in.vl = 16 << (p >> 2 & 1)
 	in.setPP(p)
 }
 
 // setPP takes the two bits that stand for a prefix 66, F3 or F2.
-func (in *inst) setPP(p byte) {
+func (in parser) setPP(p byte) {
 	switch p & 3 {
 	case 1:
 		in.class |= size16
@@ -73,7 +73,7 @@ func (in *inst) setPP(p byte) {
 
 // parseEVEX reads 62 | R̄ X̄ B̄ R̄4 B4 mmm | W v̄v̄v̄v̄ X̄4 pp | z L'L b V̄4 aaa, as APX
 // extends it: before, B4 was 0 and X̄4 was 1.
-func (in *inst) parseEVEX(i uint) (entry, uint) {
+func (in parser) parseEVEX(i uint) (entry, uint) {
 	p0, p1, p2 := in.b[i&(window-1)], in.b[(i+1)&(window-1)], in.b[(i+2)&(window-1)]
 	in.enc, in.m = evex, opcodeMap(p0&7)
 	in.r = ^p0>>4&8 | ^p0&0x10
@@ -91,7 +91,7 @@ func (in *inst) parseEVEX(i uint) (entry, uint) {
 }
 
 // vector reads the opcode at i. Operand size matters to APX's map 4 only.
-func (in *inst) vector(i uint) (entry, uint) {
+func (in parser) vector(i uint) (entry, uint) {
 	op := in.b[i&(window-1)]
 	a := vectorAttr(in.m, op)
 	if in.enc == vex && in.m == map0F && op == 0x77 {
@@ -102,7 +102,7 @@ func (in *inst) vector(i uint) (entry, uint) {
 
 // parseREX2 reads D5 | M0 R4 X4 B4 W R3 X3 B3 and the opcode, which no other
 // prefix or escape may come between (APX specification, section 3.1.1).
-func (in *inst) parseREX2(i uint) (entry, uint) {
+func (in parser) parseREX2(i uint) (entry, uint) {
 	p, op := in.b[i&(window-1)], in.b[(i+1)&(window-1)]
 	if in.rex != 0 {
 		return in.undefined(i)
