@@ -41,8 +41,8 @@ func (b *Builder) Memory(arch *cpu.Arch) *Memory {
 	return &Memory{segs: segs, runs: slices.Clip(appendRuns(nil, segs)), big: arch.BigEndian, addr: arch.AddrMask(), word: arch.AddrSize}
 }
 
-// flatten cuts overlapping segments so that the one added last wins everywhere.
-// Segments that ascend and do not overlap, as those of most captures, stay as they are.
+// flatten cuts overlapping segments so that the segment added last wins everywhere. Segments that
+// ascend and do not overlap stay as they are; most captures have only such segments.
 func flatten(in []Segment) []Segment {
 	if ascend(in) {
 		return slices.Clip(in)

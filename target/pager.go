@@ -19,8 +19,8 @@ const PageSize = 4096
 // touch.
 const maxPages = 1024
 
-// pages are those of one range that were read. What could not be read is kept too, as
-// the shorter page, so that nobody is asked again and again.
+// pages are the pages of one range that were read. A page that could be read in part, or not at
+// all, is kept as well, shorter than others, so that the source is not asked for it again.
 type pages struct {
 	source Pager
 	whole  Range

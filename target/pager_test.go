@@ -116,6 +116,7 @@ type liar int
 
 func (l liar) ReadPage(uint64, []byte) (int, error) { return int(l), nil }
 
+// TestPagerLies: a pager that claims to have read fewer bytes than none, or more than asked for, does no harm.
 func TestPagerLies(t *testing.T) {
 	for l, want := range map[liar]bool{-1: false, 1 << 20: true} {
 		var b Builder

@@ -22,7 +22,7 @@ type Snapshot struct {
 	Modules []*Module // sorted by Lo
 	Fault   *Fault
 	// CodeMask has the address bits of code pointers (AArch64 pointer
-	// authentication); 0 means all.
+	// authentication); 0 means all. Unsigned applies it.
 	CodeMask uint64
 	// Hooks are the addresses that a tracer of the kernel puts in the place of return
 	// addresses; what stood there is in Thread.Hooked.
@@ -32,6 +32,15 @@ type Snapshot struct {
 	// Issues are what was wrong with the capture, or with its binaries, and did not stop
 	// the reading.
 	Issues []Issue
+}
+
+// Unsigned is a code pointer without its signature; mask has the bits of the address. Bit 55 tells
+// the halves of the address space, and is extended (Arm ARM, AddPAC): the kernel's half ends in ones.
+func Unsigned(pc, mask uint64) uint64 {
+	if pc>>55&1 != 0 {
+		return pc | ^mask
+	}
+	return pc & mask
 }
 
 // Thread is one thread's registers at the moment of the capture.
@@ -52,12 +61,12 @@ type Thread struct {
 	// Listed is the call chain that the capture itself states, innermost first, as a
 	// kernel's trace or a crash reporter's list does; nil where there is none.
 	Listed []Listed
-	// Hooked are the calls whose return addresses a tracer replaced, the outermost first. Behind
-	// those that are not over may stand others that are.
+	// Hooked are the calls whose return addresses a tracer replaced, the outermost first. The
+	// list may end in calls that are over already.
 	Hooked []HookedReturn
-	// Stale: Regs may be older than the memory. They are those that a task's kernel saved when
-	// the task was left last, and the task may be the one that runs; or the processor could
-	// not save them, and those of before were there.
+	// Stale: Regs may be older than the memory. Either the kernel saved Regs when the task was
+	// switched out last, and the task may be running since; or the processor could not save
+	// its registers, and an older set was there.
 	Stale bool
 	// Task is what the kernel knows of the thread, nil where there is none.
 	Task *Task
@@ -77,6 +86,10 @@ type Listed struct {
 	Searched bool
 	// Gap: frames may be missing between this one and the one before.
 	Gap bool
+	// Around: the capture says that the function is running, further out than the entries before, but
+	// not where in it; what lies between the capture does not say. PC is where the function begins.
+	// Such entries stand at the end of a list.
+	Around bool
 	// Outermost: nothing called the frame, as the capture's format knows.
 	Outermost bool
 	// ByName: PC is where a file has the symbol, and not stated by the capture.
