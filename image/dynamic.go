@@ -17,6 +17,21 @@ func (img *Image) Import(addr uint64) (name string, ok bool) {
 	return "", false
 }
 
+// resolving is a Container that knows which words are filled with what code of its own returns.
+type resolving interface {
+	Resolver(addr uint64) (resolver uint64, ok bool)
+}
+
+// Resolver is the image address, ISA mode bit included, of the code that tells the dynamic linker
+// what to store in the word at an image address: the address of one of several functions, the best
+// for the processor (STT_GNU_IFUNC), where the file itself calls such a function of its own.
+func (img *Image) Resolver(addr uint64) (resolver uint64, ok bool) {
+	if r, is := ContainerAs[resolving](img.container); is {
+		return r.Resolver(addr)
+	}
+	return 0, false
+}
+
 // rebaser is a Container that knows which words hold addresses of the image.
 type rebaser interface {
 	Rebased(yield func(value uint64) bool) bool

@@ -45,6 +45,7 @@ func TestSegmentsAreDisjoint(t *testing.T) {
 	}
 }
 
+// TestBytes: the bytes from an address on and before it, as code and as data, up to the segment's end in the file.
 func TestBytes(t *testing.T) {
 	img := New(Header{
 		Arch:     &cpu.Arch{AddrSize: 4, BigEndian: true},

@@ -13,8 +13,8 @@ type memos struct {
 	entries sync.Map // any → *memoEntry
 }
 
-// get returns the value that make built for key the first time. Where make panics, so does each
-// get of that key.
+// get returns the value for key, which make builds at the first call. Where make panics, every get
+// of that key panics.
 func (m *memos) get(key any, make func() any) any {
 	kept, ok := m.entries.Load(key)
 	if !ok {

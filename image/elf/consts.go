@@ -75,6 +75,7 @@ const (
 	dtRelrsz         = 35
 	dtRelr           = 36
 	dtGNUHash        = 0x6ffffef5
+	dtVersym         = 0x6ffffff0
 	dtMIPSLocalGotno = 0x7000000a
 	dtMIPSSymtabno   = 0x70000011
 	dtMIPSGotsym     = 0x70000013

@@ -40,7 +40,7 @@ func (s *debugSearch) find() debugFile {
 	return s.twin()
 }
 
-// twin finds another file of the same build ID that has what this one lacks.
+// twin finds another file of the same build ID that has symbols or debug information.
 func (s *debugSearch) twin() debugFile {
 	if s.opt.ByBuildID == nil || len(s.buildID) < 2 {
 		return debugFile{}

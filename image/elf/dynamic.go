@@ -7,6 +7,7 @@ import "github.com/backsight/backsight/internal/bin"
 type dynamic struct {
 	symtab, strtab, strsz, hash, gnuHash uint64
 	init, fini                           uint64
+	versym                               uint64
 	relocationTables
 	globalOffsets
 }
@@ -52,6 +53,8 @@ func (d *dynamic) set(tag, v uint64) {
 		d.hash = v
 	case dtGNUHash:
 		d.gnuHash = v
+	case dtVersym:
+		d.versym = v
 	case dtRel:
 		d.rel = v
 	case dtRelsz:
@@ -100,6 +103,16 @@ func (f *file) dynamicTable() symtab {
 	size := f.layout.sym
 	n := bin.Limit(f.dynamicCount(d), len(syms)/int(size))
 	return symtab{f: f, syms: syms[:n*int(size)], str: str[:bin.Limit(d.strsz, len(str))]}
+}
+
+// symbolVersions has a halfword for each symbol of .dynsym: the number of its version (LSB Core,
+// "Symbol Versioning", "Version Table").
+func symbolVersions(f *file) []byte {
+	d, ok := f.dynamic()
+	if !ok || d.versym == 0 {
+		return nil
+	}
+	return f.segments.bytesAt(d.versym)
 }
 
 // dynamicCount is the number of symbols, which the dynamic section does not

@@ -23,6 +23,7 @@ func parse(t testing.TB, data []byte) *image.Image {
 	return img
 }
 
+// TestSegments: loaded segments come in order of address, in each class and byte order.
 func TestSegments(t *testing.T) {
 	for _, e := range []build{
 		{}, {big: true, machine: emMIPS}, {wide: true}, {wide: true, big: true, machine: emMIPS},
@@ -156,6 +157,7 @@ func TestDebugFileHasNoCode(t *testing.T) {
 	}
 }
 
+// TestRefused: what is wrong with a file is said, with the offset.
 func TestRefused(t *testing.T) {
 	ok := (&build{secs: []sec{text(0x1000, 16)}}).bytes()
 	edit := func(off int, b ...byte) []byte {

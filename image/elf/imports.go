@@ -15,7 +15,9 @@ type imports struct {
 	syms  symtab // .dynsym by DT_SYMTAB; relocations say how many entries it has
 	slots []slot // sorted by addr
 	got   globalGOT
-	left  budget.Budget // of slots
+	// resolvers are the words that code of the image fills, sorted by addr.
+	resolvers []resolver
+	left      budget.Budget // of slots and resolvers
 }
 
 // add adds a slot and tells whether there was room.
@@ -36,8 +38,7 @@ type slot struct {
 
 // Import names what the dynamic linker stores at addr.
 func (c *container) Import(addr uint64) (string, bool) {
-	c.importsOnce.Do(func() { c.imported = c.findImports() })
-	m := &c.imported
+	m := c.imports()
 	i, ok := m.got.symbol(addr)
 	if !ok {
 		n, found := slices.BinarySearchFunc(m.slots, addr, func(s slot, a uint64) int { return cmp.Compare(s.addr, a) })
@@ -54,13 +55,19 @@ func (c *container) Import(addr uint64) (string, bool) {
 	return name, name != ""
 }
 
+// imports are found when first asked for.
+func (c *container) imports() *imports {
+	c.importsOnce.Do(func() { c.imported = importsOf(c) })
+	return &c.imported
+}
+
 // How many words an image may import: browsers import some ten thousand, a file has room
 // for many more, in tables that may all be the same bytes.
 const slotsFloor, bytesPerSlot = 1 << 18, 64
 
-// findImports reads the relocation tables that the dynamic section leads to. Imports for
+// importsOf reads the relocation tables that the dynamic section leads to. Imports for
 // which there is no room are left out.
-func (c *container) findImports() (m imports) {
+func importsOf(c *container) (m imports) {
 	f := c.main
 	d, ok := f.dynamic()
 	if !ok {
@@ -70,18 +77,19 @@ func (c *container) findImports() (m imports) {
 	m.syms = symtab{img: c.img, f: f, syms: syms, str: str[:bin.Limit(d.strsz, len(str))]}
 	m.got = newGlobalGOT(f, &d)
 	m.left = budget.New("imported words", slotsFloor, uint64(len(f.data))/bytesPerSlot)
-	c.relocated(&m, d.rel, d.relsz, false)
-	c.relocated(&m, d.rela, d.relasz, true)
-	c.relocated(&m, d.jmprel, d.pltrelsz, d.pltrel == dtRela)
+	m.relocated(c, d.rel, d.relsz, false)
+	m.relocated(c, d.rela, d.relasz, true)
+	m.relocated(c, d.jmprel, d.pltrelsz, d.pltrel == dtRela)
 	m.addStubs()
 	slices.SortStableFunc(m.slots, func(a, b slot) int { return cmp.Compare(a.addr, b.addr) })
 	m.slots = slices.Clip(m.slots)
+	m.sortResolvers()
 	return m
 }
 
 // relocated adds the words that the table of size bytes at addr fills with the
-// address of a symbol, nothing added to it.
-func (c *container) relocated(m *imports, addr, size uint64, rela bool) {
+// address of a symbol, nothing added to it, or with what a resolver returns.
+func (m *imports) relocated(c *container, addr, size uint64, rela bool) {
 	if size == 0 {
 		return
 	}
@@ -99,17 +107,15 @@ func (c *container) relocated(m *imports, addr, size uint64, rela bool) {
 		if rela {
 			addend = f.word(&r)
 		}
-		how := f.relocation(typ)
-		if sym == 0 || how == other {
-			continue
-		}
-		if how == plus && !rela {
+		how, resolves := f.relocation(typ), f.resolves(typ)
+		if !rela && (how == plus || resolves) {
 			addend, _ = c.img.Word(offset)
 		}
-		if how == plus && addend != 0 {
-			continue
-		}
-		if !m.add(offset, sym) {
+		switch {
+		case resolves && !m.addResolver(offset, addend):
+			return
+		case sym == 0 || how == other || how == plus && addend != 0:
+		case !m.add(offset, sym):
 			return
 		}
 	}

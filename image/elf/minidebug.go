@@ -26,10 +26,9 @@ func (c *container) miniDebugInfo() *file {
 	return f
 }
 
-// unxz decompresses an xz stream after measuring it. The decoder below allocates
-// the dictionary that each block header asks for, up to 4 GB; xzSize refuses
-// those before it sees them. It is foreign code over hostile input, so a panic
-// in it is a damaged stream.
+// unxz decompresses an xz stream after measuring it. The decoder allocates the dictionary that
+// each block header asks for, up to 4 GB; xzSize refuses such headers before the decoder sees them.
+// The decoder is foreign code over hostile input: a panic there means a damaged stream.
 func unxz(stream []byte) (data []byte, ok bool) {
 	defer func() {
 		if recover() != nil {

@@ -65,7 +65,7 @@ func (x *nameIndex) add(ref uint32) {
 	}
 	at := x.slot(name)
 	if x.refs[at] != noRef {
-		if u, o := x.at(x.refs[at]); t.symbolRank(&s) <= u.symbolRank(&o) {
+		if u, o := x.at(x.refs[at]); t.symbolRank(int(ref&refMask), &s) <= u.symbolRank(int(x.refs[at]&refMask), &o) {
 			return
 		}
 	}

@@ -15,7 +15,7 @@ type Placement struct {
 	// modules (kernel/module/main.c, layout_sections): code, read-only data, data; sections
 	// for the start of the module (.init…) behind all of these.
 	Base uint64
-	// Sections are addresses that are known, such as those of
+	// Sections are the sections' addresses where they are known, as from
 	// /sys/module/NAME/sections.
 	Sections map[string]uint64
 	// Resolve finds symbols that the object does not define, nil for none.
@@ -121,8 +121,7 @@ func (l *linker) forStart(s *shdr) bool {
 	return bytes.HasPrefix(names[bin.Limit(uint64(s.name), len(names)):], []byte(".init"))
 }
 
-// maxSpread bounds how far from one another the sections of a module lie that is loaded in
-// one piece.
+// maxSpread bounds the distance in bytes between the sections of a module that is loaded in one piece.
 const maxSpread = 64 << 20
 
 // place gives section i its address, and returns where the next one may begin.

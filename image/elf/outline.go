@@ -2,7 +2,7 @@ package elf
 
 import "github.com/backsight/backsight/image"
 
-// Outline is what a separate debug file repeats of the file that it is for.
+// Outline is the part of an ELF file's headers that a separate debug file for that file repeats.
 type Outline struct {
 	Type, Machine uint16
 	// OSABI is EI_OSABI of the identification.

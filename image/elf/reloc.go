@@ -25,8 +25,8 @@ type patcher struct {
 // maxHigh bounds the HI16 that wait for a LO16.
 const maxHigh = 64
 
-// apply applies one relocation. A type that is not known leaves the bytes as they are: such
-// types concern data that nobody looks at here.
+// apply applies one relocation. Relocations of unknown types leave the bytes as they are: such
+// types concern data that no backtrace needs.
 func (p *patcher) apply(e relocation) {
 	least := uint64(4)
 	if p.machine == emAArch64 {

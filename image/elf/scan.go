@@ -7,9 +7,9 @@ import "encoding/binary"
 // twenty scans, and 5 MB; a backtrace asks for a few addresses of a library.
 const maxScans = 16
 
-// scan finds what newIndex's index finds, by one pass over the tables: the symbol
-// with a size that begins last among those that cover addr, else the nearest one
-// below that has none, if no sized one covers where it begins.
+// scan finds the symbol at addr, as the index of newIndex does, by one pass over the tables. Of
+// the symbols whose sizes cover addr, that is the symbol that begins last; else the nearest
+// symbol below without a size, if no symbol with a size covers where that one begins.
 func (x *symbolIndex) scan(addr uint64) uint32 {
 	cover, below := span{ref: noRef}, span{ref: noRef}
 	x.eachNear(addr, addr, func(s span) uint64 {

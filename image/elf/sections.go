@@ -53,8 +53,8 @@ func contentOf(f *file, s shdr) ([]byte, bool) {
 	return data, true
 }
 
-// joined is what all sections with a name hold, one behind the other. In an object file each type
-// unit has a section of its own, so that the linker can keep one of those that are alike.
+// joined is the contents of all sections with a name, one behind the other. In an object file each
+// type unit has a section of its own, so that the linker can drop all but one of equal units.
 func joined(f *file, name string) (all []byte) {
 	for i := range f.sections.n {
 		s := f.sections.at(i)

@@ -8,8 +8,8 @@ import (
 	"github.com/backsight/backsight/image"
 )
 
-// symbols are those of an image, and the indexes of them, which are made when some questions
-// were answered without.
+// symbols are the symbols of an image, with two indexes. An index is made once some questions have been
+// answered without it.
 type symbols struct {
 	of        *image.Image
 	tables    func() []symtab // finds the tables once
@@ -51,6 +51,7 @@ func (c *container) tablesOfFiles() []symtab {
 	if dynsym.len() == 0 {
 		dynsym = c.main.dynamicTable()
 	}
+	dynsym.versions = symbolVersions(c.main)
 	tables := []symtab{dynsym}
 	if m := c.miniDebugInfo(); m != nil {
 		tables = append(tables, m.sectionTable(".symtab"))
@@ -145,10 +146,10 @@ func (all *symbols) SymbolNamed(name string) (image.Symbol, bool) {
 		t := &tables[n]
 		for i := range t.len() {
 			s := t.at(i)
-			if !t.named(&s, name) || !t.isDefined(&s) || found && t.symbolRank(&s) <= bestRank {
+			if !t.named(&s, name) || !t.isDefined(&s) || found && t.symbolRank(i, &s) <= bestRank {
 				continue
 			}
-			best, bestRank, found = t.symbol(&s), t.symbolRank(&s), true
+			best, bestRank, found = t.symbol(&s), t.symbolRank(i, &s), true
 		}
 	}
 	return best, found

@@ -20,6 +20,7 @@ func withSymbols(t testing.TB, e build, list ...tsym) *image.Image {
 	return parse(t, e.bytes())
 }
 
+// TestSymbolAt: which symbol names an address, where sizes, order and kinds of symbols compete.
 func TestSymbolAt(t *testing.T) {
 	type q struct {
 		addr uint64

@@ -8,7 +8,7 @@ import (
 
 // versioning is how a symbol table spells which version of a function a symbol is. Only full
 // tables do, where the link editor writes the version behind the name (gABI, "Symbol
-// Versioning" in the LSB); .dynsym has versions in a section of their own.
+// Versioning" in the LSB); .dynsym has versions in a table of their own.
 type versioning uint8
 
 const (
@@ -64,14 +64,24 @@ func (t *symtab) nameCost(s *sym) int {
 	return int(oldVersion)<<16 + n
 }
 
-// symbolRank orders the symbols of one name: by binding, and those of a version that only old
-// programs find behind all others of their binding.
-func (t *symtab) symbolRank(s *sym) uint8 {
+// symbolRank orders the symbols of one name, of which s has the index i: by binding, and those of a
+// version that only old programs find behind all others of their binding. i386's libc has two fopen,
+// of which the one for programs of 1999 comes first.
+func (t *symtab) symbolRank(i int, s *sym) uint8 {
 	r := 2*bindRank(s) + 1
-	if _, v := t.bareName(s); v == oldVersion {
+	if _, v := t.bareName(s); v == oldVersion || t.hidden(i) {
 		r--
 	}
 	return r
+}
+
+// hidden tells whether symbol i is of a version that programs are not linked with any more: the top
+// bit of the version's number says so.
+func (t *symtab) hidden(i int) bool {
+	if 2*i+2 > len(t.versions) {
+		return false
+	}
+	return bin.Order(t.f.big).U16(t.versions[2*i:])>>15 != 0
 }
 
 // nameCost is that of the symbol of a ref.

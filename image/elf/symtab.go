@@ -15,6 +15,8 @@ type symtab struct {
 	f    *file
 	syms []byte
 	str  []byte
+	// versions are those of the symbols of .dynsym; nil where they have none.
+	versions []byte
 }
 
 // sym is Elf32_Sym or Elf64_Sym.

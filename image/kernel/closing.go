@@ -5,7 +5,8 @@ import (
 	"github.com/backsight/backsight/image"
 )
 
-// closing is a Container that closes a file that it does not read, or not by itself.
+// closing is a Container for an image that was unwrapped from a file: it closes that file, which
+// the Container within does not know.
 type closing struct {
 	image.Container
 	file *image.File

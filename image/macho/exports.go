@@ -15,7 +15,7 @@ type trie struct {
 	base uint64 // address of the mach header
 }
 
-// exports is the trie of what the file exports. Where the symbol table has that too, it is empty.
+// exports is the trie of the file's exported symbols; empty where the symbol table has them as well.
 func (f *file) exports() trie {
 	if f.symtab.size != 0 && !f.noDefined {
 		return trie{}
@@ -29,8 +29,9 @@ const (
 	exportReexport = 0x8
 )
 
-// terminal reads the head of the node that r is at: the address that the name so far is of, if it
-// is one. Then r is at the node's edges.
+// terminal reads the head of the node that r is at, and leaves r at the node's edges. addr is the
+// address of the symbol whose name the path to the node spells; ok is false where the path is only the
+// beginning of names.
 func (t *trie) terminal(r *bin.Reader) (addr uint64, ok bool) {
 	size := r.ULEB()
 	if size == 0 {

@@ -138,8 +138,8 @@ func (l *layout) inSegment(i, off uint64) uint64 {
 	return l.segments[i].addr + off
 }
 
-// sectionNamed finds a section that has bytes; __TEXT's, where several segments have one of
-// that name.
+// sectionNamed finds a section that has bytes by its name. Where several segments have such a section,
+// __TEXT's is taken.
 func (l *layout) sectionNamed(name string) (best *section, ok bool) {
 	for i := range l.sections {
 		if s := &l.sections[i]; s.name == name && s.size != 0 && (best == nil || s.segment == "__TEXT" && best.segment != "__TEXT") {
