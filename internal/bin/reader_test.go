@@ -6,6 +6,7 @@ import (
 	"testing"
 )
 
+// TestIntegers: integers of all sizes, in both byte orders.
 func TestIntegers(t *testing.T) {
 	data := []byte{0x81, 0x82, 0x83, 0x84, 0x85, 0x86, 0x87, 0x88}
 	for _, tt := range []struct {
@@ -70,6 +71,7 @@ func TestWidths(t *testing.T) {
 	}
 }
 
+// TestLEB128: LEB128 numbers, signed and unsigned, up to those that do not fit 64 bits.
 func TestLEB128(t *testing.T) {
 	nines := []byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01}
 	long := make([]byte, 40)
@@ -107,6 +109,7 @@ func TestLEB128(t *testing.T) {
 	}
 }
 
+// TestStrings: strings end at a zero byte, or are an error.
 func TestStrings(t *testing.T) {
 	r := New([]byte("one\x00\x00two"), false)
 	if s := r.CString(); s != "one" {
@@ -140,6 +143,7 @@ func TestStickyError(t *testing.T) {
 	}
 }
 
+// TestMoves: a reader moves within its bytes only; a move beyond is an error and leaves the reader where it was.
 func TestMoves(t *testing.T) {
 	data := make([]byte, 10)
 	for _, tt := range []struct {
@@ -178,6 +182,7 @@ func TestBytesAreClipped(t *testing.T) {
 	}
 }
 
+// TestLimit: a claimed count is cut to what there can be.
 func TestLimit(t *testing.T) {
 	for _, tt := range []struct {
 		n    uint64

@@ -61,6 +61,7 @@ func sample(order binary.AppendByteOrder) *writer {
 	return w
 }
 
+// TestOffsets: fields are found by a path through nested structures, in both byte orders; what is no field is not.
 func TestOffsets(t *testing.T) {
 	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
 		big := order == binary.AppendByteOrder(binary.BigEndian)

@@ -29,7 +29,6 @@ type Encoding uint32
 
 // Bits of an encoding that all processors share.
 const (
-	notFunctionStart = 1 << 31
 	hasLSDA          = 1 << 30
 	personalityShift = 28
 	// Mode has the bits that say how the rest is read: 0 means that the linker knows nothing
@@ -43,9 +42,6 @@ func (e Encoding) Mode() uint32 { return uint32(e) >> modeShift & modeMask }
 
 // LSDA tells whether the function has data for exceptions.
 func (e Encoding) LSDA() bool { return e&hasLSDA != 0 }
-
-// Continues tells whether the entry is of a part of a function that does not begin there.
-func (e Encoding) Continues() bool { return e&notFunctionStart != 0 }
 
 // Personality is the number of the function's personality routine, 0 for none.
 func (e Encoding) Personality() int { return int(e >> personalityShift & 3) }

@@ -70,7 +70,7 @@ func TestFind(t *testing.T) {
 // TestEncoding: what all processors' encodings have in common.
 func TestEncoding(t *testing.T) {
 	e := Encoding(0x5401_0011)
-	if !e.LSDA() || e.Personality() != 1 || e.Mode() != 4 || e.Continues() {
+	if !e.LSDA() || e.Personality() != 1 || e.Mode() != 4 {
 		t.Errorf("LSDA %t, personality %d, mode %d", e.LSDA(), e.Personality(), e.Mode())
 	}
 	table := tableOf(t, section())

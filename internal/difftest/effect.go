@@ -26,8 +26,8 @@ func Flow(in *cpu.Insn) string {
 	return ""
 }
 
-// Written are the registers that an effect says it changes: its results, what it
-// clobbers, a base that is written back.
+// Written are the registers that an instruction's effect changes: results, clobbered
+// registers, and a base that is written back.
 func Written(in *cpu.Insn) cpu.RegSet {
 	s := cpu.SetOf(in.Dst, in.Dst2)
 	if in.Op == cpu.OpClobber || in.Op == cpu.OpLoadMulti {
@@ -121,6 +121,8 @@ func arithmetic(a *cpu.Arch, in *cpu.Insn, dst, src string) string {
 		return fmt.Sprintf("%s = %s & %#x", dst, src, uint64(in.Imm))
 	case cpu.OpShlImm:
 		return fmt.Sprintf("%s = %s << %d", dst, src, in.Imm)
+	case cpu.OpShrImm:
+		return fmt.Sprintf("%s = %s >> %d", dst, src, in.Imm)
 	}
 	return "?"
 }

@@ -52,7 +52,7 @@ func Rule(arch *cpu.Arch, r *rule.Rule, in *cpu.Registers, mem *target.Memory, c
 	}
 	a.res.PC = ra & a.mask
 	if codeMask != 0 && r.Flags&rule.SignedRA != 0 {
-		a.res.PC &= codeMask
+		a.res.PC = target.Unsigned(a.res.PC, codeMask)
 	}
 	a.keep(out)
 	for i := range r.N {

@@ -4,27 +4,15 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind/rule"
 )
 
-// applyArch has sp (0), lr (1), the preserved s (2), u (3), which nobody preserves,
-// and pc (4); four bytes each.
-func applyArch() *cpu.Arch {
-	return &cpu.Arch{
-		AddrSize: 4, RegSize: 4,
-		RegisterFile: cpu.RegisterFile{
-			SP: 0, LR: 1, PC: 4, FP: cpu.NoReg,
-			Regs: []cpu.RegInfo{{Names: []string{"sp"}}, {Names: []string{"lr"}}, {Names: []string{"s"}}, {Names: []string{"u"}}, {Names: []string{"pc"}}},
-		},
-		Convention: cpu.Convention{Preserved: cpu.SetOf(2)},
-	}
-}
-
 // applied runs a rule with sp = 0x1000, lr = 0x400100, s = 0x1010 and u = 7. Memory
 // from 0x1000 to 0x1020 holds 0xa0, 0xa4, 0xa8, … at each word.
 func applied(r *rule.Rule) (cpu.Registers, Result, Outcome) {
-	arch := applyArch()
+	arch := synth.FiveRegisters()
 	var b target.Builder
 	data := make([]byte, 0x20)
 	for i := 0; i < len(data); i += 4 {
@@ -137,7 +125,7 @@ func TestWraps(t *testing.T) {
 
 // TestSignedReturnAddress: only a rule that says so has the code mask applied.
 func TestSignedReturnAddress(t *testing.T) {
-	arch := applyArch()
+	arch := synth.FiveRegisters()
 	var in, out cpu.Registers
 	in.Set(0, 0x1000)
 	in.Set(1, 0xabc_00100)

@@ -48,6 +48,7 @@ func evaluateAll(t *testing.T, arch *cpu.Arch, cases []exprCase) {
 
 const minus64 = ^uint64(0) // −1; minus64 − n is −1−n
 
+// TestExpressions: each DWARF operation that CFI may have, with its result.
 func TestExpressions(t *testing.T) {
 	evaluateAll(t, exprArch(8, false), []exprCase{
 		{"empty: the CFA", nil, 0x3000, Applied},

@@ -119,8 +119,8 @@ func Value(expr []byte, f *Frame) (uint64, bool) {
 	return e.pop(), true
 }
 
-// locator is the stack machine that comes to pieces. here is the one that is being described,
-// where that is not memory.
+// locator is the stack machine whose result is a list of pieces. here is the piece that is being
+// described, if isHere: the operations have named a place other than memory.
 type locator struct {
 	evaluator
 	frame  *Frame

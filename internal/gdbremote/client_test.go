@@ -89,6 +89,7 @@ func TestMemoryEndsAtTheFirstGap(t *testing.T) {
 	}
 }
 
+// TestStops: a stop reply tells the signal, or that the program has ended.
 func TestStops(t *testing.T) {
 	for reply, want := range map[string]Stop{"T05thread:01;": {Signal: 5}, "S0b": {Signal: 11}, "W00": {Exited: true}} {
 		c, err := New(serve(t, map[string]string{"qSupported": "x", "s": reply}), arch(t))

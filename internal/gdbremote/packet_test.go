@@ -16,6 +16,7 @@ type wire struct {
 func (w *wire) Write(b []byte) (int, error) { return w.sent.Write(b) }
 func (w *wire) Close() error                { return nil }
 
+// TestReceive: packets are unescaped and expanded; damaged ones are refused.
 func TestReceive(t *testing.T) {
 	for _, c := range []struct{ name, bytes, want, fails string }{
 		{"plain", "$OK#9a", "OK", ""},

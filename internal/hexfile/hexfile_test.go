@@ -16,6 +16,7 @@ const (
 	tiText = "@F000\n31 40 00 03 B2 40 80 5A 20 01 D2 D3 22 00 D2 E3\n21 00\n@FFFE\n00 F0\nq\n"
 )
 
+// TestFormats: the runs of bytes, and the entry, that each format tells.
 func TestFormats(t *testing.T) {
 	for _, c := range []struct{ name, text, want string }{
 		{"intel", intelText, "8000100+32 entry 8000131"},

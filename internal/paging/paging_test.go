@@ -88,6 +88,16 @@ func text(list []Mapping) (s string) {
 	return s
 }
 
+// TestPAE: the first level of PAE leads to tables only. What looks like a page of 1 GB there is an entry of
+// another level: page tables are found by their contents, and a table of pages is no first one.
+func TestPAE(t *testing.T) {
+	e := tables{0x1000 + 8*3: 0x2021, 0x2000 + 8*8: 0x3063, 0x3000 + 8*5: 1<<63 | 0x5063, 0x1000 + 8*2: 0x4000_01e3}
+	x := Tables{Scheme: X8632(true), Physical: e.memory(8), Root: 0x1000}
+	if got, err := x.Mappings(0x8000_0000); err != nil || text(got) != "c1005000+1000=5000 rw-" {
+		t.Errorf("%s, %v", text(got), err)
+	}
+}
+
 // TestARM: sections and small pages of short descriptors.
 func TestARM(t *testing.T) {
 	x := Tables{Scheme: ARM(), Physical: tables{0x4000 + 4*0xc00: 0x0010_041e, 0x4000 + 4*0xc01: 0x8001, 0x8000 + 4*5: 0x0020_045f}.memory(4), Root: 0x4000}

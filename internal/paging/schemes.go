@@ -68,8 +68,14 @@ func x86(e uint64, level, last int) entry {
 func X8632(pae bool) Scheme {
 	if pae {
 		return Scheme{EntrySize: 8, Levels: []Level{{30, 2}, {21, 9}, {12, 9}}, decode: func(e uint64, level, last int) entry {
-			if level == 0 {
-				e |= 2 // the first level has no permissions
+			// SDM volume 3, table 5-8: no permissions, and no pages. Bit 5 is reserved, too, but QEMU's
+			// emulation sets that when the entry is used.
+			const reserved = 0x1c6
+			switch {
+			case level == 0 && e&reserved != 0:
+				return entry{}
+			case level == 0:
+				e |= 2
 			}
 			return x86(e, level, last)
 		}}

@@ -103,7 +103,7 @@ func (r reader) onStack(sp uint64) bool {
 	return false
 }
 
-// next is the list head behind the one at an address, if that points back to it.
+// next is the list head that the head at an address points to, if that head points back.
 func (r reader) next(node uint64) (uint64, bool) {
 	next, ok := r.Memory.Word(node)
 	if !ok || next%r.word != 0 {

@@ -14,6 +14,8 @@ type Code struct {
 	Body      uint32
 	Return    []uint32
 	Functions int
+	// Start is how many of them, the last ones, are the kernel's start, whose memory it gives away.
+	Start int
 }
 
 // Banner is the banner of these kernels.
@@ -23,8 +25,14 @@ const Banner = "Linux version 6.1.0-synth (someone@example) (gcc 12) #1 SMP test
 func (c *Code) Symbols() (list []Symbol) {
 	at := c.Link + uint64(c.Before)
 	for i := range c.Functions {
+		if c.Start > 0 && i == c.Functions-c.Start {
+			list = append(list, Symbol{at, "T_etext"}, Symbol{at, "T_sinittext"})
+		}
 		list = append(list, Symbol{at, fmt.Sprintf("Tfunction%d", i)})
 		at += 4 * uint64(words(i))
+	}
+	if c.Start > 0 {
+		return append(list, Symbol{at, "T_einittext"})
 	}
 	return append(list, Symbol{at, "T_etext"})
 }
@@ -32,8 +40,8 @@ func (c *Code) Symbols() (list []Symbol) {
 // words is the size of function i. Sizes differ, as those of real functions do.
 func words(i int) int { return 16 + i*7%13 }
 
-// Flat are the bytes of the kernel.
-func (c *Code) Flat() []byte {
+// flat are the bytes of the kernel.
+func (c *Code) flat() []byte {
 	out := make([]byte, c.Before)
 	for i := range c.Functions {
 		for range words(i) - len(c.Return) {
@@ -53,8 +61,8 @@ func (c *Code) Flat() []byte {
 // ARM64 is a kernel for arm64, with the head of an Image.
 func ARM64() (*Code, []byte) {
 	c := &Code{Layout: Layout{Order: binary.LittleEndian, Word: 8, Base: 0xffff_8000_0801_0000}, Link: 0xffff_8000_0800_0000,
-		Before: 0x10000, Body: 0x91000400, Return: []uint32{0xd65f03c0}, Functions: 1000}
-	b := c.Flat()
+		Before: 0x10000, Body: 0x91000400, Return: []uint32{0xd65f03c0}, Functions: 1000, Start: 10}
+	b := c.flat()
 	copy(b[0x38:], "ARM\x64")
 	return c, b
 }
@@ -63,5 +71,5 @@ func ARM64() (*Code, []byte) {
 func MIPS() (*Code, []byte) {
 	c := &Code{Layout: Layout{Order: binary.BigEndian, Word: 4, Base: 0x8010_0400}, Link: 0x8010_0000,
 		Before: 0x400, Body: 0x24420001, Return: []uint32{0x03e00008, 0}, Functions: 1000}
-	return c, c.Flat()
+	return c, c.flat()
 }
