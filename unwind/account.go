@@ -1,7 +1,7 @@
 package unwind
 
-// account is what a walk has cost so far, and what it may cost. Costs are instructions that code
-// analysis executes, see Query.Cost and State.Cost.
+// account is the cost of a walk so far, and the walk's limit. Costs are counted in instructions that
+// code analysis executes, see Query.Cost and State.Cost.
 type account struct {
 	cost    uint64
 	limit   uint64  // of cost
@@ -25,7 +25,7 @@ func (a *account) pay(at place, cost uint64) {
 	}
 }
 
-// after is the account of a search that begins while the present one has cost so much.
+// after is the account of a search within another search, which has cost so much already.
 func (a *account) after(cost uint64) account {
 	return account{cost: a.cost + cost, limit: a.limit, starved: a.starved}
 }

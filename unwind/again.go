@@ -6,8 +6,8 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// again recovers the registers of a frame that was found before from those of its callee: by the
-// source's answer that leads to just this frame. It reports false where none does.
+// again recovers the registers of a frame that was found before from its callee's registers. The
+// source is asked for its answers until one leads to this very frame; false where none does.
 func (f *finder) again(snap *target.Snapshot, callee, frame *Frame, in, out *cpu.Registers) bool {
 	arch := snap.Arch
 	s := State{Snapshot: snap, Regs: in, PC: callee.PC, Site: callee.CallSite, Mode: callee.Mode, Exact: callee.Exact, Module: callee.Module}

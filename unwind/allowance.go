@@ -29,7 +29,7 @@ type Limits struct {
 	Frames int    // 0: none but Options.MaxFrames
 }
 
-// Spent is what it cost to find the caller of a frame at one place.
+// Spent is the cost of finding the caller of a frame at one place.
 type Spent struct {
 	at   place
 	cost uint64

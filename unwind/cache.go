@@ -95,8 +95,8 @@ func (c *caller) length() uint64 { return uint64(c.call & mostCallLen) }
 // costly tells whether finding the caller cost anything that counts.
 func (c *caller) costly() bool { return c.call > mostCallLen }
 
-// cost is what finding the caller cost, in instructions: the same for whoever finds it and
-// for who takes it from a cache, so that walks end at the same frame.
+// cost is the cost of finding the caller, in instructions. A walk that takes the caller from a cache is
+// charged the same as a walk that finds the caller, so that both end at the same frame.
 func (c *caller) cost() uint64 {
 	if !c.costly() {
 		return 0

@@ -26,10 +26,15 @@ func (v *verifier) target(s *State, c *candidate, site cpu.CallSite) {
 		c.imageOnly = false
 		var ok bool
 		if entry, mode, ok = v.graph.Callee(s.Snapshot, site.Addr, c.mode); !ok {
+			v.settle(s, c, site, 0, v.graph.Witnesses().MayCall(s.Snapshot, site.Addr, c.mode, s.Site))
 			return
 		}
 	}
-	a := v.reaches(s, c, entry, mode)
+	v.settle(s, c, site, entry, v.reaches(s, c, entry, mode))
+}
+
+// settle notes what the answer says about the call at site, which goes to entry; 0: to several.
+func (v *verifier) settle(s *State, c *candidate, site cpu.CallSite, entry uint64, a Answer) {
 	switch {
 	case a == Anywhere:
 	case a == Yes || a == YesByJump:
@@ -132,7 +137,7 @@ func (v *verifier) asGood(s *State, c *candidate, site, other cpu.CallSite) bool
 			entry, mode, known = v.graph.Callee(s.Snapshot, other.Addr, c.mode)
 		}
 		if !known {
-			return !c.checks.proven() || within && v.graph.Witnesses().CalledByPointer(s.Module, s.Site, s.Mode) == Yes
+			return !c.checks.proven() || within && (!site.Direct || mayBePointedTo(v.graph, s, c, other))
 		}
 	}
 	switch {
@@ -143,4 +148,16 @@ func (v *verifier) asGood(s *State, c *candidate, site, other cpu.CallSite) bool
 	}
 	a := v.reaches(s, c, entry, mode)
 	return a == Yes || a == YesByJump
+}
+
+// mayBePointedTo tells whether a call through a register or a pointer, in the function that c is of,
+// may have led to s: the ways to the call tell, or where the callee's address is held.
+func mayBePointedTo(graph CallGraph, s *State, c *candidate, call cpu.CallSite) bool {
+	switch graph.Witnesses().MayCall(s.Snapshot, call.Addr, c.mode, s.Site) {
+	case Yes, YesByJump:
+		return true
+	case No:
+		return false
+	}
+	return graph.Witnesses().CalledByPointer(s.Module, s.Site, s.Mode) == Yes
 }

@@ -12,6 +12,17 @@ type Operand struct {
 	Kind OperandKind
 	Reg  cpu.Reg
 	Off  int64
+	Size uint8 // of InMemory, in bytes; 0: a word
+	Of   *Term // of Computed
+}
+
+// Term is the low 32 bits of what an instruction makes of one value or two: cpu.OpAdd, OpSub and OpOr
+// of A and of B shifted by Scale; OpAddImm, OpAndImm, OpOrImm, OpShlImm and OpShrImm of A and Imm.
+type Term struct {
+	Op    cpu.Op
+	A, B  Operand
+	Imm   int64
+	Scale uint8
 }
 
 // OperandKind says where an Operand's value is. SP stands for the callee's CFA in both frames, the
@@ -24,33 +35,37 @@ const (
 	Number                        // Off
 	InRegister                    // what Reg holds, plus Off
 	InMemory                      // the word at what Reg holds plus Off
+	Computed                      // Of
 )
 
-// Clue is a value that tells two calls of one function apart: it is Own where one of them was
-// running, and Other where the other one was.
+// Clue is a value that tells two calls of one function apart: the value is Own if the frame's own
+// call was running, and Other if the sibling was.
 type Clue struct {
 	What, Own, Other Operand
-	// OfCallee: What is in terms of the callee's frame, which keeps what it was passed.
+	// OfCallee: What stands in the callee's frame, where the callee keeps an argument; else in
+	// the caller's frame.
 	OfCallee bool
 	// Straight: the other call goes to the callee's entry, not by way of other functions, which
 	// may pass other values on.
 	Straight bool
 }
 
-// siblings looks at frames of which another call in the same function is one bit away, for
-// values that only one of the two calls leaves behind: what the callee was passed, as it keeps
-// it in a register or a slot; what the caller stored right before.
+// siblings checks frames whose return address differs in one bit from the return address of another
+// call in the same function (a sibling). The check compares values that only one of the two calls leaves
+// behind: arguments that the callee keeps in a register or a slot, and words that the caller stored
+// right before the call.
 //
 //	404  mov $1,%esi; mov %rbx,%rdi; call f        f: mov %rdi,%r12
 //	414  mov $2,%esi; mov %rbp,%rdi; call f           …
 //
-// In f, r12 holds what the caller's rbx holds, and not what its rbp does: it was the first call.
-// Had one bit of the return address been lost, the values would be those of the other call.
+// In f, r12 holds the value of the caller's rbx, not of its rbp: the first call was running. If
+// one bit of the second call's return address had been lost, r12 would hold the value of rbp.
 type siblings struct {
 	snap           *target.Snapshot
 	finder         *finder
 	callee, caller cpu.Registers
 	cfa            uint64 // the callee's
+	moved          uint64 // from where the caller's module was linked to where it lies
 }
 
 // weighLostBits looks at the frames of which another call is one bit away, and at interrupted ones.
@@ -75,7 +90,7 @@ func (w *Walker) weighLostBits(snap *target.Snapshot, t *target.Thread, frames [
 }
 
 // maxWeighed bounds the frames of a walk whose siblings are looked at.
-const maxWeighed = 32
+const maxWeighed = 256
 
 // weigh takes the doubt away from the frames whose siblings' values are not there.
 func (s *siblings) weigh(t *target.Thread, frames []Frame) {
@@ -86,7 +101,11 @@ func (s *siblings) weigh(t *target.Thread, frames []Frame) {
 			continue
 		}
 		left--
-		others := s.finder.verifier.graph.Witnesses().Clues(s.snap, &frames[i-1], f)
+		var inner *Frame
+		if i > 1 {
+			inner = &frames[i-2]
+		}
+		others := s.finder.verifier.graph.Witnesses().Clues(s.snap, inner, &frames[i-1], f)
 		if len(others) == 0 {
 			continue
 		}
@@ -99,15 +118,15 @@ func (s *siblings) weigh(t *target.Thread, frames []Frame) {
 				return
 			}
 		}
-		s.cfa = frames[i-1].CFA
+		s.cfa, s.moved = frames[i-1].CFA, f.Module.Bias
 		if s.excludeAll(others) {
 			f.Checks &^= OneBitAway
 		}
 	}
 }
 
-// excludeAll tells whether of each list of clues, one for each sibling, one excludes the sibling,
-// and none speaks against the frame.
+// excludeAll tells whether every sibling is excluded by one of its clues, and no clue contradicts the
+// frame. others has a list of clues for each sibling.
 func (s *siblings) excludeAll(others [][]Clue) bool {
 	for _, clues := range others {
 		excluded := false
@@ -125,9 +144,10 @@ func (s *siblings) excludeAll(others [][]Clue) bool {
 	return true
 }
 
-// tell tells whether a clue excludes the sibling, and whether it contradicts the frame. An int in
-// a register of 64 bits may have anything above it: 32 bits decide what differs. Values that
-// differ in one bit only may be one that lost it.
+// tell tells whether a clue excludes the sibling, and whether the clue contradicts the frame. Above an
+// int of 32 bits in a register of 64 bits anything may stand: two values differ if their lower 32
+// bits do. Values that differ in one bit may be one value before and after the loss of that bit, and
+// exclude nothing, unless the frame's own call passes the very value that was found.
 func (s *siblings) tell(c *Clue) (excluded, contradicts bool) {
 	regs := &s.caller
 	if c.OfCallee {
@@ -138,19 +158,37 @@ func (s *siblings) tell(c *Clue) (excluded, contradicts bool) {
 		return false, false
 	}
 	own, known := s.value(&c.Own, &s.caller)
-	if known = known && c.Own.Kind != InMemory; known && uint32(own) != uint32(v) {
+	agrees := known && s.same(&c.Own, own, v)
+	if known && !agrees && !c.Own.reads() {
 		return false, true
 	}
-	is := known && own == v && c.Own.Kind == InRegister && isPointer(v)
+	is := agrees && own == v && c.Own.Kind == InRegister && isPointer(v)
 	other, has := s.value(&c.Other, &s.caller)
 	switch {
 	case c.Other.Kind == InMemory:
 		return is && (!has || other != v), false
-	case !has || uint32(other) == uint32(v):
+	case !has || s.same(&c.Other, other, v):
 		return false, false
+	case is || !c.Straight:
+		return is, false
 	}
-	return is || c.Straight && (known || bits.OnesCount32(uint32(other)^uint32(v)) > 1), false
+	agrees = agrees && !s.elsewhere(&c.Own)
+	return agrees || !c.Other.reads() && bits.OnesCount32(uint32(other)^uint32(v)) > 1, false
 }
+
+// same tells whether v may be what an operand's value was. A number may be an address, which moves
+// with the program.
+func (s *siblings) same(o *Operand, value, v uint64) bool {
+	return uint32(value) == uint32(v) || o.Kind == Number && uint32(value+s.moved) == uint32(v)
+}
+
+// reads tells whether an operand is read from memory, which may have changed since the call.
+func (o *Operand) reads() bool {
+	return o.Kind == InMemory || o.Kind == Computed && (o.Of.A.reads() || o.Of.B.reads())
+}
+
+// elsewhere tells whether an operand lies in memory that is not the caller's frame.
+func (s *siblings) elsewhere(o *Operand) bool { return o.Kind == InMemory && o.Reg != s.snap.Arch.SP }
 
 // isPointer tells whether a value is too large for a number that many calls pass.
 func isPointer(v uint64) bool { return v > 1<<16 && -v > 1<<16 }
@@ -163,14 +201,50 @@ func (s *siblings) value(o *Operand, regs *cpu.Registers) (v uint64, ok bool) {
 		return uint64(o.Off) & mask, true
 	case o.Kind == Anything:
 		return 0, false
+	case o.Kind == Computed:
+		return s.compute(o.Of, regs)
 	case o.Reg == s.snap.Arch.SP:
 		v, ok = s.cfa, true
 	default:
 		v, ok = regs.Lookup(o.Reg)
 	}
 	v = (v + uint64(o.Off)) & mask
-	if ok && o.Kind == InMemory {
-		return s.snap.Memory.Word(v)
+	switch {
+	case !ok || o.Kind != InMemory:
+		return v, ok
+	case o.Size != 0:
+		return s.snap.Memory.Uint(v, int(o.Size))
 	}
-	return v, ok
+	return s.snap.Memory.Word(v)
+}
+
+// compute is the value of a term.
+func (s *siblings) compute(t *Term, regs *cpu.Registers) (uint64, bool) {
+	a, ok := s.value(&t.A, regs)
+	b, both := uint64(0), true
+	if t.B.Kind != Anything {
+		b, both = s.value(&t.B, regs)
+		b <<= t.Scale
+	}
+	switch t.Op {
+	case cpu.OpAdd:
+		a += b
+	case cpu.OpSub:
+		a -= b
+	case cpu.OpOr:
+		a |= b
+	case cpu.OpAddImm:
+		a += uint64(t.Imm)
+	case cpu.OpAndImm:
+		a &= uint64(t.Imm)
+	case cpu.OpOrImm:
+		a |= uint64(t.Imm)
+	case cpu.OpShlImm:
+		a <<= uint64(t.Imm)
+	case cpu.OpShrImm:
+		a = uint64(uint32(a)) >> uint64(t.Imm)
+	default:
+		return 0, false
+	}
+	return uint64(uint32(a)), ok && both
 }

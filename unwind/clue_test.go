@@ -3,6 +3,7 @@ package unwind_test
 import (
 	"testing"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -17,6 +18,12 @@ func TestClues(t *testing.T) {
 	passed := unwind.Operand{Kind: unwind.InRegister, Reg: s0}
 	kept := func(off int64) unwind.Operand { return unwind.Operand{Kind: unwind.InRegister, Reg: s1, Off: off} }
 	loaded := unwind.Operand{Kind: unwind.InMemory, Reg: s1, Off: 8}
+	frame := unwind.Operand{Kind: unwind.InMemory, Reg: arch.SP, Off: 4, Size: 4} // holds 0
+	term := func(op cpu.Op, a, b unwind.Operand, imm int64) unwind.Operand {
+		return unwind.Operand{Kind: unwind.Computed, Of: &unwind.Term{Op: op, A: a, B: b, Imm: imm}}
+	}
+	two := term(cpu.OpAndImm, term(cpu.OpShrImm, kept(0x20), unwind.Operand{}, 4), unwind.Operand{}, 2)
+	sum := term(cpu.OpOr, two, frame, 0)
 	for _, tt := range []struct {
 		what   string
 		clue   unwind.Clue
@@ -31,6 +38,11 @@ func TestClues(t *testing.T) {
 		{"the other call leads to f by way of a function that may pass something else on", unwind.Clue{Other: number(0)}, 7, unwind.Likely},
 		{"a pointer that the caller keeps; the other call loads one", unwind.Clue{Own: kept(4), Other: loaded}, pointer + 4, unwind.Certain},
 		{"a pointer that the caller does not keep", unwind.Clue{Own: kept(4), Other: loaded}, other, unwind.Likely},
+		{"the other call computes a 2 from what the caller keeps; this one passes an int of its frame", unwind.Clue{Own: frame, Other: two, Straight: true}, 0, unwind.Certain},
+		{"f was passed what the other call computes", unwind.Clue{Own: frame, Other: two, Straight: true}, 2, unwind.Likely},
+		{"f was passed neither: this call's int may have changed", unwind.Clue{Own: frame, Other: two, Straight: true}, 7, unwind.Certain},
+		{"f was passed neither, but one lost bit would make that the other's", unwind.Clue{Own: frame, Other: two, Straight: true}, 6, unwind.Likely},
+		{"the other call computes from the frame, and nobody knows what this call passes", unwind.Clue{Other: sum, Straight: true}, 7, unwind.Likely},
 		{"nothing is known of the other call", unwind.Clue{Own: kept(0)}, pointer, unwind.Likely},
 	} {
 		tt.clue.What, tt.clue.OfCallee = passed, true

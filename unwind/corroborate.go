@@ -29,8 +29,8 @@ func corroborate(frames []Frame, root bool, graph CallGraph, within *interiors) 
 	}
 }
 
-// firstInDoubt is the index of the first frame that needs a second look, 0 if none does.
-// All frames before it are proven.
+// firstInDoubt is the index of the first frame that needs a second look, 0 if no frame does. All
+// frames before that frame are proven.
 func firstInDoubt(frames []Frame) int {
 	for i := 1; i < len(frames); i++ {
 		if f := &frames[i]; f.Trust != Certain || !f.Checks.needsNoSecondLook() {
@@ -156,6 +156,7 @@ func settled(frames []Frame, i int) Trust {
 	case f.Checks.has(AtStart) && !called(frames, i): // the PC may be a pointer to that function
 	case f.Checks.has(OneBitElsewhere) && (outermost || !frames[i+1].Checks.has(TargetMatches)): // which function is it?
 	case !outermost && frames[i+1].Trust == Guess: // only a search leads on
+	case !outermost && frames[i+1].Checks.has(OnlyCaller|ReturnHooked): // what it leads to is a tracer's
 	default:
 		return t
 	}
@@ -184,7 +185,7 @@ func passOutwards(frames []Frame, within *interiors) {
 	for i := range frames {
 		f := &frames[i]
 		sized := f.Checks.has(FrameSize)
-		if local && sized && (f.Checks.has(TargetMatches) || f.Checks.has(Corroborated) && frames[i-1].onlyAtStart()) {
+		if local && sized && settles(&frames[i-1], f) {
 			trust = Certain
 		}
 		local = trust == Certain && sized && (f.derived() || f.ruled())
@@ -194,6 +195,16 @@ func passOutwards(frames []Frame, within *interiors) {
 		trust = min(trust, f.Trust)
 		f.Trust = trust
 	}
+}
+
+// settles tells whether next, which the size of doubtful's function led to, tells that doubtful is a
+// frame of that function. A call that comes there by a jump tells that of a function that the call
+// behind doubtful is known to be in: libcrypto's openssl_add_all_ciphers_int ends in a jump that
+// leads to OBJ_NAME_add, and the frames between, of calls that came back, have the size of
+// OBJ_NAME_add's.
+func settles(doubtful, next *Frame) bool {
+	return next.Checks.proven() || next.Checks.has(TargetMatches) && doubtful.Checks.proven() ||
+		next.Checks.has(Corroborated) && doubtful.onlyAtStart()
 }
 
 // doubtLostBits takes certainty away from frames of which one lost bit or word makes others

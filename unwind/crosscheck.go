@@ -15,11 +15,12 @@ import (
 //	4007a8  mov  x29,sp            ◄─ PC; the table already says CFA = x29 + 32
 //
 // the return address is right, in its register, but the CFA is one frame off, and
-// with it everything above. Where the two differ and the code is not outvoted, its
-// frame is taken. So is the frame by code that alone leads on: glibc's table for RISC-V has one row
-// for all of _dl_runtime_resolve, which lowers SP by 144. A table's frame that alone leads on is kept,
-// whatever the code says: code that missed where a function set rbp up ended walks through
-// libgcc's unwinder. Else the table's frame only loses its certainty.
+// with it everything above. Where the two differ, the frame by code is taken if more speaks for
+// the code (outvotes), or if only that frame leads on. Example: glibc's table for RISC-V has one
+// row for all of _dl_runtime_resolve, which lowers SP by 144. The table's frame is kept if only the
+// table's frame leads on, whatever the code says. Example: code analysis that missed where a
+// function set rbp up ended walks through libgcc's unwinder. Otherwise the table's frame is kept,
+// and is not certain.
 func (f *finder) crossCheck(r *search) {
 	table := &r.best
 	if !r.frame.Exact || !table.valid || table.end || table.method != MethodCFI || table.trust < Likely {
@@ -74,10 +75,10 @@ func (r *search) dispute() {
 	r.answers++
 }
 
-// outvotes tells whether the code's frame is rather to be believed than the table's: the
-// derivations from the known entry and from the exits agree, or nothing but a few
-// instructions in a line lie between the entry and the PC, or the code's call alone is
-// known to go to the function. flags are those of the code's rule.
+// outvotes tells whether the code's frame is to be believed rather than the table's: the derivations
+// from the known entry and from the ways out agree; or only a few instructions in a line lie
+// between the entry and the PC; or only the call before the code's frame is known to go to the
+// function. flags are the flags of the code's rule.
 func (f *finder) outvotes(s *State, code *candidate, flags RuleFlags, table *candidate) bool {
 	return flags&Agreed != 0 || flags&Straight != 0 && f.verifier.starts.plain(s, table) ||
 		code.pc != table.pc && code.checks.proven() && !table.checks.proven()

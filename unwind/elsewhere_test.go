@@ -120,6 +120,8 @@ func TestOneBitByPointer(t *testing.T) {
 	}{
 		{"a pointer to f may be called", inMain ^ 0x10, graph{holds: sameHundred, pointed: unwind.Yes}, unwind.OneBitAway},
 		{"nobody knows of one", inMain ^ 0x10, graph{holds: sameHundred}, 0},
+		{"a register holds f's address on one way to the call", inMain ^ 0x10, graph{holds: sameHundred, mayCall: map[uint64]unwind.Answer{inMain ^ 0x10 - 8: unwind.Yes}}, unwind.OneBitAway},
+		{"a register holds other addresses on all ways", inMain ^ 0x10, graph{holds: sameHundred, pointed: unwind.Yes, mayCall: map[uint64]unwind.Answer{inMain ^ 0x10 - 8: unwind.No}}, 0},
 		{"nobody has a pointer to f", inMain ^ 0x10, graph{holds: sameHundred, pointed: unwind.Yes, unpointed: inF &^ 0xff}, 0},
 		{"another function calls a pointer", inMain ^ 0x200, graph{holds: sameHundred, pointed: unwind.Yes}, 0},
 		{"the pointer leads to h", inMain ^ 0x10, graph{holds: sameHundred, pointed: unwind.Yes, callee: inH &^ 0xff}, 0},

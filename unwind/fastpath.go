@@ -82,7 +82,7 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 			break
 		}
 		if r.SignedRA() && codeMask != 0 {
-			ra &= codeMask
+			ra = target.Unsigned(ra, codeMask)
 		}
 		if c.ra != ra || c.length() == 0 {
 			if c = f.otherCaller(s, at, ra, callee.Module); c == nil {

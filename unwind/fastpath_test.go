@@ -172,7 +172,7 @@ func (s *randomStack) rule(i int, regs *cpu.Registers) *unwind.Rule {
 	r.Reset()
 	if s.snap.CodeMask != 0 && s.IntN(2) == 0 {
 		r.Flags |= unwind.SignedRA
-		ra |= s.Uint64() &^ s.snap.CodeMask
+		ra |= s.Uint64() &^ (s.snap.CodeMask | 1<<55) // bit 55 says user space
 	}
 	cfa := sp + 16 + 16*s.Uint64N(12)
 	below := size * (1 + s.Uint64N(2))

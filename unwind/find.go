@@ -25,6 +25,7 @@ type finder struct {
 	rule     Rule   // the answer of a RuleSource
 	step     Caller // the answer of a FrameSource
 	codeRule *Rule  // the code's answer in crossCheck; made when first needed
+	lost     candidate
 }
 
 // search is the search for the caller of one frame: the best candidate so far, and
@@ -40,11 +41,13 @@ type search struct {
 	first    packed.Rule // the first answer, if packed
 	packed   bool        // the first answer has a packed form
 	noCaller bool        // a source knows that the frame has no caller
-	beyond   bool        // a sound rule's return address was not captured: none that was is the one
+	beyond   bool        // a sound rule's return address was not captured; no captured word can be that address
 	starved  bool        // code analysis is left out, for the walk has cost enough
 	cost     uint64      // of the search
 	refuted  bool        // a rule, neither a fallback nor a convention, led to no caller
-	untried  bool        // such a rule needs a register that is unknown
+	untried  bool        // a rule, neither a fallback nor a convention, needs a register that is unknown
+	lost     bool        // a sound rule led to a caller, finder.lost, but not to its PC
+	hooked   bool        // a tracer's address stands where that PC should
 }
 
 // init makes f ask opt's sources.
@@ -69,7 +72,7 @@ func (f *finder) find(s *State) search {
 		sources = f.exact
 	}
 	for _, src := range sources {
-		if r.noCaller || (r.best.valid || r.beyond && !s.Exact) && src.Method().basis() == bySearch {
+		if r.noCaller || (r.best.valid || r.beyond && !s.Exact || r.hooked) && src.Method().basis() == bySearch {
 			break
 		}
 		switch src := src.(type) {
@@ -85,15 +88,20 @@ func (f *finder) find(s *State) search {
 	f.crossCheck(&r)
 	r.doubtUntried()
 	f.passTrampoline(&r)
+	if r.lost {
+		e := elimination{f, &r}
+		e.run()
+	}
 	r.cost = f.account.cost + s.Cost - before
 	f.account.cost = before
 	return r
 }
 
-// doubtUntried disputes a caller that a single derivation stands for, where another one could not
-// be tried. Example: of libgcc's division of doubles a log shows PC and SP. Of the ways out, one pops
-// the return address of the whole division; all others return by LR, which is unknown, to where the
-// division had called a part of its own. What is skipped that way, nothing further out shows.
+// doubtUntried disputes a caller that one derivation alone found, where another derivation's rule needs
+// a register that is unknown. Example: a log shows only PC and SP of libgcc's division of doubles. One
+// way out pops the return address of the whole division; all others return by LR, which is unknown,
+// to where the division had called a part of itself. A frame that the first rule skips would be missed by
+// nothing further out.
 func (r *search) doubtUntried() {
 	b := &r.best
 	if r.untried && b.valid && b.method == MethodCode && !b.checks.proven() && b.checks&(EntryKnown|MethodsAgree) == 0 {
@@ -131,7 +139,7 @@ func (r *search) answered(v Verdict, rule bool) {
 	}
 }
 
-// offer takes c as the best candidate if it beats the one so far.
+// offer makes c the best candidate if c beats the best candidate so far.
 func (r *search) offer(c *candidate) bool {
 	if !c.beats(&r.best) {
 		return false
@@ -185,10 +193,11 @@ func (f *finder) askRules(src RuleSource, r *search) {
 	f.confirm(src, r)
 }
 
-// confirm asks a source that reasons from entries again, where the call before the
-// caller's PC named the callee's entry: the answer from that entry either is the same,
-// and then proven, or better. A PLT stub stands for the function that it jumps to. Example: in stripped code, the analysis took 0x401040 for
-// the start of the function at PC; the caller's PC follows `call 0x401000`.
+// confirm asks a source that reasons from entries again, where the call before the caller's PC
+// names the callee's entry. The answer from that entry is either the same, which proves it, or
+// better. A PLT stub stands for the function that the stub jumps to. Example: in stripped code,
+// the analysis took 0x401040 for the start of the function at PC; the caller's PC follows
+// `call 0x401000`.
 func (f *finder) confirm(src RuleSource, r *search) {
 	m, b := r.frame.Module, &r.best
 	if !b.valid || b.method != MethodCode || b.method != src.Method() || b.entry == 0 || b.checks.has(EntryKnown|MethodsAgree) {

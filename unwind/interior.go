@@ -128,7 +128,8 @@ func (n *interiors) mayBeOf(word, pc uint64, off int64) bool {
 	m, _ := n.snap.ModuleAt(pc - 1)
 	site, kind := callsite.BeforeIn(n.snap, m, pc, mode)
 	n.asked++
-	return n.asked > maxAsked || n.graph == nil || kind != callsite.Call || !site.Direct || n.graph.Witnesses().KeepsReturnAt(n.snap, site.Target, site.TargetMode, off)
+	return n.asked > maxAsked || n.graph == nil || kind != callsite.Call || !site.Direct ||
+		n.graph.Witnesses().KeepsReturnAt(n.snap, site.Target, site.TargetMode, off)
 }
 
 // returnAddress is the code address that a word means, signed or not, and whether a call may
@@ -137,10 +138,10 @@ func (n *interiors) returnAddress(word uint64) (uint64, bool) {
 	arch := n.snap.Arch
 	pc, is := n.behindCall(word)
 	if !is && n.snap.CodeMask != 0 {
-		pc, is = n.behindCall(word & n.snap.CodeMask)
+		pc, is = n.behindCall(target.Unsigned(word, n.snap.CodeMask))
 	}
 	for i := 0; i < len(arch.AddrBits) && !is; i++ {
-		pc, is = n.behindCall(unsigned(word, arch.AddrBits[i]))
+		pc, is = n.behindCall(target.Unsigned(word, 1<<arch.AddrBits[i]-1))
 	}
 	return pc, is
 }

@@ -1,10 +1,10 @@
 package unwind
 
-// leadsOn tells whether a is rather the caller of s than b: a's frame is proven by its own caller, and
-// b's ends the walk. A rule with the wrong CFA or from the wrong slot leads to a frame whose rule finds
-// no call of just that frame's function. That a's alone is proven does not do: a table without
-// epilogues, as clang's for macOS, leads past the caller to a frame that is proven just as well, and
-// pointers may lead to the caller.
+// leadsOn tells whether a is the caller of s rather than b: a's frame is proven by its own caller, while
+// b's frame ends the walk. A rule with the wrong CFA, or from the wrong slot, leads to a frame whose rule finds
+// no call of that frame's function. That only a's frame is proven would not be enough: a table without
+// epilogues, as clang's for macOS, leads past the caller to a frame that is proven just as well, while the
+// true caller may have called through a pointer and prove nothing.
 func (f *finder) leadsOn(s *State, a, b *candidate) bool {
 	if !a.valid || a.end || !b.valid {
 		return false

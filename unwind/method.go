@@ -72,6 +72,6 @@ func (m Method) basis() basis {
 // nothing of its prologue and epilogue.
 func (m Method) describesCalls() bool { return m == MethodCompact }
 
-// needsCall tells whether a return address that m found must follow a call: nothing that
-// was stated or saved says that the return address is one.
+// needsCall tells whether a return address that m found must follow a call. No call is asked for
+// behind the return addresses that the capture states or that an unwind table locates.
 func (m Method) needsCall() bool { b := m.basis(); return b != inCapture && b != inTable }

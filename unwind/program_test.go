@@ -126,6 +126,7 @@ type graph struct {
 	holds    func(entry, pc uint64) unwind.Answer
 	callee   uint64
 	calleeAt map[uint64]uint64
+	mayCall  map[uint64]unwind.Answer
 	stubs    map[uint64]uint64 // where they go
 	// syscall is the place behind one, threadEnd where a thread ends.
 	syscall, threadEnd uint64
@@ -137,6 +138,8 @@ type graph struct {
 	clues     map[uint64][][]unwind.Clue // by return address
 	// abandons is a place from which the code goes on in a frame further out.
 	abandons uint64
+	// callers are the return addresses of all calls of a function, by where it begins.
+	callers map[uint64][]uint64
 }
 
 func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool, uint64) {
@@ -156,7 +159,7 @@ func (graph) KeepsReturnAt(*target.Snapshot, uint64, cpu.Mode, int64) bool { ret
 
 func (f graph) Witnesses() unwind.Witnesses { return f }
 
-func (f graph) Clues(_ *target.Snapshot, _, frame *unwind.Frame) [][]unwind.Clue {
+func (f graph) Clues(_ *target.Snapshot, _, _, frame *unwind.Frame) [][]unwind.Clue {
 	return f.clues[frame.PC]
 }
 
@@ -175,6 +178,11 @@ func (f graph) CalledByPointer(_ *target.Module, pc uint64, _ cpu.Mode) unwind.A
 	return f.pointed
 }
 
+func (f graph) Callers(_ *target.Module, pc uint64, _ cpu.Mode) (returns []uint64, all bool) {
+	returns, all = f.callers[pc&^0xff]
+	return returns, all
+}
+
 func (f graph) WithinInstruction(_ *target.Module, pc uint64, _ cpu.Mode) bool { return f.within == pc }
 
 // OneFunction: functions begin at multiples of 0x100; blind: nobody knows.
@@ -187,6 +195,10 @@ func (f graph) OneFunction(_ *target.Module, a, b uint64, _ cpu.Mode) unwind.Ans
 
 func (f graph) StartsFunction(_ *target.Module, pc uint64, _ cpu.Mode, _ cpu.CallSite) bool {
 	return pc&0xff == 0
+}
+
+func (f graph) MayCall(_ *target.Snapshot, site uint64, _ cpu.Mode, _ uint64) unwind.Answer {
+	return f.mayCall[site]
 }
 
 func (f graph) Callee(_ *target.Snapshot, site uint64, _ cpu.Mode) (uint64, cpu.Mode, bool) {

@@ -26,6 +26,7 @@ func TestSignedReturnAddress(t *testing.T) {
 		{"the kernel's", 0xffff_8000_0040_0000, 0xe89f_8000_0040_0014, 0, true},
 		{"the capture tells 48 bits", 0x40_0000, 0x0019_0000_0040_0014, 1<<48 - 1, true},
 		{"the capture tells 52 bits", 0x40_0000, 0x0019_0000_0040_0014, 1<<52 - 1, false},
+		{"the capture tells 52 bits of the kernel's", 0xffff_9436_0040_0000, 0x2b8f_9436_0040_0014, 1<<52 - 1, true},
 		{"nowhere", 0x40_0000, 0x0019_0000_0080_0014, 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {

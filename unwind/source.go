@@ -46,7 +46,8 @@ const (
 	verdictCount
 )
 
-var verdictNames = [verdictCount]string{"found", "not covered", "malformed", "unsupported", "end of stack", "no caller", "memory was not captured", "the walk has cost enough"}
+var verdictNames = [verdictCount]string{"found", "not covered", "malformed", "unsupported", "end of stack",
+	"no caller", "memory was not captured", "the walk has cost enough"}
 
 func (v Verdict) String() string {
 	if v < verdictCount {
@@ -80,8 +81,8 @@ type Query struct {
 	// Brief: the walk has little to spend. A source that analyses code gives an answer that
 	// takes much work up sooner than it would.
 	Brief bool
-	// Cost is what the questions of a walk have cost. A source that analyses code adds
-	// the instructions that it executed for an answer, kept answers as if found anew.
+	// Cost is the cost of a walk's questions so far. A source that analyses code adds the
+	// instructions that it executed for an answer; an answer that was kept costs the same.
 	Cost uint64
 }
 
@@ -189,10 +190,10 @@ type Trampoline interface {
 // internal/unwind/code implements it.
 type CallGraph interface {
 	// Reaches tells whether code at pc can run as part of a call to entry without
-	// another call in between: pc lies in the function that begins at entry or in
-	// one that it tail-jumps to (YesByJump), through PLT stubs and the like. imageOnly:
-	// entry and pc lie in one image, and nothing but its code decided. cost is in
-	// instructions executed, a kept answer's as if found anew.
+	// another call in between: pc lies in the function that begins at entry, or in a
+	// function that tail calls lead to from there (YesByJump), through PLT stubs and the
+	// like. imageOnly: entry and pc lie in one image, whose code alone decided. cost is in
+	// instructions executed, the same for an answer that was kept.
 	Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a Answer, imageOnly bool, cost uint64)
 	// Stub tells where the code at entry jumps to, if it is a PLT stub: where the captured
 	// GOT says, else to the function of the stub's name in the module at pc.
@@ -218,19 +219,24 @@ type CallGraph interface {
 	LeavesException(m *target.Module, pc uint64, mode cpu.Mode) bool
 }
 
-// Witnesses say of calls that the instructions alone leave open which ones they may have been, by
-// what they left behind and by where pointers lead.
+// Witnesses answer questions about a call that its instruction leaves open: by the values that the call
+// left behind, and by the pointers that lead to functions.
 type Witnesses interface {
-	// Clues lists what tells the call behind frame f from others in its function that are one bit of
-	// the return address away and may have led to the callee as well: a list for each of them;
-	// none at all where nothing tells one of them.
-	Clues(snap *target.Snapshot, callee, f *Frame) [][]Clue
-	// StartHandsOn tells whether code at pc is of a function whose address m's first function, the
-	// one that has start, hands to what it calls: main. passed is the first word that it passed on
-	// the stack, 0 if that is unknown.
+	// Clues lists values that tell frame f's call from its siblings: calls in the same function whose
+	// return address differs in one bit, and which may have led to the callee as well. There is a
+	// list for each sibling; nil where some sibling cannot be told from f's call. inner is the frame
+	// that the callee called, nil where the callee is innermost.
+	Clues(snap *target.Snapshot, inner, callee, f *Frame) [][]Clue
+	// MayCall tells whether the call through a register at site goes, on one of the ways to it, to a
+	// function as part of whose call code at pc can run, as Reaches has it. No: on none of them.
+	MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc uint64) Answer
+	// StartHandsOn tells whether pc lies in the function whose address the program's start passes to
+	// its callee: main. start is a place in the program's first function, both in m. passed is the
+	// first word that the start passed on the stack, 0 if unknown.
 	StartHandsOn(m *target.Module, start, passed, pc uint64, mode cpu.Mode) bool
-	// Binds tells whether the dynamic linker was entered to bind the import of the PLT stub at entry:
-	// what the PLT pushed below cfa, the linker's frame's, names the import.
+	// Binds tells whether the dynamic linker was entered to bind the import of the PLT stub at entry.
+	// The word that names the import was pushed by the PLT and lies below cfa, the CFA of the
+	// linker's frame.
 	Binds(snap *target.Snapshot, entry uint64, mode cpu.Mode, cfa uint64) bool
 	// KeepsReturnAt tells whether a function that a call of entry leads to may have its return
 	// address off bytes above its stack pointer, anywhere in its code. False is certain.
@@ -239,6 +245,9 @@ type Witnesses interface {
 	// pc in m: No where neither data nor code holds the function's address, and no jump leaves
 	// another function for this one.
 	CalledByPointer(m *target.Module, pc uint64, mode cpu.Mode) Answer
+	// Callers lists where the calls return to that lead straight to the function that has pc in m; all:
+	// nothing else leads there, neither a pointer, nor a jump, nor another module.
+	Callers(m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, all bool)
 	// WithinInstruction tells whether pc in m lies within an instruction, and none begins there.
 	WithinInstruction(m *target.Module, pc uint64, mode cpu.Mode) bool
 	// Abandons tells whether the code at the place of q, in the function that begins at q's entry, is

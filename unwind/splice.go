@@ -1,7 +1,10 @@
 package unwind
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
 )
 
@@ -13,15 +16,28 @@ import (
 //	listed   leaf ─────────── mid_b ── stale? ── mid_a ── write
 //	result   leaf ── mid_c ── mid_b ──────────── mid_a ── write
 //
-// What was walked on evidence stands first, what a search found does not. Behind it come
-// the listed frames behind the last that both have, as far as code lets them call one
-// another: those that it contradicts are left out where leaving them out makes the rest
-// fit, and are a guess otherwise.
+// The frames that were walked on evidence stand first; frames that only a search found are
+// dropped. Behind the last frame that the walk and the list have in common come the listed
+// frames further out. A listed frame that code contradicts, because it cannot have called the
+// frame before, is left out where the rest fits without it, and is a guess otherwise.
 //
 // entries[i] is the index in t.Listed of frame i, −1 where the capture does not list it.
 func (w *Walker) Splice(t *target.Thread, frames []Frame, stop Stop) (spliced []Frame, entries []int, end Stop) {
-	entries, next := matchListed(t.Listed, frames)
-	if len(entries) > 0 && entries[0] >= 0 && t.Listed[entries[0]].ByName {
+	listed := t.Listed
+	if i := slices.IndexFunc(listed, func(l target.Listed) bool { return l.Around }); i >= 0 {
+		listed = listed[:i]
+	}
+	spliced, entries, end = w.splice(t, listed, frames, stop)
+	if end.Reason != StopRoot {
+		spliced, entries = w.appendAround(t, len(listed), spliced, entries)
+	}
+	return spliced, entries, end
+}
+
+// splice is Splice for the entries that the capture lists as frames, one behind the other.
+func (w *Walker) splice(t *target.Thread, listed []target.Listed, frames []Frame, stop Stop) (spliced []Frame, entries []int, end Stop) {
+	entries, next := matchListed(listed, frames)
+	if len(entries) > 0 && entries[0] >= 0 && listed[entries[0]].ByName {
 		doubtNamed(frames)
 	}
 	if stop.Reason == StopRoot && len(frames) > 0 {
@@ -29,9 +45,12 @@ func (w *Walker) Splice(t *target.Thread, frames []Frame, stop Stop) (spliced []
 	}
 	own := frames[:trusted(frames)]
 	if len(own) < len(frames) {
-		_, next = matchListed(t.Listed, own)
+		_, next = matchListed(listed, own)
 	}
-	s := newSplicer(w, t, t.Listed[next:])
+	for len(own) > 0 && own[len(own)-1].Checks.has(OnlyCaller) && next < len(listed) && w.snap.IsHook(listed[next].PC) {
+		next++ // the tracer's entry stands for a caller that was found
+	}
+	s := newSplicer(w, t, listed[next:])
 	if len(own) > 0 {
 		s.callee = own[len(own)-1]
 	}
@@ -55,6 +74,10 @@ func (w *Walker) Splice(t *target.Thread, frames []Frame, stop Stop) (spliced []
 		stop = Stop{StopLimit, spliced[last-1].PC}
 	case s.listed[path[len(path)-1]].Outermost:
 		stop = Stop{Reason: StopRoot}
+	default:
+		for _, f := range s.onlyCallers(spliced[len(spliced)-1]) {
+			spliced, entries = append(spliced, f), append(entries, -1)
+		}
 	}
 	return spliced, entries, stop
 }
@@ -132,8 +155,25 @@ const (
 )
 
 // maxSkipped is how many entries a step may leave out: a search through a stack lists some
-// stale return addresses one behind the other.
+// stale return addresses one behind the other. What is left over from a tracer may be more: the first entry
+// behind them that is not doubted is looked at as well.
 const maxSkipped = 24
+
+// after is the entry to look at behind entry k, in a step over those from first on; len(listed) for none.
+func (s *splicer) after(first, k int) int {
+	switch {
+	case k < first+maxSkipped:
+		return k + 1
+	case k > first+maxSkipped:
+		return len(s.listed)
+	}
+	for k++; k < len(s.listed) && !s.isSure(k); k++ {
+	}
+	return k
+}
+
+// isSure tells whether neither the capture doubts entry k, nor a search found it.
+func (s *splicer) isSure(k int) bool { return !s.listed[k].Doubtful && !s.listed[k].Searched }
 
 // path chooses the entries that are frames: the best path through the list. An entry's
 // frame depends on its callee, so that steps are looked at from the outermost entry inwards,
@@ -168,7 +208,7 @@ func (s *splicer) bestStep(from *Frame, first int, worth []int) (best, next int)
 	if first > 0 && s.listed[first-1].Outermost {
 		return worthRoot, next
 	}
-	for k, skipped := first, 0; k < len(s.listed) && k <= first+maxSkipped; k++ {
+	for k, skipped := first, 0; k < len(s.listed); k = s.after(first, k) {
 		f, gain := s.step(from, k)
 		if k == first && gain < worthLost && s.lacksOne(from, &f, &s.listed[k]) {
 			gain = worthLost
@@ -176,7 +216,7 @@ func (s *splicer) bestStep(from *Frame, first int, worth []int) (best, next int)
 		if total := skipped + gain + worth[k+1]; total > best {
 			best, next = total, k
 		}
-		if !s.listed[k].Doubtful && !s.listed[k].Searched {
+		if s.isSure(k) {
 			if gain >= worthByJump {
 				break
 			}
@@ -186,10 +226,10 @@ func (s *splicer) bestStep(from *Frame, first int, worth []int) (best, next int)
 	return best, next
 }
 
-// endWorth is what it is worth to leave out all entries from first on.
+// endWorth is the worth of a path that leaves out all entries from first on.
 func (s *splicer) endWorth(first int) (worth int) {
-	for k := first; k < len(s.listed) && k < first+maxSkipped; k++ {
-		if !s.listed[k].Doubtful && !s.listed[k].Searched {
+	for k := first; k < len(s.listed); k = s.after(first, k) {
+		if s.isSure(k) {
 			worth += worthEnded
 		}
 	}
@@ -252,6 +292,10 @@ func (s *splicer) gather(callee *Frame, c *candidate) {
 	st := &s.state
 	st.PC, st.Site, st.Mode, st.Exact, st.Module = callee.PC, callee.CallSite, callee.Mode, callee.Exact, callee.Module
 	v.gather(st, c)
+	if c.checks.has(NoCall) && callsite.Patched(c.module, c.pc, c.mode) {
+		c.checks = c.checks&^NoCall | CallBefore | CodeMissing
+		c.trust = trustOf(c.method, c.checks)
+	}
 	if c.module == nil || c.module.Image == nil {
 		c.checks |= CodeMissing
 		c.trust = trustOf(c.method, c.checks)

@@ -57,6 +57,7 @@ func TestSplice(t *testing.T) {
 		{"of a list that the capture doubts as a whole, what code does not prove is a guess", "?400208! ?400118 ?400318 ?400030",
 			g + "0 " + f + "1 400318/prewalked/guess/2", "unreadable"},
 		{"names alone", "400208! 400118 - -.", g + "0 " + f + "1 0/prewalked/likely/2 0/prewalked/likely/3", "root"},
+		{"however many they are", "400208! 400118 " + strings.Repeat("?400318 ", 40) + "400018.", g + "0 " + f + "1 400018/prewalked/likely/42", "root"},
 		{"an interrupted frame follows no call", "400208! 400118 400030!", g + "0 " + f + "1 400030/prewalked/likely/2", "unreadable"},
 		{"a list that ends before the walk does", "400208!", g + "0 " + f + "-1", "unreadable"},
 	} {

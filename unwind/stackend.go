@@ -64,7 +64,7 @@ func savedUpTo(regs *cpu.Registers, rule *Rule, cfa uint64) (top uint64) {
 	return top
 }
 
-// statedStack is the thread's stack as the capture bounds it, empty where it does not.
+// statedStack is the thread's stack as the capture bounds it, empty where the capture states none.
 func (s *State) statedStack() target.Range {
 	if s.Thread == nil {
 		return target.Range{}

@@ -77,8 +77,8 @@ func (t *ruleTrail) slotOrigin(i int, frames []Frame) (addr uint64, ok bool) {
 	return addr + off, ok
 }
 
-// materialize makes the last of frames the one to be unwound: it restores the registers
-// that the rules saved.
+// materialize makes s the state of the last of frames, which is to be unwound next, with the registers
+// that the rules have saved restored.
 func (t *ruleTrail) materialize(s *State, frames []Frame) {
 	arch := t.arch
 	var regs cpu.Registers

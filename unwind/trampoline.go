@@ -100,8 +100,8 @@ func (t *trampolines) frameAt(s *State, c *candidate) *trampolineScratch {
 	return b
 }
 
-// passTrampoline replaces the best candidate by what lies behind it, where it is no frame
-// of its own.
+// passTrampoline replaces the best candidate by its caller, where the candidate is a trampoline that
+// counts as no frame.
 func (f *finder) passTrampoline(r *search) {
 	if b := &r.best; !b.valid || b.end || b.checks&AtTrampoline == 0 {
 		return

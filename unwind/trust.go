@@ -18,7 +18,8 @@ const (
 	SPAligned
 	// SPInStack: the CFA lies in the captured stack.
 	SPInStack
-	// MethodsAgree: a second, independent derivation gave the same caller, be it a search of the stack.
+	// MethodsAgree: a second, independent derivation gave the same caller. That may be a search
+	// of the stack.
 	MethodsAgree
 	// Interrupted: the PC is exact, restored from a signal or exception frame.
 	Interrupted
@@ -33,8 +34,8 @@ const (
 	TargetDiffers
 	// NoCall: no call instruction stands before the PC. Against.
 	NoCall
-	// OneBitAway: a return address that differs in one bit would be as good: it follows
-	// another call that may have led to the callee. Against.
+	// OneBitAway: the address that differs from the return address in one bit follows a call
+	// too, in the same function, which may have led to the callee as well. Against.
 	OneBitAway
 	// TargetUnclear: the call before the PC is direct, but leads to the callee's function
 	// by way of other functions that end in a jump (then with TargetMatches), or where it
@@ -46,8 +47,8 @@ const (
 	// FrameSize: the code or the table tells the size of the callee's frame, and no word of
 	// the stack was read for the CFA.
 	FrameSize
-	// OneBitElsewhere: a return address that differs in one bit would be as good, but for
-	// another function than the frame's: a proven caller tells the two apart. Against.
+	// OneBitElsewhere: as OneBitAway, but the other call stands in another function, so that a
+	// proven caller of the frame tells the two apart. Against.
 	OneBitElsewhere
 	// Unopposed: no way from the callee's PC to a return was found, which would confirm or
 	// contradict what follows from the entry.
@@ -63,18 +64,22 @@ const (
 	ThreadStart
 	// ReturnHooked: a tracer had replaced the return address, and kept the original.
 	ReturnHooked
-	// LazyBinding: the callee is the dynamic linker, and what the PLT pushed says that it binds
-	// the import of which the call before the PC goes to the stub.
+	// LazyBinding: the callee is the dynamic linker, entered to bind an import: the one whose PLT
+	// stub the call before the PC goes to, as the word says that the PLT pushed.
 	LazyBinding
-	// StartsMain: the call before the PC is the one by which the program's start has main called,
-	// and the callee runs in main.
+	// StartsMain: the callee runs in main, and the call before the PC is the call of main in the
+	// program's start (in glibc, within __libc_start_main).
 	StartsMain
+	// OnlyCaller: the return address was not captured, or is a tracer's, and of all calls of the callee's
+	// function the one before the PC is the only one that what was captured does not contradict.
+	OnlyCaller
 	checkCount = iota
 )
 
 var checkNames = [checkCount]string{"executable", "call-before", "target-matches", "sp-monotonic", "sp-aligned", "sp-in-stack",
 	"methods-agree", "interrupted", "trampoline", "entry-known", "code-missing", "target-differs", "no-call", "one-bit-away",
-	"target-unclear", "corroborated", "frame-size", "one-bit-elsewhere", "unopposed", "disputed", "function-start", "thread-start", "return-hooked", "lazy-binding", "starts-main"}
+	"target-unclear", "corroborated", "frame-size", "one-bit-elsewhere", "unopposed", "disputed", "function-start", "thread-start",
+	"return-hooked", "lazy-binding", "starts-main", "only-caller"}
 
 // Names lists the checks' names in a fixed order.
 func (c Checks) Names() []string {

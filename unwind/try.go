@@ -22,7 +22,12 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 		if r.stop.Reason != StopUnreadable {
 			r.stop = Stop{StopUnreadable, res.Addr} // what the surest of the sources lacks
 		}
-		r.beyond = r.beyond || placesReturn(m, rule)
+		if placesReturn(m, rule) {
+			r.beyond = true
+			c.CFA, c.HasCFA = res.CFA, true
+			c.Regs.Set(arch.SP, res.CFA)
+			f.lose(&c, r, false)
+		}
 		f.explain.declined(s, m, f.query.Try, rule, "memory was not captured")
 		return e, false
 	default:
@@ -62,8 +67,13 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 // address of proc_reg_write lies behind them; what a search would find before is left over from
 // calls that have returned.
 func placesReturn(m Method, rule *Rule) bool {
+	return isSound(m, rule) && rule.CFA.Kind == RegPlus && rule.RA.Kind == AtCFA
+}
+
+// isSound tells whether a rule of a method is a table's, or follows from a function's entry.
+func isSound(m Method, rule *Rule) bool {
 	sound := m.basis() == inTable || m == MethodCode && rule.Flags&(FromEntry|Agreed) != 0
-	return sound && rule.Flags&(Fallback|Inferred) == 0 && rule.CFA.Kind == RegPlus && rule.RA.Kind == AtCFA
+	return sound && rule.Flags&(Fallback|Inferred) == 0
 }
 
 // raBelowSP tells whether a rule reads the return address below SP in a frame that made a
@@ -106,6 +116,9 @@ func (f *finder) offerEnd(c *candidate, rule *Rule, r *search, reason StopReason
 // verify gathers the evidence for c, and offers it unless something rules c out.
 func (f *finder) verify(c *candidate, rule *Rule, r *search) {
 	s := r.frame
+	if rule != nil && isSound(c.method, rule) && s.returnsToTracer(c) {
+		f.lose(c, r, true)
+	}
 	f.verifier.gather(s, c)
 	if endsStack(s, c) {
 		f.offerEnd(c, rule, r, StopRoot, "the thread's stack begins here, and no call made the return address")
@@ -149,6 +162,12 @@ func (f *finder) callerOf(s *State, c *candidate) candidate {
 	if f.verifier.isAhead {
 		return candidate{}
 	}
+	r := f.searchFrom(s, c)
+	return r.best
+}
+
+// searchFrom is the search for the caller of a candidate. It is not asked within such a search.
+func (f *finder) searchFrom(s *State, c *candidate) search {
 	if f.ahead == nil {
 		f.ahead = new(lookahead)
 		f.ahead.finder.init(&Options{Sources: f.sources, CallGraph: f.verifier.graph})
@@ -161,5 +180,5 @@ func (f *finder) callerOf(s *State, c *candidate) candidate {
 	a.finder.account = f.account.after(s.Cost)
 	r := a.finder.find(&a.frame)
 	f.account.cost += r.cost
-	return r.best
+	return r
 }

@@ -56,26 +56,16 @@ func (v *verifier) strip(s *State, c *candidate) {
 		return
 	}
 	if mask != 0 {
-		c.pc &= mask
+		c.pc = target.Unsigned(c.pc, mask)
 		c.raw = c.pc
 		return
 	}
 	for _, n := range widths {
-		if pc := unsigned(c.pc, n); v.leads(s, c, pc) {
+		if pc := target.Unsigned(c.pc, 1<<n-1); v.leads(s, c, pc) {
 			c.pc, c.raw = pc, pc
 			return
 		}
 	}
-}
-
-// unsigned is a code pointer of n address bits without signature. Bit 55 tells the
-// halves of the address space (Arm ARM, AddPAC) and is extended.
-func unsigned(pc uint64, n uint8) uint64 {
-	mask := uint64(1)<<n - 1
-	if pc>>55&1 != 0 {
-		return pc | ^mask
-	}
-	return pc & mask
 }
 
 // leads tells whether c, if its PC were pc, would be in code or at a trampoline.

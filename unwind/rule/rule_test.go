@@ -4,20 +4,8 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/synth"
 )
-
-// someArch has sp (0), lr (1), the preserved s (2), u (3), which nobody preserves,
-// and pc (4); four bytes each.
-func someArch() *cpu.Arch {
-	return &cpu.Arch{
-		AddrSize: 4, RegSize: 4,
-		RegisterFile: cpu.RegisterFile{
-			SP: 0, LR: 1, PC: 4, FP: cpu.NoReg,
-			Regs: []cpu.RegInfo{{Names: []string{"sp"}}, {Names: []string{"lr"}}, {Names: []string{"s"}}, {Names: []string{"u"}}, {Names: []string{"pc"}}},
-		},
-		Convention: cpu.Convention{Preserved: cpu.SetOf(2)},
-	}
-}
 
 // ruleFor is CFA=sp+16 RA=lr and one more register.
 func ruleFor(rr Register) *Rule {
@@ -29,9 +17,9 @@ func ruleFor(rr Register) *Rule {
 	return &r
 }
 
-// TestRuleText: how people read a
+// TestRuleText: how people read a rule.
 func TestRuleText(t *testing.T) {
-	arch := someArch()
+	arch := synth.FiveRegisters()
 	r := ruleFor(Register{Reg: 2, Kind: AtCFA, Off: -8})
 	for _, rr := range []Register{
 		{Reg: 3, Kind: Undefined}, {Reg: 0, Kind: CFAPlus, Off: 4}, {Reg: 1, Kind: AtReg, Base: 0, Off: 4, Add: -2},

@@ -5,8 +5,9 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
-// Interp executes instructions of one image on states. One analysis uses one
-// interpreter for all of its states: symbols and tables are numbered by it.
+// Interp executes instructions of one image on states. One analysis uses one interpreter
+// for all of its states, because the interpreter numbers the symbols and tables that the
+// states name.
 type Interp struct {
 	disasm.Code
 	Tables Tables
@@ -15,7 +16,7 @@ type Interp struct {
 	// symbols maps the address of an instruction that makes SP unknowable to the
 	// base that stands for the result, so that paths through the instruction agree.
 	symbols map[uint64]Base
-	// frozen: symbols and tables are as they are, so that goroutines may share them.
+	// frozen: no symbol and no table is added any more, so that goroutines may share both.
 	frozen bool
 }
 
@@ -168,8 +169,8 @@ func (s *State) leave(arch *cpu.Arch) {
 	}
 }
 
-// call does what a call leaves behind once it returned: the ABI's clobbers. The idioms
-// that read the PC (bal .+8, call +0) only write the link register or push.
+// call makes s the state behind a call that has returned: the ABI's clobbers are unknown. The
+// idioms that read the PC (bal .+8, call +0) only write the link register or push.
 func (m *Interp) call(s *State, in *cpu.Insn, pc uint64) {
 	if in.Flags&cpu.FlagGetPC != 0 {
 		m.readPC(s, in, pc)

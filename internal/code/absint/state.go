@@ -189,7 +189,7 @@ func (s *State) FrameGone(arch *cpu.Arch) bool {
 }
 
 // FrameRestored tells whether the function saved the return address or a preserved
-// register, so that having them back is evidence that a frame was undone.
+// register: their return to the registers is then evidence that a frame was undone.
 func (s *State) FrameRestored(arch *cpu.Arch) bool { return s.Saved(arch.Preserved.With(arch.LR)) }
 
 // JoinUntaken makes s what holds behind a run of conditional instructions whose transfer

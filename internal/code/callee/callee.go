@@ -5,8 +5,8 @@
 //	       ──► heights of f    has a return: ret 8 returns and pops 8
 //	       ──► search in f     the first way back, calls in f stepped over that return
 //
-// Doubt means that a call returns: an analysis then goes on behind the call and sees by
-// itself where the code behind does not fit the code before.
+// In doubt a call returns: the analyses then go on behind the call, and find out by themselves where
+// the code there does not fit the code before the call.
 package callee
 
 import (
@@ -23,8 +23,8 @@ type Effect struct {
 	Returns bool
 	// Pops is how many bytes a return removes beyond the return address (x86 ret n).
 	Pops int64
-	// PC is the register that gets the return address where that is all that the
-	// callee does (i386's PC thunks), else cpu.NoReg.
+	// PC is the register into which the callee copies the return address, for callees that do
+	// nothing else (i386's PC thunks); cpu.NoReg for all others.
 	PC cpu.Reg
 }
 
@@ -51,14 +51,15 @@ func perhaps() Effect { return Effect{Returns: true, PC: cpu.NoReg} }
 // never is the effect of a function that does not come back.
 func never() Effect { return Effect{PC: cpu.NoReg} }
 
-// Effects finds what the direct calls of one image do, and keeps that within a bound. Any
+// Effects finds the effects of one image's direct calls, and keeps a bounded number of them. Any
 // goroutine may ask.
 type Effects struct {
 	code      disasm.Code
 	pops      bool // returns of the processor may pop arguments
 	hasReturn func(disasm.Addr) (Effect, bool)
 
-	// By key (disasm.Addr.Key): what Of said, what searches found, the words of stubs.
+	// By key (disasm.Addr.Key): the answers of Of, the results of searches, the GOT entries
+	// of stubs.
 	calls   memo.Table[uint64, Effect]
 	found   memo.Table[uint64, byDepth]
 	stubs   memo.Table[uint64, uint64]
@@ -162,8 +163,8 @@ func (f *Effects) NeverReturns(to disasm.Addr) bool { return !f.atDepth(to, maxD
 // return.
 const maxDepth = 3
 
-// byDepth is what searches in one function found, by the depth of calls that they could
-// ask about, from 1 on.
+// byDepth is what searches in one function found, by the depth of calls within calls up to which
+// the search asked about callees; the first element is for depth 1.
 type byDepth [maxDepth]struct {
 	pops           int32
 	known, returns bool
@@ -175,10 +176,11 @@ func (m *byDepth) at(depth int) (Effect, bool) {
 	return Effect{Returns: d.returns, Pops: int64(d.pops), PC: cpu.NoReg}, d.known
 }
 
-// add keeps an effect for all depths at which a search would find the same, so that an
-// answer does not depend on what was asked before. Deeper searches believe fewer calls to
-// return: a function that returns does so at any lesser depth, and one that does not, at
-// any greater. What was found without asking about calls (alone) holds at any depth.
+// add keeps the effect that a search of some depth found, for all depths at which a search would
+// find the same: so no answer depends on what was asked before. At greater depth more calls are
+// found never to return. So a function that returns by a deep search returns by shallower ones
+// too, and a function that never returns by a shallow search never returns by deeper ones. An
+// effect that was found without asking about calls (alone) holds at any depth.
 func (m *byDepth) add(e Effect, depth int, alone bool) {
 	for i := range m {
 		if alone || i+1 == depth || e.Returns == (i+1 < depth) {

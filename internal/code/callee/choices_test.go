@@ -46,3 +46,35 @@ func TestChoices(t *testing.T) {
 		}
 	}
 }
+
+// TestOwnChoices: a library calls an indirect function of its own through a word that its resolver
+// fills. The functions are those that the resolver names before it ends.
+func TestOwnChoices(t *testing.T) {
+	lib := codetest.Program{CPU: "x86_64", Resolvers: map[uint64]uint64{0x4000: 0x1000, 0x4008: 0x1030}, Listing: `
+		1000: 48 8d 05 19 00 00 00  lea  0x19(%rip),%rax
+		1007: f6 c1 04              test $4,%cl
+		100a: 74 07                 je   1013
+		100c: 48 8d 05 2d 00 00 00  lea  0x2d(%rip),%rax
+		1013: c3                    ret
+		1014: 48 8d 05 35 00 00 00  lea  0x35(%rip),%rax    another function
+		101b: c3                    ret
+		1020: c3                    ret
+		1030: 31 c0                 xor  %eax,%eax          a resolver that names none
+		1032: c3                    ret
+		1040: c3                    ret
+		1050: c3                    ret`}.Image(t)
+	effects := New(disasm.Of(lib), nil)
+	got, ok := effects.Bound(0x4000, lib)
+	if want := []disasm.Addr{{PC: 0x1020}, {PC: 0x1040}}; !ok || !slices.Equal(got.Choices, want) {
+		t.Errorf("%#x, want %#x", got.Choices, want)
+	}
+	for _, slot := range []uint64{0x4008, 0x4010} {
+		if got, ok := effects.Bound(slot, lib); ok {
+			t.Errorf("at %#x: %+v", slot, got)
+		}
+	}
+	other := codetest.Program{CPU: "x86_64", Listing: "1000: c3"}.Image(t)
+	if got, ok := effects.Bound(0x4000, other); ok {
+		t.Errorf("another image fills the word with %+v", got)
+	}
+}

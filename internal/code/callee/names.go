@@ -116,8 +116,8 @@ func rustPath(name string) (string, bool) {
 	return path, ok
 }
 
-// rustDiverging are the beginnings of the paths of functions that return "!".
-// All functions of core::panicking do; std::panicking has others beside them.
+// rustDiverging are the beginnings of the mangled paths of Rust functions that return "!": all of
+// core::panicking, and the functions named here of other modules.
 var rustDiverging = [...]string{
 	"4core9panicking",
 	"4core6option13expect_failed", "4core6option13unwrap_failed", "4core6result13unwrap_failed",

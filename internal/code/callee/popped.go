@@ -9,8 +9,8 @@ import (
 // The callee returns to Next.
 type Site struct{ Start, PC, Next uint64 }
 
-// At is what a call did that has returned: of the function at to, or, where that is not known, of
-// any function.
+// At is the effect of the call at site once the call has returned. to is where the callee begins,
+// if that is known.
 func (f *Effects) At(site Site, to disasm.Addr, known bool) Effect {
 	e := perhaps()
 	if known {
@@ -28,8 +28,8 @@ func (f *Effects) At(site Site, to disasm.Addr, known bool) Effect {
 	return e
 }
 
-// alignment is what compilers for i386 round up what they put on the stack for a call to, so that SP
-// is aligned there: the arguments of a function that pops none are taken back as a whole.
+// alignment is the multiple of bytes that compilers for i386 reserve for the arguments of a call, so
+// that SP is aligned at the call. Behind a function that pops no arguments all of that is released.
 const alignment = 16
 
 // maxArguments bounds the instructions that are looked at in front of a call, and behind it.

@@ -23,8 +23,8 @@ type search struct {
 	insns   [8]cpu.Insn // paths are short
 }
 
-// maxSteps bounds the instructions of one search. A function that needs more is taken to
-// return.
+// maxSteps bounds the instructions of one search. A function for which they do not suffice is
+// taken to return.
 const maxSteps = 600
 
 // maxAsked bounds the calls that one search asks about. A function all of whose ways to a
@@ -35,7 +35,7 @@ const maxAsked = 48
 type path struct {
 	at disasm.Addr
 	// foreign: SP is not on the caller's stack there (longjmp, setcontext), so that a
-	// return does not go back to the caller. framed: what was pushed last is still there.
+	// return does not go back to the caller. framed: the last push was not undone.
 	foreign, framed bool
 }
 
@@ -92,9 +92,9 @@ func (s *search) unfound() Effect {
 	return Effect{Returns: s.lost, PC: cpu.NoReg}
 }
 
-// firstReturn is the effect of a function that the search has not come to the end of. What it
-// pops the first return by address tells: a function that long has one of its own, and so has
-// one that jumps on from within.
+// firstReturn is the effect of a function that the search did not finish. The nearest return
+// instruction above the entry tells how many bytes the function pops: a function too long for the
+// search has a return of its own, and so has a function that jumps away with a frame.
 func (s *search) firstReturn() Effect {
 	at := s.entry
 	for s.effects.pops && at.PC-s.entry.PC < maxLine {
@@ -113,8 +113,8 @@ func (s *search) firstReturn() Effect {
 	return perhaps()
 }
 
-// follow walks a path to where control does not go on, or into what was seen; ok when that
-// settles the question.
+// follow walks a path up to its end or to a block that was walked before. ok: the path settled
+// the effect of the function.
 func (s *search) follow(p path) (e Effect, ok bool) {
 	if !s.visit(p.at.PC) {
 		return never(), false

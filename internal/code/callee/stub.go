@@ -135,8 +135,8 @@ func stubSlot(m *absint.Interp, st *absint.State, at disasm.Addr) (uint64, bool)
 	return slot, slot != 0
 }
 
-// stubEnd is how many instructions lead to the indirect jump that ends a stub, that one
-// included; 0 where something comes first that no stub does.
+// stubEnd is how many instructions a stub has, up to and including its indirect jump; 0 where an
+// instruction comes before the jump that no stub has.
 func stubEnd(insns []cpu.Insn, arch *cpu.Arch) int {
 	for i := range insns {
 		in := &insns[i]
@@ -176,8 +176,8 @@ type Export struct {
 	Choices []disasm.Addr
 }
 
-// Bound is what lib exports under the name of the import that the dynamic linker stores at slot;
-// false where there is none.
+// Bound is what lib exports under the name of the import that the dynamic linker stores at slot, or
+// what lib, if that is the image of the calls, chooses for slot itself; false where there is none.
 func (f *Effects) Bound(slot uint64, lib *image.Image) (Export, bool) {
 	question := exported{slot, weak.Make(lib)}
 	export, known := f.exports.Find(question)
@@ -185,6 +185,8 @@ func (f *Effects) Bound(slot uint64, lib *image.Image) (Export, bool) {
 		if name, ok := f.code.Img.Import(slot); ok {
 			s, _ := lib.Symbols.Named(name)
 			export = exportOf(lib, &s)
+		} else if lib == f.code.Img {
+			export = ownChoices(f.code, slot)
 		}
 		f.exports.Keep(question, export)
 	}

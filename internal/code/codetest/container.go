@@ -48,6 +48,11 @@ func (c *container) Import(addr uint64) (string, bool) {
 	return name, ok
 }
 
+func (c *container) Resolver(addr uint64) (uint64, bool) {
+	at, ok := c.program.Resolvers[addr]
+	return at, ok
+}
+
 func (c *container) Close() error { return nil }
 
 // rebased is a container whose relocations list addresses.

@@ -28,6 +28,7 @@ type Analysis struct {
 	Heights *heights.Tables
 
 	functions memo.Table[disasm.Addr, *Function]
+	pads      memo.Table[padsKey, *Function]
 	paths     memo.Table[pathKey, waysOut]
 }
 
@@ -42,8 +43,9 @@ const (
 // New returns the analysis of an image's code.
 func New(c disasm.Code, entries *discover.Entries, callees *callee.Effects, tables *heights.Tables) *Analysis {
 	an := &Analysis{Code: c, Entries: entries, Callees: callees, Heights: tables}
-	an.functions.Bound, an.paths.Bound = keptKB, keptPaths
+	an.functions.Bound, an.pads.Bound, an.paths.Bound = keptKB, keptKB/8, keptPaths
 	an.functions.Weigh = func(f *Function) int { return f.blocks.kilobytes() }
+	an.pads.Weigh = an.functions.Weigh
 	return an
 }
 

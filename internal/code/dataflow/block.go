@@ -43,8 +43,8 @@ func (b *block) bytes() int {
 // blocks are sorted by start.
 type blocks []*block
 
-// at returns the block that holds pc and its index, or where one that begins there would
-// be inserted.
+// at returns the block that holds pc, and the block's index; nil, and the index at which to insert
+// a block that begins at pc, where there is none.
 func (bs blocks) at(pc uint64) (*block, int) {
 	i := sort.Search(len(bs), func(i int) bool { return bs[i].start > pc })
 	if i > 0 && (pc < bs[i-1].end || pc == bs[i-1].start) {

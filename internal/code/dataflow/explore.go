@@ -19,15 +19,8 @@ type seed struct {
 	st   absint.State
 }
 
-// landingPads are ways into a function that only the runtime takes, with the stack as it
-// is between the function's calls.
-type landingPads struct {
-	at []disasm.Addr
-	st absint.State
-}
-
-// explorer analyses one function: it executes blocks until no state at the beginning of
-// one changes any more.
+// explorer analyses one function: blocks are executed until the state at the beginning of every
+// block stays the same.
 type explorer struct {
 	*Function
 	graph  graph
@@ -42,12 +35,15 @@ type explorer struct {
 	cursor    disasm.Cursor
 }
 
-// analyze follows the code from entry; pads are other ways in, nil if there are none.
+// analyze follows the code from entry; or that of the function's landing pads, if there are some.
 func (an *Analysis) analyze(entry disasm.Addr, pads *landingPads) *Function {
 	m := absint.New(an.Code)
 	f := &Function{Entry: entry, an: an, data: map[uint64]uint64{}, further: pads != nil}
 	e := &explorer{Function: f, m: &m, cursor: disasm.NewCursor(an.Code)}
 	e.graph = graph{Code: an.Code, entry: entry.PC, noReturn: map[uint64]bool{}}
+	if pads != nil {
+		e.graph.known = pads.owner
+	}
 	for range maxRestarts {
 		e.run(pads)
 		f.steps += e.steps
@@ -55,29 +51,32 @@ func (an *Analysis) analyze(entry disasm.Addr, pads *landingPads) *Function {
 			break
 		}
 	}
+	if pads != nil {
+		f.steps += pads.steps
+	}
 	f.blocks, f.interp = e.graph.blocks, m.Frozen()
 	f.Complete = f.Complete && !e.graph.leadsOut
 	f.SPDiffers = e.graph.spDiffers
 	return f
 }
 
-// run does one pass to the fixpoint. A contradiction about SP marks a call as one that
-// never returns and asks for another pass.
+// run does one pass to the fixpoint. Where two paths contradict each other about SP, a call is
+// marked as never returning and another pass is asked for.
 func (e *explorer) run(pads *landingPads) {
-	e.Facts, e.Tails, e.targets, e.BehindCalls = Facts{Complete: true}, nil, map[uint64]disasm.Addr{}, ""
-	e.steps, e.gaps, e.outwards = 0, gapSearch{}, nil
+	e.Facts, e.Tails, e.targets, e.BehindCalls = Facts{Complete: true}, nil, callTargets{}, ""
+	e.steps, e.gaps, e.outwards, e.undone = 0, gapSearch{}, nil, nil
 	e.graph.reset()
-	var st absint.State
-	e.graph.handed.start(&st, e.an.Arch)
-	for s := e.an.Arch.SelfRegs; s != 0; s = s.Without(s.First()) {
-		st.Set(s.First(), absint.Const(absint.Signed(e.Entry.Key(), e.an.Arch)), e.an.Arch)
-	}
-	e.graph.propagate(e.Entry, &st, edgeEntry, 0)
-	e.drain()
-	e.graph.meetsData(e.data)
-	for i := 0; pads != nil && i < len(pads.at) && !e.graph.again; i++ {
-		e.graph.propagate(pads.at[i], &pads.st, edgeGap, 0)
+	if pads != nil {
+		pads.explore(e)
+	} else {
+		var st absint.State
+		e.graph.handed.start(&st, e.an.Arch)
+		for s := e.an.Arch.SelfRegs; s != 0; s = s.Without(s.First()) {
+			st.Set(s.First(), absint.Const(absint.Signed(e.Entry.Key(), e.an.Arch)), e.an.Arch)
+		}
+		e.graph.propagate(e.Entry, &st, edgeEntry, 0)
 		e.drain()
+		e.graph.meetsData(e.data)
 	}
 	for !e.graph.again && e.fillGaps() {
 		e.drain()

@@ -21,11 +21,12 @@ type Function struct {
 	an       *Analysis
 	interp   absint.Interp // frozen
 	blocks   blocks
-	targets  map[uint64]disasm.Addr // of indirect calls, by site, where known
-	data     map[uint64]uint64      // sizes of literals and jump tables among the code, by address
-	outwards places                 // where it leaves with SP unknown
-	further  bool                   // landing pads are further ways in (see AnalyzePads)
-	steps    int                    // instructions executed
+	targets  callTargets
+	data     map[uint64]uint64 // sizes of literals and jump tables among the code, by address
+	outwards places            // where it leaves with SP unknown
+	undone   places            // where it jumps to with its frame undone, and no function is known to begin
+	further  bool              // the code of landing pads (see Pads)
+	steps    int               // instructions executed
 }
 
 // Facts are what an analysis concludes of a function as a whole.
@@ -35,8 +36,8 @@ type Facts struct {
 	// BrokenOff: there were more blocks, or more to execute, than an analysis may cost. Where
 	// the function ends is unknown.
 	BrokenOff bool
-	// Returns: some path returns to the caller. Balanced: one of them does so by a
-	// return instruction with SP and RA as on entry.
+	// Returns: some path returns to the caller. Balanced: some path ends in a return
+	// instruction with SP and RA as on entry.
 	Returns, Balanced bool
 	// Unbalanced: a path returns with SP elsewhere than on entry, so that no function
 	// begins at the entry (or a path does not exist).
@@ -44,15 +45,18 @@ type Facts struct {
 	// ReadsPreserved: the code uses a preserved register that it did not set, as no
 	// function does at its beginning: the entry is a label or a landing pad.
 	ReadsPreserved bool
-	// LandingPad: it does so at once, before anything is decided.
+	// LandingPad: the code reads such a register before the first branch.
 	LandingPad bool
-	// SavesRA: it saves the return address, as functions do that call others.
+	// SavesRA: the code saves the return address, as functions do that call others.
 	SavesRA bool
-	// CallsBare: it calls with SP where it was on entry. On x86-64 no function does: the ABI
+	// CallsBare: a call is made with SP as on entry. On x86-64 no function does that: the ABI
 	// aligns SP to 16 bytes at calls (System V ABI, 3.2.2), and the return address is there.
 	// (i386's alignment is younger than much of its code, and GCC's alone.)
 	CallsBare bool
-	// ClearsRA: it begins by clearing the return address, as the outermost functions
+	// Calls: the function calls another one. CallsAt are the places of SP there, of i386 only.
+	Calls   bool
+	CallsAt alignments
+	// ClearsRA: the code begins by clearing the return address, as the outermost functions
 	// of threads do.
 	ClearsRA bool
 	// SPDiffers: two paths come to one place with SP at different places. One of the paths
@@ -60,14 +64,23 @@ type Facts struct {
 	SPDiffers bool
 }
 
+// alignments are how often SP was n words above a multiple of 16 below the entry's.
+type alignments [4]int
+
+// mostly tells whether nearly all were at n words: now and then what a callee pops is not known.
+func (a *alignments) mostly(n int) bool { return a[n] > 4*(a[0]+a[1]+a[2]+a[3]-a[n]) }
+
+// only tells whether there were some, and all at n words.
+func (a *alignments) only(n int) bool { return a[n] > 0 && a[0]+a[1]+a[2]+a[3] == a[n] }
+
 // Contradicted: every return of the function has SP elsewhere than on entry.
 func (f *Facts) Contradicted() bool { return f.Unbalanced && !f.Balanced }
 
 // Blocks is how many basic blocks were reached.
 func (f *Function) Blocks() int { return len(f.blocks) }
 
-// Steps is how many instructions the analysis executed: what the function cost, whether it
-// was analysed for this question or another one.
+// Steps is how many instructions the analysis of the function executed. The number is the same for
+// a caller that finds the analysis done.
 func (f *Function) Steps() int { return f.steps }
 
 // Contains tells whether control from the entry comes to an address.
@@ -116,11 +129,14 @@ func (f *Function) FramedAt(pc uint64) bool {
 // Loses tells whether the function calls and keeps the return address nowhere, or, on
 // x86-64, calls as no function does.
 func (f *Function) Loses() bool {
-	return f.CallsBare || !f.an.Arch.CallPushesRA && f.BehindCalls != "" && !f.SavesRA && !f.Balanced
+	return f.CallsBare || f.BehindCalls != "" && keepsNoRA(f)
 }
 
-// FurtherEntry tells whether the function was analysed with landing pads as further ways
-// in.
+// keepsNoRA tells whether the code does not return as a function does, and keeps nowhere the return address
+// that it was called with.
+func keepsNoRA(f *Function) bool { return !f.an.Arch.CallPushesRA && !f.SavesRA && !f.Balanced }
+
+// FurtherEntry tells whether this is the code of a function's landing pads.
 func (f *Function) FurtherEntry() bool { return f.further }
 
 // ContiguousEnd is the end of the run of blocks around the entry, padding in front of
@@ -143,10 +159,11 @@ func (f *Function) SkipData(at disasm.Addr) uint64 {
 	}
 }
 
-// CallTarget is where the indirect call at a site goes, where constants tell.
-func (f *Function) CallTarget(site uint64) (disasm.Addr, bool) {
-	to, ok := f.targets[site]
-	return to, ok
+// CallTarget is where the indirect call at a site goes, where constants tell: on every way to the
+// call if sure, else on one of them.
+func (f *Function) CallTarget(site uint64) (to disasm.Addr, sure bool) {
+	t := f.targets[site]
+	return t.to, t.to != (disasm.Addr{}) && !t.unsure
 }
 
 // CallSlot is the image address of the word that the indirect call at a site reads its
@@ -194,7 +211,7 @@ func (f *Function) JumpsTo(pc uint64) bool {
 	var buf [32]cpu.Insn
 	for at := f.Entry; at.PC < end; {
 		n := f.an.Decode(at, buf[:])
-		for i := range n {
+		for i := 0; i < n && at.PC < end; i++ {
 			in := &buf[i]
 			if t := in.Target; in.Op == cpu.OpJump && t != 0 && (t < entry || t >= end) && has(t) && !(f.Complete && f.Contains(at.PC)) {
 				return true

@@ -51,6 +51,88 @@ func TestConflict(t *testing.T) {
 	}
 }
 
+// TestConflictBehindFiller: filler stands between the call that never returns and the place where
+// SP is different, as GCC for i386 aligns the targets of branches. i386's malloc calls
+// __libc_message so, with the arguments still pushed.
+func TestConflictBehindFiller(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "i386", Listing: `
+	400000 <f>:
+		400000: 83 ec 0c        sub  $12,%esp
+		400003: 85 c0           test %eax,%eax
+		400005: 74 09           je   400010
+		400007: 6a 01           push $1
+		400009: e8 f2 ff 0f 00  call 500000      somebody outside, in truth abort
+		40000e: 66 90           xchg %ax,%ax
+		400010: e8 eb 0f 00 00  call 401000      somebody who returns
+		400015: 83 c4 0c        add  $12,%esp
+		400018: c3              ret`}).Function(at(0x400000))
+	check(t, f, map[uint64]string{0x400009: "sp-16", 0x40000e: "sp-16", 0x400010: "sp-12", 0x400018: "sp+0"})
+	if !f.Complete || !f.Balanced || f.Unbalanced {
+		t.Errorf("%+v", f.Facts)
+	}
+}
+
+// TestRunsIntoNext: f's last call never returns, which nothing tells but the function that begins behind
+// the filler. Nor does a jump within that function count as one of f (rsync's sum_init, and verify_digest
+// behind it).
+func TestRunsIntoNext(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "x86_64", Listing: `
+	401000 <f>:
+	401010 <g>:
+		401000: 53              push %rbx
+		401001: ff d6           call *%rsi         in truth abort
+		401003: 0f 1f 44 00 00  nopl 0(%rax,%rax)
+		401008: 0f 1f 44 00 00  nopl 0(%rax,%rax)
+		40100d: 0f 1f 00        nopl (%rax)
+		401010: 53              push %rbx
+		401011: eb 01           jmp  401014
+		401013: 90              nop
+		401014: ff d7           call *%rdi         for ever
+		401016: eb fc           jmp  401014`}).Function(at(0x401000))
+	if f.Contains(0x401010) || f.Contains(0x401014) || f.JumpsTo(0x401014) || !f.Complete {
+		t.Errorf("f runs on: %+v", f.Facts)
+	}
+}
+
+// TestJumpWithoutFrame: f undoes its frame and jumps to g, which nothing else names; a jump to the place
+// behind its own return is none to another function.
+func TestJumpWithoutFrame(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "aarch64", Listing: `
+	401000 <f>:
+		400000: 52800020  mov  w0,#1           g
+		400004: d65f03c0  ret
+		401000: a9bf7bfd  stp  x29,x30,[sp,#-16]!
+		401004: 340000a0  cbz  w0,401018
+		401008: a8c17bfd  ldp  x29,x30,[sp],#16
+		40100c: 17fffbfd  b    400000
+		401010: 52800000  mov  w0,#0
+		401014: d65f03c0  ret
+		401018: a8c17bfd  ldp  x29,x30,[sp],#16
+		40101c: 17fffffd  b    401010`}).Function(at(0x401000))
+	for pc, want := range map[uint64]bool{0x400000: true, 0x400004: true, 0x401010: false, 0x401008: false, 0x402000: false} {
+		if got := MayHaveLeft(f, pc); got != want || !f.Contains(pc) && pc != 0x402000 {
+			t.Errorf("%#x may be another function's: %t", pc, got)
+		}
+	}
+}
+
+// TestTailThroughStub: the jump that ends a function leads to a PLT stub which nobody calls. That is
+// a tail call, and no part of the function.
+func TestTailThroughStub(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "aarch64", Imports: map[uint64]string{0x412008: "malloc"}, Listing: `
+	401000 <f>:
+		400000: 90000090  adrp x16,410000
+		400004: f9500611  ldr  x17,[x16,#8200]
+		400008: 91402210  add  x16,x16,#0x8,lsl #12
+		40000c: d61f0220  br   x17
+		401000: b4000040  cbz  x0,401008
+		401004: 17fffbff  b    400000
+		401008: d65f03c0  ret`}).Function(at(0x401000))
+	if len(f.Tails) != 1 || f.Tails[0] != at(0x400000) || f.Contains(0x400000) || !f.Complete {
+		t.Errorf("jumps to %x, %+v", f.Tails, f.Facts)
+	}
+}
+
 // TestPops: x86 functions that remove their arguments, seen through the caller.
 func TestPops(t *testing.T) {
 	f := analysis(t, codetest.Program{CPU: "i386", Listing: `

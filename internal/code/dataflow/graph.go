@@ -24,7 +24,11 @@ type graph struct {
 	spDiffers bool
 	// leadsOut: an edge leads where the image has no code.
 	leadsOut bool
-	doubt    edge // how control came to the block being visited, where that is a guess
+	// known is a function whose own code is not explored again, nil: none.
+	known *Function
+	doubt edge // how control came to the block being visited, where that is a guess
+	// leaving, where set, is told where control goes, instead of the blocks there: see CallPaths.
+	leaving func(to uint64, st *absint.State, how edge)
 }
 
 // reset forgets the blocks and what follows from those of one pass.
@@ -38,9 +42,16 @@ func (g *graph) reset() {
 // goes on from there. site is that of the call where the edge falls through one.
 func (g *graph) propagate(to disasm.Addr, st *absint.State, how edge, site uint64) {
 	how = max(how, g.doubt)
+	if g.leaving != nil {
+		g.leaving(to.PC, st, how)
+		return
+	}
 	b, i := g.blocks.at(to.PC)
 	if b != nil && b.start == to.PC {
 		g.join(b, st, how, site)
+		return
+	}
+	if b == nil && g.known != nil && g.known.Contains(to.PC) {
 		return
 	}
 	if !g.Has(to.PC) {
@@ -60,6 +71,22 @@ func (g *graph) propagate(to disasm.Addr, st *absint.State, how edge, site uint6
 	g.set(n, st)
 }
 
+// fallInto brings a state from the end of a block to the one that follows. Where filler alone stands
+// behind a call, what follows is what stands behind the call: in malloc of i386's libc, an
+// assertion's call with 16 bytes of arguments still pushed, which never returns, and where a branch
+// leads.
+//
+//	99b35  call 7ca90
+//	99b3a  lea  0(%esi),%esi
+//	99b40  call 96260          ◄─ 9998d: je 99b40, with SP 16 bytes higher
+func (g *graph) fallInto(next disasm.Addr, st *absint.State, b *block, filler bool) {
+	if filler {
+		g.propagate(next, st, edgeCall, b.afterCall)
+		return
+	}
+	g.propagate(next, st, edgeJump, 0)
+}
+
 // set makes st the state of a block, which is visited again.
 func (g *graph) set(b *block, st *absint.State) {
 	b.in, b.sp = g.states.keep(st), st.Regs[g.Arch.SP]
@@ -67,8 +94,8 @@ func (g *graph) set(b *block, st *absint.State) {
 }
 
 // join joins a state into a block that was reached before. Compilers keep SP the same on
-// all paths to a place; where two paths differ, one of them does not exist: the one that
-// falls through a call that never returns, or that a guessed table or gap led to.
+// all paths to a place. Where two paths differ in SP, a path does not exist: it falls through
+// a call that never returns, or follows a table or a gap that was guessed.
 func (g *graph) join(b *block, st *absint.State, how edge, site uint64) {
 	sp, own := st.Regs[g.Arch.SP], b.sp
 	g.spDiffers = g.spDiffers || sp != own && b.start != g.entry
@@ -99,10 +126,10 @@ func (g *graph) join(b *block, st *absint.State, how edge, site uint64) {
 	}
 }
 
-// restart marks a call as one that never returns and asks for another pass.
+// restart marks the call at site as never returning and asks for another pass.
 func (g *graph) restart(site uint64) { g.noReturn[site], g.again = true, true }
 
-// meetsData marks calls behind which data stands as ones that never return.
+// meetsData marks calls behind which data stands as never returning.
 func (g *graph) meetsData(data map[uint64]uint64) {
 	for at := range data {
 		if b, _ := g.blocks.at(at); b != nil && b.via == edgeCall && !g.noReturn[b.afterCall] {
@@ -111,10 +138,10 @@ func (g *graph) meetsData(data map[uint64]uint64) {
 	}
 }
 
-// overran looks for the call at which the function ended, when a path returns from a block
-// with a frame that is still there: a call that never returns, and nothing said so (a
-// libc's message function that aborts if its first argument says so). What stands behind
-// the call is another function, which returns with SP where it began with it.
+// overran looks for the call that ends the function, when a path returns from a block with the
+// frame still there. Such a path has fallen behind a call that never returns, which nothing told
+// (a libc's message function that aborts if its first argument asks for that), into another
+// function. That function's SP at its return is the SP at its beginning, behind the call.
 func (g *graph) overran(from *block, sp absint.Value) {
 	if !sp.RelativeTo(g.Arch.SP) || sp.Off >= 0 {
 		return

@@ -21,10 +21,10 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 		e.graph.propagate(target, st, edgeJump, 0)
 		return
 	}
-	if known && disasm.IndirectCall(t.in) {
-		e.targets[t.pc] = target
+	if disasm.IndirectCall(t.in) {
+		e.targets.note(t.pc, target, known)
 	}
-	e.CallsBare = e.CallsBare || e.an.Arch.CallPushesRA && e.an.Arch.AddrSize == 8 && st.Regs[e.an.Arch.SP].IsStartOf(e.an.Arch.SP)
+	e.noteCall(st, e.an.Arch, e.an.Arch.PCThunk && known && readsPC(e.an.Code, target))
 	if e.graph.noReturn[t.pc] || e.an.Entries.IsEntry(t.behind()) {
 		return
 	}
@@ -41,6 +41,19 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 		e.noteBehindCall(st)
 	}
 	e.graph.propagate(t.behind(), st, edgeCall, t.pc)
+}
+
+// noteCall notes with which stack a function calls that is at a state; reads: the call only reads the PC.
+func (f *Facts) noteCall(st *absint.State, arch *cpu.Arch, reads bool) {
+	f.Calls = true
+	sp := st.Regs[arch.SP]
+	switch {
+	case !arch.CallPushesRA:
+	case arch.AddrSize == 8:
+		f.CallsBare = f.CallsBare || sp.IsStartOf(arch.SP)
+	case sp.RelativeTo(arch.SP) && !reads:
+		f.CallsAt[uint64(sp.Off)%16/4]++
+	}
 }
 
 // readsPC tells whether a call of the code at a place only reads the PC (i386's
@@ -84,15 +97,29 @@ func (e *explorer) jumps(st *absint.State, t *transfer) {
 // jumpTo follows a jump to a known place: a tail call where the frame is gone and a
 // function begins there, else a part of this function, however far away (.text.unlikely).
 func (e *explorer) jumpTo(st *absint.State, to disasm.Addr) {
-	if to.PC == e.Entry.PC || !st.FrameGone(e.an.Arch) || !e.an.Entries.IsEntry(to) {
-		e.graph.propagate(to, st, edgeJump, 0)
+	gone := to.PC != e.Entry.PC && st.FrameGone(e.an.Arch)
+	switch {
+	case gone && (e.an.Entries.IsEntry(to) || e.an.stubOutside(e.Entry, to)):
+		e.Balanced = e.Balanced || st.FrameRestored(e.an.Arch)
+		if !slices.Contains(e.Tails, to) {
+			e.Tails = append(e.Tails, to)
+			e.Returns = true
+		}
 		return
+	case gone && st.FrameRestored(e.an.Arch) && !slices.Contains(e.undone, to.PC):
+		e.undone = append(e.undone, to.PC)
 	}
-	e.Balanced = e.Balanced || st.FrameRestored(e.an.Arch)
-	if !slices.Contains(e.Tails, to) {
-		e.Tails = append(e.Tails, to)
-		e.Returns = true
+	e.graph.propagate(to, st, edgeJump, 0)
+}
+
+// stubOutside tells whether a PLT stub, which no call need name as an entry, stands at a place outside the
+// function at entry: libcrypto calls malloc by the jump at the end of CRYPTO_malloc alone.
+func (an *Analysis) stubOutside(entry, to disasm.Addr) bool {
+	if to.PC >= entry.PC && to.PC < an.Entries.Next(entry.PC, entry.PC) {
+		return false
 	}
+	_, ok := an.Callees.StubSlot(to)
+	return ok
 }
 
 // returns implements successors: control goes to the address that v stands for.
@@ -147,4 +174,22 @@ func (e *explorer) leaveByUnknown(st *absint.State) {
 	if !e.leaveByPointer(st) {
 		e.unresolved(st)
 	}
+}
+
+// MayHaveLeft tells whether an address is in code that lies apart from that around f's entry, and that f
+// comes to by a jump with its frame undone: though no function is known to begin where that jump goes, one
+// may. In a stripped cmake for ARM, the function at 0xb40a4 ends so in a jump to 0xb1dc8, which others call.
+func MayHaveLeft(f *Function, pc uint64) bool {
+	if len(f.undone) == 0 {
+		return false
+	}
+	end := EndFrom(f, f.Entry.PC)
+	apart := func(at uint64) bool { return at < f.Entry.PC || at >= end }
+	to, some := uint64(0), false // the nearest at or below pc: a run from any other would go on there
+	for _, at := range f.undone {
+		if at <= pc && at >= to && apart(at) {
+			to, some = at, true
+		}
+	}
+	return some && apart(pc) && pc < EndFrom(f, to)
 }

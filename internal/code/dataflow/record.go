@@ -50,10 +50,28 @@ func (s *pathSearch) record(st *absint.State, ra absint.Value, tail bool) {
 	if ra.Kind == absint.StartRelative && (!ra.IsStartOf(arch.LR) || s.afterCall || arch.CallPushesRA) {
 		return // no return address, or one that the call overwrote
 	}
-	if ra.Kind == absint.StartMemory && ra.Base != absint.Base(arch.SP) && ra.Base != cfa.Base {
+	if ra.Kind == absint.StartMemory && ra.Base != absint.Base(arch.SP) && ra.Base != cfa.Base && !popsShadow(st, ra, arch) {
 		return // a jump through memory that is not the frame's
 	}
 	s.found = append(s.found, ReturnPath{CFA: cfa, RA: ra, Calls: s.path.calls, Tail: tail, Changed: changed(st, arch.Preserved)})
+}
+
+// popsShadow tells whether a return address comes off the shadow call stack, whose pointer then lies where
+// the address was read. clang for RISC-V ends such functions by
+//
+//	addi sp,sp,48
+//	ld   ra,-8(gp)      ◄─ PC
+//	addi gp,gp,-8
+//	ret
+//
+// and its tables say of all of that what holds in the function's middle. Without a shadow stack gp points to
+// globals, and keeps its value: ld t1,16(gp); jr t1 is a call through one of these.
+func popsShadow(st *absint.State, ra absint.Value, arch *cpu.Arch) bool {
+	if !ra.OfRegister() {
+		return false
+	}
+	top := cpu.Reg(ra.Base)
+	return arch.Platform.Has(top) && ra.Off < 0 && st.Regs[top] == absint.StartOf(top).Plus(ra.Off)
 }
 
 // exceptionReturn keeps a way out by an exception return to ra, which the entry code saved with

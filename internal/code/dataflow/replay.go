@@ -68,32 +68,42 @@ func (f *Function) StateAfterCall(site disasm.Addr, st *absint.State) bool {
 }
 
 // StateInBlock replays the block that ends in the call at a site, up to the call, from what
-// registers and memory hold at the block's beginning: its start values.
-func StateInBlock(f *Function, site disasm.Addr, st *absint.State) bool {
+// registers and memory hold at the block's beginning: its start values. each sees the instructions
+// of the block before they are executed on st.
+func StateInBlock(f *Function, site disasm.Addr, st *absint.State, each func(in *cpu.Insn)) bool {
 	b, _ := f.blocks.at(site.PC)
 	if b == nil || b.mode != site.Mode {
 		return false
 	}
 	st.Start(f.an.Arch)
+	transfer, ok := straight(f, b, func(in *cpu.Insn, pc uint64) {
+		each(in)
+		f.interp.Exec(st, in, pc)
+	})
+	return ok && transfer == site.PC
+}
+
+// straight calls each for the instructions of a block that run before the transfer at its end takes
+// effect, the transfer's delay slot last. ok: there is a transfer, at an address that is returned.
+func straight(f *Function, b *block, each func(in *cpu.Insn, pc uint64)) (transfer uint64, ok bool) {
 	cur := disasm.NewCursor(f.an.Code)
 	cur.Seek(b.addr())
-	for pc := b.start; pc <= site.PC; {
+	for pc := b.start; pc < b.end; {
 		in := cur.Next(pc)
-		switch {
-		case in == nil:
-			return false
-		case pc == site.PC:
+		if in == nil {
+			return 0, false
+		}
+		if disasm.Transfers(in, f.an.Arch) {
 			if in.Flags&cpu.FlagDelaySlot != 0 {
-				if call, slot := cur.Slot(pc); slot != nil {
-					f.interp.Exec(st, slot, pc+uint64(call.Len))
+				behind := pc + uint64(in.Len)
+				if _, slot := cur.Slot(pc); slot != nil {
+					each(slot, behind)
 				}
 			}
-			return true
-		case disasm.Transfers(in, f.an.Arch):
-			return false
+			return pc, true
 		}
-		f.interp.Exec(st, in, pc)
+		each(in, pc)
 		pc += uint64(in.Len)
 	}
-	return false
+	return 0, false
 }

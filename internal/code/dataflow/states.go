@@ -10,8 +10,8 @@ type states struct {
 	buf   []byte
 }
 
-// maxKnown bounds the bytes of states that are looked for an equal one. A function of
-// 4,096 blocks has some hundred kilobytes.
+// maxKnown bounds the bytes of the states that are kept to share equal ones. The states of a
+// function of 4,096 blocks take some hundred kilobytes.
 const maxKnown = 1 << 20
 
 // keep returns the encoding of a state.
@@ -20,7 +20,8 @@ func (s *states) keep(st *absint.State) absint.Encoded {
 	return s.same()
 }
 
-// join makes the state of a block what holds in st too, and tells whether that is less.
+// join makes the state of a block what holds both there and in st, and tells whether that is less
+// than what held in the block.
 func (s *states) join(b *block, st *absint.State) (less bool) {
 	if s.buf, less = b.in.AppendJoin(s.buf[:0], st); less {
 		b.in = s.same()
@@ -28,7 +29,7 @@ func (s *states) join(b *block, st *absint.State) (less bool) {
 	return less
 }
 
-// same returns what is in the buffer as a string, the one that there is of equal ones.
+// same returns the encoded state that is in the buffer. Equal states share their bytes.
 func (s *states) same() absint.Encoded {
 	if e, ok := s.known[absint.Encoded(s.buf)]; ok {
 		return e

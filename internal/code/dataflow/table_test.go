@@ -267,26 +267,24 @@ const doubted = `
 		400020: 03e00008  jr  ra
 		400024: 00000000  nop`
 
-// TestDoubtIsInherited: what only a guess leads to, by however sure a jump, gives way to
-// what is known.
+// TestDoubtIsInherited: what only a guess leads to, by however sure a jump, is a guess; what the
+// function comes to by itself is explored with the function, and not with its landing pads.
 func TestDoubtIsInherited(t *testing.T) {
-	for _, tt := range []struct {
-		first string
-		via   edge
-		want  string
-	}{
-		{"400000: 10000007  b   400020", edgeJump, "sp+0 ra"},
-		{"400000: 03e00008  jr  ra", edgeGap, "sp-24 ra"},
+	for _, tt := range []struct{ first, function, pads string }{
+		{"400000: 10000007  b   400020", "sp+0 ra", "not reached"},
+		{"400000: 03e00008  jr  ra", "not reached", "sp-24 ra"},
 	} {
 		an := analysis(t, codetest.Program{CPU: "mips o32 big", Listing: tt.first + doubted})
-		guess := &landingPads{at: []disasm.Addr{at(0x400010)}}
+		f := an.Function(at(0x400000))
+		guess := &landingPads{owner: f, first: at(0x400010)}
 		guess.st.Start(an.Arch)
 		guess.st.Regs[an.Arch.SP].Off = -24
-		f := an.analyze(at(0x400000), guess)
-		if b, _ := f.blocks.at(0x400020); b == nil || b.via != tt.via || !f.FurtherEntry() {
+		pads := an.analyze(f.Entry, guess)
+		check(t, f, map[uint64]string{0x400020: tt.function})
+		check(t, pads, map[uint64]string{0x400020: tt.pads})
+		if b, _ := pads.blocks.at(0x400020); !pads.FurtherEntry() || b != nil && b.via != edgeGap {
 			t.Errorf("%s: the shared block is %+v", tt.first, b)
 		}
-		check(t, f, map[uint64]string{0x400020: tt.want})
 	}
 }
 

@@ -24,8 +24,8 @@ type tables struct {
 // maxMet bounds the tables that are told apart.
 const maxMet = 64
 
-// note notes a table and returns how many elements it has in front of the next one.
-// within: the table is new, and another one was followed into it.
+// note notes a table and returns how many elements the table may have up to the beginning of the
+// next known table. within: the table is new, and lies where elements of the table before were read.
 func (ts *tables) note(t *absint.JumpTable) (own int64, within bool) {
 	i, met := slices.BinarySearch(ts.starts, t.At)
 	if !met && len(ts.starts) < maxMet {
@@ -42,7 +42,7 @@ func (ts *tables) note(t *absint.JumpTable) (own int64, within bool) {
 	return int64((ts.starts[i] - t.At) / uint64(t.Size)), within
 }
 
-// follow notes that control comes by the element number i of a table.
+// follow notes that element i of a table was read as a target.
 func (ts *tables) follow(t *absint.JumpTable, i int64) {
 	if ts.ends == nil {
 		ts.ends = map[uint64]uint64{}

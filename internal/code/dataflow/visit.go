@@ -15,10 +15,15 @@ func (e *explorer) visit(b *block) {
 	e.cursor.Seek(b.addr())
 	limit := e.graph.blocks.nextStart(b)
 	calledLR := b.via == edgeCall // LR holds what the call before left there
+	filler := b.via == edgeCall   // nothing else stood behind the call
 	for pc := b.start; ; {
+		if filler && pc != b.start && e.an.Entries.IsEntry(disasm.Addr{PC: pc, Mode: b.mode}) {
+			b.end = pc
+			return // the call never returns: a function begins where the next one is aligned to
+		}
 		if pc != b.start && pc >= limit {
 			b.end = pc
-			e.graph.propagate(disasm.Addr{PC: pc, Mode: b.mode}, &e.st, edgeJump, 0)
+			e.graph.fallInto(disasm.Addr{PC: pc, Mode: b.mode}, &e.st, b, filler)
 			return
 		}
 		in := e.cursor.Next(pc)
@@ -35,6 +40,7 @@ func (e *explorer) visit(b *block) {
 			return
 		}
 		calledLR = calledLR && !disasm.WritesLR(in, e.an.Arch)
+		filler = filler && in.Flags&cpu.FlagPadding != 0
 		e.note(b, &e.st, in)
 		if in.Flags&cpu.FlagConditional != 0 && !disasm.Transfers(in, e.an.Arch) && e.conditionalRun(pc) {
 			return

@@ -65,8 +65,8 @@ func keptLR(c Code, at Addr, buf []cpu.Insn, i int) bool {
 	return in.Op == cpu.OpMove && in.Dst == c.Arch.HookKeeps && in.Src == c.Arch.LR
 }
 
-// hookSlot is what stands in the delay slot of the call buf[i] at pc, where that makes the
-// call one of the hook; nil where it does not. What lies behind buf is decoded for the answer.
+// hookSlot is the instruction in the delay slot of the call buf[i] at pc, if that instruction makes
+// the call a call of the profiling hook; else nil. A slot behind the end of buf is decoded here.
 func hookSlot(c Code, buf []cpu.Insn, i int, pc uint64, mode cpu.Mode) *cpu.Insn {
 	if buf[i].Flags&cpu.FlagDelaySlot == 0 {
 		return nil

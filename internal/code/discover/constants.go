@@ -46,8 +46,8 @@ func (k *constants) restore(set cpu.RegSet, o *constants) {
 type tracker struct {
 	disasm.Code
 	now constants
-	// gp is what the registers of Arch.Globals hold between functions, learned from the
-	// first function that computes them unless that is fixed from the start.
+	// gp is what the registers of Arch.Globals hold between functions. Unless the value is
+	// fixed from the start, the first function that computes gp tells.
 	gp    constants
 	fixed bool
 }
@@ -62,8 +62,8 @@ func (t *tracker) begin() {
 	t.now.restore(t.gp.known, &t.gp)
 }
 
-// step follows an instruction and tells what number it builds; false where it builds none,
-// moves one or computes gp.
+// step follows an instruction and tells the number that the instruction completes in a register;
+// false where no number is known, and for moves, zero and gp.
 func (t *tracker) step(in *cpu.Insn) (v int64, built bool) {
 	switch in.Op {
 	case cpu.OpCall:

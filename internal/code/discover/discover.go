@@ -43,6 +43,7 @@ type Entries struct {
 	candidates func() *candidates
 	near       func(disasm.Addr) *candidates // around a place; those far from there may be missing
 	farJumps   func() *farJumps              // nil where the candidates have them
+	mentioned  func() *mentionIndex
 	returns    memo.Table[disasm.Addr, []uint64]
 }
 
@@ -64,6 +65,7 @@ func New(c disasm.Code, ranges Ranges) *Entries {
 		}
 		return e.candidates()
 	}
+	e.mentioned = sync.OnceValue(func() *mentionIndex { return newMentionIndex(e) })
 	e.returns.Bound = keptReturns
 	return e
 }
@@ -197,9 +199,6 @@ func (e *Entries) StartsImage(at disasm.Addr) bool {
 // HandedOn are the functions whose addresses the code at the image's entry point hands on, to be
 // called through them, as keys that the caller must not change: main.
 func (e *Entries) HandedOn() []uint64 { return e.certain().handedOn }
-
-// TablesList tells whether unwind tables list functions of the image.
-func (e *Entries) TablesList() bool { return e.certain().tables }
 
 // AllListed tells whether unwind tables list all functions of the image.
 func (e *Entries) AllListed() bool { return e.certain().all }

@@ -145,7 +145,7 @@ func TestListedFunctions(t *testing.T) {
 		{0x1021, true, []uint64{0x1000}, []uint64{0x1000}, nil},
 	} {
 		e := New(disasm.Of(p.Image(t)), func(_ *image.Image, yield func(lo, hi uint64) bool) { yield(0x1000, tt.hi) })
-		if !e.TablesList() || e.AllListed() != tt.all {
+		if !e.certain().tables || e.AllListed() != tt.all {
 			t.Errorf("tables up to %#x: all listed: %t", tt.hi, e.AllListed())
 		}
 		if !slices.Equal(e.Certain(), tt.certain) || !slices.Equal(e.Starts(), tt.starts) {
@@ -155,7 +155,7 @@ func TestListedFunctions(t *testing.T) {
 			t.Errorf("tables up to %#x: data points to %#x", tt.hi, near)
 		}
 	}
-	if e := entries(t, p); e.TablesList() || e.AllListed() {
+	if e := entries(t, p); e.certain().tables || e.AllListed() {
 		t.Error("without tables")
 	}
 }

@@ -37,7 +37,8 @@ func (p *gpPrologue) entry(gp uint64, arch *cpu.Arch) (uint64, bool) {
 	return e, p.at-e <= maxGPDistance
 }
 
-// gpPrologues adds the entries that such prologues name and returns gp, where it is known.
+// gpPrologues adds the entries of functions that compute gp from their own address, and returns
+// the value of gp; none where too few functions agree on a value.
 func (c *collector) gpPrologues() (gp constants) {
 	arch := c.code.Arch
 	if arch.SelfRegs == 0 || arch.Globals == 0 {
@@ -84,8 +85,8 @@ func agreedGP(code disasm.Code, found []gpPrologue) (uint64, bool) {
 // maxGPCandidates bounds the values of gp that are tried.
 const maxGPCandidates = 12
 
-// gpCandidates are values that gp may have: the one that the GOT's place suggests, and
-// those by which the most functions begin with their sum.
+// gpCandidates are values that gp may have: first the value that the GOT's address suggests, then
+// the sums of a prologue's address and constant, the most frequent sums first.
 func gpCandidates(code disasm.Code, found []gpPrologue) (values []uint64) {
 	mask := code.Arch.AddrMask()
 	count := map[uint64]int{} // at most maxPrologues

@@ -25,8 +25,9 @@ func (s *sweep) literal(in *cpu.Insn) {
 	s.pending = s.pending.With(in.Dst)
 }
 
-// spend looks at an instruction for what becomes of literals: those that it adds to
-// something are offsets, those that it overwrites or hands to a callee were addresses.
+// spend tells the pending literals apart by how an instruction uses them. A literal that is added
+// to another value is an offset. A literal that a call passes on, or whose register is overwritten
+// before any addition, was an address.
 func (s *sweep) spend(in *cpu.Insn) {
 	switch in.Op {
 	case cpu.OpAdd:

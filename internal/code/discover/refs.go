@@ -8,8 +8,8 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
-// refs are the bytes of an image that read as direct calls, or jumps, by the page of code that they
-// lead to. One linear pass finds them.
+// refs are the direct calls, or the jumps, that one linear pass reads out of an image's bytes, by the
+// page of code of their targets.
 type refs struct {
 	pages pages
 	list  []shortJump // sorted by page, those of one page by site

@@ -21,8 +21,8 @@ type extent struct {
 	cut     bool   // the function ends where another one begins
 }
 
-// reset makes x the extent of the function at an entry: it may reach over a few entries
-// that can be false ones.
+// reset makes x the extent of the function at an entry. The extent may reach over a few further
+// entries, for those may be false.
 func (x *extent) reset(entry disasm.Addr) {
 	x.entry, x.mode, x.cut = entry.PC, entry.Mode, false
 	x.first = x.entries.Next(x.entry, x.entry)

@@ -49,8 +49,8 @@ func (g *graph) cover() {
 	}
 }
 
-// findExits finds out which blocks lead to an exit. A jump to unknown places does where
-// one of the blocks that were taken for them does.
+// findExits finds out which blocks lead to an exit. A jump to unknown places leads to an exit if
+// any block that was taken for a target of such jumps does.
 func (g *graph) findExits() {
 	g.exiting.Reset()
 	g.spread()

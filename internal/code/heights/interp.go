@@ -26,9 +26,8 @@ func newInterp(c disasm.Code) interp {
 		tracked: tracked, watched: tracked.With(a.PC), unused: a.Preserved &^ a.Globals}
 }
 
-// exec executes an instruction that does not transfer control, or what else a transfer
-// does. It reports false where no state can say the outcome: the stack pointer is no
-// longer SP on entry plus a constant.
+// exec executes an instruction's effects other than a transfer of control. It reports false where
+// a state cannot hold the outcome: SP is no longer SP on entry plus a constant.
 func (m *interp) exec(s *state, in *cpu.Insn) bool {
 	switch in.Op {
 	case cpu.OpNop, cpu.OpTrap, cpu.OpJump:
@@ -36,7 +35,7 @@ func (m *interp) exec(s *state, in *cpu.Insn) bool {
 	case cpu.OpClobber, cpu.OpSyscall:
 		s.lose(in.List)
 		return !in.List.Has(m.arch.SP)
-	case cpu.OpConst, cpu.OpInsert, cpu.OpAdd, cpu.OpAddLoad, cpu.OpSub, cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm, cpu.OpOr, cpu.OpCompareImm:
+	case cpu.OpConst, cpu.OpInsert, cpu.OpAdd, cpu.OpAddLoad, cpu.OpSub, cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm, cpu.OpShrImm, cpu.OpOr, cpu.OpCompareImm:
 		return m.write(s, in.Dst)
 	case cpu.OpMove:
 		return in.Dst == in.Src || m.add(s, in.Dst, in.Src, 0)

@@ -18,7 +18,7 @@ func (m *interp) idle(s *state, in *cpu.Insn) bool {
 		return in.WB == 0 && !(entry | s.pointers).Has(in.Base) && !entry.Has(in.Index)
 	case cpu.OpMove, cpu.OpAddImm:
 		return !m.watched.Has(in.Dst) && !(s.kept & m.unused).Has(in.Src)
-	case cpu.OpConst, cpu.OpInsert, cpu.OpAdd, cpu.OpAddLoad, cpu.OpSub, cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm, cpu.OpOr, cpu.OpCompareImm:
+	case cpu.OpConst, cpu.OpInsert, cpu.OpAdd, cpu.OpAddLoad, cpu.OpSub, cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm, cpu.OpShrImm, cpu.OpOr, cpu.OpCompareImm:
 		return !m.watched.Has(in.Dst)
 	}
 	return false

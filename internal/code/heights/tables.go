@@ -11,11 +11,11 @@ import (
 	"github.com/backsight/backsight/internal/memo"
 )
 
-// maxTables bounds the tables that are kept, by half: some kilobytes each.
+// maxTables bounds a generation of kept tables, of some kilobytes each; two generations are kept.
 const maxTables = 1024
 
-// Tables makes and keeps the tables of one image's functions. Any goroutine may use
-// what New returns; what Fork returns belongs to one goroutine.
+// Tables makes and keeps the tables of one image's functions. The Tables that New returns serve
+// all goroutines; those of Fork belong to one goroutine.
 type Tables struct {
 	code    disasm.Code
 	entries *discover.Entries
@@ -29,7 +29,7 @@ type Tables struct {
 func New(c disasm.Code, entries *discover.Entries) *Tables {
 	t := &Tables{code: c, entries: entries}
 	t.memo.Bound = maxTables
-	t.effects = callee.New(c, t.HasReturn)
+	t.effects = callee.New(c, t.hasReturn)
 	return t
 }
 
@@ -44,7 +44,7 @@ func (t *Tables) Effects() *callee.Effects { return t.effects }
 func (t *Tables) Fork(soon func(entry uint64) bool) *Tables {
 	f := &Tables{code: t.code, entries: t.entries, nesting: &nesting{soon: soon}}
 	f.memo.Bound = maxTables
-	f.effects = t.effects.Fork(f.HasReturn)
+	f.effects = t.effects.Fork(f.hasReturn)
 	return f
 }
 
@@ -73,8 +73,9 @@ func (t *Tables) Of(entry disasm.Addr) *Table {
 	return table
 }
 
-// In returns the table of the function at an entry, and what the table says of an image
-// address; nil where one of them does not exist.
+// In returns the table of the function at an entry, and the frame that the table has at an image
+// address. The table is nil where the function has no table, the frame where the table does not
+// have the address.
 func (t *Tables) In(entry disasm.Addr, pc uint64) (*Table, *SavedRegs) {
 	table := t.Of(entry)
 	if table == nil {
@@ -83,8 +84,8 @@ func (t *Tables) In(entry disasm.Addr, pc uint64) (*Table, *SavedRegs) {
 	return table, table.At(pc)
 }
 
-// Proven returns the table of the nearest function that says something of a place: of
-// those that are certain, then of those that data points to.
+// Proven returns the table of the nearest function that has a place, and the frame there; nil where
+// no table has the place. Certain entries are asked first, then entries that data points to.
 func (t *Tables) Proven(at disasm.Addr) (*Table, *SavedRegs) {
 	for _, e := range t.entries.Below(at) {
 		if table, f := t.In(disasm.Addr{PC: e, Mode: at.Mode}, at.PC); f != nil {
@@ -123,9 +124,9 @@ func (t *Tables) ReturnsFrom(at disasm.Addr) bool {
 	return table != nil && len(table.Code) > 0 && table.Code[0].Start == 0 && (table.MakesFrame || table.Effect.Returns)
 }
 
-// HasReturn is the effect of a function whose table is known already and has a return;
+// hasReturn is the effect of a function whose table is known already and has a return;
 // nothing is analysed.
-func (t *Tables) HasReturn(at disasm.Addr) (callee.Effect, bool) {
+func (t *Tables) hasReturn(at disasm.Addr) (callee.Effect, bool) {
 	table, _ := t.memo.Find(at.Key())
 	if table == nil || !table.Effect.Returns {
 		return callee.Effect{}, false
@@ -133,7 +134,7 @@ func (t *Tables) HasReturn(at disasm.Addr) (callee.Effect, bool) {
 	return table.Effect, true
 }
 
-// callEffect is what a call does to its caller; one whose target is not known returns.
+// callEffect is what a call does to its caller. A call whose target is not known returns.
 func (t *Tables) callEffect(call *cpu.Insn, site callee.Site) callee.Effect {
 	if disasm.IndirectCall(call) {
 		return t.effects.At(site, disasm.Addr{}, false)
@@ -148,7 +149,7 @@ func (t *Tables) callEffect(call *cpu.Insn, site callee.Site) callee.Effect {
 // maxNesting bounds the tables that are being made at a time.
 const maxNesting = 8
 
-// nesting knows the functions that are being analysed: a caller, one of its callees, …
+// nesting lists the functions that are being analysed at a time: a caller, a callee of the caller, …
 type nesting struct {
 	soon   func(entry uint64) bool
 	active []uint64 // keys

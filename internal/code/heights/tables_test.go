@@ -48,7 +48,7 @@ func TestForkAnalysesCalleesFirst(t *testing.T) {
 		asked = append(asked, entry)
 		return true
 	})
-	if _, known := fork.HasReturn(at(0x1010)); known {
+	if _, known := fork.hasReturn(at(0x1010)); known {
 		t.Error("g is known before the analysis")
 	}
 	f := fork.Of(at(0x1000))
@@ -56,7 +56,7 @@ func TestForkAnalysesCalleesFirst(t *testing.T) {
 		t.Errorf("asked for %x, want g, and in g for f", asked)
 	}
 	want := callee.Effect{Returns: true, PC: cpu.NoReg}
-	if e, known := fork.HasReturn(at(0x1010)); !known || e != want {
+	if e, known := fork.hasReturn(at(0x1010)); !known || e != want {
 		t.Errorf("g is known: %t, %+v", known, e)
 	}
 	l.check(t, f, fork.Of(at(0x1010)))
@@ -104,7 +104,7 @@ func TestTailCall(t *testing.T) {
 	ts := l.tables()
 	f := ts.Of(at(0x1000))
 	l.check(t, f)
-	if _, known := ts.HasReturn(at(0x1000)); known || f.Effect.Returns {
+	if _, known := ts.hasReturn(at(0x1000)); known || f.Effect.Returns {
 		t.Error("a return of f is known")
 	}
 	for pc, want := range map[uint64]bool{0x1000: true, 0x1002: false, 0x1010: true} {

@@ -164,8 +164,8 @@ func (p *pass) enterCallee(in, slot *cpu.Insn, at uint32) (waits uint32, ok bool
 	return at + 1, r.exec(&p.interp, slot)
 }
 
-// comeBack does what a callee leaves behind. What the callee removes from the stack is
-// still there for a function that waits.
+// comeBack makes the current state what holds behind a call that has returned. The row at waits, of
+// a frame whose call is still running, has on the stack what the callee will pop.
 func (p *pass) comeBack(effect *callee.Effect, waits uint32) {
 	r := &p.record
 	if clobbered := p.interp.callerSaved; (r.cur.kept|r.cur.pointers)&clobbered != 0 {

@@ -67,7 +67,8 @@ func newABIScan(an *dataflow.Analysis, p Point) abiScan {
 	return abiScan{an, p, an.InsnSize(p.Mode)}
 }
 
-// knownEntry is the entry of the function that holds the point, if one is known.
+// knownEntry is the certain entry of the function that holds the point; ok is false where no entry is
+// certain.
 func (s *abiScan) knownEntry() (start uint64, ok bool) {
 	if s.size == 0 {
 		return 0, false

@@ -12,8 +12,8 @@ import (
 // stated over different registers, and nothing relates these.
 type Relation struct {
 	CFA, RA unwind.Answer
-	// Regs holds for the registers of Arch.Preserved that both rules give or that one
-	// leaves alone; Unknown where a single one of them cannot be decided.
+	// Regs holds for the registers of Arch.Preserved that both rules give, or that one rule
+	// leaves alone. Unknown: some such register cannot be decided.
 	Regs unwind.Answer
 }
 

@@ -6,8 +6,8 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// HeightFlags are those of rules by stack-height analysis: forward from an entry, and
-// confirmed by returns that undo it all.
+// HeightFlags are the flags of rules by stack-height analysis. Such a rule is derived forward
+// from an entry, and every return confirms the rule by undoing the frame.
 const HeightFlags = unwind.FromEntry | unwind.Agreed
 
 // FromHeights writes the rule of a place by stack-height analysis; false where a register

@@ -17,8 +17,8 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// Source is the unwind.FrameSource of bad calls. It is code analysis of the one
-// instruction that has run since the caller.
+// Source is the unwind.FrameSource of bad calls. Its method is code: the one instruction that
+// has run since the caller, the call, is analysed.
 type Source struct{}
 
 var _ unwind.FrameSource = Source{}

@@ -104,6 +104,7 @@ func TestStepUndoesTheCall(t *testing.T) {
 	}
 }
 
+// TestStepDeclines: a call is undone only in the innermost frame, where the PC is bad and the return address follows a call.
 func TestStepDeclines(t *testing.T) {
 	a := arm64.Archs()[0]
 	for _, c := range []struct {

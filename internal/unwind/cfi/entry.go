@@ -18,9 +18,8 @@ type frames struct {
 	cies *cieCache
 }
 
-// cieCache keeps the first few CIEs that were read: most sections have one or
-// two that all FDEs refer to. It never drops one: what it keeps is bounded,
-// whatever the file is like.
+// cieCache keeps the first few CIEs that were read, and drops none: most sections have one or
+// two CIEs that all FDEs refer to. The bound holds for any file.
 type cieCache [8]atomic.Pointer[cie]
 
 // entry is the head that CIEs and FDEs have in common. All offsets are offsets
@@ -101,8 +100,8 @@ func (s *frames) identify(e *entry, at uint64) {
 	}
 }
 
-// cieAt is the CIE at off, nil where there is none. It is read once if it is among
-// those that come first.
+// cieAt is the CIE at off, nil where there is none. The CIEs that are asked for first are kept;
+// others are read each time.
 func (s *frames) cieAt(off uint64) *cie {
 	for i := range s.cies {
 		c := s.cies[i].Load()

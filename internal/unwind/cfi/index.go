@@ -11,8 +11,8 @@ import (
 type index struct {
 	base  uint64
 	items []item
-	// damaged: entries could not be read, so that what is not found may have
-	// been there.
+	// damaged: some entries could not be read, and may have covered addresses for which no
+	// entry is found.
 	damaged bool
 }
 

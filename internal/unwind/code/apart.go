@@ -65,7 +65,8 @@ func (p twoCalls) undoesOther(a, b uint64) bool {
 	paths := p.flows.ReturnPaths(disasm.Addr{PC: ra, Mode: p.mode}, true)
 	for i := range paths {
 		way := rules.FromPath(&paths[i], p.Arch)
-		unknown := !p.Arch.CallPushesRA && paths[i].RA == (absint.Value{}) || way.CFA.Kind != unwind.RegPlus || way.CFA.Base != p.Arch.SP || way.RA.Kind != unwind.AtCFA
+		unknown := !p.Arch.CallPushesRA && paths[i].RA == (absint.Value{}) ||
+			way.CFA.Kind != unwind.RegPlus || way.CFA.Base != p.Arch.SP || way.RA.Kind != unwind.AtCFA
 		if unknown || makes(p.Arch, t, &way) {
 			return false
 		}

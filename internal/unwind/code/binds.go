@@ -22,10 +22,10 @@ func (w witnesses) Binds(snap *target.Snapshot, entry uint64, mode cpu.Mode, cfa
 		return false
 	}
 	stub := disasm.Addr{PC: inImage(m, entry), Mode: mode}
-	named, known := p.imports.Find(stub)
+	named, known := p.memos.imports.Find(stub)
 	if !known {
 		named = p.named(stub)
-		p.imports.Keep(stub, named)
+		p.memos.imports.Keep(stub, named)
 	}
 	word, has := snap.Memory.Word((cfa - 2*uint64(p.Arch.RegSize)) & p.Arch.AddrMask())
 	if named.slot {

@@ -21,37 +21,38 @@ func (w witnesses) CalledByPointer(m *target.Module, pc uint64, mode cpu.Mode) u
 		return unwind.Unknown
 	}
 	p := w.src.of(m.Image)
-	entry, ok := p.functionAt(disasm.Addr{PC: inImage(m, pc), Mode: mode})
-	if !ok {
+	begins := p.beginnings(disasm.Addr{PC: inImage(m, pc), Mode: mode})
+	if len(begins) == 0 {
 		return unwind.Unknown
 	}
-	return p.pointed.Get(entry, func() unwind.Answer {
-		w := pointerWalk{program: p, seen: []disasm.Addr{entry}}
+	return p.memos.pointed.Get(begins[0], func() unwind.Answer {
+		w := pointerWalk{program: p, seen: begins}
 		return w.run()
 	})
 }
 
-// functionAt is the certain entry at or below a place. Tables of functions that a tracer can patch
-// (-fpatchable-function-entry) begin behind the nops that it patches, 8 bytes into each function of
-// a module for arm64; what is called is the first nop.
-func (p *program) functionAt(at disasm.Addr) (disasm.Addr, bool) {
-	below := p.entries.Below(at)
-	if len(below) == 0 {
-		return disasm.Addr{}, false
-	}
-	entry := disasm.Addr{PC: below[0], Mode: at.Mode}
-	if len(below) > 1 {
-		if first := (disasm.Addr{PC: below[1], Mode: at.Mode}); p.SkipPadding(first) == entry.PC {
-			entry = first
+// beginnings are where the function at a place may be said to begin, with and without padding in front: the
+// nearest certain entry, and the one before where nothing but padding lies between; none where there is no entry.
+// Unwind tables of arm64's modules begin behind the nops that a tracer can patch
+// (-fpatchable-function-entry), 8 bytes into each function; what is called is the first nop. Linux for
+// x86 has symbols for the padding in front of functions (CONFIG_CALL_PADDING): __pfx_vfs_write, 16 bytes before
+// vfs_write; what is called is vfs_write.
+func (p *program) beginnings(at disasm.Addr) (list []disasm.Addr) {
+	for i, pc := range p.entries.Below(at) {
+		entry := disasm.Addr{PC: pc, Mode: at.Mode}
+		if i > 1 || i == 1 && p.SkipPadding(entry) != list[0].PC {
+			break
 		}
+		list = append(list, entry)
 	}
-	return entry, true
+	return list
 }
 
-// maxJumpers bounds the functions that may jump to one another up to the callee.
-const maxJumpers = 16
+// maxJumpers bounds the beginnings of a chain of functions of which each jumps to the next, the callee being the
+// last.
+const maxJumpers = 32
 
-// pointerWalk looks for a pointer to a function, or to one of those that end in a jump there.
+// pointerWalk looks for a pointer to a function, or to a function that ends in a jump to it.
 type pointerWalk struct {
 	*program
 	seen []disasm.Addr
@@ -79,12 +80,14 @@ func (w *pointerWalk) addJumpers(entry disasm.Addr) bool {
 		if j.Target != entry.PC {
 			return true
 		}
-		from, ok := w.functionAt(disasm.Addr{PC: j.Site, Mode: entry.Mode})
-		if !ok || i == len(near)-1 || len(w.seen) == maxJumpers {
+		from := w.beginnings(disasm.Addr{PC: j.Site, Mode: entry.Mode})
+		if len(from) == 0 || i == len(near)-1 || len(w.seen) >= maxJumpers {
 			return false
 		}
-		if !slices.Contains(w.seen, from) {
-			w.seen = append(w.seen, from)
+		for _, at := range from {
+			if !slices.Contains(w.seen, at) {
+				w.seen = append(w.seen, at)
+			}
 		}
 	}
 	return true
@@ -95,9 +98,20 @@ func (w *pointerWalk) addJumpers(entry disasm.Addr) bool {
 // Linux for its modules (struct kernel_symbol, include/linux/export-internal.h); those of the symbols
 // that a library exports; and the places that a tracer patches.
 func (p *program) onlyListed(entry disasm.Addr) bool {
+	some, only := false, true
+	eachPointer(p, entry, func(at uint64) bool {
+		name, ok := p.Img.Word(at + uint64(p.Arch.AddrSize))
+		some, only = true, ok && p.isName(name, entry.PC) || listsAll(p.Img, at) || isTraced(p.Img, at)
+		return only
+	})
+	return some && only
+}
+
+// eachPointer calls visit for the addresses of the words of the image that hold a function's address, until
+// visit returns false.
+func eachPointer(p *program, entry disasm.Addr, visit func(at uint64) bool) {
 	size := uint64(p.Arch.AddrSize)
 	word := p.pointerTo(entry)
-	some := false
 	for i := range p.Img.Segments {
 		seg := &p.Img.Segments[i]
 		for from := 0; ; {
@@ -106,29 +120,27 @@ func (p *program) onlyListed(entry disasm.Addr) bool {
 				break
 			}
 			at := seg.Addr + uint64(from+k)
-			if from += k + 1; at&(size-1) != 0 {
-				continue
+			if from += k + 1; at&(size-1) == 0 && !visit(at) {
+				return
 			}
-			name, ok := p.Img.Word(at + size)
-			if (!ok || !p.isName(name, entry.PC)) && !listsAll(p.Img, at) {
-				return false
-			}
-			some = true
 		}
 	}
-	return some
 }
 
-// listsAll tells whether a word is of a section that lists functions whether their addresses are taken
-// or not: the dynamic linker's symbols; the places that tracers patch, which begin each function, nops
-// (-fpatchable-function-entry) or calls (-mfentry -mrecord-mcount).
-func listsAll(img *image.Image, at uint64) bool {
-	for _, name := range [...]string{".dynsym", "__patchable_function_entries", "__mcount_loc"} {
-		if s, ok := img.Sections.Named(name); ok && at-s.Addr < uint64(len(s.Data)) {
-			return true
-		}
-	}
-	return false
+// listsAll tells whether a word is of the dynamic linker's symbols, which lists functions whether their
+// addresses are taken or not.
+func listsAll(img *image.Image, at uint64) bool { return isWithin(img, ".dynsym", at) }
+
+// isTraced tells whether a word is of the lists of places that tracers patch, which begin each function:
+// nops (-fpatchable-function-entry) or calls (-mfentry -mrecord-mcount; a leaf function for MIPS begins with
+// the call).
+func isTraced(img *image.Image, at uint64) bool {
+	return isWithin(img, "__patchable_function_entries", at) || isWithin(img, "__mcount_loc", at)
+}
+
+func isWithin(img *image.Image, section string, at uint64) bool {
+	s, ok := img.Sections.Named(section)
+	return ok && at-s.Addr < uint64(len(s.Data))
 }
 
 // pointerTo are the bytes of a pointer to a place.

@@ -128,3 +128,36 @@ func TestCalledByPointerExported(t *testing.T) {
 		}
 	}
 }
+
+// TestCalledByPointerBehindPadding: Linux for x86 has symbols for the padding in front of functions; tables
+// have the function's own address, and so have calls.
+func TestCalledByPointerBehindPadding(t *testing.T) {
+	p := codetest.Program{CPU: "x86_64", Listing: `
+	401000 <__pfx_write>:
+	401010 <write>:
+	401020 <__pfx_check>:
+	401030 <check>:
+	401040 <start>:
+		401000: 90  nop
+		401001: 90  nop
+		401002: 66 2e 0f 1f 84 00 00 00 00 00  cs nopw
+		40100c: 0f 1f 40 00  nopl
+		401010: c3  ret
+		401020: 66 2e 0f 1f 84 00 00 00 00 00  cs nopw
+		40102a: 66 0f 1f 44 00 00  nopw
+		401030: c3  ret
+		401040: e8 eb ff ff ff  call 401030
+		401045: c3  ret`,
+		Data: map[uint64][]uint64{0x410000: {0, 0x401010, 0}}}
+	m := &target.Module{Image: p.Image(t)}
+	w := New(nil).Witnesses()
+	if got := w.CalledByPointer(m, 0x401010, 0); got != unwind.Yes {
+		t.Errorf("write: %v", got)
+	}
+	if got := w.CalledByPointer(m, 0x401030, 0); got != unwind.No {
+		t.Errorf("check: %v", got)
+	}
+	if _, all := w.Callers(m, 0x401010, 0); all {
+		t.Error("all calls of write are known")
+	}
+}

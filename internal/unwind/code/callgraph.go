@@ -39,14 +39,14 @@ func (s *Source) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc 
 	}
 	k := reach{disasm.Addr{PC: inImage(m, entry), Mode: mode}, inImage(m, pc)}
 	if m.Contains(pc) {
-		if r, ok := p.reached.Find(k); ok {
+		if r, ok := p.memos.reached.Find(k); ok {
 			return r.Answer, true, uint64(r.cost)
 		}
 	}
 	w := tailWalk{src: s, snap: snap, pc: pc, alone: true}
 	a = w.from(disasm.Addr{PC: entry, Mode: mode})
 	if w.alone {
-		p.reached.Keep(k, reachable{a, uint32(w.cost)})
+		p.memos.reached.Keep(k, reachable{a, uint32(w.cost)})
 	}
 	return a, w.alone, uint64(w.cost)
 }

@@ -105,6 +105,46 @@ func TestReachesImport(t *testing.T) {
 	}
 }
 
+// TestReachesOwnChoice: a PLT stub of a library for an indirect function of its own goes to one of the
+// functions that the resolver names, which is not known where that was not captured.
+func TestReachesOwnChoice(t *testing.T) {
+	_, snap := placed(t, codetest.Program{CPU: "x86_64", Resolvers: map[uint64]uint64{0x402000: 0x400010}, Listing: `
+	400000 <memcpy@plt>:
+		400000: ff 25 fa 1f 00 00     jmp  *0x1ffa(%rip)
+	400010 <memcpy>:
+		400010: 48 8d 05 19 00 00 00  lea  0x19(%rip),%rax
+		400017: c3                    ret
+	400030 <memcpy_sse2>:
+		400030: 90                    nop
+		400031: c3                    ret
+	400040 <memset>:
+		400040: 90                    nop
+		400041: c3                    ret`})
+	m := snap.Modules[0]
+	for pc, want := range map[uint64]unwind.Answer{0x400031: unwind.Yes, 0x400017: unwind.Unknown, 0x400041: unwind.Unknown} {
+		if got, _, _ := New(nil).Reaches(snap, m.ToTarget(0x400000), 0, m.ToTarget(pc)); got != want {
+			t.Errorf("the stub reaches %#x: %d, want %d", pc, got, want)
+		}
+	}
+}
+
+// TestReachesByLastJump: f ends in a jump to g, with its frame undone. Nothing else names g, but a call of
+// f does not prove that f is running there.
+func TestReachesByLastJump(t *testing.T) {
+	_, snap := placed(t, codetest.Program{CPU: "aarch64", Listing: `
+	401000 <f>:
+		400000: 52800020  mov  w0,#1           g
+		400004: d65f03c0  ret
+		401000: a9bf7bfd  stp  x29,x30,[sp,#-16]!
+		401004: a8c17bfd  ldp  x29,x30,[sp],#16
+		401008: 17fffbfe  b    400000`})
+	for pc, want := range map[uint64]unwind.Answer{0x401004: unwind.Yes, 0x400004: unwind.YesByJump} {
+		if got, _, _ := New(nil).Reaches(snap, 0x401000, 0, pc); got != want {
+			t.Errorf("f reaches %#x: %d, want %d", pc, got, want)
+		}
+	}
+}
+
 // TestReachesByGuess: it is not known whether control comes to what only a guess leads to, behind
 // a jump to nobody knows where; unless the code there undoes the frame with which f jumps.
 func TestReachesByGuess(t *testing.T) {

@@ -18,6 +18,7 @@ type pair struct {
 	pc, ra       uint64
 	mode, raMode cpu.Mode
 	exact        bool
+	inner        uint64 // where the callee's own call led to, relative to the callee's place
 }
 
 // maxTelling bounds the instructions executed for the clues of one frame. Most of the functions were
@@ -25,22 +26,27 @@ type pair struct {
 const maxTelling = 1 << 19
 
 // Clues implements unwind.Witnesses. They follow from code alone, and are kept.
-func (w witnesses) Clues(snap *target.Snapshot, callee, f *unwind.Frame) [][]unwind.Clue {
+func (w witnesses) Clues(snap *target.Snapshot, inner, callee, f *unwind.Frame) [][]unwind.Clue {
 	_, p := moduleAt(w.src, snap, f.CallSite)
 	m, calleeCode := moduleAt(w.src, snap, callee.CallSite)
 	if p == nil || calleeCode == nil || f.Module == nil {
 		return nil
 	}
-	k := pair{weak.Make(m.Image), inImage(m, callee.PC), inImage(f.Module, f.PC), callee.Mode, f.Mode, callee.Exact}
-	if c, ok := p.clues.Find(k); ok {
+	k := pair{weak.Make(m.Image), inImage(m, callee.PC), inImage(f.Module, f.PC), callee.Mode, f.Mode, callee.Exact, 0}
+	if inner != nil && m.Contains(inner.CallSite) {
+		k.inner = inner.CallSite - callee.PC
+	} else {
+		inner = nil
+	}
+	if c, ok := p.memos.clues.Find(k); ok {
 		return c
 	}
-	t := telling{src: w.src, snap: snap, callee: callee, frame: f, prog: p, alone: true}
+	t := telling{src: w.src, snap: snap, inner: inner, callee: callee, frame: f, prog: p, alone: true}
 	c := t.clues(m, calleeCode)
 	if !t.alone || t.steps > maxTelling {
 		c = nil
 	}
-	p.clues.Keep(k, c)
+	p.memos.clues.Keep(k, c)
 	return c
 }
 
@@ -48,6 +54,7 @@ func (w witnesses) Clues(snap *target.Snapshot, callee, f *unwind.Frame) [][]unw
 type telling struct {
 	src           *Source
 	snap          *target.Snapshot
+	inner         *unwind.Frame // that the callee called in its own image, nil if it did not
 	callee, frame *unwind.Frame
 	prog          *program           // of the frame
 	fn            *dataflow.Function // of the frame
@@ -111,5 +118,31 @@ func (t *telling) stateIn(p *program, m *target.Module) (*dataflow.Function, *ab
 	if t.callee.Exact {
 		return fn, st, fn.StateAt(at, st)
 	}
+	if t.inner != nil && t.steps <= maxTelling && t.stateByTarget(p, m, fn.Entry, at, st) {
+		return fn, st, true
+	}
 	return fn, st, fn.StateAfterCall(at, st)
+}
+
+// stateByTarget fills in what holds in the callee's frame at a call through a register: on those ways
+// to the call on which that goes to the inner frame's function. false where that is not known.
+func (t *telling) stateByTarget(p *program, m *target.Module, entry, at disasm.Addr, st *absint.State) bool {
+	paths := targetsOf(p, at).paths
+	some := false
+	for i := range paths {
+		if leads(t.src, t.snap, m, paths[i].Target, t.inner.CallSite) == unwind.No {
+			continue
+		}
+		var way absint.State
+		if paths[i].Entry != entry || !paths[i].StateAfterCall(&way) {
+			return false
+		}
+		if some {
+			st.Join(&way)
+			continue
+		}
+		st.CopyFrom(&way)
+		some = true
+	}
+	return some
 }

@@ -10,8 +10,8 @@ import (
 )
 
 // leavesException tells whether the point lies in code that exceptions enter. Nobody called
-// that code, so that nothing follows from an entry: what the processor's link register held
-// there is a register of the code that was interrupted.
+// that code, so that no rule follows from an entry: the link register at the entry belongs to the
+// interrupted code.
 func (s *search) leavesException() bool {
 	return len(s.ways) > 0 && !slices.ContainsFunc(s.ways, func(w wayOut) bool { return !w.Exception })
 }

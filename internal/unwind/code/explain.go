@@ -20,8 +20,8 @@ type Explanation struct {
 	Exits []Exit
 	// Rules are the answers in the order in which the walker gets them.
 	Rules []unwind.Rule
-	// ABI is what the ABI document's method answers, if HasABI; the last answer unless
-	// it is among the others.
+	// ABI is the rule by the ABI document's method, if HasABI. The walker gets that rule last, unless
+	// another derivation has the same rule.
 	ABI    unwind.Rule
 	HasABI bool
 	// Outermost: the place belongs to the code that the program starts with.

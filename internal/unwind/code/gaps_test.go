@@ -25,7 +25,7 @@ func TestGapWithoutEnd(t *testing.T) {
 		t.Fatal("no code")
 	}
 	s := &search{prog: p, at: at, most: 64 * maxSteps}
-	s.fromGaps(0x1000, last)
+	s.fromGaps(0x1000, 0, last)
 	if len(s.tried) != 1 || !s.tried[0].fn.BrokenOff {
 		t.Errorf("%d functions were tried, want one whose analysis was broken off", len(s.tried))
 	}

@@ -3,6 +3,7 @@ package code_test
 import (
 	"testing"
 
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/unwind"
@@ -169,6 +170,32 @@ func TestFirstPLTEntry(t *testing.T) {
 		v := code.New(nil).Rule(&q, &r)
 		if got := r.Format(img.Arch); v == unwind.Found && got != c.want || v != unwind.Found && c.want != "" {
 			t.Errorf("%s: %v, %s, want %q", c.name, v, got, c.want)
+		}
+	}
+}
+
+// TestStubOfStaticProgram: the tables of a static program list its functions, not the stubs of those that
+// the start chooses; a stub is known by its word, which is the stub's end at first.
+func TestStubOfStaticProgram(t *testing.T) {
+	const listing = `
+		4010c0: ff 25 3a 0f 00 00  jmp  *0xf3a(%rip)       402000
+		4010c6: 66 90              xchg %ax,%ax
+		4010c8: e8 03 00 00 00     call 4010d0             what follows the last stub
+		4010cd: 00 00 00
+		4010d0: 48 83 ec 08        sub  $8,%rsp
+		4010d4: e8 e7 ff ff ff     call 4010c0
+		4010d9: 48 83 c4 08        add  $8,%rsp
+		4010dd: c3                 ret`
+	tables := func(_ *image.Image, yield func(lo, hi uint64) bool) { yield(0x4010d0, 0x4010de) }
+	for word, known := range map[uint64]bool{0x4010c6: true, 0x4010c8: false} {
+		img := codetest.Program{CPU: "x86_64", Listing: listing, Data: map[uint64][]uint64{0x402000: {word}},
+			Sections: map[string]uint64{".text": 0x4010d0}}.Image(t)
+		q := unwind.Query{Image: img, Arch: img.Arch, PC: 0x4010c0, Resume: 0x4010c0, Exact: true}
+		var r unwind.Rule
+		v := code.New(tables).Rule(&q, &r)
+		got := v == unwind.Found && r.Format(img.Arch) == "CFA=rsp+8 RA=[CFA-8]" && r.Flags&unwind.FromEntry != 0
+		if got != known {
+			t.Errorf("a word of %#x: %v, %s, from an entry: %t; want %t", word, v, r.Format(img.Arch), got, known)
 		}
 	}
 }

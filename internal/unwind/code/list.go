@@ -157,13 +157,13 @@ func newListing(l *lister) *listing {
 	return w
 }
 
-// soon tells whether a function belongs to the chunk and is wanted: most calls go to one
-// near by, and what its table tells needs no search.
+// soon tells whether the function at an entry belongs to the chunk and is wanted. Most calls go to
+// functions near by, whose tables tell without a search whether they return.
 func (w *listing) soon(entry uint64) bool {
 	return w.chunk.lo <= entry && entry <= w.chunk.hi && w.wanted(entry, entry+1)
 }
 
-// chunkOf is list, with what broke it off.
+// chunkOf is list, with the panic that broke the list off, if any.
 func (w *listing) chunkOf(i, n int) (done listed) {
 	defer func() { done.panicked = recover() }()
 	return listed{rows: w.list(i, n)}
@@ -202,7 +202,7 @@ func (w *listing) between(lo disasm.Addr, hi uint64) {
 	w.from(w.prog.entries.PointedBelow(lo), lo.Mode, true)
 }
 
-// from takes from the tables of some entries what the ones before do not have.
+// from takes rows from the tables of some entries, for the addresses that are still without a row.
 func (w *listing) from(entries []uint64, mode cpu.Mode, pointers bool) {
 	for _, e := range entries {
 		if w.padded() {
@@ -221,7 +221,7 @@ func (w *listing) padded() bool {
 	return len(w.rest) == 0 || len(w.rest) == 1 && w.rest[0].hi-w.rest[0].lo <= padding
 }
 
-// take adds the rows of a table for what has none.
+// take adds the rows of a table for the addresses that are still without a row.
 func (w *listing) take(t *heights.Table, mode cpu.Mode) {
 	w.next = w.next[:0]
 	for _, r := range w.rest {
@@ -241,8 +241,8 @@ func (w *listing) take(t *heights.Table, mode cpu.Mode) {
 	w.rest, w.next = w.next, w.rest
 }
 
-// cut adds the rows of a table within a span. i is the index of one at its start or before;
-// the last of them is returned.
+// cut adds the rows of a table within a span. i is the index of a row at the start of the span or
+// before; the index of the last row within the span is returned.
 func (w *listing) cut(t *heights.Table, i int, of span, mode cpu.Mode) int {
 	for {
 		end := ^uint64(0)
@@ -281,7 +281,8 @@ type tableRules struct {
 	rule  unwind.Rule // scratch
 }
 
-// packedRule is the rule of a frame, if it has one; known: what the others say is.
+// packedRule is the rule of a frame of a table. has: the frame has a rule. known: row and has are
+// filled in.
 type packedRule struct {
 	row        packed.Row
 	known, has bool

@@ -39,7 +39,10 @@ func (x *Exit) note(arch *cpu.Arch) string {
 	if x.Tail {
 		s = "backward from a tail call"
 	}
-	if x.Calls > 0 {
+	switch {
+	case x.Calls == 1:
+		s += " behind a call"
+	case x.Calls > 1:
 		s += fmt.Sprintf(" behind %d calls", x.Calls)
 	}
 	if x.Confirmed {

@@ -5,7 +5,7 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
-// maxOwners bounds the candidates that are tried for the entry of one place's function.
+// maxOwners bounds how many candidate entries are tried for the function of one place.
 const maxOwners = 4
 
 // owner is the function that a place belongs to: of the nearest certain entry, or one that

@@ -12,15 +12,20 @@ import (
 // block, whole of the function's entry.
 type passed struct {
 	block, whole absint.State
+	fn           *dataflow.Function
 	arch         *cpu.Arch
-	sp           int64 // SP less SP at the block's beginning
+	sp           int64  // SP less SP at the block's beginning
+	steps        []step // of the block
+	exposed      int64  // dataflow.Exposed, 0 before that is needed
 }
 
 // at fills in what holds at a call.
 func (p *passed) at(f *dataflow.Function, site disasm.Addr) bool {
-	if !dataflow.StateInBlock(f, site, &p.block) || !f.StateAt(site, &p.whole) {
+	each := func(in *cpu.Insn) { p.steps = append(p.steps, step{*in, p.block.Operand(in)}) }
+	if !dataflow.StateInBlock(f, site, &p.block, each) || !f.StateAt(site, &p.whole) {
 		return false
 	}
+	p.fn = f
 	sp := p.block.Regs[p.arch.SP]
 	p.sp = sp.Off
 	return sp.RelativeTo(p.arch.SP)
@@ -32,7 +37,11 @@ func (p *passed) register(r cpu.Reg) unwind.Operand {
 	if v := p.whole.Regs[r]; v.Kind == absint.Constant && v.Base != absint.FromWritable {
 		return unwind.Operand{Kind: unwind.Number, Off: v.Off}
 	}
-	return p.operand(p.block.Regs[r])
+	if o := p.operand(p.block.Regs[r]); o.Kind != unwind.Anything || len(p.steps) > maxComputing {
+		return o
+	}
+	c := computation{passed: p}
+	return c.before(len(p.steps), r)
 }
 
 // operand is a value of the block in those terms.
@@ -99,8 +108,10 @@ func keeps(arch *cpu.Arch, st *absint.State, exact bool, passed cpu.Reg) (o unwi
 		}
 	}
 	for i := range st.Slots {
-		if sl := &st.Slots[i]; sl.Val.IsStartOf(passed) && sl.Base == absint.Base(arch.SP) && int(sl.Size) == arch.AddrSize && !sl.Released() {
-			return unwind.Operand{Kind: unwind.InMemory, Reg: arch.SP, Off: sl.Off - arch.EntryCFA}, true
+		sl := &st.Slots[i]
+		fits := int(sl.Size) == arch.AddrSize || sl.Size == 4 // an int, on processors of 64 bits
+		if fits && sl.Val.IsStartOf(passed) && sl.Base == absint.Base(arch.SP) && !sl.Released() {
+			return unwind.Operand{Kind: unwind.InMemory, Reg: arch.SP, Off: sl.Off - arch.EntryCFA, Size: sl.Size}, true
 		}
 	}
 	return o, false

@@ -12,9 +12,9 @@ const maxPLT0 = 4
 // Linkage Table").
 const pltEntry = 16
 
-// fromStub derives the rule for the first entry of a PLT, which no call names and which only
-// the stubs jump to, as long as their imports are not bound: from the stub behind. In
-// i386's position-independent code no word leads to the stub's second half either:
+// fromStub derives the rule for a point in the first entry of a PLT (PLT0) from the stub behind
+// PLT0. No call leads to PLT0: only stubs jump there, as long as their imports are not bound. In
+// i386's position-independent code no word of the file leads to the stub's second half either:
 //
 //	2020: push 4(%ebx)         pc ◄─ what lies on the stack, the stub has pushed
 //	2026: jmp  *8(%ebx)        to the dynamic linker
@@ -37,4 +37,21 @@ func (s *search) fromStub() {
 		}
 		return
 	}
+}
+
+// beginsStub tells whether an address is that of the first instruction of a PLT stub, where calls lead whatever
+// the tables list, and no frame is built. Static programs have such stubs for functions that the start
+// chooses for the processor (R_*_IRELATIVE); their tables do not cover the stubs:
+//
+//	4010c8: jmp  *0xb2fe2(%rip)        the word there is 4010ce at first, which is this stub's end
+//
+// A jump of a function through a pointer of its own (jmp *next(%rip)) reads the same but for that word.
+func beginsStub(p *program, at disasm.Addr) bool {
+	slot, ok := p.callees.StubSlot(at)
+	if !ok {
+		return false
+	}
+	word, _ := p.Img.Word(slot)
+	behind, _ := p.callees.BehindStub(at)
+	return word == behind.PC
 }

@@ -12,36 +12,40 @@ import (
 type rank uint8
 
 const (
-	// confirmed: a derivation from an entry that a way out confirms.
+	// confirmed: the rule from an entry and the rule of a way out are the same.
 	confirmed rank = iota
-	// entered: one from an entry that a symbol, table or direct call names, or a sound
-	// one from a pointer.
+	// entered: the rule from an entry that a symbol, a table or a direct call names, or
+	// the sound rule from an entry that a pointer leads to.
 	entered
-	// sound: another one whose function stands on its own.
+	// sound: the rule from any other entry, if the function's returns undo its frame.
 	sound
-	// plainReturn: a way out that crosses no call.
+	// plainReturn: the rule of a way out that crosses no call.
 	plainReturn
-	// framed: one from a function that never returns but makes a frame: nothing undoes it.
+	// framed: the rule from an entry whose function saves the return address and never
+	// returns, so that no return can confirm or contradict the frame.
 	framed
-	// uncontradicted: one that no return of its function speaks against.
+	// uncontradicted: the rule from an entry whose function has returns, none of which
+	// contradicts the entry.
 	uncontradicted
-	// anyReturn: another way out, which may not exist: a call on the way may not return.
+	// anyReturn: the rule of a way out that crosses a call. The way may not exist, for
+	// the call may not return.
 	anyReturn
-	// doubtful: one that every return of its function contradicts: no function begins at
-	// the entry.
+	// doubtful: the rule from an entry that every return of the function contradicts: no
+	// function begins there.
 	doubtful
-	// unranked: a landing pad taken for a function.
+	// unranked: the rule from an entry that is a landing pad. The walker never sees
+	// such a rule.
 	unranked
 )
 
-// result is the outcome of a search.
+// result is the outcome of a search: the rules for one program point, the most believable first.
 type result struct {
 	rules                 []unwind.Rule
 	outermost, otherStack bool
 	steps                 int // instructions executed
 }
 
-// result orders the answers: by rank, and of one rank in the order in which they were found.
+// result orders the rules by rank, and rules of the same rank in the order in which the search found them.
 func (s *search) result() result {
 	r := result{outermost: s.outermost, otherStack: s.otherStack && len(s.forward) == 0, steps: s.steps}
 	if r.otherStack {
@@ -72,11 +76,14 @@ func (s *search) result() result {
 	return r
 }
 
-// markUnopposed says of derivations that no way out was found which could contradict them
-// (no function loses a preserved register: what does was no function from its beginning),
-// and takes for known the entry of a function that never returns, if a pointer leads there
-// and all of its code was followed. A function that returns is known by its returns, which
-// undo what it did: main, which _start passes on, may end in exit.
+// markUnopposed marks rules from entries with NoReturn where the search found no way out that
+// could contradict the rule. A rule that loses a preserved register is left out: functions keep
+// such registers, so that no function begins at the entry of that rule.
+//
+// An entry that a pointer leads to counts as known (FromEntry) if all of the function's code was
+// followed and no path returns. Example: main, whose address _start passes to
+// __libc_start_main, ends in a call of exit. Entries of functions that return are judged by the
+// returns.
 func (s *search) markUnopposed() {
 	if len(s.ways) > 0 {
 		return
@@ -92,7 +99,7 @@ func (s *search) markUnopposed() {
 	}
 }
 
-// forwardRank is the rank of a rule from an entry.
+// forwardRank is the rank of a rule that was derived from an entry.
 func (c *candidate) forwardRank() rank {
 	switch {
 	case c.Flags&unwind.Agreed != 0:
@@ -111,7 +118,7 @@ func (c *candidate) forwardRank() rank {
 	return doubtful
 }
 
-// rank is that of a way out.
+// rank is the rank of the rule that a way out implies.
 func (w *wayOut) rank() rank {
 	if w.Calls == 0 && !w.Tail || w.Exception {
 		return plainReturn
@@ -119,21 +126,22 @@ func (w *wayOut) rank() rank {
 	return anyReturn
 }
 
-// landingPad tells whether an answer takes a landing pad for a function: the code uses what
-// its function left in registers (testl $0x8000,(%rbx), ends in _Unwind_Resume), and only
-// the runtime comes there; or it calls with the stack as no function has it at a call. Its
-// frame is that of a function that nothing here names.
+// landingPad tells whether the entry of a candidate is a landing pad of another function, where
+// only the runtime of exceptions jumps to. Two kinds of code show that: reads of registers that
+// the other function has set (testl $0x8000,(%rbx), and at the end a call of _Unwind_Resume), and
+// calls on x86-64 with SP as it was at the entry, where the ABI wants another alignment. The frame
+// there belongs to the other function, whose entry the candidate does not have.
 func (c *candidate) landingPad() bool {
 	return c.how != known && c.fn != nil && (c.fn.LandingPad || c.fn.CallsBare) && !c.fn.Balanced && !c.fn.FurtherEntry()
 }
 
-// begins tells whether the code begins like a function that never returns: nothing undoes
-// its frame, but it makes one.
+// begins tells whether the code at the entry begins like a function: the return address is saved,
+// and no preserved register is read before. Functions that never return are known by that alone.
 func (c *candidate) begins() bool { return c.fn != nil && c.fn.SavesRA && !c.fn.ReadsPreserved }
 
-// demoteSwallowing takes the credit of a known entry from functions that come to the point
-// only through the beginning of another sound one, by falling through a call: a call that
-// never returns, and nothing said so.
+// demoteSwallowing lowers the rank of rules from known entries whose function has the point only
+// because control was thought to fall behind a call into the beginning of another, sound function.
+// That call never returns, which no symbol and no analysis of the callee has told.
 func (s *search) demoteSwallowing() {
 	for _, k := range s.forward {
 		if k.how != known || k.fn == nil || k.Flags&unwind.Agreed != 0 {
@@ -147,16 +155,18 @@ func (s *search) demoteSwallowing() {
 	}
 }
 
-// dropLabels drops derivations from places that another function reaches with its frame in
-// place: labels of a jump table or a computed goto, whose addresses data holds just like
-// those of functions.
+// dropLabels drops candidates whose entry is a label within another candidate's function: the
+// target of a jump table or of a computed goto. Data holds the addresses of such labels as it
+// holds those of functions, but control reaches a label with the frame already made.
 func (s *search) dropLabels() {
 	s.forward = slices.DeleteFunc(s.forward, func(c *candidate) bool {
 		return c.how != known && c.fn != nil && slices.ContainsFunc(s.forward, func(o *candidate) bool { return o.holds(c) })
 	})
 }
 
-// holds tells whether c is a label within the function of o.
+// holds tells whether the entry of c is a label within the function of o. The function of o must be
+// trustworthy for that: sound, or making a frame where c makes none, or without anything that
+// speaks against o while c is not sound.
 func (o *candidate) holds(c *candidate) bool {
 	whole := o.sound || o.begins() && !c.fn.SavesRA || o.fn != nil && !c.sound && !o.fn.Unbalanced && !o.fn.ReadsPreserved
 	return whole && o.fn != c.fn && o.fn != nil && o.fn.FramedAt(c.fn.Entry.PC)

@@ -23,7 +23,8 @@ const (
 
 func (o origin) String() string { return [...]string{"known", "pointed", "jumped", "guessed"}[o] }
 
-// candidate is one answer: a rule forward from an entry, or backward from a way out.
+// candidate is a rule that the search found, forward from an entry or backward from a way out,
+// with what speaks for the rule.
 type candidate struct {
 	unwind.Rule
 	rank rank
@@ -31,8 +32,9 @@ type candidate struct {
 	// fn is the function whose entry the rule comes from; nil for ways out and for
 	// return addresses that no longer exist.
 	fn *dataflow.Function
-	// sound: the function undoes its frame on some path and on none in a way that
-	// contradicts the entry. A label inside a function, taken for an entry, does not.
+	// sound: some return undoes the frame that was made since the entry, and no return
+	// undoes another frame. From a label inside a function, taken for an entry, returns undo
+	// more than was made.
 	sound bool
 }
 
@@ -55,23 +57,24 @@ type search struct {
 	// outermost: the program starts here. otherStack: SP is not the stack that the
 	// function was called on.
 	outermost, otherStack bool
-	// oneEntry: the walker asked for the answer from one entry; it knows the ways out.
+	// oneEntry: the walker asked for the rule from one entry, and has asked for the rules of
+	// the ways out before.
 	oneEntry bool
-	// steps are the instructions executed in the functions that were asked for, most how many
-	// those may be.
+	// steps counts the instructions executed in the functions that were asked for; most is
+	// the bound of steps.
 	steps, most int
 }
 
-// maxSteps bounds the instructions executed for one point: those of a few functions with
-// thousands of blocks (zstd's main takes more than 500,000), or of a thousand ordinary
-// ones; a few dozen are tried. What a function costs counts whether or not it is analysed
-// anew, so that the answers do not depend on what was asked before.
+// maxSteps bounds the instructions executed for one point: enough for a few functions with
+// thousands of blocks (zstd's main takes more than 500,000), or for a thousand ordinary
+// functions, of which a search tries a few dozen. A function that was analysed for another
+// point counts in full, so that the answers do not depend on what was asked before.
 const maxSteps = 1_000_000
 
-// briefSteps is the same for a walk that has little to spend, one of many in a capture.
+// briefSteps is the bound for the walks of a capture with many threads (Query.Brief).
 const briefSteps = maxSteps / 8
 
-// function asks for the analysis of a function; nil: the point has cost enough.
+// function is the analysis of the function at an entry; nil where the point has cost enough.
 func (s *search) function(entry disasm.Addr) *dataflow.Function {
 	if s.steps > s.most {
 		return nil
@@ -85,7 +88,7 @@ func (s *search) function(entry disasm.Addr) *dataflow.Function {
 type wayOut struct {
 	dataflow.ReturnPath
 	rule unwind.Rule
-	// confirmed: a rule forward from an entry says the same.
+	// confirmed: the rule from some entry is the same.
 	confirmed bool
 }
 
@@ -132,6 +135,9 @@ func (s *search) calleeNeverReturns() bool {
 // fromEntries derives rules from the entries that may be those of the point's function, the
 // surest first, until one is confirmed.
 func (s *search) fromEntries() {
+	if s.at.Exact && beginsStub(s.prog, s.at.Addr()) && s.from(s.at.Addr(), known) {
+		return
+	}
 	entries := s.prog.entries.Below(s.at.SiteAddr())
 	for _, e := range entries {
 		if s.from(disasm.Addr{PC: e, Mode: s.at.Mode}, known) {
@@ -141,32 +147,33 @@ func (s *search) fromEntries() {
 	if s.settled() || s.otherStack {
 		return
 	}
-	// Pointers to jump table labels can be dozens between the point and the function's
-	// own, and their derivations reach the point as well: go on to a sound one.
+	// Dozens of labels of jump tables may lie between the function's entry and the point, and
+	// control comes from each to the point as well: only a sound function ends the loop.
 	for _, e := range s.prog.entries.CandidatesBelow(s.at.SiteAddr()) {
 		if s.from(disasm.Addr{PC: e, Mode: s.at.Mode}, pointed) && s.sound() {
 			break
 		}
 	}
+	var part uint64
 	if !s.settled() && !s.sound() {
-		s.fromCold()
+		part = s.fromCold(entries)
 	}
 	if !s.settled() && !s.sound() && len(entries) > 0 {
-		s.fromGaps(entries[0], s.at.Site)
+		s.fromGaps(entries[0], part, s.at.Site)
 	}
 	if len(s.forward) == 0 && s.at.Exact {
 		s.fromStub()
 	}
 }
 
-// settled tells whether a known entry's derivation is confirmed by the ways out, or stands
-// alone because nothing returns.
+// settled tells whether no further entry need be tried: the program starts here, or a way out
+// confirms the rule from a known entry.
 func (s *search) settled() bool {
 	const confirmed = unwind.FromEntry | unwind.Agreed
 	return s.outermost || len(s.forward) > 0 && s.forward[0].Flags&confirmed == confirmed
 }
 
-// sound tells whether some derivation so far stands on its own.
+// sound tells whether the search has found a sound candidate.
 func (s *search) sound() bool {
 	return slices.ContainsFunc(s.forward, func(c *candidate) bool { return c.sound })
 }
@@ -174,26 +181,35 @@ func (s *search) sound() bool {
 // maxVeneer is the size of a veneer that changes the mode, in bytes.
 const maxVeneer = 16
 
-// fromCold derives rules for code that was moved away from its function (.text.unlikely): a
-// jump from the function, megabytes off, leads there. It stays in its mode, but for a linker's
-// veneer, which Thumb code jumps to and which goes on in A32: bx pc; nop; ldr ip,[pc]; …
-func (s *search) fromCold() {
+// fromCold derives rules for code that the compiler moved away from its function (.text.unlikely):
+// a jump in the function, perhaps megabytes away, leads there. Such a jump keeps the mode, except
+// into a linker's veneer, which Thumb code jumps to and which goes on in A32: bx pc; nop; ldr ip,[pc]; …
+// No other function begins between where a jump leads and the point. The nearest such place is returned,
+// 0 if there is none.
+func (s *search) fromCold(entries []uint64) (part uint64) {
 	jumps := s.prog.entries.FarJumpsBelow(s.at.Site)
 	for _, j := range jumps {
+		if len(entries) > 0 && j.Target < entries[0] {
+			break
+		}
 		if j.TargetMode != s.at.Mode && s.at.Site-j.Target > maxVeneer {
 			continue
 		}
 		s.fromJump(j, j.Target == jumps[0].Target)
+		if flowsThrough(s.tried, j.Site) {
+			part = max(part, j.Target)
+		}
 		if s.sound() {
-			return
+			break
 		}
 	}
+	return part
 }
 
-// fromJump derives rules from the function that a jump stands in. GCC leaves landing pads of
-// two instructions in the function (mov %rax,%rbx; jmp f.cold) and puts what they do into
-// the cold part: control comes to the jump from the runtime only. Pads are looked for only
-// where the jump is one of the nearest: that walks through many functions.
+// fromJump derives rules from the function that a jump stands in. GCC leaves the first two
+// instructions of a landing pad in the function (mov %rax,%rbx; jmp f.cold) and puts the rest of
+// the pad into the cold part, so that only the runtime comes to the jump. Looking for such pads
+// walks through many functions, and is done for the nearest jumps only.
 func (s *search) fromJump(j cpu.CallRef, nearest bool) {
 	site := disasm.Addr{PC: j.Site, Mode: j.TargetMode}
 	entries := s.prog.entries.Below(site)
@@ -202,7 +218,7 @@ func (s *search) fromJump(j cpu.CallRef, nearest bool) {
 		if s.from(at, fromCold) {
 			return
 		}
-		if s.comesTo(at, site.PC) { // a jump in plain flow
+		if comesTo(s.tried, at, site.PC) { // a jump in plain flow
 			if nearest && e == entries[0] {
 				s.fromColdPads(at, disasm.Addr{PC: j.Target, Mode: j.TargetMode})
 			}
@@ -210,19 +226,25 @@ func (s *search) fromJump(j cpu.CallRef, nearest bool) {
 		}
 	}
 	if nearest && len(entries) > 0 {
-		s.fromGaps(entries[0], site.PC)
+		s.fromGaps(entries[0], 0, site.PC)
 	}
 }
 
-// comesTo tells whether the flow from an entry that was tried comes to an address, or nobody
-// knows.
-func (s *search) comesTo(entry disasm.Addr, pc uint64) bool {
-	i := slices.IndexFunc(s.tried, func(a attempt) bool { return a.fn.Entry == entry })
-	return i < 0 || s.tried[i].fn.Contains(pc)
+// flowsThrough tells whether a function that was tried has an address in its flow: what reads as a jump may
+// be data.
+func flowsThrough(tried []attempt, pc uint64) bool {
+	return slices.ContainsFunc(tried, func(a attempt) bool { return a.fn.Complete && a.fn.Contains(pc) })
 }
 
-// from derives the rule by analysis from one entry; false when control from there does not
-// come to the point.
+// comesTo tells whether control comes from an entry to an address; true as well for an entry that
+// was not tried, of which nothing is known.
+func comesTo(tried []attempt, entry disasm.Addr, pc uint64) bool {
+	i := slices.IndexFunc(tried, func(a attempt) bool { return a.fn.Entry == entry })
+	return i < 0 || tried[i].fn.Contains(pc)
+}
+
+// from derives the rule for the point from one entry; false where control does not come from that
+// entry to the point, or where the entry was tried before.
 func (s *search) from(entry disasm.Addr, how origin) bool {
 	if slices.ContainsFunc(s.tried, func(a attempt) bool { return a.fn.Entry.PC == entry.PC }) {
 		return false
@@ -273,16 +295,15 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 	return true
 }
 
-// derive writes the rule that follows from the state at the point; false where there is
-// none.
+// derive writes the rule that follows from the state at the point; false where no rule follows.
 func (s *search) derive(f *dataflow.Function, st *absint.State, how origin, out *unwind.Rule) bool {
 	arch := s.prog.Arch
 	if f.ClearsRA && st.Regs[arch.LR].Kind == absint.Unknown {
-		st.Regs[arch.LR] = absint.Const(0) // a call overwrote nothing of worth
+		st.Regs[arch.LR] = absint.Const(0) // the return address was 0; what a call put over the 0 does not matter
 	}
 	out.Reset()
 	if rules.FromState(st, arch, out) {
-		// A frame below SP is none: no function begins at the entry.
+		// No caller's frame lies below SP: the function does not begin at the entry.
 		return out.CFA.Kind != unwind.RegPlus || out.CFA.Base != arch.SP || out.CFA.Off >= arch.EntryCFA
 	}
 	if how == known {
@@ -304,23 +325,23 @@ func (s *search) fromCallers(f *dataflow.Function, st *absint.State) {
 	}
 }
 
-// maxFunctions bounds the functions between the nearest known entry and a point that are
-// told apart.
+// maxFunctions bounds how many functions fromGaps tells apart between the nearest known entry and
+// the point.
 const maxFunctions = 64
 
-// fromGaps walks the functions between the nearest known entry and a place that leads to
-// the point, most often the point itself: what follows the last instruction that one reaches begins the next, or is a part of that function
-// which only the runtime enters (a landing pad): code that uses registers or returns with a
-// frame that it did not make, or calls without a way back.
-func (s *search) fromGaps(entry, place uint64) {
+// fromGaps walks the functions between the nearest known entry and place, which is the point or a
+// jump that leads to the point. Behind the last instruction that control reaches in a function
+// begins the next function, or a landing pad of the same function, which only the runtime enters.
+// From part on, the code is that of a function that jumps there from far away, with its own landing pads.
+func (s *search) fromGaps(entry, part, place uint64) {
 	at := disasm.Addr{PC: entry, Mode: s.at.Mode}
-	owner := at
+	f := s.function(at)
+	owner := f
 	for range maxFunctions {
-		f := s.function(at)
 		if f == nil {
 			return
 		}
-		next := behind(f, s.prog.flows.Function(owner), at.Mode)
+		next := dataflow.Behind(at, f, owner)
 		if next.PC <= at.PC || next.PC > place {
 			return
 		}
@@ -328,31 +349,29 @@ func (s *search) fromGaps(entry, place uint64) {
 		if g == nil {
 			return
 		}
-		pad := landingPad(g)
+		pad := g.PadOf(owner)
+		if pad && next.PC <= part {
+			return
+		}
+		pad = pad && !pointedTo(s.tried, next)
 		before := len(s.forward)
-		if s.from(next, guessed) {
-			if pad {
-				padSearch{s, s.prog.flows.Function(owner), before}.from(next)
-			}
-			return
-		}
-		if g.BrokenOff { // constants in the executable segment are functions without an end
-			return
-		}
+		reached := s.from(next, guessed)
+		at, f = next, g
 		if !pad {
-			owner = next
+			owner = g
+		} else if pads, here := s.fromPads(owner, next, before); here {
+			return
+		} else if pads != nil {
+			f = pads
 		}
-		at = next
+		if reached || g.BrokenOff { // constants in the executable segment are functions without an end
+			return
+		}
 	}
 }
 
-// behind is where the code behind a function begins, or behind a landing pad of the owner: the
-// owner may go on there, with its literals at the end.
-func behind(f, owner *dataflow.Function, mode cpu.Mode) disasm.Addr {
-	next := disasm.Addr{PC: f.SkipData(disasm.Addr{PC: f.ContiguousEnd(), Mode: mode}), Mode: mode}
-	if owner.Contains(next.PC) {
-		next.PC = dataflow.EndFrom(owner, next.PC)
-	}
-	next.PC = owner.SkipData(next)
-	return next
+// pointedTo tells whether a function was tried at an entry because something points there. A reset handler
+// that never returns overwrites preserved registers as landing pads do.
+func pointedTo(tried []attempt, entry disasm.Addr) bool {
+	return slices.ContainsFunc(tried, func(a attempt) bool { return a.fn.Entry == entry && a.how == pointed })
 }

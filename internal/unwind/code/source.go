@@ -6,8 +6,8 @@
 //	                                                                        └► the ABI's way
 //
 // Two directions lead to a rule: forward from the entry, what the function did so far, and
-// forward from the PC to a return, what the function will do to undo that. That they agree
-// is evidence; where they do not, both are offered and the walker's checks decide.
+// forward from the PC to a return (a way out), what the function will do to undo that. Agreement
+// of the two is evidence; where they differ, both are offered and the walker's checks decide.
 package code
 
 import (
@@ -27,12 +27,12 @@ import (
 
 // Source is the code analysis as an unwind source, and as the walker's call graph.
 type Source struct {
-	// ranges lists functions known from tables, nil if there are none to ask.
+	// ranges lists the functions that an image's unwind tables know of; nil: no tables are asked.
 	ranges discover.Ranges
 }
 
 // New returns the source. ranges lists the functions that unwind tables know of, in image
-// addresses; nil: there are none to ask.
+// addresses; nil: no tables are asked.
 func New(ranges discover.Ranges) *Source { return &Source{ranges: ranges} }
 
 // Method implements unwind.RuleSource.
@@ -47,12 +47,19 @@ type program struct {
 	heights *heights.Tables
 	flows   *dataflow.Analysis
 
+	memos memos
+}
+
+// memos are what was found out of the program, for as long as that is remembered.
+type memos struct {
 	answers  memo.Table[question, answer]
 	searched memo.Table[question, result]
 	reached  memo.Table[reach, reachable]
 	pointed  memo.Table[disasm.Addr, unwind.Answer] // by entry: may a pointer lead there?
+	callers  memo.Table[disasm.Addr, callers]       // by entry
 	clues    memo.Table[pair, [][]unwind.Clue]
 	imports  memo.Table[disasm.Addr, importName] // by the PLT's stub
+	targets  memo.Table[disasm.Addr, targets]    // of calls through registers, by site
 }
 
 // keptAnswers bounds a generation of answers: in a batch of captures the same places come
@@ -62,7 +69,8 @@ const keptAnswers = 4096
 // keptSearches bounds a generation of search results, of some 10 KB each.
 const keptSearches = 64
 
-// keptClues bounds a generation of clues: of the return addresses that are one bit from others.
+// keptClues bounds a generation of clues. Only return addresses that differ in one bit from the
+// return address of another call have clues.
 const keptClues = 1024
 
 type programKey struct{}
@@ -77,9 +85,15 @@ func newProgram(c disasm.Code, ranges discover.Ranges) *program {
 	p.heights = heights.New(c, p.entries)
 	p.callees = p.heights.Effects()
 	p.flows = dataflow.New(c, p.entries, p.callees, p.heights)
-	p.answers.Bound, p.searched.Bound, p.reached.Bound, p.clues.Bound = keptAnswers, keptSearches, keptAnswers, keptClues
-	p.pointed.Bound, p.imports.Bound = keptAnswers, keptAnswers
+	p.memos.bound()
 	return p
+}
+
+// bound says how much is remembered.
+func (k *memos) bound() {
+	k.answers.Bound, k.searched.Bound, k.reached.Bound, k.clues.Bound = keptAnswers, keptSearches, keptAnswers, keptClues
+	k.pointed.Bound, k.callers.Bound, k.imports.Bound, k.targets.Bound = keptAnswers, keptAnswers, keptAnswers, 8*keptAnswers
+	k.targets.Weigh = targets.kept
 }
 
 // Rule implements unwind.RuleSource: the derivations for one place, the most believable
@@ -90,9 +104,9 @@ func (s *Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	}
 	p := s.of(q.Image)
 	k := questionOf(q)
-	a, ok := p.answers.Find(k) // first, because Get's function is allocated
+	a, ok := p.memos.answers.Find(k) // first, because Get's function is allocated
 	if !ok {
-		a = p.answers.Get(k, func() answer { return p.answer(q) })
+		a = p.memos.answers.Get(k, func() answer { return p.answer(q) })
 	}
 	q.Cost += uint64(a.cost)
 	a.write(out)
@@ -109,9 +123,9 @@ func (p *program) answer(q *unwind.Query) answer {
 	return a
 }
 
-// rule finds the answer, and how many instructions were executed for it. That of the
-// stack-height analysis comes first; all others are much work, done once: the next best answers
-// cost nothing.
+// rule writes the rule for a query; cost is how many instructions were executed to find that rule.
+// The rule of the stack-height analysis comes first, which is cheap. All other rules come from one
+// search, which is charged to the first query that needs the search.
 func (p *program) rule(q *unwind.Query, out *unwind.Rule) (v unwind.Verdict, cost int) {
 	proven := p.proven(q, out)
 	if proven && q.Try == 0 {
@@ -138,14 +152,15 @@ func (p *program) rule(q *unwind.Query, out *unwind.Rule) (v unwind.Verdict, cos
 	return p.fallback(q, list, out), cost
 }
 
-// derived is what a search finds, kept because the walker asks for one answer at a time.
+// derived is the result of the search for a query's place. The result is kept, because the walker
+// asks for one rule at a time.
 func (p *program) derived(q *unwind.Query) result {
 	k := questionOf(q)
 	k.try = 0
-	return p.searched.Get(k, func() result { return p.search(q).result() })
+	return p.memos.searched.Get(k, func() result { return p.search(q).result() })
 }
 
-// proven writes the answer of the stack-height analysis, if it has one.
+// proven writes the rule of the stack-height analysis; false where that analysis has no rule.
 func (p *program) proven(q *unwind.Query, out *unwind.Rule) bool {
 	var t *heights.Table
 	var f *heights.SavedRegs
@@ -157,8 +172,8 @@ func (p *program) proven(q *unwind.Query, out *unwind.Rule) bool {
 	return f != nil && rules.FromHeights(t, f, p.Arch, out)
 }
 
-// fallback is the answer behind those that were derived: the ABI's, unless the ABI's is
-// among them.
+// fallback writes the rule by the ABI document's method, the last one of a place, unless the list of
+// derived rules has the same rule.
 func (p *program) fallback(q *unwind.Query, list []unwind.Rule, out *unwind.Rule) unwind.Verdict {
 	entryCode := len(list) > 0 && list[0].Flags&unwind.ExceptionFrame != 0
 	if q.Try > len(list) || q.HasEntry || entryCode {

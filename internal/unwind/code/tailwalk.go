@@ -22,12 +22,12 @@ type tailWalk struct {
 	pc   uint64
 	todo places
 	cost int // instructions executed
-	// alone: nothing but the code of one image, that of the entry and pc, decided.
+	// alone: the entry and pc lie in one image, and the code of that image alone decided.
 	alone bool
 }
 
-// places are where tail calls go, each once: one more than are followed, at most, which says that
-// there are too many.
+// places are the distinct targets of tail calls. There is room for one more than are followed,
+// which tells that the chain is too long.
 type places struct {
 	all [maxTailJumps + 1]disasm.Addr
 	n   int
@@ -47,7 +47,7 @@ func (w *tailWalk) from(entry disasm.Addr) unwind.Answer {
 	}
 	w.todo.add(entry)
 	answer := unwind.No
-	straight := 1 // so many of todo are the entry's function and what its stub goes to
+	straight := 1 // how many of todo are the entry's function, or are reached by PLT stubs only
 	for n := 0; n < w.todo.n && n < maxTailJumps; n++ {
 		before := w.todo.n
 		a, stub := w.visit(w.todo.all[n])
@@ -72,7 +72,7 @@ func (w *tailWalk) from(entry disasm.Addr) unwind.Answer {
 	return answer
 }
 
-// thunk tells whether the code at a place goes on to anywhere.
+// thunk tells whether the code at a place goes on to any function, as retpolines do (disasm.Thunk).
 func (w *tailWalk) thunk(at disasm.Addr) bool {
 	m, p := moduleAt(w.src, w.snap, at.PC)
 	if p == nil || !disasm.Thunk(p.Code, disasm.Addr{PC: inImage(m, at.PC), Mode: at.Mode}) {
@@ -82,8 +82,9 @@ func (w *tailWalk) thunk(at disasm.Addr) bool {
 	return true
 }
 
-// visit answers for one function and adds where its tail calls go. stub: the function is
-// nothing but a jump through memory.
+// visit answers for one function and adds where its tail calls go. Where the function jumps with its frame
+// undone, another one may begin that nothing else tells of. stub: the function is nothing but a jump
+// through memory.
 func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 	m, p := moduleAt(w.src, w.snap, to.PC)
 	if p == nil {
@@ -97,13 +98,7 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 		return unwind.No, false
 	}
 	if p.callees.BindsLazily(entry) {
-		w.alone = false
-		if to, a := p.namesake(w.snap, entry.PC, w.pc); to.PC != 0 {
-			w.todo.add(to)
-			return a, true
-		}
-		w.addImport(p, m, entry.PC)
-		return unwind.Unknown, true
+		return w.throughLinker(p, m, entry.PC), true
 	}
 	f := p.flows.Function(entry)
 	w.cost += f.Steps()
@@ -111,46 +106,75 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 		if f.ByGuess(pc) && !p.fits(f, pc) {
 			return unwind.Unknown, false
 		}
+		if dataflow.MayHaveLeft(f, pc) {
+			return unwind.YesByJump, false
+		}
 		return unwind.Yes, false
 	}
 	slot, isStub := p.callees.StubSlot(entry)
 	if isStub {
-		if to, a := p.binding(w.snap, m, slot, w.pc); to.PC != 0 {
-			w.addTails(m, f.Tails)
-			w.todo.add(to)
+		if a, known := w.throughSlot(p, m, f, slot); known {
 			return a, true
-		}
-		if to, ok := p.choice(w.snap, m, slot, w.pc); ok {
-			w.alone = false
-			w.addTails(m, f.Tails)
-			w.todo.add(to)
-			return unwind.Unknown, true
 		}
 		w.addImport(p, m, slot)
 	}
-	if f.Complete {
+	return w.leaves(m, f, isStub), false
+}
+
+// throughLinker answers for a stub of m at an image address that has the dynamic linker bind its
+// import at each call (MIPS), and adds where the import goes.
+func (w *tailWalk) throughLinker(p *program, m *target.Module, stub uint64) unwind.Answer {
+	w.alone = false
+	if to, a := p.namesake(w.snap, stub, w.pc); to.PC != 0 {
+		w.todo.add(to)
+		return a
+	}
+	w.addImport(p, m, stub)
+	return unwind.Unknown
+}
+
+// throughSlot answers for a PLT stub f of m, which jumps through the word at an image address, and adds
+// where the stub goes; known is false where neither the word nor the import's name tells.
+func (w *tailWalk) throughSlot(p *program, m *target.Module, f *dataflow.Function, slot uint64) (a unwind.Answer, known bool) {
+	if to, a := p.binding(w.snap, m, slot, w.pc); to.PC != 0 {
 		w.addTails(m, f.Tails)
-		w.alone = w.alone && !isStub
-		if own && f.JumpsTo(pc) {
-			return unwind.Unknown, false
-		}
-		return unwind.No, false
+		w.todo.add(to)
+		return a, true
 	}
-	if own {
-		w.cost += dataflow.JumpsCost
+	if to, ok := p.choice(w.snap, m, slot, w.pc); ok {
+		w.alone = false
+		w.addTails(m, f.Tails)
+		w.todo.add(to)
+		return unwind.Unknown, true
 	}
-	if own && f.JumpsTo(pc) {
-		return unwind.YesByJump, false
-	}
-	w.alone = w.alone && !isStub
-	w.addTails(m, f.Tails) // the jumps that are known
 	return unwind.Unknown, false
 }
 
-// fits tells whether the frame with which a function jumps to nobody knows where is the one that
-// code at pc undoes, on a way to a return: pc is behind that jump, at a label of an
-// interpreter's computed gotos (_PyEval_EvalFrameDefault) or in a switch whose table nothing
-// bounds. Code of another function would undo another function's frame.
+// leaves answers for a function of m that does not have pc, and adds its tail calls. A direct jump
+// from the function's code to the function that has pc makes the answer Yes. Where all of the
+// flow was followed without coming to that jump, only the runtime may come there (the jump of a
+// landing pad), and the answer is unknown.
+func (w *tailWalk) leaves(m *target.Module, f *dataflow.Function, isStub bool) unwind.Answer {
+	own := m.Contains(w.pc)
+	jumps := own && f.JumpsTo(inImage(m, w.pc))
+	if own && !f.Complete {
+		w.cost += dataflow.JumpsCost
+	}
+	if jumps && !f.Complete {
+		return unwind.YesByJump
+	}
+	w.alone = w.alone && !isStub
+	w.addTails(m, f.Tails)
+	if jumps || !f.Complete {
+		return unwind.Unknown
+	}
+	return unwind.No
+}
+
+// fits tells whether code at pc, on its way to a return, undoes the frame that the function f has at a
+// jump to an unknown place. Then pc is taken for a part of f: a label of an interpreter's
+// computed gotos (_PyEval_EvalFrameDefault), or a case of a switch whose table nothing bounds.
+// Code of another function would undo that function's frame.
 func (p *program) fits(f *dataflow.Function, pc uint64) bool {
 	at := disasm.Addr{PC: pc, Mode: f.Entry.Mode}
 	var st absint.State
@@ -168,9 +192,10 @@ func (p *program) fits(f *dataflow.Function, pc uint64) bool {
 // maxExporters bounds the modules that are asked for an import.
 const maxExporters = 64
 
-// addImport adds the function that a stub of m jumps to through a word that was not captured:
-// m's own or another module's of the import's name, which may go on to the one that has pc.
-// libcrypto calls what it exports through its PLT, and CRYPTO_malloc ends in a jump to malloc.
+// addImport adds the function that a stub of m jumps to through a word that was not captured: the
+// function of the import's name in m or in another module. From there, tail calls may lead on to
+// the function that has pc. Example: libcrypto calls its own exports through its PLT, and
+// CRYPTO_malloc ends in a jump to malloc.
 func (w *tailWalk) addImport(p *program, m *target.Module, slot uint64) {
 	if w.addExport(p, m, slot) {
 		return
@@ -200,10 +225,10 @@ func (w *tailWalk) addTails(m *target.Module, tails []disasm.Addr) {
 	}
 }
 
-// elsewhere tells whether w.pc certainly belongs to another function than the one at entry:
-// only then is it evidence that entry's flow does not come there. Code that only the runtime
-// jumps to (landing pads) is in no flow; it lies behind its function's entry, or, split off,
-// near other code of the function.
+// elsewhere tells whether w.pc certainly belongs to another function than the one at entry. Only
+// then is it evidence against the call that control from entry does not come to w.pc: to landing
+// pads, where only the runtime jumps to, control never comes. They lie behind the function's entry
+// or, where the compiler split them off, near other code of the function.
 func (w *tailWalk) elsewhere(entry disasm.Addr) bool {
 	m, p := moduleAt(w.src, w.snap, w.pc)
 	if p == nil {

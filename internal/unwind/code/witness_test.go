@@ -66,15 +66,77 @@ func TestClues(t *testing.T) {
 		want := [][]unwind.Clue{{{What: kept, Own: tt.own, Other: tt.other, OfCallee: true, Straight: true}}}
 		for range 2 { // found, and kept
 			frame := unwind.Frame{PC: tt.pc, CallSite: tt.pc - 4, Module: m}
-			if got := New(nil).Witnesses().Clues(snap, &f, &frame); !reflect.DeepEqual(got, want) {
+			if got := New(nil).Witnesses().Clues(snap, nil, &f, &frame); !reflect.DeepEqual(got, want) {
 				t.Errorf("%#x: %+v, want %+v", tt.pc, got, want)
 			}
 		}
 	}
 	alone := unwind.Frame{PC: 0x400110, CallSite: 0x40010c, Module: m}
 	g := unwind.Frame{PC: 0x400200, CallSite: 0x400200, Module: m, Exact: true}
-	if got := New(nil).Witnesses().Clues(snap, &g, &alone); got != nil {
+	if got := New(nil).Witnesses().Clues(snap, nil, &g, &alone); got != nil {
 		t.Errorf("a call without siblings has clues: %+v", got)
+	}
+}
+
+// nodes walks a tree: f calls itself for a child, at 400064, or what one of two cases has put in x2, at
+// 400024, one bit of the return address away. The case of f itself replaces x20, which holds what f was
+// passed.
+const nodes = `
+	400000 <f>:
+	400100 <g>:
+	400180 <k>:
+		400000: a9be7bf4  stp  x20,x30,[sp,#-32]!
+		400004: aa0003f4  mov  x20,x0
+		400008: 34000081  cbz  w1,400018
+		40000c: 37180101  tbnz w1,#3,40002c
+		400010: 10000782  adr  x2,400100
+		400014: 14000003  b    400020
+		400018: f9400a94  ldr  x20,[x20,#16]
+		40001c: 10ffff22  adr  x2,400000
+		400020: aa1403e0  mov  x0,x20
+		400024: d63f0040  blr  x2
+		400028: 14000010  b    400068
+		40002c: 1400000d  b    400060
+		400060: f9400680  ldr  x0,[x20,#8]
+		400064: 97ffffe7  bl   400000
+		400068: a8c27bf4  ldp  x20,x30,[sp],#32
+		40006c: d65f03c0  ret
+		400100: a9bf7bfd  stp  x29,x30,[sp,#-16]!
+		400104: 9400001f  bl   400180
+		400108: a8c17bfd  ldp  x29,x30,[sp],#16
+		40010c: d65f03c0  ret
+		400180: d65f03c0  ret`
+
+// TestCluesByTarget: f waits at its call through a register. Where that led to g, f still has in x20
+// what f was passed; where to f itself, nobody knows.
+func TestCluesByTarget(t *testing.T) {
+	m, snap := placed(t, codetest.Program{CPU: "aarch64", Listing: nodes})
+	x20, _ := m.Image.Arch.RegByName("x20")
+	kept := unwind.Operand{Kind: unwind.InRegister, Reg: x20}
+	child := unwind.Operand{Kind: unwind.InMemory, Reg: x20, Off: 8}
+	frame := func(site uint64) *unwind.Frame { return &unwind.Frame{PC: site + 4, CallSite: site, Module: m} }
+	for site, want := range map[uint64][][]unwind.Clue{
+		0x400104: {{{What: kept, Own: kept, Other: child, OfCallee: true, Straight: true}}},
+		0x400064: nil,
+	} {
+		if got := New(nil).Witnesses().Clues(snap, frame(site), frame(0x400024), frame(0x400024)); !reflect.DeepEqual(got, want) {
+			t.Errorf("called by the callee: %#x: %+v, want %+v", site, got, want)
+		}
+	}
+}
+
+// TestMayCall: the call through a register goes to f and g, and not to k.
+func TestMayCall(t *testing.T) {
+	_, snap := placed(t, codetest.Program{CPU: "aarch64", Listing: nodes})
+	for pc, want := range map[uint64]unwind.Answer{0x400010: unwind.Yes, 0x400108: unwind.Yes, 0x400180: unwind.No} {
+		if got := New(nil).Witnesses().MayCall(snap, 0x400024, 0, pc); got != want {
+			t.Errorf("%#x: %d, want %d", pc, got, want)
+		}
+	}
+	for _, site := range []uint64{0x400064, 0x400010, 0x1000} {
+		if got := New(nil).Witnesses().MayCall(snap, site, 0, 0x400010); got != unwind.Unknown {
+			t.Errorf("no call through a register at %#x: %d", site, got)
+		}
 	}
 }
 

@@ -54,9 +54,8 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 
 // cantUnwind is EXIDX_CANTUNWIND (section 6).
 //
-// It does not mean the end of the stack: GCC writes it for every function that
-// cannot throw when it is not told to make tables, and linkers put it in front of
-// code that has no table.
+// The entry does not mean the end of the stack. Without options for tables GCC writes such entries
+// for all functions that cannot throw, and linkers put them in front of code that has no table.
 const cantUnwind = 1
 
 // find looks the function at pc up and makes p its bytecodes.

@@ -95,6 +95,7 @@ func TestRule(t *testing.T) {
 	}
 }
 
+// TestDeclines: entries that unwind nothing, and codes that are not supported, give no rule.
 func TestDeclines(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -125,6 +126,7 @@ func TestDeclines(t *testing.T) {
 	}
 }
 
+// TestSearch: an entry of the index covers the code up to the next entry.
 func TestSearch(t *testing.T) {
 	img := tables(arm.Archs()[0], []uint32{0x80a8b0b0, cantUnwind, 0x80b0b0b0})
 	for _, c := range []struct {

@@ -7,8 +7,8 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// machine executes bytecodes symbolically: it does not pop registers but notes
-// where they lie.
+// machine executes bytecodes symbolically: instead of popping registers, the machine notes where
+// they lie.
 type machine struct {
 	arch   *cpu.Arch
 	vsp    place

@@ -31,7 +31,7 @@ func csrOf(w uint32) (c csr, ok bool) {
 func isEPC(n uint32) bool     { return n == 0x341 || n == 0x141 || n == 0x041 }
 func isScratch(n uint32) bool { return n == 0x340 || n == 0x140 || n == 0x040 }
 
-// csr does what an instruction does that works on a control and status register.
+// csr executes an instruction that reads or writes a control and status register.
 func (st *entryState) csr(c *csr) {
 	old, src := value{}, st.get(c.src)
 	if isEPC(c.number) {

@@ -54,12 +54,15 @@ func inThread(s *unwind.State) bool {
 	return ok && cortexm.ExceptionNumber(status) == 0
 }
 
-// Step recovers the interrupted registers. Those that the hardware does not
-// stack, r4 to r11, are what they are in the handler's caller.
+// Step recovers the interrupted registers. The hardware does not stack r4 to r11:
+// their values are those that s.Regs, the state behind the handler's return, has.
 func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
 	if hasEntries(arch) {
 		return stepTrap(s, out)
+	}
+	if atSavedRegs(s) {
+		return unwind.EndOfStack
 	}
 	ret := cortexm.ExcReturn(s.PC)
 	if s.PC>>32 != 0 || !ret.Valid() {

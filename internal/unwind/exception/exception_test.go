@@ -34,6 +34,7 @@ func frame(s *synth.Assembler, pc, status uint64) *synth.Assembler {
 	return s.Words(1, 2, 3, 4, 12, 0x1235, pc, status)
 }
 
+// TestStep: the interrupted registers, for each value of EXC_RETURN.
 func TestStep(t *testing.T) {
 	a := cortexM(t)
 	for _, c := range []struct {
@@ -166,6 +167,7 @@ func TestThread(t *testing.T) {
 	}
 }
 
+// TestStepDeclines: no frame is made of memory that was not captured or holds no exception frame.
 func TestStepDeclines(t *testing.T) {
 	a := cortexM(t)
 	snap := synth.Capture(a, nil, frame(synth.Stack(a), 0x1234, 0).Place(handlerStack))

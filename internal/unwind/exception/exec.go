@@ -6,26 +6,38 @@ import (
 	"github.com/backsight/backsight/cpu"
 )
 
-// exec does what an instruction does.
-func (x *explorer) exec(st *entryState, in *cpu.Insn, code []byte) {
+// privileged executes an instruction of the processor's exception handling: RISC-V's accesses to
+// control and status registers, ARM's to banked registers, and on ARM what happens on a condition.
+// It reports false for all other instructions. code begins with the instruction.
+func (x *explorer) privileged(st *entryState, in *cpu.Insn, code []byte) bool {
 	arch := x.module.Image.Arch
 	if len(code) >= 4 && in.Len == 4 && isRISCV(arch) {
 		if c, ok := csrOf(binary.LittleEndian.Uint32(code)); ok {
 			st.csr(&c)
-			return
+			return true
 		}
 	}
-	if isBanked(arch) {
-		if b, ok := bankingOf(code, x.mode); ok {
-			st.banking(&b)
-			return
-		}
-		if in.Flags&cpu.FlagConditional != 0 && in.Op != cpu.OpJump {
-			st.set(in.Dst, value{})
-			st.forget(in.List)
-			return
-		}
+	if !isBanked(arch) {
+		return false
 	}
+	if b, ok := bankingOf(code, x.mode); ok {
+		st.banking(&b)
+		return true
+	}
+	if in.Flags&cpu.FlagConditional == 0 || in.Op == cpu.OpJump {
+		return false
+	}
+	st.set(in.Dst, value{})
+	st.forget(in.List)
+	return true
+}
+
+// exec executes an instruction; code begins with the instruction.
+func (x *explorer) exec(st *entryState, in *cpu.Insn, code []byte) {
+	if x.privileged(st, in, code) {
+		return
+	}
+	arch := x.module.Image.Arch
 	addr := st.get(in.Base).plus(in.Imm)
 	if in.Base == cpu.NoReg || in.Index != cpu.NoReg {
 		addr = value{}

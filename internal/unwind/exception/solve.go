@@ -13,8 +13,8 @@ type solution struct {
 	unread bool
 }
 
-// learn takes v, which holds actual now, for what its base held; ok is false where that
-// contradicts what is known.
+// learn tells from v, whose value is actual now, what v's base held at the start; ok is false where
+// that contradicts what is known of the base.
 func (so *solution) learn(v value, actual, mask uint64) (ok bool) {
 	switch {
 	case v.kind == number:

@@ -151,8 +151,8 @@ func isRISCV(arch *cpu.Arch) bool { return strings.HasPrefix(arch.Name, "riscv")
 // to the call of a handler: it saves 31 registers, in 4 bytes of code each, and CSRs.
 const maxEntry = 512
 
-// places are the image addresses of an image's instructions that read xepc, and of those that
-// return from traps.
+// places are the image addresses of an image's instructions that read xepc (reads), and of the
+// instructions that return from traps (returns).
 type places struct{ reads, returns rising }
 
 // rising are addresses in order.
@@ -161,7 +161,7 @@ type rising []uint64
 // maxPlaces bounds each kind: firmware has a handful.
 const maxPlaces = 4096
 
-// placesOf finds them once for an image.
+// placesOf finds an image's places, once.
 func placesOf(img *image.Image) *places {
 	type key struct{}
 	return img.Memo(key{}, func() any {

@@ -15,6 +15,7 @@ import (
 
 const stackAt = 0x7fff_0000
 
+// TestRule: the rule finds the caller in a stack with frame records, on each CPU that keeps them.
 func TestRule(t *testing.T) {
 	for _, c := range []struct {
 		name     string

@@ -5,11 +5,10 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// Pointer follows SP through a straight line of instructions beside what a table
-// says of it. Where the table keeps its row over an instruction that moves SP, one of
-// the two places contradicts the code, whatever the rest of the function does. GCC
-// does that on ARM where it releases a large frame in two steps, which stands in no
-// unwind table that it tests:
+// Pointer compares SP, followed through a straight line of instructions, with a table's rows.
+// Where the table has the same row before and behind an instruction that moves SP, the row is wrong
+// at one of the two places, whatever the rest of the function does. GCC writes such rows on ARM where
+// it releases a large frame in two steps:
 //
 //	add sp, sp, #1376   CFA = sp+1448
 //	add sp, sp, #4      CFA = sp+1448   denied
@@ -22,7 +21,7 @@ type Pointer struct {
 	row   int64 // CFA − SP, as the table says
 	due   int64 // as the code says since the row began
 	known bool
-	// shared: the row, or the row that it follows from, has two registers in one slot.
+	// shared: the row has two registers in one slot, or follows from a row that has.
 	shared bool
 	// Denied: the table contradicts the instruction before, or itself.
 	Denied bool

@@ -169,8 +169,8 @@ func (w *worker) cfa(off int64) string {
 	return "CFA=" + r.Format(w.img.Arch)
 }
 
-// add appends a finding, or makes the last one longer: what is wrong in the same way at neighbouring
-// instructions is one.
+// add appends a finding, or makes the last finding longer: neighbouring instructions where the table is
+// wrong in the same way are one finding.
 func (w *worker) add(f Finding) {
 	if n := len(w.counts.Findings); n > 0 {
 		last := &w.counts.Findings[n-1]

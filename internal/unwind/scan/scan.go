@@ -15,6 +15,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -215,7 +216,7 @@ func (f Source) found(s *unwind.State, h hit, out *unwind.Caller) {
 func codeAddress(s *unwind.State, raw uint64) uint64 {
 	raw &= s.Snapshot.Arch.AddrMask()
 	if mask := s.Snapshot.CodeMask; mask != 0 {
-		raw &= mask
+		return target.Unsigned(raw, mask)
 	}
 	return raw
 }

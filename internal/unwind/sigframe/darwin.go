@@ -175,7 +175,7 @@ func authenticate(snap *target.Snapshot, regs *cpu.Registers) {
 	}
 	for _, r := range [...]cpu.Reg{snap.Arch.PC, snap.Arch.LR} {
 		if v, ok := regs.Lookup(r); ok {
-			regs.Set(r, v&snap.CodeMask)
+			regs.Set(r, target.Unsigned(v, snap.CodeMask))
 		}
 	}
 }

@@ -8,8 +8,8 @@ import (
 	"github.com/backsight/backsight/image"
 )
 
-// Magic begins a table file; its last byte is the version.
-const Magic = "bsTable\x04"
+// magic begins a table file; its last byte is the version.
+const magic = "bsTable\x04"
 
 // The file: a header of 80 bytes, then the parts in the order in which Table has
 // them. All numbers are little-endian.
@@ -33,7 +33,7 @@ func fail(at int, reason string) error { return &image.Error{Offset: int64(at), 
 // Append appends the table, an image's, as a file has it.
 func (t *Table) Append(b []byte, img *image.Image) []byte {
 	start := len(b)
-	b = append(b, Magic...)
+	b = append(b, magic...)
 	h := &t.head
 	for _, v := range []uint32{0, h.funcs, h.rules, h.groups, h.rares, h.rows} {
 		b = binary.LittleEndian.AppendUint32(b, v)
@@ -54,11 +54,11 @@ func sum(b []byte) uint32 { return crc32.Checksum(b, crc32.MakeTable(crc32.Casta
 // Open reads a table out of a file's bytes, which it keeps. Nothing in them is taken
 // on trust. The error is an *image.Error without a path.
 func Open(b []byte, img *image.Image) (*Table, error) {
-	if len(b) < len(Magic) || string(b[:len(Magic)-1]) != Magic[:len(Magic)-1] {
+	if len(b) < len(magic) || string(b[:len(magic)-1]) != magic[:len(magic)-1] {
 		return nil, fail(0, "not an unwind table")
 	}
-	if b[len(Magic)-1] != Magic[len(Magic)-1] {
-		return nil, fail(len(Magic)-1, fmt.Sprintf("an unwind table of version %d; this is version %d", b[len(Magic)-1], Magic[len(Magic)-1]))
+	if b[len(magic)-1] != magic[len(magic)-1] {
+		return nil, fail(len(magic)-1, fmt.Sprintf("an unwind table of version %d; this is version %d", b[len(magic)-1], magic[len(magic)-1]))
 	}
 	if len(b) < headerSize {
 		return nil, fail(len(b), "the header is cut short")

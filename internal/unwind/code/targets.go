@@ -1,0 +1,93 @@
+package code
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/dataflow"
+	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// MayCall implements unwind.Witnesses.
+func (w witnesses) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc uint64) unwind.Answer {
+	m, p := moduleAt(w.src, snap, site)
+	if p == nil {
+		return unwind.Unknown
+	}
+	t := targetsOf(p, disasm.Addr{PC: inImage(m, site), Mode: mode})
+	answer := unwind.No
+	if len(t.paths) == 0 {
+		answer = unwind.Unknown
+	}
+	first := t.below(inImage(m, pc))
+	for k := range t.known {
+		switch a := leads(w.src, snap, m, t.known[(first+len(t.known)-k)%len(t.known)], pc); {
+		case a == unwind.Yes:
+			return a
+		case a == unwind.YesByJump:
+			answer = a
+		case a != unwind.No && answer != unwind.YesByJump:
+			answer = unwind.Unknown
+		}
+	}
+	return answer
+}
+
+// targets are where a call through a register may go.
+type targets struct {
+	known []disasm.Addr   // sorted by address
+	paths []dataflow.Path // all ways to the call; none: there may be other targets than those known
+}
+
+// kept is what the memory of the targets counts for, in words.
+func (t targets) kept() int { return 1 + len(t.known) + 32*len(t.paths) }
+
+// below is the index of the target nearest below pc, whose function most likely has pc: where the
+// answer is yes, no other function is analysed. 0 if there is none.
+func (t *targets) below(pc uint64) int {
+	n := sort.Search(len(t.known), func(i int) bool { return t.known[i].PC > pc })
+	return max(n-1, 0)
+}
+
+// targetsOf are the targets of the call at a site.
+func targetsOf(p *program, site disasm.Addr) targets {
+	if t, ok := p.memos.targets.Find(site); ok { // first, because Get's function is allocated
+		return t
+	}
+	return p.memos.targets.Get(site, func() (t targets) {
+		f := owner(p, site)
+		if f == nil {
+			return t
+		}
+		if t.paths = dataflow.CallPaths(f, site); len(t.paths) > 0 {
+			for i := range t.paths {
+				t.known = append(t.known, t.paths[i].Target)
+			}
+			slices.SortFunc(t.known, func(a, b disasm.Addr) int { return cmp.Compare(a.PC, b.PC) })
+			t.known = slices.Compact(t.known)
+		} else if to, _ := f.CallTarget(site.PC); to.PC != 0 {
+			t.known = []disasm.Addr{to}
+		}
+		return t
+	})
+}
+
+// leads is Reaches for an entry of m. All places of a function are asked for alike, by its entry: to
+// look for a jump that leads from one function into another is much work, and is kept.
+func leads(s *Source, snap *target.Snapshot, m *target.Module, to disasm.Addr, pc uint64) unwind.Answer {
+	if p := s.of(m.Image); m.Contains(pc) {
+		at := disasm.Addr{PC: inImage(m, pc), Mode: to.Mode}
+		if p.flows.Function(to).Contains(at.PC) {
+			return unwind.Yes
+		}
+		if below := p.entries.Below(at); len(below) > 0 && p.flows.Function(disasm.Addr{PC: below[0], Mode: at.Mode}).Contains(at.PC) {
+			pc = m.ToTarget(below[0])
+		}
+	}
+	a, _, _ := s.Reaches(snap, m.ToTarget(to.PC), to.Mode, pc)
+	return a
+}

@@ -1,0 +1,73 @@
+package unwind_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/unwind"
+)
+
+// TestOnlyCaller: g was called by f, and who called f the stack does not tell: it was not captured there, or
+// has a tracer's address. Of all calls of f, those that what was captured contradicts are left out: f was
+// called by main, whose frame has 64 bytes, or by h, whose frame has 24.
+func TestOnlyCaller(t *testing.T) {
+	arch := o32()
+	const hook = 0x400480
+	const inner, sure = "400208/context/certain/0 400118/cfi/likely/-1", "400208/context/certain/0 400118/cfi/certain/-1"
+	none := synth.Stack(arch)
+	hooked := func(main, h uint64) *synth.Assembler {
+		return synth.Stack(arch).Zero(28).Word(hook).Zero(20).Word(h).Zero(36).Word(main)
+	}
+	for _, c := range []struct {
+		what    string
+		callers []uint64
+		stack   *synth.Assembler
+		want    string
+	}{
+		{"one call, memory ends", []uint64{inMain}, none, sure + " 400018/cfi/likely/-1"},
+		{"two calls, memory ends", []uint64{inMain, inH}, none, sure},
+		{"nobody knows all calls", nil, none, sure},
+		{"one call, hooked", []uint64{inMain}, hooked(hook, 0), inner + " 400018/cfi/likely/-1"},
+		{"h's frame does not lie there", []uint64{inMain, inH}, hooked(hook, 0), inner + " 400018/cfi/likely/-1"},
+		{"main's frame does not lie there", []uint64{inMain, inH}, hooked(7, hook), inner + " 400318/cfi/likely/-1"},
+		{"both may lie there", []uint64{inMain, inH}, hooked(hook, hook), inner},
+		{"neither does", []uint64{inMain, inH}, hooked(7, 0), inner},
+		{"h's lies there, main's was not captured", []uint64{inMain, inH}, synth.Stack(arch).Zero(28).Word(hook).Zero(20).Word(hook),
+			inner + " 400318/cfi/guess/-1"},
+	} {
+		snap := stopped(arch, c.stack.Place(0x7fff_0000))
+		snap.Hooks = []uint64{hook}
+		snap.Threads[0].Listed = listOf("400208!")
+		rules := tables(arch, unwind.MethodCFI, 0)
+		rules.ends, rules.at[inMain] = nil, []unwind.Rule{saved(arch, 64, 0)}
+		g := graph{holds: sameHundred}
+		if c.callers != nil {
+			g.callers = map[uint64][]uint64{fEntry: c.callers}
+		}
+		opt := unwind.Options{Sources: []unwind.Source{rules}, CallGraph: g}
+		if got, _ := spliced(snap, opt); got != c.want {
+			t.Errorf("%s:\n%s, want\n%s", c.what, got, c.want)
+		}
+		snap.Threads[0].Listed = nil // no report
+		if got, _ := spliced(snap, opt); strings.Contains(got, "400018") || strings.Contains(got, "400318") {
+			t.Errorf("%s, all of the stack captured: %s", c.what, got)
+		}
+	}
+}
+
+// TestOnlyCallerIsDoubtful: the frame says how it was found.
+func TestOnlyCallerIsDoubtful(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+	snap.Threads[0].Listed = listOf("400208!")
+	g := graph{holds: sameHundred, callers: map[uint64][]uint64{fEntry: {inMain}}}
+	w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: g})
+	frames, stop := w.Walk(&snap.Threads[0], nil)
+	if len(frames) != 3 || stop.Reason != unwind.StopRoot {
+		t.Fatalf("%d frames, stop %v", len(frames), stop.Reason)
+	}
+	if c := frames[2].Checks; c&unwind.OnlyCaller == 0 || c&unwind.Disputed == 0 {
+		t.Errorf("checks %v", c)
+	}
+}
