@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -27,6 +28,7 @@ type Capture struct {
 	file     *onDemand // where Data is mapped from
 	at       *os.File  // a file that cannot be mapped; nil: another capture
 	maxSpill int64     // bounds the temporary file
+	broken   *Error    // where reading broke off; nil: nowhere, or nothing was read
 	release  []func() error
 }
 
@@ -114,9 +116,19 @@ func (c *Capture) stored(ctx context.Context) ([]byte, error) {
 	c.release = append(c.release, release)
 	c.Data, c.mapped = data, data
 	if broken != nil {
-		broken = &Error{Path: c.Name, Offset: int64(len(data)), Reason: "ends here", Err: broken}
+		c.broken = &Error{Path: c.Name, Offset: int64(len(data)), Reason: "ends here", Err: broken}
+		return data, c.broken
 	}
-	return data, broken
+	return data, nil
+}
+
+// explain adds to a format's error that the capture is cut short: what the format looked for may
+// have stood in the rest.
+func (c *Capture) explain(err error) error {
+	if c.broken == nil || errors.Is(err, c.broken) {
+		return err
+	}
+	return fmt.Errorf("%w; the capture ends at %#x: %w", err, c.broken.Offset, c.broken.Err)
 }
 
 // untilDone reads until a context ends.

@@ -36,8 +36,7 @@ type Format struct {
 	// Sniff tells by the head of the file (at least 64 bytes where there are so
 	// many) whether it is this format. It is nil where no file is: see OpenMemory.
 	Sniff func(head []byte) bool
-	// Open starts reading; ctx ends that, and not what the Stream does later. Errors
-	// are *Error.
+	// Open starts reading. ctx ends Open, not what the Stream does later. Errors are *Error.
 	Open func(ctx context.Context, c *Capture, env *Env) (Stream, error)
 	// OpenMemory starts reading where raw memory is the capture; nil where the format
 	// never is that. It returns ErrUnrecognised where another format is to be asked.

@@ -44,13 +44,13 @@ func OpenReader(ctx context.Context, name string, r io.Reader, env *Env) (Stream
 	return c.open(ctx, env)
 }
 
-// open lets the first format that recognises the capture open it. The Stream closes
-// the capture, and so does an error.
+// open lets the first format that recognises the capture open it. The capture is closed by the
+// Stream, or at once where opening fails.
 func (c *Capture) open(ctx context.Context, env *Env) (Stream, error) {
 	s, err := c.dispatch(ctx, env)
 	if err != nil {
 		c.Close()
-		return nil, err
+		return nil, c.explain(err)
 	}
 	return &openStream{Stream: s, capture: c}, nil
 }
@@ -67,8 +67,8 @@ func (c *Capture) dispatch(ctx context.Context, env *Env) (Stream, error) {
 	return nil, c.Unrecognised(ErrUnrecognised.Error())
 }
 
-// Unrecognised is the error for a capture that no format knows. It says what the capture is
-// instead: of the kinds of files that people give by mistake, else what.
+// Unrecognised is the error for a capture that no format knows. Of kinds of files that people
+// give by mistake the error says what the file is; of all others it says what.
 func (c *Capture) Unrecognised(what string) error {
 	if known := whatIs(c.Head); known != "" {
 		what = known

@@ -175,6 +175,26 @@ func TestTruncatedCompression(t *testing.T) {
 	}
 }
 
+// TestRefusedWhereCut: a format finds nothing in the beginning of a capture, and the error says that the
+// rest is missing: of a log, the crash report is most often the end.
+func TestRefusedWhereCut(t *testing.T) {
+	f := echo(false)
+	f.Open = func(ctx context.Context, src *Capture, _ *Env) (Stream, error) {
+		if _, err := src.Bytes(ctx); err == nil {
+			t.Error("the capture is whole")
+		}
+		return nil, src.Unrecognised("text without a crash report")
+	}
+	data := zipped("echo" + strings.Repeat("booting\n", 10_000))
+	path := place(t, t.TempDir(), "log.gz", data[:len(data)-20])
+	_, err := Open(t.Context(), path, env(f))
+	var e *Error
+	if err == nil || !errors.As(err, &e) || !errors.Is(err, ErrUnrecognised) ||
+		!strings.HasPrefix(err.Error(), path+": offset 0x0: text without a crash report; the capture ends at 0x") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestOpenRefuses: one clear line that names the file and the reason.
 func TestOpenRefuses(t *testing.T) {
 	dir := t.TempDir()

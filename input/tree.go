@@ -30,7 +30,7 @@ type tree struct {
 	named, alike map[string][]string
 }
 
-// stem is what the names of one library share: "libstdc++" of libstdc++.so.6 and
+// stem is the common part of the file names that one library has: "libstdc++" of libstdc++.so.6 and
 // libstdc++.so.6.0.30, "libc" of libc-2.31.so and libc.so.6. "" for other files.
 func stem(name string) string {
 	i := strings.Index(name, ".so")

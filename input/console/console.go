@@ -42,10 +42,12 @@ type Report struct {
 	// Tasks are other threads, which the report, or memory that belongs to it, shows. They
 	// have names; Open sets their IDs, behind those of all reports.
 	Tasks []target.Thread
-	// Modules are the binaries that the report is about; reports of one log share them.
+	// Modules are the binaries of the system that printed the report; the reports of one log
+	// share them.
 	Modules []*target.Module
-	// CodeMask is target.Snapshot's.
+	// CodeMask and Hooks are target.Snapshot's.
 	CodeMask uint64
+	Hooks    []uint64
 	Issues   []target.Issue
 }
 

@@ -123,6 +123,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
+// TestSniff: text is a console's, be there some bytes of noise in front.
 func TestSniff(t *testing.T) {
 	for head, want := range map[string]bool{"[    0.000000] Linux version": true, "\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00": false,
 		"\x00\xff\x80\x00boot ok\n": true, "": false} {

@@ -116,6 +116,11 @@ func (s *stream) add(r *Report) {
 		}
 	}
 	snap.SortModules()
+	for _, h := range r.Hooks {
+		if !snap.IsHook(h) {
+			snap.Hooks = append(snap.Hooks, h)
+		}
+	}
 	for _, issue := range r.Issues {
 		if !slices.Contains(snap.Issues, issue) {
 			snap.Issues = append(snap.Issues, issue)

@@ -114,8 +114,8 @@ func (c *Client) find(ctx context.Context, key string, id []byte) string {
 	return ""
 }
 
-// remember notes that no server has a file, as elfutils does. Where that fails, the servers
-// are asked again.
+// remember notes that no server has a file, as elfutils does. Where the note cannot be written, the
+// servers will be asked again.
 func (c *Client) remember(file string) {
 	if f, err := os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err == nil {
 		_ = f.Close()

@@ -112,7 +112,8 @@ func noProcessStack(arch *cpu.Arch, mem *target.Memory, regs *cpu.Registers) (is
 		case !ok || ret.Valid() && ret.Thread() && !ret.ProcessStack():
 			return nil
 		case ret.Valid() && ret.ProcessStack():
-			return []string{fmt.Sprintf("the fault is in the handler of %s, and PSP is not printed: the task that the handler interrupted is not found from here", cortexm.ExceptionName(n))}
+			return []string{fmt.Sprintf("the fault is in the handler of %s, and PSP is not printed: "+
+				"the task that the handler interrupted is not found from here", cortexm.ExceptionName(n))}
 		}
 	}
 	return nil
@@ -137,7 +138,8 @@ func (w *words) exceptionFrame(arch *cpu.Arch, mem *target.Memory, regs *cpu.Reg
 		near = append(near, w.rows[0].Addr)
 	}
 	for _, n := range near {
-		for _, below := range [...]uint64{0, cortexm.BasicFrame, cortexm.BasicFrame + 4, cortexm.BasicFrame + extendedPart, cortexm.BasicFrame + extendedPart + 4} {
+		const basic, extended = cortexm.BasicFrame, cortexm.BasicFrame + extendedPart
+		for _, below := range [...]uint64{0, basic, basic + 4, extended, extended + 4} {
 			if isFrame(arch, mem, n-below, regs) {
 				return n - below, true
 			}

@@ -60,7 +60,7 @@ const (
 	pointers64 = 6
 )
 
-// arch is the processor that the header states, nil for one that is not known.
+// arch is the descriptor of the processor that the header states, nil for an unknown processor.
 func (d *coredump) arch(archs cpu.Set) *cpu.Arch {
 	if len(d.bytes) < dumpHeader || d.bytes[0] != 'Z' || d.bytes[1] != 'E' {
 		return nil

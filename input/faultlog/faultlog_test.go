@@ -190,6 +190,7 @@ CFSR = 8200
 `, "hard fault | arm cortexm | pc 8000a60 sp - lr 8000b1d | 0 bytes, 0 listed"},
 }
 
+// TestForms: each printer's report, among other lines, gives one thread with its registers, stack and list.
 func TestForms(t *testing.T) {
 	for _, c := range formTests {
 		s, err := open("boot\nadc: 00001234\n" + c.text + "rebooting\n")

@@ -35,7 +35,8 @@ func outside(snap *target.Snapshot) (issues []target.Issue) {
 		if _, in := snap.Memory.Uint(sp-1, 1); !ok || in {
 			continue
 		}
-		issues = append(issues, target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf("%s: SP, %#x, lies in none of the memory, which is %#x to %#x: its tasks are not found from here",
+		issues = append(issues, target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf(
+			"%s: SP, %#x, lies in none of the memory, which is %#x to %#x: its tasks are not found from here",
 			snap.Threads[i].Name, sp, segments[0].Addr, last.Addr+last.Size())})
 	}
 	return issues

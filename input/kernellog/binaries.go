@@ -47,7 +47,7 @@ func (k *kernelLog) find(m machine, env *input.Env) *binaries {
 	return b
 }
 
-// release is the kernel's, as it says when it starts, or in a report.
+// release is the kernel's release, from its first message or from a report.
 func (k *kernelLog) release() string {
 	for _, r := range k.records {
 		if k.facts.release == "" {
@@ -110,6 +110,11 @@ func elected(votes map[uint64]int) (best uint64) {
 // places are those that reports print, with their symbols.
 func (k *kernelLog) places() (list []place) {
 	for _, r := range k.records {
+		for _, p := range [...]place{r.at, r.work} {
+			if p.symbol != "" {
+				list = append(list, p)
+			}
+		}
 		for i := range r.regs {
 			if reg := &r.regs[i]; reg.at.symbol != "" {
 				p := reg.at
@@ -128,7 +133,8 @@ func (k *kernelLog) places() (list []place) {
 	return list
 }
 
-// link finds the files of the modules that reports name, and places those and the others.
+// link finds the files of the modules that reports name, and adds them where they lay in memory.
+// Modules without a file are added as bare address ranges.
 func (k *kernelLog) link(b *binaries, kernel *linux.Kernel, env *input.Env) {
 	resolve := func(name string) (uint64, bool) {
 		if b.kernel == nil {

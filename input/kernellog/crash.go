@@ -10,7 +10,7 @@ import (
 
 // Crash is a crash that a kernel's log reports.
 type Crash struct {
-	// PID is that of the task that was running, negative where the log does not say.
+	// PID is the process ID of the task that was running, negative where the log does not say.
 	PID int
 	// Regs are the registers as they were, as far as the log prints them.
 	Regs cpu.Registers

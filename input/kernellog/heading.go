@@ -5,7 +5,8 @@ import (
 	"strings"
 )
 
-// heading is what a report says of itself: what it is, where and in whom it happened.
+// heading is what the first lines of a report tell: the report's kind, and the processor, task and
+// kernel that it comes from.
 type heading struct {
 	// what is the kind of the report in a word or two: "oops", "warning", "soft lockup".
 	what string

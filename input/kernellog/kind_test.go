@@ -72,6 +72,27 @@ Call trace:
 	}
 }
 
+// TestFork: on x86 since Linux 6.6 ret_from_fork is a function that ret_from_fork_asm calls.
+func TestFork(t *testing.T) {
+	const log = `
+task:kthreadd        state:S stack:0     pid:2     tgid:2     ppid:0      flags:0x00004000
+Call Trace:
+ <TASK>
+ schedule+0x27/0xf0
+ kthreadd+0x29e/0x2e0
+ ret_from_fork+0x34/0x50
+ ? __pfx_kthreadd+0x10/0x10
+ ret_from_fork_asm+0x1a/0x30
+ </TASK>
+`
+	for _, cpu := range oopses {
+		want := "task: PID 2 kthreadd|schedule kthreadd ret_from_fork ?__pfx_kthreadd ret_from_fork_asm.\n"
+		if got := threadsOf(t, cpu.log+log); cpu.name == "x86-64" && !strings.HasSuffix(got, want) {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}
+
 // threadsOf writes the threads of a log, one a line.
 func threadsOf(t testing.TB, log string) string {
 	var b strings.Builder

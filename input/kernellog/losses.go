@@ -14,8 +14,8 @@ import (
 //	x11: ffff8000090f1d78 x10: 0000000000000000 x9 : ffffffffffffffff
 //	x5 : ffff00003fd8c858 x4 : 0000000000000000 x3 : 0000000000000000     x8, x7, x6 are missing
 
-// isLoss tells whether a message says that messages before it were lost: the console's, the journal's,
-// syslog's, which counts messages that are alike instead of writing them.
+// isLoss tells whether a message says that messages before it were lost. The console and the journal
+// write such messages; syslog counts equal messages instead of writing them.
 func isLoss(text string) bool {
 	return strings.HasPrefix(text, "** ") && strings.HasSuffix(text, " printk messages dropped **") ||
 		strings.Contains(text, ": Missed ") && strings.HasSuffix(text, " kernel messages") ||
@@ -40,8 +40,8 @@ var printedTogether = [...]struct {
 	{"riscv64", "a", 0, 7}, {"riscv64", "s", 2, 11}, {"riscv32", "a", 0, 7}, {"riscv32", "s", 2, 11},
 }
 
-// lacksRegister names a register that the record does not have although others have values that
-// are always printed with that one.
+// lacksRegister names a register that is missing from the record although the kernel prints its value
+// together with values that the record has.
 func (r *record) lacksRegister() (name string, ok bool) {
 	m, _ := machineOf(r)
 	for _, t := range printedTogether {
@@ -115,8 +115,8 @@ func (r *record) printsRegistersFirst() bool {
 	return ok && m.name != "x86_64" && m.name != "i386"
 }
 
-// unmixed leaves of a report that has another's lines what one line says: the place where the
-// processor stood.
+// unmixed drops all but one line's content from a report in which lines of another report stand: the
+// place where the processor stood.
 func (r *record) unmixed() {
 	if !r.isMixed() {
 		return

@@ -48,8 +48,8 @@ func (k *kernelLog) moved(img *image.Image) (distance uint64, ok bool) {
 	return distance, true
 }
 
-// textOf is the kernel's code, between the symbols that linkers put around it, else what can be
-// executed first.
+// textOf is the kernel's code: what lies between the symbols that linkers put around the code, else the
+// first executable segment.
 func textOf(img *image.Image) target.Range {
 	lo, ok := img.Symbols.Named("_stext")
 	hi, ok2 := img.Symbols.Named("_etext")

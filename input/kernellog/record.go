@@ -10,6 +10,7 @@ type record struct {
 	regs     []register
 	stack    stack
 	trace    trace
+	work     place // the function that the task runs for a workqueue; no symbol: the report names none
 	code     code
 	hasCode  bool
 	// silent counts the lines since the last that belonged to the report.
@@ -79,13 +80,17 @@ func (r *record) reason() string {
 	return strings.TrimRight(s, " :,")
 }
 
-// take reads a line of the report that heads nothing, and tells whether it was one.
+// take reads a line of the report's body, and tells whether the line belongs to the report.
 func (r *record) take(text string) bool {
 	if isTraceHeader(text) {
 		r.stack.open, r.trace.open, r.trace.headed = false, true, true
 		return true
 	}
 	if r.stack.take(text) {
+		return true
+	}
+	if work, ok := workIn(text); ok {
+		r.work = work
 		return true
 	}
 	if rest, ok := strings.CutPrefix(text, "Code:"); ok {

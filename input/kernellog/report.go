@@ -6,6 +6,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/console"
+	"github.com/backsight/backsight/input/linux"
 	"github.com/backsight/backsight/target"
 )
 
@@ -25,6 +26,9 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 		if issue, ok := about(); ok {
 			out.Issues = append(out.Issues, issue)
 		}
+	}
+	if b.kernel != nil {
+		out.Hooks = linux.Hooks(b.kernel)
 	}
 	t := &out.Thread
 	t.Crashed = r.crash
@@ -112,7 +116,8 @@ func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
 	}
 	r.doubt(listed)
 	dropNext(listed)
-	return withStackWords(listed, r, b)
+	listed = withStackWords(listed, r, b)
+	return append(listed, around(r, listed, b)...)
 }
 
 // warned is where a warning was raised, which its first line says, where the chain ends in a

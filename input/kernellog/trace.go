@@ -8,19 +8,22 @@ import (
 
 // trace is the call chain that a report lists.
 type trace struct {
-	open   bool // a header or an entry was the last that was read of the report
+	open   bool // the line of the report that was read last is a header or an entry
 	listed []target.Listed
-	// interrupted: the entry before saves the registers of what it interrupted, so that
-	// the next one is where that stood.
+	// interrupted: the last entry is an exception's entry code, so that the next entry is the
+	// place that was interrupted.
 	interrupted bool
-	// hooked: the entry before is where a tracer has the frame return that belongs there, and
-	// whose own return address no report prints.
+	// hooked: the last entry is a tracer's return trampoline, which stands for a frame whose own
+	// return address no report prints.
 	hooked bool
-	// missing: messages were lost before the next entry, lost: before any.
+	// missing: messages were lost right before the next entry; lost: messages were lost before
+	// some entry.
 	missing, lost bool
-	// headed: a header was read, or ARM's unwinder wrote the chain, which before Linux 5.14 had none.
+	// headed: a header was read, or ARM's unwinder wrote the chain, which has no header before
+	// Linux 5.14.
 	headed bool
-	// foreign: an entry or a register is not of this chain, beyond: an entry stands behind the outermost.
+	// foreign: an entry or a register belongs to another chain; beyond: an entry follows the outermost
+	// entry of the chain.
 	foreign, beyond bool
 }
 
@@ -103,9 +106,23 @@ func (t *trace) add(p *place, doubtful bool) {
 	l := p.listed()
 	l.Doubtful, l.Outermost, l.Gap = doubtful || isTrampoline(p.symbol), isRoot(p.symbol), t.hooked || t.missing
 	l.Exact = !doubtful && (t.interrupted || isTrampoline(p.symbol) || l.Outermost && p.offset == 0) // ARM: lr = ret_fast_syscall
+	if l.Outermost && l.Symbol == "ret_from_fork_asm" {
+		t.callsFork()
+	}
 	t.listed, t.missing = append(t.listed, l), false
 	if !doubtful {
 		t.interrupted, t.hooked = savesRegisters(p.symbol), isTrampoline(p.symbol)
+	}
+}
+
+// callsFork says of ret_from_fork that it has a caller: on x86 since Linux 6.6 a function in C, which
+// ret_from_fork_asm calls. Doubtful entries may stand between.
+func (t *trace) callsFork() {
+	for i := len(t.listed) - 1; i >= 0; i-- {
+		if l := &t.listed[i]; !l.Doubtful {
+			l.Outermost = l.Outermost && l.Symbol != "ret_from_fork"
+			return
+		}
 	}
 }
 

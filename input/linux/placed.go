@@ -18,3 +18,16 @@ func Placed(img *image.Image, bias uint64) *target.Module {
 	}
 	return m
 }
+
+// Hooks are where tracers make functions of a kernel return to, as far as its image has names.
+func Hooks(kernel *target.Module) (at []uint64) {
+	for _, name := range [...]string{
+		"return_to_handler",                                                         // function_graph
+		"__kretprobe_trampoline", "kretprobe_trampoline", "arch_rethook_trampoline", // kretprobes: before Linux 5.16, since, with rethooks
+	} {
+		if s, ok := kernel.Image.Symbols.Named(name); ok {
+			at = append(at, kernel.ToTarget(s.Addr))
+		}
+	}
+	return at
+}

@@ -100,7 +100,7 @@ func (c *core) read() (*target.Snapshot, error) {
 	return snap, nil
 }
 
-// memory is what the segments hold. What the file does not have of one was all zeros.
+// memory is what the segments hold. The part of a segment that the file leaves out was all zeros.
 func (c *core) memory() *target.Memory {
 	var b target.Builder
 	cut := 0

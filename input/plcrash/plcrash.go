@@ -44,7 +44,8 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 		return nil, &input.Error{Path: c.Name, Offset: maxReport, Reason: "a PLCrashReporter report of more than 64 MB"}
 	}
 	if data[headerSize-1] != version {
-		return nil, &input.Error{Path: c.Name, Offset: int64(headerSize - 1), Reason: fmt.Sprintf("version %d of PLCrashReporter's reports is not known", data[headerSize-1])}
+		return nil, &input.Error{Path: c.Name, Offset: int64(headerSize - 1),
+			Reason: fmt.Sprintf("version %d of PLCrashReporter's reports is not known", data[headerSize-1])}
 	}
 	r, whole := decode(data[headerSize:])
 	arch, ok := r.arch(env.Archs)
@@ -112,7 +113,8 @@ func (r *report) convert(arch *cpu.Arch) *darwin.Report {
 		out.Threads = append(out.Threads, t.convert(arch))
 	}
 	if e := r.exception; e != nil {
-		out.Threads = append(out.Threads, target.Thread{ID: len(r.threads), Name: darwin.Shortened("exception " + e.name + ": " + e.reason), Listed: listed(e.frames)})
+		name := darwin.Shortened("exception " + e.name + ": " + e.reason)
+		out.Threads = append(out.Threads, target.Thread{ID: len(r.threads), Name: name, Listed: listed(e.frames)})
 	}
 	return out
 }

@@ -70,6 +70,7 @@ func TestForms(t *testing.T) {
 	}
 }
 
+// TestMemory: rows of memory as handlers and debuggers print them, and lines that only look alike.
 func TestMemory(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"200029c0: 00000004 00007eb4", "200029c0 04000000b47e0000"},

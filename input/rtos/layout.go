@@ -68,13 +68,14 @@ func (l *layout) fits(arch *cpu.Arch) bool {
 	return strings.HasPrefix(arch.Name, l.cpus) && l.micro == micro
 }
 
-// checked tells whether a context has a status word that shows whether it is one.
+// checked tells whether contexts of the layout have a status word, whose value shows that memory is a
+// context.
 func (l *layout) checked() bool {
 	return slices.Contains(l.saved, "frame") || slices.Contains(l.saved, "cpsr")
 }
 
-// statesSP tells whether a context has the stack pointer among its registers. It lies on the
-// task's own stack, above the context: few words do by chance.
+// statesSP tells whether a context has the stack pointer among its registers. That pointer lies on
+// the task's own stack, above the context, as few other words do by chance.
 func (l *layout) statesSP() bool { return slices.Contains(l.saved, "sp") }
 
 // registers is a task's registers, the stack pointer among them, and the address behind what

@@ -187,8 +187,8 @@ func (b *builder) registers(a *cpu.Arch) map[string]cpu.Reg {
 	return m
 }
 
-// crashed is the ID of the thread that a fault hit: the one that says so, else
-// the first.
+// crashed is the ID of the thread that a fault hit: the thread that the snapshot marks, else the
+// first thread.
 func crashed(threads []target.Thread) int {
 	for i := range threads {
 		if threads[i].Crashed {

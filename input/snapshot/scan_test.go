@@ -28,6 +28,7 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
+// TestNumbers: numbers are decimal, or hexadecimal in strings; others are refused.
 func TestNumbers(t *testing.T) {
 	for text, want := range map[string]uint64{
 		`"0x400d2c"`: 0x400d2c, `"400D2C"`: 0x400d2c, `"0XFFFFFFFFFFFFFFFF"`: 1<<64 - 1, `"-0x10"`: 1<<64 - 16,

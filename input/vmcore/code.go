@@ -17,17 +17,17 @@ const (
 	callsPerPage = 2
 )
 
-// codeBefore finds the code of a kernel, which is linked before its data: the pages from which direct
-// calls go to functions that others call, too. It is empty where there are none.
-func codeBefore(physical *target.Memory, a *cpu.Arch, k identity) (text target.Range) {
-	lo := k.at - min(k.at, maxCode)
-	whole := physical.RangeAt(k.at)
-	lo = (max(lo, whole.Lo) + pageSize - 1) &^ (pageSize - 1)
-	if lo >= k.at {
-		return text
-	}
-	code := bytesAt(physical, lo, int(k.at-lo))
-	start := (lo + k.offset) & a.AddrMask()
+// beforeData is the physical memory in which the code of a kernel may lie, which is linked before its data.
+func beforeData(physical *target.Memory, k identity) target.Range {
+	lo := max(k.at-min(k.at, maxCode), physical.RangeAt(k.at).Lo)
+	return target.Range{Lo: min((lo+pageSize-1)&^(pageSize-1), k.at), Hi: k.at}
+}
+
+// codeIn finds the code of a kernel in physical memory: the pages from which direct calls go to functions
+// that others call, too. It is empty where there are none.
+func codeIn(physical *target.Memory, a *cpu.Arch, k identity, in target.Range) (text target.Range) {
+	code := bytesAt(physical, in.Lo, int(in.Hi-in.Lo))
+	start := (in.Lo + k.offset) & a.AddrMask()
 	most, modes := 0, cpu.Mode(1)
 	if a.Name == "arm" { // kernels in Thumb code; those of MIPS have one mode
 		modes = 2
@@ -43,27 +43,32 @@ func codeBefore(physical *target.Memory, a *cpu.Arch, k identity) (text target.R
 }
 
 // callers counts for each page of bytes at an address the direct calls of functions that are
-// called often.
+// called often. Calls are decoded a piece at a time: a page full of what reads as calls has a thousand.
 func callers(a *cpu.Arch, code []byte, start uint64, mode cpu.Mode) (pages []int) {
-	calls := a.Decoder.Calls(code, start, mode, nil)
+	pages = make([]int, len(code)/pageSize+1)
 	called := make([]uint8, len(code)/2+1)
-	inside := calls[:0]
-	for _, c := range calls {
-		if off := c.Target - start; off < uint64(len(code)) {
-			inside = append(inside, c)
-			if called[off/2] < oftenCalled {
-				called[off/2]++
+	var calls []cpu.CallRef
+	inside := func(visit func(site, target uint64)) {
+		for at := 0; at < len(code); at += piece {
+			calls = a.Decoder.Calls(code[at:min(at+piece, len(code))], start+uint64(at), mode, calls[:0])
+			for _, c := range calls {
+				if site, to := c.Site-start, c.Target-start; max(site, to) < uint64(len(code)) {
+					visit(site, to)
+				}
 			}
 		}
 	}
-	pages = make([]int, len(code)/pageSize+1)
-	for _, c := range inside {
-		if off := c.Site - start; off < uint64(len(code)) && called[(c.Target-start)/2] == oftenCalled {
-			pages[off/pageSize]++
+	inside(func(_, to uint64) { called[to/2] = min(called[to/2]+1, oftenCalled) })
+	inside(func(site, to uint64) {
+		if called[to/2] == oftenCalled {
+			pages[site/pageSize]++
 		}
-	}
+	})
 	return pages
 }
+
+// piece is how many bytes of code are decoded at a time.
+const piece = 256 << 10
 
 // lastRun is the last long run of pages of code, and how many these are. A kernel that moved itself away
 // (CONFIG_RELOCATABLE) leaves its code where it was loaded, which may be before; code that only the start

@@ -88,8 +88,10 @@ func TestRestoreStart(t *testing.T) {
 // TestBestView: of a kernel that moved itself away both copies of its data are tried. The same tasks are
 // found by either, on MIPS without page tables, whose place follows from the right copy; modules need them.
 func TestBestView(t *testing.T) {
-	snap := &target.Snapshot{}
-	left, live, none := &view{snap, 54, 4}, &view{snap, 54, 20}, &view{snap, 1, 99}
+	seen := func(known, mappings int) *view {
+		return &view{space: space{new(target.Memory), make([]paging.Mapping, mappings)}, known: known}
+	}
+	left, live, none := seen(54, 4), seen(54, 20), seen(1, 99)
 	for _, c := range []struct {
 		name string
 		v, o *view

@@ -7,6 +7,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/internal/vmcoreinfo"
 	"github.com/backsight/backsight/target"
 )
@@ -21,27 +22,38 @@ import (
 //	page tables                  those by which these addresses are translated (tables.go)
 
 const (
-	// maxAnswers bounds the answers to uname that are looked at. A machine has one, one more for
-	// each container with a name of its own, and one for each kernel that it started from.
+	// maxAnswers bounds the answers to uname (struct new_utsname) that are looked at. Memory holds
+	// the kernel's answer, an answer for each container with a host name of its own, and what
+	// is left of the kernels that this kernel was started from.
 	maxAnswers = 32
-	// maxPlaces bounds the distances that are tried for each.
+	// maxPlaces bounds the distances between virtual and physical addresses that are tried for
+	// each answer.
 	maxPlaces = 3
 	// maxKernels bounds the kernels that are tried.
 	maxKernels = 8
-	// leastHeads is how many heads of lists around the kernel's data must agree. A kernel links in
-	// some hundred to some thousand.
+	// codeFloor and codePerByte bound the bytes that are taken for code: of each place, those that lie before
+	// a kernel's data. A kernel that moved itself away has six places, three for each copy of its data.
+	codeFloor, codePerByte = 2 * maxCode, 3
+	// leastHeads is how many heads of empty lists around the kernel's data must agree on the place.
+	// A kernel's data has some hundred to some thousand of them.
 	leastHeads = 16
 )
 
-// byContent finds the kernels in memory by what they hold, those of the release and processor of
-// the one that most speaks for.
+// byContent finds the copies of the kernel in memory by their contents. Of all candidates the best
+// tells the release and the processor; candidates of others are dropped.
 func (d *dump) byContent(archs cpu.Set) (all []identity) {
 	found := contents{d.physical, d.arch, archs}.candidates()
+	work := budget.New("bytes of code", codeFloor, codePerByte*held(d.physical))
 	for _, c := range found {
 		if best := &found[0]; c.arch != best.arch || c.release != best.release || len(all) == maxKernels {
 			continue
 		}
-		if c.text = codeBefore(d.physical, c.arch, c.identity); c.text.Hi > c.text.Lo {
+		in := beforeData(d.physical, c.identity)
+		if !work.Draw(int(in.Hi - in.Lo)) {
+			d.issue(target.IssueCapture, "not all places where a kernel may lie were tried: %v", work.Err())
+			break
+		}
+		if c.text = codeIn(d.physical, c.arch, c.identity, in); c.text.Hi > c.text.Lo {
 			all = append(all, c.identity)
 		}
 	}
@@ -53,14 +65,22 @@ func (d *dump) byContent(archs cpu.Set) (all []identity) {
 	return all
 }
 
+// held is how many bytes of memory a dump holds as they are.
+func held(physical *target.Memory) (n uint64) {
+	for i := range physical.Segments() {
+		n += uint64(len(physical.Segments()[i].Data))
+	}
+	return n
+}
+
 // contents is memory in which kernels are looked for.
 type contents struct {
 	physical *target.Memory
-	arch     *cpu.Arch // the one that the dump's header states, or nil
+	arch     *cpu.Arch // as the dump's header states; nil if no header does
 	archs    cpu.Set
 }
 
-// candidates are what may be kernels, what most speaks for first.
+// candidates are places that may be kernels, those with the most list heads first.
 func (c contents) candidates() (found []candidate) {
 	answers := 0
 	search(c.physical, "Linux\x00", func(at uint64) bool {
@@ -80,7 +100,8 @@ func (c contents) candidates() (found []candidate) {
 	return found
 }
 
-// processors are those that uname calls by a name, in both byte orders, or the one that is stated.
+// processors are the descriptors of the processor that uname calls by a name, in both byte orders; or
+// only the processor that the dump's header states.
 func (c contents) processors(machine string) (list []*cpu.Arch) {
 	if c.arch != nil {
 		return []*cpu.Arch{c.arch}
@@ -93,7 +114,7 @@ func (c contents) processors(machine string) (list []*cpu.Arch) {
 	return list
 }
 
-// candidate is what may be a kernel, and how many heads of lists speak for its place.
+// candidate is a place that may be a kernel; heads counts the list heads that agree with the place.
 type candidate struct {
 	identity
 	arch    *cpu.Arch

@@ -2,10 +2,10 @@ package vmcore
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/bin"
-	"github.com/backsight/backsight/internal/vmcoreinfo"
 	"github.com/backsight/backsight/target"
 )
 
@@ -96,9 +96,9 @@ func sniff(head []byte) bool {
 		if s.typ != ptNote {
 			continue
 		}
-		notes(part(head, s.off, s.filesz), h.big, func(name string, typ uint32, _ []byte) {
-			dump = dump || name == "QEMU" || name == "VMCOREINFO"
-			program = program || name == "CORE" && (typ == ntPRPSInfo || typ == ntAuxv)
+		notes(part(head, s.off, s.filesz), h.big, func(n note) {
+			dump = dump || n.name == "QEMU" || n.name == "VMCOREINFO"
+			program = program || n.name == "CORE" && (n.typ == ntPRPSInfo || n.typ == ntAuxv)
 		})
 	}
 	return dump && (!program || kernel)
@@ -112,22 +112,6 @@ func part(data []byte, off, n uint64) []byte {
 	return data[off : off+min(n, uint64(len(data))-off)]
 }
 
-// notes calls visit for each note (gABI ch. 5, "Note Section").
-func notes(data []byte, big bool, visit func(name string, typ uint32, desc []byte)) {
-	r := bin.New(data, big)
-	for r.Len() >= 12 {
-		nameSize, descSize, typ := r.U32(), r.U32(), r.U32()
-		name := r.Bytes(uint64(nameSize))
-		r.Skip(uint64(-nameSize & 3))
-		desc := r.Bytes(uint64(descSize))
-		if r.Err() != nil {
-			return
-		}
-		r.Skip(min(uint64(-descSize&3), uint64(r.Len())))
-		visit(string(bytes.TrimRight(name, "\x00")), typ, desc)
-	}
-}
-
 // maxSegments bounds the program headers: a machine has some hundred runs of memory, a
 // dump without zero pages many thousands.
 const maxSegments = 1 << 20
@@ -139,8 +123,8 @@ func readELF(name string, data []byte, archs cpu.Set) (*dump, error) {
 	if !ok {
 		return nil, d.errorf("the ELF header is damaged")
 	}
-	if d.arch, ok = archs.ByELF(h.machine, uint8(h.word()/4), h.big, h.flags, 0); !ok {
-		return nil, d.unsupported(&h)
+	if d.arch, ok = h.arch(archs); !ok {
+		return nil, d.errorf("%s", h.unsupported())
 	}
 	n := h.phnum
 	if n == pnXNum { // sh_info of section header 0
@@ -148,14 +132,14 @@ func readELF(name string, data []byte, archs cpu.Set) (*dump, error) {
 		n = uint64(r.U32())
 	}
 	var b target.Builder
-	missing := uint64(0)
+	missing, shift := uint64(0), h.shift(data, n)
 	for i := range min(n, maxSegments, uint64(len(data))/h.phentsize) {
 		s := h.segment(data, i)
-		bytes := part(data, s.off, s.filesz)
 		switch s.typ {
 		case ptNote:
-			d.notes = append(d.notes, noteSegment{bytes, h})
+			d.notes = append(d.notes, noteSegment{part(data, s.off, s.filesz+shift), h})
 		case ptLoad:
+			bytes := part(data, s.off+shift, s.filesz)
 			b.Add(s.paddr, bytes, 0, target.PermUnknown)
 			missing += s.filesz - uint64(len(bytes))
 		}
@@ -167,45 +151,17 @@ func readELF(name string, data []byte, archs cpu.Set) (*dump, error) {
 	return d, nil
 }
 
-func (d *dump) unsupported(h *elfHeader) error {
-	return d.errorf("a dump of an unsupported processor: e_machine %d, %d-bit, big-endian %t", h.machine, 8*h.word(), h.big)
-}
-
-// noteSegment is bytes with notes.
-type noteSegment struct {
-	data   []byte
-	header elfHeader
-}
-
-// infoNote is VMCOREINFO out of the notes.
-func (d *dump) infoNote() (info vmcoreinfo.Info) {
-	for _, s := range d.notes {
-		notes(s.data, s.header.big, func(name string, _ uint32, desc []byte) {
-			if name == "VMCOREINFO" && info == nil {
-				info = vmcoreinfo.Parse(desc)
-			}
-		})
+// arch is the processor. QEMU writes the wide form for i386 too, where the machine's memory, that of
+// its video card counted, reaches beyond 4 GB (cpu_get_dump_info).
+func (h *elfHeader) arch(archs cpu.Set) (*cpu.Arch, bool) {
+	a, ok := archs.ByELF(h.machine, uint8(h.word()/4), h.big, h.flags, 0)
+	if !ok && h.wide {
+		a, ok = archs.ByELF(h.machine, 1, h.big, h.flags, 0)
 	}
-	return info
+	return a, ok
 }
 
-// processors takes the registers of processors out of the notes (NT_PRSTATUS, one for each).
-func (d *dump) processors() (list []cpu.Registers) {
-	layout := d.arch.Layouts[cpu.LinuxPrstatus]
-	const before64, before32 = 112, 72 // pr_reg in struct elf_prstatus
-	for _, s := range d.notes {
-		before := before32
-		if s.header.wide {
-			before = before64
-		}
-		notes(s.data, s.header.big, func(name string, typ uint32, desc []byte) {
-			if name == "CORE" && typ == ntPRStatus && len(desc) >= before+layout.Size && layout.Size > 0 && len(list) < maxCPUs {
-				list = append(list, d.arch.Read(layout, desc[before:]))
-			}
-		})
-	}
-	return list
+// unsupported says that nothing is known of the processor.
+func (h *elfHeader) unsupported() string {
+	return fmt.Sprintf("a dump of an unsupported processor: e_machine %d, %d-bit, big-endian %t", h.machine, 8*h.word(), h.big)
 }
-
-// maxCPUs is the largest CONFIG_NR_CPUS.
-const maxCPUs = 8192

@@ -28,7 +28,7 @@ func readKcore(name string, file io.ReaderAt, archs cpu.Set) (*dump, error) {
 		return nil, d.errorf("the ELF header is damaged")
 	}
 	if d.arch, ok = archs.ByELF(h.machine, uint8(h.word()/4), h.big, h.flags, 0); !ok {
-		return nil, d.unsupported(&h)
+		return nil, d.errorf("%s", h.unsupported())
 	}
 	var b target.Builder
 	for i := range min(h.phnum, uint64(len(head))/h.phentsize) {

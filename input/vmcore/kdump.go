@@ -1,20 +1,13 @@
 package vmcore
 
 import (
-	"bytes"
 	"encoding/binary"
 	"fmt"
-	"io"
 	"math/bits"
 	"sync"
 
-	"github.com/klauspost/compress/snappy"
-	"github.com/klauspost/compress/zlib"
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/bin"
-	"github.com/backsight/backsight/internal/unpack"
 	"github.com/backsight/backsight/internal/vmcoreinfo"
 	"github.com/backsight/backsight/target"
 )
@@ -45,8 +38,9 @@ type kdump struct {
 	ranks       []uint32
 	descriptors uint64 // offset
 
-	mu   sync.Mutex
-	kept map[uint64][]byte // blocks, by page number
+	mu     sync.Mutex
+	kept   map[uint64][]byte // blocks, by page number
+	expand expander
 }
 
 const (
@@ -66,6 +60,7 @@ type kdumpHeader struct {
 	block                uint64
 	subBlocks, bitBlocks uint64
 	info, notes          [2]uint64 // offset and size
+	split                bool      // the file holds some of the pages; other files have the others
 }
 
 // readKdumpHeader decodes the header. The widths of its fields are those of the machine that
@@ -100,9 +95,12 @@ func (h *kdumpHeader) sizes(fields []byte) bool {
 // sub reads the sub-header. Its 64-bit fields are aligned on ARM and not on i386, so that
 // the place counts at which the offsets lie in the file.
 func (h *kdumpHeader) sub(b []byte, size uint64) {
-	places := []uint64{20, 24}
+	places, splitAt := []uint64{20, 24}, 8
 	if h.wide {
-		places = []uint64{32}
+		places, splitAt = []uint64{32}, 12
+	}
+	if len(b) >= splitAt+4 {
+		h.split = h.order.Uint32(b[splitAt:]) == 1
 	}
 	for _, at := range places {
 		r := bin.NewAt(b, at, h.order == binary.ByteOrder(binary.BigEndian))
@@ -136,9 +134,12 @@ func is64(machine string) bool {
 // writes i686 or x86_64 for all.
 func readKdump(name string, data []byte, _ cpu.Set) (*dump, error) {
 	h, ok := readKdumpHeader(data)
-	d := &dump{name: name}
+	d := &dump{name: name, split: h.split}
 	if !ok {
 		return nil, d.errorf("the header of the kdump is damaged")
+	}
+	if h.split {
+		d.issue(target.IssueCapture, "%s", splitAdvice)
 	}
 	big := h.order == binary.ByteOrder(binary.BigEndian)
 	bitmaps := part(data, (1+h.subBlocks)*h.block, h.bitBlocks*h.block)
@@ -162,6 +163,10 @@ func readKdump(name string, data []byte, _ cpu.Set) (*dump, error) {
 	return d, nil
 }
 
+// splitAdvice is what there is to say of one file of a dump that makedumpfile --split wrote: in which of
+// the files a task's pages are, chance decides.
+const splitAdvice = "one of the files that a dump was split into; makedumpfile --reassemble joins them"
+
 // rank counts the pages before each run.
 func (k *kdump) rank() {
 	n := uint32(0)
@@ -173,8 +178,8 @@ func (k *kdump) rank() {
 	}
 }
 
-// runs calls visit for each run of pages of the machine, of those that the file holds and of
-// those that it leaves out, and returns how many there are.
+// runs calls visit for each run of pages that the machine has, in order of address: runs of pages that
+// the file holds (dumped), and runs of pages that the file leaves out. It returns the number of runs.
 func (k *kdump) runs(visit func(page, n uint64, dumped bool)) (count int) {
 	kind := func(page uint64) int {
 		switch {
@@ -237,7 +242,7 @@ func (k *kdump) blockOf(page uint64) ([]byte, error) {
 			index++
 		}
 	}
-	b, err := k.expand(part(k.data, k.descriptors+index*descSize, descSize))
+	b, err := k.expanded(part(k.data, k.descriptors+index*descSize, descSize))
 	if err != nil {
 		return nil, fmt.Errorf("page %#x of the kdump: %w", page, err)
 	}
@@ -248,51 +253,12 @@ func (k *kdump) blockOf(page uint64) ([]byte, error) {
 	return b, nil
 }
 
-// Kinds of compression (DUMP_DH_COMPRESSED_…).
-const (
-	byZlib   = 0x1
-	byLZO    = 0x2
-	bySnappy = 0x4
-	byZstd   = 0x20
-)
-
-// expand decompresses the page that a descriptor is of.
-func (k *kdump) expand(desc []byte) ([]byte, error) {
+// expanded is the page that a descriptor is of.
+func (k *kdump) expanded(desc []byte) ([]byte, error) {
 	r := bin.New(desc, k.order == binary.ByteOrder(binary.BigEndian))
 	off, size, flags := r.U64(), uint64(r.U32()), r.U32()
 	if r.Err() != nil {
 		return nil, r.Err()
 	}
-	packed := part(k.data, off, min(size, 2*k.block))
-	switch {
-	case flags&byZlib != 0:
-		z, err := zlib.NewReader(bytes.NewReader(packed))
-		if err != nil {
-			return nil, err
-		}
-		return io.ReadAll(io.LimitReader(z, int64(k.block)))
-	case flags&byLZO != 0:
-		return unpack.LZO(packed, int(k.block))
-	case flags&bySnappy != 0:
-		if n, err := snappy.DecodedLen(packed); err != nil || uint64(n) > k.block {
-			return nil, fmt.Errorf("snappy: %d bytes in a page: %w", n, cmpErr(err))
-		}
-		return snappy.Decode(nil, packed)
-	case flags&byZstd != 0:
-		z, err := zstd.NewReader(bytes.NewReader(packed), zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true))
-		if err != nil {
-			return nil, err
-		}
-		defer z.Close()
-		return io.ReadAll(io.LimitReader(z, int64(k.block)))
-	}
-	return packed[:min(uint64(len(packed)), k.block)], nil
-}
-
-// cmpErr is err, or that a size is wrong.
-func cmpErr(err error) error {
-	if err == nil {
-		return io.ErrShortBuffer
-	}
-	return err
+	return k.expand.page(part(k.data, off, min(size, 2*k.block)), flags, int(k.block))
 }

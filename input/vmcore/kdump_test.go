@@ -127,3 +127,21 @@ func TestKdumpDamaged(t *testing.T) {
 		}
 	}
 }
+
+// TestKdumpSplit: one file of a dump that makedumpfile --split wrote says so, whether the pages that it
+// holds show tasks or not.
+func TestKdumpSplit(t *testing.T) {
+	data := kdumpOf(kernels.NewMachine(names...))
+	binary.LittleEndian.PutUint32(data[4096+12:], 1)
+	snap, err := open(t, data)
+	if err != nil || len(snap.Threads) != len(names) || !strings.Contains(fmt.Sprint(snap.Issues), "--reassemble") {
+		t.Errorf("%+v, %v", snap, err)
+	}
+	said := []byte("OSRELEASE=6.1.0-synth\nSYMBOL(init_uts_ns)=1000\n")
+	binary.LittleEndian.PutUint64(data[4096+32:], uint64(len(data)))
+	binary.LittleEndian.PutUint64(data[4096+40:], uint64(len(said)))
+	clear(data[2*4096 : 20*4096])
+	if _, err := open(t, append(data, said...)); err == nil || !strings.Contains(err.Error(), "--reassemble") {
+		t.Errorf("no pages: error %v", err)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/kernel"
 	"github.com/backsight/backsight/input"
@@ -27,8 +28,7 @@ type kernelImage struct {
 }
 
 // kernel finds the kernel in memory: code from _stext on, its end and its names by the
-// kallsyms tables among its data. Where memory holds no names, the kernel's file is looked
-// for.
+// kallsyms tables among its data. Its file adds what memory does not hold.
 func (d *dump) kernel(k identity, s space, files *input.Files) kernelImage {
 	memory := s.memory
 	out := kernelImage{ref: linux.Kernel{Release: d.info.Release(), Arch: d.arch, BuildID: buildID(d.info)}}
@@ -43,8 +43,8 @@ func (d *dump) kernel(k identity, s space, files *input.Files) kernelImage {
 		d.issue(target.IssueCapture, "VMCOREINFO does not say where the kernel's code is")
 		return out
 	}
-	content := bytesAt(memory, out.data.Lo, int(out.data.Hi-out.data.Lo))
-	out.text = target.Range{Lo: out.data.Lo, Hi: out.data.Lo + uint64(len(content))}
+	content, run := across(memory, out.data.Lo, int(out.data.Hi-out.data.Lo))
+	out.text = target.Range{Lo: out.data.Lo, Hi: out.data.Lo + uint64(run)}
 	if !stated {
 		out.text.Hi = min(out.text.Hi, k.text.Hi)
 	}
@@ -56,6 +56,7 @@ func (d *dump) kernel(k identity, s space, files *input.Files) kernelImage {
 			out.fields = task.Offset
 		}
 	}
+	out.ref.Banner = kernel.FindBanner(content)
 	img, bias := d.file(&out, files, content)
 	at := func(name string) uint64 {
 		switch {
@@ -67,6 +68,10 @@ func (d *dump) kernel(k identity, s space, files *input.Files) kernelImage {
 			return (s.Addr + bias) & d.arch.AddrMask()
 		}
 		return 0
+	}
+	if stext := at("_stext"); !stated && out.text.Contains(stext) {
+		content = content[stext-out.text.Lo:]
+		out.text.Lo, out.data.Lo = stext, stext
 	}
 	if etext := at("_etext"); out.text.Contains(etext) {
 		out.text.Hi = etext
@@ -120,12 +125,9 @@ func linked(info vmcoreinfo.Info, stext uint64) target.Range {
 	return r
 }
 
-// file finds the kernel's file, where memory has no names or where the file has more: debug
-// information. bias is where the kernel ran minus where it is linked.
+// file finds the kernel's file, which may have what memory has not: names, debug information, the
+// code of the kernel's start. bias is where the kernel ran minus where it is linked.
 func (d *dump) file(k *kernelImage, files *input.Files, content []byte) (img *image.Image, bias uint64) {
-	if k.table != nil && len(files.Beginning("vmlinux")) == 0 {
-		return nil, 0
-	}
 	img, issues := linux.Find(files, k.ref)
 	d.issues = append(d.issues, issues...)
 	if img == nil {
@@ -170,21 +172,7 @@ func (d *dump) fromMemory(k *kernelImage, content []byte, file *image.Image, bia
 	if file != nil {
 		restoreStart(content, k.text.Lo-bias, target.Range{Lo: k.start.Lo - bias, Hi: k.start.Hi - bias}, file)
 	}
-	end := k.text.Lo + uint64(len(content))
-	add := func(lo, hi uint64, exec bool) {
-		if hi = min(hi, end); lo < hi {
-			h.Segments = append(h.Segments, image.Segment{Addr: (lo - bias) & d.arch.AddrMask(), Size: hi - lo,
-				Data: content[lo-k.text.Lo : hi-k.text.Lo], Read: true, Write: !exec, Exec: exec})
-		}
-	}
-	add(k.text.Lo, k.text.Hi, true)
-	if at := k.text.Hi; k.start.Lo >= at && k.start.Hi > k.start.Lo && k.start.Hi <= end {
-		add(at, k.start.Lo, false)
-		add(k.start.Lo, k.start.Hi, true)
-		add(k.start.Hi, end, false)
-	} else {
-		add(at, end, false)
-	}
+	h.Segments = k.segments(d.arch, content, bias)
 	var img *image.Image
 	switch {
 	case file != nil:
@@ -196,4 +184,29 @@ func (d *dump) fromMemory(k *kernelImage, content []byte, file *image.Image, bia
 		img = files.Rename(image.New(h, nil))
 	}
 	return target.NewModule("vmlinux", img, bias)
+}
+
+// segments are the kernel's code and data, by image addresses. Memory may no longer show the code of the
+// kernel's start (arm64 unmaps it, free_initmem); its segment is executable all the same.
+func (k *kernelImage) segments(arch *cpu.Arch, content []byte, bias uint64) (list []image.Segment) {
+	end := k.text.Lo + uint64(len(content))
+	add := func(lo, hi uint64, exec bool) {
+		if hi = min(hi, end); lo >= hi {
+			return
+		}
+		data := content[lo-k.text.Lo : hi-k.text.Lo]
+		if exec && blank(data) {
+			data = nil
+		}
+		list = append(list, image.Segment{Addr: (lo - bias) & arch.AddrMask(), Size: hi - lo, Data: data, Read: true, Write: !exec, Exec: exec})
+	}
+	add(k.text.Lo, k.text.Hi, true)
+	if at := k.text.Hi; k.start.Lo >= at && k.start.Hi > k.start.Lo && k.start.Hi <= end {
+		add(at, k.start.Lo, false)
+		add(k.start.Lo, k.start.Hi, true)
+		add(k.start.Hi, end, false)
+	} else {
+		add(at, end, false)
+	}
+	return list
 }

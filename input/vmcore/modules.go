@@ -145,8 +145,8 @@ func (r moduleReader) loaded(at uint64) (m loaded, ok bool) {
 	return m, true
 }
 
-// nearModule bounds the distance between what belongs to one module: it lies in the part of the
-// address space that is for modules. MIPS can execute all memory, where that shows unmapped.
+// nearModule bounds the distance in bytes between the parts of one module, which all lie in the
+// address range of modules. MIPS can execute all memory, where that shows unmapped.
 const nearModule = 512 << 20
 
 // ranges calls visit for the words of a struct module that can be where something lies, its size, and

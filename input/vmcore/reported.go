@@ -6,9 +6,9 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// takeReported gives the task that crashed the registers that the kernel printed, where the
-// memory comes without those of processors: raw RAM. What the kernel did since lies below that
-// stack pointer.
+// takeReported gives the task that crashed the registers that the kernel printed, for memory that
+// comes without the processors' registers (raw RAM). The stack above the printed stack pointer is as it
+// was then; the kernel has used the stack below since.
 func (d *dump) takeReported(snap *target.Snapshot, found []tasks.Task) {
 	if len(d.cpus) > 0 || !kernellog.Panicked(snap.Log) {
 		return

@@ -68,8 +68,37 @@ func filled(m *target.Memory, addr uint64, n int) []byte {
 	return b
 }
 
+// across copies memory from an address on, up to n bytes, with zeros in gaps: a kernel may unmap the
+// code of its start (arm64, free_initmem), and the rest of its data lies behind. The copy ends at a gap as
+// large as what lies before that. run is how much lies before the first gap.
+func across(m *target.Memory, addr uint64, n int) (b []byte, run int) {
+	end := addr
+	for i := range m.Segments() {
+		s := &m.Segments()[i]
+		lo, hi := max(s.Addr, addr), min(s.Addr+s.Size(), addr+uint64(n))
+		if lo >= hi {
+			continue
+		}
+		if lo > end && run == 0 {
+			run = int(end - addr)
+		}
+		if lo-end > end-addr {
+			break
+		}
+		end = hi
+	}
+	b = filled(m, addr, int(end-addr))
+	if run == 0 {
+		run = len(b)
+	}
+	return b, run
+}
+
 // bytesAt copies n bytes of memory from an address on, fewer where they end.
 func bytesAt(m *target.Memory, addr uint64, n int) []byte {
 	b := make([]byte, n)
 	return b[:m.Read(addr, b)]
 }
+
+// blank tells whether bytes are all 0.
+func blank(b []byte) bool { return len(bytes.TrimLeft(b, "\x00")) == 0 }

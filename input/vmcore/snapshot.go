@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/linux"
 	"github.com/backsight/backsight/internal/tasks"
 	"github.com/backsight/backsight/target"
 )
@@ -19,107 +20,72 @@ func (d *dump) stream(env *input.Env) (input.Stream, error) {
 	for _, k := range copies {
 		d.issues = slices.Clip(found)
 		if v := d.view(k, env.Files); v.beats(&best) {
-			v.snap.Issues = d.issues
+			v.issues = d.issues
 			best = v
 		}
 	}
-	if len(best.snap.Threads) == 0 {
+	d.issues = best.issues
+	snap := d.snapshot(&best)
+	if len(snap.Threads) == 0 {
 		return nil, d.errorf("neither tasks nor registers of processors were found")
 	}
-	return input.One(best.snap), nil
+	return input.One(snap), nil
 }
 
-// view is what is seen through one copy of the kernel; tasks are those of which registers are known.
+// view is what one copy of the kernel shows. known counts the tasks with known registers.
 type view struct {
-	snap            *target.Snapshot
-	tasks, mappings int
+	space  space
+	kernel kernelImage
+	hooks  []uint64
+	tasks  []tasks.Task
+	known  int
+	issues []target.Issue
 }
 
 // beats tells whether more is seen than in another view: more tasks, else more memory.
 func (v *view) beats(o *view) bool {
-	return o.snap == nil || v.tasks > o.tasks || v.tasks == o.tasks && v.mappings > o.mappings
+	return o.space.memory == nil || v.known > o.known || v.known == o.known && len(v.space.mappings) > len(o.space.mappings)
 }
 
-// view makes the snapshot that is seen through one copy of the kernel.
-func (d *dump) view(k identity, files *input.Files) view {
-	s, err := translation{d.arch, d.physical, d.info}.space(k)
+// view looks at the machine through one copy of the kernel.
+func (d *dump) view(k identity, files *input.Files) (v view) {
+	var err error
+	if v.space, err = (translation{d.arch, d.physical, d.info}).space(k); err != nil {
+		d.issue(target.IssueCapture, "%v", err)
+	}
+	v.kernel = d.kernel(k, v.space, files)
+	if v.kernel.module != nil {
+		v.hooks = linux.Hooks(v.kernel.module)
+	}
+	first, others := d.idleTasks(k, v.space)
+	v.tasks, err = tasks.Find(&tasks.Kernel{Arch: d.arch, Memory: v.space.memory, Text: v.kernel.text,
+		Init: first, Idle: others, CPUs: len(d.cpus), Hooks: v.hooks, Fields: v.kernel.fields})
 	if err != nil {
 		d.issue(target.IssueCapture, "%v", err)
 	}
-	kernel := d.kernel(k, s, files)
-	snap := &target.Snapshot{Arch: d.arch, OS: "Linux", Command: "Linux " + d.info.Release(), Time: d.info.CrashTime(), Memory: s.memory, Log: d.log(s.memory, kernel.data)}
+	for i := range v.tasks {
+		if v.tasks[i].Regs.Known != 0 {
+			v.known++
+		}
+	}
+	return v
+}
+
+// snapshot is the machine as a view shows it.
+func (d *dump) snapshot(v *view) *target.Snapshot {
+	memory := v.space.memory
+	snap := &target.Snapshot{Arch: d.arch, OS: "Linux", Command: "Linux " + d.info.Release(), Time: d.info.CrashTime(),
+		Memory: memory, Log: d.log(memory, v.kernel.data), Hooks: v.hooks}
 	if mask, ok := d.info.Number("KERNELPACMASK"); ok && mask != 0 {
 		snap.CodeMask = ^mask
 	}
-	if kernel.module != nil {
-		snap.Modules = append(snap.Modules, kernel.module)
-		snap.Hooks = hooks(kernel.module)
+	if v.kernel.module != nil {
+		snap.Modules = append(snap.Modules, v.kernel.module)
 	}
-	snap.Modules = append(snap.Modules, moduleReader{d.arch, s.memory}.modules(&kernel)...)
-	found, err := tasks.Find(&tasks.Kernel{Arch: d.arch, Memory: s.memory, Text: kernel.text,
-		Init: d.initTask(k, s.memory), Idle: d.idleTasks(s), CPUs: len(d.cpus), Hooks: snap.Hooks, Fields: kernel.fields})
-	if err != nil {
-		d.issue(target.IssueCapture, "%v", err)
-	}
-	snap.Threads = threads(found, d.cpus, d.arch)
-	d.takeReported(snap, found)
+	snap.Modules = append(snap.Modules, moduleReader{d.arch, memory}.modules(&v.kernel)...)
+	snap.Threads = threads(v.tasks, d.cpus, d.arch)
+	d.takeReported(snap, v.tasks)
 	snap.SortModules()
-	known := 0
-	for i := range found {
-		if found[i].Regs.Known != 0 {
-			known++
-		}
-	}
-	return view{snap, known, len(s.mappings)}
-}
-
-// hooks are where tracers make functions return to, as far as the kernel has names.
-func hooks(kernel *target.Module) (at []uint64) {
-	for _, name := range []string{
-		"return_to_handler",                                                         // function_graph
-		"__kretprobe_trampoline", "kretprobe_trampoline", "arch_rethook_trampoline", // kretprobes: before Linux 5.16, since, with rethooks
-	} {
-		if s, ok := kernel.Image.Symbols.Named(name); ok {
-			at = append(at, kernel.ToTarget(s.Addr))
-		}
-	}
-	return at
-}
-
-// initTask are the virtual addresses at which the first task's comm may lie: the kernel
-// links it in, so that it moves with the rest of the kernel.
-func (d *dump) initTask(k identity, memory *target.Memory) (at []uint64) {
-	const reach, most = 128 << 20, 16
-	for _, name := range []string{"swapper/0\x00", "swapper\x00"} {
-		near := target.Range{Lo: k.at - min(k.at, reach), Hi: k.at + reach}
-		searchIn(d.physical, near, name, func(pa uint64) bool {
-			va := (pa + k.offset) & d.arch.AddrMask()
-			if _, mapped := memory.PermAt(va); mapped {
-				at = append(at, va)
-			}
-			return len(at) < most
-		})
-	}
-	return at
-}
-
-// idleTasks are the virtual addresses at which the comm of another processor's idle task may
-// lie: memory that the kernel has allocated, which its linear mapping shows. All memory of a
-// machine that runs is not searched.
-func (d *dump) idleTasks(s space) (at []uint64) {
-	const most = 4096
-	if d.shown != nil {
-		return nil
-	}
-	var physical []uint64
-	search(d.physical, "swapper/", func(pa uint64) bool {
-		if c := bytesAt(d.physical, pa+8, 1); len(c) == 1 && c[0] >= '1' && c[0] <= '9' {
-			physical = append(physical, pa)
-		}
-		return len(physical) < most
-	})
-	for _, pa := range physical {
-		at = append(at, s.virtual(pa)...)
-	}
-	return at
+	snap.Issues = d.issues
+	return snap
 }

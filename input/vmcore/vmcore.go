@@ -94,6 +94,7 @@ type dump struct {
 	name     string
 	arch     *cpu.Arch // nil: not known yet
 	physical *target.Memory
+	split    bool // other files have more of the memory
 	notes    []noteSegment
 	info     vmcoreinfo.Info
 	cpus     []cpu.Registers

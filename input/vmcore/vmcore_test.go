@@ -19,10 +19,18 @@ import (
 
 var names = []string{"swapper/0", "init", "kthreadd", "kworker/0:1", "rcu_gp", "sh"}
 
-// open reads a dump.
+// open reads a dump, with no files beside it.
 func open(t testing.TB, data []byte) (*target.Snapshot, error) {
 	t.Helper()
-	env := &input.Env{Archs: backsight.CPUs(), Files: backsight.NewFiles(input.FileOptions{Sysroots: []string{t.TempDir()}})}
+	return openBeside(t, t.TempDir(), data)
+}
+
+// openBeside reads a dump with the files of a sysroot.
+func openBeside(t testing.TB, sysroot string, data []byte) (*target.Snapshot, error) {
+	t.Helper()
+	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{sysroot}})
+	t.Cleanup(func() { _ = files.Close() })
+	env := &input.Env{Archs: backsight.CPUs(), Files: files}
 	s, err := vmcore.Format().Open(context.Background(), input.NewCapture("vmcore", data), env)
 	if err != nil {
 		return nil, err
