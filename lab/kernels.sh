@@ -11,7 +11,7 @@
 #
 # KERNEL is what distributions ship as vmlinuz, BUSYBOX a static busybox of ARCH: both are in
 # Debian's packages linux-image-* and busybox-static (apt-get download PACKAGE:ARCH; dpkg -x).
-# ARCH is Debian's name: amd64, arm64, armhf, mipsel, mips64el, riscv64.
+# ARCH is Debian's name: amd64, arm64, armhf, i386, mipsel, mips64el, riscv64.
 #
 #	BACKSIGHT=bin/backsight lab/kernels.sh boot/vmlinuz-6.1.0-50-arm64 bin/busybox arm64 /tmp/arm64
 set -eu
@@ -24,6 +24,7 @@ trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
 console=ttyS0 options=
 case $arch in
 amd64) machine="qemu-system-x86_64 -M q35" ;;
+i386) machine="qemu-system-i386 -M q35" ;;
 arm64) machine="qemu-system-aarch64 -M virt -cpu cortex-a57" console=ttyAMA0 ;;
 armhf) machine="qemu-system-arm -M virt -cpu cortex-a15" console=ttyAMA0 ;;
 mipsel) machine="qemu-system-mipsel -M malta -cpu 24Kf" ;;

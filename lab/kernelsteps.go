@@ -21,7 +21,8 @@ func runKernelSteps(args []string) error {
 	fs := flag.NewFlagSet("kernelsteps", flag.ExitOnError)
 	server := fs.String("gdb", "", "QEMU's GDB server: HOST:PORT or unix:PATH")
 	dump := fs.String("dump", "", "the machine's memory: a vmcore, or raw memory from address 0 (.ram)")
-	functions := fs.String("functions", "vfs_read,vfs_write,pipe_read,schedule,do_nanosleep,hrtimer_start_range_ns,ksys_read,handle_mm_fault", "functions to step, by name")
+	functions := fs.String("functions",
+		"vfs_read,vfs_write,pipe_read,schedule,do_nanosleep,hrtimer_start_range_ns,ksys_read,handle_mm_fault", "functions to step, by name")
 	steps := fs.Int("steps", 400, "instructions of each function, at most")
 	limit := fs.Duration("limit", 2*time.Minute, "time for a function that is not called")
 	if err := fs.Parse(args); err != nil {

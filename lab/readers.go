@@ -48,7 +48,8 @@ func runReaders(args []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	rows, err := readers.Run(ctx, opt)
-	fmt.Printf("whole chains, %s binaries, %%\n\n| | n | %s |\n|---|---|%s\n", opt.Tier, strings.Join(readers.Readers[:], " | "), strings.Repeat("---|", len(readers.Readers)))
+	fmt.Printf("whole chains, %s binaries, %%\n\n| | n | %s |\n|---|---|%s\n", opt.Tier,
+		strings.Join(readers.Readers[:], " | "), strings.Repeat("---|", len(readers.Readers)))
 	for _, arch := range slices.Sorted(maps.Keys(rows)) {
 		r := rows[arch]
 		fmt.Printf("| %s | %d |", arch, r[2].N)

@@ -87,7 +87,8 @@ func Write(ctx context.Context, w io.Writer, opt Options) error {
 	score.Table(w, outcomes, []string{"kind"}, false)
 	fmt.Fprintf(w, "\n%s\n\nFrame 0 is the capture's own and not counted.\n\n", headSource)
 	score.Methods(w, outcomes)
-	fmt.Fprintf(w, "\n%s\n\nGood captures with evidence spoilt (`go run ./lab mutate`). Frames inner to the damage must stay, and nothing wrong may be certain.\n\n", headDamage)
+	fmt.Fprintf(w, "\n%s\n\nGood captures with evidence spoilt (`go run ./lab mutate`). "+
+		"Frames inner to the damage must stay, and nothing wrong may be certain.\n\n", headDamage)
 	mutate.Table(w, damage)
 	fmt.Fprintf(w, "\n%s\n\n", headTrust)
 	if err := opt.recall(w, "calibration", trustAnew); err != nil {

@@ -31,6 +31,7 @@ func TestNothingGotWorse(t *testing.T) {
 	}
 }
 
+// TestWorse: a figure that fell and a row that is gone are reported, a figure that rose is not.
 func TestWorse(t *testing.T) {
 	doc := func(whole, lie string) string {
 		return headTruth + "\n\n| tier | arch | n | whole % | frames % | wrong % | lie % | short % | cfa % |\n|---|---|\n| naked | mips | 9 | " +

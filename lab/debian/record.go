@@ -73,7 +73,8 @@ func (l *Laboratory) Record(ctx context.Context, p *Port, prog *Program) (Result
 		return Result{}, err
 	}
 	folder := filepath.Join(l.Root, p.Folder)
-	c := traced.New(traced.Place{Dir: filepath.Join(folder, prog.Name+"-debian-bin"), Lib: filepath.Join(folder, "lib"), Program: path, Root: root}, prog.Name, arch)
+	place := traced.Place{Dir: filepath.Join(folder, prog.Name+"-debian-bin"), Lib: filepath.Join(folder, "lib"), Program: path, Root: root}
+	c := traced.New(place, prog.Name, arch)
 	defer c.Close()
 	if err := c.Add(t); err != nil {
 		return Result{}, err

@@ -16,6 +16,7 @@ func (naked) SymbolAt(uint64) (image.Symbol, bool)          { return image.Symbo
 func (naked) SymbolNamed(string) (image.Symbol, bool)       { return image.Symbol{}, false }
 func (naked) Functions(func(uint64, cpu.Mode, uint64) bool) {}
 func (n naked) Import(addr uint64) (string, bool)           { return n.from.Import(addr) }
+func (n naked) Resolver(addr uint64) (uint64, bool)         { return n.from.Resolver(addr) }
 func (n naked) Rebased(yield func(uint64) bool) bool        { return n.from.Rebased(yield) }
 
 // Close leaves closing to whoever opened the file.

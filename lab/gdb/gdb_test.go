@@ -77,6 +77,7 @@ func put16(b []byte, v uint16, big bool) {
 	b[0], b[1] = byte(v), byte(v>>8)
 }
 
+// TestNote: a line of GDB's output is counted for the core that was named last.
 func TestNote(t *testing.T) {
 	got, at := make([][]uint64, 2), -1
 	for line := range strings.Lines("PC 0x1\nCORE 0\nPC 0x400\nPC 0x500\nwarning: x\nCORE 7\nCORE 1\nPC 0x600\n") {

@@ -21,7 +21,7 @@ import (
 var linux = []string{"frames", "flow", "calls", "signals", "odd", "cxx"}
 
 // long are programs of more instructions than can be stepped in GDB's protocol.
-var long = []string{"large", "work", "threads", "timer", "throws"}
+var long = []string{"large", "work", "threads", "timer", "throws", "mixed"}
 
 // inCXX are those of them in C++.
 var inCXX = map[string]bool{"cxx": true, "throws": true}

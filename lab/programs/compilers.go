@@ -107,8 +107,8 @@ func native() []Toolchain {
 	musl.Programs = slices.DeleteFunc(slices.Concat(linux, long), func(p string) bool { return inCXX[p] })
 	r := x.toolchain(rust, "rustc", []Variant{{"O0", []string{"-Copt-level=0"}}, {"O2", []string{"-Copt-level=2"}}, {"Oz", []string{"-Copt-level=z"}},
 		{"O2fp", []string{"-Copt-level=2", "-Cforce-frame-pointers=yes"}}})
-	r.Flags, r.Packages, r.Programs = nil, []string{"rustc"}, []string{"unwinds", "closures"}
-	return []Toolchain{musl, r}
+	r.Flags, r.Packages, r.Programs = nil, []string{"rustc"}, []string{"unwinds", "closures", "parses"}
+	return append([]Toolchain{musl, r}, freestanding()...)
 }
 
 // toolchain is a compiler for p.

@@ -119,7 +119,8 @@ func bareMetal() []Toolchain {
 		Flags:    []string{"-mcpu=cortex-m3", "-mthumb", "-nostdlib", "-ffreestanding", "-Wl,-Tcortexm3.ld"},
 		Emulator: []string{"qemu-system-arm", "-M", "mps2-an385", "-nographic", "-monitor", "none", "-serial", "none"}}
 	rv := Toolchain{Arch: "rv32imac", Packages: []string{"gcc-riscv64-linux-gnu"}, Compiler: "riscv64-linux-gnu-gcc", Name: "gcc", System: true, Programs: []string{"bare"},
-		Flags:    []string{"-fasynchronous-unwind-tables", "-march=rv32imac", "-mabi=ilp32", "-nostdlib", "-ffreestanding", "-static", "-Wl,-Trv32.ld", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments"},
+		Flags: []string{"-fasynchronous-unwind-tables", "-march=rv32imac", "-mabi=ilp32", "-nostdlib", "-ffreestanding", "-static",
+			"-Wl,-Trv32.ld", "-Wl,--build-id=none", "-Wl,--no-warn-rwx-segments"},
 		Emulator: []string{"qemu-system-riscv32", "-M", "virt", "-m", "16M", "-bios", "none", "-nographic", "-monitor", "none", "-serial", "none"},
 		Opts:     []Variant{{"Ossr", []string{"-Os", "-msave-restore"}}}}
 	return []Toolchain{m3.binutils("arm-none-eabi"), rv.binutils("riscv64-linux-gnu")}

@@ -79,6 +79,7 @@ func TestCalleePops(t *testing.T) {
 	expect(t, &s, "ret 4", 0x1000)
 }
 
+// TestSignal: the shadow stack while a signal's handler runs, returns to the trampoline, and the program resumes.
 func TestSignal(t *testing.T) {
 	s := shadow{arch: named(t, arm64.Archs(), "aarch64"), entries: []entry{{cfa: 0x9000, start: 0x1000}}}
 	s.deliver(&moment{pc: 0x1020, sp: 0x8000}, &moment{pc: 0x2000, sp: 0x7000, lr: 0xf000}, noWord)

@@ -7,6 +7,7 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
+// TestJudge: what makes a backtrace whole, wrong, short or a lie.
 func TestJudge(t *testing.T) {
 	cfa := truth.Hex(0x8000)
 	answer := truth.Answer{ModeBit: true, Frames: []truth.Frame{{PC: 0x100, CFA: &cfa}, {PC: 0x200}, {PC: 0x300}}}

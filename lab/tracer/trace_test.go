@@ -9,6 +9,7 @@ const output = `{"step":7,"kind":"leaf","before":"0x1000","regs":{"sp":"0x8000",
 {"image":"/opt/bin/true","base":"0x40000000"}
 `
 
+// TestRead: captures, images and counts are read out of the plugin's output.
 func TestRead(t *testing.T) {
 	trace, err := read(strings.NewReader(output + `{"steps":90,"odd":1}`))
 	if err != nil {

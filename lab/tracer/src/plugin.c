@@ -32,9 +32,9 @@ static struct tracer {
 	struct pick pick;
 	uint64_t limit, step, odd; /* step: instructions since main was called */
 	uint64_t entry_from_start, main_from_start;
-	uint64_t entry, main;
-	size_t base; /* main's activation */
-	bool off;
+	uint64_t entry, main; /* main: where its activation begins, once that has */
+	size_t base; /* main's activation, once it is reached */
+	bool reached, off;
 	uint64_t signal[threads]; /* the step at which the oldest signal began that a thread is in */
 	struct shadow shadows[threads];
 } tracer = { .lock = PTHREAD_MUTEX_INITIALIZER };
@@ -57,14 +57,19 @@ static void finish(void)
 	fclose(t->out);
 }
 
-/* find_main looks for the call of __libc_start_main, then for that of main. */
+/* find_main looks for the call of __libc_start_main, then for that of main. Where main is known by its
+ * symbol, its activation may have begun elsewhere: what aarch64's start code passes to
+ * __libc_start_main in a static program is a jump to main. */
 static void find_main(struct tracer *t, unsigned vcpu, struct shadow *s, uint64_t from)
 {
 	uint64_t pc = s->was.pc;
 	bool calls = s->n > 0 && s->at[s->n - 1].start == pc && s->at[s->n - 1].ran == 0;
 	if (t->main) {
-		if (calls && pc == t->main)
+		if (s->n > 0 && pc == t->main) {
 			t->base = s->n - 1;
+			t->main = s->at[t->base].start;
+			t->reached = true;
+		}
 		return;
 	}
 	if (!calls || from - t->entry >= start_code || pc - t->entry < start_code)
@@ -111,7 +116,7 @@ static void step(struct tracer *t, unsigned vcpu, uint64_t pc, unsigned len)
 	if (s->mistaken)
 		fprintf(t->out, "{\"mistaken\":%" PRIu64 "}\n", t->signal[vcpu]);
 	s->mistaken = false;
-	if (t->base == 0) {
+	if (!t->reached) {
 		find_main(t, vcpu, s, from);
 		return;
 	}
@@ -142,7 +147,7 @@ static void on_translation(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	(void)id;
 	tracer.entry = qemu_plugin_start_code() + tracer.entry_from_start;
-	if (tracer.main_from_start)
+	if (tracer.main_from_start && !tracer.reached)
 		tracer.main = qemu_plugin_start_code() + tracer.main_from_start;
 	for (size_t i = 0; i < qemu_plugin_tb_n_insns(tb); i++) {
 		struct qemu_plugin_insn *in = qemu_plugin_tb_get_insn(tb, i);
@@ -163,7 +168,7 @@ static void on_syscall(qemu_plugin_id_t id, unsigned vcpu, int64_t call, uint64_
 	if (a1 != marking || vcpu != 0)
 		return;
 	pthread_mutex_lock(&t->lock);
-	if (!t->off && t->base > 0 && t->shadows[0].n > t->base) {
+	if (!t->off && t->reached && t->shadows[0].n > t->base) {
 		struct place p = { .shadow = &t->shadows[0], .base = t->base, .step = t->step };
 		capture_mark(t->out, &p, a2);
 	}
