@@ -7,8 +7,8 @@
 //
 // A program says where binaries are (NewFiles), opens captures (Open, OpenReader), unwinds
 // their snapshots (Unwinder.Backtraces) and names the frames (Report). What Backsight knows
-// are four lists: CPUs, Formats, ImageFormats, DefaultSources. A program may give lists of
-// its own instead, with formats and sources that live in other modules.
+// are five lists: CPUs, Formats, ImageFormats, DefaultSources, TableFormats. A program may give
+// lists of its own instead, with formats and sources that live in other modules.
 package backsight
 
 import (

@@ -30,7 +30,8 @@ func doubt(snap *target.Snapshot, traces []Backtrace) {
 func describe(traces []Backtrace, d *unwind.Doubt) string {
 	id := traces[d.Walk].Thread.ID
 	if d.Other < 0 {
-		return fmt.Sprintf("thread %d: its stack pointer, %#x, lies in the data of %s, which is no stack unless the program made it one", id, d.Addr, d.Module.Name)
+		return fmt.Sprintf("thread %d: its stack pointer, %#x, lies in the data of %s, which is no stack unless the program made it one",
+			id, d.Addr, d.Module.Name)
 	}
 	return fmt.Sprintf("thread %d: frame %d has words of the stack, at %#x, that frames of thread %d have as well; they cannot both be right",
 		id, d.Frame-1, d.Addr, traces[d.Other].Thread.ID)

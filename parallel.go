@@ -51,7 +51,8 @@ func (l *walkers) put(w *unwind.Walker) {
 // four takes some 50 µs.
 const threadsEach = 4
 
-// batch is how many threads are walked before what that cost is taken off what the others may.
+// batch is how many threads are walked with the same limits, before the cost of their walks is taken
+// off the limits of the next threads.
 const batch = 16
 
 // walk unwinds the threads of a snapshot into out and returns how many backtraces there

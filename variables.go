@@ -69,8 +69,8 @@ func sameCode(arch *cpu.Arch, a, b uint64) bool {
 	return a == b
 }
 
-// frameRegisters are the registers of a thread's frames, and those frames walked one further, so
-// that the last has a CFA as well.
+// frameRegisters are the registers of a thread's frames, and the frames walked one frame further, so
+// that the last frame has a CFA as well.
 func (u *Unwinder) frameRegisters(snap *target.Snapshot, th *report.Thread) ([]cpu.Registers, []unwind.Frame) {
 	n := min(len(th.Frames), maxWithVariables)
 	if n == 0 {

@@ -32,7 +32,8 @@ func accessX86(code []byte, pc uint64, regs *cpu.Registers, arch *cpu.Arch) (a a
 			}
 			addr += v * uint64(part.scale)
 		}
-		return access{how: directionX86(insn.Op, i), addr: addr & arch.AddrMask(), size: uint8(insn.MemBytes), align: alignX86(&insn)}, m.Segment == 0 || m.Segment < x86asm.FS
+		a = access{how: directionX86(insn.Op, i), addr: addr & arch.AddrMask(), size: uint8(insn.MemBytes), align: alignX86(&insn)}
+		return a, m.Segment == 0 || m.Segment < x86asm.FS
 	}
 	return a, false
 }

@@ -1,6 +1,7 @@
 package disassemble
 
-// coding is an instruction that some bits of its word tell, and how it is written.
+// coding is a row of a table of instructions: the bits of a word that tell the instruction, and how the
+// instruction is written.
 type coding struct {
 	mask, value uint32
 	form        string

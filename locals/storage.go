@@ -81,8 +81,8 @@ func (s *storage) pieces(v any) ([]evaluate.Piece, string) {
 	return nil, optimisedOut
 }
 
-// pointee is what a pointer points to that has no address: the variable of an entry in
-// .debug_info, so many bytes into that.
+// pointee is what a pointer points to where the variable has no address: the variable's entry in
+// .debug_info, and the distance into the variable in bytes.
 type pointee struct {
 	entry dwarf.Offset
 	into  int64

@@ -84,7 +84,8 @@ func appendModules(dst []byte, modules []moduleView) []byte {
 	for i := range modules {
 		m := &modules[i]
 		dst = appendMarked(dst, "tr", "missing", m.File == "")
-		dst = appendMarkup(dst, `<td class="hex">{}<td class="hex">{}<td>{}<td class="hex">{}<td>{}`+"\n", m.Lo, m.Hi, m.Name, m.BuildID, cmp.Or(m.File, "not found"))
+		dst = appendMarkup(dst, `<td class="hex">{}<td class="hex">{}<td>{}<td class="hex">{}<td>{}`+"\n",
+			m.Lo, m.Hi, m.Name, m.BuildID, cmp.Or(m.File, "not found"))
 	}
 	return appendMarkup(dst, "</tbody></table></div></details>\n")
 }

@@ -49,6 +49,16 @@ func TestPageWithoutBinaries(t *testing.T) {
 	}
 }
 
+// TestPageNamesBinary: a function without a line stands beside the binary that it is in.
+func TestPageNamesBinary(t *testing.T) {
+	r := sample(t)
+	r.Snapshot.Memory = new(target.Memory)
+	r.Threads[0].Frames[1].Location = symbol.Location{Function: "mybacktrace", Entry: 0x400d0c}
+	if got, want := page(r, render.Style{}), `<span class="place">in firmware.elf<`; !strings.Contains(got, want) {
+		t.Errorf("no %s in\n%s", want, got)
+	}
+}
+
 // TestPageEscapes: names of a hostile file are text on the page.
 func TestPageEscapes(t *testing.T) {
 	r := sample(t)

@@ -69,7 +69,7 @@ func (w *effect) op(i *cpu.Insn) string {
 		return w.reg(i.Dst) + " = " + w.reg(i.Src) + " " + signed(i.Imm)
 	case cpu.OpAddLoad:
 		return w.reg(i.Dst) + " = " + w.reg(i.Src) + " + " + w.memory(i)
-	case cpu.OpAdd, cpu.OpSub, cpu.OpOr, cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm:
+	case cpu.OpAdd, cpu.OpSub, cpu.OpOr, cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm, cpu.OpShrImm:
 		return w.arithmetic(i)
 	case cpu.OpLoad:
 		return w.pair(i.Dst, i.Dst2) + " = " + w.memory(i)
@@ -109,6 +109,8 @@ func (w *effect) arithmetic(i *cpu.Insn) string {
 			return s + fmt.Sprintf(" & %d", i.Imm)
 		}
 		return s + fmt.Sprintf(" & %#x", uint64(i.Imm))
+	case cpu.OpShrImm:
+		return s + fmt.Sprintf(" >> %d", i.Imm)
 	}
 	return s + fmt.Sprintf(" << %d", i.Imm)
 }

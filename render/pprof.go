@@ -115,7 +115,8 @@ func (p *profile) location(at stackPlace) uint64 {
 	}
 	f, newFunction := p.functions.of(stackFunction{at.name, at.file})
 	if newFunction {
-		p.value(profileFunction, functionID, f+1, functionNameField, p.text(at.name), functionSystemName, p.text(at.name), functionFileNameField, p.text(Text(at.file)))
+		p.value(profileFunction, functionID, f+1, functionNameField, p.text(at.name),
+			functionSystemName, p.text(at.name), functionFileNameField, p.text(Text(at.file)))
 	}
 	b := message(locationID, id+1, locationMapping, p.mapping(at.module), locationAddress, at.address)
 	line := message(lineFunction, f+1, lineNumber, uint64(max(0, at.line)))

@@ -75,14 +75,20 @@ func (t *text) pad(n int) {
 	}
 }
 
-// attempts writes what was tried, one line an answer. Sources that had none share
-// a line as far as they had the same reason.
+// attempts writes what was tried, one line an answer. Sources that had none share a line as
+// far as they had the same reason. Two sources may have one method: the source that undoes a
+// call through a bad pointer finds its frames by code, as code analysis does. Such a method is
+// not said to have no answer where one of its sources has an answer.
 func (t *text) attempts(list []report.Attempt) {
+	list = slices.DeleteFunc(slices.Clone(list), func(a report.Attempt) bool {
+		answers := func(o report.Attempt) bool { return o.Method == a.Method && isAnswer(&o) }
+		return !isAnswer(&a) && slices.ContainsFunc(list, answers)
+	})
 	for i := 0; i < len(list); i++ {
 		a := &list[i]
 		t.b = append(append(t.b, "        "...), a.Method.String()...)
-		if a.RuleText == "" && !a.Applied {
-			for i+1 < len(list) && !list[i+1].Applied && list[i+1].RuleText == "" && list[i+1].Reason == a.Reason {
+		if !isAnswer(a) {
+			for i+1 < len(list) && !isAnswer(&list[i+1]) && list[i+1].Reason == a.Reason {
 				i++
 				t.b = append(append(t.b, ", "...), list[i].Method.String()...)
 			}
@@ -91,6 +97,9 @@ func (t *text) attempts(list []report.Attempt) {
 		t.attempt(a)
 	}
 }
+
+// isAnswer tells whether a source had a rule or a caller, taken or not.
+func isAnswer(a *report.Attempt) bool { return a.Applied || a.RuleText != "" }
 
 func (t *text) attempt(a *report.Attempt) {
 	t.b = append(t.b, a.RuleText...)
@@ -116,6 +125,8 @@ func (t *text) attempt(a *report.Attempt) {
 // frameName is function+offset or module+offset of where the frame resumes.
 func frameName(f *report.Frame) string {
 	switch {
+	case f.Function != "" && !f.HasAddress() && f.PC == f.FunctionAt():
+		return f.Function // the capture says that it runs, not where
 	case f.Function != "":
 		return f.Function + offset(f.PC-f.FunctionAt())
 	case f.Module != nil:

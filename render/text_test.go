@@ -98,7 +98,7 @@ func TestTextColor(t *testing.T) {
 }
 
 // TestTextExplained: what was tried stands under the frame that it found; sources
-// without an answer share a line.
+// without an answer share a line, and a method that has an answer is not among them.
 func TestTextExplained(t *testing.T) {
 	r := sample(t)
 	none := func(m unwind.Method) report.Attempt {
@@ -109,7 +109,7 @@ func TestTextExplained(t *testing.T) {
 		PC: 0x400d34, CFA: 0x7fffe020, Checks: unwind.Executable | unwind.CallBefore, Trust: unwind.Certain})
 	refused := report.Keep(unwind.Attempt{Method: unwind.MethodCode, Try: 1, Rule: &rule, Arch: o32(t), Reason: "memory was not captured"})
 	r.Threads[0].Tried = [][]report.Attempt{
-		nil, {none(unwind.MethodSigframe), none(unwind.MethodCFI), taken}, nil, nil, {none(unwind.MethodCFI), refused},
+		nil, {none(unwind.MethodSigframe), none(unwind.MethodCode), none(unwind.MethodCFI), taken}, nil, nil, {none(unwind.MethodCFI), refused},
 	}
 	golden(t, "explained.txt", render.AppendText(nil, r, render.Style{Registers: true}))
 	valid(t, render.AppendJSONLine(nil, r, render.Style{}))

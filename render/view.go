@@ -173,7 +173,7 @@ func shownName(f *report.Frame, digits int) string {
 func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 	f := &th.Frames[n]
 	tag, _ := doubt(f)
-	v := frameView{Number: n, PC: address(f.PC, digits), Name: shownName(f, digits), Place: place(f.File, f.Dir, f.Line), Tag: tag,
+	v := frameView{Number: n, PC: address(f.PC, digits), Name: shownName(f, digits), Place: where(f), Tag: tag,
 		Trust: f.Trust.String(), Method: f.Method.String(), Checks: strings.Join(f.Checks.Names(), ", ")}
 	v.Evidence = v.Method + ", " + v.Trust + ": " + v.Checks
 	if f.HasCFA {

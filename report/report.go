@@ -49,8 +49,8 @@ type Frame struct {
 	Variables []Variable
 }
 
-// Instruction is one at a target address. Text is the instruction as assemblers write it,
-// "" where nobody can; Insn is what it does to a stack. Here: the frame stands there.
+// Instruction is an instruction at a target address. Text is the instruction as assemblers write it,
+// "" for bytes that are no instruction; Insn is its effect on a stack. Here: the frame stands there.
 type Instruction struct {
 	Addr  uint64
 	Bytes []byte

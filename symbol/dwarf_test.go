@@ -105,6 +105,7 @@ func describe(l symbol.Location) (s string) {
 	return s + fmt.Sprintf("%s@%x %s:%d", l.Function, l.Entry, l.File, l.Line)
 }
 
+// TestInlined: the chain of inlined calls at an address, each with its own line.
 func TestInlined(t *testing.T) {
 	img := fileOf(t, handMade())
 	var names symbol.Symbolizer

@@ -22,7 +22,7 @@ type fileEntry struct {
 // fileEntrySize is what a directory or a file takes in memory, in bytes.
 const fileEntrySize = 32
 
-// maxPaths bounds the paths that are kept of one list. A unit has some hundred files.
+// maxPaths bounds the paths that are kept of one unit's list of files, which has some hundred.
 const maxPaths = 1 << 12
 
 // path is the path of file number n, "" where there is none.

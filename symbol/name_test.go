@@ -19,6 +19,7 @@ func (s symbols) SymbolAt(addr uint64) (image.Symbol, bool) {
 	return image.Symbol{Name: s.name, Addr: text, Size: 0x40}, addr-text < 0x40
 }
 
+// TestNames: mangled names are made readable, symbol versions and suffixes are taken off.
 func TestNames(t *testing.T) {
 	long := "_Z" + strings.Repeat("1a", 10000)
 	for _, c := range []struct{ symbol, want string }{

@@ -159,7 +159,8 @@ func (u unitReader) parseSplit(k skeleton, c contribution, at, size uint64, h *h
 		data, _ := s.parse(u.d, unit, abbrev, wide)
 		return data
 	}
-	s.types = newTypeUnits(u.d, parse, typeSection{".debug_types.dwo", func() []byte { return c.types }}, typeSection{".debug_info.dwo", func() []byte { return c.info }})
+	s.types = newTypeUnits(u.d, parse,
+		typeSection{".debug_types.dwo", func() []byte { return c.types }}, typeSection{".debug_info.dwo", func() []byte { return c.info }})
 	u.data, u.info, u.abbrev, u.begin, u.die, u.size, u.other = data, info, table, 0, dwarf.Offset(die), size, s
 	return true
 }

@@ -48,7 +48,7 @@ type typeHeader struct {
 	wide                  bool
 }
 
-// Unit types that are those of types, in the linked file and in one beside it.
+// The unit types of type units: in the linked file, and in a .dwo file beside it.
 const (
 	utType      = 0x02
 	utSplitType = 0x06

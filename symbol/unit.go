@@ -124,14 +124,14 @@ func unitHeader(r *bin.Reader, wide bool) (abbrev uint64, compile bool) {
 	return abbrev, compile
 }
 
-// unitReader reads what a unit has, from the debug information that it is a part of.
+// unitReader reads the entries of a unit from the debug information that has the unit.
 type unitReader struct {
 	*unit
 	d *debugInfo
 }
 
-// open reads a unit alone. It reports false where the unit cannot be, be it that it
-// refers to others.
+// open reads a unit without the rest of the debug information. It reports false where the unit
+// cannot be read that way, for instance because it refers to other units.
 func (u unitReader) open() bool {
 	var info []byte
 	if u.ahead != nil {

@@ -110,9 +110,12 @@ func (s *session) read(ctx context.Context, path string, stream input.Stream, or
 	}
 }
 
-// title tells several snapshots apart.
+// title is the heading of a capture's n-th snapshot, "" where nothing need be told apart: the name
+// of one of several captures, and the number of a snapshot behind the first.
 func (s *session) title(path string, n int) string {
 	switch {
+	case s.several && n == 1:
+		return displayName(path)
 	case s.several:
 		return fmt.Sprintf("%s, snapshot %d", displayName(path), n)
 	case n > 1:

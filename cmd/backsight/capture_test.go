@@ -16,6 +16,7 @@ func coreArgs(t *testing.T, args ...string) []string {
 	return append(args, "--sysroot", "../../testdata/mips-deref/modules", core)
 }
 
+// TestCore: a MIPS core gives JSON whose frames are certain and whose walk ends at the root.
 func TestCore(t *testing.T) {
 	code, out, says := bs(t, coreArgs(t, "bt", "-f", "json")...)
 	var doc struct {

@@ -89,7 +89,8 @@ func writeFindings(w io.Writer, _ string, img *image.Image, r *backsight.TableRe
 		fmt.Fprintf(out, "%s, %s\n", sure(f), against(f.Evidence.String()))
 		fmt.Fprintf(out, "  table  %s\n  code   %s\n", f.Table, f.Code)
 	}
-	fmt.Fprintf(out, "%s: %d functions, %d places; wrong %d, undecided %d, unreadable %d\n", r.Table, r.Functions, r.Places, len(r.Findings), r.Open, r.Unreadable)
+	fmt.Fprintf(out, "%s: %d functions, %d places; wrong %d, undecided %d, unreadable %d\n",
+		r.Table, r.Functions, r.Places, len(r.Findings), r.Open, r.Unreadable)
 	return out.Flush()
 }
 
@@ -121,7 +122,8 @@ func writeFindingsJSON(w io.Writer, path string, img *image.Image, r *backsight.
 	hex := func(v uint64) string { return fmt.Sprintf("%#x", v) }
 	for i := range r.Findings {
 		f := &r.Findings[i]
-		out.Findings = append(out.Findings, findingJSON{hex(f.Lo), hex(f.Hi), hex(f.Function), nameAt(img, f.Lo), sure(f), f.Evidence.String(), f.Table, f.Code})
+		out.Findings = append(out.Findings,
+			findingJSON{hex(f.Lo), hex(f.Hi), hex(f.Function), nameAt(img, f.Lo), sure(f), f.Evidence.String(), f.Table, f.Code})
 	}
 	e := json.NewEncoder(w)
 	e.SetIndent("", "  ")

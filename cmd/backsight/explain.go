@@ -110,8 +110,8 @@ func (o *explainOptions) run(ctx context.Context, file, where string, stdout, st
 	return render.AppendPlace(nil, p, name.Bias, render.Style{Color: color}), nil
 }
 
-// place finds the image address that PC means. Where bit 0 does not tell the
-// instruction set, the function around it does.
+// place finds the image address that the argument PC stands for, and the mode of the code there:
+// by bit 0 of the address, else by the function that has the address.
 func place(img *image.Image, where string, bias uint64) (pc uint64, mode cpu.Mode, err error) {
 	name, plus, _ := strings.Cut(where, "+")
 	if s, ok := img.Symbols.Named(name); ok {

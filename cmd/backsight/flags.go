@@ -12,6 +12,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/excerpt"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/firmware"
 	"github.com/backsight/backsight/report"
 	"github.com/spf13/pflag"
 	"golang.org/x/term"
@@ -57,13 +58,20 @@ func (m *memoryFlags) add(f *pflag.FlagSet) {
 	f.StringVar(&m.regs, "regs", "", "`FILE` with registers as a debugger or a probe prints them")
 }
 
-// check finds a file of registers that is not there: not every capture asks for it.
-func (m *memoryFlags) check() error {
+// check finds a file of registers that is not there or has no registers in it: captures that have
+// registers of their own do not ask for it. A pipe is not looked into, for it can be read once.
+func (m *memoryFlags) check(archs cpu.Set) error {
 	if m.regs == "" {
 		return nil
 	}
-	if _, err := os.Stat(m.regs); err != nil {
+	info, err := os.Stat(m.regs)
+	if err != nil {
 		return &failure{exitNone, fileError(m.regs, err)}
+	}
+	if info.Mode().IsRegular() {
+		if _, err := firmware.ReadRegisters(&input.Env{Archs: archs, Regs: m.regs}); err != nil {
+			return &failure{exitNone, err}
+		}
 	}
 	return nil
 }

@@ -211,14 +211,20 @@ func TestOutputFails(t *testing.T) {
 	}
 }
 
-func TestText(t *testing.T) {
-	_, out, _ := bs(t, "bt", write(t, "two", snapshot+snapshot))
+// TestHeadings: of one capture the first snapshot needs no heading; of several captures each has its
+// name, and the number of a snapshot behind the first.
+func TestHeadings(t *testing.T) {
+	two, single := write(t, "two", snapshot+snapshot), write(t, "single", snapshot)
 	const one = "Thread 1 (crashed)\n#0  0x00400d2c  ?\n    stop: no-rule at 0x00400d2c\n"
-	if out != one+"\nSnapshot 2\n"+one {
+	if _, out, _ := bs(t, "bt", two); out != one+"\nSnapshot 2\n"+one {
+		t.Errorf("got\n%s", out)
+	}
+	if _, out, _ := bs(t, "bt", two, single); out != "two\n"+one+"\ntwo, snapshot 2\n"+one+"\nsingle\n"+one {
 		t.Errorf("got\n%s", out)
 	}
 }
 
+// TestColor: --color, and NO_COLOR where --color is auto.
 func TestColor(t *testing.T) {
 	file := write(t, "one", snapshot)
 	t.Setenv("NO_COLOR", "1")

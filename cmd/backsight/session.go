@@ -39,9 +39,6 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	if err := directory("--table-dir", s.opt.walk.tableDir); err != nil {
 		return err
 	}
-	if err := s.opt.memory.check(); err != nil {
-		return err
-	}
 	sources, err := s.opt.walk.selected()
 	if err != nil {
 		return fmt.Errorf("--sources: %w", err)
@@ -52,6 +49,9 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 		return err
 	}
 	if s.files, err = s.opt.files.open(ctx, s.progress.warn); err != nil {
+		return err
+	}
+	if err := s.opt.memory.check(s.files.Archs()); err != nil {
 		return err
 	}
 	if err := s.out.use(s.opt.format, "Backtraces of "+displayName(first(captures))); err != nil {

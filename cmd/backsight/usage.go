@@ -59,7 +59,8 @@ func newVersion(stdout io.Writer) *cobra.Command {
 				fmt.Fprintln(stdout, "backsight version "+version())
 				return nil
 			case "json":
-				return json.NewEncoder(stdout).Encode(map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH})
+				build := map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}
+				return json.NewEncoder(stdout).Encode(build)
 			}
 			return fmt.Errorf("--format %q is none of text, json", format)
 		},

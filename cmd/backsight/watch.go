@@ -222,8 +222,8 @@ func (w *watcher) look(ctx context.Context, text []byte) error {
 	}
 }
 
-// printable is text without the bytes that noise on a line makes of it. Others are left:
-// some devices speak GBK.
+// printable is text without the bytes that only noise on a line makes. Bytes that are no UTF-8 are
+// left as they are: some devices print GBK.
 func printable(text []byte) []byte {
 	return slices.DeleteFunc(text, func(c byte) bool {
 		return c < ' ' && !strings.ContainsRune("\r\n\t\x1b", rune(c)) || c == 0x7f

@@ -58,6 +58,7 @@ func TestWrongUsage(t *testing.T) {
 		{exitNone, []string{"bt", "--ram", "nofile@0"}, "nofile: cannot be opened: no such file or directory"},
 		{exitNone, []string{"bt", "--ram", "core.gz@zzz"}, "core.gz@zzz: cannot be opened: no such file or directory"},
 		{exitNone, []string{"bt", "--regs", "nofile", "core.gz"}, "nofile: cannot be opened: no such file or directory"},
+		{exitNone, []string{"bt", "--regs", "make.sh", "core.gz"}, "make.sh: offset 0x0: no registers in it"},
 		{exitNone, []string{"bt", "--symbols", "nofile", "core.gz"}, "nofile: cannot be opened: no such file or directory"},
 		{exitNone, []string{"bt", "--report", "3", "core.gz"}, "no report 3; there are 30978"},
 		{exitUsage, []string{"bt", "--debuginfod=ftp://x", "core.gz"}, `--debuginfod: "ftp://x" is no http:// or https:// address of a server`},

@@ -16,8 +16,8 @@ type converter struct {
 	p    *tables.Program
 	arch *cpu.Arch
 	cpu  string
-	// dollar stands before the names of registers on processors that the format's readers know
-	// them so of.
+	// dollar is "$" on the processors whose registers have names with a dollar sign in the format,
+	// else "".
 	dollar  string
 	base    uint64 // where the module is loaded, as an image address
 	rules   []expressions
@@ -144,7 +144,8 @@ func (c *converter) function(out *bufio.Writer, f *tables.Function) {
 	}
 }
 
-// sayable tells whether a row has a rule that the form can say; what has none that it can is refused.
+// sayable tells whether a row has a rule that the form can say. A rule that the form cannot say is added
+// to refused.
 func (c *converter) sayable(f *tables.Function, row int) bool {
 	n := f.Rows[row].Rule
 	if n == tables.None {

@@ -60,8 +60,8 @@ func (e *encoder) functions() {
 	}
 }
 
-// sayable tells whether a row has a rule that can be expressed; what has none that can is
-// refused.
+// sayable tells whether a row has a rule that call frame information can say. Any other rule is
+// added to refused.
 func (e *encoder) sayable(f *tables.Function, row int) bool {
 	n := f.Rows[row].Rule
 	if n == tables.None {

@@ -179,14 +179,16 @@ func (f *framer) words(n int64) (int64, bool) {
 	return n >> bits.TrailingZeros64(uint64(size)), n&(size-1) == 0
 }
 
-// worthTracking is the part of the code, one in so many bytes, that frames are found by a
-// register in: for less, it is tracked only where that is cheap. Each more may make the table a quarter
-// larger, since all functions that save the register have to say where. glibc for MIPS has functions of variable
-// frames by s8 (9 % of the code), s6 (0.8 %), s2 (0.6 %), s0, s1, s5, s7.
+// worthTracking is the share of the code, one in so many bytes, in which frames must be found by a
+// register for the register to be tracked. Registers of a smaller share are tracked only where that is
+// cheap: each tracked register may make the table a quarter larger, since all functions that save the
+// register have to say where. glibc for MIPS has functions whose variable frames are found by s8 (9 % of the
+// code), s6 (0.8 %), s2 (0.6 %), s0, s1, s5, s7.
 const worthTracking = 250
 
-// trackedBy chooses the registers to track: those that functions preserve and that enough
-// frames are found by, the ones that most code needs first; rare are those that a few are found by.
+// trackedBy chooses the registers to track among the preserved registers: those that enough frames are
+// found by, in the order of how much code needs them. rare are the registers that few frames are
+// found by.
 func trackedBy(p *tables.Program) (tracked, rare []cpu.Reg) {
 	arch := p.Image.Arch
 	var bytes [cpu.MaxRegs]uint64

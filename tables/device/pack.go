@@ -49,7 +49,7 @@ type packer struct {
 	recent recent
 }
 
-// recent are the rule that holds, first, and the rules that a row of one byte can name.
+// recent lists rules: first the rule that holds now, then the rules that a row of one byte can name.
 type recent [1 + recentRules]int
 
 // start sets the list that holds at the start of a block.

@@ -39,7 +39,8 @@ type function struct {
 	Rows [][2]any `json:"rows"`
 }
 
-// ruleOf is a rule. What it does not mention keeps its value if the ABI preserves it.
+// ruleOf is a rule. A register that the rule does not mention keeps its value if the ABI preserves
+// the register.
 type ruleOf struct {
 	Source      string           `json:"source"`
 	CFA         *value           `json:"cfa,omitempty"`

@@ -117,8 +117,8 @@ func (w *writer) function(p *tables.Program, f *tables.Function) {
 	}
 }
 
-// entry is what a rule says of RSP, RBP and the return address; other registers ORC does not follow.
-// why is what it cannot say.
+// entry is the ORC entry for a rule: how to find RSP, RBP and the return address. ORC follows no other
+// registers. why tells what an entry cannot say of the rule, "" where e has it all.
 func (w *writer) entry(r *tables.Rule) (e [entrySize]byte, why string) {
 	if r.RA.Kind == rule.Undefined {
 		e[5] = typeEnd
