@@ -21,6 +21,9 @@ type Capture struct {
 	Dir  string
 	Head []byte // the first bytes, at most 4096
 	Data []byte
+	// Others are the other files of a capture of several files (Format.Set), in the order in which the
+	// user named them.
+	Others []*Capture
 
 	mapped   []byte // what is mapped of a file: Data
 	reader   io.Reader

@@ -6,6 +6,7 @@ package input
 import (
 	"context"
 	"errors"
+	"io"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
@@ -36,6 +37,10 @@ type Format struct {
 	// Sniff tells by the head of the file (at least 64 bytes where there are so
 	// many) whether it is this format. It is nil where no file is: see OpenMemory.
 	Sniff func(head []byte) bool
+	// Set tells of a file that is one of several, which are one capture together: a name that all of
+	// them have, and no file of another capture; "" for all other files. It is nil where a format
+	// always writes one file.
+	Set func(file io.ReaderAt) string
 	// Open starts reading. ctx ends Open, not what the Stream does later. Errors are *Error.
 	Open func(ctx context.Context, c *Capture, env *Env) (Stream, error)
 	// OpenMemory starts reading where raw memory is the capture; nil where the format

@@ -57,11 +57,12 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	if err := s.out.use(s.opt.format, "Backtraces of "+displayName(first(captures))); err != nil {
 		return err
 	}
-	s.names, s.several = s.opt.names.symbolizer(), len(captures) > 1
+	sets := backsight.Sets(captures, s.opt.memory.env(s.files))
+	s.names, s.several = s.opt.names.symbolizer(), len(sets) > 1
 	if isTerminal(s.progress.w) {
 		defer s.progress.watch(s.status(time.Now()))()
 	}
-	return s.captures(ctx, captures)
+	return s.captures(ctx, sets)
 }
 
 // memoryAlone stands for the memory of --ram where it is the capture.
@@ -75,22 +76,22 @@ func first(captures []string) string {
 	return captures[0]
 }
 
-// captures goes through the captures, whatever becomes of one of them.
-func (s *session) captures(ctx context.Context, captures []string) error {
+// captures goes through the captures, each of one or several files, whatever becomes of one of them.
+func (s *session) captures(ctx context.Context, captures [][]string) error {
 	code := exitOK
 	if len(captures) == 0 {
-		captures = []string{memoryAlone}
+		captures = [][]string{{memoryAlone}}
 	}
-	for _, c := range captures {
+	for _, files := range captures {
 		s.made = false
-		err := s.capture(ctx, c)
+		err := s.capture(ctx, files)
 		var f *failure
 		switch {
 		case errors.As(err, &f): // nothing more can be written, or the user does not want it
 			return err
 		case err != nil:
 			s.progress.warn(err.Error())
-			if err := s.failed(c, err); err != nil {
+			if err := s.failed(files[0], err); err != nil {
 				return err
 			}
 		}
@@ -123,8 +124,9 @@ func (s *session) failed(path string, err error) error {
 }
 
 // capture writes the backtraces of one capture.
-func (s *session) capture(ctx context.Context, path string) error {
-	stream, err := s.open(ctx, path)
+func (s *session) capture(ctx context.Context, files []string) error {
+	path := files[0]
+	stream, err := s.open(ctx, files)
 	if err != nil {
 		return err
 	}
@@ -138,7 +140,7 @@ func (s *session) capture(ctx context.Context, path string) error {
 }
 
 // open opens a capture; an interruption does not wait for a slow one.
-func (s *session) open(ctx context.Context, path string) (input.Stream, error) {
+func (s *session) open(ctx context.Context, files []string) (input.Stream, error) {
 	type opened struct {
 		stream input.Stream
 		err    error
@@ -147,10 +149,10 @@ func (s *session) open(ctx context.Context, path string) (input.Stream, error) {
 	go func() {
 		stack.Reserve()
 		var o opened
-		if env := s.opt.memory.env(s.files); path == memoryAlone {
+		if env := s.opt.memory.env(s.files); files[0] == memoryAlone {
 			o.stream, o.err = backsight.OpenMemory(ctx, env)
 		} else {
-			o.stream, o.err = backsight.Open(ctx, path, env)
+			o.stream, o.err = backsight.OpenSet(ctx, files, env)
 		}
 		done <- o
 	}()

@@ -35,8 +35,11 @@ func (e *expander) page(packed []byte, flags uint32, n int) ([]byte, error) {
 	case flags&byLZO != 0:
 		return unpack.LZO(packed, n)
 	case flags&bySnappy != 0:
-		if size, err := snappy.DecodedLen(packed); err != nil || size > n {
-			return nil, fmt.Errorf("snappy: %d bytes in a page: %w", size, cmpErr(err))
+		switch size, err := snappy.DecodedLen(packed); {
+		case err != nil:
+			return nil, fmt.Errorf("snappy: %w", err)
+		case size > n:
+			return nil, fmt.Errorf("snappy: %d bytes in a page of %d", size, n)
 		}
 		return snappy.Decode(nil, packed)
 	case flags&byZstd != 0:
@@ -73,12 +76,4 @@ func (e *expander) unzstd(packed []byte, n int) (b []byte, err error) {
 		return nil, err
 	}
 	return io.ReadAll(io.LimitReader(e.zstd, int64(n)))
-}
-
-// cmpErr is err, or that a size is wrong.
-func cmpErr(err error) error {
-	if err == nil {
-		return io.ErrShortBuffer
-	}
-	return err
 }

@@ -37,9 +37,6 @@ func (d *dump) identify(archs cpu.Set) (all []identity, err error) {
 		name = sizeofKref
 	}
 	if all = d.identities(virtual + name); len(all) == 0 {
-		if d.split {
-			return nil, d.errorf("%s", splitAdvice)
-		}
 		return nil, d.errorf("the kernel %s that VMCOREINFO tells of is not in the memory", d.info.Release())
 	}
 	if d.arch == nil {

@@ -26,7 +26,7 @@ const kdumpMagic = "KDUMP   "
 
 // kdump is the pages of such a file.
 type kdump struct {
-	data  []byte
+	files []kdumpFile // in order of their pages
 	order binary.ByteOrder
 	block uint64 // of a page
 	// present has a bit for each page of the machine, dumped for each that the file holds.
@@ -36,6 +36,7 @@ type kdump struct {
 	present     []byte
 	dumped      []byte
 	ranks       []uint32
+	count       uint64 // of all pages that the dump holds
 	descriptors uint64 // offset
 
 	mu     sync.Mutex
@@ -44,8 +45,10 @@ type kdump struct {
 }
 
 const (
-	rankPages = 512
-	descSize  = 24
+	// kdumpFields is the size of what the header's block holds.
+	kdumpFields = 464
+	rankPages   = 512
+	descSize    = 24
 	// maxKept bounds the blocks kept, of 4 KB for the most part.
 	maxKept = 256
 	// maxRuns bounds the runs of pages: each costs some hundred bytes.
@@ -60,7 +63,8 @@ type kdumpHeader struct {
 	block                uint64
 	subBlocks, bitBlocks uint64
 	info, notes          [2]uint64 // offset and size
-	split                bool      // the file holds some of the pages; other files have the others
+	split                bool      // the file holds the pages from up to end; other files have the others
+	from, end            uint64
 }
 
 // readKdumpHeader decodes the header. The widths of its fields are those of the machine that
@@ -95,19 +99,19 @@ func (h *kdumpHeader) sizes(fields []byte) bool {
 // sub reads the sub-header. Its 64-bit fields are aligned on ARM and not on i386, so that
 // the place counts at which the offsets lie in the file.
 func (h *kdumpHeader) sub(b []byte, size uint64) {
-	places, splitAt := []uint64{20, 24}, 8
+	places, splitAt := []uint64{20, 24}, uint64(8)
 	if h.wide {
 		places, splitAt = []uint64{32}, 12
 	}
-	if len(b) >= splitAt+4 {
-		h.split = h.order.Uint32(b[splitAt:]) == 1
+	big, word := h.order == binary.ByteOrder(binary.BigEndian), 4
+	if h.wide {
+		word = 8
 	}
+	r := bin.NewAt(b, splitAt, big)
+	h.split = r.U32() == 1
+	h.from, h.end = r.Uint(word), r.Uint(word)
 	for _, at := range places {
-		r := bin.NewAt(b, at, h.order == binary.ByteOrder(binary.BigEndian))
-		word := 4
-		if h.wide {
-			word = 8
-		}
+		r := bin.NewAt(b, at, big)
 		for _, field := range []*[2]uint64{&h.info, &h.notes} {
 			field[0] = r.U64()
 			field[1] = r.Uint(word)
@@ -130,22 +134,20 @@ func is64(machine string) bool {
 	return false
 }
 
-// readKdump reads a kdump-compressed dump. Its header is no witness of the processor: QEMU
-// writes i686 or x86_64 for all.
-func readKdump(name string, data []byte, _ cpu.Set) (*dump, error) {
+// readKdump reads a kdump-compressed dump of one file, or of several. Its header is no witness of the
+// processor: QEMU writes i686 or x86_64 for all.
+func readKdump(name string, data []byte, others [][]byte) (*dump, error) {
 	h, ok := readKdumpHeader(data)
-	d := &dump{name: name, split: h.split}
+	d := &dump{name: name}
 	if !ok {
 		return nil, d.errorf("the header of the kdump is damaged")
 	}
-	if h.split {
-		d.issue(target.IssueCapture, "%s", splitAdvice)
-	}
 	big := h.order == binary.ByteOrder(binary.BigEndian)
 	bitmaps := part(data, (1+h.subBlocks)*h.block, h.bitBlocks*h.block)
-	k := &kdump{data: data, order: h.order, block: h.block, present: bitmaps[:len(bitmaps)/2], dumped: bitmaps[len(bitmaps)/2:],
+	k := &kdump{order: h.order, block: h.block, present: bitmaps[:len(bitmaps)/2], dumped: bitmaps[len(bitmaps)/2:],
 		descriptors: (1 + h.subBlocks + h.bitBlocks) * h.block, kept: make(map[uint64][]byte)}
 	k.rank()
+	k.join(d, append([][]byte{data}, others...))
 	var b target.Builder
 	runs := k.runs(func(page, n uint64, dumped bool) {
 		if dumped {
@@ -163,10 +165,6 @@ func readKdump(name string, data []byte, _ cpu.Set) (*dump, error) {
 	return d, nil
 }
 
-// splitAdvice is what there is to say of one file of a dump that makedumpfile --split wrote: in which of
-// the files a task's pages are, chance decides.
-const splitAdvice = "one of the files that a dump was split into; makedumpfile --reassemble joins them"
-
 // rank counts the pages before each run.
 func (k *kdump) rank() {
 	n := uint32(0)
@@ -176,6 +174,7 @@ func (k *kdump) rank() {
 		}
 		n += uint32(bits.OnesCount8(b))
 	}
+	k.count = uint64(n)
 }
 
 // runs calls visit for each run of pages that the machine has, in order of address: runs of pages that
@@ -236,13 +235,12 @@ func (k *kdump) blockOf(page uint64) ([]byte, error) {
 	if b, ok := k.kept[page]; ok {
 		return b, nil
 	}
-	index := uint64(k.ranks[page/rankPages])
-	for p := page / rankPages * rankPages; p < page; p++ {
-		if k.has(p) {
-			index++
-		}
+	f, ok := k.fileOf(page)
+	if !ok {
+		return nil, nil
 	}
-	b, err := k.expanded(part(k.data, k.descriptors+index*descSize, descSize))
+	index := k.dumpedBefore(page) - f.first
+	b, err := k.expanded(f.data, part(f.data, k.descriptors+index*descSize, descSize))
 	if err != nil {
 		return nil, fmt.Errorf("page %#x of the kdump: %w", page, err)
 	}
@@ -253,12 +251,12 @@ func (k *kdump) blockOf(page uint64) ([]byte, error) {
 	return b, nil
 }
 
-// expanded is the page that a descriptor is of.
-func (k *kdump) expanded(desc []byte) ([]byte, error) {
+// expanded is the page of a file that a descriptor is of.
+func (k *kdump) expanded(data, desc []byte) ([]byte, error) {
 	r := bin.New(desc, k.order == binary.ByteOrder(binary.BigEndian))
 	off, size, flags := r.U64(), uint64(r.U32()), r.U32()
 	if r.Err() != nil {
 		return nil, r.Err()
 	}
-	return k.expand.page(part(k.data, off, min(size, 2*k.block)), flags, int(k.block))
+	return k.expand.page(part(data, off, min(size, 2*k.block)), flags, int(k.block))
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zlib"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/vmcore"
 	"github.com/backsight/backsight/internal/synth/kernels"
 )
@@ -18,6 +19,11 @@ import (
 // kdumpOf writes a machine's memory as makedumpfile does: each page by another compression,
 // and none of those that are all zeros.
 func kdumpOf(m *kernels.Machine) []byte {
+	return kdumpPart(m, 0, kernels.RAMSize/4096)
+}
+
+// kdumpPart is kdumpOf for some of the memory's pages; all bitmaps are whole.
+func kdumpPart(m *kernels.Machine, from, end int) []byte {
 	const block, firstPage = 4096, kernels.RAMBase / 4096
 	le := binary.LittleEndian
 	bitBytes := (firstPage+kernels.RAMSize/block)/8 + 1
@@ -37,11 +43,13 @@ func kdumpOf(m *kernels.Machine) []byte {
 		bitmaps[page/8] |= 1 << (page % 8)
 		if bytes.Count(m.RAM[i*block:][:block], []byte{0}) < block {
 			bitmaps[len(bitmaps)/2+page/8] |= 1 << (page % 8)
-			count++
+			if i >= from && i < end {
+				count++
+			}
 		}
 	}
 	at := len(head) + len(bitmaps) + 24*count
-	for i := range kernels.RAMSize / block {
+	for i := from; i < end; i++ {
 		page := m.RAM[i*block:][:block]
 		if bytes.Count(page, []byte{0}) == block {
 			continue
@@ -128,20 +136,80 @@ func TestKdumpDamaged(t *testing.T) {
 	}
 }
 
-// TestKdumpSplit: one file of a dump that makedumpfile --split wrote says so, whether the pages that it
-// holds show tasks or not.
-func TestKdumpSplit(t *testing.T) {
-	data := kdumpOf(kernels.NewMachine(names...))
-	binary.LittleEndian.PutUint32(data[4096+12:], 1)
-	snap, err := open(t, data)
-	if err != nil || len(snap.Threads) != len(names) || !strings.Contains(fmt.Sprint(snap.Issues), "--reassemble") {
-		t.Errorf("%+v, %v", snap, err)
+// splitKdump writes a machine's memory as makedumpfile --split does, to files that end at pages.
+func splitKdump(m *kernels.Machine, ends ...int) (files [][]byte) {
+	const firstPage = kernels.RAMBase / 4096
+	from := 0
+	for _, end := range ends {
+		data := kdumpPart(m, from, end)
+		sub := data[4096:]
+		binary.LittleEndian.PutUint32(sub[12:], 1)
+		if from > 0 {
+			binary.LittleEndian.PutUint64(sub[16:], uint64(firstPage+from))
+		}
+		binary.LittleEndian.PutUint64(sub[24:], uint64(firstPage+end))
+		files = append(files, data)
+		from = end
 	}
-	said := []byte("OSRELEASE=6.1.0-synth\nSYMBOL(init_uts_ns)=1000\n")
-	binary.LittleEndian.PutUint64(data[4096+32:], uint64(len(data)))
-	binary.LittleEndian.PutUint64(data[4096+40:], uint64(len(said)))
-	clear(data[2*4096 : 20*4096])
-	if _, err := open(t, append(data, said...)); err == nil || !strings.Contains(err.Error(), "--reassemble") {
-		t.Errorf("no pages: error %v", err)
+	return files
+}
+
+// TestKdumpSplit: files that makedumpfile --split wrote are one dump, in any order, and named twice;
+// which memory is in none of them is said.
+func TestKdumpSplit(t *testing.T) {
+	m := kernels.NewMachine(names...)
+	const pages = kernels.RAMSize / 4096
+	files := splitKdump(m, 20, 72, pages)
+	for _, c := range []struct {
+		order   []int
+		missing string
+	}{
+		{[]int{0, 1, 2}, ""},
+		{[]int{2, 0, 1}, ""},
+		{[]int{0, 0, 1, 2, 2}, ""},
+		{[]int{0, 1}, fmt.Sprintf("no file named here has the memory from %#x to ", kernels.RAMBase+72*4096)},
+		{[]int{2, 0}, fmt.Sprintf("no file named here has the memory from %#x to %#x", kernels.RAMBase+20*4096, kernels.RAMBase+72*4096)},
+	} {
+		capture := input.NewCapture("vmcore1", files[c.order[0]])
+		for _, i := range c.order[1:] {
+			capture.Others = append(capture.Others, input.NewCapture("other", files[i]))
+		}
+		snap, err := snapshotOf(t, capture)
+		said := fmt.Sprint(err)
+		if err == nil {
+			said = fmt.Sprint(snap.Issues)
+		}
+		if c.missing != "" {
+			if !strings.Contains(said, c.missing) {
+				t.Errorf("%v: %s, want %q", c.order, said, c.missing)
+			}
+			continue
+		}
+		if err != nil || len(traces(t, snap)) != len(names) || strings.Contains(said, "split") {
+			t.Errorf("%v: %s", c.order, said)
+		}
+	}
+}
+
+// TestKdumpSet: files of one dump have the name of their set in common, whatever pages they have; files of
+// another crash of the same machine have another name, and are not joined; a whole dump has none.
+func TestKdumpSet(t *testing.T) {
+	m := kernels.NewMachine(names...)
+	files := splitKdump(m, 40, kernels.RAMSize/4096)
+	other := splitKdump(m, 40, kernels.RAMSize/4096)[1]
+	copy(other[12+3*65:], "#2 SMP, built later")
+	set := func(data []byte) string { return vmcore.Format().Set(bytes.NewReader(data)) }
+	if set(files[0]) == "" || set(files[0]) != set(files[1]) || set(other) == set(files[0]) {
+		t.Errorf("%q, %q, of another crash %q", set(files[0]), set(files[1]), set(other))
+	}
+	for _, data := range [][]byte{kdumpOf(m), []byte("KDUMP   "), {}, flatten(files[0])} {
+		if got := set(data); got != "" {
+			t.Errorf("%.10q is one of %q", data, got)
+		}
+	}
+	capture := input.NewCapture("vmcore1", files[0])
+	capture.Others = []*input.Capture{input.NewCapture("vmcore2", other)}
+	if _, err := snapshotOf(t, capture); err == nil || !strings.Contains(err.Error(), "vmcore2: no file of the dump of vmcore1") {
+		t.Errorf("another dump's file: %v", err)
 	}
 }

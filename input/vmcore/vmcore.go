@@ -29,7 +29,7 @@ import (
 // Format describes this package to input.Open. It comes before elfcore, whose files look
 // alike.
 func Format() input.Format {
-	return input.Format{Name: "vmcore", Sniff: sniff, Open: open, OpenMemory: openMemory}
+	return input.Format{Name: "vmcore", Sniff: sniff, Set: setOf, Open: open, OpenMemory: openMemory}
 }
 
 // open reads a dump.
@@ -50,11 +50,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 	if strings.HasPrefix(string(c.Head), flatMagic) {
 		data, complete = unflatten(data)
 	}
-	read := readELF
-	if bytes.HasPrefix(data, []byte(kdumpMagic)) {
-		read = readKdump
-	}
-	d, readErr := read(c.Name, data, env.Archs)
+	d, readErr := read(c, data, env.Archs)
 	if readErr != nil {
 		return nil, readErr
 	}
@@ -64,7 +60,23 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 	if !complete {
 		d.issue(target.IssueCapture, "truncated: the flattened dump has no end")
 	}
-	return d.stream(env)
+	s, err := d.stream(env)
+	if err != nil && d.missing != "" {
+		return nil, d.errorf("%s", d.missing)
+	}
+	return s, err
+}
+
+// read reads a dump of one of the formats with a header.
+func read(c *input.Capture, data []byte, archs cpu.Set) (*dump, error) {
+	rest, err := others(c, data)
+	switch {
+	case err != nil:
+		return nil, err
+	case bytes.HasPrefix(data, []byte(kdumpMagic)):
+		return readKdump(c.Name, data, rest)
+	}
+	return readELF(c.Name, data, archs)
 }
 
 // openMemory reads physical memory without a header.
@@ -94,7 +106,7 @@ type dump struct {
 	name     string
 	arch     *cpu.Arch // nil: not known yet
 	physical *target.Memory
-	split    bool // other files have more of the memory
+	missing  string // which memory other files have; "": none
 	notes    []noteSegment
 	info     vmcoreinfo.Info
 	cpus     []cpu.Registers

@@ -30,8 +30,19 @@ func openBeside(t testing.TB, sysroot string, data []byte) (*target.Snapshot, er
 	t.Helper()
 	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{sysroot}})
 	t.Cleanup(func() { _ = files.Close() })
-	env := &input.Env{Archs: backsight.CPUs(), Files: files}
-	s, err := vmcore.Format().Open(context.Background(), input.NewCapture("vmcore", data), env)
+	return snapshotIn(files, input.NewCapture("vmcore", data))
+}
+
+// snapshotOf reads a dump of one or several files.
+func snapshotOf(t testing.TB, capture *input.Capture) (*target.Snapshot, error) {
+	t.Helper()
+	files := backsight.NewFiles(input.FileOptions{})
+	t.Cleanup(func() { _ = files.Close() })
+	return snapshotIn(files, capture)
+}
+
+func snapshotIn(files *input.Files, capture *input.Capture) (*target.Snapshot, error) {
+	s, err := vmcore.Format().Open(context.Background(), capture, &input.Env{Archs: backsight.CPUs(), Files: files})
 	if err != nil {
 		return nil, err
 	}

@@ -1,0 +1,65 @@
+package input
+
+import (
+	"context"
+	"errors"
+	"os"
+)
+
+// Sets groups files by the captures that they are: files of one set together (Format.Set), every
+// other file by itself. The sets are in the order of their first files.
+func Sets(paths []string, env *Env) (sets [][]string) {
+	known := make(map[string]int)
+	for _, path := range paths {
+		name := setOf(path, env)
+		if i, ok := known[name]; ok && name != "" {
+			sets[i] = append(sets[i], path)
+			continue
+		}
+		known[name] = len(sets)
+		sets = append(sets, []string{path})
+	}
+	return sets
+}
+
+// setOf is the set that a file is one of, "" for none. Only a regular file can be read here and again
+// later.
+func setOf(path string, env *Env) string {
+	st, err := os.Stat(path)
+	if err != nil || !st.Mode().IsRegular() {
+		return ""
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	for i := range env.Formats {
+		if set := env.Formats[i].Set; set != nil {
+			if name := set(f); name != "" {
+				return name
+			}
+		}
+	}
+	return ""
+}
+
+// OpenSet is Open for a capture of one or several files, as Sets groups them.
+func OpenSet(ctx context.Context, paths []string, env *Env) (Stream, error) {
+	if len(paths) == 1 {
+		return Open(ctx, paths[0], env)
+	}
+	first, err := openFile(paths[0], env)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths[1:] {
+		c, err := openFile(path, env)
+		if err != nil {
+			return nil, errors.Join(err, first.Close())
+		}
+		first.Others = append(first.Others, c)
+		first.release = append(first.release, c.Close)
+	}
+	return first.open(ctx, env)
+}
