@@ -129,7 +129,27 @@ func TestEffects(t *testing.T) {
 		1060: 53              push %ebx            a tail call, and the next function
 		1061: 5b              pop %ebx
 		1062: ff e0           jmp *%eax
-		1064: c2 04 00        ret $4`})
+		1064: c2 04 00        ret $4
+		1070: 53              push %ebx            arguments are dropped before a jump within
+		1071: 83 ec 04        sub $4,%esp
+		1074: 50              push %eax
+		1075: e8 86 ff ff ff  call 1000            which pops 8 more
+		107a: 83 ec 08        sub $8,%esp
+		107d: 83 c4 08        add $8,%esp
+		1080: ff e0           jmp *%eax
+		1082: 5b              pop %ebx
+		1083: c2 04 00        ret $4
+		1090: 83 ec 04        sub $4,%esp          a tail call behind a call that pops 8
+		1093: 50              push %eax
+		1094: e8 67 ff ff ff  call 1000
+		1099: ff e0           jmp *%eax
+		109b: c2 04 00        ret $4
+		10a0: 56              push %esi            a jump within, by the PC that a call pushed
+		10a1: e8 00 00 00 00  call 10a6
+		10a6: 5a              pop %edx
+		10a7: ff e2           jmp *%edx
+		10a9: 5e              pop %esi
+		10aa: c2 04 00        ret $4`})
 	ebx, _ := f.code.Arch.RegByName("ebx")
 	for to, want := range map[uint64]Effect{
 		0x1000: {Returns: true, Pops: 8, PC: cpu.NoReg},
@@ -139,6 +159,9 @@ func TestEffects(t *testing.T) {
 		0x1040: {Returns: true, PC: cpu.NoReg},
 		0x1050: {Returns: true, Pops: 4, PC: cpu.NoReg},
 		0x1060: {Returns: true, PC: cpu.NoReg},
+		0x1070: {Returns: true, Pops: 4, PC: cpu.NoReg},
+		0x1090: {Returns: true, PC: cpu.NoReg},
+		0x10a0: {Returns: true, Pops: 4, PC: cpu.NoReg},
 	} {
 		if e, ok := f.Find(at(to)); ok {
 			t.Errorf("%#x is known before anybody asks: %+v", to, e)

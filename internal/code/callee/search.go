@@ -35,8 +35,10 @@ const maxAsked = 48
 type path struct {
 	at disasm.Addr
 	// foreign: SP is not on the caller's stack there (longjmp, setcontext), so that a
-	// return does not go back to the caller. framed: the last push was not undone.
-	foreign, framed bool
+	// return does not go back to the caller.
+	foreign bool
+	// pushed is how many bytes lie on the stack that the path has put there, as far as constants tell.
+	pushed int64
 }
 
 // call is one that the search came by.
@@ -74,7 +76,12 @@ func (s *search) run() Effect {
 		if c.direct && disasm.Retpoline(s.effects.code, c.to) {
 			return perhaps()
 		}
-		if !c.direct || s.effects.atDepth(c.to, s.depth-1).Returns {
+		e := perhaps()
+		if c.direct {
+			e = s.effects.atDepth(c.to, s.depth-1)
+		}
+		if e.Returns {
+			c.behind.pushed = max(c.behind.pushed-e.Pops, 0)
 			s.todo = append(s.todo, c.behind)
 		}
 	}
@@ -154,7 +161,7 @@ func (s *search) walk(p *path, n int) (Effect, outcome) {
 		if s.budget--; s.budget < 0 {
 			return s.firstReturn(), settles
 		}
-		p.foreign, p.framed = s.leavesStack(in, p.foreign), s.allocates(in, p.framed)
+		p.foreign, p.pushed = s.leavesStack(in, p.foreign), s.pushedBehind(in, p.pushed)
 		next := *p
 		next.at.PC += uint64(in.Len)
 		behind := next

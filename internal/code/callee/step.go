@@ -47,17 +47,22 @@ func (s *search) leavesStack(in *cpu.Insn, foreign bool) bool {
 	return foreign
 }
 
-// allocates tells whether the stack has something behind an instruction that was put there and
-// not removed, as far as the last move of SP shows; framed tells of before.
-func (s *search) allocates(in *cpu.Insn, framed bool) bool {
+// pushedBehind is how many bytes lie on the stack behind an instruction that were put there and not
+// removed, where pushed tells of before. Where SP comes out of another register, most of that is gone.
+func (s *search) pushedBehind(in *cpu.Insn, pushed int64) int64 {
 	arch := s.effects.code.Arch
+	by, known := movesSP(in, arch)
 	switch {
+	case in.Flags&cpu.FlagGetPC != 0 && arch.CallPushesRA: // call .+5
+		return pushed + int64(arch.AddrSize)
+	case known:
+		return max(pushed-by, 0)
 	case disasm.LowersSP(in, arch):
-		return true
-	case in.Dst == arch.SP || in.Base == arch.SP && in.WB > 0 || in.Op == cpu.OpLeave:
-		return false
+		return pushed + int64(arch.AddrSize)
+	case in.Dst == arch.SP || in.Op == cpu.OpLeave:
+		return 0
 	}
-	return framed
+	return pushed
 }
 
 // step looks at one instruction, which the path behind follows. What settles the search
@@ -96,10 +101,10 @@ func (s *search) jump(in *cpu.Insn, behind path) outcome {
 		case !s.effects.pops:
 			return settles
 		}
-		s.lost, s.framed = true, s.framed || behind.framed
+		s.lost, s.framed = true, s.framed || behind.pushed > 0
 		return ends
 	}
-	s.todo = append(s.todo, path{disasm.Target(in), behind.foreign, behind.framed})
+	s.todo = append(s.todo, path{disasm.Target(in), behind.foreign, behind.pushed})
 	if in.Flags&cpu.FlagConditional != 0 {
 		return forks
 	}

@@ -1,6 +1,7 @@
 package callee
 
 import (
+	"strings"
 	"weak"
 
 	"github.com/backsight/backsight/cpu"
@@ -28,6 +29,19 @@ func (f *Effects) namedNoReturn(to disasm.Addr) bool {
 func (f *Effects) importNeverReturns(slot uint64) bool {
 	name, ok := f.code.Img.Import(slot)
 	return ok && nameNeverReturns(name, false)
+}
+
+// ResumesUnwinding tells whether the function at a place, or the import that the place is the PLT stub of, is
+// one that compilers call from landing pads alone, with the exception that the runtime has left there
+// (Itanium C++ ABI, Level I, 1.5; GCC for ARM: __cxa_end_cleanup).
+func ResumesUnwinding(f *Effects, to disasm.Addr) bool {
+	s, ok := f.code.Img.Symbols.At(to.PC)
+	if !ok || s.Addr != to.PC {
+		slot, _ := f.StubSlot(to)
+		s.Name, _ = f.code.Img.Import(slot)
+	}
+	name, _, _ := strings.Cut(s.Name, "@")
+	return name == "_Unwind_Resume" || name == "__cxa_call_unexpected" || name == "__cxa_end_cleanup"
 }
 
 // ReadsNoReturn tells whether a call reads its target from an absolute address where the

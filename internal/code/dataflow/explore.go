@@ -63,7 +63,7 @@ func (an *Analysis) analyze(entry disasm.Addr, pads *landingPads) *Function {
 // run does one pass to the fixpoint. Where two paths contradict each other about SP, a call is
 // marked as never returning and another pass is asked for.
 func (e *explorer) run(pads *landingPads) {
-	e.Facts, e.Tails, e.targets, e.BehindCalls = Facts{Complete: true}, nil, callTargets{}, ""
+	e.Facts, e.Tails, e.targets, e.BehindCalls, e.AtLastCalls = Facts{Complete: true}, nil, callTargets{}, "", ""
 	e.steps, e.gaps, e.outwards, e.undone = 0, gapSearch{}, nil, nil
 	e.graph.reset()
 	if pads != nil {

@@ -15,8 +15,9 @@ type Function struct {
 	// Tails are jumps to other functions with the frame gone.
 	Tails []disasm.Addr
 	// BehindCalls is what holds behind every call: what a landing pad starts with; empty
-	// where the function calls nobody.
-	BehindCalls absint.Encoded
+	// where the function calls nobody that returns. AtLastCalls is the same for calls that never
+	// return, of a function that makes no others: what they call may throw.
+	BehindCalls, AtLastCalls absint.Encoded
 
 	an       *Analysis
 	interp   absint.Interp // frozen
@@ -56,6 +57,8 @@ type Facts struct {
 	// Calls: the function calls another one. CallsAt are the places of SP there, of i386 only.
 	Calls   bool
 	CallsAt alignments
+	// Resumes: the code calls what landing pads alone call.
+	Resumes bool
 	// ClearsRA: the code begins by clearing the return address, as the outermost functions
 	// of threads do.
 	ClearsRA bool
@@ -87,6 +90,12 @@ func (f *Function) Steps() int { return f.steps }
 func (f *Function) Contains(pc uint64) bool {
 	b, _ := f.blocks.at(pc)
 	return b != nil
+}
+
+// RunsAt tells whether control from a function's entry comes to a place, in the place's mode.
+func RunsAt(f *Function, at disasm.Addr) bool {
+	b, _ := f.blocks.at(at.PC)
+	return b != nil && b.mode == at.Mode
 }
 
 // ByGuess tells whether only a guess leads to an address: code behind a jump that was

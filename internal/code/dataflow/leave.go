@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/callee"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
@@ -26,6 +27,7 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 	}
 	e.noteCall(st, e.an.Arch, e.an.Arch.PCThunk && known && readsPC(e.an.Code, target))
 	if e.graph.noReturn[t.pc] || e.an.Entries.IsEntry(t.behind()) {
+		noteLastCall(e, st, t, target, known)
 		return
 	}
 	if known && disasm.Retpoline(e.an.Code, target) {
@@ -34,6 +36,7 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 	}
 	if e.an.Callees.CallNeverReturns(e.m, st, t.in, target, known) {
 		e.graph.noReturn[t.pc] = true
+		noteLastCall(e, st, t, target, known)
 		return
 	}
 	e.an.applyCall(e.m, st, t, target, known)
@@ -61,6 +64,22 @@ func (f *Facts) noteCall(st *absint.State, arch *cpu.Arch, reads bool) {
 func readsPC(c disasm.Code, target disasm.Addr) bool {
 	_, thunk := disasm.PCThunk(c, target)
 	return thunk && c.Arch.PCThunk
+}
+
+// noteLastCall notes a call that never returns, and what holds behind that, as far as no call is known that
+// does.
+func noteLastCall(e *explorer, st *absint.State, t *transfer, target disasm.Addr, known bool) {
+	e.Resumes = e.Resumes || known && callee.ResumesUnwinding(e.an.Callees, target)
+	if e.BehindCalls != "" {
+		return
+	}
+	e.an.applyCall(e.m, st, t, target, known)
+	if e.AtLastCalls == "" {
+		e.AtLastCalls = e.graph.states.keep(st)
+		e.behind.CopyFrom(st)
+	} else if e.behind.Join(st) {
+		e.AtLastCalls = e.graph.states.keep(&e.behind)
+	}
 }
 
 func (e *explorer) noteBehindCall(st *absint.State) {

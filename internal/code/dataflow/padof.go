@@ -20,10 +20,11 @@ func (p *landingPads) goesOn(e *explorer, at disasm.Addr) bool {
 
 // PadOf tells whether code that no flow leads to is a part of the function before it: it uses what the
 // function left in registers or overwrites that, returns with a frame that it did not make, calls
-// without a way back or with SP as no function has it, goes on in the function, or is what compilers
-// put behind a call that never returns.
+// without a way back or with SP as no function has it, throws on at once, goes on in the function, or is what
+// compilers put behind a call that never returns.
 func (f *Function) PadOf(owner *Function) bool {
-	return f.ReadsPreserved || f.Contradicted() || f.Loses() || !f.Balanced && (Undefines(f) || joins(f, owner) || misaligns(f, owner) || traps(f))
+	resumes := f.Resumes && f.BehindCalls == "" // no code that another call has come back to
+	return f.ReadsPreserved || f.Contradicted() || f.Loses() || resumes || !f.Balanced && (Undefines(f) || joins(f, owner) || misaligns(f, owner) || traps(f))
 }
 
 // misaligns tells whether the code calls with SP at a multiple of 16 below its entry only, and the function

@@ -1,6 +1,7 @@
 package dataflow
 
 import (
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
@@ -34,16 +35,19 @@ type padsKey struct{ owner, first disasm.Addr }
 // enter finds the state at the pads.
 func (p *landingPads) enter() {
 	f := p.owner
-	f.BehindCalls.Decode(&p.st)
+	if f.BehindCalls != "" {
+		f.BehindCalls.Decode(&p.st)
+	} else {
+		f.AtLastCalls.Decode(&p.st)
+	}
 	arch := f.an.Arch
-	switch {
-	case !arch.CallPushesRA:
-	case p.st.Get(arch.FP).RelativeTo(arch.SP):
+	if !arch.CallPushesRA {
+		return
+	}
+	if p.st.Get(arch.FP) == absint.StartOf(arch.SP).Plus(-int64(arch.AddrSize)) {
 		p.st.Set(arch.SP, absint.Value{}, arch) // the frame pointer tells
-	default:
-		if sp, ok := restingSP(f); ok {
-			p.st.Set(arch.SP, sp, arch)
-		}
+	} else if sp, ok := restingSP(f); ok {
+		p.st.Set(arch.SP, sp, arch)
 	}
 }
 
@@ -51,7 +55,11 @@ func (p *landingPads) enter() {
 func (p *landingPads) explore(e *explorer) {
 	e.Facts = p.owner.Facts
 	for at := p.first; !e.graph.again; {
-		e.graph.propagate(at, &p.st, edgeGap, 0)
+		e.st.CopyFrom(&p.st)
+		if sp := p.argumentsAt(e, at); sp.RelativeTo(e.an.Arch.SP) {
+			e.st.Set(e.an.Arch.SP, sp, e.an.Arch)
+		}
+		e.graph.propagate(at, &e.st, edgeGap, 0)
 		e.drain()
 		e.Function.blocks = e.graph.blocks
 		next := Behind(at, e.Function, p.owner)
@@ -60,6 +68,34 @@ func (p *landingPads) explore(e *explorer) {
 		}
 		at = next
 	}
+}
+
+// argumentsAt is where SP is at a place that a call stands in front of, and that begins by dropping
+// arguments: the runtime enters no landing pad with arguments of a call on the stack. What stands there
+// is what compilers put behind a call that never returns, as for any other call. Rust for i386:
+//
+//	call panic_bounds_check
+//	add  $0x10,%esp
+//	ud2
+func (p *landingPads) argumentsAt(e *explorer, at disasm.Addr) (sp absint.Value) {
+	arch := e.an.Arch
+	var in cpu.Insn
+	if !arch.CallPushesRA || !e.an.One(at, &in) || in.Op != cpu.OpAddImm || in.Dst != arch.SP || in.Src != arch.SP || in.Imm <= 0 {
+		return absint.Value{}
+	}
+	m := p.owner.interp
+	b, _ := p.owner.blocks.at(at.PC - 1)
+	if b == nil {
+		m = e.m.Frozen()
+		b, _ = e.graph.blocks.at(at.PC - 1)
+	}
+	if b == nil || b.end != at.PC {
+		return absint.Value{}
+	}
+	if run := runThrough(p.owner, &m, b); run.calls {
+		return run.sp
+	}
+	return absint.Value{}
 }
 
 // Behind is where the code of a function ends that comes to a place, or of another one that goes on

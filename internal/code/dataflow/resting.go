@@ -20,20 +20,23 @@ import (
 //	83 c4 10        add  $0x10,%esp     here SP is where a landing pad has it
 //	8d 4c 24 0c     lea  0xc(%esp),%ecx
 //	e8 30 fe ff ff  call g
+//
+// The frame is whole at the first call already, unless that only reads the PC. Where no call returns, nothing
+// drops arguments, and the blocks that end with calls begin without them.
 func restingSP(f *Function) (highest absint.Value, ok bool) {
 	arch := f.an.Arch
 	start := absint.StartOf(arch.SP)
 	left := leftBehindCalls(f)
 	for _, b := range f.blocks {
-		if b.sp == start || !b.sp.RelativeTo(arch.SP) {
+		if b.sp == start && b.start != f.Entry.PC || !b.sp.RelativeTo(arch.SP) {
 			continue
 		}
-		run := runThrough(f, b)
+		run := runThrough(f, &f.interp, b)
 		if !run.calls {
 			continue
 		}
 		sp := higher(run.rises, run.sp)
-		if b.afterCall == 0 && slices.Contains(left, b.sp) {
+		if b.afterCall == 0 && b.sp != start && (slices.Contains(left, b.sp) || f.BehindCalls == "") {
 			sp = higher(sp, b.sp)
 		}
 		if sp.RelativeTo(arch.SP) && sp.Off < 0 && (!ok || sp.Off > highest.Off) {
@@ -50,7 +53,7 @@ func leftBehindCalls(f *Function) (left []absint.Value) {
 		if b.afterCall == 0 {
 			continue
 		}
-		if sp := runThrough(f, b).sp; !slices.Contains(left, sp) && len(left) < maxLeft {
+		if sp := runThrough(f, &f.interp, b).sp; !slices.Contains(left, sp) && len(left) < maxLeft {
 			left = append(left, sp)
 		}
 	}
@@ -69,7 +72,7 @@ type blockRun struct {
 
 // runThrough executes a block up to its transfer. Right behind a call that popped arguments SP is
 // too high (call; sub $0x4,%esp), so that only places count that SP rises to.
-func runThrough(f *Function, b *block) (r blockRun) {
+func runThrough(f *Function, m *absint.Interp, b *block) (r blockRun) {
 	var st absint.State
 	b.in.Decode(&st)
 	sp := f.an.Arch.SP
@@ -81,11 +84,11 @@ func runThrough(f *Function, b *block) (r blockRun) {
 			break
 		}
 		if disasm.Transfers(in, f.an.Arch) {
-			r.calls = in.Op == cpu.OpCall
+			r.calls = in.Op == cpu.OpCall && (disasm.IndirectCall(in) || !readsPC(f.an.Code, disasm.Target(in)))
 			break
 		}
 		before := st.Regs[sp]
-		f.interp.Exec(&st, in, pc)
+		m.Exec(&st, in, pc)
 		if v := st.Regs[sp]; v.RelativeTo(sp) && v.Off > before.Off {
 			r.rises = higher(r.rises, v)
 		}

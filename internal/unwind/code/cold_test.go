@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/code/disasm"
 )
 
 // TestColdPartOfPad: GCC leaves of a landing pad two instructions in the function (f+0x19) and
@@ -115,6 +116,21 @@ func TestColdPartsOfOneMode(t *testing.T) {
 		tried := slices.ContainsFunc(e.Forward, func(d Forward) bool { return d.Origin == fromCold.String() })
 		if tried != c.want {
 			t.Errorf("%#x in mode %d: jumps followed: %t", c.at, c.mode, tried)
+		}
+	}
+}
+
+// TestFlowOfAMode: what lies in a function's flow and reads as a jump in the other mode is none.
+func TestFlowOfAMode(t *testing.T) {
+	img := codetest.Program{CPU: "arm", Listing: `
+		401000: e92d4010  push {r4, lr}
+		401004: e5983000  ldr r3, [r8]
+		401008: e8bd8010  pop {r4, pc}`}.Image(t)
+	p := New(nil).of(img)
+	tried := []attempt{{fn: p.flows.Function(disasm.Addr{PC: 0x401000})}}
+	for mode, want := range []bool{true, false} {
+		if got := flowsThrough(tried, disasm.Addr{PC: 0x401004, Mode: cpu.Mode(mode)}); got != want {
+			t.Errorf("mode %d: %t", mode, got)
 		}
 	}
 }

@@ -128,3 +128,89 @@ func TestPadsOfAlignedFunction(t *testing.T) {
 		}
 	}
 }
+
+// TestPadsBehindPanics: what Rust for i386 puts behind a call that never returns drops the call's
+// arguments, as behind any other, where no landing pad begins so. f calls nobody that returns, and
+// keeps in ebp, which is no frame pointer, where a local lies.
+func TestPadsBehindPanics(t *testing.T) {
+	img := codetest.Program{CPU: "i386", Listing: `
+		401000 <f>:
+		401060 <g>:
+		401070 <panics>:
+		401000: 55  push %ebp
+		401001: 56  push %esi
+		401002: 83 ec 14  sub $0x14,%esp
+		401005: 8d 6c 24 08  lea 0x8(%esp),%ebp
+		401009: 85 c0  test %eax,%eax
+		40100b: 74 06  je 401013
+		40100d: 83 c4 14  add $0x14,%esp
+		401010: 5e  pop %esi
+		401011: 5d  pop %ebp
+		401012: c3  ret
+		401013: 83 ec 08  sub $0x8,%esp
+		401016: 50  push %eax
+		401017: 51  push %ecx
+		401018: e8 53 00 00 00  call 401070
+		40101d: 83 c4 10  add $0x10,%esp
+		401020: 0f 0b  ud2
+		401022: 89 c6  mov %eax,%esi     a landing pad
+		401024: 83 ec 0c  sub $0xc,%esp
+		401027: 55  push %ebp
+		401028: e8 33 00 00 00  call 401060
+		40102d: 83 c4 10  add $0x10,%esp
+		401030: 83 ec 0c  sub $0xc,%esp
+		401033: 56  push %esi
+		401034: e8 37 00 00 00  call 401070      _Unwind_Resume
+		401039: 83 c4 10  add $0x10,%esp
+		40103c: 0f 0b  ud2
+		401060: c3  ret
+		401070: 0f 0b  ud2`}.Image(t)
+	const rest, pushed = "CFA=esp+32 RA=[CFA-4] ebp=[CFA-8] esi=[CFA-12]", "CFA=esp+48 RA=[CFA-4] ebp=[CFA-8] esi=[CFA-12]"
+	const kept, keptPushed = "CFA=esp+32 RA=[CFA-4] ebp=[CFA-8]", "CFA=esp+48 RA=[CFA-4] ebp=[CFA-8]"
+	s := New(nil)
+	for pc, want := range map[uint64]string{0x40101d: keptPushed, 0x401020: kept, 0x401022: kept, 0x401024: rest, 0x401028: pushed,
+		0x401030: rest, 0x401039: keptPushed, 0x40103c: kept} {
+		if got := first(s, exact(img, pc, 0)); got != want {
+			t.Errorf("%#x: %s, want %s", pc, got, want)
+		}
+	}
+}
+
+// TestPadsOfFirstCall: the only place where SP is at rest at a call is the function's first block.
+func TestPadsOfFirstCall(t *testing.T) {
+	img := codetest.Program{CPU: "i386", Listing: `
+		401000 <f>:
+		401060 <g>:
+		401070 <never>:
+		401000: 53  push %ebx
+		401001: 57  push %edi
+		401002: 56  push %esi
+		401003: e8 58 00 00 00  call 401060
+		401008: 83 ec 04  sub $0x4,%esp
+		40100b: 6a 01  push $0x1
+		40100d: 6a 02  push $0x2
+		40100f: 6a 03  push $0x3
+		401011: e8 4a 00 00 00  call 401060
+		401016: 83 c4 10  add $0x10,%esp
+		401019: 5e  pop %esi
+		40101a: 5f  pop %edi
+		40101b: 5b  pop %ebx
+		40101c: c3  ret
+		40101d: 89 c7  mov %eax,%edi     a landing pad
+		40101f: 89 f1  mov %esi,%ecx
+		401021: e8 3a 00 00 00  call 401060
+		401026: 83 ec 0c  sub $0xc,%esp
+		401029: 57  push %edi
+		40102a: e8 41 00 00 00  call 401070      _Unwind_Resume
+		40102f: 83 c4 10  add $0x10,%esp
+		401032: 0f 0b  ud2
+		401060: c3  ret
+		401070: 0f 0b  ud2`}.Image(t)
+	s := New(nil)
+	for pc, want := range map[uint64]string{0x40101d: "CFA=esp+16 RA=[CFA-4]", 0x40101f: "CFA=esp+16 RA=[CFA-4] edi=[CFA-12]",
+		0x40102a: "CFA=esp+32 RA=[CFA-4] edi=[CFA-12]", 0x40102f: "CFA=esp+32 RA=[CFA-4]"} {
+		if got := first(s, exact(img, pc, 0)); got != want {
+			t.Errorf("%#x: %s, want %s", pc, got, want)
+		}
+	}
+}

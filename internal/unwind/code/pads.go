@@ -14,7 +14,7 @@ import (
 // code is returned where the function calls nobody, or the point has cost enough.
 func (s *search) fromPads(owner *dataflow.Function, first disasm.Addr, index int) (pads *dataflow.Function, reached bool) {
 	var st absint.State
-	if owner.BehindCalls == "" || s.steps > s.most {
+	if owner.BehindCalls == "" && owner.AtLastCalls == "" || s.steps > s.most {
 		return nil, false
 	}
 	pads = s.prog.flows.Pads(owner, first)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/code/rules"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -98,4 +99,73 @@ func alone(img *image.Image) *target.Snapshot {
 	var b target.Builder
 	lo, hi := img.Segments.Bounds()
 	return &target.Snapshot{Arch: img.Arch, Memory: b.Memory(img.Arch), Modules: []*target.Module{{Name: "app", Image: img, Range: target.Range{Lo: lo, Hi: hi}}}}
+}
+
+// TestPadsBehindJumpedTo: code far away jumps to g, a function by itself. What f throws into ends in front
+// of g, and the pad behind g is g's. So lie the destructors of libstdc++ for aarch64.
+func TestPadsBehindJumpedTo(t *testing.T) {
+	p := New(nil).of(codetest.Program{CPU: "aarch64", Listing: `
+		400000 <f>:
+		400050 <leaf>:
+		400054 <never>:
+		400000: a9bd7bfd  stp x29, x30, [sp, #-48]!
+		400004: f9000bf3  str x19, [sp, #16]
+		400008: 94000012  bl 400050
+		40000c: f9400bf3  ldr x19, [sp, #16]
+		400010: a8c37bfd  ldp x29, x30, [sp], #48
+		400014: d65f03c0  ret
+		400018: aa0003f3  mov x19, x0     a landing pad
+		40001c: 9400000d  bl 400050
+		400020: aa1303e0  mov x0, x19
+		400024: 9400000c  bl 400054
+		400028: a9bd7bfd  stp x29, x30, [sp, #-48]!
+		40002c: f9000bf3  str x19, [sp, #16]
+		400030: 94000008  bl 400050
+		400034: f9400bf3  ldr x19, [sp, #16]
+		400038: a8c37bfd  ldp x29, x30, [sp], #48
+		40003c: d65f03c0  ret
+		400040: aa0003f3  mov x19, x0     another
+		400044: 94000003  bl 400050
+		400048: aa1303e0  mov x0, x19
+		40004c: 94000002  bl 400054
+		400050: d65f03c0  ret
+		400054: d4200020  brk #0x1`}.Image(t))
+	at, ok := rules.PointOf(p.Code, &unwind.Query{PC: 0x400044, Exact: true})
+	if !ok {
+		t.Fatal("no code")
+	}
+	s := &search{prog: p, at: at, most: maxSteps}
+	s.fromGaps(0x400000, 0x400028, 0x400044)
+	if len(s.forward) == 0 || s.forward[0].Rule.Format(p.Arch) != "CFA=sp+48 RA=[CFA-40] x19=[CFA-32]" {
+		t.Errorf("%d rules", len(s.forward))
+	}
+}
+
+// TestPadsThatResume: pads that use nothing of their function, and call what landing pads alone call.
+// So ends std::ctype<char>::classic_table() for aarch64.
+func TestPadsThatResume(t *testing.T) {
+	img := codetest.Program{CPU: "aarch64", Listing: `
+		400000 <f>:
+		400030 <g>:
+		400034 <__cxa_call_unexpected>:
+		400038 <_Unwind_Resume>:
+		400000: a9bf7bfd  stp x29, x30, [sp, #-16]!
+		400004: 910003fd  mov x29, sp
+		400008: 9400000a  bl 400030
+		40000c: f9403400  ldr x0, [x0, #104]
+		400010: a8c17bfd  ldp x29, x30, [sp], #16
+		400014: d65f03c0  ret
+		400018: b100043f  cmn x1, #0x1
+		40001c: 54000040  b.eq 400024
+		400020: 94000005  bl 400034
+		400024: 94000005  bl 400038
+		400030: d65f03c0  ret
+		400034: d4200020  brk #0x1
+		400038: d4200020  brk #0x1`}.Image(t)
+	s := New(nil)
+	for _, pc := range []uint64{0x400018, 0x400020, 0x400024} {
+		if got, want := first(s, exact(img, pc, 0)), "CFA=sp+16 RA=[CFA-8] x29=[CFA-16]"; got != want {
+			t.Errorf("%#x: %s, want %s", pc, got, want)
+		}
+	}
 }

@@ -196,7 +196,7 @@ func (s *search) fromCold(entries []uint64) (part uint64) {
 			continue
 		}
 		s.fromJump(j, j.Target == jumps[0].Target)
-		if flowsThrough(s.tried, j.Site) {
+		if flowsThrough(s.tried, disasm.Addr{PC: j.Site, Mode: j.TargetMode}) {
 			part = max(part, j.Target)
 		}
 		if s.sound() {
@@ -230,10 +230,11 @@ func (s *search) fromJump(j cpu.CallRef, nearest bool) {
 	}
 }
 
-// flowsThrough tells whether a function that was tried has an address in its flow: what reads as a jump may
-// be data.
-func flowsThrough(tried []attempt, pc uint64) bool {
-	return slices.ContainsFunc(tried, func(a attempt) bool { return a.fn.Complete && a.fn.Contains(pc) })
+// flowsThrough tells whether a function that was tried has a place in its flow: what reads as a jump may
+// be data, or an instruction of the other mode. In Debian's busybox for armel, two A32 instructions of
+// the unwinder read as a Thumb jump into the middle of another function's landing pad.
+func flowsThrough(tried []attempt, at disasm.Addr) bool {
+	return slices.ContainsFunc(tried, func(a attempt) bool { return a.fn.Complete && dataflow.RunsAt(a.fn, at) })
 }
 
 // comesTo tells whether control comes from an entry to an address; true as well for an entry that
@@ -332,7 +333,8 @@ const maxFunctions = 64
 // fromGaps walks the functions between the nearest known entry and place, which is the point or a
 // jump that leads to the point. Behind the last instruction that control reaches in a function
 // begins the next function, or a landing pad of the same function, which only the runtime enters.
-// From part on, the code is that of a function that jumps there from far away, with its own landing pads.
+// From part on, the code is that of a function that jumps there from far away, with its own landing pads;
+// or part is a function that others call by a jump, to which the pads behind its end belong.
 func (s *search) fromGaps(entry, part, place uint64) {
 	at := disasm.Addr{PC: entry, Mode: s.at.Mode}
 	f := s.function(at)
@@ -351,7 +353,11 @@ func (s *search) fromGaps(entry, part, place uint64) {
 		}
 		pad := g.PadOf(owner)
 		if pad && next.PC <= part {
-			return
+			next = disasm.Addr{PC: part, Mode: at.Mode}
+			if g = s.function(next); g == nil || !g.Balanced || g.PadOf(owner) {
+				return
+			}
+			pad = false
 		}
 		pad = pad && !pointedTo(s.tried, next)
 		before := len(s.forward)
