@@ -2,6 +2,7 @@ package vmcore
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/tasks"
@@ -10,9 +11,14 @@ import (
 
 // threads makes a thread of each task. Of tasks that were running, the registers are those
 // of their processors, if the dump has these; a processor that ran none of them is a thread
-// of its own.
-func threads(found []tasks.Task, cpus []cpu.Registers, arch *cpu.Arch) (list []target.Thread) {
-	taken := make([]bool, len(cpus))
+// of its own. The processor that stopped the kernel has the crashed thread, negative where it is not known:
+// then the first one has.
+func threads(found []tasks.Task, cpus []cpu.Registers, arch *cpu.Arch, panicked int) (list []target.Thread) {
+	ran := assigned(found, cpus, arch)
+	on := make([]int, len(cpus)) // the indices of the processors' threads
+	for n := range on {
+		on[n] = -1
+	}
 	for i := range found {
 		t := &found[i]
 		th := target.Thread{ID: t.PID, Name: t.Comm, Regs: t.Regs, Waits: true, Stack: t.Stack, Hooked: t.Hooked}
@@ -21,39 +27,76 @@ func threads(found []tasks.Task, cpus []cpu.Registers, arch *cpu.Arch) (list []t
 		}
 		if t.OnCPU {
 			th.Regs = cpu.Registers{}
-			if n, ok := processorOf(t, found, cpus, arch); ok && !taken[n] {
-				taken[n] = true
-				th.Regs, th.Crashed, th.Waits = cpus[n], true, false
+			if n, ok := ran[i]; ok {
+				on[n] = i
+				th.Regs, th.Waits = cpus[n], false
 			}
 		}
 		list = append(list, th)
 	}
 	for n := range cpus {
-		if !taken[n] {
-			list = append(list, target.Thread{ID: -1 - n, Name: fmt.Sprintf("CPU %d", n), Regs: cpus[n], Crashed: true})
+		if on[n] < 0 {
+			on[n] = len(list)
+			list = append(list, target.Thread{ID: -1 - n, Name: fmt.Sprintf("CPU %d", n), Regs: cpus[n]})
 		}
 	}
-	first := true
-	for i := range list {
-		list[i].Crashed = list[i].Crashed && first
-		first = first && !list[i].Crashed
+	switch {
+	case panicked >= 0 && panicked < len(on):
+		list[on[panicked]].Crashed = true
+	case len(on) > 0:
+		list[slices.Min(on)].Crashed = true
 	}
 	return list
 }
 
-// processorOf is the processor that ran a task: the one whose stack pointer lies on the
-// task's stack, or the only one where only one task was running.
-func processorOf(t *tasks.Task, found []tasks.Task, cpus []cpu.Registers, arch *cpu.Arch) (int, bool) {
-	for n := range cpus {
-		if sp, ok := cpus[n].Lookup(arch.SP); ok && t.Stack.Contains(sp) {
-			return n, true
+// panicked is the number of the processor that stopped the kernel (panic_cpu in kernel/panic.c, -1 while none
+// did), where the kernel's names tell where that is kept; negative elsewhere.
+func panicked(kernel *target.Module, memory *target.Memory) int {
+	if kernel == nil || kernel.Image == nil {
+		return -1
+	}
+	if sym, ok := kernel.Image.Symbols.Named("panic_cpu"); ok {
+		if n, ok := memory.Uint(kernel.ToTarget(sym.Addr), 4); ok {
+			return int(int32(n))
 		}
 	}
-	running := 0
+	return -1
+}
+
+// assigned are the processors that ran the tasks that were running, by the tasks' indices: a processor whose
+// stack pointer lies on the task's stack; else the one whose number the task has, which may be on the
+// stack of interrupts; else, of the last one and the last task. The dump has the processors in the order
+// of their numbers, unless a stack shows otherwise.
+func assigned(found []tasks.Task, cpus []cpu.Registers, arch *cpu.Arch) map[int]int {
+	ran, taken := make(map[int]int), make([]bool, len(cpus))
+	inOrder := true
+	var rest []int
+	take := func(task, n int) { ran[task], taken[n] = n, true }
 	for i := range found {
-		if found[i].OnCPU {
-			running++
+		if !found[i].OnCPU {
+			continue
 		}
+		n := slices.IndexFunc(cpus, func(r cpu.Registers) bool {
+			sp, ok := r.Lookup(arch.SP)
+			return ok && found[i].Stack.Contains(sp)
+		})
+		if n < 0 || taken[n] {
+			rest = append(rest, i)
+			continue
+		}
+		take(i, n)
+		inOrder = inOrder && (found[i].CPU < 0 || found[i].CPU == n)
 	}
-	return 0, running == 1 && len(cpus) == 1
+	rest = slices.DeleteFunc(rest, func(i int) bool {
+		n := found[i].CPU
+		ok := inOrder && n >= 0 && n < len(cpus) && !taken[n]
+		if ok {
+			take(i, n)
+		}
+		return ok
+	})
+	if n := slices.Index(taken, false); len(rest) == 1 && len(ran) == len(cpus)-1 {
+		take(rest[0], n)
+	}
+	return ran
 }

@@ -1,5 +1,7 @@
 package tasks
 
+import "github.com/backsight/backsight/target"
+
 const (
 	// maxTasks bounds the tasks: Linux's own limit is four million (PID_MAX_LIMIT), that of
 	// machines of one user some thousands.
@@ -115,10 +117,20 @@ func (f *finder) isTask(comm uint64) bool {
 }
 
 // addIdle adds the idle tasks of the other processors, which are on no list.
-func (f *finder) addIdle() {
+func (f *finder) addIdle(is func(comm uint64) bool) {
 	for _, t := range f.Idle {
-		if !f.known[t] && f.context.known && f.stack.known && f.isTask(t) {
+		if !f.known[t] && f.context.known && f.stack.known && is(t) {
 			f.add(t)
 		}
 	}
+}
+
+// isIdle tells whether the name of an idle task is that of a task: its number is 0, and it has a stack.
+// Such a task was running, where no task that is known ran on its processor; of x86's the registers
+// of its last switch are overwritten then, so that these are no witness.
+func (f *finder) isIdle(comm uint64) bool {
+	pid, ok := f.Memory.Uint(at(comm, f.pid.at), 4)
+	stack, _ := f.Memory.Word(at(comm, f.stack.at))
+	perm, mapped := f.Memory.PermAt(stack)
+	return f.pid.known && ok && pid == 0 && mapped && stack%pageSize == 0 && perm&target.PermWrite != 0 && f.comm(comm) != ""
 }

@@ -1,5 +1,10 @@
 package tasks
 
+import (
+	"strconv"
+	"strings"
+)
+
 // runFinder finds which tasks were running.
 type runFinder struct{ *finder }
 
@@ -27,9 +32,42 @@ func (f runFinder) findOnCPU() {
 	for d := range f.distances(near, []string{"on_cpu"}) {
 		if running := f.flagged(d); running > 0 && running <= most {
 			f.onCPU = field{d, true}
+			f.findProcessor()
 			return
 		}
 	}
+}
+
+// findProcessor finds the number of the processor, in thread_info or behind on_cpu: that in an idle task's
+// name is its processor's, no task has a larger one, and no two tasks run on one processor.
+func (f runFinder) findProcessor() {
+	const reach = 128
+	for d := range f.distances(span{f.stack.at - reach, f.stack.at + reach, 4}, []string{"thread_info", "cpu"}, []string{"cpu"}) {
+		if f.areProcessors(d) {
+			f.processor = field{d, true}
+			return
+		}
+	}
+}
+
+// areProcessors tells whether the words at a distance are numbers of processors.
+func (f runFinder) areProcessors(d distance) bool {
+	idle, taken := 0, make(map[uint64]bool)
+	for _, t := range f.found {
+		v, ok := f.Memory.Uint(at(t, d), 4)
+		runs, _ := f.Memory.Uint(at(t, f.onCPU.at), 4)
+		if !ok || v >= uint64(f.CPUs) || runs == 1 && taken[v] {
+			return false
+		}
+		taken[v] = taken[v] || runs == 1
+		if number, named := strings.CutPrefix(f.comm(t), "swapper/"); named {
+			if number != strconv.FormatUint(v, 10) {
+				return false
+			}
+			idle++
+		}
+	}
+	return idle > 1
 }
 
 // flagged counts the tasks whose word at a distance is 1; negative where a word is neither 0

@@ -32,6 +32,8 @@ type Task struct {
 	Regs cpu.Registers
 	// OnCPU: the task was running, so that Regs is of a moment before.
 	OnCPU bool
+	// CPU is the number of the processor that the task ran on, negative where it was not found.
+	CPU int
 	// State is "running", "ready" (it could run), "sleeping", "uninterruptible", "idle" (a thread of
 	// the kernel that waits for work), "stopped", "traced", "parked", "zombie" or "dead"; "" where
 	// that was not found.
@@ -77,8 +79,9 @@ func Find(k *Kernel) ([]Task, error) {
 	f.findContext()
 	f.findStack()
 	f.findThreads()
-	f.addIdle()
+	f.addIdle(f.isTask)
 	f.findPID()
+	f.addIdle(f.isIdle)
 	runFinder{&f}.find()
 	f.findState()
 	h := hookFinder{finder: &f}
@@ -104,6 +107,7 @@ type field struct {
 // layout is where the fields of interest lie.
 type layout struct {
 	context, stack, pid, onCPU field
+	processor                  field // thread_info.cpu
 	state, exit                field // __state and exit_state
 }
 
@@ -125,7 +129,7 @@ func at(comm uint64, d distance) uint64 { return comm + uint64(d) }
 
 // task reads a task's fields.
 func (f *finder) task(comm uint64) Task {
-	t := Task{Comm: f.comm(comm), At: comm, PID: -1}
+	t := Task{Comm: f.comm(comm), At: comm, PID: -1, CPU: -1}
 	if f.pid.known {
 		v, _ := f.Memory.Uint(at(comm, f.pid.at), 4)
 		t.PID = int(int32(v))
@@ -138,6 +142,10 @@ func (f *finder) task(comm uint64) Task {
 	if f.onCPU.known {
 		v, _ := f.Memory.Uint(at(comm, f.onCPU.at), 4)
 		t.OnCPU = v == 1
+	}
+	if f.processor.known {
+		v, _ := f.Memory.Uint(at(comm, f.processor.at), 4)
+		t.CPU = int(v)
 	}
 	t.State = f.stateOf(comm, t.OnCPU)
 	return t
