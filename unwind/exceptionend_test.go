@@ -21,11 +21,11 @@ func entryCode(arch *cpu.Arch) (r unwind.Rule) {
 
 // TestExceptionFrame: g is entry code. What it saved is the code that the exception interrupted,
 // also where that is a jump to 0; at the end of the thread's stack, it is user space's, and the
-// kernel's stack begins there.
+// kernel's stack begins there, unless the stack pointer that it saved is one of that stack.
 func TestExceptionFrame(t *testing.T) {
 	arch := o32()
-	interrupted := func(pc, end uint64) ([]unwind.Frame, unwind.Stop) {
-		stack := synth.Stack(arch).Zero(16).Word(0x7fff_0000 + 0x100).Word(pc).Zero(0x200).Place(0x7fff_0000)
+	interrupted := func(pc, end, sp uint64) ([]unwind.Frame, unwind.Stop) {
+		stack := synth.Stack(arch).Zero(16).Word(0x7fff_0000 + sp).Word(pc).Zero(0x200).Place(0x7fff_0000)
 		snap := stopped(arch, stack)
 		snap.Threads[0].Stack = target.Range{Lo: stack.Base, Hi: stack.Base + end}
 		src := tables(arch, unwind.MethodCFI, 0)
@@ -33,17 +33,18 @@ func TestExceptionFrame(t *testing.T) {
 		return walk(snap, unwind.Options{Sources: []unwind.Source{src}})
 	}
 	for _, c := range []struct {
-		name    string
-		pc, end uint64
-		frames  []uint64
-		reason  unwind.StopReason
+		name        string
+		pc, end, sp uint64
+		frames      []uint64
+		reason      unwind.StopReason
 	}{
-		{"a function", inMain, 0x200, []uint64{inG, inMain}, unwind.StopRoot},
-		{"a jump to 0", 0, 0x200, []uint64{inG, 0}, unwind.StopNoRule},
-		{"user space", 0x10004, 56, []uint64{inG}, unwind.StopRoot},
-		{"a kernel thread, never in user space", 0, 56, []uint64{inG}, unwind.StopRoot},
+		{"a function", inMain, 0x200, 0x100, []uint64{inG, inMain}, unwind.StopRoot},
+		{"a jump to 0", 0, 0x200, 0x100, []uint64{inG, 0}, unwind.StopNoRule},
+		{"user space", 0x10004, 56, 0x100, []uint64{inG}, unwind.StopRoot},
+		{"a function near the stack's end", inMain, 56, 24, []uint64{inG, inMain}, unwind.StopRoot},
+		{"a kernel thread, never in user space", 0, 56, 0x100, []uint64{inG}, unwind.StopRoot},
 	} {
-		frames, stop := interrupted(c.pc, c.end)
+		frames, stop := interrupted(c.pc, c.end, c.sp)
 		if got := pcs(frames); !slices.Equal(got, c.frames) || stop.Reason != c.reason {
 			t.Errorf("%s: %#x, %v; want %#x, %v", c.name, got, stop, c.frames, c.reason)
 		}

@@ -29,11 +29,15 @@ func endsStack(s *State, c *candidate) bool {
 
 // tryException offers what an exception interrupted. Where the registers that the entry code
 // saved lie at the end of the thread's stack, the kernel was entered from user space, or is
-// about to go there for the first time: that is where the kernel's stack begins.
+// about to go there for the first time: that is where the kernel's stack begins. Where the entry code
+// saved a stack pointer to the same stack, the kernel itself was interrupted: an idle task of ARM
+// has no more than 100 bytes there.
 func (f *finder) tryException(c *candidate, rule *Rule, r *search) {
 	s := r.frame
 	top := savedUpTo(s.Regs, rule, c.CFA) + uint64(s.Snapshot.Arch.RegSize)
-	if stack := s.statedStack(); stack.Contains(top-1) && stack.Hi-top <= entrySlack {
+	stack := s.statedStack()
+	nested := rule.CFA.Kind == AtReg && c.CFA >= top && stack.Contains(c.CFA)
+	if stack.Contains(top-1) && stack.Hi-top <= entrySlack && !nested {
 		f.offerEnd(c, rule, r, StopRoot, "the thread's stack begins with these registers")
 		return
 	}

@@ -83,7 +83,7 @@ func (d *dump) snapshot(v *view) *target.Snapshot {
 		snap.Modules = append(snap.Modules, v.kernel.module)
 	}
 	snap.Modules = append(snap.Modules, moduleReader{d.arch, memory}.modules(&v.kernel)...)
-	snap.Threads = threads(v.tasks, d.cpus, d.arch, panicked(v.kernel.module, memory))
+	snap.Threads = threads(v.tasks, d.cpus, d.arch, panicked(v.kernel.module, memory, snap.Log))
 	d.takeReported(snap, v.tasks)
 	snap.SortModules()
 	snap.Issues = d.issues

@@ -3,8 +3,11 @@ package vmcore
 import (
 	"fmt"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input/kernellog"
 	"github.com/backsight/backsight/internal/tasks"
 	"github.com/backsight/backsight/target"
 )
@@ -49,18 +52,39 @@ func threads(found []tasks.Task, cpus []cpu.Registers, arch *cpu.Arch, panicked 
 	return list
 }
 
-// panicked is the number of the processor that stopped the kernel (panic_cpu in kernel/panic.c, -1 while none
-// did), where the kernel's names tell where that is kept; negative elsewhere.
-func panicked(kernel *target.Module, memory *target.Memory) int {
-	if kernel == nil || kernel.Image == nil {
-		return -1
-	}
-	if sym, ok := kernel.Image.Symbols.Named("panic_cpu"); ok {
-		if n, ok := memory.Uint(kernel.ToTarget(sym.Addr), 4); ok {
-			return int(int32(n))
+// panicked is the number of the processor that stopped the kernel: panic_cpu (kernel/panic.c, -1 while none
+// did), where the kernel's names tell where that is, else that of the log's last report, of a kernel that
+// panicked; negative where neither tells.
+func panicked(kernel *target.Module, memory *target.Memory, log string) int {
+	if kernel != nil && kernel.Image != nil {
+		if sym, ok := kernel.Image.Symbols.Named("panic_cpu"); ok {
+			if n, ok := memory.Uint(kernel.ToTarget(sym.Addr), 4); ok {
+				return int(int32(n))
+			}
 		}
 	}
-	return -1
+	if !kernellog.Panicked(log) {
+		return -1
+	}
+	return lastReporter(log)
+}
+
+// lastReporter is the processor that the last report in a log is of (dump_stack_print_info); negative where
+// the log has no reports.
+//
+//	CPU: 1 UID: 0 PID: 151 Comm: busybox Not tainted …
+func lastReporter(log string) int {
+	const key = "CPU: "
+	for at := len(log); ; {
+		if at = strings.LastIndex(log[:at], key); at < 0 {
+			return -1
+		}
+		number, rest, _ := strings.Cut(log[at+len(key):min(at+64, len(log))], " ")
+		n, err := strconv.ParseUint(number, 10, 16)
+		if err == nil && (strings.HasPrefix(rest, "PID: ") || strings.HasPrefix(rest, "UID: ")) {
+			return int(n)
+		}
+	}
 }
 
 // assigned are the processors that ran the tasks that were running, by the tasks' indices: a processor whose

@@ -56,3 +56,18 @@ func TestProcessors(t *testing.T) {
 		}
 	}
 }
+
+// TestPanicked: the last report's processor is the one that panicked, whatever other lines begin alike.
+func TestPanicked(t *testing.T) {
+	const (
+		panics = "[    9.2] Kernel panic - not syncing: sysrq triggered crash\n"
+		older  = "[    1.0] CPU: 0 PID: 7 Comm: cat Tainted: G\n"
+		newer  = "[    9.2] CPU: 1 UID: 0 PID: 151 Comm: busybox Not tainted\n"
+		boot   = "[    0.0] CPU: PIPT / VIPT nonaliasing data cache\n[    0.1] CPU: 3 is online\n"
+	)
+	for log, want := range map[string]int{panics + newer: 1, older + panics: 0, older + newer + panics + boot: 1, newer: -1, panics + boot: -1, "": -1, panics + "CPU: ": -1} {
+		if got := panicked(nil, nil, log); got != want {
+			t.Errorf("%q: %d, want %d", log, got, want)
+		}
+	}
+}
