@@ -29,7 +29,7 @@ func (d *dump) identify(archs cpu.Set) (all []identity, err error) {
 		if all = d.byContent(archs); len(all) == 0 {
 			return nil, d.errorf("no Linux kernel was found: neither VMCOREINFO nor a kernel's data and code")
 		}
-		d.cpus = d.processors()
+		d.takeProcessors()
 		return all, nil
 	}
 	name, ok := d.info.Offset("uts_namespace.name")
@@ -46,7 +46,7 @@ func (d *dump) identify(archs cpu.Set) (all []identity, err error) {
 		return nil, d.errorf("a kernel for %q, which is not supported", all[0].machine)
 	}
 	if d.shown == nil { // the registers in /proc/kcore are nobody's
-		d.cpus = d.processors()
+		d.takeProcessors()
 	}
 	for i := range all {
 		all[i].offset &= d.arch.AddrMask()

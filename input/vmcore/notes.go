@@ -97,8 +97,8 @@ func (d *dump) infoNote() (info vmcoreinfo.Info) {
 	return info
 }
 
-// processors takes the registers of processors out of the notes (NT_PRSTATUS, one for each).
-func (d *dump) processors() (list []cpu.Registers) {
+// takeProcessors takes the registers of processors out of the notes (NT_PRSTATUS, one for each).
+func (d *dump) takeProcessors() {
 	layout := d.arch.Layouts[cpu.LinuxPrstatus]
 	before := 72 // pr_reg in struct elf_prstatus, whatever the form of the header
 	if d.arch.AddrSize == 8 {
@@ -106,12 +106,12 @@ func (d *dump) processors() (list []cpu.Registers) {
 	}
 	for _, s := range d.notes {
 		notes(s.data, s.header.big, func(n note) {
-			if n.name == "CORE" && n.typ == ntPRStatus && len(n.desc) >= before+layout.Size && layout.Size > 0 && len(list) < maxCPUs {
-				list = append(list, d.arch.Read(layout, n.desc[before:]))
+			if n.name == "CORE" && n.typ == ntPRStatus && len(n.desc) >= before+layout.Size && layout.Size > 0 && len(d.cpus) < maxCPUs {
+				d.cpus = append(d.cpus, d.arch.Read(layout, n.desc[before:]))
 			}
 		})
 	}
-	return list
+	d.count = len(d.cpus)
 }
 
 // maxCPUs is the largest CONFIG_NR_CPUS.

@@ -1,10 +1,33 @@
 package vmcore
 
 import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/firmware"
 	"github.com/backsight/backsight/input/kernellog"
 	"github.com/backsight/backsight/internal/tasks"
 	"github.com/backsight/backsight/target"
 )
+
+// takeRegisters takes the processor's registers as a debugger printed them, where the dump has none:
+// of one processor, whatever the machine has.
+func (d *dump) takeRegisters(env *input.Env) error {
+	if len(d.cpus) > 0 || d.shown != nil || env.Regs == "" {
+		return nil
+	}
+	vals, err := firmware.ReadRegisters(env)
+	if err != nil {
+		return err
+	}
+	regs, issues := firmware.Registers(d.arch, vals)
+	for _, text := range issues {
+		d.issues = append(d.issues, target.Issue{Kind: target.IssueCapture, Subject: env.Regs, Text: env.Regs + ": " + text})
+	}
+	if regs.Known.Has(d.arch.PC) && regs.Known.Has(d.arch.SP) {
+		d.cpus = []cpu.Registers{regs}
+	}
+	return nil
+}
 
 // takeReported gives the task that crashed the registers that the kernel printed, for memory that
 // comes without the processors' registers (raw RAM). The stack above the printed stack pointer is as it

@@ -15,6 +15,9 @@ func (d *dump) stream(env *input.Env) (input.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := d.takeRegisters(env); err != nil {
+		return nil, err
+	}
 	var best view
 	found := d.issues
 	for _, k := range copies {
@@ -59,7 +62,7 @@ func (d *dump) view(k identity, files *input.Files) (v view) {
 	}
 	first, others := d.idleTasks(k, v.space)
 	v.tasks, err = tasks.Find(&tasks.Kernel{Arch: d.arch, Memory: v.space.memory, Text: v.kernel.text,
-		Init: first, Idle: others, CPUs: len(d.cpus), Hooks: v.hooks, Fields: v.kernel.fields})
+		Init: first, Idle: others, CPUs: d.count, Hooks: v.hooks, Fields: v.kernel.fields})
 	if err != nil {
 		d.issue(target.IssueCapture, "%v", err)
 	}

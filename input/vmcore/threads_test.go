@@ -65,7 +65,9 @@ func TestPanicked(t *testing.T) {
 		newer  = "[    9.2] CPU: 1 UID: 0 PID: 151 Comm: busybox Not tainted\n"
 		boot   = "[    0.0] CPU: PIPT / VIPT nonaliasing data cache\n[    0.1] CPU: 3 is online\n"
 	)
-	for log, want := range map[string]int{panics + newer: 1, older + panics: 0, older + newer + panics + boot: 1, newer: -1, panics + boot: -1, "": -1, panics + "CPU: ": -1} {
+	for log, want := range map[string]int{
+		panics + newer: 1, older + panics: 0, older + newer + panics + boot: 1, newer: -1, panics + boot: -1, "": -1, panics + "CPU: ": -1,
+	} {
 		if got := panicked(nil, nil, log); got != want {
 			t.Errorf("%q: %d, want %d", log, got, want)
 		}

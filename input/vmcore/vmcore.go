@@ -110,6 +110,7 @@ type dump struct {
 	notes    []noteSegment
 	info     vmcoreinfo.Info
 	cpus     []cpu.Registers
+	count    int       // of processors, 0: not known
 	shown    []segment // those of /proc/kcore, the memory of the machine that runs; nil: another dump
 	issues   []target.Issue
 }

@@ -107,26 +107,37 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// TestRawMemory: the same without any header.
+// TestRawMemory: the same without any header. The registers of the task that was running are those that a
+// debugger printed, if the user has these.
 func TestRawMemory(t *testing.T) {
 	m := kernels.NewMachine(names...)
-	path := filepath.Join(t.TempDir(), "ram")
-	if err := os.WriteFile(path, m.RAM, 0o600); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	path, printed := filepath.Join(dir, "ram"), filepath.Join(dir, "registers")
+	pc := m.Symbols[5].Addr + 8
+	text := fmt.Sprintf("CPU#0\n PC=%016x X00=0000000000000001\n SP=%016x PSTATE=60000005\n", pc, uint64(kernels.Linear))
+	for name, data := range map[string][]byte{path: m.RAM, printed: []byte(text)} {
+		if err := os.WriteFile(name, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	env := &input.Env{Archs: backsight.CPUs(), Formats: backsight.Formats(), Files: backsight.NewFiles(input.FileOptions{}),
-		RAM: []input.NamedImage{{Path: path, Bias: kernels.RAMBase, Placed: true}}}
-	s, err := input.OpenMemory(context.Background(), env)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	snap, err := s.Next(context.Background())
-	if err != nil || len(snap.Threads) != len(names) {
-		t.Fatalf("%v, %v", snap, err)
-	}
-	if pc, ok := snap.Arch.PC, snap.Threads[1].Regs.Known; ok.Has(pc) {
-		t.Error("the registers of a running task are known")
+	for _, regs := range []string{"", printed} {
+		env := &input.Env{Archs: backsight.CPUs(), Formats: backsight.Formats(), Files: backsight.NewFiles(input.FileOptions{}),
+			RAM: []input.NamedImage{{Path: path, Bias: kernels.RAMBase, Placed: true}}, Regs: regs}
+		s, err := input.OpenMemory(context.Background(), env)
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap, err := s.Next(context.Background())
+		if err != nil || len(snap.Threads) != len(names) {
+			t.Fatalf("%v, %v", snap, err)
+		}
+		got, known := snap.Threads[1].Regs.Lookup(snap.Arch.PC)
+		if known != (regs != "") || known && (got != pc || !snap.Threads[1].Crashed) {
+			t.Errorf("registers %q: PC of the running task %#x, known %t", regs, got, known)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
