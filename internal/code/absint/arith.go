@@ -28,8 +28,8 @@ func (ts *Tables) extended(v Value, in *cpu.Insn) Value {
 	return Value{}
 }
 
-// sum is a + b<<scale, where one of them is a constant or a table's element.
-func (ts *Tables) sum(a, b Value, scale uint8) Value {
+// Sum is a + b<<scale, where one of them is a constant or a table's element.
+func (ts *Tables) Sum(a, b Value, scale uint8) Value {
 	switch {
 	case a.Kind == TableElement && b.Kind == Constant:
 		return ts.relative(a, b.Off<<scale, 0)

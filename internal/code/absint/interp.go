@@ -113,9 +113,9 @@ func (m *Interp) computed(s *State, in *cpu.Insn) Value {
 	case cpu.OpAddImm:
 		return width(s.Get(in.Src).Plus(in.Imm), in, m.Arch)
 	case cpu.OpAdd:
-		return width(m.Tables.sum(s.Get(in.Src), m.Tables.extended(s.Get(in.Src2), in), in.Scale), in, m.Arch)
+		return width(m.Tables.Sum(s.Get(in.Src), m.Tables.extended(s.Get(in.Src2), in), in.Scale), in, m.Arch)
 	case cpu.OpAddLoad:
-		return width(m.Tables.sum(s.Get(in.Src), m.Loaded(s, s.Operand(in), in), 0), in, m.Arch)
+		return width(m.Tables.Sum(s.Get(in.Src), m.Loaded(s, s.Operand(in), in), 0), in, m.Arch)
 	case cpu.OpSub:
 		return width(s.Get(in.Src).minus(m.Tables.extended(s.Get(in.Src2), in), in.Scale), in, m.Arch)
 	case cpu.OpOr:

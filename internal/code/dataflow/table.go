@@ -41,11 +41,20 @@ func (e *explorer) tableJump(st *absint.State, in *cpu.Insn) {
 }
 
 // branchTable is a jump into a run of branches (ARM: add pc,pc,r3,lsl #2): the elements
-// are places in the code, a power of two apart.
+// are places in the code, a power of two apart; or the jump to an element of a table that was
+// loaded, and is added last:
+//
+//	e28f0004  add r0,pc,#4
+//	e7901107  ldr r1,[r0,r7,lsl #2]
+//	e080f001  add pc,r0,r1
 func (e *explorer) branchTable(st *absint.State, in *cpu.Insn) {
 	at := absint.Const(int64(in.Target))
 	if in.Base != cpu.NoReg {
 		at = st.Get(in.Base).Plus(at.Off)
+	}
+	if v := e.m.Tables.Sum(at, st.Get(in.Index), in.Scale); v.Kind == absint.TableElement {
+		e.followTable(st, e.m.Tables.Table(v))
+		return
 	}
 	if at.Kind != absint.Constant || st.Limit <= 0 || st.Limit > maxElements {
 		e.unresolved(st)

@@ -42,6 +42,31 @@ func TestJumpTable(t *testing.T) {
 	}
 }
 
+// TestElementAddedToPC: LLVM adds a table's element to the PC with the jump itself. What stands in the
+// table is no code.
+func TestElementAddedToPC(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "arm", Listing: `
+	400000 <f>:
+		400000: e92d4010  push {r4, lr}
+		400004: e3500002  cmp r0, #2
+		400008: 8a000007  bhi 40002c
+		40000c: e28f1004  add r1, pc, #4
+		400010: e7912100  ldr r2, [r1, r0, lsl #2]
+		400014: e081f002  add pc, r1, r2
+		400018: 00000010  to 400028
+		40001c: 00000018  to 400030
+		400020: 00000014  to 40002c
+		400024: e320f000  nop
+		400028: e28d0000  add r0, sp, #0
+		40002c: e8bd8010  pop {r4, pc}
+		400030: e3a00001  mov r0, #1
+		400034: e8bd8010  pop {r4, pc}`}).Function(at(0x400000))
+	check(t, f, map[uint64]string{0x400018: "not reached", 0x40001c: "not reached", 0x400028: "sp-8 ra", 0x400030: "sp-8 ra", 0x40002c: "sp-8 ra"})
+	if !f.Complete || !f.Balanced || f.Unbalanced || f.SPDiffers {
+		t.Errorf("%+v", f.Facts)
+	}
+}
+
 // TestIndexByAddress: the index of a table is a variable that is 0 until a function, which gets
 // the variable's address, sets it: gpg's main so switches over the command that it was given.
 func TestIndexByAddress(t *testing.T) {
