@@ -136,3 +136,15 @@ func (s *Source) EntryMode(img *image.Image, addr uint64) (cpu.Mode, bool) {
 	}
 	return 0, false
 }
+
+// PointedMode is EntryMode where pointers in data say so. Within a function data points to labels, and what
+// looks like a pointer to such a place may be none: the function's beginning has to be known.
+func PointedMode(s *Source, img *image.Image, addr uint64) (cpu.Mode, bool) {
+	p := s.of(img)
+	for mode := cpu.Mode(0); mode < 2; mode++ {
+		if below := p.entries.PointedBelow(disasm.Addr{PC: addr, Mode: mode}); len(below) > 0 && below[0] == addr {
+			return mode, true
+		}
+	}
+	return 0, false
+}

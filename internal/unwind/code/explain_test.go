@@ -71,6 +71,27 @@ func TestCovers(t *testing.T) {
 	}
 }
 
+// TestModeOfPointedTo: nobody calls the functions of ripgrep for armhf that its tables of methods name;
+// bit 0 of the pointers tells that they are A32, while the program starts in Thumb code.
+func TestModeOfPointedTo(t *testing.T) {
+	img := codetest.Program{CPU: "arm", Data: map[uint64][]uint64{0x410000: {0x400000, 0x400009}}, Listing: `
+		400000: e92d4010  push {r4, lr}
+		400004: e8bd8010  pop {r4, pc}
+		400008: b510  push {r4, lr}
+		40000a: bd10  pop {r4, pc}
+		40000c: b510  push {r4, lr}
+		40000e: bd10  pop {r4, pc}`}.Image(t)
+	s := New(nil)
+	for pc, want := range map[uint64]cpu.Mode{0x400000: 0, 0x400008: 1} {
+		if mode, ok := PointedMode(s, img, pc); !ok || mode != want {
+			t.Errorf("%#x is in mode %d, %t", pc, mode, ok)
+		}
+	}
+	if _, ok := PointedMode(s, img, 0x40000c); ok {
+		t.Error("something points to 40000c")
+	}
+}
+
 // TestRows: the rows of a whole image, those that are wanted, until somebody has enough.
 func TestRows(t *testing.T) {
 	s, img := New(nil), twoFunctions.Image(t)

@@ -120,7 +120,7 @@ func (s *Sweep) Unreachable(in *cpu.Insn, pc, hi uint64) bool {
 
 // Mode is where a table's function begins, without mode bit, and the mode of its code, which tables do
 // not tell: that of the symbol; else that in which the code of view, an image of the same addresses,
-// calls the function; else that of the program's entry.
+// calls the function, or its data points there; else that of the program's entry.
 func Mode(img, view *image.Image, analysis *code.Source, lo uint64) (uint64, cpu.Mode) {
 	arch := img.Arch
 	lo, mode := arch.SplitCode(lo)
@@ -131,6 +131,9 @@ func Mode(img, view *image.Image, analysis *code.Source, lo uint64) (uint64, cpu
 		return lo, s.Mode
 	}
 	if m, ok := analysis.EntryMode(view, lo); ok {
+		return lo, m
+	}
+	if m, ok := code.PointedMode(analysis, view, lo); ok {
 		return lo, m
 	}
 	if img.Entry != 0 && mode == 0 {
