@@ -24,6 +24,8 @@ type Options struct {
 	// Every damages each n-th capture only.
 	Every int
 	Seed  uint64
+	// Bits does OneBit instead of Damages.
+	Bits bool
 	// Bad, if set, is told of every lie and every lost inner frame.
 	Bad func(Finding)
 }
@@ -152,7 +154,11 @@ func (r *runner) capture(ctx context.Context, u *backsight.Unwinder, v *victim, 
 	if err != nil || right(v.answer, good) < len(v.answer.Frames) {
 		return err
 	}
-	for k, d := range Damages() {
+	damages := Damages()
+	if r.opt.Bits {
+		damages = v.oneBit()
+	}
+	for k, d := range damages {
 		v.rnd = rand.New(rand.NewPCG(r.opt.Seed+uint64(index), uint64(k)))
 		bad, from := d.apply(v)
 		if bad == nil {

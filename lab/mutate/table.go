@@ -9,9 +9,13 @@ import (
 func Table(w io.Writer, counts map[string]*Count) {
 	fmt.Fprintln(w, "| damage | captures | whole | shorter | wrong | wrong and certain | inner frames lost | certain frames before | after |")
 	fmt.Fprintln(w, "|---|---|---|---|---|---|---|---|---|")
+	names := []string{oneBit}
 	for _, d := range Damages() {
-		if c := counts[d.Name]; c != nil {
-			fmt.Fprintf(w, "| %s | %d | %d | %d | %d | %d | %d | %d | %d |\n", d.Name, c.N, c.Whole, c.Shorter, c.Wrong, c.Lies, c.InnerLost,
+		names = append(names, d.Name)
+	}
+	for _, name := range names {
+		if c := counts[name]; c != nil {
+			fmt.Fprintf(w, "| %s | %d | %d | %d | %d | %d | %d | %d | %d |\n", name, c.N, c.Whole, c.Shorter, c.Wrong, c.Lies, c.InnerLost,
 				c.Certain, c.CertainGood)
 		}
 	}
