@@ -63,6 +63,31 @@ func (v *verifier) reaches(s *State, c *candidate, entry uint64, mode cpu.Mode) 
 	return a
 }
 
+// mayReach tells whether a call of entry, of which Reaches does not know enough, may have led to s.
+func mayReach(graph CallGraph, s *State, c *candidate, entry uint64, mode cpu.Mode) bool {
+	c.imageOnly = false
+	if s.Exhausted() {
+		return true
+	}
+	may, cost := graph.Witnesses().MayReach(s.Snapshot, entry, mode, s.Site)
+	s.Cost += cost
+	return may
+}
+
+// goesTo tells whether the indirect call at site, for which a table needed no witness, goes to s.
+func goesTo(graph CallGraph, s *State, c *candidate, site cpu.CallSite) bool {
+	if site.Direct || c.method.basis() != inTable || s.Exhausted() {
+		return false
+	}
+	entry, mode, ok := graph.Callee(s.Snapshot, site.Addr, c.mode)
+	if !ok {
+		return false
+	}
+	a, _, cost := graph.Reaches(s.Snapshot, entry, mode, s.Site)
+	s.Cost += cost
+	return a == Yes
+}
+
 // startsAt tells whether the callee's function begins at entry by the table that c's
 // rule comes from: what most calls are to be checked against, without a look at code.
 func startsAt(s *State, c *candidate, entry uint64) bool {
@@ -96,10 +121,11 @@ func (v *verifier) oneBitAway(s *State, c *candidate, site cpu.CallSite) (found 
 	if !ok || !text.Exec {
 		return 0
 	}
-	for _, other := range callsite.OneBitAway(m, text, at, c.mode) {
-		if !v.asGood(s, c, site, other) || v.graph.Witnesses().WithinInstruction(m, other.Addr, c.mode) {
+	for far, other := range callsite.OneBitAway(m, text, at, c.mode) {
+		if !doubtful(v, s, c, site, other) {
 			continue
 		}
+		c.imageOnly = c.imageOnly && !callsite.DependsOnBias(m, at, far)
 		switch v.graph.OneFunction(m, site.Addr, other.Addr, c.mode) {
 		case Yes:
 			found |= OneBitAway
@@ -109,14 +135,30 @@ func (v *verifier) oneBitAway(s *State, c *candidate, site cpu.CallSite) (found 
 			found |= OneBitAway | OneBitElsewhere
 		}
 	}
+	if !c.imageOnly {
+		return found
+	}
+	for _, other := range callsite.OneBitAwayMoved(m, text, at, c.mode) {
+		if doubtful(v, s, c, site, other) {
+			c.imageOnly = false
+			break
+		}
+	}
 	return found
+}
+
+// doubtful tells whether other is a call, and as good as the call at site.
+func doubtful(v *verifier, s *State, c *candidate, site, other cpu.CallSite) bool {
+	return v.asGood(s, c, site, other) && !v.graph.Witnesses().WithinInstruction(c.module, other.Addr, c.mode)
 }
 
 // asGood tells whether the call other may have led to s as well as the call at site. Where
 // the call at site is proven to go to the callee, another one is as good if it is known to
 // go there, too; else if nobody knows its target. Where the target is known, but not where
-// that goes on to, the call is none to doubt for: a PLT stub whose import was not captured,
-// through a register on MIPS. A call straight to the callee may be any other one, and a call
+// that goes on to (a PLT stub whose import was not captured, through a register on MIPS), the call
+// is as good as one in the same function of which nothing is known at all, unless imports' names tell
+// otherwise: busybox's awk for mipsel calls a function that ends in a jump to free at 0xbacf4, and
+// through its GOT at 0xba4f4. A call straight to the callee may be any other one, and a call
 // that came to s by a jump any other that does; so may one through a pointer to the callee, in
 // the same function: busybox's evaltree calls itself at 0x50b98 of AArch64's, and through a
 // register, that may hold evaltree's address, at 0x50a98. In another function a call through
@@ -143,11 +185,17 @@ func (v *verifier) asGood(s *State, c *candidate, site, other cpu.CallSite) bool
 	switch {
 	case c.checks.proven() && entry == c.entry:
 		return true
-	case c.flags&StartStated != 0:
-		return startsAt(s, c, entry) || v.stubFor(s, c, entry, mode) // the table tells; to follow jumps is much work
+	case c.flags&StartStated != 0 && (startsAt(s, c, entry) || v.stubFor(s, c, entry, mode)):
+		return true
+	case c.flags&StartStated != 0 && s.Module.Contains(entry):
+		return false // the table tells; to follow jumps is much work
+	}
+	unproven := !c.checks.has(TargetMatches) && v.graph.OneFunction(c.module, site.Addr, other.Addr, c.mode) == Yes
+	if c.flags&StartStated != 0 && !unproven {
+		return false
 	}
 	a := v.reaches(s, c, entry, mode)
-	return a == Yes || a == YesByJump
+	return a == Yes || a == YesByJump || a == Unknown && unproven && mayReach(v.graph, s, c, entry, mode) && !goesTo(v.graph, s, c, site)
 }
 
 // mayBePointedTo tells whether a call through a register or a pointer, in the function that c is of,

@@ -85,25 +85,36 @@ func TestOneBitAlike(t *testing.T) {
 
 // TestOneBitOtherCallee: h calls the function of frame 0 through a register, nobody knows how.
 // Of the call one bit away it is known where that goes: to a function of another library, from
-// which nobody knows a way back. A table, which needs no code, has it asked all the same.
+// which nobody knows a way back, unless imports' names say that there may be one: a lost bit makes the
+// one of the other then. A table, which needs no code, has it asked all the same; where h's call is known to
+// go to that function, a call of which that is not known is none to doubt for.
 func TestOneBitOtherCallee(t *testing.T) {
-	const inOther = inH ^ 0x20
+	const inOther, elsewhere = inH ^ 0x20, 0x7fff_0000
 	arch := o32()
+	toG := func(entry, _ uint64) unwind.Answer {
+		if entry == gEntry {
+			return unwind.Yes
+		}
+		return unwind.Unknown
+	}
 	for _, tt := range []struct {
-		method unwind.Method
-		callee uint64
-		want   unwind.Checks
+		method      unwind.Method
+		own, callee uint64
+		byName      bool
+		want        unwind.Checks
 	}{
-		{unwind.MethodCode, 0, unwind.OneBitAway}, {unwind.MethodCode, 0x7fff_0000, 0},
-		{unwind.MethodCFI, 0, unwind.OneBitAway}, {unwind.MethodCFI, 0x7fff_0000, 0},
+		{unwind.MethodCode, 0, 0, false, unwind.OneBitAway}, {unwind.MethodCode, 0, elsewhere, false, 0},
+		{unwind.MethodCFI, 0, 0, false, unwind.OneBitAway}, {unwind.MethodCFI, 0, elsewhere, false, 0},
+		{unwind.MethodCode, 0, elsewhere, true, unwind.OneBitAway}, {unwind.MethodCFI, 0, elsewhere, true, unwind.OneBitAway},
+		{unwind.MethodCode, gEntry, elsewhere, true, 0}, {unwind.MethodCFI, gEntry, elsewhere, true, 0},
 	} {
 		snap := stopped(arch, synth.Stack(arch).Zero(28).Word(inMain).Zero(64).Place(0x7fff_0000))
 		snap.Threads[0].Regs = *synth.Regs(arch, map[string]uint64{"pc": inG, "sp": 0x7fff_0000, "ra": inH})
 		copy(snap.Modules[0].Image.Segments.Code(inOther-8), snap.Modules[0].Image.Segments.Code(inH - 8)[:4])
-		calls := graph{holds: unknownTargets, calleeAt: map[uint64]uint64{inOther - 8: tt.callee}}
+		calls := graph{holds: toG, calleeAt: map[uint64]uint64{inH - 8: tt.own, inOther - 8: tt.callee}, byName: map[uint64]bool{elsewhere: tt.byName}}
 		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, tt.method, 0)}, CallGraph: calls})
 		if frames, _ := w.Walk(&snap.Threads[0], nil); len(frames) < 2 || frames[1].Checks&unwind.OneBitAway != tt.want {
-			t.Errorf("%s, the other call goes to %#x: %+v", tt.method, tt.callee, frames)
+			t.Errorf("%+v: %+v", tt, frames)
 		}
 	}
 }

@@ -128,6 +128,8 @@ type graph struct {
 	calleeAt map[uint64]uint64
 	mayCall  map[uint64]unwind.Answer
 	stubs    map[uint64]uint64 // where they go
+	// byName are entries whose calls, by the names of imports, may lead to any callee.
+	byName map[uint64]bool
 	// syscall is the place behind one, threadEnd where a thread ends.
 	syscall, threadEnd uint64
 	blind              bool // to where functions end
@@ -149,6 +151,10 @@ func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) 
 func (f graph) Stub(_ *target.Snapshot, entry uint64, _ cpu.Mode, _ uint64) (uint64, bool) {
 	to, ok := f.stubs[entry]
 	return to, ok
+}
+
+func (f graph) MayReach(_ *target.Snapshot, entry uint64, _ cpu.Mode, _ uint64) (bool, uint64) {
+	return f.byName[entry], 0
 }
 
 func (graph) Binds(*target.Snapshot, uint64, cpu.Mode, uint64) bool { return false }

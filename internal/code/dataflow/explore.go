@@ -29,6 +29,8 @@ type explorer struct {
 	steps  int
 	block  *block       // being visited
 	behind absint.State // that of BehindCalls
+	// byWritable: a jump goes where a word of writable memory says.
+	byWritable bool
 	// Scratch: the state at hand, the state where a run of conditional instructions is
 	// executed, the instructions.
 	st, taken absint.State
@@ -55,7 +57,8 @@ func (an *Analysis) analyze(entry disasm.Addr, pads *landingPads) *Function {
 		f.steps += pads.steps
 	}
 	f.blocks, f.interp = e.graph.blocks, m.Frozen()
-	f.Complete = f.Complete && !e.graph.leadsOut
+	f.Followed = f.Complete && !e.graph.leadsOut
+	f.Complete = f.Followed && !e.byWritable
 	f.SPDiffers = e.graph.spDiffers
 	return f
 }
@@ -63,7 +66,8 @@ func (an *Analysis) analyze(entry disasm.Addr, pads *landingPads) *Function {
 // run does one pass to the fixpoint. Where two paths contradict each other about SP, a call is
 // marked as never returning and another pass is asked for.
 func (e *explorer) run(pads *landingPads) {
-	e.Facts, e.Tails, e.targets, e.BehindCalls, e.AtLastCalls = Facts{Complete: true}, nil, callTargets{}, "", ""
+	e.Facts, e.byWritable, e.Tails, e.targets = Facts{Complete: true}, false, nil, callTargets{}
+	e.BehindCalls, e.AtLastCalls = "", ""
 	e.steps, e.gaps, e.outwards, e.undone = 0, gapSearch{}, nil, nil
 	e.graph.reset()
 	if pads != nil {

@@ -12,6 +12,9 @@ import (
 type Function struct {
 	Entry disasm.Addr
 	Facts
+	// Followed: the function is complete but for jumps through words that may change while the
+	// program runs, if these go where the file has it: tail calls through MIPS's GOT.
+	Followed bool
 	// Tails are jumps to other functions with the frame gone.
 	Tails []disasm.Addr
 	// BehindCalls is what holds behind every call: what a landing pad starts with; empty

@@ -159,9 +159,8 @@ func (e *explorer) returns(st *absint.State, v absint.Value, t *transfer) {
 		if ok {
 			e.jumpTo(st, to)
 		}
-		if !ok || v.Base == absint.FromWritable {
-			e.Complete = false
-		}
+		e.Complete = e.Complete && ok
+		e.byWritable = e.byWritable || v.Base == absint.FromWritable
 	case v.Kind == absint.TableElement:
 		e.followTable(st, e.m.Tables.Table(v))
 	case absint.Foreign(sp, e.an.Arch):

@@ -105,6 +105,49 @@ func TestReachesImport(t *testing.T) {
 	}
 }
 
+// TestMayReach: an import that is not bound goes to the library's function of its name, also where the GOT,
+// which may have changed since the file was made, is all that leads to its stub: a function of busybox's awk,
+// 0xb83a4 of mipsel's, ends in such a jump. Nothing tells where a jump through what a caller passed goes, nor an import that no library has.
+func TestMayReach(t *testing.T) {
+	s, snap := linked(t)
+	snap.Memory = new(target.Builder).Memory(snap.Arch)
+	snap.Modules[0].Image = codetest.Program{CPU: "mips o32 big", Imports: map[uint64]string{0x400000: "f", 0x400060: "none"},
+		Data: map[uint64][]uint64{0x410010: {0x400000}}, Listing: `
+	400000 <f@stub>:
+	400020 <tail>:
+	400050 <passed>:
+		400000: 8f998010  lw    t9,-32752(gp)
+		400004: 03e07825  move  t7,ra
+		400008: 0320f809  jalr  t9
+		40000c: 24180003  li    t8,3
+		400020: 27bdffe8  addiu sp,sp,-24
+		400024: afb00014  sw    s0,20(sp)
+		400028: 3c190041  lui   t9,0x41
+		40002c: 8fb00014  lw    s0,20(sp)
+		400030: 8f390010  lw    t9,16(t9)
+		400034: 03200008  jr    t9
+		400038: 27bd0018  addiu sp,sp,24
+		400050: 00800008  jr    a0
+		400054: 00000000  nop
+		400060: 8f998010  lw    t9,-32752(gp)
+		400064: 03e07825  move  t7,ra
+		400068: 0320f809  jalr  t9
+		40006c: 24180004  li    t8,4`}.Image(t)
+	for _, tt := range []struct {
+		what      string
+		entry, pc uint64
+		want      bool
+	}{
+		{"the import f", 0x400000, lib, true}, {"by f's jump", 0x400000, lib + 0x10, true}, {"h", 0x400000, lib + 0x20, false},
+		{"through the GOT", 0x400020, lib, true}, {"h, through the GOT", 0x400020, lib + 0x20, false},
+		{"a pointer", 0x400050, lib + 0x20, true}, {"an import that no module has", 0x400060, lib + 0x20, true},
+	} {
+		if got, _ := s.Witnesses().MayReach(snap, tt.entry, 0, tt.pc); got != tt.want {
+			t.Errorf("%s: %#x may reach %#x: %t", tt.what, tt.entry, tt.pc, got)
+		}
+	}
+}
+
 // TestReachesOwnChoice: a PLT stub of a library for an indirect function of its own goes to one of the
 // functions that the resolver names, which is not known where that was not captured.
 func TestReachesOwnChoice(t *testing.T) {

@@ -19,6 +19,7 @@ type pair struct {
 	mode, raMode cpu.Mode
 	exact        bool
 	inner        uint64 // where the callee's own call led to, relative to the callee's place
+	bias         uint64 // of the caller's image: which addresses differ in one bit depends on where that lies
 }
 
 // maxTelling bounds the instructions executed for the clues of one frame. Most of the functions were
@@ -32,7 +33,7 @@ func (w witnesses) Clues(snap *target.Snapshot, inner, callee, f *unwind.Frame) 
 	if p == nil || calleeCode == nil || f.Module == nil {
 		return nil
 	}
-	k := pair{weak.Make(m.Image), inImage(m, callee.PC), inImage(f.Module, f.PC), callee.Mode, f.Mode, callee.Exact, 0}
+	k := pair{weak.Make(m.Image), inImage(m, callee.PC), inImage(f.Module, f.PC), callee.Mode, f.Mode, callee.Exact, 0, f.Module.Bias}
 	if inner != nil && m.Contains(inner.CallSite) {
 		k.inner = inner.CallSite - callee.PC
 	} else {

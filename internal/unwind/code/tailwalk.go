@@ -22,6 +22,9 @@ type tailWalk struct {
 	pc   uint64
 	todo places
 	cost int // instructions executed
+	// byName: each import is taken for the function of its name, and a jump through a word that may
+	// change goes where the file has it.
+	byName bool
 	// alone: the entry and pc lie in one image, and the code of that image alone decided.
 	alone bool
 }
@@ -116,7 +119,10 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 		if a, known := w.throughSlot(p, m, f, slot); known {
 			return a, true
 		}
-		w.addImport(p, m, slot)
+		if w.addImport(p, m, slot) && w.byName {
+			w.alone = false
+			return unwind.No, true
+		}
 	}
 	return w.leaves(m, f, isStub), false
 }
@@ -127,10 +133,20 @@ func (w *tailWalk) throughLinker(p *program, m *target.Module, stub uint64) unwi
 	w.alone = false
 	if to, a := p.namesake(w.snap, stub, w.pc); to.PC != 0 {
 		w.todo.add(to)
-		return a
+		return w.named(a)
 	}
-	w.addImport(p, m, stub)
+	if w.addImport(p, m, stub) {
+		return w.named(unwind.Unknown)
+	}
 	return unwind.Unknown
+}
+
+// named is the answer for a stub, the function of whose import's name is looked at as well.
+func (w *tailWalk) named(a unwind.Answer) unwind.Answer {
+	if w.byName {
+		return unwind.No
+	}
+	return a
 }
 
 // throughSlot answers for a PLT stub f of m, which jumps through the word at an image address, and adds
@@ -139,13 +155,13 @@ func (w *tailWalk) throughSlot(p *program, m *target.Module, f *dataflow.Functio
 	if to, a := p.binding(w.snap, m, slot, w.pc); to.PC != 0 {
 		w.addTails(m, f.Tails)
 		w.todo.add(to)
-		return a, true
+		return w.named(a), true
 	}
 	if to, ok := p.choice(w.snap, m, slot, w.pc); ok {
 		w.alone = false
 		w.addTails(m, f.Tails)
 		w.todo.add(to)
-		return unwind.Unknown, true
+		return w.named(unwind.Unknown), true
 	}
 	return unwind.Unknown, false
 }
@@ -165,7 +181,7 @@ func (w *tailWalk) leaves(m *target.Module, f *dataflow.Function, isStub bool) u
 	}
 	w.alone = w.alone && !isStub
 	w.addTails(m, f.Tails)
-	if jumps || !f.Complete {
+	if jumps || !f.Complete && !(w.byName && f.Followed) {
 		return unwind.Unknown
 	}
 	return unwind.No
@@ -196,27 +212,33 @@ const maxExporters = 64
 // function of the import's name in m or in another module. From there, tail calls may lead on to
 // the function that has pc. Example: libcrypto calls its own exports through its PLT, and
 // CRYPTO_malloc ends in a jump to malloc.
-func (w *tailWalk) addImport(p *program, m *target.Module, slot uint64) {
-	if w.addExport(p, m, slot) {
-		return
+func (w *tailWalk) addImport(p *program, m *target.Module, slot uint64) (added bool) {
+	if exported, added := w.addExport(p, m, slot); exported {
+		return added
 	}
 	for _, lib := range w.snap.Modules[:min(len(w.snap.Modules), maxExporters)] {
-		if lib != m && w.addExport(p, lib, slot) {
-			return
+		if lib == m {
+			continue
+		}
+		if exported, added := w.addExport(p, lib, slot); exported {
+			return added
 		}
 	}
+	return false
 }
 
-// addExport adds what lib exports under the name of the import that p has at slot.
-func (w *tailWalk) addExport(p *program, lib *target.Module, slot uint64) bool {
+// addExport adds what lib exports under the name of the import that p has at slot, unless the dynamic
+// linker chooses among several functions.
+func (w *tailWalk) addExport(p *program, lib *target.Module, slot uint64) (exported, added bool) {
 	if lib.Image == nil {
-		return false
+		return false, false
 	}
 	export, ok := p.callees.Bound(slot, lib.Image)
-	if ok && export.Choices == nil {
+	added = ok && export.Choices == nil
+	if added {
 		w.todo.add(disasm.Addr{PC: lib.ToTarget(export.PC), Mode: export.Mode})
 	}
-	return ok
+	return ok, added
 }
 
 func (w *tailWalk) addTails(m *target.Module, tails []disasm.Addr) {
