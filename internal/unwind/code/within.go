@@ -3,6 +3,7 @@ package code
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/target"
 )
@@ -15,7 +16,7 @@ import (
 //	2b7a9a  e8 31 1c db ff     call ERR_load_strings_const@plt
 //
 // ff 50 e8 would be call *-0x18(%eax). The nearest function that has the place tells, whose entry is
-// certain: control comes over the bytes, and no instruction begins with their first.
+// certain, else that to whose entry a pointer leads: control comes over the bytes, and no instruction begins with their first.
 func (w witnesses) WithinInstruction(m *target.Module, pc uint64, mode cpu.Mode) bool {
 	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil || m.Image.Arch.InsnAlign > 1 {
 		return false
@@ -25,9 +26,15 @@ func (w witnesses) WithinInstruction(m *target.Module, pc uint64, mode cpu.Mode)
 	for _, e := range p.entries.Below(at) {
 		f := p.flows.Function(disasm.Addr{PC: e, Mode: mode})
 		if f.Contains(at.PC) {
-			var st absint.State
-			return !f.ByGuess(at.PC) && !f.StateAt(at, &st)
+			return skips(f, at)
 		}
 	}
-	return false
+	f := pointedOwner(p, at)
+	return f != nil && f.Contains(at.PC) && skips(f, at)
+}
+
+// skips tells whether control comes over a place of a function where no instruction begins.
+func skips(f *dataflow.Function, at disasm.Addr) bool {
+	var st absint.State
+	return !f.ByGuess(at.PC) && !f.StateAt(at, &st)
 }

@@ -30,3 +30,22 @@ func TestWithinInstruction(t *testing.T) {
 		t.Error("a place outside all modules lies within an instruction")
 	}
 }
+
+// TestWithinInstructionPointed: only a pointer leads to the function that has the bytes of a call, as in front of
+// 0x19aa38 of libcrypto for i386: the last byte of a call, push %eax, the first byte of a push.
+func TestWithinInstructionPointed(t *testing.T) {
+	for pointer, want := range map[uint64]bool{0x400010: true, 0: false} {
+		m, _ := placed(t, codetest.Program{CPU: "i386", Entry: 0x400000, Data: map[uint64][]uint64{0x410000: {pointer}}, Listing: `
+	400000 <start>:
+		400000: c3              ret
+		400010: 83 ec 08        sub  $8,%esp
+		400013: e8 08 10 ea ff  call 2a1020
+		400018: 50              push %eax
+		400019: 68 01 00 00 00  push $1
+		40001e: 83 c4 10        add  $16,%esp
+		400021: c3              ret`})
+		if got := New(nil).Witnesses().WithinInstruction(m, 0x400017, 0); got != want {
+			t.Errorf("pointer %#x: %t", pointer, got)
+		}
+	}
+}
