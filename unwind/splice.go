@@ -196,9 +196,23 @@ func (s *splicer) path() []int {
 			return path
 		}
 		s.frames[k], _ = s.step(&from, k)
+		if f := &s.frames[k]; !f.Checks.proven() && s.passesOver(at, k) {
+			f.Trust = Guess
+		}
 		from = s.frames[k]
 		path, at = append(path, k), k+1
 	}
+}
+
+// passesOver tells whether the entries from first to k have one among them that the capture does not doubt.
+// What the path leaves out may be the caller of a frame that the capture lost.
+func (s *splicer) passesOver(first, k int) bool {
+	for i := first; i < k; i++ {
+		if s.isSure(i) {
+			return true
+		}
+	}
+	return false
 }
 
 // bestStep is the entry, at first or behind, that from is best called by; len(listed) where

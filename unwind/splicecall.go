@@ -1,6 +1,8 @@
 package unwind
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
 )
@@ -60,10 +62,20 @@ func (s *splicer) cannotCall(caller, callee *Frame) bool {
 // cannotPoint tells whether callee is a frame that the call of caller through a pointer cannot have led
 // to. Another module's code may build the address of a function that no pointer of callee's own module
 // leads to: drivers for MIPS call __udelay of the kernel so.
+//
+// A function that nothing but some calls of its own module lead to is reached by no pointer from
+// anywhere. A console that loses the line of crashy_write, between these two, leaves
+//
+//	warn_a ◄ proc_reg_write    blr x4; one bl leads to warn_a, in crashy_write
 func (s *splicer) cannotPoint(caller, callee *Frame) bool {
 	graph := s.verifier.graph
-	if graph == nil || callee.Method == methodCount || callee.Module == nil || callee.Module != caller.Module {
+	if graph == nil || callee.Method == methodCount || callee.Module == nil {
 		return false
 	}
-	return graph.Witnesses().CalledByPointer(callee.Module, callee.CallSite, callee.Mode) == No
+	w := graph.Witnesses()
+	if callee.Module == caller.Module && w.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) == No {
+		return true
+	}
+	returns, all := w.Callers(callee.Module, callee.CallSite, callee.Mode)
+	return all && len(returns) > 0 && !slices.Contains(returns, caller.PC)
 }
