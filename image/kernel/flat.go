@@ -14,7 +14,11 @@ func (p *payload) flat(f *image.File) *image.Image {
 		h.OneMode = true
 	}
 	table, base := p.place(&h)
-	h.Segments = p.segments(table, base)
+	var relocations span
+	if table != nil && p.arch.AddrSize == 8 {
+		relocations = p.relocate(base)
+	}
+	h.Segments = p.segments(table, base, relocations)
 	c := image.Container(&closing{nothing{}, f})
 	img := image.New(h, c)
 	if table != nil {
@@ -54,8 +58,9 @@ func (p *payload) place(h *image.Header) (*kallsyms.Table, uint64) {
 }
 
 // segments cuts the kernel where its symbols say that code begins and ends: from the first
-// byte to _etext, and the code of the start. Without names all of it may be code.
-func (p *payload) segments(table *kallsyms.Table, base uint64) (segs []image.Segment) {
+// byte to _etext, and the code of the start. Without names all of it may be code. The relocations are left
+// out, whose words point to functions but are no pointers.
+func (p *payload) segments(table *kallsyms.Table, base uint64, relocations span) (segs []image.Segment) {
 	end := base + uint64(len(p.data))
 	add := func(lo, hi uint64, exec bool) {
 		if lo < hi && hi <= end {
@@ -80,6 +85,10 @@ func (p *payload) segments(table *kallsyms.Table, base uint64) (segs []image.Seg
 		add(etext, sinit, false)
 		add(sinit, einit, true)
 		etext = einit
+	}
+	if lo := base + uint64(relocations.lo); etext <= lo && relocations.lo < relocations.hi {
+		add(etext, lo, false)
+		etext = base + uint64(relocations.hi)
 	}
 	add(etext, end, false)
 	if n := len(segs) - 1; at("_end") > end { // .bss

@@ -133,9 +133,37 @@ func listsAll(img *image.Image, at uint64) bool { return isWithin(img, ".dynsym"
 
 // isTraced tells whether a word is of the lists of places that tracers patch, which begin each function:
 // nops (-fpatchable-function-entry) or calls (-mfentry -mrecord-mcount; a leaf function for MIPS begins with
-// the call).
+// the call). A linked kernel has no section of its own for the list, which is sorted (__start_mcount_loc).
 func isTraced(img *image.Image, at uint64) bool {
-	return isWithin(img, "__patchable_function_entries", at) || isWithin(img, "__mcount_loc", at)
+	return isWithin(img, "__patchable_function_entries", at) || isWithin(img, "__mcount_loc", at) || inSorted(img, at)
+}
+
+// sortedWords is how many pointers to code make a sorted list, of which a word in sortedBut may lie below the one
+// before: linkers put a list together file by file, and a file's code may lie in several places. The longest
+// tables of functions through which calls go are those of system calls, and not sorted.
+const (
+	sortedWords = 512
+	sortedBut   = 8
+)
+
+// inSorted tells whether a word is of a sorted list of pointers to code.
+func inSorted(img *image.Image, at uint64) bool {
+	size := uint64(img.Arch.AddrSize)
+	run, below := 1, 0
+	for _, step := range [...]uint64{-size, size} {
+		last, ok := img.Word(at)
+		for next := at + step; ok && run < sortedWords; next += step {
+			v, is := img.Word(next)
+			if !is || !img.Segments.Executable(v) {
+				break
+			}
+			if (v > last) != (step == size) {
+				below++
+			}
+			last, run = v, run+1
+		}
+	}
+	return run >= sortedWords && below*sortedBut < run
 }
 
 func isWithin(img *image.Image, section string, at uint64) bool {
