@@ -286,7 +286,7 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 	switch {
 	case l.Gap && c.checks.has(CallBefore) && !c.checks.proven():
 		return f, worth + worthUnclear // the call was that of a frame between
-	case !c.checks.has(CallBefore) || c.checks&targetChecks != 0:
+	case !c.checks.has(CallBefore) || c.checks&targetChecks&^TargetUnclear != 0:
 	case s.cannotCall(&f, callee), (l.Doubtful || l.Searched || callee.Trust == Guess) && s.cannotPoint(&f, callee):
 		f.Trust = Guess
 		return f, worth + worthAgainst

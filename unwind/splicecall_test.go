@@ -189,3 +189,27 @@ func TestSplicePointerFromOthers(t *testing.T) {
 		t.Errorf("%s\nwant %s", got, want)
 	}
 }
+
+// TestSpliceOtherCaller: a console lost the line of f's caller, main. h, the next entry, calls through a pointer, and
+// only calls of main lead to f.
+func TestSpliceOtherCaller(t *testing.T) {
+	arch := o32()
+	const inner = "400208/context/certain/0 400118/cfi/certain/1"
+	for caller, want := range map[uint64]string{
+		0:            inner + " 400318/prewalked/likely/2",
+		0x400118: inner + " 400318/prewalked/guess/2",
+		inH:          inner + " 400318/prewalked/likely/2",
+	} {
+		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+		snap.Threads[0].Listed = listOf("400208! 400118 400318")
+		g := graph{holds: sameHundred}
+		if caller != 0 {
+			g.callers = map[uint64][]uint64{fEntry: {inMain, caller}}
+		}
+		rules := tables(arch, unwind.MethodCFI, 0)
+		rules.ends, rules.at[inMain] = nil, []unwind.Rule{saved(arch, 64, 0)}
+		if got, _ := spliced(snap, unwind.Options{Sources: []unwind.Source{rules}, CallGraph: g}); got != want {
+			t.Errorf("caller %x: %s\nwant %s", caller, got, want)
+		}
+	}
+}

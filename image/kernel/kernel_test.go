@@ -159,3 +159,38 @@ func FuzzOpen(f *testing.F) {
 		Banner(img)
 	})
 }
+
+// TestRelocations: words that a relocatable kernel makes pointers when it starts are pointers; fewer entries
+// than a kernel has, one that leads nowhere among them, are no table.
+func TestRelocations(t *testing.T) {
+	const base, size, at = 0xffff800008000000, 0x4000, 0x2000
+	build := func(entries int) []byte {
+		data := make([]byte, size)
+		for i := range entries {
+			e := data[at+relaSize*i:]
+			binary.LittleEndian.PutUint64(e, base+uint64(8*i))
+			binary.LittleEndian.PutUint64(e[8:], rAArch64Relative)
+			binary.LittleEndian.PutUint64(e[16:], base+0x1000+uint64(i))
+		}
+		return data
+	}
+	p := &payload{data: build(100), arch: arm64.Archs()[0]}
+	file := p.data
+	if got := p.relocate(base); got != (span{at, at + 100*relaSize}) {
+		t.Errorf("table %#x", got)
+	}
+	if got := binary.LittleEndian.Uint64(p.data[8*99:]); got != base+0x1000+99 {
+		t.Errorf("the last word is %#x", got)
+	}
+	if binary.LittleEndian.Uint64(file[8*99:]) != 0 {
+		t.Error("the file's own bytes were changed")
+	}
+	short := &payload{data: build(fewestRelocations - 1), arch: p.arch, owned: true}
+	beyond := &payload{data: build(100), arch: p.arch, owned: true}
+	binary.LittleEndian.PutUint64(beyond.data[at+relaSize*50:], base+size-4)
+	for _, p := range []*payload{short, beyond} {
+		if got := p.relocate(base); got != (span{}) {
+			t.Errorf("table %#x", got)
+		}
+	}
+}

@@ -28,16 +28,18 @@ func (r *record) loses() {
 	r.trace.missing, r.trace.lost, r.stack.short = true, true, true
 }
 
-// printedTogether are numbered registers of which a processor's reports print all or none.
+// printedTogether are registers of which a processor's reports print all or none: those with the names, and those
+// numbered lo to hi behind a prefix.
 var printedTogether = [...]struct {
-	machine, prefix string
-	lo, hi          int
+	machine, names, prefix string
+	lo, hi                 int
 }{
-	{"aarch64", "x", 0, 29},
-	{"arm", "r", 0, 10},
-	{"x86_64", "r", 10, 15},
-	{"mips", "$", 0, 25}, {"mips64", "$", 0, 25},
-	{"riscv64", "a", 0, 7}, {"riscv64", "s", 2, 11}, {"riscv32", "a", 0, 7}, {"riscv32", "s", 2, 11},
+	{"aarch64", "pc lr sp", "", 1, 0}, {"aarch64", "", "x", 0, 29},
+	{"arm", "pc lr sp", "", 1, 0}, {"arm", "", "r", 0, 10},
+	{"x86_64", "rip rsp rax rbx rcx rdx rsi rdi rbp", "", 1, 0}, {"x86_64", "", "r", 10, 15},
+	{"mips", "$28 $29 $30 $31 epc ra", "$", 0, 25}, {"mips64", "$28 $29 $30 $31 epc ra", "$", 0, 25},
+	{"riscv64", "epc ra sp gp tp", "", 1, 0}, {"riscv64", "", "a", 0, 7}, {"riscv64", "", "s", 2, 11},
+	{"riscv32", "epc ra sp gp tp", "", 1, 0}, {"riscv32", "", "a", 0, 7}, {"riscv32", "", "s", 2, 11},
 }
 
 // lacksRegister names a register that is missing from the record although the kernel prints its value
@@ -48,9 +50,13 @@ func (r *record) lacksRegister() (name string, ok bool) {
 		if t.machine != m.name {
 			continue
 		}
-		lacking, n := "", 0
+		names := strings.Fields(t.names)
 		for i := t.lo; i <= t.hi; i++ {
-			if s := t.prefix + strconv.Itoa(i); r.reg(s) != nil {
+			names = append(names, t.prefix+strconv.Itoa(i))
+		}
+		lacking, n := "", 0
+		for _, s := range names {
+			if r.reg(s) != nil {
 				n++
 			} else {
 				lacking = s
@@ -63,9 +69,35 @@ func (r *record) lacksRegister() (name string, ok bool) {
 	return "", false
 }
 
+// lacksStack tells whether lines of the stack are missing: MIPS prints 40 words and an ellipsis, or all up to the
+// end of the page (arch/mips/kernel/traps.c, show_stacktrace).
+func (r *record) lacksStack() bool {
+	m, _ := machineOf(r)
+	if m.name != "mips" && m.name != "mips64" || !r.trace.headed {
+		return false
+	}
+	const printed, page = 40, 4096
+	sp, words := r.reg("$29"), uint64(len(r.stack.words))
+	switch {
+	case r.stack.more || words == 0:
+		return words != printed
+	case sp == nil || words > printed:
+		return true
+	}
+	return (sp.value+words*uint64(sp.digits/2))%page != 0
+}
+
+// lacks names what is missing from the record.
+func (r *record) lacks() (what string, ok bool) {
+	if name, ok := r.lacksRegister(); ok {
+		return "the one with register " + name, true
+	}
+	return "those of the stack", r.lacksStack()
+}
+
 // doubt marks the entries of a chain out of a report that lacks lines, or has another report's.
 func (r *record) doubt(listed []target.Listed) {
-	_, lacks := r.lacksRegister()
+	_, lacks := r.lacks()
 	mixed := r.isMixed()
 	for i := range listed {
 		l := &listed[i]
@@ -132,14 +164,14 @@ func (r *record) unmixed() {
 
 // lossIssue says that a report lacks lines, or has another's; ok is false where it is whole.
 func (r *record) lossIssue() (issue target.Issue, ok bool) {
-	name, lacks := r.lacksRegister()
+	what, lacks := r.lacks()
 	switch {
 	case r.isMixed():
 		return target.Issue{Kind: target.IssueCapture, Text: "two reports are printed into one another, " + r.title()}, true
 	case r.trace.lost:
 		return target.Issue{Kind: target.IssueCapture, Text: "messages within a report were lost, " + r.title()}, true
 	case lacks:
-		return target.Issue{Kind: target.IssueCapture, Text: "lines of a report are missing, " + r.title() + ": the one with register " + name}, true
+		return target.Issue{Kind: target.IssueCapture, Text: "lines of a report are missing, " + r.title() + ": " + what}, true
 	}
 	return issue, false
 }

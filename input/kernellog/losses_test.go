@@ -41,7 +41,7 @@ func TestLostMessages(t *testing.T) {
 func TestLostStackWords(t *testing.T) {
 	const line = "        00000009 00000009 00000009 00000009 00000009 00000009 00000009 00000009\n"
 	log := strings.Replace(mipsOops, "Call Trace:", "** 1 printk messages dropped **\n"+line+"Call Trace:", 1)
-	if words := snapshots(t, log)[0].Threads[0].Memory.Bytes(0x814d9d00); len(words) != 8*4 {
+	if words := snapshots(t, log)[0].Threads[0].Memory.Bytes(0x814d9fe0); len(words) != 8*4 {
 		t.Errorf("%d bytes of the stack", len(words))
 	}
 }
@@ -58,6 +58,39 @@ func TestLostLine(t *testing.T) {
 	}
 	if said := fmt.Sprint(snapshots(t, before+after)[0].Issues); !strings.Contains(said, "the one with register x17") {
 		t.Error(said)
+	}
+}
+
+// TestLostStackLine: MIPS prints 40 words of the stack and an ellipsis, or all words up to the page's end.
+func TestLostStackLine(t *testing.T) {
+	const line = "        00000009 00000009 00000009 00000009 00000009 00000009 00000009 00000009\n"
+	further := strings.Replace(mipsOops, "814d9fe0", "814d9d00", 1)
+	for _, c := range []struct {
+		what, log, lines string
+		lost             bool
+	}{
+		{"up to the page's end", mipsOops, "", false},
+		{"all", further, strings.Repeat(line, 4) + "        ...\n", false},
+		{"a line is lost", further, strings.Repeat(line, 3) + "        ...\n", true},
+		{"the ellipsis is lost", further, strings.Repeat(line, 4), true},
+		{"the first line is lost", strings.Replace(further, "Stack :", "Stuck", 1), "", true},
+		{"the registers' last line is lost", strings.Replace(mipsOops, "$28   :", "", 1), "", true},
+		{"the line with epc is lost", strings.Replace(mipsOops, "epc   :", "", 1), "", true},
+	} {
+		log := strings.Replace(c.log, "Call Trace:", c.lines+"Call Trace:", 1)
+		if said := fmt.Sprint(snapshots(t, log)[0].Issues); strings.Contains(said, "lines of a report are missing") != c.lost {
+			t.Errorf("%s: %s", c.what, said)
+		}
+	}
+}
+
+// TestLostPC: arm64's list begins where the PC is. Without the line that says so, the link register
+// still says who called the first function of the list.
+func TestLostPC(t *testing.T) {
+	log := strings.Replace(oopses[0].log, "pc : ", "pc ", 1)
+	l := snapshots(t, log)[0].Threads[0].Listed
+	if len(l) < 2 || !l[0].Exact || !l[1].Gap {
+		t.Errorf("%+v", l)
 	}
 }
 

@@ -160,6 +160,9 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 		listed[0].Exact = true
 	}
 	pc := r.reg("pc", "epc", "rip", "eip")
+	if pc == nil && len(listed) > 0 && startsAtPC(r) {
+		pc = &register{name: "pc", at: placeOf(&listed[0])}
+	}
 	if pc == nil || len(listed) > 0 && listed[0].Exact && listed[0].Symbol != pc.at.symbol {
 		return listed
 	}
@@ -183,6 +186,18 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 		caller.PC = lr.value
 	}
 	return slices.Insert(listed, at, caller)
+}
+
+// startsAtPC tells whether the kernel's list begins where the PC is, in a report that has lost the line with
+// the PC: those of arm64 with registers do.
+func startsAtPC(r *record) bool {
+	m, _ := machineOf(r)
+	return m.name == "aarch64" && r.reg("lr", "sp") != nil
+}
+
+// placeOf is the place of an entry of a chain.
+func placeOf(l *target.Listed) place {
+	return place{symbol: l.Symbol, module: l.Module, offset: l.Offset, size: l.Size}
 }
 
 func isMIPS(arch *cpu.Arch) bool { return arch.Name == "mips" || arch.Name == "mips64" }

@@ -23,6 +23,7 @@ type word struct {
 type stack struct {
 	open  bool
 	words []word // from SP on
+	more  bool   // an ellipsis ends the words
 	short bool   // a line lacked words: where those of further lines belong is not known
 	// lines are those with addresses, each of a run of words.
 	lines []stackLine
@@ -64,7 +65,7 @@ func (s *stack) take(text string) bool {
 		return false
 	}
 	if text == "..." {
-		s.open = false
+		s.open, s.more = false, true
 		return true
 	}
 	if len(text) > 5 && text[4] == ':' && digitsOf(text[:4]) == 4 {

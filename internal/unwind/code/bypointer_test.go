@@ -1,6 +1,7 @@
 package code
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/backsight/backsight/image"
@@ -159,5 +160,37 @@ func TestCalledByPointerBehindPadding(t *testing.T) {
 	}
 	if _, all := w.Callers(m, 0x401010, 0); all {
 		t.Error("all calls of write are known")
+	}
+}
+
+// TestCalledByPointerSorted: a linked kernel's list of places that tracers patch has no section of its own. It is
+// long, and sorted but for where another file's code begins; a table of functions is not.
+func TestCalledByPointerSorted(t *testing.T) {
+	const n = 600
+	for _, c := range []struct {
+		what string
+		at   func(i int) int
+		want unwind.Answer
+	}{
+		{"sorted", func(i int) int { return i }, unwind.No},
+		{"two files", func(i int) int { return (i + n/2) % n }, unwind.No},
+		{"unsorted", func(i int) int { return i ^ 1 }, unwind.Yes},
+	} {
+		words := make([]uint64, n)
+		for i := range words {
+			words[i] = 0x400000 + 8*uint64(c.at(i))
+		}
+		img := codetest.Program{CPU: "aarch64", Listing: "400000 <first>:\n" + "400000: d65f03c0  ret",
+			Data: map[uint64][]uint64{0x410000: words}}.Image(t)
+		code := &img.Header.Segments
+		for i := range *code {
+			if s := &(*code)[i]; s.Exec {
+				s.Data, s.Size = bytes.Repeat([]byte{0xc0, 0x03, 0x5f, 0xd6}, 2*n), 8*n
+			}
+		}
+		m := &target.Module{Image: image.New(img.Header, img.Container())}
+		if got := New(nil).Witnesses().CalledByPointer(m, 0x400000, 0); got != c.want {
+			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+		}
 	}
 }
