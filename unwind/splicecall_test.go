@@ -196,9 +196,9 @@ func TestSpliceOtherCaller(t *testing.T) {
 	arch := o32()
 	const inner = "400208/context/certain/0 400118/cfi/certain/1"
 	for caller, want := range map[uint64]string{
-		0:            inner + " 400318/prewalked/likely/2",
+		0:        inner + " 400318/prewalked/likely/2",
 		0x400118: inner + " 400318/prewalked/guess/2",
-		inH:          inner + " 400318/prewalked/likely/2",
+		inH:      inner + " 400318/prewalked/likely/2",
 	} {
 		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
 		snap.Threads[0].Listed = listOf("400208! 400118 400318")
