@@ -10,6 +10,7 @@ import (
 type candidate struct {
 	Caller
 	evidence
+	arguments []passedValue // State.arguments of the caller
 }
 
 // evidence is what is found out about a candidate. Addresses are target addresses

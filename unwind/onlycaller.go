@@ -1,5 +1,7 @@
 package unwind
 
+import "github.com/backsight/backsight/cpu"
+
 // Code may make up for a return address that a capture lacks. The report of an oops on MIPS prints 40 words of
 // the stack. Where Linux's function graph tracer runs, all return addresses on the stack are that of
 // return_to_handler, and no report prints the originals. The rule tells the caller's SP all the same, and the
@@ -33,6 +35,16 @@ func (f *finder) lose(c *candidate, r *search, hooked bool) {
 	}
 }
 
+// keepPreserved sets the registers that calls preserve and that a frame with this rule saved nowhere: they are the
+// caller's, wherever the return address is.
+func keepPreserved(out, in *cpu.Registers, rule *Rule, arch *cpu.Arch) {
+	for set := in.Known & arch.Preserved.Without(arch.SP).Without(arch.PC); set != 0; set = set.Without(set.First()) {
+		if r := set.First(); rule.Of(r).Kind == Unspecified {
+			out.Set(r, in.Val[r])
+		}
+	}
+}
+
 // elimination finds the caller whose PC was lost.
 type elimination struct {
 	*finder
@@ -63,6 +75,7 @@ func (f *elimination) run() {
 func (f *elimination) onlyFitting(returns []uint64) (c candidate, ok bool) {
 	r, s, v := f.search, f.search.frame, &f.verifier
 	fit, open := candidates{}, candidates{}
+	p, values := passing{elimination: f}, f.arguments()
 	for _, ra := range returns {
 		c := f.lost
 		if c.raw = ra; s.Snapshot.Arch.ISABit {
@@ -72,10 +85,14 @@ func (f *elimination) onlyFitting(returns []uint64) (c candidate, ok bool) {
 		if v.impossible(s, &c) != "" || contradicted(&c) != "" {
 			continue
 		}
-		switch f.fits(&c) {
-		case Yes:
+		var agrees Answer
+		if agrees, c.arguments = p.agrees(&c, values); agrees == No {
+			continue
+		}
+		switch there := f.fits(&c); {
+		case there == Yes, there == Unknown && agrees == Yes:
 			fit.add(&c)
-		case Unknown:
+		case there == Unknown:
 			open.add(&c)
 		}
 	}

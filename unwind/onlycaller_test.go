@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/unwind"
 )
@@ -69,5 +70,47 @@ func TestOnlyCallerIsDoubtful(t *testing.T) {
 	}
 	if c := frames[2].Checks; c&unwind.OnlyCaller == 0 || c&unwind.Disputed == 0 {
 		t.Errorf("checks %v", c)
+	}
+}
+
+// TestOnlyCallerByArguments: f still holds the 5 that it was passed. Of main and h, who both call f, the one whose call
+// passes another number did not; what h passes may be what h was passed itself, and h's callers tell.
+func TestOnlyCallerByArguments(t *testing.T) {
+	arch := o32()
+	a0, _ := arch.RegByName("a0")
+	s7, _ := arch.RegByName("s7")
+	const sure, hEntry, outer = "400208/context/certain/0 400118/cfi/certain/-1", 0x400300, 0x400418
+	number := func(n int64) map[cpu.Reg]unwind.Operand {
+		return map[cpu.Reg]unwind.Operand{a0: {Kind: unwind.Number, Off: n}}
+	}
+	oneMore := map[cpu.Reg]unwind.Operand{a0: {Kind: unwind.InRegister, Reg: a0, Off: 1}}
+	for _, c := range []struct {
+		what   string
+		passes map[uint64]map[cpu.Reg]unwind.Operand
+		want   string
+	}{
+		{"h passes another", map[uint64]map[cpu.Reg]unwind.Operand{inMain: number(5), inH: number(6)}, sure + " 400018/cfi/likely/-1"},
+		{"what h passes is not known", map[uint64]map[cpu.Reg]unwind.Operand{inMain: number(5)},
+			"400208/context/certain/0 400118/cfi/likely/-1 400018/cfi/guess/-1"},
+		{"both pass it", map[uint64]map[cpu.Reg]unwind.Operand{inMain: number(5), inH: number(5)}, sure},
+		{"neither does", map[uint64]map[cpu.Reg]unwind.Operand{inMain: number(7), inH: number(6)}, sure},
+		{"h's caller passes one less", map[uint64]map[cpu.Reg]unwind.Operand{inMain: number(7), inH: oneMore, outer: number(4)}, sure + " 400318/cfi/likely/-1"},
+		{"h's caller passes another", map[uint64]map[cpu.Reg]unwind.Operand{inMain: number(5), inH: oneMore, outer: number(5)}, sure + " 400018/cfi/likely/-1"},
+		{"h would have its frame pointer in s7", map[uint64]map[cpu.Reg]unwind.Operand{
+			inMain: number(5), inH: {s7: {Kind: unwind.InRegister, Reg: arch.SP, Off: -40}}}, sure + " 400018/cfi/likely/-1"},
+	} {
+		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+		th := &snap.Threads[0]
+		th.Regs.Set(s7, 2)
+		th.Listed = listOf("400208!")
+		rules := tables(arch, unwind.MethodCFI, 0)
+		rules.ends, rules.at[inMain] = nil, []unwind.Rule{saved(arch, 64, 0)}
+		g := graph{holds: sameHundred, passes: c.passes}
+		g.callers = map[uint64][]uint64{fEntry: {inMain, inH}, hEntry: {outer}}
+		g.arguments = map[uint64][]unwind.Argument{fEntry: {{Reg: a0, At: unwind.Operand{Kind: unwind.Number, Off: 5}}}}
+		got, _ := spliced(snap, unwind.Options{Sources: []unwind.Source{rules}, CallGraph: g})
+		if !strings.HasPrefix(got+" ", c.want+" ") || c.want == sure && got != sure {
+			t.Errorf("%s:\n%s, want\n%s", c.what, got, c.want)
+		}
 	}
 }

@@ -142,6 +142,10 @@ type graph struct {
 	abandons uint64
 	// callers are the return addresses of all calls of a function, by where it begins.
 	callers map[uint64][]uint64
+	// arguments are what functions hold of what they were passed, by where they begin; passes is what calls pass in
+	// the register that names them, by return address.
+	arguments map[uint64][]unwind.Argument
+	passes    map[uint64]map[cpu.Reg]unwind.Operand
 }
 
 func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool, uint64) {
@@ -187,6 +191,14 @@ func (f graph) CalledByPointer(_ *target.Module, pc uint64, _ cpu.Mode) unwind.A
 func (f graph) Callers(_ *target.Module, pc uint64, _ cpu.Mode) (returns []uint64, all bool) {
 	returns, all = f.callers[pc&^0xff]
 	return returns, all
+}
+
+func (f graph) Arguments(_ *target.Module, pc uint64, _ cpu.Mode, _ bool) []unwind.Argument {
+	return f.arguments[pc&^0xff]
+}
+
+func (f graph) Passes(_ *target.Module, ra uint64, _ cpu.Mode, r cpu.Reg) unwind.Operand {
+	return f.passes[ra][r]
 }
 
 func (f graph) WithinInstruction(_ *target.Module, pc uint64, _ cpu.Mode) bool { return f.within == pc }

@@ -131,6 +131,8 @@ type State struct {
 
 	// hooked is how many of Thread.Hooked, from the end on, the walk has used or passed.
 	hooked int
+	// arguments are what the frame's function is known to have been passed.
+	arguments []passedValue
 }
 
 // Exhausted tells whether the search for the frame has cost as much as it may.
@@ -252,6 +254,12 @@ type Witnesses interface {
 	// Callers lists where the calls return to that lead straight to the function that has pc in m; all:
 	// nothing else leads there, neither a pointer, nor a jump, nor another module.
 	Callers(m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, all bool)
+	// Arguments lists where the function that has pc in m holds what it was passed: at pc where exact, else
+	// behind the call at pc.
+	Arguments(m *target.Module, pc uint64, mode cpu.Mode, exact bool) []Argument
+	// Passes tells what the call that returns to ra in m has in register r: a Number, or what a register held
+	// when the calling function was entered plus a number; Anything where code does not tell.
+	Passes(m *target.Module, ra uint64, mode cpu.Mode, r cpu.Reg) Operand
 	// WithinInstruction tells whether pc in m lies within an instruction, and none begins there.
 	WithinInstruction(m *target.Module, pc uint64, mode cpu.Mode) bool
 	// Abandons tells whether the code at the place of q, in the function that begins at q's entry, is

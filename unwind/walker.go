@@ -236,7 +236,7 @@ func (s *State) enter(c *candidate) {
 	*s.Regs = c.Regs
 	s.PC, s.Site, s.Mode, s.Exact, s.Module = c.pc, c.site, c.mode, c.Exact, c.module
 	s.Base = s.Base || c.Base
-	s.hooked = c.hooked
+	s.hooked, s.arguments = c.hooked, c.arguments
 	s.followStack()
 }
 

@@ -71,7 +71,7 @@ func (r *record) lacksRegister() (name string, ok bool) {
 
 // lacksStack tells whether lines of the stack are missing: MIPS prints 40 words and an ellipsis, or all up to the
 // end of the page (arch/mips/kernel/traps.c, show_stacktrace).
-func (r *record) lacksStack() bool {
+func lacksStack(r *record) bool {
 	m, _ := machineOf(r)
 	if m.name != "mips" && m.name != "mips64" || !r.trace.headed {
 		return false
@@ -88,20 +88,20 @@ func (r *record) lacksStack() bool {
 }
 
 // lacks names what is missing from the record.
-func (r *record) lacks() (what string, ok bool) {
+func lacks(r *record) (what string, ok bool) {
 	if name, ok := r.lacksRegister(); ok {
 		return "the one with register " + name, true
 	}
-	return "those of the stack", r.lacksStack()
+	return "those of the stack", lacksStack(r)
 }
 
 // doubt marks the entries of a chain out of a report that lacks lines, or has another report's.
 func (r *record) doubt(listed []target.Listed) {
-	_, lacks := r.lacks()
+	_, lacking := lacks(r)
 	mixed := r.isMixed()
 	for i := range listed {
 		l := &listed[i]
-		l.Gap = l.Gap || lacks || mixed
+		l.Gap = l.Gap || lacking || mixed
 		l.Searched = l.Searched || mixed
 	}
 }
@@ -164,13 +164,13 @@ func (r *record) unmixed() {
 
 // lossIssue says that a report lacks lines, or has another's; ok is false where it is whole.
 func (r *record) lossIssue() (issue target.Issue, ok bool) {
-	what, lacks := r.lacks()
+	what, lacking := lacks(r)
 	switch {
 	case r.isMixed():
 		return target.Issue{Kind: target.IssueCapture, Text: "two reports are printed into one another, " + r.title()}, true
 	case r.trace.lost:
 		return target.Issue{Kind: target.IssueCapture, Text: "messages within a report were lost, " + r.title()}, true
-	case lacks:
+	case lacking:
 		return target.Issue{Kind: target.IssueCapture, Text: "lines of a report are missing, " + r.title() + ": " + what}, true
 	}
 	return issue, false

@@ -44,19 +44,34 @@ func (f *Function) inSlot(in *cpu.Insn, pc, at uint64, st *absint.State) bool {
 	return true
 }
 
-// StateAfterCall replays the function up to the return of the call at a site.
-func (f *Function) StateAfterCall(site disasm.Addr, st *absint.State) bool {
+// StateAtCall replays the function up to where the call at a site takes effect: its delay slot has run.
+func StateAtCall(f *Function, site disasm.Addr, st *absint.State) bool {
+	_, ok := atCall(f, site, st)
+	return ok
+}
+
+// atCall is StateAtCall, and the call.
+func atCall(f *Function, site disasm.Addr, st *absint.State) (call *cpu.Insn, ok bool) {
 	if !f.StateAt(site, st) {
-		return false
+		return nil, false
 	}
 	var buf [2]cpu.Insn
 	n := f.an.Decode(site, buf[:])
-	call := &buf[0]
+	call = &buf[0]
 	if n == 0 || call.Op != cpu.OpCall && !disasm.Transfers(call, f.an.Arch) {
-		return false
+		return nil, false
 	}
 	if call.Flags&cpu.FlagDelaySlot != 0 && n == 2 {
 		f.interp.Exec(st, &buf[1], site.PC+uint64(call.Len))
+	}
+	return call, true
+}
+
+// StateAfterCall replays the function up to the return of the call at a site.
+func (f *Function) StateAfterCall(site disasm.Addr, st *absint.State) bool {
+	call, ok := atCall(f, site, st)
+	if !ok {
+		return false
 	}
 	f.interp.Exec(st, call, site.PC)
 	if call.Op == cpu.OpCall && call.Target != 0 {
