@@ -18,6 +18,7 @@ func search(m *target.Memory, pattern string, visit func(addr uint64) bool) {
 // searchIn is search in the memory that begins in a range.
 func searchIn(m *target.Memory, in target.Range, pattern string, visit func(addr uint64) bool) {
 	want := []byte(pattern)
+	var buf []byte // of all segments: a dump whose bitmap lies has a million
 	for i := range m.Segments() {
 		s := &m.Segments()[i]
 		lo, hi := max(s.Addr, in.Lo), min(s.Addr+s.Size(), in.Hi)
@@ -31,7 +32,9 @@ func searchIn(m *target.Memory, in target.Range, pattern string, visit func(addr
 			}
 			continue
 		}
-		buf := make([]byte, chunk)
+		if buf == nil {
+			buf = make([]byte, chunk)
+		}
 		for at := lo; at < hi; at += uint64(chunk - len(want)) {
 			n := m.Read(at, buf[:min(chunk, hi-at)])
 			if !within(buf[:n], at, want, visit) {
