@@ -168,9 +168,10 @@ func (v *verifier) asGood(s *State, c *candidate, site, other cpu.CallSite) bool
 		return true
 	}
 	entry, mode := other.Target, other.TargetMode
+	unclear := c.checks&targetChecks == TargetUnclear
 	if !other.Direct {
 		within := v.graph.OneFunction(c.module, site.Addr, other.Addr, c.mode) == Yes
-		if site.Direct && !within {
+		if site.Direct && !within && !unclear {
 			return false
 		}
 		var known bool
@@ -195,7 +196,8 @@ func (v *verifier) asGood(s *State, c *candidate, site, other cpu.CallSite) bool
 		return false
 	}
 	a := v.reaches(s, c, entry, mode)
-	return a == Yes || a == YesByJump || a == Unknown && unproven && mayReach(v.graph, s, c, entry, mode) && !goesTo(v.graph, s, c, site)
+	return a == Yes || a == YesByJump || a == Unknown && (unclear || unproven) && mayReach(v.graph, s, c, entry, mode) &&
+		(unclear || !goesTo(v.graph, s, c, site))
 }
 
 // mayBePointedTo tells whether a call through a register or a pointer, in the function that c is of,

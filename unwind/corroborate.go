@@ -92,7 +92,8 @@ func allDerived(frames []Frame) bool {
 //
 // A direct call that nobody can follow (unclear) lets a frame corroborate those that indirect
 // calls led to, but not one behind a tail call: two unclear calls of one function are told
-// apart by nothing.
+// apart by nothing, unless only one of its calls can have led to the callee (SoleCall). Nor does
+// that frame let one corroborate of which nothing but SoleCall speaks.
 //
 // Stacks begin in few places (clone, _start), and a rule leads to one exactly, or to
 // none: the outermost frame corroborates the frame that it called, start_thread, which
@@ -103,7 +104,8 @@ func confirmInwards(frames []Frame, first int, root bool) {
 	corroborated, unclear := false, false
 	for i := last; i >= first; i-- {
 		f := &frames[i]
-		if corroborated && !f.Checks.proven() && !(unclear && f.Checks.has(TargetMatches)) {
+		told := f.Checks & (TargetMatches | SoleCall)
+		if corroborated && !f.Checks.proven() && !(unclear && (told == TargetMatches || told == SoleCall)) {
 			f.Checks |= Corroborated
 		}
 		corroborated = f.derived() && (corroborated || f.Checks.proven() || root && i == last)

@@ -165,6 +165,8 @@ func (graph) Binds(*target.Snapshot, uint64, cpu.Mode, uint64) bool { return fal
 
 func (f graph) EndsThread(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.threadEnd }
 
+func (graph) SoleCall(*target.Snapshot, *unwind.Frame, *unwind.Frame) bool { return false }
+
 func (graph) KeepsReturnAt(*target.Snapshot, uint64, cpu.Mode, int64) bool { return true }
 
 func (f graph) Witnesses() unwind.Witnesses { return f }

@@ -244,6 +244,9 @@ type Witnesses interface {
 	// The word that names the import was pushed by the PLT and lies below cfa, the CFA of the
 	// linker's frame.
 	Binds(snap *target.Snapshot, entry uint64, mode cpu.Mode, cfa uint64) bool
+	// SoleCall tells whether no call of frame f's function but the one before f's PC can have led to the
+	// callee: all others come back before they would, or go elsewhere.
+	SoleCall(snap *target.Snapshot, callee, f *Frame) bool
 	// KeepsReturnAt tells whether a function that a call of entry leads to may have its return
 	// address off bytes above its stack pointer, anywhere in its code. False is certain.
 	KeepsReturnAt(snap *target.Snapshot, entry uint64, mode cpu.Mode, off int64) bool

@@ -73,13 +73,15 @@ const (
 	// OnlyCaller: the return address was not captured, or is a tracer's, and of all calls of the callee's
 	// function the one before the PC is the only one that what was captured does not contradict.
 	OnlyCaller
+	// SoleCall: of all calls of its function only the one before the PC can have led to the callee.
+	SoleCall
 	checkCount = iota
 )
 
 var checkNames = [checkCount]string{"executable", "call-before", "target-matches", "sp-monotonic", "sp-aligned", "sp-in-stack",
 	"methods-agree", "interrupted", "trampoline", "entry-known", "code-missing", "target-differs", "no-call", "one-bit-away",
 	"target-unclear", "corroborated", "frame-size", "one-bit-elsewhere", "unopposed", "disputed", "function-start", "thread-start",
-	"return-hooked", "lazy-binding", "starts-main", "only-caller"}
+	"return-hooked", "lazy-binding", "starts-main", "only-caller", "sole-call"}
 
 // Names lists the checks' names in a fixed order.
 func (c Checks) Names() []string {

@@ -112,6 +112,7 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 	dst, end := w.callers(dst, first)
 	if w.opt.CallGraph != nil {
 		bindLazily(snap, dst[first:], w.opt.CallGraph)
+		leaveOthersOut(snap, dst[first:], w.opt.CallGraph)
 		w.weighLostBits(snap, t, dst[first:])
 	}
 	corroborate(dst[first:], end.Reason == StopRoot, w.opt.CallGraph, &interiors{snap: snap, graph: w.opt.CallGraph})

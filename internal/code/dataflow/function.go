@@ -43,6 +43,8 @@ type Facts struct {
 	// Returns: some path returns to the caller. Balanced: some path ends in a return
 	// instruction with SP and RA as on entry.
 	Returns, Balanced bool
+	// LeavesByPointer: a path ends in a jump through a pointer with SP and RA as on entry: a tail call.
+	LeavesByPointer bool
 	// Unbalanced: a path returns with SP elsewhere than on entry, so that no function
 	// begins at the entry (or a path does not exist).
 	Unbalanced bool

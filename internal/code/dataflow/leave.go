@@ -182,7 +182,7 @@ func (e *explorer) returns(st *absint.State, v absint.Value, t *transfer) {
 // the frame is gone, which it reports; a PLT's first entry pushes a word for the resolver.
 func (e *explorer) leaveByPointer(st *absint.State) (gone bool) {
 	e.Complete, gone = false, st.FrameGone(e.an.Arch)
-	e.Returns = e.Returns || gone
+	e.Returns, e.LeavesByPointer = e.Returns || gone, e.LeavesByPointer || gone
 	return gone
 }
 

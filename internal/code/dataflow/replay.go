@@ -122,3 +122,21 @@ func straight(f *Function, b *block, each func(in *cpu.Insn, pc uint64)) (transf
 	}
 	return 0, false
 }
+
+// EachBehindTransfer calls each for the places behind the transfers of control in f, delay slots included,
+// until each returns false: where calls return to are among them.
+func EachBehindTransfer(f *Function, each func(ra disasm.Addr) bool) {
+	for _, b := range f.blocks {
+		if at, ok := straight(f, b, func(*cpu.Insn, uint64) {}); ok {
+			var buf [2]cpu.Insn
+			n := f.an.Decode(disasm.Addr{PC: at, Mode: b.mode}, buf[:])
+			at += uint64(buf[0].Len)
+			if buf[0].Flags&cpu.FlagDelaySlot != 0 && n == 2 {
+				at += uint64(buf[1].Len)
+			}
+			if !each(disasm.Addr{PC: at, Mode: b.mode}) {
+				return
+			}
+		}
+	}
+}

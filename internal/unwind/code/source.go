@@ -57,6 +57,7 @@ type memos struct {
 	reached  memo.Table[reach, reachable]
 	pointed  memo.Table[disasm.Addr, unwind.Answer] // by entry: may a pointer lead there?
 	callers  memo.Table[disasm.Addr, callers]       // by entry
+	held     memo.Table[disasm.Addr, bool]          // by entry: does data hold its address?
 	clues    memo.Table[pair, [][]unwind.Clue]
 	imports  memo.Table[disasm.Addr, importName] // by the PLT's stub
 	targets  memo.Table[disasm.Addr, targets]    // of calls through registers, by site
@@ -93,7 +94,7 @@ func newProgram(c disasm.Code, ranges discover.Ranges) *program {
 func (k *memos) bound() {
 	k.answers.Bound, k.searched.Bound, k.reached.Bound, k.clues.Bound = keptAnswers, keptSearches, keptAnswers, keptClues
 	k.pointed.Bound, k.callers.Bound, k.imports.Bound, k.targets.Bound = keptAnswers, keptAnswers, keptAnswers, 8*keptAnswers
-	k.targets.Weigh = targets.kept
+	k.held.Bound, k.targets.Weigh = keptAnswers, targets.kept
 }
 
 // Rule implements unwind.RuleSource: the derivations for one place, the most believable

@@ -27,6 +27,8 @@ type tailWalk struct {
 	byName bool
 	// alone: the entry and pc lie in one image, and the code of that image alone decided.
 	alone bool
+	// byPointer: some function on the way ends in a jump through a pointer.
+	byPointer bool
 }
 
 // places are the distinct targets of tail calls. There is room for one more than are followed,
