@@ -70,12 +70,10 @@ type siblings struct {
 
 // weighLostBits looks at the frames of which another call is one bit away, and at interrupted ones.
 func (w *Walker) weighLostBits(snap *target.Snapshot, t *target.Thread, frames []Frame) {
+	w.proveInTables(snap, frames)
 	var checks Checks
 	for i := range frames {
 		checks |= frames[i].Checks
-	}
-	if checks.has(Interrupted) {
-		w.finder.verifier.proveBehindInterrupted(snap, frames)
 	}
 	if checks.has(OneBitElsewhere) {
 		w.finder.verifier.weighElsewhere(snap, frames)
