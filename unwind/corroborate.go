@@ -50,11 +50,13 @@ func firstInDoubt(frames []Frame) int {
 //	#1  main                 ◄─ call *%rax                 proven by #4
 //
 // That matters where #1 is in doubt, which does not pass on to #2 then, and where main's frame was
-// not derived in two ways. main may be the innermost frame.
+// not derived in two ways. main may be the innermost frame. In musl, __libc_start_main ends in a
+// jump to the function that calls main.
 func proveByStart(frames []Frame, first int, graph CallGraph, stack *interiors) {
 	last := len(frames) - 1
-	i := last - 1
-	for i >= first && frames[i].Checks.proven() {
+	i, straight := last-1, true
+	for i >= first && frames[i].Checks.has(TargetMatches) {
+		straight = straight && frames[i].Checks.proven()
 		i--
 	}
 	if i < first {
@@ -62,17 +64,22 @@ func proveByStart(frames []Frame, first int, graph CallGraph, stack *interiors) 
 	}
 	f, main, start := &frames[i], &frames[i-1], &frames[last]
 	const doubts = TargetUnclear | AtStart | OneBitElsewhere
-	if f.derived() && main.Trust == Certain && main.Checks&doubts == 0 {
+	if straight && f.derived() && main.Trust == Certain && main.Checks&doubts == 0 {
 		return
 	}
 	if f.Checks.has(CallBefore) && f.Checks&(targetChecks|TargetDiffers) == 0 && start.Module != nil && start.Module == main.Module &&
-		allDerived(frames[i+1:]) && graph.Witnesses().StartHandsOn(start.Module, start.CallSite, stack.firstPassed(&frames[last-1]), main.CallSite, main.Mode) {
+		allStarting(frames[i+1:]) && graph.Witnesses().StartHandsOn(start.Module, start.CallSite, stack.firstPassed(&frames[last-1]), main.CallSite, main.Mode) {
 		f.Checks |= TargetMatches | StartsMain
 	}
 }
 
-func allDerived(frames []Frame) bool {
-	return !slices.ContainsFunc(frames, func(f Frame) bool { return !f.derived() })
+// allStarting tells whether frames may lie between main and the program's start. By a wrong rule none
+// would have led there; one rule will do behind a call that leads on by a jump: what calls main in musl
+// never returns.
+func allStarting(frames []Frame) bool {
+	return !slices.ContainsFunc(frames, func(f Frame) bool {
+		return !f.derived() && !(f.ruled() && f.Checks.has(TargetMatches|EntryKnown|FrameSize))
+	})
 }
 
 // confirmInwards goes from the outermost frame inwards to the one at index first, and says

@@ -202,6 +202,34 @@ func TestStartsMainAlone(t *testing.T) {
 	}
 }
 
+// TestStartsMainByJump: in musl __libc_start_main ends in a jump to the function that calls main, and
+// which never returns, so that one derivation led to its caller.
+func TestStartsMainByJump(t *testing.T) {
+	const byJump = ordinary | TargetMatches | TargetUnclear | EntryKnown | Unopposed
+	for _, c := range []struct {
+		what string
+		jump Checks
+		want Trust
+	}{
+		{"by a jump", byJump | FrameSize, Certain},
+		{"a size that was read from the stack", byJump, Likely},
+		{"by a hint of a rule", byJump | FrameSize | Disputed, Likely},
+	} {
+		frames := []Frame{{Trust: Certain, Module: new(target.Module), CallSite: 0x1010, Exact: true},
+			{Method: MethodCode, Checks: ordinary | EntryKnown | MethodsAgree | FrameSize, Trust: Certain},
+			{Method: MethodCode, Checks: c.jump, Trust: Likely, CFA: 0x7000, HasCFA: true},
+			{Method: MethodCode, Checks: ordinary | EntryKnown | MethodsAgree | FrameSize | AtStart, Trust: Certain}}
+		frames[3].Module = frames[0].Module
+		stack := new(target.Builder)
+		stack.Add(0x7000, []byte{0, 0x10, 0, 0, 0, 0, 0, 0}, 0, target.PermRead)
+		arch := x86.Archs()[0]
+		corroborate(frames, true, startHandsOn{}, &interiors{snap: &target.Snapshot{Arch: arch, Memory: stack.Memory(arch)}})
+		if frames[1].Trust != c.want {
+			t.Errorf("%s: %+v", c.what, frames[1])
+		}
+	}
+}
+
 // startHandsOn is a CallGraph for which main begins at 0x1000.
 type startHandsOn struct{ syscalls }
 

@@ -1,6 +1,8 @@
 package discover
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/disasm"
@@ -40,6 +42,7 @@ type start struct {
 	state  absint.State
 	left   int  // instructions
 	found  keys // not sorted
+	behind keys // where the calls on the way return to; at most maxStart
 }
 
 // follow executes the instruction at a place, with its delay slot, and tells where control goes
@@ -57,8 +60,10 @@ func (s *start) follow(at disasm.Addr) (next disasm.Addr, ok bool) {
 		s.interp.Exec(&s.state, in, at.PC)
 		return next, true
 	}
+	to := s.target(in)
 	if in.Flags&cpu.FlagDelaySlot != 0 && n == 2 {
 		s.interp.Exec(&s.state, &buf[1], next.PC)
+		next.PC += uint64(buf[1].Len)
 	}
 	if in.Op == cpu.OpCall {
 		if r, thunk := disasm.PCThunk(s.code, disasm.Target(in)); thunk {
@@ -66,10 +71,27 @@ func (s *start) follow(at disasm.Addr) (next disasm.Addr, ok bool) {
 			return next, true
 		}
 		s.handed()
+		if lr := s.code.Arch.LR; lr != cpu.NoReg {
+			s.state.Set(lr, absint.Const(absint.Signed(next.Key(), s.code.Arch)), s.code.Arch)
+			s.behind = append(s.behind, next.Key())
+		}
 	}
-	to := disasm.Target(in)
 	return to, in.Op != cpu.OpReturn && in.Flags&(cpu.FlagConditional|cpu.FlagTable|cpu.FlagMemory) == 0 &&
 		to.PC != 0 && len(s.found) == 0
+}
+
+// target is where a transfer goes: a call through a register is known if the value is. musl's start for
+// MIPS reads words behind a call, relative to where the call returns to, and calls _start_c so.
+func (s *start) target(in *cpu.Insn) disasm.Addr {
+	if in.Src == cpu.NoReg || in.Op != cpu.OpCall {
+		return disasm.Target(in)
+	}
+	to := s.state.Regs[in.Src]
+	if to.Kind != absint.Constant {
+		return disasm.Addr{}
+	}
+	at, _ := s.code.Pointer(uint64(to.Off) & s.code.Arch.AddrMask())
+	return at
 }
 
 // handed notes the functions whose addresses the callee is handed, in registers or on the stack.
@@ -86,14 +108,14 @@ func (s *start) handed() {
 	}
 }
 
-// note notes a value that is the address of a function, and the function behind a lone jump to
+// note notes a value that is the address of a function, and no saved return address, and the function behind a lone jump to
 // it (aarch64's _start has such a jump to main near by, where the linker may place main far off).
 func (s *start) note(v absint.Value) {
 	if v.Kind != absint.Constant || v.Off == 0 {
 		return
 	}
 	at, ok := s.code.Pointer(uint64(v.Off) & s.code.Arch.AddrMask())
-	if !ok || at.PC&(s.code.Arch.InsnAlign-1) != 0 {
+	if !ok || at.PC&(s.code.Arch.InsnAlign-1) != 0 || slices.Contains(s.behind, at.Key()) {
 		return
 	}
 	s.found = append(s.found, at.Key())

@@ -52,6 +52,19 @@ func TestHandedOn(t *testing.T) {
 			1017: e9 14 00 00 00        jmp  1030
 			1030: e8 0b 00 00 00        call 1040
 			1040: c3                    ret`}, []uint64{0x1030}},
+		{"musl for MIPS: words behind a call tell where _start_c is", codetest.Program{CPU: "mips o32 big", Entry: 0x400000, Listing: `
+			400000: 04110003  bal   400010
+			400004: 0000f025  move  s8,zero
+			400008: 00000028
+			400010: 8ff90000  lw    t9,0(ra)
+			400014: 033fc821  addu  t9,t9,ra
+			400018: 0320f809  jalr  t9
+			40001c: 27bdfff0  addiu sp,sp,-16
+			400030: 27240020  addiu a0,t9,32
+			400034: 0c100012  jal   400048
+			400038: 00000000  nop
+			400048: 03e00008  jr    ra
+			400050: 03e00008  jr    ra`}, []uint64{0x400050}},
 		{"nothing: an address that no code stands at", codetest.Program{CPU: "x86_64", Entry: 0x1000, Listing: `
 			1000: bf 00 00 10 00        mov  $0x100000,%edi
 			1005: ff 15 f0 1f 00 00     call *0x1ff0(%rip)`}, nil},
