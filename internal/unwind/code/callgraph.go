@@ -124,22 +124,37 @@ func (s *Source) Callee(snap *target.Snapshot, site uint64, mode cpu.Mode) (uint
 	if p == nil {
 		return 0, 0, false
 	}
-	at := disasm.Addr{PC: inImage(m, site), Mode: mode}
-	f := owner(p, at)
-	if f == nil {
-		return 0, 0, false
-	}
-	if slot, ok := f.CallSlot(at); ok {
-		if v, ok := snap.Memory.Word(m.ToTarget(slot)); ok {
+	c := callAt(p, disasm.Addr{PC: inImage(m, site), Mode: mode})
+	if c.bySlot {
+		if v, ok := snap.Memory.Word(m.ToTarget(c.slot)); ok {
 			to, toMode := p.Arch.SplitCode(v)
 			return to, toMode, true
 		}
 	}
-	to, ok := f.CallTarget(at.PC)
-	if !ok {
+	if !c.known {
 		return 0, 0, false
 	}
-	return m.ToTarget(to.PC), to.Mode, true
+	return m.ToTarget(c.to.PC), c.to.Mode, true
+}
+
+// calls is where an indirect call goes: through the word at slot, or to a place that constants tell.
+type calls struct {
+	slot          uint64
+	to            disasm.Addr
+	bySlot, known bool
+}
+
+// callAt is where the indirect call at a site goes, as far as the code tells. Walks ask again and again.
+func callAt(p *program, at disasm.Addr) (c calls) {
+	if c, ok := p.memos.calls.Find(at); ok {
+		return c
+	}
+	if f := owner(p, at); f != nil {
+		c.slot, c.bySlot = f.CallSlot(at)
+		c.to, c.known = f.CallTarget(at.PC)
+	}
+	p.memos.calls.Keep(at, c)
+	return c
 }
 
 // Witnesses implements unwind.CallGraph.

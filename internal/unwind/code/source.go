@@ -55,6 +55,7 @@ type memos struct {
 	answers  memo.Table[question, answer]
 	searched memo.Table[question, result]
 	reached  memo.Table[reach, reachable]
+	calls    memo.Table[disasm.Addr, calls]         // through registers and pointers, by site
 	pointed  memo.Table[disasm.Addr, unwind.Answer] // by entry: may a pointer lead there?
 	callers  memo.Table[disasm.Addr, callers]       // by entry
 	held     memo.Table[disasm.Addr, bool]          // by entry: does data hold its address?
@@ -94,7 +95,7 @@ func newProgram(c disasm.Code, ranges discover.Ranges) *program {
 func (k *memos) bound() {
 	k.answers.Bound, k.searched.Bound, k.reached.Bound, k.clues.Bound = keptAnswers, keptSearches, keptAnswers, keptClues
 	k.pointed.Bound, k.callers.Bound, k.imports.Bound, k.targets.Bound = keptAnswers, keptAnswers, keptAnswers, 8*keptAnswers
-	k.held.Bound, k.targets.Weigh = keptAnswers, targets.kept
+	k.held.Bound, k.calls.Bound, k.targets.Weigh = keptAnswers, keptAnswers, targets.kept
 }
 
 // Rule implements unwind.RuleSource: the derivations for one place, the most believable
