@@ -50,3 +50,9 @@ func (s *sweep) flush(set cpu.RegSet) {
 		}
 	}
 }
+
+// isLiteral tells whether one of the literals stands at a place: data, which control meets behind
+// a call that does not return. In Thumb every literal from -4096 to -2049 reads as a call.
+func isLiteral(literals *disasm.Set, at disasm.Addr) bool {
+	return literals != nil && literals.Has(disasm.Addr{PC: at.PC &^ 3})
+}

@@ -91,7 +91,7 @@ func (s *sweep) run() {
 func (s *sweep) follow(at disasm.Addr) {
 	for s.cursor.Seek(at); ; {
 		in := s.cursor.Next(at.PC)
-		if in == nil || s.left <= 0 || !s.seen.Add(at) {
+		if in == nil || s.left <= 0 || isLiteral(s.literals, at) || !s.seen.Add(at) {
 			return
 		}
 		s.left--

@@ -146,6 +146,25 @@ func TestLiteralAtTheEnd(t *testing.T) {
 	}
 }
 
+// TestLiteralIsNoCall: -4096, a literal behind a call that does not return, reads as a call into the
+// middle of g. In Debian's libruby for armhf such a literal, -2307, cut the function that makes all
+// classes (rb_call_inits) in two.
+func TestLiteralIsNoCall(t *testing.T) {
+	e := entries(t, codetest.Program{CPU: "arm", Mode: 1, Entry: 0x400001, Listing: `
+		400000: b510       push {r4, lr}
+		400002: 4b03       ldr r3, [pc, #12]
+		400004: f001 f804  bl  401010
+		400008: bf00 bf00  nop; nop
+		40000c: bf00 bf00  nop; nop
+		400010: f000 ffff  .word -4096; reads as bl 401012
+		401010: b510       push {r4, lr}
+		401012: bf00       nop
+		401014: bd10       pop {r4, pc}`})
+	if want := []uint64{0x400001, 0x401011}; !slices.Equal(e.Certain(), want) {
+		t.Errorf("functions begin at %#x, want %#x", e.Certain(), want)
+	}
+}
+
 // TestDataPointers: aligned words that look like pointers to code, not those to strings,
 // to the middle of instructions, or out of the text.
 func TestDataPointers(t *testing.T) {

@@ -70,7 +70,7 @@ func addPointers(found *disasm.Set, code disasm.Code, inText bool, literals *dis
 			continue
 		}
 		eachWord(code, seg, span{lo, hi}, func(at, v uint64) {
-			if !inText || literals == nil || !literals.Has(disasm.Addr{PC: at}) {
+			if !inText || !isLiteral(literals, disasm.Addr{PC: at}) {
 				add(v)
 			}
 		})
