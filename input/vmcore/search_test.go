@@ -1,6 +1,8 @@
 package vmcore
 
 import (
+	"encoding/binary"
+	"slices"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
@@ -31,6 +33,41 @@ func TestAcross(t *testing.T) {
 		if got, run := across(m, c.addr, c.n); string(got) != c.want || run != c.run {
 			t.Errorf("%d bytes from %#x: %q, %d at the beginning; want %q, %d", c.n, c.addr, got, run, c.want, c.run)
 		}
+	}
+}
+
+// pages is paged memory: each page has its address at its beginning, then zeros.
+type pages struct{}
+
+func (pages) ReadPage(addr uint64, page []byte) (int, error) {
+	clear(page)
+	binary.LittleEndian.PutUint64(page, addr)
+	return len(page), nil
+}
+
+// TestSearchInManySegments: a dump whose bitmap lies has a segment for each second page. A search of
+// them all takes a buffer once, and finds nothing in one segment that was left of another.
+func TestSearchInManySegments(t *testing.T) {
+	const segments, page = 512, 4096
+	var b target.Builder
+	for i := range uint64(segments) {
+		b.AddPaged(2*i*page, page, pages{}, target.PermRead)
+	}
+	m := b.Memory(rawWords)
+	want := []uint64{2 * 300 * page}
+	var found []uint64
+	took := testing.AllocsPerRun(1, func() {
+		found = nil
+		search(m, string(binary.LittleEndian.AppendUint64(nil, want[0])), func(addr uint64) bool {
+			found = append(found, addr)
+			return true
+		})
+	})
+	if !slices.Equal(found, want) {
+		t.Errorf("found at %#x, want %#x", found, want)
+	}
+	if took > segments/8 {
+		t.Errorf("%v allocations for %d segments", took, segments)
 	}
 }
 
