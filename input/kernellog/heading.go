@@ -18,6 +18,7 @@ type heading struct {
 	pid     int // −1 unknown
 	comm    string
 	release string // of the kernel: "6.1.0-50-arm64"
+	process bool   // the line "CPU: 0 PID: 96 Comm: sh" was read, which follows those that tell the kind
 	// at is the place that a warning names: "WARNING: CPU: 0 PID: 96 at fs/x.c:59 warn_c+0x4c/0x60".
 	at place
 }
@@ -70,8 +71,6 @@ var kinds = [...]struct {
 	{"NMI backtrace for cpu", "backtrace", false},
 	{"sysrq: Show Regs", "registers", false},
 	{"sysrq: CPU", "backtrace", false},
-	{"Allocated by task", "allocated", false},
-	{"Freed by task", "freed", false},
 	{"BUG: ", "BUG", false},
 }
 
@@ -94,6 +93,10 @@ func heads(text string) (h heading, fresh, ok bool) {
 			h.place(text)
 			return h, false, true
 		}
+	}
+	if strings.HasPrefix(text, "BUG ") && strings.Contains(text, "ainted") { // BUG kmalloc-64 (Not tainted): Poison overwritten
+		h.what, h.says = "slab", text
+		return h, false, true
 	}
 	if i := strings.Index(text, "[#"); i > 0 && strings.HasSuffix(strings.TrimRight(text, " "), "]:") { // Break instruction in kernel code[#1]:
 		h.what, h.says, h.crash = "oops", text[:i], true
@@ -147,6 +150,7 @@ func processHeading(text string) (h heading, ok bool) {
 	if !ok || h.cpu < 0 {
 		return h, false
 	}
+	h.process = true
 	h.pid = leadingNumber(rest, -1)
 	if _, comm, ok := strings.Cut(rest, "Comm: "); ok {
 		end := len(comm)
@@ -205,8 +209,8 @@ func hungHeading(text string) (h heading, ok bool) {
 	if !ok {
 		return h, false
 	}
-	name, _, ok := strings.Cut(rest, " blocked for more than")
-	if !ok {
+	name, _, ok := strings.Cut(rest, " blocked ") // for more than 120 seconds, in I/O wait for more than 120 seconds
+	if !ok || strings.HasSuffix(name, " is") {    // "is blocked on a mutex": says more of the same task
 		return h, false
 	}
 	comm, pid, _ := cutLast(name, ':')
@@ -262,6 +266,7 @@ func (h *heading) add(o *heading) {
 	if o.at.symbol != "" {
 		h.at = o.at
 	}
+	h.process = h.process || o.process
 }
 
 // leadingNumber reads the decimal number that s begins with, else it returns none.

@@ -17,6 +17,8 @@ type record struct {
 	silent int
 	// cut: the log ends before the chain does.
 	cut bool
+	// of is the report in which the record's stack, a kept one, was shown.
+	of *record
 	// mixed: a register has two values, or the record began in one that was mixed with another.
 	mixed bool
 }

@@ -66,12 +66,16 @@ func (s *scanner) line(i int, l console.Line) {
 		}
 		return
 	}
+	if h, ok := keptHeading(l.Text); ok {
+		s.keeps(i, l.Caller, r, &h)
+		return
+	}
+	if closes(l.Text) {
+		delete(s.open, l.Caller)
+		return
+	}
 	if h, fresh, ok := headingOf(l.Text); ok {
-		if r == nil || !r.empty() || fresh && r.what != "" && !r.introduces(&h) {
-			r = s.begin(i, l.Caller)
-		}
-		r.head(&h)
-		r.reached(i)
+		s.heading(i, l.Caller, &h, fresh)
 		return
 	}
 	if r == nil {
@@ -91,6 +95,19 @@ func (s *scanner) line(i int, l console.Line) {
 	} else if r.silent++; r.silent > maxSilence {
 		delete(s.open, l.Caller)
 	}
+}
+
+// heading reads a message that begins a report or says more of the open one.
+func (s *scanner) heading(i int, caller string, h *heading, fresh bool) {
+	r := s.open[caller]
+	if h.process && s.resumes(i, caller, r, h) {
+		return
+	}
+	if r == nil || !r.empty() || r.process && !h.process || fresh && r.what != "" && !r.introduces(h) {
+		r = s.begin(i, caller)
+	}
+	r.head(h)
+	r.reached(i)
 }
 
 // headingOf is heads, and processHeading: that line follows what tells the kind, or begins
