@@ -93,6 +93,46 @@ Call Trace:
 	}
 }
 
+// TestRISCV: Linux 6.12 enters the kernel at handle_exception from programs, which ends a chain, and from the
+// kernel, which does not. Behind a call to address 0 the kernel lists no chain.
+func TestRISCV(t *testing.T) {
+	const regs = `
+epc : ffffffff80314d4c ra : ffffffff803152b6 sp : ff20000000343c90
+ gp : ffffffff81db6718 tp : ff60000002e01c80 t0 : ffffffff81001260
+status: 0000000200000120 badaddr: 000000000000001c cause: 000000000000000d
+`
+	for _, c := range []struct{ name, log, want string }{
+		{"system call", `Unable to handle kernel access to user memory without uaccess routines at virtual address 000000000000001c
+Oops [#1]
+CPU: 0 UID: 0 PID: 250 Comm: init Not tainted 6.12.107+deb13-riscv64 #1  Debian 6.12.107-1
+epc : vfs_write+0x12/0x3ba
+ ra : ksys_write+0xb2/0xe8` + regs + `[<ffffffff80314d4c>] vfs_write+0x12/0x3ba
+[<ffffffff803152b6>] ksys_write+0xb2/0xe8
+[<ffffffff80a69d60>] do_trap_ecall_u+0x94/0x1ea
+[<ffffffff80a76776>] handle_exception+0x14a/0x156
+Code: 2440 0013 0000 0013 0000 7135 e922 ed06 e14a 1100 (455c) 3703
+`, "oops: CPU 0 PID 250 init|vfs_write! ksys_write do_trap_ecall_u handle_exception."},
+		{"interrupt", `CPU: 0 UID: 0 PID: 1 Comm: init Not tainted 6.12.107+deb13-riscv64 #1
+Call Trace:
+[<ffffffff80a5b5ca>] show_stack+0x38/0x44
+[<ffffffff80a69e00>] do_irq+0x40/0x80
+[<ffffffff80a76776>] handle_exception+0x14a/0x156
+[<ffffffff80a6e28c>] default_idle_call+0x36/0xd4
+`, "stack: CPU 0 PID 1 init|show_stack do_irq handle_exception default_idle_call!"},
+		{"call to address 0", `Unable to handle kernel access to user memory without uaccess routines at virtual address 0000000000000000
+Oops [#1]
+CPU: 0 UID: 0 PID: 201 Comm: busybox Not tainted 6.12.107+deb13-riscv64 #1
+epc : 0x0
+ ra : ksys_read+0xb2/0xe8` + strings.Replace(regs, "ffffffff80314d4c", "0000000000000000", 1) + `Code: Unable to access instruction at 0xffffffffffffffec.
+---[ end trace 0000000000000000 ]---
+`, "oops: CPU 0 PID 201 busybox|ksys_read"},
+	} {
+		if got := threadsOf(t, c.log); got != c.want+"\n" {
+			t.Errorf("%s: got %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
 // threadsOf writes the threads of a log, one a line.
 func threadsOf(t testing.TB, log string) string {
 	var b strings.Builder

@@ -104,7 +104,7 @@ func (t *trace) add(p *place, doubtful bool) {
 		return
 	}
 	l := p.listed()
-	l.Doubtful, l.Outermost, l.Gap = doubtful || isTrampoline(p.symbol), isRoot(p.symbol), t.hooked || t.missing
+	l.Doubtful, l.Outermost, l.Gap = doubtful || isTrampoline(p.symbol), isRoot(p.symbol) || t.servesUser(p.symbol), t.hooked || t.missing
 	l.Exact = !doubtful && (t.interrupted || isTrampoline(p.symbol) || l.Outermost && p.offset == 0) // ARM: lr = ret_fast_syscall
 	if l.Outermost && l.Symbol == "ret_from_fork_asm" {
 		t.callsFork()
@@ -113,6 +113,13 @@ func (t *trace) add(p *place, doubtful bool) {
 	if !doubtful {
 		t.interrupted, t.hooked = savesRegisters(p.symbol), isTrampoline(p.symbol)
 	}
+}
+
+// servesUser tells whether entry is where RISC-V enters the kernel, of programs and of the kernel alike, and
+// its callee serves system calls of programs (since Linux 6.6).
+func (t *trace) servesUser(entry string) bool {
+	n := len(t.listed)
+	return entry == "handle_exception" && n > 0 && t.listed[n-1].Symbol == "do_trap_ecall_u"
 }
 
 // callsFork says of ret_from_fork that it has a caller: on x86 since Linux 6.6 a function in C, which
