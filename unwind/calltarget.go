@@ -3,6 +3,7 @@ package unwind
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/target"
 )
 
 // target compares where the call before c's return address goes with where the callee s
@@ -24,13 +25,24 @@ func (v *verifier) target(s *State, c *candidate, site cpu.CallSite) {
 			return // tables need no such witness, and where the call goes is much work to find out
 		}
 		c.imageOnly = false
-		var ok bool
-		if entry, mode, ok = v.graph.Callee(s.Snapshot, site.Addr, c.mode); !ok {
-			v.settle(s, c, site, 0, v.graph.Witnesses().MayCall(s.Snapshot, site.Addr, c.mode, s.Site))
-			return
+		answer, to, known := v.callee(s, c, site.Addr)
+		if !known {
+			answer = v.graph.Witnesses().MayCall(s.Snapshot, site.Addr, c.mode, s.Site)
 		}
+		v.settle(s, c, site, to, answer)
+		return
 	}
 	v.settle(s, c, site, entry, v.reaches(s, c, entry, mode))
+}
+
+// callee tells whether the indirect call at site leads to s, and which function that call goes to, as
+// far as that is known.
+func (v *verifier) callee(s *State, c *candidate, site uint64) (a Answer, entry uint64, known bool) {
+	entry, mode, known := v.graph.Callee(s.Snapshot, site, c.mode)
+	if !known {
+		return Unknown, 0, false
+	}
+	return v.reaches(s, c, entry, mode), entry, true
 }
 
 // settle notes what the answer says about the call at site, which goes to entry; 0: to several.
@@ -51,41 +63,21 @@ func (v *verifier) settle(s *State, c *candidate, site cpu.CallSite, entry uint6
 	}
 }
 
-// reaches asks the call graph whether a call of entry can have led to s.
+// reaches tells whether a call of entry can have led to s.
 func (v *verifier) reaches(s *State, c *candidate, entry uint64, mode cpu.Mode) Answer {
+	return ask(v.graph.Reaches, s, c, entry, mode)
+}
+
+// ask asks the call graph whether a call of entry leads to s, as long as s may cost more.
+func ask(leads func(*target.Snapshot, uint64, cpu.Mode, uint64) (Answer, bool, uint64), s *State, c *candidate, entry uint64, mode cpu.Mode) Answer {
 	if s.Exhausted() {
 		c.imageOnly = false
 		return Unknown
 	}
-	a, imageOnly, cost := v.graph.Reaches(s.Snapshot, entry, mode, s.Site)
+	a, imageOnly, cost := leads(s.Snapshot, entry, mode, s.Site)
 	s.Cost += cost
 	c.imageOnly = c.imageOnly && imageOnly
 	return a
-}
-
-// mayReach tells whether a call of entry, of which Reaches does not know enough, may have led to s.
-func mayReach(graph CallGraph, s *State, c *candidate, entry uint64, mode cpu.Mode) bool {
-	c.imageOnly = false
-	if s.Exhausted() {
-		return true
-	}
-	may, cost := graph.Witnesses().MayReach(s.Snapshot, entry, mode, s.Site)
-	s.Cost += cost
-	return may
-}
-
-// goesTo tells whether the indirect call at site, for which a table needed no witness, goes to s.
-func goesTo(graph CallGraph, s *State, c *candidate, site cpu.CallSite) bool {
-	if site.Direct || c.method.basis() != inTable || s.Exhausted() {
-		return false
-	}
-	entry, mode, ok := graph.Callee(s.Snapshot, site.Addr, c.mode)
-	if !ok {
-		return false
-	}
-	a, _, cost := graph.Reaches(s.Snapshot, entry, mode, s.Site)
-	s.Cost += cost
-	return a == Yes
 }
 
 // startsAt tells whether the callee's function begins at entry by the table that c's
@@ -196,8 +188,16 @@ func (v *verifier) asGood(s *State, c *candidate, site, other cpu.CallSite) bool
 		return false
 	}
 	a := v.reaches(s, c, entry, mode)
-	return a == Yes || a == YesByJump || a == Unknown && (unclear || unproven) && mayReach(v.graph, s, c, entry, mode) &&
-		(unclear || !goesTo(v.graph, s, c, site))
+	switch {
+	case a != Unknown:
+		return a == Yes || a == YesByJump
+	case !unclear && !unproven, ask(v.graph.Witnesses().MayReach, s, c, entry, mode) == No:
+		return false
+	case unclear, site.Direct:
+		return true
+	}
+	own, _, _ := v.callee(s, c, site.Addr) // of a frame found by tables nothing has asked that yet (target)
+	return own != Yes
 }
 
 // mayBePointedTo tells whether a call through a register or a pointer, in the function that c is of,

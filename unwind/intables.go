@@ -38,14 +38,10 @@ func needsProof(frames []Frame, i int) bool {
 func (w *Walker) proveCall(snap *target.Snapshot, callee, frame *Frame) {
 	f, s, c := &w.finder, &w.frame, &w.finder.lost
 	v := &f.verifier
-	entry, mode, ok := v.graph.Callee(snap, frame.CallSite, frame.Mode)
-	if !ok {
-		return
-	}
 	*s = State{Snapshot: snap, PC: callee.PC, Site: callee.CallSite, Mode: callee.Mode, Exact: callee.Exact, Module: callee.Module, Limit: f.account.left()}
 	c.evidence = evidence{pc: frame.PC, site: frame.CallSite, module: frame.Module, mode: frame.Mode, method: frame.Method,
 		checks: frame.Checks &^ (OneBitAway | OneBitElsewhere)}
-	if v.reaches(s, c, entry, mode) == Yes {
+	if a, entry, _ := v.callee(s, c, frame.CallSite); a == Yes {
 		c.checks, c.entry = c.checks|TargetMatches, entry
 		if site, kind := callsite.BeforeIn(snap, frame.Module, frame.PC, frame.Mode); kind == callsite.Call && frame.Checks&(OneBitAway|OneBitElsewhere) != 0 {
 			c.checks |= v.oneBitAway(s, c, site)

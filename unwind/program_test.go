@@ -157,8 +157,11 @@ func (f graph) Stub(_ *target.Snapshot, entry uint64, _ cpu.Mode, _ uint64) (uin
 	return to, ok
 }
 
-func (f graph) MayReach(_ *target.Snapshot, entry uint64, _ cpu.Mode, _ uint64) (bool, uint64) {
-	return f.byName[entry], 0
+func (f graph) MayReach(_ *target.Snapshot, entry uint64, _ cpu.Mode, _ uint64) (unwind.Answer, bool, uint64) {
+	if f.byName[entry] {
+		return unwind.Unknown, false, 0
+	}
+	return unwind.No, false, 0
 }
 
 func (graph) Binds(*target.Snapshot, uint64, cpu.Mode, uint64) bool { return false }

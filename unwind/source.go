@@ -232,10 +232,9 @@ type Witnesses interface {
 	// MayCall tells whether the call through a register at site goes, on one of the ways to it, to a
 	// function as part of whose call code at pc can run, as Reaches has it. No: on none of them.
 	MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc uint64) Answer
-	// MayReach tells whether a call of entry may lead to pc, as Reaches has it, where imports whose GOT
-	// entry was not captured are taken for the functions of their names: nothing proves that, but what
-	// would have to be otherwise is more than one lost bit.
-	MayReach(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (may bool, cost uint64)
+	// MayReach is Reaches where imports whose GOT entry was not captured are taken for the functions
+	// of their names: nothing proves that, but what would have to be otherwise is more than one lost bit.
+	MayReach(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a Answer, imageOnly bool, cost uint64)
 	// StartHandsOn tells whether pc lies in the function whose address the program's start passes to
 	// its callee: main. start is a place in the program's first function, both in m. passed is the
 	// first word that the start passed on the stack, 0 if unknown.

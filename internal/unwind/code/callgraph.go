@@ -52,10 +52,10 @@ func (s *Source) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc 
 }
 
 // MayReach implements unwind.Witnesses.
-func (w witnesses) MayReach(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (may bool, cost uint64) {
+func (w witnesses) MayReach(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a unwind.Answer, alone bool, cost uint64) {
 	walk := tailWalk{src: w.src, snap: snap, pc: pc, byName: true}
-	a := walk.from(disasm.Addr{PC: entry, Mode: mode})
-	return a != unwind.No, uint64(walk.cost)
+	a = walk.from(disasm.Addr{PC: entry, Mode: mode})
+	return a, false, uint64(walk.cost)
 }
 
 // Stub implements unwind.CallGraph.
