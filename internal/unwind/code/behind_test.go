@@ -54,10 +54,9 @@ func TestFunctionBehind(t *testing.T) {
 		40101f: 00`,
 	} {
 		img := codetest.Program{CPU: "x86_64", Listing: front + unnamed}.Image(t)
-		for pc, want := range map[uint64]string{0x401020: "CFA=rsp+8 RA=[CFA-8]", 0x401025: "CFA=rsp+24 RA=[CFA-8] rbp=[CFA-16]", 0x401031: "CFA=rbp+16 RA=[CFA-8] rbp=[CFA-16]"} {
-			if got := first(New(nil), exact(img, pc, 0)); got != want {
-				t.Errorf("%s, %#x: %s, want %s", name, pc, got, want)
-			}
-		}
+		t.Run(name, func(t *testing.T) {
+			expect(t, New(nil), img, exact, map[uint64]string{0x401020: "CFA=rsp+8 RA=[CFA-8]",
+				0x401025: "CFA=rsp+24 RA=[CFA-8] rbp=[CFA-16]", 0x401031: "CFA=rbp+16 RA=[CFA-8] rbp=[CFA-16]"})
+		})
 	}
 }

@@ -22,9 +22,9 @@ type pair struct {
 	bias         uint64 // of the caller's image: which addresses differ in one bit depends on where that lies
 }
 
-// maxTelling bounds the instructions executed for the clues of one frame. Most of the functions were
+// maxCallSteps bounds the instructions executed for the questions about one call. Most of the functions were
 // analysed already, for the frames' rules.
-const maxTelling = 1 << 19
+const maxCallSteps = 1 << 19
 
 // Clues implements unwind.Witnesses. They follow from code alone, and are kept.
 func (w witnesses) Clues(snap *target.Snapshot, inner, callee, f *unwind.Frame) [][]unwind.Clue {
@@ -42,17 +42,18 @@ func (w witnesses) Clues(snap *target.Snapshot, inner, callee, f *unwind.Frame) 
 	if c, ok := p.memos.clues.Find(k); ok {
 		return c
 	}
-	t := telling{src: w.src, snap: snap, inner: inner, callee: callee, frame: f, prog: p, alone: true}
-	c := t.clues(m, calleeCode)
-	if !t.alone || t.steps > maxTelling {
-		c = nil
+	call := frameCall{src: w.src, snap: snap, inner: inner, callee: callee, frame: f, prog: p, alone: true}
+	list := call.clues(m, calleeCode)
+	if !call.alone || call.steps > maxCallSteps {
+		list = nil
 	}
-	p.memos.clues.Keep(k, c)
-	return c
+	p.memos.clues.Keep(k, list)
+	return list
 }
 
-// telling looks for what tells a call from its siblings.
-type telling struct {
+// frameCall is the call of a frame, and what is asked of that: which values tell the call from its siblings,
+// and whether another call may have led to the callee.
+type frameCall struct {
 	src           *Source
 	snap          *target.Snapshot
 	inner         *unwind.Frame // that the callee called in its own image, nil if it did not
@@ -65,28 +66,28 @@ type telling struct {
 }
 
 // clues are those of the frame.
-func (t *telling) clues(m *target.Module, code *program) (list [][]unwind.Clue) {
-	fn, st, ok := t.stateIn(code, m)
+func (c *frameCall) clues(m *target.Module, code *program) (list [][]unwind.Clue) {
+	fn, st, ok := c.stateIn(code, m)
 	if !ok {
 		return nil
 	}
-	t.entry = disasm.Addr{PC: m.ToTarget(fn.Entry.PC), Mode: fn.Entry.Mode}
-	site := disasm.Addr{PC: inImage(t.frame.Module, t.frame.CallSite), Mode: t.frame.Mode}
-	if t.fn = t.holding(t.prog, site); t.fn == nil {
-		t.fn = pointedOwner(t.prog, site)
+	c.entry = disasm.Addr{PC: m.ToTarget(fn.Entry.PC), Mode: fn.Entry.Mode}
+	site := disasm.Addr{PC: inImage(c.frame.Module, c.frame.CallSite), Mode: c.frame.Mode}
+	if c.fn = c.holding(c.prog, site); c.fn == nil {
+		c.fn = pointedOwner(c.prog, site)
 	}
-	own := passed{arch: t.prog.Arch}
-	if t.fn == nil || !own.at(t.fn, site) {
+	own := passed{arch: c.prog.Arch}
+	if c.fn == nil || !own.at(c.fn, site) {
 		return nil
 	}
-	for _, other := range t.siblings() {
-		o := passed{arch: t.prog.Arch}
-		if !o.at(t.fn, disasm.Addr{PC: inImage(t.frame.Module, other.Addr), Mode: t.frame.Mode}) {
+	for _, other := range c.siblings() {
+		o := passed{arch: c.prog.Arch}
+		if !o.at(c.fn, disasm.Addr{PC: inImage(c.frame.Module, other.Addr), Mode: c.frame.Mode}) {
 			return nil
 		}
-		straight := t.straight(&other)
-		clues := kept(code.Arch, st, t.callee.Exact, &own, &o, straight)
-		if clues = append(clues, stored(t.prog.Arch, &own, &o)...); len(clues) == 0 {
+		straight := c.straight(&other)
+		clues := kept(code.Arch, st, c.callee.Exact, &own, &o, straight)
+		if clues = append(clues, stored(c.prog.Arch, &own, &o)...); len(clues) == 0 {
 			return nil
 		}
 		list = append(list, clues)
@@ -95,13 +96,13 @@ func (t *telling) clues(m *target.Module, code *program) (list [][]unwind.Clue) 
 }
 
 // holding is the function of the nearest certain entries that has a place, nil if none has.
-func (t *telling) holding(p *program, at disasm.Addr) *dataflow.Function {
+func (c *frameCall) holding(p *program, at disasm.Addr) *dataflow.Function {
 	for _, e := range p.entries.Below(at) {
-		if t.steps > maxTelling {
+		if c.steps > maxCallSteps {
 			return nil
 		}
 		f := p.flows.Function(disasm.Addr{PC: e, Mode: at.Mode})
-		if t.steps += f.Steps(); f.Contains(at.PC) && !f.ByGuess(at.PC) {
+		if c.steps += f.Steps(); f.Contains(at.PC) && !f.ByGuess(at.PC) {
 			return f
 		}
 	}
@@ -109,17 +110,17 @@ func (t *telling) holding(p *program, at disasm.Addr) *dataflow.Function {
 }
 
 // stateIn is the callee's function, and what holds in its frame in terms of the function's entry.
-func (t *telling) stateIn(p *program, m *target.Module) (*dataflow.Function, *absint.State, bool) {
-	at := disasm.Addr{PC: inImage(m, t.callee.CallSite), Mode: t.callee.Mode}
-	fn := t.holding(p, at)
+func (c *frameCall) stateIn(p *program, m *target.Module) (*dataflow.Function, *absint.State, bool) {
+	at := disasm.Addr{PC: inImage(m, c.callee.CallSite), Mode: c.callee.Mode}
+	fn := c.holding(p, at)
 	if fn == nil {
 		return nil, nil, false
 	}
 	st := new(absint.State)
-	if t.callee.Exact {
+	if c.callee.Exact {
 		return fn, st, fn.StateAt(at, st)
 	}
-	if t.inner != nil && t.steps <= maxTelling && t.stateByTarget(p, m, fn.Entry, at, st) {
+	if c.inner != nil && c.steps <= maxCallSteps && c.stateByTarget(p, m, fn.Entry, at, st) {
 		return fn, st, true
 	}
 	return fn, st, fn.StateAfterCall(at, st)
@@ -127,11 +128,11 @@ func (t *telling) stateIn(p *program, m *target.Module) (*dataflow.Function, *ab
 
 // stateByTarget fills in what holds in the callee's frame at a call through a register: on those ways
 // to the call on which that goes to the inner frame's function. false where that is not known.
-func (t *telling) stateByTarget(p *program, m *target.Module, entry, at disasm.Addr, st *absint.State) bool {
+func (c *frameCall) stateByTarget(p *program, m *target.Module, entry, at disasm.Addr, st *absint.State) bool {
 	paths := targetsOf(p, at).paths
 	some := false
 	for i := range paths {
-		if leads(t.src, t.snap, m, paths[i].Target, t.inner.CallSite) == unwind.No {
+		if leads(c.src, c.snap, m, paths[i].Target, c.inner.CallSite) == unwind.No {
 			continue
 		}
 		var way absint.State

@@ -38,11 +38,7 @@ func TestColdPartOfPad(t *testing.T) {
 			40107c: e9 7f ff ff ff  jmp  401000`}
 	img := p.Image(t)
 	const frame = "CFA=rsp+64 RA=[CFA-8] rbx=[CFA-16]"
-	for _, pc := range []uint64{0x401008, 0x401010} {
-		if got := first(New(nil), resuming(img, pc, 0)); got != frame {
-			t.Errorf("%#x: %s, want %s", pc, got, frame)
-		}
-	}
+	expect(t, New(nil), img, resuming, map[uint64]string{0x401008: frame, 0x401010: frame})
 }
 
 // TestColdPartsInARow: GCC puts the parts of many functions side by side. What f throws from
@@ -81,14 +77,8 @@ func TestColdPartsInARow(t *testing.T) {
 			401092: 48 89 c5           mov  %rax,%rbp
 			401095: e9 6b ff ff ff     jmp  401005`}.Image(t)
 	const f, g = "CFA=rsp+64 RA=[CFA-8]", "CFA=rsp+48 RA=[CFA-8] rbp=[CFA-16]"
-	if got := first(New(nil), exact(img, 0x401000, 0)); got != f {
-		t.Errorf("f's part: %s, want %s", got, f)
-	}
-	for _, pc := range []uint64{0x40100d, 0x401015} {
-		if got := first(New(nil), resuming(img, pc, 0)); got != g {
-			t.Errorf("behind the call before %#x: %s, want %s", pc, got, g)
-		}
-	}
+	expect(t, New(nil), img, exact, map[uint64]string{0x401000: f})
+	expect(t, New(nil), img, resuming, map[uint64]string{0x40100d: g, 0x401015: g})
 }
 
 // TestColdPartsOfOneMode: a Thumb function jumps over another to the part in front. A32 code

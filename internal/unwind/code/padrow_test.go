@@ -42,16 +42,8 @@ func TestPadsInARow(t *testing.T) {
 	img := padsInARow.Image(t)
 	const frame, written = "CFA=sp+48 RA=[CFA-40]", "CFA=sp+48 RA=[CFA-40] x19=[CFA-32]"
 	s := New(nil)
-	for pc, want := range map[uint64]string{0x400024: frame, 0x400034: frame, 0x40003c: frame, 0x400044: written} {
-		if got := first(s, exact(img, pc, 0)); got != want {
-			t.Errorf("%#x: %s, want %s", pc, got, want)
-		}
-	}
-	for pc, want := range map[uint64]string{0x40002c: written, 0x400038: frame, 0x400044: frame, 0x40004c: written} {
-		if got := first(s, resuming(img, pc, 0)); got != want {
-			t.Errorf("behind the call before %#x: %s, want %s", pc, got, want)
-		}
-	}
+	expect(t, s, img, exact, map[uint64]string{0x400024: frame, 0x400034: frame, 0x40003c: frame, 0x400044: written})
+	expect(t, s, img, resuming, map[uint64]string{0x40002c: written, 0x400038: frame, 0x400044: frame, 0x40004c: written})
 }
 
 // TestPadsEndAtPart: behind the place that code far away jumps to, the pads are that code's.
@@ -117,16 +109,8 @@ func TestPadsOfAlignedFunction(t *testing.T) {
 		401070: 0f 0b  ud2`}.Image(t)
 	const rest, pushed = "CFA=esp+32 RA=[CFA-4]", "CFA=esp+48 RA=[CFA-4]"
 	s := New(nil)
-	for pc, want := range map[uint64]string{0x401034: rest, 0x40103c: rest, 0x401043: rest, 0x401047: rest, 0x40104e: pushed} {
-		if got := first(s, exact(img, pc, 0)); got != want {
-			t.Errorf("%#x: %s, want %s", pc, got, want)
-		}
-	}
-	for pc, want := range map[uint64]string{0x401041: rest, 0x401053: pushed} {
-		if got := first(s, resuming(img, pc, 0)); got != want {
-			t.Errorf("behind the call before %#x: %s, want %s", pc, got, want)
-		}
-	}
+	expect(t, s, img, exact, map[uint64]string{0x401034: rest, 0x40103c: rest, 0x401043: rest, 0x401047: rest, 0x40104e: pushed})
+	expect(t, s, img, resuming, map[uint64]string{0x401041: rest, 0x401053: pushed})
 }
 
 // TestPadsBehindPanics: what Rust for i386 puts behind a call that never returns drops the call's
@@ -168,12 +152,8 @@ func TestPadsBehindPanics(t *testing.T) {
 	const rest, pushed = "CFA=esp+32 RA=[CFA-4] ebp=[CFA-8] esi=[CFA-12]", "CFA=esp+48 RA=[CFA-4] ebp=[CFA-8] esi=[CFA-12]"
 	const kept, keptPushed = "CFA=esp+32 RA=[CFA-4] ebp=[CFA-8]", "CFA=esp+48 RA=[CFA-4] ebp=[CFA-8]"
 	s := New(nil)
-	for pc, want := range map[uint64]string{0x40101d: keptPushed, 0x401020: kept, 0x401022: kept, 0x401024: rest, 0x401028: pushed,
-		0x401030: rest, 0x401039: keptPushed, 0x40103c: kept} {
-		if got := first(s, exact(img, pc, 0)); got != want {
-			t.Errorf("%#x: %s, want %s", pc, got, want)
-		}
-	}
+	expect(t, s, img, exact, map[uint64]string{0x40101d: keptPushed, 0x401020: kept, 0x401022: kept, 0x401024: rest, 0x401028: pushed,
+		0x401030: rest, 0x401039: keptPushed, 0x40103c: kept})
 }
 
 // TestPadsOfFirstCall: the only place where SP is at rest at a call is the function's first block.
@@ -207,10 +187,6 @@ func TestPadsOfFirstCall(t *testing.T) {
 		401060: c3  ret
 		401070: 0f 0b  ud2`}.Image(t)
 	s := New(nil)
-	for pc, want := range map[uint64]string{0x40101d: "CFA=esp+16 RA=[CFA-4]", 0x40101f: "CFA=esp+16 RA=[CFA-4] edi=[CFA-12]",
-		0x40102a: "CFA=esp+32 RA=[CFA-4] edi=[CFA-12]", 0x40102f: "CFA=esp+32 RA=[CFA-4]"} {
-		if got := first(s, exact(img, pc, 0)); got != want {
-			t.Errorf("%#x: %s, want %s", pc, got, want)
-		}
-	}
+	expect(t, s, img, exact, map[uint64]string{0x40101d: "CFA=esp+16 RA=[CFA-4]", 0x40101f: "CFA=esp+16 RA=[CFA-4] edi=[CFA-12]",
+		0x40102a: "CFA=esp+32 RA=[CFA-4] edi=[CFA-12]", 0x40102f: "CFA=esp+32 RA=[CFA-4]"})
 }

@@ -46,16 +46,8 @@ func TestPadsOfPushingFunction(t *testing.T) {
 			401060: c3              ret
 			401070: 0f 0b           ud2`}.Image(t)
 	const rest, written, pushed = "CFA=esp+32 RA=[CFA-4]", "CFA=esp+32 RA=[CFA-4] esi=[CFA-12]", "CFA=esp+48 RA=[CFA-4] esi=[CFA-12]"
-	for pc, want := range map[uint64]string{0x401020: rest, 0x401022: written, 0x401026: pushed, 0x401037: rest, 0x401039: written} {
-		if got := first(New(nil), exact(img, pc, 0)); got != want {
-			t.Errorf("%#x: %s, want %s", pc, got, want)
-		}
-	}
-	for _, pc := range []uint64{0x40102b, 0x401037} {
-		if got := first(New(nil), resuming(img, pc, 0)); got != pushed {
-			t.Errorf("behind the call before %#x: %s, want %s", pc, got, pushed)
-		}
-	}
+	expect(t, New(nil), img, exact, map[uint64]string{0x401020: rest, 0x401022: written, 0x401026: pushed, 0x401037: rest, 0x401039: written})
+	expect(t, New(nil), img, resuming, map[uint64]string{0x40102b: pushed, 0x401037: pushed})
 }
 
 // TestPadBehindColdPart: GCC puts landing pads behind what it has moved away from their
@@ -84,10 +76,8 @@ func TestPadBehindColdPart(t *testing.T) {
 			401077: c3                 ret`}.Image(t)
 	const frame = "CFA=rsp+64 RA=[CFA-8] rbx=[CFA-16]"
 	s := New(nil)
+	expect(t, s, img, resuming, map[uint64]string{0x401010: frame, 0x401018: frame})
 	for _, pc := range []uint64{0x401010, 0x401018} {
-		if got := first(s, resuming(img, pc, 0)); got != frame {
-			t.Errorf("%#x: %s, want %s", pc, got, frame)
-		}
 		if a, _, _ := s.Reaches(alone(img), 0x401060, 0, pc); a != unwind.Unknown {
 			t.Errorf("f comes to %#x: %v", pc, a)
 		}
@@ -162,10 +152,6 @@ func TestPadsThatResume(t *testing.T) {
 		400030: d65f03c0  ret
 		400034: d4200020  brk #0x1
 		400038: d4200020  brk #0x1`}.Image(t)
-	s := New(nil)
-	for _, pc := range []uint64{0x400018, 0x400020, 0x400024} {
-		if got, want := first(s, exact(img, pc, 0)), "CFA=sp+16 RA=[CFA-8] x29=[CFA-16]"; got != want {
-			t.Errorf("%#x: %s, want %s", pc, got, want)
-		}
-	}
+	const frame = "CFA=sp+16 RA=[CFA-8] x29=[CFA-16]"
+	expect(t, New(nil), img, exact, map[uint64]string{0x400018: frame, 0x400020: frame, 0x400024: frame})
 }

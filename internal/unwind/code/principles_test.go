@@ -28,6 +28,17 @@ func first(s *Source, q unwind.Query) string {
 	return "none"
 }
 
+// expect compares the first answers for queries of places in img with what is wanted.
+func expect(t *testing.T, s *Source, img *image.Image, query func(*image.Image, uint64, cpu.Mode) unwind.Query, want map[uint64]string) {
+	t.Helper()
+	for pc, rule := range want {
+		q := query(img, pc, 0)
+		if got := first(s, q); got != rule {
+			t.Errorf("%#x, exact %t: %s, want %s", pc, q.Exact, got, rule)
+		}
+	}
+}
+
 // TestFirstAnswers: what the source believes first where the code is ambiguous.
 func TestFirstAnswers(t *testing.T) {
 	for _, tt := range []struct {

@@ -65,9 +65,5 @@ func TestTableInLoop(t *testing.T) {
 		40005c: 03e00008  jr    ra
 		400060: 27bd0018  addiu sp,sp,24`}.Image(t)
 	const want = "CFA=s8+24 RA=[CFA-4] s8=[CFA-8]"
-	for _, pc := range []uint64{0x400030, 0x40003c} {
-		if got := first(New(nil), exact(img, pc, 0)); got != want {
-			t.Errorf("at %x: %s, want %s", pc, got, want)
-		}
-	}
+	expect(t, New(nil), img, exact, map[uint64]string{0x400030: want, 0x40003c: want})
 }

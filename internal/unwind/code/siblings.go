@@ -9,20 +9,20 @@ import (
 
 // siblings are the calls in the frame's function whose return address is one bit from the frame's,
 // and which may have led to the callee.
-func (t *telling) siblings() (list []cpu.CallSite) {
-	m := t.frame.Module
-	at := inImage(m, t.frame.PC)
+func (c *frameCall) siblings() (list []cpu.CallSite) {
+	m := c.frame.Module
+	at := inImage(m, c.frame.PC)
 	text, ok := m.Image.Segments.At(at - 1)
 	own, isCall := cpu.CallSite{}, false
 	if ok {
-		own, isCall = callsite.InSegment(m, text, at, t.frame.Mode)
+		own, isCall = callsite.InSegment(m, text, at, c.frame.Mode)
 	}
 	if !isCall {
 		return nil
 	}
-	for _, other := range callsite.OneBitAway(m, text, at, t.frame.Mode) {
-		within := t.src.Witnesses().WithinInstruction(m, other.Addr, t.frame.Mode)
-		if t.fn.Contains(inImage(m, other.Addr)) && !within && t.mayCall(&own, &other) {
+	for _, other := range callsite.OneBitAway(m, text, at, c.frame.Mode) {
+		within := c.src.Witnesses().WithinInstruction(m, other.Addr, c.frame.Mode)
+		if c.fn.Contains(inImage(m, other.Addr)) && !within && c.mayCall(&own, &other) {
 			list = append(list, other)
 		}
 	}
@@ -30,31 +30,31 @@ func (t *telling) siblings() (list []cpu.CallSite) {
 }
 
 // mayCall tells whether another call may have led to the callee as well as the frame's own.
-func (t *telling) mayCall(own, other *cpu.CallSite) bool {
+func (c *frameCall) mayCall(own, other *cpu.CallSite) bool {
 	if !other.Direct {
-		m, _ := t.snap.ModuleAt(t.callee.CallSite)
-		return !own.Direct || t.src.Witnesses().CalledByPointer(m, t.callee.CallSite, t.callee.Mode) == unwind.Yes
+		m, _ := c.snap.ModuleAt(c.callee.CallSite)
+		return !own.Direct || c.src.Witnesses().CalledByPointer(m, c.callee.CallSite, c.callee.Mode) == unwind.Yes
 	}
 	if own.Direct && own.Target == other.Target {
 		return true
 	}
-	if t.steps > maxTelling {
+	if c.steps > maxCallSteps {
 		return true
 	}
-	a, alone, cost := t.src.Reaches(t.snap, other.Target, other.TargetMode, t.callee.CallSite)
-	t.alone, t.steps = t.alone && alone, t.steps+int(cost)
+	a, alone, cost := c.src.Reaches(c.snap, other.Target, other.TargetMode, c.callee.CallSite)
+	c.alone, c.steps = c.alone && alone, c.steps+int(cost)
 	return a == unwind.Yes || a == unwind.YesByJump
 }
 
 // straight tells whether a direct call goes to the callee's entry, if need be through a PLT stub.
-func (t *telling) straight(call *cpu.CallSite) bool {
+func (c *frameCall) straight(call *cpu.CallSite) bool {
 	if !call.Direct {
 		return false
 	}
-	if t.entry == (disasm.Addr{PC: call.Target, Mode: call.TargetMode}) {
+	if c.entry == (disasm.Addr{PC: call.Target, Mode: call.TargetMode}) {
 		return true
 	}
-	to, ok := t.src.Stub(t.snap, call.Target, call.TargetMode, t.callee.CallSite)
-	t.alone = false
-	return ok && to == t.entry.PC
+	to, ok := c.src.Stub(c.snap, call.Target, call.TargetMode, c.callee.CallSite)
+	c.alone = false
+	return ok && to == c.entry.PC
 }

@@ -22,31 +22,31 @@ func (w witnesses) SoleCall(snap *target.Snapshot, callee, f *unwind.Frame) bool
 	if p == nil || f.Module == nil {
 		return false
 	}
-	t := telling{src: w.src, snap: snap, callee: callee, frame: f, prog: p, alone: true}
-	return t.only()
+	call := frameCall{src: w.src, snap: snap, callee: callee, frame: f, prog: p, alone: true}
+	return call.only()
 }
 
 // only tells whether no call of the frame's function but the frame's own can have led to the callee.
-func (t *telling) only() bool {
-	m := t.frame.Module
-	site := disasm.Addr{PC: inImage(m, t.frame.CallSite), Mode: t.frame.Mode}
+func (c *frameCall) only() bool {
+	m := c.frame.Module
+	site := disasm.Addr{PC: inImage(m, c.frame.CallSite), Mode: c.frame.Mode}
 	text, ok := m.Image.Segments.At(site.PC)
-	if t.fn = t.holding(t.prog, site); t.fn == nil {
-		t.fn = pointedOwner(t.prog, site)
+	if c.fn = c.holding(c.prog, site); c.fn == nil {
+		c.fn = pointedOwner(c.prog, site)
 	}
-	if !ok || t.fn == nil || !t.fn.Complete {
+	if !ok || c.fn == nil || !c.fn.Complete {
 		return false
 	}
-	own, is := callsite.InSegment(m, text, inImage(m, t.frame.PC), t.frame.Mode)
-	if !is || t.frame.Checks&unwind.TargetMatches == 0 && !t.jumpsByPointer(&own) {
+	own, is := callsite.InSegment(m, text, inImage(m, c.frame.PC), c.frame.Mode)
+	if !is || c.frame.Checks&unwind.TargetMatches == 0 && !c.jumpsByPointer(&own) {
 		return false
 	}
 	left, none := maxLeftOut, true
-	dataflow.EachBehindTransfer(t.fn, func(ra disasm.Addr) bool {
+	dataflow.EachBehindTransfer(c.fn, func(ra disasm.Addr) bool {
 		call, is := callsite.InSegment(m, text, ra.PC, ra.Mode)
-		if is && call.Addr != t.frame.CallSite {
+		if is && call.Addr != c.frame.CallSite {
 			left--
-			none = left > 0 && t.steps <= maxTelling && t.leavesOut(&own, &call, ra.Mode)
+			none = left > 0 && c.steps <= maxCallSteps && c.leavesOut(&own, &call, ra.Mode)
 		}
 		return none
 	})
@@ -55,22 +55,22 @@ func (t *telling) only() bool {
 
 // jumpsByPointer tells whether a direct call may lead to the callee by a jump through a pointer: some
 // function ends in such a jump, and a pointer may lead to the callee.
-func (t *telling) jumpsByPointer(own *cpu.CallSite) bool {
-	w := tailWalk{src: t.src, snap: t.snap, pc: t.callee.CallSite}
+func (c *frameCall) jumpsByPointer(own *cpu.CallSite) bool {
+	w := tailWalk{src: c.src, snap: c.snap, pc: c.callee.CallSite}
 	may := own.Direct && w.mayComeFrom(disasm.Addr{PC: own.Target, Mode: own.TargetMode})
-	t.steps += w.cost
-	return may && w.byPointer && t.mayBePointedTo()
+	c.steps += w.cost
+	return may && w.byPointer && c.mayBePointedTo()
 }
 
 // mayBePointedTo tells whether data holds the address of the callee's function, or lists the function for relocations
 // and other files: a relocation with the symbol of libcrypto's SHA256_Update puts that into a table. Whether code
 // alone builds the address only a pass through all code would tell.
-func (t *telling) mayBePointedTo() bool {
-	m, p := moduleAt(t.src, t.snap, t.callee.CallSite)
+func (c *frameCall) mayBePointedTo() bool {
+	m, p := moduleAt(c.src, c.snap, c.callee.CallSite)
 	if p == nil {
 		return false
 	}
-	begins := p.beginnings(disasm.Addr{PC: inImage(m, t.callee.CallSite), Mode: t.callee.Mode})
+	begins := p.beginnings(disasm.Addr{PC: inImage(m, c.callee.CallSite), Mode: c.callee.Mode})
 	return len(begins) > 0 && p.memos.held.Get(begins[0], func() bool {
 		return slices.ContainsFunc(begins, func(entry disasm.Addr) bool {
 			s := callerSearch{p, m, entry}
@@ -80,20 +80,20 @@ func (t *telling) mayBePointedTo() bool {
 }
 
 // leavesOut tells whether a call certainly did not lead to the callee.
-func (t *telling) leavesOut(own, call *cpu.CallSite, mode cpu.Mode) bool {
+func (c *frameCall) leavesOut(own, call *cpu.CallSite, mode cpu.Mode) bool {
 	entry, entryMode := call.Target, call.TargetMode
 	switch {
 	case call.Direct && own.Direct && entry == own.Target:
 		return false
 	case !call.Direct:
 		var known bool
-		if entry, entryMode, known = t.src.Callee(t.snap, call.Addr, mode); !known {
-			return t.src.Witnesses().MayCall(t.snap, call.Addr, mode, t.callee.CallSite) == unwind.No
+		if entry, entryMode, known = c.src.Callee(c.snap, call.Addr, mode); !known {
+			return c.src.Witnesses().MayCall(c.snap, call.Addr, mode, c.callee.CallSite) == unwind.No
 		}
 	}
-	w := tailWalk{src: t.src, snap: t.snap, pc: t.callee.CallSite}
+	w := tailWalk{src: c.src, snap: c.snap, pc: c.callee.CallSite}
 	may := w.mayComeFrom(disasm.Addr{PC: entry, Mode: entryMode})
-	t.steps += w.cost
+	c.steps += w.cost
 	return !may
 }
 

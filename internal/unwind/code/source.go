@@ -21,7 +21,6 @@ import (
 	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/internal/code/heights"
 	"github.com/backsight/backsight/internal/code/rules"
-	"github.com/backsight/backsight/internal/memo"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -50,31 +49,6 @@ type program struct {
 	memos memos
 }
 
-// memos are what was found out of the program, for as long as that is remembered.
-type memos struct {
-	answers  memo.Table[question, answer]
-	searched memo.Table[question, result]
-	reached  memo.Table[reach, reachable]
-	calls    memo.Table[disasm.Addr, calls]         // through registers and pointers, by site
-	pointed  memo.Table[disasm.Addr, unwind.Answer] // by entry: may a pointer lead there?
-	callers  memo.Table[disasm.Addr, callers]       // by entry
-	held     memo.Table[disasm.Addr, bool]          // by entry: does data hold its address?
-	clues    memo.Table[pair, [][]unwind.Clue]
-	imports  memo.Table[disasm.Addr, importName] // by the PLT's stub
-	targets  memo.Table[disasm.Addr, targets]    // of calls through registers, by site
-}
-
-// keptAnswers bounds a generation of answers: in a batch of captures the same places come
-// up again and again, and a search is much work.
-const keptAnswers = 4096
-
-// keptSearches bounds a generation of search results, of some 10 KB each.
-const keptSearches = 64
-
-// keptClues bounds a generation of clues. Only return addresses that differ in one bit from the
-// return address of another call have clues.
-const keptClues = 1024
-
 type programKey struct{}
 
 // of returns what is known of an image.
@@ -89,13 +63,6 @@ func newProgram(c disasm.Code, ranges discover.Ranges) *program {
 	p.flows = dataflow.New(c, p.entries, p.callees, p.heights)
 	p.memos.bound()
 	return p
-}
-
-// bound says how much is remembered.
-func (k *memos) bound() {
-	k.answers.Bound, k.searched.Bound, k.reached.Bound, k.clues.Bound = keptAnswers, keptSearches, keptAnswers, keptClues
-	k.pointed.Bound, k.callers.Bound, k.imports.Bound, k.targets.Bound = keptAnswers, keptAnswers, keptAnswers, 8*keptAnswers
-	k.held.Bound, k.calls.Bound, k.targets.Weigh = keptAnswers, keptAnswers, targets.kept
 }
 
 // Rule implements unwind.RuleSource: the derivations for one place, the most believable
