@@ -29,9 +29,7 @@ func (w *tailWalk) mayKeepReturn(to disasm.Addr, off int64) bool {
 	}
 	entry := disasm.Addr{PC: inImage(m, to.PC), Mode: to.Mode}
 	if slot, ok := importAt(p, entry); ok {
-		before := w.todo.n
-		w.addBound(p, m, slot, entry.PC)
-		return w.todo.n == before
+		return !w.addBound(p, m, slot, entry.PC, false)
 	}
 	f, table := p.flows.Function(entry), p.heights.Of(entry)
 	if !f.Complete || table == nil || keepsReturn(p.Arch, table, off) {
@@ -62,26 +60,29 @@ func importAt(p *program, entry disasm.Addr) (slot uint64, ok bool) {
 	return entry.PC, p.callees.BindsLazily(entry)
 }
 
-// addBound adds where the stub of m at an image address leads: by its GOT entry, if that was
-// captured, else to all functions of the import's name; none where one of them chooses where
-// calls go.
-func (w *tailWalk) addBound(p *program, m *target.Module, slot, stub uint64) {
+// addBound adds where the stub of m at an image address leads, and tells whether that is known: by its GOT
+// entry, if that was captured, else to all functions of the import's name. Where one of them chooses where
+// calls go, all that it may choose are added, or the stub is not known to lead anywhere.
+func (w *tailWalk) addBound(p *program, m *target.Module, slot, stub uint64, choices bool) (known bool) {
 	if v, ok := w.snap.Memory.Word(m.ToTarget(slot)); ok && slot != stub {
 		a, mode := p.Arch.SplitCode(v)
 		w.todo.add(disasm.Addr{PC: a, Mode: mode})
-		return
+		return true
 	}
-	before := w.todo.n
 	for _, lib := range w.snap.Modules[:min(len(w.snap.Modules), maxExporters)] {
 		if lib.Image == nil {
 			continue
 		}
 		switch export, ok := p.callees.Bound(slot, lib.Image); {
+		case ok && export.Choices != nil && !choices:
+			return false
 		case ok && export.Choices != nil:
-			w.todo.n = before
-			return
+			known = true
+			w.addTails(lib, export.Choices)
 		case ok:
+			known = true
 			w.todo.add(disasm.Addr{PC: lib.ToTarget(export.PC), Mode: export.Mode})
 		}
 	}
+	return known
 }

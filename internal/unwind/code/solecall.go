@@ -63,18 +63,22 @@ func (c *frameCall) jumpsByPointer(own *cpu.CallSite) bool {
 }
 
 // mayBePointedTo tells whether data holds the address of the callee's function, or lists the function for relocations
-// and other files: a relocation with the symbol of libcrypto's SHA256_Update puts that into a table. Whether code
-// alone builds the address only a pass through all code would tell.
+// and other files (a relocation with the symbol of libcrypto's SHA256_Update puts that into a table), or code builds the
+// address: a command of cmake has a table of its subcommands, which code for Thumb fills on the stack.
 func (c *frameCall) mayBePointedTo() bool {
 	m, p := moduleAt(c.src, c.snap, c.callee.CallSite)
 	if p == nil {
 		return false
 	}
-	begins := p.beginnings(disasm.Addr{PC: inImage(m, c.callee.CallSite), Mode: c.callee.Mode})
+	at := disasm.Addr{PC: inImage(m, c.callee.CallSite), Mode: c.callee.Mode}
+	begins := p.beginnings(at)
+	if f := owner(p, at); f != nil && !slices.Contains(begins, f.Entry) {
+		begins = []disasm.Addr{f.Entry} // to which only pointers lead
+	}
 	return len(begins) > 0 && p.memos.held.Get(begins[0], func() bool {
 		return slices.ContainsFunc(begins, func(entry disasm.Addr) bool {
 			s := callerSearch{p, m, entry}
-			return s.heldInData()
+			return s.heldInData() || p.entries.BuiltByCode(entry)
 		})
 	})
 }
@@ -118,15 +122,22 @@ func (w *tailWalk) mayHave(to disasm.Addr) bool {
 	}
 	entry := disasm.Addr{PC: inImage(m, to.PC), Mode: to.Mode}
 	if slot, ok := importAt(p, entry); ok {
-		before := w.todo.n
-		w.addBound(p, m, slot, entry.PC)
-		return w.todo.n == before
+		return !w.addBound(p, m, slot, entry.PC, true)
 	}
 	f := p.flows.Function(entry)
 	w.cost, w.byPointer = w.cost+f.Steps(), w.byPointer || f.LeavesByPointer
-	if !f.Complete || m.Contains(w.pc) && (f.Contains(inImage(m, w.pc)) || !w.elsewhere(to)) {
+	pc := inImage(m, w.pc)
+	if !f.Complete || m.Contains(w.pc) && (f.Contains(pc) || !w.elsewhere(to) && !standsApart(p, disasm.Addr{PC: pc, Mode: to.Mode}, entry.PC)) {
 		return true
 	}
 	w.addTails(m, f.Tails)
 	return false
+}
+
+// standsApart tells whether a place is in a function that stands on its own, and does not have the one at entry:
+// then the place is no landing pad of that one. Example: functions of cmake to which only pointers lead lie
+// in front of a constructor that is called once; no entry is certain between.
+func standsApart(p *program, at disasm.Addr, entry uint64) bool {
+	f := pointedOwner(p, at)
+	return f != nil && f.Complete && !f.Contains(entry)
 }

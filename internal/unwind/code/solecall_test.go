@@ -8,7 +8,7 @@ import (
 )
 
 // TestSoleCall: update jumps to the digest through a pointer, once has no such jump, and leaf comes
-// back. digest is in a table, hidden is not.
+// back. digest is in a table, hidden is not, and of the function behind maker only code builds the address.
 func TestSoleCall(t *testing.T) {
 	m, snap := placed(t, codetest.Program{CPU: "x86_64", Listing: `
 	400000 <write>:
@@ -60,12 +60,56 @@ func TestSoleCall(t *testing.T) {
 		4000b7: c3                ret
 	4000c0 <last>:
 		4000c0: e8 eb ff ff ff    call 4000b0
-		4000c5: c3                ret`,
-		Data: map[uint64][]uint64{0x410000: {0x4000a0, 0x400000, 0x400010, 0x400020, 0x400030, 0x400040}}})
+		4000c5: c3                ret
+	4000d0 <maker>:
+		4000d0: 50                    push %rax
+		4000d1: 48 8d 3d 18 00 00 00  lea  0x18(%rip),%rdi    4000f0
+		4000d8: e8 83 ff ff ff        call 400060
+		4000dd: 58                    pop  %rax
+		4000de: c3                    ret
+		4000f0: 50                    push %rax
+		4000f1: e8 8a ff ff ff        call 400080
+		4000f6: 58                    pop  %rax
+		4000f7: c3                    ret
+	400110 <imports>:
+		400110: 50                    push %rax
+		400111: e8 4a ff ff ff        call 400060
+		400116: e8 15 00 00 00        call 400130
+		40011b: e8 40 00 00 00        call 400160
+		400120: 58                    pop  %rax
+		400121: c3                    ret
+	400130 <either>:
+		400130: 85 ff                 test %edi,%edi
+		400132: 0f 84 48 ff ff ff     je   400080
+		400138: eb 16                 jmp  400150
+	400150 <leaf@plt>:
+		400150: ff 25 aa ff 00 00     jmp  *0xffaa(%rip)      410100
+	400160 <chosen@plt>:
+		400160: ff 25 a2 ff 00 00     jmp  *0xffa2(%rip)      410108
+	400170 <resolve>:
+		400170: 48 8d 05 09 ff ff ff  lea  -0xf7(%rip),%rax   400080
+		400177: c3                    ret
+	400190 <makes>:
+		400190: 50                    push %rax
+		400191: e8 ca fe ff ff        call 400060
+		400196: e8 29 00 00 00        call 4001c4
+		40019b: 58                    pop  %rax
+		40019c: c3                    ret
+		4001b0: 53                    push %rbx
+		4001b1: e8 ca fe ff ff        call 400080
+		4001b6: 5b                    pop  %rbx
+		4001b7: c3                    ret
+		4001c4: 53                    push %rbx
+		4001c5: e8 b6 fe ff ff        call 400080
+		4001ca: 5b                    pop  %rbx
+		4001cb: c3                    ret`,
+		Data:      map[uint64][]uint64{0x410000: {0x4000a0, 0x400000, 0x400010, 0x400020, 0x400030, 0x400040, 0x4001b0}},
+		Imports:   map[uint64]string{0x410100: "leaf"},
+		Resolvers: map[uint64]uint64{0x410108: 0x400170}})
 	frame := func(ra, site uint64, checks unwind.Checks) *unwind.Frame {
 		return &unwind.Frame{PC: ra, CallSite: site, Module: m, Checks: checks}
 	}
-	const digest, hidden = 0x4000a6, 0x4000b6
+	const digest, hidden, built = 0x4000a6, 0x4000b6, 0x4000f6
 	for _, tt := range []struct {
 		what             string
 		callee, ra, site uint64
@@ -74,6 +118,9 @@ func TestSoleCall(t *testing.T) {
 	}{
 		{"leaf comes back before", digest, 0x40000b, 0x400006, 0, true},
 		{"nothing points to the callee", hidden, 0x40000b, 0x400006, 0, false},
+		{"code builds the callee's address", built, 0x40000b, 0x400006, 0, true},
+		{"the others lead to one function in two ways, and to what a resolver chooses", digest, 0x400116, 0x400111, 0, true},
+		{"the other call goes to the function behind", 0x4001b6, 0x400196, 0x400191, 0, true},
 		{"the other call is the same", digest, 0x400016, 0x400011, 0, false},
 		{"the other call goes anywhere", digest, 0x400026, 0x400021, 0, false},
 		{"the other call goes to the callee", digest, 0x400036, 0x400031, 0, false},
