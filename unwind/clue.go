@@ -75,9 +75,6 @@ func (w *Walker) weighLostBits(snap *target.Snapshot, t *target.Thread, frames [
 	for i := range frames {
 		checks |= frames[i].Checks
 	}
-	if checks.has(OneBitElsewhere) {
-		w.finder.verifier.weighElsewhere(snap, frames)
-	}
 	if checks.has(OneBitAway) {
 		if w.siblings == nil {
 			w.siblings = &siblings{finder: &w.finder}
@@ -85,6 +82,7 @@ func (w *Walker) weighLostBits(snap *target.Snapshot, t *target.Thread, frames [
 		w.siblings.snap = snap
 		w.siblings.weigh(t, frames)
 	}
+	w.weighElsewhere(snap, frames)
 }
 
 // maxWeighed bounds the frames of a walk whose siblings are looked at.

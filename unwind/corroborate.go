@@ -163,7 +163,7 @@ func settled(frames []Frame, i int) Trust {
 	t, outermost := trustOf(f.Method, f.Checks), i+1 == len(frames)
 	switch {
 	case f.Checks.has(AtStart) && !called(frames, i): // the PC may be a pointer to that function
-	case f.Checks.has(OneBitElsewhere) && (outermost || !frames[i+1].Checks.has(TargetMatches)): // which function is it?
+	case f.Checks.has(OneBitElsewhere) && (outermost || !frames[i+1].Checks.has(StartsMain)): // which function is it?
 	case !outermost && frames[i+1].Trust == Guess: // only a search leads on
 	case !outermost && frames[i+1].Checks.has(OnlyCaller|ReturnHooked): // what it leads to is a tracer's
 	default:
@@ -210,8 +210,11 @@ func passOutwards(frames []Frame, within *interiors) {
 // frame of that function. A call that comes there by a jump tells that of a function that the call
 // behind doubtful is known to be in: libcrypto's openssl_add_all_ciphers_int ends in a jump that
 // leads to OBJ_NAME_add, and the frames between, of calls that came back, have the size of
-// OBJ_NAME_add's.
+// OBJ_NAME_add's. Where another function's frame leads to as good a caller, only the program's start tells.
 func settles(doubtful, next *Frame) bool {
+	if doubtful.Checks.has(OneBitElsewhere) && !next.Checks.has(StartsMain) {
+		return false
+	}
 	return next.Checks.proven() || next.Checks.has(TargetMatches) && doubtful.Checks.proven() ||
 		next.Checks.has(Corroborated) && doubtful.onlyAtStart()
 }
@@ -231,7 +234,7 @@ func settles(doubtful, next *Frame) bool {
 //   - a frame whose function calls its callee again, one bit of the return address away:
 //     main, which calls f at 0x404 and at 0x414. That says nothing about the frames further
 //     out, which have witnesses of their own. Where the other call is another function's,
-//     nobody knows whose size led to them, unless the next frame is proven: see settled.
+//     nobody knows whose size led to them: see weighElsewhere and settled.
 func doubtLostBits(frames []Frame, graph CallGraph) {
 	lost, shifted := false, false
 	for i := range frames {

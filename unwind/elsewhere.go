@@ -1,13 +1,14 @@
 package unwind
 
 import (
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
 )
 
 // weighElsewhere looks at frames of which another function's call is one bit away, and which
 // no proven caller settles: had that function been running, its own frame would lie there.
-// Where no such frame does, nor did before one bit was lost, the other call is none to doubt for.
+// Where no such frame does, the other call is none to doubt for.
 //
 //	#2  0x2404 in g   ◄─ no call of g       sp+0x60: not a return address, so not in f, whose
 //	#1  0x1404 in f, or 0x1404 ^ 0x1000     frame would have 0x60 bytes
@@ -15,40 +16,128 @@ import (
 // Where that frame does lie there, and is laid out as #1's own, both lead on alike: which of the
 // two calls was running is in doubt, as between two calls of one function, and nothing further
 // out is (find's pred_and and pred_or on MIPS, which differ in one condition).
-func (v *verifier) weighElsewhere(snap *target.Snapshot, frames []Frame) {
-	for i := 1; i < len(frames); i++ {
-		f := &frames[i]
-		if f.Checks.has(OneBitElsewhere) && frames[i-1].HasCFA && (i+1 == len(frames) || !frames[i+1].Checks.proven()) {
-			f.Checks = f.Checks&^OneBitElsewhere | v.elsewhere(snap, f, frames[i-1].CFA)
+//
+// The other function may be another library's: 0x3f5633b8 in libc and 0x3f1633b8 in libp11-kit, of a recorded
+// run of curl. Such calls matter only where nothing settles which function the frame is of; and so do those to
+// a function from which nobody knows a way to the callee, nor that there is none.
+//
+// Where a frame's caller is proven, the other function's must have been as good: it would have been called from
+// where its own return address leads. An old return address may prove a caller that is none: in tar for mips64el,
+// 0x5a168 and 0x5a968 call one function.
+func (w *Walker) weighElsewhere(snap *target.Snapshot, frames []Frame) {
+	for i, left := 1, maxWeighed; i < len(frames) && left > 0; i++ {
+		callee, f := &frames[i-1], &frames[i]
+		settled := i+1 < len(frames) && frames[i+1].Checks.has(TargetMatches)
+		if !f.Checks.has(CallBefore) || !callee.HasCFA || settled && !f.Checks.has(OneBitElsewhere) {
+			continue
 		}
+		left--
+		e := elsewhere{verifier: &w.finder.verifier, near: &w.near, snap: snap, callee: callee, frame: f, settled: settled, limit: w.finder.account.left()}
+		found := e.look()
+		if found.has(OneBitElsewhere) && f.Method.basis() == inTable && f.Checks&targetChecks == 0 {
+			if w.proveCall(snap, callee, f); f.Checks.proven() {
+				found = e.look()
+			}
+		}
+		w.finder.account.pay(placeOf(callee.PC, callee.Mode, callee.Exact), e.cost)
+		f.Checks = f.Checks&^OneBitElsewhere | found
 	}
 }
 
-// elsewhere tells whether some function whose call is one bit from f's return address may have
-// been running with the stack pointer at sp: OneBitElsewhere, or OneBitAway if all that may have
-// been lead on as f does.
-func (v *verifier) elsewhere(snap *target.Snapshot, f *Frame, sp uint64) (found Checks) {
-	m := f.Module
-	arch := m.Image.Arch
-	at := m.ToImage(f.PC) & arch.AddrMask()
-	text, ok := m.Image.Segments.At(at - 1)
-	if !ok {
-		return 0
-	}
-	own, other := &v.starts.space().own, &v.starts.scratch.rule
-	known := v.ruleFor(f, at, own) && leadsTo(own, sp, f)
-	for far, call := range callsite.OneBitAway(m, text, at, f.Mode) {
-		if v.graph.OneFunction(m, f.CallSite, call.Addr, f.Mode) == Yes {
-			continue
-		}
-		switch ruled := v.ruleFor(f, far, other); {
-		case ruled && known && other.Equal(own, arch.Preserved):
-			found = OneBitAway
-		case !ruled || mayReturn(snap, other, sp):
+// elsewhere looks at the calls in other functions that are one bit from the return address of a frame.
+type elsewhere struct {
+	*verifier
+	near          *hashTable[callKey, []callsite.Neighbour]
+	snap          *target.Snapshot
+	callee, frame *Frame
+	settled       bool   // the frame's caller is proven
+	cost, limit   uint64 // of all answers, see State.Cost
+}
+
+// look tells whether some other function, whose call is one bit from the frame's return address, may have
+// been running with the callee's CFA as its stack pointer: OneBitElsewhere, or OneBitAway if all that may
+// have been lead on as the frame does.
+func (e *elsewhere) look() (found Checks) {
+	for _, n := range e.neighbours() {
+		found |= e.weigh(n)
+		if found.has(OneBitElsewhere) || e.cost >= e.limit {
 			return OneBitElsewhere
 		}
 	}
 	return found
+}
+
+// neighbours are the calls in other functions, one bit away, that may have led to the callee. What was found out
+// is kept for further walks.
+func (e *elsewhere) neighbours() []callsite.Neighbour {
+	f, callee := e.frame, e.callee
+	key, tag := callKey{callee.PC, f.PC}, placeOf(callee.PC, callee.Mode, callee.Exact).tag|uint32(f.Mode)&1<<2
+	if f.Checks.proven() {
+		tag |= 1 << 3
+	}
+	if known := e.near.find(key.hash(), tag, key); known != nil {
+		return *known
+	}
+	list := e.lookAround()
+	if e.cost < e.limit {
+		*e.near = e.near.insert(tag, key, list)
+	}
+	return list
+}
+
+// lookAround finds the neighbours; none are left out when the walk has cost as much as it may.
+func (e *elsewhere) lookAround() (list []callsite.Neighbour) {
+	f, callee := e.frame, e.callee
+	to := State{Snapshot: e.snap, PC: callee.PC, Site: callee.CallSite, Mode: callee.Mode, Exact: callee.Exact, Module: callee.Module}
+	for n := range callsite.OneBitAwayAnywhere(e.snap, f.Module, f.PC, f.Mode) {
+		if n.Module == f.Module && e.graph.OneFunction(f.Module, f.CallSite, n.Call.Addr, f.Mode) == Yes {
+			continue
+		}
+		if e.mayLead(n.Call, f.Mode, !f.Checks.proven(), to) && !e.graph.Witnesses().WithinInstruction(n.Module, n.Call.Addr, f.Mode) {
+			list = append(list, n) // at most one a bit
+		}
+	}
+	return list
+}
+
+// mayLead tells whether a call may have led to a place. unclear: so may one of which nobody knows.
+func (e *elsewhere) mayLead(call cpu.CallSite, mode cpu.Mode, unclear bool, to State) bool {
+	entry, known := call.Target, call.Direct
+	if known {
+		mode = call.TargetMode
+	} else {
+		entry, mode, known = e.graph.Callee(e.snap, call.Addr, mode)
+	}
+	if !known {
+		return unclear
+	}
+	to.Cost, to.Limit = e.cost, e.limit
+	a := e.reaches(&to, &candidate{}, entry, mode)
+	may := a == Yes || a == YesByJump || a == Unknown && unclear && ask(e.graph.Witnesses().MayReach, &to, &candidate{}, entry, mode) != No
+	e.cost = to.Cost
+	return may
+}
+
+// weigh tells what a frame behind another call, its stack pointer at the callee's CFA, is worth against
+// the frame.
+func (e *elsewhere) weigh(n callsite.Neighbour) Checks {
+	f, sp := e.frame, e.callee.CFA
+	own, other := &e.starts.space().own, &e.starts.scratch.rule
+	e.starts.scratch.query.Cost = 0
+	known := f.Module != nil && f.Module.Image != nil && e.ruleAt(f.Module, f.PC, f.Mode, own) && leadsTo(own, sp, f)
+	e.cost += e.starts.scratch.query.Cost
+	ruled := e.ruleAt(n.Module, n.PC, f.Mode, other)
+	e.cost += e.starts.scratch.query.Cost
+	switch {
+	case ruled && known && other.Equal(own, e.snap.Arch.Preserved):
+		if e.settled {
+			return 0
+		}
+		return OneBitAway
+	case !ruled && !e.settled, ruled && e.mayReturn(other, n):
+		return OneBitElsewhere
+	}
+	return 0
 }
 
 // leadsTo tells whether a rule adds to a stack pointer what makes f's CFA.
@@ -57,11 +146,12 @@ func leadsTo(r *Rule, sp uint64, f *Frame) bool {
 	return f.HasCFA && r.CFA.Kind == RegPlus && r.CFA.Base == arch.SP && (sp+uint64(r.CFA.Off)-f.CFA)&arch.AddrMask() == 0
 }
 
-// ruleFor fills out with the rule for a return to an image address in f's module, as the first
-// source has it that knows one.
-func (v *verifier) ruleFor(f *Frame, at uint64, out *Rule) bool {
-	q, img := &v.starts.space().query, f.Module.Image
-	*q = Query{Image: img, Arch: img.Arch, PC: at - 1, Resume: at, Mode: f.Mode}
+// ruleAt fills out with the rule for a return to pc in m, as the first source has it
+// that knows one.
+func (v *verifier) ruleAt(m *target.Module, pc uint64, mode cpu.Mode, out *Rule) bool {
+	q, img := &v.starts.space().query, m.Image
+	at := m.ToImage(pc) & img.Arch.AddrMask()
+	*q = Query{Image: img, Arch: img.Arch, PC: at - 1, Resume: at, Mode: mode}
 	for _, s := range v.starts.sources {
 		src, ok := s.(RuleSource)
 		if !ok || s.Method().basis() == byConvention {
@@ -75,28 +165,23 @@ func (v *verifier) ruleFor(f *Frame, at uint64, out *Rule) bool {
 	return false
 }
 
-// mayReturn tells whether a frame by a rule, with its stack pointer at sp, may lead to a return
-// address: it leads to one, or nobody knows.
-func mayReturn(snap *target.Snapshot, r *Rule, sp uint64) bool {
-	arch := snap.Arch
+// mayReturn tells whether a frame behind a call, by this rule, may lead to a return address: it leads to one whose
+// call may have led to the function, or nobody knows.
+func (e *elsewhere) mayReturn(r *Rule, n callsite.Neighbour) bool {
+	arch := e.snap.Arch
 	if r.CFA.Kind != RegPlus || r.CFA.Base != arch.SP || r.RA.Kind != AtCFA || r.Flags&SignedRA != 0 {
-		return true
+		return !e.settled
 	}
-	ra, ok := snap.Memory.Uint((sp+uint64(r.CFA.Off+r.RA.Off))&arch.AddrMask(), arch.RegSize)
-	return !ok || nearReturn(snap, ra&arch.AddrMask())
-}
-
-// nearReturn tells whether a word is a return address, or was one before one bit was lost.
-func nearReturn(snap *target.Snapshot, word uint64) bool {
-	for bit := uint64(0); ; bit = max(bit<<1, 1) {
-		pc, mode := snap.Arch.SplitCode(word ^ bit)
-		if m, ok := snap.ModuleAt(pc - 1); ok {
-			if _, kind := callsite.BeforeIn(snap, m, pc, mode); kind != callsite.NoCall {
-				return true
-			}
-		}
-		if bit > snap.Arch.AddrMask()>>1 {
-			return false
-		}
+	word, ok := e.snap.Memory.Uint((e.callee.CFA+uint64(r.CFA.Off+r.RA.Off))&arch.AddrMask(), arch.RegSize)
+	if !ok {
+		return !e.settled
 	}
+	pc, mode := arch.SplitCode(word & arch.AddrMask())
+	m, ok := e.snap.ModuleAt(pc - 1)
+	if !ok {
+		return false
+	}
+	call, kind := callsite.BeforeIn(e.snap, m, pc, mode)
+	to := State{Snapshot: e.snap, PC: n.PC, Site: n.Call.Addr, Mode: e.frame.Mode, Module: n.Module}
+	return kind == callsite.Missing && !e.settled || kind == callsite.Call && e.mayLead(call, mode, !e.settled, to)
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -19,8 +20,8 @@ func TestOneBitElsewhere(t *testing.T) {
 		want unwind.Trust
 	}{
 		{"no return address lies where g's frame has its own", 0x1000, true, unwind.Certain},
-		{"one does: it may have been g", inF, true, unwind.Likely},
-		{"one did, before a bit was lost", inF ^ 0x8000, true, unwind.Likely},
+		{"one does, where h calls through a register: it may have been g", inH, true, unwind.Likely},
+		{"one does, but main calls f there", inMain, true, unwind.Certain},
 		{"nobody knows how large g's frame is", 0x1000, false, unwind.Likely},
 	} {
 		snap := stopped(arch, synth.Stack(arch).Label("f").Zero(28).Word(inMain).Label("main").Zero(28).Word(c.word).Zero(32).Place(0x7fff_0000))
@@ -34,6 +35,69 @@ func TestOneBitElsewhere(t *testing.T) {
 			frames, _ := w.Walk(&snap.Threads[0], nil)
 			if len(frames) != 3 || frames[2].Trust != c.want {
 				t.Errorf("%s, round %d: %+v", c.what, round, frames)
+			}
+		}
+	}
+}
+
+// TestOneBitOtherModule: h called g through a register; one bit away a library makes such a call, too, and
+// its frame of 32 bytes would lead to h's caller, which an earlier call may have left there. Where h's caller calls
+// h straight, the frame is h's.
+func TestOneBitOtherModule(t *testing.T) {
+	const inCaller, lost = 0x400238, 0x1000_0000
+	const jalr, jalH = 0x0320f809, 0x0c000000 | hEntry>>2
+	arch := o32()
+	for _, c := range []struct {
+		what string
+		call uint32 // of h's caller
+		base uint64 // of the library
+		word uint64 // where the library's frame has its return address
+		want unwind.Trust
+	}{
+		{"it may have been the library", jalr, 0x400000 ^ lost, inCaller, unwind.Likely},
+		{"the library is not one bit away", jalr, 0x400000 ^ lost ^ 0x10_0000, inCaller, unwind.Certain},
+		{"no return address lies where the library's frame has its own", jalr, 0x400000 ^ lost, 0x1000, unwind.Certain},
+		{"h's caller calls h", jalH, 0x400000 ^ lost, inCaller, unwind.Certain},
+	} {
+		stack := synth.Stack(arch).Zero(20).Word(inCaller).Zero(4).Word(c.word).Zero(64).Place(0x7fff_0000)
+		app := programWith(arch, inCaller-8, c.call)
+		clear(app.Image.Segments.Code(inF - 8)[:4])
+		lib := synth.Module(arch, c.base, program(arch).Image.Segments[0].Data)
+		snap := synth.Capture(arch, []*target.Module{app, lib}, stack)
+		snap.Threads = []target.Thread{{ID: 1, Regs: *synth.Regs(arch, map[string]uint64{"pc": inG, "sp": stack.Base, "ra": inH})}}
+		source := tables(arch, unwind.MethodCFI, 0)
+		source.at[inH^lost], source.ends[inCaller] = []unwind.Rule{saved(arch, 32, 0)}, true
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}, CallGraph: graph{holds: sameHundred}})
+		for round := range 3 {
+			frames, _ := w.Walk(&snap.Threads[0], nil)
+			if len(frames) != 3 || frames[1].Trust != c.want || frames[2].Trust != c.want {
+				t.Errorf("%s, round %d: %+v", c.what, round, frames)
+			}
+		}
+	}
+}
+
+// TestOneBitStale: main calls f, and so does i, one bit away. An earlier call of main left the return address
+// that leads on from main's frame; another one, of i's caller, lies where i's frame has its own. Both callers are
+// as good.
+func TestOneBitStale(t *testing.T) {
+	const inI, inCallerOfMain, inCallerOfI = inMain ^ 0x400, 0x400218, 0x400238
+	arch := o32()
+	for other, want := range map[uint64]unwind.Trust{0x400400: unwind.Likely, hEntry: unwind.Certain} {
+		stack := synth.Stack(arch).Zero(28).Word(inMain).Zero(28).Word(inCallerOfMain).Zero(4).Word(inCallerOfI).Zero(64).Place(0x7fff_0000)
+		snap := stopped(arch, stack)
+		code := snap.Modules[0].Image.Segments
+		copy(code.Code(inI-8), code.Code(inMain - 8)[:4])
+		copy(code.Code(inCallerOfMain-8), []byte{0x0c, 0x10, 0, 0})
+		copy(code.Code(inCallerOfI-8), []byte{0x0c, 0x10, byte(other >> 10), byte(other >> 2)})
+		source := tables(arch, unwind.MethodCFI, 0)
+		source.at[inMain], source.at[inI] = []unwind.Rule{saved(arch, 32, 0)}, []unwind.Rule{saved(arch, 40, 0)}
+		source.ends = map[uint64]bool{inCallerOfMain: true}
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}, CallGraph: graph{holds: sameHundred}})
+		for round := range 3 {
+			frames, _ := w.Walk(&snap.Threads[0], nil)
+			if len(frames) != 4 || frames[2].Trust != want || frames[3].Trust != want {
+				t.Errorf("i's place is behind a call of %#x, round %d: %+v", other, round, frames)
 			}
 		}
 	}

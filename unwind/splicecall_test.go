@@ -123,7 +123,7 @@ func TestSpliceByConstants(t *testing.T) {
 		calls        uint64
 		want         string
 	}{
-		{"it may go elsewhere", "400208! 400118 400318", 0x400200, "400208/context/certain/0 400118/cfi/certain/1 400318/prewalked/guess/2"},
+		{"it may go elsewhere", "400208! 400118 400318", 0x400400, "400208/context/certain/0 400118/cfi/certain/1 400318/prewalked/guess/2"},
 		{"it may go to a frame that the list lacks", "400208! 400318.", 0x400100, "400208/context/certain/0 400118/cfi/certain/-1 400318/prewalked/likely/1"},
 	} {
 		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))

@@ -47,8 +47,8 @@ const (
 	// FrameSize: the code or the table tells the size of the callee's frame, and no word of
 	// the stack was read for the CFA.
 	FrameSize
-	// OneBitElsewhere: as OneBitAway, but the other call stands in another function, so that a
-	// proven caller of the frame tells the two apart. Against.
+	// OneBitElsewhere: as OneBitAway, but the other call stands in another function, of this module
+	// or another, whose frame may lie there and lead to a caller as good. Against.
 	OneBitElsewhere
 	// Unopposed: no way from the callee's PC to a return was found, which would confirm or
 	// contradict what follows from the entry.

@@ -43,6 +43,8 @@ type Walker struct {
 	sample *sampled      // of WalkSample; made when first needed
 	// siblings looks at calls one bit away; made when first needed.
 	siblings *siblings
+	// near are the calls one bit from return addresses that elsewhere has looked for.
+	near hashTable[callKey, []callsite.Neighbour]
 	// maxFrames bounds the frames of this walk.
 	maxFrames int
 }
@@ -65,6 +67,7 @@ func NewWalker(snap *target.Snapshot, opt Options) *Walker {
 func (w *Walker) Use(snap *target.Snapshot) {
 	if snap.Arch != w.snap.Arch || snap.CodeMask != w.snap.CodeMask || !sameModules(snap.Modules, w.snap.Modules) {
 		w.fast.forget()
+		w.near = nil
 	}
 	w.snap = snap
 }

@@ -43,6 +43,35 @@ func OneBitAwayMoved(m *target.Module, text *image.Segment, at uint64, mode cpu.
 	}
 }
 
+// Neighbour is a return address that is one bit from another.
+type Neighbour struct {
+	Module *target.Module
+	PC     uint64 // a target address
+	Call   cpu.CallSite
+}
+
+// OneBitAwayAnywhere are the return addresses that differ from pc, a target address, in one bit: those in m that
+// OneBitAway has, and those in other modules. m may be nil.
+func OneBitAwayAnywhere(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) iter.Seq[Neighbour] {
+	return func(yield func(Neighbour) bool) {
+		for bit := max(snap.Arch.InsnAlign, 1); bit != 0 && bit <= snap.Arch.AddrMask(); bit <<= 1 {
+			far := pc ^ bit
+			other, ok := snap.ModuleAt(far - 1)
+			if !ok || other.Image == nil || other.Image.Arch.Decoder == nil || other == m && bit >= farBit {
+				continue
+			}
+			at := other.ToImage(far) & other.Image.Arch.AddrMask()
+			text, ok := other.Image.Segments.At(at - 1)
+			if !ok || !text.Exec {
+				continue
+			}
+			if call, ok := callAt(other, text, at, bit, mode); ok && !yield(Neighbour{other, far, call}) {
+				return
+			}
+		}
+	}
+}
+
 // pageSize is the least unit in which images are moved.
 const pageSize = 1 << 12
 

@@ -44,6 +44,30 @@ func TestOneBitAway(t *testing.T) {
 	}
 }
 
+// TestOneBitAwayAnywhere: one bit of an address in a program leads to another of its calls, or to a library's.
+func TestOneBitAwayAnywhere(t *testing.T) {
+	arch := archNamed(t, x86.Archs(), "x86_64")
+	const at = 0x1_1044
+	var modules []*target.Module
+	for _, bias := range []uint64{0, 0x100_0000, 0x400_0000, 0x700_0000} {
+		text := image.Segment{Addr: 0x1_0000, Size: 0x4000, Data: make([]byte, 0x4000), Read: true, Exec: true}
+		for _, ra := range []uint64{at, at ^ 0x2000} {
+			text.Data[ra-5-text.Addr] = 0xe8 // call
+		}
+		modules = append(modules, target.NewModule("m", image.New(image.Header{Arch: arch, Segments: []image.Segment{text}}, nil), bias))
+	}
+	var got []uint64
+	for n := range OneBitAwayAnywhere(&target.Snapshot{Arch: arch, Modules: modules}, modules[0], at, 0) {
+		if n.Call.Addr != n.PC-5 || !n.Module.Contains(n.PC) {
+			t.Errorf("%+v", n)
+		}
+		got = append(got, n.PC)
+	}
+	if want := []uint64{at ^ 0x2000, at ^ 0x100_0000, at ^ 0x400_0000}; !slices.Equal(got, want) {
+		t.Errorf("%#x, want %#x", got, want)
+	}
+}
+
 func places(seq iter.Seq2[uint64, cpu.CallSite]) (list []uint64) {
 	for at := range seq {
 		list = append(list, at)
