@@ -111,6 +111,9 @@ func (e *elsewhere) mayLead(call cpu.CallSite, mode cpu.Mode, unclear bool, to S
 	if !known {
 		return unclear
 	}
+	if m, _ := e.snap.ModuleAt(entry); executable(e.snap, entry, m) == 0 {
+		return false // data that read as a call
+	}
 	to.Cost, to.Limit = e.cost, e.limit
 	a := e.reaches(&to, &candidate{}, entry, mode)
 	may := a == Yes || a == YesByJump || a == Unknown && unclear && ask(e.graph.Witnesses().MayReach, &to, &candidate{}, entry, mode) != No

@@ -45,29 +45,37 @@ func TestOneBitElsewhere(t *testing.T) {
 // h straight, the frame is h's.
 func TestOneBitOtherModule(t *testing.T) {
 	const inCaller, lost = 0x400238, 0x1000_0000
-	const jalr, jalH = 0x0320f809, 0x0c000000 | hEntry>>2
+	const jalr, jalH, jalNowhere, nowhere = 0x0320f809, 0x0c000000 | hEntry>>2, 0x0c000000 | 0x50_0000>>2, 0x1050_0000
+	holds := func(entry, pc uint64) unwind.Answer {
+		if entry == nowhere {
+			return unwind.Unknown
+		}
+		return sameHundred(entry, pc)
+	}
 	arch := o32()
 	for _, c := range []struct {
 		what string
 		call uint32 // of h's caller
+		lib  uint32 // the library's call
 		base uint64 // of the library
 		word uint64 // where the library's frame has its return address
 		want unwind.Trust
 	}{
-		{"it may have been the library", jalr, 0x400000 ^ lost, inCaller, unwind.Likely},
-		{"the library is not one bit away", jalr, 0x400000 ^ lost ^ 0x10_0000, inCaller, unwind.Certain},
-		{"no return address lies where the library's frame has its own", jalr, 0x400000 ^ lost, 0x1000, unwind.Certain},
-		{"h's caller calls h", jalH, 0x400000 ^ lost, inCaller, unwind.Certain},
+		{"it may have been the library", jalr, jalr, 0x400000 ^ lost, inCaller, unwind.Likely},
+		{"the library is not one bit away", jalr, jalr, 0x400000 ^ lost ^ 0x10_0000, inCaller, unwind.Certain},
+		{"no return address lies where the library's frame has its own", jalr, jalr, 0x400000 ^ lost, 0x1000, unwind.Certain},
+		{"what reads as a call leads to where nothing is mapped", jalr, jalNowhere, 0x400000 ^ lost, inCaller, unwind.Certain},
+		{"h's caller calls h", jalH, jalr, 0x400000 ^ lost, inCaller, unwind.Certain},
 	} {
 		stack := synth.Stack(arch).Zero(20).Word(inCaller).Zero(4).Word(c.word).Zero(64).Place(0x7fff_0000)
 		app := programWith(arch, inCaller-8, c.call)
 		clear(app.Image.Segments.Code(inF - 8)[:4])
-		lib := synth.Module(arch, c.base, program(arch).Image.Segments[0].Data)
+		lib := synth.Module(arch, c.base, programWith(arch, inH-8, c.lib).Image.Segments[0].Data)
 		snap := synth.Capture(arch, []*target.Module{app, lib}, stack)
 		snap.Threads = []target.Thread{{ID: 1, Regs: *synth.Regs(arch, map[string]uint64{"pc": inG, "sp": stack.Base, "ra": inH})}}
 		source := tables(arch, unwind.MethodCFI, 0)
 		source.at[inH^lost], source.ends[inCaller] = []unwind.Rule{saved(arch, 32, 0)}, true
-		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}, CallGraph: graph{holds: sameHundred}})
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}, CallGraph: graph{holds: holds, byName: map[uint64]bool{nowhere: true}}})
 		for round := range 3 {
 			frames, _ := w.Walk(&snap.Threads[0], nil)
 			if len(frames) != 3 || frames[1].Trust != c.want || frames[2].Trust != c.want {
