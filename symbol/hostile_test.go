@@ -65,6 +65,9 @@ func TestInlinesAreBounded(t *testing.T) {
 // TestWorkIsBounded: a function of millions of nested blocks would be gone through for
 // every address of it.
 func TestWorkIsBounded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, in one goroutine")
+	}
 	body := b{}.u8(2).cstring("outer").u64(text).u32(0x1000)
 	body = append(body, bytes.Repeat([]byte{5}, 4<<20)...)
 	img := fileOf(t, unitOf(body))

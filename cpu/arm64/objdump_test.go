@@ -27,6 +27,9 @@ type line struct {
 // text says: control flow, direct target, registers written, constants, and
 // memory operands.
 func TestAgainstObjdump(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, in one goroutine")
+	}
 	for name, file := range recorded.Programs(t, "aarch64/*", "naked") {
 		t.Run(name, func(t *testing.T) { compareFile(t, name, file) })
 	}

@@ -25,6 +25,9 @@ type realProgram struct {
 // TestPrograms compares effects, return addresses and direct calls with objdump
 // over real programs.
 func TestPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, in one goroutine")
+	}
 	for _, p := range realPrograms(t) {
 		t.Run(p.name, func(t *testing.T) {
 			lines := objdump(t, p.arch.BigEndian, "-d", p.path)

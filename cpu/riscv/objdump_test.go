@@ -34,6 +34,9 @@ type line struct {
 // text says: length, control flow, direct target, registers written, constants,
 // and memory operands.
 func TestAgainstObjdump(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, in one goroutine")
+	}
 	for name, file := range recorded.Programs(t, "riscv64/*", "naked") {
 		t.Run(name, func(t *testing.T) { compareFile(t, rv64, name, file) })
 	}

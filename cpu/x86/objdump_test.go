@@ -208,6 +208,9 @@ func writes(a *cpu.Arch, i *cpu.Insn) cpu.RegSet {
 // kind, direct target, registers written, and the whole effect where the text
 // gives it. BACKSIGHT_LONG=1 runs over all of all binaries, otherwise over samples.
 func TestAgainstObjdump(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, in one goroutine")
+	}
 	for _, a := range Archs() {
 		t.Run(a.Name, func(t *testing.T) {
 			for _, path := range binaries(t, a.Name) {

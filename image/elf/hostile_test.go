@@ -92,6 +92,9 @@ func TestEveryPrefix(t *testing.T) {
 // Every byte of the ELF header, the program headers and the section headers in
 // turn is made an extreme.
 func TestEveryHeaderByte(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, in one goroutine")
+	}
 	for _, e := range variants()[1:3] {
 		data := everything(t, e)
 		f, err := newFile(&image.File{Data: data})

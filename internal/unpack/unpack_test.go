@@ -35,6 +35,9 @@ func tool(t *testing.T, data []byte, name string, args ...string) []byte {
 
 // TestUnpack: what the kernel's makefiles pack with, packed by the programs they call.
 func TestUnpack(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, in one goroutine")
+	}
 	for _, c := range [][]string{
 		{"gzip", "-9c"}, {"bzip2", "-9c"}, {"xz", "-c"}, {"xz", "--check=crc32", "--x86", "--lzma2=dict=1MiB", "-c"},
 		{"xz", "--check=crc32", "--arm", "--lzma2", "-c"}, {"xz", "--armthumb", "--lzma2", "-c"}, {"xz", "--arm64", "--lzma2", "-c"},

@@ -12,6 +12,9 @@ import (
 // TestRecordedPrograms compares where the recorded programs kept their tables, a
 // sample of the functions.
 func TestRecordedPrograms(t *testing.T) {
+	if testing.Short() {
+		t.Skip("TestLibrary compares with the same goroutines")
+	}
 	cases, err := truth.Cases("../../testdata/truth", "")
 	if err != nil {
 		t.Fatal(err)

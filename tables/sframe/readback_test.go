@@ -122,6 +122,9 @@ func said(p *tables.Program, r *tables.Rule) string {
 // TestEveryAddress: at each address of a sample of a C library's functions, version 2 says what the
 // rule says, and nothing where none is known or none could be said.
 func TestEveryAddress(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, in one goroutine")
+	}
 	for _, name := range []string{"x86_64-threads/modules/usr/lib/libc.so.6", "aarch64-signal/modules/lib/libc.so.6"} {
 		p := listed.Rules(t, name)
 		var b bytes.Buffer

@@ -71,6 +71,9 @@ func fromCFI(img *image.Image) *table.Table {
 // TestTableSaysWhatSourcesSay at places all over the code: where a row is of a
 // source, that source gives the very same rule, with what it knows besides.
 func TestTableSaysWhatSourcesSay(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, in one goroutine")
+	}
 	for name, path := range files(t) {
 		t.Run(name, func(t *testing.T) {
 			img := open(t, path)
