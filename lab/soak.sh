@@ -43,7 +43,8 @@ echo "$(echo "$list" | wc -l) targets, ${each} s each on $cores cores."
 printf '\n| package | target | executions | a second | statements reached | |\n|---|---|---|---|---|---|\n'
 total=0 failed=0
 while read -r module package target; do
-	if go test -C "$module" -vet=off "$package" -run '^$' -fuzz "^$target\$" -fuzztime "${each}s" -fuzzminimizetime 10x -parallel "$cores" >"$log" 2>&1 || ended; then
+	if go test -C "$module" -vet=off "$package" -run '^$' -fuzz "^$target\$" -fuzztime "${each}s" -fuzzminimizetime 10x \
+		-parallel "$cores" >"$log" 2>&1 || ended; then
 		result=ok
 	else
 		result=FOUND

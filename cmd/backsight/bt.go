@@ -33,9 +33,9 @@ func newBT(stdout, stderr io.Writer) *cobra.Command {
 		Short: "Backtraces of a capture",
 		Long: `Backtraces of every thread in a capture: a core file of Linux or macOS, JSON
 snapshots, one or many, the memory of a machine that ran Linux (a vmcore, or
---ram FILE@0) or of a microcontroller, crash reports of macOS and iOS, a console's
-log with reports of a kernel or of firmware; plain or compressed. The format is
-recognised by content; "-" is standard input.`,
+--ram FILE@0) or of a microcontroller, crash reports of macOS and iOS, a
+console's log with reports of a kernel or of firmware; plain or compressed. The
+format is recognised by content; "-" is standard input.`,
 		Example: `  backsight bt core.1234
   backsight bt --sysroot rootfs/ -e build/netd core.1234
   backsight bt --image firmware.elf snapshots.jsonl.gz

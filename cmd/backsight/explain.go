@@ -33,9 +33,9 @@ func newExplain(stdout, stderr io.Writer) *cobra.Command {
 		Use:   "explain [flags] IMAGE[@ADDR] PC",
 		Short: "The unwind rule at one place of a binary",
 		Long: `The unwind rule at PC in a binary: which source gave it and why, what the others
-say, and the code around: each instruction, its effect on the stack, and the rule
-before it. PC is an address (target address where ADDR, the load bias, is given;
-bit 0 set in code of a second instruction set), or SYMBOL[+OFFSET].`,
+say, and the code around: each instruction, its effect on the stack, and the
+rule before it. PC is an address (target address where ADDR, the load bias, is
+given; bit 0 set in code of a second instruction set), or SYMBOL[+OFFSET].`,
 		Example: `  backsight explain firmware.elf 0x80012345
   backsight explain --call busybox main+0x34
   backsight explain libc.so.6@0x7f5ccf53d000 0x7f5ccf5e9df2

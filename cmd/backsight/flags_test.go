@@ -1,7 +1,9 @@
 package main
 
 import (
+	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/backsight/backsight"
 )
@@ -30,6 +32,21 @@ func TestProcessorNames(t *testing.T) {
 		}
 		if a.Name != tt.name || a.BigEndian != tt.big || tt.abi != "" && a.ABI != tt.abi {
 			t.Errorf("%v: %s %s, big-endian %t", tt.given, a.Name, a.ABI, a.BigEndian)
+		}
+	}
+}
+
+// TestHelpFitsTerminals: no line of our help is wider than the 80 columns of most terminals.
+func TestHelpFitsTerminals(t *testing.T) {
+	for _, command := range []string{"", "bt", "explain", "schema", "table", "version", "watch"} {
+		_, help, _ := bs(t, append(strings.Fields(command), "--help")...)
+		if help == "" {
+			t.Errorf("no help of %q", command)
+		}
+		for line := range strings.Lines(help) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+				t.Errorf("%s --help, %d columns: %s", command, n, line)
+			}
 		}
 	}
 }

@@ -135,9 +135,10 @@ func newRoot(stdout, stderr io.Writer) *cobra.Command {
 symbols, unwind tables and frame pointers. Every frame says how it was found and
 how sure it is.
 
-Backtraces go to standard output, messages to standard error. Exit codes: 0 every
-capture gave backtraces; 1 with --strict, a backtrace is incomplete; 2 a capture
-gave none (those of the other captures are written all the same); 64 wrong usage.`,
+Backtraces go to standard output, messages to standard error. Exit codes: 0
+every capture gave backtraces; 1 with --strict, a backtrace is incomplete; 2 a
+capture gave none (those of the other captures are written all the same); 64
+wrong usage.`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,

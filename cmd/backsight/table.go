@@ -34,9 +34,10 @@ digest of what is loaded. Rules come from .eh_frame, from .ARM.exidx and, where
 there is neither, from the code. 'backsight bt --table-dir DIR' unwinds by the
 tables in DIR.
 
-With --check, the unwind tables that the binary has itself are compared with the code
-at every instruction; where they are wrong, it says where, what the table says, what
-the code says, and how sure that is. It exits 1 where they are, 2 without a table.
+With --check, the unwind tables that the binary has itself are compared with the
+code at every instruction; where they are wrong, it says where, what the table
+says, what the code says, and how sure that is. It exits 1 where they are, 2
+without a table.
 
 With --format, the rules are written for other programs:
 ` + formatList(),

@@ -38,16 +38,18 @@ func newWatch(stdout, stderr io.Writer) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "watch [flags] TTY|FILE|-",
 		Short: "Backtraces under each crash report as a console prints it",
-		Long: `Follows a serial console, a log file that grows, or standard input; passes its text on,
-and writes the backtraces under each crash report as it comes. Noise and resets of the
-device do no harm. Set the speed of a serial line before: stty -F /dev/ttyUSB0 115200
+		Long: `Follows a serial console, a log file that grows, or standard input; passes its
+text on, and writes the backtraces under each crash report as it comes. Noise
+and resets of the device do no harm. Set the speed of a serial line before:
+stty -F /dev/ttyUSB0 115200
 
--f problems writes "FILE:LINE: error: …", as compilers do; in VS Code the matcher is $gcc.
-Exit code: 0; 1 with --fail where a report came; 2 where the console cannot be read.`,
+-f problems writes "FILE:LINE: error: …", as compilers do; in VS Code the
+matcher is $gcc. Exit code: 0; 1 with --fail where a report came; 2 where the
+console cannot be read.`,
 		Example: `  backsight watch -e build/fw.elf /dev/ttyUSB0
   backsight watch -e fw.elf --format problems --quiet serial.log
   ssh target journalctl -kf | backsight watch --sysroot rootfs/ -
-  run-on-hardware | backsight watch -e fw.elf --fail - # exit code 1 where a report came`,
+  run-on-hardware | backsight watch -e fw.elf --fail - # 1 where a report came`,
 		Args: oneArgument("a terminal, a file or -"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd.Context(), args[0], stdout, stderr)
