@@ -141,6 +141,9 @@ func allocated() uint64 {
 
 // TestOneStreamInManySections: what a file's sections decompress to is bounded together.
 func TestOneStreamInManySections(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, in one goroutine")
+	}
 	e := build{wide: true, secs: []sec{text(0x1000, 16)}}
 	const size = 8 << 20
 	data := make([]byte, size)

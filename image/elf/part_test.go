@@ -14,6 +14,9 @@ import (
 // TestSectionPart asks for parts of one section, compressed or not, one after the
 // other: on and on, overlapping, over the end, and back again.
 func TestSectionPart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, in one goroutine")
+	}
 	want := sample(3 << 20)
 	size := uint64(len(want))
 	e := build{wide: true}
@@ -63,6 +66,9 @@ func TestDamagedPart(t *testing.T) {
 // TestCostOfLargePart: a part of many megabytes takes memory in proportion, not a copy of all for
 // each further megabyte.
 func TestCostOfLargePart(t *testing.T) {
+	if testing.Short() {
+		t.Skip("long, in one goroutine")
+	}
 	want := make([]byte, 64<<20)
 	random := rand.NewPCG(1, 2)
 	for i := 0; i < len(want); i += 48 {
