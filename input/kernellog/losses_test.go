@@ -131,3 +131,45 @@ func TestStackOfOthers(t *testing.T) {
 		t.Error(said)
 	}
 }
+
+// TestLostPlaceOfWarning: where the line is lost that has the place of a warning, the first line of the
+// report still says the place: the PC on x86, and the caller of what prints warnings elsewhere.
+func TestLostPlaceOfWarning(t *testing.T) {
+	const first = "WARNING: CPU: 0 PID: 99 at toy.c:59 warn_c+0x16/0x30 [toy]\nCPU: 0 PID: 99 Comm: sh Not tainted 6.1.0-test #1\n"
+	for _, c := range []struct{ name, log, want string }{
+		{"x86-64", first + `Code: 75 0a 48 <0f> 0b 8d
+RSP: 0018:ffffcc80005cb930 EFLAGS: 00000202
+RAX: 0000000000000010 RBX: 0000000000000006 RCX: 0000000000000000
+Call Trace:
+ <TASK>
+ warn_b+0xe/0x20 [toy]
+ entry_SYSCALL_64_after_hwframe+0x6e/0xd8
+`, "warn_c! warn_b entry_SYSCALL_64_after_hwframe."},
+		{"MIPS", first + `$ 0   : 00000000 81d4b3b4 00000010 c00a0000
+Call Trace:
+[<81b7be6c>] show_stack+0x70/0x164
+[<81b9d6b8>] __warn+0xe8/0x11c
+[<81b9d7c4>] warn_slowpath_fmt+0xb8/0xd8
+[<c00a54a0>] warn_b+0x3c/0x54 [toy]
+`, "show_stack! __warn warn_slowpath_fmt warn_c warn_b"},
+	} {
+		if got := chainOf(&snapshots(t, c.log)[0].Threads[0]); got != c.want {
+			t.Errorf("%s: %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+// TestLostThreadStart: no function of a module begins a thread. The line of kthread was lost.
+func TestLostThreadStart(t *testing.T) {
+	for chain, want := range map[string]string{
+		" kth_fn+0x14/0x18 [toy]\n kthread+0xe0/0xe4\n ret_from_fork+0x10/0x20\n":                               "",
+		" kth_fn+0x14/0x18 [toy]\n ret_from_fork+0x10/0x20\n":                                                   "ret_from_fork",
+		" kth_fn+0x14/0x18 [toy]\n ret_from_fork+0x31/0x50\n ret_from_fork_asm+0x1a/0x30\n":                     "ret_from_fork",
+		" kth_fn+0x14/0x18 [toy]\n kthread+0xe0/0xe4\n ret_from_fork+0x31/0x50\n ret_from_fork_asm+0x1a/0x30\n": "",
+		" kernel_init+0x14/0x18\n ret_from_fork+0x10/0x20\n":                                                    "",
+	} {
+		if got := gaps(t, "Linux version 6.1.0-test-arm64\nCPU: 0 PID: 99 Comm: kt Not tainted 6.1.0-test #1\nCall trace:\n"+chain); got != want {
+			t.Errorf("%q: gaps before %q, want %q", chain, got, want)
+		}
+	}
+}

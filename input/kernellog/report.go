@@ -96,9 +96,8 @@ func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
 		listed, further = slices.Clone(further), nil
 	}
 	listed = append(completed(r, listed, b.arch), further...)
-	if warned, ok := r.warned(); ok {
-		listed = append(listed, warned)
-	}
+	listed = withWarned(listed, r)
+	doubtThreadStart(listed)
 	for i := range listed {
 		l := &listed[i]
 		if l.PC != 0 || l.Symbol == "" {
@@ -118,23 +117,6 @@ func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
 	dropNext(listed)
 	listed = withStackWords(listed, r, b)
 	return append(listed, around(r, listed, b)...)
-}
-
-// warned is where a warning was raised, which its first line says, where the chain ends in a
-// tracer's trampoline before it comes there.
-func (r *record) warned() (l target.Listed, ok bool) {
-	n := len(r.trace.listed)
-	if r.at.symbol == "" || n == 0 || !isTrampoline(r.trace.listed[n-1].Symbol) || r.whole() {
-		return l, false
-	}
-	for i := range r.trace.listed {
-		if samePlace(&r.trace.listed[i], &r.at) {
-			return l, false
-		}
-	}
-	l = r.at.listed()
-	l.Gap = true
-	return l, true
 }
 
 // dropNext leaves out names that are those of the next function: behind a call that never
@@ -162,6 +144,9 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 	pc := r.reg("pc", "epc", "rip", "eip")
 	if pc == nil && len(listed) > 0 && startsAtPC(r) {
 		pc = &register{name: "pc", at: placeOf(&listed[0])}
+	}
+	if pc == nil && trapsToWarn(r) {
+		pc = &register{name: "pc", at: r.at}
 	}
 	if pc == nil || len(listed) > 0 && listed[0].Exact && listed[0].Symbol != pc.at.symbol {
 		return listed
