@@ -120,23 +120,26 @@ func (f *extent) each(code disasm.Code, visit func(pc uint64, in *cpu.Insn) bool
 type mentions struct {
 	code        disasm.Code
 	place, mask uint64
-	jumps       bool     // a jump to the place leaves the function
-	returns     []uint64 // of direct calls
-	whole       int      // constants that are the address, and jumps
-	needed      []uint64 // by each addition that ends in the address: what is there before
-	parts       []uint64 // constants that may be there before
+	jumps       bool       // a jump to the place leaves the function
+	returns     []uint64   // of direct calls
+	whole       int        // constants that are the address, and jumps
+	needed      []addition // those that may end in the address
+	parts       []uint64   // constants that may be there before
+	run         run
 }
 
 // in looks at the instructions of a function.
 func (m *mentions) in(f extent) {
 	m.returns, m.whole, m.needed, m.parts = m.returns[:0], 0, m.needed[:0], m.parts[:0]
+	m.run.begin(f, m.mask)
 	f.each(m.code, func(pc uint64, in *cpu.Insn) bool {
 		if in.Op == cpu.OpCall && in.Target != 0 && in.Target == m.place {
 			if ra, ok := m.code.ReturnAddress(disasm.Addr{PC: pc, Mode: f.entry.Mode}); ok {
 				m.returns = append(m.returns, ra)
 			}
 		}
-		m.note(in)
+		m.note(pc, in)
+		m.run.step(pc, in)
 		return true
 	})
 }
@@ -147,7 +150,7 @@ const pagePart = 1<<12 - 1
 
 // note looks at an instruction: lea has the whole address, lui and adrp its upper part, movw the lower half
 // for movt.
-func (m *mentions) note(in *cpu.Insn) {
+func (m *mentions) note(pc uint64, in *cpu.Insn) {
 	v := uint64(in.Imm)
 	switch in.Op {
 	case cpu.OpJump:
@@ -163,11 +166,11 @@ func (m *mentions) note(in *cpu.Insn) {
 		}
 	case cpu.OpAddImm, cpu.OpOrImm:
 		if before := (m.place - v) & m.mask; before&pagePart == 0 && v != 0 {
-			m.needed = append(m.needed, before)
+			m.needed = append(m.needed, m.run.addition(pc, in.Src, before))
 		}
 	case cpu.OpInsert: // the lower half is a constant, which the index has
 		if v&0xffff == m.place>>in.Scale&0xffff {
-			m.needed = append(m.needed, m.place&^(0xffff<<in.Scale))
+			m.needed = append(m.needed, addition{before: m.place &^ (0xffff << in.Scale)})
 		}
 	}
 }
@@ -175,8 +178,8 @@ func (m *mentions) note(in *cpu.Insn) {
 // count is how many instructions of the function end in the address.
 func (m *mentions) count() int {
 	n := m.whole
-	for _, v := range m.needed {
-		if slices.Contains(m.parts, v) {
+	for _, a := range m.needed {
+		if slices.Contains(m.parts, a.before) && !m.run.decides(&a) {
 			n++
 		}
 	}

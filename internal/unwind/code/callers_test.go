@@ -11,7 +11,8 @@ import (
 // driver is a module for MIPS, which calls functions through registers (-mlong-calls). For mid, the lower
 // half of whose address stands behind a branch, start has the upper half in that branch's delay slot; leaf
 // is called by mid and in start's other way; handler's address is handed on as well; write is in a
-// table; last jumps to tail; plain is called directly.
+// table; last jumps to tail; plain is called directly, and the address of a string ends as plain's does;
+// the upper half of pieces' address is copied before the lower is added.
 var driver = codetest.Program{CPU: "mips o32 big", Listing: `
 	400000 <first>:
 	400008 <leaf>:
@@ -19,9 +20,11 @@ var driver = codetest.Program{CPU: "mips o32 big", Listing: `
 	400030 <handler>:
 	400040 <write>:
 	400050 <tail>:
+	400058 <pieces>:
 	400060 <plain>:
 	400070 <start>:
 	4000e0 <last>:
+	4000e8 <halves>:
 		400000: 03e00008  jr    ra
 		400004: 00000000  nop
 		400008: 03e00008  jr    ra
@@ -40,6 +43,8 @@ var driver = codetest.Program{CPU: "mips o32 big", Listing: `
 		400044: 00000000  nop
 		400050: 03e00008  jr    ra
 		400054: 00000000  nop
+		400058: 03e00008  jr    ra
+		40005c: 00000000  nop
 		400060: 03e00008  jr    ra
 		400064: 00000000  nop
 		400070: 27bdffe8  addiu sp,sp,-24
@@ -64,7 +69,14 @@ var driver = codetest.Program{CPU: "mips o32 big", Listing: `
 		4000bc: 1000ffff  b     4000bc
 		4000c0: 00000000  nop
 		4000e0: 08100014  j     400050
-		4000e4: 00000000  nop`,
+		4000e4: 00000000  nop
+		4000e8: 3c020040  lui   v0,0x40
+		4000ec: 00402025  move  a0,v0
+		4000f0: 24840058  addiu a0,a0,88
+		4000f4: 3c020041  lui   v0,0x41
+		4000f8: 24420060  addiu v0,v0,96
+		4000fc: 03e00008  jr    ra
+		400100: 00000000  nop`,
 	Data: map[uint64][]uint64{0x410000: {0, 0x400040, 0}}}
 
 // TestCallers: the calls of a function are known where nothing else leads there.
@@ -77,6 +89,7 @@ func TestCallers(t *testing.T) {
 		"through registers":                    {0x400008, "[10400028 1040008c] true"},
 		"upper half in a delay slot":           {0x400018, "[104000bc] true"},
 		"directly":                             {0x400060, "[104000a8] true"},
+		"the address is built in pieces":       {0x400058, "[] false"},
 		"its address is handed on as well":     {0x400034, "[1040009c] false"},
 		"a table has the address":              {0x400044, "[] false"},
 		"another function jumps there":         {0x400054, "[] false"},
