@@ -135,6 +135,9 @@ type graph struct {
 	blind              bool // to where functions end
 	// unpointed is a function that no pointer leads to.
 	unpointed uint64
+	// otherSlot is a return address, behind a call that reads what it calls at an offset at which no table holds
+	// the function with the place.
+	otherSlot [2]uint64
 	pointed   unwind.Answer              // of other functions
 	within    uint64                     // a place within an instruction
 	clues     map[uint64][][]unwind.Clue // by return address
@@ -191,6 +194,13 @@ func (f graph) CalledByPointer(_ *target.Module, pc uint64, _ cpu.Mode) unwind.A
 		return unwind.No
 	}
 	return f.pointed
+}
+
+func (f graph) CallsThrough(_ *target.Module, ra uint64, _ cpu.Mode, _ *target.Module, pc uint64) unwind.Answer {
+	if f.otherSlot[0] != 0 && f.otherSlot == [2]uint64{ra, pc &^ 0xff} {
+		return unwind.No
+	}
+	return unwind.Unknown
 }
 
 func (f graph) Callers(_ *target.Module, pc uint64, _ cpu.Mode) (returns []uint64, all bool) {

@@ -253,6 +253,9 @@ type Witnesses interface {
 	// pc in m: No where neither data nor code holds the function's address, and no jump leaves
 	// another function for this one.
 	CalledByPointer(m *target.Module, pc uint64, mode cpu.Mode) Answer
+	// CallsThrough tells whether the call in m that returns to ra may have read the function that has pc in
+	// to from a table: No where all tables hold that function at other offsets than the call reads at.
+	CallsThrough(m *target.Module, ra uint64, mode cpu.Mode, to *target.Module, pc uint64) Answer
 	// Callers lists where the calls return to that lead straight to the function that has pc in m; all:
 	// nothing else leads there, neither a pointer, nor a jump, nor another module.
 	Callers(m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, all bool)

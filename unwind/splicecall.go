@@ -67,6 +67,10 @@ func (s *splicer) cannotCall(caller, callee *Frame) bool {
 // anywhere. A console that loses the line of crashy_write, between these two, leaves
 //
 //	warn_a ◄ proc_reg_write    blr x4; one bl leads to warn_a, in crashy_write
+//
+// And without the line of proc_reg_write
+//
+//	crashy_write ◄ vfs_write    reads what it calls at an offset at which no table holds crashy_write
 func (s *splicer) cannotPoint(caller, callee *Frame) bool {
 	graph := s.verifier.graph
 	if graph == nil || callee.Method == methodCount || callee.Module == nil {
@@ -74,6 +78,9 @@ func (s *splicer) cannotPoint(caller, callee *Frame) bool {
 	}
 	w := graph.Witnesses()
 	if callee.Module == caller.Module && w.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) == No {
+		return true
+	}
+	if w.CallsThrough(caller.Module, caller.PC, caller.Mode, callee.Module, callee.CallSite) == No {
 		return true
 	}
 	returns, all := w.Callers(callee.Module, callee.CallSite, callee.Mode)

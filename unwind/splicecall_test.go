@@ -67,6 +67,20 @@ func TestSplicePointerToDirect(t *testing.T) {
 	}
 }
 
+// TestSpliceOtherSlot: the same holds where the call reads at an offset at which no table holds the function.
+func TestSpliceOtherSlot(t *testing.T) {
+	arch := o32()
+	for other, trust := range map[[2]uint64]string{{}: "likely", {0x400318, 0x400100}: "guess", {0x400318, 0x400000}: "likely"} {
+		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+		snap.Threads[0].Listed = listOf("400208! 400118 400318")
+		want := "400208/context/certain/0 400118/cfi/certain/1 400318/prewalked/" + trust + "/2"
+		opt := unwind.Options{CallGraph: graph{holds: sameHundred, otherSlot: other}, Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}}
+		if got, _ := spliced(snap, opt); got != want {
+			t.Errorf("%#x: %s\nwant %s", other, got, want)
+		}
+	}
+}
+
 // TestSplicePointerToInterrupted: the same holds for the function that was running.
 func TestSplicePointerToInterrupted(t *testing.T) {
 	arch := o32()

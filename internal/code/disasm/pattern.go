@@ -71,6 +71,21 @@ func Thunk(c Code, at Addr) bool {
 	return false
 }
 
+// ThunkRegister is the register through which a call of the thunk at a place goes on; NoReg where there is
+// none.
+func ThunkRegister(c Code, at Addr) cpu.Reg {
+	var buf [1]cpu.Insn
+	if !Thunk(c, at) || c.Decode(at, buf[:]) != 1 {
+		return cpu.NoReg
+	}
+	if in := buf[0]; in.Op != cpu.OpCall {
+		return in.Src
+	} else if c.Decode(Target(&in), buf[:]) == 1 && buf[0].Op == cpu.OpStore {
+		return buf[0].Src
+	}
+	return cpu.NoReg
+}
+
 // staticCall is what Linux puts behind the jump of a static call
 // (arch/x86/include/asm/static_call.h).
 var staticCall = [...]byte{0x0f, 0xb9, 0xcc}

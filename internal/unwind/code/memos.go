@@ -19,6 +19,7 @@ type memos struct {
 	// of functions, by entry
 	pointed memo.Table[disasm.Addr, unwind.Answer] // may a pointer lead there?
 	held    memo.Table[disasm.Addr, bool]          // does data hold the address?
+	slots   memo.Table[slotKey, unwind.Answer]     // does a table hold the function at an offset?
 	callers memo.Table[disasm.Addr, callers]
 	imports memo.Table[disasm.Addr, importName] // of PLT stubs
 }
@@ -39,7 +40,7 @@ const keptTargets = 8 * keptAnswers
 
 // bound says how much is remembered.
 func (k *memos) bound() {
-	for _, bound := range []*int{&k.answers.Bound, &k.reached.Bound, &k.calls.Bound, &k.pointed.Bound, &k.held.Bound, &k.callers.Bound, &k.imports.Bound} {
+	for _, bound := range []*int{&k.answers.Bound, &k.reached.Bound, &k.calls.Bound, &k.pointed.Bound, &k.held.Bound, &k.slots.Bound, &k.callers.Bound, &k.imports.Bound} {
 		*bound = keptAnswers
 	}
 	k.searched.Bound, k.clues.Bound = keptSearches, keptClues

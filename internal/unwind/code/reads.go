@@ -1,0 +1,118 @@
+package code
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/disasm"
+)
+
+// reads follows pointers through a function, from one instruction to the next, by what the registers hold.
+type reads struct {
+	code     disasm.Code
+	pointers cpu.RegSet // registers with what the function was handed, got back from a call, or read from memory
+	at       [cpu.MaxRegs]slotRead
+	targets  []uint64 // of the function's branches
+}
+
+// slotRead is what a register was read from: offset behind what a pointer points to, by the instruction at pc.
+type slotRead struct {
+	offset uint64
+	pc     uint64
+	known  bool
+}
+
+// slot is the offset at which the call at site reads its target, in the function from entry to end.
+func (r *reads) slot(entry disasm.Addr, end, site uint64) (offset uint64, ok bool) {
+	r.pointers = ^cpu.RegSet(0)
+	var v slotRead
+	var insns [64]cpu.Insn
+	for at := entry; at.PC < end; {
+		n := r.code.Decode(at, insns[:])
+		if n == 0 {
+			break
+		}
+		for i := 0; i < n && at.PC < end; i++ {
+			in := &insns[i]
+			if at.PC == site {
+				v = r.called(at, in)
+			}
+			r.step(at.PC, in)
+			at.PC += uint64(max(in.Len, 1))
+		}
+	}
+	for _, to := range r.targets { // another way may come in between
+		v.known = v.known && (to <= v.pc || to > site)
+	}
+	return v.offset, v.known
+}
+
+// called is where the call at a place reads its target.
+func (r *reads) called(at disasm.Addr, in *cpu.Insn) slotRead {
+	switch {
+	case in.Op != cpu.OpCall:
+		return slotRead{}
+	case in.Flags&cpu.FlagMemory != 0:
+		return r.read(at.PC, in)
+	}
+	reg := in.Src
+	if in.Target != 0 {
+		reg = disasm.ThunkRegister(r.code, disasm.Target(in))
+	}
+	if reg >= cpu.MaxRegs || in.Imm != 0 {
+		return slotRead{}
+	}
+	return r.at[reg]
+}
+
+// read is what an instruction reads.
+func (r *reads) read(pc uint64, in *cpu.Insn) slotRead {
+	ok := in.Index == cpu.NoReg && r.pointers.Has(in.Base) && in.Base != r.code.Arch.SP && in.Imm >= 0 && in.Imm < maxSlot
+	return slotRead{uint64(in.Imm), pc, ok}
+}
+
+// step goes on behind an instruction.
+func (r *reads) step(pc uint64, in *cpu.Insn) {
+	switch in.Op {
+	case cpu.OpNop, cpu.OpTrap:
+	case cpu.OpJump:
+		if in.Target != 0 {
+			r.targets = append(r.targets, in.Target)
+		}
+	case cpu.OpLoad:
+		v := r.read(pc, in)
+		r.lose(cpu.SetOf(in.Dst, in.Dst2))
+		if in.Dst < cpu.MaxRegs {
+			r.at[in.Dst], r.pointers = v, r.pointers.With(in.Dst)
+		}
+		if in.WB != 0 {
+			r.lose(cpu.SetOf(in.Base))
+		}
+	case cpu.OpStore:
+		if in.WB != 0 {
+			r.lose(cpu.SetOf(in.Base))
+		}
+	case cpu.OpMove:
+		from, pointer := slotRead{}, r.pointers.Has(in.Src)
+		if in.Src < cpu.MaxRegs {
+			from = r.at[in.Src]
+		}
+		if r.lose(cpu.SetOf(in.Dst)); in.Dst < cpu.MaxRegs && pointer {
+			r.at[in.Dst], r.pointers = from, r.pointers.With(in.Dst)
+		}
+	case cpu.OpCall:
+		gone := r.code.CallerSaved()
+		r.lose(gone)
+		r.pointers |= gone
+	case cpu.OpClobber, cpu.OpUnknown:
+		r.lose(in.List)
+	default:
+		r.lose(in.List.With(in.Dst).With(in.Dst2))
+	}
+}
+
+// lose forgets registers.
+func (r *reads) lose(set cpu.RegSet) {
+	r.pointers &^= set
+	for ; set != 0; set = set.Without(set.First()) {
+		r.at[set.First()] = slotRead{}
+	}
+}
