@@ -115,6 +115,16 @@ func (r *record) isMixed() bool {
 	return r.mixed || r.trace.foreign || r.trace.beyond && r.listsFrames()
 }
 
+// beginsAgain tells whether another chain begins with the last entry: on MIPS at show_stack, which takes its own
+// registers, behind a chain that began at the PC. Where the PC is no code, show_stack may be left over on the stack.
+//
+//	[<ffffffffc000201c>] leaf_deref+0x1c/0x28 [crashy]
+//	[<ffffffff8153c1b0>] show_stack+0x70/0x168
+func beginsAgain(r *record) bool {
+	n, pc := len(r.trace.listed), r.reg("epc")
+	return n > 1 && pc != nil && !r.listsFrames() && samePlace(&r.trace.listed[0], &pc.at) && r.trace.listed[n-1].Symbol == "show_stack"
+}
+
 // listsFrames tells whether the record is not of MIPS.
 func (r *record) listsFrames() bool {
 	m, _ := machineOf(r)

@@ -120,6 +120,20 @@ func TestMixedReports(t *testing.T) {
 	}
 }
 
+// TestMixedOnMIPS: where another chain begins within a chain that began at the PC, nothing is sure but the PC.
+func TestMixedOnMIPS(t *testing.T) {
+	log := strings.Replace(mipsOops, "[<c00a506c>] mid", "[<81b7be6c>] show_stack+0x70/0x164\n[<c00a506c>] mid", 1)
+	s := snapshots(t, log)[0]
+	if _, ok := s.Threads[0].Regs.Lookup(s.Arch.SP); ok || !strings.Contains(fmt.Sprint(s.Issues), "printed into one another") {
+		t.Errorf("%v", s.Issues)
+	}
+	for _, l := range s.Threads[0].Listed[1:] {
+		if !l.Gap {
+			t.Errorf("%+v", l)
+		}
+	}
+}
+
 // TestStackOfOthers: /proc/PID/stack, read on the console behind a report, is none of the report's lines.
 func TestStackOfOthers(t *testing.T) {
 	log := oopses[0].log + "\n== /proc/10 kworker\n[<0>] rescuer_thread+0x38c/0x550\n[<0>] ret_from_fork+0x10/0x20\n"

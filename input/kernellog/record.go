@@ -104,7 +104,7 @@ func (r *record) take(text string) bool {
 	if ended := r.trace.ended(); r.trace.take(text) {
 		r.stack.open = false
 		r.trace.beyond = r.trace.beyond || ended && r.silent == 0 && r.trace.goesOn()
-		r.trace.foreign = r.trace.foreign || !r.trace.headed && r.printsHeader()
+		r.trace.foreign = r.trace.foreign || !r.trace.headed && r.printsHeader() || beginsAgain(r)
 		return true
 	}
 	return r.takeRegisters(text)
