@@ -174,16 +174,20 @@ func TestOneBitOtherCallee(t *testing.T) {
 		own, callee uint64
 		byName      bool
 		want        unwind.Checks
+		may         unwind.Answer
 	}{
-		{unwind.MethodCode, 0, 0, false, unwind.OneBitAway}, {unwind.MethodCode, 0, elsewhere, false, 0},
-		{unwind.MethodCFI, 0, 0, false, unwind.OneBitAway}, {unwind.MethodCFI, 0, elsewhere, false, 0},
-		{unwind.MethodCode, 0, elsewhere, true, unwind.OneBitAway}, {unwind.MethodCFI, 0, elsewhere, true, unwind.OneBitAway},
-		{unwind.MethodCode, gEntry, elsewhere, true, 0}, {unwind.MethodCFI, gEntry, elsewhere, true, 0},
+		{unwind.MethodCode, 0, 0, false, unwind.OneBitAway, unwind.Unknown}, {unwind.MethodCode, 0, elsewhere, false, 0, unwind.Unknown},
+		{unwind.MethodCFI, 0, 0, false, unwind.OneBitAway, unwind.Unknown}, {unwind.MethodCFI, 0, elsewhere, false, 0, unwind.Unknown},
+		{unwind.MethodCode, 0, elsewhere, true, unwind.OneBitAway, unwind.Unknown}, {unwind.MethodCFI, 0, elsewhere, true, unwind.OneBitAway, unwind.Unknown},
+		{unwind.MethodCode, gEntry, elsewhere, true, 0, unwind.Unknown}, {unwind.MethodCFI, gEntry, elsewhere, true, 0, unwind.Unknown},
+		{unwind.MethodCode, 0, 0, false, 0, unwind.No}, {unwind.MethodCFI, 0, 0, false, 0, unwind.No},
+		{unwind.MethodCode, gEntry, 0, false, unwind.OneBitAway, unwind.Unknown}, {unwind.MethodCode, gEntry, 0, false, 0, unwind.No},
 	} {
 		snap := stopped(arch, synth.Stack(arch).Zero(28).Word(inMain).Zero(64).Place(0x7fff_0000))
 		snap.Threads[0].Regs = *synth.Regs(arch, map[string]uint64{"pc": inG, "sp": 0x7fff_0000, "ra": inH})
 		copy(snap.Modules[0].Image.Segments.Code(inOther-8), snap.Modules[0].Image.Segments.Code(inH - 8)[:4])
-		calls := graph{holds: toG, calleeAt: map[uint64]uint64{inH - 8: tt.own, inOther - 8: tt.callee}, byName: map[uint64]bool{elsewhere: tt.byName}}
+		calls := graph{holds: toG, calleeAt: map[uint64]uint64{inH - 8: tt.own, inOther - 8: tt.callee}, byName: map[uint64]bool{elsewhere: tt.byName},
+			mayCall: map[uint64]unwind.Answer{inOther - 8: tt.may}}
 		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, tt.method, 0)}, CallGraph: calls})
 		if frames, _ := w.Walk(&snap.Threads[0], nil); len(frames) < 2 || frames[1].Checks&unwind.OneBitAway != tt.want {
 			t.Errorf("%+v: %+v", tt, frames)

@@ -230,7 +230,8 @@ type Witnesses interface {
 	// that the callee called, nil where the callee is innermost.
 	Clues(snap *target.Snapshot, inner, callee, f *Frame) [][]Clue
 	// MayCall tells whether the call through a register at site goes, on one of the ways to it, to a
-	// function as part of whose call code at pc can run, as Reaches has it. No: on none of them.
+	// function as part of whose call code at pc can run, as Reaches has it. No: on none of them. An import
+	// through a word of the GOT is taken for the functions of its name, as MayReach has it.
 	MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc uint64) Answer
 	// MayReach is Reaches where imports whose GOT entry was not captured are taken for the functions
 	// of their names: nothing proves that, but what would have to be otherwise is more than one lost bit.

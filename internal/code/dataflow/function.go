@@ -180,18 +180,6 @@ func (f *Function) CallTarget(site uint64) (to disasm.Addr, sure bool) {
 	return t.to, t.to != (disasm.Addr{}) && !t.unsure
 }
 
-// CallSlot is the image address of the word that the indirect call at a site reads its
-// target from, where that is a constant: a GOT entry.
-func (f *Function) CallSlot(site disasm.Addr) (uint64, bool) {
-	var st absint.State
-	var in cpu.Insn
-	if !f.StateAt(site, &st) || !f.an.One(site, &in) || in.Op != cpu.OpCall || in.Flags&cpu.FlagMemory == 0 {
-		return 0, false
-	}
-	a := st.Operand(&in)
-	return uint64(a.Off) & f.an.Arch.AddrMask(), a.Kind == absint.Constant
-}
-
 // Enters tells whether the function has code in the range of entries around an address: a
 // part that was split off, with landing pads of its own.
 func (f *Function) Enters(pc uint64) bool {

@@ -26,7 +26,7 @@ type pair struct {
 // analysed already, for the frames' rules.
 const maxCallSteps = 1 << 19
 
-// Clues implements unwind.Witnesses. They follow from code alone, and are kept.
+// Clues implements unwind.Witnesses. What follows from the code of one image alone is kept.
 func (w witnesses) Clues(snap *target.Snapshot, inner, callee, f *unwind.Frame) [][]unwind.Clue {
 	_, p := moduleAt(w.src, snap, f.CallSite)
 	m, calleeCode := moduleAt(w.src, snap, callee.CallSite)
@@ -44,10 +44,12 @@ func (w witnesses) Clues(snap *target.Snapshot, inner, callee, f *unwind.Frame) 
 	}
 	call := frameCall{src: w.src, snap: snap, inner: inner, callee: callee, frame: f, prog: p, alone: true}
 	list := call.clues(m, calleeCode)
-	if !call.alone || call.steps > maxCallSteps {
+	if call.steps > maxCallSteps {
 		list = nil
 	}
-	p.memos.clues.Keep(k, list)
+	if call.alone {
+		p.memos.clues.Keep(k, list)
+	}
 	return list
 }
 

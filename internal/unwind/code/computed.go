@@ -6,6 +6,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/dataflow"
+	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -128,11 +129,7 @@ func (c *computation) private(off int64) bool {
 // lastWrite is the index of the last step that may write a register, -1 if none does.
 func lastWrite(steps []step, r cpu.Reg) int {
 	for k := len(steps) - 1; k >= 0; k-- {
-		in := &steps[k]
-		switch {
-		case in.Dst == r && in.Op != cpu.OpJump, in.Dst2 == r, in.WB != 0 && in.Base == r:
-			return k
-		case in.Op == cpu.OpCall, in.Op == cpu.OpLeave, in.Op != cpu.OpStoreMulti && in.List.Has(r):
+		if in := &steps[k].Insn; disasm.Writes(in, r) || in.Op == cpu.OpCall || in.Op == cpu.OpLeave {
 			return k
 		}
 	}

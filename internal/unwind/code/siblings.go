@@ -32,6 +32,10 @@ func (c *frameCall) siblings() (list []cpu.CallSite) {
 // mayCall tells whether another call may have led to the callee as well as the frame's own.
 func (c *frameCall) mayCall(own, other *cpu.CallSite) bool {
 	if !other.Direct {
+		if c.src.Witnesses().MayCall(c.snap, other.Addr, c.frame.Mode, c.callee.CallSite) == unwind.No {
+			c.alone = c.alone && !callAt(c.prog, disasm.Addr{PC: inImage(c.frame.Module, other.Addr), Mode: c.frame.Mode}).bySlot
+			return false
+		}
 		m, _ := c.snap.ModuleAt(c.callee.CallSite)
 		return !own.Direct || c.src.Witnesses().CalledByPointer(m, c.callee.CallSite, c.callee.Mode) == unwind.Yes
 	}

@@ -140,6 +140,47 @@ func TestMayCall(t *testing.T) {
 	}
 }
 
+// TestMayCallImport: a call through the GOT goes to the function of the import's name, whichever way the word was
+// bound; to nobody knows where if no library has the name, or the dynamic linker binds nothing there.
+func TestMayCallImport(t *testing.T) {
+	s, snap := linked(t)
+	app := codetest.Program{CPU: "mips o32 big", Imports: map[uint64]string{0x41_0010: "f", 0x41_0014: "none"},
+		Data: map[uint64][]uint64{0x41_0010: {0, 0, 0}}, Listing: `
+	400000 <caller>:
+		400000: 27bdffe8  addiu sp,sp,-24
+		400004: afbf0014  sw    ra,20(sp)
+		400008: 3c020041  lui   v0,0x41
+		40000c: 8c590010  lw    t9,16(v0)
+		400010: 0320f809  jalr  t9
+		400014: 00000000  nop
+		400018: 3c020041  lui   v0,0x41
+		40001c: 8c590014  lw    t9,20(v0)
+		400020: 0320f809  jalr  t9
+		400024: 00000000  nop
+		400028: 3c020041  lui   v0,0x41
+		40002c: 8c590018  lw    t9,24(v0)
+		400030: 0320f809  jalr  t9
+		400034: 8fbf0014  lw    ra,20(sp)
+		400038: 03e00008  jr    ra
+		40003c: 27bd0018  addiu sp,sp,24`}.Image(t)
+	snap.Modules[0].Image = app
+	if to, _, ok := s.Callee(snap, 0x400010, 0); !ok || to != lib {
+		t.Errorf("the word was captured: %#x, %t", to, ok)
+	}
+	snap.Memory = new(target.Builder).Memory(snap.Arch)
+	for _, tt := range []struct {
+		site, pc uint64
+		want     unwind.Answer
+	}{
+		{0x400010, lib, unwind.Yes}, {0x400010, lib + 0x10, unwind.YesByJump}, {0x400010, lib + 0x20, unwind.No}, {0x400010, 0x400038, unwind.No},
+		{0x400020, lib, unwind.Unknown}, {0x400020, 0x400038, unwind.Unknown}, {0x400030, lib, unwind.Unknown},
+	} {
+		if got := s.Witnesses().MayCall(snap, tt.site, 0, tt.pc); got != tt.want {
+			t.Errorf("the call at %#x, %#x: %d, want %d", tt.site, tt.pc, got, tt.want)
+		}
+	}
+}
+
 // TestBinds: what the PLT pushed is the number of the import of one stub.
 func TestBinds(t *testing.T) {
 	const cfa = 0x7fff_0000 + 3*8
