@@ -17,6 +17,19 @@ func (img *Image) Import(addr uint64) (name string, ok bool) {
 	return "", false
 }
 
+// linked is a Container that knows which words of writable memory the program does not write.
+type linked interface {
+	Linked(addr uint64) bool
+}
+
+// Linked tells whether the linker alone decides what the word at an image address holds, as an address
+// that moves with the image, though the word lies in writable memory: an entry of the MIPS GOT that stands
+// for no symbol of other files.
+func (img *Image) Linked(addr uint64) bool {
+	l, is := ContainerAs[linked](img.container)
+	return is && l.Linked(addr)
+}
+
 // resolving is a Container that knows which words are filled with what code of its own returns.
 type resolving interface {
 	Resolver(addr uint64) (resolver uint64, ok bool)

@@ -38,7 +38,7 @@ type slot struct {
 
 // Import names what the dynamic linker stores at addr.
 func (c *container) Import(addr uint64) (string, bool) {
-	m := c.imports()
+	m := importsIn(c)
 	i, ok := m.got.symbol(addr)
 	if !ok {
 		n, found := slices.BinarySearchFunc(m.slots, addr, func(s slot, a uint64) int { return cmp.Compare(s.addr, a) })
@@ -55,8 +55,8 @@ func (c *container) Import(addr uint64) (string, bool) {
 	return name, name != ""
 }
 
-// imports are found when first asked for.
-func (c *container) imports() *imports {
+// importsIn are the imports of a container, found when first asked for.
+func importsIn(c *container) *imports {
 	c.importsOnce.Do(func() { c.imported = importsOf(c) })
 	return &c.imported
 }
@@ -190,40 +190,6 @@ func choose(typ, abs, globDat, jumpSlot uint32) effect {
 		return whole
 	}
 	return other
-}
-
-// globalGOT is the part of the MIPS GOT that has one word for each symbol from
-// first to the end of .dynsym, in their order (MIPS supplement ch. 5, "Global
-// Offset Table": DT_PLTGOT, DT_MIPS_LOCAL_GOTNO, DT_MIPS_GOTSYM, DT_MIPS_SYMTABNO).
-type globalGOT struct {
-	addr, mask uint64
-	first, n   uint32
-	word       uint64
-}
-
-func newGlobalGOT(f *file, d *dynamic) (g globalGOT) {
-	if f.machine != emMIPS || d.pltgot == 0 || d.mipsGotsym >= d.mipsSymtabno || d.mipsSymtabno > 1<<31 {
-		return g
-	}
-	g.word, g.mask = f.layout.addr, ^uint64(0)
-	if !f.wide {
-		g.mask = 0xffff_ffff
-	}
-	g.addr = (d.pltgot + d.mipsLocalGotno*g.word) & g.mask
-	g.first, g.n = uint32(d.mipsGotsym), uint32(d.mipsSymtabno-d.mipsGotsym)
-	return g
-}
-
-// symbol is the number of the symbol whose word lies at addr.
-func (g *globalGOT) symbol(addr uint64) (uint32, bool) {
-	if g.n == 0 {
-		return 0, false
-	}
-	off := (addr - g.addr) & g.mask
-	if off%g.word != 0 || off/g.word >= uint64(g.n) {
-		return 0, false
-	}
-	return g.first + uint32(off/g.word), true
 }
 
 // addStubs adds the lazy binding stubs of MIPS: an undefined function's value is

@@ -11,7 +11,7 @@ type resolver struct{ addr, at uint64 }
 
 // Resolver is the function that says what the dynamic linker stores at addr.
 func (c *container) Resolver(addr uint64) (uint64, bool) {
-	m := c.imports()
+	m := importsIn(c)
 	i, ok := slices.BinarySearchFunc(m.resolvers, addr, func(r resolver, a uint64) int { return cmp.Compare(r.addr, a) })
 	if !ok {
 		return 0, false

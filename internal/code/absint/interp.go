@@ -11,7 +11,9 @@ import (
 type Interp struct {
 	disasm.Code
 	Tables Tables
-	// clobbered are the registers that a call clobbers.
+	// clobbered are the registers that a call clobbers. gp is none: a callee may leave another image's
+	// there, and then the caller loads its own again before use. Behind a call that never returns, code
+	// that others jump to uses gp as it is.
 	clobbered cpu.RegSet
 	// symbols maps the address of an instruction that makes SP unknowable to the
 	// base that stands for the result, so that paths through the instruction agree.
@@ -21,7 +23,7 @@ type Interp struct {
 }
 
 // New returns an interpreter for the code of an image.
-func New(c disasm.Code) Interp { return Interp{Code: c, clobbered: c.CallerSaved()} }
+func New(c disasm.Code) Interp { return Interp{Code: c, clobbered: c.CallerSaved() &^ c.Arch.Globals} }
 
 // Frozen returns the interpreter for replays of what m has executed. Replays find the
 // symbols and tables of m, make no new ones, and may run in several goroutines.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
@@ -48,6 +49,8 @@ func TestExec(t *testing.T) {
 			func(s func(string) Value) Value { return s("sp").Plus(-0x8000) }},
 		{"a conditional move", "arm", "1000: 01a04005                 moveq r4,r5", "r4",
 			func(func(string) Value) Value { return Value{} }},
+		{"gp behind a call", "mips o32 big", "1000: 3c1c0041 0c000800 00000000 00000000  lui gp,0x41; jal 2000; nop; nop", "gp",
+			func(func(string) Value) Value { return Const(0x41_0000) }},
 		{"a literal", "arm", "1000: e51f0008 e320f000             ldr r0,[pc,#-8]; nop", "r0",
 			func(func(string) Value) Value { return Const(-0x1ae0fff8) }},
 		{"another stack", "x86_64", "1000: 48 8b 27               mov (%rdi),%rsp", "rsp",
@@ -197,5 +200,27 @@ func TestFrozen(t *testing.T) {
 	all.Wait()
 	if m.symbol(0x2000).Kind == Unknown {
 		t.Error("the interpreter itself is frozen")
+	}
+}
+
+// TestFileWord: of words in writable memory, those that the linker alone decides are numbers, even 0; others
+// may have changed since.
+func TestFileWord(t *testing.T) {
+	c := disasm.Of(codetest.Program{CPU: "mips o32 big", Data: map[uint64][]uint64{0x41_0000: {0x42_0000, 0, 0x42_0000, 0}},
+		Linked: []uint64{0x41_0000, 0x41_0004}, Listing: `
+	1000 <f>:
+		1000: 3c020041  lui v0,0x41
+		1004: 8c430000  lw  v1,0(v0)
+		1008: 8c440004  lw  a0,4(v0)
+		100c: 8c450008  lw  a1,8(v0)
+		1010: 8c46000c  lw  a2,12(v0)`}.Image(t))
+	m := New(c)
+	var st State
+	st.Start(c.Arch)
+	run(c, &m, &st)
+	for reg, want := range map[string]Value{"v1": Const(0x42_0000), "a0": Const(0), "a1": {Kind: Constant, Base: FromWritable, Off: 0x42_0000}, "a2": {}} {
+		if r, _ := c.Arch.RegByName(reg); st.Get(r) != want {
+			t.Errorf("%s: %+v, want %+v", reg, st.Get(r), want)
+		}
 	}
 }

@@ -85,21 +85,24 @@ func (m *Interp) Loaded(s *State, a Value, in *cpu.Insn) Value {
 	return Value{}
 }
 
-// fileWord is what the file holds at a constant address: literal pools, GOT entries.
+// fileWord is what the file holds at a constant address: literal pools, GOT entries. A word of writable
+// memory without a value gets one while the program runs, unless the linker alone decides: the first 32 KB
+// of a MIPS program that is linked to address 0 have page 0 in the GOT.
 func (m *Interp) fileWord(at uint64, in *cpu.Insn) Value {
 	size := int(in.Size)
 	if size != m.Arch.AddrSize && size != 4 {
 		return Value{}
 	}
 	v, ok := m.Img.Uint(at, size)
-	if !ok || v == 0 {
+	linked := ok && m.Img.Linked(at)
+	if !ok || v == 0 && !linked {
 		return Value{}
 	}
 	k := Const(int64(v))
 	if size == 4 && (in.Flags&cpu.FlagSigned != 0 || m.Arch.AddrSize == 4) {
 		k = Const(int64(int32(v)))
 	}
-	if s, ok := m.Img.Segments.At(at); ok && s.Write {
+	if s, ok := m.Img.Segments.At(at); ok && s.Write && !linked {
 		k.Base = FromWritable
 	}
 	return k

@@ -55,7 +55,7 @@ func Const(k int64) Value { return Value{Kind: Constant, Off: k} }
 
 // FromWritable marks, as the Base of a Constant, a number that the file holds in
 // writable memory: what the program finds there may be another (a GOT entry, a
-// function pointer that the program sets).
+// function pointer that the program sets). Words that only the linker decides are not marked.
 const FromWritable Base = 1
 
 // StartOf is the value that a register had at the start.

@@ -1,6 +1,8 @@
 package codetest
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 )
@@ -47,6 +49,8 @@ func (c *container) Import(addr uint64) (string, bool) {
 	name, ok := c.program.Imports[addr]
 	return name, ok
 }
+
+func (c *container) Linked(addr uint64) bool { return slices.Contains(c.program.Linked, addr) }
 
 func (c *container) Resolver(addr uint64) (uint64, bool) {
 	at, ok := c.program.Resolvers[addr]

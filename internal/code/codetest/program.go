@@ -39,6 +39,8 @@ type Program struct {
 	Rebased []uint64
 	// Imports are the names of the functions whose addresses the dynamic linker stores.
 	Imports map[uint64]string
+	// Linked are the words of Data that the linker alone decides.
+	Linked []uint64
 	// Resolvers are the functions that say what the dynamic linker stores, by the word's address.
 	Resolvers map[uint64]uint64
 	// Sections are the addresses of sections without bytes of their own.

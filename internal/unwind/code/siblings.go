@@ -1,6 +1,8 @@
 package code
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/internal/code/disasm"
@@ -50,10 +52,12 @@ func (c *frameCall) mayCall(own, other *cpu.CallSite) bool {
 	return a == unwind.Yes || a == unwind.YesByJump
 }
 
-// straight tells whether a direct call goes to the callee's entry, if need be through a PLT stub.
+// straight tells whether a call goes to the callee's entry, if need be through a PLT stub, wherever it may have
+// led to the callee at all. dash for MIPS calls evaltree through a register at 0x6774 of mipsel's, as one of
+// several cases of a switch has it; the functions of the others come back before they would go on there.
 func (c *frameCall) straight(call *cpu.CallSite) bool {
 	if !call.Direct {
-		return false
+		return c.straightOnAllWays(disasm.Addr{PC: inImage(c.frame.Module, call.Addr), Mode: c.frame.Mode})
 	}
 	if c.entry == (disasm.Addr{PC: call.Target, Mode: call.TargetMode}) {
 		return true
@@ -61,4 +65,14 @@ func (c *frameCall) straight(call *cpu.CallSite) bool {
 	to, ok := c.src.Stub(c.snap, call.Target, call.TargetMode, c.callee.CallSite)
 	c.alone = false
 	return ok && to == c.entry.PC
+}
+
+// straightOnAllWays is straight for a call through a register.
+func (c *frameCall) straightOnAllWays(site disasm.Addr) bool {
+	t, m := targetsOf(c.prog, site), c.frame.Module
+	strays := func(to disasm.Addr) bool {
+		at := disasm.Addr{PC: m.ToTarget(to.PC), Mode: to.Mode}
+		return at != c.entry && leads(c.src, c.snap, m, to, c.callee.CallSite) != unwind.No
+	}
+	return len(t.paths) > 0 && !slices.ContainsFunc(t.known, strays)
 }

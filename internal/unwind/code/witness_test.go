@@ -123,6 +123,11 @@ func TestCluesByTarget(t *testing.T) {
 			t.Errorf("called by the callee: %#x: %+v, want %+v", site, got, want)
 		}
 	}
+	// The call through a register goes to f itself, or to g, which comes back.
+	want := [][]unwind.Clue{{{What: kept, Own: child, Other: kept, OfCallee: true, Straight: true}}}
+	if got := New(nil).Witnesses().Clues(snap, nil, frame(0x400064), frame(0x400064)); !reflect.DeepEqual(got, want) {
+		t.Errorf("called for a child: %+v, want %+v", got, want)
+	}
 }
 
 // TestMayCall: the call through a register goes to f and g, and not to k.
