@@ -28,6 +28,43 @@ func (f *Function) CallSlot(site disasm.Addr) (uint64, bool) {
 	return uint64(a.Off) & f.an.Arch.AddrMask(), a.Kind == absint.Constant
 }
 
+// maxRun bounds the instructions in front of a call among landing pads that are looked at.
+const maxRun = 16
+
+// PadCallSlot is CallSlot for a call behind f's entry to which no flow comes: of a landing pad, where gp has the
+// value that gp has behind f's calls. In cmake for MIPS, the pad at 0x380500 of mipsel's so calls operator delete:
+//
+//	lw   gp,16(sp)
+//	lw   a1,68(sp)
+//	lw   t9,-8276(gp)
+//	jalr t9
+func PadCallSlot(f *Function, site disasm.Addr) (slot uint64, ok bool) {
+	arch := f.an.Arch
+	back := maxRun * max(arch.InsnAlign, 1)
+	if arch.Globals == 0 || f.BehindCalls == "" || site.Mode != f.Entry.Mode || site.PC < f.Entry.PC+back {
+		return 0, false
+	}
+	var st absint.State
+	f.BehindCalls.Decode(&st)
+	gp := st.Get(arch.Globals.First())
+	var buf [maxRun + 1]cpu.Insn
+	loaded, pc := cpu.NoReg, site.PC-back
+	for _, in := range buf[:f.an.Decode(disasm.Addr{PC: pc, Mode: site.Mode}, buf[:])] {
+		switch {
+		case pc == site.PC:
+			return slot, in.Op == cpu.OpCall && in.Src != cpu.NoReg && in.Src == loaded && in.Imm == 0
+		case disasm.Transfers(&in, arch):
+			loaded = cpu.NoReg
+		case in.Op == cpu.OpLoad && arch.Globals.Has(in.Base) && in.Index == cpu.NoReg && int(in.Size) == arch.AddrSize && gp.Kind == absint.Constant:
+			loaded, slot = in.Dst, uint64(gp.Off+in.Imm)&arch.AddrMask()
+		case disasm.Writes(&in, loaded):
+			loaded = cpu.NoReg
+		}
+		pc += uint64(in.Len)
+	}
+	return 0, false
+}
+
 // loadedFrom is the address from which the block of a call has loaded what a register holds at the call.
 func loadedFrom(f *Function, site disasm.Addr, r cpu.Reg) (a absint.Value) {
 	b, _ := f.blocks.at(site.PC)

@@ -132,13 +132,14 @@ func (e *explorer) jumpTo(st *absint.State, to disasm.Addr) {
 }
 
 // stubOutside tells whether a PLT stub, which no call need name as an entry, stands at a place outside the
-// function at entry: libcrypto calls malloc by the jump at the end of CRYPTO_malloc alone.
+// function at entry: libcrypto calls malloc by the jump at the end of CRYPTO_malloc alone. MIPS has stubs that
+// bind lazily: libstdc++'s operator delete ends in a jump to that of free.
 func (an *Analysis) stubOutside(entry, to disasm.Addr) bool {
 	if to.PC >= entry.PC && to.PC < an.Entries.Next(entry.PC, entry.PC) {
 		return false
 	}
 	_, ok := an.Callees.StubSlot(to)
-	return ok
+	return ok || an.Callees.BindsLazily(to)
 }
 
 // returns implements successors: control goes to the address that v stands for.

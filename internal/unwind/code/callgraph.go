@@ -2,6 +2,7 @@ package code
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -152,6 +153,8 @@ func callAt(p *program, at disasm.Addr) (c calls) {
 	if f := owner(p, at); f != nil {
 		c.slot, c.bySlot = f.CallSlot(at)
 		c.to, c.known = f.CallTarget(at.PC)
+	} else if below := p.entries.Below(at); len(below) > 0 {
+		c.slot, c.bySlot = dataflow.PadCallSlot(p.flows.Function(disasm.Addr{PC: below[0], Mode: at.Mode}), at)
 	}
 	p.memos.calls.Keep(at, c)
 	return c

@@ -20,7 +20,9 @@ func (w witnesses) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc
 	}
 	at := disasm.Addr{PC: inImage(m, site), Mode: mode}
 	if c := callAt(p, at); c.bySlot {
-		return w.mayCallImport(snap, m, p, c.slot, pc)
+		if _, ok := p.Img.Import(c.slot); ok {
+			return w.mayCallImport(snap, m, p, c.slot, pc)
+		}
 	}
 	t := targetsOf(p, at)
 	answer := unwind.No
@@ -41,13 +43,10 @@ func (w witnesses) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc
 	return answer
 }
 
-// mayCallImport is MayCall for a call through the word at an image address of m. Where the dynamic linker binds
-// the word by a name, what answers to the name tells: that a call of strcmp leads to some function of the
-// program takes more than one lost bit.
+// mayCallImport is MayCall for a call through the word at an image address of m, which the dynamic linker binds
+// by a name. What answers to the name tells: that a call of strcmp leads to some function of the program takes
+// more than one lost bit.
 func (w witnesses) mayCallImport(snap *target.Snapshot, m *target.Module, p *program, slot, pc uint64) unwind.Answer {
-	if _, ok := p.Img.Import(slot); !ok {
-		return unwind.Unknown
-	}
 	to, _ := p.namesake(snap, slot, pc)
 	if to.PC != 0 {
 		if a, _, _ := w.src.Reaches(snap, to.PC, to.Mode, pc); a == unwind.Yes || a == unwind.YesByJump {
