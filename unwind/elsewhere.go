@@ -24,11 +24,15 @@ import (
 // Where a frame's caller is proven, the other function's must have been as good: it would have been called from
 // where its own return address leads. An old return address may prove a caller that is none: in tar for mips64el,
 // 0x5a168 and 0x5a968 call one function.
+//
+// Another call of the frame's own function counts where the function has pushed more or less for that call:
+// then what lies further out depends on which of the two was running. tidy for i386 pushes words between the
+// calls that return to 0x2aa75 and 0x2aa7d.
 func (w *Walker) weighElsewhere(snap *target.Snapshot, frames []Frame) {
 	for i, left := 1, maxWeighed; i < len(frames) && left > 0; i++ {
 		callee, f := &frames[i-1], &frames[i]
 		settled := i+1 < len(frames) && frames[i+1].Checks.has(TargetMatches)
-		if !f.Checks.has(CallBefore) || !callee.HasCFA || settled && !f.Checks.has(OneBitElsewhere) {
+		if !f.Checks.has(CallBefore) || !callee.HasCFA || settled && f.Checks&(OneBitElsewhere|OneBitAway) == 0 {
 			continue
 		}
 		left--
@@ -75,6 +79,9 @@ func (e *elsewhere) neighbours() []callsite.Neighbour {
 	if f.Checks.proven() {
 		tag |= 1 << 3
 	}
+	if f.Checks.has(OneBitAway) {
+		tag |= 1 << 4
+	}
 	if known := e.near.find(key.hash(), tag, key); known != nil {
 		return *known
 	}
@@ -90,14 +97,21 @@ func (e *elsewhere) lookAround() (list []callsite.Neighbour) {
 	f, callee := e.frame, e.callee
 	to := State{Snapshot: e.snap, PC: callee.PC, Site: callee.CallSite, Mode: callee.Mode, Exact: callee.Exact, Module: callee.Module}
 	for n := range callsite.OneBitAwayAnywhere(e.snap, f.Module, f.PC, f.Mode) {
-		if n.Module == f.Module && e.graph.OneFunction(f.Module, f.CallSite, n.Call.Addr, f.Mode) == Yes {
+		within := e.within(n)
+		if within && !f.Checks.has(OneBitAway) {
 			continue
 		}
-		if e.mayLead(n.Call, f.Mode, !f.Checks.proven(), to) && !e.graph.Witnesses().WithinInstruction(n.Module, n.Call.Addr, f.Mode) {
+		if e.mayLead(n.Call, f.Mode, within || !f.Checks.proven(), to) && !e.graph.Witnesses().WithinInstruction(n.Module, n.Call.Addr, f.Mode) {
 			list = append(list, n) // at most one a bit
 		}
 	}
 	return list
+}
+
+// within tells whether a call stands in the frame's own function.
+func (e *elsewhere) within(n callsite.Neighbour) bool {
+	f := e.frame
+	return n.Module == f.Module && e.graph.OneFunction(f.Module, f.CallSite, n.Call.Addr, f.Mode) == Yes
 }
 
 // mayLead tells whether a call may have led to a place. unclear: so may one of which nobody knows.
@@ -122,22 +136,25 @@ func (e *elsewhere) mayLead(call cpu.CallSite, mode cpu.Mode, unclear bool, to S
 }
 
 // weigh tells what a frame behind another call, its stack pointer at the callee's CFA, is worth against
-// the frame.
+// the frame. Within one function where the frame ends and where its return address is matters.
 func (e *elsewhere) weigh(n callsite.Neighbour) Checks {
-	f, sp := e.frame, e.callee.CFA
+	f, within, preserved := e.frame, e.within(n), e.snap.Arch.Preserved
 	own, other := &e.starts.space().own, &e.starts.scratch.rule
 	e.starts.scratch.query.Cost = 0
-	known := f.Module != nil && f.Module.Image != nil && e.ruleAt(f.Module, f.PC, f.Mode, own) && leadsTo(own, sp, f)
+	known := f.Module != nil && f.Module.Image != nil && e.ruleAt(f.Module, f.PC, f.Mode, own) && (within || leadsTo(own, e.callee.CFA, f))
 	e.cost += e.starts.scratch.query.Cost
 	ruled := e.ruleAt(n.Module, n.PC, f.Mode, other)
 	e.cost += e.starts.scratch.query.Cost
+	if within {
+		preserved = 0
+	}
 	switch {
-	case ruled && known && other.Equal(own, e.snap.Arch.Preserved):
+	case ruled && known && other.Equal(own, preserved):
 		if e.settled {
 			return 0
 		}
 		return OneBitAway
-	case !ruled && !e.settled, ruled && e.mayReturn(other, n):
+	case !ruled && !e.settled && !within, ruled && e.mayReturn(other, n):
 		return OneBitElsewhere
 	}
 	return 0

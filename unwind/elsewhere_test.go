@@ -155,6 +155,31 @@ func TestOneBitAlike(t *testing.T) {
 	}
 }
 
+// TestOneBitPushed: main calls f at two places one bit apart, before one of which main has pushed words. Where a
+// return address lies there that may be main's, the frames further out are in doubt, too.
+func TestOneBitPushed(t *testing.T) {
+	const other = inMain ^ 0x20
+	arch := o32()
+	for _, c := range []struct {
+		size int64  // of main's frame at the other call
+		word uint64 // where main's return address lies then
+		want unwind.Trust
+	}{{32, inH, unwind.Certain}, {40, inH, unwind.Likely}, {40, 0x1000, unwind.Certain}} {
+		snap := stopped(arch, synth.Stack(arch).Label("f").Zero(28).Word(inMain).Label("main").Zero(28).Word(inH).Zero(4).Word(c.word).Label("h").Zero(64).Place(0x7fff_0000))
+		copy(snap.Modules[0].Image.Segments.Code(other-8), snap.Modules[0].Image.Segments.Code(inMain - 8)[:4])
+		source := tables(arch, unwind.MethodCFI, 0)
+		source.at[inMain], source.at[other] = []unwind.Rule{saved(arch, 32, 0)}, []unwind.Rule{saved(arch, c.size, 0)}
+		source.ends = map[uint64]bool{inH: true}
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}, CallGraph: graph{holds: sameHundred}})
+		for round := range 3 {
+			frames, _ := w.Walk(&snap.Threads[0], nil)
+			if len(frames) != 4 || frames[2].Trust != unwind.Likely || frames[3].Trust != c.want {
+				t.Errorf("%+v, round %d: %+v", c, round, frames)
+			}
+		}
+	}
+}
+
 // TestOneBitOtherCallee: h calls the function of frame 0 through a register, nobody knows how.
 // Of the call one bit away it is known where that goes: to a function of another library, from
 // which nobody knows a way back, unless imports' names say that there may be one: a lost bit makes the
