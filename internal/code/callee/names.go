@@ -50,10 +50,18 @@ func cNeverReturns(name string) bool {
 	return false
 }
 
-// freeName are library functions under names that a program may use for its own.
+// freeName are library functions under names that a program may use for its own. Example: fatal of objdump ends
+// in xexit of libiberty, which libbfd exports.
 func freeName(name string) bool {
 	switch name {
-	case "err", "errx", "errc", "verr", "verrx", "verrc", "g_assertion_message_expr", "g_abort":
+	case "err", "errx", "errc", "verr", "verrx", "verrc", "g_assertion_message_expr", "g_abort",
+		"xexit", "xmalloc_failed", // libiberty.h
+		"OPENSSL_die",                                    // openssl/crypto.h
+		"Py_Exit", "Py_FatalError", "_Py_FatalErrorFunc", // pylifecycle.h, pyerrors.h
+		"zend_error_noreturn", "_zend_bailout", // PHP: zend.h
+		"Perl_croak", "Perl_croak_nocontext", "Perl_croak_sv", "Perl_croak_no_modify", "Perl_croak_xs_usage", // perl's proto.h
+		"rb_raise", "rb_exc_raise", "rb_exc_fatal", "rb_fatal", "rb_bug", "rb_exit", "rb_throw", "rb_throw_obj", "rb_jump_tag", // ruby.h
+		"rb_sys_fail", "rb_sys_fail_str", "rb_memerror", "rb_eof_error", "rb_error_frozen", "rb_notimplement":
 		return true
 	}
 	return false
