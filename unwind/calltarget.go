@@ -171,6 +171,9 @@ func (v *verifier) asGood(s *State, c *candidate, site, other cpu.CallSite) bool
 			c.imageOnly = false
 			entry, mode, known = v.graph.Callee(s.Snapshot, other.Addr, c.mode)
 		}
+		if !known && c.through != nil {
+			return c.through.mayCall(c.module, other.Addr, c.mode, within)
+		}
 		if !known {
 			proven := c.checks.proven()
 			return (within || !proven) && mayBePointedTo(v.graph, s, c, other, proven && site.Direct)

@@ -17,7 +17,8 @@ type Operand struct {
 }
 
 // Term is the low 32 bits of what an instruction makes of one value or two: cpu.OpAdd, OpSub and OpOr
-// of A and of B shifted by Scale; OpAddImm, OpAndImm, OpOrImm, OpShlImm and OpShrImm of A and Imm.
+// of A and of B shifted by Scale; OpAddImm, OpAndImm, OpOrImm, OpShlImm and OpShrImm of A and Imm. OpLoad
+// is the whole word at A plus Imm.
 type Term struct {
 	Op    cpu.Op
 	A, B  Operand
@@ -63,6 +64,7 @@ type Clue struct {
 type siblings struct {
 	snap           *target.Snapshot
 	finder         *finder
+	at             int // caller has the registers of frame at, callee those of the frame before
 	callee, caller cpu.Registers
 	cfa            uint64 // the callee's
 	moved          uint64 // from where the caller's module was linked to where it lies
@@ -71,18 +73,39 @@ type siblings struct {
 // weighLostBits looks at the frames of which another call is one bit away, and at interrupted ones.
 func (w *Walker) weighLostBits(snap *target.Snapshot, t *target.Thread, frames []Frame) {
 	w.proveInTables(snap, frames)
+	w.proveThrough(snap, t, frames)
 	var checks Checks
 	for i := range frames {
 		checks |= frames[i].Checks
 	}
 	if checks.has(OneBitAway) {
-		if w.siblings == nil {
-			w.siblings = &siblings{finder: &w.finder}
-		}
-		w.siblings.snap = snap
-		w.siblings.weigh(t, frames)
+		w.siblingsIn(snap).weigh(t, frames)
 	}
 	w.weighElsewhere(snap, frames)
+}
+
+// siblingsIn are those that look at frames of a snapshot.
+func (w *Walker) siblingsIn(snap *target.Snapshot) *siblings {
+	if w.siblings == nil {
+		w.siblings = &siblings{finder: &w.finder}
+	}
+	w.siblings.snap, w.siblings.at = snap, 0
+	return w.siblings
+}
+
+// recover recovers the registers of frame i, and of the frame before, from those of frame at or from the thread's.
+func (s *siblings) recover(t *target.Thread, frames []Frame, i int) bool {
+	if s.at == 0 {
+		s.caller = t.Regs
+	}
+	for ; s.at < i; s.at++ {
+		s.callee = s.caller
+		if !s.finder.again(s.snap, &frames[s.at], &frames[s.at+1], &s.callee, &s.caller) {
+			return false
+		}
+	}
+	s.cfa, s.moved = frames[i-1].CFA, frames[i].Module.Bias
+	return true
 }
 
 // maxWeighed bounds the frames of a walk whose siblings are looked at.
@@ -90,7 +113,7 @@ const maxWeighed = 256
 
 // weigh takes the doubt away from the frames whose siblings' values are not there.
 func (s *siblings) weigh(t *target.Thread, frames []Frame) {
-	at, left := 0, maxWeighed // s.caller has the registers of frame at
+	left := maxWeighed
 	for i := 1; i < len(frames) && left > 0; i++ {
 		f := &frames[i]
 		if !f.Checks.has(OneBitAway) || !frames[i-1].HasCFA {
@@ -105,16 +128,9 @@ func (s *siblings) weigh(t *target.Thread, frames []Frame) {
 		if len(others) == 0 {
 			continue
 		}
-		if at == 0 {
-			s.caller = t.Regs
+		if !s.recover(t, frames, i) {
+			return
 		}
-		for ; at < i; at++ {
-			s.callee = s.caller
-			if !s.finder.again(s.snap, &frames[at], &frames[at+1], &s.callee, &s.caller) {
-				return
-			}
-		}
-		s.cfa, s.moved = frames[i-1].CFA, f.Module.Bias
 		if s.excludeAll(others) {
 			f.Checks &^= OneBitAway
 		}
@@ -211,7 +227,7 @@ func (s *siblings) value(o *Operand, regs *cpu.Registers) (v uint64, ok bool) {
 	case o.Size != 0:
 		return s.snap.Memory.Uint(v, int(o.Size))
 	}
-	return s.snap.Memory.Word(v)
+	return s.word(v)
 }
 
 // compute is the value of a term.
@@ -223,6 +239,9 @@ func (s *siblings) compute(t *Term, regs *cpu.Registers) (uint64, bool) {
 		b <<= t.Scale
 	}
 	switch t.Op {
+	case cpu.OpLoad:
+		v, is := s.word(a + uint64(t.Imm))
+		return v, ok && is
 	case cpu.OpAdd:
 		a += b
 	case cpu.OpSub:

@@ -33,14 +33,11 @@ func needsProof(frames []Frame, i int) bool {
 	return f.Checks&(OneBitAway|OneBitElsewhere) != 0 || callee.Checks&(TargetUnclear|OneBitElsewhere) != 0 || callee.Trust < Certain
 }
 
-// proveCall notes that the call of a frame goes to the function of its callee, if that is so, and which
+// proveCall notes that the call of a frame goes to the function of its callee, if code tells that, and which
 // other calls are as good then. The walk is over: its state and the finder's candidate are free.
 func (w *Walker) proveCall(snap *target.Snapshot, callee, frame *Frame) {
-	f, s, c := &w.finder, &w.frame, &w.finder.lost
-	v := &f.verifier
-	*s = State{Snapshot: snap, PC: callee.PC, Site: callee.CallSite, Mode: callee.Mode, Exact: callee.Exact, Module: callee.Module, Limit: f.account.left()}
-	c.evidence = evidence{pc: frame.PC, site: frame.CallSite, module: frame.Module, mode: frame.Mode, method: frame.Method,
-		checks: frame.Checks &^ (OneBitAway | OneBitElsewhere)}
+	s, c := w.callOf(snap, callee, frame)
+	v := &w.finder.verifier
 	if a, entry, _ := v.callee(s, c, frame.CallSite); a == Yes {
 		c.checks, c.entry = c.checks|TargetMatches, entry
 		if site, kind := callsite.BeforeIn(snap, frame.Module, frame.PC, frame.Mode); kind == callsite.Call && frame.Checks&(OneBitAway|OneBitElsewhere) != 0 {
@@ -48,5 +45,17 @@ func (w *Walker) proveCall(snap *target.Snapshot, callee, frame *Frame) {
 		}
 		frame.Checks = c.checks
 	}
-	f.account.pay(placeOf(callee.PC, callee.Mode, callee.Exact), s.Cost)
+	w.finder.account.pay(placeOf(callee.PC, callee.Mode, callee.Exact), s.Cost)
+}
+
+// callOf are the walk's state and the finder's candidate as they were when the frame was found, all doubts about
+// its call left out.
+func (w *Walker) callOf(snap *target.Snapshot, callee, frame *Frame) (*State, *candidate) {
+	s, c := &w.frame, &w.finder.lost
+	c.through = nil
+	*s = State{Snapshot: snap, PC: callee.PC, Site: callee.CallSite, Mode: callee.Mode, Exact: callee.Exact, Module: callee.Module,
+		Limit: w.finder.account.left()}
+	c.evidence = evidence{pc: frame.PC, site: frame.CallSite, module: frame.Module, mode: frame.Mode, method: frame.Method,
+		checks: frame.Checks &^ (OneBitAway | OneBitElsewhere)}
+	return s, c
 }

@@ -141,6 +141,7 @@ type graph struct {
 	pointed   unwind.Answer              // of other functions
 	within    uint64                     // a place within an instruction
 	clues     map[uint64][][]unwind.Clue // by return address
+	through   map[uint64]unwind.Operand  // by call
 	// abandons is a place from which the code goes on in a frame further out.
 	abandons uint64
 	// callers are the return addresses of all calls of a function, by where it begins.
@@ -158,6 +159,10 @@ func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) 
 func (f graph) Stub(_ *target.Snapshot, entry uint64, _ cpu.Mode, _ uint64) (uint64, bool) {
 	to, ok := f.stubs[entry]
 	return to, ok
+}
+
+func (f graph) CalledThrough(_ *target.Module, site uint64, _ cpu.Mode) unwind.Operand {
+	return f.through[site]
 }
 
 func (f graph) MayReach(_ *target.Snapshot, entry uint64, _ cpu.Mode, _ uint64) (unwind.Answer, bool, uint64) {

@@ -233,6 +233,9 @@ type Witnesses interface {
 	// function as part of whose call code at pc can run, as Reaches has it. No: on none of them. An import
 	// through a word of the GOT is taken for the functions of its name, as MayReach has it.
 	MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc uint64) Answer
+	// CalledThrough tells where the caller still holds the address that the call through a register at site in m
+	// went to: a register that calls preserve, or a word that such a register leads to. The word may have changed.
+	CalledThrough(m *target.Module, site uint64, mode cpu.Mode) Operand
 	// MayReach is Reaches where imports whose GOT entry was not captured are taken for the functions
 	// of their names: nothing proves that, but what would have to be otherwise is more than one lost bit.
 	MayReach(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a Answer, imageOnly bool, cost uint64)

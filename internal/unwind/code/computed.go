@@ -31,7 +31,8 @@ const (
 // still has w21, and the word at sp+8: with 0 in both, this call passed 2.
 type computation struct {
 	*passed
-	terms int
+	terms    int
+	anywhere bool // words are looked at wherever they lie, and may have changed
 }
 
 // before is the value of a register before step n, in terms of what the caller still holds; Anything
@@ -58,7 +59,11 @@ func (c *computation) before(n int, r cpu.Reg) unwind.Operand {
 	case cpu.OpMove:
 		return c.before(k, in.Src)
 	case cpu.OpLoad:
-		return c.loaded(k)
+		o := c.loaded(k)
+		if o.Kind == unwind.Anything && c.anywhere {
+			o = c.pointedAt(k)
+		}
+		return o
 	}
 	return c.result(k)
 }

@@ -16,6 +16,7 @@ type memos struct {
 	// of calls through registers and pointers, by site
 	calls   memo.Table[disasm.Addr, calls]
 	targets memo.Table[disasm.Addr, targets]
+	through memo.Table[disasm.Addr, unwind.Operand]
 	// of functions, by entry
 	pointed memo.Table[disasm.Addr, unwind.Answer] // may a pointer lead there?
 	held    memo.Table[disasm.Addr, bool]          // does data hold the address?
@@ -40,7 +41,8 @@ const keptTargets = 8 * keptAnswers
 
 // bound says how much is remembered.
 func (k *memos) bound() {
-	for _, bound := range []*int{&k.answers.Bound, &k.reached.Bound, &k.calls.Bound, &k.pointed.Bound, &k.held.Bound, &k.slots.Bound, &k.callers.Bound, &k.imports.Bound} {
+	for _, bound := range []*int{&k.answers.Bound, &k.reached.Bound, &k.calls.Bound, &k.through.Bound, &k.pointed.Bound, &k.held.Bound,
+		&k.slots.Bound, &k.callers.Bound, &k.imports.Bound} {
 		*bound = keptAnswers
 	}
 	k.searched.Bound, k.clues.Bound = keptSearches, keptClues
