@@ -58,3 +58,27 @@ func (img *Image) Rebased(yield func(value uint64) bool) bool {
 	r, is := ContainerAs[rebaser](img.container)
 	return is && r.Rebased(yield)
 }
+
+// mover is a Container that knows what words will be that the file does not have.
+type mover interface {
+	Moved(addr uint64) (value uint64, ok bool)
+}
+
+// LoadedWord is the word at an image address as a program has it when it starts, if the word holds an address of
+// the image: an image address, ISA mode bit included. Where relocations have what the word will be, the
+// file's word is 0 (AArch64, x86-64). An import is the image's own function of that name.
+func (img *Image) LoadedWord(addr uint64) (value uint64, ok bool) {
+	if m, is := ContainerAs[mover](img.container); is {
+		if v, moved := m.Moved(addr); moved {
+			return v, true
+		}
+	}
+	if name, imported := img.Import(addr); imported {
+		s, defined := img.Symbols.Named(name)
+		if img.Arch.ISABit {
+			s.Addr |= uint64(s.Mode)
+		}
+		return s.Addr, defined && s.Addr != 0
+	}
+	return img.Word(addr)
+}

@@ -81,6 +81,6 @@ func (s *siblings) word(at uint64) (uint64, bool) {
 	if !ok || m.Image == nil {
 		return 0, false
 	}
-	v, ok := m.Image.Word(m.ToImage(at) & s.snap.Arch.AddrMask())
+	v, ok := m.Image.LoadedWord(m.ToImage(at) & s.snap.Arch.AddrMask())
 	return m.ToTarget(v), ok
 }

@@ -1,6 +1,8 @@
 package elf
 
 import (
+	"sort"
+
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/internal/budget"
 )
@@ -172,4 +174,33 @@ func (e *encoding) relative(typ uint32) bool {
 		return typ == rMIPSRel32
 	}
 	return false
+}
+
+// Moved is what the dynamic linker adds the image's base to for the word at addr, where the entry of a relocation
+// has that instead of the word. Linkers put such entries first, by address (ld -z combreloc).
+func (c *container) Moved(addr uint64) (value uint64, ok bool) {
+	f := c.main
+	d, ok := f.dynamic()
+	if !ok {
+		return 0, false
+	}
+	size := 3 * int(f.layout.addr)
+	data := c.img.Segments.Bytes(d.rela)
+	data = data[:bin.Limit(d.relasz, len(data))]
+	relocation := func(i int) (offset, addend uint64, relative bool) {
+		r := bin.New(data[i*size:(i+1)*size], f.big)
+		offset = f.word(&r)
+		_, typ := f.relInfo(&r)
+		return offset, f.word(&r), f.relative(typ)
+	}
+	n := len(data) / size
+	i := sort.Search(n, func(i int) bool {
+		offset, _, relative := relocation(i)
+		return !relative || offset >= addr
+	})
+	if i == n {
+		return 0, false
+	}
+	offset, value, relative := relocation(i)
+	return value, relative && offset == addr && f.machine != emMIPS
 }

@@ -54,6 +54,29 @@ func TestRebased(t *testing.T) {
 	}
 }
 
+// TestLoadedWord: what words will be that relocations have (of the image's own function, too, but not of another
+// image's), and what the file has of others.
+func TestLoadedWord(t *testing.T) {
+	const next = importsGOT + 8
+	list := []trel{{off: importsGOT, typ: rAArch64Relative, addend: importsText + 4}, {off: next, typ: rAArch64Relative, addend: importsText + 6},
+		{off: next + 8, sym: 4, typ: rAArch64Abs64}, {off: next + 16, sym: 1, typ: rAArch64GlobDat}}
+	for _, tt := range []struct {
+		name string
+		rel  []trel
+		want map[uint64]uint64
+	}{
+		{"relocations", list, map[uint64]uint64{importsGOT: importsText + 4, next: importsText + 6, next + 8: importsText, next + 16: 0, importsData + 8: 0x10}},
+		{"none", nil, map[uint64]uint64{importsGOT: 0, next: 0, importsData + 8: 0x10}},
+	} {
+		img := parse(t, build{machine: emAArch64, wide: true}.withImports(tt.rel, nil, true, 0).bytes())
+		for at, want := range tt.want {
+			if got, _ := img.LoadedWord(at); got != want {
+				t.Errorf("%s: %#x holds %#x, want %#x", tt.name, at, got, want)
+			}
+		}
+	}
+}
+
 // TestRebasedLocalGOT: the local part of the MIPS GOT moves without relocations. Its
 // first two words are the dynamic linker's, and a page is no address of a function.
 func TestRebasedLocalGOT(t *testing.T) {

@@ -113,7 +113,7 @@ func impliedSection(c *container, name string) (image.Section, bool) {
 	case ".eh_frame_hdr":
 		r = c.img.Table(image.EHFrameHdr).Range
 	case ".eh_frame":
-		r = c.ehFrame()
+		r = ehFrameOf(c)
 	case ".ARM.exidx":
 		r = c.img.Table(image.ExIdx).Range
 	case ".dynamic":
@@ -126,10 +126,10 @@ func impliedSection(c *container, name string) (image.Section, bool) {
 	return image.Section{Name: name, Addr: r.Addr, Data: data[:bin.Limit(r.Size, len(data))], NoEnd: name == ".eh_frame"}, true
 }
 
-// ehFrame finds .eh_frame by its index (LSB Core, ".eh_frame_hdr"): a version,
+// ehFrameOf finds .eh_frame by its index (LSB Core, ".eh_frame_hdr"): a version,
 // three encodings, and the encoded address of .eh_frame. Its end is not stated:
 // it reaches to the end of the segment, or to the index where that comes behind.
-func (c *container) ehFrame() image.Range {
+func ehFrameOf(c *container) image.Range {
 	hdr := c.img.Table(image.EHFrameHdr)
 	r := bin.New(c.img.Segments.Bytes(hdr.Addr), c.main.big)
 	version, enc := r.U8(), r.U8()
