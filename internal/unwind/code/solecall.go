@@ -122,7 +122,7 @@ func (w *tailWalk) mayHave(to disasm.Addr) bool {
 	}
 	entry := disasm.Addr{PC: inImage(m, to.PC), Mode: to.Mode}
 	if slot, ok := importAt(p, entry); ok {
-		return !w.addBound(p, m, slot, entry.PC, true)
+		return w.mayBind(m, slot) || !w.addBound(p, m, slot, entry.PC, true)
 	}
 	f := p.flows.Function(entry)
 	w.cost, w.byPointer = w.cost+f.Steps(), w.byPointer || f.LeavesByPointer
@@ -132,6 +132,14 @@ func (w *tailWalk) mayHave(to disasm.Addr) bool {
 	}
 	w.addTails(m, f.Tails)
 	return false
+}
+
+// mayBind tells whether a stub of m, which jumps through the word at an image address, may lead to w.pc to have its import
+// bound: into the dynamic linker, a file that can be started by itself. Which word was there is not known.
+func (w *tailWalk) mayBind(m *target.Module, slot uint64) bool {
+	linker, ok := w.snap.ModuleAt(w.pc)
+	_, captured := w.snap.Memory.Word(m.ToTarget(slot))
+	return !captured && ok && linker != m && linker.Image != nil && linker.Image.Entry != 0
 }
 
 // standsApart tells whether a place is in a function that stands on its own, and does not have the one at entry:

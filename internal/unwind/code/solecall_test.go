@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -130,6 +131,39 @@ func TestSoleCall(t *testing.T) {
 		callee := frame(tt.callee, tt.callee-5, 0)
 		if got := New(nil).Witnesses().SoleCall(snap, callee, frame(tt.ra, tt.site, tt.checks)); got != tt.want {
 			t.Errorf("%s: %t, want %t", tt.what, got, tt.want)
+		}
+	}
+}
+
+// TestSoleCallOfLinker: f calls update, which jumps through a pointer, and an import. The dynamic linker, which is a
+// program as well, may have been called to bind the import; a function of a library that nothing starts was not.
+func TestSoleCallOfLinker(t *testing.T) {
+	m, snap := placed(t, codetest.Program{CPU: "x86_64", Imports: map[uint64]string{0x410100: "leaf"}, Listing: `
+	400000 <f>:
+		400000: 50                 push %rax
+		400001: e8 5a 00 00 00     call 400060
+		400006: e8 45 00 00 00     call 400050
+		40000b: 58                 pop  %rax
+		40000c: c3                 ret
+	400050 <leaf@plt>:
+		400050: ff 25 aa 00 01 00  jmp  *0x100aa(%rip)   410100
+	400060 <update>:
+		400060: ff 67 08           jmp  *8(%rdi)
+	400080 <leaf>:
+		400080: c3                 ret`})
+	for start, want := range map[uint64]bool{0: true, 0x500010: false} {
+		lib, _ := placed(t, codetest.Program{CPU: "x86_64", Entry: start, Data: map[uint64][]uint64{0x510000: {0x500000}}, Listing: `
+		500000 <callee>:
+			500000: 50              push %rax
+			500001: e8 0a 00 00 00  call 500010
+			500006: 58              pop  %rax
+			500007: c3              ret
+		500010 <start>:
+			500010: c3              ret`})
+		snap.Modules = []*target.Module{m, lib}
+		callee := &unwind.Frame{PC: 0x500006, CallSite: 0x500001, Module: lib}
+		if got := New(nil).Witnesses().SoleCall(snap, callee, &unwind.Frame{PC: 0x400006, CallSite: 0x400001, Module: m}); got != want {
+			t.Errorf("a library that starts at %#x: %t, want %t", start, got, want)
 		}
 	}
 }
