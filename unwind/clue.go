@@ -67,6 +67,7 @@ type siblings struct {
 	at             int // caller has the registers of frame at, callee those of the frame before
 	callee, caller cpu.Registers
 	cfa            uint64 // the callee's
+	held           heldAddress
 	moved          uint64 // from where the caller's module was linked to where it lies
 }
 
@@ -79,13 +80,13 @@ func (w *Walker) weighLostBits(snap *target.Snapshot, t *target.Thread, frames [
 		checks |= frames[i].Checks
 	}
 	if checks.has(OneBitAway) {
-		w.siblingsIn(snap).weigh(t, frames)
+		siblingsIn(w, snap).weigh(t, frames)
 	}
 	w.weighElsewhere(snap, frames)
 }
 
 // siblingsIn are those that look at frames of a snapshot.
-func (w *Walker) siblingsIn(snap *target.Snapshot) *siblings {
+func siblingsIn(w *Walker, snap *target.Snapshot) *siblings {
 	if w.siblings == nil {
 		w.siblings = &siblings{finder: &w.finder}
 	}

@@ -36,7 +36,7 @@ func needsProof(frames []Frame, i int) bool {
 // proveCall notes that the call of a frame goes to the function of its callee, if code tells that, and which
 // other calls are as good then. The walk is over: its state and the finder's candidate are free.
 func (w *Walker) proveCall(snap *target.Snapshot, callee, frame *Frame) {
-	s, c := w.callOf(snap, callee, frame)
+	s, c := callAgain(w, snap, callee, frame)
 	v := &w.finder.verifier
 	if a, entry, _ := v.callee(s, c, frame.CallSite); a == Yes {
 		c.checks, c.entry = c.checks|TargetMatches, entry
@@ -48,9 +48,9 @@ func (w *Walker) proveCall(snap *target.Snapshot, callee, frame *Frame) {
 	w.finder.account.pay(placeOf(callee.PC, callee.Mode, callee.Exact), s.Cost)
 }
 
-// callOf are the walk's state and the finder's candidate as they were when the frame was found, all doubts about
+// callAgain are the walk's state and the finder's candidate as they were when the frame was found, all doubts about
 // its call left out.
-func (w *Walker) callOf(snap *target.Snapshot, callee, frame *Frame) (*State, *candidate) {
+func callAgain(w *Walker, snap *target.Snapshot, callee, frame *Frame) (*State, *candidate) {
 	s, c := &w.frame, &w.finder.lost
 	c.through = nil
 	*s = State{Snapshot: snap, PC: callee.PC, Site: callee.CallSite, Mode: callee.Mode, Exact: callee.Exact, Module: callee.Module,

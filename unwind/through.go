@@ -28,47 +28,51 @@ func (w *Walker) proveThrough(snap *target.Snapshot, t *target.Thread, frames []
 			continue
 		}
 		if s == nil {
-			s = w.siblingsIn(snap)
+			s = siblingsIn(w, snap)
 		}
 		if !s.recover(t, frames, i) {
 			return
 		}
 		if to, ok := s.value(&held, &s.caller); ok {
-			w.proveBy(s, &frames[i-1], f, to)
+			s.held = heldAddress{to, held.Kind == InRegister}
+			w.proveBy(s, &frames[i-1], f)
 		}
 	}
 }
 
 // proveBy notes that the call of a frame went to the address that the caller holds, if that is the function of
 // the callee, and which other calls are as good then.
-func (w *Walker) proveBy(s *siblings, callee, frame *Frame, to uint64) {
-	st, c := w.callOf(s.snap, callee, frame)
+func (w *Walker) proveBy(at *siblings, callee, frame *Frame) {
+	s, c := callAgain(w, at.snap, callee, frame)
 	v := &w.finder.verifier
-	entry, mode := s.snap.Arch.SplitCode(to)
-	site, kind := callsite.BeforeIn(s.snap, frame.Module, frame.PC, frame.Mode)
-	if kind == callsite.Call && !site.Direct && v.reaches(st, c, entry, mode) == Yes {
-		c.checks, c.entry, c.through = c.checks|TargetMatches, entry, &heldAddress{s, to}
+	entry, mode := at.snap.Arch.SplitCode(at.held.to)
+	site, kind := callsite.BeforeIn(at.snap, frame.Module, frame.PC, frame.Mode)
+	if kind == callsite.Call && !site.Direct && v.reaches(s, c, entry, mode) == Yes {
+		c.checks, c.entry, c.through = c.checks|TargetMatches, entry, at
 		if frame.Checks&(OneBitAway|OneBitElsewhere) != 0 {
-			c.checks |= v.oneBitAway(st, c, site)
+			c.checks |= v.oneBitAway(s, c, site)
 		}
 		frame.Checks, c.through = c.checks, nil
 	}
-	w.finder.account.pay(placeOf(callee.PC, callee.Mode, callee.Exact), st.Cost)
+	w.finder.account.pay(placeOf(callee.PC, callee.Mode, callee.Exact), s.Cost)
 }
 
 // heldAddress is the address that a call went to, and that the caller still holds.
 type heldAddress struct {
-	*siblings
-	to uint64
+	to         uint64
+	inRegister bool
 }
 
-// mayCall tells whether another call of m through a register may have gone to the address as well. A register that
-// calls preserve tells; a word of memory may have changed, and if that is so or nothing is known, only a call of
-// the same function may have (within).
-func (h *heldAddress) mayCall(m *target.Module, site uint64, mode cpu.Mode, within bool) bool {
-	held := h.finder.verifier.graph.Witnesses().CalledThrough(m, site, mode)
-	v, ok := h.value(&held, &h.caller)
-	return ok && v == h.to || within && (!ok || held.Kind != InRegister)
+// mayCall tells whether another call of m through a register may have gone to the address as well: where the address
+// is held by what that call went through. Of the same function (within) any may have whose register or word holds
+// something else now, or nobody knows what, if the frame's own call went through a word of memory as well. In
+// a register that calls preserve, the function's address would be by chance where another call was running.
+// Example: xsltApplySequenceConstructor of libxslt for ARM calls through r7 at 0x1c9c4; at 0x1cbc4, through a pointer
+// to a function that prints, r7 is something else.
+func (s *siblings) mayCall(m *target.Module, site uint64, mode cpu.Mode, within bool) bool {
+	held := s.finder.verifier.graph.Witnesses().CalledThrough(m, site, mode)
+	v, ok := s.value(&held, &s.caller)
+	return ok && v == s.held.to || within && !s.held.inRegister && (!ok || held.Kind != InRegister)
 }
 
 // word is a word of memory, or of an image where memory was not captured: of a table of functions, say. A
