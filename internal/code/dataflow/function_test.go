@@ -72,6 +72,34 @@ func TestConflictBehindFiller(t *testing.T) {
 	}
 }
 
+// TestReturnsWithArguments: control that falls through a call comes to a return with an argument still pushed,
+// before another path tells where SP is there. That call never returns, not the one that reads the PC,
+// behind which SP was at the same place.
+func TestReturnsWithArguments(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "i386", Listing: `
+	400000 <f>:
+	400100 <__x86.get_pc_thunk.bx>:
+		400000: 53              push %ebx
+		400001: e8 fa 00 00 00  call 400100
+		400006: 83 ec 0c        sub  $12,%esp
+		400009: 85 c0           test %eax,%eax
+		40000b: 74 13           je   400020
+		40000d: 6a 01           push $1
+		40000f: e8 ec ff 0f 00  call 500000      somebody outside, in truth abort
+		400014: 83 c4 0c        add  $12,%esp
+		400017: 5b              pop  %ebx
+		400018: c3              ret
+		400020: e8 db 0f 00 00  call 401000      somebody who returns
+		400025: e8 d6 0f 00 00  call 401000
+		40002a: eb e8           jmp  400014
+		400100: 8b 1c 24        mov  (%esp),%ebx
+		400103: c3              ret`}).Function(at(0x400000))
+	check(t, f, map[uint64]string{0x400006: "sp-4", 0x40000f: "sp-20", 0x400014: "sp-16", 0x400018: "sp+0"})
+	if !f.Complete || !f.Balanced || f.Unbalanced {
+		t.Errorf("%+v", f.Facts)
+	}
+}
+
 // TestRunsIntoNext: f's last call never returns, which nothing tells but the function that begins behind
 // the filler. Nor does a jump within that function count as one of f (rsync's sum_init, and verify_digest
 // behind it).

@@ -1,6 +1,7 @@
 package dataflow
 
 import (
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
@@ -148,11 +149,19 @@ func (g *graph) overran(from *block, sp absint.Value) {
 	}
 	_, i := g.blocks.at(from.start)
 	for ; i >= 0; i-- {
-		if b := g.blocks[i]; b.via == edgeCall && b.sp == sp {
+		if b := g.blocks[i]; b.via == edgeCall && b.sp == sp && !g.onlyReadsPC(b.afterCall) {
 			g.restart(b.afterCall)
 			return
 		}
 	}
+}
+
+// onlyReadsPC tells whether the call at a site reads the PC: that always returns. Example: run_argv of git on
+// i386 begins with four pushes and such a call, and its epilogue, come to with words still pushed behind a call
+// that never returns, leaves SP where that call was.
+func (g *graph) onlyReadsPC(site uint64) bool {
+	var in cpu.Insn
+	return g.Arch.PCThunk && g.One(disasm.Addr{PC: site}, &in) && in.Op == cpu.OpCall && !disasm.IndirectCall(&in) && readsPC(g.Code, disasm.Target(&in))
 }
 
 // forgetLR leaves a saved return address in its slot only, at labels of several computed
