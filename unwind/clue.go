@@ -186,7 +186,15 @@ func (s *siblings) tell(c *Clue) (excluded, contradicts bool) {
 		return is, false
 	}
 	agrees = agrees && !s.elsewhere(&c.Own)
-	return agrees || !c.Other.reads() && bits.OnesCount32(uint32(other)^uint32(v)) > 1, false
+	return agrees || !c.Other.reads() && !mayBeOld(c, other) && bits.OnesCount32(uint32(other)^uint32(v)) > 1, false
+}
+
+// mayBeOld tells whether a clue is nothing but a pointer that the other call would pass as far as code tells: the
+// caller may have loaded the pointer from a word that a function which knows the word's address has written over
+// since. Example: evalcommand of busybox sets cmdentry.u.cmd to a builtin command, has find_command look for another
+// one, and passes cmdentry.u.cmd to evalbltin.
+func mayBeOld(c *Clue, other uint64) bool {
+	return c.Own.Kind == Anything && c.Other.Kind == Number && isPointer(other)
 }
 
 // same tells whether v may be what an operand's value was. A number may be an address, which moves

@@ -34,6 +34,7 @@ func TestClues(t *testing.T) {
 		{"f was passed what the other call passes", unwind.Clue{Own: number(1), Other: number(2), Straight: true}, 2, unwind.Likely},
 		{"f was passed what neither passes: another function passed it on", unwind.Clue{Own: number(1), Other: number(2), Straight: true}, 3, unwind.Likely},
 		{"nobody knows what this call passes, but it is not what the other does", unwind.Clue{Other: number(0), Straight: true}, 7, unwind.Certain},
+		{"nor that, but a pointer, which another function may have written over before the call", unwind.Clue{Other: number(pointer), Straight: true}, other, unwind.Likely},
 		{"one lost bit would make the one of the other", unwind.Clue{Other: number(0), Straight: true}, 8, unwind.Likely},
 		{"the other call leads to f by way of a function that may pass something else on", unwind.Clue{Other: number(0)}, 7, unwind.Likely},
 		{"a pointer that the caller keeps; the other call loads one", unwind.Clue{Own: kept(4), Other: loaded}, pointer + 4, unwind.Certain},
