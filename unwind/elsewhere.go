@@ -62,8 +62,10 @@ type elsewhere struct {
 // been running with the callee's CFA as its stack pointer: OneBitElsewhere, or OneBitAway if all that may
 // have been lead on as the frame does.
 func (e *elsewhere) look() (found Checks) {
-	for _, n := range e.neighbours() {
-		found |= e.weigh(n)
+	neighbours := e.neighbours()
+	own := len(neighbours) > 0 && e.ownRule()
+	for _, n := range neighbours {
+		found |= e.weigh(n, own)
 		if found.has(OneBitElsewhere) || e.cost >= e.limit {
 			return OneBitElsewhere
 		}
@@ -135,14 +137,24 @@ func (e *elsewhere) mayLead(call cpu.CallSite, mode cpu.Mode, unclear bool, to S
 	return may
 }
 
+// ownRule finds the rule of the frame itself, the scratch's own, if a source has one.
+func (e *elsewhere) ownRule() bool {
+	f, scratch := e.frame, e.starts.space()
+	if f.Module == nil || f.Module.Image == nil {
+		return false
+	}
+	known := e.ruleAt(f.Module, f.PC, f.Mode, &scratch.own)
+	e.cost += scratch.query.Cost
+	return known
+}
+
 // weigh tells what a frame behind another call, its stack pointer at the callee's CFA, is worth against
-// the frame. Within one function where the frame ends and where its return address is matters.
-func (e *elsewhere) weigh(n callsite.Neighbour) Checks {
+// the frame, whose own rule may be known. Within one function where the frame ends and where its return address is
+// matters.
+func (e *elsewhere) weigh(n callsite.Neighbour, known bool) Checks {
 	f, within, preserved := e.frame, e.within(n), e.snap.Arch.Preserved
-	own, other := &e.starts.space().own, &e.starts.scratch.rule
-	e.starts.scratch.query.Cost = 0
-	known := f.Module != nil && f.Module.Image != nil && e.ruleAt(f.Module, f.PC, f.Mode, own) && (within || leadsTo(own, e.callee.CFA, f))
-	e.cost += e.starts.scratch.query.Cost
+	own, other := &e.starts.scratch.own, &e.starts.scratch.rule
+	known = known && (within || leadsTo(own, e.callee.CFA, f))
 	ruled := e.ruleAt(n.Module, n.PC, f.Mode, other)
 	e.cost += e.starts.scratch.query.Cost
 	if within {

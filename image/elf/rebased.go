@@ -181,7 +181,7 @@ func (e *encoding) relative(typ uint32) bool {
 func (c *container) Moved(addr uint64) (value uint64, ok bool) {
 	f := c.main
 	d, ok := f.dynamic()
-	if !ok {
+	if !ok || f.machine == emMIPS {
 		return 0, false
 	}
 	size := 3 * int(f.layout.addr)
@@ -202,5 +202,5 @@ func (c *container) Moved(addr uint64) (value uint64, ok bool) {
 		return 0, false
 	}
 	offset, value, relative := relocation(i)
-	return value, relative && offset == addr && f.machine != emMIPS
+	return value, relative && offset == addr
 }

@@ -40,7 +40,8 @@ func printsWarnings(symbol string) bool {
 // trapsToWarn tells whether the record is of a warning that a trap of x86 raised: the PC was there.
 func trapsToWarn(r *record) bool {
 	m, _ := machineOf(r)
-	return r.at.symbol != "" && (m.name == "x86_64" || m.name == "i386") && !slices.ContainsFunc(r.trace.listed, func(l target.Listed) bool { return printsWarnings(l.Symbol) && !l.Doubtful })
+	called := slices.ContainsFunc(r.trace.listed, func(l target.Listed) bool { return printsWarnings(l.Symbol) && !l.Doubtful })
+	return r.at.symbol != "" && (m.name == "x86_64" || m.name == "i386") && !called
 }
 
 // doubtThreadStart doubts a chain in which a module's function begins a thread: what begins threads is in the

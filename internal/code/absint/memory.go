@@ -94,15 +94,20 @@ func (m *Interp) fileWord(at uint64, in *cpu.Insn) Value {
 		return Value{}
 	}
 	v, ok := m.Img.Uint(at, size)
-	linked := ok && m.Img.Linked(at)
-	if !ok || v == 0 && !linked {
+	if !ok {
+		return Value{}
+	}
+	s, found := m.Img.Segments.At(at)
+	writable := found && s.Write
+	linked := (writable || v == 0) && m.Img.Linked(at)
+	if v == 0 && !linked {
 		return Value{}
 	}
 	k := Const(int64(v))
 	if size == 4 && (in.Flags&cpu.FlagSigned != 0 || m.Arch.AddrSize == 4) {
 		k = Const(int64(int32(v)))
 	}
-	if s, ok := m.Img.Segments.At(at); ok && s.Write && !linked {
+	if writable && !linked {
 		k.Base = FromWritable
 	}
 	return k

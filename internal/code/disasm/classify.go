@@ -44,12 +44,6 @@ func SavesLR(in *cpu.Insn, arch *cpu.Arch) bool {
 	return in.Op == cpu.OpStore && (in.Src == lr || in.Src2 == lr) || in.Op == cpu.OpStoreMulti && in.List.Has(lr)
 }
 
-// WritesLR tells whether an instruction writes the link register.
-func WritesLR(in *cpu.Insn, arch *cpu.Arch) bool {
-	lr := arch.LR
-	return in.Dst == lr || in.Dst2 == lr || in.Op != cpu.OpStoreMulti && in.List.Has(lr)
-}
-
 // Writes tells whether an instruction may write a register, what it calls aside.
 func Writes(in *cpu.Insn, r cpu.Reg) bool {
 	return in.Dst == r && in.Op != cpu.OpJump || in.Dst2 == r || in.WB != 0 && in.Base == r || in.Op != cpu.OpStoreMulti && in.List.Has(r)

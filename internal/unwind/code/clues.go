@@ -75,9 +75,7 @@ func (c *frameCall) clues(m *target.Module, code *program) (list [][]unwind.Clue
 	}
 	c.entry = disasm.Addr{PC: m.ToTarget(fn.Entry.PC), Mode: fn.Entry.Mode}
 	site := disasm.Addr{PC: inImage(c.frame.Module, c.frame.CallSite), Mode: c.frame.Mode}
-	if c.fn = c.holding(c.prog, site); c.fn == nil {
-		c.fn = pointedOwner(c.prog, site)
-	}
+	c.fn = c.caller(site)
 	own := passed{arch: c.prog.Arch}
 	if c.fn == nil || !own.at(c.fn, site) {
 		return nil
@@ -95,6 +93,14 @@ func (c *frameCall) clues(m *target.Module, code *program) (list [][]unwind.Clue
 		list = append(list, clues)
 	}
 	return list
+}
+
+// caller is the function that makes the call at a site, nil if nobody knows.
+func (c *frameCall) caller(site disasm.Addr) *dataflow.Function {
+	if f := c.holding(c.prog, site); f != nil {
+		return f
+	}
+	return pointedOwner(c.prog, site)
 }
 
 // holding is the function of the nearest certain entries that has a place, nil if none has.

@@ -31,9 +31,7 @@ func (c *frameCall) only() bool {
 	m := c.frame.Module
 	site := disasm.Addr{PC: inImage(m, c.frame.CallSite), Mode: c.frame.Mode}
 	text, ok := m.Image.Segments.At(site.PC)
-	if c.fn = c.holding(c.prog, site); c.fn == nil {
-		c.fn = pointedOwner(c.prog, site)
-	}
+	c.fn = c.caller(site)
 	if !ok || c.fn == nil || !c.fn.Complete {
 		return false
 	}
