@@ -135,9 +135,9 @@ func (p *patcher) aarch64(e relocation) {
 		instructions.insn(e, 0x0007_ffe0, uint32(d>>2)<<5)
 	case 275, 276: // ADR_PREL_PG_HI21
 		pages := (v&^0xfff - e.place&^0xfff) >> 12
-		instructions.insn(e, 0x60ff_ffe0, uint32(pages&3)<<29|uint32(pages>>2)<<5)
+		instructions.adr(e, uint32(pages))
 	case 274: // ADR_PREL_LO21
-		instructions.insn(e, 0x60ff_ffe0, uint32(d&3)<<29|uint32(d>>2)<<5)
+		instructions.adr(e, uint32(d))
 	case 277, 278: // ADD_ABS_LO12_NC, LDST8
 		instructions.low12(e, v, 0)
 	case 284, 285, 286: // LDST16 to LDST64
@@ -145,6 +145,11 @@ func (p *patcher) aarch64(e relocation) {
 	case 299: // LDST128
 		instructions.low12(e, v, 4)
 	}
+}
+
+// adr stores the immediate of ADR and ADRP: bits 1:0 stand above bits 20:2.
+func (p *patcher) adr(e relocation, imm uint32) {
+	p.insn(e, 0x60ff_ffe0, imm&3<<29|imm>>2&0x7_ffff<<5)
 }
 
 // low12 stores the offset of an address in its page, in units of 1<<scale bytes.

@@ -39,6 +39,11 @@ f:	bl ext
 	ldr x1, [x0, :lo12:ext]
 	ldr q1, [x0, :lo12:ext]
 	adr x2, near
+	adrp x3, behind
+	adrp x3, behind + 0x1000
+	adr x4, behind
+	adr x4, behind + 1
+	bl behind
 	cbz x2, near
 	tbz x2, 3, near
 	.xword ext + 8, ext - .
@@ -50,6 +55,7 @@ f:	bl ext
 f:	bl ext
 	b ext
 	bleq ext
+	bl behind
 	movw r0, #:lower16:ext
 	movt r0, #:upper16:ext
 	.word ext + 4, ext - .
@@ -75,6 +81,8 @@ f:	jal ext
 	.option norelax
 f:	call ext
 	jal near
+	call behind
+	jal behind
 	beq a0, a1, close
 	bgeu a0, a1, close
 	.dword ext + 8
@@ -100,7 +108,7 @@ func TestRelocations(t *testing.T) {
 	for _, tt := range relocated {
 		t.Run(tt.tools+tt.flags, func(t *testing.T) {
 			const base = 0x10000
-			symbols := map[string]uint64{"ext": 0x17a50, "near": 0x10400, "low": 0x1234}
+			symbols := map[string]uint64{"ext": 0x17a50, "near": 0x10400, "low": 0x1234, "behind": 0xd124}
 			dir := t.TempDir()
 			source, object, linked := filepath.Join(dir, "a.s"), filepath.Join(dir, "a.o"), filepath.Join(dir, "a")
 			if err := os.WriteFile(source, []byte("\t.text\n\t.globl f"+tt.source+"\n"), 0o600); err != nil {
