@@ -1,6 +1,8 @@
 package unwind
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
@@ -15,7 +17,8 @@ import (
 //
 // Where that frame does lie there, and is laid out as #1's own, both lead on alike: which of the
 // two calls was running is in doubt, as between two calls of one function, and nothing further
-// out is (find's pred_and and pred_or on MIPS, which differ in one condition).
+// out is (find's pred_and and pred_or on MIPS, which differ in one condition). Which registers either saved matters only
+// where a register told the size of a frame further out.
 //
 // The other function may be another library's: 0x3f5633b8 in libc and 0x3f1633b8 in libp11-kit, of a recorded
 // run of curl. Such calls matter only where nothing settles which function the frame is of; and so do those to
@@ -36,7 +39,7 @@ func (w *Walker) weighElsewhere(snap *target.Snapshot, frames []Frame) {
 			continue
 		}
 		left--
-		e := elsewhere{verifier: &w.finder.verifier, near: &w.near, snap: snap, callee: callee, frame: f, settled: settled, limit: w.finder.account.left()}
+		e := elsewhere{verifier: &w.finder.verifier, near: &w.near, snap: snap, callee: callee, frame: f, further: frames[i+1:], settled: settled, limit: w.finder.account.left()}
 		found := e.look()
 		if found.has(OneBitElsewhere) && f.Method.basis() == inTable && f.Checks&targetChecks == 0 {
 			if w.proveCall(snap, callee, f); f.Checks.proven() {
@@ -54,8 +57,9 @@ type elsewhere struct {
 	near          *hashTable[callKey, []callsite.Neighbour]
 	snap          *target.Snapshot
 	callee, frame *Frame
-	settled       bool   // the frame's caller is proven
-	cost, limit   uint64 // of all answers, see State.Cost
+	further       []Frame // behind the frame
+	settled       bool    // the frame's caller is proven
+	cost, limit   uint64  // of all answers, see State.Cost
 }
 
 // look tells whether some other function, whose call is one bit from the frame's return address, may have
@@ -157,7 +161,7 @@ func (e *elsewhere) weigh(n callsite.Neighbour, known bool) Checks {
 	known = known && (within || leadsTo(own, e.callee.CFA, f))
 	ruled := e.ruleAt(n.Module, n.PC, f.Mode, other)
 	e.cost += e.starts.scratch.query.Cost
-	if within {
+	if within || e.sized() {
 		preserved = 0
 	}
 	switch {
@@ -166,10 +170,15 @@ func (e *elsewhere) weigh(n callsite.Neighbour, known bool) Checks {
 			return 0
 		}
 		return OneBitAway
-	case !ruled && !e.settled && !within, ruled && e.mayReturn(other, n):
+	case !ruled && !e.settled && !within, ruled && e.mayLeadOn(n):
 		return OneBitElsewhere
 	}
 	return 0
+}
+
+// sized tells whether sizes alone led from frame to frame further out: no register that a frame gives back mattered.
+func (e *elsewhere) sized() bool {
+	return !slices.ContainsFunc(e.further, func(f Frame) bool { return !f.Checks.has(FrameSize) })
 }
 
 // leadsTo tells whether a rule adds to a stack pointer what makes f's CFA.
@@ -195,25 +204,4 @@ func (v *verifier) ruleAt(m *target.Module, pc uint64, mode cpu.Mode, out *Rule)
 		}
 	}
 	return false
-}
-
-// mayReturn tells whether a frame behind a call, by this rule, may lead to a return address: it leads to one whose
-// call may have led to the function, or nobody knows.
-func (e *elsewhere) mayReturn(r *Rule, n callsite.Neighbour) bool {
-	arch := e.snap.Arch
-	if r.CFA.Kind != RegPlus || r.CFA.Base != arch.SP || r.RA.Kind != AtCFA || r.Flags&SignedRA != 0 {
-		return !e.settled
-	}
-	word, ok := e.snap.Memory.Uint((e.callee.CFA+uint64(r.CFA.Off+r.RA.Off))&arch.AddrMask(), arch.RegSize)
-	if !ok {
-		return !e.settled
-	}
-	pc, mode := arch.SplitCode(word & arch.AddrMask())
-	m, ok := e.snap.ModuleAt(pc - 1)
-	if !ok {
-		return false
-	}
-	call, kind := callsite.BeforeIn(e.snap, m, pc, mode)
-	to := State{Snapshot: e.snap, PC: n.PC, Site: n.Call.Addr, Mode: e.frame.Mode, Module: n.Module}
-	return kind == callsite.Missing && !e.settled || kind == callsite.Call && e.mayLead(call, mode, !e.settled, to)
 }
