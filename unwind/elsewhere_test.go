@@ -59,13 +59,16 @@ func TestOneBitOtherModule(t *testing.T) {
 		lib  uint32 // the library's call
 		base uint64 // of the library
 		word uint64 // where the library's frame has its return address
+		not  uint64 // a call through a register that has not led there
 		want unwind.Trust
 	}{
-		{"it may have been the library", jalr, jalr, 0x400000 ^ lost, inCaller, unwind.Likely},
-		{"the library is not one bit away", jalr, jalr, 0x400000 ^ lost ^ 0x10_0000, inCaller, unwind.Certain},
-		{"no return address lies where the library's frame has its own", jalr, jalr, 0x400000 ^ lost, 0x1000, unwind.Certain},
-		{"what reads as a call leads to where nothing is mapped", jalr, jalNowhere, 0x400000 ^ lost, inCaller, unwind.Certain},
-		{"h's caller calls h", jalH, jalr, 0x400000 ^ lost, inCaller, unwind.Certain},
+		{"it may have been the library", jalr, jalr, 0x400000 ^ lost, inCaller, 0, unwind.Likely},
+		{"the library is not one bit away", jalr, jalr, 0x400000 ^ lost ^ 0x10_0000, inCaller, 0, unwind.Certain},
+		{"no return address lies where the library's frame has its own", jalr, jalr, 0x400000 ^ lost, 0x1000, 0, unwind.Certain},
+		{"what reads as a call leads to where nothing is mapped", jalr, jalNowhere, 0x400000 ^ lost, inCaller, 0, unwind.Certain},
+		{"h's caller calls h", jalH, jalr, 0x400000 ^ lost, inCaller, 0, unwind.Certain},
+		{"the library calls an import, from where no way leads to g", jalr, jalr, 0x400000 ^ lost, inCaller, inH ^ lost - 8, unwind.Certain},
+		{"what calls there can have called h only", jalr, jalr, 0x400000 ^ lost, inCaller, inCaller - 8, unwind.Certain},
 	} {
 		stack := synth.Stack(arch).Zero(20).Word(inCaller).Zero(4).Word(c.word).Zero(64).Place(0x7fff_0000)
 		app := programWith(arch, inCaller-8, c.call)
@@ -75,7 +78,8 @@ func TestOneBitOtherModule(t *testing.T) {
 		snap.Threads = []target.Thread{{ID: 1, Regs: *synth.Regs(arch, map[string]uint64{"pc": inG, "sp": stack.Base, "ra": inH})}}
 		source := tables(arch, unwind.MethodCFI, 0)
 		source.at[inH^lost], source.ends[inCaller] = []unwind.Rule{saved(arch, 32, 0)}, true
-		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}, CallGraph: graph{holds: holds, byName: map[uint64]bool{nowhere: true}}})
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}, CallGraph: graph{holds: holds, byName: map[uint64]bool{nowhere: true},
+			mayCall: map[uint64]unwind.Answer{c.not: unwind.No}}})
 		for round := range 3 {
 			frames, _ := w.Walk(&snap.Threads[0], nil)
 			if len(frames) != 3 || frames[1].Trust != c.want || frames[2].Trust != c.want {
