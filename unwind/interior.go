@@ -136,8 +136,7 @@ func (n *interiors) mayBeOf(word, pc uint64, off int64) bool {
 	m, _ := n.snap.ModuleAt(pc - 1)
 	site, kind := callsite.BeforeIn(n.snap, m, pc, mode)
 	n.asked++
-	return n.asked > maxAsked || n.graph == nil || kind != callsite.Call || !site.Direct ||
-		n.graph.Witnesses().KeepsReturnAt(n.snap, site.Target, site.TargetMode, off)
+	return n.asked > maxAsked || n.graph == nil || kind != callsite.Call || n.graph.Witnesses().KeepsReturnAt(n.snap, site, mode, off)
 }
 
 // returnAddress is the code address that a word means, signed or not, and whether a call may

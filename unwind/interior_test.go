@@ -153,6 +153,6 @@ type keptAt struct {
 	k keepsAt
 }
 
-func (k keptAt) KeepsReturnAt(_ *target.Snapshot, entry uint64, _ cpu.Mode, off int64) bool {
-	return entry != k.k.entry || off == k.k.off
+func (k keptAt) KeepsReturnAt(_ *target.Snapshot, call cpu.CallSite, _ cpu.Mode, off int64) bool {
+	return !call.Direct || call.Target != k.k.entry || off == k.k.off
 }

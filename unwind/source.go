@@ -250,9 +250,9 @@ type Witnesses interface {
 	// SoleCall tells whether no call of frame f's function but the one before f's PC can have led to the
 	// callee: all others come back before they would, or go elsewhere.
 	SoleCall(snap *target.Snapshot, callee, f *Frame) bool
-	// KeepsReturnAt tells whether a function that a call of entry leads to may have its return
+	// KeepsReturnAt tells whether a function that a call leads to, in code of a mode, may have its return
 	// address off bytes above its stack pointer, anywhere in its code. False is certain.
-	KeepsReturnAt(snap *target.Snapshot, entry uint64, mode cpu.Mode, off int64) bool
+	KeepsReturnAt(snap *target.Snapshot, call cpu.CallSite, mode cpu.Mode, off int64) bool
 	// CalledByPointer tells whether a call through a pointer may lead to the function that has
 	// pc in m: No where neither data nor code holds the function's address, and no jump leaves
 	// another function for this one.

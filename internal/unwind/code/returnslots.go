@@ -9,15 +9,41 @@ import (
 
 // KeepsReturnAt implements unwind.Witnesses. The stack heights of a function tell all places that
 // its return address has, relative to SP.
-func (w witnesses) KeepsReturnAt(snap *target.Snapshot, entry uint64, mode cpu.Mode, off int64) bool {
+func (w witnesses) KeepsReturnAt(snap *target.Snapshot, call cpu.CallSite, mode cpu.Mode, off int64) bool {
 	walk := tailWalk{src: w.src, snap: snap}
-	walk.todo.add(disasm.Addr{PC: entry, Mode: mode})
+	if !walk.addCallees(call, mode) {
+		return true
+	}
 	for n := 0; n < walk.todo.n; n++ {
 		if n == maxTailJumps || walk.mayKeepReturn(walk.todo.all[n], off) {
 			return true
 		}
 	}
 	return false
+}
+
+// addCallees adds all that a call may lead to, and tells whether that is known. Of calls through registers it is if
+// constants tell, or an import's name.
+func (w *tailWalk) addCallees(call cpu.CallSite, mode cpu.Mode) (known bool) {
+	if call.Direct {
+		w.todo.add(disasm.Addr{PC: call.Target, Mode: call.TargetMode})
+		return true
+	}
+	m, p := moduleAt(w.src, w.snap, call.Addr)
+	if p == nil {
+		return false
+	}
+	at := disasm.Addr{PC: inImage(m, call.Addr), Mode: mode}
+	switch c := callAt(p, at); {
+	case c.bySlot && w.addBound(p, m, c.slot, 0, false):
+		return true
+	case c.known:
+		w.todo.add(disasm.Addr{PC: m.ToTarget(c.to.PC), Mode: c.to.Mode})
+		return true
+	}
+	t := targetsOf(p, at)
+	w.addTails(m, t.known)
+	return len(t.paths) > 0
 }
 
 // mayKeepReturn tells whether the function at an entry may have its return address off bytes

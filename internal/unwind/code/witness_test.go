@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/target"
@@ -252,7 +253,7 @@ func TestKeepsReturnAt(t *testing.T) {
 		{0x400030, 24, true}, {0x400030, 16, false}, // by way of f
 		{0x500000, 16, true}, // outside all modules
 	} {
-		if got := w.KeepsReturnAt(snap, tt.entry, 0, tt.off); got != tt.want {
+		if got := w.KeepsReturnAt(snap, cpu.CallSite{Direct: true, Target: tt.entry}, 0, tt.off); got != tt.want {
 			t.Errorf("%#x, %d above SP: %t, want %t", tt.entry, tt.off, got, tt.want)
 		}
 	}
@@ -266,8 +267,50 @@ func TestKeepsReturnAtOfImport(t *testing.T) {
 		off   int64
 		want  bool
 	}{{0x400020, 20, true}, {0x400020, 16, false}, {0x400000, 20, false}} {
-		if got := s.Witnesses().KeepsReturnAt(snap, tt.entry, 0, tt.off); got != tt.want {
+		if got := s.Witnesses().KeepsReturnAt(snap, cpu.CallSite{Direct: true, Target: tt.entry}, 0, tt.off); got != tt.want {
 			t.Errorf("%#x, %d above SP: %t, want %t", tt.entry, tt.off, got, tt.want)
+		}
+	}
+}
+
+// TestKeepsReturnAtByRegister: calls through registers to f, whose return address is 8 bytes above SP, on all ways, on
+// one way of two, and to wherever a word of memory says.
+func TestKeepsReturnAtByRegister(t *testing.T) {
+	_, snap := placed(t, codetest.Program{CPU: "x86_64", Listing: `
+	400000 <f>:
+		400000: 50                    push %rax
+		400001: e8 ea 00 00 00        call 4000f0
+		400006: 58                    pop  %rax
+		400007: c3                    ret
+	400020 <g>:
+		400020: 50                    push %rax
+		400021: 48 8d 05 d8 ff ff ff  lea  -0x28(%rip),%rax  # f
+		400028: ff d0                 call *%rax
+		40002a: 58                    pop  %rax
+		40002b: c3                    ret
+	400040 <h>:
+		400040: 50                    push %rax
+		400041: 48 8d 05 b8 ff ff ff  lea  -0x48(%rip),%rax  # f
+		400048: 85 ff                 test %edi,%edi
+		40004a: 74 03                 je   40004f
+		40004c: 48 89 f0              mov  %rsi,%rax
+		40004f: ff d0                 call *%rax
+		400051: 58                    pop  %rax
+		400052: c3                    ret
+	400060 <k>:
+		400060: 50                    push %rax
+		400061: ff 56 08              call *8(%rsi)
+		400064: 58                    pop  %rax
+		400065: c3                    ret
+	4000f0 <leaf>:
+		4000f0: c3                    ret`})
+	for _, tt := range []struct {
+		site uint64
+		off  int64
+		want bool
+	}{{0x400028, 8, true}, {0x400028, 16, false}, {0x40004f, 16, true}, {0x400061, 16, true}} {
+		if got := New(nil).Witnesses().KeepsReturnAt(snap, cpu.CallSite{Addr: tt.site}, 0, tt.off); got != tt.want {
+			t.Errorf("call at %#x, %d above SP: %t, want %t", tt.site, tt.off, got, tt.want)
 		}
 	}
 }
