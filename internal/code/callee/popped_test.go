@@ -8,27 +8,38 @@ import (
 )
 
 // TestNotTakenBack: what a callee popped that is called through a pointer, or is another library's,
-// its caller tells, which takes back less than it put there. A function of the program tells by itself.
+// its caller tells, which takes back less than it put there, or
+// aligns SP for the next call with more than that needs. A function of the program tells by itself.
 func TestNotTakenBack(t *testing.T) {
 	const put16, put12, toEBX = "83 ec 04 52 50 56 ", "52 50 56 ", "ff d3 "
 	for _, tt := range []struct {
 		name, before, behind string
-		want                 int64
+		depth, want          int64
 	}{
-		{"all of it", put16, "83 c4 10 ff d3", 0},
-		{"12 of 16 bytes", put16, "8b 44 24 20 83 c4 0c 8b 08 ff d3", 4},
-		{"8 of 16 bytes: half is left for another call", put16, "83 c4 08 c3", 0},
-		{"12 of 16 bytes, and a push", put16, "83 c4 0c 50 ff d3", 0},
-		{"12 of 16 bytes, then more", put16, "83 c4 0c 83 c4 10 c3", 0},
-		{"all of 12 bytes", put12, "83 c4 0c c3", 0},
-		{"more than was put there: earlier arguments", put16, "83 c4 2c c3", 0},
-		{"arguments of two calls", "83 c4 10 " + put16, "83 c4 0c c3", 4},
-		{"SP is set", "8d 65 f0 " + put16, "83 c4 0c c3", 0},
+		{"all of it", put16, "83 c4 10 ff d3", 0, 0},
+		{"12 of 16 bytes", put16, "8b 44 24 20 83 c4 0c 8b 08 ff d3", 0, 4},
+		{"8 of 16 bytes: half is left for another call", put16, "83 c4 08 c3", 0, 0},
+		{"12 of 16 bytes, and a push", put16, "83 c4 0c 50 ff d3", 0, 0},
+		{"12 of 16 bytes, then more", put16, "83 c4 0c 83 c4 10 c3", 0, 0},
+		{"all of 12 bytes", put12, "83 c4 0c c3", 0, 0},
+		{"more than was put there: earlier arguments", put16, "83 c4 2c c3", 0, 0},
+		{"arguments of two calls", "83 c4 10 " + put16, "83 c4 0c c3", 0, 4},
+		{"SP is set", "8d 65 f0 " + put16, "83 c4 0c c3", 0, 0},
+		{"12, of 8 that were pushed behind a frame", "83 ec 14 52 50 ", "83 c4 0c c3", 32, 4},
+		{"12, of 8 that were pushed nobody knows where", "83 ec 14 52 50 ", "83 c4 0c c3", 0, 0},
+		{"12, of 12 that were pushed behind a frame", "83 ec 10 52 50 56 ", "83 c4 0c c3", 32, 0},
+		{"12, where SP is not aligned", "83 ec 18 52 50 ", "83 c4 0c c3", 36, 0},
+		{"SP is aligned anew with 20 bytes", put16, "83 ec 08 52 50 56 ff d3", 0, 4},
+		{"SP is aligned anew with 16 bytes", put16, "83 ec 04 52 50 56 ff d3", 0, 0},
+		{"20 bytes, all of them arguments", put16, "52 50 56 52 50 ff d3", 0, 0},
+		{"20 bytes for no call", put16, "83 ec 08 52 50 56 c3", 0, 0},
+		{"20 bytes, behind 12", put12, "83 ec 08 52 50 56 ff d3", 0, 0},
+		{"20 bytes, where SP was aligned", put12, "83 ec 08 52 50 56 ff d3", 32, 4},
 	} {
 		f := effects(t, codetest.Program{CPU: "i386", Listing: "1000: " + tt.before + toEBX + tt.behind + "\n2000: c3\n3000: ff 25 00 c0 04 08",
 			Imports: map[uint64]string{0x804c000: "f"}})
 		next := 0x1000 + uint64(len(tt.before+toEBX)/3)
-		site := Site{Start: 0x1000, PC: next - 2, Next: next}
+		site := Site{Start: 0x1000, PC: next - 2, Next: next, Depth: tt.depth}
 		for _, callee := range []struct {
 			what  string
 			to    disasm.Addr

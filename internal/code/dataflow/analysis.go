@@ -83,7 +83,11 @@ func (an *Analysis) applyCall(m *absint.Interp, st *absint.State, c *transfer, t
 		m.Exec(st, c.in, c.pc)
 		return
 	}
-	effect := an.Callees.At(callee.Site{Start: c.start, PC: c.pc, Next: c.next}, target, known)
+	site := callee.Site{Start: c.start, PC: c.pc, Next: c.next}
+	if sp := st.Regs[an.Arch.SP]; sp.RelativeTo(an.Arch.SP) {
+		site.Depth = an.Arch.EntryCFA - sp.Off
+	}
+	effect := an.Callees.At(site, target, known)
 	if effect.PC != cpu.NoReg {
 		m.Assign(st, effect.PC, absint.Const(int64(c.next)), c.pc)
 		return

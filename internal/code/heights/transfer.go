@@ -133,7 +133,11 @@ func (p *pass) call(b *block, in, slot *cpu.Insn, at, after uint32) (goesOn, ok 
 	}
 	entry := p.extent.entry
 	next := entry + uint64(after)
-	effect := p.tables.callEffect(in, callee.Site{Start: entry + uint64(b.start), PC: entry + uint64(at), Next: next})
+	site := callee.Site{Start: entry + uint64(b.start), PC: entry + uint64(at), Next: next}
+	if r.cur.pointers.Has(r.sp) {
+		site.Depth = arch.EntryCFA - int64(r.cur.height[r.sp])
+	}
+	effect := p.tables.callEffect(in, site)
 	if p.extent.isEntry(next) || !effect.Returns || p.tables.effects.ReadsNoReturn(in) {
 		if conditional {
 			r.replace(&p.before)
