@@ -72,11 +72,15 @@ func (a arguments) notTakenBack() int64 {
 	if !ok || back <= 0 || back%alignment == 0 {
 		return 0
 	}
-	if aligned && put-back == word || framed && back%alignment == alignment-word && back > pushed {
+	if aligned && put-back == word || framed && back%alignment == alignment-word && back > pushed && a.Depth-back > mostSaved*word {
 		return word
 	}
 	return 0
 }
+
+// mostSaved is how many words at most a function for i386 leaves when it takes back all that it put on the stack but
+// the registers that it saved: these and its return address.
+const mostSaved = 5
 
 // put is how many bytes the run of instructions in front of a call allocates, since SP was
 // raised last, and how many of these were pushed since something else was subtracted.
