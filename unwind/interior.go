@@ -10,13 +10,13 @@ import (
 type interiors struct {
 	snap  *target.Snapshot
 	graph CallGraph
-	asked int // about old return addresses
+	asked int // about old return addresses, and calls that may lead on by a jump
 }
 
 // How far nothing may have been skipped: so many frames, of so many bytes each.
 const maxSettling, maxInterior = 16, 8 << 10
 
-// maxAsked bounds the old return addresses of a walk that code is asked about.
+// maxAsked bounds the old return addresses and calls of a walk that code is asked about.
 const maxAsked = 128
 
 // settle tells whether the frames that follow from frame i are frames, whatever call of which
@@ -50,8 +50,11 @@ func (n *interiors) settle(frames []Frame, i int) bool {
 		}
 		switch frames[last].Checks & targetChecks {
 		case TargetMatches:
-		case TargetUnclear: // a direct call elsewhere, as far as anyone knows
-			return false
+		case TargetUnclear:
+			if !n.jumps(&frames[last-1], &frames[last]) {
+				return false // a direct call elsewhere, as far as anyone knows
+			}
+			continue
 		default:
 			continue
 		}
@@ -64,6 +67,14 @@ func (n *interiors) settle(frames []Frame, i int) bool {
 		}
 	}
 	return true
+}
+
+// jumps tells whether the direct call of a frame may have led to the callee by a jump through a pointer: then that call
+// is no other evidence than a call through a pointer. Example: libtidy's prvTidyParseBlock calls a function that ends in a
+// jump to the parser of the element at hand.
+func (n *interiors) jumps(callee, f *Frame) bool {
+	n.asked++
+	return n.graph != nil && n.asked <= maxAsked && n.graph.Witnesses().MayJump(n.snap, callee, f)
 }
 
 // agree tells whether a search of the stack agrees with the rule that led to frame i: the return

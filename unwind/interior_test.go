@@ -51,6 +51,13 @@ func TestSettle(t *testing.T) {
 		if got := (&interiors{snap: snap}).settle(frames, 1); got != tt.want {
 			t.Errorf("%s: %t, want %t", tt.what, got, tt.want)
 		}
+		onTheWay := tt.second.has(TargetUnclear)
+		for may, want := range map[bool]bool{false: tt.want, true: tt.want || onTheWay} {
+			n := &interiors{snap: snap, graph: jumping{may: may}}
+			if got := n.settle(frames, 1); got != want {
+				t.Errorf("%s, jumps through a pointer %t: %t, want %t", tt.what, may, got, want)
+			}
+		}
 		if (&interiors{}).settle(frames, 1) {
 			t.Errorf("%s: settled without a stack", tt.what)
 		}
@@ -156,3 +163,20 @@ type keptAt struct {
 func (k keptAt) KeepsReturnAt(_ *target.Snapshot, call cpu.CallSite, _ cpu.Mode, off int64) bool {
 	return !call.Direct || call.Target != k.k.entry || off == k.k.off
 }
+
+// jumping is a CallGraph that knows whether direct calls lead on by jumps through pointers.
+type jumping struct {
+	CallGraph
+	may bool
+}
+
+func (j jumping) Witnesses() Witnesses { return jumpWitness{may: j.may} }
+
+type jumpWitness struct {
+	Witnesses
+	may bool
+}
+
+func (jumpWitness) KeepsReturnAt(*target.Snapshot, cpu.CallSite, cpu.Mode, int64) bool { return true }
+
+func (j jumpWitness) MayJump(*target.Snapshot, *Frame, *Frame) bool { return j.may }

@@ -178,6 +178,8 @@ func (f graph) EndsThread(_ *target.Module, pc uint64, _ cpu.Mode) bool { return
 
 func (graph) SoleCall(*target.Snapshot, *unwind.Frame, *unwind.Frame) bool { return false }
 
+func (graph) MayJump(*target.Snapshot, *unwind.Frame, *unwind.Frame) bool { return false }
+
 func (graph) KeepsReturnAt(*target.Snapshot, cpu.CallSite, cpu.Mode, int64) bool { return true }
 
 func (f graph) Witnesses() unwind.Witnesses { return f }

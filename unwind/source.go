@@ -250,6 +250,9 @@ type Witnesses interface {
 	// SoleCall tells whether no call of frame f's function but the one before f's PC can have led to the
 	// callee: all others come back before they would, or go elsewhere.
 	SoleCall(snap *target.Snapshot, callee, f *Frame) bool
+	// MayJump tells whether the direct call before frame f's PC may have led to the callee by a jump through a
+	// pointer: some function on its way ends in one, and a pointer to the callee's function is known.
+	MayJump(snap *target.Snapshot, callee, f *Frame) bool
 	// KeepsReturnAt tells whether a function that a call leads to, in code of a mode, may have its return
 	// address off bytes above its stack pointer, anywhere in its code. False is certain.
 	KeepsReturnAt(snap *target.Snapshot, call cpu.CallSite, mode cpu.Mode, off int64) bool

@@ -14,11 +14,8 @@ import (
 func (c *frameCall) siblings() (list []cpu.CallSite) {
 	m := c.frame.Module
 	at := inImage(m, c.frame.PC)
-	text, ok := m.Image.Segments.At(at - 1)
-	own, isCall := cpu.CallSite{}, false
-	if ok {
-		own, isCall = callsite.InSegment(m, text, at, c.frame.Mode)
-	}
+	text, _ := m.Image.Segments.At(at - 1)
+	own, isCall := c.own()
 	if !isCall {
 		return nil
 	}

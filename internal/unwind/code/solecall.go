@@ -18,12 +18,35 @@ const maxLeftOut = 64
 // BIO_copy_next_retry and EVP_DigestUpdate. The last one ends in a jump through a pointer, to whichever digest;
 // the others come back before they would jump there. So EVP_DigestUpdate was called.
 func (w witnesses) SoleCall(snap *target.Snapshot, callee, f *unwind.Frame) bool {
-	_, p := moduleAt(w.src, snap, f.CallSite)
-	if p == nil || f.Module == nil {
+	call, ok := callOf(w.src, snap, callee, f)
+	return ok && call.only()
+}
+
+// MayJump implements unwind.Witnesses. Example: EVP_DigestUpdate, and SHA256_Update, to which tables point.
+func (w witnesses) MayJump(snap *target.Snapshot, callee, f *unwind.Frame) bool {
+	call, ok := callOf(w.src, snap, callee, f)
+	if !ok {
 		return false
 	}
-	call := frameCall{src: w.src, snap: snap, callee: callee, frame: f, prog: p, alone: true}
-	return call.only()
+	own, is := call.own()
+	return is && call.jumpsByPointer(&own)
+}
+
+// callOf is the call before frame f's PC.
+func callOf(src *Source, snap *target.Snapshot, callee, f *unwind.Frame) (c frameCall, ok bool) {
+	_, p := moduleAt(src, snap, f.CallSite)
+	return frameCall{src: src, snap: snap, callee: callee, frame: f, prog: p, alone: true}, p != nil && f.Module != nil
+}
+
+// own is the call's instruction.
+func (c *frameCall) own() (call cpu.CallSite, ok bool) {
+	m := c.frame.Module
+	at := inImage(m, c.frame.PC)
+	text, ok := m.Image.Segments.At(at - 1)
+	if !ok {
+		return call, false
+	}
+	return callsite.InSegment(m, text, at, c.frame.Mode)
 }
 
 // only tells whether no call of the frame's function but the frame's own can have led to the callee.
@@ -35,7 +58,7 @@ func (c *frameCall) only() bool {
 	if !ok || c.fn == nil || !c.fn.Complete {
 		return false
 	}
-	own, is := callsite.InSegment(m, text, inImage(m, c.frame.PC), c.frame.Mode)
+	own, is := c.own()
 	if !is || c.frame.Checks&unwind.TargetMatches == 0 && !c.jumpsByPointer(&own) {
 		return false
 	}

@@ -115,22 +115,24 @@ func TestSoleCall(t *testing.T) {
 		what             string
 		callee, ra, site uint64
 		checks           unwind.Checks
-		want             bool
+		sole, jumps      bool
 	}{
-		{"leaf comes back before", digest, 0x40000b, 0x400006, 0, true},
-		{"nothing points to the callee", hidden, 0x40000b, 0x400006, 0, false},
-		{"code builds the callee's address", built, 0x40000b, 0x400006, 0, true},
-		{"the others lead to one function in two ways, and to what a resolver chooses", digest, 0x400116, 0x400111, 0, true},
-		{"the other call goes to the function behind", 0x4001b6, 0x400196, 0x400191, 0, true},
-		{"the other call is the same", digest, 0x400016, 0x400011, 0, false},
-		{"the other call goes anywhere", digest, 0x400026, 0x400021, 0, false},
-		{"the other call goes to the callee", digest, 0x400036, 0x400031, 0, false},
-		{"nothing jumps through a pointer", digest, 0x400046, 0x400041, 0, false},
-		{"the call is known to lead there", digest, 0x400046, 0x400041, unwind.TargetMatches, true},
+		{"leaf comes back before", digest, 0x40000b, 0x400006, 0, true, true},
+		{"nothing points to the callee", hidden, 0x40000b, 0x400006, 0, false, false},
+		{"code builds the callee's address", built, 0x40000b, 0x400006, 0, true, true},
+		{"the others lead to one function in two ways, and to what a resolver chooses", digest, 0x400116, 0x400111, 0, true, true},
+		{"the other call goes to the function behind", 0x4001b6, 0x400196, 0x400191, 0, true, true},
+		{"the other call is the same", digest, 0x400016, 0x400011, 0, false, true},
+		{"the other call goes anywhere", digest, 0x400026, 0x400021, 0, false, true},
+		{"the other call goes to the callee", digest, 0x400036, 0x400031, 0, false, true},
+		{"nothing jumps through a pointer", digest, 0x400046, 0x400041, 0, false, false},
+		{"the call is known to lead there", digest, 0x400046, 0x400041, unwind.TargetMatches, true, false},
+		{"a call through a register", digest, 0x400028, 0x400026, 0, false, false},
 	} {
 		callee := frame(tt.callee, tt.callee-5, 0)
-		if got := New(nil).Witnesses().SoleCall(snap, callee, frame(tt.ra, tt.site, tt.checks)); got != tt.want {
-			t.Errorf("%s: %t, want %t", tt.what, got, tt.want)
+		w, f := New(nil).Witnesses(), frame(tt.ra, tt.site, tt.checks)
+		if sole, jumps := w.SoleCall(snap, callee, f), w.MayJump(snap, callee, f); sole != tt.sole || jumps != tt.jumps {
+			t.Errorf("%s: the only call %t, by a jump %t", tt.what, sole, jumps)
 		}
 	}
 }
