@@ -99,7 +99,7 @@ const (
 	// Base/Index/Scale/Imm. Table jumps relative to the PC (tbb, tbh) are
 	// FlagTable: mem[Base+Index<<Scale+Imm] of Size bytes, times 2, added to
 	// Target. With FlagConditional it is a branch; Src and Src2 may then hold the
-	// compared registers, Imm is unused.
+	// compared registers, Imm is IfEqual or 0.
 	OpJump
 	// OpReturn: return to Src (jr ra, bx lr, ret). Where the return address is
 	// on the stack (x86) Src is NoReg: PC = mem[SP], SP += word + Imm.
@@ -116,6 +116,10 @@ const (
 	// OpAddLoad: Dst = Src + mem[Base+Index<<Scale+Imm], of Size bytes.
 	OpAddLoad
 )
+
+// IfEqual as a branch's Imm: the flags of a comparison decide by nothing but whether both sides were equal
+// (b.eq, bne). Told on ARM and AArch64.
+const IfEqual = 1
 
 // Flags refine an Op.
 type Flags uint16

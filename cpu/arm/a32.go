@@ -87,7 +87,7 @@ func a32(w, pc uint32, o *cpu.Insn) {
 	case 0x8, 0x9:
 		a32Multiple(w, o)
 	case 0xa:
-		branch(o, pc+8+signed(w, 24)<<2, 0)
+		branchIf(o, pc+8+signed(w, 24)<<2, 0, w>>28)
 	case 0xb:
 		call(o, pc+8+signed(w, 24)<<2, 0, pc+4, 0)
 	case 0xc, 0xd:

@@ -98,6 +98,14 @@ func branch(o *cpu.Insn, target uint32, mode cpu.Mode) {
 	o.Op, o.Target, o.TargetMode = cpu.OpJump, uint64(target), mode
 }
 
+// branchIf is a branch on a condition, be that always.
+func branchIf(o *cpu.Insn, target uint32, mode cpu.Mode, cond uint32) {
+	branch(o, target, mode)
+	if cond>>1 == 0 { // eq, ne
+		o.Imm = cpu.IfEqual
+	}
+}
+
 // call is a direct call; next is the address behind it.
 func call(o *cpu.Insn, target uint32, mode cpu.Mode, next uint32, own cpu.Mode) {
 	branch(o, target, mode)

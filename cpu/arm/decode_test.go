@@ -177,7 +177,7 @@ func TestT32(t *testing.T) {
 		{"4798", "blx r3", "call dst=lr src=r3"},
 		{"f7ff ffd6", "bl 8000", "call dst=lr ->0x8000:1"},
 		{"f7ff bfd4", "b.w 8000", "jump ->0x8000:1"},
-		{"f43f afd2", "beq.w 8000", "jump ->0x8000:1 cond"},
+		{"f43f afd2", "beq.w 8000", "jump imm=1 ->0x8000:1 cond"},
 		{"a003", "add r0, pc, #12", "const dst=r0 imm=32876 address"},
 		{"4902", "ldr r1, [pc, #8]", "load dst=r1 imm=32872 size=4"},
 		{"f85f 1008", "ldr.w r1, [pc, #-8]", "load dst=r1 imm=32860 size=4"},
@@ -219,6 +219,24 @@ func TestT32(t *testing.T) {
 		{"f041 0001", "orr.w r0, r1, #1", "orimm dst=r0 src=r1 imm=1"},
 		{"f3c1 0003", "ubfx r0, r1, #0, #4", "andimm dst=r0 src=r1 imm=15"},
 	}.check(t, decoder{micro: true}, 1)
+}
+
+// TestConditions: a branch tells whether equality alone decides.
+func TestConditions(t *testing.T) {
+	listing{
+		{"0afffffe", "beq 8000", "jump imm=1 ->0x8000:0 cond"},
+		{"1afffffe", "bne 8004", "jump imm=1 ->0x8004:0 cond"},
+		{"2afffffe", "bcs 8008", "jump ->0x8008:0 cond"},
+		{"8afffffe", "bhi 800c", "jump ->0x800c:0 cond"},
+		{"eafffffe", "b 8010", "jump ->0x8010:0"},
+	}.check(t, decoder{}, 0)
+	listing{
+		{"d0fe", "beq 8000", "jump imm=1 ->0x8000:1 cond"},
+		{"d1fe", "bne 8002", "jump imm=1 ->0x8002:1 cond"},
+		{"d8fe", "bhi 8004", "jump ->0x8004:1 cond"},
+		{"f47f affe", "bne.w 8006", "jump imm=1 ->0x8006:1 cond"},
+		{"f63f affe", "bhi.w 800a", "jump ->0x800a:1 cond"},
+	}.check(t, decoder{}, 1)
 }
 
 // TestMainStack: writing MSP moves the stack of who runs on it (FreeRTOS does so

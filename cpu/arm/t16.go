@@ -152,7 +152,7 @@ func (d decoder) thumb(w, pc uint32, cond cpu.Flags, o *cpu.Insn) {
 	case many:
 		multiple(o, bit(h, 11), low(h, 8), h&0xff, false, true, true)
 	case condBranch:
-		branch(o, pc+4+signed(h, 8)<<1, 1)
+		branchIf(o, pc+4+signed(h, 8)<<1, 1, h>>8&15)
 		o.Flags |= cpu.FlagConditional
 	case udf:
 		o.Op = cpu.OpTrap

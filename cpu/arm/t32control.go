@@ -26,7 +26,7 @@ func (d decoder) t32Control(w, pc uint32, o *cpu.Insn) {
 			return
 		}
 		off := signed(w>>26&1<<19|w>>11&1<<18|w>>13&1<<17|w>>16&0x3f<<11|w&0x7ff, 20)
-		branch(o, pc+4+off<<1, 1)
+		branchIf(o, pc+4+off<<1, 1, w>>22&15)
 		o.Flags |= cpu.FlagConditional
 	}
 }

@@ -11,9 +11,13 @@ func compareBranch(w uint32, pc uint64, offset int64, in *cpu.Insn) {
 // conditionalBranch is b.cond, bc.cond. The conditions al and nv are met always.
 func conditionalBranch(w uint32, pc uint64, in *cpu.Insn) {
 	jumpTo(in, pc, sext(w>>5, 19)<<2)
-	if w&14 != 14 {
-		in.Flags = cpu.FlagConditional
+	switch w & 14 {
+	case 14:
+		return
+	case 0: // eq, ne
+		in.Imm = cpu.IfEqual
 	}
+	in.Flags = cpu.FlagConditional
 }
 
 func jumpTo(in *cpu.Insn, pc uint64, offset int64) {

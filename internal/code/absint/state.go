@@ -39,7 +39,8 @@ type State struct {
 	// Limit is the bound that the last comparison gives a jump table that follows:
 	// its number of elements, 0 unknown. Where the comparison only set flags, the
 	// branch decides whether the constant itself is still inside (cmp 9; ja) or not
-	// (cmp 10; jae): then Limit counts the constant and Slack is 1.
+	// (cmp 10; jae): then Limit counts the constant and Slack is 1. Limit is negative as long as
+	// branches asked for nothing but whether both were equal, which bounds nothing.
 	Limit, Slack int64
 }
 

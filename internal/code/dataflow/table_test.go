@@ -67,6 +67,39 @@ func TestElementAddedToPC(t *testing.T) {
 	}
 }
 
+// TestComparedForEquality: a comparison that decides whether the index is 1 bounds no table; a bound follows from
+// a second branch on the same comparison.
+func TestComparedForEquality(t *testing.T) {
+	for branch, sized := range map[string]bool{"e320f000  nop": false, "8a000006  bhi 400030": true} {
+		f := analysis(t, codetest.Program{CPU: "arm", Listing: `
+	400000 <f>:
+		400000: e92d4010  push {r4, lr}
+		400004: e3500001  cmp r0, #1
+		400008: 1a000000  bne 400010
+		40000c: e8bd8010  pop {r4, pc}
+		400010: ` + branch + `
+		400014: e28f1004  add r1, pc, #4
+		400018: e7912100  ldr r2, [r1, r0, lsl #2]
+		40001c: e081f002  add pc, r1, r2
+		400020: 00000010  to 400030
+		400024: 00000014  to 400034
+		400028: 00000018  to 400038
+		40002c: e320f000  nop
+		400030: e28d0000  add r0, sp, #0
+		400034: e8bd8010  pop {r4, pc}
+		400038: e3a00001  mov r0, #1
+		40003c: e8bd8010  pop {r4, pc}`}).Function(at(0x400000))
+		third := "sp-8 ra"
+		if sized {
+			third = "not reached"
+		}
+		check(t, f, map[uint64]string{0x400030: "sp-8 ra", 0x400034: "sp-8 ra", 0x400038: third})
+		if f.Complete != sized {
+			t.Errorf("%s: %+v", branch, f.Facts)
+		}
+	}
+}
+
 // TestIndexByAddress: the index of a table is a variable that is 0 until a function, which gets
 // the variable's address, sets it: gpg's main so switches over the command that it was given.
 func TestIndexByAddress(t *testing.T) {

@@ -41,6 +41,8 @@ func (t *transfer) follow(m *absint.Interp, st, taken *absint.State, to successo
 		m.Exec(st, t.slot, slotAt)
 	}
 	if t.in.Flags&cpu.FlagConditional != 0 {
+		bound(st, t.in)
+		bound(taken, t.in)
 		to.goesOn(st, t)
 	}
 	st = taken
@@ -57,6 +59,20 @@ func (t *transfer) follow(m *absint.Interp, st, taken *absint.State, to successo
 	case cpu.OpLoad, cpu.OpLoadMulti:
 		m.Effect(st, t.in, t.pc)
 		to.returns(st, st.LoadedPC(t.in, m.Arch), t)
+	}
+}
+
+// bound notes what a branch says of the bound that the last comparison gives: one for equality alone says nothing.
+// Example: a match of a Rust enum that looks at one variant first (regex-syntax in rg), and has no bound for the table:
+//
+//	cmp w8,#6; b.ne 1f; …  1: adr x10,…; ldrh w11,[x9,x8,lsl #1]; add x10,x10,x11,lsl #2; br x10
+func bound(st *absint.State, branch *cpu.Insn) {
+	switch {
+	case branch.Op != cpu.OpJump || branch.Src != cpu.NoReg:
+	case branch.Imm == cpu.IfEqual:
+		st.Limit = min(st.Limit, -st.Limit)
+	default:
+		st.Limit = max(st.Limit, -st.Limit)
 	}
 }
 
