@@ -149,7 +149,9 @@ type graph struct {
 	// arguments are what functions hold of what they were passed, by where they begin; passes is what calls pass in
 	// the register that names them, by return address.
 	arguments map[uint64][]unwind.Argument
-	passes    map[uint64]map[cpu.Reg]unwind.Operand
+	// leaves: the way out at a return address is that of an exception, or of a call.
+	leaves map[uint64]unwind.Answer
+	passes map[uint64]map[cpu.Reg]unwind.Operand
 }
 
 func (f graph) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool, uint64) {
@@ -192,7 +194,9 @@ func (graph) StartHandsOn(*target.Module, uint64, uint64, uint64, cpu.Mode) bool
 
 func (f graph) BehindSyscall(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.syscall }
 
-func (graph) LeavesException(*target.Module, uint64, cpu.Mode) bool { return false }
+func (f graph) LeavesException(_ *target.Module, pc uint64, _ cpu.Mode) unwind.Answer {
+	return f.leaves[pc]
+}
 
 func (f graph) Abandons(q *unwind.Query) bool { return q.Resume == f.abandons }
 

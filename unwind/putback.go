@@ -44,7 +44,7 @@ const maxLostTried = 64
 // lacksOne tells whether a frame can be put back between callee and an entry right behind it. What a
 // search through the stack found may as well be stale.
 func (s *splicer) lacksOne(callee, caller *Frame, l *target.Listed) bool {
-	if callee.Method == methodCount || callee.Module == nil || l.Doubtful || l.Searched || s.lost >= maxLostTried {
+	if callee.Method == methodCount || callee.Module == nil && !nowhere(callee) || l.Doubtful || l.Searched || s.lost >= maxLostTried {
 		return false
 	}
 	s.lost++
@@ -54,6 +54,19 @@ func (s *splicer) lacksOne(callee, caller *Frame, l *target.Listed) bool {
 
 // maxLost bounds the function that was lost, in bytes.
 const maxLost = 8 << 10
+
+// leadsTo tells whether a call that goes to a function, if that is known, leads to callee. What leads nowhere is a
+// call through a pointer, which x86 makes by way of code that jumps anywhere.
+func (s *steps) leadsTo(callee *Frame, to uint64, mode cpu.Mode, known bool) bool {
+	if !known {
+		return nowhere(callee)
+	}
+	leads, _, _ := s.graph.Reaches(s.snap, to, mode, callee.CallSite)
+	if nowhere(callee) {
+		return leads == Anywhere
+	}
+	return leads == Yes || leads == YesByJump
+}
 
 // onlyCall is where the only call returns to that the function at entry in m makes and that leads
 // to callee; ok is false where there are none or several.
@@ -77,10 +90,7 @@ func (s *splicer) onlyCall(m *target.Module, entry uint64, mode cpu.Mode, callee
 		if !known {
 			to, toMode, known = graph.Callee(snap, call.Addr, mode)
 		}
-		if !known {
-			continue
-		}
-		if leads, _, _ := graph.Reaches(snap, to, toMode, callee.CallSite); leads != Yes && leads != YesByJump {
+		if !s.steps.leadsTo(callee, to, toMode, known) {
 			continue
 		}
 		if ok {

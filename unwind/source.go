@@ -215,10 +215,10 @@ type CallGraph interface {
 	Witnesses() Witnesses
 	// BehindSyscall tells whether the instruction before pc in m is a system call.
 	BehindSyscall(m *target.Module, pc uint64, mode cpu.Mode) bool
-	// LeavesException tells whether the code at pc in m leads to exception returns only:
-	// entry code that jumps to a function may have the function return there, where no call
-	// stands before (Linux for ARM: badr lr, ret_fast_syscall; ldr pc, [tbl, scno, lsl #2]).
-	LeavesException(m *target.Module, pc uint64, mode cpu.Mode) bool
+	// LeavesException tells whether the code at pc in m leads to exception returns only (Yes), or
+	// to a return to a caller (No). Entry code that jumps to a function may have the function return
+	// there, where no call stands before (Linux for ARM: badr lr, ret_fast_syscall; ldr pc, [tbl, scno, lsl #2]).
+	LeavesException(m *target.Module, pc uint64, mode cpu.Mode) Answer
 }
 
 // Witnesses answer questions about a call that its instruction leaves open: by the values that the call

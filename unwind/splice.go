@@ -127,12 +127,14 @@ type splicer struct {
 	mode     cpu.Mode
 	sure     int // the number of entries up to the last that the capture does not doubt
 	lost     int // how often a lost frame was looked for
+	steps    steps
 }
 
 func newSplicer(w *Walker, t *target.Thread, listed []target.Listed) *splicer {
 	s := &splicer{listed: listed, verifier: w.finder.verifier, frames: make([]Frame, len(listed)), callee: Frame{Method: methodCount}}
 	s.verifier.isAhead = true // whether another address would do as well is of no use here
 	s.state = State{Snapshot: w.snap.Of(t), Thread: t, Regs: new(cpu.Registers), Limit: MaxCost}
+	s.steps = steps{s.verifier.graph, s.state.Snapshot, map[uint64]Answer{}}
 	_, s.mode, _ = w.snap.Arch.PCOf(&t.Regs)
 	for s.sure = len(listed); s.sure > 0 && listed[s.sure-1].Doubtful; s.sure-- {
 	}
@@ -262,10 +264,11 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 	if l.Doubtful && k < s.sure {
 		worth = worthDoubted // else there is nothing better
 	}
-	f = Frame{PC: l.PC, CallSite: l.PC, Exact: l.Exact, Method: MethodPrewalked, Checks: CodeMissing, Trust: Likely}
+	exact, gap := s.steps.left(callee, l)
+	f = Frame{PC: l.PC, CallSite: l.PC, Exact: exact, Method: MethodPrewalked, Checks: CodeMissing, Trust: Likely}
 	defer func() {
 		afterGuess := callee.Method != methodCount && callee.Trust == Guess // two stale entries may fit one another
-		if l.Gap && !f.Checks.proven() || (l.Doubtful || l.Searched) && (afterGuess || !f.Checks.proven()) {
+		if gap && !f.Checks.proven() || (l.Doubtful || l.Searched) && (afterGuess || !f.Checks.proven()) {
 			f.Trust = Guess
 		}
 	}()
@@ -276,7 +279,7 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 	if s.state.Snapshot.Arch.ISABit {
 		c.raw |= uint64(s.mode)
 	}
-	c.Exact = l.Exact
+	c.Exact = exact
 	s.gather(callee, &c)
 	if s.goesElsewhere(&c, callee) {
 		c.checks |= TargetDiffers
@@ -284,9 +287,12 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 	}
 	f = c.frame()
 	switch {
-	case l.Gap && c.checks.has(CallBefore) && !c.checks.proven():
+	case gap && c.checks.has(CallBefore) && !c.checks.proven():
 		return f, worth + worthUnclear // the call was that of a frame between
 	case !c.checks.has(CallBefore) || c.checks&targetChecks&^TargetUnclear != 0:
+	case nowhere(callee) && s.callsCode(&f, callee):
+		f.Checks, f.Trust = f.Checks|TargetUnclear, Guess
+		return f, worth + worthMissing
 	case s.cannotCall(&f, callee), (l.Doubtful || l.Searched || callee.Trust == Guess) && s.cannotPoint(&f, callee):
 		f.Trust = Guess
 		return f, worth + worthAgainst

@@ -160,7 +160,7 @@ func (v *verifier) call(s *State, c *candidate) {
 		switch {
 		case v.trampolines.at(s, c.raw, c.mode):
 			c.site, c.checks = c.pc, c.checks|AtTrampoline
-		case v.graph != nil && v.graph.LeavesException(c.module, c.pc, c.mode):
+		case v.graph != nil && v.graph.LeavesException(c.module, c.pc, c.mode) == Yes:
 			c.site, c.checks, c.Exact = c.pc, c.checks|AtTrampoline, true
 		case c.module != nil && c.module.Image != nil && v.starts.begunBy(c):
 			c.checks |= ThreadStart

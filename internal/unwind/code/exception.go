@@ -4,9 +4,9 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
 )
 
 // leavesException tells whether the point lies in code that exceptions enter. Nobody called
@@ -17,10 +17,23 @@ func (s *search) leavesException() bool {
 }
 
 // LeavesException implements unwind.CallGraph.
-func (s *Source) LeavesException(m *target.Module, pc uint64, mode cpu.Mode) bool {
+func (s *Source) LeavesException(m *target.Module, pc uint64, mode cpu.Mode) unwind.Answer {
 	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
-		return false
+		return unwind.Unknown
 	}
 	ways := s.of(m.Image).flows.ReturnPaths(disasm.Addr{PC: inImage(m, pc), Mode: mode}, false)
-	return len(ways) > 0 && !slices.ContainsFunc(ways, func(w dataflow.ReturnPath) bool { return !w.Exception })
+	n, comesBack := 0, false
+	for _, w := range ways {
+		if w.Exception {
+			n++
+		}
+		comesBack = comesBack || !w.Exception && !w.Tail // arm64's entry code ends in b ret_to_kernel
+	}
+	switch {
+	case n == len(ways) && n > 0:
+		return unwind.Yes
+	case n == 0 && comesBack:
+		return unwind.No
+	}
+	return unwind.Unknown
 }

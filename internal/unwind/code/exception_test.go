@@ -210,7 +210,12 @@ func TestLeavesException(t *testing.T) {
 		8040000c: e52de004  push {lr}
 		80400010: e49df004  pop {pc}`}.Image(t)
 	m := target.NewModule("vmlinux", img, 0x1000)
-	if !New(nil).LeavesException(m, 0x80401000, 0) || New(nil).LeavesException(m, 0x80401010, 0) || New(nil).LeavesException(nil, 0, 0) {
-		t.Error("which code leaves an exception?")
+	for pc, want := range map[uint64]unwind.Answer{0x80401000: unwind.Yes, 0x80401010: unwind.No, 0x80500000: unwind.Unknown} {
+		if got := New(nil).LeavesException(m, pc, 0); got != want {
+			t.Errorf("%#x: %v, want %v", pc, got, want)
+		}
+	}
+	if got := New(nil).LeavesException(nil, 0, 0); got != unwind.Unknown {
+		t.Errorf("without a module: %v", got)
 	}
 }

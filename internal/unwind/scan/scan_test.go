@@ -45,10 +45,13 @@ func (reach) OneFunction(*target.Module, uint64, uint64, cpu.Mode) unwind.Answer
 
 func (reach) StartsFunction(*target.Module, uint64, cpu.Mode, cpu.CallSite) bool { return false }
 
-func (reach) Witnesses() unwind.Witnesses                           { return nil }
-func (reach) EndsThread(*target.Module, uint64, cpu.Mode) bool      { return false }
-func (reach) BehindSyscall(*target.Module, uint64, cpu.Mode) bool   { return false }
-func (reach) LeavesException(*target.Module, uint64, cpu.Mode) bool { return false }
+func (reach) Witnesses() unwind.Witnesses                         { return nil }
+func (reach) EndsThread(*target.Module, uint64, cpu.Mode) bool    { return false }
+func (reach) BehindSyscall(*target.Module, uint64, cpu.Mode) bool { return false }
+
+func (reach) LeavesException(*target.Module, uint64, cpu.Mode) unwind.Answer {
+	return unwind.Unknown
+}
 
 func (reach) Callee(*target.Snapshot, uint64, cpu.Mode) (uint64, cpu.Mode, bool) {
 	return 0, 0, false

@@ -1,0 +1,75 @@
+package unwind
+
+import (
+	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/target"
+)
+
+// How a listed frame was left for its callee: by a call, or by an exception, between the two of which stands
+// the code that the exception entered. Both ends of such a step say so, and where they contradict one another,
+// the line between them was lost:
+//
+//	asm_sysvec_apic_timer_interrupt+0x16    ends in iretq: entered by an exception
+//	delay_tsc+0x31                          stands itself: was interrupted
+//	crashy_write+0x31c                      behind a call
+//
+// steps judges steps from callees to their callers by what code says of both ends.
+type steps struct {
+	graph  CallGraph
+	snap   *target.Snapshot
+	leaves map[uint64]Answer // what CallGraph.LeavesException said, by PC: the list bounds them
+}
+
+// left is entry l as the caller of callee: exact, where the entry stands itself; gap, where another frame may lie between.
+// A function that comes back to a caller interrupted nothing, and code that ends an exception was not called.
+func (s *steps) left(callee *Frame, l *target.Listed) (exact, gap bool) {
+	if l.PC == 0 || l.Outermost || callee.Method == methodCount || s.graph == nil || !codeKnown(callee) {
+		return l.Exact, l.Gap
+	}
+	switch leaves := s.leavesException(callee); {
+	case l.Exact && leaves == No:
+		return !s.behindCall(l.PC, callee), true
+	case !l.Exact && leaves == Yes:
+		return false, true
+	}
+	return l.Exact, l.Gap
+}
+
+// leavesException is CallGraph.LeavesException for a frame, asked once.
+func (s *steps) leavesException(f *Frame) Answer {
+	a, known := s.leaves[f.PC]
+	if !known {
+		a = s.graph.LeavesException(f.Module, f.PC, f.Mode)
+		s.leaves[f.PC] = a
+	}
+	return a
+}
+
+// behindCall tells whether a call stands before pc, in code of callee's mode.
+func (s *steps) behindCall(pc uint64, callee *Frame) bool {
+	m, _ := s.snap.ModuleAt(pc - 1)
+	_, kind := callsite.BeforeIn(s.snap, m, pc, callee.Mode)
+	return kind == callsite.Call
+}
+
+// nowhere tells whether a frame stands where no code is. A call through a bad pointer led there.
+func nowhere(f *Frame) bool {
+	return f.Method != methodCount && f.Module == nil && f.Checks&(Executable|CodeMissing) == 0
+}
+
+// callsCode tells whether the call before caller goes to code, as its instruction or constants say: none that led
+// nowhere, but for a jump behind that.
+//
+//	call_ptr    call *%rax          RIP is 0; the line of call_ptr was lost
+//	ptr_b       call call_ptr
+func (s *splicer) callsCode(caller, callee *Frame) bool {
+	entry, mode, ok := s.destination(caller)
+	if !ok {
+		return false
+	}
+	if leads, _, _ := s.verifier.graph.Reaches(s.state.Snapshot, entry, mode, callee.CallSite); leads == Anywhere {
+		return false
+	}
+	m, _ := s.state.Snapshot.ModuleAt(entry)
+	return executable(s.state.Snapshot, entry, m)&Executable != 0
+}
