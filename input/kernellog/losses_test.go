@@ -187,3 +187,59 @@ func TestLostThreadStart(t *testing.T) {
 		}
 	}
 }
+
+// TestLostLineOfARM: a line names its callee, which is the caller of the line before, or that line was lost.
+func TestLostLineOfARM(t *testing.T) {
+	const head, lost = `
+WARNING: CPU: 0 PID: 97 at toy.c:59 warn_c+0x30/0x34 [toy]
+CPU: 0 PID: 97 Comm: sh Not tainted 6.1.0-6-armmp #1
+ warn_c [toy] from warn_b+0x1c/0x28 [toy]
+`, ` warn_b [toy] from warn_a+0x1c/0x28 [toy]
+`
+	const rest = ` warn_a [toy] from vfs_write+0xc0/0x2e4
+ vfs_write from ret_fast_syscall+0x0/0x1c
+---[ end trace 0000000000000000 ]---`
+	for log, want := range map[string]string{head + lost + rest: "", head + rest: "vfs_write "} {
+		snaps := snapshots(t, log)
+		if len(snaps) != 1 {
+			t.Fatal("no report")
+		}
+		gaps := ""
+		for _, l := range snaps[0].Threads[0].Listed {
+			if l.Gap {
+				gaps += l.Symbol + " "
+			}
+		}
+		if gaps != want {
+			t.Errorf("gaps before %q, want %q", gaps, want)
+		}
+	}
+}
+
+// TestLostPCOfMIPS: without the PC nobody knows whether the kernel unwound the stack or searched through its words.
+func TestLostPCOfMIPS(t *testing.T) {
+	const before, epc, after = `
+Oops[#1]:
+CPU: 0 PID: 99 Comm: sh Not tainted 6.1.0-6-4kc-malta #1
+$ 0   : 00000000 00000001 00000002 00000003
+$28   : 814d8000 814d9b60 814d9e00 81e6ebe8
+`, `epc   : c00a5020 leaf+0x20/0x2c [toy]
+ra    : c00a506c mid+0x40/0x54 [toy]
+`, `Call Trace:
+[<c00a5020>] leaf+0x20/0x2c [toy]
+[<c00a506c>] mid+0x40/0x54 [toy]
+[<81e6ebe8>] vfs_write+0xe4/0x4b4
+[<81b8ad4c>] syscall_common+0x34/0x58
+---[ end trace 0000000000000000 ]---`
+	for log, searched := range map[string]bool{before + epc + after: false, before + after: true} {
+		snaps := snapshots(t, log)
+		if len(snaps) != 1 {
+			t.Fatal("no report")
+		}
+		for _, l := range snaps[0].Threads[0].Listed {
+			if l.Searched != searched {
+				t.Errorf("%s: searched %v, want %v", l.Symbol, l.Searched, searched)
+			}
+		}
+	}
+}

@@ -114,6 +114,7 @@ func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
 		}
 	}
 	r.doubt(listed)
+	doubtInterrupted(listed, b)
 	dropNext(listed)
 	listed = withStackWords(listed, r, b)
 	return append(listed, around(r, listed, b)...)
@@ -147,6 +148,11 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 	}
 	if pc == nil && trapsToWarn(r) {
 		pc = &register{name: "pc", at: r.at}
+	}
+	if pc == nil && isMIPS(arch) && r.reg("$31", "ra", "$29") != nil {
+		for i := range listed { // doubtSearched cannot tell
+			listed[i].Searched = true
+		}
 	}
 	if pc == nil || len(listed) > 0 && listed[0].Exact && listed[0].Symbol != pc.at.symbol {
 		return listed

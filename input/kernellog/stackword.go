@@ -69,9 +69,7 @@ func (b *binaries) inKernel(list []target.Listed) []target.Listed {
 func (b *binaries) mayReturnTo(v uint64) bool {
 	pc, mode := b.arch.SplitCode(v)
 	if b.kernel != nil && b.kernel.Contains(pc) && b.arch.Decoder != nil {
-		at := b.kernel.ToImage(pc)
-		_, call := b.arch.Decoder.CallBefore(b.kernel.Image.Segments.Before(at, 16), at, mode)
-		return call && b.kernel.Image.Segments.Executable(at-1)
+		return isBehindCall(b.kernel, pc, mode)
 	}
 	return b.lacksCode(pc)
 }

@@ -92,6 +92,9 @@ func (t *trace) takePair(callee, caller string) bool {
 	if len(t.listed) == 0 {
 		t.listed = append(t.listed, target.Listed{Symbol: first, Module: module, Exact: true})
 	}
+	if last := &t.listed[len(t.listed)-1]; last.Symbol != first || last.Module != module {
+		t.missing = true // the line that has first as the caller
+	}
 	t.interrupted, t.headed = savesRegisters(first), true
 	t.add(&p, false)
 	return true
@@ -173,7 +176,8 @@ func (t *trace) outermost() {
 // savesRegisters tells whether a function is entered by an exception in the kernel and
 // saves all registers of what the exception interrupted.
 func savesRegisters(symbol string) bool {
-	for _, prefix := range [...]string{"el1_", "el1h_64_", "el1t_64_", "__bad_stack", // arm64: entry.S
+	for _, prefix := range [...]string{"el1_sync", "el1_irq", "el1_fiq", "el1_error", "el1_da", "el1_ia", "el1_sp_pc", "el1_undef", "el1_dbg", "el1_inv", // arm64: entry.S
+		"el1h_64_", "el1t_64_", "__bad_stack", // since Linux 5.12
 		"__irq_svc", "__dabt_svc", "__pabt_svc", "__und_svc", "__fiq_svc", // ARM: entry-armv.S
 		"handle_int", "handle_ri_int", "ret_from_irq", "ret_from_exception", "except_vec", "tlb_do_page_fault", "handle_adel", "handle_ades", // MIPS: genex.S
 		"handle_exception"} { // RISC-V: entry.S
