@@ -167,5 +167,8 @@ func TestSoleCallOfLinker(t *testing.T) {
 		if got := New(nil).Witnesses().SoleCall(snap, callee, &unwind.Frame{PC: 0x400006, CallSite: 0x400001, Module: m}); got != want {
 			t.Errorf("a library that starts at %#x: %t, want %t", start, got, want)
 		}
+		if a, _, _ := New(nil).Witnesses().MayReach(snap, 0x400050, 0, callee.CallSite); (a == unwind.No) != want {
+			t.Errorf("a library that starts at %#x is entered by the import's stub: %v", start, a)
+		}
 	}
 }

@@ -22,8 +22,8 @@ type tailWalk struct {
 	pc   uint64
 	todo places
 	cost int // instructions executed
-	// byName: each import is taken for the function of its name, and a jump through a word that may
-	// change goes where the file has it.
+	// byName: each import is taken for the function of its name, or for what the dynamic linker does to bind it, and a
+	// jump through a word that may change goes where the file has it.
 	byName bool
 	// alone: the entry and pc lie in one image, and the code of that image alone decided.
 	alone bool
@@ -101,6 +101,9 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 	entry, pc := disasm.Addr{PC: inImage(m, to.PC), Mode: to.Mode}, inImage(m, w.pc)
 	if !p.Has(entry.PC) {
 		return unwind.No, false
+	}
+	if slot, ok := importAt(p, entry); ok && w.byName && w.mayBind(m, slot) {
+		return unwind.Unknown, true
 	}
 	if p.callees.BindsLazily(entry) {
 		return w.throughLinker(p, m, entry.PC), true
