@@ -3,7 +3,8 @@
 // then must not be certain. Wrong is every frame whose PC is not the recorded one.
 //
 // Not every lie can be seen: a return address replaced by another one behind a call
-// of the same function tells a story without a flaw. Damage of that kind is not done.
+// of the same function tells a story without a flaw, also where the function came to
+// its frame by a jump from another function. Damage of that kind is not done.
 package mutate
 
 import (
@@ -27,7 +28,28 @@ type Damage struct {
 type victim struct {
 	snap   *target.Snapshot
 	answer *truth.Answer
+	seen   activations
 	rnd    *rand.Rand
+}
+
+// activations are all that were recorded of a program: where each was entered, and its PC.
+type activations map[activation]bool
+
+type activation struct{ entry, pc uint64 }
+
+func seen(answers []truth.Answer) activations {
+	all := make(activations)
+	for i := range answers {
+		for _, f := range answers[i].Frames {
+			all[activation{uint64(f.Entry), uint64(f.PC)}] = true
+		}
+	}
+	return all
+}
+
+// both tells whether the function that f was entered at has also been seen at the PC of g.
+func (a activations) both(f, g *truth.Frame) bool {
+	return a[activation{uint64(f.Entry), uint64(g.PC)}]
 }
 
 // nowhere: no stack address is spoilt, but what is left may be anything.
@@ -210,11 +232,14 @@ func (v *victim) functionAsReturn() (*target.Snapshot, uint64) {
 }
 
 // otherReturn puts the return address of another activation there, of a direct call
-// that goes to another function. (An indirect call could have gone anywhere.)
+// that goes to another function. (An indirect call could have gone anywhere.) Entries
+// that differ do not tell that: busybox' ash on x86-64 calls a function that ends with a
+// jump to evaltree, whose frame lies there then as if evaltree had been called. So
+// nothing that was called where the other call goes may have been seen at the frame's PC.
 func (v *victim) otherReturn() (*target.Snapshot, uint64) {
 	f := v.answer.Frames
 	i, j := v.rnd.IntN(len(f)), v.rnd.IntN(len(f))
-	if !v.ordinary(i) || !v.ordinary(j) || f[i].Entry == f[j].Entry || f[i+1].PC == f[j+1].PC {
+	if !v.ordinary(i) || !v.ordinary(j) || v.seen.both(&f[j], &f[i]) || f[i+1].PC == f[j+1].PC {
 		return nil, 0
 	}
 	from, to := v.slots(j), v.slots(i)

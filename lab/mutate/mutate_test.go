@@ -3,6 +3,8 @@ package mutate
 import (
 	"context"
 	"testing"
+
+	"github.com/backsight/backsight/lab/truth"
 )
 
 // TestNothingWrongIsCertain damages a sample of the recorded truth.
@@ -22,6 +24,33 @@ func TestNothingWrongIsCertain(t *testing.T) {
 		}
 		if c.InnerLost > 0 {
 			t.Errorf("%s: %d captures lost frames inner to the damage", name, c.InnerLost)
+		}
+	}
+}
+
+// TestJumpedTo: a frame that a jump made looks like one that a call made, so that the return address of the call
+// is no damage that can be seen there.
+func TestJumpedTo(t *testing.T) {
+	const (
+		evaltree, evalsubshell, main  = 0x4a408, 0x4c264, 0xdd00
+		inEvaltree, evaltreeEnd, last = 0x4a54b, 0x4a5ba, 0xdd93
+	)
+	called := truth.Frame{Entry: evaltree, PC: evaltreeEnd}
+	jumped := truth.Frame{Entry: evalsubshell, PC: evaltreeEnd}
+	direct := truth.Frame{Entry: evaltree, PC: inEvaltree}
+	outermost := truth.Frame{Entry: main, PC: last}
+	a := seen([]truth.Answer{{Frames: []truth.Frame{jumped, direct, outermost}}, {Frames: []truth.Frame{called, outermost}}})
+	for _, c := range []struct {
+		name string
+		f, g truth.Frame
+		want bool
+	}{
+		{"entered at evaltree, at the PC of one that jumped there", direct, jumped, true},
+		{"evalsubshell was never seen at evaltree's other call", jumped, direct, false},
+		{"main has nothing in common with them", outermost, jumped, false},
+	} {
+		if got := a.both(&c.f, &c.g); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
 		}
 	}
 }

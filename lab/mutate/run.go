@@ -131,6 +131,7 @@ func (r *runner) run(ctx context.Context) error {
 		return err
 	}
 	defer stream.Close()
+	all := seen(answers)
 	for i := range answers {
 		snap, err := stream.Next(ctx)
 		if err == io.EOF {
@@ -141,7 +142,7 @@ func (r *runner) run(ctx context.Context) error {
 		if r.opt.Every > 1 && i%r.opt.Every != 0 {
 			continue
 		}
-		if err := r.capture(ctx, u, &victim{snap: snap, answer: &answers[i]}, i); err != nil {
+		if err := r.capture(ctx, u, &victim{snap: snap, answer: &answers[i], seen: all}, i); err != nil {
 			return err
 		}
 	}
