@@ -16,8 +16,11 @@ type Site struct {
 // if that is known.
 func (f *Effects) At(site Site, to disasm.Addr, known bool) Effect {
 	e := perhaps()
-	if known {
+	switch {
+	case known:
 		e = f.Behind(to, site.Next)
+	case f.pops && f.retakesPointer(disasm.Addr{PC: site.Next}):
+		e.Pops = int64(f.code.Arch.AddrSize)
 	}
 	if !f.pops || !e.Returns || e.Pops != 0 || e.PC != cpu.NoReg {
 		return e
@@ -58,21 +61,22 @@ type arguments struct {
 // In front of a function's first call the frame is among what aligns SP, and more is taken back than was pushed: a
 // function of cmake for i386 that begins at 0x31d030 pushes 8 bytes behind a frame of 456, calls, and takes 12 back.
 //
-// Where the caller pushes again before it leaves its block, it may have left the word for the next
-// call, as bc leaves two. But where it first moves SP for the next call to be aligned, that tells how far SP was
-// from there: astyle calls at 0x5c11f behind 16 bytes, and puts 8 and 12 for the call at 0x5c12e.
+// Callers also leave words for the next call, as bc leaves two, or all of them: astyle calls substr, which pops a
+// word, behind 16 bytes, puts 20 more for compare, and takes 32 back. At the next call SP is aligned again, which
+// tells whether the word was popped.
 func (a arguments) notTakenBack() int64 {
 	word := int64(a.code.Arch.AddrSize)
 	put, pushed := a.put()
-	aligned, framed := put > 0 && put%alignment == 0, a.Depth > 0 && a.Depth%alignment == 0
-	if next, ok := a.putNext(); ok && (aligned || framed) && next%alignment == word {
+	if put > 0 && put%alignment == 0 && a.fits(put-word, true) && !a.fits(put, true) {
 		return word
 	}
-	back, ok := a.takenBack()
-	if !ok || back <= 0 || back%alignment == 0 {
+	if a.Depth <= 0 || a.Depth%alignment != 0 {
 		return 0
 	}
-	if aligned && put-back == word || framed && back%alignment == alignment-word && back > pushed && a.Depth-back > mostSaved*word {
+	if a.fits(a.Depth-word, false) && !a.fits(a.Depth, false) {
+		return word
+	}
+	if back, ok := a.takenBack(); ok && back%alignment == alignment-word && back > pushed && a.Depth-back > mostSaved*word {
 		return word
 	}
 	return 0
@@ -82,8 +86,8 @@ func (a arguments) notTakenBack() int64 {
 // the registers that it saved: these and its return address.
 const mostSaved = 5
 
-// put is how many bytes the run of instructions in front of a call allocates, since SP was
-// raised last, and how many of these were pushed since something else was subtracted.
+// put is how many bytes the run of instructions in front of a call allocates, since SP was raised
+// or control went elsewhere last, and how many of these were pushed since something else was subtracted.
 func (a arguments) put() (put, pushed int64) {
 	cur := disasm.NewCursor(a.code)
 	cur.Seek(disasm.Addr{PC: a.Start})
@@ -99,7 +103,7 @@ func (a arguments) put() (put, pushed int64) {
 		}
 		put, pushed = put-by, pushed-by
 		switch {
-		case by > 0:
+		case by > 0, disasm.Transfers(in, a.code.Arch):
 			put, pushed, n = 0, 0, 0
 		case by < 0 && in.Dst == a.code.Arch.SP:
 			pushed = 0
@@ -109,28 +113,41 @@ func (a arguments) put() (put, pushed int64) {
 	return put, pushed
 }
 
-// putNext is how many bytes the code behind a call allocates for the next one, in whose arguments the first of
-// them are none: a subtraction leaves them free, for nothing but to align SP.
-func (a arguments) putNext() (put int64, ok bool) {
-	cur := disasm.NewCursor(a.code)
+// fits tells whether the code behind a call goes on as if so many bytes were left on the stack: no more is
+// taken back, SP is aligned at the next call, and where the block ends without one nothing is left, if all of
+// them are arguments. Calls may pop some as well, or never return; that of a function that reads the PC may come
+// while the frame is made.
+func (a arguments) fits(left int64, arguments bool) bool {
+	cur, calls := disasm.NewCursor(a.code), false
 	cur.Seek(disasm.Addr{PC: a.Next})
 	for pc, n := a.Next, 0; n < maxArguments; n++ {
 		in := cur.Next(pc)
 		if in == nil {
-			return 0, false
+			break
 		}
 		by, known := movesSP(in, a.code.Arch)
-		switch {
-		case !known, by > 0, put == 0 && by < 0 && in.Dst != a.code.Arch.SP:
-			return 0, false
-		case disasm.Transfers(in, a.code.Arch):
-			_, thunk := disasm.PCThunk(a.code, disasm.Target(in))
-			return put, in.Op == cpu.OpCall && !(thunk && in.Target != 0)
+		switch left -= by; {
+		case !known || left < 0:
+			return false
+		case in.Op == cpu.OpCall && !a.readsPC(in):
+			if !calls && left%alignment != 0 {
+				return false
+			}
+			calls = true
+		case in.Op != cpu.OpCall && disasm.Transfers(in, a.code.Arch):
+			return calls || arguments && left == 0
 		}
-		put -= by
 		pc += uint64(in.Len)
 	}
-	return 0, false
+	return calls || arguments && left == 0
+}
+
+func (a arguments) readsPC(call *cpu.Insn) bool {
+	if disasm.IndirectCall(call) {
+		return false
+	}
+	_, thunk := disasm.PCThunk(a.code, disasm.Target(call))
+	return thunk
 }
 
 // takenBack is how many bytes the code behind a call frees at once; false where the code goes on to
