@@ -21,6 +21,8 @@ type Header struct {
 	BuildID []byte
 	// Segments are the loaded ranges, sorted by Addr, not overlapping.
 	Segments Segments
+	// Interpreted: the file asks for a program interpreter (the dynamic linker) to be started by.
+	Interpreted bool
 	// Relocatable: linked at 0 and loaded anywhere (ET_DYN).
 	Relocatable bool
 	// Tables are the unwind tables that the program is loaded with, one of a kind.

@@ -87,7 +87,7 @@ func TestProgramHeaderRanges(t *testing.T) {
 	}, phdrs: []ph{{ptInterp, "interp"}, {ptDynamic, "dynamic"}, {ptGNUEHFrame, "hdr"}, {ptPhdr, "hdr"}}}
 	img := parse(t, e.bytes())
 	link := LinkInfoOf(img)
-	if link.Interp != "/lib/ld.so" || !img.Relocatable {
+	if link.Interp != "/lib/ld.so" || !img.Interpreted || !img.Relocatable {
 		t.Errorf("header = %+v, %+v", img.Header, link)
 	}
 	if want := (image.Range{Addr: 0x4000, Size: 12}); img.Table(image.EHFrameHdr).Range != want || link.PHdr != want {

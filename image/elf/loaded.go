@@ -42,7 +42,7 @@ func (f *file) readProgramHeaders() (h image.Header, link LinkInfo) {
 		case ptPhdr:
 			link.PHdr = r
 		case ptInterp:
-			link.Interp = string(nameAt(f.segments.bytes(p), 0))
+			link.Interp, h.Interpreted = string(nameAt(f.segments.bytes(p), 0)), true
 		case ptGNUEHFrame:
 			ehFrameHdr = r
 		case ptARMExidx:

@@ -31,8 +31,8 @@ type Program struct {
 	Listing string
 	Mode    cpu.Mode // of the functions that symbols name
 	Entry   uint64
-	// Relocatable and OneMode are those of image.Header.
-	Relocatable, OneMode bool
+	// Interpreted, Relocatable and OneMode are those of image.Header.
+	Interpreted, Relocatable, OneMode bool
 	// Data is words of writable memory, by the address of the first of some.
 	Data map[uint64][]uint64
 	// Rebased are the addresses that relocations list; nil where they list none.
@@ -50,7 +50,7 @@ type Program struct {
 // Image returns the program.
 func (p Program) Image(t testing.TB) *image.Image {
 	t.Helper()
-	h := image.Header{Path: "program", Arch: p.arch(t), Entry: p.Entry, Relocatable: p.Relocatable, OneMode: p.OneMode}
+	h := image.Header{Path: "program", Arch: p.arch(t), Entry: p.Entry, Interpreted: p.Interpreted, Relocatable: p.Relocatable, OneMode: p.OneMode}
 	c := &container{program: p, functions: map[uint64]string{}}
 	var text image.Segment
 	for line := range strings.Lines(p.Listing) {

@@ -156,11 +156,11 @@ func (w *tailWalk) mayHave(to disasm.Addr) bool {
 }
 
 // mayBind tells whether a stub of m, which jumps through the word at an image address, may lead to w.pc to have its import
-// bound: into the dynamic linker, a file that can be started by itself. Which word was there is not known.
+// bound: into the dynamic linker, a file that starts without another. Which word was there is not known.
 func (w *tailWalk) mayBind(m *target.Module, slot uint64) bool {
 	linker, ok := w.snap.ModuleAt(w.pc)
 	_, captured := w.snap.Memory.Word(m.ToTarget(slot))
-	return !captured && ok && linker != m && linker.Image != nil && linker.Image.Entry != 0
+	return !captured && ok && linker != m && linker.Image != nil && linker.Image.Entry != 0 && !linker.Image.Interpreted
 }
 
 // standsApart tells whether a place is in a function that stands on its own, and does not have the one at entry:
