@@ -82,7 +82,7 @@ func (w *Walker) weighLostBits(snap *target.Snapshot, t *target.Thread, frames [
 	if checks.has(OneBitAway) {
 		siblingsIn(w, snap).weigh(t, frames)
 	}
-	w.weighElsewhere(snap, frames)
+	w.weighElsewhere(snap, t, frames)
 }
 
 // siblingsIn are those that look at frames of a snapshot.

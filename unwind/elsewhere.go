@@ -31,7 +31,12 @@ import (
 // Another call of the frame's own function counts where the function has pushed more or less for that call:
 // then what lies further out depends on which of the two was running. tidy for i386 pushes words between the
 // calls that return to 0x2aa75 and 0x2aa7d.
-func (w *Walker) weighElsewhere(snap *target.Snapshot, frames []Frame) {
+//
+// What a caller still holds in its frame of the address that it called, another function with such a frame would
+// hold as well: libjpeg has a function for each order of colours, and two of them call the same methods, at
+// 0x70fa and 0x72fa of x86-64's.
+func (w *Walker) weighElsewhere(snap *target.Snapshot, t *target.Thread, frames []Frame) {
+	var at *siblings
 	for i, left := 1, maxWeighed; i < len(frames) && left > 0; i++ {
 		callee, f := &frames[i-1], &frames[i]
 		settled := i+1 < len(frames) && frames[i+1].Checks.has(TargetMatches)
@@ -40,6 +45,14 @@ func (w *Walker) weighElsewhere(snap *target.Snapshot, frames []Frame) {
 		}
 		left--
 		e := elsewhere{verifier: &w.finder.verifier, near: &w.near, snap: snap, callee: callee, frame: f, further: frames[i+1:], settled: settled, limit: w.finder.account.left()}
+		if f.Checks.proven() && e.graph != nil && e.calleeUnknown() {
+			if at == nil {
+				at = siblingsIn(w, snap)
+			}
+			if at.hold(t, frames, i) {
+				e.through = at
+			}
+		}
 		found := e.look()
 		if found.has(OneBitElsewhere) && f.Method.basis() == inTable && f.Checks&targetChecks == 0 {
 			if w.proveCall(snap, callee, f); f.Checks.proven() {
@@ -57,9 +70,10 @@ type elsewhere struct {
 	near          *hashTable[callKey, []callsite.Neighbour]
 	snap          *target.Snapshot
 	callee, frame *Frame
-	further       []Frame // behind the frame
-	settled       bool    // the frame's caller is proven
-	cost, limit   uint64  // of all answers, see State.Cost
+	further       []Frame   // behind the frame
+	settled       bool      // the frame's caller is proven
+	through       *siblings // if only the address that the caller still holds tells where the frame's call went
+	cost, limit   uint64    // of all answers, see State.Cost
 }
 
 // look tells whether some other function, whose call is one bit from the frame's return address, may have
@@ -77,9 +91,22 @@ func (e *elsewhere) look() (found Checks) {
 	return found
 }
 
+// calleeUnknown tells whether the frame's call went through a register, to where code alone does not tell.
+func (e *elsewhere) calleeUnknown() bool {
+	site, kind := callsite.BeforeIn(e.snap, e.frame.Module, e.frame.PC, e.frame.Mode)
+	if kind != callsite.Call || site.Direct {
+		return false
+	}
+	_, _, known := e.graph.Callee(e.snap, site.Addr, e.frame.Mode)
+	return !known
+}
+
 // neighbours are the calls in other functions, one bit away, that may have led to the callee. What was found out
-// is kept for further walks.
+// by code alone is kept for further walks.
 func (e *elsewhere) neighbours() []callsite.Neighbour {
+	if e.through != nil {
+		return e.lookAround()
+	}
 	f, callee := e.frame, e.callee
 	key, tag := callKey{callee.PC, f.PC}, placeOf(callee.PC, callee.Mode, callee.Exact).tag|uint32(f.Mode)&1<<2
 	if f.Checks.proven() {
@@ -107,7 +134,8 @@ func (e *elsewhere) lookAround() (list []callsite.Neighbour) {
 		if within && !f.Checks.has(OneBitAway) {
 			continue
 		}
-		if e.mayLead(n.Call, f.Mode, within || !f.Checks.proven(), to) && !e.graph.Witnesses().WithinInstruction(n.Module, n.Call.Addr, f.Mode) {
+		unclear := within || !f.Checks.proven() || e.through != nil && e.through.mayCall(n.Module, n.Call.Addr, f.Mode, within)
+		if e.mayLead(n.Call, f.Mode, unclear, to) && !e.graph.Witnesses().WithinInstruction(n.Module, n.Call.Addr, f.Mode) {
 			list = append(list, n) // at most one a bit
 		}
 	}

@@ -23,21 +23,25 @@ func (w *Walker) proveThrough(snap *target.Snapshot, t *target.Thread, frames []
 			continue
 		}
 		left--
-		held := graph.Witnesses().CalledThrough(f.Module, f.CallSite, f.Mode)
-		if held.Kind == Anything {
-			continue
-		}
 		if s == nil {
 			s = siblingsIn(w, snap)
 		}
-		if !s.recover(t, frames, i) {
-			return
-		}
-		if to, ok := s.value(&held, &s.caller); ok {
-			s.held = heldAddress{to, held.Kind == InRegister}
+		if s.hold(t, frames, i) {
 			w.proveBy(s, &frames[i-1], f)
 		}
 	}
+}
+
+// hold finds the address that the caller in frame i still holds of its call through a register.
+func (s *siblings) hold(t *target.Thread, frames []Frame, i int) bool {
+	f := &frames[i]
+	held := s.finder.verifier.graph.Witnesses().CalledThrough(f.Module, f.CallSite, f.Mode)
+	if held.Kind == Anything || !s.recover(t, frames, i) {
+		return false
+	}
+	to, ok := s.value(&held, &s.caller)
+	s.held = heldAddress{to, held.Kind == InRegister}
+	return ok
 }
 
 // proveBy notes that the call of a frame went to the address that the caller holds, if that is the function of

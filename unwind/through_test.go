@@ -29,6 +29,8 @@ func TestThrough(t *testing.T) {
 		{"f's address", inOther, fEntry, map[uint64]unwind.Operand{inH - 8: held}, unwind.TargetMatches},
 		{"the other register holds something else", inOther, fEntry,
 			map[uint64]unwind.Operand{inH - 8: held, inOther - 8: {Kind: unwind.InRegister, Reg: s1}}, unwind.TargetMatches},
+		{"the other went through the same register", inOther, fEntry,
+			map[uint64]unwind.Operand{inH - 8: held, inOther - 8: held}, unwind.TargetMatches | unwind.OneBitElsewhere},
 		{"h's other call went who knows where", alsoInH, fEntry, map[uint64]unwind.Operand{inH - 8: held}, unwind.TargetMatches},
 		{"h's other call went there too", alsoInH, fEntry,
 			map[uint64]unwind.Operand{inH - 8: held, alsoInH - 8: held}, unwind.TargetMatches | unwind.OneBitAway},

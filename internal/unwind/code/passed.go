@@ -56,11 +56,28 @@ func (p *passed) operand(v absint.Value) unwind.Operand {
 			return unwind.Operand{Kind: unwind.InRegister, Reg: r, Off: v.Off - off}
 		}
 	case absint.StartMemory:
+		if r, ok := p.copied(v); ok {
+			return unwind.Operand{Kind: unwind.InRegister, Reg: r}
+		}
 		if r, off, ok := p.holder(v.Base); ok && v.Add == 0 {
 			return unwind.Operand{Kind: unwind.InMemory, Reg: r, Off: v.Off - off}
 		}
 	}
 	return unwind.Operand{}
+}
+
+// copied is a register that has a word of memory at the call as well, and that the callee gives back: the word may have
+// changed since, and is passed by all calls that pass the register. What starts a thread in Rust calls the
+// thread's closure, and gives the closure's memory back.
+//
+//	lw s3,0(s2); …; move a0,s3; jalr t9; …; move a0,s3; jalr t9
+func (p *passed) copied(v absint.Value) (r cpu.Reg, ok bool) {
+	for set := keptByCallees(p.arch); set != 0; set = set.Without(set.First()) {
+		if p.block.Regs[set.First()] == v {
+			return set.First(), true
+		}
+	}
+	return 0, false
 }
 
 // holder is the register that holds a start value plus off at the call, and that the callee

@@ -79,6 +79,46 @@ func TestClues(t *testing.T) {
 	}
 }
 
+// TestCluesOfCopies: both calls pass what the caller has in x19, to which the second has loaded a word.
+func TestCluesOfCopies(t *testing.T) {
+	m, snap := placed(t, codetest.Program{CPU: "aarch64", Listing: `
+	400000 <caller>:
+	400100 <f>:
+	400200 <g>:
+		400000: a9be7bfd  stp x29,x30,[sp,#-32]!
+		400004: a90153f3  stp x19,x20,[sp,#16]
+		400008: aa0003f3  mov x19,x0
+		40000c: aa0103f4  mov x20,x1
+		400010: aa1303e0  mov x0,x19
+		400014: 9400003b  bl  400100
+		400018: d503201f  nop
+		40001c: d503201f  nop
+		400020: d503201f  nop
+		400024: d503201f  nop
+		400028: d503201f  nop
+		40002c: f9400693  ldr x19,[x20,#8]
+		400030: aa1303e0  mov x0,x19
+		400034: 94000033  bl  400100
+		400038: a94153f3  ldp x19,x20,[sp,#16]
+		40003c: a8c27bfd  ldp x29,x30,[sp],#32
+		400040: d65f03c0  ret
+		400100: a9be7bfd  stp x29,x30,[sp,#-32]!
+		400104: f9000bf3  str x19,[sp,#16]
+		400108: aa0003f3  mov x19,x0
+		40010c: 9400003d  bl  400200
+		400110: f9400bf3  ldr x19,[sp,#16]
+		400114: a8c27bfd  ldp x29,x30,[sp],#32
+		400118: d65f03c0  ret
+		400200: d65f03c0  ret`})
+	f := unwind.Frame{PC: 0x400110, CallSite: 0x40010c, Module: m}
+	for _, pc := range []uint64{0x400018, 0x400038} {
+		frame := unwind.Frame{PC: pc, CallSite: pc - 4, Module: m}
+		if got := New(nil).Witnesses().Clues(snap, nil, &f, &frame); got != nil {
+			t.Errorf("%#x: %+v, want no clue", pc, got)
+		}
+	}
+}
+
 // nodes walks a tree: f calls itself for a child, at 400064, or what one of two cases has put in x2, at
 // 400024, one bit of the return address away. The case of f itself replaces x20, which holds what f was
 // passed.
