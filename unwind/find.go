@@ -44,10 +44,16 @@ type search struct {
 	beyond   bool        // a sound rule's return address was not captured; no captured word can be that address
 	starved  bool        // code analysis is left out, for the walk has cost enough
 	cost     uint64      // of the search
-	refuted  bool        // a rule, neither a fallback nor a convention, led to no caller
-	untried  bool        // a rule, neither a fallback nor a convention, needs a register that is unknown
 	lost     bool        // a sound rule led to a caller, finder.lost, but not to its PC
 	hooked   bool        // a tracer's address stands where that PC should
+	misses
+}
+
+// misses are the ways in which rules have led to no caller.
+type misses struct {
+	refuted bool // a rule, neither a fallback nor a convention, led to none
+	damaged bool // a rule that two derivations from the function's entry agree on led to none
+	untried bool // a rule, neither a fallback nor a convention, needs a register that is unknown
 }
 
 // init makes f ask opt's sources.
@@ -86,7 +92,7 @@ func (f *finder) find(s *State) search {
 		}
 	}
 	f.crossCheck(&r)
-	r.doubtUntried()
+	r.doubtSecondBest()
 	f.passTrampoline(&r)
 	if r.lost {
 		e := elimination{f, &r}
@@ -97,14 +103,21 @@ func (f *finder) find(s *State) search {
 	return r
 }
 
-// doubtUntried disputes a caller that one derivation alone found, where another derivation's rule needs
+// doubtSecondBest disputes a caller that one derivation alone found, where another derivation's rule needs
 // a register that is unknown. Example: a log shows only PC and SP of libgcc's division of doubles. One
 // way out pops the return address of the whole division; all others return by LR, which is unknown,
 // to where the division had called a part of itself. A frame that the first rule skips would be missed by
 // nothing further out.
-func (r *search) doubtUntried() {
+//
+// So is a caller whose rule stands behind one that two derivations agree on, if that led to no caller: the word there
+// may be damaged. Control seems to come to a verb of systemd-analyze from the function in front, which ends in a call
+// that never returns, as its import does not tell; that function's frame ends where main's does.
+func (r *search) doubtSecondBest() {
 	b := &r.best
-	if r.untried && b.valid && b.method == MethodCode && !b.checks.proven() && b.checks&(EntryKnown|MethodsAgree) == 0 {
+	if !b.valid || b.method != MethodCode || b.checks.proven() {
+		return
+	}
+	if r.damaged || r.untried && b.checks&(EntryKnown|MethodsAgree) == 0 {
 		b.checks |= Disputed
 		b.trust = min(b.trust, Likely)
 	}
@@ -189,6 +202,7 @@ func (f *finder) askRules(src RuleSource, r *search) {
 			break
 		}
 		r.refuted = r.refuted || applied && !e.valid && m.basis() != byConvention && f.rule.Flags&Fallback == 0
+		r.damaged = r.damaged || applied && !e.valid && agreedOn(m, &f.rule)
 	}
 	f.confirm(src, r)
 }

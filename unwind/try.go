@@ -56,6 +56,7 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 		if reason == StopNullPC && s.atStackEnd(c.CFA) {
 			reason = StopRoot
 		}
+		r.damaged = r.damaged || reason == StopNullPC && agreedOn(m, rule)
 		f.offerEnd(&c, rule, r, reason, why)
 		return e, false
 	}
@@ -75,6 +76,11 @@ func placesReturn(m Method, rule *Rule) bool {
 func isSound(m Method, rule *Rule) bool {
 	sound := m.basis() == inTable || m == MethodCode && rule.Flags&(FromEntry|Agreed) != 0
 	return sound && rule.Flags&(Fallback|Inferred) == 0
+}
+
+// agreedOn tells whether two derivations from the function's entry agree on a rule.
+func agreedOn(m Method, rule *Rule) bool {
+	return m == MethodCode && rule.Flags&(FromEntry|Agreed|Fallback) == FromEntry|Agreed
 }
 
 // raBelowSP tells whether a rule reads the return address below SP in a frame that made a

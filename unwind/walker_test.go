@@ -258,6 +258,26 @@ func TestUntried(t *testing.T) {
 	}
 }
 
+// TestDamaged: two derivations agree on where f's return address lies, and what lies there is none. A rule that
+// nothing confirms, as of a function that seems to fall through into f, leads to main's caller and skips main:
+// neither that nor what follows is certain, though h is known to be called by a direct call.
+func TestDamaged(t *testing.T) {
+	arch := o32()
+	const agreed, inCallerOfH = unwind.FromEntry | unwind.Agreed, 0x400238
+	for _, ra := range []uint64{0x1234, 0} {
+		stack := synth.Stack(arch).Zero(28).Word(ra).Zero(28).Word(inH).Zero(28).Word(inCallerOfH).Zero(64).Place(0x7fff_0000)
+		snap := stopped(arch, stack)
+		copy(snap.Modules[0].Image.Segments.Code(inCallerOfH-8), []byte{0x0c, 0x10, byte(hEntry >> 10 & 0xff), byte(hEntry >> 2 & 0xff)})
+		code := tables(arch, unwind.MethodCode, agreed)
+		code.at[inF] = []unwind.Rule{saved(arch, 32, agreed), saved(arch, 64, unwind.FromEntry)}
+		code.at[inH], code.ends = []unwind.Rule{saved(arch, 32, agreed)}, map[uint64]bool{inCallerOfH: true}
+		frames, _ := walk(snap, unwind.Options{Sources: []unwind.Source{code}, CallGraph: graph{holds: sameHundred}})
+		if len(frames) != 4 || frames[2].PC != inH || frames[2].Trust != unwind.Likely || frames[3].Trust != unwind.Likely {
+			t.Errorf("%#x: %+v", ra, frames)
+		}
+	}
+}
+
 // TestWrongIsNeverCertain puts stale return addresses, pointers to data, to code
 // and numbers where a mistaken rule looks for the return address: code analysis
 // must not call the frame certain, unless two derivations from a known entry
