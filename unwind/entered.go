@@ -52,6 +52,24 @@ func (s *steps) behindCall(pc uint64, callee *Frame) bool {
 	return kind == callsite.Call
 }
 
+// doubtSecondChain makes guesses of all frames from a guess on, if the same return address stands on both sides of
+// that: two chains are printed into one another more often than a function calls itself by a way that nothing proves.
+//
+//	warn_c ◄ warn_b ◄ warn_a ◄ crashy_write ◄─?─ __warn ◄ warn_slowpath_fmt ◄ warn_c ◄ …
+func doubtSecondChain(frames []Frame) {
+	seen := make(map[uint64]int, len(frames))
+	for i := range frames {
+		k, again := seen[frames[i].PC]
+		if again && frames[i].PC != 0 {
+			first := k + 1 + trusted(frames[k+1:i+1])
+			for g := first; first <= i && g < len(frames); g++ {
+				frames[g].Trust = Guess
+			}
+		}
+		seen[frames[i].PC] = i
+	}
+}
+
 // nowhere tells whether a frame stands where no code is. A call through a bad pointer led there.
 func nowhere(f *Frame) bool {
 	return f.Method != methodCount && f.Module == nil && f.Checks&(Executable|CodeMissing) == 0

@@ -66,3 +66,21 @@ func TestSpliceNowhere(t *testing.T) {
 		}
 	}
 }
+
+// TestSpliceSecondChain: f does not call itself. The return address in f stands on both sides of that step: a
+// second chain begins there, which may be another processor's as a whole.
+func TestSpliceSecondChain(t *testing.T) {
+	const inner = "400208/context/certain/0 400118/cfi/certain/1 "
+	for listed, want := range map[string]string{
+		"400208! 400118 400118 400018.": inner + "400118/prewalked/guess/2 400018/prewalked/guess/3",
+		"400208! 400118 400030 400018.": inner + "400018/prewalked/likely/3",
+	} {
+		arch := o32()
+		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+		snap.Threads[0].Listed = listOf(listed)
+		opt := unwind.Options{CallGraph: graph{holds: sameHundred, unpointed: fEntry}, Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}}
+		if got, _ := spliced(snap, opt); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+	}
+}

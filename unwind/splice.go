@@ -68,6 +68,7 @@ func (w *Walker) splice(t *target.Thread, listed []target.Listed, frames []Frame
 		}
 		spliced, entries = append(spliced, s.frames[k]), append(entries, next+k)
 	}
+	doubtSecondChain(spliced)
 	switch last := w.opt.MaxFrames; {
 	case len(spliced) > last:
 		spliced, entries = spliced[:last], entries[:last]

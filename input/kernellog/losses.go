@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/target"
 )
 
@@ -96,14 +97,24 @@ func lacks(r *record) (what string, ok bool) {
 }
 
 // doubt marks the entries of a chain out of a report that lacks lines, or has another report's.
-func (r *record) doubt(listed []target.Listed) {
+func (r *record) doubt(listed []target.Listed, arch *cpu.Arch) {
 	_, lacking := lacks(r)
 	mixed := r.isMixed()
+	if len(listed) > 0 && r.lacksBeginning(&listed[0], arch) {
+		listed[0].Gap = true
+	}
 	for i := range listed {
 		l := &listed[i]
 		l.Gap = l.Gap || lacking || mixed
 		l.Searched = l.Searched || mixed
 	}
+}
+
+// lacksBeginning tells whether the chain has neither the header that the processor's reports have, nor a PC to begin
+// at: it is the rest of a chain into which another report was printed. What a checker kept has no header.
+func (r *record) lacksBeginning(first *target.Listed, arch *cpu.Arch) bool {
+	headed := arch.Name != "arm" && !strings.HasPrefix(arch.Name, "riscv")
+	return headed && !r.trace.headed && r.of == nil && r.reg("pc", "epc", "rip", "eip") == nil && !samePlace(first, &r.at)
 }
 
 // isMixed tells whether lines of another report stand in the record: registers have two values,

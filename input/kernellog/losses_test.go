@@ -243,3 +243,23 @@ ra    : c00a506c mid+0x40/0x54 [toy]
 		}
 	}
 }
+
+// TestLostBeginning: a chain without its header and without a PC is the rest of a chain.
+func TestLostBeginning(t *testing.T) {
+	const before, header, entries = `
+WARNING: CPU: 0 PID: 96 at toy.c:59 warn_c+0x4c/0x60 [toy]
+CPU: 0 PID: 96 Comm: sh Not tainted 6.1.0-6-5kc-malta #1
+`, "Call Trace:\n", `[<ffffffffc000247c>] warn_a+0x2c/0x40 [toy]
+[<ffffffff81aba054>] ksys_write+0x8c/0x140
+[<ffffffff817ac474>] syscall_common+0x34/0x58
+---[ end trace 0000000000000000 ]---`
+	for log, gap := range map[string]bool{before + header + entries: false, before + entries: true} {
+		snaps := snapshots(t, log)
+		if len(snaps) != 1 {
+			t.Fatal("no report")
+		}
+		if l := snaps[0].Threads[0].Listed; len(l) != 3 || l[0].Gap != gap || l[1].Gap {
+			t.Errorf("%+v, want a gap in front: %v", l, gap)
+		}
+	}
+}

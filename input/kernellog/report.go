@@ -113,7 +113,7 @@ func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
 			l.Gap = true
 		}
 	}
-	r.doubt(listed)
+	r.doubt(listed, b.arch)
 	doubtInterrupted(listed, b)
 	dropNext(listed)
 	listed = withStackWords(listed, r, b)
