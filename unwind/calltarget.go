@@ -184,10 +184,10 @@ func (v *verifier) asGood(s *State, c *candidate, site, other cpu.CallSite) bool
 		return true
 	case c.flags&StartStated != 0 && (startsAt(s, c, entry) || v.stubFor(s, c, entry, mode)):
 		return true
-	case c.flags&StartStated != 0 && s.Module.Contains(entry):
-		return false // the table tells; to follow jumps is much work
+	case c.flags&StartStated != 0 && c.checks.proven() && s.Module.Contains(entry):
+		return false // the table tells where both lead; to follow jumps is much work
 	}
-	unproven := !c.checks.has(TargetMatches) && v.graph.OneFunction(c.module, site.Addr, other.Addr, c.mode) == Yes
+	unproven := !c.checks.proven() && v.graph.OneFunction(c.module, site.Addr, other.Addr, c.mode) == Yes
 	if c.flags&StartStated != 0 && !unproven {
 		return false
 	}

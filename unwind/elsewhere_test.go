@@ -256,11 +256,22 @@ func TestOneBitByPointer(t *testing.T) {
 }
 
 // TestOneBitByStub: h calls f through a register, as far as anyone knows; one bit away it calls a
-// stub in g, which goes to f. A table tells where f begins.
+// stub in g, which goes to f, or to a function that ends in a jump to f, as agraphattr_init of libcgraph for
+// AArch64, which agopen1 calls at 0x8354, and through a register at 0x8344. A table tells where f begins.
 func TestOneBitByStub(t *testing.T) {
 	const inOther = inH ^ 0x20
 	arch := o32()
-	for to, want := range map[uint64]unwind.Checks{fEntry: unwind.OneBitAway, mainEntry: 0} {
+	jumps := func(entry, _ uint64) unwind.Answer {
+		if entry == gEntry {
+			return unwind.YesByJump
+		}
+		return unwind.Unknown
+	}
+	for _, tt := range []struct {
+		to    uint64
+		holds func(entry, pc uint64) unwind.Answer
+		want  unwind.Checks
+	}{{fEntry, unknownTargets, unwind.OneBitAway}, {mainEntry, unknownTargets, 0}, {mainEntry, jumps, unwind.OneBitAway}} {
 		snap := stopped(arch, synth.Stack(arch).Zero(28).Word(inMain).Zero(64).Place(0x7fff_0000))
 		snap.Threads[0].Regs = *synth.Regs(arch, map[string]uint64{"pc": inF, "sp": 0x7fff_0000, "ra": inH})
 		copy(snap.Modules[0].Image.Segments.Code(inOther-8), snap.Modules[0].Image.Segments.Code(inF - 8)[:4])
@@ -268,10 +279,10 @@ func TestOneBitByStub(t *testing.T) {
 		atStart := leaf(arch, unwind.StartStated)
 		atStart.Start = fEntry
 		source.at[inF] = []unwind.Rule{atStart}
-		calls := graph{holds: unknownTargets, stubs: map[uint64]uint64{gEntry: to}}
+		calls := graph{holds: tt.holds, stubs: map[uint64]uint64{gEntry: tt.to}}
 		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{source}, CallGraph: calls})
-		if frames, _ := w.Walk(&snap.Threads[0], nil); len(frames) < 2 || frames[1].Checks&unwind.OneBitAway != want {
-			t.Errorf("the stub goes to %#x: %+v", to, frames)
+		if frames, _ := w.Walk(&snap.Threads[0], nil); len(frames) < 2 || frames[1].Checks&unwind.OneBitAway != tt.want {
+			t.Errorf("the stub goes to %#x: %+v", tt.to, frames)
 		}
 	}
 }
