@@ -69,12 +69,13 @@ type siblings struct {
 	cfa            uint64 // the callee's
 	held           heldAddress
 	moved          uint64 // from where the caller's module was linked to where it lies
+	proven         []int  // see proveThrough
 }
 
 // weighLostBits looks at the frames of which another call is one bit away, and at interrupted ones.
 func (w *Walker) weighLostBits(snap *target.Snapshot, t *target.Thread, frames []Frame) {
 	w.proveInTables(snap, frames)
-	w.proveThrough(snap, t, frames)
+	through := w.proveThrough(snap, t, frames)
 	var checks Checks
 	for i := range frames {
 		checks |= frames[i].Checks
@@ -82,7 +83,7 @@ func (w *Walker) weighLostBits(snap *target.Snapshot, t *target.Thread, frames [
 	if checks.has(OneBitAway) {
 		siblingsIn(w, snap).weigh(t, frames)
 	}
-	w.weighElsewhere(snap, t, frames)
+	w.weighElsewhere(snap, t, frames, through)
 }
 
 // siblingsIn are those that look at frames of a snapshot.

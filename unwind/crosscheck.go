@@ -95,6 +95,7 @@ type startRules struct {
 type ruleScratch struct {
 	query     Query
 	rule, own Rule
+	at        State // a frame behind another function's call
 }
 
 // space is the scratch space, made when it is first needed.

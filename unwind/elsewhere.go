@@ -34,8 +34,8 @@ import (
 //
 // What a caller still holds in its frame of the address that it called, another function with such a frame would
 // hold as well: libjpeg has a function for each order of colours, and two of them call the same methods, at
-// 0x70fa and 0x72fa of x86-64's.
-func (w *Walker) weighElsewhere(snap *target.Snapshot, t *target.Thread, frames []Frame) {
+// 0x70fa and 0x72fa of x86-64's. through are the frames whose calls only that proves.
+func (w *Walker) weighElsewhere(snap *target.Snapshot, t *target.Thread, frames []Frame, through []int) {
 	var at *siblings
 	for i, left := 1, maxWeighed; i < len(frames) && left > 0; i++ {
 		callee, f := &frames[i-1], &frames[i]
@@ -45,7 +45,7 @@ func (w *Walker) weighElsewhere(snap *target.Snapshot, t *target.Thread, frames 
 		}
 		left--
 		e := elsewhere{verifier: &w.finder.verifier, near: &w.near, snap: snap, callee: callee, frame: f, further: frames[i+1:], settled: settled, limit: w.finder.account.left()}
-		if f.Checks.proven() && e.graph != nil && e.calleeUnknown() {
+		if slices.Contains(through, i) {
 			if at == nil {
 				at = siblingsIn(w, snap)
 			}
@@ -89,16 +89,6 @@ func (e *elsewhere) look() (found Checks) {
 		}
 	}
 	return found
-}
-
-// calleeUnknown tells whether the frame's call went through a register, to where code alone does not tell.
-func (e *elsewhere) calleeUnknown() bool {
-	site, kind := callsite.BeforeIn(e.snap, e.frame.Module, e.frame.PC, e.frame.Mode)
-	if kind != callsite.Call || site.Direct {
-		return false
-	}
-	_, _, known := e.graph.Callee(e.snap, site.Addr, e.frame.Mode)
-	return !known
 }
 
 // neighbours are the calls in other functions, one bit away, that may have led to the callee. What was found out

@@ -15,18 +15,18 @@ const maxLeadingOn = 8
 // whose frame is larger: its return address would be that of a call in _PyObject_FastCallDictTstate, but nothing follows
 // a call where that function has its own.
 func (e *elsewhere) mayLeadOn(n callsite.Neighbour) bool {
-	at := State{Snapshot: e.snap, PC: n.PC, Site: n.Call.Addr, Mode: e.frame.Mode, Module: n.Module}
-	sp, r := e.callee.CFA, &e.starts.scratch.rule
+	sp, r, at := e.callee.CFA, &e.starts.scratch.rule, &e.starts.scratch.at
+	*at = State{Snapshot: e.snap, PC: n.PC, Site: n.Call.Addr, Mode: e.frame.Mode, Module: n.Module}
 	unclear := !e.settled
 	for range maxLeadingOn {
-		switch e.callerBy(r, &at, sp, unclear) {
+		switch e.callerBy(r, at, sp, unclear) {
 		case No:
 			return false
 		case Unknown:
 			return unclear
 		}
 		sp, unclear = sp+uint64(r.CFA.Off), true
-		if e.joins(&at, sp) || e.graph.EndsThread(at.Module, at.PC, at.Mode) || !e.ruleAt(at.Module, at.PC, at.Mode, r) || !sound(r) {
+		if e.joins(at, sp) || e.graph.EndsThread(at.Module, at.PC, at.Mode) || !e.ruleAt(at.Module, at.PC, at.Mode, r) || !sound(r) {
 			return true
 		}
 		e.cost += e.starts.scratch.query.Cost

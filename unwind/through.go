@@ -13,8 +13,8 @@ import (
 //
 // What was overwritten brings no such value along: of another function's call through r6, r6 would have to be f's
 // address by chance. Nothing follows from another value, which may have been stored since. The stack decides,
-// which caches of frames do not know.
-func (w *Walker) proveThrough(snap *target.Snapshot, t *target.Thread, frames []Frame) {
+// which caches of frames do not know. proven are the frames whose calls are proven so.
+func (w *Walker) proveThrough(snap *target.Snapshot, t *target.Thread, frames []Frame) (proven []int) {
 	var s *siblings
 	graph := w.finder.verifier.graph
 	for i, left := 1, maxWeighed; graph != nil && i < len(frames) && left > 0; i++ {
@@ -25,11 +25,16 @@ func (w *Walker) proveThrough(snap *target.Snapshot, t *target.Thread, frames []
 		left--
 		if s == nil {
 			s = siblingsIn(w, snap)
+			proven = s.proven[:0]
 		}
-		if s.hold(t, frames, i) {
-			w.proveBy(s, &frames[i-1], f)
+		if s.hold(t, frames, i) && w.proveBy(s, &frames[i-1], f) {
+			proven = append(proven, i)
 		}
 	}
+	if s != nil {
+		s.proven = proven
+	}
+	return proven
 }
 
 // hold finds the address that the caller in frame i still holds of its call through a register.
@@ -46,12 +51,12 @@ func (s *siblings) hold(t *target.Thread, frames []Frame, i int) bool {
 
 // proveBy notes that the call of a frame went to the address that the caller holds, if that is the function of
 // the callee, and which other calls are as good then.
-func (w *Walker) proveBy(at *siblings, callee, frame *Frame) {
+func (w *Walker) proveBy(at *siblings, callee, frame *Frame) (proven bool) {
 	s, c := callAgain(w, at.snap, callee, frame)
 	v := &w.finder.verifier
 	entry, mode := at.snap.Arch.SplitCode(at.held.to)
 	site, kind := callsite.BeforeIn(at.snap, frame.Module, frame.PC, frame.Mode)
-	if kind == callsite.Call && !site.Direct && v.reaches(s, c, entry, mode) == Yes {
+	if proven = kind == callsite.Call && !site.Direct && v.reaches(s, c, entry, mode) == Yes; proven {
 		c.checks, c.entry, c.through = c.checks|TargetMatches, entry, at
 		if frame.Checks&(OneBitAway|OneBitElsewhere) != 0 {
 			c.checks |= v.oneBitAway(s, c, site)
@@ -59,6 +64,7 @@ func (w *Walker) proveBy(at *siblings, callee, frame *Frame) {
 		frame.Checks, c.through = c.checks, nil
 	}
 	w.finder.account.pay(placeOf(callee.PC, callee.Mode, callee.Exact), s.Cost)
+	return proven
 }
 
 // heldAddress is the address that a call went to, and that the caller still holds.
