@@ -161,7 +161,7 @@ func (g *graph) overran(from *block, sp absint.Value) {
 // that never returns, leaves SP where that call was.
 func (g *graph) onlyReadsPC(site uint64) bool {
 	var in cpu.Insn
-	return g.Arch.PCThunk && g.One(disasm.Addr{PC: site}, &in) && in.Op == cpu.OpCall && !disasm.IndirectCall(&in) && readsPC(g.Code, disasm.Target(&in))
+	return g.Arch.PCThunk && g.One(disasm.Addr{PC: site}, &in) && disasm.CallReadsPC(g.Code, &in)
 }
 
 // forgetLR leaves a saved return address in its slot only, at labels of several computed

@@ -25,7 +25,7 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 	if disasm.IndirectCall(t.in) {
 		e.targets.note(t.pc, target, known)
 	}
-	e.noteCall(st, e.an.Arch, e.an.Arch.PCThunk && known && readsPC(e.an.Code, target))
+	e.noteCall(st, e.an.Arch, known && disasm.ReadsPC(e.an.Code, target))
 	if e.graph.noReturn[t.pc] || e.an.Entries.IsEntry(t.behind()) {
 		noteLastCall(e, st, t, target, known)
 		return
@@ -40,7 +40,7 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 		return
 	}
 	e.an.applyCall(e.m, st, t, target, known)
-	if !known || !readsPC(e.an.Code, target) {
+	if !known || !disasm.ReadsPC(e.an.Code, target) {
 		e.noteBehindCall(st)
 	}
 	e.graph.propagate(t.behind(), st, edgeCall, t.pc)
@@ -57,13 +57,6 @@ func (f *Facts) noteCall(st *absint.State, arch *cpu.Arch, reads bool) {
 	case sp.RelativeTo(arch.SP) && !reads:
 		f.CallsAt[uint64(sp.Off)%16/4]++
 	}
-}
-
-// readsPC tells whether a call of the code at a place only reads the PC (i386's
-// __x86.get_pc_thunk.bx), before the frame is whole, and nothing can be thrown there.
-func readsPC(c disasm.Code, target disasm.Addr) bool {
-	_, thunk := disasm.PCThunk(c, target)
-	return thunk && c.Arch.PCThunk
 }
 
 // noteLastCall notes a call that never returns, and what holds behind that, as far as no call is known that

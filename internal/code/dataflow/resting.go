@@ -84,7 +84,7 @@ func runThrough(f *Function, m *absint.Interp, b *block) (r blockRun) {
 			break
 		}
 		if disasm.Transfers(in, f.an.Arch) {
-			r.calls = in.Op == cpu.OpCall && (disasm.IndirectCall(in) || !readsPC(f.an.Code, disasm.Target(in)))
+			r.calls = in.Op == cpu.OpCall && !disasm.CallReadsPC(f.an.Code, in)
 			break
 		}
 		before := st.Regs[sp]

@@ -22,6 +22,21 @@ func PCThunk(c Code, at Addr) (cpu.Reg, bool) {
 	return load.Dst, ok
 }
 
+// ReadsPC tells whether the function at a place only reads the PC, as PCThunk, on a processor whose compilers do so: a
+// call of that function always returns, may come before the frame is whole, and nothing can be thrown there.
+func ReadsPC(c Code, at Addr) bool {
+	if !c.Arch.PCThunk {
+		return false
+	}
+	_, thunk := PCThunk(c, at)
+	return thunk
+}
+
+// CallReadsPC tells whether an instruction is a direct call of such a function.
+func CallReadsPC(c Code, in *cpu.Insn) bool {
+	return in.Op == cpu.OpCall && !IndirectCall(in) && ReadsPC(c, Target(in))
+}
+
 // Retpoline tells whether a call of the code at a place is a jump: the code overwrites
 // its return address (mov %rax,(%rsp); ret) or drops it (lea 8(%rsp),%rsp; ret). So
 // jump and return the thunks of -mindirect-branch and -mfunction-return. Linux since 5.19
