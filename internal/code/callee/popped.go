@@ -67,13 +67,18 @@ type arguments struct {
 func (a arguments) notTakenBack() int64 {
 	word := int64(a.code.Arch.AddrSize)
 	put, pushed := a.put()
-	if put > 0 && put%alignment == 0 && a.fits(put-word, true) && !a.fits(put, true) {
-		return word
-	}
-	if a.Depth <= 0 || a.Depth%alignment != 0 {
+	aligned, framed := put > 0 && put%alignment == 0, a.Depth > 0 && a.Depth%alignment == 0
+	if !aligned && !framed {
 		return 0
 	}
-	if a.fits(a.Depth-word, false) && !a.fits(a.Depth, false) {
+	behind := a.follow()
+	if aligned && behind.fits(put-word, true) && !behind.fits(put, true) {
+		return word
+	}
+	if !framed {
+		return 0
+	}
+	if behind.fits(a.Depth-word, false) && !behind.fits(a.Depth, false) {
 		return word
 	}
 	if back, ok := a.takenBack(); ok && back%alignment == alignment-word && back > pushed && a.Depth-back > mostSaved*word {
@@ -113,12 +118,16 @@ func (a arguments) put() (put, pushed int64) {
 	return put, pushed
 }
 
-// fits tells whether the code behind a call goes on as if so many bytes were left on the stack: no more is
-// taken back, SP is aligned at the next call, and where the block ends without one nothing is left, if all of
-// them are arguments. Calls may pop some as well, or never return; that of a function that reads the PC may come
-// while the frame is made.
-func (a arguments) fits(left int64, arguments bool) bool {
-	cur, calls := disasm.NewCursor(a.code), false
+// afterwards is how many bytes the code behind a call takes back: at most, before the next call, and in all, to the end
+// of the block or as far as maxArguments. known: SP was nowhere set to something else.
+type afterwards struct {
+	most, toCall, all int64
+	calls, known      bool
+}
+
+// follow follows the code behind a call. A call of a function that reads the PC may come while the frame is made.
+func (a arguments) follow() (w afterwards) {
+	cur := disasm.NewCursor(a.code)
 	cur.Seek(disasm.Addr{PC: a.Next})
 	for pc, n := a.Next, 0; n < maxArguments; n++ {
 		in := cur.Next(pc)
@@ -126,28 +135,35 @@ func (a arguments) fits(left int64, arguments bool) bool {
 			break
 		}
 		by, known := movesSP(in, a.code.Arch)
-		switch left -= by; {
-		case !known || left < 0:
-			return false
-		case in.Op == cpu.OpCall && !a.readsPC(in):
-			if !calls && left%alignment != 0 {
-				return false
+		if !known {
+			return afterwards{}
+		}
+		w.all += by
+		w.most = max(w.most, w.all)
+		if in.Op == cpu.OpCall {
+			if !w.calls && !disasm.CallReadsPC(a.code, in) {
+				w.calls, w.toCall = true, w.all
 			}
-			calls = true
-		case in.Op != cpu.OpCall && disasm.Transfers(in, a.code.Arch):
-			return calls || arguments && left == 0
+		} else if disasm.Transfers(in, a.code.Arch) {
+			break
 		}
 		pc += uint64(in.Len)
 	}
-	return calls || arguments && left == 0
+	w.known = true
+	return w
 }
 
-func (a arguments) readsPC(call *cpu.Insn) bool {
-	if disasm.IndirectCall(call) {
+// fits tells whether the code goes on as if so many bytes were left on the stack: no more is taken back, SP is
+// aligned at the next call, and where the block ends without one nothing is left, if all of them are arguments.
+// Calls may pop some as well, or never return.
+func (w afterwards) fits(left int64, arguments bool) bool {
+	switch {
+	case !w.known || left < w.most:
 		return false
+	case w.calls:
+		return (left-w.toCall)%alignment == 0
 	}
-	_, thunk := disasm.PCThunk(a.code, disasm.Target(call))
-	return thunk
+	return arguments && left == w.all
 }
 
 // takenBack is how many bytes the code behind a call frees at once; false where the code goes on to
