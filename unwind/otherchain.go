@@ -26,7 +26,7 @@ func (e *elsewhere) mayLeadOn(n callsite.Neighbour) bool {
 			return unclear
 		}
 		sp, unclear = sp+uint64(r.CFA.Off), true
-		if e.joins(at, sp) || e.graph.EndsThread(at.Module, at.PC, at.Mode) || !e.ruleAt(at.Module, at.PC, at.Mode, r) || !sound(r) {
+		if e.joins(at, sp) || e.graph.EndsThread(at.Module, at.PC, at.Mode) || !e.ruleAt(at.Module, at.PC, at.Mode, r) || !undoubted(r) {
 			return true
 		}
 		e.cost += e.starts.scratch.query.Cost
@@ -76,8 +76,8 @@ func (e *elsewhere) joins(at *State, sp uint64) bool {
 	return false
 }
 
-// sound tells whether nothing casts doubt on a rule: a table has that, or two derivations agree from a known entry.
-func sound(r *Rule) bool {
+// undoubted tells whether nothing casts doubt on a rule: a table has that, or two derivations agree from a known entry.
+func undoubted(r *Rule) bool {
 	const doubts = Fallback | Inferred | Abandoned | SavedTwice | SignalFrame | ExceptionFrame
 	return r.Flags&doubts == 0 && (r.Flags&StartStated != 0 || r.Flags&(FromEntry|Agreed) == FromEntry|Agreed)
 }
