@@ -8,7 +8,7 @@ type importer interface {
 // Import names the symbol whose address the dynamic linker stores in the word at an image
 // address: an entry of the GOT, through which code reaches functions of other files.
 // On MIPS addr may also be the address of the lazy binding stub that the word holds at
-// first. The symbol may be this file's own, where another file's symbol can replace it. ok is
+// first; in a module of a kernel, the address of what it calls in the kernel. The symbol may be this file's own, where another file's symbol can replace it. ok is
 // false where nothing is known of the word.
 func (img *Image) Import(addr uint64) (name string, ok bool) {
 	if i, is := ContainerAs[importer](img.container); is {

@@ -71,6 +71,7 @@ func importsOf(c *container) (m imports) {
 	f := c.main
 	d, ok := f.dynamic()
 	if !ok {
+		m.addResolved(f)
 		return m
 	}
 	syms, str := c.img.Segments.Bytes(d.symtab), c.img.Segments.Bytes(d.strtab)
@@ -190,6 +191,25 @@ func choose(typ, abs, globDat, jumpSlot uint32) effect {
 		return whole
 	}
 	return other
+}
+
+// addResolved adds what a linked object calls in other files (see Link): undefined symbols that have an address.
+func (m *imports) addResolved(f *file) {
+	for i := range f.sections.n {
+		s := f.sections.at(i)
+		if s.typ != shtSymtab || uint64(s.link) >= uint64(f.sections.n) {
+			continue
+		}
+		m.syms = symtab{f: f, syms: f.sections.bytes(s), str: f.sections.bytes(f.sections.at(int(s.link)))}
+		m.left = budget.New("imported words", slotsFloor, uint64(len(f.data))/bytesPerSlot)
+		for k := range m.syms.len() {
+			if s := m.syms.at(k); s.shndx == shnUndef && s.value != 0 && !m.add(s.value, uint32(k)) {
+				break
+			}
+		}
+		slices.SortStableFunc(m.slots, func(a, b slot) int { return cmp.Compare(a.addr, b.addr) })
+		return
+	}
 }
 
 // addStubs adds the lazy binding stubs of MIPS: an undefined function's value is

@@ -25,7 +25,8 @@ type Placement struct {
 // Link links a relocatable object, such as a Linux module, to run at a place. The result is
 // a copy with addresses in the section headers and symbols, and with relocations applied,
 // to code and to debug information; the formats of this package open it like an executable.
-// Symbols that nothing resolves lie behind the object, where there is no code.
+// Symbols that nothing resolves lie behind the object, where there is no code; others are still undefined, and have
+// their addresses.
 func Link(path string, object []byte, at Placement) ([]byte, error) {
 	f, err := newFile(&image.File{Name: path, Data: bytes.Clone(object)})
 	if err != nil {
@@ -157,9 +158,13 @@ func (l *linker) placeSymbols() {
 		if s.typ != shtSymtab {
 			continue
 		}
-		t := symtab{f: l.file, syms: l.sections.bytes(s)}
+		t := l.symbolsIn(s)
 		for k := range t.len() {
-			if m := t.at(k); int(m.shndx) < l.sections.n && m.shndx != shnUndef {
+			m := t.at(k)
+			switch a, resolved := l.resolve(&t, &m); {
+			case m.shndx == shnUndef && resolved:
+				l.put(s.off+uint64(k)*l.layout.sym+l.valueAt(), a)
+			case m.shndx != shnUndef && int(m.shndx) < l.sections.n:
 				l.put(s.off+uint64(k)*l.layout.sym+l.valueAt(), m.value+l.addr[m.shndx])
 			}
 		}
@@ -184,21 +189,40 @@ func (l *linker) symbol(t *symtab, k uint32) uint64 {
 	if m.shndx != shnUndef {
 		return m.value
 	}
-	if a, known := l.resolved[m.name]; known {
+	if a, ok := l.resolve(t, &m); ok {
 		return a
+	}
+	return l.end
+}
+
+// symbolsIn is the table of symbols of a section.
+func (l *linker) symbolsIn(s shdr) symtab {
+	t := symtab{f: l.file, syms: l.sections.bytes(s)}
+	if uint64(s.link) < uint64(l.sections.n) {
+		t.str = l.sections.bytes(l.sections.at(int(s.link)))
+	}
+	return t
+}
+
+// resolve is the address of a symbol that the object does not define.
+func (l *linker) resolve(t *symtab, m *sym) (addr uint64, ok bool) {
+	if m.shndx != shnUndef || l.at.Resolve == nil {
+		return 0, false
+	}
+	if a, known := l.resolved[m.name]; known {
+		return a, a != 0
 	}
 	if l.resolved == nil {
 		l.resolved = make(map[uint32]uint64)
 	}
-	a, ok := l.end, false
-	if name := t.name(&m); l.at.Resolve != nil && name != "" {
-		a, ok = l.at.Resolve(name)
+	if name := t.name(m); name != "" {
+		addr, ok = l.at.Resolve(name)
 	}
 	if !ok {
-		a = l.end
+		addr = 0
 	}
-	l.resolved[m.name] = a
-	return a
+	l.resolved[m.name] = addr
+	return addr, addr != 0
 }
 
 // relocate applies the relocations of one section.
@@ -208,10 +232,7 @@ func (l *linker) relocate(s shdr) {
 		return
 	}
 	to, symbols := l.sections.at(int(s.info)), l.sections.at(int(s.link))
-	t := symtab{f: l.file, syms: l.sections.bytes(symbols)}
-	if uint64(symbols.link) < count {
-		t.str = l.sections.bytes(l.sections.at(int(symbols.link)))
-	}
+	t := l.symbolsIn(symbols)
 	if to.flags&shfCompressed != 0 {
 		return
 	}

@@ -88,6 +88,9 @@ func TestLink(t *testing.T) {
 	if got, _ := img.Uint(base+1, 4); int32(got) != extern-base-5 {
 		t.Errorf("call of %#x", got)
 	}
+	if name, ok := img.Import(extern); !ok || name != "extern" {
+		t.Errorf("at %#x lies %q, which the module calls", uint64(extern), name)
+	}
 	data, _ := img.Sections.Named(".data")
 	if got, _ := img.Uint(data.Addr, 8); got != base || data.Addr <= base {
 		t.Errorf(".data at %#x holds %#x, want %#x", data.Addr, got, uint64(base))

@@ -35,6 +35,9 @@ func (p *payload) place(h *image.Header) (*kallsyms.Table, uint64) {
 		h.Issues = append(h.Issues, h.Path+": the kernel carries no names (kallsyms)")
 		return nil, p.load
 	}
+	if table.FromData {
+		return p.placeFromData(h, table)
+	}
 	lowest, at, ok := shift(table, p.arch, p.data)
 	switch {
 	case !ok && table.Relative:
@@ -52,9 +55,21 @@ func (p *payload) place(h *image.Header) (*kallsyms.Table, uint64) {
 	}
 	base, ok := relocated(p.data, order, table.BaseOffset, at-lowest)
 	if !ok {
-		h.Issues = append(h.Issues, h.Path+": the kernel's link address was not found; addresses count from its first byte")
+		h.Issues = append(h.Issues, h.Path+noLinkAddress)
 	}
 	return table.Moved(base + at - lowest), base
+}
+
+const noLinkAddress = ": the kernel's link address was not found; addresses count from its first byte"
+
+// placeFromData finds the address of the first byte by the pointers to functions among the kernel's data.
+func (p *payload) placeFromData(h *image.Header, table *kallsyms.Table) (*kallsyms.Table, uint64) {
+	base, ok := pointedFrom(table, p.arch, p.data)
+	if !ok {
+		base = 0
+		h.Issues = append(h.Issues, h.Path+noLinkAddress)
+	}
+	return table.Moved(base), base
 }
 
 // segments cuts the kernel where its symbols say that code begins and ends: from the first

@@ -149,7 +149,20 @@ func (p *payload) elf(f *image.File, opt image.Options) (*image.Image, error) {
 	if err != nil || table.Relative {
 		return p.keep(img, f), nil
 	}
+	if table.FromData {
+		table = table.Moved(linkOffset(img.Segments, uint64(table.Entries)))
+	}
 	return p.keep(kallsyms.Named(img, table), f), nil
+}
+
+// linkOffset is how far the bytes of a file lie from their addresses, around an offset.
+func linkOffset(segments image.Segments, offset uint64) uint64 {
+	for _, s := range segments {
+		if offset-s.FileOff < uint64(len(s.Data)) {
+			return s.Addr - s.FileOff
+		}
+	}
+	return 0
 }
 
 // keep closes the file with the image, where the image does not read it.

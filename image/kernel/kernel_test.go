@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm"
 	"github.com/backsight/backsight/cpu/arm64"
 	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/image"
@@ -81,12 +82,14 @@ func stub(payload []byte) []byte {
 func TestOpen(t *testing.T) {
 	a, arm := kernels.ARM64()
 	m, mipsel := kernels.MIPS()
+	c7, linux7 := kernels.ARM64Linux7()
 	for name, c := range map[string]struct {
 		data []byte
 		code *kernels.Code
 	}{
 		"Image":                    {arm, a},
 		"Image.gz":                 {packed(t, arm), a},
+		"Image of Linux 7":         {linux7, c7},
 		"EFI zboot":                {zboot(packed(t, arm)), a},
 		"uImage of an Image.gz":    {uImageOf(22, 0x80000, packed(t, arm)), a},
 		"uImage, MIPS":             {uImageOf(5, 0x80100000, packed(t, mipsel)), m},
@@ -127,6 +130,33 @@ func TestRelocatable(t *testing.T) {
 	}
 	if s, ok := img.Symbols.Named("function7"); !ok || s.Addr != c.Symbols()[7].Addr {
 		t.Errorf("function7 at %#x, want %#x; %v", s.Addr, c.Symbols()[7].Addr, img.Issues)
+	}
+}
+
+// TestPointersDisagree: a kernel whose names count from its first byte, and whose pointers to functions do not say
+// where that is, keeps its names, from the address 0 on.
+func TestPointersDisagree(t *testing.T) {
+	c, data := kernels.ARM64Linux7()
+	first := bytes.Index(data, binary.LittleEndian.AppendUint64(nil, c.Symbols()[0].Addr))
+	for i := range 100 {
+		at := data[first+8*i:]
+		binary.LittleEndian.PutUint64(at, binary.LittleEndian.Uint64(at)+uint64(pageSize*i))
+	}
+	img, err := parse(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, ok := img.Symbols.Named("function7"); !ok || s.Addr != c.Symbols()[7].Addr-c.Link || len(img.Issues) != 1 {
+		t.Errorf("function7 at %#x; %v", s.Addr, img.Issues)
+	}
+}
+
+// TestSegmentOfNames: an ELF file's names that count from the file's bytes are moved by the segment that they lie in.
+func TestSegmentOfNames(t *testing.T) {
+	segments := image.Segments{{Addr: 0xffffffff81000000, FileOff: 0x200000, Data: make([]byte, 0x100)},
+		{Addr: 0xffffffff83000000, FileOff: 0x400000, Data: make([]byte, 0x100)}}
+	if got := uint64(0x2000f0) + linkOffset(segments, 0x2000f0); got != 0xffffffff810000f0 {
+		t.Errorf("a byte of the first segment lies at %#x", got)
 	}
 }
 
@@ -191,6 +221,25 @@ func TestRelocations(t *testing.T) {
 	for _, p := range []*payload{short, beyond} {
 		if got := p.relocate(base); got != (span{}) {
 			t.Errorf("table %#x", got)
+		}
+	}
+}
+
+// TestBeginsBehindReturns: a function of ARM begins behind another's end, which most often loads the PC, with frame
+// pointers and without; not behind a return under a condition, nor behind a load of other registers.
+func TestBeginsBehindReturns(t *testing.T) {
+	armhf := arm.Archs()[0]
+	for word, want := range map[uint32]bool{
+		0xe12fff1e: true,  // bx lr
+		0xe8bd8010: true,  // pop {r4, pc}
+		0xe89da830: true,  // ldm sp, {r4, r5, fp, sp, pc}
+		0x089da830: false, // ldmeq sp, {r4, r5, fp, sp, pc}
+		0xe8bd4010: false, // pop {r4, lr}
+	} {
+		code := binary.LittleEndian.AppendUint32([]byte{0, 0, 0xa0, 0xe1}, word) // mov r0, r0
+		code = binary.LittleEndian.AppendUint64(code, 0xe92dd800_e1a0c00d)       // mov ip, sp; push {fp, ip, lr, pc}
+		if got := beginsAt(armhf, code, 8); got != want {
+			t.Errorf("behind %#08x a function begins: %v", word, got)
 		}
 	}
 }

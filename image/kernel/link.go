@@ -21,8 +21,8 @@ const (
 	maxSamples = 128
 )
 
-// sample is the addresses of functions, evenly spread.
-func sample(t *kallsyms.Table) (addrs []uint64) {
+// sample is the addresses of at most n functions, evenly spread.
+func sample(t *kallsyms.Table, n int) (addrs []uint64) {
 	var all []uint64
 	t.Functions(func(addr, size uint64) bool {
 		if size >= 16 {
@@ -30,7 +30,7 @@ func sample(t *kallsyms.Table) (addrs []uint64) {
 		}
 		return true
 	})
-	for i := 0; i < len(all); i += len(all)/maxSamples + 1 {
+	for i := 0; i < len(all); i += len(all)/n + 1 {
 		addrs = append(addrs, all[i])
 	}
 	return addrs
@@ -42,7 +42,7 @@ func sample(t *kallsyms.Table) (addrs []uint64) {
 // where no place stands out.
 func shift(t *kallsyms.Table, arch *cpu.Arch, data []byte) (lowest, offset uint64, ok bool) {
 	lowest, found := firstCode(t)
-	samples := sample(t)
+	samples := sample(t, maxSamples)
 	if !found || len(samples) < 16 || arch.Decoder == nil {
 		return 0, 0, false
 	}
@@ -99,8 +99,7 @@ func beginsAt(arch *cpu.Arch, data []byte, off uint64) bool {
 	if n >= 2 && buf[n-2].Flags&cpu.FlagDelaySlot != 0 {
 		last = &buf[n-2]
 	}
-	ends := last.Op == cpu.OpReturn || last.Op == cpu.OpJump && last.Flags&cpu.FlagConditional == 0 || last.Op == cpu.OpTrap
-	return ends || last.Flags&cpu.FlagPadding != 0
+	return last.Ends(arch.PC) || last.Flags&cpu.FlagPadding != 0
 }
 
 // returns counts the returns among the instructions of data's first bytes.

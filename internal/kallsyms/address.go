@@ -1,6 +1,9 @@
 package kallsyms
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // addresses finds the addresses of the symbols, before kallsyms_num_syms or behind
 // kallsyms_token_index; nil where neither is an ascending table.
@@ -21,7 +24,37 @@ func (f *finder) addresses() *Table {
 			return f.table(addrs, 0)
 		}
 	}
-	return nil
+	return f.fromEntries((f.tok.end + 3) &^ 3)
+}
+
+// fromEntries reads n offsets that count from where each of them lies (Linux 7, kallsyms_sym_address:
+// offset_to_ptr): a table whose addresses count from the data's first byte. There is no base, and nothing that the
+// kernel must relocate:
+//
+//	0x1533594  feacca6c   the symbol at 0
+//	0x1533598  feaccaa8   0x40
+//	0x153359c  feaccaa8   0x44
+func (f *finder) fromEntries(at int) *Table {
+	n := len(f.starts)
+	if at < 0 || at+4*n > len(f.data) {
+		return nil
+	}
+	addrs := make([]uint64, n)
+	last := int64(math.MinInt64)
+	for i := range addrs {
+		entry := at + 4*i
+		addr := int64(entry) + int64(int32(f.order.Uint32(f.data[entry:])))
+		if addr < last {
+			return nil
+		}
+		addrs[i], last = uint64(addr), addr
+	}
+	if addrs[0] == addrs[n-1] {
+		return nil
+	}
+	t := f.table(addrs, 0)
+	t.Relative, t.FromData, t.Entries = false, true, at
+	return t
 }
 
 // relative reads n offsets, and the base that they count from. With

@@ -22,7 +22,7 @@ import (
 //
 // kallsyms_seqs_of_names exists since 6.2. Without CONFIG_KALLSYMS_BASE_RELATIVE, and until
 // 4.5, kallsyms_addresses, n words, stands for offsets and base. Before 4.20 markers are
-// words.
+// words. In Linux 7 offsets count from where each of them lies, and there is no base.
 
 // finder is the search for the tables around one token table.
 type finder struct {
@@ -81,6 +81,8 @@ func (f *finder) find() *Table {
 const (
 	// namesPerMarker is how many names lie between two markers.
 	namesPerMarker = 256
+	// maxNames bounds the bytes between two markers.
+	maxNames = 129 * namesPerMarker
 	// maxSequences bounds the tables between markers and tokens, and with them the number
 	// of symbols: kallsyms_seqs_of_names of a million symbols.
 	maxSequences = 3 << 20
@@ -102,9 +104,10 @@ func (f *finder) mark(at, i int) uint32 {
 }
 
 // follows tells whether a marker can follow another: 256 names lie between them, each of
-// one token at least and, on average, of 64 at most.
+// one token at least and, on average, of 128 at most: mangled names of Rust next to one
+// another have 70.
 func follows(a, b uint32) bool {
-	return b > a && b-a >= 2*namesPerMarker && b-a <= 65*namesPerMarker
+	return b > a && b-a >= 2*namesPerMarker && b-a <= maxNames
 }
 
 // previousMarkers goes back to where the next array of markers may begin: 0, and numbers
@@ -127,7 +130,7 @@ func (f *finder) previousMarkers() bool {
 // stands before the names and agrees with the number of markers, and every 256th name
 // begins where its marker says.
 func (f *finder) findNames() bool {
-	last, lowest := f.marks[len(f.marks)-1], f.markers-int(f.marks[len(f.marks)-1])-65*namesPerMarker
+	last, lowest := f.marks[len(f.marks)-1], f.markers-int(f.marks[len(f.marks)-1])-maxNames
 	if len(f.marks) > 3 {
 		last = f.marks[len(f.marks)-2] // the last one may be of the table behind the markers
 	}

@@ -67,6 +67,34 @@ func check(t *testing.T, table *Table, at uint64) {
 	}
 }
 
+// TestOffsetsFromEntries: in Linux 7 offsets count from where each of them lies, so that addresses are known from
+// the data's first byte; symbols may lie before it. The offsets need not be aligned as words are.
+func TestOffsetsFromEntries(t *testing.T) {
+	const first = base + 0x4000 // a third of the functions lie before the data
+	noise := []byte("some code, and some data")
+	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
+		l := kernels.Layout{Order: order, Word: 8, Late: true, Sequences: true, At: first + uint64(len(noise))}
+		tables := kernels.Kallsyms(symbols(base), l)
+		table, err := Find(append(bytes.Clone(noise), tables...), 8)
+		if err != nil || !table.FromData {
+			t.Fatalf("from the data %t, %v", table != nil && table.FromData, err)
+		}
+		check(t, table.Moved(first), base)
+	}
+}
+
+// TestLongNames: 256 names that stand next to one another may have 100 characters each, as those of Rust do.
+func TestLongNames(t *testing.T) {
+	list := symbols(base)
+	for i := 300; i < 700; i++ {
+		list[i].Name += strings.Repeat("_RNvCs", 16)
+	}
+	table, err := Find(kernels.Kallsyms(list, kernels.Layout{Order: binary.LittleEndian, Word: 8, Base: base}), 8)
+	if err != nil || table.Len() != len(list) {
+		t.Fatal(err)
+	}
+}
+
 // TestRelocatable: a relocatable kernel's base is 0 in the file.
 func TestRelocatable(t *testing.T) {
 	table, err := Find(kernels.Kallsyms(symbols(0), kernels.Layout{Order: binary.LittleEndian, Word: 8}), 8)

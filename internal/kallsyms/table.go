@@ -49,6 +49,11 @@ type Table struct {
 	// BaseOffset is where the data holds the word that the addresses of a Relative table
 	// count from, once the kernel has relocated itself.
 	BaseOffset int
+	// FromData: addresses count from the first byte of the data that the table was found in, and may lie before
+	// it, since the table says how far from its own entries each symbol lies. Entries is where in the data these
+	// lie: of data in several parts, their part is the one that addresses count in.
+	FromData bool
+	Entries  int
 }
 
 // namer builds the name at a place.
@@ -126,11 +131,11 @@ func (t *Table) Moved(delta uint64) *Table {
 	m := *t
 	m.addrs = slices.Clone(t.addrs)
 	for i := range m.addrs {
-		if _, _, kind := t.names.symbol(t.refs[i]); kind|0x20 != 'a' {
+		if _, _, kind := t.names.symbol(t.refs[i]); kind|0x20 != 'a' || t.FromData {
 			m.addrs[i] += delta
 		}
 	}
-	m.Relative = false
+	m.Relative, m.FromData = false, false
 	if !slices.IsSorted(m.addrs) {
 		m.refs, m.named = slices.Clone(t.refs), new(index)
 		sort.Stable((*byAddr)(&m))

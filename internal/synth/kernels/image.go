@@ -14,6 +14,8 @@ type Code struct {
 	Body      uint32
 	Return    []uint32
 	Functions int
+	// Pointers: the tables of names are those of Linux 7, behind pointers to some of the functions.
+	Pointers bool
 	// Start is how many of them, the last ones, are the kernel's start, whose memory it gives away.
 	Start int
 }
@@ -55,13 +57,29 @@ func (c *Code) flat() []byte {
 	for len(out)%16 != 0 {
 		out = append(out, 0)
 	}
-	return append(out, Kallsyms(c.Symbols(), c.Layout)...)
+	layout := c.Layout
+	if c.Pointers {
+		for _, s := range c.Symbols()[:100] {
+			out = c.Order.AppendUint64(out, s.Addr)
+		}
+		layout.At, layout.Late = c.Link+uint64(len(out)), true
+	}
+	return append(out, Kallsyms(c.Symbols(), layout)...)
 }
 
 // ARM64 is a kernel for arm64, with the head of an Image.
 func ARM64() (*Code, []byte) {
 	c := &Code{Layout: Layout{Order: binary.LittleEndian, Word: 8, Base: 0xffff_8000_0801_0000}, Link: 0xffff_8000_0800_0000,
 		Before: 0x10000, Body: 0x91000400, Return: []uint32{0xd65f03c0}, Functions: 1000, Start: 10}
+	b := c.flat()
+	copy(b[0x38:], "ARM\x64")
+	return c, b
+}
+
+// ARM64Linux7 is a kernel for arm64 as Linux 7 lays it out, with the head of an Image.
+func ARM64Linux7() (*Code, []byte) {
+	c, _ := ARM64()
+	c.Pointers = true
 	b := c.flat()
 	copy(b[0x38:], "ARM\x64")
 	return c, b

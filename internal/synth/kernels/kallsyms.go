@@ -25,6 +25,8 @@ type Layout struct {
 	Base             uint64
 	// Sequences: kallsyms_seqs_of_names stand before the tokens, or at the end.
 	Sequences bool
+	// At is where the tables lie in a kernel of Linux 7, whose offsets count from where each of them lies.
+	At uint64
 }
 
 // Kallsyms are the tables, for symbols in the order of their addresses.
@@ -73,9 +75,13 @@ func (t *table) address(v uint64) {
 }
 
 func (t *table) addresses(symbols []Symbol) {
-	t.align()
+	if t.At == 0 {
+		t.align()
+	}
 	for _, s := range symbols {
 		switch {
+		case t.At != 0:
+			t.out = t.Order.AppendUint32(t.out, uint32(s.Addr-t.At-uint64(len(t.out))))
 		case t.Absolute:
 			t.address(s.Addr)
 		case t.PerCPU && s.Addr>>31 != 0:
@@ -85,7 +91,7 @@ func (t *table) addresses(symbols []Symbol) {
 		}
 	}
 	t.align()
-	if !t.Absolute {
+	if !t.Absolute && t.At == 0 {
 		t.address(t.Base)
 	}
 }
