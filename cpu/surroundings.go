@@ -12,7 +12,7 @@ type Surroundings struct {
 	HookPops int64
 	// HookKeeps is the register into which a function copies LR before it calls such a hook,
 	// and from which the hook restores LR: AArch64's x9 before Linux's ftrace_caller
-	// (mov x9,x30). 0 where there is no such convention.
+	// (mov x9,x30), at before _mcount of MIPS' 64-bit ABIs (move at,ra). 0 where there is no such convention.
 	HookKeeps Reg
 	// ThreadExit is the system call by which Linux's C libraries end a thread whose function
 	// came back.

@@ -38,8 +38,9 @@ type abi struct {
 	stackAlign        uint64
 	gpPreserved       bool
 	archR6            uint32
-	hookPops          int64 // gcc/config/mips/mips.h, FUNCTION_PROFILER
-	exit              int64 // Linux, arch/mips/kernel/syscalls
+	hookPops          int64   // gcc/config/mips/mips.h, FUNCTION_PROFILER
+	hookKeeps         cpu.Reg // … of the other ABIs, whose hook leaves SP as it was
+	exit              int64   // Linux, arch/mips/kernel/syscalls
 }
 
 func abis() [3]abi {
@@ -47,9 +48,9 @@ func abis() [3]abi {
 		{cpu: "mips", name: "o32", addrSize: 4, regSize: 4, class: 1, elfMask: flagABI2,
 			stackAlign: 8, archR6: flagArch32R6, hookPops: 8, exit: 4001},
 		{cpu: "mips64", name: "n64", addrSize: 8, regSize: 8, class: 2,
-			stackAlign: 16, gpPreserved: true, archR6: flagArch64R6, exit: 5058},
+			stackAlign: 16, gpPreserved: true, archR6: flagArch64R6, hookKeeps: AT, exit: 5058},
 		{cpu: "mips64", name: "n32", addrSize: 4, regSize: 8, class: 1, elf: flagABI2, elfMask: flagABI2,
-			stackAlign: 16, gpPreserved: true, archR6: flagArch64R6, exit: 6058},
+			stackAlign: 16, gpPreserved: true, archR6: flagArch64R6, hookKeeps: AT, exit: 6058},
 	}
 }
 
@@ -129,6 +130,7 @@ func (a abi) arch(big bool) *cpu.Arch {
 		},
 		Surroundings: cpu.Surroundings{
 			HookPops:   a.hookPops,
+			HookKeeps:  a.hookKeeps,
 			ThreadExit: cpu.SystemCall{Reg: V0, Number: a.exit},
 		},
 		ELF:     a.elfMatch(plain),

@@ -56,6 +56,7 @@ func freeName(name string) bool {
 	switch name {
 	case "err", "errx", "errc", "verr", "verrx", "verrc", "g_assertion_message_expr", "g_abort",
 		"xexit", "xmalloc_failed", // libiberty.h
+		"panic", "do_exit", "make_task_dead", "kthread_exit", "kthread_complete_and_exit", "fortify_panic", "__fortify_panic", // Linux
 		"OPENSSL_die",                                    // openssl/crypto.h
 		"Py_Exit", "Py_FatalError", "_Py_FatalErrorFunc", // pylifecycle.h, pyerrors.h
 		"zend_error_noreturn", "_zend_bailout", // PHP: zend.h

@@ -57,6 +57,10 @@ func (f *Effects) CallNeverReturns(m *absint.Interp, st *absint.State, in *cpu.I
 	if known && f.NeverReturns(target) {
 		return true
 	}
+	if in.Flags&cpu.FlagMemory == 0 && in.Src < cpu.MaxRegs && in.Target == 0 { // of another file: lui v0; addiu v0; jalr v0
+		to := st.RegisterTarget(in, m.Arch)
+		return to.Kind == absint.Constant && f.importNeverReturns(uint64(to.Off)&m.Arch.AddrMask())
+	}
 	slot, ok := callSlot(m, st, in, target)
 	return ok && f.importNeverReturns(slot)
 }

@@ -122,6 +122,25 @@ func TestStubNeedsCaller(t *testing.T) {
 	}
 }
 
+// TestCallOfKernel: a module of a kernel for MIPS has the addresses of what it calls in the kernel in registers.
+func TestCallOfKernel(t *testing.T) {
+	for name, never := range map[string]bool{"__stack_chk_fail": true, "panic": true, "_printk": false} {
+		f := effects(t, codetest.Program{CPU: "mips o32 big", Imports: map[uint64]string{0x4000: name}, Listing: "1000: 0040f809  jalr v0"})
+		m := absint.New(f.code)
+		var st absint.State
+		st.Start(f.code.Arch)
+		var in cpu.Insn
+		v0, _ := f.code.Arch.RegByName("v0")
+		if !f.code.One(at(0x1000), &in) || f.CallNeverReturns(&m, &st, &in, disasm.Addr{}, false) {
+			t.Errorf("%s: where v0 is not known, the call is taken not to return", name)
+		}
+		st.Regs[v0] = absint.Const(0x4000)
+		if got := f.CallNeverReturns(&m, &st, &in, disasm.Addr{}, false); got != never {
+			t.Errorf("the call of %s never returns: %t", name, got)
+		}
+	}
+}
+
 // TestCallThroughGOT: a call that reads its target from a word that is bound to abort.
 func TestCallThroughGOT(t *testing.T) {
 	for name, never := range map[string]bool{"abort": true, "malloc": false} {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/synth"
@@ -120,6 +121,7 @@ func seeds(f *testing.F) {
 	for which, a := range captured.Archs() {
 		for mode, code := range [][]byte{
 			{0x53, 0x48, 0x83, 0xec, 0x20, 0x74, 4, 0xe8, 0, 0, 0, 0, 0xff, 0xe0, 0x48, 0x83, 0xc4, 0x20, 0x5b, 0xc3},
+			{0x8b, 0x64, 0x24, 0x14, 0x5f, 0xc3}, // mov 0x14(%esp),%esp; pop %edi; ret
 			{0x10, 0xb5, 0x04, 0x46, 0x00, 0xf0, 0x02, 0xf8, 0x20, 0x46, 0x10, 0xbd},
 		} {
 			f.Add(uint8(which), uint8(mode), code)
@@ -185,6 +187,12 @@ func contradiction(f *Function) string {
 	return ""
 }
 
+// popsBelowCFA tells whether a way out has the one form whose return address no value at the place stands
+// for: see ReturnPath.RA.
+func popsBelowCFA(r ReturnPath, arch *cpu.Arch) bool {
+	return arch.CallPushesRA && r.RA == absint.Value{} && r.CFA.Kind == absint.StartMemory && !r.Tail && !r.Exception
+}
+
 // FuzzReturnPaths looks for returns from every place of random bytes.
 func FuzzReturnPaths(f *testing.F) {
 	seeds(f)
@@ -198,7 +206,7 @@ func FuzzReturnPaths(f *testing.F) {
 			decoded.Swap(0)
 			for _, afterCall := range []bool{false, true} {
 				for _, r := range an.ReturnPaths(p, afterCall) {
-					if !recoverable(r.CFA) || !recoverable(r.RA) || afterCall && r.RA.IsStartOf(an.Arch.LR) {
+					if !recoverable(r.CFA) || !recoverable(r.RA) && !popsBelowCFA(r, an.Arch) || afterCall && r.RA.IsStartOf(an.Arch.LR) {
 						t.Fatalf("%s %x: %+v", an.Arch.Name, p, r)
 					}
 				}

@@ -69,6 +69,24 @@ func (c Code) decode(at Addr, buf []cpu.Insn) int {
 	return c.Arch.Decoder.Decode(c.Img.Segments.Code(at.PC), at.PC, at.Mode, buf)
 }
 
+// Each calls visit for the instructions from a place to an address, by address, until visit returns false or an
+// instruction cannot be decoded.
+func Each(c Code, from Addr, end uint64, visit func(at Addr, in *cpu.Insn) bool) {
+	var insns [64]cpu.Insn
+	for at := from; at.PC < end; {
+		n := c.Decode(at, insns[:])
+		if n == 0 {
+			return
+		}
+		for i := 0; i < n && at.PC < end; i++ {
+			if !visit(at, &insns[i]) {
+				return
+			}
+			at.PC += uint64(max(insns[i].Len, 1))
+		}
+	}
+}
+
 // One decodes the instruction at an address; false where none is whole.
 func (c Code) One(at Addr, in *cpu.Insn) bool {
 	var buf [1]cpu.Insn

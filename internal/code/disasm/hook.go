@@ -36,6 +36,7 @@ func withoutHooks(c Code, at Addr, buf []cpu.Insn) {
 // withoutTracers replaces the calls of Linux's tracer of functions by what they leave behind:
 //
 //	mov x9,x30; bl ftrace_caller                  AArch64: x30 is x9 again
+//	move at,ra; jal _mcount; daddiu t4,sp,104     MIPS n64: ra is at again
 func withoutTracers(c Code, at Addr, buf []cpu.Insn) {
 	for i := range buf {
 		in := &buf[i]

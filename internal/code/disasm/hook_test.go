@@ -20,6 +20,8 @@ func TestHooks(t *testing.T) {
 		{"MIPS: its delay slot", mips, "1000: 03e00825 0c000400 27bdfff8 03e00008 00000000  move at,ra; jal 1000; addiu sp,sp,-8; jr ra; nop", 2, cpu.OpNop},
 		{"MIPS: of a module", mips, "1000: 03e00825 0060f809 27bdfff8 03e00008 00000000  move at,ra; jalr v1; addiu sp,sp,-8; jr ra; nop", 1, cpu.OpNop},
 		{"MIPS: another call", mips, "1000: 03e00825 0c000400 27bd0008 03e00008 00000000  move at,ra; jal 1000; addiu sp,sp,8; jr ra; nop", 1, cpu.OpCall},
+		{"MIPS n64", "mips64 n64 big", "1000: 03e0082d 0c000400 67ac0068 03e00008 00000000  move at,ra; jal 1000; daddiu t4,sp,104; jr ra; nop", 1, cpu.OpMove},
+		{"MIPS n64: another call", "mips64 n64 big", "1000: 03e0102d 0c000400 67ac0068 03e00008 00000000  move v0,ra; jal 1000; daddiu t4,sp,104; jr ra; nop", 1, cpu.OpCall},
 		{"ARM", arm, "1000: e52de004 eb000000 e12fff1e e1a0c00e e8bd4000 e12fff1c  push {lr}; bl 100c; bx lr; mov ip,lr; pop {lr}; bx ip", 1, cpu.OpLoad},
 		{"ARM: Linux's hook", arm, "1000: e52de004 eb000000 e12fff1e e52de004 e59de004 e49df008  push {lr}; bl 100c; bx lr; push {lr}; ldr lr,[sp,#4]; ldr pc,[sp],#8", 1, cpu.OpLoad},
 		{"ARM: Linux's tracer", arm, "1000: e52de004 eb000000 e12fff1e e92d400f e8bd000f e59de004 e49df008  push {lr}; bl 100c; bx lr; push {r0-r3,lr}; pop {r0-r3}; ldr lr,[sp,#4]; ldr pc,[sp],#8", 1, cpu.OpLoad},

@@ -7,11 +7,11 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
-// Mention is a function in which N instructions may end in the address of a place, or jump there; Returns are
-// where the function's direct calls of the place return to.
+// Mention is a function in which N instructions may end in the address of a place, or jump there, Jumps of them the
+// latter; Returns are where the function's direct calls of the place return to.
 type Mention struct {
 	Function disasm.Addr
-	N        int
+	N, Jumps int
 	Returns  []uint64
 }
 
@@ -32,12 +32,12 @@ func MentionsOf(e *Entries, at disasm.Addr, most int) (list []Mention, ok bool) 
 	}
 	index := e.mentioned()
 	m := mentions{code: e.code, place: at.PC, mask: e.code.Arch.AddrMask()}
-	for _, i := range index.with[at.PC&pagePart] {
+	for _, i := range index.candidates(at.PC & m.mask) {
 		f := index.functions[i]
 		m.jumps = f.entry != at
 		m.in(f)
 		if n := m.count(); n > 0 || len(m.returns) > 0 {
-			list = append(list, Mention{f.entry, n, slices.Clone(m.returns)})
+			list = append(list, Mention{f.entry, n, m.jumped, slices.Clone(m.returns)})
 		}
 		if len(list) > most {
 			return nil, false
@@ -52,16 +52,36 @@ type extent struct {
 	end   uint64
 }
 
-// mentionIndex has the functions by the numbers in their instructions: by the bits that the second of two
-// instructions adds to an address.
+// mentionIndex has the functions by the numbers in their instructions: by whole addresses, and by the bits that the
+// second of two instructions adds to an address. Where code starts at every 16 bytes, as on x86, and small numbers are
+// added everywhere, the latter alone would name most functions of a kernel.
 type mentionIndex struct {
 	functions []extent
-	with      [pagePart + 1][]uint32 // indices of functions
-	whole     bool                   // all code is in it
+	with      [1 << hashBits][]uint32 // indices of functions with an address
+	adding    [pagePart + 1][]uint32  // … with an addition
+	whole     bool                    // all code is in it
 }
 
+// hashBits tell addresses apart: of some 500,000 calls and constants of a kernel 30 have the same.
+const hashBits = 14
+
+// hashOf is the product with 2⁶⁴/φ, whose upper bits all bits of the address change.
+func hashOf(addr uint64) uint64 { return addr * 0x9e37_79b9_7f4a_7c15 >> (64 - hashBits) }
+
+// candidates are the indices of the functions that may mention a place, in order: those with the place's address, or with
+// the half of that to which movt adds the other.
+func (x *mentionIndex) candidates(place uint64) []uint32 {
+	list := slices.Concat(x.with[hashOf(place)], x.with[hashOf(place&0xffff)], x.adding[place&pagePart])
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// maxExtent bounds the instructions of one function: data that follow the last one of a section, as those behind the
+// initializers of Linux for x86-64 do, would take all that may be looked at.
+const maxExtent = 1 << 18
+
 func newMentionIndex(e *Entries) *mentionIndex {
-	x, left := &mentionIndex{}, maxVisited
+	x, left := &mentionIndex{whole: true}, maxVisited
 	starts := e.Certain()
 	for i, key := range starts {
 		f := extent{e.code.Addr(key), 0}
@@ -69,50 +89,39 @@ func newMentionIndex(e *Entries) *mentionIndex {
 		if i+1 < len(starts) {
 			f.end = min(f.end, e.code.Addr(starts[i+1]).PC)
 		}
-		x.functions = append(x.functions, f)
-		f.each(e.code, func(_ uint64, in *cpu.Insn) bool {
-			if left--; left >= 0 {
-				x.add(uint32(i), in)
+		within := min(left, maxExtent)
+		disasm.Each(e.code, f.entry, f.end, func(at disasm.Addr, in *cpu.Insn) bool {
+			if within--; within < 0 {
+				f.end, x.whole = at.PC, false
+				return false
 			}
-			return left >= 0
+			left--
+			x.add(uint32(i), in, e.code.Arch.AddrMask())
+			return true
 		})
+		x.functions = append(x.functions, f)
 	}
-	x.whole = left >= 0
 	return x
 }
 
-// add notes the number in an instruction of function i.
-func (x *mentionIndex) add(i uint32, in *cpu.Insn) {
-	v := uint64(in.Imm)
-	switch in.Op {
+// add notes the number in an instruction of function i; mask is of addresses.
+func (x *mentionIndex) add(i uint32, in *cpu.Insn, mask uint64) {
+	var list *[]uint32
+	switch v := uint64(in.Imm); in.Op {
 	case cpu.OpCall, cpu.OpJump:
-		if v = in.Target; v == 0 {
+		if in.Target == 0 {
 			return
 		}
-	case cpu.OpConst, cpu.OpAddImm, cpu.OpOrImm:
+		list = &x.with[hashOf(in.Target&mask)]
+	case cpu.OpConst:
+		list = &x.with[hashOf(v&mask)]
+	case cpu.OpAddImm, cpu.OpOrImm:
+		list = &x.adding[v&pagePart]
 	default:
 		return
 	}
-	list := &x.with[v&pagePart]
 	if n := len(*list); n == 0 || (*list)[n-1] != i {
 		*list = append(*list, i)
-	}
-}
-
-// each calls visit for the instructions, by address, until visit returns false.
-func (f *extent) each(code disasm.Code, visit func(pc uint64, in *cpu.Insn) bool) {
-	var insns [64]cpu.Insn
-	for at := f.entry; at.PC < f.end; {
-		n := code.Decode(at, insns[:])
-		if n == 0 {
-			return
-		}
-		for i := 0; i < n && at.PC < f.end; i++ {
-			if !visit(at.PC, &insns[i]) {
-				return
-			}
-			at.PC += uint64(max(insns[i].Len, 1))
-		}
 	}
 }
 
@@ -121,8 +130,9 @@ type mentions struct {
 	code        disasm.Code
 	place, mask uint64
 	jumps       bool       // a jump to the place leaves the function
+	jumped      int        // such jumps
 	returns     []uint64   // of direct calls
-	whole       int        // constants that are the address, and jumps
+	whole       int        // constants that are the address
 	needed      []addition // those that may end in the address
 	parts       []uint64   // constants that may be there before
 	run         run
@@ -130,16 +140,16 @@ type mentions struct {
 
 // in looks at the instructions of a function.
 func (m *mentions) in(f extent) {
-	m.returns, m.whole, m.needed, m.parts = m.returns[:0], 0, m.needed[:0], m.parts[:0]
+	m.returns, m.whole, m.jumped, m.needed, m.parts = m.returns[:0], 0, 0, m.needed[:0], m.parts[:0]
 	m.run.begin(f, m.mask)
-	f.each(m.code, func(pc uint64, in *cpu.Insn) bool {
+	disasm.Each(m.code, f.entry, f.end, func(at disasm.Addr, in *cpu.Insn) bool {
 		if in.Op == cpu.OpCall && in.Target != 0 && in.Target == m.place {
-			if ra, ok := m.code.ReturnAddress(disasm.Addr{PC: pc, Mode: f.entry.Mode}); ok {
+			if ra, ok := m.code.ReturnAddress(at); ok {
 				m.returns = append(m.returns, ra)
 			}
 		}
-		m.note(pc, in)
-		m.run.step(pc, in)
+		m.note(at.PC, in)
+		m.run.step(at.PC, in)
 		return true
 	})
 }
@@ -155,7 +165,7 @@ func (m *mentions) note(pc uint64, in *cpu.Insn) {
 	switch in.Op {
 	case cpu.OpJump:
 		if m.jumps && in.Target != 0 && in.Target == m.place {
-			m.whole++
+			m.jumped++
 		}
 	case cpu.OpConst:
 		switch v &= m.mask; {
@@ -177,7 +187,7 @@ func (m *mentions) note(pc uint64, in *cpu.Insn) {
 
 // count is how many instructions of the function end in the address.
 func (m *mentions) count() int {
-	n := m.whole
+	n := m.whole + m.jumped
 	for _, a := range m.needed {
 		if slices.Contains(m.parts, a.before) && !m.run.decides(&a) {
 			n++
