@@ -55,6 +55,9 @@ type Thread struct {
 	Fault *Fault
 	// Stack bounds the stack where the capture knows it; Lo == Hi: unknown.
 	Stack Range
+	// Entered is where a kernel's entry code put the registers of user space, on the thread's stack, 0 if unknown: the
+	// outermost frame's CFA.
+	Entered uint64
 	// Memory, where set, is the thread's own: each report in a console log shows memory of
 	// its own moment. nil: the snapshot's.
 	Memory *Memory
@@ -76,6 +79,8 @@ type Thread struct {
 // symbol is known.
 type Listed struct {
 	PC uint64
+	// Entry is where the function begins, 0 where nobody says. PC may be 0 then.
+	Entry uint64
 	// Exact: PC is where the frame stands, and not a return address.
 	Exact bool
 	// Doubtful: the capture itself says that the frame may be none, as "?" does in a
@@ -98,11 +103,15 @@ type Listed struct {
 	// bytes into Symbol, which has Size bytes; Size is 0 where it is not known.
 	Symbol, Module string
 	Offset, Size   uint64
-	// File and Line are the place in the source that the capture gives, "" and 0 for none, and
-	// Inlined the functions that were inlined there, innermost first.
-	File    string
-	Line    int
+	Source
+	// Inlined are the functions that the capture says were inlined at the place, innermost first.
 	Inlined []Place
+}
+
+// Source is a place in the source that a capture gives, "" and 0 for none.
+type Source struct {
+	File string
+	Line int
 }
 
 // Place is a function and a place in its source, as a capture names them.

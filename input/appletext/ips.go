@@ -143,7 +143,7 @@ func register(arch *cpu.Arch, regs *cpu.Registers, name string, raw json.RawMess
 func (c *crashed) listed(lines json.RawMessage) []target.Listed {
 	var frames darwin.Frames
 	eachElement(lines, func() bool { return c.room.Frames.Draw(1) }, func(f *jsonFrame) {
-		l := target.Listed{PC: f.Offset, Symbol: f.Symbol, Offset: f.Location, File: f.File, Line: f.Line, Outermost: darwin.Outermost(f.Symbol)}
+		l := target.Listed{PC: f.Offset, Symbol: f.Symbol, Offset: f.Location, Source: target.Source{File: f.File, Line: f.Line}, Outermost: darwin.Outermost(f.Symbol)}
 		if f.Image >= 0 && f.Image < len(c.images) {
 			l.PC += c.images[f.Image].Base
 			l.Module = c.images[f.Image].Name
