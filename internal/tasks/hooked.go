@@ -40,7 +40,8 @@ func (h *hookFinder) findHooked() {
 	if len(traced) == 0 {
 		return
 	}
-	h.returns = h.mostEntries(traced, h.returnStack, []string{"ret_stack"})
+	ofAnySize := func(_ *tracedTask, at uint64) []target.HookedReturn { return h.returnStack(at) }
+	h.returns = h.mostEntries(traced, ofAnySize, []string{"ret_stack"})
 	h.probes = h.mostEntries(traced, h.probed, []string{"rethooks"}, []string{"kretprobe_instances"})
 	if h.returns.known {
 		h.findEntry(traced)
@@ -87,17 +88,21 @@ type tracedTask struct {
 	stack target.Range
 }
 
-// mostEntries is the field by which most tasks have entries, if at least half of them do.
-func (h *hookFinder) mostEntries(traced []tracedTask, entries func(at uint64) []target.HookedReturn, paths ...[]string) (best field) {
-	most := 0
+// mostEntries is the field by which most tasks have entries of their own, if at least half of them do. What tasks
+// share are no entries: fair_sched_class of MIPS, a table of functions, holds the address of one behind a call at
+// the end of another function, and right behind that the address of what the call goes to.
+func (h *hookFinder) mostEntries(traced []tracedTask, entries func(t *tracedTask, at uint64) []target.HookedReturn, paths ...[]string) (best field) {
+	most, own := 0, make(map[uint64]bool, len(traced))
 	for d := range h.distances(h.whole(), paths...) {
 		n := 0
+		clear(own)
 		for i, t := range traced {
 			if i == 4 && n == 0 {
 				break
 			}
 			p, ok := h.Memory.Word(at(t.comm, d))
-			if ok && p%h.word == 0 && !t.stack.Contains(p) && h.anyOf(&t, entries(p)) {
+			if ok && p%h.word == 0 && !own[p] && !t.stack.Contains(p) && h.anyOf(&t, entries(&t, p)) {
+				own[p] = true
 				n++
 			}
 		}
@@ -129,7 +134,7 @@ func (h *hookFinder) hookedCalls(comm uint64) (list []target.HookedReturn) {
 		}
 	}
 	if p, ok := h.Memory.Word(at(comm, h.probes.at)); ok && h.probes.known {
-		list = append(list, h.probed(p)...)
+		list = append(list, h.probed(&tracedTask{comm, h.stackOf(comm)}, p)...)
 	}
 	return list
 }
@@ -215,18 +220,35 @@ func (h *hookFinder) returnStack(p uint64) (list []target.HookedReturn) {
 
 // probed follows the list of kretprobes' nodes (struct kretprobe_instance, struct rethook_node),
 // the call made last first: the next node, the probe, the return address, and the stack pointer
-// at the call.
-func (h *hookFinder) probed(p uint64) (list []target.HookedReturn) {
+// at the call. MIPS keeps no stack pointer, and ARM r11, which need not point to the stack: there the probe says which
+// function was called.
+func (h *hookFinder) probed(t *tracedTask, p uint64) (list []target.HookedReturn) {
 	for range maxProbes {
 		node := h.words(p, 4*h.word)
-		if len(node) < 4 || !h.isReturn(node[2]) || !h.isPlace(node[3]) {
+		if len(node) < 4 || !h.isReturn(node[2]) {
 			break
 		}
-		list = append(list, target.HookedReturn{Return: node[2], Places: [2]uint64{node[3]}})
+		call := target.HookedReturn{Return: node[2]}
+		if t.stack.Contains(node[3]) && h.isPlace(node[3]) {
+			call.Places[0] = node[3]
+		} else if call.Function = h.probedFunction(node[1]); call.Function == 0 {
+			break
+		}
+		list = append(list, call)
 		if p = node[0]; p == 0 {
 			break
 		}
 	}
 	slices.Reverse(list)
 	return list
+}
+
+// probedFunction is the function that a kretprobe is of, 0 where there is none: struct kretprobe_holder begins
+// with the address of the kretprobe, that with a kprobe, which has the place behind two lists and a counter.
+func (h *hookFinder) probedFunction(holder uint64) uint64 {
+	probe, _ := h.Memory.Word(holder)
+	if at, ok := h.Memory.Word(probe + 5*h.word); ok && h.isCode(at) {
+		return at
+	}
+	return 0
 }

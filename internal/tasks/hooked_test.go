@@ -21,7 +21,7 @@ const (
 )
 
 // traced makes three tasks on whose stacks stands a tracer's address; at returns and probes they
-// point to what keep writes for each.
+// point to what keep writes for each. All point to one table of functions, too, which reads as entries do.
 func traced(t *testing.T, keep func(kept []byte, stack uint64), current uint32, at int) *hookFinder {
 	t.Helper()
 	kernel := &Kernel{Arch: arm64.Archs()[0], Text: target.Range{Lo: text, Hi: text + 0x1000}, Hooks: []uint64{hook}}
@@ -30,7 +30,8 @@ func traced(t *testing.T, keep func(kept []byte, stack uint64), current uint32, 
 	binary.LittleEndian.PutUint32(code[inCaller-4-text:], 0x9400_0000|(entry-inCaller+4)/4) // bl entry
 	var b target.Builder
 	b.Add(text, code, 0, target.PermRead|target.PermExec)
-	tasks, kept := make([]byte, 3*apart), make([]byte, 3*0x1000)
+	tasks, kept := make([]byte, 3*apart), make([]byte, 4*0x1000)
+	words(kept[3*0x1000:], inCaller, entry, 0, inCaller, entry)
 	for i := range uint64(3) {
 		stack := make([]byte, f.stackSize)
 		binary.LittleEndian.PutUint64(stack[0x3f08:], hook)
@@ -40,6 +41,7 @@ func traced(t *testing.T, keep func(kept []byte, stack uint64), current uint32, 
 		put(0x10, base)
 		put(0x40+8*11, base+0x3f00)
 		put(0x40+8*12, inCaller)
+		put(0x180, keptAt+3*0x1000)
 		put(at-8, uint64(current))
 		put(at, keptAt+0x1000*i)
 		keep(kept[0x1000*i:][:0x1000], base)
@@ -110,6 +112,22 @@ func TestProbes(t *testing.T) {
 		{Return: inCaller, Places: [2]uint64{stacksAt + 0x3f00}},
 	}) {
 		t.Errorf("%+v, %+v", f.returns, list)
+	}
+}
+
+// TestProbesWithoutPlaces: MIPS and ARM keep no stack pointer with a probe's call; the probe tells the function.
+func TestProbesWithoutPlaces(t *testing.T) {
+	for _, place := range []uint64{0, keptAt} {
+		f := traced(t, func(kept []byte, stack uint64) {
+			at := uint64(keptAt) + (stack-stacksAt)/0x4000*0x1000
+			words(kept, 0, at+0x80, inCaller, place)
+			words(kept[0x80:], at+0x100)
+			words(kept[0x100:], 0, 0, 0, 0, 0, entry)
+		}, 0, 0x300)
+		f.findHooked()
+		if list := f.hookedCalls(f.found[0]); !slices.Equal(list, []target.HookedReturn{{Return: inCaller, Function: entry}}) {
+			t.Errorf("%#x: %+v, %+v", place, f.probes, list)
+		}
 	}
 }
 
