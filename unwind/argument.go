@@ -104,7 +104,7 @@ func (p *passing) call(ra uint64, c *candidate, values []passedValue, depth int)
 func (p *passing) heldWrong(c *candidate) bool {
 	arch := p.search.frame.Snapshot.Arch
 	w := p.verifier.graph.Witnesses()
-	for set := arch.Preserved.Without(arch.SP).Without(arch.PC); set != 0; set = set.Without(set.First()) {
+	for set := kept(arch); set != 0; set = set.Without(set.First()) {
 		r := set.First()
 		v, ok := c.Regs.Lookup(r)
 		if !ok {

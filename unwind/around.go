@@ -18,12 +18,17 @@ import (
 //
 // All of them are guesses: work_fn may as well have come to mid_b through a pointer.
 //
+// Functions that the walk has reached are not named again: a frame of work_fn is followed by process_one_work.
+//
 // first is the index of the first such entry in t.Listed, and entries are those of frames.
 func (w *Walker) appendAround(t *target.Thread, first int, frames []Frame, entries []int) ([]Frame, []int) {
-	for k := first; k < len(t.Listed); k++ {
+	if first == len(t.Listed) {
+		return frames, entries
+	}
+	s := newSplicer(w, t, nil)
+	for k := first + reached(s.verifier.graph, frames, t.Listed[first:]); k < len(t.Listed); k++ {
 		f := Frame{Method: MethodPrewalked, Checks: CodeMissing, Trust: Guess}
 		if k == first && len(frames) > 0 {
-			s := newSplicer(w, t, nil)
 			for _, b := range s.between(&frames[len(frames)-1], t.Listed[k].PC) {
 				frames, entries = append(frames, b), append(entries, -1)
 				f = b
@@ -36,6 +41,20 @@ func (w *Walker) appendAround(t *target.Thread, first int, frames []Frame, entri
 		frames, entries = append(frames, f), append(entries, k)
 	}
 	return frames, entries
+}
+
+// reached is how many of the functions that are running further out the walk has come to.
+func reached(graph CallGraph, frames []Frame, around []target.Listed) int {
+	for k := len(around); k > 0 && graph != nil; k-- {
+		at := around[k-1].PC
+		isOf := func(f Frame) bool {
+			return codeKnown(&f) && f.Module.Contains(at) && graph.OneFunction(f.Module, at, f.CallSite, f.Mode) == Yes
+		}
+		if at != 0 && slices.ContainsFunc(frames, isOf) {
+			return k
+		}
+	}
+	return 0
 }
 
 // The most calls between two functions, and of all ways back from the inner one that are looked at.

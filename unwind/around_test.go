@@ -43,3 +43,17 @@ func TestAroundOfWholeWalks(t *testing.T) {
 		t.Errorf("%s, stop %v, want %s", got, stop.Reason, want)
 	}
 }
+
+// TestAroundReached: a walk comes to main by itself, but not to main's caller. Main is not named again.
+func TestAroundReached(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, stackOf(arch))
+	snap.Threads[0].Listed = append(listOf("400208!"), target.Listed{Symbol: "main", PC: mainEntry, Around: true}, target.Listed{Symbol: "loop", Around: true})
+	walked := tables(arch, unwind.MethodCFI, 0)
+	walked.ends = nil
+	want := "400208/context/certain/0 400118/cfi/certain/-1 400018/cfi/certain/-1 0/prewalked/guess/2"
+	opt := unwind.Options{Sources: []unwind.Source{walked}, CallGraph: graph{holds: sameHundred}}
+	if got, stop := spliced(snap, opt); got != want || stop.Reason == unwind.StopRoot {
+		t.Errorf("%s, stop %v, want %s", got, stop.Reason, want)
+	}
+}

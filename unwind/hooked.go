@@ -32,34 +32,44 @@ func (v *verifier) unhook(s *State, c *candidate) {
 }
 
 // hookedCall is the index in Thread.Hooked of the tracer's entry for the call from which s returns
-// to c, −1 where there is none. A tracer tells calls apart by a place on the stack; the entry is sure
-// where the entry's function is the function of s, too. A kernel that keeps no places has the entries
-// in the order of the calls: the entry is the next for the function of s, and sure where no other
-// entry was passed over.
+// to c, −1 where there is none. Entries of functions stand in the order of their calls, so that those up to
+// the last one used are done with. A tracer tells calls apart by a place on the stack; the entry is sure
+// where the entry's function is the function of s, too. Without a place the entry is the next for the function
+// of s: a kernel may keep none, or one in the tracer's own frame, and is sure where it keeps none and no
+// other entry was passed over.
+//
+// Example: on RISC-V worker_thread's entry has the frame pointer of its caller kthread, which is the stack pointer
+// of kthread's caller; kthread's own entry has the address of the tracer's copy of ra.
 func (v *verifier) hookedCall(s *State, c *candidate) (k int, sure bool) {
 	list := s.Thread.Hooked
-	at := -1
+	at, next := -1, -1
 	for i := range list {
-		if isPlaceOf(&list[i], s, c) {
-			if v.inFunction(s, &list[i]) {
-				return originalAt(list, i, s, c), true
+		h := &list[i]
+		if h.Function != 0 && i >= len(list)-s.hooked {
+			continue
+		}
+		within := v.inFunction(s, h)
+		switch {
+		case !isPlaceOf(h, s, c):
+			if within && h.Function != 0 {
+				next = i
 			}
+		case within:
+			return originalAt(list, i, s, c), true
+		default:
 			at = i
 		}
 	}
 	if at >= 0 {
 		return originalAt(list, at, s, c), false
 	}
-	for i := len(list) - s.hooked - 1; i >= 0; i-- {
-		if h := &list[i]; h.Places == [2]uint64{} && h.Function != 0 && v.inFunction(s, h) {
-			sure = s.hooked > 0 && i == len(list)-s.hooked-1
-			for i >= 0 && s.Snapshot.IsHook(list[i].Return) {
-				i--
-			}
-			return i, sure
-		}
+	if next >= 0 {
+		sure = list[next].Places == [2]uint64{} && s.hooked > 0 && next == len(list)-s.hooked-1
 	}
-	return -1, false
+	for next >= 0 && s.Snapshot.IsHook(list[next].Return) {
+		next--
+	}
+	return next, sure
 }
 
 // originalAt is k or, where entry k returns to a tracer again, another entry with the same place:

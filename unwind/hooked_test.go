@@ -52,6 +52,36 @@ func TestHookedReturn(t *testing.T) {
 	}
 }
 
+// TestHookedOnce: g and f were both called under the tracer. A place of g's entry, the frame pointer of f, is the
+// stack pointer of main too, and f's entry has a place in the tracer's own frame (RISC-V): g's entry is used up
+// when f returns to main.
+func TestHookedOnce(t *testing.T) {
+	arch := o32()
+	stack := synth.Stack(arch).
+		Label("f").Zero(28).Word(hook).
+		Label("main").Zero(64).
+		Place(0x7fff_0000)
+	entryOfF := target.HookedReturn{Return: inMain, Function: fEntry, Places: [2]uint64{stack.Addr("f") - 64}}
+	entryOfG := target.HookedReturn{Return: inF, Function: gEntry, Places: [2]uint64{stack.Addr("main"), stack.Addr("f")}}
+	for _, c := range []struct {
+		what string
+		kept []target.HookedReturn
+		want []uint64
+	}{
+		{"in order", []target.HookedReturn{entryOfF, entryOfG}, []uint64{inG, inF, inMain}},
+		{"an entry behind the last one in use", []target.HookedReturn{entryOfF, entryOfG, {Return: inH, Function: fEntry}}, []uint64{inG, inF, inMain}},
+		{"the outer entry is lost", []target.HookedReturn{entryOfG}, []uint64{inG, inF, hook}},
+	} {
+		snap := stopped(arch, stack)
+		snap.Threads[0].Regs = *synth.Regs(arch, map[string]uint64{"pc": inG, "sp": stack.Base, "ra": hook})
+		snap.Hooks, snap.Threads[0].Hooked = []uint64{hook}, c.kept
+		frames, _ := walk(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}})
+		if last := frames[len(frames)-1]; !slices.Equal(pcs(frames), c.want) || last.Trust == unwind.Certain {
+			t.Errorf("%s: %x, %v, want %x", c.what, pcs(frames), last.Trust, c.want)
+		}
+	}
+}
+
 // TestHookedOnlyThere: another thread that came through the same calls without the tracer has
 // nothing of the tracer in its frames.
 func TestHookedOnlyThere(t *testing.T) {

@@ -2,6 +2,7 @@ package unwind_test
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/cpu/mips"
@@ -138,14 +139,20 @@ type graph struct {
 	// otherSlot is a return address, behind a call that reads what it calls at an offset at which no table holds
 	// the function with the place.
 	otherSlot [2]uint64
-	pointed   unwind.Answer              // of other functions
-	within    uint64                     // a place within an instruction
-	clues     map[uint64][][]unwind.Clue // by return address
-	through   map[uint64]unwind.Operand  // by call
+	// otherArgument is a return address, behind a call that passes no address where the function with the place takes
+	// one.
+	otherArgument [2]uint64
+	pointed       unwind.Answer              // of other functions
+	within        uint64                     // a place within an instruction
+	clues         map[uint64][][]unwind.Clue // by return address
+	through       map[uint64]unwind.Operand  // by call
 	// abandons is a place from which the code goes on in a frame further out.
 	abandons uint64
 	// callers are the return addresses of all calls of a function, by where it begins.
 	callers map[uint64][]uint64
+	// callsTo are calls that may lead to a function, by where that begins; system is where system calls begin.
+	callsTo map[uint64][]uint64
+	system  []uint64
 	// arguments are what functions hold of what they were passed, by where they begin; passes is what calls pass in
 	// the register that names them, by return address.
 	arguments map[uint64][]unwind.Argument
@@ -207,11 +214,26 @@ func (f graph) CalledByPointer(_ *target.Module, pc uint64, _ cpu.Mode) unwind.A
 	return f.pointed
 }
 
+func (f graph) MayPass(_ *target.Module, ra uint64, _ cpu.Mode, _ *target.Module, pc uint64) unwind.Answer {
+	if f.otherArgument[0] != 0 && f.otherArgument == [2]uint64{ra, pc &^ 0xff} {
+		return unwind.No
+	}
+	return unwind.Unknown
+}
+
 func (f graph) CallsThrough(_ *target.Module, ra uint64, _ cpu.Mode, _ *target.Module, pc uint64) unwind.Answer {
 	if f.otherSlot[0] != 0 && f.otherSlot == [2]uint64{ra, pc &^ 0xff} {
 		return unwind.No
 	}
 	return unwind.Unknown
+}
+
+func (f graph) CallsTo(_ *target.Snapshot, _ *target.Module, pc uint64, _ cpu.Mode) (returns []uint64, system bool) {
+	return f.callsTo[pc&^0xff], slices.Contains(f.system, pc&^0xff)
+}
+
+func (f graph) SystemCall(_ *target.Module, pc uint64, _ cpu.Mode) bool {
+	return slices.Contains(f.system, pc&^0xff)
 }
 
 func (f graph) Callers(_ *target.Module, pc uint64, _ cpu.Mode) (returns []uint64, all bool) {

@@ -24,7 +24,7 @@ func (s *splicer) putBack(callee, caller *Frame) (lost Frame, ok bool) {
 	if !ok || !known || m.Image == nil {
 		return lost, false
 	}
-	ra, ok := s.onlyCall(m, entry, mode, callee)
+	ra, ok := s.steps.onlyCall(m, entry, mode, callee)
 	if !ok {
 		return lost, false
 	}
@@ -34,7 +34,7 @@ func (s *splicer) putBack(callee, caller *Frame) (lost Frame, ok bool) {
 	}
 	s.gather(callee, &c)
 	lost = c.frame()
-	lost.Trust = Likely
+	lost.Trust = min(callee.Trust, Likely)
 	return lost, true
 }
 
@@ -68,17 +68,51 @@ func (s *steps) leadsTo(callee *Frame, to uint64, mode cpu.Mode, known bool) boo
 	return leads == Yes || leads == YesByJump
 }
 
+// mayLackOne tells whether one frame may lie between callee and an entry that cannot have called it: the call before
+// the entry goes to a function that makes a call which leads to callee, or which nobody knows. One line is lost more
+// often than several; where one explains nothing, the entry is of another chain rather:
+//
+//	bug_c ◄ bug_b          crashy_write and kth_fn call bug_b
+//	warn_c                 calls warn_slowpath_fmt, which calls __warn
+func (s *splicer) mayLackOne(callee, caller *Frame) bool {
+	entry, mode, ok := s.destination(caller)
+	m, known := s.state.Snapshot.ModuleAt(entry)
+	if !ok || !known || m.Image == nil || !codeKnown(callee) {
+		return true
+	}
+	c := s.steps.callsIn(m, entry, mode, callee)
+	if !c.some || s.steps.leavesException(callee) == Yes { // a kernel patches calls of functions that call nothing
+		return true
+	}
+	return len(c.returns) > 0 || c.unknown && s.verifier.graph.Witnesses().CalledByPointer(callee.Module, callee.CallSite, callee.Mode) != No
+}
+
 // onlyCall is where the only call returns to that the function at entry in m makes and that leads
 // to callee; ok is false where there are none or several.
-func (s *splicer) onlyCall(m *target.Module, entry uint64, mode cpu.Mode, callee *Frame) (ra uint64, ok bool) {
-	graph, snap := s.verifier.graph, s.state.Snapshot
+func (s *steps) onlyCall(m *target.Module, entry uint64, mode cpu.Mode, callee *Frame) (ra uint64, ok bool) {
+	if c := s.callsIn(m, entry, mode, callee); len(c.returns) == 1 {
+		return c.returns[0], true
+	}
+	return 0, false
+}
+
+// inner are the calls of a function that lead to a callee: where they return to, two at most. some: the function makes
+// calls; unknown: another may lead there.
+type inner struct {
+	returns       []uint64
+	some, unknown bool
+}
+
+// callsIn looks through the function at entry in m.
+func (s *steps) callsIn(m *target.Module, entry uint64, mode cpu.Mode, callee *Frame) (c inner) {
+	graph, snap := s.graph, s.snap
 	first := m.ToImage(entry) & m.Image.Arch.AddrMask()
 	text, found := m.Image.Segments.At(first)
 	if !found || !text.Exec {
-		return 0, false
+		return c
 	}
 	step := max(m.Image.Arch.InsnAlignIn(mode), 1)
-	for at := first + step; at < first+maxLost; at += step {
+	for at := first + step; at < first+maxLost && len(c.returns) < 2; at += step {
 		call, is := callsite.InSegment(m, text, at, mode)
 		if !is {
 			continue
@@ -90,13 +124,10 @@ func (s *splicer) onlyCall(m *target.Module, entry uint64, mode cpu.Mode, callee
 		if !known {
 			to, toMode, known = graph.Callee(snap, call.Addr, mode)
 		}
-		if !s.steps.leadsTo(callee, to, toMode, known) {
-			continue
+		c.some, c.unknown = true, c.unknown || !known
+		if s.leadsTo(callee, to, toMode, known) {
+			c.returns = append(c.returns, m.ToTarget(at))
 		}
-		if ok {
-			return 0, false
-		}
-		ra, ok = m.ToTarget(at), true
 	}
-	return ra, ok
+	return c
 }

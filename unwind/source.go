@@ -263,9 +263,18 @@ type Witnesses interface {
 	// CallsThrough tells whether the call in m that returns to ra may have read the function that has pc in
 	// to from a table: No where all tables hold that function at other offsets than the call reads at.
 	CallsThrough(m *target.Module, ra uint64, mode cpu.Mode, to *target.Module, pc uint64) Answer
+	// MayPass tells whether the call in m that returns to ra may have led to the function that has pc in to, by what the
+	// call passes: No where the function reads or writes memory through a register in which the call has no address of data.
+	MayPass(m *target.Module, ra uint64, mode cpu.Mode, to *target.Module, pc uint64) Answer
 	// Callers lists where the calls return to that lead straight to the function that has pc in m; all:
 	// nothing else leads there, neither a pointer, nor a jump, nor another module.
 	Callers(m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, all bool)
+	// CallsTo lists where calls return to that may lead to the function that has pc in m, target addresses, in all modules
+	// of snap: those whose target instructions or constants tell, and those that read the function from a table, at the
+	// offset at which a table has the function, behind a pointer that they read where code stores or copies the table's
+	// address. Other calls may lead there as well, and some that are listed may not.
+	// system: a kernel calls the function, or one that jumps there, for user space.
+	CallsTo(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, system bool)
 	// Arguments lists where the function that has pc in m holds what it was passed: at pc where exact, else
 	// behind the call at pc.
 	Arguments(m *target.Module, pc uint64, mode cpu.Mode, exact bool) []Argument

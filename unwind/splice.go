@@ -36,7 +36,8 @@ func (w *Walker) Splice(t *target.Thread, frames []Frame, stop Stop) (spliced []
 
 // splice is Splice for the entries that the capture lists as frames, one behind the other.
 func (w *Walker) splice(t *target.Thread, listed []target.Listed, frames []Frame, stop Stop) (spliced []Frame, entries []int, end Stop) {
-	entries, next := matchListed(listed, frames)
+	graph := w.finder.verifier.graph
+	entries, next := matchListed(graph, listed, frames)
 	if len(entries) > 0 && entries[0] >= 0 && listed[entries[0]].ByName {
 		doubtNamed(frames)
 	}
@@ -45,7 +46,7 @@ func (w *Walker) splice(t *target.Thread, listed []target.Listed, frames []Frame
 	}
 	own := frames[:trusted(frames)]
 	if len(own) < len(frames) {
-		_, next = matchListed(listed, own)
+		_, next = matchListed(graph, listed, own)
 	}
 	for len(own) > 0 && own[len(own)-1].Checks.has(OnlyCaller) && next < len(listed) && w.snap.IsHook(listed[next].PC) {
 		next++ // the tracer's entry stands for a caller that was found
@@ -58,24 +59,27 @@ func (w *Walker) splice(t *target.Thread, listed []target.Listed, frames []Frame
 	if len(path) == 0 {
 		return frames, entries, stop
 	}
-	spliced, entries = own, entries[:len(own)]
+	spliced, entries = slices.Clip(own), entries[:len(own)]
 	for _, k := range path {
 		if len(spliced) > 0 {
 			if lost, ok := s.putBack(&spliced[len(spliced)-1], &s.frames[k]); ok {
 				spliced, entries = append(spliced, lost), append(entries, -1)
 				s.frames[k], _ = s.step(&lost, k)
+				s.frames[k].Trust = min(s.frames[k].Trust, lost.Trust)
 			}
 		}
 		spliced, entries = append(spliced, s.frames[k]), append(entries, next+k)
 	}
 	doubtSecondChain(spliced)
+	root := s.listed[path[len(path)-1]].Outermost
+	spliced, entries, led := withChain(frames, spliced, entries, len(own), root)
 	switch last := w.opt.MaxFrames; {
 	case len(spliced) > last:
 		spliced, entries = spliced[:last], entries[:last]
 		stop = Stop{StopLimit, spliced[last-1].PC}
-	case s.listed[path[len(path)-1]].Outermost:
+	case root:
 		stop = Stop{Reason: StopRoot}
-	default:
+	case !led:
 		for _, f := range s.onlyCallers(spliced[len(spliced)-1]) {
 			spliced, entries = append(spliced, f), append(entries, -1)
 		}
@@ -104,18 +108,26 @@ func trusted(frames []Frame) int {
 
 // matchListed finds the walked frames in the list, in order. next is behind the last that
 // was found.
-func matchListed(listed []target.Listed, frames []Frame) (entries []int, next int) {
+func matchListed(graph CallGraph, listed []target.Listed, frames []Frame) (entries []int, next int) {
 	entries = make([]int, len(frames))
 	for i := range frames {
 		entries[i] = -1
 		for k := next; k < len(listed); k++ {
-			if l := &listed[k]; l.PC != 0 && l.PC == frames[i].PC {
+			if isListed(graph, &listed[k], &frames[i]) {
 				entries[i], next = k, k+1
 				break
 			}
 		}
 	}
 	return entries, next
+}
+
+// isListed tells whether an entry is a frame: of the same address, or of the function that the entry names alone.
+func isListed(graph CallGraph, l *target.Listed, f *Frame) bool {
+	if l.PC != 0 || l.Entry == 0 {
+		return l.PC != 0 && l.PC == f.PC
+	}
+	return graph != nil && codeKnown(f) && f.Module.Contains(l.Entry) && graph.OneFunction(f.Module, l.Entry, f.CallSite, f.Mode) == Yes
 }
 
 // splicer finds the frames among those listed.
@@ -153,6 +165,7 @@ const (
 	worthAgainst = -4 // no call stands there, or one that goes elsewhere
 	worthSkipped = -2 // an entry that the capture does not doubt is left out
 	worthDoubted = -2 // an entry that the capture doubts is taken
+	worthWithin  = 0  // … behind another, at most: what is left of a chain fits together, too
 	worthRoot    = 6  // the outermost entry is reached
 	worthEnded   = -5 // an entry that the capture does not doubt stands behind the path's end
 )
@@ -193,29 +206,37 @@ func (s *splicer) path() []int {
 		worth[i+1], step[i+1] = s.bestStep(&from, i+1, worth)
 	}
 	var path []int
+	other := false // the entries from here on are another chain's, or many lines were lost
 	for at, from := 0, s.callee; ; {
 		k := step[at]
 		if k >= n {
 			return path
 		}
-		s.frames[k], _ = s.step(&from, k)
-		if f := &s.frames[k]; !f.Checks.proven() && s.passesOver(at, k) {
+		f, gain := s.step(&from, k)
+		switch {
+		case f.Checks.proven() || s.listed[k].Doubtful || s.listed[k].Searched:
+		case s.passedOver(at, k) > 0:
+			f.Trust, other = Guess, other || s.passedOver(at, k) > 1
+		case gain < worthUnclear && !s.state.Exhausted() && !s.mayLackOne(&from, &f):
+			other = true
+		}
+		if other {
 			f.Trust = Guess
 		}
-		from = s.frames[k]
+		s.frames[k], from = f, f
 		path, at = append(path, k), k+1
 	}
 }
 
-// passesOver tells whether the entries from first to k have one among them that the capture does not doubt.
-// What the path leaves out may be the caller of a frame that the capture lost.
-func (s *splicer) passesOver(first, k int) bool {
+// passedOver counts the entries from first to k that the capture does not doubt. What the path leaves out may be the
+// caller of a frame that the capture lost; several are rather another chain's.
+func (s *splicer) passedOver(first, k int) (n int) {
 	for i := first; i < k; i++ {
 		if s.isSure(i) {
-			return true
+			n++
 		}
 	}
-	return false
+	return n
 }
 
 // bestStep is the entry, at first or behind, that from is best called by; len(listed) where
@@ -227,6 +248,9 @@ func (s *splicer) bestStep(from *Frame, first int, worth []int) (best, next int)
 	}
 	for k, skipped := first, 0; k < len(s.listed); k = s.after(first, k) {
 		f, gain := s.step(from, k)
+		if first > 0 && s.listed[first-1].Doubtful && s.listed[k].Doubtful && k < s.sure {
+			gain = min(gain, worthWithin)
+		}
 		if k == first && gain < worthLost && s.lacksOne(from, &f, &s.listed[k]) {
 			gain = worthLost
 		}

@@ -76,6 +76,36 @@ func TestSplice(t *testing.T) {
 	}
 }
 
+// TestSpliceLeftChain: between two functions without code stand words that the capture doubts, left over from main
+// and f. That main called f says nothing of either function around them.
+func TestSpliceLeftChain(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+	snap.Threads[0].Regs = cpu.Registers{}
+	snap.Threads[0].Listed = listOf("900000! 900010 ?400118 ?400018 900020 900030.")
+	want := "900000/prewalked/likely/0 900010/prewalked/likely/1 900020/prewalked/likely/4 900030/prewalked/likely/5"
+	if got, stop := spliced(snap, unwind.Options{CallGraph: graph{holds: sameHundred}}); got != want || stop.Reason != unwind.StopRoot {
+		t.Errorf("%s, stop %v, want %s", got, stop.Reason, want)
+	}
+}
+
+// TestSpliceNamedFunction: the list names f alone, and says where f begins. The frame of f that was walked is that entry.
+func TestSpliceNamedFunction(t *testing.T) {
+	arch := o32()
+	for entry, want := range map[uint64]string{
+		fEntry: "400208/context/certain/0 400118/cfi/certain/1 400018/prewalked/likely/2",
+		hEntry: "400208/context/certain/0 400118/cfi/certain/-1 0/prewalked/likely/1 400018/prewalked/likely/2",
+	} {
+		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+		snap.Threads[0].Listed = listOf("400208! - 400018.")
+		snap.Threads[0].Listed[1].Entry = entry
+		got, _ := spliced(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}})
+		if got != want {
+			t.Errorf("entry %#x: %s, want %s", entry, got, want)
+		}
+	}
+}
+
 // TestSplicePutsBack: the list lacks f, which main called and which calls g once; nothing of
 // the stack was captured and no rule is known.
 func TestSplicePutsBack(t *testing.T) {
@@ -92,6 +122,19 @@ func TestSplicePutsBack(t *testing.T) {
 		if got, stop := spliced(snap, unwind.Options{CallGraph: graph{holds: sameHundred}}); got != c.want || stop.Reason != unwind.StopRoot {
 			t.Errorf("%s: %s, stop %v\nwant %s", c.what, got, stop.Reason, c.want)
 		}
+	}
+}
+
+// TestSplicePutsBackBehindGuess: what is put back behind a guess, and what follows, is a guess.
+func TestSplicePutsBackBehindGuess(t *testing.T) {
+	arch := o32()
+	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+	th := &snap.Threads[0]
+	th.Regs, th.Listed = cpu.Registers{}, listOf("400208! 400018.")
+	th.Listed[0].Gap = true
+	want := "400208/prewalked/guess/0 400118/code/guess/-1 400018/prewalked/guess/1"
+	if got, _ := spliced(snap, unwind.Options{CallGraph: graph{holds: sameHundred}}); got != want {
+		t.Errorf("%s\nwant %s", got, want)
 	}
 }
 

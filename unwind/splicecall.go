@@ -71,6 +71,10 @@ func (s *splicer) cannotCall(caller, callee *Frame) bool {
 // And without the line of proc_reg_write
 //
 //	crashy_write ◄ vfs_write    reads what it calls at an offset at which no table holds crashy_write
+//
+// And of a timer's interrupt, without the line of the handler:
+//
+//	hrtimer_interrupt ◄ handle_percpu_devid_irq    passes a number where the other takes an address
 func (s *splicer) cannotPoint(caller, callee *Frame) bool {
 	graph := s.verifier.graph
 	if graph == nil || callee.Method == methodCount || callee.Module == nil {
@@ -80,7 +84,8 @@ func (s *splicer) cannotPoint(caller, callee *Frame) bool {
 	if callee.Module == caller.Module && w.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) == No {
 		return true
 	}
-	if w.CallsThrough(caller.Module, caller.PC, caller.Mode, callee.Module, callee.CallSite) == No {
+	if w.CallsThrough(caller.Module, caller.PC, caller.Mode, callee.Module, callee.CallSite) == No ||
+		w.MayPass(caller.Module, caller.PC, caller.Mode, callee.Module, callee.CallSite) == No {
 		return true
 	}
 	returns, all := w.Callers(callee.Module, callee.CallSite, callee.Mode)

@@ -67,16 +67,46 @@ func TestSplicePointerToDirect(t *testing.T) {
 	}
 }
 
-// TestSpliceOtherSlot: the same holds where the call reads at an offset at which no table holds the function.
+// TestSpliceOtherSlot: the same holds where the call reads at an offset at which no table holds the function, and
+// where the call passes no address where the function takes one.
 func TestSpliceOtherSlot(t *testing.T) {
 	arch := o32()
 	for other, trust := range map[[2]uint64]string{{}: "likely", {0x400318, 0x400100}: "guess", {0x400318, 0x400000}: "likely"} {
+		for _, g := range []graph{{holds: sameHundred, otherSlot: other}, {holds: sameHundred, otherArgument: other}} {
+			snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+			snap.Threads[0].Listed = listOf("400208! 400118 400318")
+			want := "400208/context/certain/0 400118/cfi/certain/1 400318/prewalked/" + trust + "/2"
+			if got, _ := spliced(snap, unwind.Options{CallGraph: g, Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}}); got != want {
+				t.Errorf("%#x: %s\nwant %s", other, got, want)
+			}
+		}
+	}
+}
+
+// TestSpliceOtherChain: where an entry cannot have called the frame before, and no one lost frame explains that, what
+// follows is of another chain, or lacks much.
+func TestSpliceOtherChain(t *testing.T) {
+	const inner = "400208/context/certain/0 400118/cfi/certain/1 "
+	arch := o32()
+	for _, c := range []struct {
+		what, listed string
+		calls        uint64 // what h calls
+		want         string
+	}{
+		{"nobody knows", "400318 -", 0, inner + "400318/prewalked/likely/2 0/prewalked/likely/3"},
+		{"main, which calls f", "400318 -", mainEntry, inner + "400018/code/likely/-1 400318/prewalked/likely/2 0/prewalked/likely/3"},
+		{"itself, and f nowhere", "400318 400318", hEntry, inner + "400318/prewalked/guess/2 400318/prewalked/guess/3"},
+		{"an entry is left out", "400030 - -", 0, inner + "0/prewalked/guess/3 0/prewalked/likely/4"},
+		{"two are", "400030 400030 - -", 0, inner + "0/prewalked/guess/4 0/prewalked/guess/5"},
+	} {
 		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
-		snap.Threads[0].Listed = listOf("400208! 400118 400318")
-		want := "400208/context/certain/0 400118/cfi/certain/1 400318/prewalked/" + trust + "/2"
-		opt := unwind.Options{CallGraph: graph{holds: sameHundred, otherSlot: other}, Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}}
-		if got, _ := spliced(snap, opt); got != want {
-			t.Errorf("%#x: %s\nwant %s", other, got, want)
+		snap.Threads[0].Listed = listOf("400208! 400118 " + c.listed)
+		g := graph{holds: sameHundred}
+		if c.calls != 0 {
+			g.calleeAt = map[uint64]uint64{0x400310: c.calls}
+		}
+		if got, _ := spliced(snap, unwind.Options{CallGraph: g, Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}}); got != c.want {
+			t.Errorf("%s: %s\nwant %s", c.what, got, c.want)
 		}
 	}
 }

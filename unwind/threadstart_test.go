@@ -35,6 +35,33 @@ func TestThreadStart(t *testing.T) {
 	}
 }
 
+// TestNotRunYet: a thread that waits where a function begins has not run yet; one that waits elsewhere, or was
+// stopped there, has.
+func TestNotRunYet(t *testing.T) {
+	arch := o32()
+	for _, c := range []struct {
+		what  string
+		pc    uint64
+		waits bool
+		stop  unwind.StopReason
+	}{
+		{"waits at a function's beginning", gEntry, true, unwind.StopRoot},
+		{"was stopped there", gEntry, false, unwind.StopNoRule},
+		{"waits within the function", gEntry + 4, true, unwind.StopNoRule},
+	} {
+		snap := stopped(arch, stackOf(arch))
+		th := &snap.Threads[0]
+		th.Regs = *synth.Regs(arch, map[string]uint64{"pc": c.pc, "sp": th.Regs.Val[arch.SP]})
+		th.Waits = c.waits
+		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCode, 0)}, CallGraph: graph{holds: sameHundred}})
+		for round := range 2 {
+			if frames, stop := w.Walk(th, nil); len(frames) != 1 || stop.Reason != c.stop {
+				t.Errorf("%s, round %d: %v, %+v", c.what, round, stop.Reason, frames)
+			}
+		}
+	}
+}
+
 // goexit is a container with one function, which a table knows to be the outermost one.
 type goexit struct{ image.Container }
 

@@ -27,6 +27,7 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 			c.CFA, c.HasCFA = res.CFA, true
 			c.Regs.Set(arch.SP, res.CFA)
 			keepPreserved(&c.Regs, s.Regs, rule, arch)
+			keepUnwritten(&c.Regs, s, f.verifier.graph)
 			f.lose(&c, r, false)
 		}
 		f.explain.declined(s, m, f.query.Try, rule, "memory was not captured")

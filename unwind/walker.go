@@ -113,6 +113,12 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 		return dst, Stop{Reason: StopNoRule}
 	}
 	dst, end := w.callers(dst, first)
+	var rest []Frame
+	var cfa uint64 // of the last frame, where others were found behind
+	if end.Reason == StopUnreadable && t.Entered != 0 && dst[len(dst)-1].Method.basis() != bySearch {
+		marks, root := marksBehind(w.opt.CallGraph, snap, t, dst[first:])
+		rest, cfa = w.toEntry(marks, root)
+	}
 	if w.opt.CallGraph != nil {
 		bindLazily(snap, dst[first:], w.opt.CallGraph)
 		leaveOthersOut(snap, dst[first:], w.opt.CallGraph)
@@ -126,6 +132,10 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 		for i := range dst[first:] {
 			dst[first+i].Trust = Guess
 		}
+	}
+	if len(rest) > 0 && len(dst)-first+len(rest) <= w.maxFrames {
+		dst[len(dst)-1].CFA, dst[len(dst)-1].HasCFA = cfa, true
+		dst = append(dst, rest...)
 	}
 	return dst, end.Stop
 }
@@ -212,10 +222,17 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 // atThreadStart tells whether the thread began in the frame to be unwound: when the frame's call
 // returns, the code goes on to end the thread. Nobody called such a frame; the stack above it holds
 // what the thread was created with. Where the frame has an unwind table, the table tells that the
-// stack ends here.
+// stack ends here. A thread that waits has a return address as its PC; where that is the beginning of a function
+// instead, the thread has not run yet: a task that was forked goes to user space by Linux's ret_from_fork.
 func (w *Walker) atThreadStart() bool {
 	s, graph := &w.frame, w.opt.CallGraph
-	return !s.Exact && (s.stackIsEmpty() || graph != nil && graph.EndsThread(s.Module, s.PC, s.Mode))
+	switch {
+	case !s.Exact:
+		return s.stackIsEmpty() || graph != nil && graph.EndsThread(s.Module, s.PC, s.Mode)
+	case s.Index > 0 || !s.Thread.Waits || graph == nil:
+		return false
+	}
+	return graph.StartsFunction(s.Module, s.PC, s.Mode, cpu.CallSite{})
 }
 
 func (w *Walker) observe(frame int) {

@@ -8,6 +8,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -61,9 +62,9 @@ type pointerWalk struct {
 func (w *pointerWalk) run() unwind.Answer {
 	for i := 0; i < len(w.seen); i++ {
 		switch at := w.seen[i]; {
-		case w.entries.BuiltByCode(at), w.entries.AddressTaken(at) && !w.onlyListed(at):
+		case w.entries.BuiltByCode(at), w.entries.AddressTaken(at) && !w.onlyListed(at), w.isMentioned(at):
 			return unwind.Yes
-		case !w.addJumpers(at):
+		case inInstruction(w.program, at), !w.addJumpers(at):
 			return unwind.Unknown
 		}
 	}
@@ -71,6 +72,15 @@ func (w *pointerWalk) run() unwind.Answer {
 		return unwind.Unknown
 	}
 	return unwind.No
+}
+
+// isMentioned tells whether code far away builds an entry's address. Linux starts kauditd_thread from an initializer in
+// another section:
+//
+//	audit_init   adrp x0, kauditd_thread; add x0, x0, :lo12:kauditd_thread; …; bl kthread_create_on_node
+func (w *pointerWalk) isMentioned(entry disasm.Addr) bool {
+	list, _ := discover.MentionsOf(w.entries, entry, maxCallers)
+	return slices.ContainsFunc(list, func(m discover.Mention) bool { return m.N > m.Jumps })
 }
 
 // addJumpers adds the functions that jump to an entry, and tells whether these are all.
@@ -125,6 +135,20 @@ func eachPointer(p *program, entry disasm.Addr, visit func(at uint64) bool) {
 			}
 		}
 	}
+}
+
+// inInstruction tells whether the bytes of an address stand in code as x86's instructions have them that store or push an
+// address, which no register holds then. So Linux sets up the functions of works and of files:
+//
+//	movq $full_proxy_write, 24(%rdi)        48 c7 47 18 e0 2e 42 81
+//
+// Other bytes of code may be the same by chance.
+func inInstruction(p *program, at disasm.Addr) bool {
+	if p.Arch.InsnAlign != 1 || p.Arch.AddrSize == 8 && uint64(int64(int32(at.PC))) != at.PC {
+		return false
+	}
+	word := binary.LittleEndian.AppendUint32(nil, uint32(at.PC))
+	return slices.ContainsFunc(p.Img.Segments, func(s image.Segment) bool { return s.Exec && bytes.Contains(s.Data, word) })
 }
 
 // listsAll tells whether a word is of the dynamic linker's symbols, which lists functions whether their

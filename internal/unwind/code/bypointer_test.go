@@ -68,6 +68,14 @@ func TestCalledByPointer(t *testing.T) {
 	}
 }
 
+// TestPointedFromAfar: an address counts whose halves stand apart, one in the delay slot of a branch.
+func TestPointedFromAfar(t *testing.T) {
+	m := &target.Module{Image: driver.Image(t)}
+	if got := New(nil).Witnesses().CalledByPointer(m, 0x400018, 0); got != unwind.Yes {
+		t.Errorf("mid: %v", got)
+	}
+}
+
 // TestCalledByPointerElsewhere: a kernel that has not relocated itself holds no pointers, so that
 // nothing follows from none being found.
 func TestCalledByPointerElsewhere(t *testing.T) {
@@ -191,6 +199,35 @@ func TestCalledByPointerSorted(t *testing.T) {
 		m := &target.Module{Image: image.New(img.Header, img.Container())}
 		if got := New(nil).Witnesses().CalledByPointer(m, 0x400000, 0); got != c.want {
 			t.Errorf("%s: %v, want %v", c.what, got, c.want)
+		}
+	}
+}
+
+// TestCalledByPointerStored: an instruction of x86 that stores a function's address has the address in its bytes, and no
+// register ever holds it.
+func TestCalledByPointerStored(t *testing.T) {
+	m := &target.Module{Image: codetest.Program{CPU: "x86_64", Listing: `
+	400000 <write>:
+	400010 <proxy>:
+	400020 <hidden>:
+	400030 <start>:
+		400000: c3                       ret
+		400010: c3                       ret
+		400020: c3                       ret
+		400030: 48 c7 47 18 10 00 40 00  movq $0x400010,24(%rdi)
+		400038: e8 e3 ff ff ff           call 400020
+		40003d: e8 ce ff ff ff           call 400010
+		400042: c3                       ret`,
+		Data: map[uint64][]uint64{0x410000: {0, 0x400000, 0}}}.Image(t)}
+	w := New(nil).Witnesses()
+	for pc, want := range map[uint64]unwind.Answer{0x400000: unwind.Yes, 0x400010: unwind.Unknown, 0x400020: unwind.No} {
+		if got := w.CalledByPointer(m, pc, 0); got != want {
+			t.Errorf("%#x: %v, want %v", pc, got, want)
+		}
+	}
+	for pc, want := range map[uint64]bool{0x400010: false, 0x400020: true} {
+		if returns, all := w.Callers(m, pc, 0); len(returns) != 1 || all != want {
+			t.Errorf("%#x: %#x, all %v", pc, returns, all)
 		}
 	}
 }

@@ -79,7 +79,7 @@ func (s *callerSearch) run() (returns []uint64, all bool) {
 // calledOtherwise tells whether anything but this image's code may lead to a function: a pointer in data, be
 // it only in the table of what other modules may call.
 func (s *callerSearch) calledOtherwise() bool {
-	if !s.entries.HoldsPointers() || s.heldInData() {
+	if !s.entries.HoldsPointers() || s.heldInData() || inInstruction(s.program, s.entry) {
 		return true
 	}
 	if sym, ok := s.Img.Symbols.At(s.entry.PC); ok {

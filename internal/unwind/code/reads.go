@@ -14,31 +14,26 @@ type reads struct {
 }
 
 // slotRead is what a register was read from: offset behind what a pointer points to, by the instruction at pc.
+// Where the pointer was itself read so, field is the offset it was read at.
 type slotRead struct {
-	offset uint64
-	pc     uint64
-	known  bool
+	offset  uint64
+	field   uint64
+	pc      uint64
+	known   bool
+	inField bool
 }
 
 // slot is the offset at which the call at site reads its target, in the function from entry to end.
 func (r *reads) slot(entry disasm.Addr, end, site uint64) (offset uint64, ok bool) {
 	r.pointers = ^cpu.RegSet(0)
 	var v slotRead
-	var insns [64]cpu.Insn
-	for at := entry; at.PC < end; {
-		n := r.code.Decode(at, insns[:])
-		if n == 0 {
-			break
+	disasm.Each(r.code, entry, end, func(at disasm.Addr, in *cpu.Insn) bool {
+		if at.PC == site {
+			v = r.called(at, in)
 		}
-		for i := 0; i < n && at.PC < end; i++ {
-			in := &insns[i]
-			if at.PC == site {
-				v = r.called(at, in)
-			}
-			r.step(at.PC, in)
-			at.PC += uint64(max(in.Len, 1))
-		}
-	}
+		r.step(at.PC, in)
+		return true
+	})
 	for _, to := range r.targets { // another way may come in between
 		v.known = v.known && (to <= v.pc || to > site)
 	}
@@ -53,20 +48,30 @@ func (r *reads) called(at disasm.Addr, in *cpu.Insn) slotRead {
 	case in.Flags&cpu.FlagMemory != 0:
 		return r.read(at.PC, in)
 	}
-	reg := in.Src
-	if in.Target != 0 {
-		reg = disasm.ThunkRegister(r.code, disasm.Target(in))
+	if reg := callsBy(r.code, in); reg < cpu.MaxRegs {
+		return r.at[reg]
 	}
-	if reg >= cpu.MaxRegs || in.Imm != 0 {
-		return slotRead{}
+	return slotRead{}
+}
+
+// callsBy is the register that holds the target of a call, NoReg where none does.
+func callsBy(code disasm.Code, in *cpu.Insn) cpu.Reg {
+	switch {
+	case in.Target != 0:
+		return disasm.ThunkRegister(code, disasm.Target(in))
+	case in.Flags&cpu.FlagMemory != 0 || in.Imm != 0:
+		return cpu.NoReg
 	}
-	return r.at[reg]
+	return in.Src
 }
 
 // read is what an instruction reads.
 func (r *reads) read(pc uint64, in *cpu.Insn) slotRead {
-	ok := in.Index == cpu.NoReg && r.pointers.Has(in.Base) && in.Base != r.code.Arch.SP && in.Imm >= 0 && in.Imm < maxSlot
-	return slotRead{uint64(in.Imm), pc, ok}
+	if in.Index != cpu.NoReg || !r.pointers.Has(in.Base) || in.Base == r.code.Arch.SP || in.Imm < 0 || in.Imm >= maxSlot {
+		return slotRead{}
+	}
+	of := &r.at[in.Base]
+	return slotRead{offset: uint64(in.Imm), field: of.offset, pc: pc, known: true, inField: of.known}
 }
 
 // step goes on behind an instruction.

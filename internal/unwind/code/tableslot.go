@@ -50,19 +50,34 @@ type slotKey struct {
 // slotOf is the offset at which the call in m that returns to ra reads its target from where a pointer points to
 // that was read itself, or handed to the function; ok is false where the code does not say so.
 func (p tableSearch) slotOf(m *target.Module, ra uint64, mode cpu.Mode) (offset uint64, ok bool) {
+	c, ok := findCall(p.program, m, ra, mode)
+	if !ok {
+		return 0, false
+	}
+	r := reads{code: p.Code}
+	return r.slot(c.entry, c.end, c.site)
+}
+
+// callWithin is a call and the function that the call is in.
+type callWithin struct {
+	entry     disasm.Addr
+	end, site uint64
+}
+
+// findCall finds the call in m that returns to ra; ok is false where there is none, or nobody knows the function.
+func findCall(p *program, m *target.Module, ra uint64, mode cpu.Mode) (c callWithin, ok bool) {
 	at := inImage(m, ra)
 	text, ok := p.Img.Segments.At(at - 1)
 	if !ok || !text.Exec {
-		return 0, false
+		return c, false
 	}
 	call, ok := callsite.InSegment(m, text, at, mode)
 	site := inImage(m, call.Addr)
 	below := p.entries.Below(disasm.Addr{PC: site, Mode: mode})
 	if !ok || len(below) == 0 {
-		return 0, false
+		return c, false
 	}
-	r := reads{code: p.Code}
-	return r.slot(disasm.Addr{PC: below[0], Mode: mode}, min(p.entries.Next(site, site), below[0]+maxCallerSize), site)
+	return callWithin{disasm.Addr{PC: below[0], Mode: mode}, min(p.entries.Next(site, site), below[0]+maxCallerSize), site}, true
 }
 
 // heldAt is No where every word that holds a function, by its beginnings, is in a table of which no call reads
@@ -70,7 +85,7 @@ func (p tableSearch) slotOf(m *target.Module, ra uint64, mode cpu.Mode) (offset 
 func (p tableSearch) heldAt(begins []disasm.Addr, offset uint64) unwind.Answer {
 	some := false
 	for _, at := range begins {
-		if p.entries.BuiltByCode(at) || !p.noneJumpsTo(at) {
+		if p.entries.BuiltByCode(at) || inInstruction(p.program, at) || !p.noneJumpsTo(at) {
 			return unwind.Unknown
 		}
 		may := false

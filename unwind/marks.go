@@ -1,0 +1,49 @@
+package unwind
+
+import (
+	"slices"
+
+	"github.com/backsight/backsight/target"
+)
+
+// marksBehind are the frames that t lists behind those that were walked, which chains to the entry of the kernel must have.
+// root: the entry is listed right behind the last of them.
+func marksBehind(graph CallGraph, snap *target.Snapshot, t *target.Thread, walked []Frame) (marks []target.Listed, root bool) {
+	_, next := matchListed(graph, t.Listed, walked)
+	for _, l := range t.Listed[next:] {
+		switch {
+		case l.Around:
+			return marks, false
+		case l.Outermost:
+			return marks, !l.Gap && !l.Doubtful
+		case l.PC != 0 && !l.Doubtful && !l.Searched && !snap.IsHook(l.PC):
+			marks = append(marks, l)
+		}
+	}
+	return marks, false
+}
+
+// withChain are spliced frames with those of a chain to the entry of the kernel that lead from one to another and further out,
+// if the chain has all of them behind own; what the capture lists is surer. The entry itself, root, may be the last of them.
+func withChain(walked, spliced []Frame, entries []int, own int, root bool) (frames []Frame, of []int, ok bool) {
+	frames, of = slices.Clone(spliced[:own]), slices.Clone(entries[:own])
+	k := own
+	for _, f := range walked[own:] {
+		switch {
+		case !f.Checks.has(OnlyCaller):
+			return spliced, entries, false
+		case k < len(spliced) && spliced[k].PC == f.PC:
+			frames, of = append(frames, spliced[k]), append(of, entries[k])
+			k++
+		default:
+			frames, of = append(frames, f), append(of, -1)
+		}
+	}
+	if root && k+1 == len(spliced) {
+		return append(frames, spliced[k]), append(of, entries[k]), true
+	}
+	if k < len(spliced) || len(walked) == own {
+		return spliced, entries, false
+	}
+	return frames, of, true
+}
