@@ -18,7 +18,8 @@ type Reader struct {
 	Name string
 	// Read reads the report that begins at line at of log, and returns nil where none
 	// does. next is the line behind the report, at least at+1. Most lines begin no report:
-	// Read says so after a look at the line.
+	// Read says so after a look at the line. Where next is more than at+1 without a report, the lines
+	// up to next are what is left of one, and other Readers do not see them.
 	Read func(ctx context.Context, log *Log, at int, env *input.Env) (r *Report, next int)
 	// Finish, unless nil, adds to a snapshot of all reports what the memory beside the log
 	// shows: the threads that no report is about. It is asked where there is such memory.

@@ -65,6 +65,23 @@ func TestNoProcessor(t *testing.T) {
 	}
 }
 
+// TestRest: lines that a reader knows as what is left of a report are kept from the others.
+func TestRest(t *testing.T) {
+	rest := Reader{Name: "rest", Read: func(_ context.Context, log *Log, at int, _ *input.Env) (*Report, int) {
+		if log.Line(at) != "REST" {
+			return nil, at + 1
+		}
+		return nil, at + 3
+	}}
+	s, err := Format(rest, toy(&cpu.Arch{})).Open(context.Background(), input.NewCapture("log", []byte("REST\nCRASH a\nCRASH b\nCRASH c\n")), &input.Env{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if snap, err := s.Next(context.Background()); err != nil || len(snap.Threads) != 1 || snap.Threads[0].Name != "c" {
+		t.Errorf("%v, %+v", err, snap)
+	}
+}
+
 // TestMaxReports: a log of nothing but reports is read up to a number that follows from its
 // length, and the rest is said to be missing.
 func TestMaxReports(t *testing.T) {

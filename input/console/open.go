@@ -52,9 +52,17 @@ func (s *stream) readAll(ctx context.Context, log *Log, env *input.Env, readers 
 			s.refused = append(s.refused, log.TooMany(at))
 			break
 		}
+		if log.Line(at) == "" { // begins no report
+			at++
+			continue
+		}
 		next := at + 1
 		for i, reader := range readers {
 			r, behind := reader.Read(ctx, log, at, env)
+			if r == nil && behind > at+1 {
+				next = behind
+				break
+			}
 			if r == nil {
 				continue
 			}

@@ -19,11 +19,16 @@ type Line struct {
 //	4,1234,12345678,-,caller=T95;text                     /dev/kmsg
 //	kern  :warn  : [   12.345678] text                    dmesg -x
 //	[Sun Nov 22 05:00:01 2026] text                       dmesg -T
+//	[Nov22 05:00] text, [  +0.000123] text                dmesg -H
+//	[<    0.000123>] text                                 dmesg --time-format delta
+//	[   12.345678 <    0.000123>] text                    dmesg -d
 //	2026-11-22T05:00:01,345678+00:00 text                 dmesg --time-format iso
 //	Nov 22 05:00:01 host kernel: [   12.345678] text      syslog
 //	Nov 22 05:00:01 host kernel: text                     journalctl
 //	[   12.345678] host kernel: text                      journalctl -o short-monotonic
 //	Sun Nov 22 05:00:01 2026 kern.warn kernel: [   12.345678] text    logread (OpenWrt)
+//	11-23 10:00:00.123     0     0 W         : text       logcat -b kernel (Android), and its other formats
+//	[   12.345678]  [2: kworker/2:1:  123] text           kernels of phones
 //
 // Where a prompt or half a line of something else stands before a time of printk, that is
 // left out as well.
@@ -34,6 +39,8 @@ func Cut(line string) Line {
 	}
 	if rest, ok := cutTime(line); ok {
 		l.Caller, l.Text = cutCaller(rest)
+	} else if text, ok := cutLogcat(strings.TrimLeft(line, " ")); ok {
+		l.Text = text
 	} else {
 		l.Text = cutDate(line)
 	}
@@ -49,7 +56,7 @@ func Cut(line string) Line {
 // machine's name, of 64 bytes at most on Linux.
 const maxTag = 128
 
-// cutTime finds the time that printk puts before messages, [seconds.microseconds].
+// cutTime finds the time that printk puts before messages, [seconds.microseconds], or what dmesg makes of it.
 func cutTime(line string) (after string, ok bool) {
 	for at := 0; ; {
 		i := strings.IndexByte(line[at:], '[')
@@ -67,11 +74,27 @@ func cutTime(line string) (after string, ok bool) {
 	}
 }
 
-// isTime tells whether s is "   12.345678".
+// isTime tells whether s is "   12.345678", with the time since the message before behind it or instead of it:
+// "   12.345678 <    0.000123>", "<    0.000123>", "  +0.000123"; or the minute "Nov22 05:00".
 func isTime(s string) bool {
 	s = strings.TrimLeft(s, " ")
+	if time, delta, ok := strings.Cut(s, "<"); ok {
+		time = strings.TrimRight(time, " ")
+		return strings.HasSuffix(delta, ">") && isSeconds(strings.Trim(delta, " >")) && (time == "" || isSeconds(time))
+	}
+	return isSeconds(strings.TrimPrefix(s, "+")) || isMinute(s)
+}
+
+func isSeconds(s string) bool {
 	seconds, fraction, ok := strings.Cut(s, ".")
 	return ok && len(fraction) == 6 && digits(seconds) && digits(fraction)
+}
+
+// isMinute tells whether s is "Nov22 05:00".
+func isMinute(s string) bool {
+	const months = "JanFebMarAprMayJunJulAugSepOctNovDec"
+	return len(s) == len("Nov22 05:00") && strings.Contains(months, s[:3]) && digits(s[3:5]) && s[5] == ' ' && digits(s[6:8]) &&
+		s[8] == ':' && digits(s[9:])
 }
 
 func digits(s string) bool {
@@ -83,12 +106,16 @@ func digits(s string) bool {
 	return s != ""
 }
 
-// cutCaller takes "[   T95]" off.
+// cutCaller takes "[   T95]" off; dmesg puts a space before it.
 func cutCaller(s string) (caller, rest string) {
-	if !strings.HasPrefix(s, "[") {
+	if caller, rest, ok := cutVendor(s); ok {
+		return caller, rest
+	}
+	bracket, found := strings.CutPrefix(strings.TrimLeft(s, " "), "[")
+	if !found {
 		return "", s
 	}
-	id, rest, ok := strings.Cut(s[1:], "]")
+	id, rest, ok := strings.Cut(bracket, "]")
 	id = strings.TrimSpace(id)
 	if !ok || len(id) < 2 || id[0] != 'T' && id[0] != 'C' || !digits(id[1:]) {
 		return "", s

@@ -24,6 +24,25 @@ func TestCut(t *testing.T) {
 		"[   12.345678] host kernel: Call Trace: x":                               "",
 		"Sun Nov 22 05:00:01 2026 kern.warn kernel: [   12.345678] Call Trace: x": "",
 		"buildroot login: [   12.345678] Call Trace: x":                           "",
+		"[   12.345678] [   T95] Call Trace: x":                                   "T95",
+		"[Nov22 05:00] Call Trace: x":                                             "",
+		"[  +0.000123] Call Trace: x":                                             "",
+		"[<    0.000123>] Call Trace: x":                                          "",
+		"[   12.345678 <    0.000123>] Call Trace: x":                             "",
+		"11-23 10:00:00.123     0     0 W         : Call Trace: x":                "",
+		"11-23 10:00:00.123     0     0 I kernel  : Call Trace: x":                "",
+		"2026-11-23 10:00:00.123456 +0100  root     0     0 W : Call Trace: x":    "",
+		"1795000000.123     0     0 W         : Call Trace: x":                    "",
+		"11-23 10:00:00.123     0     0 W kernel  : [   12.345678] Call Trace: x": "",
+		"11-23 10:00:00.123 W/        (    0): Call Trace: x":                     "",
+		"W/        (    0): Call Trace: x":                                        "",
+		"W/        : Call Trace: x":                                               "",
+		"W(    0) Call Trace: x  ()":                                              "",
+		"W(    0:    0) Call Trace: x":                                            "",
+		"[   12.345678]  [2:    kworker/2:1:  123] Call Trace: x":                 "T123",
+		"<6>[   12.345678] [I2:      swapper/2:    0] Call Trace: x":              "C2",
+		"[   12.345678] (2)[123:kworker/2:1]Call Trace: x":                        "T123",
+		"[   12.345678] -(2)[123:kworker/2:1]Call Trace: x":                       "T123",
 	} {
 		if got := Cut(line); got.Text != "Call Trace: x" || got.Caller != caller {
 			t.Errorf("%q: %+v", line, got)
@@ -34,7 +53,7 @@ func TestCut(t *testing.T) {
 // TestCutKeepsMessages: brackets, colons and signs of a message are no prefixes.
 func TestCutKeepsMessages(t *testing.T) {
 	for _, text := range []string{"[<c00a5020>] leaf+0x20/0x2c [crashy]", "CPU: 0 PID: 95 Comm: sh", "<TASK>", "</IRQ>", "? foo+0x1/0x2",
-		"kernel BUG at mm/slab.c:1!", "$ 0   : 00000000 81d4b3b4", "[00000010] *pgd=41d33835", "foo: a;b", "", "["} {
+		"W/crashy: x", "I(a) b", "S", "D/", "[2: x] y", "10:00:00 0 0 X y: z", "kernel BUG at mm/slab.c:1!", "$ 0   : 00000000 81d4b3b4", "[00000010] *pgd=41d33835", "foo: a;b", "", "["} {
 		if got := Cut(text); got.Text != text || got.Caller != "" {
 			t.Errorf("%q: %+v", text, got)
 		}

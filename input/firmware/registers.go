@@ -2,6 +2,7 @@ package firmware
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -118,4 +119,21 @@ func Registers(arch *cpu.Arch, vals []regtext.Value) (regs cpu.Registers, issues
 		}
 	}
 	return regs, issues
+}
+
+// ExceptionPC takes the exception PC, 0 where there is none, out of registers that have the PC as well.
+func ExceptionPC(arch *cpu.Arch, vals []regtext.Value) (rest []regtext.Value, epc uint64) {
+	if !slices.ContainsFunc(vals, func(v regtext.Value) bool { return v.Name == "pc" }) {
+		return vals, 0
+	}
+	for _, v := range vals {
+		r, ok := arch.RegByName(v.Name)
+		switch {
+		case !ok || r != arch.PC || v.Name == "pc":
+			rest = append(rest, v)
+		case v.Name == "epc" || v.Name == "cp0_epc" || v.Name == "sepc": // mepc is the firmware's
+			epc = v.Value & arch.AddrMask()
+		}
+	}
+	return rest, epc
 }

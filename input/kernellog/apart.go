@@ -36,7 +36,7 @@ func (k *kernelLog) apart(img *image.Image) (distance uint64) {
 // unnamed are the places where processors stood that the kernel had no symbol for, in ascending order.
 func (k *kernelLog) unnamed(img *image.Image) (list []uint64) {
 	for _, r := range k.records {
-		if pc := r.reg("pc", "epc", "rip", "eip"); pc != nil && pc.known && pc.at.symbol == "" && pc.value != 0 {
+		if pc := pcOf(r); pc != nil && pc.known && pc.at.symbol == "" && pc.value != 0 {
 			list = append(list, pc.value&img.Arch.AddrMask())
 		}
 	}

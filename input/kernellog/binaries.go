@@ -18,13 +18,14 @@ type binaries struct {
 	arch    *cpu.Arch
 	kernel  *target.Module            // nil: not found
 	modules map[string]*target.Module // by name; Image is nil where no file was found
+	facts   *facts
 	symbols symbols
 	issues  []target.Issue
 }
 
 // find finds the binaries of a machine's kernel.
 func (k *kernelLog) find(m machine, env *input.Env) *binaries {
-	b := &binaries{modules: map[string]*target.Module{}, symbols: symbols{known: map[symbolKey]symbolAt{}}}
+	b := &binaries{modules: map[string]*target.Module{}, facts: &k.facts, symbols: symbols{known: map[symbolKey]symbolAt{}}}
 	kernel := linux.Kernel{Release: k.release(), Banner: k.facts.version}
 	for _, big := range []bool{false, true} { // MIPS's reports do not say the byte order
 		arch, ok := env.Archs.ByName(m.name, m.abi, big)
@@ -42,9 +43,21 @@ func (k *kernelLog) find(m machine, env *input.Env) *binaries {
 			break
 		}
 	}
+	if b.arch != nil && b.kernel == nil && len(b.issues) == 0 {
+		b.issues = append(b.issues, kernelMissing(kernel.Release))
+	}
 	kernel.Arch = b.arch
 	k.link(b, &kernel, env)
 	return b
+}
+
+// kernelMissing says that no file is a kernel, and how to name one. release is "" where the log does not tell.
+func kernelMissing(release string) target.Issue {
+	text := "the kernel was not found; name its vmlinuz or vmlinux with --exe, or a directory that has one with --sysroot"
+	if release != "" {
+		text = "the kernel " + release + " was not found; name vmlinuz-" + release + " or vmlinux with --exe, or a directory that has one with --sysroot"
+	}
+	return target.Issue{Kind: target.IssueNotFound, Subject: "vmlinux", Text: text}
 }
 
 // release is the kernel's release, from its first message or from a report.

@@ -1,6 +1,7 @@
 package kernellog
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,8 @@ type facts struct {
 	offset, linked uint64
 	hasOffset      bool
 	modules        map[string]*module
+	// loaded are pieces of memory in which parts of modules lie.
+	loaded []target.Range
 }
 
 // module is a loaded module as the log knows it.
@@ -26,6 +29,50 @@ type module struct {
 	sections map[string]uint64
 }
 
+// holdsCode tells whether code may lie at an address in a module: in the section that begins there or right before, and
+// in the piece of memory in which the module begins, where the log tells them. Since Linux 6.4, code and data of a
+// module lie in pieces of their own.
+func (f *facts) holdsCode(name string, addr uint64) bool {
+	m := f.modules[name]
+	if m == nil {
+		return true
+	}
+	in, at := "", uint64(0)
+	for section, lo := range m.sections {
+		if lo <= addr && (lo > at || lo == at && section > in) {
+			in, at = section, lo
+		}
+	}
+	if in != "" && !strings.Contains(in, "text") && !strings.HasSuffix(in, ".plt") {
+		return false
+	}
+	for _, r := range f.loaded {
+		if r.Contains(addr) {
+			return r.Contains(m.Lo)
+		}
+	}
+	return true
+}
+
+// allocated reads "Register r4 information: 1-page vmalloc region starting at 0xbf002000 allocated at load_module+0xa90/0x21c8".
+func (f *facts) allocated(head, tail string) {
+	word, rest := cutWord(tail)
+	lo, ok := parseHex(word)
+	_, pages, _ := cutLast(head, ' ')
+	n := leadingNumber(pages, 0)
+	r := target.Range{Lo: lo, Hi: lo + uint64(n)*minPage}
+	if ok && n > 0 && n <= maxPages && strings.HasPrefix(rest, "allocated at load_module+") && len(f.loaded) < maxLoaded && !slices.Contains(f.loaded, r) {
+		f.loaded = append(f.loaded, r)
+	}
+}
+
+// The most pieces of modules, and pages of a piece, that are kept; the least page.
+const (
+	maxLoaded = 64
+	maxPages  = 1 << 16
+	minPage   = 4096
+)
+
 // The most modules of a log, and sections of a module, that are kept.
 const (
 	maxModules  = 4096
@@ -34,6 +81,10 @@ const (
 
 // take reads a line.
 func (f *facts) take(text string) {
+	if head, tail, ok := strings.Cut(text, "-page vmalloc region starting at "); ok {
+		f.allocated(head, tail)
+		return
+	}
 	switch {
 	case strings.HasPrefix(text, "Linux version "):
 		f.version = text

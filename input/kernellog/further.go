@@ -21,7 +21,7 @@ func (k *kernelLog) further(r *record) []target.Listed {
 	if !r.crash || r.pid < 0 || r.whole() {
 		return nil
 	}
-	n, pc := len(r.trace.listed), r.reg("pc", "epc", "rip", "eip")
+	n, pc := len(r.trace.listed), pcOf(r)
 	if n == 0 && pc == nil {
 		return nil
 	}

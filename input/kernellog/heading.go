@@ -68,6 +68,8 @@ var kinds = [...]struct {
 	{"Internal error:", "oops", true},
 	{"Oops", "oops", true},
 	{"WARNING: ", "warning", false},
+	{"page allocation failure:", "allocation failure", false},
+	{"invoked oom-killer:", "out of memory", false},
 	{"NMI backtrace for cpu", "backtrace", false},
 	{"sysrq: Show Regs", "registers", false},
 	{"sysrq: CPU", "backtrace", false},
@@ -110,7 +112,7 @@ func heads(text string) (h heading, fresh, ok bool) {
 const maxBeforeKind = 24
 
 // place reads where a message says that the report is of: "CPU#1 stuck for 22s! [busybox:95]",
-// "for cpu 0", "WARNING: CPU: 0 PID: 96 at".
+// "for cpu 0", "WARNING: CPU: 0 PID: 96 at"; Linux 7 says "WARNING: fs/x.c:59 at warn_c+0x16/0x30 [toy], CPU#1: sh/95".
 func (h *heading) place(text string) {
 	for _, before := range [...]string{"CPU#", "for cpu ", "on cpu ", "sysrq: CPU", "CPU: "} {
 		if _, rest, ok := strings.Cut(text, before); ok {
@@ -125,6 +127,11 @@ func (h *heading) place(text string) {
 			h.at, _, _ = parsePlace(rest)
 		}
 	}
+	if where, who, ok := strings.Cut(text, ", CPU#"); ok {
+		h.task(who)
+		_, where, _ = strings.Cut(where, " at ")
+		h.at, _, _ = parsePlace(where)
+	}
 	if i := strings.LastIndexByte(text, '['); i >= 0 && strings.HasSuffix(text, "]") {
 		if comm, pid, ok := cutLast(text[i+1:len(text)-1], ':'); ok && leadingNumber(pid, -1) >= 0 {
 			h.comm, h.pid = comm, leadingNumber(pid, -1)
@@ -135,24 +142,39 @@ func (h *heading) place(text string) {
 	}
 }
 
+// task reads "1: sh/95" behind "CPU#"; a name may have slashes, kworker/1:2.
+func (h *heading) task(who string) {
+	_, task, _ := strings.Cut(who, ": ")
+	if comm, pid, ok := cutLast(task, '/'); ok && leadingNumber(pid, -1) >= 0 {
+		h.comm, h.pid = comm, leadingNumber(pid, -1)
+	}
+}
+
 // processHeading reads who was running:
 //
 //	CPU: 0 PID: 95 Comm: busybox Tainted: G        W  OE      6.1.0-50-arm64 #1  Debian 6.1.176-1
 //	CPU: 0 UID: 0 PID: 95 Comm: busybox Not tainted 6.11.0 #1                     (Linux 6.11)
+//	Pid: 95, comm: busybox Tainted: G        W    3.2.0-4-amd64 #1 Debian         (before Linux 3.10)
 func processHeading(text string) (h heading, ok bool) {
 	h.cpu, h.pid = -1, -1
-	rest, ok := strings.CutPrefix(text, "CPU: ")
-	if !ok {
-		return h, false
-	}
-	h.cpu = leadingNumber(rest, -1)
-	_, rest, ok = strings.Cut(rest, "PID: ")
-	if !ok || h.cpu < 0 {
-		return h, false
+	rest, old := strings.CutPrefix(text, "Pid: ")
+	if !old {
+		if rest, ok = strings.CutPrefix(text, "CPU: "); !ok {
+			return h, false
+		}
+		h.cpu = leadingNumber(rest, -1)
+		_, rest, ok = strings.Cut(rest, "PID: ")
+		if !ok || h.cpu < 0 {
+			return h, false
+		}
 	}
 	h.process = true
 	h.pid = leadingNumber(rest, -1)
-	if _, comm, ok := strings.Cut(rest, "Comm: "); ok {
+	_, comm, ok := strings.Cut(rest, "omm: ") // Comm, comm
+	if !ok && old {
+		return h, false
+	}
+	if ok {
 		end := len(comm)
 		for _, behind := range [...]string{" Tainted:", " Not tainted"} {
 			if i := strings.Index(comm, behind); i >= 0 {
@@ -163,6 +185,18 @@ func processHeading(text string) (h heading, ok bool) {
 		h.release = releaseIn(comm[end:])
 	}
 	return h, true
+}
+
+// processIn reads the process ID of "Process busybox (pid: 95, threadinfo=66fb2bf2, task=55b20d3f, tls=00eb34e0)", of MIPS, ARM
+// and, before Linux 5.11, arm64.
+func processIn(text string) (pid int, ok bool) {
+	rest, ok := strings.CutPrefix(text, "Process ")
+	if !ok {
+		return 0, false
+	}
+	_, rest, ok = strings.Cut(rest, " (pid: ")
+	pid = leadingNumber(rest, -1)
+	return pid, ok && pid >= 0
 }
 
 // releaseIn finds the kernel's release in the rest of that line: the word before " #1".

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/input/console"
+	"github.com/backsight/backsight/target"
 )
 
 // TestCutAnywhere: a log that begins or ends anywhere gives what is left of its report.
@@ -29,7 +30,7 @@ func TestCutAnywhere(t *testing.T) {
 func TestCutIsSaid(t *testing.T) {
 	log := oopses[0].log
 	for part, want := range map[string]int{log: 0, log[:strings.Index(log, " top+")+len(" top+0x58/0x90 [toy]")]: 1} {
-		if got := snapshots(t, part)[0].Issues; len(got) != want {
+		if got := issuesOf(t, part, target.IssueCapture); len(got) != want {
 			t.Errorf("%d lines: %v, want %d issues", strings.Count(part, "\n"), got, want)
 		}
 	}

@@ -40,12 +40,12 @@ func newKernelLog(log *console.Log) *kernelLog {
 
 type logKey struct{}
 
-// read is the report that begins at line at.
+// read is the report that begins at line at, none where nothing of that report can be walked.
 func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
 	k := log.Memo(logKey{}, func() any { return newKernelLog(log) }).(*kernelLog)
-	i := sort.Search(len(k.records), func(i int) bool { return k.records[i].from >= at })
+	i := from(k.records, at)
 	if i == len(k.records) || k.records[i].from != at {
-		return nil, at + 1
+		return nil, k.behindRest(at, i)
 	}
 	r := k.records[i]
 	next := r.to
@@ -60,6 +60,25 @@ func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console
 		report.Issues = append(report.Issues, log.TooMany(k.full))
 	}
 	return report, max(next, at+1)
+}
+
+// from is the index of the first record that begins at a line or behind.
+func from(records []*record, at int) int {
+	return sort.Search(len(records), func(i int) bool { return records[i].from >= at })
+}
+
+// behindRest is the line to go on with where no report begins, the i-th of which is next: behind what is left of a
+// report of which the log lacks what could be walked. x86's user-space registers look like those of a microcontroller.
+func (k *kernelLog) behindRest(at, i int) int {
+	j := from(k.rests, at)
+	if j == len(k.rests) || k.rests[j].from != at {
+		return at + 1
+	}
+	next := k.rests[j].to
+	if i < len(k.records) {
+		next = min(next, k.records[i].from)
+	}
+	return max(next, at+1)
 }
 
 // maxMixed is how many reports may be printed at a time, one in the other's lines.

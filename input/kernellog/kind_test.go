@@ -1,8 +1,11 @@
 package kernellog
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/backsight/backsight/target"
 )
 
 // kindLogs are the kinds of reports: how each begins, and what it is called.
@@ -11,6 +14,9 @@ var kindLogs = []struct{ name, head, kind string }{
 	{"general protection fault", "general protection fault, probably for non-canonical address 0xdead000000000100: 0000 [#1] SMP", "oops"},
 	{"BUG", "------------[ cut here ]------------\nkernel BUG at mm/slab.c:4014!\ninvalid opcode: 0000 [#1] SMP", "BUG"},
 	{"WARNING", "------------[ cut here ]------------\nWARNING: CPU: 2 PID: 7 at kernel/toy.c:59 warn_c+0x16/0x30 [toy]", "warning"},
+	{"WARNING of Linux 7", "------------[ cut here ]------------\nWARNING: toy.c:59 at warn_c+0x16/0x30 [toy], CPU#2: sh/7", "warning"},
+	{"allocation failure", "sh: page allocation failure: order:10, mode:0x10cc0(GFP_KERNEL|__GFP_NORETRY), nodemask=(null),cpuset=/", "allocation failure"},
+	{"out of memory", "sh invoked oom-killer: gfp_mask=0x140dca(GFP_HIGHUSER_MOVABLE), order=0, oom_score_adj=0", "out of memory"},
 	{"panic", "Kernel panic - not syncing: VFS: Unable to mount root fs", "panic"},
 	{"double fault", "traps: PANIC: double fault, error_code: 0x0\ndouble fault: 0000 [#1] SMP", "double fault"},
 	{"stack overflow", "BUG: TASK stack guard page was hit at 00000000ab (stack is 00000000cd..00000000ef)", "stack overflow"},
@@ -206,10 +212,95 @@ Backtrace:
 	checkMemory(t, s.Arch, &s.Threads[0], "ffff88003dbc3e28=ffffffffa0000042 ffff88003dbc3e40=5 ffff88003dbc3e50=1")
 }
 
+// TestInterruptedOn386: without a segment, too, the place that was interrupted is the next frame; user space's is none.
+func TestInterruptedOn386(t *testing.T) {
+	log := strings.Replace(oopses[5].log, " entry_INT80_32", " asm_sysvec_apic_timer_interrupt+0xf7/0xf7\nEIP: delay_tsc+0x2f/0x90\nEAX: 00000010 EBX: c1d0e280\n entry_INT80_32", 1)
+	if got := threadsOf(t, log); !strings.HasSuffix(got, "|leaf! mid asm_sysvec_apic_timer_interrupt delay_tsc! entry_INT80_32.\n") {
+		t.Error(got)
+	}
+	if got := gaps(t, log); strings.Contains(got, "delay_tsc") {
+		t.Errorf("gaps before %s", got)
+	}
+}
+
+// TestOldProcess: before Linux 3.10, the line that names the process had no processor.
+func TestOldProcess(t *testing.T) {
+	log := "Pid: 95, comm: sh Tainted: G        W    3.2.0-4-amd64 #1 Debian 3.2.102-1\nCall Trace:\n [<ffffffff81046cbd>] top+0x78/0x8c\n"
+	if got, want := threadsOf(t, log), "stack: PID 95 sh|top\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	if got := gaps(t, log); got != "" {
+		t.Errorf("gaps before %q", got)
+	}
+}
+
 // TestMicrocontroller: registers that a microcontroller prints, with 0x right behind the
 // colon, are no kernel's.
 func TestMicrocontroller(t *testing.T) {
 	if got := threadsOf(t, "Unhandled interrupt (3), exception sp 0x20001f18\nr12:0x00000000  lr:0x00008b95  pc:0x000098c1 psr:0x61000000\n"); got != "" {
 		t.Error(got)
+	}
+}
+
+// TestPushedRegisters: ARM's unwinder over frame pointers shows what functions had pushed. These are no registers of
+// the report, and the chain goes on behind them.
+func TestPushedRegisters(t *testing.T) {
+	log := `WARNING: CPU: 0 PID: 81 at toy.c:59 warn_c+0x3c/0x48 [toy]
+CPU: 0 PID: 81 Comm: sh Tainted: G           O      5.10.0-32-armmp #1 Debian 5.10.223-1
+Backtrace: 
+[<c0d0d7ac>] (warn_slowpath_fmt) from [<bf0002c8>] (warn_c+0x3c/0x48 [toy])
+ r8:01b5fab8 r7:c1af56c0 r6:bf0022c0 r5:00000000 r4:00000003
+[<bf00028c>] (warn_c [toy]) from [<c0598704>] (vfs_write+0xf8/0x43c)
+ r4:00000005
+[<c059860c>] (vfs_write) from [<c03000c0>] (ret_fast_syscall+0x0/0x54)
+---[ end trace 998915336b12e567 ]---
+ r7:0000003b r6:60000013
+`
+	if got, want := threadsOf(t, log), "warning: CPU 0 PID 81 sh|warn_slowpath_fmt! warn_c vfs_write ret_fast_syscall!.\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	snap := snapshots(t, log)[0]
+	if l := snap.Threads[0].Listed[1]; l.Module != "toy" || l.Size != 0x48 || len(issuesOf(t, log, target.IssueCapture)) != 0 || snap.Threads[0].Regs.Known.Len() != 0 {
+		t.Errorf("listed %+v, issues %v, registers %v", l, snap.Issues, snap.Threads[0].Regs)
+	}
+}
+
+// TestTracedOverFramePointers: a tracer has replaced return addresses, but ARM's unwinder over frame pointers says where
+// each function begins that it comes to: the callers are known by name, and one more closely by the link register
+// or by where the warning was raised.
+func TestTracedOverFramePointers(t *testing.T) {
+	const chain = `
+[<bf00002c>] (mid_c [toy]) from [<c0313cc4>] (return_to_handler+0x0/0x18)
+[<bf00071c>] (write [toy]) from [<c0313cc4>] (return_to_handler+0x0/0x18)
+[<c0598c4c>] (sys_write) from [<c0313cc4>] (return_to_handler+0x0/0x18)
+`
+	for log, want := range map[string]string{
+		`Internal error: Oops: 5 [#1] ARM
+PC is at leaf+0x20/0x2c [toy]
+LR is at mid_c+0x2c/0x34 [toy]
+pc : [<bf000020>]    lr : [<bf000058>]    psr: a0070013
+Backtrace:
+[<bf000000>] (leaf [toy]) from [<c0313cc4>] (return_to_handler+0x0/0x18)`: "bf000020 leaf, bf000058 mid_c",
+		`WARNING: CPU: 0 PID: 84 at toy.c:59 mid_c+0x2c/0x34 [toy]
+CPU: 0 PID: 84 Comm: sh Tainted: G        W  O      5.10.0-32-armmp #1 Debian 5.10.223-1
+Backtrace:
+[<c034dfa0>] (__warn) from [<c0d0d84c>] (warn_slowpath_fmt+0xa4/0xe4)
+[<c0d0d7ac>] (warn_slowpath_fmt) from [<c0313cc4>] (return_to_handler+0x0/0x18)`: "0 __warn, c0d0d84c warn_slowpath_fmt, bf000058 mid_c",
+	} {
+		var got []string
+		for _, l := range snapshots(t, log+chain)[0].Threads[0].Listed {
+			got = append(got, fmt.Sprintf("%x %s", l.PC, l.Symbol))
+		}
+		if s := strings.Join(got, ", "); s != want+", 0 write, 0 sys_write, c0313cc4 return_to_handler" {
+			t.Errorf("%s\nwant %s …", s, want)
+		}
+	}
+}
+
+// TestWarningSaysWho: where the line with the task was lost, Linux 7's warning itself says who warned, and where.
+func TestWarningSaysWho(t *testing.T) {
+	h, _, ok := heads("WARNING: kernel/toy.c:59 at warn_c+0x16/0x30 [toy], CPU#2: kworker/2:1/71")
+	if !ok || h.cpu != 2 || h.pid != 71 || h.comm != "kworker/2:1" || h.at.symbol != "warn_c" || h.at.module != "toy" || h.at.offset != 0x16 {
+		t.Errorf("%+v", h)
 	}
 }

@@ -97,24 +97,41 @@ func lacks(r *record) (what string, ok bool) {
 }
 
 // doubt marks the entries of a chain out of a report that lacks lines, or has another report's.
-func (r *record) doubt(listed []target.Listed, arch *cpu.Arch) {
+func (r *record) doubt(listed []target.Listed, b *binaries) {
 	_, lacking := lacks(r)
-	mixed := r.isMixed()
-	if len(listed) > 0 && r.lacksBeginning(&listed[0], arch) {
-		listed[0].Gap = true
+	mixed, elsewhere := r.isMixed(), lacksPC(r)
+	if len(listed) > 0 && (r.lacksBeginning(&listed[0], b.arch) || b.doubtPC(r)) {
+		markFirst(listed)
 	}
 	for i := range listed {
 		l := &listed[i]
-		l.Gap = l.Gap || lacking || mixed
-		l.Searched = l.Searched || mixed
+		l.Gap = l.Gap || lacking || mixed || elsewhere
+		l.Searched = l.Searched || mixed || elsewhere
+	}
+}
+
+// markFirst marks where a chain begins as a gap, stale entries in front among that.
+func markFirst(listed []target.Listed) {
+	for i := range listed {
+		if listed[i].Gap = true; !listed[i].Doubtful {
+			return
+		}
 	}
 }
 
 // lacksBeginning tells whether the chain has neither the header that the processor's reports have, nor a PC to begin
-// at: it is the rest of a chain into which another report was printed. What a checker kept has no header.
+// at: it is the rest of a chain into which another report was printed, or with which the log begins. Where a header stands, but
+// nothing in front that says whose chain follows, the PC was there. What a checker kept has no header. Where a report
+// of MIPS names the process that runs and no PC, show_stack takes its own registers.
 func (r *record) lacksBeginning(first *target.Listed, arch *cpu.Arch) bool {
+	if r.of != nil || pcOf(r) != nil || samePlace(first, &r.at) {
+		return false
+	}
+	if r.within.begins {
+		return true
+	}
 	headed := arch.Name != "arm" && !strings.HasPrefix(arch.Name, "riscv")
-	return headed && !r.trace.headed && r.of == nil && r.reg("pc", "epc", "rip", "eip") == nil && !samePlace(first, &r.at)
+	return headed && (!r.trace.headed || r.what == "" && !r.process) || r.trace.nowhere || isMIPS(arch) && r.process && first.Symbol != "" && !startsItself(first, arch)
 }
 
 // isMixed tells whether lines of another report stand in the record: registers have two values,
@@ -123,17 +140,33 @@ func (r *record) lacksBeginning(first *target.Listed, arch *cpu.Arch) bool {
 // MIPS lists all words of a stack that may be return addresses where it cannot unwind, and what was
 // left there of other tasks with them.
 func (r *record) isMixed() bool {
-	return r.mixed || r.trace.foreign || r.trace.beyond && r.listsFrames()
+	return r.mixed || r.trace.foreign || r.trace.beyond && r.listsFrames() || r.stack.twice || hasTwoLinks(r) || hasOtherStack(r)
 }
 
-// beginsAgain tells whether another chain begins with the last entry: on MIPS at show_stack, which takes its own
-// registers, behind a chain that began at the PC. Where the PC is no code, show_stack may be left over on the stack.
+// hasOtherStack tells whether the stack, of which ARM says where it begins, is not where the stack pointer is.
+func hasOtherStack(r *record) bool {
+	sp := r.reg("sp")
+	return sp != nil && sp.known && r.stack.sp != 0 && r.stack.sp != sp.value
+}
+
+// hasTwoLinks tells whether the link register, which MIPS prints twice, has two values.
+func hasTwoLinks(r *record) bool {
+	one, other := r.reg("$31"), r.reg("ra")
+	return one != nil && other != nil && one.known && other.known && one.value != other.value
+}
+
+// beginsAgain tells whether another chain begins with the last entry: at show_stack for the second time, or on MIPS,
+// where that takes its own registers, behind a chain that began at the PC. Where the PC is no code, show_stack may be left over on the stack.
 //
 //	[<ffffffffc000201c>] leaf_deref+0x1c/0x28 [crashy]
 //	[<ffffffff8153c1b0>] show_stack+0x70/0x168
 func beginsAgain(r *record) bool {
 	n, pc := len(r.trace.listed), r.reg("epc")
-	return n > 1 && pc != nil && !r.listsFrames() && samePlace(&r.trace.listed[0], &pc.at) && r.trace.listed[n-1].Symbol == "show_stack"
+	if n < 2 || r.trace.listed[n-1].Symbol != "show_stack" {
+		return false
+	}
+	first := &r.trace.listed[0]
+	return first.Symbol == "show_stack" || pc != nil && !r.listsFrames() && samePlace(first, &pc.at)
 }
 
 // listsFrames tells whether the record is not of MIPS.
@@ -174,8 +207,8 @@ func (r *record) unmixed() {
 	if !r.isMixed() {
 		return
 	}
-	pc := r.reg("pc", "epc", "rip", "eip")
-	r.stack, r.hasCode = stack{}, false
+	pc := pcOf(r)
+	r.stack, r.hasCode, r.mixed = stack{}, false, true
 	if pc == nil {
 		r.regs = nil
 		return

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/backsight/backsight/target"
 )
 
 // gaps are the symbols of a thread's chain before which frames may be missing.
@@ -16,6 +18,17 @@ func gaps(t *testing.T, log string) string {
 		}
 	}
 	return strings.Join(names, " ")
+}
+
+// issuesOf are what is said of a log, of one kind.
+func issuesOf(t *testing.T, log string, kind target.IssueKind) (texts []string) {
+	t.Helper()
+	for _, i := range snapshots(t, log)[0].Issues {
+		if i.Kind == kind {
+			texts = append(texts, i.Text)
+		}
+	}
+	return texts
 }
 
 // TestLostMessages: where the console, the journal or syslog say that messages were lost, frames may
@@ -137,11 +150,11 @@ func TestMixedOnMIPS(t *testing.T) {
 // TestStackOfOthers: /proc/PID/stack, read on the console behind a report, is none of the report's lines.
 func TestStackOfOthers(t *testing.T) {
 	log := oopses[0].log + "\n== /proc/10 kworker\n[<0>] rescuer_thread+0x38c/0x550\n[<0>] ret_from_fork+0x10/0x20\n"
-	if said := snapshots(t, log)[0].Issues; len(said) != 0 {
+	if said := issuesOf(t, log, target.IssueCapture); len(said) != 0 {
 		t.Error(said)
 	}
 	log = strings.Replace(log, "[    5.181995] ---[ end trace 0000000000000000 ]---", "", 1)
-	if said := snapshots(t, log)[0].Issues; len(said) != 0 {
+	if said := issuesOf(t, log, target.IssueCapture); len(said) != 0 {
 		t.Error(said)
 	}
 }
@@ -166,6 +179,11 @@ Call Trace:
 [<81b9d7c4>] warn_slowpath_fmt+0xb8/0xd8
 [<c00a54a0>] warn_b+0x3c/0x54 [toy]
 `, "show_stack! __warn warn_slowpath_fmt warn_c warn_b"},
+		{"MIPS, and all lines behind are lost", first + `$ 0   : 00000000 81d4b3b4 00000010 c00a0000
+Call Trace:
+[<81b7be6c>] show_stack+0x70/0x164
+[<8257a994>] dump_stack_lvl+0x60/0x80
+`, "show_stack! dump_stack_lvl warn_c"},
 	} {
 		if got := chainOf(&snapshots(t, c.log)[0].Threads[0]); got != c.want {
 			t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -222,7 +240,7 @@ func TestLostPCOfMIPS(t *testing.T) {
 Oops[#1]:
 CPU: 0 PID: 99 Comm: sh Not tainted 6.1.0-6-4kc-malta #1
 $ 0   : 00000000 00000001 00000002 00000003
-$28   : 814d8000 814d9b60 814d9e00 81e6ebe8
+$28   : 814d8000 814d9b60 814d9e00 c00a506c
 `, `epc   : c00a5020 leaf+0x20/0x2c [toy]
 ra    : c00a506c mid+0x40/0x54 [toy]
 `, `Call Trace:
@@ -244,22 +262,67 @@ ra    : c00a506c mid+0x40/0x54 [toy]
 	}
 }
 
-// TestLostBeginning: a chain without its header and without a PC is the rest of a chain.
+// TestLostBeginning: a chain without its header and without a PC is the rest of a chain; so is one for MIPS that does not
+// begin at show_stack.
 func TestLostBeginning(t *testing.T) {
 	const before, header, entries = `
 WARNING: CPU: 0 PID: 96 at toy.c:59 warn_c+0x4c/0x60 [toy]
 CPU: 0 PID: 96 Comm: sh Not tainted 6.1.0-6-5kc-malta #1
-`, "Call Trace:\n", `[<ffffffffc000247c>] warn_a+0x2c/0x40 [toy]
+`, "Call Trace:\n[<ffffffff8153c1b0>] show_stack+0x70/0x168\n", `[<ffffffffc000247c>] warn_a+0x2c/0x40 [toy]
 [<ffffffff81aba054>] ksys_write+0x8c/0x140
 [<ffffffff817ac474>] syscall_common+0x34/0x58
 ---[ end trace 0000000000000000 ]---`
-	for log, gap := range map[string]bool{before + header + entries: false, before + entries: true} {
-		snaps := snapshots(t, log)
-		if len(snaps) != 1 {
-			t.Fatal("no report")
+	for log, want := range map[string]string{before + header + entries: "", before + entries: "warn_a", before + "Call Trace:\n" + entries: "warn_a"} {
+		if got := gaps(t, log); got != want {
+			t.Errorf("gaps before %q, want %q", got, want)
 		}
-		if l := snaps[0].Threads[0].Listed; len(l) != 3 || l[0].Gap != gap || l[1].Gap {
-			t.Errorf("%+v, want a gap in front: %v", l, gap)
+	}
+}
+
+// TestBeginsWithin: a log may begin within a report of x86. Of a chain, the first frame may have called others, a stale
+// entry among them; of registers, user space's lead nowhere, and those of the crash follow once more.
+func TestBeginsWithin(t *testing.T) {
+	const chain, header, registers, end, again = ` vfs_write+0xc7/0x3f0
+ ? do_user_addr_fault+0x1b0/0x550
+ ksys_write+0x6b/0xf0
+ entry_SYSCALL_64_after_hwframe+0x6e/0xd8
+RIP: 0033:0x47b7a0
+`, "Call Trace:\n <TASK>\n ? stale+0x95/0xc0\n", `RSP: 002b:00007fff271507e8 EFLAGS: 00000202 ORIG_RAX: 0000000000000001
+RAX: ffffffffffffffda RBX: 0000000000000001 RCX: 000000000047b7a0
+RDX: 0000000000000005 RSI: 0000000035a4d950 RDI: 0000000000000001
+`, "---[ end trace 0000000000000000 ]---\n", `RIP: 0010:leaf+0xc/0x20 [toy]
+RSP: 0018:ffffcc80005cb930 EFLAGS: 00000202
+RAX: 0000000000000010 RBX: 0000000000000006 RCX: 0000000000000000
+RDX: 0000000000000002 RSI: ffffcc80005cb940 RDI: 0000000000000004
+RBP: 0000000016e08950 R08: 0000000000000000 R09: ffffcc80005cb8b8
+R10: 0000000000000003 R11: ffffffff996d46c8 R12: ffffcc80005cbb08
+R13: 0000000016e08950 R14: ffff8ab4828ed000 R15: 0000000000000000
+`
+	const stack, rest = "stack|vfs_write ?do_user_addr_fault ksys_write entry_SYSCALL_64_after_hwframe.\n", "registers|leaf!\n"
+	for _, c := range []struct{ what, log, want, gaps string }{
+		{"a chain", chain + registers + end, stack, "vfs_write"},
+		{"a chain, and the registers again", chain + registers + end + again, stack, "vfs_write"},
+		{"a chain's header", header + chain + registers + end, "stack|?stale " + strings.TrimPrefix(stack, "stack|"), "stale vfs_write"},
+		{"user space's registers", registers + end + again, rest, ""},
+		{"the registers again", again, rest, ""},
+		{"user space's registers alone", registers + end, "", ""},
+	} {
+		if got := threadsOf(t, c.log); got != c.want {
+			t.Errorf("%s: got\n%swant\n%s", c.what, got, c.want)
+		} else if c.want != "" && gaps(t, c.log) != c.gaps {
+			t.Errorf("%s: gaps before %q, want %q", c.what, gaps(t, c.log), c.gaps)
+		}
+	}
+}
+
+// TestKernelNotFound: a log without a kernel's file says which file would help.
+func TestKernelNotFound(t *testing.T) {
+	for log, want := range map[string]string{
+		oopses[0].log:               "the kernel 6.1.0-test was not found; name vmlinuz-6.1.0-test or vmlinux with --exe, or a directory that has one with --sysroot",
+		"RIP: 0010:leaf+0xc/0x20\n": "the kernel was not found; name its vmlinuz or vmlinux with --exe, or a directory that has one with --sysroot",
+	} {
+		if got := issuesOf(t, log, target.IssueNotFound); len(got) != 1 || got[0] != want {
+			t.Errorf("%q", got)
 		}
 	}
 }

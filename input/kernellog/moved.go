@@ -25,6 +25,9 @@ const (
 
 	maxFitted    = 256     // words that are looked at
 	maxDistances = 1 << 16 // distances that are tried
+
+	// kernelStack is the size of a kernel's stack on most processors, at least.
+	kernelStack = 16 << 10
 )
 
 // moved finds how far a kernel moved itself, by the words that reports print.
@@ -34,7 +37,11 @@ func (k *kernelLog) moved(img *image.Image) (distance uint64, ok bool) {
 		return 0, false
 	}
 	most, second := 0, 0
+	unnamed := k.unnamed(img)
 	for _, d := range f.distances() {
+		if slices.ContainsFunc(unnamed, func(at uint64) bool { return f.text.Contains((at - d) & img.Arch.AddrMask()) }) {
+			continue
+		}
 		switch n := f.fits(d); {
 		case n > most:
 			most, second, distance = n, most, d
@@ -64,16 +71,20 @@ func textOf(img *image.Image) target.Range {
 	return target.Range{}
 }
 
-// printed are the words of stacks and registers that reports print, each once.
+// printed are the words of stacks and registers that reports print, each once. Pointers to the stack itself lie close
+// together: what some of them fit, others fit too, anywhere.
 func (k *kernelLog) printed(mask uint64) (words []uint64) {
 	for _, r := range k.records {
-		words = append(words, r.stack.values()...)
+		all := r.stack.values()
 		for i := range r.regs {
 			if r.regs[i].known {
-				words = append(words, r.regs[i].value)
+				all = append(all, r.regs[i].value)
 			}
 		}
-		if len(words) >= maxFitted {
+		if sp := r.reg("sp", "$29", "rsp", "esp"); sp != nil && sp.known {
+			all = slices.DeleteFunc(all, func(w uint64) bool { return w-sp.value+kernelStack < 2*kernelStack })
+		}
+		if words = append(words, all...); len(words) >= maxFitted {
 			break
 		}
 	}

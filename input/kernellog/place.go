@@ -24,8 +24,10 @@ func parsePlace(s string) (p place, rest string, ok bool) {
 		ok = true
 	}
 	word, after := cutWord(s)
-	if strings.HasPrefix(word, "(") { // ARM before Linux 5.14: [<c0012345>] (foo+0x10/0x20)
+	module := ""
+	if strings.HasPrefix(word, "(") { // ARM before Linux 5.14: [<c0012345>] (foo+0x10/0x20 [toy])
 		word, after, _ = strings.Cut(s[1:], ")")
+		word, module = cutWord(word)
 		after = strings.TrimLeft(after, " ")
 	}
 	if !p.setSymbol(word) {
@@ -40,7 +42,9 @@ func parsePlace(s string) (p place, rest string, ok bool) {
 		}
 		return p, s, false
 	}
-	p.module, after = cutModule(after)
+	if p.module, _ = cutModule(module); p.module == "" {
+		p.module, after = cutModule(after)
+	}
 	return p, after, true
 }
 

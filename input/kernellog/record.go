@@ -15,13 +15,17 @@ type record struct {
 	hasCode  bool
 	// silent counts the lines since the last that belonged to the report.
 	silent int
-	// cut: the log ends before the chain does.
-	cut bool
+	within within
 	// of is the report in which the record's stack, a kept one, was shown.
 	of *record
-	// mixed: a register has two values, or the record began in one that was mixed with another.
+	// mixed: a register has two values, two processes are named, or the record began within another.
 	mixed bool
+	// entry: the line before was an entry of the chain.
+	entry bool
 }
+
+// within tells that the log begins within a report's chain, or ends before the chain does.
+type within struct{ begins, ends bool }
 
 // fault is what a report says of a bad access.
 type fault struct {
@@ -44,6 +48,11 @@ func (r *record) whole() bool {
 
 // empty tells whether the record has nothing to unwind.
 func (r *record) empty() bool { return len(r.regs) == 0 && len(r.trace.listed) == 0 }
+
+// walkable tells whether the record has a PC or a chain.
+func walkable(r *record) bool {
+	return len(r.trace.listed) > 0 || pcOf(r) != nil
+}
 
 // head takes what a message says of the report.
 func (r *record) head(h *heading) {
@@ -84,7 +93,9 @@ func (r *record) reason() string {
 
 // take reads a line of the report's body, and tells whether the line belongs to the report.
 func (r *record) take(text string) bool {
+	r.entry = false
 	if isTraceHeader(text) {
+		r.mixed = r.mixed || r.trace.headed
 		r.stack.open, r.trace.open, r.trace.headed = false, true, true
 		return true
 	}
@@ -95,16 +106,20 @@ func (r *record) take(text string) bool {
 		r.work = work
 		return true
 	}
+	if pid, ok := processIn(text); ok {
+		r.mixed = r.mixed || r.pid >= 0 && r.pid != pid
+		return true
+	}
 	if rest, ok := strings.CutPrefix(text, "Code:"); ok {
-		if c, ok := parseCode(rest); ok && !r.hasCode {
+		if c, ok := parseCode(rest); ok && !r.hasCode && !r.trace.shown {
 			r.code, r.hasCode = c, true
 		}
 		return true
 	}
 	if ended := r.trace.ended(); r.trace.take(text) {
-		r.stack.open = false
+		r.stack.open, r.entry = false, true
 		r.trace.beyond = r.trace.beyond || ended && r.silent == 0 && r.trace.goesOn()
-		r.trace.foreign = r.trace.foreign || !r.trace.headed && r.printsHeader() || beginsAgain(r)
+		r.trace.foreign = r.trace.foreign || !r.trace.headed && !r.within.begins && r.printsHeader() || beginsAgain(r)
 		return true
 	}
 	return r.takeRegisters(text)
@@ -116,17 +131,30 @@ const maxRegisters = 80
 // takeRegisters reads registers. Those that follow the first entry of the chain are of
 // another moment: user space's, or of what an interrupt found running.
 func (r *record) takeRegisters(text string) bool {
+	if r.trace.registers && isUserStack(text) {
+		r.trace.outermost()
+	}
 	regs := parseRegisters(text)
 	if len(regs) == 0 {
 		return false
 	}
-	r.trace.foreign = r.trace.foreign || r.trace.headed && !r.trace.ended() && r.printsRegistersFirst()
+	r.trace.foreign = r.trace.foreign || r.trace.headed && !r.trace.ended() && (r.printsRegistersFirst() || len(r.trace.listed) > 0 && !r.trace.registers)
 	for i := range regs {
 		if len(r.trace.listed) == 0 && len(r.regs) < maxRegisters {
 			r.setRegister(&regs[i])
 		}
 	}
 	return true
+}
+
+// isUserStack tells whether i386's registers are user space's, of whose stack segment the privilege level says so:
+//
+//	DS: 007b ES: 007b FS: 0000 GS: 0000 SS: 007b EFLAGS: 00000202
+func isUserStack(text string) bool {
+	_, ss, ok := strings.Cut(text, " SS: ")
+	ss, _ = cutWord(ss)
+	v, hex := parseHex(ss)
+	return ok && hex && len(ss) == 4 && v&3 == 3
 }
 
 // setRegister adds a register; of one that is printed twice, as "PC is at leaf+0x14/0x20" and
@@ -157,3 +185,6 @@ func (r *record) reg(names ...string) *register {
 	}
 	return nil
 }
+
+// pcOf is the register that says where the processor stood, nil where the report has none.
+func pcOf(r *record) *register { return r.reg("pc", "epc", "rip", "eip") }

@@ -62,9 +62,7 @@ const maxInLine = 8
 
 // parse reads a register's value, or its place, and returns what follows.
 func (r *register) parse(s string) (rest string, ok bool) {
-	if selector, value, is := strings.Cut(s, ":"); is && len(selector) == 4 && digitsOf(selector) == 4 {
-		s = value // 0018:ffffcc80005cb930: of x86's segments
-	}
+	_, s, _ = cutSelector(s)
 	if addr, after, is := cutBracketed(s); is {
 		n := strings.IndexByte(s, '>') - len("[<")
 		r.value, r.known, r.digits = addr, true, n
@@ -83,6 +81,16 @@ func (r *register) parse(s string) (rest string, ok bool) {
 		}
 	}
 	return s, r.known || r.at.symbol != ""
+}
+
+// cutSelector takes x86's segment off an address: 0018:ffffcc80005cb930. rest is s where there is none.
+func cutSelector(s string) (selector uint64, rest string, ok bool) {
+	word, rest, ok := strings.Cut(s, ":")
+	if !ok || len(word) != 4 || digitsOf(word) != 4 {
+		return 0, s, false
+	}
+	selector, _ = parseHex(word)
+	return selector, rest, true
 }
 
 // numbered reads MIPS registers: from the number on, as many as the line has.

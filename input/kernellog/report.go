@@ -18,7 +18,10 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 	}
 	arch := b.arch
 	out := &console.Report{Title: r.title(), Arch: arch, OS: "Linux", Modules: b.list(), Issues: b.takeIssues()}
-	if r.cut {
+	if r.within.begins {
+		out.Issues = append(out.Issues, target.Issue{Kind: target.IssueCapture, Text: "the log begins within a report, " + out.Title})
+	}
+	if r.within.ends {
 		out.Issues = append(out.Issues, target.Issue{Kind: target.IssueCapture, Text: "the log ends within a report, " + out.Title})
 	}
 	r.unmixed()
@@ -38,6 +41,12 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 	t.Regs = registersOf(r, b)
 	t.Listed = chain(r, k.further(r), b)
 	t.Memory = memoryOf(r, arch, &t.Regs)
+	if own, ok := ownRegisters(r, t.Listed, b); ok && !t.Regs.Known.Has(arch.PC) {
+		t.Regs = own
+	}
+	if servesUser(r) {
+		t.Entered = enteredAt(arch, &t.Regs)
+	}
 	if pc, ok := t.Regs.Lookup(arch.PC); ok && r.hasCode {
 		out.Issues = append(out.Issues, b.compareCode(&r.code, pc)...)
 	}
@@ -61,10 +70,11 @@ func (k *kernelLog) binaries(r *record, env *input.Env) *binaries {
 
 // registersOf are the registers whose values the record has, or a file.
 func registersOf(r *record, b *binaries) (regs cpu.Registers) {
+	noPC := b.doubtPC(r)
 	for i := range r.regs {
 		reg := &r.regs[i]
 		n, ok := b.arch.RegByName(reg.name)
-		if !ok {
+		if !ok || n == b.arch.PC && noPC || n != b.arch.PC && reg.known && !b.agrees(reg.value, &reg.at) {
 			continue
 		}
 		if reg.known {
@@ -91,13 +101,14 @@ func memoryOf(r *record, arch *cpu.Arch, regs *cpu.Registers) *target.Memory {
 // chain is the call chain of a record, from where the PC is, with what other reports and the
 // stack add to it, and the addresses that files give symbols.
 func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
-	listed := slices.Clone(r.trace.listed)
+	listed := slices.Clone(withoutHandlers(r.trace.listed, r))
 	if len(listed) == 0 {
 		listed, further = slices.Clone(further), nil
 	}
-	listed = append(completed(r, listed, b.arch), further...)
+	listed = append(withFirstCaller(completed(r, listed, b.arch), r, b), further...)
 	listed = withWarned(listed, r)
 	doubtThreadStart(listed)
+	b.settlePlaces(listed)
 	for i := range listed {
 		l := &listed[i]
 		if l.PC != 0 || l.Symbol == "" {
@@ -107,13 +118,13 @@ func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
 		if l.Size == 0 && l.Offset == 0 {
 			continue // ARM's trace begins with a name alone
 		}
-		if addr, ok := b.addressOf(&p); ok {
+		if addr, ok := b.addressOf(&p); ok && !p.isImpossible(b.instructions()) {
 			l.PC, l.ByName = addr, true
-		} else if b.lacksName(&p) {
+		} else if ok || b.lacksName(&p) {
 			l.Gap = true
 		}
 	}
-	r.doubt(listed, b.arch)
+	r.doubt(listed, b)
 	doubtInterrupted(listed, b)
 	dropNext(listed)
 	listed = withStackWords(listed, r, b)
@@ -139,10 +150,10 @@ func dropNext(listed []target.Listed) {
 // while "lr : mid_c+0x2c/0x3c" says who called. A link register within the PC's own function
 // is left over from a call that came back; one in a tracer's trampoline does not say who called.
 func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Listed {
-	if len(listed) > 0 && startsItself(&listed[0], arch) {
+	pc := pcOf(r)
+	if len(listed) > 0 && pc == nil && startsItself(&listed[0], arch) {
 		listed[0].Exact = true
 	}
-	pc := r.reg("pc", "epc", "rip", "eip")
 	if pc == nil && len(listed) > 0 && startsAtPC(r) {
 		pc = &register{name: "pc", at: placeOf(&listed[0])}
 	}
@@ -154,7 +165,14 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 			listed[i].Searched = true
 		}
 	}
-	if pc == nil || len(listed) > 0 && listed[0].Exact && listed[0].Symbol != pc.at.symbol {
+	if pc == nil {
+		return listed
+	}
+	if len(listed) > 0 && listed[0].Exact && listed[0].Symbol != "" && pc.at.symbol == "" {
+		if lr := r.reg("lr"); lr != nil && lr.at.symbol == listed[0].Symbol { // ARM names the function that called nowhere
+			listed[0] = lr.at.listed()
+			listed[0].PC = lr.value
+		}
 		return listed
 	}
 	if isMIPS(arch) {
@@ -170,6 +188,9 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 	}
 	if lr == nil || arch.LR == cpu.NoReg || lr.at.symbol == "" || lr.at.function() == pc.at.function() || isTrampoline(lr.at.symbol) ||
 		at < len(listed) && samePlace(&listed[at], &lr.at) {
+		return listed
+	}
+	if at < len(listed) && completes(&lr.at, &listed[at]) {
 		return listed
 	}
 	caller := lr.at.listed()
@@ -232,6 +253,15 @@ func withPC(listed []target.Listed, pc *register) (all []target.Listed, at int) 
 // symbol names: arm64's list begins with "0x12345678" where "pc : 0x12345678" says the same.
 func (r *register) isNowhere(l *target.Listed) bool {
 	return l.Symbol == "" && l.PC != 0 && r.at.symbol == "" && r.known && r.value == l.PC
+}
+
+// completes tells whether p is a place in the function that an entry of a chain names alone, and makes the entry that place.
+func completes(p *place, l *target.Listed) bool {
+	if l.PC != 0 || l.Entry == 0 || l.Symbol != p.symbol || l.Module != p.module {
+		return false
+	}
+	l.PC, l.Offset, l.Size = l.Entry+p.offset, p.offset, p.size
+	return true
 }
 
 // samePlace tells whether an entry of a chain is the place p.

@@ -12,6 +12,7 @@ type scanner struct {
 	open    map[string]*record // by caller
 	ended   map[string]bool    // callers whose report has ended: x86 repeats registers behind
 	records []*record          // in the order of their first lines
+	rests   []*record          // those that have nothing to walk, likewise
 	full    int                // the line from which on none are read, 0: all were
 	loss    int                // the last line that says that messages before it were lost
 	facts   facts
@@ -30,21 +31,32 @@ func scan(log *console.Log) *scanner {
 		}
 		if text := log.Line(i); text != "" {
 			s.line(i, console.Cut(text))
+		} else if len(s.open) > 0 {
+			s.blank()
 		}
 	}
 	for _, r := range s.open {
-		r.cut = r.to >= log.Len() && !r.whole()
+		r.within.ends = r.to >= log.Len() && !r.whole()
 	}
 	s.keep()
 	return s
 }
 
-// keep leaves out what has neither a PC nor a chain.
+// blank reads an empty line: what follows is no entry of the chain before.
+func (s *scanner) blank() {
+	if r := s.open[""]; r != nil {
+		r.entry = false
+	}
+}
+
+// keep sets apart what has neither a PC nor a chain.
 func (s *scanner) keep() {
 	kept := s.records[:0]
 	for _, r := range s.records {
-		if len(r.trace.listed) > 0 || r.reg("pc", "epc", "rip", "eip") != nil {
+		if walkable(r) {
 			kept = append(kept, r)
+		} else {
+			s.rests = append(s.rests, r)
 		}
 	}
 	s.records = kept
@@ -62,7 +74,7 @@ func (s *scanner) line(i int, l console.Line) {
 		if r != nil {
 			r.to = i + 1
 			delete(s.open, l.Caller)
-			s.ended[l.Caller] = true // there are no more of them than reports
+			s.ended[l.Caller] = walkable(r) // there are no more of them than reports
 		}
 		return
 	}
@@ -86,13 +98,15 @@ func (s *scanner) line(i int, l console.Line) {
 		r.loses()
 	}
 	if isTraceHeader(l.Text) && len(r.trace.listed) > 0 { // of another stack
-		mixed := r.isMixed() && r.silent == 0
-		r = s.begin(i, l.Caller)
-		r.mixed = mixed
+		r.mixed = r.mixed || !r.trace.headed // the entries before are no chain of the record
+		r = s.beginWithin(i, l.Caller, r)
 	}
 	if r.take(l.Text) {
 		r.reached(i)
-	} else if r.silent++; r.silent > maxSilence {
+		return
+	}
+	r.entry = false
+	if r.silent++; r.silent > maxSilence {
 		delete(s.open, l.Caller)
 	}
 }
@@ -104,9 +118,15 @@ func (s *scanner) heading(i int, caller string, h *heading, fresh bool) {
 		return
 	}
 	if r == nil || !r.empty() || r.process && !h.process || fresh && r.what != "" && !r.introduces(h) {
-		r = s.begin(i, caller)
+		if h.what == "task" || r == nil { // lists of tasks have nothing between one chain and the next
+			r = s.begin(i, caller)
+		} else {
+			r = s.beginWithin(i, caller, r)
+		}
 	}
+	r.mixed = r.mixed || r.process && h.process && r.pid != h.pid
 	r.head(h)
+	r.entry = false
 	r.reached(i)
 }
 
@@ -131,19 +151,49 @@ func (s *scanner) begin(i int, caller string) *record {
 	return r
 }
 
-// headless begins a report whose heading the log does not have: where a chain begins, or
-// with registers.
+// beginWithin begins a report at a line that follows one of the report before. Where that report's chain goes on, or
+// has not begun although its process was named, the lines of the two are mixed from here on.
+func (s *scanner) beginWithin(i int, caller string, before *record) *record {
+	before.mixed = before.mixed || before.silent == 0 && (before.isMixed() || before.entry && before.trace.goesOn()) || before.process && before.empty()
+	r := s.begin(i, caller)
+	r.mixed = before.mixed
+	return r
+}
+
+// headless begins a report whose heading the log does not have: where a chain begins, with registers, or within a
+// chain, where the log does. Behind the line that ends a report x86 shows the registers of the crash again.
 func (s *scanner) headless(i int, l console.Line) *record {
-	header := isTraceHeader(l.Text)
-	if strings.Contains(l.Text, ":0x") { // kernels write a space; microcontrollers print r0:0x00000000
+	atPlace := isSegmented(l.Text)
+	within := len(s.records) == 0 && isEntry(l.Text)
+	switch {
+	case isTraceHeader(l.Text):
+	case isPushed(l.Text), s.ended[l.Caller] && !within:
 		return nil
-	}
-	if !header && (s.ended[l.Caller] || len(parseRegisters(l.Text)) < minRegisters) {
+	case within, atPlace && len(parseRegisters(l.Text)) > 0:
+	case strings.Contains(l.Text, ":0x"), len(parseRegisters(l.Text)) < minRegisters: // kernels write a space; microcontrollers print r0:0x00000000
 		return nil
 	}
 	r := s.begin(i, l.Caller)
+	r.within.begins = within
+	if atPlace {
+		r.what = "registers"
+	}
 	r.take(l.Text)
 	return r
+}
+
+// isSegmented tells whether a message begins with an address behind its segment, as reports of x86 do: "RIP: 0033:0x47b7a0",
+// "RSP: 002b:00007fff271507e8 EFLAGS: 00000202", "EIP: 0060:[<c0123456>] EFLAGS: 00010246 CPU: 0".
+func isSegmented(text string) bool {
+	name, rest, ok := strings.Cut(text, ": ")
+	_, _, segmented := cutSelector(rest)
+	return ok && segmented && isRegister(strings.ToLower(name))
+}
+
+// isEntry tells whether a message is an entry of a chain, and nothing else.
+func isEntry(text string) bool {
+	var t trace
+	return t.take(text) && len(t.listed) > 0
 }
 
 // minRegisters is how many registers a line must have to begin a report by itself.

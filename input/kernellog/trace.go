@@ -19,12 +19,18 @@ type trace struct {
 	// missing: messages were lost right before the next entry; lost: messages were lost before
 	// some entry.
 	missing, lost bool
+	// shown: registers of user space or of interrupted code were shown within the chain, and their code follows.
+	shown bool
+	// registers: the last line with a place showed where those registers' code stood, and they follow.
+	registers bool
 	// headed: a header was read, or ARM's unwinder wrote the chain, which has no header before
 	// Linux 5.14.
 	headed bool
 	// foreign: an entry or a register belongs to another chain; beyond: an entry follows the outermost
 	// entry of the chain.
 	foreign, beyond bool
+	// nowhere: the chain begins at address 0, which a call through a bad pointer led to.
+	nowhere bool
 }
 
 // maxListed bounds the entries of a report: no stack has as many frames.
@@ -47,7 +53,11 @@ func (t *trace) take(text string) bool {
 	}
 	if s, ok := userPlace(text); ok && t.open {
 		t.user(s)
+		t.registers = true
 		return true
+	}
+	if isPushed(text) {
+		return len(t.listed) > 0
 	}
 	if callee, caller, ok := strings.Cut(text, " from "); ok {
 		return t.takePair(callee, caller)
@@ -63,8 +73,28 @@ func (t *trace) take(text string) bool {
 	if !ok || !endsEntry(rest) || p.symbol == "" && !t.open {
 		return false
 	}
-	if p.symbol != "" || p.addr != 0 {
+	switch {
+	case p.symbol != "" || p.addr != 0:
 		t.add(&p, doubtful)
+	case len(t.listed) == 0:
+		t.nowhere = true
+	}
+	return true
+}
+
+// isPushed tells whether a message shows registers that the function of the entry before had pushed: ARM's unwinder
+// over frame pointers prints them (arch/arm/lib/backtrace.S).
+//
+//	r7:c1af56c0 r6:00000000 r5:bf00071c r4:c1bfd380
+func isPushed(text string) bool {
+	if !strings.HasPrefix(text, "r") {
+		return false
+	}
+	for _, s := range strings.Fields(text) {
+		name, value, _ := strings.Cut(s, ":")
+		if !isRegister(name) || digitsOf(value) != 8 {
+			return false
+		}
 	}
 	return true
 }
@@ -76,13 +106,13 @@ func endsEntry(rest string) bool {
 }
 
 // takePair reads an entry of ARM's unwinder: "mid_c [crashy] from mid_b+0x50/0x7c [crashy]",
-// or "[<c0012345>] (mid_c) from [<c0045678>] (mid_b+0x50/0x7c)".
+// or "[<c0012345>] (mid_c) from [<c0045678>] (mid_b+0x50/0x7c)", with where mid_c begins.
 func (t *trace) takePair(callee, caller string) bool {
 	p, rest, ok := parsePlace(caller)
 	if !ok || p.symbol == "" || !endsEntry(rest) {
 		return false
 	}
-	_, callee, _ = cutBracketed(callee)
+	entry, callee, _ := cutBracketed(callee)
 	first, module := cutWord(strings.Trim(callee, "()"))
 	first, _, _ = strings.Cut(first, "+0x")
 	module, rest = cutModule(module)
@@ -92,7 +122,11 @@ func (t *trace) takePair(callee, caller string) bool {
 	if len(t.listed) == 0 {
 		t.listed = append(t.listed, target.Listed{Symbol: first, Module: module, Exact: true})
 	}
-	if last := &t.listed[len(t.listed)-1]; last.Symbol != first || last.Module != module {
+	switch last := &t.listed[len(t.listed)-1]; {
+	case last.Symbol == first && last.Module == module:
+	case t.hooked && entry != 0: // over frame pointers, the caller is known though a tracer replaced the return address
+		*last, t.hooked = target.Listed{Symbol: first, Module: module, Entry: entry}, false
+	default:
 		t.missing = true // the line that has first as the caller
 	}
 	t.interrupted, t.headed = savesRegisters(first), true
@@ -102,7 +136,7 @@ func (t *trace) takePair(callee, caller string) bool {
 
 // add appends an entry.
 func (t *trace) add(p *place, doubtful bool) {
-	t.open = true
+	t.open, t.registers = true, false
 	if len(t.listed) >= maxListed {
 		return
 	}
@@ -148,19 +182,44 @@ func userPlace(text string) (s string, ok bool) {
 
 // user reads the registers that x86 shows in the middle of a chain: those of user space,
 // or of what an interrupt found running.
+//
+//	RIP: 0033:0x47b7a0
+//	RIP: 0010:delay_tsc+0x31/0xa0
+//	EIP: delay_tsc+0x2f/0x90            newer kernels for i386 show no segment
 func (t *trace) user(s string) {
-	selector, rest, ok := strings.Cut(s, ":")
-	if !ok || len(selector) != 4 {
+	t.shown = true
+	selector, rest, ok := cutSelector(s)
+	switch {
+	case !ok && strings.Contains(s, ":"):
 		return
-	}
-	if cs, ok := parseHex(selector); ok && cs&3 != 0 { // the requested privilege level
+	case selector&3 != 0: // the requested privilege level
 		t.outermost()
 		return
 	}
-	if p, _, ok := parsePlace(rest); ok {
-		t.interrupted = true
+	if p, _, is := parsePlace(rest); is && (ok || p.symbol != "") {
+		t.interrupted, t.missing = true, t.missing || !t.endsInException()
 		t.add(&p, false)
 	}
+}
+
+// endsInException tells whether the last entry that is not doubted is x86's entry code of an exception or an interrupt,
+// behind which alone a chain goes on at what was interrupted (arch/x86/include/asm/idtentry.h, entry_32.S, entry_64.S):
+// asm_sysvec_apic_timer_interrupt, apic_timer_interrupt, async_page_fault, common_exception.
+func (t *trace) endsInException() bool {
+	for i := len(t.listed) - 1; i >= 0; i-- {
+		if t.listed[i].Doubtful {
+			continue
+		}
+		s := t.listed[i].Symbol
+		for _, says := range [...]string{"asm_", "intr", "interrupt", "fault", "exception", "error", "nmi", "int3", "debug", "trap", "invalid", "general_protection",
+			"segment", "overflow", "bounds", "device_not_available", "alignment", "machine_check", "xen"} {
+			if strings.Contains(s, says) {
+				return true
+			}
+		}
+		return false
+	}
+	return true
 }
 
 // outermost marks the last entry that is not doubted as the outermost.
@@ -206,7 +265,7 @@ func isRoot(symbol string) bool {
 		"el0t_64_", "el0t_32_", "el0_sync", "el0_irq", "el0_svc_naked", "__primary_switched", "__secondary_switched", // arm64
 		"ret_fast_syscall", "ret_slow_syscall", "slow_work_pending", "__irq_usr", "__dabt_usr", "__pabt_usr", "__und_usr", // ARM
 		"syscall_common", "handle_sys", "kernel_entry", "smp_bootstrap", "stack_done", // MIPS
-		"entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER", "entry_INT80", "do_SYSENTER_32", "secondary_startup_64", "startup_32_smp", // x86
+		"entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER", "entry_INT80", "secondary_startup_64", "startup_32_smp", // x86
 		"ret_from_syscall", "_start_kernel"} { // RISC-V
 		if strings.HasPrefix(symbol, prefix) {
 			return !strings.HasSuffix(symbol, "_handler")

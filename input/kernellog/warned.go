@@ -23,13 +23,23 @@ func withWarned(listed []target.Listed, r *record) []target.Listed {
 	l := r.at.listed()
 	for i := range listed {
 		if printsWarnings(listed[i].Symbol) && (i+1 == len(listed) || !printsWarnings(listed[i+1].Symbol)) {
+			if i+1 < len(listed) && completes(&r.at, &listed[i+1]) {
+				return listed
+			}
 			return slices.Insert(listed, i+1, l)
 		}
 	}
-	if l.Gap = true; isTrampoline(listed[len(listed)-1].Symbol) && !r.whole() {
+	last := listed[len(listed)-1].Symbol
+	if l.Gap = true; (isTrampoline(last) || printsStacks(last)) && !r.whole() {
 		return append(listed, l)
 	}
 	return listed
+}
+
+// printsStacks tells whether a function is one by which kernels print stacks (lib/dump_stack.c). Where a chain ends there, lines
+// were lost.
+func printsStacks(symbol string) bool {
+	return symbol == "show_stack" || symbol == "dump_stack" || strings.HasPrefix(symbol, "dump_stack_lvl")
 }
 
 // printsWarnings tells whether a function is one that WARN calls (kernel/panic.c).

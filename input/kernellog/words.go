@@ -25,9 +25,11 @@ type stack struct {
 	words []word // from SP on
 	more  bool   // an ellipsis ends the words
 	short bool   // a line lacked words: where those of further lines belong is not known
+	twice bool   // another stack begins within
 	// lines are those with addresses, each of a run of words.
 	lines []stackLine
 	base  uint64 // where ARM's dump begins: lines have the low 16 bits only
+	sp    uint64 // where ARM says that the stack begins, 0 unknown
 }
 
 // stackLine is memory at an address, words of 4 bytes.
@@ -48,8 +50,12 @@ func (s *stack) take(text string) bool {
 		if rest, ok := strings.CutPrefix(text, head); ok {
 			lo, _, _ := strings.Cut(rest, " ")
 			base, ok := parseHex(strings.TrimRight(lo, ")"))
+			s.twice = s.twice || ok && head[0] == 'S' && s.sp != 0
 			if s.open = ok; ok {
 				s.base = base
+			}
+			if head[0] == 'S' {
+				s.sp = base
 			}
 			return true
 		}
@@ -60,6 +66,7 @@ func (s *stack) take(text string) bool {
 			s.run(strings.TrimSpace(rest))
 			return true
 		}
+		s.twice = s.twice || ok
 	}
 	if !s.open {
 		return false

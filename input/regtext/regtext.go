@@ -213,6 +213,7 @@ func value(line string, at int, loose bool) (v Value, next int, ok bool) {
 	for at < len(line) && strings.IndexByte(":=> ", line[at]) >= 0 {
 		at++
 	}
+	at = skipSelector(line, at)
 	number, prefixed, next := hex(line, at)
 	if number == "" || !marked && !prefixed && !loose && len(number) < 8 {
 		return v, at, false
@@ -226,6 +227,15 @@ func value(line string, at int, loose bool) (v Value, next int, ok bool) {
 // maxRemark is how long in bytes a remark in brackets behind a name is: "CFSR (Configurable
 // Fault Status): 0x82".
 const maxRemark = 48
+
+// skipSelector skips the segment in front of an address of x86: "RIP: 0033:0x47b7a0", "RSP: 0018:ffffcc80005cb930".
+func skipSelector(line string, at int) int {
+	number, prefixed, next := hex(line, at)
+	if len(number) == 4 && !prefixed && next+1 < len(line) && line[next] == ':' && line[next+1] != ' ' {
+		return next + 1
+	}
+	return at
+}
 
 func skipWord(line string, at int, word string) int {
 	if len(line)-at > len(word) && strings.EqualFold(line[at:at+len(word)], word) {

@@ -38,6 +38,8 @@ func TestForms(t *testing.T) {
 		{"  R12: ffffffff  LR : 00000185  PC : 0000016c  PSR: 010c0000", "r12=ffffffff lr=185 pc=16c psr=10c0000"},
 		{"[00:00:00.010,000] <err> os: r3/a4:  0x20000648 r12/ip:  0x00000000 r14/lr:  0x0000a0f5", "r3=20000648 r12=0 r14=a0f5"},
 		{"Faulting instruction address (r15/pc): 0x000004a0", "pc=4a0"},
+		{"PC: 0033:0x47b7a0 SP: 002b:00007fff271507e8", "pc=47b7a0 sp=7fff271507e8"},
+		{"PC: 0010:leaf+0xc/0x20 [toy]", ""},
 		{"LR [R14] = 8000b1d  subroutine call return address", "lr=8000b1d"},
 		{"R   0: 0000002A", "r0=2a"},
 		{"r01: 0x20000010", "r1=20000010"},

@@ -49,7 +49,9 @@ func (d *dump) kernel(k identity, s space, files *input.Files) kernelImage {
 		out.text.Hi = min(out.text.Hi, k.text.Hi)
 	}
 	if table, err := kallsyms.Find(content, d.arch.AddrSize); err == nil && !table.Relative {
-		out.table = table
+		if out.table = table; table.FromData {
+			out.table = table.Moved(out.data.Lo)
+		}
 	}
 	if types, err := btf.Find(content, d.arch.BigEndian); err == nil {
 		if task, ok := types.Struct("task_struct"); ok {

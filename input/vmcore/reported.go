@@ -10,21 +10,33 @@ import (
 )
 
 // takeRegisters takes the processor's registers as a debugger printed them, where the dump has none:
-// of one processor, whatever the machine has.
+// of one processor, whatever the machine has. Where the dump has the same PC and SP, only the exception PC
+// is new.
 func (d *dump) takeRegisters(env *input.Env) error {
-	if len(d.cpus) > 0 || d.shown != nil || env.Regs == "" {
+	if len(d.cpus) > 1 || d.shown != nil || env.Regs == "" {
 		return nil
 	}
 	vals, err := firmware.ReadRegisters(env)
 	if err != nil {
 		return err
 	}
+	vals, epc := firmware.ExceptionPC(d.arch, vals)
 	regs, issues := firmware.Registers(d.arch, vals)
+	same := func(r cpu.Reg) bool {
+		v, ok := regs.Lookup(r)
+		return ok && d.cpus[0].Val[r] == v
+	}
+	if len(d.cpus) > 0 {
+		if same(d.arch.PC) && same(d.arch.SP) {
+			d.epc = epc
+		}
+		return nil
+	}
 	for _, text := range issues {
 		d.issues = append(d.issues, target.Issue{Kind: target.IssueCapture, Subject: env.Regs, Text: env.Regs + ": " + text})
 	}
 	if regs.Known.Has(d.arch.PC) && regs.Known.Has(d.arch.SP) {
-		d.cpus = []cpu.Registers{regs}
+		d.cpus, d.epc = []cpu.Registers{regs}, epc
 	}
 	return nil
 }

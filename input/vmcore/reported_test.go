@@ -23,6 +23,7 @@ func TestReportedRegisters(t *testing.T) {
 [    2.000000] x29: ffff80000826b960 x28: ffff5280c33f2080 x27: 0000000000000000
 [    2.000000] Call trace:
 [    2.000000]  leaf+0x18/0x24
+[    2.000000] ---[ end trace 0000000000000000 ]---
 `
 	const leaf = 0xffff800008010000
 	arch := arm64.Archs()[0]

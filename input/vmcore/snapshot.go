@@ -86,6 +86,11 @@ func (d *dump) snapshot(v *view) *target.Snapshot {
 		snap.Modules = append(snap.Modules, v.kernel.module)
 	}
 	snap.Modules = append(snap.Modules, moduleReader{d.arch, memory}.modules(&v.kernel)...)
+	if len(d.cpus) == 1 {
+		if said := v.leaveVector(d.arch, &d.cpus[0], d.epc); said != "" {
+			d.issue(target.IssueCapture, "%s", said)
+		}
+	}
 	snap.Threads = threads(v.tasks, d.cpus, d.arch, panicked(v.kernel.module, memory, snap.Log))
 	d.takeReported(snap, v.tasks)
 	snap.SortModules()

@@ -25,6 +25,9 @@ func threads(found []tasks.Task, cpus []cpu.Registers, arch *cpu.Arch, panicked 
 	for i := range found {
 		t := &found[i]
 		th := target.Thread{ID: t.PID, Name: t.Comm, Regs: t.Regs, Waits: true, Stack: t.Stack, Hooked: t.Hooked}
+		if stackGone(t) {
+			th.Stale, th.Stack = true, target.Range{}
+		}
 		if t.State != "" {
 			th.Task = &target.Task{State: t.State}
 		}
@@ -51,6 +54,10 @@ func threads(found []tasks.Task, cpus []cpu.Registers, arch *cpu.Arch, panicked 
 	}
 	return list
 }
+
+// stackGone tells whether the kernel has taken a dead task's stack (put_task_stack), which may be another task's by
+// now: task_struct.stack is 0.
+func stackGone(t *tasks.Task) bool { return t.Stack.Lo == 0 && t.Stack.Hi > 0 }
 
 // panicked is the number of the processor that stopped the kernel: panic_cpu (kernel/panic.c, -1 while none
 // did), where the kernel's names tell where that is, else that of the log's last report, of a kernel that

@@ -57,6 +57,17 @@ func TestProcessors(t *testing.T) {
 	}
 }
 
+// TestStackGone: of a dead task without a stack, the words where that was may be another task's. Where no task's stack
+// was found, nothing is known.
+func TestStackGone(t *testing.T) {
+	for stack, gone := range map[target.Range]bool{{Lo: 0, Hi: 0x4000}: true, {Lo: 0x1_0000, Hi: 0x1_4000}: false, {}: false} {
+		th := threads([]tasks.Task{{PID: 1, Stack: stack, State: "zombie"}}, nil, arm64.Archs()[0], -1)[0]
+		if th.Stale != gone || th.Stack.Contains(0x100) {
+			t.Errorf("%v: stale %t, %v", stack, th.Stale, th.Stack)
+		}
+	}
+}
+
 // TestPanicked: the last report's processor is the one that panicked, whatever other lines begin alike.
 func TestPanicked(t *testing.T) {
 	const (

@@ -110,6 +110,7 @@ type dump struct {
 	notes    []noteSegment
 	info     vmcoreinfo.Info
 	cpus     []cpu.Registers
+	epc      uint64    // the exception PC of the only processor, 0: not known
 	count    int       // of processors, 0: not known
 	shown    []segment // those of /proc/kcore, the memory of the machine that runs; nil: another dump
 	issues   []target.Issue
