@@ -1,8 +1,8 @@
 #!/bin/bash
-# kernels.sh [-step] KERNEL BUSYBOX ARCH OUT: boots a Linux kernel in QEMU with some sleeping tasks.
+# kernels.sh [-step|-boot] KERNEL BUSYBOX ARCH OUT: boots a Linux kernel in QEMU with some sleeping tasks.
 #
 # Without -step the kernel is crashed by sysrq-c, with the function graph tracer on where the kernel
-# has that, and the script keeps what a user would have: OUT.log, the console; OUT.vmcore, the
+# has that (with -boot from its start on, before its threads begin), and the script keeps what a user would have: OUT.log, the console; OUT.vmcore, the
 # memory as an ELF dump (MIPS: OUT.ram, raw memory from address 0). With backsight in $BACKSIGHT it
 # says of how many tasks the backtrace ends at the root: OUT.whole.
 #
@@ -15,8 +15,11 @@
 #
 #	BACKSIGHT=bin/backsight lab/kernels.sh boot/vmlinuz-6.1.0-50-arm64 bin/busybox arm64 /tmp/arm64
 set -eu
-step=
-if [ "$1" = -step ]; then step=1 && shift; fi
+step= boot=
+case $1 in
+-step) step=1 && shift ;;
+-boot) boot=1 && shift ;;
+esac
 kernel=$1 busybox=$2 arch=$3 out=$4
 work=$(mktemp -d)
 trap 'kill $(jobs -p) 2>/dev/null || true; rm -rf "$work"' EXIT
@@ -33,6 +36,7 @@ riscv64) machine="qemu-system-riscv64 -M virt" ;;
 *) echo "no machine for $arch" >&2; exit 64 ;;
 esac
 if [ -n "$step" ]; then options=step; fi
+if [ -n "$boot" ]; then options=ftrace=function_graph; fi
 
 mkdir -p "$work"/tree/{bin,dev,proc,sys}
 cp "$busybox" "$work/tree/bin/busybox"
