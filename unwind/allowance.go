@@ -12,9 +12,9 @@ const MaxCost = 4_000_000
 
 // The walks through all threads of a capture may cost together what allowanceFloor says, and more
 // for large programs: one instruction for bytesPerCost bytes of code. The thousand threads of a
-// server run the same functions, which are paid once. Two thousand threads amid random bytes would
-// take an hour without this bound.
-const allowanceFloor, bytesPerCost = 2 * MaxCost, 8
+// server run the same functions, which are paid once: the hundred tasks of a kernel take 190,000 instructions in all.
+// Two thousand threads amid random bytes would take an hour without this bound.
+const allowanceFloor, bytesPerCost = MaxCost, 8
 
 // briefLimit is the limit of cost below which a walk asks for brief answers only. An answer that is
 // not brief may take up to a quarter of MaxCost, and is not broken off.
