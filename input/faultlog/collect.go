@@ -142,13 +142,11 @@ func (w *words) cutBy(f *form) bool {
 // each other without a word in between.
 func (w *words) another(vals []regtext.Value, behindList bool) bool {
 	for _, v := range vals {
-		if !isPC(v.Name) && v.Name != "r0" && v.Name != "x1" {
+		if !isPC(v.Name) && v.Name != "r0" && v.Name != "x1" || !w.vals.hasPC() {
 			continue
 		}
-		for _, old := range w.vals {
-			if old.Name == v.Name && w.vals.hasPC() && (old.Value != v.Value || behindList && isPC(v.Name)) {
-				return true
-			}
+		if old, ok := w.vals.of(v.Name); ok && (old != v.Value || behindList && isPC(v.Name)) {
+			return true
 		}
 	}
 	return false

@@ -83,8 +83,8 @@ type named struct {
 // isReport tells whether there is a place in code to begin with. A line with one register's
 // name is anything.
 func (w *words) isReport() bool {
-	_, trap := w.vals.of("mcause")
-	return w.dump != nil || len(w.listed) > 0 || w.vals.hasPC() && (len(w.vals) >= 4 || w.form.begins || trap)
+	trap := func() bool { _, ok := w.vals.of("mcause"); return ok }
+	return w.dump != nil || len(w.listed) > 0 || w.vals.hasPC() && (len(w.vals) >= 4 || w.form.begins || trap())
 }
 
 // isPC tells whether a name is the program counter's on any processor.
