@@ -25,21 +25,29 @@ func (k *kernelLog) further(r *record) []target.Listed {
 	if n == 0 && pc == nil {
 		return nil
 	}
-	for _, later := range k.records {
-		if later.from < r.to || later.pid != r.pid || later.comm != r.comm || later.isMixed() {
+	first := from(k.records, r.to)
+	for _, later := range k.records[first:min(first+maxLater, len(k.records))] {
+		if later.pid != r.pid || later.comm != r.comm {
 			continue
 		}
 		for i := range later.trace.listed {
-			switch l := &later.trace.listed[i]; {
-			case n == 0 && samePlace(l, &pc.at):
-				return later.trace.listed[i:]
-			case n > 0 && sameEntry(l, &r.trace.listed[n-1]):
-				return later.trace.listed[i+1:]
+			behind := i
+			if l := &later.trace.listed[i]; n > 0 && sameEntry(l, &r.trace.listed[n-1]) {
+				behind++
+			} else if n > 0 || !samePlace(l, &pc.at) {
+				continue
 			}
+			if later.isMixed() {
+				break
+			}
+			return later.trace.listed[behind:]
 		}
 	}
 	return nil
 }
+
+// maxLater is how many reports behind a crash may be the panic's: other processors complain in between.
+const maxLater = 256
 
 // sameEntry tells whether two entries are one place.
 func sameEntry(a, b *target.Listed) bool {
