@@ -7,20 +7,25 @@ import (
 )
 
 // marksBehind are the frames that t lists behind those that were walked, which chains to the entry of the kernel must have.
-// root: the entry is listed right behind the last of them.
-func marksBehind(graph CallGraph, snap *target.Snapshot, t *target.Thread, walked []Frame) (marks []target.Listed, root bool) {
+// root: the entry is listed right behind the last of them. ok is false where one of them has no code, that of a module
+// that is not at hand: nothing tells what it calls, nor how many bytes it keeps on the stack.
+func marksBehind(graph CallGraph, snap *target.Snapshot, t *target.Thread, walked []Frame) (marks []target.Listed, root, ok bool) {
 	_, next := matchListed(graph, t.Listed, walked)
 	for _, l := range t.Listed[next:] {
 		switch {
 		case l.Around:
-			return marks, false
+			return marks, false, true
 		case l.Outermost:
-			return marks, !l.Gap && !l.Doubtful
-		case l.PC != 0 && !l.Doubtful && !l.Searched && !snap.IsHook(l.PC):
-			marks = append(marks, l)
+			return marks, !l.Gap && !l.Doubtful, true
+		case l.Doubtful || l.Searched || snap.IsHook(l.PC):
+			continue
 		}
+		if m, known := snap.ModuleAt(l.PC); l.PC == 0 || !known || m.Image == nil {
+			return nil, false, false
+		}
+		marks = append(marks, l)
 	}
-	return marks, false
+	return marks, false, true
 }
 
 // withChain are spliced frames with those of a chain to the entry of the kernel that lead from one to another and further out,

@@ -121,6 +121,7 @@ func TestToEntryByMarks(t *testing.T) {
 		{"main called f, and h main", "400208! 400318", map[uint64][]uint64{fEntry: {inMain}, mainEntry: {inH}}, base + 32 + 64 + 24, sure + main + listedH},
 		{"… and the entry is listed", "400208! 400318 400418.", map[uint64][]uint64{fEntry: {inMain}, mainEntry: {inH}}, base + 32 + 64 + 24,
 			sure + main + listedH + " 400418/prewalked/guess/2"},
+		{"main alone would fit, but a module without code is listed", "400208! 900018", map[uint64][]uint64{fEntry: {inMain}}, base + 32 + 64, sure + " 900018/prewalked/guess/1"},
 		{"main alone would fit, but h is listed", "400208! 400318", map[uint64][]uint64{fEntry: {inMain, inH}}, base + 32 + 64, sure + listedH},
 	} {
 		snap := stopped(arch, synth.Stack(arch).Place(base))

@@ -116,8 +116,9 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 	var rest []Frame
 	var cfa uint64 // of the last frame, where others were found behind
 	if end.Reason == StopUnreadable && t.Entered != 0 && dst[len(dst)-1].Method.basis() != bySearch {
-		marks, root := marksBehind(w.opt.CallGraph, snap, t, dst[first:])
-		rest, cfa = w.toEntry(marks, root)
+		if marks, root, ok := marksBehind(w.opt.CallGraph, snap, t, dst[first:]); ok {
+			rest, cfa = w.toEntry(marks, root)
+		}
 	}
 	if w.opt.CallGraph != nil {
 		bindLazily(snap, dst[first:], w.opt.CallGraph)
