@@ -142,13 +142,28 @@ func eachPointer(p *program, entry disasm.Addr, visit func(at uint64) bool) {
 //
 //	movq $full_proxy_write, 24(%rdi)        48 c7 47 18 e0 2e 42 81
 //
-// Other bytes of code may be the same by chance.
+// Other bytes of code may be the same by chance. Lists of places that tracers patch are no code: a kernel for x86 has
+// __start_mcount_loc beside the code that runs at its start, in one segment.
 func inInstruction(p *program, at disasm.Addr) bool {
 	if p.Arch.InsnAlign != 1 || p.Arch.AddrSize == 8 && uint64(int64(int32(at.PC))) != at.PC {
 		return false
 	}
 	word := binary.LittleEndian.AppendUint32(nil, uint32(at.PC))
-	return slices.ContainsFunc(p.Img.Segments, func(s image.Segment) bool { return s.Exec && bytes.Contains(s.Data, word) })
+	return slices.ContainsFunc(p.Img.Segments, func(s image.Segment) bool { return s.Exec && stores(p, &s, word) })
+}
+
+// stores tells whether bytes stand in a segment of code elsewhere than in a list of places that tracers patch.
+func stores(p *program, seg *image.Segment, word []byte) bool {
+	for from := 0; ; {
+		k := bytes.Index(seg.Data[from:], word)
+		if k < 0 {
+			return false
+		}
+		found := seg.Addr + uint64(from+k)
+		if from += k + 1; found%uint64(p.Arch.AddrSize) != 0 || !isTraced(p.Img, found) {
+			return true
+		}
+	}
 }
 
 // listsAll tells whether a word is of the dynamic linker's symbols, which lists functions whether their

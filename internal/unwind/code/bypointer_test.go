@@ -2,6 +2,7 @@ package code
 
 import (
 	"bytes"
+	"encoding/binary"
 	"testing"
 
 	"github.com/backsight/backsight/image"
@@ -228,6 +229,32 @@ func TestCalledByPointerStored(t *testing.T) {
 	for pc, want := range map[uint64]bool{0x400010: false, 0x400020: true} {
 		if returns, all := w.Callers(m, pc, 0); len(returns) != 1 || all != want {
 			t.Errorf("%#x: %#x, all %v", pc, returns, all)
+		}
+	}
+}
+
+// TestCalledByPointerListedInCode: the list of places that tracers patch lies in a segment that has code as well; its
+// words are not the bytes of instructions.
+func TestCalledByPointerListedInCode(t *testing.T) {
+	const n = 600
+	for what, want := range map[string]unwind.Answer{"a list": unwind.No, "an instruction": unwind.Unknown} {
+		text := bytes.Repeat([]byte{0xc3}, 16*n)
+		for i := range uint64(n) {
+			binary.LittleEndian.PutUint64(text[8*n+8*i:], 0x400000+8*i)
+		}
+		if what == "an instruction" {
+			copy(text[0x20:], []byte{0x48, 0xc7, 0x47, 0x18, 0x08, 0x00, 0x40, 0x00}) // movq $0x400008,24(%rdi)
+		}
+		img := codetest.Program{CPU: "x86_64", Listing: "400000 <first>:\n400008 <second>:\n400000: c3  ret\n400008: c3  ret",
+			Data: map[uint64][]uint64{0x410000: {0x400000}}}.Image(t)
+		for i := range img.Header.Segments {
+			if s := &img.Header.Segments[i]; s.Exec {
+				s.Data, s.Size = text, uint64(len(text))
+			}
+		}
+		m := &target.Module{Image: image.New(img.Header, img.Container())}
+		if got := New(nil).Witnesses().CalledByPointer(m, 0x400008, 0); got != want {
+			t.Errorf("%s: %v, want %v", what, got, want)
 		}
 	}
 }
