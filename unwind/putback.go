@@ -1,6 +1,8 @@
 package unwind
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
@@ -74,6 +76,10 @@ func (s *steps) leadsTo(callee *Frame, to uint64, mode cpu.Mode, known bool) boo
 //
 //	bug_c ◄ bug_b          crashy_write and kth_fn call bug_b
 //	warn_c                 calls warn_slowpath_fmt, which calls __warn
+//
+// The function may also jump to the one whose line is lost, or nobody knows:
+//
+//	vfs_write ◄ do_syscall_64   calls x64_sys_call, which jumps to __x64_sys_write, and that to ksys_write
 func (s *splicer) mayLackOne(callee, caller *Frame) bool {
 	entry, mode, ok := s.destination(caller)
 	m, known := s.state.Snapshot.ModuleAt(entry)
@@ -84,7 +90,15 @@ func (s *splicer) mayLackOne(callee, caller *Frame) bool {
 	if !c.some || s.steps.leavesException(callee) == Yes { // a kernel patches calls of functions that call nothing
 		return true
 	}
-	return len(c.returns) > 0 || c.unknown && s.verifier.graph.Witnesses().CalledByPointer(callee.Module, callee.CallSite, callee.Mode) != No
+	w := s.verifier.graph.Witnesses()
+	if len(c.returns) > 0 || c.unknown && w.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) != No {
+		return true
+	}
+	returns, _ := w.Callers(callee.Module, callee.CallSite, callee.Mode)
+	return slices.ContainsFunc(returns, func(ra uint64) bool {
+		leads, _, _ := s.verifier.graph.Reaches(s.state.Snapshot, entry, mode, ra)
+		return leads != No
+	})
 }
 
 // onlyCall is where the only call returns to that the function at entry in m makes and that leads

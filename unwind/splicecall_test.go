@@ -111,6 +111,27 @@ func TestSpliceOtherChain(t *testing.T) {
 	}
 }
 
+// TestSpliceLostBehindJump: h's call goes to h itself, which jumps to main, and main calls f: the line of main is lost, and what
+// follows h is of the same chain.
+func TestSpliceLostBehindJump(t *testing.T) {
+	arch := o32()
+	for jumps, want := range map[unwind.Answer]string{unwind.No: "guess", unwind.YesByJump: "likely", unwind.Unknown: "likely"} {
+		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+		snap.Threads[0].Regs, snap.Threads[0].Listed = cpu.Registers{}, listOf("400118 400318 -")
+		holds := func(entry, pc uint64) unwind.Answer {
+			if entry == hEntry && pc == inMain {
+				return jumps
+			}
+			return sameHundred(entry, pc)
+		}
+		g := graph{holds: holds, calleeAt: map[uint64]uint64{0x400310: hEntry}, callers: map[uint64][]uint64{fEntry: {inMain, 0x400818}}}
+		want := "400118/prewalked/likely/0 400318/prewalked/guess/1 0/prewalked/" + want + "/2"
+		if got, _ := spliced(snap, unwind.Options{CallGraph: g}); got != want {
+			t.Errorf("%v: %s\nwant %s", jumps, got, want)
+		}
+	}
+}
+
 // TestSplicePointerToInterrupted: the same holds for the function that was running.
 func TestSplicePointerToInterrupted(t *testing.T) {
 	arch := o32()
