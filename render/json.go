@@ -50,7 +50,10 @@ func (e *reportEncoder) report() {
 		e.key("threads")
 		e.open('[')
 		for i := range r.Threads {
-			t := threadEncoder{e.encoder, r.Snapshot.Arch, &r.Threads[i], e.style}
+			t := threadEncoder{encoder: e.encoder, arch: r.Snapshot.Arch, t: &r.Threads[i], style: e.style}
+			if e.style.StackUsage {
+				t.use = t.t.StackUsage(r.Snapshot)
+			}
 			t.thread()
 		}
 		e.close(']')

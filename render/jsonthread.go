@@ -12,6 +12,7 @@ type threadEncoder struct {
 	arch  *cpu.Arch
 	t     *report.Thread
 	style Style
+	use   []report.StackUse // of each frame, nil where that was not asked for
 }
 
 func (e *threadEncoder) thread() {
@@ -133,8 +134,8 @@ func (e *threadEncoder) evidence(w *frameEncoder, n int) {
 	e.addressIf(f.HasAddress(), f.PC)
 	e.key("cfa")
 	e.addressIf(f.HasCFA, f.CFA)
-	if e.style.StackUsage {
-		e.stackUse(e.t.StackUsage(e.arch)[n])
+	if e.use != nil {
+		e.stackUse(e.use[n])
 	}
 	e.member("method", f.Method.String())
 	e.member("trust", f.Trust.String())

@@ -13,7 +13,7 @@ func (t *threadText) usage() {
 	th := t.th
 	width := max(len("Location"), len("0x")+t.digits)
 	t.b = fmt.Appendf(t.b, "        Depth    Size   %-*s  Function\n", width, "Location")
-	for i, u := range th.StackUsage(t.r.Snapshot.Arch) {
+	for i, u := range th.StackUsage(t.r.Snapshot) {
 		f := &th.Frames[i]
 		depth, size, place := "-", "-", ""
 		if u.Known {

@@ -1,6 +1,6 @@
 package report
 
-import "github.com/backsight/backsight/cpu"
+import "github.com/backsight/backsight/target"
 
 // StackUse is what a frame takes of the stack, in bytes.
 type StackUse struct {
@@ -13,15 +13,16 @@ type StackUse struct {
 	Known bool
 }
 
-// StackUsage tells what each frame takes of the stack. The sizes of the frames of one stack sum
-// up to the depth of its innermost frame. A signal handler on an alternate stack begins a sum of
-// its own.
-func (t *Thread) StackUsage(arch *cpu.Arch) []StackUse {
+// StackUsage tells what each frame takes of the stack; snap is what the thread was captured in. The sizes of
+// the frames of one stack sum up to the depth of its innermost frame. A signal handler on an alternate stack, or a
+// kernel's stack of interrupts, begins a sum of its own.
+func (t *Thread) StackUsage(snap *target.Snapshot) []StackUse {
 	use := make([]StackUse, len(t.Frames))
-	sp, known := t.Regs.Lookup(arch.SP)
+	memory := snap.Of(t.Thread).Memory
+	sp, known := t.Regs.Lookup(snap.Arch.SP)
 	for i := range t.Frames {
 		f := &t.Frames[i]
-		if known && f.HasCFA && f.CFA >= sp {
+		if known && f.HasCFA && f.CFA >= sp && t.onOneStack(memory, sp, f.CFA) {
 			use[i] = StackUse{Size: f.CFA - sp, Known: true}
 		}
 		sp, known = f.CFA, f.HasCFA // the caller's SP while it waits
@@ -32,4 +33,18 @@ func (t *Thread) StackUsage(arch *cpu.Arch) []StackUse {
 		}
 	}
 	return use
+}
+
+// onOneStack tells whether a frame from sp to cfa may lie on one stack: not where one end alone lies within the
+// thread's stack, nor where the memory between has a hole. On arm64, call_on_irq_stack (arch/arm64/kernel/entry.S)
+// goes to a stack of interrupts 2 MB below the task's; neither is mapped in between.
+func (t *Thread) onOneStack(memory *target.Memory, sp, cfa uint64) bool {
+	if sp == cfa || memory == nil {
+		return true
+	}
+	if t.Stack.Lo < t.Stack.Hi && t.Stack.Contains(sp) != t.Stack.Contains(cfa-1) {
+		return false
+	}
+	from, to := memory.RangeAt(sp), memory.RangeAt(cfa-1)
+	return from == to || from == target.Range{} || to == target.Range{}
 }

@@ -9,19 +9,39 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// TestStackUsage: a leaf without a frame takes nothing; the sizes sum up to the depth; a
-// handler on a stack of its own does not count for the stack that it interrupted; of the
-// outermost frame nobody knows the size.
+// TestStackUsage: a leaf without a frame takes nothing; the sizes sum up to the depth; of the outermost frame
+// nobody knows the size. A handler on a stack of its own does not count for the stack that it interrupted,
+// wherever that stack lies: below, above a hole in memory, or where the thread's bounds say so.
 func TestStackUsage(t *testing.T) {
-	arch := &cpu.Arch{RegisterFile: cpu.RegisterFile{SP: 1}}
-	thread := target.Thread{}
-	thread.Regs.Set(arch.SP, 0x1000)
-	th := Thread{Thread: &thread}
-	for _, cfa := range []uint64{0x1000, 0x1020, 0x800, 0x860, 0x8a0, 0} {
-		th.Frames = append(th.Frames, Frame{Frame: unwind.Frame{CFA: cfa, HasCFA: cfa != 0}})
-	}
-	want := "[{0 32 true} {32 32 true} {0 0 false} {96 160 true} {64 64 true} {0 0 false}]"
-	if got := fmt.Sprint(th.StackUsage(arch)); got != want {
-		t.Errorf("%s\nwant %s", got, want)
+	below := []uint64{0x1000, 0x1020, 0x800, 0x860, 0x8a0, 0}
+	above := []uint64{0x1000, 0x1020, 0x9000, 0x9060, 0x90a0, 0}
+	const parted = "[{0 32 true} {32 32 true} {0 0 false} {96 160 true} {64 64 true} {0 0 false}]"
+	for _, c := range []struct {
+		name   string
+		cfas   []uint64
+		memory []target.Range
+		stack  target.Range
+		want   string
+	}{
+		{"below", below, nil, target.Range{}, parted},
+		{"above a hole", above, []target.Range{{Lo: 0x1000, Hi: 0x1040}, {Lo: 0x8000, Hi: 0x9100}}, target.Range{}, parted},
+		{"bounds", above, []target.Range{{Lo: 0x1000, Hi: 0x9100}}, target.Range{Lo: 0x8000, Hi: 0xa000}, parted},
+		{"only the beginning was captured", []uint64{0x1010, 0x9000}, []target.Range{{Lo: 0x1000, Hi: 0x1040}}, target.Range{},
+			"[{16 32768 true} {32752 32752 true}]"},
+	} {
+		var b target.Builder
+		for _, r := range c.memory {
+			b.Add(r.Lo, make([]byte, r.Hi-r.Lo), 0, target.PermRead)
+		}
+		arch := &cpu.Arch{RegisterFile: cpu.RegisterFile{SP: 1}}
+		thread := target.Thread{Stack: c.stack}
+		thread.Regs.Set(arch.SP, 0x1000)
+		th := Thread{Thread: &thread}
+		for _, cfa := range c.cfas {
+			th.Frames = append(th.Frames, Frame{Frame: unwind.Frame{CFA: cfa, HasCFA: cfa != 0}})
+		}
+		if got := fmt.Sprint(th.StackUsage(&target.Snapshot{Arch: arch, Memory: b.Memory(arch)})); got != c.want {
+			t.Errorf("%s: %s\nwant %s", c.name, got, c.want)
+		}
 	}
 }
