@@ -7,12 +7,15 @@ import (
 )
 
 // splice completes the backtrace by what the capture lists.
-func (b *Backtrace) splice(w *unwind.Walker) {
+func (u *Unwinder) splice(w *unwind.Walker, snap *target.Snapshot, b *Backtrace) {
 	if len(b.Thread.Listed) == 0 {
 		return
 	}
 	var entries []int
 	b.Frames, entries, b.Stop = w.Splice(b.Thread, b.Frames, b.Stop)
+	if u.sizes {
+		b.Sizes = unwind.FrameSizes(snap, u.opt.Sources, b.Frames)
+	}
 	b.Listed = make([]*target.Listed, len(entries))
 	for i, k := range entries {
 		if k >= 0 {

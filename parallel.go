@@ -124,7 +124,7 @@ func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, r *round) 
 		frames, out.Stop = w.WalkWithin(t, frames[:0], r.allowance.Limits(t, len(r.out)))
 		r.spent[i] = append(r.spent[i][:0], w.Spent()...)
 		out.Frames, out.Thread = slices.Clone(frames), t
-		out.splice(w)
+		u.splice(w, r.snap, out)
 		if t.Crashed {
 			out.Overwritten = u.overwritten(r.snap, out)
 		}

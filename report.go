@@ -49,6 +49,7 @@ func named(ctx context.Context, arch *cpu.Arch, t *Backtrace, names Symbolizer) 
 	out := make([]report.Frame, len(t.Frames))
 	for i := range t.Frames {
 		out[i].Frame = t.Frames[i]
+		out[i].Size, out[i].HasSize = t.Sizes[i]
 		if m := t.Frames[i].Module; names != nil && m != nil && ctx.Err() == nil {
 			out[i].Location = names.Lookup(m, lookedUp(arch, &t.Frames[i]))
 		}

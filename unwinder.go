@@ -20,6 +20,8 @@ type Options struct {
 	Sources []Source
 	// MaxFrames bounds a backtrace; 0: unwind.DefaultMaxFrames.
 	MaxFrames int
+	// StackSizes: what the capture lists has sizes, too, for report.Thread.StackUsage.
+	StackSizes bool
 	// TableDir, if set, has unwind tables that Table.Save wrote to Table.Path. Images that
 	// have one there are unwound by it, to the same frames in less time.
 	TableDir string
@@ -33,13 +35,14 @@ type Options struct {
 type Unwinder struct {
 	sources []Source // as the caller gave them
 	opt     unwind.Options
+	sizes   bool
 	idle    walkers
 }
 
 // NewUnwinder returns an Unwinder. The error names a source that is neither an
 // unwind.RuleSource nor an unwind.FrameSource.
 func NewUnwinder(opt Options) (*Unwinder, error) {
-	u := &Unwinder{sources: opt.Sources}
+	u := &Unwinder{sources: opt.Sources, sizes: opt.StackSizes}
 	if u.sources == nil {
 		u.sources = DefaultSources()
 	}
@@ -65,6 +68,9 @@ type Backtrace struct {
 	// Listed[i] is the entry of Thread.Listed for frame i, nil where the capture does not list
 	// that frame; Listed is empty where the capture lists no frames.
 	Listed []*target.Listed
+	// Sizes are the sizes of frames without a CFA (unwind.FrameSizes); empty but with Options.StackSizes, where the
+	// capture lists frames.
+	Sizes map[int]uint64
 	// Tried are the attempts to find each frame, as report.Thread has them; nil but in
 	// ExplainedBacktraces.
 	Tried [][]report.Attempt
@@ -100,7 +106,7 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 			b := &out[done]
 			tried, b.Thread = tried[:0], &snap.Threads[done]
 			b.Frames, b.Stop = w.Walk(b.Thread, nil)
-			b.splice(w)
+			u.splice(w, snap, b)
 			b.Tried = make([][]report.Attempt, len(b.Frames)+1)
 			for _, a := range tried {
 				if k := a.Frame + 1; k < len(b.Tried) {

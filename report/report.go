@@ -40,6 +40,10 @@ type Thread struct {
 type Frame struct {
 	unwind.Frame
 	symbol.Location
+	// Size, if HasSize, is how many bytes the function keeps on the stack at this place, by its code or tables. The
+	// CFA is not known then.
+	Size    uint64
+	HasSize bool
 	// Code and Source are what is around CallSite, nil where they were not asked for or
 	// are not known.
 	Code   []Instruction

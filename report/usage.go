@@ -9,7 +9,8 @@ type StackUse struct {
 	// Depth is the sum of the sizes of this frame and of all frames further out on the same
 	// stack.
 	Depth uint64
-	// Known: the frame's stack pointer and its CFA are known. Size and Depth are 0 elsewhere.
+	// Known: the frame's stack pointer and its CFA are known, or its size by code or tables. Size and Depth are 0
+	// elsewhere.
 	Known bool
 }
 
@@ -22,7 +23,10 @@ func (t *Thread) StackUsage(snap *target.Snapshot) []StackUse {
 	sp, known := t.Regs.Lookup(snap.Arch.SP)
 	for i := range t.Frames {
 		f := &t.Frames[i]
-		if known && f.HasCFA && f.CFA >= sp && t.onOneStack(memory, sp, f.CFA) {
+		switch {
+		case f.HasSize:
+			use[i] = StackUse{Size: f.Size, Known: true}
+		case known && f.HasCFA && f.CFA >= sp && t.onOneStack(memory, sp, f.CFA):
 			use[i] = StackUse{Size: f.CFA - sp, Known: true}
 		}
 		sp, known = f.CFA, f.HasCFA // the caller's SP while it waits

@@ -9,6 +9,19 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
+// TestStackUsageListed: of frames that the capture lists, code tells the sizes. They count for the depth as far as none
+// is missing.
+func TestStackUsageListed(t *testing.T) {
+	th := Thread{Thread: new(target.Thread)}
+	for _, size := range []uint64{16, 64, 0, 32} {
+		th.Frames = append(th.Frames, Frame{Size: size, HasSize: size != 0})
+	}
+	const want = "[{16 80 true} {64 64 true} {0 0 false} {32 32 true}]"
+	if got := fmt.Sprint(th.StackUsage(&target.Snapshot{Arch: new(cpu.Arch)})); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+}
+
 // TestStackUsage: a leaf without a frame takes nothing; the sizes sum up to the depth; of the outermost frame
 // nobody knows the size. A handler on a stack of its own does not count for the stack that it interrupted,
 // wherever that stack lies: below, above a hole in memory, or where the thread's bounds say so.

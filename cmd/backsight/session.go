@@ -43,7 +43,7 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	if err != nil {
 		return fmt.Errorf("--sources: %w", err)
 	}
-	s.unwinder, err = backsight.NewUnwinder(backsight.Options{Sources: sources, MaxFrames: s.opt.walk.limit(s.opt.format), TableDir: s.opt.walk.tableDir,
+	s.unwinder, err = backsight.NewUnwinder(backsight.Options{Sources: sources, MaxFrames: s.opt.walk.limit(s.opt.format), TableDir: s.opt.walk.tableDir, StackSizes: s.opt.style.StackUsage,
 		Warn: func(err error) { s.progress.warn(err.Error()) }})
 	if err != nil {
 		return err
