@@ -53,25 +53,57 @@ type extent struct {
 }
 
 // mentionIndex has the functions by the numbers in their instructions: by whole addresses, and by the bits that the
-// second of two instructions adds to an address. Where code starts at every 16 bytes, as on x86, and small numbers are
-// added everywhere, the latter alone would name most functions of a kernel.
+// second of two instructions adds to an address. x86's instructions have whole addresses; there functions start at every
+// 16 bytes and small numbers are added everywhere, so that the latter would name thousands of a kernel's functions.
 type mentionIndex struct {
 	functions []extent
-	with      [1 << hashBits][]uint32 // indices of functions with an address
-	adding    [pagePart + 1][]uint32  // … with an addition
+	with      [1 << hashBits][]holder // functions with an address
+	adding    [pagePart + 1][]uint32  // indices of functions with an addition
+	inParts   bool                    // two instructions build an address
 	whole     bool                    // all code is in it
 }
 
-// hashBits tell addresses apart: of some 500,000 calls and constants of a kernel 30 have the same.
+// holder is the function of an index, whose instructions have an address with these bits of its hash. By the list's
+// number alone the data behind a kernel's last function, in which some instruction seems to have any address, would be
+// looked through for every place.
+type holder struct{ function, hash uint32 }
+
+// hashBits choose a list: of some 500,000 calls and constants of a kernel 30 are in the same.
 const hashBits = 14
 
-// hashOf is the product with 2⁶⁴/φ, whose upper bits all bits of the address change.
-func hashOf(addr uint64) uint64 { return addr * 0x9e37_79b9_7f4a_7c15 >> (64 - hashBits) }
+// hashOf is the product with 2⁶⁴/φ, whose upper bits all bits of the address change: the number of a list, and more bits.
+func hashOf(addr uint64) (list uint64, more uint32) {
+	h := addr * 0x9e37_79b9_7f4a_7c15
+	return h >> (64 - hashBits), uint32(h >> (32 - hashBits))
+}
+
+// holders appends the indices of the functions that have an address.
+func (x *mentionIndex) holders(to []uint32, addr uint64) []uint32 {
+	list, more := hashOf(addr)
+	for _, h := range x.with[list] {
+		if h.hash == more {
+			to = append(to, h.function)
+		}
+	}
+	return to
+}
+
+// hold notes that function i has an address.
+func (x *mentionIndex) hold(i uint32, addr uint64) {
+	at, more := hashOf(addr)
+	h, list := holder{i, more}, x.with[at]
+	if n := len(list); n == 0 || list[n-1] != h {
+		x.with[at] = append(list, h)
+	}
+}
 
 // candidates are the indices of the functions that may mention a place, in order: those with the place's address, or with
 // the half of that to which movt adds the other.
 func (x *mentionIndex) candidates(place uint64) []uint32 {
-	list := slices.Concat(x.with[hashOf(place)], x.with[hashOf(place&0xffff)], x.adding[place&pagePart])
+	list := x.holders(nil, place)
+	if x.inParts {
+		list = append(x.holders(list, place&0xffff), x.adding[place&pagePart]...)
+	}
 	slices.Sort(list)
 	return slices.Compact(list)
 }
@@ -81,7 +113,7 @@ func (x *mentionIndex) candidates(place uint64) []uint32 {
 const maxExtent = 1 << 18
 
 func newMentionIndex(e *Entries) *mentionIndex {
-	x, left := &mentionIndex{whole: true}, maxVisited
+	x, left := &mentionIndex{whole: true, inParts: e.code.Arch.InsnAlign > 1}, maxVisited
 	starts := e.Certain()
 	for i, key := range starts {
 		f := extent{e.code.Addr(key), 0}
@@ -106,22 +138,18 @@ func newMentionIndex(e *Entries) *mentionIndex {
 
 // add notes the number in an instruction of function i; mask is of addresses.
 func (x *mentionIndex) add(i uint32, in *cpu.Insn, mask uint64) {
-	var list *[]uint32
 	switch v := uint64(in.Imm); in.Op {
 	case cpu.OpCall, cpu.OpJump:
-		if in.Target == 0 {
-			return
+		if in.Target != 0 {
+			x.hold(i, in.Target&mask)
 		}
-		list = &x.with[hashOf(in.Target&mask)]
 	case cpu.OpConst:
-		list = &x.with[hashOf(v&mask)]
+		x.hold(i, v&mask)
 	case cpu.OpAddImm, cpu.OpOrImm:
-		list = &x.adding[v&pagePart]
-	default:
-		return
-	}
-	if n := len(*list); n == 0 || (*list)[n-1] != i {
-		*list = append(*list, i)
+		list := &x.adding[v&pagePart]
+		if n := len(*list); x.inParts && (n == 0 || (*list)[n-1] != i) {
+			*list = append(*list, i)
+		}
 	}
 }
 
