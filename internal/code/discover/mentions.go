@@ -59,6 +59,7 @@ type mentionIndex struct {
 	functions []extent
 	with      [1 << hashBits][]holder // functions with an address
 	adding    [pagePart + 1][]uint32  // indices of functions with an addition
+	mask      uint64                  // of addresses
 	inParts   bool                    // two instructions build an address
 	whole     bool                    // all code is in it
 }
@@ -102,10 +103,25 @@ func (x *mentionIndex) hold(i uint32, addr uint64) {
 func (x *mentionIndex) candidates(place uint64) []uint32 {
 	list := x.holders(nil, place)
 	if x.inParts {
-		list = append(x.holders(list, place&0xffff), x.adding[place&pagePart]...)
+		list = append(x.holders(list, place&0xffff), x.builders(place)...)
 	}
 	slices.Sort(list)
 	return slices.Compact(list)
+}
+
+// builders are the indices of the functions that have an addition to one of the constants from which it leads to a
+// place, and that constant. Additions have up to 16 bits, with a sign.
+func (x *mentionIndex) builders(place uint64) (list []uint32) {
+	adding := x.adding[place&pagePart]
+	page := place &^ pagePart
+	for before := page - 1<<15; before != page+1<<15+pagePart+1; before += pagePart + 1 {
+		for _, i := range x.holders(nil, before&x.mask) {
+			if _, ok := slices.BinarySearch(adding, i); ok {
+				list = append(list, i)
+			}
+		}
+	}
+	return list
 }
 
 // maxExtent bounds the instructions of one function: data that follow the last one of a section, as those behind the
@@ -113,7 +129,7 @@ func (x *mentionIndex) candidates(place uint64) []uint32 {
 const maxExtent = 1 << 18
 
 func newMentionIndex(e *Entries) *mentionIndex {
-	x, left := &mentionIndex{whole: true, inParts: e.code.Arch.InsnAlign > 1}, maxVisited
+	x, left := &mentionIndex{whole: true, mask: e.code.Arch.AddrMask(), inParts: e.code.Arch.InsnAlign > 1}, maxVisited
 	starts := e.Certain()
 	for i, key := range starts {
 		f := extent{e.code.Addr(key), 0}
@@ -128,7 +144,7 @@ func newMentionIndex(e *Entries) *mentionIndex {
 				return false
 			}
 			left--
-			x.add(uint32(i), in, e.code.Arch.AddrMask())
+			x.add(uint32(i), in)
 			return true
 		})
 		x.functions = append(x.functions, f)
@@ -136,15 +152,15 @@ func newMentionIndex(e *Entries) *mentionIndex {
 	return x
 }
 
-// add notes the number in an instruction of function i; mask is of addresses.
-func (x *mentionIndex) add(i uint32, in *cpu.Insn, mask uint64) {
+// add notes the number in an instruction of function i.
+func (x *mentionIndex) add(i uint32, in *cpu.Insn) {
 	switch v := uint64(in.Imm); in.Op {
 	case cpu.OpCall, cpu.OpJump:
 		if in.Target != 0 {
-			x.hold(i, in.Target&mask)
+			x.hold(i, in.Target&x.mask)
 		}
 	case cpu.OpConst:
-		x.hold(i, v&mask)
+		x.hold(i, v&x.mask)
 	case cpu.OpAddImm, cpu.OpOrImm:
 		list := &x.adding[v&pagePart]
 		if n := len(*list); x.inParts && (n == 0 || (*list)[n-1] != i) {

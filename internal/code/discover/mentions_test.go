@@ -28,6 +28,23 @@ func TestMentionsBehindData(t *testing.T) {
 	}
 }
 
+// TestMentionsBelow: MIPS' addiu takes off what the lower half is above 32 KB.
+func TestMentionsBelow(t *testing.T) {
+	e := entries(t, codetest.Program{CPU: "mips o32 big", Listing: `
+	400000 <start>:
+	508180 <held>:
+		400000: 3c020051  lui   v0,0x51
+		400004: 24428180  addiu v0,v0,-32384
+		400008: 03e00008  jr    ra
+		40000c: 00000000  nop
+		508180: 03e00008  jr    ra
+		508184: 00000000  nop`})
+	list, _ := MentionsOf(e, at(0x508180), 8)
+	if len(list) != 1 || list[0].Function != at(0x400000) || list[0].N != 1 {
+		t.Errorf("%+v", list)
+	}
+}
+
 // TestMentions: how instructions of each processor mention a function.
 func TestMentions(t *testing.T) {
 	for _, c := range []struct {
