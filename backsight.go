@@ -59,14 +59,16 @@ func CPUs() cpu.Set {
 
 // Formats are the kinds of captures, in the order in which they are tried.
 func Formats() []input.Format {
+	consoles := []console.Reader{devicelog.Reader(), kernellog.Reader(), faultlog.Reader()}
 	return []input.Format{
 		vmcore.Format(),
 		elfcore.Format(),
 		machcore.Format(),
 		plcrash.Format(),
 		appletext.Format(),
+		console.Records(consoles...),
 		snapshot.Format(),
-		console.Format(devicelog.Reader(), kernellog.Reader(), faultlog.Reader()),
+		console.Format(consoles...),
 		rtos.Format(),
 	}
 }

@@ -59,7 +59,7 @@ func Format(readers ...Reader) input.Format {
 		Name:  "console",
 		Sniff: sniff,
 		Open: func(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
-			return open(ctx, c, env, readers)
+			return open(ctx, c, env, nil, readers)
 		},
 	}
 }

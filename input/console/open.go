@@ -10,11 +10,14 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// open reads all reports of a log.
-func open(ctx context.Context, c *input.Capture, env *input.Env, readers []Reader) (input.Stream, error) {
+// open reads all reports of a log. take, unless nil, takes the log's lines out of records.
+func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byte) messages, readers []Reader) (input.Stream, error) {
 	data, broken := c.Bytes(ctx)
 	if len(data) == 0 && broken != nil {
 		return nil, broken
+	}
+	if take != nil {
+		data = take(data).inOrder()
 	}
 	log := NewLog(data)
 	var s stream

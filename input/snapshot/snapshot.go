@@ -11,10 +11,12 @@
 package snapshot
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
@@ -26,8 +28,13 @@ func Format() input.Format {
 	return input.Format{Name: "snapshot", Sniff: sniff, Open: open}
 }
 
-// sniff: the first byte that is not white space opens an object.
+// sniff: the first byte that is not white space opens an object. Where further lines do, too, one of them at least
+// has what makes a snapshot: logs are JSON Lines as well.
 func sniff(head []byte) bool {
+	has := func(key string) bool { return bytes.Contains(head, []byte(key)) }
+	if has("\n{") && !slices.ContainsFunc([]string{`"arch"`, `"regs"`, `"memory"`, `"images"`, `"threads"`}, has) {
+		return false
+	}
 	s := scanner{b: head}
 	if len(head) >= 3 && string(head[:3]) == "\xef\xbb\xbf" {
 		s.pos = 3
