@@ -58,6 +58,7 @@ func Format(readers ...Reader) input.Format {
 	return input.Format{
 		Name:  "console",
 		Sniff: sniff,
+		Set:   dumpOf,
 		Open: func(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
 			return open(ctx, c, env, nil, readers)
 		},

@@ -12,14 +12,14 @@ import (
 
 // open reads all reports of a log. take, unless nil, takes the log's lines out of records.
 func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byte) messages, readers []Reader) (input.Stream, error) {
-	data, broken := c.Bytes(ctx)
+	data, broken := together(ctx, c)
 	if len(data) == 0 && broken != nil {
 		return nil, broken
 	}
 	if take != nil {
 		data = take(data).inOrder()
 	}
-	log := NewLog(data)
+	log := NewLog(rejoined(data))
 	var s stream
 	if len(env.RAM) > 0 {
 		ram, err := input.OpenRAM(ctx, env)
