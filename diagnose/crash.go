@@ -35,6 +35,8 @@ func Crash(snap *target.Snapshot, th *report.Thread) *report.Crash {
 		processor(c, snap, th)
 	case isMicro(snap.Arch): // no system there has signals
 		circumstances(c, snap, th)
+	case isKernel(snap):
+		inKernel(c, snap, th)
 	case f.Sender.PID != 0 || f.Name == "SIGABRT":
 		sent(c, snap)
 	case len(th.Frames) > 0 && slices.Contains([]string{"SIGSEGV", "SIGBUS", "EXC_BAD_ACCESS"}, f.Name):
@@ -131,10 +133,7 @@ func noCode(c *report.Crash, snap *target.Snapshot, pc uint64) {
 
 // refused names the kind of an access by the memory that it went to, or by its address.
 func refused(c *report.Crash, snap *target.Snapshot, misaligned bool) {
-	what := map[string]string{"read": "reads from", "write": "writes to"}[c.Access]
-	if what == "" {
-		what = "accesses"
-	}
+	what := verb(c.Access)
 	switch m, inModule := snap.ModuleAt(c.Address); {
 	case misaligned:
 		c.Kind = report.CrashMisaligned

@@ -15,10 +15,7 @@ const nullPage = 0x10000
 // Nothing is said of an address without captured memory: it may have been mapped and left out.
 func placeOf(snap *target.Snapshot, addr uint64) string {
 	if addr < nullPage && snap.OS == "Linux" {
-		if addr == 0 {
-			return "NULL"
-		}
-		return fmt.Sprintf("NULL%+#x", addr)
+		return nullPlus(addr)
 	}
 	if !canonical(snap, addr) {
 		return "no address that this processor can translate"
@@ -36,6 +33,14 @@ func placeOf(snap *target.Snapshot, addr uint64) string {
 		return permWords(p) + " memory of no file"
 	}
 	return ""
+}
+
+// nullPlus is an address of the lowest pages as programmers think of it.
+func nullPlus(addr uint64) string {
+	if addr == 0 {
+		return "NULL"
+	}
+	return fmt.Sprintf("NULL%+#x", addr)
 }
 
 // canonical tells whether the bits of an x86-64 address above the 47th are its sign.

@@ -31,6 +31,8 @@ const (
 	CrashDivisionByZero = "division-by-zero"
 	CrashAbort          = "abort"
 	CrashKilled         = "killed"
+	CrashErrorPointer   = "error-pointer" // an error code was used as a pointer
+	CrashPoison         = "poison"        // a pointer that a kernel leaves in what is not in use any more
 )
 
 // Overwritten is a return address that was overwritten by something that is no address of code.

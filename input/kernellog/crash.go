@@ -14,11 +14,18 @@ type Crash struct {
 	PID int
 	// Regs are the registers as they were, as far as the log prints them.
 	Regs cpu.Registers
+	// Fault is why, but for the thread.
+	Fault target.Fault
 }
 
-// LastCrash finds the last report of a crash with registers in the log of a machine whose
-// binaries are known: the kernel ("vmlinux") and its modules, by which registers have values
-// that are printed as symbols. ok is false where there is none.
+// HasPlace tells whether the registers say where the crash was.
+func (c *Crash) HasPlace(arch *cpu.Arch) bool {
+	return c.Regs.Known.Has(arch.PC) && c.Regs.Known.Has(arch.SP)
+}
+
+// LastCrash finds the last report of a crash in the log of a machine whose binaries are known: the kernel ("vmlinux")
+// and its modules, by which registers have values that are printed as symbols. One without registers counts where
+// none has some: behind an oops comes the panic for its sake. ok is false where there is none.
 func LastCrash(text string, arch *cpu.Arch, modules []*target.Module) (last Crash, ok bool) {
 	b := &binaries{arch: arch, modules: map[string]*target.Module{}, symbols: symbols{known: map[symbolKey]symbolAt{}}}
 	for _, m := range modules {
@@ -32,9 +39,9 @@ func LastCrash(text string, arch *cpu.Arch, modules []*target.Module) (last Cras
 		if !r.crash || r.isMixed() {
 			continue
 		}
-		regs := registersOf(r, b)
-		if regs.Known.Has(arch.PC) && regs.Known.Has(arch.SP) {
-			last, ok = Crash{PID: r.pid, Regs: regs}, true
+		c := Crash{PID: r.pid, Regs: registersOf(r, b), Fault: *faultOf(r)}
+		if !ok || c.HasPlace(arch) || !last.HasPlace(arch) {
+			last, ok = c, true
 		}
 	}
 	return last, ok

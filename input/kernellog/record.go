@@ -1,6 +1,10 @@
 package kernellog
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/backsight/backsight/target"
+)
 
 // record is a report as the lines of the log have it.
 type record struct {
@@ -60,6 +64,11 @@ func (r *record) head(h *heading) {
 	if !r.fault.known {
 		r.fault = faultIn(h.says)
 	}
+}
+
+// faultOf is why a report was made.
+func faultOf(r *record) *target.Fault {
+	return &target.Fault{Name: r.reason(), Address: r.fault.addr, HasAddress: r.fault.known}
 }
 
 // faultIn reads the address of a bad access: "at virtual address 00000010",

@@ -36,7 +36,7 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 	t := &out.Thread
 	t.Crashed = r.crash
 	if r.crash {
-		out.Fault = &target.Fault{Name: r.reason(), Address: r.fault.addr, HasAddress: r.fault.known}
+		out.Fault = faultOf(r)
 	}
 	t.Regs = registersOf(r, b)
 	t.Listed = chain(r, k.further(r), b)

@@ -41,24 +41,38 @@ func (d *dump) takeRegisters(env *input.Env) error {
 	return nil
 }
 
-// takeReported gives the task that crashed the registers that the kernel printed, for memory that
-// comes without the processors' registers (raw RAM). The stack above the printed stack pointer is as it
-// was then; the kernel has used the stack below since.
+// takeReported takes from the kernel's log why a kernel that panicked did.
 func (d *dump) takeReported(snap *target.Snapshot, found []tasks.Task) {
-	if len(d.cpus) > 0 || !kernellog.Panicked(snap.Log) {
+	if !kernellog.Panicked(snap.Log) {
 		return
 	}
 	crash, ok := kernellog.LastCrash(snap.Log, d.arch, snap.Modules)
 	if !ok {
 		return
 	}
-	for i := range found {
-		if t := &snap.Threads[i]; found[i].PID == crash.PID && (found[i].OnCPU || !running(found)) {
-			t.Regs, t.Waits, t.Crashed = crash.Regs, false, true
-			d.issue(target.IssueCapture, "no registers of processors: those of task %d are as the kernel's log has them", t.ID)
+	if len(d.cpus) == 0 && crash.HasPlace(d.arch) && takePrinted(snap, found, &crash) {
+		d.issue(target.IssueCapture, "no registers of processors: those of task %d are as the kernel's log has them", crash.PID)
+	}
+	for i := range snap.Threads {
+		if t := &snap.Threads[i]; t.Crashed && t.ID == crash.PID {
+			crash.Fault.Thread = t.ID
+			snap.Fault = &crash.Fault
 			return
 		}
 	}
+}
+
+// takePrinted gives the task that crashed the registers that the kernel printed, for memory that
+// comes without the processors' registers (raw RAM). The stack above the printed stack pointer is as it
+// was then; the kernel has used the stack below since.
+func takePrinted(snap *target.Snapshot, found []tasks.Task, crash *kernellog.Crash) bool {
+	for i := range found {
+		if t := &snap.Threads[i]; found[i].PID == crash.PID && (found[i].OnCPU || !running(found)) {
+			t.Regs, t.Waits, t.Crashed = crash.Regs, false, true
+			return true
+		}
+	}
+	return false
 }
 
 // running tells whether any task is known to have been running.

@@ -13,7 +13,7 @@ import (
 
 // TestReportedRegisters: raw memory has no registers of processors. The task that crashed has
 // those that the kernel printed, the last time, with a PC that is printed as a symbol; a task that
-// was switched out, or one of a kernel that went on, does not.
+// was switched out, or one of a kernel that went on, does not. Why a kernel panicked is told with registers and without.
 func TestReportedRegisters(t *testing.T) {
 	const log = `[    2.000000] Unable to handle kernel NULL pointer dereference at virtual address 0000000000000010
 [    2.000000] CPU: 0 PID: 7 Comm: busybox Tainted: G        W  OE      6.1.0-50-arm64 #1
@@ -43,12 +43,15 @@ func TestReportedRegisters(t *testing.T) {
 	} {
 		d := &dump{arch: arch, cpus: make([]cpu.Registers, c.cpus)}
 		found := []tasks.Task{{PID: 1}, {PID: c.pid, OnCPU: c.onCPU}}
-		snap := &target.Snapshot{Arch: arch, Log: c.log, Threads: make([]target.Thread, 2), Modules: []*target.Module{target.NewModule("vmlinux", img, 0)}}
+		snap := &target.Snapshot{Arch: arch, Log: c.log, Threads: []target.Thread{{ID: 1}, {ID: c.pid, Crashed: c.cpus > 0}}, Modules: []*target.Module{target.NewModule("vmlinux", img, 0)}}
 		d.takeReported(snap, found)
 		th := &snap.Threads[1]
 		pc, ok := th.Regs.Lookup(arch.PC)
 		if sp := th.Regs.Val[arch.SP]; ok != c.taken || ok && (pc != leaf+0x18 || sp != 0xffff80000826b960 || !th.Crashed || th.Waits || len(d.issues) != 1) {
 			t.Errorf("%s: PC %#x %t, SP %#x, crashed %t, %v", c.name, pc, ok, sp, th.Crashed, d.issues)
+		}
+		if f := snap.Fault; (f != nil) != th.Crashed || f != nil && (f.Name != "Unable to handle kernel NULL pointer dereference" || f.Address != 0x10 || f.Thread != 7) {
+			t.Errorf("%s: fault %+v", c.name, f)
 		}
 	}
 }
