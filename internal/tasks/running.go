@@ -21,7 +21,8 @@ func (f runFinder) find() {
 }
 
 // findOnCPU finds task_struct.on_cpu, one of the first fields behind stack: 1 for as many
-// tasks as there are processors at most, and for one at least, 0 for all others.
+// tasks as there are processors at most, and for one at least, 0 for all others. It is an int, and in
+// Linux 7.2 a byte, which on_rq follows: 1 for all tasks that could run.
 func (f runFinder) findOnCPU() {
 	const usageFlagsPtrace, reach = 12, 64
 	most := f.CPUs
@@ -30,10 +31,12 @@ func (f runFinder) findOnCPU() {
 	}
 	near := span{f.stack.at + distance(f.word) + usageFlagsPtrace, f.stack.at + reach, 4}
 	for d := range f.distances(near, []string{"on_cpu"}) {
-		if running := f.flagged(d); running > 0 && running <= most {
-			f.onCPU = field{d, true}
-			f.findProcessor()
-			return
+		for _, size := range []int{4, 1} {
+			if running := f.flagged(d, size); running > 0 && running <= most {
+				f.onCPU, f.flagSize = field{d, true}, size
+				f.findProcessor()
+				return
+			}
 		}
 	}
 }
@@ -55,7 +58,7 @@ func (f runFinder) areProcessors(d distance) bool {
 	idle, taken := 0, make(map[uint64]bool)
 	for _, t := range f.found {
 		v, ok := f.Memory.Uint(at(t, d), 4)
-		runs, _ := f.Memory.Uint(at(t, f.onCPU.at), 4)
+		runs, _ := f.Memory.Uint(at(t, f.onCPU.at), f.flagSize)
 		if !ok || v >= uint64(f.CPUs) || runs == 1 && taken[v] {
 			return false
 		}
@@ -70,11 +73,11 @@ func (f runFinder) areProcessors(d distance) bool {
 	return idle > 1
 }
 
-// flagged counts the tasks whose word at a distance is 1; negative where a word is neither 0
+// flagged counts the tasks whose number at a distance is 1; negative where one is neither 0
 // nor 1.
-func (f runFinder) flagged(d distance) (n int) {
+func (f runFinder) flagged(d distance, size int) (n int) {
 	for _, t := range f.found {
-		v, ok := f.Memory.Uint(at(t, d), 4)
+		v, ok := f.Memory.Uint(at(t, d), size)
 		if !ok || v > 1 {
 			return -1
 		}

@@ -26,7 +26,7 @@ func TestFindProcessor(t *testing.T) {
 	} {
 		memory := make([]byte, apart*len(names))
 		f := finder{reader: reader{&Kernel{Arch: arm64.Archs()[0], CPUs: 2}, 8}}
-		f.stack, f.onCPU = field{stackAt - commAt, true}, field{onCPUAt - commAt, true}
+		f.stack, f.onCPU, f.flagSize = field{stackAt - commAt, true}, field{onCPUAt - commAt, true}, 4
 		for i, name := range names {
 			task := memory[apart*i:]
 			copy(task[commAt:], name)
@@ -48,6 +48,42 @@ func TestFindProcessor(t *testing.T) {
 		}
 		if got, want := f.task(f.found[2]).CPU, map[bool]int{true: 1, false: -1}[c.want]; got != want {
 			t.Errorf("%s: swapper/1 on %d", c.name, got)
+		}
+	}
+}
+
+// TestFindOnCPU: on_cpu is an int, or a byte in front of on_rq, which is 1 for tasks that could run, too.
+func TestFindOnCPU(t *testing.T) {
+	const apart, commAt, stackAt, onCPUAt = 0x400, 0x200, 0x80, 0x94
+	ready, waits, runs := []byte{0, 1, 0, 0}, []byte{0, 0, 0, 0}, []byte{1, 1, 0, 0}
+	for _, c := range []struct {
+		name  string
+		words [][]byte // one for each task: swapper/0, init, cat
+		size  int      // 0: not found
+	}{
+		{"an int", [][]byte{waits, {1, 0, 0, 0}, waits}, 4},
+		{"a byte", [][]byte{ready, runs, waits}, 1},
+		{"nothing runs", [][]byte{ready, ready, waits}, 0},
+		{"more run than there are processors", [][]byte{ready, runs, runs}, 0},
+	} {
+		memory := make([]byte, apart*len(c.words))
+		f := finder{reader: reader{&Kernel{Arch: arm64.Archs()[0], CPUs: 1}, 8}}
+		f.stack = field{stackAt - commAt, true}
+		for i, word := range c.words {
+			task := memory[apart*i:]
+			copy(task[commAt:], []string{"swapper/0", "init", "cat"}[i])
+			copy(task[onCPUAt:], word)
+			f.found = append(f.found, tasksAt+uint64(apart*i+commAt))
+		}
+		var b target.Builder
+		b.Add(tasksAt, memory, 0, target.PermRead)
+		f.Memory = b.Memory(f.Arch)
+		runFinder{&f}.findOnCPU()
+		if f.flagSize != c.size || f.onCPU.known != (c.size > 0) || c.size > 0 && f.onCPU.at != onCPUAt-commAt {
+			t.Errorf("%s: %d bytes at %+v", c.name, f.flagSize, f.onCPU)
+		}
+		if got, want := f.task(f.found[1]).OnCPU, c.size > 0; got != want {
+			t.Errorf("%s: init runs: %v", c.name, got)
 		}
 	}
 }

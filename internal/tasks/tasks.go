@@ -107,6 +107,7 @@ type field struct {
 // layout is where the fields of interest lie.
 type layout struct {
 	context, stack, pid, onCPU field
+	flagSize                   int   // of on_cpu: 4 bytes, one in Linux 7.2
 	processor                  field // thread_info.cpu
 	state, exit                field // __state and exit_state
 }
@@ -140,7 +141,7 @@ func (f *finder) task(comm uint64) Task {
 	t.Stack = f.stackOf(comm)
 	t.OnCPU = comm == f.current
 	if f.onCPU.known {
-		v, _ := f.Memory.Uint(at(comm, f.onCPU.at), 4)
+		v, _ := f.Memory.Uint(at(comm, f.onCPU.at), f.flagSize)
 		t.OnCPU = v == 1
 	}
 	if f.processor.known {
