@@ -45,6 +45,7 @@ type table struct {
 	starts  []uint64 // ascending
 	entries []byte   // in the order of starts
 	late    bool     // the types of Linux 6.4
+	moved   bool     // the numbers of registers of Linux 7.2
 }
 
 func tableOf(img *image.Image) *table {
@@ -66,7 +67,7 @@ func read(img *image.Image) *table {
 		t.entries = append([]byte(nil), t.entries...)
 		sort.Stable(t)
 	}
-	t.late = t.isLate()
+	t.late, t.moved = t.isLate(), t.isMoved()
 	return t
 }
 
@@ -111,6 +112,28 @@ func (t *table) isLate() bool {
 	return count[2] > count[0]
 }
 
+// isMoved tells which numbers the registers have. Most CFAs count from the stack pointer, whose number is 5,
+// and 3 in Linux 7.2: there 5 is RDI, which hardly an entry needs, as 3 was before.
+func (t *table) isMoved() bool {
+	count := [16]int{}
+	for at := 0; at < len(t.entries); at += entrySize {
+		count[t.entries[at+4]&15]++
+	}
+	return count[regDI] > count[regSP]
+}
+
+// reg is what a number of the table stands for.
+func (t *table) reg(number uint8) uint8 {
+	linux72 := [...]uint8{regUndefined, regAX, regDX, regSP, regBP, regDI, regR10, regR13, regPrevSP, regSPIndirect, regBPIndirect}
+	switch {
+	case t.moved && int(number) < len(linux72):
+		return linux72[number]
+	case t.moved || number > regSPIndirect:
+		return regUnknown
+	}
+	return number
+}
+
 // find is the entry that covers an address.
 func (t *table) find(pc uint64) (entry, bool) {
 	i := sort.Search(len(t.starts), func(i int) bool { return t.starts[i] > pc }) - 1
@@ -118,7 +141,7 @@ func (t *table) find(pc uint64) (entry, bool) {
 		return entry{}, false // the last entry ends the table
 	}
 	b := t.entries[i*entrySize:]
-	e := entry{sp: int16(binary.LittleEndian.Uint16(b)), bp: int16(binary.LittleEndian.Uint16(b[2:])), spReg: b[4] & 15, bpReg: b[4] >> 4}
+	e := entry{sp: int16(binary.LittleEndian.Uint16(b)), bp: int16(binary.LittleEndian.Uint16(b[2:])), spReg: t.reg(b[4] & 15), bpReg: t.reg(b[4] >> 4)}
 	// Behind the type follow the bits signal, since 6.3, and end, which is said of entries
 	// without a CFA only.
 	e.kind, e.end = kind(b[5]&3), b[5]&0xc != 0 && e.spReg == regUndefined
@@ -148,7 +171,7 @@ const (
 	partial      // what the processor pushes: ip, cs, flags, sp, ss
 )
 
-// Bases of the CFA and of RBP's place (ORC_REG_…).
+// Bases of the CFA and of RBP's place (ORC_REG_…), by their numbers before Linux 7.2.
 const (
 	regUndefined = iota
 	regPrevSP
@@ -160,12 +183,14 @@ const (
 	regR13
 	regBPIndirect
 	regSPIndirect
+	regAX // since Linux 7.2
+	regUnknown
 )
 
 // registers are those of x86-64 that entries name.
 type registers struct {
 	sp, bp cpu.Reg
-	bases  [10]cpu.Reg
+	bases  [regUnknown]cpu.Reg
 	saved  []cpu.Reg // in the order of struct pt_regs
 }
 
@@ -175,7 +200,7 @@ func registersOf(a *cpu.Arch) registers {
 		return r
 	}
 	r := registers{sp: a.SP, bp: a.FP}
-	r.bases = [10]cpu.Reg{cpu.NoReg, cpu.NoReg, by("rdx"), by("rdi"), a.FP, a.SP, by("r10"), by("r13"), a.FP, a.SP}
+	r.bases = [...]cpu.Reg{cpu.NoReg, cpu.NoReg, by("rdx"), by("rdi"), a.FP, a.SP, by("r10"), by("r13"), a.FP, a.SP, by("rax")}
 	for _, n := range []string{"r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9", "r8", "rax", "rcx", "rdx", "rsi", "rdi"} {
 		r.saved = append(r.saved, by(n))
 	}
@@ -193,7 +218,7 @@ func (e *entry) rule(r registers, out *unwind.Rule) unwind.Verdict {
 	switch {
 	case e.end:
 		return unwind.EndOfStack
-	case e.none || e.spReg == regPrevSP || e.spReg > regSPIndirect || e.kind > partial:
+	case e.none || e.spReg == regPrevSP || e.spReg >= regUnknown || e.kind > partial:
 		return unwind.NotCovered
 	}
 	base := r.bases[e.spReg]
