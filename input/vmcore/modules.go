@@ -119,19 +119,23 @@ func cstring(memory *target.Memory, at uint64) string {
 
 // loaded reads what a struct module says of where its module lies. Until Linux 6.3 one range
 // holds code and data, among them struct module itself, and its size is followed by that of the
-// code; since 6.4 code has a range of its own, which is the first near by that can be executed.
+// code; since 6.4 code has a range of its own (struct module_memory), which is the first near by that can be
+// executed, and since 6.13 a bool, is_rox, may stand before its size.
 func (r moduleReader) loaded(at uint64) (m loaded, ok bool) {
 	m = loaded{name: cstring(r.memory, at+3*uint64(r.arch.AddrSize)), at: at}
 	r.ranges(at, func(base, size, text uint64) bool {
-		if at-base < size && text > 0 && text <= size {
+		if size <= maxModuleSize && at-base < size && text > 0 && text <= size {
 			m.whole = target.Range{Lo: base, Hi: base + size}
 			m.text = target.Range{Lo: base, Hi: base + text}
 		}
 		return m.whole.Hi == 0
 	})
 	if m.whole.Hi == 0 {
-		r.ranges(at, func(base, size, _ uint64) bool {
-			if perm, _ := r.memory.PermAt(base); perm&target.PermExec != 0 && base-at+nearModule < 2*nearModule {
+		r.ranges(at, func(base, size, second uint64) bool {
+			if size <= 1 {
+				size = second
+			}
+			if perm, _ := r.memory.PermAt(base); perm&target.PermExec != 0 && base-at+nearModule < 2*nearModule && size-1 < maxModuleSize {
 				m.whole = target.Range{Lo: base, Hi: base + size}
 				m.text = m.whole
 			}
@@ -149,17 +153,17 @@ func (r moduleReader) loaded(at uint64) (m loaded, ok bool) {
 // address range of modules. MIPS can execute all memory, where that shows unmapped.
 const nearModule = 512 << 20
 
-// ranges calls visit for the words of a struct module that can be where something lies, its size, and
-// the size of its first part, until visit returns false.
-func (r moduleReader) ranges(at uint64, visit func(base, size, first uint64) bool) {
+// ranges calls visit for the words of a struct module that can be where something lies, and the two numbers
+// of 32 bits behind each, until visit returns false.
+func (r moduleReader) ranges(at uint64, visit func(base, first, second uint64) bool) {
 	word := uint64(r.arch.AddrSize)
 	for off := 3*word + maxName; off < moduleSize; off += word {
 		base, ok1 := r.memory.Word(at + off)
-		size, ok2 := r.memory.Uint(at+off+word, 4)
-		if !ok1 || !ok2 || base == 0 || base%pageSize != 0 || size == 0 || size > maxModuleSize {
+		first, ok2 := r.memory.Uint(at+off+word, 4)
+		if !ok1 || !ok2 || base == 0 || base%pageSize != 0 {
 			continue
 		}
-		if first, _ := r.memory.Uint(at+off+word+4, 4); !visit(base, size, first) {
+		if second, _ := r.memory.Uint(at+off+word+4, 4); !visit(base, first, second) {
 			return
 		}
 	}
