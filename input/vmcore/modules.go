@@ -216,7 +216,7 @@ func (r moduleReader) symbols(m *loaded, symtab uint64, count int, strtab uint64
 		if info&0xf != function && !(info&0xf == 0 && m.text.Contains(value)) || !m.whole.Contains(value) {
 			continue
 		}
-		if text := cstring(r.memory, strtab+uint64(name)); text != "" && text[0] != '$' {
+		if text := cstring(r.memory, strtab+uint64(name)); text != "" && !isLabel(text) {
 			list = append(list, kallsyms.Symbol{Name: text, Addr: value, Kind: 't', Module: m.name})
 		}
 	}
@@ -225,6 +225,10 @@ func (r moduleReader) symbols(m *loaded, symtab uint64, count int, strtab uint64
 	}
 	return kallsyms.New(list)
 }
+
+// isLabel tells whether a symbol is no function but a mark that the assembler left (include/linux/module_symbol.h,
+// is_mapping_symbol): modules of RISC-V have thousands, .L0, .LBB10455, since the linker may change distances.
+func isLabel(name string) bool { return name[0] == '$' || strings.HasPrefix(name, ".L") }
 
 // isName tells whether text can be the name of a module.
 func isName(s string) bool {

@@ -51,3 +51,42 @@ func TestModules(t *testing.T) {
 		}
 	}
 }
+
+// TestModuleNames: a module's functions are named by the symbol table that the kernel keeps of it, in which marks of
+// the assembler stand between them.
+func TestModuleNames(t *testing.T) {
+	const code, at = 0xffff_8000_0100_0000, 0xffff_8000_0100_4000
+	const symtab, strtab = at + 0x800, at + 0xc00
+	structure := make([]byte, 0x1000)
+	binary.LittleEndian.PutUint64(structure[0x200:], at+0x400) // struct mod_kallsyms
+	binary.LittleEndian.PutUint64(structure[0x400:], symtab)
+	binary.LittleEndian.PutUint64(structure[0x410:], strtab)
+	binary.LittleEndian.PutUint64(structure[0x418:], strtab)
+	names, entries := []byte{0}, make([]byte, 24)
+	for i, s := range []struct {
+		name string
+		info byte // 2: a function, 0: of no type
+	}{{"example_open", 2}, {".LBB12", 0}, {".L0 ", 0}, {"$x", 0}, {"example_entry", 0}} {
+		entry := binary.LittleEndian.AppendUint32(nil, uint32(len(names)))
+		entry = append(entry, s.info, 0, 1, 0)
+		entry = binary.LittleEndian.AppendUint64(entry, code+16*uint64(i))
+		entries = append(entries, binary.LittleEndian.AppendUint64(entry, 16)...)
+		names = append(append(names, s.name...), 0)
+	}
+	binary.LittleEndian.PutUint32(structure[0x408:], uint32(len(entries)/24))
+	copy(structure[0x800:], entries)
+	copy(structure[0xc00:], names)
+	var b target.Builder
+	b.Add(at, structure, 0, target.PermRead|target.PermWrite)
+	arch := arm64.Archs()[0]
+	whole := target.Range{Lo: code, Hi: code + 0x1000}
+	table := moduleReader{arch, b.Memory(arch)}.names(&loaded{at: at, whole: whole, text: whole})
+	if table == nil {
+		t.Fatal("no names")
+	}
+	for off, want := range map[uint64]string{4: "example_open", 0x18: "example_open", 0x38: "example_open", 0x44: "example_entry"} {
+		if got, _ := table.At(code + off); got.Name != want {
+			t.Errorf("%#x: %q, want %q", off, got.Name, want)
+		}
+	}
+}
