@@ -36,9 +36,19 @@ func (f *finder) findContext() {
 		return
 	}
 	paths := [][]string{{"thread", "cpu_context"}, {"thread", "ra"}, {"thread_info", "cpu_context"}} // arm64; RISC-V; ARM
-	if _, ok := slotOf(layout, f.Arch.SP); !ok {
+	_, hasSP := slotOf(layout, f.Arch.SP)
+	if !hasSP {
 		paths = [][]string{{"thread", "sp"}} // x86
 	}
+	f.findContextAt(paths...)
+	const thread = 64 // bytes of thread_info in front of cpu_context, at most
+	for ; hasSP && !f.context.known && f.info < thread; f.findContextAt([]string{"stack"}) {
+		f.info += f.word
+	}
+}
+
+// findContextAt finds the context as findContext does, for one value of info.
+func (f *finder) findContextAt(paths ...[]string) {
 	voters, best := f.voters(), 0
 	for d := range f.distances(f.whole(), paths...) {
 		if n := f.contexts(voters, d); n > best {

@@ -11,6 +11,9 @@ import (
 type reader struct {
 	*Kernel
 	word uint64 // the size of one
+	// info is how far behind struct thread_info the context lies, where that begins the stack (ARM until Linux 5.15); 0 where
+	// task_struct has the context.
+	info uint64
 }
 
 // comm is the name at an address: printable text that ends within 16 bytes
@@ -35,12 +38,10 @@ func (r reader) comm(addr uint64) string {
 // in the kernel's code, which is looked at first: few words are.
 func (r reader) registers(comm uint64, d distance) (regs cpu.Registers, ok bool) {
 	layout := r.Arch.Layouts[cpu.LinuxSwitch]
-	block := at(comm, d)
 	_, hasSP := slotOf(layout, r.Arch.SP)
-	if !hasSP { // the stack holds the context, and task_struct the stack pointer
-		if block, ok = r.Memory.Word(block); !ok || block%r.word != 0 {
-			return regs, false
-		}
+	block, ok := r.block(comm, d, hasSP)
+	if !ok {
+		return regs, false
 	}
 	pc, _ := slotOf(layout, r.Arch.PC)
 	var buf [128]byte
@@ -51,7 +52,23 @@ func (r reader) registers(comm uint64, d distance) (regs cpu.Registers, ok bool)
 	if !hasSP {
 		regs.Set(r.Arch.SP, block+uint64(layout.Size))
 	}
-	return regs, regs.Val[r.Arch.SP]%r.word == 0
+	sp := regs.Val[r.Arch.SP]
+	return regs, sp%r.word == 0 && (r.info == 0 || sp-block < maxStack)
+}
+
+// block is where the context at a distance from a task's comm lies: there; or where it points to, to the stack
+// that holds the context, below the stack pointer, or behind thread_info.
+func (r reader) block(comm uint64, d distance, hasSP bool) (block uint64, ok bool) {
+	block = at(comm, d)
+	if hasSP && r.info == 0 {
+		return block, true
+	}
+	align := r.word
+	if r.info > 0 {
+		align = pageSize
+	}
+	block, ok = r.Memory.Word(block)
+	return block + r.info, ok && block%align == 0
 }
 
 // slotOf is where a block keeps a register.

@@ -28,7 +28,7 @@ func TestStates(t *testing.T) {
 	} {
 		const stackAt, apart = 0x10, 0x100
 		memory := make([]byte, apart*len(words))
-		f := finder{reader: reader{&Kernel{Arch: c.arch}, uint64(c.arch.AddrSize)}, layout: layout{stack: field{stackAt, true}}}
+		f := finder{reader: reader{Kernel: &Kernel{Arch: c.arch}, word: uint64(c.arch.AddrSize)}, layout: layout{stack: field{stackAt, true}}}
 		for i, w := range words {
 			binary.LittleEndian.PutUint32(memory[apart*i+stackAt-c.before:], w)
 			if c.before == 8 && c.arch.AddrSize == 4 {

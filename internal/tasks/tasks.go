@@ -67,7 +67,7 @@ var ErrNone = errors.New("no list of tasks was found")
 
 // Find finds the tasks, in the order of the list, which begins with the first idle task.
 func Find(k *Kernel) ([]Task, error) {
-	f := finder{reader: reader{k, uint64(k.Arch.AddrSize)}}
+	f := finder{reader: reader{Kernel: k, word: uint64(k.Arch.AddrSize)}}
 	for _, at := range k.Init {
 		if f.list(at); len(f.found) > 1 {
 			break
