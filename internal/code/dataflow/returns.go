@@ -67,16 +67,29 @@ type path struct {
 	st    absint.State
 }
 
-// findReturns finds the ways from a place to returns. Linux's entry code on x86 jumps from one symbol
-// to the next with nothing popped, up to the iret:
+// findReturns finds the ways from a place to returns. Linux's entry code jumps from one symbol
+// to the next with nothing popped, up to the return from the exception:
 //
-//	asm_exc_page_fault   …; call exc_page_fault; jmp error_return
-//	error_return         testb $3,CS(%rsp); je restore_regs_and_return_to_kernel; …
+//	asm_exc_page_fault   …; call exc_page_fault; jmp error_return         x86
+//	error_return         testb $3,CS(%rsp); je restore_regs_and_return_to_kernel; …; iret
 //
-// A function that has a frame pops something before it ends in a jump to another one.
+//	ret_fast_syscall     …; bne fast_work_pending; …; movs pc,lr          ARM, Linux 5.10
+//	fast_work_pending    …; bl do_work_pending; …
+//
+// A function that has a frame pops something before it ends in a jump to another one. On ARM, where the link register may hold the
+// return address still, some way must leave by an exception's return: many functions are a jump.
 func (an *Analysis) findReturns(at disasm.Addr, afterCall bool) waysOut {
 	found := an.searchReturns(at, afterCall, false)
-	if len(found.returns) == 0 || !an.Arch.CallPushesRA || slices.ContainsFunc(found.returns, func(p ReturnPath) bool { return !p.popsNothing(an.Arch) }) {
+	exceptions := 0
+	for i := range found.returns {
+		switch p := &found.returns[i]; {
+		case p.Exception:
+			exceptions++
+		case !p.popsNothing(an.Arch):
+			return found
+		}
+	}
+	if exceptions == len(found.returns) || exceptions == 0 && !an.Arch.CallPushesRA {
 		return found
 	}
 	through := an.searchReturns(at, afterCall, true)
