@@ -49,4 +49,7 @@ func LastCrash(text string, arch *cpu.Arch, modules []*target.Module) (last Cras
 
 // Panicked tells whether the kernel stopped for good: nothing ran on the processor behind the
 // last crash.
-func Panicked(text string) bool { return strings.Contains(text, "Kernel panic - not syncing") }
+func Panicked(text string) bool { return strings.Contains(text, Panic) }
+
+// Panic is how the line begins that a kernel prints when it stops for good.
+const Panic = "Kernel panic - not syncing"

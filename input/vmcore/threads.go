@@ -46,13 +46,28 @@ func threads(found []tasks.Task, cpus []cpu.Registers, arch *cpu.Arch, panicked 
 			list = append(list, target.Thread{ID: -1 - n, Name: fmt.Sprintf("CPU %d", n), Regs: cpus[n]})
 		}
 	}
-	switch {
-	case panicked >= 0 && panicked < len(on):
-		list[on[panicked]].Crashed = true
-	case len(on) > 0:
-		list[slices.Min(on)].Crashed = true
+	if i := crashed(found, ran, on, panicked); i >= 0 {
+		list[i].Crashed = true
 	}
 	return list
+}
+
+// crashed is the index of the thread that crashed, negative where no processor is known: the task that ran on the
+// processor of the number panicked, where tasks have numbers: Linux begins with the processor that it was started on, and
+// a dump of RISC-V with hart 0. ran are processors by the tasks' indices, on the threads of processors.
+func crashed(found []tasks.Task, ran map[int]int, on []int, panicked int) int {
+	for i := range found {
+		if _, ok := ran[i]; ok && panicked >= 0 && found[i].CPU == panicked {
+			return i
+		}
+	}
+	switch {
+	case len(on) == 0:
+		return -1
+	case panicked >= 0 && panicked < len(on):
+		return on[panicked]
+	}
+	return slices.Min(on)
 }
 
 // stackGone tells whether the kernel has taken a dead task's stack (put_task_stack), which may be another task's by
@@ -73,7 +88,21 @@ func panicked(kernel *target.Module, memory *target.Memory, log string) int {
 	if !kernellog.Panicked(log) {
 		return -1
 	}
-	return lastReporter(log)
+	return lastReporter(beforeStops(log))
+}
+
+// beforeStops is the log up to where the processor that panicked stopped others, which print reports of their own:
+//
+//	Kernel panic - not syncing: sysrq triggered crash
+//	CPU: 1 PID: 151 Comm: busybox Not tainted …
+//	CPU0: stopping                                      arch/arm/kernel/smp.c, ipi_cpu_stop
+//	CPU: 0 PID: 111 Comm: sh Not tainted …
+func beforeStops(log string) string {
+	at := strings.Index(log, kernellog.Panic)
+	if stops := strings.Index(log[at:], ": stopping\n"); stops >= 0 {
+		return log[:at+stops]
+	}
+	return log
 }
 
 // lastReporter is the processor that the last report in a log is of (dump_stack_print_info); negative where

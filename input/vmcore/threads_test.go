@@ -38,6 +38,7 @@ func TestProcessors(t *testing.T) {
 		{"two are left over", on(0x1_0100, interrupts, interrupts+8), [3]int{-1, -1, -1}, -1, "1:0x10100! 2:0x0 3:0x0 -2:0x990000 -3:0x990008"},
 		{"another order", on(interrupts, interrupts+8, 0x1_0100), [3]int{0, 1, 2}, 1, "1:0x10100 2:0x0 3:0x0 -1:0x990000 -2:0x990008!"},
 		{"a number that no processor has", on(0x1_0100, interrupts, interrupts+8), [3]int{0, 7, 1}, 9, "1:0x10100! 2:0x990008 3:0x990000"},
+		{"another order, and who panicked", on(0x2_0100, 0x1_0100), [3]int{0, 1, -2}, 0, "1:0x10100! 2:0x20100 3:0x0"},
 		{"no registers", nil, [3]int{0, 1, 2}, 1, "1:0x0 2:0x0 3:0x0"},
 	} {
 		var found []tasks.Task
@@ -77,6 +78,7 @@ func TestPanicked(t *testing.T) {
 		boot   = "[    0.0] CPU: PIPT / VIPT nonaliasing data cache\n[    0.1] CPU: 3 is online\n"
 	)
 	for log, want := range map[string]int{
+		panics + newer + "[    9.3] CPU0: stopping\n" + older: 1, older + "[    9.1] CPU0: stopping\n" + panics + newer: 1,
 		panics + newer: 1, older + panics: 0, older + newer + panics + boot: 1, newer: -1, panics + boot: -1, "": -1, panics + "CPU: ": -1,
 	} {
 		if got := panicked(nil, nil, log); got != want {
