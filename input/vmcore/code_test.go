@@ -1,6 +1,7 @@
 package vmcore
 
 import (
+	"bytes"
 	"encoding/binary"
 	"testing"
 
@@ -104,6 +105,34 @@ func TestBestView(t *testing.T) {
 	} {
 		if got := c.v.beats(c.o); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
+		}
+	}
+}
+
+// TestStartGivenAway: memory of the kernel's start that can be written, where the kernel's code cannot, is somebody else's, and
+// no code: an i386 kernel without NX leaves it executable.
+func TestStartGivenAway(t *testing.T) {
+	const text, start, end = 0xc100_0000, 0xc100_2000, 0xc100_4000
+	arch := arm64.Archs()[0]
+	for _, c := range []struct {
+		name        string
+		code, start target.Perm
+		gone        bool
+	}{
+		{"while the kernel starts", target.PermRead | target.PermWrite | target.PermExec, target.PermRead | target.PermWrite | target.PermExec, false},
+		{"given away", target.PermRead | target.PermExec, target.PermRead | target.PermWrite | target.PermExec, true},
+		{"kept", target.PermRead | target.PermExec, target.PermRead | target.PermExec, false},
+		{"not known", target.PermUnknown, target.PermUnknown, false},
+	} {
+		content := bytes.Repeat([]byte{0x90}, end-text)
+		var b target.Builder
+		b.Add(text, content[:start-text], 0, c.code)
+		b.Add(start, content[start-text:], 0, c.start)
+		k := kernelImage{text: target.Range{Lo: text, Hi: start}, start: target.Range{Lo: start, Hi: end}, data: target.Range{Lo: text, Hi: end}}
+		k.gone = k.givenAway(b.Memory(arch))
+		segments := k.segments(arch, content, 0)
+		if last := segments[len(segments)-1]; last.Addr != start || !last.Exec || (last.Data == nil) != c.gone || segments[0].Data == nil {
+			t.Errorf("%s: %d bytes of the start's code at %#x, executable %t", c.name, len(last.Data), last.Addr, last.Exec)
 		}
 	}
 }

@@ -19,7 +19,8 @@ import (
 type kernelImage struct {
 	module *target.Module // nil where its code is not in the memory
 	text   target.Range   // the kernel's code
-	start  target.Range   // the code of its start, which may be gone
+	start  target.Range   // the code of its start
+	gone   bool           // the kernel has given the memory of that code away
 	data   target.Range   // what the kernel links in, code included
 	ref    linux.Kernel
 	table  *kallsyms.Table
@@ -82,8 +83,17 @@ func (d *dump) kernel(k identity, s space, files *input.Files) kernelImage {
 		out.data.Hi = end
 	}
 	out.start = target.Range{Lo: at("_sinittext"), Hi: at("_einittext")}
+	out.gone = out.givenAway(memory)
 	out.module = d.fromMemory(&out, content, img, bias, files)
 	return out
+}
+
+// givenAway tells whether the memory of the kernel's start is somebody else's by now: it can be written, and the
+// kernel's code cannot (arch/x86/mm/init.c, free_init_pages; mark_readonly comes behind).
+func (k *kernelImage) givenAway(memory *target.Memory) bool {
+	code, ok := memory.PermAt(k.text.Lo)
+	start, ok2 := memory.PermAt(k.start.Lo)
+	return ok && ok2 && code&(target.PermWrite|target.PermExec) == target.PermExec && start&target.PermWrite != 0
 }
 
 // moreData bounds how far behind the answer to uname the kernel's data go on, where no name tells: the list of
@@ -173,6 +183,7 @@ func (d *dump) fromMemory(k *kernelImage, content []byte, file *image.Image, bia
 	}
 	if file != nil {
 		restoreStart(content, k.text.Lo-bias, target.Range{Lo: k.start.Lo - bias, Hi: k.start.Hi - bias}, file)
+		k.gone = false
 	}
 	h.Segments = k.segments(d.arch, content, bias)
 	var img *image.Image
@@ -189,7 +200,7 @@ func (d *dump) fromMemory(k *kernelImage, content []byte, file *image.Image, bia
 }
 
 // segments are the kernel's code and data, by image addresses. Memory may no longer show the code of the
-// kernel's start (arm64 unmaps it, free_initmem); its segment is executable all the same.
+// kernel's start (arm64 unmaps it, free_initmem), or what others keep there since; its segment is executable all the same.
 func (k *kernelImage) segments(arch *cpu.Arch, content []byte, bias uint64) (list []image.Segment) {
 	end := k.text.Lo + uint64(len(content))
 	add := func(lo, hi uint64, exec bool) {
@@ -197,7 +208,7 @@ func (k *kernelImage) segments(arch *cpu.Arch, content []byte, bias uint64) (lis
 			return
 		}
 		data := content[lo-k.text.Lo : hi-k.text.Lo]
-		if exec && blank(data) {
+		if exec && (blank(data) || k.gone && lo == k.start.Lo) {
 			data = nil
 		}
 		list = append(list, image.Segment{Addr: (lo - bias) & arch.AddrMask(), Size: hi - lo, Data: data, Read: true, Write: !exec, Exec: exec})
