@@ -27,6 +27,8 @@ const (
 	// global, valid, dirty and three of the cache (arch/mips/include/asm/pgtable-bits.h).
 	minPFN, maxPFN = 6, 16
 	cacheBits      = 3
+	// few: one of so many runs of pages may lie outside of the memory.
+	few = 8
 )
 
 // mipsScheme finds the layout of the page tables, which depends on the kernel's
@@ -49,8 +51,8 @@ func (t translation) mipsScheme(root uint64, page uint) (paging.Scheme, bool) {
 	return best, known
 }
 
-// allPresent tells whether tables map pages, and only pages that the memory has, and with
-// the same kind of cache.
+// allPresent tells whether tables map pages, for the most part such that the memory has, and these with
+// the same kind of cache. Others are devices' (Loongson-3: PCI's ports, at 0x18000000).
 func (t translation) allPresent(tables *paging.Tables) (mappings []paging.Mapping, ok bool) {
 	mappings, err := tables.Mappings(1 << (8*t.arch.AddrSize - 1))
 	if err != nil || len(mappings) == 0 {
@@ -62,7 +64,7 @@ func (t translation) allPresent(tables *paging.Tables) (mappings []paging.Mappin
 			outside++
 		}
 	}
-	return mappings, outside*64 <= len(mappings) && tables.SameCache()
+	return mappings, outside*few <= len(mappings) && tables.SameCache()
 }
 
 // evenAndOdd tells whether the numbers of mapped pages are both.

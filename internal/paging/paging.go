@@ -100,8 +100,8 @@ func (t *Tables) Translate(va uint64) (pa uint64, ok bool) {
 	return 0, false
 }
 
-// SameCache tells whether all pages have the same kind of cache, where entries say so
-// (MIPS).
+// SameCache tells whether all pages of the memory have the same kind of cache, where entries say so
+// (MIPS). Devices have another one.
 func (t *Tables) SameCache() bool { return len(t.walk(0).caches) <= 1 }
 
 func (t *Tables) walk(lo uint64) *walk {
@@ -144,11 +144,9 @@ func (w *walk) table(level int, at, va uint64) (some bool) {
 		if !ok {
 			break
 		}
-		first := va + uint64(i)<<l.Shift
-		if level == 0 {
-			first = w.t.canonical(first)
-		}
-		if v == 0 || len(w.out) >= maxMappings || first+(1<<l.Shift-1) < w.lo {
+		first := va + uint64(i)<<l.Shift // without the bits above: one entry of the first table may have two kinds
+		virtual := w.t.canonical(first)
+		if v == 0 || len(w.out) >= maxMappings || virtual+(1<<l.Shift-1) < w.lo {
 			continue
 		}
 		switch e := w.t.decode(v, level, len(w.t.Levels)-1); e.kind {
@@ -159,8 +157,10 @@ func (w *walk) table(level int, at, va uint64) (some bool) {
 			some = w.table(level+1, e.addr, first) || some
 		case page:
 			some = true
-			w.caches[e.cache] = true
-			w.add(Mapping{first, e.addr, max(e.size, 1<<l.Shift), e.write, e.exec})
+			if _, inRAM := w.t.Physical.PermAt(e.addr); inRAM {
+				w.caches[e.cache] = true
+			}
+			w.add(Mapping{virtual, e.addr, max(e.size, 1<<l.Shift), e.write, e.exec})
 		}
 	}
 	if !some && len(w.empty) < maxMappings {

@@ -122,6 +122,26 @@ func TestMIPS(t *testing.T) {
 	}
 }
 
+// TestCKSSEG: MIPS's modules lie in the last gigabyte of addresses. With pages of 16 KB the entry of the first table
+// that leads there has the end of XKSEG, too. A device that is mapped has another kind of cache.
+func TestCKSSEG(t *testing.T) {
+	const pfn, cached, uncached = 16, 3, 2
+	entry := func(pa, cache uint64) uint64 { return pa>>14<<pfn | cache<<(pfn-3) | 1 }
+	m := tables{0x4000 + 8*2047: 0x9800_0000_0000_8000, 0x8000 + 8*1920: 0x9800_0000_0000_c000, 0x8000 + 8*2016: 0x9800_0000_0001_0000,
+		0xc000: entry(0x8000, cached), 0x1_0000: entry(0x4000, cached), 0x1_0008: entry(0x1800_0000, uncached)}
+	x := Tables{Scheme: MIPS(8, 14, pfn, 0xc000_0000_0000_0000), Physical: m.memory(8), Root: 0x4000}
+	const want = "c0007fff00000000+4000=8000 rwx, ffffffffc0000000+4000=4000 rwx, ffffffffc0004000+4000=18000000 rwx"
+	if got, err := x.Mappings(1 << 63); err != nil || text(got) != want {
+		t.Errorf("%s, %v", text(got), err)
+	}
+	if pa, ok := x.Translate(0xffff_ffff_c000_0010); !ok || pa != 0x4010 {
+		t.Errorf("ckseg: %#x, %t", pa, ok)
+	}
+	if !x.SameCache() {
+		t.Error("the device's cache counts")
+	}
+}
+
 // TestCircle: a table whose entries all lead to the table itself costs no more than its
 // bound.
 func TestCircle(t *testing.T) {

@@ -168,7 +168,7 @@ func MIPS(word int, pageShift, pfnShift uint, high uint64) Scheme {
 		s.High = 0 // the first table is for all 32 bits
 	} else {
 		s.Levels = []Level{{pageShift + 2*perTable, first}, {pageShift + perTable, perTable}, {pageShift, perTable}}
-		s.Top = 1<<64 - 1<<40 // modules lie in CKSSEG, whose tables are the last of XKSEG's
+		s.Top = ^uint64(0) << (s.Levels[0].Shift + s.Levels[0].Bits) // modules lie in CKSSEG, whose tables are the last of XKSEG's
 	}
 	s.decode = func(e uint64, level, last int) entry {
 		if level < last {
