@@ -89,6 +89,24 @@ func (t *trampolines) pass(s *State, c *candidate) (next candidate, ok bool) {
 	return next, false
 }
 
+// endAt tells whether a stack ends at sp, which is where a frame's return address would lie. Linux for i386 enters
+// ret_from_fork_asm with SP where the registers of user space lie (since Linux 6.5), and that pushes more.
+func (t *trampolines) endAt(s *State, sp uint64) bool {
+	const registers = 256 // bytes of them, at most
+	if stack := s.statedStack(); !stack.Contains(sp) || stack.Hi-sp > registers {
+		return false
+	}
+	c := candidate{Caller: Caller{Regs: *s.Regs}}
+	c.Regs.Set(s.Snapshot.Arch.SP, sp)
+	b := t.frameAt(s, &c)
+	for _, l := range t.sources {
+		if l.Step(&b.state, &b.next) == EndOfStack {
+			return true
+		}
+	}
+	return false
+}
+
 // frameAt is the scratch space with s as the state, but c's registers and mode.
 func (t *trampolines) frameAt(s *State, c *candidate) *trampolineScratch {
 	if t.scratch == nil {

@@ -53,6 +53,10 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 		f.tryException(&c, rule, r)
 		return c.evidence, true
 	}
+	if arch.CallPushesRA && f.verifier.trampolines.endAt(s, res.CFA-uint64(arch.RegSize)) {
+		f.offerEnd(&c, rule, r, StopRoot, "the kernel was entered with these registers")
+		return e, false
+	}
 	if reason, why := leadsNowhere(arch, rule, res.PC); why != "" {
 		if reason == StopNullPC && s.atStackEnd(c.CFA) {
 			reason = StopRoot

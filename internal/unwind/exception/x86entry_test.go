@@ -63,3 +63,46 @@ func archNamed(t *testing.T, name string) *cpu.Arch {
 	}
 	return a
 }
+
+// fromEntry is a source of one rule: three words were pushed since the function was entered.
+type fromEntry struct{}
+
+func (fromEntry) Method() unwind.Method { return unwind.MethodCode }
+
+func (fromEntry) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+	if q.Try > 0 {
+		return unwind.NotCovered
+	}
+	out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: q.Arch.SP, Off: int64(4 * q.Arch.RegSize)}
+	out.RA = unwind.RegRule{Kind: unwind.AtCFA, Reg: cpu.NoReg, Base: cpu.NoReg, Off: -int64(q.Arch.RegSize)}
+	out.Flags |= unwind.FromEntry
+	return unwind.Found
+}
+
+// TestPushesBelowSavedRegs: ret_from_fork_asm of i386 is entered with SP where the registers of user space lie, and pushes
+// three words: what would be its return address is the first of the registers. Deeper in the stack it is one.
+func TestPushesBelowSavedRegs(t *testing.T) {
+	i386 := archNamed(t, "i386")
+	user := slices.Concat([]uint64{0x40_1234}, make([]uint64, 11), []uint64{0x804_9000, 0x73, 0x246, 0xbf80_0000, 0x7b})
+	for _, c := range []struct {
+		name    string
+		regs    []uint64
+		padding int // words behind the registers
+		want    unwind.StopReason
+	}{
+		{"a thread of the kernel", make([]uint64, 17), 2, unwind.StopRoot},
+		{"a new process", user, 2, unwind.StopRoot},
+		{"not where the stack begins", make([]uint64, 17), 9, unwind.StopNullPC},
+	} {
+		stack := synth.Stack(i386).Words(1, 2, 3).Words(c.regs...).Zero(4 * c.padding).Place(0xc110_0000)
+		m := synth.Module(i386, 0xc100_0000, make([]byte, 0x1000))
+		snap := synth.Capture(i386, []*target.Module{m}, stack)
+		snap.OS = "Linux"
+		regs := synth.Regs(i386, map[string]uint64{"pc": 0xc100_0800, "sp": stack.Base})
+		snap.Threads = []target.Thread{{ID: 2, Regs: *regs, Stack: target.Range{Lo: stack.Base - 0x1000, Hi: stack.Base + uint64(len(stack.Data))}}}
+		frames, stop := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{Source{}, fromEntry{}}}).Walk(&snap.Threads[0], nil)
+		if len(frames) != 1 || stop.Reason != c.want {
+			t.Errorf("%s: %d frames, %v; want %v", c.name, len(frames), stop.Reason, c.want)
+		}
+	}
+}
