@@ -64,6 +64,9 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	if atSavedRegs(s) {
 		return unwind.EndOfStack
 	}
+	if stepKernelRegs(s, out) {
+		return unwind.Found
+	}
 	ret := cortexm.ExcReturn(s.PC)
 	if s.PC>>32 != 0 || !ret.Valid() {
 		return unwind.NotCovered
