@@ -1,6 +1,8 @@
 package vmcore
 
 import (
+	"strings"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/target"
@@ -65,6 +67,38 @@ func callers(a *cpu.Arch, code []byte, start uint64, mode cpu.Mode) (pages []int
 		}
 	})
 	return pages
+}
+
+// variantOf is the variant of a dump's processor by whose instructions the kernel's code calls. uname does not tell: MIPS of
+// release 6 is "mips64", and calls by balc most times, which other releases do not have.
+func variantOf(d *dump, archs cpu.Set, k *identity) *cpu.Arch {
+	const sample, more = 4 << 20, 2
+	start := k.text.Lo
+	if at, stated := d.info.Symbol("_stext"); stated {
+		start = at & d.arch.AddrMask()
+	}
+	if !strings.HasPrefix(d.arch.Name, "mips") || start == 0 {
+		return d.arch
+	}
+	code := bytesAt(d.physical, (start-k.offset)&d.arch.AddrMask(), sample)
+	best, most := d.arch, more*calls(d.arch, code, start)
+	for _, a := range archs {
+		if a.Name != d.arch.Name || a.ABI != d.arch.ABI || a.BigEndian != d.arch.BigEndian || a.Decoder == nil {
+			continue
+		}
+		if n := calls(a, code, start); n > most {
+			best, most = a, n
+		}
+	}
+	return best
+}
+
+// calls counts the calls in bytes at an address of functions that are called often.
+func calls(a *cpu.Arch, code []byte, start uint64) (n int) {
+	for _, calls := range callers(a, code, start, 0) {
+		n += calls
+	}
+	return n
 }
 
 // piece is how many bytes of code are decoded at a time.

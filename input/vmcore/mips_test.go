@@ -116,3 +116,33 @@ func TestUnmoved(t *testing.T) {
 		t.Errorf("%x\nwant %x", got, want)
 	}
 }
+
+// TestRelease6: uname does not tell whether a kernel for MIPS64 is built for release 6, its calls do: balc there, jal elsewhere.
+func TestRelease6(t *testing.T) {
+	const start, physical = 0xffff_ffff_8010_0000, 0x10_0000
+	plain := mips64(t)
+	for name, c := range map[string]struct {
+		call func(from, to uint32) uint32
+		want bool
+	}{
+		"release 2": {func(_, to uint32) uint32 { return 3<<26 | to>>2&(1<<26-1) }, false},
+		"release 6": {func(from, to uint32) uint32 { return 0x3a<<26 | (to-from-4)>>2&(1<<26-1) }, true},
+	} {
+		code := make([]byte, 0x4000)
+		for at := uint32(0); at < 0x4000; at += 64 { // each calls one of four functions
+			binary.LittleEndian.PutUint32(code[at:], c.call(start&0xffff_ffff+at, start&0xffff_ffff+at%256*16))
+		}
+		var b target.Builder
+		b.Add(physical, code, 0, target.PermUnknown)
+		d := &dump{arch: plain, physical: b.Memory(rawWords)}
+		k := identity{offset: start - physical, text: target.Range{Lo: start, Hi: start + 0x4000}}
+		got := variantOf(d, mips.Archs(), &k)
+		site, ok := got.Decoder.CallBefore(code[:68], start+68, 0) // a jal returns behind its delay slot
+		if !c.want {
+			site, ok = got.Decoder.CallBefore(code[:72], start+72, 0)
+		}
+		if (got != plain) != c.want || !ok || site.Addr != start+64 {
+			t.Errorf("%s: another variant %t, call before %+v", name, got != plain, site)
+		}
+	}
+}

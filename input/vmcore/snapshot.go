@@ -15,6 +15,7 @@ func (d *dump) stream(env *input.Env) (input.Stream, error) {
 	if err != nil {
 		return nil, err
 	}
+	d.arch = variantOf(d, env.Archs, &copies[0])
 	if err := d.takeRegisters(env); err != nil {
 		return nil, err
 	}
