@@ -52,11 +52,12 @@ func TestLog(t *testing.T) {
 	}
 }
 
-// TestLogByContent: without VMCOREINFO the ring is found among the kernel's data, in both layouts, and the
+// TestLogByContent: without VMCOREINFO the ring is found among the kernel's data, in all layouts, and the
 // larger one of two.
 func TestLogByContent(t *testing.T) {
 	const finalized, base, descs, infos, text, words = 2 << 62, 0x10000, 0x1000, 0x3000, 0xf000, 8
-	for _, ring := range []uint64{wordsUntil65, wordsSince66} {
+	for _, c := range []struct{ ring, info uint64 }{{wordsUntil65, 88}, {wordsSince66, 88}, {wordsSince66, 112}} {
+		ring := c.ring
 		data := make([]byte, 0x11000)
 		put := func(at uint64, list ...uint64) {
 			for i, v := range list {
@@ -67,7 +68,7 @@ func TestLogByContent(t *testing.T) {
 		put(0x100+words*ring, 12, base+text)        // size_bits, data
 		put(descs, finalized, 0, 0x20, finalized|1, 0x20, 0x40)
 		put(infos, 0, 1_500_000_000, 5)
-		put(infos+88, 1, 2_000_000_000, 5)
+		put(infos+c.info, 1, 2_000_000_000, 5)
 		copy(data[text+8:], "hello")
 		copy(data[text+0x28:], "world")
 		put(0x400, 8, base+descs, base+infos, 300, 0) // more records than there is room for
@@ -75,7 +76,7 @@ func TestLogByContent(t *testing.T) {
 		b.Add(base, data, 0, target.PermRead)
 		d := &dump{arch: &cpu.Arch{AddrSize: words}}
 		if got, want := d.log(b.Memory(d.arch), target.Range{Lo: base, Hi: base + 0x11000}), "[    1.500000] hello\n[    2.000000] world\n"; got != want {
-			t.Errorf("%d words: log %q, want %q", ring, got, want)
+			t.Errorf("%d words, %d bytes for each record: log %q, want %q", ring, c.info, got, want)
 		}
 	}
 }

@@ -23,7 +23,7 @@ func (l *logReader) ringIn(data target.Range, big bool) (prb uint64, info vmcore
 		}
 		for _, words := range []uint64{wordsUntil65, wordsSince66} {
 			if l.isRing(at, words) {
-				prb, most, info = at, n, ringInfo(l.word, words)
+				prb, most, info = at, n, ringInfo(l.word, words, l.infoSize(at))
 			}
 		}
 	}
@@ -61,8 +61,27 @@ func (l *logReader) isRing(at, words uint64) bool {
 	return ok && state&mask == head&mask
 }
 
-// ringInfo is what VMCOREINFO says of the ring buffer's structures.
-func ringInfo(word, words uint64) vmcoreinfo.Info {
+// infoSize is the size of a struct printk_info of the ring at an address: what begins it, its record's number in the
+// log (seq), is that of the record before plus 1. It has 88 bytes, and more with CONFIG_PRINTK_EXECUTION_CTX, which puts the
+// task's name in front of the device's (Linux 7.2: 112).
+func (l *logReader) infoSize(at uint64) uint64 {
+	const least, most, records = 88, 160, 8
+	count, infos, head, tail := uint64(1)<<l.number(at, 4), l.number(at+2*l.word, int(l.word)), l.number(at+3*l.word, int(l.word)), l.number(at+4*l.word, int(l.word))
+	for size := uint64(least); size <= most; size += 8 {
+		seq := func(id uint64) uint64 { return l.number(infos+id%count*size, 8) }
+		last, same := seq(head), uint64(1)
+		for same < min(records, head-tail+1) && seq(head-same) == last-same {
+			same++
+		}
+		if same == min(records, head-tail+1) {
+			return size
+		}
+	}
+	return least
+}
+
+// ringInfo is what VMCOREINFO says of the ring buffer's structures; recordInfo is the size of a struct printk_info.
+func ringInfo(word, words, recordInfo uint64) vmcoreinfo.Info {
 	info := make(vmcoreinfo.Info)
 	offset := func(field string, at uint64) { info["OFFSET("+field+")"] = fmt.Sprint(at) }
 	offset("printk_ringbuffer.desc_ring", 0)
@@ -79,6 +98,6 @@ func ringInfo(word, words uint64) vmcoreinfo.Info {
 	offset("printk_info.ts_nsec", 8)
 	offset("printk_info.text_len", 16)
 	info["SIZE(prb_desc)"] = fmt.Sprint(3 * word)
-	info["SIZE(printk_info)"] = "88" // with the name of a device, of 64 bytes
+	info["SIZE(printk_info)"] = fmt.Sprint(recordInfo)
 	return info
 }
