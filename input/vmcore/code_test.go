@@ -136,3 +136,17 @@ func TestStartGivenAway(t *testing.T) {
 		}
 	}
 }
+
+// TestEndAt: the kernel's names tell where its data end, before and behind what is looked at without names.
+func TestEndAt(t *testing.T) {
+	const lo, text, guessed = 0xffff_ffff_8100_0000, 0xffff_ffff_8200_0000, 0xffff_ffff_8300_0000
+	for end, want := range map[uint64]uint64{
+		guessed - 0x1000: guessed - 0x1000, guessed + 0x80_0000: guessed + 0x80_0000,
+		0: guessed, text - 0x1000: guessed, lo + mostLinked: guessed,
+	} {
+		k := kernelImage{text: target.Range{Lo: lo, Hi: text}, data: target.Range{Lo: lo, Hi: guessed}}
+		if k.endAt(end); k.data.Hi != want {
+			t.Errorf("%#x: the data end at %#x, want %#x", end, k.data.Hi, want)
+		}
+	}
+}

@@ -79,8 +79,8 @@ func (d *dump) kernel(k identity, s space, files *input.Files) kernelImage {
 	if etext := at("_etext"); out.text.Contains(etext) {
 		out.text.Hi = etext
 	}
-	if end := at("_end"); out.data.Contains(end) && !stated {
-		out.data.Hi = end
+	if !stated {
+		out.endAt(at("_end"))
 	}
 	out.start = target.Range{Lo: at("_sinittext"), Hi: at("_einittext")}
 	out.gone = out.givenAway(memory)
@@ -99,6 +99,17 @@ func (k *kernelImage) givenAway(memory *target.Memory) bool {
 // moreData bounds how far behind the answer to uname the kernel's data go on, where no name tells: the list of
 // modules and the log lie among them.
 const moreData = 8 << 20
+
+// endAt is told where the kernel's names say that what it links in ends, 0 where they do not: behind moreData, too, as Linux 7.2's
+// buffers for the log do on amd64.
+func (k *kernelImage) endAt(end uint64) {
+	if end > k.text.Hi && end-k.data.Lo < mostLinked {
+		k.data.Hi = end
+	}
+}
+
+// mostLinked bounds what a kernel links in.
+const mostLinked = 256 << 20
 
 // buildID is the kernel's, where VMCOREINFO has it (since Linux 5.9).
 func buildID(info vmcoreinfo.Info) []byte {
@@ -127,10 +138,10 @@ func nibble(c byte) byte {
 // linked is the range of what the kernel links in, as far as VMCOREINFO's symbols tell: all
 // within 256 MB from _stext on.
 func linked(info vmcoreinfo.Info, stext uint64) target.Range {
-	const most, margin = 256 << 20, 1 << 20
+	const margin = 1 << 20
 	r := target.Range{Lo: stext, Hi: stext + margin}
 	info.Symbols(func(_ string, addr uint64) {
-		if addr-stext < most {
+		if addr-stext < mostLinked {
 			r.Hi = max(r.Hi, addr+margin)
 		}
 	})
