@@ -29,10 +29,12 @@ type Line struct {
 //	Sun Nov 22 05:00:01 2026 kern.warn kernel: [   12.345678] text    logread (OpenWrt)
 //	11-23 10:00:00.123     0     0 W         : text       logcat -b kernel (Android), and its other formats
 //	[   12.345678]  [2: kworker/2:1:  123] text           kernels of phones
+//	> > [   12.345678] text, >> text                      mail that is answered, Markdown
 //
 // Where a prompt or half a line of something else stands before a time of printk, that is
 // left out as well.
 func Cut(line string) Line {
+	line = cutQuotes(line)
 	l := Line{Text: line}
 	if text, caller, ok := kmsg(line); ok {
 		return Line{caller, strings.TrimSpace(text)}
@@ -50,6 +52,15 @@ func Cut(line string) Line {
 	}
 	l.Text = strings.TrimSpace(strings.TrimPrefix(l.Text, "kernel: "))
 	return l
+}
+
+// cutQuotes takes the marks of quoted text off. Kernels begin no message with one, but for the line of KASAN's memory
+// that its report is about.
+func cutQuotes(line string) string {
+	for strings.HasPrefix(line, ">") {
+		line = strings.TrimLeft(line[1:], " ")
+	}
+	return line
 }
 
 // maxTag bounds what syslog and the journal put before a message, in bytes: a date and the
