@@ -53,6 +53,8 @@ var kinds = [...]struct {
 	{"Unable to handle page fault", "oops", true},
 	{"Unhandled fault:", "oops", true},
 	{"Unhandled kernel unaligned access", "oops", true},
+	{"Data bus error, epc ==", "oops", true}, // MIPS: arch/mips/kernel/traps.c, do_be
+	{"Instruction bus error, epc ==", "oops", true},
 	{"Insufficient stack space to handle exception", "stack overflow", true},
 	{"Kernel stack overflow", "stack overflow", true},
 	{"kernel stack overflow", "stack overflow", true},
@@ -60,6 +62,7 @@ var kinds = [...]struct {
 	{"Kernel BUG at", "BUG", true},
 	{"Kernel bug detected", "BUG", true},
 	{"Kernel panic - not syncing", "panic", true},
+	{"Kernel panic: ", "panic", true}, // before Linux 2.6.9
 	{"general protection fault", "oops", true},
 	{"stack segment:", "oops", true},
 	{"invalid opcode:", "oops", true},
@@ -100,11 +103,28 @@ func heads(text string) (h heading, fresh, ok bool) {
 		h.what, h.says = "slab", text
 		return h, false, true
 	}
-	if i := strings.Index(text, "[#"); i > 0 && strings.HasSuffix(strings.TrimRight(text, " "), "]:") { // Break instruction in kernel code[#1]:
-		h.what, h.says, h.crash = "oops", text[:i], true
+	if says, ok := diesOnMIPS(text); ok {
+		h.what, h.says, h.crash = "oops", says, true
 		return h, false, true
 	}
 	return h, false, false
+}
+
+// diesOnMIPS reads the message of an exception of MIPS (arch/mips/kernel/traps.c, die), Linux 2.4's the second:
+//
+//	Break instruction in kernel code[#1]:
+//	Reserved instruction in kernel code in traps.c::do_ri, line 652:
+func diesOnMIPS(text string) (says string, ok bool) {
+	text = strings.TrimRight(text, " ")
+	if i := strings.Index(text, "[#"); i > 0 && strings.HasSuffix(text, "]:") {
+		return text[:i], true
+	}
+	if head, tail, ok := strings.Cut(text, ".c::"); ok && strings.Contains(tail, ", line ") && strings.HasSuffix(text, ":") {
+		if i := strings.LastIndex(head, " in "); i > 0 {
+			return head[:i], true
+		}
+	}
+	return "", false
 }
 
 // maxBeforeKind bounds what stands before the message that tells the kind: "watchdog: ",
@@ -114,7 +134,7 @@ const maxBeforeKind = 24
 // place reads where a message says that the report is of: "CPU#1 stuck for 22s! [busybox:95]",
 // "for cpu 0", "WARNING: CPU: 0 PID: 96 at"; Linux 7 says "WARNING: fs/x.c:59 at warn_c+0x16/0x30 [toy], CPU#1: sh/95".
 func (h *heading) place(text string) {
-	for _, before := range [...]string{"CPU#", "for cpu ", "on cpu ", "sysrq: CPU", "CPU: "} {
+	for _, before := range [...]string{"CPU#", "for cpu ", "on cpu ", "sysrq: CPU", "CPU: ", "CPU "} {
 		if _, rest, ok := strings.Cut(text, before); ok {
 			h.cpu = leadingNumber(rest, h.cpu)
 			break
@@ -187,16 +207,16 @@ func processHeading(text string) (h heading, ok bool) {
 	return h, true
 }
 
-// processIn reads the process ID of "Process busybox (pid: 95, threadinfo=66fb2bf2, task=55b20d3f, tls=00eb34e0)", of MIPS, ARM
+// processIn reads "Process busybox (pid: 95, threadinfo=66fb2bf2, task=55b20d3f, tls=00eb34e0)", of MIPS, ARM
 // and, before Linux 5.11, arm64.
-func processIn(text string) (pid int, ok bool) {
+func processIn(text string) (comm string, pid int, ok bool) {
 	rest, ok := strings.CutPrefix(text, "Process ")
 	if !ok {
-		return 0, false
+		return "", 0, false
 	}
-	_, rest, ok = strings.Cut(rest, " (pid: ")
+	comm, rest, ok = strings.Cut(rest, " (pid: ")
 	pid = leadingNumber(rest, -1)
-	return pid, ok && pid >= 0
+	return comm, pid, ok && pid >= 0
 }
 
 // releaseIn finds the kernel's release in the rest of that line: the word before " #1".

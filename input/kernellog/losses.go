@@ -57,9 +57,10 @@ func (r *record) lacksRegister() (name string, ok bool) {
 		}
 		lacking, n := "", 0
 		for _, s := range names {
-			if r.reg(s) != nil {
+			switch {
+			case r.reg(s) != nil:
 				n++
-			} else {
+			case s != "ra" || !r.stack.old: // Linux 2.4 for MIPS prints $31 alone
 				lacking = s
 			}
 		}

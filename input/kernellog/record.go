@@ -1,6 +1,7 @@
 package kernellog
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/backsight/backsight/target"
@@ -92,7 +93,7 @@ func faultIn(says string) (f fault) {
 // reason is the message without what changes from report to report.
 func (r *record) reason() string {
 	s := r.says
-	for _, before := range [...]string{" at virtual address", ", address:", " for address", " at address", " (0x", " at 0x", "[#", " by CPU", " CPU:", " CPU#"} {
+	for _, before := range [...]string{", epc ==", " at virtual address", ", address:", " for address", " at address", " (0x", " at 0x", "[#", " by CPU", " CPU:", " CPU#"} {
 		if i := strings.Index(s, before); i > 0 {
 			s = s[:i]
 		}
@@ -106,6 +107,8 @@ func (r *record) take(text string) bool {
 	if isTraceHeader(text) {
 		r.mixed = r.mixed || r.trace.headed
 		r.stack.open, r.trace.open, r.trace.headed = false, true, true
+		_, entries, _ := strings.Cut(text, ":")
+		r.trace.takeAddresses(strings.TrimLeft(entries, " "))
 		return true
 	}
 	if r.stack.take(text) {
@@ -115,8 +118,7 @@ func (r *record) take(text string) bool {
 		r.work = work
 		return true
 	}
-	if pid, ok := processIn(text); ok {
-		r.mixed = r.mixed || r.pid >= 0 && r.pid != pid
+	if r.takeProcess(text) {
 		return true
 	}
 	if rest, ok := strings.CutPrefix(text, "Code:"); ok {
@@ -132,6 +134,28 @@ func (r *record) take(text string) bool {
 		return true
 	}
 	return r.takeRegisters(text)
+}
+
+// takeProcess reads which task ran, which kernels of MIPS and ARM say behind the registers, and before Linux 3.10 there
+// alone: "Cpu 0" in front of the registers of MIPS (arch/mips/kernel/traps.c, show_regs), and
+// "Process sh (pid: 95, threadinfo=8f066000, task=8fade098, tls=2aad6470)".
+func (r *record) takeProcess(text string) bool {
+	if number, ok := strings.CutPrefix(text, "Cpu "); ok {
+		n, err := strconv.Atoi(number)
+		if r.cpu < 0 && err == nil {
+			r.cpu = n
+		}
+		return err == nil
+	}
+	comm, pid, ok := processIn(text)
+	if !ok {
+		return false
+	}
+	if r.pid < 0 {
+		r.comm, r.pid = comm, pid
+	}
+	r.mixed = r.mixed || r.pid != pid
+	return true
 }
 
 // maxRegisters bounds the registers of a report: RISC-V and arm64 have some forty.

@@ -93,16 +93,25 @@ func cutSelector(s string) (selector uint64, rest string, ok bool) {
 	return selector, rest, true
 }
 
-// numbered reads MIPS registers: from the number on, as many as the line has.
+// numbered reads MIPS registers: from the number on, as many as the line has. Linux 2.4 prints eight in a line, without
+// those that the kernel itself uses:
+//
+//	$24: 00000008 00000001                   80268000 80269eb8 00000000 80026030
 func numbered(name, values string) (regs []register) {
 	first, err := strconv.Atoi(name[1:])
-	if err != nil {
+	words := strings.Fields(values)
+	if err != nil || first < 0 {
 		return nil
 	}
-	for n := first; n < 32 && n < first+4; n++ {
-		var word string
-		word, values = cutWord(values)
-		if d := digitsOf(word); d == 8 || d == 16 {
+	if n := len(words); n != 8 && (first != 24 || n != 6) {
+		words = words[:min(n, 4)]
+	}
+	for i, word := range words {
+		n := first + i
+		if len(words) == 6 && n >= 26 {
+			n += 2
+		}
+		if d := digitsOf(word); n < 32 && (d == 8 || d == 16) {
 			v, _ := parseHex(word)
 			regs = append(regs, register{name: "$" + strconv.Itoa(n), value: v, known: true, digits: d})
 		}

@@ -62,6 +62,9 @@ func (t *trace) take(text string) bool {
 	if callee, caller, ok := strings.Cut(text, " from "); ok {
 		return t.takePair(callee, caller)
 	}
+	if t.takeAddresses(text) {
+		return true
+	}
 	doubtful := false
 	s := text
 	if addr, after, ok := cutBracketed(s); ok && strings.HasPrefix(after, "? ") {
@@ -78,6 +81,32 @@ func (t *trace) take(text string) bool {
 		t.add(&p, doubtful)
 	case len(t.listed) == 0:
 		t.nowhere = true
+	}
+	return true
+}
+
+// takeAddresses reads several entries on a line, which are addresses alone. Linux 2.4, and 2.6 without the names of its
+// functions, lists so whatever word of the stack points to code (arch/mips/kernel/traps.c, show_trace):
+//
+//	Call Trace:   [<800d6d64>] [<80028a78>] [<80021104>]
+//	 [<80034158>] [<8015cccc>] ...
+func (t *trace) takeAddresses(text string) bool {
+	if !t.open || !strings.HasPrefix(text, "[<") {
+		return false
+	}
+	var list []place
+	for rest := text; rest != "" && rest != "..." && len(list) < maxListed; {
+		addr, after, ok := cutBracketed(rest)
+		if !ok {
+			return false
+		}
+		list, rest = append(list, place{addr: addr, hasAddr: true}), after
+	}
+	if len(list) < 2 {
+		return false
+	}
+	for i := range list {
+		t.add(&list[i], true)
 	}
 	return true
 }

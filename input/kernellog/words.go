@@ -18,6 +18,9 @@ type word struct {
 //
 //	Stack : 00000000 82931454 000000f6 …            from SP on (MIPS, x86 before Linux 4.9)
 //	        00000001 81d4d530 …
+//	Stack:    ffffffff 0000000a 00000000 …          of Linux 2.4 for MIPS, which has seven words in this line
+//	 0000000c 00000000 …
+//	 80141aa0 ...
 //	Stack: (0xca911db0 to 0xca912000)               with addresses (ARM)
 //	1da0:                                     00000002 bf00009c 000000e1 00010000
 type stack struct {
@@ -26,6 +29,8 @@ type stack struct {
 	more  bool   // an ellipsis ends the words
 	short bool   // a line lacked words: where those of further lines belong is not known
 	twice bool   // another stack begins within
+	// mips: its head is that of MIPS since Linux 2.6, old: that of Linux 2.4.
+	mips, old bool
 	// lines are those with addresses, each of a run of words.
 	lines []stackLine
 	base  uint64 // where ARM's dump begins: lines have the low 16 bits only
@@ -62,8 +67,9 @@ func (s *stack) take(text string) bool {
 	}
 	if rest, ok := strings.CutPrefix(text, "Stack"); ok {
 		if rest, ok = strings.CutPrefix(strings.TrimLeft(rest, " "), ":"); ok && len(s.words) == 0 {
-			s.open = true
+			s.open, s.mips, s.old = true, strings.HasPrefix(text, "Stack :"), strings.HasPrefix(text, "Stack:   ")
 			s.run(strings.TrimSpace(rest))
+			s.short = s.short && !(s.old && len(s.words) == 7)
 			return true
 		}
 		s.twice = s.twice || ok
@@ -85,6 +91,9 @@ func (s *stack) take(text string) bool {
 func (s *stack) run(text string) bool {
 	fields := strings.Fields(text)
 	fields = dropMarks(fields)
+	if n := len(fields); n > 1 && fields[n-1] == "..." {
+		fields, s.open, s.more = fields[:n-1], false, true
+	}
 	words := make([]word, 0, len(fields))
 	good := 0
 	for _, f := range fields {
@@ -101,7 +110,7 @@ func (s *stack) run(text string) bool {
 		return true
 	}
 	s.words = append(s.words, words...)
-	s.short = len(words) != wordsInLine(fields)
+	s.short = !s.more && len(words) != wordsInLine(fields)
 	return true
 }
 
