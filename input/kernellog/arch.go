@@ -2,13 +2,15 @@ package kernellog
 
 import (
 	"strings"
+
+	"github.com/backsight/backsight/target"
 )
 
 // machine is a processor as reports show it.
 type machine struct{ name, abi string }
 
-// machineOf tells by its registers which processor a report is of; ok is false where it has
-// none that tell.
+// machineOf tells by its registers, or by the stack that it shows, which processor a report is of; ok is false where
+// it has none that tell.
 func machineOf(r *record) (m machine, ok bool) {
 	for i := range r.regs {
 		switch reg := &r.regs[i]; reg.name {
@@ -26,7 +28,20 @@ func machineOf(r *record) (m machine, ok bool) {
 			return mipsOf(reg.digits)
 		}
 	}
-	return m, false
+	return machineOfStack(r)
+}
+
+// machineOfStack tells a processor that prints "Stack :" (arch/mips/kernel/traps.c, show_stacktrace): a warning has no
+// registers. LoongArch prints the same, and runs its kernel where no kernel of MIPS is.
+//
+//	Stack : 00000000 80071c28 805d0000 80567a08 00000000 00000000 00000000 00000000
+func machineOfStack(r *record) (m machine, ok bool) {
+	const loongArch = 9
+	if !r.stack.mips || len(r.trace.listed) > 0 && r.trace.listed[0].PC>>60 == loongArch {
+		return m, false
+	}
+	m, ok = mipsOf(r.stack.digits)
+	return m, ok && r.stack.digits != 0
 }
 
 func riscvOf(digits int) (machine, bool) {
@@ -51,7 +66,7 @@ var releases = [...]struct {
 }{
 	{"arm64", machine{"aarch64", ""}}, {"aarch64", machine{"aarch64", ""}}, {"amd64", machine{"x86_64", ""}}, {"x86_64", machine{"x86_64", ""}},
 	{"armmp", machine{"arm", ""}}, {"armv7", machine{"arm", ""}}, {"armhf", machine{"arm", ""}}, {"riscv64", machine{"riscv64", ""}},
-	{"5kc-malta", machine{"mips64", "n64"}}, {"4kc-malta", machine{"mips", "o32"}}, {"mips64", machine{"mips64", "n64"}}, {"octeon", machine{"mips64", "n64"}},
+	{"5kc-malta", machine{"mips64", "n64"}}, {"4kc-malta", machine{"mips", "o32"}}, {"mips64", machine{"mips64", "n64"}}, {"mipsel-", machine{"mips", "o32"}}, {"mips-", machine{"mips", "o32"}}, {"octeon", machine{"mips64", "n64"}},
 	{"686", machine{"i386", ""}}, {"i386", machine{"i386", ""}},
 }
 
@@ -71,9 +86,40 @@ func machineFrom(r *record, f *facts) (m machine, ok bool) {
 				return known.machine, true
 			}
 		}
+		if isOfRISCV(&l) {
+			return riscvOf(digitsOf(hexOf(l.PC)))
+		}
 	}
-	return m, false
+	return machineOfAddresses(r)
 }
+
+// isOfRISCV tells whether RISC-V alone has a function, and its kernel printed the address: riscv_timer_interrupt. Its
+// chains begin with walk_stackframe+0x0, without registers, before Linux 5.13.
+func isOfRISCV(l *target.Listed) bool {
+	return l.PC != 0 && (strings.Contains(l.Symbol, "riscv") || l.Symbol == "walk_stackframe" && l.Offset == 0 && l.Size != 0)
+}
+
+// machineOfAddresses tells MIPS by the addresses of a chain, where nothing else tells: they are in the half of the
+// address space that the processor itself maps, from 0x80000000 to 0x9fffffff, and where modules lie, up to
+// 0xdfffffff. Kernels of i386 begin at 0xc0000000.
+func machineOfAddresses(r *record) (m machine, ok bool) {
+	mapped := 0
+	for i := range r.trace.listed {
+		switch l := &r.trace.listed[i]; {
+		case l.PC>>29 == 4:
+			mapped++
+		case l.PC>>30 != 3 && l.PC != 0, l.PC == 0:
+			return m, false
+		}
+	}
+	if mapped < leastMapped || !r.trace.headed && !r.within.begins {
+		return m, false
+	}
+	return mipsOf(8)
+}
+
+// leastMapped is how many entries of a chain tell that it is of MIPS.
+const leastMapped = 3
 
 // machineOfAll is the processor of a log, as the first report that tells has it.
 func machineOfAll(records []*record, f *facts) machine {
@@ -100,5 +146,6 @@ var entrySymbols = [...]struct {
 	{"el0_svc", machine{"aarch64", ""}}, {"el0t_64", machine{"aarch64", ""}}, {"el1h_64", machine{"aarch64", ""}}, {"__arm64_sys", machine{"aarch64", ""}},
 	{"ret_fast_syscall", machine{"arm", ""}}, {"__irq_svc", machine{"arm", ""}}, {"unwind_backtrace", machine{"arm", ""}},
 	{"do_trap_ecall_u", machine{"riscv64", ""}}, {"__riscv_sys", machine{"riscv64", ""}},
+	{"plat_irq_dispatch", machine{"mips", "o32"}}, {"except_vec_vi", machine{"mips", "o32"}},
 	{"syscall_common", machine{"mips", "o32"}},
 }

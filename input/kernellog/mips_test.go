@@ -1,6 +1,7 @@
 package kernellog
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -87,5 +88,55 @@ func TestBehindPanic(t *testing.T) {
 	log := "Kernel panic: bus watcher\nIn interrupt handler - not syncing\n" + mips24
 	if got := threadsOf(t, log); !strings.HasPrefix(got, "oops: PID 1 swapper|") || strings.Count(got, "\n") != 1 {
 		t.Error(got)
+	}
+}
+
+// TestProcessorOfWarning: a report without registers tells the processor by how it shows the stack, by functions that one
+// processor has, or by where the addresses of its chain are.
+func TestProcessorOfWarning(t *testing.T) {
+	const words = "00000000 8fd5de64 805d0000 80070d24 80640000 80639a48 00000000 00000000"
+	for log, want := range map[string]string{
+		"WARNING: CPU: 1 PID: 147 at toy.c:949 toy_get+0x9c4/0xa14 [toy]\nStack : " + words + "\nCall Trace:\n[<8000b64c>] show_stack+0x30/0x100\n":         "mips",
+		"CPU: 0 PID: 1 Comm: sh Not tainted 6.1.0 #1\nStack : 0000000000000001 ffffffff80070d24\nCall Trace:\n[<ffffffff8000b64c>] show_stack+0x30/0x100\n": "mips64",
+		"CPU: 0 PID: 1 Comm: sh Not tainted 6.1.0 #1\nStack : 0000000000000001 9000000000070d24\nCall Trace:\n[<900000000020b64c>] show_stack+0x30/0x100\n": "", // LoongArch
+		"Call Trace:\n[<ffffffe00006d3fc>] walk_stackframe+0x0/0xa4\n[<ffffffe00006d5e2>] show_stack+0x2a/0x34\n":                                           "riscv64",
+		"Call Trace:\n[<c0004c10>] riscv_timer_interrupt+0x20/0x30\n":                                                                                       "riscv32",
+		"Call Trace:\n[<8056fdb0>] 0x8056fdb0\n[<80570718>] 0x80570718\n[<c0570718>] toy_read+0x30/0x40 [toy]\n[<801a0dd8>] vfs_read+0x30/0x40\n":           "mips",
+		"Call Trace:\n[<c056fdb0>] toy_open+0x1/0x2\n[<c0570718>] toy_read+0x30/0x40\n[<c01a0dd8>] vfs_read+0x30/0x40\n":                                    "",
+		"Call Trace:\n toy_open+0x1/0x2\n toy_read+0x30/0x40\n":                                                                                             "",
+	} {
+		got := ""
+		for _, s := range snapshots(t, log) {
+			got += s.Arch.Name
+		}
+		if got != want {
+			t.Errorf("%s%q, want %q", log, got, want)
+		}
+	}
+}
+
+// TestNoNames: a kernel without the names of its functions lists addresses, and OpenWrt's says behind the name of a module
+// where that lies. The chain begins at the PC, so that it was not searched for.
+func TestNoNames(t *testing.T) {
+	const log = `CPU 0 Unable to handle kernel paging request at virtual address 00000000, epc == 803cf5a4, ra == 83178634
+Oops[#1]:
+CPU: 0 PID: 1439 Comm: hostapd Not tainted 4.14.167 #0
+$ 0   : 00000000 fffffff8 00000000 00000000
+epc   : 803cf5a4 0x803cf5a4
+ra    : 83178634 0x83178634 [toy_usb@83178000+0x2290]
+BadVA : 00000000
+Call Trace:
+[<803cf5a4>] 0x803cf5a4
+[<83178634>] 0x83178634 [toy_usb@83178000+0x2290]
+[<83171634>] toy_probe+0x20/0x30 [toy_usb@83178000+0x2290]
+`
+	listed := snapshots(t, log)[0].Threads[0].Listed
+	if len(listed) != 3 || !listed[0].Exact {
+		t.Fatalf("listed %+v", listed)
+	}
+	for i, want := range []string{"803cf5a4 false ", "83178634 false toy_usb", "83171634 false toy_usb"} {
+		if l := listed[i]; fmt.Sprintf("%x %v %s", l.PC, l.Doubtful, l.Module) != want {
+			t.Errorf("%+v, want %s", l, want)
+		}
 	}
 }

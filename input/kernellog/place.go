@@ -33,11 +33,13 @@ func parsePlace(s string) (p place, rest string, ok bool) {
 	if !p.setSymbol(word) {
 		switch v, is := parseHex(word); {
 		case p.hasAddr && is && strings.HasPrefix(word, "0x"):
+			p.module, after = cutModule(after)
 			return p, after, true
 		case p.hasAddr || ok:
 			return p, s, p.hasAddr
 		case is && strings.HasPrefix(word, "0x"):
 			p.addr, p.hasAddr = v, true
+			p.module, after = cutModule(after)
 			return p, after, true
 		}
 		return p, s, false
@@ -89,13 +91,15 @@ func cutBracketed(s string) (addr uint64, rest string, ok bool) {
 	return addr, strings.TrimLeft(after, " "), true
 }
 
-// cutModule takes [crashy] off, or "[crashy 1234…]" with a build ID.
+// cutModule takes [crashy] off, or "[crashy 1234…]" with a build ID, or OpenWrt's "[crashy@3e6ee6ae+0x96e0]" with where
+// the module lies, a number that its kernels since Linux 4.15 put in the place of the address.
 func cutModule(s string) (name, rest string) {
 	inner, after, ok := strings.Cut(s, "]")
 	if !ok || !strings.HasPrefix(inner, "[") || strings.HasPrefix(inner, "[<") {
 		return "", s
 	}
 	name, _, _ = strings.Cut(inner[1:], " ")
+	name, _, _ = strings.Cut(name, "@")
 	return name, strings.TrimLeft(after, " ")
 }
 

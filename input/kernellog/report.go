@@ -225,7 +225,7 @@ func startsItself(first *target.Listed, arch *cpu.Arch) bool {
 // is no code, the kernel lists every word on the stack that points to code
 // (arch/mips/kernel/traps.c, show_raw_backtrace).
 func doubtSearched(listed []target.Listed, pc *register) {
-	if len(listed) == 0 || samePlace(&listed[0], &pc.at) {
+	if len(listed) == 0 || samePlace(&listed[0], &pc.at) || pc.isNowhere(&listed[0]) {
 		return
 	}
 	for i := range listed {
@@ -250,7 +250,8 @@ func withPC(listed []target.Listed, pc *register) (all []target.Listed, at int) 
 }
 
 // isNowhere tells whether an entry of a chain is the PC of a call through a bad pointer, which no
-// symbol names: arm64's list begins with "0x12345678" where "pc : 0x12345678" says the same.
+// symbol names: arm64's list begins with "0x12345678" where "pc : 0x12345678" says the same. Kernels
+// without the names of their functions print all places so.
 func (r *register) isNowhere(l *target.Listed) bool {
 	return l.Symbol == "" && l.PC != 0 && r.at.symbol == "" && r.known && r.value == l.PC
 }

@@ -31,6 +31,7 @@ type stack struct {
 	twice bool   // another stack begins within
 	// mips: its head is that of MIPS since Linux 2.6, old: that of Linux 2.4.
 	mips, old bool
+	digits    int // of its words
 	// lines are those with addresses, each of a run of words.
 	lines []stackLine
 	base  uint64 // where ARM's dump begins: lines have the low 16 bits only
@@ -101,6 +102,7 @@ func (s *stack) run(text string) bool {
 		ok = ok && (len(f) == 8 || len(f) == 16)
 		if words = append(words, word{v, ok}); ok {
 			good++
+			s.digits = len(f)
 		}
 	}
 	if good == 0 || 2*good < len(words) || len(words) > 8 {
