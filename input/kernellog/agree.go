@@ -1,6 +1,8 @@
 package kernellog
 
 import (
+	"strings"
+
 	"github.com/backsight/backsight/target"
 )
 
@@ -107,5 +109,18 @@ func lacksPC(r *record) bool {
 		}
 		return named != "" && first.Symbol != named
 	}
-	return pc.at.symbol != "" && beginsAtPC(r) && !samePlace(first, &pc.at)
+	return pc.at.symbol != "" && beginsAtPC(r) && !samePlace(first, &pc.at) && !leavesPCOut(r)
+}
+
+// leavesPCOut tells whether a record's kernel lists a stack from the caller of the PC on: RISC-V's between Linux 5.15.24 and
+// 6.1 (arch/riscv/kernel/stacktrace.c, level++ >= 1).
+func leavesPCOut(r *record) bool {
+	if m, _ := machineOf(r); m.name != "riscv64" && m.name != "riscv32" {
+		return false
+	}
+	var v [3]int
+	for i, s := range strings.SplitN(r.release, ".", len(v)) {
+		v[i] = leadingNumber(s, 0)
+	}
+	return v[0] == 6 && v[1] == 0 || v[0] == 5 && (v[1] > 15 || v[1] == 15 && v[2] >= 24)
 }

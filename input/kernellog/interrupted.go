@@ -19,9 +19,27 @@ func doubtInterrupted(listed []target.Listed, b *binaries) {
 	case "arm", "x86_64", "i386":
 		return
 	}
+	if isRISCV(b.arch) {
+		doubtBehindExceptions(listed)
+	}
 	for i := 1; i < len(listed); i++ {
 		if l := &listed[i]; l.Exact && !l.Outermost && !isTrampoline(l.Symbol) && b.behindCall(l.PC) {
 			l.Exact, l.Gap = false, true
+		}
+	}
+}
+
+// doubtBehindExceptions doubts what follows an exception within RISC-V's kernel before Linux 6.2: the kernel goes on at
+// the frame pointer of the interrupted function, so that the place where that stood is missing, and whether the next
+// entry is in that function or in its caller is not known.
+//
+//	[<ffffffe000203b74>] do_trap_break+0x96/0xfe
+//	[<ffffffe000201daa>] ret_from_exception+0x0/0x14
+//	[<ffffffe00020452c>] toy_write+0x17e/0x19a            epc was at toy_write+0x182
+func doubtBehindExceptions(listed []target.Listed) {
+	for i := 1; i < len(listed); i++ {
+		if listed[i-1].Symbol == "ret_from_exception" {
+			listed[i].Exact, listed[i].Gap = listed[i].Outermost, true
 		}
 	}
 }

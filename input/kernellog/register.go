@@ -48,13 +48,23 @@ func parseRegisters(text string) (regs []register) {
 		if strings.HasPrefix(name, "$") {
 			return numbered(name, rest)
 		}
-		r := register{name: name}
+		r := register{name: cpuName(name)}
 		text, ok = r.parse(rest)
+		name = r.name
 		if ok && isRegister(name) {
 			regs = append(regs, r)
 		}
 	}
 	return regs
+}
+
+// cpuName is a register's name without the mode that RISC-V's kernels put in front before Linux 5.7: sepc, sbadaddr.
+func cpuName(name string) string {
+	switch name {
+	case "sepc", "sbadaddr", "sstatus", "scause":
+		return name[1:]
+	}
+	return name
 }
 
 // maxInLine bounds the registers of a line. Kernels print five at most.

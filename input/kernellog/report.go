@@ -136,10 +136,20 @@ func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
 // BUG() at the end of bug_b is listed as "bug_c from kth_fn+0x0/0x14".
 func dropNext(listed []target.Listed) {
 	for i := range listed {
-		if l := &listed[i]; l.Offset == 0 && l.Size != 0 && !l.Exact {
+		if l := &listed[i]; l.Offset == 0 && l.Size != 0 && !l.Exact && !isReturnedTo(l.Symbol) {
 			l.Symbol, l.Size = "", 0
 		}
 	}
+}
+
+// isReturnedTo tells whether handlers of exceptions return to where a function begins: MIPS and RISC-V set the link
+// register to it and jump (arch/riscv/kernel/entry.S, la ra, ret_from_exception).
+func isReturnedTo(symbol string) bool {
+	switch symbol {
+	case "ret_from_exception", "ret_from_irq", "ret_from_syscall":
+		return true
+	}
+	return false
 }
 
 // completed is a record's chain, listed, with the PC, and the caller that only the link register has.
@@ -216,10 +226,13 @@ func isMIPS(arch *cpu.Arch) bool { return arch.Name == "mips" || arch.Name == "m
 
 // startsItself tells whether a chain begins where the function stood that lists it, and not
 // where a call returns to: show_stack of MIPS takes its own registers
-// (arch/mips/include/asm/stacktrace.h, prepare_frametrace).
+// (arch/mips/include/asm/stacktrace.h, prepare_frametrace), and RISC-V's walk_stackframe
+// begins at itself (arch/riscv/kernel/stacktrace.c, before Linux 5.12).
 func startsItself(first *target.Listed, arch *cpu.Arch) bool {
-	return isMIPS(arch) && first.Symbol == "show_stack"
+	return isMIPS(arch) && first.Symbol == "show_stack" || isRISCV(arch) && first.Symbol == "walk_stackframe" && first.Offset == 0
 }
+
+func isRISCV(arch *cpu.Arch) bool { return arch.Name == "riscv64" || arch.Name == "riscv32" }
 
 // doubtSearched doubts a chain that does not begin at the PC, as those of MIPS do: where the PC
 // is no code, the kernel lists every word on the stack that points to code

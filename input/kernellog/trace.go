@@ -170,7 +170,7 @@ func (t *trace) add(p *place, doubtful bool) {
 		return
 	}
 	l := p.listed()
-	l.Doubtful, l.Outermost, l.Gap = doubtful || isTrampoline(p.symbol), isRoot(p.symbol) || t.servesUser(p.symbol), t.hooked || t.missing
+	l.Doubtful, l.Outermost, l.Gap = doubtful || isTrampoline(p.symbol), isRoot(p.symbol) || t.servesUser(p.symbol) || t.beginsThread(p.symbol), t.hooked || t.missing
 	l.Exact = !doubtful && (t.interrupted || isTrampoline(p.symbol) || l.Outermost && p.offset == 0) // ARM: lr = ret_fast_syscall
 	if l.Outermost && l.Symbol == "ret_from_fork_asm" {
 		t.callsFork()
@@ -186,6 +186,13 @@ func (t *trace) add(p *place, doubtful bool) {
 func (t *trace) servesUser(entry string) bool {
 	n := len(t.listed)
 	return entry == "handle_exception" && n > 0 && t.listed[n-1].Symbol == "do_trap_ecall_u"
+}
+
+// beginsThread tells whether entry is where RISC-V's threads of the kernel return to before Linux 6.4, and its callee is
+// what such a thread begins with.
+func (t *trace) beginsThread(entry string) bool {
+	n := len(t.listed)
+	return entry == "ret_from_exception" && n > 0 && (t.listed[n-1].Symbol == "kthread" || t.listed[n-1].Symbol == "kernel_init")
 }
 
 // callsFork says of ret_from_fork that it has a caller: on x86 since Linux 6.6 a function in C, which
