@@ -89,6 +89,9 @@ func heads(text string) (h heading, fresh, ok bool) {
 	if h, ok := taskHeading(text); ok {
 		return h, true, true
 	}
+	if h, ok := oldTaskHeading(text); ok {
+		return h, true, true
+	}
 	if h, ok := hungHeading(text); ok {
 		return h, true, true
 	}
@@ -232,10 +235,9 @@ func releaseIn(s string) string {
 	return words[len(words)-1]
 }
 
-// taskHeading reads how sysrq-t, sysrq-w and the detector of hung tasks begin with a task:
+// taskHeading reads how sysrq-t, sysrq-w and the detector of hung tasks begin with a task since Linux 5.12:
 //
 //	task:busybox         state:S stack:0     pid:93    ppid:92     flags:0x00000004
-//	busybox         S    0    93     92 0x00000000                          (before Linux 5.12)
 func taskHeading(text string) (h heading, ok bool) {
 	h.cpu, h.pid = -1, -1
 	rest, ok := strings.CutPrefix(text, "task:")
