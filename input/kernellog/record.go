@@ -10,6 +10,7 @@ import (
 // record is a report as the lines of the log have it.
 type record struct {
 	heading
+	lastLine
 	from, to int // lines: the first, and the one behind the last
 	fault    fault
 	regs     []register
@@ -18,15 +19,20 @@ type record struct {
 	work     place // the function that the task runs for a workqueue; no symbol: the report names none
 	code     code
 	hasCode  bool
-	// silent counts the lines since the last that belonged to the report.
-	silent int
-	within within
+	within   within
 	// of is the report in which the record's stack, a kept one, was shown.
 	of *record
 	// mixed: a register has two values, two processes are named, or the record began within another.
 	mixed bool
+}
+
+// lastLine is what the lines before tell of the next.
+type lastLine struct {
+	// silent counts the lines since the last that belonged to the report.
+	silent int
 	// entry: the line before was an entry of the chain.
 	entry bool
+	row   row
 }
 
 // within tells that the log begins within a report's chain, or ends before the chain does.
@@ -103,7 +109,11 @@ func (r *record) reason() string {
 
 // take reads a line of the report's body, and tells whether the line belongs to the report.
 func (r *record) take(text string) bool {
+	entry := r.entry
 	r.entry = false
+	if r.takeWrapped(text, entry) {
+		return true
+	}
 	if isTraceHeader(text) {
 		r.mixed = r.mixed || r.trace.headed
 		r.stack.open, r.trace.open, r.trace.headed = false, true, true
@@ -167,9 +177,13 @@ func (r *record) takeRegisters(text string) bool {
 	if r.trace.registers && isUserStack(text) {
 		r.trace.outermost()
 	}
-	regs := parseRegisters(text)
-	if len(regs) == 0 {
-		return false
+	return r.addRegisters(text, parseRegisters(text))
+}
+
+// addRegisters adds the registers of a line.
+func (r *record) addRegisters(text string, regs []register) bool {
+	if r.row = rowOf(text, regs); len(regs) == 0 {
+		return r.row.next != ""
 	}
 	r.trace.foreign = r.trace.foreign || r.trace.headed && !r.trace.ended() && (r.printsRegistersFirst() || len(r.trace.listed) > 0 && !r.trace.registers)
 	for i := range regs {

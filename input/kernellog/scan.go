@@ -45,7 +45,7 @@ func scan(log *console.Log) *scanner {
 // blank reads an empty line: what follows is no entry of the chain before.
 func (s *scanner) blank() {
 	if r := s.open[""]; r != nil {
-		r.entry = false
+		r.entry, r.row = false, row{}
 	}
 }
 

@@ -32,6 +32,7 @@ type stack struct {
 	// mips: its head is that of MIPS since Linux 2.6, old: that of Linux 2.4.
 	mips, old bool
 	digits    int // of its words
+	lacks     int // how many words the last line lacked, where all lines before had theirs
 	// lines are those with addresses, each of a run of words.
 	lines []stackLine
 	base  uint64 // where ARM's dump begins: lines have the low 16 bits only
@@ -70,7 +71,9 @@ func (s *stack) take(text string) bool {
 		if rest, ok = strings.CutPrefix(strings.TrimLeft(rest, " "), ":"); ok && len(s.words) == 0 {
 			s.open, s.mips, s.old = true, strings.HasPrefix(text, "Stack :"), strings.HasPrefix(text, "Stack:   ")
 			s.run(strings.TrimSpace(rest))
-			s.short = s.short && !(s.old && len(s.words) == 7)
+			if s.old && len(s.words) == 7 {
+				s.short, s.lacks = false, 0
+			}
 			return true
 		}
 		s.twice = s.twice || ok
@@ -108,12 +111,26 @@ func (s *stack) run(text string) bool {
 	if good == 0 || 2*good < len(words) || len(words) > 8 {
 		return len(words) == 0 && text == ""
 	}
-	if s.short || len(s.words)+len(words) > maxStackWords {
+	if len(s.words)+len(words) > maxStackWords {
 		return true
 	}
-	s.words = append(s.words, words...)
-	s.short = !s.more && len(words) != wordsInLine(fields)
+	s.add(words, good, wordsInLine(fields))
 	return true
+}
+
+// add adds the words of a line, of which good are known. A full line has as many as full.
+func (s *stack) add(words []word, good, full int) {
+	lacked := s.lacks
+	s.lacks = 0
+	switch n := len(words); {
+	case s.short && (n != lacked || good != n): // where they belong is not known
+		return
+	case s.short: // the rest of the line before
+		s.short = false
+	case n != full && !s.more:
+		s.short, s.lacks = true, full-n
+	}
+	s.words = append(s.words, words...)
 }
 
 // dropMarks leaves out where x86 shows that another stack begins: <IRQ>, <EOI>.
