@@ -15,6 +15,7 @@ type scanner struct {
 	rests   []*record          // those that have nothing to walk, likewise
 	full    int                // the line from which on none are read, 0: all were
 	loss    int                // the last line that says that messages before it were lost
+	doubled doubled
 	facts   facts
 }
 
@@ -29,9 +30,11 @@ func scan(log *console.Log) *scanner {
 			s.full = i
 			break
 		}
-		if text := log.Line(i); text != "" {
+		switch text := log.Line(i); {
+		case s.doubled.repeats(log, i, text):
+		case text != "":
 			s.line(i, console.Cut(text))
-		} else if len(s.open) > 0 {
+		case len(s.open) > 0:
 			s.blank()
 		}
 	}
