@@ -22,8 +22,12 @@ func machineOf(r *record) (m machine, ok bool) {
 			return machine{"x86_64", ""}, true
 		case "eip", "eax":
 			return machine{"i386", ""}, true
-		case "tp", "badaddr":
+		case "tp", "gp", "badaddr":
 			return riscvOf(reg.digits)
+		case "epc": // RISC-V prints the place alone since Linux 5.14, and the address in a line below
+			if len(r.trace.listed) > 0 && !reg.known && reg.at.symbol != "" {
+				return riscvOf(digitsOf(hexOf(r.trace.listed[0].PC)))
+			}
 		case "$0", "$4", "$8", "$16", "$28", "badva":
 			return mipsOf(reg.digits)
 		}
@@ -94,9 +98,11 @@ func machineFrom(r *record, f *facts) (m machine, ok bool) {
 }
 
 // isOfRISCV tells whether RISC-V alone has a function, and its kernel printed the address: riscv_timer_interrupt. Its
-// chains begin with walk_stackframe+0x0, without registers, before Linux 5.13.
+// chains begin, without registers, with walk_stackframe+0x0 before Linux 5.12, and with dump_backtrace since then, where
+// no kernel of arm64 is.
 func isOfRISCV(l *target.Listed) bool {
-	return l.PC != 0 && (strings.Contains(l.Symbol, "riscv") || l.Symbol == "walk_stackframe" && l.Offset == 0 && l.Size != 0)
+	return l.PC != 0 && (strings.Contains(l.Symbol, "riscv") || l.Symbol == "walk_stackframe" && l.Offset == 0 && l.Size != 0 ||
+		l.Symbol == "dump_backtrace" && l.PC>>32 == 0xffffffff)
 }
 
 // machineOfAddresses tells MIPS by the addresses of a chain, where nothing else tells: they are in the half of the

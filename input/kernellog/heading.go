@@ -71,7 +71,7 @@ var kinds = [...]struct {
 	{"Internal error:", "oops", true},
 	{"Oops", "oops", true},
 	{"WARNING: ", "warning", false},
-	{"page allocation failure:", "allocation failure", false},
+	{"page allocation failure", "allocation failure", false},
 	{"invoked oom-killer:", "out of memory", false},
 	{"NMI backtrace for cpu", "backtrace", false},
 	{"sysrq: Show Regs", "registers", false},
@@ -204,6 +204,7 @@ func processHeading(text string) (h heading, ok bool) {
 				end = min(end, i)
 			}
 		}
+		end = min(end, len(strings.TrimSuffix(comm, " Not"))) // mail programs cut there
 		h.comm = strings.TrimSpace(comm[:end])
 		h.release = releaseIn(comm[end:])
 	}

@@ -140,3 +140,20 @@ Call Trace:
 		}
 	}
 }
+
+// TestSearchedForWithoutPC: a chain that lists where functions begin was searched for, each of its entries.
+func TestSearchedForWithoutPC(t *testing.T) {
+	const log = "sh: page allocation failure. order:3, mode:0x4020\nCall Trace:\n[<8013b478>] toy_rx+0x1ec/0x2a8 [toy]\n" +
+		"[<8000150c>] ret_from_irq+0x0/0x4\n[<80300c00>] start_kernel+0x2e8/0x344\n"
+	for more, want := range map[string]bool{"": false, "[<80300564>] unknown_bootoption+0x0/0x340\n": true} {
+		th := &snapshots(t, log+more)[0].Threads[0]
+		if th.Name != "allocation failure" {
+			t.Error(th.Name)
+		}
+		for _, l := range th.Listed {
+			if l.Searched != want {
+				t.Errorf("%s: searched %v", l.Symbol, l.Searched)
+			}
+		}
+	}
+}

@@ -170,7 +170,7 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 	if pc == nil && trapsToWarn(r) {
 		pc = &register{name: "pc", at: r.at}
 	}
-	if pc == nil && isMIPS(arch) && r.reg("$31", "ra", "$29") != nil {
+	if pc == nil && isMIPS(arch) && (r.reg("$31", "ra", "$29") != nil || hasBeginnings(listed)) {
 		for i := range listed { // doubtSearched cannot tell
 			listed[i].Searched = true
 		}
@@ -208,6 +208,20 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 		caller.PC = lr.value
 	}
 	return slices.Insert(listed, at, caller)
+}
+
+// hasBeginnings tells whether a chain has functions' beginnings, as only a search for words of the stack gives: MIPS lists what
+// dump_stack finds so before Linux 2.6.19.
+//
+//	[<80300c00>] start_kernel+0x2e8/0x344
+//	[<80300564>] unknown_bootoption+0x0/0x340
+func hasBeginnings(listed []target.Listed) bool {
+	for i := range listed {
+		if l := &listed[i]; l.Offset == 0 && l.Size != 0 && !l.Exact && !isReturnedTo(l.Symbol) {
+			return true
+		}
+	}
+	return false
 }
 
 // startsAtPC tells whether the kernel's list begins where the PC is, in a report that has lost the line with

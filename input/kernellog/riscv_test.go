@@ -66,3 +66,23 @@ sstatus: 0000000200000100 sbadaddr: ffffffd2d979000c scause: 000000000000000d
 	snap := snapshots(t, log)[0]
 	checkRegisters(t, snap.Arch, &snap.Threads[0], "pc=ffffffe0005bde76 ra=ffffffe0005bde84 sp=ffffffe1f609d870")
 }
+
+// TestTrimmedRISCV: reports of which people left the registers out, or but the places, tell the processor.
+func TestTrimmedRISCV(t *testing.T) {
+	for log, want := range map[string]string{
+		"WARNING: CPU: 2 PID: 35 at toy.c:349 leaf+0x48/0x66\nCPU: 2 UID: 0 PID: 35 Comm: sh Not\ntainted 6.14.0 #1\nepc : leaf+0x48/0x66\n ra : leaf+0x46/0x66\n...\n[<ffffffff805fc72c>] leaf+0x48/0x66\n": "warning: CPU 2 PID 35 sh|leaf!\n",
+		"CPU: 1 UID: 0 PID: 159 Comm: sh Not tainted 6.12.0 #1\nCall Trace:\n[<ffffffff80006a02>] dump_backtrace+0x1c/0x24\n":                                                                                "stack: CPU 1 PID 159 sh|dump_backtrace\n",
+		"Oops [#1]\nsepc: 000000000000006c ra : 0000000000000000 sp : ffffffe009d638a0\n gp : 0000000000000000\n":                                                                                            "oops|!\n",
+	} {
+		if got := threadsOf(t, log); got != want {
+			t.Errorf("got %swant %s", got, want)
+		}
+		if snap := snapshots(t, log); len(snap) != 1 || snap[0].Arch.Name != "riscv64" {
+			t.Errorf("%s: %d snapshots", log, len(snap))
+		}
+	}
+	log := "CPU: 1 PID: 159 Comm: sh Not tainted 4.9.0 #1\nCall trace:\n[<ffffff8008088f48>] dump_backtrace+0x0/0x1a8\n" // arm64
+	if snap := snapshots(t, log); len(snap) != 0 {
+		t.Error(snap[0].Arch.Name)
+	}
+}
