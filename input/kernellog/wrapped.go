@@ -16,6 +16,8 @@ import (
 //	0000000000000000 ffffffff8175f2f8
 //	[<ffffffff02fbc038>] toy_driver_init+0x30/0xff8
 //	[toy]
+//	WARNING: CPU: 2 PID: 35 at drivers/toy.c:349
+//	toy_get_direction+0x48/0x66
 
 // row is a line of registers that goes on in the next line: the register whose value is next there, "" for none, and
 // the digits of values, 0 unknown.
@@ -55,7 +57,7 @@ func (r *record) takeWrapped(text string, entry bool) bool {
 	next := r.row
 	r.row = row{}
 	if next.next == "" {
-		return entry && r.trace.takeModule(text)
+		return entry && r.trace.takeModule(text) || r.takeWarned(text)
 	}
 	word, _ := cutWord(text)
 	if d := digitsOf(word); d != 8 && d != 16 || next.digits != 0 && d != next.digits {
@@ -87,4 +89,19 @@ func (t *trace) takeModule(text string) bool {
 	}
 	t.listed[n-1].Module = name
 	return true
+}
+
+// takeWarned reads the place of a warning that stands alone behind its beginning.
+func (r *record) takeWarned(text string) bool {
+	if r.what != "warning" || r.at.symbol != "" || r.process || r.silent > 0 || !r.empty() {
+		return false
+	}
+	if p, _, ok := parsePlace(text); !ok || p.symbol == "" || p.hasAddr {
+		return false
+	}
+	h, _, ok := heads(r.says + " " + text)
+	if ok && h.at.symbol != "" {
+		r.add(&h)
+	}
+	return ok && h.at.symbol != ""
 }

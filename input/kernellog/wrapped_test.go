@@ -94,3 +94,13 @@ func TestWrappedStack(t *testing.T) {
 		}
 	}
 }
+
+// TestWrappedWarning: the place of a warning behind its beginning is no entry of a chain.
+func TestWrappedWarning(t *testing.T) {
+	const rest = "CPU: 1 UID: 0 PID: 35 Comm: sh Not tainted 6.14.0 #1\nepc : leaf+0x48/0x66\n[<ffffffff805fc72c>] leaf+0x48/0x66\n[<ffffffff80603a14>] mid+0x74a/0xde2\n"
+	for _, head := range []string{"WARNING: CPU: 1 PID: 35 at drivers/toy.c:349 \nleaf+0x48/0x66\n", "WARNING: ./include/toy.h:239 at \nleaf+0x48/0x66, CPU#1: sh/35\n"} {
+		if got, want := threadsOf(t, head+rest), "warning: CPU 1 PID 35 sh|leaf! mid\n"; got != want {
+			t.Errorf("got %swant %s", got, want)
+		}
+	}
+}
