@@ -147,3 +147,18 @@ func TestLostLettersOfNames(t *testing.T) {
 		}
 	}
 }
+
+// TestSources: the source of an entry may stand behind it.
+func TestSources(t *testing.T) {
+	const log = `CPU: 1 UID: 0 PID: 159 Comm: sh Not tainted 6.12.0 #1
+Call Trace:
+[<ffffffff80002a88>] vpanic+0x108/0x2bc (../kernel/panic.c:651)
+[<ffffffff02763240>] __riscv_sys_toy+0x12e/0x228 [toy] (../toy.c:7)
+[<ffffffff80b3e868>] do_trap_ecall_u+0x260/0x45c (../arch/riscv/include/asm/syscall.h:112)
+[<ffffffff80b4c034>] _new_label+0x168/0x174 (../arch/riscv/kernel/entry.S:233)
+`
+	listed := snapshots(t, log)[0].Threads[0].Listed
+	if len(listed) != 4 || listed[0].File != "../kernel/panic.c" || listed[0].Line != 651 || listed[1].Module != "toy" || listed[1].Line != 7 || !listed[3].Outermost {
+		t.Errorf("%+v", listed)
+	}
+}

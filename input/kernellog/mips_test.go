@@ -141,7 +141,8 @@ Call Trace:
 	}
 }
 
-// TestSearchedForWithoutPC: a chain that lists where functions begin was searched for, each of its entries.
+// TestSearchedForWithoutPC: a chain that lists where functions begin was searched for, each of its entries, if it does not
+// begin with the function that lists it.
 func TestSearchedForWithoutPC(t *testing.T) {
 	const log = "sh: page allocation failure. order:3, mode:0x4020\nCall Trace:\n[<8013b478>] toy_rx+0x1ec/0x2a8 [toy]\n" +
 		"[<8000150c>] ret_from_irq+0x0/0x4\n[<80300c00>] start_kernel+0x2e8/0x344\n"
@@ -155,5 +156,9 @@ func TestSearchedForWithoutPC(t *testing.T) {
 				t.Errorf("%s: searched %v", l.Symbol, l.Searched)
 			}
 		}
+	}
+	lister := strings.Replace(log, "Trace:\n", "Trace:\n[<8001b478>] show_stack+0x1ec/0x2a8\n", 1) + "[<80162958>] behind_exit+0x0/0x18\n"
+	if l := snapshots(t, lister)[0].Threads[0].Listed[1]; l.Searched {
+		t.Error("searched for behind show_stack")
 	}
 }

@@ -103,6 +103,17 @@ func cutModule(s string) (name, rest string) {
 	return name, strings.TrimLeft(after, " ")
 }
 
+// cutSource takes the source of a place off, which scripts and kernels put behind it: (../kernel/panic.c:651).
+func cutSource(s string) (at target.Source, rest string) {
+	inner, after, ok := strings.Cut(s, ")")
+	file, line, is := cutLast(inner, ':')
+	n := leadingNumber(line, 0)
+	if !ok || !is || n == 0 || !strings.HasPrefix(file, "(") {
+		return at, s
+	}
+	return target.Source{File: file[1:], Line: n}, strings.TrimLeft(after, " ")
+}
+
 // cutWord takes what stands before the first space off.
 func cutWord(s string) (word, rest string) {
 	word, rest, _ = strings.Cut(s, " ")

@@ -210,13 +210,17 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 	return slices.Insert(listed, at, caller)
 }
 
-// hasBeginnings tells whether a chain has functions' beginnings, as only a search for words of the stack gives: MIPS lists what
-// dump_stack finds so before Linux 2.6.19.
+// hasBeginnings tells whether a chain has functions' beginnings, as a search for words of the stack gives: MIPS lists what
+// dump_stack finds so before Linux 2.6.19. A chain that begins with the function that lists it was not searched for: what
+// never returns is called right before a function's beginning.
 //
 //	[<80300c00>] start_kernel+0x2e8/0x344
 //	[<80300564>] unknown_bootoption+0x0/0x340
 func hasBeginnings(listed []target.Listed) bool {
 	for i := range listed {
+		if s := listed[i].Symbol; i == 0 && (s == "show_stack" || s == "dump_stack") {
+			return false
+		}
 		if l := &listed[i]; l.Offset == 0 && l.Size != 0 && !l.Exact && !isReturnedTo(l.Symbol) {
 			return true
 		}

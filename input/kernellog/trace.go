@@ -73,12 +73,14 @@ func (t *trace) take(text string) bool {
 		doubtful, s = true, after
 	}
 	p, rest, ok := parsePlace(s)
+	source, rest := cutSource(rest)
 	if !ok || !endsEntry(rest) || p.symbol == "" && !t.open {
 		return false
 	}
 	switch {
 	case p.symbol != "" || p.addr != 0:
 		t.add(&p, doubtful)
+		t.listed[len(t.listed)-1].Source = source
 	case len(t.listed) == 0:
 		t.nowhere = true
 	}
@@ -170,7 +172,7 @@ func (t *trace) add(p *place, doubtful bool) {
 		return
 	}
 	l := p.listed()
-	l.Doubtful, l.Outermost, l.Gap = doubtful || isTrampoline(p.symbol), isRoot(p.symbol) || t.servesUser(p.symbol) || t.beginsThread(p.symbol), t.hooked || t.missing
+	l.Doubtful, l.Outermost, l.Gap = doubtful || isTrampoline(p.symbol), isRoot(p.symbol) || t.servesUser() || t.beginsThread(p.symbol), t.hooked || t.missing
 	l.Exact = !doubtful && (t.interrupted || isTrampoline(p.symbol) || l.Outermost && p.offset == 0) // ARM: lr = ret_fast_syscall
 	if l.Outermost && l.Symbol == "ret_from_fork_asm" {
 		t.callsFork()
@@ -181,11 +183,11 @@ func (t *trace) add(p *place, doubtful bool) {
 	}
 }
 
-// servesUser tells whether entry is where RISC-V enters the kernel, of programs and of the kernel alike, and
-// its callee serves system calls of programs (since Linux 6.6).
-func (t *trace) servesUser(entry string) bool {
+// servesUser tells whether the last entry serves system calls of programs, which RISC-V's entry code alone calls (since
+// Linux 6.5): handle_exception, which serves exceptions of the kernel as well, ret_from_exception, or a label within.
+func (t *trace) servesUser() bool {
 	n := len(t.listed)
-	return entry == "handle_exception" && n > 0 && t.listed[n-1].Symbol == "do_trap_ecall_u"
+	return n > 0 && t.listed[n-1].Symbol == "do_trap_ecall_u" && !t.listed[n-1].Doubtful
 }
 
 // beginsThread tells whether entry is where RISC-V's threads of the kernel return to before Linux 6.4, and its callee is
