@@ -37,7 +37,7 @@ func keptHeading(text string) (h heading, ok bool) {
 			h.what = k.what
 		}
 	}
-	if h.what == "" && !strings.HasSuffix(text, " at:") {
+	if h.what == "" && (!strings.HasSuffix(text, " at:") || holdsLock(text)) {
 		return h, false
 	}
 	h.place(text)
@@ -51,6 +51,12 @@ func keptHeading(text string) (h heading, ok bool) {
 	}
 	return h, true
 }
+
+// holdsLock tells whether a message names a lock, and a mail program put the place where it was taken in the next line:
+//
+//	ffffffff81822520 (console_owner){-.-.}-{0:0}, at:
+//	console_lock_spinning_enable+0x3a/0x60
+func holdsLock(text string) bool { return strings.HasSuffix(text, "}, at:") }
 
 // closes tells whether a message ends the last of the stacks that a checker shows: KASAN goes on with
 // what lies in memory, and names the function of a variable as if it were a frame.

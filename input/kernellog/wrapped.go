@@ -55,7 +55,13 @@ func rowOf(text string, regs []register) row {
 // takeWrapped reads a line that has only what the line before lacks. entry: that was an entry of the chain.
 func (r *record) takeWrapped(text string, entry bool) bool {
 	next := r.row
-	r.row = row{}
+	if r.row = (row{}); holdsLock(text) {
+		r.row.next = text
+		return true
+	}
+	if holdsLock(next.next) {
+		return isEntry(text)
+	}
 	if next.next == "" {
 		return entry && r.trace.takeModule(text) || r.takeWarned(text)
 	}

@@ -104,3 +104,20 @@ func TestWrappedWarning(t *testing.T) {
 		}
 	}
 }
+
+// TestWrappedLock: the place where a lock was taken, in the next line, is no entry of a chain.
+func TestWrappedLock(t *testing.T) {
+	const log = `WARNING: possible circular locking dependency detected
+sh/159 is trying to acquire lock:
+ffffffff81822520 (toy_a){-.-.}-{0:0}, at:
+toy_lock+0x3a/0x60
+-> #1 (toy_b){-.-.}-{2:2}:
+        toy_b_lock+0xa2/0x1d4
+CPU: 1 UID: 0 PID: 159 Comm: sh Not tainted 6.12.0 #1
+Call Trace:
+[<ffffffff80006a02>] dump_backtrace+0x1c/0x24
+`
+	if got, want := threadsOf(t, log), "warning: CPU 1 PID 159 sh|dump_backtrace\nlock|toy_b_lock\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
