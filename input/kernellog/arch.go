@@ -86,7 +86,11 @@ func machineFrom(r *record, f *facts) (m machine, ok bool) {
 	}
 	for _, l := range r.trace.listed {
 		for _, known := range entrySymbols {
-			if strings.HasPrefix(l.Symbol, known.symbol) {
+			switch {
+			case !strings.HasPrefix(l.Symbol, known.symbol):
+			case known.name == "mips" && l.PC != 0:
+				return mipsOf(digitsOf(hexOf(l.PC)))
+			default:
 				return known.machine, true
 			}
 		}
@@ -105,23 +109,26 @@ func isOfRISCV(l *target.Listed) bool {
 		l.Symbol == "dump_backtrace" && l.PC>>32 == 0xffffffff)
 }
 
-// machineOfAddresses tells MIPS by the addresses of a chain, where nothing else tells: they are in the half of the
+// machineOfAddresses tells MIPS by the addresses of a chain, where nothing else tells: they are in the part of the
 // address space that the processor itself maps, from 0x80000000 to 0x9fffffff, and where modules lie, up to
-// 0xdfffffff. Kernels of i386 begin at 0xc0000000.
+// 0xdfffffff; kernels of i386 begin at 0xc0000000. On processors of 64 bits the physical memory lies from
+// 0x9800000000000000 on, cached, or from 0xa800000000000000, coherent between processors.
 func machineOfAddresses(r *record) (m machine, ok bool) {
-	mapped := 0
+	mapped, digits := 0, 8
 	for i := range r.trace.listed {
-		switch l := &r.trace.listed[i]; {
-		case l.PC>>29 == 4:
+		switch pc := r.trace.listed[i].PC; {
+		case pc>>29 == 4:
 			mapped++
-		case l.PC>>30 != 3 && l.PC != 0, l.PC == 0:
+		case pc>>56 == 0x98 || pc>>56 == 0xa8:
+			mapped, digits = mapped+1, 16
+		case pc>>30 != 3 && pc>>62 != 3: // where modules lie
 			return m, false
 		}
 	}
 	if mapped < leastMapped || !r.trace.headed && !r.within.begins {
 		return m, false
 	}
-	return mipsOf(8)
+	return mipsOf(digits)
 }
 
 // leastMapped is how many entries of a chain tell that it is of MIPS.

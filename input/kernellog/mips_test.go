@@ -162,3 +162,12 @@ func TestSearchedForWithoutPC(t *testing.T) {
 		t.Error("searched for behind show_stack")
 	}
 }
+
+// TestBadPointerOfMIPS: a call through a bad pointer leads to one place, and bit 0 of the pointer chooses the instruction set.
+func TestBadPointerOfMIPS(t *testing.T) {
+	log := "Oops[#1]:\n$28   : 82d94000 82d97f00 82a88e80 8013c484\nepc   : 63642f61 0x63642f61\nra    : 8013c484 toy_call+0xfc/0x194\n" +
+		"Call Trace:\n[<8013c388>] toy_call+0x0/0x194\n"
+	if l := snapshots(t, log)[0].Threads[0].Listed[0]; l.PC != 0x63642f60 || !l.Exact {
+		t.Errorf("%+v", l)
+	}
+}

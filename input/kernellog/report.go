@@ -188,7 +188,7 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 	if isMIPS(arch) {
 		doubtSearched(listed, pc)
 	}
-	listed, at := withPC(listed, pc)
+	listed, at := withPC(listed, pc, arch)
 	lr := r.reg("lr", "ra")
 	if lr != nil && at < len(listed) {
 		listed[at].Gap = listed[at].Gap || isTrampoline(lr.at.symbol) && !isTrampoline(listed[at].Symbol)
@@ -265,7 +265,7 @@ func doubtSearched(listed []target.Listed, pc *register) {
 }
 
 // withPC is a chain that begins where the PC is. at is the index of the PC's caller.
-func withPC(listed []target.Listed, pc *register) (all []target.Listed, at int) {
+func withPC(listed []target.Listed, pc *register, arch *cpu.Arch) (all []target.Listed, at int) {
 	switch {
 	case len(listed) > 0 && (samePlace(&listed[0], &pc.at) || pc.isNowhere(&listed[0])):
 		listed[0].Exact = true
@@ -276,7 +276,8 @@ func withPC(listed []target.Listed, pc *register) (all []target.Listed, at int) 
 		listed = listed[1:]
 	}
 	first := pc.at.listed()
-	first.PC, first.Exact = pc.value, true
+	first.PC, _ = arch.SplitCode(pc.value) // a call through a bad pointer chooses an instruction set, too
+	first.Exact = true
 	return slices.Insert(listed, 0, first), 1
 }
 
