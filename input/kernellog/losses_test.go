@@ -269,6 +269,7 @@ func TestLostBeginning(t *testing.T) {
 WARNING: CPU: 0 PID: 96 at toy.c:59 warn_c+0x4c/0x60 [toy]
 CPU: 0 PID: 96 Comm: sh Not tainted 6.1.0-6-5kc-malta #1
 `, "Call Trace:\n[<ffffffff8153c1b0>] show_stack+0x70/0x168\n", `[<ffffffffc000247c>] warn_a+0x2c/0x40 [toy]
+[<ffffffff81ab9e54>] vfs_write+0x9c/0x3f0
 [<ffffffff81aba054>] ksys_write+0x8c/0x140
 [<ffffffff817ac474>] syscall_common+0x34/0x58
 ---[ end trace 0000000000000000 ]---`

@@ -108,6 +108,7 @@ func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
 	listed = append(withFirstCaller(completed(r, listed, b.arch), r, b), further...)
 	listed = withWarned(listed, r)
 	doubtThreadStart(listed)
+	doubtCallers(listed, &r.work, b.arch)
 	b.settlePlaces(listed)
 	for i := range listed {
 		l := &listed[i]
@@ -189,6 +190,11 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 		doubtSearched(listed, pc)
 	}
 	listed, at := withPC(listed, pc, arch)
+	function := pc.at.function()
+	if function == "" && at == 1 { // the line with the place was lost, the list has it
+		first := placeOf(&listed[0])
+		function = first.function()
+	}
 	lr := r.reg("lr", "ra")
 	if lr != nil && at < len(listed) {
 		listed[at].Gap = listed[at].Gap || isTrampoline(lr.at.symbol) && !isTrampoline(listed[at].Symbol)
@@ -196,7 +202,7 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 			listed[at].PC = lr.value
 		}
 	}
-	if lr == nil || arch.LR == cpu.NoReg || lr.at.symbol == "" || lr.at.function() == pc.at.function() || isTrampoline(lr.at.symbol) ||
+	if lr == nil || arch.LR == cpu.NoReg || lr.at.symbol == "" || lr.at.function() == function || isTrampoline(lr.at.symbol) ||
 		at < len(listed) && samePlace(&listed[at], &lr.at) {
 		return listed
 	}
@@ -283,9 +289,9 @@ func withPC(listed []target.Listed, pc *register, arch *cpu.Arch) (all []target.
 
 // isNowhere tells whether an entry of a chain is the PC of a call through a bad pointer, which no
 // symbol names: arm64's list begins with "0x12345678" where "pc : 0x12345678" says the same. Kernels
-// without the names of their functions print all places so.
+// without the names of their functions print all places so, and the line may be lost that has the place of RISC-V's PC.
 func (r *register) isNowhere(l *target.Listed) bool {
-	return l.Symbol == "" && l.PC != 0 && r.at.symbol == "" && r.known && r.value == l.PC
+	return l.PC != 0 && r.at.symbol == "" && r.known && r.value == l.PC
 }
 
 // completes tells whether p is a place in the function that an entry of a chain names alone, and makes the entry that place.
