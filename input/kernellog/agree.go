@@ -16,13 +16,13 @@ import (
 //	 leaf_deref+0x18/0x24 [crashy]
 
 // agrees tells whether an address is the place that a symbol and an offset tell, as far as files say. Where no file tells,
-// the kernel of a 64-bit processor is in the upper half: RISC-V's "epc : leaf_deref+0xc/0x20 [crashy]" and, in the next
-// line, "epc : 0000000012345678" are of two reports.
+// the kernel of a 64-bit processor is in the upper half, if it has an MMU: RISC-V's "epc : leaf_deref+0xc/0x20 [crashy]"
+// and, in the next line, "epc : 0000000012345678" are of two reports.
 func (b *binaries) agrees(addr uint64, p *place) bool {
 	if p.symbol == "" {
 		return true
 	}
-	if b.arch.AddrSize == 8 && addr>>63 == 0 {
+	if b.arch.AddrSize == 8 && addr>>63 == 0 && !b.lower {
 		return false
 	}
 	m := b.moduleOf(p)
@@ -40,6 +40,22 @@ func (b *binaries) agrees(addr uint64, p *place) bool {
 		}
 	}
 	return false
+}
+
+// isLower tells whether a kernel lies in the lower half of the address space, as those without an MMU do (Linux for the
+// K210): so do most of the places that it prints.
+func isLower(places []place) bool {
+	lower := 0
+	for i := range places {
+		switch p := &places[i]; {
+		case !p.hasAddr:
+		case p.addr>>63 == 0:
+			lower++
+		default:
+			lower--
+		}
+	}
+	return lower > 0
 }
 
 // isImpossible tells whether a place lies beyond its own function, or between instructions.

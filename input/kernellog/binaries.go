@@ -21,11 +21,12 @@ type binaries struct {
 	facts   *facts
 	symbols symbols
 	issues  []target.Issue
+	lower   bool // the kernel lies in the lower half of the address space
 }
 
 // find finds the binaries of a machine's kernel.
 func (k *kernelLog) find(m machine, env *input.Env) *binaries {
-	b := &binaries{modules: map[string]*target.Module{}, facts: &k.facts, symbols: symbols{known: map[symbolKey]symbolAt{}}}
+	b := &binaries{modules: map[string]*target.Module{}, facts: &k.facts, symbols: symbols{known: map[symbolKey]symbolAt{}}, lower: isLower(k.places())}
 	kernel := linux.Kernel{Release: k.release(), Banner: k.facts.version}
 	for _, big := range []bool{false, true} { // MIPS's reports do not say the byte order
 		arch, ok := env.Archs.ByName(m.name, m.abi, big)

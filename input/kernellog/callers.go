@@ -22,7 +22,7 @@ var onlyCallers = [...]struct {
 	{"process_one_work", []string{"worker_thread", "rescuer_thread", "process_scheduled_works", "bh_worker"}},
 	{"worker_thread", []string{"kthread"}},
 	{"rescuer_thread", []string{"kthread"}},
-	{"kthread", []string{"ret_from_"}},
+	{"kthread", []string{"ret_from_", "kernel_thread_", "child_rip"}}, // the latter before Linux 3.7
 }
 
 // doubtCallers marks entries that did not call the entry before them. work is the function that the report says the task

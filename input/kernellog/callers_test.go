@@ -22,6 +22,7 @@ func TestLostCaller(t *testing.T) {
 		"toy_work[toy] process_one_work worker_thread ret_from_fork":                             "ret_from_fork",
 		"toy_thread[toy] kthread ret_from_exception":                                             "",
 		"toy_thread[toy] kthread":                                                                "",
+		"toy_thread[toy] kthread kernel_thread_helper":                                           "",
 	} {
 		if got := gaps(t, riscvTrace(strings.Fields(chain))); got != want {
 			t.Errorf("%s: gaps before %q, want %q", chain, got, want)

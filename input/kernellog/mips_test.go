@@ -157,6 +157,12 @@ func TestSearchedForWithoutPC(t *testing.T) {
 			}
 		}
 	}
+	threads := "[<800b3900>] kernel_thread_helper+0x10/0x18\n[<800b38f0>] kernel_thread_helper+0x0/0x18\n"
+	for _, l := range snapshots(t, log+threads)[0].Threads[0].Listed {
+		if !l.Searched {
+			t.Errorf("%s: not searched", l.Symbol)
+		}
+	}
 	lister := strings.Replace(log, "Trace:\n", "Trace:\n[<8001b478>] show_stack+0x1ec/0x2a8\n", 1) + "[<80162958>] behind_exit+0x0/0x18\n"
 	if l := snapshots(t, lister)[0].Threads[0].Listed[1]; l.Searched {
 		t.Error("searched for behind show_stack")

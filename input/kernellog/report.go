@@ -147,7 +147,7 @@ func dropNext(listed []target.Listed) {
 // register to it and jump (arch/riscv/kernel/entry.S, la ra, ret_from_exception).
 func isReturnedTo(symbol string) bool {
 	switch symbol {
-	case "ret_from_exception", "ret_from_irq", "ret_from_syscall":
+	case "ret_from_exception", "ret_from_irq", "resume_userspace_check", "ret_from_syscall":
 		return true
 	}
 	return false

@@ -86,3 +86,13 @@ func TestTrimmedRISCV(t *testing.T) {
 		t.Error(snap[0].Arch.Name)
 	}
 }
+
+// TestWithoutMMU: kernels without an MMU lie in the lower half of the address space.
+func TestWithoutMMU(t *testing.T) {
+	log := strings.NewReplacer("ffffffff01", "0000000080", "ffffffff80", "0000000080").Replace(oopses[6].log)
+	if got := threadsOf(t, log); got != oopses[6].title+"|leaf! mid vfs_write ret_from_syscall!.\n" {
+		t.Error(got)
+	}
+	snap := snapshots(t, log)[0]
+	checkRegisters(t, snap.Arch, &snap.Threads[0], "pc=8043600c ra=80436030")
+}
