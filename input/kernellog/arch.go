@@ -28,9 +28,12 @@ func machineOf(r *record) (m machine, ok bool) {
 			if len(r.trace.listed) > 0 && !reg.known && reg.at.symbol != "" {
 				return riscvOf(digitsOf(hexOf(r.trace.listed[0].PC)))
 			}
-		case "$0", "$4", "$8", "$16", "$28", "badva":
+		case "$0", "$4", "$8", "$16", "$28", "badva", "hi", "lo":
 			return mipsOf(reg.digits)
 		}
+	}
+	if epc := r.reg("epc"); epc != nil && epc.known && r.reg("sp") == nil { // RISC-V prints both in a line
+		return mipsOf(epc.digits)
 	}
 	return machineOfStack(r)
 }
@@ -84,6 +87,9 @@ func machineFrom(r *record, f *facts) (m machine, ok bool) {
 			}
 		}
 	}
+	if m, ok := machineOfMessage(r); ok {
+		return m, true
+	}
 	for _, l := range r.trace.listed {
 		for _, known := range entrySymbols {
 			switch {
@@ -99,6 +105,21 @@ func machineFrom(r *record, f *facts) (m machine, ok bool) {
 		}
 	}
 	return machineOfAddresses(r)
+}
+
+// machineOfMessage tells MIPS by messages that its kernels alone begin a report with (arch/mips/kernel/traps.c), and by the
+// addresses of the chain.
+func machineOfMessage(r *record) (m machine, ok bool) {
+	if len(r.trace.listed) == 0 || r.trace.listed[0].PC == 0 {
+		return m, false
+	}
+	for _, s := range [...]string{"Reserved instruction in kernel code", "Break instruction in kernel code", "Trap instruction in kernel code",
+		"Unhandled kernel unaligned access", "Kernel bug detected", "do_cpu invoked from kernel context", "Data bus error", "Instruction bus error"} {
+		if strings.HasPrefix(r.says, s) {
+			return mipsOf(digitsOf(hexOf(r.trace.listed[0].PC)))
+		}
+	}
+	return m, false
 }
 
 // isOfRISCV tells whether RISC-V alone has a function, and its kernel printed the address: riscv_timer_interrupt. Its
