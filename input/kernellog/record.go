@@ -111,7 +111,7 @@ func (r *record) reason() string {
 func (r *record) take(text string) bool {
 	entry := r.entry
 	r.entry = false
-	if r.takeWrapped(text, entry) {
+	if takeWrapped(r, text, entry) {
 		return true
 	}
 	if isTraceHeader(text) {
@@ -128,7 +128,7 @@ func (r *record) take(text string) bool {
 		r.work = work
 		return true
 	}
-	if r.takeProcess(text) {
+	if takeProcess(r, text) {
 		return true
 	}
 	if rest, ok := strings.CutPrefix(text, "Code:"); ok {
@@ -149,7 +149,7 @@ func (r *record) take(text string) bool {
 // takeProcess reads which task ran, which kernels of MIPS and ARM say behind the registers, and before Linux 3.10 there
 // alone: "Cpu 0" in front of the registers of MIPS (arch/mips/kernel/traps.c, show_regs), and
 // "Process sh (pid: 95, threadinfo=8f066000, task=8fade098, tls=2aad6470)".
-func (r *record) takeProcess(text string) bool {
+func takeProcess(r *record, text string) bool {
 	if number, ok := strings.CutPrefix(text, "Cpu "); ok {
 		n, err := strconv.Atoi(number)
 		if r.cpu < 0 && err == nil {
@@ -177,11 +177,11 @@ func (r *record) takeRegisters(text string) bool {
 	if r.trace.registers && isUserStack(text) {
 		r.trace.outermost()
 	}
-	return r.addRegisters(text, parseRegisters(text))
+	return addRegisters(r, text, parseRegisters(text))
 }
 
 // addRegisters adds the registers of a line.
-func (r *record) addRegisters(text string, regs []register) bool {
+func addRegisters(r *record, text string, regs []register) bool {
 	if r.row = rowOf(text, regs); len(regs) == 0 {
 		return r.row.next != ""
 	}

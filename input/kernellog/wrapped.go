@@ -53,7 +53,7 @@ func rowOf(text string, regs []register) row {
 }
 
 // takeWrapped reads a line that has only what the line before lacks. entry: that was an entry of the chain.
-func (r *record) takeWrapped(text string, entry bool) bool {
+func takeWrapped(r *record, text string, entry bool) bool {
 	next := r.row
 	if r.row = (row{}); holdsLock(text) {
 		r.row.next = text
@@ -63,7 +63,7 @@ func (r *record) takeWrapped(text string, entry bool) bool {
 		return isEntry(text)
 	}
 	if next.next == "" {
-		return entry && r.trace.takeModule(text) || r.takeWarned(text)
+		return entry && r.trace.takeModule(text) || takeWarned(r, text)
 	}
 	word, _ := cutWord(text)
 	if d := digitsOf(word); d != 8 && d != 16 || next.digits != 0 && d != next.digits {
@@ -71,7 +71,7 @@ func (r *record) takeWrapped(text string, entry bool) bool {
 	}
 	if !strings.HasPrefix(next.next, "$") {
 		text = next.next + " : " + text
-		return r.addRegisters(text, parseRegisters(text))
+		return addRegisters(r, text, parseRegisters(text))
 	}
 	for _, s := range strings.Fields(text) {
 		if digitsOf(s) != next.digits {
@@ -83,7 +83,7 @@ func (r *record) takeWrapped(text string, entry bool) bool {
 	if first%4+len(regs) > 4 {
 		return false
 	}
-	return r.addRegisters("", regs)
+	return addRegisters(r, "", regs)
 }
 
 // takeModule reads the module of the entry before, which stands alone.
@@ -98,7 +98,7 @@ func (t *trace) takeModule(text string) bool {
 }
 
 // takeWarned reads the place of a warning that stands alone behind its beginning.
-func (r *record) takeWarned(text string) bool {
+func takeWarned(r *record, text string) bool {
 	if r.what != "warning" || r.at.symbol != "" || r.process || r.silent > 0 || !r.empty() {
 		return false
 	}
