@@ -1,10 +1,12 @@
 package kernellog
 
 import (
+	"context"
 	"math/rand"
 	"strings"
 	"testing"
 
+	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/console"
 	"github.com/backsight/backsight/target"
 )
@@ -71,6 +73,18 @@ func TestFlood(t *testing.T) {
 	s = snapshots(t, log)
 	if n := len(s[0].Threads[0].Memory.Segments()[0].Data); n > 4*maxStackWords {
 		t.Errorf("%d bytes of stack", n)
+	}
+}
+
+// TestUnknownProcessor: reports of which nobody knows the processor are said once, however many they are.
+func TestUnknownProcessor(t *testing.T) {
+	env := &input.Env{Archs: archs(), Files: input.NewFiles(input.FileOptions{})}
+	for _, n := range []int{1, 6000} {
+		log := strings.Repeat("Call Trace:\n toy+0x1/0x2\n", n)
+		_, err := console.Format(Reader()).Open(context.Background(), input.NewCapture("log", []byte(log)), env)
+		if err == nil || !strings.Contains(err.Error(), "the log does not tell the processor of a kernel's report, stack") {
+			t.Errorf("%d reports: %v", n, err)
+		}
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/console"
+	"github.com/backsight/backsight/target"
 )
 
 // Reader knows the reports of Linux kernels.
@@ -30,6 +31,8 @@ type kernelLog struct {
 	machine machine
 	// found are the binaries of each machine: a log has one.
 	found map[machine]*binaries
+	// refused: a report's processor was not known.
+	refused bool
 }
 
 func newKernelLog(log *console.Log) *kernelLog {
@@ -56,10 +59,23 @@ func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console
 		next = min(next, k.records[i+1].from)
 	}
 	report := k.report(r, env)
+	if report == nil {
+		report = k.unknown(r)
+	}
 	if k.full > 0 && i == len(k.records)-1 {
 		report.Issues = append(report.Issues, log.TooMany(k.full))
 	}
 	return report, max(next, at+1)
+}
+
+// unknown is a report of which nobody knows the processor. A log says so once.
+func (k *kernelLog) unknown(r *record) *console.Report {
+	report := new(console.Report)
+	if !k.refused {
+		k.refused = true
+		report.Issues = append(report.Issues, target.Issue{Kind: target.IssueCapture, Text: "the log does not tell the processor of a kernel's report, " + r.title()})
+	}
+	return report
 }
 
 // from is the index of the first record that begins at a line or behind.
