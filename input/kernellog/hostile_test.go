@@ -94,6 +94,10 @@ func FuzzLog(f *testing.F) {
 		f.Add(c.log)
 	}
 	f.Add("task:a state:S pid:1\nCall Trace:\n[<0>] a+0x1/0x2\n")
+	f.Add(mips24)
+	for log := range wrapped {
+		f.Add(log)
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		s := scan(console.NewLog([]byte(text)))
 		for i, r := range s.records {
