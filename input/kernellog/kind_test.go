@@ -129,7 +129,7 @@ Call Trace:
 Oops [#1]
 CPU: 0 UID: 0 PID: 201 Comm: busybox Not tainted 6.12.107+deb13-riscv64 #1
 epc : 0x0
- ra : ksys_read+0xb2/0xe8` + strings.Replace(regs, "ffffffff80314d4c", "0000000000000000", 1) + `Code: Unable to access instruction at 0xffffffffffffffec.
+ ra : ksys_read+0xb2/0xe8` + strings.NewReplacer("ffffffff80314d4c", "0000000000000000", "000000000000001c", "0000000000000000").Replace(regs) + `Code: Unable to access instruction at 0xffffffffffffffec.
 ---[ end trace 0000000000000000 ]---
 `, "oops: CPU 0 PID 201 busybox|ksys_read"},
 	} {

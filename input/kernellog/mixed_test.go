@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/backsight/backsight/target"
 )
 
 // TestMixedBeginnings: where a report begins within another's chain, the lines of both follow.
@@ -112,6 +114,28 @@ func TestPlaceBelowKernel(t *testing.T) {
 		s := snapshots(t, strings.Replace(oopses[6].log, "epc : ffffffff0143600c", "epc : "+epc, 1))[0]
 		if _, ok := s.Threads[0].Regs.Lookup(s.Arch.PC); ok != known {
 			t.Errorf("%s: the PC is known: %v", epc, ok)
+		}
+	}
+}
+
+// TestOtherFault: the first line of a report says where the fault was, and so do registers, or they are of another report.
+func TestOtherFault(t *testing.T) {
+	for _, c := range []struct{ name, from, to string }{
+		{"MIPS", "", ""},
+		{"MIPS", "epc == c00a5020", "epc == c00a6020"},
+		{"MIPS", "virtual address 00000010", "virtual address 00000020"},
+		{"MIPS", "epc == c00a5020", "epc == c00a60"}, // cut off
+		{"RISC-V", "", ""},
+		{"RISC-V", "badaddr: 0000000000000010", "badaddr: 0000000000000020"},
+	} {
+		for _, o := range oopses {
+			if o.name != c.name {
+				continue
+			}
+			mixed := strings.Contains(strings.Join(issuesOf(t, strings.Replace(o.log, c.from, c.to, 1), target.IssueCapture), ""), "into one another")
+			if want := len(c.to) == len(c.from) && c.to != ""; mixed != want {
+				t.Errorf("%s, %s: mixed %v", c.name, c.to, mixed)
+			}
 		}
 	}
 }
