@@ -14,7 +14,8 @@ import (
 //	toy_write+0x5d/0x80 [toy]
 //	ksys_write+0x4a/0xb4              calls vfs_write, which calls what the module registered
 
-// onlyCallers are such functions, and what their callers' names begin with (kernel/workqueue.c, kernel/kthread.c).
+// onlyCallers are such functions, and what their callers' names begin with (kernel/workqueue.c, kernel/kthread.c,
+// kernel/panic.c, lib/bug.c).
 var onlyCallers = [...]struct {
 	callee  string
 	callers []string
@@ -22,6 +23,7 @@ var onlyCallers = [...]struct {
 	{"process_one_work", []string{"worker_thread", "rescuer_thread", "process_scheduled_works", "bh_worker"}},
 	{"worker_thread", []string{"kthread"}},
 	{"rescuer_thread", []string{"kthread"}},
+	{"__warn", []string{"warn_slowpath_", "report_bug", "__report_bug"}},
 	{"kthread", []string{"ret_from_", "kernel_thread_", "child_rip"}}, // the latter before Linux 3.7
 }
 
@@ -43,12 +45,15 @@ func doubtCallers(listed []target.Listed, work *place, arch *cpu.Arch) {
 
 // isNoCaller tells whether an entry is of a function that does not call the one of inner.
 func isNoCaller(l, inner *target.Listed) bool {
-	if inner.Module != "" {
-		switch l.Symbol {
-		case "ksys_read", "ksys_write", "worker_thread", "rescuer_thread":
-			return true
-		}
-		return false
+	never := false
+	switch l.Symbol {
+	case "ksys_read", "ksys_write", "worker_thread", "rescuer_thread":
+		never = inner.Module != ""
+	case "syscall_common", "handle_sys": // MIPS
+		never = inner.Symbol == "vfs_read" || inner.Symbol == "vfs_write"
+	}
+	if never || inner.Module != "" {
+		return never
 	}
 	for _, o := range onlyCallers {
 		if o.callee == inner.Symbol {

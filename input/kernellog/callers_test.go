@@ -22,6 +22,11 @@ func TestLostCaller(t *testing.T) {
 		"toy_work[toy] process_one_work worker_thread ret_from_fork":                             "ret_from_fork",
 		"toy_thread[toy] kthread ret_from_exception":                                             "",
 		"toy_thread[toy] kthread":                                                                "",
+		"dump_stack __warn warn_slowpath_fmt warn_c[toy] vfs_write ksys_write":                   "",
+		"dump_stack __warn warn_c[toy] vfs_write ksys_write":                                     "warn_c",
+		"__warn report_bug do_trap_break handle_exception":                                       "",
+		"toy_read[toy] vfs_read sys_read handle_sys":                                             "",
+		"toy_read[toy] vfs_read syscall_common":                                                  "syscall_common",
 		"toy_thread[toy] kthread kernel_thread_helper":                                           "",
 	} {
 		if got := gaps(t, riscvTrace(strings.Fields(chain))); got != want {
