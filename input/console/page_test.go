@@ -1,0 +1,28 @@
+package console
+
+import "testing"
+
+// TestCutOfPages: a message as mail and pages show it.
+func TestCutOfPages(t *testing.T) {
+	const want = "[<c0012345>] (toy_b) from"
+	for _, line := range []string{
+		"> [<c0012345>] (toy_b) from",
+		">>> [<c0012345>] (toy_b) from",
+		"> > >   [<c0012345>] (toy_b) from ",
+		"| [<c0012345>] (toy_b) from",
+		"> [   12.345678] [<c0012345>] (toy_b) from",
+		"[&lt;c0012345&gt;] (toy_b) from",
+		"&gt; [&lt;c0012345&gt;] (toy_b) from",
+		`\[\<c0012345\>\] (toy\_b) from`,
+		"[<c0012345>]\u00a0(toy_b) from",
+	} {
+		if got := Cut(line); got.Text != want {
+			t.Errorf("%q: %q", line, got.Text)
+		}
+	}
+	for _, text := range []string{"&(&lock->x){+.+.}", `C:\a\b`, "a > b", "x|y"} {
+		if got := Cut(text); got.Text != text {
+			t.Errorf("%q: %q", text, got.Text)
+		}
+	}
+}
