@@ -24,13 +24,15 @@ const maxOpen = 4096
 // scan reads the whole log.
 func scan(log *console.Log) *scanner {
 	s := &scanner{open: make(map[string]*record), ended: make(map[string]bool)}
-	for i := range log.Len() {
+	for i := 0; i < log.Len(); i++ {
 		if len(s.records) == log.MaxReports() {
 			s.full = i
 			break
 		}
 		if text := log.Line(i); text != "" {
-			s.line(i, console.Cut(text))
+			l, more := whole(log, i, console.Cut(text))
+			i += more
+			s.line(i, l)
 		} else if len(s.open) > 0 {
 			s.blank()
 		}

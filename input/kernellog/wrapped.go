@@ -1,0 +1,121 @@
+package kernellog
+
+import (
+	"strings"
+
+	"github.com/backsight/backsight/input/console"
+)
+
+// Mail breaks lines at spaces, after some 72 columns. What a message lacks at its end tells that the next line goes
+// on with it: that line has no time in front, nor anything else.
+//
+//	[   33.347196] [<c02d1110>] (free_toy.constprop.0) from [<c02d1aa4>]
+//	(cache_free_toy+0x3ac/0x6f4)
+
+// maxWrapped is how many further lines a message may have.
+const maxWrapped = 3
+
+// whole is the message that line i begins, l so far, with the lines that go on with it; more is their number.
+func whole(log *console.Log, i int, l console.Line) (all console.Line, more int) {
+	for more < maxWrapped {
+		fits := goesOn(l.Text)
+		if fits == nil {
+			break
+		}
+		next := console.Cut(log.Line(i + more + 1))
+		text := strings.TrimLeft(next.Text, "+") // of who breaks a line by hand
+		if !next.Bare || text == "" || !fits(text) {
+			break
+		}
+		l.Text += " " + text
+		more++
+	}
+	return l, more
+}
+
+// goesOn tells what the rest of a message is like that lacks its end; nil: it lacks none.
+func goesOn(text string) (fits func(rest string) bool) {
+	switch {
+	case lacksCaller(text):
+		return isCaller
+	case lacksAddress(text):
+		return func(rest string) bool { return faultIn(text + " " + rest).known }
+	case strings.Contains(text, "omm: ") && strings.Contains(text, "ainted") && releaseIn(text) == "":
+		return func(rest string) bool { return releaseIn(text+" "+rest) != "" }
+	case strings.HasPrefix(text, "WARNING: ") && !strings.Contains(text, "+0x"):
+		return func(rest string) bool {
+			p, _, ok := parsePlace(strings.TrimPrefix(rest, "at "))
+			return ok && p.symbol != ""
+		}
+	case strings.HasSuffix(text, ":"):
+		return func(rest string) bool { return registersGoOn(text, rest) }
+	case isShortDump(text):
+		return func(rest string) bool { return isWords(strings.Fields(text[5:]), strings.Fields(rest)) }
+	case lacksModule(text):
+		return func(rest string) bool { return len(text)+len(rest) >= minWrapped && isModule(rest) }
+	}
+	return nil
+}
+
+// minWrapped is how long a message without its prefix is at least that mail breaks.
+const minWrapped = 48
+
+// lacksCaller tells whether a message is an entry of ARM's chain that ends behind "from", behind the caller's address, or
+// within parentheses.
+func lacksCaller(text string) bool {
+	if strings.HasSuffix(text, " from") || strings.HasPrefix(text, "[<") && strings.Count(text, "(") > strings.Count(text, ")") {
+		return true
+	}
+	i := strings.LastIndexByte(text, ' ')
+	_, rest, ok := cutBracketed(text[i+1:])
+	return ok && rest == "" && i > 0 && strings.HasSuffix(text[:i], " from") && strings.HasPrefix(text, "[<")
+}
+
+// isCaller tells whether a line goes on with such an entry: "(mid_b+0x50/0x7c)", "[<c0045678>] (mid_b+0x50/0x7c)",
+// "mid_b+0x50/0x7c [crashy]", "[crashy]) from [<c0045678>] (mid_b+0x50/0x7c)".
+func isCaller(rest string) bool {
+	p, _, ok := parsePlace(rest)
+	_, behind := cutModule(rest)
+	return ok && (p.hasAddr || p.symbol != "") || strings.HasPrefix(behind, ")")
+}
+
+// lacksAddress tells whether a message says that there was a bad access, but not where.
+func lacksAddress(text string) bool {
+	return strings.HasPrefix(text, "Unable to handle kernel ") && !faultIn(text).known
+}
+
+// registersGoOn tells whether text ends in a register's name, of which rest has the value: "pc : [<c0012345>]  lr : [<c0012346>]  psr:".
+func registersGoOn(text, rest string) bool {
+	fields := strings.Fields(strings.TrimRight(text, ": "))
+	value, _ := cutWord(rest)
+	n := digitsOf(strings.Trim(value, "[<>]"))
+	return len(fields) > 0 && isRegister(fields[len(fields)-1]) && (n == 8 || n == 16)
+}
+
+// isShortDump tells whether a message is a line of ARM's dump of the stack with fewer than the eight words that fit.
+func isShortDump(text string) bool {
+	return len(text) >= 5 && text[4] == ':' && digitsOf(text[:4]) == 4 && len(strings.Fields(text)) <= 8
+}
+
+// isWords tells whether words go on with those of a line of ARM's dump.
+func isWords(before, words []string) bool {
+	for _, w := range words {
+		if digitsOf(w) != 8 {
+			return false
+		}
+	}
+	return len(before)+len(words) <= 8
+}
+
+// lacksModule tells whether a message is an entry of a chain, or a register, in whose place no module is named.
+func lacksModule(text string) bool {
+	i := strings.LastIndexByte(text, ' ')
+	var p place
+	return p.setSymbol(text[i+1:]) && p.size != 0
+}
+
+// isModule tells whether rest is "[crashy]" and no more; [snip] and [...] stand for lines that somebody left out.
+func isModule(rest string) bool {
+	name, behind := cutModule(rest)
+	return behind == "" && name != "snip" && isSymbol(strings.ReplaceAll(name, "-", "_")) && len(rest) == len(name)+2
+}

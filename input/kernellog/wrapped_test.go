@@ -1,0 +1,108 @@
+package kernellog
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// wrappedOops is a report as mail has it that broke its lines.
+const wrappedOops = `
+> [   33.300000] Unable to handle kernel NULL pointer dereference at virtual address
+> 00000280
+> [   33.310000] Internal error: Oops: 5 [#1] SMP ARM
+> [   33.320000] CPU: 0 PID: 7 Comm: toyd Not tainted
+> 5.9.0-toy-armmp #16
+> [   33.330000] PC is at leaf+0x14/0x20 [toy]
+> [   33.340000] LR is at mid+0x24/0x2c
+> [toy]
+> [   33.350000] pc : [<bf000014>]    lr : [<bf000044>]    psr:
+> 40000013
+> [   33.360000] sp : ca911db0  ip : ca911e84  fp : 0069b1e0
+> [   33.370000] Stack: (0xca911db0 to 0xca912000)
+> [   33.380000] 1da0:                                     00000002 bf00009c
+> 000000e1 00010000
+> [   33.390000] 1dc0: 00000000 00000005 00000006 00000007 00000008
+> 00000009 0000000a 0000000b
+> [   33.400000] [<bf000014>] (leaf [toy]) from [<bf000044>]
+> (mid+0x24/0x2c [toy])
+> [   33.410000] [<bf000044>] (mid [toy]) from
+> [<c0101234>] (top_of_the_toy.constprop.0+0x98/0xb0)
+> [   33.420000] [<c0101234>] (top_of_the_toy.constprop.0) from [<c0100000>]
+> +(ret_fast_syscall+0x0/0x1c)
+> [   33.430000] Code: e28dd004 e30232c0 e34b3f00 e5933000 (e5933000)
+`
+
+// TestWrapped: a report whose lines mail broke is the same report.
+func TestWrapped(t *testing.T) {
+	s := snapshots(t, wrappedOops)[0]
+	if got, want := threadsOf(t, wrappedOops), "oops: CPU 0 PID 7 toyd|leaf! mid top_of_the_toy.constprop.0 ret_fast_syscall!.\n"; got != want {
+		t.Errorf("got %swant %s", got, want)
+	}
+	th := &s.Threads[0]
+	if f := th.Fault; f == nil || f.Address != 0x280 {
+		t.Errorf("fault %+v", f)
+	}
+	if m := th.Listed[1].Module; m != "toy" {
+		t.Errorf("module %q", m)
+	}
+	var words []string
+	for _, at := range []uint64{0xca911db0, 0xca911dbc, 0xca911dc0, 0xca911dd4} {
+		words = append(words, fmt.Sprintf("%x", th.Memory.Bytes(at)[0]))
+	}
+	if got := strings.Join(words, " "); got != "2 0 0 9" {
+		t.Errorf("stack %s", got)
+	}
+}
+
+// TestNotWrapped: a line with a time, or of another kind, goes on with no other.
+func TestNotWrapped(t *testing.T) {
+	for _, c := range []struct{ text, next string }{
+		{"Function entered at [<c0012345>] from [<c0045678>]", "Function entered at [<c0045678>] from [<c0056789>]"},
+		{"[<c0012345>] (leaf) from [<c0045678>]", "Code: e28dd004 e30232c0 (e34b3f00)"},
+		{" leaf_with_a_long_name.constprop.0.isra.0+0x18/0x24", "[snip]"},
+		{" leaf+0x18/0x24", "[toy]"},
+		{"1da0: 00000002 bf00009c 000000e1 00010000 00000002 bf00009c 000000e1 00010000", "00000002"},
+		{"Unable to handle kernel paging request at virtual address 00000010", "00000280"},
+		{"Call trace:", "00000280"},
+		{"", "x"},
+	} {
+		if fits := goesOn(c.text); fits != nil && fits(c.next) {
+			t.Errorf("%q goes on with %q", c.text, c.next)
+		}
+	}
+}
+
+// TestSpacesOfStack: pages make one space of several. The words of the first line still end with the line; words that
+// lack digits do not move the others.
+func TestSpacesOfStack(t *testing.T) {
+	for line, want := range map[string]string{
+		"1da0:                                     00000002 bf00009c 000000e1 00010000": "ca911db0: 2 bf00009c e1 10000",
+		"1da0: 00000002 bf00009c 000000e1 00010000":                                     "ca911db0: 2 bf00009c e1 10000",
+		"1da0:                                     00000002 bf0x009c 000000e1 00010000": "ca911db0: 2 - e1 10000",
+		"1da0:                                     00000002          000000e1 00010000": "ca911da0: - - - - 2 - e1 10000",
+	} {
+		var s stack
+		s.take("Stack: (0xca911db0 to 0xca912000)")
+		s.take(line)
+		got := fmt.Sprintf("%x:", s.lines[0].addr)
+		for _, w := range s.lines[0].words {
+			if got += " -"; w.known {
+				got = got[:len(got)-1] + fmt.Sprintf("%x", w.value)
+			}
+		}
+		if got != want {
+			t.Errorf("%q: %s, want %s", line, got, want)
+		}
+	}
+}
+
+// TestLongWordsOfStack: kernels for arm64 before Linux 4.10 show words of eight bytes.
+func TestLongWordsOfStack(t *testing.T) {
+	log := strings.Replace(oopses[0].log, "[    5.180314] Call trace:", `Stack: (0xffff80000825b860 to 0xffff80000825c000)
+b860: ffff80000825b890 ffffa08ccc789058 0000000000000004 0000000000000000
+Call trace:`, 1)
+	if b := snapshots(t, log)[0].Threads[0].Memory.Bytes(0xffff80000825b868); len(b) < 8 || b[0] != 0x58 || b[7] != 0xff {
+		t.Errorf("%x", b)
+	}
+}
