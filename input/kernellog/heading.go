@@ -21,6 +21,8 @@ type heading struct {
 	process bool   // the line "CPU: 0 PID: 96 Comm: sh" was read, which follows those that tell the kind
 	// at is the place that a warning names: "WARNING: CPU: 0 PID: 96 at fs/x.c:59 warn_c+0x4c/0x60".
 	at place
+	// arm: the message ends in the name of the instruction set, as ARM's do (arch/arm/kernel/traps.c, __die).
+	arm bool
 }
 
 // kinds are the messages by which reports begin. The first that fits counts.
@@ -65,6 +67,9 @@ var kinds = [...]struct {
 	{"invalid opcode:", "oops", true},
 	{"divide error:", "oops", true},
 	{"double fault:", "double fault", true},
+	{"SError Interrupt on CPU", "SError", true},
+	{"Bad mode in ", "oops", true},
+	{"Unhandled exception: IPSR", "oops", true}, // Cortex-M: arch/arm/kernel/entry-v7m.S
 	{"Internal error:", "oops", true},
 	{"Oops", "oops", true},
 	{"WARNING: ", "warning", false},
@@ -92,6 +97,7 @@ func heads(text string) (h heading, fresh, ok bool) {
 	for _, k := range kinds {
 		if i := strings.Index(text, k.says); i >= 0 && i <= maxBeforeKind {
 			h.what, h.says, h.crash = k.what, text[i:], k.crash
+			h.arm = k.says == "Internal error:" && (strings.HasSuffix(text, " ARM") || strings.HasSuffix(text, " THUMB2"))
 			h.place(text)
 			return h, false, true
 		}
@@ -155,6 +161,7 @@ func (h *heading) task(who string) {
 //	CPU: 0 PID: 95 Comm: busybox Tainted: G        W  OE      6.1.0-50-arm64 #1  Debian 6.1.176-1
 //	CPU: 0 UID: 0 PID: 95 Comm: busybox Not tainted 6.11.0 #1                     (Linux 6.11)
 //	Pid: 95, comm: busybox Tainted: G        W    3.2.0-4-amd64 #1 Debian         (before Linux 3.10)
+//	CPU: 0    Tainted: G        W     (3.0.31 #1)                                 (ARM before Linux 3.10)
 func processHeading(text string) (h heading, ok bool) {
 	h.cpu, h.pid = -1, -1
 	rest, old := strings.CutPrefix(text, "Pid: ")
@@ -163,8 +170,13 @@ func processHeading(text string) (h heading, ok bool) {
 			return h, false
 		}
 		h.cpu = leadingNumber(rest, -1)
-		_, rest, ok = strings.Cut(rest, "PID: ")
-		if !ok || h.cpu < 0 {
+		_, who, ok := strings.Cut(rest, "PID: ")
+		if !ok && h.cpu >= 0 && strings.Contains(rest, "ainted") && strings.HasSuffix(rest, ")") {
+			_, kernel, _ := cutLast(rest, '(')
+			h.process, h.release = true, releaseIn(kernel)
+			return h, h.release != ""
+		}
+		if rest = who; !ok || h.cpu < 0 {
 			return h, false
 		}
 	}
@@ -187,16 +199,16 @@ func processHeading(text string) (h heading, ok bool) {
 	return h, true
 }
 
-// processIn reads the process ID of "Process busybox (pid: 95, threadinfo=66fb2bf2, task=55b20d3f, tls=00eb34e0)", of MIPS, ARM
+// processIn reads "Process busybox (pid: 95, threadinfo=66fb2bf2, task=55b20d3f, tls=00eb34e0)", of MIPS, ARM
 // and, before Linux 5.11, arm64.
-func processIn(text string) (pid int, ok bool) {
+func processIn(text string) (comm string, pid int, ok bool) {
 	rest, ok := strings.CutPrefix(text, "Process ")
 	if !ok {
-		return 0, false
+		return "", 0, false
 	}
-	_, rest, ok = strings.Cut(rest, " (pid: ")
+	comm, rest, ok = strings.Cut(rest, " (pid: ")
 	pid = leadingNumber(rest, -1)
-	return pid, ok && pid >= 0
+	return comm, pid, ok && pid >= 0
 }
 
 // releaseIn finds the kernel's release in the rest of that line: the word before " #1".
@@ -210,46 +222,6 @@ func releaseIn(s string) string {
 		return ""
 	}
 	return words[len(words)-1]
-}
-
-// taskHeading reads how sysrq-t, sysrq-w and the detector of hung tasks begin with a task:
-//
-//	task:busybox         state:S stack:0     pid:93    ppid:92     flags:0x00000004
-//	busybox         S    0    93     92 0x00000000                          (before Linux 5.12)
-func taskHeading(text string) (h heading, ok bool) {
-	h.cpu, h.pid = -1, -1
-	rest, ok := strings.CutPrefix(text, "task:")
-	if !ok {
-		return h, false
-	}
-	comm, rest, ok := strings.Cut(rest, " state:")
-	if !ok {
-		return h, false
-	}
-	h.what, h.comm = "task", strings.TrimSpace(comm)
-	if state, _ := cutWord(rest); state != "" {
-		h.says = "state " + state
-	}
-	if _, pid, ok := strings.Cut(rest, " pid:"); ok {
-		h.pid = leadingNumber(pid, -1)
-	}
-	return h, true
-}
-
-// hungHeading reads "INFO: task busybox:95 blocked for more than 120 seconds."
-func hungHeading(text string) (h heading, ok bool) {
-	h.cpu, h.pid = -1, -1
-	rest, ok := strings.CutPrefix(text, "INFO: task ")
-	if !ok {
-		return h, false
-	}
-	name, _, ok := strings.Cut(rest, " blocked ") // for more than 120 seconds, in I/O wait for more than 120 seconds
-	if !ok || strings.HasSuffix(name, " is") {    // "is blocked on a mutex": says more of the same task
-		return h, false
-	}
-	comm, pid, _ := cutLast(name, ':')
-	h.what, h.says, h.comm, h.pid = "hung task", text, comm, leadingNumber(pid, -1)
-	return h, true
 }
 
 // title is how the report is called: "oops: CPU 0 PID 95 busybox".
@@ -300,7 +272,7 @@ func (h *heading) add(o *heading) {
 	if o.at.symbol != "" {
 		h.at = o.at
 	}
-	h.process = h.process || o.process
+	h.process, h.arm = h.process || o.process, h.arm || o.arm
 }
 
 // leadingNumber reads the decimal number that s begins with, else it returns none.

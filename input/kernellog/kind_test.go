@@ -304,3 +304,17 @@ func TestWarningSaysWho(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 }
+
+// TestKindsOfARM: what arm64 and Cortex-M say of exceptions that nobody asked for.
+func TestKindsOfARM(t *testing.T) {
+	for text, want := range map[string]string{
+		"SError Interrupt on CPU2, code 0x00000000be000011 -- SError":                          "SError",
+		"Kernel panic - not syncing: Asynchronous SError Interrupt":                            "panic",
+		"Bad mode in Synchronous Abort handler detected, code 0x86000005 -- IABT (current EL)": "oops",
+		"Unhandled exception: IPSR = 00000005 LR = fffffff1":                                   "oops",
+	} {
+		if h, _, ok := heads(text); !ok || !h.crash || h.what != want {
+			t.Errorf("%q: %+v", text, h)
+		}
+	}
+}

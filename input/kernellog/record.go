@@ -88,6 +88,9 @@ func (r *record) reason() string {
 			s = s[:i]
 		}
 	}
+	if before, at, ok := strings.Cut(s, " at "); ok && (digitsOf(at) == 8 || digitsOf(at) == 16) { // arm64 before Linux 4.18
+		s = before
+	}
 	return strings.TrimRight(s, " :,")
 }
 
@@ -106,8 +109,11 @@ func (r *record) take(text string) bool {
 		r.work = work
 		return true
 	}
-	if pid, ok := processIn(text); ok {
+	if comm, pid, ok := processIn(text); ok {
 		r.mixed = r.mixed || r.pid >= 0 && r.pid != pid
+		if r.pid < 0 {
+			r.comm, r.pid = comm, pid
+		}
 		return true
 	}
 	if rest, ok := strings.CutPrefix(text, "Code:"); ok {
