@@ -72,7 +72,28 @@ func machineFrom(r *record, f *facts) (m machine, ok bool) {
 			}
 		}
 	}
+	switch {
+	case r.trace.paired, r.arm:
+		return machine{"arm", ""}, true
+	case r.reg("pc").isNamed(), r.trace.lower && r.trace.hasLongAddresses():
+		return machine{"aarch64", ""}, true
+	}
 	return m, false
+}
+
+// isNamed tells whether a register is the PC by its symbol alone, as arm64's reports have it since Linux 4.17: "pc : leaf+0x18/0x24".
+func (r *register) isNamed() bool {
+	return r != nil && !r.said && !r.known && r.at.symbol != ""
+}
+
+// hasLongAddresses tells whether no address of the chain is one of 32 bits: SuperH and OpenRISC print "Call trace:", too.
+func (t *trace) hasLongAddresses() bool {
+	for i := range t.listed {
+		if pc := t.listed[i].PC; pc != 0 && pc>>32 == 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // machineOfAll is the processor of a log, as the first report that tells has it.

@@ -31,6 +31,10 @@ func parsePlace(s string) (p place, rest string, ok bool) {
 		after = strings.TrimLeft(after, " ")
 	}
 	if !p.setSymbol(word) {
+		if module, behind, ok := cutSource(after); ok && strings.HasPrefix(after, "(") && isSymbol(word) {
+			p.symbol, p.module = word, module
+			return p, behind, true
+		}
 		switch v, is := parseHex(word); {
 		case p.hasAddr && is && strings.HasPrefix(word, "0x"):
 			return p, after, true

@@ -98,6 +98,7 @@ func (r *record) reason() string {
 func (r *record) take(text string) bool {
 	r.entry = false
 	if isTraceHeader(text) {
+		r.trace.lower = r.trace.lower || strings.HasPrefix(text, "Call trace:")
 		r.mixed = r.mixed || r.trace.headed
 		r.stack.open, r.trace.open, r.trace.headed = false, true, true
 		return true
@@ -178,6 +179,7 @@ func (r *record) setRegister(reg *register) {
 	if old.at.symbol == "" {
 		old.at = reg.at
 	}
+	old.said = old.said && reg.said
 }
 
 // reg is the register of a name, nil where the report has none.

@@ -171,7 +171,7 @@ func (s *scanner) headless(i int, l console.Line) *record {
 	case isTraceHeader(l.Text):
 	case isPushed(l.Text), s.ended[l.Caller] && !within:
 		return nil
-	case within, atPlace && len(parseRegisters(l.Text)) > 0:
+	case within, atPlace && len(parseRegisters(l.Text)) > 0, namesPC(l.Text):
 	case strings.Contains(l.Text, ":0x"), len(parseRegisters(l.Text)) < minRegisters: // kernels write a space; microcontrollers print r0:0x00000000
 		return nil
 	}
@@ -182,6 +182,15 @@ func (s *scanner) headless(i int, l console.Line) *record {
 	}
 	r.take(l.Text)
 	return r
+}
+
+// namesPC tells whether a message says where the processor stood, in a function: "pc : leaf+0x18/0x24", "PC is at leaf+0x18/0x24".
+func namesPC(text string) bool {
+	if len(text) < 2 || text[0]|0x20 != 'p' || text[1]|0x20 != 'c' {
+		return false
+	}
+	regs := parseRegisters(text)
+	return len(regs) > 0 && regs[0].name == "pc" && regs[0].at.size != 0
 }
 
 // isSegmented tells whether a message begins with an address behind its segment, as reports of x86 do: "RIP: 0033:0x47b7a0",

@@ -26,6 +26,11 @@ type trace struct {
 	// headed: a header was read, or ARM's unwinder wrote the chain, which has no header before
 	// Linux 5.14.
 	headed bool
+	// paired: entries name callee and caller, as ARM's do; lower: the header is "Call trace:", as arm64's is, and
+	// ARM's since Linux 5.14.
+	paired, lower bool
+	// byFrames: ARM's unwinder went over frame pointers.
+	byFrames bool
 	// foreign: an entry or a register belongs to another chain; beyond: an entry follows the outermost
 	// entry of the chain.
 	foreign, beyond bool
@@ -57,6 +62,7 @@ func (t *trace) take(text string) bool {
 		return true
 	}
 	if isPushed(text) {
+		t.byFrames = t.byFrames || len(t.listed) > 0
 		return len(t.listed) > 0
 	}
 	if callee, caller, ok := strings.Cut(text, " from "); ok {
@@ -70,7 +76,7 @@ func (t *trace) take(text string) bool {
 		doubtful, s = true, after
 	}
 	p, rest, ok := parsePlace(s)
-	if !ok || !endsEntry(rest) || p.symbol == "" && !t.open {
+	if !ok || !endsEntry(rest) || (p.symbol == "" || p.offset == 0 && p.size == 0) && !t.open {
 		return false
 	}
 	switch {
@@ -100,38 +106,12 @@ func isPushed(text string) bool {
 }
 
 // endsEntry tells whether rest may follow an entry: nothing, or the marks of arm64 since
-// Linux 6.12, (P) for registers, (F) and (K) for tracers' trampolines, (U).
+// Linux 6.12, (P) for registers, (F) and (K) for tracers' trampolines, (U), or the line of the source.
 func endsEntry(rest string) bool {
+	if _, behind, ok := cutSource(rest); ok {
+		rest = behind
+	}
 	return rest == "" || strings.HasPrefix(rest, "(") && len(rest) <= len("(FKPU)")
-}
-
-// takePair reads an entry of ARM's unwinder: "mid_c [crashy] from mid_b+0x50/0x7c [crashy]",
-// or "[<c0012345>] (mid_c) from [<c0045678>] (mid_b+0x50/0x7c)", with where mid_c begins.
-func (t *trace) takePair(callee, caller string) bool {
-	p, rest, ok := parsePlace(caller)
-	if !ok || p.symbol == "" || !endsEntry(rest) {
-		return false
-	}
-	entry, callee, _ := cutBracketed(callee)
-	first, module := cutWord(strings.Trim(callee, "()"))
-	first, _, _ = strings.Cut(first, "+0x")
-	module, rest = cutModule(module)
-	if !isSymbol(first) || rest != "" {
-		return false
-	}
-	if len(t.listed) == 0 {
-		t.listed = append(t.listed, target.Listed{Symbol: first, Module: module, Exact: true})
-	}
-	switch last := &t.listed[len(t.listed)-1]; {
-	case last.Symbol == first && last.Module == module:
-	case t.hooked && entry != 0: // over frame pointers, the caller is known though a tracer replaced the return address
-		*last, t.hooked = target.Listed{Symbol: first, Module: module, Entry: entry}, false
-	default:
-		t.missing = true // the line that has first as the caller
-	}
-	t.interrupted, t.headed = savesRegisters(first), true
-	t.add(&p, false)
-	return true
 }
 
 // add appends an entry.
