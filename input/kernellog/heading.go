@@ -76,6 +76,8 @@ var kinds = [...]struct {
 	{"page allocation failure:", "allocation failure", false},
 	{"invoked oom-killer:", "out of memory", false},
 	{"NMI backtrace for cpu", "backtrace", false},
+	{"potentially unexpected fatal signal", "fatal signal", false},
+	{": unhandled page fault", "user fault", false},
 	{"sysrq: Show Regs", "registers", false},
 	{"sysrq: CPU", "backtrace", false},
 	{"BUG: ", "BUG", false},
@@ -92,6 +94,9 @@ func heads(text string) (h heading, fresh, ok bool) {
 		return h, true, true
 	}
 	if h, ok := hungHeading(text); ok {
+		return h, true, true
+	}
+	if h, ok := stoppedHeading(text); ok {
 		return h, true, true
 	}
 	for _, k := range kinds {

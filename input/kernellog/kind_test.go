@@ -312,9 +312,39 @@ func TestKindsOfARM(t *testing.T) {
 		"Kernel panic - not syncing: Asynchronous SError Interrupt":                            "panic",
 		"Bad mode in Synchronous Abort handler detected, code 0x86000005 -- IABT (current EL)": "oops",
 		"Unhandled exception: IPSR = 00000005 LR = fffffff1":                                   "oops",
+		"CPU3: stopping":                                            "stopped",
+		"potentially unexpected fatal signal 6.":                    "fatal signal",
+		"toyd: unhandled page fault (11) at 0x00000000, code 0x017": "user fault",
 	} {
-		if h, _, ok := heads(text); !ok || !h.crash || h.what != want {
+		h, _, ok := heads(text)
+		if crash := want != "stopped" && want != "fatal signal" && want != "user fault"; !ok || h.crash != crash || h.what != want {
 			t.Errorf("%q: %+v", text, h)
+		}
+	}
+}
+
+// TestStopped: the stacks of the processors that a panic stops are reports of their own, one behind the other.
+func TestStopped(t *testing.T) {
+	const log = `
+Kernel panic - not syncing: Fatal exception in interrupt
+CPU0: stopping
+CPU: 0 PID: 0 Comm: swapper/0 Tainted: G      D    O    4.4.19-toy #4
+[<80018784>] (unwind_backtrace) from [<800140b8>] (show_stack+0x20/0x24)
+[<800140b8>] (show_stack) from [<80016ab4>] (handle_IPI+0x2a8/0x2bc)
+[<80016ab4>] (handle_IPI) from [<8000807c>] (0x8000807c)
+CPU3: stopping
+CPU: 3 PID: 0 Comm: swapper/3 Tainted: G      D    O    4.4.19-toy #4
+[<80018784>] (unwind_backtrace) from [<800140b8>] (show_stack+0x20/0x24)
+[<800140b8>] (show_stack) from [<8001444c>] (secondary_start_kernel+0x134/0x154)
+---[ end Kernel panic - not syncing: Fatal exception in interrupt
+`
+	want := "stopped: CPU 0 PID 0 swapper/0|unwind_backtrace! show_stack handle_IPI \nstopped: CPU 3 PID 0 swapper/3|unwind_backtrace! show_stack secondary_start_kernel\n"
+	if got := threadsOf(t, log); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	for _, issue := range snapshots(t, log)[0].Issues {
+		if issue.Kind == target.IssueCapture {
+			t.Error(issue.Text)
 		}
 	}
 }

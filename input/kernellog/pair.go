@@ -1,6 +1,7 @@
 package kernellog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/target"
@@ -57,8 +58,10 @@ func (t *trace) callee(name, module string, entry uint64) {
 		if last.Symbol, last.Module = name, module; entry != last.PC {
 			last.Offset = last.PC - entry
 		}
-	default:
-		t.missing = true // the line that has name as the caller
+	case slices.ContainsFunc(t.listed, func(l target.Listed) bool { return l.Symbol == name && l.Module == module }):
+		t.foreign = true // the pairs of two chains, in turns
+	default: // the line is missing that has name as the caller
+		t.listed = append(t.listed, target.Listed{Symbol: name, Module: module, Gap: true})
 	}
 }
 

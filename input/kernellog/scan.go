@@ -38,7 +38,7 @@ func scan(log *console.Log) *scanner {
 		}
 	}
 	for _, r := range s.open {
-		r.within.ends = r.to >= log.Len() && !r.whole()
+		r.within.ends = r.to >= log.Len() && !r.whole() && !r.trace.mayEnd()
 	}
 	s.keep()
 	return s

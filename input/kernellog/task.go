@@ -1,6 +1,9 @@
 package kernellog
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+)
 
 // taskHeading reads how sysrq-t, sysrq-w and the detector of hung tasks begin with a task:
 //
@@ -87,5 +90,22 @@ func hungHeading(text string) (h heading, ok bool) {
 	}
 	comm, pid, _ := cutLast(name, ':')
 	h.what, h.says, h.comm, h.pid = "hung task", text, comm, leadingNumber(pid, -1)
+	return h, true
+}
+
+// stoppedHeading reads how ARM, and arm64 before Linux 5.13, begin with what a processor did that another stops because it
+// panics (arch/arm/kernel/smp.c, ipi_cpu_stop): "CPU3: stopping".
+func stoppedHeading(text string) (h heading, ok bool) {
+	h.cpu, h.pid = -1, -1
+	cpu, ok := strings.CutPrefix(text, "CPU")
+	if !ok {
+		return h, false
+	}
+	cpu, ok = strings.CutSuffix(cpu, ": stopping")
+	n, err := strconv.Atoi(cpu)
+	if !ok || err != nil || n < 0 {
+		return h, false
+	}
+	h.what, h.says, h.cpu = "stopped", text, n
 	return h, true
 }

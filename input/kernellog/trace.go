@@ -243,7 +243,7 @@ func isTrampoline(symbol string) bool {
 func isRoot(symbol string) bool {
 	for _, prefix := range [...]string{"ret_from_fork", "ret_from_kernel_thread", "ret_from_kernel_user_thread",
 		"el0t_64_", "el0t_32_", "el0_sync", "el0_irq", "el0_svc_naked", "el0_error_naked", "__primary_switched", "__secondary_switched", // arm64
-		"ret_fast_syscall", "ret_slow_syscall", "slow_work_pending", "kernel_thread_exit", "__irq_usr", "__dabt_usr", "__pabt_usr", "__und_usr", // ARM
+		"ret_fast_syscall", "ret_slow_syscall", "slow_work_pending", "__sys_trace_return", "kernel_thread_exit", "__irq_usr", "__dabt_usr", "__pabt_usr", "__und_usr", // ARM
 		"syscall_common", "handle_sys", "kernel_entry", "smp_bootstrap", "stack_done", // MIPS
 		"entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER", "entry_INT80", "secondary_startup_64", "startup_32_smp", // x86
 		"ret_from_syscall", "_start_kernel"} { // RISC-V
