@@ -7,10 +7,11 @@ import "strings"
 //	> > text           mail that quotes, a mark for each answer; some use |
 //	[&lt;c0012345&gt;]        HTML's entities
 //	dump\_backtrace    Markdown's escapes: no message of a kernel has a backslash before such a character
+//	`text              and its marks of code
 //
 // A space that does not break lines, which pages have for spaces in a row, is a space.
 func ofPage(line string) string {
-	line = cutQuote(line)
+	line = strings.TrimLeft(cutQuote(line), "`")
 	if strings.IndexByte(line, '&') >= 0 {
 		for _, entity := range [...]struct{ name, is string }{{"&lt;", "<"}, {"&gt;", ">"}, {"&nbsp;", " "}, {"&amp;", "&"}} {
 			line = strings.ReplaceAll(line, entity.name, entity.is)

@@ -11,6 +11,8 @@ type Line struct {
 	Text string
 	// Bare: the line had nothing before the message but spaces and marks of mail.
 	Bare bool
+	// Timed: the message had a time of printk.
+	Timed bool
 }
 
 // Cut takes the prefixes of a kernel's message off a line:
@@ -42,6 +44,7 @@ func Cut(line string) Line {
 		return Line{Caller: caller, Text: strings.TrimSpace(text)}
 	}
 	if time, rest, ok := cutTime(line); ok {
+		l.Timed = true
 		if l.Caller, l.Text = cutCaller(rest); l.Caller == "" {
 			l.Caller = processorIn(time)
 		}

@@ -73,9 +73,9 @@ func machineFrom(r *record, f *facts) (m machine, ok bool) {
 		}
 	}
 	switch {
-	case r.trace.paired, r.arm:
+	case r.trace.form.paired, r.arm:
 		return machine{"arm", ""}, true
-	case r.reg("pc").isNamed(), r.trace.lower && r.trace.hasLongAddresses():
+	case r.reg("pc").isNamed(), r.trace.form.lower && r.trace.hasLongAddresses():
 		return machine{"aarch64", ""}, true
 	}
 	return m, false

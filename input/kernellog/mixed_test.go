@@ -115,3 +115,19 @@ func TestPlaceBelowKernel(t *testing.T) {
 		}
 	}
 }
+
+// TestPrintedTwice: a boot console that is kept prints each message that the console prints, without a time. A recursion is in
+// the chain as often as the kernel lists it.
+func TestPrintedTwice(t *testing.T) {
+	var log strings.Builder
+	for i, line := range strings.Split(oopses[1].log, "\n") {
+		fmt.Fprintf(&log, "<4>%s\n[   55.%06d] %s\n", line, i, line)
+	}
+	if got, want := threadsOf(t, log.String()), threadsOf(t, oopses[1].log); got != want {
+		t.Errorf("got %swant %s", got, want)
+	}
+	twice := strings.Replace(oopses[0].log, " top+0x58", " leaf+0x18/0x24 [toy]\n[    5.180442]  leaf+0x18/0x24 [toy]\n[    5.180442]  top+0x58", 1)
+	if got := chainOf(&snapshots(t, twice)[0].Threads[0]); strings.Count(got, "leaf") != 3 {
+		t.Error(got)
+	}
+}

@@ -35,7 +35,7 @@ func (t *trace) takePair(callee, caller string) bool {
 		return false
 	}
 	t.callee(first, module, entry)
-	t.interrupted, t.headed, t.paired = savesRegisters(first), true, true
+	t.interrupted, t.headed, t.form.paired = savesRegisters(first), true, true
 	if t.open = true; p.symbol != "" || p.addr != 0 {
 		t.add(&p, false)
 	}

@@ -14,6 +14,7 @@ type place struct {
 	// symbol, module, offset and size are those of target.Listed.
 	symbol, module string
 	offset, size   uint64
+	source         target.Source // as a tool has put it in
 }
 
 // parsePlace reads the place at the start of s: an address, a symbol, or both. rest is what
@@ -31,8 +32,8 @@ func parsePlace(s string) (p place, rest string, ok bool) {
 		after = strings.TrimLeft(after, " ")
 	}
 	if !p.setSymbol(word) {
-		if module, behind, ok := cutSource(after); ok && strings.HasPrefix(after, "(") && isSymbol(word) {
-			p.symbol, p.module = word, module
+		if source, module, behind, ok := cutSource(after); ok && strings.HasPrefix(after, "(") && isSymbol(word) {
+			p.symbol, p.module, p.source = word, module, source
 			return p, behind, true
 		}
 		switch v, is := parseHex(word); {
@@ -49,6 +50,7 @@ func parsePlace(s string) (p place, rest string, ok bool) {
 	if p.module, _ = cutModule(module); p.module == "" {
 		p.module, after = cutModule(after)
 	}
+	p.source, _, _, _ = cutSource(after)
 	return p, after, true
 }
 
@@ -117,7 +119,7 @@ func parseHex(s string) (uint64, bool) {
 
 // listed is the place as a frame of a call chain.
 func (p *place) listed() target.Listed {
-	l := target.Listed{Symbol: p.symbol, Module: p.module, Offset: p.offset, Size: p.size}
+	l := target.Listed{Symbol: p.symbol, Module: p.module, Offset: p.offset, Size: p.size, Source: p.source}
 	if p.hasAddr {
 		l.PC = p.addr
 	}

@@ -98,12 +98,15 @@ func (r *record) reason() string {
 func (r *record) take(text string) bool {
 	r.entry = false
 	if isTraceHeader(text) {
-		r.trace.lower = r.trace.lower || strings.HasPrefix(text, "Call trace:")
+		r.trace.form.lower = r.trace.form.lower || strings.HasPrefix(text, "Call trace:")
 		r.mixed = r.mixed || r.trace.headed
 		r.stack.open, r.trace.open, r.trace.headed = false, true, true
 		return true
 	}
 	if r.stack.take(text) {
+		return true
+	}
+	if isAround(text) {
 		return true
 	}
 	if work, ok := workIn(text); ok {

@@ -205,7 +205,7 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 		caller.PC = lr.value
 	}
 	if arch.Name == "arm" && pc.at.symbol != "" && (pc.at.offset != 0 || pc.at.size == 0) {
-		if caller.Gap = true; at < len(listed) && !r.trace.byFrames {
+		if caller.Gap = true; at < len(listed) && !r.trace.form.byFrames {
 			return listed
 		}
 	}

@@ -24,6 +24,7 @@ const maxOpen = 4096
 // scan reads the whole log.
 func scan(log *console.Log) *scanner {
 	s := &scanner{open: make(map[string]*record), ended: make(map[string]bool)}
+	var last console.Line
 	for i := 0; i < log.Len(); i++ {
 		if len(s.records) == log.MaxReports() {
 			s.full = i
@@ -32,7 +33,12 @@ func scan(log *console.Log) *scanner {
 		if text := log.Line(i); text != "" {
 			l, more := whole(log, i, console.Cut(text))
 			i += more
+			if again := l.Text == last.Text && l.Timed != last.Timed; again { // a boot console prints all that the console does
+				last = console.Line{}
+				continue
+			}
 			s.line(i, l)
+			last = l
 		} else if len(s.open) > 0 {
 			s.blank()
 		}
@@ -126,7 +132,7 @@ func (s *scanner) heading(i int, caller string, h *heading, fresh bool) {
 			r = s.beginWithin(i, caller, r)
 		}
 	}
-	r.mixed = r.mixed || r.process && h.process && r.pid != h.pid
+	r.mixed = r.mixed || r.process && h.process && r.pid != h.pid && h.pid >= 0
 	r.head(h)
 	r.entry = false
 	r.reached(i)

@@ -1,6 +1,11 @@
 package kernellog
 
-import "strings"
+import (
+	"strconv"
+	"strings"
+
+	"github.com/backsight/backsight/target"
+)
 
 // Tools put lines of the source into a log, for whom has no binaries to do so: scripts/decode_stacktrace.sh of Linux
 // instead of the place in a function and behind it, syzbot behind the place. A function that was inlined has a line of its own.
@@ -9,8 +14,9 @@ import "strings"
 //	toy_probe+0x3c/0x114 drivers/toy/core.c:302
 //	toy_write include/linux/toy.h:27 [inline]
 
-// cutSource takes the lines of the source off, and what decode_stacktrace.sh puts behind: the module.
-func cutSource(s string) (module, rest string, ok bool) {
+// cutSource takes the lines of the source off, of which the last is the function's own, and what decode_stacktrace.sh puts
+// behind: the module.
+func cutSource(s string) (at target.Source, module, rest string, ok bool) {
 	if !strings.HasPrefix(s, "(") {
 		line, rest := cutWord(s)
 		for strings.HasPrefix(rest, "(discriminator ") {
@@ -20,20 +26,31 @@ func cutSource(s string) (module, rest string, ok bool) {
 		if module, behind := cutModule(rest); module != "inline" {
 			rest = behind
 		}
-		return "", rest, isSourceLine(line)
+		at, ok = sourceIn(line)
+		return at, "", rest, ok
 	}
 	end := closing(s)
 	if end < 0 {
-		return "", s, false
+		return at, "", s, false
 	}
 	for _, line := range strings.Fields(s[1:end]) {
-		ok = ok || isSourceLine(line)
+		if own, is := sourceIn(line); is {
+			at, ok = own, true
+		}
 	}
 	rest = strings.TrimLeft(s[end+1:], " ")
 	if word, behind := cutWord(rest); ok && isSymbol(strings.ReplaceAll(word, "-", "_")) {
 		module, rest = word, behind
 	}
-	return module, rest, ok
+	return at, module, rest, ok
+}
+
+// inlinedIn reads the line of a function that was inlined into the one of the next entry.
+func inlinedIn(text string) (p target.Place, ok bool) {
+	s, ok := strings.CutSuffix(text, " [inline]")
+	name, line := cutWord(s)
+	at, is := sourceIn(line)
+	return target.Place{Function: name, File: at.File, Line: at.Line}, ok && is && isSymbol(name)
 }
 
 // closing is where the parenthesis closes that s begins with, −1: nowhere.
@@ -52,16 +69,18 @@ func closing(s string) int {
 	return -1
 }
 
-// isSourceLine tells whether s is "drivers/toy/core.c:123", or "??:?" where the tool found none.
-func isSourceLine(s string) bool {
+// sourceIn reads "drivers/toy/core.c:123", or "??:?" where the tool found none.
+func sourceIn(s string) (at target.Source, ok bool) {
 	file, line, ok := cutLast(strings.TrimRight(s, ")"), ':')
 	if !ok || line == "" || strings.Trim(line, "0123456789?") != "" {
-		return false
+		return at, false
 	}
-	for _, suffix := range [...]string{".c", ".h", ".S", ".rs", ".inc", "??"} {
+	for _, suffix := range [...]string{".c", ".h", ".S", ".rs", ".inc"} {
 		if strings.HasSuffix(file, suffix) {
-			return true
+			at.File = file
+			at.Line, _ = strconv.Atoi(line)
+			return at, true
 		}
 	}
-	return false
+	return at, file == "??"
 }

@@ -45,6 +45,14 @@ Call trace:
 			if got := chainOf(&s[0].Threads[0]); got != c.want {
 				t.Errorf("%s, want %s", got, c.want)
 			}
+			for _, l := range s[0].Threads[0].Listed {
+				if l.Symbol == "leaf" && (l.File != "drivers/toy/toy.c" || l.Line != map[string]int{"decode_stacktrace.sh": 119, "syzbot": 302, "ARM": 4170}[c.name]) {
+					t.Errorf("leaf at %+v", l.Source)
+				}
+				if l.Symbol == "leaf" && c.name == "syzbot" && (len(l.Inlined) != 1 || l.Inlined[0].Function != "toy_read" || l.Inlined[0].Line != 27) {
+					t.Errorf("inlined %+v", l.Inlined)
+				}
+			}
 		})
 	}
 }
@@ -52,7 +60,7 @@ Call trace:
 // TestNoSource: what no line of a source follows is no entry, and prose names no function.
 func TestNoSource(t *testing.T) {
 	for _, text := range []string{"toy (see there)", "see leaf (drivers/toy/toy.c:119)", "leaf (drivers/toy/toy.c:119) is where it stops",
-		"toy_read include/linux/toy.h:27 [inline]", "eth0: link is up (toy.c:x)", "leaf ("} {
+		"eth0: link is up (toy.c:x)", "leaf ("} {
 		if tr := (trace{open: true}); tr.take(text) {
 			t.Errorf("%q: %+v", text, tr.listed)
 		}

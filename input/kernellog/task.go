@@ -24,7 +24,7 @@ func taskHeading(text string) (h heading, ok bool) {
 		h.says = "state " + state
 	}
 	if _, pid, ok := strings.Cut(rest, " pid:"); ok {
-		h.pid = leadingNumber(pid, -1)
+		h.pid = leadingNumber(strings.TrimLeft(pid, " "), -1) // right-aligned in Linux 5.15
 	}
 	return h, true
 }

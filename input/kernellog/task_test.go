@@ -1,6 +1,11 @@
 package kernellog
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight/target"
+)
 
 // TestOldTaskHeadings: kernels before Linux 5.12 write a task in columns.
 func TestOldTaskHeadings(t *testing.T) {
@@ -10,6 +15,7 @@ func TestOldTaskHeadings(t *testing.T) {
 		"sh              R  running task        0   812      1 0x00000000":                       "task: PID 812 sh",
 		"kworker/u16:2   D ffffff8008085a8c     0   134      2 0x00000000":                       "task: PID 134 kworker/u16:2",
 		"Web Content     D    0   621      2 0x0000000000000000 last_sleep: 24.  last_run: 2440": "task: PID 621 Web Content",
+		"task:sh              state:D stack:    0 pid: 9436 ppid:   828 flags:0x04000800":        "task: PID 9436 sh",
 		"4: copy 12 34 56 0x00000000":                                                            "",
 		"S 1 2 3 0x00000000":                                                                     "",
 		"read 1 2 3 0x00000000":                                                                  "",
@@ -57,6 +63,9 @@ Process toyd (pid: 39, stack limit = 0xca9102e8)
 `
 	if got, want := threadsOf(t, log), "oops: CPU 1 PID 39 toyd|leaf! mid ret_fast_syscall!.\n"; got != want {
 		t.Errorf("got %swant %s", got, want)
+	}
+	if said := issuesOf(t, "Pid: 39, comm:                 toyd\nCPU: 1    Not tainted  (2.6.35.11 #1)"+log[strings.Index(log, "\nPC is"):], target.IssueCapture); len(said) != 0 {
+		t.Error(said)
 	}
 	if h, ok := processHeading("CPU: 1    Tainted: G        W     (3.0.31-toy #1)"); !ok || h.release != "3.0.31-toy" {
 		t.Errorf("%+v", h)

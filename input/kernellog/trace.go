@@ -26,17 +26,27 @@ type trace struct {
 	// headed: a header was read, or ARM's unwinder wrote the chain, which has no header before
 	// Linux 5.14.
 	headed bool
-	// paired: entries name callee and caller, as ARM's do; lower: the header is "Call trace:", as arm64's is, and
-	// ARM's since Linux 5.14.
-	paired, lower bool
-	// byFrames: ARM's unwinder went over frame pointers.
-	byFrames bool
+	form   form
+	// inlined are the functions that were inlined into that of the next entry, innermost first.
+	inlined []target.Place
 	// foreign: an entry or a register belongs to another chain; beyond: an entry follows the outermost
 	// entry of the chain.
 	foreign, beyond bool
 	// nowhere: the chain begins at address 0, which a call through a bad pointer led to.
 	nowhere bool
 }
+
+// form is in which way a chain is written.
+type form struct {
+	// paired: entries name callee and caller, as ARM's do; lower: the header is "Call trace:", as arm64's is, and
+	// ARM's since Linux 5.14.
+	paired, lower bool
+	// byFrames: ARM's unwinder went over frame pointers.
+	byFrames bool
+}
+
+// maxInlined bounds the functions that are inlined at one place.
+const maxInlined = 256
 
 // maxListed bounds the entries of a report: no stack has as many frames.
 const maxListed = 4096
@@ -62,11 +72,19 @@ func (t *trace) take(text string) bool {
 		return true
 	}
 	if isPushed(text) {
-		t.byFrames = t.byFrames || len(t.listed) > 0
+		t.form.byFrames = t.form.byFrames || len(t.listed) > 0
 		return len(t.listed) > 0
 	}
 	if callee, caller, ok := strings.Cut(text, " from "); ok {
 		return t.takePair(callee, caller)
+	}
+	if t.open && isCut(text) {
+		t.missing = true
+		return true
+	}
+	if p, ok := inlinedIn(text); ok && t.open && len(t.inlined) < maxInlined {
+		t.inlined = append(t.inlined, p)
+		return true
 	}
 	doubtful := false
 	s := text
@@ -86,6 +104,12 @@ func (t *trace) take(text string) bool {
 		t.nowhere = true
 	}
 	return true
+}
+
+// isCut tells whether a message is a symbol that the end of a line cut off, as the journal's pager does: "_RINvMs8_NtCsirMa>".
+func isCut(text string) bool {
+	symbol, cut := strings.CutSuffix(text, ">")
+	return cut && isSymbol(symbol)
 }
 
 // isPushed tells whether a message shows registers that the function of the entry before had pushed: ARM's unwinder
@@ -108,7 +132,7 @@ func isPushed(text string) bool {
 // endsEntry tells whether rest may follow an entry: nothing, or the marks of arm64 since
 // Linux 6.12, (P) for registers, (F) and (K) for tracers' trampolines, (U), or the line of the source.
 func endsEntry(rest string) bool {
-	if _, behind, ok := cutSource(rest); ok {
+	if _, _, behind, ok := cutSource(rest); ok {
 		rest = behind
 	}
 	return rest == "" || strings.HasPrefix(rest, "(") && len(rest) <= len("(FKPU)")
@@ -126,7 +150,8 @@ func (t *trace) add(p *place, doubtful bool) {
 	if l.Outermost && l.Symbol == "ret_from_fork_asm" {
 		t.callsFork()
 	}
-	t.listed, t.missing = append(t.listed, l), false
+	l.Inlined = t.inlined
+	t.listed, t.missing, t.inlined = append(t.listed, l), false, nil
 	if !doubtful {
 		t.interrupted, t.hooked = savesRegisters(p.symbol), isTrampoline(p.symbol)
 	}

@@ -171,6 +171,25 @@ func wordSize(fields []string) int {
 	return 4
 }
 
+// isAround tells whether a message shows memory around what a register points to, as kernels of phones do between the
+// registers and the stack, in more lines than anything else may stand within a report (arch/arm/kernel/process.c, show_data):
+//
+//	R4: 0xc155dbc0:
+//	dbc0  00000000 c12e4318 ******** 00000000 00000000 00000000 00000000 00000000
+func isAround(text string) bool {
+	at, words, ok := strings.Cut(text, "  ")
+	if !ok || len(at) != 4 || digitsOf(at) != 4 {
+		name, at, ok := strings.Cut(strings.TrimSuffix(text, ":"), ": 0x")
+		return ok && strings.HasSuffix(text, ":") && isRegister(strings.ToLower(name)) && digitsOf(at) >= 8
+	}
+	for _, w := range strings.Fields(words) {
+		if w != "********" && digitsOf(w) != 8 {
+			return false
+		}
+	}
+	return words != ""
+}
+
 // values are the words that are known, from SP on.
 func (s *stack) values() (list []uint64) {
 	add := func(words []word) {

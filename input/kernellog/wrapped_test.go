@@ -106,3 +106,26 @@ Call trace:`, 1)
 		t.Errorf("%x", b)
 	}
 }
+
+// TestMemoryAround: memory around registers belongs to a report, however much of it there is.
+func TestMemoryAround(t *testing.T) {
+	around := "\n\nPC: 0xbefffff0:\nfff0  e3510004 1a000012 ******** e351000e 0a000009 e3510029 05903180 00000000\n\nR4: 0xc07f96e0:\n" +
+		strings.Repeat("96e0  00000000 00000000 00000000 00000000 00000000 00000000 00000000 00000000\n", 2*maxSilence) + "Process sh (pid: 95, stack limit = 0xca9102e8)\nStack: (0x"
+	log := strings.Replace(oopses[1].log, "\nStack: (0x", around, 1)
+	if got, want := threadsOf(t, log), threadsOf(t, oopses[1].log); got != want {
+		t.Errorf("got %swant %s", got, want)
+	}
+	for _, text := range []string{"96e0 00000000", "R4: 0xc07f96e0", "dead  beef", "eth0: 0x12345678:", "Code  12345678"} {
+		if isAround(text) {
+			t.Errorf("%q", text)
+		}
+	}
+}
+
+// TestCutSymbol: a frame may be missing where the end of a line cut a symbol off.
+func TestCutSymbol(t *testing.T) {
+	log := strings.Replace(oopses[0].log, "[    5.180442]", "[    5.180400]  _RINvMs8_NtCsirMamryJlsQ_5toy6object>\n[    5.180442]", 1)
+	if got := gaps(t, log); got != "top" {
+		t.Errorf("gaps before %q", got)
+	}
+}
