@@ -11,7 +11,10 @@ import "strings"
 //
 // A space that does not break lines, which pages have for spaces in a row, is a space.
 func ofPage(line string) string {
-	line = strings.TrimLeft(cutQuote(line), "`")
+	line = cutQuote(line)
+	if code := strings.TrimLeft(line, " \t"); strings.HasPrefix(code, "`") {
+		line = strings.TrimLeft(code, "`")
+	}
 	if strings.IndexByte(line, '&') >= 0 {
 		for _, entity := range [...]struct{ name, is string }{{"&lt;", "<"}, {"&gt;", ">"}, {"&nbsp;", " "}, {"&amp;", "&"}} {
 			line = strings.ReplaceAll(line, entity.name, entity.is)

@@ -15,7 +15,7 @@ func TestCutOfPages(t *testing.T) {
 		"&gt; [&lt;c0012345&gt;] (toy_b) from",
 		`\[\<c0012345\>\] (toy\_b) from`,
 		"[<c0012345>]\u00a0(toy_b) from",
-		"`[<c0012345>] (toy_b) from",
+		"> `[<c0012345>] (toy_b) from",
 		"`[Sun Nov 22 05:00:01 2026] [<c0012345>] (toy_b) from",
 	} {
 		if got := Cut(line); got.Text != want {

@@ -13,6 +13,8 @@ type Line struct {
 	Bare bool
 	// Timed: the message had a time of printk.
 	Timed bool
+	// Width is how long the line was without marks of mail and spaces at its end.
+	Width int
 }
 
 // Cut takes the prefixes of a kernel's message off a line:
@@ -40,8 +42,9 @@ type Line struct {
 func Cut(line string) Line {
 	line = ofPage(line)
 	var l Line
+	l.Width = len(strings.TrimRight(line, " "))
 	if text, caller, ok := kmsg(line); ok {
-		return Line{Caller: caller, Text: strings.TrimSpace(text)}
+		return Line{Caller: caller, Text: strings.TrimSpace(text), Width: l.Width}
 	}
 	if time, rest, ok := cutTime(line); ok {
 		l.Timed = true

@@ -24,27 +24,26 @@ const maxOpen = 4096
 // scan reads the whole log.
 func scan(log *console.Log) *scanner {
 	s := &scanner{open: make(map[string]*record), ended: make(map[string]bool)}
+	said := 0 // behind the last line that says something
 	var last console.Line
-	for i := 0; i < log.Len(); i++ {
+	for m := (messages{log: log}); m.at < log.Len(); {
 		if len(s.records) == log.MaxReports() {
-			s.full = i
+			s.full = m.at
 			break
 		}
-		if text := log.Line(i); text != "" {
-			l, more := whole(log, i, console.Cut(text))
-			i += more
-			if again := l.Text == last.Text && l.Timed != last.Timed; again { // a boot console prints all that the console does
-				last = console.Line{}
-				continue
-			}
-			s.line(i, l)
-			last = l
-		} else if len(s.open) > 0 {
+		l, i := m.read()
+		switch {
+		case l.Text == "" && l.Bare:
 			s.blank()
+		case l.Text == last.Text && l.Timed != last.Timed: // a boot console prints all that the console does
+			last = console.Line{}
+		default:
+			s.line(i, l)
+			last, said = l, i+1
 		}
 	}
 	for _, r := range s.open {
-		r.within.ends = r.to >= log.Len() && !r.whole() && !r.trace.mayEnd()
+		r.within.ends = r.to >= said && !r.whole() && !r.trace.mayEnd()
 	}
 	s.keep()
 	return s

@@ -1,36 +1,93 @@
 package kernellog
 
 import (
+	"math"
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/input/console"
 )
 
-// Mail breaks lines at spaces, after some 72 columns. What a message lacks at its end tells that the next line goes
-// on with it: that line has no time in front, nor anything else.
+// Mail breaks lines at spaces, before the word that does not fit into some 72 columns. What a message lacks at its end tells
+// that the next line goes on with it; where messages have a time, or another prefix, any line without does whose first word
+// did not fit into the width of the others.
 //
 //	[   33.347196] [<c02d1110>] (free_toy.constprop.0) from [<c02d1aa4>]
 //	(cache_free_toy+0x3ac/0x6f4)
 
-// maxWrapped is how many further lines a message may have.
-const maxWrapped = 3
+// messages are those of a log, each with the lines into which it was broken.
+type messages struct {
+	log   *console.Log
+	at    int          // the next line
+	next  console.Line // what it says
+	ahead bool         // next was read
+	width int          // into which lines with a prefix were broken, 0: not yet known
+}
 
-// whole is the message that line i begins, l so far, with the lines that go on with it; more is their number.
-func whole(log *console.Log, i int, l console.Line) (all console.Line, more int) {
-	for more < maxWrapped {
-		fits := goesOn(l.Text)
-		if fits == nil {
+// maxWrapped is how many further lines a message may have.
+const maxWrapped = 16
+
+// peek is the next line.
+func (m *messages) peek() *console.Line {
+	if !m.ahead {
+		m.next, m.ahead = console.Cut(m.log.Line(m.at)), true
+	}
+	return &m.next
+}
+
+// read is the next message, and which is its last line.
+func (m *messages) read() (l console.Line, last int) {
+	l = *m.peek()
+	m.at, m.ahead = m.at+1, false
+	width := l.Width
+	for more := 0; l.Text != "" && more < maxWrapped && m.at < m.log.Len(); more++ {
+		next := m.peek()
+		text := strings.TrimLeft(next.Text, "+") // of who breaks a line by hand
+		if !next.Bare || text == "" {
 			break
 		}
-		next := console.Cut(log.Line(i + more + 1))
-		text := strings.TrimLeft(next.Text, "+") // of who breaks a line by hand
-		if !next.Bare || text == "" || !fits(text) {
+		if fits := goesOn(l.Text); (fits == nil || !fits(text)) && (l.Bare || !m.broken(width, text)) {
 			break
 		}
 		l.Text += " " + text
-		more++
+		width = next.Width
+		m.at, m.ahead = m.at+1, false
 	}
-	return l, more
+	return l, m.at - 1
+}
+
+// The widths into which mail breaks lines, and how many it breaks at least, which else might by chance be the longest.
+const minWidth, maxWidth, minBroken = 60, 100, 2
+
+// broken tells whether a line was broken before the rest because that did not fit.
+func (m *messages) broken(width int, rest string) bool {
+	if m.width == 0 {
+		m.width = brokenTo(m.log)
+	}
+	word, _ := cutWord(rest)
+	return width+1+len(word) > m.width
+}
+
+// brokenTo is the width into which mail broke the lines of a log that have a prefix, else more than any line has.
+func brokenTo(log *console.Log) (width int) {
+	var whole []int // how wide lines would be with the first word of the next
+	var last console.Line
+	for i := range log.Len() {
+		l := console.Cut(log.Line(i))
+		switch {
+		case !l.Bare:
+			width = max(width, l.Width)
+		case l.Text != "" && !last.Bare && last.Width <= maxWidth:
+			word, _ := cutWord(l.Text)
+			whole = append(whole, last.Width+1+len(word))
+		}
+		last = l
+	}
+	whole = slices.DeleteFunc(whole, func(w int) bool { return w <= width })
+	if width < minWidth || width > maxWidth || len(whole) < minBroken {
+		return math.MaxInt
+	}
+	return width
 }
 
 // goesOn tells what the rest of a message is like that lacks its end; nil: it lacks none.

@@ -2,8 +2,11 @@ package kernellog
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/backsight/backsight/input/console"
 )
 
 // wrappedOops is a report as mail has it that broke its lines.
@@ -52,6 +55,50 @@ func TestWrapped(t *testing.T) {
 	}
 	if got := strings.Join(words, " "); got != "2 0 0 9" {
 		t.Errorf("stack %s", got)
+	}
+}
+
+// TestWrappedAnywhere: where messages have a prefix, one without goes on with what was broken before it, wherever that was.
+func TestWrappedAnywhere(t *testing.T) {
+	for _, oops := range []int{0, 1} {
+		log := regexp.MustCompile(`(?m)^(\[ *[0-9.]+\] ?)?`).ReplaceAllString(strings.TrimSpace(oopses[oops].log), "Nov 22 05:00:01 host kernel: ")
+		for _, width := range []int{72, 76, 80} {
+			if got, want := threadsOf(t, wrap(log, width)), threadsOf(t, oopses[oops].log); got != want {
+				t.Errorf("%d columns: got %swant %s", width, got, want)
+			}
+		}
+	}
+}
+
+// wrap breaks lines as mail does.
+func wrap(text string, width int) string {
+	var out []string
+	for _, line := range strings.Split(text, "\n") {
+		for len(line) > width {
+			at := strings.LastIndexByte(line[:width+1], ' ')
+			if at < len("Nov 22 05:00:01 host kernel: ") {
+				break
+			}
+			out, line = append(out, strings.TrimRight(line[:at], " ")), strings.TrimLeft(line[at:], " ")
+		}
+		out = append(out, line)
+	}
+	return strings.Join(out, "\n")
+}
+
+// TestNotBroken: output of programs between a kernel's lines, and the one line that is the longest, are no parts of others.
+func TestNotBroken(t *testing.T) {
+	for _, log := range []string{
+		"[    1.000000] short\nStarting the toy daemon\n[    2.000000] " + strings.Repeat("x", 60) + "\nStarting it again\n",
+		"[    1.000000] " + strings.Repeat("y ", 30) + "\nCall trace:\n",
+		"[    1.000000] " + strings.Repeat("y ", 60) + "\nCall trace:\n[    2.000000] " + strings.Repeat("y ", 60) + "\nCall trace:\n",
+	} {
+		m := messages{log: console.NewLog([]byte(log))}
+		for n := 0; m.at < m.log.Len(); n++ {
+			if _, last := m.read(); last != n {
+				t.Errorf("%q: a message of several lines", log)
+			}
+		}
 	}
 }
 
