@@ -66,7 +66,7 @@ func (k *kernelLog) interrupt(r *record, first int, pc *register) []target.Liste
 }
 
 // maxFlags is how many lines of a report follow its registers that tell nothing here: Flags, Control.
-const maxFlags = 4
+const maxFlags = 8
 
 // maxLater is how many reports behind a crash may be the panic's: other processors complain in between.
 const maxLater = 256

@@ -43,6 +43,13 @@ Function entered at [<c0020010>] from [<c0030010>]`, "@c0010004 @c0020010 @c0030
 	}
 }
 
+// TestHalfOfPair: the second half of a pair is no entry of its own.
+func TestHalfOfPair(t *testing.T) {
+	if tr := (trace{open: true}); tr.take("(mid+0x10/0x20)") {
+		t.Errorf("%+v", tr.listed)
+	}
+}
+
 // TestStaleLink: ARM's link register is the caller only where nothing else can be, and then a guess: functions leave
 // there where they called something themselves. At a function's first instruction it is the caller.
 func TestStaleLink(t *testing.T) {

@@ -94,7 +94,7 @@ func (t *trace) take(text string) bool {
 		doubtful, s = true, after
 	}
 	p, rest, ok := parsePlace(s)
-	if !ok || !endsEntry(rest) || (p.symbol == "" || p.offset == 0 && p.size == 0) && !t.open {
+	if !ok || strings.HasPrefix(s, "(") || !endsEntry(rest) || (p.symbol == "" || p.offset == 0 && p.size == 0) && !t.open {
 		return false
 	}
 	switch {

@@ -41,12 +41,13 @@ func (m *messages) read() (l console.Line, last int) {
 	m.at, m.ahead = m.at+1, false
 	width := l.Width
 	for more := 0; l.Text != "" && more < maxWrapped && m.at < m.log.Len(); more++ {
+		fits := goesOn(l.Text)
+		if next := m.peek(); fits != nil && next.Bare && next.Text == "" { // pages put a blank line behind each
+			m.pass(fits)
+		}
 		next := m.peek()
 		text := strings.TrimLeft(next.Text, "+") // of who breaks a line by hand
-		if !next.Bare || text == "" {
-			break
-		}
-		if fits := goesOn(l.Text); (fits == nil || !fits(text)) && (l.Bare || !m.broken(width, text)) {
+		if !next.Bare || text == "" || (fits == nil || !fits(text)) && (l.Bare || !m.broken(width, text)) {
 			break
 		}
 		l.Text += " " + text
@@ -54,6 +55,13 @@ func (m *messages) read() (l console.Line, last int) {
 		m.at, m.ahead = m.at+1, false
 	}
 	return l, m.at - 1
+}
+
+// pass goes on to the line behind a blank one if that fits.
+func (m *messages) pass(fits func(rest string) bool) {
+	if l := console.Cut(m.log.Line(m.at + 1)); l.Bare && l.Text != "" && fits(strings.TrimLeft(l.Text, "+")) {
+		m.at, m.next = m.at+1, l
+	}
 }
 
 // The widths into which mail breaks lines, and how many it breaks at least, which else might by chance be the longest.

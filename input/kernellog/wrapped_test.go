@@ -42,6 +42,9 @@ func TestWrapped(t *testing.T) {
 	if got, want := threadsOf(t, wrappedOops), "oops: CPU 0 PID 7 toyd|leaf! mid top_of_the_toy.constprop.0 ret_fast_syscall!.\n"; got != want {
 		t.Errorf("got %swant %s", got, want)
 	}
+	if got, want := threadsOf(t, strings.ReplaceAll(wrappedOops, "\n", "\n>\n")), threadsOf(t, wrappedOops); got != want {
+		t.Errorf("with blank lines: %s", got)
+	}
 	th := &s.Threads[0]
 	if f := th.Fault; f == nil || f.Address != 0x280 {
 		t.Errorf("fault %+v", f)
