@@ -18,6 +18,8 @@ Function entered at [<c0020010>] from [<c0030010>]`, "@c0010004 @c0020010 @c0030
 		{"the callers' names are lost", `[<c0010000>] (leaf) from [<c0020010>]
 [<c0020000>] (mid) from [<c0030010>]
 [<c0030010>] (top) from [<c0040010>] (kthread+0x10/0x20)`, "leaf@0 mid+10@c0020010 top@c0030010 kthread+10@c0040010"},
+		{"pages took the addresses for elements", `[] (leaf+0x4/0x20) from [] (mid+0x10/0x20)
+[] (mid+0x10/0x20) from [] (top+0x10/0x20)`, "leaf@0 mid+10@0 top+10@0"},
 		{"nothing is known of the caller", `[<c0010000>] (leaf+0x4/0x20) from [<00000000>] (  (null))`, "leaf@0"},
 		{"no symbol is near", ` leaf from 0xbf000010
  0xbf000010 from top+0x10/0x20`, "leaf@0 @bf000010 top+10@0"},
@@ -47,6 +49,26 @@ Function entered at [<c0020010>] from [<c0030010>]`, "@c0010004 @c0020010 @c0030
 func TestHalfOfPair(t *testing.T) {
 	if tr := (trace{open: true}); tr.take("(mid+0x10/0x20)") {
 		t.Errorf("%+v", tr.listed)
+	}
+}
+
+// TestAddressesLost: entries and registers whose addresses pages took for elements of HTML.
+func TestAddressesLost(t *testing.T) {
+	const log = `
+Internal error: : 96000210 [#1] SMP
+CPU: 1 PID: 7 Comm: sh Not tainted 4.4.71 #3
+PC is at leaf+0x20/0x34
+LR is at mid+0x44/0x64
+pc : [] lr : [] pstate: 80000145
+sp : ffffffc03853bb60
+x29: ffffffc03853bb60 x28: ffffffc038538000
+Call trace:
+[] leaf+0x20/0x34
+[] mid+0x44/0x64
+[] el0_svc_naked+0x24/0x28
+`
+	if got, want := threadsOf(t, log), "oops: CPU 1 PID 7 sh|leaf! mid el0_svc_naked.\n"; got != want {
+		t.Errorf("got %swant %s", got, want)
 	}
 }
 

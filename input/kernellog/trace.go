@@ -66,6 +66,7 @@ func (t *trace) take(text string) bool {
 	if strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") { // <IRQ> </IRQ> <TASK> <NMI>
 		return t.open
 	}
+	text = withoutEmpty(text)
 	if s, ok := userPlace(text); ok && t.open {
 		t.user(s)
 		t.registers = true
@@ -104,6 +105,17 @@ func (t *trace) take(text string) bool {
 		t.nowhere = true
 	}
 	return true
+}
+
+// withoutEmpty is an entry without what pages make of addresses, which they take for HTML's elements:
+//
+//	[] (mid+0x10/0x20) from [] (top+0x10/0x20)
+//	[] ? mid+0x10/0x20
+func withoutEmpty(text string) string {
+	if !strings.HasPrefix(text, "[]") {
+		return text
+	}
+	return strings.TrimSpace(strings.ReplaceAll(text, "[] ", ""))
 }
 
 // isCut tells whether a message is a symbol that the end of a line cut off, as the journal's pager does: "_RINvMs8_NtCsirMa>".
@@ -268,7 +280,7 @@ func isTrampoline(symbol string) bool {
 func isRoot(symbol string) bool {
 	for _, prefix := range [...]string{"ret_from_fork", "ret_from_kernel_thread", "ret_from_kernel_user_thread",
 		"el0t_64_", "el0t_32_", "el0_sync", "el0_irq", "el0_svc_naked", "el0_error_naked", "__primary_switched", "__secondary_switched", // arm64
-		"ret_fast_syscall", "ret_slow_syscall", "slow_work_pending", "__sys_trace_return", "kernel_thread_exit", "__irq_usr", "__dabt_usr", "__pabt_usr", "__und_usr", // ARM
+		"ret_fast_syscall", "ret_slow_syscall", "slow_work_pending", "work_pending", "work_resched", "no_work_pending", "ret_to_user", "__sys_trace_return", "kernel_thread_exit", "__irq_usr", "__dabt_usr", "__pabt_usr", "__und_usr", // ARM
 		"syscall_common", "handle_sys", "kernel_entry", "smp_bootstrap", "stack_done", // MIPS
 		"entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER", "entry_INT80", "secondary_startup_64", "startup_32_smp", // x86
 		"ret_from_syscall", "_start_kernel"} { // RISC-V

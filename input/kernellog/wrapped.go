@@ -2,7 +2,6 @@ package kernellog
 
 import (
 	"math"
-	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/input/console"
@@ -10,7 +9,7 @@ import (
 
 // Mail breaks lines at spaces, before the word that does not fit into some 72 columns. What a message lacks at its end tells
 // that the next line goes on with it; where messages have a time, or another prefix, any line without does whose first word
-// did not fit into the width of the others.
+// did not fit into the width of the others. Terminals break lines where they end.
 //
 //	[   33.347196] [<c02d1110>] (free_toy.constprop.0) from [<c02d1aa4>]
 //	(cache_free_toy+0x3ac/0x6f4)
@@ -22,6 +21,7 @@ type messages struct {
 	next  console.Line // what it says
 	ahead bool         // next was read
 	width int          // into which lines with a prefix were broken, 0: not yet known
+	hard  bool         // within words
 }
 
 // maxWrapped is how many further lines a message may have.
@@ -50,7 +50,10 @@ func (m *messages) read() (l console.Line, last int) {
 		if !next.Bare || text == "" || (fits == nil || !fits(text)) && (l.Bare || !m.broken(width, text)) {
 			break
 		}
-		l.Text += " " + text
+		if !m.hard || width != m.width {
+			l.Text += " "
+		}
+		l.Text += text
 		width = next.Width
 		m.at, m.ahead = m.at+1, false
 	}
@@ -64,38 +67,52 @@ func (m *messages) pass(fits func(rest string) bool) {
 	}
 }
 
-// The widths into which mail breaks lines, and how many it breaks at least, which else might by chance be the longest.
-const minWidth, maxWidth, minBroken = 60, 100, 2
+// The widths into which mail breaks lines, and terminals at most; and how many lines are broken at least, of which else one
+// might by chance be the longest.
+const minWidth, maxWidth, maxColumns, minBroken, minHard = 60, 100, 240, 2, 3
 
 // broken tells whether a line was broken before the rest because that did not fit.
 func (m *messages) broken(width int, rest string) bool {
 	if m.width == 0 {
-		m.width = brokenTo(m.log)
+		m.width, m.hard = brokenTo(m.log)
 	}
 	word, _ := cutWord(rest)
-	return width+1+len(word) > m.width
+	return width == m.width || !m.hard && width+1+len(word) > m.width
 }
 
-// brokenTo is the width into which mail broke the lines of a log that have a prefix, else more than any line has.
-func brokenTo(log *console.Log) (width int) {
-	var whole []int // how wide lines would be with the first word of the next
+// brokenTo is the width into which the lines of a log were broken that have a prefix, else more than any line has. hard:
+// a terminal broke them where it ended, within words, and not mail.
+func brokenTo(log *console.Log) (width int, hard bool) {
+	type end struct{ width, whole int } // of a line, and with the first word of the next
+	var ends []end
 	var last console.Line
 	for i := range log.Len() {
 		l := console.Cut(log.Line(i))
 		switch {
 		case !l.Bare:
 			width = max(width, l.Width)
-		case l.Text != "" && !last.Bare && last.Width <= maxWidth:
+		case l.Text != "" && !last.Bare && last.Width <= maxColumns:
 			word, _ := cutWord(l.Text)
-			whole = append(whole, last.Width+1+len(word))
+			ends = append(ends, end{last.Width, last.Width + 1 + len(word)})
 		}
 		last = l
 	}
-	whole = slices.DeleteFunc(whole, func(w int) bool { return w <= width })
-	if width < minWidth || width > maxWidth || len(whole) < minBroken {
-		return math.MaxInt
+	soft, atEnd := 0, 0
+	for _, e := range ends {
+		if e.width == width {
+			atEnd++
+		} else if e.whole > width {
+			soft++
+		}
 	}
-	return width
+	switch {
+	case width < minWidth:
+	case soft == 0 && atEnd >= minHard && width <= maxColumns:
+		return width, true
+	case soft+atEnd >= minBroken && width <= maxWidth:
+		return width, false
+	}
+	return math.MaxInt, false
 }
 
 // goesOn tells what the rest of a message is like that lacks its end; nil: it lacks none.

@@ -73,6 +73,19 @@ func TestWrappedAnywhere(t *testing.T) {
 	}
 }
 
+// TestBrokenByTerminal: a terminal breaks lines where it ends, within words.
+func TestBrokenByTerminal(t *testing.T) {
+	for _, oops := range []int{0, 1} {
+		log := regexp.MustCompile(`(?m)^(\[ *[0-9.]+\] ?)?`).ReplaceAllString(strings.TrimSpace(oopses[oops].log), "Nov 22 05:00:01 host kernel: ")
+		for _, width := range []string{"70", "73"} {
+			broken := regexp.MustCompile("(?m)^.{"+width+"}").ReplaceAllString(log, "$0\n")
+			if got, want := threadsOf(t, broken), threadsOf(t, oopses[oops].log); got != want {
+				t.Errorf("%s columns: got %swant %s", width, got, want)
+			}
+		}
+	}
+}
+
 // wrap breaks lines as mail does.
 func wrap(text string, width int) string {
 	var out []string
