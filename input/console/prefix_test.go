@@ -47,6 +47,7 @@ func TestCut(t *testing.T) {
 		"<4>[   12.345678]I[2:    kworker/2:1:  123] Call Trace: x":                   "C2",
 		"[   12.345678] c2 Call Trace: x":                                             "C2",
 		"[   12.345678] c2 123 (kworker/2:1) Call Trace: x":                           "T123",
+		"[   12.345678] [c2] Call Trace: x":                                           "C2",
 		"[12345.345678,2] Call Trace: x":                                              "C2",
 		"[   12.345678 / 09-26 13:22:37.707][2][123][kworker/2:1] Call Trace: x":      "T123",
 		"[   12.345678s][2016:05:10 10:40:15][pid:123,cpu2,kworker/2:1]Call Trace: x": "T123",

@@ -9,6 +9,7 @@ import "strings"
 //	[   12.345678]<2>.(2)[123:kworker/2:1]text                                   MediaTek, before Linux 3.18
 //	[   12.345678] c2 text                                                       Spreadtrum, Samsung
 //	[   12.345678] c2 123 (kworker/2:1) text                                     Marvell
+//	[   12.345678] [c2] text                                                     Hardkernel
 //	[   12.345678,2] text                                                        Motorola
 //	[   12.345678 / 09-26 13:22:37.707][2][123][kworker/2:1] text                LG
 //	[   12.345678s][2016:05:10 10:40:15][pid:123,cpu2,kworker/2:1]text           Huawei
@@ -93,9 +94,12 @@ func cutHuawei(s string) (caller, rest string, ok bool) {
 	return "T" + pid, rest, ok && is && named && digits(pid)
 }
 
-// cutProcessor takes "c2 " off, and "123 (kworker/2:1) " behind it. Messages have no such word in front.
+// cutProcessor takes "c2 " or "[c2]" off, and "123 (kworker/2:1) " behind it. Messages have no such word in front.
 func cutProcessor(s string) (caller, rest string, ok bool) {
-	word, rest, _ := strings.Cut(s, " ")
+	word, rest, bracketed := cutBrackets(s)
+	if !bracketed {
+		word, rest, _ = strings.Cut(s, " ")
+	}
 	if len(word) < 2 || len(word) > 3 || word[0] != 'c' || !digits(word[1:]) {
 		return "", "", false
 	}

@@ -77,7 +77,9 @@ var kinds = [...]struct {
 	{"invoked oom-killer:", "out of memory", false},
 	{"NMI backtrace for cpu", "backtrace", false},
 	{"potentially unexpected fatal signal", "fatal signal", false},
-	{": unhandled page fault", "user fault", false},
+	{": unhandled page fault", "user fault", false}, // ARM; arm64 before Linux 4.17, and since
+	{": unhandled level ", "user fault", false},
+	{": unhandled exception: ", "user fault", false},
 	{"sysrq: Show Regs", "registers", false},
 	{"sysrq: CPU", "backtrace", false},
 	{"BUG: ", "BUG", false},

@@ -312,14 +312,35 @@ func TestKindsOfARM(t *testing.T) {
 		"Kernel panic - not syncing: Asynchronous SError Interrupt":                            "panic",
 		"Bad mode in Synchronous Abort handler detected, code 0x86000005 -- IABT (current EL)": "oops",
 		"Unhandled exception: IPSR = 00000005 LR = fffffff1":                                   "oops",
-		"CPU3: stopping":                                            "stopped",
-		"potentially unexpected fatal signal 6.":                    "fatal signal",
-		"toyd: unhandled page fault (11) at 0x00000000, code 0x017": "user fault",
+		"CPU3: stopping":                         "stopped",
+		"potentially unexpected fatal signal 6.": "fatal signal",
+		"a-long-toy-name[28134]: unhandled level 1 translation fault (11) at 0x00000000, esr 0x92000005":                        "user fault",
+		"toyd[7]: unhandled exception: DABT (lower EL), ESR 0x0000000092000005, level 1 translation fault in toyd[400000+1000]": "user fault",
+		"toyd: unhandled page fault (11) at 0x00000000, code 0x017":                                                             "user fault",
 	} {
 		h, _, ok := heads(text)
 		if crash := want != "stopped" && want != "fatal signal" && want != "user fault"; !ok || h.crash != crash || h.what != want {
 			t.Errorf("%q: %+v", text, h)
 		}
+	}
+}
+
+// TestFurtherLines: ARM's kernels of Linux 4.9 and before print the PC and the stack pointer by one message of two lines, of which the
+// second has no prefix: who printed the first has printed it.
+func TestFurtherLines(t *testing.T) {
+	const log = `
+[    1.000001] [c4] Internal error: Oops: 5 [#1] PREEMPT SMP ARM
+[    1.000002] [c4] CPU: 4 PID: 485 Comm: sh Tainted: G           O 3.10.82 #1
+[    1.000003] [c4] PC is at leaf+0x14/0x20
+[    1.000004] [c4] LR is at mid+0x24/0x2c
+[    1.000005] [c4] pc : [<bf000014>]    lr : [<bf000044>]    psr: 600e0013
+               sp : c5f2dcb0  ip : c6225510  fp : c5f2dd3c
+[    1.000006] [c4] [<bf000014>] (leaf+0x14/0x20) from [<bf000044>] (mid+0x24/0x2c)
+[    1.000007] [c4] [<bf000044>] (mid+0x24/0x2c) from [<c000e640>] (ret_fast_syscall+0x0/0x30)
+`
+	s := snapshots(t, log)[0]
+	if sp, ok := s.Threads[0].Regs.Lookup(s.Arch.SP); !ok || sp != 0xc5f2dcb0 || len(s.Threads) != 1 || len(issuesOf(t, log, target.IssueCapture)) != 0 {
+		t.Errorf("sp %#x, %v", sp, s.Issues)
 	}
 }
 

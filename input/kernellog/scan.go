@@ -38,6 +38,9 @@ func scan(log *console.Log) *scanner {
 		case l.Text == last.Text && l.Timed != last.Timed: // a boot console prints all that the console does
 			last = console.Line{}
 		default:
+			if l.Bare { // the further lines of a message have no prefix
+				l.Caller = last.Caller
+			}
 			s.line(i, l)
 			last, said = l, i+1
 		}
