@@ -126,6 +126,11 @@ func (p *place) listed() target.Listed {
 	return l
 }
 
+// contradicts tells whether two places are named and are not the same.
+func (p *place) contradicts(o *place) bool {
+	return p.symbol != "" && o.symbol != "" && (p.symbol != o.symbol || p.offset != o.offset)
+}
+
 // function is the name of the function that the compiler may have split: foo of
 // foo.cold and foo.part.0.
 func (p *place) function() string {

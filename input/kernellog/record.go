@@ -175,7 +175,7 @@ func (r *record) setRegister(reg *register) {
 		r.regs = append(r.regs, *reg)
 		return
 	}
-	r.mixed = r.mixed || old.known && reg.known && old.value != reg.value
+	r.mixed = r.mixed || old.known && reg.known && old.value != reg.value || old.at.contradicts(&reg.at)
 	if !old.known {
 		old.value, old.known, old.digits = reg.value, reg.known, reg.digits
 	}

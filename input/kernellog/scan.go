@@ -134,7 +134,7 @@ func (s *scanner) heading(i int, caller string, h *heading, fresh bool) {
 			r = s.beginWithin(i, caller, r)
 		}
 	}
-	r.mixed = r.mixed || r.process && h.process && r.pid != h.pid && h.pid >= 0
+	r.mixed = r.mixed || r.process && h.process && (r.pid != h.pid && h.pid >= 0 || r.cpu != h.cpu && h.cpu >= 0 && r.cpu >= 0)
 	r.head(h)
 	r.entry = false
 	r.reached(i)
