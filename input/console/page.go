@@ -8,6 +8,7 @@ import "strings"
 //	[&lt;c0012345&gt;]        HTML's entities
 //	dump\_backtrace    Markdown's escapes: no message of a kernel has a backslash before such a character
 //	`text              and its marks of code
+//	pgdp=3D0000=20     mail as it is sent (RFC 2045, 6.7), whose digits are capitals, which the kernel's are not
 //
 // A space that does not break lines, which pages have for spaces in a row, is a space.
 func ofPage(line string) string {
@@ -23,6 +24,9 @@ func ofPage(line string) string {
 	}
 	if strings.IndexByte(line, '\\') >= 0 {
 		line = unescaped(line)
+	}
+	if strings.IndexByte(line, '=') >= 0 {
+		line = strings.ReplaceAll(strings.TrimSuffix(strings.ReplaceAll(line, "=09", "\t"), "=20"), "=3D", "=")
 	}
 	return strings.ReplaceAll(line, "\u00a0", " ")
 }

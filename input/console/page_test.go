@@ -22,6 +22,9 @@ func TestCutOfPages(t *testing.T) {
 			t.Errorf("%q: %q", line, got.Text)
 		}
 	}
+	if got := Cut("=09Mem abort info: ESR =3D 0x96000004=20"); got.Text != "Mem abort info: ESR = 0x96000004" {
+		t.Errorf("%q", got.Text)
+	}
 	for _, text := range []string{"&(&lock->x){+.+.}", `C:\a\b`, "a > b", "x|y"} {
 		if got := Cut(text); got.Text != text {
 			t.Errorf("%q: %q", text, got.Text)

@@ -47,10 +47,11 @@ func (m *messages) read() (l console.Line, last int) {
 		}
 		next := m.peek()
 		text := strings.TrimLeft(next.Text, "+") // of who breaks a line by hand
-		if !next.Bare || text == "" || (fits == nil || !fits(text)) && (l.Bare || !m.broken(width, text)) {
+		said, soft := softBreak(l.Text)
+		if !next.Bare || text == "" || !soft && (fits == nil || !fits(text)) && (l.Bare || !m.broken(width, text)) {
 			break
 		}
-		if !m.hard || width != m.width {
+		if l.Text = said; !soft && (!m.hard || width != m.width) {
 			l.Text += " "
 		}
 		l.Text += text
@@ -58,6 +59,15 @@ func (m *messages) read() (l console.Line, last int) {
 		m.at, m.ahead = m.at+1, false
 	}
 	return l, m.at - 1
+}
+
+// softBreak takes off what mail as it is sent puts where it breaks a line, within words too (RFC 2045, 6.7): "(dump_sta=".
+func softBreak(text string) (said string, ok bool) {
+	said, ok = strings.CutSuffix(text, "=")
+	if !ok || said == "" || strings.HasSuffix(said, "=") { // checkers print lines of =
+		return text, false
+	}
+	return said, true
 }
 
 // pass goes on to the line behind a blank one if that fits.

@@ -86,6 +86,20 @@ func TestBrokenByTerminal(t *testing.T) {
 	}
 }
 
+// TestSoftBreaks: mail as it is sent breaks lines within words, and says so.
+func TestSoftBreaks(t *testing.T) {
+	log := strings.NewReplacer("(mid+0x24/0x2c [toy])", "(mi=\nd+0x24/0x2c [toy])", "<", "&lt;", "toyd Not", "toy=\nd Not").Replace(wrappedOops)
+	if got, want := threadsOf(t, log), threadsOf(t, wrappedOops); got != want {
+		t.Errorf("got %swant %s", got, want)
+	}
+	const ruler = "==================\nBUG: KASAN: use-after-free in leaf+0x1/0x2\n"
+	if m := (messages{log: console.NewLog([]byte(ruler))}); true {
+		if l, _ := m.read(); strings.Contains(l.Text, "BUG") {
+			t.Errorf("%q", l.Text)
+		}
+	}
+}
+
 // wrap breaks lines as mail does.
 func wrap(text string, width int) string {
 	var out []string
