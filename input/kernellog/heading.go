@@ -44,6 +44,7 @@ var kinds = [...]struct {
 	{"detected stalls on CPUs", "RCU stall", false},
 	{"self-detected stall on CPU", "RCU stall", false},
 	{"detected expedited stalls", "RCU stall", false},
+	{"Task dump for CPU ", "RCU stall", false},
 	{"BUG: scheduling while atomic", "scheduling while atomic", false},
 	{"BUG: sleeping function called", "sleeping while atomic", false},
 	{"BUG: spinlock", "spinlock", false},
@@ -127,7 +128,7 @@ const maxBeforeKind = 24
 // place reads where a message says that the report is of: "CPU#1 stuck for 22s! [busybox:95]",
 // "for cpu 0", "WARNING: CPU: 0 PID: 96 at"; Linux 7 says "WARNING: fs/x.c:59 at warn_c+0x16/0x30 [toy], CPU#1: sh/95".
 func (h *heading) place(text string) {
-	for _, before := range [...]string{"CPU#", "for cpu ", "on cpu ", "sysrq: CPU", "CPU: "} {
+	for _, before := range [...]string{"CPU#", "for cpu ", "for CPU ", "on cpu ", "sysrq: CPU", "CPU: "} {
 		if _, rest, ok := strings.Cut(text, before); ok {
 			h.cpu = leadingNumber(rest, h.cpu)
 			break

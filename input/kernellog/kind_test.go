@@ -325,6 +325,27 @@ func TestKindsOfARM(t *testing.T) {
 	}
 }
 
+// TestDumpsOfStall: RCU shows the task of each processor that stalls.
+func TestDumpsOfStall(t *testing.T) {
+	const log = `
+INFO: rcu_sched detected stalls on CPUs/tasks:
+        0-...: (1 GPs behind) idle=d09/1/0 softirq=1302/3861 fqs=20997
+        (detected by 3, t=21010 jiffies, g=-93, c=-94, q=1)
+Task dump for CPU 0:
+swapper/0       R  running task        0     0      0 0x00000002
+Call trace:
+[<ffffffc000086ed4>] __switch_to+0xd4/0xf8
+[<          (null)>]           (null)
+Task dump for CPU 2:
+sh              R  running task        0    95      1 0x00000000
+Call trace:
+[<ffffffc000086ed4>] __switch_to+0xd4/0xf8
+`
+	if got, want := threadsOf(t, log), "RCU stall: CPU 0 PID 0 swapper/0|__switch_to\nRCU stall: CPU 2 PID 95 sh|__switch_to\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
 // TestFurtherLines: ARM's kernels of Linux 4.9 and before print the PC and the stack pointer by one message of two lines, of which the
 // second has no prefix: who printed the first has printed it.
 func TestFurtherLines(t *testing.T) {
