@@ -93,6 +93,16 @@ func TestTask(t *testing.T) {
 	}
 }
 
+// TestInlinedWithoutAddress: a function that was inlined into one that a capture lists by its name alone has no address either.
+func TestInlinedWithoutAddress(t *testing.T) {
+	r := sample(t)
+	f := &r.Threads[0].Frames[1]
+	f.PC, f.Method = 0, unwind.MethodPrewalked
+	if got := string(render.AppendText(nil, r, render.Style{})); strings.Contains(got, "0x00000000  leaf") || !strings.Contains(got, "leaf (inlined)") {
+		t.Error(got)
+	}
+}
+
 func TestTextColor(t *testing.T) {
 	golden(t, "color.txt", render.AppendText(nil, sample(t), render.Style{Color: true}))
 }

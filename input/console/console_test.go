@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -163,4 +164,24 @@ func FuzzLog(f *testing.F) {
 			t.Errorf("%d lines of %d bytes out of %d", l.Len(), n, len(text))
 		}
 	})
+}
+
+// TestSeveralMessagesInALine: a line with several times of printk is as many lines; a time that is told twice is one.
+func TestSeveralMessagesInALine(t *testing.T) {
+	for text, want := range map[string][]string{
+		"pid: 8 [ 2052.055150][ T1668] Call trace: [ 2052.055152][ T1668] a+0x1/0x2 <4>[ 2052.055154][ T1668] b\nc": {
+			"pid: 8 [ 2052.055150][ T1668] Call trace: ", "[ 2052.055152][ T1668] a+0x1/0x2 ", "<4>[ 2052.055154][ T1668] b", "c"},
+		"[    1.000000] [    1.000000] a":          {"[    1.000000] [    1.000000] a"},
+		"[    1.000000] [<c0012345>] a [toy]":      {"[    1.000000] [<c0012345>] a [toy]"},
+		"login: [    1.000000] a\r\n[    2.000000": {"login: [    1.000000] a", "[    2.000000"},
+	} {
+		log := NewLog([]byte(text))
+		var got []string
+		for i := range log.Len() {
+			got = append(got, log.Line(i))
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
 }

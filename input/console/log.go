@@ -72,14 +72,51 @@ func NewLog(text []byte) *Log {
 
 // behind is where the line ends that begins at at, its end included.
 func (l *Log) behind(at int) int {
-	n := bytes.IndexAny(l.text[at:min(len(l.text), at+maxLine)], "\r\n")
+	line := l.text[at:min(len(l.text), at+maxLine)]
+	n := bytes.IndexAny(line, "\r\n")
+	if n >= 0 {
+		line = line[:n]
+	}
+	next := nextTime(line)
 	switch {
+	case next > 0:
+		return at + next
 	case n < 0:
 		return min(len(l.text), at+maxLine)
 	case l.text[at+n] == '\r' && at+n+1 < len(l.text) && l.text[at+n+1] == '\n':
 		return at + n + 2
 	}
 	return at + n + 1
+}
+
+// maxTime bounds what stands between the brackets of a time of printk, in bytes.
+const maxTime = 48
+
+// nextTime is where the second message begins of a line that has several, 0 for none: pages and forms make one line of
+// many, and two consoles print into one.
+//
+//	[ 2052.055150][ T1668] Call trace: [ 2052.055152][ T1668] __switch_to+0x25c/0x41c [ 2052.055154][ T1668] __schedule+0x6a0/0xaac
+func nextTime(line []byte) int {
+	first := -1 // behind the first time
+	for i := 0; ; {
+		n := bytes.IndexByte(line[i:], '[')
+		if n < 0 {
+			return 0
+		}
+		at := i + n
+		i = at + 1
+		end := bytes.IndexByte(line[i:min(len(line), i+maxTime)], ']')
+		if end < 0 || !isTime(string(line[i:i+end])) {
+			continue
+		}
+		if first >= 0 && len(bytes.TrimSpace(line[first:at])) > 0 {
+			if level := len("<4>"); at >= level && line[at-level] == '<' && line[at-1] == '>' {
+				at -= level
+			}
+			return at
+		}
+		first = i + end + 1
+	}
 }
 
 // Len is the number of lines.

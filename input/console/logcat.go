@@ -90,32 +90,3 @@ func cutBrief(s string) (text string, ok bool) {
 	name = strings.TrimSpace(name)
 	return text, ok && (name == "" || name == "kernel")
 }
-
-// cutVendor takes off what kernels of phones put behind the time: the processor and the task, in an interrupt too.
-//
-//	[ 2:      kworker/2:1:  123] text    Samsung; I2 in an interrupt
-//	(2)[123:kworker/2:1]text             MediaTek; -(2) where interrupts are off
-func cutVendor(s string) (caller, rest string, ok bool) {
-	s = strings.TrimLeft(s, " ")
-	if of, rest, ok := strings.Cut(strings.TrimLeft(s, "-."), ")["); ok && strings.HasPrefix(of, "(") && digits(of[1:]) {
-		task, rest, closed := strings.Cut(rest, "]")
-		pid, _, named := strings.Cut(task, ":")
-		return "T" + pid, rest, closed && named && digits(pid)
-	}
-	if !strings.HasPrefix(s, "[") {
-		return "", "", false
-	}
-	head, rest, closed := strings.Cut(s[1:], "] ")
-	cpu, task, named := strings.Cut(head, ":")
-	last := strings.LastIndexByte(task, ':')
-	if !closed || !named || last < 0 {
-		return "", "", false
-	}
-	cpu, interrupt := strings.CutPrefix(strings.TrimSpace(cpu), "I")
-	caller = "T" + strings.TrimSpace(task[last+1:])
-	ok = digits(cpu) && digits(caller[1:])
-	if interrupt {
-		caller = "C" + cpu
-	}
-	return caller, rest, ok
-}

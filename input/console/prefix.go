@@ -9,6 +9,12 @@ type Line struct {
 	Caller string
 	// Text is the message, without spaces around it.
 	Text string
+	// Bare: the line had nothing before the message but spaces and marks of mail.
+	Bare bool
+	// Timed: the message had a time of printk.
+	Timed bool
+	// Width is how long the line was without marks of mail and spaces at its end.
+	Width int
 }
 
 // Cut takes the prefixes of a kernel's message off a line:
@@ -29,18 +35,22 @@ type Line struct {
 //	Sun Nov 22 05:00:01 2026 kern.warn kernel: [   12.345678] text    logread (OpenWrt)
 //	11-23 10:00:00.123     0     0 W         : text       logcat -b kernel (Android), and its other formats
 //	[   12.345678]  [2: kworker/2:1:  123] text           kernels of phones
-//	> > [   12.345678] text, >> text                      mail that is answered, Markdown
+//	> [   12.345678] text                                 mail that quotes, and what pages make of text
 //
 // Where a prompt or half a line of something else stands before a time of printk, that is
 // left out as well.
 func Cut(line string) Line {
-	line = cutQuotes(line)
-	l := Line{Text: line}
+	line = ofPage(line)
+	var l Line
+	l.Width = len(strings.TrimRight(line, " "))
 	if text, caller, ok := kmsg(line); ok {
-		return Line{caller, strings.TrimSpace(text)}
+		return Line{Caller: caller, Text: strings.TrimSpace(text), Width: l.Width}
 	}
-	if rest, ok := cutTime(line); ok {
-		l.Caller, l.Text = cutCaller(rest)
+	if time, rest, ok := cutTime(line); ok {
+		l.Timed = true
+		if l.Caller, l.Text = cutCaller(rest); l.Caller == "" {
+			l.Caller = processorIn(time)
+		}
 	} else if text, ok := cutLogcat(strings.TrimLeft(line, " ")); ok {
 		l.Text = text
 	} else {
@@ -51,16 +61,8 @@ func Cut(line string) Line {
 		l.Text = message
 	}
 	l.Text = strings.TrimSpace(strings.TrimPrefix(l.Text, "kernel: "))
+	l.Bare = len(l.Text) == len(strings.TrimSpace(line))
 	return l
-}
-
-// cutQuotes takes the marks of quoted text off. Kernels begin no message with one, but for the line of KASAN's memory
-// that its report is about.
-func cutQuotes(line string) string {
-	for strings.HasPrefix(line, ">") {
-		line = strings.TrimLeft(line[1:], " ")
-	}
-	return line
 }
 
 // maxTag bounds what syslog and the journal put before a message, in bytes: a date and the
@@ -68,27 +70,27 @@ func cutQuotes(line string) string {
 const maxTag = 128
 
 // cutTime finds the time that printk puts before messages, [seconds.microseconds], or what dmesg makes of it.
-func cutTime(line string) (after string, ok bool) {
+func cutTime(line string) (time, after string, ok bool) {
 	for at := 0; ; {
 		i := strings.IndexByte(line[at:], '[')
 		if i < 0 {
-			return "", false
+			return "", "", false
 		}
 		at += i + 1
 		end := strings.IndexByte(line[at:], ']')
 		if end < 0 {
-			return "", false
+			return "", "", false
 		}
-		if isTime(line[at : at+end]) {
-			return line[at+end+1:], true
+		if time := line[at : at+end]; isTime(time) {
+			return time, line[at+end+1:], true
 		}
 	}
 }
 
 // isTime tells whether s is "   12.345678", with the time since the message before behind it or instead of it:
-// "   12.345678 <    0.000123>", "<    0.000123>", "  +0.000123"; or the minute "Nov22 05:00".
+// "   12.345678 <    0.000123>", "<    0.000123>", "  +0.000123"; or the minute "Nov22 05:00"; or what kernels of phones make of it.
 func isTime(s string) bool {
-	s = strings.TrimLeft(s, " ")
+	s = ofPhone(strings.TrimLeft(s, " "))
 	if time, delta, ok := strings.Cut(s, "<"); ok {
 		time = strings.TrimRight(time, " ")
 		return strings.HasSuffix(delta, ">") && isSeconds(strings.Trim(delta, " >")) && (time == "" || isSeconds(time))
@@ -163,7 +165,7 @@ func cutDate(line string) string {
 		}
 	case len(s) > 19 && digits(s[:4]) && s[4] == '-' && s[10] == 'T': // 2026-11-22T05:00:01
 		_, rest, _ := strings.Cut(s, " ")
-		return rest
+		return cutFacility(strings.TrimLeft(rest, " "))
 	}
 	return s
 }

@@ -104,6 +104,12 @@ func machineFrom(r *record, f *facts) (m machine, ok bool) {
 			return riscvOf(digitsOf(hexOf(l.PC)))
 		}
 	}
+	switch {
+	case r.trace.form.paired, r.arm:
+		return machine{"arm", ""}, true
+	case r.reg("pc").isNamed(), r.trace.form.lower && r.trace.hasLongAddresses():
+		return machine{"aarch64", ""}, true
+	}
 	return machineOfAddresses(r)
 }
 
@@ -154,6 +160,21 @@ func machineOfAddresses(r *record) (m machine, ok bool) {
 
 // leastMapped is how many entries of a chain tell that it is of MIPS.
 const leastMapped = 3
+
+// isNamed tells whether a register is the PC by its symbol alone, as arm64's reports have it since Linux 4.17: "pc : leaf+0x18/0x24".
+func (r *register) isNamed() bool {
+	return r != nil && !r.said && !r.known && r.at.symbol != ""
+}
+
+// hasLongAddresses tells whether no address of the chain is one of 32 bits: SuperH and OpenRISC print "Call trace:", too.
+func (t *trace) hasLongAddresses() bool {
+	for i := range t.listed {
+		if pc := t.listed[i].PC; pc != 0 && pc>>32 == 0 {
+			return false
+		}
+	}
+	return true
+}
 
 // machineOfAll is the processor of a log, as the first report that tells has it.
 func machineOfAll(records []*record, f *facts) machine {

@@ -16,16 +16,17 @@ import (
 // last entry in the later list called that function. A task that only warned may have left.
 //
 // arm64 prints registers alone where a kernel stack overflowed, and panics: the rest is all of
-// the panic's chain from the PC on.
+// the panic's chain from the PC on. ARM prints the registers of what another processor interrupted to ask for them, and
+// right behind the stack of the interrupt (arch/arm/kernel/smp.c, nmi_cpu_backtrace).
 func (k *kernelLog) further(r *record) []target.Listed {
-	if !r.crash || r.pid < 0 || r.whole() {
-		return nil
-	}
 	n, pc := len(r.trace.listed), pcOf(r)
-	if n == 0 && pc == nil {
+	if r.pid < 0 || r.whole() || n == 0 && pc == nil {
 		return nil
 	}
 	first := from(k.records, r.to)
+	if !r.crash {
+		return k.interrupt(r, first, pc)
+	}
 	for _, later := range k.records[first:min(first+maxLater, len(k.records))] {
 		if later.pid != r.pid || later.comm != r.comm {
 			continue
@@ -45,6 +46,27 @@ func (k *kernelLog) further(r *record) []target.Listed {
 	}
 	return nil
 }
+
+// interrupt is the chain from pc on in the record at first, where that is of the interrupt that came there and begins right
+// behind r, which has the registers alone.
+func (k *kernelLog) interrupt(r *record, first int, pc *register) []target.Listed {
+	if first == len(k.records) || len(r.trace.listed) > 0 {
+		return nil
+	}
+	later := k.records[first]
+	if later.pid != r.pid || later.cpu != r.cpu || later.from-r.to > maxFlags || later.isMixed() {
+		return nil
+	}
+	for i := 1; i < len(later.trace.listed); i++ {
+		if samePlace(&later.trace.listed[i], &pc.at) && savesRegisters(later.trace.listed[i-1].Symbol) {
+			return later.trace.listed[i:]
+		}
+	}
+	return nil
+}
+
+// maxFlags is how many lines of a report follow its registers that tell nothing here: Flags, Control.
+const maxFlags = 8
 
 // maxLater is how many reports behind a crash may be the panic's: other processors complain in between.
 const maxLater = 256

@@ -149,3 +149,31 @@ func TestStackBesideList(t *testing.T) {
 		t.Errorf("%s, %+v", got, th.Listed[2])
 	}
 }
+
+// TestInterruptedForItsStack: ARM prints the registers of what another processor interrupted to ask for them, and then the stack
+// of the interrupt, below which that of the registers is.
+func TestInterruptedForItsStack(t *testing.T) {
+	const log = `
+NMI backtrace for cpu 3
+CPU: 3 PID: 0 Comm: swapper/3 Tainted: G           O      5.15.35 #1
+PC is at arch_cpu_idle+0x38/0x3c
+LR is at arch_cpu_idle+0x34/0x3c
+pc : [<c010722c>]    lr : [<c0107228>]    psr: 60000013
+sp : c105ffa8  ip : c0c06014  fp : 00000000
+Flags: nZCv  IRQs on  FIQs on  Mode SVC_32  ISA ARM  Segment none
+Control: 10c5387d  Table: 4968006a  DAC: 00000051
+CPU: 3 PID: 0 Comm: swapper/3 Tainted: G           O      5.15.35 #1
+[<c010d7c0>] (unwind_backtrace) from [<c0109f0c>] (show_stack+0x10/0x14)
+[<c0109f0c>] (show_stack) from [<c0100b7c>] (__irq_svc+0x5c/0x90)
+[<c0100b7c>] (__irq_svc) from [<c010722c>] (arch_cpu_idle+0x38/0x3c)
+[<c010722c>] (arch_cpu_idle) from [<c014c3a4>] (do_idle+0x1d4/0x23c)
+[<c014c3a4>] (do_idle) from [<40101650>] (0x40101650)
+`
+	want := "backtrace: CPU 3 PID 0 swapper/3|arch_cpu_idle! do_idle \nstack: CPU 3 PID 0 swapper/3|unwind_backtrace! show_stack __irq_svc arch_cpu_idle! do_idle \n"
+	for edit, want := range map[string]string{"": want,
+		"CPU: 3 PID: 0 Comm: swapper/3 Tainted: G           O      5.15.35 #1\n[": strings.NewReplacer("! do_idle \nstack: CPU 3 PID 0", "!\nstack: CPU 2 PID 7").Replace(want)} {
+		if got := threadsOf(t, strings.Replace(log, edit, strings.Replace(edit, "3 PID: 0", "2 PID: 7", 1), 1)); got != want {
+			t.Errorf("got\n%swant\n%s", got, want)
+		}
+	}
+}

@@ -21,6 +21,8 @@ type heading struct {
 	process bool   // the line "CPU: 0 PID: 96 Comm: sh" was read, which follows those that tell the kind
 	// at is the place that a warning names: "WARNING: CPU: 0 PID: 96 at fs/x.c:59 warn_c+0x4c/0x60".
 	at place
+	// arm: the message ends in the name of the instruction set, as ARM's do (arch/arm/kernel/traps.c, __die).
+	arm bool
 }
 
 // kinds are the messages by which reports begin. The first that fits counts.
@@ -42,6 +44,7 @@ var kinds = [...]struct {
 	{"detected stalls on CPUs", "RCU stall", false},
 	{"self-detected stall on CPU", "RCU stall", false},
 	{"detected expedited stalls", "RCU stall", false},
+	{"Task dump for CPU ", "RCU stall", false},
 	{"BUG: scheduling while atomic", "scheduling while atomic", false},
 	{"BUG: sleeping function called", "sleeping while atomic", false},
 	{"BUG: spinlock", "spinlock", false},
@@ -68,12 +71,19 @@ var kinds = [...]struct {
 	{"invalid opcode:", "oops", true},
 	{"divide error:", "oops", true},
 	{"double fault:", "double fault", true},
+	{"SError Interrupt on CPU", "SError", true},
+	{"Bad mode in ", "oops", true},
+	{"Unhandled exception: IPSR", "oops", true}, // Cortex-M: arch/arm/kernel/entry-v7m.S
 	{"Internal error:", "oops", true},
 	{"Oops", "oops", true},
 	{"WARNING: ", "warning", false},
 	{"page allocation failure", "allocation failure", false},
 	{"invoked oom-killer:", "out of memory", false},
 	{"NMI backtrace for cpu", "backtrace", false},
+	{"potentially unexpected fatal signal", "fatal signal", false},
+	{": unhandled page fault", "user fault", false}, // ARM; arm64 before Linux 4.17, and since
+	{": unhandled level ", "user fault", false},
+	{": unhandled exception: ", "user fault", false},
 	{"sysrq: Show Regs", "registers", false},
 	{"sysrq: CPU", "backtrace", false},
 	{"BUG: ", "BUG", false},
@@ -95,9 +105,13 @@ func heads(text string) (h heading, fresh, ok bool) {
 	if h, ok := hungHeading(text); ok {
 		return h, true, true
 	}
+	if h, ok := stoppedHeading(text); ok {
+		return h, true, true
+	}
 	for _, k := range kinds {
 		if i := strings.Index(text, k.says); i >= 0 && i <= maxBeforeKind {
 			h.what, h.says, h.crash = k.what, text[i:], k.crash
+			h.arm = k.says == "Internal error:" && (strings.HasSuffix(text, " ARM") || strings.HasSuffix(text, " THUMB2"))
 			h.place(text)
 			return h, false, true
 		}
@@ -137,7 +151,7 @@ const maxBeforeKind = 24
 // place reads where a message says that the report is of: "CPU#1 stuck for 22s! [busybox:95]",
 // "for cpu 0", "WARNING: CPU: 0 PID: 96 at"; Linux 7 says "WARNING: fs/x.c:59 at warn_c+0x16/0x30 [toy], CPU#1: sh/95".
 func (h *heading) place(text string) {
-	for _, before := range [...]string{"CPU#", "for cpu ", "on cpu ", "sysrq: CPU", "CPU: ", "CPU "} {
+	for _, before := range [...]string{"CPU#", "for cpu ", "for CPU ", "on cpu ", "sysrq: CPU", "CPU: ", "CPU "} {
 		if _, rest, ok := strings.Cut(text, before); ok {
 			h.cpu = leadingNumber(rest, h.cpu)
 			break
@@ -178,6 +192,7 @@ func (h *heading) task(who string) {
 //	CPU: 0 PID: 95 Comm: busybox Tainted: G        W  OE      6.1.0-50-arm64 #1  Debian 6.1.176-1
 //	CPU: 0 UID: 0 PID: 95 Comm: busybox Not tainted 6.11.0 #1                     (Linux 6.11)
 //	Pid: 95, comm: busybox Tainted: G        W    3.2.0-4-amd64 #1 Debian         (before Linux 3.10)
+//	CPU: 0    Tainted: G        W     (3.0.31 #1)                                 (ARM before Linux 3.10)
 func processHeading(text string) (h heading, ok bool) {
 	h.cpu, h.pid = -1, -1
 	rest, old := strings.CutPrefix(text, "Pid: ")
@@ -186,8 +201,13 @@ func processHeading(text string) (h heading, ok bool) {
 			return h, false
 		}
 		h.cpu = leadingNumber(rest, -1)
-		_, rest, ok = strings.Cut(rest, "PID: ")
-		if !ok || h.cpu < 0 {
+		_, who, ok := strings.Cut(rest, "PID: ")
+		if !ok && h.cpu >= 0 && strings.Contains(rest, "ainted") && strings.HasSuffix(rest, ")") {
+			_, kernel, _ := cutLast(rest, '(')
+			h.process, h.release = true, releaseIn(kernel)
+			return h, h.release != ""
+		}
+		if rest = who; !ok || h.cpu < 0 {
 			return h, false
 		}
 	}
@@ -234,45 +254,6 @@ func releaseIn(s string) string {
 		return ""
 	}
 	return words[len(words)-1]
-}
-
-// taskHeading reads how sysrq-t, sysrq-w and the detector of hung tasks begin with a task since Linux 5.12:
-//
-//	task:busybox         state:S stack:0     pid:93    ppid:92     flags:0x00000004
-func taskHeading(text string) (h heading, ok bool) {
-	h.cpu, h.pid = -1, -1
-	rest, ok := strings.CutPrefix(text, "task:")
-	if !ok {
-		return h, false
-	}
-	comm, rest, ok := strings.Cut(rest, " state:")
-	if !ok {
-		return h, false
-	}
-	h.what, h.comm = "task", strings.TrimSpace(comm)
-	if state, _ := cutWord(rest); state != "" {
-		h.says = "state " + state
-	}
-	if _, pid, ok := strings.Cut(rest, " pid:"); ok {
-		h.pid = leadingNumber(pid, -1)
-	}
-	return h, true
-}
-
-// hungHeading reads "INFO: task busybox:95 blocked for more than 120 seconds."
-func hungHeading(text string) (h heading, ok bool) {
-	h.cpu, h.pid = -1, -1
-	rest, ok := strings.CutPrefix(text, "INFO: task ")
-	if !ok {
-		return h, false
-	}
-	name, _, ok := strings.Cut(rest, " blocked ") // for more than 120 seconds, in I/O wait for more than 120 seconds
-	if !ok || strings.HasSuffix(name, " is") {    // "is blocked on a mutex": says more of the same task
-		return h, false
-	}
-	comm, pid, _ := cutLast(name, ':')
-	h.what, h.says, h.comm, h.pid = "hung task", text, comm, leadingNumber(pid, -1)
-	return h, true
 }
 
 // title is how the report is called: "oops: CPU 0 PID 95 busybox".
@@ -323,7 +304,7 @@ func (h *heading) add(o *heading) {
 	if o.at.symbol != "" {
 		h.at = o.at
 	}
-	h.process = h.process || o.process
+	h.process, h.arm = h.process || o.process, h.arm || o.arm
 }
 
 // leadingNumber reads the decimal number that s begins with, else it returns none.

@@ -304,3 +304,89 @@ func TestWarningSaysWho(t *testing.T) {
 		t.Errorf("%+v", h)
 	}
 }
+
+// TestKindsOfARM: what arm64 and Cortex-M say of exceptions that nobody asked for.
+func TestKindsOfARM(t *testing.T) {
+	for text, want := range map[string]string{
+		"SError Interrupt on CPU2, code 0x00000000be000011 -- SError":                          "SError",
+		"Kernel panic - not syncing: Asynchronous SError Interrupt":                            "panic",
+		"Bad mode in Synchronous Abort handler detected, code 0x86000005 -- IABT (current EL)": "oops",
+		"Unhandled exception: IPSR = 00000005 LR = fffffff1":                                   "oops",
+		"CPU3: stopping":                         "stopped",
+		"potentially unexpected fatal signal 6.": "fatal signal",
+		"a-long-toy-name[28134]: unhandled level 1 translation fault (11) at 0x00000000, esr 0x92000005":                        "user fault",
+		"toyd[7]: unhandled exception: DABT (lower EL), ESR 0x0000000092000005, level 1 translation fault in toyd[400000+1000]": "user fault",
+		"toyd: unhandled page fault (11) at 0x00000000, code 0x017":                                                             "user fault",
+	} {
+		h, _, ok := heads(text)
+		if crash := want != "stopped" && want != "fatal signal" && want != "user fault"; !ok || h.crash != crash || h.what != want {
+			t.Errorf("%q: %+v", text, h)
+		}
+	}
+}
+
+// TestDumpsOfStall: RCU shows the task of each processor that stalls.
+func TestDumpsOfStall(t *testing.T) {
+	const log = `
+INFO: rcu_sched detected stalls on CPUs/tasks:
+        0-...: (1 GPs behind) idle=d09/1/0 softirq=1302/3861 fqs=20997
+        (detected by 3, t=21010 jiffies, g=-93, c=-94, q=1)
+Task dump for CPU 0:
+swapper/0       R  running task        0     0      0 0x00000002
+Call trace:
+[<ffffffc000086ed4>] __switch_to+0xd4/0xf8
+[<          (null)>]           (null)
+Task dump for CPU 2:
+sh              R  running task        0    95      1 0x00000000
+Call trace:
+[<ffffffc000086ed4>] __switch_to+0xd4/0xf8
+`
+	if got, want := threadsOf(t, log), "RCU stall: CPU 0 PID 0 swapper/0|__switch_to\nRCU stall: CPU 2 PID 95 sh|__switch_to\n"; got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// TestFurtherLines: ARM's kernels of Linux 4.9 and before print the PC and the stack pointer by one message of two lines, of which the
+// second has no prefix: who printed the first has printed it.
+func TestFurtherLines(t *testing.T) {
+	const log = `
+[    1.000001] [c4] Internal error: Oops: 5 [#1] PREEMPT SMP ARM
+[    1.000002] [c4] CPU: 4 PID: 485 Comm: sh Tainted: G           O 3.10.82 #1
+[    1.000003] [c4] PC is at leaf+0x14/0x20
+[    1.000004] [c4] LR is at mid+0x24/0x2c
+[    1.000005] [c4] pc : [<bf000014>]    lr : [<bf000044>]    psr: 600e0013
+               sp : c5f2dcb0  ip : c6225510  fp : c5f2dd3c
+[    1.000006] [c4] [<bf000014>] (leaf+0x14/0x20) from [<bf000044>] (mid+0x24/0x2c)
+[    1.000007] [c4] [<bf000044>] (mid+0x24/0x2c) from [<c000e640>] (ret_fast_syscall+0x0/0x30)
+`
+	s := snapshots(t, log)[0]
+	if sp, ok := s.Threads[0].Regs.Lookup(s.Arch.SP); !ok || sp != 0xc5f2dcb0 || len(s.Threads) != 1 || len(issuesOf(t, log, target.IssueCapture)) != 0 {
+		t.Errorf("sp %#x, %v", sp, s.Issues)
+	}
+}
+
+// TestStopped: the stacks of the processors that a panic stops are reports of their own, one behind the other.
+func TestStopped(t *testing.T) {
+	const log = `
+Kernel panic - not syncing: Fatal exception in interrupt
+CPU0: stopping
+CPU: 0 PID: 0 Comm: swapper/0 Tainted: G      D    O    4.4.19-toy #4
+[<80018784>] (unwind_backtrace) from [<800140b8>] (show_stack+0x20/0x24)
+[<800140b8>] (show_stack) from [<80016ab4>] (handle_IPI+0x2a8/0x2bc)
+[<80016ab4>] (handle_IPI) from [<8000807c>] (0x8000807c)
+CPU3: stopping
+CPU: 3 PID: 0 Comm: swapper/3 Tainted: G      D    O    4.4.19-toy #4
+[<80018784>] (unwind_backtrace) from [<800140b8>] (show_stack+0x20/0x24)
+[<800140b8>] (show_stack) from [<8001444c>] (secondary_start_kernel+0x134/0x154)
+---[ end Kernel panic - not syncing: Fatal exception in interrupt
+`
+	want := "stopped: CPU 0 PID 0 swapper/0|unwind_backtrace! show_stack handle_IPI \nstopped: CPU 3 PID 0 swapper/3|unwind_backtrace! show_stack secondary_start_kernel\n"
+	if got := threadsOf(t, log); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+	for _, issue := range snapshots(t, log)[0].Issues {
+		if issue.Kind == target.IssueCapture {
+			t.Error(issue.Text)
+		}
+	}
+}

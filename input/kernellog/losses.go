@@ -205,7 +205,26 @@ func (t *trace) ended() bool {
 
 func (t *trace) goesOn() bool {
 	n := len(t.listed)
-	return n > 0 && !t.listed[n-1].Outermost && !t.listed[n-1].Doubtful
+	return n > 0 && !t.listed[n-1].Outermost && !t.listed[n-1].Doubtful && !t.mayEnd()
+}
+
+// mayEnd tells whether the last entry is where chains may end although others go on there: where a processor starts,
+// at code that no symbol names, as that which runs before the kernel's addresses do, and where arm64 before Linux 5.6 enters
+// the kernel, which are functions in C since.
+//
+//	[<c014c650>] (cpu_startup_entry) from [<40101650>] (0x40101650)
+//	secondary_start_kernel+0x15c/0x190
+//	el0_svc+0x8/0xc
+func (t *trace) mayEnd() bool {
+	n := len(t.listed)
+	if n == 0 {
+		return false
+	}
+	switch t.listed[n-1].Symbol {
+	case "", "start_kernel", "secondary_start_kernel", "el0_svc", "el0_svc_compat", "el0_da", "el0_ia", "el0_dbg", "el0_undef":
+		return true
+	}
+	return false
 }
 
 // printsHeader tells whether the record is of a processor whose reports of registers have a header

@@ -139,3 +139,38 @@ func TestOtherFault(t *testing.T) {
 		}
 	}
 }
+
+// TestIdleTasksMixed: idle tasks of two processors, which have one process ID, that print into one another.
+func TestIdleTasksMixed(t *testing.T) {
+	const log = `
+Insufficient stack space to handle exception!
+CPU: 2 PID: 0 Comm: swapper/2 Not tainted 6.7.0-toy #17
+CPU: 3 PID: 0 Comm: swapper/3 Not tainted 6.7.0-toy #17
+pstate: 800000c5 (Nzcv daIF -PAN -UAO -TCO -DIT -SSBS BTYPE=--)
+pc : leaf+0x4/0x58
+pc : leaf+0x8/0x58
+lr : mid+0x88/0xc8
+`
+	for _, l := range []string{log, strings.Replace(log, "pc : leaf+0x8/0x58\n", "", 1),
+		strings.Replace(log, "CPU: 3 PID: 0 Comm: swapper/3 Not tainted 6.7.0-toy #17\n", "", 1)} {
+		if said := fmt.Sprint(snapshots(t, l)[0].Issues); !strings.Contains(said, "printed into one another") {
+			t.Errorf("%s\n%s", l, said)
+		}
+	}
+}
+
+// TestPrintedTwice: a boot console that is kept prints each message that the console prints, without a time. A recursion is in
+// the chain as often as the kernel lists it.
+func TestPrintedTwice(t *testing.T) {
+	var log strings.Builder
+	for i, line := range strings.Split(oopses[1].log, "\n") {
+		fmt.Fprintf(&log, "<4>%s\n[   55.%06d] %s\n", line, i, line)
+	}
+	if got, want := threadsOf(t, log.String()), threadsOf(t, oopses[1].log); got != want {
+		t.Errorf("got %swant %s", got, want)
+	}
+	twice := strings.Replace(oopses[0].log, " top+0x58", " leaf+0x18/0x24 [toy]\n[    5.180442]  leaf+0x18/0x24 [toy]\n[    5.180442]  top+0x58", 1)
+	if got := chainOf(&snapshots(t, twice)[0].Threads[0]); strings.Count(got, "leaf") != 3 {
+		t.Error(got)
+	}
+}

@@ -28,7 +28,7 @@ func TestOldTaskHeading(t *testing.T) {
 }
 
 // TestOldTasks: a stall shows the task that it is about, and the thread that waits, which is another report.
-func TestOldTasks(t *testing.T) {
+func TestTasksOfMIPS(t *testing.T) {
 	const log = `INFO: rcu_sched detected stalls on CPUs/tasks:
 (detected by 0, t=5252 jiffies, g=2837145, q=17)
 sh              R  running task        0   149    121 0x00000008

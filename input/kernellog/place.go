@@ -14,6 +14,7 @@ type place struct {
 	// symbol, module, offset and size are those of target.Listed.
 	symbol, module string
 	offset, size   uint64
+	source         target.Source // as a tool has put it in
 }
 
 // parsePlace reads the place at the start of s: an address, a symbol, or both. rest is what
@@ -31,6 +32,10 @@ func parsePlace(s string) (p place, rest string, ok bool) {
 		after = strings.TrimLeft(after, " ")
 	}
 	if !p.setSymbol(word) {
+		if source, module, behind, ok := cutSource(after); ok && strings.HasPrefix(after, "(") && isSymbol(word) {
+			p.symbol, p.module, p.source = word, module, source
+			return p, behind, true
+		}
 		switch v, is := parseHex(word); {
 		case p.hasAddr && is && strings.HasPrefix(word, "0x"):
 			p.module, after = cutModule(after)
@@ -47,6 +52,7 @@ func parsePlace(s string) (p place, rest string, ok bool) {
 	if p.module, _ = cutModule(module); p.module == "" {
 		p.module, after = cutModule(after)
 	}
+	p.source, _, _, _ = cutSource(after)
 	return p, after, true
 }
 
@@ -103,17 +109,6 @@ func cutModule(s string) (name, rest string) {
 	return name, strings.TrimLeft(after, " ")
 }
 
-// cutSource takes the source of a place off, which scripts and kernels put behind it: (../kernel/panic.c:651).
-func cutSource(s string) (at target.Source, rest string) {
-	inner, after, ok := strings.Cut(s, ")")
-	file, line, is := cutLast(inner, ':')
-	n := leadingNumber(line, 0)
-	if !ok || !is || n == 0 || !strings.HasPrefix(file, "(") {
-		return at, s
-	}
-	return target.Source{File: file[1:], Line: n}, strings.TrimLeft(after, " ")
-}
-
 // cutWord takes what stands before the first space off.
 func cutWord(s string) (word, rest string) {
 	word, rest, _ = strings.Cut(s, " ")
@@ -128,11 +123,16 @@ func parseHex(s string) (uint64, bool) {
 
 // listed is the place as a frame of a call chain.
 func (p *place) listed() target.Listed {
-	l := target.Listed{Symbol: p.symbol, Module: p.module, Offset: p.offset, Size: p.size}
+	l := target.Listed{Symbol: p.symbol, Module: p.module, Offset: p.offset, Size: p.size, Source: p.source}
 	if p.hasAddr {
 		l.PC = p.addr
 	}
 	return l
+}
+
+// contradicts tells whether two places are named and are not the same.
+func (p *place) contradicts(o *place) bool {
+	return p.symbol != "" && o.symbol != "" && (p.symbol != o.symbol || p.offset != o.offset)
 }
 
 // function is the name of the function that the compiler may have split: foo of

@@ -104,6 +104,9 @@ func (r *record) reason() string {
 			s = s[:i]
 		}
 	}
+	if before, at, ok := strings.Cut(s, " at "); ok && (digitsOf(at) == 8 || digitsOf(at) == 16) { // arm64 before Linux 4.18
+		s = before
+	}
 	return strings.TrimRight(s, " :,")
 }
 
@@ -115,6 +118,7 @@ func (r *record) take(text string) bool {
 		return true
 	}
 	if isTraceHeader(text) {
+		r.trace.form.lower = r.trace.form.lower || strings.HasPrefix(text, "Call trace:")
 		r.mixed = r.mixed || r.trace.headed
 		r.stack.open, r.trace.open, r.trace.headed = false, true, true
 		_, entries, _ := strings.Cut(text, ":")
@@ -122,6 +126,9 @@ func (r *record) take(text string) bool {
 		return true
 	}
 	if r.stack.take(text) {
+		return true
+	}
+	if isAround(text) {
 		return true
 	}
 	if work, ok := workIn(text); ok {
@@ -212,13 +219,14 @@ func (r *record) setRegister(reg *register) {
 		r.regs = append(r.regs, *reg)
 		return
 	}
-	r.mixed = r.mixed || old.known && reg.known && old.value != reg.value
+	r.mixed = r.mixed || old.known && reg.known && old.value != reg.value || old.at.contradicts(&reg.at)
 	if !old.known {
 		old.value, old.known, old.digits = reg.value, reg.known, reg.digits
 	}
 	if old.at.symbol == "" {
 		old.at = reg.at
 	}
+	old.said = old.said && reg.said
 }
 
 // reg is the register of a name, nil where the report has none.

@@ -13,6 +13,7 @@ type register struct {
 	known  bool // value is
 	digits int  // of the value
 	at     place
+	said   bool // "PC is at", not "pc : "
 }
 
 // parseRegisters reads the registers of a line; nil where there are none.
@@ -32,7 +33,7 @@ func parseRegisters(text string) (regs []register) {
 			if !ok {
 				return nil
 			}
-			return []register{{name: name, at: at, value: at.addr, known: at.hasAddr}}
+			return []register{{name: name, at: at, value: at.addr, known: at.hasAddr, said: true}}
 		}
 	}
 	for len(text) > 0 && len(regs) < maxInLine {

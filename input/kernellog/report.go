@@ -160,6 +160,13 @@ func isReturnedTo(symbol string) bool {
 // where the link register points to: on arm64, leaf_deref is listed with mid_b behind it
 // while "lr : mid_c+0x2c/0x3c" says who called. A link register within the PC's own function
 // is left over from a call that came back; one in a tracer's trampoline does not say who called.
+//
+// ARM's functions come back by loading the PC from the stack, so that the register may point to where a function called
+// that has come back long since. Its unwinder by tables knows the callers of leaf functions, that by frame pointers does not:
+//
+//	PC is at mutex_lock_toy+0x54/0xb18
+//	LR is at lock_is_held_toy+0x80/0x138
+//	[<c0afc920>] (mutex_lock_toy) from [<c0afd400>] (toy_probe+0x1c/0x24)
 func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Listed {
 	pc := pcOf(r)
 	if len(listed) > 0 && pc == nil && startsItself(&listed[0], arch) {
@@ -213,6 +220,11 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 	if lr.known {
 		caller.PC = lr.value
 	}
+	if arch.Name == "arm" && pc.at.symbol != "" && (pc.at.offset != 0 || pc.at.size == 0) {
+		if caller.Gap = true; at < len(listed) && !r.trace.form.byFrames {
+			return listed
+		}
+	}
 	return slices.Insert(listed, at, caller)
 }
 
@@ -250,10 +262,11 @@ func isMIPS(arch *cpu.Arch) bool { return arch.Name == "mips" || arch.Name == "m
 
 // startsItself tells whether a chain begins where the function stood that lists it, and not
 // where a call returns to: show_stack of MIPS takes its own registers
-// (arch/mips/include/asm/stacktrace.h, prepare_frametrace), and RISC-V's walk_stackframe
-// begins at itself (arch/riscv/kernel/stacktrace.c, before Linux 5.12).
+// (arch/mips/include/asm/stacktrace.h, prepare_frametrace), dump_backtrace of arm64 its own address, before Linux 5.7, and
+// RISC-V's walk_stackframe begins at itself (arch/riscv/kernel/stacktrace.c, before Linux 5.12).
 func startsItself(first *target.Listed, arch *cpu.Arch) bool {
-	return isMIPS(arch) && first.Symbol == "show_stack" || isRISCV(arch) && first.Symbol == "walk_stackframe" && first.Offset == 0
+	itself := first.Offset == 0 && (arch.Name == "aarch64" && first.Symbol == "dump_backtrace" || isRISCV(arch) && first.Symbol == "walk_stackframe")
+	return isMIPS(arch) && first.Symbol == "show_stack" || itself
 }
 
 func isRISCV(arch *cpu.Arch) bool { return arch.Name == "riscv64" || arch.Name == "riscv32" }

@@ -82,8 +82,8 @@ func TestTrimmedRISCV(t *testing.T) {
 		}
 	}
 	log := "CPU: 1 PID: 159 Comm: sh Not tainted 4.9.0 #1\nCall trace:\n[<ffffff8008088f48>] dump_backtrace+0x0/0x1a8\n" // arm64
-	if snap := snapshots(t, log); len(snap) != 0 {
-		t.Error(snap[0].Arch.Name)
+	if snap := snapshots(t, log); len(snap) != 1 || snap[0].Arch.Name != "aarch64" {
+		t.Errorf("%d snapshots", len(snap))
 	}
 }
 

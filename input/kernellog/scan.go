@@ -25,21 +25,33 @@ const maxOpen = 4096
 // scan reads the whole log.
 func scan(log *console.Log) *scanner {
 	s := &scanner{open: make(map[string]*record), ended: make(map[string]bool)}
-	for i := range log.Len() {
+	said := 0 // behind the last line that says something
+	var last console.Line
+	for m := (messages{log: log}); m.at < log.Len(); {
 		if len(s.records) == log.MaxReports() {
-			s.full = i
+			s.full = m.at
 			break
 		}
-		switch text := log.Line(i); {
-		case s.doubled.repeats(log, i, text):
-		case text != "":
-			s.line(i, console.Cut(text))
-		case len(s.open) > 0:
+		if s.doubled.repeats(log, m.at, log.Line(m.at)) {
+			m.skip()
+			continue
+		}
+		l, i := m.read()
+		switch {
+		case l.Text == "" && l.Bare:
 			s.blank()
+		case l.Text == last.Text && l.Timed != last.Timed: // a boot console prints all that the console does
+			last = console.Line{}
+		default:
+			if l.Bare { // the further lines of a message have no prefix
+				l.Caller = last.Caller
+			}
+			s.line(i, l)
+			last, said = l, i+1
 		}
 	}
 	for _, r := range s.open {
-		r.within.ends = r.to >= log.Len() && !r.whole()
+		r.within.ends = r.to >= said && !r.whole() && !r.trace.mayEnd()
 	}
 	s.keep()
 	return s
@@ -127,7 +139,7 @@ func (s *scanner) heading(i int, caller string, h *heading, fresh bool) {
 			r = s.beginWithin(i, caller, r)
 		}
 	}
-	r.mixed = r.mixed || r.process && h.process && r.pid != h.pid
+	r.mixed = r.mixed || r.process && h.process && (r.pid != h.pid && h.pid >= 0 || r.cpu != h.cpu && h.cpu >= 0 && r.cpu >= 0)
 	r.head(h)
 	r.entry = false
 	r.reached(i)
@@ -172,7 +184,7 @@ func (s *scanner) headless(i int, l console.Line) *record {
 	case isTraceHeader(l.Text):
 	case isPushed(l.Text), s.ended[l.Caller] && !within:
 		return nil
-	case within, atPlace && len(parseRegisters(l.Text)) > 0:
+	case within, atPlace && len(parseRegisters(l.Text)) > 0, namesPC(l.Text):
 	case strings.Contains(l.Text, ":0x"), len(parseRegisters(l.Text)) < minRegisters: // kernels write a space; microcontrollers print r0:0x00000000
 		return nil
 	}
@@ -183,6 +195,15 @@ func (s *scanner) headless(i int, l console.Line) *record {
 	}
 	r.take(l.Text)
 	return r
+}
+
+// namesPC tells whether a message says where the processor stood, in a function: "pc : leaf+0x18/0x24", "PC is at leaf+0x18/0x24".
+func namesPC(text string) bool {
+	if len(text) < 2 || text[0]|0x20 != 'p' || text[1]|0x20 != 'c' {
+		return false
+	}
+	regs := parseRegisters(text)
+	return len(regs) > 0 && regs[0].name == "pc" && regs[0].at.size != 0
 }
 
 // isSegmented tells whether a message begins with an address behind its segment, as reports of x86 do: "RIP: 0033:0x47b7a0",

@@ -26,12 +26,27 @@ type trace struct {
 	// headed: a header was read, or ARM's unwinder wrote the chain, which has no header before
 	// Linux 5.14.
 	headed bool
+	form   form
+	// inlined are the functions that were inlined into that of the next entry, innermost first.
+	inlined []target.Place
 	// foreign: an entry or a register belongs to another chain; beyond: an entry follows the outermost
 	// entry of the chain.
 	foreign, beyond bool
 	// nowhere: the chain begins at address 0, which a call through a bad pointer led to.
 	nowhere bool
 }
+
+// form is in which way a chain is written.
+type form struct {
+	// paired: entries name callee and caller, as ARM's do; lower: the header is "Call trace:", as arm64's is, and
+	// ARM's since Linux 5.14.
+	paired, lower bool
+	// byFrames: ARM's unwinder went over frame pointers.
+	byFrames bool
+}
+
+// maxInlined bounds the functions that are inlined at one place.
+const maxInlined = 256
 
 // maxListed bounds the entries of a report: no stack has as many frames.
 const maxListed = 4096
@@ -51,18 +66,28 @@ func (t *trace) take(text string) bool {
 	if strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") { // <IRQ> </IRQ> <TASK> <NMI>
 		return t.open
 	}
+	text = withoutEmpty(text)
 	if s, ok := userPlace(text); ok && t.open {
 		t.user(s)
 		t.registers = true
 		return true
 	}
 	if isPushed(text) {
+		t.form.byFrames = t.form.byFrames || len(t.listed) > 0
 		return len(t.listed) > 0
 	}
 	if callee, caller, ok := strings.Cut(text, " from "); ok {
 		return t.takePair(callee, caller)
 	}
 	if t.takeAddresses(text) {
+		return true
+	}
+	if t.open && isCut(text) {
+		t.missing = true
+		return true
+	}
+	if p, ok := inlinedIn(text); ok && t.open && len(t.inlined) < maxInlined {
+		t.inlined = append(t.inlined, p)
 		return true
 	}
 	doubtful := false
@@ -73,14 +98,12 @@ func (t *trace) take(text string) bool {
 		doubtful, s = true, after
 	}
 	p, rest, ok := parsePlace(s)
-	source, rest := cutSource(rest)
-	if !ok || !endsEntry(rest) || p.symbol == "" && !t.open {
+	if !ok || strings.HasPrefix(s, "(") || !endsEntry(rest) || (p.symbol == "" || p.offset == 0 && p.size == 0) && !t.open {
 		return false
 	}
 	switch {
 	case p.symbol != "" || p.addr != 0:
 		t.add(&p, doubtful)
-		t.listed[len(t.listed)-1].Source = source
 	case len(t.listed) == 0:
 		t.nowhere = true
 	}
@@ -113,6 +136,23 @@ func (t *trace) takeAddresses(text string) bool {
 	return true
 }
 
+// withoutEmpty is an entry without what pages make of addresses, which they take for HTML's elements:
+//
+//	[] (mid+0x10/0x20) from [] (top+0x10/0x20)
+//	[] ? mid+0x10/0x20
+func withoutEmpty(text string) string {
+	if !strings.HasPrefix(text, "[]") {
+		return text
+	}
+	return strings.TrimSpace(strings.ReplaceAll(text, "[] ", ""))
+}
+
+// isCut tells whether a message is a symbol that the end of a line cut off, as the journal's pager does: "_RINvMs8_NtCsirMa>".
+func isCut(text string) bool {
+	symbol, cut := strings.CutSuffix(text, ">")
+	return cut && isSymbol(symbol)
+}
+
 // isPushed tells whether a message shows registers that the function of the entry before had pushed: ARM's unwinder
 // over frame pointers prints them (arch/arm/lib/backtrace.S).
 //
@@ -131,38 +171,12 @@ func isPushed(text string) bool {
 }
 
 // endsEntry tells whether rest may follow an entry: nothing, or the marks of arm64 since
-// Linux 6.12, (P) for registers, (F) and (K) for tracers' trampolines, (U).
+// Linux 6.12, (P) for registers, (F) and (K) for tracers' trampolines, (U), or the line of the source.
 func endsEntry(rest string) bool {
+	if _, _, behind, ok := cutSource(rest); ok {
+		rest = behind
+	}
 	return rest == "" || strings.HasPrefix(rest, "(") && len(rest) <= len("(FKPU)")
-}
-
-// takePair reads an entry of ARM's unwinder: "mid_c [crashy] from mid_b+0x50/0x7c [crashy]",
-// or "[<c0012345>] (mid_c) from [<c0045678>] (mid_b+0x50/0x7c)", with where mid_c begins.
-func (t *trace) takePair(callee, caller string) bool {
-	p, rest, ok := parsePlace(caller)
-	if !ok || p.symbol == "" || !endsEntry(rest) {
-		return false
-	}
-	entry, callee, _ := cutBracketed(callee)
-	first, module := cutWord(strings.Trim(callee, "()"))
-	first, _, _ = strings.Cut(first, "+0x")
-	module, rest = cutModule(module)
-	if !isSymbol(first) || rest != "" {
-		return false
-	}
-	if len(t.listed) == 0 {
-		t.listed = append(t.listed, target.Listed{Symbol: first, Module: module, Exact: true})
-	}
-	switch last := &t.listed[len(t.listed)-1]; {
-	case last.Symbol == first && last.Module == module:
-	case t.hooked && entry != 0: // over frame pointers, the caller is known though a tracer replaced the return address
-		*last, t.hooked = target.Listed{Symbol: first, Module: module, Entry: entry}, false
-	default:
-		t.missing = true // the line that has first as the caller
-	}
-	t.interrupted, t.headed = savesRegisters(first), true
-	t.add(&p, false)
-	return true
 }
 
 // add appends an entry.
@@ -177,7 +191,8 @@ func (t *trace) add(p *place, doubtful bool) {
 	if l.Outermost && l.Symbol == "ret_from_fork_asm" {
 		t.callsFork()
 	}
-	t.listed, t.missing = append(t.listed, l), false
+	l.Inlined = t.inlined
+	t.listed, t.missing, t.inlined = append(t.listed, l), false, nil
 	if !doubtful {
 		t.interrupted, t.hooked = savesRegisters(p.symbol), isTrampoline(p.symbol)
 	}
@@ -300,8 +315,8 @@ func isTrampoline(symbol string) bool {
 // and of exceptions of user space, or of a new thread.
 func isRoot(symbol string) bool {
 	for _, prefix := range [...]string{"ret_from_fork", "ret_from_kernel_thread", "ret_from_kernel_user_thread",
-		"el0t_64_", "el0t_32_", "el0_sync", "el0_irq", "el0_svc_naked", "__primary_switched", "__secondary_switched", // arm64
-		"ret_fast_syscall", "ret_slow_syscall", "slow_work_pending", "__irq_usr", "__dabt_usr", "__pabt_usr", "__und_usr", // ARM
+		"el0t_64_", "el0t_32_", "el0_sync", "el0_irq", "el0_svc_naked", "el0_error_naked", "__primary_switched", "__secondary_switched", // arm64
+		"ret_fast_syscall", "ret_slow_syscall", "slow_work_pending", "work_pending", "work_resched", "no_work_pending", "ret_to_user", "__sys_trace_return", "kernel_thread_exit", "__irq_usr", "__dabt_usr", "__pabt_usr", "__und_usr", // ARM
 		"syscall_common", "handle_sys", "kernel_entry", "smp_bootstrap", "stack_done", // MIPS
 		"entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER", "entry_INT80", "secondary_startup_64", "startup_32_smp", // x86
 		"ret_from_syscall", "_start_kernel"} { // RISC-V

@@ -21,7 +21,7 @@ type word struct {
 //	Stack:    ffffffff 0000000a 00000000 …          of Linux 2.4 for MIPS, which has seven words in this line
 //	 0000000c 00000000 …
 //	 80141aa0 ...
-//	Stack: (0xca911db0 to 0xca912000)               with addresses (ARM)
+//	Stack: (0xca911db0 to 0xca912000)               with addresses (ARM; arm64 before Linux 4.10, four words a line)
 //	1da0:                                     00000002 bf00009c 000000e1 00010000
 type stack struct {
 	open  bool
@@ -39,10 +39,11 @@ type stack struct {
 	sp    uint64 // where ARM says that the stack begins, 0 unknown
 }
 
-// stackLine is memory at an address, words of 4 bytes.
+// stackLine is memory at an address, words of size bytes.
 type stackLine struct {
 	addr  uint64
 	words []word
+	size  int
 }
 
 // The most memory that a report prints: ARM's whole stack, and an exception's registers.
@@ -88,7 +89,7 @@ func (s *stack) take(text string) bool {
 	if len(text) > 5 && text[4] == ':' && digitsOf(text[:4]) == 4 {
 		return s.addressed(text)
 	}
-	return s.run(text)
+	return s.base == 0 && s.run(text)
 }
 
 // run reads words that follow one another.
@@ -155,29 +156,66 @@ func wordsInLine(fields []string) int {
 	return 8
 }
 
-// addressed reads a line of ARM's dump: each word of 8 digits has its column, so that what a
-// line lacks on the left belongs to addresses below the dump.
+// lineBytes is how much memory a line of ARM's dump shows (arch/arm/kernel/traps.c, dump_mem).
+const lineBytes = 32
+
+// addressed reads a line of ARM's dump: each word has its column, so that what the line lacks on the left belongs to
+// addresses below the dump. Where pages have made one space of several, the number of words tells.
 func (s *stack) addressed(text string) bool {
 	low, err := strconv.ParseUint(text[:4], 16, 16)
 	if err != nil || len(s.lines) >= maxStackLines {
 		return false
 	}
 	addr := s.base&^0xffff | low
-	if addr+0x20 <= s.base {
+	if addr+lineBytes <= s.base {
 		addr += 0x10000
 	}
-	line := stackLine{addr: addr}
-	for column := 0; column < 8; column++ {
-		at := len("1da0:") + 9*column + 1
-		if at >= len(text) {
-			break
-		}
-		field := text[at:min(at+8, len(text))]
+	fields := strings.Fields(text[5:])
+	line := stackLine{addr: addr, size: wordSize(fields)}
+	first := 0 // column
+	if addr <= s.base && s.base < addr+lineBytes {
+		first = int(s.base-addr) / line.size
+	}
+	if columns := lineBytes / line.size; first > 0 && len(fields) == columns-first {
+		line.addr += uint64(first * line.size)
+		text = text[:5] + " " + strings.Join(fields, " ")
+	}
+	for digits, at := 2*line.size, len("1da0: "); at < len(text) && len(line.words) < lineBytes/line.size; at += digits + 1 {
+		field := text[at:min(at+digits, len(text))]
 		v, ok := parseHex(field)
-		line.words = append(line.words, word{v, ok && len(field) == 8})
+		line.words = append(line.words, word{v, ok && len(field) == digits})
 	}
 	s.lines = append(s.lines, line)
 	return true
+}
+
+// wordSize is the size of words as a line of ARM's dump has them.
+func wordSize(fields []string) int {
+	for _, f := range fields {
+		if digitsOf(f) == 16 {
+			return 8
+		}
+	}
+	return 4
+}
+
+// isAround tells whether a message shows memory around what a register points to, as kernels of phones do between the
+// registers and the stack, in more lines than anything else may stand within a report (arch/arm/kernel/process.c, show_data):
+//
+//	R4: 0xc155dbc0:
+//	dbc0  00000000 c12e4318 ******** 00000000 00000000 00000000 00000000 00000000
+func isAround(text string) bool {
+	at, words, ok := strings.Cut(text, "  ")
+	if !ok || len(at) != 4 || digitsOf(at) != 4 {
+		name, at, ok := strings.Cut(strings.TrimSuffix(text, ":"), ": 0x")
+		return ok && strings.HasSuffix(text, ":") && isRegister(strings.ToLower(name)) && digitsOf(at) >= 8
+	}
+	for _, w := range strings.Fields(words) {
+		if w != "********" && digitsOf(w) != 8 {
+			return false
+		}
+	}
+	return words != ""
 }
 
 // values are the words that are known, from SP on.
@@ -202,7 +240,7 @@ func (s *stack) addTo(b *target.Builder, arch *cpu.Arch, sp uint64) {
 		addWords(b, arch, sp, s.words, arch.RegSize)
 	}
 	for i := range s.lines {
-		addWords(b, arch, s.lines[i].addr, s.lines[i].words, 4)
+		addWords(b, arch, s.lines[i].addr, s.lines[i].words, s.lines[i].size)
 	}
 }
 

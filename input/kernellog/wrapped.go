@@ -1,113 +1,216 @@
 package kernellog
 
 import (
-	"strconv"
+	"math"
 	"strings"
+
+	"github.com/backsight/backsight/input/console"
 )
 
-// Mail programs begin a new line behind a word where a line is long, and reports of processors of 64 bits have long
-// lines. What a line lacks stands in the next then, and nothing else:
+// Mail breaks lines at spaces, before the word that does not fit into some 72 columns. What a message lacks at its end tells
+// that the next line goes on with it; where messages have a time, or another prefix, any line without does whose first word
+// did not fit into the width of the others. Terminals break lines where they end.
 //
-//	$ 0   : 0000000000000000 ffffffff804c7710 0000000000000000
-//	0000000000000000
-//	[   10.382561]  gp : ffffffe00106d950 tp : ffffffe3ef752f80 t0 :
-//	ffffffe0010836e8
-//	Stack : ffffffff81700000 ffffffff81751158
-//	0000000000000000 ffffffff8175f2f8
-//	[<ffffffff02fbc038>] toy_driver_init+0x30/0xff8
-//	[toy]
-//	WARNING: CPU: 2 PID: 35 at drivers/toy.c:349
-//	toy_get_direction+0x48/0x66
+//	[   33.347196] [<c02d1110>] (free_toy.constprop.0) from [<c02d1aa4>]
+//	(cache_free_toy+0x3ac/0x6f4)
 
-// row is a line of registers that goes on in the next line: the register whose value is next there, "" for none, and
-// the digits of values, 0 unknown.
-type row struct {
-	next   string
-	digits int
+// messages are those of a log, each with the lines into which it was broken.
+type messages struct {
+	log   *console.Log
+	at    int          // the next line
+	next  console.Line // what it says
+	ahead bool         // next was read
+	width int          // into which lines with a prefix were broken, 0: not yet known
+	hard  bool         // within words
 }
 
-// rowOf tells where a line of registers goes on.
-func rowOf(text string, regs []register) row {
-	digits := 0
-	if n := len(regs); n > 0 {
-		digits = regs[n-1].digits
+// maxWrapped is how many further lines a message may have.
+const maxWrapped = 16
+
+// peek is the next line.
+func (m *messages) peek() *console.Line {
+	if !m.ahead {
+		m.next, m.ahead = console.Cut(m.log.Line(m.at)), true
 	}
-	text = strings.TrimSpace(text)
-	if head, ok := strings.CutSuffix(text, ":"); ok {
-		if i := strings.LastIndexByte(strings.TrimRight(head, " "), ' '); i >= 0 {
-			head = head[i+1:]
-		}
-		if name := cpuName(strings.TrimSpace(head)); isRegister(name) {
-			return row{name, digits}
-		}
-	}
-	if digits == 0 || !strings.HasPrefix(text, "$") || len(regs) >= 4 {
-		return row{}
-	}
-	last, _ := strconv.Atoi(regs[len(regs)-1].name[1:])
-	first, _ := strconv.Atoi(regs[0].name[1:])
-	if last-first+1 != len(regs) || last%4 == 3 || last == 25 { // the kernel's own registers, $26 and $27, are never printed
-		return row{}
-	}
-	return row{"$" + strconv.Itoa(last+1), digits}
+	return &m.next
 }
 
-// takeWrapped reads a line that has only what the line before lacks. entry: that was an entry of the chain.
-func takeWrapped(r *record, text string, entry bool) bool {
-	next := r.row
-	if r.row = (row{}); holdsLock(text) {
-		r.row.next = text
+// read is the next message, and which is its last line.
+func (m *messages) read() (l console.Line, last int) {
+	l = *m.peek()
+	m.at, m.ahead = m.at+1, false
+	width := l.Width
+	for more := 0; l.Text != "" && more < maxWrapped && m.at < m.log.Len(); more++ {
+		fits := goesOn(l.Text)
+		if next := m.peek(); fits != nil && next.Bare && next.Text == "" { // pages put a blank line behind each
+			m.pass(fits)
+		}
+		next := m.peek()
+		text := strings.TrimLeft(next.Text, "+") // of who breaks a line by hand
+		said, soft := softBreak(l.Text)
+		if !next.Bare || text == "" || !soft && (fits == nil || !fits(text)) && (l.Bare || !m.broken(width, text)) {
+			break
+		}
+		if l.Text = said; !soft && (!m.hard || width != m.width) {
+			l.Text += " "
+		}
+		l.Text += text
+		width = next.Width
+		m.at, m.ahead = m.at+1, false
+	}
+	return l, m.at - 1
+}
+
+// softBreak takes off what mail as it is sent puts where it breaks a line, within words too (RFC 2045, 6.7): "(dump_sta=".
+func softBreak(text string) (said string, ok bool) {
+	said, ok = strings.CutSuffix(text, "=")
+	if !ok || said == "" || strings.HasSuffix(said, "=") { // checkers print lines of =
+		return text, false
+	}
+	return said, true
+}
+
+// skip leaves the next line out.
+func (m *messages) skip() { m.at, m.ahead = m.at+1, false }
+
+// pass goes on to the line behind a blank one if that fits.
+func (m *messages) pass(fits func(rest string) bool) {
+	if l := console.Cut(m.log.Line(m.at + 1)); l.Bare && l.Text != "" && fits(strings.TrimLeft(l.Text, "+")) {
+		m.at, m.next = m.at+1, l
+	}
+}
+
+// The widths into which mail breaks lines, and terminals at most; and how many lines are broken at least, of which else one
+// might by chance be the longest.
+const minWidth, maxWidth, maxColumns, minBroken, minHard = 60, 100, 240, 2, 3
+
+// broken tells whether a line was broken before the rest because that did not fit.
+func (m *messages) broken(width int, rest string) bool {
+	if m.width == 0 {
+		m.width, m.hard = brokenTo(m.log)
+	}
+	word, _ := cutWord(rest)
+	return width == m.width || !m.hard && width+1+len(word) > m.width
+}
+
+// brokenTo is the width into which the lines of a log were broken that have a prefix, else more than any line has. hard:
+// a terminal broke them where it ended, within words, and not mail.
+func brokenTo(log *console.Log) (width int, hard bool) {
+	type end struct{ width, whole int } // of a line, and with the first word of the next
+	var ends []end
+	var last console.Line
+	for i := range log.Len() {
+		l := console.Cut(log.Line(i))
+		switch {
+		case !l.Bare:
+			width = max(width, l.Width)
+		case l.Text != "" && !last.Bare && last.Width <= maxColumns:
+			word, _ := cutWord(l.Text)
+			ends = append(ends, end{last.Width, last.Width + 1 + len(word)})
+		}
+		last = l
+	}
+	soft, atEnd := 0, 0
+	for _, e := range ends {
+		if e.width == width {
+			atEnd++
+		} else if e.whole > width {
+			soft++
+		}
+	}
+	switch {
+	case width < minWidth:
+	case soft == 0 && atEnd >= minHard && width <= maxColumns:
+		return width, true
+	case soft+atEnd >= minBroken && width <= maxWidth:
+		return width, false
+	}
+	return math.MaxInt, false
+}
+
+// goesOn tells what the rest of a message is like that lacks its end; nil: it lacks none.
+func goesOn(text string) (fits func(rest string) bool) {
+	switch {
+	case lacksCaller(text):
+		return isCaller
+	case lacksAddress(text):
+		return func(rest string) bool { return faultIn(text + " " + rest).known }
+	case strings.Contains(text, "omm: ") && strings.Contains(text, "ainted") && releaseIn(text) == "":
+		return func(rest string) bool { return releaseIn(text+" "+rest) != "" }
+	case strings.HasPrefix(text, "WARNING: ") && !strings.Contains(text, "+0x"):
+		return func(rest string) bool {
+			p, _, ok := parsePlace(strings.TrimPrefix(rest, "at "))
+			return ok && p.symbol != ""
+		}
+	case strings.HasSuffix(text, ":"):
+		return func(rest string) bool { return registersGoOn(text, rest) }
+	case isShortDump(text):
+		return func(rest string) bool { return isWords(strings.Fields(text[5:]), strings.Fields(rest)) }
+	case lacksModule(text):
+		return func(rest string) bool { return len(text)+len(rest) >= minWrapped && isModule(rest) }
+	}
+	return nil
+}
+
+// minWrapped is how long a message without its prefix is at least that mail breaks.
+const minWrapped = 48
+
+// lacksCaller tells whether a message is an entry of ARM's chain that ends behind "from", behind the caller's address, or
+// within parentheses.
+func lacksCaller(text string) bool {
+	if strings.HasSuffix(text, " from") || strings.HasPrefix(text, "[<") && strings.Count(text, "(") > strings.Count(text, ")") {
 		return true
 	}
-	if holdsLock(next.next) {
-		return isEntry(text)
-	}
-	if next.next == "" {
-		return entry && r.trace.takeModule(text) || takeWarned(r, text)
-	}
-	word, _ := cutWord(text)
-	if d := digitsOf(word); d != 8 && d != 16 || next.digits != 0 && d != next.digits {
-		return false
-	}
-	if !strings.HasPrefix(next.next, "$") {
-		text = next.next + " : " + text
-		return addRegisters(r, text, parseRegisters(text))
-	}
-	for _, s := range strings.Fields(text) {
-		if digitsOf(s) != next.digits {
+	i := strings.LastIndexByte(text, ' ')
+	_, rest, ok := cutBracketed(text[i+1:])
+	return ok && rest == "" && i > 0 && strings.HasSuffix(text[:i], " from") && strings.HasPrefix(text, "[<")
+}
+
+// isCaller tells whether a line goes on with such an entry: "(mid_b+0x50/0x7c)", "[<c0045678>] (mid_b+0x50/0x7c)",
+// "mid_b+0x50/0x7c [crashy]", "[crashy]) from [<c0045678>] (mid_b+0x50/0x7c)".
+func isCaller(rest string) bool {
+	p, _, ok := parsePlace(rest)
+	_, behind := cutModule(rest)
+	return ok && (p.hasAddr || p.symbol != "") || strings.HasPrefix(behind, ")")
+}
+
+// lacksAddress tells whether a message says that there was a bad access, but not where.
+func lacksAddress(text string) bool {
+	return strings.HasPrefix(text, "Unable to handle kernel ") && !faultIn(text).known
+}
+
+// registersGoOn tells whether text ends in a register's name, of which rest has the value: "pc : [<c0012345>]  lr : [<c0012346>]  psr:".
+func registersGoOn(text, rest string) bool {
+	fields := strings.Fields(strings.TrimRight(text, ": "))
+	value, _ := cutWord(rest)
+	n := digitsOf(strings.Trim(value, "[<>]"))
+	return len(fields) > 0 && isRegister(fields[len(fields)-1]) && (n == 8 || n == 16)
+}
+
+// isShortDump tells whether a message is a line of ARM's dump of the stack with fewer than the eight words that fit.
+func isShortDump(text string) bool {
+	return len(text) >= 5 && text[4] == ':' && digitsOf(text[:4]) == 4 && len(strings.Fields(text)) <= 8
+}
+
+// isWords tells whether words go on with those of a line of ARM's dump.
+func isWords(before, words []string) bool {
+	for _, w := range words {
+		if digitsOf(w) != 8 {
 			return false
 		}
 	}
-	regs := numbered(next.next, text)
-	first, _ := strconv.Atoi(next.next[1:])
-	if first%4+len(regs) > 4 {
-		return false
-	}
-	return addRegisters(r, "", regs)
+	return len(before)+len(words) <= 8
 }
 
-// takeModule reads the module of the entry before, which stands alone.
-func (t *trace) takeModule(text string) bool {
-	name, rest := cutModule(text)
-	n := len(t.listed)
-	if name == "" || rest != "" || n == 0 || t.listed[n-1].Module != "" || t.listed[n-1].Symbol == "" || !isSymbol(name) {
-		return false
-	}
-	t.listed[n-1].Module = name
-	return true
+// lacksModule tells whether a message is an entry of a chain, or a register, in whose place no module is named.
+func lacksModule(text string) bool {
+	i := strings.LastIndexByte(text, ' ')
+	var p place
+	return p.setSymbol(text[i+1:]) && p.size != 0
 }
 
-// takeWarned reads the place of a warning that stands alone behind its beginning.
-func takeWarned(r *record, text string) bool {
-	if r.what != "warning" || r.at.symbol != "" || r.process || r.silent > 0 || !r.empty() {
-		return false
-	}
-	if p, _, ok := parsePlace(text); !ok || p.symbol == "" || p.hasAddr {
-		return false
-	}
-	h, _, ok := heads(r.says + " " + text)
-	if ok && h.at.symbol != "" {
-		r.add(&h)
-	}
-	return ok && h.at.symbol != ""
+// isModule tells whether rest is "[crashy]" and no more; [snip] and [...] stand for lines that somebody left out.
+func isModule(rest string) bool {
+	name, behind := cutModule(rest)
+	return behind == "" && name != "snip" && isSymbol(strings.ReplaceAll(name, "-", "_")) && len(rest) == len(name)+2
 }

@@ -1,0 +1,51 @@
+package kernellog
+
+import "testing"
+
+// TestMachineByForm: where neither registers nor the kernel's release tell the processor, the way does in which the report is
+// written.
+func TestMachineByForm(t *testing.T) {
+	const head = "CPU: 0 PID: 7 Comm: sh Not tainted 6.1.0-toy #1\n"
+	for _, c := range []struct{ name, log, want string }{
+		{"pairs", "INFO: task sh:7 blocked for more than 120 seconds.\n[<c0010000>] (leaf) from [<c0020010>] (mid+0x10/0x20)", "arm"},
+		{"the instruction set", "Internal error: Oops: 5 [#1] PREEMPT SMP ARM\n" + head + "PC is at leaf+0x4/0x20\nLR is at mid+0x4/0x20", "arm"},
+		{"Thumb", "Internal error: Oops: 5 [#1] THUMB2\n" + head + "PC is at leaf+0x4/0x20\nLR is at mid+0x4/0x20", "arm"},
+		{"ARM's header since Linux 5.14", head + "Call trace:\n leaf from mid+0x10/0x20\n mid from top+0x10/0x20", "arm"},
+		{"the PC by its name", "Internal error: Oops: 96000004 [#1] SMP\npc : leaf+0x68/0xb0\nlr : mid+0x64/0xb0", "aarch64"},
+		{"arm64's header", head + "Call trace:\n leaf+0x68/0xb0\n mid+0x64/0xb0", "aarch64"},
+		{"arm64's addresses", head + "Call trace:\n[<ffffffc000563cbc>] leaf+0x68/0xb0", "aarch64"},
+		{"SuperH's addresses", head + "Call trace:\n[<8c002564>] leaf+0x68/0xb0", ""},
+		{"others' header", head + "Call Trace:\n leaf+0x68/0xb0", ""},
+		{"a register that is said", head + "PC is at leaf+0x4/0x20\nLR is at mid+0x4/0x20", ""},
+	} {
+		got := ""
+		if s := snapshots(t, c.log); len(s) > 0 {
+			got = s[0].Arch.Name
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestBeginsAtPC: a log that somebody cut out from where the processor stood on has the registers, and the panic that followed.
+func TestBeginsAtPC(t *testing.T) {
+	const log = `pstate: a04000c9 (NzCv daIF +PAN -UAO -TCO -DIT -SSBS BTYPE=--)
+pc : leaf+0x14/0x2c
+lr : mid+0xa4/0xdc
+sp : ffffffc01092b6a0
+x29: ffffffc01092b6a0 x28: 0000000000000028 x27: 0000000000000038
+Kernel panic - not syncing: Asynchronous SError Interrupt
+CPU: 7 PID: 38 Comm: sh Not tainted 5.19.0-toy #19
+Call trace:
+ panic+0x14c/0x32c
+ do_serror+0x40/0x64
+ el1h_64_error+0x68/0x6c
+ leaf+0x14/0x2c
+ el0t_64_sync+0x190/0x194
+`
+	want := "stack|leaf! mid\npanic: CPU 7 PID 38 sh|panic do_serror el1h_64_error leaf! el0t_64_sync.\n"
+	if got := threadsOf(t, log); got != want {
+		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
