@@ -26,7 +26,7 @@ func isLoss(text string) bool {
 // loses marks where messages of the record were lost: entries that follow may have others before
 // them, and it is not known where further words of the stack belong.
 func (r *record) loses() {
-	r.trace.missing, r.trace.lost, r.stack.short, r.stack.lacks, r.row = true, true, true, 0, row{}
+	r.trace.missing, r.trace.lost, r.stack.short, r.stack.lacks = true, true, true, 0
 }
 
 // printedTogether are registers of which a processor's reports print all or none: those with the names, and those

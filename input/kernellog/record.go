@@ -32,7 +32,6 @@ type lastLine struct {
 	silent int
 	// entry: the line before was an entry of the chain.
 	entry bool
-	row   row
 }
 
 // within tells that the log begins within a report's chain, or ends before the chain does.
@@ -112,11 +111,7 @@ func (r *record) reason() string {
 
 // take reads a line of the report's body, and tells whether the line belongs to the report.
 func (r *record) take(text string) bool {
-	entry := r.entry
 	r.entry = false
-	if takeWrapped(r, text, entry) {
-		return true
-	}
 	if isTraceHeader(text) {
 		r.trace.form.lower = r.trace.form.lower || strings.HasPrefix(text, "Call trace:")
 		r.mixed = r.mixed || r.trace.headed
@@ -184,13 +179,9 @@ func (r *record) takeRegisters(text string) bool {
 	if r.trace.registers && isUserStack(text) {
 		r.trace.outermost()
 	}
-	return addRegisters(r, text, parseRegisters(text))
-}
-
-// addRegisters adds the registers of a line.
-func addRegisters(r *record, text string, regs []register) bool {
-	if r.row = rowOf(text, regs); len(regs) == 0 {
-		return r.row.next != ""
+	regs := parseRegisters(text)
+	if len(regs) == 0 {
+		return false
 	}
 	r.trace.foreign = r.trace.foreign || r.trace.headed && !r.trace.ended() && (r.printsRegistersFirst() || len(r.trace.listed) > 0 && !r.trace.registers)
 	for i := range regs {

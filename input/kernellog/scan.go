@@ -60,7 +60,7 @@ func scan(log *console.Log) *scanner {
 // blank reads an empty line: what follows is no entry of the chain before.
 func (s *scanner) blank() {
 	if r := s.open[""]; r != nil {
-		r.entry, r.row = false, row{}
+		r.entry = false
 	}
 }
 

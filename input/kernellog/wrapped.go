@@ -2,6 +2,7 @@ package kernellog
 
 import (
 	"math"
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/input/console"
@@ -142,8 +143,12 @@ func goesOn(text string) (fits func(rest string) bool) {
 			p, _, ok := parsePlace(strings.TrimPrefix(rest, "at "))
 			return ok && p.symbol != ""
 		}
+	case holdsLock(text): // and where it was taken
+		return isEntry
 	case strings.HasSuffix(text, ":"):
 		return func(rest string) bool { return registersGoOn(text, rest) }
+	case isShortRow(text):
+		return func(rest string) bool { return rowGoesOn(text, rest) }
 	case isShortDump(text):
 		return func(rest string) bool { return isWords(strings.Fields(text[5:]), strings.Fields(rest)) }
 	case lacksModule(text):
@@ -185,6 +190,20 @@ func registersGoOn(text, rest string) bool {
 	value, _ := cutWord(rest)
 	n := digitsOf(strings.Trim(value, "[<>]"))
 	return len(fields) > 0 && isRegister(fields[len(fields)-1]) && (n == 8 || n == 16)
+}
+
+// isShortRow tells whether a message is a row of MIPS' registers, which are four at most: "$ 4   : 8000000000000000 0000000000000001".
+func isShortRow(text string) bool {
+	name, values, ok := strings.Cut(text, ":")
+	return ok && strings.HasPrefix(name, "$") && len(strings.Fields(values)) < 4
+}
+
+// rowGoesOn tells whether rest has further values of such a row, and no more.
+func rowGoesOn(text, rest string) bool {
+	_, values, _ := strings.Cut(text, ":")
+	words := strings.Fields(values + " " + rest)
+	digits := digitsOf(words[len(words)-1])
+	return len(words) <= 4 && (digits == 8 || digits == 16) && !slices.ContainsFunc(words, func(w string) bool { return digitsOf(w) != digits })
 }
 
 // isShortDump tells whether a message is a line of ARM's dump of the stack with fewer than the eight words that fit.

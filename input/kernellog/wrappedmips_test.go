@@ -62,8 +62,8 @@ a80000000013a5f0
 > [<ffffffff8090cc3e>] ret_from_syscall+0x0/0x2`: "sp=ff20000000303c70 t0=ffffffff810836e8 a7=6 s10=ffffffffffffffff",
 }
 
-// TestWrapped: what a line lacks stands in the next.
-func TestRowsWrapped(t *testing.T) {
+// TestWrappedRegisters: what a line of registers lacks stands in the next.
+func TestWrappedRegisters(t *testing.T) {
 	for log, regs := range wrapped {
 		snap := snapshots(t, log)[0]
 		th := &snap.Threads[0]
