@@ -44,7 +44,7 @@ var kinds = [...]struct {
 	{"detected stalls on CPUs", "RCU stall", false},
 	{"self-detected stall on CPU", "RCU stall", false},
 	{"detected expedited stalls", "RCU stall", false},
-	{"Task dump for CPU ", "RCU stall", false},
+	{taskDump, "RCU stall", false},
 	{"BUG: scheduling while atomic", "scheduling while atomic", false},
 	{"BUG: sleeping function called", "sleeping while atomic", false},
 	{"BUG: spinlock", "spinlock", false},
@@ -88,6 +88,9 @@ var kinds = [...]struct {
 	{"sysrq: CPU", "backtrace", false},
 	{"BUG: ", "BUG", false},
 }
+
+// taskDump begins the task of each processor that RCU waits for.
+const taskDump = "Task dump for CPU "
 
 // heads reads a message that begins a report or says more of one; ok is false where the
 // message is another. fresh: the message stands at the very start of a report.

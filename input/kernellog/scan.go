@@ -13,6 +13,7 @@ type scanner struct {
 	ended   map[string]bool    // callers whose report has ended: x86 repeats registers behind
 	records []*record          // in the order of their first lines
 	rests   []*record          // those that have nothing to walk, likewise
+	from    int                // the first line of the message that is read
 	full    int                // the line from which on none are read, 0: all were
 	loss    int                // the last line that says that messages before it were lost
 	doubled doubled
@@ -36,6 +37,7 @@ func scan(log *console.Log) *scanner {
 			m.skip()
 			continue
 		}
+		s.from = m.at
 		l, i := m.read()
 		switch {
 		case l.Text == "" && l.Bare:
@@ -133,7 +135,7 @@ func (s *scanner) heading(i int, caller string, h *heading, fresh bool) {
 		return
 	}
 	if r == nil || !r.empty() || r.process && !h.process || fresh && r.what != "" && !r.introduces(h) || r.what == "panic" && h.crash && h.what != "panic" {
-		if h.what == "task" || r == nil { // lists of tasks have nothing between one chain and the next
+		if r == nil || h.what == "task" || strings.HasPrefix(h.says, taskDump) { // lists of tasks have nothing between one chain and the next
 			r = s.begin(i, caller)
 		} else {
 			r = s.beginWithin(i, caller, r)
@@ -156,7 +158,7 @@ func headingOf(text string) (h heading, fresh, ok bool) {
 
 // begin opens a report.
 func (s *scanner) begin(i int, caller string) *record {
-	r := &record{from: i, to: i + 1}
+	r := &record{from: s.from, to: i + 1}
 	r.cpu, r.pid = -1, -1
 	delete(s.ended, caller)
 	if len(s.open) < maxOpen {
