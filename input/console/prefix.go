@@ -9,6 +9,8 @@ type Line struct {
 	Caller string
 	// Text is the message, without spaces around it.
 	Text string
+	// Prefixed: something stood before the message that the kernel or a log daemon puts before each.
+	Prefixed bool
 }
 
 // Cut takes the prefixes of a kernel's message off a line:
@@ -29,13 +31,15 @@ type Line struct {
 //	Sun Nov 22 05:00:01 2026 kern.warn kernel: [   12.345678] text    logread (OpenWrt)
 //	11-23 10:00:00.123     0     0 W         : text       logcat -b kernel (Android), and its other formats
 //	[   12.345678]  [2: kworker/2:1:  123] text           kernels of phones
+//	> [   12.345678] text                                 any of them, quoted in mail
 //
 // Where a prompt or half a line of something else stands before a time of printk, that is
 // left out as well.
 func Cut(line string) Line {
+	line = unquoted(line)
 	l := Line{Text: line}
 	if text, caller, ok := kmsg(line); ok {
-		return Line{caller, strings.TrimSpace(text)}
+		return Line{caller, strings.TrimSpace(text), true}
 	}
 	if rest, ok := cutTime(line); ok {
 		l.Caller, l.Text = cutCaller(rest)
@@ -49,6 +53,10 @@ func Cut(line string) Line {
 		l.Text = message
 	}
 	l.Text = strings.TrimSpace(strings.TrimPrefix(l.Text, "kernel: "))
+	for _, escaped := range [...]string{"#012", "#011"} { // rsyslog's line feed and tab, in octal
+		l.Text = strings.TrimSpace(strings.TrimPrefix(l.Text, escaped))
+	}
+	l.Prefixed = len(l.Text) < len(strings.TrimSpace(line))
 	return l
 }
 
