@@ -93,6 +93,16 @@ func TestTask(t *testing.T) {
 	}
 }
 
+// TestInlinedWithoutAddress: of a frame that a capture names without an address, what was inlined there has none either.
+func TestInlinedWithoutAddress(t *testing.T) {
+	r := sample(t)
+	f := &r.Threads[0].Frames[1]
+	f.PC, f.Method = 0, unwind.MethodPrewalked
+	if got := string(render.AppendText(nil, r, render.Style{})); !strings.Contains(got, "\n#1              leaf (inlined)") {
+		t.Errorf("an address of leaf in\n%s", got)
+	}
+}
+
 func TestTextColor(t *testing.T) {
 	golden(t, "color.txt", render.AppendText(nil, sample(t), render.Style{Color: true}))
 }

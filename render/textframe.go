@@ -97,7 +97,7 @@ func frameRows(f *report.Frame) []row {
 	var rows []row
 	for i := range f.Inlines {
 		in := &f.Inlines[i]
-		rows = append(rows, row{pc: f.PC, name: Text(shortName(orUnknown(in.Function), maxName)) + " (inlined)", file: place(in.File, f.Dir, in.Line)})
+		rows = append(rows, row{pc: f.PC, noPC: !f.HasAddress(), name: Text(shortName(orUnknown(in.Function), maxName)) + " (inlined)", file: place(in.File, f.Dir, in.Line)})
 	}
 	tag, color := doubt(f)
 	return append(rows, row{pc: f.PC, noPC: !f.HasAddress(), name: Text(shortName(frameName(f), maxName)), file: where(f), tag: tag, color: color})
