@@ -29,6 +29,10 @@ type trace struct {
 	// foreign: an entry or a register belongs to another chain; beyond: an entry follows the outermost
 	// entry of the chain.
 	foreign, beyond bool
+	// marked: the kernel marked where the chain changes stacks, or doubted an entry, as x86's alone do.
+	marked bool
+	// switched: the chain came from a stack of exceptions, and no entry of what was interrupted was read since.
+	switched bool
 	// nowhere: the chain begins at address 0, which a call through a bad pointer led to.
 	nowhere bool
 }
@@ -48,8 +52,12 @@ func isTraceHeader(text string) bool {
 
 // take reads an entry of the chain, or what kernels print between entries.
 func (t *trace) take(text string) bool {
-	if strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") { // <IRQ> </IRQ> <TASK> <NMI>
-		return t.open
+	if marks, rest := cutMarks(text); marks != "" {
+		t.marked = t.marked || t.open
+		t.switched = t.switched || strings.Contains(marks, "<EOE>")
+		if text = rest; text == "" {
+			return t.open
+		}
 	}
 	if s, ok := userPlace(text); ok && t.open {
 		t.user(s)
@@ -62,6 +70,11 @@ func (t *trace) take(text string) bool {
 	if callee, caller, ok := strings.Cut(text, " from "); ok {
 		return t.takePair(callee, caller)
 	}
+	return t.takeEntry(text)
+}
+
+// takeEntry reads an entry of the chain.
+func (t *trace) takeEntry(text string) bool {
 	doubtful := false
 	s := text
 	if addr, after, ok := cutBracketed(s); ok && strings.HasPrefix(after, "? ") {
@@ -73,6 +86,7 @@ func (t *trace) take(text string) bool {
 	if !ok || !endsEntry(rest) || p.symbol == "" && !t.open {
 		return false
 	}
+	t.marked = t.marked || doubtful
 	switch {
 	case p.symbol != "" || p.addr != 0:
 		t.add(&p, doubtful)
@@ -142,12 +156,14 @@ func (t *trace) add(p *place, doubtful bool) {
 	}
 	l := p.listed()
 	l.Doubtful, l.Outermost, l.Gap = doubtful || isTrampoline(p.symbol), isRoot(p.symbol) || t.servesUser(p.symbol), t.hooked || t.missing
+	l.Gap = l.Gap || !doubtful && (!t.interrupted && t.entered() || t.switched)
 	l.Exact = !doubtful && (t.interrupted || isTrampoline(p.symbol) || l.Outermost && p.offset == 0) // ARM: lr = ret_fast_syscall
 	if l.Outermost && l.Symbol == "ret_from_fork_asm" {
 		t.callsFork()
 	}
 	t.listed, t.missing = append(t.listed, l), false
 	if !doubtful {
+		t.switched = false
 		t.interrupted, t.hooked = savesRegisters(p.symbol), isTrampoline(p.symbol)
 	}
 }
@@ -222,6 +238,23 @@ func (t *trace) endsInException() bool {
 	return true
 }
 
+// entered tells whether the last entry that is not doubted is where x86 enters the kernel by an exception or an
+// interrupt. Before Linux 4.11 the registers of what was interrupted are not shown behind, and that function is among
+// the doubted words, or nowhere.
+func (t *trace) entered() bool {
+	for i := len(t.listed) - 1; i >= 0; i-- {
+		if l := &t.listed[i]; !l.Doubtful {
+			switch l.Symbol {
+			case "page_fault", "async_page_fault", "general_protection", "invalid_op", "divide_error", "int3", "nmi", "error_code", "ret_from_intr",
+				"common_interrupt", "apic_timer_interrupt", "reschedule_interrupt", "call_function_interrupt", "call_function_single_interrupt":
+				return !l.Outermost
+			}
+			return false
+		}
+	}
+	return false
+}
+
 // outermost marks the last entry that is not doubted as the outermost.
 func (t *trace) outermost() {
 	for i := len(t.listed) - 1; i >= 0; i-- {
@@ -266,6 +299,8 @@ func isRoot(symbol string) bool {
 		"ret_fast_syscall", "ret_slow_syscall", "slow_work_pending", "__irq_usr", "__dabt_usr", "__pabt_usr", "__und_usr", // ARM
 		"syscall_common", "handle_sys", "kernel_entry", "smp_bootstrap", "stack_done", // MIPS
 		"entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER", "entry_INT80", "secondary_startup_64", "startup_32_smp", // x86
+		"system_call_fastpath", "int_ret_from_sys_call", "int_signal", "retint_signal", "retint_user", "tracesys", "ia32_sysret", "child_rip", // x86-64 before Linux 4.1
+		"sysenter_past_esp", "sysenter_do_call", "syscall_call", "kernel_thread_helper", // i386 before Linux 4.1
 		"ret_from_syscall", "_start_kernel"} { // RISC-V
 		if strings.HasPrefix(symbol, prefix) {
 			return !strings.HasSuffix(symbol, "_handler")
