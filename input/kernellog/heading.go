@@ -124,7 +124,7 @@ func (h *heading) place(text string) {
 		h.pid = leadingNumber(rest, h.pid)
 		if _, rest, ok = strings.Cut(rest, " at "); ok {
 			_, rest = cutWord(rest)
-			h.at, _, _ = parsePlace(rest)
+			h.at, _, _ = anyPlace(rest)
 		}
 	}
 	if where, who, ok := strings.Cut(text, ", CPU#"); ok {

@@ -74,7 +74,7 @@ func (r *register) parse(s string) (rest string, ok bool) {
 		r.value, _ = parseHex(word)
 		r.known, r.digits, s = true, len(word), after
 	}
-	if at, after, is := parsePlace(s); is && (at.symbol != "" || !r.known) {
+	if at, after, is := anyPlace(s); is && (at.symbol != "" || !r.known) {
 		r.at, s = at, after
 		if at.hasAddr && !r.known {
 			r.value, r.known = at.addr, true

@@ -31,6 +31,8 @@ type trace struct {
 	foreign, beyond bool
 	// marked: the kernel marked where the chain changes stacks, or doubted an entry, as x86's alone do.
 	marked bool
+	// inlined are functions that were inlined in the next entry's.
+	inlined []target.Place
 	// switched: the chain came from a stack of exceptions, and no entry of what was interrupted was read since.
 	switched bool
 	// nowhere: the chain begins at address 0, which a call through a bad pointer led to.
@@ -70,6 +72,10 @@ func (t *trace) take(text string) bool {
 	if callee, caller, ok := strings.Cut(text, " from "); ok {
 		return t.takePair(callee, caller)
 	}
+	if in, ok := inlinedIn(text); ok && t.open {
+		t.inline(in)
+		return true
+	}
 	return t.takeEntry(text)
 }
 
@@ -83,6 +89,10 @@ func (t *trace) takeEntry(text string) bool {
 		doubtful, s = true, after
 	}
 	p, rest, ok := parsePlace(s)
+	if !ok && t.open {
+		p, rest, ok = anyPlace(s)
+	}
+	src, rest := p.cutDecoded(rest)
 	if !ok || !endsEntry(rest) || p.symbol == "" && !t.open {
 		return false
 	}
@@ -90,6 +100,7 @@ func (t *trace) takeEntry(text string) bool {
 	switch {
 	case p.symbol != "" || p.addr != 0:
 		t.add(&p, doubtful)
+		t.sourced(src)
 	case len(t.listed) == 0:
 		t.nowhere = true
 	}
@@ -166,6 +177,24 @@ func (t *trace) add(p *place, doubtful bool) {
 		t.switched = false
 		t.interrupted, t.hooked = savesRegisters(p.symbol), isTrampoline(p.symbol)
 	}
+}
+
+// inline adds a function that was inlined in the next entry's.
+func (t *trace) inline(p target.Place) {
+	if len(t.inlined) < maxInlined {
+		t.inlined = append(t.inlined, p)
+	}
+}
+
+// maxInlined bounds the functions that were inlined in one another.
+const maxInlined = 64
+
+// sourced says where in the source the last entry is, and what was inlined there.
+func (t *trace) sourced(src target.Source) {
+	if l := &t.listed[len(t.listed)-1]; len(t.listed) < maxListed {
+		l.Source, l.Inlined = src, t.inlined
+	}
+	t.inlined = nil
 }
 
 // servesUser tells whether entry is where RISC-V enters the kernel, of programs and of the kernel alike, and
