@@ -83,6 +83,9 @@ func heads(text string) (h heading, fresh, ok bool) {
 	if strings.HasPrefix(text, "------------[ cut here") || strings.HasPrefix(text, "8<--- cut here") {
 		return h, true, true
 	}
+	if strings.HasPrefix(text, "NMI backtrace for cpu ") && strings.Contains(text, " skipped: ") { // idling at default_idle+0x1e/0x130
+		return h, false, false
+	}
 	if h, ok := taskHeading(text); ok {
 		return h, true, true
 	}
@@ -215,12 +218,11 @@ func releaseIn(s string) string {
 // taskHeading reads how sysrq-t, sysrq-w and the detector of hung tasks begin with a task:
 //
 //	task:busybox         state:S stack:0     pid:93    ppid:92     flags:0x00000004
-//	busybox         S    0    93     92 0x00000000                          (before Linux 5.12)
 func taskHeading(text string) (h heading, ok bool) {
 	h.cpu, h.pid = -1, -1
 	rest, ok := strings.CutPrefix(text, "task:")
 	if !ok {
-		return h, false
+		return oldTaskHeading(text)
 	}
 	comm, rest, ok := strings.Cut(rest, " state:")
 	if !ok {
