@@ -24,14 +24,19 @@ const maxOpen = 4096
 // scan reads the whole log.
 func scan(log *console.Log) *scanner {
 	s := &scanner{open: make(map[string]*record), ended: make(map[string]bool)}
-	for i := range log.Len() {
+	var lines broken
+	for i := range log.Len() + 1 { // the empty line behind the last
 		if len(s.records) == log.MaxReports() {
-			s.full = i
+			s.full = min(i, log.Len()-1)
 			break
 		}
+		var l console.Line
 		if text := log.Line(i); text != "" {
-			s.line(i, console.Cut(text))
-		} else if len(s.open) > 0 {
+			l = console.Cut(text)
+		}
+		if at, whole, ok := lines.next(i, l); ok && whole.Text != "" {
+			s.line(at, whole)
+		} else if ok {
 			s.blank()
 		}
 	}

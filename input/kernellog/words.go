@@ -25,6 +25,7 @@ type stack struct {
 	words []word // from SP on
 	more  bool   // an ellipsis ends the words
 	short bool   // a line lacked words: where those of further lines belong is not known
+	last  int    // the words of the last line
 	twice bool   // another stack begins within
 	// lines are those with addresses, each of a run of words.
 	lines []stackLine
@@ -97,11 +98,13 @@ func (s *stack) run(text string) bool {
 	if good == 0 || 2*good < len(words) || len(words) > 8 {
 		return len(words) == 0 && text == ""
 	}
-	if s.short || len(s.words)+len(words) > maxStackWords {
+	full := wordsInLine(fields)
+	rest := s.short && s.last+len(words) == full // of a line that mail broke
+	if s.short && !rest || len(s.words)+len(words) > maxStackWords {
 		return true
 	}
-	s.words = append(s.words, words...)
-	s.short = len(words) != wordsInLine(fields)
+	s.words, s.last = append(s.words, words...), len(words)
+	s.short = len(words) != full && !rest
 	return true
 }
 
