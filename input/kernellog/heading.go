@@ -30,6 +30,7 @@ var kinds = [...]struct {
 	crash bool
 }{
 	{"BUG: KASAN:", "KASAN", false},
+	{"BUG: KASan:", "KASAN", false}, // before Linux 4.4
 	{"BUG: KMSAN:", "KMSAN", false},
 	{"BUG: KFENCE:", "KFENCE", false},
 	{"BUG: KCSAN:", "KCSAN", false},
@@ -65,10 +66,12 @@ var kinds = [...]struct {
 	{"invalid opcode:", "oops", true},
 	{"divide error:", "oops", true},
 	{"double fault:", "double fault", true},
+	{"PANIC: double fault", "double fault", true},
 	{"Internal error:", "oops", true},
 	{"Oops", "oops", true},
 	{"WARNING: ", "warning", false},
-	{"page allocation failure:", "allocation failure", false},
+	{"[ INFO: ", "warning", false}, // of locks, before Linux 4.12
+	{"page allocation failure", "allocation failure", false},
 	{"invoked oom-killer:", "out of memory", false},
 	{"NMI backtrace for cpu", "backtrace", false},
 	{"sysrq: Show Regs", "registers", false},
@@ -130,6 +133,10 @@ func (h *heading) place(text string) {
 			h.at, _, _ = anyPlace(rest)
 		}
 	}
+	if rest, ok := strings.CutPrefix(text, "WARNING: at "); ok { // before Linux 3.11
+		_, rest = cutWord(rest)
+		h.at, _, _ = anyPlace(rest)
+	}
 	if where, who, ok := strings.Cut(text, ", CPU#"); ok {
 		h.task(who)
 		_, where, _ = strings.Cut(where, " at ")
@@ -179,7 +186,7 @@ func processHeading(text string) (h heading, ok bool) {
 	}
 	if ok {
 		end := len(comm)
-		for _, behind := range [...]string{" Tainted:", " Not tainted"} {
+		for _, behind := range [...]string{" Kdump: loaded", " Tainted:", " Not tainted"} {
 			if i := strings.Index(comm, behind); i >= 0 {
 				end = min(end, i)
 			}
@@ -190,16 +197,16 @@ func processHeading(text string) (h heading, ok bool) {
 	return h, true
 }
 
-// processIn reads the process ID of "Process busybox (pid: 95, threadinfo=66fb2bf2, task=55b20d3f, tls=00eb34e0)", of MIPS, ARM
-// and, before Linux 5.11, arm64.
-func processIn(text string) (pid int, ok bool) {
+// processIn reads the process of "Process busybox (pid: 95, threadinfo=66fb2bf2, task=55b20d3f, tls=00eb34e0)", of MIPS, ARM
+// and, before Linux 5.11, arm64; and of x86 before Linux 3.9.
+func processIn(text string) (comm string, pid int, ok bool) {
 	rest, ok := strings.CutPrefix(text, "Process ")
 	if !ok {
-		return 0, false
+		return "", 0, false
 	}
-	_, rest, ok = strings.Cut(rest, " (pid: ")
+	comm, rest, ok = strings.Cut(rest, " (pid: ")
 	pid = leadingNumber(rest, -1)
-	return pid, ok && pid >= 0
+	return comm, pid, ok && pid >= 0
 }
 
 // releaseIn finds the kernel's release in the rest of that line: the word before " #1".

@@ -30,6 +30,9 @@ func parsePlace(s string) (p place, rest string, ok bool) {
 		word, module = cutWord(word)
 		after = strings.TrimLeft(after, " ")
 	}
+	if name, symbol, is := strings.Cut(strings.TrimPrefix(word, ":"), ":"); is && word[0] == ':' { // x86-64 before Linux 2.6.25: :toy:foo+0x10/0x20
+		word, module = symbol, "["+name+"]"
+	}
 	if !p.setSymbol(word) {
 		switch v, is := parseHex(word); {
 		case p.hasAddr && is && strings.HasPrefix(word, "0x"):

@@ -65,6 +65,9 @@ func (r *record) head(h *heading) {
 // faultIn reads the address of a bad access: "at virtual address 00000010",
 // "address: 0000000000000010", "fault for address: 0xffff…", "at 0x00000010".
 func faultIn(says string) (f fault) {
+	if strings.Contains(says, " NULL pointer ") && strings.HasSuffix(says, " (null)") { // before Linux 4.19
+		return fault{known: true}
+	}
 	for _, before := range [...]string{"virtual address ", "address: ", "at address ", " at "} {
 		if _, rest, ok := strings.Cut(says, before); ok {
 			digits := rest
@@ -88,6 +91,12 @@ func (r *record) reason() string {
 			s = s[:i]
 		}
 	}
+	if i := strings.Index(s, " at "); i > 0 {
+		at, _ := cutWord(strings.TrimLeft(s[i+len(" at "):], " "))
+		if n := digitsOf(at); n == 8 || n == 16 || at == "(null)" {
+			s = s[:i]
+		}
+	}
 	return strings.TrimRight(s, " :,")
 }
 
@@ -106,8 +115,11 @@ func (r *record) take(text string) bool {
 		r.work = work
 		return true
 	}
-	if pid, ok := processIn(text); ok {
+	if comm, pid, ok := processIn(text); ok {
 		r.mixed = r.mixed || r.pid >= 0 && r.pid != pid
+		if r.pid < 0 {
+			r.pid, r.comm = pid, comm
+		}
 		return true
 	}
 	if rest, ok := strings.CutPrefix(text, "Code:"); ok {
@@ -133,6 +145,10 @@ const maxRegisters = 80
 func (r *record) takeRegisters(text string) bool {
 	if r.trace.registers && isUserStack(text) {
 		r.trace.outermost()
+	}
+	if release := releaseOfFlags(text); release != "" && r.release == "" {
+		r.release = release
+		return true
 	}
 	regs := parseRegisters(text)
 	if len(regs) == 0 {

@@ -125,6 +125,7 @@ func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
 		}
 	}
 	r.doubt(listed, b)
+	doubtUnmarked(listed, r, b)
 	doubtInterrupted(listed, b)
 	dropNext(listed)
 	listed = withStackWords(listed, r, b)

@@ -41,7 +41,7 @@ func scan(log *console.Log) *scanner {
 		}
 	}
 	for _, r := range s.open {
-		r.within.ends = r.to >= log.Len() && !r.whole()
+		r.within.ends = r.to >= log.Len() && !r.whole() && (r.entry || len(r.trace.listed) == 0)
 	}
 	s.keep()
 	return s
