@@ -76,15 +76,24 @@ func machineFrom(r *record, f *facts) (m machine, ok bool) {
 }
 
 // x86From tells the processor of a chain in which x86's marks stand, by the size of its addresses. Where none is
-// printed, since Linux 4.10, other words tell of a processor of 32 bits (EIP, entry_INT80_32).
+// printed, since Linux 4.10, other words tell of a processor of 32 bits (EIP, entry_INT80_32). Machines with a BIOS
+// whose kernel writes "Call Trace:" are of x86, too, if the kernel is in the last 4 GB: arm64 writes "Call trace:",
+// LoongArch is elsewhere.
 func x86From(r *record) (m machine, ok bool) {
-	if !r.trace.marked {
+	if !r.trace.marked && !r.bios {
 		return m, false
 	}
 	for _, l := range r.trace.listed {
-		if l.PC != 0 && l.PC>>32 == 0 {
+		switch high := l.PC >> 32; {
+		case l.PC == 0 || high == 1<<32-1:
+		case high == 0:
 			return machine{"i386", ""}, true
+		default:
+			return m, false
 		}
+	}
+	if r.trace.narrow {
+		return machine{"i386", ""}, true
 	}
 	return machine{"x86_64", ""}, true
 }

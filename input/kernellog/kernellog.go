@@ -56,7 +56,7 @@ func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console
 		next = min(next, k.records[i+1].from)
 	}
 	report := k.report(r, env)
-	if k.full > 0 && i == len(k.records)-1 {
+	if report != nil && k.full > 0 && i == len(k.records)-1 {
 		report.Issues = append(report.Issues, log.TooMany(k.full))
 	}
 	return report, max(next, at+1)

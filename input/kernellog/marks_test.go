@@ -1,9 +1,12 @@
 package kernellog
 
 import (
+	"context"
 	"strings"
 	"testing"
 
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/console"
 	"github.com/backsight/backsight/target"
 )
 
@@ -50,9 +53,23 @@ func TestStackMarks(t *testing.T) {
 	}
 }
 
+// TestUnknownProcessor: a report of Linux that does not tell of which processor it is, is refused by name.
+func TestUnknownProcessor(t *testing.T) {
+	env := &input.Env{Archs: archs(), Files: input.NewFiles(input.FileOptions{})}
+	_, err := console.Format(Reader()).Open(context.Background(), input.NewCapture("log", []byte(`CPU: 2 PID: 15 Comm: sh Not tainted 4.1.12+ #5
+Call Trace:
+ [<ffffffff81a2a0ee>] toy_a+0x4c/0x65
+`)), env)
+	if err == nil || !strings.Contains(err.Error(), "of which processor it is, stack: CPU 2 PID 15 sh") {
+		t.Errorf("%v", err)
+	}
+}
+
 // TestMarksTell: x86's marks of stacks and of doubt tell which processor a report without registers is of.
 func TestMarksTell(t *testing.T) {
 	for entries, arch := range map[string]string{
+		" toy_a+0x1/0x20\nRIP: 0033:0x7f1a5d6215d7\n":                                    "x86_64",
+		" toy_a+0x1/0x20\nEIP: 0xb7f1a5d6\n":                                             "i386",
 		" <IRQ>\n toy_a+0x1/0x20\n </IRQ>\n toy_b+0x1/0x20\n":                            "x86_64",
 		" [<ffffffff81700044>] ? toy_a+0x4/0x9\n [<ffffffff81700054>] toy_b+0x4/0x9\n":   "x86_64",
 		" [<c1700044>] ? toy_a+0x4/0x9\n [<c1700054>] toy_b+0x4/0x9\n":                   "i386",
@@ -66,6 +83,16 @@ func TestMarksTell(t *testing.T) {
 		}
 		if got != arch {
 			t.Errorf("%q: %q, want %q", entries, got, arch)
+		}
+	}
+	const bios = "CPU: 2 PID: 15 Comm: sh Not tainted 4.1.12+ #5\nHardware name: Toy X9/X9, BIOS 3.0b 03/01/2014\nCall Trace:\n"
+	for at, arch := range map[string]string{"ffffffff81a2a0ee": "x86_64", "c1a2a0ee": "i386", "9000000000a2a0ee": ""} {
+		got := ""
+		if snaps := snapshots(t, bios+" [<"+at+">] toy_a+0x4c/0x65\n"); len(snaps) > 0 {
+			got = snaps[0].Arch.Name
+		}
+		if got != arch {
+			t.Errorf("%s: %q, want %q", at, got, arch)
 		}
 	}
 }

@@ -14,7 +14,7 @@ import (
 func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 	b := k.binaries(r, env)
 	if b.arch == nil {
-		return nil
+		return r.ofUnknown()
 	}
 	arch := b.arch
 	out := &console.Report{Title: r.title(), Arch: arch, OS: "Linux", Modules: b.list(), Issues: b.takeIssues()}
@@ -51,6 +51,15 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 		out.Issues = append(out.Issues, b.compareCode(&r.code, pc)...)
 	}
 	return out
+}
+
+// ofUnknown is the report of a processor that nobody knows; nil where it may not even be of Linux.
+func (r *record) ofUnknown() *console.Report {
+	if !r.process {
+		return nil
+	}
+	text := "a report of a Linux kernel does not tell of which processor it is, " + r.title()
+	return &console.Report{Title: r.title(), Issues: []target.Issue{{Kind: target.IssueCapture, Text: text}}}
 }
 
 // binaries are those of a record's machine: as its registers tell, else as the log's other

@@ -29,8 +29,9 @@ type trace struct {
 	// foreign: an entry or a register belongs to another chain; beyond: an entry follows the outermost
 	// entry of the chain.
 	foreign, beyond bool
-	// marked: the kernel marked where the chain changes stacks, or doubted an entry, as x86's alone do.
-	marked bool
+	// marked: the kernel marked where the chain changes stacks, doubted an entry or showed registers within the chain,
+	// as x86's alone do; narrow: EIP was among those.
+	marked, narrow bool
 	// inlined are functions that were inlined in the next entry's.
 	inlined []target.Place
 	// switched: the chain came from a stack of exceptions, and no entry of what was interrupted was read since.
@@ -63,7 +64,8 @@ func (t *trace) take(text string) bool {
 	}
 	if s, ok := userPlace(text); ok && t.open {
 		t.user(s)
-		t.registers = true
+		t.registers, t.marked = true, true
+		t.narrow = t.narrow || text[0] == 'E'
 		return true
 	}
 	if isPushed(text) {
