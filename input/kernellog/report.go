@@ -111,6 +111,7 @@ func memoryOf(r *record, arch *cpu.Arch, regs *cpu.Registers) *target.Memory {
 // stack add to it, and the addresses that files give symbols.
 func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
 	listed := slices.Clone(withoutHandlers(r.trace.listed, r))
+	believeCaller(listed, r)
 	if len(listed) == 0 {
 		listed, further = slices.Clone(further), nil
 	}

@@ -275,13 +275,19 @@ func (t *trace) endsInException() bool {
 func (t *trace) entered() bool {
 	for i := len(t.listed) - 1; i >= 0; i-- {
 		if l := &t.listed[i]; !l.Doubtful {
-			switch l.Symbol {
-			case "page_fault", "async_page_fault", "general_protection", "invalid_op", "divide_error", "int3", "nmi", "error_code", "ret_from_intr",
-				"common_interrupt", "apic_timer_interrupt", "reschedule_interrupt", "call_function_interrupt", "call_function_single_interrupt":
-				return !l.Outermost
-			}
-			return false
+			return !l.Outermost && entersKernel(l.Symbol)
 		}
+	}
+	return false
+}
+
+// entersKernel tells whether a symbol is entry code of exceptions and interrupts on x86 before Linux 5.8
+// (arch/x86/entry/entry_64.S, entry_32.S).
+func entersKernel(symbol string) bool {
+	switch symbol {
+	case "page_fault", "async_page_fault", "general_protection", "invalid_op", "divide_error", "int3", "nmi", "error_code", "ret_from_intr",
+		"common_interrupt", "apic_timer_interrupt", "reschedule_interrupt", "call_function_interrupt", "call_function_single_interrupt":
+		return true
 	}
 	return false
 }
@@ -330,8 +336,8 @@ func isRoot(symbol string) bool {
 		"ret_fast_syscall", "ret_slow_syscall", "slow_work_pending", "__irq_usr", "__dabt_usr", "__pabt_usr", "__und_usr", // ARM
 		"syscall_common", "handle_sys", "kernel_entry", "smp_bootstrap", "stack_done", // MIPS
 		"entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER", "entry_INT80", "secondary_startup_64", "startup_32_smp", // x86
-		"system_call_fastpath", "int_ret_from_sys_call", "int_signal", "retint_signal", "retint_user", "tracesys", "ia32_sysret", "child_rip", // x86-64 before Linux 4.1
-		"sysenter_past_esp", "sysenter_do_call", "syscall_call", "kernel_thread_helper", // i386 before Linux 4.1
+		"system_call", "int_ret_from_sys_call", "int_signal", "retint_signal", "retint_user", "tracesys", "ia32_sysret", "child_rip", // x86-64 before Linux 4.1
+		"sysenter_past_esp", "sysenter_do_call", "resume_userspace", "syscall_call", "kernel_thread_helper", // i386 before Linux 4.1
 		"ret_from_syscall", "_start_kernel"} { // RISC-V
 		if strings.HasPrefix(symbol, prefix) {
 			return !strings.HasSuffix(symbol, "_handler")
