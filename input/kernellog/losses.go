@@ -19,6 +19,7 @@ import (
 // write such messages; syslog counts equal messages instead of writing them.
 func isLoss(text string) bool {
 	return strings.HasPrefix(text, "** ") && strings.HasSuffix(text, " printk messages dropped **") ||
+		strings.HasPrefix(text, "Lost ") && strings.HasSuffix(text, " message(s)!") || // in an NMI, Linux 4.7 to 5.14
 		strings.Contains(text, ": Missed ") && strings.HasSuffix(text, " kernel messages") ||
 		strings.Contains(text, "last message repeated ") && strings.HasSuffix(text, " times") || strings.HasPrefix(text, "message repeated ")
 }

@@ -36,6 +36,7 @@ func issuesOf(t *testing.T, log string, kind target.IssueKind) (texts []string) 
 func TestLostMessages(t *testing.T) {
 	for _, loss := range []string{
 		"** 12 printk messages dropped **",
+		"[    5.180400] Lost 567 message(s)!",
 		"[    5.180400] ** 1 printk messages dropped **",
 		"Nov 22 05:00:01 host systemd-journald[212]: Missed 3 kernel messages",
 		"Nov 22 05:00:01 host last message repeated 2 times",

@@ -77,6 +77,9 @@ func (s *scanner) line(i int, l console.Line) {
 	r := s.open[l.Caller]
 	if strings.HasPrefix(l.Text, "---[ end ") {
 		if r != nil {
+			if s.loss >= r.to {
+				r.loses()
+			}
 			r.to = i + 1
 			delete(s.open, l.Caller)
 			s.ended[l.Caller] = walkable(r) // there are no more of them than reports
