@@ -209,9 +209,12 @@ func processIn(text string) (comm string, pid int, ok bool) {
 	return comm, pid, ok && pid >= 0
 }
 
-// releaseIn finds the kernel's release in the rest of that line: the word before " #1".
+// releaseIn finds the kernel's release in the rest of that line: the word before " #1", before Linux 2.6.13 the last.
 func releaseIn(s string) string {
 	i := strings.Index(s, " #")
+	if i < 0 && (strings.Contains(s, " 2.6.") || strings.Contains(s, " 2.4.")) {
+		i = len(s)
+	}
 	if i < 0 {
 		return ""
 	}

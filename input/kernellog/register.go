@@ -35,7 +35,7 @@ func parseRegisters(text string) (regs []register) {
 			return []register{{name: name, at: at, value: at.addr, known: at.hasAddr}}
 		}
 	}
-	if strings.HasPrefix(text, "IP: ") { // x86 before Linux 4.19 says where, and the registers follow; ARM's ip stands within a line
+	if strings.HasPrefix(text, "IP: ") || strings.HasPrefix(text, "printing eip:") { // x86 says where, and the registers follow; ARM's ip stands within a line
 		return nil
 	}
 	for len(text) > 0 && len(regs) < maxInLine {

@@ -37,6 +37,33 @@ Call Trace:
  [<c015e1e7>] vfs_read+0xc7/0x160
  [<c0103105>] syscall_call+0x7/0xb
 `, "oops: PID 95 my toy|toy_read! *vfs_read *syscall_call."},
+		{`Nov  2 01:15:17 host kernel: Unable to handle kernel paging request at 00000000000015f0 RIP: 
+Nov  2 01:15:17 host kernel: <ffffffff80120ae5>{toy_map+197}
+Nov  2 01:15:17 host kernel: Oops: 0000 [1] SMP
+Nov  2 01:15:17 host kernel: Pid: 7, comm: sh Not tainted 2.6.9-5.EL
+Nov  2 01:15:17 host kernel: RIP: 0010:[<ffffffff80120ae5>] <ffffffff80120ae5>{toy_map+197}
+Nov  2 01:15:17 host kernel: RSP: 0000:000001003f0fbdf8  EFLAGS: 00010213
+Nov  2 01:15:17 host kernel: RAX: 00000100ff3fd000 RBX: 00000000ff3fd000 RCX: 0000000000000019
+Nov  2 01:15:17 host kernel: RDX: ffffffff7fffffff RSI: 0000010140000000 RDI: 0000000000000000
+Nov  2 01:15:17 host kernel: RBP: 0000000000001000 R08: 00000000ff3fe000 R09: 0000000000000000
+Nov  2 01:15:17 host kernel: R10: 0000000000000000 R11: 000000000000007d R12: ffffff00003c6000
+Nov  2 01:15:17 host kernel: R13: 00000000ff3fd000 R14: 0000000000000000 R15: 0000000000000000
+Nov  2 01:15:17 host kernel: Call Trace:<ffffffffa0051a33>{:toy:toy_probe+419} <ffffffff80214c5b>{bus_probe+107}
+Nov  2 01:15:17 host kernel:        <ffffffff8026a5c4>{driver_probe+68} <ffffffff8010e4b6>{system_call+126}
+`, "oops: PID 7 sh|toy_map! *toy_probe *bus_probe *driver_probe *system_call."},
+		{`Oops: 0000 [#1]
+CPU:    0
+EIP:    0060:[<c021570d>]    Not tainted VLI
+EFLAGS: 00010202   (2.6.16-1 #3)
+EIP is at toy_path+0x2d/0xe0
+eax: 00000000   ebx: 00000001   ecx: ffffffff   edx: 00000000
+Process umount (pid: 95, threadinfo=dcea0000 task=dd334a30)
+Call Trace:
+ <c0103fea> show_stack+0x7a/0x90   <c01043a0> die+0x100/0x190
+ <c0103c77> error_code+0x2b/0x30   <c020bb5d> toy_event+0x10d/0x210
+ <c017fecb> sys_umount+0x4b/0x280   <c010306f>
+sysenter_past_esp+0x54/0x75
+`, "oops: PID 95 umount|toy_path! *toy_event *sys_umount *sysenter_past_esp."},
 		{`Pid: 7, comm: sh Not tainted 2.6.32-71.el6.x86_64 #1
 Call Trace:
  [<ffffffff8040c25a>] net_rx+0xba/0x1f0

@@ -95,6 +95,7 @@ func (t *trace) takeEntry(text string) bool {
 		p, rest, ok = anyPlace(s)
 	}
 	src, rest := p.cutDecoded(rest)
+	rest, more := cutNextEntry(rest)
 	if !ok || !endsEntry(rest) || p.symbol == "" && !t.open {
 		return false
 	}
@@ -105,6 +106,9 @@ func (t *trace) takeEntry(text string) bool {
 		t.sourced(src)
 	case len(t.listed) == 0:
 		t.nowhere = true
+	}
+	if more != "" {
+		t.takeEntry(more)
 	}
 	return true
 }

@@ -41,7 +41,7 @@ func isRest(before, text string) bool {
 	isPlace = isPlace && p.symbol != "" || strings.HasPrefix(text, "? ") && isEntry(text)
 	last := before[strings.LastIndexByte(before, ' ')+1:]
 	switch {
-	case last == "?", strings.HasSuffix(last, ">]"): // an address, and its symbol
+	case last == "?", strings.HasSuffix(last, ">]"), len(last) == len("<c0123456>") && last[0] == '<' && digitsOf(last[1:9]) == 8: // an address, and its symbol
 		return isPlace || isPointerRegister(before) && strings.HasPrefix(text, "[<")
 	case strings.HasPrefix(text, "["): // a symbol, and its module or its task
 		_, rest := cutModule(text)
