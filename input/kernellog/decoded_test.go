@@ -78,6 +78,22 @@ Call Trace:
 	}
 }
 
+// TestRaisedAt: how kernels say where a warning was raised.
+func TestRaisedAt(t *testing.T) {
+	for _, says := range []string{
+		"WARNING: CPU: 0 PID: 7 at kernel/toy.c:59 toy_warn+0x24/0x50 [toy]",
+		"WARNING: CPU: 0 PID: 7 at toy_warn+0x24/0x50 [toy]",
+		"WARNING: at kernel/toy.c:59 toy_warn+0x24/0x50 [toy]()",
+		"WARNING: at kernel/toy.c:59 toy_warn+0x24/0x50 [toy]() (Not tainted)",
+		"WARNING: kernel/toy.c:59 at toy_warn+0x24/0x50 [toy], CPU#0: sh/7",
+	} {
+		h, _, ok := heads(says)
+		if !ok || h.what != "warning" || h.at.symbol != "toy_warn" || h.at.offset != 0x24 || h.at.module != "toy" {
+			t.Errorf("%q: %+v", says, h)
+		}
+	}
+}
+
 // TestNotDecoded: text within a chain that has parentheses or brackets is no entry.
 func TestNotDecoded(t *testing.T) {
 	for _, text := range []string{"toy (failed)", "toy (at 12:30)", "toy_read (fs/toy.c:12", "toy [inline]", "toy fs/toy.c [inline]", "eth0 (r8169): transmit timed out", "toy fs/toy.c:12"} {

@@ -129,13 +129,11 @@ func (h *heading) place(text string) {
 	if _, rest, ok := strings.Cut(text, " PID: "); ok {
 		h.pid = leadingNumber(rest, h.pid)
 		if _, rest, ok = strings.Cut(rest, " at "); ok {
-			_, rest = cutWord(rest)
-			h.at, _, _ = anyPlace(rest)
+			h.raisedAt(rest)
 		}
 	}
 	if rest, ok := strings.CutPrefix(text, "WARNING: at "); ok { // before Linux 3.11
-		_, rest = cutWord(rest)
-		h.at, _, _ = anyPlace(rest)
+		h.raisedAt(rest)
 	}
 	if where, who, ok := strings.Cut(text, ", CPU#"); ok {
 		h.task(who)
@@ -149,6 +147,15 @@ func (h *heading) place(text string) {
 	}
 	if _, rest, ok := strings.Cut(text, " by task "); ok && h.pid < 0 {
 		h.pid = leadingNumber(rest, h.pid)
+	}
+}
+
+// raisedAt reads the place of a warning, which follows a file and a line if the kernel knows them
+// (CONFIG_DEBUG_BUGVERBOSE): "kernel/toy.c:59 warn_c+0x16/0x30 [toy]".
+func (h *heading) raisedAt(where string) {
+	if h.at, _, _ = parsePlace(where); h.at.symbol == "" {
+		_, where = cutWord(where)
+		h.at, _, _ = anyPlace(where)
 	}
 }
 

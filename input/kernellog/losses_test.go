@@ -51,6 +51,31 @@ func TestLostMessages(t *testing.T) {
 	}
 }
 
+// TestUnwinderComplains: what x86's unwinder says within a chain is no report, and frames may be missing there.
+func TestUnwinderComplains(t *testing.T) {
+	for _, says := range []string{"WARNING: kernel stack frame pointer at 00000000a91f745d in toyd:4321 has bad value 00000000f6e9d8e9",
+		"WARNING: can't access registers at asm_exc_toy+0x1a/0x20"} {
+		snaps := snapshots(t, `
+CPU: 2 PID: 4321 Comm: toyd Not tainted 4.15.0-test #21
+Call Trace:
+ <IRQ>
+ toy_a+0x29/0x60
+`+says+`
+unwind stack type:0 next_sp:          (null) mask:0x2 graph_idx:0
+00000000a91f745d: ffffffffc483ad99 (toy_remove+0x39/0x50 [toy])
+ toy_b+0xa8/0x630
+ entry_SYSCALL_64_after_hwframe+0x3d/0xa2
+`)
+		if len(snaps) != 1 || len(snaps[0].Threads) != 1 || len(snaps[0].Issues) != 1 {
+			t.Errorf("%s: %+v", says, snaps)
+			continue
+		}
+		if got, want := doubtsOf(&snaps[0].Threads[0]), "toy_a ~toy_b entry_SYSCALL_64_after_hwframe."; got != want {
+			t.Errorf("%s: %s, want %s", says, got, want)
+		}
+	}
+}
+
 // TestLostStackWords: behind a loss nobody knows where further words of the stack belong.
 func TestLostStackWords(t *testing.T) {
 	const line = "        00000009 00000009 00000009 00000009 00000009 00000009 00000009 00000009\n"

@@ -75,6 +75,12 @@ func (s *scanner) line(i int, l console.Line) {
 		return
 	}
 	r := s.open[l.Caller]
+	if isUnwinders(l.Text) {
+		if r != nil && len(r.trace.listed) > 0 {
+			r.trace.missing = true
+		}
+		return
+	}
 	if strings.HasPrefix(l.Text, "---[ end ") {
 		if r != nil {
 			if s.loss >= r.to {
