@@ -299,6 +299,12 @@ func (h *heading) introduces(o *heading) bool {
 	return o.what == "task" && (h.what == "hung task" || h.what == "RCU stall")
 }
 
+// precedes tells whether o is of a later report than h heads, which shows no stack. A panic's message is the last
+// before its stack; a complaint like "BUG: Bad rss-counter state" has none, and what crashes says more.
+func (h *heading) precedes(o *heading) bool {
+	return !o.process && o.what != "" && (h.what == "panic" && o.what != "panic" || h.what == "BUG" && !h.crash && o.crash)
+}
+
 // add completes h with what another line says of the same report.
 func (h *heading) add(o *heading) {
 	if h.what == "" {

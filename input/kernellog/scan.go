@@ -131,7 +131,7 @@ func (s *scanner) heading(i int, caller string, h *heading, fresh bool) {
 	if h.process && s.resumes(i, caller, r, h) {
 		return
 	}
-	if r == nil || !r.empty() || r.process && !h.process || fresh && r.what != "" && !r.introduces(h) {
+	if r == nil || !r.empty() || r.process && !h.process || fresh && r.what != "" && !r.introduces(h) || r.precedes(h) {
 		if h.what == "task" || r == nil { // lists of tasks have nothing between one chain and the next
 			r = s.begin(i, caller)
 		} else {
