@@ -80,7 +80,7 @@ func machineFrom(r *record, f *facts) (m machine, ok bool) {
 // whose kernel writes "Call Trace:" are of x86, too, if the kernel is in the last 4 GB: arm64 writes "Call trace:",
 // LoongArch is elsewhere.
 func x86From(r *record) (m machine, ok bool) {
-	if !r.trace.marked && !r.bios {
+	if !r.trace.marked && !r.trace.bios {
 		return m, false
 	}
 	for _, l := range r.trace.listed {

@@ -20,8 +20,6 @@ type record struct {
 	of *record
 	// mixed: a register has two values, two processes are named, or the record began within another.
 	mixed bool
-	// hasBIOS: the machine has one; bios: and the header of the chain is not arm64's.
-	hasBIOS, bios bool
 	// entry: the line before was an entry of the chain.
 	entry bool
 }
@@ -106,11 +104,11 @@ func (r *record) reason() string {
 func (r *record) take(text string) bool {
 	r.entry = false
 	if strings.HasPrefix(text, "Hardware name: ") && strings.Contains(text, ", BIOS ") {
-		r.hasBIOS = true
+		r.trace.hasBIOS = true
 		return true
 	}
 	if isTraceHeader(text) {
-		r.bios = r.hasBIOS && strings.HasPrefix(text, "Call Trace:")
+		r.trace.bios = r.trace.hasBIOS && strings.HasPrefix(text, "Call Trace:")
 		r.mixed = r.mixed || r.trace.headed
 		r.stack.open, r.trace.open, r.trace.headed = false, true, true
 		if _, entries, _ := strings.Cut(text, ":"); entries != "" { // before Linux 2.6.18

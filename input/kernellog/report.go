@@ -14,7 +14,7 @@ import (
 func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 	b := k.binaries(r, env)
 	if b.arch == nil {
-		return r.ofUnknown()
+		return ofUnknown(r)
 	}
 	arch := b.arch
 	out := &console.Report{Title: r.title(), Arch: arch, OS: "Linux", Modules: b.list(), Issues: b.takeIssues()}
@@ -54,7 +54,7 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 }
 
 // ofUnknown is the report of a processor that nobody knows; nil where it may not even be of Linux.
-func (r *record) ofUnknown() *console.Report {
+func ofUnknown(r *record) *console.Report {
 	if !r.process {
 		return nil
 	}

@@ -29,15 +29,22 @@ type trace struct {
 	// foreign: an entry or a register belongs to another chain; beyond: an entry follows the outermost
 	// entry of the chain.
 	foreign, beyond bool
-	// marked: the kernel marked where the chain changes stacks, doubted an entry or showed registers within the chain,
-	// as x86's alone do; narrow: EIP was among those.
-	marked, narrow bool
+	clues
 	// inlined are functions that were inlined in the next entry's.
 	inlined []target.Place
 	// switched: the chain came from a stack of exceptions, and no entry of what was interrupted was read since.
 	switched bool
 	// nowhere: the chain begins at address 0, which a call through a bad pointer led to.
 	nowhere bool
+}
+
+// clues tell of which processor a report without registers is.
+type clues struct {
+	// marked: the kernel marked where the chain changes stacks, doubted an entry or showed registers within the chain,
+	// as x86's alone do; narrow: EIP was among those.
+	marked, narrow bool
+	// hasBIOS: the machine has one; bios: and the header of the chain is not arm64's.
+	hasBIOS, bios bool
 }
 
 // maxListed bounds the entries of a report: no stack has as many frames.
