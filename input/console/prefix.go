@@ -11,6 +11,8 @@ type Line struct {
 	Text string
 	// Prefixed: something stood before the message that the kernel or a log daemon puts before each.
 	Prefixed bool
+	// Width is how many bytes the whole line has.
+	Width int
 }
 
 // Cut takes the prefixes of a kernel's message off a line:
@@ -37,9 +39,9 @@ type Line struct {
 // left out as well.
 func Cut(line string) Line {
 	line = unquoted(line)
-	l := Line{Text: line}
+	l := Line{Text: line, Width: len(strings.TrimRight(line, " "))}
 	if text, caller, ok := kmsg(line); ok {
-		return Line{caller, strings.TrimSpace(text), true}
+		return Line{Caller: caller, Text: strings.TrimSpace(text), Prefixed: true, Width: len(line)}
 	}
 	if rest, ok := cutTime(line); ok {
 		l.Caller, l.Text = cutCaller(rest)
@@ -150,20 +152,24 @@ func kmsg(line string) (text, caller string, ok bool) {
 	return text, caller, true
 }
 
-// cutDate takes a date of dmesg off, and the level of dmesg -x.
+// cutDate takes dates of dmesg, terminals and build servers off, and the level of dmesg -x.
 func cutDate(line string) string {
 	s := cutFacility(cutLevel(strings.TrimSpace(line)))
-	switch {
-	case strings.HasPrefix(s, "["): // [Sun Nov 22 05:00:01 2026]
-		if date, rest, ok := strings.Cut(s[1:], "]"); ok && strings.Count(date, ":") == 2 && len(date) < maxTag {
-			return rest
+	for range maxDates {
+		switch date, rest, ok := strings.Cut(s, "]"); {
+		case ok && strings.HasPrefix(s, "[") && strings.Count(date, ":") == 2 && len(date) < maxTag: // [Sun Nov 22 05:00:01 2026]
+			s = strings.TrimLeft(rest, " ")
+		case len(s) > 19 && digits(s[:4]) && s[4] == '-' && s[10] == 'T': // 2026-11-22T05:00:01
+			_, s, _ = strings.Cut(s, " ")
+		default:
+			return s
 		}
-	case len(s) > 19 && digits(s[:4]) && s[4] == '-' && s[10] == 'T': // 2026-11-22T05:00:01
-		_, rest, _ := strings.Cut(s, " ")
-		return rest
 	}
 	return s
 }
+
+// maxDates bounds the dates before a message: whoever passes a log on may put one.
+const maxDates = 3
 
 // cutFacility takes facility and level off: "kern  :warn  : ".
 func cutFacility(s string) string {

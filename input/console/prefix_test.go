@@ -43,11 +43,13 @@ func TestCut(t *testing.T) {
 		"<6>[   12.345678] [I2:      swapper/2:    0] Call Trace: x":              "C2",
 		"[   12.345678] (2)[123:kworker/2:1]Call Trace: x":                        "T123",
 		"[   12.345678] -(2)[123:kworker/2:1]Call Trace: x":                       "T123",
-		"> Call Trace: x":                                                         "",
-		"> >>  Call Trace: x":                                                     "",
-		"> [   12.345678][   T95] Call Trace: x":                                  "T95",
-		"&gt; [   12.345678] Call Trace: x":                                       "",
-		"&lt;4&gt;[   12.345678] Call Trace: x":                                   "",
+		"[2026-11-22 05:00:01] [Sun Nov 22 05:00:01 2026] Call Trace: x":          "",
+		"2026-11-22T05:00:01.1234567Z [Sun Nov 22 05:00:01 2026]  Call Trace: x":  "",
+		"> Call Trace: x":                        "",
+		"> >>  Call Trace: x":                    "",
+		"> [   12.345678][   T95] Call Trace: x": "T95",
+		"&gt; [   12.345678] Call Trace: x":      "",
+		"&lt;4&gt;[   12.345678] Call Trace: x":  "",
 	} {
 		if got := Cut(line); got.Text != "Call Trace: x" || got.Caller != caller {
 			t.Errorf("%q: %+v", line, got)

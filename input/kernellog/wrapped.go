@@ -16,25 +16,51 @@ import (
 
 // broken joins the lines of a log that were broken.
 type broken struct {
-	at   int
-	line console.Line
-	any  bool // a line is kept, of which the next may be the rest
+	at    int
+	line  console.Line
+	width int  // of the last line that was joined to it
+	any   bool // a line is kept, of which the next may be the rest
 }
 
 // next takes line i, and returns the line before as a whole; ok is false where l is its rest or none is kept.
 func (b *broken) next(i int, l console.Line) (at int, whole console.Line, ok bool) {
-	if b.any && (!l.Prefixed && isRest(b.line.Text, l.Text) || isPlaceOfFault(b.line.Text, l.Text)) {
-		b.line.Text += " " + l.Text
+	if b.any && (!l.Prefixed && (isRest(b.line.Text, l.Text) || b.wraps(l)) || isPlaceOfFault(b.line.Text, l.Text)) {
+		b.line.Text = strings.TrimLeft(b.line.Text+" "+l.Text, " ")
+		b.width = l.Width
 		return 0, l, false
 	}
 	at, whole, ok = b.at, b.line, b.any
-	b.at, b.line, b.any = i, l, true
+	b.at, b.line, b.width, b.any = i, l, l.Width, true
 	return at, whole, ok
 }
 
+// wraps tells whether l goes on with the line before, as far as its place tells: the messages of the log have prefixes,
+// l has none, and its first word would have made the line before too long. An entry of a chain stays one.
+func (b *broken) wraps(l console.Line) bool {
+	before := b.line.Text
+	if !b.line.Prefixed || len(before) > maxBroken || isTraceHeader(before) || standsAlone(l.Text) {
+		return false
+	}
+	first, _ := cutWord(l.Text)
+	return b.width+1+len(first) > minColumns && (!isEntry(before) || isEntry(before+" "+l.Text))
+}
+
+// standsAlone tells whether text says something of a report by itself, for parts of a log may have prefixes and others
+// none, or nothing.
+func standsAlone(text string) bool {
+	if text == "" || text[0] == '`' || isSnip(text) {
+		return true
+	}
+	_, _, heading := headingOf(text)
+	return heading || isTraceHeader(text) || len(parseRegisters(text)) > 0 || strings.HasPrefix(text, "Code:") || strings.HasPrefix(text, "Stack")
+}
+
+// minColumns is the least width at which lines are broken: those of mail have 72 to 80 columns.
+const minColumns = 68
+
 // isRest tells whether text is the rest of a message that would not end where before does.
 func isRest(before, text string) bool {
-	if len(before) > maxBroken || text == "" {
+	if len(before) > maxBroken || text == "" || isSnip(text) {
 		return false
 	}
 	p, _, isPlace := parsePlace(text)

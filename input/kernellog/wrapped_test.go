@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/backsight/backsight/input/console"
 )
 
 // TestBrokenLines: a report whose lines mail broke is read as if none had been.
@@ -50,6 +52,35 @@ toy_misplaced_page+0x2ae/0x3d0
 		}
 		if g.Name != w.Name || g.Regs != w.Regs || !reflect.DeepEqual(g.Memory, w.Memory) || *got[0].Fault != *want[0].Fault {
 			t.Errorf("%s: %s %+v\nwant %s %+v", name, g.Name, g.Regs, w.Name, w.Regs)
+		}
+	}
+}
+
+// TestBrokenAnywhere: where the messages of a log have prefixes, what has none goes on with a line that is as long as
+// those of mail, unless that was an entry of a chain, or it says something by itself.
+func TestBrokenAnywhere(t *testing.T) {
+	const log = `
+Sep 24 10:57:30 10.88.89.252 kernel: [ 3139.462323] watchdog: BUG: soft
+lockup - CPU#3 stuck for 27s! [sh:7]
+Sep 24 10:57:30 10.88.89.252 kernel: [ 3139.462324] CPU: 3 PID: 7 Comm: my
+toy Not tainted 6.5.11-8-pve #1
+Sep 24 10:57:30 10.88.89.252 kernel: [ 3139.562000] Call Trace:
+Sep 24 10:57:30 10.88.89.252 kernel: [ 3139.564000]
+toy_first_of_a_long_name+0x6d/0x80
+Sep 24 10:57:30 10.88.89.252 kernel: [ 3139.564000]  toy_second_of+0x6d/0x80
+Does anybody know what that is?
+Sep 24 10:57:30 10.88.89.252 kernel: [ 3139.564000]  ret_from_fork+0x44/0x70
+`
+	const want = "soft lockup: CPU 3 PID 7 my toy|toy_first_of_a_long_name toy_second_of ret_from_fork.\n"
+	if got := threadsOf(t, log); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	const long = "[    0.000000] Linux version 6.1.0-test (toy@toy) (toycc 12.2.0) #1 SMP PREEMPT_DYNAMIC"
+	for text, joined := range map[string]bool{"Debian 6.1.1": true, "CPU: 3 PID: 7 Comm: sh": false, "RIP: 0010:toy+0x1/0x2": false, "Call Trace:": false, "```": false, "": false} {
+		var b broken
+		b.next(0, console.Cut(long))
+		if _, _, whole := b.next(1, console.Cut(text)); whole == joined {
+			t.Errorf("%q: joined %v", text, !whole)
 		}
 	}
 }
