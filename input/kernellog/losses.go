@@ -40,6 +40,13 @@ func isUnwinders(text string) bool {
 	return false
 }
 
+// isSnip tells whether a line stands for lines that were left out by whoever passes the log on: "[...]", "<snip>",
+// "[snip]", "…".
+func isSnip(text string) bool {
+	inner := strings.Trim(text, "[]()<>-. …")
+	return text != "" && (inner == "" && strings.ContainsAny(text, ".…") || strings.EqualFold(inner, "snip") || strings.EqualFold(inner, "snipped") || strings.EqualFold(inner, "cut"))
+}
+
 // loses marks where messages of the record were lost: entries that follow may have others before
 // them, and it is not known where further words of the stack belong.
 func (r *record) loses() {

@@ -51,6 +51,16 @@ func TestLostMessages(t *testing.T) {
 	}
 }
 
+// TestSnip: where somebody left lines of a chain out, frames are missing.
+func TestSnip(t *testing.T) {
+	for text, snip := range map[string]bool{"[...]": true, "...": true, "<snip>": true, "[snip]": true, "--- snip ---": true, "…": true, "": false, "-----": false, "</TASK>": false, "snippet": false} {
+		snaps := snapshots(t, "CPU: 2 PID: 7 Comm: sh Not tainted 4.15.0-test #21\nCall Trace:\n <IRQ>\n toy_a+0x29/0x60\n"+text+"\n toy_b+0xa8/0x630\n entry_SYSCALL_64_after_hwframe+0x3d/0xa2\n")
+		if got := snaps[0].Threads[0].Listed[1].Gap; got != snip {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
 // TestUnwinderComplains: what x86's unwinder says within a chain is no report, and frames may be missing there.
 func TestUnwinderComplains(t *testing.T) {
 	for _, says := range []string{"WARNING: kernel stack frame pointer at 00000000a91f745d in toyd:4321 has bad value 00000000f6e9d8e9",

@@ -78,6 +78,10 @@ func (t *trace) take(text string) bool {
 	if isPushed(text) {
 		return len(t.listed) > 0
 	}
+	if t.open && len(t.listed) > 0 && isSnip(text) {
+		t.missing = true
+		return true
+	}
 	if callee, caller, ok := strings.Cut(text, " from "); ok {
 		return t.takePair(callee, caller)
 	}
