@@ -34,6 +34,26 @@ Call Trace:
 	}
 }
 
+// TestRepeatedPC: of a report whose beginning is missing, as on a screen, x86 shows the PC again behind the chain.
+func TestRepeatedPC(t *testing.T) {
+	for _, c := range []struct{ chain, behind, arch, want string }{
+		{" [<ffffffff8107b1c9>] toy_call+0x89/0x3f0\n [<ffffffff815ca995>] ret_from_fork+0x25/0x30", "RIP  [<ffffffff81014ec3>] toy_online+0x63/0x80\n RSP <ffffc90040cafdf8>", "x86_64",
+			"toy_online! toy_call ret_from_fork."},
+		{" toy_call+0x89/0x3f0\n ret_from_fork+0x25/0x30", "RIP: toy_online+0x63/0x80 RSP: ffff9c60bf703c90", "x86_64", "toy_online! toy_call ret_from_fork."},
+		{" [<c107b1c9>] toy_call+0x89/0x3f0\n [<c15ca995>] ret_from_fork+0x25/0x30", "EIP: [<c1014ec3>] toy_online+0x63/0x80 SS:ESP 0068:d8d4dc3c", "i386", "toy_online! toy_call ret_from_fork."},
+		{" [<ffffffff8107b1c9>] ? toy_call+0x89/0x3f0\n [<ffffffff815ca995>] ret_from_fork+0x25/0x30", "RIP: 0033:0x7f1a5d6215d7", "x86_64", "?toy_call ret_from_fork."},
+	} {
+		snaps := snapshots(t, "Call Trace:\n"+c.chain+"\nCode: b7 8e <45> 89\n"+c.behind+"\n---[ end trace 366b19d11bca2521 ]---\n")
+		if len(snaps) != 1 || snaps[0].Arch.Name != c.arch || doubtsOf(&snaps[0].Threads[0]) != c.want && chainOf(&snaps[0].Threads[0]) != c.want {
+			t.Errorf("%s: %+v", c.behind, snaps)
+			continue
+		}
+		if th := &snaps[0].Threads[0]; th.Crashed != strings.Contains(c.want, "!") {
+			t.Errorf("%s: crashed %v", c.behind, th.Crashed)
+		}
+	}
+}
+
 // TestCallerOfNowhere: a call through a bad pointer has pushed its return address last, which kernels before Linux 4.15 doubt.
 func TestCallerOfNowhere(t *testing.T) {
 	for word, want := range map[string]string{

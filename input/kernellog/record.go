@@ -130,6 +130,13 @@ func (r *record) take(text string) bool {
 		}
 		return true
 	}
+	if at, ok := repeatedPC(text); ok && r.trace.headed && r.at.symbol == "" && pcOf(r) == nil {
+		r.at, r.trace.repeated, r.trace.marked = at, true, true
+		if r.what == "" {
+			r.what, r.says, r.crash = "oops", "Oops", true // nothing else repeats the PC
+		}
+		return true
+	}
 	if rest, ok := strings.CutPrefix(text, "Code:"); ok {
 		if c, ok := parseCode(rest); ok && !r.hasCode && !r.trace.shown {
 			r.code, r.hasCode = c, true

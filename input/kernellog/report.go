@@ -169,7 +169,7 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 		pc = &register{name: "pc", at: placeOf(&listed[0])}
 	}
 	if pc == nil && trapsToWarn(r) {
-		pc = &register{name: "pc", at: r.at}
+		pc = &register{name: "pc", at: r.at, value: r.at.addr, known: r.at.hasAddr}
 	}
 	if pc == nil && isMIPS(arch) && r.reg("$31", "ra", "$29") != nil {
 		for i := range listed { // doubtSearched cannot tell

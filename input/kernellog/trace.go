@@ -45,6 +45,8 @@ type clues struct {
 	marked, narrow bool
 	// hasBIOS: the machine has one; bios: and the header of the chain is not arm64's.
 	hasBIOS, bios bool
+	// repeated: x86's PC was read behind the chain, and nowhere else.
+	repeated bool
 }
 
 // maxListed bounds the entries of a report: no stack has as many frames.
