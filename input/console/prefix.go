@@ -51,14 +51,14 @@ func Cut(line string) Line {
 		l.Text = cutDate(line)
 	}
 	l.Text = cutLevel(strings.TrimSpace(l.Text))
-	if _, message, ok := strings.Cut(l.Text, " kernel: "); ok && len(l.Text)-len(message) <= maxTag {
+	if _, message, ok := strings.Cut(l.Text+" ", " kernel: "); ok && len(l.Text)-len(message) <= maxTag {
 		l.Text = message
 	}
 	l.Text = strings.TrimSpace(strings.TrimPrefix(l.Text, "kernel: "))
 	for _, escaped := range [...]string{"#012", "#011"} { // rsyslog's line feed and tab, in octal
 		l.Text = strings.TrimSpace(strings.TrimPrefix(l.Text, escaped))
 	}
-	l.Prefixed = len(l.Text) < len(strings.TrimSpace(line))
+	l.Prefixed = len(l.Text) < len(strings.TrimSpace(line)) || isDated(line)
 	return l
 }
 
@@ -170,6 +170,15 @@ func cutDate(line string) string {
 
 // maxDates bounds the dates before a message: whoever passes a log on may put one.
 const maxDates = 3
+
+// isDated tells whether a line begins as those of syslog and the journal do, whoever wrote it: "Nov 22 05:00:01 host toyd[7]: text".
+// The month is in the language of the machine.
+func isDated(line string) bool {
+	_, rest, _ := strings.Cut(strings.TrimLeft(line, " "), " ")
+	day, rest, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
+	time, _, ok := strings.Cut(rest, " ")
+	return ok && len(day) <= 2 && digits(day) && len(time) == len("05:00:01") && time[2] == ':' && time[5] == ':' && digits(time[:2]) && digits(time[6:])
+}
 
 // cutFacility takes facility and level off: "kern  :warn  : ".
 func cutFacility(s string) string {

@@ -57,6 +57,27 @@ func TestCut(t *testing.T) {
 	}
 }
 
+// TestCutAll: where nothing stands behind what was put before a message.
+func TestCutAll(t *testing.T) {
+	for _, line := range []string{"[   12.345678]", "Nov 22 05:00:01 host kernel:", "Nov 22 05:00:01 host kernel: [   12.345678] ", "> ", ">"} {
+		if got := Cut(line); got.Text != "" {
+			t.Errorf("%q: %+v", line, got)
+		}
+	}
+}
+
+// TestPrefixed: what log daemons put before the lines of other programs is seen, too.
+func TestPrefixed(t *testing.T) {
+	for line, want := range map[string]bool{
+		"Nov 22 05:00:01 host toyd[7]: Call Trace: x": true, "нояб 2 05:00:01 host toyd: x": true, "[   12.345678] x": true, "4,1234,12345678,-;x": true,
+		"> [   12.345678] x": true, "> x": false, "x": false, "": false, "  pointer dereference at 0000000000000010": false, "a 7 b c": false, "a 12 5:00:01 b": false,
+	} {
+		if got := Cut(line); got.Prefixed != want {
+			t.Errorf("%q: %+v", line, got)
+		}
+	}
+}
+
 // TestCutKeepsMessages: brackets, colons and signs of a message are no prefixes.
 func TestCutKeepsMessages(t *testing.T) {
 	for _, text := range []string{"[<c00a5020>] leaf+0x20/0x2c [crashy]", "CPU: 0 PID: 95 Comm: sh", "<TASK>", "</IRQ>", "? foo+0x1/0x2",
