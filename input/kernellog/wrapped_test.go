@@ -64,6 +64,7 @@ Sep 24 10:57:30 10.88.89.252 kernel: [ 3139.462323] watchdog: BUG: soft
 lockup - CPU#3 stuck for 27s! [sh:7]
 Sep 24 10:57:30 10.88.89.252 kernel: [ 3139.462324] CPU: 3 PID: 7 Comm: my
 toy Not tainted 6.5.11-8-pve #1
+Sep 24 10:57:30 10.88.89.252 toyd[812]: time="2026-09-24T10:57:30Z" level=info
 Sep 24 10:57:30 10.88.89.252 kernel: [ 3139.562000] Call Trace:
 Sep 24 10:57:30 10.88.89.252 kernel: [ 3139.564000]
 toy_first_of_a_long_name+0x6d/0x80
@@ -74,6 +75,10 @@ Sep 24 10:57:30 10.88.89.252 kernel: [ 3139.564000]  ret_from_fork+0x44/0x70
 	const want = "soft lockup: CPU 3 PID 7 my toy|toy_first_of_a_long_name toy_second_of ret_from_fork.\n"
 	if got := threadsOf(t, log); got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+	const panic = "Sep 24 10:57:30 10.88.89.252 kernel: [ 3139.46] Kernel panic - not syncing: Fatal exception\nSep 24 10:57:30 10.88.89.252 toyd[812]: x\n"
+	if s := snapshots(t, panic+"Sep 24 10:57:30 10.88.89.252 kernel: Call Trace:\nSep 24 10:57:30 10.88.89.252 kernel:  system_call_fastpath+0x1/0x2"); s[0].Fault.Name != "Kernel panic - not syncing: Fatal exception" {
+		t.Errorf("%+v", s[0].Fault)
 	}
 	const long = "[    0.000000] Linux version 6.1.0-test (toy@toy) (toycc 12.2.0) #1 SMP PREEMPT_DYNAMIC"
 	for text, joined := range map[string]bool{"Debian 6.1.1": true, "CPU: 3 PID: 7 Comm: sh": false, "RIP: 0010:toy+0x1/0x2": false, "Call Trace:": false, "```": false, "": false} {
