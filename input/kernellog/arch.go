@@ -78,9 +78,9 @@ func machineFrom(r *record, f *facts) (m machine, ok bool) {
 // x86From tells the processor of a chain in which x86's marks stand, by the size of its addresses. Where none is
 // printed, since Linux 4.10, other words tell of a processor of 32 bits (EIP, entry_INT80_32). Machines with a BIOS
 // whose kernel writes "Call Trace:" are of x86, too, if the kernel is in the last 4 GB: arm64 writes "Call trace:",
-// LoongArch is elsewhere.
+// LoongArch is elsewhere, and MIPS shows the stack without registers.
 func x86From(r *record) (m machine, ok bool) {
-	if !r.trace.marked && !r.trace.bios {
+	if !r.trace.marked && (!r.trace.bios || len(r.stack.words) > 0) {
 		return m, false
 	}
 	for _, l := range r.trace.listed {

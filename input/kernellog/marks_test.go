@@ -86,6 +86,10 @@ func TestMarksTell(t *testing.T) {
 		}
 	}
 	const bios = "CPU: 2 PID: 15 Comm: sh Not tainted 4.1.12+ #5\nHardware name: Toy X9/X9, BIOS 3.0b 03/01/2014\nCall Trace:\n"
+	const mips = "Stack : ffffffff81a2a0ee 0000000000000000\nCall Trace:\n [<ffffffff81a2a0ee>] show_stack+0x4c/0x65\n"
+	if snaps := snapshots(t, strings.Replace(bios, "Call Trace:\n", mips, 1)); len(snaps) > 0 {
+		t.Errorf("MIPS is %s", snaps[0].Arch.Name)
+	}
 	for at, arch := range map[string]string{"ffffffff81a2a0ee": "x86_64", "c1a2a0ee": "i386", "9000000000a2a0ee": ""} {
 		got := ""
 		if snaps := snapshots(t, bios+" [<"+at+">] toy_a+0x4c/0x65\n"); len(snaps) > 0 {
