@@ -17,7 +17,7 @@ func ofPage(line string) string {
 		line = strings.TrimLeft(code, "`")
 	}
 	if strings.IndexByte(line, '&') >= 0 {
-		for _, entity := range [...]struct{ name, is string }{{"&lt;", "<"}, {"&gt;", ">"}, {"&nbsp;", " "}, {"&amp;", "&"}} {
+		for _, entity := range [...]struct{ name, is string }{{"&lt;", "<"}, {"&gt;", ">"}, {"&nbsp;", " "}, {"&quot;", `"`}, {"&#39;", "'"}, {"&amp;", "&"}} {
 			line = strings.ReplaceAll(line, entity.name, entity.is)
 		}
 		line = cutQuote(line)

@@ -57,11 +57,14 @@ func Cut(line string) Line {
 		l.Text = cutDate(line)
 	}
 	l.Text = cutLevel(strings.TrimSpace(l.Text))
-	if _, message, ok := strings.Cut(l.Text, " kernel: "); ok && len(l.Text)-len(message) <= maxTag {
+	if _, message, ok := strings.Cut(l.Text+" ", " kernel: "); ok && len(l.Text)-len(message) <= maxTag {
 		l.Text = message
 	}
 	l.Text = strings.TrimSpace(strings.TrimPrefix(l.Text, "kernel: "))
-	l.Bare = len(l.Text) == len(strings.TrimSpace(line))
+	l.Bare = len(l.Text) == len(strings.TrimSpace(line)) && !isDated(line)
+	for _, escaped := range [...]string{"#012", "#011"} { // rsyslog's line feed and tab, in octal
+		l.Text = strings.TrimSpace(strings.TrimPrefix(l.Text, escaped))
+	}
 	return l
 }
 
@@ -155,19 +158,33 @@ func kmsg(line string) (text, caller string, ok bool) {
 	return text, caller, true
 }
 
-// cutDate takes a date of dmesg off, and the level of dmesg -x.
+// cutDate takes dates of dmesg, terminals and build servers off, and the level of dmesg -x.
 func cutDate(line string) string {
 	s := cutFacility(cutLevel(strings.TrimSpace(line)))
-	switch {
-	case strings.HasPrefix(s, "["): // [Sun Nov 22 05:00:01 2026]
-		if date, rest, ok := strings.Cut(s[1:], "]"); ok && strings.Count(date, ":") == 2 && len(date) < maxTag {
-			return rest
+	for range maxDates {
+		switch date, rest, ok := strings.Cut(s, "]"); {
+		case ok && strings.HasPrefix(s, "[") && strings.Count(date, ":") == 2 && len(date) < maxTag: // [Sun Nov 22 05:00:01 2026]
+			s = strings.TrimLeft(rest, " ")
+		case len(s) > 19 && digits(s[:4]) && s[4] == '-' && s[10] == 'T': // 2026-11-22T05:00:01
+			_, s, _ = strings.Cut(s, " ")
+			s = cutFacility(strings.TrimLeft(s, " "))
+		default:
+			return s
 		}
-	case len(s) > 19 && digits(s[:4]) && s[4] == '-' && s[10] == 'T': // 2026-11-22T05:00:01
-		_, rest, _ := strings.Cut(s, " ")
-		return cutFacility(strings.TrimLeft(rest, " "))
 	}
 	return s
+}
+
+// maxDates bounds the dates before a message: whoever passes a log on may put one.
+const maxDates = 3
+
+// isDated tells whether a line begins as those of syslog and the journal do, whoever wrote it: "Nov 22 05:00:01 host toyd[7]: text".
+// The month is in the language of the machine.
+func isDated(line string) bool {
+	_, rest, _ := strings.Cut(strings.TrimLeft(line, " "), " ")
+	day, rest, _ := strings.Cut(strings.TrimLeft(rest, " "), " ")
+	time, _, ok := strings.Cut(rest, " ")
+	return ok && len(day) <= 2 && digits(day) && len(time) == len("05:00:01") && time[2] == ':' && time[5] == ':' && digits(time[:2]) && digits(time[6:])
 }
 
 // cutFacility takes facility and level off: "kern  :warn  : ".

@@ -57,8 +57,36 @@ func TestCut(t *testing.T) {
 		"> > [   12.345678][   T95] Call Trace: x":                                    "T95",
 		">>   Call Trace: x":                                                          "",
 		"> Nov 22 05:00:01 host kernel: Call Trace: x":                                "",
+		"[2026-11-22 05:00:01] [Sun Nov 22 05:00:01 2026] Call Trace: x":              "",
+		"2026-11-22T05:00:01.1234567Z [Sun Nov 22 05:00:01 2026]  Call Trace: x":      "",
+		"> Call Trace: x":                        "",
+		"> >>  Call Trace: x":                    "",
+		"> [   12.345678][   T95] Call Trace: x": "T95",
+		"&gt; [   12.345678] Call Trace: x":      "",
+		"&lt;4&gt;[   12.345678] Call Trace: x":  "",
 	} {
 		if got := Cut(line); got.Text != "Call Trace: x" || got.Caller != caller {
+			t.Errorf("%q: %+v", line, got)
+		}
+	}
+}
+
+// TestCutAll: where nothing stands behind what was put before a message.
+func TestCutAll(t *testing.T) {
+	for _, line := range []string{"[   12.345678]", "Nov 22 05:00:01 host kernel:", "Nov 22 05:00:01 host kernel: [   12.345678] ", "> ", ">"} {
+		if got := Cut(line); got.Text != "" {
+			t.Errorf("%q: %+v", line, got)
+		}
+	}
+}
+
+// TestBare: what log daemons put before the lines of other programs is seen, too.
+func TestBare(t *testing.T) {
+	for line, want := range map[string]bool{
+		"Nov 22 05:00:01 host toyd[7]: Call Trace: x": true, "нояб 2 05:00:01 host toyd: x": true, "[   12.345678] x": true, "4,1234,12345678,-;x": true,
+		"> [   12.345678] x": true, "> x": false, "x": false, "": false, "  pointer dereference at 0000000000000010": false, "a 7 b c": false, "a 12 5:00:01 b": false,
+	} {
+		if got := Cut(line); got.Bare == want {
 			t.Errorf("%q: %+v", line, got)
 		}
 	}

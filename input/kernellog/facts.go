@@ -86,6 +86,8 @@ func (f *facts) take(text string) {
 		return
 	}
 	switch {
+	case f.release == "" && (strings.HasPrefix(text, "Not tainted ") || strings.HasPrefix(text, "Tainted: ")): // of a hung task
+		f.release = releaseIn(text)
 	case strings.HasPrefix(text, "Linux version "):
 		f.version = text
 		f.release, _ = cutWord(text[len("Linux version "):])

@@ -32,6 +32,7 @@ var kinds = [...]struct {
 	crash bool
 }{
 	{"BUG: KASAN:", "KASAN", false},
+	{"BUG: KASan:", "KASAN", false}, // before Linux 4.4
 	{"BUG: KMSAN:", "KMSAN", false},
 	{"BUG: KFENCE:", "KFENCE", false},
 	{"BUG: KCSAN:", "KCSAN", false},
@@ -71,12 +72,14 @@ var kinds = [...]struct {
 	{"invalid opcode:", "oops", true},
 	{"divide error:", "oops", true},
 	{"double fault:", "double fault", true},
+	{"PANIC: double fault", "double fault", true},
 	{"SError Interrupt on CPU", "SError", true},
 	{"Bad mode in ", "oops", true},
 	{"Unhandled exception: IPSR", "oops", true}, // Cortex-M: arch/arm/kernel/entry-v7m.S
 	{"Internal error:", "oops", true},
 	{"Oops", "oops", true},
 	{"WARNING: ", "warning", false},
+	{"[ INFO: ", "warning", false}, // of locks, before Linux 4.12
 	{"page allocation failure", "allocation failure", false},
 	{"invoked oom-killer:", "out of memory", false},
 	{"NMI backtrace for cpu", "backtrace", false},
@@ -98,6 +101,9 @@ func heads(text string) (h heading, fresh, ok bool) {
 	h.cpu, h.pid = -1, -1
 	if strings.HasPrefix(text, "------------[ cut here") || strings.HasPrefix(text, "8<--- cut here") {
 		return h, true, true
+	}
+	if strings.HasPrefix(text, "NMI backtrace for cpu ") && strings.Contains(text, " skipped: ") { // idling at default_idle+0x1e/0x130
+		return h, false, false
 	}
 	if h, ok := taskHeading(text); ok {
 		return h, true, true
@@ -163,9 +169,11 @@ func (h *heading) place(text string) {
 	if _, rest, ok := strings.Cut(text, " PID: "); ok {
 		h.pid = leadingNumber(rest, h.pid)
 		if _, rest, ok = strings.Cut(rest, " at "); ok {
-			_, rest = cutWord(rest)
-			h.at, _, _ = parsePlace(rest)
+			h.raisedAt(rest)
 		}
+	}
+	if rest, ok := strings.CutPrefix(text, "WARNING: at "); ok { // before Linux 3.11
+		h.raisedAt(rest)
 	}
 	if where, who, ok := strings.Cut(text, ", CPU#"); ok {
 		h.task(who)
@@ -179,6 +187,15 @@ func (h *heading) place(text string) {
 	}
 	if _, rest, ok := strings.Cut(text, " by task "); ok && h.pid < 0 {
 		h.pid = leadingNumber(rest, h.pid)
+	}
+}
+
+// raisedAt reads the place of a warning, which follows a file and a line if the kernel knows them
+// (CONFIG_DEBUG_BUGVERBOSE): "kernel/toy.c:59 warn_c+0x16/0x30 [toy]".
+func (h *heading) raisedAt(where string) {
+	if h.at, _, _ = parsePlace(where); h.at.symbol == "" {
+		_, where = cutWord(where)
+		h.at, _, _ = parsePlace(where)
 	}
 }
 
@@ -222,7 +239,7 @@ func processHeading(text string) (h heading, ok bool) {
 	}
 	if ok {
 		end := len(comm)
-		for _, behind := range [...]string{" Tainted:", " Not tainted"} {
+		for _, behind := range [...]string{" Kdump: loaded", " Tainted:", " Not tainted"} {
 			if i := strings.Index(comm, behind); i >= 0 {
 				end = min(end, i)
 			}
@@ -234,8 +251,8 @@ func processHeading(text string) (h heading, ok bool) {
 	return h, true
 }
 
-// processIn reads "Process busybox (pid: 95, threadinfo=66fb2bf2, task=55b20d3f, tls=00eb34e0)", of MIPS, ARM
-// and, before Linux 5.11, arm64.
+// processIn reads the process of "Process busybox (pid: 95, threadinfo=66fb2bf2, task=55b20d3f, tls=00eb34e0)", of MIPS, ARM
+// and, before Linux 5.11, arm64; and of x86 before Linux 3.9.
 func processIn(text string) (comm string, pid int, ok bool) {
 	rest, ok := strings.CutPrefix(text, "Process ")
 	if !ok {
@@ -246,9 +263,12 @@ func processIn(text string) (comm string, pid int, ok bool) {
 	return comm, pid, ok && pid >= 0
 }
 
-// releaseIn finds the kernel's release in the rest of that line: the word before " #1".
+// releaseIn finds the kernel's release in the rest of that line: the word before " #1", before Linux 2.6.13 the last.
 func releaseIn(s string) string {
 	i := strings.Index(s, " #")
+	if i < 0 && (strings.Contains(s, " 2.6.") || strings.Contains(s, " 2.4.")) {
+		i = len(s)
+	}
 	if i < 0 {
 		return ""
 	}
@@ -285,6 +305,12 @@ func (h *heading) title() string {
 // and RCU show the task that they are about.
 func (h *heading) introduces(o *heading) bool {
 	return o.what == "task" && (h.what == "hung task" || h.what == "RCU stall")
+}
+
+// precedes tells whether o is of a later report than h heads, which shows no stack. A panic's message is the last
+// before its stack; a complaint like "BUG: Bad rss-counter state" has none, and what crashes says more.
+func (h *heading) precedes(o *heading) bool {
+	return !o.process && o.what != "" && (h.what == "panic" && o.what != "panic" || h.what == "BUG" && !h.crash && o.crash)
 }
 
 // add completes h with what another line says of the same report.

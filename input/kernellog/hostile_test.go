@@ -80,9 +80,9 @@ func TestFlood(t *testing.T) {
 func TestUnknownProcessor(t *testing.T) {
 	env := &input.Env{Archs: archs(), Files: input.NewFiles(input.FileOptions{})}
 	for _, n := range []int{1, 6000} {
-		log := strings.Repeat("Call Trace:\n toy+0x1/0x2\n", n)
+		log := strings.Repeat("CPU: 2 PID: 15 Comm: sh Not tainted 4.1.12+ #5\nCall Trace:\n toy+0x1/0x2\n", n)
 		_, err := console.Format(Reader()).Open(context.Background(), input.NewCapture("log", []byte(log)), env)
-		if err == nil || !strings.Contains(err.Error(), "the log does not tell the processor of a kernel's report, stack") {
+		if err == nil || !strings.Contains(err.Error(), "the log does not tell the processor of a kernel's report, stack: CPU 2 PID 15 sh") {
 			t.Errorf("%d reports: %v", n, err)
 		}
 	}
@@ -98,6 +98,9 @@ func FuzzLog(f *testing.F) {
 	for log := range wrapped {
 		f.Add(log)
 	}
+	f.Add("CPU: 0 PID: 7 Comm: a\nNot tainted 2.6.9 #1\nCall Trace:<ffffffff80214c5b>{:a:b+107} <ffffffff8026a5c4>{c+68}\n <<EOE>>  <IRQ>  [<ffffffff8026a5c4>] ?\nd+0x1/0x2\n[a]\n")
+	f.Add("> Call Trace:\n>  a lib/a.c:7 [inline]\n>  b+0x1/0x2 lib/a.c:8\n>  ? c (a.c:1 (discriminator 2) b.c:2) d\n> [snip]\n> RIP  [<ffffffff8026a5c4>] d+0x1/0x2\n")
+	f.Add("a               D    0     7      2 0x80000000\nCall Trace:\n a+0x1/0x2\nWARNING: kernel stack regs at 0 in a:7 has bad 'bp' value 0\nLost 7 message(s)!\n b+0x1/0x2\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		s := scan(console.NewLog([]byte(text)))
 		for i, r := range s.records {

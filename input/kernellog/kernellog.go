@@ -62,14 +62,17 @@ func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console
 	if report == nil {
 		report = k.unknown(r)
 	}
-	if k.full > 0 && i == len(k.records)-1 {
+	if report != nil && k.full > 0 && i == len(k.records)-1 {
 		report.Issues = append(report.Issues, log.TooMany(k.full))
 	}
 	return report, max(next, at+1)
 }
 
-// unknown is a report of which nobody knows the processor. A log says so once.
+// unknown is a report of which nobody knows the processor; nil where it may not even be of Linux. A log says so once.
 func (k *kernelLog) unknown(r *record) *console.Report {
+	if !r.process {
+		return nil
+	}
 	report := new(console.Report)
 	if !k.refused {
 		k.refused = true

@@ -78,6 +78,22 @@ Call trace:
 	}
 }
 
+// TestStackless: a message that shows no stack does not name the report that follows.
+func TestStackless(t *testing.T) {
+	for _, says := range []string{"Kernel panic - not syncing: Fatal exception\nKernel Offset: disabled", "BUG: Bad rss-counter state mm:00000000c2f1a2d3 idx:1 val:512"} {
+		const want = "oops: CPU 0 PID 7 sh|toy_a entry_SYSCALL_64_after_hwframe.\n"
+		if got := threadsOf(t, says+`
+general protection fault, probably for non-canonical address 0xdead000000000100: 0000 [#1] SMP
+CPU: 0 PID: 7 Comm: sh Not tainted 6.5.0-test #1
+Call Trace:
+ toy_a+0x58/0x100
+ entry_SYSCALL_64_after_hwframe+0x76/0x7e
+`); got != want {
+			t.Errorf("%s: %s, want %s", says, got, want)
+		}
+	}
+}
+
 // TestFork: on x86 since Linux 6.6 ret_from_fork is a function that ret_from_fork_asm calls.
 func TestFork(t *testing.T) {
 	const log = `

@@ -19,8 +19,32 @@ import (
 // write such messages; syslog counts equal messages instead of writing them.
 func isLoss(text string) bool {
 	return strings.HasPrefix(text, "** ") && strings.HasSuffix(text, " printk messages dropped **") ||
+		strings.HasPrefix(text, "Lost ") && strings.HasSuffix(text, " message(s)!") || // in an NMI, Linux 4.7 to 5.14
 		strings.Contains(text, ": Missed ") && strings.HasSuffix(text, " kernel messages") ||
 		strings.Contains(text, "last message repeated ") && strings.HasSuffix(text, " times") || strings.HasPrefix(text, "message repeated ")
+}
+
+// isUnwinders tells whether a message is of the kernel's unwinder, which complains within the chain that it prints
+// (arch/x86/kernel/unwind_frame.c, unwind_orc.c, since Linux 4.9), and shows the stack then:
+//
+//	WARNING: kernel stack regs at 00000000a91f745d in toyd:4321 has bad 'bp' value 00000000f6e9d8e9
+//	unwind stack type:0 next_sp:          (null) mask:0x2 graph_idx:0
+//	00000000a91f745d: ffffffffc483ad99 (toy_remove+0x39/0x50 [toy])
+func isUnwinders(text string) bool {
+	rest, ok := strings.CutPrefix(text, "WARNING: ")
+	for _, says := range [...]string{"kernel stack ", "stack recursion ", "stack going in the wrong direction", "can't access registers", "can't dereference ", "unrecognized unwind ", "unknown unwind ", "unsupported unwind ", "missing R"} {
+		if ok && strings.HasPrefix(rest, says) {
+			return true
+		}
+	}
+	return false
+}
+
+// isSnip tells whether a line stands for lines that were left out by whoever passes the log on: "[...]", "<snip>",
+// "[snip]", "…".
+func isSnip(text string) bool {
+	inner := strings.Trim(text, "[]()<>-. …")
+	return text != "" && (inner == "" && strings.ContainsAny(text, ".…") || strings.EqualFold(inner, "snip") || strings.EqualFold(inner, "snipped") || strings.EqualFold(inner, "cut"))
 }
 
 // loses marks where messages of the record were lost: entries that follow may have others before
@@ -125,7 +149,7 @@ func markFirst(listed []target.Listed) {
 // nothing in front that says whose chain follows, the PC was there. What a checker kept has no header. Where a report
 // of MIPS names the process that runs and no PC, show_stack takes its own registers.
 func (r *record) lacksBeginning(first *target.Listed, arch *cpu.Arch) bool {
-	if r.of != nil || pcOf(r) != nil || samePlace(first, &r.at) {
+	if r.of != nil || pcOf(r) != nil || samePlace(first, &r.at) || r.what == "KFENCE" && !r.within.begins { // its own stack has no header
 		return false
 	}
 	if r.within.begins {

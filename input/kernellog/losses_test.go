@@ -36,6 +36,7 @@ func issuesOf(t *testing.T, log string, kind target.IssueKind) (texts []string) 
 func TestLostMessages(t *testing.T) {
 	for _, loss := range []string{
 		"** 12 printk messages dropped **",
+		"[    5.180400] Lost 567 message(s)!",
 		"[    5.180400] ** 1 printk messages dropped **",
 		"Nov 22 05:00:01 host systemd-journald[212]: Missed 3 kernel messages",
 		"Nov 22 05:00:01 host last message repeated 2 times",
@@ -46,6 +47,41 @@ func TestLostMessages(t *testing.T) {
 		}
 		if said := fmt.Sprint(snapshots(t, log)[0].Issues); !strings.Contains(said, "messages within a report were lost") {
 			t.Errorf("%s: %s", loss, said)
+		}
+	}
+}
+
+// TestSnip: where somebody left lines of a chain out, frames are missing.
+func TestSnip(t *testing.T) {
+	for text, snip := range map[string]bool{"[...]": true, "...": true, "<snip>": true, "[snip]": true, "--- snip ---": true, "…": true, "": false, "-----": false, "</TASK>": false, "snippet": false} {
+		snaps := snapshots(t, "CPU: 2 PID: 7 Comm: sh Not tainted 4.15.0-test #21\nCall Trace:\n <IRQ>\n toy_a+0x29/0x60\n"+text+"\n toy_b+0xa8/0x630\n entry_SYSCALL_64_after_hwframe+0x3d/0xa2\n")
+		if got := snaps[0].Threads[0].Listed[1].Gap; got != snip {
+			t.Errorf("%q: %v", text, got)
+		}
+	}
+}
+
+// TestUnwinderComplains: what x86's unwinder says within a chain is no report, and frames may be missing there.
+func TestUnwinderComplains(t *testing.T) {
+	for _, says := range []string{"WARNING: kernel stack frame pointer at 00000000a91f745d in toyd:4321 has bad value 00000000f6e9d8e9",
+		"WARNING: can't access registers at asm_exc_toy+0x1a/0x20"} {
+		snaps := snapshots(t, `
+CPU: 2 PID: 4321 Comm: toyd Not tainted 4.15.0-test #21
+Call Trace:
+ <IRQ>
+ toy_a+0x29/0x60
+`+says+`
+unwind stack type:0 next_sp:          (null) mask:0x2 graph_idx:0
+00000000a91f745d: ffffffffc483ad99 (toy_remove+0x39/0x50 [toy])
+ toy_b+0xa8/0x630
+ entry_SYSCALL_64_after_hwframe+0x3d/0xa2
+`)
+		if len(snaps) != 1 || len(snaps[0].Threads) != 1 || len(snaps[0].Issues) != 1 {
+			t.Errorf("%s: %+v", says, snaps)
+			continue
+		}
+		if got, want := doubtsOf(&snaps[0].Threads[0]), "toy_a ~toy_b entry_SYSCALL_64_after_hwframe."; got != want {
+			t.Errorf("%s: %s, want %s", says, got, want)
 		}
 	}
 }

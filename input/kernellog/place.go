@@ -31,9 +31,18 @@ func parsePlace(s string) (p place, rest string, ok bool) {
 		word, module = cutWord(word)
 		after = strings.TrimLeft(after, " ")
 	}
-	if !p.setSymbol(word) {
+	braced := strings.HasPrefix(word, "{") && strings.HasSuffix(word, "}")
+	if braced {
+		word = word[1 : len(word)-1]
+	}
+	if name, symbol, is := strings.Cut(strings.TrimPrefix(word, ":"), ":"); is && word[0] == ':' { // x86-64 before Linux 2.6.25: :toy:foo+0x10/0x20
+		word, module = symbol, "["+name+"]"
+	}
+	if !p.setSymbol(word) && !(braced && p.setDecimal(word)) {
 		if source, module, behind, ok := cutSource(after); ok && strings.HasPrefix(after, "(") && isSymbol(word) {
-			p.symbol, p.module, p.source = word, module, source
+			if p.symbol, p.module, p.source = word, module, source; module == "" {
+				p.module, behind = cutModule(behind)
+			}
 			return p, behind, true
 		}
 		switch v, is := parseHex(word); {
@@ -72,6 +81,28 @@ func (p *place) setSymbol(word string) bool {
 	return true
 }
 
+// setDecimal reads foo+32, as x86-64 prints symbols before Linux 2.6.18: <ffffffff80214c5b>{:toy:foo+32}.
+func (p *place) setDecimal(word string) bool {
+	name, offset, ok := strings.Cut(word, "+")
+	n := leadingNumber(offset, -1)
+	if !ok || !isSymbol(name) || n < 0 {
+		return false
+	}
+	p.symbol, p.offset = name, uint64(n)
+	return true
+}
+
+// cutNextEntry cuts rest, what follows an entry, where another entry follows, as kernels for x86 before Linux 2.6.18 print them:
+//
+//	<c020bb5d> toy_event+0x10d/0x210   <c020ba50> toy_add+0x20/0x40
+//	<ffffffff8026a5c4>{toy_probe+68} <ffffffff8026a6e6>{toy_attach+70}
+func cutNextEntry(rest string) (own, next string) {
+	if _, _, ok := cutBracketed(rest); ok {
+		return "", rest
+	}
+	return rest, ""
+}
+
 // isSymbol tells whether s may be a symbol: C's, a compiler's (foo.constprop.0), Rust's.
 func isSymbol(s string) bool {
 	for i := range len(s) {
@@ -84,8 +115,14 @@ func isSymbol(s string) bool {
 	return s != "" && (s[0] < '0' || s[0] > '9')
 }
 
-// cutBracketed takes [<c00a5020>] off, or [<ffffffff8114f3a0>].
+// cutBracketed takes [<c00a5020>] off, or [<ffffffff8114f3a0>]; or <c00a5020>, of x86 before Linux 2.6.18.
 func cutBracketed(s string) (addr uint64, rest string, ok bool) {
+	if inner, after, ok := strings.Cut(strings.TrimPrefix(s, "<"), ">"); ok && s[0] == '<' && (digitsOf(inner) == 8 || digitsOf(inner) == 16) {
+		addr, _ = parseHex(inner)
+		if strings.HasPrefix(after, "{") || strings.HasPrefix(after, " ") {
+			return addr, strings.TrimLeft(after, " "), true
+		}
+	}
 	inner, after, ok := strings.Cut(s, ">]")
 	if !ok || !strings.HasPrefix(inner, "[<") {
 		return 0, s, false

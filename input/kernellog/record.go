@@ -80,6 +80,9 @@ func faultOf(r *record) *target.Fault {
 // faultIn reads the address of a bad access: "at virtual address 00000010",
 // "address: 0000000000000010", "fault for address: 0xffff…", "at 0x00000010".
 func faultIn(says string) (f fault) {
+	if strings.Contains(says, " NULL pointer ") && strings.HasSuffix(says, " (null)") { // before Linux 4.19
+		return fault{known: true}
+	}
 	for _, before := range [...]string{"virtual address ", "address: ", "at address ", " at "} {
 		if _, rest, ok := strings.Cut(says, before); ok {
 			digits := rest
@@ -103,8 +106,11 @@ func (r *record) reason() string {
 			s = s[:i]
 		}
 	}
-	if before, at, ok := strings.Cut(s, " at "); ok && (digitsOf(at) == 8 || digitsOf(at) == 16) { // arm64 before Linux 4.18
-		s = before
+	if i := strings.Index(s, " at "); i > 0 {
+		at, _ := cutWord(strings.TrimLeft(s[i+len(" at "):], " "))
+		if n := digitsOf(at); n == 8 || n == 16 || at == "(null)" {
+			s = s[:i]
+		}
 	}
 	return strings.TrimRight(s, " :,")
 }
@@ -112,12 +118,18 @@ func (r *record) reason() string {
 // take reads a line of the report's body, and tells whether the line belongs to the report.
 func (r *record) take(text string) bool {
 	r.entry = false
+	if strings.HasPrefix(text, "Hardware name: ") && strings.Contains(text, ", BIOS ") {
+		r.trace.hasBIOS = true
+		return true
+	}
 	if isTraceHeader(text) {
+		r.trace.bios = r.trace.hasBIOS && strings.HasPrefix(text, "Call Trace:")
 		r.trace.form.lower = r.trace.form.lower || strings.HasPrefix(text, "Call trace:")
 		r.mixed = r.mixed || r.trace.headed
 		r.stack.open, r.trace.open, r.trace.headed = false, true, true
-		_, entries, _ := strings.Cut(text, ":")
-		r.trace.takeAddresses(strings.TrimLeft(entries, " "))
+		if _, entries, _ := strings.Cut(text, ":"); entries != "" { // before Linux 2.6.18
+			r.trace.take(strings.TrimSpace(entries))
+		}
 		return true
 	}
 	if r.stack.take(text) {
@@ -131,6 +143,13 @@ func (r *record) take(text string) bool {
 		return true
 	}
 	if takeProcess(r, text) {
+		return true
+	}
+	if at, ok := repeatedPC(text); ok && r.trace.headed && r.at.symbol == "" && pcOf(r) == nil {
+		r.at, r.trace.repeated, r.trace.marked = at, true, true
+		if r.what == "" {
+			r.what, r.says, r.crash = "oops", "Oops", true // nothing else repeats the PC
+		}
 		return true
 	}
 	if rest, ok := strings.CutPrefix(text, "Code:"); ok {
@@ -178,6 +197,10 @@ const maxRegisters = 80
 func (r *record) takeRegisters(text string) bool {
 	if r.trace.registers && isUserStack(text) {
 		r.trace.outermost()
+	}
+	if release := releaseOfFlags(text); release != "" && r.release == "" {
+		r.release = release
+		return true
 	}
 	regs := parseRegisters(text)
 	if len(regs) == 0 {

@@ -36,6 +36,9 @@ func parseRegisters(text string) (regs []register) {
 			return []register{{name: name, at: at, value: at.addr, known: at.hasAddr, said: true}}
 		}
 	}
+	if strings.HasPrefix(text, "IP: ") || strings.HasPrefix(text, "printing eip:") { // x86 says where, and the registers follow; ARM's ip stands within a line
+		return nil
+	}
 	for len(text) > 0 && len(regs) < maxInLine {
 		name, rest, ok := strings.Cut(text, ":")
 		if !ok {
@@ -92,6 +95,26 @@ func (r *register) parse(s string) (rest string, ok bool) {
 		}
 	}
 	return s, r.known || r.at.symbol != ""
+}
+
+// repeatedPC reads where x86 repeats the PC of a crash, behind the chain (arch/x86/kernel/dumpstack.c, before Linux
+// 4.15). Of a report on a screen nothing before is left to see.
+//
+//	RIP  [<ffffffff81014ec3>] toy_online+0x63/0x80
+//	EIP: [<c12a4c6d>] toy_copy+0x1d/0x40 SS:ESP 0068:d8d4dc3c
+//	RIP: toy_online+0x63/0x80 RSP: ffff9c60bf703c90
+func repeatedPC(text string) (at place, ok bool) {
+	rest, plain := strings.CutPrefix(text, "RIP  [<")
+	switch {
+	case plain:
+		rest = "[<" + rest
+	case strings.HasPrefix(text, "EIP: ") && strings.Contains(text, " SS:ESP "), strings.HasPrefix(text, "RIP: ") && strings.Contains(text, " RSP: "):
+		rest = text[len("RIP: "):]
+	default:
+		return at, false
+	}
+	at, _, ok = parsePlace(rest)
+	return at, ok && at.symbol != ""
 }
 
 // cutSelector takes x86's segment off an address: 0018:ffffcc80005cb930. rest is s where there is none.

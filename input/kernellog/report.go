@@ -102,6 +102,7 @@ func memoryOf(r *record, arch *cpu.Arch, regs *cpu.Registers) *target.Memory {
 // stack add to it, and the addresses that files give symbols.
 func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
 	listed := slices.Clone(withoutHandlers(r.trace.listed, r))
+	believeCaller(listed, r)
 	if len(listed) == 0 {
 		listed, further = slices.Clone(further), nil
 	}
@@ -126,6 +127,7 @@ func chain(r *record, further []target.Listed, b *binaries) []target.Listed {
 		}
 	}
 	r.doubt(listed, b)
+	doubtUnmarked(listed, r, b)
 	doubtInterrupted(listed, b)
 	dropNext(listed)
 	listed = withStackWords(listed, r, b)
@@ -176,7 +178,7 @@ func completed(r *record, listed []target.Listed, arch *cpu.Arch) []target.Liste
 		pc = &register{name: "pc", at: placeOf(&listed[0])}
 	}
 	if pc == nil && trapsToWarn(r) {
-		pc = &register{name: "pc", at: r.at}
+		pc = &register{name: "pc", at: r.at, value: r.at.addr, known: r.at.hasAddr}
 	}
 	if pc == nil && isMIPS(arch) && (r.reg("$31", "ra", "$29") != nil || hasBeginnings(listed)) {
 		for i := range listed { // doubtSearched cannot tell
@@ -239,7 +241,7 @@ func hasBeginnings(listed []target.Listed) bool {
 		if s := listed[i].Symbol; i == 0 && (s == "show_stack" || s == "dump_stack") {
 			return false
 		}
-		if l := &listed[i]; l.Offset == 0 && l.Size != 0 && !l.Exact && !isReturnedTo(l.Symbol) {
+		if l := &listed[i]; l.Offset == 0 && l.Size != 0 && (!l.Exact || l.Outermost) && !isReturnedTo(l.Symbol) {
 			return true
 		}
 	}

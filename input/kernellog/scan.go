@@ -87,8 +87,17 @@ func (s *scanner) line(i int, l console.Line) {
 		return
 	}
 	r := s.open[l.Caller]
+	if isUnwinders(l.Text) {
+		if r != nil && len(r.trace.listed) > 0 {
+			r.trace.missing = true
+		}
+		return
+	}
 	if strings.HasPrefix(l.Text, "---[ end ") {
 		if r != nil {
+			if s.loss >= r.to {
+				r.loses()
+			}
 			r.to = i + 1
 			delete(s.open, l.Caller)
 			s.ended[l.Caller] = walkable(r) // there are no more of them than reports
@@ -134,7 +143,7 @@ func (s *scanner) heading(i int, caller string, h *heading, fresh bool) {
 	if h.process && s.resumes(i, caller, r, h) {
 		return
 	}
-	if r == nil || !r.empty() || r.process && !h.process || fresh && r.what != "" && !r.introduces(h) || r.what == "panic" && h.crash && h.what != "panic" {
+	if r == nil || !r.empty() || r.process && !h.process || fresh && r.what != "" && !r.introduces(h) || r.precedes(h) {
 		if r == nil || h.what == "task" || strings.HasPrefix(h.says, taskDump) { // lists of tasks have nothing between one chain and the next
 			r = s.begin(i, caller)
 		} else {

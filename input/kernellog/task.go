@@ -1,6 +1,7 @@
 package kernellog
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -34,13 +35,14 @@ func taskHeading(text string) (h heading, ok bool) {
 //
 //	busybox         R running      0    95     93 0x00000000
 //	busybox         S c05d1b40     0    93     92 0x00000000
+//	rcu_sched       I15016    11      2 0x80004000           where much of the stack was never used
 func oldTaskHeading(text string) (h heading, ok bool) {
 	h.cpu, h.pid = -1, -1
 	if !strings.Contains(text, " 0x") {
 		return h, false
 	}
 	const numbers = 3 // free stack, process, parent
-	words := strings.Fields(text)
+	words := stateApart(strings.Fields(text))
 	for i := 2 + numbers; i < len(words); i++ {
 		flags, hex := strings.CutPrefix(words[i], "0x")
 		n := digitsOf(flags)
@@ -57,7 +59,7 @@ func oldTaskHeading(text string) (h heading, ok bool) {
 				return h, false
 			}
 		}
-		if at < 1 || len(words[at]) != 1 || !strings.Contains("RSDTtXZPIKWNx", words[at]) {
+		if at < 1 || len(words[at]) != 1 || !strings.Contains(taskStates, words[at]) {
 			break
 		}
 		h.what, h.comm, h.says = "task", strings.Join(words[:at], " "), "state "+words[at]
@@ -65,6 +67,21 @@ func oldTaskHeading(text string) (h heading, ok bool) {
 	}
 	h.pid = -1
 	return h, false
+}
+
+// taskStates are the letters by which kernels name the states of tasks.
+const taskStates = "RSDTtXZPIKWNx"
+
+// stateApart parts a state from the free stack right behind it.
+func stateApart(words []string) []string {
+	for i, w := range words {
+		if i > 0 && len(w) > 1 && strings.Contains(taskStates, w[:1]) && isDecimal([]string{w[1:]}) {
+			words = slices.Insert(words, i+1, w[1:])
+			words[i] = w[:1]
+			break
+		}
+	}
+	return words
 }
 
 // isDecimal tells whether all words are decimal numbers.

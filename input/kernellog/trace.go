@@ -10,12 +10,7 @@ import (
 type trace struct {
 	open   bool // the line of the report that was read last is a header or an entry
 	listed []target.Listed
-	// interrupted: the last entry is an exception's entry code, so that the next entry is the
-	// place that was interrupted.
-	interrupted bool
-	// hooked: the last entry is a tracer's return trampoline, which stands for a frame whose own
-	// return address no report prints.
-	hooked bool
+	between
 	// missing: messages were lost right before the next entry; lost: messages were lost before
 	// some entry.
 	missing, lost bool
@@ -32,8 +27,21 @@ type trace struct {
 	// foreign: an entry or a register belongs to another chain; beyond: an entry follows the outermost
 	// entry of the chain.
 	foreign, beyond bool
+	clues
 	// nowhere: the chain begins at address 0, which a call through a bad pointer led to.
 	nowhere bool
+}
+
+// between is what lies between the last entry and the next.
+type between struct {
+	// interrupted: the last entry is an exception's entry code, so that the next entry is the
+	// place that was interrupted.
+	interrupted bool
+	// hooked: the last entry is a tracer's return trampoline, which stands for a frame whose own
+	// return address no report prints.
+	hooked bool
+	// switched: the chain came from a stack of exceptions, and no entry of what was interrupted was read since.
+	switched bool
 }
 
 // form is in which way a chain is written.
@@ -47,6 +55,17 @@ type form struct {
 
 // maxInlined bounds the functions that are inlined at one place.
 const maxInlined = 256
+
+// clues tell of which processor a report without registers is.
+type clues struct {
+	// marked: the kernel marked where the chain changes stacks, doubted an entry or showed registers within the chain,
+	// as x86's alone do; narrow: EIP was among those.
+	marked, narrow bool
+	// hasBIOS: the machine has one; bios: and the header of the chain is not arm64's.
+	hasBIOS, bios bool
+	// repeated: x86's PC was read behind the chain, and nowhere else.
+	repeated bool
+}
 
 // maxListed bounds the entries of a report: no stack has as many frames.
 const maxListed = 4096
@@ -63,18 +82,27 @@ func isTraceHeader(text string) bool {
 
 // take reads an entry of the chain, or what kernels print between entries.
 func (t *trace) take(text string) bool {
-	if strings.HasPrefix(text, "<") && strings.HasSuffix(text, ">") { // <IRQ> </IRQ> <TASK> <NMI>
-		return t.open
+	if marks, rest := cutMarks(text); marks != "" {
+		t.marked = t.marked || t.open
+		t.switched = t.switched || strings.Contains(marks, "<EOE>")
+		if text = rest; text == "" {
+			return t.open
+		}
 	}
 	text = withoutEmpty(text)
 	if s, ok := userPlace(text); ok && t.open {
 		t.user(s)
-		t.registers = true
+		t.registers, t.marked = true, true
+		t.narrow = t.narrow || text[0] == 'E'
 		return true
 	}
 	if isPushed(text) {
 		t.form.byFrames = t.form.byFrames || len(t.listed) > 0
 		return len(t.listed) > 0
+	}
+	if t.open && len(t.listed) > 0 && isSnip(text) {
+		t.missing = true
+		return true
 	}
 	if callee, caller, ok := strings.Cut(text, " from "); ok {
 		return t.takePair(callee, caller)
@@ -90,6 +118,11 @@ func (t *trace) take(text string) bool {
 		t.inlined = append(t.inlined, p)
 		return true
 	}
+	return t.takeEntry(text)
+}
+
+// takeEntry reads an entry of the chain.
+func (t *trace) takeEntry(text string) bool {
 	doubtful := false
 	s := text
 	if addr, after, ok := cutBracketed(s); ok && strings.HasPrefix(after, "? ") {
@@ -98,14 +131,19 @@ func (t *trace) take(text string) bool {
 		doubtful, s = true, after
 	}
 	p, rest, ok := parsePlace(s)
+	rest, more := cutNextEntry(rest)
 	if !ok || strings.HasPrefix(s, "(") || !endsEntry(rest) || (p.symbol == "" || p.offset == 0 && p.size == 0) && !t.open {
 		return false
 	}
+	t.marked = t.marked || doubtful
 	switch {
 	case p.symbol != "" || p.addr != 0:
 		t.add(&p, doubtful)
 	case len(t.listed) == 0:
 		t.nowhere = true
+	}
+	if more != "" {
+		t.takeEntry(more)
 	}
 	return true
 }
@@ -187,6 +225,7 @@ func (t *trace) add(p *place, doubtful bool) {
 	}
 	l := p.listed()
 	l.Doubtful, l.Outermost, l.Gap = doubtful || isTrampoline(p.symbol), isRoot(p.symbol) || t.servesUser() || t.beginsThread(p.symbol), t.hooked || t.missing
+	l.Gap = l.Gap || !doubtful && (!t.interrupted && t.entered() || t.switched)
 	l.Exact = !doubtful && (t.interrupted || isTrampoline(p.symbol) || l.Outermost && p.offset == 0) // ARM: lr = ret_fast_syscall
 	if l.Outermost && l.Symbol == "ret_from_fork_asm" {
 		t.callsFork()
@@ -194,6 +233,7 @@ func (t *trace) add(p *place, doubtful bool) {
 	l.Inlined = t.inlined
 	t.listed, t.missing, t.inlined = append(t.listed, l), false, nil
 	if !doubtful {
+		t.switched = false
 		t.interrupted, t.hooked = savesRegisters(p.symbol), isTrampoline(p.symbol)
 	}
 }
@@ -275,6 +315,29 @@ func (t *trace) endsInException() bool {
 	return true
 }
 
+// entered tells whether the last entry that is not doubted is where x86 enters the kernel by an exception or an
+// interrupt. Before Linux 4.11 the registers of what was interrupted are not shown behind, and that function is among
+// the doubted words, or nowhere.
+func (t *trace) entered() bool {
+	for i := len(t.listed) - 1; i >= 0; i-- {
+		if l := &t.listed[i]; !l.Doubtful {
+			return !l.Outermost && entersKernel(l.Symbol)
+		}
+	}
+	return false
+}
+
+// entersKernel tells whether a symbol is entry code of exceptions and interrupts on x86 before Linux 5.8
+// (arch/x86/entry/entry_64.S, entry_32.S).
+func entersKernel(symbol string) bool {
+	switch symbol {
+	case "page_fault", "async_page_fault", "general_protection", "invalid_op", "divide_error", "int3", "nmi", "error_code", "ret_from_intr",
+		"common_interrupt", "apic_timer_interrupt", "reschedule_interrupt", "call_function_interrupt", "call_function_single_interrupt":
+		return true
+	}
+	return false
+}
+
 // outermost marks the last entry that is not doubted as the outermost.
 func (t *trace) outermost() {
 	for i := len(t.listed) - 1; i >= 0; i-- {
@@ -319,6 +382,8 @@ func isRoot(symbol string) bool {
 		"ret_fast_syscall", "ret_slow_syscall", "slow_work_pending", "work_pending", "work_resched", "no_work_pending", "ret_to_user", "__sys_trace_return", "kernel_thread_exit", "__irq_usr", "__dabt_usr", "__pabt_usr", "__und_usr", // ARM
 		"syscall_common", "handle_sys", "kernel_entry", "smp_bootstrap", "stack_done", // MIPS
 		"entry_SYSCALL_64", "entry_SYSCALL_compat", "entry_SYSENTER", "entry_INT80", "secondary_startup_64", "startup_32_smp", // x86
+		"system_call", "int_ret_from_sys_call", "int_signal", "retint_signal", "retint_user", "tracesys", "ia32_sysret", "child_rip", // x86-64 before Linux 4.1
+		"sysenter_past_esp", "sysenter_do_call", "resume_userspace", "syscall_call", "kernel_thread_helper", // i386 before Linux 4.1
 		"ret_from_syscall", "_start_kernel"} { // RISC-V
 		if strings.HasPrefix(symbol, prefix) {
 			return !strings.HasSuffix(symbol, "_handler")

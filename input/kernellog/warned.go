@@ -47,11 +47,12 @@ func printsWarnings(symbol string) bool {
 	return symbol == "__warn" || strings.HasPrefix(symbol, "warn_slowpath_")
 }
 
-// trapsToWarn tells whether the record is of a warning that a trap of x86 raised: the PC was there.
+// trapsToWarn tells whether the record is of a warning that a trap of x86 raised, or of a crash that shows its PC behind
+// the chain only: the PC was there.
 func trapsToWarn(r *record) bool {
 	m, _ := machineOf(r)
 	called := slices.ContainsFunc(r.trace.listed, func(l target.Listed) bool { return printsWarnings(l.Symbol) && !l.Doubtful })
-	return r.at.symbol != "" && (m.name == "x86_64" || m.name == "i386") && !called
+	return r.at.symbol != "" && (m.name == "x86_64" || m.name == "i386" || r.trace.repeated) && !called
 }
 
 // doubtThreadStart doubts a chain in which a module's function begins a thread: what begins threads is in the

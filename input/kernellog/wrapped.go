@@ -49,7 +49,7 @@ func (m *messages) read() (l console.Line, last int) {
 		next := m.peek()
 		text := strings.TrimLeft(next.Text, "+") // of who breaks a line by hand
 		said, soft := softBreak(l.Text)
-		if !next.Bare || text == "" || !soft && (fits == nil || !fits(text)) && (l.Bare || !m.broken(width, text)) {
+		if !isPlaceOfFault(l.Text, next.Text) && (!next.Bare || text == "" || !soft && (fits == nil || !fits(text)) && (l.Bare || !m.broken(width, text) || !joins(l.Text, text))) {
 			break
 		}
 		if l.Text = said; !soft && (!m.hard || width != m.width) {
@@ -94,6 +94,20 @@ func (m *messages) broken(width int, rest string) bool {
 	return width == m.width || !m.hard && width+1+len(word) > m.width
 }
 
+// minColumns is the least width into which lines were broken, if all further lines stand behind lines that would have been
+// wider with their first words, however wide others are: mail has 72 to 80 columns.
+const minColumns = 68
+
+// joins tells whether a message may go on with text: an entry of a chain stays one, and parts of a log may have prefixes
+// and others none.
+func joins(message, text string) bool {
+	if text[0] == '`' || isSnip(text) || isTraceHeader(message) || isEntry(message) && !isEntry(message+" "+text) {
+		return false
+	}
+	_, _, heading := headingOf(text)
+	return !heading && !isTraceHeader(text) && len(parseRegisters(text)) == 0 && !strings.HasPrefix(text, "Code:") && !strings.HasPrefix(text, "Stack")
+}
+
 // brokenTo is the width into which the lines of a log were broken that have a prefix, else more than any line has. hard:
 // a terminal broke them where it ended, within words, and not mail.
 func brokenTo(log *console.Log) (width int, hard bool) {
@@ -111,8 +125,11 @@ func brokenTo(log *console.Log) (width int, hard bool) {
 		}
 		last = l
 	}
-	soft, atEnd := 0, 0
+	soft, atEnd, wide := 0, 0, 0
 	for _, e := range ends {
+		if e.whole > minColumns {
+			wide++
+		}
 		if e.width == width {
 			atEnd++
 		} else if e.whole > width {
@@ -123,6 +140,8 @@ func brokenTo(log *console.Log) (width int, hard bool) {
 	case width < minWidth:
 	case soft == 0 && atEnd >= minHard && width <= maxColumns:
 		return width, true
+	case wide >= minBroken && wide == len(ends):
+		return minColumns, false
 	case soft+atEnd >= minBroken && width <= maxWidth:
 		return width, false
 	}
@@ -154,11 +173,11 @@ func goesOn(text string) (fits func(rest string) bool) {
 	case lacksModule(text):
 		return func(rest string) bool { return len(text)+len(rest) >= minWrapped && isModule(rest) }
 	}
-	return nil
+	return func(rest string) bool { return isRest(text, rest) }
 }
 
 // minWrapped is how long a message without its prefix is at least that mail breaks.
-const minWrapped = 48
+const minWrapped = 44
 
 // lacksCaller tells whether a message is an entry of ARM's chain that ends behind "from", behind the caller's address, or
 // within parentheses.
@@ -189,7 +208,7 @@ func registersGoOn(text, rest string) bool {
 	fields := strings.Fields(strings.TrimRight(text, ": "))
 	value, _ := cutWord(rest)
 	n := digitsOf(strings.Trim(value, "[<>]"))
-	return len(fields) > 0 && isRegister(fields[len(fields)-1]) && (n == 8 || n == 16)
+	return len(fields) > 0 && isRegister(strings.ToLower(fields[len(fields)-1])) && (n == 8 || n == 16)
 }
 
 // isShortRow tells whether a message is a row of MIPS' registers, which are four at most: "$ 4   : 8000000000000000 0000000000000001".
