@@ -51,6 +51,9 @@ type Thread struct {
 	Crashed bool
 	// Waits: the PC in Regs is a return address, that of the call in which the thread waits.
 	Waits bool
+	// AtVector: the PC is that of an exception vector's first instruction, and the other registers in Regs are those of the
+	// code that was interrupted.
+	AtVector bool
 	// Fault is why this thread crashed, where several did; nil: as Snapshot.Fault says.
 	Fault *Fault
 	// Stack bounds the stack where the capture knows it; Lo == Hi: unknown.

@@ -9,7 +9,7 @@ import (
 // target compares where the call before c's return address goes with where the callee s
 // is. A trampoline or an interrupted frame was not entered by that call.
 func (v *verifier) target(s *State, c *candidate, site cpu.CallSite) {
-	if c.method == MethodSigframe {
+	if c.method == MethodSigframe || s.AtVector() {
 		return
 	}
 	entry, mode := site.Target, site.TargetMode

@@ -83,7 +83,9 @@ func (f *finder) find(s *State) search {
 		}
 		switch src := src.(type) {
 		case RuleSource:
-			f.askRules(src, &r)
+			if !s.AtVector() {
+				f.askRules(src, &r)
+			}
 		case FrameSource:
 			f.askFrame(src, &r)
 		}

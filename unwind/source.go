@@ -135,6 +135,10 @@ type State struct {
 	arguments []passedValue
 }
 
+// AtVector tells whether the frame is at the first instruction of an exception vector. Nobody called that code, so that no rule
+// follows from it; the link register leads to a function that has not returned: the interrupted one, or its caller.
+func (s *State) AtVector() bool { return s.Index == 0 && s.Thread != nil && s.Thread.AtVector }
+
 // Exhausted tells whether the search for the frame has cost as much as it may.
 func (s *State) Exhausted() bool { return s.Cost >= s.Limit }
 

@@ -93,6 +93,10 @@ func (d *dump) snapshot(v *view) *target.Snapshot {
 		}
 	}
 	snap.Threads = threads(v.tasks, d.cpus, d.arch, panicked(v.kernel.module, memory, snap.Log))
+	for i := range snap.Threads {
+		th := &snap.Threads[i]
+		th.AtVector = !th.Waits && v.isVector(d.arch, th.Regs.Val[d.arch.PC])
+	}
 	d.takeReported(snap, v.tasks)
 	snap.SortModules()
 	snap.Issues = d.issues

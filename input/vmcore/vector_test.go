@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm64"
 	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/cpu/riscv"
 	"github.com/backsight/backsight/input"
@@ -77,4 +78,29 @@ func arch(t *testing.T, archs cpu.Set, name string, size int) *cpu.Arch {
 	}
 	t.Fatalf("no %s", name)
 	return nil
+}
+
+// TestVectorsOfARM64: the kernel's own four of 16 vectors begin alike. What only looks like one of them is none.
+func TestVectorsOfARM64(t *testing.T) {
+	const text = 0xffff_8000_0801_0000
+	const vectors, other = text + 0x800, text + 0x1000
+	const subSP, nop = 0xd105_43ff, 0xd503_201f // sub sp,sp,#0x150
+	code := make([]byte, 0x2000)
+	for at := uint64(0x200); at < 0x400; at += 0x80 {
+		binary.LittleEndian.PutUint32(code[vectors-text+at:], subSP)
+	}
+	binary.LittleEndian.PutUint32(code[other-text+0x280:], subSP) // a function
+	binary.LittleEndian.PutUint32(code[other-text+0x200:], nop)
+	a := arch(t, arm64.Archs(), "aarch64", 8)
+	var b target.Builder
+	b.Add(text, code, 0, target.PermRead|target.PermExec)
+	v := &view{space: space{memory: b.Memory(a)}, kernel: kernelImage{text: target.Range{Lo: text, Hi: text + 0x2000}}}
+	for pc, want := range map[uint64]bool{
+		vectors + 0x200: true, vectors + 0x280: true, vectors + 0x380: true, vectors + 0x284: false, vectors + 0x400: false, vectors: false,
+		other + 0x280: false, text - 0x800 + 0x280: false, 0: false,
+	} {
+		if got := v.isVector(a, pc); got != want {
+			t.Errorf("%#x: %t", pc, got)
+		}
+	}
 }

@@ -40,6 +40,10 @@ func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
 		return true
 	}
 	*out = unwind.Caller{}
+	if s.AtVector() { // no instruction has run since the interrupted one
+		out.Regs = *s.Regs
+		out.Regs.Forget(arch.LR)
+	}
 	out.Regs.Set(arch.PC, codeAddress(s, raw))
 	out.Regs.Set(arch.SP, sp)
 	return true

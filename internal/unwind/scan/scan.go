@@ -189,7 +189,7 @@ func (f Source) reaches(s *unwind.State, site *cpu.CallSite, k kind) unwind.Answ
 	if k == trampoline {
 		return unwind.Yes
 	}
-	if f.graph == nil || !site.Direct || s.Exhausted() {
+	if f.graph == nil || !site.Direct || s.AtVector() || s.Exhausted() {
 		return unwind.Unknown
 	}
 	a, _, cost := f.graph.Reaches(s.Snapshot, site.Target, site.TargetMode, s.Site)

@@ -242,3 +242,24 @@ func FuzzStep(f *testing.F) {
 		}
 	})
 }
+
+// TestVector: at the first instruction of an exception vector the link register leads to a function that has not returned,
+// wherever the call before goes, and the other registers are what they were there.
+func TestVector(t *testing.T) {
+	a := arm64.Archs()[0]
+	s := captured.State(capture(a, synth.Stack(a).Zero(64).Place(stackAt)),
+		synth.Regs(a, map[string]uint64{"pc": farAt + 0x310, "sp": stackAt, "x30": codeAt + 8, "x29": stackAt + 32, "x19": 7}), true)
+	var got unwind.Caller
+	if v := New(reach{}).Step(s, &got); v != unwind.NotCovered {
+		t.Errorf("a function that this call does not go to: %v, %#x", v, got.Regs.Val[a.PC])
+	}
+	s.Thread.AtVector = true
+	x19, _ := a.RegByName("x19")
+	if v := New(reach{}).Step(s, &got); v != unwind.Found || got.Regs.Val[a.PC] != codeAt+8 || got.Regs.Val[a.SP] != stackAt ||
+		got.Regs.Val[a.FP] != stackAt+32 || got.Regs.Val[x19] != 7 || got.Regs.Known.Has(a.LR) {
+		t.Errorf("a vector: %v, %+v", v, got.Regs)
+	}
+	if s.Index = 1; New(reach{}).Step(s, &got) != unwind.NotCovered {
+		t.Error("a frame further out is at no vector")
+	}
+}
