@@ -33,7 +33,7 @@ func scan(log *console.Log) *scanner {
 			s.full = m.at
 			break
 		}
-		if s.doubled.repeats(log, m.at, log.Line(m.at)) {
+		if m.peek(); s.doubled.repeats(log, m.at, m.raw) {
 			m.skip()
 			continue
 		}

@@ -19,6 +19,7 @@ import (
 type messages struct {
 	log   *console.Log
 	at    int          // the next line
+	raw   string       // the next line as it is
 	next  console.Line // what it says
 	ahead bool         // next was read
 	width int          // into which lines with a prefix were broken, 0: not yet known
@@ -31,7 +32,8 @@ const maxWrapped = 16
 // peek is the next line.
 func (m *messages) peek() *console.Line {
 	if !m.ahead {
-		m.next, m.ahead = console.Cut(m.log.Line(m.at)), true
+		m.raw = m.log.Line(m.at)
+		m.next, m.ahead = console.Cut(m.raw), true
 	}
 	return &m.next
 }
@@ -42,14 +44,17 @@ func (m *messages) read() (l console.Line, last int) {
 	m.at, m.ahead = m.at+1, false
 	width := l.Width
 	for more := 0; l.Text != "" && more < maxWrapped && m.at < m.log.Len(); more++ {
+		next := m.peek()
+		if !next.Bare && !isPlaceOfFault(l.Text, next.Text) {
+			break
+		}
 		fits := goesOn(l.Text)
-		if next := m.peek(); fits != nil && next.Bare && next.Text == "" { // pages put a blank line behind each
+		if next.Text == "" { // pages put a blank line behind each
 			m.pass(fits)
 		}
-		next := m.peek()
 		text := strings.TrimLeft(next.Text, "+") // of who breaks a line by hand
 		said, soft := softBreak(l.Text)
-		if !isPlaceOfFault(l.Text, next.Text) && (!next.Bare || text == "" || !soft && (fits == nil || !fits(text)) && (l.Bare || !m.broken(width, text) || !joins(l.Text, text))) {
+		if next.Bare && (text == "" || !soft && !fits(text) && (l.Bare || !m.broken(width, text) || !joins(l.Text, text))) {
 			break
 		}
 		if l.Text = said; !soft && (!m.hard || width != m.width) {
@@ -148,7 +153,7 @@ func brokenTo(log *console.Log) (width int, hard bool) {
 	return math.MaxInt, false
 }
 
-// goesOn tells what the rest of a message is like that lacks its end; nil: it lacks none.
+// goesOn tells what the rest of a message is like that lacks its end.
 func goesOn(text string) (fits func(rest string) bool) {
 	switch {
 	case lacksCaller(text):
