@@ -21,6 +21,8 @@ type Reader struct {
 	// Read says so after a look at the line. Where next is more than at+1 without a report, the lines
 	// up to next are what is left of one, and other Readers do not see them.
 	Read func(ctx context.Context, log *Log, at int, env *input.Env) (r *Report, next int)
+	// Owns, unless nil, tells whether a log is surely of the Reader's family: no Reader behind it is asked then.
+	Owns func(log *Log) bool
 	// Finish, unless nil, adds to a snapshot of all reports what the memory beside the log
 	// shows: the threads that no report is about. It is asked where there is such memory.
 	Finish func(snap *target.Snapshot, ram *input.RAM)

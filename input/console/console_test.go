@@ -185,3 +185,27 @@ func TestSeveralMessagesInALine(t *testing.T) {
 		}
 	}
 }
+
+// TestOwner: a log that is surely of one reader's family is not read by those behind that reader, wherever their reports
+// seem to stand.
+func TestOwner(t *testing.T) {
+	arch := &cpu.Arch{Name: "toy"}
+	other := Reader{Name: "other", Read: func(_ context.Context, log *Log, at int, _ *input.Env) (*Report, int) {
+		if log.Line(at) != "R13: 1" {
+			return nil, at + 1
+		}
+		return &Report{Title: "other", Arch: arch}, at + 1
+	}}
+	for owned, want := range map[bool]string{true: "a", false: "other"} {
+		reader := toy(arch)
+		reader.Owns = func(*Log) bool { return owned }
+		s, err := Format(reader, other).Open(context.Background(), input.NewCapture("log", []byte("R13: 1\nCRASH a\n")), &input.Env{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap, err := s.Next(context.Background())
+		if err != nil || snap.Threads[0].Name != want || len(snap.Threads) != 1 {
+			t.Errorf("owned %v: %+v, %v", owned, snap, err)
+		}
+	}
+}

@@ -47,6 +47,9 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byt
 // behind the oops of a kernel, as the registers of the program that ran, is no report.
 func (s *stream) readAll(ctx context.Context, log *Log, env *input.Env, readers []Reader) error {
 	left := log.MaxReports()
+	if i := slices.IndexFunc(readers, func(r Reader) bool { return r.Owns != nil && r.Owns(log) }); i >= 0 {
+		readers = readers[:i+1]
+	}
 	for at := 0; at < log.Len(); {
 		if err := ctx.Err(); err != nil {
 			return err

@@ -162,3 +162,11 @@ Call Trace:
 		t.Errorf("%+v", listed)
 	}
 }
+
+// TestSizeOfBrokenLine: the end of a line that was broken within an entry is no address, and that entry is missing.
+func TestSizeOfBrokenLine(t *testing.T) {
+	th := &snapshots(t, strings.Replace(oopses[0].log, " top+0x58/", " top+0x58/\n", 1))[0].Threads[0]
+	if got := chainOf(th); got != "leaf! mid el0t_64_sync." || !th.Listed[2].Gap {
+		t.Errorf("%s: %+v", got, th.Listed)
+	}
+}

@@ -12,6 +12,7 @@ package kernellog
 
 import (
 	"context"
+	"slices"
 	"sort"
 
 	"github.com/backsight/backsight/input"
@@ -21,7 +22,7 @@ import (
 
 // Reader knows the reports of Linux kernels.
 func Reader() console.Reader {
-	return console.Reader{Name: "Linux kernel", Read: read}
+	return console.Reader{Name: "Linux kernel", Read: read, Owns: owns}
 }
 
 // kernelLog is what there is to know of a log, found out once.
@@ -43,9 +44,20 @@ func newKernelLog(log *console.Log) *kernelLog {
 
 type logKey struct{}
 
+// of is what there is to know of a log.
+func of(log *console.Log) *kernelLog {
+	return log.Memo(logKey{}, func() any { return newKernelLog(log) }).(*kernelLog)
+}
+
+// owns tells whether some report says which task of Linux was running. What is left of a report in front of that one, where
+// the log begins, may look like one of a microcontroller: registers with nothing else.
+func owns(log *console.Log) bool {
+	return slices.ContainsFunc(of(log).records, func(r *record) bool { return r.process })
+}
+
 // read is the report that begins at line at, none where nothing of that report can be walked.
 func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
-	k := log.Memo(logKey{}, func() any { return newKernelLog(log) }).(*kernelLog)
+	k := of(log)
 	i := from(k.records, at)
 	if i == len(k.records) || k.records[i].from != at {
 		return nil, k.behindRest(at, i)

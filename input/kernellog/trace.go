@@ -137,6 +137,8 @@ func (t *trace) takeEntry(text string) bool {
 	}
 	t.marked = t.marked || doubtful
 	switch {
+	case p.symbol == "" && p.addr != 0 && p.addr < minPage && len(t.listed) > 0: // the size of a function, from a line that was broken
+		t.missing = true
 	case p.symbol != "" || p.addr != 0:
 		t.add(&p, doubtful)
 	case len(t.listed) == 0:
