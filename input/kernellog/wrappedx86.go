@@ -9,7 +9,7 @@ import "strings"
 //	[ 2423.570426] CPU: 16 PID: 2869 Comm: toyd Not tainted
 //	3.11.0-15-generic #25
 
-// isRest tells whether text is the rest of a message that would not end where before does.
+// isRest tells whether text is the rest of a message that would not end where before does, of those that x86's kernels print.
 func isRest(before, text string) bool {
 	if len(before) > maxBroken || text == "" || isSnip(text) {
 		return false
@@ -23,11 +23,6 @@ func isRest(before, text string) bool {
 	case strings.HasPrefix(text, "["): // a symbol, and its module or its task
 		_, rest := cutModule(text)
 		return strings.Trim(rest, "()") == "" && (endsInPlace(last) || strings.HasSuffix(before, " stuck for "+secondsIn(before)+"s!"))
-	case strings.HasPrefix(before, "WARNING: "):
-		return isPlace && (last == "at" || strings.Contains(last, ".c:") || strings.Contains(last, ".h:"))
-	case strings.HasSuffix(last, ":"): // a register, and its value
-		word, _ := cutWord(text)
-		return isRegister(strings.ToLower(strings.TrimSuffix(last, ":"))) && (digitsOf(word) == 8 || digitsOf(word) == 16)
 	}
 	return isRestOfHeading(before, last, text)
 }
