@@ -187,12 +187,12 @@ func eachMember(text []byte, visit func(key string, value []byte)) {
 		n := stringLen(text[i:])
 		key := text[i : i+n]
 		text = text[i+n:]
-		value, ok := bytes.CutPrefix(bytes.TrimLeft(text[:min(len(text), maxTag)], " \t\r\n"), []byte(":"))
-		if !ok || n < 2 || n > maxTag {
+		isName := bytes.HasPrefix(bytes.TrimLeft(text[:min(len(text), maxTag)], " \t\r\n"), []byte(":"))
+		if !isName || n < 2 || n > maxTag {
 			continue
 		}
 		text = text[bytes.IndexByte(text, ':')+1:]
-		if value = bytes.TrimLeft(text, " \t\r\n"); len(value) > 0 {
+		if value := bytes.TrimLeft(text, " \t\r\n"); len(value) > 0 {
 			visit(string(key[1:n-1]), value)
 		}
 	}
