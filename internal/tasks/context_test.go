@@ -33,7 +33,7 @@ func TestContext(t *testing.T) {
 		f := finder{reader: reader{Kernel: &Kernel{Arch: arch, Text: target.Range{Lo: text, Hi: text + 0x1000}}, word: 4}}
 		for i := range 3 {
 			task, stack := tasks[apart*i:], memory[size*i:]
-			base := uint32(stacks + size*i)
+			base := uint32(stacks) + uint32(size*i)
 			binary.LittleEndian.PutUint32(task[stackAt:], base)
 			context := task[c.off:]
 			if c.inStack {
@@ -44,7 +44,7 @@ func TestContext(t *testing.T) {
 			for at := 0x1f00; at < 0x1f20; at += 4 {
 				binary.LittleEndian.PutUint32(stack[at:], ra)
 			}
-			f.found = append(f.found, uint64(taskAt+apart*i+commAt))
+			f.found = append(f.found, taskAt+uint64(apart*i+commAt))
 		}
 		b.Add(taskAt, tasks, 0, target.PermRead|target.PermWrite)
 		b.Add(stacks, memory, 0, target.PermRead|target.PermWrite)
