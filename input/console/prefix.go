@@ -40,10 +40,12 @@ type Line struct {
 // Where a prompt or half a line of something else stands before a time of printk, that is
 // left out as well.
 func Cut(line string) Line {
+	if line != "" {
+		line = ofPage(line)
+	}
 	if line == "" {
 		return Line{Bare: true}
 	}
-	line = ofPage(line)
 	var l Line
 	l.Width = len(strings.TrimRight(line, " "))
 	if text, caller, ok := kmsg(line); ok {

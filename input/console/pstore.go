@@ -45,13 +45,13 @@ func pieces(text []byte) (list []piece) {
 	for line := range bytes.Lines(text) {
 		at += len(line)
 		switch p, ok := pieceOf(line); {
+		case len(list) == 0 && !ok, len(list) > maxPieces:
+			return nil
 		case ok:
 			key := string(bytes.TrimSpace(line))
 			p.boot, p.from, p.end = seen[key], at, at
 			seen[key]++
 			list = append(list, p)
-		case len(list) == 0, len(list) > maxPieces:
-			return nil
 		default:
 			list[len(list)-1].end = at
 		}

@@ -17,14 +17,14 @@ type doubled struct {
 	left   bool // before is the second
 }
 
-// repeats tells whether line i is the second of the two.
-func (d *doubled) repeats(log *console.Log, i int, text string) bool {
+// repeats tells whether line i is the second of the two; message is what the line says.
+func (d *doubled) repeats(log *console.Log, i int, text, message string) bool {
 	if text != d.before || text == "" {
 		d.on = d.on && (d.left || text == "")
 		d.before, d.left = text, false
 		return false
 	}
-	if message := console.Cut(text).Text; !d.on && message != text && begins(message) {
+	if !d.on && message != "" && message != text && begins(message) {
 		d.on = log.Line(i+1) == log.Line(i+2)
 	}
 	d.left = d.on && !d.left

@@ -33,7 +33,7 @@ func scan(log *console.Log) *scanner {
 			s.full = m.at
 			break
 		}
-		if m.peek(); s.doubled.repeats(log, m.at, m.raw) {
+		if next := m.peek(); s.doubled.repeats(log, m.at, m.raw, next.Text) {
 			m.skip()
 			continue
 		}
