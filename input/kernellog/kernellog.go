@@ -2,7 +2,7 @@
 // BUG, WARNING, lockups, stalls, hung tasks, sysrq's lists of tasks and CPUs, the reports of
 // KASAN and UBSAN, from a console, dmesg, the journal, syslog or pstore.
 //
-//	log ─► lines without prefixes ─► scanner: records, facts ─► report: registers, memory, chain
+//	log ─► lines without prefixes ─► messages, joined ─► scanner: records, facts ─► report: registers, memory, chain
 //	                                 heading │ registers │ stack │ chain │ code
 //
 // Each report is a thread: with the registers, the memory of the stack and the call chain
