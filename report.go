@@ -27,12 +27,25 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 		r.Threads[i] = report.Thread{Thread: t.Thread, Stop: t.Stop, Tried: t.Tried, Overwritten: t.Overwritten,
 			Frames: named(ctx, snap.Arch, t, names)}
 	}
-	if i := slices.IndexFunc(r.Threads, func(t report.Thread) bool { return snap.Fault != nil && t.ID == snap.Fault.Thread }); i >= 0 {
-		fault := mapped.Guard(func() { r.Crash = diagnose.Crash(snap, &r.Threads[i]) })
-		r.Issues = append(r.Issues, unread(blame(snap, fault))...)
-	}
+	fault := mapped.Guard(func() { giveReasons(snap, r) })
+	r.Issues = append(r.Issues, unread(blame(snap, fault))...)
 	r.Issues = append(append(r.Issues, missing(snap, traces)...), doubts(traces)...)
 	return r
+}
+
+// giveReasons says why the threads crashed: the one that snap's fault hit, and those that have a fault of their own.
+func giveReasons(snap *target.Snapshot, r *report.Report) {
+	for i := range r.Threads {
+		switch t := &r.Threads[i]; {
+		case t.Thread == nil: // the frames of a profile
+		case r.Crash == nil && snap.Fault != nil && t.ID == snap.Fault.Thread:
+			r.Crash = diagnose.Crash(snap, t)
+		case t.Fault != nil && t.Crashed:
+			own := *snap
+			own.Fault = t.Fault
+			t.Reasons = diagnose.Crash(&own, t).Reasons
+		}
+	}
 }
 
 // unread is the issue of a file that cannot be read any more.

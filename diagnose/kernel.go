@@ -83,12 +83,12 @@ func throughPointer(c *report.Crash, snap *target.Snapshot, pointer uint64) stri
 		return ", through a pointer that is " + c.Place
 	}
 	switch code := -pointer & mask; {
-	case pointer < nullPage && c.Address < nullPage:
-		c.Kind, c.Place = report.CrashNullPointer, nullPlus(c.Address)
-		return " through a pointer that is NULL"
 	case code > 0 && code <= maxErrno:
 		c.Kind, c.Place = report.CrashErrorPointer, fmt.Sprintf("error code -%d", code)
 		return ", through a pointer that is the error code -" + fmt.Sprint(code)
+	case c.Address < nullPage: // whatever other register it was computed by
+		c.Kind, c.Place = report.CrashNullPointer, nullPlus(c.Address)
+		return " through a pointer that is NULL"
 	case !canonical(snap, c.Address):
 		c.Place = "no address that this processor can translate"
 		return ", " + c.Place

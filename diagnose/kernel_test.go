@@ -27,6 +27,7 @@ func TestKernel(t *testing.T) {
 		says  string
 	}{
 		{"NULL", add, map[string]uint64{"rax": 0}, oops(0x10), report.CrashNullPointer, "the kernel reads from 0x10 through a pointer that is NULL"},
+		{"NULL, as a number", []byte{0xc7, 0x04, 0x25, 0, 0, 0, 0, 1, 0, 0, 0}, map[string]uint64{"rsp": 0xffffc900005aff60}, oops(0), report.CrashNullPointer, "the kernel writes to 0x0 through a pointer that is NULL"}, // movl $1,0
 		{"NULL, by registers of a later moment", add, map[string]uint64{"rax": freed}, oops(0x10), report.CrashNullPointer, "the kernel accesses 0x10 through a pointer that is NULL"},
 		{"NULL call", nil, map[string]uint64{"rip": 0}, oops(0), report.CrashNullCall, "a function pointer that is NULL was called"},
 		{"freed", add, map[string]uint64{"rax": freed}, target.Fault{Name: "general protection fault", Thread: 1}, report.CrashPoison,

@@ -46,6 +46,14 @@ func (e *threadEncoder) thread() {
 	if t.Overwritten != nil {
 		e.overwritten()
 	}
+	if len(t.Reasons) > 0 {
+		e.key("reasons")
+		e.open('[')
+		for _, s := range t.Reasons {
+			e.string(s)
+		}
+		e.close(']')
+	}
 	if t.Task != nil {
 		e.task()
 	}

@@ -62,6 +62,10 @@ func (t *threadText) header() {
 // reasons writes why the thread crashed, a line each.
 func (t *threadText) reasons() {
 	r, th := t.r, t.th
+	for _, s := range th.Reasons {
+		t.b = append(t.b, "    "...)
+		t.line(s)
+	}
 	if r.Crash == nil || !th.Crashed || r.Snapshot.Fault.Thread != th.ID {
 		return
 	}

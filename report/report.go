@@ -33,6 +33,9 @@ type Thread struct {
 	Tried [][]Attempt
 	// Overwritten is a return address that is no code, nil where none was found.
 	Overwritten *Overwritten
+	// Reasons are why the thread crashed, as Crash.Reasons has them, where the capture has several crashes and Report.Crash
+	// is another one: a log's reports.
+	Reasons []string
 }
 
 // Frame is a frame and the name of its place. Frame.CallSite is the address that

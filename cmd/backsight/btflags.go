@@ -110,12 +110,24 @@ func (c *choiceFlags) choose(snap *target.Snapshot) error {
 		if i < 0 {
 			return fmt.Errorf("no %s %d; there are %s", c.by, c.thread, threadIDs(snap))
 		}
+		takeFault(snap, &snap.Threads[i])
 		snap.Threads = snap.Threads[i : i+1]
 	case c.one && len(snap.Threads) > 1:
 		i := max(0, slices.IndexFunc(snap.Threads, func(t target.Thread) bool { return t.Crashed }))
 		snap.Threads = snap.Threads[i : i+1]
 	}
 	return nil
+}
+
+// takeFault makes a thread's own fault the capture's, where threads have faults of their own: the reports of a log.
+func takeFault(snap *target.Snapshot, chosen *target.Thread) {
+	switch {
+	case chosen.Fault != nil:
+		own := *chosen.Fault
+		own.Thread, snap.Fault = chosen.ID, &own
+	case slices.ContainsFunc(snap.Threads, func(t target.Thread) bool { return t.Fault != nil }):
+		snap.Fault = nil
+	}
 }
 
 // threadIDs lists the first few.

@@ -2,6 +2,9 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -106,6 +109,33 @@ func TestTruth(t *testing.T) {
 	for line := range strings.Lines(out) {
 		if !json.Valid([]byte(line)) {
 			t.Fatalf("not JSON: %s", line)
+		}
+	}
+}
+
+// TestSeveralCrashes: each crash of a log has its reasons; of one that was chosen, crash_info tells.
+func TestSeveralCrashes(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	const oops = "Unable to handle kernel paging request at virtual address %s\nInternal error: Oops: 5 [#1] SMP ARM\nCPU: 0 PID: %d Comm: sh\n" +
+		"PC is at 0xc0100000\npc : [<c0100000>]    lr : [<c0100010>]    psr: 60000013\n---[ end trace 0 ]---\n"
+	text := fmt.Sprintf(oops, "00000010", 7) + fmt.Sprintf(oops, "6b6b6b93", 8) + "WARNING: CPU: 0 PID: 9 at x.c:1 f+0x1/0x2\nCPU: 0 PID: 9 Comm: sh\nf from g+0x1/0x2\n---[ end trace 0 ]---\n"
+	if err := os.WriteFile(log, []byte(text), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args string
+		says []string
+	}{
+		{"bt", []string{"0x10 through a pointer that is NULL", "0x6b6b6b93, through a pointer that is of freed memory"}},
+		{"bt -f jsonl", []string{`"kind":"null-pointer"`, `"reasons":["the kernel accesses 0x6b6b6b93, through a pointer that is of freed memory`}},
+		{"bt -f jsonl --report 1", []string{`"kind":"poison"`}},
+		{"bt -f jsonl --report 2", []string{`"crash_info":{}`}},
+	} {
+		_, out, _ := bs(t, append(strings.Fields(c.args), log)...)
+		for _, s := range c.says {
+			if !strings.Contains(out, s) {
+				t.Errorf("%s without %q:\n%s", c.args, s, out)
+			}
 		}
 	}
 }
