@@ -263,3 +263,13 @@ func BenchmarkJSONLine(b *testing.B) {
 		buf = render.AppendJSONLine(buf[:0], r, render.Style{})
 	}
 }
+
+// TestOneOfSeveral: a guess that other functions' calls would fit as well says so.
+func TestOneOfSeveral(t *testing.T) {
+	r := sample(t)
+	f := &r.Threads[0].Frames[1]
+	f.Trust, f.Checks, f.Method = unwind.Guess, unwind.SeveralFit, unwind.MethodCode
+	if got := string(render.AppendText(nil, r, render.Style{})); !strings.Contains(got, "[code?, one of several]") {
+		t.Error(got)
+	}
+}

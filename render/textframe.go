@@ -116,6 +116,8 @@ func where(f *report.Frame) string {
 func doubt(f *report.Frame) (tag, color string) {
 	m := f.Method.String()
 	switch {
+	case f.Trust == unwind.Guess && f.Checks&unwind.SeveralFit != 0:
+		return "[" + m + "?, one of several]", red
 	case f.Trust == unwind.Guess:
 		return "[" + m + "?]", red
 	case f.Trust == unwind.Likely:

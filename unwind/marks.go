@@ -35,7 +35,7 @@ func withChain(walked, spliced []Frame, entries []int, own int, root bool) (fram
 	k := own
 	for _, f := range walked[own:] {
 		switch {
-		case !f.Checks.has(OnlyCaller):
+		case f.Checks&(OnlyCaller|SeveralFit) == 0:
 			return spliced, entries, false
 		case k < len(spliced) && spliced[k].PC == f.PC:
 			frames, of = append(frames, spliced[k]), append(of, entries[k])

@@ -228,12 +228,8 @@ func (f graph) CallsThrough(_ *target.Module, ra uint64, _ cpu.Mode, _ *target.M
 	return unwind.Unknown
 }
 
-func (f graph) CallsTo(_ *target.Snapshot, _ *target.Module, pc uint64, _ cpu.Mode) (returns []uint64, system bool) {
-	return f.callsTo[pc&^0xff], slices.Contains(f.system, pc&^0xff)
-}
-
-func (f graph) SystemCall(_ *target.Module, pc uint64, _ cpu.Mode) bool {
-	return slices.Contains(f.system, pc&^0xff)
+func (f graph) CallsTo(_ *target.Snapshot, _ *target.Module, pc uint64, _ cpu.Mode) (returns []uint64, system int) {
+	return f.callsTo[pc&^0xff], slices.Index(f.system, pc&^0xff)
 }
 
 func (f graph) Callers(_ *target.Module, pc uint64, _ cpu.Mode) (returns []uint64, all bool) {

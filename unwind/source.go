@@ -277,8 +277,9 @@ type Witnesses interface {
 	// of snap: those whose target instructions or constants tell, and those that read the function from a table, at the
 	// offset at which a table has the function, behind a pointer that they read where code stores or copies the table's
 	// address. Other calls may lead there as well, and some that are listed may not.
-	// system: a kernel calls the function, or one that jumps there, for user space.
-	CallsTo(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, system bool)
+	// system is the number of the system call for which a kernel calls the function, or one that jumps there: where the
+	// table of system calls has that one, −1 for none.
+	CallsTo(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, system int)
 	// Arguments lists where the function that has pc in m holds what it was passed: at pc where exact, else
 	// behind the call at pc.
 	Arguments(m *target.Module, pc uint64, mode cpu.Mode, exact bool) []Argument

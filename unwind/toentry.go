@@ -29,8 +29,11 @@ import (
 //	dump_stack_lvl  32 bytes, __warn 64, warn_slowpath_fmt 144    the fewest frames that lead to the mark
 //	warn_c          16 bytes       the mark
 //	warn_b          16 bytes, warn_a 16, crashy_write 112, proc_reg_write 48, vfs_write 160
-//	ksys_write      64 bytes       and so has ksys_pwrite64, which may have called vfs_write as well: neither is said
+//	ksys_write      64 bytes       and so has ksys_pwrite64, which may have called vfs_write as well
 //	                0x9000000003883eb0
+//
+// Where chains that fit differ in their last frame alone, some system call was running, and the frame is that of the one
+// with the lowest number: those are the oldest, which programs use the most. Such a frame has the check several-fit.
 const (
 	maxToEntry    = 8    // frames
 	maxEntryTried = 8192 // calls that are looked at
@@ -48,15 +51,33 @@ type entrySearch struct {
 	reached []onTheWay // the mark
 	root    bool       // the entry called the last mark
 	found   bool
-	chain   []entryFrame       // the frames, from the innermost on, that all chains have that were found
+	chain   []entryFrame // the frames, from the innermost on, that all chains have that were found
+	last    lastFrames
 	calls   map[uint64]callsTo // to frames, by their call sites
 	sizes   map[uint64]uint64  // of frames, by their PC
 }
 
-// callsTo are the calls that may have led to a function; system: a kernel calls the function for user space.
+// callsTo are the calls that may have led to a function; system is the number of the system call for which a kernel calls
+// the function, −1 for none.
 type callsTo struct {
 	returns []uint64
-	system  bool
+	system  int
+}
+
+// lastFrames are the last frames of chains that are alike but for those, and as long as one another.
+type lastFrames struct {
+	length int  // of the chains
+	parted bool // there are others
+	n      int  // how many functions' they are
+	best   entryFrame
+	system int // of best
+}
+
+// add takes the last frame of a chain that has the same frames as the others up to there.
+func (l *lastFrames) add(f *entryFrame, system int) {
+	if l.n++; l.n == 1 || uint(system) < uint(l.system) { // −1 is more than any number
+		l.best, l.system = *f, system
+	}
 }
 
 // entryFrame is a frame of such a chain, and the caller of that frame as far as the frame's rule tells.
@@ -93,12 +114,20 @@ func (w *Walker) toEntry(marks []target.Listed, root bool) (frames []Frame, cfa 
 		return nil, 0
 	}
 	for i := range e.chain {
-		f := e.chain[i].frame()
-		f.CFA, f.HasCFA, f.Trust = e.chain[i].cfa, true, Guess
-		f.Checks |= OnlyCaller | Disputed
-		frames = append(frames, f)
+		frames = append(frames, e.chain[i].asGuess(OnlyCaller))
+	}
+	if l := &e.last; e.found && !l.parted && l.n > 1 && l.system >= 0 {
+		frames = append(frames, l.best.asGuess(SeveralFit))
 	}
 	return frames, first.lost.CFA
+}
+
+// asGuess is the frame of a chain that fits.
+func (f *entryFrame) asGuess(check Checks) Frame {
+	out := f.frame()
+	out.CFA, out.HasCFA, out.Trust = f.cfa, true, Guess
+	out.Checks |= check | Disputed
+	return out
 }
 
 // run looks for chains from a frame on that go by way of the marks.
@@ -220,8 +249,9 @@ func (e *entrySearch) end(at *onTheWay) {
 	if at.lost.CFA != e.entered || !e.fromUser(&at.State, &at.lost) {
 		return
 	}
-	if e.root && len(at.way) == at.mark && at.mark > 0 || e.callsTo(&at.State).system {
-		e.add(at.way)
+	system := e.callsTo(&at.State).system
+	if e.root && len(at.way) == at.mark && at.mark > 0 || system >= 0 {
+		e.add(at.way, system)
 	}
 }
 
@@ -255,15 +285,26 @@ func (e *entrySearch) callsTo(s *State) callsTo {
 	return c
 }
 
-// add takes a chain that fits. Of a function's calls more than one may lead on.
-func (e *entrySearch) add(chain []entryFrame) {
+// add takes a chain that fits, to a system call of that number. Of a function's calls more than one may lead on.
+func (e *entrySearch) add(chain []entryFrame, system int) {
+	end := len(chain) - 1
 	if !e.found {
-		e.found, e.chain = true, chain
+		e.found, e.chain, e.last.length = true, chain, len(chain)
+		if end >= 0 {
+			e.last.add(&chain[end], system)
+		}
 		return
 	}
 	same := 0
 	for same < min(len(chain), len(e.chain)) && e.sameFunction(&chain[same], &e.chain[same]) {
 		same++
+	}
+	switch {
+	case same == len(chain) && same == len(e.chain): // the same
+	case len(chain) == e.last.length && same == end && len(e.chain) >= end:
+		e.last.add(&chain[end], system)
+	default:
+		e.last.parted = true
 	}
 	e.chain = e.chain[:same]
 }

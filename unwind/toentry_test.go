@@ -136,3 +136,29 @@ func TestToEntryByMarks(t *testing.T) {
 		}
 	}
 }
+
+// TestToEntrySeveral: main and h, whose frames are of one size, may have called f. If both are system calls, the one with the
+// lower number is taken, and the frame says that another fits as well.
+func TestToEntrySeveral(t *testing.T) {
+	arch := o32()
+	for _, c := range []struct {
+		system []uint64 // by number
+		pc     uint64
+		check  unwind.Checks
+	}{
+		{[]uint64{hEntry, mainEntry}, inH, unwind.SeveralFit},
+		{[]uint64{mainEntry, hEntry}, inMain, unwind.SeveralFit},
+		{[]uint64{0, mainEntry}, inMain, unwind.OnlyCaller},
+	} {
+		snap := stopped(arch, synth.Stack(arch).Place(0xffff_0000))
+		th := &snap.Threads[0]
+		th.Listed, th.Entered = []target.Listed{{PC: inG, Exact: true}}, 0xffff_0000+32+64
+		rules := tables(arch, unwind.MethodCFI, 0)
+		rules.ends, rules.at[inMain], rules.at[inH] = nil, []unwind.Rule{saved(arch, 64, 0)}, []unwind.Rule{saved(arch, 64, 0)}
+		g := graph{holds: sameHundred, callsTo: map[uint64][]uint64{fEntry: {inMain, inH}}, system: c.system}
+		got, _ := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{rules}, CallGraph: g}).Walk(th, nil)
+		if n := len(got); n != 3 || got[2].PC != c.pc || got[2].Trust != unwind.Guess || got[2].Checks&(unwind.SeveralFit|unwind.OnlyCaller) != c.check {
+			t.Errorf("%#x: %d frames, %+v", c.system, n, got[n-1])
+		}
+	}
+}

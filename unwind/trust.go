@@ -75,13 +75,15 @@ const (
 	OnlyCaller
 	// SoleCall: of all calls of its function only the one before the PC can have led to the callee.
 	SoleCall
+	// SeveralFit: as OnlyCaller, but calls of other functions fit as well. A guess.
+	SeveralFit
 	checkCount = iota
 )
 
 var checkNames = [checkCount]string{"executable", "call-before", "target-matches", "sp-monotonic", "sp-aligned", "sp-in-stack",
 	"methods-agree", "interrupted", "trampoline", "entry-known", "code-missing", "target-differs", "no-call", "one-bit-away",
 	"target-unclear", "corroborated", "frame-size", "one-bit-elsewhere", "unopposed", "disputed", "function-start", "thread-start",
-	"return-hooked", "lazy-binding", "starts-main", "only-caller", "sole-call"}
+	"return-hooked", "lazy-binding", "starts-main", "only-caller", "sole-call", "several-fit"}
 
 // Names lists the checks' names in a fixed order.
 func (c Checks) Names() []string {

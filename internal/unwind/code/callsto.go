@@ -21,9 +21,10 @@ const (
 // CallsTo implements unwind.Witnesses. Example: crashy_init of a module hands on a table, of which the word at 16
 // is crashy_write, and of which the kernel keeps the address in the field 28 of an object. Of the kernel's calls
 // one alone reads what it calls at 16 of what it has read at 28: that of proc_reg_write.
-func (w witnesses) CallsTo(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, system bool) {
+func (w witnesses) CallsTo(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, system int) {
+	system = -1
 	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
-		return nil, false
+		return nil, system
 	}
 	p := w.src.of(m.Image)
 	c := callsTo{src: w.src, snap: snap, m: m}
@@ -32,7 +33,9 @@ func (w witnesses) CallsTo(snap *target.Snapshot, m *target.Module, pc uint64, m
 		c.abroad(c.entries[i])
 		c.direct(p, c.entries[i])
 		c.tables(p, c.entries[i])
-		system = system || c.serves(p, c.entries[i])
+		if n := c.serves(p, c.entries[i]); n >= 0 && (system < 0 || n < system) {
+			system = n
+		}
 	}
 	slices.Sort(c.list)
 	return c.list, system

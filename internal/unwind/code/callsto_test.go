@@ -113,8 +113,8 @@ func TestSystemCall(t *testing.T) {
 	for _, c := range []struct {
 		words int
 		pc    uint64
-		want  bool
-	}{{255, 0x40000c, false}, {256, 0x40000c, true}, {256, 0x400008, true}, {256, 0x400000, false}} {
+		want  int
+	}{{255, 0x40000c, -1}, {256, 0x40000c, 7}, {256, 0x400008, 7}, {256, 0x400000, -1}} {
 		p := handedTables
 		p.Data = map[uint64][]uint64{0x420000: slices.Repeat([]uint64{0x400004}, c.words), 0x430000: {0x400000}}
 		p.Data[0x420000][7] = 0x40000c // jumper
