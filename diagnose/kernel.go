@@ -12,7 +12,7 @@ import (
 // isKernel tells whether a fault is a Linux kernel's own, which has words where a program has a signal.
 func isKernel(snap *target.Snapshot) bool {
 	f := snap.Fault
-	return snap.OS == "Linux" && !isMicro(snap.Arch) && f.Signal == 0 && f.Status == "" && (len(f.Name) < 3 || f.Name[:3] != "SIG")
+	return snap.OS == "Linux" && !isMicro(snap.Arch) && f.Signal == 0 && f.Status == "" && !strings.HasPrefix(f.Name, "SIG")
 }
 
 // inKernel explains an access that a kernel could not make. In the memory of a machine the crashed task has gone on to
@@ -85,12 +85,12 @@ func throughPointer(c *report.Crash, snap *target.Snapshot, pointer uint64) stri
 	switch code := -pointer & mask; {
 	case code > 0 && code <= maxErrno:
 		c.Kind, c.Place = report.CrashErrorPointer, fmt.Sprintf("error code -%d", code)
-		return ", through a pointer that is the error code -" + fmt.Sprint(code)
+		return ", through a pointer that is the " + c.Place
 	case c.Address < nullPage: // whatever other register it was computed by
 		c.Kind, c.Place = report.CrashNullPointer, nullPlus(c.Address)
 		return " through a pointer that is NULL"
 	case !canonical(snap, c.Address):
-		c.Place = "no address that this processor can translate"
+		c.Place = notTranslated
 		return ", " + c.Place
 	case arch.AddrSize == 8 && c.Address>>63 == 0:
 		c.Place = "in the half of user space"

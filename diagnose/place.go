@@ -18,7 +18,7 @@ func placeOf(snap *target.Snapshot, addr uint64) string {
 		return nullPlus(addr)
 	}
 	if !canonical(snap, addr) {
-		return "no address that this processor can translate"
+		return notTranslated
 	}
 	if m, ok := snap.ModuleAt(addr); ok {
 		return permOf(snap, m, addr) + " " + path.Base(m.Name)
@@ -42,6 +42,9 @@ func nullPlus(addr uint64) string {
 	}
 	return fmt.Sprintf("NULL%+#x", addr)
 }
+
+// notTranslated is the place of an address that is not canonical.
+const notTranslated = "no address that this processor can translate"
 
 // canonical tells whether the bits of an x86-64 address above the 47th are its sign.
 func canonical(snap *target.Snapshot, addr uint64) bool {
