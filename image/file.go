@@ -1,7 +1,6 @@
 package image
 
 import (
-	"errors"
 	"io"
 	"os"
 
@@ -21,7 +20,6 @@ type File struct {
 	Data []byte // do not change
 
 	release func() error
-	again   *reopened // nil: Data came from memory
 }
 
 // OpenFile brings a regular file into memory, mapped where the system can. sniff
@@ -58,7 +56,6 @@ func OpenFile(path string, sniff func(head []byte) bool) (*File, error) {
 	if f.Data, f.release, err = mapped.File(in); err != nil {
 		return nil, &Error{Path: path, Reason: "cannot be read", Err: err}
 	}
-	f.again = &reopened{path: path, was: st}
 	return f, nil
 }
 
@@ -80,5 +77,5 @@ func (f *File) Close() error {
 	}
 	release := f.release
 	f.release = nil
-	return errors.Join(release(), f.again.close())
+	return release()
 }

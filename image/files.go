@@ -10,7 +10,6 @@ import (
 type Files struct {
 	container Container
 	failed    atomic.Pointer[Error]
-	peeks     atomic.Int32
 }
 
 // Backer is a Container that knows the files whose bytes it hands out.
@@ -53,30 +52,4 @@ func (fs *Files) Forget() {
 	for _, f := range fs.known() {
 		f.Forget(f.Data)
 	}
-}
-
-// mostPeeks bounds the places of an image that Peek reads from the file. A caller that looks at
-// more places comes back to the same pages, and is faster where these are mapped.
-const mostPeeks = 1024
-
-// Peek returns the bytes of part, which is a part of a segment's Data. Callers use it for places
-// that, with their surroundings, are looked at only once. The bytes may be a copy; do not change
-// them.
-//
-// Linux maps 16 pages of a file for a look at one byte. Looks at 40 places of the 100 MB of libLLVM
-// took 2.5 MB of the 22 MB that a backtrace in a core of it took in all; bytes that are read from
-// the file, as here, take none.
-func (fs *Files) Peek(part []byte) []byte {
-	if fs.peeks.Load() >= mostPeeks {
-		return part
-	}
-	fs.peeks.Add(1)
-	for _, f := range fs.known() {
-		if off, ok := mapped.Offset(f.Data, part); ok && f.again != nil {
-			if copied := make([]byte, len(part)); f.again.read(copied, int64(off)) {
-				return copied
-			}
-		}
-	}
-	return part
 }

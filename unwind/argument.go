@@ -39,9 +39,8 @@ type passing struct {
 func (f *elimination) arguments() []passedValue {
 	s := f.search.frame
 	list := s.arguments
-	at := siblings{snap: s.Snapshot, cfa: f.lost.CFA}
 	for _, a := range f.verifier.graph.Witnesses().Arguments(s.Module, s.Site, s.Mode, s.Exact) {
-		if v, ok := at.value(&a.At, s.Regs); ok && len(list) < maxPassed {
+		if v, ok := a.At.value(s.Snapshot, s.Regs, f.lost.CFA); ok && len(list) < maxPassed {
 			list = append(list[:len(list):len(list)], passedValue{a.Reg, v})
 		}
 	}
@@ -117,3 +116,6 @@ func (p *passing) heldWrong(c *candidate) bool {
 	}
 	return false
 }
+
+// isPointer tells whether a value may be an address.
+func isPointer(v uint64) bool { return v > 1<<16 && -v > 1<<16 }

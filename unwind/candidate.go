@@ -11,7 +11,6 @@ type candidate struct {
 	Caller
 	evidence
 	arguments []passedValue // State.arguments of the caller
-	through   *siblings     // who holds the address by which the call is proven; nil: otherwise, or not
 }
 
 // evidence is what is found out about a candidate. Addresses are target addresses

@@ -25,7 +25,7 @@ func corroborate(frames []Frame, root bool, graph CallGraph, within *interiors) 
 	}
 	passOutwards(frames[first-1:], within)
 	if graph != nil {
-		doubtLostBits(frames[first:], graph)
+		doubtInterrupted(frames[first:], graph)
 	}
 }
 
@@ -63,7 +63,7 @@ func proveByStart(frames []Frame, first int, graph CallGraph, stack *interiors) 
 		return
 	}
 	f, main, start := &frames[i], &frames[i-1], &frames[last]
-	const doubts = TargetUnclear | AtStart | OneBitElsewhere
+	const doubts = TargetUnclear | AtStart
 	if straight && f.derived() && main.Trust == Certain && main.Checks&doubts == 0 {
 		return
 	}
@@ -163,7 +163,6 @@ func settled(frames []Frame, i int) Trust {
 	t, outermost := trustOf(f.Method, f.Checks), i+1 == len(frames)
 	switch {
 	case f.Checks.has(AtStart) && !called(frames, i): // the PC may be a pointer to that function
-	case f.Checks.has(OneBitElsewhere) && (outermost || !frames[i+1].Checks.has(StartsMain)): // which function is it?
 	case !outermost && frames[i+1].Trust == Guess: // only a search leads on
 	case !outermost && frames[i+1].Checks.has(OnlyCaller|ReturnHooked): // what it leads to is a tracer's
 	default:
@@ -210,17 +209,14 @@ func passOutwards(frames []Frame, within *interiors) {
 // frame of that function. A call that comes there by a jump tells that of a function that the call
 // behind doubtful is known to be in: libcrypto's openssl_add_all_ciphers_int ends in a jump that
 // leads to OBJ_NAME_add, and the frames between, of calls that came back, have the size of
-// OBJ_NAME_add's. Where another function's frame leads to as good a caller, only the program's start tells.
+// OBJ_NAME_add's.
 func settles(doubtful, next *Frame) bool {
-	if doubtful.Checks.has(OneBitElsewhere) && !next.Checks.has(StartsMain) {
-		return false
-	}
 	return next.Checks.proven() || next.Checks.has(TargetMatches) && doubtful.Checks.proven() ||
 		next.Checks.has(Corroborated) && doubtful.onlyAtStart()
 }
 
-// doubtLostBits takes certainty away from frames of which one lost bit or word makes others
-// that look as good, all else being as it was:
+// doubtInterrupted takes certainty away from interrupted frames, and from frames behind them, of which one
+// damaged word makes others that look as good:
 //
 //   - an interrupted frame: nothing but a word of the signal or exception frame tells which
 //     instruction of the function it was. Behind a system call a function is interrupted as
@@ -230,19 +226,15 @@ func settles(doubtful, next *Frame) bool {
 //     but the register still holds where an earlier call of the interrupted function
 //     returned to, and there would be one frame too many;
 //   - the same where the frame behind that is not proven: a leaf function's return address is
-//     in the link register, and the saved SP is first read through one frame further out;
-//   - a frame whose function calls its callee again, one bit of the return address away:
-//     main, which calls f at 0x404 and at 0x414. That says nothing about the frames further
-//     out, which have witnesses of their own. Where the other call is another function's,
-//     nobody knows whose size led to them: see weighElsewhere and settled.
-func doubtLostBits(frames []Frame, graph CallGraph) {
+//     in the link register, and the saved SP is first read through one frame further out.
+func doubtInterrupted(frames []Frame, graph CallGraph) {
 	lost, shifted := false, false
 	for i := range frames {
 		f := &frames[i]
 		second := i > 1 && frames[i-2].Exact && !frames[i-1].Exact
 		shifted = shifted || (lost || second) && !f.Checks.proven()
 		lost = f.Exact && !graph.BehindSyscall(f.Module, f.PC, f.Mode)
-		if lost || shifted || f.Checks.has(OneBitAway) {
+		if lost || shifted {
 			f.Trust = min(f.Trust, Likely)
 		}
 	}

@@ -43,18 +43,12 @@ func TestCorroborate(t *testing.T) {
 			[]frame{c(unclear|sized, Likely), c(proven|sized, Certain), c(proven, Certain)}},
 		{"a call that comes there by a jump does not tell which function that is", false,
 			[]frame{c(unclear|sized, Likely), c(byJump|sized, Likely), c(proven, Likely)}},
-		{"but that much is known where the doubt is which call of the function was running", false,
-			[]frame{c(proven|sized|OneBitAway, Likely), c(byJump|sized, Certain), c(proven, Certain)}},
 		{"a size that was read from the stack may lead to another activation of that function", false,
 			[]frame{c(unclear|sized, Likely), c(proven, Likely), c(proven|sized, Likely)}},
 		{"behind an indirect call the wrong size may have led to a frame further out", false,
 			[]frame{c(unclear|sized, Likely), c(indirect|sized, Likely), c(proven|sized, Likely)}},
 		{"where the rule itself is in doubt there may be a frame too many, or one too few", false,
 			[]frame{c(proven|sized|hint, Likely), c(proven|sized, Likely)}},
-		{"a call in another function is one bit away, whose frame would lead on as well: a proven caller may be an old one", false,
-			[]frame{c(proven|sized|OneBitElsewhere, Likely), c(proven|sized, Likely)}},
-		{"and another function's size may have led further out", false,
-			[]frame{c(proven|sized, Certain), c(indirect|sized|OneBitElsewhere, Likely), c(indirect|sized, Likely), c(proven|sized, Likely)}},
 		{"a pointer to a function can be the return address of a call that never returns", false,
 			[]frame{c(proven|sized|AtStart, Likely), c(proven, Likely)}},
 		{"unless the next call goes straight to the function that the call is in, and the sizes of the frames meet", false,
@@ -146,7 +140,6 @@ func TestStartsMain(t *testing.T) {
 	}{
 		{"the start hands on another function", 0x2000, proven | FrameSize | AtStart, Likely},
 		{"the start hands on main", 0x1000, proven | FrameSize | AtStart, Certain},
-		{"main is one of two functions", 0x1000, proven | FrameSize | OneBitElsewhere, Certain},
 		{"main was found by a hint", 0x1000, proven | FrameSize | AtStart | Disputed, Likely},
 	} {
 		frames := []Frame{{Trust: Certain},
@@ -249,14 +242,12 @@ type noSyscalls struct{ CallGraph }
 
 func (noSyscalls) BehindSyscall(*target.Module, uint64, cpu.Mode) bool { return false }
 
-// TestDoubtLostBits: what is certain of a walk, frame by frame from the innermost one, if one bit
-// or word of it may have been lost.
-func TestDoubtLostBits(t *testing.T) {
+// TestDoubtInterrupted: what is certain of a walk through an interrupted frame, frame by frame from the innermost one.
+func TestDoubtInterrupted(t *testing.T) {
 	const (
 		proven       = ordinary | TargetMatches
 		corroborated = ordinary | Corroborated
 		interrupted  = Executable | Interrupted | Corroborated
-		ambiguous    = proven | OneBitAway
 	)
 	for _, walk := range []struct {
 		what   string
@@ -269,14 +260,12 @@ func TestDoubtLostBits(t *testing.T) {
 			[]Checks{interrupted, proven, corroborated, proven}, []Trust{Likely, Certain, Likely, Likely}},
 		{"else there may be one frame too many, and all further out is shifted",
 			[]Checks{interrupted, corroborated, proven}, []Trust{Likely, Likely, Likely}},
-		{"another call of the same function is one bit away: nothing changes for its callers",
-			[]Checks{proven, ambiguous, proven}, []Trust{Certain, Likely, Certain}},
 	} {
 		var frames []Frame
 		for _, c := range walk.frames {
 			frames = append(frames, Frame{Checks: c, Trust: Certain, Exact: c&Interrupted != 0})
 		}
-		doubtLostBits(frames, noSyscalls{})
+		doubtInterrupted(frames, noSyscalls{})
 		for i := range frames {
 			if frames[i].Trust != walk.want[i] {
 				t.Errorf("%s: frame %d is %v, want %v", walk.what, i, frames[i].Trust, walk.want[i])

@@ -34,15 +34,7 @@ const maxAsked = 128
 // would end among that function's locals, and the return address would stand further out, in
 // the frame of #3 or on. An old return address that a call left is told from that function's by the
 // place: behind a call straight to f it can be f's only, and f keeps its own elsewhere.
-//
-// Where another function's call is one bit away, that function is known to have a return address at its
-// own place on this stack, or may have (weighElsewhere): then what leads on from i may be what earlier
-// calls left within its frame. One bit of 0x4002c45090, of a recorded run of openssl on mips64el,
-// leads to old return addresses, which go on soundly up to a direct call.
 func (n *interiors) settle(frames []Frame, i int) bool {
-	if frames[i].Checks.has(OneBitElsewhere) {
-		return false
-	}
 	last := i + 1
 	for ; ; last++ {
 		if last == len(frames) || last > i+maxSettling || frames[last].Exact || !frames[last].Checks.has(FrameSize) || !frames[last].derived() {

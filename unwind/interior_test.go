@@ -38,7 +38,6 @@ func TestSettle(t *testing.T) {
 		{"the next frame's, once more", inB, TargetUnclear, sound, false},
 		{"a direct call elsewhere on the way", 0, TargetUnclear, sound | TargetUnclear, false},
 		{"a size that was read from the stack", 0, TargetUnclear, sound &^ FrameSize, false},
-		{"another function's call one bit away", 0, OneBitElsewhere, sound, false},
 	} {
 		s := synth.Stack(arch).Word(tt.word).Zero(4).Word(inB).Zero(4).Zero(8).Word(inC).Zero(4).Place(stack)
 		snap := synth.Capture(arch, []*target.Module{synth.Module(arch, text, code.Data)}, s)

@@ -129,8 +129,6 @@ type graph struct {
 	calleeAt map[uint64]uint64
 	mayCall  map[uint64]unwind.Answer
 	stubs    map[uint64]uint64 // where they go
-	// byName are entries whose calls, by the names of imports, may lead to any callee.
-	byName map[uint64]bool
 	// syscall is the place behind one, threadEnd where a thread ends.
 	syscall, threadEnd uint64
 	blind              bool // to where functions end
@@ -142,10 +140,7 @@ type graph struct {
 	// otherArgument is a return address, behind a call that passes no address where the function with the place takes
 	// one.
 	otherArgument [2]uint64
-	pointed       unwind.Answer              // of other functions
-	within        uint64                     // a place within an instruction
-	clues         map[uint64][][]unwind.Clue // by return address
-	through       map[uint64]unwind.Operand  // by call
+	pointed       unwind.Answer // of other functions
 	// abandons is a place from which the code goes on in a frame further out.
 	abandons uint64
 	// callers are the return addresses of all calls of a function, by where it begins.
@@ -170,17 +165,6 @@ func (f graph) Stub(_ *target.Snapshot, entry uint64, _ cpu.Mode, _ uint64) (uin
 	return to, ok
 }
 
-func (f graph) CalledThrough(_ *target.Module, site uint64, _ cpu.Mode) unwind.Operand {
-	return f.through[site]
-}
-
-func (f graph) MayReach(_ *target.Snapshot, entry uint64, _ cpu.Mode, _ uint64) (unwind.Answer, bool, uint64) {
-	if f.byName[entry] {
-		return unwind.Unknown, false, 0
-	}
-	return unwind.No, false, 0
-}
-
 func (graph) Binds(*target.Snapshot, uint64, cpu.Mode, uint64) bool { return false }
 
 func (f graph) EndsThread(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.threadEnd }
@@ -192,10 +176,6 @@ func (graph) MayJump(*target.Snapshot, *unwind.Frame, *unwind.Frame) bool { retu
 func (graph) KeepsReturnAt(*target.Snapshot, cpu.CallSite, cpu.Mode, int64) bool { return true }
 
 func (f graph) Witnesses() unwind.Witnesses { return f }
-
-func (f graph) Clues(_ *target.Snapshot, _, _, frame *unwind.Frame) [][]unwind.Clue {
-	return f.clues[frame.PC]
-}
 
 func (graph) StartHandsOn(*target.Module, uint64, uint64, uint64, cpu.Mode) bool { return false }
 
@@ -244,8 +224,6 @@ func (f graph) Arguments(_ *target.Module, pc uint64, _ cpu.Mode, _ bool) []unwi
 func (f graph) Passes(_ *target.Module, ra uint64, _ cpu.Mode, r cpu.Reg) unwind.Operand {
 	return f.passes[ra][r]
 }
-
-func (f graph) WithinInstruction(_ *target.Module, pc uint64, _ cpu.Mode) bool { return f.within == pc }
 
 // OneFunction: functions begin at multiples of 0x100; blind: nobody knows.
 func (f graph) OneFunction(_ *target.Module, a, b uint64, _ cpu.Mode) unwind.Answer {

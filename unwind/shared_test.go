@@ -113,26 +113,3 @@ func TestSharedByMany(t *testing.T) {
 	}
 	all.Wait()
 }
-
-// TestSharedOneBit: the return address to main and that of another call of f differ in one bit where the image is
-// mapped as it was linked, and in two bits 0x1000 bytes higher. What a walker leaves of the one mapping says
-// nothing of the other.
-func TestSharedOneBit(t *testing.T) {
-	arch := o32()
-	code := synth.Stack(arch).Zero(0x2000).Place(mainEntry)
-	copy(code.Data, program(arch).Image.Segments.Code(mainEntry))
-	copy(code.Data[inMain-mainEntry+0x1000-8:], code.Data[inMain-mainEntry-8:][:4])
-	for _, order := range [][]uint64{{0, 0x1000}, {0x1000, 0}} {
-		m := synth.Module(arch, code.Base, code.Data)
-		opt := unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}, Shared: new(unwind.Shared)}
-		for _, by := range order {
-			want := unwind.Certain
-			if by == 0 {
-				want = unwind.Likely
-			}
-			if frames, _ := walk(moved(arch, m, by), opt); len(frames) != 3 || frames[2].Trust != want {
-				t.Errorf("order %#x, mapped %#x higher: %+v", order, by, frames)
-			}
-		}
-	}
-}

@@ -228,21 +228,10 @@ type CallGraph interface {
 // Witnesses answer questions about a call that its instruction leaves open: by the values that the call
 // left behind, and by the pointers that lead to functions.
 type Witnesses interface {
-	// Clues lists values that tell frame f's call from its siblings: calls in the same function whose
-	// return address differs in one bit, and which may have led to the callee as well. There is a
-	// list for each sibling; nil where some sibling cannot be told from f's call. inner is the frame
-	// that the callee called, nil where the callee is innermost.
-	Clues(snap *target.Snapshot, inner, callee, f *Frame) [][]Clue
 	// MayCall tells whether the call through a register at site goes, on one of the ways to it, to a
 	// function as part of whose call code at pc can run, as Reaches has it. No: on none of them. An import
 	// through a word of the GOT is taken for the functions of its name, as MayReach has it.
 	MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc uint64) Answer
-	// CalledThrough tells where the caller still holds the address that the call through a register at site in m
-	// went to: a register that calls preserve, or a word that such a register leads to. The word may have changed.
-	CalledThrough(m *target.Module, site uint64, mode cpu.Mode) Operand
-	// MayReach is Reaches where imports whose GOT entry was not captured are taken for the functions
-	// of their names: nothing proves that, but what would have to be otherwise is more than one lost bit.
-	MayReach(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a Answer, imageOnly bool, cost uint64)
 	// StartHandsOn tells whether pc lies in the function whose address the program's start passes to
 	// its callee: main. start is a place in the program's first function, both in m. passed is the
 	// first word that the start passed on the stack, 0 if unknown.
@@ -286,8 +275,6 @@ type Witnesses interface {
 	// Passes tells what the call that returns to ra in m has in register r: a Number, or what a register held
 	// when the calling function was entered plus a number; Anything where code does not tell.
 	Passes(m *target.Module, ra uint64, mode cpu.Mode, r cpu.Reg) Operand
-	// WithinInstruction tells whether pc in m lies within an instruction, and none begins there.
-	WithinInstruction(m *target.Module, pc uint64, mode cpu.Mode) bool
 	// Abandons tells whether the code at the place of q, in the function that begins at q's entry, is
 	// about to go on in a frame further out, whose registers may already lie where the caller's
 	// were saved (__builtin_eh_return).

@@ -34,9 +34,6 @@ const (
 	TargetDiffers
 	// NoCall: no call instruction stands before the PC. Against.
 	NoCall
-	// OneBitAway: the address that differs from the return address in one bit follows a call
-	// too, in the same function, which may have led to the callee as well. Against.
-	OneBitAway
 	// TargetUnclear: the call before the PC is direct, but leads to the callee's function
 	// by way of other functions that end in a jump (then with TargetMatches), or where it
 	// leads is not known. Against.
@@ -47,9 +44,6 @@ const (
 	// FrameSize: the code or the table tells the size of the callee's frame, and no word of
 	// the stack was read for the CFA.
 	FrameSize
-	// OneBitElsewhere: as OneBitAway, but the other call stands in another function, of this module
-	// or another, whose frame may lie there and lead to a caller as good. Against.
-	OneBitElsewhere
 	// Unopposed: no way from the callee's PC to a return was found, which would confirm or
 	// contradict what follows from the entry.
 	Unopposed
@@ -81,8 +75,8 @@ const (
 )
 
 var checkNames = [checkCount]string{"executable", "call-before", "target-matches", "sp-monotonic", "sp-aligned", "sp-in-stack",
-	"methods-agree", "interrupted", "trampoline", "entry-known", "code-missing", "target-differs", "no-call", "one-bit-away",
-	"target-unclear", "corroborated", "frame-size", "one-bit-elsewhere", "unopposed", "disputed", "function-start", "thread-start",
+	"methods-agree", "interrupted", "trampoline", "entry-known", "code-missing", "target-differs", "no-call",
+	"target-unclear", "corroborated", "frame-size", "unopposed", "disputed", "function-start", "thread-start",
 	"return-hooked", "lazy-binding", "starts-main", "only-caller", "sole-call", "several-fit"}
 
 // Names lists the checks' names in a fixed order.
@@ -103,7 +97,9 @@ func (c Checks) has(all Checks) bool { return c&all == all }
 // Trust is how sure a frame is.
 type Trust uint8
 
-// The trust levels, rising.
+// The trust levels, rising. Certain means: given that memory holds what the program wrote there, no other frame can
+// stand here. A walk cannot see that a return address was overwritten by another one that the program could have left
+// in the same place.
 const (
 	Guess Trust = iota
 	Likely
@@ -116,9 +112,8 @@ func (t Trust) String() string { return [...]string{"guess", "likely", "certain"
 // what speaks for and against it. A return address in memory can be any value, so
 // that certainty takes a witness for it beside the rule that found it: the call
 // before the return address goes to the callee's function (proven), or what the frame
-// leads to is itself proven (Corroborated, see confirmInwards). What one lost bit would
-// make of a return address or of an interrupted frame's PC is looked at when the walk is
-// over, see doubtLostBits.
+// leads to is itself proven (Corroborated, see confirmInwards). An
+// interrupted frame's PC is looked at when the walk is over, see doubtInterrupted.
 //
 //	method                certain                               likely                   else
 //	context               always
@@ -188,10 +183,9 @@ func (c Checks) derived() bool {
 	return c.has(FrameSize|MethodsAgree) || c.has(EntryKnown|Unopposed) && c&TargetUnclear == 0
 }
 
-// needsNoSecondLook tells whether the frame is proven, and no other place is one lost bit
-// away.
+// needsNoSecondLook tells whether the frame is proven, and nothing speaks against it.
 func (c Checks) needsNoSecondLook() bool {
-	return c&(targetChecks|OneBitAway|OneBitElsewhere|AtStart|Disputed) == TargetMatches
+	return c&(targetChecks|AtStart|Disputed) == TargetMatches
 }
 
 // proven tells whether the frame's own return address has a witness: it follows a

@@ -177,7 +177,6 @@ func (v *verifier) call(s *State, c *candidate) {
 	}
 	v.target(s, c, site)
 	if !v.isAhead && c.checks&TargetDiffers == 0 {
-		c.checks |= v.oneBitAway(s, c, site)
 		v.atStart(c, site)
 	}
 }

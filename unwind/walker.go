@@ -41,10 +41,6 @@ type Walker struct {
 	frame  State         // the frame being unwound
 	regs   cpu.Registers // its registers
 	sample *sampled      // of WalkSample; made when first needed
-	// siblings looks at calls one bit away; made when first needed.
-	siblings *siblings
-	// near are the calls one bit from return addresses that elsewhere has looked for.
-	near hashTable[callKey, []callsite.Neighbour]
 	// maxFrames bounds the frames of this walk.
 	maxFrames int
 }
@@ -67,7 +63,6 @@ func NewWalker(snap *target.Snapshot, opt Options) *Walker {
 func (w *Walker) Use(snap *target.Snapshot) {
 	if snap.Arch != w.snap.Arch || snap.CodeMask != w.snap.CodeMask || !sameModules(snap.Modules, w.snap.Modules) {
 		w.fast.forget()
-		w.near = nil
 	}
 	w.snap = snap
 }
@@ -123,7 +118,6 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 	if w.opt.CallGraph != nil {
 		bindLazily(snap, dst[first:], w.opt.CallGraph)
 		leaveOthersOut(snap, dst[first:], w.opt.CallGraph)
-		w.weighLostBits(snap, t, dst[first:])
 	}
 	corroborate(dst[first:], end.Reason == StopRoot, w.opt.CallGraph, &interiors{snap: snap, graph: w.opt.CallGraph})
 	if last := len(dst) - 1; last > first && end.deadEnd() {

@@ -402,31 +402,6 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestOneBitAway: main calls f once more, with its return address one bit from that of the
-// other call. Which of them it was is likely at best, whether sources or the cache tell.
-func TestOneBitAway(t *testing.T) {
-	arch := o32()
-	for _, c := range []struct {
-		what  string
-		other uint64 // where the other call returns to
-		want  unwind.Trust
-	}{
-		{"16 bytes away, by a bit", inMain ^ 0x10, unwind.Likely},
-		{"16 bytes away, by two bits", inMain + 0x10, unwind.Certain},
-	} {
-		snap := stopped(arch, stackOf(arch))
-		copy(snap.Modules[0].Image.Segments.Code(c.other-8), snap.Modules[0].Image.Segments.Code(inMain - 8)[:4])
-		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}})
-		for round := range 3 {
-			frames, stop := w.Walk(&snap.Threads[0], nil)
-			if len(frames) != 3 || stop.Reason != unwind.StopRoot || frames[1].Trust != unwind.Certain || frames[2].Trust != c.want ||
-				frames[2].Checks&unwind.OneBitAway != 0 != (c.want == unwind.Likely) {
-				t.Errorf("%s, round %d: %+v, %v", c.what, round, frames, stop)
-			}
-		}
-	}
-}
-
 // TestMissingModules: where the file is missing, tables of nobody help, and frames
 // in its range are believed less.
 func TestMissingModules(t *testing.T) {

@@ -19,12 +19,6 @@ func (f *Fault) In(data []byte) (off uint64, ok bool) {
 	return uint64(d), d < uintptr(len(data))
 }
 
-// Offset tells whether part is a part of data, and at which offset.
-func Offset(data, part []byte) (off uint64, ok bool) {
-	off, ok = (&Fault{uintptr(unsafe.Pointer(unsafe.SliceData(part)))}).In(data)
-	return off, ok && uint64(len(part)) <= uint64(len(data))-off
-}
-
 // Guard runs fn, which reads mapped bytes, and returns a *Fault where such a read failed. fn is
 // broken off there as by a panic: fn must unlock in deferred calls, and the caller must not use
 // what fn was changing. Other goroutines are not guarded.

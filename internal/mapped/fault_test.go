@@ -53,19 +53,3 @@ func TestGuardIsForFaults(t *testing.T) {
 	}()
 	_ = Guard(func() { panic("mistake") })
 }
-
-func TestOffset(t *testing.T) {
-	data := make([]byte, 100)
-	for _, c := range []struct {
-		part []byte
-		off  uint64
-		ok   bool
-	}{{data, 0, true}, {data[99:], 99, true}, {data[10:20], 10, true}, {make([]byte, 10), 0, false}} {
-		if off, ok := Offset(data[:100:100], c.part); ok != c.ok || ok && off != c.off {
-			t.Errorf("%d, %v; want %d, %v", off, ok, c.off, c.ok)
-		}
-	}
-	if _, ok := Offset(data[:50], data[40:60]); ok {
-		t.Error("a part that ends outside")
-	}
-}

@@ -8,36 +8,19 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
-// Path is one of the ways to a call through a register.
-type Path struct {
-	Entry  disasm.Addr // of the function
-	Target disasm.Addr // where the call goes on this way
-	fn     *Function
-	site   disasm.Addr
-	in     absint.Encoded // what then holds at the beginning of the call's block
-}
-
-// StateAfterCall is what holds when the call has returned, if control came to the call on this way.
-func (p *Path) StateAfterCall(st *absint.State) bool {
-	return entered(p.fn, p.site, p.in).StateAfterCall(p.site, st)
-}
-
 // The bounds of the ways to a call: how many there are, and of how many blocks each.
 const (
 	maxCallPaths = 32
 	maxPathLen   = 5
 )
 
-// CallPaths are the ways to a call through a register on each of which the target is a constant; none
-// where that does not hold for all. steps is what the answer cost, in instructions executed.
-// Example: busybox's evaltree calls what one of several cases has put in x2.
+// CallTargets are where a call through a register goes, way by way; none where the target is no constant on some way
+// to the call. Example: busybox's evaltree calls what one of several cases has put in x2.
 //
 //	case NCMD:   adrp x2,…; add x2,x2,#evalcommand; b call
 //	case NAND:   ldr x20,[x20,#16]; adrp x2,…; add x2,x2,#evaltree; b call
 //	call:        mov x0,x20; blr x2
-//
-// Where evalcommand was called, x20 still has the node that evaltree was passed.
-func CallPaths(f *Function, site disasm.Addr) []Path {
+func CallTargets(f *Function, site disasm.Addr) []disasm.Addr {
 	b, _ := f.blocks.at(site.PC)
 	if b == nil || !f.Complete || !carriedIn(f, site) {
 		return nil
@@ -66,7 +49,7 @@ func carriedIn(f *Function, site disasm.Addr) bool {
 	if !f.StateAt(site, &whole) || !f.an.One(site, &in) || !disasm.IndirectCall(&in) || in.Flags&cpu.FlagMemory != 0 {
 		return false
 	}
-	if whole.RegisterTarget(&in, f.an.Arch).Kind != absint.Unknown || !StateInBlock(f, site, &block, func(*cpu.Insn) {}) {
+	if whole.RegisterTarget(&in, f.an.Arch).Kind != absint.Unknown || !StateInBlock(f, site, &block) {
 		return false
 	}
 	v := block.RegisterTarget(&in, f.an.Arch)
@@ -80,7 +63,7 @@ type callPaths struct {
 	replay  explorer
 	ways    map[uint64][]*block // by the beginning of a block, from where control comes
 	guessed map[uint64]bool     // a jump table leads there
-	found   []Path
+	found   []disasm.Addr
 }
 
 // newCallPaths makes an explorer of its own, which shares with the function what does not change.
@@ -113,7 +96,7 @@ func (s *callPaths) extend(path []*block) bool {
 		return true
 	}
 	if target, ok := targetAt(entered(s.fn, s.site, in), s.site); ok {
-		s.found = append(s.found, Path{s.fn.Entry, target, s.fn, s.site, in})
+		s.found = append(s.found, target)
 		return true
 	}
 	first := path[0].start

@@ -83,16 +83,14 @@ func (f *Function) StateAfterCall(site disasm.Addr, st *absint.State) bool {
 }
 
 // StateInBlock replays the block that ends in the call at a site, up to the call, from what
-// registers and memory hold at the block's beginning: its start values. each sees the instructions
-// of the block before they are executed on st.
-func StateInBlock(f *Function, site disasm.Addr, st *absint.State, each func(in *cpu.Insn)) bool {
+// registers and memory hold at the block's beginning: its start values.
+func StateInBlock(f *Function, site disasm.Addr, st *absint.State) bool {
 	b, _ := f.blocks.at(site.PC)
 	if b == nil || b.mode != site.Mode {
 		return false
 	}
 	st.Start(f.an.Arch)
 	transfer, ok := straight(f, b, func(in *cpu.Insn, pc uint64) {
-		each(in)
 		f.interp.Exec(st, in, pc)
 	})
 	return ok && transfer == site.PC

@@ -74,3 +74,29 @@ func (w witnesses) holding(m *target.Module, pc uint64, mode cpu.Mode) (*program
 	}
 	return p, nil
 }
+
+// keptByCallees are the registers that a call preserves and that may hold any value.
+func keptByCallees(arch *cpu.Arch) cpu.RegSet {
+	return arch.Preserved.Without(arch.SP).Without(arch.PC)
+}
+
+// keeps is where a function keeps what it was passed in a register.
+func keeps(arch *cpu.Arch, st *absint.State, exact bool, passed cpu.Reg) (o unwind.Operand, ok bool) {
+	in := keptByCallees(arch)
+	if exact {
+		in = ^cpu.RegSet(0) >> (64 - len(arch.Regs))
+	}
+	for set := in.Without(arch.SP).Without(arch.PC); set != 0; set = set.Without(set.First()) {
+		if v := st.Regs[set.First()]; v.RelativeTo(passed) {
+			return unwind.Operand{Kind: unwind.InRegister, Reg: set.First(), Off: -v.Off}, true
+		}
+	}
+	for i := range st.Slots {
+		sl := &st.Slots[i]
+		fits := int(sl.Size) == arch.AddrSize || sl.Size == 4 // an int, on processors of 64 bits
+		if fits && sl.Val.IsStartOf(passed) && sl.Base == absint.Base(arch.SP) && !sl.Released() {
+			return unwind.Operand{Kind: unwind.InMemory, Reg: arch.SP, Off: sl.Off - arch.EntryCFA, Size: sl.Size}, true
+		}
+	}
+	return o, false
+}

@@ -52,13 +52,6 @@ func (s *Source) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc 
 	return a, w.alone, uint64(w.cost)
 }
 
-// MayReach implements unwind.Witnesses.
-func (w witnesses) MayReach(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a unwind.Answer, alone bool, cost uint64) {
-	walk := tailWalk{src: w.src, snap: snap, pc: pc, byName: true}
-	a = walk.from(disasm.Addr{PC: entry, Mode: mode})
-	return a, false, uint64(walk.cost)
-}
-
 // Stub implements unwind.CallGraph.
 func (s *Source) Stub(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (uint64, bool) {
 	m, p := moduleAt(s, snap, entry)

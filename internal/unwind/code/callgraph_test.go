@@ -142,7 +142,7 @@ func TestMayReach(t *testing.T) {
 		{"through the GOT", 0x400020, lib, true}, {"h, through the GOT", 0x400020, lib + 0x20, false},
 		{"a pointer", 0x400050, lib + 0x20, true}, {"an import that no module has", 0x400060, lib + 0x20, true},
 	} {
-		if got, _, _ := s.Witnesses().MayReach(snap, tt.entry, 0, tt.pc); (got != unwind.No) != tt.want {
+		if got := mayReach(s, snap, tt.entry, 0, tt.pc); (got != unwind.No) != tt.want {
 			t.Errorf("%s: %#x may reach %#x: %v", tt.what, tt.entry, tt.pc, got)
 		}
 	}

@@ -11,12 +11,10 @@ type memos struct {
 	// of places where frames are
 	answers  memo.Table[question, answer]
 	searched memo.Table[question, result]
-	clues    memo.Table[pair, [][]unwind.Clue]
 	reached  memo.Table[reach, reachable]
 	// of calls through registers and pointers, by site
 	calls   memo.Table[disasm.Addr, calls]
 	targets memo.Table[disasm.Addr, targets]
-	through memo.Table[disasm.Addr, unwind.Operand]
 	// of functions, by entry
 	pointed memo.Table[disasm.Addr, unwind.Answer] // may a pointer lead there?
 	held    memo.Table[disasm.Addr, bool]          // does data hold the address?
@@ -32,19 +30,15 @@ const keptAnswers = 4096
 // keptSearches bounds a generation of search results, of some 10 KB each.
 const keptSearches = 64
 
-// keptClues bounds a generation of clues. Only return addresses that differ in one bit from the
-// return address of another call have clues.
-const keptClues = 1024
-
 // keptTargets bounds a generation of targets, in words.
 const keptTargets = 8 * keptAnswers
 
 // bound says how much is remembered.
 func (k *memos) bound() {
-	for _, bound := range []*int{&k.answers.Bound, &k.reached.Bound, &k.calls.Bound, &k.through.Bound, &k.pointed.Bound, &k.held.Bound,
+	for _, bound := range []*int{&k.answers.Bound, &k.reached.Bound, &k.calls.Bound, &k.pointed.Bound, &k.held.Bound,
 		&k.slots.Bound, &k.callers.Bound, &k.imports.Bound} {
 		*bound = keptAnswers
 	}
-	k.searched.Bound, k.clues.Bound = keptSearches, keptClues
+	k.searched.Bound = keptSearches
 	k.targets.Bound, k.targets.Weigh = keptTargets, targets.kept
 }

@@ -43,7 +43,7 @@ func (w *tailWalk) addCallees(call cpu.CallSite, mode cpu.Mode) (known bool) {
 	}
 	t := targetsOf(p, at)
 	w.addTails(m, t.known)
-	return len(t.paths) > 0
+	return t.all
 }
 
 // mayKeepReturn tells whether the function at an entry may have its return address off bytes

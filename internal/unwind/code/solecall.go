@@ -14,6 +14,20 @@ import (
 // maxLeftOut bounds the calls of a function that are left out one by one.
 const maxLeftOut = 64
 
+// maxCallSteps bounds the instructions executed for the questions about one call. Most of the functions were
+// analysed already, for the frames' rules.
+const maxCallSteps = 1 << 19
+
+// frameCall is the call of a frame, and what is asked of that: whether another call may have led to the callee.
+type frameCall struct {
+	src           *Source
+	snap          *target.Snapshot
+	callee, frame *unwind.Frame
+	prog          *program           // of the frame
+	fn            *dataflow.Function // of the frame
+	steps         int                // instructions executed
+}
+
 // SoleCall implements unwind.Witnesses. Example: md_write in libcrypto calls BIO_write, BIO_clear_retry_flags,
 // BIO_copy_next_retry and EVP_DigestUpdate. The last one ends in a jump through a pointer, to whichever digest;
 // the others come back before they would jump there. So EVP_DigestUpdate was called.
@@ -35,7 +49,7 @@ func (w witnesses) MayJump(snap *target.Snapshot, callee, f *unwind.Frame) bool 
 // callOf is the call before frame f's PC.
 func callOf(src *Source, snap *target.Snapshot, callee, f *unwind.Frame) (c frameCall, ok bool) {
 	_, p := moduleAt(src, snap, f.CallSite)
-	return frameCall{src: src, snap: snap, callee: callee, frame: f, prog: p, alone: true}, p != nil && f.Module != nil
+	return frameCall{src: src, snap: snap, callee: callee, frame: f, prog: p}, p != nil && f.Module != nil
 }
 
 // own is the call's instruction.
@@ -169,4 +183,26 @@ func (w *tailWalk) mayBind(m *target.Module, slot uint64) bool {
 func standsApart(p *program, at disasm.Addr, entry uint64) bool {
 	f := pointedOwner(p, at)
 	return f != nil && f.Complete && !f.Contains(entry)
+}
+
+// caller is the function that makes the call at a site, nil if nobody knows.
+func (c *frameCall) caller(site disasm.Addr) *dataflow.Function {
+	if f := c.holding(c.prog, site); f != nil {
+		return f
+	}
+	return pointedOwner(c.prog, site)
+}
+
+// holding is the function of the nearest certain entries that has a place, nil if none has.
+func (c *frameCall) holding(p *program, at disasm.Addr) *dataflow.Function {
+	for _, e := range p.entries.Below(at) {
+		if c.steps > maxCallSteps {
+			return nil
+		}
+		f := p.flows.Function(disasm.Addr{PC: e, Mode: at.Mode})
+		if c.steps += f.Steps(); f.Contains(at.PC) && !f.ByGuess(at.PC) {
+			return f
+		}
+	}
+	return nil
 }

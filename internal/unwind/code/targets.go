@@ -26,7 +26,7 @@ func (w witnesses) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc
 	}
 	t := targetsOf(p, at)
 	answer := unwind.No
-	if len(t.paths) == 0 {
+	if !t.all {
 		answer = unwind.Unknown
 	}
 	first := t.below(inImage(m, pc))
@@ -44,8 +44,7 @@ func (w witnesses) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc
 }
 
 // mayCallImport is MayCall for a call through the word at an image address of m, which the dynamic linker binds
-// by a name. What answers to the name tells: that a call of strcmp leads to some function of the program takes
-// more than one lost bit.
+// by a name: to the functions of that name.
 func (w witnesses) mayCallImport(snap *target.Snapshot, m *target.Module, p *program, slot, pc uint64) unwind.Answer {
 	to, _ := p.namesake(snap, slot, pc)
 	if to.PC != 0 {
@@ -59,20 +58,27 @@ func (w witnesses) mayCallImport(snap *target.Snapshot, m *target.Module, p *pro
 		}
 		to = walk.todo.all[0]
 	}
-	if a, _, _ := w.MayReach(snap, to.PC, to.Mode, pc); a == unwind.No {
-		return a
+	if mayReach(w.src, snap, to.PC, to.Mode, pc) == unwind.No {
+		return unwind.No
 	}
 	return unwind.Unknown
 }
 
+// mayReach is Reaches where imports are taken for the functions of their names, in whichever module, and jumps
+// through words that may change go where the file has them. No is certain.
+func mayReach(src *Source, snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) unwind.Answer {
+	walk := tailWalk{src: src, snap: snap, pc: pc, byName: true}
+	return walk.from(disasm.Addr{PC: entry, Mode: mode})
+}
+
 // targets are where a call through a register may go.
 type targets struct {
-	known []disasm.Addr   // sorted by address
-	paths []dataflow.Path // all ways to the call; none: there may be other targets than those known
+	known []disasm.Addr // sorted by address
+	all   bool          // there are no others
 }
 
 // kept is what the memory of the targets counts for, in words.
-func (t targets) kept() int { return 1 + len(t.known) + 32*len(t.paths) }
+func (t targets) kept() int { return 1 + len(t.known) }
 
 // below is the index of the target nearest below pc, whose function most likely has pc: where the
 // answer is yes, no other function is analysed. 0 if there is none.
@@ -91,10 +97,8 @@ func targetsOf(p *program, site disasm.Addr) targets {
 		if f == nil {
 			return t
 		}
-		if t.paths = dataflow.CallPaths(f, site); len(t.paths) > 0 {
-			for i := range t.paths {
-				t.known = append(t.known, t.paths[i].Target)
-			}
+		if t.known = dataflow.CallTargets(f, site); len(t.known) > 0 {
+			t.all = true
 			slices.SortFunc(t.known, func(a, b disasm.Addr) int { return cmp.Compare(a.PC, b.PC) })
 			t.known = slices.Compact(t.known)
 		} else if to, _ := f.CallTarget(site.PC); to.PC != 0 {

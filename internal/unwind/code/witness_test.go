@@ -1,7 +1,6 @@
 package code
 
 import (
-	"reflect"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
@@ -21,102 +20,6 @@ func placed(t *testing.T, p codetest.Program, words ...uint64) (*target.Module, 
 		s.Word(w)
 	}
 	return m, synth.Capture(img.Arch, []*target.Module{m}, s.Place(0x7fff_0000))
-}
-
-// TestClues: f keeps what it is passed in x19. One call passes what its caller has in x19, the
-// other one, which returns one bit away, what lies in memory.
-func TestClues(t *testing.T) {
-	m, snap := placed(t, codetest.Program{CPU: "aarch64", Listing: `
-	400000 <caller>:
-	400100 <f>:
-	400200 <g>:
-		400000: a9be7bfd  stp x29,x30,[sp,#-32]!
-		400004: a90153f3  stp x19,x20,[sp,#16]
-		400008: aa0003f3  mov x19,x0
-		40000c: aa0103f4  mov x20,x1
-		400010: aa1303e0  mov x0,x19
-		400014: 9400003b  bl  400100
-		400018: d503201f  nop
-		40001c: d503201f  nop
-		400020: d503201f  nop
-		400024: d503201f  nop
-		400028: d503201f  nop
-		40002c: d503201f  nop
-		400030: f9400680  ldr x0,[x20,#8]
-		400034: 94000033  bl  400100
-		400038: a94153f3  ldp x19,x20,[sp,#16]
-		40003c: a8c27bfd  ldp x29,x30,[sp],#32
-		400040: d65f03c0  ret
-		400100: a9be7bfd  stp x29,x30,[sp,#-32]!
-		400104: f9000bf3  str x19,[sp,#16]
-		400108: aa0003f3  mov x19,x0
-		40010c: 9400003d  bl  400200
-		400110: f9400bf3  ldr x19,[sp,#16]
-		400114: a8c27bfd  ldp x29,x30,[sp],#32
-		400118: d65f03c0  ret
-		400200: d65f03c0  ret`})
-	x19, _ := m.Image.Arch.RegByName("x19")
-	x20, _ := m.Image.Arch.RegByName("x20")
-	kept := unwind.Operand{Kind: unwind.InRegister, Reg: x19}
-	loaded := unwind.Operand{Kind: unwind.InMemory, Reg: x20, Off: 8}
-	f := unwind.Frame{PC: 0x400110, CallSite: 0x40010c, Module: m}
-	for _, tt := range []struct {
-		pc         uint64
-		own, other unwind.Operand
-	}{{0x400018, kept, loaded}, {0x400038, loaded, kept}} {
-		want := [][]unwind.Clue{{{What: kept, Own: tt.own, Other: tt.other, OfCallee: true, Straight: true}}}
-		for range 2 { // found, and kept
-			frame := unwind.Frame{PC: tt.pc, CallSite: tt.pc - 4, Module: m}
-			if got := New(nil).Witnesses().Clues(snap, nil, &f, &frame); !reflect.DeepEqual(got, want) {
-				t.Errorf("%#x: %+v, want %+v", tt.pc, got, want)
-			}
-		}
-	}
-	alone := unwind.Frame{PC: 0x400110, CallSite: 0x40010c, Module: m}
-	g := unwind.Frame{PC: 0x400200, CallSite: 0x400200, Module: m, Exact: true}
-	if got := New(nil).Witnesses().Clues(snap, nil, &g, &alone); got != nil {
-		t.Errorf("a call without siblings has clues: %+v", got)
-	}
-}
-
-// TestCluesOfCopies: both calls pass what the caller has in x19, to which the second has loaded a word.
-func TestCluesOfCopies(t *testing.T) {
-	m, snap := placed(t, codetest.Program{CPU: "aarch64", Listing: `
-	400000 <caller>:
-	400100 <f>:
-	400200 <g>:
-		400000: a9be7bfd  stp x29,x30,[sp,#-32]!
-		400004: a90153f3  stp x19,x20,[sp,#16]
-		400008: aa0003f3  mov x19,x0
-		40000c: aa0103f4  mov x20,x1
-		400010: aa1303e0  mov x0,x19
-		400014: 9400003b  bl  400100
-		400018: d503201f  nop
-		40001c: d503201f  nop
-		400020: d503201f  nop
-		400024: d503201f  nop
-		400028: d503201f  nop
-		40002c: f9400693  ldr x19,[x20,#8]
-		400030: aa1303e0  mov x0,x19
-		400034: 94000033  bl  400100
-		400038: a94153f3  ldp x19,x20,[sp,#16]
-		40003c: a8c27bfd  ldp x29,x30,[sp],#32
-		400040: d65f03c0  ret
-		400100: a9be7bfd  stp x29,x30,[sp,#-32]!
-		400104: f9000bf3  str x19,[sp,#16]
-		400108: aa0003f3  mov x19,x0
-		40010c: 9400003d  bl  400200
-		400110: f9400bf3  ldr x19,[sp,#16]
-		400114: a8c27bfd  ldp x29,x30,[sp],#32
-		400118: d65f03c0  ret
-		400200: d65f03c0  ret`})
-	f := unwind.Frame{PC: 0x400110, CallSite: 0x40010c, Module: m}
-	for _, pc := range []uint64{0x400018, 0x400038} {
-		frame := unwind.Frame{PC: pc, CallSite: pc - 4, Module: m}
-		if got := New(nil).Witnesses().Clues(snap, nil, &f, &frame); got != nil {
-			t.Errorf("%#x: %+v, want no clue", pc, got)
-		}
-	}
 }
 
 // nodes walks a tree: f calls itself for a child, at 400064, or what one of two cases has put in x2, at
@@ -147,29 +50,6 @@ const nodes = `
 		400108: a8c17bfd  ldp  x29,x30,[sp],#16
 		40010c: d65f03c0  ret
 		400180: d65f03c0  ret`
-
-// TestCluesByTarget: f waits at its call through a register. Where that led to g, f still has in x20
-// what f was passed; where to f itself, nobody knows.
-func TestCluesByTarget(t *testing.T) {
-	m, snap := placed(t, codetest.Program{CPU: "aarch64", Listing: nodes})
-	x20, _ := m.Image.Arch.RegByName("x20")
-	kept := unwind.Operand{Kind: unwind.InRegister, Reg: x20}
-	child := unwind.Operand{Kind: unwind.InMemory, Reg: x20, Off: 8}
-	frame := func(site uint64) *unwind.Frame { return &unwind.Frame{PC: site + 4, CallSite: site, Module: m} }
-	for site, want := range map[uint64][][]unwind.Clue{
-		0x400104: {{{What: kept, Own: kept, Other: child, OfCallee: true, Straight: true}}},
-		0x400064: nil,
-	} {
-		if got := New(nil).Witnesses().Clues(snap, frame(site), frame(0x400024), frame(0x400024)); !reflect.DeepEqual(got, want) {
-			t.Errorf("called by the callee: %#x: %+v, want %+v", site, got, want)
-		}
-	}
-	// The call through a register goes to f itself, or to g, which comes back.
-	want := [][]unwind.Clue{{{What: kept, Own: child, Other: kept, OfCallee: true, Straight: true}}}
-	if got := New(nil).Witnesses().Clues(snap, nil, frame(0x400064), frame(0x400064)); !reflect.DeepEqual(got, want) {
-		t.Errorf("called for a child: %+v, want %+v", got, want)
-	}
-}
 
 // TestMayCall: the call through a register goes to f and g, and not to k.
 func TestMayCall(t *testing.T) {
