@@ -15,6 +15,7 @@ type memos struct {
 	// of calls through registers and pointers, by site
 	calls   memo.Table[disasm.Addr, calls]
 	targets memo.Table[disasm.Addr, targets]
+	ofCalls memo.Table[callQuestion, bool]
 	// of functions, by entry
 	pointed memo.Table[disasm.Addr, unwind.Answer] // may a pointer lead there?
 	held    memo.Table[disasm.Addr, bool]          // does data hold the address?
@@ -35,7 +36,7 @@ const keptTargets = 8 * keptAnswers
 
 // bound says how much is remembered.
 func (k *memos) bound() {
-	for _, bound := range []*int{&k.answers.Bound, &k.reached.Bound, &k.calls.Bound, &k.pointed.Bound, &k.held.Bound,
+	for _, bound := range []*int{&k.answers.Bound, &k.reached.Bound, &k.ofCalls.Bound, &k.calls.Bound, &k.pointed.Bound, &k.held.Bound,
 		&k.slots.Bound, &k.callers.Bound, &k.imports.Bound} {
 		*bound = keptAnswers
 	}

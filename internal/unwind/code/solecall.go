@@ -2,6 +2,7 @@ package code
 
 import (
 	"slices"
+	"weak"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
@@ -32,24 +33,44 @@ type frameCall struct {
 // BIO_copy_next_retry and EVP_DigestUpdate. The last one ends in a jump through a pointer, to whichever digest;
 // the others come back before they would jump there. So EVP_DigestUpdate was called.
 func (w witnesses) SoleCall(snap *target.Snapshot, callee, f *unwind.Frame) bool {
-	call, ok := callOf(w.src, snap, callee, f)
-	return ok && call.only()
+	byJump := f.Checks&unwind.TargetMatches != 0
+	return w.ofCall(snap, callee, f, callQuestion{sole: true, byJump: byJump}, func(c *frameCall) bool { return c.only(byJump) })
 }
 
 // MayJump implements unwind.Witnesses. Example: EVP_DigestUpdate, and SHA256_Update, to which tables point.
 func (w witnesses) MayJump(snap *target.Snapshot, callee, f *unwind.Frame) bool {
-	call, ok := callOf(w.src, snap, callee, f)
-	if !ok {
-		return false
-	}
-	own, is := call.own()
-	return is && call.jumpsByPointer(&own)
+	return w.ofCall(snap, callee, f, callQuestion{}, func(c *frameCall) bool {
+		own, is := c.own()
+		return is && c.jumpsByPointer(&own)
+	})
 }
 
-// callOf is the call before frame f's PC.
-func callOf(src *Source, snap *target.Snapshot, callee, f *unwind.Frame) (c frameCall, ok bool) {
-	_, p := moduleAt(src, snap, f.CallSite)
-	return frameCall{src: src, snap: snap, callee: callee, frame: f, prog: p}, p != nil && f.Module != nil
+// callQuestion is a question about a frame's call: the callee's module, which is one process's, its place, and the
+// return address to the caller, target addresses. byJump: the call is known to lead to the callee by way of a jump.
+type callQuestion struct {
+	callee       weak.Pointer[target.Module]
+	pc, ra       uint64
+	mode         cpu.Mode
+	sole, byJump bool
+}
+
+// ofCall answers q about the call before frame f's PC, by answer where nobody asked before. The words of the capture are
+// left aside, so that the answer is the same for all stacks of a process: a profile asks the same for each of them.
+func (w witnesses) ofCall(snap *target.Snapshot, callee, f *unwind.Frame, q callQuestion, answer func(*frameCall) bool) bool {
+	_, p := moduleAt(w.src, snap, f.CallSite)
+	to, known := snap.ModuleAt(callee.CallSite)
+	if p == nil || f.Module == nil || !known {
+		return false
+	}
+	q.callee, q.pc, q.ra, q.mode = weak.Make(to), callee.CallSite, f.PC, f.Mode
+	if a, ok := p.memos.ofCalls.Find(q); ok {
+		return a
+	}
+	bare := *snap
+	bare.Memory = new(target.Builder).Memory(snap.Arch)
+	a := answer(&frameCall{src: w.src, snap: &bare, callee: callee, frame: f, prog: p})
+	p.memos.ofCalls.Keep(q, a)
+	return a
 }
 
 // own is the call's instruction.
@@ -63,8 +84,9 @@ func (c *frameCall) own() (call cpu.CallSite, ok bool) {
 	return callsite.InSegment(m, text, at, c.frame.Mode)
 }
 
-// only tells whether no call of the frame's function but the frame's own can have led to the callee.
-func (c *frameCall) only() bool {
+// only tells whether no call of the frame's function but the frame's own can have led to the callee. byJump: that one is
+// known to, by way of a jump.
+func (c *frameCall) only(byJump bool) bool {
 	m := c.frame.Module
 	site := disasm.Addr{PC: inImage(m, c.frame.CallSite), Mode: c.frame.Mode}
 	text, ok := m.Image.Segments.At(site.PC)
@@ -73,7 +95,7 @@ func (c *frameCall) only() bool {
 		return false
 	}
 	own, is := c.own()
-	if !is || c.frame.Checks&unwind.TargetMatches == 0 && !c.jumpsByPointer(&own) {
+	if !is || !byJump && !c.jumpsByPointer(&own) {
 		return false
 	}
 	left, none := maxLeftOut, true
