@@ -5,7 +5,7 @@ import "github.com/backsight/backsight/cpu"
 // savesArguments tells whether a rule finds a register in the frame that no callee preserves, and that
 // is not a signal's frame. So do the tables of functions that call __builtin_eh_return: what it
 // passes to the landing pad lies there (_Unwind_Resume's a0 to a3 on MIPS, rax and rdx on x86-64).
-// Which of these functions is about to leave, the code tells: see Witnesses.Abandons.
+// Which of these functions is about to leave, the code tells: see CallGraph.Abandons.
 func savesArguments(rule *Rule, arch *cpu.Arch) bool {
 	if rule.Flags&SignalFrame != 0 {
 		return false
@@ -25,5 +25,5 @@ func (f *finder) abandons(rule *Rule) bool {
 	}
 	q := f.query
 	q.Entry, q.HasEntry = rule.Start, true
-	return f.verifier.graph.Witnesses().Abandons(&q)
+	return f.verifier.graph.Abandons(&q)
 }

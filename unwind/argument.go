@@ -39,7 +39,7 @@ type passing struct {
 func (f *elimination) arguments() []passedValue {
 	s := f.search.frame
 	list := s.arguments
-	for _, a := range f.verifier.graph.Witnesses().Arguments(s.Module, s.Site, s.Mode, s.Exact) {
+	for _, a := range f.verifier.graph.Arguments(s.Module, s.Site, s.Mode, s.Exact) {
 		if v, ok := a.At.value(s.Snapshot, s.Regs, f.lost.CFA); ok && len(list) < maxPassed {
 			list = append(list[:len(list):len(list)], passedValue{a.Reg, v})
 		}
@@ -59,7 +59,7 @@ func (p *passing) agrees(c *candidate, values []passedValue) (a Answer, passed [
 
 // call is agrees for the call that returns to ra in c's module.
 func (p *passing) call(ra uint64, c *candidate, values []passedValue, depth int) (a Answer, passed []passedValue) {
-	w := p.verifier.graph.Witnesses()
+	w := p.verifier.graph
 	pc, mode := p.search.frame.Snapshot.Arch.SplitCode(ra)
 	for _, v := range values {
 		switch o := w.Passes(c.module, pc, mode, v.reg); o.Kind {
@@ -102,7 +102,7 @@ func (p *passing) call(ra uint64, c *candidate, values []passedValue, depth int)
 // heldWrong tells whether a register that calls preserve holds no address of c's own frame, where code has put one.
 func (p *passing) heldWrong(c *candidate) bool {
 	arch := p.search.frame.Snapshot.Arch
-	w := p.verifier.graph.Witnesses()
+	w := p.verifier.graph
 	for set := kept(arch); set != 0; set = set.Without(set.First()) {
 		r := set.First()
 		v, ok := c.Regs.Lookup(r)

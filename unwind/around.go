@@ -83,7 +83,7 @@ func (s *splicer) between(callee *Frame, outer uint64) []Frame {
 // alone calls warn_c, and warn_a alone warn_b.
 func (s *splicer) onlyCallers(callee Frame) (list []Frame) {
 	for len(list) < maxBetween && s.verifier.graph != nil && codeKnown(&callee) && !s.verifier.trampolines.at(&s.state, callee.PC, callee.Mode) {
-		returns, all := s.verifier.graph.Witnesses().Callers(callee.Module, callee.CallSite, callee.Mode)
+		returns, all := s.verifier.graph.Callers(callee.Module, callee.CallSite, callee.Mode)
 		if !all || len(returns) != 1 {
 			break
 		}
@@ -120,7 +120,7 @@ type callChains struct {
 // the innermost frame to callee.
 func (w *callChains) back(callee *Frame, chain []Frame) {
 	graph := w.verifier.graph
-	returns, _ := graph.Witnesses().Callers(w.module, callee.CallSite, callee.Mode)
+	returns, _ := graph.Callers(w.module, callee.CallSite, callee.Mode)
 	for _, ra := range returns {
 		if w.looked++; w.looked > maxChained || w.n > 1 {
 			return

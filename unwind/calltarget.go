@@ -26,7 +26,7 @@ func (v *verifier) target(s *State, c *candidate, site cpu.CallSite) {
 		c.imageOnly = false
 		answer, to, known := v.callee(s, c, site.Addr)
 		if !known {
-			answer = v.graph.Witnesses().MayCall(s.Snapshot, site.Addr, c.mode, s.Site)
+			answer = v.graph.MayCall(s.Snapshot, site.Addr, c.mode, s.Site)
 		}
 		v.settle(s, c, site, to, answer)
 		return

@@ -68,7 +68,7 @@ func proveByStart(frames []Frame, first int, graph CallGraph, stack *interiors) 
 		return
 	}
 	if f.Checks.has(CallBefore) && f.Checks&(targetChecks|TargetDiffers) == 0 && start.Module != nil && start.Module == main.Module &&
-		allStarting(frames[i+1:]) && graph.Witnesses().StartHandsOn(start.Module, start.CallSite, stack.firstPassed(&frames[last-1]), main.CallSite, main.Mode) {
+		allStarting(frames[i+1:]) && graph.StartHandsOn(start.Module, start.CallSite, stack.firstPassed(&frames[last-1]), main.CallSite, main.Mode) {
 		f.Checks |= TargetMatches | StartsMain
 	}
 }

@@ -224,11 +224,7 @@ func TestStartsMainByJump(t *testing.T) {
 // startHandsOn is a CallGraph for which main begins at 0x1000.
 type startHandsOn struct{ syscalls }
 
-func (g startHandsOn) Witnesses() Witnesses { return handsOn{} }
-
-type handsOn struct{ Witnesses }
-
-func (handsOn) StartHandsOn(_ *target.Module, _, passed, pc uint64, _ cpu.Mode) bool {
+func (startHandsOn) StartHandsOn(_ *target.Module, _, passed, pc uint64, _ cpu.Mode) bool {
 	return passed == 0x1000 && pc == 0x1010
 }
 

@@ -48,7 +48,7 @@ func (f *finder) crossCheck(r *search) {
 	rule := f.codeRule
 	rule.Reset()
 	if src.Rule(&f.query, rule) != Found || rule.Flags&(FromEntry|Straight) == 0 {
-		if returnsByLink(r.frame, table) || f.query.HasEntry && f.verifier.graph != nil && f.verifier.graph.Witnesses().Abandons(&f.query) {
+		if returnsByLink(r.frame, table) || f.query.HasEntry && f.verifier.graph != nil && f.verifier.graph.Abandons(&f.query) {
 			r.dispute()
 		}
 		return

@@ -66,7 +66,7 @@ func (n *interiors) settle(frames []Frame, i int) bool {
 // jump to the parser of the element at hand.
 func (n *interiors) jumps(callee, f *Frame) bool {
 	n.asked++
-	return n.graph != nil && n.asked <= maxAsked && n.graph.Witnesses().MayJump(n.snap, callee, f)
+	return n.graph != nil && n.asked <= maxAsked && n.graph.MayJump(n.snap, callee, f)
 }
 
 // agree tells whether a search of the stack agrees with the rule that led to frame i: the return
@@ -139,7 +139,7 @@ func (n *interiors) mayBeOf(word, pc uint64, off int64) bool {
 	m, _ := n.snap.ModuleAt(pc - 1)
 	site, kind := callsite.BeforeIn(n.snap, m, pc, mode)
 	n.asked++
-	return n.asked > maxAsked || n.graph == nil || kind != callsite.Call || n.graph.Witnesses().KeepsReturnAt(n.snap, site, mode, off)
+	return n.asked > maxAsked || n.graph == nil || kind != callsite.Call || n.graph.KeepsReturnAt(n.snap, site, mode, off)
 }
 
 // returnAddress is the code address that a word means, signed or not, and whether a call may

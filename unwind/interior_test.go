@@ -152,15 +152,8 @@ type keepsAt struct {
 	off   int64
 }
 
-func (k keepsAt) Witnesses() Witnesses { return keptAt{k: k} }
-
-type keptAt struct {
-	Witnesses
-	k keepsAt
-}
-
-func (k keptAt) KeepsReturnAt(_ *target.Snapshot, call cpu.CallSite, _ cpu.Mode, off int64) bool {
-	return !call.Direct || call.Target != k.k.entry || off == k.k.off
+func (k keepsAt) KeepsReturnAt(_ *target.Snapshot, call cpu.CallSite, _ cpu.Mode, off int64) bool {
+	return !call.Direct || call.Target != k.entry || off == k.off
 }
 
 // jumping is a CallGraph that knows whether direct calls lead on by jumps through pointers.
@@ -169,13 +162,6 @@ type jumping struct {
 	may bool
 }
 
-func (j jumping) Witnesses() Witnesses { return jumpWitness{may: j.may} }
+func (jumping) KeepsReturnAt(*target.Snapshot, cpu.CallSite, cpu.Mode, int64) bool { return true }
 
-type jumpWitness struct {
-	Witnesses
-	may bool
-}
-
-func (jumpWitness) KeepsReturnAt(*target.Snapshot, cpu.CallSite, cpu.Mode, int64) bool { return true }
-
-func (j jumpWitness) MayJump(*target.Snapshot, *Frame, *Frame) bool { return j.may }
+func (j jumping) MayJump(*target.Snapshot, *Frame, *Frame) bool { return j.may }

@@ -19,7 +19,7 @@ func bindLazily(snap *target.Snapshot, frames []Frame, graph CallGraph) {
 			continue
 		}
 		site, kind := callsite.BeforeIn(snap, f.Module, f.PC, f.Mode)
-		if kind == callsite.Call && site.Direct && graph.Witnesses().Binds(snap, site.Target, site.TargetMode, callee.CFA) {
+		if kind == callsite.Call && site.Direct && graph.Binds(snap, site.Target, site.TargetMode, callee.CFA) {
 			f.Checks = f.Checks&^TargetUnclear | TargetMatches | LazyBinding
 		}
 	}

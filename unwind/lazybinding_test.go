@@ -41,13 +41,6 @@ type bindsBelow struct {
 	cfa uint64
 }
 
-func (b bindsBelow) Witnesses() Witnesses { return pushed{cfa: b.cfa} }
-
-type pushed struct {
-	Witnesses
-	cfa uint64
-}
-
-func (p pushed) Binds(_ *target.Snapshot, entry uint64, _ cpu.Mode, cfa uint64) bool {
+func (p bindsBelow) Binds(_ *target.Snapshot, entry uint64, _ cpu.Mode, cfa uint64) bool {
 	return entry == 0x400100 && cfa == p.cfa
 }

@@ -5,7 +5,7 @@ import "github.com/backsight/backsight/cpu"
 // Code may make up for a return address that a capture lacks. The report of an oops on MIPS prints 40 words of
 // the stack. Where Linux's function graph tracer runs, all return addresses on the stack are that of
 // return_to_handler, and no report prints the originals. The rule tells the caller's SP all the same, and the
-// code tells which calls lead to the function (Witnesses.Callers). Each caller keeps its own return address at
+// code tells which calls lead to the function (CallGraph.Callers). Each caller keeps its own return address at
 // another distance from SP:
 //
 //	mid_c      sp+8:   return_to_handler        callers of mid_c: mid_b only
@@ -56,7 +56,7 @@ func keepUnwritten(out *cpu.Registers, s *State, graph CallGraph) {
 	if !s.reported() || s.Exact || graph == nil {
 		return
 	}
-	w := graph.Witnesses()
+	w := graph
 	for set := s.Regs.Known & kept(arch) &^ out.Known; set != 0; set = set.Without(set.First()) {
 		r := set.First()
 		if w.Passes(s.Module, s.PC, s.Mode, r) == (Operand{Kind: InRegister, Reg: r}) {
@@ -80,7 +80,7 @@ func (f *elimination) run() {
 	if r.hooked {
 		r.best, r.stop, r.refuted = candidate{}, Stop{StopNoRule, f.lost.raw & s.Snapshot.Arch.AddrMask()}, true // a tracer's code is no caller
 	}
-	returns, all := v.graph.Witnesses().Callers(s.Module, s.Site, s.Mode)
+	returns, all := v.graph.Callers(s.Module, s.Site, s.Mode)
 	if !all {
 		return
 	}

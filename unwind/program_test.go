@@ -134,13 +134,9 @@ type graph struct {
 	blind              bool // to where functions end
 	// unpointed is a function that no pointer leads to.
 	unpointed uint64
-	// otherSlot is a return address, behind a call that reads what it calls at an offset at which no table holds
-	// the function with the place.
-	otherSlot [2]uint64
-	// otherArgument is a return address, behind a call that passes no address where the function with the place takes
-	// one.
-	otherArgument [2]uint64
-	pointed       unwind.Answer // of other functions
+	// misleads is a return address, behind a call through a pointer that cannot lead to the function with the place.
+	misleads [2]uint64
+	pointed  unwind.Answer // of other functions
 	// abandons is a place from which the code goes on in a frame further out.
 	abandons uint64
 	// callers are the return addresses of all calls of a function, by where it begins.
@@ -175,8 +171,6 @@ func (graph) MayJump(*target.Snapshot, *unwind.Frame, *unwind.Frame) bool { retu
 
 func (graph) KeepsReturnAt(*target.Snapshot, cpu.CallSite, cpu.Mode, int64) bool { return true }
 
-func (f graph) Witnesses() unwind.Witnesses { return f }
-
 func (graph) StartHandsOn(*target.Module, uint64, uint64, uint64, cpu.Mode) bool { return false }
 
 func (f graph) BehindSyscall(_ *target.Module, pc uint64, _ cpu.Mode) bool { return pc == f.syscall }
@@ -194,15 +188,8 @@ func (f graph) CalledByPointer(_ *target.Module, pc uint64, _ cpu.Mode) unwind.A
 	return f.pointed
 }
 
-func (f graph) MayPass(_ *target.Module, ra uint64, _ cpu.Mode, _ *target.Module, pc uint64) unwind.Answer {
-	if f.otherArgument[0] != 0 && f.otherArgument == [2]uint64{ra, pc &^ 0xff} {
-		return unwind.No
-	}
-	return unwind.Unknown
-}
-
-func (f graph) CallsThrough(_ *target.Module, ra uint64, _ cpu.Mode, _ *target.Module, pc uint64) unwind.Answer {
-	if f.otherSlot[0] != 0 && f.otherSlot == [2]uint64{ra, pc &^ 0xff} {
+func (f graph) MayLead(_ *target.Module, ra uint64, _ cpu.Mode, _ *target.Module, pc uint64) unwind.Answer {
+	if f.misleads[0] != 0 && f.misleads == [2]uint64{ra, pc &^ 0xff} {
 		return unwind.No
 	}
 	return unwind.Unknown

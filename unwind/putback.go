@@ -90,7 +90,7 @@ func (s *splicer) mayLackOne(callee, caller *Frame) bool {
 	if !c.some || s.steps.leavesException(callee) == Yes { // a kernel patches calls of functions that call nothing
 		return true
 	}
-	w := s.verifier.graph.Witnesses()
+	w := s.verifier.graph
 	if len(c.returns) > 0 || c.unknown && w.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) != No {
 		return true
 	}

@@ -25,7 +25,7 @@ func leaveOthersOut(snap *target.Snapshot, frames []Frame, graph CallGraph) {
 		ask := f.Checks.has(TargetUnclear) && f.derived() && (unclear || !f.Checks.has(TargetMatches))
 		if ask && left > 0 {
 			left--
-			if graph.Witnesses().SoleCall(snap, &frames[i-1], f) {
+			if graph.SoleCall(snap, &frames[i-1], f) {
 				f.Checks |= SoleCall
 				if !f.Checks.has(TargetMatches) {
 					f.Checks &^= TargetUnclear

@@ -51,11 +51,4 @@ type soleCalls struct {
 	answer bool
 }
 
-func (s soleCalls) Witnesses() Witnesses { return soleWitness{answer: s.answer} }
-
-type soleWitness struct {
-	Witnesses
-	answer bool
-}
-
-func (s soleWitness) SoleCall(*target.Snapshot, *Frame, *Frame) bool { return s.answer }
+func (s soleCalls) SoleCall(*target.Snapshot, *Frame, *Frame) bool { return s.answer }

@@ -215,19 +215,12 @@ type CallGraph interface {
 	// EndsThread tells whether code at pc in m, where a call came back, goes straight to the
 	// system call that ends the thread.
 	EndsThread(m *target.Module, pc uint64, mode cpu.Mode) bool
-	// Witnesses are what else the code says of calls.
-	Witnesses() Witnesses
 	// BehindSyscall tells whether the instruction before pc in m is a system call.
 	BehindSyscall(m *target.Module, pc uint64, mode cpu.Mode) bool
 	// LeavesException tells whether the code at pc in m leads to exception returns only (Yes), or
 	// to a return to a caller (No). Entry code that jumps to a function may have the function return
 	// there, where no call stands before (Linux for ARM: badr lr, ret_fast_syscall; ldr pc, [tbl, scno, lsl #2]).
 	LeavesException(m *target.Module, pc uint64, mode cpu.Mode) Answer
-}
-
-// Witnesses answer questions about a call that its instruction leaves open: by the values that the call
-// left behind, and by the pointers that lead to functions.
-type Witnesses interface {
 	// MayCall tells whether the call through a register at site goes, on one of the ways to it, to a
 	// function as part of whose call code at pc can run, as Reaches has it. No: on none of them. An import
 	// through a word of the GOT is taken for the functions of its name, as MayReach has it.
@@ -253,12 +246,10 @@ type Witnesses interface {
 	// pc in m: No where neither data nor code holds the function's address, and no jump leaves
 	// another function for this one.
 	CalledByPointer(m *target.Module, pc uint64, mode cpu.Mode) Answer
-	// CallsThrough tells whether the call in m that returns to ra may have read the function that has pc in
-	// to from a table: No where all tables hold that function at other offsets than the call reads at.
-	CallsThrough(m *target.Module, ra uint64, mode cpu.Mode, to *target.Module, pc uint64) Answer
-	// MayPass tells whether the call in m that returns to ra may have led to the function that has pc in to, by what the
-	// call passes: No where the function reads or writes memory through a register in which the call has no address of data.
-	MayPass(m *target.Module, ra uint64, mode cpu.Mode, to *target.Module, pc uint64) Answer
+	// MayLead tells whether the call through a pointer in m that returns to ra may have led to the function that has pc in
+	// to: No where all tables hold that function at other offsets than the call reads at, or where the function reads or
+	// writes memory through a register in which the call has no address of data.
+	MayLead(m *target.Module, ra uint64, mode cpu.Mode, to *target.Module, pc uint64) Answer
 	// Callers lists where the calls return to that lead straight to the function that has pc in m; all:
 	// nothing else leads there, neither a pointer, nor a jump, nor another module.
 	Callers(m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, all bool)

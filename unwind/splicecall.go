@@ -80,14 +80,12 @@ func (s *splicer) cannotPoint(caller, callee *Frame) bool {
 	if graph == nil || callee.Method == methodCount || callee.Module == nil {
 		return false
 	}
-	w := graph.Witnesses()
-	if callee.Module == caller.Module && w.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) == No {
+	if callee.Module == caller.Module && graph.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) == No {
 		return true
 	}
-	if w.CallsThrough(caller.Module, caller.PC, caller.Mode, callee.Module, callee.CallSite) == No ||
-		w.MayPass(caller.Module, caller.PC, caller.Mode, callee.Module, callee.CallSite) == No {
+	if graph.MayLead(caller.Module, caller.PC, caller.Mode, callee.Module, callee.CallSite) == No {
 		return true
 	}
-	returns, all := w.Callers(callee.Module, callee.CallSite, callee.Mode)
+	returns, all := graph.Callers(callee.Module, callee.CallSite, callee.Mode)
 	return all && len(returns) > 0 && !slices.Contains(returns, caller.PC)
 }

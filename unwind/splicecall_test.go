@@ -67,18 +67,16 @@ func TestSplicePointerToDirect(t *testing.T) {
 	}
 }
 
-// TestSpliceOtherSlot: the same holds where the call reads at an offset at which no table holds the function, and
-// where the call passes no address where the function takes one.
-func TestSpliceOtherSlot(t *testing.T) {
+// TestSpliceMisled: the same holds where the call through a pointer cannot lead to the function.
+func TestSpliceMisled(t *testing.T) {
 	arch := o32()
 	for other, trust := range map[[2]uint64]string{{}: "likely", {0x400318, 0x400100}: "guess", {0x400318, 0x400000}: "likely"} {
-		for _, g := range []graph{{holds: sameHundred, otherSlot: other}, {holds: sameHundred, otherArgument: other}} {
-			snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
-			snap.Threads[0].Listed = listOf("400208! 400118 400318")
-			want := "400208/context/certain/0 400118/cfi/certain/1 400318/prewalked/" + trust + "/2"
-			if got, _ := spliced(snap, unwind.Options{CallGraph: g, Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}}); got != want {
-				t.Errorf("%#x: %s\nwant %s", other, got, want)
-			}
+		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
+		snap.Threads[0].Listed = listOf("400208! 400118 400318")
+		want := "400208/context/certain/0 400118/cfi/certain/1 400318/prewalked/" + trust + "/2"
+		g := graph{holds: sameHundred, misleads: other}
+		if got, _ := spliced(snap, unwind.Options{CallGraph: g, Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}}); got != want {
+			t.Errorf("%#x: %s\nwant %s", other, got, want)
 		}
 	}
 }

@@ -279,7 +279,7 @@ func (e *entrySearch) callers(at *onTheWay, last bool) []uint64 {
 func (e *entrySearch) callsTo(s *State) callsTo {
 	c, known := e.calls[s.Site]
 	if !known {
-		c.returns, c.system = e.verifier.graph.Witnesses().CallsTo(s.Snapshot, s.Module, s.Site, s.Mode)
+		c.returns, c.system = e.verifier.graph.CallsTo(s.Snapshot, s.Module, s.Site, s.Mode)
 		e.calls[s.Site] = c
 	}
 	return c
@@ -344,7 +344,7 @@ func (e *entrySearch) caller(s *State, lost *candidate, ra uint64) (c candidate,
 // mayHold tells whether the registers that calls preserve may be what the caller's code put there. How far the
 // kernel was moved may not be known.
 func (e *entrySearch) mayHold(arch *cpu.Arch, c *candidate) bool {
-	w := e.verifier.graph.Witnesses()
+	w := e.verifier.graph
 	for set := c.Regs.Known & kept(arch); set != 0; set = set.Without(set.First()) {
 		r := set.First()
 		o := w.Passes(c.module, c.pc, c.mode, r)

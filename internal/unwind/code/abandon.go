@@ -6,12 +6,12 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// Abandons implements unwind.Witnesses.
-func (w witnesses) Abandons(q *unwind.Query) bool {
+// Abandons implements unwind.CallGraph.
+func (w *Source) Abandons(q *unwind.Query) bool {
 	if q.Arch.Decoder == nil || !q.HasEntry {
 		return false
 	}
-	p := w.src.of(q.Image)
+	p := w.of(q.Image)
 	at, ok := rules.PointOf(p.Code, q)
 	return ok && p.flows.Abandons(p.flows.Function(disasm.Addr{PC: q.Entry, Mode: q.Mode}), at.Addr(), !at.Exact)
 }

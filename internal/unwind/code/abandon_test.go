@@ -40,7 +40,7 @@ func TestAbandonedRules(t *testing.T) {
 			t.Errorf("at %x: %s, flags %b", tt.q.Resume, v, r.Flags)
 		}
 		tt.q.Entry, tt.q.HasEntry = tt.q.Resume&^0xff, true
-		if got := s.Witnesses().Abandons(&tt.q); got != tt.want {
+		if got := s.Abandons(&tt.q); got != tt.want {
 			t.Errorf("at %x: %t", tt.q.Resume, got)
 		}
 	}

@@ -4,7 +4,6 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/target"
-	"github.com/backsight/backsight/unwind"
 )
 
 // What a call passes may tell that it did not lead to a function. Of the interrupt of a timer on AArch64, one line of
@@ -20,23 +19,16 @@ import (
 //	handle_percpu_devid_irq   (lost)
 //	handle_irq_desc           ldr x1, [x0, #160]; blr x1  passes nothing there but the address of what it calls
 
-// MayPass implements unwind.Witnesses.
-func (w witnesses) MayPass(m *target.Module, ra uint64, mode cpu.Mode, to *target.Module, pc uint64) unwind.Answer {
-	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil || to == nil || to.Image == nil || to.Image.Arch.Decoder == nil {
-		return unwind.Unknown
+// passesAddresses tells whether the call in m that returns to ra may have an address of data in each register through
+// which the function at entry reads or writes memory.
+func passesAddresses(caller *program, m *target.Module, ra uint64, mode cpu.Mode, callee *program, entry disasm.Addr) bool {
+	call, ok := findCall(caller, m, ra, mode)
+	if !ok {
+		return true
 	}
-	callee := w.src.of(to.Image)
-	begins := callee.beginnings(disasm.Addr{PC: inImage(to, pc), Mode: mode})
-	p := w.src.of(m.Image)
-	call, ok := findCall(p, m, ra, mode)
-	if !ok || len(begins) == 0 {
-		return unwind.Unknown
-	}
-	followed := passing{code: p.Code}
-	if passed := followed.noAddresses(call); passed != 0 && passed&addressesTaken(callee.Code, begins[0]) != 0 {
-		return unwind.No
-	}
-	return unwind.Unknown
+	followed := passing{code: caller.Code}
+	passed := followed.noAddresses(call)
+	return passed == 0 || passed&addressesTaken(callee.Code, entry) == 0
 }
 
 // passing follows numbers through a function, from one instruction to the next: where registers got them.

@@ -45,8 +45,8 @@ var passers = codetest.Program{CPU: "aarch64", Listing: `
 		400078: d63f0020  blr x1
 		40007c: d65f03c0  ret`}
 
-// TestMayPass: a number of 32 bits, or the address of a function, is no address of data.
-func TestMayPass(t *testing.T) {
+// TestMayLeadByArgument: a number of 32 bits, or the address of a function, is no address of data.
+func TestMayLeadByArgument(t *testing.T) {
 	m := &target.Module{Image: passers.Image(t), Bias: 0x1000_0000}
 	for _, c := range []struct {
 		name   string
@@ -63,11 +63,11 @@ func TestMayPass(t *testing.T) {
 		{"no call", 0x400038, 0x400008, unwind.Unknown},
 		{"outside", 0x300000, 0x400008, unwind.Unknown},
 	} {
-		if got := New(nil).Witnesses().MayPass(m, c.ra+m.Bias, 0, m, c.pc+m.Bias); got != c.want {
+		if got := New(nil).MayLead(m, c.ra+m.Bias, 0, m, c.pc+m.Bias); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
-	if got := New(nil).Witnesses().MayPass(nil, 0x400044, 0, m, 0x10400008); got != unwind.Unknown {
+	if got := New(nil).MayLead(nil, 0x400044, 0, m, 0x10400008); got != unwind.Unknown {
 		t.Errorf("without a module: %v", got)
 	}
 }

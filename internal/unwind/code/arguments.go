@@ -10,8 +10,8 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// Arguments implements unwind.Witnesses.
-func (w witnesses) Arguments(m *target.Module, pc uint64, mode cpu.Mode, exact bool) (list []unwind.Argument) {
+// Arguments implements unwind.CallGraph.
+func (w *Source) Arguments(m *target.Module, pc uint64, mode cpu.Mode, exact bool) (list []unwind.Argument) {
 	p, fn := w.holding(m, pc, mode)
 	if fn == nil {
 		return nil
@@ -33,8 +33,8 @@ func (w witnesses) Arguments(m *target.Module, pc uint64, mode cpu.Mode, exact b
 	return list
 }
 
-// Passes implements unwind.Witnesses.
-func (w witnesses) Passes(m *target.Module, ra uint64, mode cpu.Mode, r cpu.Reg) (o unwind.Operand) {
+// Passes implements unwind.CallGraph.
+func (w *Source) Passes(m *target.Module, ra uint64, mode cpu.Mode, r cpu.Reg) (o unwind.Operand) {
 	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
 		return o
 	}
@@ -62,11 +62,11 @@ func (w witnesses) Passes(m *target.Module, ra uint64, mode cpu.Mode, r cpu.Reg)
 }
 
 // holding is the function that has pc in m, nil where that is not known.
-func (w witnesses) holding(m *target.Module, pc uint64, mode cpu.Mode) (*program, *dataflow.Function) {
+func (w *Source) holding(m *target.Module, pc uint64, mode cpu.Mode) (*program, *dataflow.Function) {
 	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
 		return nil, nil
 	}
-	p, at := w.src.of(m.Image), disasm.Addr{PC: inImage(m, pc), Mode: mode}
+	p, at := w.of(m.Image), disasm.Addr{PC: inImage(m, pc), Mode: mode}
 	for _, entry := range p.beginnings(at) {
 		if fn := p.flows.Function(entry); fn.Contains(at.PC) && !fn.ByGuess(at.PC) {
 			return p, fn

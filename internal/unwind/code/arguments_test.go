@@ -54,7 +54,7 @@ func TestArguments(t *testing.T) {
 		return unwind.Operand{Kind: unwind.InRegister, Reg: r}
 	}
 	a0, s0, s8, sp := reg("a0"), reg("s0"), reg("s8"), reg("sp")
-	w := New(nil).Witnesses()
+	w := New(nil)
 	if got := w.Arguments(m, 0x400010, 0, false); len(got) != 1 || got[0] != (unwind.Argument{Reg: a0.Reg, At: s0}) {
 		t.Errorf("inner holds %+v", got)
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// Binds implements unwind.Witnesses. Below the return address lies what tells the dynamic linker
+// Binds implements unwind.CallGraph. Below the return address lies what tells the dynamic linker
 // which import to bind (System V ABI, AMD64 supplement, 5.2; "SysV ABI for the Arm 64-bit
 // architecture", dynamic linking):
 //
@@ -16,8 +16,8 @@ import (
 //
 // Imports are numbered in the order of their GOT entries, which follow the word that PLT0 jumps
 // through.
-func (w witnesses) Binds(snap *target.Snapshot, entry uint64, mode cpu.Mode, cfa uint64) bool {
-	m, p := moduleAt(w.src, snap, entry)
+func (w *Source) Binds(snap *target.Snapshot, entry uint64, mode cpu.Mode, cfa uint64) bool {
+	m, p := moduleAt(w, snap, entry)
 	if p == nil {
 		return false
 	}

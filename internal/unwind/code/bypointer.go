@@ -13,15 +13,15 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// CalledByPointer implements unwind.Witnesses. Example: vfs_write of Linux calls the write function
+// CalledByPointer implements unwind.CallGraph. Example: vfs_write of Linux calls the write function
 // of a file through a table. proc_reg_write is in such a table. security_file_permission, whose
 // stale return address lay on the same stack, is in none, and only rw_verify_area jumps there,
 // which is in no other table than that of the kernel's exports.
-func (w witnesses) CalledByPointer(m *target.Module, pc uint64, mode cpu.Mode) unwind.Answer {
+func (w *Source) CalledByPointer(m *target.Module, pc uint64, mode cpu.Mode) unwind.Answer {
 	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
 		return unwind.Unknown
 	}
-	p := w.src.of(m.Image)
+	p := w.of(m.Image)
 	begins := p.beginnings(disasm.Addr{PC: inImage(m, pc), Mode: mode})
 	if len(begins) == 0 {
 		return unwind.Unknown

@@ -60,11 +60,11 @@ func TestCalledByPointer(t *testing.T) {
 		"nobody points there":                     {0x400098, unwind.No},
 		"outside of the code nothing is known of": {0x300000, unwind.Unknown},
 	} {
-		if got := New(nil).Witnesses().CalledByPointer(m, c.pc+m.Bias, 0); got != c.want {
+		if got := New(nil).CalledByPointer(m, c.pc+m.Bias, 0); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}
 	}
-	if got := New(nil).Witnesses().CalledByPointer(nil, 0x400000, 0); got != unwind.Unknown {
+	if got := New(nil).CalledByPointer(nil, 0x400000, 0); got != unwind.Unknown {
 		t.Errorf("without a module: %v", got)
 	}
 }
@@ -72,7 +72,7 @@ func TestCalledByPointer(t *testing.T) {
 // TestPointedFromAfar: an address counts whose halves stand apart, one in the delay slot of a branch.
 func TestPointedFromAfar(t *testing.T) {
 	m := &target.Module{Image: driver.Image(t)}
-	if got := New(nil).Witnesses().CalledByPointer(m, 0x400018, 0); got != unwind.Yes {
+	if got := New(nil).CalledByPointer(m, 0x400018, 0); got != unwind.Yes {
 		t.Errorf("mid: %v", got)
 	}
 }
@@ -83,7 +83,7 @@ func TestCalledByPointerElsewhere(t *testing.T) {
 	p := exported
 	p.Data = map[uint64][]uint64{0x410000: {0, 0, 0}}
 	m := &target.Module{Image: p.Image(t)}
-	if got := New(nil).Witnesses().CalledByPointer(m, 0x400024, 0); got != unwind.Unknown {
+	if got := New(nil).CalledByPointer(m, 0x400024, 0); got != unwind.Unknown {
 		t.Errorf("%v, want unknown", got)
 	}
 }
@@ -116,7 +116,7 @@ func TestCalledByPointerPatched(t *testing.T) {
 		_ = yield(0x400008, 0x40000c) && yield(0x400028, 0x40002c)
 	}
 	for pc, want := range map[uint64]unwind.Answer{0x400008: unwind.Yes, 0x400028: unwind.No} {
-		if got := New(tables).Witnesses().CalledByPointer(m, pc, 0); got != want {
+		if got := New(tables).CalledByPointer(m, pc, 0); got != want {
 			t.Errorf("%#x: %v, want %v", pc, got, want)
 		}
 	}
@@ -133,7 +133,7 @@ func TestCalledByPointerExported(t *testing.T) {
 		Data: map[uint64][]uint64{0x410000: {0x400000}, 0x420000: {0x400000, 0x400020}}}.Image(t)
 	m := &target.Module{Image: image.New(img.Header, withList{img.Container(), ".dynsym"})}
 	for pc, want := range map[uint64]unwind.Answer{0x400000: unwind.Yes, 0x400020: unwind.No} {
-		if got := New(nil).Witnesses().CalledByPointer(m, pc, 0); got != want {
+		if got := New(nil).CalledByPointer(m, pc, 0); got != want {
 			t.Errorf("%#x: %v, want %v", pc, got, want)
 		}
 	}
@@ -160,7 +160,7 @@ func TestCalledByPointerBehindPadding(t *testing.T) {
 		401045: c3  ret`,
 		Data: map[uint64][]uint64{0x410000: {0, 0x401010, 0}}}
 	m := &target.Module{Image: p.Image(t)}
-	w := New(nil).Witnesses()
+	w := New(nil)
 	if got := w.CalledByPointer(m, 0x401010, 0); got != unwind.Yes {
 		t.Errorf("write: %v", got)
 	}
@@ -198,7 +198,7 @@ func TestCalledByPointerSorted(t *testing.T) {
 			}
 		}
 		m := &target.Module{Image: image.New(img.Header, img.Container())}
-		if got := New(nil).Witnesses().CalledByPointer(m, 0x400000, 0); got != c.want {
+		if got := New(nil).CalledByPointer(m, 0x400000, 0); got != c.want {
 			t.Errorf("%s: %v, want %v", c.what, got, c.want)
 		}
 	}
@@ -220,7 +220,7 @@ func TestCalledByPointerStored(t *testing.T) {
 		40003d: e8 ce ff ff ff           call 400010
 		400042: c3                       ret`,
 		Data: map[uint64][]uint64{0x410000: {0, 0x400000, 0}}}.Image(t)}
-	w := New(nil).Witnesses()
+	w := New(nil)
 	for pc, want := range map[uint64]unwind.Answer{0x400000: unwind.Yes, 0x400010: unwind.Unknown, 0x400020: unwind.No} {
 		if got := w.CalledByPointer(m, pc, 0); got != want {
 			t.Errorf("%#x: %v, want %v", pc, got, want)
@@ -253,7 +253,7 @@ func TestCalledByPointerListedInCode(t *testing.T) {
 			}
 		}
 		m := &target.Module{Image: image.New(img.Header, img.Container())}
-		if got := New(nil).Witnesses().CalledByPointer(m, 0x400008, 0); got != want {
+		if got := New(nil).CalledByPointer(m, 0x400008, 0); got != want {
 			t.Errorf("%s: %v, want %v", what, got, want)
 		}
 	}

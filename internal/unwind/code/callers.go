@@ -22,14 +22,14 @@ type callers struct {
 	all     bool
 }
 
-// Callers implements unwind.Witnesses. Example: mid_b of a module for MIPS is static. No data holds its
+// Callers implements unwind.CallGraph. Example: mid_b of a module for MIPS is static. No data holds its
 // address; with each of the four places where code builds the address (lui v0; addiu v0) goes a call through
 // that register (-mlong-calls): the callers of mid_b are those four.
-func (w witnesses) Callers(m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, all bool) {
+func (w *Source) Callers(m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, all bool) {
 	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
 		return nil, false
 	}
-	p := w.src.of(m.Image)
+	p := w.of(m.Image)
 	begins := p.beginnings(disasm.Addr{PC: inImage(m, pc), Mode: mode})
 	if len(begins) == 0 {
 		return nil, false

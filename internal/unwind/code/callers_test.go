@@ -95,12 +95,12 @@ func TestCallers(t *testing.T) {
 		"another function jumps there":         {0x400054, "[] false"},
 		"outside of the code nothing is known": {0x300000, "[] false"},
 	} {
-		returns, all := New(nil).Witnesses().Callers(m, c.pc+m.Bias, 0)
+		returns, all := New(nil).Callers(m, c.pc+m.Bias, 0)
 		if got := fmt.Sprintf("%x %v", returns, all); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
-	if returns, all := New(nil).Witnesses().Callers(nil, 0x400000, 0); len(returns) > 0 || all {
+	if returns, all := New(nil).Callers(nil, 0x400000, 0); len(returns) > 0 || all {
 		t.Errorf("without a module: %x %v", returns, all)
 	}
 }
@@ -110,7 +110,7 @@ func TestCallers(t *testing.T) {
 func TestCallersElsewhere(t *testing.T) {
 	p := driver
 	p.Data = map[uint64][]uint64{0x410000: {0, 0, 0}}
-	if _, all := New(nil).Witnesses().Callers(&target.Module{Image: p.Image(t)}, 0x400060, 0); all {
+	if _, all := New(nil).Callers(&target.Module{Image: p.Image(t)}, 0x400060, 0); all {
 		t.Error("all calls are known")
 	}
 }

@@ -153,12 +153,6 @@ func callAt(p *program, at disasm.Addr) (c calls) {
 	return c
 }
 
-// Witnesses implements unwind.CallGraph.
-func (s *Source) Witnesses() unwind.Witnesses { return witnesses{s} }
-
-// witnesses are what the code says of calls by what they left behind.
-type witnesses struct{ src *Source }
-
 // OneFunction implements unwind.CallGraph. Yes takes a way through the code: where no entry is
 // certain between the places, one of a function may lie there that only pointers lead to.
 func (s *Source) OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) unwind.Answer {

@@ -18,16 +18,16 @@ const (
 	maxSearched = 16 // modules
 )
 
-// CallsTo implements unwind.Witnesses. Example: crashy_init of a module hands on a table, of which the word at 16
+// CallsTo implements unwind.CallGraph. Example: crashy_init of a module hands on a table, of which the word at 16
 // is crashy_write, and of which the kernel keeps the address in the field 28 of an object. Of the kernel's calls
 // one alone reads what it calls at 16 of what it has read at 28: that of proc_reg_write.
-func (w witnesses) CallsTo(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, system int) {
+func (w *Source) CallsTo(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, system int) {
 	system = -1
 	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
 		return nil, system
 	}
-	p := w.src.of(m.Image)
-	c := callsTo{src: w.src, snap: snap, m: m}
+	p := w.of(m.Image)
+	c := callsTo{src: w, snap: snap, m: m}
 	c.entries = p.beginnings(disasm.Addr{PC: inImage(m, pc), Mode: mode})
 	for i := 0; i < len(c.entries); i++ {
 		c.abroad(c.entries[i])

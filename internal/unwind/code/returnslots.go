@@ -7,10 +7,10 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// KeepsReturnAt implements unwind.Witnesses. The stack heights of a function tell all places that
+// KeepsReturnAt implements unwind.CallGraph. The stack heights of a function tell all places that
 // its return address has, relative to SP.
-func (w witnesses) KeepsReturnAt(snap *target.Snapshot, call cpu.CallSite, mode cpu.Mode, off int64) bool {
-	walk := tailWalk{src: w.src, snap: snap}
+func (w *Source) KeepsReturnAt(snap *target.Snapshot, call cpu.CallSite, mode cpu.Mode, off int64) bool {
+	walk := tailWalk{src: w, snap: snap}
 	if !walk.addCallees(call, mode) {
 		return true
 	}

@@ -29,16 +29,16 @@ type frameCall struct {
 	steps         int                // instructions executed
 }
 
-// SoleCall implements unwind.Witnesses. Example: md_write in libcrypto calls BIO_write, BIO_clear_retry_flags,
+// SoleCall implements unwind.CallGraph. Example: md_write in libcrypto calls BIO_write, BIO_clear_retry_flags,
 // BIO_copy_next_retry and EVP_DigestUpdate. The last one ends in a jump through a pointer, to whichever digest;
 // the others come back before they would jump there. So EVP_DigestUpdate was called.
-func (w witnesses) SoleCall(snap *target.Snapshot, callee, f *unwind.Frame) bool {
+func (w *Source) SoleCall(snap *target.Snapshot, callee, f *unwind.Frame) bool {
 	byJump := f.Checks&unwind.TargetMatches != 0
 	return w.ofCall(snap, callee, f, callQuestion{sole: true, byJump: byJump}, func(c *frameCall) bool { return c.only(byJump) })
 }
 
-// MayJump implements unwind.Witnesses. Example: EVP_DigestUpdate, and SHA256_Update, to which tables point.
-func (w witnesses) MayJump(snap *target.Snapshot, callee, f *unwind.Frame) bool {
+// MayJump implements unwind.CallGraph. Example: EVP_DigestUpdate, and SHA256_Update, to which tables point.
+func (w *Source) MayJump(snap *target.Snapshot, callee, f *unwind.Frame) bool {
 	return w.ofCall(snap, callee, f, callQuestion{}, func(c *frameCall) bool {
 		own, is := c.own()
 		return is && c.jumpsByPointer(&own)
@@ -56,8 +56,8 @@ type callQuestion struct {
 
 // ofCall answers q about the call before frame f's PC, by answer where nobody asked before. The words of the capture are
 // left aside, so that the answer is the same for all stacks of a process: a profile asks the same for each of them.
-func (w witnesses) ofCall(snap *target.Snapshot, callee, f *unwind.Frame, q callQuestion, answer func(*frameCall) bool) bool {
-	_, p := moduleAt(w.src, snap, f.CallSite)
+func (w *Source) ofCall(snap *target.Snapshot, callee, f *unwind.Frame, q callQuestion, answer func(*frameCall) bool) bool {
+	_, p := moduleAt(w, snap, f.CallSite)
 	to, known := snap.ModuleAt(callee.CallSite)
 	if p == nil || f.Module == nil || !known {
 		return false
@@ -68,7 +68,7 @@ func (w witnesses) ofCall(snap *target.Snapshot, callee, f *unwind.Frame, q call
 	}
 	bare := *snap
 	bare.Memory = new(target.Builder).Memory(snap.Arch)
-	a := answer(&frameCall{src: w.src, snap: &bare, callee: callee, frame: f, prog: p})
+	a := answer(&frameCall{src: w, snap: &bare, callee: callee, frame: f, prog: p})
 	p.memos.ofCalls.Keep(q, a)
 	return a
 }
@@ -149,7 +149,7 @@ func (c *frameCall) leavesOut(own, call *cpu.CallSite, mode cpu.Mode) bool {
 	case !call.Direct:
 		var known bool
 		if entry, entryMode, known = c.src.Callee(c.snap, call.Addr, mode); !known {
-			return c.src.Witnesses().MayCall(c.snap, call.Addr, mode, c.callee.CallSite) == unwind.No
+			return c.src.MayCall(c.snap, call.Addr, mode, c.callee.CallSite) == unwind.No
 		}
 	}
 	w := tailWalk{src: c.src, snap: c.snap, pc: c.callee.CallSite}

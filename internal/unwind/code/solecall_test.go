@@ -130,7 +130,7 @@ func TestSoleCall(t *testing.T) {
 		{"a call through a register", digest, 0x400028, 0x400026, 0, false, false},
 	} {
 		callee := frame(tt.callee, tt.callee-5, 0)
-		w, f := New(nil).Witnesses(), frame(tt.ra, tt.site, tt.checks)
+		w, f := New(nil), frame(tt.ra, tt.site, tt.checks)
 		if sole, jumps := w.SoleCall(snap, callee, f), w.MayJump(snap, callee, f); sole != tt.sole || jumps != tt.jumps {
 			t.Errorf("%s: the only call %t, by a jump %t", tt.what, sole, jumps)
 		}
@@ -169,7 +169,7 @@ func TestSoleCallOfLinker(t *testing.T) {
 			500010: c3              ret`})
 		snap.Modules = []*target.Module{m, lib}
 		callee := &unwind.Frame{PC: 0x500006, CallSite: 0x500001, Module: lib}
-		if got := New(nil).Witnesses().SoleCall(snap, callee, &unwind.Frame{PC: 0x400006, CallSite: 0x400001, Module: m}); got != tt.want {
+		if got := New(nil).SoleCall(snap, callee, &unwind.Frame{PC: 0x400006, CallSite: 0x400001, Module: m}); got != tt.want {
 			t.Errorf("%+v: %t", tt, got)
 		}
 		if a := mayReach(New(nil), snap, 0x400050, 0, callee.CallSite); (a == unwind.No) != tt.want {

@@ -5,13 +5,13 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// StartHandsOn implements unwind.Witnesses. On i386 _start reads main's address from the GOT and
+// StartHandsOn implements unwind.CallGraph. On i386 _start reads main's address from the GOT and
 // pushes that: the stack has what the code does not tell.
-func (w witnesses) StartHandsOn(m *target.Module, start, passed, pc uint64, mode cpu.Mode) bool {
+func (w *Source) StartHandsOn(m *target.Module, start, passed, pc uint64, mode cpu.Mode) bool {
 	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
 		return false
 	}
-	p := w.src.of(m.Image)
+	p := w.of(m.Image)
 	at, main := inImage(m, start), inImage(m, pc)
 	first, ok := p.Pointer(m.Image.Entry)
 	if !ok || !p.flows.Function(first).Contains(at) {

@@ -21,20 +21,30 @@ import (
 // maxSlot bounds the offsets of functions in tables.
 const maxSlot = 1 << 9
 
-// CallsThrough implements unwind.Witnesses.
-func (w witnesses) CallsThrough(m *target.Module, ra uint64, mode cpu.Mode, to *target.Module, pc uint64) unwind.Answer {
+// MayLead implements unwind.CallGraph.
+func (s *Source) MayLead(m *target.Module, ra uint64, mode cpu.Mode, to *target.Module, pc uint64) unwind.Answer {
 	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil || to == nil || to.Image == nil || to.Image.Arch.Decoder == nil {
 		return unwind.Unknown
 	}
-	offset, ok := tableSearch{w.src.of(m.Image)}.slotOf(m, ra, mode)
-	if !ok {
-		return unwind.Unknown
-	}
-	p := tableSearch{w.src.of(to.Image)}
-	begins := p.beginnings(disasm.Addr{PC: inImage(to, pc), Mode: mode})
+	p, callee := s.of(m.Image), s.of(to.Image)
+	begins := callee.beginnings(disasm.Addr{PC: inImage(to, pc), Mode: mode})
 	if len(begins) == 0 {
 		return unwind.Unknown
 	}
+	if readsAtSlotOf(p, m, ra, mode, callee, begins) == unwind.No || !passesAddresses(p, m, ra, mode, callee, begins[0]) {
+		return unwind.No
+	}
+	return unwind.Unknown
+}
+
+// readsAtSlotOf tells whether the call in m that returns to ra may have read its target from a table of functions that
+// has the function with these beginnings: No where all tables hold that at other offsets than the call reads at.
+func readsAtSlotOf(caller *program, m *target.Module, ra uint64, mode cpu.Mode, callee *program, begins []disasm.Addr) unwind.Answer {
+	offset, ok := tableSearch{caller}.slotOf(m, ra, mode)
+	if !ok {
+		return unwind.Unknown
+	}
+	p := tableSearch{callee}
 	return p.memos.slots.Get(slotKey{begins[0], offset}, func() unwind.Answer { return p.heldAt(begins, offset) })
 }
 

@@ -57,8 +57,8 @@ var slotTables = codetest.Program{CPU: "aarch64", Listing: `
 		4000b0: d65f03c0  ret`,
 	Data: map[uint64][]uint64{0x420000: {1, 0, 0, 0, 0x400018, 0x400008}, 0x420100: {0, 0, 0, 0, 0x400010}, 0x430000: {0x420108, 0x420100}}}
 
-// TestCallsThrough: a call reads a function out of a table at one offset, at which some table must have it.
-func TestCallsThrough(t *testing.T) {
+// TestMayLeadByTable: a call reads a function out of a table at one offset, at which some table must have it.
+func TestMayLeadByTable(t *testing.T) {
 	m := &target.Module{Image: slotTables.Image(t), Bias: 0x1000_0000}
 	for _, c := range []struct {
 		name   string
@@ -74,11 +74,11 @@ func TestCallsThrough(t *testing.T) {
 		{"no call", 0x400028, 0x400018, unwind.Unknown},
 		{"outside", 0x300000, 0x400018, unwind.Unknown},
 	} {
-		if got := New(nil).Witnesses().CallsThrough(m, c.ra+m.Bias, 0, m, c.pc+m.Bias); got != c.want {
+		if got := New(nil).MayLead(m, c.ra+m.Bias, 0, m, c.pc+m.Bias); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
 	}
-	if got := New(nil).Witnesses().CallsThrough(nil, 0x400030, 0, m, 0x10400018); got != unwind.Unknown {
+	if got := New(nil).MayLead(nil, 0x400030, 0, m, 0x10400018); got != unwind.Unknown {
 		t.Errorf("without a module: %v", got)
 	}
 }

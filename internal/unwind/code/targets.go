@@ -12,9 +12,9 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// MayCall implements unwind.Witnesses.
-func (w witnesses) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc uint64) unwind.Answer {
-	m, p := moduleAt(w.src, snap, site)
+// MayCall implements unwind.CallGraph.
+func (w *Source) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc uint64) unwind.Answer {
+	m, p := moduleAt(w, snap, site)
 	if p == nil {
 		return unwind.Unknown
 	}
@@ -31,7 +31,7 @@ func (w witnesses) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc
 	}
 	first := t.below(inImage(m, pc))
 	for k := range t.known {
-		switch a := leads(w.src, snap, m, t.known[(first+len(t.known)-k)%len(t.known)], pc); {
+		switch a := leads(w, snap, m, t.known[(first+len(t.known)-k)%len(t.known)], pc); {
 		case a == unwind.Yes:
 			return a
 		case a == unwind.YesByJump:
@@ -45,20 +45,20 @@ func (w witnesses) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc
 
 // mayCallImport is MayCall for a call through the word at an image address of m, which the dynamic linker binds
 // by a name: to the functions of that name.
-func (w witnesses) mayCallImport(snap *target.Snapshot, m *target.Module, p *program, slot, pc uint64) unwind.Answer {
+func (w *Source) mayCallImport(snap *target.Snapshot, m *target.Module, p *program, slot, pc uint64) unwind.Answer {
 	to, _ := p.namesake(snap, slot, pc)
 	if to.PC != 0 {
-		if a, _, _ := w.src.Reaches(snap, to.PC, to.Mode, pc); a == unwind.Yes || a == unwind.YesByJump {
+		if a, _, _ := w.Reaches(snap, to.PC, to.Mode, pc); a == unwind.Yes || a == unwind.YesByJump {
 			return a
 		}
 	} else {
-		walk := tailWalk{src: w.src, snap: snap}
+		walk := tailWalk{src: w, snap: snap}
 		if !walk.addImport(p, m, slot) {
 			return unwind.Unknown
 		}
 		to = walk.todo.all[0]
 	}
-	if mayReach(w.src, snap, to.PC, to.Mode, pc) == unwind.No {
+	if mayReach(w, snap, to.PC, to.Mode, pc) == unwind.No {
 		return unwind.No
 	}
 	return unwind.Unknown

@@ -55,12 +55,12 @@ const nodes = `
 func TestMayCall(t *testing.T) {
 	_, snap := placed(t, codetest.Program{CPU: "aarch64", Listing: nodes})
 	for pc, want := range map[uint64]unwind.Answer{0x400010: unwind.Yes, 0x400108: unwind.Yes, 0x400180: unwind.No} {
-		if got := New(nil).Witnesses().MayCall(snap, 0x400024, 0, pc); got != want {
+		if got := New(nil).MayCall(snap, 0x400024, 0, pc); got != want {
 			t.Errorf("%#x: %d, want %d", pc, got, want)
 		}
 	}
 	for _, site := range []uint64{0x400064, 0x400010, 0x1000} {
-		if got := New(nil).Witnesses().MayCall(snap, site, 0, 0x400010); got != unwind.Unknown {
+		if got := New(nil).MayCall(snap, site, 0, 0x400010); got != unwind.Unknown {
 			t.Errorf("no call through a register at %#x: %d", site, got)
 		}
 	}
@@ -101,7 +101,7 @@ func TestMayCallImport(t *testing.T) {
 		{0x400010, lib, unwind.Yes}, {0x400010, lib + 0x10, unwind.YesByJump}, {0x400010, lib + 0x20, unwind.No}, {0x400010, 0x400038, unwind.No},
 		{0x400020, lib, unwind.Unknown}, {0x400020, 0x400038, unwind.Unknown}, {0x400030, lib, unwind.Unknown},
 	} {
-		if got := s.Witnesses().MayCall(snap, tt.site, 0, tt.pc); got != tt.want {
+		if got := s.MayCall(snap, tt.site, 0, tt.pc); got != tt.want {
 			t.Errorf("the call at %#x, %#x: %d, want %d", tt.site, tt.pc, got, tt.want)
 		}
 	}
@@ -121,11 +121,11 @@ func TestBinds(t *testing.T) {
 		400026: 68 01 00 00 00     push $1
 		40002b: e9 d0 ff ff ff     jmp  400000`}, 0x7f00_0000, 1, 0x400500)
 	for entry, want := range map[uint64]bool{0x400010: false, 0x400020: true, 0x400000: false} {
-		if got := New(nil).Witnesses().Binds(snap, entry, 0, cfa); got != want {
+		if got := New(nil).Binds(snap, entry, 0, cfa); got != want {
 			t.Errorf("x86-64, stub at %#x: %t, want %t", entry, got, want)
 		}
 	}
-	if New(nil).Witnesses().Binds(snap, 0x400020, 0, cfa+8) {
+	if New(nil).Binds(snap, 0x400020, 0, cfa+8) {
 		t.Error("x86-64: a word elsewhere is the number")
 	}
 	arm64 := codetest.Program{CPU: "aarch64", Data: map[uint64][]uint64{0x402000: {0, 0}}, Listing: `
@@ -139,7 +139,7 @@ func TestBinds(t *testing.T) {
 		40003c: d61f0220  br   x17`}
 	_, snap = placed(t, arm64, 0x402008, 0x400500)
 	for entry, want := range map[uint64]bool{0x400020: false, 0x400030: true} {
-		if got := New(nil).Witnesses().Binds(snap, entry, 0, 0x7fff_0010); got != want {
+		if got := New(nil).Binds(snap, entry, 0, 0x7fff_0010); got != want {
 			t.Errorf("AArch64, stub at %#x: %t, want %t", entry, got, want)
 		}
 	}
@@ -162,7 +162,7 @@ func TestKeepsReturnAt(t *testing.T) {
 		400030: eb ce           jmp  400000
 	400040 <leaf>:
 		400040: c3              ret`})
-	w := New(nil).Witnesses()
+	w := New(nil)
 	for _, tt := range []struct {
 		entry uint64
 		off   int64
@@ -187,7 +187,7 @@ func TestKeepsReturnAtOfImport(t *testing.T) {
 		off   int64
 		want  bool
 	}{{0x400020, 20, true}, {0x400020, 16, false}, {0x400000, 20, false}} {
-		if got := s.Witnesses().KeepsReturnAt(snap, cpu.CallSite{Direct: true, Target: tt.entry}, 0, tt.off); got != tt.want {
+		if got := s.KeepsReturnAt(snap, cpu.CallSite{Direct: true, Target: tt.entry}, 0, tt.off); got != tt.want {
 			t.Errorf("%#x, %d above SP: %t, want %t", tt.entry, tt.off, got, tt.want)
 		}
 	}
@@ -229,7 +229,7 @@ func TestKeepsReturnAtByRegister(t *testing.T) {
 		off  int64
 		want bool
 	}{{0x400028, 8, true}, {0x400028, 16, false}, {0x40004f, 16, true}, {0x400061, 16, true}} {
-		if got := New(nil).Witnesses().KeepsReturnAt(snap, cpu.CallSite{Addr: tt.site}, 0, tt.off); got != tt.want {
+		if got := New(nil).KeepsReturnAt(snap, cpu.CallSite{Addr: tt.site}, 0, tt.off); got != tt.want {
 			t.Errorf("call at %#x, %d above SP: %t, want %t", tt.site, tt.off, got, tt.want)
 		}
 	}
@@ -246,7 +246,7 @@ func TestStartHandsOn(t *testing.T) {
 		400021: e8 0a 00 00 00        call 400030
 		400030: f4                    hlt
 		400040: f4                    hlt`})
-	w := New(nil).Witnesses()
+	w := New(nil)
 	for _, tt := range []struct {
 		start, passed, pc uint64
 		want              bool

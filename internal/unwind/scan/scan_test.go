@@ -28,7 +28,7 @@ var arm64Code = append([]byte("\x40\x00\x00\x94"+ // 0: bl 100
 	make([]byte, 0x400)...)
 
 // reach is a CallGraph that knows functions of 256 bytes.
-type reach struct{}
+type reach struct{ unwind.CallGraph }
 
 func (reach) Reaches(_ *target.Snapshot, entry uint64, _ cpu.Mode, pc uint64) (unwind.Answer, bool, uint64) {
 	if entry&^0xff == pc&^0xff {
@@ -45,7 +45,6 @@ func (reach) OneFunction(*target.Module, uint64, uint64, cpu.Mode) unwind.Answer
 
 func (reach) StartsFunction(*target.Module, uint64, cpu.Mode, cpu.CallSite) bool { return false }
 
-func (reach) Witnesses() unwind.Witnesses                         { return nil }
 func (reach) EndsThread(*target.Module, uint64, cpu.Mode) bool    { return false }
 func (reach) BehindSyscall(*target.Module, uint64, cpu.Mode) bool { return false }
 
