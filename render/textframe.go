@@ -161,6 +161,10 @@ func (t *frameTable) row(n int, r *row) {
 
 // found writes how a frame was found, what speaks for it, and what was tried.
 func (t *frameTable) found(f *report.Frame, tried []report.Attempt) {
-	t.b = fmt.Appendf(t.b, "      %s, %s: %s\n", f.Method, f.Trust, f.Checks)
+	t.b = fmt.Appendf(t.b, "      %s, %s: %s", f.Method, f.Trust, f.Checks)
+	if f.Cap != unwind.NotCapped {
+		t.b = fmt.Appendf(t.b, "; %s", f.Cap)
+	}
+	t.b = append(t.b, '\n')
 	t.attempts(tried)
 }

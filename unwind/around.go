@@ -27,7 +27,9 @@ func (w *Walker) appendAround(t *target.Thread, first int, frames []Frame, entri
 	}
 	s := newSplicer(w, t, nil)
 	for k := first + reached(s.verifier.graph, frames, t.Listed[first:]); k < len(t.Listed); k++ {
-		f := Frame{Method: MethodPrewalked, Checks: CodeMissing, Trust: Guess}
+		f := Frame{Method: MethodPrewalked}
+		f.Judge(CodeMissing)
+		f.Limit(Guess, CapNamed)
 		if k == first && len(frames) > 0 {
 			for _, b := range s.between(&frames[len(frames)-1], t.Listed[k].PC) {
 				frames, entries = append(frames, b), append(entries, -1)
@@ -88,7 +90,7 @@ func (s *splicer) onlyCallers(callee Frame) (list []Frame) {
 			break
 		}
 		f := s.calling(&callee, returns[0])
-		f.Trust = min(callee.Trust, Likely)
+		f.Limit(callee.Trust, CapInherited)
 		list, callee = append(list, f), f
 	}
 	return list
@@ -102,7 +104,7 @@ func (s *splicer) calling(callee *Frame, ra uint64) Frame {
 	}
 	s.gather(callee, &c)
 	f := c.frame()
-	f.Checks |= OnlyCaller | Disputed
+	f.Judge(f.Checks | OnlyCaller | Disputed)
 	return f
 }
 
@@ -126,7 +128,7 @@ func (w *callChains) back(callee *Frame, chain []Frame) {
 			return
 		}
 		f := w.calling(callee, ra)
-		f.Trust = Guess
+		f.Limit(Guess, CapSeveralFit)
 		way := append(slices.Clip(chain), f)
 		if graph.OneFunction(w.module, w.outer, f.CallSite, f.Mode) == Yes {
 			w.n, w.found = w.n+1, way

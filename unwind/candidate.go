@@ -27,6 +27,7 @@ type evidence struct {
 	flags  RuleFlags
 	checks Checks
 	trust  Trust
+	cap    Cap
 	valid  bool // nothing rules the candidate out; false: there is no candidate
 	end    bool // the stack ends here
 	// imageOnly: the code of the images decided about the call, and no word of the
@@ -50,7 +51,9 @@ func newCandidate(m Method, rule *Rule) candidate {
 
 // endOfStack is the candidate that says that there is no caller.
 func endOfStack(m Method) candidate {
-	return candidate{evidence: evidence{method: m, valid: true, end: true, trust: Certain}}
+	c := candidate{evidence: evidence{method: m, valid: true}}
+	c.ends(Certain)
+	return c
 }
 
 // beats tells whether c is a better answer than b; of equals the earlier one stays.
@@ -96,5 +99,5 @@ func score(c Checks) int {
 // frame is the candidate as the next frame of a walk.
 func (c *candidate) frame() Frame {
 	return Frame{PC: c.pc, Mode: c.mode, CallSite: c.site, Exact: c.Exact, Module: c.module,
-		Method: c.method, Checks: c.checks, Trust: c.trust}
+		Method: c.method, Checks: c.checks, Trust: c.trust, Cap: c.cap}
 }

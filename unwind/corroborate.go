@@ -20,7 +20,7 @@ func corroborate(frames []Frame, root bool, graph CallGraph, within *interiors) 
 		within.secondDerivations(frames, first)
 		confirmInwards(frames, first, root)
 		for i := max(first-1, 1); i < len(frames); i++ {
-			frames[i].Trust = settled(frames, i)
+			settle(frames, i)
 		}
 	}
 	passOutwards(frames[first-1:], within)
@@ -154,21 +154,22 @@ func called(frames []Frame, i int) bool {
 	return frames[i].onlyAtStart() && i+1 < len(frames) && frames[i+1].Checks&(FrameSize|StartsMain) != 0 && frames[i+1].Checks.proven()
 }
 
-// settled is what the frame with index i is worth by itself, after the second look.
-func settled(frames []Frame, i int) Trust {
+// settle trusts the frame with index i by itself, after the second look.
+func settle(frames []Frame, i int) {
 	f := &frames[i]
 	if f.Trust == Guess {
-		return Guess
+		return
 	}
-	t, outermost := trustOf(f.Method, f.Checks), i+1 == len(frames)
+	f.review()
+	outermost := i+1 == len(frames)
 	switch {
-	case f.Checks.has(AtStart) && !called(frames, i): // the PC may be a pointer to that function
-	case !outermost && frames[i+1].Trust == Guess: // only a search leads on
-	case !outermost && frames[i+1].Checks.has(OnlyCaller|ReturnHooked): // what it leads to is a tracer's
-	default:
-		return t
+	case f.Checks.has(AtStart) && !called(frames, i):
+		f.Limit(Likely, CapAtStart)
+	case !outermost && frames[i+1].Trust == Guess:
+		f.Limit(Likely, CapSearched)
+	case !outermost && frames[i+1].Checks.has(OnlyCaller|ReturnHooked):
+		f.Limit(Likely, CapTracer)
 	}
-	return min(t, Likely)
 }
 
 // passOutwards hands doubts on, from each frame to those that were found from it, unless
@@ -200,8 +201,8 @@ func passOutwards(frames []Frame, within *interiors) {
 		if local && i > 0 && f.Trust < Certain && !f.Checks.has(AtStart) && within.settle(frames, i) {
 			continue
 		}
-		trust = min(trust, f.Trust)
-		f.Trust = trust
+		f.Limit(trust, CapInherited)
+		trust = f.Trust
 	}
 }
 
@@ -234,8 +235,11 @@ func doubtInterrupted(frames []Frame, graph CallGraph) {
 		second := i > 1 && frames[i-2].Exact && !frames[i-1].Exact
 		shifted = shifted || (lost || second) && !f.Checks.proven()
 		lost = f.Exact && !graph.BehindSyscall(f.Module, f.PC, f.Mode)
-		if lost || shifted {
-			f.Trust = min(f.Trust, Likely)
+		switch {
+		case lost:
+			f.Limit(Likely, CapInterrupted)
+		case shifted:
+			f.Limit(Likely, CapShifted)
 		}
 	}
 }

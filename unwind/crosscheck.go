@@ -31,7 +31,7 @@ func (f *finder) crossCheck(r *search) {
 		return
 	}
 	if f.account.starved {
-		table.trust = Likely
+		table.limit(Likely, CapUnchecked)
 		return
 	}
 	before := f.query.Cost
@@ -70,7 +70,7 @@ func (f *finder) crossCheck(r *search) {
 // dispute says of the best candidate that something contradicts its rule, and that the rule is not to
 // be kept.
 func (r *search) dispute() {
-	r.best.trust = min(r.best.trust, Likely)
+	r.best.limit(Likely, CapContradicted)
 	r.best.checks |= Disputed
 	r.answers++
 }

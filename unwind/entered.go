@@ -63,7 +63,7 @@ func doubtSecondChain(frames []Frame) {
 		if again && frames[i].PC != 0 {
 			first := k + 1 + trusted(frames[k+1:i+1])
 			for g := first; first <= i && g < len(frames); g++ {
-				frames[g].Trust = Guess
+				frames[g].Limit(Guess, CapOtherChain)
 			}
 		}
 		seen[frames[i].PC] = i

@@ -121,7 +121,7 @@ func (r *search) doubtSecondBest() {
 	}
 	if r.damaged || r.untried && b.checks&(EntryKnown|MethodsAgree) == 0 {
 		b.checks |= Disputed
-		b.trust = min(b.trust, Likely)
+		b.limit(Likely, CapOneDerivation)
 	}
 }
 

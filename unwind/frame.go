@@ -21,6 +21,7 @@ type Frame struct {
 	Mode   cpu.Mode
 	Method Method
 	Trust  Trust
+	Cap    Cap // why Trust is lower than Checks have it
 	HasCFA bool
 	Exact  bool
 }

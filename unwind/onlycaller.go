@@ -116,18 +116,18 @@ func (f *elimination) onlyFitting(returns []uint64) (c candidate, ok bool) {
 			open.add(&c)
 		}
 	}
-	only, trust := fit, Likely
-	switch {
-	case fit.n == 0:
+	only := fit
+	if fit.n == 0 {
 		only = open
-	case open.n > 0:
-		trust = Guess
 	}
 	c = only.last
 	c.checks |= OnlyCaller | Disputed
-	c.trust = trust
 	if r.hooked {
 		c.checks |= ReturnHooked
+	}
+	c.judge()
+	if fit.n > 0 && open.n > 0 {
+		c.limit(Guess, CapSeveralFit)
 	}
 	return c, only.n == 1
 }

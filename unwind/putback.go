@@ -36,7 +36,8 @@ func (s *splicer) putBack(callee, caller *Frame) (lost Frame, ok bool) {
 	}
 	s.gather(callee, &c)
 	lost = c.frame()
-	lost.Trust = min(callee.Trust, Likely)
+	lost.Judge(lost.Checks | OnlyCaller)
+	lost.Limit(callee.Trust, CapInherited)
 	return lost, true
 }
 

@@ -65,7 +65,7 @@ func (w *Walker) splice(t *target.Thread, listed []target.Listed, frames []Frame
 			if lost, ok := s.putBack(&spliced[len(spliced)-1], &s.frames[k]); ok {
 				spliced, entries = append(spliced, lost), append(entries, -1)
 				s.frames[k], _ = s.step(&lost, k)
-				s.frames[k].Trust = min(s.frames[k].Trust, lost.Trust)
+				s.frames[k].Limit(lost.Trust, CapInherited)
 			}
 		}
 		spliced, entries = append(spliced, s.frames[k]), append(entries, next+k)
@@ -92,7 +92,7 @@ func (w *Walker) splice(t *target.Thread, listed []target.Listed, frames []Frame
 func doubtNamed(frames []Frame) {
 	frames[0].Method = MethodPrewalked
 	for i := range frames {
-		frames[i].Trust = min(frames[i].Trust, Likely)
+		frames[i].Limit(Likely, CapNamed)
 	}
 }
 
@@ -216,12 +216,13 @@ func (s *splicer) path() []int {
 		switch {
 		case f.Checks.proven() || s.listed[k].Doubtful || s.listed[k].Searched:
 		case s.passedOver(at, k) > 0:
-			f.Trust, other = Guess, other || s.passedOver(at, k) > 1
+			f.Limit(Guess, CapOtherChain)
+			other = other || s.passedOver(at, k) > 1
 		case gain < worthUnclear && !s.state.Exhausted() && !s.mayLackOne(&from, &f):
 			other = true
 		}
 		if other {
-			f.Trust = Guess
+			f.Limit(Guess, CapOtherChain)
 		}
 		s.frames[k], from = f, f
 		path, at = append(path, k), k+1
@@ -290,11 +291,12 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 		worth = worthDoubted // else there is nothing better
 	}
 	exact, gap := s.steps.left(callee, l)
-	f = Frame{PC: l.PC, CallSite: l.PC, Exact: exact, Method: MethodPrewalked, Checks: CodeMissing, Trust: Likely}
+	f = Frame{PC: l.PC, CallSite: l.PC, Exact: exact, Method: MethodPrewalked}
+	f.Judge(CodeMissing)
 	defer func() {
 		afterGuess := callee.Method != methodCount && callee.Trust == Guess // two stale entries may fit one another
 		if gap && !f.Checks.proven() || (l.Doubtful || l.Searched) && (afterGuess || !f.Checks.proven()) {
-			f.Trust = Guess
+			f.Limit(Guess, CapGap)
 		}
 	}()
 	if l.PC == 0 {
@@ -316,13 +318,14 @@ func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
 		return f, worth + worthUnclear // the call was that of a frame between
 	case !c.checks.has(CallBefore) || c.checks&targetChecks&^TargetUnclear != 0:
 	case nowhere(callee) && s.callsCode(&f, callee):
-		f.Checks, f.Trust = f.Checks|TargetUnclear, Guess
+		f.Checks |= TargetUnclear
+		f.Limit(Guess, CapGap)
 		return f, worth + worthMissing
 	case s.cannotCall(&f, callee), (l.Doubtful || l.Searched || callee.Trust == Guess) && s.cannotPoint(&f, callee):
-		f.Trust = Guess
+		f.Limit(Guess, CapGap)
 		return f, worth + worthAgainst
 	case s.cannotPoint(&f, callee):
-		f.Trust = Guess
+		f.Limit(Guess, CapGap)
 		return f, worth + worthMissing
 	}
 	return f, worth + worthOf(c.checks)

@@ -125,8 +125,9 @@ func (w *Walker) toEntry(marks []target.Listed, root bool) (frames []Frame, cfa 
 // asGuess is the frame of a chain that fits.
 func (f *entryFrame) asGuess(check Checks) Frame {
 	out := f.frame()
-	out.CFA, out.HasCFA, out.Trust = f.cfa, true, Guess
-	out.Checks |= check | Disputed
+	out.CFA, out.HasCFA = f.cfa, true
+	out.Judge(out.Checks | check | Disputed)
+	out.Limit(Guess, CapSeveralFit)
 	return out
 }
 

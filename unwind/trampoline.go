@@ -132,7 +132,7 @@ func (f *finder) passTrampoline(r *search) {
 	r.best = candidate{}
 	f.verify(&next, nil, r)
 	if callee < Certain {
-		r.best.trust = min(r.best.trust, callee)
+		r.best.limit(callee, CapInherited)
 		r.best.checks |= Disputed
 	}
 }

@@ -108,6 +108,85 @@ const (
 
 func (t Trust) String() string { return [...]string{"guess", "likely", "certain"}[min(t, Certain)] }
 
+// Cap is why a frame is trusted less than what speaks for and against it alone would have it.
+type Cap uint8
+
+// The reasons.
+const (
+	NotCapped Cap = iota
+	CapInherited
+	CapStale
+	CapDeadEnd
+	CapOneDerivation
+	CapUnchecked
+	CapContradicted
+	CapAtStart
+	CapSearched
+	CapTracer
+	CapInterrupted
+	CapShifted
+	CapOtherThread
+	CapNamed
+	CapOtherChain
+	CapGap
+	CapSeveralFit
+	capCount
+)
+
+var capTexts = [capCount]string{
+	CapInherited:     "a frame further in is in doubt",
+	CapStale:         "the registers are older than the stack",
+	CapDeadEnd:       "the frame's own rule leads to no caller",
+	CapOneDerivation: "one derivation alone leads there, and another could not be tried or failed",
+	CapUnchecked:     "the walk has cost too much to compare the table with the code",
+	CapContradicted:  "the code and the table contradict each other",
+	CapAtStart:       "a function begins at the address, which may be a pointer to that function",
+	CapSearched:      "only a search of the stack leads on",
+	CapTracer:        "the caller stands where a tracer has its own address",
+	CapInterrupted:   "a single saved word tells where the frame was interrupted",
+	CapShifted:       "behind an interrupted frame whose caller nothing proves",
+	CapOtherThread:   "other threads' frames, or where the stack lies, speak against the frame",
+	CapNamed:         "a name alone states the place, and the file may be of another build",
+	CapOtherChain:    "the frame may be of another chain that was printed into this one",
+	CapGap:           "another frame may lie between, or code speaks against the call",
+	CapSeveralFit:    "what was captured leaves other chains as well",
+}
+
+func (c Cap) String() string { return capTexts[min(c, capCount-1)] }
+
+// Limit makes the frame's trust t at most, and notes why, unless the trust was as low.
+func (f *Frame) Limit(t Trust, why Cap) { limit(&f.Trust, &f.Cap, t, why) }
+
+// limit is Frame.Limit for a candidate.
+func (e *evidence) limit(t Trust, why Cap) { limit(&e.trust, &e.cap, t, why) }
+
+func limit(trust *Trust, cap *Cap, t Trust, why Cap) {
+	if t < *trust {
+		*trust, *cap = t, why
+	}
+}
+
+// Judge gives the frame the checks, and the trust that they have.
+func (f *Frame) Judge(c Checks) { f.Checks, f.Trust, f.Cap = c, trustOf(f.Method, c), NotCapped }
+
+// judge gives the candidate the trust that its checks have, should the frames further out corroborate it.
+func (e *evidence) judge() {
+	e.trust, e.cap = trustOf(e.method, (e.checks&^(FrameSize|Unopposed)).assumingCorroborated()), NotCapped
+}
+
+// ends makes the candidate the end of the stack, of which a source is as sure as that.
+func (e *evidence) ends(t Trust) { e.end, e.trust, e.checks, e.cap = true, t, 0, NotCapped }
+
+// review is what the frame is trusted after the walk, by all that was found out by then. What was limited stays so.
+func (f *Frame) review() {
+	limited, why := Certain, f.Cap
+	if why != NotCapped {
+		limited = f.Trust
+	}
+	f.Judge(f.Checks)
+	f.Limit(limited, why)
+}
+
 // trustOf is the whole of what a frame's trust depends on: how it was found and
 // what speaks for and against it. A return address in memory can be any value, so
 // that certainty takes a witness for it beside the rule that found it: the call
@@ -129,10 +208,14 @@ func (t Trust) String() string { return [...]string{"guess", "likely", "certain"
 //	scan                  never                                 never                    guess
 //	prewalked             never                                 nothing against it       guess
 //
-// Disputed evidence is never certain. How a doubt passes on to the frames that were found from
-// the doubtful one is passOutwards' matter.
+// Disputed evidence is never certain; of a caller whose return address was not captured the calls of the callee's
+// function decide (OnlyCaller). How a doubt passes on to the frames that were found from the doubtful one is
+// passOutwards' matter. Others lower a frame's trust by Frame.Limit, with the reason.
 func trustOf(m Method, c Checks) Trust {
-	if c.has(Disputed) {
+	switch {
+	case c.has(OnlyCaller):
+		return Likely
+	case c.has(Disputed):
 		return min(trustOf(m, c&^Disputed), Likely)
 	}
 	sound := c.has(SPMonotonic) && c&(Executable|AtTrampoline) != 0 && c&(NoCall|TargetDiffers) == 0

@@ -75,14 +75,17 @@ func TestTrustIsMonotonic(t *testing.T) {
 	if testing.Short() {
 		t.Skip("long, in one goroutine")
 	}
-	const all = Checks(1)<<checkCount - 1
-	const others = AtStart | ReturnHooked | LazyBinding | OnlyCaller | SoleCall
+	const all = (Checks(1)<<checkCount - 1) &^ OnlyCaller
+	const others = AtStart | ReturnHooked | LazyBinding | SoleCall
 	const against = CodeMissing | TargetDiffers | NoCall | TargetUnclear | Disputed
 	for m := MethodContext; m < methodCount; m++ {
 		for c := Checks(0); ; c = (c - (all &^ others)) & (all &^ others) { // the next subset
 			trust := trustOf(m, c)
 			if trust == Certain && m > MethodException && c&(TargetDiffers|NoCall) != 0 {
 				t.Fatalf("%v with %v is certain", m, c)
+			}
+			if only := trustOf(m, c|OnlyCaller); only != Likely {
+				t.Fatalf("%v with %v, the only caller, is %v", m, c, only)
 			}
 			if more := trustOf(m, c|others); more != trust {
 				t.Fatalf("%v with %v is %v, with %v too it is %v", m, c, trust, others, more)
@@ -130,4 +133,28 @@ func TestNames(t *testing.T) {
 	if methodCount.String() != "?" || verdictCount.String() != "?" || stopCount.String() != "?" {
 		t.Error("values beyond the last have names")
 	}
+}
+
+// TestLimit: a limit lowers trust only, and its reason is that of the lowest; a second look at the checks does not lift
+// it, a new judgement does.
+func TestLimit(t *testing.T) {
+	f := Frame{Method: MethodCode}
+	f.Judge(ordinary | TargetMatches | EntryKnown)
+	step := func(what string, trust Trust, why Cap) {
+		t.Helper()
+		if f.Trust != trust || f.Cap != why {
+			t.Errorf("%s: %v, %v; want %v, %v", what, f.Trust, f.Cap, trust, why)
+		}
+	}
+	step("judged", Certain, NotCapped)
+	f.Limit(Likely, CapDeadEnd)
+	step("limited", Likely, CapDeadEnd)
+	f.Limit(Certain, CapStale)
+	step("not raised", Likely, CapDeadEnd)
+	f.review()
+	step("reviewed", Likely, CapDeadEnd)
+	f.Limit(Guess, CapStale)
+	step("limited again", Guess, CapStale)
+	f.Judge(f.Checks)
+	step("judged anew", Certain, NotCapped)
 }

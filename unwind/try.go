@@ -115,9 +115,9 @@ func leadsNowhere(arch *cpu.Arch, rule *Rule, ra uint64) (reason StopReason, why
 
 // offerEnd offers the end of the stack, at a return address that leads nowhere.
 func (f *finder) offerEnd(c *candidate, rule *Rule, r *search, reason StopReason, why string) {
-	c.end, c.trust, c.checks = true, Likely, 0
+	c.ends(Likely)
 	if c.flags&Fallback != 0 || c.method == MethodCFI && r.frame.Exact && ruleSource(f.sources, MethodCode) != nil {
-		c.trust = Guess // an exact frame's table may be wrong (crossCheck): the code is asked
+		c.ends(Guess) // an exact frame's table may be wrong (crossCheck): the code is asked
 	}
 	if r.offer(c) {
 		r.stop = Stop{Reason: reason}

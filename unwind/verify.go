@@ -44,7 +44,7 @@ func (v *verifier) gather(s *State, c *candidate) {
 	if c.flags&(Fallback|Inferred|Abandoned) != 0 {
 		c.checks |= Disputed
 	}
-	c.trust = trustOf(c.method, (c.checks &^ (FrameSize | Unopposed)).assumingCorroborated())
+	c.judge()
 }
 
 // strip removes the pointer authentication code from a return address that leads nowhere

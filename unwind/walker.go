@@ -121,11 +121,11 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 	}
 	corroborate(dst[first:], end.Reason == StopRoot, w.opt.CallGraph, &interiors{snap: snap, graph: w.opt.CallGraph})
 	if last := len(dst) - 1; last > first && end.deadEnd() {
-		dst[last].Trust = min(dst[last].Trust, Likely)
+		dst[last].Limit(Likely, CapDeadEnd)
 	}
 	if t.Stale {
 		for i := range dst[first:] {
-			dst[first+i].Trust = Guess
+			dst[first+i].Limit(Guess, CapStale)
 		}
 	}
 	if len(rest) > 0 && len(dst)-first+len(rest) <= w.maxFrames {
@@ -148,7 +148,8 @@ func (w *Walker) start(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]
 	if snap.Arch.NeverCode(pc) {
 		m = nil
 	}
-	f := Frame{PC: pc, Mode: mode, CallSite: pc, Exact: true, Module: m, Method: MethodContext, Trust: Certain, Checks: executable(snap, pc, m)}
+	f := Frame{PC: pc, Mode: mode, CallSite: pc, Exact: true, Module: m, Method: MethodContext}
+	f.Judge(executable(snap, pc, m))
 	if t.Waits {
 		f.waits(snap)
 	}
