@@ -1,4 +1,4 @@
-package backsight_test
+package e2e_test
 
 import (
 	"go/ast"

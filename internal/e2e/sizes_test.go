@@ -1,4 +1,4 @@
-package backsight_test
+package e2e_test
 
 import (
 	"go/ast"
@@ -18,14 +18,11 @@ var (
 	longFunctions = map[string]string{
 		"cpu/riscv.decoder.instruction": "RISC-V, by opcode and quadrant: a second switch takes a seventh more time",
 	}
-	// largeTypes have more than 15 fields or 20 methods.
+	// largeTypes have more than 15 fields.
 	largeTypes = map[string]string{
 		"cpu.Insn": "what an instruction does, as one value of 64 bytes",
 	}
 )
-
-// size is that of a struct type.
-type size struct{ fields, methods int }
 
 // TestSizes: files are rooms, functions are sentences.
 func TestSizes(t *testing.T) {
@@ -60,55 +57,43 @@ func TestSizes(t *testing.T) {
 
 // TestTypeSizes: objects are small, so that a line of a method shows what it may touch.
 func TestTypeSizes(t *testing.T) {
-	types, large := map[string]size{}, map[string]size{}
+	large := map[string]int{}
 	for _, s := range sources(t) {
-		dir := path.Dir(s.path)
 		if s.test() {
 			continue
 		}
 		for _, d := range s.file.Decls {
-			count(types, dir, d)
+			for name, fields := range structs(d) {
+				if fields > 15 {
+					large[path.Dir(s.path)+"."+name] = fields
+				}
+			}
 		}
 	}
-	for name, n := range types {
-		if n.fields > 15 || n.methods > 20 {
-			large[name] = n
-		}
-	}
-	holdList(t, "type of more than 15 fields or 20 methods", large, largeTypes)
+	holdList(t, "type of more than 15 fields", large, largeTypes)
 }
 
-// count adds a declaration to the sizes of types: fields of a struct, or one method.
-func count(types map[string]size, dir string, d ast.Decl) {
-	if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
-		name := dir + "." + receiver(f)
-		n := types[name]
-		n.methods++
-		types[name] = n
-	}
-	g, ok := d.(*ast.GenDecl)
-	if !ok {
-		return
-	}
-	for _, spec := range g.Specs {
-		ts, ok := spec.(*ast.TypeSpec)
-		if !ok {
-			continue
-		}
-		if st, ok := ts.Type.(*ast.StructType); ok {
-			n := types[dir+"."+ts.Name.Name]
-			n.fields = st.Fields.NumFields()
-			types[dir+"."+ts.Name.Name] = n
+// structs are how many fields the struct types of a declaration have.
+func structs(d ast.Decl) map[string]int {
+	fields := map[string]int{}
+	if g, ok := d.(*ast.GenDecl); ok {
+		for _, spec := range g.Specs {
+			if ts, ok := spec.(*ast.TypeSpec); ok {
+				if st, ok := ts.Type.(*ast.StructType); ok {
+					fields[ts.Name.Name] = st.Fields.NumFields()
+				}
+			}
 		}
 	}
+	return fields
 }
 
 // holdList fails on what is large and not listed, and on what is listed and not large.
-func holdList[N any](t *testing.T, what string, large map[string]N, listed map[string]string) {
+func holdList(t *testing.T, what string, large map[string]int, listed map[string]string) {
 	t.Helper()
 	for _, name := range slices.Sorted(maps.Keys(large)) {
 		if listed[name] == "" {
-			t.Errorf("%s: %s (%+v)", name, what, large[name])
+			t.Errorf("%s: %s (%d)", name, what, large[name])
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(listed)) {

@@ -1,4 +1,4 @@
-package backsight_test
+package e2e_test
 
 import (
 	"archive/zip"
@@ -65,9 +65,10 @@ func TestFirmware(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(archive), ".zip"), func(t *testing.T) {
 			t.Parallel()
 			f := openFirmware(t, archive)
+			with := f.binaries(t)
 			for name := range f.captures {
 				if scenario, _, ok := strings.Cut(name, "."); ok && strings.HasSuffix(name, ".log") {
-					f.check(t, name, scenario)
+					f.check(t, name, scenario, with)
 				}
 			}
 		})
@@ -123,6 +124,7 @@ type firmware struct {
 	banked   bool
 	captures map[string][]byte
 	dir      string // where RAM is unpacked to
+	unwinder *backsight.Unwinder
 }
 
 func openFirmware(t *testing.T, archive string) *firmware {
@@ -133,6 +135,9 @@ func openFirmware(t *testing.T, archive string) *firmware {
 	}
 	defer z.Close()
 	f := &firmware{elf: strings.TrimSuffix(archive, ".zip") + ".elf", captures: make(map[string][]byte), dir: t.TempDir()}
+	if f.unwinder, err = backsight.NewUnwinder(backsight.Options{}); err != nil {
+		t.Fatal(err)
+	}
 	name, kernel, _ := strings.Cut(strings.TrimSuffix(filepath.Base(archive), ".zip"), "-")
 	f.port, f.kernel = ports[name], kernels[kernel]
 	f.micro = name[0] == 'm' && name != "malta"
@@ -178,10 +183,51 @@ func (f *firmware) whole(scenario string) []string {
 	return want
 }
 
+// binaries are the forms in which a firmware is at hand, each opened once for all logs, since most of a test's time
+// goes into the analysis of code: the ELF file; the bytes of the flash alone; the ELF file without symbols and
+// exception index.
+type binaries struct{ exe, flash, naked *input.Files }
+
+// binaries opens the firmware in each form.
+func (f *firmware) binaries(t *testing.T) binaries {
+	t.Helper()
+	e, err := elf.Open(f.elf)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	text := e.Section(".text")
+	code, err := text.Data()
+	if err != nil {
+		t.Fatal(err)
+	}
+	flash, bare := filepath.Join(f.dir, "flash.bin"), filepath.Join(f.dir, "naked.elf")
+	raw, ok := backsight.CPUs().ByName(f.port.cpu, "", f.port.cpu == "mips")
+	if !ok {
+		t.Fatal("no " + f.port.cpu)
+	}
+	if err := errors.Join(os.WriteFile(flash, code, 0o666), os.WriteFile(bare, naked(t, f.elf), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	return binaries{
+		exe:   opened(t, input.FileOptions{Exe: f.elf}),
+		flash: opened(t, input.FileOptions{Images: []input.NamedImage{{Path: flash, Bias: text.Addr, Placed: true}}, Raw: raw}),
+		naked: opened(t, input.FileOptions{Exe: bare}),
+	}
+}
+
+// opened are binaries for as long as the test runs.
+func opened(t *testing.T, opt input.FileOptions) *input.Files {
+	t.Helper()
+	files := backsight.NewFiles(opt)
+	t.Cleanup(func() { files.Close() })
+	return files
+}
+
 // check compares one log, alone and with RAM, with the source.
-func (f *firmware) check(t *testing.T, log, scenario string) {
+func (f *firmware) check(t *testing.T, log, scenario string, with binaries) {
 	want := f.whole(scenario)
-	alone := f.report(t, log, "")
+	alone := f.report(t, log, "", with.exe)
 	if len(alone.Threads) == 0 {
 		t.Errorf("%s: no report", log)
 		return
@@ -190,7 +236,7 @@ func (f *firmware) check(t *testing.T, log, scenario string) {
 	if n := min(len(sure), len(want)); n == 0 || !slices.Equal(sure, want[:n]) {
 		t.Errorf("%s alone: %v; want %v", log, sure, want)
 	}
-	whole := f.report(t, log, filepath.Join(f.dir, scenario+".ram"))
+	whole := f.report(t, log, filepath.Join(f.dir, scenario+".ram"), with.exe)
 	sure, _ = names(&whole.Threads[0])
 	if !strings.Contains(log, ".plain.") {
 		// Where a report leaves out SP, and the handler's words overwrote the frame, the
@@ -214,36 +260,10 @@ func (f *firmware) check(t *testing.T, log, scenario string) {
 		if whole.Snapshot.OS != f.kernel.name && scenario != "startup" {
 			t.Errorf("%s: the kernel is %q", log, whole.Snapshot.OS)
 		}
-		f.checkRaw(t, log, scenario, whole)
+		ram := filepath.Join(f.dir, scenario+".ram")
+		f.compare(t, log+", raw", whole, f.report(t, log, ram, with.flash))
+		f.compare(t, log+", naked", whole, f.report(t, log, ram, with.naked))
 	}
-}
-
-// checkRaw: from the bytes of the flash alone, and from a file without symbols and tables, every
-// thread has the same frames and says the same of its task.
-func (f *firmware) checkRaw(t *testing.T, log, scenario string, want *report.Report) {
-	t.Helper()
-	e, err := elf.Open(f.elf)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	text := e.Section(".text")
-	code, err := text.Data()
-	if err != nil {
-		t.Fatal(err)
-	}
-	flash, bare := filepath.Join(f.dir, log+".bin"), filepath.Join(f.dir, log+".elf")
-	raw, ok := backsight.CPUs().ByName(f.port.cpu, "", f.port.cpu == "mips")
-	if !ok {
-		t.Fatal("no " + f.port.cpu)
-	}
-	if err := errors.Join(os.WriteFile(flash, code, 0o666), os.WriteFile(bare, naked(t, f.elf), 0o666)); err != nil {
-		t.Fatal(err)
-	}
-	ram := filepath.Join(f.dir, scenario+".ram")
-	f.compare(t, log+", raw", want, f.reportBy(t, log, ram,
-		input.FileOptions{Images: []input.NamedImage{{Path: flash, Bias: text.Addr, Placed: true}}, Raw: raw}))
-	f.compare(t, log+", naked", want, f.reportBy(t, log, ram, input.FileOptions{Exe: bare}))
 }
 
 // naked is an ELF file whose headers of the symbol table and of the exception index are void.
@@ -270,7 +290,8 @@ func naked(t *testing.T, path string) []byte {
 	return b
 }
 
-// compare tells where the threads of a report without symbols differ from those with.
+// compare tells where the threads of a report without symbols differ from those with: every thread has the same
+// frames, and the same is said of its task.
 func (f *firmware) compare(t *testing.T, what string, want, got *report.Report) {
 	t.Helper()
 	if len(got.Threads) != len(want.Threads) {
@@ -399,29 +420,21 @@ func TestOtherBuild(t *testing.T) {
 		{"m3-rtthread", "", "the return address in a register follows no call in the binary"},
 		{"m3-freertos", ram, "lies in none of the memory, which is 0x30000000 to 0x30005000"},
 	} {
-		f.elf, f.port.ram = "testdata/microcontroller/"+c.elf+".elf", 0x2000_0000
+		f.port.ram = 0x2000_0000
 		if c.elf == "m3-freertos" {
 			f.port.ram = 0x3000_0000
 		}
-		r := f.report(t, "read.plain.log", c.ram)
+		r := f.report(t, "read.plain.log", c.ram, opened(t, input.FileOptions{Exe: "testdata/microcontroller/" + c.elf + ".elf"}))
 		if !slices.ContainsFunc(r.Issues, func(i target.Issue) bool { return strings.Contains(i.Text, c.want) }) {
 			t.Errorf("%v: %v", c, r.Issues)
 		}
 	}
 }
 
-// report makes the report of a log; ram is a file, "" for none.
-func (f *firmware) report(t *testing.T, log, ram string) *report.Report {
+// report makes the report of a log by binaries; ram is a file, "" for none.
+func (f *firmware) report(t *testing.T, log, ram string, by *input.Files) *report.Report {
 	t.Helper()
-	return f.reportBy(t, log, ram, input.FileOptions{Exe: f.elf})
-}
-
-// reportBy is report with other binaries.
-func (f *firmware) reportBy(t *testing.T, log, ram string, binaries input.FileOptions) *report.Report {
-	t.Helper()
-	files := backsight.NewFiles(binaries)
-	defer files.Close()
-	env := input.Env{Files: files}
+	env := input.Env{Files: by}
 	if ram != "" {
 		env.RAM = []input.NamedImage{{Path: ram, Bias: f.port.ram, Placed: true}}
 	}
@@ -435,11 +448,7 @@ func (f *firmware) reportBy(t *testing.T, log, ram string, binaries input.FileOp
 	if err != nil {
 		t.Fatal(err)
 	}
-	unwinder, err := backsight.NewUnwinder(backsight.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	traces, err := unwinder.Backtraces(ctx, snap)
+	traces, err := f.unwinder.Backtraces(ctx, snap)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,13 +1,9 @@
-package backsight_test
+package e2e_test
 
 import (
-	"bytes"
-	"errors"
 	"flag"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
@@ -15,33 +11,6 @@ import (
 )
 
 var update = flag.Bool("update", false, "rewrite testdata/*/want.txt with what the command prints")
-
-// command builds the program.
-func command(t *testing.T) string {
-	t.Helper()
-	name := filepath.Join(t.TempDir(), "backsight")
-	if runtime.GOOS == "windows" {
-		name += ".exe"
-	}
-	if out, err := exec.Command("go", "build", "-o", name, "./cmd/backsight").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	return name
-}
-
-// run runs the program in a directory.
-func run(t *testing.T, program, dir string, args ...string) (stdout, stderr string, exit int) {
-	t.Helper()
-	var out, talk bytes.Buffer
-	cmd := exec.Command(program, args...)
-	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &out, &talk
-	err := cmd.Run()
-	var failed *exec.ExitError
-	if err != nil && !errors.As(err, &failed) {
-		t.Fatal(err)
-	}
-	return strings.ReplaceAll(out.String(), "\r\n", "\n"), talk.String(), cmd.ProcessState.ExitCode()
-}
 
 // TestCaptures runs the main job on every capture of testdata, with the arguments
 // in the case's file args. Each case's README.md derives the call chains from the

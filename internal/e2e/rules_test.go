@@ -1,4 +1,4 @@
-package backsight_test
+package e2e_test
 
 import (
 	"encoding/json"
@@ -266,13 +266,4 @@ func TestWiring(t *testing.T) {
 			}
 		}
 	}
-}
-
-func read(t *testing.T, name string) string {
-	t.Helper()
-	b, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return strings.ReplaceAll(string(b), "\r\n", "\n")
 }
