@@ -168,7 +168,7 @@ func TestOwnSource(t *testing.T) {
 	if b := backtrace(t, snap, []backsight.Source{own}); asked == 0 || len(b.Frames) != 2 || b.Frames[1].Method != unwind.MethodFP {
 		t.Errorf("by the own source alone: asked %d times, frames %v", asked, b.Frames)
 	}
-	if b := backtrace(t, snap, append(backsight.DefaultSources(), own)); len(b.Frames) != 12 || !b.Complete() {
+	if b := backtrace(t, snap, append(backsight.DefaultSources(), own)); len(b.Frames) != 12 || b.Stop.Reason != unwind.StopRoot {
 		t.Errorf("with the own source as the last resort: %d frames, %v", len(b.Frames), b.Stop)
 	}
 	u, err := backsight.NewUnwinder(backsight.Options{Sources: append([]backsight.Source{own}, backsight.DefaultSources()...)})

@@ -1,7 +1,6 @@
 package gdbremote
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"net"
@@ -170,24 +169,6 @@ func (c *Client) Memory(addr uint64, dst []byte) (int, error) {
 		}
 	}
 	return n, nil
-}
-
-// maxThreads bounds a server's list.
-const maxThreads = 1 << 16
-
-// Threads lists the server's thread ids as it writes them.
-func (c *Client) Threads() ([]string, error) {
-	var ids []string
-	for request := "qfThreadInfo"; len(ids) < maxThreads; request = "qsThreadInfo" {
-		reply, err := c.must(request)
-		if err != nil || reply[0] != 'm' {
-			return ids, err
-		}
-		for id := range bytes.SplitSeq(reply[1:], []byte{','}) {
-			ids = append(ids, string(id))
-		}
-	}
-	return ids, nil
 }
 
 // Stop is why the program stopped.
