@@ -1,5 +1,28 @@
 package rtos
 
+// The kernels, as target.Snapshot.OS has them.
+const (
+	freeRTOS = "FreeRTOS"
+	rtThread = "RT-Thread"
+	threadX  = "ThreadX"
+	rtx5     = "RTX5"
+	chibiOS  = "ChibiOS"
+	zephyr   = "Zephyr"
+	nuttX    = "NuttX"
+)
+
+// stateReaders are asked in order, until one knows the control blocks. NuttX' are known by their layout alone (nuttx.go).
+func stateReaders() []stateReader {
+	return []stateReader{
+		{freeRTOS, func(_ *ram, _ []*Task, sh shape) bool { return sh.owner }, statesFreeRTOS},
+		{threadX, each(isThreadX), statesThreadX},
+		{rtx5, each(isRTX), statesRTX},
+		{rtThread, isRTThread, statesRTThread},
+		{chibiOS, func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, statesChibiOS},
+		{zephyr, isZephyr, statesZephyr},
+	}
+}
+
 // layouts are those of the ports, from their documentation and their context switches. Of
 // two that fit a task equally well the first counts.
 func layouts() []layout {
