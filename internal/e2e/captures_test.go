@@ -17,7 +17,7 @@ var update = flag.Bool("update", false, "rewrite testdata/*/want.txt with what t
 // source.
 func TestCaptures(t *testing.T) {
 	program := command(t)
-	cases, err := filepath.Glob("testdata/*/args")
+	cases, err := filepath.Glob("../../testdata/*/args")
 	if err != nil || len(cases) < 5 {
 		t.Fatalf("%d cases in testdata, %v", len(cases), err)
 	}
@@ -45,12 +45,12 @@ func TestCaptures(t *testing.T) {
 // contract.
 func TestBadInput(t *testing.T) {
 	program, dir := command(t), t.TempDir()
-	core := string(recorded.Unzip(t, "testdata/mips-deref/core.gz"))
-	modules, err := filepath.Abs("testdata/mips-deref/modules")
+	core := string(recorded.Unzip(t, "../../testdata/mips-deref/core.gz"))
+	modules, err := filepath.Abs("../../testdata/mips-deref/modules")
 	if err != nil {
 		t.Fatal(err)
 	}
-	other, err := filepath.Abs("testdata/aarch64-signal/modules/usr/bin/sensor")
+	other, err := filepath.Abs("../../testdata/aarch64-signal/modules/usr/bin/sensor")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,13 +20,13 @@ func TestCoreHandler(t *testing.T) {
 		}
 	}
 	program, dir := command(t), t.TempDir()
-	sysroot, err := filepath.Abs("testdata/mips-deref/modules")
+	sysroot, err := filepath.Abs("../../testdata/mips-deref/modules")
 	if err != nil {
 		t.Fatal(err)
 	}
-	core := unzipped(t, "testdata/mips-deref/core.gz")
+	core := unzipped(t, "../../testdata/mips-deref/core.gz")
 	for _, crash := range []string{"1700000001", "1700000002", "1700000003"} {
-		cmd := exec.Command("sh", "contrib/coredump/backsight-core", "42", "11", crash, "!usr!bin!net d")
+		cmd := exec.Command("sh", "../../contrib/coredump/backsight-core", "42", "11", crash, "!usr!bin!net d")
 		cmd.Stdin = bytes.NewReader(core)
 		cmd.Env = append(os.Environ(), "BACKSIGHT="+program, "BACKSIGHT_DIR="+dir, "BACKSIGHT_KEEP=2", "BACKSIGHT_SYSROOT="+sysroot)
 		if out, err := cmd.CombinedOutput(); err != nil || len(out) > 0 {

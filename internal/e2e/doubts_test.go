@@ -15,9 +15,9 @@ import (
 // one ran on its stack, no frame of these two is certain but the innermost, and an issue
 // says why; the other threads are as sure as before.
 func TestTwoThreadsOnOneStack(t *testing.T) {
-	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{"testdata/x86_64-threads/modules"}})
+	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{"../../testdata/x86_64-threads/modules"}})
 	defer files.Close()
-	stream, err := backsight.Open(t.Context(), "testdata/x86_64-threads/core.gz", input.Env{Files: files})
+	stream, err := backsight.Open(t.Context(), "../../testdata/x86_64-threads/core.gz", input.Env{Files: files})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,12 +18,12 @@ func TestExamples(t *testing.T) {
 	}
 	for _, c := range []struct{ program, args, stdin string }{
 		{"profiler", "-sysroot ../../testdata/x86_64-threads/modules ../../testdata/x86_64-threads/core.gz", ""},
-		{"crashservice", "-sysroot ../../testdata/mips-deref/modules", "testdata/mips-deref/core.gz"},
+		{"crashservice", "-sysroot ../../testdata/mips-deref/modules", "../../testdata/mips-deref/core.gz"},
 		{"formats", "crash.txt", ""},
 	} {
 		t.Run(c.program, func(t *testing.T) {
 			t.Parallel()
-			dir := filepath.Join("examples", c.program)
+			dir := filepath.Join("../../examples", c.program)
 			cmd := exec.Command(outside(t, dir), strings.Fields(c.args)...)
 			cmd.Dir = dir
 			var talk bytes.Buffer

@@ -18,8 +18,8 @@ import (
 // crashed opens a core file of testdata: twelve frames of one thread.
 func crashed(t *testing.T) *target.Snapshot {
 	t.Helper()
-	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{"testdata/mips-deref/modules"}})
-	capture, err := backsight.Open(t.Context(), "testdata/mips-deref/core.gz", input.Env{Files: files})
+	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{"../../testdata/mips-deref/modules"}})
+	capture, err := backsight.Open(t.Context(), "../../testdata/mips-deref/core.gz", input.Env{Files: files})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ var tasks = map[string]string{"net": "yield receive poll net", "log": "yield pau
 // the source, and every task is there; without, it is a part of it, for as far as the report
 // shows the stack. Nothing above a guess is wrong.
 func TestFirmware(t *testing.T) {
-	archives, err := filepath.Glob("testdata/microcontroller/*.zip")
+	archives, err := filepath.Glob("../../testdata/microcontroller/*.zip")
 	if err != nil || len(archives) < 30 {
 		t.Fatalf("%d firmwares, %v", len(archives), err)
 	}
@@ -413,7 +413,7 @@ func otherBuild(i target.Issue) bool { return strings.Contains(i.Text, "another 
 // TestOtherBuild: a log with the binary of another build, and with memory at another address, says
 // that these do not go together.
 func TestOtherBuild(t *testing.T) {
-	f := openFirmware(t, "testdata/microcontroller/m3-freertos.zip")
+	f := openFirmware(t, "../../testdata/microcontroller/m3-freertos.zip")
 	ram := filepath.Join(f.dir, "read.ram")
 	for _, c := range []struct{ elf, ram, want string }{
 		{"m3-rtthread", ram, "return addresses in registers follow no call in the binary"},
@@ -424,7 +424,7 @@ func TestOtherBuild(t *testing.T) {
 		if c.elf == "m3-freertos" {
 			f.port.ram = 0x3000_0000
 		}
-		r := f.report(t, "read.plain.log", c.ram, opened(t, input.FileOptions{Exe: "testdata/microcontroller/" + c.elf + ".elf"}))
+		r := f.report(t, "read.plain.log", c.ram, opened(t, input.FileOptions{Exe: "../../testdata/microcontroller/" + c.elf + ".elf"}))
 		if !slices.ContainsFunc(r.Issues, func(i target.Issue) bool { return strings.Contains(i.Text, c.want) }) {
 			t.Errorf("%v: %v", c, r.Issues)
 		}

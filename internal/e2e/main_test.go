@@ -18,20 +18,15 @@ import (
 // bin is the folder that the command is built into.
 var bin string
 
-// TestMain runs the tests in the repository's root: paths in them are those of README.md and docs.
 func TestMain(m *testing.M) {
-	os.Exit(func() int {
-		var err error
-		if bin, err = os.MkdirTemp("", "e2e"); err == nil {
-			defer os.RemoveAll(bin)
-			err = os.Chdir("../..")
-		}
-		if err != nil {
-			fmt.Fprintln(os.Stderr, err)
-			return 1
-		}
-		return m.Run()
-	}())
+	var err error
+	if bin, err = os.MkdirTemp("", "e2e"); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	code := m.Run()
+	os.RemoveAll(bin)
+	os.Exit(code)
 }
 
 // built is the path of the program, which is built, once for all tests.
@@ -40,7 +35,7 @@ var built = sync.OnceValues(func() (program string, err error) {
 	if runtime.GOOS == "windows" {
 		program += ".exe"
 	}
-	if out, err := exec.Command("go", "build", "-o", program, "./cmd/backsight").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-o", program, "../../cmd/backsight").CombinedOutput(); err != nil {
 		return "", fmt.Errorf("%w\n%s", err, out)
 	}
 	return program, nil

@@ -17,11 +17,11 @@ func TestPages(t *testing.T) {
 			t.Skip("there is no ", tool)
 		}
 	}
-	pages, err := filepath.Glob("docs/*.md")
+	pages, err := filepath.Glob("../../docs/*.md")
 	if err != nil || len(pages) == 0 {
 		t.Fatalf("%d pages, %v", len(pages), err)
 	}
-	root, err := filepath.Abs(".")
+	top, err := filepath.Abs(root)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +29,7 @@ func TestPages(t *testing.T) {
 	for _, page := range pages {
 		t.Run(filepath.Base(page), func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.Symlink(filepath.Join(root, "testdata"), filepath.Join(dir, "testdata")); err != nil {
+			if err := os.Symlink(filepath.Join(top, "testdata"), filepath.Join(dir, "testdata")); err != nil {
 				t.Skip(err)
 			}
 			for _, s := range shown(read(t, page)) {

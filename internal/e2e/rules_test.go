@@ -17,11 +17,14 @@ import (
 	"testing"
 )
 
-const module = "github.com/backsight/backsight"
+const (
+	module = "github.com/backsight/backsight"
+	root   = "../.." // of the repository
+)
 
 // rule is a row of DESIGN.md's table of packages: which packages of this module a
-// package may import outside its tests. The order of the rows is the order of layers:
-// what a package imports stands above it.
+// package may import outside its tests, beside those that the sentence before the table names. The
+// order of the rows is the order of layers: what a package imports stands above it.
 type rule struct {
 	row int
 	may []string // patterns, * for one path element; ./... is everything
@@ -43,12 +46,16 @@ func modules(t *testing.T) map[string][]string {
 func rules(t *testing.T) map[string]rule {
 	t.Helper()
 	list := map[string]rule{}
+	_, all, ok := strings.Cut(read(t, "../../DESIGN.md"), "All may import ")
+	if all, _, _ = strings.Cut(all, "."); !ok {
+		t.Fatal("DESIGN.md does not say what all may import")
+	}
 	for i, row := range columns(t, "Packages") {
 		for _, pkg := range words(row[0]) {
 			if _, twice := list[pkg]; twice {
 				t.Errorf("DESIGN.md has two rows for %s", pkg)
 			}
-			list[pkg] = rule{i, words(row[2])}
+			list[pkg] = rule{i, append(words(row[2]), words(all)...)}
 		}
 	}
 	return list
@@ -57,7 +64,7 @@ func rules(t *testing.T) map[string]rule {
 // columns are the rows of the table of three columns below a heading of DESIGN.md.
 func columns(t *testing.T, heading string) (rows [][]string) {
 	t.Helper()
-	for _, line := range table(read(t, "DESIGN.md"), "\n## "+heading) {
+	for _, line := range table(read(t, "../../DESIGN.md"), "\n## "+heading) {
 		cells := strings.Split(strings.Trim(line, "|"), "|")
 		if len(cells) != 3 {
 			t.Fatalf("DESIGN.md: %d columns, want 3, in %s", len(cells), line)
@@ -69,7 +76,7 @@ func columns(t *testing.T, heading string) (rows [][]string) {
 
 // words are the names in a cell, between blanks and commas, without their quotes.
 func words(cell string) []string {
-	return strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune(" ,`–", r) })
+	return strings.FieldsFunc(cell, func(r rune) bool { return strings.ContainsRune(" ,`–\n", r) })
 }
 
 type goPackage struct {
@@ -81,7 +88,7 @@ type goPackage struct {
 // packages lists those of this module with their imports outside of tests.
 func packages(t *testing.T) []goPackage {
 	t.Helper()
-	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", "./...")
+	cmd := exec.Command("go", "list", "-json=ImportPath,Imports", module+"/...")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -185,7 +192,7 @@ func matches(pattern, name string) bool {
 // DESIGN.md, and none has that is not.
 func TestModulesAreExplained(t *testing.T) {
 	listed, block := modules(t), false
-	for line := range strings.Lines(read(t, "go.mod")) {
+	for line := range strings.Lines(read(t, "../../go.mod")) {
 		line = strings.TrimSpace(line)
 		switch {
 		case strings.HasSuffix(line, "("):
@@ -207,7 +214,7 @@ func TestModulesAreExplained(t *testing.T) {
 
 // source is a Go file of this module.
 type source struct {
-	path string
+	path string // from the repository's root
 	file *ast.File
 	fset *token.FileSet
 }
@@ -220,17 +227,17 @@ func sources(t *testing.T) []source {
 	t.Helper()
 	var all []source
 	fset := token.NewFileSet()
-	err := filepath.WalkDir(".", func(p string, d fs.DirEntry, err error) error {
+	err := filepath.WalkDir(root, func(p string, d fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
-		case d.IsDir() && (d.Name() == "testdata" || p != "." && strings.HasPrefix(d.Name(), ".")):
+		case d.IsDir() && (d.Name() == "testdata" || p != root && strings.HasPrefix(d.Name(), ".")):
 			return filepath.SkipDir
 		case d.IsDir() || filepath.Ext(p) != ".go":
 			return nil
 		}
 		f, err := parser.ParseFile(fset, p, nil, parser.SkipObjectResolution)
-		all = append(all, source{filepath.ToSlash(p), f, fset})
+		all = append(all, source{strings.TrimPrefix(filepath.ToSlash(p), root+"/"), f, fset})
 		return err
 	})
 	if err != nil {

@@ -19,7 +19,7 @@ func TestSchema(t *testing.T) {
 	schema := compiledSchema(t)
 	check := func(dir, out string) { validate(t, schema, dir, out) }
 	program := command(t)
-	cases, err := filepath.Glob("testdata/*/args")
+	cases, err := filepath.Glob("../../testdata/*/args")
 	if err != nil || len(cases) < 5 {
 		t.Fatalf("%d cases in testdata, %v", len(cases), err)
 	}
@@ -31,7 +31,7 @@ func TestSchema(t *testing.T) {
 		}
 	}
 	for _, place := range []string{"main", "_start"} {
-		out, says, code := run(t, program, "testdata/x86_64-threads", "explain", "-f", "json", "modules/usr/bin/server", place)
+		out, says, code := run(t, program, "../../testdata/x86_64-threads", "explain", "-f", "json", "modules/usr/bin/server", place)
 		if code != 0 {
 			t.Errorf("explain %s: exit code %d, %s", place, code, says)
 		}

@@ -19,7 +19,7 @@ func TestNoPackageState(t *testing.T) {
 		if s.test() {
 			continue
 		}
-		f, err := parser.ParseFile(fset, s.path, nil, 0) // resolves names within the file
+		f, err := parser.ParseFile(fset, path.Join(root, s.path), nil, 0) // resolves names within the file
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 
 // TestSupport compares SUPPORT.md's tables with what the facade wires together.
 func TestSupport(t *testing.T) {
-	doc := read(t, "SUPPORT.md")
+	doc := read(t, "../../SUPPORT.md")
 	compare(t, "CPUs", table(doc, "## Processors"), processors())
 	var formats []string
 	for _, f := range backsight.Formats() {

@@ -34,7 +34,7 @@ func compile(t *testing.T, program, from, to string) (tables int) {
 // that it has without, by the same methods and with the same trust.
 func TestTablesChangeNothing(t *testing.T) {
 	program, used := command(t), 0
-	cases, err := filepath.Glob("testdata/*/args")
+	cases, err := filepath.Glob("../../testdata/*/args")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +85,7 @@ func TestTablesOverTruth(t *testing.T) {
 // the reason, once; it is made anew, so that nothing is said the next time. The
 // backtraces are the same.
 func TestTableFiles(t *testing.T) {
-	const dir = "testdata/mips-deref"
+	const dir = "../../testdata/mips-deref"
 	program, tables := command(t), t.TempDir()
 	if compile(t, program, dir, tables) < 2 {
 		t.Fatal("too few tables")

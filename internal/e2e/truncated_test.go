@@ -70,7 +70,7 @@ func TestTruncatedBinary(t *testing.T) {
 // TestTruncatedImage: explaining a place and compiling a table, on all cores, end with an
 // error that names the file where that is cut short below its mapping.
 func TestTruncatedImage(t *testing.T) {
-	program, err := os.ReadFile("testdata/mips-deep/modules/deep")
+	program, err := os.ReadFile("../../testdata/mips-deep/modules/deep")
 	if err != nil {
 		t.Fatal(err)
 	}
