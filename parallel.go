@@ -3,14 +3,11 @@ package backsight
 import (
 	"cmp"
 	"context"
-	"errors"
-	"fmt"
 	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
 
-	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/stack"
 	"github.com/backsight/backsight/target"
@@ -131,24 +128,23 @@ func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, r *round) 
 	}
 }
 
-// guarded runs fn, which reads an image, and tells where that cannot be read any more.
-func guarded(img *image.Image, fn func()) error {
-	return blame(&target.Snapshot{Modules: []*target.Module{{Image: img}}}, mapped.Guard(fn))
-}
-
-// blame finds the image whose file a fault was in, and says so; else it was the capture.
-func blame(snap *target.Snapshot, err error) error {
-	var fault *mapped.Fault
-	if !errors.As(err, &fault) {
-		return err
-	}
-	for _, m := range snap.Modules {
-		if m.Image != nil && m.Image.Files.Blame(fault) {
-			return m.Image.Files.Err()
-		}
-	}
-	return fmt.Errorf("the capture cannot be read any more: %w", err)
-}
-
 // helpers is how many goroutines help with n threads.
 func helpers(n int) int { return min(runtime.GOMAXPROCS(0)-1, n/threadsEach) }
+
+// splice completes the backtrace by what the capture lists.
+func (u *Unwinder) splice(w *unwind.Walker, snap *target.Snapshot, b *Backtrace) {
+	if len(b.Thread.Listed) == 0 {
+		return
+	}
+	var entries []int
+	b.Frames, entries, b.Stop = w.Splice(b.Thread, b.Frames, b.Stop)
+	if u.sizes {
+		b.Sizes = unwind.FrameSizes(snap, u.opt.Sources, b.Frames)
+	}
+	b.Listed = make([]*target.Listed, len(entries))
+	for i, k := range entries {
+		if k >= 0 {
+			b.Listed[i] = &b.Thread.Listed[k]
+		}
+	}
+}

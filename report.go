@@ -11,9 +11,25 @@ import (
 	"github.com/backsight/backsight/diagnose"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
+
+// Symbolizer names places in the modules of a program. *symbol.Symbolizer reads the names
+// out of the modules' binaries; a program that has a symbol server asks that, by the
+// build ID, for modules whose binary is not at hand as well. It must be safe for
+// concurrent use.
+type Symbolizer interface {
+	// Prepare is told of the places that Lookup will be asked for, modules and their
+	// image addresses, so that what is far away is fetched in one go. Its error becomes
+	// an issue of the report; Lookup is called nevertheless.
+	Prepare(ctx context.Context, places iter.Seq2[*target.Module, uint64]) error
+	// Lookup names an image address, without ISA mode bit, of a module whose Image may
+	// be nil. Of a frame that waits for a call, the address lies within the call
+	// instruction. What is not known stays zero.
+	Lookup(m *target.Module, addr uint64) symbol.Location
+}
 
 // Report names the frames of a snapshot's backtraces. names may be nil: frames then have
 // modules and offsets only. So have the frames that were not yet named when ctx ended.
@@ -48,14 +64,6 @@ func giveReasons(snap *target.Snapshot, r *report.Report) {
 	}
 }
 
-// unread is the issue of a file that cannot be read any more.
-func unread(err error) []target.Issue {
-	if err == nil {
-		return nil
-	}
-	return []target.Issue{{Kind: target.IssueImage, Text: err.Error()}}
-}
-
 // named looks up the names of a backtrace's frames. A frame that names does not know has the name
 // that the capture lists for it.
 func named(ctx context.Context, arch *cpu.Arch, t *Backtrace, names Symbolizer) []report.Frame {
@@ -71,6 +79,30 @@ func named(ctx context.Context, arch *cpu.Arch, t *Backtrace, names Symbolizer) 
 		}
 	}
 	return out
+}
+
+// listedName is the name that the capture gives a frame, where it lists the frame.
+func (b *Backtrace) listedName(i int) (l symbol.Location) {
+	if i >= len(b.Listed) || b.Listed[i] == nil || b.Listed[i].Symbol == "" {
+		return l
+	}
+	f, entry := &b.Frames[i], b.Listed[i]
+	l.Function, l.Entry, l.File, l.Line = entry.Symbol, f.PC-entry.Offset, entry.File, entry.Line
+	for _, in := range entry.Inlined {
+		l.Inlines = append(l.Inlines, symbol.Inline{Function: in.Function, File: in.File, Line: in.Line})
+	}
+	if f.Module != nil {
+		l.Entry = f.Module.ToImage(l.Entry)
+	}
+	return l
+}
+
+// prepare tells a Symbolizer of places. That it cannot fetch their names is an issue.
+func prepare(ctx context.Context, names Symbolizer, places iter.Seq2[*target.Module, uint64]) []target.Issue {
+	if err := names.Prepare(ctx, places); err != nil {
+		return []target.Issue{{Kind: target.IssueNames, Text: "names: " + err.Error()}}
+	}
+	return nil
 }
 
 // places are the module and the image address by which each frame's name is looked up.

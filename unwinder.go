@@ -82,9 +82,6 @@ type Backtrace struct {
 	Overwritten *report.Overwritten
 }
 
-// Complete tells whether the backtrace reached the outermost frame.
-func (b *Backtrace) Complete() bool { return b.Stop.Reason == unwind.StopRoot }
-
 // Backtraces unwinds every thread of a snapshot, many of them in parallel. It stops
 // early, with the backtraces that it has, when ctx ends, or when a file cannot be read
 // any more; the Files.Err of the images then tells which.

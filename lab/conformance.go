@@ -12,7 +12,7 @@ import (
 	"github.com/backsight/backsight/lab/diff"
 )
 
-// runConformance writes CONFORMANCE.md.
+// runConformance writes lab/results/conformance.md.
 func runConformance(args []string) error {
 	fs := flag.NewFlagSet("conformance", flag.ExitOnError)
 	opt := conform.Options{Diff: diff.Options{Archs: backsight.CPUs()}}
@@ -21,7 +21,7 @@ func runConformance(args []string) error {
 	fs.StringVar(&opt.Matrix, "matrix", "", "the folder that lab record wrote; without it the last result is taken")
 	fs.StringVar(&opt.Decoders, "decoders", "", "the output of the decoders' differential tests; without it the last result is taken")
 	fs.IntVar(&opt.Diff.Every, "every", 1, "compare only each n-th function of a binary")
-	out := fs.String("o", "CONFORMANCE.md", "the document")
+	out := fs.String("o", "lab/results/conformance.md", "the document")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/internal/gdbremote"
+	"github.com/backsight/backsight/lab/gdbremote"
 	"github.com/backsight/backsight/lab/kernelsteps"
 	"github.com/backsight/backsight/target"
 )

@@ -22,7 +22,7 @@ var commands = []struct {
 	{"logs", "LOG…  damages logs of kernels: what is wrong then is a guess", runLogs},
 	{"hostile", "runs input that is made to cost much: time and memory are in proportion to it", runHostile},
 	{"score", "how right backtraces are over recorded truth", runScore},
-	{"conformance", "[FILE…]  writes CONFORMANCE.md; FILEs are for its table of lab diff", runConformance},
+	{"conformance", "[FILE…]  writes lab/results/conformance.md; FILEs are for its table of lab diff", runConformance},
 	{"device", "the reader of device tables over recorded truth", runDevice},
 	{"readers", "how right other programs are that unwind by our tables: GDB, a minidump's stack walker", runReaders},
 	{"kernelsteps", "steps a Linux kernel in QEMU: backtraces at each instruction; lab/kernels.sh starts it", runKernelSteps},

@@ -23,7 +23,7 @@ import (
 // ones too, are those that llvm-symbolizer reads out of its dSYM. Some are of line 0.
 func TestRecordedLines(t *testing.T) {
 	dir := recorded.Shared(t, "inputs", "apple", "dsym")
-	img, err := macho.Open(filepath.Join(dir, "jansson"), image.Options{Archs: x86.Archs()})
+	img, err := image.Open(filepath.Join(dir, "jansson"), []image.Format{macho.Format()}, image.Options{Archs: x86.Archs()})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,7 +19,7 @@ func TestDebugMap(t *testing.T) {
 	opt := options()
 	opt.DebugDirs = []string{filepath.Join(dir, "objects")}
 	open := func() *image.Image {
-		img, err := Open(filepath.Join(dir, "compact"), opt)
+		img, err := image.Open(filepath.Join(dir, "compact"), []image.Format{Format()}, opt)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -66,11 +66,6 @@ func ident(head []byte) (wide, big, ok bool) {
 	return m == magic64, false, m == magic32 || m == magic64
 }
 
-// Open is image.Open for files that are known to be Mach-O.
-func Open(path string, opt image.Options) (*image.Image, error) {
-	return image.Open(path, []image.Format{Format()}, opt)
-}
-
 func open(in *image.File, opt image.Options) (*image.Image, error) {
 	f, others, err := choose(in, opt)
 	if err != nil {

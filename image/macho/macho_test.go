@@ -189,7 +189,7 @@ func TestDsym(t *testing.T) {
 	for uuid, want := range map[byte]string{2: "", 1: "main"} {
 		full.Extra = machofile.UUID(uuid)
 		write("prog.dSYM/Contents/Resources/DWARF/prog", full.Bytes())
-		img, err := Open(main, options())
+		img, err := image.Open(main, []image.Format{Format()}, options())
 		if err != nil {
 			t.Fatal(err)
 		}

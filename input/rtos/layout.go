@@ -30,17 +30,6 @@ type layout struct {
 	returnAt int
 }
 
-// The kernels whose control blocks tell more than where the stack lies.
-const (
-	freeRTOS = "FreeRTOS"
-	rtThread = "RT-Thread"
-	threadX  = "ThreadX"
-	rtx5     = "RTX5"
-	chibiOS  = "ChibiOS"
-	zephyr   = "Zephyr"
-	nuttX    = "NuttX"
-)
-
 // words expands "r4-r11 -16 frame".
 func words(text string) (out []string) {
 	for word := range strings.FieldsSeq(text) {

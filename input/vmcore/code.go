@@ -1,8 +1,6 @@
 package vmcore
 
 import (
-	"strings"
-
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/target"
@@ -30,11 +28,8 @@ func beforeData(physical *target.Memory, k identity) target.Range {
 func codeIn(physical *target.Memory, a *cpu.Arch, k identity, in target.Range) (text target.Range) {
 	code := bytesAt(physical, in.Lo, int(in.Hi-in.Lo))
 	start := (in.Lo + k.offset) & a.AddrMask()
-	most, modes := 0, cpu.Mode(1)
-	if a.Name == "arm" { // kernels in Thumb code; those of MIPS have one mode
-		modes = 2
-	}
-	for mode := range modes {
+	most := 0
+	for mode := range machineOf(a).modes {
 		first, end, pages := lastRun(callers(a, code, start, mode))
 		if pages > most {
 			most = pages
@@ -77,7 +72,7 @@ func variantOf(d *dump, archs cpu.Set, k *identity) *cpu.Arch {
 	if at, stated := d.info.Symbol("_stext"); stated {
 		start = at & d.arch.AddrMask()
 	}
-	if !strings.HasPrefix(d.arch.Name, "mips") || start == 0 {
+	if !machineOf(d.arch).mips || start == 0 {
 		return d.arch
 	}
 	code := bytesAt(d.physical, (start-k.offset)&d.arch.AddrMask(), sample)

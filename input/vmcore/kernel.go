@@ -2,7 +2,6 @@ package vmcore
 
 import (
 	"bytes"
-	"strings"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
@@ -188,7 +187,7 @@ func (d *dump) fromMemory(k *kernelImage, content []byte, file *image.Image, bia
 	if offset, ok := d.info.KernelOffset(); ok && file == nil {
 		bias = offset
 	}
-	h := image.Header{Path: "vmlinux", Arch: d.arch, OneMode: strings.HasPrefix(d.arch.Name, "mips")}
+	h := image.Header{Path: "vmlinux", Arch: d.arch, OneMode: machineOf(d.arch).mips}
 	if file != nil && bias != 0 && h.OneMode {
 		content = unmoved(content, k.text.Lo-bias, bias, file)
 	}

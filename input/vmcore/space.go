@@ -3,7 +3,6 @@ package vmcore
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/paging"
@@ -57,7 +56,7 @@ func (t translation) space(k identity) (space, error) {
 
 // mappings are all that shows the kernel physical memory.
 func (t translation) mappings(k identity) (all []paging.Mapping, err error) {
-	if strings.HasPrefix(t.arch.Name, "mips") {
+	if machineOf(t.arch).mips {
 		all = t.unmapped()
 	}
 	tables, ok := t.tables(k)
@@ -78,7 +77,7 @@ func (t translation) lowest() uint64 { return 1 << (8*t.arch.AddrSize - 1) }
 func (t translation) tables(k identity) (paging.Tables, bool) {
 	root, stated := t.info.Symbol("swapper_pg_dir")
 	root -= k.offset
-	switch mips := strings.HasPrefix(t.arch.Name, "mips"); {
+	switch mips := machineOf(t.arch).mips; {
 	case !stated && !mips:
 		return t.rootByContent(k)
 	case !stated:
@@ -88,7 +87,10 @@ func (t translation) tables(k identity) (paging.Tables, bool) {
 		}
 	}
 	scheme, known := t.scheme(root)
-	return paging.Tables{Scheme: scheme, Physical: t.words(), Root: root + t.skipped(scheme)}, known
+	if skipped := machineOf(t.arch).skipped; skipped != nil {
+		root += skipped(t, scheme)
+	}
+	return paging.Tables{Scheme: scheme, Physical: t.words(), Root: root}, known
 }
 
 // words is physical memory in the byte order of the processor.
@@ -157,50 +159,9 @@ func (t translation) scheme(root uint64) (paging.Scheme, bool) {
 		page++
 	}
 	vaBits, _ := t.info.Number("VA_BITS")
-	switch t.arch.Name {
-	case "aarch64":
-		if t1sz, ok := t.info.Number("TCR_EL1_T1SZ"); ok && t1sz >= 12 && t1sz <= 39 {
-			vaBits = 64 - t1sz
-		}
-		if vaBits < 36 || vaBits > 52 {
-			vaBits = 48
-		}
-		return paging.AArch64(page, uint(vaBits), page == 16 || vaBits == 52), true
-	case "x86_64":
-		if five, _ := t.info.Number("pgtable_l5_enabled"); five != 0 {
-			return paging.X8664(5), true
-		}
-		return paging.X8664(4), true
-	case "i386":
-		return paging.X8632(t.info.Has("X86_PAE")), true
-	case "arm":
-		if t.info.Has("ARM_LPAE") {
-			return paging.LPAE(), true
-		}
-		return paging.ARM(), true
-	case "riscv64":
-		switch vaBits {
-		case 48:
-			return paging.RISCV(4), true
-		case 57:
-			return paging.RISCV(5), true
-		}
-		return paging.RISCV(3), true
-	case "riscv32":
-		return paging.RISCV(2), true
-	case "mips", "mips64":
-		return t.mipsScheme(root, page)
+	m := machineOf(t.arch)
+	if m.scheme == nil {
+		return paging.Scheme{}, false
 	}
-	return paging.Scheme{}, false
-}
-
-// skipped is the part of the first table that is not used: an arm64 kernel for addresses of
-// 52 bits with pages of 64 KB has tables for 52 bits also where the processor has 48 only
-// (arch/arm64/mm/proc.S, "offset_ttbr1").
-func (t translation) skipped(s paging.Scheme) uint64 {
-	built, _ := t.info.Number("VA_BITS")
-	if t.arch.Name != "aarch64" || built != 52 || t.info.PageSize() != 64<<10 || s.Levels[0].Bits != 6 {
-		return 0
-	}
-	return (1<<10 - 1<<6) * 8
+	return m.scheme(t, root, page, uint(vaBits))
 }

@@ -4,25 +4,69 @@ import (
 	"github.com/backsight/backsight/internal/paging"
 )
 
-// schemes are the layouts of page tables that a kernel may use, where VMCOREINFO does not tell.
-func (t translation) schemes() (all []paging.Scheme) {
-	switch t.arch.Name {
-	case "aarch64": // arch/arm64/Kconfig, ARM64_VA_BITS
-		for _, c := range [...]struct{ page, bits uint }{{12, 48}, {12, 39}, {14, 48}, {14, 47}, {14, 36}, {16, 48}, {16, 42}, {16, 52}, {12, 52}, {14, 52}} {
-			all = append(all, paging.AArch64(c.page, c.bits, c.page == 16 || c.bits == 52))
-		}
-	case "x86_64":
-		all = append(all, paging.X8664(4), paging.X8664(5))
-	case "i386":
-		all = append(all, paging.X8632(true), paging.X8632(false))
-	case "arm":
-		all = append(all, paging.ARM(), paging.LPAE())
-	case "riscv64":
-		all = append(all, paging.RISCV(3), paging.RISCV(4), paging.RISCV(5))
-	case "riscv32":
-		all = append(all, paging.RISCV(2))
+// The layouts of page tables by what VMCOREINFO says (machine.scheme).
+
+func schemeARM64(t translation, _ uint64, page, vaBits uint) (paging.Scheme, bool) {
+	if t1sz, ok := t.info.Number("TCR_EL1_T1SZ"); ok && t1sz >= 12 && t1sz <= 39 {
+		vaBits = uint(64 - t1sz)
+	}
+	if vaBits < 36 || vaBits > 52 {
+		vaBits = 48
+	}
+	return paging.AArch64(page, vaBits, page == 16 || vaBits == 52), true
+}
+
+// schemesARM64 are those of arch/arm64/Kconfig, ARM64_VA_BITS.
+func schemesARM64() (all []paging.Scheme) {
+	for _, c := range [...]struct{ page, bits uint }{{12, 48}, {12, 39}, {14, 48}, {14, 47}, {14, 36}, {16, 48}, {16, 42}, {16, 52}, {12, 52}, {14, 52}} {
+		all = append(all, paging.AArch64(c.page, c.bits, c.page == 16 || c.bits == 52))
 	}
 	return all
+}
+
+// skippedARM64 is the part of the first table that is not used: an arm64 kernel for addresses of
+// 52 bits with pages of 64 KB has tables for 52 bits also where the processor has 48 only
+// (arch/arm64/mm/proc.S, "offset_ttbr1").
+func skippedARM64(t translation, s paging.Scheme) uint64 {
+	built, _ := t.info.Number("VA_BITS")
+	if built != 52 || t.info.PageSize() != 64<<10 || s.Levels[0].Bits != 6 {
+		return 0
+	}
+	return (1<<10 - 1<<6) * 8
+}
+
+func schemeX8664(t translation, _ uint64, _, _ uint) (paging.Scheme, bool) {
+	if five, _ := t.info.Number("pgtable_l5_enabled"); five != 0 {
+		return paging.X8664(5), true
+	}
+	return paging.X8664(4), true
+}
+
+func schemeX8632(t translation, _ uint64, _, _ uint) (paging.Scheme, bool) {
+	return paging.X8632(t.info.Has("X86_PAE")), true
+}
+
+func schemeARM(t translation, _ uint64, _, _ uint) (paging.Scheme, bool) {
+	if t.info.Has("ARM_LPAE") {
+		return paging.LPAE(), true
+	}
+	return paging.ARM(), true
+}
+
+func schemeRISCV(t translation, _ uint64, _, vaBits uint) (paging.Scheme, bool) {
+	switch {
+	case t.arch.AddrSize == 4:
+		return paging.RISCV(2), true
+	case vaBits == 48:
+		return paging.RISCV(4), true
+	case vaBits == 57:
+		return paging.RISCV(5), true
+	}
+	return paging.RISCV(3), true
+}
+
+func schemeMIPS(t translation, root uint64, page, _ uint) (paging.Scheme, bool) {
+	return t.mipsScheme(root, page)
 }
 
 const (
@@ -43,7 +87,7 @@ func (t translation) rootByContent(k identity) (best paging.Tables, ok bool) {
 	text, words := t.begin(k), t.words()
 	first := (text - min(text, beforeCode)) &^ (pageSize - 1)
 	roots, most := 0, uint64(0)
-	for _, s := range t.schemes() {
+	for _, s := range machineOf(t.arch).schemes {
 		for root := first; root < k.at+behindData && roots < maxRoots; root += pageSize {
 			tables := paging.Tables{Scheme: s, Physical: words, Root: root}
 			if !t.translates(&tables, k) {

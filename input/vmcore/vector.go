@@ -26,33 +26,40 @@ func (v *view) leaveVector(arch *cpu.Arch, regs *cpu.Registers, epc uint64) (sai
 	return fmt.Sprintf("the processor was about to run the exception vector at %#x: its registers are those of the code at %#x, which was interrupted", pc, epc)
 }
 
-// isVector tells whether an exception vector begins at an address. Linux for RISC-V has one vector, which begins
-// with an exchange of tp and sscratch (arch/riscv/kernel/entry.S). MIPS has its vectors 0x80 bytes apart and, for
-// interrupts, a multiple of 32 (MD00090, 6.2); the kernel makes their code in a page of their own (trap_init), which
-// is not mapped by tables, as modules are. arm64 has 16 vectors, 0x80 bytes apart (DDI 0487, D1.3.1); those four of the kernel
-// itself, from 0x200 on, begin with making room for struct pt_regs (arch/arm64/kernel/entry.S, kernel_ventry).
+// isVector tells whether an exception vector begins at an address.
 func (v *view) isVector(arch *cpu.Arch, pc uint64) bool {
-	const swapTP = 0x1402_1273 // csrrw tp,sscratch,tp
-	switch arch.Name {
-	case "aarch64":
-		const own, ownEnd, apart, table = 0x200, 0x400, 0x80, 0x800
-		at := pc % table
-		same := at >= own && at < ownEnd && at%apart == 0 && v.kernel.text.Contains(pc)
-		for off := uint64(own); off < ownEnd && same; off += apart {
-			insn, ok := v.space.memory.Uint(pc-at+off, 4)
-			const subSP, immediate = 0xd100_03ff, 0xfff << 10 // sub sp,sp,#…
-			same = ok && insn&^immediate == subSP
-		}
-		return same
-	case "riscv32", "riscv64":
-		insn, ok := v.space.memory.Uint(pc, 4)
-		return ok && insn == swapTP
-	case "mips", "mips64":
-		at := pc % 0x1000
-		kernel := v.kernel.text
-		return kernel.Hi > kernel.Lo && !kernel.Contains(pc) && isUnmapped(arch, pc) && (at < 0x200 && at%0x80 == 0 || at >= 0x200 && at%32 == 0)
+	is := machineOf(arch).isVector
+	return is != nil && is(v, arch, pc)
+}
+
+// vectorARM64: arm64 has 16 vectors, 0x80 bytes apart (DDI 0487, D1.3.1); those four of the kernel itself, from 0x200 on,
+// begin with making room for struct pt_regs (arch/arm64/kernel/entry.S, kernel_ventry).
+func vectorARM64(v *view, _ *cpu.Arch, pc uint64) bool {
+	const own, ownEnd, apart, table = 0x200, 0x400, 0x80, 0x800
+	at := pc % table
+	same := at >= own && at < ownEnd && at%apart == 0 && v.kernel.text.Contains(pc)
+	for off := uint64(own); off < ownEnd && same; off += apart {
+		insn, ok := v.space.memory.Uint(pc-at+off, 4)
+		const subSP, immediate = 0xd100_03ff, 0xfff << 10 // sub sp,sp,#…
+		same = ok && insn&^immediate == subSP
 	}
-	return false
+	return same
+}
+
+// vectorRISCV: Linux for RISC-V has one vector, which begins with an exchange of tp and sscratch
+// (arch/riscv/kernel/entry.S).
+func vectorRISCV(v *view, _ *cpu.Arch, pc uint64) bool {
+	const swapTP = 0x1402_1273 // csrrw tp,sscratch,tp
+	insn, ok := v.space.memory.Uint(pc, 4)
+	return ok && insn == swapTP
+}
+
+// vectorMIPS: MIPS has its vectors 0x80 bytes apart and, for interrupts, a multiple of 32 (MD00090, 6.2); the kernel makes
+// their code in a page of their own (trap_init), which is not mapped by tables, as modules are.
+func vectorMIPS(v *view, arch *cpu.Arch, pc uint64) bool {
+	at := pc % 0x1000
+	kernel := v.kernel.text
+	return kernel.Hi > kernel.Lo && !kernel.Contains(pc) && isUnmapped(arch, pc) && (at < 0x200 && at%0x80 == 0 || at >= 0x200 && at%32 == 0)
 }
 
 // isUnmapped tells whether an address of MIPS is one of kseg0, ckseg0 or xkphys.

@@ -38,7 +38,9 @@ func unlz4(packed []byte, w *sink) error {
 	return nil
 }
 
-// lz4 decompresses one block to limit bytes at most.
+// lz4 decompresses one block to limit bytes at most. Of a block that is cut short, out is what comes before the cut,
+// since a kernel's file that is cut short is read as far as it goes. UncompressBlock of github.com/pierrec/lz4 returns 0
+// for such a block, and does not say how much of its buffer is filled (TestCutLZ4).
 func lz4(packed []byte, limit int) (out []byte, err error) {
 	r := bin.New(packed, false)
 	for {

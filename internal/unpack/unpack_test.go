@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"os/exec"
 	"testing"
+
+	lib "github.com/pierrec/lz4/v4"
 )
 
 // sample is text with repetitions near and far, and a run of zeros.
@@ -62,6 +64,26 @@ func TestUnpack(t *testing.T) {
 				t.Errorf("%s: half of a stream is no error", f.Name)
 			}
 		})
+	}
+}
+
+// TestCutLZ4: a block that is cut short gives its beginning. The library that compressed the block gives nothing.
+func TestCutLZ4(t *testing.T) {
+	want := sample()
+	packed := make([]byte, lib.CompressBlockBound(len(want)))
+	n, err := lib.CompressBlock(want, packed, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	packed = packed[:n]
+	for _, cut := range []int{n / 4, n / 2, n - 1} {
+		got, err := lz4(packed[:cut], len(want))
+		if err == nil || !bytes.HasPrefix(want, got) || len(got) < cut/2 {
+			t.Errorf("%d bytes of %d give %d, error %v", cut, n, len(got), err)
+		}
+		if k, err := lib.UncompressBlock(packed[:cut], make([]byte, len(want))); k != 0 || err == nil {
+			t.Errorf("the library gives %d bytes of %d, error %v: it can replace lz4.go", k, cut, err)
+		}
 	}
 }
 

@@ -1,4 +1,4 @@
-// Package conform writes CONFORMANCE.md, the figures that the project stands for,
+// Package conform writes lab/results/conformance.md, the figures that the project stands for,
 // and tells when they get worse.
 package conform
 

@@ -15,7 +15,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/gdbremote"
+	"github.com/backsight/backsight/lab/gdbremote"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )

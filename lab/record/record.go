@@ -17,8 +17,8 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
-	"github.com/backsight/backsight/internal/gdbremote"
 	"github.com/backsight/backsight/lab/child"
+	"github.com/backsight/backsight/lab/gdbremote"
 	"github.com/backsight/backsight/lab/truth"
 )
 

@@ -34,30 +34,35 @@ type expressions struct {
 
 type assignment struct{ name, value string }
 
-// processor is the name of a processor in MODULE records, "" where the format has none.
-func processor(arch string) string {
-	switch arch {
-	case "mips", "mips64", "arm", "riscv64", "x86_64":
-		return arch
-	case "aarch64":
-		return "arm64"
-	case "riscv32":
-		return "riscv"
-	case "i386":
-		return "x86"
+// processor is one as the format has it.
+type processor struct {
+	cpu    string // cpu.Arch.Name
+	name   string // in MODULE records
+	dollar string // before the names of registers
+}
+
+// processors are those that the format has.
+func processors() []processor {
+	return []processor{
+		{"mips", "mips", "$"},
+		{"mips64", "mips64", "$"},
+		{"arm", "arm", ""},
+		{"aarch64", "arm64", ""},
+		{"riscv32", "riscv", ""},
+		{"riscv64", "riscv64", ""},
+		{"i386", "x86", "$"},
+		{"x86_64", "x86_64", "$"},
 	}
-	return ""
 }
 
 func newConverter(p *tables.Program) (*converter, error) {
 	a := p.Image.Arch
-	c := &converter{p: p, arch: a, cpu: processor(a.Name), rules: make([]expressions, len(p.Rules))}
-	if c.cpu == "" {
+	known := processors()
+	i := slices.IndexFunc(known, func(p processor) bool { return p.cpu == a.Name })
+	if i < 0 {
 		return nil, fmt.Errorf("the format has no processor %s", a.Name)
 	}
-	if slices.Contains([]string{"mips", "mips64", "i386", "x86_64"}, a.Name) {
-		c.dollar = "$"
-	}
+	c := &converter{p: p, arch: a, cpu: known[i].name, dollar: known[i].dollar, rules: make([]expressions, len(p.Rules))}
 	if s := p.Image.Segments; len(s) > 0 && s[0].FileOff <= s[0].Addr {
 		c.base = s[0].Addr - s[0].FileOff
 	}

@@ -1,8 +1,7 @@
 package device
 
 import (
-	"slices"
-	"strings"
+	"bytes"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
@@ -37,11 +36,7 @@ func encoded(t testing.TB, p *tables.Program) *Table {
 	if err != nil {
 		t.Fatal(err)
 	}
-	tab, err := Open(b, p.Image.Arch)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return tab
+	return decode(b, p.Image.Arch)
 }
 
 // TestEveryInstruction: at each instruction the table has the rule that the program has: the
@@ -192,52 +187,10 @@ func TestPackedRows(t *testing.T) {
 	}
 }
 
-// TestOpenRefuses: tables of other machines, damaged and cut ones.
-func TestOpenRefuses(t *testing.T) {
-	p := codetest.Program{CPU: "riscv32 ilp32", Listing: saving}
-	img := p.Image(t)
-	b, _, err := Encode(listCode(t, img))
-	if err != nil {
-		t.Fatal(err)
+// TestIdentity: a table has the first bytes of its image's build ID or digest.
+func TestIdentity(t *testing.T) {
+	img := codetest.Program{CPU: "riscv32 ilp32", Listing: saving}.Image(t)
+	if tab := encoded(t, listCode(t, img)); !bytes.Equal(tab.identity, img.Identity()[:maxIdentity]) {
+		t.Errorf("identity %x", tab.identity)
 	}
-	damaged := slices.Clone(b)
-	damaged[len(b)-1]++
-	newer := slices.Clone(b)
-	newer[3]++
-	other := codetest.Program{CPU: "mips o32", Listing: "400000: 03e00008"}.Image(t)
-	for _, c := range []struct {
-		table []byte
-		arch  *cpu.Arch
-		want  string
-	}{
-		{b, other.Arch, "another machine"}, {damaged, img.Arch, "damaged"}, {newer, img.Arch, "another version"},
-		{b[:len(b)-1], img.Arch, "cut short"}, {b[:20], img.Arch, "no device table"}, {nil, img.Arch, "no device table"},
-	} {
-		if _, err := Open(c.table, c.arch); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want %s", err, c.want)
-		}
-	}
-	if tab := encoded(t, listCode(t, img)); len(tab.Identity()) != maxIdentity {
-		t.Errorf("identity %x", tab.Identity())
-	}
-}
-
-// FuzzOpen: no bytes bring the reader down.
-func FuzzOpen(f *testing.F) {
-	p := codetest.Program{CPU: "riscv32 ilp32", Listing: saving}
-	img := p.Image(f)
-	b, _, err := Encode(listCode(f, img))
-	if err != nil {
-		f.Fatal(err)
-	}
-	f.Add(b, uint64(0x80000002))
-	f.Fuzz(func(t *testing.T, b []byte, pc uint64) {
-		if len(b) > headerSize {
-			seal(b)
-		}
-		if tab, err := Open(b, img.Arch); err == nil {
-			var r rule.Rule
-			tab.Lookup(pc, &r)
-		}
-	})
 }

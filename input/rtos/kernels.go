@@ -1,0 +1,83 @@
+package rtos
+
+// The kernels, as target.Snapshot.OS has them.
+const (
+	freeRTOS = "FreeRTOS"
+	rtThread = "RT-Thread"
+	threadX  = "ThreadX"
+	rtx5     = "RTX5"
+	chibiOS  = "ChibiOS"
+	zephyr   = "Zephyr"
+	nuttX    = "NuttX"
+)
+
+// stateReaders are asked in order, until one knows the control blocks. NuttX' are known by their layout alone (nuttx.go).
+func stateReaders() []stateReader {
+	return []stateReader{
+		{freeRTOS, func(_ *ram, _ []*Task, sh shape) bool { return sh.owner }, statesFreeRTOS},
+		{threadX, each(isThreadX), statesThreadX},
+		{rtx5, each(isRTX), statesRTX},
+		{rtThread, isRTThread, statesRTThread},
+		{chibiOS, func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, statesChibiOS},
+		{zephyr, isZephyr, statesZephyr},
+	}
+}
+
+// layouts are those of the ports, from their documentation and their context switches. Of
+// two that fit a task equally well the first counts.
+func layouts() []layout {
+	return []layout{
+		// FreeRTOS, portable/GCC/ARM_CM0, ARM_CM3; Keil RTX5 without floating point; RT-Thread,
+		// libcpu/arm/cortex-m0, -m3.
+		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("r4-r11 frame")},
+		// Keil RTX5, irq_armv7m.S, with floating point: s16–s31 below r4–r11, EXC_RETURN in the
+		// control block.
+		{kernel: rtx5, cpus: "arm", micro: true, saved: words("floats r4-r11 frame"), returnAt: -22},
+		// FreeRTOS, ARM_CM4F, ARM_CM7: stmdb {r4-r11, r14} below s16–s31.
+		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("r4-r11 exc floats frame")},
+		// FreeRTOS, ARM_CM23, ARM_CM33, non-secure or without TrustZone: PSPLIM, LR first.
+		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- exc r4-r11 floats frame")},
+		// FreeRTOS, ARM_CM33 with TrustZone: the secure context first.
+		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- - exc r4-r11 floats frame")},
+		// RT-Thread, cortex-m33: struct stack_frame: the secure context, LR, PSPLIM, CONTROL.
+		{kernel: rtThread, cpus: "arm", micro: true, saved: words("- exc - - r4-r11 floats frame")},
+		// RT-Thread, cortex-m4, cortex-m7: a flag, 0 or 1, whether there are s16–s31. ThreadX,
+		// cortex_m3 and later: LR, then s16–s31 below r4–r11.
+		{kernel: rtThread, cpus: "arm", micro: true, saved: words("flag r4-r11 flagfloats frame")},
+		{kernel: threadX, cpus: "arm", micro: true, saved: words("exc floats r4-r11 frame")},
+		// ThreadX, cortex_m0.
+		{kernel: threadX, cpus: "arm", micro: true, saved: words("exc r8-r11 r4-r7 frame")},
+		// NuttX, arch/arm/include/armv7-m/irq.h and armv8-m: SP, PRIMASK or BASEPRI, r4–r11;
+		// since 12.0 CONTROL; EXC_RETURN, which old flat builds leave out. With floating point
+		// there is room for s16–s31, whether they were saved or not.
+		{kernel: nuttX, cpus: "arm", micro: true, saved: words("- - r4-r11 - exc frame")},
+		{kernel: nuttX, cpus: "arm", micro: true, saved: words("- - r4-r11 - exc -16 frame")},
+		{kernel: nuttX, cpus: "arm", micro: true, saved: words("- - r4-r11 exc frame")},
+		{kernel: nuttX, cpus: "arm", micro: true, saved: words("- - r4-r11 exc -16 frame")},
+		{kernel: nuttX, cpus: "arm", micro: true, saved: words("- - r4-r11 frame")},
+		// Zephyr: struct _callee_saved of the thread: v1–v8, PSP.
+		{kernel: zephyr, cpus: "arm", micro: true, saved: words("frame"), before: words("r4-r11")},
+		// ChibiOS, ARMCMx: struct port_intctx without floating point; the switch is a call.
+		{kernel: chibiOS, cpus: "arm", micro: true, saved: words("r4-r11 pc")},
+		// With it: s16–s31 first.
+		{kernel: chibiOS, cpus: "arm", micro: true, saved: words("-16 r4-r11 pc")},
+		// FreeRTOS, portable/GCC/ARM_CR5, ARM_CA9: whether there are floating-point registers, here
+		// none; the nesting; what SRSDB pushed.
+		{kernel: freeRTOS, cpus: "arm", saved: words("zero - r0-r12 lr pc cpsr")},
+		// RT-Thread, libcpu/arm/cortex-a, cortex-r4: rt_hw_stack_init, without floating point.
+		{kernel: rtThread, cpus: "arm", saved: words("cpsr r0-r12 lr pc")},
+		// NuttX, arch/risc-v/include/irq.h: EPC, x1–x31 with SP among them, the status. RT-Thread has
+		// the same registers, and no SP in the third word.
+		{kernel: nuttX, cpus: "riscv", saved: words("pc ra sp - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
+		// RT-Thread, libcpu/risc-v: struct rt_hw_stack_frame. Kernels that switch by calls only
+		// have the same without mstatus.
+		{kernel: rtThread, cpus: "riscv", saved: words("pc ra - - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
+		// FreeRTOS, portable/GCC/RISC-V/portContext.h: with the critical nesting, before 10.5 without.
+		{kernel: freeRTOS, cpus: "riscv", saved: words("pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - mstatus")},
+		{kernel: freeRTOS, cpus: "riscv", saved: words("pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 mstatus")},
+		// Zephyr: struct _callee_saved: SP, RA, s0–s11.
+		{kernel: zephyr, cpus: "riscv", after: words("pc s0-s11")},
+		// FreeRTOS, portable/MPLAB/PIC32MX/ISR_Support.h.
+		{kernel: freeRTOS, cpus: "mips", saved: words("- - - - - s0-s7 v0-v1 a0-a3 t0-t9 s8 ra pc -")},
+	}
+}

@@ -1,0 +1,54 @@
+package rtos
+
+// The control block of RT-Thread behind the saved SP: entry, parameter, low end and size of
+// the stack, error; then bytes: status, priority now, priority at first; and the bit of the
+// priority in a word (rtdef.h of 3.1 to 5.0, up to 32 priorities, one processor).
+const (
+	rtStatus, rtPriority, rtBit = 0, 1, 4
+	rtRunning                   = 3
+)
+
+// behindSize is the offset of RT-Thread's status from the saved SP: the size has 32 bits,
+// the error code is as wide as a register.
+func behindSize(m *ram) int {
+	if m.word == 8 {
+		return 6 * 8
+	}
+	return 6 * 4
+}
+
+// isRTThread tells whether control blocks are RT-Thread's: the bit is that of the priority.
+func isRTThread(m *ram, tasks []*Task, sh shape) bool {
+	return sh.lo == 3 && sh.other == 4 && each(func(m *ram, block uint64) bool {
+		at := behindSize(m)
+		p := m.byteAt(block, at+rtPriority)
+		bit, _ := m.mem.Uint(block+uint64(at+rtBit), 4)
+		return p < 32 && bit == 1<<p
+	})(m, tasks, sh)
+}
+
+// statesRTThread reads the states of tasks. Their numbers are others since version 5.0:
+// there 2 is ready, before 1. The task of the least priority, the idle task, never waits.
+func statesRTThread(m *ram, tasks []*Task, _ shape) {
+	status := func(t *Task) uint64 { return m.byteAt(t.Block, behindSize(m)+rtStatus) & 7 }
+	idle := tasks[0]
+	for _, t := range tasks {
+		t.Priority, t.HasPriority = int(m.byteAt(t.Block, behindSize(m)+rtPriority)), true
+		if t.Priority > idle.Priority {
+			idle = t
+		}
+	}
+	isReady := status(idle)
+	for _, t := range tasks {
+		switch v := status(t); {
+		case v == rtRunning:
+			t.State = running
+		case isReady == rtRunning: // nobody else is ready
+			t.State = waiting
+		case v == isReady:
+			t.State = ready
+		default:
+			t.State = waiting
+		}
+	}
+}
