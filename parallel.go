@@ -8,6 +8,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/backsight/backsight/internal/chain"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/stack"
 	"github.com/backsight/backsight/target"
@@ -121,7 +122,7 @@ func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, r *round) 
 		frames, out.Stop = w.WalkWithin(t, frames[:0], r.allowance.Limits(t, len(r.out)))
 		r.spent[i] = append(r.spent[i][:0], w.Spent()...)
 		out.Frames, out.Thread = slices.Clone(frames), t
-		u.splice(w, r.snap, out)
+		u.splice(r.snap, out)
 		if t.Crashed {
 			out.Overwritten = u.overwritten(r.snap, out)
 		}
@@ -132,12 +133,12 @@ func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, r *round) 
 func helpers(n int) int { return min(runtime.GOMAXPROCS(0)-1, n/threadsEach) }
 
 // splice completes the backtrace by what the capture lists.
-func (u *Unwinder) splice(w *unwind.Walker, snap *target.Snapshot, b *Backtrace) {
+func (u *Unwinder) splice(snap *target.Snapshot, b *Backtrace) {
 	if len(b.Thread.Listed) == 0 {
 		return
 	}
 	var entries []int
-	b.Frames, entries, b.Stop = w.Splice(b.Thread, b.Frames, b.Stop)
+	b.Frames, entries, b.Stop = chain.Splice(snap, &u.opt, b.Thread, b.Frames, b.Stop)
 	if u.sizes {
 		b.Sizes = unwind.FrameSizes(snap, u.opt.Sources, b.Frames)
 	}

@@ -103,7 +103,7 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 			b := &out[done]
 			tried, b.Thread = tried[:0], &snap.Threads[done]
 			b.Frames, b.Stop = w.Walk(b.Thread, nil)
-			u.splice(w, snap, b)
+			u.splice(snap, b)
 			b.Tried = make([][]report.Attempt, len(b.Frames)+1)
 			for _, a := range tried {
 				if k := a.Frame + 1; k < len(b.Tried) {

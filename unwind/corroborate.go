@@ -55,8 +55,8 @@ func firstInDoubt(frames []Frame) int {
 func proveByStart(frames []Frame, first int, graph CallGraph, stack *interiors) {
 	last := len(frames) - 1
 	i, straight := last-1, true
-	for i >= first && frames[i].Checks.has(TargetMatches) {
-		straight = straight && frames[i].Checks.proven()
+	for i >= first && frames[i].Checks.Has(TargetMatches) {
+		straight = straight && frames[i].Checks.Proven()
 		i--
 	}
 	if i < first {
@@ -67,7 +67,7 @@ func proveByStart(frames []Frame, first int, graph CallGraph, stack *interiors) 
 	if straight && f.derived() && main.Trust == Certain && main.Checks&doubts == 0 {
 		return
 	}
-	if f.Checks.has(CallBefore) && f.Checks&(targetChecks|TargetDiffers) == 0 && start.Module != nil && start.Module == main.Module &&
+	if f.Checks.Has(CallBefore) && f.Checks&(targetChecks|TargetDiffers) == 0 && start.Module != nil && start.Module == main.Module &&
 		allStarting(frames[i+1:]) && graph.StartHandsOn(start.Module, start.CallSite, stack.firstPassed(&frames[last-1]), main.CallSite, main.Mode) {
 		f.Checks |= TargetMatches | StartsMain
 	}
@@ -78,7 +78,7 @@ func proveByStart(frames []Frame, first int, graph CallGraph, stack *interiors) 
 // never returns.
 func allStarting(frames []Frame) bool {
 	return !slices.ContainsFunc(frames, func(f Frame) bool {
-		return !f.derived() && !(f.ruled() && f.Checks.has(TargetMatches|EntryKnown|FrameSize))
+		return !f.derived() && !(f.ruled() && f.Checks.Has(TargetMatches|EntryKnown|FrameSize))
 	})
 }
 
@@ -112,13 +112,13 @@ func confirmInwards(frames []Frame, first int, root bool) {
 	for i := last; i >= first; i-- {
 		f := &frames[i]
 		told := f.Checks & (TargetMatches | SoleCall)
-		if corroborated && !f.Checks.proven() && !(unclear && (told == TargetMatches || told == SoleCall)) {
+		if corroborated && !f.Checks.Proven() && !(unclear && (told == TargetMatches || told == SoleCall)) {
 			f.Checks |= Corroborated
 		}
-		corroborated = f.derived() && (corroborated || f.Checks.proven() || root && i == last)
-		unclear = f.Checks&targetChecks == TargetUnclear || unclear && !f.Checks.proven()
+		corroborated = f.derived() && (corroborated || f.Checks.Proven() || root && i == last)
+		unclear = f.Checks&targetChecks == TargetUnclear || unclear && !f.Checks.Proven()
 	}
-	if root && last > 0 && !frames[last].Checks.proven() {
+	if root && last > 0 && !frames[last].Checks.Proven() {
 		frames[last].Checks |= Corroborated
 	}
 }
@@ -136,7 +136,7 @@ func (f *Frame) ruled() bool {
 // where a call returns, from which all goes on to a proven frame: busybox's main, which ends in
 // a call of what runs the applet.
 func (f *Frame) onlyAtStart() bool {
-	return f.Checks.has(AtStart) && f.Checks.proven() && f.derived()
+	return f.Checks.Has(AtStart) && f.Checks.Proven() && f.derived()
 }
 
 // derived tells whether nothing but the call before its PC makes a frame doubtful: the
@@ -151,7 +151,7 @@ func (f *Frame) derived() bool {
 // function behind it would have to lie where another call of the same function had returned to.
 // main's size need not be known: i386's aligns SP and keeps its CFA in its frame.
 func called(frames []Frame, i int) bool {
-	return frames[i].onlyAtStart() && i+1 < len(frames) && frames[i+1].Checks&(FrameSize|StartsMain) != 0 && frames[i+1].Checks.proven()
+	return frames[i].onlyAtStart() && i+1 < len(frames) && frames[i+1].Checks&(FrameSize|StartsMain) != 0 && frames[i+1].Checks.Proven()
 }
 
 // settle trusts the frame with index i by itself, after the second look.
@@ -163,11 +163,11 @@ func settle(frames []Frame, i int) {
 	f.review()
 	outermost := i+1 == len(frames)
 	switch {
-	case f.Checks.has(AtStart) && !called(frames, i):
+	case f.Checks.Has(AtStart) && !called(frames, i):
 		f.Limit(Likely, CapAtStart)
 	case !outermost && frames[i+1].Trust == Guess:
 		f.Limit(Likely, CapSearched)
-	case !outermost && frames[i+1].Checks.has(OnlyCaller|ReturnHooked):
+	case !outermost && frames[i+1].Checks.Has(OnlyCaller|ReturnHooked):
 		f.Limit(Likely, CapTracer)
 	}
 }
@@ -193,12 +193,12 @@ func passOutwards(frames []Frame, within *interiors) {
 	local := false // the last frame alone is in doubt, and not in its place
 	for i := range frames {
 		f := &frames[i]
-		sized := f.Checks.has(FrameSize)
+		sized := f.Checks.Has(FrameSize)
 		if local && sized && settles(&frames[i-1], f) {
 			trust = Certain
 		}
 		local = trust == Certain && sized && (f.derived() || f.ruled())
-		if local && i > 0 && f.Trust < Certain && !f.Checks.has(AtStart) && within.settle(frames, i) {
+		if local && i > 0 && f.Trust < Certain && !f.Checks.Has(AtStart) && within.settle(frames, i) {
 			continue
 		}
 		f.Limit(trust, CapInherited)
@@ -212,8 +212,8 @@ func passOutwards(frames []Frame, within *interiors) {
 // leads to OBJ_NAME_add, and the frames between, of calls that came back, have the size of
 // OBJ_NAME_add's.
 func settles(doubtful, next *Frame) bool {
-	return next.Checks.proven() || next.Checks.has(TargetMatches) && doubtful.Checks.proven() ||
-		next.Checks.has(Corroborated) && doubtful.onlyAtStart()
+	return next.Checks.Proven() || next.Checks.Has(TargetMatches) && doubtful.Checks.Proven() ||
+		next.Checks.Has(Corroborated) && doubtful.onlyAtStart()
 }
 
 // doubtInterrupted takes certainty away from interrupted frames, and from frames behind them, of which one
@@ -233,7 +233,7 @@ func doubtInterrupted(frames []Frame, graph CallGraph) {
 	for i := range frames {
 		f := &frames[i]
 		second := i > 1 && frames[i-2].Exact && !frames[i-1].Exact
-		shifted = shifted || (lost || second) && !f.Checks.proven()
+		shifted = shifted || (lost || second) && !f.Checks.Proven()
 		lost = f.Exact && !graph.BehindSyscall(f.Module, f.PC, f.Mode)
 		switch {
 		case lost:

@@ -82,10 +82,10 @@ func TestCorroborate(t *testing.T) {
 		want := []Trust{Certain}
 		for _, f := range walk.frames {
 			method := MethodCFI
-			if f.checks.has(Interrupted) {
+			if f.checks.Has(Interrupted) {
 				method = MethodSigframe
 			}
-			frames = append(frames, Frame{Checks: f.checks, Trust: f.was, Method: method, Exact: f.checks.has(Interrupted)})
+			frames = append(frames, Frame{Checks: f.checks, Trust: f.was, Method: method, Exact: f.checks.Has(Interrupted)})
 			want = append(want, f.want)
 		}
 		corroborate(frames, walk.root, syscalls{}, &interiors{})
@@ -156,7 +156,7 @@ func TestStartsMain(t *testing.T) {
 		stack.Add(0x7000, word, 0, target.PermRead)
 		arch := x86.Archs()[0]
 		corroborate(frames, true, startHandsOn{}, &interiors{snap: &target.Snapshot{Arch: arch, Memory: stack.Memory(arch)}})
-		started := frames[2].Checks.has(StartsMain)
+		started := frames[2].Checks.Has(StartsMain)
 		if started != (c.passed == 0x1000) || frames[1].Trust != c.want || frames[2].Trust != c.want || frames[4].Trust != c.want {
 			t.Errorf("%s: %+v", c.what, frames)
 		}

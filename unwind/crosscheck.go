@@ -81,7 +81,7 @@ func (r *search) dispute() {
 // function. flags are the flags of the code's rule.
 func (f *finder) outvotes(s *State, code *candidate, flags RuleFlags, table *candidate) bool {
 	return flags&Agreed != 0 || flags&Straight != 0 && f.verifier.starts.plain(s, table) ||
-		code.pc != table.pc && code.checks.proven() && !table.checks.proven()
+		code.pc != table.pc && code.checks.Proven() && !table.checks.Proven()
 }
 
 // startRules asks for the rule of a function's first instruction, where a table states

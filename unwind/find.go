@@ -116,7 +116,7 @@ func (f *finder) find(s *State) search {
 // that never returns, as its import does not tell; that function's frame ends where main's does.
 func (r *search) doubtSecondBest() {
 	b := &r.best
-	if !b.valid || b.method != MethodCode || b.checks.proven() {
+	if !b.valid || b.method != MethodCode || b.checks.Proven() {
 		return
 	}
 	if r.damaged || r.untried && b.checks&(EntryKnown|MethodsAgree) == 0 {
@@ -216,7 +216,7 @@ func (f *finder) askRules(src RuleSource, r *search) {
 // `call 0x401000`.
 func (f *finder) confirm(src RuleSource, r *search) {
 	m, b := r.frame.Module, &r.best
-	if !b.valid || b.method != MethodCode || b.method != src.Method() || b.entry == 0 || b.checks.has(EntryKnown|MethodsAgree) {
+	if !b.valid || b.method != MethodCode || b.method != src.Method() || b.entry == 0 || b.checks.Has(EntryKnown|MethodsAgree) {
 		return
 	}
 	entry := b.entry

@@ -4,6 +4,7 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/backsight/backsight/internal/chain"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/unwind"
 )
@@ -26,9 +27,9 @@ func TestFrameSizes(t *testing.T) {
 		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
 		th := &snap.Threads[0]
 		th.Listed = listOf("400208! 400118 400318 400318 400018 -.")
-		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{c.source}, CallGraph: graph{holds: sameHundred}})
-		frames, stop := w.Walk(th, nil)
-		frames, _, _ = w.Splice(th, frames, stop)
+		opt := unwind.Options{Sources: []unwind.Source{c.source}, CallGraph: graph{holds: sameHundred}}
+		frames, stop := unwind.NewWalker(snap, opt).Walk(th, nil)
+		frames, _, _ = chain.Splice(snap, &opt, th, frames, stop)
 		if got := unwind.FrameSizes(snap, []unwind.Source{c.source}, frames); !maps.Equal(got, c.want) {
 			t.Errorf("%s: %v, want %v of %d frames", c.what, got, c.want, len(frames))
 		}

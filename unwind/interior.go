@@ -37,7 +37,7 @@ const maxAsked = 128
 func (n *interiors) settle(frames []Frame, i int) bool {
 	last := i + 1
 	for ; ; last++ {
-		if last == len(frames) || last > i+maxSettling || frames[last].Exact || !frames[last].Checks.has(FrameSize) || !frames[last].derived() {
+		if last == len(frames) || last > i+maxSettling || frames[last].Exact || !frames[last].Checks.Has(FrameSize) || !frames[last].derived() {
 			return false
 		}
 		switch frames[last].Checks & targetChecks {
@@ -85,7 +85,7 @@ func (n *interiors) agree(frames []Frame, i int) bool {
 		return false
 	}
 	callee, own, next := frames[i-2].CFA, frames[i-1].CFA, &frames[i+1]
-	return frames[i].Checks.has(FrameSize) && next.Checks.has(FrameSize) && next.Checks.proven() && next.derived() &&
+	return frames[i].Checks.Has(FrameSize) && next.Checks.Has(FrameSize) && next.Checks.Proven() && next.derived() &&
 		n.holdsOnly(callee, own, frames[i].PC, callee) && n.holdsOnly(own, frames[i].CFA, next.PC, callee)
 }
 

@@ -50,7 +50,7 @@ func TestSettle(t *testing.T) {
 		if got := (&interiors{snap: snap}).settle(frames, 1); got != tt.want {
 			t.Errorf("%s: %t, want %t", tt.what, got, tt.want)
 		}
-		onTheWay := tt.second.has(TargetUnclear)
+		onTheWay := tt.second.Has(TargetUnclear)
 		for may, want := range map[bool]bool{false: tt.want, true: tt.want || onTheWay} {
 			n := &interiors{snap: snap, graph: jumping{may: may}}
 			if got := n.settle(frames, 1); got != want {

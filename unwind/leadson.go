@@ -28,7 +28,7 @@ func (c *candidate) leadsNowhere() bool {
 //	bl  __gnu_Unwind_RaiseException    ◄─ pc, lr in the frame
 //	ldr lr,[sp,#64]; add sp,#72; bx lr
 func (f *finder) otherSlot(src RuleSource, r *search) {
-	if f.rule.Flags&SavedTwice == 0 || r.best.checks.proven() || f.verifier.isAhead {
+	if f.rule.Flags&SavedTwice == 0 || r.best.checks.Proven() || f.verifier.isAhead {
 		return
 	}
 	f.query.Try++
@@ -38,7 +38,7 @@ func (f *finder) otherSlot(src RuleSource, r *search) {
 	}
 	second := search{frame: r.frame, stop: r.stop}
 	f.tryRule(src.Method(), &f.rule, &second)
-	if !second.best.valid || !second.best.checks.proven() || !f.callerProven(r.frame, &second.best) {
+	if !second.best.valid || !second.best.checks.Proven() || !f.callerProven(r.frame, &second.best) {
 		return
 	}
 	r.best, r.stop = second.best, second.stop

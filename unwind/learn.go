@@ -29,7 +29,7 @@ func cacheable(s *State, r *search) (known cachedRule, ok bool) {
 		return cachedRule{rule: packed.End()}, true
 	}
 	const stack = SPMonotonic | SPInStack
-	if !c.checks.has(stack|CallBefore) || c.checks&(AtTrampoline|ReturnHooked|OnlyCaller) != 0 || c.flags&Inferred != 0 ||
+	if !c.checks.Has(stack|CallBefore) || c.checks&(AtTrampoline|ReturnHooked|OnlyCaller) != 0 || c.flags&Inferred != 0 ||
 		c.Exact || c.module == nil || c.module.Image == nil {
 		return known, false
 	}

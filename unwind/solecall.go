@@ -19,15 +19,15 @@ func leaveOthersOut(snap *target.Snapshot, frames []Frame, graph CallGraph) {
 	left, unclear := maxLeaving, false
 	for i := len(frames) - 1; i > 0; i-- {
 		f := &frames[i]
-		if f.Checks.proven() {
+		if f.Checks.Proven() {
 			unclear = false
 		}
-		ask := f.Checks.has(TargetUnclear) && f.derived() && (unclear || !f.Checks.has(TargetMatches))
+		ask := f.Checks.Has(TargetUnclear) && f.derived() && (unclear || !f.Checks.Has(TargetMatches))
 		if ask && left > 0 {
 			left--
 			if graph.SoleCall(snap, &frames[i-1], f) {
 				f.Checks |= SoleCall
-				if !f.Checks.has(TargetMatches) {
+				if !f.Checks.Has(TargetMatches) {
 					f.Checks &^= TargetUnclear
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/chain"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -37,7 +38,7 @@ func described(frames []unwind.Frame, entries []int) string {
 func spliced(snap *target.Snapshot, opt unwind.Options) (string, unwind.Stop) {
 	w, th := unwind.NewWalker(snap, opt), &snap.Threads[0]
 	frames, stop := w.Walk(th, nil)
-	frames, entries, stop := w.Splice(th, frames, stop)
+	frames, entries, stop := chain.Splice(snap, &opt, th, frames, stop)
 	return described(frames, entries), stop
 }
 
@@ -66,9 +67,9 @@ func TestSplice(t *testing.T) {
 			snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
 			th := &snap.Threads[0]
 			th.Listed = listOf(c.listed)
-			w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}})
-			frames, stop := w.Walk(th, nil)
-			frames, entries, stop := w.Splice(th, frames, stop)
+			opt := unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}}
+			frames, stop := unwind.NewWalker(snap, opt).Walk(th, nil)
+			frames, entries, stop := chain.Splice(snap, &opt, th, frames, stop)
 			if got := described(frames, entries); got != c.want || stop.Reason.String() != c.stop {
 				t.Errorf("%s, stop %v\nwant %s, stop %s", got, stop.Reason, c.want, c.stop)
 			}
@@ -144,9 +145,9 @@ func TestSpliceWithoutPC(t *testing.T) {
 	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
 	th := &snap.Threads[0]
 	th.Regs, th.Listed = cpu.Registers{}, listOf("400208! 400118 ?400318 400018.")
-	w := unwind.NewWalker(snap, unwind.Options{CallGraph: graph{holds: sameHundred}})
-	frames, stop := w.Walk(th, nil)
-	frames, entries, stop := w.Splice(th, frames, stop)
+	opt := unwind.Options{CallGraph: graph{holds: sameHundred}}
+	frames, stop := unwind.NewWalker(snap, opt).Walk(th, nil)
+	frames, entries, stop := chain.Splice(snap, &opt, th, frames, stop)
 	want := "400208/prewalked/likely/0 400118/prewalked/likely/1 400018/prewalked/likely/3"
 	if got := described(frames, entries); got != want || stop.Reason != unwind.StopRoot {
 		t.Errorf("%s, stop %v\nwant %s", got, stop.Reason, want)
@@ -159,9 +160,9 @@ func TestSpliceKeepsWholeWalks(t *testing.T) {
 	snap := stopped(arch, stackOf(arch))
 	th := &snap.Threads[0]
 	th.Listed = listOf("400208! 400318 400118")
-	w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}})
-	frames, stop := w.Walk(th, nil)
-	frames, entries, stop := w.Splice(th, frames, stop)
+	opt := unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}}
+	frames, stop := unwind.NewWalker(snap, opt).Walk(th, nil)
+	frames, entries, stop := chain.Splice(snap, &opt, th, frames, stop)
 	want := "400208/context/certain/0 400118/cfi/certain/2 400018/cfi/certain/-1"
 	if got := described(frames, entries); got != want || stop.Reason != unwind.StopRoot {
 		t.Errorf("%s, stop %v\nwant %s", got, stop.Reason, want)
@@ -174,9 +175,9 @@ func TestSpliceBoundsFrames(t *testing.T) {
 	snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
 	th := &snap.Threads[0]
 	th.Listed = listOf("400208! " + strings.Repeat("400118 ", 50))
-	w := unwind.NewWalker(snap, unwind.Options{MaxFrames: 5})
-	frames, stop := w.Walk(th, nil)
-	frames, _, stop = w.Splice(th, frames, stop)
+	opt := unwind.Options{MaxFrames: 5}
+	frames, stop := unwind.NewWalker(snap, opt).Walk(th, nil)
+	frames, _, stop = chain.Splice(snap, &opt, th, frames, stop)
 	if len(frames) != 5 || stop.Reason != unwind.StopLimit {
 		t.Errorf("%d frames, stop %v", len(frames), stop.Reason)
 	}
@@ -191,9 +192,9 @@ func FuzzSplice(f *testing.F) {
 		snap := stopped(arch, synth.Stack(arch).Place(0x7fff_0000))
 		th := &snap.Threads[0]
 		th.Listed = listOf(list[:min(len(list), 400)])
-		w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}})
-		frames, stop := w.Walk(th, nil)
-		frames, entries, _ := w.Splice(th, frames, stop)
+		opt := unwind.Options{Sources: []unwind.Source{tables(arch, unwind.MethodCFI, 0)}, CallGraph: graph{holds: sameHundred}}
+		frames, stop := unwind.NewWalker(snap, opt).Walk(th, nil)
+		frames, entries, _ := chain.Splice(snap, &opt, th, frames, stop)
 		last := -1
 		for i := range frames {
 			if k := entries[i]; k >= 0 && k <= last || k >= len(th.Listed) {

@@ -263,7 +263,7 @@ func (e *entrySearch) callers(at *onTheWay, last bool) []uint64 {
 		return e.callsTo(&at.State).returns
 	}
 	c, ok := e.caller(&at.State, &at.lost, e.mark.PC)
-	if ok && (c.checks.has(TargetMatches) || !e.mark.Gap && len(at.way) == at.mark) {
+	if ok && (c.checks.Has(TargetMatches) || !e.mark.Gap && len(at.way) == at.mark) {
 		return []uint64{e.mark.PC}
 	}
 	returns := e.callsTo(&at.State).returns

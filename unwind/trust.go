@@ -92,7 +92,8 @@ func (c Checks) Names() []string {
 
 func (c Checks) String() string { return strings.Join(c.Names(), ",") }
 
-func (c Checks) has(all Checks) bool { return c&all == all }
+// Has tells whether c has all of some checks.
+func (c Checks) Has(all Checks) bool { return c&all == all }
 
 // Trust is how sure a frame is.
 type Trust uint8
@@ -213,29 +214,29 @@ func (f *Frame) review() {
 // passOutwards' matter. Others lower a frame's trust by Frame.Limit, with the reason.
 func trustOf(m Method, c Checks) Trust {
 	switch {
-	case c.has(OnlyCaller):
+	case c.Has(OnlyCaller):
 		return Likely
-	case c.has(Disputed):
+	case c.Has(Disputed):
 		return min(trustOf(m, c&^Disputed), Likely)
 	}
-	sound := c.has(SPMonotonic) && c&(Executable|AtTrampoline) != 0 && c&(NoCall|TargetDiffers) == 0
+	sound := c.Has(SPMonotonic) && c&(Executable|AtTrampoline) != 0 && c&(NoCall|TargetDiffers) == 0
 	entered := c&(CallBefore|AtTrampoline) != 0
 	switch m {
 	case MethodContext:
 		return Certain
 	case MethodSigframe, MethodException:
-		return pick(c.has(Corroborated) && c&(Executable|AtTrampoline) != 0, true)
+		return pick(c.Has(Corroborated) && c&(Executable|AtTrampoline) != 0, true)
 	case MethodCFI, MethodEHABI, MethodCompact:
 		entered = entered || c&(Interrupted|ThreadStart) != 0
-		return pick(sound && entered && c.confirmed(), sound && (entered || c.has(CodeMissing)))
+		return pick(sound && entered && c.confirmed(), sound && (entered || c.Has(CodeMissing)))
 	case MethodCode:
 		// Assembly does not always keep the ABI's stack alignment
 		// (__aeabi_idivmod pushes three words).
-		sound = sound && c.has(SPInStack) && entered
+		sound = sound && c.Has(SPInStack) && entered
 		return pick(sound && c.derived() && c.confirmed(), sound)
 	case MethodFP:
-		sound = sound && entered && c.has(SPInStack)
-		return pick(sound && c.proven() && c.has(TargetMatches|MethodsAgree), sound)
+		sound = sound && entered && c.Has(SPInStack)
+		return pick(sound && c.Proven() && c.Has(TargetMatches|MethodsAgree), sound)
 	case MethodPrewalked:
 		return pick(false, c&(Executable|CodeMissing|AtTrampoline) != 0 && c&(NoCall|TargetDiffers) == 0)
 	}
@@ -256,14 +257,14 @@ func (c Checks) derived() bool {
 	switch {
 	case c&(ThreadStart|StartsMain) != 0:
 		return true
-	case c.proven() || c&AtTrampoline != 0:
+	case c.Proven() || c&AtTrampoline != 0:
 		return c&(MethodsAgree|EntryKnown) != 0
-	case !c.has(SPAligned):
+	case !c.Has(SPAligned):
 		return false
-	case c.has(MethodsAgree | EntryKnown):
+	case c.Has(MethodsAgree | EntryKnown):
 		return true
 	}
-	return c.has(FrameSize|MethodsAgree) || c.has(EntryKnown|Unopposed) && c&TargetUnclear == 0
+	return c.Has(FrameSize|MethodsAgree) || c.Has(EntryKnown|Unopposed) && c&TargetUnclear == 0
 }
 
 // needsNoSecondLook tells whether the frame is proven, and nothing speaks against it.
@@ -271,15 +272,15 @@ func (c Checks) needsNoSecondLook() bool {
 	return c&(targetChecks|AtStart|Disputed) == TargetMatches
 }
 
-// proven tells whether the frame's own return address has a witness: it follows a
+// Proven tells whether the frame's own return address has a witness: it follows a
 // call that goes straight to the callee's function.
-func (c Checks) proven() bool { return c&targetChecks == TargetMatches }
+func (c Checks) Proven() bool { return c&targetChecks == TargetMatches }
 
 // confirmed tells whether something confirms the return address. A direct call to nobody
 // knows where cannot be corroborated: another call in the same function would lead on as
 // well.
 func (c Checks) confirmed() bool {
-	return c.proven() || c.has(Corroborated) && c&targetChecks != TargetUnclear
+	return c.Proven() || c.Has(Corroborated) && c&targetChecks != TargetUnclear
 }
 
 // assumingCorroborated are the checks of a frame while the walk goes on; corroborate has

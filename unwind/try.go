@@ -165,7 +165,7 @@ type lookahead struct {
 // the function whose own frame lies there.
 func (f *finder) callerProven(s *State, c *candidate) bool {
 	next := f.callerOf(s, c)
-	return next.valid && next.trust == Certain && next.checks.has(TargetMatches)
+	return next.valid && next.trust == Certain && next.checks.Has(TargetMatches)
 }
 
 // callerOf is the caller of a candidate as far as the sources know, none where they are asked for

@@ -111,7 +111,7 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 	var rest []Frame
 	var cfa uint64 // of the last frame, where others were found behind
 	if end.Reason == StopUnreadable && t.Entered != 0 && dst[len(dst)-1].Method.basis() != bySearch {
-		if marks, root, ok := marksBehind(w.opt.CallGraph, snap, t, dst[first:]); ok {
+		if marks, root, ok := passed(w.opt.CallGraph, snap, t, dst[first:]); ok {
 			rest, cfa = w.toEntry(marks, root)
 		}
 	}

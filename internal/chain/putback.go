@@ -1,4 +1,4 @@
-package unwind
+package chain
 
 import (
 	"slices"
@@ -6,6 +6,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
 )
 
 // putBack finds the frame between callee and caller, an entry of the list, that the capture lost:
@@ -16,11 +17,11 @@ import (
 //	mid_c    calls leaf_deref once: mid_c is put back, where that call returns to
 //
 // The entry then fits, as the caller of the frame that was put back.
-func (s *splicer) putBack(callee, caller *Frame) (lost Frame, ok bool) {
-	if caller.Checks&(TargetDiffers|TargetUnclear) == 0 || caller.Checks.has(TargetMatches) || s.verifier.graph == nil {
+func (s *splicer) putBack(callee, caller *unwind.Frame) (lost unwind.Frame, ok bool) {
+	if caller.Checks&(unwind.TargetDiffers|unwind.TargetUnclear) == 0 || caller.Checks.Has(unwind.TargetMatches) || s.graph == nil {
 		return lost, false
 	}
-	snap := s.state.Snapshot
+	snap := s.snap
 	entry, mode, ok := s.destination(caller)
 	m, known := snap.ModuleAt(entry)
 	if !ok || !known || m.Image == nil {
@@ -30,14 +31,9 @@ func (s *splicer) putBack(callee, caller *Frame) (lost Frame, ok bool) {
 	if !ok {
 		return lost, false
 	}
-	c := candidate{evidence: evidence{method: MethodCode, raw: ra, valid: true}}
-	if snap.Arch.ISABit {
-		c.raw |= uint64(mode)
-	}
-	s.gather(callee, &c)
-	lost = c.frame()
-	lost.Judge(lost.Checks | OnlyCaller)
-	lost.Limit(callee.Trust, CapInherited)
+	lost = s.judge.Caller(orNil(callee), unwind.MethodCode, ra, mode, false)
+	lost.Judge(lost.Checks | unwind.OnlyCaller)
+	lost.Limit(callee.Trust, unwind.CapInherited)
 	return lost, true
 }
 
@@ -46,8 +42,8 @@ const maxLostTried = 64
 
 // lacksOne tells whether a frame can be put back between callee and an entry right behind it. What a
 // search through the stack found may as well be stale.
-func (s *splicer) lacksOne(callee, caller *Frame, l *target.Listed) bool {
-	if callee.Method == methodCount || callee.Module == nil && !nowhere(callee) || l.Doubtful || l.Searched || s.lost >= maxLostTried {
+func (s *splicer) lacksOne(callee, caller *unwind.Frame, l *target.Listed) bool {
+	if callee.Method == none || callee.Module == nil && !nowhere(callee) || l.Doubtful || l.Searched || s.lost >= maxLostTried {
 		return false
 	}
 	s.lost++
@@ -60,15 +56,15 @@ const maxLost = 8 << 10
 
 // leadsTo tells whether a call that goes to a function, if that is known, leads to callee. What leads nowhere is a
 // call through a pointer, which x86 makes by way of code that jumps anywhere.
-func (s *steps) leadsTo(callee *Frame, to uint64, mode cpu.Mode, known bool) bool {
+func (s *steps) leadsTo(callee *unwind.Frame, to uint64, mode cpu.Mode, known bool) bool {
 	if !known {
 		return nowhere(callee)
 	}
 	leads, _, _ := s.graph.Reaches(s.snap, to, mode, callee.CallSite)
 	if nowhere(callee) {
-		return leads == Anywhere
+		return leads == unwind.Anywhere
 	}
-	return leads == Yes || leads == YesByJump
+	return leads == unwind.Yes || leads == unwind.YesByJump
 }
 
 // mayLackOne tells whether one frame may lie between callee and an entry that cannot have called it: the call before
@@ -81,30 +77,30 @@ func (s *steps) leadsTo(callee *Frame, to uint64, mode cpu.Mode, known bool) boo
 // The function may also jump to the one whose line is lost, or nobody knows:
 //
 //	vfs_write ◄ do_syscall_64   calls x64_sys_call, which jumps to __x64_sys_write, and that to ksys_write
-func (s *splicer) mayLackOne(callee, caller *Frame) bool {
+func (s *splicer) mayLackOne(callee, caller *unwind.Frame) bool {
 	entry, mode, ok := s.destination(caller)
-	m, known := s.state.Snapshot.ModuleAt(entry)
-	if !ok || !known || m.Image == nil || !codeKnown(callee) {
+	m, known := s.snap.ModuleAt(entry)
+	if !ok || !known || m.Image == nil || !callee.CodeKnown() {
 		return true
 	}
 	c := s.steps.callsIn(m, entry, mode, callee)
-	if !c.some || s.steps.leavesException(callee) == Yes { // a kernel patches calls of functions that call nothing
+	if !c.some || s.steps.leavesException(callee) == unwind.Yes { // a kernel patches calls of functions that call nothing
 		return true
 	}
-	w := s.verifier.graph
-	if len(c.returns) > 0 || c.unknown && w.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) != No {
+	w := s.graph
+	if len(c.returns) > 0 || c.unknown && w.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) != unwind.No {
 		return true
 	}
 	returns, _ := w.Callers(callee.Module, callee.CallSite, callee.Mode)
 	return slices.ContainsFunc(returns, func(ra uint64) bool {
-		leads, _, _ := s.verifier.graph.Reaches(s.state.Snapshot, entry, mode, ra)
-		return leads != No
+		leads, _, _ := s.graph.Reaches(s.snap, entry, mode, ra)
+		return leads != unwind.No
 	})
 }
 
 // onlyCall is where the only call returns to that the function at entry in m makes and that leads
 // to callee; ok is false where there are none or several.
-func (s *steps) onlyCall(m *target.Module, entry uint64, mode cpu.Mode, callee *Frame) (ra uint64, ok bool) {
+func (s *steps) onlyCall(m *target.Module, entry uint64, mode cpu.Mode, callee *unwind.Frame) (ra uint64, ok bool) {
 	if c := s.callsIn(m, entry, mode, callee); len(c.returns) == 1 {
 		return c.returns[0], true
 	}
@@ -119,7 +115,7 @@ type inner struct {
 }
 
 // callsIn looks through the function at entry in m.
-func (s *steps) callsIn(m *target.Module, entry uint64, mode cpu.Mode, callee *Frame) (c inner) {
+func (s *steps) callsIn(m *target.Module, entry uint64, mode cpu.Mode, callee *unwind.Frame) (c inner) {
 	graph, snap := s.graph, s.snap
 	first := m.ToImage(entry) & m.Image.Arch.AddrMask()
 	text, found := m.Image.Segments.At(first)
@@ -132,7 +128,7 @@ func (s *steps) callsIn(m *target.Module, entry uint64, mode cpu.Mode, callee *F
 		if !is {
 			continue
 		}
-		if within, _, _ := graph.Reaches(snap, entry, mode, call.Addr); within != Yes {
+		if within, _, _ := graph.Reaches(snap, entry, mode, call.Addr); within != unwind.Yes {
 			break // the function ends before
 		}
 		to, toMode, known := call.Target, call.TargetMode, call.Direct

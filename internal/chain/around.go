@@ -1,9 +1,10 @@
-package unwind
+package chain
 
 import (
 	"slices"
 
 	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
 )
 
 // appendAround appends the functions that the capture says are running further out than the frames
@@ -20,37 +21,33 @@ import (
 //
 // Functions that the walk has reached are not named again: a frame of work_fn is followed by process_one_work.
 //
-// first is the index of the first such entry in t.Listed, and entries are those of frames.
-func (w *Walker) appendAround(t *target.Thread, first int, frames []Frame, entries []int) ([]Frame, []int) {
-	if first == len(t.Listed) {
-		return frames, entries
-	}
-	s := newSplicer(w, t, nil)
-	for k := first + reached(s.verifier.graph, frames, t.Listed[first:]); k < len(t.Listed); k++ {
-		f := Frame{Method: MethodPrewalked}
-		f.Judge(CodeMissing)
-		f.Limit(Guess, CapNamed)
-		if k == first && len(frames) > 0 {
-			for _, b := range s.between(&frames[len(frames)-1], t.Listed[k].PC) {
+// first is the index of the first such entry in the thread's list, and entries are those of frames.
+func (s *splicer) appendAround(around []target.Listed, first int, frames []unwind.Frame, entries []int) ([]unwind.Frame, []int) {
+	for k := reached(s.graph, frames, around); k < len(around); k++ {
+		f := unwind.Frame{Method: unwind.MethodPrewalked}
+		f.Judge(unwind.CodeMissing)
+		f.Limit(unwind.Guess, unwind.CapNamed)
+		if k == 0 && len(frames) > 0 {
+			for _, b := range s.between(&frames[len(frames)-1], around[k].PC) {
 				frames, entries = append(frames, b), append(entries, -1)
 				f = b
 			}
-			if f.Method != MethodPrewalked { // the last one is of the function itself
-				entries[len(entries)-1] = k
+			if f.Method != unwind.MethodPrewalked { // the last one is of the function itself
+				entries[len(entries)-1] = first
 				continue
 			}
 		}
-		frames, entries = append(frames, f), append(entries, k)
+		frames, entries = append(frames, f), append(entries, first+k)
 	}
 	return frames, entries
 }
 
 // reached is how many of the functions that are running further out the walk has come to.
-func reached(graph CallGraph, frames []Frame, around []target.Listed) int {
+func reached(graph unwind.CallGraph, frames []unwind.Frame, around []target.Listed) int {
 	for k := len(around); k > 0 && graph != nil; k-- {
 		at := around[k-1].PC
-		isOf := func(f Frame) bool {
-			return codeKnown(&f) && f.Module.Contains(at) && graph.OneFunction(f.Module, at, f.CallSite, f.Mode) == Yes
+		isOf := func(f unwind.Frame) bool {
+			return f.CodeKnown() && f.Module.Contains(at) && graph.OneFunction(f.Module, at, f.CallSite, f.Mode) == unwind.Yes
 		}
 		if at != 0 && slices.ContainsFunc(frames, isOf) {
 			return k
@@ -67,8 +64,8 @@ const (
 
 // between are the frames from the caller of callee to one of the function at outer, a target address: none
 // where no calls or more than one chain of them lead from there to callee's function.
-func (s *splicer) between(callee *Frame, outer uint64) []Frame {
-	if outer == 0 || s.verifier.graph == nil || !codeKnown(callee) || !callee.Module.Contains(outer) {
+func (s *splicer) between(callee *unwind.Frame, outer uint64) []unwind.Frame {
+	if outer == 0 || s.graph == nil || !callee.CodeKnown() || !callee.Module.Contains(outer) {
 		return nil
 	}
 	w := callChains{splicer: s, outer: outer, module: callee.Module}
@@ -83,28 +80,23 @@ func (s *splicer) between(callee *Frame, outer uint64) []Frame {
 // leads to each.
 // Example: a warning says that warn_c raised it, and of the chain nothing but return_to_handler; warn_b
 // alone calls warn_c, and warn_a alone warn_b.
-func (s *splicer) onlyCallers(callee Frame) (list []Frame) {
-	for len(list) < maxBetween && s.verifier.graph != nil && codeKnown(&callee) && !s.verifier.trampolines.at(&s.state, callee.PC, callee.Mode) {
-		returns, all := s.verifier.graph.Callers(callee.Module, callee.CallSite, callee.Mode)
+func (s *splicer) onlyCallers(callee unwind.Frame) (list []unwind.Frame) {
+	for len(list) < maxBetween && s.graph != nil && callee.CodeKnown() && !s.judge.AtTrampoline(&callee) {
+		returns, all := s.graph.Callers(callee.Module, callee.CallSite, callee.Mode)
 		if !all || len(returns) != 1 {
 			break
 		}
 		f := s.calling(&callee, returns[0])
-		f.Limit(callee.Trust, CapInherited)
+		f.Limit(callee.Trust, unwind.CapInherited)
 		list, callee = append(list, f), f
 	}
 	return list
 }
 
 // calling is the frame with a return address, a call before which leads to callee.
-func (s *splicer) calling(callee *Frame, ra uint64) Frame {
-	c := candidate{evidence: evidence{method: MethodCode, raw: ra, valid: true}}
-	if s.state.Snapshot.Arch.ISABit {
-		c.raw |= uint64(callee.Mode)
-	}
-	s.gather(callee, &c)
-	f := c.frame()
-	f.Judge(f.Checks | OnlyCaller | Disputed)
+func (s *splicer) calling(callee *unwind.Frame, ra uint64) unwind.Frame {
+	f := s.judge.Caller(callee, unwind.MethodCode, ra, callee.Mode, false)
+	f.Judge(f.Checks | unwind.OnlyCaller | unwind.Disputed)
 	return f
 }
 
@@ -115,26 +107,26 @@ type callChains struct {
 	module *target.Module
 	looked int // calls
 	n      int // chains that were found
-	found  []Frame
+	found  []unwind.Frame
 }
 
 // back goes on from a frame to the frames that may have called it; chain has the frames on the way from
 // the innermost frame to callee.
-func (w *callChains) back(callee *Frame, chain []Frame) {
-	graph := w.verifier.graph
+func (w *callChains) back(callee *unwind.Frame, chain []unwind.Frame) {
+	graph := w.graph
 	returns, _ := graph.Callers(w.module, callee.CallSite, callee.Mode)
 	for _, ra := range returns {
 		if w.looked++; w.looked > maxChained || w.n > 1 {
 			return
 		}
 		f := w.calling(callee, ra)
-		f.Limit(Guess, CapSeveralFit)
+		f.Limit(unwind.Guess, unwind.CapSeveralFit)
 		way := append(slices.Clip(chain), f)
-		if graph.OneFunction(w.module, w.outer, f.CallSite, f.Mode) == Yes {
+		if graph.OneFunction(w.module, w.outer, f.CallSite, f.Mode) == unwind.Yes {
 			w.n, w.found = w.n+1, way
 			continue
 		}
-		again := slices.ContainsFunc(chain, func(o Frame) bool { return o.PC == f.PC })
+		again := slices.ContainsFunc(chain, func(o unwind.Frame) bool { return o.PC == f.PC })
 		if !again && len(way) < maxBetween {
 			w.back(&f, way)
 		}

@@ -1,11 +1,11 @@
-package unwind
+package chain
 
 import (
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
 )
 
 // Splice completes the frames of a finished walk of t, and why it stopped, by the frames
@@ -22,39 +22,40 @@ import (
 // frame before, is left out where the rest fits without it, and is a guess otherwise.
 //
 // entries[i] is the index in t.Listed of frame i, −1 where the capture does not list it.
-func (w *Walker) Splice(t *target.Thread, frames []Frame, stop Stop) (spliced []Frame, entries []int, end Stop) {
+func Splice(snap *target.Snapshot, opt *unwind.Options, t *target.Thread, frames []unwind.Frame, stop unwind.Stop) (spliced []unwind.Frame, entries []int, end unwind.Stop) {
+	s := newSplicer(snap, opt, t)
 	listed := t.Listed
 	if i := slices.IndexFunc(listed, func(l target.Listed) bool { return l.Around }); i >= 0 {
 		listed = listed[:i]
 	}
-	spliced, entries, end = w.splice(t, listed, frames, stop)
-	if end.Reason != StopRoot {
-		spliced, entries = w.appendAround(t, len(listed), spliced, entries)
+	spliced, entries, end = s.splice(listed, frames, stop)
+	if end.Reason != unwind.StopRoot {
+		spliced, entries = s.appendAround(t.Listed[len(listed):], len(listed), spliced, entries)
 	}
 	return spliced, entries, end
 }
 
 // splice is Splice for the entries that the capture lists as frames, one behind the other.
-func (w *Walker) splice(t *target.Thread, listed []target.Listed, frames []Frame, stop Stop) (spliced []Frame, entries []int, end Stop) {
-	graph := w.finder.verifier.graph
-	entries, next := matchListed(graph, listed, frames)
+func (s *splicer) splice(listed []target.Listed, frames []unwind.Frame, stop unwind.Stop) (spliced []unwind.Frame, entries []int, end unwind.Stop) {
+	entries, next := unwind.MatchListed(s.graph, listed, frames)
 	if len(entries) > 0 && entries[0] >= 0 && listed[entries[0]].ByName {
 		doubtNamed(frames)
 	}
-	if stop.Reason == StopRoot && len(frames) > 0 {
+	if stop.Reason == unwind.StopRoot && len(frames) > 0 {
 		return frames, entries, stop
 	}
 	own := frames[:trusted(frames)]
 	if len(own) < len(frames) {
-		_, next = matchListed(graph, listed, own)
+		_, next = unwind.MatchListed(s.graph, listed, own)
 	}
-	for len(own) > 0 && own[len(own)-1].Checks.has(OnlyCaller) && next < len(listed) && w.snap.IsHook(listed[next].PC) {
+	for len(own) > 0 && own[len(own)-1].Checks.Has(unwind.OnlyCaller) && next < len(listed) && s.snap.IsHook(listed[next].PC) {
 		next++ // the tracer's entry stands for a caller that was found
 	}
-	s := newSplicer(w, t, listed[next:])
+	callee := unwind.Frame{Method: none}
 	if len(own) > 0 {
-		s.callee = own[len(own)-1]
+		callee = own[len(own)-1]
 	}
+	s.list(listed[next:], callee)
 	path := s.path()
 	if len(path) == 0 {
 		return frames, entries, stop
@@ -65,7 +66,7 @@ func (w *Walker) splice(t *target.Thread, listed []target.Listed, frames []Frame
 			if lost, ok := s.putBack(&spliced[len(spliced)-1], &s.frames[k]); ok {
 				spliced, entries = append(spliced, lost), append(entries, -1)
 				s.frames[k], _ = s.step(&lost, k)
-				s.frames[k].Limit(lost.Trust, CapInherited)
+				s.frames[k].Limit(lost.Trust, unwind.CapInherited)
 			}
 		}
 		spliced, entries = append(spliced, s.frames[k]), append(entries, next+k)
@@ -73,12 +74,12 @@ func (w *Walker) splice(t *target.Thread, listed []target.Listed, frames []Frame
 	doubtSecondChain(spliced)
 	root := s.listed[path[len(path)-1]].Outermost
 	spliced, entries, led := withChain(frames, spliced, entries, len(own), root)
-	switch last := w.opt.MaxFrames; {
+	switch last := s.maxFrames; {
 	case len(spliced) > last:
 		spliced, entries = spliced[:last], entries[:last]
-		stop = Stop{StopLimit, spliced[last-1].PC}
+		stop = unwind.Stop{unwind.StopLimit, spliced[last-1].PC}
 	case root:
-		stop = Stop{Reason: StopRoot}
+		stop = unwind.Stop{Reason: unwind.StopRoot}
 	case !led:
 		for _, f := range s.onlyCallers(spliced[len(spliced)-1]) {
 			spliced, entries = append(spliced, f), append(entries, -1)
@@ -89,69 +90,56 @@ func (w *Walker) splice(t *target.Thread, listed []target.Listed, frames []Frame
 
 // doubtNamed makes likely what was walked from a place that only a name states: the file may be
 // of another build.
-func doubtNamed(frames []Frame) {
-	frames[0].Method = MethodPrewalked
+func doubtNamed(frames []unwind.Frame) {
+	frames[0].Method = unwind.MethodPrewalked
 	for i := range frames {
-		frames[i].Limit(Likely, CapNamed)
+		frames[i].Limit(unwind.Likely, unwind.CapNamed)
 	}
 }
 
 // trusted is how many frames stand before the first that is a guess.
-func trusted(frames []Frame) int {
+func trusted(frames []unwind.Frame) int {
 	for i := range frames {
-		if frames[i].Trust == Guess {
+		if frames[i].Trust == unwind.Guess {
 			return i
 		}
 	}
 	return len(frames)
 }
 
-// matchListed finds the walked frames in the list, in order. next is behind the last that
-// was found.
-func matchListed(graph CallGraph, listed []target.Listed, frames []Frame) (entries []int, next int) {
-	entries = make([]int, len(frames))
-	for i := range frames {
-		entries[i] = -1
-		for k := next; k < len(listed); k++ {
-			if isListed(graph, &listed[k], &frames[i]) {
-				entries[i], next = k, k+1
-				break
-			}
-		}
-	}
-	return entries, next
-}
-
-// isListed tells whether an entry is a frame: of the same address, or of the function that the entry names alone.
-func isListed(graph CallGraph, l *target.Listed, f *Frame) bool {
-	if l.PC != 0 || l.Entry == 0 {
-		return l.PC != 0 && l.PC == f.PC
-	}
-	return graph != nil && codeKnown(f) && f.Module.Contains(l.Entry) && graph.OneFunction(f.Module, l.Entry, f.CallSite, f.Mode) == Yes
-}
+// none is the method of a callee that is not known: the list begins the chain.
+const none = unwind.Method(255)
 
 // splicer finds the frames among those listed.
 type splicer struct {
-	verifier verifier
-	state    State
-	listed   []target.Listed
-	callee   Frame   // the last frame that was walked; none: Method is methodCount
-	frames   []Frame // what is known of each entry from its callee on the best path
-	mode     cpu.Mode
-	sure     int // the number of entries up to the last that the capture does not doubt
-	lost     int // how often a lost frame was looked for
-	steps    steps
+	snap      *target.Snapshot // of the thread's moment
+	graph     unwind.CallGraph
+	judge     *unwind.Judge
+	maxFrames int
+	mode      cpu.Mode
+	listed    []target.Listed
+	callee    unwind.Frame   // the last frame that was walked, or one of the method none
+	frames    []unwind.Frame // what is known of each entry from its callee on the best path
+	sure      int            // the number of entries up to the last that the capture does not doubt
+	lost      int            // how often a lost frame was looked for
+	steps     steps
 }
 
-func newSplicer(w *Walker, t *target.Thread, listed []target.Listed) *splicer {
-	s := &splicer{listed: listed, verifier: w.finder.verifier, frames: make([]Frame, len(listed)), callee: Frame{Method: methodCount}}
-	s.verifier.isAhead = true // whether another address would do as well is of no use here
-	s.state = State{Snapshot: w.snap.Of(t), Thread: t, Regs: new(cpu.Registers), Limit: MaxCost}
-	s.steps = steps{s.verifier.graph, s.state.Snapshot, map[uint64]Answer{}}
-	_, s.mode, _ = w.snap.Arch.PCOf(&t.Regs)
+func newSplicer(snap *target.Snapshot, opt *unwind.Options, t *target.Thread) *splicer {
+	s := &splicer{snap: snap.Of(t), graph: opt.CallGraph, judge: unwind.NewJudge(snap, t, opt), maxFrames: opt.MaxFrames}
+	if s.maxFrames <= 0 {
+		s.maxFrames = unwind.DefaultMaxFrames
+	}
+	s.steps = steps{s.graph, s.snap, map[uint64]unwind.Answer{}}
+	_, s.mode, _ = snap.Arch.PCOf(&t.Regs)
+	return s
+}
+
+// list makes the entries those that may follow callee.
+func (s *splicer) list(listed []target.Listed, callee unwind.Frame) {
+	s.listed, s.callee, s.frames = listed, callee, make([]unwind.Frame, len(listed))
 	for s.sure = len(listed); s.sure > 0 && listed[s.sure-1].Doubtful; s.sure-- {
 	}
-	return s
 }
 
 // What a step of a path is worth: from a frame to its caller, over entries between them.
@@ -214,15 +202,15 @@ func (s *splicer) path() []int {
 		}
 		f, gain := s.step(&from, k)
 		switch {
-		case f.Checks.proven() || s.listed[k].Doubtful || s.listed[k].Searched:
+		case f.Checks.Proven() || s.listed[k].Doubtful || s.listed[k].Searched:
 		case s.passedOver(at, k) > 0:
-			f.Limit(Guess, CapOtherChain)
+			f.Limit(unwind.Guess, unwind.CapOtherChain)
 			other = other || s.passedOver(at, k) > 1
-		case gain < worthUnclear && !s.state.Exhausted() && !s.mayLackOne(&from, &f):
+		case gain < worthUnclear && !s.judge.Exhausted() && !s.mayLackOne(&from, &f):
 			other = true
 		}
 		if other {
-			f.Limit(Guess, CapOtherChain)
+			f.Limit(unwind.Guess, unwind.CapOtherChain)
 		}
 		s.frames[k], from = f, f
 		path, at = append(path, k), k+1
@@ -242,7 +230,7 @@ func (s *splicer) passedOver(first, k int) (n int) {
 
 // bestStep is the entry, at first or behind, that from is best called by; len(listed) where
 // the path rather ends.
-func (s *splicer) bestStep(from *Frame, first int, worth []int) (best, next int) {
+func (s *splicer) bestStep(from *unwind.Frame, first int, worth []int) (best, next int) {
 	best, next = s.endWorth(first), len(s.listed)
 	if first > 0 && s.listed[first-1].Outermost {
 		return worthRoot, next
@@ -279,88 +267,96 @@ func (s *splicer) endWorth(first int) (worth int) {
 }
 
 // entry is entry k as a callee.
-func (s *splicer) entry(k int) Frame {
-	f, _ := s.step(&Frame{Method: methodCount}, k)
+func (s *splicer) entry(k int) unwind.Frame {
+	f, _ := s.step(&unwind.Frame{Method: none}, k)
 	return f
 }
 
 // step is entry k as the caller of a frame, and what the step is worth.
-func (s *splicer) step(callee *Frame, k int) (f Frame, worth int) {
+func (s *splicer) step(callee *unwind.Frame, k int) (f unwind.Frame, worth int) {
 	l := &s.listed[k]
 	if l.Doubtful && k < s.sure {
 		worth = worthDoubted // else there is nothing better
 	}
 	exact, gap := s.steps.left(callee, l)
-	f = Frame{PC: l.PC, CallSite: l.PC, Exact: exact, Method: MethodPrewalked}
-	f.Judge(CodeMissing)
+	f = unwind.Frame{PC: l.PC, CallSite: l.PC, Exact: exact, Method: unwind.MethodPrewalked}
+	f.Judge(unwind.CodeMissing)
 	defer func() {
-		afterGuess := callee.Method != methodCount && callee.Trust == Guess // two stale entries may fit one another
-		if gap && !f.Checks.proven() || (l.Doubtful || l.Searched) && (afterGuess || !f.Checks.proven()) {
-			f.Limit(Guess, CapGap)
+		afterGuess := callee.Method != none && callee.Trust == unwind.Guess // two stale entries may fit one another
+		if gap && !f.Checks.Proven() || (l.Doubtful || l.Searched) && (afterGuess || !f.Checks.Proven()) {
+			f.Limit(unwind.Guess, unwind.CapGap)
 		}
 	}()
 	if l.PC == 0 {
 		return f, worth + worthOpen
 	}
-	c := candidate{evidence: evidence{method: MethodPrewalked, raw: l.PC, valid: true}}
-	if s.state.Snapshot.Arch.ISABit {
-		c.raw |= uint64(s.mode)
+	f = s.judge.Caller(orNil(callee), unwind.MethodPrewalked, l.PC, s.mode, exact)
+	if s.goesElsewhere(&f, callee) {
+		f.Judge(f.Checks | unwind.TargetDiffers)
 	}
-	c.Exact = exact
-	s.gather(callee, &c)
-	if s.goesElsewhere(&c, callee) {
-		c.checks |= TargetDiffers
-		c.trust = trustOf(c.method, c.checks)
-	}
-	f = c.frame()
+	c := f.Checks
 	switch {
-	case gap && c.checks.has(CallBefore) && !c.checks.proven():
+	case gap && c.Has(unwind.CallBefore) && !c.Proven():
 		return f, worth + worthUnclear // the call was that of a frame between
-	case !c.checks.has(CallBefore) || c.checks&targetChecks&^TargetUnclear != 0:
+	case !c.Has(unwind.CallBefore) || c.Has(unwind.TargetMatches):
 	case nowhere(callee) && s.callsCode(&f, callee):
-		f.Checks |= TargetUnclear
-		f.Limit(Guess, CapGap)
+		f.Checks |= unwind.TargetUnclear
+		f.Limit(unwind.Guess, unwind.CapGap)
 		return f, worth + worthMissing
-	case s.cannotCall(&f, callee), (l.Doubtful || l.Searched || callee.Trust == Guess) && s.cannotPoint(&f, callee):
-		f.Limit(Guess, CapGap)
+	case s.cannotCall(&f, callee), (l.Doubtful || l.Searched || callee.Trust == unwind.Guess) && s.cannotPoint(&f, callee):
+		f.Limit(unwind.Guess, unwind.CapGap)
 		return f, worth + worthAgainst
 	case s.cannotPoint(&f, callee):
-		f.Limit(Guess, CapGap)
+		f.Limit(unwind.Guess, unwind.CapGap)
 		return f, worth + worthMissing
 	}
-	return f, worth + worthOf(c.checks)
+	return f, worth + worthOf(c)
 }
 
-// gather asks for evidence. Where a frame's code is not known, where calls go says nothing.
-func (s *splicer) gather(callee *Frame, c *candidate) {
-	v := s.verifier
-	if callee.Method == methodCount || !codeKnown(callee) {
-		v.graph = nil
+// orNil is nil where a callee is not known.
+func orNil(callee *unwind.Frame) *unwind.Frame {
+	if callee.Method == none {
+		return nil
 	}
-	st := &s.state
-	st.PC, st.Site, st.Mode, st.Exact, st.Module = callee.PC, callee.CallSite, callee.Mode, callee.Exact, callee.Module
-	v.gather(st, c)
-	if c.checks.has(NoCall) && callsite.Patched(c.module, c.pc, c.mode) {
-		c.checks = c.checks&^NoCall | CallBefore | CodeMissing
-		c.trust = trustOf(c.method, c.checks)
-	}
-	if c.module == nil || c.module.Image == nil {
-		c.checks |= CodeMissing
-		c.trust = trustOf(c.method, c.checks)
-	}
+	return callee
 }
 
 // worthOf weighs the evidence for a step.
-func worthOf(c Checks) int {
+func worthOf(c unwind.Checks) int {
 	switch {
-	case c&(NoCall|TargetDiffers) != 0 || c&(Executable|CodeMissing|AtTrampoline) == 0:
+	case c&(unwind.NoCall|unwind.TargetDiffers) != 0 || c&(unwind.Executable|unwind.CodeMissing|unwind.AtTrampoline) == 0:
 		return worthAgainst
-	case c.proven():
+	case c.Proven():
 		return worthProven
-	case c.has(TargetMatches):
+	case c.Has(unwind.TargetMatches):
 		return worthByJump
-	case c.has(TargetUnclear):
+	case c.Has(unwind.TargetUnclear):
 		return worthUnclear
 	}
 	return worthOpen
+}
+
+// withChain are spliced frames with those of a chain to the entry of the kernel that lead from one to another and further out,
+// if the chain has all of them behind own; what the capture lists is surer. The entry itself, root, may be the last of them.
+func withChain(walked, spliced []unwind.Frame, entries []int, own int, root bool) (frames []unwind.Frame, of []int, ok bool) {
+	frames, of = slices.Clone(spliced[:own]), slices.Clone(entries[:own])
+	k := own
+	for _, f := range walked[own:] {
+		switch {
+		case f.Checks&(unwind.OnlyCaller|unwind.SeveralFit) == 0:
+			return spliced, entries, false
+		case k < len(spliced) && spliced[k].PC == f.PC:
+			frames, of = append(frames, spliced[k]), append(of, entries[k])
+			k++
+		default:
+			frames, of = append(frames, f), append(of, -1)
+		}
+	}
+	if root && k+1 == len(spliced) {
+		return append(frames, spliced[k]), append(of, entries[k]), true
+	}
+	if k < len(spliced) || len(walked) == own {
+		return spliced, entries, false
+	}
+	return frames, of, true
 }

@@ -1,8 +1,9 @@
-package unwind
+package chain
 
 import (
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
 )
 
 // How a listed frame was left for its callee: by a call, or by an exception, between the two of which stands
@@ -15,28 +16,28 @@ import (
 //
 // steps judges steps from callees to their callers by what code says of both ends.
 type steps struct {
-	graph  CallGraph
+	graph  unwind.CallGraph
 	snap   *target.Snapshot
-	leaves map[uint64]Answer // what CallGraph.LeavesException said, by PC: the list bounds them
+	leaves map[uint64]unwind.Answer // what CallGraph.LeavesException said, by PC: the list bounds them
 }
 
 // left is entry l as the caller of callee: exact, where the entry stands itself; gap, where another frame may lie between.
 // A function that comes back to a caller interrupted nothing, and code that ends an exception was not called.
-func (s *steps) left(callee *Frame, l *target.Listed) (exact, gap bool) {
-	if l.PC == 0 || l.Outermost || callee.Method == methodCount || s.graph == nil || !codeKnown(callee) {
+func (s *steps) left(callee *unwind.Frame, l *target.Listed) (exact, gap bool) {
+	if l.PC == 0 || l.Outermost || callee.Method == none || s.graph == nil || !callee.CodeKnown() {
 		return l.Exact, l.Gap
 	}
 	switch leaves := s.leavesException(callee); {
-	case l.Exact && leaves == No:
+	case l.Exact && leaves == unwind.No:
 		return !s.behindCall(l.PC, callee), true
-	case !l.Exact && leaves == Yes:
+	case !l.Exact && leaves == unwind.Yes:
 		return false, true
 	}
 	return l.Exact, l.Gap
 }
 
 // leavesException is CallGraph.LeavesException for a frame, asked once.
-func (s *steps) leavesException(f *Frame) Answer {
+func (s *steps) leavesException(f *unwind.Frame) unwind.Answer {
 	a, known := s.leaves[f.PC]
 	if !known {
 		a = s.graph.LeavesException(f.Module, f.PC, f.Mode)
@@ -46,7 +47,7 @@ func (s *steps) leavesException(f *Frame) Answer {
 }
 
 // behindCall tells whether a call stands before pc, in code of callee's mode.
-func (s *steps) behindCall(pc uint64, callee *Frame) bool {
+func (s *steps) behindCall(pc uint64, callee *unwind.Frame) bool {
 	m, _ := s.snap.ModuleAt(pc - 1)
 	_, kind := callsite.BeforeIn(s.snap, m, pc, callee.Mode)
 	return kind == callsite.Call
@@ -56,14 +57,14 @@ func (s *steps) behindCall(pc uint64, callee *Frame) bool {
 // that: two chains are printed into one another more often than a function calls itself by a way that nothing proves.
 //
 //	warn_c ◄ warn_b ◄ warn_a ◄ crashy_write ◄─?─ __warn ◄ warn_slowpath_fmt ◄ warn_c ◄ …
-func doubtSecondChain(frames []Frame) {
+func doubtSecondChain(frames []unwind.Frame) {
 	seen := make(map[uint64]int, len(frames))
 	for i := range frames {
 		k, again := seen[frames[i].PC]
 		if again && frames[i].PC != 0 {
 			first := k + 1 + trusted(frames[k+1:i+1])
 			for g := first; first <= i && g < len(frames); g++ {
-				frames[g].Limit(Guess, CapOtherChain)
+				frames[g].Limit(unwind.Guess, unwind.CapOtherChain)
 			}
 		}
 		seen[frames[i].PC] = i
@@ -71,8 +72,8 @@ func doubtSecondChain(frames []Frame) {
 }
 
 // nowhere tells whether a frame stands where no code is. A call through a bad pointer led there.
-func nowhere(f *Frame) bool {
-	return f.Method != methodCount && f.Module == nil && f.Checks&(Executable|CodeMissing) == 0
+func nowhere(f *unwind.Frame) bool {
+	return f.Method != none && f.Module == nil && f.Checks&(unwind.Executable|unwind.CodeMissing) == 0
 }
 
 // callsCode tells whether the call before caller goes to code, as its instruction or constants say: none that led
@@ -80,14 +81,13 @@ func nowhere(f *Frame) bool {
 //
 //	call_ptr    call *%rax          RIP is 0; the line of call_ptr was lost
 //	ptr_b       call call_ptr
-func (s *splicer) callsCode(caller, callee *Frame) bool {
+func (s *splicer) callsCode(caller, callee *unwind.Frame) bool {
 	entry, mode, ok := s.destination(caller)
 	if !ok {
 		return false
 	}
-	if leads, _, _ := s.verifier.graph.Reaches(s.state.Snapshot, entry, mode, callee.CallSite); leads == Anywhere {
+	if leads, _, _ := s.graph.Reaches(s.snap, entry, mode, callee.CallSite); leads == unwind.Anywhere {
 		return false
 	}
-	m, _ := s.state.Snapshot.ModuleAt(entry)
-	return executable(s.state.Snapshot, entry, m)&Executable != 0
+	return s.judge.IsCode(entry)
 }

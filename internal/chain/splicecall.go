@@ -1,31 +1,32 @@
-package unwind
+package chain
 
 import (
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/unwind"
 )
 
-// goesElsewhere tells whether the call before c is one through a register whose value constants
+// goesElsewhere tells whether the call before f is one through a register whose value constants
 // tell, and cannot have led to callee: modules for MIPS call all functions so (-mlong-calls).
-func (s *splicer) goesElsewhere(c *candidate, callee *Frame) bool {
-	graph, snap := s.verifier.graph, s.state.Snapshot
-	if graph == nil || callee.Method == methodCount || !c.checks.has(CallBefore) || c.checks&targetChecks != 0 || !codeKnown(callee) {
+func (s *splicer) goesElsewhere(f, callee *unwind.Frame) bool {
+	graph, snap := s.graph, s.snap
+	if graph == nil || callee.Method == none || !f.Checks.Has(unwind.CallBefore) || f.Checks&(unwind.TargetMatches|unwind.TargetUnclear) != 0 || !callee.CodeKnown() {
 		return false
 	}
-	entry, mode, ok := s.destination(&Frame{PC: c.pc, Mode: c.mode, Module: c.module})
+	entry, mode, ok := s.destination(f)
 	if !ok {
 		return false
 	}
 	leads, _, _ := graph.Reaches(snap, entry, mode, callee.CallSite)
-	return leads == No
+	return leads == unwind.No
 }
 
 // destination is the function that the call before caller goes to, by its instruction or by the
 // constants in the register that it goes through.
-func (s *splicer) destination(caller *Frame) (entry uint64, mode cpu.Mode, ok bool) {
-	graph, snap := s.verifier.graph, s.state.Snapshot
+func (s *splicer) destination(caller *unwind.Frame) (entry uint64, mode cpu.Mode, ok bool) {
+	graph, snap := s.graph, s.snap
 	if graph == nil || caller.Module == nil || caller.Module.Image == nil {
 		return 0, 0, false
 	}
@@ -39,15 +40,10 @@ func (s *splicer) destination(caller *Frame) (entry uint64, mode cpu.Mode, ok bo
 	return graph.Callee(snap, site.Addr, caller.Mode)
 }
 
-// codeKnown tells whether the code of a frame can be looked at.
-func codeKnown(f *Frame) bool {
-	return f.Checks&Executable != 0 && f.Module != nil && f.Module.Image != nil
-}
-
 // cannotCall tells whether the call before caller cannot have led to callee, a frame whose code is
 // missing: a direct call does not leave the kernel for a module, where all ways out of the
 // called function are known. So vprintk_default, left over on the stack, called no driver.
-func (s *splicer) cannotCall(caller, callee *Frame) bool {
+func (s *splicer) cannotCall(caller, callee *unwind.Frame) bool {
 	if callee.Module == nil || callee.Module.Image != nil {
 		return false
 	}
@@ -55,8 +51,8 @@ func (s *splicer) cannotCall(caller, callee *Frame) bool {
 	if !ok || callee.Module.Contains(entry) {
 		return false
 	}
-	leads, _, _ := s.verifier.graph.Reaches(s.state.Snapshot, entry, mode, caller.CallSite)
-	return leads == No || leads == Yes
+	leads, _, _ := s.graph.Reaches(s.snap, entry, mode, caller.CallSite)
+	return leads == unwind.No || leads == unwind.Yes
 }
 
 // cannotPoint tells whether callee is a frame that the call of caller through a pointer cannot have led
@@ -75,15 +71,15 @@ func (s *splicer) cannotCall(caller, callee *Frame) bool {
 // And of a timer's interrupt, without the line of the handler:
 //
 //	hrtimer_interrupt ◄ handle_percpu_devid_irq    passes a number where the other takes an address
-func (s *splicer) cannotPoint(caller, callee *Frame) bool {
-	graph := s.verifier.graph
-	if graph == nil || callee.Method == methodCount || callee.Module == nil {
+func (s *splicer) cannotPoint(caller, callee *unwind.Frame) bool {
+	graph := s.graph
+	if graph == nil || callee.Method == none || callee.Module == nil {
 		return false
 	}
-	if callee.Module == caller.Module && graph.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) == No {
+	if callee.Module == caller.Module && graph.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) == unwind.No {
 		return true
 	}
-	if graph.MayLead(caller.Module, caller.PC, caller.Mode, callee.Module, callee.CallSite) == No {
+	if graph.MayLead(caller.Module, caller.PC, caller.Mode, callee.Module, callee.CallSite) == unwind.No {
 		return true
 	}
 	returns, all := graph.Callers(callee.Module, callee.CallSite, callee.Mode)
