@@ -1,18 +1,8 @@
 package unwind
 
-import "github.com/backsight/backsight/cpu"
-
-// Argument is where a function still holds what it was passed in a register, in terms of its frame.
-type Argument struct {
-	Reg cpu.Reg
-	At  Operand
-}
-
-// passedValue is what a function was passed in a register.
-type passedValue struct {
-	reg   cpu.Reg
-	value uint64
-}
+import (
+	"github.com/backsight/backsight/cpu"
+)
 
 // The values that a call passed tell the caller from others that would do as well. A function may hold an argument
 // where it was captured, and code says what each call passes: a number, or what the caller was itself passed plus a
@@ -31,16 +21,17 @@ const (
 
 // passing compares values with what calls pass.
 type passing struct {
-	*elimination
+	graph CallGraph
+	arch  *cpu.Arch
 	calls int
 }
 
-// arguments are what s is known to have been passed: what further in told, and what the function still holds.
-func (f *elimination) arguments() []passedValue {
-	s := f.search.frame
+// argumentsOf are what s, whose CFA is given, is known to have been passed: what further in told, and what the function
+// still holds.
+func argumentsOf(s *State, cfa uint64, graph CallGraph) []passedValue {
 	list := s.arguments
-	for _, a := range f.verifier.graph.Arguments(s.Module, s.Site, s.Mode, s.Exact) {
-		if v, ok := a.At.value(s.Snapshot, s.Regs, f.lost.CFA); ok && len(list) < maxPassed {
+	for _, a := range graph.Arguments(s.Module, s.Site, s.Mode, s.Exact) {
+		if v, ok := a.At.value(s.Snapshot, s.Regs, cfa); ok && len(list) < maxPassed {
 			list = append(list[:len(list):len(list)], passedValue{a.Reg, v})
 		}
 	}
@@ -59,10 +50,9 @@ func (p *passing) agrees(c *candidate, values []passedValue) (a Answer, passed [
 
 // call is agrees for the call that returns to ra in c's module.
 func (p *passing) call(ra uint64, c *candidate, values []passedValue, depth int) (a Answer, passed []passedValue) {
-	w := p.verifier.graph
-	pc, mode := p.search.frame.Snapshot.Arch.SplitCode(ra)
+	pc, mode := p.arch.SplitCode(ra)
 	for _, v := range values {
-		switch o := w.Passes(c.module, pc, mode, v.reg); o.Kind {
+		switch o := p.graph.Passes(c.module, pc, mode, v.reg); o.Kind {
 		case Number:
 			switch {
 			case uint32(o.Off) == uint32(v.value), uint32(uint64(o.Off)+c.module.Bias) == uint32(v.value):
@@ -77,7 +67,7 @@ func (p *passing) call(ra uint64, c *candidate, values []passedValue, depth int)
 	if len(passed) == 0 || depth >= maxPassedDepth {
 		return a, passed
 	}
-	returns, all := w.Callers(c.module, pc-1, mode)
+	returns, all := p.graph.Callers(c.module, pc-1, mode)
 	if !all || len(returns) == 0 {
 		return a, passed
 	}
@@ -101,15 +91,14 @@ func (p *passing) call(ra uint64, c *candidate, values []passedValue, depth int)
 
 // heldWrong tells whether a register that calls preserve holds no address of c's own frame, where code has put one.
 func (p *passing) heldWrong(c *candidate) bool {
-	arch := p.search.frame.Snapshot.Arch
-	w := p.verifier.graph
+	arch := p.arch
 	for set := kept(arch); set != 0; set = set.Without(set.First()) {
 		r := set.First()
 		v, ok := c.Regs.Lookup(r)
 		if !ok {
 			continue
 		}
-		o := w.Passes(c.module, c.pc, c.mode, r)
+		o := p.graph.Passes(c.module, c.pc, c.mode, r)
 		if o.Kind == InRegister && o.Reg == arch.SP && (v-c.CFA)&arch.AddrMask() > maxFrameSize {
 			return true
 		}

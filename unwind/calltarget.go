@@ -5,6 +5,16 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
+// verifier finds out what speaks for and against a candidate: where its PC is, how its
+// stack pointer lies to the callee's, which call stands before its return address, and
+// where that call goes. The frame s whose caller a candidate is has the snapshot.
+type verifier struct {
+	graph       CallGraph // nil: where calls go is not checked
+	trampolines trampolines
+	starts      startRules
+	isAhead     bool // the candidate only serves to prove another one: no costly checks
+}
+
 // target compares where the call before c's return address goes with where the callee s
 // is. A trampoline or an interrupted frame was not entered by that call.
 func (v *verifier) target(s *State, c *candidate, site cpu.CallSite) {

@@ -49,13 +49,6 @@ func newCandidate(m Method, rule *Rule) candidate {
 	return c
 }
 
-// endOfStack is the candidate that says that there is no caller.
-func endOfStack(m Method) candidate {
-	c := candidate{evidence: evidence{method: m, valid: true}}
-	c.ends(Certain)
-	return c
-}
-
 // beats tells whether c is a better answer than b; of equals the earlier one stays.
 func (c *candidate) beats(b *candidate) bool {
 	return !b.valid || c.trust > b.trust || c.trust == b.trust && c.rank() > b.rank()
@@ -100,4 +93,49 @@ func score(c Checks) int {
 func (c *candidate) frame() Frame {
 	return Frame{PC: c.pc, Mode: c.mode, CallSite: c.site, Exact: c.Exact, Module: c.module,
 		Method: c.method, Checks: c.checks, Trust: c.trust, Cap: c.cap}
+}
+
+// enter makes the candidate c the frame to be unwound next.
+func (s *State) enter(c *candidate) {
+	*s.Regs = c.Regs
+	s.PC, s.Site, s.Mode, s.Exact, s.Module = c.pc, c.site, c.mode, c.Exact, c.module
+	s.Base = s.Base || c.Base
+	s.hooked, s.arguments = c.hooked, c.arguments
+	s.followStack()
+}
+
+// executable returns Executable, CodeMissing or neither for an address in m, the module
+// there, if any.
+func executable(snap *target.Snapshot, pc uint64, m *target.Module) Checks {
+	if snap.Arch.NeverCode(pc) {
+		return 0
+	}
+	if m != nil && m.Image != nil {
+		img := m.ToImage(pc) & m.Image.Arch.AddrMask()
+		if m.Image.Segments.Executable(img) {
+			return Executable
+		}
+		if _, ok := m.Image.Segments.At(img); ok {
+			return 0
+		}
+	}
+	if perm, ok := snap.Memory.PermAt(pc); ok {
+		if perm&target.PermExec != 0 {
+			return Executable
+		}
+		return 0
+	}
+	if m != nil && m.Image == nil {
+		return Executable | CodeMissing
+	}
+	return 0
+}
+
+// followStack sets Stack to the memory around SP where SP has left the stack: for an alternate
+// signal stack, a Cortex-M task's stack (PSP), a kernel's interrupt stack.
+func (s *State) followStack() {
+	arch := s.Snapshot.Arch
+	if sp, ok := s.Regs.Lookup(arch.SP); ok && !s.Stack.Contains(sp) {
+		s.Stack = s.Snapshot.Memory.RangeAt(sp & arch.AddrMask())
+	}
 }

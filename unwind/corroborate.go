@@ -1,6 +1,11 @@
 package unwind
 
-import "slices"
+import (
+	"slices"
+
+	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/target"
+)
 
 // corroborate looks back over a finished walk, which took for granted that every frame is
 // corroborated, and says of each frame how sure it is. root: the stack was walked to its
@@ -123,29 +128,6 @@ func confirmInwards(frames []Frame, first int, root bool) {
 	}
 }
 
-// ruled tells whether a rule that nothing confirms, but nothing speaks against either, led to
-// a frame. A wrong rule finds no place from which the next leads to a call of just that frame's
-// function.
-func (f *Frame) ruled() bool {
-	return f.Trust == Likely && f.Method == MethodCode && f.Checks&(Disputed|NoCall|TargetDiffers) == 0
-}
-
-// onlyAtStart tells whether a frame is proven, and in doubt only because its return address may
-// be a pointer to the function that begins there. For such a pointer to be taken for the frame
-// of the function in front, that function must end in a call of the callee, and its size lead to
-// where a call returns, from which all goes on to a proven frame: busybox's main, which ends in
-// a call of what runs the applet.
-func (f *Frame) onlyAtStart() bool {
-	return f.Checks.Has(AtStart) && f.Checks.Proven() && f.derived()
-}
-
-// derived tells whether nothing but the call before its PC makes a frame doubtful: the
-// rule that found the frame would do for a certain one.
-func (f *Frame) derived() bool {
-	return f.Trust != Guess && f.Checks&(NoCall|TargetDiffers) == 0 &&
-		trustOf(f.Method, f.Checks.assumingCorroborated()) == Certain
-}
-
 // called tells whether frame i, at whose PC a function begins, is the one that its call is in: the
 // next frame's call goes straight to that function, whose size led there. A pointer to the
 // function behind it would have to lie where another call of the same function had returned to.
@@ -264,4 +246,58 @@ func (e ending) deadEnd() bool {
 		return e.refuted
 	}
 	return false
+}
+
+// bindLazily finds the calls of imports that the dynamic linker was binding: nobody can follow a
+// call through a GOT entry that is still to be filled, but the PLT has pushed which import it is.
+//
+//	#2  dl_runtime_resolve
+//	#3  main                ◄─ call puts@plt, below which puts' number lies
+//
+// The stack decides, which caches of frames do not know.
+func bindLazily(snap *target.Snapshot, frames []Frame, graph CallGraph) {
+	for i := 1; i < len(frames); i++ {
+		f, callee := &frames[i], &frames[i-1]
+		if f.Checks&targetChecks != TargetUnclear || !callee.HasCFA {
+			continue
+		}
+		site, kind := callsite.BeforeIn(snap, f.Module, f.PC, f.Mode)
+		if kind == callsite.Call && site.Direct && graph.Binds(snap, site.Target, site.TargetMode, callee.CFA) {
+			f.Checks = f.Checks&^TargetUnclear | TargetMatches | LazyBinding
+		}
+	}
+}
+
+// maxLeaving bounds the frames of a walk whose functions' calls are looked at.
+const maxLeaving = 32
+
+// leaveOthersOut looks at frames whose call may or may not have led to the callee: to a function that ends in
+// a jump through a pointer, as far as code tells. Where no other call of the function can have led there,
+// that call did, if the frame is of that function; the frame is then worth what a frame behind a call
+// through a pointer is worth.
+//
+//	#3  f   ◄─ call g: to #2's function                     proven
+//	#2  g   ◄─ call h: h jumps to wherever a pointer says   in doubt
+//	#1  k                                                   no other call in g can lead to k
+//
+// Where the call comes to the callee by a jump, that matters only behind a frame that stays in doubt.
+func leaveOthersOut(snap *target.Snapshot, frames []Frame, graph CallGraph) {
+	left, unclear := maxLeaving, false
+	for i := len(frames) - 1; i > 0; i-- {
+		f := &frames[i]
+		if f.Checks.Proven() {
+			unclear = false
+		}
+		ask := f.Checks.Has(TargetUnclear) && f.derived() && (unclear || !f.Checks.Has(TargetMatches))
+		if ask && left > 0 {
+			left--
+			if graph.SoleCall(snap, &frames[i-1], f) {
+				f.Checks |= SoleCall
+				if !f.Checks.Has(TargetMatches) {
+					f.Checks &^= TargetUnclear
+				}
+			}
+		}
+		unclear = unclear || f.Checks&targetChecks == TargetUnclear
+	}
 }

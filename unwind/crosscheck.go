@@ -1,11 +1,5 @@
 package unwind
 
-import (
-	"slices"
-
-	"github.com/backsight/backsight/cpu"
-)
-
 // crossCheck compares what call frame information says of an exact frame with what
 // the code says. Tables are made for call sites first: clang before 15 writes none
 // of AArch64's prologues and epilogues into them, so that in
@@ -67,14 +61,6 @@ func (f *finder) crossCheck(r *search) {
 	r.dispute() // the code or the table is wrong
 }
 
-// dispute says of the best candidate that something contradicts its rule, and that the rule is not to
-// be kept.
-func (r *search) dispute() {
-	r.best.limit(Likely, CapContradicted)
-	r.best.checks |= Disputed
-	r.answers++
-}
-
 // outvotes tells whether the code's frame is to be believed rather than the table's: the derivations
 // from the known entry and from the ways out agree; or only a few instructions in a line lie
 // between the entry and the PC; or only the call before the code's frame is known to go to the
@@ -84,117 +70,47 @@ func (f *finder) outvotes(s *State, code *candidate, flags RuleFlags, table *can
 		code.pc != table.pc && code.checks.Proven() && !table.checks.Proven()
 }
 
-// startRules asks for the rule of a function's first instruction, where a table states
-// which that is.
-type startRules struct {
-	sources []Source
-	scratch *ruleScratch
-}
-
-// ruleScratch is space for a question and its answer, and for another answer to compare.
-type ruleScratch struct {
-	query     Query
-	rule, own Rule
-	at        State // a frame behind another function's call
-}
-
-// space is the scratch space, made when it is first needed.
-func (a *startRules) space() *ruleScratch {
-	if a.scratch == nil {
-		a.scratch = new(ruleScratch)
-	}
-	return a.scratch
-}
-
-// of is the rule that the source which found c has for the start of the function that s
-// runs in; nil where the source states none.
-func (a *startRules) of(s *State, c *candidate) *Rule {
-	if c.flags&StartStated == 0 {
-		return nil
-	}
-	src := ruleSource(a.sources, c.method)
-	q, ok := queryOf(s)
-	if src == nil || !ok {
-		return nil
-	}
-	q.PC, q.Resume, q.Exact = c.start, c.start, true
-	scratch := a.space()
-	scratch.query = q
-	scratch.rule.Reset()
-	if src.Rule(&scratch.query, &scratch.rule) != Found || scratch.rule.Flags&Fallback != 0 {
-		return nil // none, or one that holds where the function calls others (compact unwind)
-	}
-	return &scratch.rule
-}
-
-// at tells whether a function begins at c's return address, as the table has it that lists
-// the place; known is false where none does.
-func (a *startRules) at(c *candidate) (begins, known bool) {
-	m := c.module
-	if m == nil || m.Image == nil {
-		return false, false
-	}
-	pc := m.ToImage(c.pc) & m.Image.Arch.AddrMask()
-	q, r := &a.space().query, &a.scratch.rule
-	for _, s := range a.sources {
-		src, ok := s.(RuleSource)
-		if !ok || s.Method().basis() != inTable {
-			continue
-		}
-		*q = Query{Image: m.Image, Arch: m.Image.Arch, PC: pc, Resume: pc, Mode: c.mode, Exact: true}
-		r.Reset()
-		if src.Rule(q, r) == Found && r.Flags&StartStated != 0 {
-			return r.Start == pc, true
-		}
-	}
-	return false, false
-}
-
-// begunBy tells whether c's return address is where a thread was begun as if from there: right behind
-// the first instruction of a function that a table knows to be the outermost of its stack. No call
-// stands there. Go's newproc stores the address of goexit's second instruction.
-func (a *startRules) begunBy(c *candidate) bool {
-	const instruction = 4 // bytes, at most: a NOP
-	img := c.module.Image
-	at := c.module.ToImage(c.pc) & img.Arch.AddrMask()
-	if f, ok := img.Symbols.At(at - 1); !ok || at-f.Addr > instruction {
+// leadsOn tells whether a is the caller of s rather than b: a's frame is proven by its own caller, while
+// b's frame ends the walk. A rule with the wrong CFA, or from the wrong slot, leads to a frame whose rule finds
+// no call of that frame's function. That only a's frame is proven would not be enough: a table without
+// epilogues, as clang's for macOS, leads past the caller to a frame that is proven just as well, while the
+// true caller may have called through a pointer and prove nothing.
+func (f *finder) leadsOn(s *State, a, b *candidate) bool {
+	if !a.valid || a.end || !b.valid {
 		return false
 	}
-	q, r := &a.space().query, &a.scratch.rule
-	return slices.ContainsFunc(a.sources, func(s Source) bool {
-		src, ok := s.(RuleSource)
-		if !ok || s.Method().basis() != inTable {
-			return false
-		}
-		*q = Query{Image: img, Arch: img.Arch, PC: at - 1, Resume: at, Mode: c.mode}
-		r.Reset()
-		return src.Rule(q, r) == EndOfStack
-	})
+	next := f.callerOf(s, b)
+	return next.leadsNowhere() && f.callerProven(s, a)
 }
 
-// splitOff tells whether s runs in a part of a function that stands elsewhere: what the
-// table says of the part's first instruction is not what holds where a call goes.
-// Landing pads in GCC's f.cold are reached by the runtime alone.
-func (a *startRules) splitOff(s *State, c *candidate) bool {
-	r := a.of(s, c)
-	return r != nil && !entryCFA(s.Snapshot.Arch, r)
+// leadsNowhere tells whether c is no caller, and does not say for sure either that the stack ends.
+func (c *candidate) leadsNowhere() bool {
+	return !c.valid || c.trust == Guess || c.end && c.trust < Certain
 }
 
-// plain tells whether the table's function begins as the ABI has it: where a call leads
-// to. A part that was split off begins with a frame, millicode with the return address in
-// another register.
-func (a *startRules) plain(s *State, c *candidate) bool {
-	r, arch := a.of(s, c), s.Snapshot.Arch
-	if r == nil || !entryCFA(arch, r) {
-		return false
+// otherSlot takes the return address of a second slot, where two held it and that slot's alone is
+// proven: the call before it goes to the callee, and the frame leads on. In libgcc for ARM the
+// registers that _Unwind_RaiseException pushed are those of the frame that the unwinder has come
+// to: lr is where that frame's caller returns to as soon as the frame is unwound, while pc still
+// is the return address in the frame itself.
+//
+//	mov ip,sp; push {lr}; push {ip,lr}; push {r0-r12}; …; add r1,sp,#4
+//	bl  __gnu_Unwind_RaiseException    ◄─ pc, lr in the frame
+//	ldr lr,[sp,#64]; add sp,#72; bx lr
+func (f *finder) otherSlot(src RuleSource, r *search) {
+	if f.rule.Flags&SavedTwice == 0 || r.best.checks.Proven() || f.verifier.isAhead {
+		return
 	}
-	if arch.CallPushesRA {
-		return r.RA.Kind == AtCFA && r.RA.Off == -arch.EntryCFA
+	f.query.Try++
+	f.rule.Reset()
+	if src.Rule(&f.query, &f.rule) != Found {
+		return
 	}
-	return r.RA.Kind == RegPlus && r.RA.Base == arch.LR && r.RA.Off == 0 || r.RA.Kind == SameValue && r.RA.Reg == arch.LR
-}
-
-// entryCFA tells whether a rule puts the CFA where the ABI has it on entry.
-func entryCFA(arch *cpu.Arch, r *Rule) bool {
-	return r.CFA.Kind == RegPlus && r.CFA.Base == arch.SP && r.CFA.Off == arch.EntryCFA
+	second := search{frame: r.frame, stop: r.stop}
+	f.tryRule(src.Method(), &f.rule, &second)
+	if !second.best.valid || !second.best.checks.Proven() || !f.callerProven(r.frame, &second.best) {
+		return
+	}
+	r.best, r.stop = second.best, second.stop
+	r.dispute()
 }

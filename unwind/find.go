@@ -6,56 +6,6 @@ import (
 	"github.com/backsight/backsight/internal/packed"
 )
 
-// maxTries bounds the answers taken from one source for one frame.
-const maxTries = 8
-
-// finder asks the sources for the caller of a frame. Questions and answers lie in fields,
-// because variables whose address an interface's method is given would be allocated.
-type finder struct {
-	sources []Source
-	// exact are the sources in the order in which they are asked about an exact frame.
-	exact    []Source
-	verifier verifier
-	explain  explainer
-	packs    bool       // the first rule is packed, for a cache
-	ahead    *lookahead // of callerProven; made when first needed
-
-	account  account
-	query    Query
-	rule     Rule   // the answer of a RuleSource
-	step     Caller // the answer of a FrameSource
-	codeRule *Rule  // the code's answer in crossCheck; made when first needed
-	lost     candidate
-}
-
-// search is the search for the caller of one frame: the best candidate so far, and
-// what the answers were like.
-type search struct {
-	frame *State
-	best  candidate
-	// stop is why the walk ends here, if there is no candidate, or if the best candidate
-	// is the end of the stack.
-	stop     Stop
-	answers  int         // how many answers the sources gave
-	lastRule bool        // the last answer was a rule
-	first    packed.Rule // the first answer, if packed
-	packed   bool        // the first answer has a packed form
-	noCaller bool        // a source knows that the frame has no caller
-	beyond   bool        // a sound rule's return address was not captured; no captured word can be that address
-	starved  bool        // code analysis is left out, for the walk has cost enough
-	cost     uint64      // of the search
-	lost     bool        // a sound rule led to a caller, finder.lost, but not to its PC
-	hooked   bool        // a tracer's address stands where that PC should
-	misses
-}
-
-// misses are the ways in which rules have led to no caller.
-type misses struct {
-	refuted bool // a rule, neither a fallback nor a convention, led to none
-	damaged bool // a rule that two derivations from the function's entry agree on led to none
-	untried bool // a rule, neither a fallback nor a convention, needs a register that is unknown
-}
-
 // init makes f ask opt's sources.
 func (f *finder) init(opt *Options) {
 	f.sources, f.explain.tell = opt.Sources, opt.Explain
@@ -146,29 +96,6 @@ func exactOrder(sources []Source) []Source {
 	return order
 }
 
-// answered counts an answer, if v is one. rule: a RuleSource gave it.
-func (r *search) answered(v Verdict, rule bool) {
-	if v == Found || v == EndOfStack {
-		r.answers++
-		r.lastRule = rule
-	}
-}
-
-// offer makes c the best candidate if c beats the best candidate so far.
-func (r *search) offer(c *candidate) bool {
-	if !c.beats(&r.best) {
-		return false
-	}
-	r.best = *c
-	return true
-}
-
-// end makes the end of the stack the best candidate: a source of method m knows that the
-// frame is the outermost one.
-func (r *search) end(m Method) {
-	r.best, r.stop = endOfStack(m), Stop{Reason: StopRoot}
-}
-
 // askRules takes a rule source's answers until one is certain.
 func (f *finder) askRules(src RuleSource, r *search) {
 	q, ok := queryOf(r.frame)
@@ -237,21 +164,6 @@ func (f *finder) confirm(src RuleSource, r *search) {
 	}
 }
 
-// queryOf asks for the rule of a frame, in image addresses. It reports false outside all
-// images.
-func queryOf(s *State) (Query, bool) {
-	m := s.Module
-	if m == nil || m.Image == nil {
-		return Query{}, false
-	}
-	pc := m.ToImage(s.PC) & m.Image.Arch.AddrMask()
-	q := Query{Image: m.Image, Arch: m.Image.Arch, PC: pc, Resume: pc, Mode: s.Mode, Exact: s.Exact}
-	if !s.Exact {
-		q.PC = pc - 1
-	}
-	return q, true
-}
-
 // askFrame asks a frame source, once.
 func (f *finder) askFrame(src FrameSource, r *search) {
 	m, s := src.Method(), r.frame
@@ -282,12 +194,21 @@ func (f *finder) askFrame(src FrameSource, r *search) {
 	f.explain.verdict(s, m, 0, v)
 }
 
-// ruleSource is the first source of a method, nil if it is left out.
-func ruleSource(sources []Source, m Method) RuleSource {
-	for _, s := range sources {
-		if r, ok := s.(RuleSource); ok && s.Method() == m {
-			return r
-		}
+// passTrampoline replaces the best candidate by its caller, where the candidate is a trampoline that
+// counts as no frame.
+func (f *finder) passTrampoline(r *search) {
+	if b := &r.best; !b.valid || b.end || b.checks&AtTrampoline == 0 {
+		return
 	}
-	return nil
+	next, ok := f.verifier.trampolines.pass(r.frame, &r.best)
+	if !ok {
+		return
+	}
+	callee := r.best.trust
+	r.best = candidate{}
+	f.verify(&next, nil, r)
+	if callee < Certain {
+		r.best.limit(callee, CapInherited)
+		r.best.checks |= Disputed
+	}
 }

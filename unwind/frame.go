@@ -56,23 +56,3 @@ type Stop struct {
 	Reason StopReason
 	Addr   uint64
 }
-
-// Attempt reports one question to a source, for explanations.
-type Attempt struct {
-	Frame   int // number of the frame that was being unwound
-	Method  Method
-	Try     int
-	Verdict Verdict
-	// Rule is set when a rule was found; valid during the callback only.
-	Rule *Rule
-	Arch *cpu.Arch
-	// PC and CFA are what the rule or the frame source yielded, if Applied.
-	PC, CFA uint64
-	Applied bool
-	Checks  Checks
-	Trust   Trust
-	// Taken tells whether the answer was the best so far.
-	Taken bool
-	// Reason says in words why the answer was declined; "" when taken.
-	Reason string
-}

@@ -1,6 +1,8 @@
 package unwind
 
-import "github.com/backsight/backsight/target"
+import (
+	"github.com/backsight/backsight/target"
+)
 
 // unhook replaces the return address of a tracer by the original, which the tracer keeps. Linux's
 // function_graph tracer and its kretprobes overwrite return addresses to learn that a function

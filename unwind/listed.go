@@ -1,6 +1,10 @@
 package unwind
 
-import "github.com/backsight/backsight/target"
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/callsite"
+	"github.com/backsight/backsight/target"
+)
 
 // MatchListed finds the walked frames in the list of a capture, in order: entries[i] is the index of frame i, −1 where the
 // list lacks the frame. next is behind the last entry that was found.
@@ -46,4 +50,125 @@ func passed(graph CallGraph, snap *target.Snapshot, t *target.Thread, walked []F
 		on = append(on, l)
 	}
 	return on, false, true
+}
+
+// Judge tells what speaks for and against frames that were not walked to: those that a capture lists, and those that
+// calls lead to. One per goroutine.
+type Judge struct {
+	verifier verifier
+	state    State
+}
+
+// NewJudge returns a judge of frames of thread t, which has opt's sources and call graph.
+func NewJudge(snap *target.Snapshot, t *target.Thread, opt *Options) *Judge {
+	j := &Judge{state: State{Snapshot: snap.Of(t), Thread: t, Regs: new(cpu.Registers), Limit: MaxCost}}
+	j.verifier = verifier{graph: opt.CallGraph, isAhead: true}
+	j.verifier.trampolines.sources = trampolinesOf(opt.Sources)
+	j.verifier.starts.sources = opt.Sources
+	return j
+}
+
+// Exhausted tells whether the questions of the judge have cost as much as a walk may.
+func (j *Judge) Exhausted() bool { return j.state.Exhausted() }
+
+// Caller is the frame at pc, a target address in code of a mode, as the caller of callee: an interrupted frame if exact,
+// else one that a call returns to. Where callee is nil, or its code is not known, where calls go says nothing.
+func (j *Judge) Caller(callee *Frame, m Method, pc uint64, mode cpu.Mode, exact bool) Frame {
+	c := candidate{evidence: evidence{method: m, raw: pc, valid: true}}
+	if j.state.Snapshot.Arch.ISABit {
+		c.raw |= uint64(mode)
+	}
+	c.Exact = exact
+	v, s := j.verifier, &j.state
+	s.PC, s.Site, s.Mode, s.Exact, s.Module = 0, 0, 0, false, nil
+	if callee != nil {
+		s.PC, s.Site, s.Mode, s.Exact, s.Module = callee.PC, callee.CallSite, callee.Mode, callee.Exact, callee.Module
+	}
+	if callee == nil || !callee.CodeKnown() {
+		v.graph = nil
+	}
+	v.gather(s, &c)
+	f, checks := c.frame(), c.checks
+	if checks.Has(NoCall) && callsite.Patched(c.module, c.pc, c.mode) {
+		checks = checks&^NoCall | CallBefore | CodeMissing
+	}
+	if c.module == nil || c.module.Image == nil {
+		checks |= CodeMissing
+	}
+	if checks != c.checks {
+		f.SetChecks(checks)
+	}
+	return f
+}
+
+// IsCode tells whether code can run at a target address.
+func (j *Judge) IsCode(pc uint64) bool {
+	m, _ := j.state.Snapshot.ModuleAt(pc)
+	return executable(j.state.Snapshot, pc, m).Has(Executable)
+}
+
+// AtTrampoline tells whether a frame is a signal trampoline, or the like.
+func (j *Judge) AtTrampoline(f *Frame) bool { return j.verifier.trampolines.at(&j.state, f.PC, f.Mode) }
+
+// CodeKnown tells whether the code of a frame can be looked at.
+func (f *Frame) CodeKnown() bool {
+	return f.Checks&Executable != 0 && f.Module != nil && f.Module.Image != nil
+}
+
+// FrameSizes tells how many bytes lie between SP and CFA in those frames whose CFA is not known, by their indices, as far
+// as code or tables alone tell. Of a chain that a kernel lists no stack may be printed, but on arm64 vfs_write keeps
+// 160 bytes there wherever the function is called. The cost of code
+// analysis is bounded.
+func FrameSizes(snap *target.Snapshot, sources []Source, frames []Frame) map[int]uint64 {
+	sizes, asked := make(map[int]uint64), make(map[place]int) // the first frame at a place
+	z := sizing{snap: snap, sources: sources, left: maxSizingCost}
+	for i := range frames {
+		f := &frames[i]
+		if f.HasCFA || f.Module == nil {
+			continue
+		}
+		at := placeOf(f.PC, f.Mode, f.Exact)
+		first, again := asked[at]
+		if !again {
+			first, asked[at] = i, i
+			if size, ok := z.of(f); ok {
+				sizes[i] = size
+			}
+		}
+		if size, ok := sizes[first]; ok {
+			sizes[i] = size
+		}
+	}
+	return sizes
+}
+
+// maxSizingCost bounds what the sizes of a backtrace's frames may cost, in instructions that code analysis executes: a
+// kernel's function takes some hundred.
+const maxSizingCost = 1 << 20
+
+// sizing finds the sizes of frames. left is what that may still cost.
+type sizing struct {
+	snap    *target.Snapshot
+	sources []Source
+	left    uint64
+}
+
+// of is the size of a frame as the first source tells it whose rule finds the CFA by SP.
+func (z *sizing) of(f *Frame) (size uint64, ok bool) {
+	q, covered := queryOf(&State{Snapshot: z.snap, PC: f.PC, Mode: f.Mode, Exact: f.Exact, Module: f.Module})
+	for _, src := range z.sources {
+		rules, isRule := src.(RuleSource)
+		if !covered || !isRule || z.left == 0 {
+			continue
+		}
+		var rule Rule
+		q.Cost = 0
+		verdict := rules.Rule(&q, &rule)
+		z.left -= min(q.Cost, z.left)
+		cfa := &rule.CFA
+		if verdict == Found && rule.Flags&(Fallback|Inferred) == 0 && cfa.Kind == RegPlus && cfa.Base == q.Arch.SP && cfa.Off >= 0 {
+			return uint64(cfa.Off), true
+		}
+	}
+	return 0, false
 }

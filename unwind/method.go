@@ -41,6 +41,7 @@ var methods = [methodCount]struct {
 	name  string
 	basis basis
 }{
+
 	MethodContext:   {"context", inCapture},
 	MethodSigframe:  {"sigframe", inCapture},
 	MethodException: {"exception", inCapture},

@@ -1,7 +1,5 @@
 package unwind
 
-import "github.com/backsight/backsight/cpu"
-
 // Code may make up for a return address that a capture lacks. The report of an oops on MIPS prints 40 words of
 // the stack. Where Linux's function graph tracer runs, all return addresses on the stack are that of
 // return_to_handler, and no report prints the originals. The rule tells the caller's SP all the same, and the
@@ -14,56 +12,6 @@ import "github.com/backsight/backsight/cpu"
 //	big_frame  sp+5024: a number                does not
 //
 // If one call remains, its function is the caller: at most likely, as are the frames further out.
-
-// reported tells whether the capture is a report: it prints some words of the stack, and lists frames.
-func (s *State) reported() bool { return s.Thread != nil && len(s.Thread.Listed) > 0 }
-
-// returnsToTracer tells whether c, the caller of s, has a tracer's address as its PC, in place of the one
-// that the tracer keeps and a report does not print.
-func (s *State) returnsToTracer(c *candidate) bool {
-	if !s.reported() || c.Exact || len(s.Thread.Hooked) > 0 {
-		return false
-	}
-	pc, _ := s.Snapshot.Arch.SplitCode(c.raw)
-	return s.Snapshot.IsHook(pc)
-}
-
-// lose keeps what the surest of the sources knows of a caller whose PC is not known.
-func (f *finder) lose(c *candidate, r *search, hooked bool) {
-	if r.frame.reported() && !r.lost {
-		f.lost, r.lost, r.hooked = *c, true, hooked
-	}
-}
-
-// keepPreserved sets the registers that calls preserve and that a frame with this rule saved nowhere: they are the
-// caller's, wherever the return address is.
-func keepPreserved(out, in *cpu.Registers, rule *Rule, arch *cpu.Arch) {
-	for set := in.Known & kept(arch); set != 0; set = set.Without(set.First()) {
-		if r := set.First(); rule.Of(r).Kind == Unspecified {
-			out.Set(r, in.Val[r])
-		}
-	}
-}
-
-// kept are the registers that calls preserve, but for those that say where the frame is.
-func kept(arch *cpu.Arch) cpu.RegSet {
-	return arch.Preserved.Without(arch.SP).Without(arch.PC)
-}
-
-// keepUnwritten sets the registers that s has saved, at a place that was not captured, and has not written since.
-func keepUnwritten(out *cpu.Registers, s *State, graph CallGraph) {
-	arch := s.Snapshot.Arch
-	if !s.reported() || s.Exact || graph == nil {
-		return
-	}
-	w := graph
-	for set := s.Regs.Known & kept(arch) &^ out.Known; set != 0; set = set.Without(set.First()) {
-		r := set.First()
-		if w.Passes(s.Module, s.PC, s.Mode, r) == (Operand{Kind: InRegister, Reg: r}) {
-			out.Set(r, s.Regs.Val[r])
-		}
-	}
-}
 
 // elimination finds the caller whose PC was lost.
 type elimination struct {
@@ -95,7 +43,7 @@ func (f *elimination) run() {
 func (f *elimination) onlyFitting(returns []uint64) (c candidate, ok bool) {
 	r, s, v := f.search, f.search.frame, &f.verifier
 	fit, open := candidates{}, candidates{}
-	p, values := passing{elimination: f}, f.arguments()
+	p, values := passing{graph: v.graph, arch: s.Snapshot.Arch}, argumentsOf(s, f.lost.CFA, v.graph)
 	for _, ra := range returns {
 		c := f.lost
 		if c.raw = ra; s.Snapshot.Arch.ISABit {

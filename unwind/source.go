@@ -47,6 +47,7 @@ const (
 )
 
 var verdictNames = [verdictCount]string{"found", "not covered", "malformed", "unsupported", "end of stack",
+
 	"no caller", "memory was not captured", "the walk has cost enough"}
 
 func (v Verdict) String() string {
@@ -284,3 +285,73 @@ const (
 	YesByJump
 	Anywhere
 )
+
+// Source is a RuleSource or a FrameSource. The method says what the source's answers are
+// worth: a source that reads a compiler's tables has MethodCFI, whatever their format.
+type Source interface{ Method() Method }
+
+// Options configure a Walker.
+type Options struct {
+	// Sources in the order in which they are asked.
+	Sources []Source
+	// CallGraph checks call targets; nil: those checks are left out.
+	CallGraph CallGraph
+	// Shared, if set, is what walkers with the same Sources and CallGraph leave for one
+	// another.
+	Shared *Shared
+	// MaxFrames bounds a walk; 0 means DefaultMaxFrames.
+	MaxFrames int
+	// Explain, if set, is told of every question and its answer.
+	Explain func(Attempt)
+	// Registers, if set, is shown every frame's registers as the frame is found;
+	// they are valid during the call only.
+	Registers func(frame int, regs *cpu.Registers)
+}
+
+// DefaultMaxFrames is how many frames a backtrace has at most, where nothing else is said.
+const DefaultMaxFrames = 1024
+
+// ruleSource is the first source of a method, nil if it is left out.
+func ruleSource(sources []Source, m Method) RuleSource {
+	for _, s := range sources {
+		if r, ok := s.(RuleSource); ok && s.Method() == m {
+			return r
+		}
+	}
+	return nil
+}
+
+// queryOf asks for the rule of a frame, in image addresses. It reports false outside all
+// images.
+func queryOf(s *State) (Query, bool) {
+	m := s.Module
+	if m == nil || m.Image == nil {
+		return Query{}, false
+	}
+	pc := m.ToImage(s.PC) & m.Image.Arch.AddrMask()
+	q := Query{Image: m.Image, Arch: m.Image.Arch, PC: pc, Resume: pc, Mode: s.Mode, Exact: s.Exact}
+	if !s.Exact {
+		q.PC = pc - 1
+	}
+	return q, true
+}
+
+// Attempt reports one question to a source, for explanations.
+type Attempt struct {
+	Frame   int // number of the frame that was being unwound
+	Method  Method
+	Try     int
+	Verdict Verdict
+	// Rule is set when a rule was found; valid during the callback only.
+	Rule *Rule
+	Arch *cpu.Arch
+	// PC and CFA are what the rule or the frame source yielded, if Applied.
+	PC, CFA uint64
+	Applied bool
+	Checks  Checks
+	Trust   Trust
+	// Taken tells whether the answer was the best so far.
+	Taken bool
+	// Reason says in words why the answer was declined; "" when taken.
+	Reason string
+}

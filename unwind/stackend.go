@@ -27,23 +27,6 @@ func endsStack(s *State, c *candidate) bool {
 	return itself || s.atStackEnd(c.CFA)
 }
 
-// tryException offers what an exception interrupted. Where the registers that the entry code
-// saved lie at the end of the thread's stack, the kernel was entered from user space, or is
-// about to go there for the first time: that is where the kernel's stack begins. Where the entry code
-// saved a stack pointer to the same stack, the kernel itself was interrupted: an idle task of ARM
-// has no more than 100 bytes there.
-func (f *finder) tryException(c *candidate, rule *Rule, r *search) {
-	s := r.frame
-	top := savedUpTo(s.Regs, rule, c.CFA) + uint64(s.Snapshot.Arch.RegSize)
-	stack := s.statedStack()
-	nested := rule.CFA.Kind == AtReg && c.CFA >= top && stack.Contains(c.CFA)
-	if stack.Contains(top-1) && stack.Hi-top <= entrySlack && !nested {
-		f.offerEnd(c, rule, r, StopRoot, "the thread's stack begins with these registers")
-		return
-	}
-	f.verify(c, rule, r)
-}
-
 // entrySlack bounds what lies behind the last register that entry code saved: status
 // words, the number of the system call, arm64's frame record and interrupt mask (80 bytes),
 // and what is kept free at the end of the stack (MIPS: 32 bytes). An exception of the kernel

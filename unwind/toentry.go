@@ -94,22 +94,22 @@ type onTheWay struct {
 	mark int          // how many of them lead to the last mark
 }
 
-// toEntry are the frames between the last frame, which the walk could not leave, and the entry of the kernel, as far as
+// toEntry are the frames between the last frame s, which the walk could not leave, and the entry of the kernel, as far as
 // all chains of calls that fit have the same. cfa is that of the last frame. Chains have all marks; root: the entry
 // called the last of them.
-func (w *Walker) toEntry(marks []target.Listed, root bool) (frames []Frame, cfa uint64) {
-	t := w.frame.Thread
-	r := w.finder.find(&w.frame)
-	if !r.lost || r.hooked || r.best.valid || w.finder.verifier.graph == nil || w.frame.Module == nil || w.finder.lost.CFA >= t.Entered {
+func (f *finder) toEntry(s *State, marks []target.Listed, root bool) (frames []Frame, cfa uint64) {
+	t := s.Thread
+	r := f.find(s)
+	if !r.lost || r.hooked || r.best.valid || f.verifier.graph == nil || s.Module == nil || f.lost.CFA >= t.Entered {
 		return nil, 0
 	}
-	e := entrySearch{finder: &w.finder, entered: t.Entered, root: root, calls: map[uint64]callsTo{}, sizes: map[uint64]uint64{}}
-	first := onTheWay{State: w.frame, lost: w.finder.lost}
-	before := w.finder.account.cost
+	e := entrySearch{finder: f, entered: t.Entered, root: root, calls: map[uint64]callsTo{}, sizes: map[uint64]uint64{}}
+	first := onTheWay{State: *s, lost: f.lost}
+	before := f.account.cost
 	e.run(first, marks)
-	spent := w.finder.account.cost - before
-	w.finder.account.cost = before
-	w.finder.account.pay(placeOf(w.frame.PC, w.frame.Mode, w.frame.Exact), spent)
+	spent := f.account.cost - before
+	f.account.cost = before
+	f.account.pay(placeOf(s.PC, s.Mode, s.Exact), spent)
 	if e.starved {
 		return nil, 0
 	}
@@ -126,7 +126,7 @@ func (w *Walker) toEntry(marks []target.Listed, root bool) (frames []Frame, cfa 
 func (f *entryFrame) asGuess(check Checks) Frame {
 	out := f.frame()
 	out.CFA, out.HasCFA = f.cfa, true
-	out.Judge(out.Checks | check | Disputed)
+	out.SetChecks(out.Checks | check | Disputed)
 	out.Limit(Guess, CapSeveralFit)
 	return out
 }
@@ -334,10 +334,8 @@ func (e *entrySearch) caller(s *State, lost *candidate, ra uint64) (c candidate,
 	if !e.mayHold(s.Snapshot.Arch, &c) {
 		return c, false
 	}
-	e.finder.lost = *lost
-	el := elimination{e.finder, &search{frame: s}}
-	p := passing{elimination: &el}
-	agrees, arguments := p.call(c.raw, &c, el.arguments(), maxPassedDepth)
+	p := passing{graph: e.verifier.graph, arch: s.Snapshot.Arch}
+	agrees, arguments := p.call(c.raw, &c, argumentsOf(s, lost.CFA, e.verifier.graph), maxPassedDepth)
 	c.arguments = arguments
 	return c, agrees != No
 }

@@ -1,6 +1,8 @@
 package unwind
 
-import "github.com/backsight/backsight/cpu"
+import (
+	"github.com/backsight/backsight/cpu"
+)
 
 // trampolines are the sources whose frames are entered otherwise than by a call: a signal
 // handler returns to the C library's __restore_rt, a Cortex-M handler to an EXC_RETURN
@@ -116,23 +118,4 @@ func (t *trampolines) frameAt(s *State, c *candidate) *trampolineScratch {
 	b.state, b.regs = *s, c.Regs
 	b.state.Regs, b.state.Mode = &b.regs, c.mode
 	return b
-}
-
-// passTrampoline replaces the best candidate by its caller, where the candidate is a trampoline that
-// counts as no frame.
-func (f *finder) passTrampoline(r *search) {
-	if b := &r.best; !b.valid || b.end || b.checks&AtTrampoline == 0 {
-		return
-	}
-	next, ok := f.verifier.trampolines.pass(r.frame, &r.best)
-	if !ok {
-		return
-	}
-	callee := r.best.trust
-	r.best = candidate{}
-	f.verify(&next, nil, r)
-	if callee < Certain {
-		r.best.limit(callee, CapInherited)
-		r.best.checks |= Disputed
-	}
 }

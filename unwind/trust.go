@@ -1,160 +1,5 @@
 package unwind
 
-import "strings"
-
-// Checks is the evidence for (and against) a frame.
-type Checks uint32
-
-const (
-	// Executable: the PC lies in executable memory.
-	Executable Checks = 1 << iota
-	// CallBefore: the PC follows a call instruction.
-	CallBefore
-	// TargetMatches: the call before the PC goes to the function that the callee runs in.
-	TargetMatches
-	// SPMonotonic: the CFA lies above the callee's SP.
-	SPMonotonic
-	// SPAligned: the CFA has the ABI's stack alignment.
-	SPAligned
-	// SPInStack: the CFA lies in the captured stack.
-	SPInStack
-	// MethodsAgree: a second, independent derivation gave the same caller. That may be a search
-	// of the stack.
-	MethodsAgree
-	// Interrupted: the PC is exact, restored from a signal or exception frame.
-	Interrupted
-	// AtTrampoline: the PC is a signal trampoline, entered without a call.
-	AtTrampoline
-	// EntryKnown: the entry of the callee's function is known, and the rule follows from
-	// the entry.
-	EntryKnown
-	// CodeMissing: the code before the PC is missing, and with it all checks of calls.
-	CodeMissing
-	// TargetDiffers: the call before the PC goes somewhere else. Against.
-	TargetDiffers
-	// NoCall: no call instruction stands before the PC. Against.
-	NoCall
-	// TargetUnclear: the call before the PC is direct, but leads to the callee's function
-	// by way of other functions that end in a jump (then with TargetMatches), or where it
-	// leads is not known. Against.
-	TargetUnclear
-	// Corroborated: the call before the PC proves nothing, but the frame leads exactly to
-	// a frame that is proven, or to where stacks begin.
-	Corroborated
-	// FrameSize: the code or the table tells the size of the callee's frame, and no word of
-	// the stack was read for the CFA.
-	FrameSize
-	// Unopposed: no way from the callee's PC to a return was found, which would confirm or
-	// contradict what follows from the entry.
-	Unopposed
-	// Disputed: the rule is only a hint, or the code and a table contradict each other.
-	// Against.
-	Disputed
-	// AtStart: a function begins at the PC, so that a pointer to that function looks like
-	// the return address of a call that never returns. Against.
-	AtStart
-	// ThreadStart: the thread began in this frame. What its call returns ends the thread, and
-	// only the first words of a thread's stack hold such a return address.
-	ThreadStart
-	// ReturnHooked: a tracer had replaced the return address, and kept the original.
-	ReturnHooked
-	// LazyBinding: the callee is the dynamic linker, entered to bind an import: the one whose PLT
-	// stub the call before the PC goes to, as the word says that the PLT pushed.
-	LazyBinding
-	// StartsMain: the callee runs in main, and the call before the PC is the call of main in the
-	// program's start (in glibc, within __libc_start_main).
-	StartsMain
-	// OnlyCaller: the return address was not captured, or is a tracer's, and of all calls of the callee's
-	// function the one before the PC is the only one that what was captured does not contradict.
-	OnlyCaller
-	// SoleCall: of all calls of its function only the one before the PC can have led to the callee.
-	SoleCall
-	// SeveralFit: as OnlyCaller, but calls of other functions fit as well. A guess.
-	SeveralFit
-	checkCount = iota
-)
-
-var checkNames = [checkCount]string{"executable", "call-before", "target-matches", "sp-monotonic", "sp-aligned", "sp-in-stack",
-	"methods-agree", "interrupted", "trampoline", "entry-known", "code-missing", "target-differs", "no-call",
-	"target-unclear", "corroborated", "frame-size", "unopposed", "disputed", "function-start", "thread-start",
-	"return-hooked", "lazy-binding", "starts-main", "only-caller", "sole-call", "several-fit"}
-
-// Names lists the checks' names in a fixed order.
-func (c Checks) Names() []string {
-	var out []string
-	for i, n := range checkNames {
-		if c>>i&1 != 0 {
-			out = append(out, n)
-		}
-	}
-	return out
-}
-
-func (c Checks) String() string { return strings.Join(c.Names(), ",") }
-
-// Has tells whether c has all of some checks.
-func (c Checks) Has(all Checks) bool { return c&all == all }
-
-// Trust is how sure a frame is.
-type Trust uint8
-
-// The trust levels, rising. Certain means: given that memory holds what the program wrote there, no other frame can
-// stand here. A walk cannot see that a return address was overwritten by another one that the program could have left
-// in the same place.
-const (
-	Guess Trust = iota
-	Likely
-	Certain
-)
-
-func (t Trust) String() string { return [...]string{"guess", "likely", "certain"}[min(t, Certain)] }
-
-// Cap is why a frame is trusted less than what speaks for and against it alone would have it.
-type Cap uint8
-
-// The reasons.
-const (
-	NotCapped Cap = iota
-	CapInherited
-	CapStale
-	CapDeadEnd
-	CapOneDerivation
-	CapUnchecked
-	CapContradicted
-	CapAtStart
-	CapSearched
-	CapTracer
-	CapInterrupted
-	CapShifted
-	CapOtherThread
-	CapNamed
-	CapOtherChain
-	CapGap
-	CapSeveralFit
-	capCount
-)
-
-var capTexts = [capCount]string{
-	CapInherited:     "a frame further in is in doubt",
-	CapStale:         "the registers are older than the stack",
-	CapDeadEnd:       "the frame's own rule leads to no caller",
-	CapOneDerivation: "one derivation alone leads there, and another could not be tried or failed",
-	CapUnchecked:     "the walk has cost too much to compare the table with the code",
-	CapContradicted:  "the code and the table contradict each other",
-	CapAtStart:       "a function begins at the address, which may be a pointer to that function",
-	CapSearched:      "only a search of the stack leads on",
-	CapTracer:        "the caller stands where a tracer has its own address",
-	CapInterrupted:   "a single saved word tells where the frame was interrupted",
-	CapShifted:       "behind an interrupted frame whose caller nothing proves",
-	CapOtherThread:   "other threads' frames, or where the stack lies, speak against the frame",
-	CapNamed:         "a name alone states the place, and the file may be of another build",
-	CapOtherChain:    "the frame may be of another chain that was printed into this one",
-	CapGap:           "another frame may lie between, or code speaks against the call",
-	CapSeveralFit:    "what was captured leaves other chains as well",
-}
-
-func (c Cap) String() string { return capTexts[min(c, capCount-1)] }
-
 // Limit makes the frame's trust t at most, and notes why, unless the trust was as low.
 func (f *Frame) Limit(t Trust, why Cap) { limit(&f.Trust, &f.Cap, t, why) }
 
@@ -167,8 +12,8 @@ func limit(trust *Trust, cap *Cap, t Trust, why Cap) {
 	}
 }
 
-// Judge gives the frame the checks, and the trust that they have.
-func (f *Frame) Judge(c Checks) { f.Checks, f.Trust, f.Cap = c, trustOf(f.Method, c), NotCapped }
+// SetChecks gives the frame the checks, and the trust that they have.
+func (f *Frame) SetChecks(c Checks) { f.Checks, f.Trust, f.Cap = c, trustOf(f.Method, c), NotCapped }
 
 // judge gives the candidate the trust that its checks have, should the frames further out corroborate it.
 func (e *evidence) judge() {
@@ -184,7 +29,7 @@ func (f *Frame) review() {
 	if why != NotCapped {
 		limited = f.Trust
 	}
-	f.Judge(f.Checks)
+	f.SetChecks(f.Checks)
 	f.Limit(limited, why)
 }
 
@@ -243,9 +88,6 @@ func trustOf(m Method, c Checks) Trust {
 	return Guess
 }
 
-// targetChecks are the checks of a call that decide whether it proves a frame.
-const targetChecks = TargetMatches | TargetUnclear
-
 // derived tells whether a frame of code analysis was derived well enough to be certain,
 // something confirming its return address. Behind a call that names the callee's entry
 // either derivation will do. Else the entry may be wrong, and two must agree; or the frame's
@@ -272,10 +114,6 @@ func (c Checks) needsNoSecondLook() bool {
 	return c&(targetChecks|AtStart|Disputed) == TargetMatches
 }
 
-// Proven tells whether the frame's own return address has a witness: it follows a
-// call that goes straight to the callee's function.
-func (c Checks) Proven() bool { return c&targetChecks == TargetMatches }
-
 // confirmed tells whether something confirms the return address. A direct call to nobody
 // knows where cannot be corroborated: another call in the same function would lead on as
 // well.
@@ -300,4 +138,27 @@ func pick(certain, likely bool) Trust {
 		return Likely
 	}
 	return Guess
+}
+
+// derived tells whether nothing but the call before its PC makes a frame doubtful: the
+// rule that found the frame would do for a certain one.
+func (f *Frame) derived() bool {
+	return f.Trust != Guess && f.Checks&(NoCall|TargetDiffers) == 0 &&
+		trustOf(f.Method, f.Checks.assumingCorroborated()) == Certain
+}
+
+// ruled tells whether a rule that nothing confirms, but nothing speaks against either, led to
+// a frame. A wrong rule finds no place from which the next leads to a call of just that frame's
+// function.
+func (f *Frame) ruled() bool {
+	return f.Trust == Likely && f.Method == MethodCode && f.Checks&(Disputed|NoCall|TargetDiffers) == 0
+}
+
+// onlyAtStart tells whether a frame is proven, and in doubt only because its return address may
+// be a pointer to the function that begins there. For such a pointer to be taken for the frame
+// of the function in front, that function must end in a call of the callee, and its size lead to
+// where a call returns, from which all goes on to a proven frame: busybox's main, which ends in
+// a call of what runs the applet.
+func (f *Frame) onlyAtStart() bool {
+	return f.Checks.Has(AtStart) && f.Checks.Proven() && f.derived()
 }

@@ -139,7 +139,7 @@ func TestNames(t *testing.T) {
 // it, a new judgement does.
 func TestLimit(t *testing.T) {
 	f := Frame{Method: MethodCode}
-	f.Judge(ordinary | TargetMatches | EntryKnown)
+	f.SetChecks(ordinary | TargetMatches | EntryKnown)
 	step := func(what string, trust Trust, why Cap) {
 		t.Helper()
 		if f.Trust != trust || f.Cap != why {
@@ -155,6 +155,6 @@ func TestLimit(t *testing.T) {
 	step("reviewed", Likely, CapDeadEnd)
 	f.Limit(Guess, CapStale)
 	step("limited again", Guess, CapStale)
-	f.Judge(f.Checks)
+	f.SetChecks(f.Checks)
 	step("judged anew", Certain, NotCapped)
 }

@@ -152,13 +152,6 @@ func (f *finder) verify(c *candidate, rule *Rule, r *search) {
 	f.explain.candidate(s, c, rule, f.query.Try, why)
 }
 
-// lookahead looks for the caller of a candidate, in a frame of its own.
-type lookahead struct {
-	finder finder
-	frame  State
-	regs   cpu.Registers
-}
-
 // callerProven tells whether the frame that c leads to is proven by its own caller. A rule
 // that only infers the return address needs that proof. Example: AArch64's __longjmp
 // overwrites the link register; its caller may be any function that calls __longjmp, and is
@@ -193,4 +186,47 @@ func (f *finder) searchFrom(s *State, c *candidate) search {
 	r := a.finder.find(&a.frame)
 	f.account.cost += r.cost
 	return r
+}
+
+// tryException offers what an exception interrupted. Where the registers that the entry code
+// saved lie at the end of the thread's stack, the kernel was entered from user space, or is
+// about to go there for the first time: that is where the kernel's stack begins. Where the entry code
+// saved a stack pointer to the same stack, the kernel itself was interrupted: an idle task of ARM
+// has no more than 100 bytes there.
+func (f *finder) tryException(c *candidate, rule *Rule, r *search) {
+	s := r.frame
+	top := savedUpTo(s.Regs, rule, c.CFA) + uint64(s.Snapshot.Arch.RegSize)
+	stack := s.statedStack()
+	nested := rule.CFA.Kind == AtReg && c.CFA >= top && stack.Contains(c.CFA)
+	if stack.Contains(top-1) && stack.Hi-top <= entrySlack && !nested {
+		f.offerEnd(c, rule, r, StopRoot, "the thread's stack begins with these registers")
+		return
+	}
+	f.verify(c, rule, r)
+}
+
+// savesArguments tells whether a rule finds a register in the frame that no callee preserves, and that
+// is not a signal's frame. So do the tables of functions that call __builtin_eh_return: what it
+// passes to the landing pad lies there (_Unwind_Resume's a0 to a3 on MIPS, rax and rdx on x86-64).
+// Which of these functions is about to leave, the code tells: see CallGraph.Abandons.
+func savesArguments(rule *Rule, arch *cpu.Arch) bool {
+	if rule.Flags&SignalFrame != 0 {
+		return false
+	}
+	for i := range rule.N {
+		if r := &rule.Regs[i]; r.Kind == AtCFA && !arch.Preserved.Has(r.Reg) && r.Reg != arch.LR && r.Reg != arch.PC {
+			return true
+		}
+	}
+	return false
+}
+
+// abandons asks whether the code where rule holds is about to go on in a frame further out.
+func (f *finder) abandons(rule *Rule) bool {
+	if f.verifier.graph == nil || rule.Flags&StartStated == 0 {
+		return false
+	}
+	q := f.query
+	q.Entry, q.HasEntry = rule.Start, true
+	return f.verifier.graph.Abandons(&q)
 }

@@ -6,16 +6,6 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// verifier finds out what speaks for and against a candidate: where its PC is, how its
-// stack pointer lies to the callee's, which call stands before its return address, and
-// where that call goes. The frame s whose caller a candidate is has the snapshot.
-type verifier struct {
-	graph       CallGraph // nil: where calls go is not checked
-	trampolines trampolines
-	starts      startRules
-	isAhead     bool // the candidate only serves to prove another one: no costly checks
-}
-
 // gather collects the evidence for c, whose raw PC and registers are known.
 func (v *verifier) gather(s *State, c *candidate) {
 	arch := s.Snapshot.Arch
@@ -88,33 +78,6 @@ func (v *verifier) locate(s *State, c *candidate) {
 		c.module, _ = snap.ModuleAt(c.pc)
 		c.checks |= executable(snap, c.pc, c.module)
 	}
-}
-
-// executable returns Executable, CodeMissing or neither for an address in m, the module
-// there, if any.
-func executable(snap *target.Snapshot, pc uint64, m *target.Module) Checks {
-	if snap.Arch.NeverCode(pc) {
-		return 0
-	}
-	if m != nil && m.Image != nil {
-		img := m.ToImage(pc) & m.Image.Arch.AddrMask()
-		if m.Image.Segments.Executable(img) {
-			return Executable
-		}
-		if _, ok := m.Image.Segments.At(img); ok {
-			return 0
-		}
-	}
-	if perm, ok := snap.Memory.PermAt(pc); ok {
-		if perm&target.PermExec != 0 {
-			return Executable
-		}
-		return 0
-	}
-	if m != nil && m.Image == nil {
-		return Executable | CodeMissing
-	}
-	return 0
 }
 
 // stackChecks compares the caller's stack pointer with the callee's.

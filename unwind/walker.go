@@ -6,31 +6,6 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// Source is a RuleSource or a FrameSource. The method says what the source's answers are
-// worth: a source that reads a compiler's tables has MethodCFI, whatever their format.
-type Source interface{ Method() Method }
-
-// Options configure a Walker.
-type Options struct {
-	// Sources in the order in which they are asked.
-	Sources []Source
-	// CallGraph checks call targets; nil: those checks are left out.
-	CallGraph CallGraph
-	// Shared, if set, is what walkers with the same Sources and CallGraph leave for one
-	// another.
-	Shared *Shared
-	// MaxFrames bounds a walk; 0 means DefaultMaxFrames.
-	MaxFrames int
-	// Explain, if set, is told of every question and its answer.
-	Explain func(Attempt)
-	// Registers, if set, is shown every frame's registers as the frame is found;
-	// they are valid during the call only.
-	Registers func(frame int, regs *cpu.Registers)
-}
-
-// DefaultMaxFrames is how many frames a backtrace has at most, where nothing else is said.
-const DefaultMaxFrames = 1024
-
 // Walker walks stacks of one snapshot. It owns scratch space: one per goroutine.
 type Walker struct {
 	snap   *target.Snapshot
@@ -112,7 +87,7 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 	var cfa uint64 // of the last frame, where others were found behind
 	if end.Reason == StopUnreadable && t.Entered != 0 && dst[len(dst)-1].Method.basis() != bySearch {
 		if marks, root, ok := passed(w.opt.CallGraph, snap, t, dst[first:]); ok {
-			rest, cfa = w.toEntry(marks, root)
+			rest, cfa = w.finder.toEntry(&w.frame, marks, root)
 		}
 	}
 	if w.opt.CallGraph != nil {
@@ -149,7 +124,7 @@ func (w *Walker) start(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]
 		m = nil
 	}
 	f := Frame{PC: pc, Mode: mode, CallSite: pc, Exact: true, Module: m, Method: MethodContext}
-	f.Judge(executable(snap, pc, m))
+	f.SetChecks(executable(snap, pc, m))
 	if t.Waits {
 		f.waits(snap)
 	}
@@ -248,24 +223,6 @@ func (f *Frame) leave(c *candidate) {
 	}
 }
 
-// enter makes the candidate c the frame to be unwound next.
-func (s *State) enter(c *candidate) {
-	*s.Regs = c.Regs
-	s.PC, s.Site, s.Mode, s.Exact, s.Module = c.pc, c.site, c.mode, c.Exact, c.module
-	s.Base = s.Base || c.Base
-	s.hooked, s.arguments = c.hooked, c.arguments
-	s.followStack()
-}
-
-// followStack sets Stack to the memory around SP where SP has left the stack: for an alternate
-// signal stack, a Cortex-M task's stack (PSP), a kernel's interrupt stack.
-func (s *State) followStack() {
-	arch := s.Snapshot.Arch
-	if sp, ok := s.Regs.Lookup(arch.SP); ok && !s.Stack.Contains(sp) {
-		s.Stack = s.Snapshot.Memory.RangeAt(sp & arch.AddrMask())
-	}
-}
-
 // looped tells whether the interrupted frame c is among frames already. Of all frames only signal
 // frames may lead to a lower SP, so that every circle goes through an interrupted frame.
 func looped(frames []Frame, c *candidate) bool {
@@ -275,4 +232,40 @@ func looped(frames []Frame, c *candidate) bool {
 		}
 	}
 	return false
+}
+
+// Sample is what a sampling profiler takes of a running thread. Addresses are target
+// addresses.
+type Sample struct {
+	Regs cpu.Registers // at least PC and SP; on processors that have one, the link register
+	// Stack is a copy of the stack; its first byte lies at Base, at or below SP. What a
+	// frame has beyond its end is unreadable.
+	Base  uint64
+	Stack []byte
+}
+
+// sampled is the program as a Sample shows it: the modules of the walker's snapshot, one
+// thread, and no memory but its stack.
+type sampled struct {
+	snap   target.Snapshot
+	memory target.Memory
+	thread target.Thread
+}
+
+// WalkSample appends the frames of a sample to dst, innermost first, and says why the walk
+// stopped. The sample is of a process with the modules, processor and pointer
+// authentication mask of the walker's snapshot, whose threads and memory play no part. s
+// and its stack are not kept. Once the caches know the code that samples run through, and
+// dst has room, a walk allocates nothing.
+func (w *Walker) WalkSample(s *Sample, dst []Frame) ([]Frame, Stop) {
+	if w.sample == nil {
+		w.sample = new(sampled)
+	}
+	p := w.sample
+	p.memory.Hold(w.snap.Arch, s.Base, s.Stack)
+	p.snap = target.Snapshot{Arch: w.snap.Arch, OS: w.snap.OS, Modules: w.snap.Modules, CodeMask: w.snap.CodeMask, Memory: &p.memory}
+	p.thread.Regs = s.Regs
+	dst, stop := w.walk(&p.snap, &p.thread, dst, Limits{Cost: MaxCost})
+	p.memory.Hold(w.snap.Arch, 0, nil)
+	return dst, stop
 }

@@ -25,7 +25,7 @@ import (
 func (s *splicer) appendAround(around []target.Listed, first int, frames []unwind.Frame, entries []int) ([]unwind.Frame, []int) {
 	for k := reached(s.graph, frames, around); k < len(around); k++ {
 		f := unwind.Frame{Method: unwind.MethodPrewalked}
-		f.Judge(unwind.CodeMissing)
+		f.SetChecks(unwind.CodeMissing)
 		f.Limit(unwind.Guess, unwind.CapNamed)
 		if k == 0 && len(frames) > 0 {
 			for _, b := range s.between(&frames[len(frames)-1], around[k].PC) {
@@ -96,7 +96,7 @@ func (s *splicer) onlyCallers(callee unwind.Frame) (list []unwind.Frame) {
 // calling is the frame with a return address, a call before which leads to callee.
 func (s *splicer) calling(callee *unwind.Frame, ra uint64) unwind.Frame {
 	f := s.judge.Caller(callee, unwind.MethodCode, ra, callee.Mode, false)
-	f.Judge(f.Checks | unwind.OnlyCaller | unwind.Disputed)
+	f.SetChecks(f.Checks | unwind.OnlyCaller | unwind.Disputed)
 	return f
 }
 

@@ -32,7 +32,7 @@ func (s *splicer) putBack(callee, caller *unwind.Frame) (lost unwind.Frame, ok b
 		return lost, false
 	}
 	lost = s.judge.Caller(orNil(callee), unwind.MethodCode, ra, mode, false)
-	lost.Judge(lost.Checks | unwind.OnlyCaller)
+	lost.SetChecks(lost.Checks | unwind.OnlyCaller)
 	lost.Limit(callee.Trust, unwind.CapInherited)
 	return lost, true
 }

@@ -280,7 +280,7 @@ func (s *splicer) step(callee *unwind.Frame, k int) (f unwind.Frame, worth int) 
 	}
 	exact, gap := s.steps.left(callee, l)
 	f = unwind.Frame{PC: l.PC, CallSite: l.PC, Exact: exact, Method: unwind.MethodPrewalked}
-	f.Judge(unwind.CodeMissing)
+	f.SetChecks(unwind.CodeMissing)
 	defer func() {
 		afterGuess := callee.Method != none && callee.Trust == unwind.Guess // two stale entries may fit one another
 		if gap && !f.Checks.Proven() || (l.Doubtful || l.Searched) && (afterGuess || !f.Checks.Proven()) {
@@ -292,7 +292,7 @@ func (s *splicer) step(callee *unwind.Frame, k int) (f unwind.Frame, worth int) 
 	}
 	f = s.judge.Caller(orNil(callee), unwind.MethodPrewalked, l.PC, s.mode, exact)
 	if s.goesElsewhere(&f, callee) {
-		f.Judge(f.Checks | unwind.TargetDiffers)
+		f.SetChecks(f.Checks | unwind.TargetDiffers)
 	}
 	c := f.Checks
 	switch {

@@ -1,6 +1,7 @@
 package unwind
 
 import (
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/target"
 )
@@ -93,3 +94,66 @@ func (a *Allowance) Charge(spent []Spent) {
 		}
 	}
 }
+
+// account is the cost of a walk so far, and the walk's limit. Costs are counted in instructions that
+// code analysis executes, see Query.Cost and State.Cost.
+type account struct {
+	cost    uint64
+	limit   uint64  // of cost
+	starved bool    // the limit was reached before the search for the present frame began
+	spent   []Spent // at places that are not cheap
+}
+
+// reset begins the account of another walk with the same limit.
+func (a *account) reset() { a.cost, a.spent = 0, a.spent[:0] }
+
+// exhausted tells whether the walk has cost as much as it may.
+func (a *account) exhausted() bool { return a.cost >= a.limit }
+
+// left is what the walk may still cost.
+func (a *account) left() uint64 { return a.limit - min(a.cost, a.limit) }
+
+// pay counts what finding the caller of the frame at a place has cost.
+func (a *account) pay(at place, cost uint64) {
+	if a.cost += cost; cost >= cheap {
+		a.spent = append(a.spent, Spent{at, cost})
+	}
+}
+
+// after is the account of a search within another search, which has cost so much already.
+func (a *account) after(cost uint64) account {
+	return account{cost: a.cost + cost, limit: a.limit, starved: a.starved}
+}
+
+// place is where a frame is: a PC and, as tag, ISA mode and exactness.
+type place struct {
+	pc  codeAddr
+	tag uint32
+}
+
+// The bits of place.tag. Bit 0 is the ISA mode.
+const (
+	tagExact = 1 << 1
+	tagUsed  = 1 << 7 // always set: 0 marks an empty slot of a hashTable
+
+	imageShift = 8 // bits from here on, in the callers of an imageCache: the caller's image
+)
+
+func placeOf(pc uint64, mode cpu.Mode, exact bool) place {
+	p := place{codeAddr(pc), uint32(mode)&1 | tagUsed}
+	if exact {
+		p.tag |= tagExact
+	}
+	return p
+}
+
+// codeAddr is an address as a key.
+type codeAddr uint64
+
+func (a codeAddr) hash() uint64 { return spread(uint64(a)) }
+
+// spread is a hash of addresses: the golden ratio's bits times the address, upper half.
+func spread(x uint64) uint64 { return x * 0x9e37_79b9_7f4a_7c15 >> 32 }
+
+// cheap is a cost of code analysis that is not counted: all frames of a walk together cost MaxCost then.
+const cheap = MaxCost / 1024

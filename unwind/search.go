@@ -1,0 +1,108 @@
+package unwind
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/packed"
+)
+
+// finder asks the sources for the caller of a frame. Questions and answers lie in fields,
+// because variables whose address an interface's method is given would be allocated.
+type finder struct {
+	sources []Source
+	// exact are the sources in the order in which they are asked about an exact frame.
+	exact    []Source
+	verifier verifier
+	explain  explainer
+	packs    bool       // the first rule is packed, for a cache
+	ahead    *lookahead // of callerProven; made when first needed
+
+	account  account
+	query    Query
+	rule     Rule   // the answer of a RuleSource
+	step     Caller // the answer of a FrameSource
+	codeRule *Rule  // the code's answer in crossCheck; made when first needed
+	lost     candidate
+}
+
+// search is the search for the caller of one frame: the best candidate so far, and
+// what the answers were like.
+type search struct {
+	frame *State
+	best  candidate
+	// stop is why the walk ends here, if there is no candidate, or if the best candidate
+	// is the end of the stack.
+	stop     Stop
+	answers  int         // how many answers the sources gave
+	lastRule bool        // the last answer was a rule
+	first    packed.Rule // the first answer, if packed
+	packed   bool        // the first answer has a packed form
+	noCaller bool        // a source knows that the frame has no caller
+	beyond   bool        // a sound rule's return address was not captured; no captured word can be that address
+	starved  bool        // code analysis is left out, for the walk has cost enough
+	cost     uint64      // of the search
+	lost     bool        // a sound rule led to a caller, finder.lost, but not to its PC
+	hooked   bool        // a tracer's address stands where that PC should
+	misses
+}
+
+// misses are the ways in which rules have led to no caller.
+type misses struct {
+	refuted bool // a rule, neither a fallback nor a convention, led to none
+	damaged bool // a rule that two derivations from the function's entry agree on led to none
+	untried bool // a rule, neither a fallback nor a convention, needs a register that is unknown
+}
+
+// answered counts an answer, if v is one. rule: a RuleSource gave it.
+func (r *search) answered(v Verdict, rule bool) {
+	if v == Found || v == EndOfStack {
+		r.answers++
+		r.lastRule = rule
+	}
+}
+
+// offer makes c the best candidate if c beats the best candidate so far.
+func (r *search) offer(c *candidate) bool {
+	if !c.beats(&r.best) {
+		return false
+	}
+	r.best = *c
+	return true
+}
+
+// end makes the end of the stack the best candidate: a source of method m knows that the
+// frame is the outermost one.
+func (r *search) end(m Method) {
+	r.best, r.stop = endOfStack(m), Stop{Reason: StopRoot}
+}
+
+// endOfStack is the candidate that says that there is no caller.
+func endOfStack(m Method) candidate {
+	c := candidate{evidence: evidence{method: m, valid: true}}
+	c.ends(Certain)
+	return c
+}
+
+// dispute says of the best candidate that something contradicts its rule, and that the rule is not to
+// be kept.
+func (r *search) dispute() {
+	r.best.limit(Likely, CapContradicted)
+	r.best.checks |= Disputed
+	r.answers++
+}
+
+// maxTries bounds the answers taken from one source for one frame.
+const maxTries = 8
+
+// lose keeps what the surest of the sources knows of a caller whose PC is not known.
+func (f *finder) lose(c *candidate, r *search, hooked bool) {
+	if r.frame.reported() && !r.lost {
+		f.lost, r.lost, r.hooked = *c, true, hooked
+	}
+}
+
+// lookahead looks for the caller of a candidate, in a frame of its own.
+type lookahead struct {
+	finder finder
+	frame  State
+	regs   cpu.Registers
+}

@@ -1,0 +1,181 @@
+package unwind
+
+import (
+	"slices"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/callsite"
+)
+
+// startRules asks for the rule of a function's first instruction, where a table states
+// which that is.
+type startRules struct {
+	sources []Source
+	scratch *ruleScratch
+}
+
+// ruleScratch is space for a question and its answer, and for another answer to compare.
+type ruleScratch struct {
+	query     Query
+	rule, own Rule
+	at        State // a frame behind another function's call
+}
+
+// space is the scratch space, made when it is first needed.
+func (a *startRules) space() *ruleScratch {
+	if a.scratch == nil {
+		a.scratch = new(ruleScratch)
+	}
+	return a.scratch
+}
+
+// of is the rule that the source which found c has for the start of the function that s
+// runs in; nil where the source states none.
+func (a *startRules) of(s *State, c *candidate) *Rule {
+	if c.flags&StartStated == 0 {
+		return nil
+	}
+	src := ruleSource(a.sources, c.method)
+	q, ok := queryOf(s)
+	if src == nil || !ok {
+		return nil
+	}
+	q.PC, q.Resume, q.Exact = c.start, c.start, true
+	scratch := a.space()
+	scratch.query = q
+	scratch.rule.Reset()
+	if src.Rule(&scratch.query, &scratch.rule) != Found || scratch.rule.Flags&Fallback != 0 {
+		return nil // none, or one that holds where the function calls others (compact unwind)
+	}
+	return &scratch.rule
+}
+
+// at tells whether a function begins at c's return address, as the table has it that lists
+// the place; known is false where none does.
+func (a *startRules) at(c *candidate) (begins, known bool) {
+	m := c.module
+	if m == nil || m.Image == nil {
+		return false, false
+	}
+	pc := m.ToImage(c.pc) & m.Image.Arch.AddrMask()
+	q, r := &a.space().query, &a.scratch.rule
+	for _, s := range a.sources {
+		src, ok := s.(RuleSource)
+		if !ok || s.Method().basis() != inTable {
+			continue
+		}
+		*q = Query{Image: m.Image, Arch: m.Image.Arch, PC: pc, Resume: pc, Mode: c.mode, Exact: true}
+		r.Reset()
+		if src.Rule(q, r) == Found && r.Flags&StartStated != 0 {
+			return r.Start == pc, true
+		}
+	}
+	return false, false
+}
+
+// begunBy tells whether c's return address is where a thread was begun as if from there: right behind
+// the first instruction of a function that a table knows to be the outermost of its stack. No call
+// stands there. Go's newproc stores the address of goexit's second instruction.
+func (a *startRules) begunBy(c *candidate) bool {
+	const instruction = 4 // bytes, at most: a NOP
+	img := c.module.Image
+	at := c.module.ToImage(c.pc) & img.Arch.AddrMask()
+	if f, ok := img.Symbols.At(at - 1); !ok || at-f.Addr > instruction {
+		return false
+	}
+	q, r := &a.space().query, &a.scratch.rule
+	return slices.ContainsFunc(a.sources, func(s Source) bool {
+		src, ok := s.(RuleSource)
+		if !ok || s.Method().basis() != inTable {
+			return false
+		}
+		*q = Query{Image: img, Arch: img.Arch, PC: at - 1, Resume: at, Mode: c.mode}
+		r.Reset()
+		return src.Rule(q, r) == EndOfStack
+	})
+}
+
+// splitOff tells whether s runs in a part of a function that stands elsewhere: what the
+// table says of the part's first instruction is not what holds where a call goes.
+// Landing pads in GCC's f.cold are reached by the runtime alone.
+func (a *startRules) splitOff(s *State, c *candidate) bool {
+	r := a.of(s, c)
+	return r != nil && !entryCFA(s.Snapshot.Arch, r)
+}
+
+// plain tells whether the table's function begins as the ABI has it: where a call leads
+// to. A part that was split off begins with a frame, millicode with the return address in
+// another register.
+func (a *startRules) plain(s *State, c *candidate) bool {
+	r, arch := a.of(s, c), s.Snapshot.Arch
+	if r == nil || !entryCFA(arch, r) {
+		return false
+	}
+	if arch.CallPushesRA {
+		return r.RA.Kind == AtCFA && r.RA.Off == -arch.EntryCFA
+	}
+	return r.RA.Kind == RegPlus && r.RA.Base == arch.LR && r.RA.Off == 0 || r.RA.Kind == SameValue && r.RA.Reg == arch.LR
+}
+
+// entryCFA tells whether a rule puts the CFA where the ABI has it on entry.
+func entryCFA(arch *cpu.Arch, r *Rule) bool {
+	return r.CFA.Kind == RegPlus && r.CFA.Base == arch.SP && r.CFA.Off == arch.EntryCFA
+}
+
+// linked is the entry of a function that a table takes for a piece of a larger one: where the
+// direct call goes that left the link register. LuaJIT has one frame description entry for its
+// whole interpreter, helpers included, which the interpreter calls with nothing saved:
+//
+//	6b870  bl   6eb4c          ◄─ x30 is 6b874; the table says CFA=x29+16 RA=[CFA-8]
+//	…
+//	6eb4c  eor  w3,w0,w1       a leaf, which returns by x30
+func (a *startRules) linked(s *State, table *candidate) (entry uint64, ok bool) {
+	ra, mode, known := linkOf(s)
+	if !known || s.Module == nil || s.Module.Image == nil {
+		return 0, false
+	}
+	site, kind := callsite.BeforeIn(s.Snapshot, s.Module, ra, mode)
+	if kind != callsite.Call || !site.Direct || !s.Module.Contains(site.Target) {
+		return 0, false
+	}
+	entry = s.Module.ToImage(site.Target) & s.Module.Image.Arch.AddrMask()
+	return entry, entry != table.start && a.covers(s, table, entry)
+}
+
+// covers tells whether the source which found c takes the code at an image address for the
+// function that s runs in.
+func (a *startRules) covers(s *State, c *candidate, pc uint64) bool {
+	src := ruleSource(a.sources, c.method)
+	q, ok := queryOf(s)
+	if src == nil || !ok || c.flags&StartStated == 0 {
+		return false
+	}
+	q.PC, q.Resume, q.Exact = pc, pc, true
+	scratch := a.space()
+	scratch.query = q
+	scratch.rule.Reset()
+	return src.Rule(&scratch.query, &scratch.rule) == Found && scratch.rule.Flags&StartStated != 0 && scratch.rule.Start == c.start
+}
+
+// linkOf is the address in the link register; false where the processor has none, or its value is
+// not known.
+func linkOf(s *State) (ra uint64, mode cpu.Mode, ok bool) {
+	arch := s.Snapshot.Arch
+	lr, ok := s.Regs.Lookup(arch.LR)
+	if arch.CallPushesRA || !ok {
+		return 0, 0, false
+	}
+	ra, mode = arch.SplitCode(lr & arch.AddrMask())
+	return ra, mode, true
+}
+
+// returnsByLink tells whether the frame stands at an instruction that returns by the link
+// register, to elsewhere than c. The same interpreter's epilogue has x29 back when it returns, and
+// the table takes the caller's x29 for its own.
+func returnsByLink(s *State, c *candidate) bool {
+	var in [2]cpu.Insn
+	ra, _, ok := linkOf(s)
+	arch := s.Snapshot.Arch
+	return ok && arch.Decoder != nil && arch.Decoder.Decode(s.Code(s.PC), s.PC, s.Mode, in[:]) > 0 &&
+		in[0].Op == cpu.OpReturn && in[0].Src == arch.LR && in[0].Flags&(cpu.FlagConditional|cpu.FlagException) == 0 && c.pc != ra
+}
