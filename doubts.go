@@ -21,7 +21,7 @@ func doubt(snap *target.Snapshot, traces []Backtrace) {
 		b := &traces[d.Walk]
 		b.Doubt = describe(traces, &d)
 		for k := d.Frame; k < len(b.Frames); k++ {
-			b.Frames[k].Limit(unwind.Likely, unwind.CapOtherThread)
+			b.Frames[k].LimitTrust(unwind.Likely, unwind.CapOtherThread)
 		}
 	}
 }

@@ -92,7 +92,7 @@ func (p *passing) call(ra uint64, c *candidate, values []passedValue, depth int)
 // heldWrong tells whether a register that calls preserve holds no address of c's own frame, where code has put one.
 func (p *passing) heldWrong(c *candidate) bool {
 	arch := p.arch
-	for set := kept(arch); set != 0; set = set.Without(set.First()) {
+	for set := preserved(arch); set != 0; set = set.Without(set.First()) {
 		r := set.First()
 		v, ok := c.Regs.Lookup(r)
 		if !ok {

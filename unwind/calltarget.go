@@ -74,11 +74,11 @@ func (v *verifier) settle(s *State, c *candidate, site cpu.CallSite, entry uint6
 
 // reaches tells whether a call of entry can have led to s.
 func (v *verifier) reaches(s *State, c *candidate, entry uint64, mode cpu.Mode) Answer {
-	return ask(v.graph.Reaches, s, c, entry, mode)
+	return askWithin(v.graph.Reaches, s, c, entry, mode)
 }
 
-// ask asks the call graph whether a call of entry leads to s, as long as s may cost more.
-func ask(leads func(*target.Snapshot, uint64, cpu.Mode, uint64) (Answer, bool, uint64), s *State, c *candidate, entry uint64, mode cpu.Mode) Answer {
+// askWithin asks the call graph whether a call of entry leads to s, as long as s may cost more.
+func askWithin(leads func(*target.Snapshot, uint64, cpu.Mode, uint64) (Answer, bool, uint64), s *State, c *candidate, entry uint64, mode cpu.Mode) Answer {
 	if s.Exhausted() {
 		c.imageOnly = false
 		return Unknown

@@ -146,11 +146,11 @@ func settle(frames []Frame, i int) {
 	outermost := i+1 == len(frames)
 	switch {
 	case f.Checks.Has(AtStart) && !called(frames, i):
-		f.Limit(Likely, CapAtStart)
+		f.LimitTrust(Likely, CapAtStart)
 	case !outermost && frames[i+1].Trust == Guess:
-		f.Limit(Likely, CapSearched)
+		f.LimitTrust(Likely, CapSearched)
 	case !outermost && frames[i+1].Checks.Has(OnlyCaller|ReturnHooked):
-		f.Limit(Likely, CapTracer)
+		f.LimitTrust(Likely, CapTracer)
 	}
 }
 
@@ -183,7 +183,7 @@ func passOutwards(frames []Frame, within *interiors) {
 		if local && i > 0 && f.Trust < Certain && !f.Checks.Has(AtStart) && within.settle(frames, i) {
 			continue
 		}
-		f.Limit(trust, CapInherited)
+		f.LimitTrust(trust, CapInherited)
 		trust = f.Trust
 	}
 }
@@ -219,9 +219,9 @@ func doubtInterrupted(frames []Frame, graph CallGraph) {
 		lost = f.Exact && !graph.BehindSyscall(f.Module, f.PC, f.Mode)
 		switch {
 		case lost:
-			f.Limit(Likely, CapInterrupted)
+			f.LimitTrust(Likely, CapInterrupted)
 		case shifted:
-			f.Limit(Likely, CapShifted)
+			f.LimitTrust(Likely, CapShifted)
 		}
 	}
 }

@@ -30,10 +30,10 @@ func isListed(graph CallGraph, l *target.Listed, f *Frame) bool {
 	return graph != nil && f.CodeKnown() && f.Module.Contains(l.Entry) && graph.OneFunction(f.Module, l.Entry, f.CallSite, f.Mode) == Yes
 }
 
-// passed are the frames that t lists behind those that were walked, which chains to the entry of the kernel pass.
+// listedBehind are the frames that t lists behind those that were walked, which chains to the entry of the kernel pass.
 // root: the entry is listed right behind the last of them. ok is false where one of them has no code, that of a module
 // that is not at hand: nothing tells what it calls, nor how many bytes it keeps on the stack.
-func passed(graph CallGraph, snap *target.Snapshot, t *target.Thread, walked []Frame) (on []target.Listed, root, ok bool) {
+func listedBehind(graph CallGraph, snap *target.Snapshot, t *target.Thread, walked []Frame) (on []target.Listed, root, ok bool) {
 	_, next := MatchListed(graph, t.Listed, walked)
 	for _, l := range t.Listed[next:] {
 		switch {

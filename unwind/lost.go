@@ -20,15 +20,15 @@ func (s *State) returnsToTracer(c *candidate) bool {
 // keepPreserved sets the registers that calls preserve and that a frame with this rule saved nowhere: they are the
 // caller's, wherever the return address is.
 func keepPreserved(out, in *cpu.Registers, rule *Rule, arch *cpu.Arch) {
-	for set := in.Known & kept(arch); set != 0; set = set.Without(set.First()) {
+	for set := in.Known & preserved(arch); set != 0; set = set.Without(set.First()) {
 		if r := set.First(); rule.Of(r).Kind == Unspecified {
 			out.Set(r, in.Val[r])
 		}
 	}
 }
 
-// kept are the registers that calls preserve, but for those that say where the frame is.
-func kept(arch *cpu.Arch) cpu.RegSet {
+// preserved are the registers that calls preserve, but for those that say where the frame is.
+func preserved(arch *cpu.Arch) cpu.RegSet {
 	return arch.Preserved.Without(arch.SP).Without(arch.PC)
 }
 
@@ -39,7 +39,7 @@ func keepUnwritten(out *cpu.Registers, s *State, graph CallGraph) {
 		return
 	}
 	w := graph
-	for set := s.Regs.Known & kept(arch) &^ out.Known; set != 0; set = set.Without(set.First()) {
+	for set := s.Regs.Known & preserved(arch) &^ out.Known; set != 0; set = set.Without(set.First()) {
 		r := set.First()
 		if w.Passes(s.Module, s.PC, s.Mode, r) == (Operand{Kind: InRegister, Reg: r}) {
 			out.Set(r, s.Regs.Val[r])

@@ -127,7 +127,7 @@ func (f *entryFrame) asGuess(check Checks) Frame {
 	out := f.frame()
 	out.CFA, out.HasCFA = f.cfa, true
 	out.SetChecks(out.Checks | check | Disputed)
-	out.Limit(Guess, CapSeveralFit)
+	out.LimitTrust(Guess, CapSeveralFit)
 	return out
 }
 
@@ -221,7 +221,7 @@ func agreed(a, b *cpu.Registers) (same cpu.RegSet) {
 
 // step is the frame that a call returns to at ra, as the caller of a frame.
 func (e *entrySearch) step(at *onTheWay, ra uint64) (next onTheWay, ok bool) {
-	if size, known := e.sizes[ra]; known && at.lost.CFA+size > e.entered || again(at.way, ra) {
+	if size, known := e.sizes[ra]; known && at.lost.CFA+size > e.entered || met(at.way, ra) {
 		return next, false
 	}
 	c, ok := e.caller(&at.State, &at.lost, ra)
@@ -314,8 +314,8 @@ func (e *entrySearch) sameFunction(a, b *entryFrame) bool {
 	return a.module == b.module && (a.pc == b.pc || e.verifier.graph.OneFunction(a.module, a.site, b.site, a.mode) == Yes)
 }
 
-// again tells whether a frame has a PC already.
-func again(way []entryFrame, pc uint64) bool {
+// met tells whether a frame has a PC already.
+func met(way []entryFrame, pc uint64) bool {
 	return slices.ContainsFunc(way, func(f entryFrame) bool { return f.pc == pc })
 }
 
@@ -344,7 +344,7 @@ func (e *entrySearch) caller(s *State, lost *candidate, ra uint64) (c candidate,
 // kernel was moved may not be known.
 func (e *entrySearch) mayHold(arch *cpu.Arch, c *candidate) bool {
 	w := e.verifier.graph
-	for set := c.Regs.Known & kept(arch); set != 0; set = set.Without(set.First()) {
+	for set := c.Regs.Known & preserved(arch); set != 0; set = set.Without(set.First()) {
 		r := set.First()
 		o := w.Passes(c.module, c.pc, c.mode, r)
 		if o.Kind != Number {
@@ -374,7 +374,7 @@ func (e *entrySearch) isKernels(v uint64) bool {
 // of the kernel. Entry code sets gp, which MIPS' kernel has for its own.
 func (e *entrySearch) fromUser(s *State, c *candidate) bool {
 	arch := s.Snapshot.Arch
-	for set := c.Regs.Known & kept(arch) &^ arch.Globals; set != 0; set = set.Without(set.First()) {
+	for set := c.Regs.Known & preserved(arch) &^ arch.Globals; set != 0; set = set.Without(set.First()) {
 		if v := c.Regs.Val[set.First()]; e.isKernels(v) && -v&arch.AddrMask() > 1<<16 {
 			return false
 		}

@@ -1,12 +1,12 @@
 package unwind
 
-// Limit makes the frame's trust t at most, and notes why, unless the trust was as low.
-func (f *Frame) Limit(t Trust, why Cap) { limit(&f.Trust, &f.Cap, t, why) }
+// LimitTrust makes the frame's trust t at most, and notes why, unless the trust was as low.
+func (f *Frame) LimitTrust(t Trust, why Cap) { lower(&f.Trust, &f.Cap, t, why) }
 
-// limit is Frame.Limit for a candidate.
-func (e *evidence) limit(t Trust, why Cap) { limit(&e.trust, &e.cap, t, why) }
+// limit is Frame.LimitTrust for a candidate.
+func (e *evidence) limit(t Trust, why Cap) { lower(&e.trust, &e.cap, t, why) }
 
-func limit(trust *Trust, cap *Cap, t Trust, why Cap) {
+func lower(trust *Trust, cap *Cap, t Trust, why Cap) {
 	if t < *trust {
 		*trust, *cap = t, why
 	}
@@ -30,7 +30,7 @@ func (f *Frame) review() {
 		limited = f.Trust
 	}
 	f.SetChecks(f.Checks)
-	f.Limit(limited, why)
+	f.LimitTrust(limited, why)
 }
 
 // trustOf is the whole of what a frame's trust depends on: how it was found and
@@ -56,7 +56,7 @@ func (f *Frame) review() {
 //
 // Disputed evidence is never certain; of a caller whose return address was not captured the calls of the callee's
 // function decide (OnlyCaller). How a doubt passes on to the frames that were found from the doubtful one is
-// passOutwards' matter. Others lower a frame's trust by Frame.Limit, with the reason.
+// passOutwards' matter. Others lower a frame's trust by Frame.LimitTrust, with the reason.
 func trustOf(m Method, c Checks) Trust {
 	switch {
 	case c.Has(OnlyCaller):

@@ -147,13 +147,13 @@ func TestLimit(t *testing.T) {
 		}
 	}
 	step("judged", Certain, NotCapped)
-	f.Limit(Likely, CapDeadEnd)
+	f.LimitTrust(Likely, CapDeadEnd)
 	step("limited", Likely, CapDeadEnd)
-	f.Limit(Certain, CapStale)
+	f.LimitTrust(Certain, CapStale)
 	step("not raised", Likely, CapDeadEnd)
 	f.review()
 	step("reviewed", Likely, CapDeadEnd)
-	f.Limit(Guess, CapStale)
+	f.LimitTrust(Guess, CapStale)
 	step("limited again", Guess, CapStale)
 	f.SetChecks(f.Checks)
 	step("judged anew", Certain, NotCapped)

@@ -86,7 +86,7 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 	var rest []Frame
 	var cfa uint64 // of the last frame, where others were found behind
 	if end.Reason == StopUnreadable && t.Entered != 0 && dst[len(dst)-1].Method.basis() != bySearch {
-		if marks, root, ok := passed(w.opt.CallGraph, snap, t, dst[first:]); ok {
+		if marks, root, ok := listedBehind(w.opt.CallGraph, snap, t, dst[first:]); ok {
 			rest, cfa = w.finder.toEntry(&w.frame, marks, root)
 		}
 	}
@@ -96,11 +96,11 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 	}
 	corroborate(dst[first:], end.Reason == StopRoot, w.opt.CallGraph, &interiors{snap: snap, graph: w.opt.CallGraph})
 	if last := len(dst) - 1; last > first && end.deadEnd() {
-		dst[last].Limit(Likely, CapDeadEnd)
+		dst[last].LimitTrust(Likely, CapDeadEnd)
 	}
 	if t.Stale {
 		for i := range dst[first:] {
-			dst[first+i].Limit(Guess, CapStale)
+			dst[first+i].LimitTrust(Guess, CapStale)
 		}
 	}
 	if len(rest) > 0 && len(dst)-first+len(rest) <= w.maxFrames {

@@ -26,7 +26,7 @@ func (s *splicer) appendAround(around []target.Listed, first int, frames []unwin
 	for k := reached(s.graph, frames, around); k < len(around); k++ {
 		f := unwind.Frame{Method: unwind.MethodPrewalked}
 		f.SetChecks(unwind.CodeMissing)
-		f.Limit(unwind.Guess, unwind.CapNamed)
+		f.LimitTrust(unwind.Guess, unwind.CapNamed)
 		if k == 0 && len(frames) > 0 {
 			for _, b := range s.between(&frames[len(frames)-1], around[k].PC) {
 				frames, entries = append(frames, b), append(entries, -1)
@@ -87,7 +87,7 @@ func (s *splicer) onlyCallers(callee unwind.Frame) (list []unwind.Frame) {
 			break
 		}
 		f := s.calling(&callee, returns[0])
-		f.Limit(callee.Trust, unwind.CapInherited)
+		f.LimitTrust(callee.Trust, unwind.CapInherited)
 		list, callee = append(list, f), f
 	}
 	return list
@@ -120,7 +120,7 @@ func (w *callChains) back(callee *unwind.Frame, chain []unwind.Frame) {
 			return
 		}
 		f := w.calling(callee, ra)
-		f.Limit(unwind.Guess, unwind.CapSeveralFit)
+		f.LimitTrust(unwind.Guess, unwind.CapSeveralFit)
 		way := append(slices.Clip(chain), f)
 		if graph.OneFunction(w.module, w.outer, f.CallSite, f.Mode) == unwind.Yes {
 			w.n, w.found = w.n+1, way

@@ -64,7 +64,7 @@ func doubtSecondChain(frames []unwind.Frame) {
 		if again && frames[i].PC != 0 {
 			first := k + 1 + trusted(frames[k+1:i+1])
 			for g := first; first <= i && g < len(frames); g++ {
-				frames[g].Limit(unwind.Guess, unwind.CapOtherChain)
+				frames[g].LimitTrust(unwind.Guess, unwind.CapOtherChain)
 			}
 		}
 		seen[frames[i].PC] = i

@@ -33,7 +33,7 @@ func (s *splicer) putBack(callee, caller *unwind.Frame) (lost unwind.Frame, ok b
 	}
 	lost = s.judge.Caller(orNil(callee), unwind.MethodCode, ra, mode, false)
 	lost.SetChecks(lost.Checks | unwind.OnlyCaller)
-	lost.Limit(callee.Trust, unwind.CapInherited)
+	lost.LimitTrust(callee.Trust, unwind.CapInherited)
 	return lost, true
 }
 

@@ -66,7 +66,7 @@ func (s *splicer) splice(listed []target.Listed, frames []unwind.Frame, stop unw
 			if lost, ok := s.putBack(&spliced[len(spliced)-1], &s.frames[k]); ok {
 				spliced, entries = append(spliced, lost), append(entries, -1)
 				s.frames[k], _ = s.step(&lost, k)
-				s.frames[k].Limit(lost.Trust, unwind.CapInherited)
+				s.frames[k].LimitTrust(lost.Trust, unwind.CapInherited)
 			}
 		}
 		spliced, entries = append(spliced, s.frames[k]), append(entries, next+k)
@@ -77,7 +77,7 @@ func (s *splicer) splice(listed []target.Listed, frames []unwind.Frame, stop unw
 	switch last := s.maxFrames; {
 	case len(spliced) > last:
 		spliced, entries = spliced[:last], entries[:last]
-		stop = unwind.Stop{unwind.StopLimit, spliced[last-1].PC}
+		stop = unwind.Stop{Reason: unwind.StopLimit, Addr: spliced[last-1].PC}
 	case root:
 		stop = unwind.Stop{Reason: unwind.StopRoot}
 	case !led:
@@ -93,7 +93,7 @@ func (s *splicer) splice(listed []target.Listed, frames []unwind.Frame, stop unw
 func doubtNamed(frames []unwind.Frame) {
 	frames[0].Method = unwind.MethodPrewalked
 	for i := range frames {
-		frames[i].Limit(unwind.Likely, unwind.CapNamed)
+		frames[i].LimitTrust(unwind.Likely, unwind.CapNamed)
 	}
 }
 
@@ -204,13 +204,13 @@ func (s *splicer) path() []int {
 		switch {
 		case f.Checks.Proven() || s.listed[k].Doubtful || s.listed[k].Searched:
 		case s.passedOver(at, k) > 0:
-			f.Limit(unwind.Guess, unwind.CapOtherChain)
+			f.LimitTrust(unwind.Guess, unwind.CapOtherChain)
 			other = other || s.passedOver(at, k) > 1
 		case gain < worthUnclear && !s.judge.Exhausted() && !s.mayLackOne(&from, &f):
 			other = true
 		}
 		if other {
-			f.Limit(unwind.Guess, unwind.CapOtherChain)
+			f.LimitTrust(unwind.Guess, unwind.CapOtherChain)
 		}
 		s.frames[k], from = f, f
 		path, at = append(path, k), k+1
@@ -284,7 +284,7 @@ func (s *splicer) step(callee *unwind.Frame, k int) (f unwind.Frame, worth int) 
 	defer func() {
 		afterGuess := callee.Method != none && callee.Trust == unwind.Guess // two stale entries may fit one another
 		if gap && !f.Checks.Proven() || (l.Doubtful || l.Searched) && (afterGuess || !f.Checks.Proven()) {
-			f.Limit(unwind.Guess, unwind.CapGap)
+			f.LimitTrust(unwind.Guess, unwind.CapGap)
 		}
 	}()
 	if l.PC == 0 {
@@ -301,13 +301,13 @@ func (s *splicer) step(callee *unwind.Frame, k int) (f unwind.Frame, worth int) 
 	case !c.Has(unwind.CallBefore) || c.Has(unwind.TargetMatches):
 	case nowhere(callee) && s.callsCode(&f, callee):
 		f.Checks |= unwind.TargetUnclear
-		f.Limit(unwind.Guess, unwind.CapGap)
+		f.LimitTrust(unwind.Guess, unwind.CapGap)
 		return f, worth + worthMissing
 	case s.cannotCall(&f, callee), (l.Doubtful || l.Searched || callee.Trust == unwind.Guess) && s.cannotPoint(&f, callee):
-		f.Limit(unwind.Guess, unwind.CapGap)
+		f.LimitTrust(unwind.Guess, unwind.CapGap)
 		return f, worth + worthAgainst
 	case s.cannotPoint(&f, callee):
-		f.Limit(unwind.Guess, unwind.CapGap)
+		f.LimitTrust(unwind.Guess, unwind.CapGap)
 		return f, worth + worthMissing
 	}
 	return f, worth + worthOf(c)
