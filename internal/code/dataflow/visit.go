@@ -70,12 +70,13 @@ func (e *explorer) end(in *cpu.Insn, pc uint64, taken *absint.State) {
 }
 
 // conditionalRun executes a run of conditional instructions from pc on that a conditional
-// transfer ends (addne sp,#12; popne {r4,pc}); false where there is no such run.
+// transfer ends (addne sp,#12; popne {r4,pc}); false where there is no such run. MIPS's conditional moves are
+// none: they compare a register of their own with 0, whatever the branch behind them compares.
 func (e *explorer) conditionalRun(pc uint64) bool {
 	arch := e.an.Arch
 	run := e.cursor.Ahead(pc)
 	n := untilTransfer(run, arch)
-	if n == len(run) || run[n].Flags&cpu.FlagConditional == 0 {
+	if n == len(run) || run[n].Flags&cpu.FlagConditional == 0 || run[n].Flags&cpu.FlagDelaySlot != 0 {
 		return false
 	}
 	e.taken.CopyFrom(&e.st)
