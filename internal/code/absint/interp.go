@@ -207,11 +207,8 @@ func (m *Interp) passAddresses(s *State) {
 
 // readPC executes a call to the next instruction.
 func (m *Interp) readPC(s *State, in *cpu.Insn, pc uint64) {
-	next := Const(int64(pc) + int64(in.Len))
+	next := Const(int64(in.Target))
 	if in.Dst != cpu.NoReg {
-		if in.Flags&cpu.FlagDelaySlot != 0 {
-			next = next.Plus(int64(in.Len))
-		}
 		m.Assign(s, in.Dst, next, pc)
 		return
 	}

@@ -51,7 +51,7 @@ func (s *pathSearch) leadsOutwards(st *absint.State, v absint.Value, t *transfer
 	if s.path.calls > maxInstalling || recoverable(sp) {
 		return false
 	}
-	known := t.in.Op != cpu.OpJump || v != absint.Value{}
+	known := t.In.Op != cpu.OpJump || v != absint.Value{}
 	return known || sp.Kind == absint.OtherStack || !s.an.Arch.CallPushesRA && st.Regs[s.an.Arch.LR].Kind == absint.StartMemory
 }
 

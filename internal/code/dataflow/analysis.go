@@ -80,20 +80,20 @@ func (an *Analysis) waysOut(at disasm.Addr, afterCall bool) waysOut {
 // ecx, in a function that realigns its stack; or touches the pages of a large frame.
 func (an *Analysis) applyCall(m *absint.Interp, st *absint.State, c *transfer, target disasm.Addr, known bool) {
 	if !an.Arch.CallPushesRA {
-		m.Exec(st, c.in, c.pc)
+		m.Exec(st, c.In, c.pc)
 		return
 	}
-	site := callee.Site{Start: c.start, PC: c.pc, Next: c.next}
+	site := callee.Site{Start: c.start, PC: c.pc, Next: c.Next}
 	if sp := st.Regs[an.Arch.SP]; sp.RelativeTo(an.Arch.SP) {
 		site.Depth = an.Arch.EntryCFA - sp.Off
 	}
 	effect := an.Callees.At(site, target, known)
 	if effect.PC != cpu.NoReg {
-		m.Assign(st, effect.PC, absint.Const(int64(c.next)), c.pc)
+		m.Assign(st, effect.PC, absint.Const(int64(c.Next)), c.pc)
 		return
 	}
-	size, bytes := an.probed(st, c.next)
-	m.Exec(st, c.in, c.pc)
+	size, bytes := an.probed(st, c.Next)
+	m.Exec(st, c.In, c.pc)
 	st.Set(an.Arch.SP, st.Get(an.Arch.SP).Plus(effect.Pops), an.Arch)
 	st.Set(size, bytes, an.Arch)
 }

@@ -56,8 +56,8 @@ func (h *handed) start(st *absint.State, arch *cpu.Arch) {
 // such as the element behind a table, which leads into the next function.
 func (g *graph) resolves(st *absint.State, v absint.Value, t *transfer) bool {
 	sp, word := st.Regs[g.Arch.SP], int64(g.Arch.RegSize)
-	if t.in.Op == cpu.OpReturn && g.Arch.CallPushesRA {
-		sp = sp.Plus(word + t.in.Imm) // i386: mov %eax,(%esp); …; ret $12
+	if t.In.Op == cpu.OpReturn && g.Arch.CallPushesRA {
+		sp = sp.Plus(word + t.In.Imm) // i386: mov %eax,(%esp); …; ret $12
 	}
 	if v.Kind != absint.Unknown || !sp.RelativeTo(g.Arch.SP) || g.doubt != edgeEntry {
 		return false

@@ -82,7 +82,7 @@ func (s *pathSearch) exceptionReturn(st *absint.State, ra absint.Value, t *trans
 	arch := s.an.Arch
 	sp := st.Regs[arch.SP]
 	if arch.CallPushesRA {
-		if t.in.Flags&cpu.FlagException == 0 {
+		if t.In.Flags&cpu.FlagException == 0 {
 			return
 		}
 		sp, ra = popped(st, arch)
@@ -91,7 +91,7 @@ func (s *pathSearch) exceptionReturn(st *absint.State, ra absint.Value, t *trans
 		return
 	}
 	s.found = append(s.found, ReturnPath{CFA: sp, RA: ra, Calls: s.path.calls, Exception: true,
-		BankedSP: t.in.Flags&cpu.FlagBankedSP != 0, Changed: changed(st, interruptible(arch))})
+		BankedSP: t.In.Flags&cpu.FlagBankedSP != 0, Changed: changed(st, interruptible(arch))})
 }
 
 // popped are the SP and the PC that x86's iret takes from the stack, where the processor or the entry

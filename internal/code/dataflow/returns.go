@@ -179,12 +179,7 @@ func (s *pathSearch) follow(p *path) {
 			pc += uint64(in.Len)
 			continue
 		}
-		t := transfer{in: in, start: p.at.PC, pc: pc, next: pc + uint64(in.Len), mode: p.at.Mode}
-		if in.Flags&cpu.FlagDelaySlot != 0 {
-			if t.in, t.slot = s.cursor.Slot(pc); t.slot != nil {
-				t.next += uint64(t.slot.Len)
-			}
-		}
+		t := transfer{Step: s.cursor.Step(in, pc), start: p.at.PC, pc: pc, mode: p.at.Mode}
 		t.follow(&s.m, &p.st, &p.st, s)
 		return
 	}
@@ -195,13 +190,13 @@ func (s *pathSearch) goesOn(st *absint.State, t *transfer) { s.fork(st, t.behind
 
 // calls implements successors.
 func (s *pathSearch) calls(st *absint.State, t *transfer) {
-	target, known := s.m.Target(st, t.in)
+	target, known := s.m.Target(st, t.In)
 	if known && t.millicode(s.an.Arch) {
-		st.Set(t.in.Dst, absint.Const(int64(t.next)), s.an.Arch)
+		st.Set(t.In.Dst, absint.Const(int64(t.Next)), s.an.Arch)
 		s.fork(st, target, s.path.calls)
 		return
 	}
-	if s.an.Callees.CallNeverReturns(&s.m, st, t.in, target, known) || s.an.Entries.IsEntry(t.behind()) {
+	if s.an.Callees.CallNeverReturns(&s.m, st, t.In, target, known) || s.an.Entries.IsEntry(t.behind()) {
 		return
 	}
 	s.an.applyCall(&s.m, st, t, target, known)
@@ -210,10 +205,10 @@ func (s *pathSearch) calls(st *absint.State, t *transfer) {
 
 // jumps implements successors.
 func (s *pathSearch) jumps(st *absint.State, t *transfer) {
-	if to, ok := s.m.Target(st, t.in); ok {
+	if to, ok := s.m.Target(st, t.In); ok {
 		s.jumpTo(st, to)
-	} else if t.in.Flags&(cpu.FlagTable|cpu.FlagMemory) == 0 {
-		s.returns(st, st.RegisterTarget(t.in, s.an.Arch), t)
+	} else if t.In.Flags&(cpu.FlagTable|cpu.FlagMemory) == 0 {
+		s.returns(st, st.RegisterTarget(t.In, s.an.Arch), t)
 	}
 }
 
@@ -237,7 +232,7 @@ func (s *pathSearch) returns(st *absint.State, v absint.Value, t *transfer) {
 		}
 		return
 	}
-	if t.in.Flags&cpu.FlagException != 0 {
+	if t.In.Flags&cpu.FlagException != 0 {
 		s.exceptionReturn(st, v, t)
 		return
 	}
@@ -245,13 +240,13 @@ func (s *pathSearch) returns(st *absint.State, v absint.Value, t *transfer) {
 		s.outwards = t.pc
 		return
 	}
-	if t.in.Op == cpu.OpJump && !s.an.Arch.CallPushesRA {
+	if t.In.Op == cpu.OpJump && !s.an.Arch.CallPushesRA {
 		if lr := st.Regs[s.an.Arch.LR]; lr.Kind == absint.StartMemory && s.released(st) {
 			s.record(st, lr, true) // jr t9 with RA reloaded: a tail call through a pointer
 			return
 		}
 	}
-	if t.in.Op == cpu.OpJump && v == (absint.Value{}) {
+	if t.In.Op == cpu.OpJump && v == (absint.Value{}) {
 		return
 	}
 	// What is left of jumps are those to a value from the frame: MIPS16 returns

@@ -47,7 +47,7 @@ func (e *explorer) visit(b *block) {
 		}
 		in = e.cursor.Last()
 		if disasm.Transfers(in, e.an.Arch) {
-			e.end(in, pc, &e.st)
+			e.end(e.cursor.Step(in, pc), pc, &e.st)
 			return
 		}
 		e.m.Exec(&e.st, in, pc)
@@ -56,16 +56,10 @@ func (e *explorer) visit(b *block) {
 }
 
 // end ends the visited block with the transfer at pc.
-func (e *explorer) end(in *cpu.Insn, pc uint64, taken *absint.State) {
-	t := transfer{in: in, start: e.block.start, pc: pc, next: pc + uint64(in.Len), mode: e.block.mode}
-	if in.Flags&cpu.FlagDelaySlot != 0 {
-		if t.in, t.slot = e.cursor.Slot(pc); t.slot != nil {
-			t.next += uint64(t.slot.Len)
-		} else {
-			e.Complete = false // the code ends before the slot
-		}
-	}
-	e.block.end = t.next
+func (e *explorer) end(step cpu.Step, pc uint64, taken *absint.State) {
+	t := transfer{Step: step, start: e.block.start, pc: pc, mode: e.block.mode}
+	e.Complete = e.Complete && !t.Cut
+	e.block.end = t.Next
 	t.follow(e.m, &e.st, taken, e)
 }
 
@@ -76,7 +70,15 @@ func (e *explorer) conditionalRun(pc uint64) bool {
 	arch := e.an.Arch
 	run := e.cursor.Ahead(pc)
 	n := untilTransfer(run, arch)
-	if n == len(run) || run[n].Flags&cpu.FlagConditional == 0 || run[n].Flags&cpu.FlagDelaySlot != 0 {
+	if n == len(run) || run[n].Flags&cpu.FlagConditional == 0 {
+		return false
+	}
+	at := pc
+	for i := range n {
+		at += uint64(run[i].Len)
+	}
+	last := cpu.StepOf(run[n:], at)
+	if last.Waits() {
 		return false
 	}
 	e.taken.CopyFrom(&e.st)
@@ -85,7 +87,7 @@ func (e *explorer) conditionalRun(pc uint64) bool {
 		pc += uint64(run[i].Len)
 	}
 	e.st.JoinUntaken(&e.taken, arch.SP)
-	e.end(&run[n], pc, &e.taken)
+	e.end(last, at, &e.taken)
 	return true
 }
 

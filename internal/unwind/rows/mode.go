@@ -137,18 +137,10 @@ func (l *lister) fallsTo(addr uint64) bool {
 		if n == 0 {
 			return false
 		}
-		goesOn = !buf[0].Ends(l.img.Arch.PC)
-		l.jump(&buf[0])
-		at += length(buf[:n])
+		step := cpu.StepOf(buf[:n], at)
+		goesOn = !step.In.Ends(l.img.Arch.PC)
+		l.jump(step.In)
+		at = step.Next
 	}
 	return goesOn
-}
-
-// length is the size of the first of some instructions and of its delay slot.
-func length(insns []cpu.Insn) uint64 {
-	size := uint64(insns[0].Len)
-	if insns[0].Flags&cpu.FlagDelaySlot != 0 && len(insns) > 1 {
-		size += uint64(insns[1].Len)
-	}
-	return size
 }
