@@ -16,9 +16,9 @@ type graph struct {
 	states states
 	// noReturn are the sites of calls that never return, as found out so far. again: one
 	// was found too late, and the function is explored anew.
-	noReturn map[uint64]bool
-	again    bool
-	tables   tables
+	noReturn   map[uint64]bool
+	again      bool
+	jumpTables jumpTables
 	// handed is how the entry finds the return address, as found out so far.
 	handed handed
 	// spDiffers: two paths came to one place with SP at different places.
@@ -36,7 +36,7 @@ type graph struct {
 func (g *graph) reset() {
 	g.blocks, g.again, g.leadsOut = nil, false, false
 	g.queue.reset()
-	clear(g.tables.ends)
+	clear(g.jumpTables.ends)
 }
 
 // propagate brings a state to a place. What a guess leads to is a guess, however control

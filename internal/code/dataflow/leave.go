@@ -156,7 +156,7 @@ func (e *explorer) returns(st *absint.State, v absint.Value, t *transfer) {
 		e.Complete = e.Complete && ok
 		e.byWritable = e.byWritable || v.Base == absint.FromWritable
 	case v.Kind == absint.TableElement:
-		e.followTable(st, e.m.Tables.Table(v))
+		e.followTable(st, e.m.JumpTables.Table(v))
 	case absint.Foreign(sp, e.an.Arch):
 		e.Complete = false
 	case e.graph.resolves(st, v, t):
