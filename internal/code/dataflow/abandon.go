@@ -52,7 +52,7 @@ func (s *pathSearch) leadsOutwards(st *absint.State, v absint.Value, t *transfer
 		return false
 	}
 	known := t.In.Op != cpu.OpJump || v != absint.Value{}
-	return known || sp.Kind == absint.OtherStack || !s.an.Arch.CallPushesRA && st.Regs[s.an.Arch.LR].Kind == absint.StartMemory
+	return known || sp.Kind == absint.OtherStack || s.an.conv.reloaded(st)
 }
 
 // places are addresses of instructions.

@@ -30,6 +30,7 @@ type Analysis struct {
 	functions memo.Table[disasm.Addr, *Function]
 	pads      memo.Table[padsKey, *Function]
 	paths     memo.Table[pathKey, waysOut]
+	conv      convention
 }
 
 const (
@@ -42,7 +43,7 @@ const (
 
 // New returns the analysis of an image's code.
 func New(c disasm.Code, entries *discover.Entries, callees *callee.Effects, tables *heights.Tables) *Analysis {
-	an := &Analysis{Code: c, Entries: entries, Callees: callees, Heights: tables}
+	an := &Analysis{Code: c, Entries: entries, Callees: callees, Heights: tables, conv: conventionOf(c.Arch)}
 	an.functions.Bound, an.pads.Bound, an.paths.Bound = keptKB, keptKB/8, keptPaths
 	an.functions.Weigh = func(f *Function) int { return f.blocks.kilobytes() }
 	an.pads.Weigh = an.functions.Weigh
@@ -79,7 +80,7 @@ func (an *Analysis) waysOut(at disasm.Addr, afterCall bool) waysOut {
 // which compilers keep values in registers that a call would clobber: the caller's SP in
 // ecx, in a function that realigns its stack; or touches the pages of a large frame.
 func (an *Analysis) applyCall(m *absint.Interp, st *absint.State, c *transfer, target disasm.Addr, known bool) {
-	if !an.Arch.CallPushesRA {
+	if !an.conv.pushes() {
 		m.Exec(st, c.In, c.pc)
 		return
 	}

@@ -148,7 +148,7 @@ func (f *Function) Loses() bool {
 
 // keepsNoRA tells whether the code does not return as a function does, and keeps nowhere the return address
 // that it was called with.
-func keepsNoRA(f *Function) bool { return !f.an.Arch.CallPushesRA && !f.SavesRA && !f.Balanced }
+func keepsNoRA(f *Function) bool { return !f.an.conv.pushes() && !f.SavesRA && !f.Balanced }
 
 // FurtherEntry tells whether this is the code of a function's landing pads.
 func (f *Function) FurtherEntry() bool { return f.further }

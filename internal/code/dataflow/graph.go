@@ -10,6 +10,7 @@ import (
 // whose state changed since they were visited.
 type graph struct {
 	disasm.Code
+	conv   *convention
 	entry  uint64
 	blocks blocks
 	queue  queue
@@ -168,8 +169,8 @@ func (g *graph) onlyReadsPC(site uint64) bool {
 // gotos. A goto that is understood (MIPS16's save 48,ra; …; jr v0, before any call) leads
 // to the labels that the gotos behind calls lead to.
 func (g *graph) forgetLR(labels []uint64) (changed bool) {
-	lr := g.Arch.LR
-	if g.Arch.CallPushesRA {
+	lr := g.conv.link
+	if lr == cpu.NoReg {
 		return false
 	}
 	var st absint.State

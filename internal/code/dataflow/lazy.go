@@ -31,18 +31,19 @@ func (h *handed) some() bool { return h.bytes != 0 || h.link != 0 }
 
 // start makes st the state at the entry: SP as the caller of the PLT stub left it is where
 // the frame begins.
-func (h *handed) start(st *absint.State, arch *cpu.Arch) {
+func (h *handed) start(st *absint.State, conv *convention) {
+	arch := conv.arch
 	st.Start(arch)
 	if !h.some() {
 		return
 	}
 	sp := absint.StartOf(arch.SP).Plus(-h.bytes)
 	st.Set(arch.SP, sp, arch)
-	if arch.CallPushesRA {
+	if conv.pushes() {
 		return
 	}
-	ra := absint.StartOf(arch.LR)
-	st.Forget(cpu.SetOf(arch.LR)) // ARM's PLT0 goes on to use lr
+	ra := conv.ra
+	st.Forget(cpu.SetOf(conv.link)) // ARM's PLT0 goes on to use lr
 	if h.link != 0 {
 		st.Set(h.link, ra, arch)
 		return
@@ -56,20 +57,20 @@ func (h *handed) start(st *absint.State, arch *cpu.Arch) {
 // such as the element behind a table, which leads into the next function.
 func (g *graph) resolves(st *absint.State, v absint.Value, t *transfer) bool {
 	sp, word := st.Regs[g.Arch.SP], int64(g.Arch.RegSize)
-	if t.In.Op == cpu.OpReturn && g.Arch.CallPushesRA {
+	if t.In.Op == cpu.OpReturn && g.conv.pushes() {
 		sp = sp.Plus(word + t.In.Imm) // i386: mov %eax,(%esp); …; ret $12
 	}
 	if v.Kind != absint.Unknown || !sp.RelativeTo(g.Arch.SP) || g.doubt != edgeEntry {
 		return false
 	}
 	if g.handed.some() {
-		return sp.Off == 0 && (g.Arch.CallPushesRA || st.Regs[g.Arch.LR].IsStartOf(g.Arch.LR))
+		return sp.Off == 0 && g.conv.linked(st)
 	}
-	if g.Arch.CallPushesRA {
+	if g.conv.pushes() {
 		g.handed = handed{bytes: sp.Off}
 		g.again = sp.Off == pltWords*word
 	} else {
-		g.handed, g.again = handedTo(sp.Off, st.Regs[g.Arch.LR], g.Arch)
+		g.handed, g.again = handedTo(sp.Off, st.Regs[g.conv.link], g.Arch)
 	}
 	if !g.again {
 		g.handed = handed{}

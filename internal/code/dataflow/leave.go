@@ -25,7 +25,7 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 	if disasm.IndirectCall(t.In) {
 		e.targets.note(t.pc, target, known)
 	}
-	e.noteCall(st, e.an.Arch, known && disasm.ReadsPC(e.an.Code, target))
+	e.noteCall(st, &e.an.conv, known && disasm.ReadsPC(e.an.Code, target))
 	if e.graph.noReturn[t.pc] || e.an.Entries.IsEntry(t.behind()) {
 		noteLastCall(e, st, t, target, known)
 		return
@@ -47,11 +47,12 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 }
 
 // noteCall notes with which stack a function calls that is at a state; reads: the call only reads the PC.
-func (f *Facts) noteCall(st *absint.State, arch *cpu.Arch, reads bool) {
+func (f *Facts) noteCall(st *absint.State, conv *convention, reads bool) {
 	f.Calls = true
+	arch := conv.arch
 	sp := st.Regs[arch.SP]
 	switch {
-	case !arch.CallPushesRA:
+	case !conv.pushes():
 	case arch.AddrSize == 8:
 		f.CallsBare = f.CallsBare || sp.IsStartOf(arch.SP)
 	case sp.RelativeTo(arch.SP) && !reads:

@@ -41,7 +41,7 @@ func (p *landingPads) enter() {
 		f.AtLastCalls.Decode(&p.st)
 	}
 	arch := f.an.Arch
-	if !arch.CallPushesRA {
+	if !f.an.conv.pushes() {
 		return
 	}
 	if p.st.Get(arch.FP) == absint.StartOf(arch.SP).Plus(-int64(arch.AddrSize)) {
@@ -80,7 +80,7 @@ func (p *landingPads) explore(e *explorer) {
 func (p *landingPads) argumentsAt(e *explorer, at disasm.Addr) (sp absint.Value) {
 	arch := e.an.Arch
 	var in cpu.Insn
-	if !arch.CallPushesRA || !e.an.One(at, &in) || in.Op != cpu.OpAddImm || in.Dst != arch.SP || in.Src != arch.SP || in.Imm <= 0 {
+	if !e.an.conv.pushes() || !e.an.One(at, &in) || in.Op != cpu.OpAddImm || in.Dst != arch.SP || in.Src != arch.SP || in.Imm <= 0 {
 		return absint.Value{}
 	}
 	m := p.owner.interp

@@ -115,11 +115,12 @@ func (e *explorer) note(b *block, st *absint.State, in *cpu.Insn) {
 		e.ReadsPreserved = true
 		e.LandingPad = e.LandingPad || b.via <= edgeJump && b.start-e.Entry.PC < atOnce
 	}
-	if arch.CallPushesRA {
+	link := e.an.conv.link
+	if link == cpu.NoReg {
 		return
 	}
-	e.SavesRA = e.SavesRA || disasm.SavesLR(in, arch) && st.Regs[arch.LR].IsStartOf(arch.LR)
-	if in.Dst == arch.LR && b.start == e.Entry.PC && !st.FrameRestored(arch) &&
+	e.SavesRA = e.SavesRA || disasm.SavesLR(in, arch) && st.Regs[link].IsStartOf(link)
+	if in.Dst == link && b.start == e.Entry.PC && !st.FrameRestored(arch) &&
 		(in.Op == cpu.OpConst && in.Imm == 0 || in.Op == cpu.OpMove && in.Src == arch.Zero) {
 		e.ClearsRA = true
 	}
