@@ -27,10 +27,10 @@ type Analysis struct {
 	Callees *callee.Effects
 	Heights *heights.Tables
 
-	functions memo.Table[disasm.Addr, *Function]
-	pads      memo.Table[padsKey, *Function]
-	paths     memo.Table[pathKey, waysOut]
-	conv      convention
+	functions   memo.Table[disasm.Addr, *Function]
+	landingPads memo.Table[landingPadsKey, *Function]
+	paths       memo.Table[pathKey, waysOut]
+	conv        convention
 }
 
 const (
@@ -44,9 +44,9 @@ const (
 // New returns the analysis of an image's code.
 func New(c disasm.Code, entries *discover.Entries, callees *callee.Effects, tables *heights.Tables) *Analysis {
 	an := &Analysis{Code: c, Entries: entries, Callees: callees, Heights: tables, conv: conventionOf(c.Arch)}
-	an.functions.Bound, an.pads.Bound, an.paths.Bound = keptKB, keptKB/8, keptPaths
+	an.functions.Bound, an.landingPads.Bound, an.paths.Bound = keptKB, keptKB/8, keptPaths
 	an.functions.Weigh = func(f *Function) int { return f.blocks.kilobytes() }
-	an.pads.Weigh = an.functions.Weigh
+	an.landingPads.Weigh = an.functions.Weigh
 	return an
 }
 

@@ -20,8 +20,8 @@ type graph struct {
 	noReturn   map[uint64]bool
 	again      bool
 	jumpTables jumpTables
-	// handed is how the entry finds the return address, as found out so far.
-	handed handed
+	// pltFrame is how the entry finds the return address, as found out so far.
+	pltFrame pltFrame
 	// spDiffers: two paths came to one place with SP at different places.
 	spDiffers bool
 	// leadsOut: an edge leads where the image has no code.
@@ -158,8 +158,8 @@ func (g *graph) overran(from *block, sp absint.Value) {
 }
 
 // onlyReadsPC tells whether the call at a site reads the PC: that always returns. Example: run_argv of git on
-// i386 begins with four pushes and such a call, and its epilogue, come to with words still pushed behind a call
-// that never returns, leaves SP where that call was.
+// i386 begins with four pushes and such a call. A call that never returns seems to lead, with words still
+// pushed, to the epilogue, which leaves SP where the first call was.
 func (g *graph) onlyReadsPC(site uint64) bool {
 	var in cpu.Insn
 	return g.Arch.PCThunk && g.One(disasm.Addr{PC: site}, &in) && disasm.CallReadsPC(g.Code, &in)

@@ -76,10 +76,9 @@ func (c *Cursor) stepWithSlot(pc uint64) cpu.Step {
 	return step
 }
 
-// Ahead are the instruction at pc, which Next gave last, and those behind it: at least half
-// as many as a cursor decodes at a time, where the code goes on and the instruction at pc
-// can be read by itself, else the rest of those that are read together (an IT block). The
-// instruction at pc may move; Next goes on behind it.
+// Ahead are the instruction at pc, which Next gave last, and those behind it. There are at least half as many
+// as a cursor decodes at a time, unless the code ends. Within an IT block, which is read as a whole, there
+// are only those that were read. The instruction at pc may move; Next goes on behind it.
 func (c *Cursor) Ahead(pc uint64) []cpu.Insn {
 	if c.n-c.i < window/2 && c.i > 1 && !c.code.governs(&c.buf[c.i-2], c.mode) {
 		c.fetch(pc)

@@ -35,11 +35,13 @@ type named struct {
 //
 // Where instructions have any length, what reads as a call can lie inside of others (a
 // displacement that holds e8), or be data. Of the calls that name a place the first are
-// looked at closely, until the place is known. A call in step with the code before counts if
-// an instruction stands at its target that compilers put first in functions (endbr64), if
-// the target is aligned as functions are and the call stands far from data, or if it is
-// the second that names the target. Where instructions have one size all are in step, and
-// what reads as a call may only be data.
+// looked at closely, until the place is known. A call in step with the code before counts
+//
+//   - if an instruction stands at its target that compilers put first in functions (endbr64),
+//   - if the target is aligned as functions are, and the call stands far from data,
+//   - or if another call has named the target before.
+//
+// Where instructions have one size all are in step, and what reads as a call may only be data.
 func (c *calls) entries(i int, known keys, steps *disasm.CallSteps) (found, single keys) {
 	var places named
 	start := c.pages.start(i)

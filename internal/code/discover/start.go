@@ -107,8 +107,9 @@ func (s *start) handed() {
 	}
 }
 
-// note notes a value that is the address of a function, and no saved return address, and the function behind a lone jump to
-// it (aarch64's _start has such a jump to main near by, where the linker may place main far off).
+// note notes a value that is the address of a function, and no saved return address. Where a lone jump stands
+// there, the function that the jump leads to is noted, too: aarch64's _start has such a jump to main near by,
+// where the linker may place main far off.
 func (s *start) note(v absint.Value) {
 	if v.Kind != absint.Constant || v.Off == 0 {
 		return

@@ -192,8 +192,8 @@ func (s *sweep) from(list keys) {
 }
 
 // fromPointers goes on from every address of code that data holds (tables of functions, GOTs,
-// init_array), from the entries, and from what words in the text point to, which count
-// where they are not known to be literals by then.
+// init_array), then from the entries, then from what words in the text point to. Words that are known to
+// be literals by then do not count.
 func (s *sweep) fromPointers(entries keys) {
 	s.from(s.pointedTo(false))
 	s.from(entries)

@@ -125,7 +125,7 @@ func overwritten(load *step, behind []step) bool {
 // bytes above SP at the call.
 func (c *computation) private(off int64) bool {
 	if c.exposed == 0 {
-		c.exposed = dataflow.Exposed(c.fn)
+		c.exposed = dataflow.LowestEscaping(c.fn)
 	}
 	sp := c.whole.Regs[c.arch.SP]
 	return sp.RelativeTo(c.arch.SP) && sp.Off+off < c.exposed

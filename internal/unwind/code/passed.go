@@ -16,7 +16,7 @@ type passed struct {
 	arch         *cpu.Arch
 	sp           int64  // SP less SP at the block's beginning
 	steps        []step // of the block
-	exposed      int64  // dataflow.Exposed, 0 before that is needed
+	exposed      int64  // dataflow.LowestEscaping, 0 before that is needed
 }
 
 // at fills in what holds at a call.

@@ -7,11 +7,10 @@ import (
 	"github.com/backsight/backsight/internal/code/absint"
 )
 
-// Exposed is the lowest place on a function's own stack whose address the function gives away, in bytes
-// from SP on entry: the lowest object that other functions may change begins there. math.MaxInt64: no
-// address is given away.
-func Exposed(f *Function) int64 {
-	e := exposure{fn: f, lowest: math.MaxInt64}
+// LowestEscaping is the lowest place on a function's own stack whose address escapes, in bytes from SP on entry:
+// the lowest object that other functions may change begins there. math.MaxInt64: no address escapes.
+func LowestEscaping(f *Function) int64 {
+	e := escapes{fn: f, lowest: math.MaxInt64}
 	for _, b := range f.blocks {
 		b.in.Decode(&e.st)
 		straight(f, b, e.execute)
@@ -19,8 +18,8 @@ func Exposed(f *Function) int64 {
 	return e.lowest
 }
 
-// exposure looks for addresses of a function's stack that others may see.
-type exposure struct {
+// escapes looks for addresses of a function's stack that escape: that other functions may see.
+type escapes struct {
 	fn     *Function
 	lowest int64
 	st     absint.State
@@ -29,7 +28,7 @@ type exposure struct {
 // execute executes an instruction. An address on the stack is noted if the instruction stores it, or
 // leaves it in a register that callees may read. In a preserved register, such as the frame pointer, an
 // address is not seen by others until it is moved or stored.
-func (e *exposure) execute(in *cpu.Insn, pc uint64) {
+func (e *escapes) execute(in *cpu.Insn, pc uint64) {
 	arch := e.fn.an.Arch
 	switch in.Op {
 	case cpu.OpStore:
@@ -47,7 +46,7 @@ func (e *exposure) execute(in *cpu.Insn, pc uint64) {
 }
 
 // note notes the address that a register holds.
-func (e *exposure) note(r cpu.Reg) {
+func (e *escapes) note(r cpu.Reg) {
 	sp := e.fn.an.Arch.SP
 	if v := e.st.Get(r); r != sp && v.RelativeTo(sp) {
 		e.lowest = min(e.lowest, v.Off)

@@ -25,7 +25,7 @@ func TestExposed(t *testing.T) {
 		400024: 27bd0020  addiu sp,sp,32
 		400100: 03e00008  jr    ra
 		400104: 00000000  nop`}).Function(at(0x400000))
-	if got := Exposed(f); got != -16 {
+	if got := LowestEscaping(f); got != -16 {
 		t.Errorf("%d bytes from SP on entry, want -16", got)
 	}
 }
