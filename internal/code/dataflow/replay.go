@@ -56,7 +56,7 @@ func atCall(f *Function, site disasm.Addr, st *absint.State) (call *cpu.Insn, ok
 		return nil, false
 	}
 	var buf [2]cpu.Insn
-	step, ok := f.an.Step(site, &buf)
+	step, ok := disasm.StepAt(f.an.Code, site, &buf)
 	if call = step.In; !ok || call.Op != cpu.OpCall && !disasm.Transfers(call, f.an.Arch) {
 		return nil, false
 	}

@@ -97,9 +97,9 @@ func (c Code) One(at Addr, in *cpu.Insn) bool {
 	return true
 }
 
-// Step decodes the instruction at an address into buf, with what stands in its delay slot; false where none is
-// whole.
-func (c Code) Step(at Addr, buf *[2]cpu.Insn) (cpu.Step, bool) {
+// StepAt decodes the instruction at an address into buf, with what stands in its delay slot; false where none
+// is whole.
+func StepAt(c Code, at Addr, buf *[2]cpu.Insn) (cpu.Step, bool) {
 	n := c.Decode(at, buf[:])
 	if n == 0 {
 		return cpu.Step{In: &buf[0], Next: at.PC}, false
@@ -190,7 +190,7 @@ func (c Code) SkipPadding(at Addr) uint64 {
 // ReturnAddress is where the call at a site returns to; false where no call stands.
 func (c Code) ReturnAddress(site Addr) (uint64, bool) {
 	var buf [2]cpu.Insn
-	call, ok := c.Step(site, &buf)
+	call, ok := StepAt(c, site, &buf)
 	if !ok || call.In.Op != cpu.OpCall {
 		return 0, false
 	}

@@ -49,7 +49,7 @@ type start struct {
 // on; false where the search ends.
 func (s *start) follow(at disasm.Addr) (next disasm.Addr, ok bool) {
 	var buf [2]cpu.Insn
-	step, ok := s.code.Step(at, &buf)
+	step, ok := disasm.StepAt(s.code, at, &buf)
 	s.left--
 	if !ok {
 		return at, false

@@ -147,7 +147,7 @@ func (s *abiScan) blockStart(at disasm.Addr) uint64 {
 // behind is the address behind a transfer and its delay slot.
 func (s *abiScan) behind(transfer disasm.Addr) uint64 {
 	var buf [2]cpu.Insn
-	step, _ := s.an.Step(transfer, &buf)
+	step, _ := disasm.StepAt(s.an.Code, transfer, &buf)
 	return step.Next
 }
 
