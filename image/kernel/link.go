@@ -95,10 +95,7 @@ func beginsAt(arch *cpu.Arch, data []byte, off uint64) bool {
 	if n == 0 {
 		return false
 	}
-	last := &buf[n-1]
-	if n >= 2 && buf[n-2].Flags&cpu.FlagDelaySlot != 0 {
-		last = &buf[n-2]
-	}
+	last := cpu.Deciding(buf[:n])
 	return last.Ends(arch.PC) || last.Flags&cpu.FlagPadding != 0
 }
 

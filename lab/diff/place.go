@@ -10,16 +10,17 @@ import (
 func (w *worker) function(f function) {
 	w.f = f
 	lo, mode := lint.Mode(w.own, w.view, w.code, f.lo)
-	padding, slot := false, false
+	padding, behind := false, uint64(0) // behind: the address behind the delay slot of the instruction before
 	w.sp = lint.Pointer{}
-	w.anchored = lint.Anchor(w.own.Arch, func(visit func(uint64, cpu.Mode, *cpu.Insn)) { w.sweep.Run(lo, f.hi, mode, w.entryMode, visit) })
-	w.sweep.Run(lo, f.hi, mode, w.entryMode, func(pc uint64, mode cpu.Mode, in *cpu.Insn) {
+	w.anchored = lint.Anchor(w.own.Arch, func(visit func(uint64, cpu.Mode, cpu.Step)) { w.sweep.Run(lo, f.hi, mode, w.entryMode, visit) })
+	w.sweep.Run(lo, f.hi, mode, w.entryMode, func(pc uint64, mode cpu.Mode, step cpu.Step) {
+		in, slot := step.In, pc < behind
 		padding = padding && (slot || in.Flags&cpu.FlagPadding != 0) // behind the return's delay slot
 		if !slot && !padding && !w.sweep.Unreachable(in, pc, f.hi) {
-			w.place(pc, mode, in)
+			w.place(pc, mode, step)
 		}
 		w.sp.Step(w.own.Arch, in)
-		slot = in.Flags&cpu.FlagDelaySlot != 0
+		behind = step.Next
 		if in.Ends(w.own.Arch.PC) {
 			padding = true
 		}
@@ -36,7 +37,8 @@ func (w *worker) entryMode(pc uint64) (cpu.Mode, bool) {
 }
 
 // place compares in front of an instruction, and behind it if it is a call.
-func (w *worker) place(pc uint64, mode cpu.Mode, in *cpu.Insn) {
+func (w *worker) place(pc uint64, mode cpu.Mode, step cpu.Step) {
+	in, after := step.In, step.Next
 	arch := w.own.Arch
 	w.q = unwind.Query{Image: w.own, Arch: arch, PC: pc, Resume: pc, Mode: mode, Exact: true}
 	if w.Reference == unwind.MethodCFI { // the others describe frames at their calls only
@@ -44,13 +46,6 @@ func (w *worker) place(pc uint64, mode cpu.Mode, in *cpu.Insn) {
 	}
 	if in.Op != cpu.OpCall || in.Flags&cpu.FlagGetPC != 0 {
 		return
-	}
-	after := pc + uint64(in.Len)
-	if in.Flags&cpu.FlagDelaySlot != 0 {
-		var buf [1]cpu.Insn
-		if arch.Decoder.Decode(w.own.Segments.Code(after), after, mode, buf[:]) == 1 {
-			after += uint64(buf[0].Len)
-		}
 	}
 	w.q.PC, w.q.Resume, w.q.Exact = after-1, after, false
 	w.compare(func() Situation { return Resumed })

@@ -201,11 +201,8 @@ func (r *recorder) decode(m *moment) {
 	if n == 0 {
 		return
 	}
-	m.insn = buf[0]
-	m.next = m.pc + uint64(buf[0].Len)
-	if n == 2 && buf[0].Flags&cpu.FlagDelaySlot != 0 {
-		m.next += uint64(buf[1].Len)
-	}
+	step := cpu.StepOf(buf[:n], m.pc)
+	m.insn, m.next = *step.In, step.Next
 }
 
 // code is the bytes at pc: the program's, or (signal trampolines) the machine's.

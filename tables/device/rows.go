@@ -154,8 +154,13 @@ func longer(p *tables.Program, at, unit uint64) bool {
 		return 0
 	})
 	var insns [2]cpu.Insn
-	if !ok || p.Image.Arch.Decoder.Decode(p.Image.Segments.Code(at), at, p.Functions[i].Mode, insns[:]) == 0 {
+	if !ok {
 		return true
 	}
-	return uint64(insns[0].Len) > unit || insns[0].Flags&cpu.FlagDelaySlot != 0
+	n := p.Image.Arch.Decoder.Decode(p.Image.Segments.Code(at), at, p.Functions[i].Mode, insns[:])
+	if n == 0 {
+		return true
+	}
+	step := cpu.StepOf(insns[:n], at)
+	return step.Next-at > unit || step.Cut
 }

@@ -36,9 +36,9 @@ type widener struct {
 	indirect bool     // it jumps to where its code does not tell
 }
 
-// place is an instruction and its address.
+// place is an instruction, its address, and the address behind its delay slot, if there is one.
 type place struct {
-	at uint64
+	at, next uint64
 	cpu.Insn
 }
 
@@ -70,8 +70,13 @@ func (w *widener) read(f *tables.Function) {
 		if n == 0 {
 			return
 		}
-		for _, in := range buf[:n] {
-			w.insns = append(w.insns, place{at, in})
+		for i := range n {
+			step := cpu.StepOf(buf[i:n], at)
+			if step.Cut && i > 0 {
+				break // decoded again, with the delay slot
+			}
+			in := step.In
+			w.insns = append(w.insns, place{at, step.Next, *in})
 			w.indirect = w.indirect || in.Op == cpu.OpJump && in.Target == 0 && in.Flags&cpu.FlagReturn == 0 ||
 				in.Op == cpu.OpLoad && in.Dst == w.img.arch.PC && in.Flags&cpu.FlagReturn == 0
 			at += uint64(in.Len)
@@ -209,12 +214,10 @@ func (w *widener) before(addr uint64) int {
 // leaves tells whether control never goes from instruction k to the next in memory: behind a
 // jump, or behind the delay slot of one.
 func (w *widener) leaves(k int) bool {
-	if k > 0 && w.insns[k-1].Flags&cpu.FlagDelaySlot != 0 {
-		k--
-	} else if w.insns[k].Flags&cpu.FlagDelaySlot != 0 {
-		return false
+	if k > 0 && w.insns[k-1].next > w.insns[k].at {
+		return w.insns[k-1].Ends(w.img.arch.PC)
 	}
-	return w.insns[k].Ends(w.img.arch.PC)
+	return w.insns[k].next == w.insns[k].end() && w.insns[k].Ends(w.img.arch.PC)
 }
 
 // stores tells whether an instruction may store to a slot of the frame: it does unless it

@@ -15,7 +15,7 @@ func width(v Value, in *cpu.Insn, arch *cpu.Arch) Value {
 
 // extended is an operand of which an instruction takes the low bytes: a constant or
 // the element of a table of that size (ldrh w4; add x4,x1,w4,sxth #2).
-func (ts *Tables) extended(v Value, in *cpu.Insn) Value {
+func (ts *JumpTables) extended(v Value, in *cpu.Insn) Value {
 	switch {
 	case in.Flags&cpu.FlagSigned == 0 || in.Size == 0 || in.Size > 8:
 		return v
@@ -29,7 +29,7 @@ func (ts *Tables) extended(v Value, in *cpu.Insn) Value {
 }
 
 // Sum is a + b<<scale, where one of them is a constant or a table's element.
-func (ts *Tables) Sum(a, b Value, scale uint8) Value {
+func (ts *JumpTables) Sum(a, b Value, scale uint8) Value {
 	switch {
 	case a.Kind == TableElement && b.Kind == Constant:
 		return ts.relative(a, b.Off<<scale, 0)
@@ -63,7 +63,7 @@ func (m *Interp) logic(a Value, in *cpu.Insn) Value {
 	if a.Kind == TableElement {
 		switch {
 		case in.Op == cpu.OpShlImm:
-			return m.Tables.scaled(a, uint8(in.Imm))
+			return m.JumpTables.scaled(a, uint8(in.Imm))
 		case in.Op == cpu.OpOrImm && in.Imm == 1 && m.Arch.ISABit:
 			return a // Thumb labels are stored even: orr r3,#1; bx r3
 		}

@@ -10,7 +10,7 @@ import (
 // states name.
 type Interp struct {
 	disasm.Code
-	Tables Tables
+	JumpTables JumpTables
 	// clobbered are the registers that a call clobbers. gp is none: a callee may leave another image's
 	// there, and then the caller loads its own again before use. Behind a call that never returns, code
 	// that others jump to uses gp as it is.
@@ -29,7 +29,7 @@ func New(c disasm.Code) Interp { return Interp{Code: c, clobbered: c.CallerSaved
 // symbols and tables of m, make no new ones, and may run in several goroutines.
 func (m *Interp) Frozen() Interp {
 	f := *m
-	f.frozen, f.Tables.frozen = true, true
+	f.frozen, f.JumpTables.frozen = true, true
 	return f
 }
 
@@ -115,11 +115,11 @@ func (m *Interp) computed(s *State, in *cpu.Insn) Value {
 	case cpu.OpAddImm:
 		return width(s.Get(in.Src).Plus(in.Imm), in, m.Arch)
 	case cpu.OpAdd:
-		return width(m.Tables.Sum(s.Get(in.Src), m.Tables.extended(s.Get(in.Src2), in), in.Scale), in, m.Arch)
+		return width(m.JumpTables.Sum(s.Get(in.Src), m.JumpTables.extended(s.Get(in.Src2), in), in.Scale), in, m.Arch)
 	case cpu.OpAddLoad:
-		return width(m.Tables.Sum(s.Get(in.Src), m.Loaded(s, s.Operand(in), in), 0), in, m.Arch)
+		return width(m.JumpTables.Sum(s.Get(in.Src), m.Loaded(s, s.Operand(in), in), 0), in, m.Arch)
 	case cpu.OpSub:
-		return width(s.Get(in.Src).minus(m.Tables.extended(s.Get(in.Src2), in), in.Scale), in, m.Arch)
+		return width(s.Get(in.Src).minus(m.JumpTables.extended(s.Get(in.Src2), in), in.Scale), in, m.Arch)
 	case cpu.OpOr:
 		return or(s.Get(in.Src), s.Get(in.Src2))
 	case cpu.OpOrImm, cpu.OpAndImm, cpu.OpShlImm:
@@ -207,11 +207,8 @@ func (m *Interp) passAddresses(s *State) {
 
 // readPC executes a call to the next instruction.
 func (m *Interp) readPC(s *State, in *cpu.Insn, pc uint64) {
-	next := Const(int64(pc) + int64(in.Len))
+	next := Const(int64(in.Target))
 	if in.Dst != cpu.NoReg {
-		if in.Flags&cpu.FlagDelaySlot != 0 {
-			next = next.Plus(int64(in.Len))
-		}
 		m.Assign(s, in.Dst, next, pc)
 		return
 	}

@@ -118,7 +118,7 @@ func TestTableElements(t *testing.T) {
 		t.Fatalf("x1 is %+v", v)
 	}
 	want := JumpTable{At: 0x11000, Size: 2, Signed: true, Shift: 2, Rel: 0x100c, HasRel: true, Limit: 5}
-	if got := m.Tables.Table(v); got != want {
+	if got := m.JumpTables.Table(v); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 }
@@ -126,7 +126,7 @@ func TestTableElements(t *testing.T) {
 // TestManyTables: an analysis that meets more tables than there is room for knows nothing
 // of the rest.
 func TestManyTables(t *testing.T) {
-	var ts Tables
+	var ts JumpTables
 	for i := range uint64(2 * maxTables) {
 		v := ts.Element(JumpTable{At: i})
 		if (v.Kind == TableElement) != (i < maxTables) || v.Kind == TableElement && ts.Table(v).At != i {
@@ -192,7 +192,7 @@ func TestFrozen(t *testing.T) {
 			if v := frozen.symbol(0x2000); v.Kind != Unknown {
 				t.Errorf("a replay makes the symbol %+v", v)
 			}
-			if v := frozen.Tables.Element(JumpTable{At: 0x9000}); v.Kind != Unknown {
+			if v := frozen.JumpTables.Element(JumpTable{At: 0x9000}); v.Kind != Unknown {
 				t.Errorf("a replay adds the table %+v", v)
 			}
 		})

@@ -80,7 +80,7 @@ func (m *Interp) Loaded(s *State, a Value, in *cpu.Insn) Value {
 	case Constant:
 		return m.fileWord(uint64(a.Off)&m.Arch.AddrMask(), in)
 	case TableAddress:
-		return m.Tables.loadedElement(uint64(a.Off)&m.Arch.AddrMask(), in, s)
+		return m.JumpTables.loadedElement(uint64(a.Off)&m.Arch.AddrMask(), in, s)
 	}
 	return Value{}
 }

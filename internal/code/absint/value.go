@@ -30,7 +30,7 @@ const (
 	// TableAddress is the constant Off plus an unknown index: the address of a
 	// table's element.
 	TableAddress
-	// TableElement is an element of the jump table number Off (see Tables), as loaded
+	// TableElement is an element of the jump table number Off (see JumpTables), as loaded
 	// or as computed with on the way to a jump.
 	TableElement
 	// OtherStack is SP when it was loaded or moved in from elsewhere, wherever on that stack.

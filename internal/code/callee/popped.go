@@ -91,8 +91,9 @@ func (a arguments) notTakenBack() int64 {
 // the registers that it saved: these and its return address.
 const mostSaved = 5
 
-// put is how many bytes the run of instructions in front of a call allocates, since SP was raised
-// or control went elsewhere last, and how many of these were pushed since something else was subtracted.
+// put is how many bytes the run of instructions in front of a call allocates: the run begins where SP was
+// raised last, or control went elsewhere. pushed is how many of these bytes are pushed behind the last
+// subtraction from SP.
 func (a arguments) put() (put, pushed int64) {
 	cur := disasm.NewCursor(a.code)
 	cur.Seek(disasm.Addr{PC: a.Start})

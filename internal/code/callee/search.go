@@ -153,11 +153,11 @@ func (s *search) visit(pc uint64) bool {
 // stops in front of the last where that has a delay slot, which must be at hand.
 func (s *search) walk(p *path, n int) (Effect, outcome) {
 	for i := 0; i < n; i++ {
-		in := &s.insns[i]
-		slotted := in.Flags&cpu.FlagDelaySlot != 0
-		if slotted && i+1 == n && i > 0 {
+		step := cpu.StepOf(s.insns[i:n], p.at.PC)
+		if step.Cut && i > 0 {
 			break
 		}
+		in := step.In
 		if s.budget--; s.budget < 0 {
 			return s.firstReturn(), settles
 		}
@@ -165,9 +165,7 @@ func (s *search) walk(p *path, n int) (Effect, outcome) {
 		next := *p
 		next.at.PC += uint64(in.Len)
 		behind := next
-		if slotted && i+1 < n {
-			behind.at.PC += uint64(s.insns[i+1].Len)
-		}
+		behind.at.PC = step.Next
 		switch e, o := s.step(in, behind); o {
 		case ends, settles:
 			return e, o

@@ -31,9 +31,9 @@ func (f *Effects) importNeverReturns(slot uint64) bool {
 	return ok && nameNeverReturns(name, false)
 }
 
-// ResumesUnwinding tells whether the function at a place, or the import that the place is the PLT stub of, is
-// one that compilers call from landing pads alone, with the exception that the runtime has left there
-// (Itanium C++ ABI, Level I, 1.5; GCC for ARM: __cxa_end_cleanup).
+// ResumesUnwinding tells whether a place is a function that compilers call from landing pads alone, or the PLT
+// stub of an import that is one: _Unwind_Resume (Itanium C++ ABI, Level I, 1.5), GCC's __cxa_end_cleanup for
+// ARM.
 func ResumesUnwinding(f *Effects, to disasm.Addr) bool {
 	s, ok := f.code.Img.Symbols.At(to.PC)
 	if !ok || s.Addr != to.PC {

@@ -21,9 +21,9 @@ type waysOut struct {
 const maxInstalling = 1
 
 // Abandons tells whether the code at a place of f is about to abandon its frame and its callers', and to
-// go on in a frame further out, as an exception does that is caught: libgcc's _Unwind_Resume ends in
-// __builtin_eh_return (GCC Internals, "Exception Handling"), which adds to SP how far away that frame
-// is and jumps to its landing pad. On MIPS:
+// go on in a frame further out. A caught exception does: libgcc's _Unwind_Resume ends in
+// __builtin_eh_return (GCC Internals, "Exception Handling"). That adds to SP how far away the frame with the
+// landing pad is, and jumps to the landing pad. On MIPS:
 //
 //	bal  uw_install_context_1    writes the registers of the frame with the landing pad over those saved here
 //	bal  _Unwind_DebugHook
@@ -51,8 +51,8 @@ func (s *pathSearch) leadsOutwards(st *absint.State, v absint.Value, t *transfer
 	if s.path.calls > maxInstalling || recoverable(sp) {
 		return false
 	}
-	known := t.in.Op != cpu.OpJump || v != absint.Value{}
-	return known || sp.Kind == absint.OtherStack || !s.an.Arch.CallPushesRA && st.Regs[s.an.Arch.LR].Kind == absint.StartMemory
+	known := t.In.Op != cpu.OpJump || v != absint.Value{}
+	return known || sp.Kind == absint.OtherStack || s.an.conv.reloaded(st)
 }
 
 // places are addresses of instructions.

@@ -27,9 +27,10 @@ type Analysis struct {
 	Callees *callee.Effects
 	Heights *heights.Tables
 
-	functions memo.Table[disasm.Addr, *Function]
-	pads      memo.Table[padsKey, *Function]
-	paths     memo.Table[pathKey, waysOut]
+	functions   memo.Table[disasm.Addr, *Function]
+	landingPads memo.Table[landingPadsKey, *Function]
+	paths       memo.Table[pathKey, waysOut]
+	conv        convention
 }
 
 const (
@@ -42,10 +43,10 @@ const (
 
 // New returns the analysis of an image's code.
 func New(c disasm.Code, entries *discover.Entries, callees *callee.Effects, tables *heights.Tables) *Analysis {
-	an := &Analysis{Code: c, Entries: entries, Callees: callees, Heights: tables}
-	an.functions.Bound, an.pads.Bound, an.paths.Bound = keptKB, keptKB/8, keptPaths
+	an := &Analysis{Code: c, Entries: entries, Callees: callees, Heights: tables, conv: conventionOf(c.Arch)}
+	an.functions.Bound, an.landingPads.Bound, an.paths.Bound = keptKB, keptKB/8, keptPaths
 	an.functions.Weigh = func(f *Function) int { return f.blocks.kilobytes() }
-	an.pads.Weigh = an.functions.Weigh
+	an.landingPads.Weigh = an.functions.Weigh
 	return an
 }
 
@@ -79,21 +80,21 @@ func (an *Analysis) waysOut(at disasm.Addr, afterCall bool) waysOut {
 // which compilers keep values in registers that a call would clobber: the caller's SP in
 // ecx, in a function that realigns its stack; or touches the pages of a large frame.
 func (an *Analysis) applyCall(m *absint.Interp, st *absint.State, c *transfer, target disasm.Addr, known bool) {
-	if !an.Arch.CallPushesRA {
-		m.Exec(st, c.in, c.pc)
+	if !an.conv.pushes() {
+		m.Exec(st, c.In, c.pc)
 		return
 	}
-	site := callee.Site{Start: c.start, PC: c.pc, Next: c.next}
+	site := callee.Site{Start: c.start, PC: c.pc, Next: c.Next}
 	if sp := st.Regs[an.Arch.SP]; sp.RelativeTo(an.Arch.SP) {
 		site.Depth = an.Arch.EntryCFA - sp.Off
 	}
 	effect := an.Callees.At(site, target, known)
 	if effect.PC != cpu.NoReg {
-		m.Assign(st, effect.PC, absint.Const(int64(c.next)), c.pc)
+		m.Assign(st, effect.PC, absint.Const(int64(c.Next)), c.pc)
 		return
 	}
-	size, bytes := an.probed(st, c.next)
-	m.Exec(st, c.in, c.pc)
+	size, bytes := an.probed(st, c.Next)
+	m.Exec(st, c.In, c.pc)
 	st.Set(an.Arch.SP, st.Get(an.Arch.SP).Plus(effect.Pops), an.Arch)
 	st.Set(size, bytes, an.Arch)
 }

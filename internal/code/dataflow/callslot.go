@@ -31,14 +31,14 @@ func (f *Function) CallSlot(site disasm.Addr) (uint64, bool) {
 // maxRun bounds the instructions in front of a call among landing pads that are looked at.
 const maxRun = 16
 
-// PadCallSlot is CallSlot for a call behind f's entry to which no flow comes: of a landing pad, where gp has the
+// LandingPadCallSlot is CallSlot for a call behind f's entry to which no flow comes: of a landing pad, where gp has the
 // value that gp has behind f's calls. In cmake for MIPS, the pad at 0x380500 of mipsel's so calls operator delete:
 //
 //	lw   gp,16(sp)
 //	lw   a1,68(sp)
 //	lw   t9,-8276(gp)
 //	jalr t9
-func PadCallSlot(f *Function, site disasm.Addr) (slot uint64, ok bool) {
+func LandingPadCallSlot(f *Function, site disasm.Addr) (slot uint64, ok bool) {
 	arch := f.an.Arch
 	back := maxRun * max(arch.InsnAlign, 1)
 	if arch.Globals == 0 || f.BehindCalls == "" || site.Mode != f.Entry.Mode || site.PC < f.Entry.PC+back {

@@ -38,9 +38,9 @@ func TestCallSlot(t *testing.T) {
 	}
 }
 
-// TestPadCallSlot: no flow comes to the landing pad at 400044, which calls through the GOT entry at 410010, and
+// TestLandingPadCallSlot: no flow comes to the landing pad at 400044, which calls through the GOT entry at 410010, and
 // then through what the first call returned.
-func TestPadCallSlot(t *testing.T) {
+func TestLandingPadCallSlot(t *testing.T) {
 	f := analysis(t, codetest.Program{CPU: "mips o32 big", Listing: `
 	400000 <f>:
 		400000: 3c1c0041  lui   gp,0x41
@@ -64,7 +64,7 @@ func TestPadCallSlot(t *testing.T) {
 		400064: 0320f809  jalr  t9
 		400068: 00000000  nop`}).Function(at(0x400000))
 	for site, want := range map[uint64]uint64{0x40004c: 0x41_0010, 0x40005c: 0, 0x400064: 0, 0x400048: 0, 0x400010: 0} {
-		if slot, ok := PadCallSlot(f, at(site)); ok != (want != 0) || ok && slot != want {
+		if slot, ok := LandingPadCallSlot(f, at(site)); ok != (want != 0) || ok && slot != want {
 			t.Errorf("%#x: %#x, %t, want %#x", site, slot, ok, want)
 		}
 	}

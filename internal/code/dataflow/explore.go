@@ -40,9 +40,9 @@ type explorer struct {
 // analyze follows the code from entry; or that of the function's landing pads, if there are some.
 func (an *Analysis) analyze(entry disasm.Addr, pads *landingPads) *Function {
 	m := absint.New(an.Code)
-	f := &Function{Entry: entry, an: an, data: map[uint64]uint64{}, further: pads != nil}
+	f := &Function{Entry: entry, an: an, data: map[uint64]uint64{}, ofLandingPads: pads != nil}
 	e := &explorer{Function: f, m: &m, cursor: disasm.NewCursor(an.Code)}
-	e.graph = graph{Code: an.Code, entry: entry.PC, noReturn: map[uint64]bool{}}
+	e.graph = graph{Code: an.Code, conv: &an.conv, entry: entry.PC, noReturn: map[uint64]bool{}}
 	if pads != nil {
 		e.graph.known = pads.owner
 	}
@@ -74,7 +74,7 @@ func (e *explorer) run(pads *landingPads) {
 		pads.explore(e)
 	} else {
 		var st absint.State
-		e.graph.handed.start(&st, e.an.Arch)
+		e.graph.pltFrame.start(&st, &e.an.conv)
 		for s := e.an.Arch.SelfRegs; s != 0; s = s.Without(s.First()) {
 			st.Set(s.First(), absint.Const(absint.Signed(e.Entry.Key(), e.an.Arch)), e.an.Arch)
 		}

@@ -22,15 +22,15 @@ type Function struct {
 	// return, of a function that makes no others: what they call may throw.
 	BehindCalls, AtLastCalls absint.Encoded
 
-	an       *Analysis
-	interp   absint.Interp // frozen
-	blocks   blocks
-	targets  callTargets
-	data     map[uint64]uint64 // sizes of literals and jump tables among the code, by address
-	outwards places            // where it leaves with SP unknown
-	undone   places            // where it jumps to with its frame undone, and no function is known to begin
-	further  bool              // the code of landing pads (see Pads)
-	steps    int               // instructions executed
+	an            *Analysis
+	interp        absint.Interp // frozen
+	blocks        blocks
+	targets       callTargets
+	data          map[uint64]uint64 // sizes of literals and jump tables among the code, by address
+	outwards      places            // where it leaves with SP unknown
+	undone        places            // where it jumps to with its frame undone, and no function is known to begin
+	ofLandingPads bool              // the code of landing pads (see LandingPads)
+	steps         int               // instructions executed
 }
 
 // Facts are what an analysis concludes of a function as a whole.
@@ -140,18 +140,18 @@ func (f *Function) FramedAt(pc uint64) bool {
 		f.StateAt(disasm.Addr{PC: pc, Mode: b.mode}, &st) && !st.Regs[f.an.Arch.SP].IsStartOf(f.an.Arch.SP)
 }
 
-// Loses tells whether the function calls and keeps the return address nowhere, or, on
+// LosesRA tells whether the function calls and keeps the return address nowhere, or, on
 // x86-64, calls as no function does.
-func (f *Function) Loses() bool {
+func (f *Function) LosesRA() bool {
 	return f.CallsBare || f.BehindCalls != "" && keepsNoRA(f)
 }
 
 // keepsNoRA tells whether the code does not return as a function does, and keeps nowhere the return address
 // that it was called with.
-func keepsNoRA(f *Function) bool { return !f.an.Arch.CallPushesRA && !f.SavesRA && !f.Balanced }
+func keepsNoRA(f *Function) bool { return !f.an.conv.pushes() && !f.SavesRA && !f.Balanced }
 
-// FurtherEntry tells whether this is the code of a function's landing pads.
-func (f *Function) FurtherEntry() bool { return f.further }
+// OfLandingPads tells whether this is the code of a function's landing pads.
+func (f *Function) OfLandingPads() bool { return f.ofLandingPads }
 
 // ContiguousEnd is the end of the run of blocks around the entry, padding in front of
 // the targets of jumps included.

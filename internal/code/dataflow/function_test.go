@@ -51,6 +51,24 @@ func TestConflict(t *testing.T) {
 	}
 }
 
+// TestConditionalMove: a branch stands right behind a conditional move, which has a condition of its own. Both
+// ways are followed, each behind the branch's delay slot.
+func TestConditionalMove(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "mips o32 big", Listing: `
+	400000 <f>:
+		400000: 00a6100a  movz  v0,a1,a2
+		400004: 14800003  bnez  a0,400014
+		400008: 27bdffe8  addiu sp,sp,-24
+		40000c: 03e00008  jr    ra
+		400010: 27bd0018  addiu sp,sp,24
+		400014: 03e00008  jr    ra
+		400018: 27bd0018  addiu sp,sp,24`}).Function(at(0x400000))
+	check(t, f, map[uint64]string{0x400004: "sp+0 ra", 0x40000c: "sp-24 ra", 0x400014: "sp-24 ra"})
+	if !f.Complete || !f.Balanced || f.Unbalanced {
+		t.Errorf("%+v", f.Facts)
+	}
+}
+
 // TestConflictBehindFiller: filler stands between the call that never returns and the place where
 // SP is different, as GCC for i386 aligns the targets of branches. i386's malloc calls
 // __libc_message so, with the arguments still pushed.

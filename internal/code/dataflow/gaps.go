@@ -79,13 +79,8 @@ func (an *Analysis) beginsAt(at disasm.Addr) bool {
 	if !an.makesRoom(at) {
 		return false
 	}
-	arch := an.Arch
-	cfa, ra := absint.StartOf(arch.SP).Plus(arch.EntryCFA), absint.StartOf(arch.LR)
-	if arch.CallPushesRA {
-		ra = absint.Value{Kind: absint.StartMemory, Base: absint.Base(arch.SP)}
-	}
 	return slices.ContainsFunc(an.ReturnPaths(at, false), func(r ReturnPath) bool {
-		return r.CFA == cfa && r.RA == ra && len(r.Changed) == 0 && !r.Tail && !r.Exception
+		return r.CFA == an.conv.cfa && r.RA == an.conv.ra && len(r.Changed) == 0 && !r.Tail && !r.Exception
 	})
 }
 

@@ -10,17 +10,18 @@ import (
 // whose state changed since they were visited.
 type graph struct {
 	disasm.Code
+	conv   *convention
 	entry  uint64
 	blocks blocks
 	queue  queue
 	states states
 	// noReturn are the sites of calls that never return, as found out so far. again: one
 	// was found too late, and the function is explored anew.
-	noReturn map[uint64]bool
-	again    bool
-	tables   tables
-	// handed is how the entry finds the return address, as found out so far.
-	handed handed
+	noReturn   map[uint64]bool
+	again      bool
+	jumpTables jumpTables
+	// pltFrame is how the entry finds the return address, as found out so far.
+	pltFrame pltFrame
 	// spDiffers: two paths came to one place with SP at different places.
 	spDiffers bool
 	// leadsOut: an edge leads where the image has no code.
@@ -36,7 +37,7 @@ type graph struct {
 func (g *graph) reset() {
 	g.blocks, g.again, g.leadsOut = nil, false, false
 	g.queue.reset()
-	clear(g.tables.ends)
+	clear(g.jumpTables.ends)
 }
 
 // propagate brings a state to a place. What a guess leads to is a guess, however control
@@ -157,8 +158,8 @@ func (g *graph) overran(from *block, sp absint.Value) {
 }
 
 // onlyReadsPC tells whether the call at a site reads the PC: that always returns. Example: run_argv of git on
-// i386 begins with four pushes and such a call, and its epilogue, come to with words still pushed behind a call
-// that never returns, leaves SP where that call was.
+// i386 begins with four pushes and such a call. A call that never returns seems to lead, with words still
+// pushed, to the epilogue, which leaves SP where the first call was.
 func (g *graph) onlyReadsPC(site uint64) bool {
 	var in cpu.Insn
 	return g.Arch.PCThunk && g.One(disasm.Addr{PC: site}, &in) && disasm.CallReadsPC(g.Code, &in)
@@ -168,8 +169,8 @@ func (g *graph) onlyReadsPC(site uint64) bool {
 // gotos. A goto that is understood (MIPS16's save 48,ra; …; jr v0, before any call) leads
 // to the labels that the gotos behind calls lead to.
 func (g *graph) forgetLR(labels []uint64) (changed bool) {
-	lr := g.Arch.LR
-	if g.Arch.CallPushesRA {
+	lr := g.conv.link
+	if lr == cpu.NoReg {
 		return false
 	}
 	var st absint.State

@@ -18,36 +18,37 @@ import (
 // that was called jumps on with SP above its return address.
 const pltWords = 2
 
-// handed is how an entry that is jumped to finds the return address, where that is not as
-// behind a call: with so many bytes pushed, and on processors with a link register that
-// far above SP, or in another register.
-type handed struct {
+// pltFrame is where a resolver of the dynamic linker finds the return address, as the PLT that jumps there leaves
+// it: with some bytes pushed, and on processors with a link register in a word above SP or in another
+// register.
+type pltFrame struct {
 	bytes, ra int64
 	link      cpu.Reg // 0: none
 }
 
-// some tells whether anything is not as behind a call.
-func (h *handed) some() bool { return h.bytes != 0 || h.link != 0 }
+// some tells whether anything differs from a call's convention.
+func (p *pltFrame) some() bool { return p.bytes != 0 || p.link != 0 }
 
 // start makes st the state at the entry: SP as the caller of the PLT stub left it is where
 // the frame begins.
-func (h *handed) start(st *absint.State, arch *cpu.Arch) {
+func (p *pltFrame) start(st *absint.State, conv *convention) {
+	arch := conv.arch
 	st.Start(arch)
-	if !h.some() {
+	if !p.some() {
 		return
 	}
-	sp := absint.StartOf(arch.SP).Plus(-h.bytes)
+	sp := absint.StartOf(arch.SP).Plus(-p.bytes)
 	st.Set(arch.SP, sp, arch)
-	if arch.CallPushesRA {
+	if conv.pushes() {
 		return
 	}
-	ra := absint.StartOf(arch.LR)
-	st.Forget(cpu.SetOf(arch.LR)) // ARM's PLT0 goes on to use lr
-	if h.link != 0 {
-		st.Set(h.link, ra, arch)
+	ra := conv.ra
+	st.Forget(cpu.SetOf(conv.link)) // ARM's PLT0 goes on to use lr
+	if p.link != 0 {
+		st.Set(p.link, ra, arch)
 		return
 	}
-	st.Store(sp.Plus(h.ra), ra, uint8(arch.RegSize))
+	st.Store(sp.Plus(p.ra), ra, uint8(arch.RegSize))
 }
 
 // resolves tells whether a transfer to v is that of a resolver to the import. The first one
@@ -56,38 +57,38 @@ func (h *handed) start(st *absint.State, arch *cpu.Arch) {
 // such as the element behind a table, which leads into the next function.
 func (g *graph) resolves(st *absint.State, v absint.Value, t *transfer) bool {
 	sp, word := st.Regs[g.Arch.SP], int64(g.Arch.RegSize)
-	if t.in.Op == cpu.OpReturn && g.Arch.CallPushesRA {
-		sp = sp.Plus(word + t.in.Imm) // i386: mov %eax,(%esp); …; ret $12
+	if t.In.Op == cpu.OpReturn && g.conv.pushes() {
+		sp = sp.Plus(word + t.In.Imm) // i386: mov %eax,(%esp); …; ret $12
 	}
 	if v.Kind != absint.Unknown || !sp.RelativeTo(g.Arch.SP) || g.doubt != edgeEntry {
 		return false
 	}
-	if g.handed.some() {
-		return sp.Off == 0 && (g.Arch.CallPushesRA || st.Regs[g.Arch.LR].IsStartOf(g.Arch.LR))
+	if g.pltFrame.some() {
+		return sp.Off == 0 && g.conv.linked(st)
 	}
-	if g.Arch.CallPushesRA {
-		g.handed = handed{bytes: sp.Off}
+	if g.conv.pushes() {
+		g.pltFrame = pltFrame{bytes: sp.Off}
 		g.again = sp.Off == pltWords*word
 	} else {
-		g.handed, g.again = handedTo(sp.Off, st.Regs[g.Arch.LR], g.Arch)
+		g.pltFrame, g.again = pltFrameAt(sp.Off, st.Regs[g.conv.link], g.Arch)
 	}
 	if !g.again {
-		g.handed = handed{}
+		g.pltFrame = pltFrame{}
 	}
 	return g.again
 }
 
-// handedTo is what the entry found, where SP stands so far above its value there when the
+// pltFrameAt is what the entry found, where SP stands so far above its value there when the
 // resolver goes on to the import with a value in the link register. The stubs of MIPS push
 // nothing, but call the resolver with the return address in t7 (MIPS supplement ch. 5,
 // "Calling Position-Independent Functions"): move t7,ra; jalr t9; li t8,79.
-func handedTo(up int64, lr absint.Value, arch *cpu.Arch) (handed, bool) {
+func pltFrameAt(up int64, lr absint.Value, arch *cpu.Arch) (pltFrame, bool) {
 	switch {
 	case lr.Kind == absint.StartMemory && lr.Base == absint.Base(arch.SP):
-		return handed{bytes: up, ra: lr.Off}, lr.Off >= 0 && lr.Off < up && up <= pltWords*int64(arch.RegSize)
+		return pltFrame{bytes: up, ra: lr.Off}, lr.Off >= 0 && lr.Off < up && up <= pltWords*int64(arch.RegSize)
 	case lr.Kind == absint.StartRelative && lr.OfRegister() && up == 0:
 		link := cpu.Reg(lr.Base)
-		return handed{link: link}, lr.Off == 0 && link != arch.LR && !arch.Preserved.Has(link) && link != 0
+		return pltFrame{link: link}, lr.Off == 0 && link != arch.LR && !arch.Preserved.Has(link) && link != 0
 	}
-	return handed{}, false
+	return pltFrame{}, false
 }

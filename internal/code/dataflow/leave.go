@@ -16,16 +16,16 @@ func (e *explorer) goesOn(st *absint.State, t *transfer) {
 
 // calls implements successors: it goes on behind a call that returns.
 func (e *explorer) calls(st *absint.State, t *transfer) {
-	target, known := e.m.Target(st, t.in)
+	target, known := e.m.Target(st, t.In)
 	if known && t.millicode(e.an.Arch) {
-		st.Set(t.in.Dst, absint.Const(int64(t.next)), e.an.Arch)
+		st.Set(t.In.Dst, absint.Const(int64(t.Next)), e.an.Arch)
 		e.graph.propagate(target, st, edgeJump, 0)
 		return
 	}
-	if disasm.IndirectCall(t.in) {
+	if disasm.IndirectCall(t.In) {
 		e.targets.note(t.pc, target, known)
 	}
-	e.noteCall(st, e.an.Arch, known && disasm.ReadsPC(e.an.Code, target))
+	e.noteCall(st, &e.an.conv, known && disasm.ReadsPC(e.an.Code, target))
 	if e.graph.noReturn[t.pc] || e.an.Entries.IsEntry(t.behind()) {
 		noteLastCall(e, st, t, target, known)
 		return
@@ -34,7 +34,7 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 		e.leaveByUnknown(st)
 		return
 	}
-	if e.an.Callees.CallNeverReturns(e.m, st, t.in, target, known) {
+	if e.an.Callees.CallNeverReturns(e.m, st, t.In, target, known) {
 		e.graph.noReturn[t.pc] = true
 		noteLastCall(e, st, t, target, known)
 		return
@@ -47,11 +47,12 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 }
 
 // noteCall notes with which stack a function calls that is at a state; reads: the call only reads the PC.
-func (f *Facts) noteCall(st *absint.State, arch *cpu.Arch, reads bool) {
+func (f *Facts) noteCall(st *absint.State, conv *convention, reads bool) {
 	f.Calls = true
+	arch := conv.arch
 	sp := st.Regs[arch.SP]
 	switch {
-	case !arch.CallPushesRA:
+	case !conv.pushes():
 	case arch.AddrSize == 8:
 		f.CallsBare = f.CallsBare || sp.IsStartOf(arch.SP)
 	case sp.RelativeTo(arch.SP) && !reads:
@@ -87,7 +88,7 @@ func (e *explorer) noteBehindCall(st *absint.State) {
 // jumps implements successors: a direct jump, a jump table, a tail call through a pointer,
 // a computed goto, or a context switch.
 func (e *explorer) jumps(st *absint.State, t *transfer) {
-	in := t.in
+	in := t.In
 	switch {
 	case !disasm.IndirectJump(in):
 		e.jumpTo(st, disasm.Target(in))
@@ -140,7 +141,7 @@ func (e *explorer) returns(st *absint.State, v absint.Value, t *transfer) {
 	sp := st.Regs[e.an.Arch.SP]
 	e.outwards.note(sp, t.pc)
 	switch {
-	case t.in.Flags&cpu.FlagException != 0:
+	case t.In.Flags&cpu.FlagException != 0:
 	case v == absint.CallerPC(e.an.Arch):
 		e.Returns = true
 		if sp.IsStartOf(e.an.Arch.SP) {
@@ -156,12 +157,12 @@ func (e *explorer) returns(st *absint.State, v absint.Value, t *transfer) {
 		e.Complete = e.Complete && ok
 		e.byWritable = e.byWritable || v.Base == absint.FromWritable
 	case v.Kind == absint.TableElement:
-		e.followTable(st, e.m.Tables.Table(v))
+		e.followTable(st, e.m.JumpTables.Table(v))
 	case absint.Foreign(sp, e.an.Arch):
 		e.Complete = false
 	case e.graph.resolves(st, v, t):
 		e.Returns, e.Balanced, e.Complete = true, true, false
-	case t.in.Op == cpu.OpJump || st.FrameGone(e.an.Arch):
+	case t.In.Op == cpu.OpJump || st.FrameGone(e.an.Arch):
 		e.leaveByUnknown(st)
 	default:
 		// Lost track of where the return address is.

@@ -73,7 +73,7 @@ func newCallPaths(f *Function, site disasm.Addr) *callPaths {
 	fn.targets, fn.data = callTargets{}, map[uint64]uint64{}
 	s := &callPaths{fn: f, site: site, ways: map[uint64][]*block{}, guessed: map[uint64]bool{}}
 	s.replay = explorer{Function: &fn, m: &m, cursor: disasm.NewCursor(f.an.Code)}
-	s.replay.graph = graph{Code: f.an.Code, entry: f.Entry.PC, blocks: f.blocks, noReturn: map[uint64]bool{}}
+	s.replay.graph = graph{Code: f.an.Code, conv: &f.an.conv, entry: f.Entry.PC, blocks: f.blocks, noReturn: map[uint64]bool{}}
 	return s
 }
 

@@ -8,46 +8,34 @@ import (
 // released tells whether a jump to a function can be a tail call: the return address was
 // reloaded, or never left its register, and SP is known.
 func (s *pathSearch) released(st *absint.State) bool {
-	arch := s.an.Arch
-	sp := st.Regs[arch.SP]
-	if arch.CallPushesRA {
-		return sp.Kind == absint.StartRelative
-	}
-	lr := st.Regs[arch.LR]
+	arch, conv := s.an.Arch, &s.an.conv
+	sp, lr := st.Regs[arch.SP], st.Get(conv.link)
 	switch {
+	case conv.pushes():
+		return sp.Kind == absint.StartRelative
 	case lr.Kind == absint.StartMemory:
 		return sp.Kind == absint.StartRelative && (sp.Base != lr.Base || sp.Off > lr.Off)
-	case lr.IsStartOf(arch.LR):
-		return sp.IsStartOf(arch.SP)
 	}
-	return false
-}
-
-// callerOf is where a tail-called function will return to.
-func (s *pathSearch) callerOf(st *absint.State) absint.Value {
-	if s.an.Arch.CallPushesRA {
-		return st.Load(st.Regs[s.an.Arch.SP], uint8(s.an.Arch.RegSize))
-	}
-	return st.Regs[s.an.Arch.LR]
+	return lr == conv.ra && sp.IsStartOf(arch.SP)
 }
 
 // record keeps a way out, if it makes sense as one.
 func (s *pathSearch) record(st *absint.State, ra absint.Value, tail bool) {
-	arch := s.an.Arch
-	if ra.IsStartOf(arch.PC) && arch.CallPushesRA {
-		ra = absint.Value{Kind: absint.StartMemory, Base: absint.Base(arch.SP)}
+	arch, conv := s.an.Arch, &s.an.conv
+	if ra == absint.CallerPC(arch) {
+		ra = conv.ra
 	}
-	if ra.Kind == absint.StartMemory && !s.afterCall && !arch.CallPushesRA && st.Holds(absint.CallerPC(arch)) {
+	if ra.Kind == absint.StartMemory && !s.afterCall && !conv.pushes() && st.Holds(conv.ra) {
 		// What is reloaded was stored on the way, through another register that
 		// holds the same address (sp and s8).
-		ra = absint.StartOf(arch.LR)
+		ra = conv.ra
 	}
 	cfa := st.Regs[arch.SP].Plus(arch.EntryCFA)
-	popped := !tail && arch.CallPushesRA && cfa.Kind == absint.StartMemory && cfa.Base == absint.Base(arch.SP) && ra == absint.Value{}
+	popped := !tail && conv.pushes() && cfa.Kind == absint.StartMemory && cfa.Base == absint.Base(arch.SP) && ra == absint.Value{}
 	if !recoverable(cfa) || cfa.Kind == absint.Constant || !recoverable(ra) && !popped || belowSP(cfa, ra, arch) {
 		return
 	}
-	if ra.Kind == absint.StartRelative && (!ra.IsStartOf(arch.LR) || s.afterCall || arch.CallPushesRA) {
+	if ra.Kind == absint.StartRelative && (ra != conv.ra || s.afterCall) {
 		return // no return address, or one that the call overwrote
 	}
 	if ra.Kind == absint.StartMemory && ra.Base != absint.Base(arch.SP) && ra.Base != cfa.Base && !popsShadow(st, ra, arch) {
@@ -81,8 +69,8 @@ func popsShadow(st *absint.State, ra absint.Value, arch *cpu.Arch) bool {
 func (s *pathSearch) exceptionReturn(st *absint.State, ra absint.Value, t *transfer) {
 	arch := s.an.Arch
 	sp := st.Regs[arch.SP]
-	if arch.CallPushesRA {
-		if t.in.Flags&cpu.FlagException == 0 {
+	if s.an.conv.pushes() {
+		if t.In.Flags&cpu.FlagException == 0 {
 			return
 		}
 		sp, ra = popped(st, arch)
@@ -91,7 +79,7 @@ func (s *pathSearch) exceptionReturn(st *absint.State, ra absint.Value, t *trans
 		return
 	}
 	s.found = append(s.found, ReturnPath{CFA: sp, RA: ra, Calls: s.path.calls, Exception: true,
-		BankedSP: t.in.Flags&cpu.FlagBankedSP != 0, Changed: changed(st, interruptible(arch))})
+		BankedSP: t.In.Flags&cpu.FlagBankedSP != 0, Changed: changed(st, interruptible(arch))})
 }
 
 // popped are the SP and the PC that x86's iret takes from the stack, where the processor or the entry

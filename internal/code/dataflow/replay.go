@@ -24,7 +24,7 @@ func (f *Function) StateAt(at disasm.Addr, st *absint.State) bool {
 		case pc == at.PC:
 			return true
 		case disasm.Transfers(in, f.an.Arch):
-			return f.inSlot(in, pc, at.PC, st)
+			return f.inSlot(cur.Step(in, pc), pc, at.PC, st)
 		}
 		f.interp.Exec(st, in, pc)
 		pc += uint64(in.Len)
@@ -34,12 +34,12 @@ func (f *Function) StateAt(at disasm.Addr, st *absint.State) bool {
 
 // inSlot: the place is the delay slot of the transfer at pc, which itself changed nothing
 // but that a call has written the link register before the slot runs.
-func (f *Function) inSlot(in *cpu.Insn, pc, at uint64, st *absint.State) bool {
-	if pc+uint64(in.Len) != at || in.Flags&cpu.FlagDelaySlot == 0 {
+func (f *Function) inSlot(t cpu.Step, pc, at uint64, st *absint.State) bool {
+	if t.Slot == nil || pc+uint64(t.In.Len) != at {
 		return false
 	}
-	if in.Op == cpu.OpCall {
-		st.Set(in.Dst, absint.Value{}, f.an.Arch)
+	if t.In.Op == cpu.OpCall {
+		st.Set(t.In.Dst, absint.Value{}, f.an.Arch)
 	}
 	return true
 }
@@ -56,13 +56,12 @@ func atCall(f *Function, site disasm.Addr, st *absint.State) (call *cpu.Insn, ok
 		return nil, false
 	}
 	var buf [2]cpu.Insn
-	n := f.an.Decode(site, buf[:])
-	call = &buf[0]
-	if n == 0 || call.Op != cpu.OpCall && !disasm.Transfers(call, f.an.Arch) {
+	step, ok := disasm.StepAt(f.an.Code, site, &buf)
+	if call = step.In; !ok || call.Op != cpu.OpCall && !disasm.Transfers(call, f.an.Arch) {
 		return nil, false
 	}
-	if call.Flags&cpu.FlagDelaySlot != 0 && n == 2 {
-		f.interp.Exec(st, &buf[1], site.PC+uint64(call.Len))
+	if step.Slot != nil {
+		f.interp.Exec(st, step.Slot, site.PC+uint64(call.Len))
 	}
 	return call, true
 }
@@ -90,51 +89,43 @@ func StateInBlock(f *Function, site disasm.Addr, st *absint.State) bool {
 		return false
 	}
 	st.Start(f.an.Arch)
-	transfer, ok := straight(f, b, func(in *cpu.Insn, pc uint64) {
+	transfer, _, ok := straight(f, b, func(in *cpu.Insn, pc uint64) {
 		f.interp.Exec(st, in, pc)
 	})
 	return ok && transfer == site.PC
 }
 
 // straight calls each for the instructions of a block that run before the transfer at its end takes
-// effect, the transfer's delay slot last. ok: there is a transfer, at an address that is returned.
-func straight(f *Function, b *block, each func(in *cpu.Insn, pc uint64)) (transfer uint64, ok bool) {
+// effect, the transfer's delay slot last. ok: there is a transfer, at an address that is returned with
+// the one behind it.
+func straight(f *Function, b *block, each func(in *cpu.Insn, pc uint64)) (transfer, next uint64, ok bool) {
 	cur := disasm.NewCursor(f.an.Code)
 	cur.Seek(b.addr())
 	for pc := b.start; pc < b.end; {
 		in := cur.Next(pc)
 		if in == nil {
-			return 0, false
+			break
 		}
 		if disasm.Transfers(in, f.an.Arch) {
-			if in.Flags&cpu.FlagDelaySlot != 0 {
-				behind := pc + uint64(in.Len)
-				if _, slot := cur.Slot(pc); slot != nil {
-					each(slot, behind)
-				}
+			step := cur.Step(in, pc)
+			if step.Slot != nil {
+				each(step.Slot, pc+uint64(step.In.Len))
 			}
-			return pc, true
+			return pc, step.Next, true
 		}
 		each(in, pc)
 		pc += uint64(in.Len)
 	}
-	return 0, false
+	return 0, 0, false
 }
 
 // EachBehindTransfer calls each for the places behind the transfers of control in f, delay slots included,
 // until each returns false: where calls return to are among them.
 func EachBehindTransfer(f *Function, each func(ra disasm.Addr) bool) {
 	for _, b := range f.blocks {
-		if at, ok := straight(f, b, func(*cpu.Insn, uint64) {}); ok {
-			var buf [2]cpu.Insn
-			n := f.an.Decode(disasm.Addr{PC: at, Mode: b.mode}, buf[:])
-			at += uint64(buf[0].Len)
-			if buf[0].Flags&cpu.FlagDelaySlot != 0 && n == 2 {
-				at += uint64(buf[1].Len)
-			}
-			if !each(disasm.Addr{PC: at, Mode: b.mode}) {
-				return
-			}
+		_, next, ok := straight(f, b, func(*cpu.Insn, uint64) {})
+		if ok && !each(disasm.Addr{PC: next, Mode: b.mode}) {
+			return
 		}
 	}
 }

@@ -85,11 +85,11 @@ func (an *Analysis) findReturns(at disasm.Addr, afterCall bool) waysOut {
 		switch p := &found.returns[i]; {
 		case p.Exception:
 			exceptions++
-		case !p.popsNothing(an.Arch):
+		case !p.popsNothing(&an.conv):
 			return found
 		}
 	}
-	if exceptions == len(found.returns) || exceptions == 0 && !an.Arch.CallPushesRA {
+	if exceptions == len(found.returns) || exceptions == 0 && !an.conv.pushes() {
 		return found
 	}
 	through := an.searchReturns(at, afterCall, true)
@@ -100,9 +100,7 @@ func (an *Analysis) findReturns(at disasm.Addr, afterCall bool) waysOut {
 }
 
 // popsNothing tells whether a way is a jump to another function that leaves SP where it was.
-func (p *ReturnPath) popsNothing(arch *cpu.Arch) bool {
-	return p.Tail && p.CFA == absint.StartOf(arch.SP).Plus(arch.EntryCFA)
-}
+func (p *ReturnPath) popsNothing(conv *convention) bool { return p.Tail && p.CFA == conv.cfa }
 
 func (an *Analysis) searchReturns(at disasm.Addr, afterCall, entryCode bool) waysOut {
 	s := &pathSearch{an: an, m: absint.New(an.Code), afterCall: afterCall, entryCode: entryCode, seen: map[uint64]bool{}, cursor: disasm.NewCursor(an.Code)}
@@ -124,7 +122,7 @@ func (an *Analysis) searchReturns(at disasm.Addr, afterCall, entryCode bool) way
 // poppedBefore is what the callee popped that has returned to a place. The frame's SP is that of
 // before, which follows from the callee's frame.
 func (an *Analysis) poppedBefore(at disasm.Addr) int64 {
-	if !an.Arch.CallPushesRA {
+	if !an.conv.pushes() {
 		return 0
 	}
 	site, ok := an.Arch.Decoder.CallBefore(an.Img.Segments.Before(at.PC, 16), at.PC, at.Mode)
@@ -179,12 +177,7 @@ func (s *pathSearch) follow(p *path) {
 			pc += uint64(in.Len)
 			continue
 		}
-		t := transfer{in: in, start: p.at.PC, pc: pc, next: pc + uint64(in.Len), mode: p.at.Mode}
-		if in.Flags&cpu.FlagDelaySlot != 0 {
-			if t.in, t.slot = s.cursor.Slot(pc); t.slot != nil {
-				t.next += uint64(t.slot.Len)
-			}
-		}
+		t := transfer{Step: s.cursor.Step(in, pc), start: p.at.PC, pc: pc, mode: p.at.Mode}
 		t.follow(&s.m, &p.st, &p.st, s)
 		return
 	}
@@ -195,13 +188,13 @@ func (s *pathSearch) goesOn(st *absint.State, t *transfer) { s.fork(st, t.behind
 
 // calls implements successors.
 func (s *pathSearch) calls(st *absint.State, t *transfer) {
-	target, known := s.m.Target(st, t.in)
+	target, known := s.m.Target(st, t.In)
 	if known && t.millicode(s.an.Arch) {
-		st.Set(t.in.Dst, absint.Const(int64(t.next)), s.an.Arch)
+		st.Set(t.In.Dst, absint.Const(int64(t.Next)), s.an.Arch)
 		s.fork(st, target, s.path.calls)
 		return
 	}
-	if s.an.Callees.CallNeverReturns(&s.m, st, t.in, target, known) || s.an.Entries.IsEntry(t.behind()) {
+	if s.an.Callees.CallNeverReturns(&s.m, st, t.In, target, known) || s.an.Entries.IsEntry(t.behind()) {
 		return
 	}
 	s.an.applyCall(&s.m, st, t, target, known)
@@ -210,10 +203,10 @@ func (s *pathSearch) calls(st *absint.State, t *transfer) {
 
 // jumps implements successors.
 func (s *pathSearch) jumps(st *absint.State, t *transfer) {
-	if to, ok := s.m.Target(st, t.in); ok {
+	if to, ok := s.m.Target(st, t.In); ok {
 		s.jumpTo(st, to)
-	} else if t.in.Flags&(cpu.FlagTable|cpu.FlagMemory) == 0 {
-		s.returns(st, st.RegisterTarget(t.in, s.an.Arch), t)
+	} else if t.In.Flags&(cpu.FlagTable|cpu.FlagMemory) == 0 {
+		s.returns(st, st.RegisterTarget(t.In, s.an.Arch), t)
 	}
 }
 
@@ -221,7 +214,7 @@ func (s *pathSearch) jumps(st *absint.State, t *transfer) {
 // in its register, it is a tail call: a way out like a return.
 func (s *pathSearch) jumpTo(st *absint.State, to disasm.Addr) {
 	if !s.entryCode && s.an.Entries.IsEntry(to) && s.released(st) {
-		s.record(st, s.callerOf(st), true)
+		s.record(st, s.an.conv.handsOver(st), true)
 		return
 	}
 	s.fork(st, to, s.path.calls)
@@ -237,7 +230,7 @@ func (s *pathSearch) returns(st *absint.State, v absint.Value, t *transfer) {
 		}
 		return
 	}
-	if t.in.Flags&cpu.FlagException != 0 {
+	if t.In.Flags&cpu.FlagException != 0 {
 		s.exceptionReturn(st, v, t)
 		return
 	}
@@ -245,13 +238,11 @@ func (s *pathSearch) returns(st *absint.State, v absint.Value, t *transfer) {
 		s.outwards = t.pc
 		return
 	}
-	if t.in.Op == cpu.OpJump && !s.an.Arch.CallPushesRA {
-		if lr := st.Regs[s.an.Arch.LR]; lr.Kind == absint.StartMemory && s.released(st) {
-			s.record(st, lr, true) // jr t9 with RA reloaded: a tail call through a pointer
-			return
-		}
+	if t.In.Op == cpu.OpJump && s.an.conv.reloaded(st) && s.released(st) {
+		s.record(st, s.an.conv.handsOver(st), true) // jr t9 with RA reloaded: a tail call through a pointer
+		return
 	}
-	if t.in.Op == cpu.OpJump && v == (absint.Value{}) {
+	if t.In.Op == cpu.OpJump && v == (absint.Value{}) {
 		return
 	}
 	// What is left of jumps are those to a value from the frame: MIPS16 returns

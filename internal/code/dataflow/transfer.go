@@ -6,13 +6,12 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
-// transfer is the end of a basic block: an instruction that may go elsewhere, with its
-// delay slot if there is one, at pc; next is the address behind both, and start where the run of
-// instructions begins that ends there.
+// transfer is the end of a basic block: the step of an instruction at pc that may go elsewhere, and
+// start, where the run of instructions begins that ends there.
 type transfer struct {
-	in, slot        *cpu.Insn
-	start, pc, next uint64
-	mode            cpu.Mode
+	cpu.Step
+	start, pc uint64
+	mode      cpu.Mode
 }
 
 // successors are told where control goes from a transfer. The fixpoint over a function
@@ -31,34 +30,34 @@ type successors interface {
 // follow executes a transfer. Where the transfer is not taken, st goes on behind it;
 // taken is the state where it is, often the same one.
 func (t *transfer) follow(m *absint.Interp, st, taken *absint.State, to successors) {
-	likely := t.in.Flags&cpu.FlagLikely != 0
-	slotAt := t.pc + uint64(t.in.Len)
+	likely := t.In.Flags&cpu.FlagLikely != 0
+	slotAt := t.pc + uint64(t.In.Len)
 	var direct cpu.Insn
 	if t.targetOverwritten(m, st, &direct) {
-		t.in = &direct
+		t.In = &direct
 	}
-	if t.slot != nil && !likely {
-		m.Exec(st, t.slot, slotAt)
+	if t.Slot != nil && !likely {
+		m.Exec(st, t.Slot, slotAt)
 	}
-	if t.in.Flags&cpu.FlagConditional != 0 {
-		bound(st, t.in)
-		bound(taken, t.in)
+	if t.In.Flags&cpu.FlagConditional != 0 {
+		bound(st, t.In)
+		bound(taken, t.In)
 		to.goesOn(st, t)
 	}
 	st = taken
-	if t.slot != nil && likely {
-		m.Exec(st, t.slot, slotAt)
+	if t.Slot != nil && likely {
+		m.Exec(st, t.Slot, slotAt)
 	}
-	switch t.in.Op {
+	switch t.In.Op {
 	case cpu.OpCall:
 		to.calls(st, t)
 	case cpu.OpJump:
 		to.jumps(st, t)
 	case cpu.OpReturn:
-		to.returns(st, m.ReturnTarget(st, t.in), t)
+		to.returns(st, m.ReturnTarget(st, t.In), t)
 	case cpu.OpLoad, cpu.OpLoadMulti:
-		m.Effect(st, t.in, t.pc)
-		to.returns(st, st.LoadedPC(t.in, m.Arch), t)
+		m.Effect(st, t.In, t.pc)
+		to.returns(st, st.LoadedPC(t.In, m.Arch), t)
 	}
 }
 
@@ -80,8 +79,8 @@ func bound(st *absint.State, branch *cpu.Insn) {
 // register a direct one, where the target is known. So end the long jumps within a
 // MIPS16 function, around which the assembler keeps v0 (jr v0; move v0,at).
 func (t *transfer) targetOverwritten(m *absint.Interp, st *absint.State, direct *cpu.Insn) bool {
-	in := t.in
-	if t.slot == nil || in.Src == cpu.NoReg || in.Src != t.slot.Dst || in.Op != cpu.OpJump || in.Target != 0 {
+	in := t.In
+	if t.Slot == nil || in.Src == cpu.NoReg || in.Src != t.Slot.Dst || in.Op != cpu.OpJump || in.Target != 0 {
 		return false
 	}
 	to, ok := m.Target(st, in)
@@ -91,10 +90,10 @@ func (t *transfer) targetOverwritten(m *absint.Interp, st *absint.State, direct 
 }
 
 // behind is the place where the transfer goes on when it is not taken.
-func (t *transfer) behind() disasm.Addr { return disasm.Addr{PC: t.next, Mode: t.mode} }
+func (t *transfer) behind() disasm.Addr { return disasm.Addr{PC: t.Next, Mode: t.mode} }
 
 // millicode tells whether a call has a link register of its own (__riscv_save_N by jal
 // t0): the helper runs as part of the calling function.
 func (t *transfer) millicode(arch *cpu.Arch) bool {
-	return t.in.Dst != arch.LR && t.in.Dst != cpu.NoReg
+	return t.In.Dst != arch.LR && t.In.Dst != cpu.NoReg
 }

@@ -47,7 +47,7 @@ func (e *explorer) visit(b *block) {
 		}
 		in = e.cursor.Last()
 		if disasm.Transfers(in, e.an.Arch) {
-			e.end(in, pc, &e.st)
+			e.end(e.cursor.Step(in, pc), pc, &e.st)
 			return
 		}
 		e.m.Exec(&e.st, in, pc)
@@ -56,26 +56,29 @@ func (e *explorer) visit(b *block) {
 }
 
 // end ends the visited block with the transfer at pc.
-func (e *explorer) end(in *cpu.Insn, pc uint64, taken *absint.State) {
-	t := transfer{in: in, start: e.block.start, pc: pc, next: pc + uint64(in.Len), mode: e.block.mode}
-	if in.Flags&cpu.FlagDelaySlot != 0 {
-		if t.in, t.slot = e.cursor.Slot(pc); t.slot != nil {
-			t.next += uint64(t.slot.Len)
-		} else {
-			e.Complete = false // the code ends before the slot
-		}
-	}
-	e.block.end = t.next
+func (e *explorer) end(step cpu.Step, pc uint64, taken *absint.State) {
+	t := transfer{Step: step, start: e.block.start, pc: pc, mode: e.block.mode}
+	e.Complete = e.Complete && !t.Cut
+	e.block.end = t.Next
 	t.follow(e.m, &e.st, taken, e)
 }
 
 // conditionalRun executes a run of conditional instructions from pc on that a conditional
-// transfer ends (addne sp,#12; popne {r4,pc}); false where there is no such run.
+// transfer ends (addne sp,#12; popne {r4,pc}); false where there is no such run. MIPS's conditional moves are
+// none: they compare a register of their own with 0, whatever the branch behind them compares.
 func (e *explorer) conditionalRun(pc uint64) bool {
 	arch := e.an.Arch
 	run := e.cursor.Ahead(pc)
 	n := untilTransfer(run, arch)
 	if n == len(run) || run[n].Flags&cpu.FlagConditional == 0 {
+		return false
+	}
+	at := pc
+	for i := range n {
+		at += uint64(run[i].Len)
+	}
+	last := cpu.StepOf(run[n:], at)
+	if last.Waits() {
 		return false
 	}
 	e.taken.CopyFrom(&e.st)
@@ -84,7 +87,7 @@ func (e *explorer) conditionalRun(pc uint64) bool {
 		pc += uint64(run[i].Len)
 	}
 	e.st.JoinUntaken(&e.taken, arch.SP)
-	e.end(&run[n], pc, &e.taken)
+	e.end(last, at, &e.taken)
 	return true
 }
 
@@ -112,11 +115,12 @@ func (e *explorer) note(b *block, st *absint.State, in *cpu.Insn) {
 		e.ReadsPreserved = true
 		e.LandingPad = e.LandingPad || b.via <= edgeJump && b.start-e.Entry.PC < atOnce
 	}
-	if arch.CallPushesRA {
+	link := e.an.conv.link
+	if link == cpu.NoReg {
 		return
 	}
-	e.SavesRA = e.SavesRA || disasm.SavesLR(in, arch) && st.Regs[arch.LR].IsStartOf(arch.LR)
-	if in.Dst == arch.LR && b.start == e.Entry.PC && !st.FrameRestored(arch) &&
+	e.SavesRA = e.SavesRA || disasm.SavesLR(in, arch) && st.Regs[link].IsStartOf(link)
+	if in.Dst == link && b.start == e.Entry.PC && !st.FrameRestored(arch) &&
 		(in.Op == cpu.OpConst && in.Imm == 0 || in.Op == cpu.OpMove && in.Src == arch.Zero) {
 		e.ClearsRA = true
 	}

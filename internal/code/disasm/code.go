@@ -97,6 +97,16 @@ func (c Code) One(at Addr, in *cpu.Insn) bool {
 	return true
 }
 
+// StepAt decodes the instruction at an address into buf, with what stands in its delay slot; false where none
+// is whole.
+func StepAt(c Code, at Addr, buf *[2]cpu.Insn) (cpu.Step, bool) {
+	n := c.Decode(at, buf[:])
+	if n == 0 {
+		return cpu.Step{In: &buf[0], Next: at.PC}, false
+	}
+	return cpu.StepOf(buf[:n], at.PC), true
+}
+
 // decodeRun fills buf like Decode. From a full buffer it gives instructions back where
 // the first one behind the buffer would be read differently without them.
 func (c Code) decodeRun(at Addr, buf []cpu.Insn) int {
@@ -180,15 +190,11 @@ func (c Code) SkipPadding(at Addr) uint64 {
 // ReturnAddress is where the call at a site returns to; false where no call stands.
 func (c Code) ReturnAddress(site Addr) (uint64, bool) {
 	var buf [2]cpu.Insn
-	n := c.Decode(site, buf[:])
-	if n == 0 || buf[0].Op != cpu.OpCall {
+	call, ok := StepAt(c, site, &buf)
+	if !ok || call.In.Op != cpu.OpCall {
 		return 0, false
 	}
-	ra := site.PC + uint64(buf[0].Len)
-	if buf[0].Flags&cpu.FlagDelaySlot != 0 && n == 2 {
-		ra += uint64(buf[1].Len)
-	}
-	return ra, true
+	return call.Next, true
 }
 
 // InsnSize is the size of all instructions of a mode in bytes, 0 where sizes differ:

@@ -56,22 +56,29 @@ func (c *Cursor) fetch(pc uint64) *cpu.Insn {
 	return &c.buf[0]
 }
 
-// Slot is the instruction at pc, which Next gave last, again, and what stands in its
-// delay slot; the cursor goes behind both. slot is nil where the code ends.
-func (c *Cursor) Slot(pc uint64) (in, slot *cpu.Insn) {
-	if c.i == c.n {
-		if c.fetch(pc); c.n < 2 {
-			return &c.buf[0], nil
-		}
+// Step is the step of the instruction at pc, which Next gave last: with what stands in its delay slot,
+// behind which the cursor goes.
+func (c *Cursor) Step(in *cpu.Insn, pc uint64) cpu.Step {
+	if in.Flags&cpu.FlagDelaySlot != 0 {
+		return c.stepWithSlot(pc)
 	}
-	c.i++
-	return &c.buf[c.i-2], &c.buf[c.i-1]
+	return cpu.Step{In: in, Next: pc + uint64(in.Len)}
 }
 
-// Ahead are the instruction at pc, which Next gave last, and those behind it: at least half
-// as many as a cursor decodes at a time, where the code goes on and the instruction at pc
-// can be read by itself, else the rest of those that are read together (an IT block). The
-// instruction at pc may move; Next goes on behind it.
+func (c *Cursor) stepWithSlot(pc uint64) cpu.Step {
+	if c.i == c.n {
+		c.fetch(pc)
+	}
+	step := cpu.StepOf(c.buf[c.i-1:c.n], pc)
+	if step.Slot != nil {
+		c.i++
+	}
+	return step
+}
+
+// Ahead are the instruction at pc, which Next gave last, and those behind it. There are at least half as many
+// as a cursor decodes at a time, unless the code ends. Within an IT block, which is read as a whole, there
+// are only those that were read. The instruction at pc may move; Next goes on behind it.
 func (c *Cursor) Ahead(pc uint64) []cpu.Insn {
 	if c.n-c.i < window/2 && c.i > 1 && !c.code.governs(&c.buf[c.i-2], c.mode) {
 		c.fetch(pc)

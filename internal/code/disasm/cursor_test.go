@@ -101,26 +101,32 @@ func TestCursor(t *testing.T) {
 	}
 }
 
-// TestSlotAndAhead: the delay slot and what comes next, wherever the decoded run ends.
-func TestSlotAndAhead(t *testing.T) {
+// TestStepAndAhead: the delay slot and what comes next, wherever the decoded run ends. Each instruction is
+// a branch, the number i over i instructions.
+func TestStepAndAhead(t *testing.T) {
 	const n = 2*window + 3
-	c := counted(t, n)
+	img := codetest.Program{CPU: "mips o32 big", Listing: "1000: 00000000"}.Image(t)
+	s := &img.Segments[0]
+	s.Data, s.Size = nil, 4*n
 	for i := range n {
-		cur := NewCursor(c)
+		s.Data = append(s.Data, 0x14, 0x80, 0, byte(i)) // bnez a0
+	}
+	is := func(in *cpu.Insn, i int) bool { return in.Target == 0x1000+4*uint64(2*i+1) }
+	for i := range n {
+		cur := NewCursor(Of(img))
 		cur.Seek(at(0x1000))
 		for pc := uint64(0x1000); pc <= 0x1000+4*uint64(i); pc += 4 {
 			cur.Next(pc)
 		}
 		pc := 0x1000 + 4*uint64(i)
-		ahead := cur.Ahead(pc)
-		if ahead[0].Imm != int64(i) || len(ahead) < min(window/2, n-i) {
-			t.Fatalf("%d instructions ahead of number %d, the first sets v0 to %d", len(ahead), i, ahead[0].Imm)
+		if ahead := cur.Ahead(pc); !is(&ahead[0], i) || len(ahead) < min(window/2, n-i) {
+			t.Fatalf("%d instructions ahead of number %d, the first branches to %#x", len(ahead), i, ahead[0].Target)
 		}
-		in, slot := cur.Slot(pc)
-		if in.Imm != int64(i) || (slot == nil) != (i == n-1) || slot != nil && slot.Imm != int64(i+1) {
-			t.Fatalf("the slot of instruction %d is %+v", i, slot)
+		step := cur.Step(cur.Last(), pc)
+		if last := i == n-1; !is(step.In, i) || step.Cut != last || (step.Slot == nil) != last || !last && (!is(step.Slot, i+1) || step.Next != pc+8) {
+			t.Fatalf("the step of instruction %d is %+v", i, step)
 		}
-		if next := cur.Next(pc + 8); slot != nil && (next == nil) != (i+2 >= n) || next != nil && next.Imm != int64(i+2) {
+		if next := cur.Next(step.Next); !step.Cut && (next == nil) != (i+2 >= n) || next != nil && !is(next, i+2) {
 			t.Fatalf("behind the slot of instruction %d stands %+v", i, next)
 		}
 	}

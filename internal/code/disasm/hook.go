@@ -20,8 +20,11 @@ func withoutHooks(c Code, at Addr, buf []cpu.Insn) {
 		size := uint64(in.Len)
 		switch {
 		case in.Op == cpu.OpCall && in.Dst == c.Arch.LR && in.Flags&cpu.FlagConditional == 0:
-			if slot := hookSlot(c, buf, i, pc, at.Mode); slot != nil {
-				*in, *slot = nop(in), nop(slot)
+			call := cpu.StepOf(buf[i:], pc)
+			if call.Waits() {
+				if slot := hookSlot(c, call, at.Mode); slot != nil {
+					*in, *slot = nop(in), nop(slot)
+				}
 			} else if hookPushed(c, buf, i, pc, at.Mode) && popsLR(c, Target(in)) {
 				*in = cpu.Insn{Op: cpu.OpLoad, Len: in.Len, Size: uint8(c.Arch.RegSize), Dst: c.Arch.LR, Base: c.Arch.SP, WB: int32(c.Arch.HookPops),
 					Dst2: cpu.NoReg, Src: cpu.NoReg, Src2: cpu.NoReg, Index: cpu.NoReg}
@@ -66,18 +69,16 @@ func keptLR(c Code, at Addr, buf []cpu.Insn, i int) bool {
 	return in.Op == cpu.OpMove && in.Dst == c.Arch.HookKeeps && in.Src == c.Arch.LR
 }
 
-// hookSlot is the instruction in the delay slot of the call buf[i] at pc, if that instruction makes
-// the call a call of the profiling hook; else nil. A slot behind the end of buf is decoded here.
-func hookSlot(c Code, buf []cpu.Insn, i int, pc uint64, mode cpu.Mode) *cpu.Insn {
-	if buf[i].Flags&cpu.FlagDelaySlot == 0 {
-		return nil
-	}
+// hookSlot is the instruction in the delay slot of a call, if that instruction makes the call a call of
+// the profiling hook; else nil. A slot that was not decoded with the call is decoded here.
+func hookSlot(c Code, call cpu.Step, mode cpu.Mode) *cpu.Insn {
 	var next [1]cpu.Insn
-	slot := &next[0]
-	if i+1 < len(buf) {
-		slot = &buf[i+1]
-	} else if c.decode(Addr{pc + uint64(buf[i].Len), mode}, next[:]) == 0 {
-		return nil
+	slot := call.Slot
+	if call.Cut {
+		if c.decode(Addr{call.Next, mode}, next[:]) == 0 {
+			return nil
+		}
+		slot = &next[0]
 	}
 	if !dropsSP(c, slot) {
 		return nil
@@ -94,13 +95,17 @@ func dropsSP(c Code, in *cpu.Insn) bool {
 func behindCall(c Code, pc uint64, mode cpu.Mode) bool {
 	const call = 4 // bytes: the hook is called in the standard encoding
 	var before [1]cpu.Insn
-	return c.decode(Addr{pc - call, mode}, before[:]) == 1 && before[0].Op == cpu.OpCall && before[0].Flags&cpu.FlagDelaySlot != 0
+	if c.decode(Addr{pc - call, mode}, before[:]) == 0 {
+		return false
+	}
+	step := cpu.StepOf(before[:], pc-call)
+	return step.In.Op == cpu.OpCall && step.Waits()
 }
 
 // hookPushed tells whether the instruction before the call buf[i] at pc pushes the link
 // register alone.
 func hookPushed(c Code, buf []cpu.Insn, i int, pc uint64, mode cpu.Mode) bool {
-	if buf[i].Target == 0 || buf[i].Flags&cpu.FlagDelaySlot != 0 {
+	if buf[i].Target == 0 {
 		return false
 	}
 	if i > 0 {

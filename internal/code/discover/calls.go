@@ -35,11 +35,13 @@ type named struct {
 //
 // Where instructions have any length, what reads as a call can lie inside of others (a
 // displacement that holds e8), or be data. Of the calls that name a place the first are
-// looked at closely, until the place is known. A call in step with the code before counts if
-// an instruction stands at its target that compilers put first in functions (endbr64), if
-// the target is aligned as functions are and the call stands far from data, or if it is
-// the second that names the target. Where instructions have one size all are in step, and
-// what reads as a call may only be data.
+// looked at closely, until the place is known. A call in step with the code before counts
+//
+//   - if an instruction stands at its target that compilers put first in functions (endbr64),
+//   - if the target is aligned as functions are, and the call stands far from data,
+//   - or if another call has named the target before.
+//
+// Where instructions have one size all are in step, and what reads as a call may only be data.
 func (c *calls) entries(i int, known keys, steps *disasm.CallSteps) (found, single keys) {
 	var places named
 	start := c.pages.start(i)
@@ -101,10 +103,8 @@ func leadsInto(code disasm.Code, at disasm.Addr) bool {
 	if size == 0 || code.Decode(disasm.Addr{PC: at.PC - 2*size, Mode: at.Mode}, before[:]) < len(before) {
 		return false
 	}
-	if before[0].Flags&cpu.FlagDelaySlot != 0 {
-		return !before[0].Ends(code.Arch.PC)
-	}
-	return !before[1].Ends(code.Arch.PC) && before[1].Flags&cpu.FlagPadding == 0
+	in := cpu.Deciding(before[:])
+	return !in.Ends(code.Arch.PC) && in.Flags&cpu.FlagPadding == 0
 }
 
 // allCode tells whether everything around a place can be code: no undefined instruction, and no
@@ -114,13 +114,11 @@ func allCode(code disasm.Code, at disasm.Addr) bool {
 	var around [2*aroundCall + 1]cpu.Insn
 	lead := uint64(len(code.Img.Segments.Before(at.PC, aroundCall*int(size))))
 	list := around[:code.Decode(disasm.Addr{PC: at.PC - lead&^(size-1), Mode: at.Mode}, around[:])]
-	slot := false
 	for i := range list {
-		in := &list[i]
-		if in.Op == cpu.OpUnknown || slot && disasm.Transfers(in, code.Arch) {
+		step := cpu.StepOf(list[i:], at.PC)
+		if step.In.Op == cpu.OpUnknown || step.Slot != nil && disasm.Transfers(step.Slot, code.Arch) {
 			return false
 		}
-		slot = in.Flags&cpu.FlagDelaySlot != 0
 	}
 	return true
 }

@@ -49,22 +49,21 @@ type start struct {
 // on; false where the search ends.
 func (s *start) follow(at disasm.Addr) (next disasm.Addr, ok bool) {
 	var buf [2]cpu.Insn
-	n := s.code.Decode(at, buf[:])
+	step, ok := disasm.StepAt(s.code, at, &buf)
 	s.left--
-	if n == 0 {
+	if !ok {
 		return at, false
 	}
-	in := &buf[0]
-	next = disasm.Addr{PC: at.PC + uint64(in.Len), Mode: at.Mode}
+	in := step.In
 	if !disasm.Transfers(in, s.code.Arch) {
 		s.interp.Exec(&s.state, in, at.PC)
-		return next, true
+		return disasm.Addr{PC: at.PC + uint64(in.Len), Mode: at.Mode}, true
 	}
 	to := s.target(in)
-	if in.Flags&cpu.FlagDelaySlot != 0 && n == 2 {
-		s.interp.Exec(&s.state, &buf[1], next.PC)
-		next.PC += uint64(buf[1].Len)
+	if step.Slot != nil {
+		s.interp.Exec(&s.state, step.Slot, at.PC+uint64(in.Len))
 	}
+	next = disasm.Addr{PC: step.Next, Mode: at.Mode}
 	if in.Op == cpu.OpCall {
 		if r, thunk := disasm.PCThunk(s.code, disasm.Target(in)); thunk {
 			s.state.Set(r, absint.Const(absint.Signed(next.PC, s.code.Arch)), s.code.Arch)
@@ -108,8 +107,9 @@ func (s *start) handed() {
 	}
 }
 
-// note notes a value that is the address of a function, and no saved return address, and the function behind a lone jump to
-// it (aarch64's _start has such a jump to main near by, where the linker may place main far off).
+// note notes a value that is the address of a function, and no saved return address. Where a lone jump stands
+// there, the function that the jump leads to is noted, too: aarch64's _start has such a jump to main near by,
+// where the linker may place main far off.
 func (s *start) note(v absint.Value) {
 	if v.Kind != absint.Constant || v.Off == 0 {
 		return

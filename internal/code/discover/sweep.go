@@ -103,25 +103,15 @@ func (s *sweep) follow(at disasm.Addr) {
 			at.PC += uint64(in.Len)
 			continue
 		}
-		in, slot := s.slot(in, at.PC)
-		if slot != nil {
-			s.note(slot)
-			at.PC += uint64(slot.Len)
+		step := s.cursor.Step(in, at.PC)
+		if step.Slot != nil {
+			s.note(step.Slot)
 		}
-		if at.PC += uint64(in.Len); s.ends != nil {
+		if at.PC = step.Next; s.ends != nil {
 			s.ends.Add(at)
 		}
 		return
 	}
-}
-
-// slot is what stands in the delay slot of the instruction at pc, nil where there is none. The
-// instruction may move.
-func (s *sweep) slot(in *cpu.Insn, pc uint64) (moved, slot *cpu.Insn) {
-	if in.Flags&cpu.FlagDelaySlot == 0 {
-		return in, nil
-	}
-	return s.cursor.Slot(pc)
 }
 
 // visit looks at the instruction at pc.
@@ -202,8 +192,8 @@ func (s *sweep) from(list keys) {
 }
 
 // fromPointers goes on from every address of code that data holds (tables of functions, GOTs,
-// init_array), from the entries, and from what words in the text point to, which count
-// where they are not known to be literals by then.
+// init_array), then from the entries, then from what words in the text point to. Words that are known to
+// be literals by then do not count.
 func (s *sweep) fromPointers(entries keys) {
 	s.from(s.pointedTo(false))
 	s.from(entries)

@@ -59,15 +59,14 @@ func (p *pass) fetch(at uint32) (in, slot *cpu.Insn, after uint32) {
 		return nil, nil, 0
 	}
 	p.seen.Add(at)
-	after = at + uint32(in.Len)
-	if in.Flags&cpu.FlagDelaySlot != 0 {
-		if in, slot = p.cursor.Slot(pc); slot == nil {
-			return nil, nil, 0
-		}
-		p.seen.Add(after)
-		after += uint32(slot.Len)
+	step := p.cursor.Step(in, pc)
+	if step.Cut {
+		return nil, nil, 0
 	}
-	return in, slot, after
+	if step.Slot != nil {
+		p.seen.Add(at + uint32(step.In.Len))
+	}
+	return step.In, step.Slot, uint32(step.Next - p.extent.entry)
 }
 
 // look ends a block at a place that was visited, to which another path comes, or where

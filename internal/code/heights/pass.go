@@ -36,10 +36,13 @@ func newPass(t *Tables) *pass {
 		cursor: disasm.NewCursor(t.code), record: record{sp: t.code.Arch.SP}}
 }
 
-// analyze makes the table of the function at an entry, nil if there is none. Where an
-// attempt fails, the next one knows better: which pointers paths leave at different
-// heights, that other registers than the ABI's frame pointer point into the frame (s8 of
-// MIPS, whose ABI has none), or that the function ends where another one begins.
+// analyze makes the table of the function at an entry, nil if there is none. An attempt that fails tells the
+// next one
+//
+//   - which registers point to different heights of the frame on different paths;
+//   - or that other registers than the ABI's frame pointer point into the frame (s8 of MIPS, whose ABI has
+//     none);
+//   - or that the function ends where another one begins.
 func (p *pass) analyze(entry disasm.Addr) *Table {
 	if p.tables.entries.StartsImage(entry) {
 		return nil

@@ -100,10 +100,7 @@ func (s *abiScan) up() (start uint64, ok bool) {
 		case disasm.LowersSP(&in, s.an.Arch):
 			return s.blockStart(at), true
 		case in.Op == cpu.OpReturn && in.Flags&cpu.FlagConditional == 0:
-			start = at.PC + s.size
-			if in.Flags&cpu.FlagDelaySlot != 0 {
-				start += s.size
-			}
+			start = s.behind(at)
 			return s.an.SkipPadding(disasm.Addr{PC: start, Mode: at.Mode}), start <= s.at.Site
 		}
 	}
@@ -139,14 +136,19 @@ func (s *abiScan) blockStart(at disasm.Addr) uint64 {
 			break
 		}
 		if disasm.Transfers(&in, s.an.Arch) {
-			if in.Flags&cpu.FlagDelaySlot != 0 && start.PC < at.PC {
-				start.PC += s.size
-			}
-			break
+			start.PC -= s.size
+			return min(s.behind(start), at.PC)
 		}
 		start.PC -= s.size
 	}
 	return start.PC
+}
+
+// behind is the address behind a transfer and its delay slot.
+func (s *abiScan) behind(transfer disasm.Addr) uint64 {
+	var buf [2]cpu.Insn
+	step, _ := disasm.StepAt(s.an.Code, transfer, &buf)
+	return step.Next
 }
 
 // firstBlockRule runs the first basic block from start, as far as the block lies before the
@@ -183,11 +185,8 @@ func (s *abiScan) runFirstBlock(m *absint.Interp, start uint64, st *absint.State
 			return false
 		}
 		if disasm.Transfers(in, s.an.Arch) {
-			if in.Flags&cpu.FlagDelaySlot == 0 {
-				return false
-			}
-			if in, slot := cur.Slot(pc); slot != nil {
-				m.Exec(st, slot, pc+uint64(in.Len))
+			if step := cur.Step(in, pc); step.Slot != nil {
+				m.Exec(st, step.Slot, pc+uint64(step.In.Len))
 			}
 			return false
 		}

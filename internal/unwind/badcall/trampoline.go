@@ -12,9 +12,9 @@ const (
 	maxPushed = 2
 )
 
-// trampoline tells whether a thread runs code that the compiled program itself has put into a
-// frame on the stack, in order to call a nested function with the address of the frame of the
-// function around it (GCC Internals, "Support for Nested Functions"). up is how far SP rises
+// trampoline tells whether a thread runs code on the stack: a function that takes the address of a nested
+// function puts code into its frame that passes the frame's address to the nested function (GCC
+// Internals, "Support for Nested Functions"). up is how far SP rises
 // until the code jumps to the nested function: Thumb-1 has too few registers to load the PC
 // without a slot on the stack.
 //

@@ -147,7 +147,7 @@ func callAt(p *program, at disasm.Addr) (c calls) {
 		c.slot, c.bySlot = f.CallSlot(at)
 		c.to, c.known = f.CallTarget(at.PC)
 	} else if below := p.entries.Below(at); len(below) > 0 {
-		c.slot, c.bySlot = dataflow.PadCallSlot(p.flows.Function(disasm.Addr{PC: below[0], Mode: at.Mode}), at)
+		c.slot, c.bySlot = dataflow.LandingPadCallSlot(p.flows.Function(disasm.Addr{PC: below[0], Mode: at.Mode}), at)
 	}
 	p.memos.calls.Keep(at, c)
 	return c

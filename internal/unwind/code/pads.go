@@ -17,7 +17,7 @@ func (s *search) fromPads(owner *dataflow.Function, first disasm.Addr, index int
 	if owner.BehindCalls == "" && owner.AtLastCalls == "" || s.steps > s.most {
 		return nil, false
 	}
-	pads = s.prog.flows.Pads(owner, first)
+	pads = s.prog.flows.LandingPads(owner, first)
 	s.steps += pads.Steps()
 	if !s.at.StateIn(pads, &st) {
 		return pads, false
@@ -39,7 +39,7 @@ func (s *search) fromColdPads(owner, part disasm.Addr) {
 		return
 	}
 	pad := dataflow.Behind(part, f, f)
-	if g := s.function(pad); g != nil && pad.PC <= s.at.Site && g.PadOf(f) && dataflow.Within(g, f) {
+	if g := s.function(pad); g != nil && pad.PC <= s.at.Site && g.IsLandingPadOf(f) && dataflow.Within(g, f) {
 		s.fromPads(f, pad, len(s.forward))
 	}
 }

@@ -351,10 +351,10 @@ func (s *search) fromGaps(entry, part, place uint64) {
 		if g == nil {
 			return
 		}
-		pad := g.PadOf(owner)
+		pad := g.IsLandingPadOf(owner)
 		if pad && next.PC <= part {
 			next = disasm.Addr{PC: part, Mode: at.Mode}
-			if g = s.function(next); g == nil || !g.Balanced || g.PadOf(owner) {
+			if g = s.function(next); g == nil || !g.Balanced || g.IsLandingPadOf(owner) {
 				return
 			}
 			pad = false

@@ -184,15 +184,11 @@ func (x *explorer) next(w *way) (in cpu.Insn, next uint64, ok bool) {
 	if n == 0 {
 		return in, 0, false
 	}
-	in, next = buf[0], w.pc+uint64(buf[0].Len)
-	if in.Flags&cpu.FlagDelaySlot != 0 {
-		if n < 2 {
-			return in, 0, false
-		}
-		x.exec(w.st, &buf[1], code[in.Len:])
-		next += uint64(buf[1].Len)
+	step := cpu.StepOf(buf[:n], w.pc)
+	if step.Slot != nil {
+		x.exec(w.st, step.Slot, code[step.In.Len:])
 	}
-	return in, next, true
+	return *step.In, step.Next, !step.Cut
 }
 
 // branch goes where a jump goes from the last of the open ways.

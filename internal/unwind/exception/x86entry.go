@@ -13,9 +13,9 @@ import (
 //	      padding                  TOP_OF_KERNEL_STACK_PADDING
 //	end of the stack ─►
 //
-// The way out of the kernel tells nothing of it in memory images: entry_SYSCALL_64 copies what the
-// processor shall pop to a small stack per processor, whose address only GS has, and kernels
-// without ORC (frame pointers, all of i386) have no table that says where the stack ends.
+// In memory images the way out of the kernel does not tell these registers: entry_SYSCALL_64 copies what the
+// processor shall pop to a small stack per processor, whose address only GS has. Kernels without ORC (frame
+// pointers, all of i386) have no table that says where the stack ends.
 
 // savedRegs is where struct pt_regs has what tells user space's registers, in words.
 type savedRegs struct {

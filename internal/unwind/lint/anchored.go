@@ -25,12 +25,12 @@ type step struct {
 }
 
 // Anchor makes the heights of a function out of its instructions, which sweep goes through.
-func Anchor(arch *cpu.Arch, sweep func(visit func(pc uint64, mode cpu.Mode, in *cpu.Insn))) Anchored {
+func Anchor(arch *cpu.Arch, sweep func(visit func(pc uint64, mode cpu.Mode, step cpu.Step))) Anchored {
 	a := Anchored{map[uint64]step{}, map[uint64]int64{}}
 	if !arch.CallPushesRA {
 		return a
 	}
-	sweep(func(pc uint64, _ cpu.Mode, in *cpu.Insn) { a.steps[pc] = stepOf(arch, pc, in) })
+	sweep(func(pc uint64, _ cpu.Mode, s cpu.Step) { a.steps[pc] = stepOf(arch, pc, s.In) })
 	for pc, s := range a.steps {
 		for _, to := range s.next {
 			if t, ok := a.steps[to]; ok {

@@ -17,9 +17,9 @@ type Sweep struct {
 	insns   [64]cpu.Insn
 }
 
-// Run visits the instructions of [pc, hi). entry tells the mode of a function that
-// is known to begin at a place.
-func (s *Sweep) Run(pc, hi uint64, mode cpu.Mode, entry func(pc uint64) (cpu.Mode, bool), visit func(pc uint64, mode cpu.Mode, in *cpu.Insn)) {
+// Run visits the instructions of [pc, hi), each with what stands in its delay slot, and then the slot.
+// entry tells the mode of a function that is known to begin at a place.
+func (s *Sweep) Run(pc, hi uint64, mode cpu.Mode, entry func(pc uint64) (cpu.Mode, bool), visit func(pc uint64, mode cpu.Mode, step cpu.Step)) {
 	s.data = map[uint64]uint64{}
 	for pc < hi {
 		limit := hi
@@ -43,7 +43,7 @@ func (s *Sweep) Run(pc, hi uint64, mode cpu.Mode, entry func(pc uint64) (cpu.Mod
 
 // visit goes through n decoded instructions; it stops early at data and at entries
 // of another mode, and returns where to go on.
-func (s *Sweep) visit(pc uint64, mode cpu.Mode, n int, entry func(pc uint64) (cpu.Mode, bool), visit func(pc uint64, mode cpu.Mode, in *cpu.Insn)) uint64 {
+func (s *Sweep) visit(pc uint64, mode cpu.Mode, n int, entry func(pc uint64) (cpu.Mode, bool), visit func(pc uint64, mode cpu.Mode, step cpu.Step)) uint64 {
 	for i := range n {
 		if len(s.Mapping) == 0 {
 			if size, ok := s.data[pc]; ok {
@@ -54,18 +54,25 @@ func (s *Sweep) visit(pc uint64, mode cpu.Mode, n int, entry func(pc uint64) (cp
 			}
 			s.note(&s.insns[i])
 		}
-		visit(pc, mode, &s.insns[i])
+		visit(pc, mode, cpu.StepOf(s.insns[i:n], pc))
 		pc += uint64(s.insns[i].Len)
 	}
 	return pc
 }
 
-// decode fills insns from pc on, and gives conditional ones at a full buffer's end
-// back: the condition of an IT block is with the first of the block.
+// decode fills insns from pc on, and gives instructions at a full buffer's end back: a transfer
+// whose delay slot lies behind, and conditional ones, as the condition of an IT block is with the first of
+// the block.
 func (s *Sweep) decode(pc, limit uint64, mode cpu.Mode) int {
 	code := s.Image.Segments.Code(pc)
 	n := s.Image.Arch.Decoder.Decode(code[:min(uint64(len(code)), limit-pc)], pc, mode, s.insns[:])
-	if n < len(s.insns) || mode == 0 {
+	if n < len(s.insns) {
+		return n
+	}
+	if last := cpu.StepOf(s.insns[n-1:], 0); last.Cut {
+		return n - 1
+	}
+	if mode == 0 {
 		return n
 	}
 	for k := n; k > 1; k-- {

@@ -28,16 +28,17 @@ func (w *worker) function(f function) {
 	lo, mode := Mode(w.img, w.img, w.code, f.lo)
 	w.f, w.entry = f, lo
 	w.counts.Functions++
-	run := func(visit func(uint64, cpu.Mode, *cpu.Insn)) { w.sweep.Run(lo, f.hi, mode, w.entryMode, visit) }
+	run := func(visit func(uint64, cpu.Mode, cpu.Step)) { w.sweep.Run(lo, f.hi, mode, w.entryMode, visit) }
 	w.sp, w.anchored = Pointer{}, Anchor(w.img.Arch, run)
-	padding, slot := false, false
-	run(func(pc uint64, mode cpu.Mode, in *cpu.Insn) {
+	padding, behind := false, uint64(0) // behind: the address behind the delay slot of the instruction before
+	run(func(pc uint64, mode cpu.Mode, step cpu.Step) {
+		in, slot := step.In, pc < behind
 		padding = padding && (slot || in.Flags&cpu.FlagPadding != 0) // behind the return's delay slot
 		if !slot && !padding && !w.sweep.Unreachable(in, pc, f.hi) {
-			w.instruction(pc, mode, in)
+			w.instruction(pc, mode, step)
 		}
 		w.sp.Step(w.img.Arch, in)
-		slot = in.Flags&cpu.FlagDelaySlot != 0
+		behind = step.Next
 		padding = padding || in.Ends(w.img.Arch.PC)
 	})
 }
@@ -53,12 +54,12 @@ func (w *worker) entryMode(pc uint64) (cpu.Mode, bool) {
 
 // instruction compares in front of an instruction and, if that is a call, while the call is running.
 // Tables other than CFI describe frames at their calls only.
-func (w *worker) instruction(pc uint64, mode cpu.Mode, in *cpu.Insn) {
-	next := pc + uint64(in.Len)
+func (w *worker) instruction(pc uint64, mode cpu.Mode, step cpu.Step) {
+	in, next := step.In, step.Next
 	call := in.Op == cpu.OpCall && in.Flags&cpu.FlagGetPC == 0
 	w.q = unwind.Query{Image: w.img, Arch: w.img.Arch, PC: pc, Resume: pc, Mode: mode, Exact: true}
 	if w.reference.Method() == unwind.MethodCFI {
-		hi := next
+		hi := pc + uint64(in.Len)
 		if call {
 			hi = pc + 1
 		}
@@ -66,11 +67,6 @@ func (w *worker) instruction(pc uint64, mode cpu.Mode, in *cpu.Insn) {
 	}
 	if !call {
 		return
-	}
-	if in.Flags&cpu.FlagDelaySlot != 0 {
-		var buf [1]cpu.Insn
-		w.img.Arch.Decoder.Decode(w.img.Segments.Code(next), next, mode, buf[:])
-		next += uint64(buf[0].Len)
 	}
 	w.q.PC, w.q.Resume, w.q.Exact = next-1, next, false
 	w.place(pc+1, next)

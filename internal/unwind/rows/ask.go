@@ -93,7 +93,8 @@ func (l *lister) code(at, end uint64) {
 			at += l.img.Arch.InsnAlignIn(l.mode)
 			continue
 		}
-		next := l.clamp(at, at+length(buf[:n]))
+		step := cpu.StepOf(buf[:n], at)
+		next := l.clamp(at, step.Next)
 		l.instruction(at, min(next, end), buf[0].Op == cpu.OpCall)
 		if l.reached {
 			l.jump(&buf[0])

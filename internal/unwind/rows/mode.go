@@ -48,9 +48,12 @@ func (l *lister) believed(flags unwind.RuleFlags) bool {
 	return flags&hints == 0
 }
 
-// enter takes the mode of a function that begins at an address: the other one than that of the code
-// before where one certainly begins in that, or where control does not come from there and only the
-// other one has a rule. An even address of Thumb code, as tables of addresses have, is no ARM code.
+// enter changes the mode at an address, if the code from there on is of the other mode than the code before:
+//
+//   - a function certainly begins there in the other mode, and none in the same mode;
+//   - or a jump leads there in the other mode;
+//   - or a function may begin there in the other mode, control does not come from the code before, and only
+//     the other mode has a rule. An even address of Thumb code, as tables of addresses have, is no ARM code.
 //
 // The ARM code of glibc's memcpy lies behind Thumb functions; the ARM part of a PLT entry lies behind
 // the Thumb instructions that change the mode. memcpy has vector instructions behind a computed jump
@@ -137,18 +140,10 @@ func (l *lister) fallsTo(addr uint64) bool {
 		if n == 0 {
 			return false
 		}
-		goesOn = !buf[0].Ends(l.img.Arch.PC)
-		l.jump(&buf[0])
-		at += length(buf[:n])
+		step := cpu.StepOf(buf[:n], at)
+		goesOn = !step.In.Ends(l.img.Arch.PC)
+		l.jump(step.In)
+		at = step.Next
 	}
 	return goesOn
-}
-
-// length is the size of the first of some instructions and of its delay slot.
-func length(insns []cpu.Insn) uint64 {
-	size := uint64(insns[0].Len)
-	if insns[0].Flags&cpu.FlagDelaySlot != 0 && len(insns) > 1 {
-		size += uint64(insns[1].Len)
-	}
-	return size
 }

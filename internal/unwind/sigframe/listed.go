@@ -8,9 +8,9 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// Listed calls yield, until it returns false, for each of Linux's trampolines in an image (an sa_restorer
-// of the C library, a vDSO), with the rule at each of its instructions, from lo up to hi. All
-// registers lie where the kernel has left them, relative to SP:
+// Listed calls yield with the rule at each instruction, from lo up to hi, of Linux's signal trampolines in an
+// image (the C library's sa_restorer, a vDSO), until yield returns false. All registers lie where the kernel
+// has left them, relative to SP:
 //
 //	mov $15, %rax     CFA=[sp+160] RA=[sp+168] rbx=[sp+128] …
 //	syscall

@@ -140,10 +140,12 @@ func eachPlace(img *image.Image, visit func(q *unwind.Query)) {
 					break
 				}
 				pc := s.Addr + off
-				for _, in := range buf[:img.Arch.Decoder.Decode(s.Data[off:], pc, mode, buf[:])] {
+				n := img.Arch.Decoder.Decode(s.Data[off:], pc, mode, buf[:])
+				for i := range n {
+					step := cpu.StepOf(buf[i:n], pc)
 					visit(&unwind.Query{Image: img, Arch: img.Arch, PC: pc, Mode: mode, Exact: true})
-					pc += uint64(in.Len)
-					if in.Op == cpu.OpCall && in.Flags&cpu.FlagDelaySlot == 0 {
+					pc += uint64(step.In.Len)
+					if step.In.Op == cpu.OpCall && !step.Waits() {
 						visit(&unwind.Query{Image: img, Arch: img.Arch, PC: pc - 1, Resume: pc, Mode: mode})
 					}
 				}

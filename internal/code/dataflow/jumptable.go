@@ -33,10 +33,10 @@ func (e *explorer) tableJump(st *absint.State, in *cpu.Insn) {
 		e.unresolved(st)
 		return
 	}
-	v := e.m.Tables.Element(absint.JumpTable{At: uint64(at.Off) & e.an.Arch.AddrMask(), Size: in.Size, Shift: 1,
+	v := e.m.JumpTables.Element(absint.JumpTable{At: uint64(at.Off) & e.an.Arch.AddrMask(), Size: in.Size, Shift: 1,
 		Rel: int64(in.Target), HasRel: true, Limit: st.Limit, Slack: st.Slack})
 	if v.Kind == absint.TableElement {
-		e.followTable(st, e.m.Tables.Table(v))
+		e.followTable(st, e.m.JumpTables.Table(v))
 	}
 }
 
@@ -52,8 +52,8 @@ func (e *explorer) branchTable(st *absint.State, in *cpu.Insn) {
 	if in.Base != cpu.NoReg {
 		at = st.Get(in.Base).Plus(at.Off)
 	}
-	if v := e.m.Tables.Sum(at, st.Get(in.Index), in.Scale); v.Kind == absint.TableElement {
-		e.followTable(st, e.m.Tables.Table(v))
+	if v := e.m.JumpTables.Sum(at, st.Get(in.Index), in.Scale); v.Kind == absint.TableElement {
+		e.followTable(st, e.m.JumpTables.Table(v))
 		return
 	}
 	if at.Kind != absint.Constant || st.Limit <= 0 || st.Limit > maxElements {
@@ -76,7 +76,7 @@ func (e *explorer) followTable(st *absint.State, t absint.JumpTable) {
 	if !sized || n > maxElements {
 		n = maxElements
 	}
-	own, within := e.graph.tables.note(&t)
+	own, within := e.graph.jumpTables.note(&t)
 	e.graph.again = e.graph.again || within
 	lo, hi := e.Entry.PC, e.an.Entries.Next(max(e.Entry.PC, e.block.end), e.Entry.PC)
 	count := uint64(0)
@@ -93,7 +93,7 @@ func (e *explorer) followTable(st *absint.State, t absint.JumpTable) {
 		if !sized || i >= t.Limit-t.Slack || i >= own {
 			how = edgeUnsizedTable
 		} else {
-			e.graph.tables.follow(&t, i)
+			e.graph.jumpTables.follow(&t, i)
 		}
 		e.graph.propagate(to, st, how, 0)
 		if !sized {

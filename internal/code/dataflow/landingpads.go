@@ -6,7 +6,8 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
-// landingPads are the ways into a function that only the runtime takes.
+// landingPads are the places where the runtime enters a function with an exception (Itanium C++ ABI, Exception
+// Handling, "landing pad").
 type landingPads struct {
 	owner *Function
 	first disasm.Addr
@@ -14,23 +15,23 @@ type landingPads struct {
 	steps int          // instructions executed to tell them from functions
 }
 
-// maxPadSteps bounds the instructions executed to tell landing pads from functions. Rust programs
+// maxLandingPadSteps bounds the instructions executed to tell landing pads from functions. Rust programs
 // have hundreds of pads in a row, each of which leads through those behind.
-const maxPadSteps = 4 * maxSteps
+const maxLandingPadSteps = 4 * maxSteps
 
-// Pads is the code of a function's landing pads, from the first one on, as far as the function's own
+// LandingPads is the code of a function's landing pads, from the first one on, as far as the function's own
 // flow does not come there. The runtime enters them with the registers that calls preserve and
 // with SP where it is when no arguments of a call lie on the stack.
-func (an *Analysis) Pads(owner *Function, first disasm.Addr) *Function {
-	return an.pads.Get(padsKey{owner.Entry, first}, func() *Function {
+func (an *Analysis) LandingPads(owner *Function, first disasm.Addr) *Function {
+	return an.landingPads.Get(landingPadsKey{owner.Entry, first}, func() *Function {
 		p := &landingPads{owner: owner, first: first}
 		p.enter()
 		return an.analyze(owner.Entry, p)
 	})
 }
 
-// padsKey is a function and its first landing pad.
-type padsKey struct{ owner, first disasm.Addr }
+// landingPadsKey is a function and its first landing pad.
+type landingPadsKey struct{ owner, first disasm.Addr }
 
 // enter finds the state at the pads.
 func (p *landingPads) enter() {
@@ -41,17 +42,17 @@ func (p *landingPads) enter() {
 		f.AtLastCalls.Decode(&p.st)
 	}
 	arch := f.an.Arch
-	if !arch.CallPushesRA {
+	if !f.an.conv.pushes() {
 		return
 	}
 	if p.st.Get(arch.FP) == absint.StartOf(arch.SP).Plus(-int64(arch.AddrSize)) {
 		p.st.Set(arch.SP, absint.Value{}, arch) // the frame pointer tells
-	} else if sp, ok := restingSP(f); ok {
+	} else if sp, ok := spWithoutArguments(f); ok {
 		p.st.Set(arch.SP, sp, arch)
 	}
 }
 
-// explore explores one pad after another: where the code of one ends, the next begins.
+// explore explores one landing pad after another: where the code of one ends, the next begins.
 func (p *landingPads) explore(e *explorer) {
 	e.Facts = p.owner.Facts
 	for at := p.first; !e.graph.again; {
@@ -70,9 +71,9 @@ func (p *landingPads) explore(e *explorer) {
 	}
 }
 
-// argumentsAt is where SP is at a place that a call stands in front of, and that begins by dropping
-// arguments: the runtime enters no landing pad with arguments of a call on the stack. What stands there
-// is what compilers put behind a call that never returns, as for any other call. Rust for i386:
+// argumentsAt is where SP is behind a call that never returns, at code that drops the call's arguments. Such
+// code is no landing pad, which the runtime enters without arguments on the stack: compilers drop
+// arguments behind any call. Rust for i386:
 //
 //	call panic_bounds_check
 //	add  $0x10,%esp
@@ -80,7 +81,7 @@ func (p *landingPads) explore(e *explorer) {
 func (p *landingPads) argumentsAt(e *explorer, at disasm.Addr) (sp absint.Value) {
 	arch := e.an.Arch
 	var in cpu.Insn
-	if !arch.CallPushesRA || !e.an.One(at, &in) || in.Op != cpu.OpAddImm || in.Dst != arch.SP || in.Src != arch.SP || in.Imm <= 0 {
+	if !e.an.conv.pushes() || !e.an.One(at, &in) || in.Op != cpu.OpAddImm || in.Dst != arch.SP || in.Src != arch.SP || in.Imm <= 0 {
 		return absint.Value{}
 	}
 	m := p.owner.interp
@@ -98,8 +99,8 @@ func (p *landingPads) argumentsAt(e *explorer, at disasm.Addr) (sp absint.Value)
 	return absint.Value{}
 }
 
-// Behind is where the code of a function ends that comes to a place, or of another one that goes on
-// there, without the data at that end.
+// Behind is the first address from at on that is neither code of f or owner, nor padding, nor data that
+// one of these functions reads.
 func Behind(at disasm.Addr, f, owner *Function) disasm.Addr {
 	for {
 		next := at

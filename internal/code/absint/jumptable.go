@@ -18,17 +18,17 @@ type JumpTable struct {
 // maxTables bounds the jump tables of one analysis: the forms of a few dozen.
 const maxTables = 256
 
-// Tables numbers the jump tables that an analysis meets.
-type Tables struct {
+// JumpTables numbers the jump tables that an analysis meets.
+type JumpTables struct {
 	list   []JumpTable
 	frozen bool // no table is added
 }
 
 // Table is the table that a value of kind TableElement is an element of.
-func (ts *Tables) Table(v Value) JumpTable { return ts.list[v.Off] }
+func (ts *JumpTables) Table(v Value) JumpTable { return ts.list[v.Off] }
 
 // Element is the value of an element, unknown when there are too many tables.
-func (ts *Tables) Element(t JumpTable) Value {
+func (ts *JumpTables) Element(t JumpTable) Value {
 	for i := range ts.list {
 		if ts.list[i] == t {
 			return Value{Kind: TableElement, Off: int64(i)}
@@ -42,7 +42,7 @@ func (ts *Tables) Element(t JumpTable) Value {
 }
 
 // relative is rel + element<<shift.
-func (ts *Tables) relative(v Value, rel int64, shift uint8) Value {
+func (ts *JumpTables) relative(v Value, rel int64, shift uint8) Value {
 	t := ts.list[v.Off]
 	t.Shift += shift
 	t.Rel += rel
@@ -51,7 +51,7 @@ func (ts *Tables) relative(v Value, rel int64, shift uint8) Value {
 }
 
 // signed is an element that is sign-extended after the load.
-func (ts *Tables) signed(v Value) Value {
+func (ts *JumpTables) signed(v Value) Value {
 	t := ts.list[v.Off]
 	if t.HasRel || t.Shift != 0 {
 		return Value{}
@@ -61,7 +61,7 @@ func (ts *Tables) signed(v Value) Value {
 }
 
 // scaled is element<<shift.
-func (ts *Tables) scaled(v Value, shift uint8) Value {
+func (ts *JumpTables) scaled(v Value, shift uint8) Value {
 	t := ts.list[v.Off]
 	if t.HasRel {
 		return Value{}
@@ -71,7 +71,7 @@ func (ts *Tables) scaled(v Value, shift uint8) Value {
 }
 
 // loadedElement is the value of an element that an instruction loads.
-func (ts *Tables) loadedElement(at uint64, in *cpu.Insn, s *State) Value {
+func (ts *JumpTables) loadedElement(at uint64, in *cpu.Insn, s *State) Value {
 	if in.Size == 0 || in.Size > 8 {
 		return Value{}
 	}

@@ -8,9 +8,9 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
-// restingSP is the highest place of SP on the way from one call to the next: the frame
-// without the arguments that are pushed for calls and dropped behind them, often all at
-// once for several (GCC's -fdefer-pop). Compilers for i386 push arguments, so that SP
+// spWithoutArguments is the highest place of SP between two calls: the end of the frame without the outgoing
+// arguments. These are pushed for calls and dropped behind them, often for several calls at once (GCC's
+// -fdefer-pop). Compilers for i386 push arguments, so that SP
 // differs from call to call; the call frame information tells the runtime by how much
 // (DW_CFA_GNU_args_size).
 //
@@ -23,7 +23,7 @@ import (
 //
 // The frame is whole at the first call already, unless that only reads the PC. Where no call returns, nothing
 // drops arguments, and the blocks that end with calls begin without them.
-func restingSP(f *Function) (highest absint.Value, ok bool) {
+func spWithoutArguments(f *Function) (highest absint.Value, ok bool) {
 	arch := f.an.Arch
 	start := absint.StartOf(arch.SP)
 	left := leftBehindCalls(f)
