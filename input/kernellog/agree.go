@@ -1,8 +1,6 @@
 package kernellog
 
 import (
-	"strings"
-
 	"github.com/backsight/backsight/target"
 )
 
@@ -42,27 +40,6 @@ func (b *binaries) agrees(addr uint64, p *place) bool {
 	return false
 }
 
-// isLower tells whether a kernel lies in the lower half of the address space, as those without an MMU do (Linux for the
-// K210): so do most of the places that it prints.
-func isLower(places []place) bool {
-	lower := 0
-	for i := range places {
-		switch p := &places[i]; {
-		case !p.hasAddr:
-		case p.addr>>63 == 0:
-			lower++
-		default:
-			lower--
-		}
-	}
-	return lower > 0
-}
-
-// isImpossible tells whether a place lies beyond its own function, or between instructions.
-func (p *place) isImpossible(align uint64) bool {
-	return p.symbol != "" && p.size != 0 && (p.offset > p.size || align > 1 && p.offset%align != 0)
-}
-
 // settlePlaces compares the addresses of a chain's entries with their symbols. Where the two disagree, a return
 // address is the one that a call stands in front of.
 func (b *binaries) settlePlaces(listed []target.Listed) {
@@ -81,9 +58,6 @@ func (b *binaries) settlePlaces(listed []target.Listed) {
 	}
 }
 
-// instructions is what the addresses of all instructions are multiples of.
-func (b *binaries) instructions() uint64 { return b.arch.InsnAlign }
-
 // doubtPC tells whether a record contradicts itself on where the processor stood.
 func (b *binaries) doubtPC(r *record) bool {
 	pc := pcOf(r)
@@ -94,15 +68,6 @@ func (b *binaries) doubtPC(r *record) bool {
 		return true
 	}
 	return len(r.trace.listed) > 0 && beginsAtPC(r) && r.trace.listed[0].Symbol == pc.at.symbol && !samePlace(&r.trace.listed[0], &pc.at)
-}
-
-// beginsAtPC tells whether the record is of a processor whose chains begin where the registers' PC is.
-func beginsAtPC(r *record) bool {
-	switch m, _ := machineOf(r); m.name {
-	case "aarch64", "mips", "mips64", "riscv64", "riscv32":
-		return true
-	}
-	return false
 }
 
 // lacksPC tells whether the record's chain begins elsewhere than where the processor stood: its first lines were
@@ -128,15 +93,52 @@ func lacksPC(r *record) bool {
 	return pc.at.symbol != "" && beginsAtPC(r) && !samePlace(first, &pc.at) && !leavesPCOut(r)
 }
 
-// leavesPCOut tells whether a record's kernel lists a stack from the caller of the PC on: RISC-V's between Linux 5.15.24 and
-// 6.1 (arch/riscv/kernel/stacktrace.c, level++ >= 1).
-func leavesPCOut(r *record) bool {
-	if m, _ := machineOf(r); m.name != "riscv64" && m.name != "riscv32" {
-		return false
+// doubtInterrupted doubts that entries behind the entry code of exceptions are where the exceptions happened, if a call
+// stands in front of them. Chains say that of ARM alone, which names the entry code as the callee, and of x86, which
+// has the registers of what was interrupted. MIPS reads the entry code's prologue as a function's, and
+// lists where the link register pointed instead of the PC:
+//
+//	[<81b99258>] tlb_do_page_fault_0+0x118/0x120
+//	[<c00a506c>] mid_c+0x40/0x54 [crashy]    jalr of leaf_deref stands in front; leaf_deref was running
+//
+// Elsewhere the line of the interrupted function was lost.
+func doubtInterrupted(listed []target.Listed, b *binaries) {
+	switch b.arch.Name {
+	case "arm", "x86_64", "i386":
+		return
 	}
-	var v [3]int
-	for i, s := range strings.SplitN(r.release, ".", len(v)) {
-		v[i] = leadingNumber(s, 0)
+	if isRISCV(b.arch) {
+		doubtBehindExceptions(listed)
 	}
-	return v[0] == 6 && v[1] == 0 || v[0] == 5 && (v[1] > 15 || v[1] == 15 && v[2] >= 24)
+	for i := 1; i < len(listed); i++ {
+		if l := &listed[i]; l.Exact && !l.Outermost && !isTrampoline(l.Symbol) && b.behindCall(l.PC) {
+			l.Exact, l.Gap = false, true
+		}
+	}
+}
+
+// doubtBehindExceptions doubts what follows an exception within RISC-V's kernel before Linux 6.2: the kernel goes on at
+// the frame pointer of the interrupted function, so that the place where that stood is missing, and whether the next
+// entry is in that function or in its caller is not known.
+//
+//	[<ffffffe000203b74>] do_trap_break+0x96/0xfe
+//	[<ffffffe000201daa>] ret_from_exception+0x0/0x14
+//	[<ffffffe00020452c>] toy_write+0x17e/0x19a            epc was at toy_write+0x182
+func doubtBehindExceptions(listed []target.Listed) {
+	for i := 1; i < len(listed); i++ {
+		if listed[i-1].Symbol == "ret_from_exception" {
+			listed[i].Exact, listed[i].Gap = listed[i].Outermost, true
+		}
+	}
+}
+
+// dropNext leaves out names that are those of the next function: behind a call that never
+// returns, the return address is where the next function begins, and kernels print that one.
+// BUG() at the end of bug_b is listed as "bug_c from kth_fn+0x0/0x14".
+func dropNext(listed []target.Listed) {
+	for i := range listed {
+		if l := &listed[i]; l.Offset == 0 && l.Size != 0 && !l.Exact && !isReturnedTo(l.Symbol) {
+			l.Symbol, l.Size = "", 0
+		}
+	}
 }

@@ -24,7 +24,7 @@ func TestApart(t *testing.T) {
 		"leaf_deref+0x18/0x24": 0,
 	} {
 		k := newKernelLog(console.NewLog([]byte(strings.ReplaceAll(oopses[0].log, "pc : leaf+0x18/0x24 [toy]", "pc : "+at))))
-		if got := k.apart(img); got != want {
+		if got := apart(img, k.records); got != want {
 			t.Errorf("%s: %#x, want %#x", at, got, want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestMovedByWords(t *testing.T) {
 			r.regs = append(r.regs, register{name: fmt.Sprintf("x%d", i), value: w, known: true})
 		}
 		k := &kernelLog{scanner: &scanner{records: []*record{r}}}
-		if got, ok := k.moved(img); ok != c.want || ok && got != distance {
+		if got, ok := moved(img, k.records); ok != c.want || ok && got != distance {
 			t.Errorf("%s: moved by %#x, %v", what, got, ok)
 		}
 	}

@@ -84,3 +84,81 @@ func isNoSystemCall(l, inner *target.Listed) bool {
 	}
 	return false
 }
+
+// doubtThreadStart doubts a chain in which a module's function begins a thread: what begins threads is in the
+// kernel, for kernel_thread is not exported (kernel/fork.c). The line of kthread was lost then.
+//
+//	kth_fn+0x14/0x18 [toy]
+//	ret_from_fork+0x10/0x20
+func doubtThreadStart(listed []target.Listed) {
+	inner := -1 // the last entry that is not doubted
+	for i := range listed {
+		l := &listed[i]
+		if l.Doubtful {
+			continue
+		}
+		if inner >= 0 && listed[inner].Module != "" && (strings.HasPrefix(l.Symbol, "ret_from_fork") || strings.HasPrefix(l.Symbol, "ret_from_kernel_thread")) {
+			l.Gap = true
+		}
+		inner = i
+	}
+}
+
+// around are the functions that run further out than a record's chain, innermost first, of a report that names
+// the work that the task executes. Only process_one_work calls the functions of works, and a thread that
+// kthread began calls process_one_work. MIPS prints 40 words of the stack, which these frames lie beyond.
+func around(r *record, listed []target.Listed, b *binaries) (list []target.Listed) {
+	loop := "worker_thread"
+	if r.comm != "" && !strings.HasPrefix(r.comm, "kworker") {
+		loop = "rescuer_thread" // its task has the workqueue's name
+	}
+	names := [...]string{r.work.symbol, "process_one_work", loop, "kthread"}
+	if r.work.symbol == "" || r.whole() {
+		return nil
+	}
+	for i := range listed {
+		for _, name := range names {
+			if listed[i].Symbol == name && !listed[i].Doubtful {
+				return nil
+			}
+		}
+	}
+	for _, name := range names {
+		list = append(list, target.Listed{Symbol: name, Gap: true, Around: true})
+	}
+	list[0].Module = r.work.module
+	for i := range list {
+		p := place{symbol: list[i].Symbol, module: list[i].Module}
+		list[i].PC, _ = b.addressOf(&p)
+	}
+	return list
+}
+
+// The first line of a warning says where the warning was raised, which the chain may lack: its line was lost, or
+// the chain ends in a tracer's trampoline before it comes there.
+//
+//	WARNING: CPU: 0 PID: 96 at toy.c:59 warn_c+0x4c/0x60 [toy]
+//	[<81b9d7c4>] warn_slowpath_fmt+0xb8/0xd8                        functions that print warnings
+//	                                                                [<c00a5424>] warn_c+0x50/0x64 [toy] was lost
+//	[<c00a54a0>] warn_b+0x3c/0x54 [toy]
+
+// withWarned is a chain with the place where the warning was raised.
+func withWarned(listed []target.Listed, r *record) []target.Listed {
+	if r.at.symbol == "" || len(listed) == 0 || slices.ContainsFunc(listed, func(l target.Listed) bool { return samePlace(&l, &r.at) }) {
+		return listed
+	}
+	l := r.at.listed()
+	for i := range listed {
+		if printsWarnings(listed[i].Symbol) && (i+1 == len(listed) || !printsWarnings(listed[i+1].Symbol)) {
+			if i+1 < len(listed) && completes(&r.at, &listed[i+1]) {
+				return listed
+			}
+			return slices.Insert(listed, i+1, l)
+		}
+	}
+	last := listed[len(listed)-1].Symbol
+	if l.Gap = true; (isTrampoline(last) || printsStacks(last)) && !r.whole() {
+		return append(listed, l)
+	}
+	return listed
+}

@@ -1,6 +1,8 @@
 package kernellog
 
-import "github.com/backsight/backsight/input/console"
+import (
+	"github.com/backsight/backsight/input/console"
+)
 
 // doubled leaves out every second line of a log whose console is registered twice, as an early console and as a real
 // one: each line is printed by both, with the same time.

@@ -13,7 +13,6 @@ package kernellog
 import (
 	"context"
 	"slices"
-	"sort"
 
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/console"
@@ -23,23 +22,6 @@ import (
 // Reader knows the reports of Linux kernels.
 func Reader() console.Reader {
 	return console.Reader{Name: "Linux kernel", Read: read, Owns: owns}
-}
-
-// kernelLog is what there is to know of a log, found out once.
-type kernelLog struct {
-	*scanner
-	// machine is that of reports without registers.
-	machine machine
-	// found are the binaries of each machine: a log has one.
-	found map[machine]*binaries
-	// refused: a report's processor was not known.
-	refused bool
-}
-
-func newKernelLog(log *console.Log) *kernelLog {
-	k := &kernelLog{scanner: scan(log), found: map[machine]*binaries{}}
-	k.machine = machineOfAll(k.records, &k.facts)
-	return k
 }
 
 type logKey struct{}
@@ -91,11 +73,6 @@ func (k *kernelLog) unknown(r *record) *console.Report {
 		report.Issues = append(report.Issues, target.Issue{Kind: target.IssueCapture, Text: "the log does not tell the processor of a kernel's report, " + r.title()})
 	}
 	return report
-}
-
-// from is the index of the first record that begins at a line or behind.
-func from(records []*record, at int) int {
-	return sort.Search(len(records), func(i int) bool { return records[i].from >= at })
 }
 
 // behindRest is the line to go on with where no report begins, the i-th of which is next: behind what is left of a

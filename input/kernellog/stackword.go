@@ -110,13 +110,3 @@ func calledThrough(m *target.Module, pc uint64, mode cpu.Mode) cpu.Reg {
 	}
 	return in[0].Src
 }
-
-// lacksCode tells whether a place is in the code of a module whose file was not found.
-func (b *binaries) lacksCode(pc uint64) bool {
-	for name, m := range b.modules {
-		if m.Image == nil && m.Contains(pc) {
-			return b.facts.holdsCode(name, pc)
-		}
-	}
-	return false
-}

@@ -84,16 +84,6 @@ func stateApart(words []string) []string {
 	return words
 }
 
-// isDecimal tells whether all words are decimal numbers.
-func isDecimal(words []string) bool {
-	for _, w := range words {
-		if strings.Trim(w, "0123456789") != "" {
-			return false
-		}
-	}
-	return true
-}
-
 // hungHeading reads "INFO: task busybox:95 blocked for more than 120 seconds."
 func hungHeading(text string) (h heading, ok bool) {
 	h.cpu, h.pid = -1, -1

@@ -1,8 +1,10 @@
 package kernellog
 
 import (
+	"slices"
 	"strings"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/target"
 )
 
@@ -187,21 +189,6 @@ func machineOfAddresses(r *record) (m machine, ok bool) {
 // leastMapped is how many entries of a chain tell that it is of MIPS.
 const leastMapped = 3
 
-// isNamed tells whether a register is the PC by its symbol alone, as arm64's reports have it since Linux 4.17: "pc : leaf+0x18/0x24".
-func (r *register) isNamed() bool {
-	return r != nil && !r.said && !r.known && r.at.symbol != ""
-}
-
-// hasLongAddresses tells whether no address of the chain is one of 32 bits: SuperH and OpenRISC print "Call trace:", too.
-func (t *trace) hasLongAddresses() bool {
-	for i := range t.listed {
-		if pc := t.listed[i].PC; pc != 0 && pc>>32 == 0 {
-			return false
-		}
-	}
-	return true
-}
-
 // machineOfAll is the processor of a log, as the first report that tells has it.
 func machineOfAll(records []*record, f *facts) machine {
 	for _, r := range records {
@@ -233,4 +220,74 @@ var entrySymbols = [...]struct {
 	{"do_trap_ecall_u", machine{"riscv64", ""}}, {"__riscv_sys", machine{"riscv64", ""}},
 	{"plat_irq_dispatch", machine{"mips", "o32"}}, {"except_vec_vi", machine{"mips", "o32"}},
 	{"syscall_common", machine{"mips", "o32"}},
+}
+
+func isMIPS(arch *cpu.Arch) bool { return arch.Name == "mips" || arch.Name == "mips64" }
+
+func isRISCV(arch *cpu.Arch) bool { return arch.Name == "riscv64" || arch.Name == "riscv32" }
+
+// startsItself tells whether a chain begins where the function stood that lists it, and not
+// where a call returns to: show_stack of MIPS takes its own registers
+// (arch/mips/include/asm/stacktrace.h, prepare_frametrace), dump_backtrace of arm64 its own address, before Linux 5.7, and
+// RISC-V's walk_stackframe begins at itself (arch/riscv/kernel/stacktrace.c, before Linux 5.12).
+func startsItself(first *target.Listed, arch *cpu.Arch) bool {
+	itself := first.Offset == 0 && (arch.Name == "aarch64" && first.Symbol == "dump_backtrace" || isRISCV(arch) && first.Symbol == "walk_stackframe")
+	return isMIPS(arch) && first.Symbol == "show_stack" || itself
+}
+
+// printsHeader tells whether the record is of a processor whose reports of registers have a header
+// in front of their chain. ARM's and RISC-V's had none before Linux 5.14 and 6.2.
+func (r *record) printsHeader() bool {
+	m, ok := machineOf(r)
+	return ok && m.name != "arm" && m.name != "riscv64" && m.name != "riscv32"
+}
+
+// printsRegistersFirst tells whether the record is of a processor whose reports have all registers in
+// front of the chain. x86 has those of interrupted code in the chain.
+func (r *record) printsRegistersFirst() bool {
+	m, ok := machineOf(r)
+	return ok && m.name != "x86_64" && m.name != "i386"
+}
+
+// listsFrames tells whether the record is not of MIPS.
+func (r *record) listsFrames() bool {
+	m, _ := machineOf(r)
+	return m.name != "mips" && m.name != "mips64"
+}
+
+// beginsAtPC tells whether the record is of a processor whose chains begin where the registers' PC is.
+func beginsAtPC(r *record) bool {
+	switch m, _ := machineOf(r); m.name {
+	case "aarch64", "mips", "mips64", "riscv64", "riscv32":
+		return true
+	}
+	return false
+}
+
+// startsAtPC tells whether the kernel's list begins where the PC is, in a report that has lost the line with
+// the PC: those of arm64 with registers do.
+func startsAtPC(r *record) bool {
+	m, _ := machineOf(r)
+	return m.name == "aarch64" && r.reg("lr", "sp") != nil
+}
+
+// leavesPCOut tells whether a record's kernel lists a stack from the caller of the PC on: RISC-V's between Linux 5.15.24 and
+// 6.1 (arch/riscv/kernel/stacktrace.c, level++ >= 1).
+func leavesPCOut(r *record) bool {
+	if m, _ := machineOf(r); m.name != "riscv64" && m.name != "riscv32" {
+		return false
+	}
+	var v [3]int
+	for i, s := range strings.SplitN(r.release, ".", len(v)) {
+		v[i] = leadingNumber(s, 0)
+	}
+	return v[0] == 6 && v[1] == 0 || v[0] == 5 && (v[1] > 15 || v[1] == 15 && v[2] >= 24)
+}
+
+// trapsToWarn tells whether the record is of a warning that a trap of x86 raised, or of a crash that shows its PC behind
+// the chain only: the PC was there.
+func trapsToWarn(r *record) bool {
+	m, _ := machineOf(r)
+	called := slices.ContainsFunc(r.trace.listed, func(l target.Listed) bool { return printsWarnings(l.Symbol) && !l.Doubtful })
+	return r.at.symbol != "" && (m.name == "x86_64" || m.name == "i386" || r.trace.repeated) && !called
 }

@@ -270,5 +270,3 @@ func appendWord(data []byte, v uint64, size int, big bool) []byte {
 	}
 	return data
 }
-
-func hexOf(v uint64) string { return strconv.FormatUint(v, 16) }
