@@ -30,11 +30,11 @@ func (k *scanner) bias(img *image.Image, names *symbols) (distance uint64, issue
 		}
 	}
 	if len(votes) > 0 {
-		return elected(votes), nil
+		return mostVoted(votes), nil
 	}
-	d, ok := moved(img, k.records)
+	d, ok := biasOfWords(img, k.records)
 	if !ok {
-		d = apart(img, k.records)
+		d = leastBias(img, k.records)
 	}
 	switch {
 	case !ok && d != 0:
@@ -50,8 +50,8 @@ func (k *scanner) bias(img *image.Image, names *symbols) (distance uint64, issue
 // maxVotes bounds the distances that reports vote for.
 const maxVotes = 1024
 
-// elected is what most voted for, the lowest of equals; 0 without votes.
-func elected(votes map[uint64]int) (best uint64) {
+// mostVoted is what most voted for, the lowest of equals; 0 without votes.
+func mostVoted(votes map[uint64]int) (best uint64) {
 	for _, v := range slices.Sorted(maps.Keys(votes)) {
 		if votes[v] > votes[best] {
 			best = v
@@ -118,10 +118,10 @@ const (
 	maxApart = 1 << 30
 )
 
-// apart is the least distance from where a kernel is linked at which the kernel has none of the places
+// leastBias is the least distance from where a kernel is linked at which the kernel has none of the places
 // without a symbol.
-func apart(img *image.Image, records []*record) (distance uint64) {
-	for _, at := range unnamed(img, records) {
+func leastBias(img *image.Image, records []*record) (distance uint64) {
+	for _, at := range placesWithoutSymbol(img, records) {
 		for img.Segments.Executable((at-distance)&img.Arch.AddrMask()) && distance < maxApart {
 			distance += apartStep
 		}
@@ -129,8 +129,8 @@ func apart(img *image.Image, records []*record) (distance uint64) {
 	return distance
 }
 
-// unnamed are the places where processors stood that the kernel had no symbol for, in ascending order.
-func unnamed(img *image.Image, records []*record) (list []uint64) {
+// placesWithoutSymbol are the places where processors stood that the kernel had no symbol for, in ascending order.
+func placesWithoutSymbol(img *image.Image, records []*record) (list []uint64) {
 	for _, r := range records {
 		if pc := pcOf(r); pc != nil && pc.known && pc.at.symbol == "" && pc.value != 0 {
 			list = append(list, pc.value&img.Arch.AddrMask())
@@ -162,14 +162,14 @@ const (
 	kernelStack = 16 << 10
 )
 
-// moved finds how far a kernel moved itself, by the words that reports print.
-func moved(img *image.Image, records []*record) (distance uint64, ok bool) {
-	f := fitting{img: img, text: textOf(img), words: printed(records, img.Arch.AddrMask())}
+// biasOfWords finds how far a kernel moved itself, by the words that reports print.
+func biasOfWords(img *image.Image, records []*record) (distance uint64, ok bool) {
+	f := fitting{img: img, text: textOf(img), words: printedWords(records, img.Arch.AddrMask())}
 	if f.text.Lo >= f.text.Hi || img.Arch.Decoder == nil {
 		return 0, false
 	}
 	most, second := 0, 0
-	without := unnamed(img, records)
+	without := placesWithoutSymbol(img, records)
 	for _, d := range f.distances() {
 		if slices.ContainsFunc(without, func(at uint64) bool { return f.text.Contains((at - d) & img.Arch.AddrMask()) }) {
 			continue
@@ -203,9 +203,9 @@ func textOf(img *image.Image) target.Range {
 	return target.Range{}
 }
 
-// printed are the words of stacks and registers that reports print, each once. Pointers to the stack itself lie close
+// printedWords are the words of stacks and registers that reports print, each once. Pointers to the stack itself lie close
 // together: what some of them fit, others fit too, anywhere.
-func printed(records []*record, mask uint64) (words []uint64) {
+func printedWords(records []*record, mask uint64) (words []uint64) {
 	for _, r := range records {
 		all := r.stack.values()
 		for i := range r.regs {

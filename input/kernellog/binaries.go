@@ -141,7 +141,7 @@ func (k *scanner) base(kernel *linux.Kernel, ref linux.Module, env *input.Env, n
 			votes[p.addr-addr]++
 		}
 	}
-	return elected(votes)
+	return mostVoted(votes)
 }
 
 // addressOf is the target address of a place; ok is false where neither the log nor a file

@@ -7,7 +7,7 @@ import (
 // code is what a report prints of the code around the PC: units of 1 (x86), 2 or 4 bytes, in
 // the processor's order.
 type code struct {
-	units []word
+	units []stackWord
 	size  int // of a unit in bytes
 	at    int // index of the unit at the PC
 }
@@ -32,7 +32,7 @@ func parseCode(text string) (c code, ok bool) {
 			c.size = n / 2
 		}
 		v, _ := parseHex(inner)
-		c.units = append(c.units, word{v, n == 2*c.size})
+		c.units = append(c.units, stackWord{v, n == 2*c.size})
 	}
 	return c, c.at >= 0
 }

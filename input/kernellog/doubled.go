@@ -26,15 +26,15 @@ func (d *doubled) repeats(log *console.Log, i int, text, message string) bool {
 		d.before, d.left = text, false
 		return false
 	}
-	if !d.on && message != "" && message != text && begins(message) {
+	if !d.on && message != "" && message != text && beginsReport(message) {
 		d.on = log.Line(i+1) == log.Line(i+2)
 	}
 	d.left = d.on && !d.left
 	return d.left
 }
 
-// begins tells whether a message begins a report or a chain.
-func begins(text string) bool {
+// beginsReport tells whether a message begins a report or a chain.
+func beginsReport(text string) bool {
 	_, _, ok := headingOf(text)
 	return ok || isTraceHeader(text)
 }

@@ -21,26 +21,26 @@ import (
 
 // Reader knows the reports of Linux kernels.
 func Reader() console.Reader {
-	return console.Reader{Name: "Linux kernel", Read: read, Owns: owns}
+	return console.Reader{Name: "Linux kernel", Read: readReport, Owns: owns}
 }
 
 type logKey struct{}
 
-// of is what there is to know of a log.
-func of(log *console.Log) *kernelLog {
+// logOf is what there is to know of a log.
+func logOf(log *console.Log) *kernelLog {
 	return log.Memo(logKey{}, func() any { return newKernelLog(log) }).(*kernelLog)
 }
 
 // owns tells whether some report says which task of Linux was running. What is left of a report in front of that one, where
 // the log begins, may look like one of a microcontroller: registers with nothing else.
 func owns(log *console.Log) bool {
-	return slices.ContainsFunc(of(log).records, func(r *record) bool { return r.process })
+	return slices.ContainsFunc(logOf(log).records, func(r *record) bool { return r.process })
 }
 
-// read is the report that begins at line at, none where nothing of that report can be walked.
-func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
-	k := of(log)
-	i := from(k.records, at)
+// readReport is the report that begins at line at, none where nothing of that report can be walked.
+func readReport(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
+	k := logOf(log)
+	i := firstFrom(k.records, at)
 	if i == len(k.records) || k.records[i].from != at {
 		return nil, k.behindRest(at, i)
 	}
@@ -78,7 +78,7 @@ func (k *kernelLog) unknown(r *record) *console.Report {
 // behindRest is the line to go on with where no report begins, the i-th of which is next: behind what is left of a
 // report of which the log lacks what could be walked. x86's user-space registers look like those of a microcontroller.
 func (k *kernelLog) behindRest(at, i int) int {
-	j := from(k.rests, at)
+	j := firstFrom(k.rests, at)
 	if j == len(k.rests) || k.rests[j].from != at {
 		return at + 1
 	}

@@ -4,7 +4,7 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// further is the rest of a chain that ends early, out of what the kernel printed of the same
+// laterChain is the rest of a chain that ends early, out of what the kernel printed of the same
 // stack later: a crash in an interrupt is followed by the panic's own report, whose chain goes
 // on below the crash. MIPS's list of a crash ends where a leaf function's caller has a large
 // frame:
@@ -18,14 +18,14 @@ import (
 // arm64 prints registers alone where a kernel stack overflowed, and panics: the rest is all of
 // the panic's chain from the PC on. ARM prints the registers of what another processor interrupted to ask for them, and
 // right behind the stack of the interrupt (arch/arm/kernel/smp.c, nmi_cpu_backtrace).
-func further(records []*record, r *record) []target.Listed {
+func laterChain(records []*record, r *record) []target.Listed {
 	n, pc := len(r.trace.listed), pcOf(r)
 	if r.pid < 0 || r.whole() || n == 0 && pc == nil {
 		return nil
 	}
-	first := from(records, r.to)
+	first := firstFrom(records, r.to)
 	if !r.crash {
-		return interrupt(records, r, first, pc)
+		return interruptedChain(records, r, first, pc)
 	}
 	for _, later := range records[first:min(first+maxLater, len(records))] {
 		if later.pid != r.pid || later.comm != r.comm {
@@ -47,9 +47,9 @@ func further(records []*record, r *record) []target.Listed {
 	return nil
 }
 
-// interrupt is the chain from pc on in the record at first, where that is of the interrupt that came there and begins right
+// interruptedChain is the chain from pc on in the record at first, where that is of the interrupt that came there and begins right
 // behind r, which has the registers alone.
-func interrupt(records []*record, r *record, first int, pc *register) []target.Listed {
+func interruptedChain(records []*record, r *record, first int, pc *register) []target.Listed {
 	if first == len(records) || len(r.trace.listed) > 0 {
 		return nil
 	}

@@ -75,8 +75,8 @@ func lacksStack(r *record) bool {
 	return (sp.value+words*uint64(sp.digits/2))%page != 0
 }
 
-// lacks names what is missing from the record.
-func lacks(r *record) (what string, ok bool) {
+// missingLine names what is missing from the record.
+func missingLine(r *record) (what string, ok bool) {
 	if name, ok := r.lacksRegister(); ok {
 		return "the one with register " + name, true
 	}
@@ -85,7 +85,7 @@ func lacks(r *record) (what string, ok bool) {
 
 // lossIssue says that a report lacks lines, or has another's; ok is false where it is whole.
 func (r *record) lossIssue() (issue target.Issue, ok bool) {
-	what, lacking := lacks(r)
+	what, lacking := missingLine(r)
 	switch {
 	case r.isMixed():
 		return target.Issue{Kind: target.IssueCapture, Text: "two reports are printed into one another, " + r.title()}, true

@@ -21,7 +21,7 @@ import (
 //	8153c1a0: sd v1,24(v1)                               the word at 32(sp) says where 8(sp) is
 type ownFrame struct {
 	arch  *cpu.Arch
-	words []word
+	words []stackWord
 	regs  cpu.Registers
 	first int64 // where the registers are, from SP on, 0 unknown
 	base  cpu.Reg

@@ -132,7 +132,7 @@ func withPC(listed []target.Listed, pc *register, arch *cpu.Arch) (all []target.
 
 // doubt marks the entries of a chain out of a report that lacks lines, or has another report's.
 func (r *record) doubt(listed []target.Listed, b *binaries) {
-	_, lacking := lacks(r)
+	_, lacking := missingLine(r)
 	mixed, elsewhere := r.isMixed(), lacksPC(r)
 	if len(listed) > 0 && (r.lacksBeginning(&listed[0], b.arch) || b.doubtPC(r)) {
 		markFirst(listed)

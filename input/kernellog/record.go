@@ -51,8 +51,8 @@ func walkable(r *record) bool {
 	return len(r.trace.listed) > 0 || pcOf(r) != nil
 }
 
-// servesUser tells whether a record may be of a task that user space called: neither of an idle one nor of a worker.
-func servesUser(r *record) bool { return r.pid != 0 && r.work.symbol == "" }
+// mayServeUser tells whether a record may be of a task that user space called: neither of an idle one nor of a worker.
+func mayServeUser(r *record) bool { return r.pid != 0 && r.work.symbol == "" }
 
 // head takes what a message says of the report.
 func (r *record) head(h *heading) {

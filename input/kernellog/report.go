@@ -54,12 +54,12 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 		out.Fault = faultOf(r)
 	}
 	t.Regs = registersOf(r, b)
-	t.Listed = chain(r, further(k.records, r), b)
+	t.Listed = chain(r, laterChain(k.records, r), b)
 	t.Memory = memoryOf(r, arch, &t.Regs)
 	if own, ok := ownRegisters(r, t.Listed, b); ok && !t.Regs.Known.Has(arch.PC) {
 		t.Regs = own
 	}
-	if servesUser(r) {
+	if mayServeUser(r) {
 		t.Entered = enteredAt(arch, &t.Regs)
 	}
 	if pc, ok := t.Regs.Lookup(arch.PC); ok && r.hasCode {

@@ -229,7 +229,7 @@ func (s *scanner) headless(i int, l console.Line) *record {
 // minRegisters is how many registers a line must have to begin a report by itself.
 const minRegisters = 2
 
-// from is the index of the first record that begins at a line or behind.
-func from(records []*record, at int) int {
+// firstFrom is the index of the first record that begins at a line or behind.
+func firstFrom(records []*record, at int) int {
 	return sort.Search(len(records), func(i int) bool { return records[i].from >= at })
 }

@@ -29,7 +29,7 @@ func TestStackWords(t *testing.T) {
 	listed := []target.Listed{{PC: toy + 0x20, Exact: true}, {PC: text + 0x88}, {PC: text + 0xc8}}
 	r := &record{regs: []register{{name: "$28"}}}
 	for _, v := range []uint64{1, toy + 0x44, text + 0x50, text + 0x48, text + 0x88, text + 0xc8} {
-		r.stack.words = append(r.stack.words, word{v, true})
+		r.stack.words = append(r.stack.words, stackWord{v, true})
 	}
 	var got []string
 	for _, l := range withStackWords(listed, r, b) {
@@ -71,7 +71,7 @@ func TestCalleeOnStack(t *testing.T) {
 	} {
 		r := &record{regs: []register{{name: "sp"}}}
 		for _, v := range words {
-			r.stack.words = append(r.stack.words, word{v, true})
+			r.stack.words = append(r.stack.words, stackWord{v, true})
 		}
 		var got []string
 		for _, l := range withStackWords([]target.Listed{{PC: toy + 0xb00, Exact: true}}, r, b)[1:] {

@@ -48,7 +48,7 @@ func (m *messages) read() (l console.Line, last int) {
 		if !next.Bare && !isPlaceOfFault(l.Text, next.Text) {
 			break
 		}
-		fits := goesOn(l.Text)
+		fits := fitsBehind(l.Text)
 		if next.Text == "" { // pages put a blank line behind each
 			m.pass(fits)
 		}
@@ -153,8 +153,8 @@ func brokenTo(log *console.Log) (width int, hard bool) {
 	return math.MaxInt, false
 }
 
-// goesOn tells what the rest of a message is like that lacks its end.
-func goesOn(text string) (fits func(rest string) bool) {
+// fitsBehind tells what the rest of a message is like that lacks its end.
+func fitsBehind(text string) (fits func(rest string) bool) {
 	switch {
 	case lacksCaller(text):
 		return isCaller
