@@ -42,7 +42,8 @@ func (b *binaries) agrees(addr uint64, p *place) bool {
 
 // settlePlaces compares the addresses of a chain's entries with their symbols. Where the two disagree, a return
 // address is the one that a call stands in front of.
-func (b *binaries) settlePlaces(listed []target.Listed) {
+func settlePlaces(e *evidence, listed []target.Listed) []target.Listed {
+	b := e.binaries
 	for i := range listed {
 		l := &listed[i]
 		p := placeOf(l)
@@ -56,6 +57,25 @@ func (b *binaries) settlePlaces(listed []target.Listed) {
 		}
 		l.Gap = l.Gap || named == printed || l.Exact
 	}
+	return listed
+}
+
+// withAddresses gives the entries that are symbols alone the addresses that files give those.
+func withAddresses(e *evidence, listed []target.Listed) []target.Listed {
+	b := e.binaries
+	for i := range listed {
+		l := &listed[i]
+		if l.PC != 0 || l.Symbol == "" || l.Size == 0 && l.Offset == 0 { // ARM's trace begins with a name alone
+			continue
+		}
+		p := placeOf(l)
+		if addr, ok := b.addressOf(&p); ok && !p.isImpossible(b.instructions()) {
+			l.PC, l.ByName = addr, true
+		} else if ok || b.lacksName(&p) {
+			l.Gap = true
+		}
+	}
+	return listed
 }
 
 // doubtPC tells whether a record contradicts itself on where the processor stood.
@@ -67,30 +87,7 @@ func (b *binaries) doubtPC(r *record) bool {
 	if pc.known && !b.agrees(pc.value, &pc.at) || pc.at.isImpossible(b.instructions()) {
 		return true
 	}
-	return len(r.trace.listed) > 0 && beginsAtPC(r) && r.trace.listed[0].Symbol == pc.at.symbol && !samePlace(&r.trace.listed[0], &pc.at)
-}
-
-// lacksPC tells whether the record's chain begins elsewhere than where the processor stood: its first lines were
-// lost, or the chain is another report's. ARM names the function of the PC first, or the caller's where no function
-// is at the PC.
-func lacksPC(r *record) bool {
-	pc := r.reg("pc", "epc")
-	if pc == nil || len(r.trace.listed) == 0 {
-		return false
-	}
-	first := &r.trace.listed[0]
-	if m, _ := machineOf(r); m.name == "arm" {
-		lr := r.reg("lr")
-		named := pc.at.symbol
-		switch {
-		case named == "" && lr == nil:
-			return true
-		case named == "":
-			named = lr.at.symbol
-		}
-		return named != "" && first.Symbol != named
-	}
-	return pc.at.symbol != "" && beginsAtPC(r) && !samePlace(first, &pc.at) && !leavesPCOut(r)
+	return len(r.trace.listed) > 0 && processorOf(r).has(listsAtPC) && r.trace.listed[0].Symbol == pc.at.symbol && !samePlace(&r.trace.listed[0], &pc.at)
 }
 
 // doubtInterrupted doubts that entries behind the entry code of exceptions are where the exceptions happened, if a call
@@ -102,19 +99,16 @@ func lacksPC(r *record) bool {
 //	[<c00a506c>] mid_c+0x40/0x54 [crashy]    jalr of leaf_deref stands in front; leaf_deref was running
 //
 // Elsewhere the line of the interrupted function was lost.
-func doubtInterrupted(listed []target.Listed, b *binaries) {
-	switch b.arch.Name {
-	case "arm", "x86_64", "i386":
-		return
-	}
-	if isRISCV(b.arch) {
-		doubtBehindExceptions(listed)
+func doubtInterrupted(e *evidence, listed []target.Listed) []target.Listed {
+	if e.has(listsInterrupted) {
+		return listed
 	}
 	for i := 1; i < len(listed); i++ {
-		if l := &listed[i]; l.Exact && !l.Outermost && !isTrampoline(l.Symbol) && b.behindCall(l.PC) {
+		if l := &listed[i]; l.Exact && !l.Outermost && !isTrampoline(l.Symbol) && e.binaries.behindCall(l.PC) {
 			l.Exact, l.Gap = false, true
 		}
 	}
+	return listed
 }
 
 // doubtBehindExceptions doubts what follows an exception within RISC-V's kernel before Linux 6.2: the kernel goes on at
@@ -124,21 +118,26 @@ func doubtInterrupted(listed []target.Listed, b *binaries) {
 //	[<ffffffe000203b74>] do_trap_break+0x96/0xfe
 //	[<ffffffe000201daa>] ret_from_exception+0x0/0x14
 //	[<ffffffe00020452c>] toy_write+0x17e/0x19a            epc was at toy_write+0x182
-func doubtBehindExceptions(listed []target.Listed) {
+func doubtBehindExceptions(e *evidence, listed []target.Listed) []target.Listed {
+	if !e.has(framePointers) {
+		return listed
+	}
 	for i := 1; i < len(listed); i++ {
 		if listed[i-1].Symbol == "ret_from_exception" {
 			listed[i].Exact, listed[i].Gap = listed[i].Outermost, true
 		}
 	}
+	return listed
 }
 
-// dropNext leaves out names that are those of the next function: behind a call that never
+// dropNextNames leaves out names that are those of the next function: behind a call that never
 // returns, the return address is where the next function begins, and kernels print that one.
 // BUG() at the end of bug_b is listed as "bug_c from kth_fn+0x0/0x14".
-func dropNext(listed []target.Listed) {
+func dropNextNames(_ *evidence, listed []target.Listed) []target.Listed {
 	for i := range listed {
 		if l := &listed[i]; l.Offset == 0 && l.Size != 0 && !l.Exact && !isReturnedTo(l.Symbol) {
 			l.Symbol, l.Size = "", 0
 		}
 	}
+	return listed
 }

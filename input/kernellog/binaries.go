@@ -15,6 +15,7 @@ import (
 // binaries are the kernel and its modules, placed where they ran as far as the log tells.
 type binaries struct {
 	arch    *cpu.Arch
+	machine *machine
 	kernel  *target.Module            // nil: not found
 	modules map[string]*target.Module // by name; Image is nil where no file was found
 	facts   *facts
@@ -24,8 +25,8 @@ type binaries struct {
 }
 
 // find finds the binaries of a machine's kernel.
-func (k *scanner) find(m machine, env *input.Env) *binaries {
-	b := &binaries{modules: map[string]*target.Module{}, facts: &k.facts, symbols: symbols{known: map[symbolKey]symbolAt{}}, lower: isLower(places(k.records))}
+func (k *scanner) find(m *machine, env *input.Env) *binaries {
+	b := &binaries{modules: map[string]*target.Module{}, machine: m, facts: &k.facts, symbols: symbols{known: map[symbolKey]symbolAt{}}, lower: isLower(places(k.records))}
 	kernel := linux.Kernel{Release: k.release(), Banner: k.facts.version}
 	for _, big := range []bool{false, true} { // MIPS's reports do not say the byte order
 		arch, ok := env.Archs.ByName(m.name, m.abi, big)

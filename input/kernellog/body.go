@@ -51,7 +51,7 @@ func (r *record) take(text string) bool {
 	if ended := r.trace.ended(); r.trace.take(text) {
 		r.stack.open, r.entry = false, true
 		r.trace.beyond = r.trace.beyond || ended && r.silent == 0 && r.trace.goesOn()
-		r.trace.foreign = r.trace.foreign || !r.trace.headed && !r.within.begins && r.printsHeader() || beginsAgain(r)
+		r.trace.foreign = r.trace.foreign || !r.trace.headed && !r.within.begins && processorOf(r).has(headed) || beginsAgain(r)
 		return true
 	}
 	return r.takeRegisters(text)
@@ -115,7 +115,7 @@ func (r *record) takeRegisters(text string) bool {
 	if len(regs) == 0 {
 		return false
 	}
-	r.trace.foreign = r.trace.foreign || r.trace.headed && !r.trace.ended() && (r.printsRegistersFirst() || len(r.trace.listed) > 0 && !r.trace.registers)
+	r.trace.foreign = r.trace.foreign || r.trace.headed && !r.trace.ended() && (printsRegistersFirst(r) || len(r.trace.listed) > 0 && !r.trace.registers)
 	for i := range regs {
 		if len(r.trace.listed) == 0 && len(r.regs) < maxRegisters {
 			r.setRegister(&regs[i])
@@ -136,4 +136,10 @@ func beginsAgain(r *record) bool {
 	}
 	first := &r.trace.listed[0]
 	return first.Symbol == "show_stack" || pc != nil && !r.listsFrames() && samePlace(first, &pc.at)
+}
+
+// printsRegistersFirst tells whether the record is of a processor whose reports have all registers in front of the chain.
+func printsRegistersFirst(r *record) bool {
+	m := processorOf(r)
+	return m.known() && !m.has(registersWithin)
 }

@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/target"
 )
 
@@ -27,20 +26,20 @@ var onlyCallers = [...]struct {
 	{"kthread", []string{"ret_from_", "kernel_thread_", "child_rip"}}, // the latter before Linux 3.7
 }
 
-// doubtCallers marks entries that did not call the entry before them. work is the function that the report says the task
-// executes for a workqueue.
-func doubtCallers(listed []target.Listed, work *place, arch *cpu.Arch) {
+// doubtCallers marks entries that did not call the entry before them.
+func doubtCallers(e *evidence, listed []target.Listed) []target.Listed {
 	var inner *target.Listed // the last entry that is not doubted
 	for i := range listed {
 		l := &listed[i]
 		if l.Doubtful || l.Symbol == "" {
 			continue
 		}
-		if inner != nil && (isNoCaller(l, inner) || isRISCV(arch) && (isNoSystemCall(l, inner) || isNoWork(l, inner, work))) {
+		if inner != nil && (isNoCaller(l, inner) || e.has(framePointers) && (isNoSystemCall(l, inner) || isNoWork(l, inner, &e.work))) {
 			l.Gap = true
 		}
 		inner = l
 	}
+	return listed
 }
 
 // isNoCaller tells whether an entry is of a function that does not call the one of inner.
@@ -90,7 +89,7 @@ func isNoSystemCall(l, inner *target.Listed) bool {
 //
 //	kth_fn+0x14/0x18 [toy]
 //	ret_from_fork+0x10/0x20
-func doubtThreadStart(listed []target.Listed) {
+func doubtThreadStart(_ *evidence, listed []target.Listed) []target.Listed {
 	inner := -1 // the last entry that is not doubted
 	for i := range listed {
 		l := &listed[i]
@@ -102,36 +101,30 @@ func doubtThreadStart(listed []target.Listed) {
 		}
 		inner = i
 	}
+	return listed
 }
 
-// around are the functions that run further out than a record's chain, innermost first, of a report that names
+// withWork adds the functions that run further out than the chain, innermost first, of a report that names
 // the work that the task executes. Only process_one_work calls the functions of works, and a thread that
 // kthread began calls process_one_work. MIPS prints 40 words of the stack, which these frames lie beyond.
-func around(r *record, listed []target.Listed, b *binaries) (list []target.Listed) {
+func withWork(e *evidence, listed []target.Listed) []target.Listed {
 	loop := "worker_thread"
-	if r.comm != "" && !strings.HasPrefix(r.comm, "kworker") {
+	if e.comm != "" && !strings.HasPrefix(e.comm, "kworker") {
 		loop = "rescuer_thread" // its task has the workqueue's name
 	}
-	names := [...]string{r.work.symbol, "process_one_work", loop, "kthread"}
-	if r.work.symbol == "" || r.whole() {
-		return nil
+	names := []string{e.work.symbol, "process_one_work", loop, "kthread"}
+	if e.work.symbol == "" || e.whole() || slices.ContainsFunc(listed, func(l target.Listed) bool { return !l.Doubtful && slices.Contains(names, l.Symbol) }) {
+		return listed
 	}
-	for i := range listed {
-		for _, name := range names {
-			if listed[i].Symbol == name && !listed[i].Doubtful {
-				return nil
-			}
+	for i, name := range names {
+		p := place{symbol: name}
+		if i == 0 {
+			p.module = e.work.module
 		}
+		pc, _ := e.binaries.addressOf(&p)
+		listed = append(listed, target.Listed{PC: pc, Symbol: name, Module: p.module, Gap: true, Around: true})
 	}
-	for _, name := range names {
-		list = append(list, target.Listed{Symbol: name, Gap: true, Around: true})
-	}
-	list[0].Module = r.work.module
-	for i := range list {
-		p := place{symbol: list[i].Symbol, module: list[i].Module}
-		list[i].PC, _ = b.addressOf(&p)
-	}
-	return list
+	return listed
 }
 
 // The first line of a warning says where the warning was raised, which the chain may lack: its line was lost, or
@@ -143,7 +136,8 @@ func around(r *record, listed []target.Listed, b *binaries) (list []target.Liste
 //	[<c00a54a0>] warn_b+0x3c/0x54 [toy]
 
 // withWarned is a chain with the place where the warning was raised.
-func withWarned(listed []target.Listed, r *record) []target.Listed {
+func withWarned(e *evidence, listed []target.Listed) []target.Listed {
+	r := e.record
 	if r.at.symbol == "" || len(listed) == 0 || slices.ContainsFunc(listed, func(l target.Listed) bool { return samePlace(&l, &r.at) }) {
 		return listed
 	}

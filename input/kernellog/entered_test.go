@@ -33,7 +33,7 @@ func TestEnteredAt(t *testing.T) {
 			regs.Set(gp, c.gp)
 		}
 		regs.Set(arch.SP, c.sp)
-		if got := enteredAt(arch, &regs); got != c.want {
+		if got := enteredAt(machineNamed(arch.Name), arch, &regs); got != c.want {
 			t.Errorf("%s: %#x, want %#x", c.what, got, c.want)
 		}
 	}

@@ -15,34 +15,12 @@ import (
 //	x11: ffff8000090f1d78 x10: 0000000000000000 x9 : ffffffffffffffff
 //	x5 : ffff00003fd8c858 x4 : 0000000000000000 x3 : 0000000000000000     x8, x7, x6 are missing
 
-// printedTogether are registers of which a processor's reports print all or none: those with the names, and those
-// numbered lo to hi behind a prefix.
-var printedTogether = [...]struct {
-	machine, names, prefix string
-	lo, hi                 int
-}{
-	{"aarch64", "pc lr sp", "", 1, 0}, {"aarch64", "", "x", 0, 29},
-	{"arm", "pc lr sp", "", 1, 0}, {"arm", "", "r", 0, 10},
-	{"x86_64", "rip rsp rax rbx rcx rdx rsi rdi rbp", "", 1, 0}, {"x86_64", "", "r", 10, 15},
-	{"mips", "$28 $29 $30 $31 epc ra", "$", 0, 25}, {"mips64", "$28 $29 $30 $31 epc ra", "$", 0, 25},
-	{"riscv64", "epc ra sp gp tp", "", 1, 0}, {"riscv64", "", "a", 0, 7}, {"riscv64", "", "s", 2, 11},
-	{"riscv32", "epc ra sp gp tp", "", 1, 0}, {"riscv32", "", "a", 0, 7}, {"riscv32", "", "s", 2, 11},
-}
-
 // lacksRegister names a register that is missing from the record although the kernel prints its value
 // together with values that the record has.
 func (r *record) lacksRegister() (name string, ok bool) {
-	m, _ := machineOf(r)
-	for _, t := range printedTogether {
-		if t.machine != m.name {
-			continue
-		}
-		names := strings.Fields(t.names)
-		for i := t.lo; i <= t.hi; i++ {
-			names = append(names, t.prefix+strconv.Itoa(i))
-		}
+	for _, row := range processorOf(r).together {
 		lacking, n := "", 0
-		for _, s := range names {
+		for _, s := range namesIn(row) {
 			switch {
 			case r.reg(s) != nil:
 				n++
@@ -57,14 +35,29 @@ func (r *record) lacksRegister() (name string, ok bool) {
 	return "", false
 }
 
+// namesIn are the registers of a row: "sp $0-25" are sp, $0, $1 and so on.
+func namesIn(row string) (names []string) {
+	for _, s := range strings.Fields(row) {
+		first, last, run := strings.Cut(s, "-")
+		if !run {
+			names = append(names, s)
+			continue
+		}
+		prefix := strings.TrimRight(first, "0123456789")
+		for i := leadingNumber(first[len(prefix):], 0); i <= leadingNumber(last, 0); i++ {
+			names = append(names, prefix+strconv.Itoa(i))
+		}
+	}
+	return names
+}
+
 // lacksStack tells whether lines of the stack are missing: MIPS prints 40 words and an ellipsis, or all up to the
 // end of the page (arch/mips/kernel/traps.c, show_stacktrace).
 func lacksStack(r *record) bool {
-	m, _ := machineOf(r)
-	if m.name != "mips" && m.name != "mips64" || !r.trace.headed {
+	printed := uint64(processorOf(r).stackWords)
+	if printed == 0 || !r.trace.headed {
 		return false
 	}
-	const printed, page = 40, 4096
 	sp, words := r.reg("$29"), uint64(len(r.stack.words))
 	switch {
 	case r.stack.more || words == 0:
@@ -72,7 +65,7 @@ func lacksStack(r *record) bool {
 	case sp == nil || words > printed:
 		return true
 	}
-	return (sp.value+words*uint64(sp.digits/2))%page != 0
+	return (sp.value+words*uint64(sp.digits/2))%minPage != 0
 }
 
 // missingLine names what is missing from the record.

@@ -35,7 +35,7 @@ const maxTaken = 64
 
 // ownRegisters are the registers of show_stack, where a chain begins there and the words of the stack have them.
 func ownRegisters(r *record, listed []target.Listed, b *binaries) (regs cpu.Registers, ok bool) {
-	if len(listed) == 0 || !listed[0].Exact || listed[0].PC == 0 || !startsItself(&listed[0], b.arch) || r.stack.twice ||
+	if len(listed) == 0 || !listed[0].Exact || listed[0].PC == 0 || !b.machine.listsItself(&listed[0]) || r.stack.twice ||
 		b.kernel == nil || b.arch.Decoder == nil {
 		return regs, false
 	}
@@ -99,37 +99,23 @@ func (f *ownFrame) word(at int64) (v uint64, known bool) {
 	return f.words[i].value & f.arch.AddrMask(), f.words[i].known
 }
 
-// savedRegisters is the size of struct pt_regs (arch/mips/include/asm/ptrace.h): 32 registers, and CP0's status, lo, hi,
-// badvaddr, cause and epc; o32 has 8 words of arguments in front.
-func savedRegisters(arch *cpu.Arch) uint64 {
-	if arch.AddrSize == 4 {
-		return (8 + 32 + 6) * 4
-	}
-	return (32 + 6) * 8
-}
-
 // keptFree is how many bytes at the end of a stack are free (arch/mips/include/asm/stackframe.h, set_saved_sp).
 const keptFree = 32
 
 // enteredAt is where the registers of user space lie on the stack that SP of MIPS points to, 0 where the registers do
-// not tell. gp ($28) is where the stack begins; a stack has two pages of 4 KB for processors of 32 bits, four for those
-// of 64 bits (arch/mips/include/asm/thread_info.h, THREAD_SIZE_ORDER).
-func enteredAt(arch *cpu.Arch, regs *cpu.Registers) uint64 {
+// not tell. gp ($28) is where the stack begins.
+func enteredAt(m *machine, arch *cpu.Arch, regs *cpu.Registers) uint64 {
 	gp, known := arch.RegByName("gp")
-	if !isMIPS(arch) || !known {
+	if m.savedRegisters == 0 || !known {
 		return 0
 	}
 	sp, has := regs.Lookup(arch.SP)
-	size := uint64(minPage * 2)
-	if arch.AddrSize == 8 {
-		size = minPage * 4
-	}
 	base, ok := regs.Lookup(gp)
 	if !ok {
-		base = sp &^ (size - 1) // pages of a stack are allocated together, of that alignment
+		base = sp &^ (m.stackSize - 1) // pages of a stack are allocated together, of that alignment
 	}
-	if !has || base == 0 || base%minPage != 0 || sp-base >= size {
+	if !has || base == 0 || base%minPage != 0 || sp-base >= m.stackSize {
 		return 0
 	}
-	return base + size - keptFree - savedRegisters(arch)
+	return base + m.stackSize - keptFree - m.savedRegisters
 }

@@ -1,7 +1,7 @@
 package kernellog
 
 import (
-	"strconv"
+	"slices"
 	"strings"
 )
 
@@ -90,12 +90,15 @@ func releaseOfFlags(text string) string {
 	return release
 }
 
-// isUnmarked tells whether a release is before Linux 2.6.25: 2.6.18-194.el5.
-func isUnmarked(release string) bool {
-	if strings.HasPrefix(release, "2.4.") {
-		return true
+// release is the number of a kernel's release: 5.15.24.
+type release [3]int
+
+// releaseOf is the number of 2.6.18-194.el5, 0.0.0 of what has none.
+func releaseOf(name string) (v release) {
+	for i, s := range strings.SplitN(name, ".", len(v)) {
+		v[i] = leadingNumber(s, 0)
 	}
-	rest, ok := strings.CutPrefix(release, "2.6.")
-	n, err := strconv.Atoi(rest[:len(rest)-len(strings.TrimLeft(rest, "0123456789"))])
-	return ok && err == nil && n < 25
+	return v
 }
+
+func (v release) before(o release) bool { return slices.Compare(v[:], o[:]) < 0 }

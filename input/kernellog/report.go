@@ -12,16 +12,16 @@ import (
 type kernelLog struct {
 	*scanner
 	// machine is that of reports without registers.
-	machine machine
+	machine *machine
 	// found are the binaries of each machine: a log has one.
-	found map[machine]*binaries
+	found map[*machine]*binaries
 	// refused: a report's processor was not known.
 	refused bool
 }
 
 func newKernelLog(log *console.Log) *kernelLog {
-	k := &kernelLog{scanner: scan(log), found: map[machine]*binaries{}}
-	k.machine = machineOfAll(k.records, &k.facts)
+	k := &kernelLog{scanner: scan(log), found: map[*machine]*binaries{}}
+	k.machine = processorOfAll(k.records, &k.facts)
 	return k
 }
 
@@ -60,7 +60,7 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 		t.Regs = own
 	}
 	if mayServeUser(r) {
-		t.Entered = enteredAt(arch, &t.Regs)
+		t.Entered = enteredAt(b.machine, arch, &t.Regs)
 	}
 	if pc, ok := t.Regs.Lookup(arch.PC); ok && r.hasCode {
 		out.Issues = append(out.Issues, b.compareCode(&r.code, pc)...)
@@ -71,8 +71,8 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 // binaries are those of a record's machine: as its registers tell, else as the log's other
 // records do.
 func (k *kernelLog) binaries(r *record, env *input.Env) *binaries {
-	m, ok := machineOf(r)
-	if !ok {
+	m := processorOf(r)
+	if !m.known() {
 		m = k.machine
 	}
 	b := k.found[m]

@@ -1,7 +1,6 @@
 package kernellog
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -20,10 +19,9 @@ import (
 //	 mid_c+0x13/0x20 [toy]
 //
 // These entries call one another, and none of them called leaf_deref.
-func withoutHandlers(listed []target.Listed, r *record) []target.Listed {
-	listed = withoutShown(listed, r)
-	at := r.at
-	if pc := r.reg("rip", "eip"); pc != nil {
+func withoutHandlers(e *evidence, listed []target.Listed) []target.Listed {
+	at := e.at
+	if pc := e.reg("rip", "eip"); pc != nil {
 		at = pc.at
 	}
 	drop := 0
@@ -47,14 +45,15 @@ func withoutHandlers(listed []target.Listed, r *record) []target.Listed {
 //	 ffffffff814e3e4a ffff88021fc03c98
 //	Call Trace:
 //	 [<ffffffff814e3e4a>] ? toy_call+0x7a/0x350
-func believeCaller(listed []target.Listed, r *record) {
-	pc := r.reg("rip", "eip")
-	if pc == nil || !pc.known || pc.at.symbol != "" || len(listed) == 0 || len(r.stack.words) == 0 {
-		return
+func believeCaller(e *evidence, listed []target.Listed) []target.Listed {
+	pc := e.reg("rip", "eip")
+	if pc == nil || !pc.known || pc.at.symbol != "" || len(listed) == 0 || len(e.stack.words) == 0 {
+		return listed
 	}
-	if w := r.stack.words[0]; w.known && w.value == listed[0].PC && listed[0].Offset != 0 {
+	if w := e.stack.words[0]; w.known && w.value == listed[0].PC && listed[0].Offset != 0 {
 		listed[0].Doubtful = false
 	}
+	return listed
 }
 
 // withoutShown is a chain without what ran to report the fault where the kernel did not doubt that: before Linux
@@ -66,13 +65,13 @@ func believeCaller(listed []target.Listed, r *record) {
 //	 [<c01170be>] do_page_fault+0x45e/0x644
 //	 [<c0103c77>] error_code+0x2b/0x30
 //	 [<c015e1e7>] vfs_read+0xc7/0x160
-func withoutShown(listed []target.Listed, r *record) []target.Listed {
-	if len(listed) == 0 || r.reg("eip", "rip") == nil || !strings.HasPrefix(listed[0].Symbol, "show_stack") && listed[0].Symbol != "show_trace" {
+func withoutShown(e *evidence, listed []target.Listed) []target.Listed {
+	if len(listed) == 0 || e.reg("eip", "rip") == nil || !strings.HasPrefix(listed[0].Symbol, "show_stack") && listed[0].Symbol != "show_trace" {
 		return listed
 	}
 	for i := range listed {
 		if entersKernel(listed[i].Symbol) && i+1 < len(listed) {
-			rest := slices.Clone(listed[i+1:])
+			rest := listed[i+1:]
 			rest[0].Gap = false // what was interrupted is the PC
 			return rest
 		}
@@ -80,7 +79,7 @@ func withoutShown(listed []target.Listed, r *record) []target.Listed {
 	return listed
 }
 
-// withFirstCaller is a chain without a doubt about the first entry behind the PC, where the PC's function may not have
+// withCallerFromFrames is a chain without a doubt about the first entry behind the PC, where the PC's function may not have
 // made its frame yet. i386's kernels unwind by frame pointers, of which the first is the caller's then: the list
 // lacks the caller, and has it among the words that were found on the stack only.
 //
@@ -97,9 +96,9 @@ func withoutShown(listed []target.Listed, r *record) []target.Listed {
 //
 // The entry is a guess all the same. Where the code of the PC's function is known, code tells. A tracer's trampoline
 // is listed as the end of the function that lies before: ftrace_graph_caller+0x1c/0x1c.
-func withFirstCaller(listed []target.Listed, r *record, b *binaries) []target.Listed {
-	pc := r.reg("eip")
-	if b.arch.Name != "i386" || pc == nil || len(listed) == 0 || !listed[0].Exact || madeFrame(r, pc, b.arch) {
+func withCallerFromFrames(e *evidence, listed []target.Listed) []target.Listed {
+	pc, b := e.reg("eip"), e.binaries
+	if !e.has(firstByFrame) || pc == nil || len(listed) == 0 || !listed[0].Exact || madeFrame(e.record, pc, b.arch) {
 		return listed
 	}
 	if m := b.moduleOf(&pc.at); pc.at.symbol != "" && m != nil && m.Image != nil {
@@ -150,11 +149,13 @@ func madeFrame(r *record, pc *register, arch *cpu.Arch) bool {
 // doubtUnmarked doubts the chains of kernels for x86 before Linux 2.6.25, which list each word of the stack that
 // points to code and do not mark those that they found no frame for (arch/x86/kernel/traps_64.c, dump_trace). Newer
 // ones print a question mark.
-func doubtUnmarked(listed []target.Listed, r *record, b *binaries) {
-	if b.arch.Name != "x86_64" && b.arch.Name != "i386" || !isUnmarked(r.release) && !isUnmarked(b.facts.release) {
-		return
+func doubtUnmarked(e *evidence, listed []target.Listed) []target.Listed {
+	m := e.binaries.machine
+	if !m.listsUnmarked(e.release) && !m.listsUnmarked(e.binaries.facts.release) {
+		return listed
 	}
 	for i := range listed {
 		listed[i].Searched = listed[i].Searched || !listed[i].Exact
 	}
+	return listed
 }
