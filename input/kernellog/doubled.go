@@ -20,7 +20,8 @@ type doubled struct {
 }
 
 // repeats tells whether line i is the second of the two; message is what the line says.
-func (d *doubled) repeats(log *console.Log, i int, text, message string) bool {
+func (d *doubled) repeats(log *console.Log, i int, message string) bool {
+	text := log.Line(i)
 	if text != d.before || text == "" {
 		d.on = d.on && (d.left || text == "")
 		d.before, d.left = text, false

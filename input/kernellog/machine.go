@@ -23,8 +23,8 @@ type machine struct {
 	// withoutPC are the releases, from the first until before the second, whose chains begin with the caller of the PC
 	// (arch/riscv/kernel/stacktrace.c, level++ >= 1); marked is the first release that marks words of the stack that no
 	// frame led to.
-	withoutPC [2]release
-	marked    release
+	withoutPC [2]kernelVersion
+	marked    kernelVersion
 	// stackWords is how many words of the stack are printed at most, 0: as many as there are.
 	stackWords int
 	// savedRegisters is the size of struct pt_regs, at the end of a stack of stackSize bytes.
@@ -77,16 +77,16 @@ var machines = [...]machine{
 		traits: headed | listsAtPC | listsAtLostPC, lister: "dump_backtrace"},
 	{name: "arm", registers: "psr", together: [3]string{"pc lr sp", "r0-10"}, traits: pairs | listsInterrupted},
 	{name: "x86_64", family: "x86", wide: true, registers: "rip rax", together: [3]string{"rip rsp rax rbx rcx rdx rsi rdi rbp", "r10-15"},
-		traits: ofX86, marked: release{2, 6, 25}},
-	{name: "i386", family: "x86", registers: "eip eax", traits: ofX86 | firstByFrame, marked: release{2, 6, 25}},
+		traits: ofX86, marked: kernelVersion{2, 6, 25}},
+	{name: "i386", family: "x86", registers: "eip eax", traits: ofX86 | firstByFrame, marked: kernelVersion{2, 6, 25}},
 	{name: "mips", abi: "o32", family: "mips", registers: "$0 $4 $8 $16 $28 badva hi lo", together: [3]string{"$28 $29 $30 $31 epc ra $0-25"},
 		traits: ofMIPS, lister: "show_stack", stackWords: 40, savedRegisters: (8 + 32 + 6) * 4, stackSize: 2 * minPage},
 	{name: "mips64", abi: "n64", family: "mips", wide: true, registers: "$0 $4 $8 $16 $28 badva hi lo", together: [3]string{"$28 $29 $30 $31 epc ra $0-25"},
 		traits: ofMIPS, lister: "show_stack", stackWords: 40, savedRegisters: (32 + 6) * 8, stackSize: 4 * minPage},
 	{name: "riscv32", family: "riscv", registers: "tp gp badaddr", together: [3]string{"epc ra sp gp tp", "a0-7", "s2-11"},
-		traits: ofRISCV, lister: "walk_stackframe", withoutPC: [2]release{{5, 15, 24}, {6, 1}}},
+		traits: ofRISCV, lister: "walk_stackframe", withoutPC: [2]kernelVersion{{5, 15, 24}, {6, 1}}},
 	{name: "riscv64", family: "riscv", wide: true, registers: "tp gp badaddr", together: [3]string{"epc ra sp gp tp", "a0-7", "s2-11"},
-		traits: ofRISCV, lister: "walk_stackframe", withoutPC: [2]release{{5, 15, 24}, {6, 1}}},
+		traits: ofRISCV, lister: "walk_stackframe", withoutPC: [2]kernelVersion{{5, 15, 24}, {6, 1}}},
 }
 
 // machineNamed is the row of a processor.
@@ -128,7 +128,7 @@ func (m *machine) known() bool { return m.name != "" }
 func (m *machine) has(t traits) bool { return m.traits&t != 0 }
 
 // leavesPCOut tells whether a kernel of a release lists a stack from the caller of the PC on.
-func (m *machine) leavesPCOut(version release) bool {
+func (m *machine) leavesPCOut(version kernelVersion) bool {
 	return !version.before(m.withoutPC[0]) && version.before(m.withoutPC[1])
 }
 

@@ -90,15 +90,15 @@ func releaseOfFlags(text string) string {
 	return release
 }
 
-// release is the number of a kernel's release: 5.15.24.
-type release [3]int
+// kernelVersion is the number of a kernel's release: 5.15.24.
+type kernelVersion [3]int
 
 // releaseOf is the number of 2.6.18-194.el5, 0.0.0 of what has none.
-func releaseOf(name string) (v release) {
+func releaseOf(name string) (v kernelVersion) {
 	for i, s := range strings.SplitN(name, ".", len(v)) {
 		v[i] = leadingNumber(s, 0)
 	}
 	return v
 }
 
-func (v release) before(o release) bool { return slices.Compare(v[:], o[:]) < 0 }
+func (v kernelVersion) before(o kernelVersion) bool { return slices.Compare(v[:], o[:]) < 0 }

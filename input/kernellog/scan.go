@@ -34,7 +34,7 @@ func scan(log *console.Log) *scanner {
 			s.full = m.at
 			break
 		}
-		if next := m.peek(); s.doubled.repeats(log, m.at, m.raw, next.Text) {
+		if s.doubled.repeats(log, m.at, m.peek().Text) {
 			m.skip()
 			continue
 		}
@@ -43,7 +43,7 @@ func scan(log *console.Log) *scanner {
 		switch {
 		case l.Text == "" && l.Bare:
 			s.blank()
-		case l.Text == last.Text && l.Timed != last.Timed: // a boot console prints all that the console does
+		case l.Text == last.Text && (l.Time == "") != (last.Time == ""): // a boot console prints all that the console does
 			last = console.Line{}
 		default:
 			if l.Bare { // the further lines of a message have no prefix

@@ -19,7 +19,6 @@ import (
 type messages struct {
 	log   *console.Log
 	at    int          // the next line
-	raw   string       // the next line as it is
 	next  console.Line // what it says
 	ahead bool         // next was read
 	width int          // into which lines with a prefix were broken, 0: not yet known
@@ -32,8 +31,7 @@ const maxWrapped = 16
 // peek is the next line.
 func (m *messages) peek() *console.Line {
 	if !m.ahead {
-		m.raw = m.log.Line(m.at)
-		m.next, m.ahead = console.Cut(m.raw), true
+		m.next, m.ahead = m.log.Message(m.at), true
 	}
 	return &m.next
 }
@@ -81,7 +79,7 @@ func (m *messages) skip() { m.at, m.ahead = m.at+1, false }
 
 // pass goes on to the line behind a blank one if that fits.
 func (m *messages) pass(fits func(rest string) bool) {
-	if l := console.Cut(m.log.Line(m.at + 1)); l.Bare && l.Text != "" && fits(strings.TrimLeft(l.Text, "+")) {
+	if l := m.log.Message(m.at + 1); l.Bare && l.Text != "" && fits(strings.TrimLeft(l.Text, "+")) {
 		m.at, m.next = m.at+1, l
 	}
 }
@@ -120,7 +118,7 @@ func brokenTo(log *console.Log) (width int, hard bool) {
 	var ends []end
 	var last console.Line
 	for i := range log.Len() {
-		l := console.Cut(log.Line(i))
+		l := log.Message(i)
 		switch {
 		case !l.Bare:
 			width = max(width, l.Width)
