@@ -93,17 +93,10 @@ func heads(text string) (h heading, fresh, ok bool) {
 	if strings.HasPrefix(text, "NMI backtrace for cpu ") && strings.Contains(text, " skipped: ") { // idling at default_idle+0x1e/0x130
 		return h, false, false
 	}
-	if h, ok := taskHeading(text); ok {
-		return h, true, true
-	}
-	if h, ok := oldTaskHeading(text); ok {
-		return h, true, true
-	}
-	if h, ok := hungHeading(text); ok {
-		return h, true, true
-	}
-	if h, ok := stoppedHeading(text); ok {
-		return h, true, true
+	for _, read := range [...]func(text string) (heading, bool){taskHeading, hungHeading, stoppedHeading} {
+		if h, ok := read(text); ok {
+			return h, true, true
+		}
 	}
 	for _, k := range kinds {
 		if i := strings.Index(text, k.says); i >= 0 && i <= maxBeforeKind {

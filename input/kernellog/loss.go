@@ -21,12 +21,8 @@ func isLoss(text string) bool {
 //	00000000a91f745d: ffffffffc483ad99 (toy_remove+0x39/0x50 [toy])
 func isUnwinders(text string) bool {
 	rest, ok := strings.CutPrefix(text, "WARNING: ")
-	for _, says := range [...]string{"kernel stack ", "stack recursion ", "stack going in the wrong direction", "can't access registers", "can't dereference ", "unrecognized unwind ", "unknown unwind ", "unsupported unwind ", "missing R"} {
-		if ok && strings.HasPrefix(rest, says) {
-			return true
-		}
-	}
-	return false
+	return ok && beginsWith(rest, "kernel stack ", "stack recursion ", "stack going in the wrong direction", "can't access registers", "can't dereference ",
+		"unrecognized unwind ", "unknown unwind ", "unsupported unwind ", "missing R")
 }
 
 // isSnip tells whether a line stands for lines that were left out by whoever passes the log on: "[...]", "<snip>",

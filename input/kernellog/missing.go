@@ -1,11 +1,8 @@
 package kernellog
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
-
-	"github.com/backsight/backsight/target"
 )
 
 // Consoles lose lines, and two processors print into each other's reports. What is missing cannot
@@ -76,24 +73,39 @@ func missingLine(r *record) (what string, ok bool) {
 	return "those of the stack", lacksStack(r)
 }
 
-// lossIssue says that a report lacks lines, or has another's; ok is false where it is whole.
-func (r *record) lossIssue() (issue target.Issue, ok bool) {
+// beginsSaid and endsSaid say that the log has the rest of a report, or a part.
+func beginsSaid(r *record) string {
+	if !r.within.begins {
+		return ""
+	}
+	return "the log begins within a report, " + r.title()
+}
+
+func endsSaid(r *record) string {
+	if !r.within.ends {
+		return ""
+	}
+	return "the log ends within a report, " + r.title()
+}
+
+// lossSaid says that a report lacks lines, or has another's; "" where it is whole.
+func lossSaid(r *record) string {
 	what, lacking := missingLine(r)
 	switch {
 	case r.isMixed():
-		return target.Issue{Kind: target.IssueCapture, Text: "two reports are printed into one another, " + r.title()}, true
+		return "two reports are printed into one another, " + r.title()
 	case r.trace.lost:
-		return target.Issue{Kind: target.IssueCapture, Text: "messages within a report were lost, " + r.title()}, true
+		return "messages within a report were lost, " + r.title()
 	case lacking:
-		return target.Issue{Kind: target.IssueCapture, Text: "lines of a report are missing, " + r.title() + ": " + what}, true
+		return "lines of a report are missing, " + r.title() + ": " + what
 	}
-	return issue, false
+	return ""
 }
 
-// tracedIssue says of which function the caller is missing because a tracer of the kernel had put an
+// tracerSaid says of which function the caller is missing because a tracer of the kernel had put an
 // address of its own in the place of the return address, and keeps the original where no report
-// prints it: return_to_handler in the link register, or in the chain. ok is false where none had.
-func (r *record) tracedIssue() (issue target.Issue, ok bool) {
+// prints it: return_to_handler in the link register, or in the chain. "" where none had.
+func tracerSaid(r *record) string {
 	callee, hook := "", ""
 	if lr, pc := r.reg("lr", "ra"), r.reg("pc", "epc"); lr != nil && pc != nil && isTrampoline(lr.at.symbol) {
 		callee, hook = pc.at.symbol, lr.at.symbol
@@ -103,6 +115,8 @@ func (r *record) tracedIssue() (issue target.Issue, ok bool) {
 			callee, hook = r.trace.listed[i-1].Symbol, r.trace.listed[i].Symbol
 		}
 	}
-	text := fmt.Sprintf("%s returns to a tracer, %s: the log does not say who called the function", callee, hook)
-	return target.Issue{Kind: target.IssueCapture, Text: text}, callee != "" && hook != ""
+	if callee == "" || hook == "" {
+		return ""
+	}
+	return callee + " returns to a tracer, " + hook + ": the log does not say who called the function"
 }

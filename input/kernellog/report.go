@@ -33,16 +33,10 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 	}
 	arch := b.arch
 	out := &console.Report{Title: r.title(), Arch: arch, OS: "Linux", Modules: b.list(), Issues: b.takeIssues()}
-	if r.within.begins {
-		out.Issues = append(out.Issues, target.Issue{Kind: target.IssueCapture, Text: "the log begins within a report, " + out.Title})
-	}
-	if r.within.ends {
-		out.Issues = append(out.Issues, target.Issue{Kind: target.IssueCapture, Text: "the log ends within a report, " + out.Title})
-	}
 	r.unmixed()
-	for _, about := range [...]func() (target.Issue, bool){r.tracedIssue, r.lossIssue} {
-		if issue, ok := about(); ok {
-			out.Issues = append(out.Issues, issue)
+	for _, said := range [...]string{beginsSaid(r), endsSaid(r), tracerSaid(r), lossSaid(r)} {
+		if said != "" {
+			out.Issues = append(out.Issues, target.Issue{Kind: target.IssueCapture, Text: said})
 		}
 	}
 	if b.kernel != nil {

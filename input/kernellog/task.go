@@ -18,7 +18,7 @@ func taskHeading(text string) (h heading, ok bool) {
 	}
 	comm, rest, ok := strings.Cut(rest, " state:")
 	if !ok {
-		return h, false
+		return oldTaskHeading(text)
 	}
 	h.what, h.comm = "task", strings.TrimSpace(comm)
 	if state, _ := cutWord(rest); state != "" {

@@ -84,3 +84,13 @@ func cutModule(s string) (name, rest string) {
 	name, _, _ = strings.Cut(name, "@")
 	return name, strings.TrimLeft(after, " ")
 }
+
+// beginsWith tells whether s begins with one of prefixes.
+func beginsWith(s string, prefixes ...string) bool {
+	for _, p := range prefixes {
+		if strings.HasPrefix(s, p) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,6 +1,7 @@
 package kernellog
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/target"
@@ -72,12 +73,7 @@ const maxListed = 4096
 
 // isTraceHeader tells whether a message says that a call chain follows.
 func isTraceHeader(text string) bool {
-	for _, h := range [...]string{"Call Trace:", "Call trace:", "Backtrace:", "Call Trace (unreliable):"} {
-		if strings.HasPrefix(text, h) {
-			return true
-		}
-	}
-	return false
+	return beginsWith(text, "Call Trace:", "Call trace:", "Backtrace:", "Call Trace (unreliable):")
 }
 
 // add appends an entry.
@@ -118,53 +114,42 @@ func (t *trace) beginsThread(entry string) bool {
 // callsFork says of ret_from_fork that it has a caller: on x86 since Linux 6.6 a function in C, which
 // ret_from_fork_asm calls. Doubtful entries may stand between.
 func (t *trace) callsFork() {
+	if l := t.last(); l != nil {
+		l.Outermost = l.Outermost && l.Symbol != "ret_from_fork"
+	}
+}
+
+// last is the last entry that is not doubted, nil for none.
+func (t *trace) last() *target.Listed {
 	for i := len(t.listed) - 1; i >= 0; i-- {
-		if l := &t.listed[i]; !l.Doubtful {
-			l.Outermost = l.Outermost && l.Symbol != "ret_from_fork"
-			return
+		if !t.listed[i].Doubtful {
+			return &t.listed[i]
 		}
 	}
+	return nil
 }
 
 // endsInException tells whether the last entry that is not doubted is x86's entry code of an exception or an interrupt,
 // behind which alone a chain goes on at what was interrupted (arch/x86/include/asm/idtentry.h, entry_32.S, entry_64.S):
 // asm_sysvec_apic_timer_interrupt, apic_timer_interrupt, async_page_fault, common_exception.
 func (t *trace) endsInException() bool {
-	for i := len(t.listed) - 1; i >= 0; i-- {
-		if t.listed[i].Doubtful {
-			continue
-		}
-		s := t.listed[i].Symbol
-		for _, says := range [...]string{"asm_", "intr", "interrupt", "fault", "exception", "error", "nmi", "int3", "debug", "trap", "invalid", "general_protection",
-			"segment", "overflow", "bounds", "device_not_available", "alignment", "machine_check", "xen"} {
-			if strings.Contains(s, says) {
-				return true
-			}
-		}
-		return false
-	}
-	return true
+	l := t.last()
+	return l == nil || slices.ContainsFunc([]string{"asm_", "intr", "interrupt", "fault", "exception", "error", "nmi", "int3", "debug", "trap", "invalid", "general_protection",
+		"segment", "overflow", "bounds", "device_not_available", "alignment", "machine_check", "xen"}, func(s string) bool { return strings.Contains(l.Symbol, s) })
 }
 
 // entered tells whether the last entry that is not doubted is where x86 enters the kernel by an exception or an
 // interrupt. Before Linux 4.11 the registers of what was interrupted are not shown behind, and that function is among
 // the doubted words, or nowhere.
 func (t *trace) entered() bool {
-	for i := len(t.listed) - 1; i >= 0; i-- {
-		if l := &t.listed[i]; !l.Doubtful {
-			return !l.Outermost && entersKernel(l.Symbol)
-		}
-	}
-	return false
+	l := t.last()
+	return l != nil && !l.Outermost && entersKernel(l.Symbol)
 }
 
 // outermost marks the last entry that is not doubted as the outermost.
 func (t *trace) outermost() {
-	for i := len(t.listed) - 1; i >= 0; i-- {
-		if l := &t.listed[i]; !l.Doubtful {
-			l.Outermost = true
-			return
-		}
+	if l := t.last(); l != nil {
+		l.Outermost = true
 	}
 }
 
