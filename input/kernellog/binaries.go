@@ -184,7 +184,7 @@ func (b *binaries) moduleOf(p *place) *target.Module {
 
 // list are all binaries, the kernel first, then the modules by address.
 func (b *binaries) list() (list []*target.Module) {
-	list = slices.SortedFunc(maps.Values(b.modules), func(a, c *target.Module) int { return cmp.Compare(a.Lo, c.Lo) })
+	list = slices.SortedFunc(maps.Values(b.modules), func(a, c *target.Module) int { return cmp.Or(cmp.Compare(a.Lo, c.Lo), cmp.Compare(a.Name, c.Name)) })
 	if b.kernel != nil {
 		list = slices.Insert(list, 0, b.kernel)
 	}
@@ -221,8 +221,8 @@ func isBehindCall(m *target.Module, pc uint64, mode cpu.Mode) bool {
 // lacksCode tells whether a place is in the code of a module whose file was not found.
 func (b *binaries) lacksCode(pc uint64) bool {
 	for name, m := range b.modules {
-		if m.Image == nil && m.Contains(pc) {
-			return b.facts.holdsCode(name, pc)
+		if m.Image == nil && m.Contains(pc) && b.facts.holdsCode(name, pc) {
+			return true
 		}
 	}
 	return false
