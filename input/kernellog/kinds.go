@@ -74,8 +74,8 @@ var kinds = [...]struct {
 // taskDump begins the task of each processor that RCU waits for.
 const taskDump = "Task dump for CPU "
 
-// headingOf is heads, and processHeading: that line follows what tells the kind, or begins
-// a stack that nobody asked for by a crash (dump_stack).
+// headingOf reads a message that begins a report or says more of one, or the line that names the process, which follows what
+// tells the kind, or begins a stack that nobody asked for by a crash (dump_stack).
 func headingOf(text string) (h heading, fresh, ok bool) {
 	if h, ok := processHeading(text); ok {
 		return h, false, true
