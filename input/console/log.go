@@ -18,14 +18,16 @@ const apart = 32
 
 // Log is a text as lines. Lines are views of the text until they are asked for.
 type Log struct {
-	text   []byte
-	lines  int
-	starts []int // of every apart-th line
-	next   int   // the line behind the last that was asked for
-	nextAt int   // and where it begins
-	lastAt int   // where the last begins that was asked for
-	ram    *input.RAM
-	memo   map[any]any
+	text      []byte
+	lines     int
+	starts    []int  // of every apart-th line
+	next      int    // the line behind the last that was asked for
+	nextAt    int    // and where it begins
+	last      string // the last that was asked for
+	cut       Line   // what the line in front of behindCut says
+	behindCut int
+	ram       *input.RAM
+	memo      map[any]any
 }
 
 // Memo returns what make returned when key was first asked for: what a Reader finds out of
@@ -132,20 +134,29 @@ func (l *Log) Line(i int) string {
 	switch i {
 	case l.next:
 	case l.next - 1: // several readers look at a line, one after the other
-		at = l.lastAt
+		return l.last
 	default:
 		at = l.starts[i/apart]
 		for range i % apart {
 			at = l.behind(at)
 		}
 	}
-	l.lastAt = at
 	l.next, l.nextAt = i+1, l.behind(at)
 	b := bytes.TrimRight(l.text[at:l.nextAt], "\r\n")
 	if bytes.IndexByte(b, 0x1b) < 0 && bytes.IndexByte(b, 0) < 0 {
-		return string(b)
+		l.last = string(b)
+	} else {
+		l.last = plain(b)
 	}
-	return plain(b)
+	return l.last
+}
+
+// Message is what line i says.
+func (l *Log) Message(i int) Line {
+	if i+1 != l.behindCut {
+		l.cut, l.behindCut = cutLine(l.Line(i)), i+1
+	}
+	return l.cut
 }
 
 // plain leaves out NULs and escape sequences: ESC [ parameters final byte.

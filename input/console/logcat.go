@@ -1,6 +1,8 @@
 package console
 
-import "strings"
+import (
+	"strings"
+)
 
 // cutLogcat takes off what Android's logcat puts before a message of the kernel (logcat -b kernel), in any of its
 // formats (-v); the priority is one of VDIWEFS, the kernel's tag is most often empty:

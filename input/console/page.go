@@ -1,6 +1,8 @@
 package console
 
-import "strings"
+import (
+	"strings"
+)
 
 // ofPage is a line without what mail and pages put into it:
 //

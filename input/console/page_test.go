@@ -18,15 +18,15 @@ func TestCutOfPages(t *testing.T) {
 		"> `[<c0012345>] (toy_b) from",
 		"`[Sun Nov 22 05:00:01 2026] [<c0012345>] (toy_b) from",
 	} {
-		if got := Cut(line); got.Text != want {
+		if got := cutLine(line); got.Text != want {
 			t.Errorf("%q: %q", line, got.Text)
 		}
 	}
-	if got := Cut("=09Mem abort info: ESR =3D 0x96000004=20"); got.Text != "Mem abort info: ESR = 0x96000004" {
+	if got := cutLine("=09Mem abort info: ESR =3D 0x96000004=20"); got.Text != "Mem abort info: ESR = 0x96000004" {
 		t.Errorf("%q", got.Text)
 	}
 	for _, text := range []string{"&(&lock->x){+.+.}", `C:\a\b`, "a > b", "x|y"} {
-		if got := Cut(text); got.Text != text {
+		if got := cutLine(text); got.Text != text {
 			t.Errorf("%q: %q", text, got.Text)
 		}
 	}

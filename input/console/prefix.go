@@ -1,6 +1,8 @@
 package console
 
-import "strings"
+import (
+	"strings"
+)
 
 // Line is a line of a kernel's log without what the way to the log put before it.
 type Line struct {
@@ -11,13 +13,13 @@ type Line struct {
 	Text string
 	// Bare: the line had nothing before the message but spaces and marks of mail.
 	Bare bool
-	// Timed: the message had a time of printk.
-	Timed bool
+	// Time is the time of printk, as dmesg or the kernel wrote it; "" where the line had none.
+	Time string
 	// Width is how long the line was without marks of mail and spaces at its end.
 	Width int
 }
 
-// Cut takes the prefixes of a kernel's message off a line:
+// cutLine takes the prefixes of a kernel's message off a line:
 //
 //	[   12.345678] text                                   printk
 //	[   12.345678][   T95] text                           printk with callers
@@ -39,7 +41,7 @@ type Line struct {
 //
 // Where a prompt or half a line of something else stands before a time of printk, that is
 // left out as well.
-func Cut(line string) Line {
+func cutLine(line string) Line {
 	if line != "" {
 		line = ofPage(line)
 	}
@@ -52,7 +54,7 @@ func Cut(line string) Line {
 		return Line{Caller: caller, Text: strings.TrimSpace(text), Width: l.Width}
 	}
 	if time, rest, ok := cutTime(line); ok {
-		l.Timed = true
+		l.Time = time
 		if l.Caller, l.Text = cutCaller(rest); l.Caller == "" {
 			l.Caller = processorIn(time)
 		}
@@ -71,60 +73,6 @@ func Cut(line string) Line {
 		l.Text = strings.TrimSpace(strings.TrimPrefix(l.Text, escaped))
 	}
 	return l
-}
-
-// maxTag bounds what syslog and the journal put before a message, in bytes: a date and the
-// machine's name, of 64 bytes at most on Linux.
-const maxTag = 128
-
-// cutTime finds the time that printk puts before messages, [seconds.microseconds], or what dmesg makes of it.
-func cutTime(line string) (time, after string, ok bool) {
-	for at := 0; ; {
-		i := strings.IndexByte(line[at:], '[')
-		if i < 0 {
-			return "", "", false
-		}
-		at += i + 1
-		end := strings.IndexByte(line[at:], ']')
-		if end < 0 {
-			return "", "", false
-		}
-		if time := line[at : at+end]; isTime(time) {
-			return time, line[at+end+1:], true
-		}
-	}
-}
-
-// isTime tells whether s is "   12.345678", with the time since the message before behind it or instead of it:
-// "   12.345678 <    0.000123>", "<    0.000123>", "  +0.000123"; or the minute "Nov22 05:00"; or what kernels of phones make of it.
-func isTime(s string) bool {
-	s = ofPhone(strings.TrimLeft(s, " "))
-	if time, delta, ok := strings.Cut(s, "<"); ok {
-		time = strings.TrimRight(time, " ")
-		return strings.HasSuffix(delta, ">") && isSeconds(strings.Trim(delta, " >")) && (time == "" || isSeconds(time))
-	}
-	return isSeconds(strings.TrimPrefix(s, "+")) || isMinute(s)
-}
-
-func isSeconds(s string) bool {
-	seconds, fraction, ok := strings.Cut(s, ".")
-	return ok && len(fraction) == 6 && digits(seconds) && digits(fraction)
-}
-
-// isMinute tells whether s is "Nov22 05:00".
-func isMinute(s string) bool {
-	const months = "JanFebMarAprMayJunJulAugSepOctNovDec"
-	return len(s) == len("Nov22 05:00") && strings.Contains(months, s[:3]) && digits(s[3:5]) && s[5] == ' ' && digits(s[6:8]) &&
-		s[8] == ':' && digits(s[9:])
-}
-
-func digits(s string) bool {
-	for i := range len(s) {
-		if s[i] < '0' || s[i] > '9' {
-			return false
-		}
-	}
-	return s != ""
 }
 
 // cutCaller takes "[   T95]" off; dmesg puts a space before it.
@@ -201,14 +149,6 @@ func cutFacility(s string) string {
 				return message
 			}
 		}
-	}
-	return s
-}
-
-// cutLevel takes the level of a message off: "<4>".
-func cutLevel(s string) string {
-	if level, rest, ok := strings.Cut(s, ">"); ok && len(level) <= 4 && strings.HasPrefix(level, "<") && digits(level[1:]) {
-		return rest
 	}
 	return s
 }

@@ -65,7 +65,7 @@ func TestCut(t *testing.T) {
 		"&gt; [   12.345678] Call Trace: x":      "",
 		"&lt;4&gt;[   12.345678] Call Trace: x":  "",
 	} {
-		if got := Cut(line); got.Text != "Call Trace: x" || got.Caller != caller {
+		if got := cutLine(line); got.Text != "Call Trace: x" || got.Caller != caller {
 			t.Errorf("%q: %+v", line, got)
 		}
 	}
@@ -74,7 +74,7 @@ func TestCut(t *testing.T) {
 // TestCutAll: where nothing stands behind what was put before a message.
 func TestCutAll(t *testing.T) {
 	for _, line := range []string{"[   12.345678]", "Nov 22 05:00:01 host kernel:", "Nov 22 05:00:01 host kernel: [   12.345678] ", "> ", ">"} {
-		if got := Cut(line); got.Text != "" {
+		if got := cutLine(line); got.Text != "" {
 			t.Errorf("%q: %+v", line, got)
 		}
 	}
@@ -86,7 +86,7 @@ func TestBare(t *testing.T) {
 		"Nov 22 05:00:01 host toyd[7]: Call Trace: x": true, "нояб 2 05:00:01 host toyd: x": true, "[   12.345678] x": true, "4,1234,12345678,-;x": true,
 		"> [   12.345678] x": true, "> x": false, "x": false, "": false, "  pointer dereference at 0000000000000010": false, "a 7 b c": false, "a 12 5:00:01 b": false,
 	} {
-		if got := Cut(line); got.Bare == want {
+		if got := cutLine(line); got.Bare == want {
 			t.Errorf("%q: %+v", line, got)
 		}
 	}
@@ -96,7 +96,7 @@ func TestBare(t *testing.T) {
 func TestCutKeepsMessages(t *testing.T) {
 	for _, text := range []string{"[<c00a5020>] leaf+0x20/0x2c [crashy]", "CPU: 0 PID: 95 Comm: sh", "<TASK>", "</IRQ>", "? foo+0x1/0x2",
 		"W/crashy: x", "I(a) b", "S", "D/", "[2: x] y", "10:00:00 0 0 X y: z", "kernel BUG at mm/slab.c:1!", "$ 0   : 00000000 81d4b3b4", "[00000010] *pgd=41d33835", "foo: a;b", "", "["} {
-		if got := Cut(text); got.Text != text || got.Caller != "" {
+		if got := cutLine(text); got.Text != text || got.Caller != "" {
 			t.Errorf("%q: %+v", text, got)
 		}
 	}
@@ -109,7 +109,7 @@ func FuzzCut(f *testing.F) {
 	f.Add("4,1234,12345678,-,caller=T95;Call Trace: x")
 	f.Add("Sun Nov 22 05:00:01 2026 kern.warn kernel: [   12.345678] x")
 	f.Fuzz(func(t *testing.T, line string) {
-		if l := Cut(line); len(l.Text)+len(l.Caller) > len(line) {
+		if l := cutLine(line); len(l.Text)+len(l.Caller) > len(line) {
 			t.Errorf("%q: %+v", line, l)
 		}
 	})

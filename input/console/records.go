@@ -32,19 +32,6 @@ func Records(readers ...Reader) input.Format {
 // servers, of dmesg and logging libraries, of Docker, of Loki, CloudWatch, Google's, Splunk, GELF.
 var messageKeys = []string{"MESSAGE", "message", "msg", "log", "line", "@message", "textPayload", "_raw", "short_message"}
 
-// messages are lines of a log, each ended by LF. LF within a message is CR, which ends lines as well.
-type messages []byte
-
-func (m *messages) add(message []byte) {
-	from := len(*m)
-	*m = append(append(*m, bytes.TrimRight(message, "\r\n")...), '\n')
-	for i := from; i < len(*m)-1; i++ {
-		if (*m)[i] == '\n' {
-			(*m)[i] = '\r'
-		}
-	}
-}
-
 // recordsIn tells by the beginning of a log how to take the messages out of its records; nil where it has none.
 func recordsIn(head []byte) (take func(data []byte) messages) {
 	head = bytes.TrimLeft(bytes.TrimPrefix(head, []byte("\xef\xbb\xbf")), " \t\r\n")
@@ -52,61 +39,12 @@ func recordsIn(head []byte) (take func(data []byte) messages) {
 		return func(data []byte) messages { return members(data, key) }
 	}
 	if bytes.HasPrefix(head, []byte("__CURSOR=")) || bytes.Contains(head, []byte("\n    MESSAGE=")) {
-		return fields
+		return exportFields
 	}
 	if separator, column, ok := columnIn(head); ok {
 		return func(data []byte) messages { return columns(data, separator, column) }
 	}
 	return nil
-}
-
-// inOrder are the messages, the earliest first: log servers export what they show, often the newest line first.
-func (m messages) inOrder() []byte {
-	if !m.newestFirst() {
-		return m
-	}
-	text := make([]byte, len(m))
-	at := len(m)
-	for line := range bytes.Lines(m) {
-		at -= len(line)
-		copy(text[at:], line)
-	}
-	return text
-}
-
-// newestFirst tells whether the times of printk in messages mostly fall.
-func (m messages) newestFirst() bool {
-	var last uint64
-	falls := 0
-	for line := range bytes.Lines(m) {
-		t, ok := timeOf(line)
-		switch {
-		case !ok:
-			continue
-		case t < last:
-			falls++
-		case t > last && last != 0:
-			falls--
-		}
-		last = t
-	}
-	return falls > 0
-}
-
-// timeOf is the time of printk at the beginning of a message, in microseconds.
-func timeOf(message []byte) (us uint64, ok bool) {
-	rest, ok := bytes.CutPrefix(message, []byte("["))
-	time, _, closed := bytes.Cut(rest[:min(len(rest), maxTag)], []byte("]"))
-	s := strings.TrimLeft(string(time), " ")
-	if !ok || !closed || !isSeconds(s) {
-		return 0, false
-	}
-	for _, c := range s {
-		if c != '.' {
-			us = us*10 + uint64(c-'0')
-		}
-	}
-	return us, true
 }
 
 // snapshotKeys are members by which JSON is a snapshot (input/snapshot).
@@ -213,9 +151,9 @@ func stringLen(text []byte) int {
 	return len(text)
 }
 
-// fields are the messages in the journal's export format (systemd.io/JOURNAL_EXPORT_FORMATS): a field a line, and one that
+// exportFields are the messages in the journal's export format (systemd.io/JOURNAL_EXPORT_FORMATS): a field a line, and one that
 // is no text as its name, eight bytes of length, and the value. journalctl -o verbose indents the fields.
-func fields(data []byte) (m messages) {
+func exportFields(data []byte) (m messages) {
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
 		data = rest

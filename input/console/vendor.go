@@ -1,6 +1,8 @@
 package console
 
-import "strings"
+import (
+	"strings"
+)
 
 // What kernels of phones put into a message's time and behind it.
 //
@@ -14,25 +16,6 @@ import "strings"
 //	[   12.345678 / 09-26 13:22:37.707][2][123][kworker/2:1] text                LG
 //	[   12.345678s][2016:05:10 10:40:15][pid:123,cpu2,kworker/2:1]text           Huawei
 //	[   12.345678] [pid:123,cpu2,kworker/2:1]text
-
-// ofPhone is a time without what phones' kernels add to it.
-func ofPhone(time string) string {
-	if seconds, _, ok := strings.Cut(time, " / "); ok {
-		return seconds
-	}
-	if seconds, cpu, ok := strings.Cut(time, ","); ok && digits(cpu) {
-		return seconds
-	}
-	return strings.TrimSuffix(time, "s")
-}
-
-// processorIn is the caller that a phone's time names: the processor.
-func processorIn(time string) (caller string) {
-	if _, cpu, ok := strings.Cut(time, ","); ok {
-		return "C" + cpu
-	}
-	return ""
-}
 
 // cutVendor takes off what phones' kernels put behind the time: the processor and the task.
 func cutVendor(s string) (caller, rest string, ok bool) {

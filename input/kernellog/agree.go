@@ -1,8 +1,6 @@
 package kernellog
 
 import (
-	"strings"
-
 	"github.com/backsight/backsight/target"
 )
 
@@ -42,30 +40,10 @@ func (b *binaries) agrees(addr uint64, p *place) bool {
 	return false
 }
 
-// isLower tells whether a kernel lies in the lower half of the address space, as those without an MMU do (Linux for the
-// K210): so do most of the places that it prints.
-func isLower(places []place) bool {
-	lower := 0
-	for i := range places {
-		switch p := &places[i]; {
-		case !p.hasAddr:
-		case p.addr>>63 == 0:
-			lower++
-		default:
-			lower--
-		}
-	}
-	return lower > 0
-}
-
-// isImpossible tells whether a place lies beyond its own function, or between instructions.
-func (p *place) isImpossible(align uint64) bool {
-	return p.symbol != "" && p.size != 0 && (p.offset > p.size || align > 1 && p.offset%align != 0)
-}
-
 // settlePlaces compares the addresses of a chain's entries with their symbols. Where the two disagree, a return
 // address is the one that a call stands in front of.
-func (b *binaries) settlePlaces(listed []target.Listed) {
+func settlePlaces(e *evidence, listed []target.Listed) []target.Listed {
+	b := e.binaries
 	for i := range listed {
 		l := &listed[i]
 		p := placeOf(l)
@@ -79,10 +57,26 @@ func (b *binaries) settlePlaces(listed []target.Listed) {
 		}
 		l.Gap = l.Gap || named == printed || l.Exact
 	}
+	return listed
 }
 
-// instructions is what the addresses of all instructions are multiples of.
-func (b *binaries) instructions() uint64 { return b.arch.InsnAlign }
+// withAddresses gives the entries that are symbols alone the addresses that files give those.
+func withAddresses(e *evidence, listed []target.Listed) []target.Listed {
+	b := e.binaries
+	for i := range listed {
+		l := &listed[i]
+		if l.PC != 0 || l.Symbol == "" || l.Size == 0 && l.Offset == 0 { // ARM's trace begins with a name alone
+			continue
+		}
+		p := placeOf(l)
+		if addr, ok := b.addressOf(&p); ok && !p.isImpossible(b.instructions()) {
+			l.PC, l.ByName = addr, true
+		} else if ok || b.lacksName(&p) {
+			l.Gap = true
+		}
+	}
+	return listed
+}
 
 // doubtPC tells whether a record contradicts itself on where the processor stood.
 func (b *binaries) doubtPC(r *record) bool {
@@ -93,50 +87,57 @@ func (b *binaries) doubtPC(r *record) bool {
 	if pc.known && !b.agrees(pc.value, &pc.at) || pc.at.isImpossible(b.instructions()) {
 		return true
 	}
-	return len(r.trace.listed) > 0 && beginsAtPC(r) && r.trace.listed[0].Symbol == pc.at.symbol && !samePlace(&r.trace.listed[0], &pc.at)
+	return len(r.trace.listed) > 0 && processorOf(r).has(listsAtPC) && r.trace.listed[0].Symbol == pc.at.symbol && !samePlace(&r.trace.listed[0], &pc.at)
 }
 
-// beginsAtPC tells whether the record is of a processor whose chains begin where the registers' PC is.
-func beginsAtPC(r *record) bool {
-	switch m, _ := machineOf(r); m.name {
-	case "aarch64", "mips", "mips64", "riscv64", "riscv32":
-		return true
+// doubtInterrupted doubts that entries behind the entry code of exceptions are where the exceptions happened, if a call
+// stands in front of them. Chains say that of ARM alone, which names the entry code as the callee, and of x86, which
+// has the registers of what was interrupted. MIPS reads the entry code's prologue as a function's, and
+// lists where the link register pointed instead of the PC:
+//
+//	[<81b99258>] tlb_do_page_fault_0+0x118/0x120
+//	[<c00a506c>] mid_c+0x40/0x54 [crashy]    jalr of leaf_deref stands in front; leaf_deref was running
+//
+// Elsewhere the line of the interrupted function was lost.
+func doubtInterrupted(e *evidence, listed []target.Listed) []target.Listed {
+	if e.has(listsInterrupted) {
+		return listed
 	}
-	return false
-}
-
-// lacksPC tells whether the record's chain begins elsewhere than where the processor stood: its first lines were
-// lost, or the chain is another report's. ARM names the function of the PC first, or the caller's where no function
-// is at the PC.
-func lacksPC(r *record) bool {
-	pc := r.reg("pc", "epc")
-	if pc == nil || len(r.trace.listed) == 0 {
-		return false
-	}
-	first := &r.trace.listed[0]
-	if m, _ := machineOf(r); m.name == "arm" {
-		lr := r.reg("lr")
-		named := pc.at.symbol
-		switch {
-		case named == "" && lr == nil:
-			return true
-		case named == "":
-			named = lr.at.symbol
+	for i := 1; i < len(listed); i++ {
+		if l := &listed[i]; l.Exact && !l.Outermost && !isTrampoline(l.Symbol) && e.binaries.behindCall(l.PC) {
+			l.Exact, l.Gap = false, true
 		}
-		return named != "" && first.Symbol != named
 	}
-	return pc.at.symbol != "" && beginsAtPC(r) && !samePlace(first, &pc.at) && !leavesPCOut(r)
+	return listed
 }
 
-// leavesPCOut tells whether a record's kernel lists a stack from the caller of the PC on: RISC-V's between Linux 5.15.24 and
-// 6.1 (arch/riscv/kernel/stacktrace.c, level++ >= 1).
-func leavesPCOut(r *record) bool {
-	if m, _ := machineOf(r); m.name != "riscv64" && m.name != "riscv32" {
-		return false
+// doubtBehindExceptions doubts what follows an exception within RISC-V's kernel before Linux 6.2: the kernel goes on at
+// the frame pointer of the interrupted function, so that the place where that stood is missing, and whether the next
+// entry is in that function or in its caller is not known.
+//
+//	[<ffffffe000203b74>] do_trap_break+0x96/0xfe
+//	[<ffffffe000201daa>] ret_from_exception+0x0/0x14
+//	[<ffffffe00020452c>] toy_write+0x17e/0x19a            epc was at toy_write+0x182
+func doubtBehindExceptions(e *evidence, listed []target.Listed) []target.Listed {
+	if !e.has(framePointers) {
+		return listed
 	}
-	var v [3]int
-	for i, s := range strings.SplitN(r.release, ".", len(v)) {
-		v[i] = leadingNumber(s, 0)
+	for i := 1; i < len(listed); i++ {
+		if listed[i-1].Symbol == "ret_from_exception" {
+			listed[i].Exact, listed[i].Gap = listed[i].Outermost, true
+		}
 	}
-	return v[0] == 6 && v[1] == 0 || v[0] == 5 && (v[1] > 15 || v[1] == 15 && v[2] >= 24)
+	return listed
+}
+
+// dropNextNames leaves out names that are those of the next function: behind a call that never
+// returns, the return address is where the next function begins, and kernels print that one.
+// BUG() at the end of bug_b is listed as "bug_c from kth_fn+0x0/0x14".
+func dropNextNames(_ *evidence, listed []target.Listed) []target.Listed {
+	for i := range listed {
+		if l := &listed[i]; l.Offset == 0 && l.Size != 0 && !l.Exact && !isReturnedTo(l.Symbol) {
+			l.Symbol, l.Size = "", 0
+		}
+	}
+	return listed
 }

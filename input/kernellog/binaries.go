@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/linux"
 	"github.com/backsight/backsight/target"
@@ -16,6 +15,7 @@ import (
 // binaries are the kernel and its modules, placed where they ran as far as the log tells.
 type binaries struct {
 	arch    *cpu.Arch
+	machine *machine
 	kernel  *target.Module            // nil: not found
 	modules map[string]*target.Module // by name; Image is nil where no file was found
 	facts   *facts
@@ -25,8 +25,8 @@ type binaries struct {
 }
 
 // find finds the binaries of a machine's kernel.
-func (k *kernelLog) find(m machine, env *input.Env) *binaries {
-	b := &binaries{modules: map[string]*target.Module{}, facts: &k.facts, symbols: symbols{known: map[symbolKey]symbolAt{}}, lower: isLower(k.places())}
+func (k *scanner) find(m *machine, env *input.Env) *binaries {
+	b := &binaries{modules: map[string]*target.Module{}, machine: m, facts: &k.facts, symbols: symbols{known: map[symbolKey]symbolAt{}}, lower: isLower(places(k.records))}
 	kernel := linux.Kernel{Release: k.release(), Banner: k.facts.version}
 	for _, big := range []bool{false, true} { // MIPS's reports do not say the byte order
 		arch, ok := env.Archs.ByName(m.name, m.abi, big)
@@ -39,8 +39,9 @@ func (k *kernelLog) find(m machine, env *input.Env) *binaries {
 			b.arch, b.issues = arch, issues
 		}
 		if img != nil {
-			b.arch, b.issues = img.Arch, issues
-			b.kernel = linux.Placed(img, k.bias(img, b))
+			distance, said := k.bias(img, &b.symbols)
+			b.arch, b.issues = img.Arch, append(issues, said...)
+			b.kernel = linux.Placed(img, distance)
 			break
 		}
 	}
@@ -62,7 +63,7 @@ func kernelMissing(release string) target.Issue {
 }
 
 // release is the kernel's release, from its first message or from a report.
-func (k *kernelLog) release() string {
+func (k *scanner) release() string {
 	for _, r := range k.records {
 		if k.facts.release == "" {
 			k.facts.release = r.release
@@ -71,85 +72,9 @@ func (k *kernelLog) release() string {
 	return k.facts.release
 }
 
-// bias is the distance of where the kernel ran from where it is linked: as the kernel says
-// when it panics, else as addresses tell that reports print with their symbols, else as the words
-// of stacks do. Where nothing tells, addresses are as linked, or apart from what else lies there.
-func (k *kernelLog) bias(img *image.Image, b *binaries) uint64 {
-	f := &k.facts
-	if f.hasOffset {
-		if text, ok := img.Symbols.Named("_text"); ok && f.linked != 0 {
-			return f.linked + f.offset - text.Addr
-		}
-		return f.offset
-	}
-	votes := map[uint64]int{}
-	for _, p := range k.places() {
-		if p.hasAddr && p.module == "" && len(votes) < maxVotes {
-			if at, ok := b.symbols.addressOf(img, &p); ok {
-				votes[p.addr-at]++
-			}
-		}
-	}
-	if len(votes) > 0 {
-		return elected(votes)
-	}
-	d, ok := k.moved(img)
-	if !ok {
-		d = k.apart(img)
-	}
-	switch {
-	case !ok && d != 0:
-		b.issues = append(b.issues, target.Issue{Kind: target.IssueCapture, Subject: img.Path,
-			Text: fmt.Sprintf("%s: the log does not say where the kernel ran; not where it is linked, for a place without a symbol is there: %#x is added to the kernel's addresses", img.Path, d)})
-	case d != 0:
-		b.issues = append(b.issues, target.Issue{Kind: target.IssueCapture, Subject: img.Path,
-			Text: fmt.Sprintf("%s: the log names no address of the kernel; that it ran %#x above where it is linked, printed words of the stack tell", img.Path, d)})
-	}
-	return d
-}
-
-// maxVotes bounds the distances that reports vote for.
-const maxVotes = 1024
-
-// elected is what most voted for, the lowest of equals; 0 without votes.
-func elected(votes map[uint64]int) (best uint64) {
-	for _, v := range slices.Sorted(maps.Keys(votes)) {
-		if votes[v] > votes[best] {
-			best = v
-		}
-	}
-	return best
-}
-
-// places are those that reports print, with their symbols.
-func (k *kernelLog) places() (list []place) {
-	for _, r := range k.records {
-		for _, p := range [...]place{r.at, r.work} {
-			if p.symbol != "" {
-				list = append(list, p)
-			}
-		}
-		for i := range r.regs {
-			if reg := &r.regs[i]; reg.at.symbol != "" {
-				p := reg.at
-				if reg.known {
-					p.addr, p.hasAddr = reg.value, true
-				}
-				list = append(list, p)
-			}
-		}
-		for _, l := range r.trace.listed {
-			if l.Size != 0 {
-				list = append(list, place{addr: l.PC, hasAddr: l.PC != 0, symbol: l.Symbol, module: l.Module, offset: l.Offset, size: l.Size})
-			}
-		}
-	}
-	return list
-}
-
 // link finds the files of the modules that reports name, and adds them where they lay in memory.
 // Modules without a file are added as bare address ranges.
-func (k *kernelLog) link(b *binaries, kernel *linux.Kernel, env *input.Env) {
+func (k *scanner) link(b *binaries, kernel *linux.Kernel, env *input.Env) {
 	resolve := func(name string) (uint64, bool) {
 		if b.kernel == nil {
 			return 0, false
@@ -181,9 +106,9 @@ func (k *kernelLog) link(b *binaries, kernel *linux.Kernel, env *input.Env) {
 const maxLinked = 256
 
 // named are the modules that reports name.
-func (k *kernelLog) named() map[string]linux.Module {
+func (k *scanner) named() map[string]linux.Module {
 	refs := map[string]linux.Module{}
-	for _, p := range k.places() {
+	for _, p := range places(k.records) {
 		if _, known := refs[p.module]; known || p.module == "" || len(refs) >= maxLinked {
 			continue
 		}
@@ -199,10 +124,10 @@ func (k *kernelLog) named() map[string]linux.Module {
 
 // base finds where a module's code begins that the log does not say: by the addresses that
 // reports print with its symbols.
-func (k *kernelLog) base(kernel *linux.Kernel, ref linux.Module, env *input.Env, names *symbols) uint64 {
+func (k *scanner) base(kernel *linux.Kernel, ref linux.Module, env *input.Env, names *symbols) uint64 {
 	votes := map[uint64]int{}
 	var at *target.Module
-	for _, p := range k.places() {
+	for _, p := range places(k.records) {
 		if p.module != ref.Name || !p.hasAddr || len(votes) >= maxVotes {
 			continue
 		}
@@ -217,7 +142,7 @@ func (k *kernelLog) base(kernel *linux.Kernel, ref linux.Module, env *input.Env,
 			votes[p.addr-addr]++
 		}
 	}
-	return elected(votes)
+	return mostVoted(votes)
 }
 
 // addressOf is the target address of a place; ok is false where neither the log nor a file
@@ -259,7 +184,7 @@ func (b *binaries) moduleOf(p *place) *target.Module {
 
 // list are all binaries, the kernel first, then the modules by address.
 func (b *binaries) list() (list []*target.Module) {
-	list = slices.SortedFunc(maps.Values(b.modules), func(a, c *target.Module) int { return cmp.Compare(a.Lo, c.Lo) })
+	list = slices.SortedFunc(maps.Values(b.modules), func(a, c *target.Module) int { return cmp.Or(cmp.Compare(a.Lo, c.Lo), cmp.Compare(a.Name, c.Name)) })
 	if b.kernel != nil {
 		list = slices.Insert(list, 0, b.kernel)
 	}
@@ -270,4 +195,59 @@ func (b *binaries) list() (list []*target.Module) {
 func (b *binaries) takeIssues() (issues []target.Issue) {
 	issues, b.issues = b.issues, nil
 	return issues
+}
+
+// instructions is what the addresses of all instructions are multiples of.
+func (b *binaries) instructions() uint64 { return b.arch.InsnAlign }
+
+// behindCall tells whether a call stands in front of a place in code that is known.
+func (b *binaries) behindCall(pc uint64) bool {
+	pc, mode := b.arch.SplitCode(pc)
+	for _, m := range b.list() {
+		if m.Image != nil && m.Contains(pc) && m.Image.Arch.Decoder != nil {
+			return isBehindCall(m, pc, mode)
+		}
+	}
+	return false
+}
+
+// isBehindCall tells whether a call stands in front of pc in a module whose code is known.
+func isBehindCall(m *target.Module, pc uint64, mode cpu.Mode) bool {
+	at := m.ToImage(pc)
+	_, call := m.Image.Arch.Decoder.CallBefore(m.Image.Segments.Before(at, 16), at, mode)
+	return call && m.Image.Segments.Executable(at-1)
+}
+
+// lacksCode tells whether a place is in the code of a module whose file was not found.
+func (b *binaries) lacksCode(pc uint64) bool {
+	for name, m := range b.modules {
+		if m.Image == nil && m.Contains(pc) && b.facts.holdsCode(name, pc) {
+			return true
+		}
+	}
+	return false
+}
+
+// compareCode says where the code that a report prints is not that of the binary at its PC:
+// then another build ran. Single instructions differ: the kernel changes its own code
+// (alternatives, jump labels, tracing).
+func (b *binaries) compareCode(c *code, pc uint64) []target.Issue {
+	for _, m := range b.list() {
+		if m.Image == nil || !m.Contains(pc) {
+			continue
+		}
+		data, at := c.bytes(b.arch.BigEndian)
+		image := m.Image.Segments.Bytes(m.ToImage(pc-uint64(at)) & b.arch.AddrMask())
+		same, all := 0, min(len(data), len(image))/c.size
+		for i := range all {
+			if string(data[i*c.size:(i+1)*c.size]) == string(image[i*c.size:(i+1)*c.size]) {
+				same++
+			}
+		}
+		if 2*same < all {
+			return []target.Issue{{Kind: target.IssueNotUsed, Subject: m.Name, Addr: pc,
+				Text: fmt.Sprintf("%s: the code at %#x is not that of the report: another build?", m.Image.Path, pc)}}
+		}
+	}
+	return nil
 }

@@ -1,16 +1,13 @@
 package kernellog
 
 import (
-	"fmt"
 	"strings"
-
-	"github.com/backsight/backsight/target"
 )
 
 // code is what a report prints of the code around the PC: units of 1 (x86), 2 or 4 bytes, in
 // the processor's order.
 type code struct {
-	units []word
+	units []stackWord
 	size  int // of a unit in bytes
 	at    int // index of the unit at the PC
 }
@@ -35,7 +32,7 @@ func parseCode(text string) (c code, ok bool) {
 			c.size = n / 2
 		}
 		v, _ := parseHex(inner)
-		c.units = append(c.units, word{v, n == 2*c.size})
+		c.units = append(c.units, stackWord{v, n == 2*c.size})
 	}
 	return c, c.at >= 0
 }
@@ -51,28 +48,4 @@ func (c *code) bytes(big bool) (data []byte, at int) {
 		data = appendWord(data, c.units[i].value, c.size, big)
 	}
 	return data, (c.at - first) * c.size
-}
-
-// compareCode says where the code that a report prints is not that of the binary at its PC:
-// then another build ran. Single instructions differ: the kernel changes its own code
-// (alternatives, jump labels, tracing).
-func (b *binaries) compareCode(c *code, pc uint64) []target.Issue {
-	for _, m := range b.list() {
-		if m.Image == nil || !m.Contains(pc) {
-			continue
-		}
-		data, at := c.bytes(b.arch.BigEndian)
-		image := m.Image.Segments.Bytes(m.ToImage(pc-uint64(at)) & b.arch.AddrMask())
-		same, all := 0, min(len(data), len(image))/c.size
-		for i := range all {
-			if string(data[i*c.size:(i+1)*c.size]) == string(image[i*c.size:(i+1)*c.size]) {
-				same++
-			}
-		}
-		if 2*same < all {
-			return []target.Issue{{Kind: target.IssueNotUsed, Subject: m.Name, Addr: pc,
-				Text: fmt.Sprintf("%s: the code at %#x is not that of the report: another build?", m.Image.Path, pc)}}
-		}
-	}
-	return nil
 }

@@ -1,6 +1,8 @@
 package kernellog
 
-import "github.com/backsight/backsight/input/console"
+import (
+	"github.com/backsight/backsight/input/console"
+)
 
 // doubled leaves out every second line of a log whose console is registered twice, as an early console and as a real
 // one: each line is printed by both, with the same time.
@@ -18,21 +20,22 @@ type doubled struct {
 }
 
 // repeats tells whether line i is the second of the two; message is what the line says.
-func (d *doubled) repeats(log *console.Log, i int, text, message string) bool {
+func (d *doubled) repeats(log *console.Log, i int, message string) bool {
+	text := log.Line(i)
 	if text != d.before || text == "" {
 		d.on = d.on && (d.left || text == "")
 		d.before, d.left = text, false
 		return false
 	}
-	if !d.on && message != "" && message != text && begins(message) {
+	if !d.on && message != "" && message != text && beginsReport(message) {
 		d.on = log.Line(i+1) == log.Line(i+2)
 	}
 	d.left = d.on && !d.left
 	return d.left
 }
 
-// begins tells whether a message begins a report or a chain.
-func begins(text string) bool {
+// beginsReport tells whether a message begins a report or a chain.
+func beginsReport(text string) bool {
 	_, _, ok := headingOf(text)
 	return ok || isTraceHeader(text)
 }

@@ -33,7 +33,7 @@ func TestEnteredAt(t *testing.T) {
 			regs.Set(gp, c.gp)
 		}
 		regs.Set(arch.SP, c.sp)
-		if got := enteredAt(arch, &regs); got != c.want {
+		if got := enteredAt(machineNamed(arch.Name), arch, &regs); got != c.want {
 			t.Errorf("%s: %#x, want %#x", c.what, got, c.want)
 		}
 	}
@@ -49,7 +49,7 @@ func TestServesUser(t *testing.T) {
 		{record{heading: heading{pid: 0}}, false},
 		{record{heading: heading{pid: 96}, work: place{symbol: "work_fn"}}, false},
 	} {
-		if servesUser(&c.r) != c.want {
+		if mayServeUser(&c.r) != c.want {
 			t.Errorf("PID %d, work %q: %t", c.r.pid, c.r.work.symbol, !c.want)
 		}
 	}

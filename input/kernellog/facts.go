@@ -17,13 +17,13 @@ type facts struct {
 	// that is, 0 where the log does not say.
 	offset, linked uint64
 	hasOffset      bool
-	modules        map[string]*module
+	modules        map[string]*loadedModule
 	// loaded are pieces of memory in which parts of modules lie.
 	loaded []target.Range
 }
 
-// module is a loaded module as the log knows it.
-type module struct {
+// loadedModule is a loaded module as the log knows it.
+type loadedModule struct {
 	target.Range
 	// sections are the addresses of its sections, by name.
 	sections map[string]uint64
@@ -141,14 +141,14 @@ func (f *facts) section(text string) {
 }
 
 // module is the module of a name, nil where there are too many.
-func (f *facts) module(name string) *module {
+func (f *facts) module(name string) *loadedModule {
 	if m := f.modules[name]; m != nil || len(f.modules) >= maxModules {
 		return m
 	}
 	if f.modules == nil {
-		f.modules = make(map[string]*module)
+		f.modules = make(map[string]*loadedModule)
 	}
-	m := new(module)
+	m := new(loadedModule)
 	f.modules[name] = m
 	return m
 }

@@ -13,7 +13,6 @@ package kernellog
 import (
 	"context"
 	"slices"
-	"sort"
 
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/console"
@@ -22,43 +21,26 @@ import (
 
 // Reader knows the reports of Linux kernels.
 func Reader() console.Reader {
-	return console.Reader{Name: "Linux kernel", Read: read, Owns: owns}
-}
-
-// kernelLog is what there is to know of a log, found out once.
-type kernelLog struct {
-	*scanner
-	// machine is that of reports without registers.
-	machine machine
-	// found are the binaries of each machine: a log has one.
-	found map[machine]*binaries
-	// refused: a report's processor was not known.
-	refused bool
-}
-
-func newKernelLog(log *console.Log) *kernelLog {
-	k := &kernelLog{scanner: scan(log), found: map[machine]*binaries{}}
-	k.machine = machineOfAll(k.records, &k.facts)
-	return k
+	return console.Reader{Name: "Linux kernel", Read: readReport, Owns: owns}
 }
 
 type logKey struct{}
 
-// of is what there is to know of a log.
-func of(log *console.Log) *kernelLog {
+// logOf is what there is to know of a log.
+func logOf(log *console.Log) *kernelLog {
 	return log.Memo(logKey{}, func() any { return newKernelLog(log) }).(*kernelLog)
 }
 
 // owns tells whether some report says which task of Linux was running. What is left of a report in front of that one, where
 // the log begins, may look like one of a microcontroller: registers with nothing else.
 func owns(log *console.Log) bool {
-	return slices.ContainsFunc(of(log).records, func(r *record) bool { return r.process })
+	return slices.ContainsFunc(logOf(log).records, func(r *record) bool { return r.process })
 }
 
-// read is the report that begins at line at, none where nothing of that report can be walked.
-func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
-	k := of(log)
-	i := from(k.records, at)
+// readReport is the report that begins at line at, none where nothing of that report can be walked.
+func readReport(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
+	k := logOf(log)
+	i := firstFrom(k.records, at)
 	if i == len(k.records) || k.records[i].from != at {
 		return nil, k.behindRest(at, i)
 	}
@@ -93,15 +75,10 @@ func (k *kernelLog) unknown(r *record) *console.Report {
 	return report
 }
 
-// from is the index of the first record that begins at a line or behind.
-func from(records []*record, at int) int {
-	return sort.Search(len(records), func(i int) bool { return records[i].from >= at })
-}
-
 // behindRest is the line to go on with where no report begins, the i-th of which is next: behind what is left of a
 // report of which the log lacks what could be walked. x86's user-space registers look like those of a microcontroller.
 func (k *kernelLog) behindRest(at, i int) int {
-	j := from(k.rests, at)
+	j := firstFrom(k.rests, at)
 	if j == len(k.rests) || k.rests[j].from != at {
 		return at + 1
 	}

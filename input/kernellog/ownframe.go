@@ -21,7 +21,7 @@ import (
 //	8153c1a0: sd v1,24(v1)                               the word at 32(sp) says where 8(sp) is
 type ownFrame struct {
 	arch  *cpu.Arch
-	words []word
+	words []stackWord
 	regs  cpu.Registers
 	first int64 // where the registers are, from SP on, 0 unknown
 	base  cpu.Reg
@@ -35,7 +35,7 @@ const maxTaken = 64
 
 // ownRegisters are the registers of show_stack, where a chain begins there and the words of the stack have them.
 func ownRegisters(r *record, listed []target.Listed, b *binaries) (regs cpu.Registers, ok bool) {
-	if len(listed) == 0 || !listed[0].Exact || listed[0].PC == 0 || !startsItself(&listed[0], b.arch) || r.stack.twice ||
+	if len(listed) == 0 || !listed[0].Exact || listed[0].PC == 0 || !b.machine.listsItself(&listed[0]) || r.stack.twice ||
 		b.kernel == nil || b.arch.Decoder == nil {
 		return regs, false
 	}
@@ -97,4 +97,25 @@ func (f *ownFrame) word(at int64) (v uint64, known bool) {
 		return 0, false
 	}
 	return f.words[i].value & f.arch.AddrMask(), f.words[i].known
+}
+
+// keptFree is how many bytes at the end of a stack are free (arch/mips/include/asm/stackframe.h, set_saved_sp).
+const keptFree = 32
+
+// enteredAt is where the registers of user space lie on the stack that SP of MIPS points to, 0 where the registers do
+// not tell. gp ($28) is where the stack begins.
+func enteredAt(m *machine, arch *cpu.Arch, regs *cpu.Registers) uint64 {
+	gp, known := arch.RegByName("gp")
+	if m.savedRegisters == 0 || !known {
+		return 0
+	}
+	sp, has := regs.Lookup(arch.SP)
+	base, ok := regs.Lookup(gp)
+	if !ok {
+		base = sp &^ (m.stackSize - 1) // pages of a stack are allocated together, of that alignment
+	}
+	if !has || base == 0 || base%minPage != 0 || sp-base >= m.stackSize {
+		return 0
+	}
+	return base + m.stackSize - keptFree - m.savedRegisters
 }

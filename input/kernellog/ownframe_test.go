@@ -47,10 +47,10 @@ func TestOwnRegisters(t *testing.T) {
 			binary.LittleEndian.PutUint32(data[0x70+4*i:], w)
 		}
 		img := image.New(image.Header{Arch: arch, Segments: []image.Segment{{Addr: text, Size: 0x200, Data: data, Exec: true}}}, nil)
-		b := &binaries{arch: arch, facts: &facts{}, kernel: &target.Module{Name: "vmlinux", Image: img, Range: target.Range{Lo: text, Hi: text + 0x200}}}
+		b := &binaries{arch: arch, machine: machineNamed(arch.Name), facts: &facts{}, kernel: &target.Module{Name: "vmlinux", Image: img, Range: target.Range{Lo: text, Hi: text + 0x200}}}
 		var r record
 		for i := range 40 {
-			r.stack.words = append(r.stack.words, word{c.words[i], c.words[i] != 0})
+			r.stack.words = append(r.stack.words, stackWord{c.words[i], c.words[i] != 0})
 		}
 		regs, ok := ownRegisters(&r, []target.Listed{{PC: text + 0x70, Exact: true, Symbol: "show_stack", Offset: 0x70, Size: 0x168}}, b)
 		got := ""

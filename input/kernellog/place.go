@@ -103,18 +103,6 @@ func cutNextEntry(rest string) (own, next string) {
 	return rest, ""
 }
 
-// isSymbol tells whether s may be a symbol: C's, a compiler's (foo.constprop.0), Rust's.
-func isSymbol(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("_.$@", c) >= 0 {
-			continue
-		}
-		return false
-	}
-	return s != "" && (s[0] < '0' || s[0] > '9')
-}
-
 // cutBracketed takes [<c00a5020>] off, or [<ffffffff8114f3a0>]; or <c00a5020>, of x86 before Linux 2.6.18.
 func cutBracketed(s string) (addr uint64, rest string, ok bool) {
 	if inner, after, ok := strings.Cut(strings.TrimPrefix(s, "<"), ">"); ok && s[0] == '<' && (digitsOf(inner) == 8 || digitsOf(inner) == 16) {
@@ -132,30 +120,6 @@ func cutBracketed(s string) (addr uint64, rest string, ok bool) {
 		return 0, s, false
 	}
 	return addr, strings.TrimLeft(after, " "), true
-}
-
-// cutModule takes [crashy] off, or "[crashy 1234…]" with a build ID, or OpenWrt's "[crashy@3e6ee6ae+0x96e0]" with where
-// the module lies, a number that its kernels since Linux 4.15 put in the place of the address.
-func cutModule(s string) (name, rest string) {
-	inner, after, ok := strings.Cut(s, "]")
-	if !ok || !strings.HasPrefix(inner, "[") || strings.HasPrefix(inner, "[<") {
-		return "", s
-	}
-	name, _, _ = strings.Cut(inner[1:], " ")
-	name, _, _ = strings.Cut(name, "@")
-	return name, strings.TrimLeft(after, " ")
-}
-
-// cutWord takes what stands before the first space off.
-func cutWord(s string) (word, rest string) {
-	word, rest, _ = strings.Cut(s, " ")
-	return word, strings.TrimLeft(rest, " ")
-}
-
-// parseHex reads hexadecimal digits, with or without 0x.
-func parseHex(s string) (uint64, bool) {
-	v, err := strconv.ParseUint(strings.TrimPrefix(s, "0x"), 16, 64)
-	return v, err == nil
 }
 
 // listed is the place as a frame of a call chain.
@@ -177,4 +141,33 @@ func (p *place) contradicts(o *place) bool {
 func (p *place) function() string {
 	name, _, _ := strings.Cut(p.symbol, ".")
 	return name
+}
+
+// isImpossible tells whether a place lies beyond its own function, or between instructions.
+func (p *place) isImpossible(align uint64) bool {
+	return p.symbol != "" && p.size != 0 && (p.offset > p.size || align > 1 && p.offset%align != 0)
+}
+
+// placeOf is the place of an entry of a chain.
+func placeOf(l *target.Listed) place {
+	return place{symbol: l.Symbol, module: l.Module, offset: l.Offset, size: l.Size}
+}
+
+// samePlace tells whether an entry of a chain is the place p.
+func samePlace(l *target.Listed, p *place) bool {
+	return l.Symbol == p.symbol && l.Offset == p.offset && l.Module == p.module && p.symbol != ""
+}
+
+// sameEntry tells whether two entries are one place.
+func sameEntry(a, b *target.Listed) bool {
+	return a.Symbol == b.Symbol && a.Module == b.Module && a.Offset == b.Offset && a.PC == b.PC
+}
+
+// completes tells whether p is a place in the function that an entry of a chain names alone, and makes the entry that place.
+func completes(p *place, l *target.Listed) bool {
+	if l.PC != 0 || l.Entry == 0 || l.Symbol != p.symbol || l.Module != p.module {
+		return false
+	}
+	l.PC, l.Offset, l.Size = l.Entry+p.offset, p.offset, p.size
+	return true
 }

@@ -3,6 +3,8 @@ package kernellog
 import (
 	"strconv"
 	"strings"
+
+	"github.com/backsight/backsight/target"
 )
 
 // register is a register as a report prints it. Its place is set where the report gives
@@ -97,6 +99,18 @@ func (r *register) parse(s string) (rest string, ok bool) {
 	return s, r.known || r.at.symbol != ""
 }
 
+// isNamed tells whether a register is the PC by its symbol alone, as arm64's reports have it since Linux 4.17: "pc : leaf+0x18/0x24".
+func (r *register) isNamed() bool {
+	return r != nil && !r.said && !r.known && r.at.symbol != ""
+}
+
+// isNowhere tells whether an entry of a chain is the PC of a call through a bad pointer, which no
+// symbol names: arm64's list begins with "0x12345678" where "pc : 0x12345678" says the same. Kernels
+// without the names of their functions print all places so, and the line may be lost that has the place of RISC-V's PC.
+func (r *register) isNowhere(l *target.Listed) bool {
+	return l.PC != 0 && r.at.symbol == "" && r.known && r.value == l.PC
+}
+
 // repeatedPC reads where x86 repeats the PC of a crash, behind the chain (arch/x86/kernel/dumpstack.c, before Linux
 // 4.15). Of a report on a screen nothing before is left to see.
 //
@@ -127,6 +141,33 @@ func cutSelector(s string) (selector uint64, rest string, ok bool) {
 	return selector, rest, true
 }
 
+// isSegmented tells whether a message begins with an address behind its segment, as reports of x86 do: "RIP: 0033:0x47b7a0",
+// "RSP: 002b:00007fff271507e8 EFLAGS: 00000202", "EIP: 0060:[<c0123456>] EFLAGS: 00010246 CPU: 0".
+func isSegmented(text string) bool {
+	name, rest, ok := strings.Cut(text, ": ")
+	_, _, segmented := cutSelector(rest)
+	return ok && segmented && isRegister(strings.ToLower(name))
+}
+
+// namesPC tells whether a message says where the processor stood, in a function: "pc : leaf+0x18/0x24", "PC is at leaf+0x18/0x24".
+func namesPC(text string) bool {
+	if len(text) < 2 || text[0]|0x20 != 'p' || text[1]|0x20 != 'c' {
+		return false
+	}
+	regs := parseRegisters(text)
+	return len(regs) > 0 && regs[0].name == "pc" && regs[0].at.size != 0
+}
+
+// isUserStack tells whether i386's registers are user space's, of whose stack segment the privilege level says so:
+//
+//	DS: 007b ES: 007b FS: 0000 GS: 0000 SS: 007b EFLAGS: 00000202
+func isUserStack(text string) bool {
+	_, ss, ok := strings.Cut(text, " SS: ")
+	ss, _ = cutWord(ss)
+	v, hex := parseHex(ss)
+	return ok && hex && len(ss) == 4 && v&3 == 3
+}
+
 // numbered reads MIPS registers: from the number on, as many as the line has. Linux 2.4 prints eight in a line, without
 // those that the kernel itself uses:
 //
@@ -151,17 +192,6 @@ func numbered(name, values string) (regs []register) {
 		}
 	}
 	return regs
-}
-
-// digitsOf is the number of hexadecimal digits that s is; 0 where it is something else.
-func digitsOf(s string) int {
-	for i := range len(s) {
-		c := s[i]
-		if (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') {
-			return 0
-		}
-	}
-	return len(s)
 }
 
 // isRegister tells whether name is a register that kernels print.

@@ -1,6 +1,7 @@
 package kernellog
 
 import (
+	"sort"
 	"strings"
 
 	"github.com/backsight/backsight/input/console"
@@ -33,7 +34,7 @@ func scan(log *console.Log) *scanner {
 			s.full = m.at
 			break
 		}
-		if next := m.peek(); s.doubled.repeats(log, m.at, m.raw, next.Text) {
+		if s.doubled.repeats(log, m.at, m.peek().Text) {
 			m.skip()
 			continue
 		}
@@ -42,7 +43,7 @@ func scan(log *console.Log) *scanner {
 		switch {
 		case l.Text == "" && l.Bare:
 			s.blank()
-		case l.Text == last.Text && l.Timed != last.Timed: // a boot console prints all that the console does
+		case l.Text == last.Text && (l.Time == "") != (last.Time == ""): // a boot console prints all that the console does
 			last = console.Line{}
 		default:
 			if l.Bare { // the further lines of a message have no prefix
@@ -156,13 +157,30 @@ func (s *scanner) heading(i int, caller string, h *heading, fresh bool) {
 	r.reached(i)
 }
 
-// headingOf is heads, and processHeading: that line follows what tells the kind, or begins
-// a stack that nobody asked for by a crash (dump_stack).
-func headingOf(text string) (h heading, fresh, ok bool) {
-	if h, ok := processHeading(text); ok {
-		return h, false, true
+// keeps begins the report of a kept stack, which r's message led to.
+func (s *scanner) keeps(i int, caller string, r *record, h *heading) {
+	of := r
+	if r != nil && r.of != nil {
+		of = r.of
 	}
-	return heads(text)
+	kept := s.begin(i, caller)
+	kept.of = of
+	kept.head(h)
+}
+
+// resumes goes on with the report that has shown kept stacks, at the line that names the process: its own
+// stack follows that line, or was in front of the kept stacks (KFENCE, KMSAN). ok is false where that report
+// has had such a line.
+func (s *scanner) resumes(i int, caller string, r *record, h *heading) (ok bool) {
+	if r == nil || r.of == nil || r.of.process {
+		return false
+	}
+	r.of.head(h)
+	if delete(s.open, caller); r.of.empty() {
+		s.open[caller] = r.of
+		r.of.reached(i)
+	}
+	return true
 }
 
 // begin opens a report.
@@ -208,31 +226,10 @@ func (s *scanner) headless(i int, l console.Line) *record {
 	return r
 }
 
-// namesPC tells whether a message says where the processor stood, in a function: "pc : leaf+0x18/0x24", "PC is at leaf+0x18/0x24".
-func namesPC(text string) bool {
-	if len(text) < 2 || text[0]|0x20 != 'p' || text[1]|0x20 != 'c' {
-		return false
-	}
-	regs := parseRegisters(text)
-	return len(regs) > 0 && regs[0].name == "pc" && regs[0].at.size != 0
-}
-
-// isSegmented tells whether a message begins with an address behind its segment, as reports of x86 do: "RIP: 0033:0x47b7a0",
-// "RSP: 002b:00007fff271507e8 EFLAGS: 00000202", "EIP: 0060:[<c0123456>] EFLAGS: 00010246 CPU: 0".
-func isSegmented(text string) bool {
-	name, rest, ok := strings.Cut(text, ": ")
-	_, _, segmented := cutSelector(rest)
-	return ok && segmented && isRegister(strings.ToLower(name))
-}
-
-// isEntry tells whether a message is an entry of a chain, and nothing else.
-func isEntry(text string) bool {
-	var t trace
-	return t.take(text) && len(t.listed) > 0
-}
-
 // minRegisters is how many registers a line must have to begin a report by itself.
 const minRegisters = 2
 
-// reached counts line i as the report's.
-func (r *record) reached(i int) { r.to, r.silent = i+1, 0 }
+// firstFrom is the index of the first record that begins at a line or behind.
+func firstFrom(records []*record, at int) int {
+	return sort.Search(len(records), func(i int) bool { return records[i].from >= at })
+}

@@ -84,3 +84,12 @@ func sourceIn(s string) (at target.Source, ok bool) {
 	}
 	return at, file == "??"
 }
+
+// endsEntry tells whether rest may follow an entry: nothing, or the marks of arm64 since
+// Linux 6.12, (P) for registers, (F) and (K) for tracers' trampolines, (U), or the line of the source.
+func endsEntry(rest string) bool {
+	if _, _, behind, ok := cutSource(rest); ok {
+		rest = behind
+	}
+	return rest == "" || strings.HasPrefix(rest, "(") && len(rest) <= len("(FKPU)")
+}

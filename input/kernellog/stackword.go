@@ -16,16 +16,16 @@ import (
 //
 // while the stack has the return address to proc_reg_write in front of the stale one. With the
 // kernel's code at hand such words are listed too: code tells which are frames.
-func withStackWords(listed []target.Listed, r *record, b *binaries) []target.Listed {
-	words := r.stack.values()
-	if r.reg("sp", "$29", "$28") == nil || len(listed) == 0 || len(words) == 0 {
+func withStackWords(e *evidence, listed []target.Listed) []target.Listed {
+	words, b := e.stack.values(), e.binaries
+	if e.reg("sp", "$29", "$28") == nil || len(listed) == 0 || len(words) == 0 {
 		return listed
 	}
 	all := listed[:1:1]
 	for i := 1; i < len(listed); i++ {
 		l := listed[i]
 		if at := slices.Index(words, l.PC); at >= 0 { // else in the link register, or beyond what is printed
-			if isMIPS(b.arch) && b.lacksCode(listed[i-1].PC) {
+			if e.has(searches) && b.lacksCode(listed[i-1].PC) {
 				between := b.pointers(words[:at], words[at:], listed, listed[i-1].PC)
 				l.Gap = l.Gap || len(between) > 0
 				if b.kernel != nil && b.kernel.Contains(l.PC) {
@@ -109,14 +109,4 @@ func calledThrough(m *target.Module, pc uint64, mode cpu.Mode) cpu.Reg {
 		return cpu.NoReg
 	}
 	return in[0].Src
-}
-
-// lacksCode tells whether a place is in the code of a module whose file was not found.
-func (b *binaries) lacksCode(pc uint64) bool {
-	for name, m := range b.modules {
-		if m.Image == nil && m.Contains(pc) {
-			return b.facts.holdsCode(name, pc)
-		}
-	}
-	return false
 }

@@ -24,15 +24,15 @@ func TestStackWords(t *testing.T) {
 	}
 	arch := mipsel(t)
 	img := image.New(image.Header{Arch: arch, Segments: []image.Segment{{Addr: text, Size: 0x200, Data: data, Exec: true}}}, nil)
-	b := &binaries{arch: arch, facts: &facts{}, kernel: &target.Module{Name: "vmlinux", Image: img, Range: target.Range{Lo: text, Hi: text + 0x200}},
+	b := &binaries{arch: arch, machine: machineNamed(arch.Name), facts: &facts{}, kernel: &target.Module{Name: "vmlinux", Image: img, Range: target.Range{Lo: text, Hi: text + 0x200}},
 		modules: map[string]*target.Module{"toy": {Name: "toy", Range: target.Range{Lo: toy, Hi: toy + 0x1000}}}}
 	listed := []target.Listed{{PC: toy + 0x20, Exact: true}, {PC: text + 0x88}, {PC: text + 0xc8}}
 	r := &record{regs: []register{{name: "$28"}}}
 	for _, v := range []uint64{1, toy + 0x44, text + 0x50, text + 0x48, text + 0x88, text + 0xc8} {
-		r.stack.words = append(r.stack.words, word{v, true})
+		r.stack.words = append(r.stack.words, stackWord{v, true})
 	}
 	var got []string
-	for _, l := range withStackWords(listed, r, b) {
+	for _, l := range withStackWords(&evidence{record: r, binaries: b}, listed) {
 		got = append(got, fmt.Sprintf("%x/searched %t/gap %t", l.PC, l.Searched, l.Gap))
 	}
 	want := "c00a0020/searched false/gap false 80100048/searched true/gap false 80100088/searched false/gap true 801000c8/searched false/gap false"
@@ -61,7 +61,7 @@ func TestCalleeOnStack(t *testing.T) {
 	binary.LittleEndian.PutUint32(data[0x80:], 0xe12fff33) // blx r3
 	arch := arm.Archs()[0]
 	img := image.New(image.Header{Arch: arch, Segments: []image.Segment{{Addr: text, Size: 0x200, Data: data, Exec: true}}}, nil)
-	b := &binaries{arch: arch, facts: &facts{}, kernel: &target.Module{Name: "vmlinux", Image: img, Range: target.Range{Lo: text, Hi: text + 0x200}},
+	b := &binaries{arch: arch, machine: machineNamed(arch.Name), facts: &facts{}, kernel: &target.Module{Name: "vmlinux", Image: img, Range: target.Range{Lo: text, Hi: text + 0x200}},
 		modules: map[string]*target.Module{"toy": {Name: "toy", Range: target.Range{Lo: toy, Hi: toy + 0x1000}}}}
 	for want, words := range map[string][]uint64{
 		"bf000bac c0300044":          {toy + 0xbac, 1, toy + 0x664, 1, 2, text + 0x44},
@@ -71,10 +71,10 @@ func TestCalleeOnStack(t *testing.T) {
 	} {
 		r := &record{regs: []register{{name: "sp"}}}
 		for _, v := range words {
-			r.stack.words = append(r.stack.words, word{v, true})
+			r.stack.words = append(r.stack.words, stackWord{v, true})
 		}
 		var got []string
-		for _, l := range withStackWords([]target.Listed{{PC: toy + 0xb00, Exact: true}}, r, b)[1:] {
+		for _, l := range withStackWords(&evidence{record: r, binaries: b}, []target.Listed{{PC: toy + 0xb00, Exact: true}})[1:] {
 			got = append(got, fmt.Sprintf("%x", l.PC))
 		}
 		if s := strings.Join(got, " "); s != want {

@@ -18,7 +18,7 @@ func taskHeading(text string) (h heading, ok bool) {
 	}
 	comm, rest, ok := strings.Cut(rest, " state:")
 	if !ok {
-		return h, false
+		return oldTaskHeading(text)
 	}
 	h.what, h.comm = "task", strings.TrimSpace(comm)
 	if state, _ := cutWord(rest); state != "" {
@@ -82,16 +82,6 @@ func stateApart(words []string) []string {
 		}
 	}
 	return words
-}
-
-// isDecimal tells whether all words are decimal numbers.
-func isDecimal(words []string) bool {
-	for _, w := range words {
-		if strings.Trim(w, "0123456789") != "" {
-			return false
-		}
-	}
-	return true
 }
 
 // hungHeading reads "INFO: task busybox:95 blocked for more than 120 seconds."

@@ -19,7 +19,6 @@ import (
 type messages struct {
 	log   *console.Log
 	at    int          // the next line
-	raw   string       // the next line as it is
 	next  console.Line // what it says
 	ahead bool         // next was read
 	width int          // into which lines with a prefix were broken, 0: not yet known
@@ -32,8 +31,7 @@ const maxWrapped = 16
 // peek is the next line.
 func (m *messages) peek() *console.Line {
 	if !m.ahead {
-		m.raw = m.log.Line(m.at)
-		m.next, m.ahead = console.Cut(m.raw), true
+		m.next, m.ahead = m.log.Message(m.at), true
 	}
 	return &m.next
 }
@@ -48,7 +46,7 @@ func (m *messages) read() (l console.Line, last int) {
 		if !next.Bare && !isPlaceOfFault(l.Text, next.Text) {
 			break
 		}
-		fits := goesOn(l.Text)
+		fits := fitsBehind(l.Text)
 		if next.Text == "" { // pages put a blank line behind each
 			m.pass(fits)
 		}
@@ -81,7 +79,7 @@ func (m *messages) skip() { m.at, m.ahead = m.at+1, false }
 
 // pass goes on to the line behind a blank one if that fits.
 func (m *messages) pass(fits func(rest string) bool) {
-	if l := console.Cut(m.log.Line(m.at + 1)); l.Bare && l.Text != "" && fits(strings.TrimLeft(l.Text, "+")) {
+	if l := m.log.Message(m.at + 1); l.Bare && l.Text != "" && fits(strings.TrimLeft(l.Text, "+")) {
 		m.at, m.next = m.at+1, l
 	}
 }
@@ -120,7 +118,7 @@ func brokenTo(log *console.Log) (width int, hard bool) {
 	var ends []end
 	var last console.Line
 	for i := range log.Len() {
-		l := console.Cut(log.Line(i))
+		l := log.Message(i)
 		switch {
 		case !l.Bare:
 			width = max(width, l.Width)
@@ -153,8 +151,8 @@ func brokenTo(log *console.Log) (width int, hard bool) {
 	return math.MaxInt, false
 }
 
-// goesOn tells what the rest of a message is like that lacks its end.
-func goesOn(text string) (fits func(rest string) bool) {
+// fitsBehind tells what the rest of a message is like that lacks its end.
+func fitsBehind(text string) (fits func(rest string) bool) {
 	switch {
 	case lacksCaller(text):
 		return isCaller
@@ -256,4 +254,78 @@ func lacksModule(text string) bool {
 func isModule(rest string) bool {
 	name, behind := cutModule(rest)
 	return behind == "" && name != "snip" && isSymbol(strings.ReplaceAll(name, "-", "_")) && len(rest) == len(name)+2
+}
+
+// Lines of x86's reports that mail and narrow terminals break at a space:
+//
+//	[ 2423.571314] RIP: 0010:[<ffffffff8118d0fa>]  [<ffffffff8118d0fa>]
+//	toy_copy+0x8a/0x2a0
+//	[ 2423.570426] CPU: 16 PID: 2869 Comm: toyd Not tainted
+//	3.11.0-15-generic #25
+
+// isRest tells whether text is the rest of a message that would not end where before does, of those that x86's kernels print.
+func isRest(before, text string) bool {
+	if len(before) > maxBroken || text == "" || isSnip(text) {
+		return false
+	}
+	p, _, isPlace := parsePlace(text)
+	isPlace = isPlace && p.symbol != "" || strings.HasPrefix(text, "? ") && isEntry(text)
+	last := before[strings.LastIndexByte(before, ' ')+1:]
+	switch {
+	case last == "?", strings.HasSuffix(last, ">]"), len(last) == len("<c0123456>") && last[0] == '<' && digitsOf(last[1:9]) == 8: // an address, and its symbol
+		return isPlace || isPointerRegister(before) && strings.HasPrefix(text, "[<")
+	case strings.HasPrefix(text, "["): // a symbol, and its module or its task
+		_, rest := cutModule(text)
+		return strings.Trim(rest, "()") == "" && (endsInPlace(last) || strings.HasSuffix(before, " stuck for "+secondsIn(before)+"s!"))
+	}
+	return isRestOfHeading(before, last, text)
+}
+
+// isRestOfHeading tells whether text is the rest of the line that names the process, or the address of a fault.
+func isRestOfHeading(before, last, text string) bool {
+	if h, ok := processHeading(before); ok && h.release == "" {
+		_, another := processHeading(text)
+		return !another && (strings.Contains(text, " #") || strings.HasPrefix(text, "#") || strings.HasPrefix(text, "Tainted:") || strings.HasPrefix(text, "Not tainted"))
+	}
+	address := text
+	switch last {
+	case "at", "address", "address:":
+	default:
+		rest, ok := strings.CutPrefix(text, "at ")
+		if address = strings.TrimPrefix(rest, "virtual address "); !ok {
+			return false
+		}
+	}
+	_, hex := parseHex(address)
+	return hex && (strings.Contains(before, "nable to handle ") || strings.Contains(before, " NULL pointer "))
+}
+
+// isPlaceOfFault tells whether text says where the fault of the message before happened, which kernels for x86-64 before
+// Linux 2.6.25 print in a line of its own (arch/x86_64/mm/fault.c, do_page_fault):
+//
+//	Unable to handle kernel NULL pointer dereference at 0000000000000010 RIP:
+//	 [<ffffffff8813b1cf>] :toy:toy_poll+0x43/0x57
+func isPlaceOfFault(before, text string) bool {
+	return strings.HasSuffix(before, " RIP:") && strings.Contains(before, "nable to handle ") && (strings.HasPrefix(text, "[<") || strings.HasPrefix(text, "<"))
+}
+
+// maxBroken bounds a message that a line goes on with.
+const maxBroken = 400
+
+// isPointerRegister tells whether a message begins with the register that has the PC.
+func isPointerRegister(text string) bool {
+	return strings.HasPrefix(text, "RIP: ") || strings.HasPrefix(text, "EIP: ")
+}
+
+// endsInPlace tells whether a word is a symbol with an offset.
+func endsInPlace(word string) bool {
+	p, rest, ok := parsePlace(word)
+	return ok && p.symbol != "" && rest == ""
+}
+
+// secondsIn is the number behind "stuck for ", "" for none.
+func secondsIn(text string) string {
+	_, rest, _ := strings.Cut(text, " stuck for ")
+	n, _, _ := strings.Cut(rest, "s!")
+	return n
 }

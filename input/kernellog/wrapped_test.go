@@ -144,7 +144,7 @@ func TestNotWrapped(t *testing.T) {
 		{"Call trace:", "00000280"},
 		{"", "x"},
 	} {
-		if fits := goesOn(c.text); fits != nil && fits(c.next) {
+		if fits := fitsBehind(c.text); fits != nil && fits(c.next) {
 			t.Errorf("%q goes on with %q", c.text, c.next)
 		}
 	}

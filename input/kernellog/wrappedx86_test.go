@@ -98,7 +98,7 @@ func TestIsRest(t *testing.T) {
 		{"CPU: 1 PID: 7 Comm: sh Not tainted 3.11.0 #1", "Hardware name: toy #1", false},
 		{"toy: device at", "00000010", false},
 	} {
-		if got := goesOn(c.before)(c.text); got != c.rest {
+		if got := fitsBehind(c.before)(c.text); got != c.rest {
 			t.Errorf("%q, %q: %v", c.before, c.text, got)
 		}
 	}

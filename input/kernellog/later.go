@@ -4,7 +4,7 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// further is the rest of a chain that ends early, out of what the kernel printed of the same
+// laterChain is the rest of a chain that ends early, out of what the kernel printed of the same
 // stack later: a crash in an interrupt is followed by the panic's own report, whose chain goes
 // on below the crash. MIPS's list of a crash ends where a leaf function's caller has a large
 // frame:
@@ -18,16 +18,16 @@ import (
 // arm64 prints registers alone where a kernel stack overflowed, and panics: the rest is all of
 // the panic's chain from the PC on. ARM prints the registers of what another processor interrupted to ask for them, and
 // right behind the stack of the interrupt (arch/arm/kernel/smp.c, nmi_cpu_backtrace).
-func (k *kernelLog) further(r *record) []target.Listed {
+func laterChain(records []*record, r *record) []target.Listed {
 	n, pc := len(r.trace.listed), pcOf(r)
 	if r.pid < 0 || r.whole() || n == 0 && pc == nil {
 		return nil
 	}
-	first := from(k.records, r.to)
+	first := firstFrom(records, r.to)
 	if !r.crash {
-		return k.interrupt(r, first, pc)
+		return interruptedChain(records, r, first, pc)
 	}
-	for _, later := range k.records[first:min(first+maxLater, len(k.records))] {
+	for _, later := range records[first:min(first+maxLater, len(records))] {
 		if later.pid != r.pid || later.comm != r.comm {
 			continue
 		}
@@ -47,13 +47,13 @@ func (k *kernelLog) further(r *record) []target.Listed {
 	return nil
 }
 
-// interrupt is the chain from pc on in the record at first, where that is of the interrupt that came there and begins right
+// interruptedChain is the chain from pc on in the record at first, where that is of the interrupt that came there and begins right
 // behind r, which has the registers alone.
-func (k *kernelLog) interrupt(r *record, first int, pc *register) []target.Listed {
-	if first == len(k.records) || len(r.trace.listed) > 0 {
+func interruptedChain(records []*record, r *record, first int, pc *register) []target.Listed {
+	if first == len(records) || len(r.trace.listed) > 0 {
 		return nil
 	}
-	later := k.records[first]
+	later := records[first]
 	if later.pid != r.pid || later.cpu != r.cpu || later.from-r.to > maxFlags || later.isMixed() {
 		return nil
 	}
@@ -70,8 +70,3 @@ const maxFlags = 8
 
 // maxLater is how many reports behind a crash may be the panic's: other processors complain in between.
 const maxLater = 256
-
-// sameEntry tells whether two entries are one place.
-func sameEntry(a, b *target.Listed) bool {
-	return a.Symbol == b.Symbol && a.Module == b.Module && a.Offset == b.Offset && a.PC == b.PC
-}

@@ -1,6 +1,8 @@
 package kernellog
 
-import "strings"
+import (
+	"strings"
+)
 
 // Checkers of the kernel print stacks that they kept, of other moments and other tasks, in front of the
 // report's own stack or behind:
@@ -61,29 +63,3 @@ func holdsLock(text string) bool { return strings.HasSuffix(text, "}, at:") }
 // closes tells whether a message ends the last of the stacks that a checker shows: KASAN goes on with
 // what lies in memory, and names the function of a variable as if it were a frame.
 func closes(text string) bool { return strings.HasPrefix(text, "The buggy address belongs to ") }
-
-// keeps begins the report of a kept stack, which r's message led to.
-func (s *scanner) keeps(i int, caller string, r *record, h *heading) {
-	of := r
-	if r != nil && r.of != nil {
-		of = r.of
-	}
-	kept := s.begin(i, caller)
-	kept.of = of
-	kept.head(h)
-}
-
-// resumes goes on with the report that has shown kept stacks, at the line that names the process: its own
-// stack follows that line, or was in front of the kept stacks (KFENCE, KMSAN). ok is false where that report
-// has had such a line.
-func (s *scanner) resumes(i int, caller string, r *record, h *heading) (ok bool) {
-	if r == nil || r.of == nil || r.of.process {
-		return false
-	}
-	r.of.head(h)
-	if delete(s.open, caller); r.of.empty() {
-		s.open[caller] = r.of
-		r.of.reached(i)
-	}
-	return true
-}

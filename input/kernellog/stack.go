@@ -8,8 +8,8 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// word is a word of memory, or none where a line lost it.
-type word struct {
+// stackWord is a word of memory, or none where a line lost it.
+type stackWord struct {
 	value uint64
 	known bool
 }
@@ -25,10 +25,10 @@ type word struct {
 //	1da0:                                     00000002 bf00009c 000000e1 00010000
 type stack struct {
 	open  bool
-	words []word // from SP on
-	more  bool   // an ellipsis ends the words
-	short bool   // a line lacked words: where those of further lines belong is not known
-	twice bool   // another stack begins within
+	words []stackWord // from SP on
+	more  bool        // an ellipsis ends the words
+	short bool        // a line lacked words: where those of further lines belong is not known
+	twice bool        // another stack begins within
 	// mips: its head is that of MIPS since Linux 2.6, old: that of Linux 2.4.
 	mips, old bool
 	digits    int // of its words
@@ -42,7 +42,7 @@ type stack struct {
 // stackLine is memory at an address, words of size bytes.
 type stackLine struct {
 	addr  uint64
-	words []word
+	words []stackWord
 	size  int
 }
 
@@ -99,12 +99,12 @@ func (s *stack) run(text string) bool {
 	if n := len(fields); n > 1 && fields[n-1] == "..." {
 		fields, s.open, s.more = fields[:n-1], false, true
 	}
-	words := make([]word, 0, len(fields))
+	words := make([]stackWord, 0, len(fields))
 	good := 0
 	for _, f := range fields {
 		v, ok := parseHex(f)
 		ok = ok && (len(f) == 8 || len(f) == 16)
-		if words = append(words, word{v, ok}); ok {
+		if words = append(words, stackWord{v, ok}); ok {
 			good++
 			s.digits = len(f)
 		}
@@ -120,7 +120,7 @@ func (s *stack) run(text string) bool {
 }
 
 // add adds the words of a line, of which good are known. A full line has as many as full.
-func (s *stack) add(words []word, good, full int) {
+func (s *stack) add(words []stackWord, good, full int) {
 	lacked := s.lacks
 	s.lacks = 0
 	switch n := len(words); {
@@ -183,7 +183,7 @@ func (s *stack) addressed(text string) bool {
 	for digits, at := 2*line.size, len("1da0: "); at < len(text) && len(line.words) < lineBytes/line.size; at += digits + 1 {
 		field := text[at:min(at+digits, len(text))]
 		v, ok := parseHex(field)
-		line.words = append(line.words, word{v, ok && len(field) == digits})
+		line.words = append(line.words, stackWord{v, ok && len(field) == digits})
 	}
 	s.lines = append(s.lines, line)
 	return true
@@ -220,7 +220,7 @@ func isAround(text string) bool {
 
 // values are the words that are known, from SP on.
 func (s *stack) values() (list []uint64) {
-	add := func(words []word) {
+	add := func(words []stackWord) {
 		for _, w := range words {
 			if w.known {
 				list = append(list, w.value)
@@ -245,7 +245,7 @@ func (s *stack) addTo(b *target.Builder, arch *cpu.Arch, sp uint64) {
 }
 
 // addWords adds words of size bytes, with gaps where they are not known.
-func addWords(b *target.Builder, arch *cpu.Arch, addr uint64, words []word, size int) {
+func addWords(b *target.Builder, arch *cpu.Arch, addr uint64, words []stackWord, size int) {
 	for i := 0; i < len(words); {
 		if !words[i].known {
 			i++
@@ -270,5 +270,3 @@ func appendWord(data []byte, v uint64, size int, big bool) []byte {
 	}
 	return data
 }
-
-func hexOf(v uint64) string { return strconv.FormatUint(v, 16) }

@@ -11,10 +11,10 @@ import (
 	"github.com/backsight/backsight/input/console"
 )
 
-// TestApart: a processor of a kernel that moved itself jumped to its stack, which lies where the kernel
+// TestLeastBias: a processor of a kernel that moved itself jumped to its stack, which lies where the kernel
 // is linked. That place is not the kernel's, whose file is placed apart; a place that has a symbol, and
 // one elsewhere, say nothing.
-func TestApart(t *testing.T) {
+func TestLeastBias(t *testing.T) {
 	const linked = 0xffff800008000000
 	img := image.New(image.Header{Arch: arm64.Archs()[0], Segments: image.Segments{{Addr: linked, Size: 0x1000000, Exec: true}}}, functions{})
 	for at, want := range map[string]uint64{
@@ -24,7 +24,7 @@ func TestApart(t *testing.T) {
 		"leaf_deref+0x18/0x24": 0,
 	} {
 		k := newKernelLog(console.NewLog([]byte(strings.ReplaceAll(oopses[0].log, "pc : leaf+0x18/0x24 [toy]", "pc : "+at))))
-		if got := k.apart(img); got != want {
+		if got := leastBias(img, k.records); got != want {
 			t.Errorf("%s: %#x, want %#x", at, got, want)
 		}
 	}
@@ -55,7 +55,7 @@ func TestMovedByWords(t *testing.T) {
 			r.regs = append(r.regs, register{name: fmt.Sprintf("x%d", i), value: w, known: true})
 		}
 		k := &kernelLog{scanner: &scanner{records: []*record{r}}}
-		if got, ok := k.moved(img); ok != c.want || ok && got != distance {
+		if got, ok := biasOfWords(img, k.records); ok != c.want || ok && got != distance {
 			t.Errorf("%s: moved by %#x, %v", what, got, ok)
 		}
 	}

@@ -1,0 +1,50 @@
+package console
+
+import (
+	"context"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/target"
+)
+
+// Reader knows one family of reports, such as those of the Linux kernel.
+type Reader struct {
+	Name string
+	// Read reads the report that begins at line at of log, and returns nil where none
+	// does. next is the line behind the report, at least at+1. Most lines begin no report:
+	// Read says so after a look at the line. Where next is more than at+1 without a report, the lines
+	// up to next are what is left of one, and other Readers do not see them.
+	Read func(ctx context.Context, log *Log, at int, env *input.Env) (r *Report, next int)
+	// Owns, unless nil, tells whether a log is surely of the Reader's family: no Reader behind it is asked then.
+	Owns func(log *Log) bool
+	// Finish, unless nil, adds to a snapshot of all reports what the memory beside the log
+	// shows: the threads that no report is about. It is asked where there is such memory.
+	Finish func(snap *target.Snapshot, ram *input.RAM)
+}
+
+// Report is one report of a crash, or of a stack.
+type Report struct {
+	// Title says what the report is: "oops: CPU 0 PID 95 busybox".
+	Title string
+	// Line counts from 0.
+	Line int
+	// Arch is nil where the report is of a processor that is not known; Issues say so.
+	Arch *cpu.Arch
+	OS   string
+	// Thread has the report's registers, its memory in Thread.Memory, and the call chain
+	// that the report lists. ID and Name are set by Open.
+	Thread target.Thread
+	// Fault is why the report was made, nil where it is about no fault.
+	Fault *target.Fault
+	// Tasks are other threads, which the report, or memory that belongs to it, shows. They
+	// have names; Open sets their IDs, behind those of all reports.
+	Tasks []target.Thread
+	// Modules are the binaries of the system that printed the report; the reports of one log
+	// share them.
+	Modules []*target.Module
+	// CodeMask and Hooks are target.Snapshot's.
+	CodeMask uint64
+	Hooks    []uint64
+	Issues   []target.Issue
+}
