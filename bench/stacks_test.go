@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/backsight/backsight"
@@ -36,11 +37,14 @@ var archs = [...]struct {
 }{{"x86_64", 16}, {"aarch64", 32}}
 
 // load reads a folder of stacks; it skips the test where those, or the binaries
-// that they refer to, are not on this machine. They are optional: testdata has one
-// deep stack, deepmips.
+// that they refer to, are not on this machine. They are optional: testdata has
+// those of libraries, and one deep stack, deepmips.
 func load(t testing.TB, name string) *stacks {
 	t.Helper()
-	if name == "deepmips" {
+	switch {
+	case slices.Contains(libraries, name):
+		return recordedStacks(t, name)
+	case name == "deepmips":
 		return deepMIPS(t)
 	}
 	dir := recorded.Shared(t, "inputs/perf", name)

@@ -9,8 +9,8 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// TestStacks: every return address is the one that libunwind and libdwfl found,
-// with one walker for all stacks and with a fresh one for each.
+// TestStacks: every return address is the one that the tracer's shadow stack has, or, of
+// stacks that were sampled, the one that libunwind and libdwfl found.
 func TestStacks(t *testing.T) {
 	for _, name := range programs {
 		t.Run(name, func(t *testing.T) {
@@ -49,14 +49,14 @@ func differ(frames []unwind.Frame, want []uint64) int {
 }
 
 // TestOneWalker: what the walker has cached changes nothing, and no walk allocates once
-// everything was met.
+// everything was met. (TestWork has what the walks through libraries allocate.)
 func TestOneWalker(t *testing.T) {
 	for _, name := range programs {
 		t.Run(name, func(t *testing.T) {
 			snaps := load(t, name).snaps
 			one := cachesWell(t, snaps)
 
-			if n := allocations(one, snaps); n != 0 {
+			if n := allocations(one, snaps); n != 0 && !slices.Contains(libraries, name) {
 				t.Errorf("%v allocations", n)
 			}
 		})
@@ -217,4 +217,5 @@ func sampleOf(snap *target.Snapshot) unwind.Sample {
 	return unwind.Sample{Regs: snap.Threads[0].Regs, Base: stack.Addr, Stack: stack.Data}
 }
 
-var programs = []string{"deep60", "deep60a64", "deepmips", "clang"}
+// programs have stacks that load reads.
+var programs = append([]string{"deep60", "deep60a64", "deepmips", "clang"}, libraries...)

@@ -17,6 +17,7 @@ var commands = []struct {
 }{
 	{"all", "the whole way: installs tools (as root on Debian), builds, records, scores", runAll},
 	{"record", "builds and records the programs of lab/programs for all CPUs that the machine has tools for", runRecord},
+	{"trace", "PROGRAM  records one program with its own libraries under an emulator's plugin", runTrace},
 	{"debian", "records programs as Debian ships them, for all its CPUs, under an emulator's plugin", runDebian},
 	{"mutate", "damages recorded captures: nothing wrong may be certain", runMutate},
 	{"logs", "LOG…  damages logs of kernels: what is wrong then is a guess", runLogs},
