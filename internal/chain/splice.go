@@ -1,9 +1,9 @@
+// Package chain completes the frames of a walk by those that a capture lists.
 package chain
 
 import (
 	"slices"
 
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -73,17 +73,13 @@ func (s *splicer) splice(listed []target.Listed, frames []unwind.Frame, stop unw
 	}
 	doubtSecondChain(spliced)
 	root := s.listed[path[len(path)-1]].Outermost
-	spliced, entries, led := withChain(frames, spliced, entries, len(own), root)
+	spliced, entries = withChain(frames, spliced, entries, len(own), root)
 	switch last := s.maxFrames; {
 	case len(spliced) > last:
 		spliced, entries = spliced[:last], entries[:last]
 		stop = unwind.Stop{Reason: unwind.StopLimit, Addr: spliced[last-1].PC}
 	case root:
 		stop = unwind.Stop{Reason: unwind.StopRoot}
-	case !led:
-		for _, f := range s.onlyCallers(spliced[len(spliced)-1]) {
-			spliced, entries = append(spliced, f), append(entries, -1)
-		}
 	}
 	return spliced, entries, stop
 }
@@ -94,51 +90,6 @@ func doubtNamed(frames []unwind.Frame) {
 	frames[0].Method = unwind.MethodPrewalked
 	for i := range frames {
 		frames[i].LimitTrust(unwind.Likely, unwind.CapNamed)
-	}
-}
-
-// trusted is how many frames stand before the first that is a guess.
-func trusted(frames []unwind.Frame) int {
-	for i := range frames {
-		if frames[i].Trust == unwind.Guess {
-			return i
-		}
-	}
-	return len(frames)
-}
-
-// none is the method of a callee that is not known: the list begins the chain.
-const none = unwind.Method(255)
-
-// splicer finds the frames among those listed.
-type splicer struct {
-	snap      *target.Snapshot // of the thread's moment
-	graph     unwind.CallGraph
-	judge     *unwind.Judge
-	maxFrames int
-	mode      cpu.Mode
-	listed    []target.Listed
-	callee    unwind.Frame   // the last frame that was walked, or one of the method none
-	frames    []unwind.Frame // what is known of each entry from its callee on the best path
-	sure      int            // the number of entries up to the last that the capture does not doubt
-	lost      int            // how often a lost frame was looked for
-	steps     steps
-}
-
-func newSplicer(snap *target.Snapshot, opt *unwind.Options, t *target.Thread) *splicer {
-	s := &splicer{snap: snap.Of(t), graph: opt.CallGraph, judge: unwind.NewJudge(snap, t, opt), maxFrames: opt.MaxFrames}
-	if s.maxFrames <= 0 {
-		s.maxFrames = unwind.DefaultMaxFrames
-	}
-	s.steps = steps{s.graph, s.snap, map[uint64]unwind.Answer{}}
-	_, s.mode, _ = snap.Arch.PCOf(&t.Regs)
-	return s
-}
-
-// list makes the entries those that may follow callee.
-func (s *splicer) list(listed []target.Listed, callee unwind.Frame) {
-	s.listed, s.callee, s.frames = listed, callee, make([]unwind.Frame, len(listed))
-	for s.sure = len(listed); s.sure > 0 && listed[s.sure-1].Doubtful; s.sure-- {
 	}
 }
 
@@ -313,14 +264,6 @@ func (s *splicer) step(callee *unwind.Frame, k int) (f unwind.Frame, worth int) 
 	return f, worth + worthOf(c)
 }
 
-// orNil is nil where a callee is not known.
-func orNil(callee *unwind.Frame) *unwind.Frame {
-	if callee.Method == none {
-		return nil
-	}
-	return callee
-}
-
 // worthOf weighs the evidence for a step.
 func worthOf(c unwind.Checks) int {
 	switch {
@@ -338,13 +281,13 @@ func worthOf(c unwind.Checks) int {
 
 // withChain are spliced frames with those of a chain to the entry of the kernel that lead from one to another and further out,
 // if the chain has all of them behind own; what the capture lists is surer. The entry itself, root, may be the last of them.
-func withChain(walked, spliced []unwind.Frame, entries []int, own int, root bool) (frames []unwind.Frame, of []int, ok bool) {
+func withChain(walked, spliced []unwind.Frame, entries []int, own int, root bool) (frames []unwind.Frame, of []int) {
 	frames, of = slices.Clone(spliced[:own]), slices.Clone(entries[:own])
 	k := own
 	for _, f := range walked[own:] {
 		switch {
 		case f.Checks&(unwind.OnlyCaller|unwind.SeveralFit) == 0:
-			return spliced, entries, false
+			return spliced, entries
 		case k < len(spliced) && spliced[k].PC == f.PC:
 			frames, of = append(frames, spliced[k]), append(of, entries[k])
 			k++
@@ -353,10 +296,10 @@ func withChain(walked, spliced []unwind.Frame, entries []int, own int, root bool
 		}
 	}
 	if root && k+1 == len(spliced) {
-		return append(frames, spliced[k]), append(of, entries[k]), true
+		return append(frames, spliced[k]), append(of, entries[k])
 	}
 	if k < len(spliced) || len(walked) == own {
-		return spliced, entries, false
+		return spliced, entries
 	}
-	return frames, of, true
+	return frames, of
 }

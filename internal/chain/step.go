@@ -6,21 +6,6 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// How a listed frame was left for its callee: by a call, or by an exception, between the two of which stands
-// the code that the exception entered. Both ends of such a step say so, and where they contradict one another,
-// the line between them was lost:
-//
-//	asm_sysvec_apic_timer_interrupt+0x16    ends in iretq: entered by an exception
-//	delay_tsc+0x31                          stands itself: was interrupted
-//	crashy_write+0x31c                      behind a call
-//
-// steps judges steps from callees to their callers by what code says of both ends.
-type steps struct {
-	graph  unwind.CallGraph
-	snap   *target.Snapshot
-	leaves map[uint64]unwind.Answer // what CallGraph.LeavesException said, by PC: the list bounds them
-}
-
 // left is entry l as the caller of callee: exact, where the entry stands itself; gap, where another frame may lie between.
 // A function that comes back to a caller interrupted nothing, and code that ends an exception was not called.
 func (s *steps) left(callee *unwind.Frame, l *target.Listed) (exact, gap bool) {
@@ -69,11 +54,6 @@ func doubtSecondChain(frames []unwind.Frame) {
 		}
 		seen[frames[i].PC] = i
 	}
-}
-
-// nowhere tells whether a frame stands where no code is. A call through a bad pointer led there.
-func nowhere(f *unwind.Frame) bool {
-	return f.Method != none && f.Module == nil && f.Checks&(unwind.Executable|unwind.CodeMissing) == 0
 }
 
 // callsCode tells whether the call before caller goes to code, as its instruction or constants say: none that led

@@ -3,8 +3,6 @@ package chain
 import (
 	"slices"
 
-	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -21,23 +19,6 @@ func (s *splicer) goesElsewhere(f, callee *unwind.Frame) bool {
 	}
 	leads, _, _ := graph.Reaches(snap, entry, mode, callee.CallSite)
 	return leads == unwind.No
-}
-
-// destination is the function that the call before caller goes to, by its instruction or by the
-// constants in the register that it goes through.
-func (s *splicer) destination(caller *unwind.Frame) (entry uint64, mode cpu.Mode, ok bool) {
-	graph, snap := s.graph, s.snap
-	if graph == nil || caller.Module == nil || caller.Module.Image == nil {
-		return 0, 0, false
-	}
-	site, kind := callsite.BeforeIn(snap, caller.Module, caller.PC, caller.Mode)
-	switch {
-	case kind != callsite.Call:
-		return 0, 0, false
-	case site.Direct:
-		return site.Target, site.TargetMode, true
-	}
-	return graph.Callee(snap, site.Addr, caller.Mode)
 }
 
 // cannotCall tells whether the call before caller cannot have led to callee, a frame whose code is
