@@ -26,10 +26,9 @@ type evidence struct {
 	method Method
 	flags  RuleFlags
 	checks Checks
-	trust  Trust
-	cap    Cap
-	valid  bool // nothing rules the candidate out; false: there is no candidate
-	end    bool // the stack ends here
+	confidence
+	valid bool // nothing rules the candidate out; false: there is no candidate
+	end   bool // the stack ends here
 	// imageOnly: the code of the images decided about the call, and no word of the
 	// capture, so that the same holds for every process that maps these images.
 	imageOnly bool

@@ -14,11 +14,10 @@ type startRules struct {
 	scratch *ruleScratch
 }
 
-// ruleScratch is space for a question and its answer, and for another answer to compare.
+// ruleScratch is space for a question and its answer.
 type ruleScratch struct {
-	query     Query
-	rule, own Rule
-	at        State // a frame behind another function's call
+	query Query
+	rule  Rule
 }
 
 // space is the scratch space, made when it is first needed.

@@ -3,8 +3,14 @@ package unwind
 // LimitTrust makes the frame's trust t at most, and notes why, unless the trust was as low.
 func (f *Frame) LimitTrust(t Trust, why Cap) { lower(&f.Trust, &f.Cap, t, why) }
 
+// confidence is how sure a candidate is, and why no surer.
+type confidence struct {
+	trust Trust
+	cap   Cap
+}
+
 // limit is Frame.LimitTrust for a candidate.
-func (e *evidence) limit(t Trust, why Cap) { lower(&e.trust, &e.cap, t, why) }
+func (c *confidence) limit(t Trust, why Cap) { lower(&c.trust, &c.cap, t, why) }
 
 func lower(trust *Trust, cap *Cap, t Trust, why Cap) {
 	if t < *trust {
