@@ -1,13 +1,18 @@
-// Package edges tells of calls: where they go, what leads to a function, and what a call leaves behind.
+// Package edges tells of calls: where each goes, what leads to a function, and how surely. It answers
+// the walker's questions (unwind.CallGraph) from the bottom up:
+//
+//	functions ─► stubs ─► tail calls ─► where a call goes ─► whether another call may have been made
+//	pointers, registers ─► index of an image's calls ─► what leads to a function
 package edges
 
 import (
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/internal/code/analyses"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/discover"
-	"github.com/backsight/backsight/internal/memo"
-	"github.com/backsight/backsight/unwind"
+	"github.com/backsight/backsight/target"
 )
 
 // Graph implements unwind.CallGraph.
@@ -37,33 +42,44 @@ func (g *Graph) of(img *image.Image) *program {
 	}).(*program)
 }
 
-// memos are what was found out of the program, for as long as that is remembered.
-type memos struct {
-	reached memo.Table[reach, reachable]
-	// of calls through registers and pointers, by site
-	calls   memo.Table[disasm.Addr, calls]
-	targets memo.Table[disasm.Addr, targets]
-	ofCalls memo.Table[callQuestion, bool]
-	// of functions, by entry
-	pointed memo.Table[disasm.Addr, unwind.Answer] // may a pointer lead there?
-	held    memo.Table[disasm.Addr, bool]          // does data hold the address?
-	slots   memo.Table[slotKey, unwind.Answer]     // does a table hold the function at an offset?
-	callers memo.Table[disasm.Addr, callers]
-	imports memo.Table[disasm.Addr, importName] // of PLT stubs
+// place is a place in the code of a module, as the module's image has it.
+type place struct {
+	*program
+	m  *target.Module
+	at disasm.Addr
 }
 
-// keptAnswers bounds a generation of answers: in a batch of captures the same places come
-// up again and again.
-const keptAnswers = 4096
-
-// keptTargets bounds a generation of targets, in words.
-const keptTargets = 8 * keptAnswers
-
-// bound says how much is remembered.
-func (k *memos) bound() {
-	for _, bound := range []*int{&k.reached.Bound, &k.ofCalls.Bound, &k.calls.Bound, &k.pointed.Bound, &k.held.Bound,
-		&k.slots.Bound, &k.callers.Bound, &k.imports.Bound} {
-		*bound = keptAnswers
+// in is the place at a target address in m; ok is false where m has no code that can be decoded.
+func (g *Graph) in(m *target.Module, pc uint64, mode cpu.Mode) (p place, ok bool) {
+	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
+		return p, false
 	}
-	k.targets.Bound, k.targets.Weigh = keptTargets, targets.kept
+	return place{g.of(m.Image), m, disasm.Addr{PC: inImage(m, pc), Mode: mode}}, true
+}
+
+// inImage is a target address in the terms of a module's image.
+func inImage(m *target.Module, pc uint64) uint64 { return m.ToImage(pc) & m.Image.Arch.AddrMask() }
+
+// callBefore is the call that returns to the place; ok is false where no call stands before.
+func (p place) callBefore() (call cpu.CallSite, ok bool) {
+	text, ok := p.Img.Segments.At(p.at.PC - 1)
+	if !ok {
+		return call, false
+	}
+	return callsite.InSegment(p.m, text, p.at.PC, p.at.Mode)
+}
+
+// capture is all code of a snapshot.
+type capture struct {
+	*Graph
+	snap *target.Snapshot
+}
+
+// find is the place at a target address; ok is false where no module has code.
+func (c capture) find(at disasm.Addr) (p place, ok bool) {
+	m, ok := c.snap.ModuleAt(at.PC)
+	if !ok {
+		return p, false
+	}
+	return c.in(m, at.PC, at.Mode)
 }

@@ -12,26 +12,58 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
+// Callee implements unwind.CallGraph.
+func (g *Graph) Callee(snap *target.Snapshot, site uint64, mode cpu.Mode) (uint64, cpu.Mode, bool) {
+	all := capture{g, snap}
+	p, ok := all.find(disasm.Addr{PC: site, Mode: mode})
+	if !ok {
+		return 0, 0, false
+	}
+	c := p.callAt(p.at)
+	if to, ok := all.bound(p, c.slot); ok && c.bySlot {
+		return to.PC, to.Mode, true
+	}
+	if !c.known {
+		return 0, 0, false
+	}
+	return p.m.ToTarget(c.to.PC), c.to.Mode, true
+}
+
+// callAt is where the indirect call at a site goes, as far as the code tells. Walks ask again and again.
+func (p *program) callAt(at disasm.Addr) (c calls) {
+	if c, ok := p.memos.calls.Find(at); ok {
+		return c
+	}
+	if f := p.owner(at); f != nil {
+		c.slot, c.bySlot = f.CallSlot(at)
+		c.to, c.known = f.CallTarget(at.PC)
+	} else if f := p.nearest(at); f != nil {
+		c.slot, c.bySlot = dataflow.PadCallSlot(f, at)
+	}
+	p.memos.calls.Keep(at, c)
+	return c
+}
+
 // MayCall implements unwind.CallGraph.
-func (w *Graph) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc uint64) unwind.Answer {
-	m, p := moduleAt(w, snap, site)
-	if p == nil {
+func (g *Graph) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc uint64) unwind.Answer {
+	all := capture{g, snap}
+	p, ok := all.find(disasm.Addr{PC: site, Mode: mode})
+	if !ok {
 		return unwind.Unknown
 	}
-	at := disasm.Addr{PC: inImage(m, site), Mode: mode}
-	if c := callAt(p, at); c.bySlot {
+	if c := p.callAt(p.at); c.bySlot {
 		if _, ok := p.Img.Import(c.slot); ok {
-			return w.mayCallImport(snap, m, p, c.slot, pc)
+			return all.mayCallImport(p, c.slot, pc)
 		}
 	}
-	t := targetsOf(p, at)
+	t := p.targetsOf(p.at)
 	answer := unwind.No
 	if !t.all {
 		answer = unwind.Unknown
 	}
-	first := t.below(inImage(m, pc))
+	first := t.below(inImage(p.m, pc))
 	for k := range t.known {
-		switch a := leads(w, snap, m, t.known[(first+len(t.known)-k)%len(t.known)], pc); {
+		switch a := all.leads(p, t.known[(first+len(t.known)-k)%len(t.known)], pc); {
 		case a == unwind.Yes:
 			return a
 		case a == unwind.YesByJump:
@@ -43,42 +75,26 @@ func (w *Graph) MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc ui
 	return answer
 }
 
-// mayCallImport is MayCall for a call through the word at an image address of m, which the dynamic linker binds
+// mayCallImport is MayCall for a call through the word at an image address of p, which the dynamic linker binds
 // by a name: to the functions of that name.
-func (w *Graph) mayCallImport(snap *target.Snapshot, m *target.Module, p *program, slot, pc uint64) unwind.Answer {
-	to, _ := p.namesake(snap, slot, pc)
+func (c capture) mayCallImport(p place, slot, pc uint64) unwind.Answer {
+	to := c.namesake(p, slot, pc)
 	if to.PC != 0 {
-		if a, _, _ := w.Reaches(snap, to.PC, to.Mode, pc); a == unwind.Yes || a == unwind.YesByJump {
+		if a, _, _ := c.Reaches(c.snap, to.PC, to.Mode, pc); a == unwind.Yes || a == unwind.YesByJump {
 			return a
 		}
 	} else {
-		walk := tailWalk{src: w, snap: snap}
-		if !walk.addImport(p, m, slot) {
+		walk := tailWalk{capture: c}
+		if !walk.addImport(p, slot) {
 			return unwind.Unknown
 		}
 		to = walk.todo.all[0]
 	}
-	if mayReach(w, snap, to.PC, to.Mode, pc) == unwind.No {
+	if mayReach(c.Graph, c.snap, to.PC, to.Mode, pc) == unwind.No {
 		return unwind.No
 	}
 	return unwind.Unknown
 }
-
-// mayReach is Reaches where imports are taken for the functions of their names, in whichever module, and jumps
-// through words that may change go where the file has them. No is certain.
-func mayReach(src *Graph, snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) unwind.Answer {
-	walk := tailWalk{src: src, snap: snap, pc: pc, byName: true}
-	return walk.from(disasm.Addr{PC: entry, Mode: mode})
-}
-
-// targets are where a call through a register may go.
-type targets struct {
-	known []disasm.Addr // sorted by address
-	all   bool          // there are no others
-}
-
-// kept is what the memory of the targets counts for, in words.
-func (t targets) kept() int { return 1 + len(t.known) }
 
 // below is the index of the target nearest below pc, whose function most likely has pc: where the
 // answer is yes, no other function is analysed. 0 if there is none.
@@ -88,12 +104,12 @@ func (t *targets) below(pc uint64) int {
 }
 
 // targetsOf are the targets of the call at a site.
-func targetsOf(p *program, site disasm.Addr) targets {
+func (p *program) targetsOf(site disasm.Addr) targets {
 	if t, ok := p.memos.targets.Find(site); ok { // first, because Get's function is allocated
 		return t
 	}
 	return p.memos.targets.Get(site, func() (t targets) {
-		f := owner(p, site)
+		f := p.owner(site)
 		if f == nil {
 			return t
 		}
@@ -108,18 +124,66 @@ func targetsOf(p *program, site disasm.Addr) targets {
 	})
 }
 
-// leads is Reaches for an entry of m. All places of a function are asked for alike, by its entry: to
+// leads is Reaches for an entry in p's module. All places of a function are asked for alike, by its entry: to
 // look for a jump that leads from one function into another is much work, and is kept.
-func leads(s *Graph, snap *target.Snapshot, m *target.Module, to disasm.Addr, pc uint64) unwind.Answer {
-	if p := s.of(m.Image); m.Contains(pc) {
-		at := disasm.Addr{PC: inImage(m, pc), Mode: to.Mode}
+func (c capture) leads(p place, to disasm.Addr, pc uint64) unwind.Answer {
+	if p.m.Contains(pc) {
+		at := disasm.Addr{PC: inImage(p.m, pc), Mode: to.Mode}
 		if p.Flows.Function(to).Contains(at.PC) {
 			return unwind.Yes
 		}
-		if below := p.Entries.Below(at); len(below) > 0 && p.Flows.Function(disasm.Addr{PC: below[0], Mode: at.Mode}).Contains(at.PC) {
-			pc = m.ToTarget(below[0])
+		if f := p.nearest(at); f != nil && f.Contains(at.PC) {
+			pc = p.m.ToTarget(f.Entry.PC)
 		}
 	}
-	a, _, _ := s.Reaches(snap, m.ToTarget(to.PC), to.Mode, pc)
+	a, _, _ := c.Reaches(c.snap, p.m.ToTarget(to.PC), to.Mode, pc)
 	return a
+}
+
+// KeepsReturnAt implements unwind.CallGraph. The stack heights of a function tell all places that
+// its return address has, relative to SP.
+func (g *Graph) KeepsReturnAt(snap *target.Snapshot, call cpu.CallSite, mode cpu.Mode, off int64) bool {
+	w := tailWalk{capture: capture{g, snap}}
+	return !w.addCallees(call, mode) || w.any(func(to disasm.Addr) bool { return w.mayKeepReturn(to, off) })
+}
+
+// addCallees adds all that a call may lead to, and tells whether that is known. Of calls through registers it is if
+// constants tell, or an import's name.
+func (w *tailWalk) addCallees(call cpu.CallSite, mode cpu.Mode) (known bool) {
+	if call.Direct {
+		w.todo.add(disasm.Addr{PC: call.Target, Mode: call.TargetMode})
+		return true
+	}
+	p, ok := w.find(disasm.Addr{PC: call.Addr, Mode: mode})
+	if !ok {
+		return false
+	}
+	switch c := p.callAt(p.at); {
+	case c.bySlot && w.addBound(p, c.slot, 0, false):
+		return true
+	case c.known:
+		w.addTails(p.m, []disasm.Addr{c.to})
+		return true
+	}
+	t := p.targetsOf(p.at)
+	w.addTails(p.m, t.known)
+	return t.all
+}
+
+// mayKeepReturn tells whether the function at an entry may have its return address off bytes
+// above SP, and adds those that the function jumps to.
+func (w *tailWalk) mayKeepReturn(to disasm.Addr, off int64) bool {
+	p, ok := w.find(to)
+	if !ok {
+		return true
+	}
+	if slot, ok := p.importAt(p.at); ok {
+		return !w.addBound(p, slot, p.at.PC, false)
+	}
+	f, table := p.Flows.Function(p.at), p.Heights.Of(p.at)
+	if !f.Complete || table == nil || keepsReturn(p.Arch, table, off) {
+		return true
+	}
+	w.addTails(p.m, f.Tails)
+	return false
 }

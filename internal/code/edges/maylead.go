@@ -3,8 +3,130 @@ package edges
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
 )
+
+// A call through a table of functions reads its target at an offset from the table's beginning, and a table of
+// constants holds a function at an offset from where code or data say that the table begins.
+//
+//	vfs_write        ldr x1, [x0, #40]; ldr x3, [x1, #24]; blr x3      file->f_op->write
+//	proc_reg_write   ldr x1, [x1, #40]; ldr x3, [x1, #32]; blr x3      pde->proc_ops->proc_write
+//	crashy_init      hands on pops; the word at pops+32 is crashy_write
+//
+// vfs_write would have to be handed pops+8, which nothing builds or holds: it does not call crashy_write.
+
+// maxSlot bounds the offsets of functions in tables.
+const maxSlot = 1 << 9
+
+// MayLead implements unwind.CallGraph.
+func (g *Graph) MayLead(m *target.Module, ra uint64, mode cpu.Mode, to *target.Module, pc uint64) unwind.Answer {
+	caller, ok := g.in(m, ra, mode)
+	callee, is := g.in(to, pc, mode)
+	if !ok || !is {
+		return unwind.Unknown
+	}
+	begins := callee.beginnings(callee.at)
+	call, ok := caller.callWithin()
+	if len(begins) == 0 || !ok {
+		return unwind.Unknown
+	}
+	r, numbers := reads{code: caller.Code}, passing{code: caller.Code}
+	if offset, ok := r.slot(call.entry, call.end, call.site); ok {
+		held := func() unwind.Answer { return tableSearch{callee.program}.heldAt(begins, offset) }
+		if callee.memos.slots.Get(slotKey{begins[0], offset}, held) == unwind.No {
+			return unwind.No
+		}
+	}
+	if passed := numbers.noAddresses(call); passed != 0 && passed&addressesTaken(callee.Code, begins[0]) != 0 {
+		return unwind.No
+	}
+	return unwind.Unknown
+}
+
+// tableSearch looks for tables of functions in a program.
+type tableSearch struct{ *program }
+
+// callWithin is a call and the function that the call is in.
+type callWithin struct {
+	entry     disasm.Addr
+	end, site uint64
+}
+
+// callWithin is the call that returns to the place; ok is false where no call does, or nobody knows the function.
+func (p place) callWithin() (c callWithin, ok bool) {
+	if !p.Img.Segments.Executable(p.at.PC - 1) {
+		return c, false
+	}
+	call, ok := p.callBefore()
+	site := inImage(p.m, call.Addr)
+	below := p.Entries.Below(disasm.Addr{PC: site, Mode: p.at.Mode})
+	if !ok || len(below) == 0 {
+		return c, false
+	}
+	return callWithin{disasm.Addr{PC: below[0], Mode: p.at.Mode}, min(p.Entries.Next(site, site), below[0]+maxCallerSize), site}, true
+}
+
+// heldAt is No where every word that holds a function, by its beginnings, is in a table of which no call reads
+// at an offset.
+func (p tableSearch) heldAt(begins []disasm.Addr, offset uint64) unwind.Answer {
+	some := false
+	for _, at := range begins {
+		if p.Entries.BuiltByCode(at) || p.inInstruction(at) || !p.noneJumpsTo(at) {
+			return unwind.Unknown
+		}
+		may := false
+		p.eachPointer(at, func(word uint64) bool {
+			if p.isTraced(word) || p.isWithin(".dynsym", word) {
+				return true
+			}
+			some = true
+			may = !p.beginsBefore(word, word-offset)
+			return !may
+		})
+		if may {
+			return unwind.Unknown
+		}
+	}
+	if !some || !p.Entries.HoldsPointers() {
+		return unwind.Unknown
+	}
+	return unwind.No
+}
+
+// noneJumpsTo tells whether no other function ends in a jump to an entry.
+func (p tableSearch) noneJumpsTo(entry disasm.Addr) bool {
+	near := p.Entries.FarJumpsBelow(entry.PC)
+	return len(near) == 0 || near[0].Target != entry.PC
+}
+
+// beginsBefore tells whether the table of the function at word begins in front of at, and no other at at or behind:
+// by less than an entry of a list of such tables would need, whose second may begin at at.
+func (p tableSearch) beginsBefore(word, at uint64) bool {
+	size := uint64(p.Arch.AddrSize)
+	for s := word; s+maxSlot > word && s+(word-at)+size > at; s -= size {
+		if !p.isNamed(s) {
+			continue
+		}
+		return s < at && !p.isHeld(at)
+	}
+	return false
+}
+
+// isNamed tells whether instructions may build an address, isHeld whether a word of data is the address.
+func (p tableSearch) isNamed(at uint64) bool {
+	list, all := discover.MentionsOf(p.Entries, disasm.Addr{PC: at}, maxCallers)
+	return len(list) > 0 || !all
+}
+
+func (p tableSearch) isHeld(at uint64) (held bool) {
+	p.eachPointer(disasm.Addr{PC: at}, func(uint64) bool {
+		held = true
+		return false
+	})
+	return held
+}
 
 // What a call passes may tell that it did not lead to a function. Of the interrupt of a timer on AArch64, one line of
 // Linux's chain is lost:
@@ -18,18 +140,6 @@ import (
 //	arch_timer_handler_virt   ldr x2, [x1]                takes an address
 //	handle_percpu_devid_irq   (lost)
 //	handle_irq_desc           ldr x1, [x0, #160]; blr x1  passes nothing there but the address of what it calls
-
-// passesAddresses tells whether the call in m that returns to ra may have an address of data in each register through
-// which the function at entry reads or writes memory.
-func passesAddresses(caller *program, m *target.Module, ra uint64, mode cpu.Mode, callee *program, entry disasm.Addr) bool {
-	call, ok := findCall(caller, m, ra, mode)
-	if !ok {
-		return true
-	}
-	followed := passing{code: caller.Code}
-	passed := followed.noAddresses(call)
-	return passed == 0 || passed&addressesTaken(callee.Code, entry) == 0
-}
 
 // passing follows numbers through a function, from one instruction to the next: where registers got them.
 type passing struct {

@@ -3,7 +3,9 @@ package edges
 import (
 	"slices"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/callee"
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/rules"
@@ -11,14 +13,40 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
+// Reaches implements unwind.CallGraph. What an image's code alone decides is kept.
+func (g *Graph) Reaches(snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) (a unwind.Answer, alone bool, cost uint64) {
+	w := tailWalk{capture: capture{g, snap}, pc: pc, alone: true}
+	p, ok := w.find(disasm.Addr{PC: entry, Mode: mode})
+	if !ok {
+		return unwind.Unknown, false, 0
+	}
+	k := reach{p.at, inImage(p.m, pc)}
+	if p.m.Contains(pc) {
+		if r, ok := p.memos.reached.Find(k); ok {
+			return r.Answer, true, uint64(r.cost)
+		}
+	}
+	a = w.from(disasm.Addr{PC: entry, Mode: mode})
+	if w.alone {
+		p.memos.reached.Keep(k, reachable{a, uint32(w.cost)})
+	}
+	return a, w.alone, uint64(w.cost)
+}
+
+// mayReach is Reaches where imports are taken for the functions of their names, in whichever module, and jumps
+// through words that may change go where the file has them. No is certain.
+func mayReach(g *Graph, snap *target.Snapshot, entry uint64, mode cpu.Mode, pc uint64) unwind.Answer {
+	walk := tailWalk{capture: capture{g, snap}, pc: pc, byName: true}
+	return walk.from(disasm.Addr{PC: entry, Mode: mode})
+}
+
 // maxTailJumps bounds a chain of tail calls, PLT stubs among them.
 const maxTailJumps = 12
 
 // tailWalk follows tail calls in search of the function that has pc. Addresses are target
 // addresses.
 type tailWalk struct {
-	src  *Graph
-	snap *target.Snapshot
+	capture
 	pc   uint64
 	todo places
 	cost int // instructions executed
@@ -79,11 +107,11 @@ func (w *tailWalk) from(entry disasm.Addr) unwind.Answer {
 
 // thunk tells whether the code at a place goes on to any function, as retpolines do (disasm.Thunk).
 func (w *tailWalk) thunk(at disasm.Addr) bool {
-	m, p := moduleAt(w.src, w.snap, at.PC)
-	if p == nil || !disasm.Thunk(p.Code, disasm.Addr{PC: inImage(m, at.PC), Mode: at.Mode}) {
+	p, ok := w.find(at)
+	if !ok || !disasm.Thunk(p.Code, p.at) {
 		return false
 	}
-	w.alone = m.Contains(w.pc)
+	w.alone = p.m.Contains(w.pc)
 	return true
 }
 
@@ -91,22 +119,22 @@ func (w *tailWalk) thunk(at disasm.Addr) bool {
 // undone, another one may begin that nothing else tells of. stub: the function is nothing but a jump
 // through memory.
 func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
-	m, p := moduleAt(w.src, w.snap, to.PC)
-	if p == nil {
+	p, ok := w.find(to)
+	if !ok {
 		w.alone = false
 		return unwind.Unknown, false
 	}
-	own := m.Contains(w.pc)
+	own := p.m.Contains(w.pc)
 	w.alone = w.alone && own
-	entry, pc := disasm.Addr{PC: inImage(m, to.PC), Mode: to.Mode}, inImage(m, w.pc)
+	entry, pc := p.at, inImage(p.m, w.pc)
 	if !p.Has(entry.PC) {
 		return unwind.No, false
 	}
-	if slot, ok := importAt(p, entry); ok && w.byName && w.mayBind(m, slot) {
+	if slot, ok := p.importAt(entry); ok && w.byName && w.mayBind(p, slot) {
 		return unwind.Unknown, true
 	}
 	if p.Callees.BindsLazily(entry) {
-		return w.throughLinker(p, m, entry.PC), true
+		return w.throughLinker(p, entry.PC), true
 	}
 	f := p.Flows.Function(entry)
 	w.cost += f.Steps()
@@ -121,26 +149,26 @@ func (w *tailWalk) visit(to disasm.Addr) (a unwind.Answer, stub bool) {
 	}
 	slot, isStub := p.Callees.StubSlot(entry)
 	if isStub {
-		if a, known := w.throughSlot(p, m, f, slot); known {
+		if a, known := w.throughSlot(p, f, slot); known {
 			return a, true
 		}
-		if w.addImport(p, m, slot) && w.byName {
+		if w.addImport(p, slot) && w.byName {
 			w.alone = false
 			return unwind.No, true
 		}
 	}
-	return w.leaves(m, f, isStub), false
+	return w.leaves(p.m, f, isStub), false
 }
 
-// throughLinker answers for a stub of m at an image address that has the dynamic linker bind its
+// throughLinker answers for a stub of p at an image address that has the dynamic linker bind its
 // import at each call (MIPS), and adds where the import goes.
-func (w *tailWalk) throughLinker(p *program, m *target.Module, stub uint64) unwind.Answer {
+func (w *tailWalk) throughLinker(p place, stub uint64) unwind.Answer {
 	w.alone = false
-	if to, a := p.namesake(w.snap, stub, w.pc); to.PC != 0 {
+	if to := w.namesake(p, stub, w.pc); to.PC != 0 {
 		w.todo.add(to)
-		return w.named(a)
+		return w.named(unwind.Unknown)
 	}
-	if w.addImport(p, m, stub) {
+	if w.addImport(p, stub) {
 		return w.named(unwind.Unknown)
 	}
 	return unwind.Unknown
@@ -154,17 +182,17 @@ func (w *tailWalk) named(a unwind.Answer) unwind.Answer {
 	return a
 }
 
-// throughSlot answers for a PLT stub f of m, which jumps through the word at an image address, and adds
+// throughSlot answers for a PLT stub f of p, which jumps through the word at an image address, and adds
 // where the stub goes; known is false where neither the word nor the import's name tells.
-func (w *tailWalk) throughSlot(p *program, m *target.Module, f *dataflow.Function, slot uint64) (a unwind.Answer, known bool) {
-	if to, a := p.binding(w.snap, m, slot, w.pc); to.PC != 0 {
-		w.addTails(m, f.Tails)
+func (w *tailWalk) throughSlot(p place, f *dataflow.Function, slot uint64) (a unwind.Answer, known bool) {
+	if to, a := w.binding(p, slot, w.pc); to.PC != 0 {
+		w.addTails(p.m, f.Tails)
 		w.todo.add(to)
 		return w.named(a), true
 	}
-	if to, ok := p.choice(w.snap, m, slot, w.pc); ok {
+	if to, ok := w.choice(p, slot, w.pc); ok {
 		w.alone = false
-		w.addTails(m, f.Tails)
+		w.addTails(p.m, f.Tails)
 		w.todo.add(to)
 		return w.named(unwind.Unknown), true
 	}
@@ -210,40 +238,39 @@ func (p *program) fits(f *dataflow.Function, pc uint64) bool {
 	return false
 }
 
-// maxExporters bounds the modules that are asked for an import.
-const maxExporters = 64
-
-// addImport adds the function that a stub of m jumps to through a word that was not captured: the
-// function of the import's name in m or in another module. From there, tail calls may lead on to
-// the function that has pc. Example: libcrypto calls its own exports through its PLT, and
-// CRYPTO_malloc ends in a jump to malloc.
-func (w *tailWalk) addImport(p *program, m *target.Module, slot uint64) (added bool) {
-	if exported, added := w.addExport(p, m, slot); exported {
-		return added
-	}
-	for _, lib := range w.snap.Modules[:min(len(w.snap.Modules), maxExporters)] {
-		if lib == m {
-			continue
+// addImport adds the function that a stub of p jumps to through a word that was not captured: the
+// function of the import's name in p's module or in another, unless the dynamic linker chooses among several. From
+// there, tail calls may lead on to the function that has pc. Example: libcrypto calls its own exports through its
+// PLT, and CRYPTO_malloc ends in a jump to malloc.
+func (w *tailWalk) addImport(p place, slot uint64) (added bool) {
+	w.exports(p, slot, func(lib *target.Module, export callee.Export) bool {
+		if added = export.Choices == nil; added {
+			w.addTails(lib, []disasm.Addr{export.Addr})
 		}
-		if exported, added := w.addExport(p, lib, slot); exported {
-			return added
-		}
-	}
-	return false
+		return false
+	})
+	return added
 }
 
-// addExport adds what lib exports under the name of the import that p has at slot, unless the dynamic
-// linker chooses among several functions.
-func (w *tailWalk) addExport(p *program, lib *target.Module, slot uint64) (exported, added bool) {
-	if lib.Image == nil {
-		return false, false
+// addBound adds where the stub of p at an image address leads, and tells whether that is known: by its GOT
+// entry, if that was captured, else to all functions of the import's name. Where one of them chooses where
+// calls go, all that may be chosen are added, or the stub is not known to lead anywhere.
+func (w *tailWalk) addBound(p place, slot, stub uint64, choices bool) (known bool) {
+	if to, ok := w.bound(p, slot); ok && slot != stub {
+		w.todo.add(to)
+		return true
 	}
-	export, ok := p.Callees.Bound(slot, lib.Image)
-	added = ok && export.Choices == nil
-	if added {
-		w.todo.add(disasm.Addr{PC: lib.ToTarget(export.PC), Mode: export.Mode})
-	}
-	return ok, added
+	w.exports(p, slot, func(lib *target.Module, export callee.Export) bool {
+		to := []disasm.Addr{export.Addr}
+		if export.Choices != nil {
+			to = export.Choices
+		}
+		if known = export.Choices == nil || choices; known {
+			w.addTails(lib, to)
+		}
+		return known
+	})
+	return known
 }
 
 func (w *tailWalk) addTails(m *target.Module, tails []disasm.Addr) {
@@ -257,13 +284,59 @@ func (w *tailWalk) addTails(m *target.Module, tails []disasm.Addr) {
 // pads, where only the runtime jumps to, control never comes. They lie behind the function's entry
 // or, where the compiler split them off, near other code of the function.
 func (w *tailWalk) elsewhere(entry disasm.Addr) bool {
-	m, p := moduleAt(w.src, w.snap, w.pc)
-	if p == nil {
+	p, ok := w.find(disasm.Addr{PC: w.pc})
+	if !ok {
 		return false
 	}
-	a, e := inImage(m, w.pc), inImage(m, entry.PC)
+	a, e := p.at.PC, inImage(p.m, entry.PC)
 	if a >= e && p.Entries.Next(e, e) > a {
 		return false
 	}
 	return !p.Flows.Function(disasm.Addr{PC: e, Mode: entry.Mode}).Enters(a)
+}
+
+// mayComeFrom tells whether control may come to w.pc as part of a call of entry. Imports are the functions of their
+// names, whichever module the dynamic linker takes them from.
+func (w *tailWalk) mayComeFrom(entry disasm.Addr) bool {
+	w.todo.add(entry)
+	return w.any(w.mayHave)
+}
+
+// any tells whether is holds for some function of those that tail calls lead to; is adds where a function's tail calls
+// go. A chain that is too long counts.
+func (w *tailWalk) any(is func(to disasm.Addr) bool) bool {
+	for n := 0; n < w.todo.n; n++ {
+		if n == maxTailJumps || is(w.todo.all[n]) {
+			return true
+		}
+	}
+	return false
+}
+
+// mayHave tells whether the function at an entry may have w.pc, or jump there, and adds those that the
+// function jumps to.
+func (w *tailWalk) mayHave(to disasm.Addr) bool {
+	p, ok := w.find(to)
+	if !ok || w.thunk(to) {
+		return true
+	}
+	if slot, ok := p.importAt(p.at); ok {
+		return w.mayBind(p, slot) || !w.addBound(p, slot, p.at.PC, true)
+	}
+	f := p.Flows.Function(p.at)
+	w.cost, w.byPointer = w.cost+f.Steps(), w.byPointer || f.LeavesByPointer
+	pc := disasm.Addr{PC: inImage(p.m, w.pc), Mode: to.Mode}
+	if !f.Complete || p.m.Contains(w.pc) && (f.Contains(pc.PC) || !w.elsewhere(to) && !p.standsAlone(pc, p.at.PC)) {
+		return true
+	}
+	w.addTails(p.m, f.Tails)
+	return false
+}
+
+// mayBind tells whether a stub of p, which jumps through the word at an image address, may lead to w.pc to have its import
+// bound: into the dynamic linker, a file that starts without another. Which word was there is not known.
+func (w *tailWalk) mayBind(p place, slot uint64) bool {
+	linker, ok := w.snap.ModuleAt(w.pc)
+	_, captured := w.bound(p, slot)
+	return !captured && ok && linker != p.m && linker.Image != nil && linker.Image.Entry != 0 && !linker.Image.Interpreted
 }
