@@ -32,8 +32,8 @@ func (g *Graph) MayLead(m *target.Module, ra uint64, mode cpu.Mode, to *target.M
 	if len(begins) == 0 || !ok {
 		return unwind.Unknown
 	}
-	r, numbers := reads{code: caller.Code}, passing{code: caller.Code}
-	if offset, ok := r.slot(call.entry, call.end, call.site); ok {
+	r, numbers := newReads(caller.Code), passing{registers[uint64]{code: caller.Code}}
+	if offset, ok := r.slot(call); ok {
 		held := func() unwind.Answer { return tableSearch{callee.program}.heldAt(begins, offset) }
 		if callee.memos.slots.Get(slotKey{begins[0], offset}, held) == unwind.No {
 			return unwind.No
@@ -47,26 +47,6 @@ func (g *Graph) MayLead(m *target.Module, ra uint64, mode cpu.Mode, to *target.M
 
 // tableSearch looks for tables of functions in a program.
 type tableSearch struct{ *program }
-
-// callWithin is a call and the function that the call is in.
-type callWithin struct {
-	entry     disasm.Addr
-	end, site uint64
-}
-
-// callWithin is the call that returns to the place; ok is false where no call does, or nobody knows the function.
-func (p place) callWithin() (c callWithin, ok bool) {
-	if !p.Img.Segments.Executable(p.at.PC - 1) {
-		return c, false
-	}
-	call, ok := p.callBefore()
-	site := inImage(p.m, call.Addr)
-	below := p.Entries.Below(disasm.Addr{PC: site, Mode: p.at.Mode})
-	if !ok || len(below) == 0 {
-		return c, false
-	}
-	return callWithin{disasm.Addr{PC: below[0], Mode: p.at.Mode}, min(p.Entries.Next(site, site), below[0]+maxCallerSize), site}, true
-}
 
 // heldAt is No where every word that holds a function, by its beginnings, is in a table of which no call reads
 // at an offset.
@@ -141,74 +121,41 @@ func (p tableSearch) isHeld(at uint64) (held bool) {
 //	handle_percpu_devid_irq   (lost)
 //	handle_irq_desc           ldr x1, [x0, #160]; blr x1  passes nothing there but the address of what it calls
 
-// passing follows numbers through a function, from one instruction to the next: where registers got them.
-type passing struct {
-	code    disasm.Code
-	numbers [cpu.MaxRegs]uint64 // 0: the register holds something else
-	targets []uint64            // of the function's branches
-}
+// passing follows numbers: which instruction put one into a register, 0 where the register holds something else.
+type passing struct{ registers[uint64] }
 
 // noAddresses are the registers that hold no address of data at a call.
 func (p *passing) noAddresses(c callWithin) (set cpu.RegSet) {
-	at := p.numbers
+	at := p.at
 	called, slot := cpu.RegSet(0), false // called: the register that the call goes through
 	disasm.Each(p.code, c.entry, c.end, func(to disasm.Addr, in *cpu.Insn) bool {
 		if to.PC == c.site && in.Op == cpu.OpCall {
-			at, called, slot = p.numbers, cpu.SetOf(callsBy(p.code, in)), in.Flags&cpu.FlagDelaySlot != 0
+			at, called, slot = p.at, cpu.SetOf(callsBy(p.code, in)), in.Flags&cpu.FlagDelaySlot != 0
 		}
-		p.step(to.PC, in)
+		p.follow(to.PC, in)
 		if slot && to.PC > c.site {
-			at, slot = p.numbers, false
+			at, slot = p.at, false
 		}
 		return true
 	})
 	for r := range at {
-		from := at[r]
-		for _, to := range p.targets { // another way may come in between
-			if to > from && to <= c.site {
-				from = 0
-			}
-		}
-		if from != 0 {
+		if from := at[r]; from != 0 && !p.joined(from, c.site) {
 			set = set.With(cpu.Reg(r))
 		}
 	}
 	return set | called&^p.code.Arch.SelfRegs
 }
 
-// step goes on behind an instruction.
-func (p *passing) step(pc uint64, in *cpu.Insn) {
-	switch in.Op {
-	case cpu.OpNop, cpu.OpTrap:
-		return
-	case cpu.OpJump:
-		if in.Target != 0 {
-			p.targets = append(p.targets, in.Target)
-		}
-		return
-	case cpu.OpMove:
-		if in.Src < cpu.MaxRegs && in.Dst < cpu.MaxRegs && in.Flags&cpu.FlagWord32 == 0 {
-			p.numbers[in.Dst] = p.numbers[in.Src]
-			return
-		}
-	case cpu.OpCall:
-		p.set(p.code.CallerSaved(), 0)
-		return
+// follow goes on behind an instruction.
+func (p *passing) follow(pc uint64, in *cpu.Insn) {
+	made := uint64(0)
+	switch {
+	case p.isNumber(in):
+		made = pc
+	case in.Op == cpu.OpMove && in.Flags&cpu.FlagWord32 == 0:
+		made = p.of(in.Src)
 	}
-	p.set(in.List.With(in.Dst).With(in.Dst2), 0)
-	if in.WB != 0 {
-		p.set(cpu.SetOf(in.Base), 0)
-	}
-	if p.isNumber(in) {
-		p.set(cpu.SetOf(in.Dst), pc)
-	}
-}
-
-// set notes where registers got numbers.
-func (p *passing) set(regs cpu.RegSet, from uint64) {
-	for ; regs != 0; regs = regs.Without(regs.First()) {
-		p.numbers[regs.First()] = from
-	}
+	p.step(in, made)
 }
 
 // isNumber tells whether an instruction makes a number narrower than an address, which no constant is. Sums of 32 bits
@@ -232,43 +179,23 @@ const maxTaking = 128
 // addressesTaken are the registers in which a function is passed addresses: through which it reads or writes memory
 // at a small offset, before anything else was put there, on the way from its entry.
 func addressesTaken(code disasm.Code, entry disasm.Addr) (taken cpu.RegSet) {
-	var holds [cpu.MaxRegs]cpu.RegSet // the argument
+	holds := registers[cpu.RegSet]{code: code} // the argument
 	for set := code.CallerSaved().Without(code.Arch.LR).Without(code.Arch.SP); set != 0; set = set.Without(set.First()) {
-		holds[set.First()] = cpu.SetOf(set.First())
-	}
-	lose := func(set cpu.RegSet) {
-		for ; set != 0; set = set.Without(set.First()) {
-			holds[set.First()] = 0
-		}
+		holds.at[set.First()] = cpu.SetOf(set.First())
 	}
 	left := maxTaking
 	disasm.Each(code, entry, ^uint64(0), func(_ disasm.Addr, in *cpu.Insn) bool {
 		if left--; left < 0 || in.Op == cpu.OpReturn || in.Op == cpu.OpUnknown || in.Op == cpu.OpJump && in.Flags&cpu.FlagConditional == 0 {
 			return false
 		}
-		if in.Op == cpu.OpLoad || in.Op == cpu.OpStore {
-			if in.Base < cpu.MaxRegs && in.Index == cpu.NoReg && in.Imm >= 0 && in.Imm < maxSlot {
-				taken |= holds[in.Base]
-			}
+		if (in.Op == cpu.OpLoad || in.Op == cpu.OpStore) && in.Index == cpu.NoReg && in.Imm >= 0 && in.Imm < maxSlot {
+			taken |= holds.of(in.Base)
 		}
-		switch in.Op {
-		case cpu.OpMove:
-			held := cpu.RegSet(0)
-			if in.Src < cpu.MaxRegs {
-				held = holds[in.Src]
-			}
-			if in.Dst < cpu.MaxRegs {
-				holds[in.Dst] = held
-			}
-		case cpu.OpCall:
-			lose(code.CallerSaved())
-		case cpu.OpNop, cpu.OpStore, cpu.OpTrap, cpu.OpJump:
-		default:
-			lose(in.List.With(in.Dst).With(in.Dst2))
+		held := cpu.RegSet(0)
+		if in.Op == cpu.OpMove {
+			held = holds.of(in.Src)
 		}
-		if in.WB != 0 {
-			lose(cpu.SetOf(in.Base))
-		}
+		holds.step(in, held)
 		return true
 	})
 	return taken

@@ -1,43 +1,117 @@
 package edges
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
-// reads follows pointers through a function, from one instruction to the next, by what the registers hold.
-type reads struct {
+// registers follows what registers hold through the instructions of a function, in the order of their addresses. V is
+// what is known of a register, its zero value nothing. Where branches lead is noted, and not followed.
+type registers[V any] struct {
 	code     disasm.Code
-	pointers cpu.RegSet // registers with what the function was handed, got back from a call, or read from memory
-	at       [cpu.MaxRegs]slotRead
-	targets  []uint64 // of the function's branches
+	at       [cpu.MaxRegs]V
+	branches []uint64 // targets
 }
 
+// of is what is known of a register.
+func (r *registers[V]) of(reg cpu.Reg) (v V) {
+	if reg < cpu.MaxRegs {
+		v = r.at[reg]
+	}
+	return v
+}
+
+// set makes v what is known of registers.
+func (r *registers[V]) set(regs cpu.RegSet, v V) {
+	for ; regs != 0; regs = regs.Without(regs.First()) {
+		r.at[regs.First()] = v
+	}
+}
+
+// step goes on behind an instruction, which leaves made in its Dst.
+func (r *registers[V]) step(in *cpu.Insn, made V) {
+	var nothing V
+	switch in.Op {
+	case cpu.OpNop, cpu.OpTrap:
+		return
+	case cpu.OpJump:
+		if in.Target != 0 {
+			r.branches = append(r.branches, in.Target)
+		}
+		return
+	case cpu.OpCall:
+		r.set(r.code.CallerSaved(), nothing)
+		return
+	}
+	r.set(in.List.With(in.Dst2), nothing)
+	if in.WB != 0 {
+		r.set(cpu.SetOf(in.Base), nothing)
+	}
+	r.set(cpu.SetOf(in.Dst), made)
+}
+
+// joined tells whether another way may come in behind one place, up to another.
+func (r *registers[V]) joined(from, to uint64) bool {
+	return slices.ContainsFunc(r.branches, func(b uint64) bool { return b > from && b <= to })
+}
+
+// reads follows pointers: what registers were read from.
+type reads struct{ registers[slotRead] }
+
 // slotRead is what a register was read from: offset behind what a pointer points to, by the instruction at pc.
-// Where the pointer was itself read so, field is the offset it was read at.
+// Where the pointer was itself read so, field is the offset it was read at. pointer: the register may be a pointer,
+// for it was passed to the function, returned by a call, or read from memory.
 type slotRead struct {
 	offset  uint64
 	field   uint64
 	pc      uint64
 	known   bool
 	inField bool
+	pointer bool
 }
 
-// slot is the offset at which the call at site reads its target, in the function from entry to end.
-func (r *reads) slot(entry disasm.Addr, end, site uint64) (offset uint64, ok bool) {
-	r.pointers = ^cpu.RegSet(0)
+// newReads begins at a function's entry, where each register may have been passed.
+func newReads(code disasm.Code) (r reads) {
+	r.code = code
+	for i := range r.at {
+		r.at[i].pointer = true
+	}
+	return r
+}
+
+// slot is the offset at which a call reads its target.
+func (r *reads) slot(c callWithin) (offset uint64, ok bool) {
 	var v slotRead
-	disasm.Each(r.code, entry, end, func(at disasm.Addr, in *cpu.Insn) bool {
-		if at.PC == site {
+	disasm.Each(r.code, c.entry, c.end, func(at disasm.Addr, in *cpu.Insn) bool {
+		if at.PC == c.site {
 			v = r.called(at, in)
 		}
-		r.step(at.PC, in)
+		r.follow(at.PC, in)
 		return true
 	})
-	for _, to := range r.targets { // another way may come in between
-		v.known = v.known && (to <= v.pc || to > site)
+	return v.offset, v.known && !r.joined(v.pc, c.site)
+}
+
+// callWithin is a call and the function that the call is in.
+type callWithin struct {
+	entry     disasm.Addr
+	end, site uint64
+}
+
+// callWithin is the call that returns to the place; ok is false where no call does, or nobody knows the function.
+func (p place) callWithin() (c callWithin, ok bool) {
+	if !p.Img.Segments.Executable(p.at.PC - 1) {
+		return c, false
 	}
-	return v.offset, v.known
+	call, ok := p.callBefore()
+	site := inImage(p.m, call.Addr)
+	below := p.Entries.Below(disasm.Addr{PC: site, Mode: p.at.Mode})
+	if !ok || len(below) == 0 {
+		return c, false
+	}
+	return callWithin{disasm.Addr{PC: below[0], Mode: p.at.Mode}, min(p.Entries.Next(site, site), below[0]+maxCallerSize), site}, true
 }
 
 // called is where the call at a place reads its target.
@@ -48,10 +122,7 @@ func (r *reads) called(at disasm.Addr, in *cpu.Insn) slotRead {
 	case in.Flags&cpu.FlagMemory != 0:
 		return r.read(at.PC, in)
 	}
-	if reg := callsBy(r.code, in); reg < cpu.MaxRegs {
-		return r.at[reg]
-	}
-	return slotRead{}
+	return r.of(callsBy(r.code, in))
 }
 
 // callsBy is the register that holds the target of a call, NoReg where none does.
@@ -67,57 +138,25 @@ func callsBy(code disasm.Code, in *cpu.Insn) cpu.Reg {
 
 // read is what an instruction reads.
 func (r *reads) read(pc uint64, in *cpu.Insn) slotRead {
-	if in.Index != cpu.NoReg || !r.pointers.Has(in.Base) || in.Base == r.code.Arch.SP || in.Imm < 0 || in.Imm >= maxSlot {
+	if in.Index != cpu.NoReg || !r.of(in.Base).pointer || in.Base == r.code.Arch.SP || in.Imm < 0 || in.Imm >= maxSlot {
 		return slotRead{}
 	}
 	of := &r.at[in.Base]
-	return slotRead{offset: uint64(in.Imm), field: of.offset, pc: pc, known: true, inField: of.known}
+	return slotRead{offset: uint64(in.Imm), field: of.offset, pc: pc, known: true, pointer: true, inField: of.known}
 }
 
-// step goes on behind an instruction.
-func (r *reads) step(pc uint64, in *cpu.Insn) {
+// follow goes on behind an instruction.
+func (r *reads) follow(pc uint64, in *cpu.Insn) {
+	made := slotRead{}
 	switch in.Op {
-	case cpu.OpNop, cpu.OpTrap:
-	case cpu.OpJump:
-		if in.Target != 0 {
-			r.targets = append(r.targets, in.Target)
-		}
 	case cpu.OpLoad:
-		v := r.read(pc, in)
-		r.lose(cpu.SetOf(in.Dst, in.Dst2))
-		if in.Dst < cpu.MaxRegs {
-			r.at[in.Dst], r.pointers = v, r.pointers.With(in.Dst)
-		}
-		if in.WB != 0 {
-			r.lose(cpu.SetOf(in.Base))
-		}
-	case cpu.OpStore:
-		if in.WB != 0 {
-			r.lose(cpu.SetOf(in.Base))
-		}
+		made = r.read(pc, in)
+		made.pointer = true
 	case cpu.OpMove:
-		from, pointer := slotRead{}, r.pointers.Has(in.Src)
-		if in.Src < cpu.MaxRegs {
-			from = r.at[in.Src]
-		}
-		if r.lose(cpu.SetOf(in.Dst)); in.Dst < cpu.MaxRegs && pointer {
-			r.at[in.Dst], r.pointers = from, r.pointers.With(in.Dst)
-		}
-	case cpu.OpCall:
-		gone := r.code.CallerSaved()
-		r.lose(gone)
-		r.pointers |= gone
-	case cpu.OpClobber, cpu.OpUnknown:
-		r.lose(in.List)
-	default:
-		r.lose(in.List.With(in.Dst).With(in.Dst2))
+		made = r.of(in.Src)
 	}
-}
-
-// lose forgets registers.
-func (r *reads) lose(set cpu.RegSet) {
-	r.pointers &^= set
-	for ; set != 0; set = set.Without(set.First()) {
-		r.at[set.First()] = slotRead{}
+	r.step(in, made)
+	if in.Op == cpu.OpCall {
+		r.set(r.code.CallerSaved(), slotRead{pointer: true})
 	}
 }
