@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/backsight/backsight/internal/code/edges"
 	"github.com/backsight/backsight/internal/unwind/badcall"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
@@ -41,14 +42,17 @@ func DefaultSources() []Source {
 		{"pclntab", pclntab.Source{}},
 		{"code", analysis()},
 		{"fp", fp.Source{}},
-		{"scan", scan.New(analysis(), sigframe.Source{}, exception.Source{})},
+		{"scan", scan.New(callGraph(), sigframe.Source{}, exception.Source{})},
 	}
 }
 
-// analysis is the code analysis. It is a source, and also the call graph by which the callers that
-// any source finds are checked. What is learned of an image is kept with the image, so that each
-// value that analysis returns knows the same.
+// analysis is the source that reads code.
 func analysis() *code.Source { return code.New(cfi.New().FunctionRanges) }
+
+// callGraph is the relation of calls by which the callers that any source finds are checked. What is
+// learned of an image is kept with the image: each value that callGraph returns knows the same, and shares
+// the analyses of the image with the source that reads code.
+func callGraph() *edges.Graph { return edges.New(cfi.New().FunctionRanges) }
 
 // SelectSources picks default sources by name, in the order of the names. The error
 // names one that does not exist.

@@ -46,7 +46,7 @@ func NewUnwinder(opt Options) (*Unwinder, error) {
 	if u.sources == nil {
 		u.sources = DefaultSources()
 	}
-	u.opt = unwind.Options{CallGraph: analysis(), Shared: new(unwind.Shared), MaxFrames: opt.MaxFrames}
+	u.opt = unwind.Options{CallGraph: callGraph(), Shared: new(unwind.Shared), MaxFrames: opt.MaxFrames}
 	for _, s := range u.sources {
 		_, rules := s.Source.(unwind.RuleSource)
 		if _, frames := s.Source.(unwind.FrameSource); !rules && !frames {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/code/edges"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/unwind/badcall"
@@ -30,9 +31,9 @@ func FuzzWalk(f *testing.F) {
 	f.Fuzz(func(t *testing.T, which uint8, text, stack, regs []byte) {
 		arch, decoded := synth.Counting(archs[int(which)%len(archs)])
 		snap := wild(arch, text, stack, regs)
-		analysis := code.New(nil)
-		frames, stop := unwind.NewWalker(snap, unwind.Options{MaxFrames: 64, CallGraph: analysis, Sources: []unwind.Source{
-			sigframe.Source{}, exception.Source{}, badcall.Source{}, analysis, fp.Source{}, scan.New(analysis, sigframe.Source{}, exception.Source{}),
+		graph := edges.New(nil)
+		frames, stop := unwind.NewWalker(snap, unwind.Options{MaxFrames: 64, CallGraph: graph, Sources: []unwind.Source{
+			sigframe.Source{}, exception.Source{}, badcall.Source{}, code.New(nil), fp.Source{}, scan.New(graph, sigframe.Source{}, exception.Source{}),
 		}}).Walk(&snap.Threads[0], nil)
 		if n := decoded.Load(); n > 1<<26 {
 			t.Fatalf("%d instructions decoded for %d frames of %s", n, len(frames), arch.Name)

@@ -194,7 +194,7 @@ type Trampoline interface {
 }
 
 // CallGraph answers questions about control flow across images, in target addresses.
-// internal/unwind/code implements it.
+// internal/code/edges implements it.
 type CallGraph interface {
 	// Reaches tells whether code at pc can run as part of a call to entry without
 	// another call in between: pc lies in the function that begins at entry, or in a

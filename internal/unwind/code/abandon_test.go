@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/code/edges"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -40,7 +41,7 @@ func TestAbandonedRules(t *testing.T) {
 			t.Errorf("at %x: %s, flags %b", tt.q.Resume, v, r.Flags)
 		}
 		tt.q.Entry, tt.q.HasEntry = tt.q.Resume&^0xff, true
-		if got := s.Abandons(&tt.q); got != tt.want {
+		if got := edges.New(nil).Abandons(&tt.q); got != tt.want {
 			t.Errorf("at %x: %t", tt.q.Resume, got)
 		}
 	}

@@ -6,10 +6,9 @@ import (
 	"time"
 
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/code/dataflow"
+	"github.com/backsight/backsight/internal/code/analyses"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/discover"
-	"github.com/backsight/backsight/internal/code/heights"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/unwind"
@@ -44,10 +43,7 @@ func naked(b *testing.B, arch string) (*image.Image, []unwind.Query) {
 
 // forgetful is a program of which nothing but the functions' beginnings is known.
 func forgetful(c disasm.Code, entries *discover.Entries) *program {
-	p := &program{Code: c, entries: entries, heights: heights.New(c, entries)}
-	p.callees = p.heights.Effects()
-	p.flows = dataflow.New(c, entries, p.callees, p.heights)
-	return p
+	return newProgram(analyses.New(c, entries))
 }
 
 // BenchmarkFirstFrame is the cost of the first frame in a function that was never met, over

@@ -117,7 +117,7 @@ func TestFlowOfAMode(t *testing.T) {
 		401004: e5983000  ldr r3, [r8]
 		401008: e8bd8010  pop {r4, pc}`}.Image(t)
 	p := New(nil).of(img)
-	tried := []attempt{{fn: p.flows.Function(disasm.Addr{PC: 0x401000})}}
+	tried := []attempt{{fn: p.Flows.Function(disasm.Addr{PC: 0x401000})}}
 	for mode, want := range []bool{true, false} {
 		if got := flowsThrough(tried, disasm.Addr{PC: 0x401004, Mode: cpu.Mode(mode)}); got != want {
 			t.Errorf("mode %d: %t", mode, got)

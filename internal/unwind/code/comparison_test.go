@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/edges"
 	"github.com/backsight/backsight/internal/code/rules"
 	"github.com/backsight/backsight/internal/synth/captured"
 	"github.com/backsight/backsight/internal/synth/recorded"
@@ -54,7 +55,7 @@ func waysOutOnly(s *search, q *unwind.Query) {
 	if q.HasEntry || s.calleeNeverReturns() {
 		return
 	}
-	for _, path := range s.prog.flows.ReturnPaths(s.at.Addr(), !s.at.Exact) {
+	for _, path := range s.prog.Flows.ReturnPaths(s.at.Addr(), !s.at.Exact) {
 		s.ways = append(s.ways, wayOut{ReturnPath: path, rule: rules.FromPath(&path, s.prog.Arch)})
 	}
 }
@@ -62,7 +63,7 @@ func waysOutOnly(s *search, q *unwind.Query) {
 // scanOnly is the ABI's method for a function whose start is not known.
 func scanOnly(s *search, q *unwind.Query) {
 	var r unwind.Rule
-	if !q.HasEntry && rules.ABIScan(s.prog.flows, s.at, &r) {
+	if !q.HasEntry && rules.ABIScan(s.prog.Flows, s.at, &r) {
 		s.take(r)
 	}
 }
@@ -80,7 +81,7 @@ func boundsOnly(s *search, q *unwind.Query) {
 		if !a.reached {
 			continue
 		}
-		if rules.ABIFrom(s.prog.flows, a.fn.Entry.PC, s.at, &r) {
+		if rules.ABIFrom(s.prog.Flows, a.fn.Entry.PC, s.at, &r) {
 			s.take(r)
 		}
 		return
@@ -146,7 +147,7 @@ func compare(cases []captured.Case, row []tally) {
 		}
 		for k := range cases {
 			c := &cases[k]
-			w := unwind.NewWalker(c.Snapshot, unwind.Options{Sources: []unwind.Source{sigframe.Source{}, exception.Source{}, src}, CallGraph: s})
+			w := unwind.NewWalker(c.Snapshot, unwind.Options{Sources: []unwind.Source{sigframe.Source{}, exception.Source{}, src}, CallGraph: edges.New(nil)})
 			frames, _ := w.Walk(&c.Snapshot.Threads[0], nil)
 			row[i].judge(c, frames)
 		}

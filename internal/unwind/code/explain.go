@@ -80,7 +80,7 @@ func (s *Source) Explain(q *unwind.Query) (e Explanation) {
 	if p.proven(q, &first) {
 		e.Rules = putFirst(e.Rules, &first, p.Arch)
 	}
-	e.HasABI = rules.ABI(p.flows, at, &e.ABI)
+	e.HasABI = rules.ABI(p.Flows, at, &e.ABI)
 	return e
 }
 
@@ -113,7 +113,7 @@ func (e *Explanation) Believed(arch *cpu.Arch) *Forward {
 
 // Compare relates two rules for the place of q, see rules.Compare.
 func (s *Source) Compare(q *unwind.Query, entry uint64, a, b *unwind.Rule) rules.Relation {
-	return rules.Compare(s.of(q.Image).flows, q, entry, a, b)
+	return rules.Compare(s.of(q.Image).Flows, q, entry, a, b)
 }
 
 // Covers tells whether control comes from entry to the place of q without a call: not to a
@@ -122,7 +122,7 @@ func (s *Source) Covers(q *unwind.Query, entry uint64) bool {
 	p := s.of(q.Image)
 	at, ok := rules.PointOf(p.Code, q)
 	var st absint.State
-	return ok && at.StateIn(p.flows.Function(disasm.Addr{PC: entry, Mode: at.Mode}), &st)
+	return ok && at.StateIn(p.Flows.Function(disasm.Addr{PC: entry, Mode: at.Mode}), &st)
 }
 
 // EntryMode tells the ISA mode of the function that begins at addr, where a symbol or a
@@ -130,7 +130,7 @@ func (s *Source) Covers(q *unwind.Query, entry uint64) bool {
 func (s *Source) EntryMode(img *image.Image, addr uint64) (cpu.Mode, bool) {
 	p := s.of(img)
 	for mode := cpu.Mode(0); mode < 2; mode++ {
-		if p.entries.IsEntry(disasm.Addr{PC: addr, Mode: mode}) {
+		if p.Entries.IsEntry(disasm.Addr{PC: addr, Mode: mode}) {
 			return mode, true
 		}
 	}
@@ -142,7 +142,7 @@ func (s *Source) EntryMode(img *image.Image, addr uint64) (cpu.Mode, bool) {
 func PointedMode(s *Source, img *image.Image, addr uint64) (cpu.Mode, bool) {
 	p := s.of(img)
 	for mode := cpu.Mode(0); mode < 2; mode++ {
-		if below := p.entries.PointedBelow(disasm.Addr{PC: addr, Mode: mode}); len(below) > 0 && below[0] == addr {
+		if below := p.Entries.PointedBelow(disasm.Addr{PC: addr, Mode: mode}); len(below) > 0 && below[0] == addr {
 			return mode, true
 		}
 	}

@@ -48,7 +48,7 @@ func (s *Source) Entries(img *image.Image, yield func(addr uint64, mode cpu.Mode
 		return
 	}
 	p := s.of(img)
-	for _, key := range p.entries.Certain() {
+	for _, key := range p.Entries.Certain() {
 		if at := p.Addr(key); !yield(at.PC, at.Mode) {
 			return
 		}
@@ -63,7 +63,7 @@ func (s *Source) Modes(img *image.Image, yield func(addr uint64, mode cpu.Mode) 
 		return
 	}
 	p := s.of(img)
-	for _, key := range p.entries.Possible() {
+	for _, key := range p.Entries.Possible() {
 		if at := p.Addr(key); !yield(at.PC, at.Mode) {
 			return
 		}
@@ -96,7 +96,7 @@ func newLister(p *program, wanted func(lo, hi uint64) bool) *lister {
 	if wanted == nil {
 		wanted = func(lo, hi uint64) bool { return true }
 	}
-	return &lister{p, p.entries.Starts(), wanted}
+	return &lister{p, p.Entries.Starts(), wanted}
 }
 
 // chunkSize is how many entries make a piece of work: some milliseconds.
@@ -152,7 +152,7 @@ type span struct{ lo, hi uint64 }
 
 func newListing(l *lister) *listing {
 	w := &listing{lister: l}
-	w.heights = l.prog.heights.Fork(w.soon)
+	w.heights = l.prog.Heights.Fork(w.soon)
 	w.rules.arch = l.prog.Arch
 	return w
 }
@@ -198,8 +198,8 @@ func (w *listing) at(i int) disasm.Addr { return w.prog.Addr(w.entries[i]) }
 // between lists what heights.Proven finds from lo up to hi, where no entry lies between.
 func (w *listing) between(lo disasm.Addr, hi uint64) {
 	w.rest = append(w.rest[:0], span{lo.PC, hi})
-	w.from(w.prog.entries.Below(lo), lo.Mode, false)
-	w.from(w.prog.entries.PointedBelow(lo), lo.Mode, true)
+	w.from(w.prog.Entries.Below(lo), lo.Mode, false)
+	w.from(w.prog.Entries.PointedBelow(lo), lo.Mode, true)
 }
 
 // from takes rows from the tables of some entries, for the addresses that are still without a row.

@@ -143,7 +143,7 @@ func TestTablesTellFrames(t *testing.T) {
 	for name, l := range fixtures(t) {
 		p := New(nil).of(l.image(true))
 		for _, e := range l.entry {
-			table := p.heights.Of(disasm.Addr{PC: e, Mode: l.mode})
+			table := p.Heights.Of(disasm.Addr{PC: e, Mode: l.mode})
 			if table == nil {
 				continue
 			}
@@ -206,7 +206,7 @@ func (l *fixture) stateAt(p *program, q *unwind.Query, st *absint.State) bool {
 		return false
 	}
 	for _, e := range slices.Backward(l.entry) {
-		if e <= at.Site && at.StateIn(p.flows.Function(disasm.Addr{PC: e, Mode: l.mode}), st) {
+		if e <= at.Site && at.StateIn(p.Flows.Function(disasm.Addr{PC: e, Mode: l.mode}), st) {
 			return true
 		}
 	}

@@ -27,10 +27,13 @@ func (s *search) demoteMillicode() {
 	}
 }
 
+// maxJumps bounds the jumps from one helper to the next.
+const maxJumps = 12
+
 // inMillicode tells whether code returns by another register than calls of functions use.
 func inMillicode(c disasm.Code, at disasm.Addr) bool {
 	var buf [16]cpu.Insn
-	for range maxTailJumps {
+	for range maxJumps {
 		n := c.Decode(at, buf[:])
 		i := slices.IndexFunc(buf[:n], func(in cpu.Insn) bool { return disasm.Transfers(&in, c.Arch) })
 		if i < 0 {

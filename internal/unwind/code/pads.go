@@ -17,7 +17,7 @@ func (s *search) fromPads(owner *dataflow.Function, first disasm.Addr, index int
 	if owner.BehindCalls == "" && owner.AtLastCalls == "" || s.steps > s.most {
 		return nil, false
 	}
-	pads = s.prog.flows.LandingPads(owner, first)
+	pads = s.prog.Flows.LandingPads(owner, first)
 	s.steps += pads.Steps()
 	if !s.at.StateIn(pads, &st) {
 		return pads, false

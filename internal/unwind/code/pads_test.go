@@ -5,6 +5,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/code/edges"
 	"github.com/backsight/backsight/internal/code/rules"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -78,7 +79,7 @@ func TestPadBehindColdPart(t *testing.T) {
 	s := New(nil)
 	expect(t, s, img, resuming, map[uint64]string{0x401010: frame, 0x401018: frame})
 	for _, pc := range []uint64{0x401010, 0x401018} {
-		if a, _, _ := s.Reaches(alone(img), 0x401060, 0, pc); a != unwind.Unknown {
+		if a, _, _ := edges.New(nil).Reaches(alone(img), 0x401060, 0, pc); a != unwind.Unknown {
 			t.Errorf("f comes to %#x: %v", pc, a)
 		}
 	}

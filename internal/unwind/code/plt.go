@@ -32,7 +32,7 @@ func (s *search) fromStub() {
 			continue
 		}
 		stub := disasm.Addr{PC: (at.PC + pltEntry - 1) &^ (pltEntry - 1), Mode: at.Mode}
-		if behind, ok := s.prog.callees.BehindStub(stub); ok && in.Flags&cpu.FlagMemory != 0 {
+		if behind, ok := s.prog.Callees.BehindStub(stub); ok && in.Flags&cpu.FlagMemory != 0 {
 			s.from(behind, fromCold)
 		}
 		return
@@ -47,11 +47,11 @@ func (s *search) fromStub() {
 //
 // A jump of a function through a pointer of its own (jmp *next(%rip)) reads the same but for that word.
 func beginsStub(p *program, at disasm.Addr) bool {
-	slot, ok := p.callees.StubSlot(at)
+	slot, ok := p.Callees.StubSlot(at)
 	if !ok {
 		return false
 	}
 	word, _ := p.Img.Word(slot)
-	behind, _ := p.callees.BehindStub(at)
+	behind, _ := p.Callees.BehindStub(at)
 	return word == behind.PC
 }

@@ -79,7 +79,7 @@ func (s *search) function(entry disasm.Addr) *dataflow.Function {
 	if s.steps > s.most {
 		return nil
 	}
-	f := s.prog.flows.Function(entry)
+	f := s.prog.Flows.Function(entry)
 	s.steps += f.Steps()
 	return f
 }
@@ -104,7 +104,7 @@ func (p *program) search(q *unwind.Query) *search {
 	}
 	s.at = at
 	if !s.calleeNeverReturns() {
-		for _, path := range p.flows.ReturnPaths(at.Addr(), !at.Exact) {
+		for _, path := range p.Flows.ReturnPaths(at.Addr(), !at.Exact) {
 			s.ways = append(s.ways, wayOut{ReturnPath: path, rule: rules.FromPath(&path, s.prog.Arch)})
 		}
 	}
@@ -126,10 +126,17 @@ func (s *search) calleeNeverReturns() bool {
 	if s.at.Exact || !s.prog.One(s.at.SiteAddr(), &in) || in.Op != cpu.OpCall {
 		return false
 	}
-	if s.prog.entries.IsEntry(s.at.Addr()) || s.prog.callees.ReadsNoReturn(&in) {
+	if s.prog.Entries.IsEntry(s.at.Addr()) || s.prog.Callees.ReadsNoReturn(&in) {
 		return true
 	}
-	return !disasm.IndirectCall(&in) && s.prog.callees.NeverReturns(disasm.Target(&in))
+	return !disasm.IndirectCall(&in) && s.prog.Callees.NeverReturns(disasm.Target(&in))
+}
+
+// leavesException tells whether the point lies in code that exceptions enter. Nobody called
+// that code, so that no rule follows from an entry: the link register at the entry belongs to the
+// interrupted code.
+func (s *search) leavesException() bool {
+	return len(s.ways) > 0 && !slices.ContainsFunc(s.ways, func(w wayOut) bool { return !w.Exception })
 }
 
 // fromEntries derives rules from the entries that may be those of the point's function, the
@@ -138,7 +145,7 @@ func (s *search) fromEntries() {
 	if s.at.Exact && beginsStub(s.prog, s.at.Addr()) && s.from(s.at.Addr(), known) {
 		return
 	}
-	entries := s.prog.entries.Below(s.at.SiteAddr())
+	entries := s.prog.Entries.Below(s.at.SiteAddr())
 	for _, e := range entries {
 		if s.from(disasm.Addr{PC: e, Mode: s.at.Mode}, known) {
 			break
@@ -149,7 +156,7 @@ func (s *search) fromEntries() {
 	}
 	// Dozens of labels of jump tables may lie between the function's entry and the point, and
 	// control comes from each to the point as well: only a sound function ends the loop.
-	for _, e := range s.prog.entries.CandidatesBelow(s.at.SiteAddr()) {
+	for _, e := range s.prog.Entries.CandidatesBelow(s.at.SiteAddr()) {
 		if s.from(disasm.Addr{PC: e, Mode: s.at.Mode}, pointed) && s.sound() {
 			break
 		}
@@ -187,7 +194,7 @@ const maxVeneer = 16
 // No other function begins between where a jump leads and the point. The nearest such place is returned,
 // 0 if there is none.
 func (s *search) fromCold(entries []uint64) (part uint64) {
-	jumps := s.prog.entries.FarJumpsBelow(s.at.Site)
+	jumps := s.prog.Entries.FarJumpsBelow(s.at.Site)
 	for _, j := range jumps {
 		if len(entries) > 0 && j.Target < entries[0] {
 			break
@@ -212,7 +219,7 @@ func (s *search) fromCold(entries []uint64) (part uint64) {
 // walks through many functions, and is done for the nearest jumps only.
 func (s *search) fromJump(j cpu.CallRef, nearest bool) {
 	site := disasm.Addr{PC: j.Site, Mode: j.TargetMode}
-	entries := s.prog.entries.Below(site)
+	entries := s.prog.Entries.Below(site)
 	for _, e := range entries {
 		at := disasm.Addr{PC: e, Mode: site.Mode}
 		if s.from(at, fromCold) {
@@ -261,7 +268,7 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 		return false
 	}
 	tried.reached = true
-	if s.prog.entries.StartsImage(entry) {
+	if s.prog.Entries.StartsImage(entry) {
 		s.outermost = true
 		return true
 	}
@@ -277,7 +284,7 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 		c.Flags |= unwind.Straight
 	}
 	framed := !st.Regs[s.prog.Arch.SP].IsStartOf(s.prog.Arch.SP) // longjmp saves nothing
-	if framed && s.prog.flows.Abandons(f, s.at.Addr(), !s.at.Exact) {
+	if framed && s.prog.Flows.Abandons(f, s.at.Addr(), !s.at.Exact) {
 		c.Flags |= unwind.Abandoned
 	}
 	for i := range s.ways {
@@ -287,7 +294,7 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 			c.byFP(&s.ways[i].rule, s.prog.Arch)
 		}
 	}
-	other := c.reloaded(s.prog.flows, s.at, &st)
+	other := c.reloaded(s.prog.Flows, s.at, &st)
 	tried.rule = &c.Rule
 	s.forward = append(s.forward, c)
 	if other != nil {
@@ -319,7 +326,7 @@ func (s *search) fromCallers(f *dataflow.Function, st *absint.State) {
 	if s.steps > s.most {
 		return
 	}
-	list, cost := rules.LostRA(s.prog.flows, f, s.at, st)
+	list, cost := rules.LostRA(s.prog.Flows, f, s.at, st)
 	s.steps += cost
 	for _, r := range list {
 		s.forward = append(s.forward, &candidate{Rule: r})

@@ -15,16 +15,16 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/code/callee"
-	"github.com/backsight/backsight/internal/code/dataflow"
+	"github.com/backsight/backsight/internal/code/analyses"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/internal/code/heights"
 	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/internal/memo"
 	"github.com/backsight/backsight/unwind"
 )
 
-// Source is the code analysis as an unwind source, and as the walker's call graph.
+// Source is the code analysis as an unwind source.
 type Source struct {
 	// ranges lists the functions that an image's unwind tables know of; nil: no tables are asked.
 	ranges discover.Ranges
@@ -37,31 +37,30 @@ func New(ranges discover.Ranges) *Source { return &Source{ranges: ranges} }
 // Method implements unwind.RuleSource.
 func (s *Source) Method() unwind.Method { return unwind.MethodCode }
 
-// program is what is known of one image's code. It grows on demand and is shared by all
-// walkers; no lock is held while an analysis runs.
+// program is one image's code and the answers that were found.
 type program struct {
-	disasm.Code
-	entries *discover.Entries
-	callees *callee.Effects
-	heights *heights.Tables
-	flows   *dataflow.Analysis
-
-	memos memos
+	*analyses.Image
+	answers  memo.Table[question, answer]
+	searched memo.Table[question, result]
 }
+
+// keptAnswers bounds a generation of answers: in a batch of captures the same places come
+// up again and again, and a search is much work.
+const keptAnswers = 4096
+
+// keptSearches bounds a generation of search results, of some 10 KB each.
+const keptSearches = 64
 
 type programKey struct{}
 
 // of returns what is known of an image.
 func (s *Source) of(img *image.Image) *program {
-	return img.Memo(programKey{}, func() any { return newProgram(disasm.Of(img), s.ranges) }).(*program)
+	return img.Memo(programKey{}, func() any { return newProgram(analyses.Of(img, s.ranges)) }).(*program)
 }
 
-func newProgram(c disasm.Code, ranges discover.Ranges) *program {
-	p := &program{Code: c, entries: discover.New(c, ranges)}
-	p.heights = heights.New(c, p.entries)
-	p.callees = p.heights.Effects()
-	p.flows = dataflow.New(c, p.entries, p.callees, p.heights)
-	p.memos.bound()
+func newProgram(a *analyses.Image) *program {
+	p := &program{Image: a}
+	p.answers.Bound, p.searched.Bound = keptAnswers, keptSearches
 	return p
 }
 
@@ -73,9 +72,9 @@ func (s *Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	}
 	p := s.of(q.Image)
 	k := questionOf(q)
-	a, ok := p.memos.answers.Find(k) // first, because Get's function is allocated
+	a, ok := p.answers.Find(k) // first, because Get's function is allocated
 	if !ok {
-		a = p.memos.answers.Get(k, func() answer { return p.answer(q) })
+		a = p.answers.Get(k, func() answer { return p.answer(q) })
 	}
 	q.Cost += uint64(a.cost)
 	a.write(out)
@@ -126,7 +125,7 @@ func (p *program) rule(q *unwind.Query, out *unwind.Rule) (v unwind.Verdict, cos
 func (p *program) derived(q *unwind.Query) result {
 	k := questionOf(q)
 	k.try = 0
-	return p.memos.searched.Get(k, func() result { return p.search(q).result() })
+	return p.searched.Get(k, func() result { return p.search(q).result() })
 }
 
 // proven writes the rule of the stack-height analysis; false where that analysis has no rule.
@@ -134,9 +133,9 @@ func (p *program) proven(q *unwind.Query, out *unwind.Rule) bool {
 	var t *heights.Table
 	var f *heights.SavedRegs
 	if q.HasEntry {
-		t, f = p.heights.In(disasm.Addr{PC: q.Entry, Mode: q.Mode}, q.PC)
+		t, f = p.Heights.In(disasm.Addr{PC: q.Entry, Mode: q.Mode}, q.PC)
 	} else {
-		t, f = p.heights.Proven(disasm.Addr{PC: q.PC, Mode: q.Mode})
+		t, f = p.Heights.Proven(disasm.Addr{PC: q.PC, Mode: q.Mode})
 	}
 	return f != nil && rules.FromHeights(t, f, p.Arch, out)
 }
@@ -149,7 +148,7 @@ func (p *program) fallback(q *unwind.Query, list []unwind.Rule, out *unwind.Rule
 		return unwind.NotCovered
 	}
 	at, ok := rules.PointOf(p.Code, q)
-	if !ok || !rules.ABI(p.flows, at, out) || contains(list, out, p.Arch) {
+	if !ok || !rules.ABI(p.Flows, at, out) || contains(list, out, p.Arch) {
 		return unwind.NotCovered
 	}
 	return unwind.Found

@@ -1,30 +1,32 @@
-package code
+package edges
 
 import (
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/dataflow"
-	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
 // Arguments implements unwind.CallGraph.
-func (w *Source) Arguments(m *target.Module, pc uint64, mode cpu.Mode, exact bool) (list []unwind.Argument) {
-	p, fn := w.holding(m, pc, mode)
+func (g *Graph) Arguments(m *target.Module, pc uint64, mode cpu.Mode, exact bool) (list []unwind.Argument) {
+	p, ok := g.in(m, pc, mode)
+	if !ok {
+		return nil
+	}
+	fn := p.holding()
 	if fn == nil {
 		return nil
 	}
-	st, at := new(absint.State), disasm.Addr{PC: inImage(m, pc), Mode: mode}
+	st := new(absint.State)
 	known := fn.StateAt
 	if !exact {
 		known = fn.StateAfterCall
 	}
-	if !known(at, st) {
+	if !known(p.at, st) {
 		return nil
 	}
-	passing := disasm.Code{Arch: p.Arch}.CallerSaved().Without(p.Arch.LR)
+	passing := p.CallerSaved().Without(p.Arch.LR)
 	for ; passing != 0; passing = passing.Without(passing.First()) {
 		if o, ok := keeps(p.Arch, st, exact, passing.First()); ok {
 			list = append(list, unwind.Argument{Reg: passing.First(), At: o})
@@ -34,22 +36,19 @@ func (w *Source) Arguments(m *target.Module, pc uint64, mode cpu.Mode, exact boo
 }
 
 // Passes implements unwind.CallGraph.
-func (w *Source) Passes(m *target.Module, ra uint64, mode cpu.Mode, r cpu.Reg) (o unwind.Operand) {
-	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
-		return o
-	}
-	at := inImage(m, ra)
-	text, ok := m.Image.Segments.At(at - 1)
+func (g *Graph) Passes(m *target.Module, ra uint64, mode cpu.Mode, r cpu.Reg) (o unwind.Operand) {
+	p, ok := g.in(m, ra, mode)
 	if !ok {
 		return o
 	}
-	call, is := callsite.InSegment(m, text, at, mode)
-	if !is {
+	call, ok := p.callBefore()
+	if !ok {
 		return o
 	}
-	_, fn := w.holding(m, call.Addr, mode)
+	p.at.PC = inImage(m, call.Addr)
+	fn := p.holding()
 	var st absint.State
-	if fn == nil || !dataflow.StateAtCall(fn, disasm.Addr{PC: inImage(m, call.Addr), Mode: mode}, &st) {
+	if fn == nil || !dataflow.StateAtCall(fn, p.at, &st) {
 		return o
 	}
 	switch v := st.Regs[r]; {
@@ -59,20 +58,6 @@ func (w *Source) Passes(m *target.Module, ra uint64, mode cpu.Mode, r cpu.Reg) (
 		return unwind.Operand{Kind: unwind.InRegister, Reg: cpu.Reg(v.Base), Off: v.Off}
 	}
 	return o
-}
-
-// holding is the function that has pc in m, nil where that is not known.
-func (w *Source) holding(m *target.Module, pc uint64, mode cpu.Mode) (*program, *dataflow.Function) {
-	if m == nil || m.Image == nil || m.Image.Arch.Decoder == nil {
-		return nil, nil
-	}
-	p, at := w.of(m.Image), disasm.Addr{PC: inImage(m, pc), Mode: mode}
-	for _, entry := range p.beginnings(at) {
-		if fn := p.flows.Function(entry); fn.Contains(at.PC) && !fn.ByGuess(at.PC) {
-			return p, fn
-		}
-	}
-	return p, nil
 }
 
 // keptByCallees are the registers that a call preserves and that may hold any value.

@@ -1,4 +1,4 @@
-package code
+package edges
 
 import (
 	"github.com/backsight/backsight/cpu"
@@ -21,8 +21,7 @@ const (
 //	proc_create        lw a3,…; jal proc_create_data                        hands on its fourth argument
 //	proc_create_data   move s0,a3; …; sw s0,28(v0)                          p->proc_ops = proc_ops: field 28
 type tableFlow struct {
-	src    *Source
-	snap   *target.Snapshot
+	capture
 	fields map[uint64]bool
 	seen   map[handedOn]bool
 }
@@ -34,9 +33,9 @@ type handedOn struct {
 }
 
 // fieldsOf are the fields in which code stores the address of the table at an image address in m.
-func fieldsOf(src *Source, snap *target.Snapshot, m *target.Module, table uint64) map[uint64]bool {
-	t := tableFlow{src: src, snap: snap, fields: map[uint64]bool{}, seen: map[handedOn]bool{}}
-	p := src.of(m.Image)
+func fieldsOf(c capture, m *target.Module, table uint64) map[uint64]bool {
+	t := tableFlow{capture: c, fields: map[uint64]bool{}, seen: map[handedOn]bool{}}
+	p := c.of(m.Image)
 	mask := p.Arch.AddrMask()
 	for i, built := range callIndexOf(p).builders(table) {
 		if i >= maxCallers {
@@ -51,19 +50,19 @@ func fieldsOf(src *Source, snap *target.Snapshot, m *target.Module, table uint64
 
 // enter follows what a function is handed in a register.
 func (t *tableFlow) enter(entry uint64, mode cpu.Mode, reg cpu.Reg, depth int) {
-	m, known := t.snap.ModuleAt(entry)
+	p, known := t.find(disasm.Addr{PC: entry, Mode: mode})
 	key := handedOn{entry, reg}
-	if depth > maxHandedOn || t.seen[key] || len(t.seen) >= maxFlowsInto || !known || m.Image == nil || m.Image.Arch.Decoder == nil {
+	if depth > maxHandedOn || t.seen[key] || len(t.seen) >= maxFlowsInto || !known {
 		return
 	}
 	t.seen[key] = true
-	t.follow(m, disasm.Addr{PC: inImage(m, entry), Mode: mode}, depth, func(v absint.Value) bool { return v.IsStartOf(reg) })
+	t.follow(p.m, p.at, depth, func(v absint.Value) bool { return v.IsStartOf(reg) })
 }
 
 // follow looks through the function at entry in m for what is done with the values that are the address.
 func (t *tableFlow) follow(m *target.Module, entry disasm.Addr, depth int, is func(absint.Value) bool) {
-	p := t.src.of(m.Image)
-	fn := p.flows.Function(entry)
+	p := t.of(m.Image)
+	fn := p.Flows.Function(entry)
 	if fn == nil {
 		return
 	}
@@ -114,7 +113,7 @@ func (t *tableFlow) passed(m *target.Module, fn *dataflow.Function, at disasm.Ad
 // of another module's function is a constant.
 func (t *tableFlow) goes(m *target.Module, at disasm.Addr, st *absint.State) (to uint64, mode cpu.Mode, ok bool) {
 	var in cpu.Insn
-	p := t.src.of(m.Image)
+	p := t.of(m.Image)
 	if !p.One(at, &in) {
 		return 0, 0, false
 	}
@@ -127,5 +126,5 @@ func (t *tableFlow) goes(m *target.Module, at disasm.Addr, st *absint.State) (to
 			return to, mode, true
 		}
 	}
-	return t.src.Callee(t.snap, m.ToTarget(at.PC), at.Mode)
+	return t.Callee(t.snap, m.ToTarget(at.PC), at.Mode)
 }

@@ -1,4 +1,4 @@
-package code
+package edges
 
 import (
 	"cmp"
@@ -117,9 +117,9 @@ func newCallIndex(p *program) *callIndex {
 	x := &callIndex{paths: map[tablePath][]disasm.Addr{}}
 	seen := map[fieldCopy]struct{}{}
 	left := maxIndexed
-	starts := p.entries.Certain()
+	starts := p.Entries.Certain()
 	for i, key := range starts {
-		f := functionReads{reads: reads{code: p.Code, pointers: ^cpu.RegSet(0)}, entry: p.Addr(key), index: x, copies: seen}
+		f := functionReads{reads: newReads(p.Code), entry: p.Addr(key), index: x, copies: seen}
 		end := p.Addr(key).PC + maxCallerSize
 		if i+1 < len(starts) {
 			end = min(end, p.Addr(starts[i+1]).PC)
@@ -167,7 +167,7 @@ type functionReads struct {
 func (f *functionReads) run(end uint64, left int) (n int) {
 	disasm.Each(f.code, f.entry, end, func(at disasm.Addr, in *cpu.Insn) bool {
 		f.note(at, end, in)
-		f.step(at.PC, in)
+		f.follow(at.PC, in)
 		f.compute(in)
 		n++
 		return n < left

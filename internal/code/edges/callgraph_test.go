@@ -1,4 +1,4 @@
-package code
+package edges
 
 import (
 	"encoding/binary"
@@ -18,7 +18,7 @@ const (
 
 // linked is a program of two modules: a stub in the first jumps through its GOT to f in the
 // second, which tail-calls g there; h is beside them.
-func linked(t *testing.T) (*Source, *target.Snapshot) {
+func linked(t *testing.T) (*Graph, *target.Snapshot) {
 	app := codetest.Program{CPU: "mips o32 big", Listing: `
 	400000 <f@plt>:
 	400020 <caller>:

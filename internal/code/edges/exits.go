@@ -1,0 +1,112 @@
+package edges
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/code/absint"
+	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Abandons implements unwind.CallGraph.
+func (g *Graph) Abandons(q *unwind.Query) bool {
+	if q.Arch.Decoder == nil || !q.HasEntry {
+		return false
+	}
+	p := g.of(q.Image)
+	at, ok := rules.PointOf(p.Code, q)
+	return ok && p.Flows.Abandons(p.Flows.Function(disasm.Addr{PC: q.Entry, Mode: q.Mode}), at.Addr(), !at.Exact)
+}
+
+// LeavesException implements unwind.CallGraph.
+func (g *Graph) LeavesException(m *target.Module, pc uint64, mode cpu.Mode) unwind.Answer {
+	p, ok := g.in(m, pc, mode)
+	if !ok {
+		return unwind.Unknown
+	}
+	ways := p.Flows.ReturnPaths(p.at, false)
+	n, comesBack := 0, false
+	for _, w := range ways {
+		if w.Exception {
+			n++
+		}
+		comesBack = comesBack || !w.Exception && !w.Tail // arm64's entry code ends in b ret_to_kernel
+	}
+	switch {
+	case n == len(ways) && n > 0:
+		return unwind.Yes
+	case n == 0 && comesBack:
+		return unwind.No
+	}
+	return unwind.Unknown
+}
+
+// maxBefore is how many bytes of code in front of a place are looked at.
+const maxBefore = 64
+
+// BehindSyscall implements unwind.CallGraph. It decodes from the first place in front of pc
+// from which instructions lead there, so that the decoding has fallen into step on the way.
+func (g *Graph) BehindSyscall(m *target.Module, pc uint64, mode cpu.Mode) bool {
+	p, ok := g.in(m, pc, mode)
+	if !ok {
+		return false
+	}
+	pc = p.at.PC
+	var buf [maxBefore]cpu.Insn
+	for from := pc - maxBefore; from < pc; from += max(p.Arch.InsnAlign, 1) {
+		n := p.Decode(disasm.Addr{PC: from, Mode: mode}, buf[:])
+		for i, at := 0, from; i < n && at < pc; i++ {
+			if at += uint64(buf[i].Len); at == pc {
+				return buf[i].Op == cpu.OpSyscall
+			}
+		}
+	}
+	return false
+}
+
+// maxExit is how many instructions lead to the system call at most.
+const maxExit = 8
+
+// EndsThread implements unwind.CallGraph. A thread begins in a system call of glibc's clone,
+// which made no frame on the new stack and calls the thread's function. What that function
+// returns is the thread's exit status:
+//
+//	call *%rax
+//	mov  %rax,%rdi      ◄─ pc
+//	mov  $60,%eax
+//	syscall
+func (g *Graph) EndsThread(m *target.Module, pc uint64, mode cpu.Mode) bool {
+	p, ok := g.in(m, pc, mode)
+	if !ok {
+		return false
+	}
+	var buf [maxExit]cpu.Insn
+	at, exec := p.at, absint.New(p.Code)
+	var st absint.State
+	st.Start(p.Arch)
+	for _, in := range buf[:p.Decode(at, buf[:])] {
+		if entersKernel(&in, p.Arch) {
+			exit := p.Arch.ThreadExit
+			return st.Get(exit.Reg) == absint.Const(exit.Number)
+		}
+		switch in.Op {
+		case cpu.OpNop, cpu.OpConst, cpu.OpMove, cpu.OpAddImm, cpu.OpLoad:
+			exec.Exec(&st, &in, at.PC)
+		default:
+			return false
+		}
+		at.PC += uint64(in.Len)
+	}
+	return false
+}
+
+// entersKernel tells whether an instruction is a system call. On i386 that may be a call
+// through the thread control block, whose address the decoder does not know (glibc,
+// sysdeps/unix/sysv/linux/i386/sysdep.h, ENTER_KERNEL): call *%gs:0x10.
+func entersKernel(in *cpu.Insn, arch *cpu.Arch) bool {
+	if in.Op == cpu.OpCall {
+		return arch.PCThunk && in.Flags&cpu.FlagMemory != 0 && in.Base == cpu.NoReg && in.Index == cpu.NoReg && in.Imm == 0
+	}
+	return in.Op == cpu.OpSyscall
+}
