@@ -44,7 +44,7 @@ func (w *pointerWalk) run() unwind.Answer {
 		switch at := w.seen[i]; {
 		case w.Entries.BuiltByCode(at), w.Entries.AddressTaken(at) && !w.onlyListed(at), w.isMentioned(at):
 			return unwind.Yes
-		case w.inInstruction(at), !w.addJumpers(at):
+		case w.words().inInstruction(at), !w.addJumpers(at):
 			return unwind.Unknown
 		}
 	}
@@ -56,7 +56,7 @@ func (w *pointerWalk) run() unwind.Answer {
 
 // onlyListed tells whether words hold a function's address, and calls go through none of them.
 func (w *pointerWalk) onlyListed(entry disasm.Addr) bool {
-	u := w.usesOf(entry)
+	u := w.words().usesOf(entry)
 	return u != 0 && !u.has(called)
 }
 
@@ -89,15 +89,15 @@ func (w *pointerWalk) addJumpers(entry disasm.Addr) bool {
 	return true
 }
 
-// mayBePointedTo tells whether data holds the address of the function at the place, or lists the function for
-// relocations and other files (a relocation with the symbol of libcrypto's SHA256_Update puts that into a table), or
-// code builds the address: a command of cmake has a table of its subcommands, which code for Thumb fills on the stack.
+// mayBePointedTo tells whether data holds the address of the function at the place or lists the function for other
+// files, or code builds the address. A relocation with the symbol of libcrypto's SHA256_Update puts that into a table.
+// A command of cmake has a table of its subcommands, which code for Thumb fills on the stack.
 func (p place) mayBePointedTo() bool {
 	begins := p.beginnings(p.at)
 	if f := p.owner(p.at); f != nil && !slices.Contains(begins, f.Entry) {
 		begins = []disasm.Addr{f.Entry} // to which only pointers lead
 	}
 	return len(begins) > 0 && p.memos.held.Get(begins[0], func() bool {
-		return slices.ContainsFunc(begins, func(entry disasm.Addr) bool { return p.heldInData(entry) || p.Entries.BuiltByCode(entry) })
+		return slices.ContainsFunc(begins, func(entry disasm.Addr) bool { return p.words().heldInData(entry) || p.Entries.BuiltByCode(entry) })
 	})
 }

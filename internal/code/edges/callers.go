@@ -12,10 +12,6 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// maxCallers bounds the functions that call one, and the calls of each: where there are more, leaving out all
-// but one names no caller.
-const maxCallers = 32
-
 // Callers implements unwind.CallGraph. Example: mid_b of a module for MIPS is static. No data holds its
 // address; with each of the four places where code builds the address (lui v0; addiu v0) goes a call through
 // that register (-mlong-calls): the callers of mid_b are those four.
@@ -56,7 +52,7 @@ type callerSearch struct {
 }
 
 // run lists where direct calls return to, and calls through a register that code has given the function's
-// address; all: no place that builds the address does so for anything else, and no other function jumps there.
+// address. all: each place that builds the address does so for such a call, and no other function jumps there.
 func (s *callerSearch) run() (returns []uint64, all bool) {
 	mentions, all := discover.MentionsOf(s.Entries, s.entry, maxCallers)
 	for _, in := range mentions {
@@ -73,7 +69,7 @@ func (s *callerSearch) run() (returns []uint64, all bool) {
 // calledOtherwise tells whether anything but this image's code may lead to a function: a pointer in data, be
 // it only in the table of what other modules may call.
 func (s *callerSearch) calledOtherwise() bool {
-	if !s.Entries.HoldsPointers() || s.heldInData(s.entry) || s.inInstruction(s.entry) {
+	if !s.Entries.HoldsPointers() || s.words().heldInData(s.entry) || s.words().inInstruction(s.entry) {
 		return true
 	}
 	if sym, ok := s.Img.Symbols.At(s.entry.PC); ok {
@@ -83,9 +79,6 @@ func (s *callerSearch) calledOtherwise() bool {
 	}
 	return false
 }
-
-// maxCallerSize bounds the function whose calls are looked through, in bytes.
-const maxCallerSize = 64 << 10
 
 // callsOf are where the calls of f through registers to the function return to.
 func (s *callerSearch) callsOf(f *dataflow.Function) (returns []uint64) {
@@ -182,7 +175,7 @@ func (c *callsTo) tables(p *program, entry disasm.Addr) {
 		if i >= maxTableOf {
 			break
 		}
-		if table, ok := x.tableOf(h.at); ok && !p.isTraced(h.at) && !p.isWithin(".dynsym", h.at) {
+		if table, ok := x.tableOf(h.at); ok && !p.words().isTraced(h.at) && !p.words().isWithin(".dynsym", h.at) {
 			c.through(table, h.at-table)
 		}
 	}
@@ -248,7 +241,7 @@ func (c *callsTo) add(m *target.Module, at disasm.Addr) {
 func (c *callsTo) serves(p *program, entry disasm.Addr) (number int) {
 	number = -1
 	for _, h := range callIndexOf(p).wordsWith(entry.Key()) {
-		if n, ok := inLongList(p.Img, h.at); ok && !p.isTraced(h.at) && (number < 0 || n < number) {
+		if n, ok := inLongList(p.Img, h.at); ok && !p.words().isTraced(h.at) && (number < 0 || n < number) {
 			number = n
 		}
 	}

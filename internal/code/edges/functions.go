@@ -7,8 +7,8 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// beginnings are where the function at a place may be said to begin, with and without padding in front: the
-// nearest certain entry, and the one before where nothing but padding lies between; none where there is no entry.
+// beginnings are where the function at a place may be said to begin, with and without padding in front. They are the
+// nearest certain entry, and the entry before where nothing but padding lies between.
 // Unwind tables of arm64's modules begin behind the nops that a tracer can patch
 // (-fpatchable-function-entry), 8 bytes into each function; what is called is the first nop. Linux for
 // x86 has symbols for the padding in front of functions (CONFIG_CALL_PADDING): __pfx_vfs_write, 16 bytes before
@@ -23,6 +23,10 @@ func (p *program) beginnings(at disasm.Addr) (list []disasm.Addr) {
 	}
 	return list
 }
+
+// maxCallers bounds the functions that call one, and the calls of each: where there are more, leaving out all
+// but one names no caller.
+const maxCallers = 32
 
 // nearest is the function of the nearest certain entry; nil where no entry is certain.
 func (p *program) nearest(at disasm.Addr) *dataflow.Function {
@@ -46,9 +50,9 @@ func (p *program) owner(at disasm.Addr) *dataflow.Function {
 const maxOwners = 4
 
 // pointedOwner is the function from the nearest candidate for an entry that has a place and stands on
-// its own, nil if none does: a test that is called through a table of tests; a function of MIPS16
+// its own, nil if none does. Examples: a test that is called through a table of tests; a function of MIPS16
 // code, whose direct calls are found in no pass through a mixed image. A label within a function
-// does not stand on its own: from there, what is popped was never pushed.
+// does not stand on its own: code from there on pops what was never pushed.
 func (p *program) pointedOwner(at disasm.Addr) *dataflow.Function {
 	entries := p.Entries.CandidatesBelow(at)
 	for _, e := range entries[:min(len(entries), maxOwners)] {

@@ -17,9 +17,6 @@ import (
 //
 // vfs_write would have to be handed pops+8, which nothing builds or holds: it does not call crashy_write.
 
-// maxSlot bounds the offsets of functions in tables.
-const maxSlot = 1 << 9
-
 // MayLead implements unwind.CallGraph.
 func (g *Graph) MayLead(m *target.Module, ra uint64, mode cpu.Mode, to *target.Module, pc uint64) unwind.Answer {
 	caller, ok := g.in(m, ra, mode)
@@ -53,12 +50,12 @@ type tableSearch struct{ *program }
 func (p tableSearch) heldAt(begins []disasm.Addr, offset uint64) unwind.Answer {
 	some := false
 	for _, at := range begins {
-		if p.Entries.BuiltByCode(at) || p.inInstruction(at) || !p.noneJumpsTo(at) {
+		if p.Entries.BuiltByCode(at) || p.words().inInstruction(at) || !p.noneJumpsTo(at) {
 			return unwind.Unknown
 		}
 		may := false
-		p.eachPointer(at, func(word uint64) bool {
-			if p.isTraced(word) || p.isWithin(".dynsym", word) {
+		p.words().eachPointer(at, func(word uint64) bool {
+			if p.words().isTraced(word) || p.words().isWithin(".dynsym", word) {
 				return true
 			}
 			some = true
@@ -81,8 +78,8 @@ func (p tableSearch) noneJumpsTo(entry disasm.Addr) bool {
 	return len(near) == 0 || near[0].Target != entry.PC
 }
 
-// beginsBefore tells whether the table of the function at word begins in front of at, and no other at at or behind:
-// by less than an entry of a list of such tables would need, whose second may begin at at.
+// beginsBefore tells whether the table that has the function at word begins in front of at, and no other table begins
+// at at or behind. A table that begins close in front may be the first of a list of tables, the second of which begins at at.
 func (p tableSearch) beginsBefore(word, at uint64) bool {
 	size := uint64(p.Arch.AddrSize)
 	for s := word; s+maxSlot > word && s+(word-at)+size > at; s -= size {
@@ -101,7 +98,7 @@ func (p tableSearch) isNamed(at uint64) bool {
 }
 
 func (p tableSearch) isHeld(at uint64) (held bool) {
-	p.eachPointer(disasm.Addr{PC: at}, func(uint64) bool {
+	p.words().eachPointer(disasm.Addr{PC: at}, func(uint64) bool {
 		held = true
 		return false
 	})

@@ -9,6 +9,12 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 )
 
+// words are the words of an image that hold functions' addresses.
+type words struct{ disasm.Code }
+
+// words are those of the program's image.
+func (p *program) words() words { return words{p.Code} }
+
 // use is what a word of an image serves for that holds a function's address. Calls go through called
 // words alone.
 type use uint8
@@ -27,23 +33,23 @@ func (s uses) has(u use) bool { return s>>u&1 != 0 }
 
 // useOf is the use of the word at an address, which holds a function's address. The name of a function follows in struct
 // kernel_symbol (include/linux/export-internal.h).
-func (p *program) useOf(at, function uint64) use {
-	name, ok := p.Img.Word(at + uint64(p.Arch.AddrSize))
+func (w words) useOf(at, function uint64) use {
+	name, ok := w.Img.Word(at + uint64(w.Arch.AddrSize))
 	switch {
-	case p.isTraced(at):
+	case w.isTraced(at):
 		return traced
-	case p.isWithin(".dynsym", at):
+	case w.isWithin(".dynsym", at):
 		return listed
-	case ok && p.isName(name, function):
+	case ok && w.isName(name, function):
 		return named
 	}
 	return called
 }
 
 // usesOf are the uses of the words that hold a function's address: all, or some of which one is called.
-func (p *program) usesOf(entry disasm.Addr) (s uses) {
-	p.eachPointer(entry, func(at uint64) bool {
-		s |= 1 << p.useOf(at, entry.PC)
+func (w words) usesOf(entry disasm.Addr) (s uses) {
+	w.eachPointer(entry, func(at uint64) bool {
+		s |= 1 << w.useOf(at, entry.PC)
 		return !s.has(called)
 	})
 	return s
@@ -51,15 +57,15 @@ func (p *program) usesOf(entry disasm.Addr) (s uses) {
 
 // heldInData tells whether a word of the image holds a function's address, and not only to have the
 // function traced.
-func (p *program) heldInData(entry disasm.Addr) bool { return p.usesOf(entry)&^(1<<traced) != 0 }
+func (w words) heldInData(entry disasm.Addr) bool { return w.usesOf(entry)&^(1<<traced) != 0 }
 
 // eachPointer calls visit for the addresses of the words of the image that hold a function's address, until
 // visit returns false.
-func (p *program) eachPointer(entry disasm.Addr, visit func(at uint64) bool) {
-	size := uint64(p.Arch.AddrSize)
-	word := p.pointerTo(entry)
-	for i := range p.Img.Segments {
-		if !eachIn(&p.Img.Segments[i], word, func(at uint64) bool { return at&(size-1) != 0 || visit(at) }) {
+func (w words) eachPointer(entry disasm.Addr, visit func(at uint64) bool) {
+	size := uint64(w.Arch.AddrSize)
+	word := w.pointerTo(entry)
+	for i := range w.Img.Segments {
+		if !eachIn(&w.Img.Segments[i], word, func(at uint64) bool { return at&(size-1) != 0 || visit(at) }) {
 			return
 		}
 	}
@@ -79,17 +85,17 @@ func eachIn(seg *image.Segment, word []byte, visit func(at uint64) bool) bool {
 }
 
 // pointerTo are the bytes of a pointer to a place.
-func (p *program) pointerTo(at disasm.Addr) []byte {
+func (w words) pointerTo(at disasm.Addr) []byte {
 	v := at.PC
-	if p.Arch.ISABit {
+	if w.Arch.ISABit {
 		v |= uint64(at.Mode)
 	}
 	order := binary.ByteOrder(binary.LittleEndian)
-	if p.Arch.BigEndian {
+	if w.Arch.BigEndian {
 		order = binary.BigEndian
 	}
 	word := make([]byte, 8)
-	if p.Arch.AddrSize == 8 {
+	if w.Arch.AddrSize == 8 {
 		order.PutUint64(word, v)
 		return word
 	}
@@ -104,14 +110,14 @@ func (p *program) pointerTo(at disasm.Addr) []byte {
 //
 // Other bytes of code may be the same by chance. Lists of places that tracers patch are no code: a kernel for x86 has
 // __start_mcount_loc beside the code that runs at its start, in one segment.
-func (p *program) inInstruction(at disasm.Addr) bool {
-	if p.Arch.InsnAlign != 1 || p.Arch.AddrSize == 8 && uint64(int64(int32(at.PC))) != at.PC {
+func (w words) inInstruction(at disasm.Addr) bool {
+	if w.Arch.InsnAlign != 1 || w.Arch.AddrSize == 8 && uint64(int64(int32(at.PC))) != at.PC {
 		return false
 	}
 	word := binary.LittleEndian.AppendUint32(nil, uint32(at.PC))
-	return slices.ContainsFunc(p.Img.Segments, func(s image.Segment) bool {
+	return slices.ContainsFunc(w.Img.Segments, func(s image.Segment) bool {
 		return s.Exec && !eachIn(&s, word, func(found uint64) bool {
-			return found%uint64(p.Arch.AddrSize) == 0 && p.isTraced(found)
+			return found%uint64(w.Arch.AddrSize) == 0 && w.isTraced(found)
 		})
 	})
 }
@@ -119,11 +125,11 @@ func (p *program) inInstruction(at disasm.Addr) bool {
 // isTraced tells whether a word is of the lists of places that tracers patch, which begin each function:
 // nops (-fpatchable-function-entry) or calls (-mfentry -mrecord-mcount; a leaf function for MIPS begins with
 // the call). A linked kernel has no section of its own for the list, which is sorted (__start_mcount_loc).
-func (p *program) isTraced(at uint64) bool {
-	return p.isWithin("__patchable_function_entries", at) || p.isWithin("__mcount_loc", at) || inSorted(p.Img, at)
+func (w words) isTraced(at uint64) bool {
+	return w.isWithin("__patchable_function_entries", at) || w.isWithin("__mcount_loc", at) || inSorted(w.Img, at)
 }
 
-// sortedWords is how many pointers to code make a sorted list, of which a word in sortedBut may lie below the one
+// sortedWords is how many pointers to code make a sorted list. One word in sortedBut may be less than the word
 // before: linkers put a list together file by file, and a file's code may lie in several places. The longest
 // tables of functions through which calls go are those of system calls, and not sorted.
 const (
@@ -151,8 +157,8 @@ func inSorted(img *image.Image, at uint64) bool {
 	return run >= sortedWords && below*sortedBut < run
 }
 
-func (p *program) isWithin(section string, at uint64) bool {
-	s, ok := p.Img.Sections.Named(section)
+func (w words) isWithin(section string, at uint64) bool {
+	s, ok := w.Img.Sections.Named(section)
 	return ok && at-s.Addr < uint64(len(s.Data))
 }
 
@@ -160,13 +166,13 @@ func (p *program) isWithin(section string, at uint64) bool {
 const maxName = 512
 
 // isName tells whether a string at an address is the name of the function at pc.
-func (p *program) isName(at, pc uint64) bool {
-	text := p.Img.Segments.Bytes(at & p.Arch.AddrMask())
+func (w words) isName(at, pc uint64) bool {
+	text := w.Img.Segments.Bytes(at & w.Arch.AddrMask())
 	end := bytes.IndexByte(text[:min(len(text), maxName)], 0)
 	if end <= 0 {
 		return false
 	}
-	sym, ok := p.Img.Symbols.Named(string(text[:end]))
+	sym, ok := w.Img.Symbols.Named(string(text[:end]))
 	return ok && sym.Addr == pc
 }
 

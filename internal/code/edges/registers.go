@@ -57,12 +57,18 @@ func (r *registers[V]) joined(from, to uint64) bool {
 	return slices.ContainsFunc(r.branches, func(b uint64) bool { return b > from && b <= to })
 }
 
+// maxCallerSize bounds the function whose calls are looked through, in bytes.
+const maxCallerSize = 64 << 10
+
+// maxSlot bounds the offsets of functions in tables.
+const maxSlot = 1 << 9
+
 // reads follows pointers: what registers were read from.
 type reads struct{ registers[slotRead] }
 
 // slotRead is what a register was read from: offset behind what a pointer points to, by the instruction at pc.
-// Where the pointer was itself read so, field is the offset it was read at. pointer: the register may be a pointer,
-// for it was passed to the function, returned by a call, or read from memory.
+// Where the pointer was itself read so, field is the offset it was read at. pointer: the register may hold a
+// pointer, because that was passed to the function, returned by a call, or read from memory.
 type slotRead struct {
 	offset  uint64
 	field   uint64

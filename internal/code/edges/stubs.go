@@ -63,9 +63,9 @@ func (c capture) namesake(p place, slot, pc uint64) (to disasm.Addr) {
 	return to
 }
 
-// choice is the function to which a PLT stub of p goes that jumps through the word at an image address,
-// if one of those at pc was the dynamic linker's choice: memset's for the processor. The nearest
-// one below pc has pc, or none has.
+// choice is where a PLT stub of p goes that jumps through the word at an image address, if the dynamic linker
+// chose among functions of the module at pc: memset's for the processor. The nearest
+// of these functions below pc has pc, or none has.
 func (c capture) choice(p place, slot, pc uint64) (to disasm.Addr, ok bool) {
 	lib, export, found := c.exportAt(p, slot, pc)
 	if !found {

@@ -50,8 +50,8 @@ type tailWalk struct {
 	pc   uint64
 	todo places
 	cost int // instructions executed
-	// byName: each import is taken for the function of its name, or for what the dynamic linker does to bind it, and a
-	// jump through a word that may change goes where the file has it.
+	// byName: each import is taken for the function of its name, or for the dynamic linker that binds the import. A
+	// jump through a word that may change goes where the file's word leads.
 	byName bool
 	// alone: the entry and pc lie in one image, and the code of that image alone decided.
 	alone bool
@@ -183,7 +183,7 @@ func (w *tailWalk) named(a unwind.Answer) unwind.Answer {
 }
 
 // throughSlot answers for a PLT stub f of p, which jumps through the word at an image address, and adds
-// where the stub goes; known is false where neither the word nor the import's name tells.
+// where the stub goes. known is false where neither the word nor the import's name tells.
 func (w *tailWalk) throughSlot(p place, f *dataflow.Function, slot uint64) (a unwind.Answer, known bool) {
 	if to, a := w.binding(p, slot, w.pc); to.PC != 0 {
 		w.addTails(p.m, f.Tails)
@@ -238,7 +238,7 @@ func (p *program) fits(f *dataflow.Function, pc uint64) bool {
 	return false
 }
 
-// addImport adds the function that a stub of p jumps to through a word that was not captured: the
+// addImport adds the function that a stub of p jumps to through a word that was not captured. That is the
 // function of the import's name in p's module or in another, unless the dynamic linker chooses among several. From
 // there, tail calls may lead on to the function that has pc. Example: libcrypto calls its own exports through its
 // PLT, and CRYPTO_malloc ends in a jump to malloc.

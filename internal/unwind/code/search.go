@@ -227,7 +227,7 @@ func (s *search) fromJump(j cpu.CallRef, nearest bool) {
 		}
 		if comesTo(s.tried, at, site.PC) { // a jump in plain flow
 			if nearest && e == entries[0] {
-				s.fromColdPads(at, disasm.Addr{PC: j.Target, Mode: j.TargetMode})
+				s.fromColdLandingPads(at, disasm.Addr{PC: j.Target, Mode: j.TargetMode})
 			}
 			return
 		}
@@ -372,7 +372,7 @@ func (s *search) fromGaps(entry, part, place uint64) {
 		at, f = next, g
 		if !pad {
 			owner = g
-		} else if pads, here := s.fromPads(owner, next, before); here {
+		} else if pads, here := s.fromLandingPads(owner, next, before); here {
 			return
 		} else if pads != nil {
 			f = pads

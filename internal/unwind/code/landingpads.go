@@ -9,10 +9,10 @@ import (
 	"github.com/backsight/backsight/internal/code/rules"
 )
 
-// fromPads derives the rule at the point from the landing pads of a function, from the first pad on, and
+// fromLandingPads derives the rule at the point from the landing pads of a function, from the first pad on, and
 // puts it before the candidates from index on. reached: control comes to the point from the pads. No
 // code is returned where the function calls nobody, or the point has cost enough.
-func (s *search) fromPads(owner *dataflow.Function, first disasm.Addr, index int) (pads *dataflow.Function, reached bool) {
+func (s *search) fromLandingPads(owner *dataflow.Function, first disasm.Addr, index int) (pads *dataflow.Function, reached bool) {
 	var st absint.State
 	if owner.BehindCalls == "" && owner.AtLastCalls == "" || s.steps > s.most {
 		return nil, false
@@ -31,15 +31,15 @@ func (s *search) fromPads(owner *dataflow.Function, first disasm.Addr, index int
 	return pads, true
 }
 
-// fromColdPads derives rules for landing pads behind a cold part of their function. Example: GCC's
+// fromColdLandingPads derives rules for landing pads behind a cold part of their function. Example: GCC's
 // f.cold in .text.unlikely ends in a call of __cxa_throw, and landing pads of f follow.
-func (s *search) fromColdPads(owner, part disasm.Addr) {
+func (s *search) fromColdLandingPads(owner, part disasm.Addr) {
 	f := s.function(owner)
 	if f == nil || !f.Contains(part.PC) {
 		return
 	}
 	pad := dataflow.Behind(part, f, f)
 	if g := s.function(pad); g != nil && pad.PC <= s.at.Site && g.IsLandingPadOf(f) && dataflow.Within(g, f) {
-		s.fromPads(f, pad, len(s.forward))
+		s.fromLandingPads(f, pad, len(s.forward))
 	}
 }
