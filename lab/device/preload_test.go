@@ -8,7 +8,8 @@ import (
 )
 
 // calls prints the backtrace of three calls, by names of functions, the first frame of another, and the
-// backtrace of a function that the C library's qsort has called. It has no unwind tables of its own.
+// backtrace of a function that the C library's qsort has called. It has no unwind tables of its own. wipe overwrites what
+// earlier calls left on the stack, where a guess would find it: how much of that qsort overwrites depends on the processor.
 const calls = `
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -35,6 +36,7 @@ __attribute__((noinline)) int compare(const void *a, const void *b)
 	return *(const int *)a - *(const int *)b;
 }
 __attribute__((noinline)) int sort(int *numbers) { qsort(numbers, 8, sizeof *numbers, compare); return numbers[0]; }
+__attribute__((noinline)) void wipe(void) { volatile char room[32768]; unsigned i; for (i = 0; i < sizeof room; i++) room[i] = 0; }
 __attribute__((noinline)) int inner(int n) { volatile int room[20]; room[n] = backtrace(pcs, 16); return room[n]; }
 __attribute__((noinline)) int outer(int n) { volatile int room[50]; room[n] = n; return inner(room[n]) + 0 * room[n]; }
 int main(void)
@@ -42,6 +44,7 @@ int main(void)
 	int numbers[8] = {3, 1, 2};
 	print(outer(depth + 1));
 	print(backtrace(pcs, 1));
+	wipe();
 	return sort(numbers);
 }
 `
