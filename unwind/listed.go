@@ -107,9 +107,6 @@ func (j *Judge) IsCode(pc uint64) bool {
 	return executable(j.state.Snapshot, pc, m).Has(Executable)
 }
 
-// AtTrampoline tells whether a frame is a signal trampoline, or the like.
-func (j *Judge) AtTrampoline(f *Frame) bool { return j.verifier.trampolines.at(&j.state, f.PC, f.Mode) }
-
 // CodeKnown tells whether the code of a frame can be looked at.
 func (f *Frame) CodeKnown() bool {
 	return f.Checks&Executable != 0 && f.Module != nil && f.Module.Image != nil

@@ -38,10 +38,9 @@ func keepUnwritten(out *cpu.Registers, s *State, graph CallGraph) {
 	if !s.reported() || s.Exact || graph == nil {
 		return
 	}
-	w := graph
 	for set := s.Regs.Known & preserved(arch) &^ out.Known; set != 0; set = set.Without(set.First()) {
 		r := set.First()
-		if w.Passes(s.Module, s.PC, s.Mode, r) == (Operand{Kind: InRegister, Reg: r}) {
+		if graph.Passes(s.Module, s.PC, s.Mode, r) == (Operand{Kind: InRegister, Reg: r}) {
 			out.Set(r, s.Regs.Val[r])
 		}
 	}

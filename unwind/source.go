@@ -7,9 +7,9 @@
 //
 // Where to find what: walker.go has the frame loop; find.go asks the sources; candidate.go,
 // verify.go and calltarget.go gather evidence and weigh it; trampoline.go steps over signal
-// trampolines; crosscheck.go compares a table with the code; corroborate.go and elsewhere.go
-// look back over a finished walk, stacks.go over those of all threads; trust.go says what
-// evidence is worth; fastpath.go and cache.go walk
+// trampolines; crosscheck.go compares a table with the code; corroborate.go looks
+// back over a finished walk, stacks.go over those of all threads; trust.go says what evidence
+// is worth; fastpath.go and cache.go walk
 // through known code; shared.go is what walkers leave for one another.
 //
 // Sources live in packages of their own (internal/unwind/cfi, internal/unwind/code, …) and
@@ -224,7 +224,7 @@ type CallGraph interface {
 	LeavesException(m *target.Module, pc uint64, mode cpu.Mode) Answer
 	// MayCall tells whether the call through a register at site goes, on one of the ways to it, to a
 	// function as part of whose call code at pc can run, as Reaches has it. No: on none of them. An import
-	// through a word of the GOT is taken for the functions of its name, as MayReach has it.
+	// through a word of the GOT is taken for the functions of its name.
 	MayCall(snap *target.Snapshot, site uint64, mode cpu.Mode, pc uint64) Answer
 	// StartHandsOn tells whether pc lies in the function whose address the program's start passes to
 	// its callee: main. start is a place in the program's first function, both in m. passed is the
