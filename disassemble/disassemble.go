@@ -4,7 +4,6 @@
 package disassemble
 
 import (
-	"encoding/binary"
 	"fmt"
 	"strconv"
 	"strings"
@@ -47,7 +46,7 @@ func Text(arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) string {
 		return riscvText(arch, code, pc)
 	case len(code) < 4:
 	case arch.Name == "aarch64":
-		if insn, err := arm64asm.Decode(code); err == nil {
+		if insn, err := decoded(arm64asm.Decode, code); err == nil {
 			if insn.Op == arm64asm.ADRP {
 				pc &^= 0xfff // counts from the page
 			}
@@ -56,7 +55,7 @@ func Text(arch *cpu.Arch, code []byte, pc uint64, mode cpu.Mode) string {
 	case arch.Name == "arm" && order.U32(code)>>24 == 0xf4:
 		return thumbWord{arch: arch, word: order.U32(code)}.neonTransfer()
 	case arch.Name == "arm":
-		if insn, err := armasm.Decode(binary.LittleEndian.AppendUint32(nil, order.U32(code)), armasm.ModeARM); err == nil {
+		if insn, err := decodedARM(order.U32(code)); err == nil {
 			return absolute(arch, armasm.GNUSyntax(insn), pc+4) // the printer counts from the next one
 		}
 	case arch.Name == "mips" || arch.Name == "mips64":

@@ -67,6 +67,24 @@ func TestText(t *testing.T) {
 	}
 }
 
+// TestGoroutines: instructions are written by two goroutines at once, under the race detector: decoders of other makers
+// keep variables of their packages.
+func TestGoroutines(t *testing.T) {
+	code := []byte{0x13, 0x01, 0x01, 0xfe}
+	for _, arch := range []*cpu.Arch{
+		archNamed(t, "arm", "", false), archNamed(t, "aarch64", "", false), archNamed(t, "riscv64", "lp64d", false),
+		archNamed(t, "mips", "o32", false), archNamed(t, "x86_64", "", false),
+	} {
+		texts := make(chan string)
+		for range 2 {
+			go func() { texts <- disassemble.Text(arch, code, 0x10000, 0) }()
+		}
+		if a, b := <-texts, <-texts; a != b {
+			t.Errorf("%s: %q and %q", arch.Name, a, b)
+		}
+	}
+}
+
 // TestX86: displacements are signed, and zero is one where nothing else is the address.
 func TestX86(t *testing.T) {
 	for _, tt := range []struct {

@@ -17,7 +17,7 @@ func riscvText(arch *cpu.Arch, code []byte, pc uint64) string {
 	if arch.AddrSize == 4 && code[0]&3 == 1 && code[1]>>5 == 1 {
 		return strings.Replace(riscvText(arch, []byte{code[0], code[1] | 0x80}, pc), "j ", "jal ", 1)
 	}
-	insn, err := riscv64asm.Decode(code)
+	insn, err := decoded(riscv64asm.Decode, code)
 	if err != nil {
 		return ""
 	}

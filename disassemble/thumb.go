@@ -1,7 +1,6 @@
 package disassemble
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math/bits"
 	"strconv"
@@ -93,7 +92,7 @@ func (w thumbWord) isFloat() bool {
 
 // float is a floating-point instruction. T32 encodes these like A32 with the condition "always".
 func (w thumbWord) float() string {
-	insn, err := armasm.Decode(binary.LittleEndian.AppendUint32(nil, w.word), armasm.ModeARM)
+	insn, err := decodedARM(w.word)
 	if err != nil {
 		return w.text(thumbVector[:])
 	}
