@@ -40,7 +40,7 @@ func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, name
 	}
 	for i := range traces {
 		t := &traces[i]
-		r.Threads[i] = report.Thread{Thread: t.Thread, Stop: t.Stop, Tried: t.Tried, Overwritten: t.Overwritten,
+		r.Threads[i] = report.Thread{Thread: t.Thread, Repeats: t.Repeats, Stop: t.Stop, Tried: t.Tried, Overwritten: t.Overwritten,
 			Frames: named(ctx, snap.Arch, t, names)}
 	}
 	fault := mapped.Guard(func() { giveReasons(snap, r) })

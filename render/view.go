@@ -35,6 +35,7 @@ type (
 		Number                            int
 		PC, CFA, Name, Place, Module, Tag string
 		Trust, Method, Checks, Evidence   string
+		Again                             string // of the frames that are left out behind this one
 		Inlines                           []inlineView
 		Variables                         []variableView
 		Excerpt                           []lineView
@@ -144,12 +145,15 @@ func viewThread(r *report.Report, group []*report.Thread, words, digits int) thr
 	if len(group) > 1 {
 		v.Title += fmt.Sprintf(" and %d alike", len(group)-1)
 	}
-	v.Summary = fmt.Sprintf("%d frames", len(th.Frames))
+	v.Summary = fmt.Sprintf("%d frames", th.Count())
 	if len(th.Frames) > 0 {
 		v.Summary += ", " + shownName(&th.Frames[0], digits)
 	}
 	for i := range th.Frames[:min(len(th.Frames), maxRows)] {
 		v.Frames = append(v.Frames, viewFrame(r.Snapshot.Arch, th, i, digits))
+		if next := th.Repeats.Number(i + 1); next > th.Repeats.Number(i)+1 {
+			v.Frames[i].Again = fmt.Sprintf("frames %d–%d: the frames above again", th.Repeats.Number(i)+1, next-1)
+		}
 	}
 	arch := r.Snapshot.Arch
 	for i := range arch.Regs {
@@ -173,7 +177,7 @@ func shownName(f *report.Frame, digits int) string {
 func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 	f := &th.Frames[n]
 	tag, _ := doubt(f)
-	v := frameView{Number: n, PC: address(f.PC, digits), Name: shownName(f, digits), Place: where(f), Tag: tag,
+	v := frameView{Number: th.Repeats.Number(n), PC: address(f.PC, digits), Name: shownName(f, digits), Place: where(f), Tag: tag,
 		Trust: f.Trust.String(), Method: f.Method.String(), Checks: strings.Join(f.Checks.Names(), ", ")}
 	v.Evidence = v.Method + ", " + v.Trust + ": " + v.Checks
 	if f.HasCFA {
