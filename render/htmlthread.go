@@ -20,7 +20,7 @@ func appendThread(dst []byte, v *threadView) []byte {
 	dst = appendMarkup(dst, "</h2> <small>{}</small></summary>\n"+`<div class="columns"><div class="frames">`+"\n", v.Summary)
 	for i := range v.Frames {
 		dst = appendFrame(dst, &v.Frames[i])
-		if again := v.Frames[i].Again; again != "" {
+		if again := v.Again[i]; again != "" {
 			dst = appendMarkup(dst, `<p class="stop">{}</p>`+"\n", again)
 		}
 	}

@@ -27,6 +27,7 @@ type (
 		Title, Summary, Stop string
 		Open, Crashed        bool
 		Frames               []frameView
+		Again                []string // behind each of Frames: which frames are left out there, "" for none
 		Registers            []registerView
 		Words                []wordView
 		Stack                string
@@ -35,7 +36,6 @@ type (
 		Number                            int
 		PC, CFA, Name, Place, Module, Tag string
 		Trust, Method, Checks, Evidence   string
-		Again                             string // of the frames that are left out behind this one
 		Inlines                           []inlineView
 		Variables                         []variableView
 		Excerpt                           []lineView
@@ -151,8 +151,9 @@ func viewThread(r *report.Report, group []*report.Thread, words, digits int) thr
 	}
 	for i := range th.Frames[:min(len(th.Frames), maxRows)] {
 		v.Frames = append(v.Frames, viewFrame(r.Snapshot.Arch, th, i, digits))
+		v.Again = append(v.Again, "")
 		if next := th.Repeats.Number(i + 1); next > th.Repeats.Number(i)+1 {
-			v.Frames[i].Again = fmt.Sprintf("frames %d–%d: the frames above again", th.Repeats.Number(i)+1, next-1)
+			v.Again[i] = fmt.Sprintf("frames %d–%d: the frames above again", th.Repeats.Number(i)+1, next-1)
 		}
 	}
 	arch := r.Snapshot.Arch
