@@ -88,8 +88,14 @@ type Backtrace struct {
 
 // Backtraces unwinds every thread of a snapshot, many of them in parallel. It stops
 // early, with the backtraces that it has, when ctx ends, or when a file cannot be read
-// any more; the Files.Err of the images then tells which.
+// any more; the Files.Err of the images then tells which. Binaries that are closed meanwhile stay
+// readable until it returns; of binaries that were closed before the error is os.ErrClosed.
 func (u *Unwinder) Backtraces(ctx context.Context, snap *target.Snapshot) ([]Backtrace, error) {
+	release, err := hold(snap)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	out := make([]Backtrace, len(snap.Threads))
 	done, err := u.walk(ctx, snap, out)
 	doubt(snap, out[:done])
@@ -99,6 +105,11 @@ func (u *Unwinder) Backtraces(ctx context.Context, snap *target.Snapshot) ([]Bac
 // ExplainedBacktraces is Backtraces with the attempts to find each frame (Backtrace.Tried). No
 // caches are used, so it takes longer.
 func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapshot) ([]Backtrace, error) {
+	release, err := hold(snap)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	out := make([]Backtrace, len(snap.Threads))
 	var tried attempts
 	w, done := u.explaining(snap, tried.keep, 0), 0

@@ -23,6 +23,12 @@ func (u *Unwinder) Variables(ctx context.Context, r *report.Report, names *symbo
 	if r.Snapshot == nil {
 		return
 	}
+	release, err := hold(r.Snapshot)
+	if err != nil {
+		r.Issues = append(r.Issues, unread(err)...)
+		return
+	}
+	defer release()
 	for i := range r.Threads {
 		if ctx.Err() != nil {
 			return
