@@ -161,6 +161,9 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 				return dst, ending{Stop: Stop{Reason: StopRoot}}
 			}
 		}
+		if dst[len(dst)-1].startsThread() {
+			return dst, ending{Stop: Stop{Reason: StopRoot}}
+		}
 		w.frame.Index = len(dst) - 1 - first + w.folding.omitted
 		w.observe(w.frame.Index)
 		if w.frame.Index+1 >= w.maxFrames {
@@ -238,6 +241,9 @@ func (w *Walker) atThreadStart() bool {
 	}
 	return graph.StartsFunction(s.Module, s.PC, s.Mode, cpu.CallSite{})
 }
+
+// startsThread tells whether a frame is at the beginning of a function that nobody called, and that never returns.
+func (f *Frame) startsThread() bool { return f.Exact && f.Checks.Has(ThreadStart) }
 
 func (w *Walker) observe(frame int) {
 	if w.opt.Registers != nil {
