@@ -100,6 +100,12 @@ func TestEndsThread(t *testing.T) {
 			400000: d63f0140  blr x10
 			400004: d2800ba8  mov x8,#93
 			400008: d4000001  svc #0`}, 0x400004},
+		{"__start_context: an entry, behind no call, that never returns", codetest.Program{CPU: "x86_64", Entry: 0x400010, Listing: `
+			400000: 0f 1f 84 00 00 00 00 00  nopl 0(%rax,%rax)
+			400008: 0f 1f 84 00 00 00 00 00  nopl 0(%rax,%rax)
+			400010: 48 89 dc           mov  %rbx,%rsp
+			400013: 48 8b 3c 24        mov  (%rsp),%rdi
+			400017: 0f 0b              ud2`}, 0x400010},
 	} {
 		img := tt.program.Image(t)
 		m := &target.Module{Image: img, Bias: 0x7000_0000}
