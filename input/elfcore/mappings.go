@@ -22,8 +22,9 @@ const maxBinaries = 1 << 12
 
 // fromMappings makes modules of the table of file mappings.
 func (f *finder) fromMappings() {
-	main, binaries := f.notes.mainPath(), budget.New("binaries", maxBinaries, 0)
-	for _, m := range grouped(f.notes.files) {
+	files, binaries := grouped(f.notes.files), budget.New("binaries", maxBinaries, 0)
+	main := f.mainPath(files)
+	for _, m := range files {
 		head := f.space.mappedHeader(&m)
 		if !f.space.isCode(&m, &head) {
 			continue
@@ -42,6 +43,21 @@ func (f *finder) fromMappings() {
 			f.addUnknown(&m, &head)
 		}
 	}
+}
+
+// mainPath is the path that the executable is mapped from: of the file that the user named, else of the program headers that
+// the kernel told the program of. A program that was started as an argument of the dynamic linker was told of the linker's.
+func (f *finder) mainPath(files []mapping) string {
+	if exe := f.binaries.files.Exe(); exe != "" {
+		if img, err := f.binaries.files.Open(exe); err == nil && img.BuildID != nil {
+			for i := range files {
+				if head := f.space.mappedHeader(&files[i]); bytes.Equal(head.buildID, img.BuildID) {
+					return files[i].path
+				}
+			}
+		}
+	}
+	return f.notes.mainPath()
 }
 
 // addMapped adds an image wherever it was loaded; false where it cannot be.
