@@ -33,7 +33,7 @@ func (in effectDecoder) clobbers(c *clobbering, out *cpu.Insn) {
 type transfer struct {
 	op    cpu.Op
 	flags cpu.Flags
-	getPC cpu.Flags // for a displacement of 0, the next instruction
+	getPC cpu.Flags // for a displacement of 0, where the next instruction takes the address
 	byte  bool      // of the displacement
 }
 
@@ -51,7 +51,7 @@ func (in effectDecoder) transfers(t *transfer, out *cpu.Insn, next uint64) {
 		rel = short
 	}
 	out.Op, out.Flags, out.Target = t.op, t.flags, in.target(next, rel)
-	if rel == 0 {
+	if rel == 0 && readsPC(in.b[(in.immAt+4)&(window-1):]) {
 		out.Flags |= t.getPC
 	}
 }

@@ -84,8 +84,8 @@ func (d decoder) prefixed(before []byte, n int) int {
 }
 
 // Calls implements cpu.Decoder: what reads as E8 rel32 at any byte. To look for the byte
-// takes an eighth of the time that decoding takes. Calls to the next instruction read the
-// PC and are left out.
+// takes an eighth of the time that decoding takes. Calls to the next instruction that read the
+// PC are left out.
 func (d decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []cpu.CallRef {
 	for at := 0; at+5 <= len(code); at++ {
 		n := bytes.IndexByte(code[at:len(code)-4], 0xe8)
@@ -93,7 +93,7 @@ func (d decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []
 			break
 		}
 		at += n
-		if rel := int32(binary.LittleEndian.Uint32(code[at+1:])); rel != 0 {
+		if rel := int32(binary.LittleEndian.Uint32(code[at+1:])); rel != 0 || !readsPC(code[at+5:]) {
 			target := pc + uint64(at) + 5 + uint64(rel)
 			if !d.long {
 				target &= 0xffff_ffff
@@ -102,6 +102,19 @@ func (d decoder) Calls(code []byte, pc uint64, _ cpu.Mode, dst []cpu.CallRef) []
 		}
 	}
 	return dst
+}
+
+// readsPC tells whether the code behind a call to the next instruction takes the address that the call pushed: pops it, or has
+// an operand (%esp). Else the call is one of the function that lies there, and does not return: the luaG_typeerror of Lua ends
+// in a call of typeerror, which a linker may place next.
+func readsPC(next []byte) bool {
+	if len(next) > 0 && next[0]>>4 == 4 { // a REX prefix
+		next = next[1:]
+	}
+	if len(next) < 3 || next[0]&0xf8 == 0x58 || next[0] == 0x8f || next[0] == 0 && next[1] == 0 {
+		return true // or nobody knows what follows
+	}
+	return next[1]&0xc7 == 4 && next[2] == 0x24
 }
 
 // lead is how many bytes in front of a place a pass begins that shall come there in step

@@ -101,6 +101,7 @@ func TestCallsFindsDirectCalls(t *testing.T) {
 		e8 f7 0f 00 00
 		48 b8 e8 00 00 00 01 00 00 00
 		e8 00 00 00 00
+		58
 		06
 		67 e8 00 01 00 00
 		e8 01 00`)
@@ -109,8 +110,8 @@ func TestCallsFindsDirectCalls(t *testing.T) {
 	want := []cpu.CallRef{
 		{Site: 0x1004, Target: 0x2000},
 		{Site: 0x100b, Target: 0x1001010}, // in movabs's constant
-		{Site: 0x101a, Target: 0x111f},
-		// Not the call to the next instruction, and not the last one, which is cut off.
+		{Site: 0x101b, Target: 0x1120},
+		// Not the call to the next instruction, which pops the address, and not the last one, which is cut off.
 	}
 	if !reflect.DeepEqual(refs, want) {
 		t.Errorf("%+v, want %+v", refs, want)
@@ -140,6 +141,29 @@ func TestInStepOfABlock(t *testing.T) {
 		var calls cpu.CallBlock
 		if clean := d.InStep(code, block*cpu.CallBlockSize, 0, &calls); clean != want.clean || calls[0] != want.first {
 			t.Errorf("block %d: clean %v, %b", block, clean, calls[0])
+		}
+	}
+}
+
+// TestReadsPC: a call to the next instruction reads the PC where that takes the address from the stack. Else it is a call of the
+// function that lies behind: Lua's luaG_typeerror ends in one of typeerror.
+func TestReadsPC(t *testing.T) {
+	for next, want := range map[string]bool{
+		"58 c3 90":       true,  // pop %rax
+		"41 5b c3":       true,  // pop %r11
+		"83 04 24 07":    true,  // addl $7,(%esp)
+		"8b 1c 24 c3":    true,  // mov (%esp),%ebx
+		"":               true,  // nobody knows
+		"53 48 83 ec 20": false, // push %rbx; sub $32,%rsp
+		"f3 0f 1e fa 50": false, // endbr64; push %rax
+	} {
+		code := bytesOf("e8 00 00 00 00 " + next)
+		d := decoder{long: true}
+		var in [1]cpu.Insn
+		d.Decode(code, 0x1000, 0, in[:])
+		refs := d.Calls(code, 0x1000, 0, nil)
+		if got := in[0].Flags&cpu.FlagGetPC != 0; got != want || (len(refs) == 0) != want {
+			t.Errorf("call +0; %s reads the PC: %v, want %v; calls %+v", next, got, want, refs)
 		}
 	}
 }
