@@ -23,7 +23,7 @@ func (v *verifier) target(s *State, c *candidate, site cpu.CallSite) {
 	}
 	entry, mode := site.Target, site.TargetMode
 	if site.Direct {
-		starts := startsAt(s, c, entry)
+		starts := startsAt(s, c, entry) && !v.starts.ofSeveral(s, c)
 		if starts || v.stubFor(s, c, entry, mode) {
 			c.checks |= TargetMatches
 			c.entry, c.imageOnly = entry, c.imageOnly && starts

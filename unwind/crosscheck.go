@@ -17,7 +17,11 @@ package unwind
 // and is not certain.
 func (f *finder) crossCheck(r *search) {
 	table := &r.best
-	if !r.frame.Exact || !table.valid || table.end || table.method != MethodCFI || table.trust < Likely {
+	if !table.valid || table.end || table.method != MethodCFI || table.trust < Likely {
+		return
+	}
+	several := f.verifier.starts.ofSeveral(r.frame, table)
+	if !r.frame.Exact && !several {
 		return
 	}
 	src := ruleSource(f.sources, MethodCode)
@@ -31,10 +35,13 @@ func (f *finder) crossCheck(r *search) {
 	before := f.query.Cost
 	defer func() { f.account.cost += f.query.Cost - before }()
 	// From the entry that the table states: to look for others takes a pass through
-	// the image.
+	// the image. A description that does not begin as a function does is a part of one, or one of several.
 	f.query.Try, f.query.Entry, f.query.HasEntry = 0, table.start, table.flags&StartStated != 0
 	if entry, ok := f.verifier.starts.linked(r.frame, table); ok {
 		f.query.Entry = entry
+	}
+	if several || f.verifier.starts.splitOff(r.frame, table) {
+		f.query.HasEntry = false
 	}
 	if f.codeRule == nil {
 		f.codeRule = new(Rule)
@@ -44,6 +51,8 @@ func (f *finder) crossCheck(r *search) {
 	if src.Rule(&f.query, rule) != Found || rule.Flags&(FromEntry|Straight) == 0 {
 		if returnsByLink(r.frame, table) || f.query.HasEntry && f.verifier.graph != nil && f.verifier.graph.Abandons(&f.query) {
 			r.dispute()
+		} else if several {
+			table.limit(Likely, CapUnchecked)
 		}
 		return
 	}

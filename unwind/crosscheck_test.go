@@ -52,3 +52,33 @@ func TestCrossCheck(t *testing.T) {
 		})
 	}
 }
+
+// TestDescriptionOfSeveral: one description covers far more than f, and does not begin as a function does: Dart has one for all
+// of its text. At f's call of g, too, the code is asked; where it has no rule, the table's frame is not certain.
+func TestDescriptionOfSeveral(t *testing.T) {
+	arch := o32()
+	const begins = fEntry - 1<<20
+	size := func(n int64, flags unwind.RuleFlags) unwind.Rule {
+		r := saved(arch, n, flags)
+		r.Start = begins
+		return r
+	}
+	for what, c := range map[string]struct {
+		code  []unwind.Rule
+		want  uint64
+		trust unwind.Trust
+	}{
+		"the code has another frame":     {[]unwind.Rule{saved(arch, 32, unwind.FromEntry|unwind.Agreed)}, inMain, unwind.Likely},
+		"the code has the table's frame": {[]unwind.Rule{saved(arch, 48, unwind.FromEntry|unwind.Agreed)}, inH, unwind.Certain},
+		"the code has no rule":           {nil, inH, unwind.Likely},
+	} {
+		cfi := rules{method: unwind.MethodCFI, ends: map[uint64]bool{inMain: true, inH: true}, at: map[uint64][]unwind.Rule{
+			inG: {leaf(arch, 0)}, inF: {size(48, unwind.StartStated)}, begins: {size(48, unwind.StartStated)}}}
+		code := rules{method: unwind.MethodCode, known: true, at: map[uint64][]unwind.Rule{inF: c.code}}
+		snap := stopped(arch, synth.Stack(arch).Zero(28).Word(inMain).Zero(12).Word(inH).Zero(64).Place(0x7fff_0000))
+		frames, _ := walk(snap, unwind.Options{Sources: []unwind.Source{cfi, code}, CallGraph: graph{holds: func(uint64, uint64) unwind.Answer { return unwind.Yes }, callee: fEntry}})
+		if len(frames) != 3 || frames[2].PC != c.want || frames[2].Trust != c.trust {
+			t.Errorf("%s: want a frame at %#x, %v: %+v", what, c.want, c.trust, frames)
+		}
+	}
+}

@@ -41,6 +41,9 @@ func program(arch *cpu.Arch) *target.Module { return programWith(arch, inG, 0) }
 // programWith is the program with another instruction at a place.
 func programWith(arch *cpu.Arch, at uint64, insn uint32) *target.Module {
 	code := synth.Stack(arch).Zero(0x500).Place(0x400000)
+	for at := range 0x500 / 4 {
+		code.Data[4*at+3] = 0x25 // move zero,zero: text of nothing but zero was cleared
+	}
 	put := func(at uint64, w uint32) {
 		for i := range 4 {
 			code.Data[at-0x400000+uint64(i)] = byte(w >> (24 - 8*i))
