@@ -160,11 +160,9 @@ func (s *session) open(ctx context.Context, files []string) (input.Stream, error
 	case o := <-done:
 		return o.stream, o.err
 	case <-ctx.Done():
-		return nil, interrupted()
+		return nil, interrupted(ctx)
 	}
 }
-
-func interrupted() error { return &failure{exitInterrupted, errors.New("interrupted")} }
 
 // report unwinds a snapshot and names its frames.
 func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Report, error) {
