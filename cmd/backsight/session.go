@@ -190,7 +190,11 @@ func (s *session) status(start time.Time) func() string {
 	return func() string {
 		n, t := s.done.Load(), time.Since(start)
 		if n == 0 {
-			return fmt.Sprintf("backsight: reading, %.0f s", t.Seconds())
+			searched := ""
+			if n := s.opt.files.searched.Load(); n > 0 {
+				searched = fmt.Sprintf(", %d files searched through", n)
+			}
+			return fmt.Sprintf("backsight: reading, %.0f s%s", t.Seconds(), searched)
 		}
 		return fmt.Sprintf("backsight: %d snapshots, %.0f a second", n, float64(n)/t.Seconds())
 	}
