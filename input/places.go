@@ -6,6 +6,7 @@ import (
 	"iter"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/backsight/backsight/image"
 )
@@ -111,7 +112,7 @@ func (p *places) led(ref *BinaryRef) (paths []string) {
 			paths = append(paths, path)
 		}
 	}
-	if p.trees != nil {
+	if p.trees != nil || ref.Absolute && !strings.HasPrefix(ref.Name, "/") {
 		return paths
 	}
 	if ref.Dir != "" && !filepath.IsAbs(ref.Name) {
