@@ -142,7 +142,7 @@ how sure it is.
 Backtraces go to standard output, messages to standard error. Exit codes: 0
 every capture gave backtraces; 1 with --strict, a backtrace is incomplete; 2 a
 capture gave none (those of the other captures are written all the same); 64
-wrong usage.`,
+wrong usage; 130 and 143 a signal ended it (SIGINT, SIGTERM).`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
