@@ -75,9 +75,7 @@ func viewReport(r *report.Report, style Style) reportView {
 	s := r.Snapshot
 	digits := 2 * s.Arch.AddrSize
 	if r.Crash != nil {
-		for _, reason := range r.Crash.Reasons {
-			v.Reasons = append(v.Reasons, reason)
-		}
+		v.Reasons = append(v.Reasons, r.Crash.Reasons...)
 		v.Facts = append(v.Facts, strings.TrimSpace(r.Crash.Signal+" "+r.Crash.Code))
 		if r.Crash.HasAddress {
 			v.Facts = append(v.Facts, "at "+address(r.Crash.Address, digits))
