@@ -34,7 +34,7 @@ func describe(traces []Backtrace, d *unwind.Doubt) string {
 			id, d.Addr, d.Module.Name)
 	}
 	return fmt.Sprintf("thread %d: frame %d has words of the stack, at %#x, that frames of thread %d have as well; they cannot both be right",
-		id, d.Frame-1, d.Addr, traces[d.Other].Thread.ID)
+		id, traces[d.Walk].Repeats.Number(d.Frame-1), d.Addr, traces[d.Other].Thread.ID)
 }
 
 // doubts are the issues of backtraces that something speaks against.

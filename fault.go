@@ -9,8 +9,34 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
+// hold keeps the binaries of a snapshot open until release is called: other goroutines may close the program's Files
+// meanwhile. The error names a binary that was closed before; there is nothing to release then.
+func hold(snap *target.Snapshot) (release func(), err error) {
+	held := 0
+	release = func() {
+		for _, m := range snap.Modules[:held] {
+			if m.Image != nil {
+				_ = m.Image.Files.Release() // of mappings, which cannot fail
+			}
+		}
+	}
+	for ; held < len(snap.Modules); held++ {
+		if m := snap.Modules[held]; m.Image != nil {
+			if err := m.Image.Files.Hold(); err != nil {
+				release()
+				return func() {}, fmt.Errorf("%s: %w", m.Image.Path, err)
+			}
+		}
+	}
+	return release, nil
+}
+
 // guarded runs fn, which reads an image, and tells where that cannot be read any more.
 func guarded(img *image.Image, fn func()) error {
+	if err := img.Files.Hold(); err != nil {
+		return fmt.Errorf("%s: %w", img.Path, err)
+	}
+	defer img.Files.Release()
 	return blame(&target.Snapshot{Modules: []*target.Module{{Image: img}}}, mapped.Guard(fn))
 }
 

@@ -121,7 +121,7 @@ func (u *Unwinder) walkThreads(ctx context.Context, w *unwind.Walker, r *round) 
 		out, t := &r.out[i], &r.snap.Threads[r.first+i]
 		frames, out.Stop = w.WalkWithin(t, frames[:0], r.allowance.Limits(t, len(r.out)))
 		r.spent[i] = append(r.spent[i][:0], w.Spent()...)
-		out.Frames, out.Thread = slices.Clone(frames), t
+		out.Frames, out.Repeats, out.Thread = slices.Clone(frames), slices.Clone(w.Repeats()), t
 		u.splice(r.snap, out)
 		if t.Crashed {
 			out.Overwritten = u.overwritten(r.snap, out)

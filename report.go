@@ -35,16 +35,23 @@ type Symbolizer interface {
 // modules and offsets only. So have the frames that were not yet named when ctx ended.
 func Report(ctx context.Context, snap *target.Snapshot, traces []Backtrace, names Symbolizer) *report.Report {
 	r := &report.Report{Snapshot: snap, Issues: slices.Clip(snap.Issues), Threads: make([]report.Thread, len(traces))}
+	release, err := hold(snap)
+	defer release()
+	if err != nil {
+		names, r.Issues = nil, append(r.Issues, unread(err)...)
+	}
 	if names != nil {
 		r.Issues = append(r.Issues, prepare(ctx, names, places(snap.Arch, traces))...)
 	}
 	for i := range traces {
 		t := &traces[i]
-		r.Threads[i] = report.Thread{Thread: t.Thread, Stop: t.Stop, Tried: t.Tried, Overwritten: t.Overwritten,
+		r.Threads[i] = report.Thread{Thread: t.Thread, Repeats: t.Repeats, Stop: t.Stop, Tried: t.Tried, Overwritten: t.Overwritten,
 			Frames: named(ctx, snap.Arch, t, names)}
 	}
-	fault := mapped.Guard(func() { giveReasons(snap, r) })
-	r.Issues = append(r.Issues, unread(blame(snap, fault))...)
+	if err == nil {
+		fault := mapped.Guard(func() { giveReasons(snap, r) })
+		r.Issues = append(r.Issues, unread(blame(snap, fault))...)
+	}
 	r.Issues = append(append(r.Issues, missing(snap, traces)...), doubts(traces)...)
 	return r
 }

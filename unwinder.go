@@ -20,6 +20,8 @@ type Options struct {
 	Sources []Source
 	// MaxFrames bounds a backtrace; 0: unwind.DefaultMaxFrames.
 	MaxFrames int
+	// Fold leaves turns of long recursion out of the frames (Backtrace.Repeats): a stack overflow has a million frames.
+	Fold bool
 	// StackSizes: what the capture lists has sizes, too, for report.Thread.StackUsage.
 	StackSizes bool
 	// TableDir, if set, has unwind tables that Table.Save wrote to Table.Path. Images that
@@ -46,7 +48,7 @@ func NewUnwinder(opt Options) (*Unwinder, error) {
 	if u.sources == nil {
 		u.sources = DefaultSources()
 	}
-	u.opt = unwind.Options{CallGraph: callGraph(), Shared: new(unwind.Shared), MaxFrames: opt.MaxFrames}
+	u.opt = unwind.Options{CallGraph: callGraph(), Shared: new(unwind.Shared), MaxFrames: opt.MaxFrames, Fold: opt.Fold}
 	for _, s := range u.sources {
 		_, rules := s.Source.(unwind.RuleSource)
 		if _, frames := s.Source.(unwind.FrameSource); !rules && !frames {
@@ -64,7 +66,9 @@ func NewUnwinder(opt Options) (*Unwinder, error) {
 type Backtrace struct {
 	Thread *target.Thread
 	Frames []unwind.Frame
-	Stop   unwind.Stop
+	// Repeats are turns of recursion that Frames leave out; empty but with Options.Fold.
+	Repeats unwind.Repeats
+	Stop    unwind.Stop
 	// Listed[i] is the entry of Thread.Listed for frame i, nil where the capture does not list
 	// that frame; Listed is empty where the capture lists no frames.
 	Listed []*target.Listed
@@ -72,7 +76,7 @@ type Backtrace struct {
 	// capture lists frames.
 	Sizes map[int]uint64
 	// Tried are the attempts to find each frame, as report.Thread has them; nil but in
-	// ExplainedBacktraces.
+	// ExplainedBacktraces, which keeps those of the innermost frames, and the last ones.
 	Tried [][]report.Attempt
 	// Doubt is what other threads' frames, or where the stack lies, say against the
 	// backtrace, in a line; "" for nothing. Its frames are trusted accordingly.
@@ -84,8 +88,14 @@ type Backtrace struct {
 
 // Backtraces unwinds every thread of a snapshot, many of them in parallel. It stops
 // early, with the backtraces that it has, when ctx ends, or when a file cannot be read
-// any more; the Files.Err of the images then tells which.
+// any more; the Files.Err of the images then tells which. Binaries that are closed meanwhile stay
+// readable until it returns; of binaries that were closed before the error is os.ErrClosed.
 func (u *Unwinder) Backtraces(ctx context.Context, snap *target.Snapshot) ([]Backtrace, error) {
+	release, err := hold(snap)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	out := make([]Backtrace, len(snap.Threads))
 	done, err := u.walk(ctx, snap, out)
 	doubt(snap, out[:done])
@@ -95,21 +105,22 @@ func (u *Unwinder) Backtraces(ctx context.Context, snap *target.Snapshot) ([]Bac
 // ExplainedBacktraces is Backtraces with the attempts to find each frame (Backtrace.Tried). No
 // caches are used, so it takes longer.
 func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapshot) ([]Backtrace, error) {
+	release, err := hold(snap)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	out := make([]Backtrace, len(snap.Threads))
-	var tried []report.Attempt
-	w, done := u.explaining(snap, &tried, 0), 0
+	var tried attempts
+	w, done := u.explaining(snap, tried.keep, 0), 0
 	fault := mapped.Guard(func() {
 		for ; done < len(out) && ctx.Err() == nil; done++ {
 			b := &out[done]
-			tried, b.Thread = tried[:0], &snap.Threads[done]
+			b.Thread, tried.list = &snap.Threads[done], tried.list[:0]
 			b.Frames, b.Stop = w.Walk(b.Thread, nil)
+			b.Repeats = slices.Clone(w.Repeats())
 			u.splice(snap, b)
-			b.Tried = make([][]report.Attempt, len(b.Frames)+1)
-			for _, a := range tried {
-				if k := a.Frame + 1; k < len(b.Tried) {
-					b.Tried[k] = append(b.Tried[k], a)
-				}
-			}
+			b.Tried = tried.of(b)
 			if b.Thread.Crashed {
 				b.Overwritten = u.overwritten(snap, b)
 			}
@@ -119,10 +130,34 @@ func (u *Unwinder) ExplainedBacktraces(ctx context.Context, snap *target.Snapsho
 	return out[:done], cmp.Or(blame(snap, fault), ctx.Err())
 }
 
-// explaining is a walker that appends each of its attempts to tried.
-func (u *Unwinder) explaining(snap *target.Snapshot, tried *[]report.Attempt, maxFrames int) *unwind.Walker {
+// maxExplained bounds the frames whose attempts are kept. Nobody reads how the thousandth call of a recursion was found.
+const maxExplained = 4096
+
+// attempts are those of the first frames of a walk, and of the last one.
+type attempts struct{ list []report.Attempt }
+
+func (t *attempts) keep(a unwind.Attempt) {
+	for n := len(t.list); n > 0 && t.list[n-1].Frame >= maxExplained && t.list[n-1].Frame != a.Frame; n-- {
+		t.list = t.list[:n-1]
+	}
+	t.list = append(t.list, report.Keep(a))
+}
+
+// of sorts the attempts to find each frame of a backtrace, and one more.
+func (t *attempts) of(b *Backtrace) [][]report.Attempt {
+	tried := make([][]report.Attempt, len(b.Frames)+1)
+	for _, a := range t.list {
+		if k, left := b.Repeats.Index(a.Frame + 1); left == 0 && k < len(tried) {
+			tried[k] = append(tried[k], a)
+		}
+	}
+	return tried
+}
+
+// explaining is a walker that tells keep of each of its attempts.
+func (u *Unwinder) explaining(snap *target.Snapshot, keep func(unwind.Attempt), maxFrames int) *unwind.Walker {
 	opt := u.WalkerOptions()
-	opt.Explain = func(a unwind.Attempt) { *tried = append(*tried, report.Keep(a)) }
+	opt.Explain = keep
 	if maxFrames > 0 {
 		opt.MaxFrames = maxFrames
 	}
@@ -136,10 +171,14 @@ func (u *Unwinder) overwritten(snap *target.Snapshot, b *Backtrace) *report.Over
 	if !ok {
 		return nil
 	}
+	number := b.Repeats.Number(n)
 	var tried []report.Attempt
-	u.explaining(snap, &tried, n+2).Walk(b.Thread, nil)
-	tried = slices.DeleteFunc(tried, func(a report.Attempt) bool { return a.Frame != n })
-	return diagnose.FindOverwritten(snap, b.Thread, b.Frames[n], n, tried)
+	u.explaining(snap, func(a unwind.Attempt) {
+		if a.Frame == number {
+			tried = append(tried, report.Keep(a))
+		}
+	}, number+2).Walk(b.Thread, nil)
+	return diagnose.FindOverwritten(snap, b.Thread, b.Frames[n], number, tried)
 }
 
 // Walker returns a walker over snap, for one goroutine. A profiler keeps one for each

@@ -23,6 +23,12 @@ func (u *Unwinder) Variables(ctx context.Context, r *report.Report, names *symbo
 	if r.Snapshot == nil {
 		return
 	}
+	release, err := hold(r.Snapshot)
+	if err != nil {
+		r.Issues = append(r.Issues, unread(err)...)
+		return
+	}
+	defer release()
 	for i := range r.Threads {
 		if ctx.Err() != nil {
 			return
@@ -37,8 +43,11 @@ func (u *Unwinder) Variables(ctx context.Context, r *report.Report, names *symbo
 func (u *Unwinder) variables(ctx context.Context, snap *target.Snapshot, th *report.Thread, names *symbol.Symbolizer) {
 	regs, walked := u.frameRegisters(snap, th)
 	var entered locals.Entered // of the frame, from its caller, so that callers come first
-	for k := min(len(th.Frames), len(regs), len(walked)) - 1; k >= 0; k-- {
-		f := &th.Frames[k]
+	for i := len(th.Frames) - 1; i >= 0; i-- {
+		f, k := &th.Frames[i], th.Repeats.Number(i)
+		if k >= min(len(regs), len(walked)) {
+			continue
+		}
 		if !f.HasCFA && walked[k].HasCFA { // the report's limit is at this frame
 			f.CFA, f.HasCFA = walked[k].CFA, true
 		}
@@ -72,12 +81,12 @@ func sameCode(arch *cpu.Arch, a, b uint64) bool {
 // frameRegisters are the registers of a thread's frames, and the frames walked one frame further, so
 // that the last frame has a CFA as well.
 func (u *Unwinder) frameRegisters(snap *target.Snapshot, th *report.Thread) ([]cpu.Registers, []unwind.Frame) {
-	n := min(len(th.Frames), maxWithVariables)
+	n := min(th.Count(), maxWithVariables)
 	if n == 0 {
 		return nil, nil
 	}
 	opt := u.WalkerOptions()
-	opt.MaxFrames = n + 1
+	opt.MaxFrames, opt.Fold = n+1, false
 	regs := make([]cpu.Registers, n)
 	opt.Registers = func(frame int, r *cpu.Registers) {
 		if frame < len(regs) {

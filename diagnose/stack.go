@@ -27,7 +27,7 @@ func stackOverflow(addr uint64, snap *target.Snapshot, th *report.Thread) string
 		return ""
 	}
 	s := fmt.Sprintf("the stack overflowed: %s are in use down to %#x", size(stack.Hi-stack.Lo), stack.Lo)
-	if name, n := mostOften(th.Frames); n >= 50 {
+	if name, n := mostOften(th); n >= 50 {
 		s += fmt.Sprintf("; %s is on the stack %d times", name, n)
 	}
 	return s
@@ -47,12 +47,19 @@ func above(m *target.Memory, addr uint64) target.Range {
 }
 
 // mostOften is the function with the most frames.
-func mostOften(frames []report.Frame) (name string, n int) {
+func mostOften(th *report.Thread) (name string, n int) {
 	count := make(map[string]int)
-	for i := range frames {
-		f := frames[i].Function
-		if count[f]++; f != "" && count[f] > n {
+	add := func(f string, times int) {
+		if count[f] += times; f != "" && count[f] > n {
 			name, n = f, count[f]
+		}
+	}
+	for i := range th.Frames {
+		add(th.Frames[i].Function, 1)
+	}
+	for _, r := range th.Repeats {
+		for i := r.At - r.Period; i < r.At; i++ {
+			add(th.Frames[i].Function, r.Turns)
 		}
 	}
 	return name, n

@@ -1,6 +1,8 @@
 package image
 
 import (
+	"os"
+	"sync"
 	"sync/atomic"
 
 	"github.com/backsight/backsight/internal/mapped"
@@ -10,6 +12,50 @@ import (
 type Files struct {
 	container Container
 	failed    atomic.Pointer[Error]
+
+	mu     sync.Mutex
+	users  int
+	closed bool
+}
+
+// Hold keeps the files open until Release, whoever closes the image meanwhile. The error is os.ErrClosed where the image was
+// closed before.
+func (fs *Files) Hold() error {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fs.closed {
+		return os.ErrClosed
+	}
+	fs.users++
+	return nil
+}
+
+// Release ends a Hold. Where the image was closed meanwhile, the last Release closes the files.
+func (fs *Files) Release() error {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fs.users--; fs.users == 0 && fs.closed {
+		return fs.release()
+	}
+	return nil
+}
+
+// close closes the files, or has the last Release do that.
+func (fs *Files) close() error {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	first := !fs.closed
+	if fs.closed = true; first && fs.users == 0 {
+		return fs.release()
+	}
+	return nil
+}
+
+func (fs *Files) release() error {
+	if fs.container == nil {
+		return nil
+	}
+	return fs.container.Close()
 }
 
 // Backer is a Container that knows the files whose bytes it hands out.

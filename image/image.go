@@ -74,13 +74,8 @@ func New(h Header, c Container) *Image {
 	}
 }
 
-// Close releases the file.
-func (img *Image) Close() error {
-	if img.container == nil {
-		return nil
-	}
-	return img.container.Close()
-}
+// Close releases the files, once nobody holds them any more (Files.Hold). The image must not be used after it.
+func (img *Image) Close() error { return img.Files.close() }
 
 // Container returns the Container that the Image reads from, nil where there is none. A format's
 // package asks it for more of its own images than an Image tells (ContainerAs).

@@ -1,6 +1,9 @@
 package image
 
-import "sort"
+import (
+	"bytes"
+	"sort"
+)
 
 // Segment is a range of the address space that the file fills.
 type Segment struct {
@@ -13,6 +16,19 @@ type Segment struct {
 	Read    bool
 	Write   bool
 	Exec    bool
+}
+
+// blank is how many bytes of zero no code has in a row: padding between functions is shorter.
+const blank = 64
+
+// Blank tells whether the code in front of an image address was taken out of its file: bug reports have libraries with nothing
+// but zero in their text.
+func (s *Segment) Blank(addr uint64) bool {
+	end := addr - s.Addr
+	if end < blank || end > uint64(len(s.Data)) {
+		return false
+	}
+	return bytes.Count(s.Data[end-blank:end], []byte{0}) == blank
 }
 
 // Segments are the ranges that a file fills, sorted by Addr, not overlapping. Addresses are

@@ -131,7 +131,16 @@ func (f *Files) sliceFor(path string, ref *BinaryRef) (*image.Image, error) {
 	return f.open(key, path, opt)
 }
 
-// Close closes all images. No file is opened after it: os.ErrClosed.
+// hold keeps the images open until release is called; without Files there are none.
+func (f *Files) hold() (release func(), err error) {
+	if f == nil {
+		return func() {}, nil
+	}
+	return f.images.hold()
+}
+
+// Close closes all images, those that a reader of captures, an Unwinder or a report looks at as soon as these have done so.
+// No file is opened after it: os.ErrClosed.
 func (f *Files) Close() error { return f.images.close() }
 
 // Find opens the binary that a capture names. The image is nil where there is

@@ -52,7 +52,7 @@ func (c *Capture) open(ctx context.Context, env *Env) (Stream, error) {
 		c.Close()
 		return nil, c.explain(err)
 	}
-	return &openStream{Stream: s, capture: c}, nil
+	return &openStream{Stream: s, capture: c, files: env.Files}, nil
 }
 
 func (c *Capture) dispatch(ctx context.Context, env *Env) (Stream, error) {
@@ -84,6 +84,11 @@ func (u unrecognised) Is(target error) bool { return target == ErrUnrecognised }
 
 // openAs opens the capture in a format. A file that is cut short meanwhile is an error.
 func (c *Capture) openAs(ctx context.Context, f *Format, env *Env) (s Stream, err error) {
+	release, err := env.Files.hold()
+	if err != nil {
+		return nil, &Error{Path: c.Name, Offset: -1, Reason: "the executables cannot be read", Err: err}
+	}
+	defer release()
 	if fault := mapped.Guard(func() { s, err = f.Open(ctx, c, env) }); fault != nil {
 		return nil, c.unreadable(fault)
 	}
@@ -99,10 +104,16 @@ func (c *Capture) unreadable(fault error) error {
 type openStream struct {
 	Stream
 	capture *Capture
+	files   *Files
 }
 
 // Next reads the next snapshot. A file that is cut short meanwhile is an error.
 func (s *openStream) Next(ctx context.Context) (snap *target.Snapshot, err error) {
+	release, err := s.files.hold()
+	if err != nil {
+		return nil, &Error{Path: s.capture.Name, Offset: -1, Reason: "the executables cannot be read", Err: err}
+	}
+	defer release()
 	if fault := mapped.Guard(func() { snap, err = s.Stream.Next(ctx) }); fault != nil {
 		return nil, s.capture.unreadable(fault)
 	}

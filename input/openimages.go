@@ -18,6 +18,27 @@ type openImages struct {
 	// retired are the images whose files cannot be read any more. Who still uses such an image
 	// may do so until close.
 	retired []*imageEntry
+	// users are the readers of captures that look at images; after close, closing are the images that these still may use.
+	users   int
+	closing []*imageEntry
+}
+
+// hold keeps all images open until release is called, whoever closes them meanwhile. The error is os.ErrClosed after close.
+func (s *openImages) hold() (release func(), err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.known == nil {
+		return nil, os.ErrClosed
+	}
+	s.users++
+	return func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.users--; s.users == 0 {
+			_ = closeAll(s.closing) // mappings, which can always be undone
+			s.closing = nil
+		}
+	}, nil
 }
 
 // imageEntry is an image that is opened once.
@@ -76,17 +97,26 @@ func (s *openImages) forget(key string, e *imageEntry) {
 	}
 }
 
-// close closes all images.
+// close closes all images, or has the last reader of a capture do that.
 func (s *openImages) close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	all := slices.Concat(slices.Collect(maps.Values(s.known)), s.retired)
+	s.known, s.retired = nil, nil
+	if s.users > 0 {
+		s.closing = append(s.closing, all...)
+		return nil
+	}
+	return closeAll(all)
+}
+
+func closeAll(list []*imageEntry) error {
 	var errs []error
-	for _, e := range slices.Concat(slices.Collect(maps.Values(s.known)), s.retired) {
+	for _, e := range list {
 		e.once.Do(func() { e.err = os.ErrClosed })
 		if e.img != nil {
 			errs = append(errs, e.img.Close())
 		}
 	}
-	s.known, s.retired = nil, nil
 	return errors.Join(errs...)
 }

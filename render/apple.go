@@ -99,8 +99,8 @@ func (a *apple) thread(t *report.Thread) {
 	}
 	a.line("Thread %d%s:", t.ID, crashed)
 	n := 0
-	for i := range t.Frames {
-		n = a.frame(n, &t.Frames[i])
+	for i := range t.Count() {
+		n = a.frame(n, numbered(t, i))
 	}
 	a.line("")
 }

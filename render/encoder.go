@@ -1,6 +1,7 @@
 package render
 
 import (
+	"io"
 	"strconv"
 
 	"github.com/backsight/backsight/target"
@@ -12,18 +13,63 @@ type encoder struct {
 	b []byte
 	// digits is how many an address has.
 	digits int
+	// indented: each member and element has a line of its own, which begins with as many spaces as objects and arrays are open.
+	indented bool
+	depth    int
+	// w, if set, is given what b holds from time to time; err is why w could not be written.
+	w   io.Writer
+	err error
 }
 
+// mostHeld is how many bytes an encoder with a writer holds back.
+const mostHeld = 64 << 10
+
+// flush writes what is held back, if that is more than so many bytes, but for the last byte: by that one commas are decided.
+func (e *encoder) flush(most int) {
+	last := len(e.b) - 1
+	if e.w == nil || last < most {
+		return
+	}
+	if e.err == nil {
+		_, e.err = e.w.Write(e.b[:last])
+	}
+	e.b = append(e.b[:0], e.b[last])
+}
+
+// comma begins a member, an element, or a member's value: behind a key stands a colon, or a space.
 func (e *encoder) comma() {
-	if n := len(e.b); n > 0 && e.b[n-1] != '{' && e.b[n-1] != '[' && e.b[n-1] != ':' {
+	switch last := e.b[len(e.b)-1]; last {
+	case ':', ' ':
+	case '{', '[':
+		e.newline()
+	default:
 		e.b = append(e.b, ',')
+		e.newline()
 	}
 }
 
-// open begins an object or an array, close ends it.
-func (e *encoder) open(c byte) { e.comma(); e.b = append(e.b, c) }
+func (e *encoder) newline() {
+	if !e.indented {
+		return
+	}
+	e.b = append(e.b, '\n')
+	for range e.depth {
+		e.b = append(e.b, ' ')
+	}
+}
 
-func (e *encoder) close(c byte) { e.b = append(e.b, c) }
+// begin begins the outermost object, open another one or an array; close ends it.
+func (e *encoder) begin() { e.b = append(e.b, '{'); e.depth++ }
+
+func (e *encoder) open(c byte) { e.comma(); e.b = append(e.b, c); e.depth++ }
+
+func (e *encoder) close(c byte) {
+	e.depth--
+	if last := e.b[len(e.b)-1]; last != '{' && last != '[' {
+		e.newline()
+	}
+	e.b = append(e.b, c)
+}
 
 // key begins a member; keys are constants of this package, without need to escape.
 func (e *encoder) key(k string) {
@@ -31,6 +77,9 @@ func (e *encoder) key(k string) {
 	e.b = append(e.b, '"')
 	e.b = append(e.b, k...)
 	e.b = append(e.b, '"', ':')
+	if e.indented {
+		e.b = append(e.b, ' ')
+	}
 }
 
 func (e *encoder) string(s string) { e.comma(); e.b = appendString(e.b, s) }

@@ -15,12 +15,13 @@ type cycle struct{ from, period, times int }
 
 func (c *cycle) frames() int { return c.period * c.times }
 
-// cycleAt is the cycle that begins at frame i and covers most, the shortest of those;
+// cycleAt is the cycle that begins at the frame with number i and covers most, the shortest of those;
 // false where none is worth folding.
-func cycleAt(frames []report.Frame, i int) (best cycle, ok bool) {
-	for p := 1; p <= maxCycle && i+p < len(frames); p++ {
+func cycleAt(th *report.Thread, i int) (best cycle, ok bool) {
+	count := th.Count()
+	for p := 1; p <= maxCycle && i+p < count; p++ {
 		n := p
-		for i+n < len(frames) && alike(&frames[i+n], &frames[i+n-p]) {
+		for i+n < count && alike(numbered(th, i+n), numbered(th, i+n-p)) {
 			n++
 		}
 		if c := (cycle{i, p, n / p}); c.frames() > best.frames() {
@@ -28,6 +29,12 @@ func cycleAt(frames []report.Frame, i int) (best cycle, ok bool) {
 		}
 	}
 	return best, best.frames()-best.period >= minFolded
+}
+
+// numbered is the frame with a number, but for the CFA of one that the list leaves out.
+func numbered(th *report.Thread, n int) *report.Frame {
+	i, _ := th.Repeats.Index(n)
+	return &th.Frames[i]
 }
 
 // alike tells whether two frames read the same but for their place on the stack.

@@ -1,6 +1,8 @@
 package render_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"strings"
 	"testing"
 
@@ -42,6 +44,43 @@ func TestFold(t *testing.T) {
 		}
 		if strings.Join(got, " ") != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, strings.Join(got, " "), tt.want)
+		}
+	}
+}
+
+// TestFoldedList: a list that leaves out turns of recursion is written as the frames are that it stands for, and as JSON with
+// every frame, made at once or piece by piece, indented as encoding/json does.
+func TestFoldedList(t *testing.T) {
+	folded, whole := sample(t), sample(t)
+	frame := func(pc, cfa uint64) report.Frame {
+		return report.Frame{Frame: unwind.Frame{PC: pc, CFA: cfa, HasCFA: true, Trust: unwind.Certain}, Location: symbol.Location{Function: "f", Entry: pc}}
+	}
+	th := &whole.Threads[0]
+	th.Frames = []report.Frame{frame(1, 90)}
+	for turn := range uint64(3000) {
+		th.Frames = append(th.Frames, frame(2, 110+30*turn), frame(3, 120+30*turn))
+	}
+	th.Frames = append(th.Frames, frame(2, 110+30*3000), frame(4, 200_000))
+	folded.Threads[0].Frames = append(append([]report.Frame{}, th.Frames[:3]...), th.Frames[len(th.Frames)-2:]...)
+	folded.Threads[0].Repeats = unwind.Repeats{{At: 3, Period: 2, Turns: 2999, Stride: 30, First: 3}}
+	if got, want := render.AppendText(nil, folded, render.Style{}), render.AppendText(nil, whole, render.Style{}); !bytes.Equal(got, want) {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	for _, usage := range []bool{false, true} {
+		style := render.Style{StackUsage: usage}
+		line := render.AppendJSONLine(nil, whole, style)
+		if got := render.AppendJSONLine(nil, folded, style); !bytes.Equal(got, line) {
+			t.Errorf("usage %v: another line of JSON", usage)
+		}
+		var indented, pieces bytes.Buffer
+		if err := json.Indent(&indented, line, "", " "); err != nil {
+			t.Fatal(err)
+		}
+		if got := render.AppendJSON(nil, folded, style); !bytes.Equal(got, indented.Bytes()) {
+			t.Errorf("usage %v: other indented JSON", usage)
+		}
+		if err := render.WriteJSON(&pieces, folded, style, true); err != nil || !bytes.Equal(pieces.Bytes(), indented.Bytes()) {
+			t.Errorf("usage %v: other JSON in pieces, %v", usage, err)
 		}
 	}
 }

@@ -86,8 +86,8 @@ func (st *stack) line() string {
 // newStack makes the stack of a thread.
 func newStack(r *report.Report, th *report.Thread) *stack {
 	st := &stack{program: foldedName(programName(r.Snapshot))}
-	for i := len(th.Frames) - 1; i >= 0; i-- {
-		f := &th.Frames[i]
+	for i := th.Count() - 1; i >= 0; i-- {
+		f := numbered(th, i)
 		module := moduleOf(f)
 		name, address := foldedName(functionName(f)), f.CallSite
 		st.places = append(st.places, stackPlace{name, f.File, f.Line, address, module})

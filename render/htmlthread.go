@@ -20,6 +20,9 @@ func appendThread(dst []byte, v *threadView) []byte {
 	dst = appendMarkup(dst, "</h2> <small>{}</small></summary>\n"+`<div class="columns"><div class="frames">`+"\n", v.Summary)
 	for i := range v.Frames {
 		dst = appendFrame(dst, &v.Frames[i])
+		if again := v.Again[i]; again != "" {
+			dst = appendMarkup(dst, `<p class="stop">{}</p>`+"\n", again)
+		}
 	}
 	dst = appendMarkup(dst, `<p class="stop">stop: {}</p>`+"\n", v.Stop)
 	if len(v.Registers) > 0 {

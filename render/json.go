@@ -1,8 +1,7 @@
 package render
 
 import (
-	"bytes"
-	"encoding/json"
+	"io"
 
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
@@ -12,22 +11,36 @@ import (
 // members are those of minidump-stackwalk's JSON where they mean the same; what
 // is ours stands under "backsight".
 func AppendJSONLine(dst []byte, r *report.Report, style Style) []byte {
-	e := reportEncoder{encoder: &encoder{b: dst, digits: 8}, r: r, style: style}
-	if r.Snapshot != nil {
-		e.digits = 2 * r.Snapshot.Arch.AddrSize
-	}
-	e.b = append(e.b, '{')
-	e.report()
-	e.close('}')
+	e := encoder{b: dst}
+	writeReport(&e, r, style)
 	return append(e.b, '\n')
 }
 
-// AppendJSON appends a report as indented JSON.
+// AppendJSON appends a report as indented JSON, newline included.
 func AppendJSON(dst []byte, r *report.Report, style Style) []byte {
-	out := bytes.NewBuffer(dst)
-	// The line is valid JSON, so that indenting it cannot fail.
-	_ = json.Indent(out, AppendJSONLine(nil, r, style), "", " ")
-	return out.Bytes()
+	e := encoder{b: dst, indented: true}
+	writeReport(&e, r, style)
+	return append(e.b, '\n')
+}
+
+// WriteJSON writes a report as JSON, indented or in one line, newline included, while the JSON is made: the whole need not fit
+// into memory. The error is the writer's.
+func WriteJSON(w io.Writer, r *report.Report, style Style, indented bool) error {
+	e := encoder{w: w, indented: indented}
+	writeReport(&e, r, style)
+	e.b = append(e.b, "\n "...)
+	e.flush(0) // all but the space
+	return e.err
+}
+
+func writeReport(e *encoder, r *report.Report, style Style) {
+	if e.digits = 8; r.Snapshot != nil {
+		e.digits = 2 * r.Snapshot.Arch.AddrSize
+	}
+	e.begin()
+	w := reportEncoder{encoder: e, r: r, style: style}
+	w.report()
+	e.close('}')
 }
 
 // reportEncoder writes a report.

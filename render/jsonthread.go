@@ -22,12 +22,12 @@ func (e *threadEncoder) thread() {
 	e.int(t.ID)
 	e.member("thread_name", t.Name)
 	e.key("frame_count")
-	e.int(len(t.Frames))
+	e.int(t.Count())
 	e.key("frames")
 	e.open('[')
-	for i := range t.Frames {
-		f := frameEncoder{e.encoder, &t.Frames[i]}
-		e.frame(&f, i)
+	for n := range t.Count() {
+		e.frame(n)
+		e.flush(mostHeld)
 	}
 	e.close(']')
 	e.key("backsight")
@@ -109,7 +109,9 @@ func (e *threadEncoder) task() {
 }
 
 // frame writes frame n: what stands in the order of minidump-stackwalk's, and how the frame was found.
-func (e *threadEncoder) frame(w *frameEncoder, n int) {
+func (e *threadEncoder) frame(n int) {
+	i, further := e.t.Repeats.Index(n)
+	w := frameEncoder{e.encoder, &e.t.Frames[i]}
 	f := w.f
 	e.open('{')
 	e.key("frame")
@@ -130,20 +132,21 @@ func (e *threadEncoder) frame(w *frameEncoder, n int) {
 		e.registers()
 	}
 	e.key("backsight")
-	e.evidence(w, n)
+	e.evidence(&w, i, further)
 	e.close('}')
 }
 
-// evidence writes how a frame was found and how sure it is.
-func (e *threadEncoder) evidence(w *frameEncoder, n int) {
+// evidence writes how the frame with index n in the list was found and how sure it is; the frame lies so many bytes further
+// out.
+func (e *threadEncoder) evidence(w *frameEncoder, n int, further uint64) {
 	f := w.f
 	e.open('{')
 	e.key("pc")
 	e.addressIf(f.HasAddress(), f.PC)
 	e.key("cfa")
-	e.addressIf(f.HasCFA, f.CFA)
+	e.addressIf(f.HasCFA, f.CFA+further)
 	if e.use != nil {
-		e.stackUse(e.use[n])
+		e.stackUse(e.use[n], further)
 	}
 	e.member("method", f.Method.String())
 	e.member("trust", f.Trust.String())
@@ -154,14 +157,14 @@ func (e *threadEncoder) evidence(w *frameEncoder, n int) {
 	}
 	e.close(']')
 	w.excerpts(e.arch)
-	if e.t.Tried != nil {
+	if e.t.Tried != nil && further == 0 {
 		writeAttempts(e.encoder, e.t.Tried[n])
 	}
 	e.close('}')
 }
 
-// stackUse writes what a frame takes of the stack, null where nobody knows.
-func (e *threadEncoder) stackUse(u report.StackUse) {
+// stackUse writes what a frame, so many bytes further out, takes of the stack; null where nobody knows.
+func (e *threadEncoder) stackUse(u report.StackUse, further uint64) {
 	e.key("stack_depth")
 	if !u.Known {
 		e.null()
@@ -169,7 +172,7 @@ func (e *threadEncoder) stackUse(u report.StackUse) {
 		e.null()
 		return
 	}
-	e.int(int(u.Depth))
+	e.int(int(u.Depth - further))
 	e.key("stack_size")
 	e.int(int(u.Size))
 }

@@ -1,9 +1,7 @@
 package render
 
 import (
-	"bytes"
 	"encoding/hex"
-	"encoding/json"
 
 	"github.com/backsight/backsight/disassemble"
 	"github.com/backsight/backsight/report"
@@ -12,8 +10,8 @@ import (
 // AppendPlaceJSON appends a place as indented JSON. bias is added to its addresses, as in
 // AppendPlace.
 func AppendPlaceJSON(dst []byte, p *report.Place, bias uint64, style Style) []byte {
-	e := placeEncoder{encoder{digits: 2 * p.Image.Arch.AddrSize}, p, bias}
-	e.open('{')
+	e := placeEncoder{encoder{b: dst, digits: 2 * p.Image.Arch.AddrSize, indented: true}, p, bias}
+	e.begin()
 	e.key("status")
 	e.string("OK")
 	e.image()
@@ -47,9 +45,7 @@ func AppendPlaceJSON(dst []byte, p *report.Place, bias uint64, style Style) []by
 	e.issues(p.Issues)
 	e.close('}')
 	e.close('}')
-	out := bytes.NewBuffer(dst)
-	_ = json.Indent(out, append(e.b, '\n'), "", " ") // valid JSON
-	return out.Bytes()
+	return append(e.b, '\n')
 }
 
 // placeEncoder writes a place. bias is added to its addresses.

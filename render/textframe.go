@@ -32,14 +32,15 @@ type frameTable struct {
 // unless what was tried for each frame is wanted.
 func (t *frameTable) frames() {
 	th, rows := t.th, t.layout()
-	for i := 0; i < len(th.Frames); {
-		c, ok := cycleAt(th.Frames, i)
-		if !ok || th.Tried != nil {
+	for i := 0; i < th.Count(); {
+		c, ok := cycleAt(th, i)
+		if !ok || th.Tried != nil && !leftOut(th, i+c.period) {
 			c = cycle{i, 1, 1}
 		}
-		for k := i; k < i+c.period; k++ {
+		for n := i; n < i+c.period; n++ {
+			k, _ := th.Repeats.Index(n)
 			for r := range rows[k] {
-				t.row(k, &rows[k][r])
+				t.row(n, &rows[k][r])
 			}
 			t.excerpts(&th.Frames[k])
 			if th.Tried != nil {
@@ -53,10 +54,16 @@ func (t *frameTable) frames() {
 	}
 }
 
+// leftOut tells whether the list of frames leaves out the one with a number.
+func leftOut(th *report.Thread, n int) bool {
+	_, further := th.Repeats.Index(n)
+	return further != 0
+}
+
 // folded writes: frames 2–27540 repeat recurse, 27539 times
 func (t *frameTable) folded(c *cycle) {
 	what := "the " + strconv.Itoa(c.period) + " frames above"
-	if f := &t.th.Frames[c.from]; c.period == 1 {
+	if f := numbered(t.th, c.from); c.period == 1 {
 		what = "the frame above"
 		if f.Function != "" {
 			what = f.Function
@@ -76,7 +83,7 @@ type row struct {
 // layout makes the rows of every frame and the widths of the columns.
 func (t *frameTable) layout() [][]row {
 	th := t.th
-	t.number = max(2, len(strconv.Itoa(len(th.Frames)-1)))
+	t.number = max(2, len(strconv.Itoa(th.Count()-1)))
 	t.name = minName
 	rows := make([][]row, len(th.Frames))
 	for i := range th.Frames {

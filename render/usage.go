@@ -14,7 +14,10 @@ func (t *threadText) usage() {
 	width := max(len("Location"), len("0x")+t.digits)
 	t.b = fmt.Appendf(t.b, "        Depth    Size   %-*s  Function\n", width, "Location")
 	for i, u := range th.StackUsage(t.r.Snapshot) {
-		f := &th.Frames[i]
+		f, n := &th.Frames[i], th.Repeats.Number(i)
+		if more := th.Repeats.LeftOut(i); more > 0 {
+			t.b = fmt.Appendf(t.b, "     %d bytes of the frames up to %d, which repeat those above\n", more, n-1)
+		}
 		depth, size, place := "-", "-", ""
 		if u.Known {
 			depth, size = fmt.Sprint(u.Depth), fmt.Sprint(u.Size)
@@ -22,6 +25,6 @@ func (t *threadText) usage() {
 		if f.HasAddress() {
 			place = string(appendHex(nil, f.PC, t.digits))
 		}
-		t.b = fmt.Appendf(t.b, "%3d) %8s%8s   %-*s  %s\n", i, depth, size, width, place, Text(frameName(f)))
+		t.b = fmt.Appendf(t.b, "%3d) %8s%8s   %-*s  %s\n", n, depth, size, width, place, Text(frameName(f)))
 	}
 }

@@ -27,6 +27,7 @@ type (
 		Title, Summary, Stop string
 		Open, Crashed        bool
 		Frames               []frameView
+		Again                []string // behind each of Frames: which frames are left out there, "" for none
 		Registers            []registerView
 		Words                []wordView
 		Stack                string
@@ -142,12 +143,16 @@ func viewThread(r *report.Report, group []*report.Thread, words, digits int) thr
 	if len(group) > 1 {
 		v.Title += fmt.Sprintf(" and %d alike", len(group)-1)
 	}
-	v.Summary = fmt.Sprintf("%d frames", len(th.Frames))
+	v.Summary = fmt.Sprintf("%d frames", th.Count())
 	if len(th.Frames) > 0 {
 		v.Summary += ", " + shownName(&th.Frames[0], digits)
 	}
 	for i := range th.Frames[:min(len(th.Frames), maxRows)] {
 		v.Frames = append(v.Frames, viewFrame(r.Snapshot.Arch, th, i, digits))
+		v.Again = append(v.Again, "")
+		if next := th.Repeats.Number(i + 1); next > th.Repeats.Number(i)+1 {
+			v.Again[i] = fmt.Sprintf("frames %d–%d: the frames above again", th.Repeats.Number(i)+1, next-1)
+		}
 	}
 	arch := r.Snapshot.Arch
 	for i := range arch.Regs {
@@ -171,7 +176,7 @@ func shownName(f *report.Frame, digits int) string {
 func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 	f := &th.Frames[n]
 	tag, _ := doubt(f)
-	v := frameView{Number: n, PC: address(f.PC, digits), Name: shownName(f, digits), Place: where(f), Tag: tag,
+	v := frameView{Number: th.Repeats.Number(n), PC: address(f.PC, digits), Name: shownName(f, digits), Place: where(f), Tag: tag,
 		Trust: f.Trust.String(), Method: f.Method.String(), Checks: strings.Join(f.Checks.Names(), ", ")}
 	v.Evidence = v.Method + ", " + v.Trust + ": " + v.Checks
 	if f.HasCFA {

@@ -27,7 +27,9 @@ type Report struct {
 type Thread struct {
 	*target.Thread
 	Frames []Frame
-	Stop   unwind.Stop
+	// Repeats are turns of recursion that Frames leave out.
+	Repeats unwind.Repeats
+	Stop    unwind.Stop
 	// Tried[i] are the attempts to find frame i, the last of them those to find one
 	// more frame; nil where they were not asked for.
 	Tried [][]Attempt
@@ -37,6 +39,9 @@ type Thread struct {
 	// is another one: a log's reports.
 	Reasons []string
 }
+
+// Count is how many frames the thread has, with those that Frames leave out.
+func (t *Thread) Count() int { return t.Repeats.Count(len(t.Frames)) }
 
 // Frame is a frame and the name of its place. Frame.CallSite is the address that
 // was looked up, a target address; Location.Entry is an image address.

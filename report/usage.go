@@ -14,7 +14,7 @@ type StackUse struct {
 	Known bool
 }
 
-// StackUsage tells what each frame takes of the stack; snap is what the thread was captured in. The sizes of
+// StackUsage tells what each of t.Frames takes of the stack; snap is what the thread was captured in. The sizes of
 // the frames of one stack sum up to the depth of its innermost frame. A signal handler on an alternate stack, or a
 // kernel's stack of interrupts, begins a sum of its own.
 func (t *Thread) StackUsage(snap *target.Snapshot) []StackUse {
@@ -30,10 +30,11 @@ func (t *Thread) StackUsage(snap *target.Snapshot) []StackUse {
 			use[i] = StackUse{Size: f.CFA - sp, Known: true}
 		}
 		sp, known = f.CFA, f.HasCFA // the caller's SP while it waits
+		sp += t.Repeats.LeftOut(i + 1)
 	}
 	for i := len(use) - 1; i >= 0; i-- {
 		if use[i].Depth = use[i].Size; i+1 < len(use) && use[i].Known {
-			use[i].Depth += use[i+1].Depth
+			use[i].Depth += t.Repeats.LeftOut(i+1) + use[i+1].Depth
 		}
 	}
 	return use

@@ -71,11 +71,11 @@ func Of(snap *target.Snapshot, th *report.Thread, most int) []Word {
 		if !ok {
 			break
 		}
-		for frame < len(th.Frames) && (!th.Frames[frame].HasCFA || th.Frames[frame].CFA <= at) {
+		for frame < th.Count() && !beyond(th, frame, at) {
 			frame++
 		}
 		w := Word{Addr: at, Value: v, Frame: frame}
-		if frame >= len(th.Frames) {
+		if frame >= th.Count() {
 			w.Frame = -1
 		}
 		if k, ok := known[at]; ok {
@@ -86,6 +86,12 @@ func Of(snap *target.Snapshot, th *report.Thread, most int) []Word {
 		out = append(out, w)
 	}
 	return out
+}
+
+// beyond tells whether the frame with a number ends beyond an address.
+func beyond(th *report.Thread, number int, at uint64) bool {
+	i, further := th.Repeats.Index(number)
+	return th.Frames[i].HasCFA && th.Frames[i].CFA+further > at
 }
 
 // slots are the words that the backtrace's own rules name.
@@ -101,7 +107,7 @@ func slots(th *report.Thread) map[uint64]Word {
 				out[s.Slot] = Word{Kind: SavedRegister, Note: s.Name}
 			}
 			if a.RASlot != 0 {
-				out[a.RASlot] = Word{Kind: ReturnAddress, Note: fmt.Sprintf("#%d returns to #%d %s", i-1, i, th.Frames[i].Function)}
+				out[a.RASlot] = Word{Kind: ReturnAddress, Note: fmt.Sprintf("#%d returns to #%d %s", th.Repeats.Number(i)-1, th.Repeats.Number(i), th.Frames[i].Function)}
 			}
 		}
 	}

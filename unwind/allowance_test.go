@@ -38,7 +38,7 @@ func TestFramesOfSharedStack(t *testing.T) {
 	snap := recursing(800)
 	w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(o32(), unwind.MethodCode, unwind.FromEntry|unwind.Agreed)}})
 	frames, stop := w.WalkWithin(&snap.Threads[5], nil, unwind.Limits{Cost: unwind.MaxCost, Frames: 33})
-	if len(frames) != 33 || stop.Reason != unwind.StopLimit {
+	if len(frames) != 33 || stop.Reason != unwind.StopCost {
 		t.Errorf("%d frames, stop %v", len(frames), stop)
 	}
 }
@@ -71,7 +71,7 @@ func TestExhausted(t *testing.T) {
 	snap := recursing(1)
 	w := unwind.NewWalker(snap, unwind.Options{Sources: []unwind.Source{tables(o32(), unwind.MethodCode, unwind.FromEntry|unwind.Agreed)}})
 	frames, stop := w.WalkWithin(&snap.Threads[0], nil, unwind.Limits{})
-	if len(frames) != 1 || stop.Reason != unwind.StopLimit {
+	if len(frames) != 1 || stop.Reason != unwind.StopCost {
 		t.Errorf("%d frames, stop %v", len(frames), stop)
 	}
 }

@@ -1,6 +1,8 @@
 package unwind
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/target"
@@ -104,6 +106,25 @@ type account struct {
 	spent   []Spent // at places that are not cheap
 }
 
+// payments are the places that a walk paid for last: recursion comes back to them, and answers of code analysis are kept.
+type payments struct {
+	places [maxTurn]place
+	n      int // of all payments
+}
+
+// maxTurn is how many places a turn of recursion has that is paid for once.
+const maxTurn = 64
+
+// first tells whether a place was not paid for just before, and notes the place.
+func (p *payments) first(at place) bool {
+	if slices.Contains(p.places[:min(p.n, maxTurn)], at) {
+		return false
+	}
+	p.places[p.n%maxTurn] = at
+	p.n++
+	return true
+}
+
 // reset begins the account of another walk with the same limit.
 func (a *account) reset() { a.cost, a.spent = 0, a.spent[:0] }
 
@@ -112,6 +133,13 @@ func (a *account) exhausted() bool { return a.cost >= a.limit }
 
 // left is what the walk may still cost.
 func (a *account) left() uint64 { return a.limit - min(a.cost, a.limit) }
+
+// pay counts what finding the caller of the frame at a place has cost, for a place that was not paid for just before.
+func (f *finder) pay(at place, cost uint64) {
+	if cost != 0 && f.payments.first(at) {
+		f.account.pay(at, cost)
+	}
+}
 
 // pay counts what finding the caller of the frame at a place has cost.
 func (a *account) pay(at place, cost uint64) {

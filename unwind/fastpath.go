@@ -121,7 +121,7 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 // spend counts what finding the caller of a frame costs who has no cache, and tells whether the
 // walk has cost enough.
 func (f *fastPath) spend(at place, c *caller) bool {
-	f.finder.account.pay(at, c.cost())
+	f.finder.pay(at, c.cost())
 	return f.finder.account.exhausted()
 }
 
@@ -251,7 +251,7 @@ func cacheable(s *State, r *search) (known cachedRule, ok bool) {
 		return known, false
 	}
 	known = cachedRule{r.first, caller{ra: c.raw, checks: c.checks, module: uint16(module),
-		call: callOf(uint8(c.pc-c.site), r.cost), how: howOf(c.mode, c.trust, c.method)}}
+		call: callOf(uint8(c.pc-c.site), r.cost+r.searched), how: howOf(c.mode, c.trust, c.method)}}
 	pc, mode := s.Snapshot.Arch.SplitCode(c.raw)
 	return known, pc == c.pc && mode == c.mode && pc-known.caller.length() == c.site
 }

@@ -50,7 +50,7 @@ func (f *finder) find(s *State) search {
 		e := elimination{f, &r}
 		e.run()
 	}
-	r.cost = f.account.cost + s.Cost - before
+	r.cost, r.searched = f.account.cost-before, s.Cost
 	f.account.cost = before
 	return r
 }
@@ -104,7 +104,7 @@ func (f *finder) askRules(src RuleSource, r *search) {
 	}
 	m := src.Method()
 	if m == MethodCode && f.account.starved {
-		r.stop.Reason = StopLimit
+		r.stop.Reason = StopCost
 		f.explain.verdict(r.frame, m, 0, TooCostly)
 		return
 	}
@@ -184,7 +184,7 @@ func (f *finder) askFrame(src FrameSource, r *search) {
 	case EndOfStack:
 		r.end(m)
 	case TooCostly:
-		r.stop.Reason = StopLimit
+		r.stop.Reason = StopCost
 	case NotCaptured:
 		sp, _ := s.Regs.Lookup(s.Snapshot.Arch.SP)
 		r.stop = Stop{StopUnreadable, sp & s.Snapshot.Arch.AddrMask()}

@@ -38,10 +38,11 @@ const (
 	StopNoProgress                   // the caller would not lie above the callee
 	StopLoop                         // the same frame again
 	StopLimit                        // more frames than asked for
+	StopCost                         // the walk has cost as much as a walk may
 	stopCount
 )
 
-var stopNames = [stopCount]string{"root", "null-pc", "no-rule", "unreadable", "no-progress", "loop", "limit"}
+var stopNames = [stopCount]string{"root", "null-pc", "no-rule", "unreadable", "no-progress", "loop", "limit", "cost"}
 
 func (r StopReason) String() string {
 	if r < stopCount {

@@ -8,9 +8,10 @@ import (
 // interiors looks for return addresses within frames. snap may be nil: nothing is known then; and
 // graph: all return addresses are alike.
 type interiors struct {
-	snap  *target.Snapshot
-	graph CallGraph
-	asked int // about old return addresses, and calls that may lead on by a jump
+	snap    *target.Snapshot
+	graph   CallGraph
+	repeats Repeats
+	asked   int // about old return addresses, and calls that may lead on by a jump
 }
 
 // How far nothing may have been skipped: so many frames, of so many bytes each.
@@ -52,13 +53,22 @@ func (n *interiors) settle(frames []Frame, i int) bool {
 		}
 		break
 	}
-	sp := frames[i-1].CFA
+	sp := n.below(frames, i, 1)
 	for ; i < last; i++ {
-		if n.snap == nil || !frames[i-1].HasCFA || !n.holdsOnly(frames[i-1].CFA, frames[i].CFA, frames[i+1].PC, sp) {
+		if n.snap == nil || !frames[i-1].HasCFA || !n.holdsOnly(n.below(frames, i, 1), frames[i].CFA, frames[i+1].PC, sp) {
 			return false
 		}
 	}
 	return true
+}
+
+// below is the CFA of the frame that lies so many frames in front of frame i.
+func (n *interiors) below(frames []Frame, i, back int) uint64 {
+	if len(n.repeats) == 0 {
+		return frames[i-back].CFA
+	}
+	k, further := n.repeats.Index(n.repeats.Number(i) - back)
+	return frames[k].CFA + further
 }
 
 // jumps tells whether the direct call of a frame may have led to the callee by a jump through a pointer: then that call
@@ -84,7 +94,8 @@ func (n *interiors) agree(frames []Frame, i int) bool {
 	if n.snap == nil || i < 2 || i+1 >= len(frames) || frames[i-1].Exact || frames[i].Exact || !frames[i-2].HasCFA || !frames[i-1].HasCFA || !frames[i].HasCFA {
 		return false
 	}
-	callee, own, next := frames[i-2].CFA, frames[i-1].CFA, &frames[i+1]
+	own, next := n.below(frames, i, 1), &frames[i+1]
+	callee := n.below(frames, i, 2)
 	return frames[i].Checks.Has(FrameSize) && next.Checks.Has(FrameSize) && next.Checks.Proven() && next.derived() &&
 		n.holdsOnly(callee, own, frames[i].PC, callee) && n.holdsOnly(own, frames[i].CFA, next.PC, callee)
 }

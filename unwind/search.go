@@ -17,6 +17,7 @@ type finder struct {
 	ahead    *lookahead // of callerProven; made when first needed
 
 	account  account
+	payments payments
 	query    Query
 	rule     Rule   // the answer of a RuleSource
 	step     Caller // the answer of a FrameSource
@@ -39,7 +40,8 @@ type search struct {
 	noCaller bool        // a source knows that the frame has no caller
 	beyond   bool        // a sound rule's return address was not captured; no captured word can be that address
 	starved  bool        // code analysis is left out, for the walk has cost enough
-	cost     uint64      // of the search
+	cost     uint64      // of the answers that code analysis gave: kept for the next frame at this place
+	searched uint64      // what the search of the stack cost, which is done for each frame anew
 	lost     bool        // a sound rule led to a caller, finder.lost, but not to its PC
 	hooked   bool        // a tracer's address stands where that PC should
 	misses

@@ -301,6 +301,8 @@ type Options struct {
 	Shared *Shared
 	// MaxFrames bounds a walk; 0 means DefaultMaxFrames.
 	MaxFrames int
+	// Fold leaves turns of long recursion out of the frames: see Walker.Repeats.
+	Fold bool
 	// Explain, if set, is told of every question and its answer.
 	Explain func(Attempt)
 	// Registers, if set, is shown every frame's registers as the frame is found;

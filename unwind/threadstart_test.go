@@ -35,6 +35,23 @@ func TestThreadStart(t *testing.T) {
 	}
 }
 
+// TestReturnsToStart: makecontext has f return to the first instruction of a function that never returns. That is the outermost
+// frame; nothing is looked for behind.
+func TestReturnsToStart(t *testing.T) {
+	arch := o32()
+	const start = hEntry
+	stack := synth.Stack(arch).Zero(28).Word(start).Zero(28).Word(inF).Zero(64).Place(0x7fff_0000)
+	for end, want := range map[uint64]unwind.StopReason{start: unwind.StopRoot, 0: unwind.StopNoRule} {
+		snap := stopped(arch, stack)
+		source := tables(arch, unwind.MethodCFI, 0)
+		frames, stop := walk(snap, unwind.Options{Sources: []unwind.Source{source}, CallGraph: graph{holds: sameHundred, threadEnd: end}})
+		last := &frames[len(frames)-1]
+		if len(frames) != 3 || stop.Reason != want || last.PC != start || want == unwind.StopRoot && (last.CallSite != start || last.Trust == unwind.Guess) {
+			t.Errorf("thread ends at %#x: %v, %+v", end, stop, frames)
+		}
+	}
+}
+
 // TestNotRunYet: a thread that waits where a function begins has not run yet; one that waits elsewhere, or was
 // stopped there, has.
 func TestNotRunYet(t *testing.T) {

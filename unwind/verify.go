@@ -127,6 +127,8 @@ func (v *verifier) call(s *State, c *candidate) {
 			c.site, c.checks, c.Exact = c.pc, c.checks|AtTrampoline, true
 		case c.module != nil && c.module.Image != nil && v.starts.begunBy(c):
 			c.checks |= ThreadStart
+		case v.graph != nil && v.graph.EndsThread(c.module, c.pc, c.mode):
+			c.site, c.checks, c.Exact = c.pc, c.checks|ThreadStart, true
 		default:
 			c.checks |= NoCall
 		}

@@ -18,6 +18,7 @@ type Walker struct {
 	sample *sampled      // of WalkSample; made when first needed
 	// maxFrames bounds the frames of this walk.
 	maxFrames int
+	folding   folding
 }
 
 // NewWalker returns a Walker over snap.
@@ -68,6 +69,9 @@ func (w *Walker) WalkWithin(t *target.Thread, dst []Frame, l Limits) ([]Frame, S
 	return w.walk(w.snap.Of(t), t, dst, l)
 }
 
+// Repeats are the repeats of the frames that the last walk appended, where Options.Fold is set; valid until the next walk.
+func (w *Walker) Repeats() Repeats { return w.folding.repeats }
+
 // Spent is what the last walk cost, for Allowance.Charge; valid until the next walk.
 func (w *Walker) Spent() []Spent { return w.finder.account.spent }
 
@@ -78,6 +82,7 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 	if l.Frames > 0 {
 		w.maxFrames = min(w.maxFrames, l.Frames)
 	}
+	w.folding = folding{repeats: w.folding.repeats[:0], next: foldEvery}
 	dst, ok := w.start(snap, t, dst)
 	if !ok {
 		return dst, Stop{Reason: StopNoRule}
@@ -94,7 +99,7 @@ func (w *Walker) walk(snap *target.Snapshot, t *target.Thread, dst []Frame, l Li
 		bindLazily(snap, dst[first:], w.opt.CallGraph)
 		leaveOthersOut(snap, dst[first:], w.opt.CallGraph)
 	}
-	corroborate(dst[first:], end.Reason == StopRoot, w.opt.CallGraph, &interiors{snap: snap, graph: w.opt.CallGraph})
+	corroborate(dst[first:], end.Reason == StopRoot, w.opt.CallGraph, &interiors{snap: snap, graph: w.opt.CallGraph, repeats: w.folding.repeats})
 	if last := len(dst) - 1; last > first && end.deadEnd() {
 		dst[last].LimitTrust(Likely, CapDeadEnd)
 	}
@@ -118,6 +123,7 @@ func (w *Walker) start(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]
 		return dst, false
 	}
 	w.finder.account.reset()
+	w.finder.payments.n = 0
 	w.regs = t.Regs
 	m, _ := snap.ModuleAt(pc)
 	if snap.Arch.NeverCode(pc) {
@@ -151,15 +157,18 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 	for {
 		if w.caches {
 			var root bool
-			if dst, root = w.fast.advance(&w.frame, dst, first+w.maxFrames); root {
+			if dst, root = w.fast.advance(&w.frame, dst, first+w.room()); root {
 				return dst, ending{Stop: Stop{Reason: StopRoot}}
 			}
 		}
-		w.observe(len(dst) - 1 - first)
-		if len(dst)-first >= w.maxFrames {
-			return dst, ending{Stop: Stop{StopLimit, w.frame.PC}}
+		if dst[len(dst)-1].startsThread() {
+			return dst, ending{Stop: Stop{Reason: StopRoot}}
 		}
-		w.frame.Index = len(dst) - 1 - first
+		w.frame.Index = len(dst) - 1 - first + w.folding.omitted
+		w.observe(w.frame.Index)
+		if w.frame.Index+1 >= w.maxFrames {
+			return dst, ending{Stop: Stop{w.reasonOfLimit(), w.frame.PC}}
+		}
 		r := w.finder.find(&w.frame)
 		c := &r.best
 		if (!c.valid || c.trust == Guess || c.end && r.stop.Reason != StopRoot) && w.atThreadStart() {
@@ -170,9 +179,10 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 		}
 		at := placeOf(w.frame.PC, w.frame.Mode, w.frame.Exact)
 		if known, ok := cacheable(&w.frame, &r); !ok {
-			w.finder.account.pay(at, r.cost)
+			w.finder.pay(at, r.cost)
+			w.finder.account.cost += r.searched
 		} else {
-			w.finder.account.pay(at, known.caller.cost()) // what a walker pays that finds the caller in a cache
+			w.finder.pay(at, known.caller.cost()) // what a walker pays that finds the caller in a cache
 			if w.caches {
 				w.fast.learn(&w.frame, known, c)
 			}
@@ -187,7 +197,33 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 		}
 		dst = append(dst, c.frame())
 		w.frame.enter(c)
+		if w.folds(len(dst) - first) {
+			dst = dst[:first+len(w.folding.fold(dst[first:]))]
+		}
 	}
+}
+
+// reasonOfLimit is why a walk has no more frames: the user's limit, or that of threads which share a stack.
+func (w *Walker) reasonOfLimit() StopReason {
+	if w.maxFrames < w.opt.MaxFrames {
+		return StopCost
+	}
+	return StopLimit
+}
+
+// room is how many frames the list of this walk may have before the walk ends, or before recursion is folded.
+func (w *Walker) room() int {
+	room := w.maxFrames - w.folding.omitted
+	if w.opt.Fold {
+		room = min(room, w.folding.next)
+	}
+	return room
+}
+
+// folds tells whether recursion is to be folded in a list of so many frames. A thread whose frames the capture lists is
+// left as it is: the lists are compared.
+func (w *Walker) folds(listed int) bool {
+	return w.opt.Fold && listed >= w.folding.next && len(w.frame.Thread.Listed) == 0
 }
 
 // atThreadStart tells whether the thread began in the frame to be unwound: when the frame's call
@@ -205,6 +241,9 @@ func (w *Walker) atThreadStart() bool {
 	}
 	return graph.StartsFunction(s.Module, s.PC, s.Mode, cpu.CallSite{})
 }
+
+// startsThread tells whether a frame is at the beginning of a function that nobody called, and that never returns.
+func (f *Frame) startsThread() bool { return f.Exact && f.Checks.Has(ThreadStart) }
 
 func (w *Walker) observe(frame int) {
 	if w.opt.Registers != nil {

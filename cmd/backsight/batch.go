@@ -23,7 +23,7 @@ type job struct {
 	err   error // reading it failed
 
 	done chan struct{} // closed when what follows is set
-	out  []byte
+	out  piece
 	warn []target.Issue
 	// report is kept where its stacks are to be counted.
 	report *report.Report
@@ -127,11 +127,11 @@ func (s *session) title(path string, n int) string {
 // process makes a job's output.
 func (s *session) process(ctx context.Context, j *job) {
 	if s.opt.choice.reports && j.err == nil {
-		j.out, j.made = listThreads(j.snap), true
+		j.out, j.made = text(string(listThreads(j.snap))), true
 		return
 	}
 	if s.opt.choice.dmesg && j.err == nil {
-		j.out, j.made = kernelLog(j.snap), j.snap.Log != ""
+		j.out, j.made = text(string(kernelLog(j.snap))), j.snap.Log != ""
 		if !j.made {
 			j.warn = []target.Issue{{Text: j.path + ": the capture holds no log of a kernel"}}
 		}
@@ -159,7 +159,7 @@ func (s *session) process(ctx context.Context, j *job) {
 	}
 	style := s.opt.style
 	style.Title, style.Capture = j.title, j.path
-	j.out = s.out.render(r, style)
+	j.out = s.out.piece(r, style)
 }
 
 // proven tells whether a chain reaches its root without a guess.

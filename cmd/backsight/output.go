@@ -1,7 +1,8 @@
 package main
 
 import (
-	"bytes"
+	"bufio"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -19,7 +20,7 @@ type output struct {
 	format string
 	title  string // of the whole, for a page
 	n      int    // reports
-	first  []byte // held back
+	first  piece  // held back
 	// stacks counts the stacks of all reports, for the formats that are such counts; nil else.
 	stacks *render.Stacks
 }
@@ -39,7 +40,29 @@ func (o *output) use(format, title string) error {
 	return nil
 }
 
-// render makes a report's text. It may be called by several goroutines.
+// piece writes a report's text.
+type piece func(io.Writer) error
+
+// mostRendered is how many frames a report has at most whose JSON is made before it is written. A report of more is written
+// while its JSON is made: the frames of a stack overflow take 300 MB as JSON.
+const mostRendered = 1 << 14
+
+// piece makes a report's text, or keeps a report that is too large. It may be called by several goroutines.
+func (o *output) piece(r *report.Report, style render.Style) piece {
+	frames := 0
+	for i := range r.Threads {
+		frames += r.Threads[i].Count()
+	}
+	if json := o.format == "json"; frames > mostRendered && (json || o.format == "jsonl") {
+		return func(w io.Writer) error { return render.WriteJSON(w, r, style, json) }
+	}
+	text := o.render(r, style)
+	return func(w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}
+}
+
 func (o *output) render(r *report.Report, style render.Style) []byte {
 	switch o.format {
 	case "jsonl":
@@ -56,51 +79,63 @@ func (o *output) render(r *report.Report, style render.Style) []byte {
 	return render.AppendText(nil, r, style)
 }
 
-// add writes the text of a report with one call: a reader behind a pipe sees whole reports, each as
+// add writes the text of a report, with one call where that is short: a reader behind a pipe sees whole reports, each as
 // soon as it is made.
-func (o *output) add(b []byte) error {
+func (o *output) add(p piece) error {
 	o.n++
 	switch {
 	case o.format == "json" && o.n == 1:
-		o.first = b
+		o.first = p
 		return nil
+	case o.format == "json" && o.n == 2:
+		first := o.first
+		o.first = nil
+		return o.write(text("[\n"), first, text(",\n"), p)
 	case o.format == "json":
-		b = append([]byte(",\n"), bytes.TrimSuffix(b, []byte("\n"))...)
-		if o.n == 2 {
-			b = append(append([]byte("[\n"), bytes.TrimSuffix(o.first, []byte("\n"))...), b...)
-			o.first = nil
-		}
+		return o.write(text(",\n"), p)
 	case (o.format == "text" || o.format == "apple") && o.n > 1:
-		b = append([]byte{'\n'}, b...)
+		return o.write(text("\n"), p)
 	case o.format == "html" && o.n == 1:
-		b = append(render.AppendPageHead(nil, o.title), b...)
+		return o.write(text(string(render.AppendPageHead(nil, o.title))), p)
 	}
-	return o.write(b)
+	return o.write(p)
+}
+
+func text(s string) piece {
+	return func(w io.Writer) error {
+		_, err := io.WriteString(w, s)
+		return err
+	}
 }
 
 // end writes what add held back, and the end of the format.
 func (o *output) end() error {
 	switch {
 	case o.format == "folded":
-		return o.write(o.stacks.AppendFolded(nil))
+		return o.write(text(string(o.stacks.AppendFolded(nil))))
 	case o.format == "pprof":
 		b, err := o.stacks.AppendPprof(nil)
 		if err != nil {
 			return err
 		}
-		return o.write(b)
+		return o.write(text(string(b)))
 	case o.first != nil:
 		return o.write(o.first)
 	case o.format == "json" && o.n > 1:
-		return o.write([]byte("\n]\n"))
+		return o.write(text("]\n"))
 	case o.format == "html" && o.n > 0:
-		return o.write(render.AppendPageTail(nil))
+		return o.write(text(string(render.AppendPageTail(nil))))
 	}
 	return nil
 }
 
-func (o *output) write(b []byte) error {
-	if _, err := o.w.Write(b); err != nil {
+func (o *output) write(pieces ...piece) error {
+	w := bufio.NewWriterSize(o.w, 1<<16)
+	var err error
+	for _, p := range pieces {
+		err = cmp.Or(err, p(w))
+	}
+	if err = cmp.Or(err, w.Flush()); err != nil {
 		return outputFailed(err)
 	}
 	return nil

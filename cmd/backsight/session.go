@@ -43,8 +43,9 @@ func (s *session) run(ctx context.Context, captures []string) (err error) {
 	if err != nil {
 		return fmt.Errorf("--sources: %w", err)
 	}
-	s.unwinder, err = backsight.NewUnwinder(backsight.Options{Sources: sources, MaxFrames: s.opt.walk.limit(s.opt.format), TableDir: s.opt.walk.tableDir, StackSizes: s.opt.style.StackUsage,
-		Warn: func(err error) { s.progress.warn(err.Error()) }})
+	s.unwinder, err = backsight.NewUnwinder(backsight.Options{Sources: sources, MaxFrames: s.opt.walk.limit(s.opt.format), Fold: true, TableDir: s.opt.walk.tableDir,
+		StackSizes: s.opt.style.StackUsage,
+		Warn:       func(err error) { s.progress.warn(err.Error()) }})
 	if err != nil {
 		return err
 	}
@@ -120,7 +121,7 @@ func (s *session) failed(path string, err error) error {
 	}
 	style := s.opt.style
 	style.Capture = path
-	return s.out.add(s.out.render(&report.Report{Issues: []target.Issue{{Text: err.Error()}}}, style))
+	return s.out.add(s.out.piece(&report.Report{Issues: []target.Issue{{Text: err.Error()}}}, style))
 }
 
 // capture writes the backtraces of one capture.

@@ -1,8 +1,12 @@
 package elfcore_test
 
 import (
+	"bytes"
 	"encoding/binary"
+	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/input"
@@ -55,4 +59,47 @@ func placed(s *target.Snapshot) (list []target.Range) {
 		}
 	}
 	return list
+}
+
+// TestStartedByLinker: of a program that was started as an argument of the dynamic linker, the kernel told the linker's program
+// headers and entry point. The file that the user named is found by its build ID all the same.
+func TestStartedByLinker(t *testing.T) {
+	modules := recorded.Testdata(t, "x86_64-threads/modules")
+	data := recorded.Unzip(t, recorded.Testdata(t, "x86_64-threads/core.gz"))
+	opt := input.FileOptions{Sysroots: []string{modules}}
+	usual, err := read(t, data, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	program, linker := usual.Modules[0], usual.Modules[len(usual.Modules)-1]
+	for _, m := range usual.Modules {
+		if m.Image != nil && strings.Contains(m.Name, "ld-linux") {
+			linker = m
+		}
+	}
+	le := binary.LittleEndian
+	for key, addr := range map[uint64]uint64{3: 64, 9: program.Image.Entry} { // AT_PHDR, AT_ENTRY
+		entry := le.AppendUint64(le.AppendUint64(nil, key), program.ToTarget(addr))
+		at := bytes.Index(data, entry)
+		if at < 0 {
+			t.Fatalf("no %d in the auxiliary vector", key)
+		}
+		le.PutUint64(data[at+8:], linker.ToTarget(addr))
+	}
+	renamed := filepath.Join(t.TempDir(), "renamed")
+	file, err := os.ReadFile(program.Image.Path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(renamed, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	opt.Exe = renamed
+	started, err := read(t, data, opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := placed(started), placed(usual); !slices.Equal(got, want) || started.Modules[0].Image == nil || started.Modules[0].Image.Path != renamed {
+		t.Errorf("modules %x, want %x", got, want)
+	}
 }

@@ -16,17 +16,15 @@ type mapping struct {
 	parts []fileMapping
 }
 
-// maxLoads bounds how often one file may be loaded (dlmopen).
-const maxLoads = 16
-
 // maxBinaries bounds the files that are looked for on disk. Programs have some hundred
 // shared libraries; a note has room for a hundred thousand names.
 const maxBinaries = 1 << 12
 
 // fromMappings makes modules of the table of file mappings.
 func (f *finder) fromMappings() {
-	main, binaries := f.notes.mainPath(), budget.New("binaries", maxBinaries, 0)
-	for _, m := range grouped(f.notes.files) {
+	files, binaries := grouped(f.notes.files), budget.New("binaries", maxBinaries, 0)
+	main := f.mainPath(files)
+	for _, m := range files {
 		head := f.space.mappedHeader(&m)
 		if !f.space.isCode(&m, &head) {
 			continue
@@ -45,6 +43,21 @@ func (f *finder) fromMappings() {
 			f.addUnknown(&m, &head)
 		}
 	}
+}
+
+// mainPath is the path that the executable is mapped from: of the file that the user named, else of the program headers that
+// the kernel told the program of. A program that was started as an argument of the dynamic linker was told of the linker's.
+func (f *finder) mainPath(files []mapping) string {
+	if exe := f.binaries.files.Exe(); exe != "" {
+		if img, err := f.binaries.files.Open(exe); err == nil && img.BuildID != nil {
+			for i := range files {
+				if head := f.space.mappedHeader(&files[i]); bytes.Equal(head.buildID, img.BuildID) {
+					return files[i].path
+				}
+			}
+		}
+	}
+	return f.notes.mainPath()
 }
 
 // addMapped adds an image wherever it was loaded; false where it cannot be.
@@ -107,9 +120,20 @@ func (n *notes) mainPath() string {
 }
 
 // isCode tells binaries from data files (locales, fonts, databases): a part is
-// executable, or may be and the first page is a binary's.
+// executable, or may be and the first page is a binary's, or executable memory lies between the parts.
 func (s *space) isCode(m *mapping, head *mappedELF) bool {
-	return slices.ContainsFunc(m.parts, s.executable) || head.found && slices.ContainsFunc(m.parts, s.leftOut)
+	return slices.ContainsFunc(m.parts, s.executable) || head.found && (slices.ContainsFunc(m.parts, s.leftOut) || s.codeBetween(m))
+}
+
+// codeBetween tells whether executable memory lies between two mappings of a file, close by: a program's text that was moved
+// to huge pages (node --use-largepages, BOLT's hugify) is in no file any more.
+func (s *space) codeBetween(m *mapping) bool {
+	for i := 1; i < len(m.parts); i++ {
+		if end := m.parts[i-1].end; end < m.parts[i].start && s.executable(fileMapping{start: end}) {
+			return true
+		}
+	}
+	return false
 }
 
 // leftOut tells whether nothing is said of a mapping's rights. The kernel writes
@@ -134,39 +158,6 @@ func (s *space) mappedHeader(m *mapping) (head mappedELF) {
 		}
 	}
 	return head
-}
-
-// biases are the biases at which an image was loaded: for each executable
-// mapping, the segment that holds its file offset says where it belongs.
-func (s *space) biases(m *mapping, img *image.Image) (list []uint64) {
-	for _, f := range m.parts {
-		if len(list) == maxLoads {
-			break
-		}
-		b, exec, ok := bias(f, img)
-		if ok && (s.executable(f) || exec && s.leftOut(f)) && !slices.Contains(list, b) {
-			list = append(list, b)
-		}
-	}
-	return list
-}
-
-// bias places one mapping. Mappings begin on a page, segments anywhere in one;
-// an executable segment is preferred where two share a page of the file. exec
-// tells whether it is one.
-func bias(f fileMapping, img *image.Image) (bias uint64, exec, ok bool) {
-	var found *image.Segment
-	for i := range img.Segments {
-		s := &img.Segments[i]
-		end := s.FileOff + uint64(len(s.Data))
-		if f.off < end && s.FileOff < f.off+(f.end-f.start) && (found == nil || s.Exec && !found.Exec) {
-			found = s
-		}
-	}
-	if found == nil {
-		return 0, false, false
-	}
-	return f.start - f.off - (found.Addr - found.FileOff), found.Exec, true
 }
 
 // addUnknown makes a module without an image, so that frames in it have a name.

@@ -97,6 +97,7 @@ func (f *finder) vdso() {
 		f.found.capture(f.name, "%s: vDSO: %v", f.name, err)
 		return
 	}
+	img.Entry = 0 // no program begins there: i386's is __kernel_vsyscall, which is called
 	lo, _ := img.Segments.Bounds()
 	f.modules.add("[vdso]", img, base-lo)
 }

@@ -72,6 +72,9 @@ func inImage(m *target.Module, text *image.Segment, at uint64, mode cpu.Mode) (c
 		if site, ok := InSegment(m, text, at, mode); ok {
 			return site, Call
 		}
+		if text.Blank(at) {
+			return cpu.CallSite{}, Missing
+		}
 	}
 	return cpu.CallSite{}, NoCall
 }

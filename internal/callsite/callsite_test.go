@@ -1,6 +1,7 @@
 package callsite_test
 
 import (
+	"bytes"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
@@ -28,10 +29,12 @@ func TestHiddenCode(t *testing.T) {
 		mem  *target.Memory
 		want callsite.Kind
 	}{
-		"shown":               {module(image.Segment{Data: code}), none.Memory(arch), callsite.Call},
-		"hidden":              {module(image.Segment{}), none.Memory(arch), callsite.Missing},
-		"hidden, in the core": {module(image.Segment{}), some.Memory(arch), callsite.Call},
-		"variables":           {module(image.Segment{Write: true}), none.Memory(arch), callsite.NoCall},
+		"shown":                     {module(image.Segment{Data: code}), none.Memory(arch), callsite.Call},
+		"hidden":                    {module(image.Segment{}), none.Memory(arch), callsite.Missing},
+		"hidden, in the core":       {module(image.Segment{}), some.Memory(arch), callsite.Call},
+		"cleared, for a bug report": {module(image.Segment{Data: make([]byte, 0x100)}), none.Memory(arch), callsite.Missing},
+		"other code":                {module(image.Segment{Data: bytes.Repeat([]byte{0x90}, 0x100)}), none.Memory(arch), callsite.NoCall},
+		"variables":                 {module(image.Segment{Write: true}), none.Memory(arch), callsite.NoCall},
 	} {
 		snap := &target.Snapshot{Arch: arch, Memory: tt.mem}
 		if _, got := callsite.BeforeIn(snap, tt.m, at+0x40, cpu.Mode(0)); got != tt.want {

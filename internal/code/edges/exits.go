@@ -76,23 +76,31 @@ const maxExit = 8
 //	mov  %rax,%rdi      ◄─ pc
 //	mov  $60,%eax
 //	syscall
+//
+// So does a function that begins at pc, where no call stands before, and never returns: glibc's makecontext has the function of
+// a context return to __start_context, which ends in a call of exit.
 func (g *Graph) EndsThread(m *target.Module, pc uint64, mode cpu.Mode) bool {
 	p, ok := g.in(m, pc, mode)
 	if !ok {
 		return false
 	}
+	if _, called := p.callBefore(); !called && p.Entries.IsEntry(p.at) && p.Callees.NeverReturns(p.at) {
+		return true
+	}
 	var buf [maxExit]cpu.Insn
 	at, exec := p.at, absint.New(p.Code)
 	var st absint.State
 	st.Start(p.Arch)
-	for _, in := range buf[:p.Decode(at, buf[:])] {
-		if entersKernel(&in, p.Arch) {
+	insns := buf[:p.Decode(at, buf[:])]
+	for i := range insns {
+		in := &insns[i]
+		if entersKernel(in, p.Arch) {
 			exit := p.Arch.ThreadExit
-			return st.Get(exit.Reg) == absint.Const(exit.Number)
+			return st.Get(exit.Reg) == absint.Const(exit.Number) || i+1 < len(insns) && insns[i+1].Op == cpu.OpTrap
 		}
 		switch in.Op {
-		case cpu.OpNop, cpu.OpConst, cpu.OpMove, cpu.OpAddImm, cpu.OpLoad:
-			exec.Exec(&st, &in, at.PC)
+		case cpu.OpNop, cpu.OpConst, cpu.OpMove, cpu.OpAddImm, cpu.OpLoad, cpu.OpClobber:
+			exec.Exec(&st, in, at.PC)
 		default:
 			return false
 		}

@@ -60,6 +60,13 @@ func TestEndsThread(t *testing.T) {
 			400005: b8 3c 00 00 00     mov  $60,%eax
 			40000a: 0f 05              syscall
 			40000c: c3                 ret`}, 0x400002},
+		{"musl's clone, which sets a part of the number: a trap behind the call tells", codetest.Program{CPU: "x86_64", Listing: `
+			400000: 41 ff d1           call *%r9
+			400003: 89 c7              mov  %eax,%edi
+			400005: 31 c0              xor  %eax,%eax
+			400007: b0 3c              mov  $60,%al
+			400009: 0f 05              syscall
+			40000b: f4                 hlt`}, 0x400003},
 		{"read(0): the function goes on", codetest.Program{CPU: "x86_64", Listing: `
 			400000: ff d0              call *%rax
 			400002: 48 89 c7           mov  %rax,%rdi
@@ -93,6 +100,12 @@ func TestEndsThread(t *testing.T) {
 			400000: d63f0140  blr x10
 			400004: d2800ba8  mov x8,#93
 			400008: d4000001  svc #0`}, 0x400004},
+		{"__start_context: an entry, behind no call, that never returns", codetest.Program{CPU: "x86_64", Entry: 0x400010, Listing: `
+			400000: 0f 1f 84 00 00 00 00 00  nopl 0(%rax,%rax)
+			400008: 0f 1f 84 00 00 00 00 00  nopl 0(%rax,%rax)
+			400010: 48 89 dc           mov  %rbx,%rsp
+			400013: 48 8b 3c 24        mov  (%rsp),%rdi
+			400017: 0f 0b              ud2`}, 0x400010},
 	} {
 		img := tt.program.Image(t)
 		m := &target.Module{Image: img, Bias: 0x7000_0000}

@@ -83,6 +83,10 @@ func (s *Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 
 // answer finds the answer to a query.
 func (p *program) answer(q *unwind.Query) answer {
+	const behind = 32 // bytes that are missing as well
+	if text, ok := p.Img.Segments.At(q.PC); ok && text.Blank(q.PC+behind) {
+		return answer{verdict: unwind.NotCovered}
+	}
 	var r unwind.Rule
 	r.Reset()
 	v, cost := p.rule(q, &r)

@@ -1,0 +1,138 @@
+package unwind
+
+import "sort"
+
+// Repeat is recursion that a walk folded: between the frames At-1 and At of the walk's list, Turns more turns of the Period
+// frames before At lie on the stack. The frames of a turn are those of the turn before, but for their CFAs, which are
+// Stride bytes further out.
+//
+//	#0  leaf
+//	#1  odd      ◄─ one turn stays in the list
+//	#2  even
+//	              ◄─ 500,000 turns more: frames 3 to 1,000,002
+//	#1,000,003  main
+type Repeat struct {
+	At, Period, Turns int
+	Stride            uint64
+	First             int // the number of the first frame that is left out
+}
+
+// Repeats are the repeats of a list of frames, innermost first. A frame's number counts the frames that were left out, the
+// frame's index in the list does not.
+type Repeats []Repeat
+
+// Count is how many frames there are, of which so many are in the list.
+func (r Repeats) Count(listed int) int {
+	if len(r) == 0 {
+		return listed
+	}
+	last := &r[len(r)-1]
+	return listed - last.At + last.First + last.Period*last.Turns
+}
+
+// Number is the number of the frame with an index in the list.
+func (r Repeats) Number(index int) int {
+	k := sort.Search(len(r), func(k int) bool { return r[k].At > index })
+	return r[:k].Count(index)
+}
+
+// Index is the index in the list of the frame with a number. A frame that was left out is the frame with that index, but
+// lies so many bytes further out.
+func (r Repeats) Index(number int) (index int, further uint64) {
+	k := sort.Search(len(r), func(k int) bool { return r[k].First > number })
+	if k == 0 {
+		return number, 0
+	}
+	last := &r[k-1]
+	out, n := last.Period*last.Turns, number-last.First
+	if n < out {
+		return last.At - last.Period + n%last.Period, last.Stride * uint64(n/last.Period+1)
+	}
+	return last.At + n - out, 0
+}
+
+// LeftOut is how many bytes of the stack the frames have that the list leaves out in front of the frame with an index.
+func (r Repeats) LeftOut(index int) uint64 {
+	_, further := r.Index(r.Number(index) - 1)
+	return further
+}
+
+const (
+	// foldEvery is how many frames a walk appends before the walk looks for recursion among them: other stacks pay nothing.
+	foldEvery = 1024
+	// leastFolded is how many frames a repeat leaves out at least, longestTurn how many a turn has at most.
+	leastFolded, longestTurn = 64, 16
+)
+
+// folding leaves turns of recursion out of the frames of a walk while they are found, so that a stack overflow of a million
+// frames takes the memory of a thousand.
+type folding struct {
+	repeats Repeats
+	omitted int
+	from    int // the frames in front of this one are not looked at again
+	next    int // the length of the list that is looked at next
+}
+
+// fold leaves turns out of frames, which begin with the innermost. The last frame stays, whose CFA is not known yet.
+func (f *folding) fold(frames []Frame) []Frame {
+	end := len(frames) - 1
+	i := f.from + f.goOn(frames[:end])
+	out := f.from
+	for i < end {
+		period, turns := turnsAt(frames[i:end])
+		for range max(period, 1) {
+			frames[out] = frames[i]
+			i, out = i+1, out+1
+		}
+		if turns > 0 {
+			stride := frames[i].CFA - frames[out-period].CFA
+			f.repeats = append(f.repeats, Repeat{At: out, Period: period, Turns: turns, Stride: stride, First: out + f.omitted})
+			f.omitted += turns * period
+			i += turns * period
+			f.from = out
+		}
+	}
+	frames[out] = frames[end]
+	f.from = max(f.from, out-leastFolded-longestTurn)
+	f.next = out + foldEvery
+	return frames[:out+1]
+}
+
+// goOn lengthens the last repeat by the turns that lie behind it, and returns how many frames these have.
+func (f *folding) goOn(frames []Frame) (more int) {
+	if len(f.repeats) == 0 || f.repeats[len(f.repeats)-1].At != f.from {
+		return 0
+	}
+	r := &f.repeats[len(f.repeats)-1]
+	for at := f.from; at+r.Period <= len(frames); at += r.Period {
+		for k := range r.Period {
+			if !again(&frames[f.from-r.Period+k], &frames[at+k], r.Stride*uint64(r.Turns+1)) {
+				return more
+			}
+		}
+		r.Turns, f.omitted, more = r.Turns+1, f.omitted+r.Period, more+r.Period
+	}
+	return more
+}
+
+// turnsAt is the shortest turn of recursion that begins with the first of frames, and how often it comes again; 0 where no
+// recursion is worth folding.
+func turnsAt(frames []Frame) (period, turns int) {
+	for period = 1; period <= longestTurn && period+leastFolded <= len(frames); period++ {
+		stride, n := frames[period].CFA-frames[0].CFA, 0
+		for n+period < len(frames) && again(&frames[n], &frames[n+period], stride) {
+			n++
+		}
+		if turns = n / period; turns*period >= leastFolded {
+			return period, turns
+		}
+	}
+	return 0, 0
+}
+
+// again tells whether b is a, so many bytes further out. A frame that was interrupted is never left out.
+func again(a, b *Frame, further uint64) bool {
+	same := *a
+	same.CFA += further
+	return same == *b && b.HasCFA && !b.Exact
+}
