@@ -1,6 +1,7 @@
 package backsight_test
 
 import (
+	"context"
 	"fmt"
 	"log"
 	"os"
@@ -27,7 +28,7 @@ func ExampleCompileTable() {
 		log.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	if err := t.Save(t.Path(dir)); err != nil {
+	if err := t.Save(context.Background(), t.Path(dir)); err != nil {
 		log.Fatal(err)
 	}
 	_, err = backsight.NewUnwinder(backsight.Options{TableDir: dir, Warn: func(err error) { log.Print(err) }})

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/outfile"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/internal/unwind/compact"
@@ -105,20 +106,13 @@ func tablePath(dir string, img *image.Image) string {
 	return filepath.Join(dir, hex.EncodeToString(table.Key(img))+".table")
 }
 
-// Save writes the table to a file, whole or not at all.
-func (t *Table) Save(path string) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return err
-	}
-	fault := guarded(t.img, func() { _, err = f.Write(t.rules.Append(nil, t.img)) })
-	if err = errors.Join(fault, err, f.Chmod(0o644), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return nil
+// Save writes the table to a file, whole or not at all. A file that is there keeps its mode; what is no regular
+// file is written to. Where ctx ends before the file is complete, the error is its.
+func (t *Table) Save(ctx context.Context, path string) error {
+	return outfile.Write(ctx, path, 0o666, func(f *os.File) (err error) {
+		fault := guarded(t.img, func() { _, err = f.Write(t.rules.Append(nil, t.img)) })
+		return errors.Join(fault, err)
+	})
 }
 
 // useTables puts tables before the sources that they are compiled from.
@@ -159,7 +153,7 @@ func (l *tableLoader) remake(img *image.Image, path string) *table.Table {
 	if err != nil {
 		return nil // all sources can be compiled
 	}
-	if err := t.Save(path); err != nil && l.warn != nil {
+	if err := t.Save(context.Background(), path); err != nil && l.warn != nil {
 		l.warn(err)
 	}
 	return t.rules

@@ -24,6 +24,9 @@ type BinaryRef struct {
 	// Dir is where relative names are looked for besides the working directory,
 	// and nothing where it is "".
 	Dir string
+	// Absolute: the captured system writes absolute paths only. Another one is looked for
+	// below sysroots and among the files that the user named, and in no directory of ours.
+	Absolute bool
 }
 
 // notUsed is the issue of a file that was found in vain.

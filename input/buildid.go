@@ -2,14 +2,12 @@ package input
 
 import (
 	"encoding/hex"
-	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-
-	"github.com/backsight/backsight/image"
 )
 
 // FetchKind is what is fetched from far away: named as debuginfod's web API names it.
@@ -23,20 +21,21 @@ const (
 // maxTwins bounds the files of one build ID: copies of one program in a build tree.
 const maxTwins = 16
 
-// idIndex finds files anywhere below directories by their build IDs. It is made when the
-// first one is looked for, by a look at the headers of every file; a file below .build-id says
-// by its name whose it is.
+// idIndex finds files of trees by their build IDs. It is made when the first one is looked for, by a look at the
+// headers of every file; a file below .build-id says by its name whose it is.
 type idIndex struct {
-	dirs    []string
-	formats []image.Format
-	once    sync.Once
-	mu      sync.Mutex
-	files   map[string][]string
+	trees []*tree
+	opt   *FileOptions
+	// programs: only what looks as if it had run is of interest, by its mode or by its name.
+	programs bool
+	once     sync.Once
+	mu       sync.Mutex
+	files    map[string][]string
 }
 
 // find returns the files of a build ID, in the order of their paths.
 func (x *idIndex) find(id []byte) []string {
-	if len(id) < 2 || len(x.dirs) == 0 {
+	if len(id) < 2 || len(x.trees) == 0 {
 		return nil
 	}
 	x.once.Do(x.build)
@@ -44,56 +43,48 @@ func (x *idIndex) find(id []byte) []string {
 	return found[:min(len(found), maxTwins)]
 }
 
-// build walks through the directories, and reads the headers on all cores.
 func (x *idIndex) build() {
 	x.files = make(map[string][]string)
-	paths := make(chan string, 256)
-	var readers sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
-		readers.Go(func() {
-			for path := range paths {
-				if id := image.BuildID(path, x.formats); id != nil {
-					x.add(id, path)
-				}
-			}
-		})
+	for _, t := range x.trees {
+		known := openKnown(x.opt.CacheDir, t.root)
+		x.read(t, known)
+		known.save(x.opt.Context)
 	}
-	entries := 0
-	for _, dir := range x.dirs {
-		x.walk(dir, &entries, paths)
-	}
-	close(paths)
-	readers.Wait()
 	for _, found := range x.files { // in the order of the readers
 		slices.Sort(found)
 	}
 }
 
-// walk sends the files below a directory. Directories that cannot be read are left out.
-func (x *idIndex) walk(dir string, entries *int, paths chan<- string) {
-	root, err := filepath.EvalSymlinks(dir) // WalkDir does not enter a link
-	if err != nil {
-		return
+// read reads the headers of a tree's files on all cores, as far as they are not known.
+func (x *idIndex) read(t *tree, known *knownIDs) {
+	paths := make(chan string, 256)
+	var readers sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		readers.Go(func() {
+			for path := range paths {
+				st, err := os.Lstat(path)
+				if err != nil || !st.Mode().IsRegular() || x.programs && st.Mode()&0o111 == 0 && stem(st.Name()) == "" {
+					continue
+				}
+				if id := known.id(path, st, x.opt.Formats); id != "" {
+					x.add([]byte(id), path)
+				}
+			}
+		})
 	}
-	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if *entries++; *entries > maxEntries {
-			return fs.SkipAll
+	for _, rel := range t.listed().files {
+		if !t.goOn() {
+			break
 		}
-		if err != nil || d.IsDir() {
-			return nil
-		}
-		rel, err := filepath.Rel(root, path)
-		if err != nil {
-			return nil
-		}
-		path = filepath.Join(dir, rel)
+		path := filepath.Join(t.root, rel)
 		if id := idOfName(rel); id != nil {
 			x.add(id, path)
-		} else if d.Type().IsRegular() {
+		} else {
 			paths <- path
 		}
-		return nil
-	})
+	}
+	close(paths)
+	readers.Wait()
 }
 
 // idOfName is the build ID in a path's .build-id/xx/yyyy or .build-id/xx/yyyy.debug, nil for

@@ -78,9 +78,9 @@ func BenchmarkBuildIDs(b *testing.B) {
 	}
 	b.ResetTimer()
 	for range b.N {
-		x := idIndex{dirs: []string{dir}, formats: formatsT}
-		if len(x.find([]byte("00004711"))) != 1 || len(x.files) != 10_000 {
-			b.Fatal(len(x.files))
+		p := newPlaces(FileOptions{Sysroots: []string{dir}, Formats: formatsT})
+		if len(p.ids.find([]byte("00004711"))) != 1 || len(p.ids.files) != 10_000 {
+			b.Fatal(len(p.ids.files))
 		}
 	}
 }

@@ -2,6 +2,7 @@ package input
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -29,6 +30,14 @@ type FileOptions struct {
 	DebugDirs []string
 	// Indexed are directories where any file may be the one of a build ID, as below Sysroots.
 	Indexed []string
+	// NoIndex: nothing is searched for below Sysroots; only paths and build IDs lead to files there.
+	NoIndex bool
+	// CacheDir is a directory for what the headers of many files said, for the next time; "": nothing is kept.
+	CacheDir string
+	// Context ends searches through directories, nil: nothing does. What was not found by then is not there.
+	Context context.Context
+	// Searching, if set, is told of each file that such a search comes to, by several goroutines.
+	Searching func()
 	// Fetch, if set, is asked for what is nowhere here: the executable or the debug file of a
 	// build ID, which it puts into a file of this machine; false where it has none.
 	Fetch func(kind FetchKind, id []byte) (path string, ok bool)
@@ -142,7 +151,7 @@ func (f *Files) Close() error { return f.images.close() }
 // only in part, and a backtrace through it looks right and is not.
 func (f *Files) Find(ref BinaryRef) (img *image.Image, issues []target.Issue) {
 	ref.Name = strings.TrimSuffix(ref.Name, " (deleted)") // the kernel's d_path of an unlinked file
-	for _, path := range f.places.candidates(&ref) {
+	for path := range f.places.candidates(&ref) {
 		img, err := f.accepted(path, &ref)
 		if err == nil {
 			return img, ref.damage(img)

@@ -148,6 +148,22 @@ func TestFindOnThisMachine(t *testing.T) {
 	}
 }
 
+// TestAbsolute: a relative path from a system that writes none leads into no directory of ours.
+func TestAbsolute(t *testing.T) {
+	dir := t.TempDir()
+	place(t, dir, "prog", elfFile(8, "1234"))
+	t.Chdir(dir)
+	f := NewFiles(FileOptions{Archs: archsT, Formats: formatsT})
+	defer f.Close()
+	for absolute, found := range map[bool]bool{false: true, true: false} {
+		for _, name := range []string{"prog", "./prog", filepath.Join("..", filepath.Base(dir), "prog")} {
+			if img, _ := f.Find(BinaryRef{Name: name, Absolute: absolute}); (img != nil) != found {
+				t.Errorf("%s, absolute %v: found %v", name, absolute, img != nil)
+			}
+		}
+	}
+}
+
 // TestOpenIsShared: concurrent captures share one image; Close closes it.
 func TestOpenIsShared(t *testing.T) {
 	path := place(t, t.TempDir(), "x", elfFile(8, ""))

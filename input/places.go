@@ -1,10 +1,12 @@
 package input
 
 import (
+	"context"
 	"fmt"
 	"iter"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/backsight/backsight/image"
 )
@@ -13,23 +15,47 @@ import (
 type places struct {
 	opt   FileOptions
 	trees []*tree // below Sysroots
-	ids   *idIndex
+	// ids are the files of Indexed and of Sysroots by their build IDs, own this machine's programs and libraries where its
+	// root is a sysroot. Those are not searched for debug files, which most programs of a machine lack.
+	ids, own *idIndex
 }
 
 // newPlaces puts the debug directories of sysroots before the others.
 func newPlaces(opt FileOptions) places {
-	p := places{opt: opt}
+	if opt.Context == nil {
+		opt.Context = context.Background()
+	}
+	p := places{opt: opt, ids: &idIndex{opt: &opt}, own: &idIndex{opt: &opt, programs: true}}
+	for _, dir := range opt.Indexed {
+		p.ids.trees = append(p.ids.trees, &tree{root: filepath.Clean(dir), goOn: opt.goOn})
+	}
 	var debug []string
 	for _, dir := range opt.Sysroots {
 		if dir == "" {
 			continue
 		}
-		p.trees = append(p.trees, &tree{root: filepath.Clean(dir)})
-		debug = append(debug, filepath.Join(dir, "usr/lib/debug"))
+		t := &tree{root: filepath.Clean(dir), goOn: opt.goOn}
+		p.trees = append(p.trees, t)
+		debug = append(debug, filepath.Join(dir, "usr/lib/debug"), t.root)
+		switch {
+		case opt.NoIndex:
+			t.once.Do(func() {})
+		case t.machine():
+			p.own.trees = append(p.own.trees, t)
+		default:
+			p.ids.trees = append(p.ids.trees, t)
+		}
 	}
-	p.ids = &idIndex{dirs: slices.Concat(opt.Indexed, opt.Sysroots), formats: opt.Formats}
 	p.opt.DebugDirs = append(debug, opt.DebugDirs...)
 	return p
+}
+
+// goOn says that a search comes to a file, and tells whether the search is still wanted.
+func (opt *FileOptions) goOn() bool {
+	if opt.Searching != nil {
+		opt.Searching()
+	}
+	return opt.Context.Err() == nil
 }
 
 // imageOptions keep what images lead to below the sysroots.
@@ -41,10 +67,32 @@ func (p *places) imageOptions() image.Options {
 	return opt
 }
 
-// candidates are the paths where a binary may be, best first.
-func (p *places) candidates(ref *BinaryRef) []string {
+// candidates yields the paths where a binary may be, best first: all that its name and build ID lead to, and then
+// what a search through the sysroots finds under its name.
+func (p *places) candidates(ref *BinaryRef) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		paths := p.led(ref)
+		for _, path := range paths {
+			if !yield(path) {
+				return
+			}
+		}
+		if ref.Name == "" {
+			return
+		}
+		for _, t := range p.trees {
+			for path := range t.sameNamed(ref.Name) {
+				if !slices.Contains(paths, path) && !yield(path) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// led are the paths that a binary's name and build ID lead to.
+func (p *places) led(ref *BinaryRef) (paths []string) {
 	base := filepath.Base(filepath.FromSlash(ref.Name))
-	var paths []string
 	for _, path := range p.named() {
 		if filepath.Base(path) == base {
 			paths = append(paths, path)
@@ -56,13 +104,15 @@ func (p *places) candidates(ref *BinaryRef) []string {
 			paths = append(paths, path)
 		}
 	}
-	for _, t := range p.trees {
-		paths = append(paths, t.find(ref.Name)...)
-	}
-	if p.trees != nil {
+	if ref.Name == "" {
 		return paths
 	}
-	if ref.Name == "" {
+	for _, t := range p.trees {
+		if path, ok := t.resolve(ref.Name); ok {
+			paths = append(paths, path)
+		}
+	}
+	if p.trees != nil || ref.Absolute && !strings.HasPrefix(ref.Name, "/") {
 		return paths
 	}
 	if ref.Dir != "" && !filepath.IsAbs(ref.Name) {
@@ -104,7 +154,11 @@ func (p *places) debugFiles(id []byte) iter.Seq[string] { return p.withID(FetchD
 func (p *places) withID(kind FetchKind, id []byte) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		opt := p.imageOptions()
-		for _, path := range p.ids.find(id) {
+		found := p.ids.find(id)
+		if kind == FetchExecutable {
+			found = slices.Concat(found, p.own.find(id))
+		}
+		for _, path := range found {
 			if path, ok := opt.Locate(path); ok && !yield(path) {
 				return
 			}

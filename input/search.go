@@ -1,6 +1,7 @@
 package input
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -26,14 +27,30 @@ func (f *Files) Beginning(prefix string) (paths []string) {
 	return paths
 }
 
+// At are the regular files with a path on the captured machine: below the sysroots or, where the user named no sysroot
+// and no binary, on this machine.
+func (f *Files) At(path string) (paths []string) {
+	for _, t := range f.places.trees {
+		if p, ok := t.resolve(path); ok {
+			paths = append(paths, p)
+		}
+	}
+	if f.places.trees != nil || len(f.places.named()) > 0 {
+		return paths
+	}
+	if st, err := os.Stat(path); err == nil && st.Mode().IsRegular() {
+		paths = append(paths, path)
+	}
+	return paths
+}
+
 // maxBeginning bounds how many files are found by the beginning of their names.
 const maxBeginning = 256
 
 // beginning are the paths below the root of files whose names begin with prefix, in the
 // order of their names' lengths, and then of the names.
 func (t *tree) beginning(prefix string) (found []string) {
-	t.once.Do(t.index)
-	for name, paths := range t.named {
+	for name, paths := range t.listed().named {
 		if strings.HasPrefix(name, prefix) {
 			found = append(found, paths...)
 		}

@@ -2,18 +2,11 @@ package input
 
 import (
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
-)
-
-// Bounds of the walk below a sysroot: more entries than a full distribution has,
-// more files of one name than a build tree of several processors has.
-const (
-	maxEntries   = 2_000_000
-	maxSameNamed = 64
 )
 
 // maxLinks is how many symbolic links one path may take, as in Linux (MAXSYMLINKS).
@@ -24,10 +17,27 @@ const maxLinks = 40
 // at the tree's root, and nothing leads out of it.
 type tree struct {
 	root string
+	// goOn is told of each file that a search comes to, and is false where the search is to end.
+	goOn func() bool
 	once sync.Once
-	// named lists the paths below root by base name, alike the libraries by what
-	// their names share over versions.
+	list listing
+}
+
+// listing is what a walk through a tree found: paths below the root.
+type listing struct {
+	// named are by base name, alike the libraries by what their names share over versions.
 	named, alike map[string][]string
+	// files may have a build ID: regular files, and what .build-id calls by one.
+	files []string
+}
+
+// machine tells whether the tree is this machine's root.
+func (t *tree) machine() bool { return filepath.Dir(t.root) == t.root }
+
+// listed is the tree's listing, made when something is first not found without.
+func (t *tree) listed() *listing {
+	t.once.Do(t.walk)
+	return &t.list
 }
 
 // stem is the common part of the file names that one library has: "libstdc++" of libstdc++.so.6 and
@@ -51,8 +61,7 @@ func (t *tree) versions(path string) (found []string) {
 	if s == "" {
 		return nil
 	}
-	t.once.Do(t.index)
-	for _, rel := range t.alike[s] {
+	for _, rel := range t.listed().alike[s] {
 		if p, ok := t.resolve(rel); ok {
 			found = append(found, p)
 		}
@@ -60,48 +69,15 @@ func (t *tree) versions(path string) (found []string) {
 	return found
 }
 
-// find returns where a path of the other machine may be: at its own place first,
-// then everything of that name anywhere.
-func (t *tree) find(path string) (found []string) {
-	if path == "" {
-		return nil
-	}
-	if p, ok := t.resolve(path); ok {
-		found = append(found, p)
-	}
-	t.once.Do(t.index)
-	for _, rel := range t.named[filepath.Base(filepath.FromSlash(path))] {
-		if p, ok := t.resolve(rel); ok && !slices.Contains(found, p) {
-			found = append(found, p)
-		}
-	}
-	return found
-}
-
-// index walks the tree once. Directories that cannot be read are left out.
-func (t *tree) index() {
-	t.named, t.alike = make(map[string][]string), make(map[string][]string)
-	root, err := filepath.EvalSymlinks(t.root) // WalkDir does not enter a link
-	if err != nil {
-		return
-	}
-	entries := 0
-	_ = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
-		if entries++; entries > maxEntries {
-			return fs.SkipAll
-		}
-		if err != nil || !d.Type().IsRegular() && d.Type()&fs.ModeSymlink == 0 {
-			return nil
-		}
-		rel, err := filepath.Rel(root, path)
-		if name := d.Name(); err == nil && len(t.named[name]) < maxSameNamed {
-			t.named[name] = append(t.named[name], rel)
-			if s := stem(name); s != "" && len(t.alike[s]) < maxSameNamed {
-				t.alike[s] = append(t.alike[s], rel)
+// sameNamed yields the files that are called as path's file is, anywhere.
+func (t *tree) sameNamed(path string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, rel := range t.listed().named[filepath.Base(filepath.FromSlash(path))] {
+			if p, ok := t.resolve(rel); ok && !yield(p) {
+				return
 			}
 		}
-		return nil
-	})
+	}
 }
 
 // resolve turns a path of the other machine into one of this machine, to a

@@ -1,16 +1,10 @@
 package render
 
 import (
-	"unicode"
 	"unicode/utf8"
-)
 
-// risky tells whether a terminal or an editor may take r for more than a
-// character: C0 and C1 controls (escape sequences), and the format characters of
-// Unicode, which reorder (bidi controls, "Trojan Source") or hide text.
-func risky(r rune) bool {
-	return r < 0x20 || r >= 0x7f && r < 0xa0 || r > 0xff && (unicode.Is(unicode.Cf, r) || r == 0x2028 || r == 0x2029)
-}
+	"github.com/backsight/backsight/internal/visible"
+)
 
 const hexDigits = "0123456789abcdef"
 
@@ -27,8 +21,8 @@ func appendText(dst []byte, s string) []byte {
 		switch {
 		case r == utf8.RuneError && n <= 1 || r < 0x80:
 			dst = append(dst, '\\', 'x', hexDigits[s[i]>>4], hexDigits[s[i]&15])
-		case risky(r):
-			dst = appendEscapedRune(dst, r)
+		case visible.Risky(r):
+			dst = visible.AppendRune(dst, r)
 		default:
 			dst = append(dst, s[i:i+n]...)
 		}
@@ -55,24 +49,14 @@ func appendString(dst []byte, s string) []byte {
 		switch {
 		case c == '"' || c == '\\':
 			dst = append(dst, '\\', c)
-		case risky(r):
-			dst = appendEscapedRune(dst, r)
+		case visible.Risky(r):
+			dst = visible.AppendRune(dst, r)
 		default:
 			dst = utf8.AppendRune(dst, r) // U+FFFD for a broken byte
 		}
 		i += n
 	}
 	return append(dst, '"')
-}
-
-// appendEscapedRune appends \uXXXX, as a surrogate pair where that is needed.
-func appendEscapedRune(dst []byte, r rune) []byte {
-	if r > 0xffff {
-		r -= 0x10000
-		dst = appendEscapedRune(dst, 0xd800+r>>10)
-		r = 0xdc00 + r&0x3ff
-	}
-	return append(dst, '\\', 'u', hexDigits[r>>12&15], hexDigits[r>>8&15], hexDigits[r>>4&15], hexDigits[r&15])
 }
 
 // appendHex appends v as 0x and at least width digits.

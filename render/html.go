@@ -28,7 +28,7 @@ func AppendPageHead(dst []byte, title string) []byte {
 <meta name="color-scheme" content="light dark">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'">
 <title>{}</title>
-<style>`, Text(title))
+<style>`, title)
 	dst = appendMarkup(dst, pageFile("page.css"))
 	return appendMarkup(dst, "</style>\n</head>\n<body>\n")
 }

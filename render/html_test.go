@@ -68,7 +68,8 @@ func TestPageEscapes(t *testing.T) {
 	r.Threads[0].Frames[0].Function = evil
 	r.Snapshot.Modules[0].Name = evil
 	r.Issues = []target.Issue{{Text: evil}}
-	r.Snapshot.Command = evil
+	r.Snapshot.Command, r.Snapshot.OS = evil, evil
+	r.Crash = &report.Crash{Signal: evil, Code: evil}
 	got := page(r, render.Style{Capture: evil})
 	if strings.Count(got, "<script>") != 1 || strings.ContainsAny(got, "\x1b\u202e") || strings.Count(got, "</style>") != 1 {
 		t.Error("a name from the capture is markup, or moves the text")

@@ -1,6 +1,9 @@
 package render
 
-import "strings"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // markup is HTML that the program itself says. A constant is markup as it stands; a string, and
 // all that comes from a capture is one, is not: the compiler refuses it, and it gets onto the
@@ -21,23 +24,27 @@ func appendMarkup(dst []byte, m markup, values ...string) []byte {
 }
 
 // appendEscaped appends a value so that it is text: as html.EscapeString, which would have every
-// run of the program build a table.
+// run of the program build a table. What is risky is written out, but for ends of lines and tabs.
 func appendEscaped(dst []byte, value string) []byte {
-	for i := range len(value) {
-		switch c := value[i]; c {
-		case '&':
+	for i := 0; i < len(value); {
+		r, n := utf8.DecodeRuneInString(value[i:])
+		switch {
+		case r == '&':
 			dst = append(dst, "&amp;"...)
-		case '<':
+		case r == '<':
 			dst = append(dst, "&lt;"...)
-		case '>':
+		case r == '>':
 			dst = append(dst, "&gt;"...)
-		case '"':
+		case r == '"':
 			dst = append(dst, "&#34;"...)
-		case '\'':
+		case r == '\'':
 			dst = append(dst, "&#39;"...)
+		case r == '\n' || r == '\t':
+			dst = append(dst, value[i])
 		default:
-			dst = append(dst, c)
+			dst = appendText(dst, value[i:i+n])
 		}
+		i += n
 	}
 	return dst
 }

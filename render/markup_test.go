@@ -16,14 +16,21 @@ func TestMarkup(t *testing.T) {
 	}
 }
 
-// TestEscaped: every byte is escaped as the standard library does.
+// TestEscaped: every character is escaped as the standard library does, and what is no visible text as for a terminal,
+// but for ends of lines and tabs.
 func TestEscaped(t *testing.T) {
-	all := make([]byte, 256)
-	for i := range all {
-		all[i] = byte(i)
+	for r := range rune(0x3000) {
+		s := string(r)
+		want := html.EscapeString(s)
+		if r != '\n' && r != '\t' {
+			want = html.EscapeString(Text(s))
+		}
+		if got := string(appendEscaped(nil, s)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
-	if got, want := string(appendEscaped(nil, string(all))), html.EscapeString(string(all)); got != want {
-		t.Errorf("%q, want %q", got, want)
+	if got := string(appendEscaped(nil, "\xff\x1b\u202e")); got != `\xff\x1b\u202e` {
+		t.Error(got)
 	}
 }
 
@@ -34,7 +41,7 @@ func TestPageKeepsItsTags(t *testing.T) {
 	if len(want) < 80 {
 		t.Fatalf("%d tags: too little of the page is written", len(want))
 	}
-	for _, evil := range []string{`</style></title><script>alert(1)</script>`, `" onmouseover="alert(1)`, `'><img src=x onerror=alert(1)>`, "<!--", "--><i>", "]]>", "{}", "`${}`", "\\\"<b>", "&quot;&lt;"} {
+	for _, evil := range []string{`</style></title><script>alert(1)</script>`, `" onmouseover="alert(1)`, `'><img src=x onerror=alert(1)>`, "<!--", "--><i>", "]]>", "{}", "`${}`", "\\\"<b>", "&quot;&lt;", "\x1b[31m\u202e"} {
 		got := tags(t, "longer than an address: "+evil)
 		for i := range max(len(got), len(want)) {
 			if i >= len(got) || i >= len(want) || got[i] != want[i] {
@@ -52,6 +59,9 @@ func tags(t *testing.T, text string) []string {
 	var v reportView
 	fill(t, reflect.ValueOf(&v).Elem(), text)
 	page := string(AppendPageTail(appendReport(AppendPageHead(nil, text), v)))
+	if strings.ContainsAny(page, "\x1b\u202e") {
+		t.Error("a text of the page steers what shows it")
+	}
 	script := strings.Index(page, "<script>") + len("<script>")
 	page = page[:script] + page[strings.Index(page, "</script>"):] // where < compares
 	if n := strings.Count(page, "harmless"); strings.HasPrefix(text, "harmless") && n < 30 {

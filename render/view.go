@@ -66,9 +66,9 @@ const (
 const maxRows = 2000
 
 func viewReport(r *report.Report, style Style) reportView {
-	v := reportView{Title: Text(cmp.Or(style.Title, style.Capture, "Backtraces"))}
+	v := reportView{Title: cmp.Or(style.Title, style.Capture, "Backtraces")}
 	for _, i := range r.Issues {
-		v.Issues = append(v.Issues, Text(i.Text))
+		v.Issues = append(v.Issues, i.Text)
 	}
 	if r.Snapshot == nil {
 		return v
@@ -76,30 +76,28 @@ func viewReport(r *report.Report, style Style) reportView {
 	s := r.Snapshot
 	digits := 2 * s.Arch.AddrSize
 	if r.Crash != nil {
-		for _, reason := range r.Crash.Reasons {
-			v.Reasons = append(v.Reasons, Text(reason))
-		}
+		v.Reasons = append(v.Reasons, r.Crash.Reasons...)
 		v.Facts = append(v.Facts, strings.TrimSpace(r.Crash.Signal+" "+r.Crash.Code))
 		if r.Crash.HasAddress {
 			v.Facts = append(v.Facts, "at "+address(r.Crash.Address, digits))
 		}
 	}
 	if s.Command != "" {
-		v.Facts = append(v.Facts, Text(s.Command))
+		v.Facts = append(v.Facts, s.Command)
 	}
 	if s.PID != 0 {
 		v.Facts = append(v.Facts, "PID "+strconv.Itoa(s.PID))
 	}
 	v.Facts = append(v.Facts, strings.TrimSpace(s.Arch.Name+" "+s.Arch.ABI), s.OS)
-	v.Facts = append(v.Facts, Text(s.Time))
+	v.Facts = append(v.Facts, s.Time)
 	v.Facts = slices.DeleteFunc(v.Facts, func(f string) bool { return f == "" })
 	for _, group := range alikeThreads(r.Threads) {
 		v.Threads = append(v.Threads, viewThread(r, group, max(threadWords, pageWords/len(r.Threads)), digits))
 	}
 	for _, m := range s.Modules {
-		mv := moduleView{Lo: address(m.Lo, digits), Hi: address(m.Hi, digits), Name: Text(m.Name), BuildID: hex.EncodeToString(m.BuildID)}
+		mv := moduleView{Lo: address(m.Lo, digits), Hi: address(m.Hi, digits), Name: m.Name, BuildID: hex.EncodeToString(m.BuildID)}
 		if m.Image != nil {
-			mv.File, mv.BuildID = Text(m.Image.Path), hex.EncodeToString(m.Image.BuildID)
+			mv.File, mv.BuildID = m.Image.Path, hex.EncodeToString(m.Image.BuildID)
 		}
 		v.Modules = append(v.Modules, mv)
 	}
@@ -140,7 +138,7 @@ func viewThread(r *report.Report, group []*report.Thread, words, digits int) thr
 	th := group[0]
 	v := threadView{Title: "Thread " + strconv.Itoa(th.ID), Crashed: th.Crashed, Open: th.Crashed || len(r.Threads) == 1, Stop: th.Stop.Reason.String()}
 	if th.Name != "" {
-		v.Title += " " + Text(th.Name)
+		v.Title += " " + th.Name
 	}
 	if len(group) > 1 {
 		v.Title += fmt.Sprintf(" and %d alike", len(group)-1)
@@ -172,7 +170,7 @@ func shownName(f *report.Frame, digits int) string {
 	if f.Function == "" && f.Module == nil {
 		return address(f.PC, digits)
 	}
-	return Text(frameName(f))
+	return frameName(f)
 }
 
 func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
@@ -185,10 +183,10 @@ func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 		v.CFA = address(f.CFA, digits)
 	}
 	if f.Module != nil {
-		v.Module = Text(f.Module.Name)
+		v.Module = f.Module.Name
 	}
 	for _, in := range f.Inlines {
-		v.Inlines = append(v.Inlines, inlineView{Text(orUnknown(in.Function)), place(in.File, f.Dir, in.Line)})
+		v.Inlines = append(v.Inlines, inlineView{orUnknown(in.Function), place(in.File, f.Dir, in.Line)})
 	}
 	v.Variables, v.Excerpt = viewVariables(f), viewExcerpt(arch, f, digits)
 	if th.Tried == nil || !th.Crashed || f.Method == unwind.MethodContext {
@@ -206,7 +204,7 @@ func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 		if a.Reason != "" {
 			text += ": " + a.Reason
 		}
-		v.Tried = append(v.Tried, attemptView{a.Method.String(), Text(text), a.Taken})
+		v.Tried = append(v.Tried, attemptView{a.Method.String(), text, a.Taken})
 	}
 	return v
 }

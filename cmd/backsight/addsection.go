@@ -67,10 +67,10 @@ func (o *tableOptions) chosenForm() (tables.Format, error) {
 	return formatNamed(o.format)
 }
 
-// outputMode are the permissions of what is written: a program with a table is a program.
+// outputMode are the permissions of what is written anew, less the umask: a program with a table is a program.
 func (o *tableOptions) outputMode(path string) os.FileMode {
 	if st, err := os.Stat(path); err == nil && o.section != "" {
 		return st.Mode().Perm()
 	}
-	return 0o644
+	return 0o666
 }

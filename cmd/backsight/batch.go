@@ -69,11 +69,11 @@ func await(ctx context.Context, order <-chan *job) (j *job, err error) {
 	select {
 	case j = <-order:
 	case <-ctx.Done():
-		return nil, interrupted()
+		return nil, interrupted(ctx)
 	}
 	if j == nil {
 		if ctx.Err() != nil { // the reader has stopped early
-			return nil, interrupted()
+			return nil, interrupted(ctx)
 		}
 		return nil, nil
 	}
@@ -81,7 +81,7 @@ func await(ctx context.Context, order <-chan *job) (j *job, err error) {
 	case <-j.done:
 		return j, nil
 	case <-ctx.Done():
-		return nil, interrupted()
+		return nil, interrupted(ctx)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/visible"
 	"github.com/backsight/backsight/render"
 )
 
@@ -125,7 +126,10 @@ func writeFindingsJSON(w io.Writer, path string, img *image.Image, r *backsight.
 		out.Findings = append(out.Findings,
 			findingJSON{hex(f.Lo), hex(f.Hi), hex(f.Function), nameAt(img, f.Lo), sure(f), f.Evidence.String(), f.Table, f.Code})
 	}
-	e := json.NewEncoder(w)
-	e.SetIndent("", "  ")
-	return e.Encode(out)
+	b, err := json.MarshalIndent(out, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = w.Write(append(visible.JSON(b), '\n'))
+	return err
 }

@@ -101,6 +101,9 @@ func (o *explainOptions) run(ctx context.Context, file, where string, stdout, st
 		return nil, err
 	}
 	p := u.Explain(ctx, backsight.Question{Image: img, PC: pc, Mode: mode, Call: o.call, Lines: o.lines, Names: &symbol.Symbolizer{}})
+	if ctx.Err() != nil {
+		return nil, interrupted(ctx)
+	}
 	for _, issue := range p.Issues {
 		complain(stderr, issue.Text)
 	}

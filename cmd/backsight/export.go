@@ -12,6 +12,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/outfile"
 	"github.com/backsight/backsight/tables"
 )
 
@@ -61,7 +62,7 @@ func (o *tableOptions) export(ctx context.Context, stdout io.Writer, p *progress
 	case len(rules.Rules) == 0:
 		return &failure{exitNone, errors.New(path + ": no rules to write")}
 	}
-	refused, err := o.written(stdout, form, rules)
+	refused, err := o.written(ctx, stdout, form, rules)
 	sayRefused(p, path, refused)
 	if err != nil && !errors.As(err, new(*failure)) {
 		return &failure{exitNone, fmt.Errorf("%s: %w", path, err)}
@@ -70,7 +71,7 @@ func (o *tableOptions) export(ctx context.Context, stdout io.Writer, p *progress
 }
 
 // written writes a table to standard output or, whole or not at all, to the file of -o.
-func (o *tableOptions) written(stdout io.Writer, form tables.Format, rules *tables.Program) (refused []tables.Refusal, err error) {
+func (o *tableOptions) written(ctx context.Context, stdout io.Writer, form tables.Format, rules *tables.Program) (refused []tables.Refusal, err error) {
 	if o.output == "" {
 		return form.Write(stdout, rules)
 	}
@@ -78,27 +79,20 @@ func (o *tableOptions) written(stdout io.Writer, form tables.Format, rules *tabl
 	if err != nil {
 		return nil, err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
-	if err != nil {
-		return nil, notWritten(path, err)
-	}
-	refused, err = form.Write(f, rules)
-	if err = errors.Join(err, f.Chmod(o.outputMode(rules.Image.Path)), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		return refused, errors.Join(err, os.Remove(f.Name()))
-	}
-	return refused, nil
+	err = outfile.Write(ctx, path, o.outputMode(rules.Image.Path), func(f *os.File) (err error) {
+		refused, err = form.Write(f, rules)
+		return err
+	})
+	return refused, notWritten(path, err)
 }
 
-// notWritten says why a file cannot be written; the cause may name a temporary one.
+// notWritten is an error of outfile.Write as the command says it: what is wrong with the file at path, or what
+// else err is.
 func notWritten(path string, err error) error {
-	var p *os.PathError
-	if errors.As(err, &p) {
-		err = p.Err
+	if p := new(os.PathError); errors.As(err, &p) && p.Path == path {
+		return &failure{exitNone, &image.Error{Path: path, Offset: -1, Reason: "cannot be written", Err: p.Err}}
 	}
-	return &failure{exitNone, &image.Error{Path: path, Offset: -1, Reason: "cannot be written", Err: err}}
+	return err
 }
 
 // pathOf is the file that -o means: in a directory, it lies where the form's readers look, and the

@@ -27,6 +27,46 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// TestWrittenFiles: whatever writes a file leaves a link a link, keeps the mode of the file behind, and says in one
+// line what is wrong with the path that the user gave.
+func TestWrittenFiles(t *testing.T) {
+	program, err := filepath.Abs("../../testdata/mips-naked/modules/packer")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range []string{"", "--format json", "--format breakpad", "--format debug_frame", "--add-section"} {
+		dir := t.TempDir()
+		file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
+		if err := os.WriteFile(file, []byte("old"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink("file", link); err != nil {
+			t.Skip(err)
+		}
+		table := func(to string) (int, string) {
+			code, _, says := bs(t, append(append([]string{"table", "-o", to}, strings.Fields(flags)...), program)...)
+			return code, says
+		}
+		if code, says := table(link); code != exitOK {
+			t.Fatalf("%s: exit code %d, %s", flags, code, says)
+		}
+		st, err := os.Stat(file)
+		if err != nil || st.Size() <= 3 || st.Mode() != 0o600 && os.PathSeparator == '/' {
+			t.Errorf("%s: %v, %v", flags, st, err)
+		}
+		if l, err := os.Lstat(link); err != nil || l.Mode()&os.ModeSymlink == 0 {
+			t.Errorf("%s: the link is none: %v", flags, err)
+		}
+		if code, says := table(os.DevNull); code != exitOK {
+			t.Errorf("%s: exit code %d, %s", flags, code, says)
+		}
+		nowhere := filepath.Join(dir, "no", "file")
+		if code, says := table(nowhere); code != exitNone || !strings.HasPrefix(says, "backsight: "+nowhere+": cannot be written: ") || strings.Count(says, "\n") != 1 {
+			t.Errorf("%s: exit code %d, %s", flags, code, says)
+		}
+	}
+}
+
 // TestExportWrong: one line, with the reason.
 func TestExportWrong(t *testing.T) {
 	for _, c := range []struct {

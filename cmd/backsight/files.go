@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
+	"sync/atomic"
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/image"
@@ -24,6 +26,8 @@ type fileFlags struct {
 	servers   string // of debuginfod; fromEnvironment: those of DEBUGINFOD_URLS
 	raw       rawFlags
 	flags     *pflag.FlagSet
+	noIndex   bool
+	searched  atomic.Int64 // files that searches came to
 }
 
 // hostDebugDir has the debug files of this machine's binaries.
@@ -51,6 +55,7 @@ func (ff *fileFlags) add(f *pflag.FlagSet) {
 	f.VarP(&onceValue{value: &ff.exe}, "exe", "e", "the executable `FILE`, where the capture does not name it or it lives elsewhere")
 	f.StringArrayVar(&ff.images, "image", nil, "a binary `FILE[@ADDR]` of the captured program, ADDR its load bias; repeatable")
 	f.StringArrayVar(&ff.sysroots, "sysroot", nil, "`DIR` with the files that the capture names, and their debug files; repeatable")
+	f.BoolVar(&ff.noIndex, "no-index", false, "look only where paths and build IDs lead below --sysroot, and search through none of its directories")
 	f.StringArrayVar(&ff.symbols, "symbols", nil, "names from text at `PATH`: System.map, kallsyms, nm's output, or a directory of such files; repeatable")
 	ff.addDebug(f)
 	ff.raw.add(f)
@@ -118,7 +123,8 @@ func (ff *fileFlags) open(ctx context.Context, warn func(string)) (*input.Files,
 	if err != nil {
 		return nil, err
 	}
-	opt := input.FileOptions{Fetch: fetch, Archs: archs, Exe: ff.exe, Sysroots: ff.sysroots, DebugDirs: ff.debugRoots(), Indexed: ff.indexed(), Raw: raw}
+	opt := input.FileOptions{Fetch: fetch, Archs: archs, Exe: ff.exe, Sysroots: ff.sysroots, DebugDirs: ff.debugRoots(), Indexed: ff.indexed(), Raw: raw,
+		NoIndex: ff.noIndex, CacheDir: cacheDir(), Context: ctx, Searching: func() { ff.searched.Add(1) }}
 	for _, i := range ff.images {
 		opt.Images = append(opt.Images, input.ParseNamedImage(i))
 	}
@@ -148,6 +154,15 @@ func (ff *fileFlags) open(ctx context.Context, warn func(string)) (*input.Files,
 		}
 	}
 	return files, nil
+}
+
+// cacheDir is where what is costly to find is kept for the next time, "" where the user has no such place.
+func cacheDir() string {
+	dir, err := os.UserCacheDir()
+	if err != nil {
+		return ""
+	}
+	return filepath.Join(dir, "backsight")
 }
 
 // directory checks that a flag, if it is given, names one.

@@ -7,37 +7,35 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"runtime/debug"
-	"syscall"
 	"time"
 
+	"github.com/backsight/backsight/internal/outfile"
 	"github.com/backsight/backsight/internal/stack"
 	"github.com/backsight/backsight/render"
 	"github.com/spf13/cobra"
 )
 
-// Exit codes. An interrupted run ends with what shells expect of SIGINT.
+// Exit codes, besides exitInterrupted's.
 const (
-	exitOK          = 0
-	exitIncomplete  = 1  // --strict, and a backtrace does not reach its root
-	exitNone        = 2  // no backtrace could be made
-	exitUsage       = 64 // EX_USAGE of sysexits.h
-	exitInterrupted = 130
+	exitOK         = 0
+	exitIncomplete = 1  // --strict, and a backtrace does not reach its root
+	exitNone       = 2  // no backtrace could be made
+	exitUsage      = 64 // EX_USAGE of sysexits.h
 )
 
 func main() {
 	collectLater()
-	ctx, restore := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// A second signal ends the process at once.
-	context.AfterFunc(ctx, restore)
+	ctx, tidy := outfile.Tidy(untilSignal())
 	code := make(chan int, 1)
 	go func() {
 		stack.Reserve()
 		code <- run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	}()
-	os.Exit(result(ctx, code))
+	exit := result(ctx, code)
+	tidy() // what still runs has no files to finish
+	os.Exit(exit)
 }
 
 // patience is how long an interrupted command may take to end in order. Not all that it does
@@ -56,7 +54,7 @@ func result(ctx context.Context, code <-chan int) int {
 		return c
 	case <-time.After(patience):
 		complain(os.Stderr, "interrupted")
-		return exitInterrupted
+		return exitInterrupted(ctx)
 	}
 }
 
@@ -106,6 +104,12 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	root.SetArgs(args)
 	root.SetErr(stderr)
 	err := root.ExecuteContext(ctx)
+	switch said := root.OutOrStdout().(*lastError); {
+	case said.err != nil:
+		err = said.err
+	case err != nil && ctx.Err() != nil:
+		err = interrupted(ctx)
+	}
 	var f *failure
 	switch {
 	case err == nil:
@@ -138,31 +142,29 @@ how sure it is.
 Backtraces go to standard output, messages to standard error. Exit codes: 0
 every capture gave backtraces; 1 with --strict, a backtrace is incomplete; 2 a
 capture gave none (those of the other captures are written all the same); 64
-wrong usage.`,
+wrong usage; 130 and 143 a signal ended it (SIGINT, SIGTERM).`,
 		Version:       version(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
 	root.SetHelpCommand(newHelp(root))
 	root.AddCommand(newBT(stdout, stderr), newExplain(stdout, stderr), newTable(stdout, stderr), newWatch(stdout, stderr),
-		newSchema(stdout), newVersion(stdout), newMan(root))
-	root.SetOut(stdout)
+		newSchema(), newVersion(), newMan(root))
+	root.SetOut(&lastError{w: stdout})
 	root.SetUsageFunc(func(c *cobra.Command) error { return usage(c, helpWidth(stdout)) })
 	root.SetHelpFunc(plainHelp(root.HelpFunc()))
 	refuseOtherShells(root)
 	return root
 }
 
-func newSchema(stdout io.Writer) *cobra.Command {
+func newSchema() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema",
 		Short: "The JSON Schema of the output",
 		Args:  noArguments,
-		RunE: func(*cobra.Command, []string) error {
-			if _, err := stdout.Write(render.Schema()); err != nil {
-				return outputFailed(err)
-			}
-			return nil
+		RunE: func(c *cobra.Command, _ []string) error {
+			_, err := c.OutOrStdout().Write(render.Schema())
+			return err
 		},
 	}
 }

@@ -193,8 +193,8 @@ func TestInterrupted(t *testing.T) {
 	go func() { exit <- run(ctx, []string{"bt", "-f", "jsonl", "-"}, answers, &bytes.Buffer{}) }()
 	ask(t, w, answers)
 	cancel()
-	if code := <-exit; code != exitInterrupted {
-		t.Errorf("exit code %d, want %d", code, exitInterrupted)
+	if code := <-exit; code != 130 {
+		t.Errorf("exit code %d, want 130", code)
 	}
 }
 
@@ -208,6 +208,17 @@ func TestOutputFails(t *testing.T) {
 	code := run(context.Background(), []string{"bt", write(t, "many", strings.Repeat(snapshot, 50))}, failing{}, &talk)
 	if code != exitNone || !strings.HasSuffix(talk.String(), "\nbacksight: standard output: no space left on device\n") {
 		t.Errorf("exit code %d, said %q", code, talk.String())
+	}
+}
+
+// TestHelpFails: whatever a command writes to standard output, a full disk is an error of one line.
+func TestHelpFails(t *testing.T) {
+	for _, line := range []string{"help", "help bt", "--help", "bt --help", "version", "version -f json", "--version", "completion bash", "schema"} {
+		var talk bytes.Buffer
+		code := run(context.Background(), strings.Fields(line), failing{}, &talk)
+		if code != exitNone || talk.String() != "backsight: standard output: no space left on device\n" {
+			t.Errorf("%s: exit code %d, said %q", line, code, talk.String())
+		}
 	}
 }
 

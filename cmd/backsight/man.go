@@ -1,11 +1,13 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 
+	"github.com/backsight/backsight/internal/outfile"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 )
@@ -18,26 +20,27 @@ func newMan(root *cobra.Command) *cobra.Command {
 		Short:  "Write manual pages into a directory",
 		Args:   oneArgument("a directory"),
 		Hidden: true,
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o777); err != nil {
 				return &failure{exitNone, err}
 			}
-			return writeManuals(args[0], root)
+			return writeManuals(c.Context(), args[0], root)
 		},
 	}
 }
 
 // writeManuals writes the page of a command and those of the commands below.
-func writeManuals(dir string, c *cobra.Command) error {
+func writeManuals(ctx context.Context, dir string, c *cobra.Command) error {
 	if c.Hidden || c.Name() == "help" || c.Name() == "completion" {
 		return nil
 	}
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
-	if err := os.WriteFile(filepath.Join(dir, name+".1"), []byte(manual(name, c)), 0o666); err != nil {
-		return &failure{exitNone, err}
+	path := filepath.Join(dir, name+".1")
+	if err := outfile.Write(ctx, path, 0o666, func(f *os.File) error { _, err := f.WriteString(manual(name, c)); return err }); err != nil {
+		return notWritten(path, err)
 	}
 	for _, sub := range c.Commands() {
-		if err := writeManuals(dir, sub); err != nil {
+		if err := writeManuals(ctx, dir, sub); err != nil {
 			return err
 		}
 	}

@@ -135,20 +135,35 @@ func (o *output) write(pieces ...piece) error {
 	for _, p := range pieces {
 		err = cmp.Or(err, p(w))
 	}
-	if err = cmp.Or(err, w.Flush()); errors.Is(err, syscall.EPIPE) {
-		return &failure{code: exitOK} // the reader has seen enough
-	} else if err != nil {
+	if err = cmp.Or(err, w.Flush()); err != nil {
 		return outputFailed(err)
 	}
 	return nil
 }
 
 // outputFailed is the error of a write to standard output, without the name that the system has
-// for it.
+// for it. A reader who has seen enough makes none.
 func outputFailed(err error) error {
+	if errors.Is(err, syscall.EPIPE) {
+		return &failure{code: exitOK}
+	}
 	var p *os.PathError
 	if errors.As(err, &p) {
 		err = p.Err
 	}
 	return &failure{exitNone, fmt.Errorf("standard output: %w", err)}
+}
+
+// lastError writes what cobra writes: help and completions, whose errors cobra does not return.
+type lastError struct {
+	w   io.Writer
+	err error // outputFailed
+}
+
+func (l *lastError) Write(b []byte) (int, error) {
+	n, err := l.w.Write(b)
+	if err != nil {
+		l.err = outputFailed(err)
+	}
+	return n, err
 }

@@ -161,11 +161,9 @@ func (s *session) open(ctx context.Context, files []string) (input.Stream, error
 	case o := <-done:
 		return o.stream, o.err
 	case <-ctx.Done():
-		return nil, interrupted()
+		return nil, interrupted(ctx)
 	}
 }
-
-func interrupted() error { return &failure{exitInterrupted, errors.New("interrupted")} }
 
 // report unwinds a snapshot and names its frames.
 func (s *session) report(ctx context.Context, snap *target.Snapshot) (*report.Report, error) {
@@ -193,7 +191,11 @@ func (s *session) status(start time.Time) func() string {
 	return func() string {
 		n, t := s.done.Load(), time.Since(start)
 		if n == 0 {
-			return fmt.Sprintf("backsight: reading, %.0f s", t.Seconds())
+			searched := ""
+			if n := s.opt.files.searched.Load(); n > 0 {
+				searched = fmt.Sprintf(", %d files searched through", n)
+			}
+			return fmt.Sprintf("backsight: reading, %.0f s%s", t.Seconds(), searched)
 		}
 		return fmt.Sprintf("backsight: %d snapshots, %.0f a second", n, float64(n)/t.Seconds())
 	}

@@ -55,7 +55,7 @@ With --format, the rules are written for other programs:
 			if o.format != "" || o.section != "" {
 				return o.export(c.Context(), stdout, newProgress(stderr), args[0])
 			}
-			return o.run(stdout, args[0])
+			return o.run(c.Context(), stdout, args[0])
 		},
 	}
 	f := cmd.Flags()
@@ -72,8 +72,8 @@ With --format, the rules are written for other programs:
 	return cmd
 }
 
-func (o *tableOptions) run(stdout io.Writer, path string) error {
-	img, closed, err := o.image(context.Background(), func(string) {}, path)
+func (o *tableOptions) run(ctx context.Context, stdout io.Writer, path string) error {
+	img, closed, err := o.image(ctx, func(string) {}, path)
 	if err != nil {
 		return err
 	}
@@ -92,7 +92,7 @@ func (o *tableOptions) run(stdout io.Writer, path string) error {
 	if err := describe(stdout, img, t.Stats(), time.Since(start)); err != nil {
 		return outputFailed(err)
 	}
-	return o.save(t)
+	return o.save(ctx, t)
 }
 
 // image opens the binary whose tables are wanted; closed closes it.
@@ -128,7 +128,7 @@ func describe(w io.Writer, img *image.Image, s backsight.TableStats, took time.D
 }
 
 // save writes a table where the user wants it.
-func (o *tableOptions) save(t *backsight.Table) error {
+func (o *tableOptions) save(ctx context.Context, t *backsight.Table) error {
 	if o.output == "" {
 		return nil
 	}
@@ -136,8 +136,9 @@ func (o *tableOptions) save(t *backsight.Table) error {
 	if st, err := os.Stat(path); err == nil && st.IsDir() {
 		path = t.Path(path)
 	}
-	if err := t.Save(path); err != nil {
-		return notWritten(path, err)
+	err := notWritten(path, t.Save(ctx, path))
+	if err != nil && !errors.As(err, new(*failure)) {
+		err = &failure{exitNone, err}
 	}
-	return nil
+	return err
 }

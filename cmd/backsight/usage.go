@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"runtime"
 	"runtime/debug"
 	"strings"
@@ -47,20 +46,20 @@ func kindOf(f *pflag.Flag) string {
 }
 
 // newVersion prints what this program is.
-func newVersion(stdout io.Writer) *cobra.Command {
+func newVersion() *cobra.Command {
 	var format string
 	cmd := &cobra.Command{
 		Use:   "version",
 		Short: "The program's version",
 		Args:  noArguments,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(c *cobra.Command, _ []string) error {
 			switch format {
 			case "text":
-				fmt.Fprintln(stdout, "backsight version "+version())
-				return nil
+				_, err := fmt.Fprintln(c.OutOrStdout(), "backsight version "+version())
+				return err
 			case "json":
 				build := map[string]string{"version": version(), "go": runtime.Version(), "platform": runtime.GOOS + "/" + runtime.GOARCH}
-				return json.NewEncoder(stdout).Encode(build)
+				return json.NewEncoder(c.OutOrStdout()).Encode(build)
 			}
 			return fmt.Errorf("--format %q is none of text, json", format)
 		},

@@ -31,6 +31,7 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/outfile"
 )
 
 // Client fetches from servers. It is safe for concurrent use.
@@ -90,6 +91,7 @@ func (c *Client) find(ctx context.Context, key string, id []byte) string {
 			return ""
 		}
 	}
+	_ = os.Remove(file) // old, or another's: its mode (elfutils makes notes of mode 0) is none to keep
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		c.warn(fmt.Errorf("debuginfod's cache: %w", err))
 		return ""
@@ -109,17 +111,15 @@ func (c *Client) find(ctx context.Context, key string, id []byte) string {
 		}
 	}
 	if missing {
-		c.remember(file)
+		c.remember(ctx, file)
 	}
 	return ""
 }
 
 // remember notes that no server has a file, as elfutils does. Where the note cannot be written, the
 // servers will be asked again.
-func (c *Client) remember(file string) {
-	if f, err := os.OpenFile(file, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600); err == nil {
-		_ = f.Close()
-	}
+func (c *Client) remember(ctx context.Context, file string) {
+	_ = outfile.Write(ctx, file, 0o600, func(*os.File) error { return nil })
 }
 
 var errMissing = errors.New("the server has no such file")
@@ -127,19 +127,15 @@ var errMissing = errors.New("the server has no such file")
 // download writes a server's answer to a file, which exists only if the answer is whole and
 // has the build ID.
 func (c *Client) download(ctx context.Context, address, file string, id []byte) error {
-	tmp, err := os.CreateTemp(filepath.Dir(file), filepath.Base(file)+".*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(tmp.Name())
-	err = c.get(ctx, address, tmp)
-	if err = errors.Join(err, tmp.Close()); err != nil {
-		return fmt.Errorf("%s: %w", address, err)
-	}
-	if got := image.BuildID(tmp.Name(), c.formats); !bytes.Equal(got, id) {
-		return fmt.Errorf("%s: the answer has build ID %x; not used", address, got)
-	}
-	return os.Rename(tmp.Name(), file)
+	return outfile.Write(ctx, file, 0o600, func(f *os.File) error {
+		if err := c.get(ctx, address, f); err != nil {
+			return fmt.Errorf("%s: %w", address, err)
+		}
+		if got := image.BuildID(f.Name(), c.formats); !bytes.Equal(got, id) {
+			return fmt.Errorf("%s: the answer has build ID %x; not used", address, got)
+		}
+		return nil
+	})
 }
 
 // splitURLs separates the servers' addresses.

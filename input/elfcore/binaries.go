@@ -26,7 +26,18 @@ func (b *binaries) wanted(name string, buildID []byte) input.BinaryRef {
 
 // find opens a binary that the core names. A file that was found and not used is an issue.
 func (b *binaries) find(name string, buildID []byte) *image.Image {
-	img, issues := b.files.Find(b.wanted(name, buildID))
+	return b.look(b.wanted(name, buildID))
+}
+
+// mapped opens a binary by the path that the kernel wrote, which begins at the root (fill_files_note, fs/binfmt_elf.c).
+func (b *binaries) mapped(path string, buildID []byte) *image.Image {
+	ref := b.wanted(path, buildID)
+	ref.Absolute = true
+	return b.look(ref)
+}
+
+func (b *binaries) look(ref input.BinaryRef) *image.Image {
+	img, issues := b.files.Find(ref)
 	if img == nil {
 		b.found.list = append(b.found.list, issues...)
 	}
@@ -49,6 +60,10 @@ func (b *binaries) mainProgram(where string, buildID []byte) *image.Image {
 			b.adopt(img)
 			return img
 		}
+	}
+	if img := b.mapped(where, buildID); img != nil {
+		b.adopt(img)
+		return img
 	}
 	for _, name := range b.programNames(where) {
 		if img := b.find(name, buildID); img != nil {
@@ -86,11 +101,11 @@ func (b *binaries) adopt(img *image.Image) {
 	}
 }
 
-// programNames are the names under which the executable may be known, best
+// programNames are the names under which the executable may be known besides where, best
 // first. psargs is argv joined by blanks, cut to 79 bytes; fname to 15.
 func (b *binaries) programNames(where string) (names []string) {
-	for _, n := range []string{where, cstring(b.captured, b.notes.auxv[atExecFn]), b.notes.argv0(), b.notes.fname} {
-		known := n == ""
+	for _, n := range []string{cstring(b.captured, b.notes.auxv[atExecFn]), b.notes.argv0(), b.notes.fname} {
+		known := n == "" || n == where
 		for _, k := range names {
 			known = known || k == n
 		}

@@ -355,6 +355,25 @@ func TestWrongBuildWithoutID(t *testing.T) {
 	}
 }
 
+// TestRelativePath: the kernel writes absolute paths into NT_FILE; another one is not looked for in the current directory.
+func TestRelativePath(t *testing.T) {
+	root := recorded.Testdata(t, "x86_64-threads/modules")
+	data := recorded.Unzip(t, recorded.Testdata(t, "x86_64-threads/core.gz"))
+	before, written := []byte("/usr/lib/libtree.so"), []byte("usr//lib/libtree.so")
+	t.Chdir(root)
+	for sysroot, want := range map[string]bool{"": false, root: true} {
+		snap, err := read(t, bytes.ReplaceAll(data, before, written), input.FileOptions{Sysroots: []string{sysroot}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, m := range snap.Modules {
+			if m.Name == string(written) && (m.Image != nil) != want {
+				t.Errorf("sysroot %q: used %v, want %v", sysroot, m.Image != nil, want)
+			}
+		}
+	}
+}
+
 // TestDamage: a real core, cut at many points and with bytes of its headers, notes
 // and the linker's list changed, gives a snapshot or an error.
 func TestDamage(t *testing.T) {

@@ -37,7 +37,7 @@ func (f *finder) fromMappings() {
 		if m.path == main {
 			img = f.binaries.mainProgram(m.path, head.buildID)
 		} else {
-			img = f.binaries.find(m.path, head.buildID)
+			img = f.binaries.mapped(m.path, head.buildID)
 		}
 		if img == nil || !f.addMapped(&m, &head, img) {
 			f.addUnknown(&m, &head)

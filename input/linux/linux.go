@@ -9,7 +9,6 @@ package linux
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/backsight/backsight/cpu"
@@ -65,12 +64,8 @@ func (k *Kernel) candidates(files *input.Files) (paths []string) {
 	for _, i := range files.Images() {
 		paths = append(paths, i.Path)
 	}
-	own := k.Release != "" && len(files.Beginning("")) == 0 // the user named nothing: this machine's kernel
 	for _, name := range []string{"vmlinux-", "vmlinuz-"} {
-		paths = append(paths, files.Beginning(name+k.Release)...)
-		if own {
-			paths = append(paths, existing("/boot/"+name+k.Release)...)
-		}
+		paths = append(append(paths, k.atBoot(files, name)...), files.Beginning(name+k.Release)...)
 	}
 	for _, name := range names {
 		paths = append(paths, files.Beginning(name)...)
@@ -78,11 +73,12 @@ func (k *Kernel) candidates(files *input.Files) (paths []string) {
 	return unique(paths)
 }
 
-func existing(path string) []string {
-	if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() {
+// atBoot are files of the release where distributions put them.
+func (k *Kernel) atBoot(files *input.Files, name string) []string {
+	if k.Release == "" {
 		return nil
 	}
-	return []string{path}
+	return files.At("/boot/" + name + k.Release)
 }
 
 func unique(paths []string) (out []string) {
@@ -122,7 +118,7 @@ func (k *Kernel) named(files *input.Files, img *image.Image) *image.Image {
 	}
 	type key struct{ release string }
 	return img.Memo(key{k.Release}, func() any {
-		for _, path := range files.Beginning("System.map-" + k.Release) {
+		for _, path := range append(k.atBoot(files, "System.map-"), files.Beginning("System.map-"+k.Release)...) {
 			if table, err := ReadSymbols(path); err == nil {
 				return kallsyms.Named(img, table)
 			}

@@ -28,7 +28,7 @@ func program() *tables.Program {
 			{CFA: rule.Register{Kind: rule.ValExpression, Expr: []byte{0x30}}, RA: rule.Register{Kind: rule.AtCFA, Off: -4}},
 		},
 		Functions: []tables.Function{
-			{Name: "hel\nlo", Start: 0x400100, End: 0x400120, Rows: []tables.Row{{Addr: 0x400100, Rule: 0}, {Addr: 0x400104, Rule: 1}, {Addr: 0x40011c, Rule: 0}}},
+			{Name: "hel\nlo\u202e", Start: 0x400100, End: 0x400120, Rows: []tables.Row{{Addr: 0x400100, Rule: 0}, {Addr: 0x400104, Rule: 1}, {Addr: 0x40011c, Rule: 0}}},
 			{Start: 0x400120, End: 0x400150, Rows: []tables.Row{{Addr: 0x400120, Rule: 2}, {Addr: 0x400128, Rule: tables.None}, {Addr: 0x400130, Rule: 3}, {Addr: 0x400140, Rule: 0}}},
 		},
 	}
@@ -44,7 +44,7 @@ func TestWrite(t *testing.T) {
 	want := strings.Join([]string{
 		"MODULE Linux mips 0302010005040706" + "08090A0B0C0D0E0F0 fire_ware.elf",
 		"INFO CODE_ID 000102030405060708090A0B0C0D0E0F10",
-		"FUNC 100 20 0 hel?lo",
+		"FUNC 100 20 0 hel?lo?",
 		"PUBLIC 120 0 fn_400120",
 		"STACK CFI INIT 100 20 .cfa: $sp 0 + .ra: $ra",
 		"STACK CFI 104 .cfa: $sp 32 + .ra: .cfa -4 + ^ $s0: .cfa -8 + ^",

@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/visible"
 	"github.com/backsight/backsight/tables"
 )
 
@@ -49,7 +50,7 @@ func write(w io.Writer, p *tables.Program) ([]tables.Refusal, error) {
 	for i := range p.Functions {
 		f := &p.Functions[i]
 		if f.Name != "" {
-			fmt.Fprintf(out, "FUNC %x %x 0 %s\n", f.Start-c.base, f.End-f.Start, oneLine(f.Name))
+			fmt.Fprintf(out, "FUNC %x %x 0 %s\n", f.Start-c.base, f.End-f.Start, visible.Line(f.Name))
 		}
 	}
 	for i := range p.Functions {
@@ -75,18 +76,8 @@ func system(img *image.Image) string {
 	return "Linux"
 }
 
-// oneLine is a name without what would end the record.
-func oneLine(name string) string {
-	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return '?'
-		}
-		return r
-	}, name)
-}
-
 // oneWord is a file's name without what would end the field.
-func oneWord(name string) string { return strings.ReplaceAll(oneLine(name), " ", "_") }
+func oneWord(name string) string { return strings.ReplaceAll(visible.Line(name), " ", "_") }
 
 // hashed is how much of .text stands in for the build ID of files that have none, as in
 // Breakpad's dump_syms (common/linux/file_id.cc).

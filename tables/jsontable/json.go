@@ -3,13 +3,13 @@
 package jsontable
 
 import (
-	"bufio"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"io"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/visible"
 	"github.com/backsight/backsight/tables"
 	"github.com/backsight/backsight/unwind/rule"
 )
@@ -71,11 +71,12 @@ func write(w io.Writer, p *tables.Program) ([]tables.Refusal, error) {
 	for i := range p.Functions {
 		d.Functions = append(d.Functions, functionFrom(&p.Functions[i]))
 	}
-	out := bufio.NewWriter(w)
-	if err := json.NewEncoder(out).Encode(d); err != nil {
+	b, err := json.Marshal(d)
+	if err != nil {
 		return nil, err
 	}
-	return nil, out.Flush()
+	_, err = w.Write(append(visible.JSON(b), '\n'))
+	return nil, err
 }
 
 func address(v uint64) string { return fmt.Sprintf("%#x", v) }
