@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
 )
 

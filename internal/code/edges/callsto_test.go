@@ -5,7 +5,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
 )
 
