@@ -10,25 +10,38 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
 )
 
 // Callers implements unwind.CallGraph. Example: mid_b of a module for MIPS is static. No data holds its
 // address; with each of the four places where code builds the address (lui v0; addiu v0) goes a call through
 // that register (-mlong-calls): the callers of mid_b are those four.
-func (g *Graph) Callers(m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, all bool) {
+//
+// Example of a table: crashy_init of a module hands one on, of which the word at 16 is crashy_write, and of which the
+// kernel keeps the address in the field 28 of an object. Of the kernel's calls one alone reads what it calls at 16 of what
+// it has read at 28: that of proc_reg_write.
+func (g *Graph) Callers(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) (c unwind.Calls) {
+	c.System = -1
 	p, ok := g.in(m, pc, mode)
 	if !ok {
-		return nil, false
+		return c
 	}
 	begins := p.beginnings(p.at)
 	if len(begins) == 0 {
-		return nil, false
+		return c
+	}
+	if snap != nil {
+		w := callsTo{capture: capture{g, snap}, m: m, entries: begins}
+		c.System = w.run(p.program)
+		c.Returns = w.list
+		return c
 	}
 	found := p.memos.callers.Get(begins[0], func() callers { return findCallers(p.program, m, begins) })
 	for _, at := range found.returns {
-		returns = append(returns, m.ToTarget(at))
+		c.Returns = append(c.Returns, m.ToTarget(at))
 	}
-	return returns, found.all
+	c.All = found.all
+	return c
 }
 
 // findCallers are the callers of the function in m that has these beginnings.
@@ -36,7 +49,7 @@ func findCallers(p *program, m *target.Module, begins []disasm.Addr) (c callers)
 	c.all = true
 	for _, entry := range begins {
 		s := callerSearch{p, m, entry}
-		returns, all := s.run()
+		returns, _, all := s.run(maxCallers)
 		c.returns, c.all = append(c.returns, returns...), c.all && all && !s.calledOtherwise()
 	}
 	slices.Sort(c.returns)
@@ -52,10 +65,14 @@ type callerSearch struct {
 }
 
 // run lists where direct calls return to, and calls through a register that code has given the function's
-// address. all: each place that builds the address does so for such a call, and no other function jumps there.
-func (s *callerSearch) run() (returns []uint64, all bool) {
-	mentions, all := discover.MentionsOf(s.Entries, s.entry, maxCallers)
+// address, in up to most functions, and the functions that jump there. all: each place that builds the address does so
+// for such a call, and no other function jumps there.
+func (s *callerSearch) run(most int) (returns []uint64, jumpers []disasm.Addr, all bool) {
+	mentions, all := discover.MentionsOf(s.Entries, s.entry, most)
 	for _, in := range mentions {
+		if in.Jumps > 0 {
+			jumpers = append(jumpers, in.Function)
+		}
 		returns = append(returns, in.Returns...)
 		if in.N > 0 {
 			calls := s.callsOf(s.Flows.Function(in.Function))
@@ -63,7 +80,7 @@ func (s *callerSearch) run() (returns []uint64, all bool) {
 			returns = append(returns, calls...)
 		}
 	}
-	return returns, all
+	return returns, jumpers, all
 }
 
 // calledOtherwise tells whether anything but this image's code may lead to a function: a pointer in data, be
@@ -109,30 +126,7 @@ const (
 	maxSearched = 16 // modules
 )
 
-// CallsTo implements unwind.CallGraph. Example: crashy_init of a module hands on a table, of which the word at 16
-// is crashy_write, and of which the kernel keeps the address in the field 28 of an object. Of the kernel's calls
-// one alone reads what it calls at 16 of what it has read at 28: that of proc_reg_write.
-func (g *Graph) CallsTo(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, system int) {
-	system = -1
-	p, ok := g.in(m, pc, mode)
-	if !ok {
-		return nil, system
-	}
-	c := callsTo{capture: capture{g, snap}, m: m}
-	c.entries = p.beginnings(p.at)
-	for i := 0; i < len(c.entries); i++ {
-		c.abroad(c.entries[i])
-		c.direct(p.program, c.entries[i])
-		c.tables(p.program, c.entries[i])
-		if n := c.serves(p.program, c.entries[i]); n >= 0 && (system < 0 || n < system) {
-			system = n
-		}
-	}
-	slices.Sort(c.list)
-	return c.list, system
-}
-
-// callsTo lists calls that lead to one of the entries, in m.
+// callsTo lists calls in all modules that may lead to one of the entries, in m.
 type callsTo struct {
 	capture
 	m       *target.Module
@@ -140,30 +134,34 @@ type callsTo struct {
 	list    []uint64
 }
 
-// direct adds the calls in the function's own module whose target instructions or constants tell, and the functions
-// that end in a jump there to the entries.
-func (c *callsTo) direct(p *program, entry disasm.Addr) {
-	for _, d := range callIndexOf(p).callsOf(entry.PC) {
-		switch {
-		case !d.jump:
-			c.add(c.m, d.site)
-		case len(c.entries) < maxJumpsTo && !slices.Contains(c.entries, d.site):
-			c.entries = append(c.entries, d.site)
+// run makes the list, and returns the number of the system call that the function serves, −1 for none.
+func (c *callsTo) run(p *program) (system int) {
+	system = -1
+	for i := 0; i < len(c.entries); i++ {
+		for _, x := range c.searched() {
+			c.built(x, c.entries[i])
+		}
+		c.tables(p, c.entries[i])
+		if n := c.serves(p, c.entries[i]); n >= 0 && (system < 0 || n < system) {
+			system = n
 		}
 	}
+	slices.Sort(c.list)
+	return system
 }
 
-// abroad adds the calls in other modules whose target instructions or constants tell. Modules of Linux for MIPS build the
-// addresses of the kernel's functions (-mlong-calls).
-func (c *callsTo) abroad(entry disasm.Addr) {
-	for _, x := range c.indices() {
-		if x.module == c.m {
-			continue
-		}
-		for _, d := range x.callsOf(inImage(x.module, c.m.ToTarget(entry.PC))) {
-			if !d.jump {
-				c.add(x.module, d.site)
-			}
+// built adds the calls in a module whose target instructions or constants tell, and the functions of the entry's own
+// module that end in a jump there to the entries. Modules of Linux for MIPS build the addresses of the kernel's functions
+// (-mlong-calls).
+func (c *callsTo) built(x codeOf, entry disasm.Addr) {
+	s := callerSearch{x.program, x.module, disasm.Addr{PC: inImage(x.module, c.m.ToTarget(entry.PC)), Mode: entry.Mode}}
+	returns, jumpers, _ := s.run(maxCallsTo)
+	for _, ra := range returns {
+		c.add(x.module, ra)
+	}
+	for _, f := range jumpers {
+		if x.module == c.m && len(c.entries) < maxJumpsTo && !slices.Contains(c.entries, f) {
+			c.entries = append(c.entries, f)
 		}
 	}
 }
@@ -186,8 +184,8 @@ func (c *callsTo) tables(p *program, entry disasm.Addr) {
 // the address.
 func (c *callsTo) through(table, slot uint64) {
 	fields, before := slices.Collect(maps.Keys(fieldsOf(c.capture, c.m, table))), len(c.list)
-	indices := c.indices()
-	for _, x := range indices {
+	modules := c.searched()
+	for _, x := range modules {
 		for _, field := range fields {
 			c.addPath(x, tablePath{field, slot})
 		}
@@ -195,44 +193,46 @@ func (c *callsTo) through(table, slot uint64) {
 	if len(c.list) > before {
 		return
 	}
-	for _, x := range indices {
+	for _, x := range modules {
 		for _, field := range fields {
-			for _, copied := range x.from(field) {
+			for _, copied := range callIndexOf(x.program).from(field) {
 				c.addPath(x, tablePath{copied.to, slot})
 			}
 		}
 	}
 }
 
-// moduleIndex is the index of a module.
-type moduleIndex struct {
-	*callIndex
+// codeOf is the code of a module.
+type codeOf struct {
+	*program
 	module *target.Module
 }
 
-// indices are those of the modules in which calls are looked for.
-func (c *callsTo) indices() (list []moduleIndex) {
+// searched are the modules in which calls are looked for.
+func (c *callsTo) searched() (list []codeOf) {
 	for i, m := range c.snap.Modules {
 		if i < maxSearched && m.Image != nil && m.Image.Arch == c.m.Image.Arch {
-			list = append(list, moduleIndex{callIndexOf(c.of(m.Image)), m})
+			list = append(list, codeOf{c.of(m.Image), m})
 		}
 	}
 	return list
 }
 
 // addPath adds the calls of one path in a module.
-func (c *callsTo) addPath(x moduleIndex, path tablePath) {
-	if sites := x.paths[path]; len(sites) <= maxOnePath {
+func (c *callsTo) addPath(x codeOf, path tablePath) {
+	if sites := callIndexOf(x.program).paths[path]; len(sites) <= maxOnePath {
 		for _, at := range sites {
-			c.add(x.module, at)
+			if ra, ok := x.ReturnAddress(at); ok {
+				c.add(x.module, ra)
+			}
 		}
 	}
 }
 
-// add adds the call at a place in a module.
-func (c *callsTo) add(m *target.Module, at disasm.Addr) {
-	if ra, ok := c.of(m.Image).ReturnAddress(at); ok && len(c.list) < maxCallsTo && !slices.Contains(c.list, m.ToTarget(ra)) {
-		c.list = append(c.list, m.ToTarget(ra))
+// add adds the call that returns to an image address in a module.
+func (c *callsTo) add(m *target.Module, at uint64) {
+	if ra := m.ToTarget(at); len(c.list) < maxCallsTo && !slices.Contains(c.list, ra) {
+		c.list = append(c.list, ra)
 	}
 }
 

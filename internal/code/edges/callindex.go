@@ -18,11 +18,10 @@ import (
 // 19 have the second.
 type tablePath struct{ field, slot uint64 }
 
-// callIndex has the calls of an image by where they go or by their paths, which words are copied from one field to
-// another, and which functions build the addresses of data. The lists are sorted.
+// callIndex has the calls of an image by their paths, which words are copied from one field to another, and which
+// functions build the addresses of data. The lists are sorted.
 type callIndex struct {
 	paths  map[tablePath][]disasm.Addr
-	direct []directCall
 	copies []fieldCopy
 	built  []builtAddress
 	held   []heldPointer
@@ -48,22 +47,6 @@ func having[T any](list []T, key uint64, of func(*T) uint64) []T {
 		n++
 	}
 	return list[i:n]
-}
-
-// directCall is a call at site, or a jump out of the function that begins there, that goes to an image address.
-type directCall struct {
-	to   uint64
-	site disasm.Addr
-	jump bool
-}
-
-func compareDirect(a, b directCall) int {
-	return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.site.Key(), b.site.Key()))
-}
-
-// callsOf are the calls of a function and the jumps there.
-func (x *callIndex) callsOf(entry uint64) []directCall {
-	return having(x.direct, entry, func(c *directCall) uint64 { return c.to })
 }
 
 // builtAddress is an address of data that instructions of a function build.
@@ -134,7 +117,6 @@ func newCallIndex(p *program) *callIndex {
 	slices.SortFunc(x.copies, compareCopies)
 	x.holdPointers(p)
 	slices.SortFunc(x.held, compareHeld)
-	slices.SortFunc(x.direct, compareDirect)
 	slices.SortFunc(x.built, compareBuilt)
 	x.built = slices.Compact(x.built)
 	return x
@@ -166,7 +148,7 @@ type functionReads struct {
 // run looks through the instructions from the entry to end, at most as many as are left, and says how many those were.
 func (f *functionReads) run(end uint64, left int) (n int) {
 	disasm.Each(f.code, f.entry, end, func(at disasm.Addr, in *cpu.Insn) bool {
-		f.note(at, end, in)
+		f.note(at, in)
 		f.follow(at.PC, in)
 		f.compute(in)
 		n++
@@ -175,21 +157,11 @@ func (f *functionReads) run(end uint64, left int) (n int) {
 	return n
 }
 
-// note adds what an instruction is to the index. end is that of the function.
-func (f *functionReads) note(at disasm.Addr, end uint64, in *cpu.Insn) {
+// note adds what an instruction is to the index.
+func (f *functionReads) note(at disasm.Addr, in *cpu.Insn) {
 	switch in.Op {
-	case cpu.OpJump:
-		if in.Target != 0 && (in.Target < f.entry.PC || in.Target >= end) && in.Flags&cpu.FlagConditional == 0 {
-			f.index.direct = append(f.index.direct, directCall{in.Target, f.entry, true})
-		}
 	case cpu.OpCall:
-		to := in.Target
-		if to == 0 && in.Flags&cpu.FlagMemory == 0 && in.Imm == 0 {
-			to = f.constant(in.Src)
-		}
-		if to != 0 {
-			f.index.direct = append(f.index.direct, directCall{to, at, false})
-		} else if v := f.called(at, in); v.known && v.inField {
+		if v := f.called(at, in); in.Target == 0 && f.constant(in.Src) == 0 && v.known && v.inField {
 			path := tablePath{v.field, v.offset}
 			f.index.paths[path] = append(f.index.paths[path], at)
 		}
