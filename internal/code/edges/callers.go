@@ -173,8 +173,11 @@ func (c *callsTo) tables(p *program, entry disasm.Addr) {
 		if i >= maxTableOf {
 			break
 		}
-		if table, ok := x.tableOf(h.at); ok && !p.words().isTraced(h.at) && !p.words().isWithin(".dynsym", h.at) {
-			c.through(table, h.at-table)
+		if p.words().isTraced(h.at) || p.words().isWithin(".dynsym", h.at) {
+			continue
+		}
+		if table, builders, ok := p.tableOf(h.at); ok {
+			c.through(table, h.at-table, builders)
 		}
 	}
 }
@@ -182,8 +185,8 @@ func (c *callsTo) tables(p *program, entry disasm.Addr) {
 // through adds the calls that read the function at a slot of a table. They read the table's address from a field of an
 // object. The fields in which code stores the address come first; if no call reads those, the fields to which code copies
 // the address.
-func (c *callsTo) through(table, slot uint64) {
-	fields, before := slices.Collect(maps.Keys(fieldsOf(c.capture, c.m, table))), len(c.list)
+func (c *callsTo) through(table, slot uint64, builders []discover.Mention) {
+	fields, before := slices.Collect(maps.Keys(fieldsOf(c.capture, c.m, table, builders))), len(c.list)
 	modules := c.searched()
 	for _, x := range modules {
 		for _, field := range fields {

@@ -18,12 +18,11 @@ import (
 // 19 have the second.
 type tablePath struct{ field, slot uint64 }
 
-// callIndex has the calls of an image by their paths, which words are copied from one field to another, and which
-// functions build the addresses of data. The lists are sorted.
+// callIndex has the calls of an image by their paths, and which words are copied from one field to another. The lists are
+// sorted.
 type callIndex struct {
 	paths  map[tablePath][]disasm.Addr
 	copies []fieldCopy
-	built  []builtAddress
 	held   []heldPointer
 }
 
@@ -47,30 +46,6 @@ func having[T any](list []T, key uint64, of func(*T) uint64) []T {
 		n++
 	}
 	return list[i:n]
-}
-
-// builtAddress is an address of data that instructions of a function build.
-type builtAddress struct {
-	addr     uint64
-	function disasm.Addr
-}
-
-func compareBuilt(a, b builtAddress) int {
-	return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.function.Key(), b.function.Key()))
-}
-
-// tableOf is where the table of a word begins: at the nearest address in front that code builds.
-func (x *callIndex) tableOf(word uint64) (table uint64, ok bool) {
-	i := sort.Search(len(x.built), func(i int) bool { return x.built[i].addr > word })
-	if i == 0 || word-x.built[i-1].addr >= maxSlot {
-		return 0, false
-	}
-	return x.built[i-1].addr, true
-}
-
-// builders are the functions that build an address.
-func (x *callIndex) builders(addr uint64) []builtAddress {
-	return having(x.built, addr, func(b *builtAddress) uint64 { return b.addr })
 }
 
 // fieldCopy is a word that some function reads from one field, and writes to another: do_dentry_open of Linux
@@ -117,8 +92,6 @@ func newCallIndex(p *program) *callIndex {
 	slices.SortFunc(x.copies, compareCopies)
 	x.holdPointers(p)
 	slices.SortFunc(x.held, compareHeld)
-	slices.SortFunc(x.built, compareBuilt)
-	x.built = slices.Compact(x.built)
 	return x
 }
 
@@ -142,7 +115,6 @@ type functionReads struct {
 	entry  disasm.Addr
 	index  *callIndex
 	copies map[fieldCopy]struct{}
-	consts [cpu.MaxRegs]uint64 // what is known of registers, 0 for nothing
 }
 
 // run looks through the instructions from the entry to end, at most as many as are left, and says how many those were.
@@ -150,7 +122,6 @@ func (f *functionReads) run(end uint64, left int) (n int) {
 	disasm.Each(f.code, f.entry, end, func(at disasm.Addr, in *cpu.Insn) bool {
 		f.note(at, in)
 		f.follow(at.PC, in)
-		f.compute(in)
 		n++
 		return n < left
 	})
@@ -161,7 +132,7 @@ func (f *functionReads) run(end uint64, left int) (n int) {
 func (f *functionReads) note(at disasm.Addr, in *cpu.Insn) {
 	switch in.Op {
 	case cpu.OpCall:
-		if v := f.called(at, in); in.Target == 0 && f.constant(in.Src) == 0 && v.known && v.inField {
+		if v := f.called(at, in); in.Target == 0 && v.known && v.inField {
 			path := tablePath{v.field, v.offset}
 			f.index.paths[path] = append(f.index.paths[path], at)
 		}
@@ -170,42 +141,6 @@ func (f *functionReads) note(at disasm.Addr, in *cpu.Insn) {
 			f.copies[fieldCopy{f.at[in.Src].offset, field}] = struct{}{}
 		}
 	}
-}
-
-// compute follows constants from one instruction to the next, and notes which of them are addresses of data.
-func (f *functionReads) compute(in *cpu.Insn) {
-	v := uint64(0)
-	switch in.Op {
-	case cpu.OpConst:
-		v = uint64(in.Imm)
-	case cpu.OpAddImm, cpu.OpOrImm:
-		if v = f.constant(in.Src); v != 0 {
-			v += uint64(in.Imm)
-		}
-	case cpu.OpInsert:
-		if v = f.constant(in.Dst); v != 0 {
-			v = v&^(0xffff<<in.Scale) | uint64(in.Imm)<<in.Scale
-		}
-	case cpu.OpMove:
-		v = f.constant(in.Src)
-	case cpu.OpNop, cpu.OpStore, cpu.OpJump, cpu.OpCall, cpu.OpTrap:
-		return
-	}
-	if in.Dst >= cpu.MaxRegs {
-		return
-	}
-	v &= f.code.Arch.AddrMask()
-	f.consts[in.Dst] = v
-	if seg, ok := f.code.Img.Segments.At(v); ok && !seg.Exec && v%uint64(f.code.Arch.AddrSize) == 0 && in.Op != cpu.OpMove {
-		f.index.built = append(f.index.built, builtAddress{v, f.entry})
-	}
-}
-
-func (f *functionReads) constant(r cpu.Reg) uint64 {
-	if r >= cpu.MaxRegs {
-		return 0
-	}
-	return f.consts[r]
 }
 
 // maxField bounds the offsets of pointers to tables in objects.
