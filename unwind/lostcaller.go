@@ -23,8 +23,8 @@ const (
 // told of the caller.
 const maxEdges = 1 << 16
 
-// callers judges the calls that may have led to a frame whose caller, lost, is known but for the PC.
-type callers struct {
+// lostCallers judges the calls that may have led to a frame whose caller, lost, is known but for the PC.
+type lostCallers struct {
 	*finder
 	frame  *State
 	lost   candidate
@@ -34,17 +34,17 @@ type callers struct {
 }
 
 // callersOf are the callers of s. near: what the callers were passed themselves is not asked of theirs.
-func (f *finder) callersOf(s *State, lost *candidate, near bool) callers {
-	c := callers{finder: f, frame: s, lost: *lost, values: argumentsOf(s, lost.CFA, f.verifier.graph)}
+func (f *finder) callersOf(s *State, lost *candidate, near bool) lostCallers {
+	c := lostCallers{finder: f, frame: s, lost: *lost, values: argumentsOf(s, lost.CFA, f.verifier.graph)}
 	if near {
 		c.depth = maxPassedDepth
 	}
 	return c
 }
 
-// at is the caller that a call returns to at ra: No where what was captured contradicts that, or the budget is spent; Yes
+// returningTo is the caller that a call returns to at ra: No where what was captured contradicts that, or the budget is spent; Yes
 // where numbers in code are the values.
-func (p *callers) at(ra uint64) (c candidate, fits Answer) {
+func (p *lostCallers) returningTo(ra uint64) (c candidate, fits Answer) {
 	c = p.lost
 	if c.raw = ra; p.frame.Snapshot.Arch.ISABit {
 		c.raw |= uint64(p.frame.Mode)
@@ -52,10 +52,10 @@ func (p *callers) at(ra uint64) (c candidate, fits Answer) {
 	v := p.verifier
 	v.isAhead = true // whether another address would do as well is of no use here
 	v.gather(p.frame, &c)
-	if p.account.edges++; p.noEdgesLeft() || v.impossible(p.frame, &c) != "" || contradicted(&c) != "" || c.module == nil || !p.mayHold(&c) {
+	if p.account.edges++; p.noEdgesLeft() || v.against(p.frame, &c) != "" || c.module == nil || !p.mayHold(&c) {
 		return c, No
 	}
-	fits, c.arguments = p.call(&c, c.raw, p.values, p.depth)
+	fits, c.arguments = p.passesAll(&c, c.raw, p.values, p.depth)
 	return c, fits
 }
 
@@ -74,9 +74,9 @@ func argumentsOf(s *State, cfa uint64, graph CallGraph) []passedValue {
 	return list
 }
 
-// call tells whether the call that returns to ra in c's module passed the values. passed are those that the caller was
+// passesAll tells whether the call that returns to ra in c's module passed the values. passed are those that the caller was
 // passed itself.
-func (p *callers) call(c *candidate, ra uint64, values []passedValue, depth int) (a Answer, passed []passedValue) {
+func (p *lostCallers) passesAll(c *candidate, ra uint64, values []passedValue, depth int) (a Answer, passed []passedValue) {
 	graph := p.verifier.graph
 	pc, mode := p.frame.Snapshot.Arch.SplitCode(ra)
 	for _, v := range values {
@@ -105,7 +105,7 @@ func (p *callers) call(c *candidate, ra uint64, values []passedValue, depth int)
 		if p.calls > maxPassedCalls || p.noEdgesLeft() {
 			return a, passed
 		}
-		switch of, _ := p.call(c, r, passed, depth+1); {
+		switch of, _ := p.passesAll(c, r, passed, depth+1); {
 		case of == Yes:
 			outer = Yes
 		case of == Unknown && outer == No:
@@ -120,7 +120,7 @@ func (p *callers) call(c *candidate, ra uint64, values []passedValue, depth int)
 
 // mayHold tells whether the registers that calls preserve may be what c's code put there: a number, or an address of c's
 // own frame. How far the kernel was moved may not be known.
-func (p *callers) mayHold(c *candidate) bool {
+func (p *lostCallers) mayHold(c *candidate) bool {
 	arch := p.frame.Snapshot.Arch
 	for set := c.Regs.Known & preserved(arch); set != 0; set = set.Without(set.First()) {
 		r := set.First()

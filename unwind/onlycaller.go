@@ -38,7 +38,7 @@ func (f *finder) onlyFitting(r *search, returns []uint64) (c candidate, ok bool)
 	fit, open := candidates{}, candidates{}
 	callers := f.callersOf(r.frame, &f.lost, false)
 	for _, ra := range returns {
-		c, agrees := callers.at(ra)
+		c, agrees := callers.returningTo(ra)
 		if agrees == No {
 			continue
 		}

@@ -212,11 +212,11 @@ func agreed(a, b *cpu.Registers) (same cpu.RegSet) {
 }
 
 // step is the frame that a call returns to at ra, as the caller of a frame.
-func (e *entrySearch) step(at *onTheWay, callers *callers, ra uint64) (next onTheWay, ok bool) {
+func (e *entrySearch) step(at *onTheWay, callers *lostCallers, ra uint64) (next onTheWay, ok bool) {
 	if size, known := e.sizes[ra]; known && at.lost.CFA+size > e.entered || met(at.way, ra) {
 		return next, false
 	}
-	c, fits := callers.at(ra)
+	c, fits := callers.returningTo(ra)
 	if fits == No {
 		return next, false
 	}
@@ -249,11 +249,11 @@ func (e *entrySearch) end(at *onTheWay) {
 
 // returns are where the calls return to that may have led to a frame: that of the mark alone, if that leads there, or if
 // the capture lists it right behind and nothing contradicts that. last: no frame may lie between.
-func (e *entrySearch) returns(at *onTheWay, callers *callers, last bool) []uint64 {
+func (e *entrySearch) returns(at *onTheWay, callers *lostCallers, last bool) []uint64 {
 	if e.mark == nil {
 		return e.callsTo(&at.State).Returns
 	}
-	c, fits := callers.at(e.mark.PC)
+	c, fits := callers.returningTo(e.mark.PC)
 	if fits != No && (c.checks.Has(TargetMatches) || !e.mark.Gap && len(at.way) == at.mark) {
 		return []uint64{e.mark.PC}
 	}
