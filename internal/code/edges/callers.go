@@ -48,8 +48,8 @@ func (g *Graph) Callers(snap *target.Snapshot, m *target.Module, pc uint64, mode
 func findCallers(p *program, m *target.Module, begins []disasm.Addr) (c callers) {
 	c.all = true
 	for _, entry := range begins {
-		s := callerSearch{p, m, entry}
-		returns, _, all := s.run(maxCallers)
+		s := place{p, m, entry}
+		returns, _, all := s.straightCallers(maxCallers)
 		c.returns, c.all = append(c.returns, returns...), c.all && all && !s.calledOtherwise()
 	}
 	slices.Sort(c.returns)
@@ -57,25 +57,18 @@ func findCallers(p *program, m *target.Module, begins []disasm.Addr) (c callers)
 	return c
 }
 
-// callerSearch looks for the callers of the function at entry in m.
-type callerSearch struct {
-	*program
-	m     *target.Module
-	entry disasm.Addr
-}
-
-// run lists where direct calls return to, and calls through a register that code has given the function's
-// address, in up to most functions, and the functions that jump there. all: each place that builds the address does so
-// for such a call, and no other function jumps there.
-func (s *callerSearch) run(most int) (returns []uint64, jumpers []disasm.Addr, all bool) {
-	mentions, all := discover.MentionsOf(s.Entries, s.entry, most)
+// straightCallers lists where direct calls of the function at the place return to, and calls through a register that code
+// has given the function's address, in up to most functions, and the functions that jump there. all: each instruction that
+// builds the address does so for such a call, and no other function jumps there.
+func (p place) straightCallers(most int) (returns []uint64, jumpers []disasm.Addr, all bool) {
+	mentions, all := discover.MentionsOf(p.Entries, p.at, most)
 	for _, in := range mentions {
 		if in.Jumps > 0 {
 			jumpers = append(jumpers, in.Function)
 		}
 		returns = append(returns, in.Returns...)
 		if in.N > 0 {
-			calls := s.callsOf(s.Flows.Function(in.Function))
+			calls := p.callsOf(p.Flows.Function(in.Function))
 			all = all && len(calls) >= in.N
 			returns = append(returns, calls...)
 		}
@@ -85,12 +78,12 @@ func (s *callerSearch) run(most int) (returns []uint64, jumpers []disasm.Addr, a
 
 // calledOtherwise tells whether anything but this image's code may lead to a function: a pointer in data, be
 // it only in the table of what other modules may call.
-func (s *callerSearch) calledOtherwise() bool {
-	if !s.Entries.HoldsPointers() || s.words().heldInData(s.entry) || s.words().inInstruction(s.entry) {
+func (p place) calledOtherwise() bool {
+	if !p.Entries.HoldsPointers() || p.words().heldInData(p.at) || p.words().inInstruction(p.at) {
 		return true
 	}
-	if sym, ok := s.Img.Symbols.At(s.entry.PC); ok {
-		if _, exported := s.Img.Symbols.Named("__ksymtab_" + sym.Name); exported { // holds distances on arm64 and x86
+	if sym, ok := p.Img.Symbols.At(p.at.PC); ok {
+		if _, exported := p.Img.Symbols.Named("__ksymtab_" + sym.Name); exported { // holds distances on arm64 and x86
 			return true
 		}
 	}
@@ -98,19 +91,19 @@ func (s *callerSearch) calledOtherwise() bool {
 }
 
 // callsOf are where the calls of f through registers to the function return to.
-func (s *callerSearch) callsOf(f *dataflow.Function) (returns []uint64) {
-	text, ok := s.Img.Segments.At(f.Entry.PC)
+func (p place) callsOf(f *dataflow.Function) (returns []uint64) {
+	text, ok := p.Img.Segments.At(f.Entry.PC)
 	if !ok {
 		return nil
 	}
-	step := max(s.Arch.InsnAlignIn(s.entry.Mode), 1)
+	step := max(p.Arch.InsnAlignIn(p.at.Mode), 1)
 	end := min(f.ContiguousEnd(), f.Entry.PC+maxCallerSize)
 	for at := f.Entry.PC + step; at <= end && len(returns) <= maxCallers; at += step {
-		call, is := callsite.InSegment(s.m, text, at, s.entry.Mode)
+		call, is := callsite.InSegment(p.m, text, at, p.at.Mode)
 		if !is || call.Direct {
 			continue
 		}
-		if to, known := f.CallTarget(inImage(s.m, call.Addr)); known && to == s.entry {
+		if to, known := f.CallTarget(inImage(p.m, call.Addr)); known && to == p.at {
 			returns = append(returns, at)
 		}
 	}
@@ -153,14 +146,14 @@ func (c *callsTo) run(p *program) (system int) {
 // built adds the calls in a module whose target instructions or constants tell, and the functions of the entry's own
 // module that end in a jump there to the entries. Modules of Linux for MIPS build the addresses of the kernel's functions
 // (-mlong-calls).
-func (c *callsTo) built(x codeOf, entry disasm.Addr) {
-	s := callerSearch{x.program, x.module, disasm.Addr{PC: inImage(x.module, c.m.ToTarget(entry.PC)), Mode: entry.Mode}}
-	returns, jumpers, _ := s.run(maxCallsTo)
+func (c *callsTo) built(x place, entry disasm.Addr) {
+	x.at = disasm.Addr{PC: inImage(x.m, c.m.ToTarget(entry.PC)), Mode: entry.Mode}
+	returns, jumpers, _ := x.straightCallers(maxCallsTo)
 	for _, ra := range returns {
-		c.add(x.module, ra)
+		c.add(x.m, ra)
 	}
 	for _, f := range jumpers {
-		if x.module == c.m && len(c.entries) < maxJumpsTo && !slices.Contains(c.entries, f) {
+		if x.m == c.m && len(c.entries) < maxJumpsTo && !slices.Contains(c.entries, f) {
 			c.entries = append(c.entries, f)
 		}
 	}
@@ -205,28 +198,22 @@ func (c *callsTo) through(table, slot uint64, builders []discover.Mention) {
 	}
 }
 
-// codeOf is the code of a module.
-type codeOf struct {
-	*program
-	module *target.Module
-}
-
-// searched are the modules in which calls are looked for.
-func (c *callsTo) searched() (list []codeOf) {
+// searched is the code of the modules in which calls are looked for.
+func (c *callsTo) searched() (list []place) {
 	for i, m := range c.snap.Modules {
 		if i < maxSearched && m.Image != nil && m.Image.Arch == c.m.Image.Arch {
-			list = append(list, codeOf{c.of(m.Image), m})
+			list = append(list, place{program: c.of(m.Image), m: m})
 		}
 	}
 	return list
 }
 
 // addPath adds the calls of one path in a module.
-func (c *callsTo) addPath(x codeOf, path tablePath) {
+func (c *callsTo) addPath(x place, path tablePath) {
 	if sites := callIndexOf(x.program).paths[path]; len(sites) <= maxOnePath {
 		for _, at := range sites {
 			if ra, ok := x.ReturnAddress(at); ok {
-				c.add(x.module, ra)
+				c.add(x.m, ra)
 			}
 		}
 	}
