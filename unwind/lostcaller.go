@@ -42,8 +42,8 @@ func (f *finder) callersOf(s *State, lost *candidate, near bool) lostCallers {
 	return c
 }
 
-// returningTo is the caller that a call returns to at ra: No where what was captured contradicts that, or the budget is spent; Yes
-// where numbers in code are the values.
+// returningTo is the caller that a call returns to at ra: No where what was captured contradicts that, or the budget is
+// spent; Yes where numbers in code are the values.
 func (p *lostCallers) returningTo(ra uint64) (c candidate, fits Answer) {
 	c = p.lost
 	if c.raw = ra; p.frame.Snapshot.Arch.ISABit {

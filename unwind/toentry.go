@@ -101,7 +101,7 @@ func (f *finder) toEntry(s *State, marks []target.Listed, root bool) (frames []F
 	spent := f.account.cost - before
 	f.account.cost = before
 	f.account.pay(placeOf(s.PC, s.Mode, s.Exact), spent)
-	if e.starved {
+	if e.starved || f.noEdgesLeft() {
 		return nil, 0
 	}
 	for i := range e.chain {
