@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/budget/meter"
 	"github.com/backsight/backsight/internal/die"
+	"github.com/backsight/backsight/internal/synth/meter"
 	"github.com/backsight/backsight/symbol"
 )
 

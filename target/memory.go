@@ -49,6 +49,14 @@ func (s *Segment) Paged() bool { return s.pages != nil }
 // Segments returns the segments, sorted, not overlapping. Do not change them.
 func (m *Memory) Segments() []Segment { return m.segs }
 
+// Size is how many bytes of memory the capture holds as they are.
+func (m *Memory) Size() (n uint64) {
+	for i := range m.segs {
+		n += uint64(len(m.segs[i].Data))
+	}
+	return n
+}
+
 // find returns the segment that holds addr.
 func (m *Memory) find(addr uint64) *Segment {
 	lo, hi := 0, len(m.segs)

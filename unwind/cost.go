@@ -103,6 +103,7 @@ type account struct {
 	cost    uint64
 	limit   uint64  // of cost
 	starved bool    // the limit was reached before the search for the present frame began
+	edges   int     // calls looked at for lost callers
 	spent   []Spent // at places that are not cheap
 }
 
@@ -126,7 +127,7 @@ func (p *payments) first(at place) bool {
 }
 
 // reset begins the account of another walk with the same limit.
-func (a *account) reset() { a.cost, a.spent = 0, a.spent[:0] }
+func (a *account) reset() { a.cost, a.edges, a.spent = 0, 0, a.spent[:0] }
 
 // exhausted tells whether the walk has cost as much as it may.
 func (a *account) exhausted() bool { return a.cost >= a.limit }

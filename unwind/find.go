@@ -47,8 +47,7 @@ func (f *finder) find(s *State) search {
 	r.doubtSecondBest()
 	f.passTrampoline(&r)
 	if r.lost {
-		e := elimination{f, &r}
-		e.run()
+		f.onlyCaller(&r)
 	}
 	r.cost, r.searched = f.account.cost-before, s.Cost
 	f.account.cost = before

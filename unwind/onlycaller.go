@@ -13,26 +13,20 @@ package unwind
 //
 // If one call remains, its function is the caller: at most likely, as are the frames further out.
 
-// elimination finds the caller whose PC was lost.
-type elimination struct {
-	*finder
-	search *search
-}
-
-// run offers the caller, if there is but one call that can have led to the frame.
-func (f *elimination) run() {
-	r, s, v := f.search, f.search.frame, &f.verifier
-	if r.best.valid && r.best.trust > Guess || v.graph == nil || v.isAhead || s.Module == nil {
+// onlyCaller offers the caller whose PC was lost, if there is but one call that can have led to the frame.
+func (f *finder) onlyCaller(r *search) {
+	s := r.frame
+	if r.best.valid && r.best.trust > Guess || f.verifier.graph == nil || f.verifier.isAhead || s.Module == nil {
 		return
 	}
 	if r.hooked {
 		r.best, r.stop, r.refuted = candidate{}, Stop{StopNoRule, f.lost.raw & s.Snapshot.Arch.AddrMask()}, true // a tracer's code is no caller
 	}
-	returns, all := v.graph.Callers(s.Module, s.Site, s.Mode)
-	if !all {
+	calls := f.verifier.graph.Callers(nil, s.Module, s.Site, s.Mode)
+	if !calls.All {
 		return
 	}
-	if c, ok := f.onlyFitting(returns); ok {
+	if c, ok := f.onlyFitting(r, calls.Returns); ok {
 		r.best = c
 		f.explain.candidate(s, &c, nil, 0, "")
 	}
@@ -40,24 +34,15 @@ func (f *elimination) run() {
 
 // onlyFitting is the caller whose return address is the only one of returns that the capture does not
 // contradict; ok is false where several remain, or none.
-func (f *elimination) onlyFitting(returns []uint64) (c candidate, ok bool) {
-	r, s, v := f.search, f.search.frame, &f.verifier
+func (f *finder) onlyFitting(r *search, returns []uint64) (c candidate, ok bool) {
 	fit, open := candidates{}, candidates{}
-	p, values := passing{graph: v.graph, arch: s.Snapshot.Arch}, argumentsOf(s, f.lost.CFA, v.graph)
+	callers := f.callersOf(r.frame, &f.lost, false)
 	for _, ra := range returns {
-		c := f.lost
-		if c.raw = ra; s.Snapshot.Arch.ISABit {
-			c.raw |= uint64(s.Mode)
-		}
-		v.gather(s, &c)
-		if v.impossible(s, &c) != "" || contradicted(&c) != "" {
+		c, agrees := callers.returningTo(ra)
+		if agrees == No {
 			continue
 		}
-		var agrees Answer
-		if agrees, c.arguments = p.agrees(&c, values); agrees == No {
-			continue
-		}
-		switch there := f.fits(&c); {
+		switch there := f.fits(r.frame, &c); {
 		case there == Yes, there == Unknown && agrees == Yes:
 			fit.add(&c)
 		case there == Unknown:
@@ -77,7 +62,7 @@ func (f *elimination) onlyFitting(returns []uint64) (c candidate, ok bool) {
 	if fit.n > 0 && open.n > 0 {
 		c.limit(Guess, CapSeveralFit)
 	}
-	return c, only.n == 1
+	return c, only.n == 1 && !f.noEdgesLeft()
 }
 
 // candidates counts candidates, and keeps the last.
@@ -88,10 +73,10 @@ type candidates struct {
 
 func (l *candidates) add(c *candidate) { l.n, l.last = l.n+1, *c }
 
-// fits tells whether the frame that c leads to can lie there: Unknown where its return address was not
+// fits tells whether the frame that c, a caller of s, leads to can lie there: Unknown where its return address was not
 // captured.
-func (f *elimination) fits(c *candidate) Answer {
-	r := f.searchFrom(f.search.frame, c)
+func (f *finder) fits(s *State, c *candidate) Answer {
+	r := f.searchFrom(s, c)
 	switch {
 	case r.hooked, r.best.valid && r.best.trust > Guess && (!r.best.end || r.stop.Reason == StopRoot):
 		return Yes

@@ -1,6 +1,7 @@
 package unwind_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -29,6 +30,7 @@ func TestOnlyCaller(t *testing.T) {
 		{"one call, memory ends", []uint64{inMain}, none, sure + " 400018/cfi/likely/-1"},
 		{"two calls, memory ends", []uint64{inMain, inH}, none, sure},
 		{"nobody knows all calls", nil, none, sure},
+		{"there are more calls than are looked at", append([]uint64{inMain}, slices.Repeat([]uint64{8}, 1<<16)...), none, sure},
 		{"one call, hooked", []uint64{inMain}, hooked(hook, 0), inner + " 400018/cfi/likely/-1"},
 		{"h's frame does not lie there", []uint64{inMain, inH}, hooked(hook, 0), inner + " 400018/cfi/likely/-1"},
 		{"main's frame does not lie there", []uint64{inMain, inH}, hooked(7, hook), inner + " 400318/cfi/likely/-1"},

@@ -198,13 +198,12 @@ func (f graph) MayLead(_ *target.Module, ra uint64, _ cpu.Mode, _ *target.Module
 	return unwind.Unknown
 }
 
-func (f graph) CallsTo(_ *target.Snapshot, _ *target.Module, pc uint64, _ cpu.Mode) (returns []uint64, system int) {
-	return f.callsTo[pc&^0xff], slices.Index(f.system, pc&^0xff)
-}
-
-func (f graph) Callers(_ *target.Module, pc uint64, _ cpu.Mode) (returns []uint64, all bool) {
-	returns, all = f.callers[pc&^0xff]
-	return returns, all
+func (f graph) Callers(snap *target.Snapshot, _ *target.Module, pc uint64, _ cpu.Mode) unwind.Calls {
+	if snap != nil {
+		return unwind.Calls{Returns: f.callsTo[pc&^0xff], System: slices.Index(f.system, pc&^0xff)}
+	}
+	returns, all := f.callers[pc&^0xff]
+	return unwind.Calls{Returns: returns, All: all}
 }
 
 func (f graph) Arguments(_ *target.Module, pc uint64, _ cpu.Mode, _ bool) []unwind.Argument {

@@ -251,16 +251,9 @@ type CallGraph interface {
 	// to: No where all tables hold that function at other offsets than the call reads at, or where the function reads or
 	// writes memory through a register in which the call has no address of data.
 	MayLead(m *target.Module, ra uint64, mode cpu.Mode, to *target.Module, pc uint64) Answer
-	// Callers lists where the calls return to that lead straight to the function that has pc in m; all:
-	// nothing else leads there, neither a pointer, nor a jump, nor another module.
-	Callers(m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, all bool)
-	// CallsTo lists where calls return to that may lead to the function that has pc in m, target addresses, in all modules
-	// of snap: those whose target instructions or constants tell, and those that read the function from a table, at the
-	// offset at which a table has the function, behind a pointer that they read where code stores or copies the table's
-	// address. Other calls may lead there as well, and some that are listed may not.
-	// system is the number of the system call for which a kernel calls the function, or one that jumps there: where the
-	// table of system calls has that one, −1 for none.
-	CallsTo(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, system int)
+	// Callers are the calls that lead to the function that has pc in m: those of m that go straight there, or, where snap is
+	// given, all that may lead there.
+	Callers(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) Calls
 	// Arguments lists where the function that has pc in m holds what it was passed: at pc where exact, else
 	// behind the call at pc.
 	Arguments(m *target.Module, pc uint64, mode cpu.Mode, exact bool) []Argument
@@ -271,6 +264,17 @@ type CallGraph interface {
 	// about to go on in a frame further out, whose registers may already lie where the caller's
 	// were saved (__builtin_eh_return).
 	Abandons(q *Query) bool
+}
+
+// Calls are the calls that lead to a function. Tables through which calls go are known as far as code shows who stores
+// the table's address where: at the offset at which a table has the function, behind a pointer that calls read where
+// code stores or copies that address. Some calls that are listed may not lead there.
+type Calls struct {
+	Returns []uint64 // where they return to, target addresses
+	All     bool     // nothing else leads to the function, neither a pointer, nor a jump, nor another module
+	// System is the number of the system call for which a kernel calls the function, or one that jumps there, −1 for
+	// none: where the table of system calls has that one.
+	System int
 }
 
 // Answer is what CallGraph.Reaches says.

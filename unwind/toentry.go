@@ -35,17 +35,15 @@ import (
 // Where chains that fit differ in their last frame alone, some system call was running, and the frame is that of the one
 // with the lowest number: those are the oldest, which programs use the most. Such a frame has the check several-fit.
 const (
-	maxToEntry    = 8    // frames
-	maxEntryTried = 8192 // calls that are looked at
-	entryTryCost  = 256  // what each of them costs, in instructions that code analysis executes
+	maxToEntry   = 8   // frames
+	entryTryCost = 256 // what each call costs that is looked at, in instructions that code analysis executes
 )
 
 // entrySearch looks for chains of calls that lead from the entry of the kernel to a frame.
 type entrySearch struct {
 	*finder
 	entered uint64
-	longest int // the most frames of a chain that is looked for, from a mark on
-	tried   int
+	longest int  // the most frames of a chain that is looked for, from a mark on
 	starved bool // not all calls were looked at
 	mark    *target.Listed
 	reached []onTheWay // the mark
@@ -53,15 +51,8 @@ type entrySearch struct {
 	found   bool
 	chain   []entryFrame // the frames, from the innermost on, that all chains have that were found
 	last    lastFrames
-	calls   map[uint64]callsTo // to frames, by their call sites
-	sizes   map[uint64]uint64  // of frames, by their PC
-}
-
-// callsTo are the calls that may have led to a function; system is the number of the system call for which a kernel calls
-// the function, −1 for none.
-type callsTo struct {
-	returns []uint64
-	system  int
+	calls   map[uint64]Calls  // to frames, by their call sites
+	sizes   map[uint64]uint64 // of frames, by their PC
 }
 
 // lastFrames are the last frames of chains that are alike but for those, and as long as one another.
@@ -103,14 +94,14 @@ func (f *finder) toEntry(s *State, marks []target.Listed, root bool) (frames []F
 	if !r.lost || r.hooked || r.best.valid || f.verifier.graph == nil || s.Module == nil || f.lost.CFA >= t.Entered {
 		return nil, 0
 	}
-	e := entrySearch{finder: f, entered: t.Entered, root: root, calls: map[uint64]callsTo{}, sizes: map[uint64]uint64{}}
+	e := entrySearch{finder: f, entered: t.Entered, root: root, calls: map[uint64]Calls{}, sizes: map[uint64]uint64{}}
 	first := onTheWay{State: *s, lost: f.lost}
 	before := f.account.cost
 	e.run(first, marks)
 	spent := f.account.cost - before
 	f.account.cost = before
 	f.account.pay(placeOf(s.PC, s.Mode, s.Exact), spent)
-	if e.starved {
+	if e.starved || f.noEdgesLeft() {
 		return nil, 0
 	}
 	for i := range e.chain {
@@ -168,11 +159,12 @@ func (e *entrySearch) fromAll(starts []onTheWay) {
 // from goes on from a frame.
 func (e *entrySearch) from(at *onTheWay) {
 	last := len(at.way)-at.mark+1 == e.longest
-	for _, ra := range e.callers(at, last) {
-		if e.starved = e.tried >= maxEntryTried || e.account.exhausted(); e.starved {
+	callers := e.callersOf(&at.State, &at.lost, true)
+	for _, ra := range e.returns(at, &callers, last) {
+		if e.starved = e.noEdgesLeft() || e.account.exhausted(); e.starved {
 			return
 		}
-		next, ok := e.step(at, ra)
+		next, ok := e.step(at, &callers, ra)
 		switch {
 		case !ok:
 		case e.mark != nil && ra == e.mark.PC:
@@ -220,15 +212,14 @@ func agreed(a, b *cpu.Registers) (same cpu.RegSet) {
 }
 
 // step is the frame that a call returns to at ra, as the caller of a frame.
-func (e *entrySearch) step(at *onTheWay, ra uint64) (next onTheWay, ok bool) {
+func (e *entrySearch) step(at *onTheWay, callers *lostCallers, ra uint64) (next onTheWay, ok bool) {
 	if size, known := e.sizes[ra]; known && at.lost.CFA+size > e.entered || met(at.way, ra) {
 		return next, false
 	}
-	c, ok := e.caller(&at.State, &at.lost, ra)
-	if !ok {
+	c, fits := callers.returningTo(ra)
+	if fits == No {
 		return next, false
 	}
-	e.tried++
 	e.account.cost += entryTryCost
 	r := e.searchFrom(&at.State, &c)
 	lost := e.ahead.finder.lost
@@ -250,25 +241,25 @@ func (e *entrySearch) end(at *onTheWay) {
 	if at.lost.CFA != e.entered || !e.fromUser(&at.State, &at.lost) {
 		return
 	}
-	system := e.callsTo(&at.State).system
+	system := e.callsTo(&at.State).System
 	if e.root && len(at.way) == at.mark && at.mark > 0 || system >= 0 {
 		e.add(at.way, system)
 	}
 }
 
-// callers are where the calls return to that may have led to a frame: that of the mark alone, if that leads there, or if
+// returns are where the calls return to that may have led to a frame: that of the mark alone, if that leads there, or if
 // the capture lists it right behind and nothing contradicts that. last: no frame may lie between.
-func (e *entrySearch) callers(at *onTheWay, last bool) []uint64 {
+func (e *entrySearch) returns(at *onTheWay, callers *lostCallers, last bool) []uint64 {
 	if e.mark == nil {
-		return e.callsTo(&at.State).returns
+		return e.callsTo(&at.State).Returns
 	}
-	c, ok := e.caller(&at.State, &at.lost, e.mark.PC)
-	if ok && (c.checks.Has(TargetMatches) || !e.mark.Gap && len(at.way) == at.mark) {
+	c, fits := callers.returningTo(e.mark.PC)
+	if fits != No && (c.checks.Has(TargetMatches) || !e.mark.Gap && len(at.way) == at.mark) {
 		return []uint64{e.mark.PC}
 	}
-	returns := e.callsTo(&at.State).returns
+	returns := e.callsTo(&at.State).Returns
 	switch {
-	case ok && slices.Contains(returns, e.mark.PC):
+	case fits != No && slices.Contains(returns, e.mark.PC):
 		return []uint64{e.mark.PC}
 	case last:
 		return nil
@@ -277,10 +268,10 @@ func (e *entrySearch) callers(at *onTheWay, last bool) []uint64 {
 }
 
 // callsTo are the calls that may have led to the function of a frame.
-func (e *entrySearch) callsTo(s *State) callsTo {
+func (e *entrySearch) callsTo(s *State) Calls {
 	c, known := e.calls[s.Site]
 	if !known {
-		c.returns, c.system = e.verifier.graph.CallsTo(s.Snapshot, s.Module, s.Site, s.Mode)
+		c = e.verifier.graph.Callers(s.Snapshot, s.Module, s.Site, s.Mode)
 		e.calls[s.Site] = c
 	}
 	return c
@@ -319,63 +310,12 @@ func met(way []entryFrame, pc uint64) bool {
 	return slices.ContainsFunc(way, func(f entryFrame) bool { return f.pc == pc })
 }
 
-// caller is the caller of s that a call returns to at ra; ok is false where the capture contradicts that.
-func (e *entrySearch) caller(s *State, lost *candidate, ra uint64) (c candidate, ok bool) {
-	c = *lost
-	if c.raw = ra; s.Snapshot.Arch.ISABit {
-		c.raw |= uint64(s.Mode)
-	}
-	v := e.verifier
-	v.isAhead = true // whether another address would do as well is of no use here
-	v.gather(s, &c)
-	if e.verifier.impossible(s, &c) != "" || contradicted(&c) != "" {
-		return c, false
-	}
-	if !e.mayHold(s.Snapshot.Arch, &c) {
-		return c, false
-	}
-	p := passing{graph: e.verifier.graph, arch: s.Snapshot.Arch}
-	agrees, arguments := p.call(c.raw, &c, argumentsOf(s, lost.CFA, e.verifier.graph), maxPassedDepth)
-	c.arguments = arguments
-	return c, agrees != No
-}
-
-// mayHold tells whether the registers that calls preserve may be what the caller's code put there. How far the
-// kernel was moved may not be known.
-func (e *entrySearch) mayHold(arch *cpu.Arch, c *candidate) bool {
-	w := e.verifier.graph
-	for set := c.Regs.Known & preserved(arch); set != 0; set = set.Without(set.First()) {
-		r := set.First()
-		o := w.Passes(c.module, c.pc, c.mode, r)
-		if o.Kind != Number {
-			continue
-		}
-		v, number := c.Regs.Val[r], uint64(o.Off)&arch.AddrMask()
-		if moved := v - number; v != number && (moved%movedBy != 0 || !e.isKernels(v) || !e.isKernels(number)) {
-			return false
-		}
-	}
-	return true
-}
-
-// movedBy is what the distance by which kernels are moved is a multiple of.
-const movedBy = 1 << 12
-
-// isKernels tells whether an address is of the kernel's half, as its stacks are.
-func (e *entrySearch) isKernels(v uint64) bool {
-	top := uint64(1) << 31
-	if e.entered > 1<<32 {
-		top = 1 << 63
-	}
-	return v&top == e.entered&top
-}
-
 // fromUser tells whether the registers that a caller is given back may be those of user space, which have no address
 // of the kernel. Entry code sets gp, which MIPS' kernel has for its own.
 func (e *entrySearch) fromUser(s *State, c *candidate) bool {
 	arch := s.Snapshot.Arch
 	for set := c.Regs.Known & preserved(arch) &^ arch.Globals; set != 0; set = set.Without(set.First()) {
-		if v := c.Regs.Val[set.First()]; e.isKernels(v) && -v&arch.AddrMask() > 1<<16 {
+		if v := c.Regs.Val[set.First()]; oneHalf(arch, v, e.entered) && -v&arch.AddrMask() > 1<<16 {
 			return false
 		}
 	}

@@ -32,6 +32,7 @@ func TestToEntry(t *testing.T) {
 		{"nobody knows calls of f", nil, mainEntry, base + 32 + 64, sure},
 		{"the registers' place is not known", both, mainEntry, 0, sure},
 		{"there are more calls than are looked at", map[uint64][]uint64{fEntry: append(slices.Repeat([]uint64{inH}, 8192), inMain)}, mainEntry, base + 32 + 64, sure},
+		{"… most of which are nowhere in code", map[uint64][]uint64{fEntry: append([]uint64{inMain}, slices.Repeat([]uint64{8}, 1<<16)...)}, mainEntry, base + 32 + 64, sure},
 		{"h calls itself", map[uint64][]uint64{fEntry: {inH}, hEntry: {inH}}, mainEntry, base + 32 + 24 + 24, sure},
 	} {
 		snap := stopped(arch, synth.Stack(arch).Place(base))

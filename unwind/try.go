@@ -136,12 +136,9 @@ func (f *finder) verify(c *candidate, rule *Rule, r *search) {
 		f.offerEnd(c, rule, r, StopRoot, "the thread's stack begins here, and no call made the return address")
 		return
 	}
-	why := f.verifier.impossible(s, c)
+	why := f.verifier.against(s, c)
 	if why == "" && c.flags&Inferred != 0 && c.checks&AtTrampoline == 0 && !f.callerProven(s, c) {
 		why = "no frame of that caller lies there"
-	}
-	if why == "" {
-		why = contradicted(c)
 	}
 	switch c.valid = why == ""; {
 	case why == noProgress:

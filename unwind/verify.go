@@ -157,9 +157,9 @@ func (v *verifier) atStart(c *candidate, site cpu.CallSite) {
 // noProgress is why a candidate is no frame whose stack pointer lies below its callee's.
 const noProgress = "the stack pointer would not rise"
 
-// impossible says why the candidate cannot be a frame, whatever method found it; "" when
-// it can.
-func (v *verifier) impossible(s *State, c *candidate) string {
+// against says why the candidate cannot be a frame, whatever method found it, or which check rules it out for its method; ""
+// when it can.
+func (v *verifier) against(s *State, c *candidate) string {
 	switch {
 	case c.checks&AtTrampoline != 0:
 		if !c.Exact && !v.trampolines.leadOn(s, c) {
@@ -171,11 +171,6 @@ func (v *verifier) impossible(s *State, c *candidate) string {
 	case c.checks&SPMonotonic == 0:
 		return noProgress
 	}
-	return ""
-}
-
-// contradicted says which check rules the candidate out for its method, "" when none does.
-func contradicted(c *candidate) string {
 	switch {
 	case !c.method.needsCall():
 	case c.checks&NoCall != 0:

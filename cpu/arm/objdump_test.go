@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/difftest"
+	"github.com/backsight/backsight/internal/synth/difftest"
 	"github.com/backsight/backsight/internal/synth/recorded"
 )
 

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/difftest"
+	"github.com/backsight/backsight/internal/synth/difftest"
 )
 
 // line is one instruction as objdump prints it, with numeric register names and

@@ -10,7 +10,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/budget/meter"
+	"github.com/backsight/backsight/internal/synth/meter"
 )
 
 // touch asks an image for everything that it can tell.

@@ -8,7 +8,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/backsight/backsight/internal/budget/meter"
+	"github.com/backsight/backsight/internal/synth/meter"
 )
 
 // TestSectionPart asks for parts of one section, compressed or not, one after the

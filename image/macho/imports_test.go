@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/backsight/backsight/internal/budget/meter"
 	"github.com/backsight/backsight/internal/synth/machofile"
+	"github.com/backsight/backsight/internal/synth/meter"
 )
 
 // TestImports: the words that dyld fills in, by each of the ways to say which.

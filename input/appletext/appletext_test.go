@@ -17,7 +17,7 @@ import (
 	"github.com/backsight/backsight/cpu/arm64"
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/internal/budget/meter"
+	"github.com/backsight/backsight/internal/synth/meter"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
 )

@@ -17,8 +17,8 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/macho"
 	"github.com/backsight/backsight/input"
-	"github.com/backsight/backsight/internal/budget/meter"
 	"github.com/backsight/backsight/internal/synth/machofile"
+	"github.com/backsight/backsight/internal/synth/meter"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
 )

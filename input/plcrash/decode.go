@@ -46,46 +46,21 @@ func decode(b []byte) (r report, whole int) {
 }
 
 func (s *systemInfo) field(f field) {
-	switch f.num {
-	case 1:
-		s.os = f.value
-	case 2:
-		s.version = f.text()
-	case 3:
-		s.architecture = f.value
-	case 4:
-		s.timestamp = int64(f.value)
-	case 5:
-		s.build = f.text()
-	}
+	f.into(&s.os, &s.version, &s.architecture, &s.timestamp, &s.build)
 }
 
 func (a *applicationInfo) field(f field) {
-	switch f.num {
-	case 1:
-		a.identifier = f.text()
-	case 2:
-		a.version = f.text()
-	case 3:
-		a.marketing = f.text()
-	}
+	f.into(&a.identifier, &a.version, &a.marketing)
 }
 
 func (t *thread) field(f field) {
-	switch f.num {
-	case 1:
-		t.number = uint32(f.value)
-	case 2:
-		t.frames = addFrame(t.frames, t.room, &f)
-	case 3:
-		t.crashed = f.value != 0
-	case 4:
+	f.into(&t.number, func() { t.frames = addFrame(t.frames, t.room, &f) }, &t.crashed, func() {
 		if len(t.registers) < maxRegisters {
 			var r register
 			eachField(f.bytes, r.field)
 			t.registers = append(t.registers, r)
 		}
-	}
+	})
 }
 
 // maxRegisters bounds the registers of a thread.
@@ -102,133 +77,54 @@ func addFrame(frames []stackFrame, room *darwin.Room, f *field) []stackFrame {
 }
 
 func (s *stackFrame) field(f field) {
-	switch f.num {
-	case 3:
-		s.pc = f.value
-	case 6:
+	f.into(nil, nil, &s.pc, nil, nil, func() {
 		s.symbol = new(symbol)
 		eachField(f.bytes, s.symbol.field)
-	}
+	})
 }
 
 func (s *symbol) field(f field) {
-	switch f.num {
-	case 1:
-		s.name = f.text()
-	case 2:
-		s.start = f.value
-	case 3:
-		s.end = f.value
-	}
+	f.into(&s.name, &s.start, &s.end)
 }
 
 func (r *register) field(f field) {
-	switch f.num {
-	case 1:
-		r.name = f.text()
-	case 2:
-		r.value = f.value
-	}
+	f.into(&r.name, &r.value)
 }
 
 func (i *binaryImage) field(f field) {
-	switch f.num {
-	case 1:
-		i.base = f.value
-	case 2:
-		i.size = f.value
-	case 3:
-		i.name = f.text()
-	case 4:
-		i.uuid = f.bytes
-	case 5:
+	f.into(&i.base, &i.size, &i.name, &i.uuid, func() {
 		i.code = new(processor)
 		eachField(f.bytes, i.code.field)
-	}
+	})
 }
 
 func (p *processor) field(f field) {
-	switch f.num {
-	case 1:
-		p.encoding = f.value
-	case 2:
-		p.typ = f.value
-	case 3:
-		p.subtype = f.value
-	}
+	f.into(&p.encoding, &p.typ, &p.subtype)
 }
 
 func (e *exception) field(f field) {
-	switch f.num {
-	case 1:
-		e.name = f.text()
-	case 2:
-		e.reason = f.text()
-	case 3:
-		e.frames = addFrame(e.frames, e.room, &f)
-	}
+	f.into(&e.name, &e.reason, func() { e.frames = addFrame(e.frames, e.room, &f) })
 }
 
 func (s *signal) field(f field) {
-	switch f.num {
-	case 1:
-		s.name = f.text()
-	case 2:
-		s.code = f.text()
-	case 3:
-		s.address = f.value
-	case 4:
+	f.into(&s.name, &s.code, &s.address, func() {
 		s.mach = new(machException)
 		eachField(f.bytes, s.mach.field)
-	}
+	})
 }
 
 func (m *machException) field(f field) {
-	switch f.num {
-	case 1:
-		m.typ = f.value
-	case 2:
-		m.codes = numbers(m.codes, &f)
-	}
+	f.into(&m.typ, func() { m.codes = numbers(m.codes, &f) })
 }
 
 func (p *processInfo) field(f field) {
-	switch f.num {
-	case 1:
-		p.name = f.text()
-	case 2:
-		p.id = uint32(f.value)
-	case 3:
-		p.path = f.text()
-	case 4:
-		p.parentName = f.text()
-	case 5:
-		p.parentID = uint32(f.value)
-	case 6:
-		p.native = f.value != 0
-	case 7:
-		p.start = f.value
-	}
+	f.into(&p.name, &p.id, &p.path, &p.parentName, &p.parentID, &p.native, &p.start)
 }
 
 func (m *machineInfo) field(f field) {
-	switch f.num {
-	case 1:
-		m.model = f.text()
-	case 2:
-		eachField(f.bytes, m.processor.field)
-	case 3:
-		m.cores = uint32(f.value)
-	case 4:
-		m.logicals = uint32(f.value)
-	}
+	f.into(&m.model, func() { eachField(f.bytes, m.processor.field) }, &m.cores, &m.logicals)
 }
 
 func (i *reportInfo) field(f field) {
-	switch f.num {
-	case 1:
-		i.requested = f.value != 0
-	case 2:
-		i.uuid = f.bytes
-	}
+	f.into(&i.requested, &i.uuid)
 }

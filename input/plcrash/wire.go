@@ -20,6 +20,30 @@ type field struct {
 
 func (f *field) text() string { return string(f.bytes) }
 
+// into stores the field where its number says, 1 for the first of places: as a text, a number, bytes, or a number that is
+// not 0. A function takes the field itself; nil: nobody wants the field.
+func (f *field) into(places ...any) {
+	if f.num > uint64(len(places)) {
+		return
+	}
+	switch to := places[f.num-1].(type) {
+	case *string:
+		*to = f.text()
+	case *uint64:
+		*to = f.value
+	case *int64:
+		*to = int64(f.value)
+	case *uint32:
+		*to = uint32(f.value)
+	case *bool:
+		*to = f.value != 0
+	case *[]byte:
+		*to = f.bytes
+	case func():
+		to()
+	}
+}
+
 // eachField calls yield for the fields of a message, in order, and returns how many bytes were
 // whole fields: all of them, unless the message is damaged.
 func eachField(b []byte, yield func(f field)) (whole int) {

@@ -43,7 +43,7 @@ const (
 // tells the release and the processor; candidates of others are dropped.
 func (d *dump) byContent(archs cpu.Set) (all []identity) {
 	found := contents{d.physical, d.arch, archs}.candidates()
-	work := budget.New("bytes of code", codeFloor, codePerByte*held(d.physical))
+	work := budget.New("bytes of code", codeFloor, codePerByte*d.physical.Size())
 	for _, c := range found {
 		if best := &found[0]; c.arch != best.arch || c.release != best.release || len(all) == maxKernels {
 			continue
@@ -63,14 +63,6 @@ func (d *dump) byContent(archs cpu.Set) (all []identity) {
 		d.issue(target.IssueCapture, "the kernel %s has no VMCOREINFO; it was found by its contents", found[0].release)
 	}
 	return all
-}
-
-// held is how many bytes of memory a dump holds as they are.
-func held(physical *target.Memory) (n uint64) {
-	for i := range physical.Segments() {
-		n += uint64(len(physical.Segments()[i].Data))
-	}
-	return n
 }
 
 // contents is memory in which kernels are looked for.

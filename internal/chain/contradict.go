@@ -63,6 +63,6 @@ func (s *splicer) cannotPoint(caller, callee *unwind.Frame) bool {
 	if graph.MayLead(caller.Module, caller.PC, caller.Mode, callee.Module, callee.CallSite) == unwind.No {
 		return true
 	}
-	returns, all := graph.Callers(callee.Module, callee.CallSite, callee.Mode)
-	return all && len(returns) > 0 && !slices.Contains(returns, caller.PC)
+	calls := graph.Callers(nil, callee.Module, callee.CallSite, callee.Mode)
+	return calls.All && len(calls.Returns) > 0 && !slices.Contains(calls.Returns, caller.PC)
 }

@@ -91,8 +91,8 @@ func (s *splicer) mayLackOne(callee, caller *unwind.Frame) bool {
 	if len(c.returns) > 0 || c.unknown && w.CalledByPointer(callee.Module, callee.CallSite, callee.Mode) != unwind.No {
 		return true
 	}
-	returns, _ := w.Callers(callee.Module, callee.CallSite, callee.Mode)
-	return slices.ContainsFunc(returns, func(ra uint64) bool {
+	calls := w.Callers(nil, callee.Module, callee.CallSite, callee.Mode)
+	return slices.ContainsFunc(calls.Returns, func(ra uint64) bool {
 		leads, _, _ := s.graph.Reaches(s.snap, entry, mode, ra)
 		return leads != unwind.No
 	})

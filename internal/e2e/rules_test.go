@@ -172,7 +172,7 @@ func checkImport(t *testing.T, name, imp string, r rule, rules map[string]rule) 
 
 // forTests tells the packages that only tests import.
 func forTests(pkg string) bool {
-	return pkg == "internal/difftest" || pkg == "internal/code/codetest" || pkg == "internal/synth" || strings.HasPrefix(pkg, "internal/synth/")
+	return pkg == "internal/synth" || strings.HasPrefix(pkg, "internal/synth/")
 }
 
 // short is how DESIGN.md calls a package: by its folder, or backsight.

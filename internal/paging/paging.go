@@ -106,16 +106,9 @@ func (t *Tables) SameCache() bool { return len(t.walk(0).caches) <= 1 }
 
 func (t *Tables) walk(lo uint64) *walk {
 	w := &walk{t: t, lo: lo, caches: make(map[uint8]bool), empty: make(map[tableAt]bool),
-		work: budget.New("page table entries", entriesFloor, size(t.Physical)/uint64(t.EntrySize)*entriesPerByte)}
+		work: budget.New("page table entries", entriesFloor, t.Physical.Size()/uint64(t.EntrySize)*entriesPerByte)}
 	w.table(0, t.Root, 0)
 	return w
-}
-
-func size(m *target.Memory) (n uint64) {
-	for i := range m.Segments() {
-		n += uint64(len(m.Segments()[i].Data))
-	}
-	return n
 }
 
 // walk is a search through all tables.

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight"
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/lab/device"
 	form "github.com/backsight/backsight/tables/device"
 	"github.com/backsight/backsight/target"

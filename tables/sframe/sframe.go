@@ -161,14 +161,7 @@ func (e *encoder) fde(lo, hi uint64, list []frameRow) {
 
 // fre writes a row.
 func (e *encoder) fre(at uint64, kind byte, r *frameRow) {
-	switch kind {
-	case 0:
-		e.fres = append(e.fres, byte(at))
-	case 1:
-		e.fres = e.order.AppendUint16(e.fres, uint16(at))
-	default:
-		e.fres = e.order.AppendUint32(e.fres, uint32(at))
-	}
+	e.number(1<<min(kind, 2), at)
 	info := r.info | byte(len(r.offsets))<<1
 	width := width(r.offsets)
 	switch width {
@@ -179,14 +172,19 @@ func (e *encoder) fre(at uint64, kind byte, r *frameRow) {
 	}
 	e.fres = append(e.fres, info)
 	for _, off := range r.offsets {
-		switch width {
-		case 1:
-			e.fres = append(e.fres, byte(off))
-		case 2:
-			e.fres = e.order.AppendUint16(e.fres, uint16(off))
-		default:
-			e.fres = e.order.AppendUint32(e.fres, uint32(off))
-		}
+		e.number(width, uint64(off))
+	}
+}
+
+// number writes a number in 1, 2 or 4 bytes.
+func (e *encoder) number(width int, v uint64) {
+	switch width {
+	case 1:
+		e.fres = append(e.fres, byte(v))
+	case 2:
+		e.fres = e.order.AppendUint16(e.fres, uint16(v))
+	default:
+		e.fres = e.order.AppendUint32(e.fres, uint32(v))
 	}
 }
 

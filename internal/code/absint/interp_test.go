@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // run executes the instructions of a program from 1000 on, one after another.

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestChoices: the functions whose addresses a resolver builds. Calls of another function go to

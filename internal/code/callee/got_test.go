@@ -3,7 +3,7 @@ package callee
 import (
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestOwnImport: libjq returns structures, whose address the callee pops, and calls what it

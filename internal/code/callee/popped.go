@@ -128,30 +128,33 @@ type afterwards struct {
 
 // follow follows the code behind a call. A call of a function that reads the PC may come while the frame is made.
 func (a arguments) follow() (w afterwards) {
+	w.known = true
+	a.behind(func(in *cpu.Insn, by int64, known bool) bool {
+		w.all += by
+		w.most, w.known = max(w.most, w.all), known
+		if in.Op == cpu.OpCall && !w.calls && !disasm.CallReadsPC(a.code, in) {
+			w.calls, w.toCall = true, w.all
+		}
+		return known && (in.Op == cpu.OpCall || !disasm.Transfers(in, a.code.Arch))
+	})
+	return w
+}
+
+// behind calls visit for the instructions behind a call, until visit returns false, and says whether all could be decoded.
+func (a arguments) behind(visit func(in *cpu.Insn, by int64, known bool) bool) (decoded bool) {
 	cur := disasm.NewCursor(a.code)
 	cur.Seek(disasm.Addr{PC: a.Next})
 	for pc, n := a.Next, 0; n < maxArguments; n++ {
 		in := cur.Next(pc)
 		if in == nil {
-			break
+			return false
 		}
-		by, known := movesSP(in, a.code.Arch)
-		if !known {
-			return afterwards{}
-		}
-		w.all += by
-		w.most = max(w.most, w.all)
-		if in.Op == cpu.OpCall {
-			if !w.calls && !disasm.CallReadsPC(a.code, in) {
-				w.calls, w.toCall = true, w.all
-			}
-		} else if disasm.Transfers(in, a.code.Arch) {
+		if by, known := movesSP(in, a.code.Arch); !visit(in, by, known) {
 			break
 		}
 		pc += uint64(in.Len)
 	}
-	w.known = true
-	return w
+	return true
 }
 
 // fits tells whether the code goes on as if so many bytes were left on the stack: no more is taken back, SP is
@@ -170,22 +173,16 @@ func (w afterwards) fits(left int64, arguments bool) bool {
 // takenBack is how many bytes the code behind a call frees at once; false where the code goes on to
 // push, or frees more.
 func (a arguments) takenBack() (back int64, ok bool) {
-	cur := disasm.NewCursor(a.code)
-	cur.Seek(disasm.Addr{PC: a.Next})
-	for pc, n := a.Next, 0; n < maxArguments; n++ {
-		in := cur.Next(pc)
-		if in == nil {
-			return 0, false
-		}
-		by, known := movesSP(in, a.code.Arch)
-		switch {
-		case !known, by != 0 && back != 0, by < 0:
-			return 0, false
-		case disasm.Transfers(in, a.code.Arch):
-			return back, true
+	ok = true
+	decoded := a.behind(func(in *cpu.Insn, by int64, known bool) bool {
+		if ok = known && by >= 0 && (by == 0 || back == 0); !ok || disasm.Transfers(in, a.code.Arch) {
+			return false
 		}
 		back += by
-		pc += uint64(in.Len)
+		return true
+	})
+	if !ok || !decoded {
+		return 0, false
 	}
 	return back, true
 }

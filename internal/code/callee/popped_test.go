@@ -3,8 +3,8 @@ package callee
 import (
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestNotTakenBack: what a callee popped that is called through a pointer, or is another library's,

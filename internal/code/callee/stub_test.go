@@ -6,8 +6,8 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 func effects(t testing.TB, p codetest.Program) *Effects { return New(disasm.Of(p.Image(t)), nil) }

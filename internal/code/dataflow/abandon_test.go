@@ -3,7 +3,7 @@ package dataflow
 import (
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestAbandons: which places lie between the call that writes another frame's registers over the saved

@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestCallSlot: a call goes through the word of the GOT that the code loaded last into the call's register,

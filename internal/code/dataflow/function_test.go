@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/internal/code/absint"
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestProbedFrame: the size of a large frame is in the register that the function which touches

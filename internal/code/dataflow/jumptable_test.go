@@ -3,8 +3,8 @@ package dataflow
 import (
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestJumpTable: the comparison bounds the table: the word behind it, which points into

@@ -3,7 +3,7 @@ package dataflow
 import (
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestTablesInARow: the first table ends where the second begins, though the comparison says

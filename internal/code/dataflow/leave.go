@@ -23,7 +23,7 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 		return
 	}
 	if disasm.IndirectCall(t.In) {
-		e.targets.note(t.pc, target, known)
+		e.noteTarget(st, t, target, known)
 	}
 	e.noteCall(st, &e.an.conv, known && disasm.ReadsPC(e.an.Code, target))
 	if e.graph.noReturn[t.pc] || e.an.Entries.IsEntry(t.behind()) {
@@ -44,6 +44,17 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 		e.noteBehindCall(st)
 	}
 	e.graph.propagate(t.behind(), st, edgeCall, t.pc)
+}
+
+// noteTarget notes where an indirect call goes. A constant outside this image's code is another module's function: modules
+// of Linux for MIPS call the kernel so (-mlong-calls).
+func (e *explorer) noteTarget(st *absint.State, t *transfer, target disasm.Addr, known bool) {
+	v := st.RegisterTarget(t.In, e.an.Arch)
+	if !known && t.In.Flags&cpu.FlagMemory == 0 && v.Kind == absint.Constant && v.Base != absint.FromWritable {
+		target.PC, target.Mode = e.an.Arch.SplitCode(uint64(v.Off) & e.an.Arch.AddrMask())
+		known = true
+	}
+	e.targets.note(t.pc, target, known)
 }
 
 // noteCall notes with which stack a function calls that is at a state; reads: the call only reads the PC.

@@ -3,8 +3,8 @@ package dataflow
 import (
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestPoolBetweenFunctions: nobody names the function behind the pool, whose words decode as

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // chooser calls what one of three cases has put in x2.

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestBindingStubs: what MIPS's lazy binding stubs call does not come back behind the call;

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestPointers: bit 0 of an ARM code pointer is the mode; keys sort by address.

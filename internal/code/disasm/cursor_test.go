@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 func at(pc uint64) Addr { return Addr{PC: pc} }

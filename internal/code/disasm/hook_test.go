@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestHooks: the calls of a profiler's hook leave nothing behind; calls that look alike in

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestOffsets: ranges over words of the set, and the first place outside and inside.

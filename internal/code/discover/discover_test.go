@@ -8,8 +8,8 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 func entries(t testing.TB, p codetest.Program) *Entries { return New(disasm.Of(p.Image(t)), nil) }

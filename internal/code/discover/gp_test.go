@@ -4,8 +4,8 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // prologues is four functions that compute gp = 0x418000 from their own addresses, of which

@@ -24,8 +24,8 @@ type Mention struct {
 //	beqz  v0, L
 //	lui   v0, %hi(mid_a)        L:  addiu v0, v0, %lo(mid_a)
 //
-// ok is false where the code is too large to be looked through, more than most functions are found, or pointers
-// to the place differ from its address (Thumb).
+// ok is false where the code is too large to be looked through, more than most functions mention the place, of which the
+// first are listed, or pointers to the place differ from its address (Thumb).
 func MentionsOf(e *Entries, at disasm.Addr, most int) (list []Mention, ok bool) {
 	if e.code.Arch.ISABit && at.Mode != 0 {
 		return nil, false
@@ -37,10 +37,10 @@ func MentionsOf(e *Entries, at disasm.Addr, most int) (list []Mention, ok bool) 
 		m.jumps = f.entry != at
 		m.in(f)
 		if n := m.count(); n > 0 || len(m.returns) > 0 {
+			if len(list) == most {
+				return list, false
+			}
 			list = append(list, Mention{f.entry, n, m.jumped, slices.Clone(m.returns)})
-		}
-		if len(list) > most {
-			return nil, false
 		}
 	}
 	return list, index.whole

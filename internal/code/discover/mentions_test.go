@@ -3,7 +3,7 @@ package discover
 import (
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestMentionsBehindData: data behind a function, as long as a megabyte, are not all looked through; functions further

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestHandedOn: main's address as crt1.o, and musl's, hand it on: in a register, built or loaded

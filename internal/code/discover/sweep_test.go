@@ -4,7 +4,7 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestCarriedConstant: the address of a function is built from a register that was set

@@ -3,7 +3,7 @@ package edges
 import (
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -167,7 +167,7 @@ func TestCalledByPointerBehindPadding(t *testing.T) {
 	if got := w.CalledByPointer(m, 0x401030, 0); got != unwind.No {
 		t.Errorf("check: %v", got)
 	}
-	if _, all := w.Callers(m, 0x401010, 0); all {
+	if w.Callers(nil, m, 0x401010, 0).All {
 		t.Error("all calls of write are known")
 	}
 }
@@ -227,8 +227,8 @@ func TestCalledByPointerStored(t *testing.T) {
 		}
 	}
 	for pc, want := range map[uint64]bool{0x400010: false, 0x400020: true} {
-		if returns, all := w.Callers(m, pc, 0); len(returns) != 1 || all != want {
-			t.Errorf("%#x: %#x, all %v", pc, returns, all)
+		if calls := w.Callers(nil, m, pc, 0); len(calls.Returns) != 1 || calls.All != want {
+			t.Errorf("%#x: %+v", pc, calls)
 		}
 	}
 }

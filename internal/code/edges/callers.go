@@ -10,33 +10,46 @@ import (
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
 )
 
 // Callers implements unwind.CallGraph. Example: mid_b of a module for MIPS is static. No data holds its
 // address; with each of the four places where code builds the address (lui v0; addiu v0) goes a call through
 // that register (-mlong-calls): the callers of mid_b are those four.
-func (g *Graph) Callers(m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, all bool) {
+//
+// Example of a table: crashy_init of a module hands one on, of which the word at 16 is crashy_write, and of which the
+// kernel keeps the address in the field 28 of an object. Of the kernel's calls one alone reads what it calls at 16 of what
+// it has read at 28: that of proc_reg_write.
+func (g *Graph) Callers(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) (c unwind.Calls) {
+	c.System = -1
 	p, ok := g.in(m, pc, mode)
 	if !ok {
-		return nil, false
+		return c
 	}
 	begins := p.beginnings(p.at)
 	if len(begins) == 0 {
-		return nil, false
+		return c
+	}
+	if snap != nil {
+		w := callsTo{capture: capture{g, snap}, m: m, entries: begins}
+		c.System = w.run(p.program)
+		c.Returns = w.list
+		return c
 	}
 	found := p.memos.callers.Get(begins[0], func() callers { return findCallers(p.program, m, begins) })
 	for _, at := range found.returns {
-		returns = append(returns, m.ToTarget(at))
+		c.Returns = append(c.Returns, m.ToTarget(at))
 	}
-	return returns, found.all
+	c.All = found.all
+	return c
 }
 
 // findCallers are the callers of the function in m that has these beginnings.
 func findCallers(p *program, m *target.Module, begins []disasm.Addr) (c callers) {
 	c.all = true
 	for _, entry := range begins {
-		s := callerSearch{p, m, entry}
-		returns, all := s.run()
+		s := place{p, m, entry}
+		returns, _, all := s.straightCallers(maxCallers)
 		c.returns, c.all = append(c.returns, returns...), c.all && all && !s.calledOtherwise()
 	}
 	slices.Sort(c.returns)
@@ -44,36 +57,33 @@ func findCallers(p *program, m *target.Module, begins []disasm.Addr) (c callers)
 	return c
 }
 
-// callerSearch looks for the callers of the function at entry in m.
-type callerSearch struct {
-	*program
-	m     *target.Module
-	entry disasm.Addr
-}
-
-// run lists where direct calls return to, and calls through a register that code has given the function's
-// address. all: each place that builds the address does so for such a call, and no other function jumps there.
-func (s *callerSearch) run() (returns []uint64, all bool) {
-	mentions, all := discover.MentionsOf(s.Entries, s.entry, maxCallers)
+// straightCallers lists where direct calls of the function at the place return to, and calls through a register that code
+// has given the function's address, in up to most functions, and the functions that jump there. all: each instruction that
+// builds the address does so for such a call, and no other function jumps there.
+func (p place) straightCallers(most int) (returns []uint64, jumpers []disasm.Addr, all bool) {
+	mentions, all := discover.MentionsOf(p.Entries, p.at, most)
 	for _, in := range mentions {
+		if in.Jumps > 0 {
+			jumpers = append(jumpers, in.Function)
+		}
 		returns = append(returns, in.Returns...)
 		if in.N > 0 {
-			calls := s.callsOf(s.Flows.Function(in.Function))
+			calls := p.callsOf(p.Flows.Function(in.Function))
 			all = all && len(calls) >= in.N
 			returns = append(returns, calls...)
 		}
 	}
-	return returns, all
+	return returns, jumpers, all
 }
 
 // calledOtherwise tells whether anything but this image's code may lead to a function: a pointer in data, be
 // it only in the table of what other modules may call.
-func (s *callerSearch) calledOtherwise() bool {
-	if !s.Entries.HoldsPointers() || s.words().heldInData(s.entry) || s.words().inInstruction(s.entry) {
+func (p place) calledOtherwise() bool {
+	if !p.Entries.HoldsPointers() || p.words().heldInData(p.at) || p.words().inInstruction(p.at) {
 		return true
 	}
-	if sym, ok := s.Img.Symbols.At(s.entry.PC); ok {
-		if _, exported := s.Img.Symbols.Named("__ksymtab_" + sym.Name); exported { // holds distances on arm64 and x86
+	if sym, ok := p.Img.Symbols.At(p.at.PC); ok {
+		if _, exported := p.Img.Symbols.Named("__ksymtab_" + sym.Name); exported { // holds distances on arm64 and x86
 			return true
 		}
 	}
@@ -81,19 +91,19 @@ func (s *callerSearch) calledOtherwise() bool {
 }
 
 // callsOf are where the calls of f through registers to the function return to.
-func (s *callerSearch) callsOf(f *dataflow.Function) (returns []uint64) {
-	text, ok := s.Img.Segments.At(f.Entry.PC)
+func (p place) callsOf(f *dataflow.Function) (returns []uint64) {
+	text, ok := p.Img.Segments.At(f.Entry.PC)
 	if !ok {
 		return nil
 	}
-	step := max(s.Arch.InsnAlignIn(s.entry.Mode), 1)
+	step := max(p.Arch.InsnAlignIn(p.at.Mode), 1)
 	end := min(f.ContiguousEnd(), f.Entry.PC+maxCallerSize)
 	for at := f.Entry.PC + step; at <= end && len(returns) <= maxCallers; at += step {
-		call, is := callsite.InSegment(s.m, text, at, s.entry.Mode)
+		call, is := callsite.InSegment(p.m, text, at, p.at.Mode)
 		if !is || call.Direct {
 			continue
 		}
-		if to, known := f.CallTarget(inImage(s.m, call.Addr)); known && to == s.entry {
+		if to, known := f.CallTarget(inImage(p.m, call.Addr)); known && to == p.at {
 			returns = append(returns, at)
 		}
 	}
@@ -109,30 +119,7 @@ const (
 	maxSearched = 16 // modules
 )
 
-// CallsTo implements unwind.CallGraph. Example: crashy_init of a module hands on a table, of which the word at 16
-// is crashy_write, and of which the kernel keeps the address in the field 28 of an object. Of the kernel's calls
-// one alone reads what it calls at 16 of what it has read at 28: that of proc_reg_write.
-func (g *Graph) CallsTo(snap *target.Snapshot, m *target.Module, pc uint64, mode cpu.Mode) (returns []uint64, system int) {
-	system = -1
-	p, ok := g.in(m, pc, mode)
-	if !ok {
-		return nil, system
-	}
-	c := callsTo{capture: capture{g, snap}, m: m}
-	c.entries = p.beginnings(p.at)
-	for i := 0; i < len(c.entries); i++ {
-		c.abroad(c.entries[i])
-		c.direct(p.program, c.entries[i])
-		c.tables(p.program, c.entries[i])
-		if n := c.serves(p.program, c.entries[i]); n >= 0 && (system < 0 || n < system) {
-			system = n
-		}
-	}
-	slices.Sort(c.list)
-	return c.list, system
-}
-
-// callsTo lists calls that lead to one of the entries, in m.
+// callsTo lists calls in all modules that may lead to one of the entries, in m.
 type callsTo struct {
 	capture
 	m       *target.Module
@@ -140,30 +127,34 @@ type callsTo struct {
 	list    []uint64
 }
 
-// direct adds the calls in the function's own module whose target instructions or constants tell, and the functions
-// that end in a jump there to the entries.
-func (c *callsTo) direct(p *program, entry disasm.Addr) {
-	for _, d := range callIndexOf(p).callsOf(entry.PC) {
-		switch {
-		case !d.jump:
-			c.add(c.m, d.site)
-		case len(c.entries) < maxJumpsTo && !slices.Contains(c.entries, d.site):
-			c.entries = append(c.entries, d.site)
+// run makes the list, and returns the number of the system call that the function serves, −1 for none.
+func (c *callsTo) run(p *program) (system int) {
+	system = -1
+	for i := 0; i < len(c.entries); i++ {
+		for _, x := range c.searched() {
+			c.built(x, c.entries[i])
+		}
+		c.tables(p, c.entries[i])
+		if n := c.serves(p, c.entries[i]); n >= 0 && (system < 0 || n < system) {
+			system = n
 		}
 	}
+	slices.Sort(c.list)
+	return system
 }
 
-// abroad adds the calls in other modules whose target instructions or constants tell. Modules of Linux for MIPS build the
-// addresses of the kernel's functions (-mlong-calls).
-func (c *callsTo) abroad(entry disasm.Addr) {
-	for _, x := range c.indices() {
-		if x.module == c.m {
-			continue
-		}
-		for _, d := range x.callsOf(inImage(x.module, c.m.ToTarget(entry.PC))) {
-			if !d.jump {
-				c.add(x.module, d.site)
-			}
+// built adds the calls in a module whose target instructions or constants tell, and the functions of the entry's own
+// module that end in a jump there to the entries. Modules of Linux for MIPS build the addresses of the kernel's functions
+// (-mlong-calls).
+func (c *callsTo) built(x place, entry disasm.Addr) {
+	x.at = disasm.Addr{PC: inImage(x.m, c.m.ToTarget(entry.PC)), Mode: entry.Mode}
+	returns, jumpers, _ := x.straightCallers(maxCallsTo)
+	for _, ra := range returns {
+		c.add(x.m, ra)
+	}
+	for _, f := range jumpers {
+		if x.m == c.m && len(c.entries) < maxJumpsTo && !slices.Contains(c.entries, f) {
+			c.entries = append(c.entries, f)
 		}
 	}
 }
@@ -175,8 +166,11 @@ func (c *callsTo) tables(p *program, entry disasm.Addr) {
 		if i >= maxTableOf {
 			break
 		}
-		if table, ok := x.tableOf(h.at); ok && !p.words().isTraced(h.at) && !p.words().isWithin(".dynsym", h.at) {
-			c.through(table, h.at-table)
+		if p.words().isTraced(h.at) || p.words().isWithin(".dynsym", h.at) {
+			continue
+		}
+		if table, builders, ok := p.tableOf(h.at); ok {
+			c.through(table, h.at-table, builders)
 		}
 	}
 }
@@ -184,10 +178,10 @@ func (c *callsTo) tables(p *program, entry disasm.Addr) {
 // through adds the calls that read the function at a slot of a table. They read the table's address from a field of an
 // object. The fields in which code stores the address come first; if no call reads those, the fields to which code copies
 // the address.
-func (c *callsTo) through(table, slot uint64) {
-	fields, before := slices.Collect(maps.Keys(fieldsOf(c.capture, c.m, table))), len(c.list)
-	indices := c.indices()
-	for _, x := range indices {
+func (c *callsTo) through(table, slot uint64, builders []discover.Mention) {
+	fields, before := slices.Collect(maps.Keys(fieldsOf(c.capture, c.m, table, builders))), len(c.list)
+	modules := c.searched()
+	for _, x := range modules {
 		for _, field := range fields {
 			c.addPath(x, tablePath{field, slot})
 		}
@@ -195,44 +189,40 @@ func (c *callsTo) through(table, slot uint64) {
 	if len(c.list) > before {
 		return
 	}
-	for _, x := range indices {
+	for _, x := range modules {
 		for _, field := range fields {
-			for _, copied := range x.from(field) {
+			for _, copied := range callIndexOf(x.program).from(field) {
 				c.addPath(x, tablePath{copied.to, slot})
 			}
 		}
 	}
 }
 
-// moduleIndex is the index of a module.
-type moduleIndex struct {
-	*callIndex
-	module *target.Module
-}
-
-// indices are those of the modules in which calls are looked for.
-func (c *callsTo) indices() (list []moduleIndex) {
+// searched is the code of the modules in which calls are looked for.
+func (c *callsTo) searched() (list []place) {
 	for i, m := range c.snap.Modules {
 		if i < maxSearched && m.Image != nil && m.Image.Arch == c.m.Image.Arch {
-			list = append(list, moduleIndex{callIndexOf(c.of(m.Image)), m})
+			list = append(list, place{program: c.of(m.Image), m: m})
 		}
 	}
 	return list
 }
 
 // addPath adds the calls of one path in a module.
-func (c *callsTo) addPath(x moduleIndex, path tablePath) {
-	if sites := x.paths[path]; len(sites) <= maxOnePath {
+func (c *callsTo) addPath(x place, path tablePath) {
+	if sites := callIndexOf(x.program).paths[path]; len(sites) <= maxOnePath {
 		for _, at := range sites {
-			c.add(x.module, at)
+			if ra, ok := x.ReturnAddress(at); ok {
+				c.add(x.m, ra)
+			}
 		}
 	}
 }
 
-// add adds the call at a place in a module.
-func (c *callsTo) add(m *target.Module, at disasm.Addr) {
-	if ra, ok := c.of(m.Image).ReturnAddress(at); ok && len(c.list) < maxCallsTo && !slices.Contains(c.list, m.ToTarget(ra)) {
-		c.list = append(c.list, m.ToTarget(ra))
+// add adds the call that returns to an image address in a module.
+func (c *callsTo) add(m *target.Module, at uint64) {
+	if ra := m.ToTarget(at); len(c.list) < maxCallsTo && !slices.Contains(c.list, ra) {
+		c.list = append(c.list, ra)
 	}
 }
 

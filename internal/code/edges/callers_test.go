@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
 )
 
@@ -95,13 +95,13 @@ func TestCallers(t *testing.T) {
 		"another function jumps there":         {0x400054, "[] false"},
 		"outside of the code nothing is known": {0x300000, "[] false"},
 	} {
-		returns, all := New(nil).Callers(m, c.pc+m.Bias, 0)
-		if got := fmt.Sprintf("%x %v", returns, all); got != c.want {
+		calls := New(nil).Callers(nil, m, c.pc+m.Bias, 0)
+		if got := fmt.Sprintf("%x %v", calls.Returns, calls.All); got != c.want {
 			t.Errorf("%s: %s, want %s", name, got, c.want)
 		}
 	}
-	if returns, all := New(nil).Callers(nil, 0x400000, 0); len(returns) > 0 || all {
-		t.Errorf("without a module: %x %v", returns, all)
+	if calls := New(nil).Callers(nil, nil, 0x400000, 0); len(calls.Returns) > 0 || calls.All {
+		t.Errorf("without a module: %+v", calls)
 	}
 }
 
@@ -110,7 +110,7 @@ func TestCallers(t *testing.T) {
 func TestCallersElsewhere(t *testing.T) {
 	p := driver
 	p.Data = map[uint64][]uint64{0x410000: {0, 0, 0}}
-	if _, all := New(nil).Callers(&target.Module{Image: p.Image(t)}, 0x400060, 0); all {
+	if New(nil).Callers(nil, &target.Module{Image: p.Image(t)}, 0x400060, 0).All {
 		t.Error("all calls are known")
 	}
 }

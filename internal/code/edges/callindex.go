@@ -18,13 +18,11 @@ import (
 // 19 have the second.
 type tablePath struct{ field, slot uint64 }
 
-// callIndex has the calls of an image by where they go or by their paths, which words are copied from one field to
-// another, and which functions build the addresses of data. The lists are sorted.
+// callIndex has the calls of an image by their paths, and which words are copied from one field to another. The lists are
+// sorted.
 type callIndex struct {
 	paths  map[tablePath][]disasm.Addr
-	direct []directCall
 	copies []fieldCopy
-	built  []builtAddress
 	held   []heldPointer
 }
 
@@ -48,46 +46,6 @@ func having[T any](list []T, key uint64, of func(*T) uint64) []T {
 		n++
 	}
 	return list[i:n]
-}
-
-// directCall is a call at site, or a jump out of the function that begins there, that goes to an image address.
-type directCall struct {
-	to   uint64
-	site disasm.Addr
-	jump bool
-}
-
-func compareDirect(a, b directCall) int {
-	return cmp.Or(cmp.Compare(a.to, b.to), cmp.Compare(a.site.Key(), b.site.Key()))
-}
-
-// callsOf are the calls of a function and the jumps there.
-func (x *callIndex) callsOf(entry uint64) []directCall {
-	return having(x.direct, entry, func(c *directCall) uint64 { return c.to })
-}
-
-// builtAddress is an address of data that instructions of a function build.
-type builtAddress struct {
-	addr     uint64
-	function disasm.Addr
-}
-
-func compareBuilt(a, b builtAddress) int {
-	return cmp.Or(cmp.Compare(a.addr, b.addr), cmp.Compare(a.function.Key(), b.function.Key()))
-}
-
-// tableOf is where the table of a word begins: at the nearest address in front that code builds.
-func (x *callIndex) tableOf(word uint64) (table uint64, ok bool) {
-	i := sort.Search(len(x.built), func(i int) bool { return x.built[i].addr > word })
-	if i == 0 || word-x.built[i-1].addr >= maxSlot {
-		return 0, false
-	}
-	return x.built[i-1].addr, true
-}
-
-// builders are the functions that build an address.
-func (x *callIndex) builders(addr uint64) []builtAddress {
-	return having(x.built, addr, func(b *builtAddress) uint64 { return b.addr })
 }
 
 // fieldCopy is a word that some function reads from one field, and writes to another: do_dentry_open of Linux
@@ -134,9 +92,6 @@ func newCallIndex(p *program) *callIndex {
 	slices.SortFunc(x.copies, compareCopies)
 	x.holdPointers(p)
 	slices.SortFunc(x.held, compareHeld)
-	slices.SortFunc(x.direct, compareDirect)
-	slices.SortFunc(x.built, compareBuilt)
-	x.built = slices.Compact(x.built)
 	return x
 }
 
@@ -160,36 +115,24 @@ type functionReads struct {
 	entry  disasm.Addr
 	index  *callIndex
 	copies map[fieldCopy]struct{}
-	consts [cpu.MaxRegs]uint64 // what is known of registers, 0 for nothing
 }
 
 // run looks through the instructions from the entry to end, at most as many as are left, and says how many those were.
 func (f *functionReads) run(end uint64, left int) (n int) {
 	disasm.Each(f.code, f.entry, end, func(at disasm.Addr, in *cpu.Insn) bool {
-		f.note(at, end, in)
+		f.note(at, in)
 		f.follow(at.PC, in)
-		f.compute(in)
 		n++
 		return n < left
 	})
 	return n
 }
 
-// note adds what an instruction is to the index. end is that of the function.
-func (f *functionReads) note(at disasm.Addr, end uint64, in *cpu.Insn) {
+// note adds what an instruction is to the index.
+func (f *functionReads) note(at disasm.Addr, in *cpu.Insn) {
 	switch in.Op {
-	case cpu.OpJump:
-		if in.Target != 0 && (in.Target < f.entry.PC || in.Target >= end) && in.Flags&cpu.FlagConditional == 0 {
-			f.index.direct = append(f.index.direct, directCall{in.Target, f.entry, true})
-		}
 	case cpu.OpCall:
-		to := in.Target
-		if to == 0 && in.Flags&cpu.FlagMemory == 0 && in.Imm == 0 {
-			to = f.constant(in.Src)
-		}
-		if to != 0 {
-			f.index.direct = append(f.index.direct, directCall{to, at, false})
-		} else if v := f.called(at, in); v.known && v.inField {
+		if v := f.called(at, in); in.Target == 0 && v.known && v.inField {
 			path := tablePath{v.field, v.offset}
 			f.index.paths[path] = append(f.index.paths[path], at)
 		}
@@ -198,42 +141,6 @@ func (f *functionReads) note(at disasm.Addr, end uint64, in *cpu.Insn) {
 			f.copies[fieldCopy{f.at[in.Src].offset, field}] = struct{}{}
 		}
 	}
-}
-
-// compute follows constants from one instruction to the next, and notes which of them are addresses of data.
-func (f *functionReads) compute(in *cpu.Insn) {
-	v := uint64(0)
-	switch in.Op {
-	case cpu.OpConst:
-		v = uint64(in.Imm)
-	case cpu.OpAddImm, cpu.OpOrImm:
-		if v = f.constant(in.Src); v != 0 {
-			v += uint64(in.Imm)
-		}
-	case cpu.OpInsert:
-		if v = f.constant(in.Dst); v != 0 {
-			v = v&^(0xffff<<in.Scale) | uint64(in.Imm)<<in.Scale
-		}
-	case cpu.OpMove:
-		v = f.constant(in.Src)
-	case cpu.OpNop, cpu.OpStore, cpu.OpJump, cpu.OpCall, cpu.OpTrap:
-		return
-	}
-	if in.Dst >= cpu.MaxRegs {
-		return
-	}
-	v &= f.code.Arch.AddrMask()
-	f.consts[in.Dst] = v
-	if seg, ok := f.code.Img.Segments.At(v); ok && !seg.Exec && v%uint64(f.code.Arch.AddrSize) == 0 && in.Op != cpu.OpMove {
-		f.index.built = append(f.index.built, builtAddress{v, f.entry})
-	}
-}
-
-func (f *functionReads) constant(r cpu.Reg) uint64 {
-	if r >= cpu.MaxRegs {
-		return 0
-	}
-	return f.consts[r]
 }
 
 // maxField bounds the offsets of pointers to tables in objects.

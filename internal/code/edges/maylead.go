@@ -81,22 +81,22 @@ func (p tableSearch) noneJumpsTo(entry disasm.Addr) bool {
 // beginsBefore tells whether the table that has the function at word begins in front of at, and no other table begins
 // at at or behind. A table that begins close in front may be the first of a list of tables, the second of which begins at at.
 func (p tableSearch) beginsBefore(word, at uint64) bool {
-	size := uint64(p.Arch.AddrSize)
-	for s := word; s+maxSlot > word && s+(word-at)+size > at; s -= size {
-		if !p.isNamed(s) {
-			continue
+	table, _, ok := p.tableOf(word)
+	return ok && table+(word-at)+uint64(p.Arch.AddrSize) > at && table < at && !p.isHeld(at)
+}
+
+// tableOf is where the table of a word begins, at the nearest address in front that code builds, and which functions build
+// that: none where not all code was looked through, so that the word itself may be built.
+func (p *program) tableOf(word uint64) (table uint64, builders []discover.Mention, ok bool) {
+	for at := word; at+maxSlot > word; at -= uint64(p.Arch.AddrSize) {
+		if list, all := discover.MentionsOf(p.Entries, disasm.Addr{PC: at}, maxCallers); len(list) > 0 || !all {
+			return at, list, true
 		}
-		return s < at && !p.isHeld(at)
 	}
-	return false
+	return 0, nil, false
 }
 
-// isNamed tells whether instructions may build an address, isHeld whether a word of data is the address.
-func (p tableSearch) isNamed(at uint64) bool {
-	list, all := discover.MentionsOf(p.Entries, disasm.Addr{PC: at}, maxCallers)
-	return len(list) > 0 || !all
-}
-
+// isHeld tells whether a word of data is an address.
 func (p tableSearch) isHeld(at uint64) (held bool) {
 	p.words().eachPointer(disasm.Addr{PC: at}, func(uint64) bool {
 		held = true

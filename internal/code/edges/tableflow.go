@@ -5,6 +5,7 @@ import (
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/target"
 )
 
@@ -32,16 +33,13 @@ type handedOn struct {
 	reg   cpu.Reg
 }
 
-// fieldsOf are the fields in which code stores the address of the table at an image address in m.
-func fieldsOf(c capture, m *target.Module, table uint64) map[uint64]bool {
+// fieldsOf are the fields in which code stores the address of the table at an image address in m, of which builders build
+// the address.
+func fieldsOf(c capture, m *target.Module, table uint64, builders []discover.Mention) map[uint64]bool {
 	t := tableFlow{capture: c, fields: map[uint64]bool{}, seen: map[handedOn]bool{}}
-	p := c.of(m.Image)
-	mask := p.Arch.AddrMask()
-	for i, built := range callIndexOf(p).builders(table) {
-		if i >= maxCallers {
-			break
-		}
-		t.follow(m, built.function, 0, func(v absint.Value) bool {
+	mask := m.Image.Arch.AddrMask()
+	for _, by := range builders {
+		t.follow(m, by.Function, 0, func(v absint.Value) bool {
 			return v.Kind == absint.Constant && uint64(v.Off)&mask == table
 		})
 	}

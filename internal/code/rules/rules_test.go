@@ -8,11 +8,11 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/code/absint"
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/dataflow"
 	"github.com/backsight/backsight/internal/code/disasm"
 	"github.com/backsight/backsight/internal/code/discover"
 	"github.com/backsight/backsight/internal/code/heights"
+	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/unwind"
 )
 

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestColdPartOfPad: GCC leaves of a landing pad two instructions in the function (f+0x19) and

@@ -4,8 +4,8 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/packed"
+	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/unwind"
 )
 

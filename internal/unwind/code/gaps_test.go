@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/unwind"
 )
 

@@ -5,9 +5,9 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/budget/meter"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/internal/synth/meter"
 	"github.com/backsight/backsight/unwind"
 )
 

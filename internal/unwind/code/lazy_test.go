@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/unwind"
 )

@@ -3,8 +3,8 @@ package code
 import (
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/unwind"
 )
 

@@ -4,9 +4,9 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/code/codetest"
 	"github.com/backsight/backsight/internal/code/edges"
 	"github.com/backsight/backsight/internal/code/rules"
+	"github.com/backsight/backsight/internal/synth/codetest"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )

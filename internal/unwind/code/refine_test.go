@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/backsight/backsight/internal/code/codetest"
+	"github.com/backsight/backsight/internal/synth/codetest"
 )
 
 // TestReloadedRA: of several slots that hold the return address, the function goes back by

@@ -3,7 +3,7 @@ package meter_test
 import (
 	"testing"
 
-	"github.com/backsight/backsight/internal/budget/meter"
+	"github.com/backsight/backsight/internal/synth/meter"
 )
 
 // recorder is a test that may fail.
