@@ -27,7 +27,8 @@ import (
 // limits are what uploads may cost. Sizes are in MiB.
 type limits struct {
 	parallel int           // uploads that are read at a time
-	queue    int           // those that come in or wait besides
+	queue    int           // those that wait besides
+	uploads  int           // those that come in, too
 	memory   int           // of the process that reads one
 	upload   int           // as it is sent
 	unpacked int           // as it lies in a temporary file
@@ -42,7 +43,8 @@ func main() {
 	sysroot := flag.String("sysroot", "", "the folder with the crashed machine's files")
 	listen := flag.String("listen", "", "the address to serve at; without one, standard input is read")
 	flag.IntVar(&l.parallel, "parallel", 2, "how many cores are read at a time")
-	flag.IntVar(&l.queue, "queue", 16, "how many more may come in or wait; those beyond are told to come later")
+	flag.IntVar(&l.queue, "queue", 16, "how many more may wait; those beyond are told to come later")
+	flag.IntVar(&l.uploads, "uploads", 512, "how many may come in at a time, waiting ones included")
 	flag.IntVar(&l.memory, "memory", 256, "MiB of memory to read a core with")
 	flag.IntVar(&l.upload, "upload", 1<<10, "MiB of a core as sent")
 	flag.IntVar(&l.unpacked, "unpacked", 8<<10, "MiB of a core unpacked, on disk")

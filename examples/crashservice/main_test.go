@@ -35,7 +35,7 @@ func TestMain(m *testing.M) {
 
 // small are limits that a test reaches soon.
 func small() limits {
-	return limits{parallel: 1, queue: 3, memory: 96, upload: 1, unpacked: 1 << 10,
+	return limits{parallel: 1, queue: 3, uploads: 30, memory: 96, upload: 1, unpacked: 1 << 10,
 		time: time.Minute, transfer: time.Minute, silence: time.Minute}
 }
 
@@ -152,11 +152,11 @@ func bomb(begin, piece string, size int) []byte {
 }
 
 // TestIdle: clients that begin an upload and go on with nothing, as those that send no request at all, lose their
-// connection and their place.
+// connection; meanwhile others are answered.
 func TestIdle(t *testing.T) {
 	l := small()
 	l.silence = 100 * time.Millisecond
-	s, address := start(t, l, "read")
+	_, address := start(t, l, "read")
 	for i := range 40 {
 		c, err := net.Dial("tcp", address)
 		if err != nil {
@@ -173,8 +173,7 @@ func TestIdle(t *testing.T) {
 			}
 		}()
 	}
-	s.await(t, 0)
-	answered(t, address)
+	answered(t, address) // meanwhile
 }
 
 // TestClientGone: with the client goes the process that reads its core, and the core that waits is no more read.

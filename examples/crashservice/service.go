@@ -19,12 +19,13 @@ type service struct {
 	limits
 	program string // reads a core from standard input
 	args    []string
-	places  chan struct{} // taken by uploads: those that come in, wait, are read, are answered
+	uploads chan struct{} // taken by all: one that comes in costs a connection and what was sent, on disk
+	places  chan struct{} // taken by those that wait, are read, are answered
 	readers chan struct{} // taken by processes that read
 }
 
 func newService(l limits, program string, args ...string) *service {
-	return &service{limits: l, program: program, args: args,
+	return &service{limits: l, program: program, args: args, uploads: make(chan struct{}, l.uploads),
 		places: make(chan struct{}, l.parallel+l.queue), readers: make(chan struct{}, l.parallel)}
 }
 
@@ -69,12 +70,11 @@ func (s *service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *service) serve(w http.ResponseWriter, r *http.Request) error {
-	select {
-	case s.places <- struct{}{}:
-		defer func() { <-s.places }()
-	default:
-		return &refusal{http.StatusServiceUnavailable, "too many cores at a time"}
+	busy := &refusal{http.StatusServiceUnavailable, "too many cores at a time"}
+	if len(s.places) == cap(s.places) || !take(s.uploads) {
+		return busy
 	}
+	defer leave(s.uploads)
 	dir, err := os.MkdirTemp("", "crashservice-*")
 	if err != nil {
 		return err
@@ -85,6 +85,10 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	defer core.Close()
+	if !take(s.places) {
+		return busy
+	}
+	defer leave(s.places)
 	answer, err := os.Create(filepath.Join(dir, "answer"))
 	if err != nil {
 		return err
@@ -95,6 +99,18 @@ func (s *service) serve(w http.ResponseWriter, r *http.Request) error {
 	}
 	return s.answer(w, answer)
 }
+
+// take takes one of the places that are left.
+func take(places chan struct{}) bool {
+	select {
+	case places <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+func leave(places chan struct{}) { <-places }
 
 // receive writes an upload to a file.
 func (s *service) receive(w http.ResponseWriter, r *http.Request, path string) (*os.File, error) {
@@ -147,7 +163,7 @@ func (u *upload) Read(p []byte) (int, error) {
 func (s *service) read(client context.Context, core, answer *os.File) error {
 	select {
 	case s.readers <- struct{}{}:
-		defer func() { <-s.readers }()
+		defer leave(s.readers)
 	case <-client.Done():
 		return client.Err()
 	}
