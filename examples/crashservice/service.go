@@ -189,11 +189,12 @@ func (s *service) read(client context.Context, core, answer *os.File) error {
 	return err
 }
 
-// beginning is what a process said that failed; a Go trace is long.
+// beginning is the first line of what a process said that failed; a Go trace is long.
 func beginning(answer *os.File) string {
 	text := make([]byte, 1<<10)
 	n, _ := answer.ReadAt(text, 0)
-	return strings.TrimSpace(string(text[:n]))
+	line, _, _ := strings.Cut(string(text[:n]), "\n")
+	return line
 }
 
 // answer sends what the process wrote.
