@@ -155,7 +155,7 @@ func bomb(begin, piece string, size int) []byte {
 // connection; meanwhile others are answered.
 func TestIdle(t *testing.T) {
 	l := small()
-	l.silence = 100 * time.Millisecond
+	l.silence = 2 * time.Second
 	_, address := start(t, l, "read")
 	for i := range 40 {
 		c, err := net.Dial("tcp", address)
