@@ -113,7 +113,8 @@ func FuzzLocals(f *testing.F) {
 	f.Add(s[".debug_abbrev"], s[".debug_info"], s[".debug_loclists"], []byte(nil))
 	f.Add(s[".debug_abbrev"], s[".debug_info"], []byte(nil), []byte{0x11, 1, 0x9f})
 	f.Fuzz(func(t *testing.T, abbrev, info, lists, addrs []byte) {
-		s := sections{".debug_abbrev": abbrev, ".debug_info": info, ".debug_loclists": lists, ".debug_loc": lists, ".debug_addr": addrs, ".debug_str": addrs}
+		s := sections{".debug_abbrev": abbrev, ".debug_info": info, ".debug_loclists": lists, ".debug_loc": lists,
+			".debug_addr": addrs, ".debug_str": addrs}
 		meter.Allocations(t, len(abbrev)+len(info)+len(lists)+len(addrs), func() { readVariables(t, s) })
 	})
 }

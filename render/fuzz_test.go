@@ -57,7 +57,8 @@ func (f filler) fill(v reflect.Value, depth int) {
 		return
 	}
 	switch v.Type() {
-	case reflect.TypeFor[*cpu.Arch](), reflect.TypeFor[*image.Image](), reflect.TypeFor[*target.Memory](), reflect.TypeFor[cpu.Registers]():
+	case reflect.TypeFor[*cpu.Arch](), reflect.TypeFor[*image.Image](), reflect.TypeFor[*target.Memory](),
+		reflect.TypeFor[cpu.Registers]():
 		return
 	case reflect.TypeFor[string]():
 		v.SetString(f.text)

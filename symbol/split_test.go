@@ -21,7 +21,8 @@ func (p parted) Companion(string) (section func(name string) []byte, ok bool) {
 
 // skeleton is a unit of DWARF 5 at 0x1000 whose other part has ID 1.
 func skeleton() sections {
-	abbrev := b{1, 0x4a, 0, 0x76, 0x08, 0x1b, 0x08, 0x11, 0x01, 0x12, 0x06, 0x10, 0x17, 0, 0, 0} // dwo_name, comp_dir, low_pc, high_pc, stmt_list
+	// dwo_name, comp_dir, low_pc, high_pc, stmt_list
+	abbrev := b{1, 0x4a, 0, 0x76, 0x08, 0x1b, 0x08, 0x11, 0x01, 0x12, 0x06, 0x10, 0x17, 0, 0, 0}
 	body := b{}.u16(5).u8(4, 8).u32(0).u64(1).u8(1).cstring("main.dwo").cstring("/src").u64(text).u32(0x100).u32(0)
 	return sections{".debug_abbrev": abbrev, ".debug_info": b{}.sized(body), ".debug_line": lines()}
 }
@@ -51,10 +52,12 @@ func index(s sections) b {
 // TestSplit: the names of a unit's other part, in a file and in a package.
 func TestSplit(t *testing.T) {
 	other := otherPart()
-	inPackage := sections{".debug_cu_index": index(other), ".debug_info.dwo": other[".debug_info.dwo"], ".debug_abbrev.dwo": other[".debug_abbrev.dwo"]}
+	inPackage := otherPart()
+	inPackage[".debug_cu_index"] = index(other)
 	for name, beside := range map[string]sections{"file": other, "package": inPackage} {
 		var names symbol.Symbolizer
-		if got, want := describe(names.Lookup(of(fileOf(t, parted{skeleton(), beside})), text+0x18)), "outer@1000 /src/include/inner.h:6"; got != want {
+		got := describe(names.Lookup(of(fileOf(t, parted{skeleton(), beside})), text+0x18))
+		if want := "outer@1000 /src/include/inner.h:6"; got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
 	}
@@ -67,8 +70,8 @@ func FuzzSplit(f *testing.F) {
 	f.Add(s[".debug_abbrev.dwo"], s[".debug_info.dwo"], []byte(index(s)), []byte{0, 0, 0, 0}, []byte("text\x00"), false)
 	f.Add(s[".debug_abbrev.dwo"], s[".debug_info.dwo"], []byte(index(s)), []byte(nil), []byte(nil), true)
 	f.Fuzz(func(t *testing.T, abbrev, info, index, offsets, other []byte, typed bool) {
-		beside := sections{".debug_abbrev.dwo": abbrev, ".debug_info.dwo": info, ".debug_cu_index": index, ".debug_str_offsets.dwo": offsets,
-			".debug_str.dwo": other, ".debug_rnglists.dwo": other, ".debug_loclists.dwo": other}
+		beside := sections{".debug_abbrev.dwo": abbrev, ".debug_info.dwo": info, ".debug_cu_index": index,
+			".debug_str_offsets.dwo": offsets, ".debug_str.dwo": other, ".debug_rnglists.dwo": other, ".debug_loclists.dwo": other}
 		if typed {
 			beside[".debug_types.dwo"] = other
 		}

@@ -16,7 +16,8 @@ func following(t testing.TB) (f *follower, now *time.Time) {
 	t.Helper()
 	files := backsight.NewFiles(input.FileOptions{})
 	t.Cleanup(func() { files.Close() })
-	w := watcher{env: input.Env{Files: files, Formats: slices.DeleteFunc(backsight.Formats(), func(f input.Format) bool { return !isConsole(f) })}}
+	formats := slices.DeleteFunc(backsight.Formats(), func(f input.Format) bool { return !isConsole(f) })
+	w := watcher{env: input.Env{Files: files, Formats: formats}}
 	return &follower{reports: w.extents(t.Context()), pause: 250 * time.Millisecond}, new(time.Now())
 }
 

@@ -65,7 +65,7 @@ console cannot be read.`,
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "backtraces only, not the console's text")
 	f.BoolVar(&o.toEnd, "to-end", false, "stop at the end of a file instead of waiting for more")
 	f.BoolVar(&o.fail, "fail", false, "exit 1 where a crash report came")
-	f.DurationVar(&o.pause, "pause", 250*time.Millisecond, "how long (`TIME`: 250ms, 1s) a console is silent behind a report; one that goes on talking: 2s without a line of it")
+	f.DurationVar(&o.pause, "pause", 250*time.Millisecond, "how long (`TIME`: 250ms, 1s) a console is silent behind a report, if it is")
 	return cmd
 }
 

@@ -65,7 +65,8 @@ func TestFlippedHeader(t *testing.T) {
 	if err := os.WriteFile(file, table, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), sanitized(t, "-DBS_MACHINE=40", "-DBS_WORD=4"), "header", file).CombinedOutput(); err != nil {
+	program := sanitized(t, "-DBS_MACHINE=40", "-DBS_WORD=4")
+	if out, err := exec.CommandContext(t.Context(), program, "header", file).CombinedOutput(); err != nil {
 		t.Errorf("%v: %.1000s", err, out)
 	}
 }

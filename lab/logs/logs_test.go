@@ -84,7 +84,8 @@ func TestLeftOut(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	counts, err := Run(t.Context(), Options{Logs: []string{none, oops}, N: 1, Bad: func(Finding) {}, Left: func(string, error) { left++ }})
+	opt := Options{Logs: []string{none, oops}, N: 1, Bad: func(Finding) {}, Left: func(string, error) { left++ }}
+	counts, err := Run(t.Context(), opt)
 	if err != nil || left != 1 || len(counts) != len(Damages()) {
 		t.Errorf("%v, %d left out, %d damages", err, left, len(counts))
 	}
