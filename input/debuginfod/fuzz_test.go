@@ -36,7 +36,7 @@ func FuzzReason(f *testing.F) {
 	f.Add("curl: (22) The requested URL returned error: 500\n500")
 	f.Add("404")
 	f.Add("curl: (6) Could not resolve host: a\r\n000")
-	f.Add("\n)")
+	f.Add("curl: (22) \n000")
 	f.Fuzz(func(t *testing.T, said string) {
 		err := reason(said, errors.New("exit status 22"))
 		if err == nil || err.Error() == "" || strings.ContainsAny(err.Error(), "\n") {
