@@ -8,7 +8,8 @@ import (
 	"github.com/backsight/backsight/input"
 )
 
-// A report has ended when its form has, when another begins, or when so long no line of it came, whatever else is printed.
+// quiet is behind which time without a line of it a report has ended, whatever else is printed. It may have ended before: its
+// form has an end, or another report begins.
 const quiet = 2 * time.Second
 
 // tail is how long what is printed behind a report goes with it: Linux on x86 shows the registers again, which would begin

@@ -21,7 +21,7 @@ func following(t testing.TB) (f *follower, now *time.Time) {
 	return &follower{reports: w.extents(t.Context()), pause: 250 * time.Millisecond}, new(time.Now())
 }
 
-// oops is what a kernel prints, up to where it would go on.
+// kernelOops is what a kernel prints, up to where it would go on.
 const kernelOops = "Unable to handle kernel paging request at virtual address 00000000\nCPU: 0 PID: 95 Comm: busybox\n" +
 	"epc   : 80101234 f+0x4/0x8\nra    : 80101238 g+0x4/0x8\nCall Trace:\n[<80101234>] f+0x4/0x8\n[<80101238>] g+0x4/0x8\n"
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
@@ -158,8 +159,8 @@ func (w *watcher) extents(ctx context.Context) func(text []byte) []input.Extent 
 	env := w.env
 	env.Archs = backsight.CPUs()
 	return func(text []byte) (found []input.Extent) {
-		for _, f := range env.Formats {
-			found = append(found, f.Reports(ctx, text, &env)...)
+		for _, f := range env.Formats { // look tells of a binary that is cut short meanwhile
+			_ = mapped.Guard(func() { found = append(found, f.Reports(ctx, text, &env)...) })
 		}
 		return found
 	}
