@@ -79,6 +79,15 @@ static uint32_t form_size(const uint8_t *table) { return 4u + table[AT_TRACKED];
 
 static uint32_t blocks_at(const uint8_t *table) { return forms_at(table) + form_size(table) * u16(table + AT_FORMS); }
 
+/* fits tells whether the parts of a table end where its blocks and its size say: indexes that are below the
+ * header's counts are within the table then, whichever bit of the header is another. */
+static int fits(const uint8_t *table)
+{
+	uint32_t all = u32(table + AT_SIZE), blocks = blocks_at(table);
+
+	return all >= blocks && (all - blocks + BLOCK - 1) / BLOCK == u16(table + AT_BLOCKS);
+}
+
 static int32_t s8(uint8_t v) { return v < 128 ? (int32_t)v : (int32_t)v - 256; }
 
 /* A block: where a row is read, and where the block ends. */
@@ -175,7 +184,7 @@ static const uint8_t *find_form(const uint8_t *table, bs_word at, int32_t *offse
 		return 0;
 	unit = (uint32_t)at;
 	*why = BS_BAD_TABLE;
-	if (!find_block(table, &unit, &block))
+	if (!fits(table) || !find_block(table, &unit, &block))
 		return 0;
 	row = find_row(&block, unit);
 	if (row >= u16(table + AT_RULES))
@@ -386,7 +395,7 @@ static uint32_t sum(const uint8_t *p, size_t n)
 
 int bs_check(const uint8_t *table, size_t size, const uint8_t *code)
 {
-	uint32_t i, all, blocks;
+	uint32_t i, all;
 
 	if (size < HEADER || table[0] != 'b' || table[1] != 's' || table[2] != 'D' || table[3] != 2)
 		return 0;
@@ -396,8 +405,7 @@ int bs_check(const uint8_t *table, size_t size, const uint8_t *code)
 		if (table[AT_TRACKED + 1 + i] > 15)
 			return 0;
 	all = u32(table + AT_SIZE);
-	blocks = blocks_at(table);
-	if (all > size || all < blocks || (all - blocks + BLOCK - 1) / BLOCK != u16(table + AT_BLOCKS) || sum(table + AT_MACHINE, all - AT_MACHINE) != u32(table + AT_SUM))
+	if (all > size || !fits(table) || sum(table + AT_MACHINE, all - AT_MACHINE) != u32(table + AT_SUM))
 		return 0;
 	return !code || sum(code, u32(table + AT_CODE_SIZE)) == u32(table + AT_CODE_SUM);
 }

@@ -43,10 +43,21 @@ type Format struct {
 	Set func(file io.ReaderAt) string
 	// Open starts reading. ctx ends Open, not what the Stream does later. Errors are *Error.
 	Open func(ctx context.Context, c *Capture, env *Env) (Stream, error)
+	// Reports tells where the crash reports in a text lie, in order; nil where the format is no text of reports.
+	// It is for who reads a text as it comes: Open reads the part of it that has whole reports.
+	Reports func(ctx context.Context, text []byte, env *Env) []Extent
 	// OpenMemory starts reading where raw memory is the capture; nil where the format
 	// never is that. It returns ErrUnrecognised where another format is to be asked.
 	// The Stream must not close ram.
 	OpenMemory func(ctx context.Context, ram *RAM, env *Env) (Stream, error)
+}
+
+// Extent is where a report lies in a text, in bytes: the lines from its first to its last so far, and other
+// lines between them.
+type Extent struct {
+	From, To int
+	// Ended: no line behind To can belong to the report.
+	Ended bool
 }
 
 // Stream yields the snapshots of a capture in order: one for a core file, one a

@@ -5,11 +5,14 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 
 	"github.com/backsight/backsight/lab/child"
 	"github.com/backsight/backsight/lab/corrupt"
@@ -23,6 +26,10 @@ type hostileFlags struct {
 	seeds   string
 	worker  string
 	keep    string
+	service string
+	soak    hostile.Service
+	mostMB  int64
+	core    string
 }
 
 // runHostile runs the command over input that is made to cost much, and prints what it
@@ -39,8 +46,15 @@ func runHostile(args []string) error {
 	fs.IntVar(&f.mutants.Workers, "workers", runtime.GOMAXPROCS(0), "processes that look at mutants")
 	fs.StringVar(&f.keep, "keep", "", "write the mutants that fare badly into this folder")
 	fs.StringVar(&f.worker, "worker", "", "(what the processes are started with)")
+	fs.StringVar(&f.service, "service", "", "instead, post such input to a crash service, this `COMMAND`")
+	fs.DurationVar(&f.soak.For, "for", 5*time.Minute, "how long to post")
+	fs.Int64Var(&f.mostMB, "most", 1024, "MB of memory that the service may have, its processes together")
+	fs.StringVar(&f.core, "core", "testdata/mips-deref/core.gz", "the core that the service knows")
 	if err := fs.Parse(args); err != nil {
 		return err
+	}
+	if f.service != "" {
+		return f.runService(context.Background())
 	}
 	if f.mutants.N > 0 || f.worker != "" {
 		return f.runMutants(context.Background())
@@ -66,6 +80,24 @@ func (f *hostileFlags) runCosts() error {
 	})
 	if wrong > 0 {
 		err = errors.Join(err, fmt.Errorf("%d cases cost too much", wrong))
+	}
+	return err
+}
+
+// runService prints what each kind of client was told.
+func (f *hostileFlags) runService(ctx context.Context) (err error) {
+	f.soak.Command, f.soak.Most = strings.Fields(f.service), f.mostMB<<20
+	if f.soak.Core, err = os.ReadFile(f.core); err != nil {
+		return err
+	}
+	posts, peak, err := f.soak.Soak(ctx)
+	fmt.Printf("%v, at most %d MB of memory.\n\n| client | HTTP status, 0 for none: how often |\n|---|---|\n", f.soak.For, peak>>20)
+	for _, kind := range slices.Sorted(maps.Keys(posts)) {
+		fmt.Printf("| %s |", kind)
+		for _, status := range slices.Sorted(maps.Keys(posts[kind])) {
+			fmt.Printf(" %d: %d;", status, posts[kind][status])
+		}
+		fmt.Println(" |")
 	}
 	return err
 }

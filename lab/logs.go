@@ -26,6 +26,7 @@ func runLogs(args []string) error {
 		opt.Sysroots = []string{*sysroot}
 	}
 	found := 0
+	opt.Left = func(_ string, why error) { fmt.Fprintln(os.Stderr, "left out:", why) }
 	opt.Logs, opt.Bad = fs.Args(), func(f logs.Finding) {
 		found++
 		if found <= *show {
@@ -37,10 +38,13 @@ func runLogs(args []string) error {
 	}
 	counts, err := logs.Run(context.Background(), opt)
 	fmt.Println("| damage | logs | with wrong frames above guess | … certain |\n|---|---|---|---|")
+	var all logs.Count
 	for _, d := range logs.Damages() {
 		if c := counts[d.Name]; c != nil {
 			fmt.Printf("| %s | %d | %d | %d |\n", d.Name, c.Logs, c.Wrong, c.Certain)
+			all = logs.Count{Logs: all.Logs + c.Logs, Wrong: all.Wrong + c.Wrong, Certain: all.Certain + c.Certain}
 		}
 	}
+	fmt.Printf("| all | %d | %d | %d |\n", all.Logs, all.Wrong, all.Certain)
 	return err
 }

@@ -102,7 +102,7 @@ func (t *text) attempts(list []report.Attempt) {
 func isAnswer(a *report.Attempt) bool { return a.Applied || a.RuleText != "" }
 
 func (t *text) attempt(a *report.Attempt) {
-	t.b = append(t.b, a.RuleText...)
+	t.b = appendText(t.b, a.RuleText)
 	if a.Applied {
 		if a.RuleText != "" {
 			t.b = append(t.b, ' ')

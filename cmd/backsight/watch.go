@@ -14,6 +14,7 @@ import (
 
 	"github.com/backsight/backsight"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/render"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"
@@ -65,7 +66,7 @@ console cannot be read.`,
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "backtraces only, not the console's text")
 	f.BoolVar(&o.toEnd, "to-end", false, "stop at the end of a file instead of waiting for more")
 	f.BoolVar(&o.fail, "fail", false, "exit 1 where a crash report came")
-	f.DurationVar(&o.pause, "pause", 250*time.Millisecond, "how long (`TIME`: 250ms, 1s) a console is silent behind a report")
+	f.DurationVar(&o.pause, "pause", 250*time.Millisecond, "how long (`TIME`: 250ms, 1s) a console is silent behind a report, if it is")
 	return cmd
 }
 
@@ -75,6 +76,9 @@ var watchFormats = []string{"text", "jsonl", "problems"}
 func (o *watchOptions) run(ctx context.Context, path string, stdout, stderr io.Writer) error {
 	if !slices.Contains(watchFormats, o.format) {
 		return fmt.Errorf("--format %q is none of %s", o.format, strings.Join(watchFormats, ", "))
+	}
+	if o.exec != "" && strings.TrimSpace(o.exec) == "" {
+		return errors.New("--exec names no command")
 	}
 	color, err := colored(o.color, stdout)
 	if err != nil {
@@ -120,40 +124,45 @@ type watcher struct {
 	reports  int
 }
 
-// maxBurst bounds in bytes what a console prints without a pause before it is looked at: a
-// report with all of a large stack takes less.
-const maxBurst = 1 << 20
-
-// follow passes the console's text on, line by line, until it ends. What came is looked at
-// whenever the console is silent for a while: a crash report comes in one burst, and then
-// the device hangs or resets.
+// follow passes the console's text on, line by line, until it ends, and looks at its reports as they end.
 func (w *watcher) follow(ctx context.Context, source io.Reader) error {
 	chunks := readChunks(ctx, source)
 	pause := time.NewTimer(w.opt.pause)
 	defer pause.Stop()
-	var burst, line []byte
+	f := follower{reports: w.extents(ctx), pause: w.opt.pause}
+	var line []byte
 	for {
+		var piece []byte
 		select {
 		case <-ctx.Done():
-			return w.look(context.WithoutCancel(ctx), burst)
+			return w.look(context.WithoutCancel(ctx), f.rest())
 		case c := <-chunks:
 			if c.err != nil {
-				return errors.Join(w.echo(&line, []byte("\n")), w.look(ctx, burst), w.ended(c.err))
+				return errors.Join(w.echo(&line, []byte("\n")), w.look(ctx, f.rest()), w.ended(c.err))
 			}
 			if err := w.echo(&line, c.text); err != nil {
 				return err
 			}
-			burst = append(burst, c.text...)
 			pause.Reset(w.opt.pause)
-			if len(burst) < maxBurst {
-				continue
-			}
+			piece = f.add(printable(c.text), time.Now())
 		case <-pause.C:
+			piece = f.rest()
 		}
-		if err := w.look(ctx, burst); err != nil {
+		if err := w.look(ctx, piece); err != nil {
 			return err
 		}
-		burst = burst[:0]
+	}
+}
+
+// extents tells where the reports of a text lie.
+func (w *watcher) extents(ctx context.Context) func(text []byte) []input.Extent {
+	env := w.env
+	env.Archs = backsight.CPUs()
+	return func(text []byte) (found []input.Extent) {
+		for _, f := range env.Formats { // look tells of a binary that is cut short meanwhile
+			_ = mapped.Guard(func() { found = append(found, f.Reports(ctx, text, &env)...) })
+		}
+		return found
 	}
 }
 
@@ -193,7 +202,6 @@ func (w *watcher) echo(line *[]byte, chunk []byte) error {
 
 // look writes the backtraces of the reports in what a console printed.
 func (w *watcher) look(ctx context.Context, text []byte) error {
-	text = printable(text)
 	if len(text) == 0 {
 		return nil
 	}
@@ -257,7 +265,7 @@ func (w *watcher) write(ctx context.Context, r *report.Report) error {
 	cmd.Stdin = bytes.NewReader(render.AppendJSON(nil, r, w.style))
 	cmd.Stdout, cmd.Stderr = w.stdout, os.Stderr
 	if err := cmd.Run(); err != nil {
-		w.progress.warn(fmt.Sprintf("--exec %s: %v", words[0], err))
+		complain(w.progress.w, fmt.Sprintf("--exec %s: %v", words[0], err)) // each time
 	}
 	return nil
 }

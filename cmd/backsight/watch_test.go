@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"strings"
 	"sync"
 	"testing"
@@ -43,6 +44,18 @@ func TestWatchExec(t *testing.T) {
 	}
 }
 
+// TestWatchExecFails: one line says that the command failed, with its exit status.
+func TestWatchExecFails(t *testing.T) {
+	sh, err := exec.LookPath("false")
+	if err != nil {
+		t.Skip("no command that fails")
+	}
+	code, _, talk := bs(t, "watch", "--to-end", "--exec", sh, write(t, "serial.log", consoleLog))
+	if says := "backsight: --exec " + sh + ": exit status 1\n"; code != exitOK || talk != says {
+		t.Errorf("exit code %d, %q", code, talk)
+	}
+}
+
 // TestWatchWrongUsage: one line says what is wrong.
 func TestWatchWrongUsage(t *testing.T) {
 	for _, c := range []struct {
@@ -54,6 +67,7 @@ func TestWatchWrongUsage(t *testing.T) {
 		{[]string{"watch"}, exitUsage, "wants a terminal, a file or -"},
 		{[]string{"watch", "../../testdata/mips-deref/core.gz"}, exitNone, "core.gz: a capture, no console: bt reads it"},
 		{[]string{"watch", "-f", "html", "-"}, exitUsage, `--format "html" is none of text, jsonl, problems`},
+		{[]string{"watch", "--exec", " ", "-"}, exitUsage, "--exec names no command"},
 	} {
 		if code, _, talk := bs(t, c.args...); code != c.code || !strings.Contains(talk, c.says) {
 			t.Errorf("%v: exit code %d, %q", c.args, code, talk)

@@ -1,5 +1,6 @@
 /* Runs the reader on random tables, registers and stacks: a host build under the address and
- * undefined-behaviour sanitizers. fuzz SEED COUNT */
+ * undefined-behaviour sanitizers. fuzz SEED COUNT; or on a table of which one bit of the header is another,
+ * each in turn, without bs_check: fuzz header FILE */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -143,9 +144,50 @@ static void walk(void)
 		abort();
 }
 
+/* flip walks from everywhere in a program by its table, each bit of whose header is another once. */
+static int flip(const char *path)
+{
+	enum { HEADER = 88, PLACES = 97 };
+	static uint8_t whole[1 << 20];
+	FILE *f = fopen(path, "rb");
+	unsigned bit, i;
+	struct bs_world w;
+
+	if (!f)
+		return 1;
+	size = fread(whole, 1, sizeof whole, f);
+	fclose(f);
+	memset(&w, 0, sizeof w);
+	w.table = find;
+	w.read = read_word;
+	for (bit = 0; bit < HEADER * 8; bit++) {
+		bs_word base, bytes;
+		table = malloc(size);
+		memcpy(table, whole, size);
+		table[bit / 8] ^= (uint8_t)(1 << bit % 8);
+		base = (bs_word)table[36] | (bs_word)table[37] << 8 | (bs_word)table[38] << 16 | (bs_word)table[39] << 24;
+		bytes = ((bs_word)table[44] | (bs_word)table[45] << 8 | (bs_word)table[46] << 16 | (bs_word)table[47] << 24) << (table[14] & 3);
+		for (i = 0; i <= PLACES; i++) {
+			struct bs_regs regs;
+			enum bs_stop why;
+			memset(&regs, 0, sizeof regs);
+			regs.pc = base + (i == PLACES ? bytes - 1 : bytes / PLACES * i);
+			regs.exact = 1;
+			regs.known = 0xffff;
+			regs.r[BS_SP] = BASE;
+			bs_step(&w, &regs, &why);
+		}
+		free(table);
+	}
+	printf("%u bits\n", bit);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	unsigned long i, count = argc > 2 ? strtoul(argv[2], 0, 10) : 1000, whole = 0;
+	if (argc > 2 && strcmp(argv[1], "header") == 0)
+		return flip(argv[2]);
 	state = argc > 1 ? strtoull(argv[1], 0, 10) | 1 : 1;
 	for (i = 0; i < count;) {
 		int k;

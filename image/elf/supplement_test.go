@@ -54,3 +54,20 @@ func TestSupplement(t *testing.T) {
 		})
 	}
 }
+
+// FuzzSupplementLink reads what either section says of the file: a link that is used has a name and an ID.
+func FuzzSupplementLink(f *testing.F) {
+	f.Add([]byte("../share/x.debug\x00\xab\xcd\xef\x01"), false, false)
+	f.Add([]byte("\x05\x00\x00x.debug\x00\x04\xab\xcd\xef\x01"), true, false)
+	f.Add([]byte("\x00\x05\x00x\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01"), true, true)
+	f.Fuzz(func(t *testing.T, data []byte, sup, big bool) {
+		name := ".gnu_debugaltlink"
+		if sup {
+			name = ".debug_sup"
+		}
+		l, ok := readSupplementLink(func(n string) (image.Section, bool) { return image.Section{Data: data}, n == name }, big)
+		if ok && (l.name == "" || len(l.id) == 0 || len(l.name)+len(l.id) > len(data)) {
+			t.Errorf("%+v", l)
+		}
+	})
+}

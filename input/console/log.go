@@ -130,16 +130,12 @@ func (l *Log) Line(i int) string {
 	if i < 0 || i >= l.lines {
 		return ""
 	}
-	at := l.nextAt
-	switch i {
-	case l.next:
-	case l.next - 1: // several readers look at a line, one after the other
+	if i == l.next-1 { // several readers look at a line, one after the other
 		return l.last
-	default:
-		at = l.starts[i/apart]
-		for range i % apart {
-			at = l.behind(at)
-		}
+	}
+	at := l.nextAt
+	if i != l.next {
+		at = l.offset(i)
 	}
 	l.next, l.nextAt = i+1, l.behind(at)
 	b := bytes.TrimRight(l.text[at:l.nextAt], "\r\n")
@@ -149,6 +145,18 @@ func (l *Log) Line(i int) string {
 		l.last = plain(b)
 	}
 	return l.last
+}
+
+// offset is where line i begins in the text; behind the last line, the text's length.
+func (l *Log) offset(i int) int {
+	if i >= l.lines {
+		return len(l.text)
+	}
+	at := l.starts[i/apart]
+	for range i % apart {
+		at = l.behind(at)
+	}
+	return at
 }
 
 // Message is what line i says.

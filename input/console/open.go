@@ -42,21 +42,30 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byt
 	return &s, nil
 }
 
-// readAll reads the reports of a log. The machine behind a console is of one family: who
-// knows the first report, of a processor that is known, reads all others. What a reader of other machines' reports finds
-// behind the oops of a kernel, as the registers of the program that ran, is no report.
+// readAll adds all reports of a log.
 func (s *stream) readAll(ctx context.Context, log *Log, env *input.Env, readers []Reader) error {
 	left := log.MaxReports()
+	return eachReport(ctx, log, env, readers, func(r *Report, _ int) (more bool) {
+		if left == 0 {
+			s.refused = append(s.refused, log.TooMany(r.Line))
+			return false
+		}
+		left--
+		s.add(r)
+		return true
+	})
+}
+
+// eachReport visits the reports of a log, with the line behind each. The machine behind a console is of one family: who
+// knows the first report, of a processor that is known, reads all others. What a reader of other machines' reports finds
+// behind the oops of a kernel, as the registers of the program that ran, is no report.
+func eachReport(ctx context.Context, log *Log, env *input.Env, readers []Reader, visit func(r *Report, next int) (more bool)) error {
 	if i := slices.IndexFunc(readers, func(r Reader) bool { return r.Owns != nil && r.Owns(log) }); i >= 0 {
 		readers = readers[:i+1]
 	}
 	for at := 0; at < log.Len(); {
 		if err := ctx.Err(); err != nil {
 			return err
-		}
-		if left == 0 {
-			s.refused = append(s.refused, log.TooMany(at))
-			break
 		}
 		if log.Line(at) == "" { // begins no report
 			at++
@@ -75,8 +84,9 @@ func (s *stream) readAll(ctx context.Context, log *Log, env *input.Env, readers 
 			if r.Line, next = at, max(behind, at+1); r.Arch != nil {
 				readers = readers[i : i+1]
 			}
-			s.add(r)
-			left--
+			if !visit(r, next) {
+				return nil
+			}
 			break
 		}
 		at = next

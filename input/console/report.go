@@ -29,6 +29,8 @@ type Report struct {
 	Title string
 	// Line counts from 0.
 	Line int
+	// Ended: no further line can belong to the report, as its form tells.
+	Ended bool
 	// Arch is nil where the report is of a processor that is not known; Issues say so.
 	Arch *cpu.Arch
 	OS   string

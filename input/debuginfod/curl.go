@@ -60,7 +60,7 @@ func reason(said string, err error) error {
 		return errMissing
 	}
 	line, _, _ := strings.Cut(strings.TrimSuffix(said, status), "\n")
-	if _, words, ok := strings.Cut(line, ") "); ok {
+	if _, words, ok := strings.Cut(line, ") "); ok && words != "" {
 		return errors.New(words)
 	}
 	return err

@@ -2,6 +2,7 @@ package debuginfod
 
 import (
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -45,7 +46,7 @@ func readSettings(urls string, getenv func(string) string) (s settings, err erro
 	s.maxSize = defaultMaxSize
 	s.stalled, s.longest = seconds(getenv("DEBUGINFOD_TIMEOUT"), defaultStalled), seconds(getenv("DEBUGINFOD_MAXTIME"), defaultLongest)
 	if n, err := strconv.ParseInt(getenv("DEBUGINFOD_MAXSIZE"), 10, 64); err == nil && n > 0 {
-		s.maxSize = n
+		s.maxSize = min(n, math.MaxInt64-1) // get reads one byte more, to tell that there are more
 	}
 	return s, nil
 }

@@ -38,7 +38,7 @@ func Reader() console.Reader {
 			return nil, at + 1
 		}
 		r := l.report(env)
-		r.Line = at
+		r.Ended = true
 		return r, at + 1
 	}}
 }

@@ -62,10 +62,12 @@ func isFirst(name string) bool {
 	return name == "r0" || name == "x1" || name == "ra" || name == "xpsr" || name == "psr" || name == "cpsr" || regtext.IsStatus(name)
 }
 
-// collect takes the words from line at on, and returns the line behind the report.
-func (c *collector) collect(log *console.Log, at int) (next int) {
+// collect takes the words from line at on, and returns the line behind the report. ended: the log goes on, and what it says
+// there does not belong to the report.
+func (c *collector) collect(log *console.Log, at int) (next int, ended bool) {
 	next = at
-	for i := at; i < min(log.Len(), at+maxLines) && i-next <= maxGap; i++ {
+	i := at
+	for ; i < min(log.Len(), at+maxLines) && i-next <= maxGap; i++ {
 		if i-at > maxHead && !c.found.isReport() {
 			break
 		}
@@ -82,7 +84,7 @@ func (c *collector) collect(log *console.Log, at int) (next int) {
 		}
 	}
 	c.found.finish(&c.lists)
-	return next
+	return next, i < log.Len()
 }
 
 // take takes the words of a line. done: the report ends with it.

@@ -38,10 +38,11 @@ func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console
 	if !c.begins(line) {
 		return nil, at + 1
 	}
-	next := c.collect(log, at)
+	next, ended := c.collect(log, at)
 	switch {
 	case c.found.isReport():
 		if r := c.found.report(log, env); r != nil {
+			r.Ended = ended
 			return r, next
 		}
 	case c.found.form.again:

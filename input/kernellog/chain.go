@@ -32,6 +32,7 @@ var repairs = [...]func(e *evidence, listed []target.Listed) []target.Listed{
 	settlePlaces,     // [<c00a506c>] mid+0x40/0x54: which of the two is right?
 	withAddresses,    // leaf+0x20/0x2c: where a file has leaf
 
+	doubtOtherCalls,       // do_el0_svc ◄ el0t_64_sync_handler: el0_svc in all other reports
 	doubtLosses,           // a register or a line is missing, or another report's
 	doubtUnmarked,         // x86 before Linux 2.6.25: each word that points to code
 	doubtBehindExceptions, // RISC-V: ret_from_exception ◄ its caller, or the interrupted function's
@@ -41,9 +42,9 @@ var repairs = [...]func(e *evidence, listed []target.Listed) []target.Listed{
 	withWork,              // work_fn ◄ process_one_work ◄ worker_thread ◄ kthread
 }
 
-// chain is the call chain of a record, from where the PC is. later is the rest of the chain, out of later reports.
-func chain(r *record, later []target.Listed, b *binaries) []target.Listed {
-	e := &evidence{record: r, binaries: b, later: later}
+// chain is the call chain of a record, from where the PC is.
+func (k *kernelLog) chain(r *record, b *binaries) []target.Listed {
+	e := &evidence{record: r, binaries: b, later: laterChain(k.records, r), calls: k.calls}
 	listed := slices.Clone(r.trace.listed)
 	for _, repair := range repairs {
 		listed = repair(e, listed)

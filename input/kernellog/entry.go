@@ -70,6 +70,8 @@ func (t *trace) takeEntry(text string) bool {
 		t.add(&p, doubtful)
 	case len(t.listed) == 0:
 		t.nowhere = true
+	default:
+		t.zero = true
 	}
 	if more != "" {
 		t.takeEntry(more)

@@ -7,6 +7,7 @@ type evidence struct {
 	*record
 	binaries *binaries
 	later    []target.Listed
+	calls    calls
 	// pc is where the chain is to begin: nil where nobody knows, or where the chain says so better.
 	pc *register
 	// caller is where in the chain the PC's caller stands.

@@ -174,3 +174,16 @@ func TestPrintedTwice(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestTaskCut: where the chain of a task breaks off at the line of the next, lines of the two may be mixed. A task that
+// runs has no chain to its end: the kernel prints address 0.
+func TestTaskCut(t *testing.T) {
+	const first, last, next = "task:a state:S stack:0 pid:1 ppid:0\nCall trace:\n __switch_to+0xe8/0x120\n", " ret_from_fork+0x10/0x20\n",
+		"task:b state:S stack:0 pid:2 ppid:0\nCall trace:\n __switch_to+0xe8/0x120\n kthread+0x114/0x120\n ret_from_fork+0x10/0x20\n"
+	for between, mixed := range map[string]bool{last: false, " 0x0\n": false, "": true} {
+		said := strings.Join(issuesOf(t, first+between+next, target.IssueCapture), "\n")
+		if strings.Contains(said, "printed into one another") != mixed {
+			t.Errorf("%q between: said %q", between, said)
+		}
+	}
+}

@@ -15,13 +15,14 @@ type kernelLog struct {
 	machine *machine
 	// found are the binaries of each machine: a log has one.
 	found map[*machine]*binaries
+	calls calls
 	// refused: a report's processor was not known.
 	refused bool
 }
 
 func newKernelLog(log *console.Log) *kernelLog {
 	k := &kernelLog{scanner: scan(log), found: map[*machine]*binaries{}}
-	k.machine = processorOfAll(k.records, &k.facts)
+	k.machine, k.calls = processorOfAll(k.records, &k.facts), callsOf(k.records)
 	return k
 }
 
@@ -48,7 +49,7 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 		out.Fault = faultOf(r)
 	}
 	t.Regs = registersOf(r, b)
-	t.Listed = chain(r, laterChain(k.records, r), b)
+	t.Listed = k.chain(r, b)
 	t.Memory = memoryOf(r, arch, &t.Regs)
 	if own, ok := ownRegisters(r, t.Listed, b); ok && !t.Regs.Known.Has(arch.PC) {
 		t.Regs = own

@@ -146,7 +146,12 @@ func (s *scanner) heading(i int, caller string, h *heading, fresh bool) {
 	}
 	if r == nil || !r.empty() || r.process && !h.process || fresh && r.what != "" && !r.introduces(h) || r.precedes(h) {
 		if r == nil || h.what == "task" || strings.HasPrefix(h.says, taskDump) { // lists of tasks have nothing between one chain and the next
+			cut := r != nil && r.entry && r.trace.goesOn()
+			if cut {
+				r.mixed = true
+			}
 			r = s.begin(i, caller)
+			r.mixed = cut
 		} else {
 			r = s.beginWithin(i, caller, r)
 		}

@@ -43,6 +43,8 @@ type between struct {
 	hooked bool
 	// switched: the chain came from a stack of exceptions, and no entry of what was interrupted was read since.
 	switched bool
+	// zero: address 0 followed the last entry: no caller is known, as of a task that runs.
+	zero bool
 }
 
 // form is in which way a chain is written.
@@ -78,7 +80,7 @@ func isTraceHeader(text string) bool {
 
 // add appends an entry.
 func (t *trace) add(p *place, doubtful bool) {
-	t.open, t.registers = true, false
+	t.open, t.registers, t.zero = true, false, false
 	if len(t.listed) >= maxListed {
 		return
 	}
@@ -162,7 +164,7 @@ func (t *trace) ended() bool {
 
 func (t *trace) goesOn() bool {
 	n := len(t.listed)
-	return n > 0 && !t.listed[n-1].Outermost && !t.listed[n-1].Doubtful && !t.mayEnd()
+	return n > 0 && !t.listed[n-1].Outermost && !t.listed[n-1].Doubtful && !t.zero && !t.mayEnd()
 }
 
 // mayEnd tells whether the last entry is where chains may end although others go on there: where a processor starts,

@@ -26,13 +26,18 @@ func watch(pid int, done <-chan struct{}) (peak int64) {
 
 // HighWater is the largest resident set that a status file of proc(5) tells, in bytes; 0
 // where there is none.
-func HighWater(path string) int64 {
+func HighWater(path string) int64 { return statusBytes(path, "VmHWM:") }
+
+// resident is the resident set of a process, in bytes.
+func resident(pid int) int64 { return statusBytes(fmt.Sprintf("/proc/%d/status", pid), "VmRSS:") }
+
+func statusBytes(path, field string) int64 {
 	status, err := os.ReadFile(path)
 	if err != nil {
 		return 0
 	}
 	for line := range bytes.Lines(status) {
-		if f := bytes.Fields(line); len(f) == 3 && string(f[0]) == "VmHWM:" {
+		if f := bytes.Fields(line); len(f) == 3 && string(f[0]) == field {
 			kB, _ := strconv.ParseInt(string(f[1]), 10, 64)
 			return kB << 10
 		}

@@ -3,6 +3,8 @@ package logs
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -67,5 +69,24 @@ func TestDamages(t *testing.T) {
 		if same {
 			t.Errorf("%s: nothing changed", d.Name)
 		}
+	}
+}
+
+// TestLeftOut: a log without a report is left out, and the next is damaged.
+func TestLeftOut(t *testing.T) {
+	dir, left := t.TempDir(), 0
+	none, oops := filepath.Join(dir, "none.log"), filepath.Join(dir, "oops.log")
+	for path, text := range map[string]string{
+		none: "all is well\n",
+		oops: "CPU: 0 PID: 95 Comm: busybox\nepc   : 80101234 f+0x4/0x8\nCall Trace:\n[<80101234>] f+0x4/0x8\n[<80101238>] g+0x4/0x8\n",
+	} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	opt := Options{Logs: []string{none, oops}, N: 1, Bad: func(Finding) {}, Left: func(string, error) { left++ }}
+	counts, err := Run(t.Context(), opt)
+	if err != nil || left != 1 || len(counts) != len(Damages()) {
+		t.Errorf("%v, %d left out, %d damages", err, left, len(counts))
 	}
 }

@@ -22,6 +22,8 @@ type Options struct {
 	Seed     uint64 // of the choice
 	// Bad is told of each fault, and of the damaged log.
 	Bad func(f Finding)
+	// Left is told of each log that is left out: why no report is read of it, undamaged.
+	Left func(log string, why error)
 }
 
 // Finding is a chain of a damaged log with faults.
@@ -65,7 +67,10 @@ func (r *runner) log(ctx context.Context, path string) error {
 	}
 	_, whole, err := r.chains(ctx, path, text)
 	if err != nil {
-		return err
+		if ctx.Err() == nil {
+			r.opt.Left(path, err)
+		}
+		return ctx.Err()
 	}
 	lines := strings.Split(string(text), "\n")
 	worth, rnd := places(lines), rand.New(rand.NewPCG(r.opt.Seed, 0))

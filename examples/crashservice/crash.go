@@ -1,14 +1,45 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"path"
 	"slices"
 
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/symbol"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
+
+// readCrash reads a core file and names the frames of the thread that crashed. A program that
+// reads cores which it trusts keeps files and unwinder for all of them: what is learned of a
+// binary stays with both.
+func readCrash(ctx context.Context, sysroot string, core io.Reader, maxUnpacked int64) (*crash, error) {
+	files := backsight.NewFiles(input.FileOptions{Sysroots: []string{sysroot}})
+	defer files.Close()
+	unwinder, err := backsight.NewUnwinder(backsight.Options{})
+	if err != nil {
+		return nil, err
+	}
+	capture, err := backsight.OpenReader(ctx, "core", core, input.Env{Files: files, MaxSpill: maxUnpacked})
+	if err != nil {
+		return nil, err
+	}
+	defer capture.Close()
+	snap, err := capture.Next(ctx)
+	if err != nil {
+		return nil, err
+	}
+	traces, err := unwinder.Backtraces(ctx, snap)
+	if err != nil {
+		return nil, err
+	}
+	return newCrash(backsight.Report(ctx, snap, traces, new(symbol.Symbolizer))), nil
+}
 
 // crash is the answer.
 type crash struct {

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"bytes"
+	"slices"
+	"time"
+
+	"github.com/backsight/backsight/input"
+)
+
+// quiet is behind which time without a line of it a report has ended, whatever else is printed. It may have ended before: its
+// form has an end, or another report begins.
+const quiet = 2 * time.Second
+
+// tail is how long what is printed behind a report goes with it: Linux on x86 shows the registers again, which would begin
+// another. All other text that is in no report is kept for quiet, as it may begin one.
+const tail = quiet / 2
+
+// Bounds of what is kept of a console that does not pause, in bytes: text that is in no report, what came before it is looked
+// at again, and all of a report with the text between its lines.
+const (
+	maxLoose  = 64 << 10
+	lookEvery = 256 << 10
+	maxKept   = 16 << 20
+)
+
+// follower cuts a console's text, as it comes, into pieces that have whole reports. Nothing is cut in the middle of a report
+// that is not larger than maxKept.
+type follower struct {
+	reports func(text []byte) []input.Extent
+	pause   time.Duration // between two looks, at the most
+	text    []byte
+	came    []arrival // of text, in order
+	looked  time.Time
+	len     int // of text, when that was looked at
+}
+
+// arrival says when the text up to an offset came.
+type arrival struct {
+	to int
+	at time.Time
+}
+
+// arrivalsEvery is how exact arrivals are: it bounds their number.
+const arrivalsEvery = 10 * time.Millisecond
+
+// add takes text that came now, and returns the piece before it that is whole, if there is one.
+func (f *follower) add(text []byte, now time.Time) (piece []byte) {
+	if len(text) == 0 {
+		return nil
+	}
+	if len(f.text) == 0 {
+		f.looked, f.len = now, 0
+	}
+	f.text = append(f.text, text...)
+	if n := len(f.came); n > 0 && now.Sub(f.came[n-1].at) < arrivalsEvery {
+		f.came[n-1].to = len(f.text)
+	} else {
+		f.came = append(f.came, arrival{len(f.text), now})
+	}
+	if now.Sub(f.looked) < f.pause && len(f.text)-f.len < max(lookEvery, f.len/2) {
+		return nil
+	}
+	return f.look(now)
+}
+
+// look cuts off what is whole, and what is in no report and too old, or too much, to begin one.
+func (f *follower) look(now time.Time) (piece []byte) {
+	lines := bytes.LastIndexAny(f.text, "\r\n") + 1
+	if len(f.text)-lines > maxLoose { // no line is so long
+		lines = len(f.text)
+	}
+	found := f.reports(f.text[:lines])
+	whole, behind, keep := 0, 0, quiet
+	for i, r := range found {
+		behind = max(behind, r.To)
+		if !f.over(found, i, now) {
+			break
+		}
+		if i+1 == len(found) || found[i+1].From >= behind {
+			whole = behind
+		}
+		if !r.Ended {
+			keep = tail
+		}
+	}
+	piece = slices.Clone(f.text[:whole])
+	next := lines // report
+	if i := slices.IndexFunc(found, func(r input.Extent) bool { return r.From >= whole }); i >= 0 {
+		next = found[i].From
+	}
+	f.drop(max(whole, min(next, max(f.before(now.Add(-keep)), lines-maxLoose))))
+	f.looked, f.len = now, len(f.text)
+	return piece
+}
+
+// over tells whether a report has ended, or has to.
+func (f *follower) over(found []input.Extent, i int, now time.Time) bool {
+	r := &found[i]
+	full := len(f.text) > maxKept
+	return r.Ended || now.Sub(f.arrived(r.To-1)) >= quiet || full && (i+1 < len(found) || len(f.text)-r.From > maxKept)
+}
+
+// arrived is when the byte at an offset came.
+func (f *follower) arrived(at int) time.Time {
+	i, _ := slices.BinarySearchFunc(f.came, at, func(a arrival, at int) int { return a.to - at - 1 })
+	return f.came[i].at
+}
+
+// before is how much of the text came before a time.
+func (f *follower) before(t time.Time) int {
+	i, _ := slices.BinarySearchFunc(f.came, t, func(a arrival, t time.Time) int { return a.at.Compare(t) })
+	if i == 0 {
+		return 0
+	}
+	return f.came[i-1].to
+}
+
+// rest is all text, where the console pauses or ends: a report comes without pauses.
+func (f *follower) rest() (piece []byte) {
+	piece = f.text
+	f.text, f.came = nil, nil
+	return piece
+}
+
+// drop forgets the first n bytes.
+func (f *follower) drop(n int) {
+	f.text = append(f.text[:0], f.text[n:]...)
+	f.came = slices.DeleteFunc(f.came, func(a arrival) bool { return a.to <= n })
+	for i := range f.came {
+		f.came[i].to -= n
+	}
+}

@@ -1,0 +1,37 @@
+package kernellog
+
+import (
+	"strings"
+	"testing"
+)
+
+// TestOtherCalls: where all other reports have another function called from a place, frames may be missing around the
+// call; where they do not agree, or one report alone says otherwise, nothing is doubted.
+func TestOtherCalls(t *testing.T) {
+	report := func(chain string) string {
+		return "CPU: 0 PID: 7 Comm: sh Not tainted 6.1.0\nCall trace:\n" + chain + "---[ end trace 0000000000000000 ]---\n"
+	}
+	entry := func(names string) (chain string) {
+		for _, n := range strings.Fields(names) {
+			chain += " " + n + "+0x34/0x100\n"
+		}
+		return chain
+	}
+	whole, other := report(entry("write do_svc svc handler")), report(entry("write do_svc irq handler"))
+	for _, c := range []struct {
+		name, first string
+		others      []string
+		want        string
+	}{
+		{"whole", whole, []string{whole, whole}, ""},
+		{"a line is lost", report(entry("write do_svc handler")), []string{whole, whole}, "do_svc handler"},
+		{"lines change places", report(entry("write svc do_svc handler")), []string{whole, whole}, "write svc do_svc handler"},
+		{"a letter is another", report(entry("write do_svc sve handler")), []string{whole, whole}, "sve handler"},
+		{"the place calls several functions", report(entry("write do_svc handler")), []string{whole, whole, other, other}, ""},
+		{"one report says otherwise", report(entry("write do_svc handler")), []string{whole}, ""},
+	} {
+		if got := gaps(t, c.first+strings.Join(c.others, "")); got != c.want {
+			t.Errorf("%s: doubted are %q, want %q", c.name, got, c.want)
+		}
+	}
+}
