@@ -7,7 +7,7 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/budget/meter"
+	"github.com/backsight/backsight/internal/synth/meter"
 	"github.com/backsight/backsight/locals"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/symbol"

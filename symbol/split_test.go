@@ -4,7 +4,7 @@ import (
 	"debug/dwarf"
 	"testing"
 
-	"github.com/backsight/backsight/internal/budget/meter"
+	"github.com/backsight/backsight/internal/synth/meter"
 	"github.com/backsight/backsight/internal/die"
 	"github.com/backsight/backsight/symbol"
 )
