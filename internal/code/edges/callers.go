@@ -87,8 +87,9 @@ func (s *callerSearch) callsOf(f *dataflow.Function) (returns []uint64) {
 		return nil
 	}
 	step := max(s.Arch.InsnAlignIn(s.entry.Mode), 1)
-	end := min(f.ContiguousEnd(), f.Entry.PC+maxCallerSize)
-	for at := f.Entry.PC + step; at <= end && len(returns) <= maxCallers; at += step {
+	size := min(f.ContiguousEnd()-f.Entry.PC, maxCallerSize)
+	for off := step; off <= size && len(returns) <= maxCallers; off += step {
+		at := f.Entry.PC + off
 		call, is := callsite.InSegment(s.m, text, at, s.entry.Mode)
 		if !is || call.Direct {
 			continue
