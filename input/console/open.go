@@ -17,9 +17,9 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byt
 		return nil, broken
 	}
 	if take != nil {
-		data = take(data).inOrder()
+		data = take(data).inOrder(ctx)
 	}
-	log := NewLog(rejoined(data))
+	log := NewLog(ctx, rejoined(data))
 	var s stream
 	if len(env.RAM) > 0 {
 		ram, err := input.OpenRAM(ctx, env)
@@ -53,9 +53,6 @@ func (s *stream) readAll(ctx context.Context, log *Log, env *input.Env, readers 
 		readers = readers[:i+1]
 	}
 	for at := 0; at < log.Len(); {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
 		if left == 0 {
 			s.refused = append(s.refused, log.TooMany(at))
 			break
@@ -83,7 +80,7 @@ func (s *stream) readAll(ctx context.Context, log *Log, env *input.Env, readers 
 		}
 		at = next
 	}
-	return nil
+	return ctx.Err()
 }
 
 // nothing says why there is no snapshot.

@@ -33,7 +33,7 @@ func (d *dump) stream(ctx context.Context, env *input.Env) (input.Stream, error)
 		return nil, ctx.Err()
 	}
 	d.issues = best.issues
-	snap := d.snapshot(&best)
+	snap := d.snapshot(ctx, &best)
 	if len(snap.Threads) == 0 {
 		return nil, d.errorf("neither tasks nor registers of processors were found")
 	}
@@ -80,7 +80,7 @@ func (d *dump) view(ctx context.Context, k identity, files *input.Files) (v view
 }
 
 // snapshot is the machine as a view shows it.
-func (d *dump) snapshot(v *view) *target.Snapshot {
+func (d *dump) snapshot(ctx context.Context, v *view) *target.Snapshot {
 	memory := v.space.memory
 	snap := &target.Snapshot{Arch: d.arch, OS: "Linux", Command: "Linux " + d.info.Release(), Time: d.info.CrashTime(),
 		Memory: memory, Log: d.log(memory, v.kernel.data), Hooks: v.hooks}
@@ -101,7 +101,7 @@ func (d *dump) snapshot(v *view) *target.Snapshot {
 		th := &snap.Threads[i]
 		th.AtVector = !th.Waits && v.isVector(d.arch, th.Regs.Val[d.arch.PC])
 	}
-	d.takeReported(snap, v.tasks)
+	d.takeReported(ctx, snap, v.tasks)
 	snap.SortModules()
 	snap.Issues = d.issues
 	return snap
