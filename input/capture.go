@@ -150,9 +150,9 @@ func (u *untilDone) Read(p []byte) (int, error) {
 	return u.r.Read(p)
 }
 
-// forget gives back the memory of the pages of a mapped capture that were read so far. Linux maps
+// Forget gives back the memory of the pages of a mapped capture that were read so far. Linux maps
 // 64 kB for each ELF header and build ID that is read, and a core may have a hundred modules.
-func (c *Capture) forget() { mapped.Forget(c.mapped) }
+func (c *Capture) Forget() { mapped.Forget(c.mapped) }
 
 // Close releases what the Capture holds: mappings and temporary files.
 func (c *Capture) Close() error {

@@ -87,7 +87,7 @@ func (u unrecognised) Is(target error) bool { return target == ErrUnrecognised }
 func (c *Capture) openAs(ctx context.Context, f *Format, env *Env) (s Stream, err error) {
 	s, err = guarded(ctx, c.Name, func(ctx context.Context) (Stream, error) { return f.Open(ctx, c, env) })
 	if err == nil {
-		c.forget() // a walk looks at stacks, which no format reads
+		c.Forget() // a walk looks at stacks, which no format reads
 	}
 	return s, err
 }
