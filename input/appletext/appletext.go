@@ -85,6 +85,8 @@ func read(name string, data []byte, env *input.Env) ([]*darwin.Report, error) {
 		}
 		return nil, &input.Error{Path: name, Offset: off, Reason: "a crash report whose JSON is damaged", Err: err}
 	}
+	parts(body, map[string]*raw{"threads": &r.Threads, "usedImages": &r.UsedImages, "lastExceptionBacktrace": &r.Last,
+		"processByPid": &r.Processes, "binaryImages": &r.Binaries})
 	if bytes.HasPrefix(r.Processes, []byte("{")) {
 		return one(r.stackshot(name, env))
 	}
