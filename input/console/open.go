@@ -18,6 +18,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byt
 	}
 	if take != nil {
 		data = take(data).inOrder(ctx)
+		c.Forget()
 	}
 	log := NewLog(ctx, rejoined(data))
 	var s stream

@@ -80,7 +80,8 @@ func memberIn(head []byte) string {
 
 // members are the messages of JSON text: the values of the members of a name, in whatever object. What is no JSON
 // between them, as the beginning of a log that was cut, is passed over.
-func members(text []byte, name string) (m messages) {
+func members(text []byte, name string) messages {
+	m := make(messages, 0, len(text))
 	eachMember(text, func(key string, value []byte) {
 		if key != name {
 			return
@@ -152,7 +153,8 @@ func stringLen(text []byte) int {
 
 // exportFields are the messages in the journal's export format (systemd.io/JOURNAL_EXPORT_FORMATS): a field a line, and one that
 // is no text as its name, eight bytes of length, and the value. journalctl -o verbose indents the fields.
-func exportFields(data []byte) (m messages) {
+func exportFields(data []byte) messages {
+	m := make(messages, 0, len(data))
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
 		data = rest
