@@ -1,9 +1,9 @@
 package appletext
 
 import (
+	"cmp"
 	"context"
 	"iter"
-	"cmp"
 	"regexp"
 	"slices"
 	"strconv"
