@@ -23,6 +23,7 @@ type hostileFlags struct {
 	seeds   string
 	worker  string
 	keep    string
+	latency bool
 }
 
 // runHostile runs the command over input that is made to cost much, and prints what it
@@ -39,8 +40,12 @@ func runHostile(args []string) error {
 	fs.IntVar(&f.mutants.Workers, "workers", runtime.GOMAXPROCS(0), "processes that look at mutants")
 	fs.StringVar(&f.keep, "keep", "", "write the mutants that fare badly into this folder")
 	fs.StringVar(&f.worker, "worker", "", "(what the processes are started with)")
+	fs.BoolVar(&f.latency, "latency", false, "instead, measure how soon readers of large input end")
 	if err := fs.Parse(args); err != nil {
 		return err
+	}
+	if f.latency {
+		return f.runLatencies()
 	}
 	if f.mutants.N > 0 || f.worker != "" {
 		return f.runMutants(context.Background())
@@ -68,6 +73,20 @@ func (f *hostileFlags) runCosts() error {
 		err = errors.Join(err, fmt.Errorf("%d cases cost too much", wrong))
 	}
 	return err
+}
+
+// runLatencies prints a table of the readers.
+func (f *hostileFlags) runLatencies() error {
+	dir, err := os.MkdirTemp("", "hostile-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	fmt.Println("| case | input | MB | opening s | context ms | SIGINT ms | cut while it is read |\n|---|---|---|---|---|---|---|")
+	return hostile.Latencies(context.Background(), dir, f.costs, func(l hostile.Latency) {
+		fmt.Printf("| %s | %s | %.1f | %.2f | %d | %d | %s |\n", l.Name, l.What, float64(l.Input)/(1<<20), l.Opening.Seconds(),
+			l.Context.Milliseconds(), l.Interrupt.Milliseconds(), l.Cut)
+	})
 }
 
 // runMutants prints the mutants that fare badly; -first with the number of one and -n 1

@@ -81,7 +81,10 @@ func (s *stream) Next(ctx context.Context) (*target.Snapshot, error) {
 	if len(text) > keepBuffer {
 		s.forget()
 	}
-	if sc.failed() && ctx.Err() == nil {
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if sc.failed() {
 		return nil, s.broken(sc.pos, sc.what)
 	}
 	snap, err := s.build.snapshot(ctx, &s.rec)
