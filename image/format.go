@@ -2,6 +2,8 @@ package image
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"iter"
 	"slices"
 
@@ -45,6 +47,8 @@ type Options struct {
 	// Raw is the ABI of files without headers, which nothing in them tells; nil:
 	// there are none.
 	Raw *cpu.Arch
+	// Context ends the opening, not what is read later; nil: nothing does. Formats find it set.
+	Context context.Context
 }
 
 // Root is a directory with another machine's files. Resolve finds the regular file that a
@@ -70,8 +74,16 @@ func Open(path string, formats []Format, opt Options) (*Image, error) {
 		return nil, err
 	}
 	var img *Image
+	opt.Context = cmp.Or(opt.Context, context.Background())
+	stop := mapped.Until(opt.Context, f.Data)
 	if fault := mapped.Guard(func() { img, err = format.Open(f, opt) }); fault != nil {
 		err = &Error{Path: path, Offset: -1, Reason: "cannot be read", Err: fault}
+	}
+	if stop() {
+		if img != nil {
+			_ = img.Close()
+		}
+		err = &Error{Path: path, Offset: -1, Reason: "not read", Err: opt.Context.Err()}
 	}
 	if err != nil {
 		f.Close()
@@ -89,6 +101,7 @@ func Parse(name string, data []byte, formats []Format, opt Options) (*Image, err
 	if format == nil {
 		return nil, f.unrecognised()
 	}
+	opt.Context = cmp.Or(opt.Context, context.Background())
 	return format.Open(f, opt)
 }
 

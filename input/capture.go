@@ -25,19 +25,21 @@ type Capture struct {
 	// user named them.
 	Others []*Capture
 
-	mapped   []byte // what is mapped of a file: Data
+	ctx      context.Context // ends reading: Open's, then that of each Next; nil: nothing does
+	mapped   []byte          // what is mapped of a file: Data
 	reader   io.Reader
-	packed   *counted  // what reader decompresses, nil where it does not
-	file     *onDemand // where Data is mapped from
-	at       *os.File  // a file that cannot be mapped; nil: another capture
-	maxSpill int64     // bounds the temporary file
-	broken   *Error    // where reading broke off; nil: nowhere, or nothing was read
+	packed   *counted    // what reader decompresses, nil where it does not
+	file     *onDemand   // where Data is mapped from
+	at       *os.File    // a file that cannot be mapped; nil: another capture
+	maxSpill int64       // bounds the temporary file
+	broken   *Error      // where reading broke off; nil: nowhere, or nothing was read
+	until    func() bool // the stop of mapped.Until, nil where nothing ends the reading of mapped
 	release  []func() error
 }
 
 // NewCapture is a Capture of bytes that are in memory.
 func NewCapture(name string, data []byte) *Capture {
-	return &Capture{Name: name, Head: data[:min(len(data), headSize)], Data: data}
+	return &Capture{Name: name, Head: bytes.Clone(data[:min(len(data), headSize)]), Data: data}
 }
 
 // headSize is how much of a capture formats see to recognise it.
@@ -48,9 +50,9 @@ const headSize = 4096
 func (c *Capture) Stream() io.Reader {
 	switch {
 	case c.Data == nil && c.reader != nil:
-		return c.reader
+		return &untilDone{c, c.reader}
 	case c.file != nil:
-		return c.file
+		return &untilDone{c, c.file}
 	}
 	return bytes.NewReader(c.Data)
 }
@@ -91,15 +93,16 @@ func (f *onDemand) close() error {
 // read so far are returned together with an error. Once ctx has ended there are no bytes, and the
 // error wraps that of ctx. Errors are *Error.
 func (c *Capture) Bytes(ctx context.Context) ([]byte, error) {
-	data, err := c.stored(ctx)
+	data, err := c.stored()
 	if ended := ctx.Err(); ended != nil {
 		return nil, &Error{Path: c.Name, Offset: -1, Reason: "not read", Err: ended}
 	}
+	c.give(ctx)
 	return data, err
 }
 
-// stored is Bytes, but where ctx ends it returns the bytes read so far.
-func (c *Capture) stored(ctx context.Context) ([]byte, error) {
+// stored is Bytes, but where the context ends it returns the bytes read so far.
+func (c *Capture) stored() ([]byte, error) {
 	if c.at != nil {
 		return nil, &Error{Path: c.Name, Offset: -1, Reason: "cannot be mapped"}
 	}
@@ -107,7 +110,7 @@ func (c *Capture) stored(ctx context.Context) ([]byte, error) {
 		return c.Data, nil
 	}
 	stored := newAllowance("decompressed bytes to store", storedFloor, storedPerByte, c.packed)
-	f, broken := spill(&untilDone{ctx, c.reader}, c.maxSpill, stored)
+	f, broken := spill(&untilDone{c, c.reader}, c.maxSpill, stored)
 	if f == nil {
 		return nil, &Error{Path: c.Name, Offset: -1, Reason: "cannot be kept in a temporary file", Err: broken}
 	}
@@ -134,25 +137,28 @@ func (c *Capture) explain(err error) error {
 	return fmt.Errorf("%w; the capture ends at %#x: %w", err, c.broken.Offset, c.broken.Err)
 }
 
-// untilDone reads until a context ends.
+// untilDone reads until a capture's context ends.
 type untilDone struct {
-	ctx context.Context
-	r   io.Reader
+	c *Capture
+	r io.Reader
 }
 
 func (u *untilDone) Read(p []byte) (int, error) {
-	if err := u.ctx.Err(); err != nil {
-		return 0, err
+	if ctx := u.c.ctx; ctx != nil && ctx.Err() != nil {
+		return 0, ctx.Err()
 	}
 	return u.r.Read(p)
 }
 
-// forget gives back the memory of the pages of a mapped capture that were read so far. Linux maps
+// Forget gives back the memory of the pages of a mapped capture that were read so far. Linux maps
 // 64 kB for each ELF header and build ID that is read, and a core may have a hundred modules.
-func (c *Capture) forget() { mapped.Forget(c.mapped) }
+func (c *Capture) Forget() { mapped.Forget(c.mapped) }
 
 // Close releases what the Capture holds: mappings and temporary files.
 func (c *Capture) Close() error {
+	if c.until != nil {
+		c.until()
+	}
 	var errs []error
 	for i := len(c.release) - 1; i >= 0; i-- {
 		errs = append(errs, c.release[i]())

@@ -20,7 +20,7 @@ func Open(ctx context.Context, path string, env *Env) (Stream, error) {
 	if path == "-" {
 		return OpenReader(ctx, "standard input", os.Stdin, env)
 	}
-	c, err := openFile(path, env)
+	c, err := openFile(ctx, path, env)
 	if err != nil {
 		return nil, err
 	}
@@ -37,7 +37,7 @@ func OpenReader(ctx context.Context, name string, r io.Reader, env *Env) (Stream
 	if err != nil && err != io.EOF {
 		return nil, &Error{Path: name, Offset: int64(len(head)), Reason: "cannot be read", Err: err}
 	}
-	c := &Capture{Name: name, Head: bytes.Clone(head), reader: b, maxSpill: env.MaxSpill}
+	c := &Capture{Name: name, Head: bytes.Clone(head), ctx: ctx, reader: b, maxSpill: env.MaxSpill}
 	if err := c.decompress(b); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -47,6 +47,7 @@ func OpenReader(ctx context.Context, name string, r io.Reader, env *Env) (Stream
 // open lets the first format that recognises the capture open it. The capture is closed by the
 // Stream, or at once where opening fails.
 func (c *Capture) open(ctx context.Context, env *Env) (Stream, error) {
+	c.ctx = ctx
 	s, err := c.dispatch(ctx, env)
 	if err != nil {
 		c.Close()
@@ -89,15 +90,11 @@ func (c *Capture) openAs(ctx context.Context, f *Format, env *Env) (s Stream, er
 		return nil, &Error{Path: c.Name, Offset: -1, Reason: "the executables cannot be read", Err: err}
 	}
 	defer release()
-	if fault := mapped.Guard(func() { s, err = f.Open(ctx, c, env) }); fault != nil {
-		return nil, c.unreadable(fault)
+	s, err = guarded(ctx, c.Name, func(ctx context.Context) (Stream, error) { return f.Open(ctx, c, env) })
+	if err == nil {
+		c.Forget() // a walk looks at stacks, which no format reads
 	}
-	c.forget() // a walk looks at stacks, which no format reads
 	return s, err
-}
-
-func (c *Capture) unreadable(fault error) error {
-	return &Error{Path: c.Name, Offset: -1, Reason: "cannot be read, or a binary that it names", Err: fault}
 }
 
 // openStream closes the capture together with the format's reader.
@@ -114,8 +111,9 @@ func (s *openStream) Next(ctx context.Context) (snap *target.Snapshot, err error
 		return nil, &Error{Path: s.capture.Name, Offset: -1, Reason: "the executables cannot be read", Err: err}
 	}
 	defer release()
+	s.capture.ctx = ctx
 	if fault := mapped.Guard(func() { snap, err = s.Stream.Next(ctx) }); fault != nil {
-		return nil, s.capture.unreadable(fault)
+		return nil, unreadable(s.capture.Name, fault)
 	}
 	return snap, err
 }
@@ -125,7 +123,7 @@ func (s *openStream) Close() error {
 }
 
 // openFile maps a regular file.
-func openFile(path string, env *Env) (*Capture, error) {
+func openFile(ctx context.Context, path string, env *Env) (c *Capture, err error) {
 	data, release, err := mapped.Open(path)
 	if errors.Is(err, mapped.ErrNoMapping) {
 		return openUnmapped(path)
@@ -133,8 +131,10 @@ func openFile(path string, env *Env) (*Capture, error) {
 	if err != nil {
 		return nil, openError(path, err)
 	}
-	c := NewCapture(path, data)
-	c.mapped = data
+	if fault := mapped.Guard(func() { c = NewCapture(path, data) }); fault != nil {
+		return nil, errors.Join(unreadable(path, fault), release())
+	}
+	c.mapped, c.ctx = data, ctx
 	c.Dir, c.file, c.maxSpill = filepath.Dir(path), &onDemand{path: path}, env.MaxSpill
 	c.release = append(c.release, release, c.file.close)
 	if err := c.decompress(c.file); err != nil {
@@ -176,7 +176,7 @@ func openError(path string, err error) error {
 
 // decompress replaces the bytes of a compressed capture by its content's.
 func (c *Capture) decompress(r io.Reader) error {
-	packed := &counted{r: r}
+	packed := &counted{r: &untilDone{c, r}}
 	z, release, err := decompressor(c.Head, packed)
 	if err == nil && z == nil {
 		return nil

@@ -26,7 +26,7 @@ type Region struct {
 func OpenRAM(ctx context.Context, env *Env) (*RAM, error) {
 	r := new(RAM)
 	for _, f := range env.RAM {
-		c, err := openFile(f.Path, env)
+		c, err := openFile(ctx, f.Path, env)
 		if err != nil {
 			return nil, errors.Join(err, r.Close())
 		}
@@ -53,6 +53,14 @@ func (r *RAM) Close() error {
 // OpenMemory opens the memory of env.RAM as a capture: the first format that knows such
 // memory reads it. Errors are *Error.
 func OpenMemory(ctx context.Context, env *Env) (Stream, error) {
+	name := "memory"
+	if len(env.RAM) > 0 {
+		name = env.RAM[0].Path
+	}
+	return guarded(ctx, name, func(ctx context.Context) (Stream, error) { return openMemory(ctx, name, env) })
+}
+
+func openMemory(ctx context.Context, name string, env *Env) (Stream, error) {
 	ram, err := OpenRAM(ctx, env)
 	if err != nil {
 		return nil, err
@@ -69,10 +77,6 @@ func OpenMemory(ctx context.Context, env *Env) (Stream, error) {
 			return nil, errors.Join(err, ram.Close())
 		}
 		return &memoryStream{Stream: s, ram: ram}, nil
-	}
-	name := "memory"
-	if len(env.RAM) > 0 {
-		name = env.RAM[0].Path
 	}
 	why := "neither a task nor a kernel was found in the memory"
 	if env.Files != nil && env.Files.Exe() == "" && len(env.Files.Images()) == 0 {

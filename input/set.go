@@ -49,12 +49,12 @@ func OpenSet(ctx context.Context, paths []string, env *Env) (Stream, error) {
 	if len(paths) == 1 {
 		return Open(ctx, paths[0], env)
 	}
-	first, err := openFile(paths[0], env)
+	first, err := openFile(ctx, paths[0], env)
 	if err != nil {
 		return nil, err
 	}
 	for _, path := range paths[1:] {
-		c, err := openFile(path, env)
+		c, err := openFile(ctx, path, env)
 		if err != nil {
 			return nil, errors.Join(err, first.Close())
 		}

@@ -30,6 +30,7 @@ type hostileFlags struct {
 	soak    hostile.Service
 	mostMB  int64
 	core    string
+	latency bool
 }
 
 // runHostile runs the command over input that is made to cost much, and prints what it
@@ -50,8 +51,12 @@ func runHostile(args []string) error {
 	fs.DurationVar(&f.soak.For, "for", 5*time.Minute, "how long to post")
 	fs.Int64Var(&f.mostMB, "most", 1024, "MB of memory that the service may have, its processes together")
 	fs.StringVar(&f.core, "core", "testdata/mips-deref/core.gz", "the core that the service knows")
+	fs.BoolVar(&f.latency, "latency", false, "instead, measure how soon readers of large input end")
 	if err := fs.Parse(args); err != nil {
 		return err
+	}
+	if f.latency {
+		return f.runLatencies()
 	}
 	if f.service != "" {
 		return f.runService(context.Background())
@@ -100,6 +105,20 @@ func (f *hostileFlags) runService(ctx context.Context) (err error) {
 		fmt.Println(" |")
 	}
 	return err
+}
+
+// runLatencies prints a table of the readers.
+func (f *hostileFlags) runLatencies() error {
+	dir, err := os.MkdirTemp("", "hostile-*")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	fmt.Println("| case | input | MB | opening s | context ms | SIGINT ms | cut while it is read |\n|---|---|---|---|---|---|---|")
+	return hostile.Latencies(context.Background(), dir, f.costs, func(l hostile.Latency) {
+		fmt.Printf("| %s | %s | %.1f | %.2f | %d | %d | %s |\n", l.Name, l.What, float64(l.Input)/(1<<20), l.Opening.Seconds(),
+			l.Context.Milliseconds(), l.Interrupt.Milliseconds(), l.Cut)
+	})
 }
 
 // runMutants prints the mutants that fare badly; -first with the number of one and -n 1

@@ -55,7 +55,7 @@ func Extent(arch *cpu.Arch, th *report.Thread, most int) target.Range {
 	}
 	const beyond = 8 // words behind the outermost frame: arguments, and why the walk ended there
 	size := min((end-sp)/uint64(arch.AddrSize)+beyond, uint64(most)) * uint64(arch.AddrSize)
-	return target.Range{Lo: sp, Hi: sp + min(size, ^uint64(0)-sp)}
+	return target.RangeOf(sp, size)
 }
 
 // Of maps the words of a thread's stack, from SP on, at most so many as the last parameter says;
@@ -66,7 +66,7 @@ func Of(snap *target.Snapshot, th *report.Thread, most int) []Word {
 	extent, size := Extent(snap.Arch, th, most), uint64(snap.Arch.AddrSize)
 	known, frame := slots(th), 0
 	var out []Word
-	for at := extent.Lo; at < extent.Hi; at += size {
+	for at := range extent.Words(size) {
 		v, ok := snap.Memory.Word(at)
 		if !ok {
 			break

@@ -4,8 +4,8 @@ import (
 	"debug/dwarf"
 	"testing"
 
-	"github.com/backsight/backsight/internal/synth/meter"
 	"github.com/backsight/backsight/internal/die"
+	"github.com/backsight/backsight/internal/synth/meter"
 	"github.com/backsight/backsight/symbol"
 )
 

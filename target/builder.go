@@ -8,7 +8,10 @@ import (
 )
 
 // Builder collects segments; where they overlap, later ones override earlier ones.
-type Builder struct{ segs []Segment }
+type Builder struct {
+	segs []Segment
+	kept *keptPages // of the last Pager, nil for none
+}
 
 // Grow makes room for n more runs, where their number is known and not only claimed.
 func (b *Builder) Grow(n int) { b.segs = slices.Grow(b.segs, n) }
@@ -31,7 +34,10 @@ func (b *Builder) AddPaged(addr, size uint64, p Pager, perm Perm) {
 	if size == 0 {
 		return
 	}
-	b.segs = append(b.segs, Segment{Addr: addr, Rest: size, Perm: perm, pages: newPages(p, Range{addr, addr + size})})
+	if !b.kept.of(p) {
+		b.kept = &keptPages{source: p}
+	}
+	b.segs = append(b.segs, Segment{Addr: addr, Rest: size, Perm: perm, pages: &pages{Range{addr, addr + size}, b.kept}})
 }
 
 // Memory returns the address space collected so far, for an ABI's byte order and

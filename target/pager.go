@@ -1,6 +1,9 @@
 package target
 
-import "sync"
+import (
+	"reflect"
+	"sync"
+)
 
 // Pager reads memory on demand: of a live process, over a wire, of a machine's physical
 // memory. The pages that were read are kept, a bounded number of them.
@@ -15,15 +18,21 @@ type Pager interface {
 // range begins or ends.
 const PageSize = 4096
 
-// maxPages bounds the pages kept of one range: 4 MiB, more than the stacks of a backtrace
+// maxPages bounds the pages kept of one Pager: 4 MiB, more than the stacks of a backtrace
 // touch.
 const maxPages = 1024
 
-// pages are the pages of one range that were read. A page that could be read in part, or not at
-// all, is kept as well, shorter than others, so that the source is not asked for it again.
+// pages are those of one range. Ranges of one Pager that are added one after the other share the pages kept: a dump
+// has a range for each gap in its memory, some hundred thousand at times.
 type pages struct {
+	whole Range
+	*keptPages
+}
+
+// keptPages are pages that were read. A page that could be read in part, or not at
+// all, is kept as well, shorter than others, so that the source is not asked for it again.
+type keptPages struct {
 	source Pager
-	whole  Range
 
 	mu   sync.Mutex
 	kept map[uint64][]byte // by the address of the first byte
@@ -34,8 +43,9 @@ type pages struct {
 	err   error // the first
 }
 
-func newPages(source Pager, whole Range) *pages {
-	return &pages{source: source, whole: whole, kept: make(map[uint64][]byte)}
+// of tells whether these are the pages of a Pager.
+func (k *keptPages) of(p Pager) bool {
+	return k != nil && reflect.ValueOf(p).Comparable() && k.source == p
 }
 
 // read copies what there is without a gap from addr on, which lies in the range.
@@ -80,6 +90,9 @@ func (p *pages) fetch(lo uint64) []byte {
 		delete(p.kept, p.order[p.next])
 		p.order[p.next] = lo
 		p.next = (p.next + 1) % maxPages
+	}
+	if p.kept == nil {
+		p.kept = make(map[uint64][]byte)
 	}
 	p.kept[lo] = b
 	return b

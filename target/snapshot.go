@@ -5,6 +5,7 @@
 package target
 
 import (
+	"iter"
 	"sort"
 
 	"github.com/backsight/backsight/cpu"
@@ -145,8 +146,20 @@ type Sender struct{ PID, UID int }
 // Range is Lo ≤ address < Hi.
 type Range struct{ Lo, Hi uint64 }
 
+// RangeOf is size bytes from addr on, cut before the last of 2⁶⁴ addresses.
+func RangeOf(addr, size uint64) Range { return Range{addr, addr + min(size, ^addr)} }
+
 // Contains tells whether addr is in r.
 func (r Range) Contains(addr uint64) bool { return addr-r.Lo < r.Hi-r.Lo }
+
+// Words are the addresses of the whole words of size bytes in r, one behind the other from Lo on. They end where r
+// reaches the last of 2⁶⁴ addresses, too, behind which a sum of addresses begins again at 0.
+func (r Range) Words(size uint64) iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for at := r.Lo; at < r.Hi && r.Hi-at >= size && yield(at); at += size {
+		}
+	}
+}
 
 // Of is the snapshot as thread t sees it, with the thread's own memory where it has some.
 func (s *Snapshot) Of(t *Thread) *Snapshot {

@@ -128,7 +128,7 @@ func (n *interiors) holdsOnly(lo, hi, ra, sp uint64) bool {
 		return false
 	}
 	arch, found := n.snap.Arch, 0
-	for at := lo; at < hi; at += uint64(arch.AddrSize) {
+	for at := range (target.Range{Lo: lo, Hi: hi}).Words(uint64(arch.AddrSize)) {
 		word, ok := n.snap.Memory.Uint(at, arch.AddrSize)
 		if !ok {
 			return false

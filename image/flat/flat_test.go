@@ -68,3 +68,29 @@ func TestVectorTable(t *testing.T) {
 		}
 	}
 }
+
+// FuzzOpen: firmware without headers, or as text, has no more bytes than its file, within the processor's addresses.
+func FuzzOpen(f *testing.F) {
+	f.Add([]byte("\x00\x10\x00\x20code"), false)
+	f.Add([]byte(":10246200464C5549442050524F46494C4500464C33\n:00000001FF\n"), false)
+	f.Add([]byte("@fffffffffffffff0\n01 02 03 04 05 06 07 08 09 0a 0b 0c 0d 0e 0f 10\n11 12\nq\n"), true)
+	f.Fuzz(func(t *testing.T, data []byte, wide bool) {
+		arch := &cpu.Arch{AddrSize: 4}
+		if wide {
+			arch.AddrSize = 8
+		}
+		img, err := image.Parse("firmware", data, []image.Format{Format()}, image.Options{Raw: arch})
+		if err != nil {
+			return
+		}
+		n := 0
+		for _, s := range img.Segments {
+			if n += len(s.Data); s.Addr > arch.AddrMask() || s.Size > arch.AddrMask()-s.Addr {
+				t.Errorf("a segment of %#x bytes at %#x", s.Size, s.Addr)
+			}
+		}
+		if n > len(data) {
+			t.Errorf("%d bytes out of %d", n, len(data))
+		}
+	})
+}

@@ -30,7 +30,7 @@ func (p *payload) flat(f *image.File) *image.Image {
 // place finds the kernel's names, and the address of its first byte: by names and code; else
 // where a boot loader puts it.
 func (p *payload) place(h *image.Header) (*kallsyms.Table, uint64) {
-	table, err := kallsyms.Find(p.data, p.arch.AddrSize)
+	table, err := kallsyms.Find(p.ctx, p.data, p.arch.AddrSize)
 	if err != nil {
 		h.Issues = append(h.Issues, h.Path+": the kernel carries no names (kallsyms)")
 		return nil, p.load

@@ -2,6 +2,7 @@ package kernel
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
 	"slices"
 
@@ -134,7 +135,7 @@ const (
 //
 // Bytes of the decompressor may look like a magic number: Debian's MIPS kernels have the
 // xz magic twice, 16 bytes apart, the first time in the decompressor's own data.
-func (h head) search(data []byte) []byte {
+func (h head) search(ctx context.Context, data []byte) []byte {
 	if h.size != 0 && h.offset < uint64(len(data)) {
 		stated := data[h.offset:]
 		stated = stated[:min(uint64(len(stated)), h.size)]
@@ -157,6 +158,9 @@ func (h head) search(data []byte) []byte {
 	}
 	places := magics(data)
 	for _, at := range places[:min(len(places), maxTries)] {
+		if ctx.Err() != nil {
+			return nil
+		}
 		f, _ := unpack.Recognise(data[at:])
 		if out, _ := f.Unpack(data[at:], bound(data)); holdsKernel(out) {
 			return out

@@ -15,6 +15,7 @@ package kernel
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
@@ -62,13 +63,13 @@ var banner = []byte("Linux version ")
 
 // open unwraps the file.
 func open(f *image.File, opt image.Options) (*image.Image, error) {
-	p := payload{data: f.Data, arch: opt.Raw}
+	p := payload{ctx: opt.Context, data: f.Data, arch: opt.Raw}
 	for range maxWraps {
 		h, _ := readHead(p.data)
 		p.learn(h)
 		kernel, inner := h.size == 0 && bytes.Contains(p.data, banner), []byte(nil)
 		if !kernel {
-			inner = h.search(p.data)
+			inner = h.search(p.ctx, p.data)
 		}
 		switch {
 		case isELF(p.data):
@@ -103,6 +104,7 @@ func isELF(b []byte) bool { return bytes.HasPrefix(b, []byte("\x7fELF")) }
 
 // payload is what was unwrapped so far.
 type payload struct {
+	ctx   context.Context // ends searches
 	data  []byte
 	owned bool      // data was decompressed, and is not the file's
 	arch  *cpu.Arch // nil: not known, or told by said
@@ -145,7 +147,7 @@ func (p *payload) elf(f *image.File, opt image.Options) (*image.Image, error) {
 	if img.Symbols.HasFunctions() {
 		return p.keep(img, f), nil
 	}
-	table, err := kallsyms.Find(p.data, img.Arch.AddrSize)
+	table, err := kallsyms.Find(p.ctx, p.data, img.Arch.AddrSize)
 	if err != nil || table.Relative {
 		return p.keep(img, f), nil
 	}

@@ -53,7 +53,10 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 	if len(data) > maxReport {
 		return nil, &input.Error{Path: c.Name, Offset: maxReport, Reason: "a crash report of more than 64 MB"}
 	}
-	reports, err := read(c.Name, data, env)
+	reports, err := read(ctx, c.Name, data, env)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +68,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 }
 
 // read reads a report in one of its forms.
-func read(name string, data []byte, env *input.Env) ([]*darwin.Report, error) {
+func read(ctx context.Context, name string, data []byte, env *input.Env) ([]*darwin.Report, error) {
 	body, at := data, 0
 	if first, rest, ok := bytes.Cut(data, []byte("\n")); ok && json.Valid(bytes.TrimSpace(first)) && len(bytes.TrimSpace(first)) > 0 {
 		body, at = rest, len(first)+1
@@ -73,9 +76,9 @@ func read(name string, data []byte, env *input.Env) ([]*darwin.Report, error) {
 	if trimmed := bytes.TrimSpace(body); len(trimmed) == 0 || trimmed[0] != '{' {
 		text := string(body)
 		if sampled(text) {
-			return readSamples(name, text, env)
+			return readSamples(ctx, name, text, env)
 		}
-		return one(readText(name, text, env))
+		return one(readText(ctx, name, text, env))
 	}
 	var r jsonReport
 	if err := json.Unmarshal(body, &r); err != nil {
@@ -85,6 +88,8 @@ func read(name string, data []byte, env *input.Env) ([]*darwin.Report, error) {
 		}
 		return nil, &input.Error{Path: name, Offset: off, Reason: "a crash report whose JSON is damaged", Err: err}
 	}
+	parts(body, map[string]*raw{"threads": &r.Threads, "usedImages": &r.UsedImages, "lastExceptionBacktrace": &r.Last,
+		"processByPid": &r.Processes, "binaryImages": &r.Binaries})
 	if bytes.HasPrefix(r.Processes, []byte("{")) {
 		return one(r.stackshot(name, env))
 	}

@@ -25,21 +25,21 @@ type jsonReport struct {
 	Exception struct {
 		Type, Signal, Subtype string
 	} `json:"exception"`
-	Faulting   *int            `json:"faultingThread"`
-	Threads    json.RawMessage `json:"threads"`                // of jsonThread
-	UsedImages json.RawMessage `json:"usedImages"`             // of jsonImage
-	Last       json.RawMessage `json:"lastExceptionBacktrace"` // of jsonFrame
+	Faulting   *int `json:"faultingThread"`
+	Threads    raw  `json:"-"` // of jsonThread
+	UsedImages raw  `json:"-"` // of jsonImage
+	Last       raw  `json:"-"` // of jsonFrame
 
 	jsonStackshot
 }
 
 type jsonThread struct {
-	ID        int             `json:"id"`
-	Name      string          `json:"name"`
-	Queue     string          `json:"queue"`
-	Triggered bool            `json:"triggered"`
-	State     json.RawMessage `json:"threadState"`
-	Frames    json.RawMessage `json:"frames"` // of jsonFrame
+	ID        int    `json:"id"`
+	Name      string `json:"name"`
+	Queue     string `json:"queue"`
+	Triggered bool   `json:"triggered"`
+	state     raw
+	frames    raw // of jsonFrame
 }
 
 type jsonFrame struct {
@@ -80,13 +80,14 @@ func (r *jsonReport) crash(name string, env *input.Env) (*darwin.Report, error) 
 		out.Command = r.ProcName
 	}
 	c := crashed{jsonReport: r, arch: arch, room: darwin.NewRoom(len(r.Threads))}
-	eachElement(r.UsedImages, func() bool { return c.room.Binaries.Draw(1) }, func(i *jsonImage) {
+	eachElement(r.UsedImages, func() bool { return c.room.Binaries.Draw(1) }, func(i *jsonImage, _ raw) {
 		c.images = append(c.images, *i)
 		if b := i.binary(); b.Size != 0 {
 			out.Binaries = append(out.Binaries, b)
 		}
 	})
-	eachElement(r.Threads, func() bool { return c.room.Threads.Draw(1) }, func(j *jsonThread) {
+	eachElement(r.Threads, func() bool { return c.room.Threads.Draw(1) }, func(j *jsonThread, text raw) {
+		parts(text, map[string]*raw{"threadState": &j.state, "frames": &j.frames})
 		t := c.thread(j, len(out.Threads))
 		if t.Crashed {
 			out.Fault.Thread = t.ID
@@ -105,7 +106,7 @@ const lastException = "last exception"
 
 // thread is the i-th thread.
 func (c *crashed) thread(t *jsonThread, i int) target.Thread {
-	out := target.Thread{ID: t.ID, Name: t.Name, Crashed: t.Triggered || c.Faulting != nil && *c.Faulting == i, Listed: c.listed(t.Frames)}
+	out := target.Thread{ID: t.ID, Name: t.Name, Crashed: t.Triggered || c.Faulting != nil && *c.Faulting == i, Listed: c.listed(t.frames)}
 	if out.Name == "" {
 		out.Name = t.Queue
 	}
@@ -114,14 +115,14 @@ func (c *crashed) thread(t *jsonThread, i int) target.Thread {
 	}
 	const most = 256 // members of a thread's state
 	left := most
-	eachMember(t.State, func() bool { left--; return left >= 0 }, func(name string, raw json.RawMessage) {
-		register(c.arch, &out.Regs, name, raw)
+	eachMember(t.state, func() bool { left--; return left >= 0 }, func(name string, text raw) {
+		register(c.arch, &out.Regs, name, text)
 	})
 	return out
 }
 
 // register reads one field of a thread's state: a register, or arm64's array of them.
-func register(arch *cpu.Arch, regs *cpu.Registers, name string, raw json.RawMessage) {
+func register(arch *cpu.Arch, regs *cpu.Registers, name string, text raw) {
 	type value struct {
 		Value *uint64 `json:"value"`
 	}
@@ -129,20 +130,24 @@ func register(arch *cpu.Arch, regs *cpu.Registers, name string, raw json.RawMess
 	switch {
 	case name == "x" || name == "r":
 		i := 0
-		eachElement(raw, func() bool { i++; return i <= 32 }, func(v *value) {
+		eachElement(text, func() bool { i++; return i <= 32 }, func(v *value, _ raw) {
 			if v.Value != nil {
 				darwin.Register(arch, regs, name+itoa(i-1), *v.Value)
 			}
 		})
-	case json.Unmarshal(raw, &one) == nil && one.Value != nil:
+	case json.Unmarshal(text, &one) == nil && one.Value != nil:
 		darwin.Register(arch, regs, name, *one.Value)
 	}
 }
 
 // listed are the frames of an array of jsonFrame.
-func (c *crashed) listed(lines json.RawMessage) []target.Listed {
-	var frames darwin.Frames
-	eachElement(lines, func() bool { return c.room.Frames.Draw(1) }, func(f *jsonFrame) {
+func (c *crashed) listed(lines raw) []target.Listed {
+	n := 0 // to grow a list would leave more than twice as much behind
+	for range lines.inside('[') {
+		n++
+	}
+	frames := darwin.Frames{List: make([]target.Listed, 0, min(int64(n), c.room.Frames.Left()))}
+	eachElement(lines, func() bool { return c.room.Frames.Draw(1) }, func(f *jsonFrame, _ raw) {
 		l := target.Listed{PC: f.Offset, Symbol: f.Symbol, Offset: f.Location, Source: target.Source{File: f.File, Line: f.Line}, Outermost: darwin.Outermost(f.Symbol)}
 		if f.Image >= 0 && f.Image < len(c.images) {
 			l.PC += c.images[f.Image].Base

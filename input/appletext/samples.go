@@ -1,6 +1,7 @@
 package appletext
 
 import (
+	"context"
 	"slices"
 	"strconv"
 	"strings"
@@ -28,14 +29,14 @@ func sampled(text string) bool {
 }
 
 // readSamples reads one report for each process.
-func readSamples(name, text string, env *input.Env) ([]*darwin.Report, error) {
+func readSamples(ctx context.Context, name, text string, env *input.Env) ([]*darwin.Report, error) {
 	var out []*darwin.Report
 	room := darwin.NewRoom(len(text)) // of all processes
 	for _, part := range processes(text) {
 		r := &samples{textReport: *newTextReport(0)}
 		r.room = room
-		for line := range strings.Lines(part) {
-			r.line(strings.TrimRight(line, "\r\n"))
+		for line := range linesOf(ctx, part) {
+			r.line(line)
 		}
 		r.endThread()
 		room = r.room

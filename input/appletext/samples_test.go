@@ -21,7 +21,7 @@ func TestManyProcesses(t *testing.T) {
 	text := strings.Repeat(one.String(), processes)
 
 	before := inUse()
-	reports, err := readSamples("r.crash", text, &input.Env{Archs: archs()})
+	reports, err := readSamples(t.Context(), "r.crash", text, &input.Env{Archs: archs()})
 	if err != nil || len(reports) != processes {
 		t.Fatalf("%d reports, error %v", len(reports), err)
 	}

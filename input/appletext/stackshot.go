@@ -15,26 +15,23 @@ import (
 // jsonStackshot is what a panic's report has: every thread of every process, and the text that
 // the kernel wrote.
 type jsonStackshot struct {
-	Product   string          `json:"product"`
-	Build     string          `json:"build"`
-	String    string          `json:"string"`
-	Panic     string          `json:"panicString"`
-	Processes json.RawMessage `json:"processByPid"` // of jsonProcess
-	Binaries  json.RawMessage `json:"binaryImages"` // of jsonBinary
+	Product   string `json:"product"`
+	Build     string `json:"build"`
+	String    string `json:"string"`
+	Panic     string `json:"panicString"`
+	Processes raw    `json:"-"` // of jsonProcess
+	Binaries  raw    `json:"-"` // of jsonBinary
 }
 
 type jsonProcess struct {
-	PID     int             `json:"pid"`
-	Name    string          `json:"procname"`
-	Threads json.RawMessage `json:"threadById"` // of jsonShotThread
+	PID  int    `json:"pid"`
+	Name string `json:"procname"`
 }
 
 // jsonShotThread is a thread: its frames are pairs of an image's number and an offset.
 type jsonShotThread struct {
-	ID     int             `json:"id"`
-	Name   string          `json:"name"`
-	User   json.RawMessage `json:"userFrames"`
-	Kernel json.RawMessage `json:"kernelFrames"`
+	ID   int    `json:"id"`
+	Name string `json:"name"`
 }
 
 // jsonBinary is [UUID, base, kind].
@@ -93,28 +90,32 @@ func (r *jsonReport) stackshot(name string, env *input.Env) (*darwin.Report, err
 }
 
 // threads are those of all processes.
-func (s *shot) threads(processes json.RawMessage) (list []shotThread) {
+func (s *shot) threads(processes raw) (list []shotThread) {
 	more := func() bool { return s.room.Threads.Draw(1) }
-	eachMember(processes, more, func(pid string, raw json.RawMessage) {
+	eachMember(processes, more, func(pid string, text raw) {
 		var p jsonProcess
-		if json.Unmarshal(raw, &p) != nil {
+		if json.Unmarshal(text, &p) != nil {
 			return
 		}
+		var all raw // of jsonShotThread
+		parts(text, map[string]*raw{"threadById": &all})
 		number, _ := strconv.Atoi(pid)
 		process := darwin.Shortened(p.Name) + " [" + darwin.Shortened(pid) + "] "
-		eachMember(p.Threads, more, func(_ string, raw json.RawMessage) {
+		eachMember(all, more, func(_ string, text raw) {
 			var t jsonShotThread
-			if json.Unmarshal(raw, &t) == nil {
+			if json.Unmarshal(text, &t) == nil {
+				var user, kernel raw
+				parts(text, map[string]*raw{"userFrames": &user, "kernelFrames": &kernel})
 				list = append(list, shotThread{number, target.Thread{ID: t.ID, Name: strings.TrimSpace(process + t.Name),
-					Listed: append(s.frames(t.Kernel), s.frames(t.User)...)}})
+					Listed: append(s.frames(kernel), s.frames(user)...)}})
 			}
 		})
 	})
 	return list
 }
 
-func (s *shot) frames(raw json.RawMessage) (out []target.Listed) {
-	eachElement(raw, func() bool { return s.room.Frames.Draw(1) }, func(f *[2]uint64) {
+func (s *shot) frames(list raw) (out []target.Listed) {
+	eachElement(list, func() bool { return s.room.Frames.Draw(1) }, func(f *[2]uint64, _ raw) {
 		l := target.Listed{PC: f[1], Exact: len(out) == 0}
 		if f[0] < uint64(len(s.bases)) {
 			l.PC += s.bases[f[0]]
@@ -128,8 +129,8 @@ func (s *shot) frames(raw json.RawMessage) (out []target.Listed) {
 const farEnd = 1 << 28
 
 // binaries have no size in a stackshot: each ends where the next begins.
-func (s *shot) binaries(raw json.RawMessage) (out []darwin.Binary) {
-	eachElement(raw, func() bool { return s.room.Binaries.Draw(1) }, func(b *jsonBinary) {
+func (s *shot) binaries(list raw) (out []darwin.Binary) {
+	eachElement(list, func() bool { return s.room.Binaries.Draw(1) }, func(b *jsonBinary, _ raw) {
 		s.bases = append(s.bases, b.base())
 		if id := b.uuid(); id != nil && b.base() != 0 {
 			name, _ := b[0].(string)

@@ -2,6 +2,8 @@ package appletext
 
 import (
 	"cmp"
+	"context"
+	"iter"
 	"regexp"
 	"slices"
 	"strconv"
@@ -66,17 +68,28 @@ func (r *textReport) headerLine(line string) {
 }
 
 // readText reads a report as text.
-func readText(name, text string, env *input.Env) (*darwin.Report, error) {
+func readText(ctx context.Context, name, text string, env *input.Env) (*darwin.Report, error) {
 	r := newTextReport(len(text))
 	if r.arch = archOf(text, env.Archs); r.arch == nil {
 		return nil, unknown(name, headerOf(text, "Code Type:"))
 	}
-	for line := range strings.Lines(text) {
-		r.line(strings.TrimRight(line, "\r\n"))
+	for line := range linesOf(ctx, text) {
+		r.line(line)
 	}
 	r.finish()
 	r.out.Issues = r.room.Issues(name)
 	return &r.out, nil
+}
+
+// linesOf are the lines of a text without their ends, until ctx ends.
+func linesOf(ctx context.Context, text string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for line := range strings.Lines(text) {
+			if ctx.Err() != nil || !yield(strings.TrimRight(line, "\r\n")) {
+				return
+			}
+		}
+	}
 }
 
 // headerOf is the value of a header, "" where there is none.

@@ -130,7 +130,7 @@ func TestNoReport(t *testing.T) {
 
 // TestLines: line ends of all systems, noise, lines without end.
 func TestLines(t *testing.T) {
-	l := NewLog([]byte("one\ntwo\r\nthree\rfour\x00\n\n" + strings.Repeat("x", maxLine+1)))
+	l := NewLog(t.Context(), []byte("one\ntwo\r\nthree\rfour\x00\n\n"+strings.Repeat("x", maxLine+1)))
 	var got []string
 	for i := range l.Len() {
 		got = append(got, l.Line(i))
@@ -155,7 +155,7 @@ func TestSniff(t *testing.T) {
 func FuzzLog(f *testing.F) {
 	f.Add([]byte("a\r\nb\x1b[31mc\x00"))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		l := NewLog(text)
+		l := NewLog(t.Context(), text)
 		n := 0
 		for i := range l.Len() {
 			n += len(l.Line(i))
@@ -175,7 +175,7 @@ func TestSeveralMessagesInALine(t *testing.T) {
 		"[    1.000000] [<c0012345>] a [toy]":      {"[    1.000000] [<c0012345>] a [toy]"},
 		"login: [    1.000000] a\r\n[    2.000000": {"login: [    1.000000] a", "[    2.000000"},
 	} {
-		log := NewLog([]byte(text))
+		log := NewLog(t.Context(), []byte(text))
 		var got []string
 		for i := range log.Len() {
 			got = append(got, log.Line(i))

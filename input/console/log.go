@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"strings"
 
@@ -18,6 +19,7 @@ const apart = 32
 
 // Log is a text as lines. Lines are views of the text until they are asked for.
 type Log struct {
+	ctx       context.Context // ends reading
 	text      []byte
 	lines     int
 	starts    []int  // of every apart-th line
@@ -60,11 +62,15 @@ func (l *Log) TooMany(at int) target.Issue {
 // RAM is the memory that the user gave beside the log, nil for none.
 func (l *Log) RAM() *input.RAM { return l.ram }
 
-// NewLog cuts text into lines, which end in LF, CR or both. NULs count as nothing.
-func NewLog(text []byte) *Log {
-	l := &Log{text: text}
+// NewLog cuts text into lines, which end in LF, CR or both. NULs count as nothing. Once ctx has ended, there are no
+// lines.
+func NewLog(ctx context.Context, text []byte) *Log {
+	l := &Log{ctx: ctx, text: text}
 	for at := 0; at < len(text); at = l.behind(at) {
 		if l.lines%apart == 0 {
+			if ctx.Err() != nil {
+				break
+			}
 			l.starts = append(l.starts, at)
 		}
 		l.lines++
@@ -121,8 +127,13 @@ func nextTime(line []byte) int {
 	}
 }
 
-// Len is the number of lines.
-func (l *Log) Len() int { return l.lines }
+// Len is the number of lines, 0 once the context has ended: loops over lines end there.
+func (l *Log) Len() int {
+	if l.ctx.Err() != nil {
+		return 0
+	}
+	return l.lines
+}
 
 // Line returns line i, counted from 0, without its end, escape sequences of terminals
 // (ECMA-48, 5.4) and NULs; "" behind the last line.

@@ -2,6 +2,7 @@ package console
 
 import (
 	"bytes"
+	"context"
 	"strings"
 )
 
@@ -19,13 +20,16 @@ func (m *messages) add(message []byte) {
 }
 
 // inOrder are the messages, the earliest first: log servers export what they show, often the newest line first.
-func (m messages) inOrder() []byte {
-	if !m.newestFirst() {
+func (m messages) inOrder(ctx context.Context) []byte {
+	if !m.newestFirst(ctx) {
 		return m
 	}
 	text := make([]byte, len(m))
 	at := len(m)
 	for line := range bytes.Lines(m) {
+		if ctx.Err() != nil {
+			break
+		}
 		at -= len(line)
 		copy(text[at:], line)
 	}
@@ -33,12 +37,14 @@ func (m messages) inOrder() []byte {
 }
 
 // newestFirst tells whether the times of printk in messages mostly fall.
-func (m messages) newestFirst() bool {
+func (m messages) newestFirst(ctx context.Context) bool {
 	var last uint64
 	falls := 0
 	for line := range bytes.Lines(m) {
 		t, ok := timeOf(line)
 		switch {
+		case ctx.Err() != nil:
+			return false
 		case !ok:
 			continue
 		case t < last:

@@ -17,9 +17,10 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byt
 		return nil, broken
 	}
 	if take != nil {
-		data = take(data).inOrder()
+		data = take(data).inOrder(ctx)
+		c.Forget()
 	}
-	log := NewLog(rejoined(data))
+	log := NewLog(ctx, rejoined(data))
 	var s stream
 	if len(env.RAM) > 0 {
 		ram, err := input.OpenRAM(ctx, env)
@@ -34,7 +35,9 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byt
 	if len(s.snaps) == 0 {
 		return nil, errors.Join(s.nothing(c), s.Close())
 	}
-	s.finish(readers)
+	if s.finish(ctx, readers); ctx.Err() != nil {
+		return nil, errors.Join(ctx.Err(), s.Close())
+	}
 	if broken != nil {
 		last := s.snaps[len(s.snaps)-1]
 		last.Issues = append(last.Issues, target.Issue{Kind: target.IssueCapture, Text: broken.Error()})
@@ -91,7 +94,7 @@ func eachReport(ctx context.Context, log *Log, env *input.Env, readers []Reader,
 		}
 		at = next
 	}
-	return nil
+	return ctx.Err()
 }
 
 // nothing says why there is no snapshot.
@@ -158,7 +161,7 @@ func same(a, b *target.Module) bool {
 }
 
 // finish puts the further threads behind the reports.
-func (s *stream) finish(readers []Reader) {
+func (s *stream) finish(ctx context.Context, readers []Reader) {
 	for i, snap := range s.snaps {
 		for _, t := range s.tasks[i] {
 			t.ID = len(snap.Threads)
@@ -167,7 +170,7 @@ func (s *stream) finish(readers []Reader) {
 		snap.Issues = append(snap.Issues, s.refused...)
 		for _, r := range readers {
 			if r.Finish != nil && s.ram != nil {
-				r.Finish(snap, s.ram)
+				r.Finish(ctx, snap, s.ram)
 			}
 		}
 	}

@@ -42,6 +42,9 @@ type Line struct {
 // Where a prompt or half a line of something else stands before a time of printk, that is
 // left out as well.
 func cutLine(line string) Line {
+	if isFragment(line) {
+		return Line{Text: line, Bare: true, Width: len(line)}
+	}
 	if line != "" {
 		line = ofPage(line)
 	}
@@ -73,6 +76,21 @@ func cutLine(line string) Line {
 		l.Text = strings.TrimSpace(strings.TrimPrefix(l.Text, escaped))
 	}
 	return l
+}
+
+// Fragment tells whether a line is next to nothing, and nothing was before it: no report begins with it or is continued
+// by it. A hostile log of a megabyte has half a million of them.
+func (l *Line) Fragment() bool { return l.Bare && isFragment(l.Text) }
+
+// isFragment tells whether a line is a few letters and digits.
+func isFragment(line string) bool {
+	const most = 3
+	for i := range len(line) {
+		if c := line[i]; i == most || c-'0' > 9 && c|0x20-'a' > 25 {
+			return false
+		}
+	}
+	return line != ""
 }
 
 // cutCaller takes "[   T95]" off; dmesg puts a space before it.

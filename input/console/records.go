@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
-	"encoding/csv"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -81,7 +80,8 @@ func memberIn(head []byte) string {
 
 // members are the messages of JSON text: the values of the members of a name, in whatever object. What is no JSON
 // between them, as the beginning of a log that was cut, is passed over.
-func members(text []byte, name string) (m messages) {
+func members(text []byte, name string) messages {
+	m := make(messages, 0, len(text))
 	eachMember(text, func(key string, value []byte) {
 		if key != name {
 			return
@@ -153,7 +153,8 @@ func stringLen(text []byte) int {
 
 // exportFields are the messages in the journal's export format (systemd.io/JOURNAL_EXPORT_FORMATS): a field a line, and one that
 // is no text as its name, eight bytes of length, and the value. journalctl -o verbose indents the fields.
-func exportFields(data []byte) (m messages) {
+func exportFields(data []byte) messages {
+	m := make(messages, 0, len(data))
 	for len(data) > 0 {
 		line, rest, _ := bytes.Cut(data, []byte("\n"))
 		data = rest
@@ -178,10 +179,10 @@ func exportFields(data []byte) (m messages) {
 }
 
 // columnIn is the column with the messages, where the first line names columns.
-func columnIn(head []byte) (separator rune, column int, ok bool) {
+func columnIn(head []byte) (separator byte, column int, ok bool) {
 	line, _, found := bytes.Cut(head, []byte("\n"))
-	for _, s := range ",;\t" {
-		names := strings.Split(strings.TrimRight(string(line), "\r"), string(s))
+	for _, s := range []byte(",;\t") {
+		names := strings.Split(strings.TrimRight(string(line), "\r"), string(rune(s)))
 		for i, n := range names {
 			names[i] = strings.ToLower(strings.Trim(n, `"`))
 		}
@@ -196,17 +197,59 @@ func columnIn(head []byte) (separator rune, column int, ok bool) {
 // isProse tells whether s is more than the name of a column.
 func isProse(s string) bool { return s == "" || len(s) > maxTag || strings.ContainsAny(s, " :,;()[]=") }
 
-// columns are the messages of CSV.
-func columns(data []byte, separator rune, column int) (m messages) {
-	r := csv.NewReader(bytes.NewReader(data))
-	r.Comma, r.FieldsPerRecord, r.LazyQuotes, r.ReuseRecord = separator, -1, true, true
-	for {
-		record, err := r.Read()
-		if err != nil {
-			return m
+// columns are the messages of CSV (RFC 4180), whose quotes may be missing.
+func columns(data []byte, separator byte, column int) messages {
+	m := make(messages, 0, len(data))
+	for len(data) > 0 {
+		if data[0] == '\n' || data[0] == '\r' { // an empty line is no record
+			data = data[1:]
+			continue
 		}
-		if column < len(record) {
-			m.add([]byte(record[column]))
+		for i, last := 0, false; !last; i++ {
+			var field []byte
+			if field, data, last = cutField(data, separator); i == column {
+				m.add(field)
+			}
+		}
+	}
+	return m
+}
+
+// cutField takes the first field off; last: it ends its record.
+func cutField(data []byte, separator byte) (field, rest []byte, last bool) {
+	n := closing(data, separator)
+	end := bytes.IndexAny(data[n:], string([]byte{separator, '\n'}))
+	if end < 0 {
+		end = len(data) - n
+	}
+	field, rest = bytes.TrimSuffix(data[:n+end], []byte{'\r'}), data[n+end:]
+	if n > 0 {
+		field = bytes.ReplaceAll(bytes.TrimSuffix(field[1:], []byte{'"'}), []byte(`""`), []byte{'"'})
+	}
+	if last = len(rest) == 0 || rest[0] == '\n'; len(rest) > 0 {
+		rest = rest[1:]
+	}
+	return field, rest, last
+}
+
+// closing is where the field in quotes ends that data begin with, 0 where they begin with another. A quote is text
+// where neither its pair nor the field's end follows.
+func closing(data []byte, separator byte) int {
+	if !bytes.HasPrefix(data, []byte{'"'}) {
+		return 0
+	}
+	for n := 1; ; {
+		quote := bytes.IndexByte(data[n:], '"')
+		if quote < 0 {
+			return len(data)
+		}
+		n += quote + 1
+		behind := bytes.TrimPrefix(data[n:], []byte{'\r'})
+		switch {
+		case bytes.HasPrefix(data[n:], []byte{'"'}):
+			n++
+		case len(behind) == 0, behind[0] == separator, behind[0] == '\n':
+			return n
 		}
 	}
 }

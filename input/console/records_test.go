@@ -44,8 +44,24 @@ func TestRecordsNewestFirst(t *testing.T) {
 		if want == "" {
 			want = in
 		}
-		if got := string(messages(in).inOrder()); got != want {
+		if got := string(messages(in).inOrder(t.Context())); got != want {
 			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// TestColumns: fields in quotes have separators and ends of lines; a quote that nobody closed reaches to the end, and
+// one within a field is text.
+func TestColumns(t *testing.T) {
+	for in, want := range map[string]string{
+		"1,a,x\r\n2,b\n":                      "a\nb\n",
+		"1,\"a,b\nc\",x\n2,\"say \"\"d\"\"\"": "a,b\rc\nsay \"d\"\n",
+		"1,a\"b\"c\n\n2\n3,\"d\"e\"\r\n4,f":   "a\"b\"c\nd\"e\nf\n",
+		"1,\"open\n2,b\n":                     "open\r2,b\n",
+		"1,":                                  "\n",
+	} {
+		if got := string(columns([]byte(in), ',', 1)); got != want {
+			t.Errorf("%q: %q, want %q", in, got, want)
 		}
 	}
 }

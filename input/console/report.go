@@ -20,7 +20,7 @@ type Reader struct {
 	Owns func(log *Log) bool
 	// Finish, unless nil, adds to a snapshot of all reports what the memory beside the log
 	// shows: the threads that no report is about. It is asked where there is such memory.
-	Finish func(snap *target.Snapshot, ram *input.RAM)
+	Finish func(ctx context.Context, snap *target.Snapshot, ram *input.RAM)
 }
 
 // Report is one report of a crash, or of a stack.

@@ -26,6 +26,9 @@ func readThreads(f *file, arch *cpu.Arch, prstatus [][]byte, found *problems) (l
 			short++
 			continue
 		}
+		if list == nil { // to grow would leave more than twice as much behind
+			list = make([]target.Thread, 0, min(len(prstatus)-short, len(f.data)/len(desc)))
+		}
 		r := bin.New(desc, h.big)
 		r.Seek(uint64(12 + 4 + 2*h.word())) // pr_pid
 		t := target.Thread{ID: int(int32(r.U32())), Crashed: len(list) == 0}

@@ -130,7 +130,7 @@ func TestRefused(t *testing.T) {
 
 // TestUnwinderStopped: what probe-rs lists in the place of a frame where it could not go on.
 func TestUnwinderStopped(t *testing.T) {
-	log := console.NewLog([]byte("    Frame 0: HardFault_ @ 0x080003fc\n    Frame 1: UNWIND: no stack pointer @ 0x080003fc\n"))
+	log := console.NewLog(t.Context(), []byte("    Frame 0: HardFault_ @ 0x080003fc\n    Frame 1: UNWIND: no stack pointer @ 0x080003fc\n"))
 	var l lister
 	for i := range log.Len() {
 		l.take(log.Line(i))

@@ -1,6 +1,7 @@
 package faultlog
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/backsight/backsight/input"
@@ -11,12 +12,12 @@ import (
 
 // finish adds what the memory beside a log shows: the other tasks, and which tasks the threads of
 // the reports are. Issues say where memory or binaries do not go with the log.
-func finish(snap *target.Snapshot, ram *input.RAM) {
+func finish(ctx context.Context, snap *target.Snapshot, ram *input.RAM) {
 	var b target.Builder
 	_ = firmware.AddRAM(&b, ram) // the reports have said what is wrong with the files
 	snap.Memory = b.Memory(snap.Arch)
 	snap.Issues = append(snap.Issues, outside(snap)...)
-	if kernel := rtos.AddTasks(snap); snap.OS == "" {
+	if kernel := rtos.AddTasks(ctx, snap); snap.OS == "" {
 		snap.OS = kernel
 	}
 	snap.Issues = append(snap.Issues, otherProgram(snap)...)

@@ -56,3 +56,26 @@ func TestDumpAsELF(t *testing.T) {
 		}
 	}
 }
+
+// FuzzAddRAM: memory in any form, anywhere, is read as far as there are bytes of the file.
+func FuzzAddRAM(f *testing.F) {
+	f.Add(dump([]byte("01234567"), [2]uint32{0x2000_0000, 8}), uint64(0), false)
+	f.Add([]byte("@ffffffffffffffc0\n01 02 03 04\nq\n"), uint64(0), false)
+	f.Add([]byte(":10246200464C5549442050524F46494C4500464C33\n"), ^uint64(0), true)
+	f.Add([]byte("S1137AF00A0A0D0000000000000000000000000061\n"), uint64(1)<<32, true)
+	f.Add([]byte("bytes"), ^uint64(0)-2, true)
+	f.Fuzz(func(t *testing.T, data []byte, at uint64, placed bool) {
+		var b target.Builder
+		_ = firmware.AddRAM(&b, &input.RAM{Regions: []input.Region{{Name: "ram", Addr: at, Placed: placed, Data: data}}})
+		size := 0
+		for _, s := range b.Memory(arm.Archs()[0]).Segments() {
+			if size += len(s.Data); s.Addr+uint64(len(s.Data)) < s.Addr || s.Rest != 0 {
+				t.Errorf("%d bytes at %#x, %d zeros behind", len(s.Data), s.Addr, s.Rest)
+			}
+		}
+		const header = 32 // of a segment, at least; segments may show the same bytes
+		if size > len(data)*(1+len(data)/header) {
+			t.Errorf("%d bytes of memory out of %d", size, len(data))
+		}
+	})
+}

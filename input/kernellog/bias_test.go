@@ -23,7 +23,7 @@ func TestLeastBias(t *testing.T) {
 		"0xffff8000070b3ba8":   0,
 		"leaf_deref+0x18/0x24": 0,
 	} {
-		k := newKernelLog(console.NewLog([]byte(strings.ReplaceAll(oopses[0].log, "pc : leaf+0x18/0x24 [toy]", "pc : "+at))))
+		k := newKernelLog(console.NewLog(t.Context(), []byte(strings.ReplaceAll(oopses[0].log, "pc : leaf+0x18/0x24 [toy]", "pc : "+at))))
 		if got := leastBias(img, k.records); got != want {
 			t.Errorf("%s: %#x, want %#x", at, got, want)
 		}

@@ -1,6 +1,7 @@
 package kernellog
 
 import (
+	"context"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -26,7 +27,7 @@ func (c *Crash) HasPlace(arch *cpu.Arch) bool {
 // LastCrash finds the last report of a crash in the log of a machine whose binaries are known: the kernel ("vmlinux")
 // and its modules, by which registers have values that are printed as symbols. One without registers counts where
 // none has some: behind an oops comes the panic for its sake. ok is false where there is none.
-func LastCrash(text string, arch *cpu.Arch, modules []*target.Module) (last Crash, ok bool) {
+func LastCrash(ctx context.Context, text string, arch *cpu.Arch, modules []*target.Module) (last Crash, ok bool) {
 	b := &binaries{arch: arch, modules: map[string]*target.Module{}, symbols: symbols{known: map[symbolKey]symbolAt{}}}
 	for _, m := range modules {
 		if m.Name == "vmlinux" {
@@ -35,7 +36,7 @@ func LastCrash(text string, arch *cpu.Arch, modules []*target.Module) (last Cras
 			b.modules[m.Name] = m
 		}
 	}
-	for _, r := range scan(console.NewLog([]byte(text))).records {
+	for _, r := range scan(console.NewLog(ctx, []byte(text))).records {
 		if !r.crash || r.isMixed() {
 			continue
 		}

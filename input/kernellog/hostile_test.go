@@ -102,7 +102,7 @@ func FuzzLog(f *testing.F) {
 	f.Add("> Call Trace:\n>  a lib/a.c:7 [inline]\n>  b+0x1/0x2 lib/a.c:8\n>  ? c (a.c:1 (discriminator 2) b.c:2) d\n> [snip]\n> RIP  [<ffffffff8026a5c4>] d+0x1/0x2\n")
 	f.Add("a               D    0     7      2 0x80000000\nCall Trace:\n a+0x1/0x2\nWARNING: kernel stack regs at 0 in a:7 has bad 'bp' value 0\nLost 7 message(s)!\n b+0x1/0x2\n")
 	f.Fuzz(func(t *testing.T, text string) {
-		s := scan(console.NewLog([]byte(text)))
+		s := scan(console.NewLog(t.Context(), []byte(text)))
 		for i, r := range s.records {
 			if r.from >= r.to || i > 0 && s.records[i-1].from >= r.from {
 				t.Errorf("report %d: lines %d to %d", i, r.from, r.to)

@@ -82,6 +82,9 @@ func (s *scanner) keep() {
 
 // line reads line i.
 func (s *scanner) line(i int, l console.Line) {
+	if l.Fragment() && s.open[l.Caller] == nil {
+		return
+	}
 	s.facts.take(l.Text)
 	if isLoss(l.Text) {
 		s.loss = i

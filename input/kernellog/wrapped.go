@@ -40,6 +40,9 @@ func (m *messages) peek() *console.Line {
 func (m *messages) read() (l console.Line, last int) {
 	l = *m.peek()
 	m.at, m.ahead = m.at+1, false
+	if l.Fragment() {
+		return l, m.at - 1
+	}
 	width := l.Width
 	for more := 0; l.Text != "" && more < maxWrapped && m.at < m.log.Len(); more++ {
 		next := m.peek()
@@ -117,7 +120,7 @@ func brokenTo(log *console.Log) (width int, hard bool) {
 	type end struct{ width, whole int } // of a line, and with the first word of the next
 	var ends []end
 	var last console.Line
-	for i := range log.Len() {
+	for i := 0; i < log.Len(); i++ {
 		l := log.Message(i)
 		switch {
 		case !l.Bare:

@@ -93,7 +93,7 @@ func TestSoftBreaks(t *testing.T) {
 		t.Errorf("got %swant %s", got, want)
 	}
 	const ruler = "==================\nBUG: KASAN: use-after-free in leaf+0x1/0x2\n"
-	if m := (messages{log: console.NewLog([]byte(ruler))}); true {
+	if m := (messages{log: console.NewLog(t.Context(), []byte(ruler))}); true {
 		if l, _ := m.read(); strings.Contains(l.Text, "BUG") {
 			t.Errorf("%q", l.Text)
 		}
@@ -123,7 +123,7 @@ func TestNotBroken(t *testing.T) {
 		"[    1.000000] " + strings.Repeat("y ", 30) + "\nCall trace:\n",
 		"[    1.000000] " + strings.Repeat("y ", 60) + "\nCall trace:\n[    2.000000] " + strings.Repeat("y ", 60) + "\nCall trace:\n",
 	} {
-		m := messages{log: console.NewLog([]byte(log))}
+		m := messages{log: console.NewLog(t.Context(), []byte(log))}
 		for n := 0; m.at < m.log.Len(); n++ {
 			if _, last := m.read(); last != n {
 				t.Errorf("%q: a message of several lines", log)

@@ -65,7 +65,7 @@ func readThread(arch *cpu.Arch, body []byte) (s state) {
 // threads decodes all threads. The one that crashed is the first whose exception state tells of a
 // fault, else the first.
 func (c *core) threads() []target.Thread {
-	var list []target.Thread
+	list := make([]target.Thread, 0, len(c.commands.threads)) // at most maxThreads
 	crashed, lost := 0, 0
 	for i, body := range c.commands.threads {
 		s := readThread(c.arch, body)

@@ -19,7 +19,7 @@ func Format() input.Format {
 	return input.Format{Name: "ram", OpenMemory: openMemory}
 }
 
-func openMemory(_ context.Context, ram *input.RAM, env *input.Env) (input.Stream, error) {
+func openMemory(ctx context.Context, ram *input.RAM, env *input.Env) (input.Stream, error) {
 	vals, err := firmware.ReadRegisters(env)
 	if err != nil {
 		return nil, err
@@ -43,7 +43,9 @@ func openMemory(_ context.Context, ram *input.RAM, env *input.Env) (input.Stream
 			snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueCapture, Subject: env.Regs, Text: env.Regs + ": " + text})
 		}
 	}
-	snap.OS = AddTasks(snap)
+	if snap.OS = AddTasks(ctx, snap); ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if len(snap.Threads) == 0 {
 		return nil, input.ErrUnrecognised
 	}
@@ -54,9 +56,9 @@ func openMemory(_ context.Context, ram *input.RAM, env *input.Env) (input.Stream
 // name, "" where there is no kernel. A task on whose stack a thread of snap runs is that thread:
 // the thread gets the task's name behind its own name, and the bounds of the task's stack. Where
 // no thread of snap runs on the stack of the running task, the registers that the kernel kept of
-// this task are stale.
-func AddTasks(snap *target.Snapshot) (kernel string) {
-	k, ok := Find(snap)
+// this task are stale. Where ctx ends, tasks are missing.
+func AddTasks(ctx context.Context, snap *target.Snapshot) (kernel string) {
+	k, ok := Find(ctx, snap)
 	if !ok {
 		return ""
 	}

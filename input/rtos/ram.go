@@ -1,12 +1,17 @@
 package rtos
 
 import (
+	"context"
+	"iter"
+	"sort"
+
 	"github.com/backsight/backsight/target"
 )
 
 // ram is a program's memory as words of its processor, and as control blocks: a block is known
 // by the address of the word that has the saved SP.
 type ram struct {
+	ctx  context.Context // ends searches, which then have found nothing more
 	mem  *target.Memory
 	word uint64 // the size of one
 	// big: the processor is big-endian.
@@ -14,8 +19,8 @@ type ram struct {
 	runs []target.Range // of memory without a gap
 }
 
-func newRAM(snap *target.Snapshot) *ram {
-	m := &ram{mem: snap.Memory, word: uint64(snap.Arch.RegSize), big: snap.Arch.BigEndian}
+func newRAM(ctx context.Context, snap *target.Snapshot) *ram {
+	m := &ram{ctx: ctx, mem: snap.Memory, word: uint64(snap.Arch.RegSize), big: snap.Arch.BigEndian}
 	for _, seg := range snap.Memory.Segments() {
 		r := target.Range{Lo: seg.Addr, Hi: seg.Addr + seg.Size()}
 		if n := len(m.runs); n > 0 && m.runs[n-1].Hi == r.Lo {
@@ -29,12 +34,11 @@ func newRAM(snap *target.Snapshot) *ram {
 
 // run is the run of memory that holds an address.
 func (m *ram) run(addr uint64) (target.Range, bool) {
-	for _, r := range m.runs {
-		if r.Contains(addr) {
-			return r, true
-		}
+	i := sort.Search(len(m.runs), func(i int) bool { return m.runs[i].Lo > addr }) - 1
+	if i < 0 || !m.runs[i].Contains(addr) {
+		return target.Range{}, false
 	}
-	return target.Range{}, false
+	return m.runs[i], true
 }
 
 // maxPointers bounds the words that are tried.
@@ -43,20 +47,32 @@ const maxPointers = 1 << 20
 // pointers are the addresses of the words of memory that point to memory: one of them is the
 // saved SP of each task.
 func (m *ram) pointers() (out []uint64) {
-	for _, seg := range m.mem.Segments() {
-		lo := (seg.Addr + m.word - 1) &^ (m.word - 1)
-		hi := seg.Addr + uint64(len(seg.Data))
-		for at := lo; at+m.word <= hi && len(out) < maxPointers; at += m.word {
-			sp, ok := m.mem.Uint(at, int(m.word))
-			if !ok || sp%m.word != 0 || sp == 0 {
-				continue
-			}
-			if _, ok := m.run(sp); ok {
-				out = append(out, at)
+	for at := range m.words() {
+		sp, ok := m.mem.Uint(at, int(m.word))
+		if !ok || sp%m.word != 0 || sp == 0 {
+			continue
+		}
+		if _, ok := m.run(sp); ok {
+			if out = append(out, at); len(out) == maxPointers {
+				break
 			}
 		}
 	}
 	return out
+}
+
+// words are the addresses of the aligned words that were captured.
+func (m *ram) words() iter.Seq[uint64] {
+	return func(yield func(uint64) bool) {
+		for _, seg := range m.mem.Segments() {
+			skip := min(-seg.Addr&(m.word-1), uint64(len(seg.Data)))
+			for at := range (target.Range{Lo: seg.Addr + skip, Hi: seg.Addr + uint64(len(seg.Data))}).Words(m.word) {
+				if m.ctx.Err() != nil || !yield(at) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // lookup is a word of a control block, counted in words from the saved SP.

@@ -11,6 +11,7 @@ package rtos
 
 import (
 	"cmp"
+	"context"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
@@ -46,9 +47,9 @@ type Kernel struct {
 const maxTasks = 4096
 
 // Find finds the tasks of a stopped program, of which snap needs Arch, Memory and Modules.
-// ok is false where there is no kernel, or none that is known.
-func Find(snap *target.Snapshot) (k Kernel, ok bool) {
-	s := newSearch(snap)
+// ok is false where there is no kernel, or none that is known, or ctx has ended.
+func Find(ctx context.Context, snap *target.Snapshot) (k Kernel, ok bool) {
+	s := newSearch(ctx, snap)
 	var best verdict
 	all := layouts()
 	for i := range all {
@@ -58,7 +59,7 @@ func Find(snap *target.Snapshot) (k Kernel, ok bool) {
 			}
 		}
 	}
-	if best.weight == 0 {
+	if best.weight == 0 || ctx.Err() != nil {
 		return k, false
 	}
 	k = Kernel{Name: best.layout.kernel, Tasks: best.tasks, search: s, shape: best.shape}

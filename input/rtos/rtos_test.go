@@ -1,6 +1,7 @@
 package rtos
 
 import (
+	"context"
 	"encoding/binary"
 	"fmt"
 	"strings"
@@ -161,7 +162,7 @@ func TestFreeRTOS(t *testing.T) {
 	} {
 		m := newMachine(c.arch)
 		layFreeRTOS(m, words(c.layout), c.extended)
-		k, ok := Find(m.snapshot())
+		k, ok := Find(t.Context(), m.snapshot())
 		if !ok || k.Name != "FreeRTOS" || len(k.Tasks) != 3 {
 			t.Errorf("%s: %s", c.name, summary(k))
 			continue
@@ -206,7 +207,7 @@ func TestBounds(t *testing.T) {
 			m.text(block, fmt.Sprintf("task%d", i))
 			m.put(block+16, c.block(sp, lo, lo+0x600)...)
 		}
-		k, ok := Find(m.snapshot())
+		k, ok := Find(t.Context(), m.snapshot())
 		if got := summary(k); !ok || len(k.Tasks) != 3 || k.Tasks[2].Name != "task2" || k.Tasks[1].Stack != (target.Range{Lo: m.base + 0x1800, Hi: m.base + 0x1e00}) {
 			t.Errorf("%s: %s", c.name, got)
 		}
@@ -230,7 +231,7 @@ func TestThirdWord(t *testing.T) {
 		m.text(m.base+0x100+uint64(i)*16, name)
 	}
 	m.put(m.base+0x200+3*32, m.base+0x100+3*16)
-	k, ok := Find(m.snapshot())
+	k, ok := Find(t.Context(), m.snapshot())
 	if !ok || len(k.Tasks) != 3 || k.Tasks[0].Name != "main" || k.Tasks[2].Name != "log" {
 		t.Error(summary(k))
 	}
@@ -240,7 +241,7 @@ func TestThirdWord(t *testing.T) {
 func TestNoKernel(t *testing.T) {
 	for _, arch := range []*cpu.Arch{archOf(arm.Archs(), "cortexm"), archOf(riscv.Archs(), "ilp32")} {
 		m := newMachine(arch)
-		if k, ok := Find(m.snapshot()); ok {
+		if k, ok := Find(t.Context(), m.snapshot()); ok {
 			t.Errorf("zeros: %s", summary(k))
 		}
 		for i := 0; i < 0x8000; i += 4 {
@@ -250,7 +251,7 @@ func TestNoKernel(t *testing.T) {
 			}
 			m.put(m.base+uint64(i), v)
 		}
-		if k, ok := Find(m.snapshot()); ok {
+		if k, ok := Find(t.Context(), m.snapshot()); ok {
 			t.Errorf("pointers and return addresses: %s", summary(k))
 		}
 	}
@@ -265,7 +266,7 @@ func FuzzFind(f *testing.F) {
 	f.Fuzz(func(t *testing.T, ram []byte) {
 		m := newMachine(cortexM)
 		m.ram = ram[:min(len(ram), 0x2000)]
-		k, _ := Find(m.snapshot())
+		k, _ := Find(t.Context(), m.snapshot())
 		for i, a := range k.Tasks {
 			for _, b := range k.Tasks[i+1:] {
 				if a.Stack.Lo == b.Stack.Lo {
@@ -274,4 +275,26 @@ func FuzzFind(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestTopOfMemory: memory may reach to the last of 2⁶⁴ addresses, behind which there is none.
+func TestTopOfMemory(t *testing.T) {
+	for _, size := range []uint64{64, 61, 3} {
+		m := newMachine(archOf(riscv.Archs(), "lp64d"))
+		m.ram, m.base = make([]byte, size), -size
+		if k, ok := Find(t.Context(), m.snapshot()); ok {
+			t.Errorf("%d bytes: %s", size, summary(k))
+		}
+	}
+}
+
+// TestFindEndsWithContext: a search that is broken off has found nothing.
+func TestFindEndsWithContext(t *testing.T) {
+	m := newMachine(archOf(arm.Archs(), "cortexm"))
+	layFreeRTOS(m, words("r4-r11 frame"), func(int) bool { return false })
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if k, ok := Find(ctx, m.snapshot()); ok {
+		t.Errorf("found %s", summary(k))
+	}
 }

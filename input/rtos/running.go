@@ -67,21 +67,18 @@ func (m *ram) running(sh shape, tasks []Task, sp uint64) (found Task, ok bool) {
 	if !has {
 		return found, false
 	}
-	for _, seg := range m.mem.Segments() {
-		lo := (seg.Addr + m.word - 1) &^ (m.word - 1)
-		for at := lo; at+m.word <= seg.Addr+uint64(len(seg.Data)); at += m.word {
-			saved, _ := m.mem.Uint(at, int(m.word))
-			if !run.Contains(saved) || sh.owner && !m.ownsItself(at) {
-				continue
-			}
-			p := suspect{block: at, saved: saved, ctx: registers{end: sp}}
-			t := m.task(&p, sh)
-			if sh.owner {
-				t.Stack.Hi = m.next(append(tasks[:len(tasks):len(tasks)], t), &Task{saved: sp})
-			}
-			if encloses(&t, sp, run) && !overlaps(&t, tasks) && (!ok || t.Stack.Lo > found.Stack.Lo) {
-				found, ok = t, true
-			}
+	for at := range m.words() {
+		saved, _ := m.mem.Uint(at, int(m.word))
+		if !run.Contains(saved) || sh.owner && !m.ownsItself(at) {
+			continue
+		}
+		p := suspect{block: at, saved: saved, ctx: registers{end: sp}}
+		t := m.task(&p, sh)
+		if sh.owner {
+			t.Stack.Hi = m.next(append(tasks[:len(tasks):len(tasks)], t), &Task{saved: sp})
+		}
+		if encloses(&t, sp, run) && !overlaps(&t, tasks) && (!ok || t.Stack.Lo > found.Stack.Lo) {
+			found, ok = t, true
 		}
 	}
 	return found, ok

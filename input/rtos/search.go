@@ -2,6 +2,7 @@ package rtos
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 
@@ -16,8 +17,8 @@ type search struct {
 	pointers []uint64
 }
 
-func newSearch(snap *target.Snapshot) *search {
-	s := &search{ram: newRAM(snap), code: code{snap}}
+func newSearch(ctx context.Context, snap *target.Snapshot) *search {
+	s := &search{ram: newRAM(ctx, snap), code: code{snap}}
 	s.pointers = s.ram.pointers()
 	return s
 }
@@ -41,7 +42,10 @@ func (s *search) suspects(l *compiled) (out []suspect) {
 	var none uint64 // an address at which no context lies: memory is full of one pointer at times
 	for _, at := range s.pointers {
 		sp, _ := s.ram.mem.Uint(at, int(s.ram.word))
-		if sp == none || len(out) == maxSuspects {
+		if len(out) == maxSuspects || s.ram.ctx.Err() != nil {
+			break
+		}
+		if sp == none {
 			continue
 		}
 		if ctx, ok := l.read(s.ram.mem, at, sp); ok && s.code.resumes(s.ram, &ctx) {
@@ -66,6 +70,9 @@ func (s *search) judge(l *compiled) (best verdict) {
 	found := s.suspects(l)
 	votes := make(map[shape][]int) // indices in found
 	for i := range found {
+		if s.ram.ctx.Err() != nil {
+			return verdict{}
+		}
 		for _, sh := range s.ram.shapes(&found[i]) {
 			if sh.of(l.kernel) && len(votes[sh]) < maxTasks {
 				votes[sh] = append(votes[sh], i)
@@ -83,7 +90,7 @@ func (s *search) judge(l *compiled) (best verdict) {
 	})
 	made := 0
 	for _, sh := range shapes {
-		if made += len(votes[sh]); made > maxMade {
+		if made += len(votes[sh]); made > maxMade || s.ram.ctx.Err() != nil {
 			break
 		}
 		tasks := make([]Task, 0, len(votes[sh]))

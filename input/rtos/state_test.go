@@ -117,7 +117,7 @@ func TestStates(t *testing.T) {
 		m := newMachine(c.arch)
 		kernelOf(m, c.saved, 0xa5a5a5a5, c.block(m))
 		snap := m.snapshot()
-		snap.OS = AddTasks(snap)
+		snap.OS = AddTasks(t.Context(), snap)
 		if got := states(snap); got != c.want {
 			t.Errorf("%s: %s; want %s", c.name, got, c.want)
 		}
@@ -176,7 +176,7 @@ func TestChibiOS(t *testing.T) {
 		m.put(block, m.base+0x80, m.base+0x80, [4]uint64{64, 128, 32, 1}[i], sp, m.base+0x90, m.base+0x90, name, lo, [4]uint64{1, 5, 0, 0}[i])
 	}
 	snap := m.snapshot()
-	snap.OS = AddTasks(snap)
+	snap.OS = AddTasks(t.Context(), snap)
 	if got, want := states(snap), "ChibiOS: a1 running 64 stale, b1 waiting 128, c1 ready 32, d1 ready 1"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
@@ -199,7 +199,7 @@ func TestNuttX(t *testing.T) {
 	snap := m.snapshot()
 	img := snap.Modules[0].Image
 	snap.Modules[0] = target.NewModule("fw", image.New(img.Header, variable{name: "g_readytorun", addr: m.base + 0x40}), 0)
-	snap.OS = AddTasks(snap)
+	snap.OS = AddTasks(t.Context(), snap)
 	if got, want := states(snap), "NuttX: a1 running 0 stale, b1 waiting 0, c1 ready 0, d1 ready 0"; got != want {
 		t.Errorf("%s; want %s", got, want)
 	}
@@ -216,7 +216,7 @@ func TestCurrent(t *testing.T) {
 	snap := m.snapshot()
 	img := snap.Modules[0].Image
 	snap.Modules[0] = target.NewModule("fw", image.New(img.Header, variable{name: "pxCurrentTCB", addr: m.base + 0x40}), 0)
-	AddTasks(snap)
+	AddTasks(t.Context(), snap)
 	if got, want := states(snap), ": a1  0, b1  1, c1 running 2 stale, d1  3"; got != want || len(snap.Issues) != 1 {
 		t.Errorf("%s; want %s; %v", got, want, snap.Issues)
 	}
@@ -224,7 +224,7 @@ func TestCurrent(t *testing.T) {
 	var regs cpu.Registers
 	regs.Set(m.arch.SP, m.base+0x1000+0x800+0x100)
 	snap.Threads = []target.Thread{{Name: "fault", Regs: regs, Crashed: true}}
-	AddTasks(snap)
+	AddTasks(t.Context(), snap)
 	if got, want := states(snap), ": fault (task b1) running 1, a1  0, c1  2, d1  3"; got != want || len(snap.Issues) != 0 {
 		t.Errorf("%s; want %s; %v", got, want, snap.Issues)
 	}
@@ -249,7 +249,7 @@ func TestFill(t *testing.T) {
 		m.fillStack(lo, lo+0x80, c.pattern)
 		m.fillStack(lo, lo+4, c.first)
 		task := Task{Stack: target.Range{Lo: lo, Hi: lo + 0x200}, saved: lo + 0x100}
-		newRAM(m.snapshot()).fill(&task)
+		newRAM(t.Context(), m.snapshot()).fill(&task)
 		if task.Task != c.want {
 			t.Errorf("%#x: %+v, want %+v", c.pattern, task.Task, c.want)
 		}
@@ -293,7 +293,7 @@ func TestPorts(t *testing.T) {
 			m.text(m.base+0x4000+i*0x200+uint64(len(block)*m.word), task)
 			return block, at
 		})
-		k, ok := Find(m.snapshot())
+		k, ok := Find(t.Context(), m.snapshot())
 		if !ok || len(k.Tasks) != 4 {
 			t.Errorf("%s: %s", name, summary(k))
 			continue

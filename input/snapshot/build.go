@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -19,12 +20,12 @@ type builder struct {
 	last  moduleSet
 }
 
-func (b *builder) snapshot(r *record) (*target.Snapshot, error) {
+func (b *builder) snapshot(ctx context.Context, r *record) (*target.Snapshot, error) {
 	want, err := b.wanted(r)
 	if err != nil {
 		return nil, err
 	}
-	set := b.modules(r, want)
+	set := b.modules(ctx, r, want)
 	arch := set.arch(want)
 	if arch == nil {
 		return nil, fmt.Errorf("no arch is stated and no binary tells it")
@@ -146,9 +147,9 @@ func (b *builder) threads(snap *target.Snapshot, r *record) {
 		out := &snap.Threads[i]
 		out.ID, out.Name, out.Crashed = int(t.id), t.name, t.crashed
 		for _, v := range r.regs[t.from:t.to] {
-			reg, ok := names[string(v.name)]
+			reg, ok := names[v.name]
 			if !ok {
-				reg, ok = names[strings.ToLower(string(v.name))]
+				reg, ok = names[strings.ToLower(v.name)]
 			}
 			if ok {
 				out.Regs.Set(reg, v.value&widthMask(snap.Arch.Regs[reg].Size))

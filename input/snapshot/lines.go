@@ -3,6 +3,7 @@ package snapshot
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"slices"
@@ -12,7 +13,8 @@ import (
 // or all the stacks of a process, in base64.
 const maxLine = 256 << 20
 
-// keepBuffer is how large a line buffer may stay for the next line.
+// keepBuffer is how large a line buffer may stay for the next line, and how long an object that is copied out of a
+// mapped file.
 const keepBuffer = 4 << 20
 
 var errLongLine = errors.New("longer than 256 MiB")
@@ -20,9 +22,11 @@ var errLongLine = errors.New("longer than 256 MiB")
 // lines cuts the input into JSON objects. An object usually takes one line; one
 // that is printed over several ends where its braces balance.
 type lines struct {
-	r   *bufio.Reader
-	buf []byte
-	max int // bytes of an object
+	ctx   context.Context // of the call of Next
+	r     *bufio.Reader
+	whole []byte // all bytes of a capture that is a mapped file, else nil
+	buf   []byte // the current object, a part of whole where it is long
+	max   int    // bytes of an object
 	// line and offset are where the current object begins: counted from 1, and
 	// bytes of the decompressed input.
 	line   int
@@ -32,8 +36,8 @@ type lines struct {
 	nextOffset int64
 }
 
-func newLines(r io.Reader) *lines {
-	return &lines{r: bufio.NewReaderSize(r, 256<<10), max: maxLine, nextLine: 1}
+func newLines(r io.Reader, whole []byte) *lines {
+	return &lines{ctx: context.Background(), r: bufio.NewReaderSize(r, 256<<10), whole: whole, max: maxLine, nextLine: 1}
 }
 
 // next returns the next object's text, valid until the following call. Blank
@@ -48,12 +52,12 @@ func (l *lines) next() ([]byte, error) {
 		if err := l.readLine(); err != nil {
 			return nil, err
 		}
-		if l.line == 1 {
-			l.buf = bytes.TrimPrefix(l.buf, []byte("\xef\xbb\xbf"))
+		if rest, marked := bytes.CutPrefix(l.buf, []byte("\xef\xbb\xbf")); marked && l.line == 1 {
+			l.buf, l.offset = rest, l.offset+3
 		}
 	}
 	var b balance
-	b.add(l.buf)
+	l.weigh(&b, 0)
 	for b.open() && !l.startsObject() {
 		from := len(l.buf)
 		if err := l.readLine(); err == io.EOF {
@@ -61,9 +65,17 @@ func (l *lines) next() ([]byte, error) {
 		} else if err != nil {
 			return nil, err
 		}
-		b.add(l.buf[from:])
+		l.weigh(&b, from)
 	}
-	return l.buf, nil
+	return l.buf, l.ctx.Err()
+}
+
+// weigh counts the braces of the current object from a place on, until the context ends.
+func (l *lines) weigh(b *balance, from int) {
+	const piece = 1 << 20
+	for text := l.buf[from:]; len(text) > 0 && l.ctx.Err() == nil; text = text[min(piece, len(text)):] {
+		b.add(text[:min(piece, len(text))])
+	}
 }
 
 // readLine appends a line to the buffer. io.EOF only where nothing was left.
@@ -73,11 +85,7 @@ func (l *lines) readLine() error {
 		part, err := l.r.ReadSlice('\n')
 		n += len(part)
 		if long = long || len(l.buf)+len(part) > l.max; !long {
-			if len(part) > cap(l.buf)-len(l.buf) {
-				// Doubling leaves less behind for the collector than append's growth by a quarter.
-				l.buf = slices.Grow(l.buf, max(len(part), len(l.buf)))
-			}
-			l.buf = append(l.buf, part...)
+			l.keep(part)
 		}
 		if err == bufio.ErrBufferFull {
 			continue
@@ -94,6 +102,20 @@ func (l *lines) readLine() error {
 		}
 		return nil
 	}
+}
+
+// keep appends a part of a line to the current object.
+func (l *lines) keep(part []byte) {
+	n := len(l.buf) + len(part)
+	if n > keepBuffer && l.whole != nil {
+		l.buf = l.whole[l.offset:][:n:n]
+		return
+	}
+	if n > cap(l.buf) {
+		// Doubling leaves less behind for the collector than append's growth by a quarter.
+		l.buf = slices.Grow(l.buf, max(len(part), len(l.buf)))
+	}
+	l.buf = append(l.buf, part...)
 }
 
 // startsObject tells whether the next line begins another snapshot. A line that

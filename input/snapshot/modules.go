@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"context"
 	"encoding/hex"
 	"path/filepath"
 	"slices"
@@ -27,10 +28,14 @@ func (m *moduleSet) stale() bool {
 }
 
 // modules finds what a record and the user name.
-func (b *builder) modules(r *record, want stated) *moduleSet {
+func (b *builder) modules(ctx context.Context, r *record, want stated) *moduleSet {
 	if b.last.modules == nil && b.last.issues == nil || b.last.stale() || b.last.want != want || !slices.Equal(b.last.images, r.images) {
 		b.last = moduleSet{images: slices.Clone(r.images), want: want}
 		for _, ref := range b.named(r.images) {
+			if ctx.Err() != nil {
+				b.last = moduleSet{}
+				break
+			}
 			b.last.add(b.env.Files, ref, b.dir)
 		}
 		m := b.last.modules

@@ -7,8 +7,7 @@ import (
 	"strconv"
 )
 
-// record is a snapshot's text, before its processor is known. Names of registers
-// refer to the text; the bytes of memory are its own.
+// record is a snapshot's text, before its processor is known. Nothing in it refers to the text.
 type record struct {
 	arch, abi, endian, os string
 
@@ -21,11 +20,15 @@ type record struct {
 	codeMask, pacMask uint64
 	issues            []string
 	room              limits
+	names             map[string]string // of registers, as all texts have them
 }
 
-// namedValue is a register by its name as the text has it.
+// maxNames bounds the names of registers that are told apart: a processor has some hundred.
+const maxNames = 1 << 12
+
+// namedValue is a register by its name as the text has it, "" for one more than maxNames.
 type namedValue struct {
-	name  []byte
+	name  string
 	value uint64
 }
 
@@ -63,7 +66,7 @@ type fault struct {
 // reset empties r, for a text of size bytes. It keeps what r allocated, except memory,
 // which snapshots own.
 func (r *record) reset(size int) {
-	*r = record{regs: r.regs[:0], threads: r.threads[:0], memory: r.memory[:0], images: r.images[:0], room: limitsOf(size)}
+	*r = record{regs: r.regs[:0], threads: r.threads[:0], memory: r.memory[:0], images: r.images[:0], room: limitsOf(size), names: r.names}
 }
 
 // read fills r from one JSON object. What is wrong is left in s.
@@ -133,10 +136,23 @@ func (r *record) readRegs(s *scanner, t *thread) {
 	for more := s.open('{', '}'); more; more = s.next('}') {
 		name := s.key()
 		if v, ok := s.number(); ok && r.room.regs.Draw(1) {
-			r.regs = append(r.regs, namedValue{name, v})
+			r.regs = append(r.regs, namedValue{r.nameOf(name), v})
 		}
 	}
 	t.to = len(r.regs)
+}
+
+// nameOf is a register's name, one string for all of that name.
+func (r *record) nameOf(text []byte) string {
+	name, known := r.names[string(text)]
+	if !known && len(r.names) < maxNames {
+		if r.names == nil {
+			r.names = make(map[string]string)
+		}
+		name = string(text)
+		r.names[name] = name
+	}
+	return name
 }
 
 func (r *record) readThread(s *scanner) {

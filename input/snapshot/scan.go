@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"strconv"
 )
@@ -14,8 +15,10 @@ const maxDepth = 200
 // accepts; it does not look at control characters within strings. After an error
 // everything reads as empty.
 type scanner struct {
+	ctx  context.Context // ends the reading; nil: nothing does
 	b    []byte
 	pos  int
+	ask  int    // the position from which on ctx is asked again
 	what string // the first error, at pos; "" none
 }
 
@@ -33,6 +36,7 @@ func (s *scanner) peek() byte {
 		switch c := s.b[s.pos]; c {
 		case ' ', '\t', '\r', '\n':
 			s.pos++
+			s.goesOn()
 		default:
 			return c
 		}
@@ -54,9 +58,21 @@ func (s *scanner) open(left, right byte) bool {
 	return !s.failed()
 }
 
+// goesOn asks the context once for some kilobytes.
+func (s *scanner) goesOn() {
+	if s.pos < s.ask || s.ctx == nil {
+		return
+	}
+	s.ask = s.pos + 1<<14
+	if err := s.ctx.Err(); err != nil {
+		s.fail(err.Error())
+		s.pos = len(s.b)
+	}
+}
+
 // next goes on to the next element and tells whether there is one.
 func (s *scanner) next(right byte) bool {
-	if s.failed() {
+	if s.goesOn(); s.failed() {
 		return false
 	}
 	switch s.peek() {

@@ -44,17 +44,18 @@ func sniff(head []byte) bool {
 
 func open(_ context.Context, capture *input.Capture, env *input.Env) (input.Stream, error) {
 	return &stream{
-		name: capture.Name, lines: newLines(capture.Stream()),
+		name: capture.Name, forget: capture.Forget, lines: newLines(capture.Stream(), capture.Data),
 		build: builder{env: env, name: capture.Name, dir: capture.Dir, names: make(map[*cpu.Arch]map[string]cpu.Reg)},
 	}, nil
 }
 
 // stream is an open capture.
 type stream struct {
-	name  string
-	lines *lines
-	rec   record
-	build builder
+	name   string
+	forget func() // gives back the memory of what was read
+	lines  *lines
+	rec    record
+	build  builder
 }
 
 // Next implements input.Stream.
@@ -62,21 +63,34 @@ func (s *stream) Next(ctx context.Context) (*target.Snapshot, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
+	s.lines.ctx = ctx
 	text, err := s.lines.next()
 	switch {
 	case err == io.EOF:
 		return nil, err
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	case errors.Is(err, errLongLine):
 		return nil, s.broken(0, err.Error())
 	case err != nil:
 		return nil, &input.Error{Path: s.name, Offset: s.lines.nextOffset, Reason: "reading stopped", Err: err}
 	}
-	sc := scanner{b: text}
+	sc := scanner{ctx: ctx, b: text}
 	s.rec.reset(len(text))
-	if s.rec.read(&sc); sc.failed() {
+	s.rec.read(&sc)
+	if len(text) > keepBuffer {
+		s.forget()
+	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if sc.failed() {
 		return nil, s.broken(sc.pos, sc.what)
 	}
-	snap, err := s.build.snapshot(&s.rec)
+	snap, err := s.build.snapshot(ctx, &s.rec)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		return nil, s.broken(0, err.Error())
 	}

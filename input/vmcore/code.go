@@ -1,6 +1,7 @@
 package vmcore
 
 import (
+	"context"
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/target"
@@ -25,12 +26,12 @@ func beforeData(physical *target.Memory, k identity) target.Range {
 
 // codeIn finds the code of a kernel in physical memory: the pages from which direct calls go to functions
 // that others call, too. It is empty where there are none.
-func codeIn(physical *target.Memory, a *cpu.Arch, k identity, in target.Range) (text target.Range) {
+func codeIn(ctx context.Context, physical *target.Memory, a *cpu.Arch, k identity, in target.Range) (text target.Range) {
 	code := bytesAt(physical, in.Lo, int(in.Hi-in.Lo))
 	start := (in.Lo + k.offset) & a.AddrMask()
 	most := 0
 	for mode := range machineOf(a).modes {
-		first, end, pages := lastRun(callers(a, code, start, mode))
+		first, end, pages := lastRun(callers(ctx, a, code, start, mode))
 		if pages > most {
 			most = pages
 			text = target.Range{Lo: start + first*pageSize, Hi: start + end*pageSize}
@@ -41,12 +42,12 @@ func codeIn(physical *target.Memory, a *cpu.Arch, k identity, in target.Range) (
 
 // callers counts for each page of bytes at an address the direct calls of functions that are
 // called often. Calls are decoded a piece at a time: a page full of what reads as calls has a thousand.
-func callers(a *cpu.Arch, code []byte, start uint64, mode cpu.Mode) (pages []int) {
+func callers(ctx context.Context, a *cpu.Arch, code []byte, start uint64, mode cpu.Mode) (pages []int) {
 	pages = make([]int, len(code)/pageSize+1)
 	called := make([]uint8, len(code)/2+1)
 	var calls []cpu.CallRef
 	inside := func(visit func(site, target uint64)) {
-		for at := 0; at < len(code); at += piece {
+		for at := 0; at < len(code) && ctx.Err() == nil; at += piece {
 			calls = a.Decoder.Calls(code[at:min(at+piece, len(code))], start+uint64(at), mode, calls[:0])
 			for _, c := range calls {
 				if site, to := c.Site-start, c.Target-start; max(site, to) < uint64(len(code)) {
@@ -66,7 +67,7 @@ func callers(a *cpu.Arch, code []byte, start uint64, mode cpu.Mode) (pages []int
 
 // variantOf is the variant of a dump's processor by whose instructions the kernel's code calls. uname does not tell: MIPS of
 // release 6 is "mips64", and calls by balc most times, which other releases do not have.
-func variantOf(d *dump, archs cpu.Set, k *identity) *cpu.Arch {
+func variantOf(ctx context.Context, d *dump, archs cpu.Set, k *identity) *cpu.Arch {
 	const sample, more = 4 << 20, 2
 	start := k.text.Lo
 	if at, stated := d.info.Symbol("_stext"); stated {
@@ -76,12 +77,12 @@ func variantOf(d *dump, archs cpu.Set, k *identity) *cpu.Arch {
 		return d.arch
 	}
 	code := bytesAt(d.physical, (start-k.offset)&d.arch.AddrMask(), sample)
-	best, most := d.arch, more*calls(d.arch, code, start)
+	best, most := d.arch, more*calls(ctx, d.arch, code, start)
 	for _, a := range archs {
 		if a.Name != d.arch.Name || a.ABI != d.arch.ABI || a.BigEndian != d.arch.BigEndian || a.Decoder == nil {
 			continue
 		}
-		if n := calls(a, code, start); n > most {
+		if n := calls(ctx, a, code, start); n > most {
 			best, most = a, n
 		}
 	}
@@ -89,8 +90,8 @@ func variantOf(d *dump, archs cpu.Set, k *identity) *cpu.Arch {
 }
 
 // calls counts the calls in bytes at an address of functions that are called often.
-func calls(a *cpu.Arch, code []byte, start uint64) (n int) {
-	for _, calls := range callers(a, code, start, 0) {
+func calls(ctx context.Context, a *cpu.Arch, code []byte, start uint64) (n int) {
+	for _, calls := range callers(ctx, a, code, start, 0) {
 		n += calls
 	}
 	return n

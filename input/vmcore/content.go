@@ -2,6 +2,7 @@ package vmcore
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -41,8 +42,8 @@ const (
 
 // byContent finds the copies of the kernel in memory by their contents. Of all candidates the best
 // tells the release and the processor; candidates of others are dropped.
-func (d *dump) byContent(archs cpu.Set) (all []identity) {
-	found := contents{d.physical, d.arch, archs}.candidates()
+func (d *dump) byContent(ctx context.Context, archs cpu.Set) (all []identity) {
+	found := contents{ctx, d.physical, d.arch, archs}.candidates()
 	work := budget.New("bytes of code", codeFloor, codePerByte*d.physical.Size())
 	for _, c := range found {
 		if best := &found[0]; c.arch != best.arch || c.release != best.release || len(all) == maxKernels {
@@ -53,7 +54,7 @@ func (d *dump) byContent(archs cpu.Set) (all []identity) {
 			d.issue(target.IssueCapture, "not all places where a kernel may lie were tried: %v", work.Err())
 			break
 		}
-		if c.text = codeIn(d.physical, c.arch, c.identity, in); c.text.Hi > c.text.Lo {
+		if c.text = codeIn(ctx, d.physical, c.arch, c.identity, in); c.text.Hi > c.text.Lo {
 			all = append(all, c.identity)
 		}
 	}
@@ -67,6 +68,7 @@ func (d *dump) byContent(archs cpu.Set) (all []identity) {
 
 // contents is memory in which kernels are looked for.
 type contents struct {
+	ctx      context.Context // ends the search
 	physical *target.Memory
 	arch     *cpu.Arch // as the dump's header states; nil if no header does
 	archs    cpu.Set
@@ -75,7 +77,7 @@ type contents struct {
 // candidates are places that may be kernels, those with the most list heads first.
 func (c contents) candidates() (found []candidate) {
 	answers := 0
-	search(c.physical, "Linux\x00", func(at uint64) bool {
+	search(c.ctx, c.physical, "Linux\x00", func(at uint64) bool {
 		uts := bytesAt(c.physical, at, utsSize)
 		if !isAnswer(uts) {
 			return true

@@ -30,8 +30,8 @@ func TestFalseAnswers(t *testing.T) {
 	var b target.Builder
 	b.Add(base, ram, 0, target.PermUnknown)
 	d := dump{physical: b.Memory(rawWords)}
-	found := contents{d.physical, nil, arm64.Archs()}.candidates()
-	if all := d.byContent(arm64.Archs()); len(found) != 3*maxAnswers || len(all) != 0 || !strings.Contains(fmt.Sprint(d.issues), "not all places") {
+	found := contents{t.Context(), d.physical, nil, arm64.Archs()}.candidates()
+	if all := d.byContent(t.Context(), arm64.Archs()); len(found) != 3*maxAnswers || len(all) != 0 || !strings.Contains(fmt.Sprint(d.issues), "not all places") {
 		t.Errorf("%d places, %d kernels, %v", len(found), len(all), d.issues)
 	}
 }

@@ -2,6 +2,7 @@ package vmcore
 
 import (
 	"bytes"
+	"context"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -17,8 +18,8 @@ import (
 //
 // There may be several: a kernel for MIPS that moves itself away (CONFIG_RELOCATABLE) leaves
 // all its data where it was loaded. Only one of them has live data.
-func (d *dump) identify(archs cpu.Set) (all []identity, err error) {
-	virtual, ok := uint64(0), d.findInfo()
+func (d *dump) identify(ctx context.Context, archs cpu.Set) (all []identity, err error) {
+	virtual, ok := uint64(0), d.findInfo(ctx)
 	if ok {
 		virtual, ok = d.info.Symbol("init_uts_ns")
 	}
@@ -26,7 +27,7 @@ func (d *dump) identify(archs cpu.Set) (all []identity, err error) {
 		if d.shown != nil {
 			return nil, d.errorf("no VMCOREINFO was found, or no place of init_uts_ns in it")
 		}
-		if all = d.byContent(archs); len(all) == 0 {
+		if all = d.byContent(ctx, archs); len(all) == 0 {
 			return nil, d.errorf("no Linux kernel was found: neither VMCOREINFO nor a kernel's data and code")
 		}
 		d.takeProcessors()
@@ -36,7 +37,7 @@ func (d *dump) identify(archs cpu.Set) (all []identity, err error) {
 	if !ok {
 		name = sizeofKref
 	}
-	if all = d.identities(virtual + name); len(all) == 0 {
+	if all = d.identities(ctx, virtual+name); len(all) == 0 {
 		return nil, d.errorf("the kernel %s that VMCOREINFO tells of is not in the memory", d.info.Release())
 	}
 	if d.arch == nil {
@@ -55,12 +56,12 @@ func (d *dump) identify(archs cpu.Set) (all []identity, err error) {
 }
 
 // findInfo finds VMCOREINFO, and tells whether there is one.
-func (d *dump) findInfo() bool {
+func (d *dump) findInfo(ctx context.Context) bool {
 	if d.info == nil {
 		d.info = d.infoNote()
 	}
 	if d.info == nil && d.shown == nil {
-		search(d.physical, vmcoreinfo.Key, func(at uint64) bool {
+		search(ctx, d.physical, vmcoreinfo.Key, func(at uint64) bool {
 			d.info = vmcoreinfo.Parse(bytesAt(d.physical, at, maxInfo))
 			return d.info == nil
 		})
@@ -70,7 +71,7 @@ func (d *dump) findInfo() bool {
 
 // identities finds the kernels whose answer to uname lies at a virtual address: where the program
 // headers of /proc/kcore show that, elsewhere wherever it lies in physical memory.
-func (d *dump) identities(virtual uint64) (all []identity) {
+func (d *dump) identities(ctx context.Context, virtual uint64) (all []identity) {
 	add := func(at uint64) bool {
 		uts := bytesAt(d.physical, at, utsSize)
 		if len(uts) == utsSize && field(uts, 0) == "Linux" && field(uts, 2) == d.info.Release() && (virtual-at)%pageSize == 0 {
@@ -81,7 +82,7 @@ func (d *dump) identities(virtual uint64) (all []identity) {
 	if at, ok := d.shownAt(virtual); ok {
 		add(at)
 	} else if d.shown == nil {
-		search(d.physical, "Linux\x00", add)
+		search(ctx, d.physical, "Linux\x00", add)
 	}
 	return all
 }
@@ -178,7 +179,8 @@ func pointers(physical *target.Memory, a *cpu.Arch, k identity) (n int) {
 	const reach = 1 << 20
 	here := (k.at + k.offset) & a.AddrMask()
 	from := k.at &^ 0xf
-	for at := from - min(from, reach); at < from+reach; at += uint64(a.AddrSize) {
+	around := target.Range{Lo: from - min(from, reach), Hi: target.RangeOf(from, reach).Hi}
+	for at := range around.Words(uint64(a.AddrSize)) {
 		v := uint64(0)
 		for i, c := range bytesAt(physical, at, a.AddrSize) {
 			if a.BigEndian {

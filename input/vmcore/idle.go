@@ -2,6 +2,7 @@ package vmcore
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/backsight/backsight/target"
 )
@@ -22,7 +23,7 @@ const (
 // kernel is for one processor. The idle tasks of other processors lie in memory that the kernel allocated,
 // which its linear mapping shows. All memory is searched for them once, since dumps hold memory compressed; the
 // memory of a machine that runs is not searched.
-func (d *dump) idleTasks(k identity, s space) (first, others []uint64) {
+func (d *dump) idleTasks(ctx context.Context, k identity, s space) (first, others []uint64) {
 	const name = "swapper"
 	near := target.Range{Lo: k.at - min(k.at, nearKernel), Hi: k.at + nearKernel}
 	in := target.Range{Hi: ^uint64(0)}
@@ -31,7 +32,7 @@ func (d *dump) idleTasks(k identity, s space) (first, others []uint64) {
 	}
 	var alone []uint64
 	named := 0
-	searchIn(d.physical, in, name, func(pa uint64) bool {
+	searchIn(ctx, d.physical, in, name, func(pa uint64) bool {
 		va := (pa + k.offset) & d.arch.AddrMask()
 		_, mapped := s.memory.PermAt(va)
 		linked := mapped && near.Contains(pa)

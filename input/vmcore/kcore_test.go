@@ -81,7 +81,7 @@ func TestKcore(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := d.stream(&input.Env{Archs: archs(), Files: input.NewFiles(input.FileOptions{Sysroots: []string{t.TempDir()}})})
+	s, err := d.stream(t.Context(), &input.Env{Archs: archs(), Files: input.NewFiles(input.FileOptions{Sysroots: []string{t.TempDir()}})})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestKcoreWithoutInfo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := d.stream(&input.Env{Archs: archs(), Files: input.NewFiles(input.FileOptions{})}); err == nil || file.read > maxKcoreHead+maxKcoreNotes {
+		if _, err := d.stream(t.Context(), &input.Env{Archs: archs(), Files: input.NewFiles(input.FileOptions{})}); err == nil || file.read > maxKcoreHead+maxKcoreNotes {
 			t.Errorf("%q: error %v, %d bytes read", info, err, file.read)
 		}
 	}
@@ -119,7 +119,7 @@ func FuzzKcore(f *testing.F) {
 	f.Fuzz(func(t *testing.T, head, notes []byte) {
 		d, err := readKcore("kcore", &liveFile{parts: map[int64][]byte{0: head, 0x1000: notes}}, archs())
 		if err == nil {
-			_, _ = d.identify(archs())
+			_, _ = d.identify(t.Context(), archs())
 		}
 	})
 }

@@ -1,6 +1,7 @@
 package vmcore
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 	"math/bits"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/internal/vmcoreinfo"
 	"github.com/backsight/backsight/target"
 )
@@ -40,8 +42,15 @@ type kdump struct {
 	descriptors uint64 // offset
 
 	mu     sync.Mutex
-	kept   map[uint64][]byte // blocks, by page number
+	kept   map[packedBlock][]byte // blocks, by where they lie
 	expand expander
+}
+
+// packedBlock is where a descriptor says that a block lies. A dump has one block of zeros for all pages of zeros.
+type packedBlock struct {
+	file        uint64 // the first of its pages
+	offset      uint64
+	size, flags uint32
 }
 
 const (
@@ -51,8 +60,12 @@ const (
 	descSize    = 24
 	// maxKept bounds the blocks kept, of 4 KB for the most part.
 	maxKept = 256
-	// maxRuns bounds the runs of pages: each costs some hundred bytes.
-	maxRuns = 1 << 20
+	// runsFloor bounds the runs of pages, each of which costs some hundred bytes, beside those that are parted by a page
+	// that the file has a descriptor of.
+	runsFloor = 1 << 12
+	// memoryFloor and memoryPerByte bound the memory that a dump shows of pages in the file, by the size of the file:
+	// 24 bytes of a descriptor are 4096 of memory, where all pages are the same.
+	memoryFloor, memoryPerByte = 512 << 20, 192
 )
 
 // kdumpHeader is what the first two blocks say.
@@ -145,24 +158,43 @@ func readKdump(name string, data []byte, others [][]byte) (*dump, error) {
 	big := h.order == binary.ByteOrder(binary.BigEndian)
 	bitmaps := part(data, (1+h.subBlocks)*h.block, h.bitBlocks*h.block)
 	k := &kdump{order: h.order, block: h.block, present: bitmaps[:len(bitmaps)/2], dumped: bitmaps[len(bitmaps)/2:],
-		descriptors: (1 + h.subBlocks + h.bitBlocks) * h.block, kept: make(map[uint64][]byte)}
+		descriptors: (1 + h.subBlocks + h.bitBlocks) * h.block, kept: make(map[packedBlock][]byte)}
 	k.rank()
 	k.join(d, append([][]byte{data}, others...))
-	var b target.Builder
-	runs := k.runs(func(page, n uint64, dumped bool) {
-		if dumped {
-			b.AddPaged(page*k.block, n*k.block, k, target.PermUnknown)
-		} else {
-			b.Add(page*k.block, nil, n*k.block, target.PermUnknown)
-		}
-	})
-	if runs == maxRuns {
-		d.issue(target.IssueCapture, "pages in more than %d runs; the others are left out", maxRuns)
-	}
-	d.physical = b.Memory(&cpu.Arch{AddrSize: 8, BigEndian: big})
+	d.physical = k.memory(d).Memory(&cpu.Arch{AddrSize: 8, BigEndian: big})
 	d.info = vmcoreinfo.Parse(part(data, h.info[0], h.info[1]))
 	d.notes = append(d.notes, noteSegment{part(data, h.notes[0], h.notes[1]), elfHeader{wide: h.wide, big: big}})
 	return d, nil
+}
+
+// memory is the memory that the dump shows, as far as files of this size can.
+func (k *kdump) memory(d *dump) *target.Builder {
+	size := uint64(0)
+	for _, f := range k.files {
+		size += uint64(len(f.data))
+	}
+	var b target.Builder
+	runs := budget.New("runs of pages", runsFloor, 2*size/descSize)
+	most := budget.New("bytes of memory", memoryFloor, memoryPerByte*size)
+	k.runs(func(page, n uint64, dumped bool) bool {
+		all := n
+		switch {
+		case !runs.Draw(1):
+			n = 0
+		case !dumped:
+			b.Add(page*k.block, nil, n*k.block, target.PermUnknown)
+		default:
+			if !most.Draw(int(n * k.block)) {
+				n = uint64(most.Left()) / k.block
+			}
+			b.AddPaged(page*k.block, n*k.block, k, target.PermUnknown)
+		}
+		if n < all {
+			d.issue(target.IssueCapture, "%v in %d bytes of a dump; the memory from %#x on is left out", cmp.Or(runs.Err(), most.Err()), size, (page+n)*k.block)
+		}
+		return n == all
+	})
+	return &b
 }
 
 // rank counts the pages before each run.
@@ -178,8 +210,8 @@ func (k *kdump) rank() {
 }
 
 // runs calls visit for each run of pages that the machine has, in order of address: runs of pages that
-// the file holds (dumped), and runs of pages that the file leaves out. It returns the number of runs.
-func (k *kdump) runs(visit func(page, n uint64, dumped bool)) (count int) {
+// the file holds (dumped), and runs of pages that the file leaves out, until visit returns false.
+func (k *kdump) runs(visit func(page, n uint64, dumped bool) bool) {
 	kind := func(page uint64) int {
 		switch {
 		case k.has(page):
@@ -195,15 +227,11 @@ func (k *kdump) runs(visit func(page, n uint64, dumped bool)) (count int) {
 		if next == now {
 			continue
 		}
-		if now != 0 {
-			visit(from, page-from, now == 2)
-			if count++; count == maxRuns {
-				return count
-			}
+		if now != 0 && !visit(from, page-from, now == 2) {
+			return
 		}
 		from, now = page, next
 	}
-	return count
 }
 
 func (k *kdump) has(page uint64) bool { return bit(k.dumped, page) }
@@ -232,31 +260,36 @@ func (k *kdump) blockOf(page uint64) ([]byte, error) {
 	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if b, ok := k.kept[page]; ok {
-		return b, nil
-	}
 	f, ok := k.fileOf(page)
 	if !ok {
 		return nil, nil
 	}
 	index := k.dumpedBefore(page) - f.first
-	b, err := k.expanded(f.data, part(f.data, k.descriptors+index*descSize, descSize))
+	b, err := k.expanded(&f, part(f.data, k.descriptors+index*descSize, descSize))
 	if err != nil {
 		return nil, fmt.Errorf("page %#x of the kdump: %w", page, err)
 	}
-	if len(k.kept) >= maxKept {
-		clear(k.kept)
-	}
-	k.kept[page] = b
 	return b, nil
 }
 
 // expanded is the page of a file that a descriptor is of.
-func (k *kdump) expanded(data, desc []byte) ([]byte, error) {
+func (k *kdump) expanded(f *kdumpFile, desc []byte) (b []byte, err error) {
 	r := bin.New(desc, k.order == binary.ByteOrder(binary.BigEndian))
-	off, size, flags := r.U64(), uint64(r.U32()), r.U32()
+	at := packedBlock{file: f.from, offset: r.U64(), size: r.U32(), flags: r.U32()}
 	if r.Err() != nil {
 		return nil, r.Err()
 	}
-	return k.expand.page(part(data, off, min(size, 2*k.block)), flags, int(k.block))
+	b, ok := k.kept[at]
+	if ok {
+		return b, nil
+	}
+	b, err = k.expand.page(part(f.data, at.offset, min(uint64(at.size), 2*k.block)), at.flags, int(k.block))
+	if err != nil {
+		return nil, err
+	}
+	if len(k.kept) >= maxKept {
+		clear(k.kept)
+	}
+	k.kept[at] = b
+	return b, nil
 }

@@ -2,6 +2,7 @@ package vmcore
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
@@ -29,7 +30,7 @@ type kernelImage struct {
 
 // kernel finds the kernel in memory: code from _stext on, its end and its names by the
 // kallsyms tables among its data. Its file adds what memory does not hold.
-func (d *dump) kernel(k identity, s space, files *input.Files) kernelImage {
+func (d *dump) kernel(ctx context.Context, k identity, s space, files *input.Files) kernelImage {
 	memory := s.memory
 	out := kernelImage{ref: linux.Kernel{Release: d.info.Release(), Arch: d.arch, BuildID: buildID(d.info)}}
 	stext, stated := d.info.Symbol("_stext")
@@ -48,7 +49,7 @@ func (d *dump) kernel(k identity, s space, files *input.Files) kernelImage {
 	if !stated {
 		out.text.Hi = min(out.text.Hi, k.text.Hi)
 	}
-	if table, err := kallsyms.Find(content, d.arch.AddrSize); err == nil && !table.Relative {
+	if table, err := kallsyms.Find(ctx, content, d.arch.AddrSize); err == nil && !table.Relative {
 		if out.table = table; table.FromData {
 			out.table = table.Moved(out.data.Lo)
 		}

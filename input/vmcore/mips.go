@@ -54,7 +54,7 @@ func (t translation) mipsScheme(root uint64, page uint) (paging.Scheme, bool) {
 // allPresent tells whether tables map pages, for the most part such that the memory has, and these with
 // the same kind of cache. Others are devices' (Loongson-3: PCI's ports, at 0x18000000).
 func (t translation) allPresent(tables *paging.Tables) (mappings []paging.Mapping, ok bool) {
-	mappings, err := tables.Mappings(1 << (8*t.arch.AddrSize - 1))
+	mappings, err := tables.Mappings(t.ctx, 1<<(8*t.arch.AddrSize-1))
 	if err != nil || len(mappings) == 0 {
 		return nil, false
 	}
@@ -64,7 +64,7 @@ func (t translation) allPresent(tables *paging.Tables) (mappings []paging.Mappin
 			outside++
 		}
 	}
-	return mappings, outside*few <= len(mappings) && tables.SameCache()
+	return mappings, outside*few <= len(mappings) && tables.SameCache(t.ctx)
 }
 
 // evenAndOdd tells whether the numbers of mapped pages are both.

@@ -37,13 +37,13 @@ func TestMIPSScheme(t *testing.T) {
 	}
 	var b target.Builder
 	b.Add(0, ram, 32<<20, target.PermUnknown)
-	tr := translation{arch: mips64(t), physical: b.Memory(rawWords)}
+	tr := translation{ctx: t.Context(), arch: mips64(t), physical: b.Memory(rawWords)}
 	s, ok := tr.mipsScheme(root, 12)
 	if !ok {
 		t.Fatal("no scheme fits")
 	}
 	tables := paging.Tables{Scheme: s, Physical: tr.words(), Root: root}
-	all, err := tables.Mappings(1 << 63)
+	all, err := tables.Mappings(t.Context(), 1<<63)
 	if err != nil || len(all) != 1 || all[0].Virtual != ckseg || all[0].Physical != pageAt || all[0].Size != 3*4096 {
 		t.Errorf("%+v, %v", all, err)
 	}
@@ -136,7 +136,7 @@ func TestRelease6(t *testing.T) {
 		b.Add(physical, code, 0, target.PermUnknown)
 		d := &dump{arch: plain, physical: b.Memory(rawWords)}
 		k := identity{offset: start - physical, text: target.Range{Lo: start, Hi: start + 0x4000}}
-		got := variantOf(d, mips.Archs(), &k)
+		got := variantOf(t.Context(), d, mips.Archs(), &k)
 		site, ok := got.Decoder.CallBefore(code[:68], start+68, 0) // a jal returns behind its delay slot
 		if !c.want {
 			site, ok = got.Decoder.CallBefore(code[:72], start+72, 0)

@@ -1,6 +1,7 @@
 package vmcore
 
 import (
+	"context"
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/firmware"
@@ -42,11 +43,11 @@ func (d *dump) takeRegisters(env *input.Env) error {
 }
 
 // takeReported takes from the kernel's log why a kernel that panicked did.
-func (d *dump) takeReported(snap *target.Snapshot, found []tasks.Task) {
+func (d *dump) takeReported(ctx context.Context, snap *target.Snapshot, found []tasks.Task) {
 	if !kernellog.Panicked(snap.Log) {
 		return
 	}
-	crash, ok := kernellog.LastCrash(snap.Log, d.arch, snap.Modules)
+	crash, ok := kernellog.LastCrash(ctx, snap.Log, d.arch, snap.Modules)
 	if !ok {
 		return
 	}

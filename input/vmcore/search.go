@@ -2,43 +2,45 @@ package vmcore
 
 import (
 	"bytes"
+	"context"
 
 	"github.com/backsight/backsight/target"
 )
 
-// chunk is how much of memory that is read on demand is searched at a time.
+// chunk is how much of memory is searched at a time.
 const chunk = 1 << 20
 
 // search calls visit with the physical addresses at which pattern stands, until visit
-// returns false.
-func search(m *target.Memory, pattern string, visit func(addr uint64) bool) {
-	searchIn(m, target.Range{Hi: ^uint64(0)}, pattern, visit)
+// returns false or ctx ends.
+func search(ctx context.Context, m *target.Memory, pattern string, visit func(addr uint64) bool) {
+	searchIn(ctx, m, target.Range{Hi: ^uint64(0)}, pattern, visit)
 }
 
 // searchIn is search in the memory that begins in a range.
-func searchIn(m *target.Memory, in target.Range, pattern string, visit func(addr uint64) bool) {
+func searchIn(ctx context.Context, m *target.Memory, in target.Range, pattern string, visit func(addr uint64) bool) {
 	want := []byte(pattern)
+	step := uint64(chunk - len(want) + 1)
 	var buf []byte // of all segments: a dump whose bitmap lies has a million
 	for i := range m.Segments() {
 		s := &m.Segments()[i]
 		lo, hi := max(s.Addr, in.Lo), min(s.Addr+s.Size(), in.Hi)
-		if lo >= hi {
-			continue
-		}
-		if !s.Paged() { // zeros follow the data
-			data := s.Data[min(lo-s.Addr, uint64(len(s.Data))):min(hi-s.Addr, uint64(len(s.Data)))]
-			if !within(data, lo, want, visit) {
-				return
-			}
-			continue
-		}
-		if buf == nil {
+		if !s.Paged() {
+			hi = min(hi, s.Addr+uint64(len(s.Data))) // zeros follow the data
+		} else if buf == nil {
 			buf = make([]byte, chunk)
 		}
-		for at := lo; at < hi; at += uint64(chunk - len(want)) {
-			n := m.Read(at, buf[:min(chunk, hi-at)])
-			if !within(buf[:n], at, want, visit) {
+		for at := lo; at < hi && ctx.Err() == nil; at += step {
+			data := buf
+			if s.Paged() {
+				data = data[:m.Read(at, data[:min(chunk, hi-at)])]
+			} else {
+				data = s.Data[at-s.Addr:][:min(chunk, hi-at)]
+			}
+			if !within(data, at, want, visit) {
 				return
+			}
+			if hi-at <= step {
+				break
 			}
 		}
 	}

@@ -58,7 +58,7 @@ func TestSearchInManySegments(t *testing.T) {
 	var found []uint64
 	took := testing.AllocsPerRun(1, func() {
 		found = nil
-		search(m, string(binary.LittleEndian.AppendUint64(nil, want[0])), func(addr uint64) bool {
+		search(t.Context(), m, string(binary.LittleEndian.AppendUint64(nil, want[0])), func(addr uint64) bool {
 			found = append(found, addr)
 			return true
 		})

@@ -1,6 +1,7 @@
 package vmcore
 
 import (
+	"context"
 	"slices"
 
 	"github.com/backsight/backsight/input"
@@ -10,12 +11,12 @@ import (
 )
 
 // stream makes the snapshot of the machine.
-func (d *dump) stream(env *input.Env) (input.Stream, error) {
-	copies, err := d.identify(env.Archs)
+func (d *dump) stream(ctx context.Context, env *input.Env) (input.Stream, error) {
+	copies, err := d.identify(ctx, env.Archs)
 	if err != nil {
 		return nil, err
 	}
-	d.arch = variantOf(d, env.Archs, &copies[0])
+	d.arch = variantOf(ctx, d, env.Archs, &copies[0])
 	if err := d.takeRegisters(env); err != nil {
 		return nil, err
 	}
@@ -23,13 +24,16 @@ func (d *dump) stream(env *input.Env) (input.Stream, error) {
 	found := d.issues
 	for _, k := range copies {
 		d.issues = slices.Clip(found)
-		if v := d.view(k, env.Files); v.beats(&best) {
+		if v := d.view(ctx, k, env.Files); v.beats(&best) {
 			v.issues = d.issues
 			best = v
 		}
 	}
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	d.issues = best.issues
-	snap := d.snapshot(&best)
+	snap := d.snapshot(ctx, &best)
 	if len(snap.Threads) == 0 {
 		return nil, d.errorf("neither tasks nor registers of processors were found")
 	}
@@ -52,17 +56,17 @@ func (v *view) beats(o *view) bool {
 }
 
 // view looks at the machine through one copy of the kernel.
-func (d *dump) view(k identity, files *input.Files) (v view) {
+func (d *dump) view(ctx context.Context, k identity, files *input.Files) (v view) {
 	var err error
-	if v.space, err = (translation{d.arch, d.physical, d.info}).space(k); err != nil {
+	if v.space, err = (translation{ctx, d.arch, d.physical, d.info}).space(k); err != nil {
 		d.issue(target.IssueCapture, "%v", err)
 	}
-	v.kernel = d.kernel(k, v.space, files)
+	v.kernel = d.kernel(ctx, k, v.space, files)
 	if v.kernel.module != nil {
 		v.hooks = linux.Hooks(v.kernel.module)
 	}
-	first, others := d.idleTasks(k, v.space)
-	v.tasks, err = tasks.Find(&tasks.Kernel{Arch: d.arch, Memory: v.space.memory, Text: v.kernel.text,
+	first, others := d.idleTasks(ctx, k, v.space)
+	v.tasks, err = tasks.Find(ctx, &tasks.Kernel{Arch: d.arch, Memory: v.space.memory, Text: v.kernel.text,
 		Init: first, Idle: others, CPUs: d.count, Hooks: v.hooks, Fields: v.kernel.fields})
 	if err != nil {
 		d.issue(target.IssueCapture, "%v", err)
@@ -76,7 +80,7 @@ func (d *dump) view(k identity, files *input.Files) (v view) {
 }
 
 // snapshot is the machine as a view shows it.
-func (d *dump) snapshot(v *view) *target.Snapshot {
+func (d *dump) snapshot(ctx context.Context, v *view) *target.Snapshot {
 	memory := v.space.memory
 	snap := &target.Snapshot{Arch: d.arch, OS: "Linux", Command: "Linux " + d.info.Release(), Time: d.info.CrashTime(),
 		Memory: memory, Log: d.log(memory, v.kernel.data), Hooks: v.hooks}
@@ -97,7 +101,7 @@ func (d *dump) snapshot(v *view) *target.Snapshot {
 		th := &snap.Threads[i]
 		th.AtVector = !th.Waits && v.isVector(d.arch, th.Regs.Val[d.arch.PC])
 	}
-	d.takeReported(snap, v.tasks)
+	d.takeReported(ctx, snap, v.tasks)
 	snap.SortModules()
 	snap.Issues = d.issues
 	return snap

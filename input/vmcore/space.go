@@ -1,6 +1,7 @@
 package vmcore
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -28,6 +29,7 @@ func (s *space) virtual(pa uint64) (at []uint64) {
 
 // translation finds the kernel's address space in physical memory.
 type translation struct {
+	ctx      context.Context // ends searches
 	arch     *cpu.Arch
 	physical *target.Memory
 	info     vmcoreinfo.Info
@@ -63,7 +65,7 @@ func (t translation) mappings(k identity) (all []paging.Mapping, err error) {
 	if !ok {
 		return all, errors.New("no page tables were found; what they map is missing")
 	}
-	mappings, err := tables.Mappings(t.lowest())
+	mappings, err := tables.Mappings(t.ctx, t.lowest())
 	if err != nil {
 		err = fmt.Errorf("page tables at %#x: %w", tables.Root, err)
 	}

@@ -2,6 +2,7 @@ package vmcore
 
 import (
 	"cmp"
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -53,13 +54,17 @@ func splitSet(data []byte) string {
 }
 
 // others are the other files of a dump that was split.
-func others(c *input.Capture, data []byte) (list [][]byte, err error) {
+func others(ctx context.Context, c *input.Capture, data []byte) (list [][]byte, err error) {
 	set := splitSet(data)
 	for _, o := range c.Others {
-		if set == "" || splitSet(o.Data) != set {
+		more, err := o.Bytes(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if set == "" || splitSet(more) != set {
 			return nil, &input.Error{Path: o.Name, Offset: -1, Reason: "no file of the dump of " + c.Name}
 		}
-		list = append(list, o.Data)
+		list = append(list, more)
 	}
 	return list, nil
 }

@@ -2,6 +2,7 @@ package vmcore
 
 import (
 	"github.com/backsight/backsight/internal/paging"
+	"github.com/backsight/backsight/target"
 )
 
 // The layouts of page tables by what VMCOREINFO says (machine.scheme).
@@ -85,10 +86,13 @@ const (
 // started.
 func (t translation) rootByContent(k identity) (best paging.Tables, ok bool) {
 	text, words := t.begin(k), t.words()
-	first := (text - min(text, beforeCode)) &^ (pageSize - 1)
+	near := target.Range{Lo: (text - min(text, beforeCode)) &^ (pageSize - 1), Hi: target.RangeOf(k.at, behindData).Hi}
 	roots, most := 0, uint64(0)
 	for _, s := range machineOf(t.arch).schemes {
-		for root := first; root < k.at+behindData && roots < maxRoots; root += pageSize {
+		for root := range near.Words(pageSize) {
+			if roots == maxRoots || t.ctx.Err() != nil {
+				break
+			}
 			tables := paging.Tables{Scheme: s, Physical: words, Root: root}
 			if !t.translates(&tables, k) {
 				continue
@@ -123,7 +127,7 @@ func (t translation) translates(tables *paging.Tables, k identity) bool {
 
 // mapped is how much of the memory tables show in the kernel's half of the address space.
 func (t translation) mapped(tables *paging.Tables) (n uint64) {
-	mappings, _ := tables.Mappings(t.lowest())
+	mappings, _ := tables.Mappings(t.ctx, t.lowest())
 	for _, m := range mappings {
 		if _, ok := t.physical.PermAt(m.Physical); ok {
 			n += m.Size
@@ -135,9 +139,13 @@ func (t translation) mapped(tables *paging.Tables) (n uint64) {
 // mipsRoot finds the first table of a MIPS kernel among its data: pgd_init fills that with the
 // address of one empty table, and the tables of what is mapped take the places of few entries
 // (arch/mips/mm/pgtable-32.c, pgtable-64.c).
-func (t translation) mipsRoot(k identity) (root uint64, ok bool) {
+func (t translation) mipsRoot(k identity) (uint64, bool) {
 	word, words := uint64(t.arch.AddrSize), t.words()
-	for root = t.begin(k); root < k.at+behindData; root += pageSize {
+	near := target.Range{Lo: t.begin(k), Hi: target.RangeOf(k.at, behindData).Hi}
+	for root := range near.Words(pageSize) {
+		if t.ctx.Err() != nil {
+			break
+		}
 		empty, ok := words.Word(root)
 		if word == 4 {
 			empty, ok = words.Uint(root, 4)
@@ -146,7 +154,7 @@ func (t translation) mipsRoot(k identity) (root uint64, ok bool) {
 			continue
 		}
 		same := 0
-		for at := root; at < root+pageSize; at += word {
+		for at := range target.RangeOf(root, pageSize).Words(word) {
 			if v, ok := words.Uint(at, int(word)); ok && v == empty {
 				same++
 			}

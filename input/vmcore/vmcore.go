@@ -40,7 +40,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 			return nil, err
 		}
 		d.issue(target.IssueCapture, "the machine runs: tasks that ran while they were read may be wrong or incomplete")
-		return d.stream(env)
+		return d.stream(ctx, env)
 	}
 	data, err := c.Bytes(ctx)
 	if data == nil {
@@ -50,7 +50,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 	if strings.HasPrefix(string(c.Head), flatMagic) {
 		data, complete = unflatten(data)
 	}
-	d, readErr := read(c, data, env.Archs)
+	d, readErr := read(ctx, c, data, env.Archs)
 	if readErr != nil {
 		return nil, readErr
 	}
@@ -60,7 +60,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 	if !complete {
 		d.issue(target.IssueCapture, "truncated: the flattened dump has no end")
 	}
-	s, err := d.stream(env)
+	s, err := d.stream(ctx, env)
 	if err != nil && d.missing != "" {
 		return nil, d.errorf("%s", d.missing)
 	}
@@ -68,8 +68,8 @@ func open(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, 
 }
 
 // read reads a dump of one of the formats with a header.
-func read(c *input.Capture, data []byte, archs cpu.Set) (*dump, error) {
-	rest, err := others(c, data)
+func read(ctx context.Context, c *input.Capture, data []byte, archs cpu.Set) (*dump, error) {
+	rest, err := others(ctx, c, data)
 	switch {
 	case err != nil:
 		return nil, err
@@ -88,10 +88,10 @@ func openMemory(ctx context.Context, ram *input.RAM, env *input.Env) (input.Stre
 		b.Add(r.Addr, r.Data, 0, target.PermUnknown)
 	}
 	d.physical = b.Memory(rawWords)
-	if err := ctx.Err(); err != nil {
-		return nil, err
+	s, err := d.stream(ctx, env)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
 	}
-	s, err := d.stream(env)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", input.ErrUnrecognised, err)
 	}

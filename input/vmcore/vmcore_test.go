@@ -250,6 +250,28 @@ func FuzzOpen(f *testing.F) {
 // FuzzMachine changes words of a machine's memory: page tables, tasks, lists.
 func FuzzMachine(f *testing.F) { fuzzMachine(f, kernels.NewMachine(names...)) }
 
+// FuzzOpenMemory opens raw memory, at any address: a few pages with what kernels are found by.
+func FuzzOpenMemory(f *testing.F) {
+	uts := make([]byte, 6*65)
+	for i, s := range []string{"Linux", "host", "6.1.0-synth", "#1 SMP", "aarch64"} {
+		copy(uts[65*i:], s)
+	}
+	f.Add(uts, uint64(0x4000_0000))
+	f.Add(append([]byte("VMCOREINFO\x00OSRELEASE=6.1.0-synth\nSYMBOL(init_uts_ns)=ffff800000000004\nPAGESIZE=4096\n\x00"), uts...), ^uint64(0)-1023)
+	f.Add([]byte("swapper/0\x00"), uint64(0))
+	env := alone()
+	f.Fuzz(func(t *testing.T, data []byte, at uint64) {
+		ram := &input.RAM{Regions: []input.Region{{Name: "ram", Addr: at, Placed: true, Data: data[:min(len(data), 16<<10)]}}}
+		s, err := vmcore.Format().OpenMemory(t.Context(), ram, env)
+		if err != nil {
+			return
+		}
+		if snap, err := s.Next(t.Context()); err != nil || len(snap.Threads) == 0 {
+			t.Errorf("neither threads nor an error: %v", err)
+		}
+	})
+}
+
 // FuzzUnprepared does that to a kernel that is found by the contents of its memory.
 func FuzzUnprepared(f *testing.F) {
 	m := kernels.NewMachine(names...)

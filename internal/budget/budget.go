@@ -18,6 +18,7 @@
 package budget
 
 import (
+	"context"
 	"fmt"
 	"math"
 )
@@ -28,7 +29,8 @@ import (
 type Budget struct {
 	unit        string
 	limit, left int64
-	spent       bool // a draw has failed
+	spent       bool            // a draw has failed
+	ctx         context.Context // nil, or what no draw outlasts
 }
 
 // New returns a budget of floor and share units. share is what the bytes that were
@@ -52,7 +54,7 @@ func (b *Budget) Add(n uint64) {
 // Draw takes n units and tells whether there were as many. A draw that fails takes
 // nothing. A negative n is no amount, and fails.
 func (b *Budget) Draw(n int) bool {
-	if n < 0 || int64(n) > b.left {
+	if n < 0 || int64(n) > b.left || b.ctx != nil && b.ctx.Err() != nil {
 		b.spent = true
 		return false
 	}
@@ -60,16 +62,22 @@ func (b *Budget) Draw(n int) bool {
 	return true
 }
 
+// Until makes draws fail once ctx has ended.
+func (b *Budget) Until(ctx context.Context) { b.ctx = ctx }
+
 // Return puts back n units that were drawn, for memory that was released.
 func (b *Budget) Return(n int) { b.left += min(int64(max(n, 0)), b.limit-b.left) }
 
 // Left is how many units may still be drawn.
 func (b *Budget) Left() int64 { return b.left }
 
-// Err is nil, or, after a draw failed, an *Exceeded.
+// Err is nil, or, after a draw failed, an *Exceeded, or the error of the context that has ended.
 func (b *Budget) Err() error {
-	if !b.spent {
+	switch {
+	case !b.spent:
 		return nil
+	case b.ctx != nil && b.ctx.Err() != nil:
+		return b.ctx.Err()
 	}
 	return &Exceeded{Unit: b.unit, Limit: b.limit}
 }

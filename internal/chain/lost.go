@@ -123,7 +123,7 @@ func (s *steps) callsIn(m *target.Module, entry uint64, mode cpu.Mode, callee *u
 		return c
 	}
 	step := max(m.Image.Arch.InsnAlignIn(mode), 1)
-	for at := first + step; at < first+maxLost && len(c.returns) < 2; at += step {
+	for at := range target.RangeOf(first+step, maxLost).Words(step) {
 		call, is := callsite.InSegment(m, text, at, mode)
 		if !is {
 			continue
@@ -137,7 +137,9 @@ func (s *steps) callsIn(m *target.Module, entry uint64, mode cpu.Mode, callee *u
 		}
 		c.some, c.unknown = true, c.unknown || !known
 		if s.leadsTo(callee, to, toMode, known) {
-			c.returns = append(c.returns, m.ToTarget(at))
+			if c.returns = append(c.returns, m.ToTarget(at)); len(c.returns) == 2 {
+				break
+			}
 		}
 	}
 	return c

@@ -1,6 +1,7 @@
 package kallsyms
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -45,9 +46,10 @@ var errNone = errors.New("no kallsyms tables")
 
 // Find finds the kallsyms tables in the bytes of a kernel whose words have a size of word
 // bytes, 4 or 8. The error says that there are none, or that the search ended before, at what
-// data of this size may cost.
-func Find(data []byte, word int) (*Table, error) {
+// data of this size may cost or with ctx.
+func Find(ctx context.Context, data []byte, word int) (*Table, error) {
 	work := budget.New("names tried", workFloor, uint64(len(data)))
+	work.Until(ctx)
 	for from := 0; ; {
 		tok, order, ok := findTokens(data, from)
 		if !ok {

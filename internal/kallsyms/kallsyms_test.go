@@ -42,7 +42,7 @@ func TestFind(t *testing.T) {
 				at = l.Base
 			}
 			data := append([]byte(strings.Repeat("0\x001\x002\x00noise\x00\x00\x00", 32)), kernels.Kallsyms(symbols(at), l)...)
-			table, err := Find(append(data, "more"...), l.Word)
+			table, err := Find(t.Context(), append(data, "more"...), l.Word)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -75,7 +75,7 @@ func TestOffsetsFromEntries(t *testing.T) {
 	for _, order := range []binary.AppendByteOrder{binary.LittleEndian, binary.BigEndian} {
 		l := kernels.Layout{Order: order, Word: 8, Late: true, Sequences: true, At: first + uint64(len(noise))}
 		tables := kernels.Kallsyms(symbols(base), l)
-		table, err := Find(append(bytes.Clone(noise), tables...), 8)
+		table, err := Find(t.Context(), append(bytes.Clone(noise), tables...), 8)
 		if err != nil || !table.FromData {
 			t.Fatalf("from the data %t, %v", table != nil && table.FromData, err)
 		}
@@ -89,7 +89,7 @@ func TestLongNames(t *testing.T) {
 	for i := 300; i < 700; i++ {
 		list[i].Name += strings.Repeat("_RNvCs", 16)
 	}
-	table, err := Find(kernels.Kallsyms(list, kernels.Layout{Order: binary.LittleEndian, Word: 8, Base: base}), 8)
+	table, err := Find(t.Context(), kernels.Kallsyms(list, kernels.Layout{Order: binary.LittleEndian, Word: 8, Base: base}), 8)
 	if err != nil || table.Len() != len(list) {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestLongNames(t *testing.T) {
 
 // TestRelocatable: a relocatable kernel's base is 0 in the file.
 func TestRelocatable(t *testing.T) {
-	table, err := Find(kernels.Kallsyms(symbols(0), kernels.Layout{Order: binary.LittleEndian, Word: 8}), 8)
+	table, err := Find(t.Context(), kernels.Kallsyms(symbols(0), kernels.Layout{Order: binary.LittleEndian, Word: 8}), 8)
 	if err != nil || !table.Relative {
 		t.Fatalf("relative %t, %v", table != nil && table.Relative, err)
 	}
@@ -130,7 +130,7 @@ func FuzzFind(f *testing.F) {
 	l.Late = true
 	f.Add(kernels.Kallsyms(symbols(l.Base), l))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		table, err := Find(data, 4)
+		table, err := Find(t.Context(), data, 4)
 		if err != nil {
 			return
 		}
@@ -164,7 +164,7 @@ func TestManyTokenTables(t *testing.T) {
 	}
 	decoy := append(bytes.Clone(real[tok.at:tok.end]), make([]byte, 8)...)
 	data := append(bytes.Repeat(decoy, (4<<20)/len(decoy)), real...)
-	if _, err := Find(data, 8); !errors.As(err, new(*budget.Exceeded)) {
+	if _, err := Find(t.Context(), data, 8); !errors.As(err, new(*budget.Exceeded)) {
 		t.Errorf("%d bytes: %v", len(data), err)
 	}
 }

@@ -4,6 +4,7 @@ package mapped
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -52,4 +53,34 @@ func TestGuardIsForFaults(t *testing.T) {
 		}
 	}()
 	_ = Guard(func() { panic("mistake") })
+}
+
+// TestUntil: a reader breaks off when a context ends; bytes whose reading was over before stay as they are.
+func TestUntil(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "f")
+	if err := os.WriteFile(path, []byte("bytes"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, late := range []bool{true, false} {
+		data, release, err := Open(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		stop := Until(ctx, data)
+		if late && stop() {
+			t.Error("ended before the context did")
+		}
+		cancel()
+		if stop() == late {
+			t.Errorf("late %t: stop tells the contrary", late)
+		}
+		var f *Fault
+		if err := Guard(func() { _ = bytes.Clone(data) }); errors.As(err, &f) == late {
+			t.Errorf("late %t: %v", late, err)
+		}
+		if err := release(); err != nil {
+			t.Error(err)
+		}
+	}
 }

@@ -7,6 +7,7 @@
 package paging
 
 import (
+	"context"
 	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/target"
 )
@@ -72,8 +73,8 @@ const (
 // neighbours joined. The error says which bound ended the search; what was found is
 // returned too. Tables that refer to one another in a circle are as deep as the scheme
 // says, and cost what their entries cost.
-func (t *Tables) Mappings(lo uint64) ([]Mapping, error) {
-	w := t.walk(lo)
+func (t *Tables) Mappings(ctx context.Context, lo uint64) ([]Mapping, error) {
+	w := t.walk(ctx, lo)
 	return w.out, w.work.Err()
 }
 
@@ -102,11 +103,12 @@ func (t *Tables) Translate(va uint64) (pa uint64, ok bool) {
 
 // SameCache tells whether all pages of the memory have the same kind of cache, where entries say so
 // (MIPS). Devices have another one.
-func (t *Tables) SameCache() bool { return len(t.walk(0).caches) <= 1 }
+func (t *Tables) SameCache(ctx context.Context) bool { return len(t.walk(ctx, 0).caches) <= 1 }
 
-func (t *Tables) walk(lo uint64) *walk {
+func (t *Tables) walk(ctx context.Context, lo uint64) *walk {
 	w := &walk{t: t, lo: lo, caches: make(map[uint8]bool), empty: make(map[tableAt]bool),
 		work: budget.New("page table entries", entriesFloor, t.Physical.Size()/uint64(t.EntrySize)*entriesPerByte)}
+	w.work.Until(ctx)
 	w.table(0, t.Root, 0)
 	return w
 }

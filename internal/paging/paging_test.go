@@ -54,7 +54,7 @@ func TestMappings(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			x := Tables{Scheme: c.scheme, Physical: c.entries.memory(c.scheme.EntrySize), Root: 0x1000}
-			got, err := x.Mappings(0)
+			got, err := x.Mappings(t.Context(), 0)
 			if err != nil || text(got) != c.want {
 				t.Errorf("%s, error %v\nwant %s", text(got), err, c.want)
 			}
@@ -93,7 +93,7 @@ func text(list []Mapping) (s string) {
 func TestPAE(t *testing.T) {
 	e := tables{0x1000 + 8*3: 0x2021, 0x2000 + 8*8: 0x3063, 0x3000 + 8*5: 1<<63 | 0x5063, 0x1000 + 8*2: 0x4000_01e3}
 	x := Tables{Scheme: X8632(true), Physical: e.memory(8), Root: 0x1000}
-	if got, err := x.Mappings(0x8000_0000); err != nil || text(got) != "c1005000+1000=5000 rw-" {
+	if got, err := x.Mappings(t.Context(), 0x8000_0000); err != nil || text(got) != "c1005000+1000=5000 rw-" {
 		t.Errorf("%s, %v", text(got), err)
 	}
 }
@@ -101,7 +101,7 @@ func TestPAE(t *testing.T) {
 // TestARM: sections and small pages of short descriptors.
 func TestARM(t *testing.T) {
 	x := Tables{Scheme: ARM(), Physical: tables{0x4000 + 4*0xc00: 0x0010_041e, 0x4000 + 4*0xc01: 0x8001, 0x8000 + 4*5: 0x0020_045f}.memory(4), Root: 0x4000}
-	if got, err := x.Mappings(0x8000_0000); err != nil || text(got) != "c0000000+100000=100000 rw-, c0105000+1000=200000 rw-" {
+	if got, err := x.Mappings(t.Context(), 0x8000_0000); err != nil || text(got) != "c0000000+100000=100000 rw-, c0105000+1000=200000 rw-" {
 		t.Errorf("%s, %v", text(got), err)
 	}
 }
@@ -110,14 +110,14 @@ func TestARM(t *testing.T) {
 func TestMIPS(t *testing.T) {
 	const pfn = 12
 	x := Tables{Scheme: MIPS(4, 12, pfn, 0), Physical: tables{0x1000 + 4*0x300: 0x8000_2000, 0x2000: 5<<pfn | 3<<9 | 1, 0x2004: 10<<pfn | 3<<9 | 1}.memory(4), Root: 0x1000}
-	if got, err := x.Mappings(0x8000_0000); err != nil || text(got) != "c0000000+1000=5000 rwx, c0001000+1000=a000 rwx" {
+	if got, err := x.Mappings(t.Context(), 0x8000_0000); err != nil || text(got) != "c0000000+1000=5000 rwx, c0001000+1000=a000 rwx" {
 		t.Errorf("%s, %v", text(got), err)
 	}
-	if !x.SameCache() {
+	if !x.SameCache(t.Context()) {
 		t.Error("pages of one kind of cache differ")
 	}
 	x.Scheme = MIPS(4, 12, pfn+2, 0)
-	if x.SameCache() {
+	if x.SameCache(t.Context()) {
 		t.Error("with the page's number two bits further on, parts of numbers are taken for a kind of cache")
 	}
 }
@@ -131,13 +131,13 @@ func TestCKSSEG(t *testing.T) {
 		0xc000: entry(0x8000, cached), 0x1_0000: entry(0x4000, cached), 0x1_0008: entry(0x1800_0000, uncached)}
 	x := Tables{Scheme: MIPS(8, 14, pfn, 0xc000_0000_0000_0000), Physical: m.memory(8), Root: 0x4000}
 	const want = "c0007fff00000000+4000=8000 rwx, ffffffffc0000000+4000=4000 rwx, ffffffffc0004000+4000=18000000 rwx"
-	if got, err := x.Mappings(1 << 63); err != nil || text(got) != want {
+	if got, err := x.Mappings(t.Context(), 1<<63); err != nil || text(got) != want {
 		t.Errorf("%s, %v", text(got), err)
 	}
 	if pa, ok := x.Translate(0xffff_ffff_c000_0010); !ok || pa != 0x4010 {
 		t.Errorf("ckseg: %#x, %t", pa, ok)
 	}
-	if !x.SameCache() {
+	if !x.SameCache(t.Context()) {
 		t.Error("the device's cache counts")
 	}
 }
@@ -150,7 +150,7 @@ func TestCircle(t *testing.T) {
 		e[0x1000+8*i] = 0x1003
 	}
 	x := Tables{Scheme: AArch64(12, 48, false), Physical: e.memory(8), Root: 0x1000}
-	if got, err := x.Mappings(0); err == nil && len(got) < maxMappings {
+	if got, err := x.Mappings(t.Context(), 0); err == nil && len(got) < maxMappings {
 		t.Errorf("%d mappings without an error", len(got))
 	}
 }
@@ -163,7 +163,7 @@ func FuzzMappings(f *testing.F) {
 		var b target.Builder
 		b.Add(0, data, 0, 0)
 		x := Tables{Scheme: schemes[int(n)%len(schemes)], Physical: b.Memory(&cpu.Arch{AddrSize: 8})}
-		_, _ = x.Mappings(0)
+		_, _ = x.Mappings(t.Context(), 0)
 		_, _ = x.Translate(0xffff_ffff_8000_1234)
 	})
 }

@@ -30,7 +30,7 @@ func TestContext(t *testing.T) {
 		var b target.Builder
 		b.Add(text, code, 0, target.PermRead|target.PermExec)
 		tasks, memory := make([]byte, 3*apart), make([]byte, 3*size)
-		f := finder{reader: reader{Kernel: &Kernel{Arch: arch, Text: target.Range{Lo: text, Hi: text + 0x1000}}, word: 4}}
+		f := finder{reader: reader{ctx: t.Context(), Kernel: &Kernel{Arch: arch, Text: target.Range{Lo: text, Hi: text + 0x1000}}, word: 4}}
 		for i := range 3 {
 			task, stack := tasks[apart*i:], memory[size*i:]
 			base := uint32(stacks) + uint32(size*i)

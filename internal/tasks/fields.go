@@ -9,13 +9,13 @@ type span struct{ from, to, step distance }
 func (r reader) whole() span { return span{-before, behind, distance(r.word)} }
 
 // distances are those at which a field of task_struct may lie: first where the kernel's types say,
-// by the first of the paths that they have, then all of a span.
+// by the first of the paths that they have, then all of a span, until the search ends.
 func (r reader) distances(s span, paths ...[]string) iter.Seq[distance] {
 	return func(yield func(distance) bool) {
 		if d, ok := r.stated(paths); ok && !yield(d) {
 			return
 		}
-		for d := s.from; d != s.to && (d < s.to) == (s.step > 0) && yield(d); d += s.step {
+		for d := s.from; d != s.to && (d < s.to) == (s.step > 0) && r.ctx.Err() == nil && yield(d); d += s.step {
 		}
 	}
 }

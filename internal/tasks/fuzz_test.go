@@ -2,7 +2,9 @@ package tasks
 
 import (
 	"bytes"
+	"context"
 	"encoding/binary"
+	"errors"
 	"testing"
 
 	"github.com/backsight/backsight/cpu/arm64"
@@ -25,7 +27,7 @@ func machine() (k *Kernel, ram []byte) {
 // TestMachine: the tasks are found, with what is known of them.
 func TestMachine(t *testing.T) {
 	k, _ := machine()
-	tasks, err := Find(k)
+	tasks, err := Find(t.Context(), k)
 	if err != nil || len(tasks) != 3 {
 		t.Fatalf("%d tasks, error %v", len(tasks), err)
 	}
@@ -33,6 +35,28 @@ func TestMachine(t *testing.T) {
 		if tasks[i].Comm != name || tasks[i].PID != i || tasks[i].Regs.Known == 0 || tasks[i].Stack.Lo == 0 {
 			t.Errorf("task %d: %+v", i, tasks[i])
 		}
+	}
+}
+
+// TestFindEndsWithContext: the error says that the search was broken off.
+func TestFindEndsWithContext(t *testing.T) {
+	k, _ := machine()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if found, err := Find(ctx, k); found != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%d tasks, error %v", len(found), err)
+	}
+}
+
+// TestTopOfMemory: the words that a task points to may be the last of 2⁶⁴ addresses, behind which there are none.
+func TestTopOfMemory(t *testing.T) {
+	arch := arm64.Archs()[0]
+	var b target.Builder
+	b.Add(^uint64(0)-63, make([]byte, 64), 0, target.PermRead)
+	b.Add(0, make([]byte, 64), 0, target.PermRead)
+	r := reader{ctx: t.Context(), Kernel: &Kernel{Arch: arch, Memory: b.Memory(arch)}, word: 8}
+	if words := r.words(^uint64(0)-31, maxReturnStack); len(words) != 3 {
+		t.Errorf("%d words", len(words))
 	}
 }
 
@@ -48,7 +72,7 @@ func FuzzFind(f *testing.F) {
 			was[i] = binary.LittleEndian.Uint64(words[i])
 			binary.LittleEndian.PutUint64(words[i], v)
 		}
-		tasks, _ := Find(k)
+		tasks, _ := Find(t.Context(), k)
 		for i := range tasks {
 			if s := tasks[i].Stack; s.Hi-s.Lo > maxStack {
 				t.Errorf("%s has a stack of %d bytes", tasks[i].Comm, s.Hi-s.Lo)

@@ -64,12 +64,15 @@ func (h *hookFinder) findEntry(traced []tracedTask) {
 // traced are tasks on whose stacks return addresses were replaced.
 func (h *hookFinder) traced() (list []tracedTask) {
 	for _, comm := range h.found[:min(len(h.found), maxSearched)] {
+		if h.ctx.Err() != nil {
+			break
+		}
 		regs, ok := h.registers(comm, h.context.at)
 		stack := h.stackOf(comm)
 		if !ok || !stack.Contains(regs.Val[h.Arch.SP]) {
 			continue
 		}
-		for at := regs.Val[h.Arch.SP]; at < stack.Hi; at += h.word {
+		for at := range (target.Range{Lo: regs.Val[h.Arch.SP], Hi: stack.Hi}).Words(h.word) {
 			if v, ok := h.Memory.Word(at); ok && slices.Contains(h.Hooks, v) {
 				list = append(list, tracedTask{comm, stack})
 				break

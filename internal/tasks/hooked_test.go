@@ -25,7 +25,7 @@ const (
 func traced(t *testing.T, keep func(kept []byte, stack uint64), current uint32, at int) *hookFinder {
 	t.Helper()
 	kernel := &Kernel{Arch: arm64.Archs()[0], Text: target.Range{Lo: text, Hi: text + 0x1000}, Hooks: []uint64{hook}}
-	f := &finder{reader: reader{Kernel: kernel, word: 8}, stackSize: 0x4000, layout: layout{context: field{0x40, true}, stack: field{0x10, true}}}
+	f := &finder{reader: reader{ctx: t.Context(), Kernel: kernel, word: 8}, stackSize: 0x4000, layout: layout{context: field{0x40, true}, stack: field{0x10, true}}}
 	code := make([]byte, 0x1000)
 	binary.LittleEndian.PutUint32(code[inCaller-4-text:], 0x9400_0000|(entry-inCaller+4)/4) // bl entry
 	var b target.Builder

@@ -68,7 +68,7 @@ func (f *finder) findThreads() {
 		return
 	}
 	for d := range f.distances(span{-before, before, distance(f.word)}, []string{"thread_node"}) {
-		for i := 0; i < len(f.found) && len(f.found) < maxTasks; i++ {
+		for i := 0; i < len(f.found) && len(f.found) < maxTasks && f.ctx.Err() == nil; i++ {
 			f.threads(f.found[i], d)
 		}
 	}

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"context"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
@@ -9,6 +10,7 @@ import (
 
 // reader reads the kernel's memory. Addresses of tasks are those of their comm.
 type reader struct {
+	ctx context.Context // ends all searches
 	*Kernel
 	word uint64 // the size of one
 	// info is how far behind struct thread_info the context lies, where that begins the stack (ARM until Linux 5.15); 0 where
@@ -141,7 +143,7 @@ func (r reader) calls(ra, function uint64) bool {
 // words reads size bytes of memory, fewer where it ends.
 func (r reader) words(p, size uint64) []uint64 {
 	var words []uint64
-	for at := p; at < p+size; at += r.word {
+	for at := range target.RangeOf(p, size).Words(r.word) {
 		v, ok := r.Memory.Word(at)
 		if !ok {
 			break

@@ -1,8 +1,11 @@
 package tasks
 
 import (
+	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/backsight/backsight/target"
 )
 
 // runFinder finds which tasks were running.
@@ -100,11 +103,13 @@ func (f runFinder) currentTask() (current uint64) {
 	}
 	ignored := f.stackOf(idle)
 	previous := uint64(0)
-	for addr := idle - min(idle, nearIdle); addr < idle+nearIdle; addr += f.word {
+	near := target.Range{Lo: idle - min(idle, nearIdle), Hi: target.RangeOf(idle, nearIdle).Hi}
+	ordered := slices.Sorted(slices.Values(f.found))
+	for addr := range near.Words(f.word) {
 		v, _ := f.Memory.Word(addr)
 		task := previous + begin
 		previous = v
-		if v != idle-begin || !f.known[task] || ignored.Contains(addr) || f.inTask(addr) {
+		if v != idle-begin || !f.known[task] || ignored.Contains(addr) || inTask(ordered, addr) {
 			continue
 		}
 		if current != 0 && current != task {
@@ -138,12 +143,8 @@ func (f runFinder) beginning() (begin uint64) {
 	return begin
 }
 
-// inTask tells whether an address may be one of a task_struct.
-func (f runFinder) inTask(addr uint64) bool {
-	for _, t := range f.found {
-		if addr-t+before < before+behind {
-			return true
-		}
-	}
-	return false
+// inTask tells whether an address may be one of a task_struct. The tasks are in order of their addresses.
+func inTask(ordered []uint64, addr uint64) bool {
+	i, _ := slices.BinarySearch(ordered, addr-min(addr, behind-1))
+	return i < len(ordered) && addr-ordered[i]+before < before+behind
 }

@@ -25,7 +25,7 @@ func TestFindProcessor(t *testing.T) {
 		{"two tasks run on one", []uint32{0, 1, 1, 1, 1}, false},
 	} {
 		memory := make([]byte, apart*len(names))
-		f := finder{reader: reader{Kernel: &Kernel{Arch: arm64.Archs()[0], CPUs: 2}, word: 8}}
+		f := finder{reader: reader{ctx: t.Context(), Kernel: &Kernel{Arch: arm64.Archs()[0], CPUs: 2}, word: 8}}
 		f.stack, f.onCPU, f.flagSize = field{stackAt - commAt, true}, field{onCPUAt - commAt, true}, 4
 		for i, name := range names {
 			task := memory[apart*i:]
@@ -67,7 +67,7 @@ func TestFindOnCPU(t *testing.T) {
 		{"more run than there are processors", [][]byte{ready, runs, runs}, 0},
 	} {
 		memory := make([]byte, apart*len(c.words))
-		f := finder{reader: reader{Kernel: &Kernel{Arch: arm64.Archs()[0], CPUs: 1}, word: 8}}
+		f := finder{reader: reader{ctx: t.Context(), Kernel: &Kernel{Arch: arm64.Archs()[0], CPUs: 1}, word: 8}}
 		f.stack = field{stackAt - commAt, true}
 		for i, word := range c.words {
 			task := memory[apart*i:]
@@ -93,7 +93,7 @@ func TestFindOnCPU(t *testing.T) {
 func TestIdleTask(t *testing.T) {
 	const apart, commAt, stackAt, pidAt, stacks = 0x400, 0x200, 0x80, 0xa0, tasksAt + 0x10000
 	memory := make([]byte, 0x1000)
-	f := finder{reader: reader{Kernel: &Kernel{Arch: arm64.Archs()[0]}, word: 8}}
+	f := finder{reader: reader{ctx: t.Context(), Kernel: &Kernel{Arch: arm64.Archs()[0]}, word: 8}}
 	f.stack, f.pid = field{stackAt - commAt, true}, field{pidAt - commAt, true}
 	for i, task := range []struct {
 		pid   uint32

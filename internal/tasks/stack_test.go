@@ -23,7 +23,7 @@ func TestStackSize(t *testing.T) {
 		var b target.Builder
 		tasks := make([]byte, 3*apart)
 		kernel := &Kernel{Arch: arm64.Archs()[0], Text: target.Range{Lo: text, Hi: text + 0x1000}}
-		f := finder{reader: reader{Kernel: kernel, word: 8}, layout: layout{context: field{0x40, true}}}
+		f := finder{reader: reader{ctx: t.Context(), Kernel: kernel, word: 8}, layout: layout{context: field{0x40, true}}}
 		for i := range uint64(3) {
 			stack := stacks + c.align*i
 			b.Add(stack, make([]byte, c.bytes), 0, target.PermUnknown)

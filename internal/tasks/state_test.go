@@ -28,7 +28,7 @@ func TestStates(t *testing.T) {
 	} {
 		const stackAt, apart = 0x10, 0x100
 		memory := make([]byte, apart*len(words))
-		f := finder{reader: reader{Kernel: &Kernel{Arch: c.arch}, word: uint64(c.arch.AddrSize)}, layout: layout{stack: field{stackAt, true}}}
+		f := finder{reader: reader{ctx: t.Context(), Kernel: &Kernel{Arch: c.arch}, word: uint64(c.arch.AddrSize)}, layout: layout{stack: field{stackAt, true}}}
 		for i, w := range words {
 			binary.LittleEndian.PutUint32(memory[apart*i+stackAt-c.before:], w)
 			if c.before == 8 && c.arch.AddrSize == 4 {
@@ -56,7 +56,7 @@ func TestStates(t *testing.T) {
 // TestStatedFields: where the kernel's types tell, that place is looked at first, and what they do
 // not have is looked for.
 func TestStatedFields(t *testing.T) {
-	f := reader{Kernel: &Kernel{Fields: func(path ...string) (uint64, bool) {
+	f := reader{ctx: t.Context(), Kernel: &Kernel{Fields: func(path ...string) (uint64, bool) {
 		off, ok := map[string]uint64{"comm": 0x500, "pid": 0x4d0, "exit_state": 0x4c0}[path[len(path)-1]]
 		return off, ok
 	}}}

@@ -14,6 +14,8 @@
 package tasks
 
 import (
+	"cmp"
+	"context"
 	"errors"
 
 	"github.com/backsight/backsight/cpu"
@@ -65,16 +67,17 @@ type Kernel struct {
 // ErrNone is that of a memory in which no list of tasks was found.
 var ErrNone = errors.New("no list of tasks was found")
 
-// Find finds the tasks, in the order of the list, which begins with the first idle task.
-func Find(k *Kernel) ([]Task, error) {
-	f := finder{reader: reader{Kernel: k, word: uint64(k.Arch.AddrSize)}}
+// Find finds the tasks, in the order of the list, which begins with the first idle task. Where ctx ends, the error
+// is that of ctx.
+func Find(ctx context.Context, k *Kernel) ([]Task, error) {
+	f := finder{reader: reader{ctx: ctx, Kernel: k, word: uint64(k.Arch.AddrSize)}}
 	for _, at := range k.Init {
 		if f.list(at); len(f.found) > 1 {
 			break
 		}
 	}
 	if len(f.found) == 0 {
-		return nil, ErrNone
+		return nil, cmp.Or(ctx.Err(), ErrNone)
 	}
 	f.findContext()
 	f.findStack()
@@ -88,6 +91,9 @@ func Find(k *Kernel) ([]Task, error) {
 	h.findHooked()
 	tasks := make([]Task, 0, len(f.found))
 	for _, at := range f.found {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
 		t := f.task(at)
 		t.Hooked = h.hookedCalls(at)
 		tasks = append(tasks, t)
@@ -158,5 +164,5 @@ func (f *finder) stackOf(comm uint64) target.Range {
 		return target.Range{}
 	}
 	lo, _ := f.Memory.Word(at(comm, f.stack.at))
-	return target.Range{Lo: lo, Hi: lo + f.stackSize}
+	return target.RangeOf(lo, f.stackSize)
 }

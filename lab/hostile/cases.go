@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -51,7 +52,7 @@ func Cases() []Case {
 		{"pieces", "pieces of a log without lines", 1_500_000, repeated("", "Panic#1 Part1\n")},
 		{"broken", "a log of broken lines", 300_000, repeated("Call trace:\n", "[    0.000000] [<c0100000>] (leaf) from [<c0100010>]\n(mid+0x10/0x20)\n")},
 		{"quoted", "marks of quoted mail", 6_000_000, repeated("", "> > \n")},
-	}, append(codeCases(), appleCases()...)...)
+	}, slices.Concat(codeCases(), appleCases(), openingCases())...)
 }
 
 // The shortest reports that are read: of a kernel, of a fault handler.

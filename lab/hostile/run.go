@@ -69,14 +69,15 @@ func run(ctx context.Context, dir string, c Case, opt Options) (r Result, err er
 	defer os.RemoveAll(dir)
 	r = Result{Case: c}
 	size := int64(0)
-	for name, data := range c.files(max(1, c.n/max(1, opt.Scale))) {
+	files := c.files(max(1, c.n/max(1, opt.Scale)))
+	for name, data := range files {
 		size += int64(len(data))
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o600); err != nil {
 			return r, err
 		}
 	}
 	for range rounds {
-		r.Cost, err = Measure(ctx, dir, size, opt.Command, "bt", capture)
+		r.Cost, err = Measure(ctx, dir, size, opt.Command, arguments(files)...)
 		if err != nil || r.Wrong == "" {
 			break
 		}

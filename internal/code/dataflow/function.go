@@ -211,9 +211,9 @@ func (f *Function) JumpsTo(pc uint64) bool {
 	entry := f.Entry.PC
 	end := min(f.an.Entries.Next(entry, entry), entry+maxSweep)
 	var buf [32]cpu.Insn
-	for at := f.Entry; at.PC < end; {
+	for at := f.Entry; at.PC-entry < end-entry; { // distances: an address behind the last of 2⁶⁴ is 0
 		n := f.an.Decode(at, buf[:])
-		for i := 0; i < n && at.PC < end; i++ {
+		for i := 0; i < n && at.PC-entry < end-entry; i++ {
 			in := &buf[i]
 			if t := in.Target; in.Op == cpu.OpJump && t != 0 && (t < entry || t >= end) && has(t) && !(f.Complete && f.Contains(at.PC)) {
 				return true

@@ -97,8 +97,9 @@ func (p place) callsOf(f *dataflow.Function) (returns []uint64) {
 		return nil
 	}
 	step := max(p.Arch.InsnAlignIn(p.at.Mode), 1)
-	end := min(f.ContiguousEnd(), f.Entry.PC+maxCallerSize)
-	for at := f.Entry.PC + step; at <= end && len(returns) <= maxCallers; at += step {
+	size := min(f.ContiguousEnd()-f.Entry.PC, maxCallerSize)
+	for off := step; off <= size && len(returns) <= maxCallers; off += step {
+		at := f.Entry.PC + off
 		call, is := callsite.InSegment(p.m, text, at, p.at.Mode)
 		if !is || call.Direct {
 			continue

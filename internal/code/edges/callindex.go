@@ -7,6 +7,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
+	"github.com/backsight/backsight/target"
 )
 
 // tablePath is how a call reads its target: in a table, at slot, of which a pointer lies in some object, at field.
@@ -100,8 +101,8 @@ func (x *callIndex) holdPointers(p *program) {
 	size := uint64(p.Arch.AddrSize)
 	for i := range p.Img.Segments {
 		seg := &p.Img.Segments[i]
-		end := seg.Addr + uint64(len(seg.Data))
-		for at := (seg.Addr + size - 1) &^ (size - 1); at+size <= end; at += size {
+		skip := min(-seg.Addr&(size-1), uint64(len(seg.Data)))
+		for at := range (target.Range{Lo: seg.Addr + skip, Hi: seg.Addr + uint64(len(seg.Data))}).Words(size) {
 			if v, ok := p.Img.Word(at); ok && v != 0 && p.Img.Segments.Executable(v) {
 				x.held = append(x.held, heldPointer{v, at})
 			}

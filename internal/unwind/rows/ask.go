@@ -84,7 +84,7 @@ func codeOf(img *image.Image) (ranges []image.Range) {
 // code asks for the rules at the instructions from one address up to another.
 func (l *lister) code(at, end uint64) {
 	l.reached = l.fallsTo(at)
-	for at < end && l.ctx.Err() == nil && l.ask.budget.Left() > 0 {
+	for begin := at; begin <= at && at < end && l.ctx.Err() == nil && l.ask.budget.Left() > 0; { // an address behind the last of 2⁶⁴ is 0
 		l.enter(at)
 		var buf [2]cpu.Insn // an instruction and its delay slot
 		code := l.img.Segments.Code(at)

@@ -147,7 +147,7 @@ func interrupted(s *unwind.State, sp uint64) (cpu.Registers, unwind.Verdict) {
 	}
 	verdict := unwind.NotCovered
 	word := uint64(arch.AddrSize)
-	for at := sp &^ (word - 1); at < sp+maxFrame; at += word {
+	for at := range target.RangeOf(sp&^(word-1), maxFrame).Words(word) {
 		mc, ok := s.Snapshot.Memory.Word(at + uint64(u.mcontext))
 		size, sized := s.Snapshot.Memory.Word(at + uint64(u.mcSize))
 		if !ok || !sized {
