@@ -35,14 +35,12 @@ func (f *finder) crossCheck(r *search) {
 	before := f.query.Cost
 	defer func() { f.account.cost += f.query.Cost - before }()
 	// From the entry that the table states: to look for others takes a pass through
-	// the image. A description that does not begin as a function does is a part of one, or one of several.
+	// the image.
 	f.query.Try, f.query.Entry, f.query.HasEntry = 0, table.start, table.flags&StartStated != 0
 	if entry, ok := f.verifier.starts.linked(r.frame, table); ok {
 		f.query.Entry = entry
 	}
-	if several || f.verifier.starts.splitOff(r.frame, table) {
-		f.query.HasEntry = false
-	}
+	f.query.HasEntry = f.query.HasEntry && !several
 	if f.codeRule == nil {
 		f.codeRule = new(Rule)
 	}

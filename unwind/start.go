@@ -105,7 +105,7 @@ func (a *startRules) splitOff(s *State, c *candidate) bool {
 // ofSeveral tells whether the table has one description for so much code that this is of several functions, and says of their
 // prologues and stubs what holds where they call. Example: Dart has one for all of its text.
 func (a *startRules) ofSeveral(s *State, c *candidate) bool {
-	const most = 64 << 10 // bytes of a part that was split off a function
+	const most = 4 << 10 // bytes of a part that was split off a function
 	return c.flags&StartStated != 0 && s.Module != nil && s.Module.ToImage(s.PC)-c.start > most && a.splitOff(s, c)
 }
 

@@ -83,8 +83,7 @@ func (s *Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 
 // answer finds the answer to a query.
 func (p *program) answer(q *unwind.Query) answer {
-	const behind = 32 // bytes that are missing as well
-	if text, ok := p.Img.Segments.At(q.PC); ok && text.Blank(q.PC+behind) {
+	if p.cleared(q.PC, q.Mode) {
 		return answer{verdict: unwind.NotCovered}
 	}
 	var r unwind.Rule
@@ -93,6 +92,18 @@ func (p *program) answer(q *unwind.Query) answer {
 	a := answerOf(v, &r)
 	a.cost = cost
 	return a
+}
+
+// cleared tells whether the text around a place was taken out of its file. On MIPS, zero is a NOP, and pads.
+func (p *program) cleared(pc uint64, mode cpu.Mode) bool {
+	const behind = 32 // bytes that are zero as well
+	text, ok := p.Img.Segments.At(pc)
+	if !ok || !text.Blank(pc+behind) {
+		return false
+	}
+	var zero [16]byte
+	var in [1]cpu.Insn
+	return p.Arch.Decoder.Decode(zero[:], pc, mode, in[:]) != 1 || in[0].Op != cpu.OpNop
 }
 
 // rule writes the rule for a query; cost is how many instructions were executed to find that rule.
