@@ -67,6 +67,10 @@ func (n *interiors) below(frames []Frame, i, back int) uint64 {
 	if len(n.repeats) == 0 {
 		return frames[i-back].CFA
 	}
+	return n.belowRepeats(frames, i, back)
+}
+
+func (n *interiors) belowRepeats(frames []Frame, i, back int) uint64 {
 	k, further := n.repeats.Index(n.repeats.Number(i) - back)
 	return frames[k].CFA + further
 }
@@ -128,7 +132,9 @@ func (n *interiors) holdsOnly(lo, hi, ra, sp uint64) bool {
 		return false
 	}
 	arch, found := n.snap.Arch, 0
-	for at := range (target.Range{Lo: lo, Hi: hi}).Words(uint64(arch.AddrSize)) {
+	size := uint64(arch.AddrSize)
+	for off := uint64(0); off+size <= hi-lo; off += size { // a frame may end at the last address
+		at := lo + off
 		word, ok := n.snap.Memory.Uint(at, arch.AddrSize)
 		if !ok {
 			return false
