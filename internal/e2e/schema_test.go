@@ -45,6 +45,9 @@ func TestSchema(t *testing.T) {
 // TestSchemaRecorded: the same of all captures beside the clone, of what is none there, and of a
 // recorded program for each processor.
 func TestSchemaRecorded(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs the command, as other tests do")
+	}
 	schema, program := compiledSchema(t), command(t)
 	var files []string
 	for _, dir := range []string{"apple", "linux-kernel", "rtos-logs", "rtos-plain", "user-cores", "vmcore"} {
