@@ -31,7 +31,8 @@ type frameTable struct {
 // frames writes all frames of a thread: a recursion once, with how often it repeats,
 // unless what was tried for each frame is wanted.
 func (t *frameTable) frames() {
-	th, rows := t.th, t.layout()
+	th := t.th
+	t.layout()
 	for i := 0; i < th.Count(); {
 		c, ok := cycleAt(th, i)
 		if !ok || th.Tried != nil && !leftOut(th, i+c.period) {
@@ -39,8 +40,8 @@ func (t *frameTable) frames() {
 		}
 		for n := i; n < i+c.period; n++ {
 			k, _ := th.Repeats.Index(n)
-			for r := range rows[k] {
-				t.row(n, &rows[k][r])
+			for _, r := range frameRows(&th.Frames[k]) {
+				t.row(n, &r)
 			}
 			t.excerpts(&th.Frames[k])
 			if th.Tried != nil {
@@ -80,15 +81,13 @@ type row struct {
 	color           string
 }
 
-// layout makes the rows of every frame and the widths of the columns.
-func (t *frameTable) layout() [][]row {
+// layout finds the widths of the columns.
+func (t *frameTable) layout() {
 	th := t.th
 	t.number = max(2, len(strconv.Itoa(th.Count()-1)))
 	t.name = minName
-	rows := make([][]row, len(th.Frames))
 	for i := range th.Frames {
-		rows[i] = frameRows(&th.Frames[i])
-		for _, r := range rows[i] {
+		for _, r := range frameRows(&th.Frames[i]) {
 			if n := utf8.RuneCountInString(r.name); n <= maxName {
 				t.name = max(t.name, n)
 			}
@@ -97,7 +96,6 @@ func (t *frameTable) layout() [][]row {
 	if t.style.Width > 0 && t.style.Width < narrow {
 		t.name = 0
 	}
-	return rows
 }
 
 func frameRows(f *report.Frame) []row {

@@ -81,6 +81,9 @@ func NewLog(ctx context.Context, text []byte) *Log {
 // behind is where the line ends that begins at at, its end included.
 func (l *Log) behind(at int) int {
 	line := l.text[at:min(len(l.text), at+maxLine)]
+	if len(line) > 0 && line[0] == '\n' {
+		return at + 1
+	}
 	n := bytes.IndexAny(line, "\r\n")
 	if n >= 0 {
 		line = line[:n]
@@ -149,7 +152,10 @@ func (l *Log) Line(i int) string {
 		at = l.offset(i)
 	}
 	l.next, l.nextAt = i+1, l.behind(at)
-	b := bytes.TrimRight(l.text[at:l.nextAt], "\r\n")
+	b := l.text[at:l.nextAt]
+	for len(b) > 0 && (b[len(b)-1] == '\n' || b[len(b)-1] == '\r') {
+		b = b[:len(b)-1]
+	}
 	if bytes.IndexByte(b, 0x1b) < 0 && bytes.IndexByte(b, 0) < 0 {
 		l.last = string(b)
 	} else {

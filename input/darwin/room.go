@@ -12,7 +12,7 @@ import (
 const (
 	maxThreads  = 1 << 14
 	maxFrames   = 1 << 16 // and one for each
-	perFrame    = 128     // bytes of the report
+	perFrame    = 256     // bytes of the report: a frame takes twice as many until it is written
 	maxBinaries = 1 << 14
 )
 
