@@ -121,7 +121,7 @@ func (f *fastPath) advance(s *State, dst []Frame, most int) (out []Frame, root b
 // spend counts what finding the caller of a frame costs who has no cache, and tells whether the
 // walk has cost enough.
 func (f *fastPath) spend(at place, c *caller) bool {
-	f.finder.pay(at, c.cost())
+	f.finder.pay(at, c.cost(), 0)
 	return f.finder.account.exhausted()
 }
 

@@ -179,10 +179,9 @@ func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 		}
 		at := placeOf(w.frame.PC, w.frame.Mode, w.frame.Exact)
 		if known, ok := cacheable(&w.frame, &r); !ok {
-			w.finder.pay(at, r.cost)
-			w.finder.account.cost += r.searched
+			w.finder.pay(at, r.cost, r.searched)
 		} else {
-			w.finder.pay(at, known.caller.cost()) // what a walker pays that finds the caller in a cache
+			w.finder.pay(at, known.caller.cost(), 0) // what a walker pays that finds the caller in a cache
 			if w.caches {
 				w.fast.learn(&w.frame, known, c)
 			}
