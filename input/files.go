@@ -131,12 +131,15 @@ func (f *Files) sliceFor(path string, ref *BinaryRef) (*image.Image, error) {
 	return f.open(key, path, opt)
 }
 
-// hold keeps the images open until release is called; without Files there are none.
-func (f *Files) hold() (release func(), err error) {
+// hold keeps the images open, for the reader of a capture with a name, until release is called; without Files there are none.
+func (f *Files) hold(capture string) (release func(), err error) {
 	if f == nil {
 		return func() {}, nil
 	}
-	return f.images.hold()
+	if release, err = f.images.hold(); err != nil {
+		return nil, &Error{Path: capture, Offset: -1, Reason: "the executables cannot be read", Err: err}
+	}
+	return release, nil
 }
 
 // Close closes all images, those that a reader of captures, an Unwinder or a report looks at as soon as these have done so.

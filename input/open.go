@@ -85,12 +85,7 @@ func (u unrecognised) Is(target error) bool { return target == ErrUnrecognised }
 
 // openAs opens the capture in a format. A file that is cut short meanwhile is an error.
 func (c *Capture) openAs(ctx context.Context, f *Format, env *Env) (s Stream, err error) {
-	release, err := env.Files.hold()
-	if err != nil {
-		return nil, &Error{Path: c.Name, Offset: -1, Reason: "the executables cannot be read", Err: err}
-	}
-	defer release()
-	s, err = guarded(ctx, c.Name, func(ctx context.Context) (Stream, error) { return f.Open(ctx, c, env) })
+	s, err = guarded(ctx, c.Name, env.Files, func(ctx context.Context) (Stream, error) { return f.Open(ctx, c, env) })
 	if err == nil {
 		c.Forget() // a walk looks at stacks, which no format reads
 	}
@@ -106,9 +101,9 @@ type openStream struct {
 
 // Next reads the next snapshot. A file that is cut short meanwhile is an error.
 func (s *openStream) Next(ctx context.Context) (snap *target.Snapshot, err error) {
-	release, err := s.files.hold()
+	release, err := s.files.hold(s.capture.Name)
 	if err != nil {
-		return nil, &Error{Path: s.capture.Name, Offset: -1, Reason: "the executables cannot be read", Err: err}
+		return nil, err
 	}
 	defer release()
 	s.capture.ctx = ctx

@@ -15,8 +15,14 @@ type openingKey struct{}
 
 // guarded opens a stream, by a function that reads mapped bytes. They cannot be read any more once ctx has ended, so
 // that all readers break off; those that compute for long on bytes of their own ask the context that they are given.
-// The error is that of ctx then; where a file is cut short meanwhile, the error names that file, else name.
-func guarded(ctx context.Context, name string, open func(ctx context.Context) (Stream, error)) (s Stream, err error) {
+// The error is that of ctx then; where a file is cut short meanwhile, the error names that file, else name. files stay open
+// meanwhile.
+func guarded(ctx context.Context, name string, files *Files, open func(ctx context.Context) (Stream, error)) (s Stream, err error) {
+	release, err := files.hold(name)
+	if err != nil {
+		return nil, err
+	}
+	defer release()
 	o := new(opening)
 	fault := mapped.Guard(func() { s, err = open(context.WithValue(ctx, openingKey{}, o)) })
 	if fault != nil {

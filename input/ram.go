@@ -57,7 +57,7 @@ func OpenMemory(ctx context.Context, env *Env) (Stream, error) {
 	if len(env.RAM) > 0 {
 		name = env.RAM[0].Path
 	}
-	return guarded(ctx, name, func(ctx context.Context) (Stream, error) { return openMemory(ctx, name, env) })
+	return guarded(ctx, name, env.Files, func(ctx context.Context) (Stream, error) { return openMemory(ctx, name, env) })
 }
 
 func openMemory(ctx context.Context, name string, env *Env) (Stream, error) {

@@ -127,11 +127,11 @@ func (s *session) title(path string, n int) string {
 // process makes a job's output.
 func (s *session) process(ctx context.Context, j *job) {
 	if s.opt.choice.reports && j.err == nil {
-		j.out, j.made = text(string(listThreads(j.snap))), true
+		j.out, j.made = text(listThreads(j.snap)), true
 		return
 	}
 	if s.opt.choice.dmesg && j.err == nil {
-		j.out, j.made = text(string(kernelLog(j.snap))), j.snap.Log != ""
+		j.out, j.made = text(kernelLog(j.snap)), j.snap.Log != ""
 		if !j.made {
 			j.warn = []target.Issue{{Text: j.path + ": the capture holds no log of a kernel"}}
 		}

@@ -56,11 +56,7 @@ func (o *output) piece(r *report.Report, style render.Style) piece {
 	if json := o.format == "json"; frames > mostRendered && (json || o.format == "jsonl") {
 		return func(w io.Writer) error { return render.WriteJSON(w, r, style, json) }
 	}
-	text := o.render(r, style)
-	return func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	}
+	return text(o.render(r, style))
 }
 
 func (o *output) render(r *report.Report, style render.Style) []byte {
@@ -96,14 +92,14 @@ func (o *output) add(p piece) error {
 	case (o.format == "text" || o.format == "apple") && o.n > 1:
 		return o.write(text("\n"), p)
 	case o.format == "html" && o.n == 1:
-		return o.write(text(string(render.AppendPageHead(nil, o.title))), p)
+		return o.write(text(render.AppendPageHead(nil, o.title)), p)
 	}
 	return o.write(p)
 }
 
-func text(s string) piece {
+func text[T string | []byte](s T) piece {
 	return func(w io.Writer) error {
-		_, err := io.WriteString(w, s)
+		_, err := w.Write([]byte(s))
 		return err
 	}
 }
@@ -112,19 +108,19 @@ func text(s string) piece {
 func (o *output) end() error {
 	switch {
 	case o.format == "folded":
-		return o.write(text(string(o.stacks.AppendFolded(nil))))
+		return o.write(text(o.stacks.AppendFolded(nil)))
 	case o.format == "pprof":
 		b, err := o.stacks.AppendPprof(nil)
 		if err != nil {
 			return err
 		}
-		return o.write(text(string(b)))
+		return o.write(text(b))
 	case o.first != nil:
 		return o.write(o.first)
 	case o.format == "json" && o.n > 1:
 		return o.write(text("]\n"))
 	case o.format == "html" && o.n > 0:
-		return o.write(text(string(render.AppendPageTail(nil))))
+		return o.write(text(render.AppendPageTail(nil)))
 	}
 	return nil
 }
