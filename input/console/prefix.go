@@ -67,7 +67,10 @@ func cutLine(line string) Line {
 		l.Text = cutDate(line)
 	}
 	l.Text = cutLevel(strings.TrimSpace(l.Text))
-	if _, message, ok := strings.Cut(l.Text+" ", " kernel: "); ok && len(l.Text)-len(message) <= maxTag {
+	if strings.HasSuffix(l.Text, " kernel:") { // of an empty message
+		l.Text += " "
+	}
+	if _, message, ok := strings.Cut(l.Text, " kernel: "); ok && len(l.Text)-len(message) <= maxTag {
 		l.Text = message
 	}
 	l.Text = strings.TrimSpace(strings.TrimPrefix(l.Text, "kernel: "))

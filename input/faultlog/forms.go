@@ -1,6 +1,10 @@
 package faultlog
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/backsight/backsight/internal/phrases"
+)
 
 // form is what some words of a line say about a report.
 type form struct {
@@ -105,16 +109,20 @@ var forms = []form{
 
 // formOf is what the words of a line say.
 func formOf(line string) (f form, ok bool) {
-	if len(line) < 6 {
-		return f, false
-	}
-	for i := range forms {
-		if strings.Contains(line, forms[i].words) {
-			return forms[i], true
-		}
+	if i := formPhrases.First(line); i >= 0 {
+		return forms[i], true
 	}
 	return f, false
 }
+
+// formPhrases are the words of the forms.
+var formPhrases = func() *phrases.List {
+	var words []string
+	for i := range forms {
+		words = append(words, forms[i].words)
+	}
+	return phrases.New(words...)
+}()
 
 // merge adds what another line says. What was said first stays.
 func (f *form) merge(g form) {

@@ -2,6 +2,8 @@ package kernellog
 
 import (
 	"strings"
+
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // kinds are the messages by which reports begin. The first that fits counts.
@@ -71,6 +73,15 @@ var kinds = [...]struct {
 	{"BUG: ", "BUG", false},
 }
 
+// kindPhrases are what the kinds say.
+var kindPhrases = func() *phrases.List {
+	var says []string
+	for i := range kinds {
+		says = append(says, kinds[i].says)
+	}
+	return phrases.New(says...)
+}()
+
 // taskDump begins the task of each processor that RCU waits for.
 const taskDump = "Task dump for CPU "
 
@@ -98,13 +109,12 @@ func heads(text string) (h heading, fresh, ok bool) {
 			return h, true, true
 		}
 	}
-	for _, k := range kinds {
-		if i := strings.Index(text, k.says); i >= 0 && i <= maxBeforeKind {
-			h.what, h.says, h.crash = k.what, text[i:], k.crash
-			h.arm = k.says == "Internal error:" && (strings.HasSuffix(text, " ARM") || strings.HasSuffix(text, " THUMB2"))
-			h.place(text)
-			return h, false, true
-		}
+	if i := kindPhrases.Within(text, maxBeforeKind); i >= 0 {
+		k := &kinds[i]
+		h.what, h.says, h.crash = k.what, text[strings.Index(text, k.says):], k.crash
+		h.arm = k.says == "Internal error:" && (strings.HasSuffix(text, " ARM") || strings.HasSuffix(text, " THUMB2"))
+		h.place(text)
+		return h, false, true
 	}
 	if strings.HasPrefix(text, "BUG ") && strings.Contains(text, "ainted") { // BUG kmalloc-64 (Not tainted): Poison overwritten
 		h.what, h.says = "slab", text

@@ -271,12 +271,11 @@ func isRest(before, text string) bool {
 	if len(before) > maxBroken || text == "" || isSnip(text) {
 		return false
 	}
-	p, _, isPlace := parsePlace(text)
-	isPlace = isPlace && p.symbol != "" || strings.HasPrefix(text, "? ") && isEntry(text)
 	last := before[strings.LastIndexByte(before, ' ')+1:]
 	switch {
 	case last == "?", strings.HasSuffix(last, ">]"), len(last) == len("<c0123456>") && last[0] == '<' && digitsOf(last[1:9]) == 8: // an address, and its symbol
-		return isPlace || isPointerRegister(before) && strings.HasPrefix(text, "[<")
+		p, _, ok := parsePlace(text)
+		return ok && p.symbol != "" || strings.HasPrefix(text, "? ") && isEntry(text) || isPointerRegister(before) && strings.HasPrefix(text, "[<")
 	case strings.HasPrefix(text, "["): // a symbol, and its module or its task
 		_, rest := cutModule(text)
 		return strings.Trim(rest, "()") == "" && (endsInPlace(last) || strings.HasSuffix(before, " stuck for "+secondsIn(before)+"s!"))

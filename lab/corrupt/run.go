@@ -185,7 +185,7 @@ func (p *parent) confirm(ctx context.Context, m *Mutant) (wrong string, err erro
 	if m.Seed.Sysroot != "" {
 		args = append(args, "--sysroot", m.Seed.Sysroot)
 	}
-	cost, err := hostile.Measure(ctx, dir, m.size(), p.opt.Command, args...)
+	cost, err := hostile.Measure(ctx, dir, m.size(), hostile.MaxCPU, p.opt.Command, args...)
 	return cost.Wrong, err
 }
 

@@ -1,7 +1,6 @@
 package hostile_test
 
 import (
-	"fmt"
 	"os/exec"
 	"path/filepath"
 	"testing"
@@ -10,7 +9,7 @@ import (
 )
 
 // TestCosts runs the command over all cases at a tenth of their size: memory in
-// proportion to the input, no crash, no silence. Time is looked at by lab hostile.
+// proportion to the input, no crash, no silence.
 func TestCosts(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the command")
@@ -21,9 +20,9 @@ func TestCosts(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	ran := 0
-	err := hostile.Run(t.Context(), t.TempDir(), hostile.Options{Command: command, Scale: 10}, func(r hostile.Result) {
+	err := hostile.Run(t.Context(), t.TempDir(), hostile.Options{Command: command, Scale: 10, Untimed: true}, func(r hostile.Result) {
 		ran++
-		if r.Wrong != "" && r.Wrong != fmt.Sprintf("more than %v", hostile.MaxCPU) {
+		if r.Wrong != "" {
 			t.Errorf("%s, %d bytes of %s: %s (exit %d, %v, %d MB)", r.Name, r.Input, r.What, r.Wrong, r.Exit, r.CPU, r.Memory>>20)
 		}
 	})

@@ -1,0 +1,52 @@
+// Package phrases finds which of many phrases a text has, in one pass over the text.
+package phrases
+
+import "strings"
+
+// List is a list of phrases, the more specific first. It does not change once made.
+type List struct {
+	phrases []string
+	// beginning lists the phrases that begin with a byte, in the list's order.
+	beginning [256][]int32
+	// pairs has a bit for each two bytes that a phrase begins with: most places of a text have none.
+	pairs [1 << 16 / 64]uint64
+}
+
+// New is the list of phrases; each has two bytes or more.
+func New(phrases ...string) *List {
+	l := &List{phrases: phrases}
+	for i, p := range phrases {
+		l.beginning[p[0]] = append(l.beginning[p[0]], int32(i))
+		pair := uint16(p[0]) | uint16(p[1])<<8
+		l.pairs[pair/64] |= 1 << (pair % 64)
+	}
+	return l
+}
+
+// First is the index of the first phrase of the list that stands anywhere in text, -1 for none.
+func (l *List) First(text string) int { return l.Within(text, len(text)) }
+
+// Within is the index of the first phrase of the list that stands in text and begins at byte most or before, -1
+// for none.
+func (l *List) Within(text string, most int) int {
+	first := len(l.phrases)
+	for at := 0; at <= min(most, len(text)-2); at++ {
+		pair := uint16(text[at]) | uint16(text[at+1])<<8
+		if l.pairs[pair/64]&(1<<(pair%64)) == 0 {
+			continue
+		}
+		for _, i := range l.beginning[text[at]] {
+			if int(i) >= first {
+				break
+			}
+			if strings.HasPrefix(text[at:], l.phrases[i]) {
+				first = int(i)
+				break
+			}
+		}
+	}
+	if first == len(l.phrases) {
+		return -1
+	}
+	return first
+}
