@@ -1,7 +1,6 @@
 package minidump
 
 import (
-	"fmt"
 	"iter"
 	"unicode/utf16"
 
@@ -103,7 +102,7 @@ func (d *dump) entries(typ uint32, size int) iter.Seq[bin.Reader] {
 	}
 }
 
-// location reads where something lies.
+// readLocation reads where something lies.
 func readLocation(r *bin.Reader) location { return location{r.U32(), r.U32()} }
 
 // maxString bounds a name in bytes of UTF-16.
@@ -123,6 +122,3 @@ func (d *dump) text(rva uint32) string {
 	}
 	return string(utf16.Decode(units))
 }
-
-// errCut says what a dump lacks.
-func (l location) String() string { return fmt.Sprintf("%d bytes at %#x", l.size, l.rva) }

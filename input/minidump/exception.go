@@ -34,23 +34,24 @@ func (d *dump) crash() (c crash) {
 	}
 	r.Skip(13 * 8)
 	c.context = readLocation(&r)
-	c.present = r.Err() == nil && c.code != requested
+	c.present = r.Err() == nil && c.code != requested && c.code != 0
 	return c
 }
 
-// requested is the code of a dump that a program asked for without a crash (MD_EXCEPTION_CODE_LIN_DUMP_REQUESTED).
+// requested is the code of a dump that a program asked for without a crash (MD_EXCEPTION_CODE_LIN_DUMP_REQUESTED); others
+// have 0.
 const requested = 0xffff_ffff
 
 // fault tells why the program stopped, nil where it did not crash.
 func (d *dump) fault(sys *system, threads []target.Thread) *target.Fault {
 	c := d.crash()
-	if !c.present || c.code == 0 {
+	if !c.present {
 		return nil
 	}
-	f := &target.Fault{Thread: int(c.thread), Code: int(int32(c.flags))}
+	f := &target.Fault{Thread: int(c.thread)}
 	switch {
 	case sys.isLinux():
-		f.Signal = int(c.code)
+		f.Signal, f.Code = int(c.code), int(int32(c.flags))
 		f.Name = target.SignalName(f.Signal, sys.arch.ELF.Machine == emMIPS)
 		f.Address, f.HasAddress = c.address, target.SignalHasAddress(f.Name, f.Code)
 	case sys.isWindows():
@@ -67,18 +68,16 @@ func (d *dump) fault(sys *system, threads []target.Thread) *target.Fault {
 
 const emMIPS = 8
 
-// Exceptions of Windows that have an address: parameters are what was tried, and where (winnt.h, EXCEPTION_RECORD).
+// Exceptions of Windows that have an address: the second parameter (winnt.h, EXCEPTION_RECORD).
 const accessViolation, inPageError = 0xc000_0005, 0xc000_0006
 
 // windows names an exception of Windows.
 func (c *crash) windows(f *target.Fault) {
-	f.Code = 0
 	f.Name = windowsNames[c.code]
 	if c.code != accessViolation && c.code != inPageError {
 		return
 	}
 	f.Address, f.HasAddress = c.parameters[1], true
-	f.Status = map[uint64]string{0: "reading", 1: "writing", 8: "executing"}[c.parameters[0]]
 }
 
 // windowsNames are NTSTATUS values and other codes that end programs (ntstatus.h, winnt.h).
@@ -116,6 +115,6 @@ func machName(n uint32) string {
 	return map[uint32]string{
 		1: "EXC_BAD_ACCESS", 2: "EXC_BAD_INSTRUCTION", 3: "EXC_ARITHMETIC", 4: "EXC_EMULATION", 5: "EXC_SOFTWARE", 6: "EXC_BREAKPOINT",
 		7: "EXC_SYSCALL", 8: "EXC_MACH_SYSCALL", 9: "EXC_RPC_ALERT", 10: "EXC_CRASH", 11: "EXC_RESOURCE", 12: "EXC_GUARD",
-		13: "EXC_CORPSE_NOTIFY",
+		13: "EXC_CORPSE_NOTIFY", 0x4350_6e78: "uncaught exception of Objective-C", 0x4350_7378: "simulated exception", // Crashpad's
 	}[n]
 }

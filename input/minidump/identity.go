@@ -46,18 +46,21 @@ func (id *identity) key() []byte {
 	return id.guid
 }
 
-// fits tells whether an image may be the build that a GUID means. The first three numbers of a GUID may have been written
-// in the order of bytes of the machine or in the other.
+// fits tells whether an image may be the build that a GUID means: by its build ID or by its text, whichever the file had
+// that ran. The first three numbers of a GUID may have been written in the order of bytes of the machine or in the other.
 func (id *identity) fits(img *image.Image) bool {
 	if id.guid == nil {
 		return true
 	}
-	own := textIdentity(img)
-	if img.BuildID != nil {
-		own = make([]byte, guidSize)
-		copy(own, img.BuildID)
+	start := make([]byte, guidSize)
+	copy(start, img.BuildID)
+	text := textIdentity(img)
+	for _, own := range [][]byte{start, text} {
+		if bytes.Equal(own, id.guid) || bytes.Equal(own, swapped(id.guid)) {
+			return true
+		}
 	}
-	return own == nil || bytes.Equal(own, id.guid) || bytes.Equal(own, swapped(id.guid))
+	return img.BuildID == nil && text == nil
 }
 
 // swapped is a GUID with the bytes of its first three numbers the other way round.

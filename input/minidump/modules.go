@@ -159,7 +159,7 @@ func (f *finder) addKernels(m *module) {
 // userImages adds the binaries of --image that no module uses yet.
 func (f *finder) userImages() {
 	for _, n := range f.files.Images() {
-		named := slices.ContainsFunc(f.list, func(m *target.Module) bool { return path.Base(m.Name) == path.Base(n.Path) })
+		named := slices.ContainsFunc(f.list, func(m *target.Module) bool { return m.Base() == path.Base(n.Path) })
 		if !n.Placed && named {
 			continue
 		}
