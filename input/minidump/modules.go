@@ -118,17 +118,13 @@ func (f *finder) bias(m *module, img *image.Image) uint64 {
 	if at, ok := mappedAt(f.maps, m.Lo); ok {
 		off = at.off + (m.Lo - at.Lo)
 	}
-	if len(img.Segments) == 0 {
-		return m.Lo
-	}
-	place := img.Segments[0]
 	for _, s := range img.Segments {
 		if s.FileOff&^pageMask <= off && off < s.FileOff+uint64(len(s.Data)) {
-			place = s
-			break
+			return (m.Lo - off - (s.Addr - s.FileOff)) & f.arch.AddrMask()
 		}
 	}
-	return (m.Lo - off - (place.Addr - place.FileOff)) & f.arch.AddrMask()
+	lo, _ := img.Segments.Bounds()
+	return (m.Lo - lo&^pageMask) & f.arch.AddrMask()
 }
 
 // pageMask are the bits of an address within the smallest page.
