@@ -35,6 +35,7 @@ import (
 	"github.com/backsight/backsight/input/faultlog"
 	"github.com/backsight/backsight/input/kernellog"
 	"github.com/backsight/backsight/input/machcore"
+	"github.com/backsight/backsight/input/minidump"
 	"github.com/backsight/backsight/input/plcrash"
 	"github.com/backsight/backsight/input/rtos"
 	"github.com/backsight/backsight/input/snapshot"
@@ -64,6 +65,7 @@ func Formats() []input.Format {
 		vmcore.Format(),
 		elfcore.Format(),
 		machcore.Format(),
+		minidump.Format(),
 		plcrash.Format(),
 		appletext.Format(),
 		console.Records(consoles...),

@@ -85,3 +85,31 @@ func TestExportWrong(t *testing.T) {
 		}
 	}
 }
+
+// TestExportMinidump: a core and the minidump of it have the same backtraces; the file is the user's alone, and no capture
+// is overwritten by its own dump.
+func TestExportMinidump(t *testing.T) {
+	for _, name := range []string{"x86_64-threads", "mips-deref", "aarch64-signal"} {
+		dir := filepath.Join("..", "..", "testdata", name)
+		core, modules := filepath.Join(dir, "core.gz"), filepath.Join(dir, "modules")
+		dump := filepath.Join(t.TempDir(), "x.dmp")
+		if code, out, talk := bs(t, "export", "--minidump", "-o", dump, "--sysroot", modules, core); code != exitOK || out != "" || talk != "" {
+			t.Fatalf("exit code %d, %q, %q", code, out, talk)
+		}
+		_, want, _ := bs(t, "bt", "--sysroot", modules, core)
+		if _, got, _ := bs(t, "bt", "--sysroot", modules, dump); got != want || got == "" {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+		}
+		if st, err := os.Stat(dump); err != nil || st.Mode() != 0o600 && os.PathSeparator == '/' {
+			t.Errorf("%v, %v", st.Mode(), err)
+		}
+		if code, _, talk := bs(t, "export", "--minidump", "-o", dump, dump); code != exitUsage || !strings.Contains(talk, "is the capture itself") {
+			t.Errorf("exit code %d, %q", code, talk)
+		}
+	}
+	for _, args := range [][]string{{"export", "-o", "x", packer}, {"export", "--minidump", packer}} {
+		if code, _, talk := bs(t, args...); code != exitUsage || talk == "" {
+			t.Errorf("%q: exit code %d, %q", args, code, talk)
+		}
+	}
+}

@@ -83,6 +83,20 @@ func darwinThread32() cpu.Layout {
 		EAX, EBX, ECX, EDX, EDI, ESI, EBP, ESP, hole, EFLAGS, EIP)}
 }
 
+// minidumpContext64 is CONTEXT of Windows' winnt.h: six parameters, flags, mxcsr, segments, EFlags at 68, debug
+// registers, then the general registers at 120. What writers leave out behind (LLDB writes 720 bytes) is vectors.
+func minidumpContext64() cpu.Layout {
+	slots := row([]cpu.Slot{{Reg: RFLAGS, Offset: 68, Size: 4}}, 120, 8,
+		RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15, RIP)
+	return cpu.Layout{Size: 256, Slots: slots}
+}
+
+// minidumpContext32 is CONTEXT of 32 bits: flags, debug registers, the x87's state, segments, then at 156 the general
+// registers.
+func minidumpContext32() cpu.Layout {
+	return cpu.Layout{Size: 204, Slots: row(nil, 156, 4, EDI, ESI, EBX, EDX, ECX, EAX, EBP, EIP, hole, EFLAGS, ESP)}
+}
+
 // switched64 is struct inactive_task_frame of Linux's arch/x86/include/asm/switch_to.h,
 // to which the task's stack pointer points.
 func switched64() cpu.Layout {

@@ -52,7 +52,7 @@ func readFault(h *header, n *notes, thread int) *target.Fault {
 	if f.Signal == 0 {
 		return nil
 	}
-	f.Name = signalName(f.Signal, h.machine == emMIPS)
+	f.Name = target.SignalName(f.Signal, h.machine == emMIPS)
 	return f
 }
 
@@ -72,7 +72,7 @@ func (h *header) readSiginfo(siginfo []byte, f *target.Fault) {
 	if mips {
 		f.Code = int(int32(second))
 	}
-	if faults(signalName(f.Signal, mips)) && f.Code > 0 && f.Code != siKernel {
+	if target.SignalHasAddress(target.SignalName(f.Signal, mips), f.Code) {
 		f.Address, f.HasAddress = addr, true
 	}
 	if f.Code <= 0 { // sent by a process: si_pid and si_uid stand where si_addr would
@@ -81,53 +81,4 @@ func (h *header) readSiginfo(siginfo []byte, f *target.Fault) {
 			f.Sender = target.Sender{PID: int(pid), UID: int(uid)}
 		}
 	}
-}
-
-// siKernel is sent where the processor does not tell the address: a non-canonical
-// one on x86_64. si_addr is then 0 and means nothing.
-const siKernel = 0x80
-
-// faults tells whether a signal's si_addr is an address, if si_code says that the
-// kernel sent it.
-func faults(name string) bool {
-	switch name {
-	case "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP":
-		return true
-	}
-	return false
-}
-
-// signalName names a signal by Linux's numbers (include/uapi/asm-generic/signal.h,
-// arch/mips/include/uapi/asm/signal.h); "" for one that ends no program.
-func signalName(n int, mips bool) string {
-	switch n {
-	case 1:
-		return "SIGHUP"
-	case 2:
-		return "SIGINT"
-	case 3:
-		return "SIGQUIT"
-	case 4:
-		return "SIGILL"
-	case 5:
-		return "SIGTRAP"
-	case 6:
-		return "SIGABRT"
-	case 8:
-		return "SIGFPE"
-	case 9:
-		return "SIGKILL"
-	case 11:
-		return "SIGSEGV"
-	case 13:
-		return "SIGPIPE"
-	case 14:
-		return "SIGALRM"
-	case 15:
-		return "SIGTERM"
-	}
-	if mips {
-		return map[int]string{7: "SIGEMT", 10: "SIGBUS", 12: "SIGSYS", 16: "SIGUSR1", 17: "SIGUSR2", 30: "SIGXCPU", 31: "SIGXFSZ"}[n]
-	}
-	return map[int]string{7: "SIGBUS", 10: "SIGUSR1", 12: "SIGUSR2", 16: "SIGSTKFLT", 24: "SIGXCPU", 25: "SIGXFSZ", 31: "SIGSYS"}[n]
 }
