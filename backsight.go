@@ -22,6 +22,7 @@ import (
 	"github.com/backsight/backsight/cpu/riscv"
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/breakpad"
 	"github.com/backsight/backsight/image/dyldcache"
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/image/flat"
@@ -83,6 +84,7 @@ func ImageFormats() []image.Format {
 		pclntab.Named(elf.Format()),
 		pclntab.Named(macho.Format()),
 		dyldcache.Format(),
+		breakpad.Format(),
 		flat.Format(),
 	}
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/backsight/backsight/internal/unwind/pclntab"
 	"github.com/backsight/backsight/internal/unwind/scan"
 	"github.com/backsight/backsight/internal/unwind/sigframe"
+	"github.com/backsight/backsight/internal/unwind/stackcfi"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -37,6 +38,7 @@ func DefaultSources() []Source {
 		{"badcall", badcall.Source{}},
 		{"cfi", cfi.New()},
 		{"orc", orc.Source{}},
+		{"stackcfi", stackcfi.Source{}},
 		{"compact", compact.Source{}},
 		{"ehabi", ehabi.Source{}},
 		{"pclntab", pclntab.Source{}},

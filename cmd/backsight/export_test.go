@@ -113,3 +113,54 @@ func TestExportMinidump(t *testing.T) {
 		}
 	}
 }
+
+// TestSymbolFiles: a minidump without any binary, but with the symbol files that table --format breakpad makes of the program,
+// has the program's frames. The C library has no file: its tables take seconds.
+func TestSymbolFiles(t *testing.T) {
+	for name, frames := range map[string]int{"x86_64-threads": 5, "mips-deref": 5} {
+		dir := filepath.Join("..", "..", "testdata", name)
+		modules, tmp := filepath.Join(dir, "modules"), t.TempDir()
+		dump, symbols := filepath.Join(tmp, "x.dmp"), filepath.Join(tmp, "symbols")
+		if err := os.Mkdir(symbols, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		binaries := 0
+		err := filepath.WalkDir(modules, func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), "libc.") || strings.HasPrefix(d.Name(), "ld") {
+				return err
+			}
+			if code, _, talk := bs(t, "table", "--format", "breakpad", "-o", symbols, path); code != exitOK {
+				t.Errorf("%s: %s", path, talk)
+			}
+			binaries++
+			return nil
+		})
+		if err != nil || binaries < 1 {
+			t.Fatalf("%d binaries, %v", binaries, err)
+		}
+		if code, _, talk := bs(t, "export", "--minidump", "-o", dump, "--sysroot", modules, filepath.Join(dir, "core.gz")); code != exitOK {
+			t.Fatal(talk)
+		}
+		_, want, _ := bs(t, "bt", "--no-symbols", "--sysroot", modules, dump)
+		_, got, _ := bs(t, "bt", "--no-symbols", "--sysroot", tmp, "--symbols", symbols, dump)
+		same := 0
+		for i, pc := range pcs(got) {
+			if i < len(pcs(want)) && pcs(want)[i] == pc && same == i {
+				same++
+			}
+		}
+		if same < frames {
+			t.Errorf("%s: got\n%swant\n%s", name, got, want)
+		}
+	}
+}
+
+// pcs are the addresses of a text's frames.
+func pcs(text string) (list []string) {
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) > 1 && strings.HasPrefix(f[0], "#") {
+			list = append(list, f[1])
+		}
+	}
+	return list
+}

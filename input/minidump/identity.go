@@ -2,6 +2,7 @@ package minidump
 
 import (
 	"bytes"
+	"fmt"
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
@@ -18,6 +19,8 @@ type identity struct {
 	buildID []byte // the whole build ID, nil where the dump has none
 	// guid is the first part of the build ID or, of a file without, what Breakpad makes of the text: nil for none.
 	guid []byte
+	age  uint32
+	pdb  string // the name of the file with the symbols, "" where the record has none
 }
 
 // identity reads a module's CodeView record.
@@ -27,7 +30,7 @@ func (d *dump) identity(l location) (id identity) {
 	case bpEL:
 		id.buildID = r.Bytes(uint64(r.Len()))
 	case rsds:
-		id.guid = r.Bytes(guidSize)
+		id.guid, id.age, id.pdb = r.Bytes(guidSize), r.U32(), r.CString()
 	}
 	if len(bytes.Trim(id.guid, "\x00")) == 0 {
 		id.guid = nil
@@ -44,6 +47,20 @@ func (id *identity) key() []byte {
 		return id.buildID
 	}
 	return id.guid
+}
+
+// symbolIDs are what symbol files of the module may be called by: the GUID, whose first three numbers are written with the
+// highest digit first, and the age.
+func (id *identity) symbolIDs() (ids []string) {
+	if id.key() == nil {
+		return nil
+	}
+	guid := make([]byte, guidSize)
+	copy(guid, id.key())
+	for _, g := range [][]byte{swapped(guid), guid} {
+		ids = append(ids, fmt.Sprintf("%X%X", g, id.age))
+	}
+	return ids
 }
 
 // fits tells whether an image may be the build that a GUID means: by its build ID or by its text, whichever the file had

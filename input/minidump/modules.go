@@ -82,6 +82,12 @@ func (f *finder) add(m *module, main bool) {
 		return
 	}
 	r := extent(f.maps, m.Range)
+	if img := f.symbols(m); img != nil {
+		s := target.NewModule(m.name, img, m.Lo)
+		s.Hi, s.BuildID = max(s.Hi, r.Hi), slices.Clone(m.id.key())
+		f.list = append(f.list, s)
+		return
+	}
 	if r.Lo < r.Hi {
 		f.list = append(f.list, &target.Module{Name: m.name, Range: r, Bias: r.Lo, BuildID: slices.Clone(m.id.key())})
 	}
@@ -109,6 +115,22 @@ func (f *finder) find(m *module, main bool) *image.Image {
 		f.arch = img.Arch
 	}
 	return img
+}
+
+// symbols is the symbol file of a module whose binary is not at hand, nil where there is none. Its addresses count from the
+// module's.
+func (f *finder) symbols(m *module) *image.Image {
+	names := []string{m.name}
+	if m.id.pdb != "" {
+		names = append(names, m.id.pdb)
+	}
+	for _, name := range names {
+		ref := input.BinaryRef{Name: name, BuildID: m.id.buildID, Arch: f.arch}
+		if img := f.files.SymbolFile(ref, m.id.symbolIDs()); img != nil {
+			return img
+		}
+	}
+	return nil
 }
 
 // bias is where an image was loaded. The list has the address of the file's first mapping as a rule; of any other the
