@@ -16,6 +16,7 @@ import (
 	"github.com/backsight/backsight/internal/unwind/orc"
 	"github.com/backsight/backsight/internal/unwind/pclntab"
 	"github.com/backsight/backsight/internal/unwind/scan"
+	"github.com/backsight/backsight/internal/unwind/shadow"
 	"github.com/backsight/backsight/internal/unwind/sigframe"
 	"github.com/backsight/backsight/unwind"
 )
@@ -42,6 +43,7 @@ func DefaultSources() []Source {
 		{"pclntab", pclntab.Source{}},
 		{"code", analysis()},
 		{"fp", fp.Source{}},
+		{"shadow", shadow.New(callGraph())},
 		{"scan", scan.New(callGraph(), sigframe.Source{}, exception.Source{})},
 	}
 }

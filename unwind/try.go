@@ -46,6 +46,7 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 	if rule.CFA.Kind == RegPlus && rule.CFA.Base == arch.SP {
 		c.checks |= FrameSize
 	}
+	f.tryShadow(c, m, rule, r)
 	if m.basis() == inTable && savesArguments(rule, arch) && f.abandons(rule) {
 		c.flags |= Abandoned
 	}

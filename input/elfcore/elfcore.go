@@ -70,7 +70,7 @@ func read(f file, env *input.Env, found *problems) (*target.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	threads := readThreads(&f, arch, n.prstatus, found)
+	threads := readThreads(&f, arch, &n, found)
 	if len(threads) == 0 {
 		return nil, f.errorf(h.phoff, "a core file without any thread's registers (NT_PRSTATUS)")
 	}

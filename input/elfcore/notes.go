@@ -16,12 +16,17 @@ const (
 	ntFile       = 0x46494c45
 	ntARMPACMask = 0x406
 
+	ntX86Shadow = 0x204 // NT_X86_SHSTK
+	ntARMShadow = 0x410 // NT_ARM_GCS
+	ntRISCVCFI  = 0x903 // NT_RISCV_USER_CFI, Linux 6.20
+
 	ntGNUBuildID = 3
 )
 
-// notes is what the notes say. prstatus and siginfo wait for the ABI.
+// notes is what the notes say. prstatus, the shadow stacks' pointers beside it and siginfo wait for the ABI.
 type notes struct {
 	prstatus [][]byte
+	shadows  map[int]uint64 // by index in prstatus
 	siginfo  []byte
 	command  string // psargs, else fname
 	fname    string // the program's base name, cut to 15 bytes
@@ -100,6 +105,12 @@ func (r *noteReader) note(typ uint32, desc []byte) {
 		}
 	case ntFile:
 		r.files(desc)
+	case ntX86Shadow:
+		r.shadow(desc, 0, 0)
+	case ntARMShadow:
+		r.shadow(desc, 1, 16)
+	case ntRISCVCFI:
+		r.shadow(desc, 1<<3, 8)
 	case ntARMPACMask:
 		// struct user_pac_mask: data_mask, insn_mask; set bits are not address.
 		d := bin.New(desc, r.file.header.big)
@@ -108,6 +119,22 @@ func (r *noteReader) note(typ uint32, desc []byte) {
 			n.codeMask = ^mask
 		}
 	}
+}
+
+// shadow notes the pointer to the shadow stack of the thread whose NT_PRSTATUS stood before, at an offset in a note. The note
+// begins with flags, one of which says that the thread has such a stack; enabled 0: there are no flags.
+func (r *noteReader) shadow(desc []byte, enabled, at uint64) {
+	d := bin.New(desc, r.file.header.big)
+	flags := d.U64()
+	d.Seek(at)
+	top, n := d.U64(), &r.notes
+	if d.Err() != nil || enabled != 0 && flags&enabled == 0 || len(n.prstatus) == 0 {
+		return
+	}
+	if n.shadows == nil {
+		n.shadows = map[int]uint64{}
+	}
+	n.shadows[len(n.prstatus)-1] = top
 }
 
 // readPsinfo decodes struct elf_prpsinfo. Its size tells the width of long and

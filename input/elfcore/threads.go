@@ -18,10 +18,10 @@ func (h *header) regOffset() int {
 
 // readThreads decodes the register files. The kernel writes the thread that crashed
 // first, and so does QEMU.
-func readThreads(f *file, arch *cpu.Arch, prstatus [][]byte, found *problems) (list []target.Thread) {
-	h, layout := &f.header, arch.Layouts[cpu.LinuxPrstatus]
+func readThreads(f *file, arch *cpu.Arch, n *notes, found *problems) (list []target.Thread) {
+	prstatus, h, layout := n.prstatus, &f.header, arch.Layouts[cpu.LinuxPrstatus]
 	short := 0
-	for _, desc := range prstatus {
+	for i, desc := range prstatus {
 		if len(desc) < h.regOffset()+layout.Size || layout.Size == 0 {
 			short++
 			continue
@@ -33,12 +33,22 @@ func readThreads(f *file, arch *cpu.Arch, prstatus [][]byte, found *problems) (l
 		r.Seek(uint64(12 + 4 + 2*h.word())) // pr_pid
 		t := target.Thread{ID: int(int32(r.U32())), Crashed: len(list) == 0}
 		t.Regs = arch.Read(layout, desc[h.regOffset():])
+		setShadow(arch, &t, n.shadows[i])
 		list = append(list, t)
 	}
 	if short > 0 {
 		found.capture(f.name, "%s: %d of %d threads have no whole register block (NT_PRSTATUS)", f.name, short, len(prstatus))
 	}
 	return list
+}
+
+// setShadow makes top the pointer to the thread's shadow stack: a register where functions move the pointer.
+func setShadow(arch *cpu.Arch, t *target.Thread, top uint64) {
+	if ssp, ok := arch.RegByName("ssp"); ok && top != 0 {
+		t.Regs.Set(ssp, top)
+	} else {
+		t.Shadow = top
+	}
 }
 
 // readFault tells why the program stopped: NT_SIGINFO, else pr_cursig of the first
