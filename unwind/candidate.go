@@ -11,7 +11,7 @@ type candidate struct {
 	Caller
 	evidence
 	arguments []passedValue // State.arguments of the caller
-	shadow    shadow        // State.shadow of the caller
+	shadow    shadowPlace   // of the caller
 }
 
 // evidence is what is found out about a candidate. Addresses are target addresses
@@ -102,7 +102,7 @@ func (s *State) enter(c *candidate) {
 	s.PC, s.Site, s.Mode, s.Exact, s.Module = c.pc, c.site, c.mode, c.Exact, c.module
 	s.Base = s.Base || c.Base
 	s.hooked, s.arguments = c.hooked, c.arguments
-	s.shadow, s.entry = c.shadow, shadowEntry{}
+	s.shadow = shadow{shadowPlace: c.shadow}
 	s.followStack()
 }
 

@@ -17,39 +17,38 @@ import (
 // Which register that is, and whether a function has pushed its return address, its code says: no register is taken
 // for a shadow stack's pointer otherwise.
 type shadow struct {
+	shadowPlace
+	asked, pushed bool
+	ra            uint64      // what the frame has pushed, without mode bit or signature; where pushed
+	rest          shadowPlace // the caller's place; where asked
+}
+
+// shadowPlace is a place on a shadow stack.
+type shadowPlace struct {
 	top      uint64  // 0: none is known
 	by       cpu.Reg // that functions move; NoReg: calls push
 	doubtful bool    // whether a frame further in has pushed is not known
 }
 
-// shadowEntry is what a shadow stack says of a frame's caller.
-type shadowEntry struct {
-	asked, pushed bool
-	ra            uint64 // what the frame has pushed, without mode bit or signature
-	rest          shadow // the caller's place
-}
-
 // findShadow sets the frame's place on the shadow stack by the thread's registers. A register counts where a word
 // beside the place that it points to leads to code.
 func (s *State) findShadow() {
-	s.shadow, s.entry = shadow{}, shadowEntry{}
-	if s.Thread.Shadow != 0 {
-		s.shadow = shadow{top: s.Thread.Shadow, by: cpu.NoReg}
-		return
+	s.shadow = shadow{shadowPlace: s.shadowBy(s.Regs)}
+	if top := s.Thread.Shadow; top != 0 {
+		s.shadow.shadowPlace = shadowPlace{top: top, by: cpu.NoReg}
 	}
-	s.shadow = s.shadowBy(s.Regs)
 }
 
 // shadowBy is the place on a shadow stack that functions push to, by a set of registers: the last that
 // will do, which is the processor's own pointer if known.
-func (s *State) shadowBy(regs *cpu.Registers) (place shadow) {
+func (s *State) shadowBy(regs *cpu.Registers) (place shadowPlace) {
 	arch := s.Snapshot.Arch
 	word := uint64(arch.AddrSize)
 	for set := arch.Platform & regs.Known; set != 0; set = set.Without(set.First()) {
 		top := regs.Val[set.First()]
 		for _, at := range [...]uint64{top - word, top} {
 			if ra, ok := s.Snapshot.Memory.Uint(at, int(word)); ok && top%word == 0 && leadsToCode(s.Snapshot, ra) {
-				place = shadow{top: top, by: set.First()}
+				place = shadowPlace{top: top, by: set.First()}
 			}
 		}
 	}
@@ -74,34 +73,32 @@ func plainCode(snap *target.Snapshot, p uint64) uint64 {
 // ShadowReturn is where the frame returns to by its thread's shadow stack; ok is false where none is known, or where the
 // frame's function has not pushed that.
 func (s *State) ShadowReturn(graph CallGraph) (ra uint64, ok bool) {
-	e := s.shadowEntry(graph)
+	e := s.askShadow(graph)
 	return e.ra, e.pushed
 }
 
-// shadowEntry is the entry of the frame, looked up once.
-func (s *State) shadowEntry(graph CallGraph) *shadowEntry {
-	e := &s.entry
-	if e.asked || s.shadow.top == 0 {
+// askShadow looks the frame's entry up, once.
+func (s *State) askShadow(graph CallGraph) *shadow {
+	e := &s.shadow
+	if e.asked || e.top == 0 {
 		return e
 	}
-	*e = shadowEntry{asked: true, rest: s.shadow}
 	word := int64(s.Snapshot.Arch.AddrSize)
 	moved, told := -word, true
-	if by := s.shadow.by; by != cpu.NoReg {
+	if e.by != cpu.NoReg {
 		moved, told = 0, false
 		if graph != nil {
-			moved, told = graph.Shadows(s.Module, s.PC, s.Mode, s.Exact, by)
+			moved, told = graph.Shadows(s.Module, s.PC, s.Mode, s.Exact, e.by)
 		}
 	}
-	e.rest.top -= uint64(moved)
-	e.rest.doubtful = s.shadow.doubtful || !told
-	if moved == 0 {
+	e.asked = true
+	e.rest = shadowPlace{top: e.top - uint64(moved), by: e.by, doubtful: e.doubtful || !told}
+	if !told || moved == 0 {
 		return e
 	}
-	at := min(s.shadow.top, e.rest.top)
-	ra, ok := s.Snapshot.Memory.Uint(at, int(word))
+	ra, ok := s.Snapshot.Memory.Uint(min(e.top, e.rest.top), int(word))
 	if !ok {
-		e.rest = shadow{}
+		e.rest = shadowPlace{}
 		return e
 	}
 	e.ra, e.pushed = plainCode(s.Snapshot, ra), true
@@ -114,7 +111,7 @@ func (v *verifier) compareShadow(s *State, c *candidate) {
 		c.shadow = s.interruptedShadow(&c.Regs)
 		return
 	}
-	e := s.shadowEntry(v.graph)
+	e := s.askShadow(v.graph)
 	c.shadow = e.rest
 	switch {
 	case !e.pushed || c.shadow.doubtful && (c.method == MethodShadow || e.ra != c.pc):
@@ -129,15 +126,15 @@ func (v *verifier) compareShadow(s *State, c *candidate) {
 // interruptedShadow is the place of an interrupted frame, whose registers are known. Linux pushes a word before the handler is
 // called: the pointer as it was, on x86 with bit 63 (arch/x86/kernel/shstk.c, shstk_push_sigframe), on AArch64 the word's own
 // page (GCS_SIGNAL_CAP).
-func (s *State) interruptedShadow(regs *cpu.Registers) shadow {
-	old := s.shadow
+func (s *State) interruptedShadow(regs *cpu.Registers) shadowPlace {
+	old := s.shadow.shadowPlace
 	switch {
 	case old.top == 0:
 		return s.shadowBy(regs)
 	case old.by != cpu.NoReg:
 		top, ok := regs.Lookup(old.by)
 		if !ok {
-			return shadow{}
+			return shadowPlace{}
 		}
 		old.top = top
 		return old
@@ -146,7 +143,7 @@ func (s *State) interruptedShadow(regs *cpu.Registers) shadow {
 	token, ok := s.Snapshot.Memory.Uint(old.top, int(word))
 	const bit63, page = 1 << 63, 1<<12 - 1
 	if !ok || token&^bit63 != old.top+word && token != old.top&^page {
-		return shadow{}
+		return shadowPlace{}
 	}
 	old.top += word
 	return old

@@ -130,13 +130,14 @@ type State struct {
 	// Limit is what Cost may come to.
 	Limit uint64
 
-	shadow shadow      // where the frame stands on the thread's shadow stack
-	entry  shadowEntry // what lies there
+	told
+}
 
-	// hooked is how many of Thread.Hooked, from the end on, the walk has used or passed.
-	hooked int
-	// arguments are what the frame's function is known to have been passed.
-	arguments []passedValue
+// told is what the frames further in, and their thread, say of a frame.
+type told struct {
+	hooked    int           // how many of Thread.Hooked, from the end on, the walk has used or passed
+	arguments []passedValue // what the frame's function is known to have been passed
+	shadow    shadow        // where the frame stands on the thread's shadow stack
 }
 
 // AtVector tells whether the frame is at the first instruction of an exception vector. Nobody called that code, so that no rule

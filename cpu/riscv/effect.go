@@ -73,23 +73,15 @@ func store(in *cpu.Insn, rs, base cpu.Reg, imm int64, size uint8) {
 	address(in, base, imm, size)
 }
 
-// word is the size of a register in bytes.
-func (d isa) word() int64 {
-	if d.rv64 {
-		return 8
-	}
-	return 4
-}
-
 // pushShadow is sspush: a link register is stored below what ssp points to.
 func (d isa) pushShadow(in *cpu.Insn, rs cpu.Reg) {
-	word := d.word()
+	word := d.wordSize()
 	store(in, rs, SSP, -word, uint8(word))
 	in.WB = int32(-word)
 }
 
 // popShadow is sspopchk, which traps where the entry is not the link register's value.
-func (d isa) popShadow(in *cpu.Insn) { unary(in, cpu.OpAddImm, SSP, SSP, d.word()) }
+func (d isa) popShadow(in *cpu.Insn) { unary(in, cpu.OpAddImm, SSP, SSP, d.wordSize()) }
 
 // jumpTo is jal. Its target may be the next instruction: glibc's abort follows a
 // function that ends in a call of it. Nobody reads the PC that way, there is

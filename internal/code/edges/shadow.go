@@ -25,9 +25,12 @@ func (g *Graph) Shadows(m *target.Module, pc uint64, mode cpu.Mode, exact bool, 
 	if fn == nil || !fn.StateAt(p.at, &st) || !st.Regs[r].RelativeTo(r) {
 		return 0, false
 	}
-	moved = st.Regs[r].Off
 	word := int64(p.Arch.AddrSize)
-	return moved, moved == 0 || (moved == word || moved == -word) && p.storesLink(fn, r)
+	switch moved = st.Regs[r].Off; {
+	case moved == 0, (moved == word || moved == -word) && p.storesLink(fn, r):
+		return moved, true
+	}
+	return 0, false
 }
 
 // storesLink tells whether a function stores its return address through register r before the place.
