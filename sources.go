@@ -16,6 +16,7 @@ import (
 	"github.com/backsight/backsight/internal/unwind/orc"
 	"github.com/backsight/backsight/internal/unwind/pclntab"
 	"github.com/backsight/backsight/internal/unwind/scan"
+	"github.com/backsight/backsight/internal/unwind/sframe"
 	"github.com/backsight/backsight/internal/unwind/shadow"
 	"github.com/backsight/backsight/internal/unwind/sigframe"
 	"github.com/backsight/backsight/unwind"
@@ -37,6 +38,7 @@ func DefaultSources() []Source {
 		{"exception", exception.Source{}},
 		{"badcall", badcall.Source{}},
 		{"cfi", cfi.New()},
+		{"sframe", sframe.Source{}},
 		{"orc", orc.Source{}},
 		{"compact", compact.Source{}},
 		{"ehabi", ehabi.Source{}},
