@@ -15,6 +15,9 @@ func layouts() map[cpu.Carrier]cpu.Layout {
 		// arm_thread_state64_t (Darwin's mach/arm/_structs.h): x[29], fp, lr, sp, pc, cpsr.
 		cpu.DarwinThread: block(0, 4),
 		cpu.LinuxSwitch:  switched(),
+		// struct reg of both: x[30], lr, sp, pc, spsr; tpidr follows in NetBSD's.
+		cpu.NetBSDRegs:  block(0, 4),
+		cpu.FreeBSDRegs: block(0, 4),
 	}
 }
 

@@ -59,6 +59,8 @@ func amd64() *cpu.Arch {
 			cpu.GDBPacket:       gdbPacket64(),
 			cpu.DarwinThread:    darwinThread64(),
 			cpu.LinuxSwitch:     switched64(),
+			cpu.NetBSDRegs:      netBSDRegs64(),
+			cpu.FreeBSDRegs:     freeBSDRegs64(),
 		},
 		Decoder: decoder{long: true},
 	}

@@ -23,10 +23,12 @@ const (
 	ntGNUBuildID = 3
 )
 
-// notes is what the notes say. prstatus, the shadow stacks' pointers beside it and siginfo wait for the ABI.
+// notes is what the notes say. Registers and siginfo wait for the ABI.
 type notes struct {
-	prstatus [][]byte
-	shadows  map[int]uint64 // by index in prstatus
+	system   system
+	threads  []threadNotes
+	crashed  int // the thread's ID; 0: the first
+	signal   int // that the whole program had, of NetBSD
 	siginfo  []byte
 	command  string // psargs, else fname
 	fname    string // the program's base name, cut to 15 bytes
@@ -34,6 +36,14 @@ type notes struct {
 	auxv     auxv
 	files    []fileMapping
 	codeMask uint64
+}
+
+// threadNotes is what the notes say of a thread.
+type threadNotes struct {
+	id, signal int
+	name       string
+	regs       []byte
+	shadow     uint64 // the pointer to its shadow stack, 0 for none
 }
 
 // noteReader reads the notes of a core.
@@ -54,8 +64,13 @@ func readNotes(f *file, segs []phdr, found *problems) notes {
 			break
 		}
 		damaged := eachNote(data, f.header.big, func(name []byte, typ uint32, desc []byte) {
-			if string(name) == "CORE" || string(name) == "LINUX" {
+			switch owner, lwp, _ := bytes.Cut(name, []byte("@")); string(owner) {
+			case "CORE", "LINUX":
 				r.note(typ, desc)
+			case "NetBSD-CORE":
+				r.netBSD(string(lwp), typ, desc)
+			case "FreeBSD":
+				r.freeBSD(typ, desc)
 			}
 		})
 		if damaged >= 0 {
@@ -94,7 +109,7 @@ func (r *noteReader) note(typ uint32, desc []byte) {
 	n := &r.notes
 	switch typ {
 	case ntPrstatus:
-		n.prstatus = append(n.prstatus, desc)
+		n.threads = append(n.threads, r.file.header.readPrstatus(desc))
 	case ntPrpsinfo:
 		n.readPsinfo(desc, r.file.header.big)
 	case ntAuxv:
@@ -127,14 +142,9 @@ func (r *noteReader) shadow(desc []byte, enabled, at uint64) {
 	d := bin.New(desc, r.file.header.big)
 	flags := d.U64()
 	d.Seek(at)
-	top, n := d.U64(), &r.notes
-	if d.Err() != nil || enabled != 0 && flags&enabled == 0 || len(n.prstatus) == 0 {
-		return
+	if top := d.U64(); d.Err() == nil && (enabled == 0 || flags&enabled != 0) && len(r.notes.threads) > 0 {
+		r.notes.threads[len(r.notes.threads)-1].shadow = top
 	}
-	if n.shadows == nil {
-		n.shadows = map[int]uint64{}
-	}
-	n.shadows[len(n.prstatus)-1] = top
 }
 
 // readPsinfo decodes struct elf_prpsinfo. Its size tells the width of long and
@@ -182,6 +192,10 @@ const (
 	atEntry       = 9
 	atExecFn      = 31
 	atSysinfoEhdr = 33
+
+	// Where the executable's path is, elsewhere.
+	atSunExecName     = 2014 // NetBSD
+	atFreeBSDExecPath = 15
 )
 
 // maxAux bounds the entries; Linux passes some 25.
