@@ -450,6 +450,10 @@ func FuzzCore(f *testing.F) {
 		f.Add(small)
 		f.Add(c.bytes())
 	}
+	vm := append(make([]byte, 4), vmEntry(0x1000, 0x2000, 0x1000, "/a")...)
+	for _, c := range []*synth{netBSDCore(f, "x86_64", 33, 26), freeBSDCore(f, "aarch64", 34).owned("FreeBSD", 10, vm).owned("FreeBSD", 16, make([]byte, 36)).load(0x1000, 0x1000, nil, 5)} {
+		f.Add(c.bytes())
+	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var snap *target.Snapshot
 		var err error
