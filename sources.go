@@ -16,6 +16,8 @@ import (
 	"github.com/backsight/backsight/internal/unwind/orc"
 	"github.com/backsight/backsight/internal/unwind/pclntab"
 	"github.com/backsight/backsight/internal/unwind/scan"
+	"github.com/backsight/backsight/internal/unwind/sframe"
+	"github.com/backsight/backsight/internal/unwind/shadow"
 	"github.com/backsight/backsight/internal/unwind/sigframe"
 	"github.com/backsight/backsight/internal/unwind/stackcfi"
 	"github.com/backsight/backsight/unwind"
@@ -37,6 +39,7 @@ func DefaultSources() []Source {
 		{"exception", exception.Source{}},
 		{"badcall", badcall.Source{}},
 		{"cfi", cfi.New()},
+		{"sframe", sframe.Source{}},
 		{"orc", orc.Source{}},
 		{"stackcfi", stackcfi.Source{}},
 		{"compact", compact.Source{}},
@@ -44,6 +47,7 @@ func DefaultSources() []Source {
 		{"pclntab", pclntab.Source{}},
 		{"code", analysis()},
 		{"fp", fp.Source{}},
+		{"shadow", shadow.New(callGraph())},
 		{"scan", scan.New(callGraph(), sigframe.Source{}, exception.Source{})},
 	}
 }

@@ -17,8 +17,8 @@ func SignalHasAddress(name string, code int) bool {
 	return false
 }
 
-// SignalName names a signal by Linux's numbers (include/uapi/asm-generic/signal.h,
-// arch/mips/include/uapi/asm/signal.h); "" for one that ends no program.
+// SignalName names a signal by Linux's numbers (include/uapi/asm-generic/signal.h), or by those that MIPS has from
+// System V, as BSD has (arch/mips/include/uapi/asm/signal.h); "" for one that ends no program.
 func SignalName(n int, mips bool) string {
 	switch n {
 	case 1:

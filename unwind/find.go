@@ -45,6 +45,9 @@ func (f *finder) find(s *State) search {
 	}
 	f.crossCheck(&r)
 	r.doubtSecondBest()
+	if r.contested {
+		r.dispute()
+	}
 	f.passTrampoline(&r)
 	if r.lost {
 		f.onlyCaller(&r)

@@ -46,6 +46,7 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 	if rule.CFA.Kind == RegPlus && rule.CFA.Base == arch.SP {
 		c.checks |= FrameSize
 	}
+	f.tryShadow(c, m, rule, r)
 	if m.basis() == inTable && savesArguments(rule, arch) && f.abandons(rule) {
 		c.flags |= Abandoned
 	}
@@ -140,7 +141,9 @@ func (f *finder) verify(c *candidate, rule *Rule, r *search) {
 	if why == "" && c.flags&Inferred != 0 && c.checks&AtTrampoline == 0 && !f.callerProven(s, c) {
 		why = "no frame of that caller lies there"
 	}
-	switch c.valid = why == ""; {
+	c.valid = why == ""
+	r.contested = r.contested || c.valid && c.checks.Has(ShadowDiffers) && rule != nil && isSound(c.method, rule)
+	switch {
 	case why == noProgress:
 		r.stop = Stop{StopNoProgress, c.pc}
 	case c.valid && !r.offer(c):

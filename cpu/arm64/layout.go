@@ -16,6 +16,9 @@ func layouts() map[cpu.Carrier]cpu.Layout {
 		cpu.DarwinThread:    block(0, 4),
 		cpu.LinuxSwitch:     switched(),
 		cpu.MinidumpContext: minidumpContext(),
+		// struct reg of both: x[30], lr, sp, pc, spsr; tpidr follows in NetBSD's.
+		cpu.NetBSDRegs:  block(0, 4),
+		cpu.FreeBSDRegs: block(0, 4),
 	}
 }
 

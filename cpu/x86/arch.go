@@ -60,6 +60,8 @@ func amd64() *cpu.Arch {
 			cpu.DarwinThread:    darwinThread64(),
 			cpu.LinuxSwitch:     switched64(),
 			cpu.MinidumpContext: minidumpContext64(),
+			cpu.NetBSDRegs:      netBSDRegs64(),
+			cpu.FreeBSDRegs:     freeBSDRegs64(),
 		},
 		Decoder: decoder{long: true},
 	}

@@ -1,6 +1,8 @@
 package elfcore
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/target"
@@ -16,45 +18,69 @@ func (h *header) regOffset() int {
 	return 72
 }
 
+// readPrstatus decodes NT_PRSTATUS, but for the registers.
+func (h *header) readPrstatus(desc []byte) (t threadNotes) {
+	r := bin.New(desc, h.big)
+	r.Seek(12)
+	t.signal = int(r.U16())
+	r.Seek(uint64(12 + 4 + 2*h.word())) // pr_pid
+	t.id = int(int32(r.U32()))
+	t.regs = desc[min(h.regOffset(), len(desc)):]
+	return t
+}
+
 // readThreads decodes the register files. The kernel writes the thread that crashed
 // first, and so does QEMU.
-func readThreads(f *file, arch *cpu.Arch, prstatus [][]byte, found *problems) (list []target.Thread) {
-	h, layout := &f.header, arch.Layouts[cpu.LinuxPrstatus]
-	short := 0
-	for _, desc := range prstatus {
-		if len(desc) < h.regOffset()+layout.Size || layout.Size == 0 {
+func readThreads(f *file, arch *cpu.Arch, n *notes, found *problems) (list []target.Thread) {
+	layout, short := arch.Layouts[n.system.carrier()], 0
+	for i := range n.threads {
+		notes := &n.threads[i]
+		if len(notes.regs) < layout.Size || layout.Size == 0 {
 			short++
 			continue
 		}
 		if list == nil { // to grow would leave more than twice as much behind
-			list = make([]target.Thread, 0, min(len(prstatus)-short, len(f.data)/len(desc)))
+			list = make([]target.Thread, 0, min(len(n.threads)-short, len(f.data)/len(notes.regs)))
 		}
-		r := bin.New(desc, h.big)
-		r.Seek(uint64(12 + 4 + 2*h.word())) // pr_pid
-		t := target.Thread{ID: int(int32(r.U32())), Crashed: len(list) == 0}
-		t.Regs = arch.Read(layout, desc[h.regOffset():])
+		t := target.Thread{ID: notes.id, Name: notes.name, Regs: arch.Read(layout, notes.regs)}
+		setShadow(arch, &t, notes.shadow)
 		list = append(list, t)
 	}
 	if short > 0 {
-		found.capture(f.name, "%s: %d of %d threads have no whole register block (NT_PRSTATUS)", f.name, short, len(prstatus))
+		found.capture(f.name, "%s: %d of %d threads have no whole register block (NT_PRSTATUS)", f.name, short, len(n.threads))
 	}
 	return list
 }
 
-// readFault tells why the program stopped: NT_SIGINFO, else pr_cursig of the first
-// thread. nil where it was not a signal (gcore).
-func readFault(h *header, n *notes, thread int) *target.Fault {
-	f := &target.Fault{Thread: thread}
-	r := bin.New(n.prstatus[0], h.big)
-	r.Seek(12)
-	f.Signal = int(r.U16())
-	h.readSiginfo(n.siginfo, f)
-	if f.Signal == 0 {
+// setShadow makes top the pointer to the thread's shadow stack: a register where functions move the pointer.
+func setShadow(arch *cpu.Arch, t *target.Thread, top uint64) {
+	if ssp, ok := arch.RegByName("ssp"); ok && top != 0 {
+		t.Regs.Set(ssp, top)
+	} else {
+		t.Shadow = top
+	}
+}
+
+// readFault tells why the program stopped: NT_SIGINFO, else pr_cursig of the thread that crashed, the first if none is named.
+// nil where it was no signal that ends a program: gcore leaves 0, or the signal that stopped the process for GDB.
+func readFault(h *header, n *notes) *target.Fault {
+	at := max(0, slices.IndexFunc(n.threads, func(t threadNotes) bool { return t.id == n.crashed }))
+	if len(n.threads) == 0 {
 		return nil
 	}
-	f.Name = target.SignalName(f.Signal, h.machine == emMIPS)
+	f := &target.Fault{Thread: n.threads[at].id, Signal: n.threads[at].signal}
+	if n.system == linux {
+		h.readSiginfo(n.siginfo, f)
+	}
+	f.Name = target.SignalName(f.Signal, h.machine == emMIPS || n.system != linux)
+	if f.Name == "" && f.Signal < firstRealTime {
+		return nil
+	}
 	return f
 }
+
+// firstRealTime is the first of the signals without names, which end a program.
+const firstRealTime = 32
 
 // readSiginfo decodes si_signo, si_code and si_addr of siginfo_t. MIPS has
 // si_code before si_errno (arch/mips/include/uapi/asm/siginfo.h). si_addr is
