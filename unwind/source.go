@@ -168,6 +168,8 @@ type Caller struct {
 	Sized bool
 	// Exact: the caller's PC is an interrupted PC, not a return address.
 	Exact bool
+	// Switched: the caller runs on another stack, be that below or above.
+	Switched bool
 	// Base: the caller is code that no exception entered, as of an RTOS' thread. Neither
 	// returns a frame further out from an exception.
 	Base bool

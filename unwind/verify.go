@@ -99,7 +99,7 @@ func stackChecks(s *State, c *candidate) (checks Checks) {
 	if st := s.Stack; st.Lo == st.Hi || sp >= st.Lo && sp <= st.Hi {
 		checks |= SPInStack
 	}
-	if s.returnsToOwnStack(sp) {
+	if c.Switched || s.returnsToOwnStack(sp) {
 		checks |= SPMonotonic | SPInStack
 	}
 	return checks
