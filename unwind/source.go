@@ -344,6 +344,15 @@ func queryOf(s *State) (Query, bool) {
 	return q, true
 }
 
+// queryOutside asks for the rule of a frame outside all modules, in target addresses: the ABI's convention needs no image.
+// Code that was made at run time often keeps a frame pointer (V8, HotSpot's interpreter).
+func queryOutside(s *State, m Method) (q Query, ok bool) {
+	if s.Module != nil || m.basis() != byConvention {
+		return q, false
+	}
+	return Query{Arch: s.Snapshot.Arch, PC: s.Site, Resume: s.PC, Mode: s.Mode, Exact: s.Exact}, true
+}
+
 // Attempt reports one question to a source, for explanations.
 type Attempt struct {
 	Frame   int // number of the frame that was being unwound
