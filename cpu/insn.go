@@ -175,6 +175,11 @@ func (i *Insn) Raises(sp Reg) int64 {
 	return 0
 }
 
+// Writes tells whether the instruction may write register r, what it calls aside.
+func (i *Insn) Writes(r Reg) bool {
+	return i.Dst == r && i.Op != OpJump || i.Dst2 == r || i.WB != 0 && i.Base == r || i.Op != OpStoreMulti && i.List.Has(r)
+}
+
 // Ends tells whether execution never goes on behind the instruction (and its
 // delay slot): unconditional jump, return, trap. A call does go on.
 func (i *Insn) Ends(pc Reg) bool {

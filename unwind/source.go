@@ -172,6 +172,8 @@ type Caller struct {
 	Sized bool
 	// Exact: the caller's PC is an interrupted PC, not a return address.
 	Exact bool
+	// Switched: the caller runs on another stack, be that below or above.
+	Switched bool
 	// Base: the caller is code that no exception entered, as of an RTOS' thread. Neither
 	// returns a frame further out from an exception.
 	Base bool
@@ -347,6 +349,15 @@ func queryOf(s *State) (Query, bool) {
 		q.PC = pc - 1
 	}
 	return q, true
+}
+
+// queryOutside asks for the rule of a frame outside all modules, in target addresses: the ABI's convention needs no image.
+// Code that was made at run time often keeps a frame pointer (V8, HotSpot's interpreter).
+func queryOutside(s *State, m Method) (q Query, ok bool) {
+	if s.Module != nil || m.basis() != byConvention {
+		return q, false
+	}
+	return Query{Arch: s.Snapshot.Arch, PC: s.Site, Resume: s.PC, Mode: s.Mode, Exact: s.Exact}, true
 }
 
 // Attempt reports one question to a source, for explanations.

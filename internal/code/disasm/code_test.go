@@ -120,7 +120,7 @@ func TestClassify(t *testing.T) {
 		if !c.One(Addr{0x1000, tt.mode}, &in) {
 			t.Fatal(tt.listing)
 		}
-		got := kind{Transfers(&in, c.Arch), in.Op == cpu.OpJump && IndirectJump(&in), IsLiteral(&in), SavesLR(&in, c.Arch), c.Arch.LR != cpu.NoReg && Writes(&in, c.Arch.LR), LowersSP(&in, c.Arch)}
+		got := kind{Transfers(&in, c.Arch), in.Op == cpu.OpJump && IndirectJump(&in), IsLiteral(&in), SavesLR(&in, c.Arch), c.Arch.LR != cpu.NoReg && in.Writes(c.Arch.LR), LowersSP(&in, c.Arch)}
 		if got != tt.want {
 			t.Errorf("%s, %s: %+v", tt.cpu, tt.listing, got)
 		}
