@@ -82,6 +82,10 @@ func (d decoder) Calls(code []byte, pc uint64, mode cpu.Mode, dst []cpu.CallRef)
 	if mode != 0 {
 		return d.thumbCalls(code, uint32(pc), dst)
 	}
+	return d.wordCalls(code, pc, dst)
+}
+
+func (d decoder) wordCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
 	for at := uint32(pc); len(code) >= 4; at, code = at+4, code[4:] {
 		w := d.word(code)
 		var target uint32
@@ -94,7 +98,7 @@ func (d decoder) Calls(code []byte, pc uint64, mode cpu.Mode, dst []cpu.CallRef)
 		default:
 			continue
 		}
-		if target != at+4 || to != 0 {
+		if target != at+4 || to != 0 || !d.readsPC(code, uint64(at), 0) {
 			dst = append(dst, cpu.CallRef{Site: uint64(at), Target: uint64(target), TargetMode: to})
 		}
 	}
@@ -113,7 +117,7 @@ func (d decoder) thumbCalls(code []byte, at uint32, dst []cpu.CallRef) []cpu.Cal
 		w := h<<16 | d.half(code[2:])
 		switch w & 0xf800_d001 {
 		case 0xf000_d000, 0xf000_d001: // bl
-			if target := at + 4 + longOffset(w); target != at+4 {
+			if target := at + 4 + longOffset(w); target != at+4 || !d.readsPC(code, uint64(at), 1) {
 				dst = append(dst, cpu.CallRef{Site: uint64(at), Target: uint64(target), TargetMode: 1})
 			}
 		case 0xf000_c000: // blx

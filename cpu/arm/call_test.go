@@ -61,12 +61,13 @@ func TestCalls(t *testing.T) {
 		{"eb00003e", "bl", ""},
 		{"fb00003e", "blx", ""},
 		{"ebffffff", "bl .+4", ""},
+		{"e1a0000e", "mov r0,lr", ""},
 		{"0b00003e", "bleq", ""},
 	}.assemble(t)
 	want := []cpu.CallRef{
 		{Site: 0x8004, Target: 0x8104},
 		{Site: 0x8008, Target: 0x810a, TargetMode: 1},
-		{Site: 0x8010, Target: 0x8110},
+		{Site: 0x8014, Target: 0x8114},
 	}
 	if got := (decoder{}).Calls(a32, 0x8000, 0, nil); !reflect.DeepEqual(got, want) {
 		t.Errorf("A32: %+v", got)
@@ -78,6 +79,7 @@ func TestCalls(t *testing.T) {
 		{"4770", "bx lr", ""},
 		{"f000 e87e", "blx", ""},
 		{"f000 f800", "bl .+4", ""},
+		{"4670", "mov r0,lr", ""},
 	}.assemble(t)
 	want = []cpu.CallRef{
 		{Site: 0x8008, Target: 0x8108, TargetMode: 1},
