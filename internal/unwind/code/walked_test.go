@@ -1,0 +1,106 @@
+package code_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/internal/synth/codetest"
+	"github.com/backsight/backsight/target"
+)
+
+// stopped is a thread of a program without tables.
+type stopped struct {
+	what  string
+	waits bool // in the call before pc, as tasks of real-time kernels do
+	regs  map[string]uint64
+	stack func(*synth.Assembler)
+	want  string // the addresses of the frames, and how sure each is
+}
+
+const stackAt = 0x7fff0000
+
+// walk compares the walks through stacks of a program with what is wanted.
+func walk(t *testing.T, p codetest.Program, threads []stopped) {
+	t.Helper()
+	img := p.Image(t)
+	text := img.Segments[0]
+	m := &target.Module{Name: "program", Range: target.Range{Lo: text.Addr, Hi: text.Addr + text.Size}, Image: img}
+	u, err := backsight.NewUnwinder(backsight.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range threads {
+		stack := synth.Stack(img.Arch)
+		s.stack(stack)
+		snap := synth.Capture(img.Arch, []*target.Module{m}, stack.Place(stackAt))
+		regs := synth.Regs(img.Arch, s.regs)
+		if _, ok := regs.Lookup(img.Arch.SP); !ok {
+			regs.Set(img.Arch.SP, stackAt)
+		}
+		if p.Mode != 0 && img.Arch.Status != cpu.NoReg {
+			regs.Set(img.Arch.Status, 1<<img.Arch.StatusModeBit)
+		}
+		snap.Threads = []target.Thread{{Regs: *regs, Waits: s.waits}}
+		all, err := u.Backtraces(t.Context(), snap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range all[0].Frames {
+			got = append(got, fmt.Sprintf("%x/%s", f.PC, f.Trust))
+		}
+		if got := strings.Join(got, " "); got != s.want {
+			t.Errorf("%s: %s: %s, want %s", p.CPU, s.what, got, s.want)
+		}
+	}
+}
+
+// TestRetpolines: gcc -mindirect-branch=thunk -mfunction-return=thunk. work calls callback through a thunk, and callback
+// returns through another. A thunk calls what overwrites or drops the return address of that call.
+func TestRetpolines(t *testing.T) {
+	walk(t, codetest.Program{CPU: "x86_64", Entry: 0x400000, Data: map[uint64][]uint64{0x410000: {0x400020}}, Listing: `
+		400000: e8 2b 00 00 00        call 400030
+		400005: f4                    hlt
+		400020: 8b 07                 mov  (%rdi),%eax         callback
+		400022: e9 39 00 00 00        jmp  400060
+		400030: 53                    push %rbx                work
+		400031: 48 8b 05 c8 ff 00 00  mov  0xffc8(%rip),%rax
+		400038: e8 43 00 00 00        call 400080
+		40003d: 01 c3                 add  %eax,%ebx
+		40003f: 5b                    pop  %rbx
+		400040: e9 1b 00 00 00        jmp  400060
+		400060: e8 07 00 00 00        call 40006c              __x86_return_thunk
+		400065: f3 90                 pause
+		400067: 0f ae e8              lfence
+		40006a: eb f9                 jmp  400065
+		40006c: 48 8d 64 24 08        lea  8(%rsp),%rsp
+		400071: c3                    ret
+		400080: e8 07 00 00 00        call 40008c              __x86_indirect_thunk_rax
+		400085: f3 90                 pause
+		400087: 0f ae e8              lfence
+		40008a: eb f9                 jmp  400085
+		40008c: 48 89 04 24           mov  %rax,(%rsp)
+		400090: c3                    ret`},
+		[]stopped{
+			{"in callback", false, map[string]uint64{"rip": 0x400020}, func(s *synth.Assembler) { s.Words(0x40003d, 7, 0x400005) },
+				"400020/certain 40003d/certain 400005/certain"},
+			{"at callback's jump", false, map[string]uint64{"rip": 0x400022}, func(s *synth.Assembler) { s.Words(0x40003d, 7, 0x400005) },
+				"400022/certain 40003d/certain 400005/certain"},
+			{"at the thunk's call", false, map[string]uint64{"rip": 0x400060}, func(s *synth.Assembler) { s.Words(0x40003d, 7, 0x400005) },
+				"400060/certain 40003d/certain 400005/certain"},
+			{"where the address is dropped", false, map[string]uint64{"rip": 0x40006c}, func(s *synth.Assembler) { s.Words(0x400065, 0x40003d, 7, 0x400005) },
+				"40006c/certain 40003d/certain 400005/certain"},
+			{"behind that", false, map[string]uint64{"rip": 0x400071}, func(s *synth.Assembler) { s.Words(0x40003d, 7, 0x400005) },
+				"400071/certain 40003d/certain 400005/certain"},
+			{"at the other thunk's call", false, map[string]uint64{"rip": 0x400080, "rax": 0x400020}, func(s *synth.Assembler) { s.Words(0x40003d, 7, 0x400005) },
+				"400080/certain 40003d/likely 400005/certain"},
+			{"where the address is overwritten", false, map[string]uint64{"rip": 0x40008c, "rax": 0x400020}, func(s *synth.Assembler) { s.Words(0x400085, 0x40003d, 7, 0x400005) },
+				"40008c/certain 40003d/likely 400005/certain"},
+			{"behind that", false, map[string]uint64{"rip": 0x400090, "rax": 0x400020}, func(s *synth.Assembler) { s.Words(0x400020, 0x40003d, 7, 0x400005) },
+				"400090/certain 40003d/likely 400005/certain"},
+		})
+}
