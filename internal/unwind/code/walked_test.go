@@ -104,3 +104,41 @@ func TestRetpolines(t *testing.T) {
 				"400090/certain 40003d/likely 400005/certain"},
 		})
 }
+
+// TestProbedStack: __rust_probestack, as compiler-builtins had it out of line: SP goes down page by page while r11 is counted
+// down from rax, the size of the frame to come. f has rbx pushed.
+func TestProbedStack(t *testing.T) {
+	const size, left = 0x5800, 0x2800
+	regs := func(pc, r11 uint64) map[string]uint64 { return map[string]uint64{"rip": pc, "rax": size, "r11": r11} }
+	frames := func(below int) func(*synth.Assembler) {
+		return func(s *synth.Assembler) { s.Zero(below).Words(0x40004b, 7, 0x400005) }
+	}
+	walk(t, codetest.Program{CPU: "x86_64", Entry: 0x400000, Listing: `
+		400000: e8 3b 00 00 00           call 400040
+		400005: f4                       hlt
+		400010: 49 89 c3                 mov  %rax,%r11           probestack
+		400013: 49 81 fb 00 10 00 00     cmp  $0x1000,%r11
+		40001a: 76 1c                    jbe  400038
+		40001c: 48 81 ec 00 10 00 00     sub  $0x1000,%rsp
+		400023: 48 85 64 24 08           test %rsp,8(%rsp)
+		400028: 49 81 eb 00 10 00 00     sub  $0x1000,%r11
+		40002f: 49 81 fb 00 10 00 00     cmp  $0x1000,%r11
+		400036: 77 e4                    ja   40001c
+		400038: 4c 29 dc                 sub  %r11,%rsp
+		40003b: 48 01 c4                 add  %rax,%rsp
+		40003e: c3                       ret
+		400040: 53                       push %rbx                f
+		400041: b8 00 58 00 00           mov  $0x5800,%eax
+		400046: e8 c5 ff ff ff           call 400010
+		40004b: 48 29 c4                 sub  %rax,%rsp
+		40004e: 48 81 c4 00 58 00 00     add  $0x5800,%rsp
+		400055: 5b                       pop  %rbx
+		400056: c3                       ret`},
+		[]stopped{
+			{"on entry", false, regs(0x400010, 0), frames(0), "400010/certain 40004b/certain 400005/certain"},
+			{"a page was touched", false, regs(0x400028, left), frames(size - left + 0x1000), "400028/certain 40004b/likely 400005/likely"},
+			{"and counted", false, regs(0x40002f, left), frames(size - left), "40002f/certain 40004b/likely 400005/likely"},
+			{"all are touched", false, regs(0x40003b, left), frames(size), "40003b/certain 40004b/likely 400005/likely"},
+			{"r11 is not known", false, map[string]uint64{"rip": 0x400028, "rax": size}, frames(size - left + 0x1000), "400028/certain 40004b/guess 400005/guess"},
+		})
+}
