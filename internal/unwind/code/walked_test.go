@@ -142,3 +142,24 @@ func TestProbedStack(t *testing.T) {
 			{"r11 is not known", false, map[string]uint64{"rip": 0x400028, "rax": size}, frames(size - left + 0x1000), "400028/certain 40004b/guess 400005/guess"},
 		})
 }
+
+// TestBehindCall: a task that never returns saves no return address. Where it goes on behind a call, the link register holds
+// that place itself, which is no caller.
+func TestBehindCall(t *testing.T) {
+	none := func(s *synth.Assembler) { s.Zero(64) }
+	walk(t, codetest.Program{CPU: "riscv32 ilp32", Data: map[uint64][]uint64{0x80001000: {0x80000010}}, Listing: `
+		80000000: 8082       ret                 delay
+		80000010: 1141       addi sp,sp,-16      task
+		80000012: c422       sw   s0,8(sp)
+		80000014: 842a       mv   s0,a0
+		80000016: 37ed       jal  80000000
+		80000018: 4008       lw   a0,0(s0)
+		8000001a: 37dd       jal  80000000
+		8000001c: bfed       j    80000016`},
+		[]stopped{
+			{"waits", true, map[string]uint64{"pc": 0x80000018, "ra": 0x80000018}, none, "80000018/certain"},
+			{"stopped there", false, map[string]uint64{"pc": 0x80000018, "ra": 0x80000018}, none, "80000018/certain"},
+			{"further on", false, map[string]uint64{"pc": 0x8000001a, "ra": 0x80000018}, none, "8000001a/certain"},
+			{"waits in the second", true, map[string]uint64{"pc": 0x8000001c, "ra": 0x8000001c}, none, "8000001c/certain"},
+		})
+}
