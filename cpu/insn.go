@@ -151,7 +151,7 @@ const (
 	// FlagAddress: an OpConst formed from the PC (adr, adrp, auipc, lea rip).
 	FlagAddress
 	// FlagGetPC: a call to the next instruction, used to read the PC: bal .+8,
-	// call +0. It is no call of a function.
+	// call +0. It is no call of a function. ReadsPC tells where the code behind decides.
 	FlagGetPC
 	// FlagSign: signs (paciasp) or authenticates the return address in Dst.
 	FlagSign

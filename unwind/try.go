@@ -41,6 +41,10 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 		f.explain.declined(s, m, f.query.Try, rule, "the return address would lie below the stack pointer")
 		return e, false
 	}
+	if byLink(arch, rule) && s.LinkSpent() {
+		f.explain.declined(s, m, f.query.Try, rule, "the link register is left over from the call before")
+		return e, false
+	}
 	c.CFA, c.HasCFA, c.raw = res.CFA, true, res.PC
 	c.Exact = rule.Flags&SignalFrame != 0
 	if rule.CFA.Kind == RegPlus && rule.CFA.Base == arch.SP {
@@ -97,6 +101,11 @@ func raBelowSP(s *State, rule *Rule, cfa uint64) bool {
 	sp, ok := s.Regs.Lookup(arch.SP)
 	mask := arch.AddrMask()
 	return ok && !s.Exact && rule.RA.Kind == AtCFA && (cfa+uint64(rule.RA.Off))&mask < sp&mask && !s.returnsToOwnStack(cfa&mask)
+}
+
+// byLink tells whether a rule takes the return address out of the link register.
+func byLink(arch *cpu.Arch, rule *Rule) bool {
+	return rule.RA.Kind == RegPlus && rule.RA.Base == arch.LR && rule.RA.Off == 0 || rule.RA.Kind == SameValue && rule.RA.Reg == arch.LR
 }
 
 // leadsNowhere tells whether a return address ends the stack: why is "" if not. A frame
