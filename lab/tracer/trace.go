@@ -68,10 +68,11 @@ type Activation struct {
 	Signal bool      `json:"signal"`
 }
 
-// Image is a file that was mapped from its first byte on.
+// Image is a file that was mapped from an offset on.
 type Image struct {
-	Path string    `json:"image"`
-	Base truth.Hex `json:"base"`
+	Path   string    `json:"image"`
+	Base   truth.Hex `json:"base"`
+	Offset truth.Hex `json:"offset"`
 }
 
 // line is a line of the plugin's output: a capture, a correction, an image or, last, the
