@@ -106,8 +106,8 @@ func (c *Case) open(images []tracer.Image) error {
 func biasOf(img *image.Image, m tracer.Image) (bias uint64, code bool) {
 	const page = 4096
 	for _, s := range img.Segments {
-		if off := uint64(m.Offset); s.Exec && s.FileOff&^(page-1) == off {
-			return uint64(m.Base) - (s.Addr - (s.FileOff - off)), true
+		if from := s.FileOff &^ (page - 1); s.Exec && from-uint64(m.Offset) < uint64(m.Size) {
+			return uint64(m.Base) + s.FileOff - uint64(m.Offset) - s.Addr, true
 		}
 	}
 	return 0, false

@@ -26,6 +26,9 @@ enum { threads = 64, switching = 16 };
  * frame of a deep chain is odd, all are, and each costs a copy of the stack. */
 enum { pause_after = 100 };
 
+/* startup is how many instructions may be executed before main is. */
+enum { startup = 50000000 };
+
 /* start_code bounds the code of _start, which calls __libc_start_main with main as
  * its first argument (LSB: __libc_start_main). */
 enum { start_code = 256 };
@@ -35,7 +38,7 @@ static struct tracer {
 	const struct cpu *cpu;
 	FILE *out;
 	struct pick pick;
-	uint64_t limit, step, odd, resume; /* step: instructions since main was called */
+	uint64_t limit, before, step, odd, resume; /* step: instructions since main was called */
 	uint64_t entry_from_start, main_from_start;
 	uint64_t entry, main; /* main: where its activation begins, once that has */
 	size_t base; /* main's activation, once it is reached */
@@ -55,11 +58,11 @@ static void finish(void)
 	t->off = true;
 	FILE *maps = fopen("/proc/self/maps", "r");
 	char line[4096], path[4096];
-	uint64_t start, offset;
+	uint64_t start, end, offset;
 	while (maps && fgets(line, sizeof line, maps)) {
-		if (sscanf(line, "%" SCNx64 "-%*s %*s %" SCNx64 " %*s %*s %4095[^\n]", &start, &offset, path) == 3 && *path == '/')
-			fprintf(t->out, "{\"image\":\"%s\",\"base\":\"%#" PRIx64 "\",\"offset\":\"%#" PRIx64 "\"}\n", path,
-			        (uint64_t)(start - guest_base), offset);
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %4095[^\n]", &start, &end, &offset, path) == 4 && *path == '/')
+			fprintf(t->out, "{\"image\":\"%s\",\"base\":\"%#" PRIx64 "\",\"size\":\"%#" PRIx64 "\",\"offset\":\"%#" PRIx64 "\"}\n",
+			        path, (uint64_t)(start - guest_base), end - start, offset);
 	}
 	fprintf(t->out, "{\"steps\":%" PRIu64 ",\"odd\":%" PRIu64 "}\n", t->step, t->odd);
 	fclose(t->out);
@@ -142,7 +145,10 @@ static void step(struct tracer *t, unsigned vcpu, uint64_t pc, unsigned len)
 	s->mistaken = false;
 	if (!t->reached) {
 		find_main(t, vcpu, s, from);
-		return;
+		if (t->before++ < startup)
+			return;
+		finish();
+		_exit(0);
 	}
 	t->step++;
 	if (t->pick.keep > 0)
