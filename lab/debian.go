@@ -59,6 +59,9 @@ func runForeign(args []string) error {
 		return err
 	}
 	score.Table(os.Stdout, outcomes, []string{"arch"}, true)
+	fmt.Println()
+	score.Calibration(os.Stdout, outcomes, []string{"arch"})
+	printWorse(outcomes)
 	return errors.Join(append(broken, failed)...)
 }
 

@@ -40,6 +40,7 @@ type loaded struct {
 	file, path string // in images.json; on this machine
 	bias       uint64
 	placed     bool // where its code is
+	sure       bool // by the mapping that begins with that
 	img        *image.Image
 }
 
@@ -90,8 +91,9 @@ func (c *Case) open(images []tracer.Image) error {
 			i = len(c.images)
 			at[m.Path], c.images = i, append(c.images, l)
 		}
-		if l := &c.images[i]; !l.placed {
-			l.bias, l.placed = biasOf(l.img, m)
+		l := &c.images[i]
+		if bias, in, begins := biasOf(l.img, m); begins && !l.sure || in && !l.placed {
+			l.bias, l.placed, l.sure = bias, true, begins
 		}
 	}
 	c.images = slices.DeleteFunc(c.images, func(l loaded) bool { return !l.placed })
@@ -101,16 +103,17 @@ func (c *Case) open(images []tracer.Image) error {
 	return nil
 }
 
-// biasOf is target address minus image address by a mapping, if the image's code is mapped there. Dart's
-// loader has the first page of a snapshot mapped elsewhere as well.
-func biasOf(img *image.Image, m tracer.Image) (bias uint64, code bool) {
+// biasOf is target address minus image address by a mapping, if the image's code begins there or, last, lies
+// in there. Dart's loader has the first page of a snapshot mapped elsewhere as well; LLVM's linker has the page
+// between two segments in both.
+func biasOf(img *image.Image, m tracer.Image) (bias uint64, in, begins bool) {
 	const page = 4096
 	for _, s := range img.Segments {
 		if from := s.FileOff &^ (page - 1); s.Exec && from-uint64(m.Offset) < uint64(m.Size) {
-			return uint64(m.Base) + s.FileOff - uint64(m.Offset) - s.Addr, true
+			return uint64(m.Base) + s.FileOff - uint64(m.Offset) - s.Addr, true, from == uint64(m.Offset)
 		}
 	}
-	return 0, false
+	return 0, false, false
 }
 
 // add makes a snapshot and its answer of a capture. There is none of a delay slot:

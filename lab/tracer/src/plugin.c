@@ -49,13 +49,9 @@ static struct tracer {
 	struct shadow shadows[threads];
 } tracer = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* finish writes what is known at the end: the images by the emulator's own mappings. */
-static void finish(void)
+/* write_images writes the images by the emulator's own mappings. */
+static void write_images(const struct tracer *t)
 {
-	struct tracer *t = &tracer;
-	if (t->off)
-		return;
-	t->off = true;
 	FILE *maps = fopen("/proc/self/maps", "r");
 	char line[4096], path[4096];
 	uint64_t start, end, offset;
@@ -64,6 +60,21 @@ static void finish(void)
 			fprintf(t->out, "{\"image\":\"%s\",\"base\":\"%#" PRIx64 "\",\"size\":\"%#" PRIx64 "\",\"offset\":\"%#" PRIx64 "\"}\n",
 			        path, (uint64_t)(start - guest_base), end - start, offset);
 	}
+	if (maps)
+		fclose(maps);
+}
+
+/* parts is how often in a run the images are written: at its end some may be gone. */
+enum { parts = 8 };
+
+/* finish writes what is known at the end. */
+static void finish(void)
+{
+	struct tracer *t = &tracer;
+	if (t->off)
+		return;
+	t->off = true;
+	write_images(t);
 	fprintf(t->out, "{\"steps\":%" PRIu64 ",\"odd\":%" PRIu64 "}\n", t->step, t->odd);
 	fclose(t->out);
 }
@@ -151,8 +162,11 @@ static void step(struct tracer *t, unsigned vcpu, uint64_t pc, unsigned len)
 		_exit(0);
 	}
 	t->step++;
-	if (t->pick.keep > 0)
+	if (t->pick.keep > 0) {
 		sample(t, vcpu, s, from);
+		if (t->step % (t->pick.total / parts + 1) == 0)
+			write_images(t);
+	}
 	if (t->step >= t->limit) {
 		finish();
 		_exit(0);
