@@ -265,7 +265,7 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 	tried := &s.tried[len(s.tried)-1]
 	var st absint.State
 	if !s.at.StateIn(f, &st) {
-		return false
+		return f.BrokenOff && how == pointed && s.byHeights(f, how)
 	}
 	tried.reached = true
 	if s.prog.Entries.StartsImage(entry) {
@@ -300,6 +300,19 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 	if other != nil {
 		s.forward = append(s.forward, other)
 	}
+	return true
+}
+
+// byHeights derives the rule from an entry of a function that was too large to be followed, by the pass
+// that follows SP and saved registers alone. Example: the main function of a Rust program, of 70 KB, whose
+// address a closure hands on.
+func (s *search) byHeights(f *dataflow.Function, how origin) bool {
+	table, frame := s.prog.Heights.In(f.Entry, s.at.Site)
+	c := &candidate{how: how, fn: f, sound: true}
+	if frame == nil || !table.MakesFrame || !rules.FromHeights(table, frame, s.prog.Arch, &c.Rule) {
+		return false
+	}
+	s.forward = append(s.forward, c)
 	return true
 }
 
