@@ -6,11 +6,11 @@
 
 #include <string.h>
 
-#if BS_MACHINE == BS_MIPS || BS_MACHINE == BS_RISCV
+#if BS_MACHINE == BS_MIPS || BS_MACHINE == BS_RISCV || BS_MACHINE == BS_AARCH64
 
 enum { PENDING = 6, SEEN = 48, MOST = 4000, MOST_BACK = 16384 };
 
-#if BS_MACHINE == BS_MIPS
+#if BS_MACHINE == BS_MIPS || BS_MACHINE == BS_AARCH64
 enum { STEP = 4 };
 #else
 enum { STEP = 2 };
@@ -106,7 +106,7 @@ void code_load(struct path *p, int to, int base, int32_t n)
 	for (i = 0; i < 16; i++) {
 		if (!same(&p->stored[i], &at))
 			continue;
-		p->r[to].kind = i == BS_LR && !(BS_PRESERVED >> i & 1) && p->stored[i].n != at.n ? UNKNOWN : ADDRESS;
+		p->r[to].kind = ADDRESS;
 		p->r[to].base = (uint8_t)i;
 		p->r[to].n = 0;
 		return;
@@ -214,7 +214,7 @@ static int follow(struct search *s, struct path *p)
 	struct flow f;
 	struct path taken;
 
-	while (s->steps++ < MOST && p->pc >= s->m->low && p->pc < s->m->high - 8 && code_flow(p, &f)) {
+	while (s->steps++ < MOST && p->pc >= s->m->low && p->pc < s->m->high && code_flow(p, &f)) {
 		bs_word at = p->pc;
 		if (f.kind == NEXT)
 			code_effect(p, at);

@@ -47,11 +47,9 @@ static void remember(struct entry *e, bs_word at, unsigned version, const struct
 	__atomic_store_n(&e->number, number + 2, __ATOMIC_RELEASE);
 }
 
-static int ask(const struct bs_linux_module *m, bs_word at, struct bs_rule *rule, enum bs_stop *why)
+/* untabled asks the sources behind the table. */
+static int untabled(const struct bs_linux_module *m, bs_word at, struct bs_rule *rule)
 {
-	*why = BS_NO_TABLE;
-	if (m->table && bs_table_rule(m->table, at - m->bias, rule, why))
-		return 1;
 #if !defined(BS_NO_FRAMES)
 	if (bs_linux_by_frames(m, at, rule))
 		return 1;
@@ -60,7 +58,38 @@ static int ask(const struct bs_linux_module *m, bs_word at, struct bs_rule *rule
 	if (bs_linux_by_code(m, at, rule))
 		return 1;
 #endif
+	(void)m, (void)at, (void)rule;
 	return 0;
+}
+
+/* complete says where the registers are that a table does not track: a caller in another module may be found by one. */
+static void complete(struct bs_rule *rule, const struct bs_rule *other)
+{
+	int i, slot;
+
+	if ((other->flags & (BS_GUESSED | BS_OUTERMOST)) || ((rule->flags | other->flags) & BS_LOAD))
+		return;
+	for (i = 0; i < 16; i++) {
+		if (rule->slot[i] != BS_LOST || other->slot[i] == BS_LOST)
+			continue;
+		slot = other->slot[i] - (other->flags & BS_BELOW ? other->offset : 0) + (rule->flags & BS_BELOW ? rule->offset : 0);
+		if (other->slot[i] == BS_KEPT)
+			slot = BS_KEPT;
+		if (slot >= BS_KEPT && slot < BS_LOST)
+			rule->slot[i] = (int16_t)slot;
+	}
+}
+
+static int ask(const struct bs_linux_module *m, bs_word at, struct bs_rule *rule, enum bs_stop *why)
+{
+	struct bs_rule other;
+
+	*why = BS_NO_TABLE;
+	if (!m->table || !bs_table_rule(m->table, at - m->bias, rule, why))
+		return untabled(m, at, rule);
+	if (!(rule->flags & BS_OUTERMOST) && untabled(m, at, &other))
+		complete(rule, &other);
+	return 1;
 }
 
 int bs_linux_rule(void *context, const struct bs_world *w, bs_word at, struct bs_rule *rule, enum bs_stop *why)
