@@ -108,6 +108,8 @@ func (c *collector) take(line string, behindFirst bool) (took, done bool) {
 		w.said.take(line)
 	}
 	switch {
+	case w.takeOwn(line, &c.lists):
+		return true, done
 	case w.takeDump(line):
 		return true, w.dump.done
 	case c.lists.take(line):
