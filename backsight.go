@@ -66,6 +66,7 @@ func Formats() []input.Format {
 		machcore.Format(),
 		plcrash.Format(),
 		appletext.Format(),
+		faultlog.Stored(),
 		console.Records(consoles...),
 		snapshot.Format(),
 		console.Format(consoles...),

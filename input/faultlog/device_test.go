@@ -65,7 +65,7 @@ func TestPortedInPart(t *testing.T) {
 	head, _, _ := strings.Cut(ported, "[    4.7] #0")
 	for text, want := range map[string]string{
 		head: "fault | arm cortexm | pc 1c sp 2000ffb8 lr 9d | 0 bytes, 0 listed",
-		head + "#0 0x1c\n#1 0x9c\nbacksight: a fault in the report\n#2 0x124":                                     "fault | arm cortexm | pc 1c sp 2000ffb8 lr 9d | 0 bytes, 1 listed",
+		head + "#0 0x1c\n#1 0x9c\nbacksight: a fault in the report\n#2 0x124": "fault | arm cortexm | pc 1c sp 2000ffb8 lr 9d | 0 bytes, 1 listed",
 		"backsight: report 1\nexc_return: fffffff9 cfsr: 00001000\nmsp: 60000000 psp: 00000000\nr4: 00000001 r5: 00000000 r6: 00000000 r7: 00000000 sp: 60000000\nbacksight: end 5\n": "fault | arm cortexm | pc - sp 60000000 lr - | 0 bytes, 0 listed",
 		"backsight: report 1\n#0 0x1c\n":                      "error: fault: nothing tells the processor: name the firmware (-e), or --arch",
 		"backsight: report 2\ncfsr: 0\n#0 0x0000001c\n":       `error: a report of version "2", which is not known; not used`,

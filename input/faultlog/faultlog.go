@@ -40,6 +40,10 @@ func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console
 	}
 	next, ended := c.collect(log, at)
 	switch {
+	case c.found.record != nil:
+		r := c.found.recordReport(log, env)
+		r.Ended = ended
+		return r, next
 	case c.found.isReport():
 		if r := c.found.report(log, env); r != nil {
 			r.Ended = ended
@@ -68,6 +72,7 @@ type words struct {
 	stack  target.Range
 	said   said
 	own    own
+	record *record
 	// overflow: the device says that the stack overflowed.
 	overflow bool
 	wide     bool // addresses of 16 digits are listed

@@ -28,7 +28,8 @@ type form struct {
 
 // forms are the words of known reports, the more specific first.
 var forms = []form{
-	// device/ports/report.h.
+	// device/dump.h, device/ports/report.h.
+	{words: recordMark, title: "dump", begins: true},
 	{words: ownReport, title: "fault", begins: true, again: true},
 	{words: ownEnd, ends: true},
 	{words: "backsight: a fault in the report", ends: true},

@@ -149,4 +149,3 @@ func (f *faulty) function(pc uint64, exact bool) string {
 	name, _, _ := strings.Cut(best.Name, ".")
 	return name
 }
-
