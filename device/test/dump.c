@@ -19,7 +19,13 @@ void start(void);
 
 void fault(void)
 {
+#if defined(STORED)
+	static uint32_t kept[256];
+	if (bs_store(kept, sizeof kept) > 0)
+		bs_print_record(kept);
+#else
 	bs_dump();
+#endif
 	bs_end();
 }
 #endif

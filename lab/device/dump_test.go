@@ -19,10 +19,14 @@ import (
 func TestDump(t *testing.T) {
 	const naked = "-Os -fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer -Wl,--build-id"
 	flags := strings.Fields(naked)
-	for _, b := range device.Boards() {
+	for i, b := range device.Boards() {
 		t.Run(b.Name, func(t *testing.T) {
 			if err := b.Missing(); err != nil {
 				t.Skip(err)
+			}
+			flags, first := flags, "bs_dump"
+			if i%2 == 1 { // is kept, and printed from there
+				flags, first = append(flags, "-DSTORED"), "bs_store"
 			}
 			program := filepath.Join(t.TempDir(), "firmware")
 			if err := b.Build(t.Context(), "../../device", program, append(flags, "dump.c", "test/dump.c")...); err != nil {
@@ -33,7 +37,7 @@ func TestDump(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			checkDump(t, b.Compiler[0], program, string(log), "bs_dump fault touch fail outer start")
+			checkDump(t, b.Compiler[0], program, string(log), first+" fault touch fail outer start")
 		})
 	}
 	for cc, emulator := range map[string]string{"cc": "env", "mips-linux-gnu-gcc": "qemu-mips", "aarch64-linux-gnu-gcc": "qemu-aarch64"} {
