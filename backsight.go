@@ -69,6 +69,7 @@ func Formats() []input.Format {
 		minidump.Format(),
 		plcrash.Format(),
 		appletext.Format(),
+		faultlog.Stored(),
 		console.Records(consoles...),
 		snapshot.Format(),
 		console.Format(consoles...),

@@ -8,7 +8,6 @@
 package devicelog
 
 import (
-	"bytes"
 	"context"
 	"encoding/hex"
 	"fmt"
@@ -74,11 +73,8 @@ func (l *line) report(env *input.Env) *console.Report {
 	const title = "backtrace by the device"
 	p := firmware.Open(env, nil)
 	r := &console.Report{Title: title, Arch: p.Arch, Modules: p.Modules, Issues: p.Issues}
-	for _, m := range p.Modules {
-		if len(l.identity) > 0 && m.Image != nil && !bytes.HasPrefix(m.Image.Identity(), l.identity) {
-			return &console.Report{Title: title, Issues: []target.Issue{{Kind: target.IssueNotUsed, Subject: m.Name,
-				Text: fmt.Sprintf("%s: another build than the device's, which is %x; not used", m.Name, l.identity)}}}
-		}
+	if issue, other := p.OtherBuild(l.identity); other {
+		return &console.Report{Title: title, Issues: []target.Issue{issue}}
 	}
 	if r.Arch == nil {
 		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueNotFound,
@@ -96,16 +92,6 @@ func (l *line) thread(arch *cpu.Arch) target.Thread {
 		pc, _ = arch.SplitCode(pc)
 		t.Listed = append(t.Listed, target.Listed{PC: pc, Exact: i == 0})
 	}
-	t.Regs = start(arch, t.Listed[0].PC)
+	t.Regs = firmware.Start(arch, t.Listed[0].PC)
 	return t
-}
-
-// start are the registers at an address, of which only the PC is known. On a processor with
-// two instruction sets the address does not tell which: Thumb is the commoner by far.
-func start(arch *cpu.Arch, pc uint64) (regs cpu.Registers) {
-	if arch.ISABit && arch.Status < cpu.MaxRegs {
-		regs.Set(arch.Status, 1<<arch.StatusModeBit)
-	}
-	regs.Set(arch.PC, pc)
-	return regs
 }

@@ -68,7 +68,7 @@ func (c *collector) collect(log *console.Log, at int) (next int, ended bool) {
 	next = at
 	i := at
 	for ; i < min(log.Len(), at+maxLines) && i-next <= maxGap; i++ {
-		if i-at > maxHead && !c.found.isReport() {
+		if i-at > maxHead && c.found.record == nil && !c.found.isReport() {
 			break
 		}
 		line := log.Line(i)
@@ -102,12 +102,21 @@ func (c *collector) take(line string, behindFirst bool) (took, done bool) {
 	if name, ok := threadName(line); ok && w.thread == "" {
 		w.thread = name
 	}
+	switch took, another, last := w.takeRecord(line); {
+	case another:
+		c.repeated = true
+		return false, true
+	case took:
+		return true, last
+	}
 	w.takeStack(line)
 	w.said.takePanic(line)
 	if w.form.os == "Zephyr" {
 		w.said.take(line)
 	}
 	switch {
+	case w.takeOwn(line, &c.lists):
+		return true, done
 	case w.takeDump(line):
 		return true, w.dump.done
 	case c.lists.take(line):

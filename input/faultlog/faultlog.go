@@ -40,6 +40,10 @@ func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console
 	}
 	next, ended := c.collect(log, at)
 	switch {
+	case c.found.record != nil:
+		r := c.found.recordReport(log, env)
+		r.Ended = ended
+		return r, next
 	case c.found.isReport():
 		if r := c.found.report(log, env); r != nil {
 			r.Ended = ended
@@ -67,6 +71,8 @@ type words struct {
 	thread string // that crashed
 	stack  target.Range
 	said   said
+	own    own
+	record *record
 	// overflow: the device says that the stack overflowed.
 	overflow bool
 	wide     bool // addresses of 16 digits are listed
@@ -85,7 +91,7 @@ type named struct {
 // name is anything.
 func (w *words) isReport() bool {
 	trap := func() bool { _, ok := w.vals.of("mcause"); return ok }
-	return w.dump != nil || len(w.listed) > 0 || w.vals.hasPC() && (len(w.vals) >= 4 || w.form.begins || trap())
+	return w.dump != nil || len(w.listed) > 0 || w.own.version != "" && len(w.vals) > 0 || w.vals.hasPC() && (len(w.vals) >= 4 || w.form.begins || trap())
 }
 
 // isPC tells whether a name is the program counter's on any processor.
@@ -104,6 +110,12 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 	}
 	hint := w.hint(env)
 	p := firmware.Open(env, hint)
+	if len(w.own.modules) > 0 {
+		p = w.own.place(env, p.Arch, w.listed)
+	}
+	if issue, other := w.own.refuses(&p); other {
+		return &console.Report{Title: w.title(), Issues: []target.Issue{issue}}
+	}
 	if p.Arch == nil {
 		if len(w.listed) > 0 || w.form.begins {
 			return w.refused("nothing tells the processor: name the firmware (-e), or --arch")
@@ -116,6 +128,9 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 	w.addMemory(&b, p.Arch)
 	mem := b.Memory(p.Arch)
 	regs, texts := w.context(p.Arch, mem)
+	if w.own.version != "" && regs.Known == 0 && len(w.listed) > 0 {
+		regs = firmware.Start(p.Arch, w.listed[0].PC)
+	}
 	for _, text := range append(w.issues, texts...) {
 		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title + ": " + text})
 	}
@@ -126,8 +141,11 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 	r.Fault = w.fault(p.Arch)
 	if status := w.vals.faultStatus(w.said); status.NotPushed() {
 		r.Thread.Stale = true
-		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title +
-			": the processor could not push the exception frame; what is printed as registers are words that were there before"})
+		text := "; what is printed as registers are words that were there before"
+		if !w.vals.hasPC() {
+			text = ", so that the place of the fault is not known"
+		}
+		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title + ": the processor could not push the exception frame" + text})
 	}
 	if log.RAM() == nil { // with memory, all tasks are asked
 		r.Issues = append(r.Issues, otherProgram(&target.Snapshot{Arch: p.Arch, Modules: p.Modules, Threads: []target.Thread{r.Thread}})...)

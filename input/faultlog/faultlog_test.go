@@ -257,6 +257,8 @@ func FuzzRead(f *testing.F) {
 	for _, c := range formTests {
 		f.Add([]byte(c.text))
 	}
+	f.Add([]byte(ported))
+	f.Add([]byte(dumpText(dumped(0x3a0))))
 	env := &input.Env{Archs: archs(), Files: input.NewFiles(input.FileOptions{Archs: archs()})}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		s, err := console.Format(Reader()).Open(context.Background(), input.NewCapture("log", text), env)

@@ -28,6 +28,11 @@ type form struct {
 
 // forms are the words of known reports, the more specific first.
 var forms = []form{
+	// device/dump.h, device/ports/report.h.
+	{words: recordMark, title: "dump", begins: true},
+	{words: ownReport, title: "fault", begins: true, again: true},
+	{words: ownEnd, ends: true},
+	{words: "backsight: a fault in the report", ends: true},
 	// CmBacktrace, cmb_en_US.h and cmb_zh_CN.h. Chinese comes as UTF-8 or as GBK.
 	{words: "Firmware name:", begins: true, again: true, cpus: "arm", stackAtSP: true},
 	{words: "固件名称：", begins: true, again: true, cpus: "arm", stackAtSP: true},
@@ -174,5 +179,5 @@ func (w *words) title() string {
 	if w.thread != "" {
 		title += " in " + w.thread
 	}
-	return title
+	return title + w.own.state()
 }

@@ -3,6 +3,7 @@
 package firmware
 
 import (
+	"bytes"
 	"fmt"
 
 	"github.com/backsight/backsight/cpu"
@@ -43,6 +44,18 @@ func Open(env *input.Env, hint *cpu.Arch) Program {
 		p.Arch = hint
 	}
 	return p
+}
+
+// OtherBuild is the issue where one of the binaries is of another build than the device's, of whose identity
+// (image.Image.Identity) a capture has the first bytes, or none.
+func (p *Program) OtherBuild(identity []byte) (issue target.Issue, other bool) {
+	for _, m := range p.Modules {
+		if len(identity) > 0 && m.Image != nil && !bytes.HasPrefix(m.Image.Identity(), identity) {
+			return target.Issue{Kind: target.IssueNotUsed, Subject: m.Name,
+				Text: fmt.Sprintf("%s: another build than the device's, which is %x; not used", m.Name, identity)}, true
+		}
+	}
+	return issue, false
 }
 
 // binaries are the executable and the images that the user named, each once.

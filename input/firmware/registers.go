@@ -137,3 +137,13 @@ func ExceptionPC(arch *cpu.Arch, vals []regtext.Value) (rest []regtext.Value, ep
 	}
 	return rest, epc
 }
+
+// Start are the registers at an address, of which only the PC is known. On a processor with
+// two instruction sets the address does not tell which: Thumb is the commoner by far.
+func Start(arch *cpu.Arch, pc uint64) (regs cpu.Registers) {
+	if arch.ISABit && arch.Status < cpu.MaxRegs {
+		regs.Set(arch.Status, 1<<arch.StatusModeBit)
+	}
+	regs.Set(arch.PC, pc)
+	return regs
+}

@@ -20,7 +20,8 @@ func TestTenMinutes(t *testing.T) {
 		tools []string
 		wants string // a regular expression
 	}{
-		"cortexm3": {[]string{"arm-none-eabi-gcc", "qemu-system-arm"}, `(?s)backsight: 0x.*#0 .*read_sensor.*#1 .*average.*main\.c:\d+.*#2 .*measure`},
+		"cortexm3": {[]string{"arm-none-eabi-gcc", "qemu-system-arm"}, `(?s)backsight: report 1.*#0 0x.*PRECISERR.*#0 .*read_sensor.*#1 .*average.*main\.c:\d+.*#2 .*measure`},
+		"dump":     {[]string{"arm-none-eabi-gcc", "qemu-system-arm"}, `(?s)#0 .*bs_dump.*#1 .*HardFault_Handler.*#2 .*read_sensor.*#3 .*average.*main\.c:\d+.*#4 .*measure`},
 		"mips":     {[]string{"mips-linux-gnu-gcc", "qemu-mips"}, `(?s)backsight: 0x.*#0 .*sum.*#1 .*total.*#2 .*main\+.*#\d .*__start`},
 	} {
 		t.Run(program, func(t *testing.T) {

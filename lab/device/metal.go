@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,41 +16,71 @@ import (
 	"github.com/backsight/backsight/lab/child"
 )
 
-// Board is a board without an operating system that QEMU emulates, on which device/test/metal runs: its
-// compiler with flags, its files below the folder of the reader, the emulator.
+// Board is a board without an operating system that QEMU emulates: its compiler with flags, the folder of its port
+// below that of the reader, the emulator.
 type Board struct {
 	Name     string
 	Compiler []string
-	Files    []string
+	Port     string
 	Emulator []string
 }
 
-// Boards are a Cortex-M3, a Cortex-M4 whose exceptions push floating-point registers, and an RV32.
+// Boards are of each profile of Cortex-M one, and of RISC-V each width.
 func Boards() []Board {
-	cortexm := []string{"test/metal/cortexm.c", "ports/cortexm/exception.c"}
-	arm := func(link string, flags ...string) []string {
-		return append([]string{"arm-none-eabi-gcc", "-mthumb", "-T", link}, flags...)
+	arm := func(name, board, place string, flags ...string) Board {
+		const ld = "-Wl,--defsym=FLASH_AT=%s,--defsym=RAM_AT=%s,--defsym=RAM_SIZE=%s"
+		at := strings.Fields(place)
+		args := append([]string{"arm-none-eabi-gcc", "-mthumb", "-T", "test/metal/cortexm.ld", fmt.Sprintf(ld, at[0], at[1], at[2])}, flags...)
+		return Board{name, args, "ports/cortexm", []string{"qemu-system-arm", "-M", board, "-semihosting"}}
 	}
-	const link = "examples/cortexm3/link.ld"
+	riscv := func(name, emulator string, flags ...string) Board {
+		args := append([]string{"riscv64-unknown-elf-gcc", "-T", "test/metal/riscv.ld", "-mcmodel=medany"}, flags...)
+		return Board{name, args, "ports/riscv", []string{emulator, "-M", "virt", "-bios", "none"}}
+	}
+	const mps2 = "0 0x20000000 64K"
 	return []Board{
-		{"cortexm3", arm(link, "-mcpu=cortex-m3"), cortexm, []string{"qemu-system-arm", "-M", "mps2-an385", "-semihosting"}},
-		{"cortexm4f", arm(link, "-mcpu=cortex-m4", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"), cortexm, []string{"qemu-system-arm", "-M", "mps2-an386", "-semihosting"}},
-		{"rv32imac", []string{"riscv64-unknown-elf-gcc", "-T", "test/metal/riscv.ld", "-march=rv32imac", "-mabi=ilp32"},
-			[]string{"test/metal/riscv.c", "ports/riscv/trap.c"}, []string{"qemu-system-riscv32", "-M", "virt", "-bios", "none"}},
+		arm("cortexm0", "microbit", "0 0x20000000 16K", "-mcpu=cortex-m0", "-DBOARD_MICROBIT"),
+		arm("cortexm3", "mps2-an385", mps2, "-mcpu=cortex-m3"),
+		arm("cortexm4f", "mps2-an386", mps2, "-mcpu=cortex-m4", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"),
+		arm("cortexm33", "mps2-an505", "0x10000000 0x38000000 64K", "-mcpu=cortex-m33+nofp", "-DBOARD_AN505"),
+		riscv("rv32imac", "qemu-system-riscv32", "-march=rv32imac", "-mabi=ilp32"),
+		riscv("rv64imac", "qemu-system-riscv64", "-march=rv64imac", "-mabi=lp64"),
 	}
 }
 
-// build compiles the program. Only the functions of its work are instrumented.
-func (b *Board) build(ctx context.Context, src, out, level string) error {
-	args := append(slices.Clone(b.Compiler[1:]), level, "-ffreestanding", "-nostdlib", "-finstrument-functions",
-		"-finstrument-functions-exclude-file-list=backsight.c,metal.c,cortexm,riscv.c,trap.c,exception.c", "-o", out)
-	args = append(append(args, "test/metal/work.c", "test/metal/metal.c", "backsight.c"), b.Files...)
+// Missing is a tool of the board that this machine lacks, nil for none.
+func (b *Board) Missing() error {
+	for _, tool := range []string{b.Compiler[0], b.Emulator[0]} {
+		if _, err := exec.LookPath(tool); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Build compiles files, which lie in the folder of the reader, src, with the reader and the board's port.
+func (b *Board) Build(ctx context.Context, src, out string, args ...string) error {
+	port, err := filepath.Glob(filepath.Join(src, b.Port, "*.c"))
+	if err != nil {
+		return err
+	}
+	for _, f := range port {
+		args = append(args, b.Port+"/"+filepath.Base(f))
+	}
+	args = append(append(slices.Clone(b.Compiler[1:]), "-ffreestanding", "-nostdlib", "-o", out, "backsight.c", "test/board.c"), args...)
 	cmd := child.Command(ctx, b.Compiler[0], append(args, "-lgcc")...)
 	cmd.Dir = src
 	if text, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w: %s", err, text)
 	}
 	return nil
+}
+
+// metal compiles the program whose work is interrupted. Only the functions of its work are instrumented.
+func (b *Board) metal(ctx context.Context, src, out, level string) error {
+	return b.Build(ctx, src, out, level, "-fno-optimize-sibling-calls", "-finstrument-functions",
+		"-finstrument-functions-exclude-file-list=backsight.c,metal.c,board.c,cortexm,riscv",
+		"test/metal/work.c", "test/metal/metal.c", "test/metal/"+filepath.Base(b.Port)+".c")
 }
 
 // Metal runs the program, compiled at an optimization level, on a board and judges the reader's walks; the
@@ -60,14 +91,14 @@ func Metal(ctx context.Context, b *Board, src, dir, level string) (Way, error) {
 	if err != nil {
 		return Way{}, err
 	}
-	if err := b.build(ctx, src, program, level); err != nil {
+	if err := b.metal(ctx, src, program, level); err != nil {
 		return Way{}, err
 	}
 	functions, table, err := symbolsOf(program)
 	if err != nil {
 		return Way{}, err
 	}
-	if err := addTable(ctx, program, &table); err != nil {
+	if err := AddTable(ctx, program, &table); err != nil {
 		return Way{}, err
 	}
 	// An instruction at a time, so that interrupts come before any; time goes by instructions.
@@ -124,7 +155,7 @@ func parseSample(line string) (s sample, err error) {
 		return s, errors.New("no sample")
 	}
 	number := func(f string) uint64 {
-		v, bad := strconv.ParseUint(f, 16, 32)
+		v, bad := strconv.ParseUint(f, 16, 64)
 		err = errors.Join(err, bad)
 		return v
 	}

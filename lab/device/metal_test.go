@@ -1,7 +1,6 @@
 package device
 
 import (
-	"os/exec"
 	"strings"
 	"testing"
 )
@@ -39,10 +38,8 @@ func TestJudgeMetal(t *testing.T) {
 func TestMetal(t *testing.T) {
 	for _, b := range Boards() {
 		t.Run(b.Name, func(t *testing.T) {
-			for _, tool := range []string{b.Compiler[0], b.Emulator[0]} {
-				if _, err := exec.LookPath(tool); err != nil {
-					t.Skip(err)
-				}
+			if err := b.Missing(); err != nil {
+				t.Skip(err)
 			}
 			w, err := Metal(t.Context(), &b, "../../device", t.TempDir(), "-O2")
 			if err != nil {

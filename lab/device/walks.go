@@ -91,7 +91,7 @@ func Walks(ctx context.Context, m *Machine, src, dir, packages string) (ways [le
 	if err != nil {
 		return ways, err
 	}
-	if err := addTable(ctx, program, nil); err != nil {
+	if err := AddTable(ctx, program, nil); err != nil {
 		return ways, err
 	}
 	plugin, err := tracer.Build(ctx, filepath.Join(dir, "plugin"))
@@ -138,8 +138,8 @@ func (m *Machine) build(ctx context.Context, src, out, packages string) error {
 	return nil
 }
 
-// addTable adds the table of a program to it, of its code alone, at an address; nil: behind the program.
-func addTable(ctx context.Context, program string, at *uint64) error {
+// AddTable adds the table of a program to it, of its code alone, at an address; nil: behind the program.
+func AddTable(ctx context.Context, program string, at *uint64) error {
 	files := backsight.NewFiles(input.FileOptions{})
 	defer files.Close()
 	img, err := files.Open(program)

@@ -1,4 +1,6 @@
-/* A firmware that fails, on the board mps2-an385: a Cortex-M3 with a UART at 0x40004000. */
+/* A firmware that fails, on the board mps2-an385: a Cortex-M3 with a UART at 0x40004000. With DUMP it has no more than
+ * dump.c, without it the port's handler. */
+#include "../../dump.h"
 #include "../../ports/cortexm/fault.h"
 
 #define UART ((volatile uint32_t *)0x40004000)
@@ -19,6 +21,14 @@ void bs_end(void)
 	for (;;)
 		__asm__ volatile("bkpt #0xab" : : "r"(call), "r"(reason));
 }
+
+#if defined(DUMP)
+void HardFault_Handler(void)
+{
+	bs_dump();
+	bs_end();
+}
+#endif
 
 static void Reset_Handler(void)
 {

@@ -10,4 +10,8 @@
  * stack pointer, or 0: it is read from the processor. */
 int bs_cortexm_exception(void *context, const struct bs_world *world, struct bs_regs *regs);
 
+/* bs_cortexm_read reads a word of memory that is there: bs_world.read. Where RAM is, bs_ram_low and bs_ram_high say
+ * (../hooks.h); without them words are tried. */
+int bs_cortexm_read(void *context, bs_word address, bs_word *value);
+
 #endif

@@ -1,37 +1,118 @@
+/* The handler of faults. The stack may be what has failed: nothing is pushed before there is another one. */
 #include "fault.h"
+#include "../report.h"
 
-/* Armv6-M pushes low registers only: r4 to r7, r10, r11, r8, r9 lie from the stack pointer up. */
+#define SCB(offset) (*(volatile uint32_t *)(0xe000ed00u + (offset)))
+#define STACK_SIZE "640"
+
+enum { CFSR = 0x28, HFSR = 0x2c, MMFAR = 0x34, BFAR = 0x38 };
+enum { NOT_PUSHED = 1 << 4 | 1 << 12 | 1 << 20 }; /* MSTKERR, STKERR, STKOF: where the frame should be, old words are */
+
+/* What the entry stores. */
+struct saved {
+	uint32_t msp, exc_return, psp, r4[8];
+};
+
+void bs_fault(const struct saved *s);
+
+__asm__(".local bs_fault_saved\n\t.comm bs_fault_saved, 44, 4\n\t.local bs_fault_stack\n\t.comm bs_fault_stack, " STACK_SIZE ", 8");
+
+#if defined(__ARM_ARCH_8M_MAIN__) || defined(__ARM_ARCH_8_1M_MAIN__)
+#define NO_LIMIT "movs r1, #0\n\tmsr msplim, r1\n\t"
+#else
+#define NO_LIMIT
+#endif
+
 __attribute__((naked)) void HardFault_Handler(void)
 {
-	__asm__ volatile("mov r0, lr\n\t"
-			 "mov r1, sp\n\t"
-			 "mov r2, r8\n\tmov r3, r9\n\tpush {r2, r3}\n\t"
-			 "mov r2, r10\n\tmov r3, r11\n\tpush {r2, r3}\n\t"
-			 "push {r4-r7}\n\t"
-			 "mov r2, sp\n\t"
-			 "bl bs_fault\n\t"
-			 "b .");
+	__asm__ volatile("cpsid i\n\t"
+			 "ldr r0, =bs_fault_saved\n\t"
+			 "mov r1, sp\n\tmov r2, lr\n\tmrs r3, psp\n\tstmia r0!, {r1-r7}\n\t"
+			 "mov r1, r8\n\tmov r2, r9\n\tmov r3, r10\n\tmov r4, r11\n\tstmia r0!, {r1-r4}\n\t"
+			 NO_LIMIT
+			 "ldr r1, =bs_fault_stack + " STACK_SIZE "\n\tmov sp, r1\n\t"
+			 "ldr r0, =bs_fault_saved\n\tbl bs_fault\n\t"
+			 "b .\n\t.pool");
 }
 
-void bs_fault(uint32_t exc_return, uint32_t msp, const uint32_t *pushed)
+/* print_cause prints what the system control block says, and returns the status of configurable faults; Armv6-M has
+ * nothing to say. */
+static uint32_t print_cause(const struct saved *s)
 {
-	enum { MAX_FRAMES = 32 };
-	static bs_word pcs[MAX_FRAMES];
-	static const struct bs_world world = {0, 0, 0, bs_cortexm_exception, 0, 0, 0, 0, 0};
-	static struct bs_regs regs; /* the stack may be what has failed */
-	enum bs_stop why;
+	uint32_t cfsr = 0;
+
+	report_value("exc_return:", s->exc_return);
+	report_value("msp:", s->msp);
+	report_value("psp:", s->psp);
+#if defined(__thumb2__)
+	cfsr = SCB(CFSR);
+	report_value("cfsr:", cfsr);
+	report_value("hfsr:", SCB(HFSR));
+	report_value("mmfar:", SCB(MMFAR));
+	report_value("bfar:", SCB(BFAR));
+#endif
+	bs_put(0, '\n');
+	return cfsr;
+}
+
+static void print_registers(const struct bs_regs *regs)
+{
+	uint32_t i;
+
+	for (i = 0; i < 13; i++)
+		if (regs->known >> i & 1) {
+			bs_put(0, 'r');
+			report_number(i);
+			report_value(":", regs->r[i]);
+		}
+	report_value("sp:", regs->r[BS_SP]);
+}
+
+/* take lets regs be those of what failed, of which a frame that the processor could not push tells nothing. */
+static int take(const struct bs_world *world, const struct saved *s, int pushed, struct bs_regs *regs, bs_word *xpsr)
+{
+	bs_word frame = s->exc_return & 4 ? s->psp : s->msp;
 	int i;
 
-	for (i = 0; i < 4; i++)
-		regs.r[4 + i] = pushed[i];
-	regs.r[10] = pushed[4];
-	regs.r[11] = pushed[5];
-	regs.r[8] = pushed[6];
-	regs.r[9] = pushed[7];
-	regs.r[BS_SP] = msp;
-	regs.known = 0x0ff0 | 1u << BS_SP;
-	regs.pc = exc_return;
-	if (bs_cortexm_exception(0, &world, &regs))
-		bs_print(pcs, bs_unwind(&world, &regs, pcs, MAX_FRAMES, &why), backsight_table, bs_put, 0);
-	bs_end();
+	for (i = 0; i < 8; i++)
+		regs->r[4 + i] = s->r4[i];
+	regs->r[BS_SP] = frame;
+	regs->known = 0x0ff0 | 1u << BS_SP;
+	regs->pc = s->exc_return;
+	return pushed && bs_load(world, frame + 28, xpsr) && bs_cortexm_exception(0, world, regs);
+}
+
+static void report(const struct saved *s)
+{
+	static const struct bs_world world = {.read = bs_cortexm_read, .exception = bs_cortexm_exception};
+	static struct bs_regs regs;
+	enum bs_stop why = BS_UNREADABLE;
+	bs_word xpsr;
+	int taken;
+
+	report_text("\nbacksight: report 1\n");
+	taken = take(&world, s, !(print_cause(s) & NOT_PUSHED), &regs, &xpsr);
+	print_registers(&regs);
+	if (taken) {
+		report_value("lr:", regs.r[BS_LR]);
+		report_value("pc:", regs.pc);
+		report_value("xpsr:", xpsr);
+	}
+	bs_put(0, '\n');
+	if (taken)
+		why = report_frames(&world, &regs);
+	report_end(why);
+}
+
+/* bs_fault does not return. What comes here again has failed in the report, or in a hook. */
+__attribute__((used)) void bs_fault(const struct saved *s)
+{
+	static volatile uint8_t times;
+
+	if (times++ == 0)
+		report(s);
+	else
+		report_text("\nbacksight: a fault in the report\n");
+	for (;;)
+		bs_end();
 }

@@ -1,22 +1,68 @@
-/* What xPortPendSVHandler has saved, from pxTopOfStack up: r4 to r11; with floating point
- * EXC_RETURN and, if its bit 4 is clear, s16 to s31; then what the processor has pushed. */
 #include "tasks.h"
 
-int bs_freertos_task(const struct bs_world *world, bs_word top, int fpu, struct bs_regs *regs)
+#if BS_MACHINE == BS_ARM
+#include "../cortexm/exception.h"
+
+int bs_freertos_task(const struct bs_world *world, bs_word top, enum bs_freertos_port port, struct bs_regs *regs)
 {
 	bs_word exc_return = 0xfffffffdu, at = top;
 	int i;
 
+	if (port >= BS_FREERTOS_CM0) { /* EXC_RETURN is first, or behind PSPLIM, or behind a secure context as well */
+		at += 4u * (bs_word)(port - BS_FREERTOS_CM0);
+		if (port > BS_FREERTOS_CM33_TZ || !bs_load(world, at, &exc_return))
+			return 0;
+		at += 4;
+	}
 	for (i = 4; i < 12; i++, at += 4)
 		if (!bs_load(world, at, &regs->r[i]))
 			return 0;
-	if (fpu) {
+	if (port == BS_FREERTOS_CM4F) {
 		if (!bs_load(world, at, &exc_return))
 			return 0;
-		at += (exc_return & 16) ? 4u : 4u + 64u;
+		at += 4;
 	}
+	if (!(exc_return & 16))
+		at += 64;
 	regs->known = 0x0ff0 | 1u << BS_SP;
 	regs->r[BS_SP] = at;
 	regs->pc = exc_return & ~(bs_word)4; /* the frame is at SP, wherever the process stack pointer is now */
+	regs->guessed = 0;
 	return bs_cortexm_exception(0, world, regs);
 }
+
+#elif BS_MACHINE == BS_RISCV
+
+#if defined(__riscv_flen)
+enum { FLOATS = 33 * __riscv_flen / 8 };
+#else
+enum { FLOATS = 0 };
+#endif
+
+int bs_freertos_task(const struct bs_world *world, bs_word top, enum bs_freertos_port port, struct bs_regs *regs)
+{
+	static const uint8_t slot[15] = {0, 255, 1, 4, 5, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23}; /* from x1 on */
+	bs_word at = top + BS_WORD, status, words = 29;
+	int i;
+
+	if (!bs_load(world, top, &regs->pc) || (port != BS_FREERTOS_RISCV && port != BS_FREERTOS_RISCV_11_3))
+		return 0;
+	if (port == BS_FREERTOS_RISCV_11_3) {
+		if (!bs_load(world, at, &status))
+			return 0;
+		at += BS_WORD + ((status & 0x6000) == 0x6000 ? (bs_word)FLOATS : 0u);
+	} else { /* mstatus is the last word, since 10.5 behind the nesting of critical sections */
+		if (!bs_load(world, top + 29 * BS_WORD, &status))
+			return 0;
+		words += (status & 0x1800) != 0x1800;
+	}
+	for (i = 0; i < 15; i++)
+		if (slot[i] != 255 && !bs_load(world, at + slot[i] * (bs_word)BS_WORD, &regs->r[i]))
+			return 0;
+	regs->r[BS_SP] = at + words * BS_WORD;
+	regs->known = 0x7fff;
+	regs->exact = 1;
+	regs->guessed = 0;
+	return 1;
+}
+#endif

@@ -1,3 +1,4 @@
+#include "../board.h"
 #include "metal.h"
 
 enum { MOST = 64 };
@@ -28,9 +29,9 @@ static void print(bs_word v)
 {
 	int shift;
 
-	for (shift = 28; shift >= 0; shift -= 4)
-		metal_put("0123456789abcdef"[v >> shift & 15]);
-	metal_put(' ');
+	for (shift = BS_WORD * 8 - 4; shift >= 0; shift -= 4)
+		bs_put(0, "0123456789abcdef"[v >> shift & 15]);
+	bs_put(0, ' ');
 }
 
 unsigned metal_sample(const struct bs_world *world, struct bs_regs *regs)
@@ -41,15 +42,15 @@ unsigned metal_sample(const struct bs_world *world, struct bs_regs *regs)
 
 	for (i = 0; i < n; i++)
 		print(pcs[i]);
-	metal_put(':');
-	metal_put(' ');
+	bs_put(0, ':');
+	bs_put(0, ' ');
 	for (i = depth - 1; i >= 0; i--) {
 		print((bs_word)running[i].site & ~(bs_word)1);
 		print((bs_word)running[i].function & ~(bs_word)1);
 	}
-	metal_put('\n');
+	bs_put(0, '\n');
 	if (samples + 1 == SAMPLES)
-		metal_end();
+		bs_end();
 	samples = samples + 1;
 	return 40u + (unsigned)samples * 7919u % 611u;
 }

@@ -22,9 +22,7 @@ void metal_run(void);
  * next sample. */
 unsigned metal_sample(const struct bs_world *world, struct bs_regs *regs);
 
-/* To be provided by the board: starts the timer, writes a character, ends the emulator. */
+/* To be provided by the board: starts the timer. */
 void metal_start(void);
-void metal_put(char c);
-void metal_end(void);
 
 #endif

@@ -1,26 +1,22 @@
-/* QEMU's board virt (RV32): the timer of the CLINT interrupts. */
+/* QEMU's board virt (RV32, RV64): the timer of the CLINT interrupts. */
 #include "../../ports/riscv/trap.h"
+#include "../board.h"
 #include "metal.h"
 
 __asm__(".option arch, +zicsr"); /* of which GCC 12 has no library */
 
-#define MTIME (*(volatile uint32_t *)0x0200bff8)
+#define MTIME REGISTER(0x0200bff8)
 #define MTIMECMP ((volatile uint32_t *)0x02004000)
-#define UART ((volatile uint8_t *)0x10000000)
-#define TEST (*(volatile uint32_t *)0x00100000)
 
-void metal_put(char c)
-{
-	while (!(UART[5] & 0x20))
-		;
-	UART[0] = (uint8_t)c;
-}
-
-void metal_end(void)
-{
-	for (;;)
-		TEST = 0x5555;
-}
+#if BS_WORD == 8
+#define ACCESS(op) op "d x\\n, 8 * \\n(sp)"
+#define SP_SLOT "addi a0, sp, 256\n\tsd a0, 16(sp)"
+#define SIZE "256"
+#else
+#define ACCESS(op) op "w x\\n, 4 * \\n(sp)"
+#define SP_SLOT "addi a0, sp, 128\n\tsw a0, 8(sp)"
+#define SIZE "128"
+#endif
 
 static void wait(uint32_t ticks)
 {
@@ -47,10 +43,10 @@ __attribute__((used)) static void tick(const bs_word *x, bs_word pc)
 	wait(metal_sample(&world, &regs) / 4);
 }
 
-__asm__(".balign 4\n\t.globl trap\ntrap:\n\taddi sp, sp, -128\n\t"
+__asm__(".balign 4\n\t.globl trap\ntrap:\n\taddi sp, sp, -" SIZE "\n\t"
 	".irp n, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n\t"
-	"sw x\\n, 4 * \\n(sp)\n\t.endr\n\taddi a0, sp, 128\n\tsw a0, 8(sp)\n\tmv a0, sp\n\tcsrr a1, mepc\n\tcall tick\n\t"
+	ACCESS("s") "\n\t.endr\n\t" SP_SLOT "\n\tmv a0, sp\n\tcsrr a1, mepc\n\tcall tick\n\t"
 	".irp n, 1, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27, 28, 29, 30, 31\n\t"
-	"lw x\\n, 4 * \\n(sp)\n\t.endr\n\taddi sp, sp, 128\n\tmret");
+	ACCESS("l") "\n\t.endr\n\taddi sp, sp, " SIZE "\n\tmret");
 
 __asm__(".section .vectors, \"ax\"\n\t.globl _start\n_start:\n\tla sp, stack_top\n\tli ra, 0\n\tcall metal_run\n\t.text");

@@ -59,7 +59,9 @@ __attribute__((noinline)) static int deep(int n, volatile int *above)
 
 int work(int n)
 {
-	volatile int room[2] = {0, 0};
+	volatile int room[2];
 
+	room[0] = 0;
+	room[1] = 0;
 	return deep(n % 16, room);
 }

@@ -1,0 +1,110 @@
+/* Firmware that fails as the emulator writes into fails: what the port reports must be true, and must come to an end. */
+#include "board.h"
+
+enum { PLAIN, SMASHED, WILD_SP, ODD_SP, OVERFLOW, CYCLE, IN_HOOK };
+
+#if defined(__riscv)
+#include "../ports/riscv/fault.h"
+#define SET_SP(v) __asm__ volatile("mv sp, %0" : : "r"(v))
+#define GET_SP(v) __asm__ volatile("mv %0, sp" : "=r"(v))
+static volatile int *volatile bad = (volatile int *)0x18; /* nothing is there */
+#else
+#include "../ports/cortexm/fault.h"
+#define SET_SP(v) __asm__ volatile("mov sp, %0" : : "r"(v))
+#define GET_SP(v) __asm__ volatile("mov %0, sp" : "=r"(v))
+static volatile int *volatile bad = (volatile int *)0xa0000000;
+#endif
+
+extern volatile uint32_t fails; /* in memory that nothing is loaded into */
+
+void start(void);
+extern uint8_t stack_top[];
+
+const char *bs_thread(void) { return fails == IN_HOOK && *bad == 0 ? "none" : "sensor"; }
+const char *bs_firmware(void) { return "1.4.2"; }
+uint32_t bs_uptime(void) { return 4711; }
+
+__attribute__((noinline)) static int touch(volatile int *at) { return *at + 1; }
+
+__attribute__((noinline)) static int overflow(int n)
+{
+	volatile int room[64];
+
+	room[n & 63] = n;
+	if (fails == PLAIN)
+		return n;
+	return overflow(n + 1) + room[n & 63];
+}
+
+/* Writes what an overrun buffer would: over the saved registers and the return address. */
+__attribute__((noinline)) static void overrun(volatile bs_word *at, bs_word v, int n)
+{
+	for (; n > 0; n--)
+		*at++ = v;
+}
+
+__attribute__((noinline)) static int fail(int n)
+{
+	volatile bs_word room[4];
+	bs_word sp;
+
+	room[n & 3] = 0;
+	if (fails == SMASHED)
+		overrun(room, 0x61626364, 16);
+	if (fails == CYCLE) {
+		GET_SP(sp);
+		overrun(room, sp, 16);
+	}
+	if (fails == OVERFLOW)
+		n += overflow(n);
+	if (fails == WILD_SP)
+		SET_SP(0x70000000);
+	if (fails == ODD_SP) {
+		GET_SP(sp);
+		SET_SP(sp + 1);
+	}
+	return touch(bad) + n + (int)room[n & 3];
+}
+
+__attribute__((noinline)) static int outer(int n)
+{
+	volatile int room[8];
+
+	room[n & 7] = fail(n);
+	return room[n & 7] + n;
+}
+
+/* Guards 4 KB of the stack, some way below its top: by the unit that protects memory, or by the stack's limit. */
+static void guard(void)
+{
+#if defined(__riscv)
+	__asm__ volatile("csrw pmpaddr0, %0\n\tcsrw pmpcfg0, %1" : : "r"((((bs_word)stack_top - 0x8000) & ~(bs_word)0xfff) >> 2 | 0x1ff), "r"(0x98));
+#elif defined(__ARM_ARCH_8M_MAIN__)
+	__asm__ volatile("msr msplim, %0" : : "r"((uint32_t)stack_top - 0x2000));
+#elif defined(__thumb2__)
+	REGISTER(0xe000ed9c) = ((uint32_t)stack_top - 0x8000) | 0x10; /* MPU_RBAR, MPU_RASR, MPU_CTRL */
+	REGISTER(0xe000eda0) = 11 << 1 | 1;
+	REGISTER(0xe000ed94) = 5;
+#endif
+}
+
+__attribute__((used)) void start(void)
+{
+	board_start();
+#if defined(__riscv)
+	__asm__ volatile("csrw mtvec, %0" : : "r"(bs_riscv_entry));
+#elif defined(__thumb2__)
+	REGISTER(0xe000ed24) = 7 << 16; /* SHCSR: faults with handlers of their own */
+#endif
+	if (fails == OVERFLOW)
+		guard();
+	outer(1);
+	bs_end();
+}
+
+#if defined(__riscv)
+__asm__(".section .vectors, \"ax\"\n\t.globl _start\n_start:\n\tla sp, stack_top\n\tli ra, 0\n\tcall start\n\t.text");
+#else
+__attribute__((section(".vectors"), used)) static const void *const vectors[] = {
+	stack_top, start, HardFault_Handler, HardFault_Handler, HardFault_Handler, HardFault_Handler, HardFault_Handler};
+#endif
