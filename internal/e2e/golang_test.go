@@ -4,10 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/lab/livecore"
+	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -137,6 +139,25 @@ func TestGoStacks(t *testing.T) {
 				t.Errorf("%s, stop: %s; want … %s … %s, stop: root", chain, crashed.Stop.Reason, c.want, c.end)
 			}
 		})
+	}
+}
+
+// TestGoThread: a thread that C's library made for Go's runtime ends in C, not in the function that Go's stacks end with.
+func TestGoThread(t *testing.T) {
+	begun := 0
+	for _, th := range reportOf(t, livecore.Crash(t, buildGo(t, goCallback))).Threads {
+		at := slices.IndexFunc(th.Frames, func(f report.Frame) bool { return f.Function == "runtime.mstart" })
+		if at < 0 {
+			continue
+		}
+		begun++
+		const inC = 3 // crosscall1, threadentry, start_thread
+		if len(th.Frames) <= at+inC || th.Stop.Reason.String() != "root" || th.Frames[at+1].Trust != unwind.Certain {
+			t.Errorf("%s, stop: %s", chainOf(&th), th.Stop.Reason)
+		}
+	}
+	if begun == 0 {
+		t.Error("no thread began in runtime.mstart")
 	}
 }
 
