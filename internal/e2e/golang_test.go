@@ -170,7 +170,8 @@ func buildGo(t *testing.T, source string, flags ...string) (program string) {
 	if err := os.WriteFile(program+".go", []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("go", append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", program}, append(flags, program+".go")...)...)
+	args := append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", program}, flags...)
+	build := exec.Command("go", append(args, program+".go")...)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Skipf("%v\n%s", err, out)
 	}
