@@ -4,10 +4,12 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/lab/livecore"
+	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -140,6 +142,25 @@ func TestGoStacks(t *testing.T) {
 	}
 }
 
+// TestGoThread: a thread that C's library made for Go's runtime ends in C, not in the function that Go's stacks end with.
+func TestGoThread(t *testing.T) {
+	begun := 0
+	for _, th := range reportOf(t, livecore.Crash(t, buildGo(t, goCallback))).Threads {
+		at := slices.IndexFunc(th.Frames, func(f report.Frame) bool { return f.Function == "runtime.mstart" })
+		if at < 0 {
+			continue
+		}
+		begun++
+		const inC = 3 // crosscall1, threadentry, start_thread
+		if len(th.Frames) <= at+inC || th.Stop.Reason.String() != "root" || th.Frames[at+1].Trust != unwind.Certain {
+			t.Errorf("%s, stop: %s", chainOf(&th), th.Stop.Reason)
+		}
+	}
+	if begun == 0 {
+		t.Error("no thread began in runtime.mstart")
+	}
+}
+
 // buildGo builds a stripped program.
 func buildGo(t *testing.T, source string, flags ...string) (program string) {
 	if _, err := exec.LookPath("go"); err != nil {
@@ -149,7 +170,8 @@ func buildGo(t *testing.T, source string, flags ...string) (program string) {
 	if err := os.WriteFile(program+".go", []byte(source), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	build := exec.Command("go", append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", program}, append(flags, program+".go")...)...)
+	args := append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", program}, flags...)
+	build := exec.Command("go", append(args, program+".go")...)
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Skipf("%v\n%s", err, out)
 	}

@@ -75,13 +75,19 @@ func find(img *image.Image) *Table {
 	if !slices.ContainsFunc(stamps[:], has) && slices.ContainsFunc(indexes[:], has) {
 		return nil
 	}
-	for i := range img.Segments {
-		if t := search(img, img.Segments[i]); t != nil {
+	left := maxSearched
+	for _, s := range img.Segments {
+		s.Data = s.Data[:min(len(s.Data), left)]
+		if t := search(img, s); t != nil {
 			return t
 		}
+		left -= len(s.Data)
 	}
 	return nil
 }
+
+// maxSearched is how many bytes of an image are searched: a machine's memory may be an image without sections.
+const maxSearched = 256 << 20
 
 // maxHeaders is how many headers with offsets inside a segment are looked at closely.
 const maxHeaders = 8

@@ -2,6 +2,7 @@ package pclntab
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/internal/pclntab"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -35,7 +36,10 @@ func (Stacks) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
 	pc := s.Module.ToImage(s.Site) & arch.AddrMask()
 	f, ok := pclntab.Of(s.Module.Image).At(pc)
-	if !ok || !f.WritesSP() || f.TopFrame() || handles(f.Name()) {
+	if ok && f.TopFrame() {
+		return calledByC(s, &f, pc, out)
+	}
+	if !ok || !f.WritesSP() || handles(f.Name()) {
 		return unwind.NotCovered
 	}
 	c, ok := changeAt(s.Module.Image, &f, pc)
@@ -61,6 +65,33 @@ func (Stacks) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 		out.Regs.Set(machineOf(arch).g, l.g)
 	}
 	out.CFA, out.HasCFA, out.Switched = l.sp, true, true
+	return unwind.Found
+}
+
+// calledByC finds the caller of a function that Go's stacks end with, where C called the function: mstart on a thread that C's
+// library began, rt0_go as C's main.
+func calledByC(s *unwind.State, f *pclntab.Function, pc uint64, out *unwind.Caller) unwind.Verdict {
+	arch := s.Snapshot.Arch
+	height, counted := f.Height(pc)
+	sp, known := s.Regs.Lookup(arch.SP)
+	if !counted || !known || height < 0 || s.Exact {
+		return unwind.NotCovered
+	}
+	l, ok := leftAt(s.Snapshot, sp, uint64(height))
+	ra, mode := arch.SplitCode(l.ra)
+	m, mapped := s.Snapshot.ModuleAt(ra - 1)
+	if !ok || !mapped || m.Image == nil {
+		return unwind.NotCovered
+	}
+	if _, inGo := pclntab.Of(m.Image).At(m.ToImage(ra-1) & arch.AddrMask()); inGo {
+		return unwind.NotCovered
+	}
+	if _, kind := callsite.BeforeIn(s.Snapshot, m, ra, mode); kind != callsite.Call {
+		return unwind.NotCovered
+	}
+	out.Regs.Set(arch.SP, l.sp)
+	out.Regs.Set(arch.PC, l.ra)
+	out.CFA, out.HasCFA = l.sp, true
 	return unwind.Found
 }
 

@@ -163,3 +163,32 @@ func TestChange(t *testing.T) {
 		}
 	}
 }
+
+// FuzzLeft: whatever the runtime's memory holds, a caller is found whose return address was read from it, or none.
+func FuzzLeft(f *testing.F) {
+	f.Add([]byte{0: 0x10, 8: 0x80, 48: 0x10, 56: 0x20, 255: 1})
+	var of []*cpu.Arch
+	for _, a := range archs() {
+		if machineOf(a) != nil && !a.BigEndian {
+			of = append(of, a)
+		}
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, a := range of {
+			var placed []synth.Placed
+			for _, base := range []uint64{0x10, 0x8000} {
+				placed = append(placed, synth.Placed{Base: base, Data: data})
+			}
+			snap := synth.Capture(a, nil, placed...)
+			regs := new(cpu.Registers)
+			regs.Set(a.SP, 0x18)
+			regs.Set(machineOf(a).g, 0x10)
+			for _, function := range []string{"systemstack", "morestack", "asmcgocall", "cgocallback"} {
+				l, ok := thread{machineOf(a), snap, regs}.left("runtime."+function, 32, false)
+				if ok && function != "morestack" && l.sp <= 32 {
+					t.Errorf("%s, %s: SP %#x", a, function, l.sp)
+				}
+			}
+		}
+	})
+}
