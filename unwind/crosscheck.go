@@ -70,8 +70,8 @@ func (f *finder) crossCheck(r *search) {
 
 // outvotes tells whether the code's frame is to be believed rather than the table's: the derivations
 // from the known entry and from the ways out agree; or only a few instructions in a line lie
-// between the entry and the PC, or the code there is part of its callers (OfCaller); or only the call before the code's frame is known to go to the
-// function. flags are the flags of the code's rule.
+// between the entry and the PC, or the code there is part of its callers (OfCaller); or only
+// the call before the code's frame is known to go to the function. flags are the flags of the code's rule.
 func (f *finder) outvotes(s *State, code *candidate, flags RuleFlags, table *candidate) bool {
 	return flags&Agreed != 0 || flags&(Straight|OfCaller) != 0 && f.verifier.starts.plain(s, table) ||
 		code.pc != table.pc && code.checks.Proven() && !table.checks.Proven()

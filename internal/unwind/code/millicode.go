@@ -17,7 +17,7 @@ import (
 //	1d4c:           sd s2,80(sp); …; slli t1,t1,4; add sp,sp,t1; jr t0
 //
 // Functions that clang outlined run so with their caller's frame: a caller from which control comes there knows the frame, and the
-// rule from the entry of such a function is none.
+// rule from the entry of such a function is none. Another caller may have another frame, so that such a rule has no credit, either.
 //
 //	f:           addi sp,sp,-64; jal t0,OUTLINED_0; …
 //	OUTLINED_0:  sd ra,56(sp); sd s0,48(sp); …; jr t0
@@ -25,20 +25,19 @@ func (s *search) demoteMillicode() {
 	if !s.at.Exact || len(s.forward) == 0 || !inMillicode(s.prog.Code, s.at.Addr()) {
 		return
 	}
-	calls := func(c *candidate) bool { return c.sound && !inMillicode(s.prog.Code, c.fn.Entry) }
-	if i := slices.IndexFunc(s.forward, calls); i >= 0 {
-		caller := s.forward[i]
-		if !slices.ContainsFunc(s.forward, func(c *candidate) bool { return calls(c) && c.differs(caller) }) {
-			s.forward = slices.DeleteFunc(s.forward, func(c *candidate) bool { return !calls(c) && c.differs(caller) })
-			caller.Flags |= unwind.OfCaller
-			return
-		}
-	}
 	if slices.ContainsFunc(s.forward, s.forward[0].differs) {
 		for _, c := range s.forward {
 			c.Flags &^= unwind.FromEntry | unwind.Straight
 		}
 	}
+	calls := func(c *candidate) bool { return c.sound && !inMillicode(s.prog.Code, c.fn.Entry) }
+	i := slices.IndexFunc(s.forward, calls)
+	if i < 0 || slices.ContainsFunc(s.forward, func(c *candidate) bool { return calls(c) && c.differs(s.forward[i]) }) {
+		return
+	}
+	caller := s.forward[i]
+	caller.Flags |= unwind.OfCaller
+	s.forward = slices.DeleteFunc(s.forward, func(c *candidate) bool { return !calls(c) && c.differs(caller) })
 }
 
 // differs tells whether two rules find the CFA elsewhere.
