@@ -46,7 +46,7 @@ func (f *finder) crossCheck(r *search) {
 	}
 	rule := f.codeRule
 	rule.Reset()
-	if src.Rule(&f.query, rule) != Found || rule.Flags&(FromEntry|Straight) == 0 {
+	if src.Rule(&f.query, rule) != Found || rule.Flags&(FromEntry|Straight|OfCaller) == 0 {
 		if returnsByLink(r.frame, table) || f.query.HasEntry && f.verifier.graph != nil && f.verifier.graph.Abandons(&f.query) {
 			r.dispute()
 		} else if several {
@@ -70,10 +70,10 @@ func (f *finder) crossCheck(r *search) {
 
 // outvotes tells whether the code's frame is to be believed rather than the table's: the derivations
 // from the known entry and from the ways out agree; or only a few instructions in a line lie
-// between the entry and the PC; or only the call before the code's frame is known to go to the
-// function. flags are the flags of the code's rule.
+// between the entry and the PC, or the code there is part of its callers (OfCaller); or only
+// the call before the code's frame is known to go to the function. flags are the flags of the code's rule.
 func (f *finder) outvotes(s *State, code *candidate, flags RuleFlags, table *candidate) bool {
-	return flags&Agreed != 0 || flags&Straight != 0 && f.verifier.starts.plain(s, table) ||
+	return flags&Agreed != 0 || flags&(Straight|OfCaller) != 0 && f.verifier.starts.plain(s, table) ||
 		code.pc != table.pc && code.checks.Proven() && !table.checks.Proven()
 }
 

@@ -44,6 +44,7 @@ const (
 	ExceptionFrame = rule.ExceptionFrame
 	Abandoned      = rule.Abandoned
 	SavedTwice     = rule.SavedTwice
+	OfCaller       = rule.OfCaller
 )
 
 // Operand is a value in terms of a frame at a call.

@@ -83,6 +83,9 @@ const (
 	// SavedTwice: another slot of the frame held the return address as well, and is the source's next
 	// answer. Set by code analysis.
 	SavedTwice
+	// OfCaller: the code at the PC returns by another register than functions do, and runs as part of the function that the
+	// rule follows from: a table that takes that code for a function is wrong there. Set by code analysis.
+	OfCaller
 )
 
 // Rule recovers the caller's registers from the callee's: where the CFA is, where

@@ -15,16 +15,34 @@ import (
 //	__riscv_save_4: addi sp,sp,-112; li t1,4; sd s4,64(sp); j 1d4c
 //	__riscv_save_2: addi sp,sp,-112; li t1,5
 //	1d4c:           sd s2,80(sp); …; slli t1,t1,4; add sp,sp,t1; jr t0
+//
+// Functions that clang outlined run so with their caller's frame: a caller from which control comes there knows the frame, and the
+// rule from the entry of such a function is none. Another caller may have another frame, so that such a rule has no credit, either.
+//
+//	f:           addi sp,sp,-64; jal t0,OUTLINED_0; …
+//	OUTLINED_0:  sd ra,56(sp); sd s0,48(sp); …; jr t0
 func (s *search) demoteMillicode() {
-	differ := func(c *candidate) bool {
-		return c.CFA.Off != s.forward[0].CFA.Off || c.CFA.Base != s.forward[0].CFA.Base
-	}
-	if !s.at.Exact || !slices.ContainsFunc(s.forward, differ) || !inMillicode(s.prog.Code, s.at.Addr()) {
+	if !s.at.Exact || len(s.forward) == 0 || !inMillicode(s.prog.Code, s.at.Addr()) {
 		return
 	}
-	for _, c := range s.forward {
-		c.Flags &^= unwind.FromEntry | unwind.Straight
+	if slices.ContainsFunc(s.forward, s.forward[0].differs) {
+		for _, c := range s.forward {
+			c.Flags &^= unwind.FromEntry | unwind.Straight
+		}
 	}
+	calls := func(c *candidate) bool { return c.sound && !inMillicode(s.prog.Code, c.fn.Entry) }
+	i := slices.IndexFunc(s.forward, calls)
+	if i < 0 || slices.ContainsFunc(s.forward, func(c *candidate) bool { return calls(c) && c.differs(s.forward[i]) }) {
+		return
+	}
+	caller := s.forward[i]
+	caller.Flags |= unwind.OfCaller
+	s.forward = slices.DeleteFunc(s.forward, func(c *candidate) bool { return !calls(c) && c.differs(caller) })
+}
+
+// differs tells whether two rules find the CFA elsewhere.
+func (c *candidate) differs(o *candidate) bool {
+	return c.CFA.Off != o.CFA.Off || c.CFA.Base != o.CFA.Base
 }
 
 // maxJumps bounds the jumps from one helper to the next.

@@ -110,6 +110,11 @@ func (p *program) cleared(pc uint64, mode cpu.Mode) bool {
 // The rule of the stack-height analysis comes first, which is cheap. All other rules come from one
 // search, which is charged to the first query that needs the search.
 func (p *program) rule(q *unwind.Query, out *unwind.Rule) (v unwind.Verdict, cost int) {
+	if q.HasEntry && q.Exact && inMillicode(p.Code, disasm.Addr{PC: q.PC, Mode: q.Mode}) {
+		anywhere := *q // what begins at the entry runs as part of its callers
+		anywhere.HasEntry = false
+		q = &anywhere
+	}
 	proven := p.proven(q, out)
 	if proven && q.Try == 0 {
 		return unwind.Found, 0

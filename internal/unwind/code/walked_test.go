@@ -9,7 +9,9 @@ import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/codetest"
+	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
 )
 
 // stopped is a thread of a program without tables.
@@ -23,13 +25,13 @@ type stopped struct {
 
 const stackAt = 0x7fff0000
 
-// walk compares the walks through stacks of a program with what is wanted.
-func walk(t *testing.T, p codetest.Program, threads []stopped) {
+// walk compares the walks through stacks of a program with what is wanted; by all sources where none is named.
+func walk(t *testing.T, p codetest.Program, threads []stopped, sources ...backsight.Source) {
 	t.Helper()
 	img := p.Image(t)
 	text := img.Segments[0]
 	m := &target.Module{Name: "program", Range: target.Range{Lo: text.Addr, Hi: text.Addr + text.Size}, Image: img}
-	u, err := backsight.NewUnwinder(backsight.Options{})
+	u, err := backsight.NewUnwinder(backsight.Options{Sources: sources})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,4 +164,64 @@ func TestBehindCall(t *testing.T) {
 			{"further on", false, map[string]uint64{"pc": 0x8000001a, "ra": 0x80000018}, none, "8000001a/certain"},
 			{"waits in the second", true, map[string]uint64{"pc": 0x8000001c, "ra": 0x8000001c}, none, "8000001c/certain"},
 		})
+}
+
+// outlined is the table of clang 19 for the functions that it outlined: they begin and end as all do. f's is right behind its calls.
+type outlined struct{}
+
+func (outlined) Method() unwind.Method { return unwind.MethodCFI }
+
+func (outlined) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+	frame := int64(0)
+	out.Flags |= unwind.StartStated
+	switch out.Start = q.PC &^ 15; {
+	case q.PC < 0x400010:
+		return unwind.EndOfStack
+	case out.Start == 0x400010 && q.PC >= 0x400012:
+		frame = 32
+	case out.Start == 0x400020:
+		out.Start, frame = 0x400010, 32
+	}
+	out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: q.Arch.SP, Off: frame}
+	out.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: q.Arch.LR}
+	if frame > 0 && q.PC >= 0x400016 {
+		out.RA = unwind.RegRule{Kind: unwind.AtCFA, Reg: cpu.NoReg, Base: cpu.NoReg, Off: -8}
+	}
+	return unwind.Found
+}
+
+// TestOutlined: clang -Oz for RISC-V puts what the prologues of several functions have in common into a function of its own, which
+// is called by t0, and the same for epilogues. Its table says CFA=sp RA=ra, while the code goes on in f's frame.
+func TestOutlined(t *testing.T) {
+	saved := func(s *synth.Assembler) { s.Words(0, 0, 7, 0x400004, 0) }
+	unsaved := func(s *synth.Assembler) { s.Words(0, 0, 0, 0, 0) }
+	program := codetest.Program{CPU: "riscv64", Entry: 0x400000, Listing: `
+		400000: 010000ef      jal  400010
+		400004: a001          j    400004
+		400010: 1101          addi sp,sp,-32     f
+		400012: 01e002ef      jal  t0,400030
+		400016: 4405          li   s0,1
+		400018: 038000ef      jal  400050
+		40001c: 024002ef      jal  t0,400040
+		400020: 8082          ret
+		400030: ec06          sd   ra,24(sp)     OUTLINED_FUNCTION_0
+		400032: e822          sd   s0,16(sp)
+		400034: 8282          jr   t0
+		400040: 60e2          ld   ra,24(sp)     OUTLINED_FUNCTION_1
+		400042: 6442          ld   s0,16(sp)
+		400044: 6105          addi sp,sp,32
+		400046: 8282          jr   t0
+		400050: 8082          ret`}
+	threads := []stopped{
+		{"before ra is saved", false, map[string]uint64{"pc": 0x400030, "ra": 0x400004, "t0": 0x400016}, unsaved, "400030/certain 400004/likely"},
+		{"behind that", false, map[string]uint64{"pc": 0x400034, "ra": 0x400004, "t0": 0x400016}, saved, "400034/certain 400004/likely"},
+		{"before ra is loaded", false, map[string]uint64{"pc": 0x400040, "ra": 0x40001c, "t0": 0x400020}, saved, "400040/certain 400004/certain"},
+		{"the frame is gone", false, map[string]uint64{"pc": 0x400046, "ra": 0x400004, "t0": 0x400020}, unsaved, "400046/certain 400004/certain"},
+		{"in f's call", false, map[string]uint64{"pc": 0x400050, "ra": 0x40001c}, saved, "400050/certain 40001c/certain 400004/certain"},
+	}
+	walk(t, program, threads, backsight.Source{Name: "table", Source: outlined{}}, backsight.Source{Name: "code", Source: code.New(nil)})
+	for i := range threads {
+		threads[i].want = strings.ReplaceAll(threads[i].want, "likely", "certain")
+	}
+	walk(t, program, threads)
 }
