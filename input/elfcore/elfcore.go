@@ -1,6 +1,6 @@
 // Package elfcore reads ELF core files of Linux programs, written by the kernel,
 // by QEMU's user mode or by GDB's gcore, for every processor that the program
-// knows.
+// knows; and those of NetBSD and FreeBSD for some (bsd.go).
 //
 //	PT_NOTE  NT_PRSTATUS (one a thread), NT_PRPSINFO, NT_SIGINFO, NT_AUXV, NT_FILE, …
 //	PT_LOAD  what was written of each mapping; file pages that nobody wrote to are

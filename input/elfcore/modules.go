@@ -60,6 +60,7 @@ func findModules(s *space, n *notes, files *input.Files, found *problems) ([]*ta
 	}
 	f.userImages()
 	f.vdso()
+	f.jitted()
 	return f.modules.list, f.binaries.arch
 }
 

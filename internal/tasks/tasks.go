@@ -143,6 +143,7 @@ func (f *finder) task(comm uint64) Task {
 	}
 	if f.context.known {
 		t.Regs, _ = f.registers(comm, f.context.at)
+		f.addShadow(comm, &t.Regs)
 	}
 	t.Stack = f.stackOf(comm)
 	t.OnCPU = comm == f.current
@@ -156,6 +157,18 @@ func (f *finder) task(comm uint64) Task {
 	}
 	t.State = f.stateOf(comm, t.OnCPU)
 	return t
+}
+
+// addShadow adds the pointer to the task's shadow call stack (scs_save, arch/arm64/include/asm/scs.h; gp of RISC-V), where the
+// kernel's types say that it keeps one.
+func (f *finder) addShadow(comm uint64, regs *cpu.Registers) {
+	d, ok := f.stated([][]string{{"thread_info", "scs_sp"}})
+	if !ok || regs.Known == 0 || f.Arch.Platform == 0 {
+		return
+	}
+	if top, ok := f.Memory.Word(at(comm, d)); ok && top != 0 {
+		regs.Set(f.Arch.Platform.First(), top)
+	}
 }
 
 // stackOf bounds a task's stack, empty where it was not found.
