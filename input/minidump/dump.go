@@ -5,6 +5,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
 	"github.com/backsight/backsight/target"
 )
 
@@ -38,11 +39,34 @@ type dump struct {
 	time    uint32              // seconds since 1970
 	streams map[uint32]location // by type: the first of each
 	issues  []target.Issue
+	room    room
+}
+
+// room is how much of a dump is kept: 48 bytes of the file make a thread of five hundred, 16 a run of memory, 12 a name of
+// eight thousand. Programs have some thousand threads.
+type room struct{ threads, ranges, names budget.Budget }
+
+func newRoom(size int) room {
+	n := uint64(size)
+	return room{
+		threads: budget.New("threads", 1<<14, n/512),
+		ranges:  budget.New("runs of memory", 1<<15, n/256),
+		names:   budget.New("bytes of names", 1<<20, n),
+	}
+}
+
+// leftOut says what there was no room for.
+func (d *dump) leftOut() {
+	for _, b := range []*budget.Budget{&d.room.threads, &d.room.ranges, &d.room.names} {
+		if err := b.Err(); err != nil {
+			d.issue("%v; the others are left out", err)
+		}
+	}
 }
 
 // newDump reads the header and the directory of streams.
 func newDump(name string, data []byte) (*dump, error) {
-	d := &dump{name: name, data: data, big: len(data) >= 4 && string(data[:4]) == big, streams: map[uint32]location{}}
+	d := &dump{name: name, data: data, big: len(data) >= 4 && string(data[:4]) == big, streams: map[uint32]location{}, room: newRoom(len(data))}
 	r := bin.New(data, d.big)
 	r.Skip(8) // signature, version
 	n, at := r.U32(), r.U32()
@@ -116,6 +140,9 @@ func (d *dump) text(rva uint32) string {
 		return ""
 	}
 	b := r.Bytes(uint64(bin.Limit(uint64(n), min(r.Len(), maxString)) &^ 1))
+	if !d.room.names.Draw(len(b)) {
+		return ""
+	}
 	units := make([]uint16, len(b)/2)
 	for i := range units {
 		units[i] = bin.Order(d.big).U16(b[2*i:])

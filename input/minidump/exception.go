@@ -43,7 +43,7 @@ func (d *dump) crash() (c crash) {
 const requested = 0xffff_ffff
 
 // fault tells why the program stopped, nil where it did not crash.
-func (d *dump) fault(sys *system, threads []target.Thread) *target.Fault {
+func (d *dump) fault(sys *system) *target.Fault {
 	c := d.crash()
 	if !c.present {
 		return nil

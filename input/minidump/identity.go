@@ -14,6 +14,9 @@ const rsds, bpEL = 0x5344_5352, 0x4270_454c
 // guidSize is the size of a GUID.
 const guidSize = 16
 
+// maxBuildID bounds a build ID in bytes: linkers write 8 to 32.
+const maxBuildID = 64
+
 // identity tells which build a module is.
 type identity struct {
 	buildID []byte // the whole build ID, nil where the dump has none
@@ -28,7 +31,7 @@ func (d *dump) identity(l location) (id identity) {
 	r := bin.New(d.at(l), d.big)
 	switch sig := r.U32(); sig {
 	case bpEL:
-		id.buildID = r.Bytes(uint64(r.Len()))
+		id.buildID = r.Bytes(uint64(min(r.Len(), maxBuildID)))
 	case rsds:
 		id.guid, id.age, id.pdb = r.Bytes(guidSize), r.U32(), r.CString()
 	}

@@ -15,6 +15,9 @@ type mapping struct {
 	path string
 }
 
+// maxMaps bounds the mappings of files: each module is compared with all. Large programs have some thousand.
+const maxMaps = 1 << 14
+
 // maps are the mappings of files, in the order of their addresses; nil where the dump has none.
 //
 //	00400000-00452000 r-xp 00000000 08:02 173521      /usr/bin/dbus-daemon
@@ -28,6 +31,9 @@ func (d *dump) maps() (list []mapping) {
 		lo, err := strconv.ParseUint(from, 16, 64)
 		hi, err2 := strconv.ParseUint(to, 16, 64)
 		off, err3 := strconv.ParseUint(f[2], 16, 64)
+		if len(list) == maxMaps {
+			break
+		}
 		if ok && err == nil && err2 == nil && err3 == nil && lo < hi {
 			list = append(list, mapping{target.Range{Lo: lo, Hi: hi}, off, strings.Join(f[5:], " ")})
 		}

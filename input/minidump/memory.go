@@ -9,41 +9,49 @@ import (
 // Sizes of MINIDUMP_MEMORY_DESCRIPTOR and MINIDUMP_MEMORY_DESCRIPTOR64.
 const memorySize, memory64Size = 16, 16
 
-// addCaptured adds what the dump holds of memory to b: the stacks of threads, the list of memory, and the list of a dump of
-// all memory, whose bytes lie one behind the other.
-func (d *dump) addCaptured(b *target.Builder, arch *cpu.Arch) {
-	mask := arch.AddrMask()
+// run is some memory that a dump holds.
+type run struct {
+	addr uint64
+	data []byte
+}
+
+// captured is the memory that the dump itself holds: the stacks of threads, the list of memory, and the list of a dump of all
+// memory, whose bytes lie one behind the other.
+func (d *dump) captured() (runs []run) {
 	for r := range d.entries(threadList, threadSize) {
+		if !d.room.ranges.Draw(1) {
+			return runs
+		}
 		t := readThread(&r)
-		b.Add(t.from&mask, d.at(t.stack), 0, target.PermUnknown)
+		runs = append(runs, run{t.from, d.at(t.stack)})
 	}
 	for r := range d.entries(memoryList, memorySize) {
-		addr, l := r.U64(), readLocation(&r)
-		b.Add(addr&mask, d.at(l), 0, target.PermUnknown)
+		if !d.room.ranges.Draw(1) {
+			return runs
+		}
+		runs = append(runs, run{r.U64(), d.at(readLocation(&r))})
 	}
 	r := bin.New(d.stream(memory64List), d.big)
 	n, at := r.U64(), r.U64()
-	for ; n > 0 && r.Len() >= memory64Size && at < uint64(len(d.data)); n-- {
+	for ; n > 0 && r.Len() >= memory64Size && at < uint64(len(d.data)) && d.room.ranges.Draw(1); n-- {
 		addr, size := r.U64(), r.U64()
 		rest := d.data[at:]
-		b.Add(addr&mask, rest[:bin.Limit(size, len(rest))], 0, target.PermUnknown)
-		at += min(size, uint64(len(rest)))
+		rest = rest[:bin.Limit(size, len(rest))]
+		runs = append(runs, run{addr, rest})
+		at += uint64(len(rest))
 	}
+	return runs
 }
 
-// captured is the memory that the dump itself holds.
-func (d *dump) captured(arch *cpu.Arch) *target.Builder {
-	b := new(target.Builder)
-	d.addCaptured(b, arch)
-	return b
-}
-
-// memory is what was captured, over the pages of the modules' files that nobody can have written to.
-func (d *dump) memory(arch *cpu.Arch, modules []*target.Module) *target.Memory {
+// memoryOf is what was captured, over the pages of the modules' files that nobody can have written to.
+func memoryOf(arch *cpu.Arch, runs []run, modules []*target.Module) *target.Memory {
 	var b target.Builder
 	for _, m := range modules {
 		b.AddConstant(m)
 	}
-	d.addCaptured(&b, arch)
+	b.Grow(len(runs))
+	for _, r := range runs {
+		b.Add(r.addr&arch.AddrMask(), r.data, 0, target.PermUnknown)
+	}
 	return b.Memory(arch)
 }

@@ -68,15 +68,15 @@ func (d *dump) read(env *input.Env) (*target.Snapshot, error) {
 	if d.time != 0 {
 		snap.Time = time.Unix(int64(d.time), 0).UTC().Format(time.RFC3339)
 	}
-	captured := d.captured(sys.arch)
-	maps := d.maps()
-	f := finder{dump: d, files: env.Files, arch: sys.arch, memory: captured.Memory(sys.arch), maps: maps}
+	runs := d.captured()
+	f := finder{dump: d, files: env.Files, arch: sys.arch, memory: memoryOf(sys.arch, runs, nil), maps: d.maps()}
 	snap.Modules, snap.Arch = f.modules()
-	snap.Memory = d.memory(snap.Arch, snap.Modules)
+	snap.Memory = memoryOf(snap.Arch, runs, snap.Modules)
 	if snap.Command == "" && len(snap.Modules) > 0 {
 		snap.Command = f.program
 	}
-	snap.Fault = d.fault(&sys, threads)
+	snap.Fault = d.fault(&sys)
+	d.leftOut()
 	snap.Issues = d.issues
 	snap.SortModules()
 	return snap, nil

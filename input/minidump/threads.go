@@ -41,6 +41,9 @@ func (d *dump) threads(arch *cpu.Arch) (list []target.Thread) {
 	crash := d.crash()
 	short := 0
 	for r := range d.entries(threadList, threadSize) {
+		if !d.room.threads.Draw(1) {
+			break
+		}
 		t := readThread(&r)
 		crashed := crash.present && crash.thread == t.id
 		regs, ok := d.registers(arch, t.context)
