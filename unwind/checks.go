@@ -43,7 +43,7 @@ var capTexts = [capCount]string{
 	CapStale:         "the registers are older than the stack",
 	CapDeadEnd:       "the frame's own rule leads to no caller",
 	CapOneDerivation: "one derivation alone leads there, and another could not be tried or failed",
-	CapUnchecked:     "the walk has cost too much to compare the table with the code",
+	CapUnchecked:     "nothing in the code confirms what the table says, or to look would have cost too much",
 	CapContradicted:  "the code and the table contradict each other",
 	CapAtStart:       "a function begins at the address, which may be a pointer to that function",
 	CapSearched:      "only a search of the stack leads on",

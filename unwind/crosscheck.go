@@ -46,12 +46,10 @@ func (f *finder) crossCheck(r *search) {
 	}
 	rule := f.codeRule
 	rule.Reset()
-	if src.Rule(&f.query, rule) != Found || rule.Flags&(FromEntry|Straight|OfCaller) == 0 {
-		if returnsByLink(r.frame, table) || f.query.HasEntry && f.verifier.graph != nil && f.verifier.graph.Abandons(&f.query) {
-			r.dispute()
-		} else if several {
-			table.limit(Likely, CapUnchecked)
-		}
+	found := src.Rule(&f.query, rule) == Found
+	sure := found && rule.Flags&(FromEntry|Straight|OfCaller) != 0
+	if !sure && (!several || !found) {
+		f.unchecked(r, several)
 		return
 	}
 	second := search{frame: r.frame, stop: r.stop}
@@ -61,11 +59,29 @@ func (f *finder) crossCheck(r *search) {
 		table.checks |= MethodsAgree
 		return
 	}
+	if !sure {
+		f.unchecked(r, several)
+		return
+	}
 	outvoted := code.valid && f.outvotes(r.frame, code, rule.Flags, table) && !f.leadsOn(r.frame, table, code)
 	if outvoted || f.leadsOn(r.frame, code, table) {
 		r.best, r.stop = *code, second.stop
+		if several && rule.Flags&Agreed != 0 {
+			return // what a table says of a function among several is no doubt about what its code does and undoes
+		}
 	}
 	r.dispute() // the code or the table is wrong
+}
+
+// unchecked weighs a table's frame of which the code says nothing that counts. What a description of
+// several functions says is not certain then.
+func (f *finder) unchecked(r *search, several bool) {
+	table := &r.best
+	if returnsByLink(r.frame, table) || f.query.HasEntry && f.verifier.graph != nil && f.verifier.graph.Abandons(&f.query) {
+		r.dispute()
+	} else if several {
+		table.limit(Likely, CapUnchecked)
+	}
 }
 
 // outvotes tells whether the code's frame is to be believed rather than the table's: the derivations

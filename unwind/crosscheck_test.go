@@ -68,9 +68,12 @@ func TestDescriptionOfSeveral(t *testing.T) {
 		want  uint64
 		trust unwind.Trust
 	}{
-		"the code has another frame":     {[]unwind.Rule{saved(arch, 32, unwind.FromEntry|unwind.Agreed)}, inMain, unwind.Likely},
-		"the code has the table's frame": {[]unwind.Rule{saved(arch, 48, unwind.FromEntry|unwind.Agreed)}, inH, unwind.Certain},
-		"the code has no rule":           {nil, inH, unwind.Likely},
+		"the code has another frame":       {[]unwind.Rule{saved(arch, 32, unwind.FromEntry|unwind.Agreed)}, inMain, unwind.Certain},
+		"the code has one side of another": {[]unwind.Rule{saved(arch, 32, unwind.FromEntry)}, inMain, unwind.Likely},
+		"the code has the table's frame":   {[]unwind.Rule{saved(arch, 48, unwind.FromEntry|unwind.Agreed)}, inH, unwind.Certain},
+		"the code has no rule":             {nil, inH, unwind.Likely},
+		"the code guesses the table's":     {[]unwind.Rule{saved(arch, 48, unwind.Agreed)}, inH, unwind.Certain},
+		"the code guesses another":         {[]unwind.Rule{saved(arch, 32, unwind.Agreed)}, inH, unwind.Likely},
 	} {
 		cfi := rules{method: unwind.MethodCFI, ends: map[uint64]bool{inMain: true, inH: true}, at: map[uint64][]unwind.Rule{
 			inG: {leaf(arch, 0)}, inF: {size(48, unwind.StartStated)}, begins: {size(48, unwind.StartStated)}}}

@@ -71,10 +71,13 @@ func (d *dump) registers(arch *cpu.Arch, l location) (regs cpu.Registers, ok boo
 	return regs, ok
 }
 
-// names are the names of threads, by their IDs.
+// names are the names of threads, by their IDs; of no more than there may be threads.
 func (d *dump) names() map[uint32]string {
 	names := map[uint32]string{}
 	for r := range d.entries(threadNames, threadNameSize) {
+		if int64(len(names)) == d.room.threads.Left() {
+			break
+		}
 		id, rva := r.U32(), r.U64()
 		if rva < uint64(len(d.data)) && rva>>32 == 0 {
 			names[id] = d.text(uint32(rva))

@@ -28,6 +28,9 @@ func openingCases() []Case {
 		{"registers", "a core of threads with a register block each", 100_000, registers},
 		{"frames", "a crash report in JSON of one thread with many frames", 500_000, frames},
 		{"quote", "CSV with a quote that nobody closed", 10_000_000, repeated("n,log\n1,\"", "x\n")},
+		{"dump threads", "a minidump of threads that share their registers", 400_000, dumpThreads},
+		{"dump ranges", "a minidump of overlapping memory", 1_000_000, dumpRanges},
+		{"dump names", "a minidump of threads that share a long name", 1_000_000, dumpNames},
 		{"letters", "a log of lines of a letter", 10_000_000, repeated("", "x\n")},
 	}
 }

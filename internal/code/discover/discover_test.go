@@ -160,6 +160,29 @@ func TestListedFunctions(t *testing.T) {
 	}
 }
 
+// TestGapBetweenListed: tables have all of the text but one function, which a call names: in there, as
+// without tables; where tables have the function, calls are not looked for.
+func TestGapBetweenListed(t *testing.T) {
+	p := codetest.Program{CPU: "x86_64", Listing: `
+		1000: e8 eb 00 00 00  call 10f0
+		1005: c3
+		10f0: c3
+		1110: c3
+		12ff: c3`}
+	e := New(disasm.Of(p.Image(t)), func(_ *image.Image, yield func(lo, hi uint64) bool) {
+		_ = yield(0x1000, 0x10f0) && yield(0x1110, 0x1300)
+	})
+	if !e.AllListed() || !e.Lists(0x1005) || e.Lists(0x10f0) {
+		t.Errorf("all listed: %t, 0x1005: %t, 0x10f0: %t", e.AllListed(), e.Lists(0x1005), e.Lists(0x10f0))
+	}
+	if !e.IsEntry(at(0x10f0)) || !slices.Equal(e.Below(at(0x10f1)), []uint64{0x10f0, 0x1000}) {
+		t.Errorf("in the gap begins no function: %#x", e.Below(at(0x10f1)))
+	}
+	if slices.Contains(e.Certain(), 0x10f0) {
+		t.Error("what tables list was looked at")
+	}
+}
+
 // TestImageStart: nothing called the code at the image's entry point.
 func TestImageStart(t *testing.T) {
 	const listing = "1000: c3\n1010: c3"

@@ -56,3 +56,16 @@ func savedTwice(st *absint.State, arch *cpu.Arch) bool {
 	}
 	return n > 1
 }
+
+// byHeights derives the rule from an entry of a function that was too large to be followed, by the pass
+// that follows SP and saved registers alone. Example: the main function of a Rust program, of 70 KB, whose
+// address a closure hands on.
+func (s *search) byHeights(f *dataflow.Function, how origin) bool {
+	table, frame := s.prog.Heights.In(f.Entry, s.at.Site)
+	c := &candidate{how: how, fn: f, sound: true}
+	if frame == nil || !table.MakesFrame || !rules.FromHeights(table, frame, s.prog.Arch, &c.Rule) {
+		return false
+	}
+	s.forward = append(s.forward, c)
+	return true
+}

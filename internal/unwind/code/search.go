@@ -303,19 +303,6 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 	return true
 }
 
-// byHeights derives the rule from an entry of a function that was too large to be followed, by the pass
-// that follows SP and saved registers alone. Example: the main function of a Rust program, of 70 KB, whose
-// address a closure hands on.
-func (s *search) byHeights(f *dataflow.Function, how origin) bool {
-	table, frame := s.prog.Heights.In(f.Entry, s.at.Site)
-	c := &candidate{how: how, fn: f, sound: true}
-	if frame == nil || !table.MakesFrame || !rules.FromHeights(table, frame, s.prog.Arch, &c.Rule) {
-		return false
-	}
-	s.forward = append(s.forward, c)
-	return true
-}
-
 // derive writes the rule that follows from the state at the point; false where no rule follows.
 func (s *search) derive(f *dataflow.Function, st *absint.State, how origin, out *unwind.Rule) bool {
 	arch := s.prog.Arch
