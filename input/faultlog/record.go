@@ -1,6 +1,7 @@
 package faultlog
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/backsight/backsight/input/console"
 	"github.com/backsight/backsight/input/firmware"
 	"github.com/backsight/backsight/input/regtext"
+	"github.com/backsight/backsight/input/rtos"
 	"github.com/backsight/backsight/target"
 )
 
@@ -151,9 +153,6 @@ const recordMagic = 0x31527362
 func (o *opened) behind() int { return (recordHead + o.size - 1) &^ (o.size - 1) }
 func (o *opened) total() int  { return o.behind() + recordRegs*o.size + o.stack + o.other }
 
-// ended tells whether nothing is missing.
-func (o *opened) ended() bool { return o.bytes(0, o.total()) != nil }
-
 // word is a register by its number.
 func (o *opened) word(i int) (uint64, bool) {
 	b := o.bytes(o.behind()+i*o.size, o.size)
@@ -226,7 +225,7 @@ func (o *opened) said(lost int) (out []string) {
 	if lost > 0 {
 		out = append(out, fmt.Sprintf("%d bytes of the stack are lost", lost))
 	}
-	if _, ok := o.word(2); !ok {
+	if _, ok := o.word(2); !ok && !o.task {
 		out = append(out, "the line with the program counter is lost")
 	}
 	return out
@@ -236,7 +235,7 @@ func (o *opened) said(lost int) (out []string) {
 func isMicro(a *cpu.Arch) bool { _, ok := a.Layouts[cpu.CortexMFrame]; return ok }
 
 // recordReport makes a report of a dump.
-func (w *words) recordReport(log *console.Log, env *input.Env) *console.Report {
+func (w *words) recordReport(ctx context.Context, log *console.Log, env *input.Env) *console.Report {
 	o, why := w.record.open()
 	if why != "" {
 		return w.refused(why)
@@ -250,13 +249,27 @@ func (w *words) recordReport(log *console.Log, env *input.Env) *console.Report {
 		return w.refused("a dump of a processor that is not supported")
 	}
 	r := &console.Report{Title: w.title(), Arch: p.Arch, Modules: p.Modules, Issues: p.Issues}
+	if o.task && o.name != "" {
+		r.Title = o.name
+	}
 	var b target.Builder
 	r.Issues = append(r.Issues, firmware.AddRAM(&b, log.RAM())...)
 	lost := o.addMemory(&b)
 	r.Thread = target.Thread{Crashed: !o.task, Memory: b.Memory(p.Arch)}
-	w.vals = o.values(p.Arch)
-	r.Thread.Regs, _ = firmware.Registers(p.Arch, w.vals)
-	for _, text := range o.said(lost) {
+	said := o.said(lost)
+	if o.task {
+		snap := &target.Snapshot{Arch: p.Arch, Modules: p.Modules, Memory: r.Thread.Memory}
+		snap.SortModules()
+		sp, _ := o.word(0)
+		var known bool
+		if r.Thread.Regs, known = rtos.Context(ctx, snap, sp); !known {
+			said = append(said, "no kernel that is known saves a task's registers so, or the firmware is not named (-e)")
+		}
+	} else {
+		w.vals = o.values(p.Arch)
+		r.Thread.Regs, _ = firmware.Registers(p.Arch, w.vals)
+	}
+	for _, text := range said {
 		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title + ": " + text})
 	}
 	if f := w.fault(p.Arch); f.Status != "" {
