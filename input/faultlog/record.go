@@ -27,11 +27,11 @@ import (
 //
 // Numbers are in the processor's byte order (struct bs_record of device/dump.h):
 //
-//	magic 4, sum 4, machine 2, size of a register 1, task 1, bytes of the stack 2, of the other stack 2,
+//	magic 4, sum 4, machine 2, size of a register 1, kind 1 (task, Cortex-M), bytes of the stack 2, of the other stack 2,
 //	build 1 + 20, name 15; then registers: where the other stack is, SP, PC, LR, and 7 by processor; the two stacks
 type record struct {
 	tag     string
-	pieces  []piece // by offset, apart
+	pieces  []piece // by offset, each a line: at most maxRecord/recordLine
 	damaged int     // lines
 }
 
@@ -81,7 +81,7 @@ func parseRecordLine(line string) (tag string, p piece, ok bool) {
 	checked := strings.Join(f[:4], " ") + " "
 	at, bad := strconv.ParseUint(f[2], 16, 16)
 	b, broken := base64.RawStdEncoding.DecodeString(f[3])
-	if err != nil || bad != nil || broken != nil || crc32.ChecksumIEEE([]byte(checked)) != uint32(sum) || len(b) > recordLine {
+	if err != nil || bad != nil || broken != nil || at%recordLine != 0 || crc32.ChecksumIEEE([]byte(checked)) != uint32(sum) || len(b) > recordLine {
 		return "", p, false
 	}
 	return f[1], piece{int(at), b}, true
@@ -119,7 +119,7 @@ type opened struct {
 	size         int // of a register
 	stack, other int
 	machine      int
-	task         bool
+	task, micro  bool
 	name         string
 	build        []byte
 }
@@ -130,7 +130,7 @@ func (r *record) open() (o opened, why string) {
 	if head == nil {
 		return o, "the dump's first lines are lost"
 	}
-	o = opened{record: r, order: binary.LittleEndian, size: int(head[10]), task: head[11] != 0}
+	o = opened{record: r, order: binary.LittleEndian, size: int(head[10]), task: head[11]&1 != 0, micro: head[11]&2 != 0}
 	if string(head[:4]) == "1Rsb" {
 		o.order = binary.BigEndian
 	}
@@ -165,12 +165,10 @@ func (o *opened) word(i int) (uint64, bool) {
 	return o.order.Uint64(b), true
 }
 
-// arch is the processor; of those whose variants differ in what a record does not say, nil where there are several.
+// arch is the first of the processor's variants, of which the binary tells more, nil where the processor is not known.
 func (o *opened) arch(archs cpu.Set) *cpu.Arch {
 	for _, a := range archs {
-		micro := isMicro(a)
-		status, _ := o.word(4)
-		if int(a.ELF.Machine) == o.machine && a.AddrSize == o.size && a.BigEndian == (o.order == binary.BigEndian) && micro == (a.Name == "arm" && status != 0) {
+		if int(a.ELF.Machine) == o.machine && a.AddrSize == o.size && a.BigEndian == (o.order == binary.BigEndian) && isMicro(a) == o.micro {
 			return a
 		}
 	}
