@@ -22,6 +22,7 @@ import (
 	"github.com/backsight/backsight/cpu/riscv"
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/image/breakpad"
 	"github.com/backsight/backsight/image/dyldcache"
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/image/flat"
@@ -35,6 +36,7 @@ import (
 	"github.com/backsight/backsight/input/faultlog"
 	"github.com/backsight/backsight/input/kernellog"
 	"github.com/backsight/backsight/input/machcore"
+	"github.com/backsight/backsight/input/minidump"
 	"github.com/backsight/backsight/input/plcrash"
 	"github.com/backsight/backsight/input/rtos"
 	"github.com/backsight/backsight/input/snapshot"
@@ -64,6 +66,7 @@ func Formats() []input.Format {
 		vmcore.Format(),
 		elfcore.Format(),
 		machcore.Format(),
+		minidump.Format(),
 		plcrash.Format(),
 		appletext.Format(),
 		faultlog.Stored(),
@@ -82,6 +85,7 @@ func ImageFormats() []image.Format {
 		pclntab.Named(elf.Format()),
 		pclntab.Named(macho.Format()),
 		dyldcache.Format(),
+		breakpad.Format(),
 		flat.Format(),
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"path"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
@@ -146,7 +145,7 @@ func missing(snap *target.Snapshot, traces []Backtrace) (issues []target.Issue) 
 				continue
 			}
 			said[m] = true
-			if !slices.ContainsFunc(snap.Issues, func(i target.Issue) bool { return path.Base(i.Subject) == path.Base(m.Name) }) {
+			if !slices.ContainsFunc(snap.Issues, func(i target.Issue) bool { return target.BaseName(i.Subject) == m.Base() }) {
 				issues = append(issues, target.Issue{Kind: target.IssueNotFound, Subject: m.Name, Addr: m.Lo,
 					Text: fmt.Sprintf("%s, mapped at %#x: not found", m.Name, m.Lo)})
 			}

@@ -16,7 +16,10 @@ import (
 	"github.com/backsight/backsight/internal/unwind/orc"
 	"github.com/backsight/backsight/internal/unwind/pclntab"
 	"github.com/backsight/backsight/internal/unwind/scan"
+	"github.com/backsight/backsight/internal/unwind/sframe"
+	"github.com/backsight/backsight/internal/unwind/shadow"
 	"github.com/backsight/backsight/internal/unwind/sigframe"
+	"github.com/backsight/backsight/internal/unwind/stackcfi"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -35,13 +38,17 @@ func DefaultSources() []Source {
 		{"sigframe", sigframe.Source{}},
 		{"exception", exception.Source{}},
 		{"badcall", badcall.Source{}},
+		{"goroutine", pclntab.Stacks{}},
+		{"pclntab", pclntab.Source{}},
 		{"cfi", cfi.New()},
+		{"sframe", sframe.Source{}},
 		{"orc", orc.Source{}},
+		{"stackcfi", stackcfi.Source{}},
 		{"compact", compact.Source{}},
 		{"ehabi", ehabi.Source{}},
-		{"pclntab", pclntab.Source{}},
 		{"code", analysis()},
 		{"fp", fp.Source{}},
+		{"shadow", shadow.New(callGraph())},
 		{"scan", scan.New(callGraph(), sigframe.Source{}, exception.Source{})},
 	}
 }

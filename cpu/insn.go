@@ -151,7 +151,7 @@ const (
 	// FlagAddress: an OpConst formed from the PC (adr, adrp, auipc, lea rip).
 	FlagAddress
 	// FlagGetPC: a call to the next instruction, used to read the PC: bal .+8,
-	// call +0. It is no call of a function.
+	// call +0. It is no call of a function. ReadsPC tells where the code behind decides.
 	FlagGetPC
 	// FlagSign: signs (paciasp) or authenticates the return address in Dst.
 	FlagSign
@@ -173,6 +173,11 @@ func (i *Insn) Raises(sp Reg) int64 {
 		return int64(i.WB)
 	}
 	return 0
+}
+
+// Writes tells whether the instruction may write register r, what it calls aside.
+func (i *Insn) Writes(r Reg) bool {
+	return i.Dst == r && i.Op != OpJump || i.Dst2 == r || i.WB != 0 && i.Base == r || i.Op != OpStoreMulti && i.List.Has(r)
 }
 
 // Ends tells whether execution never goes on behind the instruction (and its

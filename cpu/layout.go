@@ -20,6 +20,12 @@ const (
 	// first fields of struct thread_struct, or, where the layout has no stack pointer, struct
 	// inactive_task_frame on top of the task's stack. The PC is a return address.
 	LinuxSwitch
+	// MinidumpContext is the CONTEXT of a minidump, as Windows has it, and as Breakpad made it up for other processors
+	// (google_breakpad/common/minidump_cpu_*.h).
+	MinidumpContext
+	// NetBSDRegs and FreeBSDRegs are struct reg of these systems (sys/arch/*/include/reg.h; sys/*/include/reg.h).
+	NetBSDRegs
+	FreeBSDRegs
 )
 
 // Slot says where one register lies in a carrier's block.

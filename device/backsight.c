@@ -27,21 +27,6 @@ enum { BLOCK = 128, RECENT = 7, FAR_RULE = 224, NO_RULE = 0xffff, MAX_TRACKED = 
 enum { LOAD = 0x10, SIGNED = 0x20, RA_IN_REGISTER = 0x40, BELOW = 0x80 };
 enum { RA_ENDS = -127, RA_UNKNOWN = -128, KEPT = -128, LOST = 127 };
 
-/* The registers that a function finds as its caller had left them, and the stack pointer. */
-#if BS_MACHINE == BS_ARM
-enum { KNOWN_HERE = 0x3ff0 };
-#elif BS_MACHINE == BS_MIPS
-enum { KNOWN_HERE = 0x70ff };
-#elif BS_MACHINE == BS_AARCH64
-enum { KNOWN_HERE = 0xbff8 };
-#elif BS_MACHINE == BS_RISCV
-enum { KNOWN_HERE = 0x7ffa };
-#elif BS_MACHINE == BS_X86_64
-enum { KNOWN_HERE = 0xf0c8 };
-#else
-enum { KNOWN_HERE = 0xf8 };
-#endif
-
 /* Whether a call pushes its return address. */
 #define CALL_PUSHES (BS_MACHINE == BS_X86_64 || BS_MACHINE == BS_I386)
 
@@ -171,10 +156,28 @@ static int find_block(const uint8_t *table, uint32_t *unit, struct block *block)
 	return 1;
 }
 
-/* find_form returns the form of the rule at an address, 0 for none, and the CFA's offset. */
-static const uint8_t *find_form(const uint8_t *table, bs_word at, int32_t *offset, enum bs_stop *why)
+/* unpack writes the rule that a form is, but for the low part of the CFA's offset. Registers that the table does not
+ * track are lost. */
+static void unpack(const uint8_t *table, const uint8_t *form, struct bs_rule *rule)
 {
-	const uint8_t *rule, *form;
+	uint32_t i;
+
+	rule->base = form[0] & 15u;
+	rule->flags = (uint8_t)((form[0] & LOAD ? BS_LOAD : 0) | (form[0] & BELOW ? BS_BELOW | BS_RA_BELOW : 0) |
+				(form[0] & RA_IN_REGISTER ? BS_RA_REGISTER : 0) | (s8(form[1]) == RA_ENDS ? BS_OUTERMOST : 0));
+	rule->ra = (int16_t)s8(form[1]);
+	rule->offset = (s8(form[3]) * 256 + form[2]) * 256;
+	for (i = 0; i < 16; i++)
+		rule->slot[i] = BS_LOST;
+	for (i = 0; i < table[AT_TRACKED] && i < MAX_TRACKED; i++) {
+		int32_t slot = s8(form[4 + i]);
+		rule->slot[table[AT_TRACKED + 1 + i] & 15] = (int16_t)(slot == KEPT ? BS_KEPT : slot == LOST ? BS_LOST : slot);
+	}
+}
+
+int bs_table_rule(const uint8_t *table, bs_word at, struct bs_rule *rule, enum bs_stop *why)
+{
+	const uint8_t *entry, *form;
 	struct block block;
 	uint32_t unit, row;
 
@@ -189,13 +192,16 @@ static const uint8_t *find_form(const uint8_t *table, bs_word at, int32_t *offse
 	row = find_row(&block, unit);
 	if (row >= u16(table + AT_RULES))
 		return 0;
-	rule = table + rules_at(table) + 2 * row;
-	if (rule[0] >= u16(table + AT_FORMS))
+	entry = table + rules_at(table) + 2 * row;
+	if (entry[0] >= u16(table + AT_FORMS))
 		return 0;
-	form = table + forms_at(table) + form_size(table) * rule[0];
-	*offset = (s8(form[3]) * 256 + form[2]) * 256 + rule[1];
+	form = table + forms_at(table) + form_size(table) * entry[0];
 	*why = BS_NO_RULE;
-	return s8(form[1]) == RA_UNKNOWN ? 0 : form;
+	if (s8(form[1]) == RA_UNKNOWN)
+		return 0;
+	unpack(table, form, rule);
+	rule->offset += entry[1];
+	return 1;
 }
 
 int bs_load(const struct bs_world *w, bs_word at, bs_word *value)
@@ -232,61 +238,63 @@ static bs_word code_address(const struct bs_world *w, bs_word pc)
 /* slot_at is where a slot lies. */
 static bs_word slot_at(bs_word from, int32_t slot) { return from + (bs_word)(int64_t)slot * BS_WORD; }
 
-/* find_cfa computes the CFA and where slots count from. */
-static int find_cfa(const struct bs_world *w, const struct bs_regs *regs, const uint8_t *form, int32_t offset,
-		    bs_word *cfa, bs_word *from, enum bs_stop *why)
+/* find_cfa computes the CFA. */
+static int find_cfa(const struct bs_world *w, const struct bs_regs *regs, const struct bs_rule *rule, bs_word *cfa, enum bs_stop *why)
 {
-	uint32_t base = form[0] & 15u;
-
 	*why = BS_NO_REGISTER;
-	if (!(regs->known >> base & 1))
+	if (!(regs->known >> rule->base & 1))
 		return 0;
 	*why = BS_UNREADABLE;
-	*cfa = slot_at(regs->r[base], offset);
-	if ((form[0] & LOAD) && !bs_load(w, *cfa, cfa))
+	*cfa = slot_at(regs->r[rule->base], rule->offset);
+	if ((rule->flags & BS_LOAD) && !bs_load(w, *cfa, cfa))
 		return 0;
-	*from = form[0] & BELOW ? regs->r[base] : *cfa;
 	*cfa = ADDRESS(*cfa);
 	*why = BS_NO_PROGRESS;
 	return *cfa > ADDRESS(regs->r[BS_SP]) || (*cfa == ADDRESS(regs->r[BS_SP]) && regs->exact);
 }
 
 /* find_return reads the return address. */
-static int find_return(const struct bs_world *w, const struct bs_regs *regs, const uint8_t *form, bs_word from,
+static int find_return(const struct bs_world *w, const struct bs_regs *regs, const struct bs_rule *rule, bs_word cfa,
 		       bs_word *ra, enum bs_stop *why)
 {
 	*why = BS_UNREADABLE;
-	if (!(form[0] & RA_IN_REGISTER))
-		return bs_load(w, slot_at(from, s8(form[1])), ra);
+	if (!(rule->flags & BS_RA_REGISTER))
+		return bs_load(w, slot_at(rule->flags & BS_RA_BELOW ? regs->r[rule->base] : cfa, rule->ra), ra);
 	*why = BS_NO_REGISTER;
-	*ra = regs->r[form[1] & 15];
-	return regs->known >> (form[1] & 15) & 1;
+	*ra = regs->r[rule->ra & 15];
+	return regs->known >> (rule->ra & 15) & 1;
 }
 
-/* restore lets the tracked registers be the caller's, and forgets the others. */
-static void restore(const struct bs_world *w, struct bs_regs *regs, const uint8_t *table, const uint8_t *form, bs_word from)
+/* restore lets the registers be the caller's, and forgets those that nothing has. */
+static void restore(const struct bs_world *w, struct bs_regs *regs, const struct bs_rule *rule, bs_word cfa)
 {
+	bs_word from = rule->flags & BS_BELOW ? regs->r[rule->base] : cfa;
 	uint32_t i, known = 0;
 
-	for (i = 0; i < table[AT_TRACKED] && i < MAX_TRACKED; i++) {
-		uint32_t r = table[AT_TRACKED + 1 + i] & 15u;
-		int32_t slot = s8(form[4 + i]);
-		if (slot == KEPT)
-			known |= regs->known & 1u << r;
-		else if (slot != LOST && bs_load(w, slot_at(from, slot), &regs->r[r]))
-			known |= 1u << r;
+	for (i = 0; i < 16; i++) {
+		int32_t slot = rule->slot[i];
+		if (slot == BS_LOST)
+			continue;
+		if (slot == BS_KEPT)
+			known |= regs->known & 1u << i;
+		else if (bs_load(w, slot_at(from, slot), &regs->r[i]))
+			known |= 1u << i;
 	}
-	regs->known = (uint16_t)known;
+	regs->known = (uint16_t)(known | 1u << BS_SP);
+	regs->r[BS_SP] = cfa;
 }
 
-/* find_rule returns the table and the form of the rule at an address, 0 for no form. */
-static const uint8_t *find_rule(const struct bs_world *w, bs_word at, const uint8_t **table, int32_t *offset, enum bs_stop *why)
+/* find_rule finds the rule at an address. */
+static int find_rule(const struct bs_world *w, bs_word at, struct bs_rule *rule, enum bs_stop *why)
 {
+	const uint8_t *table;
 	bs_word bias = 0;
 
-	*table = w->table ? w->table(w->context, at, &bias) : backsight_table;
+	if (w->rule)
+		return w->rule(w->context, w, at, rule, why);
+	table = w->table ? w->table(w->context, at, &bias) : backsight_table;
 	*why = BS_NO_TABLE;
-	return *table ? find_form(*table, at - bias, offset, why) : 0;
+	return table && bs_table_rule(table, at - bias, rule, why);
 }
 
 /* find_null_call finds where a call through a null pointer, or of a member of a null object, returns to: no
@@ -327,9 +335,9 @@ static void undo_null_call(struct bs_regs *regs, bs_word ra)
 
 int bs_step(const struct bs_world *w, struct bs_regs *regs, enum bs_stop *why)
 {
-	const uint8_t *table, *form;
-	bs_word cfa, from, site, ra = 0;
-	int32_t offset;
+	struct bs_rule rule;
+	bs_word cfa, site, ra = 0;
+	int found;
 
 	if (!w)
 		w = &plain;
@@ -337,24 +345,23 @@ int bs_step(const struct bs_world *w, struct bs_regs *regs, enum bs_stop *why)
 		return 1;
 	site = regs->pc - (regs->exact ? 0u : 1u); /* in the call: its return address may be the next function's */
 	for (;;) {
-		form = find_rule(w, site, &table, &offset, why);
-		if (form || ra != 0 || *why != BS_NO_TABLE || !find_null_call(w, regs, &ra))
+		found = find_rule(w, site, &rule, why);
+		if (found || ra != 0 || *why != BS_NO_TABLE || !find_null_call(w, regs, &ra))
 			break;
 		site = ra - 1;
 	}
-	if (form && ra != 0)
+	if (found && ra != 0)
 		undo_null_call(regs, ra);
-	if (!form || ra != 0)
-		return form || (*why == BS_NO_TABLE && w->guess && w->guess(w->context, w, regs));
+	if (!found || ra != 0)
+		return found || (w->guess && w->guess(w->context, w, regs));
 	*why = BS_ROOT;
-	if (s8(form[1]) == RA_ENDS)
+	if (rule.flags & BS_OUTERMOST)
 		return 0;
-	if (!find_cfa(w, regs, form, offset, &cfa, &from, why) || !find_return(w, regs, form, from, &ra, why))
+	if (!find_cfa(w, regs, &rule, &cfa, why) || !find_return(w, regs, &rule, cfa, &ra, why))
 		return 0;
-	restore(w, regs, table, form, from);
-	regs->known |= 1u << BS_SP;
-	regs->r[BS_SP] = cfa;
+	restore(w, regs, &rule, cfa);
 	regs->exact = 0;
+	regs->guessed |= (rule.flags & BS_GUESSED) != 0;
 	regs->pc = ADDRESS(ra);
 	if (w->exception && w->exception(w->context, w, regs))
 		return 1;
@@ -379,16 +386,17 @@ int bs_unwind(const struct bs_world *w, struct bs_regs *regs, bs_word *pcs, int 
 	return n;
 }
 
-/* sum is the CRC-32 of IEEE 802.3. */
+/* sum is the CRC-32 of IEEE 802.3, four bits at a time. */
 static uint32_t sum(const uint8_t *p, size_t n)
 {
+	static const uint32_t four[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
+					  0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
 	uint32_t crc = ~(uint32_t)0;
-	int bit;
 
 	for (; n > 0; n--) {
 		crc ^= *p++;
-		for (bit = 0; bit < 8; bit++)
-			crc = crc >> 1 ^ ((crc & 1) ? 0xedb88320u : 0u);
+		crc = crc >> 4 ^ four[crc & 15];
+		crc = crc >> 4 ^ four[crc & 15];
 	}
 	return ~crc;
 }
@@ -443,79 +451,53 @@ void bs_print(const bs_word *pcs, int n, const uint8_t *table, void (*put)(void 
 
 #if !defined(BS_NO_BACKTRACE)
 
-/* bs_here lets regs be those of the function that bs_here becomes part of. Every register that a
- * table may track is stored by its number. */
-static inline __attribute__((always_inline)) BS_STANDARD_CODE void bs_here(struct bs_regs *regs)
-{
-	bs_word *r = regs->r;
+#include "entry.h"
 
-#if BS_MACHINE == BS_ARM && defined(__thumb__) && !defined(__thumb2__)
-	__asm__ volatile("mov r0, %1\n\tadd r0, #16\n\tstmia r0!, {r4-r7}\n\tmov r1, r8\n\tmov r2, r9\n\tmov r3, r10\n\tstmia r0!, {r1-r3}\n\t"
-			 "mov r1, r11\n\tmov r2, r12\n\tmov r3, sp\n\tstmia r0!, {r1-r3}\n\tmov r1, pc\n\tmov %0, r1"
-			 : "=r"(regs->pc) : "r"(r) : "r0", "r1", "r2", "r3", "memory");
-#elif BS_MACHINE == BS_ARM
-	__asm__ volatile("add r0, %1, #16\n\tstmia r0, {r4-r12}\n\tstr sp, [%1, #52]\n\tmov %0, pc"
-			 : "=&r"(regs->pc) : "r"(r) : "r0", "memory");
-#elif BS_MACHINE == BS_MIPS && BS_WORD == 4
-	__asm__ volatile(".set push\n\t.set noreorder\n\t.set noat\n\t"
-			 "sw $16,0(%1)\n\tsw $17,4(%1)\n\tsw $18,8(%1)\n\tsw $19,12(%1)\n\tsw $20,16(%1)\n\tsw $21,20(%1)\n\tsw $22,24(%1)\n\t"
-			 "sw $23,28(%1)\n\tsw $28,48(%1)\n\tsw $29,52(%1)\n\tsw $30,56(%1)\n\tbal 1f\n\tnop\n1:\tmove %0,$31\n\t.set pop"
-			 : "=r"(regs->pc) : "r"(r) : "$31", "memory");
-#elif BS_MACHINE == BS_MIPS
-	__asm__ volatile(".set push\n\t.set noreorder\n\t.set noat\n\t"
-			 "sd $16,0(%1)\n\tsd $17,8(%1)\n\tsd $18,16(%1)\n\tsd $19,24(%1)\n\tsd $20,32(%1)\n\tsd $21,40(%1)\n\tsd $22,48(%1)\n\t"
-			 "sd $23,56(%1)\n\tsd $28,96(%1)\n\tsd $29,104(%1)\n\tsd $30,112(%1)\n\tbal 1f\n\tnop\n1:\tmove %0,$31\n\t.set pop"
-			 : "=r"(regs->pc) : "r"(r) : "$31", "memory");
-#elif BS_MACHINE == BS_AARCH64
-	__asm__ volatile("stp x19,x20,[%1,#24]\n\tstp x21,x22,[%1,#40]\n\tstp x23,x24,[%1,#56]\n\tstp x25,x26,[%1,#72]\n\t"
-			 "stp x27,x28,[%1,#88]\n\tstr x29,[%1,#104]\n\tmov %0,sp\n\tstr %0,[%1,#120]\n\tadr %0,."
-			 : "=&r"(regs->pc) : "r"(r) : "memory");
-#elif BS_MACHINE == BS_RISCV
-#if BS_WORD == 8
-#define S(name, n) "sd " #name "," #n "*8(%1)\n\t"
-#else
-#define S(name, n) "sw " #name "," #n "*4(%1)\n\t"
-#endif
-	__asm__ volatile(S(sp, 1) S(s0, 3) S(s1, 4) S(s2, 5) S(s3, 6) S(s4, 7) S(s5, 8) S(s6, 9) S(s7, 10) S(s8, 11) S(s9, 12)
-			 S(s10, 13) S(s11, 14) "auipc %0,0"
-			 : "=&r"(regs->pc) : "r"(r) : "memory");
-#undef S
-#elif BS_MACHINE == BS_X86_64
-	__asm__ volatile("movq %%rbx,24(%1)\n\tmovq %%rbp,48(%1)\n\tmovq %%rsp,56(%1)\n\tmovq %%r12,96(%1)\n\tmovq %%r13,104(%1)\n\t"
-			 "movq %%r14,112(%1)\n\tmovq %%r15,120(%1)\n\tleaq 0(%%rip),%0"
-			 : "=&r"(regs->pc) : "r"(r) : "memory");
-#elif BS_MACHINE == BS_I386
-	__asm__ volatile("movl %%ebx,12(%1)\n\tmovl %%esp,16(%1)\n\tmovl %%ebp,20(%1)\n\tmovl %%esi,24(%1)\n\tmovl %%edi,28(%1)\n\t"
-			 "call 1f\n1:\tpopl %0"
-			 : "=&r"(regs->pc) : "r"(r) : "memory");
-#endif
+/* What an entry has stored: registers by number and, in pc, where it returns to. */
+static void entered(struct bs_regs *regs)
+{
 	regs->pc = code_address(&plain, regs->pc);
-	regs->exact = 1;
+	regs->exact = 0;
 	regs->guessed = 0;
-	regs->known = KNOWN_HERE;
+	regs->known = BS_PRESERVED | 1u << BS_SP;
 }
 
-/* bs_frames is bs_backtrace in a world of its own. */
-BS_STANDARD_CODE int bs_frames(const struct bs_world *w, int skip, void **pcs, int max)
+BS_ENTERED int bs_frames_from(const struct bs_world *w, int skip, void **pcs, int max, struct bs_regs *regs)
 {
-	struct bs_regs regs;
 	enum bs_stop why;
 	int n = 0, certain = 1;
 
-	bs_here(&regs);
-	while (n < max && bs_step(w, &regs, &why)) {
-		if (certain && regs.guessed) {
+	entered(regs);
+	do {
+		if (certain && regs->guessed && n < max) {
 			pcs[n++] = 0;
 			certain = 0;
 		}
 		if (skip > 0)
 			skip--;
 		else if (n < max)
-			pcs[n++] = (void *)(uintptr_t)regs.pc;
-	}
+			pcs[n++] = (void *)(uintptr_t)regs->pc;
+	} while (n < max && bs_step(w, regs, &why));
 	return n;
 }
 
-int bs_backtrace(void **pcs, int max) { return bs_frames(0, 0, pcs, max); }
+BS_ENTRY(bs_frames, bs_frames_from)
+
+BS_ENTERED int bs_backtrace_from(void **pcs, int max, long unused, long neither, struct bs_regs *regs)
+{
+	(void)unused, (void)neither;
+	return bs_frames_from(0, 0, pcs, max, regs);
+}
+
+BS_ENTRY(bs_backtrace, bs_backtrace_from)
+
+BS_ENTERED void bs_here_from(struct bs_regs *here, long unused, long neither, long nor, struct bs_regs *regs)
+{
+	(void)unused, (void)neither, (void)nor;
+	entered(regs);
+	*here = *regs;
+}
+
+BS_ENTRY(bs_here, bs_here_from)
 
 #endif

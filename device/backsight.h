@@ -59,13 +59,6 @@ typedef uint64_t bs_word;
 typedef uint32_t bs_word;
 #endif
 
-/* MIPS16 code cannot name the registers that a walk begins with. */
-#if defined(__mips16)
-#define BS_STANDARD_CODE __attribute__((nomips16))
-#else
-#define BS_STANDARD_CODE
-#endif
-
 /* Registers, by the numbers that tables have. */
 #if BS_MACHINE == BS_MIPS /* $16 to $25, $1, $15, $28 to $31: the C library's own code keeps a return address in $1 or $15 */
 enum { BS_SP = 13, BS_FP = 14, BS_LR = 15 };
@@ -81,9 +74,26 @@ enum { BS_FP = 6, BS_SP = 7, BS_LR = 16 };
 enum { BS_SP = 4, BS_FP = 5, BS_LR = 16 };
 #endif
 
+/* Those that a function leaves to its caller as they were, by bit. */
+#if BS_MACHINE == BS_MIPS && BS_WORD == 4
+enum { BS_PRESERVED = 0x40ff };
+#elif BS_MACHINE == BS_MIPS
+enum { BS_PRESERVED = 0x50ff };
+#elif BS_MACHINE == BS_ARM
+enum { BS_PRESERVED = 0x0ff0 };
+#elif BS_MACHINE == BS_AARCH64
+enum { BS_PRESERVED = 0x3ff8 };
+#elif BS_MACHINE == BS_RISCV
+enum { BS_PRESERVED = 0x7ff8 };
+#elif BS_MACHINE == BS_X86_64
+enum { BS_PRESERVED = 0xf048 };
+#elif BS_MACHINE == BS_I386
+enum { BS_PRESERVED = 0xe8 };
+#endif
+
 /* A frame. Bit n of known tells that r[n] is. exact: pc is about to be executed; else pc is where
- * a call returns to. guessed: this frame, or one on the way to it, was found by bs_world.guess. pc has
- * no mode bit. */
+ * a call returns to. guessed: this frame, or one on the way to it, was found by bs_world.guess or by a rule
+ * that is guessed. pc has no mode bit. */
 struct bs_regs {
 	bs_word pc;
 	bs_word r[16];
@@ -101,6 +111,18 @@ enum bs_stop {
 	BS_UNREADABLE,  /* no stack at the address, or not aligned */
 	BS_NO_PROGRESS, /* the caller's stack pointer is not above this one */
 	BS_BAD_TABLE    /* the table contradicts itself */
+};
+
+/* The rule of a frame. The CFA, the caller's stack pointer, is register base plus offset words or, with BS_LOAD, the
+ * word there. A slot lies so many words above the CFA or, with BS_BELOW (of the return address: BS_RA_BELOW), above
+ * register base; with BS_RA_REGISTER ra is a register. */
+enum { BS_LOAD = 1, BS_BELOW = 2, BS_RA_BELOW = 4, BS_RA_REGISTER = 8, BS_OUTERMOST = 16, BS_GUESSED = 32 };
+enum { BS_KEPT = -32768, BS_LOST = 32767 }; /* instead of a slot: the register has the caller's value; nothing has */
+struct bs_rule {
+	int32_t offset;
+	int16_t ra;
+	uint8_t base, flags;
+	int16_t slot[16];
 };
 
 /* How a walk reads the world; all of it may be 0. */
@@ -127,6 +149,9 @@ struct bs_world {
 	/* The bits of a code address that are no signature; 0: all or, where the reader runs on AArch64
 	 * itself, those that the processor says. */
 	bs_word code_mask;
+	/* Finds the rule at an address: the instruction that is about to be executed, or the byte before the address
+	 * where a call returns to. Without this function the table has it. False: there is none, for the reason in why. */
+	int (*rule)(void *context, const struct bs_world *world, bs_word at, struct bs_rule *rule, enum bs_stop *why);
 };
 
 /* The table of the program itself, where one is linked in: `backsight table --format device-c`, or a
@@ -139,7 +164,10 @@ int bs_backtrace(void **pcs, int max);
 
 /* bs_frames is bs_backtrace with a world. It leaves itself out, and as many of its callers as skip says:
  * wrappers that shall not be seen. Before a frame that is the first to be guessed it writes a null pointer. */
-BS_STANDARD_CODE int bs_frames(const struct bs_world *world, int skip, void **pcs, int max);
+int bs_frames(const struct bs_world *world, int skip, void **pcs, int max);
+
+/* bs_here lets regs be those of its caller, where bs_here returns to. */
+void bs_here(struct bs_regs *regs);
 
 /* bs_unwind writes the addresses of a frame and its callers, regs' pc first, and returns how
  * many. regs become those of the last. world may be 0, and why. */
@@ -150,6 +178,9 @@ int bs_load(const struct bs_world *world, bs_word address, bs_word *value);
 
 /* bs_step finds the caller of a frame; false: there is none, for the reason in why. */
 int bs_step(const struct bs_world *world, struct bs_regs *regs, enum bs_stop *why);
+
+/* bs_table_rule is the rule that a table has at an address as linked; false: none, for the reason in why. */
+int bs_table_rule(const uint8_t *table, bs_word at, struct bs_rule *rule, enum bs_stop *why);
 
 /* bs_check tells whether a table of so many bytes at most is whole, of this kind of machine and,
  * with code (where the program's code lies), of this very build. It reads all of them; walks do

@@ -39,7 +39,7 @@ func Crash(snap *target.Snapshot, th *report.Thread) *report.Crash {
 		inKernel(c, snap, th)
 	case f.Sender.PID != 0 || f.Name == "SIGABRT":
 		sent(c, snap)
-	case len(th.Frames) > 0 && slices.Contains([]string{"SIGSEGV", "SIGBUS", "EXC_BAD_ACCESS"}, f.Name):
+	case len(th.Frames) > 0 && slices.Contains([]string{"SIGSEGV", "SIGBUS", "EXC_BAD_ACCESS", "EXCEPTION_ACCESS_VIOLATION"}, f.Name):
 		memory(c, snap, th)
 	}
 	if o := th.Overwritten; o != nil {

@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"fmt"
-	"path"
 
 	"github.com/backsight/backsight/target"
 )
@@ -21,7 +20,7 @@ func placeOf(snap *target.Snapshot, addr uint64) string {
 		return notTranslated
 	}
 	if m, ok := snap.ModuleAt(addr); ok {
-		return permOf(snap, m, addr) + " " + path.Base(m.Name)
+		return permOf(snap, m, addr) + " " + m.Base()
 	}
 	for i := range snap.Threads {
 		t := &snap.Threads[i]

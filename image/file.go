@@ -30,6 +30,11 @@ type File struct {
 // for a writer. sniff is asked first, so that a huge file of another kind costs
 // nothing where files cannot be mapped.
 func OpenFile(path string, sniff func(head []byte) bool) (*File, error) {
+	return openFile(path, 0, sniff)
+}
+
+// openFile is OpenFile for what lies from an offset on.
+func openFile(path string, at uint64, sniff func(head []byte) bool) (*File, error) {
 	f := &File{Name: path, Path: path}
 	st, err := os.Stat(path)
 	switch {
@@ -46,7 +51,7 @@ func OpenFile(path string, sniff func(head []byte) bool) (*File, error) {
 	}
 	defer in.Close()
 	head := make([]byte, HeadSize)
-	n, err := in.ReadAt(head, 0)
+	n, err := in.ReadAt(head, int64(at))
 	if err != nil && err != io.EOF {
 		return nil, &Error{Path: path, Reason: "cannot be read", Err: err}
 	}
@@ -56,6 +61,7 @@ func OpenFile(path string, sniff func(head []byte) bool) (*File, error) {
 	if f.Data, f.release, err = mapped.File(in); err != nil {
 		return nil, &Error{Path: path, Reason: "cannot be read", Err: err}
 	}
+	f.Data = f.Data[min(at, uint64(len(f.Data))):]
 	return f, nil
 }
 

@@ -44,6 +44,8 @@ type Options struct {
 	Arch    *cpu.Arch
 	BuildID []byte
 	Name    string
+	// Offset is where the binary begins in the file, which is an archive then (a library that Android maps out of an .apk).
+	Offset uint64
 	// Raw is the ABI of files without headers, which nothing in them tells; nil:
 	// there are none.
 	Raw *cpu.Arch
@@ -66,7 +68,7 @@ type Root struct {
 // facade's do.
 func Open(path string, formats []Format, opt Options) (*Image, error) {
 	var format *Format
-	f, err := OpenFile(path, func(head []byte) bool {
+	f, err := openFile(path, opt.Offset, func(head []byte) bool {
 		format = recognise(formats, head)
 		return format != nil
 	})

@@ -17,6 +17,8 @@ const (
 	// EHFrameHdr is the binary search table of .eh_frame (LSB Core, "The
 	// .eh_frame_hdr section").
 	EHFrameHdr TableKind = ".eh_frame_hdr"
+	// SFrame is the table of the SFrame format (binutils' include/sframe.h).
+	SFrame TableKind = ".sframe"
 	// ExIdx is the index of ARM's unwind tables (EHABI32, "Index table entries").
 	ExIdx TableKind = ".ARM.exidx"
 	// CompactUnwind is Mach-O's __unwind_info (mach-o/compact_unwind_encoding.h).
@@ -24,8 +26,8 @@ const (
 )
 
 // Table returns the unwind table of a kind; its Size is 0 where there is none.
-func (img *Image) Table(kind TableKind) Table {
-	for _, t := range img.Tables {
+func (h *Header) Table(kind TableKind) Table {
+	for _, t := range h.Tables {
 		if t.Kind == kind {
 			return t
 		}

@@ -15,6 +15,8 @@ import (
 type BinaryRef struct {
 	// Name is its path on the captured machine.
 	Name string
+	// Offset is where in the file of that name the binary begins, see image.Options.
+	Offset uint64
 	// BuildID decides where it is known.
 	BuildID []byte
 	// Arch is the captured program's ABI; nil accepts any. AnyABI: only its CPU

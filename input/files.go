@@ -131,6 +131,17 @@ func (f *Files) sliceFor(path string, ref *BinaryRef) (*image.Image, error) {
 	return f.open(key, path, opt)
 }
 
+// within opens the binary that a capture means at an offset in a file.
+func (f *Files) within(path string, ref *BinaryRef) (*image.Image, error) {
+	opt := f.places.imageOptions()
+	opt.Offset = ref.Offset
+	img, err := f.open(fmt.Sprintf("%s\x00@%x", path, ref.Offset), path, opt)
+	if err != nil {
+		return nil, err
+	}
+	return img, ref.accepts(img)
+}
+
 // hold keeps the images open, for the reader of a capture with a name, until release is called; without Files there are none.
 func (f *Files) hold(capture string) (release func(), err error) {
 	if f == nil {
@@ -217,6 +228,9 @@ func (f *Files) Use(path string, ref BinaryRef) (img *image.Image, issues []targ
 }
 
 func (f *Files) accepted(path string, ref *BinaryRef) (*image.Image, error) {
+	if ref.Offset != 0 {
+		return f.within(path, ref)
+	}
 	img, err := f.Open(path)
 	if err == nil && img.Slices > 1 && ref.accepts(img) != nil {
 		img, err = f.sliceFor(path, ref)

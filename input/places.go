@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/target"
 )
 
 // places are where files may be: those that the user named, sysroots, debug directories, and far away.
@@ -92,7 +93,7 @@ func (p *places) candidates(ref *BinaryRef) iter.Seq[string] {
 
 // led are the paths that a binary's name and build ID lead to.
 func (p *places) led(ref *BinaryRef) (paths []string) {
-	base := filepath.Base(filepath.FromSlash(ref.Name))
+	base := target.BaseName(ref.Name)
 	for _, path := range p.named() {
 		if filepath.Base(path) == base {
 			paths = append(paths, path)

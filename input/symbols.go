@@ -1,13 +1,19 @@
 package input
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/kallsyms"
+	"github.com/backsight/backsight/target"
 )
 
 // maxLists bounds the files of symbols of a directory, maxList the size of one: System.map of
@@ -21,6 +27,7 @@ const (
 type symbolLists struct {
 	mu     sync.Mutex
 	tables []*kallsyms.Table
+	paths  []string // that the user named
 }
 
 // ReadSymbols reads the lists of symbols that the user named: System.map, /proc/kallsyms, the
@@ -33,8 +40,70 @@ func (f *Files) ReadSymbols(paths []string) error { return f.lists.read(paths) }
 // its own; else img itself.
 func (f *Files) Rename(img *image.Image) *image.Image { return f.lists.rename(img) }
 
+// SymbolFile opens Breakpad's symbol file of a binary that is not at hand: one that the user named, or one below a directory
+// that the user named, as symbol servers have it (NAME/ID/NAME.sym) or plain (NAME.sym). ids are the identifiers that the
+// binary may have there; without any, the name decides, where one file alone has it. nil where there is none.
+func (f *Files) SymbolFile(ref BinaryRef, ids []string) *image.Image {
+	f.lists.mu.Lock()
+	paths := f.lists.paths
+	f.lists.mu.Unlock()
+	base := target.BaseName(ref.Name)
+	for _, path := range paths {
+		candidates := []string{path, filepath.Join(path, base+".sym")}
+		for _, id := range ids {
+			candidates = append(candidates, filepath.Join(path, base, id, base+".sym"))
+		}
+		if len(ids) == 0 {
+			candidates = append(candidates, onlyChild(filepath.Join(path, base), base+".sym"))
+		}
+		for _, c := range candidates {
+			if !isSymbolFile(c, base, ids) {
+				continue
+			}
+			if img, err := f.sliceFor(c, &ref); err == nil {
+				return img
+			}
+		}
+	}
+	return nil
+}
+
+// onlyChild is a file in the one directory below dir, "" where there are several.
+func onlyChild(dir, name string) string {
+	entries, err := os.ReadDir(dir)
+	if err != nil || len(entries) != 1 {
+		return ""
+	}
+	return filepath.Join(dir, entries[0].Name(), name)
+}
+
+// isSymbolFile tells whether a file begins with the line of a binary's symbol file: "MODULE Linux mips ID name".
+func isSymbolFile(path, name string, ids []string) bool {
+	st, err := os.Stat(path)
+	if err != nil || !st.Mode().IsRegular() {
+		return false
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer file.Close()
+	line, _ := bufio.NewReader(io.LimitReader(file, headSize)).ReadString('\n')
+	words := strings.Fields(line)
+	if len(words) < 5 || words[0] != "MODULE" {
+		return false
+	}
+	if len(ids) == 0 {
+		return strings.Join(words[4:], " ") == name
+	}
+	return slices.ContainsFunc(ids, func(id string) bool { return strings.EqualFold(id, words[3]) })
+}
+
 // read reads the lists at paths; of a directory, all files that are such a list.
 func (l *symbolLists) read(paths []string) error {
+	l.mu.Lock()
+	l.paths = append(l.paths, paths...)
+	l.mu.Unlock()
 	for _, path := range paths {
 		st, err := os.Stat(path)
 		if err != nil {
@@ -66,6 +135,9 @@ func (l *symbolLists) readList(path string, st os.FileInfo) error {
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return &Error{Path: path, Offset: -1, Reason: "cannot be read", Err: errors.Unwrap(err)}
+	}
+	if bytes.HasPrefix(data, []byte("MODULE ")) { // see SymbolFile
+		return nil
 	}
 	table, err := kallsyms.Parse(data)
 	if err != nil {

@@ -57,7 +57,7 @@ func runAll(args []string) error {
 	}
 	var shipped error
 	if *ports {
-		d := &debian.Laboratory{Root: filepath.Join(*root, "debian"), Work: *root + "-packages", Limits: debianLimits}
+		d := &debian.Laboratory{Root: filepath.Join(*root, "debian"), Work: *root + "-packages", Programs: debian.Programs(), Limits: debianLimits}
 		shipped = recordDebian(ctx, d, *only)
 	}
 	if ctx.Err() != nil {

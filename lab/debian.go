@@ -2,15 +2,18 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/backsight/backsight/lab/debian"
+	"github.com/backsight/backsight/lab/score"
 )
 
 // debianLimits are for a program.
@@ -19,18 +22,47 @@ var debianLimits = debian.Limits{Steps: 12_000_000, Keep: 200}
 // runDebian records programs as Debian ships them.
 func runDebian(args []string) error {
 	fs := flag.NewFlagSet("debian", flag.ExitOnError)
-	l := &debian.Laboratory{Limits: debianLimits}
-	fs.StringVar(&l.Root, "o", "truth-debian", "the folder to write cases to")
-	fs.StringVar(&l.Work, "work", "debian-packages", "the folder that packages are downloaded to and unpacked in")
-	fs.IntVar(&l.Limits.Steps, "steps", l.Limits.Steps, "instructions to execute at most, a program")
-	fs.IntVar(&l.Limits.Keep, "keep", l.Limits.Keep, "captures to keep at most, a program")
-	only := fs.String("only", "", "only cases whose path holds this")
+	l, only := laboratory(fs, debian.Programs(), "debian")
 	if err := fs.Parse(args); err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	return recordDebian(ctx, l, *only)
+}
+
+// laboratory is one by flags; name is in its default folders.
+func laboratory(fs *flag.FlagSet, programs []debian.Program, name string) (l *debian.Laboratory, only *string) {
+	l = &debian.Laboratory{Programs: programs, Limits: debianLimits}
+	fs.StringVar(&l.Root, "o", "truth-"+name, "the folder to write cases to")
+	fs.StringVar(&l.Work, "work", name+"-packages", "the folder that packages are downloaded to and unpacked in")
+	fs.IntVar(&l.Limits.Steps, "steps", l.Limits.Steps, "instructions to execute at most, a program")
+	fs.IntVar(&l.Limits.Keep, "keep", l.Limits.Keep, "captures to keep at most, a program")
+	return l, fs.String("only", "", "only cases whose path holds this")
+}
+
+// runForeign records programs of other languages and people, and scores them.
+func runForeign(args []string) error {
+	fs := flag.NewFlagSet("foreign", flag.ExitOnError)
+	l, only := laboratory(fs, debian.Foreign(), "foreign")
+	if err := fs.Parse(args); err != nil {
+		return err
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	failed := recordDebian(ctx, l, *only)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	outcomes, broken, err := score.Run(ctx, score.Options{Root: l.Root, Only: *only, Tiers: []string{"stripped", "naked"}, Progress: counted("binaries scored")})
+	if err != nil {
+		return err
+	}
+	score.Table(os.Stdout, outcomes, []string{"arch"}, true)
+	fmt.Println()
+	score.Calibration(os.Stdout, outcomes, []string{"arch"})
+	printWorse(outcomes)
+	return errors.Join(append(broken, failed)...)
 }
 
 // recordDebian records the programs of all ports.
@@ -40,7 +72,7 @@ func recordDebian(ctx context.Context, l *debian.Laboratory, only string) error 
 	}
 	failed := 0
 	for _, p := range debian.Ports() {
-		programs := chosen(&p, only)
+		programs := slices.DeleteFunc(l.On(&p), func(prog debian.Program) bool { return !strings.Contains(p.Folder+"/"+prog.Name, only) })
 		if len(programs) == 0 {
 			continue
 		}
@@ -57,16 +89,6 @@ func recordDebian(ctx context.Context, l *debian.Laboratory, only string) error 
 		return fmt.Errorf("%d programs could not be recorded", failed)
 	}
 	return ctx.Err()
-}
-
-// chosen are the programs whose path among the cases holds only.
-func chosen(p *debian.Port, only string) (programs []debian.Program) {
-	for _, prog := range debian.Programs() {
-		if strings.Contains(p.Folder+"/"+prog.Name, only) {
-			programs = append(programs, prog)
-		}
-	}
-	return programs
 }
 
 // recordPort works on all cores and reports each program as it is done.

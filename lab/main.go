@@ -19,6 +19,7 @@ var commands = []struct {
 	{"record", "builds and records the programs of lab/programs for all CPUs that the machine has tools for", runRecord},
 	{"trace", "PROGRAM  records one program with its own libraries under an emulator's plugin", runTrace},
 	{"debian", "records programs as Debian ships them, for all its CPUs, under an emulator's plugin", runDebian},
+	{"foreign", "records and scores programs of other languages and compilers, as npm and Debian ship them", runForeign},
 	{"mutate", "damages recorded captures: nothing wrong may be certain", runMutate},
 	{"logs", "LOG…  damages logs of kernels: what is wrong then is a guess", runLogs},
 	{"hostile", "runs input that is made to cost much: time and memory are in proportion to it", runHostile},

@@ -65,6 +65,7 @@ func runScore(args []string) error {
 		fmt.Println()
 		score.Calibration(os.Stdout, outcomes, strings.Split(*by, ","))
 	}
+	printWorse(outcomes)
 	for _, b := range broken {
 		fmt.Println("BROKEN", b)
 	}
@@ -75,6 +76,13 @@ func runScore(args []string) error {
 		err = errors.Join(err, missed(*gate, outcomes))
 	}
 	return err
+}
+
+// printWorse says which captures tables do harm to.
+func printWorse(outcomes []score.Outcome) {
+	for _, o := range score.Worse(outcomes) {
+		fmt.Printf("WORSE with tables: %s %s step %d\n", o.Case.Name, o.Tier, o.Answer.Step)
+	}
 }
 
 // dumper prints the first n backtraces of each tier and CPU that are not whole.

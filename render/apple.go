@@ -110,7 +110,7 @@ func (a *apple) thread(t *report.Thread) {
 func (a *apple) frame(n int, f *report.Frame) int {
 	binary, what := "???", "0x0 + "+fmt.Sprint(f.PC)
 	if m := f.Module; m != nil {
-		binary, what = path.Base(m.Name), fmt.Sprintf("%#x + %d", m.Lo, f.PC-m.Lo)
+		binary, what = m.Base(), fmt.Sprintf("%#x + %d", m.Lo, f.PC-m.Lo)
 	}
 	if f.Function != "" {
 		what = fmt.Sprintf("%s + %d", f.Function, f.PC-f.FunctionAt()) + sourcePlace(f.File, f.Line)
@@ -177,6 +177,6 @@ func (a *apple) images() {
 	a.line("Binary Images:")
 	_, arch := appleNames(a.r.Snapshot.Arch)
 	for _, m := range a.r.Snapshot.Modules { // by address
-		a.line("%#18x - %#18x %s %s <%x> %s", m.Lo, m.Hi-1, path.Base(m.Name), arch, m.BuildID, m.Name)
+		a.line("%#18x - %#18x %s %s <%x> %s", m.Lo, m.Hi-1, m.Base(), arch, m.BuildID, m.Name)
 	}
 }

@@ -6,7 +6,6 @@
 package render
 
 import (
-	"path"
 	"strings"
 
 	"github.com/backsight/backsight/target"
@@ -37,7 +36,7 @@ func moduleName(m *target.Module) string {
 	if m == nil || m.Name == "" {
 		return ""
 	}
-	return path.Base(m.Name)
+	return m.Base()
 }
 
 // shortFile is the file's path as the compiler was told it, as far as it lies

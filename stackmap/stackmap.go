@@ -5,7 +5,6 @@ package stackmap
 
 import (
 	"fmt"
-	"path"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/report"
@@ -124,7 +123,7 @@ func byValue(snap *target.Snapshot, stack target.Range, v uint64) (Kind, string)
 		return Text, fmt.Sprintf("%q", s)
 	}
 	if m, ok := snap.ModuleAt(addr); ok && v != 0 {
-		where := fmt.Sprintf("%s+%#x", path.Base(m.Name), addr-m.Lo)
+		where := fmt.Sprintf("%s+%#x", m.Base(), addr-m.Lo)
 		if m.Image != nil && m.Image.Segments.Executable(m.ToImage(addr)) {
 			return Code, where
 		}

@@ -28,6 +28,18 @@ func (b *Builder) Add(addr uint64, data []byte, zero uint64, perm Perm) {
 	b.segs = append(b.segs, Segment{Addr: addr, Data: data, Rest: zero, Perm: perm})
 }
 
+// AddConstant adds the bytes of a module's file that nobody can have written to; nothing where the file is not known.
+func (b *Builder) AddConstant(m *Module) {
+	if m.Image == nil {
+		return
+	}
+	for _, seg := range m.Image.Segments {
+		if !seg.Write {
+			b.Add(m.ToTarget(seg.Addr), seg.Data, 0, PermOf(seg.Read, seg.Write, seg.Exec))
+		}
+	}
+}
+
 // AddPaged adds size bytes at addr that p reads as they are asked for.
 func (b *Builder) AddPaged(addr, size uint64, p Pager, perm Perm) {
 	size = min(size, ^uint64(0)-addr)

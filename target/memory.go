@@ -40,6 +40,20 @@ const (
 	PermUnknown Perm = 0
 )
 
+// PermOf are the permissions that are true.
+func PermOf(read, write, exec bool) (p Perm) {
+	if read {
+		p |= PermRead
+	}
+	if write {
+		p |= PermWrite
+	}
+	if exec {
+		p |= PermExec
+	}
+	return p
+}
+
 // Size is the length of the run.
 func (s *Segment) Size() uint64 { return uint64(len(s.Data)) + s.Rest }
 

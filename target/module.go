@@ -1,6 +1,11 @@
 package target
 
-import "github.com/backsight/backsight/image"
+import (
+	"path"
+	"strings"
+
+	"github.com/backsight/backsight/image"
+)
 
 // Module is an executable file mapped into the program.
 type Module struct {
@@ -37,4 +42,16 @@ func (m *Module) ToTarget(addr uint64) uint64 {
 		a &= m.Image.Arch.AddrMask()
 	}
 	return a
+}
+
+// Base is the last part of the module's name.
+func (m *Module) Base() string { return BaseName(m.Name) }
+
+// BaseName is the last part of a path of any system: of Unix, or of Windows where the path has a drive or begins with a
+// backslash.
+func BaseName(name string) string {
+	if len(name) > 2 && (name[1] == ':' || name[0] == '\\') {
+		name = name[strings.LastIndexByte(name, '\\')+1:]
+	}
+	return path.Base(name)
 }

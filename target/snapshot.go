@@ -59,6 +59,9 @@ type Thread struct {
 	Fault *Fault
 	// Stack bounds the stack where the capture knows it; Lo == Hi: unknown.
 	Stack Range
+	// Shadow is the address of the newest entry of the processor's shadow stack, to which each call pushes its return address
+	// (x86 SHSTK, AArch64 GCS); 0: none.
+	Shadow uint64
 	// Entered is where a kernel's entry code put the registers of user space, on the thread's stack, 0 if unknown: the
 	// outermost frame's CFA.
 	Entered uint64

@@ -11,6 +11,7 @@ type candidate struct {
 	Caller
 	evidence
 	arguments []passedValue // State.arguments of the caller
+	shadow    shadowPlace   // of the caller
 }
 
 // evidence is what is found out about a candidate. Addresses are target addresses
@@ -56,7 +57,7 @@ func (c *candidate) beats(b *candidate) bool {
 // convinces tells whether c ends the search. What the frame pointer convention or a
 // fallback gave does not.
 func (c *candidate) convinces() bool {
-	return c.valid && (c.trust == Certain ||
+	return c.valid && c.checks&ShadowDiffers == 0 && c.method != MethodShadow && (c.trust == Certain ||
 		c.trust == Likely && c.method.basis() != byConvention && c.flags&Fallback == 0)
 }
 
@@ -65,7 +66,7 @@ func (c *candidate) rank() int {
 	switch {
 	case c.end:
 		return 0
-	case c.flags&Fallback != 0:
+	case c.flags&Fallback != 0 || c.method == MethodShadow:
 		return score(c.checks) - 15
 	}
 	return score(c.checks)
@@ -80,6 +81,7 @@ func score(c Checks) int {
 	}{
 		{TargetMatches, 40}, {AtTrampoline, 40}, {CallBefore, 20}, {MethodsAgree, 10}, {EntryKnown, 8}, {SPMonotonic, 5},
 		{SPInStack, 4}, {SPAligned, 2}, {TargetDiffers, -40}, {NoCall, -40}, {CodeMissing, -5},
+		{ShadowMatches, 40}, {ShadowDiffers, -40},
 	} {
 		if c&w.check != 0 {
 			n += w.weight
@@ -100,6 +102,7 @@ func (s *State) enter(c *candidate) {
 	s.PC, s.Site, s.Mode, s.Exact, s.Module = c.pc, c.site, c.mode, c.Exact, c.module
 	s.Base = s.Base || c.Base
 	s.hooked, s.arguments = c.hooked, c.arguments
+	s.shadow = shadow{shadowPlace: c.shadow}
 	s.followStack()
 }
 

@@ -11,7 +11,8 @@ var checkNames = [checkCount]string{"executable", "call-before", "target-matches
 
 	"methods-agree", "interrupted", "trampoline", "entry-known", "code-missing", "target-differs", "no-call",
 	"target-unclear", "corroborated", "frame-size", "unopposed", "disputed", "function-start", "thread-start",
-	"return-hooked", "lazy-binding", "starts-main", "only-caller", "sole-call", "several-fit"}
+	"return-hooked", "lazy-binding", "starts-main", "only-caller", "sole-call", "several-fit",
+	"shadow-matches", "shadow-differs"}
 
 // Names lists the checks' names in a fixed order.
 func (c Checks) Names() []string {
@@ -131,6 +132,10 @@ const (
 	SoleCall
 	// SeveralFit: as OnlyCaller, but calls of other functions fit as well. A guess.
 	SeveralFit
+	// ShadowMatches: the return address is the one that a shadow stack keeps, and Corroborated by that.
+	ShadowMatches
+	// ShadowDiffers: a shadow stack keeps another return address; with Disputed.
+	ShadowDiffers
 	checkCount = iota
 )
 

@@ -14,10 +14,10 @@ package unwind
 // row for all of _dl_runtime_resolve, which lowers SP by 144. The table's frame is kept if only the
 // table's frame leads on, whatever the code says. Example: code analysis that missed where a
 // function set rbp up ended walks through libgcc's unwinder. Otherwise the table's frame is kept,
-// and is not certain.
+// and is not certain. Where the stack was switched, no rule found the frame, and code does not tell the CFA.
 func (f *finder) crossCheck(r *search) {
 	table := &r.best
-	if !table.valid || table.end || table.method != MethodCFI || table.trust < Likely {
+	if !table.valid || table.end || table.Switched || table.method != MethodCFI || table.trust < Likely {
 		return
 	}
 	several := f.verifier.starts.ofSeveral(r.frame, table)

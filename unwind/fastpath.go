@@ -234,7 +234,7 @@ func (f *fastPath) learn(s *State, known cachedRule, c *candidate) {
 // of all came from a rule source and was the last. known is what to store.
 func cacheable(s *State, r *search) (known cachedRule, ok bool) {
 	c := &r.best
-	if r.answers != 1 || !r.lastRule || r.starved || !c.convinces() || c.end && c.trust != Certain ||
+	if s.shadow.top != 0 || r.answers != 1 || !r.lastRule || r.starved || !c.convinces() || c.end && c.trust != Certain ||
 		s.Module == nil || s.Module.Image == nil || !s.Module.Image.Segments.Executable(s.Module.ToImage(s.PC-1)&s.Module.Image.Arch.AddrMask()) {
 		return known, false
 	}

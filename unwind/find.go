@@ -45,6 +45,9 @@ func (f *finder) find(s *State) search {
 	}
 	f.crossCheck(&r)
 	r.doubtSecondBest()
+	if r.contested {
+		r.dispute()
+	}
 	f.passTrampoline(&r)
 	if r.lost {
 		f.onlyCaller(&r)
@@ -97,11 +100,14 @@ func exactOrder(sources []Source) []Source {
 
 // askRules takes a rule source's answers until one is certain.
 func (f *finder) askRules(src RuleSource, r *search) {
+	m := src.Method()
 	q, ok := queryOf(r.frame)
+	if !ok {
+		q, ok = queryOutside(r.frame, m)
+	}
 	if !ok {
 		return
 	}
-	m := src.Method()
 	if m == MethodCode && f.account.starved {
 		r.stop.Reason = StopCost
 		f.explain.verdict(r.frame, m, 0, TooCostly)

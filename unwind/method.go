@@ -15,6 +15,7 @@ const (
 	MethodScan                    // a plausible return address on the stack
 	MethodPrewalked               // the capture lists the frame
 	MethodCompact                 // Mach-O's compact unwind table
+	MethodShadow                  // a shadow stack
 	methodCount
 )
 
@@ -32,6 +33,8 @@ const (
 	inCode
 	// byConvention: the rule is the ABI's and holds where the code follows the ABI.
 	byConvention
+	// inShadow: the return address is kept apart from the stack, and nothing else.
+	inShadow
 	// bySearch: the stack was searched.
 	bySearch
 )
@@ -52,6 +55,7 @@ var methods = [methodCount]struct {
 	MethodScan:      {"scan", bySearch},
 	MethodPrewalked: {"prewalked", inCapture},
 	MethodCompact:   {"compact", inTable},
+	MethodShadow:    {"shadow", inShadow},
 }
 
 func (m Method) String() string {

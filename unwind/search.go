@@ -51,7 +51,9 @@ type search struct {
 type misses struct {
 	refuted bool // a rule, neither a fallback nor a convention, led to none
 	damaged bool // a rule that two derivations from the function's entry agree on led to none
-	untried bool // a rule, neither a fallback nor a convention, needs a register that is unknown
+	// contested: a sound rule led to another caller than the shadow stack has, and nothing else speaks against that one.
+	contested bool
+	untried   bool // a rule, neither a fallback nor a convention, needs a register that is unknown
 }
 
 // answered counts an answer, if v is one. rule: a RuleSource gave it.

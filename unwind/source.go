@@ -130,10 +130,14 @@ type State struct {
 	// Limit is what Cost may come to.
 	Limit uint64
 
-	// hooked is how many of Thread.Hooked, from the end on, the walk has used or passed.
-	hooked int
-	// arguments are what the frame's function is known to have been passed.
-	arguments []passedValue
+	told
+}
+
+// told is what the frames further in, and their thread, say of a frame.
+type told struct {
+	hooked    int           // how many of Thread.Hooked, from the end on, the walk has used or passed
+	arguments []passedValue // what the frame's function is known to have been passed
+	shadow    shadow        // where the frame stands on the thread's shadow stack
 }
 
 // AtVector tells whether the frame is at the first instruction of an exception vector. Nobody called that code, so that no rule
@@ -168,6 +172,8 @@ type Caller struct {
 	Sized bool
 	// Exact: the caller's PC is an interrupted PC, not a return address.
 	Exact bool
+	// Switched: the caller runs on another stack, be that below or above.
+	Switched bool
 	// Base: the caller is code that no exception entered, as of an RTOS' thread. Neither
 	// returns a frame further out from an exception.
 	Base bool
@@ -240,6 +246,9 @@ type CallGraph interface {
 	// MayJump tells whether the direct call before frame f's PC may have led to the callee by a jump through a
 	// pointer: some function on its way ends in one, and a pointer to the callee's function is known.
 	MayJump(snap *target.Snapshot, callee, f *Frame) bool
+	// Shadows tells how far the function that has pc in m, at pc where exact, else at the call behind which pc stands, has moved
+	// register r, the pointer to a shadow stack, to push its return address there: 0 where it has not, or no more.
+	Shadows(m *target.Module, pc uint64, mode cpu.Mode, exact bool, r cpu.Reg) (moved int64, known bool)
 	// KeepsReturnAt tells whether a function that a call leads to, in code of a mode, may have its return
 	// address off bytes above its stack pointer, anywhere in its code. False is certain.
 	KeepsReturnAt(snap *target.Snapshot, call cpu.CallSite, mode cpu.Mode, off int64) bool
@@ -340,6 +349,15 @@ func queryOf(s *State) (Query, bool) {
 		q.PC = pc - 1
 	}
 	return q, true
+}
+
+// queryOutside asks for the rule of a frame outside all modules, in target addresses: the ABI's convention needs no image.
+// Code that was made at run time often keeps a frame pointer (V8, HotSpot's interpreter).
+func queryOutside(s *State, m Method) (q Query, ok bool) {
+	if s.Module != nil || m.basis() != byConvention {
+		return q, false
+	}
+	return Query{Arch: s.Snapshot.Arch, PC: s.Site, Resume: s.PC, Mode: s.Mode, Exact: s.Exact}, true
 }
 
 // Attempt reports one question to a source, for explanations.

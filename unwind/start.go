@@ -120,7 +120,7 @@ func (a *startRules) plain(s *State, c *candidate) bool {
 	if arch.CallPushesRA {
 		return r.RA.Kind == AtCFA && r.RA.Off == -arch.EntryCFA
 	}
-	return r.RA.Kind == RegPlus && r.RA.Base == arch.LR && r.RA.Off == 0 || r.RA.Kind == SameValue && r.RA.Reg == arch.LR
+	return byLink(arch, r)
 }
 
 // entryCFA tells whether a rule puts the CFA where the ABI has it on entry.
@@ -173,6 +173,17 @@ func linkOf(s *State) (ra uint64, mode cpu.Mode, ok bool) {
 	}
 	ra, mode = arch.SplitCode(lr & arch.AddrMask())
 	return ra, mode, true
+}
+
+// LinkSpent tells whether the link register holds where the frame stands itself: the call before has returned and left that. Only
+// a function that this call goes to, placed right behind its caller, begins so.
+func (s *State) LinkSpent() bool {
+	ra, _, ok := linkOf(s)
+	if !ok || ra != s.PC {
+		return false
+	}
+	site, kind := callsite.BeforeIn(s.Snapshot, s.Module, s.PC, s.Mode)
+	return kind == callsite.Call && !(site.Direct && site.Target == s.PC)
 }
 
 // returnsByLink tells whether the frame stands at an instruction that returns by the link

@@ -58,6 +58,7 @@ func (f *Frame) review() {
 //	fp                    after a call whose target matches     after a call, SP rises   guess
 //	                      and another method agrees
 //	scan                  never                                 never                    guess
+//	shadow                after a call; corroborated            after a call             guess
 //	prewalked             never                                 nothing against it       guess
 //
 // Disputed evidence is never certain; of a caller whose return address was not captured the calls of the callee's
@@ -88,6 +89,9 @@ func trustOf(m Method, c Checks) Trust {
 	case MethodFP:
 		sound = sound && entered && c.Has(SPInStack)
 		return pick(sound && c.Proven() && c.Has(TargetMatches|MethodsAgree), sound)
+	case MethodShadow:
+		sound = c.Has(Executable) && c&(NoCall|TargetDiffers) == 0
+		return pick(sound && entered && c.Has(Corroborated), sound && entered)
 	case MethodPrewalked:
 		return pick(false, c&(Executable|CodeMissing|AtTrampoline) != 0 && c&(NoCall|TargetDiffers) == 0)
 	}

@@ -76,7 +76,7 @@ func TestTrustIsMonotonic(t *testing.T) {
 		t.Skip("long, in one goroutine")
 	}
 	const all = (Checks(1)<<checkCount - 1) &^ OnlyCaller
-	const others = AtStart | ReturnHooked | LazyBinding | SoleCall
+	const others = AtStart | ReturnHooked | LazyBinding | SoleCall | SeveralFit | ShadowMatches | ShadowDiffers
 	const against = CodeMissing | TargetDiffers | NoCall | TargetUnclear | Disputed
 	for m := MethodContext; m < methodCount; m++ {
 		for c := Checks(0); ; c = (c - (all &^ others)) & (all &^ others) { // the next subset

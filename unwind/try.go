@@ -41,11 +41,16 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 		f.explain.declined(s, m, f.query.Try, rule, "the return address would lie below the stack pointer")
 		return e, false
 	}
+	if byLink(arch, rule) && s.LinkSpent() {
+		f.explain.declined(s, m, f.query.Try, rule, "the link register is left over from the call before")
+		return e, false
+	}
 	c.CFA, c.HasCFA, c.raw = res.CFA, true, res.PC
 	c.Exact = rule.Flags&SignalFrame != 0
 	if rule.CFA.Kind == RegPlus && rule.CFA.Base == arch.SP {
 		c.checks |= FrameSize
 	}
+	f.tryShadow(c, m, rule, r)
 	if m.basis() == inTable && savesArguments(rule, arch) && f.abandons(rule) {
 		c.flags |= Abandoned
 	}
@@ -98,6 +103,11 @@ func raBelowSP(s *State, rule *Rule, cfa uint64) bool {
 	return ok && !s.Exact && rule.RA.Kind == AtCFA && (cfa+uint64(rule.RA.Off))&mask < sp&mask && !s.returnsToOwnStack(cfa&mask)
 }
 
+// byLink tells whether a rule takes the return address out of the link register.
+func byLink(arch *cpu.Arch, rule *Rule) bool {
+	return rule.RA.Kind == RegPlus && rule.RA.Base == arch.LR && rule.RA.Off == 0 || rule.RA.Kind == SameValue && rule.RA.Reg == arch.LR
+}
+
 // leadsNowhere tells whether a return address ends the stack: why is "" if not. A frame
 // whose rule itself says 0 is the root: _start clears RA. A 0 that was read from memory may
 // be damage.
@@ -140,7 +150,9 @@ func (f *finder) verify(c *candidate, rule *Rule, r *search) {
 	if why == "" && c.flags&Inferred != 0 && c.checks&AtTrampoline == 0 && !f.callerProven(s, c) {
 		why = "no frame of that caller lies there"
 	}
-	switch c.valid = why == ""; {
+	c.valid = why == ""
+	r.contested = r.contested || c.valid && c.checks.Has(ShadowDiffers) && rule != nil && isSound(c.method, rule)
+	switch {
 	case why == noProgress:
 		r.stop = Stop{StopNoProgress, c.pc}
 	case c.valid && !r.offer(c):

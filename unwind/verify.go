@@ -18,6 +18,7 @@ func (v *verifier) gather(s *State, c *candidate) {
 	}
 	v.strip(s, c)
 	v.unhook(s, c)
+	v.compareShadow(s, c)
 	c.Regs.Set(arch.PC, c.pc)
 	if c.flags&FromEntry != 0 {
 		c.checks |= EntryKnown
@@ -30,6 +31,12 @@ func (v *verifier) gather(s *State, c *candidate) {
 	v.call(s, c)
 	if c.flags&NoReturn != 0 {
 		c.checks |= Unopposed
+	}
+	if c.method == MethodShadow && c.checks.Proven() {
+		c.checks, c.shadow.doubtful = c.checks|ShadowMatches, false
+	}
+	if c.checks.Has(ShadowMatches) {
+		c.checks = c.checks&^TargetUnclear | Corroborated
 	}
 	if c.flags&(Fallback|Inferred|Abandoned) != 0 {
 		c.checks |= Disputed
@@ -99,7 +106,7 @@ func stackChecks(s *State, c *candidate) (checks Checks) {
 	if st := s.Stack; st.Lo == st.Hi || sp >= st.Lo && sp <= st.Hi {
 		checks |= SPInStack
 	}
-	if s.returnsToOwnStack(sp) {
+	if c.Switched || s.returnsToOwnStack(sp) {
 		checks |= SPMonotonic | SPInStack
 	}
 	return checks
@@ -168,11 +175,13 @@ func (v *verifier) against(s *State, c *candidate) string {
 	case c.Exact:
 	case c.checks&Executable == 0:
 		return "the return address is not executable"
-	case c.checks&SPMonotonic == 0:
+	case c.checks&SPMonotonic == 0 && !(c.method == MethodShadow && !c.HasCFA):
 		return noProgress
 	}
 	switch {
 	case !c.method.needsCall():
+	case c.checks&NoCall != 0 && c.method.basis() == byConvention && s.Module == nil && c.module == nil:
+		// Guess: HotSpot's interpreter pushes where the caller goes on, and jumps.
 	case c.checks&NoCall != 0:
 		return "no call stands before the return address"
 	case c.checks&TargetDiffers != 0 && c.method.basis() != bySearch:

@@ -136,6 +136,7 @@ func (w *Walker) start(snap *target.Snapshot, t *target.Thread, dst []Frame) ([]
 	}
 	w.frame = State{Snapshot: snap, Thread: t, Regs: &w.regs, PC: pc, Site: f.CallSite, Mode: mode, Exact: f.Exact, Module: m, Stack: snap.StackOf(t)}
 	w.frame.followStack()
+	w.frame.findShadow()
 	return append(dst, f), true
 }
 
@@ -155,7 +156,7 @@ func (f *Frame) waits(snap *target.Snapshot) {
 // trusted as if the frames further out corroborated it; corroborate looks back later.
 func (w *Walker) callers(dst []Frame, first int) ([]Frame, ending) {
 	for {
-		if w.caches {
+		if w.caches && w.frame.shadow.top == 0 {
 			var root bool
 			if dst, root = w.fast.advance(&w.frame, dst, first+w.room()); root {
 				return dst, ending{Stop: Stop{Reason: StopRoot}}

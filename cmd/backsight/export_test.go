@@ -85,3 +85,82 @@ func TestExportWrong(t *testing.T) {
 		}
 	}
 }
+
+// TestExportMinidump: a core and the minidump of it have the same backtraces; the file is the user's alone, and no capture
+// is overwritten by its own dump.
+func TestExportMinidump(t *testing.T) {
+	for _, name := range []string{"x86_64-threads", "mips-deref", "aarch64-signal"} {
+		dir := filepath.Join("..", "..", "testdata", name)
+		core, modules := filepath.Join(dir, "core.gz"), filepath.Join(dir, "modules")
+		dump := filepath.Join(t.TempDir(), "x.dmp")
+		if code, out, talk := bs(t, "export", "--minidump", "-o", dump, "--sysroot", modules, core); code != exitOK || out != "" || talk != "" {
+			t.Fatalf("exit code %d, %q, %q", code, out, talk)
+		}
+		_, want, _ := bs(t, "bt", "--sysroot", modules, core)
+		if _, got, _ := bs(t, "bt", "--sysroot", modules, dump); got != want || got == "" {
+			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
+		}
+		if st, err := os.Stat(dump); err != nil || st.Mode() != 0o600 && os.PathSeparator == '/' {
+			t.Errorf("%v, %v", st.Mode(), err)
+		}
+		if code, _, talk := bs(t, "export", "--minidump", "-o", dump, dump); code != exitUsage || !strings.Contains(talk, "is the capture itself") {
+			t.Errorf("exit code %d, %q", code, talk)
+		}
+	}
+	for _, args := range [][]string{{"export", "-o", "x", packer}, {"export", "--minidump", packer}} {
+		if code, _, talk := bs(t, args...); code != exitUsage || talk == "" {
+			t.Errorf("%q: exit code %d, %q", args, code, talk)
+		}
+	}
+}
+
+// TestSymbolFiles: a minidump without any binary, but with the symbol files that table --format breakpad makes of the program,
+// has the program's frames. The C library has no file: its tables take seconds.
+func TestSymbolFiles(t *testing.T) {
+	for name, frames := range map[string]int{"x86_64-threads": 5, "mips-deref": 5} {
+		dir := filepath.Join("..", "..", "testdata", name)
+		modules, tmp := filepath.Join(dir, "modules"), t.TempDir()
+		dump, symbols := filepath.Join(tmp, "x.dmp"), filepath.Join(tmp, "symbols")
+		if err := os.Mkdir(symbols, 0o777); err != nil {
+			t.Fatal(err)
+		}
+		binaries := 0
+		err := filepath.WalkDir(modules, func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() || strings.HasPrefix(d.Name(), "libc.") || strings.HasPrefix(d.Name(), "ld") {
+				return err
+			}
+			if code, _, talk := bs(t, "table", "--format", "breakpad", "-o", symbols, path); code != exitOK {
+				t.Errorf("%s: %s", path, talk)
+			}
+			binaries++
+			return nil
+		})
+		if err != nil || binaries < 1 {
+			t.Fatalf("%d binaries, %v", binaries, err)
+		}
+		if code, _, talk := bs(t, "export", "--minidump", "-o", dump, "--sysroot", modules, filepath.Join(dir, "core.gz")); code != exitOK {
+			t.Fatal(talk)
+		}
+		_, want, _ := bs(t, "bt", "--no-symbols", "--sysroot", modules, dump)
+		_, got, _ := bs(t, "bt", "--no-symbols", "--sysroot", tmp, "--symbols", symbols, dump)
+		same := 0
+		for i, pc := range pcs(got) {
+			if i < len(pcs(want)) && pcs(want)[i] == pc && same == i {
+				same++
+			}
+		}
+		if same < frames {
+			t.Errorf("%s: got\n%swant\n%s", name, got, want)
+		}
+	}
+}
+
+// pcs are the addresses of a text's frames.
+func pcs(text string) (list []string) {
+	for line := range strings.Lines(text) {
+		if f := strings.Fields(line); len(f) > 1 && strings.HasPrefix(f[0], "#") {
+			list = append(list, f[1])
+		}
+	}
+	return list
+}

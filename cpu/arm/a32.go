@@ -89,7 +89,7 @@ func a32(w, pc uint32, o *cpu.Insn) {
 	case 0xa:
 		branchIf(o, pc+8+signed(w, 24)<<2, 0, w>>28)
 	case 0xb:
-		call(o, pc+8+signed(w, 24)<<2, 0, pc+4, 0)
+		call(o, pc+8+signed(w, 24)<<2, 0)
 	case 0xc, 0xd:
 		coprocTransfer(w, o, pc+8, false)
 	case 0xe:

@@ -189,7 +189,7 @@ func a32Always(w, pc uint32, o *cpu.Insn) {
 	switch op := w >> 20 & 0xff; {
 	case op>>5 == 5: // blx
 		target := pc + 8 + signed(w, 24)<<2 + w>>23&2
-		call(o, target, 1, pc+4, 0)
+		call(o, target, 1)
 	case op>>5 == 4:
 		a32Mode(w, rn, o)
 	case op>>4 == 15:

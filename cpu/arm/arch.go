@@ -114,6 +114,7 @@ func describe(abi string, bigEndian bool) *cpu.Arch {
 			cpu.LinuxSigcontext: sigcontext(),
 			cpu.GDBPacket:       gdbPacket(),
 			cpu.LinuxSwitch:     switched(),
+			cpu.MinidumpContext: minidumpContext(),
 		},
 		Decoder: decoder{},
 	}

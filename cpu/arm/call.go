@@ -33,7 +33,9 @@ func callSite(o *cpu.Insn, ra uint32) (cpu.CallSite, bool) {
 
 // thumbCallBefore looks for BLX (register) in two bytes, BL or BLX (immediate) in four, and a jump of two
 // behind an "adr.w lr". The second half of another instruction can look like the
-// former (f8d0 4798 is ldr.w r4,[r0,#1944]), so the boundaries count.
+// former (f8d0 4798 is ldr.w r4,[r0,#1944]), so the boundaries count. They do not for a BL whose second half looks like a first
+// one, as all have that go no further than 4 MB: were its first half the end of something, the second would begin an
+// instruction that goes on behind ra. Example: a function that begins with a BL behind a literal 0xf8d2xxxx.
 func (d decoder) thumbCallBefore(before []byte, ra uint32) (cpu.CallSite, bool) {
 	var out [1]cpu.Insn
 	for _, size := range [2]int{2, 4} {
@@ -41,7 +43,7 @@ func (d decoder) thumbCallBefore(before []byte, ra uint32) (cpu.CallSite, bool) 
 		if at < 0 || d.decodeT32(before[at:], ra-uint32(size), out[:]) == 0 || int(out[0].Len) != size {
 			continue
 		}
-		if s, ok := callSite(&out[0], ra); ok && d.startsAt(before, at) {
+		if s, ok := callSite(&out[0], ra); ok && (d.startsAt(before, at) || size == 4 && d.half(before[at+2:]) >= firstHalf) {
 			return s, true
 		}
 	}
@@ -51,6 +53,9 @@ func (d decoder) thumbCallBefore(before []byte, ra uint32) (cpu.CallSite, bool) 
 	}
 	return cpu.CallSite{}, false
 }
+
+// firstHalf is the least halfword that is the first of two.
+const firstHalf = 0xe800
 
 // pushWide is the first half of stmdb sp!. No instruction that makes sense has
 // it as its second half.
@@ -68,7 +73,7 @@ func (d decoder) startsAt(code []byte, at int) bool {
 	}
 	firsts := 0
 	for i := at - 2; i >= 0; i -= 2 {
-		if d.half(code[i:]) < 0xe800 {
+		if d.half(code[i:]) < firstHalf {
 			return firsts&1 == 0
 		}
 		firsts++
@@ -82,6 +87,10 @@ func (d decoder) Calls(code []byte, pc uint64, mode cpu.Mode, dst []cpu.CallRef)
 	if mode != 0 {
 		return d.thumbCalls(code, uint32(pc), dst)
 	}
+	return d.wordCalls(code, pc, dst)
+}
+
+func (d decoder) wordCalls(code []byte, pc uint64, dst []cpu.CallRef) []cpu.CallRef {
 	for at := uint32(pc); len(code) >= 4; at, code = at+4, code[4:] {
 		w := d.word(code)
 		var target uint32
@@ -94,7 +103,7 @@ func (d decoder) Calls(code []byte, pc uint64, mode cpu.Mode, dst []cpu.CallRef)
 		default:
 			continue
 		}
-		if target != at+4 || to != 0 {
+		if target != at+4 || to != 0 || !d.readsPC(code, uint64(at), 0) {
 			dst = append(dst, cpu.CallRef{Site: uint64(at), Target: uint64(target), TargetMode: to})
 		}
 	}
@@ -106,14 +115,14 @@ func (d decoder) Calls(code []byte, pc uint64, mode cpu.Mode, dst []cpu.CallRef)
 func (d decoder) thumbCalls(code []byte, at uint32, dst []cpu.CallRef) []cpu.CallRef {
 	for len(code) >= 4 {
 		h := d.half(code)
-		if h < 0xe800 {
+		if h < firstHalf {
 			at, code = at+2, code[2:]
 			continue
 		}
 		w := h<<16 | d.half(code[2:])
 		switch w & 0xf800_d001 {
 		case 0xf000_d000, 0xf000_d001: // bl
-			if target := at + 4 + longOffset(w); target != at+4 {
+			if target := at + 4 + longOffset(w); target != at+4 || !d.readsPC(code, uint64(at), 1) {
 				dst = append(dst, cpu.CallRef{Site: uint64(at), Target: uint64(target), TargetMode: 1})
 			}
 		case 0xf000_c000: // blx

@@ -37,6 +37,9 @@ func TestCallBefore(t *testing.T) {
 		{"ldr.w r4,[r0,#1944], whose half is blx r3", "00bfd0f89847", 1, false, cpu.CallSite{}},
 		{"ldr.w; blx r3", "00bfd0f898479847", 1, true, cpu.CallSite{Addr: 0x800e}},
 		{"push.w {r4-r10,lr} behind a literal", "ffffffff2de9f047", 1, false, cpu.CallSite{}},
+		{"bl behind a literal 0xf8d20000", "00bf0000d2f800f07ef8", 1, true, cpu.CallSite{Addr: 0x800c, Target: 0x810c, TargetMode: 1, Direct: true}},
+		{"bl behind three literals", "d2f8d2f8d2f8d2f8d2f800f07ef8", 1, true, cpu.CallSite{Addr: 0x800c, Target: 0x810c, TargetMode: 1, Direct: true}},
+		{"ldr.w pc,[r0], whose half looks like that of a far bl", "00bfd0f800f000d0", 1, false, cpu.CallSite{}},
 		{"b.w", "00bf00f07eb8", 1, false, cpu.CallSite{}},
 		{"bx r3", "00bf1847", 1, false, cpu.CallSite{}},
 		{"addwne lr,pc,#5; movne pc,r5 (adrne lr,1f+1)", "00bf0ff2050eaf46", 1, true, cpu.CallSite{Addr: 0x800e}},
@@ -61,12 +64,13 @@ func TestCalls(t *testing.T) {
 		{"eb00003e", "bl", ""},
 		{"fb00003e", "blx", ""},
 		{"ebffffff", "bl .+4", ""},
+		{"e1a0000e", "mov r0,lr", ""},
 		{"0b00003e", "bleq", ""},
 	}.assemble(t)
 	want := []cpu.CallRef{
 		{Site: 0x8004, Target: 0x8104},
 		{Site: 0x8008, Target: 0x810a, TargetMode: 1},
-		{Site: 0x8010, Target: 0x8110},
+		{Site: 0x8014, Target: 0x8114},
 	}
 	if got := (decoder{}).Calls(a32, 0x8000, 0, nil); !reflect.DeepEqual(got, want) {
 		t.Errorf("A32: %+v", got)
@@ -78,6 +82,7 @@ func TestCalls(t *testing.T) {
 		{"4770", "bx lr", ""},
 		{"f000 e87e", "blx", ""},
 		{"f000 f800", "bl .+4", ""},
+		{"4670", "mov r0,lr", ""},
 	}.assemble(t)
 	want = []cpu.CallRef{
 		{Site: 0x8008, Target: 0x8108, TargetMode: 1},

@@ -26,6 +26,25 @@ var blank = cpu.Insn{
 // "mov lr,pc" makes the jump behind it a call. A call that starts between the
 // two halves takes an IT block's rest as unconditional and the jump as a jump.
 func (d decoder) Decode(code []byte, pc uint64, mode cpu.Mode, out []cpu.Insn) int {
+	n, at := d.decode(code, pc, mode, out), uint64(0)
+	for i := range out[:n] {
+		if out[i].Op == cpu.OpCall && out[i].Target-(pc+at) <= cpu.LongestCall && d.readsPC(code[at:], pc+at, mode) {
+			out[i].Flags |= cpu.FlagGetPC
+		}
+		at += uint64(out[i].Len)
+	}
+	return n
+}
+
+// readsPC tells whether code at pc begins with a call that only reads the PC.
+func (d decoder) readsPC(code []byte, pc uint64, mode cpu.Mode) bool {
+	var next [cpu.ReadsPCSpan]cpu.Insn
+	n := d.decode(code, pc, mode, next[:])
+	return n > 0 && cpu.ReadsPC(next[:n], pc, mode)
+}
+
+// decode is Decode without what the code behind a call says of the call.
+func (d decoder) decode(code []byte, pc uint64, mode cpu.Mode, out []cpu.Insn) int {
 	if mode != 0 {
 		return d.decodeT32(code, uint32(pc), out)
 	}
@@ -106,13 +125,10 @@ func branchIf(o *cpu.Insn, target uint32, mode cpu.Mode, cond uint32) {
 	}
 }
 
-// call is a direct call; next is the address behind it.
-func call(o *cpu.Insn, target uint32, mode cpu.Mode, next uint32, own cpu.Mode) {
+// call is a direct call.
+func call(o *cpu.Insn, target uint32, mode cpu.Mode) {
 	branch(o, target, mode)
 	o.Op, o.Dst = cpu.OpCall, LR
-	if target == next && mode == own {
-		o.Flags |= cpu.FlagGetPC
-	}
 }
 
 // callReg is BLX (register).

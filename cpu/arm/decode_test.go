@@ -139,7 +139,7 @@ func TestA32PC(t *testing.T) {
 		{"e181f002", "orr pc, r1, r2", "jump src=pc"},
 		{"e12fff1f", "bx pc", "jump ->0x801c:0"},
 		{"e7fff03f", "undefined", "unknown"},
-		{"ebffffff", "bl .+4", "call dst=lr ->0x8020:0 getpc"},
+		{"ebffffff", "bl .+4", "call dst=lr ->0x8020:0"},
 	}.check(t, decoder{}, 0)
 }
 

@@ -24,6 +24,11 @@ func sigcontext() cpu.Layout {
 	return cpu.Layout{Size: 21 * 4, Slots: coreSlots(3 * 4)}
 }
 
+// minidumpContext is MDRawContextARM: flags, r0 to r15, cpsr, floating point.
+func minidumpContext() cpu.Layout {
+	return cpu.Layout{Size: 18 * 4, Slots: coreSlots(4)}
+}
+
 // gdbPacket is the g packet of the features org.gnu.gdb.arm.core and
 // org.gnu.gdb.arm.m-profile as gdbserver, QEMU and OpenOCD send it; the floating
 // point registers that may follow are not tracked. (Stubs without a target

@@ -7,7 +7,7 @@ import "github.com/backsight/backsight/cpu"
 func (d decoder) t32Control(w, pc uint32, o *cpu.Insn) {
 	switch w >> 12 & 5 {
 	case 5: // bl
-		call(o, pc+4+longOffset(w), 1, pc+4, 1)
+		call(o, pc+4+longOffset(w), 1)
 	case 4:
 		if bit(w, 0) {
 			t32Loop(w, pc, o)
@@ -17,7 +17,7 @@ func (d decoder) t32Control(w, pc uint32, o *cpu.Insn) {
 			unknown(o)
 			return
 		}
-		call(o, (pc+4)&^3+longOffset(w), 0, pc+4, 1)
+		call(o, (pc+4)&^3+longOffset(w), 0)
 	case 1:
 		branch(o, pc+4+longOffset(w), 1)
 	default:

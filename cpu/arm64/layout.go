@@ -13,8 +13,12 @@ func layouts() map[cpu.Carrier]cpu.Layout {
 		// that most stubs send behind it are not described.
 		cpu.GDBPacket: block(0, 4),
 		// arm_thread_state64_t (Darwin's mach/arm/_structs.h): x[29], fp, lr, sp, pc, cpsr.
-		cpu.DarwinThread: block(0, 4),
-		cpu.LinuxSwitch:  switched(),
+		cpu.DarwinThread:    block(0, 4),
+		cpu.LinuxSwitch:     switched(),
+		cpu.MinidumpContext: minidumpContext(),
+		// struct reg of both: x[30], lr, sp, pc, spsr; tpidr follows in NetBSD's.
+		cpu.NetBSDRegs:  block(0, 4),
+		cpu.FreeBSDRegs: block(0, 4),
 	}
 }
 
@@ -27,6 +31,15 @@ func block(skip, pstateSize int) cpu.Layout {
 	}
 	l.Size = skip + 8*int(PSTATE) + pstateSize
 	l.Slots = append(l.Slots, cpu.Slot{Reg: PSTATE, Offset: l.Size - pstateSize, Size: pstateSize})
+	return l
+}
+
+// minidumpContext is ARM64_NT_CONTEXT: flags and cpsr, 32 bits each, x0 to x30, sp, pc, vectors. Breakpad's older
+// MDRawContextARM64_Old has flags of 64 bits and cpsr behind the PC; which of the two a block is, its size tells, and
+// cpsr tells no more than whether code is AArch64's.
+func minidumpContext() cpu.Layout {
+	l := block(8, 4)
+	l.Slots = l.Slots[:len(l.Slots)-1]
 	return l
 }
 

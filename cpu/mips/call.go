@@ -58,13 +58,23 @@ func (d *processor) site(i *cpu.Insn, addr uint64) (cpu.CallSite, bool) {
 
 // Calls implements cpu.Decoder.
 func (d *decoder) Calls(code []byte, pc uint64, mode cpu.Mode, dst []cpu.CallRef) []cpu.CallRef {
+	had := len(dst)
 	switch {
 	case mode == 0:
-		return standardDecoder{&d.processor}.calls(code, pc, dst)
+		dst = standardDecoder{&d.processor}.calls(code, pc, dst)
 	case d.micro:
-		return microDecoder{&d.processor}.calls(code, pc, dst)
+		dst = microDecoder{&d.processor}.calls(code, pc, dst)
+	default:
+		return mips16Decoder{&d.processor}.calls(code, pc, dst)
 	}
-	return mips16Decoder{&d.processor}.calls(code, pc, dst)
+	behind := had
+	for _, r := range dst[had:] {
+		if r.Target-r.Site > cpu.LongestCall || !d.readsPC(code[(r.Site-pc)&d.mask:], r.Site, mode) {
+			dst[behind] = r
+			behind++
+		}
+	}
+	return dst[:behind]
 }
 
 // calls decodes only the few words whose opcode may be a direct call.

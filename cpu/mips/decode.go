@@ -37,6 +37,25 @@ func newDecoder(a abi, v variant, big bool) *decoder {
 
 // Decode implements cpu.Decoder.
 func (d *decoder) Decode(code []byte, pc uint64, mode cpu.Mode, out []cpu.Insn) int {
+	n, at := d.decode(code, pc, mode, out), uint64(0)
+	for i := range out[:n] {
+		if out[i].Op == cpu.OpCall && out[i].Target-(pc+at)&d.mask <= cpu.LongestCall && d.readsPC(code[at:], pc+at, mode) {
+			out[i].Flags |= cpu.FlagGetPC
+		}
+		at += uint64(out[i].Len)
+	}
+	return n
+}
+
+// readsPC tells whether code at pc begins with a call that only reads the PC.
+func (d *decoder) readsPC(code []byte, pc uint64, mode cpu.Mode) bool {
+	var next [cpu.ReadsPCSpan]cpu.Insn
+	n := d.decode(code, pc, mode, next[:])
+	return n > 0 && cpu.ReadsPC(next[:n], pc&d.mask, mode)
+}
+
+// decode is Decode without what the code behind a call says of the call.
+func (d *decoder) decode(code []byte, pc uint64, mode cpu.Mode, out []cpu.Insn) int {
 	switch {
 	case mode == 0:
 		return standardDecoder{&d.processor}.decode(code, pc, out)

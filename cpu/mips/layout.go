@@ -8,6 +8,7 @@ func layouts(a abi, big bool) map[cpu.Carrier]cpu.Layout {
 		cpu.LinuxSigcontext: sigcontext(a, big),
 		cpu.GDBPacket:       gdbPacket(a),
 		cpu.LinuxSwitch:     switched(a),
+		cpu.MinidumpContext: minidumpContext(a, big),
 	}
 }
 
@@ -65,6 +66,21 @@ func sigcontext(a abi, big bool) cpu.Layout {
 	slots = append(slots, cpu.Slot{Reg: PC, Offset: 8 + low, Size: 4},
 		cpu.Slot{Reg: HI, Offset: 552 + low, Size: 4}, cpu.Slot{Reg: LO, Offset: 560 + low, Size: 4})
 	return cpu.Layout{Size: 592, Slots: slots}
+}
+
+// minidumpContext is MDRawContextMIPS: flags, a word, then 64-bit fields for both widths: iregs[32], mdhi, mdlo, 32 bytes
+// of the DSP, epc, badvaddr; status and cause have 32 bits. Of 32-bit registers the low half is read, which is what o32
+// has, sign-extended or not.
+func minidumpContext(a abi, big bool) cpu.Layout {
+	low := 0
+	if a.regSize == 4 && big {
+		low = 4
+	}
+	slots := general(8+low, 8, a.regSize)
+	slots = append(slots, cpu.Slot{Reg: HI, Offset: 264 + low, Size: a.regSize}, cpu.Slot{Reg: LO, Offset: 272 + low, Size: a.regSize},
+		cpu.Slot{Reg: PC, Offset: 312 + low, Size: a.regSize}, cpu.Slot{Reg: BadVAddr, Offset: 320 + low, Size: a.regSize})
+	slots = consecutive(slots, 328, 4, Status, Cause)
+	return cpu.Layout{Size: 600, Slots: slots}
 }
 
 // gdbPacket is the order of GDB's org.gnu.gdb.mips.cpu and .cp0 features:

@@ -39,7 +39,7 @@ func TestStandardListing(t *testing.T) {
 		28620009  slti v0,v1,9     -> clobber {v0}
 		104003ee  beqz v0,1fbc     -> jump <v0 <zero @0x1fbc cond slot
 		100003ed  b 1fb8           -> jump @0x1fb8 slot
-		04110001  bal 1008         -> call ra @0x1008 slot getpc
+		04110001  bal 1008         -> call ra @0x1008 slot
 		0411002b  bal 10b0         -> call ra @0x10b0 slot
 		0491002b  bgezal a0,10b0   -> call ra @0x10b0 cond slot
 		5043ffea  beql v0,v1,fac   -> jump <v0 <v1 @0xfac cond slot likely
@@ -109,7 +109,7 @@ func TestRelease6Listing(t *testing.T) {
 		f8190000  jalrc t9         -> call ra <t9
 		c8000004  bc 1014          -> jump @0x1014
 		e8000004  balc 1014        -> call ra @0x1014
-		e8000000  balc 1004        -> call ra @0x1004 getpc
+		e8000000  balc 1004        -> call ra @0x1004
 		04100000  nal              -> call ra @0x1008 slot getpc
 		18420004  bgezalc v0,1014  -> call ra @0x1014 cond
 		18020004  blezalc v0,1014  -> call ra @0x1014 cond
@@ -196,8 +196,8 @@ func TestMicroMIPSListing(t *testing.T) {
 		f4000800  jal 1000              -> call ra @0x1000 mode1 slot
 		74000800  jals 1000             -> call ra @0x1000 mode1 slot
 		f0000800  jalx 2000             -> call ra @0x2000 slot
-		40600002  bal 1008              -> call ra @0x1008 mode1 slot getpc
-		42600001  bals 1006             -> call ra @0x1006 mode1 slot getpc
+		40600002  bal 1008              -> call ra @0x1008 mode1 slot
+		42600001  bals 1006             -> call ra @0x1006 mode1 slot
 		42600002  bals 1008             -> call ra @0x1008 mode1 slot
 		4502      lwm s0,ra,8(sp)       -> loadmulti {s0 ra} [sp]4 0x8 frame
 		4542      swm s0,ra,8(sp)       -> storemulti {s0 ra} [sp]4 0x8 frame
@@ -227,7 +227,7 @@ func TestMicroMIPSListing(t *testing.T) {
 		472b      jalrc t9              -> call ra <t9
 		4493      jrcaddiusp 16         -> return <ra 0x10
 		b4000002  balc 1008             -> call ra @0x1008 mode1
-		b4000000  balc 1004             -> call ra @0x1004 mode1 getpc
+		b4000000  balc 1004             -> call ra @0x1004 mode1
 		94000002  bc 1008               -> jump @0x1008 mode1
 		a01f0000  jic ra,0              -> return <ra
 		80190000  jialc t9,0            -> call ra <t9

@@ -224,7 +224,7 @@ func (d microDecoder) branchAndLink(w micro, pc uint64, i *cpu.Insn, never bool)
 	}
 	target := w.relative(pc, 16)
 	switch {
-	case never || w.rs() == Zero && target == next:
+	case never:
 		d.link(i, next, slot|cpu.FlagGetPC)
 	case w.rs() == Zero:
 		d.link(i, target, slot)

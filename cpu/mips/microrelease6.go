@@ -17,8 +17,7 @@ func (d microDecoder) release6(w micro, pc uint64, i *cpu.Insn) {
 	case 0x25:
 		d.jump(i, w.relative(pc, 26), 1, 0)
 	case 0x2d:
-		target := w.relative(pc, 26)
-		d.link(i, target, getPC(target == pc+4))
+		d.link(i, w.relative(pc, 26), 0)
 	case 0x20, 0x28: // beqzc, bnezc; with rt zero jialc, jic
 		d.far(w, pc, i)
 	case 0x1d, 0x1f: // bovc, beqzalc, beqc; bnvc, bnezalc, bnec

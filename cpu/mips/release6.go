@@ -36,7 +36,7 @@ func (d release6Decoder) compactFar(w word, pc uint64, i *cpu.Insn) {
 	case op == 0x32:
 		d.jump(i, w.branch26(pc), 0, 0)
 	case op == 0x3a:
-		d.call(i, w.branch26(pc), 0, getPC(int64(w.branch26(pc)-pc) == 4))
+		d.call(i, w.branch26(pc), 0, 0)
 	case w.rs() != Zero:
 		d.branch(i, w.rs(), Zero, w.branch21(pc), 0)
 	case op == 0x36:
@@ -53,13 +53,6 @@ func jumpCompact(i *cpu.Insn, r cpu.Reg, offset int64) {
 	if offset != 0 {
 		i.Op, i.Imm = cpu.OpJump, offset
 	}
-}
-
-func getPC(next bool) cpu.Flags {
-	if next {
-		return cpu.FlagGetPC
-	}
-	return 0
 }
 
 // pcRelative decodes PCREL: addiupc, lwpc, lwupc, ldpc, auipc and aluipc.

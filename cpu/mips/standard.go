@@ -216,16 +216,11 @@ func likely(rt cpu.Reg) cpu.Flags {
 	return 0
 }
 
-// branchAndLink is bgezal and bgezall; with register zero they are bal. A bal to
-// the instruction behind its slot reads the PC.
+// branchAndLink is bgezal and bgezall; with register zero they are bal.
 func (d standardDecoder) branchAndLink(w word, pc uint64, i *cpu.Insn) {
-	target := w.branch16(pc)
-	switch {
-	case w.rs() != Zero:
-		d.call(i, target, 0, slot|cpu.FlagConditional|likely(w.rt()))
-	case w.imm() == 1:
-		d.call(i, target, 0, slot|cpu.FlagGetPC)
-	default:
-		d.call(i, target, 0, slot)
+	if w.rs() != Zero {
+		d.call(i, w.branch16(pc), 0, slot|cpu.FlagConditional|likely(w.rt()))
+		return
 	}
+	d.call(i, w.branch16(pc), 0, slot)
 }

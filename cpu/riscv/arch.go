@@ -26,8 +26,10 @@ const (
 	S2   cpu.Reg = 18
 	S11  cpu.Reg = 27
 	PC   cpu.Reg = 32
+	// SSP points to the newest entry of the shadow stack (Zicfiss); a CSR.
+	SSP cpu.Reg = 33
 
-	numRegs = 33
+	numRegs = 34
 )
 
 // From the psABI, "ELF Object Files": e_machine, and e_flags. The float ABI is
@@ -81,7 +83,7 @@ func (v variant) describe() *cpu.Arch {
 		Convention: cpu.Convention{
 			StackAlign: v.stackAlign,
 			Preserved:  v.preserved(),
-			Platform:   cpu.SetOf(GP),
+			Platform:   cpu.SetOf(GP, SSP),
 			// psABI, "Frame Pointer Convention": s0 holds the CFA.
 			FPChain: &cpu.FPChain{SavedFP: -2 * w, SavedRA: -w, CFA: 0},
 		},
@@ -136,5 +138,6 @@ func registers(word int) []cpu.RegInfo {
 	}
 	regs[S0].Names = append(regs[S0].Names, "fp", "s0/fp")
 	regs[PC] = cpu.RegInfo{Names: []string{"pc", "epc", "mepc", "sepc", "uepc", "xepc"}, DWARF: -1, Size: word}
+	regs[SSP] = cpu.RegInfo{Names: []string{"ssp"}, DWARF: -1, Size: word}
 	return regs
 }

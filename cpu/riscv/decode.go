@@ -130,7 +130,7 @@ func (d decoder) instruction(w uint32, pc uint64, in *cpu.Insn) {
 			d.load(in, regC(w, 2), regC(w, 7), offsetD(w), 8, true)
 		}
 	case 0x0d:
-		upper(w, in)
+		compressedDecoder(d).upper(w, in)
 	case 0x0e: // c.flwsp on RV32
 		if d.rv64 {
 			compressedDecoder(d).loadSP(in, reg(w, 7), int64(w>>2&7<<6|w>>12&1<<5|w>>5&3<<3), 8)
@@ -196,7 +196,7 @@ func (d decoder) instruction(w uint32, pc uint64, in *cpu.Insn) {
 		}
 		jumpReg(in, reg(w, 7), reg(w, 15), immI(w))
 	case opSystem:
-		system(w, in)
+		wordDecoder(d).system(w, in)
 	case opAMO:
 		wordDecoder(d).atomic(w, in)
 	case opStoreFP:

@@ -78,9 +78,13 @@ func (d compressedDecoder) jalOrAddiw(h uint32, pc uint64, in *cpu.Insn) {
 }
 
 // upper is c.lui, and c.addi16sp for rd = sp. An immediate of 0 is reserved and
-// holds c.mop (Zcmop; shadow-stack push and check), which writes nothing.
-func upper(h uint32, in *cpu.Insn) {
+// holds c.mop (Zcmop), which writes nothing, or works on the shadow stack (Zicfiss).
+func (d compressedDecoder) upper(h uint32, in *cpu.Insn) {
 	switch rd := reg(h, 7); {
+	case uint16(h) == insnCSSPush:
+		d.pushShadow(in, RA)
+	case uint16(h) == insnCSSPopChk:
+		d.popShadow(in)
 	case h>>2&31|h>>12&1 == 0:
 		if rd&1 == 0 || rd > 15 {
 			unknown(in, rd)

@@ -52,6 +52,12 @@ var frames = []listing{
 	{rv64zc, "72b8", "cm.push {ra, s0-s2}, -32", "64[sp-32] = {ra s0 s1 s2} frame; sp-32"},
 	{rv64zc, "f2be", "cm.popret {ra, s0-s11}, 112", "{ra s0 s1 s2 s3 s4 s5 s6 s7 s8 s9 s10 s11} = 64[sp+8] return frame; sp+112"},
 	{rv32zc, "32b8", "cm.push, reserved list", "unknown"},
+	{rv64, "734010ce", "sspush ra", "64[ssp-8] = ra; ssp-8"},
+	{rv64, "734050ce", "sspush t0", "64[ssp-8] = t0; ssp-8"},
+	{rv32, "8160", "c.sspush ra", "32[ssp-4] = ra; ssp-4"},
+	{rv64, "73c0c0cd", "sspopchk ra", "ssp = ssp+8"},
+	{rv64, "73c0c2cd", "sspopchk t0", "ssp = ssp+8"},
+	{rv64, "8162", "c.sspopchk t0", "ssp = ssp+8"},
 }
 
 // Constants, arithmetic and what writes a general register beside it.

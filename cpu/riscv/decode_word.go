@@ -41,6 +41,14 @@ const (
 	insnDret   = 0x7b200073
 	// insnUnimp is what assemblers make of unimp: a write to a read-only CSR.
 	insnUnimp = 0xc0001073
+
+	// Zicfiss, of ra and of t0.
+	insnSSPushRA   = 0xce104073
+	insnSSPushT0   = 0xce504073
+	insnSSPopChkRA = 0xcdc0c073
+	insnSSPopChkT0 = 0xcdc2c073
+	insnCSSPush    = 0x6081 // ra
+	insnCSSPopChk  = 0x6281 // t0
 )
 
 // Immediates by instruction format.
@@ -241,13 +249,13 @@ func (d wordDecoder) auipc(w uint32, pc uint64, in *cpu.Insn) {
 }
 
 // system decodes SYSTEM: environment calls, exception returns, CSR accesses.
-func system(w uint32, in *cpu.Insn) {
+func (d wordDecoder) system(w uint32, in *cpu.Insn) {
 	if w>>12&7 != 0 {
 		if w == insnUnimp {
 			in.Op = cpu.OpTrap
 			return
 		}
-		controlStatus(w, in)
+		d.controlStatus(w, in)
 		return
 	}
 	switch w {
@@ -269,12 +277,18 @@ const (
 	csrMepc = 0x341
 )
 
-// controlStatus decodes csrr*, hlv and Zimop. Moves from and to an exception program counter
+// controlStatus decodes csrr*, hlv, Zimop and Zicfiss, which takes some of Zimop's encodings. Moves from and to an exception program counter
 // tell where the interrupted code goes on.
-func controlStatus(w uint32, in *cpu.Insn) {
+func (d wordDecoder) controlStatus(w uint32, in *cpu.Insn) {
 	const csrrw, csrrs, csrrc = 1, 2, 3
 	rd, rs, kind := reg(w, 7), reg(w, 15), w>>12&7
 	switch csr := w >> 20; {
+	case w == insnSSPushRA, w == insnSSPushT0:
+		d.pushShadow(in, reg(w, 20))
+		return
+	case w == insnSSPopChkRA, w == insnSSPopChkT0:
+		d.popShadow(in)
+		return
 	case csr != csrUepc && csr != csrSepc && csr != csrMepc:
 	case kind == csrrw && rd == Zero:
 		in.Op, in.Dst, in.Src = cpu.OpMove, PC, rs

@@ -73,6 +73,16 @@ func store(in *cpu.Insn, rs, base cpu.Reg, imm int64, size uint8) {
 	address(in, base, imm, size)
 }
 
+// pushShadow is sspush: a link register is stored below what ssp points to.
+func (d isa) pushShadow(in *cpu.Insn, rs cpu.Reg) {
+	word := d.wordSize()
+	store(in, rs, SSP, -word, uint8(word))
+	in.WB = int32(-word)
+}
+
+// popShadow is sspopchk, which traps where the entry is not the link register's value.
+func (d isa) popShadow(in *cpu.Insn) { unary(in, cpu.OpAddImm, SSP, SSP, d.wordSize()) }
+
 // jumpTo is jal. Its target may be the next instruction: glibc's abort follows a
 // function that ends in a call of it. Nobody reads the PC that way, there is
 // auipc.

@@ -10,6 +10,7 @@ func (v variant) layouts() map[cpu.Carrier]cpu.Layout {
 		cpu.LinuxSigcontext: v.userRegs(),
 		cpu.GDBPacket:       v.gdbPacket(),
 		cpu.LinuxSwitch:     v.switched(),
+		cpu.MinidumpContext: v.minidumpContext(),
 	}
 }
 
@@ -26,6 +27,16 @@ func (v variant) userRegs() cpu.Layout {
 	l := v.general()
 	l.Size = 32 * v.word
 	l.Slots[0].Reg = PC
+	return l
+}
+
+// minidumpContext is MDRawContextRISCV and MDRawContextRISCV64: flags and a version of 32 bits each, then Linux's order.
+func (v variant) minidumpContext() cpu.Layout {
+	l := v.userRegs()
+	for i := range l.Slots {
+		l.Slots[i].Offset += 8
+	}
+	l.Size += 8
 	return l
 }
 

@@ -59,6 +59,9 @@ func amd64() *cpu.Arch {
 			cpu.GDBPacket:       gdbPacket64(),
 			cpu.DarwinThread:    darwinThread64(),
 			cpu.LinuxSwitch:     switched64(),
+			cpu.MinidumpContext: minidumpContext64(),
+			cpu.NetBSDRegs:      netBSDRegs64(),
+			cpu.FreeBSDRegs:     freeBSDRegs64(),
 		},
 		Decoder: decoder{long: true},
 	}
@@ -94,6 +97,7 @@ func i386() *cpu.Arch {
 			cpu.GDBPacket:       gdbPacket32(),
 			cpu.DarwinThread:    darwinThread32(),
 			cpu.LinuxSwitch:     switched32(),
+			cpu.MinidumpContext: minidumpContext32(),
 		},
 		Decoder: decoder{},
 	}

@@ -30,6 +30,19 @@ func prstatus32() cpu.Layout {
 		hole, EIP, hole, EFLAGS, ESP)} // orig_ax, cs; then ss
 }
 
+// netBSDRegs64 is the order of NetBSD's sys/arch/amd64/include/frame_regs.h; gs to err, cs and ss are left out.
+func netBSDRegs64() cpu.Layout {
+	return cpu.Layout{Size: 26 * 8, Slots: row(nil, 0, 8,
+		RDI, RSI, RDX, RCX, R8, R9, R10, R11, R12, R13, R14, R15, RBP, RBX, RAX,
+		hole, hole, hole, hole, hole, hole, RIP, hole, RFLAGS, RSP)}
+}
+
+// freeBSDRegs64 is struct reg of FreeBSD's sys/x86/include/reg.h; trapno to ds, cs and ss are left out.
+func freeBSDRegs64() cpu.Layout {
+	return cpu.Layout{Size: 22 * 8, Slots: row(nil, 0, 8,
+		R15, R14, R13, R12, R11, R10, R9, R8, RDI, RSI, RBP, RBX, RDX, RCX, RAX, hole, hole, RIP, hole, RFLAGS, RSP)}
+}
+
 // sigcontext64 is struct sigcontext_64 of Linux's arch/x86/include/uapi/asm/sigcontext.h.
 func sigcontext64() cpu.Layout {
 	return cpu.Layout{Size: 256, Slots: row(nil, 0, 8,
@@ -81,6 +94,20 @@ func darwinThread64() cpu.Layout {
 func darwinThread32() cpu.Layout {
 	return cpu.Layout{Size: 16 * 4, Slots: row(nil, 0, 4,
 		EAX, EBX, ECX, EDX, EDI, ESI, EBP, ESP, hole, EFLAGS, EIP)}
+}
+
+// minidumpContext64 is CONTEXT of Windows' winnt.h: six parameters, flags, mxcsr, segments, EFlags at 68, debug
+// registers, then the general registers at 120. What writers leave out behind (LLDB writes 720 bytes) is vectors.
+func minidumpContext64() cpu.Layout {
+	slots := row([]cpu.Slot{{Reg: RFLAGS, Offset: 68, Size: 4}}, 120, 8,
+		RAX, RCX, RDX, RBX, RSP, RBP, RSI, RDI, R8, R9, R10, R11, R12, R13, R14, R15, RIP)
+	return cpu.Layout{Size: 256, Slots: slots}
+}
+
+// minidumpContext32 is CONTEXT of 32 bits: flags, debug registers, the x87's state, segments, then at 156 the general
+// registers.
+func minidumpContext32() cpu.Layout {
+	return cpu.Layout{Size: 204, Slots: row(nil, 156, 4, EDI, ESI, EBX, EDX, ECX, EAX, EBP, EIP, hole, EFLAGS, ESP)}
 }
 
 // switched64 is struct inactive_task_frame of Linux's arch/x86/include/asm/switch_to.h,

@@ -5,7 +5,7 @@
  *
  *     SAMPLE WAY PC PC …
  *
- *     cc -O2 -static -funwind-tables walks.c ../backsight.c ../ports/linux/{modules,scan,signal}.c
+ *     cc -O2 -static -funwind-tables walks.c ../backsight.c ../ports/linux/*.c
  *     … -DLIBUNWIND -lunwind where there is one */
 #define _GNU_SOURCE
 #include <alloca.h>

@@ -30,7 +30,11 @@ func LinkInfoOf(img *image.Image) LinkInfo {
 // those who know ELF.
 func (f *file) readProgramHeaders() (h image.Header, link LinkInfo) {
 	h = image.Header{Entry: f.entry, Relocatable: f.typ == etDyn}
-	var ehFrameHdr, exIdx image.Range
+	table := func(k image.TableKind, r image.Range) {
+		if r.Size != 0 && h.Table(k).Size == 0 {
+			h.Tables = append(h.Tables, image.Table{Kind: k, Range: r})
+		}
+	}
 	for i := range f.segments.n {
 		p := f.segments.at(i)
 		r := image.Range{Addr: p.vaddr, Size: p.memsz}
@@ -44,9 +48,13 @@ func (f *file) readProgramHeaders() (h image.Header, link LinkInfo) {
 		case ptInterp:
 			link.Interp, h.Interpreted = string(nameAt(f.segments.bytes(p), 0)), true
 		case ptGNUEHFrame:
-			ehFrameHdr = r
+			table(image.EHFrameHdr, r)
+		case ptGNUSFrame:
+			table(image.SFrame, r)
 		case ptARMExidx:
-			exIdx = r
+			if f.machine == emARM { // the number is one of those that each processor gives a meaning of its own
+				table(image.ExIdx, r)
+			}
 		}
 	}
 	if len(h.Segments) == 0 {
@@ -61,7 +69,6 @@ func (f *file) readProgramHeaders() (h image.Header, link LinkInfo) {
 	if at, err := dropAliases(h.Segments, uint64(len(f.data))); err != nil {
 		h.Issues = append(h.Issues, fmt.Sprintf("%s: segment at %#x: %v; it and those behind it are not used", f.path, at, err))
 	}
-	h.Tables = f.tables(ehFrameHdr, exIdx)
 	h.BuildID = f.buildID()
 	return h, link
 }
@@ -86,18 +93,6 @@ func SegmentsOf(in *image.File) (list []FileSegment, err error) {
 type FileSegment struct {
 	Addr, FileSize uint64
 	Data           []byte
-}
-
-// tables lists the unwind tables that program headers name. The number of
-// PT_ARM_EXIDX is one of those that each processor gives a meaning of its own.
-func (f *file) tables(ehFrameHdr, exIdx image.Range) (list []image.Table) {
-	if ehFrameHdr.Size != 0 {
-		list = append(list, image.Table{Kind: image.EHFrameHdr, Range: ehFrameHdr})
-	}
-	if exIdx.Size != 0 && f.machine == emARM {
-		list = append(list, image.Table{Kind: image.ExIdx, Range: exIdx})
-	}
-	return list
 }
 
 // segment is what a program header loads of its bytes.

@@ -114,6 +114,8 @@ func impliedSection(c *container, name string) (image.Section, bool) {
 		r = c.img.Table(image.EHFrameHdr).Range
 	case ".eh_frame":
 		r = ehFrameOf(c)
+	case ".sframe":
+		r = c.img.Table(image.SFrame).Range
 	case ".ARM.exidx":
 		r = c.img.Table(image.ExIdx).Range
 	case ".dynamic":

@@ -66,11 +66,18 @@ func read(f file, env *input.Env, found *problems) (*target.Snapshot, error) {
 		return nil, err
 	}
 	n := readNotes(&f, segs.notes, found)
-	arch, err := findArch(&f, env.Archs, n.prstatus, found)
+	arch, err := findArch(&f, env.Archs, &n, found)
 	if err != nil {
 		return nil, err
 	}
-	threads := readThreads(&f, arch, n.prstatus, found)
+	if _, ok := arch.Layouts[n.system.carrier()]; !ok {
+		return nil, f.errorf(h.phoff, "a core of %s for %s, whose registers are not known", n.system, arch)
+	}
+	fault := readFault(&h, &n)
+	threads := readThreads(&f, arch, &n, found)
+	for i := range threads {
+		threads[i].Crashed = fault != nil && threads[i].ID == fault.Thread
+	}
 	if len(threads) == 0 {
 		return nil, f.errorf(h.phoff, "a core file without any thread's registers (NT_PRSTATUS)")
 	}
@@ -80,9 +87,9 @@ func read(f file, env *input.Env, found *problems) (*target.Snapshot, error) {
 	s := newSpace(&f, arch, segs.loads)
 	modules, arch := findModules(s, &n, env.Files, found)
 	snap := &target.Snapshot{
-		Arch: arch, OS: "Linux", Command: n.command, PID: n.pid,
+		Arch: arch, OS: n.system.String(), Command: n.command, PID: n.pid,
 		Threads: threads, Modules: modules, Memory: s.memory(modules),
-		Fault: readFault(&h, &n, threads[0].ID), CodeMask: n.codeMask, Issues: found.list,
+		Fault: fault, CodeMask: n.codeMask, Issues: found.list,
 	}
 	if snap.PID == 0 {
 		snap.PID = threads[0].ID
@@ -128,17 +135,20 @@ func (p *problems) note(kind target.IssueKind, subject string, addr uint64, form
 // findArch finds the ABI of the header. Some writers leave e_flags 0 (GDB's gcore
 // on MIPS), so that o32 and n32 look the same; the size of the register block
 // tells them apart.
-func findArch(f *file, archs cpu.Set, prstatus [][]byte, found *problems) (*cpu.Arch, error) {
+func findArch(f *file, archs cpu.Set, n *notes, found *problems) (*cpu.Arch, error) {
 	h := &f.header
 	a, ok := archs.ByELF(h.machine, h.class(), h.big, h.flags, 0)
 	if !ok {
+		if h.machine == emX86_64 && !h.wide {
+			return nil, f.errorf(4, "a core of an x32 program (x86-64 with pointers of 4 bytes), which is not supported")
+		}
 		return nil, f.errorf(18, "a core file of an unsupported processor: e_machine %d, %d-bit, big-endian %t",
 			h.machine, 8*h.word(), h.big)
 	}
-	if len(prstatus) == 0 {
+	if len(n.threads) == 0 || n.system != linux {
 		return a, nil
 	}
-	block := len(prstatus[0]) - h.regOffset()
+	block := len(n.threads[0].regs)
 	if fits(a, block) {
 		return a, nil
 	}

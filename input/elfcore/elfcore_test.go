@@ -156,6 +156,38 @@ func TestPACMask(t *testing.T) {
 }
 
 // TestMemory: later mappings override; what was not written is missing, not zero;
+// TestShadowStacks: each thread's notes tell where its shadow stack stands: struct user_gcs, user_cfi_state, and the pointer alone
+// on x86. Where flags say that the thread has none, the pointer is no more than what was left in the register.
+func TestShadowStacks(t *testing.T) {
+	const at = 0x7fff_1230
+	for _, tt := range []struct {
+		arch  string
+		note  uint32
+		words []uint64
+		want  uint64
+	}{
+		{"x86_64", 0x204, []uint64{at}, at},
+		{"aarch64", 0x410, []uint64{1, 0, at}, at},
+		{"aarch64", 0x410, []uint64{0, 1, at}, 0},
+		{"riscv64", 0x903, []uint64{0x28, at}, at},
+		{"riscv64", 0x903, []uint64{1, at}, 0},
+		{"riscv64", 0x903, []uint64{0x28}, 0},
+	} {
+		c := newCore(archNamed(t, tt.arch, "", false)).note(tt.note, make([]byte, 24)) // of no thread
+		snap := mustRead(t, c.thread(1, 11, 0).thread(2, 0, 0).note(tt.note, c.words(nil, tt.words...)))
+		for i, want := range []uint64{0, tt.want} {
+			th := &snap.Threads[i]
+			got := th.Shadow
+			if ssp, ok := snap.Arch.RegByName("ssp"); ok {
+				got, _ = th.Regs.Lookup(ssp)
+			}
+			if got != want {
+				t.Errorf("%s %#x: thread %d at %#x, want %#x", tt.arch, tt.words, th.ID, got, want)
+			}
+		}
+	}
+}
+
 // more mappings than 16 bits count.
 func TestMemory(t *testing.T) {
 	for _, xnum := range []bool{false, true} {
@@ -416,6 +448,10 @@ func FuzzCore(f *testing.F) {
 		c.note(0x46494c45, append(c.words(nil, 2, 4096, 0x1000, 0x2000, 0, 0x2000, 0x3000, 1), "/a\x00/a\x00"...))
 		c.load(0x1000, 0, c.bytes()[:200], 5)
 		f.Add(small)
+		f.Add(c.bytes())
+	}
+	vm := append(make([]byte, 4), vmEntry(0x1000, 0x2000, 0x1000, "/a")...)
+	for _, c := range []*synth{netBSDCore(f, "x86_64", 33, 26), freeBSDCore(f, "aarch64", 34).owned("FreeBSD", 10, vm).owned("FreeBSD", 16, make([]byte, 36)).load(0x1000, 0x1000, nil, 5)} {
 		f.Add(c.bytes())
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

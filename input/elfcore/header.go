@@ -4,15 +4,17 @@ import "github.com/backsight/backsight/internal/bin"
 
 // Names of the gABI and of Linux's include/uapi/linux/elf.h.
 const (
-	etCore = 4
-	emMIPS = 8
-	ptLoad = 1
-	ptDyn  = 2
-	ptNote = 4
-	pfX    = 1
-	pfW    = 2
-	pfR    = 4
-	pnXNum = 0xffff
+	etCore    = 4
+	emMIPS    = 8
+	emX86_64  = 62
+	emAArch64 = 183
+	ptLoad    = 1
+	ptDyn     = 2
+	ptNote    = 4
+	pfX       = 1
+	pfW       = 2
+	pfR       = 4
+	pnXNum    = 0xffff
 )
 
 // header is an ELF header, of the core or of a file mapped in it.

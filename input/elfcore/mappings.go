@@ -33,6 +33,9 @@ func (f *finder) fromMappings() {
 			f.found.capture(f.name, "%s: NT_FILE: %v; the others are left out", f.name, binaries.Err())
 			break
 		}
+		if !head.found && m.path != main && f.fromArchive(&m, &binaries) {
+			continue
+		}
 		var img *image.Image
 		if m.path == main {
 			img = f.binaries.mainProgram(m.path, head.buildID)

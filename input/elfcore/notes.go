@@ -16,12 +16,19 @@ const (
 	ntFile       = 0x46494c45
 	ntARMPACMask = 0x406
 
+	ntX86Shadow = 0x204 // NT_X86_SHSTK
+	ntARMShadow = 0x410 // NT_ARM_GCS
+	ntRISCVCFI  = 0x903 // NT_RISCV_USER_CFI, Linux 6.20
+
 	ntGNUBuildID = 3
 )
 
-// notes is what the notes say. prstatus and siginfo wait for the ABI.
+// notes is what the notes say. Registers and siginfo wait for the ABI.
 type notes struct {
-	prstatus [][]byte
+	system   system
+	threads  []threadNotes
+	crashed  int // the thread's ID; 0: the first
+	signal   int // that the whole program had, of NetBSD
 	siginfo  []byte
 	command  string // psargs, else fname
 	fname    string // the program's base name, cut to 15 bytes
@@ -29,6 +36,14 @@ type notes struct {
 	auxv     auxv
 	files    []fileMapping
 	codeMask uint64
+}
+
+// threadNotes is what the notes say of a thread.
+type threadNotes struct {
+	id, signal int
+	name       string
+	regs       []byte
+	shadow     uint64 // the pointer to its shadow stack, 0 for none
 }
 
 // noteReader reads the notes of a core.
@@ -49,8 +64,13 @@ func readNotes(f *file, segs []phdr, found *problems) notes {
 			break
 		}
 		damaged := eachNote(data, f.header.big, func(name []byte, typ uint32, desc []byte) {
-			if string(name) == "CORE" || string(name) == "LINUX" {
+			switch owner, lwp, _ := bytes.Cut(name, []byte("@")); string(owner) {
+			case "CORE", "LINUX":
 				r.note(typ, desc)
+			case "NetBSD-CORE":
+				r.netBSD(string(lwp), typ, desc)
+			case "FreeBSD":
+				r.freeBSD(typ, desc)
 			}
 		})
 		if damaged >= 0 {
@@ -89,7 +109,7 @@ func (r *noteReader) note(typ uint32, desc []byte) {
 	n := &r.notes
 	switch typ {
 	case ntPrstatus:
-		n.prstatus = append(n.prstatus, desc)
+		n.threads = append(n.threads, r.file.header.readPrstatus(desc))
 	case ntPrpsinfo:
 		n.readPsinfo(desc, r.file.header.big)
 	case ntAuxv:
@@ -100,6 +120,12 @@ func (r *noteReader) note(typ uint32, desc []byte) {
 		}
 	case ntFile:
 		r.files(desc)
+	case ntX86Shadow:
+		r.shadow(desc, 0, 0)
+	case ntARMShadow:
+		r.shadow(desc, 1, 16)
+	case ntRISCVCFI:
+		r.shadow(desc, 1<<3, 8)
 	case ntARMPACMask:
 		// struct user_pac_mask: data_mask, insn_mask; set bits are not address.
 		d := bin.New(desc, r.file.header.big)
@@ -107,6 +133,17 @@ func (r *noteReader) note(typ uint32, desc []byte) {
 		if mask := d.U64(); d.Err() == nil && n.codeMask == 0 {
 			n.codeMask = ^mask
 		}
+	}
+}
+
+// shadow notes the pointer to the shadow stack of the thread whose NT_PRSTATUS stood before, at an offset in a note. The note
+// begins with flags, one of which says that the thread has such a stack; enabled 0: there are no flags.
+func (r *noteReader) shadow(desc []byte, enabled, at uint64) {
+	d := bin.New(desc, r.file.header.big)
+	flags := d.U64()
+	d.Seek(at)
+	if top := d.U64(); d.Err() == nil && (enabled == 0 || flags&enabled != 0) && len(r.notes.threads) > 0 {
+		r.notes.threads[len(r.notes.threads)-1].shadow = top
 	}
 }
 
@@ -155,6 +192,10 @@ const (
 	atEntry       = 9
 	atExecFn      = 31
 	atSysinfoEhdr = 33
+
+	// Where the executable's path is, elsewhere.
+	atSunExecName     = 2014 // NetBSD
+	atFreeBSDExecPath = 15
 )
 
 // maxAux bounds the entries; Linux passes some 25.

@@ -38,14 +38,7 @@ func (s *space) memory(modules []*target.Module) *target.Memory {
 	}
 	var b target.Builder
 	for _, m := range modules {
-		if m.Image == nil {
-			continue
-		}
-		for _, seg := range m.Image.Segments {
-			if !seg.Write {
-				b.Add(m.ToTarget(seg.Addr), seg.Data, 0, perm(seg.Read, seg.Write, seg.Exec))
-			}
-		}
+		b.AddConstant(m)
 	}
 	return s.build(b)
 }
@@ -74,20 +67,7 @@ func (s *space) mapped() *target.Memory {
 }
 
 func (p *phdr) perm() target.Perm {
-	return perm(p.flags&pfR != 0, p.flags&pfW != 0, p.flags&pfX != 0)
-}
-
-func perm(r, w, x bool) (p target.Perm) {
-	if r {
-		p |= target.PermRead
-	}
-	if w {
-		p |= target.PermWrite
-	}
-	if x {
-		p |= target.PermExec
-	}
-	return p
+	return target.PermOf(p.flags&pfR != 0, p.flags&pfW != 0, p.flags&pfX != 0)
 }
 
 // maxString bounds paths in memory: PATH_MAX.

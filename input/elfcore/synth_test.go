@@ -64,9 +64,12 @@ func (s *synth) u32(b []byte, vs ...uint32) []byte {
 
 func pad(b []byte, to int) []byte { return append(b, make([]byte, -len(b)&(to-1))...) }
 
-func (s *synth) note(typ uint32, desc []byte) *synth {
-	s.notes = s.u32(s.notes, 5, uint32(len(desc)), typ)
-	s.notes = pad(append(s.notes, "CORE\x00"...), 4)
+func (s *synth) note(typ uint32, desc []byte) *synth { return s.owned("CORE", typ, desc) }
+
+// owned adds a note of whoever owns its types.
+func (s *synth) owned(owner string, typ uint32, desc []byte) *synth {
+	s.notes = s.u32(s.notes, uint32(len(owner)+1), uint32(len(desc)), typ)
+	s.notes = pad(append(s.notes, owner+"\x00"...), 4)
 	s.notes = pad(append(s.notes, desc...), 4)
 	return s
 }

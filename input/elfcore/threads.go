@@ -1,6 +1,8 @@
 package elfcore
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/target"
@@ -16,45 +18,69 @@ func (h *header) regOffset() int {
 	return 72
 }
 
+// readPrstatus decodes NT_PRSTATUS, but for the registers.
+func (h *header) readPrstatus(desc []byte) (t threadNotes) {
+	r := bin.New(desc, h.big)
+	r.Seek(12)
+	t.signal = int(r.U16())
+	r.Seek(uint64(12 + 4 + 2*h.word())) // pr_pid
+	t.id = int(int32(r.U32()))
+	t.regs = desc[min(h.regOffset(), len(desc)):]
+	return t
+}
+
 // readThreads decodes the register files. The kernel writes the thread that crashed
 // first, and so does QEMU.
-func readThreads(f *file, arch *cpu.Arch, prstatus [][]byte, found *problems) (list []target.Thread) {
-	h, layout := &f.header, arch.Layouts[cpu.LinuxPrstatus]
-	short := 0
-	for _, desc := range prstatus {
-		if len(desc) < h.regOffset()+layout.Size || layout.Size == 0 {
+func readThreads(f *file, arch *cpu.Arch, n *notes, found *problems) (list []target.Thread) {
+	layout, short := arch.Layouts[n.system.carrier()], 0
+	for i := range n.threads {
+		notes := &n.threads[i]
+		if len(notes.regs) < layout.Size || layout.Size == 0 {
 			short++
 			continue
 		}
 		if list == nil { // to grow would leave more than twice as much behind
-			list = make([]target.Thread, 0, min(len(prstatus)-short, len(f.data)/len(desc)))
+			list = make([]target.Thread, 0, min(len(n.threads)-short, len(f.data)/len(notes.regs)))
 		}
-		r := bin.New(desc, h.big)
-		r.Seek(uint64(12 + 4 + 2*h.word())) // pr_pid
-		t := target.Thread{ID: int(int32(r.U32())), Crashed: len(list) == 0}
-		t.Regs = arch.Read(layout, desc[h.regOffset():])
+		t := target.Thread{ID: notes.id, Name: notes.name, Regs: arch.Read(layout, notes.regs)}
+		setShadow(arch, &t, notes.shadow)
 		list = append(list, t)
 	}
 	if short > 0 {
-		found.capture(f.name, "%s: %d of %d threads have no whole register block (NT_PRSTATUS)", f.name, short, len(prstatus))
+		found.capture(f.name, "%s: %d of %d threads have no whole register block (NT_PRSTATUS)", f.name, short, len(n.threads))
 	}
 	return list
 }
 
-// readFault tells why the program stopped: NT_SIGINFO, else pr_cursig of the first
-// thread. nil where it was not a signal (gcore).
-func readFault(h *header, n *notes, thread int) *target.Fault {
-	f := &target.Fault{Thread: thread}
-	r := bin.New(n.prstatus[0], h.big)
-	r.Seek(12)
-	f.Signal = int(r.U16())
-	h.readSiginfo(n.siginfo, f)
-	if f.Signal == 0 {
+// setShadow makes top the pointer to the thread's shadow stack: a register where functions move the pointer.
+func setShadow(arch *cpu.Arch, t *target.Thread, top uint64) {
+	if ssp, ok := arch.RegByName("ssp"); ok && top != 0 {
+		t.Regs.Set(ssp, top)
+	} else {
+		t.Shadow = top
+	}
+}
+
+// readFault tells why the program stopped: NT_SIGINFO, else pr_cursig of the thread that crashed, the first if none is named.
+// nil where it was no signal that ends a program: gcore leaves 0, or the signal that stopped the process for GDB.
+func readFault(h *header, n *notes) *target.Fault {
+	at := max(0, slices.IndexFunc(n.threads, func(t threadNotes) bool { return t.id == n.crashed }))
+	if len(n.threads) == 0 {
 		return nil
 	}
-	f.Name = signalName(f.Signal, h.machine == emMIPS)
+	f := &target.Fault{Thread: n.threads[at].id, Signal: n.threads[at].signal}
+	if n.system == linux {
+		h.readSiginfo(n.siginfo, f)
+	}
+	f.Name = target.SignalName(f.Signal, h.machine == emMIPS || n.system != linux)
+	if f.Name == "" && f.Signal < firstRealTime {
+		return nil
+	}
 	return f
 }
+
+// firstRealTime is the first of the signals without names, which end a program.
+const firstRealTime = 32
 
 // readSiginfo decodes si_signo, si_code and si_addr of siginfo_t. MIPS has
 // si_code before si_errno (arch/mips/include/uapi/asm/siginfo.h). si_addr is
@@ -72,7 +98,7 @@ func (h *header) readSiginfo(siginfo []byte, f *target.Fault) {
 	if mips {
 		f.Code = int(int32(second))
 	}
-	if faults(signalName(f.Signal, mips)) && f.Code > 0 && f.Code != siKernel {
+	if target.SignalHasAddress(target.SignalName(f.Signal, mips), f.Code) {
 		f.Address, f.HasAddress = addr, true
 	}
 	if f.Code <= 0 { // sent by a process: si_pid and si_uid stand where si_addr would
@@ -81,53 +107,4 @@ func (h *header) readSiginfo(siginfo []byte, f *target.Fault) {
 			f.Sender = target.Sender{PID: int(pid), UID: int(uid)}
 		}
 	}
-}
-
-// siKernel is sent where the processor does not tell the address: a non-canonical
-// one on x86_64. si_addr is then 0 and means nothing.
-const siKernel = 0x80
-
-// faults tells whether a signal's si_addr is an address, if si_code says that the
-// kernel sent it.
-func faults(name string) bool {
-	switch name {
-	case "SIGSEGV", "SIGBUS", "SIGILL", "SIGFPE", "SIGTRAP":
-		return true
-	}
-	return false
-}
-
-// signalName names a signal by Linux's numbers (include/uapi/asm-generic/signal.h,
-// arch/mips/include/uapi/asm/signal.h); "" for one that ends no program.
-func signalName(n int, mips bool) string {
-	switch n {
-	case 1:
-		return "SIGHUP"
-	case 2:
-		return "SIGINT"
-	case 3:
-		return "SIGQUIT"
-	case 4:
-		return "SIGILL"
-	case 5:
-		return "SIGTRAP"
-	case 6:
-		return "SIGABRT"
-	case 8:
-		return "SIGFPE"
-	case 9:
-		return "SIGKILL"
-	case 11:
-		return "SIGSEGV"
-	case 13:
-		return "SIGPIPE"
-	case 14:
-		return "SIGALRM"
-	case 15:
-		return "SIGTERM"
-	}
-	if mips {
-		return map[int]string{7: "SIGEMT", 10: "SIGBUS", 12: "SIGSYS", 16: "SIGUSR1", 17: "SIGUSR2", 30: "SIGXCPU", 31: "SIGXFSZ"}[n]
-	}
-	return map[int]string{7: "SIGBUS", 10: "SIGUSR1", 12: "SIGUSR2", 16: "SIGSTKFLT", 24: "SIGXCPU", 25: "SIGXFSZ", 31: "SIGSYS"}[n]
 }

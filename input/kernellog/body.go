@@ -107,6 +107,10 @@ func (r *record) takeRegisters(text string) bool {
 	if r.trace.registers && isUserStack(text) {
 		r.trace.outermost()
 	}
+	if r.crash && !r.trace.headed && isUserPC(text) { // the kernel has not crashed there
+		r.mixed = true
+		return true
+	}
 	if release := releaseOfFlags(text); release != "" && r.release == "" {
 		r.release = release
 		return true

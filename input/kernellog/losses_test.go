@@ -344,6 +344,8 @@ R13: 0000000016e08950 R14: ffff8ab4828ed000 R15: 0000000000000000
 		{"user space's registers", registers + end + again, rest, ""},
 		{"the registers again", again, rest, ""},
 		{"user space's registers alone", registers + end, "", ""},
+		{"user space's PC and registers alone", "RIP: 0033:0x47b7a0\n" + registers + end, "", ""},
+		{"a crash within another report's end", "Oops: 0000 [#1] SMP\nRIP: 0033:0x47b7a0\n" + registers + again, "oops|leaf!\n", "leaf"},
 	} {
 		if got := threadsOf(t, c.log); got != c.want {
 			t.Errorf("%s: got\n%swant\n%s", c.what, got, c.want)

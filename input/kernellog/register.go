@@ -149,6 +149,14 @@ func isSegmented(text string) bool {
 	return ok && segmented && isRegister(strings.ToLower(name))
 }
 
+// isUserPC tells whether a message has user space's PC, behind a segment of its privilege: "RIP: 0033:0x47b7a0". x86 shows
+// user space's registers behind the chain of a system call.
+func isUserPC(text string) bool {
+	s, ok := userPlace(text)
+	selector, _, segmented := cutSelector(s)
+	return ok && segmented && selector&3 == 3
+}
+
 // namesPC tells whether a message says where the processor stood, in a function: "pc : leaf+0x18/0x24", "PC is at leaf+0x18/0x24".
 func namesPC(text string) bool {
 	if len(text) < 2 || text[0]|0x20 != 'p' || text[1]|0x20 != 'c' {

@@ -42,19 +42,9 @@ func main() {
 // runtime's handler raises SIGABRT, below it stands the call that the handler pushed, below that the
 // function that crashed. Names and lines come from the table that no stripping removes.
 func TestGo(t *testing.T) {
-	if _, err := exec.LookPath("go"); err != nil {
-		t.Skip("no Go toolchain")
-	}
 	for _, mode := range []string{"exe", "pie"} {
 		t.Run(mode, func(t *testing.T) {
-			program := filepath.Join(t.TempDir(), "crash")
-			if err := os.WriteFile(program+".go", []byte(goCrash), 0o644); err != nil {
-				t.Fatal(err)
-			}
-			build := exec.Command("go", "build", "-trimpath", "-buildmode="+mode, "-ldflags=-s -w", "-o", program, program+".go")
-			if out, err := build.CombinedOutput(); err != nil {
-				t.Skipf("%v\n%s", err, out)
-			}
+			program := buildGo(t, goCrash, "-buildmode="+mode)
 			crashed := &reportOf(t, livecore.Crash(t, program)).Threads[0]
 			const want = "runtime.sigpanic main.length main.total main.main runtime.main runtime.goexit"
 			if chain := chainOf(crashed); !strings.HasSuffix(chain, want) || crashed.Stop.Reason.String() != "root" {
@@ -71,4 +61,97 @@ func TestGo(t *testing.T) {
 			}
 		})
 	}
+}
+
+// goFatal ends on the thread's stack, where the runtime works for a goroutine: it prints what is wrong and kills the
+// program; goOverflow where a stack cannot grow any more, which the functions' prologues find out.
+const (
+	goFatal = `package main
+
+import (
+	"runtime/debug"
+	"sync"
+)
+
+//go:noinline
+func unlock(m *sync.Mutex) { m.Unlock() }
+
+func main() {
+	debug.SetTraceback("crash")
+	unlock(new(sync.Mutex))
+}
+`
+	goOverflow = `package main
+
+import "runtime/debug"
+
+//go:noinline
+func recurse(n int) int { return recurse(n+1) + n }
+
+func main() {
+	debug.SetTraceback("crash")
+	debug.SetMaxStack(4 << 10)
+	println(recurse(1))
+}
+`
+	// goCallback crashes in C, which Go called, which C called, which Go called.
+	goCallback = `package main
+
+/*
+extern void callback(int *);
+static int sum;
+static __attribute__((noinline)) void inner(int *p) { *p = 1; sum++; }
+static __attribute__((noinline)) void outer(int *p) { callback(p); sum++; }
+*/
+import "C"
+
+import "runtime/debug"
+
+//export callback
+func callback(p *C.int) { C.inner(p) }
+
+//go:noinline
+func work() { C.outer(nil) }
+
+func main() {
+	debug.SetTraceback("crash")
+	work()
+}
+`
+)
+
+// TestGoStacks: from the thread's stack chains go on to the goroutine's, and back to C's where C had called Go.
+func TestGoStacks(t *testing.T) {
+	for _, c := range []struct{ name, source, want, end string }{
+		{"systemstack", goFatal, "runtime.fatalthrow.func1 runtime.systemstack runtime.fatalthrow runtime.fatal",
+			"main.unlock main.main runtime.main runtime.goexit"},
+		{"morestack", goOverflow, "runtime.newstack runtime.morestack main.recurse",
+			"main.recurse main.main runtime.main runtime.goexit"},
+		{"cgo", goCallback, "runtime.cgocallbackg runtime.cgocallback crosscall2",
+			"runtime.asmcgocall runtime.cgocall main._Cfunc_outer main.work main.main runtime.main runtime.goexit"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			crashed := &reportOf(t, livecore.Crash(t, buildGo(t, c.source))).Threads[0]
+			chain := chainOf(crashed)
+			if !strings.Contains(chain, c.want) || !strings.HasSuffix(chain, c.end) || crashed.Stop.Reason.String() != "root" {
+				t.Errorf("%s, stop: %s; want … %s … %s, stop: root", chain, crashed.Stop.Reason, c.want, c.end)
+			}
+		})
+	}
+}
+
+// buildGo builds a stripped program.
+func buildGo(t *testing.T, source string, flags ...string) (program string) {
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("no Go toolchain")
+	}
+	program = filepath.Join(t.TempDir(), "crash")
+	if err := os.WriteFile(program+".go", []byte(source), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	build := exec.Command("go", append([]string{"build", "-trimpath", "-ldflags=-s -w", "-o", program}, append(flags, program+".go")...)...)
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Skipf("%v\n%s", err, out)
+	}
+	return program
 }

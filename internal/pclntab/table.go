@@ -15,6 +15,8 @@
 package pclntab
 
 import (
+	"bytes"
+	"iter"
 	"slices"
 	"sort"
 
@@ -38,20 +40,21 @@ type Table struct {
 	count   int    // functions
 	text    uint64 // the address that functions' offsets are from
 
+	offsets [5]uint64 // from the header to names, units, files, values, functions
 	// All of these reach as far as the file says that the table does.
-	functions, names, values, units, files []byte
+	names, units, files, values, functions []byte
 }
 
-// stamps are a section that all Go programs have, in ELF and in Mach-O; sections are the names that
-// linkers give the table's.
-var (
-	stamps   = [...]string{".go.buildinfo", "__go_buildinfo"}
-	sections = [...]string{".gopclntab", ".data.rel.ro.gopclntab", "__gopclntab"}
-)
+// sections are the names that linkers give the table's section.
+var sections = [...]string{".gopclntab", ".data.rel.ro.gopclntab", "__gopclntab"}
 
-// merged is the section into which C's linker puts the tables of files that are loaded anywhere, up to
-// those of Go 1.25.
-const merged = ".data.rel.ro"
+// stamps are a section that Go programs have, in ELF and in Mach-O; what C's linker links may have the table
+// in a section with other data (.data.rel.ro, up to Go 1.25). indexes are sections of all files that have any:
+// whoever packs a program may take all headers of sections away.
+var (
+	stamps  = [...]string{".go.buildinfo", "__go_buildinfo"}
+	indexes = [...]string{".shstrtab", "__text"}
+)
 
 // Of is the table of an image, nil where the image has none that can be read.
 func Of(img *image.Image) *Table {
@@ -60,54 +63,107 @@ func Of(img *image.Image) *Table {
 }
 
 func find(img *image.Image) *Table {
-	stamped := func(name string) bool { _, ok := img.Sections.Loaded(name); return ok }
-	if !slices.ContainsFunc(stamps[:], stamped) {
-		return nil
-	}
+	has := func(name string) bool { _, ok := img.Sections.Loaded(name); return ok }
 	for _, name := range sections {
 		if s, ok := img.Sections.Loaded(name); ok {
-			return read(img, s.Data)
+			if t, ok := header(img, s.Data); ok && t.complete(img, s.Addr) {
+				return t
+			}
+			return nil
 		}
 	}
-	s, _ := img.Sections.Loaded(merged)
-	for at := 0; at+headerSize <= len(s.Data); at += img.Arch.AddrSize {
-		if t := read(img, s.Data[at:]); t != nil {
+	if !slices.ContainsFunc(stamps[:], has) && slices.ContainsFunc(indexes[:], has) {
+		return nil
+	}
+	for i := range img.Segments {
+		if t := search(img, img.Segments[i]); t != nil {
 			return t
 		}
 	}
 	return nil
 }
 
-// headerSize is how many bytes the header has at least.
-const headerSize = 8 + 8*4
+// maxHeaders is how many headers with offsets inside a segment are looked at closely.
+const maxHeaders = 8
 
-// read reads the header:
+// search looks for the table in a segment, by the header's magic number and the zeros behind.
+func search(img *image.Image, s image.Segment) *Table {
+	left := maxHeaders
+	for _, magic := range [...]uint64{go120, go118} {
+		mark := append(encoded(img.Arch.BigEndian, 4, magic), 0, 0)
+		for at := range occurrences(s.Data, mark) {
+			t, ok := header(img, s.Data[at:])
+			if !ok {
+				continue
+			}
+			if t.complete(img, s.Addr+uint64(at)) {
+				return t
+			}
+			if left--; left == 0 {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// encoded is v as n bytes.
+func encoded(bigEndian bool, n int, v uint64) []byte {
+	b := make([]byte, n)
+	for i := range b {
+		b[i] = byte(v >> (8 * i))
+	}
+	if bigEndian {
+		slices.Reverse(b)
+	}
+	return b
+}
+
+// occurrences are the places in data that hold what.
+func occurrences(data, what []byte) iter.Seq[int] {
+	return func(yield func(at int) bool) {
+		for at := 0; ; at++ {
+			next := bytes.Index(data[at:], what)
+			if next < 0 || !yield(at+next) {
+				return
+			}
+			at += next
+		}
+	}
+}
+
+// header reads the header:
 //
 //	0  magic   4  0, 0   6  instruction size   7  address size
 //	8  functions, files, the text's address, offsets of names, units, files, values, functab
-func read(img *image.Image, data []byte) *Table {
+func header(img *image.Image, data []byte) (*Table, bool) {
 	r := bin.New(data, img.Arch.BigEndian)
 	magic, zero, quantum, word := r.U32(), r.U16(), r.U8(), int(r.U8())
 	if magic != go118 && magic != go120 || zero != 0 || quantum == 0 || word != img.Arch.AddrSize {
-		return nil
+		return nil, false
 	}
 	count, _, text := r.Uint(word), r.Uint(word), r.Uint(word)
-	t := &Table{order: bin.Order(img.Arch.BigEndian), word: word, quantum: uint64(quantum), late: magic == go120, count: int(count)}
-	for _, part := range []*[]byte{&t.names, &t.units, &t.files, &t.values, &t.functions} {
+	t := &Table{order: bin.Order(img.Arch.BigEndian), word: word, quantum: uint64(quantum), late: magic == go120,
+		count: int(count), text: text}
+	for i, part := range []*[]byte{&t.names, &t.units, &t.files, &t.values, &t.functions} {
 		off := r.Uint(word)
 		if off > uint64(len(data)) {
-			return nil
+			return nil, false
 		}
-		*part = data[off:]
+		*part, t.offsets[i] = data[off:], off
 	}
-	if r.Err() != nil || count == 0 || count >= uint64(len(t.functions)/entrySize) {
-		return nil
+	return t, r.Err() == nil && count > 0 && count < uint64(len(t.functions)/entrySize)
+}
+
+// complete checks the table whose header is at addr, as the runtime does when it starts (moduledataverify1):
+// functions ascend, and all lie in the text. It finds the text.
+func (t *Table) complete(img *image.Image, addr uint64) bool {
+	for i := range t.count {
+		if t.begins(i) > t.begins(i+1) {
+			return false
+		}
 	}
-	var ok bool
-	if t.text, ok = t.locate(img, text); !ok {
-		return nil
-	}
-	return t
+	return t.locate(img, addr)
 }
 
 // entrySize is the size of an entry of functab: the offset of a function's code in the text, and

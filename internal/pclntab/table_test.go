@@ -4,13 +4,16 @@ import (
 	"debug/elf"
 	"debug/gosym"
 	"encoding/binary"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm"
 	"github.com/backsight/backsight/cpu/arm64"
 	"github.com/backsight/backsight/cpu/mips"
 	"github.com/backsight/backsight/cpu/x86"
@@ -165,6 +168,7 @@ func TestDamagedTable(t *testing.T) {
 			data := append([]byte(nil), good...)
 			data[i] = v
 			ask(t, Of(imageOf(arch, data)))
+			ask(t, Of(withoutHeaders(arch, data)))
 		}
 		ask(t, Of(imageOf(arch, good[:i])))
 	}
@@ -186,16 +190,44 @@ func ask(t *testing.T, tab *Table) {
 	}
 }
 
+// withoutHeaders is imageOf for a file that names no sections.
+func withoutHeaders(arch *cpu.Arch, data []byte) *image.Image {
+	img := imageOf(arch, nil)
+	table := image.Segment{Addr: dataBase, Size: uint64(len(data)), Data: data, Write: true}
+	return image.New(image.Header{Arch: arch, Segments: append(img.Segments, table)}, nil)
+}
+
+// dataBase is where the data of such a file lies.
+const dataBase = 0x10000
+
 func FuzzTable(f *testing.F) {
 	arch := archOf(f, x86.Archs(), "x86_64", false)
 	f.Add(program(binary.LittleEndian, 8, 1, textBase))
 	f.Add(program(binary.LittleEndian, 8, 1, 0))
-	f.Fuzz(func(t *testing.T, data []byte) { ask(t, Of(imageOf(arch, data))) })
+	f.Fuzz(func(t *testing.T, data []byte) {
+		ask(t, Of(imageOf(arch, data)))
+		ask(t, Of(withoutHeaders(arch, data)))
+	})
+}
+
+// TestDisorder: a table whose functions do not ascend is none; the runtime would not start with it.
+func TestDisorder(t *testing.T) {
+	data := program(binary.LittleEndian, 8, 1, textBase)
+	img := imageOf(archOf(t, x86.Archs(), "x86_64", false), data)
+	for i := range 2 {
+		at := Of(img).offsets[4] + uint64(i)*entrySize
+		bad := append([]byte(nil), data...)
+		binary.LittleEndian.PutUint32(bad[at:], textSize-uint32(i)*textSize/2)
+		binary.LittleEndian.PutUint32(bad[at+entrySize:], textSize/4)
+		if Of(imageOf(img.Arch, bad)) != nil {
+			t.Errorf("function %d lies behind the next, and the table was read", i)
+		}
+	}
 }
 
 // TestToolchain: for each function of a program that the Go toolchain links here, stripped or loaded
 // anywhere, names and lines are those that the standard library's reader has of the table of the
-// plain program.
+// plain program; the same where a packer took all headers of sections away.
 func TestToolchain(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the toolchain here makes no ELF files")
@@ -203,18 +235,53 @@ func TestToolchain(t *testing.T) {
 	if _, err := exec.LookPath("go"); err != nil {
 		t.Skip("no Go toolchain")
 	}
-	for _, flags := range [][]string{{"-ldflags=-s -w"}, {"-ldflags=-s -w", "-buildmode=pie"}} {
+	for _, c := range []struct {
+		processor string // "": this machine's
+		flags     []string
+	}{
+		{"", []string{"-ldflags=-s -w"}},
+		{"", []string{"-ldflags=-s -w", "-buildmode=pie"}},
+		{"arm", []string{"-ldflags=-s -w"}},
+	} {
 		path := filepath.Join(t.TempDir(), "program")
-		if out, err := exec.Command("go", append(append([]string{"build", "-o", path}, flags...), "testdata/program.go")...).CombinedOutput(); err != nil {
+		cmd := exec.Command("go", append(append([]string{"build", "-o", path}, c.flags...), "testdata/program.go")...)
+		if c.processor != "" {
+			cmd.Env = append(cmd.Environ(), "GOARCH="+c.processor)
+		}
+		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Skipf("go build: %v\n%s", err, out)
 		}
-		img, err := image.Open(path, []image.Format{Named(imageelf.Format())}, image.Options{Archs: slices.Concat(x86.Archs(), arm64.Archs())})
-		if err != nil {
-			t.Skip(err)
+		for _, path := range []string{path, withoutSections(t, path)} {
+			archs := slices.Concat(x86.Archs(), arm64.Archs(), arm.Archs())
+			img, err := image.Open(path, []image.Format{Named(imageelf.Format())}, image.Options{Archs: archs})
+			if err != nil {
+				t.Skip(err)
+			}
+			compare(t, Of(img), standard(t, strings.TrimSuffix(path, packed), img))
+			img.Close()
 		}
-		compare(t, Of(img), standard(t, path, img))
-		img.Close()
 	}
+}
+
+// packed is what the names of files without sections end in.
+const packed = ".packed"
+
+// withoutSections is a copy of an ELF file without the table of its sections' headers.
+func withoutSections(t *testing.T, path string) string {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, size, counts := 0x20, 4, 0x2e // e_shoff; e_shentsize, e_shnum, e_shstrndx
+	if elf.Class(data[elf.EI_CLASS]) == elf.ELFCLASS64 {
+		at, size, counts = 0x28, 8, 0x3a
+	}
+	clear(data[at : at+size])
+	clear(data[counts : counts+6])
+	if err := os.WriteFile(path+packed, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	return path + packed
 }
 
 // standard is the standard library's view of a program.

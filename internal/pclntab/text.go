@@ -7,30 +7,30 @@ import (
 	"github.com/backsight/backsight/internal/bin"
 )
 
-// locate finds where the text is that functions' offsets are from. stated is what the header says,
-// 0 since Go 1.26 and in files that are loaded anywhere; the runtime has the address from its variable
-// runtime.firstmoduledata then. What tells the address:
+// locate finds where the text is that functions' offsets are from. addr is where the header is, which states the
+// text's address but for 0 since Go 1.26 and in files that are loaded anywhere. What tells the address:
 //
-//   - Since Go 1.26 the variable has a section of its own.
-//   - Where no C code is linked in, the section .text has nothing else.
+//   - The runtime's variable runtime.firstmoduledata, where the file has what the variable holds.
 //   - Of a file that is loaded anywhere relocations list all addresses in data, and the variable holds
 //     where the last function ends, too.
 //   - The program may begin at a function of the text that is called so: _rt0_amd64_linux.
-func (t *Table) locate(img *image.Image, stated uint64) (uint64, bool) {
-	if stated != 0 {
-		return stated, t.fits(img, stated)
+func (t *Table) locate(img *image.Image, addr uint64) bool {
+	if t.text != 0 {
+		return t.fits(img, t.text)
 	}
-	s, _ := img.Sections.Loaded(".go.module")
-	r := bin.NewAt(s.Data, moduleEnd*uint64(t.word), img.Arch.BigEndian)
-	if end, text := r.Uint(t.word), r.Uint(t.word); text != 0 && end-text == t.size() && t.fits(img, text) {
-		return text, true
+	text, ok := t.module(img, addr)
+	if !ok {
+		text, ok = t.relocated(img)
 	}
-	if s, ok := img.Sections.Loaded(".text"); ok && uint64(len(s.Data)) == t.size() && t.fits(img, s.Addr) {
-		return s.Addr, true
+	if !ok {
+		text, ok = t.start(img)
 	}
-	if text, ok := t.relocated(img); ok {
-		return text, true
-	}
+	t.text = text
+	return ok
+}
+
+// start is the text's address by the function that the program begins at.
+func (t *Table) start(img *image.Image) (text uint64, ok bool) {
 	entry, _ := img.Arch.SplitCode(img.Entry)
 	for i := range t.count {
 		if f, ok := t.function(i); ok && strings.HasPrefix(f.Name(), "_rt0_") && t.fits(img, entry-f.Lo) {
@@ -42,6 +42,29 @@ func (t *Table) locate(img *image.Image, stated uint64) (uint64, bool) {
 
 // moduleEnd is the place of the fields maxpc and text in runtime.moduledata, in words.
 const moduleEnd = 21
+
+// module finds the variable of type runtime.moduledata for the table with its header at addr, which the linker writes
+// and the program, too: the header's address, and those of the five parts with their lengths and capacities.
+func (t *Table) module(img *image.Image, addr uint64) (text uint64, ok bool) {
+	for i := range img.Segments {
+		s := &img.Segments[i]
+		if !s.Write {
+			continue
+		}
+		for at := range occurrences(s.Data, encoded(bool(t.order), t.word, addr)) {
+			word := func(i int) uint64 { r := bin.NewAt(s.Data, uint64(at+i*t.word), bool(t.order)); return r.Uint(t.word) }
+			is := true
+			for i, off := range t.offsets {
+				is = is && word(1+3*i) == addr+off
+			}
+			text := word(moduleEnd + 1)
+			if is && word(moduleEnd)-text == t.size() && t.fits(img, text) {
+				return text, true
+			}
+		}
+	}
+	return 0, false
+}
 
 // relocated finds two addresses in the image's data that are as far apart as the text is long.
 func (t *Table) relocated(img *image.Image) (text uint64, ok bool) {

@@ -72,6 +72,9 @@ func writeInputs(dir string) error {
 		"macros.m4": []byte(macros),
 		"Makefile":  []byte(makefile),
 	}
+	for name, text := range sources() {
+		files[name] = []byte(text)
+	}
 	packed, err := archive(files)
 	if err != nil {
 		return err

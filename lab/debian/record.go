@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	"github.com/backsight/backsight"
@@ -22,9 +23,11 @@ type Laboratory struct {
 	// Work keeps packages and inputs from one recording to the next.
 	Work string
 	// Root is the folder of cases.
-	Root   string
-	Limits Limits
-	plugin string
+	Root string
+	// Programs are to be recorded.
+	Programs []Program
+	Limits   Limits
+	plugin   string
 	// writing: cases of a port share its libraries.
 	writing sync.Mutex
 }
@@ -51,9 +54,42 @@ func (l *Laboratory) inputs() string { return filepath.Join(l.Work, "inputs") }
 
 func (l *Laboratory) store(p *Port) *store { return &store{p, filepath.Join(l.Work, p.Name)} }
 
-// Fetch downloads and unpacks all programs of a port.
+// Fetch downloads and unpacks Debian's packages of a port.
 func (l *Laboratory) Fetch(ctx context.Context, p *Port) error {
-	return l.store(p).fetch(ctx, Packages())
+	return l.store(p).fetch(ctx, p.packages(l.Programs))
+}
+
+// On are the programs that are shipped for a port.
+func (l *Laboratory) On(p *Port) (programs []Program) {
+	for _, prog := range l.Programs {
+		if _, ok := p.has(&prog); ok {
+			programs = append(programs, prog)
+		}
+	}
+	return programs
+}
+
+// place finds a program and what its case needs.
+func (l *Laboratory) place(ctx context.Context, p *Port, prog *Program) (traced.Place, error) {
+	s := l.store(p)
+	dir := s.unpacked()
+	cpu, _ := p.has(prog)
+	if cpu != "" {
+		if err := s.fetchNPM(ctx, prog, cpu); err != nil {
+			return traced.Place{}, err
+		}
+		dir = s.npm(prog)
+	}
+	path := filepath.Join(dir, strings.ReplaceAll(prog.Path, "{cpu}", cpu))
+	found, err := filepath.Glob(path)
+	if err != nil || len(found) == 0 {
+		return traced.Place{}, fmt.Errorf("%s: no such program, %w", path, err)
+	}
+	if path, err = filepath.EvalSymlinks(found[0]); err != nil {
+		return traced.Place{}, err
+	}
+	folder := filepath.Join(l.Root, p.Folder)
+	return traced.Place{Dir: filepath.Join(folder, prog.Name+"-debian-bin"), Lib: filepath.Join(folder, "lib"), Program: path, Root: s.dir}, nil
 }
 
 // Record runs a program of a port and writes its case.
@@ -62,18 +98,20 @@ func (l *Laboratory) Record(ctx context.Context, p *Port, prog *Program) (Result
 	if !ok {
 		return Result{}, fmt.Errorf("no CPU %s %s", p.Arch, p.ABI)
 	}
-	root := l.store(p).root()
-	path, err := filepath.EvalSymlinks(filepath.Join(root, prog.Path))
+	place, err := l.place(ctx, p, prog)
 	if err != nil {
 		return Result{}, err
 	}
-	t, err := tracer.Run(ctx, &tracer.Job{Plugin: l.plugin, Emulator: []string{p.Emulator}, Root: root, Program: path, Args: prog.Args,
+	var args []string
+	for _, a := range prog.Args {
+		args = append(args, strings.ReplaceAll(a, "{dir}", filepath.Dir(place.Program)))
+	}
+	t, err := tracer.Run(ctx, &tracer.Job{Plugin: l.plugin, Emulator: []string{p.Emulator}, Root: p.root(l.store(p).unpacked()),
+		Program: place.Program, Args: args,
 		Dir: l.inputs(), Limit: l.Limits.Steps, Keep: l.Limits.Keep})
 	if err != nil {
 		return Result{}, err
 	}
-	folder := filepath.Join(l.Root, p.Folder)
-	place := traced.Place{Dir: filepath.Join(folder, prog.Name+"-debian-bin"), Lib: filepath.Join(folder, "lib"), Program: path, Root: root}
 	c := traced.New(place, prog.Name, arch)
 	defer c.Close()
 	if err := c.Add(t); err != nil {

@@ -76,7 +76,7 @@ func TestPreload(t *testing.T) {
 PROGRAM
 END
 				CC -O2 -rdynamic -fno-unwind-tables -fno-asynchronous-unwind-tables -fno-optimize-sibling-calls -o calls calls.c -ldl
-				CC -O2 -shared -fPIC -o plain.so $SRC/device/ports/linux/execinfo.c $SRC/device/ports/linux/modules.c $SRC/device/ports/linux/scan.c $SRC/device/ports/linux/signal.c $SRC/device/backsight.c
+				CC -O2 -shared -fPIC -o plain.so $SRC/device/ports/linux/*.c $SRC/device/backsight.c
 				backsight table --add-section -o walk.so plain.so
 				backsight table --add-section -o with-table calls
 				RUN ./with-table

@@ -21,7 +21,7 @@ func TestSignedAddresses(t *testing.T) {
 	out := run(t, `
 		DEVICE=$SRC/device
 		aarch64-linux-gnu-gcc -O2 -g -static -mbranch-protection=pac-ret+leaf -o crash $DEVICE/examples/mips-linux/main.c \
-		  $DEVICE/ports/linux/modules.c $DEVICE/ports/linux/signal.c $DEVICE/backsight.c
+		  $DEVICE/ports/linux/*.c $DEVICE/backsight.c
 		backsight table --add-section -o with-table crash
 		qemu-aarch64 -cpu max ./with-table 2>console.log || true
 		backsight bt -e crash console.log`)

@@ -120,9 +120,11 @@ func Walks(ctx context.Context, m *Machine, src, dir, packages string) (ways [le
 // build compiles the program, with unwind tables for the others.
 func (m *Machine) build(ctx context.Context, src, out, packages string) error {
 	args := append(slices.Clone(m.Compiler[1:]), "-O2", "-static", "-funwind-tables", "-fasynchronous-unwind-tables", "-o", out)
-	for _, f := range []string{"test/walks.c", "backsight.c", "ports/linux/modules.c", "ports/linux/scan.c", "ports/linux/signal.c"} {
-		args = append(args, filepath.Join(src, f))
+	port, err := filepath.Glob(filepath.Join(src, "ports/linux/*.c"))
+	if err != nil {
+		return err
 	}
+	args = append(append(args, filepath.Join(src, "test/walks.c"), filepath.Join(src, "backsight.c")), port...)
 	if packages != "" && m.Debian != "" {
 		flags, err := m.libunwind(ctx, packages)
 		if err != nil {

@@ -39,3 +39,17 @@ func TestJudge(t *testing.T) {
 		}
 	}
 }
+
+// TestWorse: a capture that is whole without tables and not with them is told of, one that is not whole without
+// either is not.
+func TestWorse(t *testing.T) {
+	c := &truth.Case{Name: "case"}
+	outcome := func(tier string, step int, whole bool) Outcome {
+		return Outcome{Case: c, Tier: tier, Answer: &truth.Answer{Step: step}, Verdict: Verdict{Whole: whole}}
+	}
+	worse := Worse([]Outcome{outcome("stripped", 1, false), outcome("stripped", 2, false), outcome("stripped", 3, true),
+		outcome("naked", 1, true), outcome("naked", 2, false), outcome("naked", 3, false)})
+	if len(worse) != 1 || worse[0].Answer.Step != 1 {
+		t.Errorf("worse with tables: %v, want step 1", worse)
+	}
+}

@@ -10,7 +10,8 @@ import (
 // recorded is the selection that is kept with the sources.
 const recorded = "../../testdata/truth"
 
-// TestRecordedTruth scores the selection: the limits of the project, on every CPU.
+// TestRecordedTruth scores the selection: the limits of the project, on every CPU; and no backtrace is worse
+// with tables than without.
 func TestRecordedTruth(t *testing.T) {
 	outcomes, broken, err := Run(context.Background(), Options{Root: recorded, Tiers: truth.Tiers[:]})
 	if err != nil {
@@ -21,6 +22,9 @@ func TestRecordedTruth(t *testing.T) {
 	}
 	if len(outcomes) == 0 {
 		t.Fatal("there is no recorded truth")
+	}
+	for _, o := range Worse(outcomes) {
+		t.Errorf("%s %s step %d: not whole with tables, whole without", o.Case.Name, o.Tier, o.Answer.Step)
 	}
 	for key, r := range Group(outcomes, []string{"arch"}) {
 		f := r.Figures()

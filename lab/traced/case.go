@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight"
@@ -38,6 +39,8 @@ type Case struct {
 type loaded struct {
 	file, path string // in images.json; on this machine
 	bias       uint64
+	placed     bool // where its code is
+	sure       bool // by the mapping that begins with that
 	img        *image.Image
 }
 
@@ -68,41 +71,49 @@ func (c *Case) Add(t *tracer.Trace) error {
 }
 
 // open opens the program and the images that lie below its root: the others are the
-// emulator's, or files that the program maps as data. The first page of a small file may
-// be mapped several times, for each segment anew; the lowest is the image's base.
+// emulator's, or files that the program maps as data.
 func (c *Case) open(images []tracer.Image) error {
-	seen := map[string]bool{}
+	at := map[string]int{}
 	for _, m := range images {
-		if seen[m.Path] || m.Path != c.place.Program && !strings.HasPrefix(m.Path, c.place.Root+string(filepath.Separator)) {
+		if m.Path != c.place.Program && !strings.HasPrefix(m.Path, c.place.Root+string(filepath.Separator)) {
 			continue
 		}
-		seen[m.Path] = true
-		img, err := elf.Open(m.Path, image.Options{Archs: backsight.CPUs()})
-		if err != nil {
-			continue // locale data and the like
+		i, seen := at[m.Path]
+		if !seen {
+			img, err := elf.Open(m.Path, image.Options{Archs: backsight.CPUs()})
+			if err != nil {
+				continue // locale data and the like
+			}
+			l := loaded{file: filepath.Base(m.Path), path: m.Path, img: img}
+			if m.Path == c.place.Program {
+				l.file = truth.Own
+			}
+			i = len(c.images)
+			at[m.Path], c.images = i, append(c.images, l)
 		}
-		l := loaded{file: filepath.Base(m.Path), path: m.Path, img: img, bias: uint64(m.Base) - firstPage(img)}
-		if m.Path == c.place.Program {
-			l.file = truth.Own
+		l := &c.images[i]
+		if bias, in, begins := biasOf(l.img, m); begins && !l.sure || in && !l.placed {
+			l.bias, l.placed, l.sure = bias, true, begins
 		}
-		c.images = append(c.images, l)
 	}
+	c.images = slices.DeleteFunc(c.images, func(l loaded) bool { return !l.placed })
 	if len(c.images) == 0 {
 		return errors.New("the trace names no image of the program")
 	}
 	return nil
 }
 
-// firstPage is the image address of the file's first byte: that of a program linked
-// where it runs is not 0.
-func firstPage(img *image.Image) uint64 {
+// biasOf is target address minus image address by a mapping, if the image's code begins there or, last, lies
+// in there. Dart's loader has the first page of a snapshot mapped elsewhere as well; LLVM's linker has the page
+// between two segments in both.
+func biasOf(img *image.Image, m tracer.Image) (bias uint64, in, begins bool) {
 	const page = 4096
 	for _, s := range img.Segments {
-		if s.FileOff < page {
-			return s.Addr - s.FileOff
+		if from := s.FileOff &^ (page - 1); s.Exec && from-uint64(m.Offset) < uint64(m.Size) {
+			return uint64(m.Base) + s.FileOff - uint64(m.Offset) - s.Addr, true, from == uint64(m.Offset)
 		}
 	}
-	return 0
+	return 0, false, false
 }
 
 // add makes a snapshot and its answer of a capture. There is none of a delay slot:

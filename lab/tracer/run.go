@@ -44,7 +44,8 @@ func Run(ctx context.Context, job *Job) (*Trace, error) {
 		return nil, err
 	}
 	defer os.RemoveAll(dir)
-	r := runner{job: job, entry: entry - start, out: filepath.Join(dir, "trace")}
+	r := runner{job: job, entry: entry - start, out: filepath.Join(dir, "trace"), switches: switchers(job.Program, start)}
+	r.whole = r.switches != ""
 	if job.Main != 0 {
 		r.main = job.Main - start
 	}
@@ -52,8 +53,14 @@ func Run(ctx context.Context, job *Job) (*Trace, error) {
 	if err != nil {
 		return nil, err
 	}
+	if count.Steps == 0 && !r.whole { // no C library calls main: Free Pascal
+		r.whole = true
+		if count, err = r.run(ctx, 0, 1); err != nil {
+			return nil, err
+		}
+	}
 	if count.Steps == 0 {
-		return nil, errors.New("main was not reached")
+		return nil, errors.New("neither main nor the entry was reached")
 	}
 	return r.run(ctx, job.Keep, count.Steps)
 }
@@ -65,13 +72,20 @@ type runner struct {
 	// linker's.
 	entry, main uint64
 	out         string
+	// whole: all activations since the program's entry count, as in Go, where no C library calls main.
+	whole bool
+	// switches are arguments of the plugin: the functions that change stacks.
+	switches string
 }
 
 // run is one run. The environment, the random numbers of the emulator and with these
 // the addresses are the same in each.
 func (r *runner) run(ctx context.Context, keep, total int) (*Trace, error) {
 	j := r.job
-	plugin := fmt.Sprintf("file=%s,out=%s,keep=%d,total=%d,limit=%d,entry=%d,main=%d", j.Plugin, r.out, keep, total, j.Limit, r.entry, r.main)
+	plugin := fmt.Sprintf("file=%s,out=%s,keep=%d,total=%d,limit=%d,entry=%d,main=%d%s", j.Plugin, r.out, keep, total, j.Limit, r.entry, r.main, r.switches)
+	if r.whole {
+		plugin += ",whole=1"
+	}
 	args := append(slices.Clone(j.Emulator[1:]), "-singlestep", "-seed", "1", "-L", j.Root, "-plugin", plugin, j.Program)
 	cmd := child.Command(ctx, j.Emulator[0], append(args, j.Args...)...)
 	cmd.Dir = j.Dir

@@ -68,10 +68,13 @@ type Activation struct {
 	Signal bool      `json:"signal"`
 }
 
-// Image is a file that was mapped from its first byte on.
+// Image is a mapping of a file, Size bytes from Offset on. The emulator has its program's code readable
+// only, so that code and what lies before may be one mapping.
 type Image struct {
-	Path string    `json:"image"`
-	Base truth.Hex `json:"base"`
+	Path   string    `json:"image"`
+	Base   truth.Hex `json:"base"`
+	Size   truth.Hex `json:"size"`
+	Offset truth.Hex `json:"offset"`
 }
 
 // line is a line of the plugin's output: a capture, a correction, an image or, last, the

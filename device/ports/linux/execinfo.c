@@ -1,29 +1,33 @@
 /* backtrace() of execinfo.h, for programs that call it: linked in, or as an LD_PRELOAD object. With
- * BACKSIGHT_GUESS in the environment it goes on behind libraries without tables; a null pointer stands
+ * BACKSIGHT_GUESS in the environment it goes on where no rule is known; a null pointer stands
  * before the frames that are found so. */
 #include <stdlib.h>
 
+#include "../../entry.h"
+#include "memory.h"
 #include "modules.h"
 #include "scan.h"
 
 int backtrace(void **buffer, int size);
 
-static const struct bs_world *world = &bs_linux_world;
+static int guessing;
 
 __attribute__((constructor)) static void begin(void)
 {
-	if (getenv("BACKSIGHT_GUESS"))
-		world = &bs_linux_guessing_world;
+	guessing = getenv("BACKSIGHT_GUESS") != 0;
 	bs_linux_refresh();
 }
 
 /* The address in backtrace's caller comes first, as from the C library. */
-int backtrace(void **buffer, int size)
+BS_ENTERED int bs_linux_backtrace(void **buffer, int size, long unused, long neither, struct bs_regs *regs)
 {
-	int n;
+	struct bs_linux_pages pages = {0, 0};
+	struct bs_world world = guessing ? bs_linux_guessing_world : bs_linux_world;
 
+	(void)unused, (void)neither;
+	world.context = &pages;
 	bs_linux_refresh();
-	n = bs_frames(world, 1, buffer, size);
-	__asm__ volatile(""); /* the call is none in the last place, which would leave no frame to skip */
-	return n;
+	return bs_frames_from(&world, 0, buffer, size, regs);
 }
+
+BS_ENTRY(backtrace, bs_linux_backtrace)

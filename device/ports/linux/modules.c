@@ -1,66 +1,257 @@
+/* The list of modules. Whoever refreshes it makes a new list in a place of its own and lets it be the current one; nobody
+ * waits for anybody, and a list stays as it is until LISTS - 1 others have followed. So a thread, a signal handler or
+ * the child of a fork always finds a whole list. Memory grows with the number of modules, not of changes. */
 #define _GNU_SOURCE
 #include "modules.h"
 
+#include <errno.h>
 #include <link.h>
-#include <ucontext.h>
-#include <unistd.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
 
-#include "signal.h"
+enum { LISTS = 8, MOST = 1 << 16, ROOM = 64, TABLE_SEGMENT = 0x62734431 /* the type of the program header of a table */ };
 
-enum { MAX_MODULES = 64, TABLE_SEGMENT = 0x62734431 /* the type of the program header of a table */ };
+struct list {
+	struct bs_linux_module *modules; /* by address */
+	unsigned room, count, version;
+	unsigned long long loaded, unloaded; /* what the loader had counted */
+	int tables, busy;
+};
 
-static struct bs_linux_module modules[MAX_MODULES];
-static volatile int module_count;
+static struct list lists[LISTS];
+static struct list *current;
+static unsigned versions;
 
-static int add_module(struct dl_phdr_info *info, size_t size, void *data)
+static const struct list *list(void) { return __atomic_load_n(&current, __ATOMIC_ACQUIRE); }
+
+/* grow doubles the room of a list that nobody reads yet. */
+static int grow(struct list *l)
 {
-	struct bs_linux_module *m = &modules[module_count];
+	unsigned room = l->room ? 2 * l->room : ROOM;
+	void *to;
+
+	if (room > MOST)
+		return 0;
+	to = mmap(0, room * sizeof *l->modules, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (to == MAP_FAILED)
+		return 0;
+	if (l->room) {
+		memcpy(to, l->modules, l->count * sizeof *l->modules);
+		munmap(l->modules, l->room * sizeof *l->modules);
+	}
+	l->modules = to;
+	l->room = room;
+	return 1;
+}
+
+/* name_of notes the last part of a module's path. */
+static void name_of(struct bs_linux_module *m, const char *path)
+{
+	const char *last;
+	size_t n;
+
+	if (!path || !*path)
+		path = program_invocation_name;
+	last = strrchr(path, '/');
+	last = last ? last + 1 : path;
+	n = strlen(last);
+	if (n >= sizeof m->name)
+		n = sizeof m->name - 1;
+	memcpy(m->name, last, n);
+	m->name[n] = 0;
+}
+
+/* build_of notes the build ID among notes. */
+static void build_of(struct bs_linux_module *m, const uint8_t *at, size_t size)
+{
+	const uint8_t *end = at + size;
+	ElfW(Nhdr) note;
+
+	while ((size_t)(end - at) >= sizeof note) {
+		size_t name, text;
+		memcpy(&note, at, sizeof note);
+		at += sizeof note;
+		name = ((size_t)note.n_namesz + 3) & ~(size_t)3;
+		text = ((size_t)note.n_descsz + 3) & ~(size_t)3;
+		if (name > (size_t)(end - at) || text > (size_t)(end - at) - name)
+			return;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(at, "GNU", 4) == 0) {
+			m->build_size = (uint8_t)(note.n_descsz < sizeof m->build ? note.n_descsz : sizeof m->build);
+			memcpy(m->build, at + name, m->build_size);
+			return;
+		}
+		at += name + text;
+	}
+}
+
+/* within tells whether a segment lies in what is mapped of a module. */
+static int within(const struct bs_linux_module *m, const ElfW(Phdr) *p)
+{
+	bs_word at = m->bias + (bs_word)p->p_vaddr;
+	return at >= m->image_low && at < m->image_high && p->p_memsz <= m->image_high - at;
+}
+
+/* span widens a range by a segment. */
+static void span(bs_word *low, bs_word *high, bs_word at, bs_word size)
+{
+	if (*low == *high || at < *low)
+		*low = at;
+	if (at + size > *high)
+		*high = at + size;
+}
+
+/* checked is the table, if it is whole, which it is where the list before had it. */
+static const uint8_t *checked(struct bs_linux_module *m, const uint8_t *table, size_t size)
+{
+	const struct bs_linux_module *before = bs_linux_module_at(m->low);
+
+	if (size < 12)
+		return 0;
+	memcpy(&m->table_sum, table + 8, sizeof m->table_sum);
+	if (before && before->table == table && before->bias == m->bias && before->high == m->high && before->table_sum == m->table_sum)
+		return table;
+	return bs_check(table, size, 0) ? table : 0;
+}
+
+/* segments notes what the program headers say. */
+static void segments(struct bs_linux_module *m, const struct dl_phdr_info *info)
+{
 	int i;
 
-	(void)size;
-	(void)data;
-	if (module_count == MAX_MODULES)
-		return 1;
-	m->bias = (bs_word)info->dlpi_addr;
-	m->low = ~(bs_word)0;
-	m->high = 0;
-	m->table = 0;
 	for (i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		bs_word at = m->bias + (bs_word)p->p_vaddr;
-		if (p->p_type == TABLE_SEGMENT && bs_check((const uint8_t *)(uintptr_t)at, p->p_memsz, 0))
-			m->table = (const uint8_t *)(uintptr_t)at;
-		if (p->p_type != PT_LOAD || !(p->p_flags & PF_X))
+		if (p->p_type != PT_LOAD)
 			continue;
-		if (at < m->low)
-			m->low = at;
-		if (at + (bs_word)p->p_memsz > m->high)
-			m->high = at + (bs_word)p->p_memsz;
+		if (p->p_flags & PF_R)
+			span(&m->image_low, &m->image_high, at, (bs_word)p->p_memsz);
+		if (p->p_flags & PF_X)
+			span(&m->low, &m->high, at, (bs_word)p->p_memsz);
 	}
-	if (m->low < m->high)
-		module_count++;
+	for (i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+		const uint8_t *at = (const uint8_t *)(uintptr_t)(m->bias + (bs_word)p->p_vaddr);
+		if (!within(m, p))
+			continue;
+		if (p->p_type == TABLE_SEGMENT)
+			m->table = checked(m, at, p->p_memsz);
+		if (p->p_type == PT_NOTE && !m->build_size)
+			build_of(m, at, p->p_memsz);
+#if BS_MACHINE == BS_ARM
+		if (p->p_type == PT_ARM_EXIDX) {
+#else
+		if (p->p_type == PT_GNU_EH_FRAME) {
+#endif
+			m->frames = at;
+			m->frames_size = (bs_word)p->p_memsz;
+		}
+	}
+}
+
+/* counted reads how many modules the loader has loaded and unloaded ever, where its record has that; 0: nowhere. */
+static int counted(const struct dl_phdr_info *info, size_t size, struct list *l)
+{
+	if (size < offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
+		return 0;
+	l->loaded = info->dlpi_adds;
+	l->unloaded = info->dlpi_subs;
+	return 1;
+}
+
+static int add_module(struct dl_phdr_info *info, size_t size, void *data)
+{
+	struct list *l = data;
+	struct bs_linux_module *m, one;
+	unsigned i;
+
+	if (l->count == l->room && !grow(l))
+		return 1;
+	counted(info, size, l);
+	memset(&one, 0, sizeof one);
+	one.bias = (bs_word)info->dlpi_addr;
+	segments(&one, info);
+	if (one.low == one.high)
+		return 0;
+	name_of(&one, info->dlpi_name);
+	m = l->modules;
+	for (i = l->count++; i > 0 && m[i - 1].low > one.low; i--)
+		m[i] = m[i - 1];
+	m[i] = one;
+	l->tables += one.table != 0;
 	return 0;
+}
+
+/* unchanged looks at the first module only. */
+static int unchanged(struct dl_phdr_info *info, size_t size, void *data)
+{
+	const struct list *l = list();
+	struct list now;
+
+	*(int *)data = l && counted(info, size, &now) && now.loaded == l->loaded && now.unloaded == l->unloaded;
+	return 1;
+}
+
+/* claim returns the list that has been none the longest, 0 where all are at work. */
+static struct list *claim(void)
+{
+	struct list *oldest = 0;
+	int i;
+
+	for (i = 0; i < LISTS; i++)
+		if (&lists[i] != list() && !__atomic_load_n(&lists[i].busy, __ATOMIC_ACQUIRE) && (!oldest || lists[i].version < oldest->version))
+			oldest = &lists[i];
+	if (!oldest || __atomic_exchange_n(&oldest->busy, 1, __ATOMIC_ACQ_REL))
+		return 0;
+	return oldest;
+}
+
+/* publish lets a list be the current one, unless it says nothing new or another one has seen more meanwhile. */
+static void publish(struct list *l)
+{
+	struct list *before = __atomic_load_n(&current, __ATOMIC_ACQUIRE);
+
+	if (before && before->count == l->count && memcmp(before->modules, l->modules, l->count * sizeof *l->modules) == 0 &&
+	    before->loaded == l->loaded && before->unloaded == l->unloaded)
+		return;
+	l->version = __atomic_add_fetch(&versions, 1, __ATOMIC_ACQ_REL);
+	while (!before || before->loaded <= l->loaded)
+		if (__atomic_compare_exchange_n(&current, &before, l, 0, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+			return;
 }
 
 int bs_linux_refresh(void)
 {
-	int i, n = 0;
+	struct list *l;
+	int same = 0;
 
-	module_count = 0;
-	dl_iterate_phdr(add_module, 0);
-	for (i = 0; i < module_count; i++)
-		n += modules[i].table != 0;
-	return n;
+	dl_iterate_phdr(unchanged, &same);
+	if (!same && (l = claim()) != 0) {
+		l->count = 0;
+		l->tables = 0;
+		l->loaded = l->unloaded = 0;
+		dl_iterate_phdr(add_module, l);
+		publish(l);
+		__atomic_store_n(&l->busy, 0, __ATOMIC_RELEASE);
+	}
+	return list() ? list()->tables : 0;
 }
+
+unsigned bs_linux_version(void) { return list() ? list()->version : 0; }
 
 const struct bs_linux_module *bs_linux_module_at(bs_word pc)
 {
-	int i;
+	const struct list *l = list();
+	unsigned low = 0, high = l ? l->count : 0;
 
-	for (i = 0; i < module_count; i++)
-		if (pc >= modules[i].low && pc < modules[i].high)
-			return &modules[i];
-	return 0;
+	while (low < high) { /* to the first module that begins behind pc */
+		unsigned middle = (low + high) / 2;
+		if (l->modules[middle].low <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 && pc < l->modules[low - 1].high ? &l->modules[low - 1] : 0;
 }
 
 const uint8_t *bs_linux_table_at(void *context, bs_word pc, bs_word *bias)
@@ -72,92 +263,4 @@ const uint8_t *bs_linux_table_at(void *context, bs_word pc, bs_word *bias)
 		return 0;
 	*bias = m->bias;
 	return m->table;
-}
-
-/* The kernel's own trampoline is in no module with a table, or on the stack; a C library's is in the
- * library. */
-int bs_linux_caught(void *context, const struct bs_world *w, struct bs_regs *regs)
-{
-	return regs->pc != 0 && bs_linux_trampoline(context, w, regs);
-}
-
-const struct bs_world bs_linux_world = {bs_linux_table_at, 0, bs_linux_caught, 0, 0, 0, 0, 0, 0};
-
-void bs_linux_signal(const void *context, struct bs_regs *regs)
-{
-	const ucontext_t *u = context;
-	int i;
-
-#if BS_MACHINE == BS_MIPS
-	static const uint8_t number[16] = {16, 17, 18, 19, 20, 21, 22, 23, 24, 25, 1, 15, 28, 29, 30, 31};
-	for (i = 0; i < 16; i++)
-		regs->r[i] = (bs_word)u->uc_mcontext.gregs[number[i]];
-	regs->pc = (bs_word)u->uc_mcontext.pc & ~(bs_word)1;
-#elif BS_MACHINE == BS_ARM
-	for (i = 0; i < 16; i++)
-		regs->r[i] = (&u->uc_mcontext.arm_r0)[i];
-	regs->pc = regs->r[15] & ~(bs_word)1;
-#elif BS_MACHINE == BS_AARCH64
-	for (i = 0; i < 15; i++)
-		regs->r[i] = u->uc_mcontext.regs[16 + i];
-	regs->r[15] = u->uc_mcontext.sp;
-	regs->pc = u->uc_mcontext.pc;
-#elif BS_MACHINE == BS_RISCV
-	static const uint8_t number[15] = {1, 2, 5, 8, 9, 18, 19, 20, 21, 22, 23, 24, 25, 26, 27};
-	for (i = 0; i < 15; i++)
-		regs->r[i] = u->uc_mcontext.__gregs[number[i]];
-	regs->pc = u->uc_mcontext.__gregs[0];
-#elif BS_MACHINE == BS_X86_64
-	static const uint8_t number[16] = {REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP,
-					   REG_R8, REG_R9, REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15};
-	for (i = 0; i < 16; i++)
-		regs->r[i] = (bs_word)u->uc_mcontext.gregs[number[i]];
-	regs->pc = (bs_word)u->uc_mcontext.gregs[REG_RIP];
-#elif BS_MACHINE == BS_I386
-	static const uint8_t number[8] = {REG_EAX, REG_ECX, REG_EDX, REG_EBX, REG_ESP, REG_EBP, REG_ESI, REG_EDI};
-	for (i = 0; i < 8; i++)
-		regs->r[i] = (bs_word)u->uc_mcontext.gregs[number[i]];
-	regs->pc = (bs_word)u->uc_mcontext.gregs[REG_EIP];
-#endif
-	regs->known = 0xffff;
-	regs->exact = 1;
-	regs->guessed = 0;
-}
-
-struct line {
-	char text[128];
-	size_t used;
-	int fd;
-};
-
-static void flush(struct line *l)
-{
-	if (l->used > 0 && write(l->fd, l->text, l->used) < 0)
-		l->fd = -1;
-	l->used = 0;
-}
-
-static void put(void *context, char c)
-{
-	struct line *l = context;
-
-	if (l->used == sizeof l->text)
-		flush(l);
-	l->text[l->used++] = c;
-}
-
-void bs_linux_print(int fd, const bs_word *pcs, int n)
-{
-	enum { MAX_PRINTED = 64 };
-	struct line l;
-	bs_word image[MAX_PRINTED];
-	const struct bs_linux_module *m = n > 0 ? bs_linux_module_at(pcs[0]) : 0;
-	int i;
-
-	l.used = 0;
-	l.fd = fd;
-	for (i = 0; m && i < n && i < MAX_PRINTED && pcs[i] - 1 >= m->low && pcs[i] - 1 < m->high; i++)
-		image[i] = pcs[i] - m->bias;
-	bs_print(image, m ? i : 0, m ? m->table : 0, put, &l);
-	flush(&l);
 }

@@ -1,17 +1,10 @@
-#define _GNU_SOURCE
 #include "scan.h"
 
-#include <errno.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "modules.h"
 
-enum { MOST = 512, PAGE = 4096 };
-
-const struct bs_world bs_linux_guessing_world = {bs_linux_table_at, 0, bs_linux_caught, 0, bs_linux_guess, 0, 0, 0, 0};
+enum { MOST = 512 };
 
 int bs_linux_behind_call(uintptr_t pc, uintptr_t low, uintptr_t high)
 {
@@ -73,15 +66,9 @@ static int leads_on(const struct bs_world *w, const struct bs_regs *frame)
 /* candidate lets regs be those of the caller that a word on the stack returns to. Return addresses lie at the
  * top of a frame; AArch64 has them at the bottom, behind the caller's frame pointer, which mostly
  * equals the stack pointer. */
-static int candidate(const struct bs_world *w, bs_word at, struct bs_regs *regs)
+static int candidate(const struct bs_world *w, bs_word at, bs_word word, struct bs_regs *regs)
 {
-	const struct bs_linux_module *m;
-	bs_word word;
-
-	if (!bs_load(w, at, &word))
-		return 0;
-	m = bs_linux_module_at(word);
-	if (!m || !m->table || !behind_call(m, word))
+	if (!behind_call(bs_linux_module_at(word), word))
 		return 0;
 	memset(regs, 0, sizeof *regs);
 	regs->guessed = 1;
@@ -99,31 +86,18 @@ static int candidate(const struct bs_world *w, bs_word at, struct bs_regs *regs)
 	return leads_on(w, regs);
 }
 
-/* readable tells whether a page can be read: the kernel reads a set of signals there before it looks at
- * what is to be done with them, which is nothing that there is. */
-static int readable(bs_word page)
-{
-	int before = errno, faulted;
-
-	faulted = syscall(SYS_rt_sigprocmask, -1, page, 0, _NSIG / 8) != 0 && errno == EFAULT;
-	errno = before;
-	return !faulted;
-}
-
 int bs_linux_guess(void *context, const struct bs_world *w, struct bs_regs *regs)
 {
-	const struct bs_linux_module *m = bs_linux_module_at(regs->pc - !regs->exact);
 	bs_word at = regs->r[BS_SP] & ~(bs_word)(BS_WORD - 1);
 	struct bs_regs frame;
+	bs_word word;
 	int i;
 
 	(void)context;
-	if (!m || m->table || !(regs->known >> BS_SP & 1))
+	if (!(regs->known >> BS_SP & 1))
 		return 0;
-	for (i = 0; i < MOST; i++, at += BS_WORD) {
-		if (at % PAGE == 0 && !readable(at))
-			return 0;
-		if (candidate(w, at, &frame)) {
+	for (i = 0; i < MOST && bs_load(w, at, &word); i++, at += BS_WORD) {
+		if (candidate(w, at, word, &frame)) {
 			*regs = frame;
 			return 1;
 		}

@@ -18,6 +18,8 @@ type Interp struct {
 	// symbols maps the address of an instruction that makes SP unknowable to the
 	// base that stands for the result, so that paths through the instruction agree.
 	symbols map[uint64]Base
+	// Sums are what symbols stand for. Nil: nobody asks. Who does executes each instruction once.
+	Sums map[Base]Sum
 	// frozen: no symbol and no table is added any more, so that goroutines may share both.
 	frozen bool
 }
@@ -101,7 +103,11 @@ func (m *Interp) Effect(s *State, in *cpu.Insn, pc uint64) {
 			m.Assign(s, in.Dst, Value{}, pc)
 		}
 	default:
-		m.Assign(s, in.Dst, m.computed(s, in), pc)
+		v := m.computed(s, in)
+		if m.Sums != nil && in.Dst == m.Arch.SP && v.Kind == Unknown {
+			v = m.addUp(s, in, pc)
+		}
+		m.Assign(s, in.Dst, v, pc)
 	}
 }
 

@@ -41,7 +41,7 @@ func TestExec(t *testing.T) {
 			func(s func(string) Value) Value { return s("rbx") }},
 		{"a call of the next instruction", "i386", "1000: e8 00 00 00 00 5b  call 1005; pop %ebx", "ebx",
 			func(func(string) Value) Value { return Const(0x1005) }},
-		{"bal .+8", "mips o32 big", "1000: 04110001 00000000       bal 1008; nop", "ra",
+		{"bal .+8", "mips o32 big", "1000: 04110001 00000000 03e04025  bal 1008; nop; move t0,ra", "ra",
 			func(func(string) Value) Value { return Const(0x1008) }},
 		{"a constant in two halves", "mips o32 big", "1000: 3c020041 24428000  lui v0,0x41; addiu v0,v0,-32768", "v0",
 			func(func(string) Value) Value { return Const(0x40_8000) }},

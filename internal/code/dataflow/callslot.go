@@ -57,7 +57,7 @@ func LandingPadCallSlot(f *Function, site disasm.Addr) (slot uint64, ok bool) {
 			loaded = cpu.NoReg
 		case in.Op == cpu.OpLoad && arch.Globals.Has(in.Base) && in.Index == cpu.NoReg && int(in.Size) == arch.AddrSize && gp.Kind == absint.Constant:
 			loaded, slot = in.Dst, uint64(gp.Off+in.Imm)&arch.AddrMask()
-		case disasm.Writes(&in, loaded):
+		case in.Writes(loaded):
 			loaded = cpu.NoReg
 		}
 		pc += uint64(in.Len)
@@ -72,7 +72,7 @@ func loadedFrom(f *Function, site disasm.Addr, r cpu.Reg) (a absint.Value) {
 	b.in.Decode(&st)
 	straight(f, b, func(in *cpu.Insn, pc uint64) {
 		at := st.Operand(in)
-		if f.interp.Exec(&st, in, pc); pc > site.PC || !disasm.Writes(in, r) {
+		if f.interp.Exec(&st, in, pc); pc > site.PC || !in.Writes(r) {
 			return // such as the call's delay slot, which runs when the target is read
 		}
 		a = absint.Value{}

@@ -67,6 +67,33 @@ func TestElementAddedToPC(t *testing.T) {
 	}
 }
 
+// TestTableWithoutBound: a tag chooses the case, and nobody compares the tag: the table ends where its elements lead out of the function.
+func TestTableWithoutBound(t *testing.T) {
+	f := analysis(t, codetest.Program{CPU: "arm", Listing: `
+	400000 <f>:
+		400000: e92d4010  push {r4, lr}
+		400004: e24dd008  sub sp, sp, #8
+		400008: e5d83005  ldrb r3, [r8, #5]
+		40000c: e28f1008  add r1, pc, #8
+		400010: e7912103  ldr r2, [r1, r3, lsl #2]
+		400014: e081f002  add pc, r1, r2
+		400018: e320f000  nop
+		40001c: 00000010  to 40002c
+		400020: 00000014  to 400030
+		400024: 00000018  to 400034
+		400028: 00000010  to 40002c
+		40002c: eb000100  bl 400434
+		400030: e1a00000  nop
+		400034: e28dd008  add sp, sp, #8
+		400038: e8bd8010  pop {r4, pc}
+	400040 <g>:
+		400040: e12fff1e  bx lr`}).Function(at(0x400000))
+	check(t, f, map[uint64]string{0x40001c: "not reached", 0x40002c: "sp-16 ra", 0x400030: "sp-16 [sp-4]", 0x400034: "sp-16 [sp-4]", 0x400040: "not reached"})
+	if !f.Balanced || f.Unbalanced || f.SPDiffers {
+		t.Errorf("%+v", f.Facts)
+	}
+}
+
 // TestComparedForEquality: a comparison that decides whether the index is 1 bounds no table; a bound follows from
 // a second branch on the same comparison.
 func TestComparedForEquality(t *testing.T) {

@@ -30,10 +30,6 @@ func (e *explorer) calls(st *absint.State, t *transfer) {
 		noteLastCall(e, st, t, target, known)
 		return
 	}
-	if known && disasm.Retpoline(e.an.Code, target) {
-		e.leaveByUnknown(st)
-		return
-	}
 	if e.an.Callees.CallNeverReturns(e.m, st, t.In, target, known) {
 		e.graph.noReturn[t.pc] = true
 		noteLastCall(e, st, t, target, known)
@@ -173,6 +169,9 @@ func (e *explorer) returns(st *absint.State, v absint.Value, t *transfer) {
 		e.Complete = false
 	case e.graph.resolves(st, v, t):
 		e.Returns, e.Balanced, e.Complete = true, true, false
+	case e.an.conv.pushes() && disasm.Retpoline(e.an.Code, disasm.Addr{PC: t.start}):
+		st.Set(e.an.Arch.SP, sp.Plus(int64(e.an.Arch.RegSize)), e.an.Arch)
+		e.leaveByUnknown(st)
 	case t.In.Op == cpu.OpJump || st.FrameGone(e.an.Arch):
 		e.leaveByUnknown(st)
 	default:

@@ -1,6 +1,8 @@
 package dataflow
 
 import (
+	"slices"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 )
@@ -42,6 +44,17 @@ func (s *pathSearch) record(st *absint.State, ra absint.Value, tail bool) {
 		return // a jump through memory that is not the frame's
 	}
 	s.found = append(s.found, ReturnPath{CFA: cfa, RA: ra, Calls: s.path.calls, Tail: tail, Changed: changed(st, arch.Preserved)})
+}
+
+// recordSum keeps a way out by a return to ra, where SP is a sum of registers.
+func (s *pathSearch) recordSum(st *absint.State, ra absint.Value) {
+	arch := s.an.Arch
+	sp := st.Regs[arch.SP]
+	cfa := sp.Plus(arch.EntryCFA)
+	sum, ok := s.m.Sum(cfa)
+	if ok && ra == (absint.Value{Kind: absint.StartMemory, Base: sp.Base, Off: sp.Off}) && slices.Contains(sum.Terms, absint.Term{Reg: arch.SP}) {
+		s.found = append(s.found, ReturnPath{CFA: cfa, Sum: sum, Calls: s.path.calls, Changed: changed(st, arch.Preserved)})
+	}
 }
 
 // popsShadow tells whether a return address comes off the shadow call stack, whose pointer then lies where

@@ -15,6 +15,8 @@ type ReturnPath struct {
 	// below the CFA. So leave ciphers by hand for i386 that align their frame by more than
 	// SP is: mov 0x14(%esp),%esp; popf; pop %edi; …; ret (Camellia_cbc_encrypt).
 	CFA, RA absint.Value
+	// Sum is the CFA where more registers than one tell: then the return pops RA from below the CFA.
+	Sum absint.Sum
 	// Changed are the preserved registers that hold another register's or slot's value
 	// when the way leaves; see Exception.
 	Changed []RegValue
@@ -104,6 +106,9 @@ func (p *ReturnPath) popsNothing(conv *convention) bool { return p.Tail && p.CFA
 
 func (an *Analysis) searchReturns(at disasm.Addr, afterCall, entryCode bool) waysOut {
 	s := &pathSearch{an: an, m: absint.New(an.Code), afterCall: afterCall, entryCode: entryCode, seen: map[uint64]bool{}, cursor: disasm.NewCursor(an.Code)}
+	if an.conv.pushes() {
+		s.m.Sums = map[absint.Base]absint.Sum{}
+	}
 	p := &path{at: at}
 	p.st.Start(an.Arch)
 	if afterCall {
@@ -235,6 +240,7 @@ func (s *pathSearch) returns(st *absint.State, v absint.Value, t *transfer) {
 		return
 	}
 	if s.leadsOutwards(st, v, t) {
+		s.recordSum(st, v)
 		s.outwards = t.pc
 		return
 	}

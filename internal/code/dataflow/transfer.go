@@ -32,9 +32,9 @@ type successors interface {
 func (t *transfer) follow(m *absint.Interp, st, taken *absint.State, to successors) {
 	likely := t.In.Flags&cpu.FlagLikely != 0
 	slotAt := t.pc + uint64(t.In.Len)
-	var direct cpu.Insn
-	if t.targetOverwritten(m, st, &direct) {
-		t.In = &direct
+	var as cpu.Insn
+	if t.targetOverwritten(m, st, &as) || t.enters(m, st, &as) {
+		t.In = &as
 	}
 	if t.Slot != nil && !likely {
 		m.Exec(st, t.Slot, slotAt)
@@ -87,6 +87,23 @@ func (t *transfer) targetOverwritten(m *absint.Interp, st *absint.State, direct 
 	*direct = *in
 	direct.Target, direct.TargetMode = to.PC, to.Mode
 	return ok
+}
+
+// enters makes a call of a retpoline, which does not come back, a jump with the return address on the stack.
+func (t *transfer) enters(m *absint.Interp, st *absint.State, jump *cpu.Insn) bool {
+	if t.In.Op != cpu.OpCall || !m.Arch.CallPushesRA {
+		return false
+	}
+	to, known := m.Target(st, t.In)
+	if !known || !disasm.Retpoline(m.Code, to) {
+		return false
+	}
+	word := int64(m.Arch.RegSize)
+	push := cpu.Insn{Op: cpu.OpStore, Size: uint8(word), Src: cpu.NoReg, Src2: cpu.NoReg, Base: m.Arch.SP, Index: cpu.NoReg, Imm: -word, WB: -int32(word)}
+	m.Exec(st, &push, t.pc)
+	*jump = *t.In
+	jump.Op, jump.Target = cpu.OpJump, to.PC
+	return true
 }
 
 // behind is the place where the transfer goes on when it is not taken.

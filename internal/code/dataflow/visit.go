@@ -39,7 +39,7 @@ func (e *explorer) visit(b *block) {
 			e.graph.restart(b.afterCall)
 			return
 		}
-		calledLR = calledLR && !disasm.Writes(in, e.an.Arch.LR)
+		calledLR = calledLR && !in.Writes(e.an.Arch.LR)
 		filler = filler && in.Flags&cpu.FlagPadding != 0
 		e.note(b, &e.st, in)
 		if in.Flags&cpu.FlagConditional != 0 && !disasm.Transfers(in, e.an.Arch) && e.conditionalRun(pc) {

@@ -44,11 +44,6 @@ func SavesLR(in *cpu.Insn, arch *cpu.Arch) bool {
 	return in.Op == cpu.OpStore && (in.Src == lr || in.Src2 == lr) || in.Op == cpu.OpStoreMulti && in.List.Has(lr)
 }
 
-// Writes tells whether an instruction may write a register, what it calls aside.
-func Writes(in *cpu.Insn, r cpu.Reg) bool {
-	return in.Dst == r && in.Op != cpu.OpJump || in.Dst2 == r || in.WB != 0 && in.Base == r || in.Op != cpu.OpStoreMulti && in.List.Has(r)
-}
-
 // LowersSP tells whether an instruction allocates stack, as far as the instruction by
 // itself shows.
 func LowersSP(in *cpu.Insn, arch *cpu.Arch) bool {

@@ -230,10 +230,10 @@ func (c Code) Bounds() (lo, hi uint64) {
 }
 
 // scanChunk is how many bytes are searched for calls or jumps at a time, which bounds the memory
-// for those found; longestCall, how many more one may take that begins there.
+// for those found; longestCall, how many more it takes to judge one that begins there (cpu.ReadsPC).
 const (
 	scanChunk   = 1 << 18
-	longestCall = 8
+	longestCall = 4 * cpu.ReadsPCSpan
 )
 
 // Calls calls visit for all that reads as a direct call in the text, until visit returns

@@ -104,7 +104,8 @@ func TestClassify(t *testing.T) {
 		{"mips o32 big", "1000: 8fbf0014  lw ra,20(sp)", 0, kind{writesLR: true}},
 		{"mips o32 big", "1000: 03e00008  jr ra", 0, kind{transfers: true}},
 		{"mips o32 big", "1000: 03200008  jr t9", 0, kind{transfers: true, indirect: true}},
-		{"mips o32 big", "1000: 04110001 00000000  bal .+8", 0, kind{writesLR: true}},
+		{"mips o32 big", "1000: 04110001 00000000 03e04025  bal .+8; nop; move t0,ra", 0, kind{writesLR: true}},
+		{"mips o32 big", "1000: 04110001 00000000 27bdffe8  bal .+8; nop; addiu sp,sp,-24", 0, kind{transfers: true, writesLR: true}},
 		{"mips o32 big", "1000: 0c000000  jal 0", 0, kind{transfers: true, writesLR: true}},
 		{"arm", "1000: e92d4010  push {r4,lr}", 0, kind{savesLR: true, lowersSP: true}},
 		{"arm", "1000: e8bd8010  pop {r4,pc}", 0, kind{transfers: true}},
@@ -120,7 +121,7 @@ func TestClassify(t *testing.T) {
 		if !c.One(Addr{0x1000, tt.mode}, &in) {
 			t.Fatal(tt.listing)
 		}
-		got := kind{Transfers(&in, c.Arch), in.Op == cpu.OpJump && IndirectJump(&in), IsLiteral(&in), SavesLR(&in, c.Arch), c.Arch.LR != cpu.NoReg && Writes(&in, c.Arch.LR), LowersSP(&in, c.Arch)}
+		got := kind{Transfers(&in, c.Arch), in.Op == cpu.OpJump && IndirectJump(&in), IsLiteral(&in), SavesLR(&in, c.Arch), c.Arch.LR != cpu.NoReg && in.Writes(c.Arch.LR), LowersSP(&in, c.Arch)}
 		if got != tt.want {
 			t.Errorf("%s, %s: %+v", tt.cpu, tt.listing, got)
 		}

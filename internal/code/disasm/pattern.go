@@ -53,6 +53,12 @@ func Retpoline(c Code, at Addr) bool {
 	return n == 2 && (writes || drops) && (buf[1].Op == cpu.OpReturn || jumpsToReturn(c, at, &buf[1]))
 }
 
+// WithinThunk tells whether a call at a site goes to the rest of the thunk that begins there, which is no function.
+func WithinThunk(c Code, site uint64, to Addr) bool {
+	const longest = 32 // bytes: call 1f; pause; lfence; jmp; padding; 1: …
+	return to.PC-site < longest && Retpoline(c, to)
+}
+
 // jumpsToReturn tells whether in jumps to where nothing but a return stands.
 func jumpsToReturn(c Code, at Addr, in *cpu.Insn) bool {
 	if in.Op != cpu.OpJump || in.Flags&cpu.FlagConditional != 0 || in.Target == 0 {

@@ -80,6 +80,9 @@ func (c *calls) tells(r jump, steps *disasm.CallSteps) (call, sound bool) {
 	if c.code.Arch.InsnAlign > 1 {
 		return true, c.sound(r)
 	}
+	if disasm.WithinThunk(c.code, r.from, c.code.Addr(r.to)) {
+		return false, false
+	}
 	call, clean := steps.At(r.from)
 	return call, call && (clean && r.to%functionAlign == 0 || marked(c.code, r.to))
 }

@@ -1,7 +1,9 @@
 package discover
 
 import (
+	"cmp"
 	"slices"
+	"sort"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/disasm"
@@ -17,6 +19,8 @@ type certain struct {
 	calls  *calls
 	tables bool // unwind tables list functions
 	all    bool // and all of them
+	// gaps are, in order, what lies between the functions that tables list.
+	gaps []span
 	// gp is what the registers of Arch.Globals hold, where that is known.
 	gp constants
 	// literals are the words of the text that code is known to read relative to the
@@ -24,8 +28,8 @@ type certain struct {
 	literals *disasm.Set
 }
 
-// findCertain finds the certain entries.
-func findCertain(code disasm.Code, ranges Ranges) *certain {
+// findListed finds the certain entries that the file declares.
+func findListed(code disasm.Code, ranges Ranges) *certain {
 	c, found := collector{code: code}, &certain{handedOn: handedOn(code)}
 	linked := c.linked()
 	c.declared(linked == 0)
@@ -33,18 +37,30 @@ func findCertain(code disasm.Code, ranges Ranges) *certain {
 		c.add(code.Addr(key))
 	}
 	declared := len(c.keys)
-	covered, some := c.listed(ranges)
-	found.tables, covered = some || linked > 0, max(covered, linked)
-	// Compilers' tables have every function of theirs: a pass through the 70 MB of libLLVM finds
-	// no more.
-	if found.all = listsText(code, covered); !found.all {
-		c.undeclared(found)
-	}
+	covered, gaps := c.listed(ranges)
+	found.tables, found.gaps = gaps != nil || linked > 0, gaps
+	found.all = listsText(code, max(covered, linked))
 	found.known = merged(c.keys, declared)
+	found.entries = allOf(code, found.known)
+	return found
+}
+
+// findUndeclared adds the entries that nothing in the file declares.
+func findUndeclared(code disasm.Code, listed *certain) *certain {
+	c, found := collector{code: code, keys: slices.Clone(listed.known)}, *listed
+	found.all = false
+	c.undeclared(&found)
+	found.known = sorted(c.keys)
 	if found.entries = allOf(code, found.known); found.calls != nil {
 		found.entries = found.calls.places(found.known)
 	}
-	return found
+	return &found
+}
+
+// lists tells whether tables list the function of a place, if it is of one.
+func (c *certain) lists(pc uint64) bool {
+	i := sort.Search(len(c.gaps), func(i int) bool { return c.gaps[i].hi > pc })
+	return c.all && (i == len(c.gaps) || pc < c.gaps[i].lo)
 }
 
 // undeclared finds the entries that nothing in the file declares.
@@ -150,19 +166,41 @@ func (c *collector) linked() (covered uint64) {
 	return covered
 }
 
-// listed adds the functions that unwind tables list and returns how many bytes the tables
-// cover; false where there are no such functions.
-func (c *collector) listed(ranges Ranges) (covered uint64, some bool) {
+const (
+	// leastGap is how many bytes between the functions of tables may be one that they lack. Up to 15
+	// are padding.
+	leastGap = 16
+	// mostListed is how large a function of tables may be that is believed to be one: Dart has one description
+	// for all of its text. More of what it covers is a gap.
+	mostListed = 64 << 10
+)
+
+// listed adds the functions that unwind tables list, and returns how many bytes the tables cover and
+// what lies between; no gaps where there are no such functions.
+func (c *collector) listed(ranges Ranges) (covered uint64, gaps []span) {
 	if ranges == nil {
-		return 0, false
+		return 0, nil
 	}
+	var all []span
 	ranges(c.code.Img, func(lo, hi uint64) bool {
+		pc, _ := c.code.Arch.SplitCode(lo)
 		c.addPointer(lo)
-		covered += hi - lo
-		some = true
+		all = append(all, span{pc, min(hi, pc+mostListed)})
 		return true
 	})
-	return covered, some
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })
+	end := uint64(0)
+	for _, s := range all {
+		covered += s.hi - s.lo
+		if s.lo >= end+leastGap {
+			gaps = append(gaps, span{end, s.lo})
+		}
+		end = max(end, s.hi)
+	}
+	if all != nil {
+		gaps = append(gaps, span{end, ^uint64(0)})
+	}
+	return covered, gaps
 }
 
 // listsText tells whether tables that cover so many bytes list the whole text: what

@@ -36,15 +36,22 @@ type Ranges func(img *image.Image, yield func(lo, hi uint64) bool)
 // Entries are where functions of one image begin. Any goroutine may ask; each list is
 // made when the first question needs the list.
 type Entries struct {
-	code       disasm.Code
+	code disasm.Code
+	// listed is what the file declares, undeclared that and what only the code tells. Where tables list all
+	// functions, a place that they do not cover takes the second, as if there were no tables.
+	listed, undeclared *knowledge
+	mentioned          func() *mentionIndex
+	holders            func() bool
+	returns            memo.Table[disasm.Addr, []uint64]
+}
+
+// knowledge is what follows from certain entries.
+type knowledge struct {
 	certain    func() *certain
 	pointed    func() *pointed // what data points to
-	holders    func() bool
 	candidates func() *candidates
 	near       func(disasm.Addr) *candidates // around a place; those far from there may be missing
 	farJumps   func() *farJumps              // nil where the candidates have them
-	mentioned  func() *mentionIndex
-	returns    memo.Table[disasm.Addr, []uint64]
 }
 
 // keptReturns bounds a generation of functions whose callers are known.
@@ -53,22 +60,49 @@ const keptReturns = 1024
 // New returns the entries of an image. ranges may be nil.
 func New(c disasm.Code, ranges Ranges) *Entries {
 	e := &Entries{code: c}
-	e.certain = sync.OnceValue(func() *certain { return findCertain(c, ranges) })
-	e.pointed = sync.OnceValue(func() *pointed { return allPointers(c, e.certain().literals) })
+	e.listed = newKnowledge(c, func() *certain { return findListed(c, ranges) })
+	e.undeclared = newKnowledge(c, func() *certain { return findUndeclared(c, e.listed.certain()) })
 	e.holders = sync.OnceValue(func() bool { return holdersAmong*e.pointed().words >= len(e.Certain()) })
-	e.candidates = sync.OnceValue(func() *candidates { return findCandidates(c, e.certain()) })
-	e.farJumps = sync.OnceValue(func() *farJumps { return findFarJumps(c, e.certain()) })
-	regions := sync.OnceValue(func() *regions { return newRegions(c, e.certain(), e.pointed) })
-	e.near = func(at disasm.Addr) *candidates {
-		if r := regions(); r != nil {
-			return r.at(at)
-		}
-		return e.candidates()
-	}
 	e.mentioned = sync.OnceValue(func() *mentionIndex { return newMentionIndex(e) })
 	e.returns.Bound = keptReturns
 	return e
 }
+
+func newKnowledge(c disasm.Code, find func() *certain) *knowledge {
+	k := &knowledge{certain: sync.OnceValue(find)}
+	k.pointed = sync.OnceValue(func() *pointed { return allPointers(c, k.certain().literals) })
+	k.candidates = sync.OnceValue(func() *candidates { return findCandidates(c, k.certain()) })
+	k.farJumps = sync.OnceValue(func() *farJumps { return findFarJumps(c, k.certain()) })
+	regions := sync.OnceValue(func() *regions { return newRegions(c, k.certain(), k.pointed) })
+	k.near = func(at disasm.Addr) *candidates {
+		if r := regions(); r != nil {
+			return r.at(at)
+		}
+		return k.candidates()
+	}
+	return k
+}
+
+// known is what is known of the whole image.
+func (e *Entries) known() *knowledge {
+	if e.AllListed() {
+		return e.listed
+	}
+	return e.undeclared
+}
+
+// around is what is known of a place.
+func (e *Entries) around(pc uint64) *knowledge {
+	if e.Lists(pc) {
+		return e.listed
+	}
+	return e.undeclared
+}
+
+func (e *Entries) certain() *certain               { return e.known().certain() }
+func (e *Entries) pointed() *pointed               { return e.known().pointed() }
+func (e *Entries) candidates() *candidates         { return e.known().candidates() }
+func (e *Entries) near(at disasm.Addr) *candidates { return e.around(at.PC).near(at) }
 
 // Certain are the certain entries, as sorted keys.
 func (e *Entries) Certain() []uint64 { return e.certain().entries.list() }
@@ -93,12 +127,12 @@ func (e *Entries) Possible() []uint64 {
 }
 
 // IsEntry tells whether a function certainly begins at a place.
-func (e *Entries) IsEntry(at disasm.Addr) bool { return e.certain().entries.has(at) }
+func (e *Entries) IsEntry(at disasm.Addr) bool { return e.around(at.PC).certain().entries.has(at) }
 
 // Next is the address of the first certain entry above pc that is not self; without one,
 // the end of pc's segment.
 func (e *Entries) Next(pc, self uint64) uint64 {
-	if next, ok := e.certain().entries.next(pc, self); ok {
+	if next, ok := e.around(pc).certain().entries.next(pc, self); ok {
 		return next
 	}
 	return endOf(e.code, pc)
@@ -117,7 +151,7 @@ const (
 // Below are the addresses of the nearest certain entries at or below a place and of its
 // mode, nearest first.
 func (e *Entries) Below(at disasm.Addr) []uint64 {
-	return e.certain().entries.below(at, nearEntries)
+	return e.around(at.PC).certain().entries.below(at, nearEntries)
 }
 
 // CandidatesBelow is Below for candidates.
@@ -125,22 +159,21 @@ func (e *Entries) CandidatesBelow(at disasm.Addr) []uint64 {
 	return e.near(at).entries.below(e.code, at, nearCandidates)
 }
 
-// PointedBelow is Below for the places that data points to; empty where tables list all
-// functions.
+// PointedBelow is Below for the places that data points to; empty where tables list the function.
 func (e *Entries) PointedBelow(at disasm.Addr) []uint64 {
-	if e.AllListed() {
+	if e.Lists(at.PC) {
 		return nil
 	}
-	return e.pointed().below(at, nearPointed)
+	return e.undeclared.pointed().below(at, nearPointed)
 }
 
 // NextPointer is the first address that data points to, from two bytes behind pc on; the
-// highest address where there is none, or where tables list all functions.
+// highest address where there is none, or where tables list the function.
 func (e *Entries) NextPointer(pc uint64) uint64 {
-	if e.AllListed() {
+	if e.Lists(pc) {
 		return ^uint64(0)
 	}
-	if next, ok := e.pointed().next(pc+1, pc); ok {
+	if next, ok := e.undeclared.pointed().next(pc+1, pc); ok {
 		return next
 	}
 	return ^uint64(0)
@@ -168,17 +201,18 @@ func (e *Entries) HoldsPointers() bool { return e.holders() }
 // is, that code prepares to call (the choices of glibc's IFUNC resolvers); the labels of a
 // computed goto are not, whose addresses data holds.
 func (e *Entries) OnlyCodeNames(at disasm.Addr) bool {
-	return e.near(at).entries.has(at) && !e.pointed().has(at)
+	return e.near(at).entries.has(at) && !e.around(at.PC).pointed().has(at)
 }
 
 // FarJumpsBelow are the nearest jumps over a certain entry whose targets lie at or below
 // pc, the highest target first.
 func (e *Entries) FarJumpsBelow(pc uint64) (near []cpu.CallRef) {
 	var list []jump
-	if far := e.farJumps(); far != nil {
+	k := e.around(pc)
+	if far := k.farJumps(); far != nil {
 		list = far.below(pc, nearCandidates)
 	} else {
-		list = targetsBelow(e.code, e.candidates().farJumps, pc, nearCandidates)
+		list = targetsBelow(e.code, k.candidates().farJumps, pc, nearCandidates)
 	}
 	for _, j := range slices.Backward(list) {
 		to := e.code.Addr(j.to)
@@ -200,5 +234,8 @@ func (e *Entries) StartsImage(at disasm.Addr) bool {
 // called through them, as keys that the caller must not change: main.
 func (e *Entries) HandedOn() []uint64 { return e.certain().handedOn }
 
-// AllListed tells whether unwind tables list all functions of the image.
-func (e *Entries) AllListed() bool { return e.certain().all }
+// Lists tells whether unwind tables, which list all functions but few, list that of a place.
+func (e *Entries) Lists(pc uint64) bool { return e.listed.certain().lists(pc) }
+
+// AllListed tells whether unwind tables list all functions of the image but few.
+func (e *Entries) AllListed() bool { return e.listed.certain().all }

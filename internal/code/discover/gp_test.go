@@ -126,7 +126,7 @@ func TestGPPrologues16(t *testing.T) {
 		400020: f000 6a01 f000 0b10 f400 3240 e269 6500
 		400030: f000 6a02 f7ff 0b00 f400 3240 e269 6500
 		400040: 27bdffe8 03e00008 27bd0018`}.Image(t)
-	if got, want := findCertain(disasm.Of(img), nil).entries.list(), (keys{0x400001, 0x400011, 0x400031}); !slices.Equal(got, want) {
+	if got, want := findUndeclared(disasm.Of(img), findListed(disasm.Of(img), nil)).entries.list(), (keys{0x400001, 0x400011, 0x400031}); !slices.Equal(got, want) {
 		t.Errorf("%#x, want %#x", got, want)
 	}
 }

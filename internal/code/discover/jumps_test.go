@@ -51,7 +51,7 @@ func TestJumps(t *testing.T) {
 // go on from, is in proportion to its code.
 func TestCandidatesTakeLittle(t *testing.T) {
 	c := branches(t, 1<<20)
-	known := findCertain(c, nil)
+	known := findUndeclared(c, findListed(c, nil))
 	s := newSweep(c, &known.gp, known.known, everywhere)
 	s.fromPointers(known.known)
 	found := findCandidates(c, known)

@@ -138,7 +138,7 @@ func (s *sweep) branch(in *cpu.Insn, pc uint64) {
 	to := disasm.Target(in)
 	switch in.Op {
 	case cpu.OpCall:
-		if s.Has(to.PC) {
+		if s.Has(to.PC) && !disasm.WithinThunk(s.Code, pc, to) {
 			s.calls.Add(to)
 			s.push(to, true)
 		}

@@ -22,8 +22,9 @@ func (g *Graph) OneFunction(m *target.Module, a, b uint64, mode cpu.Mode) unwind
 	a, b = p.at.PC, inImage(m, b)
 	at, other := p.at, disasm.Addr{PC: b, Mode: mode}
 	between := p.Entries.Next(min(a, b), min(a, b)) <= max(a, b)
+	listed := p.Entries.Lists(a) && p.Entries.Lists(b)
 	switch {
-	case p.Entries.AllListed() && !between, !p.Entries.AllListed() && (p.holdsBoth(at, b) || p.holdsBoth(other, a)):
+	case listed && !between, !listed && (p.holdsBoth(at, b) || p.holdsBoth(other, a)):
 		return unwind.Yes
 	case between:
 		return unwind.No

@@ -1,6 +1,8 @@
 package rules
 
 import (
+	"encoding/binary"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/code/absint"
 	"github.com/backsight/backsight/internal/code/dataflow"
@@ -11,6 +13,9 @@ import (
 func FromPath(p *dataflow.ReturnPath, arch *cpu.Arch) (out unwind.Rule) {
 	out.Reset()
 	out.CFA, out.RA = asRule(p.CFA), asRule(p.RA)
+	if len(p.Sum.Terms) > 0 {
+		out.CFA = sum(&p.Sum, arch)
+	}
 	overCFA(&out.RA, &out.CFA)
 	if p.RA == (absint.Value{}) {
 		out.RA.Kind, out.RA.Off = unwind.AtCFA, -arch.EntryCFA
@@ -31,6 +36,28 @@ func FromPath(p *dataflow.ReturnPath, arch *cpu.Arch) (out unwind.Rule) {
 		out.Add(unwind.RegRule{Kind: unwind.Undefined, Reg: arch.SP, Base: cpu.NoReg})
 	}
 	return out
+}
+
+// The operations of DWARF expressions (DWARF 5 §7.7.1) that a sum takes.
+const (
+	opConst8s = 0x0f
+	opMinus   = 0x1c
+	opPlus    = 0x22
+	opBregx   = 0x92
+)
+
+// sum is the CFA as a sum of registers.
+func sum(s *absint.Sum, arch *cpu.Arch) unwind.RegRule {
+	word := binary.LittleEndian // of x86
+	expr := word.AppendUint64([]byte{opConst8s}, uint64(s.Off))
+	for _, t := range s.Terms {
+		op := byte(opPlus)
+		if t.Minus {
+			op = opMinus
+		}
+		expr = append(binary.AppendUvarint(append(expr, opBregx), uint64(arch.Regs[t.Reg].DWARF)), 0, op)
+	}
+	return unwind.RegRule{Kind: unwind.ValExpression, Reg: cpu.NoReg, Base: cpu.NoReg, Expr: expr}
 }
 
 // asRule turns a value in terms of the registers at the start into a rule over them, of no

@@ -27,8 +27,8 @@ const (
 	// uncontradicted: the rule from an entry whose function has returns, none of which
 	// contradicts the entry.
 	uncontradicted
-	// anyReturn: the rule of a way out that crosses a call. The way may not exist, for
-	// the call may not return.
+	// anyReturn: the rule of a way out that crosses a call, or on which SP is computed from registers. The way
+	// may not exist, for the call may not return; SP may be that of a frame further out (__builtin_eh_return).
 	anyReturn
 	// doubtful: the rule from an entry that every return of the function contradicts: no
 	// function begins there.
@@ -120,7 +120,7 @@ func (c *candidate) forwardRank() rank {
 
 // rank is the rank of the rule that a way out implies.
 func (w *wayOut) rank() rank {
-	if w.Calls == 0 && !w.Tail || w.Exception {
+	if w.Calls == 0 && !w.Tail && len(w.Sum.Terms) == 0 || w.Exception {
 		return plainReturn
 	}
 	return anyReturn

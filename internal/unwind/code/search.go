@@ -265,7 +265,7 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 	tried := &s.tried[len(s.tried)-1]
 	var st absint.State
 	if !s.at.StateIn(f, &st) {
-		return false
+		return f.BrokenOff && how == pointed && s.byHeights(f, how)
 	}
 	tried.reached = true
 	if s.prog.Entries.StartsImage(entry) {
@@ -303,6 +303,19 @@ func (s *search) from(entry disasm.Addr, how origin) bool {
 	return true
 }
 
+// byHeights derives the rule from an entry of a function that was too large to be followed, by the pass
+// that follows SP and saved registers alone. Example: the main function of a Rust program, of 70 KB, whose
+// address a closure hands on.
+func (s *search) byHeights(f *dataflow.Function, how origin) bool {
+	table, frame := s.prog.Heights.In(f.Entry, s.at.Site)
+	c := &candidate{how: how, fn: f, sound: true}
+	if frame == nil || !table.MakesFrame || !rules.FromHeights(table, frame, s.prog.Arch, &c.Rule) {
+		return false
+	}
+	s.forward = append(s.forward, c)
+	return true
+}
+
 // derive writes the rule that follows from the state at the point; false where no rule follows.
 func (s *search) derive(f *dataflow.Function, st *absint.State, how origin, out *unwind.Rule) bool {
 	arch := s.prog.Arch
@@ -312,13 +325,24 @@ func (s *search) derive(f *dataflow.Function, st *absint.State, how origin, out 
 	out.Reset()
 	if rules.FromState(st, arch, out) {
 		// No caller's frame lies below SP: the function does not begin at the entry.
-		return out.CFA.Kind != unwind.RegPlus || out.CFA.Base != arch.SP || out.CFA.Off >= arch.EntryCFA
+		return out.CFA.Kind != unwind.RegPlus || out.CFA.Base != arch.SP || out.CFA.Off >= arch.EntryCFA ||
+			how == known && out.CFA.Off == 0 && s.popped(f, st)
 	}
 	if how == known {
 		s.otherStack = absint.LeftStack(st.Regs[arch.SP], arch) && !f.Doubts(s.at.Site)
 		s.fromCallers(f, st)
 	}
 	return false
+}
+
+// popped tells whether the code before the point, in a line from an entry that is known, has taken the return address
+// from the stack, and will leave the function with SP as on entry: OCaml's caml_c_call notes the address
+// so, and lowers SP over the address again before it goes on to C.
+func (s *search) popped(f *dataflow.Function, st *absint.State) bool {
+	arch := s.prog.Arch
+	pushed := absint.Value{Kind: absint.StartMemory, Base: absint.Base(arch.SP)}
+	return arch.CallPushesRA && s.at.Exact && f.Straight(s.at.PC) && (f.Balanced || f.LeavesByPointer) && !f.Unbalanced &&
+		st.Load(absint.StartOf(arch.SP), uint8(arch.RegSize)) == pushed
 }
 
 // fromCallers derives rules from the calls of a function that has lost its return address.

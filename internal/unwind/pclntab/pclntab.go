@@ -1,7 +1,7 @@
 // Package pclntab finds unwind rules in the table that the Go runtime unwinds by. The table counts SP
 // at each instruction, prologues and epilogues among them. Go code keeps no register for its caller
-// but the frame pointer, which nothing here needs: SP and the return address are recovered, the
-// registers that C preserves are lost.
+// but the frame pointer, which nothing here needs, and g: SP and the return address are recovered, the
+// other registers that C preserves are lost.
 //
 //	x86        CFA = SP + height + a word    return address right below the CFA
 //	others     CFA = SP + height             return address in LR before the frame is made, then
@@ -41,14 +41,17 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	}
 	name := f.Name()
 	switch {
-	case handles(name) || f.WritesSP() && q.Exact:
+	case handles(name):
 		return unwind.NotCovered
 	case f.TopFrame():
 		return unwind.EndOfStack
-	case f.WritesSP(): // systemstack, mcall: they call on the thread's own stack
-		return unwind.NoCaller
 	}
 	height, ok := f.Height(q.PC)
+	if f.WritesSP() {
+		var c change
+		c, ok = changeAt(q.Image, &f, q.PC)
+		ok = ok && !c.made
+	}
 	if !ok || height < 0 || height%int64(q.Arch.AddrSize) != 0 {
 		return unwind.NotCovered
 	}
@@ -79,7 +82,11 @@ func fill(arch *cpu.Arch, height int64, out *unwind.Rule) {
 	default:
 		out.RA = rule.Register{Kind: rule.AtCFA, Reg: cpu.NoReg, Base: cpu.NoReg, Off: -height}
 	}
-	for lost := arch.Preserved.Without(arch.SP); lost != 0; lost = lost.Without(lost.First()) {
+	lost := arch.Preserved.Without(arch.SP)
+	if m := machineOf(arch); m != nil {
+		lost = lost.Without(m.g)
+	}
+	for ; lost != 0; lost = lost.Without(lost.First()) {
 		out.Add(rule.Register{Kind: rule.Undefined, Reg: lost.First(), Base: cpu.NoReg})
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm"
 	"github.com/backsight/backsight/cpu/arm64"
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/image"
@@ -47,7 +48,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-func archs() []*cpu.Arch { return slices.Concat(x86.Archs(), arm64.Archs()) }
+func archs() []*cpu.Arch { return slices.Concat(x86.Archs(), arm64.Archs(), arm.Archs()) }
 
 func archOf(t *testing.T, name string) *cpu.Arch {
 	for _, a := range archs() {
@@ -62,7 +63,7 @@ func archOf(t *testing.T, name string) *cpu.Arch {
 // TestDebugFrame: at every instruction of a program that the Go toolchain links here, .debug_frame, which
 // the linker makes too, has the same CFA and return address.
 func TestDebugFrame(t *testing.T) {
-	img := build(t)
+	img := build(t, "")
 	var calls, ends int
 	table := cfi.New()
 	img.Symbols.Functions(func(addr uint64, mode cpu.Mode, size uint64) bool {
@@ -91,13 +92,17 @@ func TestDebugFrame(t *testing.T) {
 	}
 }
 
-// build links a program with the Go toolchain.
-func build(t *testing.T) *image.Image {
+// build links a program with the Go toolchain, for this machine's processor or another.
+func build(t *testing.T, processor string) *image.Image {
 	if _, err := exec.LookPath("go"); err != nil || runtime.GOOS != "linux" {
 		t.Skip("no Go toolchain that makes ELF files")
 	}
 	path := filepath.Join(t.TempDir(), "program")
-	if out, err := exec.Command("go", "build", "-o", path, "../../pclntab/testdata/program.go").CombinedOutput(); err != nil {
+	cmd := exec.Command("go", "build", "-o", path, "../../pclntab/testdata/program.go")
+	if processor != "" {
+		cmd.Env = append(cmd.Environ(), "GOARCH="+processor)
+	}
+	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Skipf("go build: %v\n%s", err, out)
 	}
 	img, err := elf.Open(path, image.Options{Archs: archs()})

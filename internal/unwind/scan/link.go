@@ -23,7 +23,7 @@ func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
 		return false
 	}
 	site, kind := f.classify(s, raw)
-	if kind == other {
+	if kind == other || s.LinkSpent() {
 		return false
 	}
 	switch f.reaches(s, &site, kind) {

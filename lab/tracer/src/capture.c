@@ -141,7 +141,12 @@ static void write_trampolines(FILE *f, const struct place *p)
 bool capture_write(FILE *f, const struct cpu *c, const struct place *p, enum kind kind)
 {
 	static struct stack st;
-	uint64_t sp = p->shadow->was.sp, top = p->shadow->at[p->base].cfa;
+	struct place inner = *p; /* of a stack that is too large the innermost activations */
+	uint64_t sp = p->shadow->was.sp;
+	while (inner.base + 1 < p->shadow->n && p->shadow->at[inner.base].cfa - sp > most)
+		inner.base++;
+	p = &inner;
+	uint64_t top = p->shadow->at[p->base].cfa;
 	if (top < sp || top - sp > most)
 		return false;
 	st.base = sp - below;

@@ -7,7 +7,8 @@
  * Arguments: out=FILE, for lines of JSON; keep=CAPTURES; total=INSTRUCTIONS that the run
  * is expected to take from main on; limit=INSTRUCTIONS after which it is ended;
  * entry=BYTES by which the program's entry lies behind the start of its code, main=BYTES
- * likewise, 0 where it is not known. */
+ * likewise, 0 where it is not known; whole=1 where the outermost function that counts is not main
+ * but the program's entry; switch=FROM-TO, in bytes likewise: a function that changes stacks. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <pthread.h>
@@ -19,7 +20,14 @@
 
 __attribute__((visibility("default"))) int qemu_plugin_version = 1;
 
-enum { threads = 64 };
+enum { threads = 64, switching = 16 };
+
+/* After a place that could not be captured others are tried only that many instructions later: where one
+ * frame of a deep chain is odd, all are, and each costs a copy of the stack. */
+enum { pause_after = 100 };
+
+/* startup is how many instructions may be executed before main is. */
+enum { startup = 50000000 };
 
 /* start_code bounds the code of _start, which calls __libc_start_main with main as
  * its first argument (LSB: __libc_start_main). */
@@ -30,29 +38,43 @@ static struct tracer {
 	const struct cpu *cpu;
 	FILE *out;
 	struct pick pick;
-	uint64_t limit, step, odd; /* step: instructions since main was called */
+	uint64_t limit, before, step, odd, resume; /* step: instructions since main was called */
 	uint64_t entry_from_start, main_from_start;
 	uint64_t entry, main; /* main: where its activation begins, once that has */
 	size_t base; /* main's activation, once it is reached */
-	bool reached, off;
+	bool reached, off, whole;
+	struct { uint64_t from, to; } switchers[switching]; /* from the start of the code */
+	size_t n_switchers;
 	uint64_t signal[threads]; /* the step at which the oldest signal began that a thread is in */
 	struct shadow shadows[threads];
 } tracer = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* finish writes what is known at the end: the images by the emulator's own mappings. */
+/* write_images writes the images by the emulator's own mappings. */
+static void write_images(const struct tracer *t)
+{
+	FILE *maps = fopen("/proc/self/maps", "r");
+	char line[4096], path[4096];
+	uint64_t start, end, offset;
+	while (maps && fgets(line, sizeof line, maps)) {
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %" SCNx64 " %*s %*s %4095[^\n]", &start, &end, &offset, path) == 4 && *path == '/')
+			fprintf(t->out, "{\"image\":\"%s\",\"base\":\"%#" PRIx64 "\",\"size\":\"%#" PRIx64 "\",\"offset\":\"%#" PRIx64 "\"}\n",
+			        path, (uint64_t)(start - guest_base), end - start, offset);
+	}
+	if (maps)
+		fclose(maps);
+}
+
+/* parts is how often in a run the images are written: at its end some may be gone. */
+enum { parts = 8 };
+
+/* finish writes what is known at the end. */
 static void finish(void)
 {
 	struct tracer *t = &tracer;
 	if (t->off)
 		return;
 	t->off = true;
-	FILE *maps = fopen("/proc/self/maps", "r");
-	char line[4096], path[4096];
-	uint64_t start, offset;
-	while (maps && fgets(line, sizeof line, maps)) {
-		if (sscanf(line, "%" SCNx64 "-%*s %*s %" SCNx64 " %*s %*s %4095[^\n]", &start, &offset, path) == 3 && offset == 0 && *path == '/')
-			fprintf(t->out, "{\"image\":\"%s\",\"base\":\"%#" PRIx64 "\"}\n", path, (uint64_t)(start - guest_base));
-	}
+	write_images(t);
 	fprintf(t->out, "{\"steps\":%" PRIu64 ",\"odd\":%" PRIu64 "}\n", t->step, t->odd);
 	fclose(t->out);
 }
@@ -63,6 +85,10 @@ static void finish(void)
 static void find_main(struct tracer *t, unsigned vcpu, struct shadow *s, uint64_t from)
 {
 	uint64_t pc = s->was.pc;
+	if (t->whole) {
+		t->reached = pc == t->entry;
+		return;
+	}
 	bool calls = s->n > 0 && s->at[s->n - 1].start == pc && s->at[s->n - 1].ran == 0;
 	if (t->main) {
 		if (s->n > 0 && pc == t->main) {
@@ -85,7 +111,7 @@ static void find_main(struct tracer *t, unsigned vcpu, struct shadow *s, uint64_
 static void sample(struct tracer *t, unsigned vcpu, struct shadow *s, uint64_t from)
 {
 	size_t base = vcpu == 0 ? t->base : 0;
-	if (s->n <= base || s->millicode || (vcpu == 0 && s->at[base].start != t->main))
+	if (t->step < t->resume || s->n <= base || s->millicode || (vcpu == 0 && !t->whole && s->at[base].start != t->main))
 		return;
 	enum kind kind = capture_kind(s, base);
 	if (!pick_wants(&t->pick, kind, s->was.pc, t->step))
@@ -93,8 +119,19 @@ static void sample(struct tracer *t, unsigned vcpu, struct shadow *s, uint64_t f
 	struct place p = { .vcpu = vcpu, .shadow = s, .base = base, .step = t->step, .before = from };
 	if (capture_write(t->out, t->cpu, &p, kind))
 		pick_took(&t->pick, kind, s->was.pc);
-	else
+	else {
 		t->odd++;
+		t->resume = t->step + pause_after;
+	}
+}
+
+static bool switches(const struct tracer *t, uint64_t pc)
+{
+	uint64_t at = pc - qemu_plugin_start_code();
+	for (size_t i = 0; i < t->n_switchers; i++)
+		if (at - t->switchers[i].from < t->switchers[i].to - t->switchers[i].from)
+			return true;
+	return false;
 }
 
 static void step(struct tracer *t, unsigned vcpu, uint64_t pc, unsigned len)
@@ -108,6 +145,7 @@ static void step(struct tracer *t, unsigned vcpu, uint64_t pc, unsigned len)
 		now.alt = cpu_register(t->cpu, vcpu, t->cpu->alt);
 	if (t->cpu->cpsr >= 0)
 		now.thumb = cpu_register(t->cpu, vcpu, t->cpu->cpsr) >> 5 & 1;
+	now.switches = t->n_switchers > 0 && switches(t, pc);
 	bool handles = s->signals > 0;
 	if (shadow_step(s, &now) && s->n > 1)
 		capture_called(t->cpu, &s->at[s->n - 2], now.sp);
@@ -118,11 +156,17 @@ static void step(struct tracer *t, unsigned vcpu, uint64_t pc, unsigned len)
 	s->mistaken = false;
 	if (!t->reached) {
 		find_main(t, vcpu, s, from);
-		return;
+		if (t->before++ < startup)
+			return;
+		finish();
+		_exit(0);
 	}
 	t->step++;
-	if (t->pick.keep > 0)
+	if (t->pick.keep > 0) {
 		sample(t, vcpu, s, from);
+		if (t->step % (t->pick.total / parts + 1) == 0)
+			write_images(t);
+	}
 	if (t->step >= t->limit) {
 		finish();
 		_exit(0);
@@ -209,6 +253,11 @@ static void argument(struct tracer *t, char *arg)
 		t->entry_from_start = strtoull(value, NULL, 10);
 	else if (strcmp(arg, "main") == 0)
 		t->main_from_start = strtoull(value, NULL, 10);
+	else if (strcmp(arg, "whole") == 0)
+		t->whole = true;
+	else if (strcmp(arg, "switch") == 0 && t->n_switchers < switching &&
+	         sscanf(value, "%" SCNu64 "-%" SCNu64, &t->switchers[t->n_switchers].from, &t->switchers[t->n_switchers].to) == 2)
+		t->n_switchers++;
 }
 
 __attribute__((visibility("default"))) int qemu_plugin_install(qemu_plugin_id_t id, const qemu_info_t *info, int argc, char **argv)

@@ -17,6 +17,10 @@ enum { trampoline = 32 };
  * for MIPS by whether its result would be 0, that for ARM by whether there are VFP registers. */
 enum { within = 64 };
 
+/* What a switch of stacks moves SP by at least, and how far SP then is at most from where the stack was
+ * left, if it goes on: the function that left it returns. */
+enum { least_switch = 128, aside = 64 };
+
 void shadow_reset(struct shadow *s, const struct abi *abi)
 {
 	s->abi = abi;
@@ -185,8 +189,39 @@ static bool transfer(struct shadow *s, const struct moment *now)
 	return false;
 }
 
+/* changed follows a switch to another stack (Go's systemstack, mcall, gogo). One that was left just there
+ * goes on; of any other nothing is known yet: what lies on it may have been copied, or is over. */
+static void changed(struct shadow *s, uint64_t sp)
+{
+	struct parked now = { .at = NULL };
+	for (size_t i = 0; i < stacks && !now.at; i++) {
+		struct parked *l = &s->left[i];
+		if (l->at && sp - l->sp + aside <= 2 * aside) {
+			now = *l;
+			*l = (struct parked){ .at = NULL };
+		}
+	}
+	struct parked *to = &s->left[s->leaves++ % stacks];
+	free(to->at);
+	*to = (struct parked){ .at = s->at, .n = s->n, .room = s->room, .signals = s->signals, .sp = s->was.sp };
+	s->at = now.at;
+	s->n = now.n;
+	s->room = now.room;
+	s->signals = now.signals;
+}
+
+/* switched tells whether the last instruction, of a function that changes stacks, has done so. */
+static bool switched(const struct shadow *s, const struct moment *now)
+{
+	return s->begun && s->was.switches && now->sp - s->was.sp + least_switch > 2 * least_switch;
+}
+
 bool shadow_step(struct shadow *s, const struct moment *now)
 {
+	if (switched(s, now)) {
+		changed(s, now->sp);
+		s->was.sp = now->sp;
+	}
 	uint64_t next = s->was.pc + s->was.len;
 	bool away = s->begun && now->pc != next;
 	bool call = away && transfer(s, now);

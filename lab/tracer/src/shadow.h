@@ -24,6 +24,7 @@ struct moment {
 	uint64_t alt;
 	unsigned len; /* of the instruction, in bytes */
 	bool thumb;   /* ARM: return addresses are odd */
+	bool switches; /* the instruction is of a function that may change to another stack */
 };
 
 /* activation is a function that was entered and not left. */
@@ -46,7 +47,15 @@ struct call {
 	uint64_t ret, by;
 };
 
-enum { remembered = 1024 };
+enum { remembered = 1024, stacks = 256 };
+
+/* parked is a stack that the program left for another. */
+struct parked {
+	struct activation *at;
+	size_t n, room;
+	unsigned signals;
+	uint64_t sp; /* where it was left */
+};
 
 struct shadow {
 	const struct abi *abi;
@@ -59,6 +68,8 @@ struct shadow {
 	struct call calls[remembered]; /* the last ones, by return address */
 	struct moment was;
 	bool begun;
+	struct parked left[stacks]; /* a ring */
+	size_t leaves;
 };
 
 void shadow_reset(struct shadow *, const struct abi *);

@@ -1,0 +1,230 @@
+// Package breakpad opens Breakpad's symbol files: of a binary the names of its functions, and its call frame information
+// as text, without any of its code. Such a file stands in for a binary that is not at hand.
+//
+//	MODULE Linux mips 4D0B0C9158B833BE5F953CC7943BF0500 pub
+//	INFO CODE_ID 910C0B4D8B15E33B5F953CC7943BF05223A95D6
+//	FUNC 320 50 0 coldf                             address, size, parameters, name
+//	PUBLIC 2dc 0 _init
+//	STACK CFI INIT 890 50 .cfa: $sp 0 + .ra: $ra    address, size, rules
+//	STACK CFI 898 .cfa: $sp 40 +                    what changes from an address on
+//
+// Addresses count from the binary's lowest address. Specification: google_breakpad, docs/symbol_files.md.
+package breakpad
+
+import (
+	"bytes"
+	"encoding/hex"
+	"slices"
+	"sort"
+	"strconv"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+)
+
+// Format describes this package to image.Open.
+func Format() image.Format {
+	return image.Format{Name: "breakpad", Sniff: Sniff, Open: open}
+}
+
+// Sniff tells whether a file begins as a symbol file does.
+func Sniff(head []byte) bool { return bytes.HasPrefix(head, []byte("MODULE ")) }
+
+// processors are what MODULE calls processors, as far as the word tells which descriptor is meant.
+var processors = map[string]string{"x86": "i386", "x86_64": "x86_64", "arm": "arm", "arm64": "aarch64", "mips": "mips", "mips64": "mips64", "riscv": "riscv32", "riscv64": "riscv64"}
+
+// linesUntilAsked is how many lines are read before the context is asked.
+const linesUntilAsked = 1 << 12
+
+// function is a record of the file: where its line lies.
+type function struct {
+	addr, size uint64
+	line       uint32
+}
+
+// container has the records of a file, each sorted by address.
+type container struct {
+	file      *image.File
+	arch      *cpu.Arch
+	functions []function // FUNC, and PUBLIC with size 0
+	cfi       []function // STACK CFI INIT
+}
+
+// open reads the whole file once. The processor is the one that the caller asks for: MODULE says mips of both byte orders, and
+// dump_syms says mips of 64 bits as well.
+func open(f *image.File, opt image.Options) (*image.Image, error) {
+	module := bytes.Fields(f.Data[:max(0, bytes.IndexByte(f.Data, '\n'))])
+	if len(module) < 5 {
+		return nil, f.Errorf(0, "a symbol file whose first line is broken")
+	}
+	h := image.Header{Path: f.Name, Arch: opt.Arch, Relocatable: true}
+	if h.Arch == nil {
+		a, ok := opt.Archs.ByName(processors[string(module[2])], "", false)
+		if !ok {
+			return nil, f.Errorf(0, "a symbol file of an unknown processor, %q", module[2])
+		}
+		h.Arch = a
+	}
+	c := &container{file: f, arch: h.Arch}
+	end, lines := uint64(0), 0
+	for at := 0; at < len(f.Data); {
+		n := bytes.IndexByte(f.Data[at:], '\n')
+		if n < 0 {
+			n = len(f.Data) - at
+		}
+		if lines++; lines%linesUntilAsked == 0 && opt.Context != nil && opt.Context.Err() != nil {
+			return nil, &image.Error{Path: f.Name, Offset: int64(at), Reason: "not read", Err: opt.Context.Err()}
+		}
+		if id, ok := bytes.CutPrefix(f.Data[at:at+n], []byte("INFO CODE_ID ")); ok {
+			id, _, _ = bytes.Cut(bytes.TrimSpace(id), []byte(" "))
+			h.BuildID, _ = hex.DecodeString(string(id))
+		} else {
+			end = max(end, c.add(f.Data[at:at+n], uint32(at)))
+		}
+		at += n + 1
+	}
+	for _, list := range [][]function{c.functions, c.cfi} {
+		slices.SortStableFunc(list, func(a, b function) int { return compare(a.addr, b.addr) })
+	}
+	h.Segments = image.Segments{{Size: end, Read: true, Exec: true}}
+	return image.New(h, c), nil
+}
+
+func compare(a, b uint64) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	}
+	return 0
+}
+
+// add notes the record of a line, and is where the record ends, 0 for a line of another kind.
+func (c *container) add(line []byte, at uint32) (end uint64) {
+	list := &c.functions
+	rest, ok := bytes.CutPrefix(line, []byte("FUNC "))
+	public := false
+	if !ok {
+		if rest, ok = bytes.CutPrefix(line, []byte("STACK CFI INIT ")); ok {
+			list = &c.cfi
+		} else if rest, public = bytes.CutPrefix(line, []byte("PUBLIC ")); !public {
+			return 0
+		}
+	}
+	rest = bytes.TrimPrefix(rest, []byte("m "))
+	addr, rest, ok := number(rest)
+	if !ok {
+		return 0
+	}
+	f := function{addr: addr, line: at}
+	if !public {
+		if f.size, _, ok = number(rest); !ok || f.size > ^addr {
+			return 0
+		}
+	}
+	f.addr, _ = c.arch.SplitCode(addr)
+	*list = append(*list, f)
+	return f.addr + f.size
+}
+
+// number reads a hexadecimal number and the space behind.
+func number(s []byte) (v uint64, rest []byte, ok bool) {
+	word, rest, _ := bytes.Cut(s, []byte(" "))
+	v, err := strconv.ParseUint(string(bytes.TrimSpace(word)), 16, 64)
+	return v, rest, err == nil
+}
+
+// line is the record's line.
+func (c *container) line(f *function) []byte {
+	b := c.file.Data[f.line:]
+	if n := bytes.IndexByte(b, '\n'); n >= 0 {
+		b = b[:n]
+	}
+	return bytes.TrimSuffix(b, []byte("\r"))
+}
+
+// symbol is a record as a symbol. Names have spaces.
+func (c *container) symbol(f *function) image.Symbol {
+	kind, rest, _ := bytes.Cut(c.line(f), []byte(" "))
+	rest = bytes.TrimPrefix(rest, []byte("m "))
+	before := 3 // address, size, size of parameters
+	if string(kind) == "PUBLIC" {
+		before = 2
+	}
+	addr, _, _ := number(rest)
+	_, mode := c.arch.SplitCode(addr)
+	for range before {
+		_, rest, _ = bytes.Cut(rest, []byte(" "))
+	}
+	return image.Symbol{Name: string(rest), Addr: f.addr, Mode: mode, Size: f.size}
+}
+
+// last is the last record of a sorted list that begins at an address or before, nil for none.
+func last(list []function, addr uint64) *function {
+	i := sort.Search(len(list), func(i int) bool { return list[i].addr > addr })
+	if i == 0 {
+		return nil
+	}
+	return &list[i-1]
+}
+
+// SymbolAt implements image.Container.
+func (c *container) SymbolAt(addr uint64) (image.Symbol, bool) {
+	f := last(c.functions, addr)
+	if f == nil || f.size != 0 && addr-f.addr >= f.size {
+		return image.Symbol{}, false
+	}
+	return c.symbol(f), true
+}
+
+// SymbolNamed implements image.Container.
+func (c *container) SymbolNamed(name string) (image.Symbol, bool) {
+	for i := range c.functions {
+		if s := c.symbol(&c.functions[i]); s.Name == name {
+			return s, true
+		}
+	}
+	return image.Symbol{}, false
+}
+
+// Functions implements image.Container.
+func (c *container) Functions(yield func(addr uint64, mode cpu.Mode, size uint64) bool) {
+	for i := range c.functions {
+		f := &c.functions[i]
+		if !yield(f.addr, 0, f.size) {
+			return
+		}
+	}
+}
+
+// StackCFI is the text of the call frame information that covers an address: where it begins to hold, the rules there, and
+// the lines behind with what changes.
+func (c *container) StackCFI(addr uint64) (start uint64, init, changes []byte, ok bool) {
+	f := last(c.cfi, addr)
+	if f == nil || addr-f.addr >= f.size {
+		return 0, nil, nil, false
+	}
+	line := c.line(f)
+	_, _, rules := cutNumbers(bytes.TrimPrefix(line, []byte("STACK CFI INIT ")))
+	return f.addr, rules, c.file.Data[min(len(c.file.Data), int(f.line)+len(line)):], true
+}
+
+// cutNumbers takes two numbers off a line.
+func cutNumbers(s []byte) (a, b uint64, rest []byte) {
+	a, s, _ = number(s)
+	b, s, _ = number(s)
+	return a, b, s
+}
+
+// Hollow tells that the file has no code.
+func (c *container) Hollow() bool { return true }
+
+// Section implements image.Container.
+func (c *container) Section(string) (image.Section, bool) { return image.Section{}, false }
+
+// Files are the files that the container reads.
+func (c *container) Files() []*image.File { return []*image.File{c.file} }
+
+// Close implements image.Container.
+func (c *container) Close() error { return c.file.Close() }

@@ -1,0 +1,61 @@
+package minidump
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/target"
+)
+
+// TestIdentity: a file is the one that ran by the first part of its build ID, or by what Breakpad makes of its text.
+func TestIdentity(t *testing.T) {
+	id := []byte{0xae, 0x54, 0xdd, 0x75, 0xcc, 0x70, 0x2f, 0xe9, 0xee, 0x9c, 0x8d, 0x50, 0xae, 0x82, 0x18, 0xa8, 0xa6, 0x94, 0x92, 0xd5}
+	guid := []byte{0x75, 0xdd, 0x54, 0xae, 0x70, 0xcc, 0xe9, 0x2f, 0xee, 0x9c, 0x8d, 0x50, 0xae, 0x82, 0x18, 0xa8}
+	named := image.New(image.Header{BuildID: id}, nil)
+	nameless := image.New(image.Header{}, nil)
+	for _, c := range []struct {
+		what string
+		guid []byte
+		img  *image.Image
+		fits bool
+	}{
+		{"nothing is known", nil, named, true},
+		{"the first sixteen bytes", id[:16], named, true},
+		{"the same as a GUID", guid, named, true},
+		{"another", slices.Repeat([]byte{1}, 16), named, false},
+		{"a file that says nothing", id[:16], nameless, true},
+	} {
+		if got := (&identity{guid: c.guid}).fits(c.img); got != c.fits {
+			t.Errorf("%s: %v", c.what, got)
+		}
+	}
+}
+
+// TestMaps: a module goes on where the next mapping of its file does; names may have spaces.
+func TestMaps(t *testing.T) {
+	const text = `00400000-00452000 r--p 00000000 08:02 173521      /usr/bin/my program
+00452000-00460000 r-xp 00052000 08:02 173521      /usr/bin/my program
+00460000-00470000 rw-p 00000000 00:00 0
+7f0000000000-7f0000001000 r-xp 00000000 00:00 0          [vdso]
+not a line
+ffffffff-00000000 r-xp 00000000 00:00 0          /reversed
+`
+	d := dump{data: []byte(text), streams: map[uint32]location{linuxMaps: {uint32(len(text)), 0}}}
+	maps := d.maps()
+	if len(maps) != 3 || maps[1].off != 0x52000 || maps[1].path != "/usr/bin/my program" {
+		t.Fatalf("%+v", maps)
+	}
+	if r := extent(maps, target.Range{Lo: 0x400000, Hi: 0x452000}); r.Hi != 0x460000 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestKernels: names that writers give the kernel's shared object.
+func TestKernels(t *testing.T) {
+	for name, is := range map[string]bool{"linux-gate.so": true, "[vdso](0x7ffff7fc1000)": true, "linux-vdso.so.1": true, "/lib/libc.so.6": false} {
+		if isKernels(name) != is {
+			t.Errorf("%s: %v", name, !is)
+		}
+	}
+}

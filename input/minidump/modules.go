@@ -1,0 +1,190 @@
+package minidump
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/budget"
+	"github.com/backsight/backsight/target"
+)
+
+const (
+	// moduleSize is the size of MINIDUMP_MODULE.
+	moduleSize = 108
+	// maxModules bounds the binaries that are looked for on disk.
+	maxModules = 1 << 12
+)
+
+// module is an entry of the list of modules.
+type module struct {
+	target.Range
+	name string
+	id   identity
+}
+
+func (d *dump) readModule(r *bin.Reader) (m module) {
+	base, size := r.U64(), r.U32()
+	r.Skip(8) // checksum, time
+	m.Range, m.name = target.RangeOf(base, uint64(size)), d.text(r.U32())
+	r.Skip(52) // version
+	m.id = d.identity(readLocation(r))
+	return m
+}
+
+// finder finds the binaries of a dump.
+type finder struct {
+	dump    *dump
+	files   *input.Files
+	arch    *cpu.Arch
+	memory  *target.Memory // what the dump holds
+	maps    []mapping
+	program string // the name of the first module
+	list    []*target.Module
+}
+
+// modules makes a module of each binary of the list, and of those that the user placed. The processor is that of the
+// program's file, whose header knows variants of the instruction set that a dump does not name.
+func (f *finder) modules() ([]*target.Module, *cpu.Arch) {
+	room := budget.New("binaries", maxModules, 0)
+	for r := range f.dump.entries(moduleList, moduleSize) {
+		m := f.dump.readModule(&r)
+		if !room.Draw(1) {
+			f.dump.issue("%v; the others are left out", room.Err())
+			break
+		}
+		first := len(f.list) == 0
+		if first {
+			f.program = m.name
+		}
+		f.add(&m, first)
+	}
+	f.userImages()
+	return f.list, f.arch
+}
+
+// add adds the module of an entry. A file that is listed twice, with its text and with its data, is one.
+func (f *finder) add(m *module, main bool) {
+	m.Lo &= f.arch.AddrMask()
+	if isKernels(m.name) {
+		f.addKernels(m)
+		return
+	}
+	if img := f.find(m, main); img != nil {
+		bias := f.bias(m, img)
+		if !slices.ContainsFunc(f.list, func(o *target.Module) bool { return o.Image == img && o.Bias == bias }) {
+			f.list = append(f.list, target.NewModule(m.name, img, bias))
+		}
+		return
+	}
+	r := extent(f.maps, m.Range)
+	if img := f.symbols(m); img != nil {
+		s := target.NewModule(m.name, img, m.Lo)
+		s.Hi, s.BuildID = max(s.Hi, r.Hi), slices.Clone(m.id.key())
+		f.list = append(f.list, s)
+		return
+	}
+	if r.Lo < r.Hi {
+		f.list = append(f.list, &target.Module{Name: m.name, Range: r, Bias: r.Lo, BuildID: slices.Clone(m.id.key())})
+	}
+}
+
+// find opens a module's file: what the user says of the program, else the file of its name, of this build.
+func (f *finder) find(m *module, main bool) *image.Image {
+	ref := input.BinaryRef{Name: m.name, BuildID: m.id.buildID, Arch: f.arch, AnyABI: main, Absolute: strings.HasPrefix(m.name, "/")}
+	var img *image.Image
+	var issues []target.Issue
+	if exe := f.files.Exe(); main && exe != "" {
+		img, issues = f.files.Use(exe, ref)
+		f.dump.issues = append(f.dump.issues, issues...)
+	}
+	if img == nil {
+		if img, issues = f.files.Find(ref); img == nil {
+			f.dump.issues = append(f.dump.issues, issues...)
+		}
+	}
+	if img != nil && !m.id.fits(img) {
+		f.dump.issues = append(f.dump.issues, target.Issue{Kind: target.IssueNotUsed, Subject: m.name, Text: img.Path + ": another build than " + m.name + " of the dump; not used"})
+		return nil
+	}
+	if img != nil && main {
+		f.arch = img.Arch
+	}
+	return img
+}
+
+// symbols is the symbol file of a module whose binary is not at hand, nil where there is none. Its addresses count from the
+// module's.
+func (f *finder) symbols(m *module) *image.Image {
+	names := []string{m.name}
+	if m.id.pdb != "" {
+		names = append(names, m.id.pdb)
+	}
+	for _, name := range names {
+		ref := input.BinaryRef{Name: name, BuildID: m.id.buildID, Arch: f.arch}
+		if img := f.files.SymbolFile(ref, m.id.symbolIDs()); img != nil {
+			return img
+		}
+	}
+	return nil
+}
+
+// bias is where an image was loaded. The list has the address of the file's first mapping as a rule; of any other the
+// mappings tell.
+func (f *finder) bias(m *module, img *image.Image) uint64 {
+	off := uint64(0)
+	if at, ok := mappedAt(f.maps, m.Lo); ok {
+		off = at.off + (m.Lo - at.Lo)
+	}
+	for _, s := range img.Segments {
+		if s.FileOff&^pageMask <= off && off < s.FileOff+uint64(len(s.Data)) {
+			return (m.Lo - off - (s.Addr - s.FileOff)) & f.arch.AddrMask()
+		}
+	}
+	lo, _ := img.Segments.Bounds()
+	return (m.Lo - lo&^pageMask) & f.arch.AddrMask()
+}
+
+// pageMask are the bits of an address within the smallest page.
+const pageMask = 4096 - 1
+
+// isKernels tells whether a module is the kernel's shared object, which no file has: linux-gate.so, by Breakpad's name;
+// [vdso], [vdso](0x7ffff7fc1000).
+func isKernels(name string) bool {
+	return strings.HasPrefix(name, "[vdso]") || strings.HasPrefix(path.Base(name), "linux-gate.so") || strings.HasPrefix(name, "linux-vdso.so")
+}
+
+// maxKernels bounds the kernel's shared object; it has one to four pages.
+const maxKernels = 256 << 10
+
+// addKernels parses the kernel's shared object out of the memory of the dump, where that has it.
+func (f *finder) addKernels(m *module) {
+	data := f.memory.Bytes(m.Lo)
+	img, err := f.files.Parse("[vdso]", data[:min(len(data), maxKernels)])
+	if err != nil || img.Arch.Name != f.arch.Name {
+		f.list = append(f.list, &target.Module{Name: "[vdso]", Range: m.Range, Bias: m.Lo})
+		return
+	}
+	img.Entry = 0 // no program begins there
+	lo, _ := img.Segments.Bounds()
+	f.list = append(f.list, target.NewModule("[vdso]", img, m.Lo-lo))
+}
+
+// userImages adds the binaries of --image that no module uses yet.
+func (f *finder) userImages() {
+	for _, n := range f.files.Images() {
+		named := slices.ContainsFunc(f.list, func(m *target.Module) bool { return m.Base() == path.Base(n.Path) })
+		if !n.Placed && named {
+			continue
+		}
+		img, issues := f.files.Use(n.Path, input.BinaryRef{Name: n.Path, Arch: f.arch})
+		f.dump.issues = append(f.dump.issues, issues...)
+		if img != nil && !slices.ContainsFunc(f.list, func(m *target.Module) bool { return m.Image == img }) {
+			f.list = append(f.list, target.NewModule(n.Path, img, n.Bias))
+		}
+	}
+}

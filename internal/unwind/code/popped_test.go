@@ -1,0 +1,39 @@
+package code
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/backsight/backsight/internal/synth/codetest"
+)
+
+// TestPoppedReturnAddress: OCaml's caml_c_call takes the return address from the stack and lowers SP over the address again,
+// before it jumps to C. In between the address lies below SP. Where the code returns instead, to what else was pushed, or another
+// word was put in the address' place, no function begins at the entry.
+func TestPoppedReturnAddress(t *testing.T) {
+	img := codetest.Program{CPU: "x86_64", Listing: `
+		1040 <restores>:
+		1080 <overwrites>:
+		1100 <caml_c_call>:
+			1040: 5b  pop  %rbx
+			1041: 90  nop
+			1042: c3  ret
+			1080: 5b  pop  %rbx
+			1081: 48 89 44 24 f8  mov  %rax,-0x8(%rsp)
+			1086: 48 83 ec 08  sub  $0x8,%rsp
+			108a: ff e0  jmp  *%rax
+			1100: 41 8f 86 d8 00 00 00  pop  0xd8(%r14)
+			1107: 49 89 a6 d0 00 00 00  mov  %rsp,0xd0(%r14)
+			110e: 48 83 ec 08  sub  $0x8,%rsp
+			1112: ff e0  jmp  *%rax`}.Image(t)
+	for _, c := range []struct {
+		pc   uint64
+		want bool
+	}{{0x1107, true}, {0x110e, true}, {0x1041, false}, {0x1086, false}} {
+		got := answers(New(nil), exact(img, c.pc, 0))
+		const popped = "CFA=rsp RA=[CFA-8]"
+		if slices.Contains(got, popped) != c.want || c.want && got[0] != popped {
+			t.Errorf("%#x: %q; %s wanted: %t", c.pc, got, popped, c.want)
+		}
+	}
+}

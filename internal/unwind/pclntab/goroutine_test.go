@@ -1,0 +1,165 @@
+package pclntab
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/pclntab"
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Where the runtime of the programs below has a goroutine's g, the thread's g0 and m, and their stacks.
+const (
+	gAt, g0At, mAt   = 0x70_0000, 0x71_0000, 0x72_0000
+	stackAt, stackHi = 0x73_0000, 0x73_1000
+	ownAt, ownHi     = 0x74_0000, 0x74_1000
+	sched            = stackAt + 0x800 // SP in g.sched
+)
+
+// systemstack is where the runtime's function has changed stacks.
+type systemstack struct {
+	img           *image.Image
+	entry, inside uint64 // inside: where its call returns to
+	height        uint64
+}
+
+// find finds the function, and in it the first call through a pointer on the other stack.
+func find(t *testing.T, img *image.Image) (s systemstack) {
+	s.img = img
+	img.Symbols.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
+		f, ok := pclntab.Of(img).At(addr)
+		var in [1]cpu.Insn
+		for pc := addr; ok && f.Name() == "runtime.systemstack" && pc < f.Hi; pc += uint64(in[0].Len) {
+			img.Arch.Decoder.Decode(img.Segments.Code(pc), pc, 0, in[:])
+			if c, ok := changeAt(img, &f, pc); ok && c.made && in[0].Op == cpu.OpCall && in[0].Target == 0 {
+				s.entry, s.inside, s.height = addr, pc+uint64(in[0].Len), uint64(c.height)
+				return false
+			}
+		}
+		return true
+	})
+	if s.inside == 0 {
+		t.Fatal("systemstack changes no stack")
+	}
+	return s
+}
+
+// caller is where some call of the function returns to.
+func (s *systemstack) caller(t *testing.T) uint64 {
+	for _, seg := range s.img.Segments {
+		if !seg.Exec {
+			continue
+		}
+		for _, c := range s.img.Arch.Decoder.Calls(seg.Data, seg.Addr, 0, nil) {
+			var in [1]cpu.Insn
+			s.img.Arch.Decoder.Decode(s.img.Segments.Code(c.Site), c.Site, 0, in[:])
+			if c.Target == s.entry && in[0].Op == cpu.OpCall {
+				return c.Site + uint64(in[0].Len)
+			}
+		}
+	}
+	t.Fatal("nobody calls systemstack")
+	return 0
+}
+
+// TestSystemstack: a function that systemstack called on the thread's stack has returned. Where the memory of the
+// runtime holds together, the goroutine's frame is the caller, on a lower stack; where any word of it lies, nobody is.
+func TestSystemstack(t *testing.T) {
+	for _, processor := range []string{"", "arm"} {
+		img := build(t, processor)
+		a, s := img.Arch, find(t, img)
+		if machineOf(a) == nil || machineOf(a).g == cpu.NoReg {
+			t.Skip(a, "keeps g in no register")
+		}
+		word, ra, cfa := uint64(a.AddrSize), uint64(sched), sched+s.height
+		if a.LR == cpu.NoReg {
+			ra, cfa = cfa, cfa+word
+		}
+		memory := map[uint64]uint64{
+			gAt: stackAt, gAt + word: stackHi, gAt + 6*word: mAt, gAt + 7*word: sched,
+			g0At: ownAt, g0At + word: ownHi, g0At + 6*word: mAt,
+			mAt: g0At, mAt + 24*word: gAt,
+			ra: s.caller(t),
+		}
+		out, v := s.step(memory)
+		pc, _ := out.Regs.Lookup(a.PC)
+		g, _ := out.Regs.Lookup(machineOf(a).g)
+		if v != unwind.Found || pc != memory[ra] || out.CFA != cfa || g != gAt || !out.Switched {
+			t.Errorf("%s: %s, pc %#x, CFA %#x, g %#x; want pc %#x, CFA %#x, g %#x", a, v, pc, out.CFA, g, memory[ra], cfa, gAt)
+		}
+		for what, lie := range map[string][2]uint64{
+			"g is of another m":      {gAt + 6*word, mAt + 8},
+			"SP is not on g's stack": {gAt + 7*word, stackHi + 8},
+			"g has no stack":         {gAt + word, stackAt},
+			"m works for nobody":     {mAt + 24*word, 0},
+			"m works for g0":         {mAt + 24*word, g0At},
+			"the thread is on g's":   {gAt + word, ownHi},
+			"g0 is none":             {g0At + 6*word, 0},
+		} {
+			lies := maps.Clone(memory)
+			lies[lie[0]] = lie[1]
+			if _, v := s.step(lies); v != unwind.NoCaller {
+				t.Errorf("%s: %s: %s", a, what, v)
+			}
+		}
+	}
+}
+
+// step asks for the caller of systemstack, of a thread with the runtime's memory.
+func (s *systemstack) step(memory map[uint64]uint64) (out unwind.Caller, v unwind.Verdict) {
+	a := s.img.Arch
+	var placed []synth.Placed
+	for addr, v := range memory {
+		placed = append(placed, synth.Stack(a).Uint(v, a.AddrSize).Place(addr))
+	}
+	m := &target.Module{Name: "program", Range: target.Range{Hi: gAt}, Image: s.img}
+	regs := new(cpu.Registers)
+	regs.Set(a.PC, s.inside)
+	regs.Set(a.SP, ownAt+0x900)
+	regs.Set(machineOf(a).g, g0At)
+	v = Stacks{}.Step(captured.State(synth.Capture(a, []*target.Module{m}, placed...), regs, false), &out)
+	return out, v
+}
+
+// TestChange: up to where the runtime's functions change stacks, they are on the stack that they were called on; behind,
+// C's vDSO leaves the register alone that has SP.
+func TestChange(t *testing.T) {
+	for _, processor := range []string{"", "arm"} {
+		img := build(t, processor)
+		s := find(t, img)
+		for pc := s.entry; pc < s.inside; pc++ {
+			q := unwind.Query{Image: img, Arch: img.Arch, PC: pc, Resume: pc, Exact: true}
+			var r unwind.Rule
+			r.Reset()
+			f, _ := pclntab.Of(img).At(pc)
+			c, ok := changeAt(img, &f, pc)
+			if v := (Source{}).Rule(&q, &r); ok && (v == unwind.Found) == c.made {
+				t.Errorf("%s, systemstack+%#x: %s, stack changed: %t", img.Arch, pc-s.entry, v, c.made)
+			}
+		}
+		clocks := 0
+		img.Symbols.Functions(func(addr uint64, _ cpu.Mode, _ uint64) bool {
+			f, ok := pclntab.Of(img).At(addr)
+			if !ok || f.Name() != "runtime.nanotime1" && f.Name() != "runtime.vdsoCall" {
+				return true
+			}
+			var in [1]cpu.Insn
+			for pc := addr; pc < f.Hi; pc += uint64(in[0].Len) {
+				img.Arch.Decoder.Decode(img.Segments.Code(pc), pc, 0, in[:])
+				c, ok := changeAt(img, &f, pc)
+				if ok && c.made && c.kept != cpu.NoReg && in[0].Op == cpu.OpCall {
+					clocks++
+				}
+			}
+			return true
+		})
+		if clocks == 0 {
+			t.Errorf("%s: the runtime does not find its stack again behind the vDSO", img.Arch)
+		}
+	}
+}

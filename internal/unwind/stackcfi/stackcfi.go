@@ -1,0 +1,200 @@
+// Package stackcfi finds unwind rules in the STACK CFI records of Breakpad's symbol files: call frame information as
+// expressions in postfix notation.
+//
+//	STACK CFI INIT 890 50 .cfa: $sp 0 + .ra: $ra
+//	STACK CFI 898 .cfa: $sp 40 +
+//	STACK CFI 8a8 $s0: .cfa -12 + ^ .ra: .cfa -4 + ^
+//
+// dump_syms' own files have faults where a CIE does not say all. On a processor that does not push return addresses the CFA is
+// SP where a function begins, whatever INIT says ("$sp 39792944 +"); ".ra: .ra" means the register of the return address.
+package stackcfi
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Source implements unwind.RuleSource.
+type Source struct{}
+
+// Method is MethodCFI: the text is the compiler's call frame information.
+func (Source) Method() unwind.Method { return unwind.MethodCFI }
+
+// text is a Container with such records.
+type text interface {
+	StackCFI(addr uint64) (start uint64, init, changes []byte, ok bool)
+}
+
+// maxChanges bounds the lines of one function.
+const maxChanges = 1 << 14
+
+// Rule finds the records that cover q.PC. There is one answer per place.
+func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+	c, ok := image.ContainerAs[text](q.Image.Container())
+	if q.Try > 0 || !ok {
+		return unwind.NotCovered
+	}
+	start, init, changes, ok := c.StackCFI(q.PC)
+	if !ok {
+		return unwind.NotCovered
+	}
+	r := row{arch: q.Arch, out: out}
+	out.Start, out.Flags = start, out.Flags|unwind.StartStated
+	if !r.take(init) {
+		return unwind.Unsupported
+	}
+	if q.Arch.LR != cpu.NoReg && out.CFA.Kind == unwind.RegPlus && out.CFA.Base == q.Arch.SP {
+		out.CFA.Off = 0
+	}
+	changes = bytes.TrimLeft(changes, "\r\n")
+	for range maxChanges {
+		line, rest, _ := bytes.Cut(changes, []byte("\n"))
+		line, more := bytes.CutPrefix(bytes.TrimRight(line, "\r "), []byte("STACK CFI "))
+		word, rules, _ := bytes.Cut(line, []byte(" "))
+		at, err := strconv.ParseUint(string(word), 16, 64)
+		if !more || err != nil || at > q.PC { // INIT is no number
+			break
+		}
+		if !r.take(rules) {
+			return unwind.Unsupported
+		}
+		changes = rest
+	}
+	if out.CFA.Kind == unwind.Unspecified || out.RA.Kind == unwind.Unspecified {
+		return unwind.Malformed
+	}
+	return unwind.Found
+}
+
+// row collects the rules that hold.
+type row struct {
+	arch *cpu.Arch
+	out  *unwind.Rule
+}
+
+// take takes the rules of a line, each a register, a colon and an expression.
+func (r *row) take(rules []byte) bool {
+	words := bytes.Fields(rules)
+	for len(words) > 0 {
+		name, ok := bytes.CutSuffix(words[0], []byte(":"))
+		if !ok {
+			return false
+		}
+		n := 1
+		for n < len(words) && !bytes.HasSuffix(words[n], []byte(":")) {
+			n++
+		}
+		if !r.rule(string(name), words[1:n]) {
+			return false
+		}
+		words = words[n:]
+	}
+	return true
+}
+
+// rule takes the rule of one register.
+func (r *row) rule(name string, expr [][]byte) bool {
+	v, ok := r.value(expr)
+	switch {
+	case name == ".cfa":
+		r.out.CFA = v.register(cpu.NoReg)
+		return ok && v.base != cfa
+	case name == ".ra" && len(expr) == 1 && string(expr[0]) == ".ra":
+		r.out.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: r.arch.LR}
+		return r.arch.LR != cpu.NoReg
+	case name == ".ra":
+		r.out.RA = v.register(cpu.NoReg)
+		return ok
+	}
+	reg, known := r.register(name)
+	if !known {
+		return true // of floating point
+	}
+	rule := v.register(reg)
+	if !ok {
+		rule = unwind.RegRule{Kind: unwind.Undefined, Reg: reg}
+	}
+	for i := range r.out.N {
+		if r.out.Regs[i].Reg == reg {
+			r.out.Regs[i] = rule
+			return true
+		}
+	}
+	r.out.Add(rule)
+	return true
+}
+
+func (r *row) register(name string) (cpu.Reg, bool) {
+	if len(name) > 0 && name[0] == '$' {
+		name = name[1:]
+	}
+	return r.arch.RegByName(name)
+}
+
+// cfa stands for the CFA as the base of a value.
+const cfa = cpu.Reg(254)
+
+// value is a register or the CFA plus an offset, or the word that lies there.
+type value struct {
+	base   cpu.Reg
+	off    int64
+	memory bool
+}
+
+// value reads an expression: a base, at most a number and its sign, at most a ^. Compilers' tables need no more.
+func (r *row) value(expr [][]byte) (v value, ok bool) {
+	if len(expr) == 0 {
+		return v, false
+	}
+	switch name := string(expr[0]); name {
+	case ".cfa":
+		v.base = cfa
+	default:
+		if v.base, ok = r.register(name); !ok {
+			return v, false
+		}
+	}
+	expr = expr[1:]
+	if len(expr) >= 2 {
+		n, err := strconv.ParseInt(string(expr[0]), 10, 64)
+		switch string(expr[1]) {
+		case "+":
+			v.off = n
+		case "-":
+			v.off = -n
+		default:
+			return v, false
+		}
+		if err != nil {
+			return v, false
+		}
+		expr = expr[2:]
+	}
+	if len(expr) == 1 && string(expr[0]) == "^" {
+		v.memory = true
+		expr = nil
+	}
+	return v, len(expr) == 0
+}
+
+// register is the value as the rule of a register.
+func (v *value) register(reg cpu.Reg) unwind.RegRule {
+	r := unwind.RegRule{Reg: reg, Base: v.base, Off: v.off}
+	switch {
+	case v.base == cfa && v.memory:
+		r.Kind, r.Base = unwind.AtCFA, cpu.NoReg
+	case v.base == cfa:
+		r.Kind, r.Base = unwind.CFAPlus, cpu.NoReg
+	case v.memory:
+		r.Kind = unwind.AtReg
+	case v.base == reg && v.off == 0:
+		r.Kind, r.Base = unwind.SameValue, cpu.NoReg
+	default:
+		r.Kind = unwind.RegPlus
+	}
+	return r
+}
