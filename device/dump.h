@@ -26,7 +26,8 @@ struct bs_record {
 	uint16_t stack, other; /* bytes of the stack, from the stack pointer on, and of the other stack */
 	uint8_t build_size, build[20], name[15];
 	uintptr_t at;   /* where the other stack is: a task's, or in a handler of Cortex-M what PSP has */
-	uintptr_t r[10]; /* SP; PC; what return addresses are in; Cortex-M: xPSR, PSP, CFSR, HFSR, DFSR, MMFAR, BFAR; RISC-V: mepc, mcause, mtval, mstatus */
+	uintptr_t r[10]; /* SP; PC; what return addresses are in; then of Cortex-M xPSR, PSP, CFSR, HFSR, DFSR, MMFAR, BFAR; of
+			  * RISC-V mepc, mcause, mtval, mstatus */
 };
 
 enum { BS_DUMP_TASK = 1, BS_DUMP_MICRO = 2 }; /* a task that does not run; a Cortex-M */
