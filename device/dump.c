@@ -47,7 +47,7 @@ static void fill(const char *name, const void *task)
 	static volatile uint8_t depth;
 	uint32_t i;
 
-	now.task = task != 0;
+	now.kind = task ? BS_DUMP_TASK | BS_DUMP_KIND : BS_DUMP_KIND;
 	now.at = (uintptr_t)task;
 #if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
 	__asm__ volatile("mrs %0, xpsr\n\tmrs %1, psp" : "=r"(now.r[CAUSE]), "=r"(now.r[CAUSE + 1]));

@@ -22,12 +22,15 @@
 struct bs_record {
 	uint32_t magic, sum;   /* bsR1; the CRC-32 of all behind it */
 	uint16_t machine;      /* as in ELF files */
-	uint8_t size, task;    /* of a register; whether this is a task that does not run */
+	uint8_t size, kind;    /* of a register; of BS_DUMP_TASK, BS_DUMP_MICRO */
 	uint16_t stack, other; /* bytes of the stack, from the stack pointer on, and of the other stack */
 	uint8_t build_size, build[20], name[15];
 	uintptr_t at;   /* where the other stack is: a task's, or in a handler of Cortex-M what PSP has */
-	uintptr_t r[10]; /* SP; PC; what return addresses are in; Cortex-M: xPSR, PSP, CFSR, HFSR, DFSR, MMFAR, BFAR; RISC-V: mepc, mcause, mtval, mstatus */
+	uintptr_t r[10]; /* SP; PC; what return addresses are in; then of Cortex-M xPSR, PSP, CFSR, HFSR, DFSR, MMFAR, BFAR; of
+			  * RISC-V mepc, mcause, mtval, mstatus */
 };
+
+enum { BS_DUMP_TASK = 1, BS_DUMP_MICRO = 2 }; /* a task that does not run; a Cortex-M */
 
 /* May be defined by the linker script: where RAM begins and ends, and the note with GNU's build ID. */
 extern uint8_t bs_ram_low[] __attribute__((weak)), bs_ram_high[] __attribute__((weak));
@@ -66,6 +69,12 @@ int bs_print_record(const void *record);
 #elif defined(__x86_64__)
 #define BS_DUMP_MACHINE 62
 #define BS_DUMP_HERE(r) __asm__ volatile("movq %%rsp, %0\n\tleaq 0(%%rip), %1" : "=r"(r[0]), "=r"(r[1]))
+#endif
+
+#if defined(__ARM_ARCH_PROFILE) && __ARM_ARCH_PROFILE == 'M'
+#define BS_DUMP_KIND BS_DUMP_MICRO
+#else
+#define BS_DUMP_KIND 0
 #endif
 
 #if defined(__clang__)

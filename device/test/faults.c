@@ -1,7 +1,7 @@
 /* Firmware that fails as the emulator writes into fails: what the port reports must be true, and must come to an end. */
 #include "board.h"
 
-enum { PLAIN, SMASHED, WILD_SP, ODD_SP, OVERFLOW, CYCLE, IN_HOOK };
+enum { PLAIN, SMASHED, WILD_SP, ODD_SP, OVERFLOW, CYCLE, IN_HOOK, CALLED, SERVICE };
 
 #if defined(__riscv)
 #include "../ports/riscv/fault.h"
@@ -43,12 +43,44 @@ __attribute__((noinline)) static void overrun(volatile bs_word *at, bs_word v, i
 		*at++ = v;
 }
 
+/* Prints who has called, and ends. */
+__attribute__((noinline)) static void print_callers(const struct bs_world *world)
+{
+	void *pcs[8];
+	int n = bs_frames(world, 1, pcs, 8);
+
+	bs_print((const bs_word *)pcs, n, 0, bs_put, 0);
+	bs_end();
+}
+
+__attribute__((noinline)) static void called(void)
+{
+	print_callers(0);
+	__asm__ volatile("");
+}
+
+#if !defined(__riscv)
+static void service(void)
+{
+	static const struct bs_world world = {.exception = bs_cortexm_exception};
+
+	print_callers(&world);
+	__asm__ volatile("");
+}
+#endif
+
 __attribute__((noinline)) static int fail(int n)
 {
 	volatile bs_word room[4];
 	bs_word sp;
 
 	room[n & 3] = 0;
+	if (fails == CALLED)
+		called();
+#if !defined(__riscv)
+	if (fails == SERVICE)
+		__asm__ volatile("svc #0");
+#endif
 	if (fails == SMASHED)
 		overrun(room, 0x61626364, 16);
 	if (fails == CYCLE) {
@@ -106,5 +138,5 @@ __attribute__((used)) void start(void)
 __asm__(".section .vectors, \"ax\"\n\t.globl _start\n_start:\n\tla sp, stack_top\n\tli ra, 0\n\tcall start\n\t.text");
 #else
 __attribute__((section(".vectors"), used)) static const void *const vectors[] = {
-	stack_top, start, HardFault_Handler, HardFault_Handler, HardFault_Handler, HardFault_Handler, HardFault_Handler};
+	stack_top, start, HardFault_Handler, HardFault_Handler, HardFault_Handler, HardFault_Handler, HardFault_Handler, 0, 0, 0, 0, service};
 #endif

@@ -93,7 +93,9 @@ func (o *own) takeFrame(text string, lists *lister) bool {
 	f.Exact = n == 0
 	for _, word := range words[2:] {
 		f.Exact = f.Exact || word == "interrupted"
-		f.Searched = f.Searched || word == "?"
+		if word == "?" {
+			f.Searched, f.Exact = true, false
+		}
 	}
 	if lists.some() {
 		listed := lists.chains[0].listed

@@ -28,7 +28,7 @@ func Reader() console.Reader {
 type vocabularyKey struct{}
 
 // read reads the report that begins at a line, if one does.
-func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
+func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
 	line := log.Line(at)
 	if !interesting(line) {
 		return nil, at + 1
@@ -41,7 +41,7 @@ func read(_ context.Context, log *console.Log, at int, env *input.Env) (*console
 	next, ended := c.collect(log, at)
 	switch {
 	case c.found.record != nil:
-		r := c.found.recordReport(log, env)
+		r := c.found.recordReport(ctx, log, env)
 		r.Ended = ended
 		return r, next
 	case c.found.isReport():

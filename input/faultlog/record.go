@@ -1,6 +1,7 @@
 package faultlog
 
 import (
+	"context"
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 	"github.com/backsight/backsight/input/console"
 	"github.com/backsight/backsight/input/firmware"
 	"github.com/backsight/backsight/input/regtext"
+	"github.com/backsight/backsight/input/rtos"
 	"github.com/backsight/backsight/target"
 )
 
@@ -25,11 +27,11 @@ import (
 //
 // Numbers are in the processor's byte order (struct bs_record of device/dump.h):
 //
-//	magic 4, sum 4, machine 2, size of a register 1, task 1, bytes of the stack 2, of the other stack 2,
+//	magic 4, sum 4, machine 2, size of a register 1, kind 1 (task, Cortex-M), bytes of the stack 2, of the other stack 2,
 //	build 1 + 20, name 15; then registers: where the other stack is, SP, PC, LR, and 7 by processor; the two stacks
 type record struct {
 	tag     string
-	pieces  []piece // by offset, apart
+	pieces  []piece // by offset, each a line: at most maxRecord/recordLine
 	damaged int     // lines
 }
 
@@ -79,7 +81,7 @@ func parseRecordLine(line string) (tag string, p piece, ok bool) {
 	checked := strings.Join(f[:4], " ") + " "
 	at, bad := strconv.ParseUint(f[2], 16, 16)
 	b, broken := base64.RawStdEncoding.DecodeString(f[3])
-	if err != nil || bad != nil || broken != nil || crc32.ChecksumIEEE([]byte(checked)) != uint32(sum) || len(b) > recordLine {
+	if err != nil || bad != nil || broken != nil || at%recordLine != 0 || crc32.ChecksumIEEE([]byte(checked)) != uint32(sum) || len(b) > recordLine {
 		return "", p, false
 	}
 	return f[1], piece{int(at), b}, true
@@ -117,7 +119,7 @@ type opened struct {
 	size         int // of a register
 	stack, other int
 	machine      int
-	task         bool
+	task, micro  bool
 	name         string
 	build        []byte
 }
@@ -128,7 +130,7 @@ func (r *record) open() (o opened, why string) {
 	if head == nil {
 		return o, "the dump's first lines are lost"
 	}
-	o = opened{record: r, order: binary.LittleEndian, size: int(head[10]), task: head[11] != 0}
+	o = opened{record: r, order: binary.LittleEndian, size: int(head[10]), task: head[11]&1 != 0, micro: head[11]&2 != 0}
 	if string(head[:4]) == "1Rsb" {
 		o.order = binary.BigEndian
 	}
@@ -151,9 +153,6 @@ const recordMagic = 0x31527362
 func (o *opened) behind() int { return (recordHead + o.size - 1) &^ (o.size - 1) }
 func (o *opened) total() int  { return o.behind() + recordRegs*o.size + o.stack + o.other }
 
-// ended tells whether nothing is missing.
-func (o *opened) ended() bool { return o.bytes(0, o.total()) != nil }
-
 // word is a register by its number.
 func (o *opened) word(i int) (uint64, bool) {
 	b := o.bytes(o.behind()+i*o.size, o.size)
@@ -166,12 +165,10 @@ func (o *opened) word(i int) (uint64, bool) {
 	return o.order.Uint64(b), true
 }
 
-// arch is the processor; of those whose variants differ in what a record does not say, nil where there are several.
+// arch is the first of the processor's variants, of which the binary tells more, nil where the processor is not known.
 func (o *opened) arch(archs cpu.Set) *cpu.Arch {
 	for _, a := range archs {
-		micro := isMicro(a)
-		status, _ := o.word(4)
-		if int(a.ELF.Machine) == o.machine && a.AddrSize == o.size && a.BigEndian == (o.order == binary.BigEndian) && micro == (a.Name == "arm" && status != 0) {
+		if int(a.ELF.Machine) == o.machine && a.AddrSize == o.size && a.BigEndian == (o.order == binary.BigEndian) && isMicro(a) == o.micro {
 			return a
 		}
 	}
@@ -226,7 +223,7 @@ func (o *opened) said(lost int) (out []string) {
 	if lost > 0 {
 		out = append(out, fmt.Sprintf("%d bytes of the stack are lost", lost))
 	}
-	if _, ok := o.word(2); !ok {
+	if _, ok := o.word(2); !ok && !o.task {
 		out = append(out, "the line with the program counter is lost")
 	}
 	return out
@@ -236,7 +233,7 @@ func (o *opened) said(lost int) (out []string) {
 func isMicro(a *cpu.Arch) bool { _, ok := a.Layouts[cpu.CortexMFrame]; return ok }
 
 // recordReport makes a report of a dump.
-func (w *words) recordReport(log *console.Log, env *input.Env) *console.Report {
+func (w *words) recordReport(ctx context.Context, log *console.Log, env *input.Env) *console.Report {
 	o, why := w.record.open()
 	if why != "" {
 		return w.refused(why)
@@ -250,13 +247,27 @@ func (w *words) recordReport(log *console.Log, env *input.Env) *console.Report {
 		return w.refused("a dump of a processor that is not supported")
 	}
 	r := &console.Report{Title: w.title(), Arch: p.Arch, Modules: p.Modules, Issues: p.Issues}
+	if o.task && o.name != "" {
+		r.Title = o.name
+	}
 	var b target.Builder
 	r.Issues = append(r.Issues, firmware.AddRAM(&b, log.RAM())...)
 	lost := o.addMemory(&b)
 	r.Thread = target.Thread{Crashed: !o.task, Memory: b.Memory(p.Arch)}
-	w.vals = o.values(p.Arch)
-	r.Thread.Regs, _ = firmware.Registers(p.Arch, w.vals)
-	for _, text := range o.said(lost) {
+	said := o.said(lost)
+	if o.task {
+		snap := &target.Snapshot{Arch: p.Arch, Modules: p.Modules, Memory: r.Thread.Memory}
+		snap.SortModules()
+		sp, _ := o.word(0)
+		var known bool
+		if r.Thread.Regs, known = rtos.Context(ctx, snap, sp); !known {
+			said = append(said, "no kernel that is known saves a task's registers so, or the firmware is not named (-e)")
+		}
+	} else {
+		w.vals = o.values(p.Arch)
+		r.Thread.Regs, _ = firmware.Registers(p.Arch, w.vals)
+	}
+	for _, text := range said {
 		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title + ": " + text})
 	}
 	if f := w.fault(p.Arch); f.Status != "" {

@@ -18,7 +18,7 @@ func dumped(pc uint32) []byte {
 	le := binary.LittleEndian
 	b := append([]byte("bsR1"), 0, 0, 0, 0)
 	b = le.AppendUint16(b, 40)
-	b = append(b, 4, 0)
+	b = append(b, 4, 2)
 	b = le.AppendUint16(le.AppendUint16(b, 60), 40)
 	b = append(append(b, 4, 0xb3, 0xeb, 0xae, 0xf2), make([]byte, 16)...)
 	b = append(b, make([]byte, 15)...)

@@ -20,7 +20,7 @@ func Stored() input.Format {
 			if len(head) <= recordHead || string(head[:4]) != "bsR1" && string(head[:4]) != "1Rsb" {
 				return false
 			}
-			return (head[10] == 4 || head[10] == 8) && head[11] <= 1 // a record as text begins so as well
+			return (head[10] == 4 || head[10] == 8) && head[11] <= 3 // a record as text begins so as well
 		},
 		Open: func(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
 			data, err := c.Bytes(ctx)

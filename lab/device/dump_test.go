@@ -106,5 +106,13 @@ func checkDump(t *testing.T, cc, program, log, want string) {
 	if got := strings.Join(names, " "); !strings.HasPrefix(got, want) || len(snap.Issues) > 0 {
 		t.Errorf("%s, want %s; %v\n%s", got, want, snap.Issues, log)
 	}
+	if len(snap.Threads) > 1 && snap.Threads[1].Name != "dump" { // of the boards
+		pc, _ := snap.Threads[1].Regs.Lookup(snap.Arch.PC)
+		if at := f.function(pc, true); at != "touch" || snap.Threads[1].Name != "sensor" || snap.Threads[1].Crashed {
+			t.Errorf("a task %q in %s", snap.Threads[1].Name, at)
+		}
+	} else if strings.Contains(want, "fault") {
+		t.Error("no task")
+	}
 	t.Logf("%d bytes printed", len(log))
 }

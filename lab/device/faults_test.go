@@ -24,11 +24,13 @@ const (
 	overflow
 	cycle
 	inHook
+	called
+	service
 )
 
 // TestFaults: whatever a firmware has done to its stack, the report names the frames that can be had, the cause, and
-// comes to its end. A Cortex-M loses the place where the stack pointer was wild or the stack full: the processor
-// could not save it.
+// comes to its end. A Cortex-M loses the place where the stack pointer was wild or the stack full: the processor could
+// not save it. Of a full stack the callers are found by a search, and marked.
 func TestFaults(t *testing.T) {
 	whole := "touch fail outer start"
 	for _, b := range device.Boards() {
@@ -42,7 +44,7 @@ func TestFaults(t *testing.T) {
 				cycle: "touch fail *", inHook: whole} {
 				end := `backsight: end \d`
 				switch {
-				case arm && (way == wildSP || way == overflow):
+				case arm && way == wildSP:
 					want = ""
 				case arm && way == oddSP: // has no such bits
 					want = whole
@@ -52,11 +54,40 @@ func TestFaults(t *testing.T) {
 					end = "backsight: a fault in the report"
 				}
 				log := f.run(t, &b, way)
-				if got := f.frames(log); !matches(got, strings.Fields(want)) {
+				untold := b.Name == "cortexm0" && way == overflow // without a guard the stack has overwritten all RAM
+				if got := f.frames(log); !untold && !matches(got, strings.Fields(want)) {
 					t.Errorf("way %d: %v, want %s:\n%s", way, got, want, log)
 				}
 				if !regexp.MustCompile(`(?s)^\s*backsight: report 1\s.*(cfsr|mcause|exc_return): [0-9a-f]+.*build: [0-9a-f]{40}\s.*` + end).MatchString(log) {
 					t.Errorf("way %d: it printed\n%s", way, log)
+				}
+			}
+		})
+	}
+}
+
+// TestCalled: a program asks who has called, and so does the handler of an exception, from which the walk goes on to what
+// was interrupted. None of it is the reader's.
+func TestCalled(t *testing.T) {
+	for _, b := range device.Boards() {
+		t.Run(b.Name, func(t *testing.T) {
+			if err := b.Missing(); err != nil {
+				t.Skip(err)
+			}
+			f := buildFaults(t, &b)
+			for way, first := range map[int]string{called: "called", service: "service"} {
+				if way == service && strings.HasPrefix(b.Name, "rv") { // has no such handler
+					continue
+				}
+				log := f.run(t, &b, way)
+				_, line, _ := strings.Cut(log, "backsight: ")
+				var got []string
+				for word := range strings.FieldsSeq(line) {
+					pc, _ := strconv.ParseUint(word, 0, 64)
+					got = append(got, f.function(pc, false))
+				}
+				if want := []string{first, "fail", "outer", "start"}; !matches(got, want) {
+					t.Errorf("%v, want %v: %s", got, want, log)
 				}
 			}
 		})

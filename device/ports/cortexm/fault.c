@@ -5,7 +5,7 @@
 #define SCB(offset) (*(volatile uint32_t *)(0xe000ed00u + (offset)))
 #define STACK_SIZE "640"
 
-enum { CFSR = 0x28, HFSR = 0x2c, MMFAR = 0x34, BFAR = 0x38 };
+enum { CFSR = 0x28, HFSR = 0x2c, MMFAR = 0x34, BFAR = 0x38, MPU_CTRL = 0x94 };
 enum { NOT_PUSHED = 1 << 4 | 1 << 12 | 1 << 20 }; /* MSTKERR, STKERR, STKOF: where the frame should be, old words are */
 
 /* What the entry stores. */
@@ -82,6 +82,42 @@ static int take(const struct bs_world *world, const struct saved *s, int pushed,
 	return pushed && bs_load(world, frame + 28, xpsr) && bs_cortexm_exception(0, world, regs);
 }
 
+/* called tells whether a call is in front of a return address: BL, or BLX with a register. */
+static int called(bs_word ra)
+{
+	const uint16_t *code = (const uint16_t *)(ra & ~(bs_word)1);
+
+	return (code[-1] & 0xff87) == 0x4780 || ((code[-2] & 0xf800) == 0xf000 && (code[-1] & 0xd000) == 0xd000);
+}
+
+/* guess finds a caller where the place of the fault is lost, as on a stack that is full: the first word of the stack that returns
+ * behind a call, and whose caller's caller is there. Only code that the table has is looked at. */
+static int guess(const struct bs_world *world, struct bs_regs *regs)
+{
+	enum { WORDS = 256 };
+	static struct bs_regs try;
+	bs_word at = regs->r[BS_SP] & ~(bs_word)3, ra;
+	enum bs_stop why;
+	int i;
+
+	for (i = 0; i < WORDS; i++, at += 4) {
+		if (!bs_load(world, at, &ra) || !(ra & 1) || ra < 4)
+			continue;
+		try.pc = ra & ~(bs_word)1;
+		try.r[BS_SP] = at + 4;
+		try.known = 1u << BS_SP;
+		try.exact = 0;
+		if (bs_step(world, &try, &why) && called(ra) && (bs_step(world, &try, &why) || why == BS_ROOT)) {
+			regs->pc = ra & ~(bs_word)1;
+			regs->r[BS_SP] = at + 4;
+			regs->known = 1u << BS_SP;
+			regs->guessed = 1;
+			return 1;
+		}
+	}
+	return 0;
+}
+
 static void report(const struct saved *s)
 {
 	static const struct bs_world world = {.read = bs_cortexm_read, .exception = bs_cortexm_exception};
@@ -90,6 +126,8 @@ static void report(const struct saved *s)
 	bs_word xpsr;
 	int taken;
 
+	SCB(MPU_CTRL) = 0; /* a guard at the end of a stack may be read now */
+	__asm__ volatile("dsb\n\tisb" : : : "memory");
 	report_text("\nbacksight: report 1\n");
 	taken = take(&world, s, !(print_cause(s) & NOT_PUSHED), &regs, &xpsr);
 	print_registers(&regs);
@@ -99,7 +137,7 @@ static void report(const struct saved *s)
 		report_value("xpsr:", xpsr);
 	}
 	bs_put(0, '\n');
-	if (taken)
+	if (taken || guess(&world, &regs))
 		why = report_frames(&world, &regs);
 	report_end(why);
 }
