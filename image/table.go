@@ -21,6 +21,9 @@ const (
 	SFrame TableKind = ".sframe"
 	// ExIdx is the index of ARM's unwind tables (EHABI32, "Index table entries").
 	ExIdx TableKind = ".ARM.exidx"
+	// StackCFI are the records of Breakpad's symbol files, which are no part of a binary. The container has their text:
+	// StackCFI(addr uint64) (start uint64, init, changes []byte, ok bool).
+	StackCFI TableKind = "STACK CFI"
 	// CompactUnwind is Mach-O's __unwind_info (mach-o/compact_unwind_encoding.h).
 	CompactUnwind TableKind = "__unwind_info"
 )

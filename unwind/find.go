@@ -11,7 +11,7 @@ func (f *finder) init(opt *Options) {
 	f.sources, f.explain.tell = opt.Sources, opt.Explain
 	f.exact = exactOrder(opt.Sources)
 	f.verifier.graph, f.verifier.trampolines.sources = opt.CallGraph, trampolinesOf(opt.Sources)
-	f.verifier.starts.sources = opt.Sources
+	f.verifier.starts.tables = tablesOf(opt.Sources)
 }
 
 // find asks the sources in order for the caller of the frame s. A candidate that

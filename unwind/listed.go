@@ -64,7 +64,7 @@ func NewJudge(snap *target.Snapshot, t *target.Thread, opt *Options) *Judge {
 	j := &Judge{state: State{Snapshot: snap.Of(t), Thread: t, Regs: new(cpu.Registers), Limit: MaxCost}}
 	j.verifier = verifier{graph: opt.CallGraph, isAhead: true}
 	j.verifier.trampolines.sources = trampolinesOf(opt.Sources)
-	j.verifier.starts.sources = opt.Sources
+	j.verifier.starts.tables = tablesOf(opt.Sources)
 	return j
 }
 

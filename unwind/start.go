@@ -10,8 +10,18 @@ import (
 // startRules asks for the rule of a function's first instruction, where a table states
 // which that is.
 type startRules struct {
-	sources []Source
+	tables  []RuleSource // those that read tables
 	scratch *ruleScratch
+}
+
+// tablesOf are the sources that read tables.
+func tablesOf(sources []Source) (tables []RuleSource) {
+	for _, s := range sources {
+		if r, ok := s.(RuleSource); ok && s.Method().basis() == inTable {
+			tables = append(tables, r)
+		}
+	}
+	return tables
 }
 
 // ruleScratch is space for a question and its answer.
@@ -34,19 +44,32 @@ func (a *startRules) of(s *State, c *candidate) *Rule {
 	if c.flags&StartStated == 0 {
 		return nil
 	}
-	src := ruleSource(a.sources, c.method)
-	q, ok := queryOf(s)
-	if src == nil || !ok {
-		return nil
-	}
-	q.PC, q.Resume, q.Exact = c.start, c.start, true
-	scratch := a.space()
-	scratch.query = q
-	scratch.rule.Reset()
-	if src.Rule(&scratch.query, &scratch.rule) != Found || scratch.rule.Flags&Fallback != 0 {
+	r := a.asOf(s, c, c.start)
+	if r == nil || r.Flags&Fallback != 0 {
 		return nil // none, or one that holds where the function calls others (compact unwind)
 	}
-	return &scratch.rule
+	return r
+}
+
+// asOf is the rule that a source of the kind which found c has for an image address in s's module; nil where there is none.
+func (a *startRules) asOf(s *State, c *candidate, pc uint64) *Rule {
+	q, ok := queryOf(s)
+	if !ok {
+		return nil
+	}
+	q.PC, q.Resume, q.Exact = pc, pc, true
+	scratch := a.space()
+	for _, src := range a.tables {
+		if src.Method() != c.method {
+			continue
+		}
+		scratch.query = q
+		scratch.rule.Reset()
+		if src.Rule(&scratch.query, &scratch.rule) == Found {
+			return &scratch.rule
+		}
+	}
+	return nil
 }
 
 // at tells whether a function begins at c's return address, as the table has it that lists
@@ -58,11 +81,7 @@ func (a *startRules) at(c *candidate) (begins, known bool) {
 	}
 	pc := m.ToImage(c.pc) & m.Image.Arch.AddrMask()
 	q, r := &a.space().query, &a.scratch.rule
-	for _, s := range a.sources {
-		src, ok := s.(RuleSource)
-		if !ok || s.Method().basis() != inTable {
-			continue
-		}
+	for _, src := range a.tables {
 		*q = Query{Image: m.Image, Arch: m.Image.Arch, PC: pc, Resume: pc, Mode: c.mode, Exact: true}
 		r.Reset()
 		if src.Rule(q, r) == Found && r.Flags&StartStated != 0 {
@@ -83,11 +102,7 @@ func (a *startRules) begunBy(c *candidate) bool {
 		return false
 	}
 	q, r := &a.space().query, &a.scratch.rule
-	return slices.ContainsFunc(a.sources, func(s Source) bool {
-		src, ok := s.(RuleSource)
-		if !ok || s.Method().basis() != inTable {
-			return false
-		}
+	return slices.ContainsFunc(a.tables, func(src RuleSource) bool {
 		*q = Query{Image: img, Arch: img.Arch, PC: at - 1, Resume: at, Mode: c.mode}
 		r.Reset()
 		return src.Rule(q, r) == EndOfStack
@@ -151,16 +166,11 @@ func (a *startRules) linked(s *State, table *candidate) (entry uint64, ok bool) 
 // covers tells whether the source which found c takes the code at an image address for the
 // function that s runs in.
 func (a *startRules) covers(s *State, c *candidate, pc uint64) bool {
-	src := ruleSource(a.sources, c.method)
-	q, ok := queryOf(s)
-	if src == nil || !ok || c.flags&StartStated == 0 {
+	if c.flags&StartStated == 0 {
 		return false
 	}
-	q.PC, q.Resume, q.Exact = pc, pc, true
-	scratch := a.space()
-	scratch.query = q
-	scratch.rule.Reset()
-	return src.Rule(&scratch.query, &scratch.rule) == Found && scratch.rule.Flags&StartStated != 0 && scratch.rule.Start == c.start
+	r := a.asOf(s, c, pc)
+	return r != nil && r.Flags&StartStated != 0 && r.Start == c.start
 }
 
 // linkOf is the address in the link register; false where the processor has none, or its value is

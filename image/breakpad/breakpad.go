@@ -87,6 +87,9 @@ func open(f *image.File, opt image.Options) (*image.Image, error) {
 		slices.SortStableFunc(list, func(a, b function) int { return compare(a.addr, b.addr) })
 	}
 	h.Segments = image.Segments{{Size: end, Read: true, Exec: true}}
+	if len(c.cfi) > 0 {
+		h.Tables = []image.Table{{Kind: image.StackCFI, Range: image.Range{Size: end}}}
+	}
 	return image.New(h, c), nil
 }
 

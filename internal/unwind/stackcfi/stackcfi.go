@@ -34,8 +34,11 @@ const maxChanges = 1 << 14
 
 // Rule finds the records that cover q.PC. There is one answer per place.
 func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
+	if q.Try > 0 || q.Image.Table(image.StackCFI).Size == 0 {
+		return unwind.NotCovered
+	}
 	c, ok := image.ContainerAs[text](q.Image.Container())
-	if q.Try > 0 || !ok {
+	if !ok {
 		return unwind.NotCovered
 	}
 	start, init, changes, ok := c.StackCFI(q.PC)

@@ -36,7 +36,7 @@ func archNamed(t testing.TB, name string) *cpu.Arch {
 }
 
 func ruleAt(arch *cpu.Arch, r records, pc uint64) string {
-	img := image.New(image.Header{Arch: arch}, r)
+	img := image.New(image.Header{Arch: arch, Tables: []image.Table{{Kind: image.StackCFI, Range: image.Range{Size: 0x1100}}}}, r)
 	var out unwind.Rule
 	out.Reset()
 	if v := (Source{}).Rule(&unwind.Query{Image: img, Arch: arch, PC: pc}, &out); v != unwind.Found {
