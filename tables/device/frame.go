@@ -187,8 +187,8 @@ func (f *framer) words(n int64) (int64, bool) {
 const worthTracking = 250
 
 // trackedBy chooses the registers to track among the preserved registers: those that enough frames are
-// found by, in the order of how much code needs them. rare are the registers that few frames are
-// found by.
+// found by, in the order of how much code needs them, and the frame pointer of what is loaded with
+// others, whose frames may be found by it. rare are the registers that few frames are found by.
 func trackedBy(p *tables.Program) (tracked, rare []cpu.Reg) {
 	arch := p.Image.Arch
 	var bytes [cpu.MaxRegs]uint64
@@ -214,5 +214,10 @@ func trackedBy(p *tables.Program) (tracked, rare []cpu.Reg) {
 		n = len(found)
 	}
 	n = min(n, maxTracked)
-	return found[:n:n], found[n:]
+	tracked, rare = found[:n:n], found[n:]
+	if fp := arch.FP; p.Image.Relocatable && arch.Preserved.Has(fp) && !slices.Contains(tracked, fp) && n < maxTracked {
+		tracked = append(tracked, fp)
+		rare = slices.DeleteFunc(rare, func(r cpu.Reg) bool { return r == fp })
+	}
+	return tracked, rare
 }
