@@ -215,9 +215,22 @@ func trackedBy(p *tables.Program) (tracked, rare []cpu.Reg) {
 	}
 	n = min(n, maxTracked)
 	tracked, rare = found[:n:n], found[n:]
-	if fp := arch.FP; p.Image.Relocatable && arch.Preserved.Has(fp) && !slices.Contains(tracked, fp) && n < maxTracked {
-		tracked = append(tracked, fp)
-		rare = slices.DeleteFunc(rare, func(r cpu.Reg) bool { return r == fp })
+	for _, fp := range framePointers(arch) {
+		if p.Image.Relocatable && !slices.Contains(tracked, fp) && len(tracked) < maxTracked {
+			tracked = append(tracked, fp)
+			rare = slices.DeleteFunc(rare, func(r cpu.Reg) bool { return r == fp })
+		}
 	}
 	return tracked, rare
+}
+
+// framePointers are the registers that compilers find frames by; Thumb code has one of its own.
+func framePointers(arch *cpu.Arch) []cpu.Reg {
+	switch {
+	case arch.ELF.Machine == elfARM:
+		return []cpu.Reg{7, 11}
+	case arch.Preserved.Has(arch.FP):
+		return []cpu.Reg{arch.FP}
+	}
+	return nil
 }
