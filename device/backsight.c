@@ -493,18 +493,16 @@ BS_ENTRY(bs_backtrace, bs_backtrace_from)
 
 BS_ENTERED void bs_here_from(struct bs_regs *here, long unused, long neither, long nor, struct bs_regs *regs)
 {
-	int i;
+	uint32_t i;
 
 	(void)unused, (void)neither, (void)nor;
 	entered(regs);
-	for (i = 0; i < 16; i++) {
-		here->r[i] = regs->r[i];
-		__asm__ volatile("" : : : "memory"); /* no call of memcpy, which firmware may lack */
-	}
 	here->pc = regs->pc;
 	here->known = regs->known;
-	here->exact = regs->exact;
-	here->guessed = regs->guessed;
+	here->exact = here->guessed = 0;
+	for (i = 0; i < 16; i++) /* no copy of the whole, for which compilers call memcpy */
+		if (regs->known >> i & 1)
+			here->r[i] = regs->r[i];
 }
 
 BS_ENTRY(bs_here, bs_here_from)

@@ -70,3 +70,26 @@ func TestFlippedHeader(t *testing.T) {
 		t.Errorf("%v: %.1000s", err, out)
 	}
 }
+
+// TestSourcesSurvive: random .eh_frame, .ARM.exidx and code, for each machine; nothing outside the module is read.
+// device/test/sources.c takes any number of modules by hand.
+func TestSourcesSurvive(t *testing.T) {
+	if !device.Available() {
+		t.Skip("no C compiler")
+	}
+	sources := []string{"../../device/test/sources.c"}
+	for _, name := range []string{"frames", "exidx", "code", "code_mips", "code_riscv", "code_arm64"} {
+		sources = append(sources, "../../device/ports/linux/"+name+".c")
+	}
+	for _, m := range [][2]string{{"8", "4"}, {"8", "8"}, {"40", "4"}, {"62", "8"}, {"183", "8"}, {"243", "4"}, {"243", "8"}} {
+		program := filepath.Join(t.TempDir(), "sources")
+		args := append([]string{"-std=c99", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all", "-w", "-DBS_NO_BACKTRACE",
+			"-DBS_MACHINE=" + m[0], "-DBS_WORD=" + m[1], "-o", program}, sources...)
+		if out, err := exec.CommandContext(t.Context(), device.Compiler, args...).CombinedOutput(); err != nil {
+			t.Skipf("no sanitizer: %v: %s", err, out)
+		}
+		if out, err := exec.CommandContext(t.Context(), program, "1", "1000").CombinedOutput(); err != nil {
+			t.Errorf("%v: %v: %s", m, err, out)
+		}
+	}
+}

@@ -187,8 +187,8 @@ func (f *framer) words(n int64) (int64, bool) {
 const worthTracking = 250
 
 // trackedBy chooses the registers to track among the preserved registers: those that enough frames are
-// found by, in the order of how much code needs them. rare are the registers that few frames are
-// found by.
+// found by, in the order of how much code needs them, and the frame pointer of what is loaded with
+// others, whose frames may be found by it. rare are the registers that few frames are found by.
 func trackedBy(p *tables.Program) (tracked, rare []cpu.Reg) {
 	arch := p.Image.Arch
 	var bytes [cpu.MaxRegs]uint64
@@ -214,5 +214,23 @@ func trackedBy(p *tables.Program) (tracked, rare []cpu.Reg) {
 		n = len(found)
 	}
 	n = min(n, maxTracked)
-	return found[:n:n], found[n:]
+	tracked, rare = found[:n:n], found[n:]
+	for _, fp := range framePointers(arch) {
+		if p.Image.Relocatable && !slices.Contains(tracked, fp) && len(tracked) < maxTracked {
+			tracked = append(tracked, fp)
+			rare = slices.DeleteFunc(rare, func(r cpu.Reg) bool { return r == fp })
+		}
+	}
+	return tracked, rare
+}
+
+// framePointers are the registers that compilers find frames by; Thumb code has one of its own.
+func framePointers(arch *cpu.Arch) []cpu.Reg {
+	switch {
+	case arch.ELF.Machine == elfARM:
+		return []cpu.Reg{7, 11}
+	case arch.Preserved.Has(arch.FP):
+		return []cpu.Reg{arch.FP}
+	}
+	return nil
 }

@@ -6,14 +6,9 @@
 
 static void report(int number, siginfo_t *info, void *context)
 {
-	struct bs_regs regs;
-	bs_word pcs[32];
-	enum bs_stop why;
-
 	(void)number;
 	(void)info;
-	bs_linux_signal(context, &regs);
-	bs_linux_print(STDERR_FILENO, pcs, bs_unwind(&bs_linux_world, &regs, pcs, 32, &why));
+	bs_linux_report(STDERR_FILENO, context);
 	_exit(3);
 }
 

@@ -287,7 +287,8 @@ static int done(const struct path *p, int exact, struct bs_rule *rule)
 	return 1;
 }
 
-/* backward looks for the stack pointer's decrement before an address, and does from there on what stands there. */
+/* backward looks for the stack pointer's decrement before an address, and does from there on what stands there. A return that
+ * stands nearer is another function's end, if the frame need not have saved anything. */
 static int backward(const struct bs_linux_module *m, bs_word end, int exact, struct bs_rule *rule, struct bs_linux_pages *pages)
 {
 	struct path p;
@@ -299,6 +300,10 @@ static int backward(const struct bs_linux_module *m, bs_word end, int exact, str
 		start(&p, at, pages);
 		if (!code_flow(&p, &f))
 			return 0;
+		if (exact && f.kind == RETURN) {
+			at += f.size * (f.slot ? 2 : 1);
+			break;
+		}
 		if (f.kind != NEXT)
 			continue;
 		code_effect(&p, at);
@@ -306,7 +311,7 @@ static int backward(const struct bs_linux_module *m, bs_word end, int exact, str
 			break;
 	}
 	start(&p, at, pages);
-	if (i == MOST_BACK / STEP || at < m->low || at >= end)
+	if (i == MOST_BACK / STEP || at < m->low || at > end)
 		return 0;
 	while (p.pc < end && code_flow(&p, &f)) {
 		if (f.kind == CALL)

@@ -67,7 +67,7 @@ static int execute(struct frame *f)
 				if (shift < 28)
 					f->at += (int32_t)((more & 127) << shift);
 				shift += 7;
-			} while (more & 128);
+			} while ((more & 128) && f->next < f->end);
 		} else if (op == 0xb3)
 			f->at += 2 * (int32_t)((byte(f) & 15) + 1) + 1;
 		else if (op >= 0xb8 && op < 0xc0)

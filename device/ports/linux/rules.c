@@ -103,7 +103,7 @@ int bs_linux_rule(void *context, const struct bs_world *w, bs_word at, struct bs
 		return 1;
 	m = bs_linux_module_at(at);
 	*why = BS_NO_TABLE;
-	if (!m || !ask(m, at, rule, why))
+	if (!m || !bs_linux_readable(at) /* unloaded since the list was made */ || !ask(m, at, rule, why))
 		return 0;
 	remember(e, at, version, rule);
 	return 1;
