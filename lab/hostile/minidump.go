@@ -32,7 +32,9 @@ func minidump(bodies map[uint32]func(at uint32) []byte) []byte {
 }
 
 // x86System says that a dump is of Linux on x86-64.
-func x86System(uint32) []byte { return append(words(nil, 4, 9, 0, 0, 0, 0, 0x8201), make([]byte, 32)...) }
+func x86System(uint32) []byte {
+	return append(words(nil, 4, 9, 0, 0, 0, 0, 0x8201), make([]byte, 32)...)
+}
 
 // mdThread is a thread whose registers lie at an offset.
 func mdThread(id, context uint64) []byte {
@@ -42,8 +44,10 @@ func mdThread(id, context uint64) []byte {
 // dumpThreads is a dump of n threads with the same registers.
 func dumpThreads(n int) map[string][]byte {
 	return map[string][]byte{capture: minidump(map[uint32]func(uint32) []byte{
-		mdSystem:  x86System,
-		mdThreads: func(at uint32) []byte { return append(words(nil, 4, uint64(n)), slices.Repeat(mdThread(1, uint64(at)), n)...) },
+		mdSystem: x86System,
+		mdThreads: func(at uint32) []byte {
+			return append(words(nil, 4, uint64(n)), slices.Repeat(mdThread(1, uint64(at)), n)...)
+		},
 	})}
 }
 
