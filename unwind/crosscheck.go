@@ -24,7 +24,7 @@ func (f *finder) crossCheck(r *search) {
 	if !r.frame.Exact && !several {
 		return
 	}
-	src := ruleSource(f.sources, MethodCode)
+	src := ruleSource(f.lists.all, MethodCode)
 	if src == nil || f.verifier.isAhead {
 		return
 	}

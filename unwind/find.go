@@ -7,11 +7,10 @@ import (
 )
 
 // init makes f ask opt's sources.
-func (f *finder) init(opt *Options) {
-	f.sources, f.explain.tell = opt.Sources, opt.Explain
-	f.exact = exactOrder(opt.Sources)
-	f.verifier.graph, f.verifier.trampolines.sources = opt.CallGraph, trampolinesOf(opt.Sources)
-	f.verifier.starts.tables = tablesOf(opt.Sources)
+func (f *finder) init(opt *Options, lists *sourceLists) {
+	f.lists, f.explain.tell = lists, opt.Explain
+	f.verifier.graph, f.verifier.trampolines.sources = opt.CallGraph, lists.trampolines
+	f.verifier.starts.lists = f.lists
 }
 
 // find asks the sources in order for the caller of the frame s. A candidate that
@@ -23,11 +22,7 @@ func (f *finder) find(s *State) search {
 	r := search{frame: s, stop: Stop{StopNoRule, s.PC}, starved: f.account.starved}
 	before := f.account.cost
 	s.Cost, s.Limit = 0, f.account.left()
-	sources := f.sources
-	if s.Exact {
-		sources = f.exact
-	}
-	for _, src := range sources {
+	for _, src := range f.asked(s) {
 		if r.noCaller || (r.best.valid || r.beyond && !s.Exact || r.hooked) && src.Method().basis() == bySearch {
 			break
 		}

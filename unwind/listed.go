@@ -63,8 +63,8 @@ type Judge struct {
 func NewJudge(snap *target.Snapshot, t *target.Thread, opt *Options) *Judge {
 	j := &Judge{state: State{Snapshot: snap.Of(t), Thread: t, Regs: new(cpu.Registers), Limit: MaxCost}}
 	j.verifier = verifier{graph: opt.CallGraph, isAhead: true}
-	j.verifier.trampolines.sources = trampolinesOf(opt.Sources)
-	j.verifier.starts.tables = tablesOf(opt.Sources)
+	j.verifier.starts.lists = newSourceLists(opt)
+	j.verifier.trampolines.sources = j.verifier.starts.lists.trampolines
 	return j
 }
 

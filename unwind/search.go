@@ -8,9 +8,7 @@ import (
 // finder asks the sources for the caller of a frame. Questions and answers lie in fields,
 // because variables whose address an interface's method is given would be allocated.
 type finder struct {
-	sources []Source
-	// exact are the sources in the order in which they are asked about an exact frame.
-	exact    []Source
+	lists    *sourceLists
 	verifier verifier
 	explain  explainer
 	packs    bool       // the first rule is packed, for a cache

@@ -12,7 +12,11 @@ import (
 // Shared is what walkers with the same sources and the same CallGraph leave for one another:
 // the rules and callers that an image's code alone decides, kept with the image. A walker
 // that is new to a stack finds most frames there.
-type Shared struct{ images atomic.Uint32 }
+type Shared struct {
+	images  atomic.Uint32
+	sorting sync.Once
+	sources *ownSources
+}
 
 // imageCache is a ruleCache of one image, in image addresses, which are the same in every
 // process. caller.module is the ID of the caller's image. Any goroutine may look values up;

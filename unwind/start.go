@@ -10,7 +10,7 @@ import (
 // startRules asks for the rule of a function's first instruction, where a table states
 // which that is.
 type startRules struct {
-	tables  []RuleSource // those that read tables
+	lists   *sourceLists
 	scratch *ruleScratch
 }
 
@@ -59,7 +59,7 @@ func (a *startRules) asOf(s *State, c *candidate, pc uint64) *Rule {
 	}
 	q.PC, q.Resume, q.Exact = pc, pc, true
 	scratch := a.space()
-	for _, src := range a.tables {
+	for _, src := range a.lists.of(s.Module.Image).tables {
 		if src.Method() != c.method {
 			continue
 		}
@@ -81,7 +81,7 @@ func (a *startRules) at(c *candidate) (begins, known bool) {
 	}
 	pc := m.ToImage(c.pc) & m.Image.Arch.AddrMask()
 	q, r := &a.space().query, &a.scratch.rule
-	for _, src := range a.tables {
+	for _, src := range a.lists.of(m.Image).tables {
 		*q = Query{Image: m.Image, Arch: m.Image.Arch, PC: pc, Resume: pc, Mode: c.mode, Exact: true}
 		r.Reset()
 		if src.Rule(q, r) == Found && r.Flags&StartStated != 0 {
@@ -102,7 +102,7 @@ func (a *startRules) begunBy(c *candidate) bool {
 		return false
 	}
 	q, r := &a.space().query, &a.scratch.rule
-	return slices.ContainsFunc(a.tables, func(src RuleSource) bool {
+	return slices.ContainsFunc(a.lists.of(img).tables, func(src RuleSource) bool {
 		*q = Query{Image: img, Arch: img.Arch, PC: at - 1, Resume: at, Mode: c.mode}
 		r.Reset()
 		return src.Rule(q, r) == EndOfStack

@@ -126,7 +126,7 @@ func leadsNowhere(arch *cpu.Arch, rule *Rule, ra uint64) (reason StopReason, why
 // offerEnd offers the end of the stack, at a return address that leads nowhere.
 func (f *finder) offerEnd(c *candidate, rule *Rule, r *search, reason StopReason, why string) {
 	c.ends(Likely)
-	if c.flags&Fallback != 0 || c.method == MethodCFI && r.frame.Exact && ruleSource(f.sources, MethodCode) != nil {
+	if c.flags&Fallback != 0 || c.method == MethodCFI && r.frame.Exact && ruleSource(f.lists.all, MethodCode) != nil {
 		c.ends(Guess) // an exact frame's table may be wrong (crossCheck): the code is asked
 	}
 	if r.offer(c) {
@@ -184,7 +184,7 @@ func (f *finder) callerOf(s *State, c *candidate) candidate {
 func (f *finder) searchFrom(s *State, c *candidate) search {
 	if f.ahead == nil {
 		f.ahead = new(lookahead)
-		f.ahead.finder.init(&Options{Sources: f.sources, CallGraph: f.verifier.graph})
+		f.ahead.finder.init(&Options{Sources: f.lists.all, CallGraph: f.verifier.graph}, f.lists)
 		f.ahead.finder.verifier.isAhead = true
 	}
 	a := f.ahead

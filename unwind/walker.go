@@ -27,7 +27,7 @@ func NewWalker(snap *target.Snapshot, opt Options) *Walker {
 		opt.MaxFrames = DefaultMaxFrames
 	}
 	w := &Walker{snap: snap, opt: opt, caches: opt.Explain == nil && opt.Registers == nil}
-	w.finder.init(&opt)
+	w.finder.init(&opt, newSourceLists(&opt))
 	w.finder.packs, w.fast.finder = true, &w.finder
 	w.fast.modules.shared = opt.Shared
 	return w

@@ -31,6 +31,9 @@ var _ unwind.RuleSource = Source{}
 // Method is MethodCompact.
 func (Source) Method() unwind.Method { return unwind.MethodCompact }
 
+// Knows implements unwind.ImageSource.
+func (Source) Knows(img *image.Image) bool { return img.Table(image.CompactUnwind).Size != 0 }
+
 // Rule decodes the entry that covers q.PC. There is one answer per place.
 func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	if q.Try > 0 {

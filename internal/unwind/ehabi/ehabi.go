@@ -29,6 +29,12 @@ var _ unwind.RuleSource = Source{}
 // Method is MethodEHABI.
 func (Source) Method() unwind.Method { return unwind.MethodEHABI }
 
+// Knows implements unwind.ImageSource.
+func (Source) Knows(img *image.Image) bool {
+	_, table := index(img)
+	return len(table) > 0
+}
+
 // Rule has one answer, which is a Fallback in exact frames.
 func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	if q.Try > 0 {

@@ -26,6 +26,11 @@ type Source struct{}
 // Method is MethodCFI: the tables state what the compiler's tables would.
 func (Source) Method() unwind.Method { return unwind.MethodCFI }
 
+// Knows implements unwind.ImageSource.
+func (Source) Knows(img *image.Image) bool {
+	return img.Arch != nil && img.Arch.Name == "x86_64" && len(tableOf(img).starts) > 0
+}
+
 // Rule finds the entry that covers q.PC. There is one answer per place.
 func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	if q.Try > 0 || q.Arch.Name != "x86_64" {

@@ -2,6 +2,7 @@ package pclntab
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/internal/pclntab"
 	"github.com/backsight/backsight/target"
@@ -27,6 +28,9 @@ var _ unwind.FrameSource = Stacks{}
 
 // Method is MethodCFI: what the compiler's table says of the frame, and where the runtime says that the frame is.
 func (Stacks) Method() unwind.Method { return unwind.MethodCFI }
+
+// Knows implements unwind.ImageSource: Go programs have a table.
+func (Stacks) Knows(img *image.Image) bool { return pclntab.Of(img) != nil }
 
 // Step finds the caller of a function that has changed stacks.
 func (Stacks) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {

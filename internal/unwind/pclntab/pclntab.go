@@ -17,6 +17,7 @@ package pclntab
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/pclntab"
 	"github.com/backsight/backsight/unwind"
 	"github.com/backsight/backsight/unwind/rule"
@@ -29,6 +30,9 @@ var _ unwind.RuleSource = Source{}
 
 // Method is MethodCFI: a compiler's table.
 func (Source) Method() unwind.Method { return unwind.MethodCFI }
+
+// Knows implements unwind.ImageSource: Go programs have a table.
+func (Source) Knows(img *image.Image) bool { return pclntab.Of(img) != nil }
 
 // Rule has one answer.
 func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {

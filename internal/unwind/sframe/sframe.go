@@ -25,6 +25,9 @@ type Source struct{}
 // Method is MethodCFI: the tables state what the compiler's tables would.
 func (Source) Method() unwind.Method { return unwind.MethodCFI }
 
+// Knows implements unwind.ImageSource.
+func (Source) Knows(img *image.Image) bool { return len(tableOf(img).functions) > 0 }
+
 // Rule finds the row that covers q.PC. There is one answer per place.
 func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	if q.Try > 0 {

@@ -24,6 +24,9 @@ type Source struct{}
 // Method is MethodCFI: the text is the compiler's call frame information.
 func (Source) Method() unwind.Method { return unwind.MethodCFI }
 
+// Knows implements unwind.ImageSource.
+func (Source) Knows(img *image.Image) bool { return img.Table(image.StackCFI).Size != 0 }
+
 // text is a Container with such records.
 type text interface {
 	StackCFI(addr uint64) (start uint64, init, changes []byte, ok bool)
