@@ -2,6 +2,7 @@ package bench_test
 
 import (
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -44,6 +45,17 @@ func (w *work) options(opt unwind.Options) unwind.Options {
 type ruleSource struct {
 	unwind.RuleSource
 	w *work
+}
+
+// Knows implements unwind.ImageSource, as the source does.
+func (s ruleSource) Knows(img *image.Image) bool { return knows(s.RuleSource, img) }
+
+// Knows implements unwind.ImageSource, as the source does.
+func (s frameSource) Knows(img *image.Image) bool { return knows(s.FrameSource, img) }
+
+func knows(s unwind.Source, img *image.Image) bool {
+	of, ok := s.(unwind.ImageSource)
+	return !ok || of.Knows(img)
 }
 
 func (s ruleSource) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {

@@ -22,24 +22,24 @@ type gate struct {
 // answers together have led to their callers.
 var gates = map[string]gate{
 	"x86_64/stripped": {
-		first: work{searches: 1200, asked: 6747, edges: 1676, cost: 4167444, decoded: 38101, allocations: 28115},
-		cold:  work{searches: 549, asked: 2857, edges: 740, cost: 767421, decoded: 3163, allocations: 4616},
+		first: work{searches: 1200, asked: 6747, edges: 1676, cost: 4167444, decoded: 45000, allocations: 27469},
+		cold:  work{searches: 549, asked: 2857, edges: 740, cost: 767421, decoded: 3163, allocations: 3059},
 		warm:  work{searches: 1, asked: 7, edges: 1, cost: 9},
 	},
 	"x86_64/naked": {
-		first: work{searches: 1525, asked: 21426, edges: 3081, cost: 3514384, decoded: 220771, allocations: 60145},
-		cold:  work{searches: 1061, asked: 14884, edges: 2123, cost: 819371, decoded: 70219, allocations: 7654},
-		warm:  work{searches: 1, asked: 14, edges: 2, cost: 9, decoded: 20, allocations: 2},
+		first: work{searches: 1525, asked: 9545, edges: 3081, cost: 3514384, decoded: 223003, allocations: 59098},
+		cold:  work{searches: 1061, asked: 6564, edges: 2123, cost: 819371, decoded: 70219, allocations: 6097},
+		warm:  work{searches: 1, asked: 7, edges: 2, cost: 9, decoded: 20, allocations: 2},
 	},
 	"aarch64/stripped": {
-		first: work{searches: 1239, asked: 7267, edges: 1742, cost: 4378136, decoded: 51360, allocations: 32987},
-		cold:  work{searches: 601, asked: 3289, edges: 825, cost: 891246, decoded: 3424, allocations: 4697},
-		warm:  work{searches: 20, asked: 240, edges: 40, cost: 7296},
+		first: work{searches: 1239, asked: 7169, edges: 1742, cost: 4379208, decoded: 60320, allocations: 32038},
+		cold:  work{searches: 581, asked: 3043, edges: 785, cost: 884736, decoded: 3424, allocations: 3043},
+		warm:  work{},
 	},
 	"aarch64/naked": {
-		first: work{searches: 1589, asked: 22378, edges: 3306, cost: 3955385, decoded: 299990, allocations: 82981},
-		cold:  work{searches: 1115, asked: 15772, edges: 2316, cost: 1151065, decoded: 91680, allocations: 12137},
-		warm:  work{searches: 42, asked: 875, edges: 170, cost: 171408, decoded: 7236, allocations: 574},
+		first: work{searches: 1589, asked: 9810, edges: 3306, cost: 3955385, decoded: 302473, allocations: 81465},
+		cold:  work{searches: 1115, asked: 6851, edges: 2316, cost: 1151065, decoded: 91680, allocations: 10485},
+		warm:  work{searches: 42, asked: 381, edges: 170, cost: 171408, decoded: 7236, allocations: 574},
 	},
 }
 

@@ -9,7 +9,6 @@ import (
 // their first bytes.
 var foreign = []struct{ magic, what string }{
 	{"MZ", "a Windows executable, no capture"},
-	{"MDMP", "a minidump, which is not supported"},
 	{"PAGEDU64", "a Windows kernel dump, which is not supported"},
 	{"PAGEDUMP", "a Windows kernel dump, which is not supported"},
 	{"PERFILE2", "a perf.data file, which is not supported"},

@@ -70,7 +70,7 @@ func TestExitCodes(t *testing.T) {
 		{"a Windows executable", []string{"bt", write(t, "a.exe", "MZ"+strings.Repeat("\x00", 100))}, exitNone, "a Windows executable"},
 		{"text that begins as an archive does", []string{"bt", write(t, "a.zip", "PK\x03\x04 and text")}, exitNone, "a ZIP archive: unpack the capture"},
 		{"an ELF file cut short", []string{"bt", write(t, "short", "\x7fELF\x02\x01")}, exitNone, "an ELF file that ends within its header"},
-		{"a minidump", []string{"bt", write(t, "a.dmp", "MDMP"+strings.Repeat("\x00", 100))}, exitNone, "a minidump, which is not supported"},
+		{"a minidump", []string{"bt", write(t, "a.dmp", "MDMP"+strings.Repeat("\x00", 100))}, exitNone, "a minidump that does not say of which processor it is"},
 		{"bad format", []string{"bt", "-f", "xml", good}, exitUsage, `"xml" is none of text, json, jsonl`},
 		{"bad source", []string{"bt", "--sources", "cfi,magic", good}, exitUsage, `no unwind source "magic"`},
 		{"bad color", []string{"bt", "--color", "green", good}, exitUsage, `"green" is none of`},

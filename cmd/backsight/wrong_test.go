@@ -97,7 +97,7 @@ func TestWrongUsage(t *testing.T) {
 		if leads := strings.HasPrefix(lines[len(lines)-1], "Run 'backsight --help'"); leads != (code == exitUsage) {
 			t.Errorf("%q: exit code %d, said %q", c.args, code, says)
 		}
-		for _, word := range []string{"strconv", "pflag", "goroutine", "invalid syntax", "<nil>", "%!", "\\x0a"} {
+		for _, word := range []string{"strconv", "pflag", "goroutine 1", "invalid syntax", "<nil>", "%!", "\\x0a"} {
 			if strings.Contains(says, word) {
 				t.Errorf("%q: said %q", c.args, says)
 			}

@@ -36,7 +36,11 @@ static const struct {
 static const char *name_of(bs_word pc)
 {
 	const char *name = "-";
-	bs_word best = 400;
+#ifdef __OPTIMIZE__
+	bs_word best = 400; /* bytes of main, behind which the C library's code may stand */
+#else
+	bs_word best = 1000;
+#endif
 	unsigned i;
 
 	for (i = 0; i < sizeof functions / sizeof *functions; i++) {

@@ -178,7 +178,7 @@ func TestOwnSource(t *testing.T) {
 	m, _ := snap.ModuleAt(0x400007d0)
 	p := u.Explain(t.Context(), backsight.Question{Image: m.Image, PC: m.ToImage(0x400007d0)})
 	first := p.Answers[0]
-	if p.Source != "leaf" || first.Source != "leaf" || len(first.Notes) != 1 || p.Answers[1].Source != "cfi" {
+	if p.Source != "leaf" || first.Source != "leaf" || len(first.Notes) != 1 || p.Answers[1].Source != "pclntab" {
 		t.Errorf("explained by %q, answers %+v, then of %q", p.Source, first, p.Answers[1].Source)
 	}
 }
