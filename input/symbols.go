@@ -2,7 +2,6 @@ package input
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"io"
 	"os"
@@ -77,20 +76,29 @@ func onlyChild(dir, name string) string {
 	return filepath.Join(dir, entries[0].Name(), name)
 }
 
-// isSymbolFile tells whether a file begins with the line of a binary's symbol file: "MODULE Linux mips ID name".
-func isSymbolFile(path, name string, ids []string) bool {
+// moduleLine are the words of the line with which a binary's symbol file begins: "MODULE Linux mips ID name"; nil where a file
+// begins otherwise.
+func moduleLine(path string) []string {
 	st, err := os.Stat(path)
 	if err != nil || !st.Mode().IsRegular() {
-		return false
+		return nil
 	}
 	file, err := os.Open(path)
 	if err != nil {
-		return false
+		return nil
 	}
 	defer file.Close()
 	line, _ := bufio.NewReader(io.LimitReader(file, headSize)).ReadString('\n')
-	words := strings.Fields(line)
-	if len(words) < 5 || words[0] != "MODULE" {
+	if words := strings.Fields(line); strings.HasPrefix(line, "MODULE ") {
+		return words
+	}
+	return nil
+}
+
+// isSymbolFile tells whether a file is the symbol file of a binary.
+func isSymbolFile(path, name string, ids []string) bool {
+	words := moduleLine(path)
+	if len(words) < 5 {
 		return false
 	}
 	if len(ids) == 0 {
@@ -132,12 +140,12 @@ func (l *symbolLists) readList(path string, st os.FileInfo) error {
 	if st.Size() > maxList {
 		return &Error{Path: path, Offset: -1, Reason: "too large for a list of symbols"}
 	}
+	if moduleLine(path) != nil { // see SymbolFile
+		return nil
+	}
 	data, err := os.ReadFile(path)
 	if err != nil {
 		return &Error{Path: path, Offset: -1, Reason: "cannot be read", Err: errors.Unwrap(err)}
-	}
-	if bytes.HasPrefix(data, []byte("MODULE ")) { // see SymbolFile
-		return nil
 	}
 	table, err := kallsyms.Parse(data)
 	if err != nil {

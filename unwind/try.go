@@ -184,7 +184,7 @@ func (f *finder) callerOf(s *State, c *candidate) candidate {
 func (f *finder) searchFrom(s *State, c *candidate) search {
 	if f.ahead == nil {
 		f.ahead = new(lookahead)
-		f.ahead.finder.init(&Options{Sources: f.lists.all, CallGraph: f.verifier.graph}, f.lists)
+		f.ahead.finder.init(&Options{CallGraph: f.verifier.graph}, f.lists)
 		f.ahead.finder.verifier.isAhead = true
 	}
 	a := f.ahead

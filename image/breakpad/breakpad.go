@@ -13,6 +13,7 @@ package breakpad
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/hex"
 	"slices"
 	"sort"
@@ -84,23 +85,13 @@ func open(f *image.File, opt image.Options) (*image.Image, error) {
 		at += n + 1
 	}
 	for _, list := range [][]function{c.functions, c.cfi} {
-		slices.SortStableFunc(list, func(a, b function) int { return compare(a.addr, b.addr) })
+		slices.SortStableFunc(list, func(a, b function) int { return cmp.Compare(a.addr, b.addr) })
 	}
 	h.Segments = image.Segments{{Size: end, Read: true, Exec: true}}
 	if len(c.cfi) > 0 {
 		h.Tables = []image.Table{{Kind: image.StackCFI, Range: image.Range{Size: end}}}
 	}
 	return image.New(h, c), nil
-}
-
-func compare(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }
 
 // add notes the record of a line, and is where the record ends, 0 for a line of another kind.

@@ -121,13 +121,7 @@ func formOf(line string) (f form, ok bool) {
 }
 
 // formPhrases are the words of the forms.
-var formPhrases = func() *phrases.List {
-	var words []string
-	for i := range forms {
-		words = append(words, forms[i].words)
-	}
-	return phrases.New(words...)
-}()
+var formPhrases = phrases.Of(forms, func(f *form) string { return f.words })
 
 // merge adds what another line says. What was said first stays.
 func (f *form) merge(g form) {

@@ -6,12 +6,15 @@ import (
 	"github.com/backsight/backsight/internal/phrases"
 )
 
-// kinds are the messages by which reports begin. The first that fits counts.
-var kinds = [...]struct {
+// kind is a message by which reports begin.
+type kind struct {
 	says  string
 	what  string
 	crash bool
-}{
+}
+
+// kinds are those messages. The first that fits counts.
+var kinds = [...]kind{
 	{"BUG: KASAN:", "KASAN", false},
 	{"BUG: KASan:", "KASAN", false}, // before Linux 4.4
 	{"BUG: KMSAN:", "KMSAN", false},
@@ -74,13 +77,7 @@ var kinds = [...]struct {
 }
 
 // kindPhrases are what the kinds say.
-var kindPhrases = func() *phrases.List {
-	var says []string
-	for i := range kinds {
-		says = append(says, kinds[i].says)
-	}
-	return phrases.New(says...)
-}()
+var kindPhrases = phrases.Of(kinds[:], func(k *kind) string { return k.says })
 
 // taskDump begins the task of each processor that RCU waits for.
 const taskDump = "Task dump for CPU "

@@ -43,8 +43,7 @@ func (d *dump) crash() (c crash) {
 const requested = 0xffff_ffff
 
 // fault tells why the program stopped, nil where it did not crash.
-func (d *dump) fault(sys *system) *target.Fault {
-	c := d.crash()
+func (c *crash) fault(sys *system) *target.Fault {
 	if !c.present {
 		return nil
 	}

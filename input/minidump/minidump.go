@@ -60,7 +60,8 @@ func (d *dump) read(env *input.Env) (*target.Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	threads := d.threads(sys.arch)
+	crash := d.crash()
+	threads := d.threads(sys.arch, &crash)
 	if len(threads) == 0 {
 		return nil, d.errorf(d.streams[threadList].rva, "a minidump without any thread's registers")
 	}
@@ -75,7 +76,7 @@ func (d *dump) read(env *input.Env) (*target.Snapshot, error) {
 	if snap.Command == "" && len(snap.Modules) > 0 {
 		snap.Command = f.program
 	}
-	snap.Fault = d.fault(&sys)
+	snap.Fault = crash.fault(&sys)
 	d.leftOut()
 	snap.Issues = d.issues
 	snap.SortModules()

@@ -36,9 +36,8 @@ func (d *dump) firstContextFlags() uint32 {
 
 // threads decodes the registers of all threads. Of the thread that crashed the registers count that the exception has:
 // its own are those of the handler that wrote the dump, or equal.
-func (d *dump) threads(arch *cpu.Arch) (list []target.Thread) {
+func (d *dump) threads(arch *cpu.Arch, crash *crash) (list []target.Thread) {
 	names := d.names()
-	crash := d.crash()
 	short := 0
 	for r := range d.entries(threadList, threadSize) {
 		if !d.room.threads.Draw(1) {

@@ -7,6 +7,7 @@ import (
 	"unicode/utf16"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/target"
 )
 
@@ -65,17 +66,20 @@ func processorOf(a *cpu.Arch) (number uint16, ok bool) {
 // streamCount is how many streams Write writes.
 const streamCount = 8
 
+// kept is memory of the program, and where the dump has that.
+type kept struct {
+	at uint64
+	location
+}
+
 // writer assembles a minidump.
 type writer struct {
-	snap   *target.Snapshot
-	opt    WriteOptions
-	order  binary.AppendByteOrder
-	b      []byte
-	n      int        // streams so far
-	memory []struct { // what the list of memory has
-		at uint64
-		location
-	}
+	snap     *target.Snapshot
+	opt      WriteOptions
+	order    binary.AppendByteOrder
+	b        []byte
+	n        int              // streams so far
+	memory   []kept           // what the list of memory has
 	contexts map[int]location // by thread ID
 }
 
@@ -183,10 +187,7 @@ func (w *writer) block(b []byte) location {
 func (w *writer) keep(at uint64, b []byte) location {
 	l := w.block(b)
 	if len(b) > 0 {
-		w.memory = append(w.memory, struct {
-			at uint64
-			location
-		}{at, l})
+		w.memory = append(w.memory, kept{at, l})
 	}
 	return l
 }
@@ -219,7 +220,7 @@ func (w *writer) sanitized(at, sp uint64, stack []byte) []byte {
 	own := target.Range{Lo: at, Hi: at + uint64(len(stack))}
 	out := make([]byte, 0, len(stack))
 	for i := 0; i+size <= len(stack); i += size {
-		v := uint64(w.uint(stack[i : i+size]))
+		v := bin.Uint(stack[i:i+size], w.snap.Arch.BigEndian)
 		_, code := w.snap.ModuleAt(v)
 		switch {
 		case at+uint64(i) < sp:
@@ -234,18 +235,6 @@ func (w *writer) sanitized(at, sp uint64, stack []byte) []byte {
 		}
 	}
 	return out
-}
-
-// uint reads a word of the program.
-func (w *writer) uint(b []byte) (v uint64) {
-	for i, c := range b {
-		if w.snap.Arch.BigEndian {
-			v = v<<8 | uint64(c)
-		} else {
-			v |= uint64(c) << (8 * i)
-		}
-	}
-	return v
 }
 
 // code writes some bytes around a PC.

@@ -23,6 +23,15 @@ func New(phrases ...string) *List {
 	return l
 }
 
+// Of is the list of what the elements of a list say, by their order.
+func Of[T any](list []T, says func(*T) string) *List {
+	all := make([]string, len(list))
+	for i := range list {
+		all[i] = says(&list[i])
+	}
+	return New(all...)
+}
+
 // First is the index of the first phrase of the list that stands anywhere in text, -1 for none.
 func (l *List) First(text string) int { return l.Within(text, len(text)) }
 
