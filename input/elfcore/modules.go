@@ -1,7 +1,6 @@
 package elfcore
 
 import (
-	"path"
 	"slices"
 
 	"github.com/backsight/backsight/cpu"
@@ -23,15 +22,6 @@ func (m *modules) add(name string, img *image.Image, bias uint64) {
 
 func (m *modules) contain(addr uint64) bool {
 	return slices.ContainsFunc(m.list, func(m *target.Module) bool { return m.Contains(addr) })
-}
-
-func (m *modules) use(img *image.Image) bool {
-	return slices.ContainsFunc(m.list, func(m *target.Module) bool { return m.Image == img })
-}
-
-// name tells whether a module has this base name.
-func (m *modules) name(base string) bool {
-	return slices.ContainsFunc(m.list, func(m *target.Module) bool { return path.Base(m.Name) == base })
 }
 
 // finder finds which binaries were mapped where.
@@ -66,39 +56,21 @@ func findModules(s *space, n *notes, files *input.Files, found *problems) ([]*ta
 
 // userImages adds the binaries of --image that no module uses yet.
 func (f *finder) userImages() {
-	for _, n := range f.binaries.files.Images() {
-		if !n.Placed && f.modules.name(path.Base(n.Path)) {
-			continue
-		}
-		img, issues := f.binaries.files.Use(n.Path, f.binaries.wanted(n.Path, nil))
-		f.found.list = append(f.found.list, issues...)
-		if img != nil && !f.modules.use(img) {
-			f.modules.add(n.Path, img, n.Bias)
-		}
-	}
+	list, issues := f.binaries.files.NamedModules(f.modules.list, f.binaries.arch)
+	f.modules.list, f.found.list = append(f.modules.list, list...), append(f.found.list, issues...)
 }
 
-// maxVDSO bounds the kernel's shared object; it has one to four pages.
-const maxVDSO = 256 << 10
-
-// vdso parses the kernel's shared object out of the captured memory. It exists
-// in no file.
+// vdso adds the kernel's shared object.
 func (f *finder) vdso() {
 	base := f.notes.auxv[atSysinfoEhdr]
 	if base == 0 {
 		return
 	}
-	data := f.space.captured.Bytes(base)
-	data = data[:min(len(data), maxVDSO)]
-	if len(data) == 0 {
-		return
-	}
-	img, err := f.binaries.files.Parse("[vdso]", data)
+	m, err := f.binaries.files.VDSO(f.space.captured, base)
 	if err != nil {
 		f.found.capture(f.name, "%s: vDSO: %v", f.name, err)
-		return
 	}
-	img.Entry = 0 // no program begins there: i386's is __kernel_vsyscall, which is called
-	lo, _ := img.Segments.Bounds()
-	f.modules.add("[vdso]", img, base-lo)
+	if m != nil {
+		f.modules.list = append(f.modules.list, m)
+	}
 }

@@ -63,7 +63,8 @@ func (f *finder) modules() ([]*target.Module, *cpu.Arch) {
 		}
 		f.add(&m, first)
 	}
-	f.userImages()
+	list, issues := f.files.NamedModules(f.list, f.arch)
+	f.list, f.dump.issues = append(f.list, list...), append(f.dump.issues, issues...)
 	return f.list, f.arch
 }
 
@@ -158,33 +159,11 @@ func isKernels(name string) bool {
 	return strings.HasPrefix(name, "[vdso]") || strings.HasPrefix(path.Base(name), "linux-gate.so") || strings.HasPrefix(name, "linux-vdso.so")
 }
 
-// maxKernels bounds the kernel's shared object; it has one to four pages.
-const maxKernels = 256 << 10
-
-// addKernels parses the kernel's shared object out of the memory of the dump, where that has it.
+// addKernels adds the kernel's shared object, as far as the memory of the dump has it.
 func (f *finder) addKernels(m *module) {
-	data := f.memory.Bytes(m.Lo)
-	img, err := f.files.Parse("[vdso]", data[:min(len(data), maxKernels)])
-	if err != nil || img.Arch.Name != f.arch.Name {
-		f.list = append(f.list, &target.Module{Name: "[vdso]", Range: m.Range, Bias: m.Lo})
-		return
+	mod, err := f.files.VDSO(f.memory, m.Lo)
+	if err != nil || mod == nil || mod.Image.Arch.Name != f.arch.Name {
+		mod = &target.Module{Name: "[vdso]", Range: m.Range, Bias: m.Lo}
 	}
-	img.Entry = 0 // no program begins there
-	lo, _ := img.Segments.Bounds()
-	f.list = append(f.list, target.NewModule("[vdso]", img, m.Lo-lo))
-}
-
-// userImages adds the binaries of --image that no module uses yet.
-func (f *finder) userImages() {
-	for _, n := range f.files.Images() {
-		named := slices.ContainsFunc(f.list, func(m *target.Module) bool { return m.Base() == path.Base(n.Path) })
-		if !n.Placed && named {
-			continue
-		}
-		img, issues := f.files.Use(n.Path, input.BinaryRef{Name: n.Path, Arch: f.arch})
-		f.dump.issues = append(f.dump.issues, issues...)
-		if img != nil && !slices.ContainsFunc(f.list, func(m *target.Module) bool { return m.Image == img }) {
-			f.list = append(f.list, target.NewModule(n.Path, img, n.Bias))
-		}
-	}
+	f.list = append(f.list, mod)
 }
