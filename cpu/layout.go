@@ -41,6 +41,12 @@ type Layout struct {
 	Slots []Slot
 }
 
+// Micro tells whether a is of ARM's microcontroller profile, whose exceptions push a frame.
+func (a *Arch) Micro() bool {
+	_, ok := a.Layouts[CortexMFrame]
+	return ok
+}
+
 // Read decodes the registers of a block laid out as l. Slots outside block stay
 // unknown.
 func (a *Arch) Read(l Layout, block []byte) Registers {

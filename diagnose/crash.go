@@ -33,7 +33,7 @@ func Crash(snap *target.Snapshot, th *report.Thread) *report.Crash {
 	case f.Status != "":
 		c.Reasons = append(c.Reasons, f.Status)
 		processor(c, snap, th)
-	case isMicro(snap.Arch): // no system there has signals
+	case snap.Arch.Micro(): // no system there has signals
 		circumstances(c, snap, th)
 	case isKernel(snap):
 		inKernel(c, snap, th)

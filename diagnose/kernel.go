@@ -12,7 +12,7 @@ import (
 // isKernel tells whether a fault is a Linux kernel's own, which has words where a program has a signal.
 func isKernel(snap *target.Snapshot) bool {
 	f := snap.Fault
-	return snap.OS == "Linux" && !isMicro(snap.Arch) && f.Signal == 0 && f.Status == "" && !strings.HasPrefix(f.Name, "SIG")
+	return snap.OS == "Linux" && !snap.Arch.Micro() && f.Signal == 0 && f.Status == "" && !strings.HasPrefix(f.Name, "SIG")
 }
 
 // inKernel explains an access that a kernel could not make. In the memory of a machine the crashed task has gone on to

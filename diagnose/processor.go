@@ -81,23 +81,17 @@ func belowStack(arch *cpu.Arch, th *report.Thread) string {
 		size(th.Stack.Hi-th.Stack.Lo), th.Stack.Lo)
 }
 
-// isMicro tells whether a processor is of ARM's microcontroller profile.
-func isMicro(arch *cpu.Arch) bool {
-	_, ok := arch.Layouts[cpu.CortexMFrame]
-	return ok
-}
-
 // isExcReturn tells whether a return address is EXC_RETURN, the value with which a handler of a
 // Cortex-M returns. A walk ends there where the capture lacks the interrupted code's stack pointer.
 func isExcReturn(arch *cpu.Arch, pc uint64) bool {
-	return isMicro(arch) && pc>>32 == 0 && cortexm.ExcReturn(pc).Valid()
+	return arch.Micro() && pc>>32 == 0 && cortexm.ExcReturn(pc).Valid()
 }
 
 // inHandler says in which exception's handler a Cortex-M was, by name where the vector table
 // has its function; "" in a task.
 func inHandler(snap *target.Snapshot, th *report.Thread) string {
 	arch := snap.Arch
-	if !isMicro(arch) {
+	if !arch.Micro() {
 		return ""
 	}
 	xpsr, ok := th.Regs.Lookup(arch.Status)

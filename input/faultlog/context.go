@@ -20,7 +20,7 @@ func (w *words) context(arch *cpu.Arch, mem *target.Memory) (regs cpu.Registers,
 	if blank(arch, &regs) {
 		return cpu.Registers{}, append(issues, "all registers are printed as 0; they were not saved")
 	}
-	if _, ok := arch.Layouts[cpu.CortexMFrame]; ok {
+	if arch.Micro() {
 		issues = append(issues, w.stackPointer(arch, mem, &regs)...)
 		issues = append(issues, noProcessStack(arch, mem, &regs)...)
 	}

@@ -96,7 +96,7 @@ func (d *coredump) registers(arch *cpu.Arch) (regs cpu.Registers, issues []strin
 		return regs, []string{"the core dump has no registers"}
 	}
 	order := zephyrRISCV1
-	switch _, micro := arch.Layouts[cpu.CortexMFrame]; {
+	switch micro := arch.Micro(); {
 	case micro && len(block) >= 17*4:
 		order = zephyrARM2
 	case micro:

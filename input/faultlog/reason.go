@@ -14,7 +14,7 @@ func (w *words) fault(arch *cpu.Arch) *target.Fault {
 	if f.Name == "" {
 		f.Name = "fault"
 	}
-	if _, micro := arch.Layouts[cpu.CortexMFrame]; micro {
+	if arch.Micro() {
 		status := w.vals.faultStatus(w.said)
 		reasons := status.Reasons()
 		if w.overflow {

@@ -168,7 +168,7 @@ func (o *opened) word(i int) (uint64, bool) {
 // arch is the first of the processor's variants, of which the binary tells more, nil where the processor is not known.
 func (o *opened) arch(archs cpu.Set) *cpu.Arch {
 	for _, a := range archs {
-		if int(a.ELF.Machine) == o.machine && a.AddrSize == o.size && a.BigEndian == (o.order == binary.BigEndian) && isMicro(a) == o.micro {
+		if int(a.ELF.Machine) == o.machine && a.AddrSize == o.size && a.BigEndian == (o.order == binary.BigEndian) && a.Micro() == o.micro {
 			return a
 		}
 	}
@@ -184,7 +184,7 @@ func (o *opened) values(arch *cpu.Arch) (out values) {
 		}
 	}
 	switch {
-	case isMicro(arch):
+	case arch.Micro():
 		names = append(names, "xpsr", "psp", "cfsr", "hfsr", "dfsr", "mmfar", "bfar")
 	case strings.HasPrefix(arch.Name, "riscv"):
 		names = append(names, "", "mcause", "mtval", "mstatus") // mepc is not this PC
@@ -228,9 +228,6 @@ func (o *opened) said(lost int) (out []string) {
 	}
 	return out
 }
-
-// isMicro tells whether a processor is of ARM's microcontroller profile.
-func isMicro(a *cpu.Arch) bool { _, ok := a.Layouts[cpu.CortexMFrame]; return ok }
 
 // recordReport makes a report of a dump.
 func (w *words) recordReport(ctx context.Context, log *console.Log, env *input.Env) *console.Report {

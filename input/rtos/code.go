@@ -1,7 +1,6 @@
 package rtos
 
 import (
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/callsite"
 	"github.com/backsight/backsight/target"
 )
@@ -29,7 +28,7 @@ func (c code) resumes(m *ram, ctx *registers) bool {
 	if !ok {
 		return c.follows(raw) // the switch is a call
 	}
-	if _, micro := arch.Layouts[cpu.CortexMFrame]; micro {
+	if arch.Micro() {
 		return true // the frame's xPSR has told
 	}
 	at, _ := arch.SplitCode(lr)

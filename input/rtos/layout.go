@@ -53,8 +53,7 @@ func words(text string) (out []string) {
 
 // fits tells whether the layout is of a processor.
 func (l *layout) fits(arch *cpu.Arch) bool {
-	_, micro := arch.Layouts[cpu.CortexMFrame]
-	return strings.HasPrefix(arch.Name, l.cpus) && l.micro == micro
+	return strings.HasPrefix(arch.Name, l.cpus) && l.micro == arch.Micro()
 }
 
 // checked tells whether contexts of the layout have a status word, whose value shows that memory is a

@@ -40,8 +40,7 @@ func (Source) At(s *unwind.State, pc uint64, _ cpu.Mode) bool {
 	if !cortexm.ExcReturn(pc).Valid() {
 		return false
 	}
-	_, ok := s.Snapshot.Arch.Layouts[cpu.CortexMFrame]
-	return ok && !inThread(s)
+	return s.Snapshot.Arch.Micro() && !inThread(s)
 }
 
 // inThread tells whether a frame is in Thread mode, which no exception enters: there an
@@ -71,7 +70,7 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	if s.PC>>32 != 0 || !ret.Valid() {
 		return unwind.NotCovered
 	}
-	if _, ok := arch.Layouts[cpu.CortexMFrame]; !ok || inThread(s) {
+	if !arch.Micro() || inThread(s) {
 		return unwind.NotCovered
 	}
 	at, ok := stackPointer(s, ret)

@@ -1,7 +1,6 @@
 package scan
 
 import (
-	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
@@ -26,7 +25,7 @@ const (
 func newSieve(s *unwind.State) (v sieve) {
 	snap := s.Snapshot
 	v.lo, v.mask = ^uint64(0), codeAddress(s, ^uint64(0))
-	if _, ok := snap.Arch.Layouts[cpu.CortexMFrame]; ok {
+	if snap.Arch.Micro() {
 		v.add(target.Range{Hi: ^uint64(0)}) // EXC_RETURN is an address of nothing
 	}
 	for _, m := range snap.Modules {
