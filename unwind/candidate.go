@@ -1,10 +1,5 @@
 package unwind
 
-import (
-	"github.com/backsight/backsight/cpu"
-	"github.com/backsight/backsight/target"
-)
-
 // candidate is a possible caller of the frame being unwound: its registers, and what
 // speaks for and against them.
 type candidate struct {
@@ -12,28 +7,6 @@ type candidate struct {
 	evidence
 	arguments []passedValue // State.arguments of the caller
 	shadow    shadowPlace   // of the caller
-}
-
-// evidence is what is found out about a candidate. Addresses are target addresses
-// unless the field says otherwise.
-type evidence struct {
-	raw    uint64 // the PC as recovered, ISA mode bit included
-	pc     uint64
-	site   uint64 // the address to look up, see Frame.CallSite
-	entry  uint64 // where the call before pc goes, if that is the callee's function; else 0
-	start  uint64 // Rule.Start, an image address of the callee's module
-	module *target.Module
-	mode   cpu.Mode
-	method Method
-	flags  RuleFlags
-	checks Checks
-	confidence
-	valid bool // nothing rules the candidate out; false: there is no candidate
-	end   bool // the stack ends here
-	// imageOnly: the code of the images decided about the call, and no word of the
-	// capture, so that the same holds for every process that maps these images.
-	imageOnly bool
-	hooked    int // State.hooked of the caller
 }
 
 // newCandidate is a candidate of a method that nothing is known of yet. rule is what the
@@ -104,40 +77,4 @@ func (s *State) enter(c *candidate) {
 	s.hooked, s.arguments = c.hooked, c.arguments
 	s.shadow = shadow{shadowPlace: c.shadow}
 	s.followStack()
-}
-
-// executable returns Executable, CodeMissing or neither for an address in m, the module
-// there, if any.
-func executable(snap *target.Snapshot, pc uint64, m *target.Module) Checks {
-	if snap.Arch.NeverCode(pc) {
-		return 0
-	}
-	if m != nil && m.Image != nil {
-		img := m.ToImage(pc) & m.Image.Arch.AddrMask()
-		if m.Image.Segments.Executable(img) {
-			return Executable
-		}
-		if _, ok := m.Image.Segments.At(img); ok {
-			return 0
-		}
-	}
-	if perm, ok := snap.Memory.PermAt(pc); ok {
-		if perm&target.PermExec != 0 {
-			return Executable
-		}
-		return 0
-	}
-	if m != nil && m.Image == nil {
-		return Executable | CodeMissing
-	}
-	return 0
-}
-
-// followStack sets Stack to the memory around SP where SP has left the stack: for an alternate
-// signal stack, a Cortex-M task's stack (PSP), a kernel's interrupt stack.
-func (s *State) followStack() {
-	arch := s.Snapshot.Arch
-	if sp, ok := s.Regs.Lookup(arch.SP); ok && !s.Stack.Contains(sp) {
-		s.Stack = s.Snapshot.Memory.RangeAt(sp & arch.AddrMask())
-	}
 }

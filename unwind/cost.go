@@ -135,18 +135,6 @@ func (a *account) exhausted() bool { return a.cost >= a.limit }
 // left is what the walk may still cost.
 func (a *account) left() uint64 { return a.limit - min(a.cost, a.limit) }
 
-// pay counts what finding the caller of the frame at a place has cost: answers that are kept, for a place that was not paid for
-// just before, and what is done for each frame anew.
-func (f *finder) pay(at place, kept, anew uint64) {
-	switch {
-	case kept+anew == 0:
-	case f.payments.first(at):
-		f.account.pay(at, kept+anew)
-	default:
-		f.account.cost += anew
-	}
-}
-
 // pay counts what finding the caller of the frame at a place has cost.
 func (a *account) pay(at place, cost uint64) {
 	if a.cost += cost; cost >= cheap {

@@ -137,3 +137,39 @@ func (f *finder) otherSlot(src RuleSource, r *search) {
 	r.best, r.stop = second.best, second.stop
 	r.dispute()
 }
+
+// callerProven tells whether the frame that c leads to is proven by its own caller. A rule
+// that only infers the return address needs that proof. Example: AArch64's __longjmp
+// overwrites the link register; its caller may be any function that calls __longjmp, and is
+// the function whose own frame lies there.
+func (f *finder) callerProven(s *State, c *candidate) bool {
+	next := f.callerOf(s, c)
+	return next.valid && next.trust == Certain && next.checks.Has(TargetMatches)
+}
+
+// callerOf is the caller of a candidate as far as the sources know, none where they are asked for
+// such a caller already.
+func (f *finder) callerOf(s *State, c *candidate) candidate {
+	if f.verifier.isAhead {
+		return candidate{}
+	}
+	r := f.searchFrom(s, c)
+	return r.best
+}
+
+// searchFrom is the search for the caller of a candidate. It is not asked within such a search.
+func (f *finder) searchFrom(s *State, c *candidate) search {
+	if f.ahead == nil {
+		f.ahead = new(lookahead)
+		f.ahead.finder.init(&Options{CallGraph: f.verifier.graph}, f.lists)
+		f.ahead.finder.verifier.isAhead = true
+	}
+	a := f.ahead
+	a.frame = *s
+	a.frame.Regs = &a.regs
+	a.frame.enter(c)
+	a.finder.account = f.account.after(s.Cost)
+	r := a.finder.find(&a.frame)
+	f.account.cost += r.cost
+	return r
+}

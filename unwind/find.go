@@ -1,8 +1,6 @@
 package unwind
 
 import (
-	"slices"
-
 	"github.com/backsight/backsight/internal/packed"
 )
 
@@ -70,27 +68,6 @@ func (r *search) doubtSecondBest() {
 		b.checks |= Disputed
 		b.limit(Likely, CapOneDerivation)
 	}
-}
-
-// exactOrder is the order for exact frames: a table that describes frames where they call others
-// is asked after the code, which knows prologues and epilogues too.
-func exactOrder(sources []Source) []Source {
-	code := slices.IndexFunc(sources, func(s Source) bool {
-		_, ok := s.(RuleSource)
-		return ok && s.Method() == MethodCode
-	})
-	var order, later []Source
-	for i, s := range sources {
-		if i < code && s.Method().describesCalls() {
-			later = append(later, s)
-		} else {
-			order = append(order, s)
-		}
-		if i == code {
-			order = append(order, later...)
-		}
-	}
-	return order
 }
 
 // askRules takes a rule source's answers until one is certain.
@@ -211,4 +188,17 @@ func (f *finder) passTrampoline(r *search) {
 		r.best.limit(callee, CapInherited)
 		r.best.checks |= Disputed
 	}
+}
+
+// asked are the sources to ask about a frame. Who wants to see what each says asks all.
+func (f *finder) asked(s *State) []Source {
+	all, exact := f.lists.all, f.lists.exact
+	if s.Module != nil && s.Module.Image != nil && f.explain.tell == nil {
+		known := f.lists.of(s.Module.Image)
+		all, exact = known.all, known.exact
+	}
+	if s.Exact {
+		return exact
+	}
+	return all
 }

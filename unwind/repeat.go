@@ -1,6 +1,8 @@
 package unwind
 
-import "sort"
+import (
+	"sort"
+)
 
 // Repeat is recursion that a walk folded: between the frames At-1 and At of the walk's list, Turns more turns of the Period
 // frames before At lie on the stack. The frames of a turn are those of the turn before, but for their CFAs, which are

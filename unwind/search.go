@@ -102,13 +102,6 @@ func (f *finder) lose(c *candidate, r *search, hooked bool) {
 	}
 }
 
-// lookahead looks for the caller of a candidate, in a frame of its own.
-type lookahead struct {
-	finder finder
-	frame  State
-	regs   cpu.Registers
-}
-
 // explainer tells Options.Explain of questions and answers; a nil tell tells nobody.
 type explainer struct{ tell func(Attempt) }
 
@@ -136,4 +129,23 @@ func (e explainer) candidate(s *State, c *candidate, rule *Rule, try int, why st
 	}
 	e.tell(Attempt{Frame: s.Index, Method: c.method, Try: try, Verdict: Found, Rule: rule, Arch: s.Snapshot.Arch,
 		PC: c.pc, CFA: c.CFA, Applied: true, Checks: c.checks, Trust: min(c.trust, trustOf(c.method, c.checks)), Taken: why == "", Reason: why})
+}
+
+// pay counts what finding the caller of the frame at a place has cost: answers that are kept, for a place that was not paid for
+// just before, and what is done for each frame anew.
+func (f *finder) pay(at place, kept, anew uint64) {
+	switch {
+	case kept+anew == 0:
+	case f.payments.first(at):
+		f.account.pay(at, kept+anew)
+	default:
+		f.account.cost += anew
+	}
+}
+
+// lookahead looks for the caller of a candidate, in a frame of its own.
+type lookahead struct {
+	finder finder
+	frame  State
+	regs   cpu.Registers
 }

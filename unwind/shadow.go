@@ -5,31 +5,6 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
-// shadow is where a frame stands on its thread's shadow stack, which holds return addresses and nothing else. What
-// overwrites the stack does not reach there: an entry is a witness for the caller, and names the caller where the
-// stack is lost.
-//
-//	the processor's    x86 SHSTK, AArch64 GCS: each call pushes     ▲ top ─► return address of this frame
-//	                   RISC-V Zicfiss: sspush ra                      top+8  that of the caller
-//	a register's       ShadowCallStack: str x30,[x18],#8              top-8  return address of this frame
-//	                                    addi gp,gp,8; sd ra,-8(gp)  ▼ top
-//
-// Which register that is, and whether a function has pushed its return address, its code says: no register is taken
-// for a shadow stack's pointer otherwise.
-type shadow struct {
-	shadowPlace
-	asked, pushed bool
-	ra            uint64      // what the frame has pushed, without mode bit or signature; where pushed
-	rest          shadowPlace // the caller's place; where asked
-}
-
-// shadowPlace is a place on a shadow stack.
-type shadowPlace struct {
-	top      uint64  // 0: none is known
-	by       cpu.Reg // that functions move; NoReg: calls push
-	doubtful bool    // whether a frame further in has pushed is not known
-}
-
 // findShadow sets the frame's place on the shadow stack by the thread's registers. A register counts where a word
 // beside the place that it points to leads to code.
 func (s *State) findShadow() {
@@ -147,22 +122,4 @@ func (s *State) interruptedShadow(regs *cpu.Registers) shadowPlace {
 	}
 	old.top += word
 	return old
-}
-
-// tryShadow offers the caller that the shadow stack names, where the word that a rule has for the return address is another:
-// it was overwritten, and with it perhaps all that lies there. The CFA is the rule's if no word was read for it.
-func (f *finder) tryShadow(c candidate, m Method, rule *Rule, r *search) {
-	s := r.frame
-	ra, ok := s.ShadowReturn(f.verifier.graph)
-	if !ok || rule.Flags&(SignalFrame|ExceptionFrame) != 0 || !isSound(m, rule) || rule.CFA.Kind != RegPlus || plainCode(s.Snapshot, c.raw) == ra {
-		return
-	}
-	for i := range rule.N {
-		switch rr := &rule.Regs[i]; rr.Kind {
-		case AtCFA, AtReg, Expression:
-			c.Regs.Forget(rr.Reg)
-		}
-	}
-	c.method, c.raw, c.flags = MethodShadow, ra, 0
-	f.verify(&c, nil, r)
 }

@@ -6,6 +6,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/target"
 )
 
@@ -129,4 +131,131 @@ func whole(m *target.Module) bool {
 		}
 	}
 	return true
+}
+
+// Options configure a Walker.
+type Options struct {
+	// Sources in the order in which they are asked.
+	Sources []Source
+	// CallGraph checks call targets; nil: those checks are left out.
+	CallGraph CallGraph
+	// Shared, if set, is what walkers with the same Sources and CallGraph leave for one
+	// another.
+	Shared *Shared
+	// MaxFrames bounds a walk; 0 means DefaultMaxFrames.
+	MaxFrames int
+	// Fold leaves turns of long recursion out of the frames: see Walker.Repeats.
+	Fold bool
+	// Explain, if set, is told of every question and its answer.
+	Explain func(Attempt)
+	// Registers, if set, is shown every frame's registers as the frame is found;
+	// they are valid during the call only.
+	Registers func(frame int, regs *cpu.Registers)
+}
+
+// DefaultMaxFrames is how many frames a backtrace has at most, where nothing else is said.
+const DefaultMaxFrames = 1024
+
+// ruleSource is the first source of a method, nil if it is left out.
+func ruleSource(sources []Source, m Method) RuleSource {
+	for _, s := range sources {
+		if r, ok := s.(RuleSource); ok && s.Method() == m {
+			return r
+		}
+	}
+	return nil
+}
+
+// ImageSource is implemented by sources that answer for some images only, because most lack the table that they read.
+type ImageSource interface {
+	// Knows tells whether the source may have an answer for a place in an image.
+	Knows(img *image.Image) bool
+}
+
+// sourceLists are the sources to ask, by image. One per goroutine.
+type sourceLists struct {
+	*ownSources
+	shared    *Shared // nil: lists are kept for the last image only
+	last      *image.Image
+	lastKnown *imageSources
+}
+
+// ownSources are the sources of a walker, sorted by what they are. They are asked about frames outside all images.
+type ownSources struct {
+	imageSources
+	trampolines []trampolineSource
+}
+
+// imageSources are the sources that know an image.
+type imageSources struct {
+	all, exact []Source     // exact in the order in which they are asked about an exact frame
+	tables     []RuleSource // those that read tables
+}
+
+func newSourceLists(opt *Options) *sourceLists {
+	sorted := func() *ownSources {
+		return &ownSources{imageSources{opt.Sources, exactOrder(opt.Sources), tablesOf(opt.Sources)}, trampolinesOf(opt.Sources)}
+	}
+	if opt.Shared == nil {
+		return &sourceLists{ownSources: sorted()}
+	}
+	opt.Shared.sorting.Do(func() { opt.Shared.sources = sorted() })
+	return &sourceLists{ownSources: opt.Shared.sources, shared: opt.Shared}
+}
+
+// of are the sources that know an image.
+func (l *sourceLists) of(img *image.Image) *imageSources {
+	type key struct{ shared *Shared }
+	if l.last == img {
+		return l.lastKnown
+	}
+	list := func() any { return &imageSources{knowing(l.all, img), knowing(l.exact, img), knowing(l.tables, img)} }
+	l.last = img
+	if l.shared != nil {
+		l.lastKnown = img.Memo(key{l.shared}, list).(*imageSources)
+	} else {
+		l.lastKnown = list().(*imageSources)
+	}
+	return l.lastKnown
+}
+
+// knowing are those of some sources that know an image.
+func knowing[S Source](sources []S, img *image.Image) (some []S) {
+	for _, s := range sources {
+		if known, asks := Source(s).(ImageSource); !asks || known.Knows(img) {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
+// exactOrder is the order for exact frames: a table that describes frames where they call others
+// is asked after the code, which knows prologues and epilogues too.
+func exactOrder(sources []Source) []Source {
+	code := slices.IndexFunc(sources, func(s Source) bool {
+		_, ok := s.(RuleSource)
+		return ok && s.Method() == MethodCode
+	})
+	var order, later []Source
+	for i, s := range sources {
+		if i < code && s.Method().describesCalls() {
+			later = append(later, s)
+		} else {
+			order = append(order, s)
+		}
+		if i == code {
+			order = append(order, later...)
+		}
+	}
+	return order
+}
+
+// tablesOf are the sources that read tables.
+func tablesOf(sources []Source) (tables []RuleSource) {
+	for _, s := range sources {
+		if r, ok := s.(RuleSource); ok && s.Method().basis() == inTable {
+			tables = append(tables, r)
+		}
+	}
+	return tables
 }

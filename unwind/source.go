@@ -5,12 +5,11 @@
 //	    ▲                        (first that knows and convinces)                          │
 //	    └───────────────────────────────────────────────────────────────────────────────────┘
 //
-// Where to find what: walker.go has the frame loop; find.go asks the sources; candidate.go,
-// verify.go and calltarget.go gather evidence and weigh it; trampoline.go steps over signal
-// trampolines; crosscheck.go compares a table with the code; corroborate.go looks
-// back over a finished walk, stacks.go over those of all threads; trust.go says what evidence
-// is worth; fastpath.go and cache.go walk
-// through known code; shared.go is what walkers leave for one another.
+// Where to find what, from the top down: walker.go has the frame loop; fastpath.go, cache.go and trail.go walk through
+// known code; find.go asks the sources, crosscheck.go compares a table with the code, and lostcaller.go looks for a
+// caller whose address was not captured; try.go applies a rule; verify.go and calltarget.go gather the evidence for a
+// candidate.go, trust.go says what the evidence is worth; shared.go is what walkers leave for one another; state.go is the
+// frame to be unwound. corroborate.go looks back over a finished walk, stacks.go over those of all threads.
 //
 // Sources live in packages of their own (internal/unwind/cfi, internal/unwind/code, …) and
 // never import one another.
@@ -101,65 +100,6 @@ type Explainer interface {
 	// Notes say, for people and one line each, what led to the rules for a place and what
 	// was tried in vain.
 	Notes(q *Query) []string
-}
-
-// State is a frame about to be unwound, in target addresses.
-type State struct {
-	Snapshot *target.Snapshot
-	Thread   *target.Thread
-	Regs     *cpu.Registers
-	// PC and Mode as split by cpu.Arch.SplitCode; Exact as in Query.
-	PC    uint64
-	Mode  cpu.Mode
-	Exact bool
-	// Site is PC in an exact frame, else the call that the frame waits for: PC
-	// may lie behind the end of the function when that call never returns.
-	Site uint64
-	// Module is where Site lies, nil outside all modules.
-	Module *target.Module
-	// Stack is the captured memory around SP.
-	Stack target.Range
-	// Index is the frame's number, 0 innermost.
-	Index int
-	// Base: no exception entered the code (Caller.Base).
-	Base bool
-	// Cost is what the answers of the CallGraph and the search of the stack have cost for this
-	// frame, in instructions that code analysis executed, or as much time. A source adds what
-	// an answer costs, and asks no more when the state is Exhausted.
-	Cost uint64
-	// Limit is what Cost may come to.
-	Limit uint64
-
-	told
-}
-
-// told is what the frames further in, and their thread, say of a frame.
-type told struct {
-	hooked    int           // how many of Thread.Hooked, from the end on, the walk has used or passed
-	arguments []passedValue // what the frame's function is known to have been passed
-	shadow    shadow        // where the frame stands on the thread's shadow stack
-}
-
-// AtVector tells whether the frame is at the first instruction of an exception vector. Nobody called that code, so that no rule
-// follows from it; the link register leads to a function that has not returned: the interrupted one, or its caller.
-func (s *State) AtVector() bool { return s.Index == 0 && s.Thread != nil && s.Thread.AtVector }
-
-// Exhausted tells whether the search for the frame has cost as much as it may.
-func (s *State) Exhausted() bool { return s.Cost >= s.Limit }
-
-// Code returns the bytes at target address pc: from the image that is mapped
-// there, else from captured memory; nil where neither has any.
-func (s *State) Code(pc uint64) []byte {
-	m := s.Module
-	if m == nil || !m.Contains(pc) {
-		m, _ = s.Snapshot.ModuleAt(pc)
-	}
-	if m != nil && m.Image != nil {
-		if b := m.Image.Segments.Code(m.ToImage(pc)); b != nil {
-			return b
-		}
-	}
-	return s.Snapshot.Memory.Bytes(pc)
 }
 
 // Caller is what a FrameSource finds.
@@ -303,37 +243,24 @@ const (
 // worth: a source that reads a compiler's tables has MethodCFI, whatever their format.
 type Source interface{ Method() Method }
 
-// Options configure a Walker.
-type Options struct {
-	// Sources in the order in which they are asked.
-	Sources []Source
-	// CallGraph checks call targets; nil: those checks are left out.
-	CallGraph CallGraph
-	// Shared, if set, is what walkers with the same Sources and CallGraph leave for one
-	// another.
-	Shared *Shared
-	// MaxFrames bounds a walk; 0 means DefaultMaxFrames.
-	MaxFrames int
-	// Fold leaves turns of long recursion out of the frames: see Walker.Repeats.
-	Fold bool
-	// Explain, if set, is told of every question and its answer.
-	Explain func(Attempt)
-	// Registers, if set, is shown every frame's registers as the frame is found;
-	// they are valid during the call only.
-	Registers func(frame int, regs *cpu.Registers)
-}
-
-// DefaultMaxFrames is how many frames a backtrace has at most, where nothing else is said.
-const DefaultMaxFrames = 1024
-
-// ruleSource is the first source of a method, nil if it is left out.
-func ruleSource(sources []Source, m Method) RuleSource {
-	for _, s := range sources {
-		if r, ok := s.(RuleSource); ok && s.Method() == m {
-			return r
-		}
-	}
-	return nil
+// Attempt reports one question to a source, for explanations.
+type Attempt struct {
+	Frame   int // number of the frame that was being unwound
+	Method  Method
+	Try     int
+	Verdict Verdict
+	// Rule is set when a rule was found; valid during the callback only.
+	Rule *Rule
+	Arch *cpu.Arch
+	// PC and CFA are what the rule or the frame source yielded, if Applied.
+	PC, CFA uint64
+	Applied bool
+	Checks  Checks
+	Trust   Trust
+	// Taken tells whether the answer was the best so far.
+	Taken bool
+	// Reason says in words why the answer was declined; "" when taken.
+	Reason string
 }
 
 // queryOf asks for the rule of a frame, in image addresses. It reports false outside all
@@ -358,24 +285,4 @@ func queryOutside(s *State, m Method) (q Query, ok bool) {
 		return q, false
 	}
 	return Query{Arch: s.Snapshot.Arch, PC: s.Site, Resume: s.PC, Mode: s.Mode, Exact: s.Exact}, true
-}
-
-// Attempt reports one question to a source, for explanations.
-type Attempt struct {
-	Frame   int // number of the frame that was being unwound
-	Method  Method
-	Try     int
-	Verdict Verdict
-	// Rule is set when a rule was found; valid during the callback only.
-	Rule *Rule
-	Arch *cpu.Arch
-	// PC and CFA are what the rule or the frame source yielded, if Applied.
-	PC, CFA uint64
-	Applied bool
-	Checks  Checks
-	Trust   Trust
-	// Taken tells whether the answer was the best so far.
-	Taken bool
-	// Reason says in words why the answer was declined; "" when taken.
-	Reason string
 }

@@ -51,14 +51,6 @@ func savedUpTo(regs *cpu.Registers, rule *Rule, cfa uint64) (top uint64) {
 	return top
 }
 
-// statedStack is the thread's stack as the capture bounds it, empty where the capture states none.
-func (s *State) statedStack() target.Range {
-	if s.Thread == nil {
-		return target.Range{}
-	}
-	return s.Thread.Stack
-}
-
 // returnsToOwnStack tells whether a CFA lies on the thread's own stack, as the capture states
 // that, while SP lies elsewhere: on a stack of interrupts, be that below or above.
 func (s *State) returnsToOwnStack(cfa uint64) bool {

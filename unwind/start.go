@@ -14,16 +14,6 @@ type startRules struct {
 	scratch *ruleScratch
 }
 
-// tablesOf are the sources that read tables.
-func tablesOf(sources []Source) (tables []RuleSource) {
-	for _, s := range sources {
-		if r, ok := s.(RuleSource); ok && s.Method().basis() == inTable {
-			tables = append(tables, r)
-		}
-	}
-	return tables
-}
-
 // ruleScratch is space for a question and its answer.
 type ruleScratch struct {
 	query Query
@@ -205,4 +195,9 @@ func returnsByLink(s *State, c *candidate) bool {
 	arch := s.Snapshot.Arch
 	return ok && arch.Decoder != nil && arch.Decoder.Decode(s.Code(s.PC), s.PC, s.Mode, in[:]) > 0 &&
 		in[0].Op == cpu.OpReturn && in[0].Src == arch.LR && in[0].Flags&(cpu.FlagConditional|cpu.FlagException) == 0 && c.pc != ra
+}
+
+// byLink tells whether a rule takes the return address out of the link register.
+func byLink(arch *cpu.Arch, rule *Rule) bool {
+	return rule.RA.Kind == RegPlus && rule.RA.Base == arch.LR && rule.RA.Off == 0 || rule.RA.Kind == SameValue && rule.RA.Reg == arch.LR
 }

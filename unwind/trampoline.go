@@ -12,29 +12,12 @@ type trampolines struct {
 	scratch *trampolineScratch
 }
 
-// trampolineSource recognises trampolines, and steps out of them.
-type trampolineSource struct {
-	Trampoline
-	FrameSource
-}
-
 // trampolineScratch is space for the step over a trampoline: what sources are passed
 // would be allocated otherwise.
 type trampolineScratch struct {
 	state State
 	regs  cpu.Registers
 	next  Caller
-}
-
-func trampolinesOf(sources []Source) (out []trampolineSource) {
-	for _, s := range sources {
-		at, isTrampoline := s.(Trampoline)
-		step, isFrame := s.(FrameSource)
-		if isTrampoline && isFrame {
-			out = append(out, trampolineSource{at, step})
-		}
-	}
-	return out
 }
 
 // at tells whether the return address raw is a trampoline's, in a frame s.
@@ -118,4 +101,21 @@ func (t *trampolines) frameAt(s *State, c *candidate) *trampolineScratch {
 	b.state, b.regs = *s, c.Regs
 	b.state.Regs, b.state.Mode = &b.regs, c.mode
 	return b
+}
+
+// trampolineSource recognises trampolines, and steps out of them.
+type trampolineSource struct {
+	Trampoline
+	FrameSource
+}
+
+func trampolinesOf(sources []Source) (out []trampolineSource) {
+	for _, s := range sources {
+		at, isTrampoline := s.(Trampoline)
+		step, isFrame := s.(FrameSource)
+		if isTrampoline && isFrame {
+			out = append(out, trampolineSource{at, step})
+		}
+	}
+	return out
 }

@@ -1,5 +1,32 @@
 package unwind
 
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+)
+
+// evidence is what is found out about a candidate. Addresses are target addresses
+// unless the field says otherwise.
+type evidence struct {
+	raw    uint64 // the PC as recovered, ISA mode bit included
+	pc     uint64
+	site   uint64 // the address to look up, see Frame.CallSite
+	entry  uint64 // where the call before pc goes, if that is the callee's function; else 0
+	start  uint64 // Rule.Start, an image address of the callee's module
+	module *target.Module
+	mode   cpu.Mode
+	method Method
+	flags  RuleFlags
+	checks Checks
+	confidence
+	valid bool // nothing rules the candidate out; false: there is no candidate
+	end   bool // the stack ends here
+	// imageOnly: the code of the images decided about the call, and no word of the
+	// capture, so that the same holds for every process that maps these images.
+	imageOnly bool
+	hooked    int // State.hooked of the caller
+}
+
 // LimitTrust makes the frame's trust t at most, and notes why, unless the trust was as low.
 func (f *Frame) LimitTrust(t Trust, why Cap) { lower(&f.Trust, &f.Cap, t, why) }
 

@@ -103,11 +103,6 @@ func raBelowSP(s *State, rule *Rule, cfa uint64) bool {
 	return ok && !s.Exact && rule.RA.Kind == AtCFA && (cfa+uint64(rule.RA.Off))&mask < sp&mask && !s.returnsToOwnStack(cfa&mask)
 }
 
-// byLink tells whether a rule takes the return address out of the link register.
-func byLink(arch *cpu.Arch, rule *Rule) bool {
-	return rule.RA.Kind == RegPlus && rule.RA.Base == arch.LR && rule.RA.Off == 0 || rule.RA.Kind == SameValue && rule.RA.Reg == arch.LR
-}
-
 // leadsNowhere tells whether a return address ends the stack: why is "" if not. A frame
 // whose rule itself says 0 is the root: _start clears RA. A 0 that was read from memory may
 // be damage.
@@ -161,42 +156,6 @@ func (f *finder) verify(c *candidate, rule *Rule, r *search) {
 	f.explain.candidate(s, c, rule, f.query.Try, why)
 }
 
-// callerProven tells whether the frame that c leads to is proven by its own caller. A rule
-// that only infers the return address needs that proof. Example: AArch64's __longjmp
-// overwrites the link register; its caller may be any function that calls __longjmp, and is
-// the function whose own frame lies there.
-func (f *finder) callerProven(s *State, c *candidate) bool {
-	next := f.callerOf(s, c)
-	return next.valid && next.trust == Certain && next.checks.Has(TargetMatches)
-}
-
-// callerOf is the caller of a candidate as far as the sources know, none where they are asked for
-// such a caller already.
-func (f *finder) callerOf(s *State, c *candidate) candidate {
-	if f.verifier.isAhead {
-		return candidate{}
-	}
-	r := f.searchFrom(s, c)
-	return r.best
-}
-
-// searchFrom is the search for the caller of a candidate. It is not asked within such a search.
-func (f *finder) searchFrom(s *State, c *candidate) search {
-	if f.ahead == nil {
-		f.ahead = new(lookahead)
-		f.ahead.finder.init(&Options{CallGraph: f.verifier.graph}, f.lists)
-		f.ahead.finder.verifier.isAhead = true
-	}
-	a := f.ahead
-	a.frame = *s
-	a.frame.Regs = &a.regs
-	a.frame.enter(c)
-	a.finder.account = f.account.after(s.Cost)
-	r := a.finder.find(&a.frame)
-	f.account.cost += r.cost
-	return r
-}
-
 // tryException offers what an exception interrupted. Where the registers that the entry code
 // saved lie at the end of the thread's stack, the kernel was entered from user space, or is
 // about to go there for the first time: that is where the kernel's stack begins. Where the entry code
@@ -238,4 +197,61 @@ func (f *finder) abandons(rule *Rule) bool {
 	q := f.query
 	q.Entry, q.HasEntry = rule.Start, true
 	return f.verifier.graph.Abandons(&q)
+}
+
+// tryShadow offers the caller that the shadow stack names, where the word that a rule has for the return address is another:
+// it was overwritten, and with it perhaps all that lies there. The CFA is the rule's if no word was read for it.
+func (f *finder) tryShadow(c candidate, m Method, rule *Rule, r *search) {
+	s := r.frame
+	ra, ok := s.ShadowReturn(f.verifier.graph)
+	if !ok || rule.Flags&(SignalFrame|ExceptionFrame) != 0 || !isSound(m, rule) || rule.CFA.Kind != RegPlus || plainCode(s.Snapshot, c.raw) == ra {
+		return
+	}
+	for i := range rule.N {
+		switch rr := &rule.Regs[i]; rr.Kind {
+		case AtCFA, AtReg, Expression:
+			c.Regs.Forget(rr.Reg)
+		}
+	}
+	c.method, c.raw, c.flags = MethodShadow, ra, 0
+	f.verify(&c, nil, r)
+}
+
+// returnsToTracer tells whether c, the caller of s, has a tracer's address as its PC, in place of the one
+// that the tracer keeps and a report does not print.
+func (s *State) returnsToTracer(c *candidate) bool {
+	if !s.reported() || c.Exact || len(s.Thread.Hooked) > 0 {
+		return false
+	}
+	pc, _ := s.Snapshot.Arch.SplitCode(c.raw)
+	return s.Snapshot.IsHook(pc)
+}
+
+// keepPreserved sets the registers that calls preserve and that a frame with this rule saved nowhere: they are the
+// caller's, wherever the return address is.
+func keepPreserved(out, in *cpu.Registers, rule *Rule, arch *cpu.Arch) {
+	for set := in.Known & preserved(arch); set != 0; set = set.Without(set.First()) {
+		if r := set.First(); rule.Of(r).Kind == Unspecified {
+			out.Set(r, in.Val[r])
+		}
+	}
+}
+
+// preserved are the registers that calls preserve, but for those that say where the frame is.
+func preserved(arch *cpu.Arch) cpu.RegSet {
+	return arch.Preserved.Without(arch.SP).Without(arch.PC)
+}
+
+// keepUnwritten sets the registers that s has saved, at a place that was not captured, and has not written since.
+func keepUnwritten(out *cpu.Registers, s *State, graph CallGraph) {
+	arch := s.Snapshot.Arch
+	if !s.reported() || s.Exact || graph == nil {
+		return
+	}
+	for set := s.Regs.Known & preserved(arch) &^ out.Known; set != 0; set = set.Without(set.First()) {
+		r := set.First()
+		if graph.Passes(s.Module, s.PC, s.Mode, r) == (Operand{Kind: InRegister, Reg: r}) {
+			out.Set(r, s.Regs.Val[r])
+		}
+	}
 }
