@@ -28,6 +28,7 @@ import (
 	"github.com/backsight/backsight/image/flat"
 	"github.com/backsight/backsight/image/kernel"
 	"github.com/backsight/backsight/image/macho"
+	"github.com/backsight/backsight/image/pe"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/appletext"
 	"github.com/backsight/backsight/input/console"
@@ -85,6 +86,7 @@ func ImageFormats() []image.Format {
 		pclntab.Named(elf.Format()),
 		pclntab.Named(macho.Format()),
 		dyldcache.Format(),
+		pclntab.Named(pe.Format()),
 		breakpad.Format(),
 		flat.Format(),
 	}

@@ -6,7 +6,6 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
-	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
@@ -105,7 +104,7 @@ func bounds(q *unwind.Query) (lo, hi uint64, because string) {
 	if s, ok := q.Image.Symbols.At(q.PC); ok && s.Size > 0 {
 		return s.Addr, s.Addr + s.Size, "symbol"
 	}
-	cfi.New().FunctionRanges(q.Image, func(l, h uint64) bool {
+	functionRanges(q.Image, func(l, h uint64) bool {
 		if l <= q.PC && q.PC < h {
 			lo, hi, because = l, h, "frame description entry"
 		}

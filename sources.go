@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/code/edges"
+	"github.com/backsight/backsight/internal/pdata"
 	"github.com/backsight/backsight/internal/unwind/badcall"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
@@ -16,6 +18,7 @@ import (
 	"github.com/backsight/backsight/internal/unwind/orc"
 	"github.com/backsight/backsight/internal/unwind/pclntab"
 	"github.com/backsight/backsight/internal/unwind/scan"
+	"github.com/backsight/backsight/internal/unwind/seh"
 	"github.com/backsight/backsight/internal/unwind/sframe"
 	"github.com/backsight/backsight/internal/unwind/shadow"
 	"github.com/backsight/backsight/internal/unwind/sigframe"
@@ -40,6 +43,7 @@ func DefaultSources() []Source {
 		{"badcall", badcall.Source{}},
 		{"goroutine", pclntab.Stacks{}},
 		{"pclntab", pclntab.Source{}},
+		{"seh", seh.Source{}},
 		{"cfi", cfi.New()},
 		{"sframe", sframe.Source{}},
 		{"orc", orc.Source{}},
@@ -53,13 +57,22 @@ func DefaultSources() []Source {
 	}
 }
 
+// functionRanges lists the ranges that an image's tables describe, until yield returns false.
+func functionRanges(img *image.Image, yield func(lo, hi uint64) bool) {
+	if (seh.Source{}).Knows(img) {
+		pdata.FunctionRanges(img, yield)
+		return
+	}
+	cfi.New().FunctionRanges(img, yield)
+}
+
 // analysis is the source that reads code.
-func analysis() *code.Source { return code.New(cfi.New().FunctionRanges) }
+func analysis() *code.Source { return code.New(functionRanges) }
 
 // callGraph is the relation of calls by which the callers that any source finds are checked. What is
 // learned of an image is kept with the image: each value that callGraph returns knows the same, and shares
 // the analyses of the image with the source that reads code.
-func callGraph() *edges.Graph { return edges.New(cfi.New().FunctionRanges) }
+func callGraph() *edges.Graph { return edges.New(functionRanges) }
 
 // SelectSources picks default sources by name, in the order of the names. The error
 // names one that does not exist.

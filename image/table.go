@@ -24,6 +24,8 @@ const (
 	// StackCFI are the records of Breakpad's symbol files, which are no part of a binary. The container has their text:
 	// StackCFI(addr uint64) (start uint64, init, changes []byte, ok bool).
 	StackCFI TableKind = "STACK CFI"
+	// RuntimeFunctions are the entries of a PE file's .pdata. What they say counts from the file's base.
+	RuntimeFunctions TableKind = ".pdata"
 	// CompactUnwind is Mach-O's __unwind_info (mach-o/compact_unwind_encoding.h).
 	CompactUnwind TableKind = "__unwind_info"
 )

@@ -286,3 +286,21 @@ func TestFilesAfterClose(t *testing.T) {
 		}
 	}
 }
+
+// TestCapitals: Windows tells names with other capitals not apart; a file of just that name comes first.
+func TestCapitals(t *testing.T) {
+	dir := t.TempDir()
+	place(t, dir, "a/KERNEL32.DLL", elfFile(8, ""))
+	place(t, dir, "b/kernel32.dll", elfFile(8, ""))
+	tree := tree{root: dir, goOn: func() bool { return true }}
+	for name, want := range map[string]string{"x/KERNEL32.DLL": "[a/KERNEL32.DLL]", "Kernel32.dll": "[b/kernel32.dll a/KERNEL32.DLL]", "user32.dll": "[]"} {
+		var got []string
+		for p := range tree.sameNamed(name) {
+			rel, _ := filepath.Rel(dir, p)
+			got = append(got, filepath.ToSlash(rel))
+		}
+		if fmt.Sprint(got) != want {
+			t.Errorf("%s: %v, want %s", name, got, want)
+		}
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -25,8 +26,9 @@ type tree struct {
 
 // listing is what a walk through a tree found: paths below the root.
 type listing struct {
-	// named are by base name, alike the libraries by what their names share over versions.
-	named, alike map[string][]string
+	// named are by base name, folded those with capitals by their names in small letters, alike the libraries by what their
+	// names share over versions.
+	named, folded, alike map[string][]string
 	// files may have a build ID: regular files, and what .build-id calls by one.
 	files []string
 }
@@ -69,10 +71,16 @@ func (t *tree) versions(path string) (found []string) {
 	return found
 }
 
-// sameNamed yields the files that are called as path's file is, anywhere.
+// sameNamed yields the files that are called as path's file is, anywhere; those with other capitals where none is, as names of
+// Windows do not tell them apart.
 func (t *tree) sameNamed(path string) iter.Seq[string] {
 	return func(yield func(string) bool) {
-		for _, rel := range t.listed().named[filepath.Base(filepath.FromSlash(path))] {
+		name, l := filepath.Base(filepath.FromSlash(path)), t.listed()
+		files := l.named[name]
+		if lower := strings.ToLower(name); files == nil {
+			files = append(slices.Clone(l.named[lower]), l.folded[lower]...)
+		}
+		for _, rel := range files {
 			if p, ok := t.resolve(rel); ok && !yield(p) {
 				return
 			}

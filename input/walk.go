@@ -16,7 +16,7 @@ const (
 // walk lists the tree. Directories that cannot be read are left out, and those whose files are none of a disk: what
 // the kernel shows of itself, and this machine's other file systems.
 func (t *tree) walk() {
-	t.list = listing{named: make(map[string][]string), alike: make(map[string][]string)}
+	t.list = listing{named: make(map[string][]string), folded: make(map[string][]string), alike: make(map[string][]string)}
 	root, err := filepath.EvalSymlinks(t.root) // WalkDir does not enter a link
 	if err != nil {
 		return
@@ -45,6 +45,9 @@ func (l *listing) add(rel string, d fs.DirEntry) {
 	name := d.Name()
 	if len(l.named[name]) < maxSameNamed {
 		l.named[name] = append(l.named[name], rel)
+		if lower := strings.ToLower(name); lower != name {
+			l.folded[lower] = append(l.folded[lower], rel)
+		}
 		if s := stem(name); s != "" && len(l.alike[s]) < maxSameNamed {
 			l.alike[s] = append(l.alike[s], rel)
 		}

@@ -124,7 +124,7 @@ func executable(snap *target.Snapshot, pc uint64, m *target.Module) Checks {
 			return 0
 		}
 	}
-	if perm, ok := snap.Memory.PermAt(pc); ok {
+	if perm, ok := snap.Memory.PermAt(pc); ok && perm != target.PermUnknown {
 		if perm&target.PermExec != 0 {
 			return Executable
 		}

@@ -59,3 +59,14 @@ func TestKernels(t *testing.T) {
 		}
 	}
 }
+
+// TestPathOf: a path of Windows becomes one below the sysroot; names of other systems stay.
+func TestPathOf(t *testing.T) {
+	for name, want := range map[string]string{
+		`C:\Windows\System32\ntdll.dll`: "/Windows/System32/ntdll.dll", `\SystemRoot\x.sys`: "/SystemRoot/x.sys", "a.exe": "a.exe", `/usr/lib/a\b.so`: `/usr/lib/a\b.so`,
+	} {
+		if got := pathOf(name); got != want {
+			t.Errorf("%s: %s, want %s", name, got, want)
+		}
+	}
+}

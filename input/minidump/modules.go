@@ -96,7 +96,8 @@ func (f *finder) add(m *module, main bool) {
 
 // find opens a module's file: what the user says of the program, else the file of its name, of this build.
 func (f *finder) find(m *module, main bool) *image.Image {
-	ref := input.BinaryRef{Name: m.name, BuildID: m.id.buildID, Arch: f.arch, AnyABI: main, Absolute: strings.HasPrefix(m.name, "/")}
+	name := pathOf(m.name)
+	ref := input.BinaryRef{Name: name, BuildID: m.id.buildID, Arch: f.arch, AnyABI: main, Absolute: strings.HasPrefix(name, "/")}
 	var img *image.Image
 	var issues []target.Issue
 	if exe := f.files.Exe(); main && exe != "" {
@@ -116,6 +117,17 @@ func (f *finder) find(m *module, main bool) *image.Image {
 		f.arch = img.Arch
 	}
 	return img
+}
+
+// pathOf is a path with the separators of Unix: that of Windows without its drive.
+func pathOf(name string) string {
+	if len(name) > 2 && name[1] == ':' && name[2] == '\\' {
+		name = name[2:]
+	}
+	if strings.HasPrefix(name, "\\") {
+		name = strings.ReplaceAll(name, "\\", "/")
+	}
+	return name
 }
 
 // symbols is the symbol file of a module whose binary is not at hand, nil where there is none. Its addresses count from the

@@ -17,9 +17,8 @@ import (
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/image/elf"
 	"github.com/backsight/backsight/image/macho"
-	"github.com/backsight/backsight/internal/unwind/cfi"
+	"github.com/backsight/backsight/image/pe"
 	"github.com/backsight/backsight/internal/unwind/code"
-	"github.com/backsight/backsight/internal/unwind/compact"
 	"github.com/backsight/backsight/internal/unwind/ehabi"
 	"github.com/backsight/backsight/internal/unwind/fp"
 	"github.com/backsight/backsight/internal/unwind/lint"
@@ -151,9 +150,6 @@ func (r *Result) Total() (t Tally) {
 	return t
 }
 
-// function is a range of the table.
-type function struct{ lo, hi uint64 }
-
 // Run compares everything in one file on all cores. Each worker has its own Image:
 // what a source learns of an image is behind a lock.
 func Run(path string, opt Options) (*Result, error) {
@@ -161,12 +157,13 @@ func Run(path string, opt Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	fs, ref := functions(img, opt.Every)
-	res := &Result{Path: path, Arch: img.Arch, Reference: ref, Functions: len(fs), img: img, code: code.New(nil)}
+	ref, fs := lint.Functions(img)
+	fs = thinned(fs, opt.Every)
+	res := &Result{Path: path, Arch: img.Arch, Reference: ref.Method(), Functions: len(fs), img: img, code: code.New(nil)}
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	next, failed := 0, error(nil)
-	take := func() []function {
+	take := func() []lint.Function {
 		mu.Lock()
 		defer mu.Unlock()
 		const batch = 64
@@ -206,28 +203,8 @@ func Run(path string, opt Options) (*Result, error) {
 	return res, failed
 }
 
-// functions lists what the file's tables cover, and which tables.
-func functions(img *image.Image, every int) (fs []function, ref unwind.Method) {
-	collect := func(lo, hi uint64) bool {
-		fs = append(fs, function{lo, hi})
-		return true
-	}
-	if img.Table(image.CompactUnwind).Size != 0 {
-		ref = unwind.MethodCompact
-		compact.Source{}.Rows(img, func(lo, hi uint64, _ *unwind.Rule) bool { return collect(lo, hi) })
-		return thinned(fs, every), ref
-	}
-	ref = unwind.MethodCFI
-	cfi.New().FunctionRanges(img, collect)
-	if len(fs) == 0 {
-		ref = unwind.MethodEHABI
-		ehabi.Source{}.FunctionRanges(img, collect)
-	}
-	return thinned(fs, every), ref
-}
-
 // thinned are each n-th of some functions.
-func thinned(fs []function, every int) []function {
+func thinned(fs []lint.Function, every int) []lint.Function {
 	if every <= 1 {
 		return fs
 	}
@@ -256,32 +233,26 @@ type worker struct {
 	q         unwind.Query
 	table     unwind.Rule
 	answer    unwind.Rule
-	f         function
+	f         lint.Function
 	kept      map[verdictOf]int // index in Disagreements
 }
 
 func open(path string, opt Options) (*image.Image, error) {
-	return image.Open(path, []image.Format{elf.Format(), macho.Format()}, image.Options{Archs: opt.Archs, NoDebugFiles: true})
+	return image.Open(path, []image.Format{elf.Format(), macho.Format(), pe.Format()}, image.Options{Archs: opt.Archs, NoDebugFiles: true})
 }
 
-func newWorker(path string, opt Options, ref unwind.Method) (*worker, error) {
+func newWorker(path string, opt Options, ref unwind.RuleSource) (*worker, error) {
 	img, err := open(path, opt)
 	if err != nil {
 		return nil, err
 	}
 	w := &worker{own: img, kept: map[verdictOf]int{}, sweep: lint.Sweep{Image: img, Mapping: readMapping(path)}}
-	w.Reference = ref
+	w.Reference = ref.Method()
 	w.code, w.view = code.New(nil), img
 	if opt.Naked {
 		w.view = nakedView(img)
 	}
-	w.reference = cfi.New()
-	switch ref {
-	case unwind.MethodEHABI:
-		w.reference = ehabi.Source{}
-	case unwind.MethodCompact:
-		w.reference = compact.Source{}
-	}
+	w.reference = ref
 	switch opt.Subject {
 	case "fp":
 		w.subject = fp.Source{}

@@ -7,16 +7,16 @@ import (
 )
 
 // function compares at every instruction of one range.
-func (w *worker) function(f function) {
+func (w *worker) function(f lint.Function) {
 	w.f = f
-	lo, mode := lint.Mode(w.own, w.view, w.code, f.lo)
+	lo, mode := lint.Mode(w.own, w.view, w.code, f.Lo)
 	padding, behind := false, uint64(0) // behind: the address behind the delay slot of the instruction before
 	w.sp = lint.Pointer{}
-	w.anchored = lint.Anchor(w.own.Arch, func(visit func(uint64, cpu.Mode, cpu.Step)) { w.sweep.Run(lo, f.hi, mode, w.entryMode, visit) })
-	w.sweep.Run(lo, f.hi, mode, w.entryMode, func(pc uint64, mode cpu.Mode, step cpu.Step) {
+	w.anchored = lint.Anchor(w.own.Arch, func(visit func(uint64, cpu.Mode, cpu.Step)) { w.sweep.Run(lo, f.Hi, mode, w.entryMode, visit) })
+	w.sweep.Run(lo, f.Hi, mode, w.entryMode, func(pc uint64, mode cpu.Mode, step cpu.Step) {
 		in, slot := step.In, pc < behind
 		padding = padding && (slot || in.Flags&cpu.FlagPadding != 0) // behind the return's delay slot
-		if !slot && !padding && !w.sweep.Unreachable(in, pc, f.hi) {
+		if !slot && !padding && !w.sweep.Unreachable(in, pc, f.Hi) {
 			w.place(pc, mode, step)
 		}
 		w.sp.Step(w.own.Arch, in)
@@ -56,7 +56,7 @@ func (w *worker) situation() Situation {
 	arch := w.own.Arch
 	r := &w.table
 	switch {
-	case w.q.PC == w.f.lo:
+	case w.q.PC == w.f.Lo:
 		return Entry
 	case r.CFA.Kind == unwind.RegPlus && r.CFA.Base == arch.SP && r.CFA.Off == arch.EntryCFA &&
 		(arch.CallPushesRA || r.RA.Kind == unwind.RegPlus):
@@ -105,7 +105,7 @@ func (w *worker) judge(t *Tally, s Situation) {
 		t.Agree++ // the outermost frame: whatever the subject says, nobody asks
 		return
 	}
-	rel := w.code.Compare(&w.q, w.f.lo&^uint64(w.q.Mode), &w.table, &w.answer)
+	rel := w.code.Compare(&w.q, w.f.Lo&^uint64(w.q.Mode), &w.table, &w.answer)
 	switch {
 	case rel.CFA == unwind.No || rel.RA == unwind.No:
 		t.Wrong++
@@ -126,7 +126,7 @@ func (w *worker) judge(t *Tally, s Situation) {
 
 // kind tells what kind of code a wrong answer is in.
 func (w *worker) kind() Kind {
-	entry := w.f.lo &^ uint64(w.q.Mode)
+	entry := w.f.Lo &^ uint64(w.q.Mode)
 	switch {
 	case w.part():
 		return Part
@@ -141,7 +141,7 @@ func (w *worker) kind() Kind {
 func (w *worker) part() bool {
 	var first unwind.Rule
 	q := w.q
-	q.Image, q.PC, q.Exact = w.own, w.f.lo, true
+	q.Image, q.PC, q.Exact = w.own, w.f.Lo, true
 	if w.reference.Method() != unwind.MethodCFI || w.reference.Rule(&q, &first) != unwind.Found {
 		return false
 	}
@@ -151,7 +151,7 @@ func (w *worker) part() bool {
 
 // keep counts a disagreement and remembers the first of each function.
 func (w *worker) keep(s Situation, k Kind, v Verdict) {
-	of := verdictOf{w.f.lo, v}
+	of := verdictOf{w.f.Lo, v}
 	if i, ok := w.kept[of]; ok {
 		w.Disagreements[i].Places++
 		return
@@ -163,5 +163,5 @@ func (w *worker) keep(s Situation, k Kind, v Verdict) {
 	}
 	const both = unwind.FromEntry | unwind.Agreed
 	w.Disagreements = append(w.Disagreements, Disagreement{Verdict: v, Places: 1, Place: place, Mode: w.q.Mode, Situation: s, Kind: k,
-		Lo: w.f.lo, Hi: w.f.hi, Table: w.table, Subject: w.answer, query: w.q, Suspect: v == Wrong && w.answer.Flags&both == both})
+		Lo: w.f.Lo, Hi: w.f.Hi, Table: w.table, Subject: w.answer, query: w.q, Suspect: v == Wrong && w.answer.Flags&both == both})
 }

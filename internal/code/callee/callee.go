@@ -21,7 +21,7 @@ import (
 type Effect struct {
 	// Returns: the call may come back.
 	Returns bool
-	// Pops is how many bytes a return removes beyond the return address (x86 ret n).
+	// Pops is how many bytes a return removes beyond the return address (x86 ret n), or what else the callee leaves moved.
 	Pops int64
 	// PC is the register into which the callee copies the return address, for callees that do
 	// nothing else (i386's PC thunks); cpu.NoReg for all others.
@@ -104,7 +104,7 @@ func (f *Effects) Of(to disasm.Addr) Effect {
 	e = f.atDepth(to, maxDepth)
 	e.PC = cpu.NoReg
 	if !f.code.Arch.CallPushesRA {
-		e.Pops = 0
+		e.Pops = f.makesRoom(to)
 	} else if r, ok := disasm.PCThunk(f.code, to); ok {
 		e.PC = r
 	}
@@ -120,36 +120,74 @@ func (f *Effects) Of(to disasm.Addr) Effect {
 //	89 2c 24        mov  %ebp,(%esp)
 //	e8 08 fa ff ff  call std::current_exception()@plt
 //	83 ec 04        sub  $0x4,%esp
+//
+// Functions of Windows pop all their arguments (stdcall).
 func (f *Effects) Behind(to disasm.Addr, next uint64) Effect {
 	e := f.Of(to)
-	if a := f.code.Arch; a.CallPushesRA && a.AddrSize == 4 && e.PC == cpu.NoReg && e.Pops == 0 && f.retakesPointer(disasm.Addr{PC: next}) {
-		if _, stub := f.StubSlot(to); stub {
-			e.Pops = int64(a.AddrSize)
+	if a := f.code.Arch; a.CallPushesRA && a.AddrSize == 4 && e.PC == cpu.NoReg && e.Pops == 0 {
+		if retaken := f.retaken(disasm.Addr{PC: next}); retaken != 0 {
+			if _, stub := f.StubSlot(to); stub {
+				e.Pops = retaken
+			}
 		}
 	}
 	return e
 }
 
-// retakesPointer tells whether code allocates a word and then pushes nothing before it
-// leaves its block.
-func (f *Effects) retakesPointer(at disasm.Addr) bool {
+// makesRoom is by how much a callee leaves the stack pointer moved, in programs for Windows on ARM64: what MSVC calls to put a
+// cookie into frames. No other function does so.
+//
+//	__security_push_cookie    sub sp,sp,#0x10; …; str x17,[sp,#8]; ret
+//	__security_pop_cookie     …; add sp,sp,#0x10; ret
+func (f *Effects) makesRoom(to disasm.Addr) (pops int64) {
 	var buf [12]cpu.Insn
-	arch := f.code.Arch
+	if f.code.Img.System != "windows" {
+		return 0
+	}
+	for i := range f.code.Decode(to, buf[:]) {
+		in := &buf[i]
+		if in.Op == cpu.OpReturn {
+			return pops
+		}
+		if by, known := movesSP(in, f.code.Arch); known {
+			pops += by
+		}
+		if in.Op == cpu.OpCall || in.Op == cpu.OpJump {
+			return 0
+		}
+	}
+	return 0
+}
+
+// maxStdcall is how many words of arguments the functions of Windows pop at most: CreateFontA has 14.
+const maxStdcall = 16
+
+// retaken is how much code allocates that then pushes nothing before it leaves its block: a word or, in programs for Windows,
+// several; else 0.
+func (f *Effects) retaken(at disasm.Addr) int64 {
+	var buf [12]cpu.Insn
+	arch, most := f.code.Arch, int64(f.code.Arch.AddrSize)
+	if f.code.Img.System == "windows" {
+		most *= maxStdcall
+	}
 	n := f.code.Decode(at, buf[:1])
-	if in := &buf[0]; n == 0 || in.Op != cpu.OpAddImm || in.Dst != arch.SP || in.Src != arch.SP || in.Imm != -int64(arch.AddrSize) {
-		return false
+	in := &buf[0]
+	if n == 0 || in.Op != cpu.OpAddImm || in.Dst != arch.SP || in.Src != arch.SP || in.Imm >= 0 || in.Imm < -most || in.Imm%int64(arch.AddrSize) != 0 {
+		return 0
 	}
 	n = f.code.Decode(at, buf[:])
 	for i := 1; i < n; i++ {
-		in := &buf[i]
-		if disasm.Transfers(in, arch) {
-			return true
+		if disasm.Transfers(&buf[i], arch) {
+			return -in.Imm
 		}
-		if in.Base == arch.SP && in.WB != 0 {
-			return false
+		if buf[i].Base == arch.SP && buf[i].WB != 0 {
+			return 0
 		}
 	}
-	return n == len(buf)
+	if n < len(buf) {
+		return 0
+	}
+	return -in.Imm
 }
 
 // Find is Of for what was asked before; false for all else.

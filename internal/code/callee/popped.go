@@ -19,8 +19,8 @@ func (f *Effects) At(site Site, to disasm.Addr, known bool) Effect {
 	switch {
 	case known:
 		e = f.Behind(to, site.Next)
-	case f.pops && f.retakesPointer(disasm.Addr{PC: site.Next}):
-		e.Pops = int64(f.code.Arch.AddrSize)
+	case f.pops:
+		e.Pops = f.retaken(disasm.Addr{PC: site.Next})
 	}
 	if !f.pops || !e.Returns || e.Pops != 0 || e.PC != cpu.NoReg {
 		return e

@@ -82,6 +82,9 @@ func (an *Analysis) waysOut(at disasm.Addr, afterCall bool) waysOut {
 func (an *Analysis) applyCall(m *absint.Interp, st *absint.State, c *transfer, target disasm.Addr, known bool) {
 	if !an.conv.pushes() {
 		m.Exec(st, c.In, c.pc)
+		if known && an.Img.System == "windows" {
+			st.Set(an.Arch.SP, st.Get(an.Arch.SP).Plus(an.Callees.Of(target).Pops), an.Arch)
+		}
 		return
 	}
 	site := callee.Site{Start: c.start, PC: c.pc, Next: c.Next}

@@ -19,10 +19,12 @@ import (
 
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/mapped"
+	"github.com/backsight/backsight/internal/pdata"
 	"github.com/backsight/backsight/internal/unwind/cfi"
 	"github.com/backsight/backsight/internal/unwind/code"
 	"github.com/backsight/backsight/internal/unwind/compact"
 	"github.com/backsight/backsight/internal/unwind/ehabi"
+	"github.com/backsight/backsight/internal/unwind/seh"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -71,14 +73,14 @@ type Report struct {
 	Issue string
 }
 
-// function is a range of the table.
-type function struct{ lo, hi uint64 }
+// Function is a range of the table, in image addresses.
+type Function struct{ Lo, Hi uint64 }
 
 // Check compares the tables of an image with its code, on all cores. progress, if not nil, is told how
 // many functions are done. nil: the image has no table of unwind rules. The error is that of ctx or,
 // where the image's file has shrunk, a *mapped.Fault.
 func Check(ctx context.Context, img *image.Image, progress func(done, all int)) (*Report, error) {
-	reference, fs := functions(img)
+	reference, fs := Functions(img)
 	if len(fs) == 0 || img.Arch.Decoder == nil {
 		return nil, ctx.Err()
 	}
@@ -119,12 +121,16 @@ func (r *Report) merge(o *Report) {
 // entries lists the ranges of call frame information that are whole functions, for code analysis: their
 // first row is that of an entry. Nothing else of a table reaches it.
 func entries(reference unwind.RuleSource) func(img *image.Image, yield func(lo, hi uint64) bool) {
-	tables, ok := reference.(*cfi.Source)
-	if !ok {
+	list := cfi.New().FunctionRanges
+	switch reference.(type) {
+	case *cfi.Source:
+	case seh.Source:
+		list = pdata.FunctionRanges
+	default:
 		return nil
 	}
 	return func(img *image.Image, yield func(lo, hi uint64) bool) {
-		tables.FunctionRanges(img, func(lo, hi uint64) bool { return !entered(reference, img, lo) || yield(lo, hi) })
+		list(img, func(lo, hi uint64) bool { return !entered(reference, img, lo) || yield(lo, hi) })
 	}
 }
 
@@ -139,20 +145,30 @@ func entered(reference unwind.RuleSource, img *image.Image, at uint64) bool {
 	return cfa.Kind == unwind.RegPlus && cfa.Base == img.Arch.SP && cfa.Off == img.Arch.EntryCFA
 }
 
-// functions lists what the image's tables cover, and by which source they are read.
-func functions(img *image.Image) (reference unwind.RuleSource, fs []function) {
+// Functions lists the ranges of functions that an image's unwind tables describe, in the tables' order, and the source that
+// reads the tables: the first of the kinds of tables that has any.
+func Functions(img *image.Image) (reference unwind.RuleSource, fs []Function) {
 	collect := func(lo, hi uint64) bool {
-		fs = append(fs, function{lo, hi})
+		fs = append(fs, Function{lo, hi})
 		return true
 	}
-	if img.Table(image.CompactUnwind).Size != 0 {
-		compact.Source{}.Rows(img, func(lo, hi uint64, _ *unwind.Rule) bool { return collect(lo, hi) })
-		return compact.Source{}, fs
+	for _, kind := range [...]struct {
+		source unwind.RuleSource
+		list   func()
+	}{
+		{seh.Source{}, func() {
+			pdata.Each(img, func(f pdata.Function) bool { return collect(f.Lo, f.Hi) })
+		}},
+		{compact.Source{}, func() {
+			compact.Source{}.Rows(img, func(lo, hi uint64, _ *unwind.Rule) bool { return collect(lo, hi) })
+		}},
+		{cfi.New(), func() { cfi.New().FunctionRanges(img, collect) }},
+		{ehabi.Source{}, func() { ehabi.Source{}.FunctionRanges(img, collect) }},
+	} {
+		reference = kind.source
+		if kind.list(); len(fs) > 0 {
+			break
+		}
 	}
-	tables := cfi.New()
-	if tables.FunctionRanges(img, collect); len(fs) == 0 {
-		ehabi.Source{}.FunctionRanges(img, collect)
-		return ehabi.Source{}, fs
-	}
-	return tables, fs
+	return reference, fs
 }

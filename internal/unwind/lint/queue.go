@@ -19,19 +19,19 @@ func bound(img *image.Image) budget.Budget {
 type queue struct {
 	ctx      context.Context
 	mu       sync.Mutex
-	all      []function
+	all      []Function
 	next     int
 	progress func(done, all int)
 	budget   budget.Budget
 	failed   error
 }
 
-func (q *queue) take() []function {
+func (q *queue) take() []Function {
 	const batch = 64
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	from := q.next
-	for q.ctx.Err() == nil && q.next < min(from+batch, len(q.all)) && q.budget.Draw(int(q.all[q.next].hi-q.all[q.next].lo)) {
+	for q.ctx.Err() == nil && q.next < min(from+batch, len(q.all)) && q.budget.Draw(int(q.all[q.next].Hi-q.all[q.next].Lo)) {
 		q.next++
 	}
 	if q.progress != nil {

@@ -15,7 +15,7 @@ type worker struct {
 	sweep     Sweep
 	sp        Pointer
 	anchored  Anchored
-	f         function
+	f         Function
 	entry     uint64 // the function's first instruction
 	q         unwind.Query
 	table     unwind.Rule
@@ -24,17 +24,17 @@ type worker struct {
 }
 
 // function compares at every instruction of one range.
-func (w *worker) function(f function) {
-	lo, mode := Mode(w.img, w.img, w.code, f.lo)
+func (w *worker) function(f Function) {
+	lo, mode := Mode(w.img, w.img, w.code, f.Lo)
 	w.f, w.entry = f, lo
 	w.counts.Functions++
-	run := func(visit func(uint64, cpu.Mode, cpu.Step)) { w.sweep.Run(lo, f.hi, mode, w.entryMode, visit) }
+	run := func(visit func(uint64, cpu.Mode, cpu.Step)) { w.sweep.Run(lo, f.Hi, mode, w.entryMode, visit) }
 	w.sp, w.anchored = Pointer{}, Anchor(w.img.Arch, run)
 	padding, behind := false, uint64(0) // behind: the address behind the delay slot of the instruction before
 	run(func(pc uint64, mode cpu.Mode, step cpu.Step) {
 		in, slot := step.In, pc < behind
 		padding = padding && (slot || in.Flags&cpu.FlagPadding != 0) // behind the return's delay slot
-		if !slot && !padding && !w.sweep.Unreachable(in, pc, f.hi) {
+		if !slot && !padding && !w.sweep.Unreachable(in, pc, f.Hi) {
 			w.instruction(pc, mode, step)
 		}
 		w.sp.Step(w.img.Arch, in)
@@ -90,7 +90,7 @@ func (w *worker) place(lo, hi uint64) {
 	if w.table.RA.Kind == unwind.Undefined || w.table.Flags&unwind.SignalFrame != 0 {
 		return // the outermost frame, and what no caller has called
 	}
-	f := Finding{Lo: lo, Hi: hi, Function: w.f.lo, Table: w.table.Format(w.img.Arch)}
+	f := Finding{Lo: lo, Hi: hi, Function: w.f.Lo, Table: w.table.Format(w.img.Arch)}
 	for _, right := range [...]func(*Finding) unwind.Answer{w.returns, w.analysed, w.stepped} {
 		switch right(&f) {
 		case unwind.Yes:
