@@ -13,6 +13,7 @@ type mapping struct {
 	target.Range
 	off  uint64
 	path string
+	exec bool
 }
 
 // maxMaps bounds the mappings of files: each module is compared with all. Large programs have some thousand.
@@ -35,7 +36,7 @@ func (d *dump) maps() (list []mapping) {
 			break
 		}
 		if ok && err == nil && err2 == nil && err3 == nil && lo < hi {
-			list = append(list, mapping{target.Range{Lo: lo, Hi: hi}, off, strings.Join(f[5:], " ")})
+			list = append(list, mapping{target.Range{Lo: lo, Hi: hi}, off, strings.Join(f[5:], " "), strings.Contains(f[1], "x")})
 		}
 	}
 	return list

@@ -70,7 +70,7 @@ func (d *dump) read(env *input.Env) (*target.Snapshot, error) {
 		snap.Time = time.Unix(int64(d.time), 0).UTC().Format(time.RFC3339)
 	}
 	runs := d.captured()
-	f := finder{dump: d, files: env.Files, arch: sys.arch, memory: memoryOf(sys.arch, runs, nil), maps: d.maps()}
+	f := finder{dump: d, files: env.Files, arch: sys.arch, memory: memoryOf(sys.arch, runs, nil), runs: sorted(runs), maps: d.maps()}
 	snap.Modules, snap.Arch = f.modules()
 	snap.Memory = memoryOf(snap.Arch, runs, snap.Modules)
 	if snap.Command == "" && len(snap.Modules) > 0 {

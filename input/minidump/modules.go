@@ -42,6 +42,7 @@ type finder struct {
 	files   *input.Files
 	arch    *cpu.Arch
 	memory  *target.Memory // what the dump holds
+	runs    []run          // the same, by address
 	maps    []mapping
 	program string // the name of the first module
 	list    []*target.Module
@@ -83,14 +84,13 @@ func (f *finder) add(m *module, main bool) {
 		return
 	}
 	r := extent(f.maps, m.Range)
-	if img := f.symbols(m); img != nil {
-		s := target.NewModule(m.name, img, m.Lo)
-		s.Hi, s.BuildID = max(s.Hi, r.Hi), slices.Clone(m.id.key())
-		f.list = append(f.list, s)
-		return
+	symbols := f.symbols(m)
+	if symbols != nil {
+		_, end := symbols.Segments.Bounds()
+		r.Hi = max(r.Hi, r.Lo+end)
 	}
 	if r.Lo < r.Hi {
-		f.list = append(f.list, &target.Module{Name: m.name, Range: r, Bias: r.Lo, BuildID: slices.Clone(m.id.key())})
+		f.list = append(f.list, &target.Module{Name: m.name, Range: r, Bias: r.Lo, BuildID: slices.Clone(m.id.key()), Image: f.seen(r, symbols)})
 	}
 }
 

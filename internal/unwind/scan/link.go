@@ -15,7 +15,7 @@ const (
 // elsewhere before the first call, it is the return address. After a call it still
 // holds where that call returned to, a place in the function itself: such a value
 // would give the function as its own caller. So without proof by the call's target
-// only one that lies well away from PC counts.
+// only one that lies well away from PC counts, or in another function as symbols have it.
 func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
 	arch := s.Snapshot.Arch
 	raw, ok := s.Regs.Lookup(arch.LR)
@@ -31,7 +31,7 @@ func (f Source) link(s *unwind.State, sp uint64, out *unwind.Caller) bool {
 		return false
 	case unwind.Unknown:
 		pc, _ := arch.SplitCode(codeAddress(s, raw))
-		if pc-s.PC+ownCode < 2*ownCode {
+		if pc-s.PC+ownCode < 2*ownCode && !otherFunction(s, pc) {
 			return false
 		}
 	}

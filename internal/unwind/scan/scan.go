@@ -90,6 +90,9 @@ func (f Source) search(s *unwind.State, sp uint64) (first hit) {
 		}
 		switch h := (hit{slot, raw, true}); f.reaches(s, &site, kind) {
 		case unwind.Yes:
+			if kind == trampoline && first.ok && f.unseen(s, first.raw) {
+				return first // of a handler whose code is not at hand, or of what the handler called
+			}
 			return h
 		case unwind.Unknown:
 			if f.graph == nil {
@@ -173,7 +176,7 @@ const (
 func (f Source) classify(s *unwind.State, raw uint64) (cpu.CallSite, kind) {
 	pc, mode := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
 	site, a := callsite.Before(s.Snapshot, pc, mode)
-	if a == callsite.Call {
+	if a == callsite.Call || a == callsite.Missing && withinFunction(s.Snapshot, pc, mode) {
 		return site, returnAddress
 	}
 	for _, t := range f.trampolines {
@@ -182,6 +185,13 @@ func (f Source) classify(s *unwind.State, raw uint64) (cpu.CallSite, kind) {
 		}
 	}
 	return site, other
+}
+
+// unseen tells whether what precedes a return address is not at hand.
+func (f Source) unseen(s *unwind.State, raw uint64) bool {
+	pc, mode := s.Snapshot.Arch.SplitCode(codeAddress(s, raw))
+	_, a := callsite.Before(s.Snapshot, pc, mode)
+	return a == callsite.Missing
 }
 
 // reaches tells whether the call at site can have led to the frame s.

@@ -1,0 +1,42 @@
+package scan
+
+import (
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// Of a binary whose code is not at hand a symbol file may name the functions, or a capture may say where code was mapped.
+// There no call can be looked for, but:
+//
+//	address within a function, behind its beginning      may be a return address
+//	a function's first address                           a pointer to the function
+//	between functions, outside what was executable       data
+
+// withinFunction tells whether a target address whose code, of a mode, is not at hand may be a return address.
+func withinFunction(snap *target.Snapshot, pc uint64, mode cpu.Mode) bool {
+	m, _ := snap.ModuleAt(pc - 1)
+	if m == nil || m.Image == nil || !m.Image.Hollow() {
+		return false
+	}
+	at := m.ToImage(pc) & m.Image.Arch.AddrMask()
+	if !m.Image.Segments.Executable(at-1) || at%m.Image.Arch.InsnAlignIn(mode) != 0 {
+		return false
+	}
+	if !m.Image.Symbols.HasFunctions() {
+		return true
+	}
+	_, named := m.Image.Symbols.At(at - 1)
+	next, _ := m.Image.Symbols.At(at)
+	return named && next.Addr != at
+}
+
+// otherFunction tells whether symbols say that a target address lies in another function than the frame does.
+func otherFunction(s *unwind.State, pc uint64) bool {
+	if s.Module == nil || s.Module.Image == nil || !s.Module.Contains(pc) {
+		return false
+	}
+	own, ok := s.Module.Image.Symbols.At(s.Module.ToImage(s.Site) & s.Module.Image.Arch.AddrMask())
+	other, named := s.Module.Image.Symbols.At((s.Module.ToImage(pc) - 1) & s.Module.Image.Arch.AddrMask())
+	return ok && named && own.Addr != other.Addr
+}

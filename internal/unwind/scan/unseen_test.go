@@ -1,0 +1,78 @@
+package scan
+
+import (
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/arm64"
+	"github.com/backsight/backsight/image"
+	"github.com/backsight/backsight/internal/synth"
+	"github.com/backsight/backsight/internal/synth/captured"
+	"github.com/backsight/backsight/target"
+	"github.com/backsight/backsight/unwind"
+)
+
+// symbolFile is a container without code: functions at 0, 0x100, 0x200 of 0x80 bytes each, or none.
+type symbolFile struct {
+	image.Container
+	named bool
+}
+
+func (symbolFile) Hollow() bool { return true }
+
+func (c symbolFile) SymbolAt(addr uint64) (image.Symbol, bool) {
+	ok := c.named && addr < 0x300 && addr&0xff < 0x80
+	return image.Symbol{Name: "f", Addr: addr &^ 0xff, Size: 0x80}, ok
+}
+
+func (c symbolFile) Functions(yield func(uint64, cpu.Mode, uint64) bool) {
+	for addr := uint64(0); c.named && addr < 0x300 && yield(addr, 0, 0x80); addr += 0x100 {
+	}
+}
+
+// blind captures a stack beside a module whose code is not at hand.
+func blind(named bool, words ...uint64) *target.Snapshot {
+	a := arm64.Archs()[0]
+	snap := synth.Capture(a, nil, synth.Stack(a).Words(words...).Place(stackAt))
+	img := image.New(image.Header{Arch: a, Segments: image.Segments{{Size: 0x1000, Exec: true}}}, symbolFile{named: named})
+	snap.Modules = []*target.Module{{Name: "lib", Image: img, Bias: codeAt, Range: target.Range{Lo: codeAt, Hi: codeAt + 0x1000}}}
+	return snap
+}
+
+// TestUnseen: of a binary that is not at hand, symbols tell return addresses from data and from pointers to functions; without
+// symbols what was executable is all that is known.
+func TestUnseen(t *testing.T) {
+	a := arm64.Archs()[0]
+	for _, c := range []struct {
+		name  string
+		named bool
+		pc    uint64
+		lr    uint64
+		words []uint64
+		want  uint64 // 0: none
+	}{
+		{"within a function", true, codeAt + 0x10, 0, []uint64{codeAt + 0x100, codeAt + 0x1c0, codeAt + 0x12, codeAt + 0x124}, codeAt + 0x124},
+		{"no symbols", false, codeAt + 0x10, 0, []uint64{stackAt, codeAt + 0x2000, codeAt + 0x1c0}, codeAt + 0x1c0},
+		{"the link register, in another function", true, codeAt + 0x10, codeAt + 0x220, []uint64{codeAt + 0x124}, codeAt + 0x220},
+		{"the link register, of a call that came back", true, codeAt + 0x10, codeAt + 0x8, []uint64{codeAt + 0x124}, codeAt + 0x124},
+		{"the link register, without symbols", false, codeAt + 0x10, codeAt + 0x220, []uint64{codeAt + 0x124}, codeAt + 0x124},
+		{"nothing", true, codeAt + 0x10, 0, []uint64{codeAt + 0x1c0, 7}, 0},
+	} {
+		s := captured.State(blind(c.named, c.words...), synth.Regs(a, map[string]uint64{"pc": c.pc, "sp": stackAt, "lr": c.lr}), true)
+		var got unwind.Caller
+		v := New(reach{}).Step(s, &got)
+		if pc := got.Regs.Val[a.PC]; v == unwind.Found && pc != c.want || v != unwind.Found && c.want != 0 {
+			t.Errorf("%s: %v %#x, want %#x", c.name, v, pc, c.want)
+		}
+	}
+}
+
+// TestHandler: the nearest word that leads into a handler whose code is not at hand comes before the trampoline behind.
+func TestHandler(t *testing.T) {
+	a := arm64.Archs()[0]
+	s := captured.State(blind(true, codeAt+0x124, 0x7000), synth.Regs(a, map[string]uint64{"pc": codeAt + 0x10, "sp": stackAt, "lr": 0}), false)
+	var got unwind.Caller
+	if v := New(reach{}, handlerReturn(0x7000)).Step(s, &got); v != unwind.Found || got.Regs.Val[a.PC] != codeAt+0x124 {
+		t.Errorf("%v %#x", v, got.Regs.Val[a.PC])
+	}
+}
