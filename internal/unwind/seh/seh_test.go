@@ -232,9 +232,9 @@ func TestPacked(t *testing.T) {
 		{0x24, "CFA=sp+32 RA=x30" + ints},
 		{0x28, "CFA=sp+32 RA=x30 x19=[CFA-32] x20=[CFA-24]"},
 		{0x2c, "CFA=sp RA=x30"},
-		{0x110, "unsupported"}, // x19 alone with lr: no such store moves the stack pointer
+		{0x110, "unsupported"},                                     // x19 alone with lr: no such store moves the stack pointer
 		{0x200, "CFA=sp+32 RA=[CFA-16] x19=[CFA-32] x20=[CFA-24]"}, // a part: the frame was made elsewhere
-		{0x308, "CFA=sp+64 RA=x30 signed"}, // arguments saved, which makes the room
+		{0x308, "CFA=sp+64 RA=x30 signed"},                         // arguments saved, which makes the room
 		{0x320, "CFA=sp+4992 RA=[CFA-4984] x29=[CFA-4992] signed"},
 		{0x324, "CFA=x29+4992 RA=[CFA-4984] x29=[CFA-4992] signed"},
 	})
