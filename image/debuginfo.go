@@ -51,3 +51,35 @@ func (d DebugInfo) Object(addr uint64) (obj *Image, at uint64, err error) {
 	}
 	return nil, 0, nil
 }
+
+// SourcePlace is a line of a source file; "" and 0 where these are not known.
+type SourcePlace struct {
+	File string
+	Line int
+}
+
+// InlinedCall is an inlined function, and the place in it.
+type InlinedCall struct {
+	Function string
+	SourcePlace
+}
+
+// SourceLine is the place of an address in its function, where the outermost inlined function was called if any was, and the
+// inlined functions, innermost first.
+type SourceLine struct {
+	SourcePlace
+	Inlines []InlinedCall
+}
+
+// liner is a Container whose format has lines of its own.
+type liner interface {
+	LineAt(addr uint64) (SourceLine, bool)
+}
+
+// LineAt is the place of an image address in the source, where the file's own format tells (Breakpad's symbol files).
+func (d DebugInfo) LineAt(addr uint64) (SourceLine, bool) {
+	if l, is := ContainerAs[liner](d.container); is {
+		return l.LineAt(addr)
+	}
+	return SourceLine{}, false
+}

@@ -40,20 +40,21 @@ func (f *Files) ReadSymbols(paths []string) error { return f.lists.read(paths) }
 func (f *Files) Rename(img *image.Image) *image.Image { return f.lists.rename(img) }
 
 // SymbolFile opens Breakpad's symbol file of a binary that is not at hand: one that the user named, or one below a directory
-// that the user named, as symbol servers have it (NAME/ID/NAME.sym) or plain (NAME.sym). ids are the identifiers that the
+// that the user named, as symbol servers have it (NAME/ID/NAME.sym; of NAME.pdb, NAME.pdb/ID/NAME.sym) or plain (NAME.sym). ids are the identifiers that the
 // binary may have there; without any, the name decides, where one file alone has it. nil where there is none.
 func (f *Files) SymbolFile(ref BinaryRef, ids []string) *image.Image {
 	f.lists.mu.Lock()
 	paths := f.lists.paths
 	f.lists.mu.Unlock()
 	base := target.BaseName(ref.Name)
+	name := strings.TrimSuffix(base, ".pdb") + ".sym"
 	for _, path := range paths {
-		candidates := []string{path, filepath.Join(path, base+".sym")}
+		candidates := []string{path, filepath.Join(path, name)}
 		for _, id := range ids {
-			candidates = append(candidates, filepath.Join(path, base, id, base+".sym"))
+			candidates = append(candidates, filepath.Join(path, base, id, name))
 		}
 		if len(ids) == 0 {
-			candidates = append(candidates, onlyChild(filepath.Join(path, base), base+".sym"))
+			candidates = append(candidates, onlyChild(filepath.Join(path, base), name))
 		}
 		for _, c := range candidates {
 			if !isSymbolFile(c, base, ids) {

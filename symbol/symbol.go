@@ -145,6 +145,12 @@ func (s *Symbolizer) find(img *image.Image, debug *debugInfo, addr uint64) Locat
 	if f, ok := pclntab.Of(img).At(addr); ok && l.File == "" {
 		l.File, l.Line, _ = f.Line(addr)
 	}
+	if own, ok := img.Debug.LineAt(addr); ok && l.File == "" {
+		l.File, l.Line = own.File, own.Line
+		for _, c := range own.Inlines {
+			l.Inlines = append(l.Inlines, Inline{Function: c.Function, File: c.File, Line: c.Line})
+		}
+	}
 	if s.Mangled {
 		return l
 	}

@@ -5,8 +5,12 @@
 //	INFO CODE_ID 910C0B4D8B15E33B5F953CC7943BF05223A95D6
 //	FUNC 320 50 0 coldf                             address, size, parameters, name
 //	PUBLIC 2dc 0 _init
+//	FILE 3 pub.c; INLINE_ORIGIN 1 Sq::area(int)     numbered names
+//	INLINE 0 42 3 1 328 10                          depth, line and file of the call, what was inlined where
+//	320 8 17 3                                      address, size, line, file
 //	STACK CFI INIT 890 50 .cfa: $sp 0 + .ra: $ra    address, size, rules
 //	STACK CFI 898 .cfa: $sp 40 +                    what changes from an address on
+//	STACK WIN 4 320 50 …                            the same of 32-bit Windows
 //
 // Addresses count from the binary's lowest address. Specification: google_breakpad, docs/symbol_files.md.
 package breakpad
@@ -49,6 +53,9 @@ type container struct {
 	arch      *cpu.Arch
 	functions []function // FUNC, and PUBLIC with size 0
 	cfi       []function // STACK CFI INIT
+	win       []function // STACK WIN
+	files     []function // FILE, INLINE_ORIGIN: numbers are addresses
+	origins   []function
 }
 
 // open reads the whole file once. The processor is the one that the caller asks for: MODULE says mips of both byte orders, and
@@ -84,11 +91,11 @@ func open(f *image.File, opt image.Options) (*image.Image, error) {
 		}
 		at += n + 1
 	}
-	for _, list := range [][]function{c.functions, c.cfi} {
+	for _, list := range [][]function{c.functions, c.cfi, c.win, c.files, c.origins} {
 		slices.SortStableFunc(list, func(a, b function) int { return cmp.Compare(a.addr, b.addr) })
 	}
 	h.Segments = image.Segments{{Size: end, Read: true, Exec: true}}
-	if len(c.cfi) > 0 {
+	if len(c.cfi)+len(c.win) > 0 {
 		h.Tables = []image.Table{{Kind: image.StackCFI, Range: image.Range{Size: end}}}
 	}
 	return image.New(h, c), nil
@@ -96,30 +103,30 @@ func open(f *image.File, opt image.Options) (*image.Image, error) {
 
 // add notes the record of a line, and is where the record ends, 0 for a line of another kind.
 func (c *container) add(line []byte, at uint32) (end uint64) {
-	list := &c.functions
-	rest, ok := bytes.CutPrefix(line, []byte("FUNC "))
-	public := false
-	if !ok {
-		if rest, ok = bytes.CutPrefix(line, []byte("STACK CFI INIT ")); ok {
-			list = &c.cfi
-		} else if rest, public = bytes.CutPrefix(line, []byte("PUBLIC ")); !public {
+	for _, k := range [...]struct {
+		prefix string
+		list   *[]function
+	}{{"FUNC ", &c.functions}, {"PUBLIC ", &c.functions}, {"STACK CFI INIT ", &c.cfi}, {"STACK WIN 4 ", &c.win}, {"STACK WIN 0 ", &c.win}} {
+		rest, ok := bytes.CutPrefix(line, []byte(k.prefix))
+		if !ok {
+			continue
+		}
+		addr, rest, ok := number(bytes.TrimPrefix(rest, []byte("m ")))
+		if !ok {
 			return 0
 		}
-	}
-	rest = bytes.TrimPrefix(rest, []byte("m "))
-	addr, rest, ok := number(rest)
-	if !ok {
-		return 0
-	}
-	f := function{addr: addr, line: at}
-	if !public {
-		if f.size, _, ok = number(rest); !ok || f.size > ^addr {
-			return 0
+		f := function{addr: addr, line: at}
+		if k.prefix != "PUBLIC " {
+			if f.size, _, ok = number(rest); !ok || f.size > ^addr {
+				return 0
+			}
 		}
+		f.addr, _ = c.arch.SplitCode(addr)
+		*k.list = append(*k.list, f)
+		return f.addr + f.size
 	}
-	f.addr, _ = c.arch.SplitCode(addr)
-	*list = append(*list, f)
-	return f.addr + f.size
+	c.addName(line, at)
+	return 0
 }
 
 // number reads a hexadecimal number and the space behind.

@@ -43,7 +43,9 @@ func library() *pefile.File {
 	return f
 }
 
-func options() image.Options { return image.Options{Archs: append(cpu.Set(x86.Archs()), arm64.Archs()...)} }
+func options() image.Options {
+	return image.Options{Archs: append(cpu.Set(x86.Archs()), arm64.Archs()...)}
+}
 
 func parsed(t *testing.T, data []byte) *image.Image {
 	t.Helper()

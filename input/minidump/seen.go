@@ -22,7 +22,7 @@ func (f *finder) seen(r target.Range, symbols *image.Image) *image.Image {
 		h, c = symbols.Header, symbols.Container()
 	}
 	h.Segments = nil
-	for _, code := range f.executable(r) {
+	for _, code := range f.executable(r, symbols != nil) {
 		h.Segments = append(h.Segments, f.segments(code, r.Lo)...)
 	}
 	if len(h.Segments) == 0 {
@@ -31,15 +31,24 @@ func (f *finder) seen(r target.Range, symbols *image.Image) *image.Image {
 	return image.New(h, borrowed{c})
 }
 
-// executable are the parts of a range that were mapped executable; all of it where the dump does not say.
-func (f *finder) executable(r target.Range) (parts []target.Range) {
+// executable are the parts of a range that were mapped executable. Where the dump does not say, they are what a symbol file
+// covers, else the code around the PC of the crash.
+func (f *finder) executable(r target.Range, named bool) (parts []target.Range) {
 	for i := range f.maps {
 		if m := &f.maps[i]; m.exec && m.Lo < r.Hi && r.Lo < m.Hi {
 			parts = append(parts, target.Range{Lo: max(m.Lo, r.Lo), Hi: min(m.Hi, r.Hi)})
 		}
 	}
-	if f.maps == nil {
+	switch {
+	case f.maps != nil:
+	case named:
 		parts = append(parts, r)
+	default:
+		for i := range f.runs {
+			if end := f.runs[i].addr + uint64(len(f.runs[i].data)); r.Contains(f.runs[i].addr) && end > f.runs[i].addr {
+				parts = append(parts, target.Range{Lo: f.runs[i].addr, Hi: min(end, r.Hi)})
+			}
+		}
 	}
 	return parts
 }

@@ -1,5 +1,5 @@
 // Package stackcfi finds unwind rules in the STACK CFI records of Breakpad's symbol files: call frame information as
-// expressions in postfix notation.
+// expressions in postfix notation; and in STACK WIN records (win.go).
 //
 //	STACK CFI INIT 890 50 .cfa: $sp 0 + .ra: $ra
 //	STACK CFI 898 .cfa: $sp 40 +
@@ -46,6 +46,9 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	}
 	start, init, changes, ok := c.StackCFI(q.PC)
 	if !ok {
+		if w, has := c.(windows); has {
+			return win(q, w, out)
+		}
 		return unwind.NotCovered
 	}
 	r := row{arch: q.Arch, out: out}
