@@ -45,21 +45,12 @@ static int grow(struct list *l)
 	return 1;
 }
 
-/* name_of notes the last part of a module's path. */
-static void name_of(struct bs_linux_module *m, const char *path)
+/* path_of notes a module's path. */
+static void path_of(struct bs_linux_module *m, const char *path)
 {
-	const char *last;
-	size_t n;
-
 	if (!path || !*path)
 		path = program_invocation_name;
-	last = strrchr(path, '/');
-	last = last ? last + 1 : path;
-	n = strlen(last);
-	if (n >= sizeof m->name)
-		n = sizeof m->name - 1;
-	memcpy(m->name, last, n);
-	m->name[n] = 0;
+	strncpy(m->path, path, sizeof m->path - 1);
 }
 
 /* build_of notes the build ID among notes. */
@@ -138,6 +129,10 @@ static void segments(struct bs_linux_module *m, const struct dl_phdr_info *info)
 			m->table = checked(m, at, p->p_memsz);
 		if (p->p_type == PT_NOTE && !m->build_size)
 			build_of(m, at, p->p_memsz);
+		if (p->p_type == PT_DYNAMIC) {
+			m->dynamic = at;
+			m->dynamic_size = (bs_word)p->p_memsz;
+		}
 #if BS_MACHINE == BS_ARM
 		if (p->p_type == PT_ARM_EXIDX) {
 #else
@@ -173,7 +168,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *data)
 	segments(&one, info);
 	if (one.low == one.high)
 		return 0;
-	name_of(&one, info->dlpi_name);
+	path_of(&one, info->dlpi_name);
 	m = l->modules;
 	for (i = l->count++; i > 0 && m[i - 1].low > one.low; i--)
 		m[i] = m[i - 1];
