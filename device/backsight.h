@@ -187,6 +187,9 @@ int bs_table_rule(const uint8_t *table, bs_word at, struct bs_rule *rule, enum b
  * not check. */
 int bs_check(const uint8_t *table, size_t size, const uint8_t *code);
 
+/* bs_sum is the CRC-32 of IEEE 802.3. */
+uint32_t bs_sum(const uint8_t *bytes, size_t size);
+
 /* bs_print writes "backsight: PC PC …  BUILDID" and a line's end through put, for `backsight bt`
  * to read in a log. table may be 0. */
 void bs_print(const bs_word *pcs, int n, const uint8_t *table, void (*put)(void *context, char c), void *context);
