@@ -285,13 +285,13 @@ static void restore(const struct bs_world *w, struct bs_regs *regs, const struct
 }
 
 /* find_rule finds the rule at an address. */
-static int find_rule(const struct bs_world *w, bs_word at, struct bs_rule *rule, enum bs_stop *why)
+static int find_rule(const struct bs_world *w, bs_word at, int exact, struct bs_rule *rule, enum bs_stop *why)
 {
 	const uint8_t *table;
 	bs_word bias = 0;
 
 	if (w->rule)
-		return w->rule(w->context, w, at, rule, why);
+		return w->rule(w->context, w, at, exact, rule, why);
 	table = w->table ? w->table(w->context, at, &bias) : backsight_table;
 	*why = BS_NO_TABLE;
 	return table && bs_table_rule(table, at - bias, rule, why);
@@ -345,7 +345,7 @@ int bs_step(const struct bs_world *w, struct bs_regs *regs, enum bs_stop *why)
 		return 1;
 	site = regs->pc - (regs->exact ? 0u : 1u); /* in the call: its return address may be the next function's */
 	for (;;) {
-		found = find_rule(w, site, &rule, why);
+		found = find_rule(w, site, regs->exact && ra == 0, &rule, why);
 		if (found || ra != 0 || *why != BS_NO_TABLE || !find_null_call(w, regs, &ra))
 			break;
 		site = ra - 1;

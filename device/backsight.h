@@ -149,9 +149,9 @@ struct bs_world {
 	/* The bits of a code address that are no signature; 0: all or, where the reader runs on AArch64
 	 * itself, those that the processor says. */
 	bs_word code_mask;
-	/* Finds the rule at an address: the instruction that is about to be executed, or the byte before the address
-	 * where a call returns to. Without this function the table has it. False: there is none, for the reason in why. */
-	int (*rule)(void *context, const struct bs_world *world, bs_word at, struct bs_rule *rule, enum bs_stop *why);
+	/* Finds the rule at an address: of the instruction that is about to be executed, if exact, else the byte before the
+	 * address where a call returns to. Without this function the table has it. False: there is none, for the reason in why. */
+	int (*rule)(void *context, const struct bs_world *world, bs_word at, int exact, struct bs_rule *rule, enum bs_stop *why);
 };
 
 /* The table of the program itself, where one is linked in: `backsight table --format device-c`, or a
