@@ -263,6 +263,19 @@ static int note(struct search *s, bs_word target)
 	return 1;
 }
 
+/* finished tells whether the return address has been loaded and the stack is above it: what a jump leads to then is called in the
+ * last place. */
+static int finished(const struct path *p)
+{
+#if CALL_PUSHES
+	(void)p;
+	return 0;
+#else
+	const struct value *sp = &p->r[BS_SP], *ra = &p->r[BS_LR];
+	return ra->kind == SAVED && ra->base == sp->base && sp->kind == ADDRESS && sp->base == BS_SP && ra->n >= 0 && ra->n < sp->n;
+#endif
+}
+
 /* follow goes along a path to its end; true: that is a return. */
 static int follow(struct search *s, struct path *p)
 {
@@ -288,6 +301,8 @@ static int follow(struct search *s, struct path *p)
 			s->pending[s->pending_count++] = taken;
 			break;
 		case JUMP:
+			if (finished(p))
+				return 1;
 			if (!note(s, f.target))
 				return 0;
 			p->pc = f.target;

@@ -10,15 +10,15 @@ static int32_t extended(uint32_t v, unsigned size) { return (int32_t)(v << (32 -
 /* code_mode: nearly all of ARM's instructions are executed always, which their highest digit says. */
 int code_mode(const struct path *p)
 {
-	enum { WORDS = 32 };
+	enum { BEFORE = 4, WORDS = 20 };
 	int i, always = 0, read = 0;
 	uint32_t w;
 
 	if (p->pc & 2)
 		return 1;
 	for (i = 0; i < WORDS; i++) {
-		bs_word at = (p->pc & ~(bs_word)127) + 4 * (bs_word)i;
-		if (code_fetch(p, at, 4, &w)) {
+		bs_word at = p->pc + 4 * (bs_word)i - 4 * BEFORE;
+		if (code_fetch(p, at, 4, &w) && w >> 24 != 0) { /* no literal */
 			always += w >> 28 == 14;
 			read++;
 		}
