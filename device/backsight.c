@@ -285,13 +285,13 @@ static void restore(const struct bs_world *w, struct bs_regs *regs, const struct
 }
 
 /* find_rule finds the rule at an address. */
-static int find_rule(const struct bs_world *w, bs_word at, struct bs_rule *rule, enum bs_stop *why)
+static int find_rule(const struct bs_world *w, bs_word at, int exact, struct bs_rule *rule, enum bs_stop *why)
 {
 	const uint8_t *table;
 	bs_word bias = 0;
 
 	if (w->rule)
-		return w->rule(w->context, w, at, rule, why);
+		return w->rule(w->context, w, at, exact, rule, why);
 	table = w->table ? w->table(w->context, at, &bias) : backsight_table;
 	*why = BS_NO_TABLE;
 	return table && bs_table_rule(table, at - bias, rule, why);
@@ -345,7 +345,7 @@ int bs_step(const struct bs_world *w, struct bs_regs *regs, enum bs_stop *why)
 		return 1;
 	site = regs->pc - (regs->exact ? 0u : 1u); /* in the call: its return address may be the next function's */
 	for (;;) {
-		found = find_rule(w, site, &rule, why);
+		found = find_rule(w, site, regs->exact && ra == 0, &rule, why);
 		if (found || ra != 0 || *why != BS_NO_TABLE || !find_null_call(w, regs, &ra))
 			break;
 		site = ra - 1;
@@ -386,8 +386,8 @@ int bs_unwind(const struct bs_world *w, struct bs_regs *regs, bs_word *pcs, int 
 	return n;
 }
 
-/* sum is the CRC-32 of IEEE 802.3, four bits at a time. */
-static uint32_t sum(const uint8_t *p, size_t n)
+/* Four bits at a time. */
+uint32_t bs_sum(const uint8_t *p, size_t n)
 {
 	static const uint32_t four[16] = {0x00000000, 0x1db71064, 0x3b6e20c8, 0x26d930ac, 0x76dc4190, 0x6b6b51f4, 0x4db26158, 0x5005713c,
 					  0xedb88320, 0xf00f9344, 0xd6d6a3e8, 0xcb61b38c, 0x9b64c2b0, 0x86d3d2d4, 0xa00ae278, 0xbdbdf21c};
@@ -413,9 +413,9 @@ int bs_check(const uint8_t *table, size_t size, const uint8_t *code)
 		if (table[AT_TRACKED + 1 + i] > 15)
 			return 0;
 	all = u32(table + AT_SIZE);
-	if (all > size || !fits(table) || sum(table + AT_MACHINE, all - AT_MACHINE) != u32(table + AT_SUM))
+	if (all > size || !fits(table) || bs_sum(table + AT_MACHINE, all - AT_MACHINE) != u32(table + AT_SUM))
 		return 0;
-	return !code || sum(code, u32(table + AT_CODE_SIZE)) == u32(table + AT_CODE_SUM);
+	return !code || bs_sum(code, u32(table + AT_CODE_SIZE)) == u32(table + AT_CODE_SUM);
 }
 
 /* put_hex writes a number. */

@@ -149,9 +149,9 @@ struct bs_world {
 	/* The bits of a code address that are no signature; 0: all or, where the reader runs on AArch64
 	 * itself, those that the processor says. */
 	bs_word code_mask;
-	/* Finds the rule at an address: the instruction that is about to be executed, or the byte before the address
-	 * where a call returns to. Without this function the table has it. False: there is none, for the reason in why. */
-	int (*rule)(void *context, const struct bs_world *world, bs_word at, struct bs_rule *rule, enum bs_stop *why);
+	/* Finds the rule at an address: of the instruction that is about to be executed, if exact, else the byte before the
+	 * address where a call returns to. Without this function the table has it. False: there is none, for the reason in why. */
+	int (*rule)(void *context, const struct bs_world *world, bs_word at, int exact, struct bs_rule *rule, enum bs_stop *why);
 };
 
 /* The table of the program itself, where one is linked in: `backsight table --format device-c`, or a
@@ -186,6 +186,9 @@ int bs_table_rule(const uint8_t *table, bs_word at, struct bs_rule *rule, enum b
  * with code (where the program's code lies), of this very build. It reads all of them; walks do
  * not check. */
 int bs_check(const uint8_t *table, size_t size, const uint8_t *code);
+
+/* bs_sum is the CRC-32 of IEEE 802.3. */
+uint32_t bs_sum(const uint8_t *bytes, size_t size);
 
 /* bs_print writes "backsight: PC PC …  BUILDID" and a line's end through put, for `backsight bt`
  * to read in a log. table may be 0. */

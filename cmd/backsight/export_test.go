@@ -27,6 +27,18 @@ func TestExport(t *testing.T) {
 	}
 }
 
+// TestRootfs: one file has the tables of all programs below a folder, and of nothing else.
+func TestRootfs(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "tables")
+	code, out, talk := bs(t, "table", "--format", "device", "--rootfs", "../../testdata/mips-naked", "-o", path)
+	if code != exitOK || out != "tables 1\n" || talk != "" {
+		t.Errorf("exit code %d, %q, %q", code, out, talk)
+	}
+	if got, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(got), "bsT\x01\x01\x00\x00\x00") || !strings.Contains(string(got), "bsD\x02") {
+		t.Errorf("%.16q, %v", got, err)
+	}
+}
+
 // TestWrittenFiles: whatever writes a file leaves a link a link, keeps the mode of the file behind, and says in one
 // line what is wrong with the path that the user gave.
 func TestWrittenFiles(t *testing.T) {

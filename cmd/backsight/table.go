@@ -20,6 +20,7 @@ type tableOptions struct {
 	sources []string
 	format  string
 	section string // where --add-section puts the table
+	rootfs  string
 	check   bool
 }
 
@@ -46,9 +47,18 @@ With --format, the rules are written for other programs:
   backsight table --sources code firmware.elf
   backsight table --format json -o firmware.json firmware.elf
   backsight table --check libc.so.6
-  backsight table --add-section -o with-table.elf firmware.elf`,
-		Args: oneArgument("a binary"),
+  backsight table --add-section -o with-table.elf firmware.elf
+  backsight table -f device --rootfs rootfs/ -o rootfs/usr/lib/backsight.tables`,
+		Args: func(c *cobra.Command, args []string) error {
+			if o.rootfs != "" && len(args) == 0 {
+				return nil
+			}
+			return oneArgument("a binary")(c, args)
+		},
 		RunE: func(c *cobra.Command, args []string) error {
+			if o.rootfs != "" {
+				return o.bundle(c.Context(), stdout, newProgress(stderr))
+			}
 			if o.check {
 				return o.checked(c.Context(), stdout, newProgress(stderr), args[0])
 			}
@@ -66,6 +76,7 @@ With --format, the rules are written for other programs:
 	f.StringVar(&o.section, "add-section", "", "write a copy of the ELF file with its device table as a loaded section, "+
 		"at `[=ADDR]`, else where the symbol backsight_table is, or behind the program")
 	f.Lookup("add-section").NoOptDefVal = behindProgram
+	f.StringVar(&o.rootfs, "rootfs", "", "write the device tables of all programs and libraries below `DIR` into one file")
 	f.BoolVar(&o.check, "check", false, "compare the binary's own unwind tables with its code, and say where they are wrong")
 	o.files.addDebug(f)
 	o.files.raw.add(f)

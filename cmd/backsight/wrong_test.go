@@ -77,6 +77,8 @@ func TestWrongUsage(t *testing.T) {
 		{exitNone, []string{"table", "nofile"}, "nofile: cannot be opened: no such file or directory"},
 		{exitUsage, []string{"table", "--sources", "bogus", "modules/usr/bin/netd"}, `--sources: no table can be compiled from "bogus"; there are cfi, compact, ehabi, code`},
 		{exitNone, []string{"table", "-o", "/nonexistent/x", "modules/usr/bin/netd"}, "/nonexistent/x: cannot be written: no such file or directory"},
+		{exitUsage, []string{"table", "--rootfs", "modules"}, "--rootfs makes one file of tables: give --format device and a file with -o"},
+		{exitNone, []string{"table", "--format", "device", "--rootfs", "nodir", "-o", "x"}, "--rootfs nodir: not a directory"},
 		{exitUsage, []string{"table", "--format", "bogus", "modules/usr/bin/netd"}, `--format: no form of tables is called "bogus"`},
 		{exitUsage, []string{"version", "-f", "xml"}, `--format "xml" is none of text, json`},
 		{exitUsage, []string{"version", "extra"}, `version takes no arguments, such as "extra"`},

@@ -93,6 +93,10 @@ static void code(void)
 		0x27bdffe0, 0xafbf001c, 0xafbe0018, 0x03a0f021, 0x8fbf001c, 0x8fbe0018, 0x03e00008, 0x27bd0020, 0x10400005, 0x1000fff0, 0x0320f809
 #elif BS_MACHINE == BS_RISCV
 		0xfc067139, 0xf8220100, 0x744270e2, 0x80826121, 0xb7d5c119, 0x000080e7, 0xf71ff0ef
+#elif BS_MACHINE == BS_ARM
+		0xb082b5f0, 0xbdf0b002, 0xe92d4ff0, 0xe8bd8ff0, 0xf7ffb510, 0xd1fcfffe, 0xe8bd4010, 0xe12fff1e
+#elif BS_MACHINE == BS_X86_64 || BS_MACHINE == BS_I386
+		0xe5894855, 0x48535441, 0x8318ec83, 0x5d5b18c4, 0x5b41c3c9, 0x75c35d41, 0x0ffcebf0, 0xffe80f1f, 0xc5fffff0
 #else
 		0xa9bd7bfd, 0x910003fd, 0xa9024ff4, 0xa9424ff4, 0xa8c37bfd, 0xd65f03c0, 0x94000000, 0x34000060, 0x17fffff0
 #endif
@@ -131,8 +135,7 @@ int main(int argc, char **argv)
 			module[next() % SIZE] ^= (uint8_t)(1 << next() % 8);
 		for (k = 0; k < 16; k++) {
 			found += (unsigned long)bs_linux_by_frames(&m, m.low + next() % FRAMES, &rule);
-			if (BS_MACHINE != BS_X86_64 && BS_MACHINE != BS_ARM)
-				found += (unsigned long)bs_linux_by_code(&m, m.low + next() % FRAMES, &rule);
+			found += (unsigned long)bs_linux_by_code(&m, (m.low + next() % FRAMES) & ~(bs_word)(BS_MACHINE == BS_ARM), (int)next() % 2, &rule);
 			if (rule.base > 15)
 				abort();
 		}

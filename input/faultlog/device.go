@@ -21,6 +21,12 @@ import (
 //	build: b3ebaef2d8865d1c27311d9441ffc06cb06e28be
 //	thread: sensor                        and firmware, and uptime in milliseconds
 //	backsight: end 0                      an enum bs_stop
+//
+// A report of a Linux program (device/ports/linux) has more:
+//
+//	signal: 11 code: 1 address: 0x8       the first two as in siginfo_t; no code: it was sent
+//	#0 libfoo.so+0x1234 b3ebaef2 0x7f1234 modules.go
+//	task: worker 1234                     another thread, whose frames follow
 const ownReport = "backsight: report "
 
 const (
@@ -30,6 +36,10 @@ const (
 	noTable = "2"
 	// maxIdentity is how much of an identity a report has.
 	maxIdentity = 20
+	// maxSignal is Linux' last signal, on MIPS.
+	maxSignal = 128
+	// maxRepeated is how many frames of a recursion are listed again.
+	maxRepeated = 128
 )
 
 // own is what the report of a port says beside registers.
@@ -38,6 +48,8 @@ type own struct {
 	build            []byte
 	firmware, uptime string
 	modules          []ownModule
+	signal           target.Fault // of a Linux program, else 0
+	number           int          // of the last frame
 }
 
 // takeOwn takes a line of such a report.
@@ -58,6 +70,13 @@ func (w *words) takeOwn(line string, lists *lister) bool {
 			listed[len(listed)-1].Doubtful = true
 		}
 	}
+	if _, name, ok := strings.Cut(line, "task: "); ok && len(lists.chains) > 0 && len(name) <= maxPanic {
+		lists.chains = append(lists.chains, named{name: strings.TrimSpace(name)})
+		return true
+	}
+	if _, text, ok := strings.Cut(line, "signal: "); ok && o.signal.Signal == 0 {
+		return o.takeSignal(strings.Fields(text))
+	}
 	for _, f := range [...]struct {
 		name  string
 		value *string
@@ -72,6 +91,24 @@ func (w *words) takeOwn(line string, lists *lister) bool {
 		o.build, _ = hex.DecodeString(strings.TrimSpace(build[:min(len(build), 2*maxIdentity)]))
 	}
 	return ok
+}
+
+// takeSignal takes "11 code: 1 address: 0x8".
+func (o *own) takeSignal(words []string) bool {
+	for i := 0; i < len(words); i += 2 {
+		v, err := strconv.ParseUint(words[i], 0, 64)
+		switch {
+		case err != nil || i == 0 && v > maxSignal:
+			return false
+		case i == 0:
+			o.signal.Signal = int(v)
+		case words[i-1] == "code:":
+			o.signal.Code = int(v)
+		case words[i-1] == "address:":
+			o.signal.Address, o.signal.HasAddress = v, true
+		}
+	}
+	return o.signal.Signal != 0
 }
 
 // takeFrame takes "1 0x00000024 interrupted ?". Numbers that lack are of frames at the same place as the one before.
@@ -97,16 +134,17 @@ func (o *own) takeFrame(text string, lists *lister) bool {
 			f.Searched, f.Exact = true, false
 		}
 	}
-	if lists.some() {
-		listed := lists.chains[0].listed
-		last := listed[len(listed)-1]
-		if last.Exact = false; len(listed) == 1 { // a recursion's second frame has another place than its first
+	if last, already := lists.last(); already > 0 {
+		if last.Exact = false; already == 1 { // a recursion's second frame has another place than its first
 			last.Gap = true
 		}
-		for len(lists.chains[0].listed) < min(int(n), maxListed-1) {
+		repeated := int(n) - o.number - 1
+		for range min(repeated, maxRepeated) {
 			lists.add(last)
 		}
+		f.Gap = repeated > maxRepeated
 	}
+	o.number = int(n)
 	lists.add(f)
 	return true
 }

@@ -113,3 +113,39 @@ func TestEnded(t *testing.T) {
 		t.Errorf("%+v, next line %d", r, next)
 	}
 }
+
+// TestLinux: the signal in words, all threads, each module where it was, and a recursion deeper than a list is long.
+func TestLinux(t *testing.T) {
+	const log = `backsight: report 1
+signal: 11 code: 1 address: 0x8
+r0: 00000008 r1: 3ffffa68 sp: 3ffff6f0 lr: 40000b9b
+pc: 40000b8c cpsr: 00070030
+#0 sensord+0xb8c 2c096c62 0x40000b8c
+#1 sensord+0xb9a 2c096c62 0x40000b9a
+#8001 libc.so.6+0x1e38a 99691551 0x3f6b638a
+thread: main 4711
+task: worker 4712
+#0 libc.so.6+0xcf544 99691551 0x3f767544
+#1 sensord+0xc00 2c096c62 0x40000c00
+task: 4713 does not answer
+backsight: end 0
+`
+	snap, err := open(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	crashed, worker := &snap.Threads[0], &snap.Threads[1]
+	if f := snap.Fault; f.Name != "SIGSEGV" || f.Code != 1 || f.Address != 8 || !f.HasAddress || snap.OS != "Linux" {
+		t.Errorf("%+v on %s", f, snap.OS)
+	}
+	n := len(crashed.Listed)
+	if n != 2+maxRepeated || !crashed.Listed[n-1].Gap || crashed.Listed[n-2].PC != 0x40000b9a {
+		t.Errorf("%d frames, %+v", n, crashed.Listed[n-1])
+	}
+	if worker.Name != "worker 4712" || len(worker.Listed) != 2 || worker.Listed[1].PC != 0x40000c00 || len(snap.Threads) != 2 {
+		t.Errorf("%+v", worker)
+	}
+	if m, ok := snap.ModuleAt(0x3f767544); !ok || m.Name != "libc.so.6" || m.Bias != 0x3f698000 {
+		t.Errorf("%+v", m)
+	}
+}

@@ -111,7 +111,11 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 	hint := w.hint(env)
 	p := firmware.Open(env, hint)
 	if len(w.own.modules) > 0 {
-		p = w.own.place(env, p.Arch, w.listed)
+		lists := [][]target.Listed{w.listed}
+		for _, o := range w.others {
+			lists = append(lists, o.listed)
+		}
+		p = w.own.place(env, p.Arch, lists...)
 	}
 	if issue, other := w.own.refuses(&p); other {
 		return &console.Report{Title: w.title(), Issues: []target.Issue{issue}}
@@ -122,7 +126,7 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 		}
 		return nil
 	}
-	r := &console.Report{Title: w.title(), Arch: p.Arch, OS: w.form.os, Modules: p.Modules, Issues: p.Issues}
+	r := &console.Report{Title: w.title(), Arch: p.Arch, OS: w.system(), Modules: p.Modules, Issues: p.Issues}
 	var b target.Builder
 	r.Issues = append(r.Issues, firmware.AddRAM(&b, log.RAM())...)
 	w.addMemory(&b, p.Arch)
@@ -154,6 +158,14 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 		r.Tasks = append(r.Tasks, target.Thread{Name: o.name, Memory: mem, Listed: o.listed})
 	}
 	return r
+}
+
+// system is the operating system.
+func (w *words) system() string {
+	if w.own.signal.Signal != 0 {
+		return "Linux"
+	}
+	return w.form.os
 }
 
 // unsupported names the processor of a report that has registers of one that no cpu.Arch

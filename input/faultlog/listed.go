@@ -40,6 +40,17 @@ func (l *lister) begins(line string) bool {
 // some tells whether a frame was listed.
 func (l *lister) some() bool { return len(l.chains) > 0 && len(l.chains[0].listed) > 0 }
 
+// last is the last frame of the last list, and how many that has.
+func (l *lister) last() (f target.Listed, n int) {
+	if len(l.chains) > 0 {
+		listed := l.chains[len(l.chains)-1].listed
+		if n = len(listed); n > 0 {
+			f = listed[n-1]
+		}
+	}
+	return f, n
+}
+
 // take takes the frames of a line, if it lists any.
 func (l *lister) take(line string) bool {
 	switch {

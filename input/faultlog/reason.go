@@ -1,6 +1,8 @@
 package faultlog
 
 import (
+	"cmp"
+	"fmt"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -10,6 +12,11 @@ import (
 
 // fault says why the report was made.
 func (w *words) fault(arch *cpu.Arch) *target.Fault {
+	if f := w.own.signal; f.Signal != 0 {
+		f.Name = cmp.Or(target.SignalName(f.Signal, strings.HasPrefix(arch.Name, "mips")), fmt.Sprintf("signal %d", f.Signal))
+		f.HasAddress = f.HasAddress && target.SignalHasAddress(f.Name, f.Code)
+		return &f
+	}
 	f := &target.Fault{Name: w.form.title}
 	if f.Name == "" {
 		f.Name = "fault"

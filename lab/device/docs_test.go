@@ -16,13 +16,27 @@ func TestTenMinutes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	const failing = `cat >program.c <<'END'
+struct node { struct node *next; int value; };
+__attribute__((noinline)) int sum(const volatile struct node *n) { int all = 0; for (;; n = n->next) all += n->value; return all; }
+__attribute__((noinline)) int total(void) { struct node last = {0, 2}, first = {&last, 1}; return sum(&first) + 1; }
+int main(void) { return total() + 1; }
+END
+cp -r $SRC/device .
+gcc -O2 -g -fno-unwind-tables -fno-asynchronous-unwind-tables -o program program.c
+`
 	for program, c := range map[string]struct {
 		tools []string
 		wants string // a regular expression
+		given string // what the reader of the page has already
 	}{
-		"cortexm3": {[]string{"arm-none-eabi-gcc", "qemu-system-arm"}, `(?s)backsight: report 1.*#0 0x.*PRECISERR.*#0 .*read_sensor.*#1 .*average.*main\.c:\d+.*#2 .*measure`},
-		"dump":     {[]string{"arm-none-eabi-gcc", "qemu-system-arm"}, `(?s)#0 .*bs_dump.*#1 .*HardFault_Handler.*#2 .*read_sensor.*#3 .*average.*main\.c:\d+.*#4 .*measure`},
-		"mips":     {[]string{"mips-linux-gnu-gcc", "qemu-mips"}, `(?s)backsight: report 1.*#0 .*sum.*#1 .*total.*#2 .*main\+`},
+		"cortexm3": {[]string{"arm-none-eabi-gcc", "qemu-system-arm"}, `(?s)backsight: report 1.*#0 0x.*PRECISERR.*#0 .*read_sensor.*#1 .*average.*main\.c:\d+.*#2 .*measure`, ""},
+		"dump":     {[]string{"arm-none-eabi-gcc", "qemu-system-arm"}, `(?s)#0 .*bs_dump.*#1 .*HardFault_Handler.*#2 .*read_sensor.*#3 .*average.*main\.c:\d+.*#4 .*measure`, ""},
+		"mips":     {[]string{"mips-linux-gnu-gcc", "qemu-mips"}, `(?s)backsight: report 1.*#0 .*sum.*#1 .*total.*#2 .*main\+`, ""},
+		"table":    {[]string{"arm-none-eabi-gcc", "qemu-system-arm"}, `(?s)PRECISERR.*#0 .*read_sensor.*#1 .*average.*main\.c:\d+.*#2 .*measure`, ""},
+		"linux":    {[]string{"gcc", "make"}, `(?s)SIGSEGV.*#0 .*sum.*#1 .*total.*#2 .*main\+`, failing},
+		"rootfs": {[]string{"gcc", "make"}, `(?s)SIGSEGV.*#0 .*sum.*#1 .*total.*#2 .*main\+`,
+			failing + "make -s -C device CC=gcc\nmkdir -p rootfs/bin rootfs/usr/lib\ncp device/libbacksight.so rootfs\ncp program rootfs/bin\n"},
 	} {
 		t.Run(program, func(t *testing.T) {
 			if program == "mips" && os.Getenv("BACKSIGHT_LONG") == "" {
@@ -33,11 +47,30 @@ func TestTenMinutes(t *testing.T) {
 					t.Skip(err)
 				}
 			}
-			out := run(t, commands(string(page), program))
+			out := run(t, c.given+commands(string(page), program))
 			if !regexp.MustCompile(c.wants).MatchString(out) {
 				t.Errorf("docs/device.md, %s: it printed\n%s\nwhich is not %s", program, out, c.wants)
 			}
 		})
+	}
+}
+
+// TestSources: the list that the Makefile, CMake's and Meson's file read has all that the port consists of.
+func TestSources(t *testing.T) {
+	list, err := os.ReadFile("../../device/sources")
+	if err != nil {
+		t.Fatal(err)
+	}
+	port, err := filepath.Glob("../../device/ports/linux/*.c")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := "backsight.c\n"
+	for _, path := range port {
+		want += "ports/linux/" + filepath.Base(path) + "\n"
+	}
+	if string(list) != want {
+		t.Errorf("device/sources has\n%s, want\n%s", list, want)
 	}
 }
 

@@ -13,8 +13,8 @@ import (
 // naked programs have no unwind tables, and no frame pointers.
 const naked = "-fno-asynchronous-unwind-tables -fno-unwind-tables -fomit-frame-pointer"
 
-// linuxPrograms compiles device/test/survive.c for each machine that there are tools for, and has it run.
-func linuxPrograms(t *testing.T, flags string, test func(t *testing.T, m *device.Machine, run func(kind string) string)) {
+// linuxPrograms compiles a program of device/test for each machine that there are tools for, and that keep does not leave out.
+func linuxPrograms(t *testing.T, name, flags string, keep func(m *device.Machine) bool, test func(t *testing.T, m *device.Machine, command func(args ...string) *exec.Cmd)) {
 	port, err := filepath.Glob("../../device/ports/linux/*.c")
 	if err != nil {
 		t.Fatal(err)
@@ -23,29 +23,43 @@ func linuxPrograms(t *testing.T, flags string, test func(t *testing.T, m *device
 	for i := range machines {
 		m := &machines[i]
 		t.Run(m.Name, func(t *testing.T) {
+			if !keep(m) {
+				t.Skip("BACKSIGHT_LONG=1")
+			}
 			for _, tool := range []string{m.Compiler[0], m.Emulator[0]} {
 				if _, err := exec.LookPath(tool); err != nil {
 					t.Skip(err)
 				}
 			}
-			program := filepath.Join(t.TempDir(), "survive")
+			program := filepath.Join(t.TempDir(), name)
 			args := append(m.Compiler[1:len(m.Compiler):len(m.Compiler)], strings.Fields(flags)...)
-			args = append(args, "-static", "-Wl,--eh-frame-hdr", "-fno-optimize-sibling-calls", "-o", program, "../../device/test/survive.c", "../../device/backsight.c")
+			args = append(args, "-static", "-Wl,--eh-frame-hdr", "-fno-optimize-sibling-calls", "-o", program, "../../device/test/"+name+".c", "../../device/backsight.c")
 			if out, err := exec.CommandContext(t.Context(), m.Compiler[0], append(args, port...)...).CombinedOutput(); err != nil {
 				if strings.Contains(string(out), "No such file") {
 					t.Skipf("no C library for it: %.200s", out)
 				}
 				t.Fatalf("%v: %s", err, out)
 			}
-			test(t, m, func(kind string) string {
-				out, err := exec.CommandContext(t.Context(), m.Emulator[0], append(m.Emulator[1:len(m.Emulator):len(m.Emulator)], program, kind)...).CombinedOutput()
-				if err != nil {
-					t.Errorf("%s: %v", kind, err)
-				}
-				return string(out)
+			test(t, m, func(args ...string) *exec.Cmd {
+				line := append(m.Emulator[1:len(m.Emulator):len(m.Emulator)], program)
+				return exec.CommandContext(t.Context(), m.Emulator[0], append(line, args...)...)
 			})
 		})
 	}
+}
+
+// survivors is linuxPrograms for survive.c, which prints what it found.
+func survivors(t *testing.T, flags string, test func(t *testing.T, m *device.Machine, run func(kind string) string)) {
+	all := func(*device.Machine) bool { return true }
+	linuxPrograms(t, "survive", flags, all, func(t *testing.T, m *device.Machine, command func(...string) *exec.Cmd) {
+		test(t, m, func(kind string) string {
+			out, err := command(kind).CombinedOutput()
+			if err != nil {
+				t.Errorf("%s: %v", kind, err)
+			}
+			return string(out)
+		})
+	})
 }
 
 // survived is what a handler finds at least, by how the program failed: a walk ends, without another signal, and
@@ -66,7 +80,7 @@ var survived = map[string]string{
 // TestLinuxSurvives: whatever the stack pointer is and whatever stands on the stack, a walk in a signal's handler ends and has
 // the frames that can be known; a handler that fails itself is walked through.
 func TestLinuxSurvives(t *testing.T) {
-	linuxPrograms(t, "-O2 -funwind-tables -fasynchronous-unwind-tables", func(t *testing.T, _ *device.Machine, run func(string) string) {
+	survivors(t, "-O2 -funwind-tables -fasynchronous-unwind-tables", func(t *testing.T, _ *device.Machine, run func(string) string) {
 		for kind, want := range survived {
 			if out := run(kind); !regexp.MustCompile(want).MatchString(out) {
 				t.Errorf("%q is not %s", out, want)
@@ -81,10 +95,7 @@ func TestLinuxCode(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a compilation for each machine")
 	}
-	linuxPrograms(t, "-O2 -DBS_NO_FRAMES "+naked, func(t *testing.T, m *device.Machine, run func(string) string) {
-		if !strings.HasPrefix(m.Name, "mips") && m.Name != "riscv64" && m.Name != "aarch64" {
-			t.Skip("its code is not analysed on the device")
-		}
+	survivors(t, "-O2 -DBS_NO_FRAMES "+naked, func(t *testing.T, _ *device.Machine, run func(string) string) {
 		want := regexp.MustCompile(`^chain: leaf fails compare (- )+sorts large sized outer main -`)
 		if out := run("chain"); !want.MatchString(out) {
 			t.Errorf("%q is not %s", out, want)
@@ -98,7 +109,7 @@ func TestLinuxCalled(t *testing.T) {
 		t.Skip("two compilations for each machine")
 	}
 	for _, level := range []string{"-O0", "-O3"} {
-		linuxPrograms(t, level+" -funwind-tables -fasynchronous-unwind-tables", func(t *testing.T, _ *device.Machine, run func(string) string) {
+		survivors(t, level+" -funwind-tables -fasynchronous-unwind-tables", func(t *testing.T, _ *device.Machine, run func(string) string) {
 			if out := run("call"); !strings.HasPrefix(out, "call: outer main ") {
 				t.Errorf("%s: %q", level, out)
 			}

@@ -78,10 +78,10 @@ func TestSourcesSurvive(t *testing.T) {
 		t.Skip("no C compiler")
 	}
 	sources := []string{"../../device/test/sources.c"}
-	for _, name := range []string{"frames", "exidx", "code", "code_mips", "code_riscv", "code_arm64"} {
+	for _, name := range []string{"frames", "exidx", "code", "code_mips", "code_riscv", "code_arm64", "code_arm", "code_x86"} {
 		sources = append(sources, "../../device/ports/linux/"+name+".c")
 	}
-	for _, m := range [][2]string{{"8", "4"}, {"8", "8"}, {"40", "4"}, {"62", "8"}, {"183", "8"}, {"243", "4"}, {"243", "8"}} {
+	for _, m := range [][2]string{{"8", "4"}, {"8", "8"}, {"40", "4"}, {"3", "4"}, {"62", "8"}, {"183", "8"}, {"243", "4"}, {"243", "8"}} {
 		program := filepath.Join(t.TempDir(), "sources")
 		args := append([]string{"-std=c99", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all", "-w", "-DBS_NO_BACKTRACE",
 			"-DBS_MACHINE=" + m[0], "-DBS_WORD=" + m[1], "-o", program}, sources...)

@@ -46,6 +46,9 @@ func TestAdd(t *testing.T) {
 			if err != nil {
 				t.Fatal(name, err)
 			}
+			if grown, most := len(after)-len(before), len(table)+8192; grown > most {
+				t.Errorf("%s: %d bytes more, want %d at most", name, grown, most)
+			}
 			was, is := open(t, before), open(t, after)
 			for i := range was.Segments {
 				s := &was.Segments[i]

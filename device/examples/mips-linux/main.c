@@ -1,16 +1,7 @@
 /* A program that fails, and says where. */
-#include <signal.h>
 #include <unistd.h>
 
-#include "../../ports/linux/modules.h"
-
-static void report(int number, siginfo_t *info, void *context)
-{
-	(void)number;
-	(void)info;
-	bs_linux_report(STDERR_FILENO, context);
-	_exit(3);
-}
+#include "../../ports/linux/install.h"
 
 struct node {
 	struct node *next;
@@ -33,11 +24,6 @@ __attribute__((noinline)) static int total(void)
 
 int main(void)
 {
-	struct sigaction action = {0};
-
-	bs_linux_refresh();
-	action.sa_sigaction = report;
-	action.sa_flags = SA_SIGINFO;
-	sigaction(SIGSEGV, &action, 0);
+	bs_install(STDERR_FILENO, 0, 0);
 	return total() + 1;
 }

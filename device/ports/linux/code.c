@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#if BS_MACHINE == BS_MIPS || BS_MACHINE == BS_RISCV || BS_MACHINE == BS_AARCH64
+/* Whether a call pushes its return address. */
+#define CALL_PUSHES (BS_MACHINE == BS_X86_64 || BS_MACHINE == BS_I386)
 
 enum { PENDING = 6, SEEN = 48, MOST = 4000, MOST_BACK = 16384 };
 
@@ -88,6 +89,19 @@ void code_sum(struct path *p, int to, int a, int b, int sign)
 
 static int same(const struct value *a, const struct value *b) { return a->kind == b->kind && a->base == b->base && a->n == b->n; }
 
+/* store_of is the place of what has been stored at an address, or of nothing; -1 where there is no more room. */
+static int store_of(const struct path *p, const struct value *at)
+{
+	int i, empty = -1;
+
+	for (i = STORES - 1; i >= 0; i--)
+		if (same(&p->stored[i].at, at))
+			return i;
+		else if (p->stored[i].at.kind == UNKNOWN)
+			empty = i;
+	return empty;
+}
+
 void code_load(struct path *p, int to, int base, int32_t n)
 {
 	struct value at;
@@ -101,15 +115,12 @@ void code_load(struct path *p, int to, int base, int32_t n)
 	at = above(p->r[base], n);
 	if (at.kind != ADDRESS)
 		return;
-	p->r[to] = at;
-	p->r[to].kind = SAVED;
-	for (i = 0; i < 16; i++) {
-		if (!same(&p->stored[i], &at))
-			continue;
-		p->r[to].kind = ADDRESS;
-		p->r[to].base = (uint8_t)i;
-		p->r[to].n = 0;
-		return;
+	i = store_of(p, &at);
+	if (i >= 0 && p->stored[i].at.kind != UNKNOWN)
+		p->r[to] = p->stored[i].v;
+	else {
+		p->r[to] = at;
+		p->r[to].kind = SAVED;
 	}
 }
 
@@ -121,13 +132,14 @@ void code_store(struct path *p, int from, int base, int32_t n)
 	if (base < 0)
 		return;
 	at = above(p->r[base], n);
-	if (at.kind != ADDRESS)
+	i = at.kind == ADDRESS ? store_of(p, &at) : -1;
+	if (i < 0)
 		return;
-	for (i = 0; i < 16; i++) /* what was there is there no more */
-		if (same(&p->stored[i], &at))
-			p->stored[i].kind = UNKNOWN;
-	if (from >= 0 && p->r[from].kind == ADDRESS && p->r[from].n == 0 && p->stored[p->r[from].base].kind == UNKNOWN)
-		p->stored[p->r[from].base] = at;
+	if (from >= 0 && (p->r[from].kind == ADDRESS || p->r[from].kind == SAVED)) {
+		p->stored[i].at = at;
+		p->stored[i].v = p->r[from];
+	} else if (p->stored[i].at.kind != UNKNOWN)
+		p->stored[i].v.kind = UNKNOWN;
 }
 
 /* start is a path that begins with all registers as they are. */
@@ -138,6 +150,9 @@ static void start(struct path *p, bs_word pc, struct bs_linux_pages *pages)
 	memset(p, 0, sizeof *p);
 	p->pc = pc;
 	p->pages = pages;
+#if BS_MACHINE == BS_ARM
+	p->mode = code_mode(p);
+#endif
 	for (i = 0; i < 16; i++) {
 		p->r[i].kind = ADDRESS;
 		p->r[i].base = (uint8_t)i;
@@ -149,23 +164,51 @@ static void called(struct path *p)
 {
 	int i;
 
+	if (p->r[BS_SP].kind == ADDRESS && p->r[BS_SP].base == BS_SP && (p->at_call.kind == UNKNOWN || p->at_call.n < p->r[BS_SP].n))
+		p->at_call = p->r[BS_SP];
 	for (i = 0; i < 16; i++)
 		if (i != BS_SP && !(BS_PRESERVED >> i & 1))
 			p->r[i].kind = UNKNOWN;
 }
 
-/* slot is where a value is saved, in words above a register. */
+/* slot is where a value is saved, in words above a register. What lies below the stack pointer has the path stored itself. */
 static int slot(const struct value *v, int base)
 {
-	return v->kind == SAVED && v->base == base && v->n % BS_WORD == 0 && v->n / BS_WORD > BS_KEPT && v->n / BS_WORD < BS_LOST
+	return v->kind == SAVED && v->base == base && (base != BS_SP || v->n >= 0) && v->n % BS_WORD == 0 && v->n / BS_WORD > BS_KEPT && v->n / BS_WORD < BS_LOST
 		       ? v->n / BS_WORD : BS_LOST;
 }
 
-/* returned makes a rule of a path that has come to a return. */
-static int returned(const struct path *p, int exact, struct bs_rule *rule)
+#if CALL_PUSHES
+
+/* found_return finds the stack pointer and the return address at a return. Behind a call that does not return may stand another
+ * function, which ends as high on the stack as that call was. On i386, calls have arguments on the stack, which nobody takes away then,
+ * and some functions take them away themselves: without a frame pointer, the stack pointer is a guess. */
+static int found_return(const struct path *p, int exact, struct bs_rule *rule)
+{
+	const struct value *sp = &p->r[BS_SP], *call = &p->at_call;
+
+	(void)exact;
+	rule->base = sp->base;
+	rule->offset = sp->n / BS_WORD;
+	rule->flags = BS_BELOW | BS_LOAD;
+	rule->ra = -1;
+	if (sp->n % BS_WORD != 0)
+		return 0;
+	if (sp->kind == LOADED)
+		return 1;
+	if (sp->kind != ADDRESS || rule->offset <= BS_KEPT || rule->offset >= BS_LOST - 1 ||
+	    (sp->base == BS_SP && (sp->n < 0 || (call->kind == ADDRESS && sp->n <= call->n))))
+		return 0;
+	rule->ra = (int16_t)rule->offset++;
+	rule->flags = (uint8_t)(BS_BELOW | BS_RA_BELOW | (BS_MACHINE == BS_I386 && sp->base == BS_SP ? BS_GUESSED : 0));
+	return 1;
+}
+
+#else
+
+static int found_return(const struct path *p, int exact, struct bs_rule *rule)
 {
 	const struct value *sp = &p->r[BS_SP], *ra = &p->r[BS_LR];
-	int i;
 
 	if (sp->kind != ADDRESS || sp->n % BS_WORD != 0 || (sp->base == BS_SP && sp->n < 0))
 		return 0;
@@ -178,10 +221,22 @@ static int returned(const struct path *p, int exact, struct bs_rule *rule)
 		rule->ra = ra->base;
 	} else if (rule->ra == BS_LOST || ra->n >= sp->n)
 		return 0;
+	return 1;
+}
+
+#endif
+
+/* returned makes a rule of a path that has come to a return. */
+static int returned(const struct path *p, int exact, struct bs_rule *rule)
+{
+	int i;
+
+	if (!found_return(p, exact, rule))
+		return 0;
 	for (i = 0; i < 16; i++) {
 		const struct value *v = &p->r[i];
 		int kept = v->kind == ADDRESS && v->base == i && v->n == 0;
-		rule->slot[i] = (int16_t)(!(BS_PRESERVED >> i & 1) ? BS_LOST : kept ? BS_KEPT : slot(v, sp->base));
+		rule->slot[i] = (int16_t)(!(BS_PRESERVED >> i & 1) ? BS_LOST : kept ? BS_KEPT : slot(v, rule->base));
 	}
 	return 1;
 }
@@ -206,6 +261,19 @@ static int note(struct search *s, bs_word target)
 		return 0;
 	s->seen[s->seen_count++] = target;
 	return 1;
+}
+
+/* finished tells whether the return address has been loaded and the stack is above it: what a jump leads to then is called in the
+ * last place. */
+static int finished(const struct path *p)
+{
+#if CALL_PUSHES
+	(void)p;
+	return 0;
+#else
+	const struct value *sp = &p->r[BS_SP], *ra = &p->r[BS_LR];
+	return ra->kind == SAVED && ra->base == sp->base && sp->kind == ADDRESS && sp->base == BS_SP && ra->n >= 0 && ra->n < sp->n;
+#endif
 }
 
 /* follow goes along a path to its end; true: that is a return. */
@@ -233,12 +301,17 @@ static int follow(struct search *s, struct path *p)
 			s->pending[s->pending_count++] = taken;
 			break;
 		case JUMP:
+			if (finished(p))
+				return 1;
 			if (!note(s, f.target))
 				return 0;
 			p->pc = f.target;
 			break;
 		case CALL: called(p); break;
-		case RETURN: return 1;
+		case RETURN:
+			if (f.slot == ITSELF)
+				code_effect(p, at);
+			return 1;
 		case DEAD: return 0;
 		}
 	}
@@ -262,27 +335,51 @@ static int forward(struct search *s, bs_word pc, int exact, struct bs_rule *rule
 	}
 }
 
+#if CALL_PUSHES
+
+/* Where instructions begin is not known backwards. */
+static int backward(const struct bs_linux_module *m, bs_word end, int exact, struct bs_rule *rule, struct bs_linux_pages *pages)
+{
+	(void)m, (void)end, (void)exact, (void)rule, (void)pages;
+	return 0;
+}
+
+#else
+
+/* saved_at is where on the stack the first value of a register was stored, 0 for nowhere. */
+static const struct value *saved_at(const struct path *p, int r)
+{
+	int i;
+
+	for (i = 0; i < STORES; i++) {
+		const struct value *at = &p->stored[i].at, *v = &p->stored[i].v;
+		if (at->kind == ADDRESS && at->base == BS_SP && v->kind == ADDRESS && v->base == r && v->n == 0)
+			return at;
+	}
+	return 0;
+}
+
 /* done makes a rule of what a path from a function's beginning has done. */
 static int done(const struct path *p, int exact, struct bs_rule *rule)
 {
 	int i, base = p->r[BS_SP].kind == ADDRESS ? BS_SP : BS_FP;
-	const struct value *v = &p->r[base], *ra = &p->stored[BS_LR];
+	const struct value *v = &p->r[base], *ra = saved_at(p, BS_LR);
 
 	if (v->kind != ADDRESS || v->base != BS_SP || v->n > 0 || v->n % BS_WORD != 0)
 		return 0;
 	rule->base = (uint8_t)base;
 	rule->offset = -(v->n / BS_WORD);
 	rule->flags = BS_GUESSED;
-	rule->ra = (int16_t)(ra->n / BS_WORD);
-	if (ra->kind != ADDRESS || ra->base != BS_SP) {
+	rule->ra = (int16_t)(ra ? ra->n / BS_WORD : 0);
+	if (!ra) {
 		if (!exact || p->r[BS_LR].kind != ADDRESS)
 			return 0;
 		rule->flags |= BS_RA_REGISTER;
 		rule->ra = BS_LR;
 	}
 	for (i = 0; i < 16; i++) {
-		int saved = p->stored[i].kind == ADDRESS && p->stored[i].base == BS_SP;
-		rule->slot[i] = (int16_t)(!(BS_PRESERVED >> i & 1) ? BS_LOST : saved ? p->stored[i].n / BS_WORD : BS_KEPT);
+		const struct value *saved = saved_at(p, i);
+		rule->slot[i] = (int16_t)(!(BS_PRESERVED >> i & 1) ? BS_LOST : saved ? saved->n / BS_WORD : BS_KEPT);
 	}
 	return 1;
 }
@@ -322,23 +419,14 @@ static int backward(const struct bs_linux_module *m, bs_word end, int exact, str
 	return done(&p, exact, rule);
 }
 
-int bs_linux_by_code(const struct bs_linux_module *m, bs_word at, struct bs_rule *rule)
+#endif
+
+int bs_linux_by_code(const struct bs_linux_module *m, bs_word at, int exact, struct bs_rule *rule)
 {
 	struct bs_linux_pages pages = {0, 0};
 	struct search s;
-	int exact = !(at & 1);
 
-	at += at & 1; /* behind the call */
+	at += exact ? 0 : 1; /* behind the call */
 	s.m = m;
 	return forward(&s, at, exact, rule, &pages) || backward(m, at, exact, rule, &pages);
 }
-
-#else
-
-int bs_linux_by_code(const struct bs_linux_module *m, bs_word at, struct bs_rule *rule)
-{
-	(void)m, (void)at, (void)rule;
-	return 0;
-}
-
-#endif

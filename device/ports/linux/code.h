@@ -1,4 +1,4 @@
-/* What code.c asks of a processor: code_mips.c, code_riscv.c, code_arm64.c. */
+/* What code.c asks of a processor: code_mips.c, code_riscv.c, code_arm64.c, code_arm.c, code_x86.c. */
 #ifndef BACKSIGHT_CODE_H
 #define BACKSIGHT_CODE_H
 
@@ -6,24 +6,30 @@
 #include "rules.h"
 
 /* A register's value, by the values at the beginning of a path: UNKNOWN; the number n; n bytes above register base; the word
- * there. */
-enum value_kind { UNKNOWN, NUMBER, ADDRESS, SAVED };
+ * there; of the stack pointer, that word less one word. */
+enum value_kind { UNKNOWN, NUMBER, ADDRESS, SAVED, LOADED };
 struct value {
 	int32_t n;
 	uint8_t kind, base;
 };
 
 /* A path through code: where it is, the registers that tables name (a processor may use those that functions do not preserve
- * for others), and where the first value of each has been stored on it. */
+ * for others), what has been stored on it and where, and what the stack pointer was at the highest call. mode: Thumb. */
+enum { STORES = 16 };
 struct path {
 	bs_word pc;
-	struct value r[16], stored[16];
+	struct value r[16], at_call;
+	struct {
+		struct value at, v;
+	} stored[STORES];
+	int mode;
 	struct bs_linux_pages *pages;
 };
 
-/* Where control goes. An instruction in a delay slot takes effect: never, in any case, where the branch is taken. */
+/* Where control goes. An instruction in a delay slot takes effect: never, in any case, where the branch is taken; or the
+ * instruction itself does, which returns. */
 enum flow_kind { NEXT, BRANCH, JUMP, CALL, RETURN, DEAD };
-enum flow_slot { NO_SLOT, SLOT, TAKEN_SLOT };
+enum flow_slot { NO_SLOT, SLOT, TAKEN_SLOT, ITSELF };
 struct flow {
 	enum flow_kind kind;
 	enum flow_slot slot;
@@ -33,6 +39,9 @@ struct flow {
 
 /* code_flow tells what the instruction at the path's pc does to control; false: it cannot be read. */
 int code_flow(const struct path *p, struct flow *f);
+
+/* code_mode tells the instruction set of ARM at an address. */
+int code_mode(const struct path *p);
 
 /* code_effect does to registers what the instruction at an address does, if it is none of control. */
 void code_effect(struct path *p, bs_word pc);

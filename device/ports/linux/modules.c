@@ -4,13 +4,15 @@
 #define _GNU_SOURCE
 #include "modules.h"
 
+#include "tables.h"
+
 #include <errno.h>
 #include <link.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 
-enum { LISTS = 8, MOST = 1 << 16, ROOM = 64, TABLE_SEGMENT = 0x62734431 /* the type of the program header of a table */ };
+enum { LISTS = 8, MOST = 1 << 16, ROOM = 64, MAGIC = 3 };
 
 struct list {
 	struct bs_linux_module *modules; /* by address */
@@ -45,21 +47,12 @@ static int grow(struct list *l)
 	return 1;
 }
 
-/* name_of notes the last part of a module's path. */
-static void name_of(struct bs_linux_module *m, const char *path)
+/* path_of notes a module's path. */
+static void path_of(struct bs_linux_module *m, const char *path)
 {
-	const char *last;
-	size_t n;
-
 	if (!path || !*path)
 		path = program_invocation_name;
-	last = strrchr(path, '/');
-	last = last ? last + 1 : path;
-	n = strlen(last);
-	if (n >= sizeof m->name)
-		n = sizeof m->name - 1;
-	memcpy(m->name, last, n);
-	m->name[n] = 0;
+	strncpy(m->path, path, sizeof m->path - 1);
 }
 
 /* build_of notes the build ID among notes. */
@@ -114,9 +107,19 @@ static const uint8_t *checked(struct bs_linux_module *m, const uint8_t *table, s
 	return bs_check(table, size, 0) ? table : 0;
 }
 
-/* segments notes what the program headers say. */
+/* in_segment is the table that a segment begins with, else the one that there was. */
+static const uint8_t *in_segment(struct bs_linux_module *m, const uint8_t *at, size_t size)
+{
+	if (size > MAGIC && memcmp(at, "bsD", MAGIC) == 0)
+		return checked(m, at, size);
+	return m->table;
+}
+
+/* segments notes what the program headers say, and the table that a file of tables has. */
 static void segments(struct bs_linux_module *m, const struct dl_phdr_info *info)
 {
+	bs_word code = 0;
+	size_t size = 0;
 	int i;
 
 	for (i = 0; i < info->dlpi_phnum; i++) {
@@ -126,18 +129,24 @@ static void segments(struct bs_linux_module *m, const struct dl_phdr_info *info)
 			continue;
 		if (p->p_flags & PF_R)
 			span(&m->image_low, &m->image_high, at, (bs_word)p->p_memsz);
-		if (p->p_flags & PF_X)
+		if (p->p_flags & PF_X) {
+			code = m->low == m->high ? (bs_word)p->p_filesz : code;
 			span(&m->low, &m->high, at, (bs_word)p->p_memsz);
+		}
 	}
 	for (i = 0; i < info->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &info->dlpi_phdr[i];
 		const uint8_t *at = (const uint8_t *)(uintptr_t)(m->bias + (bs_word)p->p_vaddr);
 		if (!within(m, p))
 			continue;
-		if (p->p_type == TABLE_SEGMENT)
-			m->table = checked(m, at, p->p_memsz);
+		if (p->p_type == PT_LOAD && p->p_flags == PF_R)
+			m->table = in_segment(m, at, p->p_memsz);
 		if (p->p_type == PT_NOTE && !m->build_size)
 			build_of(m, at, p->p_memsz);
+		if (p->p_type == PT_DYNAMIC) {
+			m->dynamic = at;
+			m->dynamic_size = (bs_word)p->p_memsz;
+		}
 #if BS_MACHINE == BS_ARM
 		if (p->p_type == PT_ARM_EXIDX) {
 #else
@@ -146,6 +155,10 @@ static void segments(struct bs_linux_module *m, const struct dl_phdr_info *info)
 			m->frames = at;
 			m->frames_size = (bs_word)p->p_memsz;
 		}
+	}
+	if (!m->table && code != 0) {
+		const uint8_t *table = bs_linux_table(m, code, &size);
+		m->table = table ? checked(m, table, size) : 0;
 	}
 }
 
@@ -173,7 +186,7 @@ static int add_module(struct dl_phdr_info *info, size_t size, void *data)
 	segments(&one, info);
 	if (one.low == one.high)
 		return 0;
-	name_of(&one, info->dlpi_name);
+	path_of(&one, info->dlpi_name);
 	m = l->modules;
 	for (i = l->count++; i > 0 && m[i - 1].low > one.low; i--)
 		m[i] = m[i - 1];

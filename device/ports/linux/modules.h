@@ -10,15 +10,15 @@
 int bs_linux_refresh(void);
 
 /* A module: its image and its code, from low up to high; how far it lies above where it was linked to; its table, 0 for none,
- * and what its linker made: .eh_frame_hdr or .ARM.exidx. */
+ * what its linker made, .eh_frame_hdr or .ARM.exidx, and its dynamic section; its path, or the first bytes of it. */
 struct bs_linux_module {
 	bs_word low, high, bias;
 	bs_word image_low, image_high;
-	const uint8_t *table, *frames;
-	bs_word frames_size;
+	const uint8_t *table, *frames, *dynamic;
+	bs_word frames_size, dynamic_size;
 	uint32_t table_sum;
 	uint8_t build[20], build_size;
-	char name[27];
+	char path[127];
 };
 
 /* bs_linux_module_at returns the module whose code has an address, 0 for none. What it returns holds until modules have

@@ -11,6 +11,7 @@ enum { ENTRIES = 128 };
 struct entry {
 	unsigned number, version;
 	bs_word at;
+	int exact;
 	struct bs_rule rule;
 };
 
@@ -23,11 +24,11 @@ static struct entry *entry_of(bs_word at)
 }
 
 /* remembered copies the rule that an entry has for an address. */
-static int remembered(const struct entry *e, bs_word at, unsigned version, struct bs_rule *rule)
+static int remembered(const struct entry *e, bs_word at, int exact, unsigned version, struct bs_rule *rule)
 {
 	unsigned number = __atomic_load_n(&e->number, __ATOMIC_ACQUIRE);
 
-	if ((number & 1) || e->at != at || e->version != version || number == 0)
+	if ((number & 1) || e->at != at || e->exact != exact || e->version != version || number == 0)
 		return 0;
 	if (rule)
 		*rule = e->rule;
@@ -35,30 +36,31 @@ static int remembered(const struct entry *e, bs_word at, unsigned version, struc
 	return __atomic_load_n(&e->number, __ATOMIC_RELAXED) == number;
 }
 
-static void remember(struct entry *e, bs_word at, unsigned version, const struct bs_rule *rule)
+static void remember(struct entry *e, bs_word at, int exact, unsigned version, const struct bs_rule *rule)
 {
 	unsigned number = __atomic_load_n(&e->number, __ATOMIC_RELAXED);
 
 	if ((number & 1) || !__atomic_compare_exchange_n(&e->number, &number, number + 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
 		return;
 	e->at = at;
+	e->exact = exact;
 	e->version = version;
 	e->rule = *rule;
 	__atomic_store_n(&e->number, number + 2, __ATOMIC_RELEASE);
 }
 
 /* untabled asks the sources behind the table. */
-static int untabled(const struct bs_linux_module *m, bs_word at, struct bs_rule *rule)
+static int untabled(const struct bs_linux_module *m, bs_word at, int exact, struct bs_rule *rule)
 {
 #if !defined(BS_NO_FRAMES)
 	if (bs_linux_by_frames(m, at, rule))
 		return 1;
 #endif
 #if !defined(BS_NO_CODE)
-	if (bs_linux_by_code(m, at, rule))
+	if (bs_linux_by_code(m, at, exact, rule))
 		return 1;
 #endif
-	(void)m, (void)at, (void)rule;
+	(void)m, (void)at, (void)exact, (void)rule;
 	return 0;
 }
 
@@ -80,32 +82,32 @@ static void complete(struct bs_rule *rule, const struct bs_rule *other)
 	}
 }
 
-static int ask(const struct bs_linux_module *m, bs_word at, struct bs_rule *rule, enum bs_stop *why)
+static int ask(const struct bs_linux_module *m, bs_word at, int exact, struct bs_rule *rule, enum bs_stop *why)
 {
 	struct bs_rule other;
 
 	*why = BS_NO_TABLE;
 	if (!m->table || !bs_table_rule(m->table, at - m->bias, rule, why))
-		return untabled(m, at, rule);
-	if (!(rule->flags & BS_OUTERMOST) && untabled(m, at, &other))
+		return untabled(m, at, exact, rule);
+	if (!(rule->flags & BS_OUTERMOST) && untabled(m, at, exact, &other))
 		complete(rule, &other);
 	return 1;
 }
 
-int bs_linux_rule(void *context, const struct bs_world *w, bs_word at, struct bs_rule *rule, enum bs_stop *why)
+int bs_linux_rule(void *context, const struct bs_world *w, bs_word at, int exact, struct bs_rule *rule, enum bs_stop *why)
 {
 	unsigned version = bs_linux_version();
 	struct entry *e = entry_of(at);
 	const struct bs_linux_module *m;
 
 	(void)context, (void)w;
-	if (remembered(e, at, version, rule))
+	if (remembered(e, at, exact, version, rule))
 		return 1;
 	m = bs_linux_module_at(at);
 	*why = BS_NO_TABLE;
-	if (!m || !bs_linux_readable(at) /* unloaded since the list was made */ || !ask(m, at, rule, why))
+	if (!m || !bs_linux_readable(at) /* unloaded since the list was made */ || !ask(m, at, exact, rule, why))
 		return 0;
-	remember(e, at, version, rule);
+	remember(e, at, exact, version, rule);
 	return 1;
 }
 
@@ -114,7 +116,7 @@ int bs_linux_rule(void *context, const struct bs_world *w, bs_word at, struct bs
 int bs_linux_caught(void *context, const struct bs_world *w, struct bs_regs *regs)
 {
 	bs_word at = regs->pc - 1;
-	return regs->pc != 0 && !remembered(entry_of(at), at, bs_linux_version(), 0) && bs_linux_trampoline(context, w, regs);
+	return regs->pc != 0 && !remembered(entry_of(at), at, 0, bs_linux_version(), 0) && bs_linux_trampoline(context, w, regs);
 }
 
 const struct bs_world bs_linux_world = {.read = bs_linux_read, .trampoline = bs_linux_caught, .rule = bs_linux_rule, .table = bs_linux_table_at};
