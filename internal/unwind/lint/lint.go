@@ -17,6 +17,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/unwind/cfi"
@@ -82,7 +83,7 @@ func Check(ctx context.Context, img *image.Image, progress func(done, all int)) 
 	if len(fs) == 0 || img.Arch.Decoder == nil {
 		return nil, ctx.Err()
 	}
-	q := queue{ctx: ctx, all: fs, progress: progress, budget: bound(img)}
+	q := queue{ctx: ctx, all: divided(img, code.New(entries(reference)), fs), progress: progress, budget: bound(img)}
 	r := &Report{Table: reference.Method()}
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -97,6 +98,24 @@ func Check(ctx context.Context, img *image.Image, progress func(done, all int)) 
 	}
 	slices.SortFunc(r.Findings, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Lo, b.Lo), cmp.Compare(a.Function, b.Function)) })
 	return r, cmp.Or(q.failed, ctx.Err())
+}
+
+// divided takes ranges apart where functions certainly begin: Dart and LuaJIT describe all of their code at once.
+func divided(img *image.Image, analysis *code.Source, fs []function) (parts []function) {
+	var starts []uint64
+	analysis.Entries(img, func(addr uint64, _ cpu.Mode) bool {
+		starts = append(starts, addr)
+		return true
+	})
+	for _, f := range fs {
+		i, _ := slices.BinarySearch(starts, f.lo+1)
+		for ; i < len(starts) && starts[i] < f.hi; i++ {
+			parts = append(parts, function{f.lo, starts[i]})
+			f.lo = starts[i]
+		}
+		parts = append(parts, f)
+	}
+	return parts
 }
 
 // all compares functions until there are no more.
