@@ -54,12 +54,12 @@ func DefaultSources() []Source {
 }
 
 // analysis is the source that reads code.
-func analysis() *code.Source { return code.New(cfi.New().FunctionRanges) }
+func analysis() *code.Source { return code.New(cfi.New().Functions) }
 
 // callGraph is the relation of calls by which the callers that any source finds are checked. What is
 // learned of an image is kept with the image: each value that callGraph returns knows the same, and shares
 // the analyses of the image with the source that reads code.
-func callGraph() *edges.Graph { return edges.New(cfi.New().FunctionRanges) }
+func callGraph() *edges.Graph { return edges.New(cfi.New().Functions) }
 
 // SelectSources picks default sources by name, in the order of the names. The error
 // names one that does not exist.

@@ -47,7 +47,8 @@ func (f *finder) crossCheck(r *search) {
 	rule := f.codeRule
 	rule.Reset()
 	found := src.Rule(&f.query, rule) == Found
-	sure := found && rule.Flags&(FromEntry|Straight|OfCaller) != 0
+	byReturn := found && returnsByLink(r.frame, table)
+	sure := byReturn || found && rule.Flags&(FromEntry|Straight|OfCaller) != 0
 	if !sure && (!several || !found) {
 		f.unchecked(r, several)
 		return
@@ -63,7 +64,7 @@ func (f *finder) crossCheck(r *search) {
 		f.unchecked(r, several)
 		return
 	}
-	outvoted := code.valid && f.outvotes(r.frame, code, rule.Flags, table) && !f.leadsOn(r.frame, table, code)
+	outvoted := code.valid && (byReturn || f.outvotes(r.frame, code, rule.Flags, table) && !f.leadsOn(r.frame, table, code))
 	if outvoted || f.leadsOn(r.frame, code, table) {
 		r.best, r.stop = *code, second.stop
 		if several && rule.Flags&Agreed != 0 {

@@ -151,11 +151,7 @@ func entries(reference unwind.RuleSource) func(img *image.Image, yield func(lo, 
 func entered(reference unwind.RuleSource, img *image.Image, at uint64) bool {
 	var first unwind.Rule
 	q := unwind.Query{Image: img, Arch: img.Arch, PC: at, Resume: at, Exact: true}
-	if reference.Rule(&q, &first) != unwind.Found {
-		return false
-	}
-	cfa := &first.CFA
-	return cfa.Kind == unwind.RegPlus && cfa.Base == img.Arch.SP && cfa.Off == img.Arch.EntryCFA
+	return reference.Rule(&q, &first) == unwind.Found && first.AtEntry(img.Arch)
 }
 
 // functions lists what the image's tables cover, and by which source they are read.
