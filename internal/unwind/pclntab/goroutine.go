@@ -77,17 +77,23 @@ func (Stacks) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 func below(s *unwind.State, f *pclntab.Function, pc uint64, out *unwind.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
 	height, counted := f.Height(pc)
+	if height == 0 && arch.LR == cpu.NoReg {
+		height, counted = lowered(s.Module.Image, f, pc)
+	}
 	sp, known := s.Regs.Lookup(arch.SP)
-	if !counted || !known || height < 0 || s.Exact {
+	if !counted || !known || height < 0 {
 		return unwind.NotCovered
 	}
 	l, ok := leftAt(s.Snapshot, sp, uint64(height))
+	if lr, linked := s.Regs.Lookup(arch.LR); linked && height == 0 {
+		l, ok = left{sp: sp, ra: lr}, s.Exact
+	}
 	ra, mode := arch.SplitCode(l.ra)
 	m, mapped := s.Snapshot.ModuleAt(ra - 1)
 	if !ok || !mapped || m.Image == nil {
 		return unwind.NotCovered
 	}
-	if caller, inGo := pclntab.Of(m.Image).At(m.ToImage(ra-1) & arch.AddrMask()); inGo && !starts(caller.Name()) {
+	if caller, inGo := pclntab.Of(m.Image).At(m.ToImage(ra-1) & arch.AddrMask()); inGo && !starts(caller.Name()) && !caller.TopFrame() {
 		return unwind.NotCovered
 	}
 	if _, kind := callsite.BeforeIn(s.Snapshot, m, ra, mode); kind != callsite.Call {
