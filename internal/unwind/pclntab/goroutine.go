@@ -81,13 +81,10 @@ func below(s *unwind.State, f *pclntab.Function, pc uint64, out *unwind.Caller) 
 		height, counted = lowered(s.Module.Image, f, pc)
 	}
 	sp, known := s.Regs.Lookup(arch.SP)
-	if !counted || !known || height < 0 {
+	if !counted || !known || height < 0 || s.Exact {
 		return unwind.NotCovered
 	}
 	l, ok := leftAt(s.Snapshot, sp, uint64(height))
-	if lr, linked := s.Regs.Lookup(arch.LR); linked && height == 0 {
-		l, ok = left{sp: sp, ra: lr}, s.Exact
-	}
 	ra, mode := arch.SplitCode(l.ra)
 	m, mapped := s.Snapshot.ModuleAt(ra - 1)
 	if !ok || !mapped || m.Image == nil {
