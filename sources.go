@@ -57,13 +57,13 @@ func DefaultSources() []Source {
 	}
 }
 
-// functionRanges lists the ranges that an image's tables describe, until yield returns false.
+// functionRanges lists the functions that an image's tables describe, until yield returns false.
 func functionRanges(img *image.Image, yield func(lo, hi uint64) bool) {
 	if (seh.Source{}).Knows(img) {
 		pdata.FunctionRanges(img, yield)
 		return
 	}
-	cfi.New().FunctionRanges(img, yield)
+	cfi.New().Functions(img, yield)
 }
 
 // analysis is the source that reads code.

@@ -47,7 +47,8 @@ func (f *finder) crossCheck(r *search) {
 	rule := f.codeRule
 	rule.Reset()
 	found := src.Rule(&f.query, rule) == Found
-	sure := found && rule.Flags&(FromEntry|Straight|OfCaller) != 0
+	byReturn := found && returnsByLink(r.frame, table)
+	sure := byReturn || found && rule.Flags&(FromEntry|Straight|OfCaller) != 0
 	if !sure && (!several || !found) {
 		f.unchecked(r, several)
 		return
@@ -56,18 +57,18 @@ func (f *finder) crossCheck(r *search) {
 	f.tryRule(MethodCode, rule, &second)
 	code := &second.best
 	if code.valid && code.pc == table.pc && code.CFA == table.CFA {
-		table.checks |= MethodsAgree
+		table.checks |= MethodsAgree | code.checks&FrameSize
 		return
 	}
 	if !sure {
 		f.unchecked(r, several)
 		return
 	}
-	outvoted := code.valid && f.outvotes(r.frame, code, rule.Flags, table) && !f.leadsOn(r.frame, table, code)
+	outvoted := code.valid && (byReturn || f.outvotes(r.frame, code, rule.Flags, table) && !f.leadsOn(r.frame, table, code))
 	if outvoted || f.leadsOn(r.frame, code, table) {
 		r.best, r.stop = *code, second.stop
-		if several && rule.Flags&Agreed != 0 {
-			return // what a table says of a function among several is no doubt about what its code does and undoes
+		if several && rule.Flags&(Agreed|Straight) != 0 {
+			return // what a table says of several functions is no doubt about what one does and undoes, or does first
 		}
 	}
 	r.dispute() // the code or the table is wrong

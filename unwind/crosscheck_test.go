@@ -70,6 +70,7 @@ func TestDescriptionOfSeveral(t *testing.T) {
 	}{
 		"the code has another frame":       {[]unwind.Rule{saved(arch, 32, unwind.FromEntry|unwind.Agreed)}, inMain, unwind.Certain},
 		"the code has one side of another": {[]unwind.Rule{saved(arch, 32, unwind.FromEntry)}, inMain, unwind.Likely},
+		"the code has a line to another":   {[]unwind.Rule{saved(arch, 32, unwind.FromEntry|unwind.Straight)}, inMain, unwind.Certain},
 		"the code has the table's frame":   {[]unwind.Rule{saved(arch, 48, unwind.FromEntry|unwind.Agreed)}, inH, unwind.Certain},
 		"the code has no rule":             {nil, inH, unwind.Likely},
 		"the code guesses the table's":     {[]unwind.Rule{saved(arch, 48, unwind.Agreed)}, inH, unwind.Certain},

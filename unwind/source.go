@@ -139,6 +139,12 @@ type Trampoline interface {
 	At(s *State, pc uint64, mode cpu.Mode) bool
 }
 
+// Unseen is a Trampoline that recognises its frames, too, where the code of the trampoline was not captured.
+type Unseen interface {
+	// Unseen tells whether s, which stands in no code that is known, is such a frame.
+	Unseen(s *State) bool
+}
+
 // CallGraph answers questions about control flow across images, in target addresses.
 // internal/code/edges implements it.
 type CallGraph interface {

@@ -104,7 +104,7 @@ func (a *startRules) begunBy(c *candidate) bool {
 // Landing pads in GCC's f.cold are reached by the runtime alone.
 func (a *startRules) splitOff(s *State, c *candidate) bool {
 	r := a.of(s, c)
-	return r != nil && !entryCFA(s.Snapshot.Arch, r)
+	return r != nil && !r.AtEntry(s.Snapshot.Arch)
 }
 
 // ofSeveral tells whether the table has one description for so much code that this is of several functions, and says of their
@@ -119,18 +119,13 @@ func (a *startRules) ofSeveral(s *State, c *candidate) bool {
 // another register.
 func (a *startRules) plain(s *State, c *candidate) bool {
 	r, arch := a.of(s, c), s.Snapshot.Arch
-	if r == nil || !entryCFA(arch, r) {
+	if r == nil || !r.AtEntry(arch) {
 		return false
 	}
 	if arch.CallPushesRA {
 		return r.RA.Kind == AtCFA && r.RA.Off == -arch.EntryCFA
 	}
 	return byLink(arch, r)
-}
-
-// entryCFA tells whether a rule puts the CFA where the ABI has it on entry.
-func entryCFA(arch *cpu.Arch, r *Rule) bool {
-	return r.CFA.Kind == RegPlus && r.CFA.Base == arch.SP && r.CFA.Off == arch.EntryCFA
 }
 
 // linked is the entry of a function that a table takes for a piece of a larger one: where the

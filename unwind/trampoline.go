@@ -30,6 +30,21 @@ func (t *trampolines) at(s *State, raw uint64, mode cpu.Mode) bool {
 	return false
 }
 
+// unseen tells whether c stands at a trampoline whose code was not captured.
+func (t *trampolines) unseen(s *State, c *candidate) bool {
+	if c.Exact || c.module != nil {
+		return false
+	}
+	f := &t.frameAt(s, c).state
+	f.PC, f.Site, f.Exact, f.Module = c.pc, c.pc, false, nil
+	for _, l := range t.sources {
+		if u, ok := l.Trampoline.(Unseen); ok && u.Unseen(f) {
+			return true
+		}
+	}
+	return false
+}
+
 // leadOn tells whether the trampoline that c is at can be stepped over with c's stack
 // pointer: a wrong CFA finds no signal frame. Where the stack was not captured so far,
 // nothing speaks against c.
@@ -41,7 +56,7 @@ func (t *trampolines) leadOn(s *State, c *candidate) bool {
 		f.PC = c.raw
 	}
 	for _, l := range t.sources {
-		if !l.At(f, c.raw, c.mode) {
+		if !l.At(f, c.raw, c.mode) && !t.unseen(s, c) {
 			continue
 		}
 		if v := l.Step(f, &b.next); v == Found || v == NotCaptured {

@@ -80,7 +80,7 @@ func (v *verifier) locate(s *State, c *candidate) {
 	}
 	c.module, _ = snap.ModuleAt(c.site)
 	c.checks |= executable(snap, c.site, c.module)
-	if !c.Exact && c.checks&Executable == 0 && v.trampolines.at(s, c.raw, c.mode) {
+	if !c.Exact && c.checks&Executable == 0 && (v.trampolines.at(s, c.raw, c.mode) || v.trampolines.unseen(s, c)) {
 		c.site, c.checks = c.pc, c.checks|AtTrampoline
 		c.module, _ = snap.ModuleAt(c.pc)
 		c.checks |= executable(snap, c.pc, c.module)

@@ -142,22 +142,30 @@ func TestGoStacks(t *testing.T) {
 	}
 }
 
-// TestGoThread: a thread that C's library made for Go's runtime ends in C, not in the function that Go's stacks end with.
+// TestGoThread: a thread of Go's runtime ends where it began, in C's library or in the runtime's own code, not in the
+// function that Go's stacks end with.
 func TestGoThread(t *testing.T) {
-	begun := 0
-	for _, th := range reportOf(t, livecore.Crash(t, buildGo(t, goCallback))).Threads {
-		at := slices.IndexFunc(th.Frames, func(f report.Frame) bool { return f.Function == "runtime.mstart" })
-		if at < 0 {
-			continue
+	for _, c := range []struct {
+		name, source string
+		behind       int // frames behind mstart, at least
+	}{
+		{"C: crosscall1, threadentry, start_thread", goCallback, 3},
+		{"runtime.clone", goFatal, 1},
+	} {
+		begun := 0
+		for _, th := range reportOf(t, livecore.Crash(t, buildGo(t, c.source))).Threads {
+			at := slices.IndexFunc(th.Frames, func(f report.Frame) bool { return f.Function == "runtime.mstart" })
+			if at < 0 {
+				continue
+			}
+			begun++
+			if len(th.Frames) <= at+c.behind || th.Stop.Reason.String() != "root" || th.Frames[at+1].Trust != unwind.Certain {
+				t.Errorf("%s: %s, stop: %s", c.name, chainOf(&th), th.Stop.Reason)
+			}
 		}
-		begun++
-		const inC = 3 // crosscall1, threadentry, start_thread
-		if len(th.Frames) <= at+inC || th.Stop.Reason.String() != "root" || th.Frames[at+1].Trust != unwind.Certain {
-			t.Errorf("%s, stop: %s", chainOf(&th), th.Stop.Reason)
+		if begun == 0 {
+			t.Errorf("%s: no thread began in runtime.mstart", c.name)
 		}
-	}
-	if begun == 0 {
-		t.Error("no thread began in runtime.mstart")
 	}
 }
 

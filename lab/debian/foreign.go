@@ -38,7 +38,7 @@ func Foreign() []Program {
 		npm("postgres", "@embedded-postgres/linux-{cpu}@18.4.0-beta.17", "native/bin/postgres", "x64 ia32 arm arm64", "--describe-config"),
 		npm("7za", "7zip-bin@5.2.0", "linux/{cpu}/7za", "x64 ia32 arm arm64", "a", "-txz", "-so", "out.xz", "text.txt"),
 		// Pascal, Ada, D, Fortran
-		apt("h2pas", "fp-utils-3.2.2", "/usr/bin/h2pas-3.2.2", "-o", "/dev/null", "header.h"),
+		apt("h2pas", "fp-utils-3.2.2", "/usr/bin/h2pas-3.2.2", "-o", "header.pas", "header.h"),
 		apt("words", "whitakers-words", "/usr/bin/whitakers-words", "amo"),
 		apt("onedrive", "onedrive", "/usr/bin/onedrive", "--help"),
 		apt("blas", "libblas-test", "/usr/lib/*/blas/xblat1d"),
@@ -46,7 +46,7 @@ func Foreign() []Program {
 		apt("luajit", "luajit", "/usr/bin/luajit", "-joff", "-e", lua),
 		apt("luajit-traces", "luajit", "/usr/bin/luajit", "-e", lua),
 		apt("gforth", "gforth", "/usr/bin/gforth-fast-0.7.3", "-e", ": f dup 2 < if drop 1 else dup 1- recurse swap 2 - recurse + then ; 15 f . bye"),
-		apt("tcc", "tcc", "/usr/bin/tcc", "-c", "-o", "/dev/null", "program.c"),
+		apt("tcc", "tcc", "/usr/bin/tcc", "-c", "-o", "program.o", "program.c"),
 		apt("guile", "guile-3.0", "/usr/bin/guile-3.0", "-c", "(define (f n) (if (< n 2) n (+ (f (- n 1)) (f (- n 2))))) (display (f 12))"),
 		apt("ruby", "ruby3.1", "/usr/bin/ruby3.1", "-e", "def f(n) n < 2 ? n : f(n-1)+f(n-2) end; puts f(12), %w[b a].sort.map(&:upcase).inspect, 'abc'.gsub(/b/) { |x| x*2 }"),
 		apt("tclsh", "tcl8.6", "/usr/bin/tclsh8.6", "script.tcl"),

@@ -145,6 +145,11 @@ func (r *Rule) Of(reg cpu.Reg) Register {
 	return Register{Reg: reg, Base: cpu.NoReg}
 }
 
+// AtEntry tells whether the rule puts the CFA where the ABI has it on a function's entry.
+func (r *Rule) AtEntry(arch *cpu.Arch) bool {
+	return r.CFA.Kind == RegPlus && r.CFA.Base == arch.SP && r.CFA.Off == arch.EntryCFA
+}
+
 // Equal tells whether two rules recover the same CFA, return address and
 // registers of set.
 func (r *Rule) Equal(o *Rule, set cpu.RegSet) bool {

@@ -42,7 +42,10 @@ func (t *transfer) follow(m *absint.Interp, st, taken *absint.State, to successo
 	if t.In.Flags&cpu.FlagConditional != 0 {
 		bound(st, t.In)
 		bound(taken, t.In)
+		was := st.Regs[m.Arch.SP]
+		probed(m, st, t)
 		to.goesOn(st, t)
+		st.Regs[m.Arch.SP] = was
 	}
 	st = taken
 	if t.Slot != nil && likely {
@@ -58,6 +61,23 @@ func (t *transfer) follow(m *absint.Interp, st, taken *absint.State, to successo
 	case cpu.OpLoad, cpu.OpLoadMulti:
 		m.Effect(st, t.In, t.pc)
 		to.returns(st, st.LoadedPC(t.In, m.Arch), t)
+	}
+}
+
+// probed puts SP where a register says that points lowest into the stack, behind a loop of stack probes (disasm.Probes).
+func probed(m *absint.Interp, st *absint.State, t *transfer) {
+	if _, ok := disasm.Probes(m.Code, t.In, t.pc); !ok {
+		return
+	}
+	sp := m.Arch.SP
+	low := absint.StartOf(sp)
+	for i := range m.Arch.Regs {
+		if v := st.Regs[i]; v.RelativeTo(sp) && v.Off < low.Off {
+			low = v
+		}
+	}
+	if low != absint.StartOf(sp) {
+		st.Regs[sp] = low
 	}
 }
 

@@ -166,14 +166,9 @@ func (c *collector) linked() (covered uint64) {
 	return covered
 }
 
-const (
-	// leastGap is how many bytes between the functions of tables may be one that they lack. Up to 15
-	// are padding.
-	leastGap = 16
-	// mostListed is how large a function of tables may be that is believed to be one: Dart has one description
-	// for all of its text. More of what it covers is a gap.
-	mostListed = 64 << 10
-)
+// leastGap is how many bytes between the functions of tables may be one that they lack. Up to 15
+// are padding.
+const leastGap = 16
 
 // listed adds the functions that unwind tables list, and returns how many bytes the tables cover and
 // what lies between; no gaps where there are no such functions.
@@ -185,7 +180,7 @@ func (c *collector) listed(ranges Ranges) (covered uint64, gaps []span) {
 	ranges(c.code.Img, func(lo, hi uint64) bool {
 		pc, _ := c.code.Arch.SplitCode(lo)
 		c.addPointer(lo)
-		all = append(all, span{pc, min(hi, pc+mostListed)})
+		all = append(all, span{pc, hi})
 		return true
 	})
 	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.lo, b.lo) })

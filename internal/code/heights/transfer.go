@@ -13,7 +13,7 @@ func (p *pass) transfer(b *block, in, slot *cpu.Insn, at, after uint32) (goesOn,
 	if in.Op == cpu.OpCall {
 		goesOn, ok = p.call(b, in, slot, at, after)
 	} else {
-		goesOn, ok = p.leave(b, in, slot)
+		goesOn, ok = p.leave(b, in, slot, at)
 	}
 	if !ok {
 		return false, false
@@ -30,7 +30,7 @@ func (p *pass) transfer(b *block, in, slot *cpu.Insn, at, after uint32) (goesOn,
 }
 
 // leave follows a jump, return or trap. goesOn: on a condition only.
-func (p *pass) leave(b *block, in, slot *cpu.Insn) (goesOn, ok bool) {
+func (p *pass) leave(b *block, in, slot *cpu.Insn, at uint32) (goesOn, ok bool) {
 	// The target of a return is read before the delay slot executes.
 	linked := p.record.cur.kept.Has(p.interp.arch.LR) && in.Src == p.interp.arch.LR
 	conditional := in.Flags&cpu.FlagConditional != 0
@@ -39,7 +39,7 @@ func (p *pass) leave(b *block, in, slot *cpu.Insn) (goesOn, ok bool) {
 		return false, false
 	}
 	if in.Op == cpu.OpJump && !likely {
-		return conditional, p.jump(b, in)
+		return conditional, p.jump(b, in, at)
 	}
 	notTaken := p.record.cur
 	if likely && !p.record.exec(&p.interp, slot) {
@@ -47,7 +47,7 @@ func (p *pass) leave(b *block, in, slot *cpu.Insn) (goesOn, ok bool) {
 	}
 	switch in.Op {
 	case cpu.OpJump:
-		ok = p.jump(b, in)
+		ok = p.jump(b, in, at)
 	case cpu.OpReturn:
 		ok = p.returns(b, in, linked)
 	case cpu.OpLoad, cpu.OpLoadMulti:
@@ -98,7 +98,7 @@ func (p *pass) returnsByLoad(b *block, in *cpu.Insn) bool {
 
 // jump follows a jump. One that leaves the function with everything undone is a tail
 // call.
-func (p *pass) jump(b *block, in *cpu.Insn) bool {
+func (p *pass) jump(b *block, in *cpu.Insn, at uint32) bool {
 	if disasm.IndirectJump(in) {
 		p.record.number()
 		p.gotos = append(p.gotos, p.record.last)
@@ -112,7 +112,7 @@ func (p *pass) jump(b *block, in *cpu.Insn) bool {
 		b.flags |= leaves
 	case inside && !(x.cut && x.entries.IsEntry(to)):
 		b.taken = uint32(to.PC - x.entry)
-		return p.edge(b.taken)
+		return p.seen.Has(b.taken) && p.probes(b, in, at) || p.edge(b.taken)
 	}
 	return true
 }

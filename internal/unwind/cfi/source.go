@@ -60,3 +60,23 @@ func (*Source) FunctionRanges(img *image.Image, yield func(lo, hi uint64) bool) 
 		return yield(lo, hi)
 	})
 }
+
+// mostSplit is how many bytes a part that was split off a function has at most: a larger description that begins as
+// no function does is of several functions, and says of their prologues and helpers what holds where they call.
+const mostSplit = 4 << 10
+
+// Functions calls yield for the ranges of FunctionRanges without the descriptions of several functions. Examples: Dart has one
+// for all of its text, LuaJIT for its interpreter.
+func (s *Source) Functions(img *image.Image, yield func(lo, hi uint64) bool) {
+	var first unwind.Rule
+	s.FunctionRanges(img, func(lo, hi uint64) bool {
+		if hi-lo > mostSplit {
+			first.Reset()
+			q := unwind.Query{Image: img, Arch: img.Arch, PC: lo, Resume: lo, Exact: true}
+			if s.Rule(&q, &first) == unwind.Found && !first.AtEntry(img.Arch) {
+				return true
+			}
+		}
+		return yield(lo, hi)
+	})
+}

@@ -3,6 +3,7 @@ package cfi_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 
@@ -153,6 +154,24 @@ func TestBothSections(t *testing.T) {
 	cfi.New().FunctionRanges(img, func(lo, hi uint64) bool { n++; return false })
 	if n != 1 {
 		t.Errorf("%d ranges after the first was enough", n)
+	}
+}
+
+// TestDescriptionsOfSeveral: a large description that begins as no function does lists no function. A small one may be a part
+// that was split off a function.
+func TestDescriptionsOfSeveral(t *testing.T) {
+	for size, want := range map[uint64]string{8 << 10: "[rsp+8]", 1 << 10: "[rsp+8 rbp+16]"} {
+		frames := cieText{version: 1, ra: 16, code: onEntry}.assemble(8, fdeText{start: textAddr, size: size},
+			fdeText{start: textAddr + size, size: size, code: code{0x0c, 6, 16}})
+		img := imageOf(archNamed(t, "x86_64", "", false), image.Section{Name: ".eh_frame", Data: frames})
+		var listed []string
+		cfi.New().Functions(img, func(lo, _ uint64) bool {
+			listed = append(listed, strings.TrimPrefix(strings.Fields(ask(img, lo))[0], "CFA="))
+			return true
+		})
+		if fmt.Sprint(listed) != want {
+			t.Errorf("%d bytes each: %v, want %s", size, listed, want)
+		}
 	}
 }
 

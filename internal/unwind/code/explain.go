@@ -125,6 +125,27 @@ func (s *Source) Covers(q *unwind.Query, entry uint64) bool {
 	return ok && at.StateIn(p.Flows.Function(disasm.Addr{PC: entry, Mode: at.Mode}), &st)
 }
 
+// FromEntry tells whether a rule follows from what the code does from entry, as from a function's, to the place of q.
+// No: the CFA is taken from a register that still holds the caller's value, so that the caller is skipped. A part that was
+// split off a function begins so, too, and changes registers that functions preserve.
+func (s *Source) FromEntry(q *unwind.Query, entry uint64, rule *unwind.Rule) unwind.Answer {
+	p := s.of(q.Image)
+	at, ok := rules.PointOf(p.Code, q)
+	var st absint.State
+	var own unwind.Rule
+	switch cfa := &rule.CFA; {
+	case !ok || !at.StateIn(p.Flows.Function(disasm.Addr{PC: entry, Mode: at.Mode}), &st):
+		return unwind.Unknown
+	case rules.Agrees(&st, rule, p.Arch):
+		return unwind.Yes
+	case cfa.Kind == unwind.RegPlus && p.Arch.Preserved.Has(cfa.Base) && st.Get(cfa.Base).IsStartOf(cfa.Base):
+		if own.Reset(); rules.FromState(&st, p.Arch, &own) && !rules.Undefines(&own) {
+			return unwind.No
+		}
+	}
+	return unwind.Unknown
+}
+
 // EntryMode tells the ISA mode of the function that begins at addr, where a symbol or a
 // direct call says so: unwind tables do not.
 func (s *Source) EntryMode(img *image.Image, addr uint64) (cpu.Mode, bool) {

@@ -17,6 +17,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/mapped"
 	"github.com/backsight/backsight/internal/pdata"
@@ -84,7 +85,7 @@ func Check(ctx context.Context, img *image.Image, progress func(done, all int)) 
 	if len(fs) == 0 || img.Arch.Decoder == nil {
 		return nil, ctx.Err()
 	}
-	q := queue{ctx: ctx, all: fs, progress: progress, budget: bound(img)}
+	q := queue{ctx: ctx, all: divided(img, code.New(entries(reference)), fs), progress: progress, budget: bound(img)}
 	r := &Report{Table: reference.Method()}
 	var wg sync.WaitGroup
 	for range runtime.GOMAXPROCS(0) {
@@ -99,6 +100,24 @@ func Check(ctx context.Context, img *image.Image, progress func(done, all int)) 
 	}
 	slices.SortFunc(r.Findings, func(a, b Finding) int { return cmp.Or(cmp.Compare(a.Lo, b.Lo), cmp.Compare(a.Function, b.Function)) })
 	return r, cmp.Or(q.failed, ctx.Err())
+}
+
+// divided takes ranges apart where functions certainly begin: Dart and LuaJIT describe all of their code at once.
+func divided(img *image.Image, analysis *code.Source, fs []Function) (parts []Function) {
+	var starts []uint64
+	analysis.Entries(img, func(addr uint64, _ cpu.Mode) bool {
+		starts = append(starts, addr)
+		return true
+	})
+	for _, f := range fs {
+		i, _ := slices.BinarySearch(starts, f.Lo+1)
+		for ; i < len(starts) && starts[i] < f.Hi; i++ {
+			parts = append(parts, Function{f.Lo, starts[i]})
+			f.Lo = starts[i]
+		}
+		parts = append(parts, f)
+	}
+	return parts
 }
 
 // all compares functions until there are no more.
@@ -138,11 +157,7 @@ func entries(reference unwind.RuleSource) func(img *image.Image, yield func(lo, 
 func entered(reference unwind.RuleSource, img *image.Image, at uint64) bool {
 	var first unwind.Rule
 	q := unwind.Query{Image: img, Arch: img.Arch, PC: at, Resume: at, Exact: true}
-	if reference.Rule(&q, &first) != unwind.Found {
-		return false
-	}
-	cfa := &first.CFA
-	return cfa.Kind == unwind.RegPlus && cfa.Base == img.Arch.SP && cfa.Off == img.Arch.EntryCFA
+	return reference.Rule(&q, &first) == unwind.Found && first.AtEntry(img.Arch)
 }
 
 // Functions lists the ranges of functions that an image's unwind tables describe, in the tables' order, and the source that

@@ -114,6 +114,41 @@ func TestDamagedTables(t *testing.T) {
 	}
 }
 
+// TestOneDescription: one row for all code, as Dart writes it, is right where a function has set the register that the row
+// names, and wrong at the functions' entries and returns, where that register is the caller's.
+func TestOneDescription(t *testing.T) {
+	p := codetest.Program{CPU: "x86_64", Listing: `
+	401000 <outer>:
+		401000: 55               push %rbp
+		401001: 48 89 e5         mov %rsp,%rbp
+		401004: e8 17 00 00 00   call 401020
+		401009: 48 89 ec         mov %rbp,%rsp
+		40100c: 5d               pop %rbp
+		40100d: c3               ret
+	401020 <inner>:
+		401020: 55               push %rbp
+		401021: 48 89 e5         mov %rsp,%rbp
+		401024: 5d               pop %rbp
+		401025: c3               ret`}
+	plain := p.Image(t)
+	table := frames(0x401000, 0x401026, defCFA, 6, 16, offset|6, 2)
+	r, err := Check(t.Context(), image.New(plain.Header, withFrames{frames: table}), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, f := range r.Findings {
+		fmt.Fprintf(&b, "%x-%x %s %t\n", f.Lo, f.Hi, f.Code, f.Certain)
+	}
+	want := "" +
+		"401020-401021 CFA=rsp+8 RA=[CFA-8] true\n" +
+		"401021-401024 CFA=rsp+16 RA=[CFA-8] rbp=[CFA-16] true\n" +
+		"401025-401026 CFA=rsp+8 RA=[CFA-8] true\n"
+	if b.String() != want {
+		t.Errorf("%swant\n%s", b.String(), want)
+	}
+}
+
 // FuzzCheck: no table, however malformed, ends the comparison otherwise than with a report.
 func FuzzCheck(f *testing.F) {
 	f.Add(frames(0x401000, 0x401018, right()...))

@@ -90,12 +90,13 @@ func (w *worker) place(lo, hi uint64) {
 	if w.table.RA.Kind == unwind.Undefined || w.table.Flags&unwind.SignalFrame != 0 {
 		return // the outermost frame, and what no caller has called
 	}
-	f := Finding{Lo: lo, Hi: hi, Function: w.f.Lo, Table: w.table.Format(w.img.Arch)}
+	f := Finding{Lo: lo, Hi: hi, Function: w.f.Lo}
 	for _, right := range [...]func(*Finding) unwind.Answer{w.returns, w.analysed, w.stepped} {
 		switch right(&f) {
 		case unwind.Yes:
 			return
 		case unwind.No:
+			f.Table = w.table.Format(w.img.Arch)
 			w.add(f)
 			return
 		}
@@ -121,6 +122,10 @@ func (w *worker) returns(f *Finding) unwind.Answer {
 // alone counts as far as no jump is on the way: behind a call that never returns (__stack_chk_fail) stands
 // what other code jumps to.
 func (w *worker) analysed(f *Finding) unwind.Answer {
+	forward := w.code.FromEntry(&w.q, w.entry, &w.table)
+	if forward == unwind.Yes { // as nearly everywhere: a search for all that may hold costs a hundred times as much
+		return unwind.Yes
+	}
 	w.answer.Reset()
 	if w.code.Rule(&w.q, &w.answer) != unwind.Found {
 		return unwind.Unknown
@@ -128,6 +133,8 @@ func (w *worker) analysed(f *Finding) unwind.Answer {
 	rel := w.code.Compare(&w.q, w.entry, &w.table, &w.answer)
 	const both = unwind.FromEntry | unwind.Agreed
 	switch flags := w.answer.Flags; {
+	case flags&both == both && forward == unwind.No:
+		f.Certain = true
 	case rel.CFA == unwind.Unknown || rel.RA == unwind.Unknown:
 		return unwind.Unknown
 	case rel.CFA == unwind.Yes && rel.RA == unwind.Yes:

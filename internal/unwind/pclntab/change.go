@@ -23,9 +23,31 @@ const maxSwitch = 4 << 10
 // place where they do, and what stands before it runs on the stack that f was called on. ok is false where the code
 // or the table does not tell.
 func changeAt(img *image.Image, f *pclntab.Function, pc uint64) (c change, ok bool) {
+	c.kept = cpu.NoReg
+	ok = instructions(img, f, pc, func(at uint64, in *cpu.Insn) bool {
+		height, counted := f.Height(at)
+		c.follow(img.Arch, in, height)
+		return c.made || counted
+	})
+	return c, ok
+}
+
+// lowered is how far f's code up to pc has lowered SP, which the table does not count everywhere: rt0_go's "sub $40,%rsp" is
+// an instruction like any other to the assembler, and where C calls it, the "and $-16,%rsp" behind changes nothing.
+func lowered(img *image.Image, f *pclntab.Function, pc uint64) (by int64, ok bool) {
+	sp := img.Arch.SP
+	ok = instructions(img, f, pc, func(_ uint64, in *cpu.Insn) bool {
+		by -= in.Raises(sp)
+		return in.Op == cpu.OpAndImm || !in.Writes(sp) || in.Raises(sp) != 0
+	})
+	return by, ok
+}
+
+// instructions calls visit for f's instructions up to pc in the order of addresses, until visit returns false; ok is false
+// then, and where the code cannot be read.
+func instructions(img *image.Image, f *pclntab.Function, pc uint64, visit func(at uint64, in *cpu.Insn) bool) (ok bool) {
 	code := img.Segments.Code(f.Lo)
 	code = code[:min(len(code), int(min(f.Hi-f.Lo, maxSwitch)))]
-	c.kept = cpu.NoReg
 	var buf [16]cpu.Insn
 	for at := f.Lo; at < pc; {
 		n := 0
@@ -33,18 +55,16 @@ func changeAt(img *image.Image, f *pclntab.Function, pc uint64) (c change, ok bo
 			n = img.Arch.Decoder.Decode(code[at-f.Lo:], at, 0, buf[:])
 		}
 		if n == 0 {
-			return c, false
+			return false
 		}
 		for i := 0; i < n && at < pc; i++ {
-			height, counted := f.Height(at)
-			if !c.made && !counted {
-				return c, false
+			if !visit(at, &buf[i]) {
+				return false
 			}
-			c.follow(img.Arch, &buf[i], height)
 			at += uint64(buf[i].Len)
 		}
 	}
-	return c, true
+	return true
 }
 
 // follow looks what an instruction does to SP, which lies height bytes below where the function was called.

@@ -41,7 +41,7 @@ func (Stacks) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	pc := s.Module.ToImage(s.Site) & arch.AddrMask()
 	f, ok := pclntab.Of(s.Module.Image).At(pc)
 	if ok && f.TopFrame() {
-		return calledByC(s, &f, pc, out)
+		return below(s, &f, pc, out)
 	}
 	if !ok || !f.WritesSP() || handles(f.Name()) {
 		return unwind.NotCovered
@@ -72,11 +72,14 @@ func (Stacks) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	return unwind.Found
 }
 
-// calledByC finds the caller of a function that Go's stacks end with, where C called the function: mstart on a thread that C's
-// library began, rt0_go as C's main.
-func calledByC(s *unwind.State, f *pclntab.Function, pc uint64, out *unwind.Caller) unwind.Verdict {
+// below finds the caller of a function that Go's stacks end with, where C or the code that starts threads called the
+// function: mstart on a thread that C's library or the runtime began, rt0_go as C's main.
+func below(s *unwind.State, f *pclntab.Function, pc uint64, out *unwind.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
 	height, counted := f.Height(pc)
+	if height == 0 && arch.LR == cpu.NoReg {
+		height, counted = lowered(s.Module.Image, f, pc)
+	}
 	sp, known := s.Regs.Lookup(arch.SP)
 	if !counted || !known || height < 0 || s.Exact {
 		return unwind.NotCovered
@@ -87,7 +90,7 @@ func calledByC(s *unwind.State, f *pclntab.Function, pc uint64, out *unwind.Call
 	if !ok || !mapped || m.Image == nil {
 		return unwind.NotCovered
 	}
-	if _, inGo := pclntab.Of(m.Image).At(m.ToImage(ra-1) & arch.AddrMask()); inGo {
+	if caller, inGo := pclntab.Of(m.Image).At(m.ToImage(ra-1) & arch.AddrMask()); inGo && !starts(caller.Name()) && !caller.TopFrame() {
 		return unwind.NotCovered
 	}
 	if _, kind := callsite.BeforeIn(s.Snapshot, m, ra, mode); kind != callsite.Call {

@@ -47,7 +47,7 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	switch {
 	case handles(name):
 		return unwind.NotCovered
-	case f.TopFrame():
+	case f.TopFrame(), starts(name) && !q.Exact:
 		return unwind.EndOfStack
 	}
 	height, ok := f.Height(q.PC)
@@ -67,6 +67,10 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	out.Start = f.Lo
 	return unwind.Found
 }
+
+// starts tells whether a function makes threads (runtime/sys_linux_*.s): what it calls runs on the new thread's stack,
+// which has nothing above.
+func starts(name string) bool { return name == "runtime.clone" }
 
 // handles tells whether the kernel calls a function for a signal. The runtime's traces end there, so
 // that nobody minds what the table says of the function; on ARM that lacks registers pushed at once.

@@ -106,17 +106,17 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	arch := s.Snapshot.Arch
 	t, i := find(s, s.PC, s.Mode)
 	if t == nil {
+		t = unseen(s)
+	}
+	if t == nil {
 		return stepDarwin(s, out)
 	}
-	layout, ok := arch.Layouts[cpu.LinuxSigcontext]
 	sp, known := s.Regs.Lookup(arch.SP)
-	if !ok || !known {
+	if _, ok := arch.Layouts[cpu.LinuxSigcontext]; !ok || !known {
 		return unwind.NotCovered
 	}
-	var block [maxContext]byte
-	n := s.Snapshot.Memory.Read(sp+uint64(t.context-t.moved(i)), block[:min(layout.Size, maxContext)])
-	regs := arch.Read(layout, block[:n])
-	if !regs.Known.Has(arch.PC) || !regs.Known.Has(arch.SP) {
+	regs, ok := t.registers(s, sp-uint64(t.moved(i)))
+	if !ok {
 		return unwind.NotCaptured
 	}
 	if !plausible(s.Snapshot, &regs) {
@@ -125,6 +125,16 @@ func (Source) Step(s *unwind.State, out *unwind.Caller) unwind.Verdict {
 	cfa, _ := regs.Lookup(arch.SP)
 	*out = unwind.Caller{Regs: regs, CFA: cfa & arch.AddrMask(), HasCFA: true, Exact: true}
 	return unwind.Found
+}
+
+// registers are those in the frame of a trampoline whose first instruction runs with SP at sp; false where they were not captured.
+func (t *trampoline) registers(s *unwind.State, sp uint64) (cpu.Registers, bool) {
+	arch := s.Snapshot.Arch
+	layout := arch.Layouts[cpu.LinuxSigcontext]
+	var block [maxContext]byte
+	n := s.Snapshot.Memory.Read(sp+uint64(t.context), block[:min(layout.Size, maxContext)])
+	regs := arch.Read(layout, block[:n])
+	return regs, regs.Known.Has(arch.PC) && regs.Known.Has(arch.SP)
 }
 
 // stepDarwin is Step for _sigtramp.

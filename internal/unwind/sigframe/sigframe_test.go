@@ -173,6 +173,36 @@ func TestPlausibleContext(t *testing.T) {
 	}
 }
 
+// TestUnseen: where the vDSO was not captured, the frame itself tells: by a signal's number and a PC in a module's code.
+func TestUnseen(t *testing.T) {
+	for _, f := range frames {
+		info := map[string]int{"aarch64": 0, "riscv64": 0, "mipsel o32 rt": 24}
+		at, has := info[f.name]
+		if !has {
+			continue
+		}
+		a := arch(t, f.arch, f.abi, f.big)
+		for _, c := range []struct {
+			what       string
+			signal, pc uint64
+			want       bool
+		}{
+			{"SIGSEGV in code", 11, interruptedAt, true},
+			{"no signal", 0x1234, interruptedAt, false},
+			{"SIGSEGV elsewhere", 11, 0x1234, false},
+		} {
+			regs := synth.Regs(a, map[string]uint64{"pc": c.pc, "sp": stackAt + 0x400})
+			stack := synth.Stack(a).Zero(at).Word(c.signal).Zero(f.skip-at-a.AddrSize).Registers(a.Layouts[cpu.LinuxSigcontext], regs).Zero(0x400).Place(stackAt)
+			snap := synth.Capture(a, modules(synth.Module(a, interruptedAt, make([]byte, 16))), stack)
+			s := captured.State(snap, synth.Regs(a, map[string]uint64{"pc": trampolineAt, "sp": stackAt}), false)
+			var out unwind.Caller
+			if v := (Source{}).Step(s, &out); (Source{}).Unseen(s) != c.want || (v == unwind.Found) != c.want {
+				t.Errorf("%s, %s: a frame %t, step %v", f.name, c.what, (Source{}).Unseen(s), v)
+			}
+		}
+	}
+}
+
 func TestStepAllocatesNothing(t *testing.T) {
 	a := arch(t, "aarch64", "", false)
 	regs := synth.Regs(a, map[string]uint64{"pc": interruptedAt, "sp": stackAt})
