@@ -25,6 +25,8 @@ func taskText(t *report.Thread) string {
 	switch size := t.Stack.Hi - t.Stack.Lo; {
 	case k.Overflown:
 		parts = append(parts, fmt.Sprintf("STACK OVERFLOW: its end at %#x was overwritten", t.Stack.Lo))
+	case k.Filled && k.Unused == 0:
+		parts = append(parts, fmt.Sprintf("none of %d bytes of stack never used: full, or overflowed", size))
 	case k.Filled:
 		parts = append(parts, fmt.Sprintf("%d of %d bytes of stack never used", k.Unused, size))
 	}

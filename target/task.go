@@ -2,7 +2,7 @@ package target
 
 // Task is what a kernel knows of a thread beside its registers.
 type Task struct {
-	// State is "running", "ready", "waiting" or "ended"; of Linux's tasks also what they wait for,
+	// State is "running", "ready", "waiting", "suspended" or "ended"; of Linux's tasks also what they wait for,
 	// "sleeping", "uninterruptible", "idle", "stopped", "traced" or "parked", and how they ended,
 	// "zombie" or "dead". "" where the kernel's control block is not known well enough.
 	State string

@@ -62,12 +62,15 @@ func AddTasks(ctx context.Context, snap *target.Snapshot) (kernel string) {
 	if !ok {
 		return ""
 	}
+	all := k.all()
+	k.describe(all, nil)
+	current := k.current(snap.Modules, all)
 	runs := make(map[uint64]bool) // by control block
 	var tasks []*Task
 	for i := range snap.Threads {
 		t := &snap.Threads[i]
-		task, on := k.Of(stackPointer(snap.Arch, &t.Regs))
-		if !on {
+		task := k.on(stackPointer(snap.Arch, &t.Regs), current)
+		if task == nil {
 			continue
 		}
 		if !runs[task.Block] {
@@ -80,12 +83,13 @@ func AddTasks(ctx context.Context, snap *target.Snapshot) (kernel string) {
 		}
 	}
 	others := len(tasks)
-	for i := range k.Tasks {
-		if t := &k.Tasks[i]; !runs[t.Block] {
+	for _, t := range all {
+		if !runs[t.Block] {
 			tasks = append(tasks, t)
 		}
 	}
 	k.describe(tasks, runs)
+	snap.Issues = append(snap.Issues, k.overflows(tasks)...)
 	k.addThreads(snap, tasks, others)
 	return k.Name
 }

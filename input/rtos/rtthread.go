@@ -1,5 +1,7 @@
 package rtos
 
+import "slices"
+
 // The control block of RT-Thread behind the saved SP: entry, parameter, low end and size of
 // the stack, error; then bytes: status, priority now, priority at first; and the bit of the
 // priority in a word (rtdef.h of 3.1 to 5.0, up to 32 priorities, one processor).
@@ -17,14 +19,18 @@ func behindSize(m *ram) int {
 	return 6 * 4
 }
 
-// isRTThread tells whether control blocks are RT-Thread's: the bit is that of the priority.
-func isRTThread(m *ram, tasks []*Task, sh shape) bool {
-	return sh.lo == 3 && sh.other == 4 && each(func(m *ram, block uint64) bool {
-		at := behindSize(m)
-		p := m.byteAt(block, at+rtPriority)
-		bit, _ := m.mem.Uint(block+uint64(at+rtBit), 4)
-		return p < 32 && bit == 1<<p
-	})(m, tasks, sh)
+// areRTThread tells whether control blocks are RT-Thread's.
+func areRTThread(m *ram, tasks []*Task, sh shape) bool {
+	return sh.lo == 3 && sh.other == 4 && !slices.ContainsFunc(tasks, func(t *Task) bool { return !isRTThread(m, t.Block) })
+}
+
+// isRTThread tells whether a control block is RT-Thread's: the bit is that of the priority, and with more than 32
+// priorities, of its upper part: the word is that of a group of 8.
+func isRTThread(m *ram, block uint64) bool {
+	at := behindSize(m)
+	p := m.byteAt(block, at+rtPriority)
+	bit, _ := m.mem.Uint(block+uint64(at+rtBit), 4)
+	return p < 32 && bit == 1<<p
 }
 
 // statesRTThread reads the states of tasks. Their numbers are others since version 5.0:

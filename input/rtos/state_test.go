@@ -81,7 +81,7 @@ func TestStates(t *testing.T) {
 				return m.blockFreeRTOS(i, lo, sp, p, m.list(p), 0)
 			}
 		}, "FreeRTOS: a1 ready 3 stale, b1 waiting 4, c1 ready 2, d1 ready 0"},
-		{"FreeRTOS, RV64, two of the first priority", "pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - mstatus", rv64, func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
+		{"FreeRTOS, RV64, two of the first priority", "pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 nesting mstatus", rv64, func(m *machine) func(i, lo, sp uint64) ([]uint64, int) {
 			return func(i, lo, sp uint64) ([]uint64, int) {
 				p := [4]uint64{3, 4, 3, 0}[i]
 				if i == 1 {
@@ -210,7 +210,7 @@ func TestNuttX(t *testing.T) {
 func TestCurrent(t *testing.T) {
 	m := newMachine(archOf(arm.Archs(), "cortexm"))
 	blocks := kernelOf(m, "r4-r11 frame", 0xa5a5a5a5, func(i, lo, sp uint64) ([]uint64, int) {
-		return m.blockFreeRTOS(i, lo, sp, i, 0, 0)
+		return m.blockFreeRTOS(i, lo, sp, i, m.base+0x900, 0)
 	})
 	m.put(m.base+0x40, blocks[2])
 	snap := m.snapshot()
@@ -265,9 +265,12 @@ func TestPorts(t *testing.T) {
 		l := &ports[i]
 		var arch *cpu.Arch
 		for _, a := range all {
-			if l.fits(a) && arch == nil && !a.BigEndian {
+			if l.fits(a) && arch == nil && !a.BigEndian && l.embedded == (a.ABI == embedded) {
 				arch = a
 			}
+		}
+		if l.ends {
+			continue // TestProtected
 		}
 		name := fmt.Sprintf("%s, %s: %s", l.kernel, l.cpus, strings.Join(l.saved, " "))
 		m := newMachine(arch)

@@ -1,0 +1,73 @@
+package rtos
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/backsight/backsight/target"
+)
+
+// on is the task that a processor runs whose stack pointer is sp, nil for none. current is the one that runs as the kernel
+// says, nil where that is not known. The stack pointer of a task that overflowed may lie on the stack of another one, or in
+// no memory at all: then the task is the one that runs, above, of whose stack nothing is left.
+func (k *Kernel) on(sp uint64, current *Task) *Task {
+	t := k.of(sp)
+	if t != nil && (t == current || current == nil && t.mayRun() || t.switched(sp)) {
+		return t
+	}
+	var culprit *Task
+	for _, o := range k.all() {
+		may := o == current || current == nil && o.mayRun()
+		if may && sp < o.Stack.Lo && o.full() && (culprit == nil || o.Stack.Lo < culprit.Stack.Lo) {
+			culprit = o
+		}
+	}
+	if culprit == nil {
+		return t
+	}
+	culprit.Overflown = true
+	return culprit
+}
+
+// mayRun tells whether the kernel says nothing that excludes that a task runs.
+func (t *Task) mayRun() bool { return t.State == "" || t.State == ready || t.State == running }
+
+// full tells whether of a task's stack all was used.
+func (t *Task) full() bool { return t.Overflown || t.Filled && t.Unused == 0 }
+
+// switched tells whether the kernel has just saved a task's registers, with the stack pointer sp.
+func (t *Task) switched(sp uint64) bool {
+	return t.Regs.Known != 0 && t.saved <= sp && sp <= t.end
+}
+
+// overflows has an issue for each task that overflowed into others: these have nothing to tell of their own stacks.
+func (k *Kernel) overflows(tasks []*Task) (issues []target.Issue) {
+	for _, t := range tasks {
+		if !t.Overflown || t.Regs.Known == 0 && !t.mayRun() {
+			continue
+		}
+		var names []string
+		for victim := k.below(t, tasks); victim != nil; victim = k.below(victim, tasks) {
+			names = append(names, fmt.Sprintf("%q", victim.Name))
+			victim.Filled, victim.Overflown = false, false
+		}
+		if len(names) > 0 {
+			issues = append(issues, target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf(
+				"the stack of task %q overflowed into what lies below, with the stacks of %s", t.Name, strings.Join(names, ", "))})
+		}
+	}
+	return issues
+}
+
+// below is the task whose stack lies next below that of a task, if its context was overwritten.
+func (k *Kernel) below(t *Task, tasks []*Task) (next *Task) {
+	for _, o := range tasks {
+		if o.Stack.Lo < t.Stack.Lo && (next == nil || o.Stack.Lo > next.Stack.Lo) {
+			next = o
+		}
+	}
+	if next == nil || next.Regs.Known != 0 || next.mayRun() && !next.full() {
+		return nil
+	}
+	return next
+}
