@@ -26,7 +26,9 @@ func TestContext(t *testing.T) {
 		for _, extended := range []bool{false, true} {
 			m := newMachine(arch)
 			top := m.base + 0x4000
-			sp := m.saved(l.saved, top, extended && slices.ContainsFunc(l.saved, func(w string) bool { return strings.HasSuffix(w, "floats") || w[0] == 'f' && w[1] == 's' || w == "vs16" }))
+			sp := m.saved(l.saved, top, extended && slices.ContainsFunc(l.saved, func(w string) bool {
+				return strings.HasSuffix(w, "floats") || w[0] == 'f' && w[1] == 's' || w == "vs16"
+			}))
 			regs, ok := Context(t.Context(), m.snapshot(), sp)
 			pc, _ := arch.SplitCode(regs.Val[arch.PC])
 			stated := slices.Contains(l.saved, "sp")

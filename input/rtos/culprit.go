@@ -7,18 +7,41 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
+// of is the task that a thread of a report is, nil for none. A report of an overflow, by the kernel as it switches, may have
+// a task's name alone: the task's registers are those of the thread then.
+func (k *Kernel) of(t *target.Thread, current *Task) *Task {
+	sp, ok := stackPointer(k.search.code.snap.Arch, &t.Regs)
+	if !ok {
+		for _, o := range k.all() {
+			if o.Name != "" && strings.HasSuffix(t.Name, " in "+o.Name) {
+				t.Regs, o.Overflown = o.Regs, true
+				return o
+			}
+		}
+		return nil
+	}
+	task := k.on(sp, current)
+	if t.Stale && task != nil && sp-task.Stack.Lo < atLimit {
+		task.Overflown = true // the frame would have gone below
+	}
+	return task
+}
+
+// atLimit is the room in bytes that a frame with floating-point registers takes at least.
+const atLimit = 128
+
 // on is the task that a processor runs whose stack pointer is sp, nil for none. current is the one that runs as the kernel
 // says, nil where that is not known. The stack pointer of a task that overflowed may lie on the stack of another one, or in
 // no memory at all: then the task is the one that runs, above, of whose stack nothing is left.
 func (k *Kernel) on(sp uint64, current *Task) *Task {
-	t := k.of(sp)
+	t := k.at(sp)
 	if t != nil && (t == current || current == nil && t.mayRun() || t.switched(sp)) {
 		return t
 	}
 	var culprit *Task
 	for _, o := range k.all() {
 		may := o == current || current == nil && o.mayRun()
-		if may && sp < o.Stack.Lo && o.full() && (culprit == nil || o.Stack.Lo < culprit.Stack.Lo) {
+		if may && sp < o.Stack.Lo && (o.full() || len(k.Tasks) == 1) && (culprit == nil || o.Stack.Lo < culprit.Stack.Lo) {
 			culprit = o
 		}
 	}

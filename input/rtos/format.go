@@ -69,7 +69,7 @@ func AddTasks(ctx context.Context, snap *target.Snapshot) (kernel string) {
 	var tasks []*Task
 	for i := range snap.Threads {
 		t := &snap.Threads[i]
-		task := k.on(stackPointer(snap.Arch, &t.Regs), current)
+		task := k.of(t, current)
 		if task == nil {
 			continue
 		}
@@ -126,15 +126,16 @@ func oldFrames(stale []*Task) string {
 	return fmt.Sprintf("one of %d tasks may have been running%s: their frames may be old", len(stale), why)
 }
 
-// stackPointer is the SP of the running task: on a Cortex-M that handles an exception the process
+// stackPointer is the SP of the running task: on a Cortex-M that handles an exception, or whose frame was not pushed, the process
 // stack pointer, where that register is known; elsewhere SP.
-func stackPointer(arch *cpu.Arch, regs *cpu.Registers) uint64 {
-	if psp, ok := arch.RegByName("psp"); ok && regs.Val[arch.Status]&0x1ff != 0 {
+func stackPointer(arch *cpu.Arch, regs *cpu.Registers) (uint64, bool) {
+	status, known := regs.Lookup(arch.Status)
+	if psp, ok := arch.RegByName("psp"); ok && (status&0x1ff != 0 || !known) {
 		if v, ok := regs.Lookup(psp); ok {
-			return v
+			return v, true
 		}
 	}
-	return regs.Val[arch.SP]
+	return regs.Lookup(arch.SP)
 }
 
 // once is a stream of one snapshot.

@@ -101,10 +101,10 @@ func pointers(tasks []Task) (out []*Task) {
 	return out
 }
 
-// of returns the task on whose stack an address lies. The running task may be missing from Tasks:
+// at returns the task on whose stack an address lies. The running task may be missing from Tasks:
 // its saved registers are old, and calls may have overwritten them. Then its control block is found
 // by the layout of all blocks.
-func (k *Kernel) of(sp uint64) *Task {
+func (k *Kernel) at(sp uint64) *Task {
 	for i := range k.Tasks {
 		if s := k.Tasks[i].Stack; s.Contains(sp) || sp == s.Hi && s.Lo < s.Hi {
 			return &k.Tasks[i]
