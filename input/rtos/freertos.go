@@ -89,7 +89,8 @@ func (m *ram) damaged(tasks []*Task, sh shape) []bool {
 	}
 	out := make([]bool, len(tasks))
 	for i, t := range tasks {
-		out[i] = sum(t) != most && sum(t) < inUse && sums[most] > 1 && (sh.item == 5 || sh.item == 7)
+		used := sum(t) >= inUse && m.at(t.Block, sh.owner+sh.item+1) != 0
+		out[i] = sum(t) != most && !used && 2*sums[most] > len(tasks) && (sh.item == 5 || sh.item == 7)
 	}
 	return out
 }

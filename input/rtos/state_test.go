@@ -47,7 +47,7 @@ func (m *machine) list(priority uint64) uint64 { return m.base + 0x800 + priorit
 func (m *machine) blockFreeRTOS(i, lo, sp, priority, list, event uint64) ([]uint64, int) {
 	at := m.base + 0x4000 + i*0x200
 	m.text(at+13*uint64(m.word), string('a'+rune(i))+"1")
-	return []uint64{sp, 5, m.base, m.base, at, list, 5, m.base, m.base, at, event, priority, lo}, 0
+	return []uint64{sp, 5, m.base, m.base, at, list, 8 - priority, m.base, m.base, at, event, priority, lo}, 0
 }
 
 func states(snap *target.Snapshot) string {
