@@ -13,6 +13,8 @@ type Task struct {
 	// kernel filled the stack with. Filled: there is such a pattern.
 	Unused uint64
 	Filled bool
+	// AtMost: the kernel does not state where the stack ends; what is known to lie behind bounds the stack.
+	AtMost bool
 	// Overflown: the pattern at the very end of the stack was overwritten, by the task or by
 	// the owner of the memory below.
 	Overflown bool

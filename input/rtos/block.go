@@ -15,6 +15,8 @@ func (m *ram) bound(tasks []Task, sh shape) {
 			t.Stack.Hi = t.Stack.Lo + n
 		} else if stated != 0 {
 			t.Stack.Hi = min(t.Stack.Hi, m.at(t.Block, stated)+m.word)
+		} else {
+			t.AtMost = true
 		}
 	}
 }

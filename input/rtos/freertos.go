@@ -61,7 +61,7 @@ func (m *ram) lists(tasks []*Task, sh shape) (l freeRTOSLists) {
 	for at := range m.words() {
 		v, _ := m.mem.Uint(at, int(m.word))
 		if of[v] != nil && !slices.ContainsFunc(tasks, func(t *Task) bool {
-			return t.Stack.Contains(at) || at >= t.Block && at-t.Block < m.word*ownerReach
+			return t.Stack.Contains(at) && (!t.AtMost || at < t.end) || at >= t.Block && at-t.Block < m.word*ownerReach
 		}) {
 			l.timed[v] = true
 		}
@@ -99,8 +99,15 @@ func (m *ram) damaged(tasks []*Task, sh shape) []bool {
 // (ucNotifyState), depends on the configuration. Behind the name there is a byte at the same distance in all blocks that is 0 or
 // 2, and 1 in those that wait.
 func (m *ram) notified(tasks []*Task, sh shape) {
-	const reach = 256
-	for off := (sh.lo + 2) * int(m.word); off < (sh.lo+2)*int(m.word)+reach; off++ {
+	reach := 256 // or to the next block
+	for _, t := range tasks {
+		for _, o := range tasks {
+			if o.Block > t.Block {
+				reach = min(reach, int(min(o.Block-t.Block, 1<<20)))
+			}
+		}
+	}
+	for off := (sh.lo + 2) * int(m.word); off < reach; off++ {
 		if slices.ContainsFunc(tasks, func(t *Task) bool {
 			v := m.byteAt(t.Block, off)
 			return v > 2 || v == 1 && (t.State == ready || t.State == running)
