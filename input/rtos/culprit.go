@@ -1,7 +1,9 @@
 package rtos
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/target"
@@ -63,34 +65,28 @@ func (t *Task) switched(sp uint64) bool {
 	return t.Regs.Known != 0 && t.saved <= sp && sp <= t.end
 }
 
-// overflows has an issue for each task that overflowed into others: these have nothing to tell of their own stacks.
-func (k *Kernel) overflows(tasks []*Task) (issues []target.Issue) {
-	for _, t := range tasks {
-		if !t.Overflown || t.Regs.Known == 0 && !t.mayRun() {
+// overrun finds the tasks that overflowed into others, and has an issue for each: right below the task's stack lie those of others of
+// which no context is left, though some of them wait. These have nothing to tell of their own stacks.
+func (k *Kernel) overrun(tasks []*Task) (issues []target.Issue) {
+	sorted := slices.SortedFunc(slices.Values(tasks), func(a, b *Task) int { return cmp.Compare(b.Stack.Lo, a.Stack.Lo) })
+	for i := 0; i < len(sorted); i++ {
+		t := sorted[i]
+		var names []string
+		waits := false
+		for i+1 < len(sorted) && sorted[i+1].Regs.Known == 0 && (t.Regs.Known == 0 || t.Overflown) {
+			i++
+			waits = waits || !sorted[i].mayRun()
+			names = append(names, fmt.Sprintf("%q", sorted[i].Name))
+		}
+		if !waits || !t.mayRun() && !t.Overflown {
 			continue
 		}
-		var names []string
-		for victim := k.below(t, tasks); victim != nil; victim = k.below(victim, tasks) {
-			names = append(names, fmt.Sprintf("%q", victim.Name))
+		t.Overflown = true
+		for _, victim := range sorted[i+1-len(names) : i+1] {
 			victim.Filled, victim.Overflown = false, false
 		}
-		if len(names) > 0 {
-			issues = append(issues, target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf(
-				"the stack of task %q overflowed into what lies below, with the stacks of %s", t.Name, strings.Join(names, ", "))})
-		}
+		issues = append(issues, target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf(
+			"the stack of task %q overflowed into those of %s, which lie below", t.Name, strings.Join(names, ", "))})
 	}
 	return issues
-}
-
-// below is the task whose stack lies next below that of a task, if its context was overwritten.
-func (k *Kernel) below(t *Task, tasks []*Task) (next *Task) {
-	for _, o := range tasks {
-		if o.Stack.Lo < t.Stack.Lo && (next == nil || o.Stack.Lo > next.Stack.Lo) {
-			next = o
-		}
-	}
-	if next == nil || next.Regs.Known != 0 || next.mayRun() && !next.full() {
-		return nil
-	}
-	return next
 }

@@ -64,6 +64,7 @@ func AddTasks(ctx context.Context, snap *target.Snapshot) (kernel string) {
 	}
 	all := k.all()
 	k.describe(all, nil)
+	overrun := k.overrun(all)
 	current := k.current(snap.Modules, all)
 	runs := make(map[uint64]bool) // by control block
 	var tasks []*Task
@@ -89,7 +90,7 @@ func AddTasks(ctx context.Context, snap *target.Snapshot) (kernel string) {
 		}
 	}
 	k.describe(tasks, runs)
-	snap.Issues = append(snap.Issues, k.overflows(tasks)...)
+	snap.Issues = append(snap.Issues, overrun...)
 	k.addThreads(snap, tasks, others)
 	return k.Name
 }

@@ -17,8 +17,8 @@ const (
 func stateReaders() []stateReader {
 	return []stateReader{
 		{kernel: freeRTOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.owner > 0 }, read: statesFreeRTOS},
-		{kernel: threadX, marked: isThreadX, read: statesThreadX},
-		{kernel: rtx5, marked: isRTX, read: statesRTX},
+		{kernel: threadX, marked: isThreadX, name: 8, read: statesThreadX},
+		{kernel: rtx5, marked: isRTX, name: -13, read: statesRTX},
 		{kernel: rtThread, marked: isRTThread, is: areRTThread, read: statesRTThread},
 		{kernel: chibiOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, read: statesChibiOS},
 		{kernel: zephyr, is: isZephyr, read: statesZephyr},

@@ -15,12 +15,7 @@ func (s *search) kin(k *Kernel, l *compiled) (out []Task) {
 		known[k.Tasks[i].Block] = true
 	}
 	add := func(at uint64) {
-		sp, _ := s.ram.mem.Uint(at, int(s.ram.word))
-		p := suspect{block: at, saved: sp, ctx: registers{sp: sp, saved: sp, end: sp}}
-		ctx, ok := l.read(s.ram.mem, at, sp)
-		if ok = ok && s.code.resumes(s.ram, &ctx); ok {
-			p.saved, p.ctx = ctx.saved, ctx
-		}
+		p, ok := s.suspect(l, at)
 		t := s.ram.task(&p, k.shape)
 		if t.Name = k.name(&t); s.isKin(k, &t, ok) && s.alone(k, out, &t) {
 			out = append(out, t)
@@ -43,6 +38,15 @@ func (s *search) kin(k *Kernel, l *compiled) (out []Task) {
 		}
 	}
 	return out
+}
+
+// suspect is the task of a control block, without registers where the words that SP points to are no context; ok: they are one.
+func (s *search) suspect(l *compiled, at uint64) (p suspect, ok bool) {
+	sp, _ := s.ram.mem.Uint(at, int(s.ram.word))
+	if ctx, read := l.read(s.ram.mem, at, sp); read && s.code.resumes(s.ram, &ctx) {
+		return suspect{at, ctx.saved, ctx}, true
+	}
+	return suspect{at, sp, registers{sp: sp, saved: sp, end: sp}}, false
 }
 
 // isKin tells whether a control block that is like others is a task's. resumes: with its context the program can go on.
@@ -75,17 +79,41 @@ func (s *search) alone(k *Kernel, more []Task, t *Task) bool {
 	return true
 }
 
-// remains are the tasks of FreeRTOS whose control blocks are all that is left, as after a recursion through all memory: no
-// context shows the port, but the owners, a list and a name of printable characters show the block.
-func (s *search) remains(all []layout) (v verdict) {
-	i := slices.IndexFunc(all, func(l layout) bool { return l.kernel == freeRTOS && l.fits(s.code.snap.Arch) })
+// remains are the tasks whose control blocks are known by their marks alone, where contexts tell of no such kernel: a recursion
+// through all memory left none, or left words that look like others. The marks are FreeRTOS' owners, or the identification and the
+// bounds of ThreadX. The layout is the one by which most contexts can be read.
+func (s *search) remains(all []layout) (best verdict) {
+	blocks := make(map[shape][]uint64)
 	for _, at := range slices.Sorted(maps.Keys(s.ram.owners)) {
 		for _, sh := range s.ram.owners[at] {
-			t := s.ram.task(&suspect{block: at}, sh)
-			if s.names().of([]Task{t}, sh)(&t) != "" && i >= 0 && s.ram.listed(at, sh) && (len(v.tasks) == 0 || sh == v.shape) {
-				v.layout, v.shape, v.tasks = &all[i], sh, append(v.tasks, t)
+			if s.ram.listed(at, sh) && s.names().of(nil, sh, 0)(&Task{Block: at}) != "" {
+				blocks[sh] = append(blocks[sh], at)
 			}
 		}
 	}
-	return v
+	for _, at := range s.pointers {
+		if isThreadX(s.ram, at) && s.ram.at(at, 2)-s.ram.at(at, 1) == s.ram.at(at, 3)-1 && len(blocks[threadXShape]) < maxTasks {
+			blocks[threadXShape] = append(blocks[threadXShape], at)
+		}
+	}
+	for sh, marked := range blocks {
+		for i := range all {
+			l := &all[i]
+			if !l.fits(s.code.snap.Arch) || l.kernel != sh.marks() {
+				continue
+			}
+			v := verdict{layout: l, shape: sh, weight: 1}
+			for _, at := range marked {
+				p, ok := s.suspect(l.compile(s.code.snap.Arch), at)
+				if v.tasks = append(v.tasks, s.ram.task(&p, sh)); ok {
+					v.weight++
+				}
+			}
+			if v.weight+len(v.tasks) > best.weight+len(best.tasks) {
+				best = v
+			}
+		}
+	}
+	best.tasks = apart(best.tasks)
+	return best
 }

@@ -11,11 +11,13 @@ type names struct {
 // nameReach is how far from the saved SP a name stands, in bytes.
 const nameReach = 256
 
-// of finds the tasks' names: text at the same distance from the saved SP in all blocks,
+// of finds the tasks' names: where word is not 0, that word of a control block points to the name. Else text at the same distance from the saved SP in all blocks,
 // or a pointer to text; of FreeRTOS behind the low end of the stack. Two bytes with priorities of 70 read "FF": other texts
 // that tell the tasks apart as well are preferred to those of two characters, and those of one do not count alone.
-func (n names) of(tasks []Task, sh shape) (read func(*Task) string) {
-	if sh.owner > 0 {
+func (n names) of(tasks []Task, sh shape, word int) (read func(*Task) string) {
+	if word != 0 {
+		read = func(t *Task) string { return n.text(n.at(t.Block, word)) }
+	} else if sh.owner > 0 {
 		behind := uint64(sh.lo + 1)
 		if n.several(pointers(tasks), sh) {
 			behind += 2

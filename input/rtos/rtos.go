@@ -60,20 +60,23 @@ func Find(ctx context.Context, snap *target.Snapshot) (k Kernel, ok bool) {
 			}
 		}
 	}
-	if best.weight == 0 {
-		best = s.remains(all)
+	k = Kernel{search: s, states: readerOf(s.ram, pointers(best.tasks), best.shape)}
+	if best.shape.owner == 0 && (k.states.marked == nil || k.states.kernel == threadX && best.layout.kernel != threadX) {
+		if marked := s.remains(all); len(marked.tasks) > 0 && len(marked.tasks) >= len(best.tasks) {
+			best = marked
+			k.states = readerOf(s.ram, pointers(best.tasks), best.shape)
+		}
 	}
 	if len(best.tasks) == 0 || ctx.Err() != nil {
 		return k, false
 	}
-	k = Kernel{Name: best.layout.kernel, Tasks: best.tasks, search: s, shape: best.shape}
-	if k.Name == freeRTOS && best.shape.owner == 0 {
+	k.Tasks, k.shape, k.Name = best.tasks, best.shape, best.layout.kernel
+	if k.states.kernel != "" {
+		k.Name = k.states.kernel
+	} else if k.Name == freeRTOS {
 		k.Name = "" // RTX5 and others save the same registers in the same order
 	}
-	if k.states = readerOf(s.ram, k.all(), k.shape); k.states.kernel != "" {
-		k.Name = k.states.kernel
-	}
-	k.name = s.names().of(k.Tasks, best.shape)
+	k.name = s.names().of(k.Tasks, best.shape, k.states.name)
 	k.Tasks = append(k.Tasks, s.kin(&k, best.layout.compile(snap.Arch))...)
 	slices.SortFunc(k.Tasks, func(a, b Task) int { return cmp.Compare(a.Block, b.Block) })
 	if best.shape.owner > 0 {
@@ -105,10 +108,12 @@ func pointers(tasks []Task) (out []*Task) {
 // its saved registers are old, and calls may have overwritten them. Then its control block is found
 // by the layout of all blocks.
 func (k *Kernel) at(sp uint64) *Task {
-	for i := range k.Tasks {
-		if s := k.Tasks[i].Stack; s.Contains(sp) || sp == s.Hi && s.Lo < s.Hi {
-			return &k.Tasks[i]
-		}
+	all := k.all()
+	if i := slices.IndexFunc(all, func(t *Task) bool { return t.Stack.Contains(sp) }); i >= 0 {
+		return all[i]
+	}
+	if i := slices.IndexFunc(all, func(t *Task) bool { return sp == t.Stack.Hi && t.Stack.Lo < sp }); i >= 0 {
+		return all[i]
 	}
 	t, ok := k.search.ram.running(k.shape, k.Tasks, sp)
 	if !ok {

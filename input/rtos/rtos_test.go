@@ -203,17 +203,19 @@ func TestBounds(t *testing.T) {
 		name   string
 		arch   *cpu.Arch
 		layout string
-		block  func(sp, lo, hi uint64) []uint64
+		block  func(sp, lo, hi, name uint64) []uint64
 		fp     bool
 	}{
 		{"RT-Thread, RISC-V", rv64, "pc ra - - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6",
-			func(sp, lo, hi uint64) []uint64 { return []uint64{0, 0, sp, lo, hi - lo} }, false},
+			func(sp, lo, hi, name uint64) []uint64 { return []uint64{0, 0, sp, lo, hi - lo} }, false},
 		{"RT-Thread, Cortex-M4F", cortexM, "flag r4-r11 flagfloats frame",
-			func(sp, lo, hi uint64) []uint64 { return []uint64{0, 0, sp, 0x8000101, 7, lo, hi - lo} }, true},
+			func(sp, lo, hi, name uint64) []uint64 { return []uint64{0, 0, sp, 0x8000101, 7, lo, hi - lo} }, true},
 		{"ThreadX, Cortex-M4F", cortexM, "exc floats r4-r11 frame",
-			func(sp, lo, hi uint64) []uint64 { return []uint64{0x54485244, 9, sp, lo, hi - 1, hi - lo} }, true},
+			func(sp, lo, hi, name uint64) []uint64 {
+				return []uint64{0x54485244, 9, sp, lo, hi - 1, hi - lo, 0, 0, 0, 0, name}
+			}, true},
 		{"RTX5", cortexM, "r4-r11 frame",
-			func(sp, lo, hi uint64) []uint64 { return []uint64{0, hi - lo, lo, sp} }, false},
+			func(sp, lo, hi, name uint64) []uint64 { return []uint64{0, hi - lo, lo, sp} }, false},
 	} {
 		m := newMachine(c.arch)
 		for i := range uint64(3) {
@@ -222,7 +224,7 @@ func TestBounds(t *testing.T) {
 			sp := m.saved(words(c.layout), lo+0x600, c.fp && i == 1)
 			block := m.base + 0x200 + i*0x100
 			m.text(block, fmt.Sprintf("task%d", i))
-			m.put(block+16, c.block(sp, lo, lo+0x600)...)
+			m.put(block+16, c.block(sp, lo, lo+0x600, block)...)
 		}
 		k, ok := Find(t.Context(), m.snapshot())
 		if got := summary(k); !ok || len(k.Tasks) != 3 || k.Tasks[2].Name != "task2" || k.Tasks[1].Stack != (target.Range{Lo: m.base + 0x1800, Hi: m.base + 0x1e00}) {

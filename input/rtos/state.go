@@ -18,6 +18,8 @@ type stateReader struct {
 	marked func(m *ram, block uint64) bool
 	// is tells whether control blocks, of a shape, are the kernel's; nil: where each is marked.
 	is func(m *ram, tasks []*Task, sh shape) bool
+	// name is which word of a control block points to the name, 0 where that is searched for.
+	name int
 	// read sets the tasks' states and priorities.
 	read func(m *ram, tasks []*Task, sh shape)
 }

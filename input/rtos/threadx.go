@@ -8,6 +8,9 @@ const (
 	threadXStates                  = 14
 )
 
+// threadXShape is that of ThreadX' control blocks: the stack's low end, its last byte, its size.
+var threadXShape = shape{lo: 1, other: 3}
+
 func isThreadX(m *ram, block uint64) bool {
 	return m.at(block, -2) == threadXID && m.at(block, threadXStatus) <= threadXStates
 }
@@ -20,6 +23,8 @@ func statesThreadX(m *ram, tasks []*Task, _ shape) {
 			t.State = ready
 		case 1, 2:
 			t.State = ended
+		case 3:
+			t.State = suspended
 		default:
 			t.State = waiting
 		}
