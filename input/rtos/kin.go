@@ -80,32 +80,38 @@ func (s *search) alone(k *Kernel, more []Task, t *Task) bool {
 }
 
 // remains are the tasks whose control blocks are known by their marks alone, where contexts tell of no such kernel: a recursion
-// through all memory left none, or left words that look like others. The marks are FreeRTOS' owners, or the identification and the
-// bounds of ThreadX. The layout is the one by which most contexts can be read.
+// through all memory left none, or left words that look like others. The marks are FreeRTOS' owners and names, or those of another kernel
+// with bounds around the saved SP. The layout is the one by which most contexts can be read.
 func (s *search) remains(all []layout) (best verdict) {
-	blocks := make(map[shape][]uint64)
+	type marked struct {
+		kernel string
+		shape
+	}
+	blocks := make(map[marked][]uint64)
 	for _, at := range slices.Sorted(maps.Keys(s.ram.owners)) {
 		for _, sh := range s.ram.owners[at] {
 			if s.ram.listed(at, sh) && s.names().of(nil, sh, 0)(&Task{Block: at}) != "" {
-				blocks[sh] = append(blocks[sh], at)
+				blocks[marked{freeRTOS, sh}] = append(blocks[marked{freeRTOS, sh}], at)
 			}
 		}
 	}
-	for _, at := range s.pointers {
-		if isThreadX(s.ram, at) && s.ram.at(at, 2)-s.ram.at(at, 1) == s.ram.at(at, 3)-1 && len(blocks[threadXShape]) < maxTasks {
-			blocks[threadXShape] = append(blocks[threadXShape], at)
+	for _, r := range stateReaders() {
+		for _, at := range s.pointers {
+			if of := (marked{r.kernel, r.bounds}); r.marked != nil && r.marked(s.ram, at) && s.ram.bounded(at, r.bounds) && len(blocks[of]) < maxTasks {
+				blocks[of] = append(blocks[of], at)
+			}
 		}
 	}
-	for sh, marked := range blocks {
+	for of, found := range blocks {
 		for i := range all {
 			l := &all[i]
-			if !l.fits(s.code.snap.Arch) || l.kernel != sh.marks() {
+			if !l.fits(s.code.snap.Arch) || l.kernel != of.kernel && l.kernel != freeRTOS || len(found) < 2 && of.kernel != freeRTOS {
 				continue
 			}
-			v := verdict{layout: l, shape: sh, weight: 1}
-			for _, at := range marked {
+			v := verdict{layout: l, shape: of.shape, weight: 1}
+			for _, at := range found {
 				p, ok := s.suspect(l.compile(s.code.snap.Arch), at)
-				if v.tasks = append(v.tasks, s.ram.task(&p, sh)); ok {
+				if v.tasks = append(v.tasks, s.ram.task(&p, of.shape)); ok {
 					v.weight++
 				}
 			}
@@ -116,4 +122,14 @@ func (s *search) remains(all []layout) (best verdict) {
 	}
 	best.tasks = apart(best.tasks)
 	return best
+}
+
+// bounded tells whether a control block of a shape bounds a stack around the saved SP.
+func (m *ram) bounded(block uint64, sh shape) bool {
+	t := m.task(&suspect{block: block}, sh)
+	run, ok := m.run(t.Stack.Lo)
+	size := t.Stack.Hi - t.Stack.Lo
+	sp := m.at(block, 0)
+	return ok && size >= minStack && size <= maxStack && t.Stack.Hi <= run.Hi && t.Stack.Lo%4 == 0 &&
+		!t.Stack.Contains(block) && sp+maxOverflow >= t.Stack.Lo && sp <= t.Stack.Hi
 }

@@ -30,17 +30,6 @@ func (sh shape) of(kernel string) bool {
 	return (sh.owner == 0 || kernel == freeRTOS) && (!sh.top || kernel == chibiOS) && (!sizeFirst || kernel == nuttX)
 }
 
-// marks is the kernel whose control blocks have the shape, where more than contexts marks these, else "".
-func (sh shape) marks() string {
-	switch {
-	case sh.owner > 0:
-		return freeRTOS
-	case sh == threadXShape:
-		return threadX
-	}
-	return ""
-}
-
 // reach is how far from the saved SP the words that bound the stack stand.
 const reach = 48
 

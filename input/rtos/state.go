@@ -16,6 +16,8 @@ type stateReader struct {
 	kernel string
 	// marked tells whether a control block is the kernel's by more than its stack and context; nil: blocks have no marks.
 	marked func(m *ram, block uint64) bool
+	// bounds is the shape of control blocks that are marked.
+	bounds shape
 	// is tells whether control blocks, of a shape, are the kernel's; nil: where each is marked.
 	is func(m *ram, tasks []*Task, sh shape) bool
 	// name is which word of a control block points to the name, 0 where that is searched for.

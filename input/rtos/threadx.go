@@ -8,9 +8,6 @@ const (
 	threadXStates                  = 14
 )
 
-// threadXShape is that of ThreadX' control blocks: the stack's low end, its last byte, its size.
-var threadXShape = shape{lo: 1, other: 3}
-
 func isThreadX(m *ram, block uint64) bool {
 	return m.at(block, -2) == threadXID && m.at(block, threadXStatus) <= threadXStates
 }
