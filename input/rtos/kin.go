@@ -6,7 +6,7 @@ import (
 )
 
 // kin are the tasks whose control blocks are like those of the tasks that were found, but whose contexts lie below their
-// stacks, which overflowed, or are none any more: those of the running task, whose calls overwrote what was saved, and of a
+// stacks, which overflowed, never ran, or are none any more: those of the running task, whose calls overwrote what was saved, and of a
 // task whose stack another one overwrote. A block that its owners mark is one whatever its context; others need a name, and
 // a context or a mark of their kernel.
 func (s *search) kin(k *Kernel, l *compiled) (out []Task) {
@@ -43,7 +43,7 @@ func (s *search) kin(k *Kernel, l *compiled) (out []Task) {
 // suspect is the task of a control block, without registers where the words that SP points to are no context; ok: they are one.
 func (s *search) suspect(l *compiled, at uint64) (p suspect, ok bool) {
 	sp, _ := s.ram.mem.Uint(at, int(s.ram.word))
-	if ctx, read := l.read(s.ram.mem, at, sp); read && s.code.resumes(s.ram, &ctx) {
+	if ctx, read := l.read(s.ram.mem, at, sp); read && (s.code.resumes(s.ram, &ctx) || s.code.starts(&ctx)) {
 		return suspect{at, ctx.saved, ctx}, true
 	}
 	return suspect{at, sp, registers{sp: sp, saved: sp, end: sp}}, false
@@ -62,8 +62,7 @@ func (s *search) isKin(k *Kernel, t *Task, resumes bool) bool {
 	if r.Hi <= r.Lo || r.Hi-r.Lo < minStack || r.Hi-r.Lo > maxStack || r.Hi > run.Hi || r.Contains(t.Block) || t.Name == "" {
 		return false
 	}
-	below := t.saved < r.Lo && r.Lo-t.saved <= maxOverflow
-	return resumes && below || k.states.marked != nil && k.states.marked(s.ram, t.Block)
+	return resumes && t.saved+maxOverflow >= r.Lo && t.saved < r.Hi || k.states.marked != nil && k.states.marked(s.ram, t.Block)
 }
 
 // alone tells whether no other task has a task's stack, or the control block on its stack.

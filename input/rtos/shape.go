@@ -17,8 +17,8 @@ type shape struct {
 	// owner: the block is that of FreeRTOS, which states the low end only. The first of the two words that point back to
 	// the block, and how many words behind is the other one; 0 for other blocks.
 	owner, item int
-	// top: the block is that of ChibiOS, which lies right above the stack, and which states the
-	// low end only.
+	// top: the block is that of ChibiOS, which lies right above the stack; with high, which states the high end of that and the block,
+	// and may lie elsewhere (8.0).
 	top bool
 }
 
@@ -38,6 +38,9 @@ const reach = 48
 func (sh shape) before(o shape) bool {
 	if sh.top != o.top {
 		return sh.top
+	}
+	if sh.top && sh.high != o.high {
+		return sh.high
 	}
 	if sh.item != o.item {
 		return sh.item < o.item
@@ -65,8 +68,10 @@ func (m *ram) shapes(p *suspect) (out []shape) {
 		if i == 0 || !ok || lo > p.saved || !run.Contains(lo) || p.saved-lo > maxStack || lo%4 != 0 {
 			continue
 		}
-		if hi := p.block - m.word*chibiHeader; i > 0 && i <= chibiBase && m.isStack(p, target.Range{Lo: lo, Hi: hi}, run) {
-			out = append(out, shape{lo: i, top: true})
+		for _, sh := range []shape{{lo: i, top: true}, {lo: i, other: i + 1, high: true, top: true}} {
+			if i > 0 && i <= chibiBase && m.isStack(p, m.chibiStack(p.block, sh), run) {
+				out = append(out, sh)
+			}
 		}
 		for _, k := range []int{i - 2, i - 1, i + 1, i + 2} {
 			v, ok := m.lookup(p.block, k)
@@ -100,6 +105,15 @@ func (m *ram) isStack(p *suspect, r, run target.Range) bool {
 // instance and the name.
 const chibiHeader, chibiBase = 3, 6
 
+// chibiStack is the stack of a control block of ChibiOS.
+func (m *ram) chibiStack(block uint64, sh shape) target.Range {
+	r := target.Range{Lo: m.at(block, sh.lo), Hi: block - m.word*chibiHeader}
+	if end := m.at(block, sh.other); sh.high && (block < r.Lo || block >= end) {
+		r.Hi = end
+	}
+	return r
+}
+
 // task is a suspect of a shape.
 func (m *ram) task(p *suspect, sh shape) Task {
 	t := Task{Block: p.block, Regs: p.ctx.regs, saved: p.saved, end: p.ctx.end}
@@ -108,7 +122,7 @@ func (m *ram) task(p *suspect, sh shape) Task {
 	case sh.owner > 0:
 		t.Stack.Hi = max(p.ctx.end, t.Stack.Lo) // at least; bound finds the end
 	case sh.top:
-		t.Stack.Hi = p.block - m.word*chibiHeader
+		t.Stack = m.chibiStack(p.block, sh)
 	case sh.high:
 		t.Stack.Hi = m.at(p.block, sh.other)
 	default:
