@@ -48,10 +48,10 @@ func layouts() []layout {
 		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- - - exc r4-r11 floats frame")},
 		// FreeRTOS with MPU since 10.6, in the control block with a copy of the frame: ARM_CM33; with keys for signed
 		// return addresses behind; ARM_CM3_MPU, ARM_CM4_MPU; ARM_CM0.
-		{kernel: freeRTOS, cpus: "arm", micro: true, ends: true, saved: words("r4-r11 -8 psp - - exc frame")},
-		{kernel: freeRTOS, cpus: "arm", micro: true, ends: true, saved: words("r4-r11 -8 psp - - exc -4 frame")},
-		{kernel: freeRTOS, cpus: "arm", micro: true, ends: true, saved: words("- r4-r11 exc psp -8 frame")},
-		{kernel: freeRTOS, cpus: "arm", micro: true, ends: true, saved: words("r4-r11 -8 psp - exc frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, ends: true, saved: words("r4-r11 copy psp - - exc frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, ends: true, saved: words("r4-r11 copy psp - - exc -4 frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, ends: true, saved: words("- r4-r11 exc psp copy frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, ends: true, saved: words("r4-r11 copy psp - exc frame")},
 		// RT-Thread, cortex-m33: struct stack_frame: the secure context, LR, PSPLIM, CONTROL.
 		{kernel: rtThread, cpus: "arm", micro: true, saved: words("- exc - - r4-r11 floats frame")},
 		// RT-Thread, cortex-m4, cortex-m7: a flag, 0 or 1, whether there are s16–s31. ThreadX,

@@ -21,8 +21,8 @@ type layout struct {
 	embedded bool
 	// saved are the words from the saved SP on: registers by name, "-" for others, "-16" for so
 	// many of them, "exc" for EXC_RETURN, "floats" for s16–s31 where EXC_RETURN says so, "flag" and "flagfloats" where a
-	// flag does, "frame" for what the processor pushed, at "psp" where that word stands before, "mstatus" of machine
-	// mode, "fs4" and "fs8" for 33 registers of 4 or 8 bytes where mstatus.FS is dirty, "vs16" for 4 words and 32 registers
+	// flag does, "frame" for what the processor pushed, of which "copy" has the words and "psp" the address where these stand before,
+	// "mstatus" of machine mode, "fs4" and "fs8" for 33 registers of 4 or 8 bytes where mstatus.FS is dirty, "vs16" for 4 words and 32 registers
 	// of 16 bytes where mstatus.VS is, "nesting" of critical sections, "cpsr" of a mode that tasks run in, "zero".
 	saved []string
 	// ends: the saved SP points behind these words, which lie in the control block, and of which each has one size.
@@ -86,6 +86,7 @@ type registers struct {
 type told struct {
 	ret     cortexm.ExcReturn
 	mstatus uint64
+	copied  uint64 // where the copy of a frame is
 }
 
 // compiled is a layout for one processor: no names are looked up any more.
@@ -134,13 +135,17 @@ func items(arch *cpu.Arch, words []string) (out []item) {
 func (c *compiled) read(mem *target.Memory, at, sp uint64) (ctx registers, ok bool) {
 	w := uint64(c.arch.RegSize)
 	if c.ends {
-		sp -= w * uint64(len(c.saved)-1) // the frame lies elsewhere
+		sp -= w*uint64(len(c.saved)-2) + cortexm.BasicFrame // all but the frame, and the copy as what it is
 	}
 	ctx.saved, ctx.end = sp, sp
 	t := told{ret: c.excReturn(mem, at)}
 	for _, it := range c.saved {
 		if it.kind == "frame" {
-			return c.frame(mem, ctx, t.ret, at)
+			return c.frame(mem, ctx, &t, at)
+		}
+		if it.kind == "copy" {
+			t.copied, ctx.end = ctx.end, ctx.end+cortexm.BasicFrame
+			continue
 		}
 		if n, is := t.floats(it.kind, w); is {
 			ctx.end += n
@@ -242,20 +247,21 @@ func machineMode(v uint64) bool {
 	return v&mpp == mpp && v&^(low|sd32|xl|sd64) == 0
 }
 
-// frame reads what the processor pushed.
-func (c *compiled) frame(mem *target.Memory, ctx registers, ret cortexm.ExcReturn, at uint64) (registers, bool) {
+// frame reads what the processor pushed, or its copy.
+func (c *compiled) frame(mem *target.Memory, ctx registers, t *told, at uint64) (registers, bool) {
+	from := ctx.end
 	if c.psp != cpu.NoReg {
-		ctx.saved = ctx.regs.Val[c.psp]
+		from, ctx.saved = t.copied, ctx.regs.Val[c.psp]
 		ctx.end = ctx.saved
 		ctx.regs.Forget(c.psp)
 	}
-	if c.kernel == zephyr && ctx.end%4 != 0 {
+	if c.kernel == zephyr && from%4 != 0 {
 		return ctx, false
 	}
-	if v, ok := mem.Uint(ctx.end+cortexm.BasicFrame-4, 4); !ok || !inThread(v) {
+	if v, ok := mem.Uint(from+cortexm.BasicFrame-4, 4); !ok || !inThread(v) {
 		return ctx, false
 	}
-	stacked, ok := cortexm.Stacked(c.arch, mem, ctx.end)
+	stacked, ok := cortexm.Stacked(c.arch, mem, from)
 	if !ok {
 		return ctx, false
 	}
@@ -263,7 +269,7 @@ func (c *compiled) frame(mem *target.Memory, ctx registers, ret cortexm.ExcRetur
 		ctx.regs.Set(s.First(), stacked.Val[s.First()])
 	}
 	status := stacked.Val[c.arch.Status]
-	ctx.end += ret.FrameSize(status)
+	ctx.end += t.ret.FrameSize(status)
 	ctx.regs.Set(c.arch.SP, ctx.end)
 	ctx.sp = ctx.end
 	return ctx, c.block(mem, &ctx, at)
