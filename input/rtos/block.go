@@ -7,10 +7,12 @@ import (
 // bound finds the high end of stacks whose kernel states the low end only: FreeRTOS gets the stack from its heap,
 // may state the high end behind the name, and static stacks end at the next thing that is known at all.
 func (m *ram) bound(tasks []Task, sh shape) {
+	for i := range tasks {
+		tasks[i].Stack.Hi = m.next(tasks, &tasks[i])
+	}
 	stated := m.highEnds(tasks, sh)
 	for i := range tasks {
 		t := &tasks[i]
-		t.Stack.Hi = m.next(tasks, t)
 		if n, ok := m.allocated(t); ok {
 			t.Stack.Hi = t.Stack.Lo + n
 		} else if stated != 0 {
@@ -40,7 +42,7 @@ func (m *ram) highEnds(tasks []Task, sh shape) (words int) {
 	for words = sh.lo + 2; words < sh.lo+reach; words++ {
 		if !slices.ContainsFunc(tasks, func(t Task) bool {
 			hi := m.at(t.Block, words)
-			return hi <= max(t.saved, t.Stack.Lo) || hi >= m.next(tasks, &t) || hi%m.word != 0
+			return hi <= max(t.saved, t.Stack.Lo) || hi >= t.Stack.Hi || hi%m.word != 0
 		}) {
 			return words
 		}

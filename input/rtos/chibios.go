@@ -4,7 +4,7 @@ package rtos
 // state follows the bounds of the stack. The priority stands right before the saved SP.
 const (
 	chibiReady, chibiCurrent, chibiSuspended, chibiFinal = 0, 1, 3, 15
-	chibiPriority                        = -1
+	chibiPriority                                        = -1
 )
 
 func statesChibiOS(m *ram, tasks []*Task, sh shape) {

@@ -58,9 +58,14 @@ func (m *ram) lists(tasks []*Task, sh shape) (l freeRTOSLists) {
 	for _, t := range tasks {
 		of[m.at(t.Block, sh.owner+1)] = append(of[m.at(t.Block, sh.owner+1)], t)
 	}
+	const reach = 256 // pointers to a list that are looked at
+	looked := make(map[uint64]int)
 	for at := range m.words() {
 		v, _ := m.mem.Uint(at, int(m.word))
-		if of[v] != nil && !slices.ContainsFunc(tasks, func(t *Task) bool {
+		if of[v] == nil || l.timed[v] || looked[v] == reach {
+			continue
+		}
+		if looked[v]++; !slices.ContainsFunc(tasks, func(t *Task) bool {
 			return t.Stack.Contains(at) && (!t.AtMost || at < t.end) || at >= t.Block && at-t.Block < m.word*ownerReach
 		}) {
 			l.timed[v] = true
@@ -123,27 +128,24 @@ func (m *ram) notified(tasks []*Task, sh shape) {
 }
 
 // readyLists is where the array of FreeRTOS' lists of ready tasks begins, and how long each list is in bytes, 0 where that is
-// not known: of the sizes that a list may have the one on which most tasks agree, at least two of different priorities, of
-// which one is the idle task.
+// not known. The idle task, of priority 0, is always in the first one; of the sizes that a list may have counts that on which
+// most other tasks agree, which wait for no event.
 func readyLists(m *ram, tasks []*Task, sh shape) (addr, size uint64) {
-	most := 1
-	for _, sizes := range listSizes {
-		if sizes.item != sh.item {
-			continue
-		}
-		for _, words := range sizes.lists {
-			begins := make(map[uint64]map[int]bool) // the priorities of those that agree on where the array begins
-			for _, t := range tasks {
-				list := m.at(t.Block, sh.owner+1)
-				if list == 0 || !t.HasPriority {
-					continue
+	list := func(t *Task) uint64 { return m.at(t.Block, sh.owner+1) }
+	const begins = 8 // that are tried
+	most, tried := 0, make(map[uint64]bool)
+	for _, idle := range tasks {
+		if begin := list(idle); begin != 0 && idle.HasPriority && idle.Priority == 0 && !tried[begin] && len(tried) < begins {
+			tried[begin] = true
+			for _, words := range listSizes(sh.item) {
+				agree := make(map[int]bool) // by priority
+				for _, t := range tasks {
+					if t.HasPriority && t.Priority > 0 && m.at(t.Block, sh.owner+sh.item+1) == 0 && list(t) == begin+m.word*uint64(words*t.Priority) {
+						agree[t.Priority] = true
+					}
 				}
-				at := list - m.word*uint64(words*t.Priority)
-				if begins[at] == nil {
-					begins[at] = make(map[int]bool)
-				}
-				if begins[at][t.Priority] = true; len(begins[at]) > most {
-					most, addr, size = len(begins[at]), at, m.word*uint64(words)
+				if len(agree) > most {
+					most, addr, size = len(agree), begin, m.word*uint64(words)
 				}
 			}
 		}

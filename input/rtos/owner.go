@@ -7,13 +7,23 @@ import "slices"
 // pointer back to the block and behind that one to the list that the item is in. Between SP and the items there may be the
 // settings of an MPU and the affinity to processors. Behind the items come the priority and the low end of the stack.
 
-// listSizes are the words of a list (List_t of list.h) by those of a list item. Ticks of 64 bits, words that show the
-// integrity of a list (configUSE_LIST_DATA_INTEGRITY_CHECK_BYTES) and whole items as list ends (configUSE_MINI_LIST_ITEM
-// of 0) make them longer.
-var listSizes = [...]struct {
-	item  int
-	lists []int
-}{{5, []int{5, 7}}, {6, []int{6, 8, 7, 10}}, {7, []int{8, 11}}, {10, []int{12, 16}}}
+// itemSizes are the words of a list item. Ticks of 64 bits and words that show the integrity of a list
+// (configUSE_LIST_DATA_INTEGRITY_CHECK_BYTES) make items longer.
+var itemSizes = [...]int{5, 6, 7, 10}
+
+// listSizes are the words that a list may have, by those of an item (List_t of list.h). With configUSE_MINI_LIST_ITEM of 0 the
+// end of a list is a whole item.
+func listSizes(item int) []int {
+	switch item {
+	case 5:
+		return []int{5, 7}
+	case 6:
+		return []int{6, 8, 7, 10}
+	case 7:
+		return []int{8, 11}
+	}
+	return []int{12, 16}
+}
 
 const (
 	// ownerReach is how far behind the saved SP the first owner stands at most, in words: a block with an MPU has its
@@ -33,9 +43,9 @@ func (m *ram) owned() map[uint64][]shape {
 		if off := at - block; off == 0 || off%m.word != 0 || off > ownerReach*m.word || len(blocks) == maxTasks {
 			continue
 		}
-		for _, size := range listSizes {
-			if second, ok := m.mem.Uint(at+m.word*uint64(size.item), int(m.word)); ok && second == block {
-				blocks[block] = m.ownedShapes(blocks[block], block, int((at-block)/m.word), size.item)
+		for _, item := range itemSizes {
+			if second, ok := m.mem.Uint(at+m.word*uint64(item), int(m.word)); ok && second == block {
+				blocks[block] = m.ownedShapes(blocks[block], block, int((at-block)/m.word), item)
 			}
 		}
 	}

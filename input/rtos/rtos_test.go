@@ -77,7 +77,7 @@ func (m *machine) saved(words []string, top uint64, extended bool) uint64 {
 	put := func(v ...uint64) { out = append(out, v...) }
 	for i, w := range words {
 		switch w {
-		case "frame":
+		case "frame", "copy":
 			put(0, 1, 2, 3, 12, m.code|1, m.code+8, 0x0100_0000)
 			if extended {
 				put(make([]uint64, 18)...)
