@@ -1,6 +1,9 @@
 package rtos
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // The kernels, as target.Snapshot.OS has them.
 const (
@@ -38,20 +41,20 @@ func layouts() []layout {
 		// FreeRTOS, ARM_CM4F, ARM_CM7: stmdb {r4-r11, r14} below s16–s31; ARM_CM0 since 11.1; with MPU before 10.6:
 		// CONTROL first.
 		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("r4-r11 exc floats frame")},
-		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("exc r4-r11 frame")},
-		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- r4-r11 frame")},
-		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- r4-r11 exc floats frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, saved: words("exc r4-r11 frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, saved: words("- r4-r11 frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, saved: words("- r4-r11 exc floats frame")},
 		// FreeRTOS, ARM_CM23, ARM_CM33, non-secure or without TrustZone: PSPLIM, LR first.
 		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- exc r4-r11 floats frame")},
 		// FreeRTOS, ARM_CM33 with TrustZone: the secure context first; with MPU before 10.6: CONTROL.
 		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- - exc r4-r11 floats frame")},
-		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- - - exc r4-r11 floats frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, saved: words("- - - exc r4-r11 floats frame")},
 		// FreeRTOS with MPU since 10.6, in the control block with a copy of the frame: ARM_CM33; with keys for signed
 		// return addresses behind; ARM_CM3_MPU, ARM_CM4_MPU; ARM_CM0.
-		{kernel: freeRTOS, cpus: "arm", micro: true, ends: true, saved: words("r4-r11 copy psp - - exc frame")},
-		{kernel: freeRTOS, cpus: "arm", micro: true, ends: true, saved: words("r4-r11 copy psp - - exc -4 frame")},
-		{kernel: freeRTOS, cpus: "arm", micro: true, ends: true, saved: words("- r4-r11 exc psp copy frame")},
-		{kernel: freeRTOS, cpus: "arm", micro: true, ends: true, saved: words("r4-r11 copy psp - exc frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, ends: true, saved: words("r4-r11 copy psp - - exc frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, ends: true, saved: words("r4-r11 copy psp - - exc -4 frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, ends: true, saved: words("- r4-r11 exc psp copy frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, ends: true, saved: words("r4-r11 copy psp - exc frame")},
 		// RT-Thread, cortex-m33: struct stack_frame: the secure context, LR, PSPLIM, CONTROL.
 		{kernel: rtThread, cpus: "arm", micro: true, saved: words("- exc - - r4-r11 floats frame")},
 		// RT-Thread, cortex-m4, cortex-m7: a flag, 0 or 1, whether there are s16–s31. ThreadX,
@@ -102,7 +105,8 @@ func freeRTOSRISCV() (out []layout) {
 	}{{"riscv", "ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6", false}, {"riscv32", "ra t0-t2 s0-s1 a0-a5", true}} {
 		for _, form := range [...]string{"pc %s nesting mstatus", "pc %s mstatus", "pc mstatus %s nesting", "pc mstatus fs4 %s nesting",
 			"pc mstatus fs8 %s nesting", "pc mstatus vs16 %s nesting", "pc mstatus vs16 fs4 %s nesting", "pc mstatus vs16 fs8 %s nesting"} {
-			out = append(out, layout{kernel: freeRTOS, cpus: set.cpus, saved: words(fmt.Sprintf(form, set.regs)), embedded: set.embedded})
+			out = append(out, layout{kernel: freeRTOS, cpus: set.cpus, saved: words(fmt.Sprintf(form, set.regs)), embedded: set.embedded,
+				owned: set.embedded || strings.HasPrefix(form, "pc mstatus")})
 		}
 	}
 	return out

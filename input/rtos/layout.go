@@ -25,6 +25,8 @@ type layout struct {
 	// "mstatus" of machine mode, "fs4" and "fs8" for 33 registers of 4 or 8 bytes where mstatus.FS is dirty, "vs16" for 4 words and 32 registers
 	// of 16 bytes where mstatus.VS is, "nesting" of critical sections, "cpsr" of a mode that tasks run in, "zero".
 	saved []string
+	// owned: contexts of FreeRTOS alone, which are looked for in blocks that their owners mark.
+	owned bool
 	// ends: the saved SP points behind these words, which lie in the control block, and of which each has one size.
 	ends bool
 	// before and after are registers in the control block: the words that end at the one with

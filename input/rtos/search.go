@@ -40,7 +40,11 @@ const (
 func (s *search) suspects(l *compiled) (out []suspect) {
 	inBlock := len(l.before)+len(l.after) > 0 || l.returnAt != 0
 	var none uint64 // an address at which no context lies: memory is full of one pointer at times
-	for _, at := range s.pointers {
+	blocks := s.pointers
+	if l.owned {
+		blocks = slices.Sorted(maps.Keys(s.ram.owners))
+	}
+	for _, at := range blocks {
 		sp, _ := s.ram.mem.Uint(at, int(s.ram.word))
 		if len(out) == maxSuspects || s.ram.ctx.Err() != nil {
 			break

@@ -269,8 +269,8 @@ func TestPorts(t *testing.T) {
 				arch = a
 			}
 		}
-		if l.ends {
-			continue // TestProtected
+		if l.owned {
+			continue // TestFreeRTOS, TestBlocks
 		}
 		name := fmt.Sprintf("%s, %s: %s", l.kernel, l.cpus, strings.Join(l.saved, " "))
 		m := newMachine(arch)
