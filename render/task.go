@@ -22,11 +22,17 @@ func taskText(t *report.Thread) string {
 	if k.HasPriority {
 		parts = append(parts, fmt.Sprintf("priority %d", k.Priority))
 	}
-	switch size := t.Stack.Hi - t.Stack.Lo; {
+	size := fmt.Sprint(t.Stack.Hi - t.Stack.Lo)
+	if k.AtMost {
+		size = "at most " + size
+	}
+	switch {
 	case k.Overflown:
 		parts = append(parts, fmt.Sprintf("STACK OVERFLOW: its end at %#x was overwritten", t.Stack.Lo))
+	case k.Filled && k.Unused == 0:
+		parts = append(parts, fmt.Sprintf("none of %s bytes of stack never used: full, or overflowed", size))
 	case k.Filled:
-		parts = append(parts, fmt.Sprintf("%d of %d bytes of stack never used", k.Unused, size))
+		parts = append(parts, fmt.Sprintf("%d of %s bytes of stack never used", k.Unused, size))
 	}
 	return strings.Join(parts, ", ")
 }

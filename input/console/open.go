@@ -33,7 +33,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byt
 		return nil, errors.Join(err, s.Close())
 	}
 	if len(s.snaps) == 0 {
-		return nil, errors.Join(s.nothing(c), s.Close())
+		return s.memoryAlone(ctx, c, env)
 	}
 	if s.finish(ctx, readers); ctx.Err() != nil {
 		return nil, errors.Join(ctx.Err(), s.Close())
@@ -103,6 +103,33 @@ func (s *stream) nothing(c *input.Capture) error {
 		return &input.Error{Path: c.Name, Offset: 0, Reason: s.refused[0].Text}
 	}
 	return c.Unrecognised("text without a crash report")
+}
+
+// memoryAlone opens the memory beside a log without a report, such as one of an assertion that failed; an issue says so.
+func (s *stream) memoryAlone(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
+	why := errors.Join(s.nothing(c), s.Close())
+	if s.ram == nil {
+		return nil, why
+	}
+	memory, err := input.OpenMemory(ctx, env)
+	if err != nil {
+		return nil, errors.Join(why, err)
+	}
+	return &said{memory, target.Issue{Kind: target.IssueCapture, Text: why.Error()}}, nil
+}
+
+// said is a stream whose snapshots have a further issue.
+type said struct {
+	input.Stream
+	issue target.Issue
+}
+
+func (s *said) Next(ctx context.Context) (*target.Snapshot, error) {
+	snap, err := s.Stream.Next(ctx)
+	if err == nil {
+		snap.Issues = append(snap.Issues, s.issue)
+	}
+	return snap, err
 }
 
 // stream has a snapshot for each processor that reports are of.

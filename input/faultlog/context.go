@@ -20,7 +20,9 @@ func (w *words) context(arch *cpu.Arch, mem *target.Memory) (regs cpu.Registers,
 	if blank(arch, &regs) {
 		return cpu.Registers{}, append(issues, "all registers are printed as 0; they were not saved")
 	}
-	if arch.Micro() {
+	if status := w.vals.faultStatus(w.said); status.NotPushed() {
+		notPushed(arch, &regs)
+	} else if arch.Micro() {
 		issues = append(issues, w.stackPointer(arch, mem, &regs)...)
 		issues = append(issues, noProcessStack(arch, mem, &regs)...)
 	}
@@ -29,6 +31,14 @@ func (w *words) context(arch *cpu.Arch, mem *target.Memory) (regs cpu.Registers,
 	}
 	w.listed = behindFault(arch, w.listed, &regs)
 	return regs, issues
+}
+
+// notPushed forgets the registers that a handler read out of an exception frame that the processor could not push.
+func notPushed(arch *cpu.Arch, regs *cpu.Registers) {
+	for _, name := range [...]string{"r0", "r1", "r2", "r3", "r12", "lr", "pc", "xpsr"} {
+		r, _ := arch.RegByName(name)
+		regs.Forget(r)
+	}
 }
 
 // behindFault are the listed frames from the caller of the place of the fault on. A handler

@@ -44,7 +44,7 @@ func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*conso
 		r := c.found.recordReport(ctx, log, env)
 		r.Ended = ended
 		return r, next
-	case c.found.isReport():
+	case c.found.isReport(), c.found.overflow && c.found.thread != "" && log.RAM() != nil:
 		if r := c.found.report(log, env); r != nil {
 			r.Ended = ended
 			return r, next
@@ -91,7 +91,8 @@ type named struct {
 // name is anything.
 func (w *words) isReport() bool {
 	trap := func() bool { _, ok := w.vals.of("mcause"); return ok }
-	return w.dump != nil || len(w.listed) > 0 || w.own.version != "" && len(w.vals) > 0 || w.vals.hasPC() && (len(w.vals) >= 4 || w.form.begins || trap())
+	return w.dump != nil || len(w.listed) > 0 || w.own.version != "" && len(w.vals) > 0 || w.vals.hasPC() && (len(w.vals) >= 4 || w.form.begins || trap()) ||
+		w.form.begins && w.vals.noFrame()
 }
 
 // isPC tells whether a name is the program counter's on any processor.
@@ -145,11 +146,7 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 	r.Fault = w.fault(p.Arch)
 	if status := w.vals.faultStatus(w.said); status.NotPushed() {
 		r.Thread.Stale = true
-		text := "; what is printed as registers are words that were there before"
-		if !w.vals.hasPC() {
-			text = ", so that the place of the fault is not known"
-		}
-		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title + ": the processor could not push the exception frame" + text})
+		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title + ": the processor could not push the exception frame, so that the place of the fault is not known"})
 	}
 	if log.RAM() == nil { // with memory, all tasks are asked
 		r.Issues = append(r.Issues, otherProgram(&target.Snapshot{Arch: p.Arch, Modules: p.Modules, Threads: []target.Thread{r.Thread}})...)

@@ -99,6 +99,10 @@ var forms = []form{
 	{words: "panic: runtime error at ", title: "panic", begins: true},
 	// nRF5 SDK: hardfault_implementation.c.
 	{words: "HARD FAULT at ", title: "hard fault", cpus: "arm", begins: true},
+	// Hooks of kernels.
+	{words: "STACK OVERFLOW", title: "stack overflow", begins: true, prose: true},
+	{words: "Stack overflow", title: "stack overflow", begins: true, prose: true},
+	{words: "stack overflow", title: "stack overflow", begins: true, prose: true},
 	// The general case.
 	{words: "HardFault", title: "hard fault", begins: true},
 	{words: "Hard fault handler", title: "hard fault", begins: true},

@@ -3,6 +3,7 @@ package faultlog
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -104,6 +105,35 @@ func (s *said) take(line string) {
 	}
 }
 
+// overflowed reads the name of the task that a kernel or its hook found to have overflowed:
+//
+//	STACK OVERFLOW in net                                          a hook of FreeRTOS
+//	***ERROR*** A stack overflow in task net has been detected.    ESP-IDF
+//	thread:net stack overflow                                      RT-Thread
+func overflowed(line string) (name string, ok bool) {
+	i := strings.Index(strings.ToLower(line), overflowWords)
+	if i < 0 {
+		return "", false
+	}
+	if _, before, is := strings.Cut(line[:i], "thread:"); is {
+		name = strings.TrimSpace(before)
+	} else {
+		rest := strings.Fields(line[i+len(overflowWords):])
+		for len(rest) > 0 && slices.Contains(overflowProse, strings.ToLower(strings.Trim(rest[0], ":,!"))) {
+			rest = rest[1:]
+		}
+		if len(rest) > 0 {
+			name = strings.Trim(rest[0], `:,.!"'()`)
+		}
+	}
+	return name, name != "" && len(name) <= maxPanic
+}
+
+const overflowWords = "stack overflow"
+
+// overflowProse stands between these words and a task's name.
+var overflowProse = []string{"", "in", "of", "at", "by", "on", "detected", "task", "thread", "the", "-"}
+
 // takeStack takes what CmBacktrace says of a stack that overflowed, in 1.4 with its bounds:
 //
 //	stack_pointer: 0x1fffb950, stack_start_addr: 0x20002530, stack_end_addr: 0x20002b6c
@@ -115,6 +145,12 @@ func (s *said) take(line string) {
 func (w *words) takeStack(line string) {
 	if strings.Contains(line, "stack(") && strings.Contains(line, "was overflow") || strings.Contains(line, "栈(") && strings.Contains(line, "溢出") {
 		w.overflow = true
+	}
+	if name, ok := overflowed(line); ok && !w.overflow {
+		w.overflow = true
+		if w.thread == "" {
+			w.thread = name
+		}
 	}
 	for _, form := range [...]struct{ lo, hi string }{{"stack_start_addr: ", ", stack_end_addr: "}, {"Stack bounds: ", " - "}} {
 		if _, rest, ok := strings.Cut(line, form.lo); ok {

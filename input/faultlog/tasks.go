@@ -16,14 +16,14 @@ func finish(ctx context.Context, snap *target.Snapshot, ram *input.RAM) {
 	var b target.Builder
 	_ = firmware.AddRAM(&b, ram) // the reports have said what is wrong with the files
 	snap.Memory = b.Memory(snap.Arch)
-	snap.Issues = append(snap.Issues, outside(snap)...)
 	if kernel := rtos.AddTasks(ctx, snap); snap.OS == "" {
 		snap.OS = kernel
 	}
+	snap.Issues = append(snap.Issues, outside(snap)...)
 	snap.Issues = append(snap.Issues, otherProgram(snap)...)
 }
 
-// outside has an issue for each report whose stack pointer lies outside all memory: the user
+// outside has an issue for each report of no task whose stack pointer lies outside all memory: the user
 // stated a wrong address, or the memory is of another part of the device.
 func outside(snap *target.Snapshot) (issues []target.Issue) {
 	segments := snap.Memory.Segments()
@@ -33,7 +33,7 @@ func outside(snap *target.Snapshot) (issues []target.Issue) {
 	last := segments[len(segments)-1]
 	for i := range snap.Threads {
 		sp, ok := snap.Threads[i].Regs.Lookup(snap.Arch.SP)
-		if _, in := snap.Memory.Uint(sp-1, 1); !ok || in {
+		if _, in := snap.Memory.Uint(sp-1, 1); !ok || in || snap.Threads[i].Task != nil {
 			continue
 		}
 		issues = append(issues, target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf(

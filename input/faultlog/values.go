@@ -16,6 +16,12 @@ func (vals values) hasPC() bool {
 	return slices.ContainsFunc(vals, func(v regtext.Value) bool { return isPC(v.Name) })
 }
 
+// noFrame tells whether a report of a Cortex-M has all but an exception frame, since that would have been in no memory.
+func (vals values) noFrame() bool {
+	has := func(name string) bool { _, ok := vals.of(name); return ok }
+	return !vals.hasPC() && has("cfsr") && (has("sp") || has("psp"))
+}
+
 // of is the first value that the report prints for a name.
 func (vals values) of(name string) (uint64, bool) {
 	for _, v := range vals {

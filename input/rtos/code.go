@@ -35,6 +35,19 @@ func (c code) resumes(m *ram, ctx *registers) bool {
 	return lr == 0 || c.contains(at)
 }
 
+// starts tells whether a context is that of a task of ChibiOS that never ran: the first address is not one behind a call, and the task's
+// function stands in r4 (PORT_SETUP_CONTEXT of chcore.h).
+func (c code) starts(ctx *registers) bool {
+	arch := c.snap.Arch
+	if _, ok := ctx.regs.Lookup(arch.LR); ok || !arch.Micro() {
+		return false
+	}
+	pc, _ := arch.SplitCode(ctx.regs.Val[arch.PC])
+	r4, _ := arch.RegByName("r4")
+	function, _ := arch.SplitCode(ctx.regs.Val[r4])
+	return c.contains(pc) && c.contains(function)
+}
+
 // contains tells whether an address is one of an instruction.
 func (c code) contains(pc uint64) bool {
 	if pc%c.snap.Arch.InsnAlign != 0 {

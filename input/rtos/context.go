@@ -17,7 +17,7 @@ func Context(ctx context.Context, snap *target.Snapshot, sp uint64) (regs cpu.Re
 	all := layouts()
 	for i := range all {
 		l := &all[i]
-		if !l.fits(snap.Arch) || len(l.before)+len(l.after) > 0 || l.returnAt != 0 {
+		if !l.fits(snap.Arch) || l.embedded != (snap.Arch.ABI == embedded) || l.ends || len(l.before)+len(l.after) > 0 || l.returnAt != 0 {
 			continue
 		}
 		c, read := l.compile(snap.Arch).read(snap.Memory, 0, sp)

@@ -19,14 +19,16 @@ func TestContext(t *testing.T) {
 	known := 0
 	for i := range ports {
 		l := &ports[i]
-		arch := all[slices.IndexFunc(all, func(a *cpu.Arch) bool { return l.fits(a) && !a.BigEndian })]
-		if len(l.before)+len(l.after) > 0 || l.returnAt != 0 {
+		arch := all[slices.IndexFunc(all, func(a *cpu.Arch) bool { return l.fits(a) && !a.BigEndian && l.embedded == (a.ABI == embedded) })]
+		if l.ends || len(l.before)+len(l.after) > 0 || l.returnAt != 0 {
 			continue
 		}
 		for _, extended := range []bool{false, true} {
 			m := newMachine(arch)
 			top := m.base + 0x4000
-			sp := m.saved(l.saved, top, extended && slices.ContainsFunc(l.saved, func(w string) bool { return strings.HasSuffix(w, "floats") }))
+			sp := m.saved(l.saved, top, extended && slices.ContainsFunc(l.saved, func(w string) bool {
+				return strings.HasSuffix(w, "floats") || w[0] == 'f' && w[1] == 's' || w == "vs16"
+			}))
 			regs, ok := Context(t.Context(), m.snapshot(), sp)
 			pc, _ := arch.SplitCode(regs.Val[arch.PC])
 			stated := slices.Contains(l.saved, "sp")

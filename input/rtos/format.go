@@ -62,12 +62,16 @@ func AddTasks(ctx context.Context, snap *target.Snapshot) (kernel string) {
 	if !ok {
 		return ""
 	}
+	all := k.all()
+	k.describe(all, nil)
+	overrun := k.overrun(all)
+	current := k.current(snap.Modules, all)
 	runs := make(map[uint64]bool) // by control block
 	var tasks []*Task
 	for i := range snap.Threads {
 		t := &snap.Threads[i]
-		task, on := k.Of(stackPointer(snap.Arch, &t.Regs))
-		if !on {
+		task := k.of(t, current)
+		if task == nil {
 			continue
 		}
 		if !runs[task.Block] {
@@ -80,12 +84,13 @@ func AddTasks(ctx context.Context, snap *target.Snapshot) (kernel string) {
 		}
 	}
 	others := len(tasks)
-	for i := range k.Tasks {
-		if t := &k.Tasks[i]; !runs[t.Block] {
+	for _, t := range all {
+		if !runs[t.Block] {
 			tasks = append(tasks, t)
 		}
 	}
 	k.describe(tasks, runs)
+	snap.Issues = append(snap.Issues, overrun...)
 	k.addThreads(snap, tasks, others)
 	return k.Name
 }
@@ -122,15 +127,16 @@ func oldFrames(stale []*Task) string {
 	return fmt.Sprintf("one of %d tasks may have been running%s: their frames may be old", len(stale), why)
 }
 
-// stackPointer is the SP of the running task: on a Cortex-M that handles an exception the process
+// stackPointer is the SP of the running task: on a Cortex-M that handles an exception, or whose frame was not pushed, the process
 // stack pointer, where that register is known; elsewhere SP.
-func stackPointer(arch *cpu.Arch, regs *cpu.Registers) uint64 {
-	if psp, ok := arch.RegByName("psp"); ok && regs.Val[arch.Status]&0x1ff != 0 {
+func stackPointer(arch *cpu.Arch, regs *cpu.Registers) (uint64, bool) {
+	status, known := regs.Lookup(arch.Status)
+	if psp, ok := arch.RegByName("psp"); ok && (status&0x1ff != 0 || !known) {
 		if v, ok := regs.Lookup(psp); ok {
-			return v
+			return v, true
 		}
 	}
-	return regs.Val[arch.SP]
+	return regs.Lookup(arch.SP)
 }
 
 // once is a stream of one snapshot.

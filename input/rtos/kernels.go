@@ -1,5 +1,10 @@
 package rtos
 
+import (
+	"fmt"
+	"strings"
+)
+
 // The kernels, as target.Snapshot.OS has them.
 const (
 	freeRTOS = "FreeRTOS"
@@ -14,31 +19,42 @@ const (
 // stateReaders are asked in order, until one knows the control blocks. NuttX' are known by their layout alone (nuttx.go).
 func stateReaders() []stateReader {
 	return []stateReader{
-		{freeRTOS, func(_ *ram, _ []*Task, sh shape) bool { return sh.owner }, statesFreeRTOS},
-		{threadX, each(isThreadX), statesThreadX},
-		{rtx5, each(isRTX), statesRTX},
-		{rtThread, isRTThread, statesRTThread},
-		{chibiOS, func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, statesChibiOS},
-		{zephyr, isZephyr, statesZephyr},
+		{kernel: freeRTOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.owner > 0 }, read: statesFreeRTOS},
+		{kernel: threadX, marked: isThreadX, bounds: shape{lo: 1, other: 3}, name: 8, read: statesThreadX},
+		{kernel: rtx5, marked: isRTX, bounds: shape{lo: -2, other: -1}, name: -13, read: statesRTX},
+		{kernel: rtThread, marked: isRTThread, bounds: shape{lo: 3, other: 4}, is: areRTThread, read: statesRTThread},
+		{kernel: chibiOS, is: func(_ *ram, _ []*Task, sh shape) bool { return sh.top }, read: statesChibiOS},
+		{kernel: zephyr, is: isZephyr, read: statesZephyr},
 	}
 }
 
 // layouts are those of the ports, from their documentation and their context switches. Of
 // two that fit a task equally well the first counts.
 func layouts() []layout {
-	return []layout{
-		// FreeRTOS, portable/GCC/ARM_CM0, ARM_CM3; Keil RTX5 without floating point; RT-Thread,
+	return append([]layout{
+		// FreeRTOS, portable/GCC/ARM_CM0 before 11.1, ARM_CM3; Keil RTX5 without floating point; RT-Thread,
 		// libcpu/arm/cortex-m0, -m3.
 		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("r4-r11 frame")},
 		// Keil RTX5, irq_armv7m.S, with floating point: s16–s31 below r4–r11, EXC_RETURN in the
 		// control block.
 		{kernel: rtx5, cpus: "arm", micro: true, saved: words("floats r4-r11 frame"), returnAt: -22},
-		// FreeRTOS, ARM_CM4F, ARM_CM7: stmdb {r4-r11, r14} below s16–s31.
+		// FreeRTOS, ARM_CM4F, ARM_CM7: stmdb {r4-r11, r14} below s16–s31; ARM_CM0 since 11.1; with MPU before 10.6:
+		// CONTROL first.
 		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("r4-r11 exc floats frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, saved: words("exc r4-r11 frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, saved: words("- r4-r11 frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, saved: words("- r4-r11 exc floats frame")},
 		// FreeRTOS, ARM_CM23, ARM_CM33, non-secure or without TrustZone: PSPLIM, LR first.
 		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- exc r4-r11 floats frame")},
-		// FreeRTOS, ARM_CM33 with TrustZone: the secure context first.
+		// FreeRTOS, ARM_CM33 with TrustZone: the secure context first; with MPU before 10.6: CONTROL.
 		{kernel: freeRTOS, cpus: "arm", micro: true, saved: words("- - exc r4-r11 floats frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, saved: words("- - - exc r4-r11 floats frame")},
+		// FreeRTOS with MPU since 10.6, in the control block with a copy of the frame: ARM_CM33; with keys for signed
+		// return addresses behind; ARM_CM3_MPU, ARM_CM4_MPU; ARM_CM0.
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, ends: true, saved: words("r4-r11 copy psp - - exc frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, ends: true, saved: words("r4-r11 copy psp - - exc -4 frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, ends: true, saved: words("- r4-r11 exc psp copy frame")},
+		{kernel: freeRTOS, cpus: "arm", micro: true, owned: true, ends: true, saved: words("r4-r11 copy psp - exc frame")},
 		// RT-Thread, cortex-m33: struct stack_frame: the secure context, LR, PSPLIM, CONTROL.
 		{kernel: rtThread, cpus: "arm", micro: true, saved: words("- exc - - r4-r11 floats frame")},
 		// RT-Thread, cortex-m4, cortex-m7: a flag, 0 or 1, whether there are s16–s31. ThreadX,
@@ -72,12 +88,26 @@ func layouts() []layout {
 		// RT-Thread, libcpu/risc-v: struct rt_hw_stack_frame. Kernels that switch by calls only
 		// have the same without mstatus.
 		{kernel: rtThread, cpus: "riscv", saved: words("pc ra - - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6")},
-		// FreeRTOS, portable/GCC/RISC-V/portContext.h: with the critical nesting, before 10.5 without.
-		{kernel: freeRTOS, cpus: "riscv", saved: words("pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - mstatus")},
-		{kernel: freeRTOS, cpus: "riscv", saved: words("pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 mstatus")},
 		// Zephyr: struct _callee_saved: SP, RA, s0–s11.
 		{kernel: zephyr, cpus: "riscv", after: words("pc s0-s11")},
 		// FreeRTOS, portable/MPLAB/PIC32MX/ISR_Support.h.
 		{kernel: freeRTOS, cpus: "mips", saved: words("- - - - - s0-s7 v0-v1 a0-a3 t0-t9 s8 ra pc -")},
+	}, freeRTOSRISCV()...)
+}
+
+// freeRTOSRISCV are the contexts of FreeRTOS, portable/GCC/RISC-V/portContext.h: since 11.3 mstatus stands in front, and the
+// registers of floating point and vectors behind it where they were in use; since 10.5 the nesting was saved before
+// mstatus, until then not at all. RV32E has fewer registers.
+func freeRTOSRISCV() (out []layout) {
+	for _, set := range [...]struct {
+		cpus, regs string
+		embedded   bool
+	}{{"riscv", "ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6", false}, {"riscv32", "ra t0-t2 s0-s1 a0-a5", true}} {
+		for _, form := range [...]string{"pc %s nesting mstatus", "pc %s mstatus", "pc mstatus %s nesting", "pc mstatus fs4 %s nesting",
+			"pc mstatus fs8 %s nesting", "pc mstatus vs16 %s nesting", "pc mstatus vs16 fs4 %s nesting", "pc mstatus vs16 fs8 %s nesting"} {
+			out = append(out, layout{kernel: freeRTOS, cpus: set.cpus, saved: words(fmt.Sprintf(form, set.regs)), embedded: set.embedded,
+				owned: set.embedded || strings.HasPrefix(form, "pc mstatus")})
+		}
 	}
+	return out
 }

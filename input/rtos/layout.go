@@ -17,11 +17,18 @@ type layout struct {
 	kernel string
 	cpus   string // prefix of cpu.Arch.Name
 	micro  bool   // of ARM's microcontroller profile
+	// embedded: of RV32E.
+	embedded bool
 	// saved are the words from the saved SP on: registers by name, "-" for others, "-16" for so
 	// many of them, "exc" for EXC_RETURN, "floats" for s16–s31 where EXC_RETURN says so, "flag" and "flagfloats" where a
-	// flag does, "frame" for what the processor pushed, "mstatus" of machine mode, "cpsr" of a
-	// mode that tasks run in, "zero".
+	// flag does, "frame" for what the processor pushed, of which "copy" has the words and "psp" the address where these stand before,
+	// "mstatus" of machine mode, "fs4" and "fs8" for 33 registers of 4 or 8 bytes where mstatus.FS is dirty, "vs16" for 4 words and 32 registers
+	// of 16 bytes where mstatus.VS is, "nesting" of critical sections, "cpsr" of a mode that tasks run in, "zero".
 	saved []string
+	// owned: contexts of FreeRTOS alone, which are looked for in blocks that their owners mark.
+	owned bool
+	// ends: the saved SP points behind these words, which lie in the control block, and of which each has one size.
+	ends bool
 	// before and after are registers in the control block: the words that end at the one with
 	// SP, and the words behind that.
 	before, after []string
@@ -51,10 +58,13 @@ func words(text string) (out []string) {
 	return out
 }
 
-// fits tells whether the layout is of a processor.
+// fits tells whether the layout is of a processor. That of RV32E fits other 32-bit ones, too: a raw image does not say.
 func (l *layout) fits(arch *cpu.Arch) bool {
-	return strings.HasPrefix(arch.Name, l.cpus) && l.micro == arch.Micro()
+	return strings.HasPrefix(arch.Name, l.cpus) && l.micro == arch.Micro() && (l.embedded || arch.ABI != embedded)
 }
+
+// embedded is the ABI of RV32E.
+const embedded = "ilp32e"
 
 // checked tells whether contexts of the layout have a status word, whose value shows that memory is a
 // context.
@@ -66,12 +76,19 @@ func (l *layout) checked() bool {
 // the task's own stack, above the context, as few other words do by chance.
 func (l *layout) statesSP() bool { return slices.Contains(l.saved, "sp") }
 
-// registers is a task's registers, the stack pointer among them, and the address behind what
-// was saved.
+// registers is a task's registers, the stack pointer among them, and what was saved on the stack, from saved to end.
 type registers struct {
-	regs cpu.Registers
-	sp   uint64
-	end  uint64
+	regs  cpu.Registers
+	sp    uint64
+	saved uint64
+	end   uint64
+}
+
+// told is what words of a context tell of the words behind.
+type told struct {
+	ret     cortexm.ExcReturn
+	mstatus uint64
+	copied  uint64 // where the copy of a frame is
 }
 
 // compiled is a layout for one processor: no names are looked up any more.
@@ -81,6 +98,7 @@ type compiled struct {
 	saved  []item
 	before []item
 	after  []item
+	psp    cpu.Reg // NoReg where contexts have none
 }
 
 // item is one word of a layout, or several.
@@ -90,7 +108,10 @@ type item struct {
 }
 
 func (l *layout) compile(arch *cpu.Arch) *compiled {
-	c := &compiled{layout: l, arch: arch}
+	c := &compiled{layout: l, arch: arch, psp: cpu.NoReg}
+	if slices.Contains(l.saved, "psp") {
+		c.psp, _ = arch.RegByName("psp")
+	}
 	c.saved, c.before, c.after = items(arch, l.saved), items(arch, l.before), items(arch, l.after)
 	return c
 }
@@ -115,20 +136,25 @@ func items(arch *cpu.Arch, words []string) (out []item) {
 // read reads the context of a task whose control block has the saved SP sp at an address.
 func (c *compiled) read(mem *target.Memory, at, sp uint64) (ctx registers, ok bool) {
 	w := uint64(c.arch.RegSize)
-	ctx.end = sp
-	ret := c.excReturn(mem, at)
+	if c.ends {
+		sp -= w*uint64(len(c.saved)-2) + cortexm.BasicFrame // all but the frame, and the copy as what it is
+	}
+	ctx.saved, ctx.end = sp, sp
+	t := told{ret: c.excReturn(mem, at)}
 	for _, it := range c.saved {
-		switch it.kind {
-		case "floats", "flagfloats":
-			if ret.Extended() {
-				ctx.end += 16 * 4
-			}
+		if it.kind == "frame" {
+			return c.frame(mem, ctx, &t, at)
+		}
+		if it.kind == "copy" {
+			t.copied, ctx.end = ctx.end, ctx.end+cortexm.BasicFrame
 			continue
-		case "frame":
-			return c.frame(mem, ctx, ret, at)
+		}
+		if n, is := t.floats(it.kind, w); is {
+			ctx.end += n
+			continue
 		}
 		v, ok := mem.Uint(ctx.end, int(w))
-		if ctx.end += w; !ok || !c.accepts(it, v, &ctx, &ret) {
+		if ctx.end += w; !ok || !c.accepts(it, v, &ctx, &t) {
 			return ctx, false
 		}
 	}
@@ -144,19 +170,46 @@ func (c *compiled) read(mem *target.Memory, at, sp uint64) (ctx registers, ok bo
 	return ctx, c.block(mem, &ctx, at)
 }
 
+// floats is how many bytes registers of floating point or vectors take in a context, where an item is these.
+func (t *told) floats(kind string, word uint64) (n uint64, is bool) {
+	const clean, fs, vs = 2, 13, 9
+	dirty := func(field int) bool { return t.mstatus>>field&3 > clean }
+	switch kind {
+	case "floats", "flagfloats":
+		if t.ret.Extended() {
+			n = 16 * 4
+		}
+	case "fs4", "fs8":
+		if dirty(fs) {
+			n = 33 * uint64(kind[2]-'0')
+		}
+	case "vs16":
+		if dirty(vs) {
+			n = 4*word + 32*16
+		}
+	default:
+		return 0, false
+	}
+	return n, true
+}
+
 // accepts takes one word of a context, and tells whether the word can be what the layout says.
-func (c *compiled) accepts(it item, v uint64, ctx *registers, ret *cortexm.ExcReturn) bool {
+func (c *compiled) accepts(it item, v uint64, ctx *registers, t *told) bool {
 	switch it.kind {
 	case "exc":
-		*ret = cortexm.ExcReturn(v)
-		return c.resumesBy(*ret)
+		t.ret = cortexm.ExcReturn(v)
+		return c.resumesBy(t.ret)
 	case "zero":
 		return v == 0
+	case "nesting":
+		const most = 1 << 8
+		return v < most
 	case "mstatus":
+		t.mstatus = v
 		return machineMode(v)
 	case "flag":
 		if v == 1 {
-			*ret = 0xffff_ffed
+			t.ret = 0xffff_ffed
 		}
 		return v <= 1
 	}
@@ -196,15 +249,21 @@ func machineMode(v uint64) bool {
 	return v&mpp == mpp && v&^(low|sd32|xl|sd64) == 0
 }
 
-// frame reads what the processor pushed.
-func (c *compiled) frame(mem *target.Memory, ctx registers, ret cortexm.ExcReturn, at uint64) (registers, bool) {
-	if c.kernel == zephyr && ctx.end%4 != 0 {
+// frame reads what the processor pushed, or its copy.
+func (c *compiled) frame(mem *target.Memory, ctx registers, t *told, at uint64) (registers, bool) {
+	from := ctx.end
+	if c.psp != cpu.NoReg {
+		from, ctx.saved = t.copied, ctx.regs.Val[c.psp]
+		ctx.end = ctx.saved
+		ctx.regs.Forget(c.psp)
+	}
+	if c.kernel == zephyr && from%4 != 0 {
 		return ctx, false
 	}
-	if v, ok := mem.Uint(ctx.end+cortexm.BasicFrame-4, 4); !ok || !inThread(v) {
+	if v, ok := mem.Uint(from+cortexm.BasicFrame-4, 4); !ok || !inThread(v) {
 		return ctx, false
 	}
-	stacked, ok := cortexm.Stacked(c.arch, mem, ctx.end)
+	stacked, ok := cortexm.Stacked(c.arch, mem, from)
 	if !ok {
 		return ctx, false
 	}
@@ -212,7 +271,7 @@ func (c *compiled) frame(mem *target.Memory, ctx registers, ret cortexm.ExcRetur
 		ctx.regs.Set(s.First(), stacked.Val[s.First()])
 	}
 	status := stacked.Val[c.arch.Status]
-	ctx.end += ret.FrameSize(status)
+	ctx.end += t.ret.FrameSize(status)
 	ctx.regs.Set(c.arch.SP, ctx.end)
 	ctx.sp = ctx.end
 	return ctx, c.block(mem, &ctx, at)

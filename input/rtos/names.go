@@ -4,24 +4,43 @@ import "github.com/backsight/backsight/target"
 
 // names reads the names of tasks, in memory or in an image.
 type names struct {
-	mem  *target.Memory
+	*ram
 	snap *target.Snapshot
 }
 
 // nameReach is how far from the saved SP a name stands, in bytes.
 const nameReach = 256
 
-// of finds the tasks' names: text at the same distance from the saved SP in all blocks,
-// or a pointer to text. Two bytes with priorities of 70 read "FF": other texts that tell the
-// tasks apart as well are preferred to those of two characters.
-func (n names) of(tasks []Task) (read func(*Task) string) {
+// of finds the tasks' names: where word is not 0, that word of a control block points to the name. Else text at the same distance from the saved SP in all blocks,
+// or a pointer to text; of FreeRTOS behind the low end of the stack. Two bytes with priorities of 70 read "FF": other texts
+// that tell the tasks apart as well are preferred to those of two characters, and those of one do not count alone.
+func (n names) of(tasks []Task, sh shape, word int) (read func(*Task) string) {
+	if word != 0 {
+		read = func(t *Task) string { return n.text(n.at(t.Block, word)) }
+	} else if sh.owner > 0 {
+		behind := uint64(sh.lo + 1)
+		if n.several(pointers(tasks), sh) {
+			behind += 2
+		}
+		read = func(t *Task) string { return n.text(t.Block + n.word*behind) }
+	} else {
+		read = n.search(tasks)
+	}
+	for i := range tasks {
+		tasks[i].Name = read(&tasks[i])
+	}
+	return read
+}
+
+// search finds where the names are.
+func (n names) search(tasks []Task) (read func(*Task) string) {
 	most, best := 0, func(*Task) string { return "" }
 	consider := func(read func(*Task) string) {
 		told, longest, seen := 0, 0, make(map[string]bool)
 		for i := range tasks {
 			if text := read(&tasks[i]); text != "" {
 				told += 2
-				if !seen[text] {
+				if !seen[text] && len(text) > 1 {
 					told++
 				}
 				seen[text] = true
@@ -31,11 +50,11 @@ func (n names) of(tasks []Task) (read func(*Task) string) {
 		if longest == 2 {
 			told--
 		}
-		if told > most && told >= 2*len(tasks) {
+		if told > most && told >= 2*len(tasks) && longest > 1 {
 			most, best = told, read
 		}
 	}
-	word := n.snap.Arch.RegSize
+	word := int(n.word)
 	for off := -nameReach; off <= nameReach; off += 4 {
 		at := uint64(int64(off))
 		consider(func(t *Task) string { return n.text(t.Block + at) })
@@ -45,9 +64,6 @@ func (n names) of(tasks []Task) (read func(*Task) string) {
 				return n.text(p)
 			})
 		}
-	}
-	for i := range tasks {
-		tasks[i].Name = best(&tasks[i])
 	}
 	return best
 }
@@ -65,7 +81,7 @@ func (n names) text(addr uint64) string {
 	}
 	for i, c := range buf[:read] {
 		switch {
-		case c == 0 && i >= 2:
+		case c == 0 && i > 0:
 			return string(buf[:i])
 		case c <= ' ' && !(c == ' ' && i > 0) || c > '~':
 			return ""

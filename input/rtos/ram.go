@@ -17,6 +17,8 @@ type ram struct {
 	// big: the processor is big-endian.
 	big  bool
 	runs []target.Range // of memory without a gap
+	// owners are the control blocks that are known by their owners, with their shapes.
+	owners map[uint64][]shape
 }
 
 func newRAM(ctx context.Context, snap *target.Snapshot) *ram {
@@ -29,6 +31,7 @@ func newRAM(ctx context.Context, snap *target.Snapshot) *ram {
 		}
 		m.runs = append(m.runs, r)
 	}
+	m.owners = m.owned()
 	return m
 }
 

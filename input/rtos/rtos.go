@@ -29,8 +29,8 @@ type Task struct {
 	// the running task are old.
 	Regs cpu.Registers
 	target.Task
-	// saved is where the context lies.
-	saved uint64
+	// The context lies from saved to end.
+	saved, end uint64
 }
 
 // Kernel is the tasks of a kernel, in the order of their control blocks.
@@ -40,6 +40,7 @@ type Kernel struct {
 
 	search *search
 	shape  shape
+	states stateReader
 	name   func(*Task) string
 }
 
@@ -59,24 +60,32 @@ func Find(ctx context.Context, snap *target.Snapshot) (k Kernel, ok bool) {
 			}
 		}
 	}
-	if best.weight == 0 || ctx.Err() != nil {
+	k = Kernel{search: s, states: readerOf(s.ram, pointers(best.tasks), best.shape)}
+	if best.shape.owner == 0 && (k.states.marked == nil || k.states.kernel == threadX && best.layout.kernel != threadX) {
+		if marked := s.remains(all); len(marked.tasks) > 0 && len(marked.tasks) >= len(best.tasks) {
+			best = marked
+			k.states = readerOf(s.ram, pointers(best.tasks), best.shape)
+		}
+	}
+	if len(best.tasks) == 0 || ctx.Err() != nil {
 		return k, false
 	}
-	k = Kernel{Name: best.layout.kernel, Tasks: best.tasks, search: s, shape: best.shape}
-	if k.Name == freeRTOS && !best.shape.owner {
+	k.Tasks, k.shape, k.Name = best.tasks, best.shape, best.layout.kernel
+	if k.states.kernel != "" {
+		k.Name = k.states.kernel
+	} else if k.Name == freeRTOS {
 		k.Name = "" // RTX5 and others save the same registers in the same order
 	}
+	k.name = s.names().of(k.Tasks, best.shape, k.states.name)
+	k.Tasks = append(k.Tasks, s.kin(&k, best.layout.compile(snap.Arch))...)
 	slices.SortFunc(k.Tasks, func(a, b Task) int { return cmp.Compare(a.Block, b.Block) })
-	if best.shape.owner {
-		s.ram.bound(k.Tasks)
+	if best.shape.owner > 0 {
+		s.ram.bound(k.Tasks, best.shape)
 	}
 	if k.Name == zephyr && best.layout.micro {
 		exceptionFrames(s.ram, snap.Arch, k.Tasks)
 	}
-	k.name = s.names().of(k.Tasks)
-	for i := range k.Tasks {
-		s.ram.fill(&k.Tasks[i])
-	}
+	s.ram.fillAll(k.Tasks)
 	return k, true
 }
 
@@ -85,19 +94,32 @@ func (t *Task) Thread() target.Thread {
 	return target.Thread{Name: t.Name, Regs: t.Regs, Stack: t.Stack, Task: &t.Task}
 }
 
-// Of returns the task on whose stack an address lies. The running task may be missing from Tasks:
+// all are the tasks.
+func (k *Kernel) all() []*Task { return pointers(k.Tasks) }
+
+func pointers(tasks []Task) (out []*Task) {
+	for i := range tasks {
+		out = append(out, &tasks[i])
+	}
+	return out
+}
+
+// at returns the task on whose stack an address lies. The running task may be missing from Tasks:
 // its saved registers are old, and calls may have overwritten them. Then its control block is found
 // by the layout of all blocks.
-func (k *Kernel) Of(sp uint64) (*Task, bool) {
-	for i := range k.Tasks {
-		if s := k.Tasks[i].Stack; s.Contains(sp) || sp == s.Hi && s.Lo < s.Hi {
-			return &k.Tasks[i], true
-		}
+func (k *Kernel) at(sp uint64) *Task {
+	all := k.all()
+	if i := slices.IndexFunc(all, func(t *Task) bool { return t.Stack.Contains(sp) }); i >= 0 {
+		return all[i]
+	}
+	if i := slices.IndexFunc(all, func(t *Task) bool { return sp == t.Stack.Hi && t.Stack.Lo < sp }); i >= 0 {
+		return all[i]
 	}
 	t, ok := k.search.ram.running(k.shape, k.Tasks, sp)
-	if ok {
-		t.Name = k.name(&t)
-		k.search.ram.fill(&t)
+	if !ok {
+		return nil
 	}
-	return &t, ok
+	t.Name = k.name(&t)
+	k.search.ram.fill(&t)
+	return &t
 }

@@ -77,7 +77,7 @@ func (m *machine) saved(words []string, top uint64, extended bool) uint64 {
 	put := func(v ...uint64) { out = append(out, v...) }
 	for i, w := range words {
 		switch w {
-		case "frame":
+		case "frame", "copy":
 			put(0, 1, 2, 3, 12, m.code|1, m.code+8, 0x0100_0000)
 			if extended {
 				put(make([]uint64, 18)...)
@@ -103,11 +103,21 @@ func (m *machine) saved(words []string, top uint64, extended bool) uint64 {
 		case "sp":
 			put(top)
 		case "mstatus":
-			put(0x1880)
+			if extended { // FS and VS are dirty
+				put(0x7e80)
+			} else {
+				put(0x1880)
+			}
 		case "cpsr":
 			put(0x6000_001f)
-		case "zero":
+		case "zero", "nesting":
 			put(0)
+		case "psp":
+			put(top - 32)
+		case "fs4", "fs8", "vs16": // mstatus stands before: 33 registers; 4 words and 32 registers of 16 bytes
+			if extended {
+				put(make([]uint64, map[string]int{"fs4": 33 * 4, "fs8": 33 * 8, "vs16": 4*m.word + 32*16}[w]/m.word)...)
+			}
 		default:
 			put(uint64(0x1000 + i))
 		}
@@ -130,7 +140,7 @@ func layFreeRTOS(m *machine, layout []string, extended func(i int) bool) {
 	w := uint64(m.word)
 	at := m.base + 0x1000
 	for i, name := range []string{"net", "log", "IDLE"} {
-		const size = 0x400
+		const size = 0x600
 		m.put(at, 0, 1<<(8*w-1)|size+2*w)
 		lo := at + 2*w
 		m.fillStack(lo, lo+size, 0xa5a5a5a5)
@@ -157,8 +167,15 @@ func TestFreeRTOS(t *testing.T) {
 		{"CM3", cortexM, "r4-r11 frame", never},
 		{"CM4F", cortexM, "r4-r11 exc floats frame", some},
 		{"CM33", cortexM, "- exc r4-r11 floats frame", some},
-		{"RV32", rv32, "pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - mstatus", never},
-		{"RV64", rv64, "pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 - mstatus", never},
+		{"CM0", cortexM, "exc r4-r11 frame", never},
+		{"RV32", rv32, "pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 nesting mstatus", never},
+		{"RV64", rv64, "pc ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 nesting mstatus", never},
+		{"RV64, 11.3", rv64, "pc mstatus ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 nesting", never},
+		{"RV64, 11.3, floating point", rv64, "pc mstatus fs8 ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 nesting", some},
+		{"RV32, 11.3, floating point", rv32, "pc mstatus fs4 ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 nesting", some},
+		{"RV64, 11.3, vectors", rv64, "pc mstatus vs16 fs8 ra t0-t2 s0-s1 a0-a7 s2-s11 t3-t6 nesting", some},
+		{"RV32E", archOf(riscv.Archs(), "ilp32e"), "pc ra t0-t2 s0-s1 a0-a5 nesting mstatus", never},
+		{"RV32E, 11.3", archOf(riscv.Archs(), "ilp32e"), "pc mstatus ra t0-t2 s0-s1 a0-a5 nesting", never},
 	} {
 		m := newMachine(c.arch)
 		layFreeRTOS(m, words(c.layout), c.extended)
@@ -168,7 +185,7 @@ func TestFreeRTOS(t *testing.T) {
 			continue
 		}
 		for i, task := range k.Tasks {
-			if task.Name != []string{"net", "log", "IDLE"}[i] || task.Stack.Hi-task.Stack.Lo != 0x400 || !task.Filled || task.Unused == 0 {
+			if task.Name != []string{"net", "log", "IDLE"}[i] || task.Stack.Hi-task.Stack.Lo != 0x600 || !task.Filled || task.Unused == 0 {
 				t.Errorf("%s: %s", c.name, summary(k))
 			}
 			if sp, want := task.Regs.Val[c.arch.SP], task.Stack.Hi-16-uint64(32*i); sp != want {
@@ -186,17 +203,19 @@ func TestBounds(t *testing.T) {
 		name   string
 		arch   *cpu.Arch
 		layout string
-		block  func(sp, lo, hi uint64) []uint64
+		block  func(sp, lo, hi, name uint64) []uint64
 		fp     bool
 	}{
 		{"RT-Thread, RISC-V", rv64, "pc ra - - - t0-t2 s0-s1 a0-a7 s2-s11 t3-t6",
-			func(sp, lo, hi uint64) []uint64 { return []uint64{0, 0, sp, lo, hi - lo} }, false},
+			func(sp, lo, hi, name uint64) []uint64 { return []uint64{0, 0, sp, lo, hi - lo} }, false},
 		{"RT-Thread, Cortex-M4F", cortexM, "flag r4-r11 flagfloats frame",
-			func(sp, lo, hi uint64) []uint64 { return []uint64{0, 0, sp, 0x8000101, 7, lo, hi - lo} }, true},
+			func(sp, lo, hi, name uint64) []uint64 { return []uint64{0, 0, sp, 0x8000101, 7, lo, hi - lo} }, true},
 		{"ThreadX, Cortex-M4F", cortexM, "exc floats r4-r11 frame",
-			func(sp, lo, hi uint64) []uint64 { return []uint64{0x54485244, 9, sp, lo, hi - 1, hi - lo} }, true},
+			func(sp, lo, hi, name uint64) []uint64 {
+				return []uint64{0x54485244, 9, sp, lo, hi - 1, hi - lo, 0, 0, 0, 0, name}
+			}, true},
 		{"RTX5", cortexM, "r4-r11 frame",
-			func(sp, lo, hi uint64) []uint64 { return []uint64{0, hi - lo, lo, sp} }, false},
+			func(sp, lo, hi, name uint64) []uint64 { return []uint64{0, hi - lo, lo, sp} }, false},
 	} {
 		m := newMachine(c.arch)
 		for i := range uint64(3) {
@@ -205,7 +224,7 @@ func TestBounds(t *testing.T) {
 			sp := m.saved(words(c.layout), lo+0x600, c.fp && i == 1)
 			block := m.base + 0x200 + i*0x100
 			m.text(block, fmt.Sprintf("task%d", i))
-			m.put(block+16, c.block(sp, lo, lo+0x600)...)
+			m.put(block+16, c.block(sp, lo, lo+0x600, block)...)
 		}
 		k, ok := Find(t.Context(), m.snapshot())
 		if got := summary(k); !ok || len(k.Tasks) != 3 || k.Tasks[2].Name != "task2" || k.Tasks[1].Stack != (target.Range{Lo: m.base + 0x1800, Hi: m.base + 0x1e00}) {

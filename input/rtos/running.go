@@ -17,15 +17,19 @@ var currents = []struct {
 // maxBlock is how far in bytes the saved SP lies from a control block's begin.
 const maxBlock = 512
 
-// current is the task that runs as the kernel's own variable says, nil where the binary has
-// no symbol for that, or memory does not hold the variable.
-func (m *ram) current(modules []*target.Module, tasks []*Task) *Task {
+// current is the task that runs as the kernel's own variable says. Where the binary has no symbol for that, or memory does not
+// hold the variable, that is the only ready task of the first priority if its context is none any more; nil if not.
+func (k *Kernel) current(modules []*target.Module, tasks []*Task) *Task {
+	m := k.search.ram
 	for _, c := range currents {
 		if block, ok := m.variable(modules, c.symbol, c.word); ok {
 			if t := taskAt(tasks, block); t != nil {
 				return t
 			}
 		}
+	}
+	if may := k.mayRun(tasks); len(may) == 1 && may[0].Regs.Known == 0 && may[0].State != "" {
+		return may[0]
 	}
 	return nil
 }
@@ -69,12 +73,12 @@ func (m *ram) running(sh shape, tasks []Task, sp uint64) (found Task, ok bool) {
 	}
 	for at := range m.words() {
 		saved, _ := m.mem.Uint(at, int(m.word))
-		if !run.Contains(saved) || sh.owner && !m.ownsItself(at) {
+		if !run.Contains(saved) || sh.owner > 0 && !slices.Contains(m.owners[at], sh) {
 			continue
 		}
 		p := suspect{block: at, saved: saved, ctx: registers{end: sp}}
 		t := m.task(&p, sh)
-		if sh.owner {
+		if sh.owner > 0 {
 			t.Stack.Hi = m.next(append(tasks[:len(tasks):len(tasks)], t), &Task{saved: sp})
 		}
 		if encloses(&t, sp, run) && !overlaps(&t, tasks) && (!ok || t.Stack.Lo > found.Stack.Lo) {

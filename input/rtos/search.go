@@ -23,7 +23,7 @@ func newSearch(ctx context.Context, snap *target.Snapshot) *search {
 	return s
 }
 
-// suspect is a word that may be the saved SP of a task, and the context that the word points to.
+// suspect is a word that may be the saved SP of a task, and the context that the word points to, from saved on.
 type suspect struct {
 	block, saved uint64
 	ctx          registers
@@ -40,7 +40,11 @@ const (
 func (s *search) suspects(l *compiled) (out []suspect) {
 	inBlock := len(l.before)+len(l.after) > 0 || l.returnAt != 0
 	var none uint64 // an address at which no context lies: memory is full of one pointer at times
-	for _, at := range s.pointers {
+	blocks := s.pointers
+	if l.owned {
+		blocks = slices.Sorted(maps.Keys(s.ram.owners))
+	}
+	for _, at := range blocks {
 		sp, _ := s.ram.mem.Uint(at, int(s.ram.word))
 		if len(out) == maxSuspects || s.ram.ctx.Err() != nil {
 			break
@@ -49,7 +53,7 @@ func (s *search) suspects(l *compiled) (out []suspect) {
 			continue
 		}
 		if ctx, ok := l.read(s.ram.mem, at, sp); ok && s.code.resumes(s.ram, &ctx) {
-			out = append(out, suspect{at, sp, ctx})
+			out = append(out, suspect{at, ctx.saved, ctx})
 		} else if !inBlock {
 			none = sp
 		}
@@ -103,7 +107,7 @@ func (s *search) judge(l *compiled) (best verdict) {
 			best = v
 		}
 	}
-	if !l.checked() && !s.known(best.tasks) {
+	if !l.checked() && !s.known(best) {
 		return verdict{}
 	}
 	return best
@@ -112,8 +116,9 @@ func (s *search) judge(l *compiled) (best verdict) {
 // known tells whether more than pointers speaks for tasks: each has a name, or most have a fill
 // pattern in their stacks. Memory that is full of code addresses holds, by chance, words that look
 // like a context of code addresses alone, without a status word to check.
-func (s *search) known(tasks []Task) bool {
-	s.names().of(tasks)
+func (s *search) known(best verdict) bool {
+	tasks := best.tasks
+	s.names().of(tasks, best.shape, 0)
 	named, filled := 0, 0
 	for i := range tasks {
 		if tasks[i].Name != "" {
@@ -131,7 +136,7 @@ func (s *search) known(tasks []Task) bool {
 // a call weighs more, and so does a task whose stack has a fill pattern, or whose context holds its
 // own SP.
 func (s *search) weigh(tasks []Task, sh shape, l *layout) (n int) {
-	if len(tasks) < 2 && !sh.owner {
+	if len(tasks) < 2 && sh.owner == 0 {
 		return 0
 	}
 	for i := range tasks {
@@ -142,7 +147,7 @@ func (s *search) weigh(tasks []Task, sh shape, l *layout) (n int) {
 		if s.ram.fill(&tasks[i]); tasks[i].Filled {
 			n++
 		}
-		if sh.owner {
+		if sh.owner > 0 {
 			n += 2
 		}
 		if l.statesSP() {
@@ -153,4 +158,4 @@ func (s *search) weigh(tasks []Task, sh shape, l *layout) (n int) {
 }
 
 // names reads the names of tasks in the search's memory.
-func (s *search) names() names { return names{s.ram.mem, s.code.snap} }
+func (s *search) names() names { return names{s.ram, s.code.snap} }

@@ -14,11 +14,11 @@ type shape struct {
 	lo, other int
 	// high: the other word is the high end.
 	high bool
-	// owner: the block is that of FreeRTOS, whose list items point back to the block, and
-	// which states the low end only.
-	owner bool
-	// top: the block is that of ChibiOS, which lies right above the stack, and which states the
-	// low end only.
+	// owner: the block is that of FreeRTOS, which states the low end only. The first of the two words that point back to
+	// the block, and how many words behind is the other one; 0 for other blocks.
+	owner, item int
+	// top: the block is that of ChibiOS, which lies right above the stack; with high, which states the high end of that and the block,
+	// and may lie elsewhere (8.0).
 	top bool
 }
 
@@ -26,8 +26,8 @@ type shape struct {
 // what its allocator returned, and behind that the low end, above the thread's own data (struct
 // tcb_s of nuttx/sched.h, since 10.0).
 func (sh shape) of(kernel string) bool {
-	sizeFirst := !sh.owner && !sh.top && sh.other == sh.lo-2
-	return (!sh.owner || kernel == freeRTOS) && (!sh.top || kernel == chibiOS) && (!sizeFirst || kernel == nuttX)
+	sizeFirst := sh.owner == 0 && !sh.top && sh.other == sh.lo-2
+	return (sh.owner == 0 || kernel == freeRTOS) && (!sh.top || kernel == chibiOS) && (!sizeFirst || kernel == nuttX)
 }
 
 // reach is how far from the saved SP the words that bound the stack stand.
@@ -38,6 +38,12 @@ const reach = 48
 func (sh shape) before(o shape) bool {
 	if sh.top != o.top {
 		return sh.top
+	}
+	if sh.top && sh.high != o.high {
+		return sh.high
+	}
+	if sh.item != o.item {
+		return sh.item < o.item
 	}
 	if sh.lo != o.lo {
 		return max(sh.lo, -sh.lo) < max(o.lo, -o.lo) || max(sh.lo, -sh.lo) == max(o.lo, -o.lo) && sh.lo > o.lo
@@ -51,18 +57,21 @@ func (m *ram) shapes(p *suspect) (out []shape) {
 	if !ok {
 		return nil
 	}
-	if m.ownsItself(p.block) {
-		if lo, ok := m.lookup(p.block, ownerStack); ok && lo <= p.saved && run.Contains(lo) && p.saved-lo < maxStack {
-			return []shape{{lo: ownerStack, owner: true}}
-		}
+	if owned := m.owners[p.block]; owned != nil {
+		return slices.DeleteFunc(slices.Clone(owned), func(sh shape) bool {
+			lo := m.at(p.block, sh.lo)
+			return !m.listed(p.block, sh) || lo > p.saved+maxOverflow || lo+maxStack < p.saved || !run.Contains(lo)
+		})
 	}
 	for i := -reach; i <= reach; i++ {
 		lo, ok := m.lookup(p.block, i)
 		if i == 0 || !ok || lo > p.saved || !run.Contains(lo) || p.saved-lo > maxStack || lo%4 != 0 {
 			continue
 		}
-		if hi := p.block - m.word*chibiHeader; i > 0 && i <= chibiBase && m.isStack(p, target.Range{Lo: lo, Hi: hi}, run) {
-			out = append(out, shape{lo: i, top: true})
+		for _, sh := range []shape{{lo: i, top: true}, {lo: i, other: i + 1, high: true, top: true}} {
+			if i > 0 && i <= chibiBase && m.isStack(p, m.chibiStack(p.block, sh), run) {
+				out = append(out, sh)
+			}
 		}
 		for _, k := range []int{i - 2, i - 1, i + 1, i + 2} {
 			v, ok := m.lookup(p.block, k)
@@ -90,36 +99,30 @@ func (m *ram) isStack(p *suspect, r, run target.Range) bool {
 		p.ctx.end <= r.Hi && p.saved >= r.Lo && !r.Contains(p.block) && p.ctx.sp <= r.Hi
 }
 
-// The control block of FreeRTOS in words, counted from its first, the saved SP: two list
-// items of five words each, whose fourth points back to the block; the priority, the low end
-// of the stack, the name (tskTCB of tasks.c, with neither MPU nor list integrity checks).
-const (
-	ownerState, ownerEvent = 4, 9
-	ownerStack, ownerName  = 12, 13
-)
-
 // The control block of ChibiOS in words (thread_t of chobjects.h and chschd.h, from 3.0 on):
 // chibiHeader words stand before the saved SP, two links and the priority; at most chibiBase
 // words behind that one stands the low end of the stack, after the registry's links, the
 // instance and the name.
 const chibiHeader, chibiBase = 3, 6
 
-// ownsItself tells whether a block's list items point back to the block.
-func (m *ram) ownsItself(block uint64) bool {
-	a, ok1 := m.lookup(block, ownerState)
-	b, ok2 := m.lookup(block, ownerEvent)
-	return ok1 && ok2 && a == block && b == block
+// chibiStack is the stack of a control block of ChibiOS.
+func (m *ram) chibiStack(block uint64, sh shape) target.Range {
+	r := target.Range{Lo: m.at(block, sh.lo), Hi: block - m.word*chibiHeader}
+	if end := m.at(block, sh.other); sh.high && (block < r.Lo || block >= end) {
+		r.Hi = end
+	}
+	return r
 }
 
 // task is a suspect of a shape.
 func (m *ram) task(p *suspect, sh shape) Task {
-	t := Task{Block: p.block, Regs: p.ctx.regs, saved: p.saved}
+	t := Task{Block: p.block, Regs: p.ctx.regs, saved: p.saved, end: p.ctx.end}
 	t.Stack.Lo = m.at(p.block, sh.lo)
 	switch {
-	case sh.owner:
-		t.Stack.Hi = p.ctx.end // at least; bound finds the end
+	case sh.owner > 0:
+		t.Stack.Hi = max(p.ctx.end, t.Stack.Lo) // at least; bound finds the end
 	case sh.top:
-		t.Stack.Hi = p.block - m.word*chibiHeader
+		t.Stack = m.chibiStack(p.block, sh)
 	case sh.high:
 		t.Stack.Hi = m.at(p.block, sh.other)
 	default:

@@ -20,6 +20,8 @@ func statesThreadX(m *ram, tasks []*Task, _ shape) {
 			t.State = ready
 		case 1, 2:
 			t.State = ended
+		case 3:
+			t.State = suspended
 		default:
 			t.State = waiting
 		}

@@ -2,9 +2,9 @@
 // by calls. An interrupt that another task is to follow returns to code that calls the switch.
 #define FILL 0x55
 struct task { struct task *next, *previous; word priority, *sp; void *registry_next, *registry_previous, *owner; const char *name; word *stack; uint8_t state, flags, refs, ticks; };
-enum { READY, CURRENT, SUSPENDED = 3 };
-#define WAITS(t) ((t)->state == SUSPENDED)
-#define WAIT(t) ((t)->state = SUSPENDED)
+enum { READY, CURRENT, WAITING = 5 };
+#define WAITS(t) ((t)->state == WAITING)
+#define WAIT(t) ((t)->state = WAITING)
 static void switched(struct task *old) { if (old->state == CURRENT) old->state = READY; current->state = CURRENT; }
 extern char thread_start[];
 static struct task *lay(const char *name, void (*f)(void), size_t size)

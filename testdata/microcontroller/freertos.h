@@ -49,7 +49,7 @@ static struct task *create(const char *name, void (*f)(void), size_t size)
 #endif
 	t->sp = sp; t->stack = stack;
 #if RTOS == FREERTOS
-	t->state.owner = t->event.owner = t; t->priority = count; t->state.container = &ready[count];
+	t->state.owner = t->event.owner = t; t->priority = count; t->event.value = 8 - count; t->state.container = &ready[count];
 #else
 	t->entry = f; t->size = size; t->status = 1; t->priority = t->first = 20 - count; t->bit = 1u << t->priority;
 #endif

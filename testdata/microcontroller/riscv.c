@@ -19,7 +19,7 @@
 #define EACH(op) op "x1,1" Z "(sp)\n" op "x6,3" Z "(sp)\n" op "x7,4" Z "(sp)\n" op "x8,5" Z "(sp)\n" op "x9,6" Z "(sp)\n" op "x10,7" Z "(sp)\n" op "x11,8" Z "(sp)\n" op "x12,9" Z "(sp)\n" op "x13,10" Z "(sp)\n" op "x14,11" Z "(sp)\n" op "x15,12" Z "(sp)\n" op "x16,13" Z "(sp)\n" op "x17,14" Z "(sp)\n" op "x18,15" Z "(sp)\n" op "x19,16" Z "(sp)\n" op "x20,17" Z "(sp)\n" op "x21,18" Z "(sp)\n" op "x22,19" Z "(sp)\n" op "x23,20" Z "(sp)\n" op "x24,21" Z "(sp)\n" op "x25,22" Z "(sp)\n" op "x26,23" Z "(sp)\n" op "x27,24" Z "(sp)\n" op "x28,25" Z "(sp)\n" op "x29,26" Z "(sp)\n" op "x30,27" Z "(sp)\n" op "x31,28" Z "(sp)\n"
 #define T0 "2"
 #define KEEP
-#define KEEP2 " la t1,current\n" L "t1,0(t1)\n" S "sp,0(t1)\n"
+#define KEEP2 " " S "zero,29" Z "(sp)\n la t1,current\n" L "t1,0(t1)\n" S "sp,0(t1)\n"
 #else // RT-Thread: epc ra mstatus gp tp t0 … NuttX: epc x1 … x31 mstatus
 #if RTOS == NUTTX
 #define SIZE "36"

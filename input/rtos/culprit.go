@@ -1,0 +1,92 @@
+package rtos
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/backsight/backsight/target"
+)
+
+// of is the task that a thread of a report is, nil for none. A report of an overflow, by the kernel as it switches, may have
+// a task's name alone: the task's registers are those of the thread then.
+func (k *Kernel) of(t *target.Thread, current *Task) *Task {
+	sp, ok := stackPointer(k.search.code.snap.Arch, &t.Regs)
+	if !ok {
+		for _, o := range k.all() {
+			if o.Name != "" && strings.HasSuffix(t.Name, " in "+o.Name) {
+				t.Regs, o.Overflown = o.Regs, true
+				return o
+			}
+		}
+		return nil
+	}
+	task := k.on(sp, current)
+	if t.Stale && task != nil && sp-task.Stack.Lo < atLimit {
+		task.Overflown = true // the frame would have gone below
+	}
+	return task
+}
+
+// atLimit is the room in bytes that a frame with floating-point registers takes at least.
+const atLimit = 128
+
+// on is the task that a processor runs whose stack pointer is sp, nil for none. current is the one that runs as the kernel
+// says, nil where that is not known. The stack pointer of a task that overflowed may lie on the stack of another one, or in
+// no memory at all: then the task is the one that runs, above, of whose stack nothing is left.
+func (k *Kernel) on(sp uint64, current *Task) *Task {
+	t := k.at(sp)
+	if t != nil && (t == current || current == nil && t.mayRun() || t.switched(sp)) {
+		return t
+	}
+	var culprit *Task
+	for _, o := range k.all() {
+		may := o == current || current == nil && o.mayRun()
+		if may && sp < o.Stack.Lo && (o.full() || len(k.Tasks) == 1) && (culprit == nil || o.Stack.Lo < culprit.Stack.Lo) {
+			culprit = o
+		}
+	}
+	if culprit == nil {
+		return t
+	}
+	culprit.Overflown = true
+	return culprit
+}
+
+// mayRun tells whether the kernel says nothing that excludes that a task runs.
+func (t *Task) mayRun() bool { return t.State == "" || t.State == ready || t.State == running }
+
+// full tells whether of a task's stack all was used.
+func (t *Task) full() bool { return t.Overflown || t.Filled && t.Unused == 0 }
+
+// switched tells whether the kernel has just saved a task's registers, with the stack pointer sp.
+func (t *Task) switched(sp uint64) bool {
+	return t.Regs.Known != 0 && t.saved <= sp && sp <= t.end
+}
+
+// overrun finds the tasks that overflowed into others, and has an issue for each: right below the task's stack lie those of others of
+// which no context is left, though some of them wait. These have nothing to tell of their own stacks.
+func (k *Kernel) overrun(tasks []*Task) (issues []target.Issue) {
+	sorted := slices.SortedFunc(slices.Values(tasks), func(a, b *Task) int { return cmp.Compare(b.Stack.Lo, a.Stack.Lo) })
+	for i := 0; i < len(sorted); i++ {
+		t := sorted[i]
+		var names []string
+		waits := false
+		for i+1 < len(sorted) && sorted[i+1].Regs.Known == 0 && (t.Regs.Known == 0 || t.Overflown) {
+			i++
+			waits = waits || !sorted[i].mayRun()
+			names = append(names, fmt.Sprintf("%q", sorted[i].Name))
+		}
+		if !waits || !t.mayRun() && !t.Overflown {
+			continue
+		}
+		t.Overflown = true
+		for _, victim := range sorted[i+1-len(names) : i+1] {
+			victim.Filled, victim.Overflown = false, false
+		}
+		issues = append(issues, target.Issue{Kind: target.IssueCapture, Text: fmt.Sprintf(
+			"the stack of task %q overflowed into those of %s, which lie below", t.Name, strings.Join(names, ", "))})
+	}
+	return issues
+}
