@@ -16,6 +16,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byt
 	if len(data) == 0 && broken != nil {
 		return nil, broken
 	}
+	data = decoded(ctx, data)
 	if take != nil {
 		data = take(data).inOrder(ctx)
 		c.Forget()
@@ -33,7 +34,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byt
 		return nil, errors.Join(err, s.Close())
 	}
 	if len(s.snaps) == 0 {
-		return nil, errors.Join(s.nothing(c), s.Close())
+		return nil, errors.Join(s.nothing(c, log), s.Close())
 	}
 	if s.finish(ctx, readers); ctx.Err() != nil {
 		return nil, errors.Join(ctx.Err(), s.Close())
@@ -98,9 +99,12 @@ func eachReport(ctx context.Context, log *Log, env *input.Env, readers []Reader,
 }
 
 // nothing says why there is no snapshot.
-func (s *stream) nothing(c *input.Capture) error {
+func (s *stream) nothing(c *input.Capture, log *Log) error {
 	if len(s.refused) > 0 {
 		return &input.Error{Path: c.Name, Offset: 0, Reason: s.refused[0].Text}
+	}
+	if name := unsupportedIn(log); name != "" {
+		return &input.Error{Path: c.Name, Offset: 0, Reason: Refusal("a crash report", name)}
 	}
 	return c.Unrecognised("text without a crash report")
 }

@@ -109,6 +109,9 @@ func (c *collector) take(line string, behindFirst bool) (took, done bool) {
 	case took:
 		return true, last
 	}
+	if w.foreign == "" {
+		w.foreign = console.Unsupported(line)
+	}
 	w.takeStack(line)
 	w.said.takePanic(line)
 	if w.form.os == "Zephyr" {

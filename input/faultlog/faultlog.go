@@ -75,8 +75,8 @@ type words struct {
 	record *record
 	// overflow: the device says that the stack overflowed.
 	overflow bool
-	wide     bool // addresses of 16 digits are listed
-	xtensa   bool // a list is in a form that only Xtensa's have
+	wide     bool   // addresses of 16 digits are listed
+	foreign  string // the processor, where only one that is not supported prints so
 	dump     *coredump
 	issues   []string
 }
@@ -105,8 +105,8 @@ func isPC(name string) bool {
 
 // report makes a report of the words; nil where the processor is not known.
 func (w *words) report(log *console.Log, env *input.Env) *console.Report {
-	if name, ok := w.unsupported(); ok {
-		return w.refused("registers of " + name + ", a processor that is not supported")
+	if w.foreign != "" {
+		return &console.Report{Title: w.title(), Issues: []target.Issue{{Kind: target.IssueCapture, Text: console.Refusal(w.title(), w.foreign)}}}
 	}
 	hint := w.hint(env)
 	p := firmware.Open(env, hint)
@@ -154,19 +154,6 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 		r.Tasks = append(r.Tasks, target.Thread{Name: o.name, Memory: mem, Listed: o.listed})
 	}
 	return r
-}
-
-// unsupported names the processor of a report that has registers of one that no cpu.Arch
-// describes. Xtensa's, in the ESP32, ESP32-S2 and ESP32-S3, are called a0 to a15, as some of
-// RISC-V's are.
-func (w *words) unsupported() (name string, ok bool) {
-	for _, v := range w.vals {
-		switch v.Name {
-		case "excvaddr", "exccause", "sar", "lbeg":
-			return "Xtensa", true
-		}
-	}
-	return "Xtensa", w.xtensa && len(w.vals) == 0
 }
 
 // hint is the processor that the words are of.

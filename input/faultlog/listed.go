@@ -19,7 +19,7 @@ type lister struct {
 	chains  []named
 	section bool // a line that numbers frames by name belongs to a list
 	wide    bool // an address has 16 digits
-	xtensa  bool // a list is in pairs PC:SP, as only Xtensa's are
+	pairs   bool // a list is in pairs PC:SP, as only Xtensa's are
 }
 
 // nuttxList tells whether a line is one of NuttX' lists (sched_dumpstack.c), by version:
@@ -97,7 +97,7 @@ func (l *lister) numbers(text string, exact bool) bool {
 	some := false
 	for word := range strings.FieldsSeq(text) {
 		word, _, pair := strings.Cut(word, ":")
-		l.xtensa = l.xtensa || pair && exact
+		l.pairs = l.pairs || pair && exact
 		v, err := strconv.ParseUint(strings.TrimPrefix(word, "0x"), 16, 64)
 		if err != nil || len(word) < 8 {
 			continue
@@ -165,7 +165,10 @@ func (w *words) finish(l *lister) {
 	if len(l.chains) == 0 {
 		return
 	}
-	w.listed, w.wide, w.xtensa = l.chains[0].listed, l.wide, l.xtensa
+	if l.pairs && w.foreign == "" {
+		w.foreign = "Xtensa"
+	}
+	w.listed, w.wide = l.chains[0].listed, l.wide
 	if w.thread == "" {
 		w.thread = l.chains[0].name
 	}

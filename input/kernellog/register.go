@@ -79,6 +79,10 @@ const maxInLine = 8
 // parse reads a register's value, or its place, and returns what follows.
 func (r *register) parse(s string) (rest string, ok bool) {
 	_, s, _ = cutSelector(s)
+	if after, null := strings.CutPrefix(strings.TrimLeft(s, " "), "(null)"); null { // %pS of 0 before Linux 4.20: "RIP: 0010:          (null)"
+		r.known = true
+		return after, true
+	}
 	if addr, after, is := cutBracketed(s); is {
 		n := strings.IndexByte(s, '>') - len("[<")
 		r.value, r.known, r.digits = addr, true, n
@@ -174,6 +178,17 @@ func isUserStack(text string) bool {
 	ss, _ = cutWord(ss)
 	v, hex := parseHex(ss)
 	return ok && hex && len(ss) == 4 && v&3 == 3
+}
+
+// isOfFirmware tells whether a message begins with a register in capitals, which no kernel prints but that of x86, where the
+// names are others: U-Boot's "EPC: 00000000f7f3b8ae RA: 00000000f7f3b506", "S0:  00000000f770e0d0".
+func isOfFirmware(text string) bool {
+	name, _, ok := strings.Cut(text, ":")
+	switch name {
+	case "EPC", "RA", "SP", "GP", "TP", "PC", "LR":
+		return true
+	}
+	return ok && len(name) >= 2 && strings.IndexByte("TSA", name[0]) >= 0 && leadingNumber(name[1:], -1) >= 0
 }
 
 // numbered reads MIPS registers: from the number on, as many as the line has. Linux 2.4 prints eight in a line, without

@@ -57,8 +57,6 @@ var status = [...]struct {
 	{"elr", []string{"elr_el2", "elr_el3", "elr_eln"}},
 	// MIPS: MD00090, 9.24 and 9.10.
 	{"cause", []string{"c0_cause"}}, {"badvaddr", []string{"c0_badvaddr", "badva"}},
-	// Xtensa, to be told from RISC-V, which has registers of the same names.
-	{"excvaddr", nil}, {"exccause", nil}, {"sar", nil}, {"lbeg", nil},
 }
 
 // NewVocabulary knows the registers of archs, and the fault status registers.
