@@ -16,6 +16,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -88,7 +89,8 @@ func read(ctx context.Context, name string, data []byte, env *input.Env) ([]*dar
 		return one(readText(ctx, name, text, env))
 	}
 	var r jsonReport
-	if err := json.Unmarshal(body, &r); err != nil {
+	var other *json.UnmarshalTypeError // of a field; the others are there
+	if err := json.Unmarshal(body, &r); err != nil && !errors.As(err, &other) {
 		off := int64(at)
 		if syntax, ok := err.(*json.SyntaxError); ok {
 			off += syntax.Offset

@@ -117,6 +117,7 @@ func (c *collector) take(line string, behindFirst bool) (took, done bool) {
 	if w.form.os == "Zephyr" {
 		w.said.take(line)
 	}
+	took = w.form.stackAtSP && w.said.takeCause(line) || took
 	switch {
 	case w.takeOwn(line, &c.lists):
 		return true, done

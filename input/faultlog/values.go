@@ -30,7 +30,8 @@ func (vals values) of(name string) (uint64, bool) {
 // as its parts.
 func (vals values) faultStatus(said said) (s cortexm.FaultStatus) {
 	cfsr, whole := vals.of("cfsr")
-	parts := said.bits
+	parts := said.bits & (1<<hardShift - 1)
+	s.HFSR = said.bits >> hardShift
 	for _, v := range vals {
 		switch v.Name {
 		case "mmfsr":

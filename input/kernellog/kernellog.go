@@ -59,6 +59,9 @@ func readReport(_ context.Context, log *console.Log, at int, env *input.Env) (*c
 	if report == nil {
 		report = k.unknown(r)
 	}
+	if report == nil && r.what == "" { // maybe not of Linux
+		return nil, at + 1
+	}
 	if report != nil && k.full > 0 && i == len(k.records)-1 {
 		report.Issues = append(report.Issues, log.TooMany(k.full))
 	}

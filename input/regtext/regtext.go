@@ -102,7 +102,7 @@ func (v *Vocabulary) Line(dst []Value, line string) []Value {
 			continue
 		}
 		name, end := v.name(line, at)
-		if name == "" || qualified(before) {
+		if name == "" || qualified(before) || isFrame(line, at) {
 			before = line[at:wordEnd(line, at)]
 			at += len(before)
 			continue
@@ -128,6 +128,8 @@ func (v *Vocabulary) Line(dst []Value, line string) []Value {
 var phrases = []struct{ text, name string }{
 	{"Faulting instruction address", " pc"}, {"faulting instruction address", " pc"},
 	{"HARD FAULT at ", " pc: "}, {"runtime error at ", " pc: "}, {"exe return:", "exc_return:"},
+	{"bus fault occurred address is", " bfar:"}, {"management fault occurred address is", " mmfar:"}, // CmBacktrace
+	{"发生总线错误的地址：", " bfar: "}, {"发生存储器管理错误的地址：", " mmfar: "},
 }
 
 // named is a line with the names of registers in the place of such phrases.
@@ -187,6 +189,13 @@ func qualified(before string) bool {
 		return true
 	}
 	return false
+}
+
+// isFrame tells whether the name at a place of a line stands behind the number of a frame, in a list of calls: "#03 pc 000a96ec".
+func isFrame(line string, at int) bool {
+	digits := strings.TrimRight(line[:at], " \t")
+	before := strings.TrimRight(digits, "0123456789")
+	return len(before) < len(digits) && strings.HasSuffix(before, "#")
 }
 
 // loose tells whether a name is no word of another kind, so that a short number behind it
