@@ -33,6 +33,7 @@ import (
 	"github.com/backsight/backsight/input/console"
 	"github.com/backsight/backsight/input/devicelog"
 	"github.com/backsight/backsight/input/elfcore"
+	"github.com/backsight/backsight/input/espcore"
 	"github.com/backsight/backsight/input/faultlog"
 	"github.com/backsight/backsight/input/kernellog"
 	"github.com/backsight/backsight/input/machcore"
@@ -61,8 +62,9 @@ func CPUs() cpu.Set {
 
 // Formats are the kinds of captures, in the order in which they are tried.
 func Formats() []input.Format {
-	consoles := []console.Reader{devicelog.Reader(), kernellog.Reader(), faultlog.Reader()}
+	consoles := []console.Reader{devicelog.Reader(), espcore.Reader(), kernellog.Reader(), faultlog.Reader()}
 	return []input.Format{
+		espcore.Format(),
 		vmcore.Format(),
 		elfcore.Format(),
 		machcore.Format(),

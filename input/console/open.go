@@ -76,7 +76,7 @@ func eachReport(ctx context.Context, log *Log, env *input.Env, readers []Reader,
 			continue
 		}
 		next := at + 1
-		for i, reader := range readers {
+		for _, reader := range readers {
 			r, behind := reader.Read(ctx, log, at, env)
 			if r == nil && behind > at+1 {
 				next = behind
@@ -85,8 +85,8 @@ func eachReport(ctx context.Context, log *Log, env *input.Env, readers []Reader,
 			if r == nil {
 				continue
 			}
-			if r.Line, next = at, max(behind, at+1); r.Arch != nil {
-				readers = readers[i : i+1]
+			if r.Line, next = at, max(behind, at+1); r.Arch != nil && !reader.Beside {
+				readers = slices.DeleteFunc(slices.Clone(readers), func(o Reader) bool { return !o.Beside && o.Name != reader.Name })
 			}
 			if !visit(r, next) {
 				return nil

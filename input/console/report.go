@@ -18,6 +18,8 @@ type Reader struct {
 	Read func(ctx context.Context, log *Log, at int, env *input.Env) (r *Report, next int)
 	// Owns, unless nil, tells whether a log is surely of the Reader's family: no Reader behind it is asked then.
 	Owns func(log *Log) bool
+	// Beside: the Reader's reports stand in logs of any machine, beside those that others know. It is asked for all lines.
+	Beside bool
 	// Finish, unless nil, adds to a snapshot of all reports what the memory beside the log
 	// shows: the threads that no report is about. It is asked where there is such memory.
 	Finish func(ctx context.Context, snap *target.Snapshot, ram *input.RAM)
