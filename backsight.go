@@ -37,6 +37,7 @@ import (
 	"github.com/backsight/backsight/input/faultlog"
 	"github.com/backsight/backsight/input/kernellog"
 	"github.com/backsight/backsight/input/machcore"
+	"github.com/backsight/backsight/input/mcudump"
 	"github.com/backsight/backsight/input/minidump"
 	"github.com/backsight/backsight/input/plcrash"
 	"github.com/backsight/backsight/input/rtos"
@@ -62,7 +63,7 @@ func CPUs() cpu.Set {
 
 // Formats are the kinds of captures, in the order in which they are tried.
 func Formats() []input.Format {
-	consoles := []console.Reader{devicelog.Reader(), espcore.Reader(), kernellog.Reader(), faultlog.Reader()}
+	consoles := []console.Reader{devicelog.Reader(), espcore.Reader(), mcudump.CatcherText(), kernellog.Reader(), faultlog.Reader()}
 	return []input.Format{
 		espcore.Format(),
 		vmcore.Format(),
@@ -70,6 +71,8 @@ func Formats() []input.Format {
 		machcore.Format(),
 		minidump.Format(),
 		plcrash.Format(),
+		mcudump.ProbeRS(),
+		mcudump.CrashCatcher(),
 		appletext.Format(),
 		faultlog.Stored(),
 		console.Records(consoles...),

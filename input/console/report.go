@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"slices"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
@@ -51,4 +52,24 @@ type Report struct {
 	CodeMask uint64
 	Hooks    []uint64
 	Issues   []target.Issue
+}
+
+// Whole is the report of a snapshot that stands in a log as text: the thread that crashed is the report's, the others are its tasks.
+func Whole(snap *target.Snapshot) *Report {
+	r := &Report{Ended: true, Arch: snap.Arch, OS: snap.OS, Fault: snap.Fault, Modules: snap.Modules, Issues: snap.Issues}
+	crashed := max(0, slices.IndexFunc(snap.Threads, func(t target.Thread) bool { return t.Crashed }))
+	for i, t := range snap.Threads {
+		t.Memory = snap.Memory
+		if i == crashed {
+			r.Title, r.Thread = t.Name, t
+		} else {
+			r.Tasks = append(r.Tasks, t)
+		}
+	}
+	return r
+}
+
+// Refused is a report that is not read; why says what it is.
+func Refused(title, why string) *Report {
+	return &Report{Title: title, Ended: true, Issues: []target.Issue{{Kind: target.IssueCapture, Text: why}}}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/console"
-	"github.com/backsight/backsight/target"
 )
 
 // A dump in a log are lines of base64, each complete by itself, of which the first is the header (core_dump_uart.c). Lines of
@@ -131,25 +130,13 @@ const maxTries = 1 << 10
 // report makes a report of a dump.
 func (t *textDump) report(env *input.Env) *console.Report {
 	const title = "core dump of ESP-IDF"
-	refused := func(why string) *console.Report {
-		return &console.Report{Title: title, Ended: true, Issues: []target.Issue{{Kind: target.IssueCapture, Text: why}}}
-	}
 	d, why := read(t.bytes())
 	if why != "" {
-		return refused(why)
+		return console.Refused(title, why)
 	}
 	snap, why := d.snapshot(env)
 	if why != "" {
-		return refused(why)
+		return console.Refused(title, why)
 	}
-	r := &console.Report{Title: title, Ended: true, Arch: snap.Arch, OS: snap.OS, Fault: snap.Fault, Modules: snap.Modules, Issues: snap.Issues}
-	for _, th := range snap.Threads {
-		th.Memory = snap.Memory
-		if th.Crashed {
-			r.Thread, r.Title = th, th.Name
-		} else {
-			r.Tasks = append(r.Tasks, th)
-		}
-	}
-	return r
+	return console.Whole(snap)
 }

@@ -12,11 +12,11 @@ import (
 
 // context is the registers at the fault. issues say what of the report was not believed.
 func (w *words) context(arch *cpu.Arch, mem *target.Memory) (regs cpu.Registers, issues []string) {
-	if w.dump != nil {
-		return w.dump.registers(arch)
-	}
 	w.vals = w.vals.renamed(arch)
 	regs, issues = firmware.Registers(arch, w.vals)
+	if w.dump != nil {
+		return w.dumped(arch, regs, issues)
+	}
 	if blank(arch, &regs) {
 		return cpu.Registers{}, append(issues, "all registers are printed as 0; they were not saved")
 	}
@@ -29,6 +29,23 @@ func (w *words) context(arch *cpu.Arch, mem *target.Memory) (regs cpu.Registers,
 	}
 	w.listed = behindFault(arch, w.listed, &regs)
 	return regs, issues
+}
+
+// dumped are the registers of a core dump, with those that the text above prints where the dump has none; the text's, where the
+// dump's are none of the text's PC.
+func (w *words) dumped(arch *cpu.Arch, printed cpu.Registers, issues []string) (cpu.Registers, []string) {
+	regs, said := w.dump.registers(arch)
+	pc, _ := regs.Lookup(arch.PC)
+	if at, ok := printed.Lookup(arch.PC); ok && at != pc {
+		if regs = printed; len(said) == 0 {
+			said = []string{fmt.Sprintf("the core dump has PC %#x, the text %#x, whose registers are used", pc, at)}
+		}
+		return regs, append(issues, said...)
+	}
+	for s := printed.Known &^ regs.Known; s != 0; s = s.Without(s.First()) {
+		regs.Set(s.First(), printed.Val[s.First()])
+	}
+	return regs, said
 }
 
 // behindFault are the listed frames from the caller of the place of the fault on. A handler

@@ -15,6 +15,7 @@ import (
 	"github.com/backsight/backsight/input/console"
 	"github.com/backsight/backsight/input/firmware"
 	"github.com/backsight/backsight/input/regtext"
+	"github.com/backsight/backsight/input/rtos"
 	"github.com/backsight/backsight/target"
 )
 
@@ -45,7 +46,7 @@ func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*conso
 		r.Ended = ended
 		return r, next
 	case c.found.isReport():
-		if r := c.found.report(log, env); r != nil {
+		if r := c.found.report(ctx, log, env); r != nil {
 			r.Ended = ended
 			return r, next
 		}
@@ -104,7 +105,7 @@ func isPC(name string) bool {
 }
 
 // report makes a report of the words; nil where the processor is not known.
-func (w *words) report(log *console.Log, env *input.Env) *console.Report {
+func (w *words) report(ctx context.Context, log *console.Log, env *input.Env) *console.Report {
 	if w.foreign != "" {
 		return &console.Report{Title: w.title(), Issues: []target.Issue{{Kind: target.IssueCapture, Text: console.Refusal(w.title(), w.foreign)}}}
 	}
@@ -150,6 +151,15 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 	if log.RAM() == nil { // with memory, all tasks are asked
 		r.Issues = append(r.Issues, otherProgram(&target.Snapshot{Arch: p.Arch, Modules: p.Modules, Threads: []target.Thread{r.Thread}})...)
 	}
+	if w.dump != nil {
+		snap := &target.Snapshot{Arch: p.Arch, Modules: p.Modules, Memory: mem, Threads: []target.Thread{r.Thread}}
+		snap.SortModules()
+		rtos.AddTasks(ctx, snap)
+		for _, th := range snap.Threads[1:] {
+			th.Memory = mem
+			r.Tasks = append(r.Tasks, th)
+		}
+	}
 	for _, o := range w.others {
 		r.Tasks = append(r.Tasks, target.Thread{Name: o.name, Memory: mem, Listed: o.listed})
 	}
@@ -159,7 +169,9 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 // hint is the processor that the words are of.
 func (w *words) hint(env *input.Env) *cpu.Arch {
 	if w.dump != nil {
-		return w.dump.arch(env.Archs)
+		if a := w.dump.arch(env.Archs); a != nil {
+			return a
+		}
 	}
 	if a := env.Files.Raw(); a != nil {
 		return a
