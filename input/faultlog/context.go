@@ -15,7 +15,9 @@ func (w *words) context(arch *cpu.Arch, mem *target.Memory) (regs cpu.Registers,
 	w.vals = w.vals.renamed(arch)
 	regs, issues = firmware.Registers(arch, w.vals)
 	if w.dump != nil {
-		return w.dumped(arch, regs, issues)
+		regs, issues = w.dumped(arch, regs, issues)
+		w.listed = behindFault(arch, w.listed, &regs)
+		return regs, issues
 	}
 	if blank(arch, &regs) {
 		return cpu.Registers{}, append(issues, "all registers are printed as 0; they were not saved")
@@ -65,6 +67,25 @@ func behindFault(arch *cpu.Arch, listed []target.Listed, regs *cpu.Registers) []
 		}
 	}
 	return listed
+}
+
+// calledFrom is the caller as the link register has it, where a report shows nothing of the stack: a guess, for the function may
+// have called others since. None is in the PC's own function, where such a call left it.
+func calledFrom(p *firmware.Program, regs *cpu.Registers) []target.Listed {
+	arch := p.Arch
+	raw, ok := regs.Lookup(arch.LR)
+	pc, known := regs.Lookup(arch.PC)
+	if arch.LR == cpu.NoReg || !ok || !known || raw == 0 || arch.NeverCode(raw) || arch.Micro() && cortexm.ExcReturn(raw).Valid() {
+		return nil
+	}
+	at, _ := arch.SplitCode(raw)
+	for _, m := range p.Modules {
+		s, named := m.Image.Symbols.At(m.ToImage(pc))
+		if c, ok := m.Image.Symbols.At(m.ToImage(at - 1)); named && ok && c.Addr == s.Addr {
+			return nil
+		}
+	}
+	return []target.Listed{{PC: at, Searched: true}}
 }
 
 // blank tells whether a report's registers were never filled in: CmBacktrace prints its

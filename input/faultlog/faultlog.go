@@ -36,7 +36,9 @@ func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*conso
 	}
 	names := log.Memo(vocabularyKey{}, func() any { return regtext.NewVocabulary(env.Archs) }).(*regtext.Vocabulary)
 	c := collector{vocabulary: names}
-	if !c.begins(line) {
+	m := log.Memo(memoryKey{}, func() any { return new(memory) }).(*memory)
+	begins := c.begins(line)
+	if !begins && (at < m.barren || !c.mayBegin(line)) {
 		return nil, at + 1
 	}
 	next, ended := c.collect(log, at)
@@ -46,15 +48,28 @@ func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*conso
 		r.Ended = ended
 		return r, next
 	case c.found.isReport():
-		if r := c.found.report(ctx, log, env); r != nil {
+		if r := c.found.report(ctx, log, env, m); r != nil {
 			r.Ended = ended
 			return r, next
 		}
 	case c.found.form.again:
 		return c.found.refused("no address of code is printed"), next
 	}
+	if !begins {
+		m.barren = at + maxHead
+	}
 	return nil, at + 1
 }
+
+// memory is what is known of a log from the lines before.
+type memory struct {
+	// arch is the processor of the last report, nil for none: a task that has a list alone runs on the same.
+	arch *cpu.Arch
+	// barren is the line up to which no register that stands alone begins a report: one was tried before.
+	barren int
+}
+
+type memoryKey struct{}
 
 // refused is a report without a thread: why says what is missing.
 func (w *words) refused(why string) *console.Report {
@@ -63,9 +78,8 @@ func (w *words) refused(why string) *console.Report {
 
 // words is what a report prints.
 type words struct {
-	form   form
-	vals   values
-	rows   []regtext.Row
+	form form
+	printed
 	listed []target.Listed
 	// others are the call chains of other threads, with their names.
 	others []named
@@ -73,6 +87,7 @@ type words struct {
 	stack  target.Range
 	said   said
 	own    own
+	places places
 	record *record
 	// overflow: the device says that the stack overflowed.
 	overflow bool
@@ -82,8 +97,16 @@ type words struct {
 	issues   []string
 }
 
+// printed are registers and rows of memory, and rows of registers without names.
+type printed struct {
+	vals values
+	rows []regtext.Row
+	qnx  registerRows
+}
+
 // named is a call chain of a thread.
 type named struct {
+	number string // "task 3", where the thread has a name besides
 	name   string
 	listed []target.Listed
 }
@@ -92,7 +115,7 @@ type named struct {
 // name is anything.
 func (w *words) isReport() bool {
 	trap := func() bool { _, ok := w.vals.of("mcause"); return ok }
-	return w.dump != nil || len(w.listed) > 0 || w.own.version != "" && len(w.vals) > 0 || w.vals.hasPC() && (len(w.vals) >= 4 || w.form.begins || trap())
+	return w.dump != nil || len(w.listed) > 0 || w.own.version != "" && len(w.vals) > 0 || w.vals.hasPC() && (len(w.vals) >= 4 || w.form.begins || trap() || w.vals.hasStatus())
 }
 
 // isPC tells whether a name is the program counter's on any processor.
@@ -105,11 +128,14 @@ func isPC(name string) bool {
 }
 
 // report makes a report of the words; nil where the processor is not known.
-func (w *words) report(ctx context.Context, log *console.Log, env *input.Env) *console.Report {
+func (w *words) report(ctx context.Context, log *console.Log, env *input.Env, m *memory) *console.Report {
 	if w.foreign != "" {
 		return &console.Report{Title: w.title(), Issues: []target.Issue{{Kind: target.IssueCapture, Text: console.Refusal(w.title(), w.foreign)}}}
 	}
 	hint := w.hint(env)
+	if hint == nil && w.form.task {
+		hint = m.arch
+	}
 	p := firmware.Open(env, hint)
 	if len(w.own.modules) > 0 {
 		p = w.own.place(env, p.Arch, w.listed)
@@ -117,12 +143,16 @@ func (w *words) report(ctx context.Context, log *console.Log, env *input.Env) *c
 	if issue, other := w.own.refuses(&p); other {
 		return &console.Report{Title: w.title(), Issues: []target.Issue{issue}}
 	}
+	if pc, ok := w.vals.pc(); ok {
+		w.places.move(&p, pc)
+	}
 	if p.Arch == nil {
 		if len(w.listed) > 0 || w.form.begins {
 			return w.refused("nothing tells the processor: name the firmware (-e), or --arch")
 		}
 		return nil
 	}
+	m.arch = p.Arch
 	r := &console.Report{Title: w.title(), Arch: p.Arch, OS: w.form.os, Modules: p.Modules, Issues: p.Issues}
 	var b target.Builder
 	r.Issues = append(r.Issues, firmware.AddRAM(&b, log.RAM())...)
@@ -132,14 +162,19 @@ func (w *words) report(ctx context.Context, log *console.Log, env *input.Env) *c
 	if w.own.version != "" && regs.Known == 0 && len(w.listed) > 0 {
 		regs = firmware.Start(p.Arch, w.listed[0].PC)
 	}
+	if w.form.bare && len(w.listed) == 0 && len(mem.Segments()) == 0 {
+		w.listed = calledFrom(&p, &regs)
+	}
 	for _, text := range append(w.issues, texts...) {
 		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title + ": " + text})
 	}
-	r.Thread = target.Thread{Regs: regs, Crashed: true, Memory: mem, Listed: w.listed}
+	r.Thread = target.Thread{Regs: regs, Crashed: !w.form.task, Memory: mem, Listed: w.listed}
 	if w.stack.Lo < w.stack.Hi {
 		r.Thread.Stack = w.stack
 	}
-	r.Fault = w.fault(p.Arch)
+	if !w.form.task {
+		r.Fault = w.fault(p.Arch)
+	}
 	if status := w.vals.faultStatus(w.said); status.NotPushed() {
 		r.Thread.Stale = true
 		text := "; what is printed as registers are words that were there before"

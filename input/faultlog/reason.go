@@ -32,11 +32,12 @@ func (w *words) fault(arch *cpu.Arch) *target.Fault {
 	case strings.HasPrefix(arch.Name, "mips"):
 		text, address, addressed = w.vals.mips()
 	case strings.HasPrefix(arch.Name, "riscv"):
-		if text, address, addressed = w.vals.riscv(); w.said.panic != "" && (text == "" || strings.HasPrefix(text, ownCause)) {
-			text = strings.TrimPrefix(text+": "+w.said.panic, ": ")
-		}
+		text, address, addressed = w.vals.riscv()
 	default:
 		text, address, addressed = w.vals.syndrome(arch)
+	}
+	if w.said.panic != "" && (text == "" || strings.HasPrefix(text, ownCause)) {
+		text = strings.TrimPrefix(text+": "+w.said.panic, ": ")
 	}
 	f.Status = text
 	if addressed {
@@ -116,13 +117,28 @@ type said struct {
 	panic string
 }
 
-// takePanic takes why ESP-IDF stopped, which the cause does not always tell: watchdogs and the
-// stack's protection have causes of the chip's own.
-//
-//	Guru Meditation Error: Core  0 panic'ed (Stack protection fault).
+// panics are where firmware says in words why it stopped, which registers do not always tell: watchdogs and the stack's protection
+// have causes of a chip's own.
+var panics = []struct{ before, behind string }{
+	{"panic'ed (", ")"},                  // Guru Meditation Error: Core  0 panic'ed (Stack protection fault).
+	{"Unhandled exception: ", ""},        // U-Boot: Unhandled exception: Load access fault
+	{" Exception Type - ", "  CPU Apic"}, // edk2: !!!! X64 Exception Type - 0E(#PF - Page-Fault)  CPU Apic ID - 00000000 !!!!
+	{"-abort at ", ""},                   // OP-TEE: Core data-abort at address 0x20 (translation fault)
+	{"] FAULT: ", ". "},                  // OpenTitan
+}
+
+// takePanic takes these words.
 func (s *said) takePanic(line string) {
-	if _, rest, ok := strings.Cut(line, "panic'ed ("); ok && s.panic == "" {
-		s.panic, _, _ = strings.Cut(rest[:min(len(rest), maxPanic)], ")")
+	for _, p := range panics {
+		_, rest, ok := strings.Cut(line, p.before)
+		if !ok || s.panic != "" {
+			continue
+		}
+		rest = rest[:min(len(rest), maxPanic)]
+		if p.behind != "" {
+			rest, _, _ = strings.Cut(rest, p.behind)
+		}
+		s.panic = strings.TrimSpace(strings.TrimRight(rest, "! "))
 	}
 }
 
