@@ -39,6 +39,7 @@ import (
 	"github.com/backsight/backsight/input/machcore"
 	"github.com/backsight/backsight/input/mcudump"
 	"github.com/backsight/backsight/input/minidump"
+	"github.com/backsight/backsight/input/nuttxdump"
 	"github.com/backsight/backsight/input/plcrash"
 	"github.com/backsight/backsight/input/rtos"
 	"github.com/backsight/backsight/input/snapshot"
@@ -63,7 +64,7 @@ func CPUs() cpu.Set {
 
 // Formats are the kinds of captures, in the order in which they are tried.
 func Formats() []input.Format {
-	consoles := []console.Reader{devicelog.Reader(), espcore.Reader(), mcudump.CatcherText(), kernellog.Reader(), faultlog.Reader()}
+	consoles := []console.Reader{devicelog.Reader(), espcore.Reader(), mcudump.CatcherText(), nuttxdump.Reader(), kernellog.Reader(), faultlog.Reader()}
 	return []input.Format{
 		espcore.Format(),
 		vmcore.Format(),
