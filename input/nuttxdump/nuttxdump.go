@@ -49,7 +49,11 @@ func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*conso
 		return nil, at + 1
 	}
 	core, whole := unpacked(data)
-	s, err := elfcore.Format().Open(ctx, input.NewCapture(title, core), env)
+	form := elfcore.Format()
+	if !form.Sniff(core) {
+		return console.Refused(title, "a core dump of NuttX without an ELF core file in it"), next
+	}
+	s, err := form.Open(ctx, input.NewCapture(title, core), env)
 	if err != nil {
 		return console.Refused(title, err.Error()), next
 	}
