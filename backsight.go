@@ -34,10 +34,13 @@ import (
 	"github.com/backsight/backsight/input/console"
 	"github.com/backsight/backsight/input/devicelog"
 	"github.com/backsight/backsight/input/elfcore"
+	"github.com/backsight/backsight/input/espcore"
 	"github.com/backsight/backsight/input/faultlog"
 	"github.com/backsight/backsight/input/kernellog"
 	"github.com/backsight/backsight/input/machcore"
+	"github.com/backsight/backsight/input/mcudump"
 	"github.com/backsight/backsight/input/minidump"
+	"github.com/backsight/backsight/input/nuttxdump"
 	"github.com/backsight/backsight/input/plcrash"
 	"github.com/backsight/backsight/input/rtos"
 	"github.com/backsight/backsight/input/snapshot"
@@ -62,13 +65,16 @@ func CPUs() cpu.Set {
 
 // Formats are the kinds of captures, in the order in which they are tried.
 func Formats() []input.Format {
-	consoles := []console.Reader{devicelog.Reader(), kernellog.Reader(), faultlog.Reader()}
+	consoles := []console.Reader{devicelog.Reader(), espcore.Reader(), mcudump.CatcherText(), nuttxdump.Reader(), kernellog.Reader(), faultlog.Reader()}
 	return []input.Format{
+		espcore.Format(),
 		vmcore.Format(),
 		elfcore.Format(),
 		machcore.Format(),
 		minidump.Format(),
 		plcrash.Format(),
+		mcudump.ProbeRS(),
+		mcudump.CrashCatcher(),
 		appletext.Format(),
 		faultlog.Stored(),
 		console.Records(consoles...),

@@ -6,6 +6,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/backsight/backsight/report"
 	"github.com/backsight/backsight/target"
@@ -41,6 +42,9 @@ func Crash(snap *target.Snapshot, th *report.Thread) *report.Crash {
 		sent(c, snap)
 	case len(th.Frames) > 0 && slices.Contains([]string{"SIGSEGV", "SIGBUS", "EXC_BAD_ACCESS", "EXCEPTION_ACCESS_VIOLATION"}, f.Name):
 		memory(c, snap, th)
+	}
+	for message := range strings.Lines(f.Says) {
+		c.Reasons = append(c.Reasons, strings.TrimSpace(message))
 	}
 	if o := th.Overwritten; o != nil {
 		c.Kind = report.CrashSmashedReturn

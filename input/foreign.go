@@ -12,6 +12,7 @@ var foreign = []struct{ magic, what string }{
 	{"PAGEDU64", "a Windows kernel dump, which is not supported"},
 	{"PAGEDUMP", "a Windows kernel dump, which is not supported"},
 	{"PERFILE2", "a perf.data file, which is not supported"},
+	{"CORE\x02\x00\x00\x00", "a coredump of Memfault, which is not supported: export its ELF core, or the RAM (--ram) and registers (--regs)"},
 	{"!<arch>\n", "an archive (.a, .deb), no capture"},
 	{"PK\x03\x04", "a ZIP archive: unpack the capture"},
 	{"\x89PNG", "a picture"},

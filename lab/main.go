@@ -22,6 +22,7 @@ var commands = []struct {
 	{"foreign", "records and scores programs of other languages and compilers, as npm and Debian ship them", runForeign},
 	{"mutate", "damages recorded captures: nothing wrong may be certain", runMutate},
 	{"logs", "LOG…  damages logs of kernels: what is wrong then is a guess", runLogs},
+	{"public", "reports that other people brought, file by file: right, in part, refused by name, wrong", runPublic},
 	{"hostile", "runs input that is made to cost much: time and memory are in proportion to it", runHostile},
 	{"score", "how right backtraces are over recorded truth", runScore},
 	{"conformance", "[FILE…]  writes lab/results/conformance.md; FILEs are for its table of lab diff", runConformance},

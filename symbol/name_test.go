@@ -28,6 +28,8 @@ func TestNames(t *testing.T) {
 		{"_ZN3net5QueueIiE4deepEi", "net::Queue<int>::deep(int)"},
 		{"_ZN3app7throwerEi.cold", "app::thrower(int) [clone .cold]"},
 		{"_ZN2rs4main17h0123456789abcdefE", "rs::main"},
+		{"_ZN3app18__cortex_m_rt_main17h0123456789abcdefE", "app::__cortex_m_rt_main"},
+		{"_ZN28_$LT$app..A$u20$as$u20$B$GT$5_drop17h0123456789abcdefE", "<app::A as B>::_drop"},
 		{"_RNvCs1234_7mycrate3foo", "mycrate::foo"},
 		{"_ZNSt8ios_baseC1Ev@@GLIBCXX_3.4", "std::ios_base::ios_base()"},
 		{"memcpy@@GLIBC_2.14", "memcpy"},

@@ -139,6 +139,8 @@ type Fault struct {
 	// Status is what the processor's fault status registers say, in words; "" where the
 	// capture has none.
 	Status string
+	// Says is what else the capture says of the cause, in its own words: messages, a line each.
+	Says string
 	// Sender is the process that sent the signal, PID 0 where none did or nobody knows.
 	Sender Sender
 }

@@ -16,6 +16,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 
@@ -29,17 +30,24 @@ func Format() input.Format {
 	return input.Format{Name: "appletext", Sniff: sniff, Open: open}
 }
 
-// sniff knows a report by the keys of its first line of JSON, or by one of its headers.
+// sniff knows a report by the keys of its first line of JSON, or by its headers: one that nobody else writes, or two of
+// those that logs of other machines have as well, "Process: com.example, PID: 21" in front of a microcontroller's fault.
 func sniff(head []byte) bool {
 	if line, _, _ := bytes.Cut(head, []byte("\n")); bytes.HasPrefix(bytes.TrimSpace(line), []byte("{")) {
 		return bytes.Contains(line, []byte(`"bug_type"`)) || bytes.Contains(line, []byte(`"incident_id"`))
 	}
-	for _, key := range []string{"Incident Identifier:", "Report Version:", "Process:", "CrashReporter Key:", "Hardware Model:", "Binary Images:"} {
-		if bytes.HasPrefix(head, []byte(key)) || bytes.Contains(head, []byte("\n"+key)) {
-			return true
+	const enough = 2
+	keys := 0
+	for _, key := range [...]struct {
+		text string
+		says int
+	}{{"Incident Identifier:", enough}, {"CrashReporter Key:", enough}, {"Binary Images:", enough}, {"Report Version:", 1}, {"Process:", 1},
+		{"Hardware Model:", 1}, {"Code Type:", 1}, {"Shared Cache:", 1}, {"OS Version:", 1}, {"Exception Type:", 1}, {"Identifier:", 1}} {
+		if bytes.HasPrefix(head, []byte(key.text)) || bytes.Contains(head, []byte("\n"+key.text)) {
+			keys += key.says
 		}
 	}
-	return false
+	return keys >= enough
 }
 
 // maxReport bounds a report in bytes. A stackshot of all processes has some megabytes.
@@ -81,7 +89,8 @@ func read(ctx context.Context, name string, data []byte, env *input.Env) ([]*dar
 		return one(readText(ctx, name, text, env))
 	}
 	var r jsonReport
-	if err := json.Unmarshal(body, &r); err != nil {
+	var other *json.UnmarshalTypeError // of a field; the others are there
+	if err := json.Unmarshal(body, &r); err != nil && !errors.As(err, &other) {
 		off := int64(at)
 		if syntax, ok := err.(*json.SyntaxError); ok {
 			off += syntax.Offset

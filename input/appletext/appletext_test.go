@@ -54,7 +54,12 @@ OS Version:          iPhone OS 16.0 (20A362)
 Report Version:      104
 
 Exception Type:  EXC_BAD_ACCESS (SIGSEGV)
+Exception Codes: 0x0000000000000001, 0x0000000000000018
 Exception Subtype: KERN_INVALID_ADDRESS at 0x0000000000000018
+Termination Reason: SIGNAL 11 Segmentation fault: 11
+
+Application Specific Information:
+objc_msgSend() selector name: release
 
 Last Exception Backtrace:
 (0x18e0 0x18e4)
@@ -82,7 +87,8 @@ Binary Images:
 
 const asJSON = `{"bug_type":"309","name":"my app"}
 {"pid":455,"cpuType":"ARM-64","procPath":"/Applications/my app.app/my app","captureTime":"2022-09-18 15:28:37.3451 +0900","osVersion":{"train":"iPhone OS 16.0"},
-"exception":{"type":"EXC_BAD_ACCESS","signal":"SIGSEGV","subtype":"KERN_INVALID_ADDRESS at 0x0000000000000018"},
+"exception":{"type":"EXC_BAD_ACCESS","signal":"SIGSEGV","codes":"0x0000000000000001, 0x0000000000000018","subtype":"KERN_INVALID_ADDRESS at 0x0000000000000018"},
+"termination":{"flags":0,"code":11,"namespace":"SIGNAL","indicator":"Segmentation fault: 11","byPid":1},"asi":{"libobjc.dylib":["objc_msgSend() selector name: release"]},
 "faultingThread":0,"lastExceptionBacktrace":[{"imageOffset":6368,"imageIndex":9},{"imageOffset":6372,"imageIndex":9}],
 "threads":[{"id":0,"queue":"Dispatch queue: com.apple.main-thread",
 "threadState":{"x":[{"value":9223372041185617968},{"value":10768311584}],"fp":{"value":6136057520},"lr":{"value":6620205580},
@@ -140,10 +146,23 @@ func TestFormsAgree(t *testing.T) {
 			t.Errorf("%s:\n%s\nanother form:\n%s", name, got, first)
 		}
 	}
+	if want := "Says:EXC_BAD_ACCESS, 0x0000000000000001, 0x0000000000000018, KERN_INVALID_ADDRESS at 0x0000000000000018\n" +
+		"termination reason: SIGNAL 11 Segmentation fault: 11\nobjc_msgSend() selector name: release "; !strings.Contains(first, want) {
+		t.Errorf("%s lacks %s", first, want)
+	}
 	if !strings.Contains(first, `0x18a98520c "fail(_:_:)"+312 :0 [] true false`) || !strings.Contains(first, `0x1cb9d5948 "start"+2504 :0 [] false true`) ||
 		!strings.Contains(first, `0x102236010 "walk"+16 walk.c:7 [{next list.h 20}] false false`) ||
 		!strings.Contains(first, "0x102230000-0x102238000 /Applications/my app.app/my app 82d13d98219e3040b62a07a297007a7c") {
 		t.Error(first)
+	}
+}
+
+// TestOtherLogs: what Apple's reports have in common with logs of other machines makes none of Apple's.
+func TestOtherLogs(t *testing.T) {
+	for _, log := range []string{"Process: com.example.app, PID: 4321\n++ MbedOS Fault Handler ++\n", "boot\nHardware Model: toy board\nPC 08000200\n"} {
+		if sniff([]byte(log)) {
+			t.Errorf("%q", log)
+		}
 	}
 }
 

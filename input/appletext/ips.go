@@ -3,7 +3,10 @@ package appletext
 import (
 	"encoding/hex"
 	"encoding/json"
+	"fmt"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -23,12 +26,19 @@ type jsonReport struct {
 		Train string `json:"train"`
 	} `json:"osVersion"`
 	Exception struct {
-		Type, Signal, Subtype string
+		Type, Signal, Subtype, Codes string
 	} `json:"exception"`
-	Faulting   *int `json:"faultingThread"`
-	Threads    raw  `json:"-"` // of jsonThread
-	UsedImages raw  `json:"-"` // of jsonImage
-	Last       raw  `json:"-"` // of jsonFrame
+	Termination struct {
+		Namespace, Indicator string
+		Code                 int64
+		Details              []string `json:"details"`
+	} `json:"termination"`
+	// ASI are the messages of each library that left some.
+	ASI        map[string][]string `json:"asi"`
+	Faulting   *int                `json:"faultingThread"`
+	Threads    raw                 `json:"-"` // of jsonThread
+	UsedImages raw                 `json:"-"` // of jsonImage
+	Last       raw                 `json:"-"` // of jsonFrame
 
 	jsonStackshot
 }
@@ -166,7 +176,48 @@ func (r *jsonReport) fault() *target.Fault {
 		f.Name = r.Exception.Type
 	}
 	f.Address, f.HasAddress = addressIn(r.Exception.Subtype)
+	t := &r.Termination
+	said := []string{words(r.Exception.Type, r.Exception.Codes, r.Exception.Subtype)}
+	if t.Namespace != "" {
+		said = append(said, fmt.Sprintf("%s%s %d %s", terminated, t.Namespace, t.Code, t.Indicator))
+	}
+	said = append(said, t.Details...)
+	for _, library := range slices.Sorted(maps.Keys(r.ASI)) {
+		said = append(said, r.ASI[library]...)
+	}
+	f.Says = says(said)
 	return f
+}
+
+// terminated stands before why a process was ended.
+const terminated = "termination reason: "
+
+// Bounds of what a report says of the cause: messages, and bytes of each.
+const maxSays, maxSaid = 8, 512
+
+// words is one message: of what kind an exception is, its codes, and its subtype; "" where only the kind is known.
+func words(kind, codes, subtype string) string {
+	text := kind
+	for _, more := range [...]string{codes, subtype} {
+		if more != "" {
+			text += ", " + more
+		}
+	}
+	if text == kind {
+		return ""
+	}
+	return text
+}
+
+// says are messages, a line each, as far as there are not too many and none is too long.
+func says(messages []string) string {
+	var out []string
+	for _, m := range messages {
+		if m = strings.Join(strings.Fields(m), " "); m != "" && len(out) < maxSays {
+			out = append(out, m[:min(len(m), maxSaid)])
+		}
+	}
+	return strings.Join(out, "\n")
 }
 
 // addressIn is the number behind " at 0x".

@@ -39,6 +39,8 @@ type textReport struct {
 	frames    darwin.Frames // of thread at
 	names     map[int]string
 	images    bool
+	says      bool     // lines are of Application Specific Information
+	said      []string // these lines
 	room      darwin.Room
 	// indexes has the index in out of each thread, by the thread's number; crash is the index of
 	// the first thread that crashed, −1 for none. A map, for a report may name each thread often.
@@ -146,6 +148,12 @@ func (r *textReport) line(line string) {
 	case r.at >= 0 && strings.HasPrefix(line, "(0x"):
 		r.addresses(line)
 	case r.at >= 0 && r.frame(line):
+	case strings.HasPrefix(line, "Application Specific Information:"):
+		r.says = true
+	case r.says && strings.TrimSpace(line) == "":
+		r.says = false
+	case r.says && len(r.said) < maxSays:
+		r.said = append(r.said, line)
 	default:
 		if len(r.out.Threads) == 0 {
 			r.headerLine(line)
@@ -231,7 +239,13 @@ func (r *textReport) finish() {
 			r.out.Command = m[1]
 		}
 	}
+	kind, _, _ := strings.Cut(r.header["Exception Type"], " (")
 	f := &target.Fault{Name: r.header["Exception Type"]}
+	said := []string{words(kind, r.header["Exception Codes"], r.header["Exception Subtype"])}
+	if reason := r.header["Termination Reason"]; reason != "" {
+		said = append(said, terminated+reason)
+	}
+	f.Says = says(append(said, r.said...))
 	if _, signal, ok := strings.Cut(f.Name, "("); ok {
 		f.Name = strings.TrimSuffix(signal, ")")
 	}

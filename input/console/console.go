@@ -34,6 +34,7 @@ const textShare = 60
 // sniff tells text from other bytes: bytes above 0x7f are text as UTF-8 only, or all that
 // is compressed would be text.
 func sniff(head []byte) bool {
+	head = withoutFill(decoded(context.Background(), head))
 	text := 0
 	for i := 0; i < len(head); {
 		r, n := utf8.DecodeRune(head[i:])

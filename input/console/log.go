@@ -94,11 +94,22 @@ func (l *Log) behind(at int) int {
 		return at + next
 	case n < 0:
 		return min(len(l.text), at+maxLine)
-	case l.text[at+n] == '\r' && at+n+1 < len(l.text) && l.text[at+n+1] == '\n':
-		return at + n + 2
 	}
-	return at + n + 1
+	at += n
+	for i := range min(maxReturns, len(l.text)-at) {
+		switch l.text[at+i] {
+		case '\r':
+		case '\n':
+			return at + i + 1
+		default:
+			return at + 1
+		}
+	}
+	return at + 1
 }
+
+// maxReturns bounds the end of a line: terminals and daemons each put a CR in front of LF.
+const maxReturns = 8
 
 // maxTime bounds what stands between the brackets of a time of printk, in bytes.
 const maxTime = 48
@@ -156,12 +167,25 @@ func (l *Log) Line(i int) string {
 	for len(b) > 0 && (b[len(b)-1] == '\n' || b[len(b)-1] == '\r') {
 		b = b[:len(b)-1]
 	}
-	if bytes.IndexByte(b, 0x1b) < 0 && bytes.IndexByte(b, 0) < 0 {
+	if bytes.IndexByte(b, 0x1b) < 0 && bytes.IndexByte(b, 0) < 0 && bytes.IndexByte(b, 0xff) < 0 {
 		l.last = string(b)
 	} else {
 		l.last = plain(b)
 	}
+	l.last = unpadded(l.last)
 	return l.last
+}
+
+// unpadded is a line without the rest of a wide terminal's row, up to which a narrower program broke the line:
+//
+//	GP      : 0x40                                                                                       80d3f0
+func unpadded(line string) string {
+	const row = "                                                                " // wider than columns of tables are apart
+	before, behind, found := strings.Cut(line, row)
+	if rest := strings.TrimLeft(behind, " "); found && rest != "" && strings.TrimSpace(before) != "" {
+		return before + rest
+	}
+	return line
 }
 
 // offset is where line i begins in the text; behind the last line, the text's length.
@@ -184,12 +208,13 @@ func (l *Log) Message(i int) Line {
 	return l.cut
 }
 
-// plain leaves out NULs and escape sequences: ESC [ parameters final byte.
+// plain leaves out NULs, bytes of erased flash, which no encoding of text has, and escape sequences: ESC [ parameters
+// final byte.
 func plain(b []byte) string {
 	var s strings.Builder
 	for i := 0; i < len(b); i++ {
 		switch {
-		case b[i] == 0:
+		case b[i] == 0, b[i] == 0xff:
 		case b[i] == 0x1b && i+1 < len(b) && b[i+1] == '[':
 			for i += 2; i < len(b) && (b[i] < 0x40 || b[i] > 0x7e); i++ {
 			}

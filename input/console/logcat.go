@@ -78,6 +78,9 @@ func cutThreadTime(s string) (text string, ok bool) {
 // cutTag takes "tag     : " off.
 func cutTag(s string) (text string, ok bool) {
 	tag, text, ok := strings.Cut(s+" ", ": ")
+	if strings.TrimSpace(text) == "" && strings.Contains(strings.TrimSpace(tag), " ") { // "Call trace: ", without a tag
+		text = tag + ":"
+	}
 	return text, ok && len(tag) <= maxTag
 }
 

@@ -16,6 +16,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byt
 	if len(data) == 0 && broken != nil {
 		return nil, broken
 	}
+	data = decoded(ctx, data)
 	if take != nil {
 		data = take(data).inOrder(ctx)
 		c.Forget()
@@ -33,7 +34,7 @@ func open(ctx context.Context, c *input.Capture, env *input.Env, take func([]byt
 		return nil, errors.Join(err, s.Close())
 	}
 	if len(s.snaps) == 0 {
-		return s.memoryAlone(ctx, c, env)
+		return s.memoryAlone(ctx, c, log, env)
 	}
 	if s.finish(ctx, readers); ctx.Err() != nil {
 		return nil, errors.Join(ctx.Err(), s.Close())
@@ -75,7 +76,7 @@ func eachReport(ctx context.Context, log *Log, env *input.Env, readers []Reader,
 			continue
 		}
 		next := at + 1
-		for i, reader := range readers {
+		for _, reader := range readers {
 			r, behind := reader.Read(ctx, log, at, env)
 			if r == nil && behind > at+1 {
 				next = behind
@@ -84,8 +85,8 @@ func eachReport(ctx context.Context, log *Log, env *input.Env, readers []Reader,
 			if r == nil {
 				continue
 			}
-			if r.Line, next = at, max(behind, at+1); r.Arch != nil {
-				readers = readers[i : i+1]
+			if r.Line, next = at, max(behind, at+1); r.Arch != nil && !reader.Beside {
+				readers = slices.DeleteFunc(slices.Clone(readers), func(o Reader) bool { return !o.Beside && o.Name != reader.Name })
 			}
 			if !visit(r, next) {
 				return nil
@@ -98,16 +99,19 @@ func eachReport(ctx context.Context, log *Log, env *input.Env, readers []Reader,
 }
 
 // nothing says why there is no snapshot.
-func (s *stream) nothing(c *input.Capture) error {
+func (s *stream) nothing(c *input.Capture, log *Log) error {
 	if len(s.refused) > 0 {
 		return &input.Error{Path: c.Name, Offset: 0, Reason: s.refused[0].Text}
+	}
+	if name := unsupportedIn(log); name != "" {
+		return &input.Error{Path: c.Name, Offset: 0, Reason: Refusal("a crash report", name)}
 	}
 	return c.Unrecognised("text without a crash report")
 }
 
 // memoryAlone opens the memory beside a log without a report, such as one of an assertion that failed; an issue says so.
-func (s *stream) memoryAlone(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
-	why := errors.Join(s.nothing(c), s.Close())
+func (s *stream) memoryAlone(ctx context.Context, c *input.Capture, log *Log, env *input.Env) (input.Stream, error) {
+	why := errors.Join(s.nothing(c, log), s.Close())
 	if s.ram == nil {
 		return nil, why
 	}

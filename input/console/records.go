@@ -20,9 +20,9 @@ import (
 func Records(readers ...Reader) input.Format {
 	return input.Format{
 		Name:  "records",
-		Sniff: func(head []byte) bool { return recordsIn(head) != nil },
+		Sniff: func(head []byte) bool { return recordsIn(decoded(context.Background(), head)) != nil },
 		Open: func(ctx context.Context, c *input.Capture, env *input.Env) (input.Stream, error) {
-			return open(ctx, c, env, recordsIn(c.Head), readers)
+			return open(ctx, c, env, recordsIn(decoded(ctx, c.Head)), readers)
 		},
 	}
 }

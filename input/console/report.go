@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"slices"
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
@@ -18,6 +19,8 @@ type Reader struct {
 	Read func(ctx context.Context, log *Log, at int, env *input.Env) (r *Report, next int)
 	// Owns, unless nil, tells whether a log is surely of the Reader's family: no Reader behind it is asked then.
 	Owns func(log *Log) bool
+	// Beside: the Reader's reports stand in logs of any machine, beside those that others know. It is asked for all lines.
+	Beside bool
 	// Finish, unless nil, adds to a snapshot of all reports what the memory beside the log
 	// shows: the threads that no report is about. It is asked where there is such memory.
 	Finish func(ctx context.Context, snap *target.Snapshot, ram *input.RAM)
@@ -49,4 +52,24 @@ type Report struct {
 	CodeMask uint64
 	Hooks    []uint64
 	Issues   []target.Issue
+}
+
+// Whole is the report of a snapshot that stands in a log as text: the thread that crashed is the report's, the others are its tasks.
+func Whole(snap *target.Snapshot) *Report {
+	r := &Report{Ended: true, Arch: snap.Arch, OS: snap.OS, Fault: snap.Fault, Modules: snap.Modules, Issues: snap.Issues}
+	crashed := max(0, slices.IndexFunc(snap.Threads, func(t target.Thread) bool { return t.Crashed }))
+	for i, t := range snap.Threads {
+		t.Memory = snap.Memory
+		if i == crashed {
+			r.Title, r.Thread = t.Name, t
+		} else {
+			r.Tasks = append(r.Tasks, t)
+		}
+	}
+	return r
+}
+
+// Refused is a report that is not read; why says what it is.
+func Refused(title, why string) *Report {
+	return &Report{Title: title, Ended: true, Issues: []target.Issue{{Kind: target.IssueCapture, Text: why}}}
 }

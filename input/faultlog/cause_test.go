@@ -34,6 +34,10 @@ var causeTests = []struct {
 	{"DFSR, DFAR: Cortex-R, the MPU", armRegs, "DFSR 0000080d DFAR 60000000\n", "write was refused by the page's permission, at 0x60000000", 0x60000000},
 	{"DFSR: alignment", armRegs, "DFSR 00000001 DFAR 20000001\n", "read of an address that is not aligned, at 0x20000001", 0x20000001},
 	{"IFSR, IFAR", armRegs, "IFSR 00000005 IFAR 50000000\n", "instruction fetch of a page that is not there, at 0x50000000", 0x50000000},
+	{"CmBacktrace", "Firmware name: fw\n" + cortexRegs, "Bus fault is caused by precise data access violation\nThe bus fault occurred address is a0000000\n",
+		"precise data bus error (PRECISERR), at 0xa0000000", 0xa0000000},
+	{"CmBacktrace in Chinese", "固件名称：fw\n" + cortexRegs, "发生总线错误，原因：精确的数据总线错误\n发生总线错误的地址：a0000000\n",
+		"precise data bus error (PRECISERR), at 0xa0000000", 0xa0000000},
 	{"SFSR, SFAR", cortexRegs, "SFSR 00000048 SFAR 30000000\n", "access to secure memory by non-secure code (AUVIOL), at 0x30000000", 0x30000000},
 	{"DFSR of a Cortex-M", cortexRegs, "HFSR 80000000 DFSR 00000002\n", "debug event while no debugger is there: a breakpoint instruction (DEBUGEVT); breakpoint (BKPT)", 0},
 }

@@ -57,6 +57,13 @@ func (c *collector) begins(line string) bool {
 	return len(c.scratch) >= 2 || len(c.scratch) == 1 && (isPC(c.scratch[0].Name) || isFirst(c.scratch[0].Name)) || c.lists.begins(line)
 }
 
+// mayBegin tells whether a line has one register, whose name is its first word: debuggers print one a line.
+//
+//	r7             0xa5a5a5a5          2779096485
+func (c *collector) mayBegin(line string) bool {
+	return len(c.scratch) == 1 && strings.HasPrefix(strings.ToLower(line), c.scratch[0].Name)
+}
+
 // isFirst tells whether reports begin with a register.
 func isFirst(name string) bool {
 	return name == "r0" || name == "x1" || name == "ra" || name == "xpsr" || name == "psr" || name == "cpsr" || regtext.IsStatus(name)
@@ -109,13 +116,21 @@ func (c *collector) take(line string, behindFirst bool) (took, done bool) {
 	case took:
 		return true, last
 	}
+	if w.foreign == "" {
+		w.foreign = console.Unsupported(line)
+	}
 	w.takeStack(line)
 	w.said.takePanic(line)
 	if w.form.os == "Zephyr" {
 		w.said.take(line)
 	}
+	took = w.form.stackAtSP && w.said.takeCause(line) || took
 	switch {
 	case w.takeOwn(line, &c.lists):
+		return true, done
+	case c.lists.places.take(line):
+		return true, done
+	case w.takeContext(line):
 		return true, done
 	case w.takeDump(line):
 		return true, w.dump.done
@@ -125,6 +140,11 @@ func (c *collector) take(line string, behindFirst bool) (took, done bool) {
 		return true, done
 	}
 	c.scratch = c.vocabulary.Line(c.scratch[:0], line)
+	if w.form.os == "OpenTitan" && strings.Contains(line, "] FAULT: ") { // behind the frame, whose PC the handler has moved
+		w.vals = slices.DeleteFunc(w.vals, func(v regtext.Value) bool { return isPC(v.Name) })
+		w.vals = append(w.vals, c.scratch...)
+		return true, done
+	}
 	if w.another(c.scratch, c.lists.some()) {
 		c.repeated = true
 		return false, true

@@ -12,11 +12,13 @@ import (
 
 // context is the registers at the fault. issues say what of the report was not believed.
 func (w *words) context(arch *cpu.Arch, mem *target.Memory) (regs cpu.Registers, issues []string) {
-	if w.dump != nil {
-		return w.dump.registers(arch)
-	}
 	w.vals = w.vals.renamed(arch)
 	regs, issues = firmware.Registers(arch, w.vals)
+	if w.dump != nil {
+		regs, issues = w.dumped(arch, regs, issues)
+		w.listed = behindFault(arch, w.listed, &regs)
+		return regs, issues
+	}
 	if blank(arch, &regs) {
 		return cpu.Registers{}, append(issues, "all registers are printed as 0; they were not saved")
 	}
@@ -41,6 +43,23 @@ func notPushed(arch *cpu.Arch, regs *cpu.Registers) {
 	}
 }
 
+// dumped are the registers of a core dump, with those that the text above prints where the dump has none; the text's, where the
+// dump's are none of the text's PC.
+func (w *words) dumped(arch *cpu.Arch, printed cpu.Registers, issues []string) (cpu.Registers, []string) {
+	regs, said := w.dump.registers(arch)
+	pc, _ := regs.Lookup(arch.PC)
+	if at, ok := printed.Lookup(arch.PC); ok && at != pc {
+		if regs = printed; len(said) == 0 {
+			said = []string{fmt.Sprintf("the core dump has PC %#x, the text %#x, whose registers are used", pc, at)}
+		}
+		return regs, append(issues, said...)
+	}
+	for s := printed.Known &^ regs.Known; s != 0; s = s.Without(s.First()) {
+		regs.Set(s.First(), printed.Val[s.First()])
+	}
+	return regs, said
+}
+
 // behindFault are the listed frames from the caller of the place of the fault on. A handler
 // that lists its own stack begins with the handler, which the fault interrupted nothing of:
 // the frame that returns to where the link register points is the first that counts.
@@ -58,6 +77,25 @@ func behindFault(arch *cpu.Arch, listed []target.Listed, regs *cpu.Registers) []
 		}
 	}
 	return listed
+}
+
+// calledFrom is the caller as the link register has it, where a report shows nothing of the stack: a guess, for the function may
+// have called others since. None is in the PC's own function, where such a call left it.
+func calledFrom(p *firmware.Program, regs *cpu.Registers) []target.Listed {
+	arch := p.Arch
+	raw, ok := regs.Lookup(arch.LR)
+	pc, known := regs.Lookup(arch.PC)
+	if arch.LR == cpu.NoReg || !ok || !known || raw == 0 || arch.NeverCode(raw) || arch.Micro() && cortexm.ExcReturn(raw).Valid() {
+		return nil
+	}
+	at, _ := arch.SplitCode(raw)
+	for _, m := range p.Modules {
+		s, named := m.Image.Symbols.At(m.ToImage(pc))
+		if c, ok := m.Image.Symbols.At(m.ToImage(at - 1)); named && ok && c.Addr == s.Addr {
+			return nil
+		}
+	}
+	return []target.Listed{{PC: at, Searched: true}}
 }
 
 // blank tells whether a report's registers were never filled in: CmBacktrace prints its

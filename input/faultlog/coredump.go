@@ -48,69 +48,89 @@ func (w *words) takeDump(line string) bool {
 	return true
 }
 
-// The target codes (include/zephyr/debug/coredump.h).
-const (
-	zephyrARM   = 3 // Cortex-M
-	zephyrRISCV = 4
-)
-
 // The header's size, and the code of 64-bit pointers in it.
 const (
 	dumpHeader = 12
 	pointers64 = 6
 )
 
-// arch is the descriptor of the processor that the header states, nil for an unknown processor.
-func (d *coredump) arch(archs cpu.Set) *cpu.Arch {
-	if len(d.bytes) < dumpHeader || d.bytes[0] != 'Z' || d.bytes[1] != 'E' {
-		return nil
-	}
-	name, abi := "", ""
-	switch code := d.bytes[4]; {
-	case code == zephyrARM:
-		name, abi = "arm", "cortexm"
-	case code == zephyrRISCV && d.bytes[6] == pointers64:
-		name = "riscv64"
-	case code == zephyrRISCV:
-		name = "riscv32"
-	default:
-		return nil
-	}
-	a, _ := archs.ByName(name, abi, false)
-	return a
-}
-
-// The orders of registers in the architecture block, by its version and number of words
-// (arch/arm/core/cortex_m/coredump.c, arch/riscv/core/coredump.c).
+// The orders of registers in the architecture block, by its version and number of words (arch/*/core/coredump.c).
 const (
+	zephyrX86    = "- - eax ecx edx ebx esp ebp esi edi eip eflags"
+	zephyrX86_64 = "- - rax rcx rdx rsi rdi rsp r8 r9 r10 r11 rip eflags - - rbp rbx r12 r13 r14 r15"
 	zephyrARM1   = "r0 r1 r2 r3 r12 lr pc xpsr sp"
 	zephyrARM2   = zephyrARM1 + " r4 r5 r6 r7 r8 r9 r10 r11"
 	zephyrRISCV1 = "ra tp t0 t1 t2 a0 a1 a2 a3 a4 a5 a6 a7 t3 t4 t5 t6 pc sp"
 	zephyrRV32E  = "ra tp t0 t1 t2 a0 a1 a2 a3 a4 a5 pc sp"
+	zephyrARM64  = "x0 x1 x2 x3 x4 x5 x6 x7 x8 x9 x10 x11 x12 x13 x14 x15 x16 x17 x18 x30 - pc"
+	zephyrARM64s = zephyrARM64 + " x29 sp"
 )
 
-// registers are those of the architecture block.
+// zephyrTarget is a processor by its code in the header (include/zephyr/debug/coredump.h). Cortex-R and Cortex-A have that of
+// Cortex-M; the binary tells them.
+type zephyrTarget struct {
+	code      byte
+	wide      bool
+	name, abi string
+	orders    []string // the shortest first
+}
+
+var zephyrTargets = []zephyrTarget{
+	{1, false, "i386", "", []string{zephyrX86}},
+	{2, true, "x86_64", "", []string{zephyrX86_64}},
+	{3, false, "arm", "cortexm", []string{zephyrARM1, zephyrARM2}},
+	{4, false, "riscv32", "", []string{zephyrRV32E, zephyrRISCV1}},
+	{4, true, "riscv64", "", []string{zephyrRISCV1}},
+	{6, true, "aarch64", "", []string{zephyrARM64, zephyrARM64s}},
+}
+
+// target is the processor that the header states, nil for one that is not known.
+func (d *coredump) target() *zephyrTarget {
+	if len(d.bytes) < dumpHeader || d.bytes[0] != 'Z' || d.bytes[1] != 'E' {
+		return nil
+	}
+	for i := range zephyrTargets {
+		if t := &zephyrTargets[i]; t.code == d.bytes[4] && t.wide == (d.bytes[6] == pointers64) {
+			return t
+		}
+	}
+	return nil
+}
+
+// arch is the descriptor of the processor that the header states, nil for an unknown processor.
+func (d *coredump) arch(archs cpu.Set) *cpu.Arch {
+	t := d.target()
+	if t == nil {
+		return nil
+	}
+	a, _ := archs.ByName(t.name, t.abi, false)
+	return a
+}
+
+// registers are those of the architecture block, in the longest of its orders that fits.
 func (d *coredump) registers(arch *cpu.Arch) (regs cpu.Registers, issues []string) {
 	block, ok := d.find('A')
-	if !ok {
+	t := d.target()
+	if !ok || t == nil {
 		return regs, []string{"the core dump has no registers"}
 	}
-	order := zephyrRISCV1
-	switch micro := arch.Micro(); {
-	case micro && len(block) >= 17*4:
-		order = zephyrARM2
-	case micro:
-		order = zephyrARM1
-	case len(block) < 18*arch.RegSize:
-		order = zephyrRV32E
+	names := strings.Fields(t.orders[0])
+	for _, order := range t.orders[1:] {
+		if f := strings.Fields(order); len(block) >= len(f)*arch.RegSize {
+			names = f
+		}
 	}
 	r := bin.New(block, false)
-	for name := range strings.FieldsSeq(order) {
+	for _, name := range names {
 		v := r.Uint(arch.RegSize)
 		if r.Err() != nil {
-			break
+			return regs, []string{"the core dump's registers are cut short"}
 		}
-		if reg, ok := arch.RegByName(name); ok {
+		reg, ok := arch.RegByName(name)
+		if name == "xpsr" && !ok {
+			reg, ok = arch.Status, arch.Status != cpu.NoReg
+		}
+		if ok {
 			regs.Set(reg, v)
 		}
 	}

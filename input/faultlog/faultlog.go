@@ -15,6 +15,7 @@ import (
 	"github.com/backsight/backsight/input/console"
 	"github.com/backsight/backsight/input/firmware"
 	"github.com/backsight/backsight/input/regtext"
+	"github.com/backsight/backsight/input/rtos"
 	"github.com/backsight/backsight/target"
 )
 
@@ -35,7 +36,9 @@ func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*conso
 	}
 	names := log.Memo(vocabularyKey{}, func() any { return regtext.NewVocabulary(env.Archs) }).(*regtext.Vocabulary)
 	c := collector{vocabulary: names}
-	if !c.begins(line) {
+	m := log.Memo(memoryKey{}, func() any { return new(memory) }).(*memory)
+	begins := c.begins(line)
+	if !begins && (at < m.barren || !c.mayBegin(line)) {
 		return nil, at + 1
 	}
 	next, ended := c.collect(log, at)
@@ -45,15 +48,28 @@ func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*conso
 		r.Ended = ended
 		return r, next
 	case c.found.isReport(), c.found.overflow && c.found.thread != "" && log.RAM() != nil:
-		if r := c.found.report(log, env); r != nil {
+		if r := c.found.report(ctx, log, env, m); r != nil {
 			r.Ended = ended
 			return r, next
 		}
 	case c.found.form.again:
 		return c.found.refused("no address of code is printed"), next
 	}
+	if !begins {
+		m.barren = at + maxHead
+	}
 	return nil, at + 1
 }
+
+// memory is what is known of a log from the lines before.
+type memory struct {
+	// arch is the processor of the last report, nil for none: a task that has a list alone runs on the same.
+	arch *cpu.Arch
+	// barren is the line up to which no register that stands alone begins a report: one was tried before.
+	barren int
+}
+
+type memoryKey struct{}
 
 // refused is a report without a thread: why says what is missing.
 func (w *words) refused(why string) *console.Report {
@@ -62,9 +78,8 @@ func (w *words) refused(why string) *console.Report {
 
 // words is what a report prints.
 type words struct {
-	form   form
-	vals   values
-	rows   []regtext.Row
+	form form
+	printed
 	listed []target.Listed
 	// others are the call chains of other threads, with their names.
 	others []named
@@ -72,17 +87,26 @@ type words struct {
 	stack  target.Range
 	said   said
 	own    own
+	places places
 	record *record
 	// overflow: the device says that the stack overflowed.
 	overflow bool
-	wide     bool // addresses of 16 digits are listed
-	xtensa   bool // a list is in a form that only Xtensa's have
+	wide     bool   // addresses of 16 digits are listed
+	foreign  string // the processor, where only one that is not supported prints so
 	dump     *coredump
 	issues   []string
 }
 
+// printed are registers and rows of memory, and rows of registers without names.
+type printed struct {
+	vals values
+	rows []regtext.Row
+	qnx  registerRows
+}
+
 // named is a call chain of a thread.
 type named struct {
+	number string // "task 3", where the thread has a name besides
 	name   string
 	listed []target.Listed
 }
@@ -91,7 +115,7 @@ type named struct {
 // name is anything.
 func (w *words) isReport() bool {
 	trap := func() bool { _, ok := w.vals.of("mcause"); return ok }
-	return w.dump != nil || len(w.listed) > 0 || w.own.version != "" && len(w.vals) > 0 || w.vals.hasPC() && (len(w.vals) >= 4 || w.form.begins || trap()) ||
+	return w.dump != nil || len(w.listed) > 0 || w.own.version != "" && len(w.vals) > 0 || w.vals.hasPC() && (len(w.vals) >= 4 || w.form.begins || trap() || w.vals.hasStatus()) ||
 		w.form.begins && w.vals.noFrame()
 }
 
@@ -105,11 +129,14 @@ func isPC(name string) bool {
 }
 
 // report makes a report of the words; nil where the processor is not known.
-func (w *words) report(log *console.Log, env *input.Env) *console.Report {
-	if name, ok := w.unsupported(); ok {
-		return w.refused("registers of " + name + ", a processor that is not supported")
+func (w *words) report(ctx context.Context, log *console.Log, env *input.Env, m *memory) *console.Report {
+	if w.foreign != "" {
+		return &console.Report{Title: w.title(), Issues: []target.Issue{{Kind: target.IssueCapture, Text: console.Refusal(w.title(), w.foreign)}}}
 	}
 	hint := w.hint(env)
+	if hint == nil && w.form.task {
+		hint = m.arch
+	}
 	p := firmware.Open(env, hint)
 	if len(w.own.modules) > 0 {
 		lists := [][]target.Listed{w.listed}
@@ -121,12 +148,16 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 	if issue, other := w.own.refuses(&p); other {
 		return &console.Report{Title: w.title(), Issues: []target.Issue{issue}}
 	}
+	if pc, ok := w.vals.pc(); ok {
+		w.places.move(&p, pc)
+	}
 	if p.Arch == nil {
 		if len(w.listed) > 0 || w.form.begins {
 			return w.refused("nothing tells the processor: name the firmware (-e), or --arch")
 		}
 		return nil
 	}
+	m.arch = p.Arch
 	r := &console.Report{Title: w.title(), Arch: p.Arch, OS: w.system(), Modules: p.Modules, Issues: p.Issues}
 	var b target.Builder
 	r.Issues = append(r.Issues, firmware.AddRAM(&b, log.RAM())...)
@@ -136,20 +167,34 @@ func (w *words) report(log *console.Log, env *input.Env) *console.Report {
 	if w.own.version != "" && regs.Known == 0 && len(w.listed) > 0 {
 		regs = firmware.Start(p.Arch, w.listed[0].PC)
 	}
+	if w.form.bare && len(w.listed) == 0 && len(mem.Segments()) == 0 {
+		w.listed = calledFrom(&p, &regs)
+	}
 	for _, text := range append(w.issues, texts...) {
 		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title + ": " + text})
 	}
-	r.Thread = target.Thread{Regs: regs, Crashed: true, Memory: mem, Listed: w.listed}
+	r.Thread = target.Thread{Regs: regs, Crashed: !w.form.task, Memory: mem, Listed: w.listed}
 	if w.stack.Lo < w.stack.Hi {
 		r.Thread.Stack = w.stack
 	}
-	r.Fault = w.fault(p.Arch)
+	if !w.form.task {
+		r.Fault = w.fault(p.Arch)
+	}
 	if status := w.vals.faultStatus(w.said); status.NotPushed() {
 		r.Thread.Stale = true
 		r.Issues = append(r.Issues, target.Issue{Kind: target.IssueCapture, Text: r.Title + ": the processor could not push the exception frame, so that the place of the fault is not known"})
 	}
 	if log.RAM() == nil { // with memory, all tasks are asked
 		r.Issues = append(r.Issues, otherProgram(&target.Snapshot{Arch: p.Arch, Modules: p.Modules, Threads: []target.Thread{r.Thread}})...)
+	}
+	if w.dump != nil {
+		snap := &target.Snapshot{Arch: p.Arch, Modules: p.Modules, Memory: mem, Threads: []target.Thread{r.Thread}}
+		snap.SortModules()
+		rtos.AddTasks(ctx, snap)
+		for _, th := range snap.Threads[1:] {
+			th.Memory = mem
+			r.Tasks = append(r.Tasks, th)
+		}
 	}
 	for _, o := range w.others {
 		r.Tasks = append(r.Tasks, target.Thread{Name: o.name, Memory: mem, Listed: o.listed})
@@ -165,23 +210,12 @@ func (w *words) system() string {
 	return w.form.os
 }
 
-// unsupported names the processor of a report that has registers of one that no cpu.Arch
-// describes. Xtensa's, in the ESP32, ESP32-S2 and ESP32-S3, are called a0 to a15, as some of
-// RISC-V's are.
-func (w *words) unsupported() (name string, ok bool) {
-	for _, v := range w.vals {
-		switch v.Name {
-		case "excvaddr", "exccause", "sar", "lbeg":
-			return "Xtensa", true
-		}
-	}
-	return "Xtensa", w.xtensa && len(w.vals) == 0
-}
-
 // hint is the processor that the words are of.
 func (w *words) hint(env *input.Env) *cpu.Arch {
 	if w.dump != nil {
-		return w.dump.arch(env.Archs)
+		if a := w.dump.arch(env.Archs); a != nil {
+			return a
+		}
 	}
 	if a := env.Files.Raw(); a != nil {
 		return a

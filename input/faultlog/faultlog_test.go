@@ -257,6 +257,9 @@ func FuzzRead(f *testing.F) {
 	for _, c := range formTests {
 		f.Add([]byte(c.text))
 	}
+	for _, c := range makerTests {
+		f.Add([]byte(c.text))
+	}
 	f.Add([]byte(ported))
 	f.Add([]byte(dumpText(dumped(0x3a0))))
 	env := &input.Env{Archs: archs(), Files: input.NewFiles(input.FileOptions{Archs: archs()})}

@@ -24,6 +24,9 @@ type form struct {
 	stackAtSP bool
 	// prose: the numbers of the line are no registers.
 	prose bool
+	// task: the report is of a task that did not crash. bare: nothing of the stack is printed, so that the link register alone tells of
+	// a caller.
+	task, bare bool
 }
 
 // forms are the words of known reports, the more specific first.
@@ -64,6 +67,7 @@ var forms = []form{
 	{words: "***** DATA ABORT *****", title: "data abort", os: "Zephyr", classic: true, begins: true, again: true},
 	{words: "***** PREFETCH ABORT *****", title: "prefetch abort", os: "Zephyr", classic: true, begins: true, again: true},
 	{words: "***** UNDEFINED INSTRUCTION ABORT *****", title: "undefined instruction", os: "Zephyr", classic: true, begins: true, again: true},
+	{words: "Page fault at address 0x", title: "page fault", os: "Zephyr", begins: true, again: true, prose: true},
 	{words: ">>> ZEPHYR FATAL ERROR", os: "Zephyr"},
 	{words: "#CD:BEGIN#", title: "core dump", os: "Zephyr", begins: true},
 	// ESP-IDF: components/esp_system/panic.c.
@@ -71,6 +75,33 @@ var forms = []form{
 	{words: "abort() was called at PC", title: "abort", os: "ESP-IDF", begins: true, prose: true},
 	{words: "register dump:", os: "ESP-IDF", begins: true},
 	{words: "ELF file SHA256:", ends: true},
+	// U-Boot: arch/{arm,riscv}/lib/interrupts*.c.
+	{words: `"Synchronous Abort" handler`, title: "synchronous abort", os: "U-Boot", cpus: "aarch64", begins: true, again: true, bare: true},
+	{words: `"Error" handler, esr`, title: "SError", os: "U-Boot", cpus: "aarch64", begins: true, again: true, bare: true},
+	{words: "Unhandled exception: ", title: "exception", os: "U-Boot", cpus: "riscv", begins: true, again: true, bare: true, prose: true},
+	// edk2: ArmPkg/Library/DefaultExceptionHandlerLib, UefiCpuPkg/Library/CpuExceptionHandlerLib.
+	{words: "Synchronous Exception at 0x", title: "synchronous exception", os: "UEFI", cpus: "aarch64", begins: true, again: true, bare: true},
+	{words: " X64 Exception Type - ", title: "exception", os: "UEFI", cpus: "x86_64", begins: true, again: true, bare: true, prose: true},
+	{words: " IA32 Exception Type - ", title: "exception", os: "UEFI", cpus: "i386", begins: true, again: true, bare: true, prose: true},
+	{words: " RISCV64 Exception Type - ", title: "exception", os: "UEFI", cpus: "riscv64", begins: true, again: true, bare: true, prose: true},
+	// TF-A: bl31/aarch64/crash_reporting.S, bl32. OP-TEE: core/arch/arm/kernel/abort.c.
+	{words: "nhandled Exception in EL3", title: "exception in EL3", os: "TF-A", cpus: "aarch64", begins: true, again: true, bare: true},
+	{words: "nhandled Exception from EL", title: "exception", os: "TF-A", cpus: "aarch64", begins: true, again: true, bare: true},
+	{words: "PANIC in EL3", title: "panic in EL3", os: "TF-A", cpus: "aarch64", begins: true, again: true, bare: true},
+	{words: "PANIC at PC : 0x", title: "panic", os: "TF-A", cpus: "aarch64", begins: true, again: true, bare: true},
+	{words: "data-abort at address 0x", title: "data abort", os: "OP-TEE", begins: true, again: true, bare: true, prose: true},
+	{words: "prefetch-abort at address 0x", title: "prefetch abort", os: "OP-TEE", begins: true, again: true, bare: true, prose: true},
+	{words: "undef-abort at address 0x", title: "undefined instruction", os: "OP-TEE", begins: true, again: true, bare: true, prose: true},
+	// Xen: xen/arch/*/traps.c.
+	{words: "----[ Xen-", os: "Xen", begins: true, again: true},
+	{words: "FATAL PAGE FAULT", title: "page fault"}, {words: "FATAL TRAP: ", title: "trap"},
+	// QNX: the kernel's dump, and slogger's line of a program that ended.
+	{words: "QNX Version ", title: "shutdown", os: "QNX", begins: true, again: true, prose: true},
+	{words: ") terminated SIG", title: "terminated", os: "QNX", begins: true, again: true, prose: true},
+	// PMON, OpenTitan (sw/device/lib/testing/test_framework/ottf_isrs.c), Verix.
+	{words: "Exception Epc=", title: "exception", os: "PMON", cpus: "mips", begins: true, again: true},
+	{words: "===== Exception Frame @ ", title: "exception", os: "OpenTitan", cpus: "riscv", begins: true, again: true, prose: true},
+	{words: "VERIX TERMINAL MGR ERR", title: "error", os: "Verix", classic: true, begins: true, again: true, bare: true},
 	// RT-Thread: libcpu/arm/cortex-m*/cpuport.c, libcpu/risc-v.
 	{words: "hard fault on thread:", title: "hard fault", os: "RT-Thread", begins: true},
 	{words: "hard fault on handler", title: "hard fault in a handler", os: "RT-Thread", begins: true},
@@ -79,6 +110,11 @@ var forms = []form{
 	// NuttX: sched/misc/assert.c, arch/*/src/common/*_hardfault.c.
 	{words: "PANIC!!! Hard Fault", cpus: "arm", title: "hard fault", os: "NuttX", begins: true},
 	{words: "_hardfault:", cpus: "arm", title: "hard fault", os: "NuttX", begins: true},
+	{words: "_taskdump: ", title: "task", os: "NuttX", begins: true, again: true, task: true},
+	{words: "file:armv7-a/", title: "assertion", os: "NuttX", classic: true, begins: true},
+	{words: "file:armv7-r/", title: "assertion", os: "NuttX", classic: true, begins: true},
+	{words: "file:armv8-r/", title: "assertion", os: "NuttX", classic: true, begins: true},
+	{words: "-m/arm_", title: "assertion", os: "NuttX", cpus: "arm", begins: true},
 	{words: "up_assert:", title: "assertion", os: "NuttX", begins: true},
 	{words: "_assert: Assertion failed", title: "assertion", os: "NuttX", begins: true},
 	{words: "_registerdump:", os: "NuttX", begins: true},
@@ -91,7 +127,8 @@ var forms = []form{
 	{words: "FaultType: BusFault", title: "bus fault"},
 	{words: "FaultType: UsageFault", title: "usage fault"},
 	// Rust: cortex-m-rt, panic-probe, probe-rs.
-	{words: "HardFaultTrampoline", title: "hard fault"},
+	{words: "HardFaultTrampoline", title: "hard fault", cpus: "arm"},
+	{words: "cortex_m_rt", cpus: "arm"},
 	{words: "panicked at ", title: "panic"},
 	// TinyGo: runtime_cortexm_hardfault.go, runtime_tinygoriscv.go.
 	{words: " with sp=", title: "fault", begins: true},
@@ -142,10 +179,16 @@ func (f *form) merge(g form) {
 	f.again = f.again || g.again
 	f.classic = f.classic || g.classic
 	f.stackAtSP = f.stackAtSP || g.stackAtSP
+	f.task = f.task || g.task
+	f.bare = f.bare || g.bare
 }
 
 // threadName reads the name of the thread that crashed.
 func threadName(line string) (string, bool) {
+	if _, rest, ok := strings.Cut(line, "_taskdump: "); ok {
+		name, _, named := strings.Cut(rest, ": PID=")
+		return name, named
+	}
 	for _, mark := range [...]struct{ before, behind string }{
 		{"Fault on thread ", ""}, {"Assert on thread ", ""}, {"在线程(", ")"}, {"hard fault on thread: ", ""}, {"Current thread: ", ""},
 		{`Detected in task "`, `"`},

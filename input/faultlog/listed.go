@@ -1,9 +1,12 @@
 package faultlog
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/backsight/backsight/input/regtext"
+	"github.com/backsight/backsight/internal/phrases"
 	"github.com/backsight/backsight/target"
 )
 
@@ -18,8 +21,11 @@ const backtraceFollows = "stack backtrace:"
 type lister struct {
 	chains  []named
 	section bool // a line that numbers frames by name belongs to a list
+	lone    bool // a line with an address alone belongs to a list
 	wide    bool // an address has 16 digits
-	xtensa  bool // a list is in pairs PC:SP, as only Xtensa's are
+	pairs   bool // a list is in pairs PC:SP, as only Xtensa's are
+	places  places
+	tasks   []named // by their numbers, of NuttX's table
 }
 
 // nuttxList tells whether a line is one of NuttX' lists (sched_dumpstack.c), by version:
@@ -27,8 +33,9 @@ type lister struct {
 //	[BackTrace| 4|0]:  0x420082ae 0x4209c198
 //	backtrace|10:  0x2c325bde 0x2c319b98
 //	sched_dumpstack: backtrace| 2: 0x80022852 0x800177e0
+//	sched_dumpstack: [10] [<0x2c325bde>] hello_main+0x10/0x100
 func nuttxList(line string) bool {
-	return strings.Contains(line, "acktrace|") || strings.Contains(line, "BackTrace|") || strings.Contains(line, "sched_dumpstack:")
+	return strings.Contains(line, "acktrace|") || strings.Contains(line, "BackTrace|") || strings.Contains(line, "sched_dumpstack: [")
 }
 
 // begins tells whether a list may begin at a line.
@@ -36,6 +43,9 @@ func (l *lister) begins(line string) bool {
 	return strings.Contains(line, "addr2line") || strings.HasPrefix(line, "Backtrace:") || strings.Contains(line, backtraceFollows) ||
 		nuttxList(line) || strings.HasPrefix(strings.TrimLeft(line, " "), "Frame 0: ")
 }
+
+// addressesFollow are lines in front of addresses that have a line each: Zephyr on x86, OP-TEE, OpenTitan.
+var addressesFollow = phrases.New("call trace:", "Call stack:", "===== Call Stack =====")
 
 // some tells whether a frame was listed.
 func (l *lister) some() bool { return len(l.chains) > 0 && len(l.chains[0].listed) > 0 }
@@ -53,7 +63,21 @@ func (l *lister) last() (f target.Listed, n int) {
 
 // take takes the frames of a line, if it lists any.
 func (l *lister) take(line string) bool {
+	lone := l.lone
+	l.lone = false
+	if _, row, ok := strings.Cut(line, "dump_task: "); ok && len(l.tasks) < maxBases { // PID GROUP … COMMAND
+		if f := strings.Fields(row); len(f) > 2 {
+			l.tasks = append(l.tasks, named{number: "task " + f[0], name: f[len(f)-1]})
+		}
+		return true
+	}
 	switch {
+	case addressesFollow.First(line) >= 0:
+		l.lone = true
+		return true
+	case lone && l.alone(line):
+		l.lone = true
+		return true
 	case strings.Contains(line, "Thread: ") && strings.Contains(line, " backtrace"):
 		name, _ := threadName(line)
 		l.chains = append(l.chains, named{name: name})
@@ -66,7 +90,7 @@ func (l *lister) take(line string) bool {
 	case strings.HasPrefix(line, "Backtrace:"):
 		return l.numbers(line[len("Backtrace:"):], true)
 	case nuttxList(line):
-		return l.numbers(line[strings.LastIndexByte(line, ':')+1:], false)
+		return l.nuttx(line)
 	}
 	f, ok := l.frame(line)
 	if ok {
@@ -108,7 +132,7 @@ func (l *lister) numbers(text string, exact bool) bool {
 	some := false
 	for word := range strings.FieldsSeq(text) {
 		word, _, pair := strings.Cut(word, ":")
-		l.xtensa = l.xtensa || pair && exact
+		l.pairs = l.pairs || pair && exact
 		v, err := strconv.ParseUint(strings.TrimPrefix(word, "0x"), 16, 64)
 		if err != nil || len(word) < 8 {
 			continue
@@ -126,6 +150,10 @@ func (l *lister) numbers(text string, exact bool) bool {
 //	backtrace  0: fp: 0x0000000070051f10 lr: 0x0000000070022210                  Zephyr, arm64
 //	Frame 1: main @ 0x08000184 inline                                            probe-rs
 //	   2: app::__cortex_m_rt_main                                                probe-run, behind backtraceFollows
+//	   1: 0x000008de @ lib::inline::__udf                                        the same, by version; " - " before that
+//	0: EL3: 0x4024504                                                            TF-A
+//	    [<ffff82d040205a10>] S sched_move_domain+0x120/0x900                     Xen
+//	PC 0x00005FB5C4D0 (0x00005FB55000+0x000074D0) [ 0] ArmCpuDxe.dll            edk2
 func (l *lister) frame(line string) (f target.Listed, ok bool) {
 	if _, rest, is := strings.Cut(line, "]Stack interval :["); is {
 		l.wide = l.wide || strings.IndexByte(rest, ' ') >= len("0x")+16
@@ -145,9 +173,15 @@ func (l *lister) frame(line string) (f target.Listed, ok bool) {
 			return f, ok
 		}
 	}
+	if f, ok = l.places.frame(line); ok {
+		return f, true
+	}
 	number, rest, is := strings.Cut(strings.TrimLeft(line, " "), ": ")
 	if !is || !endsInNumber(number) {
 		return f, false
+	}
+	if f, ok := placed(rest); ok {
+		return f, l.section || strings.HasPrefix(rest, "EL")
 	}
 	if name, at, is := strings.Cut(rest, " @ "); is && strings.HasPrefix(number, "Frame ") {
 		f.PC, ok = firstHex(at)
@@ -171,17 +205,36 @@ func firstHex(s string) (uint64, bool) {
 	return v, err == nil
 }
 
-// finish gives the report its lists: the first is of the thread that crashed.
+// crashed is the index of the chain of the thread that crashed: the one that has the PC, else the first.
+func (w *words) crashed(l *lister) int {
+	pc := slices.IndexFunc(w.vals, func(v regtext.Value) bool { return isPC(v.Name) })
+	for i := range l.chains {
+		if pc >= 0 && slices.ContainsFunc(l.chains[i].listed, func(f target.Listed) bool { return f.PC == w.vals[pc].Value }) {
+			return i
+		}
+	}
+	return 0
+}
+
+// finish gives the report its lists.
 func (w *words) finish(l *lister) {
+	w.places = l.places
 	if len(l.chains) == 0 {
 		return
 	}
-	w.listed, w.wide, w.xtensa = l.chains[0].listed, l.wide, l.xtensa
-	if w.thread == "" {
-		w.thread = l.chains[0].name
+	if l.pairs && w.foreign == "" {
+		w.foreign = "Xtensa"
 	}
-	for _, c := range l.chains[1:] {
-		if len(c.listed) > 0 {
+	first := w.crashed(l)
+	w.listed, w.wide = l.chains[first].listed, l.wide
+	if w.thread == "" {
+		w.thread = l.chains[first].name
+	}
+	for i, c := range l.chains {
+		if t := slices.IndexFunc(l.tasks, func(t named) bool { return t.number == c.name }); t >= 0 {
+			c.name = l.tasks[t].name
+		}
+		if len(c.listed) > 0 && i != first {
 			w.others = append(w.others, c)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/internal/cortexm"
+	"github.com/backsight/backsight/internal/phrases"
 	"github.com/backsight/backsight/target"
 )
 
@@ -39,11 +40,12 @@ func (w *words) fault(arch *cpu.Arch) *target.Fault {
 	case strings.HasPrefix(arch.Name, "mips"):
 		text, address, addressed = w.vals.mips()
 	case strings.HasPrefix(arch.Name, "riscv"):
-		if text, address, addressed = w.vals.riscv(); w.said.panic != "" && (text == "" || strings.HasPrefix(text, ownCause)) {
-			text = strings.TrimPrefix(text+": "+w.said.panic, ": ")
-		}
+		text, address, addressed = w.vals.riscv()
 	default:
 		text, address, addressed = w.vals.syndrome(arch)
+	}
+	if w.said.panic != "" && (text == "" || strings.HasPrefix(text, ownCause)) {
+		text = strings.TrimPrefix(text+": "+w.said.panic, ": ")
 	}
 	f.Status = text
 	if addressed {
@@ -66,20 +68,85 @@ var sentences = []struct {
 	{"Unstacking error", 0}, {"Stacking error", 1<<4 | 1<<12}, {"Floating-point lazy state preservation error", 1<<5 | 1<<13},
 }
 
-// said is what a report says in sentences: bits of CFSR, bus: of a bus fault; why ESP-IDF stopped.
+// causedBy are what CmBacktrace prints in the place of CFSR and HFSR (cmb_en_US.h, cmb_zh_CN_UTF8.h), one for each bit. Those of
+// HFSR are shifted.
+var causedBy = []struct {
+	text string
+	bits uint64
+}{
+	{"Hard fault is caused by failed vector fetch", vectorTable}, {"取中断向量时出错", vectorTable},
+	{"Memory management fault is caused by instruction access violation", 1 << 0}, {"允许访问的区域取指令", 1 << 0},
+	{"Memory management fault is caused by data access violation", 1 << 1}, {"允许访问的区域读、写数据", 1 << 1},
+	{"Memory management fault is caused by unstacking error", 1 << 3}, {"出栈时企图访问不被允许的区域", 1 << 3},
+	{"Memory management fault is caused by stacking error", 1 << 4}, {"入栈时企图访问不被允许的区域", 1 << 4},
+	{"Memory management fault is caused by floating-point lazy", 1 << 5}, {"存储器管理错误，原因：惰性保存浮点状态", 1 << 5},
+	{"The memory management fault occurred address is ", cortexm.MMARValid}, {"发生存储器管理错误的地址", cortexm.MMARValid},
+	{"Bus fault is caused by instruction access violation", 1 << 8}, {"发生总线错误，原因：指令总线错误", 1 << 8},
+	{"Bus fault is caused by precise data access violation", 1 << 9}, {"发生总线错误，原因：精确的数据总线错误", 1 << 9},
+	{"Bus fault is caused by imprecise data access violation", 1 << 10}, {"发生总线错误，原因：不精确的数据总线错误", 1 << 10},
+	{"Bus fault is caused by unstacking error", 1 << 11}, {"发生总线错误，原因：出栈时发生错误", 1 << 11},
+	{"Bus fault is caused by stacking error", 1 << 12}, {"发生总线错误，原因：入栈时发生错误", 1 << 12},
+	{"Bus fault is caused by floating-point lazy", 1 << 13}, {"发生总线错误，原因：惰性保存浮点状态", 1 << 13},
+	{"The bus fault occurred address is ", cortexm.BFARValid}, {"发生总线错误的地址", cortexm.BFARValid},
+	{"Usage fault is caused by attempts to execute an undefined instruction", 1 << 16}, {"企图执行未定义指令", 1 << 16},
+	{"Usage fault is caused by attempts to switch to an invalid state", 1 << 17}, {"试图切换到 ARM 状态", 1 << 17},
+	{"bad value in the EXC_RETURN number", 1 << 18}, {"无效的异常返回码", 1 << 18},
+	{"Usage fault is caused by attempts to execute a coprocessor instruction", 1 << 19}, {"企图执行协处理器指令", 1 << 19},
+	{"硬件检测到栈溢出", 1 << 20}, {"that an unaligned access fault has taken place", 1 << 24}, {"企图执行非对齐访问", 1 << 24},
+	{"ndicates a divide by zero has taken place", 1 << 25}, {"企图执行除 0 操作", 1 << 25},
+}
+
+// vectorTable is HFSR.VECTTBL.
+const (
+	hardShift   = 32
+	vectorTable = 1 << 1 << hardShift
+)
+
+var causePhrases = phrases.Of(causedBy, func(c *struct {
+	text string
+	bits uint64
+}) string {
+	return c.text
+})
+
+// takeCause takes the bit that a line of CmBacktrace says.
+func (s *said) takeCause(line string) bool {
+	i := causePhrases.First(line)
+	if i >= 0 {
+		s.bits |= causedBy[i].bits
+	}
+	return i >= 0
+}
+
+// said is what a report says in sentences: bits of CFSR and HFSR, bus: of a bus fault; why ESP-IDF stopped.
 type said struct {
 	bits  uint64
 	bus   bool
 	panic string
 }
 
-// takePanic takes why ESP-IDF stopped, which the cause does not always tell: watchdogs and the
-// stack's protection have causes of the chip's own.
-//
-//	Guru Meditation Error: Core  0 panic'ed (Stack protection fault).
+// panics are where firmware says in words why it stopped, which registers do not always tell: watchdogs and the stack's protection
+// have causes of a chip's own.
+var panics = []struct{ before, behind string }{
+	{"panic'ed (", ")"},                  // Guru Meditation Error: Core  0 panic'ed (Stack protection fault).
+	{"Unhandled exception: ", ""},        // U-Boot: Unhandled exception: Load access fault
+	{" Exception Type - ", "  CPU Apic"}, // edk2: !!!! X64 Exception Type - 0E(#PF - Page-Fault)  CPU Apic ID - 00000000 !!!!
+	{"-abort at ", ""},                   // OP-TEE: Core data-abort at address 0x20 (translation fault)
+	{"] FAULT: ", ". "},                  // OpenTitan
+}
+
+// takePanic takes these words.
 func (s *said) takePanic(line string) {
-	if _, rest, ok := strings.Cut(line, "panic'ed ("); ok && s.panic == "" {
-		s.panic, _, _ = strings.Cut(rest[:min(len(rest), maxPanic)], ")")
+	for _, p := range panics {
+		_, rest, ok := strings.Cut(line, p.before)
+		if !ok || s.panic != "" {
+			continue
+		}
+		rest = rest[:min(len(rest), maxPanic)]
+		if p.behind != "" {
+			rest, _, _ = strings.Cut(rest, p.behind)
+		}
+		s.panic = strings.TrimSpace(strings.TrimRight(rest, "! "))
 	}
 }
 

@@ -22,6 +22,23 @@ func (vals values) noFrame() bool {
 	return !vals.hasPC() && has("cfsr") && (has("sp") || has("psp"))
 }
 
+// pc is the program counter.
+func (vals values) pc() (uint64, bool) {
+	i := slices.IndexFunc(vals, func(v regtext.Value) bool { return isPC(v.Name) })
+	if i < 0 {
+		return 0, false
+	}
+	return vals[i].Value, true
+}
+
+// hasStatus tells whether the link register and a status register stand beside the program counter.
+func (vals values) hasStatus() bool {
+	_, lr := vals.of("lr")
+	_, cpsr := vals.of("cpsr")
+	_, xpsr := vals.of("xpsr")
+	return lr && (cpsr || xpsr)
+}
+
 // of is the first value that the report prints for a name.
 func (vals values) of(name string) (uint64, bool) {
 	for _, v := range vals {
@@ -36,7 +53,8 @@ func (vals values) of(name string) (uint64, bool) {
 // as its parts.
 func (vals values) faultStatus(said said) (s cortexm.FaultStatus) {
 	cfsr, whole := vals.of("cfsr")
-	parts := said.bits
+	parts := said.bits & (1<<hardShift - 1)
+	s.HFSR = said.bits >> hardShift
 	for _, v := range vals {
 		switch v.Name {
 		case "mmfsr":
@@ -76,6 +94,12 @@ func (vals values) excReturn() (cortexm.ExcReturn, bool) {
 	return 0xffff_fff9, false
 }
 
+// pushed tells whether the exception frame, R0 to R3, R12, LR, PC, stands behind value i, in its order: i is the handler's own.
+func (vals values) pushed(i int) bool {
+	r0 := slices.IndexFunc(vals, func(v regtext.Value) bool { return v.Name == "r0" })
+	return r0 > i && slices.ContainsFunc(vals[r0:], func(v regtext.Value) bool { return v.Name == vals[i].Name })
+}
+
 // renamed are the values under the names that their report means. NuttX prints FP between R6 and
 // R8, and R11 as well: this FP is R7, the frame pointer of Thumb code. Where a handler prints LR
 // twice, the handler's own LR is EXC_RETURN.
@@ -90,10 +114,11 @@ func (vals values) renamed(arch *cpu.Arch) values {
 	out := slices.Clone(vals)
 	for i := range out {
 		switch v := &out[i]; {
-		case v.Name == "fp" && count["r11"] > 0:
+		case v.Name == "fp" && count["r11"] > 0 && count["r7"] == 0:
 			v.Name = "r7"
-		case v.Name == "lr" && count["lr"] > 1 && v.Value>>32 == 0 && cortexm.ExcReturn(v.Value).Valid():
+		case v.Name == "lr" && count["lr"] > 1 && (v.Value>>32 == 0 && cortexm.ExcReturn(v.Value).Valid() || vals.pushed(i)):
 			v.Name = "exc_return"
+			count["lr"]--
 		}
 	}
 	return out

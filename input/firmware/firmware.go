@@ -20,8 +20,8 @@ type Program struct {
 }
 
 // Open opens the binaries that the user named. hint is the processor as the capture tells
-// it, nil where it does not; a binary of another one is not used, and said. The byte order
-// and the variant are the binary's: registers do not tell these.
+// it, nil where it does not; a binary of another one is not used, and said. The byte order, the
+// width and the variant are the binary's: registers do not tell these surely.
 func Open(env *input.Env, hint *cpu.Arch) Program {
 	p := Program{}
 	for _, n := range binaries(env.Files) {
@@ -30,7 +30,7 @@ func Open(env *input.Env, hint *cpu.Arch) Program {
 		if img == nil {
 			continue
 		}
-		if hint != nil && img.Arch.Name != hint.Name {
+		if hint != nil && img.Arch.ELF.Machine != hint.ELF.Machine {
 			p.Issues = append(p.Issues, target.Issue{Kind: target.IssueNotUsed, Subject: n.Path,
 				Text: fmt.Sprintf("%s: a binary for %s, the capture has the registers of %s; not used", n.Path, img.Arch, hint.Name)})
 			continue

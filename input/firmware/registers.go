@@ -12,23 +12,30 @@ import (
 // Hint is the processor whose registers vals most likely are, nil where no processor fits. Of the
 // variants of one processor it is the first with registers as wide as the printed ones; of ARM's,
 // the microcontroller profile where that profile's fault status registers are among vals. A
-// register that is printed twice counts once.
+// register that is printed twice counts once. Where registers fit two families alike, as pc, sp and fp do, none is told.
 func Hint(archs cpu.Set, vals []regtext.Value) *cpu.Arch {
 	vals = once(vals)
 	wide, micro := false, false
 	for _, v := range vals {
-		wide = wide || v.Digits == 16
+		wide = wide || v.Digits == 16 || v.Value>>32 != 0
 		micro = micro || microOnly(v.Name)
 	}
 	var best *cpu.Arch
-	most := 0
+	most, tied := 0, false
 	for _, a := range archs {
 		if !hasPC(a, vals) && len(vals) < 8 || wide && a.RegSize < 8 || micro != a.ModeOnly && isARM(a) {
 			continue
 		}
-		if n := known(a, vals, wide); n > most && n >= enough {
-			best, most = a, n
+		switch n := known(a, vals, wide); {
+		case n < enough || n < most:
+		case n > most:
+			best, most, tied = a, n, false
+		default:
+			tied = tied || a.ELF.Machine != best.ELF.Machine
 		}
+	}
+	if tied {
+		return nil
 	}
 	return best
 }

@@ -25,7 +25,7 @@ func (r *record) take(text string) bool {
 	if r.stack.take(text) {
 		return true
 	}
-	if isAround(text) {
+	if isAround(text) || r.access(text) {
 		return true
 	}
 	if work, ok := workIn(text); ok {

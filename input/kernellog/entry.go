@@ -210,6 +210,12 @@ func isMark(word string) bool {
 //
 // Where no symbol is near, an address stands for it: 0xbf000010 from mid_b+0x50/0x7c.
 func (t *trace) takePair(callee, caller string) bool {
+	if _, inner, ok := strings.Cut(caller, "] ("); ok && len(t.inlined) < maxInlined { // (mid_c) from [<c0045678>] (mid_b toy.c:12 [inline])
+		if p, ok := inlinedIn(strings.TrimSuffix(inner, ")")); ok {
+			t.inlined = append(t.inlined, p)
+			return true
+		}
+	}
 	p, rest, ok := parsePlace(caller)
 	if strings.HasPrefix(caller, "[<00000000>]") { // the outermost function that the unwinder knows, and where that returns to
 		p, rest, ok = place{hasAddr: true}, "", true
@@ -246,6 +252,9 @@ func (t *trace) callee(name, module string, entry uint64) {
 	}
 	switch last := &t.listed[len(t.listed)-1]; {
 	case last.Symbol == name && last.Module == module:
+	case last.Offset == 0 && last.Size != 0 && !last.Exact && last.PC > entry && entry != 0 && last.PC-entry < maxFunction:
+		// behind a call that never returns lies the next function, by which the kernel called the caller's place
+		last.Symbol, last.Module, last.Offset, last.Size = name, module, last.PC-entry, 0
 	case t.hooked && entry != 0: // over frame pointers, the caller is known though a tracer replaced the return address
 		*last, t.hooked = target.Listed{Symbol: name, Module: module, Entry: entry}, false
 	case last.Symbol == "" && last.PC >= entry && last.PC-entry < maxFunction: // the line that names the caller's place was lost

@@ -14,8 +14,9 @@ type heading struct {
 	says string
 	// crash: the kernel or the task did not go on.
 	crash   bool
-	cpu     int // −1 unknown
-	pid     int // −1 unknown
+	why     []string // what more is said of the access that failed
+	cpu     int      // −1 unknown
+	pid     int      // −1 unknown
 	comm    string
 	release string // of the kernel: "6.1.0-50-arm64"
 	process bool   // the line "CPU: 0 PID: 96 Comm: sh" was read, which follows those that tell the kind
@@ -64,6 +65,7 @@ func (h *heading) add(o *heading) {
 	if h.what == "" {
 		h.what, h.says, h.crash = o.what, o.says, o.crash
 	}
+	h.crash = h.crash || o.what == "panic" // panic_on_warn
 	if o.cpu >= 0 {
 		h.cpu = o.cpu
 	}
@@ -98,6 +100,27 @@ func (h *heading) reason() string {
 	}
 	return strings.TrimRight(s, " :,")
 }
+
+// access adds what x86 says of an access that failed (arch/x86/mm/fault.c, show_fault_oops):
+//
+//	#PF: supervisor write access in kernel mode
+//	#PF: error_code(0x0002) - not-present page
+func (h *heading) access(text string) bool {
+	words, ok := strings.CutPrefix(text, "#PF: ")
+	if !ok {
+		return false
+	}
+	if _, why, is := strings.Cut(words, ") - "); is {
+		words = why
+	}
+	if len(h.why) < maxWhy {
+		h.why = append(h.why, words)
+	}
+	return true
+}
+
+// maxWhy bounds the messages that say more of an access.
+const maxWhy = 4
 
 // place reads where a message says that the report is of: "CPU#1 stuck for 22s! [busybox:95]",
 // "for cpu 0", "WARNING: CPU: 0 PID: 96 at"; Linux 7 says "WARNING: fs/x.c:59 at warn_c+0x16/0x30 [toy], CPU#1: sh/95".

@@ -52,9 +52,15 @@ func readReport(_ context.Context, log *console.Log, at int, env *input.Env) (*c
 	if i+1 < len(k.records) {
 		next = min(next, k.records[i+1].from)
 	}
-	report := k.report(r, env)
+	var report *console.Report
+	if r.unsupported() == "" {
+		report = k.report(r, env)
+	}
 	if report == nil {
 		report = k.unknown(r)
+	}
+	if report == nil && r.what == "" { // maybe not of Linux
+		return nil, at + 1
 	}
 	if report != nil && k.full > 0 && i == len(k.records)-1 {
 		report.Issues = append(report.Issues, log.TooMany(k.full))
@@ -62,15 +68,20 @@ func readReport(_ context.Context, log *console.Log, at int, env *input.Env) (*c
 	return report, max(next, at+1)
 }
 
-// unknown is a report of which nobody knows the processor; nil where it may not even be of Linux. A log says so once.
+// unknown is a report of a processor that nobody knows, or that is not supported; nil where it may not even be of Linux.
+// A log says so once.
 func (k *kernelLog) unknown(r *record) *console.Report {
-	if !r.process {
+	if !r.process && r.what == "" && r.unsupported() == "" {
 		return nil
 	}
 	report := new(console.Report)
 	if !k.refused {
 		k.refused = true
-		report.Issues = append(report.Issues, target.Issue{Kind: target.IssueCapture, Text: "the log does not tell the processor of a kernel's report, " + r.title()})
+		text := "the log does not tell the processor of a kernel's report, " + r.title() + ": state it (--arch), or name the kernel (-e)"
+		if name := r.unsupported(); name != "" {
+			text = console.Refusal(r.title(), name)
+		}
+		report.Issues = append(report.Issues, target.Issue{Kind: target.IssueCapture, Text: text})
 	}
 	return report
 }

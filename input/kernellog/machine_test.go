@@ -1,6 +1,16 @@
 package kernellog
 
-import "testing"
+import (
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/cpu/riscv"
+	"github.com/backsight/backsight/cpu/x86"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/input/console"
+	"github.com/backsight/backsight/target"
+)
 
 // TestMachineByForm: where neither registers nor the kernel's release tell the processor, the way does in which the report is
 // written.
@@ -47,5 +57,31 @@ Call trace:
 	want := "stack|leaf! mid\npanic: CPU 7 PID 38 sh|panic do_serror el1h_64_error leaf! el0t_64_sync.\n"
 	if got := threadsOf(t, log); got != want {
 		t.Errorf("got\n%swant\n%s", got, want)
+	}
+}
+
+// TestStatedMachine: where the log does not tell, the user's word does; a processor that is not supported is refused by its name.
+func TestStatedMachine(t *testing.T) {
+	const log = "INFO: task sh:7 blocked for more than 120 seconds.\nCall Trace:\n [<ffffffff839560e2>] schedule+0x92/0x1b0\n [<ffffffff82f99187>] rtnl_lock+0x17/0x20\n"
+	open := func(log, arch string) (*target.Snapshot, error) {
+		archs := append(cpu.Set(x86.Archs()), riscv.Archs()...)
+		raw, _ := archs.ByName(arch, "", false)
+		env := &input.Env{Archs: archs, Files: input.NewFiles(input.FileOptions{Archs: archs, Raw: raw})}
+		s, err := console.Format(Reader()).Open(t.Context(), input.NewCapture("log", []byte(log)), env)
+		if err != nil {
+			return nil, err
+		}
+		return s.Next(t.Context())
+	}
+	if snap, err := open(log, "x86_64"); err != nil || snap.Arch.Name != "x86_64" || len(snap.Threads[0].Listed) != 2 {
+		t.Errorf("stated: %v, %v", snap, err)
+	}
+	if _, err := open(log, ""); err == nil || !strings.Contains(err.Error(), "--arch") {
+		t.Errorf("not stated: %v", err)
+	}
+	loong := "Oops[#1]:\nCPU: 0 PID: 7 Comm: sh Not tainted 6.6.0 #1\npc 9000000000223b54 ra 9000000000223b50 tp 9000000100a44000 sp 9000000100a47c50\n" +
+		"a0 0000000000000004 a1 0000000000000001\n CRMD: 000000b0 (PLV0 -IE -DA +PG)\nCall Trace:\n[<9000000000223b54>] leaf+0x14/0x40\n"
+	if _, err := open(loong, ""); err == nil || !strings.Contains(err.Error(), "LoongArch, a processor that is not supported") {
+		t.Errorf("LoongArch: %v", err)
 	}
 }

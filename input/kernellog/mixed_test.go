@@ -36,6 +36,28 @@ func TestMixedBeginnings(t *testing.T) {
 	}
 }
 
+// TestClean: what whole logs have that looks as if another report were printed into them.
+func TestClean(t *testing.T) {
+	const process = "CPU: 0 PID: 7 Comm: sh Not tainted 6.1.0-6-amd64 #1\n"
+	for what, log := range map[string]string{
+		"a stale entry of a system call": "WARNING: bad\n" + process + "Call Trace:\n a+0x4/0x10\n ? entry_SYSCALL_64_fastpath+0x23/0x9a\n b+0x4/0x10\n do_syscall_64+0x4/0x10\n entry_SYSCALL_64_after_hwframe+0x4/0x10\n",
+		"a PC of NULL": "BUG: kernel NULL pointer dereference at 0000000000000000\n" + process + "RIP: 0010:          (null)\nRSP: 0018:ffff8801afb4f3a0 EFLAGS: 00010246\n" +
+			"Call Trace:\n a+0x4/0x10\n do_syscall_64+0x4/0x10\n entry_SYSCALL_64_after_hwframe+0x4/0x10\n",
+		"who disabled preemption, and a panic": "BUG: scheduling while atomic: sh/7/0x2\nPreemption disabled at:\n[<ffffffff812b2934>] begin+0x64/0x260\n" +
+			"Kernel panic - not syncing: scheduling while atomic\n" + process + "Call Trace:\n a+0x4/0x10\n do_syscall_64+0x4/0x10\n entry_SYSCALL_64_after_hwframe+0x4/0x10\n",
+	} {
+		snap := snapshots(t, log)[0]
+		for _, issue := range snap.Issues {
+			if strings.Contains(issue.Text, "two reports") || strings.Contains(issue.Text, "register rip") {
+				t.Errorf("%s: %s", what, issue.Text)
+			}
+		}
+		if l := snap.Threads[0].Listed; len(l) < 3 || l[len(l)-1].Symbol != "entry_SYSCALL_64_after_hwframe" {
+			t.Errorf("%s: %+v", what, l)
+		}
+	}
+}
+
 // TestChainElsewhere: a chain that does not begin where the processor stood lacks lines, or is another report's.
 func TestChainElsewhere(t *testing.T) {
 	for i, first := range []string{"[    5.180361]  leaf+0x18/0x24 [toy]\n", " leaf [toy] from mid+0x24/0x2c [toy]\n", "[<c00a5020>] leaf+0x20/0x2c [toy]\n"} {

@@ -21,6 +21,10 @@ Function entered at [<c0020010>] from [<c0030010>]`, "@c0010004 @c0020010 @c0030
 		{"pages took the addresses for elements", `[] (leaf+0x4/0x20) from [] (mid+0x10/0x20)
 [] (mid+0x10/0x20) from [] (top+0x10/0x20)`, "leaf@0 mid+10@0 top+10@0"},
 		{"nothing is known of the caller", `[<c0010000>] (leaf+0x4/0x20) from [<00000000>] (  (null))`, "leaf@0"},
+		{"a call that never returns", `[<c0010000>] (leaf) from [<c0020010>] (next+0x0/0x20)
+[<c0020000>] (mid) from [<c0030010>] (top+0x10/0x20)`, "leaf@0 mid+10@c0020010 top+10@c0030010"},
+		{"inlined calls put in", `[<c0010000>] (leaf) from [<c0020010>] (inner toy.c:12 [inline])
+[<c0010000>] (leaf) from [<c0020010>] (mid+0x10/0x20 toy.c:20)`, "leaf@0 mid+10@c0020010"},
 		{"no symbol is near", ` leaf from 0xbf000010
  0xbf000010 from top+0x10/0x20`, "leaf@0 @bf000010 top+10@0"},
 	} {

@@ -37,6 +37,15 @@ func processorOfStack(r *record) *machine {
 	return sized("mips", r.stack.digits)
 }
 
+// unsupported names the record's processor where no machine is that; "" elsewhere. RISC-V and MIPS have names of registers that
+// LoongArch has, too; all other machines are told by their own.
+func (r *record) unsupported() string {
+	if m := processorOf(r); m.known() && m.family != "riscv" && m.family != "mips" {
+		return ""
+	}
+	return r.foreign
+}
+
 // releases are words of kernels' releases that name a processor, as distributions have them:
 // 6.1.0-50-arm64, 6.1.0-50-5kc-malta, 5.10.0-armmp.
 var releases = [...]struct{ machine, words string }{

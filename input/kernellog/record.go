@@ -13,6 +13,7 @@ type record struct {
 	code     code
 	hasCode  bool
 	within   within
+	foreign  string // the processor, where none is known that prints so
 	// of is the report in which the record's stack, a kept one, was shown.
 	of *record
 	// mixed: a register has two values, two processes are named, or the record began within another.

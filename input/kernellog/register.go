@@ -79,6 +79,10 @@ const maxInLine = 8
 // parse reads a register's value, or its place, and returns what follows.
 func (r *register) parse(s string) (rest string, ok bool) {
 	_, s, _ = cutSelector(s)
+	if after, null := strings.CutPrefix(strings.TrimLeft(s, " "), "(null)"); null { // %pS of 0 before Linux 4.20: "RIP: 0010:          (null)"
+		r.known = true
+		return after, true
+	}
 	if addr, after, is := cutBracketed(s); is {
 		n := strings.IndexByte(s, '>') - len("[<")
 		r.value, r.known, r.digits = addr, true, n
@@ -174,6 +178,26 @@ func isUserStack(text string) bool {
 	ss, _ = cutWord(ss)
 	v, hex := parseHex(ss)
 	return ok && hex && len(ss) == 4 && v&3 == 3
+}
+
+// isOfFirmware tells whether a message begins with a register in a way in which no kernel prints one: in capitals, where the
+// name is not one of x86, or with 0x in front of the value.
+//
+//	EPC: 00000000f7f3b8ae RA: 00000000f7f3b506       U-Boot
+//	R0: 00000002 R1: 3c4927c4 R2: 3c480684           NuttX
+//	r0: 0xc80d7f4c  r1: 0xc4abe210                   a program's
+func isOfFirmware(text string) bool {
+	name, value, ok := strings.Cut(text, ":")
+	name = strings.TrimRight(name, " ")
+	switch name {
+	case "EPC", "RA", "SP", "GP", "TP", "PC", "LR":
+		return true
+	}
+	if !ok || len(name) < 2 || len(name) > 3 || leadingNumber(name[1:], -1) < 0 {
+		return false
+	}
+	capital := strings.IndexByte("TSA", name[0]) >= 0 || name[0] == 'R' && len(name) == 2
+	return capital || strings.HasPrefix(strings.TrimLeft(value, " "), "0x")
 }
 
 // numbered reads MIPS registers: from the number on, as many as the line has. Linux 2.4 prints eight in a line, without

@@ -1,6 +1,9 @@
 package kernellog
 
 import (
+	"cmp"
+	"strings"
+
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/console"
@@ -68,7 +71,7 @@ func (k *kernelLog) report(r *record, env *input.Env) *console.Report {
 func (k *kernelLog) binaries(r *record, env *input.Env) *binaries {
 	m := processorOf(r)
 	if !m.known() {
-		m = k.machine
+		m = cmp.Or(stated(env), k.machine)
 	}
 	b := k.found[m]
 	if b == nil {
@@ -78,9 +81,34 @@ func (k *kernelLog) binaries(r *record, env *input.Env) *binaries {
 	return b
 }
 
+// stated is the processor that the user stated, or else that of the executable that the user named; nil where neither says.
+func stated(env *input.Env) *machine {
+	arch := env.Files.Raw()
+	if exe := env.Files.Exe(); arch == nil && exe != "" {
+		if img, err := env.Files.Open(exe); err == nil {
+			arch = img.Arch
+		}
+	}
+	if arch == nil {
+		return nil
+	}
+	if m := machineNamed(arch.Name); m.known() {
+		return m
+	}
+	return nil
+}
+
 // faultOf is why a report was made.
 func faultOf(r *record) *target.Fault {
-	return &target.Fault{Name: r.reason(), Address: r.fault.addr, HasAddress: r.fault.known}
+	why := r.why
+	if pc := pcOf(r); pc != nil && pc.at.module != "" {
+		why = append(why, "in "+pc.at.module)
+	}
+	name := r.reason()
+	if len(why) > 0 {
+		name += ": " + strings.Join(why, ", ")
+	}
+	return &target.Fault{Name: name, Address: r.fault.addr, HasAddress: r.fault.known}
 }
 
 // registersOf are the registers whose values the record has, or a file.

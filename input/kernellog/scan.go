@@ -71,7 +71,7 @@ func (s *scanner) blank() {
 func (s *scanner) keep() {
 	kept := s.records[:0]
 	for _, r := range s.records {
-		if walkable(r) {
+		if walkable(r) || r.unsupported() != "" {
 			kept = append(kept, r)
 		} else {
 			s.rests = append(s.rests, r)
@@ -131,6 +131,9 @@ func (s *scanner) line(i int, l console.Line) {
 		r.mixed = r.mixed || !r.trace.headed // the entries before are no chain of the record
 		r = s.beginWithin(i, l.Caller, r)
 	}
+	if r.foreign == "" {
+		r.foreign = console.Unsupported(l.Text)
+	}
 	if r.take(l.Text) {
 		r.reached(i)
 		return
@@ -146,6 +149,10 @@ func (s *scanner) heading(i int, caller string, h *heading, fresh bool) {
 	r := s.open[caller]
 	if h.process && s.resumes(i, caller, r, h) {
 		return
+	}
+	if h.what == "panic" && r != nil && r.of != nil && !r.of.process && r.of.empty() { // panic_on_warn: the process follows
+		r = r.of
+		s.open[caller] = r
 	}
 	if r == nil || !r.empty() || r.process && !h.process || fresh && r.what != "" && !r.introduces(h) || r.precedes(h) {
 		if r == nil || h.what == "task" || strings.HasPrefix(h.says, taskDump) { // lists of tasks have nothing between one chain and the next
@@ -206,7 +213,8 @@ func (s *scanner) begin(i int, caller string) *record {
 // beginWithin begins a report at a line that follows one of the report before. Where that report's chain goes on, or
 // has not begun although its process was named, the lines of the two are mixed from here on.
 func (s *scanner) beginWithin(i int, caller string, before *record) *record {
-	before.mixed = before.mixed || before.silent == 0 && (before.isMixed() || before.entry && before.trace.goesOn()) || before.process && before.empty()
+	lacks := before.process && before.empty() && before.what != "KCSAN" // which showed the stacks of both accesses before
+	before.mixed = before.mixed || before.silent == 0 && (before.isMixed() || before.entry && before.trace.goesOn()) || lacks
 	r := s.begin(i, caller)
 	r.mixed = before.mixed
 	return r
@@ -219,7 +227,7 @@ func (s *scanner) headless(i int, l console.Line) *record {
 	within := len(s.records) == 0 && isEntry(l.Text)
 	switch {
 	case isTraceHeader(l.Text):
-	case isPushed(l.Text), isUserPC(l.Text), s.ended[l.Caller] && !within:
+	case isPushed(l.Text), isUserPC(l.Text), s.ended[l.Caller] && !within, isOfFirmware(l.Text):
 		return nil
 	case within, atPlace && len(parseRegisters(l.Text)) > 0, namesPC(l.Text):
 	case strings.Contains(l.Text, ":0x"), len(parseRegisters(l.Text)) < minRegisters: // kernels write a space; microcontrollers print r0:0x00000000

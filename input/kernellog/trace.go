@@ -156,10 +156,10 @@ func (t *trace) outermost() {
 }
 
 // ended tells whether the last entry is the outermost frame, goesOn whether it is a frame that has a
-// caller.
+// caller. A doubted one is of an earlier system call: "? entry_SYSCALL_64_fastpath+0x23/0x9a" may stand anywhere.
 func (t *trace) ended() bool {
 	n := len(t.listed)
-	return n > 0 && t.listed[n-1].Outermost
+	return n > 0 && t.listed[n-1].Outermost && !t.listed[n-1].Doubtful
 }
 
 func (t *trace) goesOn() bool {

@@ -52,6 +52,9 @@ func Memory(line string) (Row, bool) {
 // behindMark is what stands behind an address.
 func behindMark(s string) (string, bool) {
 	s = strings.TrimLeft(s, " \t")
+	if strings.HasPrefix(s, "<") { // GDB: 0x3001c3c8 <area+1360>:
+		_, s, _ = strings.Cut(s, ">")
+	}
 	if s == "" || strings.IndexByte(":=|", s[0]) < 0 {
 		return "", false
 	}

@@ -57,8 +57,6 @@ var status = [...]struct {
 	{"elr", []string{"elr_el2", "elr_el3", "elr_eln"}},
 	// MIPS: MD00090, 9.24 and 9.10.
 	{"cause", []string{"c0_cause"}}, {"badvaddr", []string{"c0_badvaddr", "badva"}},
-	// Xtensa, to be told from RISC-V, which has registers of the same names.
-	{"excvaddr", nil}, {"exccause", nil}, {"sar", nil}, {"lbeg", nil},
 }
 
 // NewVocabulary knows the registers of archs, and the fault status registers.
@@ -104,7 +102,7 @@ func (v *Vocabulary) Line(dst []Value, line string) []Value {
 			continue
 		}
 		name, end := v.name(line, at)
-		if name == "" || qualified(before) {
+		if name == "" || qualified(before) || isFrame(line, at) {
 			before = line[at:wordEnd(line, at)]
 			at += len(before)
 			continue
@@ -130,10 +128,19 @@ func (v *Vocabulary) Line(dst []Value, line string) []Value {
 var phrases = []struct{ text, name string }{
 	{"Faulting instruction address", " pc"}, {"faulting instruction address", " pc"},
 	{"HARD FAULT at ", " pc: "}, {"runtime error at ", " pc: "}, {"exe return:", "exc_return:"},
+	{"SP_ELX:", " sp:"},                                                                              // NuttX, arm64
+	{"bus fault occurred address is", " bfar:"}, {"management fault occurred address is", " mmfar:"}, // CmBacktrace
+	{"发生总线错误的地址：", " bfar: "}, {"发生存储器管理错误的地址：", " mmfar: "},
 }
 
 // named is a line with the names of registers in the place of such phrases.
 func named(line string) string {
+	if before, quoted, ok := strings.Cut(line, "Read register '"); ok { // J-Link's GDB server: Read register 'r0' (4 bytes) from hardware: 0x00000000
+		if name, value, ok := strings.Cut(quoted, "' ("); ok {
+			_, value, _ = strings.Cut(value, ")")
+			return before + name + strings.Replace(value, " from hardware", "", 1)
+		}
+	}
 	for _, p := range phrases {
 		if before, behind, ok := strings.Cut(line, p.text); ok {
 			return before + p.name + behind
@@ -191,6 +198,13 @@ func qualified(before string) bool {
 	return false
 }
 
+// isFrame tells whether the name at a place of a line stands behind the number of a frame, in a list of calls: "#03 pc 000a96ec".
+func isFrame(line string, at int) bool {
+	digits := strings.TrimRight(line[:at], " \t")
+	before := strings.TrimRight(digits, "0123456789")
+	return len(before) < len(digits) && strings.HasSuffix(before, "#")
+}
+
 // loose tells whether a name is no word of another kind, so that a short number behind it
 // is its value: "trap: mcause 5 mepc 800001cc".
 func loose(name string) bool { return IsStatus(name) || strings.HasSuffix(name, "epc") }
@@ -201,7 +215,7 @@ func value(line string, at int, loose bool) (v Value, next int, ok bool) {
 	if at = skipSpaces(line, at); at < len(line) && (line[at] == ')' || line[at] == ']') {
 		at = skipSpaces(line, at+1) // of "(r15/pc): 0x…", "reg[01](ra   ) = 0x…"
 	}
-	for at < len(line) && (line[at] == '(' || line[at] == '[') {
+	for at < len(line) && (line[at] == '(' || line[at] == '[' && !strings.HasPrefix(line[at:], "[<")) {
 		n := strings.IndexAny(line[at:min(len(line), at+maxRemark)], ")]")
 		if n < 0 {
 			return v, at, false
@@ -213,7 +227,13 @@ func value(line string, at int, loose bool) (v Value, next int, ok bool) {
 	for at < len(line) && strings.IndexByte(":=> ", line[at]) >= 0 {
 		at++
 	}
+	if rest := line[at:]; strings.HasPrefix(rest, "- ") { // edk2: RIP  - FFFFFFFFC7CCD4A0
+		at, marked = at+len("- "), true
+	}
 	at = skipSelector(line, at)
+	if strings.HasPrefix(line[at:], "[<") { // Xen: RIP:    e008:[<ffff82d04023a355>]
+		at += len("[<")
+	}
 	number, prefixed, next := hex(line, at)
 	if number == "" || !marked && !prefixed && !loose && len(number) < 8 {
 		return v, at, false
@@ -272,6 +292,9 @@ func hex(line string, at int) (number string, prefixed bool, next int) {
 	end := at
 	for end < len(line) && isHex(line[end]) {
 		end++
+	}
+	for end-at > 16 && line[at] == '0' { // edk2, RISC-V, prints 17 digits
+		at++
 	}
 	if end == at || end-at > 16 || end < len(line) && isWord(line[end]) {
 		return "", prefixed, at

@@ -61,6 +61,8 @@ func TestForms(t *testing.T) {
 		{"fault { pc: 08000184, lr: 0800012b } sp=20001fb0", "pc=8000184 lr=800012b sp=20001fb0"},
 		{"reg[08](s0/fp) = 0x00000000803a8fd0, reg[01](ra   ) = 0x00000000800fb2cc", "s0=803a8fd0 ra=800fb2cc"},
 		{"Interrupt sp: 20001000", ""},
+		{"#03 pc 000a96ec  /lib/ld-musl.so", ""},
+		{"The bus fault occurred address is a0000000", "bfar=a0000000"},
 		{"the sp is 12", ""},
 		{"a0 10 20 30", ""},
 		{"pc: nothing", ""},

@@ -1,6 +1,10 @@
 package cortexm
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/backsight/backsight/target"
+)
 
 // FaultStatus is the fault status and address registers of the system control block (DDI
 // 0403 B3.2.15 to B3.2.18, DDI 0553 D1.2.23), 0 where a report does not have one.
@@ -138,4 +142,15 @@ func ExceptionName(n int) string {
 		return names[n]
 	}
 	return fmt.Sprintf("exception %d", n)
+}
+
+// StatusIn are the registers out of memory that has the system control block, without DFSR: who reads the block has halted the
+// processor, which DFSR says.
+func StatusIn(mem *target.Memory) FaultStatus {
+	const block = 0xe000_ed00
+	word := func(offset uint64) uint64 {
+		v, _ := mem.Uint(block+offset, 4)
+		return v
+	}
+	return FaultStatus{CFSR: word(0x28), HFSR: word(0x2c), MMFAR: word(0x34), BFAR: word(0x38)}
 }

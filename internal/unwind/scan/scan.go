@@ -202,6 +202,11 @@ func (f Source) reaches(s *unwind.State, site *cpu.CallSite, k kind) unwind.Answ
 	if f.graph == nil || !site.Direct || s.AtVector() || s.Exhausted() {
 		return unwind.Unknown
 	}
+	if m := s.Module; m != nil && m.Image == nil { // a chip's ROM, which is called without stubs
+		if in, ok := s.Snapshot.ModuleAt(site.Target); ok && in == m {
+			return unwind.Yes
+		}
+	}
 	a, _, cost := f.graph.Reaches(s.Snapshot, site.Target, site.TargetMode, s.Site)
 	s.Cost += cost
 	return a
