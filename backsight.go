@@ -35,6 +35,7 @@ import (
 	"github.com/backsight/backsight/input/elfcore"
 	"github.com/backsight/backsight/input/faultlog"
 	"github.com/backsight/backsight/input/kernellog"
+	"github.com/backsight/backsight/input/listing"
 	"github.com/backsight/backsight/input/machcore"
 	"github.com/backsight/backsight/input/minidump"
 	"github.com/backsight/backsight/input/plcrash"
@@ -61,13 +62,14 @@ func CPUs() cpu.Set {
 
 // Formats are the kinds of captures, in the order in which they are tried.
 func Formats() []input.Format {
-	consoles := []console.Reader{devicelog.Reader(), kernellog.Reader(), faultlog.Reader()}
+	consoles := []console.Reader{devicelog.Reader(), listing.Reader(), kernellog.Reader(), faultlog.Reader()}
 	return []input.Format{
 		vmcore.Format(),
 		elfcore.Format(),
 		machcore.Format(),
 		minidump.Format(),
 		plcrash.Format(),
+		listing.Tombstone(),
 		appletext.Format(),
 		faultlog.Stored(),
 		console.Records(consoles...),

@@ -18,6 +18,8 @@ type Reader struct {
 	Read func(ctx context.Context, log *Log, at int, env *input.Env) (r *Report, next int)
 	// Owns, unless nil, tells whether a log is surely of the Reader's family: no Reader behind it is asked then.
 	Owns func(log *Log) bool
+	// Beside: the Reader's reports stand in logs of any machine, beside those that others know. It is asked for all lines.
+	Beside bool
 	// Finish, unless nil, adds to a snapshot of all reports what the memory beside the log
 	// shows: the threads that no report is about. It is asked where there is such memory.
 	Finish func(ctx context.Context, snap *target.Snapshot, ram *input.RAM)
@@ -45,7 +47,11 @@ type Report struct {
 	// Modules are the binaries of the system that printed the report; the reports of one log
 	// share them.
 	Modules []*target.Module
-	// CodeMask and Hooks are target.Snapshot's.
+	// Space tells programs apart: reports of the same addresses have the same, and are threads of one snapshot.
+	Space any
+	// Command, PID, CodeMask and Hooks are target.Snapshot's.
+	Command  string
+	PID      int
 	CodeMask uint64
 	Hooks    []uint64
 	Issues   []target.Issue
