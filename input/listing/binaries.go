@@ -23,8 +23,8 @@ type binaries struct {
 	space   target.Snapshot       // has modules
 	modules []*target.Module
 	issues  []target.Issue
-	// madeUp: the addresses of some modules are.
-	madeUp bool
+	// madeUp: the addresses of some modules are. given: the modules are the snapshot's.
+	madeUp, given bool
 }
 
 // binary is one that lines name.

@@ -75,7 +75,7 @@ func (s *scanner) heading(i int, text string) bool {
 			if h.more && (s.rec != nil || !h.alone) {
 				continue
 			}
-			s.open(i, h.maker, "")
+			s.open(i, h.maker)
 		}
 		s.rec.maker, s.rec.last, s.titled = h.maker, i, 0
 		if h.reason && s.rec.reason == "" {
@@ -136,7 +136,7 @@ func (s *scanner) process(i int, text string) bool {
 		return false
 	}
 	if s.rec == nil || s.rec.maker != "Android" || s.rec.pid >= 0 && s.rec.pid != n {
-		s.open(i, "Android", "")
+		s.open(i, "Android")
 	}
 	s.rec.pid, s.rec.last = n, i
 	command, _, _ = strings.Cut(command, "<<<")
@@ -199,7 +199,7 @@ func (s *scanner) module(i int, text string) bool {
 		return false
 	}
 	if s.rec == nil {
-		s.open(i, "markup", "")
+		s.open(i, "markup")
 	}
 	s.rec.last = i
 	f := strings.Split(strings.TrimSuffix(inner, "}}}"), ":")

@@ -125,6 +125,10 @@ func (r *record) report(ctx context.Context, t *thread, log *console.Log, env *i
 		Title: r.titleOf(t), Arch: b.arch, OS: r.system(), Space: r, Command: r.command, PID: max(r.pid, 0),
 		Modules: b.modules, Issues: b.issues, CodeMask: r.codeMask(b.arch),
 	}
+	if b.given { // with the record's first report
+		out.Modules, out.Issues = nil, nil
+	}
+	b.given = true
 	out.Thread = b.thread(r, t)
 	if t == r.threads[0] {
 		out.Fault = r.target()

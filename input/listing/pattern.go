@@ -17,26 +17,63 @@ import "strings"
 //	«…»       may be missing
 //
 // What a pattern begins with may stand behind blanks, and blanks may stand behind the end.
-type pattern []step
+type pattern struct {
+	steps []step
+	need  string // the longest literal that does not miss
+}
 
 // step is a literal, a blank, a verb, or the begin of what may be missing, which ends before step to.
 type step struct {
 	verb byte // 0: a literal; ' ': blanks; '?': up to step to may be missing
 	text string
 	to   int
+	// stops are the bytes that may stand behind a text; last: a text may end the line.
+	stops string
+	last  bool
 }
 
 // compile makes a pattern of its text.
 func compile(text string) pattern {
-	var p pattern
-	open := -1
+	p := steps(text)
+	out := pattern{steps: p}
+	for k := 0; k < len(p); k++ {
+		if p[k].verb == '?' {
+			k = p[k].to - 1
+		} else if len(p[k].text) > len(out.need) {
+			out.need = p[k].text
+		}
+	}
+	for k := range p {
+		next := k + 1
+		for ; next < len(p) && p[next].verb == '?'; next = p[next].to {
+			p[k].stops += begins(p[next+1])
+		}
+		if p[k].last = next == len(p); !p[k].last {
+			p[k].stops += begins(p[next])
+		}
+	}
+	return out
+}
+
+// begins are the bytes with which a literal or a blank begins.
+func begins(s step) string {
+	if s.verb == ' ' {
+		return " \t"
+	}
+	return s.text[:min(1, len(s.text))]
+}
+
+// steps are the steps of a pattern's text.
+func steps(text string) (p []step) {
+	var open []int
 	for text != "" {
 		switch {
 		case strings.HasPrefix(text, "«"):
-			open, text = len(p), text[len("«"):]
+			open, text = append(open, len(p)), text[len("«"):]
 			p = append(p, step{verb: '?'})
 		case strings.HasPrefix(text, "»"):
-			p[open].to, text = len(p), text[len("»"):]
+			p[open[len(open)-1]].to = len(p)
+			open, text = open[:len(open)-1], text[len("»"):]
 		case text[0] == ' ':
 			p, text = append(p, step{verb: ' '}), text[1:]
 		case text[0] == '%':
@@ -64,15 +101,18 @@ type found struct {
 
 // match finds what a line, without blanks around, says by a pattern.
 func (p pattern) match(line string) (f found, ok bool) {
+	if !strings.Contains(line, p.need) {
+		return f, false
+	}
 	f = found{line: line, left: maxSteps}
-	return f, p.from(&f, 0, 0)
+	return f, f.from(p.steps, 0, 0)
 }
 
 // text is what a verb stands for, "" where that is missing.
 func (f *found) text(verb byte) string { return f.line[f.at[verb][0]:f.at[verb][1]] }
 
 // from matches the line from at on by the steps from k on.
-func (p pattern) from(f *found, k, at int) bool {
+func (f *found) from(p []step, k, at int) bool {
 	for ; k < len(p); k++ {
 		if f.left--; f.left < 0 {
 			return false
@@ -85,20 +125,20 @@ func (p pattern) from(f *found, k, at int) bool {
 			}
 			at += len(s.text)
 		case ' ':
-			n := len(f.line) - at - len(strings.TrimLeft(f.line[at:], " \t"))
+			n := run(f.line[at:], isBlank)
 			if n == 0 {
 				return false
 			}
 			at += n
 		case '?':
 			before := f.at
-			if p.from(f, k+1, at) {
+			if f.from(p, k+1, at) {
 				return true
 			}
 			f.at = before
 			k = s.to - 1
 		case 'm', 'f', 's', 't':
-			return p.some(f, k, at)
+			return f.some(p, k, at)
 		default:
 			n := span(s.verb, f.line[at:])
 			if n == 0 {
@@ -112,21 +152,25 @@ func (p pattern) from(f *found, k, at int) bool {
 }
 
 // some matches any text by step k, the shortest behind which the others fit.
-func (p pattern) some(f *found, k, at int) bool {
-	verb := p[k].verb
+func (f *found) some(p []step, k, at int) bool {
+	verb, literal := p[k].verb, ""
+	if k+1 < len(p) {
+		literal = p[k+1].text
+	}
 	for end := at + 1; end <= len(f.line); end++ {
-		if k+1 < len(p) && p[k+1].verb == 0 { // behind the text stands a literal
-			n := strings.Index(f.line[end:], p[k+1].text)
-			if n < 0 {
-				return false
-			}
+		switch n := p[k].next(f.line[end:], literal); {
+		case n >= 0:
 			end += n
+		case !p[k].last:
+			return false
+		default:
+			end = len(f.line)
 		}
 		if verb == 's' && strings.ContainsAny(f.line[at:end], " \t") { // names of functions have blanks, those of files hardly ever
 			return false
 		}
 		f.at[verb] = [2]int32{int32(at), int32(end)}
-		if p.from(f, k+1, end) {
+		if f.from(p, k+1, end) {
 			return true
 		}
 		if f.left < 0 {
@@ -134,6 +178,19 @@ func (p pattern) some(f *found, k, at int) bool {
 		}
 	}
 	return false
+}
+
+// next is where in s a text may end, −1 for nowhere but at the end.
+func (s *step) next(rest, literal string) int {
+	if literal != "" {
+		return strings.Index(rest, literal)
+	}
+	for i := range len(rest) {
+		if strings.IndexByte(s.stops, rest[i]) >= 0 {
+			return i
+		}
+	}
+	return -1
 }
 
 // span is how long the number or word is that a verb stands for, 0 for none.
@@ -174,6 +231,8 @@ func run(s string, is func(byte) bool) (n int) {
 	}
 	return n
 }
+
+func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 
 func isDecimal(c byte) bool { return c >= '0' && c <= '9' }
 

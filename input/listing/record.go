@@ -20,7 +20,8 @@ type record struct {
 	fault   fault
 	threads []*thread
 	maps    []mapping
-	last    int // the last line that belongs to the record
+	last    int               // the last line that belongs to the record
+	biases  map[string]uint64 // of binaries, by what lines say
 }
 
 // thread is one list of a record, with what stands beside the list.
@@ -56,7 +57,8 @@ const (
 	maxFrames  = 1 << 18
 	maxRows    = 1 << 18
 	maxMaps    = 1 << 17
-	perFrame   = 256 // and one for so many bytes of the log
+	maxRecords = 1 << 10 // each becomes a snapshot; what follows is taken to be of the last
+	perFrame   = 256     // and one for so many bytes of the log
 )
 
 // room is how much more is kept of a log.
@@ -118,9 +120,13 @@ func (s *scanner) line(i int, text string) {
 }
 
 // open begins a record at a line.
-func (s *scanner) open(i int, maker, reason string) {
-	s.rec = &record{maker: maker, headed: true, pid: -1, reason: reason, last: i}
-	s.records = append(s.records, s.rec)
+func (s *scanner) open(i int, maker string) {
+	if len(s.records) < maxRecords {
+		s.rec = &record{maker: maker, headed: true, pid: -1, last: i, biases: map[string]uint64{}}
+		s.records = append(s.records, s.rec)
+	} else {
+		s.rec = s.records[maxRecords-1]
+	}
 	s.th, s.section, s.function = nil, inText, ""
 	s.begin(i, "")
 }
@@ -166,7 +172,7 @@ func (s *scanner) takes(f *Frame, i int) bool {
 // frame adds a frame at line i to the list that it goes on, or begins one.
 func (s *scanner) frame(i int, f Frame) {
 	if s.rec == nil || !s.rec.headed && len(s.rec.threads) == 0 {
-		s.open(i, f.Maker, "")
+		s.open(i, f.Maker)
 		s.rec.headed = false
 	}
 	if s.th == nil || s.restarts(i, &f) {
@@ -174,12 +180,11 @@ func (s *scanner) frame(i int, f Frame) {
 		if s.titled > 0 && i < s.titled+maxTitleAway {
 			title = s.title
 		}
-		if s.th != nil && len(s.th.frames) > 0 && !s.rec.headed && title == "" { // another program's, for what is known
-			s.open(i, f.Maker, "")
+		if s.moved(&f) { // another program's
+			s.open(i, f.Maker)
 			s.rec.headed = false
-		} else {
-			s.begin(i, title)
 		}
+		s.begin(i, title)
 	}
 	if len(s.th.frames) == 0 && s.th.title == "" && s.titled > 0 && i < s.titled+maxTitleAway {
 		s.th.title = s.title
@@ -194,7 +199,16 @@ func (s *scanner) frame(i int, f Frame) {
 	if s.room.frames.Draw(1) {
 		s.th.frames = append(s.th.frames, f)
 	}
+	if f.HasOffset && f.Addr != 0 && len(s.rec.biases) < maxBinaries {
+		s.rec.biases[f.Module] = f.Addr - f.Offset
+	}
 	s.th.to, s.rec.last = i, i
+}
+
+// moved tells whether a frame's binary lies elsewhere than lines of the record say.
+func (s *scanner) moved(f *Frame) bool {
+	bias, ok := s.rec.biases[f.Module]
+	return ok && f.HasOffset && f.Addr != 0 && bias != f.Addr-f.Offset
 }
 
 // listwide are the properties that all frames of a list have.
