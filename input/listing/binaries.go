@@ -87,7 +87,7 @@ func (b *binaries) mappings(r *record) {
 		base := path.Base(m.name)
 		b.maps[base] = append(b.maps[base], m)
 		f := Frame{Module: m.name, BuildID: m.buildID}
-		if m.exec && (m.image || strings.HasPrefix(m.name, "/") && !strings.HasSuffix(m.name, ".apk")) {
+		if m.exec && (m.image || r.maker == "Linux" || strings.HasPrefix(m.name, "/") && !strings.HasSuffix(m.name, ".apk")) {
 			b.list(&f)
 		}
 	}

@@ -26,6 +26,8 @@ const (
 	first
 	// returns: the first address is one to which a call returns, as the others are.
 	returns
+	// doubtful: the frame may be none.
+	doubtful
 )
 
 // forms by makers. Sources: Android's debuggerd and libunwindstack (system/core, system/unwinding); OpenHarmony's

@@ -25,7 +25,7 @@ func Reader() console.Reader {
 }
 
 // marks are what a log with a list has somewhere.
-var marks = phrases.New("#0", "[0x", " @ ", "goroutine ", "stack backtrace:", "==", "frame #", "{{{bt:", "=>0", "*** ***", " >>> ", " : 0xffff", "lr: 0x", " 0# ", "([", " (/")
+var marks = phrases.New("#0", "[0x", " @ ", "goroutine ", "stack backtrace:", "==", "frame #", "{{{bt:", "=>0", "*** ***", " >>> ", " : 0xffff", "lr: 0x", " 0# ", "([", " (/", "]: segfault at ", " ip:", "sending SIGSEGV to ", "]: unhandled ", "unexpected fatal signal ")
 
 type logKey struct{}
 
@@ -112,7 +112,7 @@ func (r *record) isReport() bool {
 	if !r.headed {
 		return frames > 1
 	}
-	return frames > 0 || r.maker == "Android" && r.pid >= 0 && registers > leastRegisters
+	return frames > 0 || (r.maker == "Android" && r.pid >= 0 || r.maker == "Linux") && registers > leastRegisters
 }
 
 // leastRegisters is how many registers make a report of a thread without a list.
@@ -145,8 +145,8 @@ func (r *record) titleOf(t *thread) string {
 
 func (r *record) system() string {
 	switch r.maker {
-	case "Android":
-		return "Android"
+	case "Linux", "Android":
+		return r.maker
 	case "OpenHarmony":
 		return "OpenHarmony"
 	case "macOS":

@@ -222,6 +222,27 @@ stack backtrace:
 `, `unknown
   markup: 0x7f0000000123=libc.so+0x123 0x7f0000000456=libc.so+0x456
 `},
+		"x86 segfault": {"[ 12.345678] netd[4321]: segfault at 10 ip 00005581b0c0f1a4 sp 00007ffe3a2b1c40 error 6 in netd[5581b0c0e000+3000] likely on CPU 1\n",
+			"x86_64 pid 4321 SIGSEGV at 0x10 (write to a page that is not there (error 6))\n  Linux: user fault: netd: 0x5581b0c0f1a4=netd+0x11a4\n"},
+		"x86 trap": {"traps: netd[4321] general protection fault ip:5581b0c0f1a4 sp:7ffe3a2b1c40 error:0 in netd[1000,5581b0c0e000+3000]\n",
+			"x86_64 pid 4321 SIGSEGV (general protection fault)\n  Linux: user fault: netd: 0x5581b0c0f1a4=netd+0x21a4\n"},
+		"MIPS": {`[  156.870000] do_page_fault(): sending SIGSEGV to hostapd for invalid read access from 00000004
+[  156.880000] epc = 77dba928 in libc.so[77d96000+b2000]
+[  156.880000] ra  = 0042f0a4 in hostapd[400000+6a000]
+`, `unknown SIGSEGV at 0x4 (do_page_fault(): sending SIGSEGV to hostapd for invalid read access from 00000004)
+  Linux: user fault: hostapd: 0x77dba928=libc.so+0x24928 0x42f0a4=hostapd+0x2f0a4
+`},
+		"arm64": {`[   93.512345] netd[812]: unhandled level 2 translation fault (11) at 0x00000000, esr 0x92000006, in netd[400000+97000]
+[   93.512345] CPU: 1 PID: 812 Comm: netd Not tainted 5.4.0 #1
+[   93.512345] pc : 00000000004006f0
+[   93.512345] lr : [<0000000000400734>] pstate: 60000000
+[   93.512345] sp : 0000005501801900
+[   93.512345] x29: 0000005501801930 x28: 0000000000000000
+[   93.512345] Call trace:
+[   93.512345]  show_regs+0x1/0x2
+`, `aarch64 pid 812 SIGSEGV at 0x0 (unhandled level 2 translation fault (11) at 0x00000000, esr 0x92000006, in netd[400000+97000])
+  Linux: user fault: netd: 0x4006f0=netd+0x6f0 0x400734=netd+0x734
+`},
 		"two programs": {`pid: 1, tid: 1, name: a  >>> a <<<
     #00 pc 00000010  /liba.so
 pid: 2, tid: 2, name: b  >>> b <<<
@@ -310,6 +331,7 @@ func FuzzTexts(f *testing.F) {
 		"00000060'00001000-00000060'00002fff r-x 0 2000 /a.so\n")
 	f.Add("==1==ERROR: AddressSanitizer: SEGV on unknown address 0x40 (pc 0x1)\n #0 0x1234567 in f /a.c:3\n #1 0x1234567 (/a+0x1)\nfreed by thread T0 here:\n #0 0x1 (/a+0x2)\n")
 	f.Add("panic: x\ngoroutine 1 [running]:\nmain.f(...)\n\t/a.go:3 +0x1\nthread 'a' panicked at b:1:2:\nstack backtrace:\n  0: f\n   at /a.rs:1:2\n")
+	f.Add("a[1]: segfault at 10 ip 1 sp 2 error 4 in b[1000+3000]\na[1]: unhandled x at 0x0 in b[1,2+3]\npc : [<0000000000001000>]\ndo_page_fault(): sending SIGSEGV to a for invalid read access from 4\nepc = 1 in a[0+2]\nra  = 2 in b[3+4]\n")
 	f.Add("{{{module:0:a:elf:00}}}\n{{{mmap:0x1000:0x1000:load:0:rx:0x0}}}\n{{{bt:0:0x1001:pc}}}\n=>0 0x1 in a (+0x1) (0x2)\n./a(+0x1)[0x100001]\n@ 0x1 f\n#0 0x2 f (a + 0x1)#012#1 0x3 g (b)")
 	f.Fuzz(func(t *testing.T, text string) {
 		for _, s := range readText(t, text) {

@@ -2,6 +2,7 @@ package listing
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
@@ -40,6 +41,12 @@ func (b *binaries) mapped(k *binary) (bias uint64, ok bool) {
 		}
 		for s := range k.img.Segments {
 			seg := &k.img.Segments[s]
+			if m.code {
+				if seg.Exec && !ok {
+					bias, ok = m.lo-seg.Addr&^(pageSize-1), true
+				}
+				continue
+			}
 			if (seg.Exec == m.exec || m.exec && !code) && off < seg.FileOff+uint64(len(seg.Data)) && seg.FileOff < off+(m.hi-m.lo) && (!ok || m.exec && !code) {
 				bias, ok, code = m.lo-off-(seg.Addr-seg.FileOff), true, m.exec && seg.Exec
 			}
@@ -116,13 +123,12 @@ func (b *binaries) processor(r *record) *cpu.Arch {
 	if raw := b.env.Files.Raw(); raw != nil {
 		return raw
 	}
-	if name := abiName(r.abi); name != "" {
-		if a, ok := b.env.Archs.ByName(name, "", false); ok {
-			return a
-		}
-	}
-	if a := b.named(); a != nil {
+	a, name := b.named(), abiName(r.abi)
+	if a != nil && (name == "" || a.Name == name) {
 		return a
+	}
+	if i := slices.IndexFunc(b.env.Archs, func(a *cpu.Arch) bool { return a.Name == name && !a.BigEndian }); i >= 0 {
+		return b.env.Archs[i]
 	}
 	for _, t := range r.threads[:min(len(r.threads), maxSamples)] {
 		if a := b.printed(t); a != nil {
@@ -172,6 +178,7 @@ func (b *binaries) printed(t *thread) (found *cpu.Arch) {
 	for i := range t.regs {
 		long = long || t.regs[i].Digits > 8
 	}
+	most := len(t.regs) * 3 / 4
 	for _, a := range b.env.Archs {
 		if a.BigEndian || a.Micro() || long != (a.RegSize == 8) {
 			continue
@@ -182,14 +189,11 @@ func (b *binaries) printed(t *thread) (found *cpu.Arch) {
 				known++
 			}
 		}
-		if known*10 < len(t.regs)*9 {
-			continue
-		}
-		if found != nil && found.Name != a.Name {
-			return nil
-		}
-		if found == nil {
-			found = a
+		switch {
+		case known > most:
+			found, most = a, known
+		case known == most && found != nil && found.Name != a.Name:
+			found = nil
 		}
 	}
 	return found

@@ -46,7 +46,9 @@ type mapping struct {
 	lo, hi, off uint64
 	exec        bool
 	// image: off is no offset in the file but the address in the binary, as markup has that.
-	image   bool
+	image bool
+	// code: off is not known, but that the mapping has the code.
+	code    bool
 	name    string
 	buildID []byte
 }
@@ -111,7 +113,7 @@ func (s *scanner) line(i int, text string) {
 	if s.heading(i, strings.TrimSpace(text)) || s.rec == nil {
 		return
 	}
-	if s.goes(i, text) {
+	if s.goes(i, text) && s.rec != nil {
 		s.rec.last = i
 		if s.th != nil {
 			s.th.to = i

@@ -46,9 +46,23 @@ func (b *binaries) thread(r *record, t *thread) target.Thread {
 		l.Gap = i > 0 && f.Number > t.frames[i-1].Number+1 && t.frames[i-1].Number >= 0
 		out.Listed = append(out.Listed, l)
 	}
+	if r.maker == "Linux" && len(t.frames) == 0 {
+		out.Listed = b.registered(&out.Regs)
+	}
 	b.settle(t, out.Listed)
 	b.start(&out)
 	return out
+}
+
+// registered are the PC and, as what may be the caller, the link register: of a program that a kernel stopped no list is printed.
+func (b *binaries) registered(regs *cpu.Registers) (list []target.Listed) {
+	pc, mode, ok := b.arch.PCOf(regs)
+	lr, has := regs.Lookup(b.arch.LR)
+	if !ok || !has || lr == 0 {
+		return nil
+	}
+	lr, _ = b.arch.SplitCode(lr)
+	return []target.Listed{{PC: pc, Exact: true, Statement: target.Statement{Mode: mode, HasMode: b.arch.ISABit}}, {PC: lr, Doubtful: true}}
 }
 
 // tagMask leaves out the tag of an address of AArch64.
@@ -81,6 +95,7 @@ func (b *binaries) start(t *target.Thread) {
 func (b *binaries) listed(r *record, t *thread, f *Frame) target.Listed {
 	l := target.Listed{
 		Symbol: f.Function, Module: f.Module, Offset: f.FuncOffset, Source: target.Source{File: f.File, Line: f.Line},
+		Doubtful:  f.how&doubtful != 0,
 		Outermost: outermost(f.Function), Statement: target.Statement{Within: f.Within(), NoOffset: !f.HasFuncOffset},
 	}
 	k := b.of(f)
