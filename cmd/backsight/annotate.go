@@ -5,7 +5,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/listing"
@@ -44,10 +43,16 @@ stand the backtraces that bt makes of it. Lines are written as they come.`,
 }
 
 // annotator writes names behind the addresses of lines.
-type annotator struct{ *namer }
+type annotator struct {
+	*namer
+	printed *regexp.Regexp
+}
+
+// printed are places in kernels' and devices' texts: vfs_write+0xc8/0x1e0, 0x42006e56, ffffffc008123456.
+const printed = `([A-Za-z_.$][\w.$]*)\+0x([0-9a-f]+)/0x([0-9a-f]+)|\b(?:0x[0-9a-fA-F]{4,16}|[0-9a-f]{16}|[0-9a-f]{8})\b`
 
 func newAnnotator(files *input.Files) *annotator {
-	return &annotator{newNamer(files, new(symbol.Symbolizer))}
+	return &annotator{newNamer(files, new(symbol.Symbolizer)), regexp.MustCompile(printed)}
 }
 
 // maxNames bounds the names for one line.
@@ -66,7 +71,7 @@ func (a *annotator) names(line string) (list []string) {
 	if len(a.modules) == 0 || !strings.ContainsAny(line, "0123456789") {
 		return nil
 	}
-	for _, m := range printedPlace().FindAllStringSubmatch(line, maxNames) {
+	for _, m := range a.printed.FindAllStringSubmatch(line, maxNames) {
 		var l symbol.Location
 		var at uint64
 		known := false
@@ -93,11 +98,6 @@ func (a *annotator) names(line string) (list []string) {
 func tells(f *listing.Frame, l *symbol.Location) bool {
 	return f.Function == "" || f.File == "" && l.File != "" || len(l.Inlines) > 0
 }
-
-// printedPlace are places in kernels' and devices' texts: vfs_write+0xc8/0x1e0, 0x42006e56, ffffffc008123456.
-var printedPlace = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`([A-Za-z_.$][\w.$]*)\+0x([0-9a-f]+)/0x([0-9a-f]+)|\b(?:0x[0-9a-fA-F]{4,16}|[0-9a-f]{16}|[0-9a-f]{8})\b`)
-})
 
 // line is a line of the log, its end included, with names.
 func (a *annotator) line(line string) string {

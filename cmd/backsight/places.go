@@ -111,7 +111,7 @@ func (n *namer) frame(f *listing.Frame) (l symbol.Location, at uint64, ok bool) 
 	}
 	m := n.module(f.Module, f.BuildID, f.FileOffset)
 	switch {
-	case m == nil && f.Module != "" && len(n.modules) == 1 && f.HasOffset && !strings.Contains(path.Base(f.Module), ".so"):
+	case m == nil && f.Module != "" && len(n.modules) == 1 && f.HasOffset && called(n.modules[0].Name, f.Module):
 		m = n.modules[0]
 	case m == nil && f.Addr != 0:
 		l, at, ok = n.address(f.Addr - behind)
@@ -135,6 +135,11 @@ func (n *namer) frame(f *listing.Frame) (l symbol.Location, at uint64, ok bool) 
 	}
 	l = n.at(m, at-behind)
 	return l, at, l.Function != "" || l.File != ""
+}
+
+// called tells whether a file is called like the program of a text: app.debug is app's.
+func called(file, program string) bool {
+	return strings.HasPrefix(path.Base(file), path.Base(program)+".")
 }
 
 // asked is the place that an argument of addr means: an address, MODULE+OFFSET or FUNCTION+OFFSET.
