@@ -37,6 +37,7 @@ import (
 	"github.com/backsight/backsight/input/espcore"
 	"github.com/backsight/backsight/input/faultlog"
 	"github.com/backsight/backsight/input/kernellog"
+	"github.com/backsight/backsight/input/listing"
 	"github.com/backsight/backsight/input/machcore"
 	"github.com/backsight/backsight/input/mcudump"
 	"github.com/backsight/backsight/input/minidump"
@@ -65,7 +66,7 @@ func CPUs() cpu.Set {
 
 // Formats are the kinds of captures, in the order in which they are tried.
 func Formats() []input.Format {
-	consoles := []console.Reader{devicelog.Reader(), espcore.Reader(), mcudump.CatcherText(), nuttxdump.Reader(), kernellog.Reader(), faultlog.Reader()}
+	consoles := []console.Reader{devicelog.Reader(), espcore.Reader(), mcudump.CatcherText(), nuttxdump.Reader(), listing.Reader(), kernellog.Reader(), faultlog.Reader()}
 	return []input.Format{
 		espcore.Format(),
 		vmcore.Format(),
@@ -75,6 +76,7 @@ func Formats() []input.Format {
 		plcrash.Format(),
 		mcudump.ProbeRS(),
 		mcudump.CrashCatcher(),
+		listing.Tombstone(),
 		appletext.Format(),
 		faultlog.Stored(),
 		console.Records(consoles...),

@@ -93,7 +93,7 @@ func (b *Backtrace) listedName(i int) (l symbol.Location) {
 		return l
 	}
 	f, entry := &b.Frames[i], b.Listed[i]
-	l.Function, l.Entry, l.File, l.Line = entry.Symbol, f.PC-entry.Offset, entry.File, entry.Line
+	l.Function, l.Entry, l.NoEntry, l.File, l.Line = entry.Symbol, f.PC-entry.Offset, entry.NoOffset, entry.File, entry.Line
 	for _, in := range entry.Inlined {
 		l.Inlines = append(l.Inlines, symbol.Inline{Function: in.Function, File: in.File, Line: in.Line})
 	}
@@ -146,10 +146,16 @@ func missing(snap *target.Snapshot, traces []Backtrace) (issues []target.Issue) 
 			}
 			said[m] = true
 			if !slices.ContainsFunc(snap.Issues, func(i target.Issue) bool { return target.BaseName(i.Subject) == m.Base() }) {
-				issues = append(issues, target.Issue{Kind: target.IssueNotFound, Subject: m.Name, Addr: m.Lo,
-					Text: fmt.Sprintf("%s, mapped at %#x: not found", m.Name, m.Lo)})
+				issues = append(issues, notFound(m))
 			}
 		}
 	}
 	return issues
+}
+
+func notFound(m *target.Module) target.Issue {
+	if m.Stated != target.StatedPlace {
+		return target.Issue{Kind: target.IssueNotFound, Subject: m.Name, Text: m.Name + ": not found"}
+	}
+	return target.Issue{Kind: target.IssueNotFound, Subject: m.Name, Addr: m.Lo, Text: fmt.Sprintf("%s, mapped at %#x: not found", m.Name, m.Lo)}
 }

@@ -30,9 +30,11 @@ func Crash(snap *target.Snapshot, th *report.Thread) *report.Crash {
 		}
 	}
 	snap = snap.Of(th.Thread)
-	switch {
-	case f.Status != "":
+	if f.Status != "" {
 		c.Reasons = append(c.Reasons, f.Status)
+	}
+	switch {
+	case f.Status != "" && f.Signal == 0:
 		processor(c, snap, th)
 	case snap.Arch.Micro(): // no system there has signals
 		circumstances(c, snap, th)
@@ -74,7 +76,7 @@ func sent(c *report.Crash, snap *target.Snapshot) {
 // memory explains an access that was refused.
 func memory(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 	f := &th.Frames[0]
-	if c.HasAddress && c.Address == f.PC && c.Code != "BUS_ADRALN" || f.Checks&unwind.Executable == 0 && noCodeAt(snap, c, f.PC) {
+	if c.HasAddress && c.Address == f.PC && c.Code != "BUS_ADRALN" || f.Checks&(unwind.Executable|unwind.CodeMissing) == 0 && noCodeAt(snap, c, f.PC) {
 		if noCode(c, snap, f.PC); th.Overwritten != nil && th.Overwritten.Frame == 0 {
 			c.Reasons = nil // a return led there, and no call
 		}

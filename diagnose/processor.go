@@ -29,7 +29,7 @@ func processor(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 		return
 	}
 	f := &th.Frames[0]
-	if f.Checks&unwind.Executable == 0 {
+	if f.Checks&(unwind.Executable|unwind.CodeMissing) == 0 && (f.Module == nil || f.Module.Image != nil) {
 		if len(snap.Modules) > 0 {
 			address, has := c.Address, c.HasAddress
 			noCode(c, snap, f.PC)

@@ -18,7 +18,7 @@ func (e *frameEncoder) location() {
 	f := e.f
 	e.member("function", f.Function)
 	e.key("function_offset")
-	if f.Function == "" {
+	if f.Function == "" || f.NoEntry {
 		e.null()
 	} else {
 		e.hex(f.CallSite-f.FunctionAt(), 1)

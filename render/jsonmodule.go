@@ -11,10 +11,11 @@ import (
 func writeModule(e *encoder, m *target.Module) {
 	e.open('{')
 	e.member("filename", moduleName(m))
+	placed := m.Stated == target.StatedPlace
 	e.key("base_addr")
-	e.address(m.Lo)
+	e.addressIf(placed, m.Lo)
 	e.key("end_addr")
-	e.address(m.Hi)
+	e.addressIf(placed, m.Hi)
 	id := m.BuildID
 	if id == nil && m.Image != nil {
 		id = m.Image.BuildID

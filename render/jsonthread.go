@@ -3,6 +3,7 @@ package render
 import (
 	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
 	"github.com/backsight/backsight/unwind"
 )
 
@@ -118,7 +119,7 @@ func (e *threadEncoder) frame(n int) {
 	e.int(n)
 	e.member("module", moduleName(f.Module))
 	e.key("module_offset")
-	if f.Module == nil {
+	if f.Module == nil || f.Module.Stated == target.StatedAddresses {
 		e.null()
 	} else {
 		e.address(f.CallSite - f.Module.Lo)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/backsight/backsight/report"
+	"github.com/backsight/backsight/target"
 )
 
 // The colours of a terminal that are used: names are bold, doubt is yellow or red.
@@ -125,10 +126,12 @@ func (t *text) attempt(a *report.Attempt) {
 // frameName is function+offset or module+offset of where the frame resumes.
 func frameName(f *report.Frame) string {
 	switch {
-	case f.Function != "" && !f.HasAddress() && f.PC == f.FunctionAt():
+	case f.Function != "" && (f.NoEntry || !f.HasAddress() && f.PC == f.FunctionAt()):
 		return f.Function // the capture says that it runs, not where
 	case f.Function != "":
 		return f.Function + offset(f.PC-f.FunctionAt())
+	case f.Module != nil && f.Module.Stated == target.StatedAddresses:
+		return orUnknown(moduleName(f.Module))
 	case f.Module != nil:
 		return orUnknown(moduleName(f.Module)) + offset(f.PC-f.Module.Lo)
 	}

@@ -88,8 +88,10 @@ func (f *Frame) FunctionAt() uint64 {
 }
 
 // HasAddress tells whether the frame's addresses are known: of a frame that the capture
-// lists, only the name may be.
-func (f *Frame) HasAddress() bool { return f.PC != 0 || f.Method != unwind.MethodPrewalked }
+// lists, only the name may be, or an offset in the binary.
+func (f *Frame) HasAddress() bool {
+	return (f.PC != 0 || f.Method != unwind.MethodPrewalked) && (f.Module == nil || f.Module.Stated != target.StatedOffsets)
+}
 
 // Attempt is an unwind.Attempt to keep: a walker's own is valid only while the
 // walker tells of it.

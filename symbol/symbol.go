@@ -26,8 +26,9 @@ import (
 // Location is what is known of an address. Absent things are "" and 0.
 type Location struct {
 	Function string
-	// Entry is the image address where Function begins.
-	Entry uint64
+	// Entry is the image address where Function begins; NoEntry: nobody knows.
+	Entry   uint64
+	NoEntry bool
 	// File and Line are the place in Function: where the outermost inlined
 	// function was called, if any was.
 	File string

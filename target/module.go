@@ -17,7 +17,20 @@ type Module struct {
 	// Image is nil where the file was not found; then only Name and Range hold.
 	Image   *image.Image
 	BuildID []byte
+	Stated  Stated
 }
+
+// Stated says what a capture states of where a module lies.
+type Stated uint8
+
+const (
+	// StatedPlace: its place, as memory does.
+	StatedPlace Stated = iota
+	// StatedOffsets: offsets in it only, as a list of frames may. Where the module lies is made up.
+	StatedOffsets
+	// StatedAddresses: addresses in it only. Offsets in it mean nothing.
+	StatedAddresses
+)
 
 // NewModule returns the module of an image that is mapped at a load bias, target address
 // minus image address: from its lowest address to its end, or to the last address of the

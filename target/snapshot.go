@@ -111,14 +111,26 @@ type Listed struct {
 	Symbol, Module string
 	Offset, Size   uint64
 	Source
-	// Inlined are the functions that the capture says were inlined at the place, innermost first.
-	Inlined []Place
+	Statement
+}
+
+// Statement says more exactly what a capture states of a place.
+type Statement struct {
+	// Within: PC lies within the call, in front of the return address.
+	Within bool
+	// Mode, if HasMode, is the ISA mode at PC.
+	Mode    cpu.Mode
+	HasMode bool
+	// NoOffset: how far PC lies in Symbol is not known.
+	NoOffset bool
 }
 
 // Source is a place in the source that a capture gives, "" and 0 for none.
 type Source struct {
 	File string
 	Line int
+	// Inlined are the functions that the capture says were inlined at the place, innermost first.
+	Inlined []Place
 }
 
 // Place is a function and a place in its source, as a capture names them.

@@ -15,7 +15,7 @@ func TestManual(t *testing.T) {
 	if code, out, talk := bs(t, "man", dir); code != exitOK || out != "" || talk != "" {
 		t.Fatalf("exit code %d, %q, %q", code, out, talk)
 	}
-	for _, want := range []string{"backsight.1", "backsight-bt.1", "backsight-explain.1", "backsight-table.1", "backsight-export.1", "backsight-watch.1"} {
+	for _, want := range []string{"backsight.1", "backsight-bt.1", "backsight-explain.1", "backsight-table.1", "backsight-export.1", "backsight-watch.1", "backsight-annotate.1", "backsight-addr.1"} {
 		if _, err := os.Stat(filepath.Join(dir, want)); err != nil {
 			t.Error(err)
 		}

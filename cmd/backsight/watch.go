@@ -32,10 +32,14 @@ type watchOptions struct {
 	toEnd  bool
 	fail   bool
 	pause  time.Duration
+	// annotate: the text goes on unchanged, with names behind addresses; backtraces: and with them.
+	annotate, backtraces bool
 }
 
+const defaultPause = 250 * time.Millisecond
+
 func newWatch(stdout, stderr io.Writer) *cobra.Command {
-	var o watchOptions
+	o := watchOptions{backtraces: true}
 	cmd := &cobra.Command{
 		Use:   "watch [flags] TTY|FILE|-",
 		Short: "Backtraces under each crash report as a console prints it",
@@ -66,7 +70,7 @@ console cannot be read.`,
 	f.BoolVarP(&o.quiet, "quiet", "q", false, "backtraces only, not the console's text")
 	f.BoolVar(&o.toEnd, "to-end", false, "stop at the end of a file instead of waiting for more")
 	f.BoolVar(&o.fail, "fail", false, "exit 1 where a crash report came")
-	f.DurationVar(&o.pause, "pause", 250*time.Millisecond, "how long (`TIME`: 250ms, 1s) a console is silent behind a report, if it is")
+	f.DurationVar(&o.pause, "pause", defaultPause, "how long (`TIME`: 250ms, 1s) a console is silent behind a report, if it is")
 	return cmd
 }
 
@@ -103,6 +107,9 @@ func (o *watchOptions) run(ctx context.Context, path string, stdout, stderr io.W
 	w := watcher{opt: o, name: displayName(path), unwinder: unwinder, env: env, stdout: stdout, progress: talk}
 	w.style = render.Style{Color: color, Version: version(), Capture: path}
 	w.env.Formats = slices.DeleteFunc(backsight.Formats(), func(f input.Format) bool { return !isConsole(f) })
+	if o.annotate {
+		w.names, w.raw = newAnnotator(files), !isTerminal(stdout)
+	}
 	if err := w.follow(ctx, source); err != nil {
 		return err
 	}
@@ -122,6 +129,8 @@ type watcher struct {
 	stdout   io.Writer
 	progress *progress
 	reports  int
+	names    *annotator // nil: none are wanted
+	raw      bool       // the text's bytes go on as they are
 }
 
 // follow passes the console's text on, line by line, until it ends, and looks at its reports as they end.
@@ -138,10 +147,17 @@ func (w *watcher) follow(ctx context.Context, source io.Reader) error {
 			return w.look(context.WithoutCancel(ctx), f.rest())
 		case c := <-chunks:
 			if c.err != nil {
-				return errors.Join(w.echo(&line, []byte("\n")), w.look(ctx, f.rest()), w.ended(c.err))
+				var err error
+				if len(line) > 0 {
+					err = w.echo(&line, []byte("\n"))
+				}
+				return errors.Join(err, w.look(ctx, f.rest()), w.ended(c.err))
 			}
 			if err := w.echo(&line, c.text); err != nil {
 				return err
+			}
+			if !w.opt.backtraces {
+				continue
 			}
 			pause.Reset(w.opt.pause)
 			piece = f.add(printable(c.text), time.Now())
@@ -181,23 +197,41 @@ func (w *watcher) echo(line *[]byte, chunk []byte) error {
 		return nil
 	}
 	*line = append(*line, chunk...)
+	var out []byte
 	for {
 		i := bytes.IndexByte(*line, '\n')
 		if i < 0 && len(*line) < 4096 {
-			return nil
+			break
 		}
 		if i < 0 {
 			i = len(*line) - 1
 		}
-		text := render.Text(strings.TrimRight(string((*line)[:i+1]), "\r\n"))
+		whole := string((*line)[:i+1])
 		*line = (*line)[i+1:]
-		if text == "" && len(*line) == 0 {
-			return nil
+		text := render.Text(strings.TrimRight(whole, "\r\n"))
+		if text == "" && len(*line) == 0 && !w.opt.annotate {
+			break
 		}
-		if _, err := fmt.Fprintln(w.stdout, text); err != nil {
-			return outputFailed(err)
-		}
+		out = append(out, w.named(whole, text)...)
 	}
+	if len(out) == 0 {
+		return nil
+	}
+	if _, err := w.stdout.Write(out); err != nil {
+		return outputFailed(err)
+	}
+	return nil
+}
+
+// named is a line with its end, with names where these are wanted. text is the line without control characters, for people.
+func (w *watcher) named(whole, text string) string {
+	if text += "\n"; w.raw {
+		text = whole
+	}
+	if w.names == nil {
+		return text
+	}
+	return w.names.line(text)
 }
 
 // look writes the backtraces of the reports in what a console printed.

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/phrases"
 	"github.com/backsight/backsight/target"
 )
 
@@ -49,6 +50,9 @@ func (l *Log) Memo(key any, make func() any) any {
 // How many reports are read of a log: a thread of a snapshot costs more memory than a short
 // report has text. Reports of kernels have some four kilobytes, those of microcontrollers one.
 const reportsFloor, bytesPerReport = 1 << 12, 4 << 10
+
+// Has tells whether one of several phrases stands anywhere in the text.
+func (l *Log) Has(list *phrases.List) bool { return list.In(l.text) }
 
 // MaxReports bounds the reports that are read, by the length of the text.
 func (l *Log) MaxReports() int { return reportsFloor + len(l.text)/bytesPerReport }

@@ -141,6 +141,8 @@ type stream struct {
 	snaps []*target.Snapshot
 	// tasks are the further threads of each snapshot.
 	tasks [][]target.Thread
+	// spaces are the programs that snapshots are of, nil: a machine.
+	spaces []any
 	// refused are the issues of what was not read: reports of processors that are not known,
 	// reports that are too many.
 	refused []target.Issue
@@ -153,11 +155,14 @@ func (s *stream) add(r *Report) {
 		s.refused = append(s.refused, r.Issues...)
 		return
 	}
-	i := slices.IndexFunc(s.snaps, func(snap *target.Snapshot) bool { return snap.Arch == r.Arch && snap.CodeMask == r.CodeMask })
+	i := slices.Index(s.spaces, r.Space)
+	if r.Space == nil {
+		i = slices.IndexFunc(s.snaps, func(snap *target.Snapshot) bool { return snap.Arch == r.Arch && snap.CodeMask == r.CodeMask })
+	}
 	if i < 0 {
 		i = len(s.snaps)
-		s.snaps = append(s.snaps, &target.Snapshot{Arch: r.Arch, OS: r.OS, CodeMask: r.CodeMask, Memory: new(target.Memory)})
-		s.tasks = append(s.tasks, nil)
+		s.snaps = append(s.snaps, &target.Snapshot{Arch: r.Arch, OS: r.OS, Command: r.Command, PID: r.PID, CodeMask: r.CodeMask, Memory: new(target.Memory)})
+		s.tasks, s.spaces = append(s.tasks, nil), append(s.spaces, r.Space)
 	}
 	snap := s.snaps[i]
 	t := r.Thread

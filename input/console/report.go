@@ -48,7 +48,11 @@ type Report struct {
 	// Modules are the binaries of the system that printed the report; the reports of one log
 	// share them.
 	Modules []*target.Module
-	// CodeMask and Hooks are target.Snapshot's.
+	// Space tells programs apart: reports of the same addresses have the same, and are threads of one snapshot.
+	Space any
+	// Command, PID, CodeMask and Hooks are target.Snapshot's.
+	Command  string
+	PID      int
 	CodeMask uint64
 	Hooks    []uint64
 	Issues   []target.Issue

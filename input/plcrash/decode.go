@@ -1,63 +1,67 @@
 package plcrash
 
-import "github.com/backsight/backsight/input/darwin"
+import (
+	"github.com/backsight/backsight/input/darwin"
+	"github.com/backsight/backsight/internal/bin"
+	"github.com/backsight/backsight/internal/protobuf"
+)
 
 // decode reads the message; whole is how many bytes of it were read.
 func decode(b []byte) (r report, whole int) {
 	r.system.os, r.system.architecture = osUnknown, archUnknown
 	r.room = darwin.NewRoom(len(b))
-	whole = eachField(b, func(f field) {
-		switch f.num {
+	whole = protobuf.Each(b, func(f protobuf.Field) {
+		switch f.Num {
 		case 1:
-			eachField(f.bytes, r.system.field)
+			protobuf.Each(f.Bytes, r.system.field)
 		case 2:
-			eachField(f.bytes, r.app.field)
+			protobuf.Each(f.Bytes, r.app.field)
 		case 3:
 			if r.room.Threads.Draw(1) {
 				t := thread{room: &r.room}
-				eachField(f.bytes, t.field)
+				protobuf.Each(f.Bytes, t.field)
 				r.threads = append(r.threads, t)
 			}
 		case 4:
 			if r.room.Binaries.Draw(1) {
 				var i binaryImage
-				eachField(f.bytes, i.field)
+				protobuf.Each(f.Bytes, i.field)
 				r.images = append(r.images, i)
 			}
 		case 5:
 			r.exception = &exception{room: &r.room}
-			eachField(f.bytes, r.exception.field)
+			protobuf.Each(f.Bytes, r.exception.field)
 		case 6:
-			eachField(f.bytes, r.signal.field)
+			protobuf.Each(f.Bytes, r.signal.field)
 		case 7:
 			r.process = new(processInfo)
-			eachField(f.bytes, r.process.field)
+			protobuf.Each(f.Bytes, r.process.field)
 		case 8:
 			r.machine = new(machineInfo)
-			eachField(f.bytes, r.machine.field)
+			protobuf.Each(f.Bytes, r.machine.field)
 		case 9:
 			r.info = new(reportInfo)
-			eachField(f.bytes, r.info.field)
+			protobuf.Each(f.Bytes, r.info.field)
 		case 10:
-			r.custom = f.text()
+			r.custom = f.Text()
 		}
 	})
 	return r, whole
 }
 
-func (s *systemInfo) field(f field) {
-	f.into(&s.os, &s.version, &s.architecture, &s.timestamp, &s.build)
+func (s *systemInfo) field(f protobuf.Field) {
+	f.Into(&s.os, &s.version, &s.architecture, &s.timestamp, &s.build)
 }
 
-func (a *applicationInfo) field(f field) {
-	f.into(&a.identifier, &a.version, &a.marketing)
+func (a *applicationInfo) field(f protobuf.Field) {
+	f.Into(&a.identifier, &a.version, &a.marketing)
 }
 
-func (t *thread) field(f field) {
-	f.into(&t.number, func() { t.frames = addFrame(t.frames, t.room, &f) }, &t.crashed, func() {
+func (t *thread) field(f protobuf.Field) {
+	f.Into(&t.number, func() { t.frames = addFrame(t.frames, t.room, &f) }, &t.crashed, func() {
 		if len(t.registers) < maxRegisters {
 			var r register
-			eachField(f.bytes, r.field)
+			protobuf.Each(f.Bytes, r.field)
 			t.registers = append(t.registers, r)
 		}
 	})
@@ -67,64 +71,80 @@ func (t *thread) field(f field) {
 const maxRegisters = 256
 
 // addFrame adds a frame, if there is room for one.
-func addFrame(frames []stackFrame, room *darwin.Room, f *field) []stackFrame {
+func addFrame(frames []stackFrame, room *darwin.Room, f *protobuf.Field) []stackFrame {
 	if !room.Frames.Draw(1) {
 		return frames
 	}
 	var s stackFrame
-	eachField(f.bytes, s.field)
+	protobuf.Each(f.Bytes, s.field)
 	return append(frames, s)
 }
 
-func (s *stackFrame) field(f field) {
-	f.into(nil, nil, &s.pc, nil, nil, func() {
+func (s *stackFrame) field(f protobuf.Field) {
+	f.Into(nil, nil, &s.pc, nil, nil, func() {
 		s.symbol = new(symbol)
-		eachField(f.bytes, s.symbol.field)
+		protobuf.Each(f.Bytes, s.symbol.field)
 	})
 }
 
-func (s *symbol) field(f field) {
-	f.into(&s.name, &s.start, &s.end)
+func (s *symbol) field(f protobuf.Field) {
+	f.Into(&s.name, &s.start, &s.end)
 }
 
-func (r *register) field(f field) {
-	f.into(&r.name, &r.value)
+func (r *register) field(f protobuf.Field) {
+	f.Into(&r.name, &r.value)
 }
 
-func (i *binaryImage) field(f field) {
-	f.into(&i.base, &i.size, &i.name, &i.uuid, func() {
+func (i *binaryImage) field(f protobuf.Field) {
+	f.Into(&i.base, &i.size, &i.name, &i.uuid, func() {
 		i.code = new(processor)
-		eachField(f.bytes, i.code.field)
+		protobuf.Each(f.Bytes, i.code.field)
 	})
 }
 
-func (p *processor) field(f field) {
-	f.into(&p.encoding, &p.typ, &p.subtype)
+func (p *processor) field(f protobuf.Field) {
+	f.Into(&p.encoding, &p.typ, &p.subtype)
 }
 
-func (e *exception) field(f field) {
-	f.into(&e.name, &e.reason, func() { e.frames = addFrame(e.frames, e.room, &f) })
+func (e *exception) field(f protobuf.Field) {
+	f.Into(&e.name, &e.reason, func() { e.frames = addFrame(e.frames, e.room, &f) })
 }
 
-func (s *signal) field(f field) {
-	f.into(&s.name, &s.code, &s.address, func() {
+func (s *signal) field(f protobuf.Field) {
+	f.Into(&s.name, &s.code, &s.address, func() {
 		s.mach = new(machException)
-		eachField(f.bytes, s.mach.field)
+		protobuf.Each(f.Bytes, s.mach.field)
 	})
 }
 
-func (m *machException) field(f field) {
-	f.into(&m.typ, func() { m.codes = numbers(m.codes, &f) })
+func (m *machException) field(f protobuf.Field) {
+	f.Into(&m.typ, func() { m.codes = numbers(m.codes, &f) })
 }
 
-func (p *processInfo) field(f field) {
-	f.into(&p.name, &p.id, &p.path, &p.parentName, &p.parentID, &p.native, &p.start)
+func (p *processInfo) field(f protobuf.Field) {
+	f.Into(&p.name, &p.id, &p.path, &p.parentName, &p.parentID, &p.native, &p.start)
 }
 
-func (m *machineInfo) field(f field) {
-	f.into(&m.model, func() { eachField(f.bytes, m.processor.field) }, &m.cores, &m.logicals)
+func (m *machineInfo) field(f protobuf.Field) {
+	f.Into(&m.model, func() { protobuf.Each(f.Bytes, m.processor.field) }, &m.cores, &m.logicals)
 }
 
-func (i *reportInfo) field(f field) {
-	f.into(&i.requested, &i.uuid)
+func (i *reportInfo) field(f protobuf.Field) {
+	f.Into(&i.requested, &i.uuid)
+}
+
+// numbers appends a repeated number, which may come packed in bytes.
+func numbers(list []uint64, f *protobuf.Field) []uint64 {
+	const most = 64 // Mach exceptions have two codes
+	if f.Bytes == nil && len(list) < most {
+		return append(list, f.Value)
+	}
+	for r := bin.New(f.Bytes, false); r.Len() > 0 && len(list) < most; {
+		v := r.ULEB()
+		if r.Err() != nil {
+			break
+		}
+		list = append(list, v)
+	}
+	return list
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/binary"
 	"io"
 	"os"
 	"path/filepath"
@@ -15,39 +14,24 @@ import (
 	"github.com/backsight/backsight/cpu/arm64"
 	"github.com/backsight/backsight/cpu/x86"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/synth"
 	"github.com/backsight/backsight/internal/synth/recorded"
 	"github.com/backsight/backsight/target"
 )
 
-// message appends fields to a message: numbers and strings by turns with their field numbers.
-func message(fields ...any) (b []byte) {
-	for i := 0; i < len(fields); i += 2 {
-		tag := uint64(fields[i].(int)) << 3
-		switch v := fields[i+1].(type) {
-		case int:
-			b = binary.AppendUvarint(binary.AppendUvarint(b, tag|wireVarint), uint64(v))
-		case string:
-			b = append(binary.AppendUvarint(binary.AppendUvarint(b, tag|wireBytes), uint64(len(v))), v...)
-		case []byte:
-			b = append(binary.AppendUvarint(binary.AppendUvarint(b, tag|wireBytes), uint64(len(v))), v...)
-		}
-	}
-	return b
-}
-
 // crash is a report of an arm64 program: one thread that crashed at 0x1000 and one that waits,
 // an exception, one image.
 func crash() []byte {
-	return append([]byte("plcrash\x01"), message(
-		1, message(1, 1, 2, "12.0.1", 3, archUnknown, 4, 1236127674),
-		2, message(1, "app", 2, "1"),
-		3, message(1, 0, 2, message(3, 0x1000), 2, message(3, 0x2004, 6, message(1, "_start", 2, 0x2000)), 3, 1,
-			4, message(1, "pc", 2, 0x1000), 4, message(1, "sp", 2, 0x7000), 4, message(1, "lr", 2, 0x2004), 4, message(1, "far", 2, 1)),
-		3, message(1, 1, 2, message(3, 0x1234)),
-		4, message(1, 0x1000, 2, 0x4000, 3, "/Applications/app", 4, "0123456789abcdef", 5, message(1, 1, 2, 0x0100_000c, 3, 0)),
-		5, message(1, "NSRangeException", 2, "beyond bounds", 3, message(3, 0x1110)),
-		6, message(1, "SIGSEGV", 2, "SEGV_MAPERR", 3, 0x18),
-		7, message(1, "app", 2, 77, 3, "/Applications/app", 5, 1, 6, 1))...)
+	return append([]byte("plcrash\x01"), synth.Message(
+		1, synth.Message(1, 1, 2, "12.0.1", 3, archUnknown, 4, 1236127674),
+		2, synth.Message(1, "app", 2, "1"),
+		3, synth.Message(1, 0, 2, synth.Message(3, 0x1000), 2, synth.Message(3, 0x2004, 6, synth.Message(1, "_start", 2, 0x2000)), 3, 1,
+			4, synth.Message(1, "pc", 2, 0x1000), 4, synth.Message(1, "sp", 2, 0x7000), 4, synth.Message(1, "lr", 2, 0x2004), 4, synth.Message(1, "far", 2, 1)),
+		3, synth.Message(1, 1, 2, synth.Message(3, 0x1234)),
+		4, synth.Message(1, 0x1000, 2, 0x4000, 3, "/Applications/app", 4, "0123456789abcdef", 5, synth.Message(1, 1, 2, 0x0100_000c, 3, 0)),
+		5, synth.Message(1, "NSRangeException", 2, "beyond bounds", 3, synth.Message(3, 0x1110)),
+		6, synth.Message(1, "SIGSEGV", 2, "SEGV_MAPERR", 3, 0x18),
+		7, synth.Message(1, "app", 2, 77, 3, "/Applications/app", 5, 1, 6, 1))...)
 }
 
 func archs() cpu.Set { return append(append(cpu.Set{}, arm64.Archs()...), x86.Archs()...) }

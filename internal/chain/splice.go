@@ -241,7 +241,14 @@ func (s *splicer) step(callee *unwind.Frame, k int) (f unwind.Frame, worth int) 
 	if l.PC == 0 {
 		return f, worth + worthOpen
 	}
-	f = s.judge.Caller(orNil(callee), unwind.MethodPrewalked, l.PC, s.mode, exact)
+	mode := s.mode
+	if l.HasMode {
+		mode = l.Mode
+	}
+	f = s.judge.Caller(orNil(callee), unwind.MethodPrewalked, l.PC, mode, exact)
+	if l.Within {
+		f.CallSite = l.PC
+	}
 	if s.goesElsewhere(&f, callee) {
 		f.SetChecks(f.Checks | unwind.TargetDiffers)
 	}

@@ -1,7 +1,10 @@
 // Package phrases finds which of many phrases a text has, in one pass over the text.
 package phrases
 
-import "strings"
+import (
+	"bytes"
+	"strings"
+)
 
 // List is a list of phrases, the more specific first. It does not change once made.
 type List struct {
@@ -30,6 +33,22 @@ func Of[T any](list []T, says func(*T) string) *List {
 		all[i] = says(&list[i])
 	}
 	return New(all...)
+}
+
+// In tells whether a phrase of the list stands anywhere in text.
+func (l *List) In(text []byte) bool {
+	for at := 0; at+1 < len(text); at++ {
+		pair := uint16(text[at]) | uint16(text[at+1])<<8
+		if l.pairs[pair/64]&(1<<(pair%64)) == 0 {
+			continue
+		}
+		for _, i := range l.beginning[text[at]] {
+			if bytes.HasPrefix(text[at:], []byte(l.phrases[i])) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // First is the index of the first phrase of the list that stands anywhere in text, -1 for none.

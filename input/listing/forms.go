@@ -1,0 +1,94 @@
+package listing
+
+// form is a way in which a maker writes a frame in one line. Of the forms that fit a line the first counts.
+type form struct {
+	maker string
+	pattern
+	// how what the line says is meant.
+	meaning
+	// starts are the bytes by one of which a line of the form begins; "": any.
+	starts string
+}
+
+// meaning are properties of a form.
+type meaning uint8
+
+const (
+	// within: of all frames but the first the address lies within the call, and is not the one behind.
+	within meaning = 1 << iota
+	// each: so does that of the first.
+	each
+	// weak: such lines stand in other texts, too. They go on with a list and begin none.
+	weak
+	// relative: an address is that in the module.
+	relative
+	// first: such a frame is the first of a list.
+	first
+	// returns: the first address is one to which a call returns, as the others are.
+	returns
+	// doubtful: the frame may be none.
+	doubtful
+)
+
+// forms by makers. Sources: Android's debuggerd and libunwindstack (system/core, system/unwinding); OpenHarmony's
+// faultloggerd; compiler-rt's sanitizer_stacktrace_printer.cpp; GDB's and LLDB's manuals; systemd's coredump.c; glibc's
+// backtracesyms.c; LLVM's Signals.inc; glog's signalhandler.cc; Rust's backtrace/printing; perf-script(1); valgrind's
+// m_debuginfo; LLVM's SymbolizerMarkupFormat; Wine's dbghelp; crash(8); Boost.Stacktrace.
+var forms = [...]form{
+	{"Android", compile("#%n pc %o %m« (%f+%p)» [%w::%b]"), within | relative, "#"},
+	{"OpenHarmony", compile("#%n pc %o %m(%f+%p)(%b)"), relative, "#"},
+	{"OpenHarmony", compile("#%n pc %o %m(%b)"), relative, "#"},
+	{"Android", compile("«native: »#%n pc %o %m« (deleted)»« (offset %i)»« (%f+%p)»« (BuildId: %b)»"), within | relative, "#n"},
+	{"Android", compile("#%n lr %x %m« (%f+%p)»"), within, "#"},
+	{"Android", compile("#%n pc %o"), within | relative, "#"},
+	{"Java", compile("at %f(%s:%l)"), weak, "a"},
+	{"Java", compile("at %f(Native method)"), weak, "a"},
+	{"crash", compile("#%n [%x] %f at %x« [%m]»"), returns, "#"},
+	{"crash", compile("[exception RIP: %f+%p]"), weak, "["},
+	{"GDB", compile("#%n <signal handler called>"), 0, "#"},
+	{"GDB", compile("#%n %x in %f (%t) at %s:%l"), 0, "#"},
+	{"GDB", compile("#%n %x in %f (%t) from %m"), 0, "#"},
+	{"GDB", compile("#%n %x in %f ()« at %s:%l»« from %m»"), 0, "#"},
+	{"sanitizers", compile("#%n %x in %f %s:%l« (%m+%o)»« (BuildId: %b)»"), within | each, "#"},
+	{"sanitizers", compile("#%n %x in %f (%m+%o)« (BuildId: %b)»"), within | each, "#"},
+	{"sanitizers", compile("#%n %x (%m+%o)« (BuildId: %b)»"), within | each, "#"},
+	{"sanitizers", compile("#%n %f %s:%l (%m+%o)« (BuildId: %b)»"), within | each, "#"},
+	{"sanitizers", compile("#%n %f <null> (%m+%o)« (BuildId: %b)»"), within | each, "#"},
+	{"GDB", compile("#%n %x in %f (%t)"), 0, "#"},
+	{"sanitizers", compile("#%n %x in %f"), within | each, "#"},
+	{"systemd", compile("#%n %x %f (%m + %o)"), 0, "#"},
+	{"LLVM", compile("#%n %x %f (%m+%o)"), returns, "#"},
+	{"LLVM", compile("#%n %x %f %s:%l"), returns, "#"},
+	{"systemd", compile("#%n %x %f (%m)"), 0, "#"},
+	{"GDB", compile("#%n %f (%t) at %s:%l"), 0, "#"},
+	{"GDB", compile("#%n %f () at %s:%l"), 0, "#"},
+	{"GDB", compile("#%n %f (%t) from %m"), 0, "#"},
+	{"LLDB", compile("«* »frame #%n: %x %m`%f + %p« at %s:%l»"), 0, "f*"},
+	{"LLDB", compile("«* »frame #%n: %x %m`%f« at %s:%l»"), 0, "f*"},
+	{"glibc", compile("%m(+%o)« »[%x]"), returns, ""},
+	{"glibc", compile("%m(%f+%p)« »[%x]"), returns, ""},
+	{"glibc", compile("%m()« »[%x]"), returns, ""},
+	{"glibc", compile("%m« »[%x]"), weak | returns, ""},
+	{"glog", compile("@ %x« %f»"), returns, "@"},
+	{"Rust", compile("%n: %x - %f"), returns, "0123456789"},
+	{"Rust", compile("%n: %f"), weak | returns, "0123456789"},
+	{"perf", compile("%x %f+%p (%m)"), 0, "0123456789abcdef"},
+	{"perf", compile("%x [unknown] (%m)"), 0, "0123456789abcdef"},
+	{"valgrind", compile("at %x: %f (in %m)"), within | first, "a"},
+	{"valgrind", compile("at %x: %f (%s:%l)"), within | first, "a"},
+	{"valgrind", compile("at %x: ???"), within | first, "a"},
+	{"valgrind", compile("by %x: %f (in %m)"), within, "b"},
+	{"valgrind", compile("by %x: %f (%s:%l)"), within, "b"},
+	{"valgrind", compile("by %x: ???"), within, "b"},
+	{"markup", compile("{{{bt:%n:%x:pc«:%t»}}}"), 0, "{"},
+	{"markup", compile("{{{bt:%n:%x«:ra«:%t»»}}}"), 0, "{"},
+	{"Wine", compile("«=>»%n %x in %m (+%o)« (%t)»"), 0, "=0123456789"},
+	{"Wine", compile("«=>»%n %x %f+%p« [%s:%l]» in %m« (%t)»"), 0, "=0123456789"},
+	{"Boost", compile("%n# %x in %m"), 0, "0123456789"},
+	{"Boost", compile("%n# %f at %s:%l"), 0, "0123456789"},
+	{"Boost", compile("%n# %f in %m"), 0, "0123456789"},
+	{"macOS", compile("%n %m 0x%x %f + %p"), returns, "0123456789"},
+	{"macOS", compile("lr: %x fp: %t"), returns, "l"},
+	{"macOS", compile("%w : %x« %f + %p»"), returns, "0"},
+	{"macOS", compile("%w : %x %m : %f + %p"), returns, "0"},
+}

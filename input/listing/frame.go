@@ -1,0 +1,161 @@
+package listing
+
+import (
+	"encoding/hex"
+	"strconv"
+	"strings"
+)
+
+// Frame is what a line says of a frame. What it does not say is "", 0, or −1.
+type Frame struct {
+	// Maker is who writes such lines.
+	Maker  string
+	Number int // of the frame, −1: none
+	// Addr is a target address, 0 for none.
+	Addr uint64
+	// Module is the binary's name; Offset, if HasOffset, an image address in it, as most makers mean that; FileOffset
+	// where the binary begins in the file of the name.
+	Module             string
+	Offset, FileOffset uint64
+	HasOffset          bool
+	BuildID            []byte
+	// FuncOffset, if HasFuncOffset, is how far in Function the place lies.
+	Function      string
+	FuncOffset    uint64
+	HasFuncOffset bool
+	File          string
+	Line          int
+	how           meaning
+	digits        int // of the address or the offset, as printed
+}
+
+// Within tells whether the address lies within a call, and is not the one to which the call returns.
+func (f *Frame) Within() bool { return f.how&within != 0 && (f.Number != 0 || f.how&each != 0) }
+
+// maxFrameLine bounds in bytes the lines that are looked at: names of C++ have some hundred.
+const maxFrameLine = 4096
+
+// Parse reads a line that is a frame of a call chain, whoever wrote the line.
+func Parse(line string) (f Frame, ok bool) {
+	line = withoutProcess(strings.TrimSpace(line))
+	if len(line) < len("#0 a") || len(line) > maxFrameLine {
+		return f, false
+	}
+	if f, ok = parseAt(line); ok {
+		return f, true
+	}
+	for i := 1; i+1 < len(line); i++ { // behind what a log puts before a line
+		if line[i] == '#' && isDecimal(line[i+1]) && (line[i-1] == ' ' || line[i-1] == '\t') {
+			return parseAt(line[i:])
+		}
+	}
+	return f, false
+}
+
+// withoutProcess is a line behind the process that valgrind and sanitizers print: "==1234==    at 0x109151: inner".
+func withoutProcess(line string) string {
+	if rest, ok := strings.CutPrefix(line, "=="); ok {
+		if n := run(rest, isDecimal); n > 0 && strings.HasPrefix(rest[n:], "==") {
+			return strings.TrimLeft(rest[n+2:], " \t")
+		}
+	}
+	return line
+}
+
+// parseAt reads a frame that begins with the line.
+func parseAt(line string) (f Frame, ok bool) {
+	bracketed := strings.HasSuffix(line, "]") && strings.Contains(line, "[0x")
+	for i := range forms {
+		form := &forms[i]
+		switch {
+		case form.starts == "" && !bracketed:
+			continue
+		case form.starts != "" && strings.IndexByte(form.starts, line[0]) < 0:
+			continue
+		}
+		found, ok := form.match(line)
+		if !ok {
+			continue
+		}
+		f = form.frame(&found)
+		if f.plausible() {
+			return f, true
+		}
+	}
+	return f, false
+}
+
+// frame is what the verbs of a form stand for.
+func (form *form) frame(v *found) Frame {
+	f := Frame{Maker: form.maker, Number: -1, how: form.meaning}
+	if n, err := strconv.ParseUint(v.text('n'), 10, 31); err == nil {
+		f.Number = int(n)
+	}
+	f.Addr, _ = number(v.text('x'))
+	f.Offset, f.HasOffset = number(v.text('o'))
+	f.FileOffset, _ = number(v.text('i'))
+	f.FuncOffset, f.HasFuncOffset = functionOffset(v.text('p'))
+	f.Function, f.Module, f.File = known(v.text('f')), known(v.text('m')), v.text('s')
+	if f.Module == "" && form.meaning&relative != 0 {
+		f.Module = "<unknown>"
+	}
+	if id := v.text('b'); len(id) >= 2*minBuildID && len(id)%2 == 0 {
+		f.BuildID, _ = hex.DecodeString(id)
+	}
+	f.digits = max(len(v.text('x')), len(v.text('o')))
+	line, _, _ := strings.Cut(v.text('l'), ":")
+	f.Line, _ = strconv.Atoi(line)
+	return f
+}
+
+// minBuildID is how many bytes a build ID has at least.
+const minBuildID = 4
+
+// known is a name, "" for what makers write where they know none.
+func known(name string) string {
+	name = strings.TrimSpace(name)
+	switch name {
+	case "??", "???", "?? ()", "n/a", "(unknown)", "<unknown>", "<unknown module>", "<null>", "[unknown]", "unknown", "<signal handler called>":
+		return ""
+	}
+	if strings.HasPrefix(name, "<anonymous:") {
+		return ""
+	}
+	return name
+}
+
+// maxNumber bounds the number of a frame where a line that begins with a number could be a sentence.
+const maxNumber = 1 << 12
+
+// leastDigits is how many digits an address has at least that nothing marks as a number.
+const leastDigits = 6
+
+// plausible tells whether a frame may be one, where a form's line could be a sentence.
+func (f *Frame) plausible() bool {
+	switch f.Maker {
+	case "glibc":
+		if i := strings.LastIndex(f.Module, ": "); i >= 0 { // a log's: what printed the line
+			f.Module = f.Module[i+len(": "):]
+		}
+		if f.how&weak != 0 && (strings.HasPrefix(f.Module, "/") || strings.HasPrefix(f.Module, "./")) {
+			f.how &^= weak
+		}
+		return !strings.Contains(f.Module, " ")
+	case "Rust", "Boost":
+		return f.Number < maxNumber
+	}
+	return true
+}
+
+// number reads a hexadecimal number, with or without 0x.
+func number(s string) (uint64, bool) {
+	s = strings.TrimPrefix(strings.TrimPrefix(s, "0x"), "0X")
+	v, err := strconv.ParseUint(s, 16, 64)
+	return v, err == nil
+}
+
+// functionOffset reads an offset in a function: hexadecimal behind 0x, else decimal.
+func functionOffset(s string) (uint64, bool) {
+	v, err := strconv.ParseUint(s, 0, 64)
+	return v, err == nil
+}

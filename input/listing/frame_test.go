@@ -1,0 +1,128 @@
+package listing
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// describe is a frame in one line: number, address, module+offset (build ID), function+offset, file:line.
+func describe(f *Frame) string {
+	s := fmt.Sprintf("%s %d %#x", f.Maker, f.Number, f.Addr)
+	if f.Module != "" {
+		s += " " + f.Module
+	}
+	if f.HasOffset {
+		s += fmt.Sprintf("+%#x", f.Offset)
+	}
+	if f.FileOffset != 0 {
+		s += fmt.Sprintf(" in the file at %#x", f.FileOffset)
+	}
+	if f.BuildID != nil {
+		s += fmt.Sprintf(" (%x)", f.BuildID)
+	}
+	if f.Function != "" {
+		s += " " + f.Function
+	}
+	if f.HasFuncOffset {
+		s += fmt.Sprintf("+%d", f.FuncOffset)
+	}
+	if f.File != "" {
+		s += fmt.Sprintf(" %s:%d", f.File, f.Line)
+	}
+	return s
+}
+
+// TestForms: what each maker's lines say.
+func TestForms(t *testing.T) {
+	for line, want := range map[string]string{
+		"    #01 pc 00000000000c37b4  /apex/lib64/bionic/libc.so (__pthread_start(void*)+208) (BuildId: 37f537c2ba9dcbb2)": "Android 1 0x0 /apex/lib64/bionic/libc.so+0xc37b4 (37f537c2ba9dcbb2) __pthread_start(void*)+208",
+		"#02 pc 0001b1b8  <unknown>":                                                                      "Android 2 0x0 <unknown>+0x1b1b8",
+		"#03 pc 00064d55  /system/lib/libc.so":                                                            "Android 3 0x0 /system/lib/libc.so+0x64d55",
+		"  native: #00 pc 00064d55  /a.so (f+4)":                                                          "Android 0 0x0 /a.so+0x64d55 f+4",
+		"#04 pc 00008d22  /data/app/base.apk!liba.so (offset 0x5000) (f+4)":                               "Android 4 0x0 /data/app/base.apk!liba.so+0x8d22 in the file at 0x5000 f+4",
+		"#05 pc 0000a  /memfd:jit-cache (deleted) (offset 0x2000000) (com.foo.bar+123)":                   "Android 5 0x0 /memfd:jit-cache+0xa in the file at 0x2000000 com.foo.bar+123",
+		"#06 pc 0000a  /a.so (f(int) (.__uniq.12.llvm.3)+20) (BuildId: 0123456789abcdef)":                 "Android 6 0x0 /a.so+0xa (0123456789abcdef) f(int) (.__uniq.12.llvm.3)+20",
+		"#07    pc 0012389c    /lib/libhippy.so [armeabi-v7a::588a3fa81d5b949473fefc4e6006becf]":          "Android 7 0x0 /lib/libhippy.so+0x12389c (588a3fa81d5b949473fefc4e6006becf)",
+		"#08 pc 000306f0  [anon:dalvik-classes16.dex extracted in memory from /a/base.apk!classes16.dex]": "Android 8 0x0 [anon:dalvik-classes16.dex extracted in memory from /a/base.apk!classes16.dex]+0x306f0",
+		"2022-01-25 14:20:50.091 16540-16540/? A/DEBUG:       #03 pc 0005d084  /libc.so":                  "Android 3 0x0 /libc.so+0x5d084",
+		"#01 pc 00009d6b /bin/crasher_c(Dfx::Parse(char const*) const+106)(adfc673300571d2d)":             "OpenHarmony 1 0x0 /bin/crasher_c+0x9d6b (adfc673300571d2d) Dfx::Parse(char const*) const+106",
+		"    #0 0x5581b0c0f1a4 in pack /src/netd.c:24:3":                                                  "sanitizers 0 0x5581b0c0f1a4 pack /src/netd.c:24",
+		"    #1 0x7f5ccf53d09a in __libc_start_main (/lib/libc.so.6+0x2409a) (BuildId: 0123456789ab)":     "sanitizers 1 0x7f5ccf53d09a /lib/libc.so.6+0x2409a (0123456789ab) __libc_start_main",
+		"    #0 0x1234567 in f(int, char) /src/netd.c:24:3":                                               "sanitizers 0 0x1234567 f(int, char) /src/netd.c:24",
+		"    #2 0x7f12a30064c3  (/usr/lib/libproto.so+0x64c)":                                             "sanitizers 2 0x7f12a30064c3 /usr/lib/libproto.so+0x64c",
+		"    #0 main /src/t.c:10:3 (a.out+0x4a2b)":                                                        "sanitizers 0 0x0 a.out+0x4a2b main /src/t.c:10",
+		"    #1 <null> <null> (a.out+0x4a2b)":                                                             "sanitizers 1 0x0 a.out+0x4a2b",
+		"#0  0x0000000000010648 in leaf ()":                                                               "GDB 0 0x10648 leaf",
+		"#1  0x00005555 in serve (fd=3, s=0x7ffe \"a\") at netd.c:39":                                     "GDB 1 0x5555 serve netd.c:39",
+		"#2  0x00007f12a2f0b4cd in read () from /lib/libc.so.6":                                           "GDB 2 0x7f12a2f0b4cd /lib/libc.so.6 read",
+		"#3  main (argc=1) at netd.c:47":                                                                  "GDB 3 0x0 main netd.c:47",
+		"#4  <signal handler called>":                                                                     "GDB 4 0x0",
+		"  * frame #0: 0x0000000100000f50 a.out`main + 16 at a.c:3:5":                                     "LLDB 0 0x100000f50 a.out main+16 a.c:3",
+		"                #2  0x00000000b7adf3ad g_hash_table_find (libglib-2.0.so.0 + 0x463ad)":           "systemd 2 0xb7adf3ad libglib-2.0.so.0+0x463ad g_hash_table_find",
+		"#0  0x00000000004869b7 n/a (gnome-session-binary + 0x1b9b7)":                                     "systemd 0 0x4869b7 gnome-session-binary+0x1b9b7",
+		" #0 0x000055d0c1a2b3c4 llvm::Print(llvm::raw_ostream&, int) (/usr/bin/clang+0x1a2b3c4)":          "LLVM 0 0x55d0c1a2b3c4 /usr/bin/clang+0x1a2b3c4 llvm::Print(llvm::raw_ostream&, int)",
+		"./as2(+0x11a1)[0x56404d6eb1a1]":                                                                  "glibc -1 0x56404d6eb1a1 ./as2+0x11a1",
+		"/lib/libc.so.6(__libc_start_main+0x85) [0x7f03223a6305]":                                         "glibc -1 0x7f03223a6305 /lib/libc.so.6 __libc_start_main+133",
+		"./main() [0x55550900]":                                                                           "glibc -1 0x55550900 ./main",
+		"./level8[0x8048678]":                                                                             "glibc -1 0x8048678 ./level8",
+		"myprog[12]: /bin/a(f+0x1) [0x8048678]":                                                           "glibc -1 0x8048678 /bin/a f+1",
+		"    @     0x7f0c0d2b7e25 start_thread":                                                           "glog -1 0x7f0c0d2b7e25 start_thread",
+		"    @          0x792bc90 (unknown)":                                                              "glog -1 0x792bc90",
+		"   1:     0x55af53e8c980 - std::rt::lang_start::h48e03617adc8bba4":                               "Rust 1 0x55af53e8c980 std::rt::lang_start::h48e03617adc8bba4",
+		"\tffff800008c8c1c0 __delay_cycles+0x5c ([kernel.kallsyms])":                                      "perf -1 0xffff800008c8c1c0 [kernel.kallsyms] __delay_cycles+92",
+		"\t    7f12a2f0b4cd [unknown] (/lib/libc.so.6)":                                                   "perf -1 0x7f12a2f0b4cd /lib/libc.so.6",
+		"==1234==    at 0x109151: inner (in /tmp/a.out)":                                                  "valgrind -1 0x109151 /tmp/a.out inner",
+		"==1234==    by 0x10916E: mid (a.c:12)":                                                           "valgrind -1 0x10916e mid a.c:12",
+		"{{{bt:1:0x7f0000000456:ra}}}":                                                                    "markup 1 0x7f0000000456",
+		"=>0 0x00401010 in crash (+0x1010) (0x0032fe28)":                                                  "Wine 0 0x401010 crash+0x1010",
+		"  1 0x7b45a11c CreateFileW+0x4c in kernel32 (0x0032fe28)":                                        "Wine 1 0x7b45a11c kernel32 CreateFileW+76",
+		" 1# 0x00005555 in ./a.out":                                                                       "Boost 1 0x5555 ./a.out",
+		"0xffffff81f8ec3610 : 0xffffff800da6e166 ":                                                        "macOS -1 0xffffff800da6e166",
+		"		  lr: 0xfffffe0015122cd4  fp: 0xfffffe6072b2aa70":                                              "macOS -1 0xfffffe0015122cd4",
+		" #7 [ffffc90000013f08] __handle_sysrq at ffffffff816b67aa":                                       "crash 7 0xffffffff816b67aa __handle_sysrq",
+	} {
+		f, ok := Parse(line)
+		if got := describe(&f); !ok || got != want {
+			t.Errorf("%s\n read as %t %s\n want    %s", line, ok, got, want)
+		}
+	}
+}
+
+// TestNoFrames: lines of logs that are none.
+func TestNoFrames(t *testing.T) {
+	for _, line := range []string{
+		"", "#", "# 0x12", "#0", "CPU#0 stuck for 22s!", "issue #12 is fixed", "add foo+1 (bar)", "[   12.345678] Call trace:",
+		" vfs_write+0xc8/0x1e0", "[<ffffffc000123456>] vfs_write+0xc8/0x1e0", "mail to a @ b", "x = [0x10]: y", "Backtrace:0x400d1234:0x3ffb1234",
+	} {
+		if f, ok := Parse(line); ok && f.how&weak == 0 {
+			t.Errorf("%q: %s", line, describe(&f))
+		}
+	}
+}
+
+// TestOneLineIsCheap: a line of what stands between the literals of forms could be cut in many ways.
+func TestOneLineIsCheap(t *testing.T) {
+	for i := range forms {
+		for _, part := range []string{"(", "(a+0x1", " (", " in ", "+0x1)", " at ", ":1"} {
+			line := "#0 0x1 " + strings.Repeat(part, maxFrameLine/len(part))
+			f, _ := forms[i].match(line)
+			if f.left < -len(forms[i].steps)*8 {
+				t.Errorf("%s: %d steps too many", forms[i].maker, -f.left)
+			}
+		}
+	}
+}
+
+// FuzzParse: any line is read, and what a frame says stands in it.
+func FuzzParse(f *testing.F) {
+	f.Add("#00 pc 0001b1b8  /system/lib/libc.so (f+4) (BuildId: 0123456789abcdef)")
+	f.Add("    #0 0x5581b0c0f1a4 in pack /src/netd.c:24:3")
+	f.Add("/lib/libc.so.6(__libc_start_main+0x85) [0x7f03223a6305]")
+	f.Add("==12==    by 0x10916E: mid (in /tmp/a.out)")
+	f.Fuzz(func(t *testing.T, line string) {
+		if frame, ok := Parse(line); ok && (!strings.Contains(line, frame.Function) || !strings.Contains(line, frame.File)) {
+			t.Errorf("%q: %s", line, describe(&frame))
+		}
+	})
+}

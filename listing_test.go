@@ -1,0 +1,76 @@
+package backsight_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/symbol"
+	"github.com/backsight/backsight/unwind"
+)
+
+// tombstone is of the program in testdata/aarch64-signal, which called a function pointer that is NULL.
+const tombstone = `*** *** *** *** *** *** *** *** *** *** *** *** *** *** *** ***
+ABI: 'arm64'
+pid: 4711, tid: 4711, name: sensor  >>> /usr/bin/sensor <<<
+signal 11 (SIGSEGV), code 1 (SEGV_MAPERR), fault addr 0x0000000000000000
+    x28 000000550210e3a0  x29 000000550210d010
+    lr  00000055021805b0  sp  000000550210d010  pc  0000000000000000  pst 0000000060001000
+backtrace:
+      #00 pc 0000000000000000  <unknown>
+      #01 pc 00000000000005ac  /usr/lib/libplug.so (BuildId: 10cb63308ec8c7eb2afaf055b7a1fe1f3cc24649)
+      #02 pc 00000000000008f4  /usr/bin/sensor (BuildId: 892eb152c3a24e29ec12439208e9eee145b2f889)
+      #03 pc LISTED  /usr/bin/sensor (BuildId: 892eb152c3a24e29ec12439208e9eee145b2f889)
+      #04 pc 00000000000007a4  /usr/bin/sensor (BuildId: 892eb152c3a24e29ec12439208e9eee145b2f889)
+memory near sp ([stack]):
+    000000550210d010 000000550210d020 00000055000008f8  ................
+memory map (2 entries):
+    00000055'00000000-00000055'00020fff r-x         0     21000  /usr/bin/sensor (BuildId: 892eb152c3a24e29ec12439208e9eee145b2f889)
+    00000055'02180000-00000055'021a0fff r-x         0     21000  /usr/lib/libplug.so (BuildId: 10cb63308ec8c7eb2afaf055b7a1fe1f3cc24649)
+`
+
+// TestTombstoneIsWalked: by the binaries and the memory that a tombstone has, the chain is found anew; the list goes on where
+// the memory ends. A listed frame that no call leads on from is a guess.
+func TestTombstoneIsWalked(t *testing.T) {
+	for listed, want := range map[string]string{
+		"0000000000000960": "? context, plug_report code, on_alarm cfi, digest prewalked, main prewalked",
+		"0000000000000950": "? context, plug_report code, on_alarm cfi, digest prewalked?, main prewalked",
+	} {
+		files := backsight.NewFiles(input.FileOptions{Sysroots: []string{"testdata/aarch64-signal/modules"}})
+		defer files.Close()
+		stream, err := backsight.OpenReader(context.Background(), "tombstone", strings.NewReader(strings.ReplaceAll(tombstone, "LISTED", listed)), input.Env{Files: files})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer stream.Close()
+		snap, err := stream.Next(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, err := backsight.NewUnwinder(backsight.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		traces, err := u.Backtraces(context.Background(), snap)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, f := range backsight.Report(context.Background(), snap, traces, new(symbol.Symbolizer)).Threads[0].Frames {
+			name := f.Function
+			if name == "" {
+				name = "?"
+			}
+			name += " " + f.Method.String()
+			if f.Trust == unwind.Guess {
+				name += "?"
+			}
+			got = append(got, name)
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s listed: %s\nwant %s", listed, strings.Join(got, ", "), want)
+		}
+	}
+}
