@@ -111,22 +111,26 @@ func (c *container) add(line []byte, at uint32) (end uint64) {
 		if !ok {
 			continue
 		}
-		addr, rest, ok := number(bytes.TrimPrefix(rest, []byte("m ")))
+		f, ok := c.record(rest, at, k.prefix != "PUBLIC ")
 		if !ok {
 			return 0
 		}
-		f := function{addr: addr, line: at}
-		if k.prefix != "PUBLIC " {
-			if f.size, _, ok = number(rest); !ok || f.size > ^addr {
-				return 0
-			}
-		}
-		f.addr, _ = c.arch.SplitCode(addr)
 		*k.list = append(*k.list, f)
 		return f.addr + f.size
 	}
 	c.addName(line, at)
 	return 0
+}
+
+// record reads the address and the size, if there is one, that a record begins with.
+func (c *container) record(text []byte, at uint32, sized bool) (f function, ok bool) {
+	addr, rest, ok := number(bytes.TrimPrefix(text, []byte("m ")))
+	f.line = at
+	f.addr, _ = c.arch.SplitCode(addr)
+	if sized && ok {
+		f.size, _, ok = number(rest)
+	}
+	return f, ok && f.size <= ^addr
 }
 
 // number reads a hexadecimal number and the space behind.

@@ -65,9 +65,7 @@ func (c *container) LineAt(addr uint64) (l image.SourceLine, ok bool) {
 		text = rest
 		fields := bytes.Fields(line)
 		if len(fields) > 0 && string(fields[0]) == "INLINE" {
-			if len(calls) < maxInlines {
-				calls = appendCall(calls, fields[1:], addr)
-			}
+			calls = appendCall(calls, fields[1:], addr)
 			continue
 		}
 		at, size, ok := span(fields)
@@ -75,12 +73,17 @@ func (c *container) LineAt(addr uint64) (l image.SourceLine, ok bool) {
 			break
 		}
 		if addr-at < size {
-			number, _ := decimal(fields[2])
-			file, _ := decimal(fields[3])
-			return c.inlined(calls, image.SourcePlace{File: c.name(c.files, file), Line: int(number)}), true
+			return c.inlined(calls, c.place(fields[2], fields[3])), true
 		}
 	}
 	return l, false
+}
+
+// place is the place that a line's number and a file's name.
+func (c *container) place(line, file []byte) image.SourcePlace {
+	n, _ := decimal(line)
+	f, _ := decimal(file)
+	return image.SourcePlace{File: c.name(c.files, f), Line: int(n)}
 }
 
 // span reads an address and a size, which a record begins with.
@@ -103,7 +106,7 @@ type call struct {
 // they had no number of a file.
 func appendCall(calls []call, fields [][]byte, addr uint64) []call {
 	var c call
-	if len(fields) < 5 {
+	if len(fields) < 5 || len(calls) == maxInlines {
 		return calls
 	}
 	c.line, _ = decimal(fields[1])

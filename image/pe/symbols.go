@@ -193,18 +193,27 @@ func (f *file) imported() (list []named) {
 		if lookup == 0 {
 			lookup = table
 		}
-		for w := bin.New(f.rest(lookup), false); len(list) < bound; table += size {
-			v := w.Uint(int(size))
-			if v == 0 {
-				break
-			}
-			if v>>(8*size-1) == 0 { // not by number
-				list = append(list, named{rva: table, at: uint32(v) + 2}) // behind a hint
-			}
+		list = f.importedFrom(list, lookup, table, size)
+		if len(list) >= bound {
+			break
 		}
 	}
 	slices.SortFunc(list, func(a, b named) int { return cmp.Compare(a.rva, b.rva) })
 	return list
+}
+
+// importedFrom appends the words of one library's table: each a place behind a hint, where a name is, or a number with the highest
+// bit set.
+func (f *file) importedFrom(list []named, lookup, table, size uint32) []named {
+	for w := bin.New(f.rest(lookup), false); ; table += size {
+		v := w.Uint(int(size))
+		if v == 0 {
+			return list
+		}
+		if v>>(8*size-1) == 0 {
+			list = append(list, named{rva: table, at: uint32(v) + 2})
+		}
+	}
 }
 
 // Section implements image.Container.

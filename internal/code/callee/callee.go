@@ -170,24 +170,26 @@ func (f *Effects) retaken(at disasm.Addr) int64 {
 	if f.code.Img.System == "windows" {
 		most *= maxStdcall
 	}
-	n := f.code.Decode(at, buf[:1])
-	in := &buf[0]
-	if n == 0 || in.Op != cpu.OpAddImm || in.Dst != arch.SP || in.Src != arch.SP || in.Imm >= 0 || in.Imm < -most || in.Imm%int64(arch.AddrSize) != 0 {
+	by, known := int64(0), false
+	if f.code.Decode(at, buf[:1]) != 0 && buf[0].Op == cpu.OpAddImm {
+		by, known = movesSP(&buf[0], arch)
+	}
+	if !known || by >= 0 || by < -most || by%int64(arch.AddrSize) != 0 {
 		return 0
 	}
-	n = f.code.Decode(at, buf[:])
+	n := f.code.Decode(at, buf[:])
 	for i := 1; i < n; i++ {
 		if disasm.Transfers(&buf[i], arch) {
-			return -in.Imm
+			return -by
 		}
 		if buf[i].Base == arch.SP && buf[i].WB != 0 {
 			return 0
 		}
 	}
-	if n < len(buf) {
-		return 0
+	if n == len(buf) {
+		return -by
 	}
-	return -in.Imm
+	return 0
 }
 
 // Find is Of for what was asked before; false for all else.

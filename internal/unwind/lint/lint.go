@@ -171,9 +171,7 @@ func Functions(img *image.Image) (reference unwind.RuleSource, fs []Function) {
 		source unwind.RuleSource
 		list   func()
 	}{
-		{seh.Source{}, func() {
-			pdata.Each(img, func(f pdata.Function) bool { return collect(f.Lo, f.Hi) })
-		}},
+		{seh.Source{}, func() { pdata.Each(img, func(f pdata.Function) bool { return collect(f.Lo, f.Hi) }) }},
 		{compact.Source{}, func() {
 			compact.Source{}.Rows(img, func(lo, hi uint64, _ *unwind.Rule) bool { return collect(lo, hi) })
 		}},

@@ -51,20 +51,26 @@ func (u *undoing) moveSP(b []byte) int {
 		u.off += int64(int32(binary.LittleEndian.Uint32(b[3:])))
 		return 7
 	case b[1] == 0x8d && modRM>>3&7 == rsp && modRM&7 != rsp: // lea rsp,[reg+disp]
-		u.base, u.off = u.x64Register(modRM&7|b[0]&1<<3), 0
-		switch {
-		case modRM>>6 == 1 && len(b) >= 4:
-			u.off = int64(int8(b[3]))
-			return 4
-		case modRM>>6 == 2 && len(b) >= 7:
-			u.off = int64(int32(binary.LittleEndian.Uint32(b[3:])))
-			return 7
-		case modRM>>6 == 0 && modRM&7 != 5: // 5: relative to RIP
-			return 3
+		if off, size := displacement(b); size != 0 {
+			u.base, u.off = u.x64Register(modRM&7|b[0]&1<<3), off
+			return size
 		}
-		u.base = u.q.Arch.SP
 	}
 	return 0
+}
+
+// displacement is that of a memory operand without an index in the instruction at b, of three bytes before it, and the
+// instruction's size.
+func displacement(b []byte) (off int64, size int) {
+	switch mod, rm := b[2]>>6, b[2]&7; {
+	case mod == 1 && len(b) >= 4:
+		return int64(int8(b[3])), 4
+	case mod == 2 && len(b) >= 7:
+		return int64(int32(binary.LittleEndian.Uint32(b[3:]))), 7
+	case mod == 0 && rm != 5: // 5: relative to RIP
+		return 0, 3
+	}
+	return 0, 0
 }
 
 // popped is the register that the pop at b names, and the pop's size; 0 where b is none.

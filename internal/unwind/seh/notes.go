@@ -45,31 +45,16 @@ func x64Notes(q *unwind.Query, f *pdata.Function) (lines []string) {
 	return lines
 }
 
-// text is a code as Microsoft names it.
+// texts are the codes as Microsoft names them.
+var texts = [...]string{pushNonvol: "PUSH_NONVOL reg=%[1]s", allocLarge: "ALLOC_LARGE size=%[2]d", allocSmall: "ALLOC_SMALL size=%[2]d",
+	setFPReg: "SET_FPREG", saveNonvol: "SAVE_NONVOL reg=%[1]s, offset=0x%[2]X", saveNonvolFar: "SAVE_NONVOL_FAR reg=%[1]s, offset=0x%[2]X",
+	epilog: "EPILOG", spare: "", saveXMM: "SAVE_XMM128 reg=XMM%[3]d, offset=0x%[2]X", saveXMMFar: "SAVE_XMM128_FAR reg=XMM%[3]d, offset=0x%[2]X",
+	pushMachFrame: "PUSH_MACHFRAME"}
+
+// text is a code with its operands.
 func (c *code) text() string {
-	reg := strings.ToUpper(x64Registers[c.info])
-	s := fmt.Sprintf("0x%02X: ", c.offset)
-	switch c.op {
-	case pushNonvol:
-		return s + "PUSH_NONVOL reg=" + reg
-	case allocSmall:
-		return s + fmt.Sprintf("ALLOC_SMALL size=%d", c.value)
-	case allocLarge:
-		return s + fmt.Sprintf("ALLOC_LARGE size=%d", c.value)
-	case setFPReg:
-		return s + "SET_FPREG"
-	case saveNonvol:
-		return s + fmt.Sprintf("SAVE_NONVOL reg=%s, offset=0x%X", reg, c.value)
-	case saveNonvolFar:
-		return s + fmt.Sprintf("SAVE_NONVOL_FAR reg=%s, offset=0x%X", reg, c.value)
-	case saveXMM:
-		return s + fmt.Sprintf("SAVE_XMM128 reg=XMM%d, offset=0x%X", c.info, c.value)
-	case saveXMMFar:
-		return s + fmt.Sprintf("SAVE_XMM128_FAR reg=XMM%d, offset=0x%X", c.info, c.value)
-	case epilog:
-		return s + "EPILOG"
-	}
-	return s + fmt.Sprintf("PUSH_MACHFRAME error code=%t", c.info != 0)
+	operands := []any{strings.ToUpper(x64Registers[c.info]), c.value, c.info}
+	return fmt.Sprintf("0x%02X: ", c.offset) + fmt.Sprintf(texts[c.op]+"%[4]s", append(operands, "")...)
 }
 
 func arm64Notes(q *unwind.Query, f *pdata.Function) []string {
@@ -94,6 +79,24 @@ func (s sequence) text() string {
 
 // text is the instruction of a prologue that a code stands for.
 func (t *step) text() string {
+	switch t.op {
+	case opAlloc, opMoveSP:
+		return fmt.Sprintf("sub sp, #%d", t.off)
+	case opSave:
+		return fmt.Sprintf("%s, [sp, #%d]", t.stored(), t.off)
+	case opSavePush:
+		return fmt.Sprintf("%s, [sp, #-%d]!", t.stored(), t.off)
+	case opSaveLRPair:
+		return fmt.Sprintf("stp x%d, lr, [sp, #%d]", t.first, t.off)
+	case opAddFP:
+		return fmt.Sprintf("add x29, sp, #%d", t.off)
+	}
+	return [...]string{opEnd: "end", opEndChained: "end of the part", opSaveNext: "save next", opSetFP: "mov x29, sp", opNop: "nop",
+		opSign: "pacibsp", opMachineFrame: "machine frame", opContext: "context", opNoCall: "not called", opUnsupported: "unsupported"}[t.op]
+}
+
+// stored is the store of a register or two.
+func (t *step) stored() string {
 	first, second := fmt.Sprintf("x%d", t.first), fmt.Sprintf("x%d", t.first+1)
 	if t.first == numberLR {
 		first = "lr"
@@ -101,22 +104,8 @@ func (t *step) text() string {
 	if t.first == numberFP {
 		second = "lr"
 	}
-	stored := "str " + first
 	if t.count == 2 {
-		stored = "stp " + first + ", " + second
+		return "stp " + first + ", " + second
 	}
-	switch t.op {
-	case opAlloc, opMoveSP:
-		return fmt.Sprintf("sub sp, #%d", t.off)
-	case opSave:
-		return fmt.Sprintf("%s, [sp, #%d]", stored, t.off)
-	case opSavePush:
-		return fmt.Sprintf("%s, [sp, #-%d]!", stored, t.off)
-	case opSaveLRPair:
-		return fmt.Sprintf("stp %s, lr, [sp, #%d]", first, t.off)
-	case opAddFP:
-		return fmt.Sprintf("add x29, sp, #%d", t.off)
-	}
-	return [...]string{opEnd: "end", opEndChained: "end of the part", opSaveNext: "save next", opSetFP: "mov x29, sp", opNop: "nop",
-		opSign: "pacibsp", opMachineFrame: "machine frame", opContext: "context", opNoCall: "not called", opUnsupported: "unsupported"}[t.op]
+	return "str " + first
 }

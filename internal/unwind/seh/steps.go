@@ -35,61 +35,65 @@ func readStep(r *bin.Reader) step {
 	case b < 0xe0:
 		return twoBytes(uint16(b)<<8 | uint16(r.U8()))
 	}
+	t := step{op: opUnsupported}
+	if i := int(b) - 0xe0; i < len(single) {
+		t.op = single[i]
+	}
 	switch b {
 	case 0xe0: // alloc_l
-		n := r.Bytes(3)
-		return step{op: opAlloc, off: int64(bin.Uint(n, true)) * 16}
-	case 0xe1:
-		return step{op: opSetFP}
-	case 0xe2:
-		return step{op: opAddFP, off: int64(r.U8()) * 8}
-	case 0xe3:
-		return step{op: opNop}
-	case 0xe4:
-		return step{op: opEnd}
-	case 0xe5:
-		return step{op: opEndChained}
-	case 0xe6:
-		return step{op: opSaveNext}
+		t.off = int64(bin.Uint(r.Bytes(3), true)) * 16
+	case 0xe2: // add_fp
+		t.off = int64(r.U8()) * 8
 	case 0xe7:
 		return anyRegister(r)
-	case 0xe9:
-		return step{op: opMachineFrame}
-	case 0xea:
-		return step{op: opContext}
-	case 0xec:
-		return step{op: opNoCall}
 	case 0xfc:
-		return step{op: opSign}
+		t.op = opSign
 	}
-	return step{op: opUnsupported}
+	return t
 }
 
-// twoBytes reads the codes 1100…, 1101….
+// single are the codes from 0xe0 on, whose first byte says all but a number behind.
+var single = [...]op{opAlloc, opSetFP, opAddFP, opNop, opEnd, opEndChained, opSaveNext, opUnsupported, opUnsupported, opMachineFrame, opContext,
+	opUnsupported, opNoCall}
+
+// wide are the codes 1100…, 1101…, each below a bound. The registers' number has four bits before the offset's six or, in the
+// short ones, before its five, which count from 8.
+var wide = [...]struct {
+	below uint16
+	op    op
+	count uint8
+	bias  int64
+	short bool
+}{
+	{0xc800, opAlloc, 0, 0, false},    // alloc_m
+	{0xcc00, opSave, 2, 0, false},     // save_regp
+	{0xd000, opSavePush, 2, 8, false}, // save_regp_x
+	{0xd400, opSave, 1, 0, false},     // save_reg
+	{0xd600, opSavePush, 1, 8, true},  // save_reg_x
+	{0xd800, opSaveLRPair, 0, 0, false},
+	{0xda00, opNop, 0, 0, false},    // save_fregp
+	{0xdc00, opMoveSP, 0, 8, false}, // save_fregp_x
+	{0xde00, opNop, 0, 0, false},    // save_freg
+	{0xdf00, opMoveSP, 0, 8, true},  // save_freg_x
+}
+
+// twoBytes reads a code of wide.
 func twoBytes(w uint16) step {
-	off, reg := int64(w&0x3f)*8, uint8(w>>6&15)
-	short := int64(w&0x1f)*8 + 8 // of the codes with three bits or four of a register and five of an offset
-	switch {
-	case w < 0xc800: // alloc_m
-		return step{op: opAlloc, off: int64(w&0x7ff) * 16}
-	case w < 0xcc00: // save_regp
-		return step{op: opSave, first: firstSaved + reg, count: 2, off: off}
-	case w < 0xd000: // save_regp_x
-		return step{op: opSavePush, first: firstSaved + reg, count: 2, off: off + 8}
-	case w < 0xd400: // save_reg
-		return step{op: opSave, first: firstSaved + reg, count: 1, off: off}
-	case w < 0xd600: // save_reg_x
-		return step{op: opSavePush, first: firstSaved + uint8(w>>5&15), count: 1, off: short}
-	case w < 0xd800: // save_lrpair
-		return step{op: opSaveLRPair, first: firstSaved + 2*uint8(w>>6&7), off: off}
-	case w < 0xda00: // save_fregp
-		return step{op: opNop}
-	case w < 0xdc00: // save_fregp_x
-		return step{op: opMoveSP, off: off + 8}
-	case w < 0xde00: // save_freg
-		return step{op: opNop}
-	case w < 0xdf00: // save_freg_x
-		return step{op: opMoveSP, off: short}
+	for _, c := range wide {
+		if w >= c.below {
+			continue
+		}
+		t := step{op: c.op, count: c.count, first: firstSaved + uint8(w>>6&15), off: int64(w&0x3f)*8 + c.bias}
+		if c.short {
+			t.first, t.off = firstSaved+uint8(w>>5&15), int64(w&0x1f)*8+c.bias
+		}
+		switch c.op {
+		case opAlloc:
+			t.off = int64(w&0x7ff) * 16
+		case opSaveLRPair:
+			t.first = firstSaved + 2*uint8(w>>6&7)
+		}
+		return t
 	}
 	return step{op: opUnsupported}
 }

@@ -35,19 +35,13 @@ const maxChain = 32
 
 // x64 makes the rule of a place in an entry. What stands behind a call has what the prologue did before the call.
 func (u *undoing) x64(f *pdata.Function) unwind.Verdict {
-	at := u.q.PC - f.Lo
-	if !u.q.Exact {
-		at = max(u.q.Resume, u.q.PC) - f.Lo
-	}
+	at := u.place() - f.Lo
 	info := pdata.UnwindInfoAt(u.q.Image, f.Info)
 	if u.q.Exact && at >= uint64(info.Prologue) && u.epilogue(f) {
 		return unwind.Found
 	}
 	for range maxChain {
-		if !info.OK {
-			return unwind.Malformed
-		}
-		if info.Version == 0 || info.Version > 2 {
+		if info.OK && (info.Version == 0 || info.Version > 2) {
 			return unwind.Unsupported
 		}
 		v, done := u.codes(&info, at)
@@ -65,6 +59,9 @@ func (u *undoing) x64(f *pdata.Function) unwind.Verdict {
 
 // codes undoes what the prologue did up to a number of bytes. done: an interrupt's frame was found, out of which the whole rule follows.
 func (u *undoing) codes(info *pdata.UnwindInfo, at uint64) (v unwind.Verdict, done bool) {
+	if !info.OK {
+		return unwind.Malformed, false
+	}
 	base, off := u.saveArea(info, at)
 	for r := bin.New(info.Codes, false); r.Len() > 0; {
 		c, v := readCode(&r)
@@ -117,8 +114,10 @@ func readCode(r *bin.Reader) (c code, v unwind.Verdict) {
 	c.offset = r.U8()
 	b := r.U8()
 	c.op, c.info = b&15, b>>4
+	if c.op > pushMachFrame || c.op == spare {
+		return c, unwind.Unsupported
+	}
 	switch c.op {
-	case pushNonvol, setFPReg, pushMachFrame, epilog:
 	case allocSmall:
 		c.value = int64(c.info)*8 + 8
 	case allocLarge:
@@ -131,8 +130,6 @@ func readCode(r *bin.Reader) (c code, v unwind.Verdict) {
 		c.value = int64(r.U16()) * 16
 	case saveNonvolFar, saveXMMFar:
 		c.value = int64(r.U32())
-	default:
-		return c, unwind.Unsupported
 	}
 	if r.Err() != nil {
 		return c, unwind.Malformed
