@@ -72,7 +72,7 @@ func (r *textReport) headerLine(line string) {
 // readText reads a report as text.
 func readText(ctx context.Context, name, text string, env *input.Env) (*darwin.Report, error) {
 	r := newTextReport(len(text))
-	if r.arch = archOf(text, env.Archs); r.arch == nil {
+	if r.arch = cmp.Or(archOf(text, env.Archs), env.Files.Raw()); r.arch == nil {
 		return nil, unknown(name, headerOf(text, "Code Type:"))
 	}
 	for line := range linesOf(ctx, text) {

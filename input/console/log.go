@@ -185,6 +185,9 @@ func (l *Log) Line(i int) string {
 //	GP      : 0x40                                                                                       80d3f0
 func unpadded(line string) string {
 	const row = "                                                                " // wider than columns of tables are apart
+	if len(line) <= len(row) {
+		return line
+	}
 	before, behind, found := strings.Cut(line, row)
 	if rest := strings.TrimLeft(behind, " "); found && rest != "" && strings.TrimSpace(before) != "" {
 		return before + rest

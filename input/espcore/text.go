@@ -27,7 +27,11 @@ func Reader() console.Reader {
 }
 
 func readText(_ context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
-	first := decode(log.Line(at))
+	line := strings.TrimRight(log.Line(at), " ")
+	if n := len(line) - 1 - strings.LastIndexByte(line, ' '); n != 16 && n != 28 && n != 32 { // what a header takes in base64
+		return nil, at + 1
+	}
+	first := decode(line)
 	h := headerAlone(first)
 	if h == nil {
 		return nil, at + 1

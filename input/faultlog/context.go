@@ -90,6 +90,9 @@ func calledFrom(p *firmware.Program, regs *cpu.Registers) []target.Listed {
 	}
 	at, _ := arch.SplitCode(raw)
 	for _, m := range p.Modules {
+		if m.Image == nil {
+			continue
+		}
 		s, named := m.Image.Symbols.At(m.ToImage(pc))
 		if c, ok := m.Image.Symbols.At(m.ToImage(at - 1)); named && ok && c.Addr == s.Addr {
 			return nil

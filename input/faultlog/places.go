@@ -198,13 +198,16 @@ func (l *lister) numbered(pid string) {
 
 // move puts binaries where the report says that they lay. A single binary is the one of a single base; of several, names tell.
 func (p *places) move(program *firmware.Program, pc uint64) {
-	if len(program.Modules) == 1 && p.hasLinked {
+	if len(program.Modules) == 1 && p.hasLinked && program.Modules[0].Image != nil {
 		m := program.Modules[0]
 		program.Modules[0] = target.NewModule(m.Name, m.Image, pc-p.linked)
 		return
 	}
 	for i, m := range program.Modules {
 		for _, b := range p.bases {
+			if m.Image == nil {
+				break
+			}
 			if stem(b.name) == stem(m.Name) || len(program.Modules) == 1 && len(p.bases) == 1 {
 				lo, _ := m.Image.Segments.Bounds()
 				program.Modules[i] = target.NewModule(m.Name, m.Image, b.at-lo)

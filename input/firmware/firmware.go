@@ -20,10 +20,13 @@ type Program struct {
 }
 
 // Open opens the binaries that the user named. hint is the processor as the capture tells
-// it, nil where it does not; a binary of another one is not used, and said. The byte order, the
+// it, nil where it does not, and then the one that the user stated; a binary of another one is not used, and said. The byte order, the
 // width and the variant are the binary's: registers do not tell these surely.
 func Open(env *input.Env, hint *cpu.Arch) Program {
 	p := Program{}
+	if hint == nil {
+		hint = env.Files.Raw()
+	}
 	for _, n := range binaries(env.Files) {
 		img, issues := env.Files.Use(n.Path, input.BinaryRef{Name: n.Path})
 		p.Issues = append(p.Issues, issues...)

@@ -227,10 +227,13 @@ func (s *scanner) headless(i int, l console.Line) *record {
 	within := len(s.records) == 0 && isEntry(l.Text)
 	switch {
 	case isTraceHeader(l.Text):
-	case isPushed(l.Text), isUserPC(l.Text), s.ended[l.Caller] && !within, isOfFirmware(l.Text):
+	case isPushed(l.Text), isUserPC(l.Text), s.ended[l.Caller] && !within:
 		return nil
 	case within, atPlace && len(parseRegisters(l.Text)) > 0, namesPC(l.Text):
 	case strings.Contains(l.Text, ":0x"), len(parseRegisters(l.Text)) < minRegisters: // kernels write a space; microcontrollers print r0:0x00000000
+		return nil
+	}
+	if !within && !atPlace && isOfFirmware(l.Text) {
 		return nil
 	}
 	r := s.begin(i, l.Caller)

@@ -80,11 +80,18 @@ func CatcherText() console.Reader {
 	return console.Reader{Name: "CrashCatcher", Read: readText, Beside: true}
 }
 
+// signatureText is the signature in hexadecimal, which stands behind spaces at most.
+const signatureText, maxPrefix = "6343", 16
+
 // maxSkipped is how many lines of others may stand between two of a dump; maxText bounds a dump in bytes.
 const maxSkipped, maxText = 16, 16 << 20
 
 func readText(ctx context.Context, log *console.Log, at int, env *input.Env) (*console.Report, int) {
-	data := hexLine(log.Line(at))
+	line := log.Line(at)
+	if !strings.Contains(line[:min(len(line), maxPrefix)], signatureText) {
+		return nil, at + 1
+	}
+	data := hexLine(line)
 	if !sniffCatcher(data) {
 		return nil, at + 1
 	}

@@ -36,6 +36,9 @@ func read(ctx context.Context, log *console.Log, at int, env *input.Env) (*conso
 	next := at + 1
 	for i := next; i < log.Len() && i-next <= maxSkipped && len(data) < maxDump; i++ {
 		line := log.Line(i)
+		if strings.Contains(line, start) {
+			break
+		}
 		if strings.Contains(line, finish) {
 			next = i + 1
 			break

@@ -17,6 +17,7 @@ import (
 	"strings"
 
 	"github.com/backsight/backsight/cpu"
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // Value is one register as printed.
@@ -123,30 +124,30 @@ func (v *Vocabulary) Line(dst []Value, line string) []Value {
 	return dst
 }
 
-// phrases are what reports call a register by: Zephyr, nRF5 SDK (hardfault_implementation.c),
-// TinyGo, PX4 (hardfault_log.c).
-var phrases = []struct{ text, name string }{
+// calls are what reports call a register by: Zephyr, nRF5 SDK (hardfault_implementation.c), TinyGo, PX4 (hardfault_log.c), NuttX
+// on arm64, CmBacktrace. J-Link's GDB server says: Read register 'r0' (4 bytes) from hardware: 0x00000000.
+var calls = []struct{ text, name string }{
 	{"Faulting instruction address", " pc"}, {"faulting instruction address", " pc"},
-	{"HARD FAULT at ", " pc: "}, {"runtime error at ", " pc: "}, {"exe return:", "exc_return:"},
-	{"SP_ELX:", " sp:"},                                                                              // NuttX, arm64
-	{"bus fault occurred address is", " bfar:"}, {"management fault occurred address is", " mmfar:"}, // CmBacktrace
+	{"HARD FAULT at ", " pc: "}, {"runtime error at ", " pc: "}, {"exe return:", "exc_return:"}, {"SP_ELX:", " sp:"},
+	{"bus fault occurred address is", " bfar:"}, {"management fault occurred address is", " mmfar:"},
 	{"发生总线错误的地址：", " bfar: "}, {"发生存储器管理错误的地址：", " mmfar: "},
+	{"Read register '", " "},
 }
+
+var callPhrases = phrases.Of(calls, func(c *struct{ text, name string }) string { return c.text })
 
 // named is a line with the names of registers in the place of such phrases.
 func named(line string) string {
-	if before, quoted, ok := strings.Cut(line, "Read register '"); ok { // J-Link's GDB server: Read register 'r0' (4 bytes) from hardware: 0x00000000
-		if name, value, ok := strings.Cut(quoted, "' ("); ok {
-			_, value, _ = strings.Cut(value, ")")
-			return before + name + strings.Replace(value, " from hardware", "", 1)
-		}
+	i := callPhrases.First(line)
+	if i < 0 {
+		return line
 	}
-	for _, p := range phrases {
-		if before, behind, ok := strings.Cut(line, p.text); ok {
-			return before + p.name + behind
-		}
+	before, behind, _ := strings.Cut(line, calls[i].text)
+	if name, value, quoted := strings.Cut(behind, "' ("); quoted && i == len(calls)-1 {
+		_, value, _ = strings.Cut(value, ")")
+		behind = name + strings.Replace(value, " from hardware", "", 1)
 	}
-	return line
+	return before + calls[i].name + behind
 }
 
 // decimal is the value of a number in a record as Rust's derived Debug prints it, "Context {
