@@ -8,6 +8,43 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
+// TestNoFrame: where the processor could push no exception frame, what a handler read at its place is not believed, and a report may have
+// the stack pointer alone.
+func TestNoFrame(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"below a limit", "HardFault: exc_return fffffffd CFSR 00100000 HFSR 40000000\nR0 00000001 R1 100106eb R2 00000004 R3 1001072f\n" +
+			"R4 0000001d R12 a5a5a5a5 LR 0000001d PC a5a5a5a5 PSR a5a5a595\nSP 38005ef0 PSP 38005ed0\n",
+			"hard fault | arm cortexm | pc - sp 38005ef0 lr - | 0 bytes, 0 listed"},
+		{"below all memory", "HardFault: exc_return fffffffd CFSR 00001000 HFSR 40000000\nSP 1ffd2350 PSP 1ffd2330\n",
+			"hard fault | arm cortexm | pc - sp 1ffd2350 lr - | 0 bytes, 0 listed"},
+	} {
+		s, err := open(c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := summary(s, &s.Threads[0]); got != c.want || len(s.Issues) != 1 || !strings.Contains(s.Issues[0].Text, "could not push the exception frame") {
+			t.Errorf("%s: %s; want %s; %v", c.name, got, c.want, s.Issues)
+		}
+	}
+}
+
+// TestOverflowed: a task's name as kernels and their hooks print it.
+func TestOverflowed(t *testing.T) {
+	for line, want := range map[string]string{
+		"STACK OVERFLOW in net":                                       "net",
+		"Stack overflow detected in task: net!":                       "net",
+		"***ERROR*** A stack overflow in task net has been detected.": "net",
+		"thread:net stack overflow":                                   "net",
+		"kernel: stack":                                               "",
+		"Stack overflow":                                              "",
+	} {
+		if got, _ := overflowed(line); got != want {
+			t.Errorf("%q: %q", line, got)
+		}
+	}
+}
+
 // TestOwnWays: reports that say a register, a frame or a fault in a way of their own.
 func TestOwnWays(t *testing.T) {
 	for _, c := range []struct{ name, text, want, status string }{
