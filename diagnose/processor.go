@@ -22,10 +22,10 @@ func circumstances(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 }
 
 // processor explains a fault that a processor's own status registers describe: it adds the
-// circumstances, and what the instruction did.
+// circumstances, and what the instruction did, where registers are not older than that.
 func processor(c *report.Crash, snap *target.Snapshot, th *report.Thread) {
 	circumstances(c, snap, th)
-	if len(th.Frames) == 0 {
+	if len(th.Frames) == 0 || th.Stale {
 		return
 	}
 	f := &th.Frames[0]

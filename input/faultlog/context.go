@@ -32,6 +32,11 @@ func (w *words) context(arch *cpu.Arch, mem *target.Memory) (regs cpu.Registers,
 		regs.Set(arch.SP, w.rows[0].Addr)
 	}
 	w.listed = behindFault(arch, w.listed, &regs)
+	lr, hasLR := regs.Lookup(arch.LR)
+	if _, ok := regs.Lookup(arch.SP); !ok && hasLR && len(w.listed) == 0 {
+		at, _ := arch.SplitCode(lr)
+		w.listed = []target.Listed{{PC: at, Searched: true, Doubtful: true}} // in a leaf, the caller
+	}
 	return regs, issues
 }
 

@@ -227,6 +227,9 @@ func (w *words) hint(env *input.Env) *cpu.Arch {
 	if a := firmware.Hint(env.Archs, w.vals); a != nil {
 		return a
 	}
+	if w.vals.noFrame() {
+		w.form.cpus = "arm"
+	}
 	return w.formArch(env.Archs)
 }
 

@@ -117,7 +117,7 @@ addr2line -e rtthread.elf -a -f ffffffff80000984 ffffffff8000084a
 [00:00:01.010,000] <err> os: Faulting instruction address (r15/pc): 0x0800c104
 [00:00:01.010,000] <err> os: >>> ZEPHYR FATAL ERROR 36: Undefined instruction on CPU 0
 [00:00:01.010,000] <err> os: Current thread: 0x20000280 (shell)
-`, "usage fault in shell | arm cortexm | pc 800c104 sp - lr 8001705 | 0 bytes, 0 listed"},
+`, "usage fault in shell | arm cortexm | pc 800c104 sp - lr 8001705 | 0 bytes, 1 listed"},
 	{"Zephyr, RISC-V", `E:  mcause: 13, Load page fault
 E:   mtval: 0
 E:      a0: 00000001    t0: 00000000
@@ -156,7 +156,7 @@ thread   pri  status      sp     stack size max used left tick  error
 main       2  ready   0x00000044 0x00000200    47%   0x00000013 000
 bus fault:
 SCB_CFSR_BFSR:0x04 IMPRECISERR
-`, "hard fault in main | arm cortexm | pc 8002a6a sp - lr 8002a45 | 0 bytes, 0 listed"},
+`, "hard fault in main | arm cortexm | pc 8002a6a sp - lr 8002a45 | 0 bytes, 1 listed"},
 	{"NuttX", `arm_hardfault: PANIC!!! Hard Fault!:
 up_assert: Assertion failed at file:armv7-m/arm_hardfault.c line: 135 task: nsh
 up_registerdump: R0: 00000000 08036964 00000000 00000000 20002f90 20002eb0 00000000 200028f0
@@ -187,7 +187,7 @@ PC [R15] = 8000a60  program counter
 PSR = 61000000
 BFAR = a0000000
 CFSR = 8200
-`, "hard fault | arm cortexm | pc 8000a60 sp - lr 8000b1d | 0 bytes, 0 listed"},
+`, "hard fault | arm cortexm | pc 8000a60 sp - lr 8000b1d | 0 bytes, 1 listed"},
 }
 
 // TestForms: each printer's report, among other lines, gives one thread with its registers, stack and list.

@@ -8,29 +8,66 @@ import (
 	"github.com/backsight/backsight/target"
 )
 
+// TestNoFrame: where the processor could push no exception frame, what a handler read at its place is not believed, and a report may have
+// the stack pointer alone.
+func TestNoFrame(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"below a limit", "HardFault: exc_return fffffffd CFSR 00100000 HFSR 40000000\nR0 00000001 R1 100106eb R2 00000004 R3 1001072f\n" +
+			"R4 0000001d R12 a5a5a5a5 LR 0000001d PC a5a5a5a5 PSR a5a5a595\nSP 38005ef0 PSP 38005ed0\n",
+			"hard fault | arm cortexm | pc - sp 38005ef0 lr - | 0 bytes, 0 listed"},
+		{"below all memory", "HardFault: exc_return fffffffd CFSR 00001000 HFSR 40000000\nSP 1ffd2350 PSP 1ffd2330\n",
+			"hard fault | arm cortexm | pc - sp 1ffd2350 lr - | 0 bytes, 0 listed"},
+	} {
+		s, err := open(c.text)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got := summary(s, &s.Threads[0]); got != c.want || len(s.Issues) != 1 || !strings.Contains(s.Issues[0].Text, "could not push the exception frame") {
+			t.Errorf("%s: %s; want %s; %v", c.name, got, c.want, s.Issues)
+		}
+	}
+}
+
+// TestOverflowed: a task's name as kernels and their hooks print it.
+func TestOverflowed(t *testing.T) {
+	for line, want := range map[string]string{
+		"STACK OVERFLOW in net":                                       "net",
+		"Stack overflow detected in task: net!":                       "net",
+		"***ERROR*** A stack overflow in task net has been detected.": "net",
+		"thread:net stack overflow":                                   "net",
+		"kernel: stack":                                               "",
+		"Stack overflow":                                              "",
+	} {
+		if got, _ := overflowed(line); got != want {
+			t.Errorf("%q: %q", line, got)
+		}
+	}
+}
+
 // TestOwnWays: reports that say a register, a frame or a fault in a way of their own.
 func TestOwnWays(t *testing.T) {
 	for _, c := range []struct{ name, text, want, status string }{
 		{"nRF5 SDK", "<error> hardfault: HARD FAULT at 0x0002F1A0\n<error> hardfault:   R0:  0x00000001  R1:  0x20001000  R2:  0x00000012  R3:  0x00000003\n" +
 			"<error> hardfault:   R12: 0x00000003  LR:  0x0002E0D5  PSR: 0x21000000\n",
-			"hard fault | arm cortexm | pc 2f1a0 sp - lr 2e0d5 | 0 bytes, 0 listed", ""},
+			"hard fault | arm cortexm | pc 2f1a0 sp - lr 2e0d5 | 0 bytes, 1 listed", ""},
 		{"TinyGo", "fatal error: HardFault with sp=0x20001f90 pc=0x08000aa0 lr=0x08000b41 psr=0x61000000\n",
 			"fault | arm cortexm | pc 8000aa0 sp 20001f90 lr 8000b41 | 0 bytes, 0 listed", ""},
 		{"a handler that says what its registers are", "***** HardFault *****\nLink Reg Value (at entry): 0xFFFFFFED\nHFSR (HardFault Status): 0x40000000\n" +
 			"CFSR (Configurable Fault Status): 0x00008200\nBFAR (BusFault Addr): 0x60000000\nR0 : 0x00000006\nR1 : 0x00001F40\n" +
 			"Stacked PC: 0x08001242\nStacked PSR: 0x41000000\nStacked LR: 0x080012DD\n",
-			"hard fault | arm cortexm | pc 8001242 sp - lr 80012dd | 0 bytes, 0 listed", "precise data bus error (PRECISERR), at 0x60000000"},
+			"hard fault | arm cortexm | pc 8001242 sp - lr 80012dd | 0 bytes, 1 listed", "precise data bus error (PRECISERR), at 0x60000000"},
 		{"a handler that prints its own LR too", "CFSR=00000400 PSP=20003A10 LR=FFFFFFFD r0=00000001 r1=20001000 lr=08000BB1 pc=08000B1C psr=61000000\n",
-			"fault | arm cortexm | pc 8000b1c sp - lr 8000bb1 | 0 bytes, 0 listed", "imprecise data bus error: a store some instructions before the PC (IMPRECISERR)"},
+			"fault | arm cortexm | pc 8000b1c sp - lr 8000bb1 | 0 bytes, 1 listed", "imprecise data bus error: a store some instructions before the PC (IMPRECISERR)"},
 		{"PX4: CFSR counts, not its parts", " r0:0x0000000d r1:0x20061ec0 sp:0x20061e68 lr:0x081068df pc:0x081702fc\n xpsr:0x01000000\n exe return:0xffffffe9\n" +
 			" cfsr:0x00000400 hfsr:0x40000000  mmfsr:0x0000004a  bfsr:0x0000004a\nInterrupt sp memory region\n0x2002171f 0x08000000\n0x2002171e 0x08000001\n",
 			"fault | arm cortexm | pc 81702fc sp 20061e68 lr 81068df | 0 bytes, 0 listed", "imprecise data bus error: a store some instructions before the PC (IMPRECISERR)"},
 		{"Zephyr says CFSR in words", "E: ***** MPU FAULT *****\nE: Data Access Violation\nE: MMFAR Address: 0x9\nE: r0/a1: 0x00000001 r1/a2: 0x00000000 r2/a3: 0x00000010\n" +
 			"E: r3/a4: 0x00000008 r12/ip: 0x00000000 r14/lr: 0x0002385f\nE: xpsr: 0x01000000\nE: Faulting instruction address (r15/pc): 0x00023888\n",
-			"MPU fault | arm cortexm | pc 23888 sp - lr 2385f | 0 bytes, 0 listed", "access to memory that may not be accessed (DACCVIOL), at 0x9"},
+			"MPU fault | arm cortexm | pc 23888 sp - lr 2385f | 0 bytes, 1 listed", "access to memory that may not be accessed (DACCVIOL), at 0x9"},
 		{"Zephyr on Cortex-R", "E: ***** DATA ABORT *****\nE: Permission Fault @ 0x30\nE: r0/a1:  0x00000000  r1/a2:  0x00000030  r2/a3:  0x31001b18\n" +
 			"E: r3/a4:  0x00000000 r12/ip:  0x31000fcc r14/lr:  0x3100431c\nE:  xpsr:  0x4000011f\nE: Faulting instruction address (r15/pc): 0x3100477c\n",
-			"data abort | arm  | pc 3100477c sp - lr 3100431c | 0 bytes, 0 listed", ""},
+			"data abort | arm  | pc 3100477c sp - lr 3100431c | 0 bytes, 1 listed", ""},
 		{"ESP-IDF: abort", "abort() was called at PC 0x42001be5 on core 0\nCore  0 register dump:\nMEPC    : 0x40800ecc  RA      : 0x40804152  SP      : 0x4080f330\n" +
 			"MCAUSE  : 0x00000002  MTVAL   : 0x00000000\n",
 			"abort | riscv32 ilp32 | pc 40800ecc sp 4080f330 lr 40804152 | 0 bytes, 0 listed", "illegal instruction"},

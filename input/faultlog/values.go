@@ -80,6 +80,12 @@ func (vals values) faultStatus(said said) (s cortexm.FaultStatus) {
 	if s.CFSR = parts; whole {
 		s.CFSR = cfsr
 	}
+	if _, ok := vals.of("bfar"); !ok && said.bits&cortexm.BFARValid == 0 {
+		s.CFSR &^= cortexm.BFARValid // valid, and not printed
+	}
+	if _, ok := vals.of("mmfar"); !ok && said.bits&cortexm.MMARValid == 0 {
+		s.CFSR &^= cortexm.MMARValid
+	}
 	return s
 }
 

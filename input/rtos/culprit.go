@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/target"
 )
 
@@ -25,8 +26,22 @@ func (k *Kernel) of(t *target.Thread, current *Task) *Task {
 	task := k.on(sp, current)
 	if t.Stale && task != nil && sp-task.Stack.Lo < atLimit {
 		task.Overflown = true // the frame would have gone below
+		k.search.code.above(&t.Regs, sp)
 	}
 	return task
+}
+
+// above makes the first return address above sp where a program stands, which a fault left no word of: whose calls fill a stack.
+func (c code) above(regs *cpu.Registers, sp uint64) {
+	const reach = 64 // words
+	arch := c.snap.Arch
+	for at := range (target.Range{Lo: sp, Hi: sp + reach*uint64(arch.RegSize)}).Words(uint64(arch.RegSize)) {
+		if v, ok := c.snap.Memory.Uint(at, arch.RegSize); ok && c.follows(v) {
+			regs.Set(arch.PC, v)
+			regs.Set(arch.SP, at+uint64(arch.RegSize))
+			return
+		}
+	}
 }
 
 // atLimit is the room in bytes that a frame with floating-point registers takes at least.

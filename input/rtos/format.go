@@ -101,7 +101,10 @@ func (k *Kernel) addThreads(snap *target.Snapshot, tasks []*Task, others int) {
 	if others == 0 {
 		stale = k.mayRun(tasks)
 	}
-	threads := slices.Clip(snap.Threads)
+	threads, why := slices.Clip(snap.Threads), ", and the processor's registers are not here (--regs)"
+	if len(threads) > 0 {
+		why = ", and no report shows where its stack stands"
+	}
 	for _, task := range tasks[others:] {
 		t := task.Thread()
 		t.ID, t.Stale = len(threads), slices.Contains(stale, task)
@@ -109,15 +112,14 @@ func (k *Kernel) addThreads(snap *target.Snapshot, tasks []*Task, others int) {
 	}
 	snap.Threads = threads
 	if len(stale) > 0 {
-		snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueCapture, Text: oldFrames(stale)})
+		snap.Issues = append(snap.Issues, target.Issue{Kind: target.IssueCapture, Text: oldFrames(stale, why)})
 	}
 }
 
 // oldFrames says of which tasks the frames may be old. Where the kernel does not tell the running
 // task, the running task may even be missing: what the kernel saved of it at the last switch may
-// be overwritten since.
-func oldFrames(stale []*Task) string {
-	const why = ", and the processor's registers are not here (--regs)"
+// be overwritten since. why says what is missing.
+func oldFrames(stale []*Task, why string) string {
 	switch t := stale[0]; {
 	case t.State == running:
 		return fmt.Sprintf("task %q was running%s: its frames are old", t.Name, why)

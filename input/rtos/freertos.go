@@ -1,6 +1,9 @@
 package rtos
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // maxPriority is above all priorities of FreeRTOS' tasks.
 const maxPriority = 1 << 10
@@ -71,10 +74,18 @@ func (m *ram) lists(tasks []*Task, sh shape) (l freeRTOSLists) {
 			l.timed[v] = true
 		}
 	}
-	for list, in := range of {
-		if !l.timed[list] && slices.ContainsFunc(in, func(t *Task) bool { return m.at(t.Block, sh.owner+sh.item+1) != 0 }) {
+	others := 0 // lists that tasks wait in, of which none has a pointer: memory lacks the pointers where there are several
+	for _, list := range slices.Sorted(maps.Keys(of)) {
+		in := of[list]
+		if !l.timed[list] && (l.size == 0 || list != l.ready+l.size*uint64(in[0].Priority)) {
+			others++
+		}
+		if l.suspended == 0 && !l.timed[list] && slices.ContainsFunc(in, func(t *Task) bool { return m.at(t.Block, sh.owner+sh.item+1) != 0 }) {
 			l.suspended = list
 		}
+	}
+	if len(l.timed) == 0 && others > 1 {
+		l.suspended = 0
 	}
 	return l
 }

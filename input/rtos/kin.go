@@ -86,22 +86,32 @@ func (s *search) remains(all []layout) (best verdict) {
 		kernel string
 		shape
 	}
+	var kinds []marked // in the order in which they were found
 	blocks := make(map[marked][]uint64)
+	add := func(of marked, at uint64) {
+		if len(blocks[of]) == 0 {
+			kinds = append(kinds, of)
+		}
+		if len(blocks[of]) < maxTasks {
+			blocks[of] = append(blocks[of], at)
+		}
+	}
 	for _, at := range slices.Sorted(maps.Keys(s.ram.owners)) {
 		for _, sh := range s.ram.owners[at] {
 			if s.ram.listed(at, sh) && s.names().of(nil, sh, 0)(&Task{Block: at}) != "" {
-				blocks[marked{freeRTOS, sh}] = append(blocks[marked{freeRTOS, sh}], at)
+				add(marked{freeRTOS, sh}, at)
 			}
 		}
 	}
 	for _, r := range stateReaders() {
 		for _, at := range s.pointers {
-			if of := (marked{r.kernel, r.bounds}); r.marked != nil && r.marked(s.ram, at) && s.ram.bounded(at, r.bounds) && len(blocks[of]) < maxTasks {
-				blocks[of] = append(blocks[of], at)
+			if r.marked != nil && r.marked(s.ram, at) && s.ram.bounded(at, r.bounds) {
+				add(marked{r.kernel, r.bounds}, at)
 			}
 		}
 	}
-	for of, found := range blocks {
+	for _, of := range kinds {
+		found := blocks[of]
 		for i := range all {
 			l := &all[i]
 			if !l.fits(s.code.snap.Arch) || l.kernel != of.kernel && l.kernel != freeRTOS || len(found) < 2 && of.kernel != freeRTOS {

@@ -177,6 +177,25 @@ func TestNamedOverflow(t *testing.T) {
 	}
 }
 
+// TestNoFrame: a task that went to the limit of its stack overflowed, and stands, as a guess, where the first call above is.
+func TestNoFrame(t *testing.T) {
+	snap := lower(t, func(m *machine, i int, lo, _ uint64) uint64 {
+		if i == 2 {
+			m.put(lo+0x20, m.code|1)
+		}
+		return 0
+	})
+	var regs cpu.Registers
+	psp, _ := snap.Arch.RegByName("psp")
+	regs.Set(psp, 0x2000_1800+8) // of c1
+	snap.Threads = []target.Thread{{Name: "fault", Regs: regs, Crashed: true, Stale: true}}
+	AddTasks(t.Context(), snap)
+	pc, ok := snap.Threads[0].Regs.Lookup(snap.Arch.PC)
+	if !ok || pc != 0x0800_0101 || snap.Threads[0].Name != "fault (task c1)" {
+		t.Errorf("PC %#x in %s", pc, snap.Threads[0].Name)
+	}
+}
+
 // TestDeleted: a control block of a task that was deleted, which memory still has, is none.
 func TestDeleted(t *testing.T) {
 	snap := lower(t, func(m *machine, i int, _, at uint64) uint64 {

@@ -19,7 +19,7 @@
 #elif RTOS == THREADX && defined __ARM_FP
 #define SAVE "stmdb r0!, {r4-r11}\n" FLOATS("vstmdbeq") "str lr, [r0, #-4]!\n"
 #define LOAD "ldr lr, [r0], #4\n" FLOATS("vldmiaeq") "ldmia r0!, {r4-r11}\n"
-#elif RTOS == THREADX
+#elif RTOS == THREADX || defined SINCE11
 #define SAVE "stmdb r0!, {r4-r11}\n str lr, [r0, #-4]!\n"
 #define LOAD "ldr lr, [r0], #4\n ldmia r0!, {r4-r11}\n"
 #elif RTOS == RTX5 && defined __ARM_FP

@@ -59,7 +59,6 @@ void *memcpy(void *d, const void *s, size_t n) { char *a = d; const char *b = s;
 // The header of a kernel has the control block, and how a new task lies in memory.
 #if RTOS <= RTTHREAD
 #include "freertos.h"
-#define WAIT(t)
 #else
 struct task;
 static struct task *tasks[8]; static unsigned count; struct task *volatile current; static volatile unsigned ticks;
@@ -147,6 +146,9 @@ NI void scenario(const char *s)
 #if defined CORTEX_M && RTOS > RTTHREAD
 	else if (is(s, "chained")) { nested = 2; real = real * 1.5f + 1; sink = spin_both(1); } // inner returns into interrupt: one frame for both
 #endif
+#ifdef SINCE11
+	else if (is(s, "overflow")) sink = mid_a(1);
+#endif
 	put("no fault\n"); flush();
 }
 
@@ -182,7 +184,12 @@ NI int receive(int x) { yield(); return x; }
 NI int poll(int x) { volatile char b[32]; b[x] = 1; int r = receive(x + 1); return r + b[x]; }
 static void net(void) { for (;;) sink = poll(3); }
 NI int pause(int x) { volatile int b[6]; b[x] = x; WAIT(current); yield(); return b[x]; }
+#ifdef SINCE11 // waits below the low end of its stack
+NI int sunk(word low, int x) { volatile int b[6]; b[x & 3] = x; int r = (word)b > low + 24 ? sunk(low, x + 1) : pause(x & 3); return r + b[x & 3]; }
+static void logger(void) { for (;;) sink = is(command, "overflow") ? sunk((word)current->stack, 2) : pause(2); }
+#else
 static void logger(void) { for (;;) sink = pause(2); }
+#endif
 NI float count_b(float x) { for (volatile int i = 0; i < 1000; i++) x = x * 1.5f + real; return x; }
 NI int count_a(int x) { float r = count_b(x + 1); real = r; return (int)r + 1; }
 static void busy(void) { for (;;) sink = count_a(1); }

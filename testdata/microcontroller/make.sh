@@ -13,6 +13,7 @@ common="-Os -g1 -std=gnu11 -ffreestanding -nostdlib -ffunction-sections -Wl,--gc
 
 build() { # name, kernel (freertos, …), compiler, objcopy, source, script, flags
 	local name=$1 kernel=$2 cc=$3 copy=$4 source=$5 script=$6; shift 6
+	[[ $kernel == *11 ]] && kernel=${kernel%11} && set -- "$@" -DSINCE11
 	$cc "$@" $common -DRTOS=${kernel^^} -T "$script" -o "$work/$name.elf" "$source" -lgcc
 	$copy --strip-debug "$work/$name.elf" "$name.elf"
 }
@@ -61,6 +62,10 @@ for kernel in threadx rtx5 nuttx zephyr chibios; do
 		[[ $kernel-$cpu == @(nuttx|chibios)-m33 ]] || cortexm $kernel $cpu "$fewer" plain
 	done
 done
+for cpu in m3 rv32 rv64; do # -DSINCE11: contexts and control blocks of later versions
+	port=cortexm; [[ $cpu == rv* ]] && port=riscv
+	$port freertos11 $cpu "read interrupt overflow" plain
+done
 for kernel in nuttx zephyr; do
 	for cpu in rv32 rv64; do riscv $kernel $cpu "$fewer" plain; done
 done
@@ -70,7 +75,7 @@ for kernel in freertos rtthread; do
 	wanted a15-$kernel || continue
 	name=a15-$kernel; mkdir -p "$work/$name"
 	build $name $kernel arm-none-eabi-gcc arm-none-eabi-objcopy classic.c classic.ld -mcpu=cortex-a15 -marm -mfloat-abi=soft -mno-unaligned-access
-	for s in ${scenarios/null /}; do for f in plain zephyr nuttx; do run $name $s $f qemu-system-arm -M virt -cpu cortex-a15; done; done
+	for s in ${scenarios/null /}; do for f in plain zephyr nuttx; do run $name $s $f qemu-system-arm -M virt -nic none -cpu cortex-a15; done; done
 	pack $name
 done
 wanted malta-freertos || exit 0
