@@ -61,7 +61,9 @@ const maxKnown = 1 << 16
 type answers struct {
 	mu    sync.Mutex
 	known map[uint64]Location
-	debug *debugInfo
+	// readable are names of functions by those in the file: addresses share them, and some take longer than all the rest.
+	readable map[string]string
+	debug    *debugInfo
 }
 
 // Lookup names an image address of a module, without ISA mode bit. For a frame that
@@ -79,7 +81,7 @@ func (s *Symbolizer) Lookup(m *target.Module, addr uint64) Location {
 
 func (s *Symbolizer) answers(img *image.Image) *answers {
 	type key struct{ mangled bool }
-	return img.Memo(key{s.Mangled}, func() any { return &answers{known: make(map[uint64]Location)} }).(*answers)
+	return img.Memo(key{s.Mangled}, func() any { return &answers{known: make(map[uint64]Location), readable: make(map[string]string)} }).(*answers)
 }
 
 func (a *answers) has(addr uint64) bool {
@@ -111,7 +113,7 @@ func (s *Symbolizer) lookup(a *answers, img *image.Image, addr uint64) Location 
 	if ok {
 		return l
 	}
-	if fault := mapped.Guard(func() { l = s.find(img, a.dwarf(img), addr) }); fault != nil {
+	if fault := mapped.Guard(func() { l = s.find(a, img, addr) }); fault != nil {
 		blame(img, fault)
 		return Location{}
 	}
@@ -135,7 +137,8 @@ func blame(img *image.Image, err error) {
 const goABI0 = ".abi0"
 
 // find looks addr up in the symbols, in DWARF and in Go's table.
-func (s *Symbolizer) find(img *image.Image, debug *debugInfo, addr uint64) Location {
+func (s *Symbolizer) find(a *answers, img *image.Image, addr uint64) Location {
+	debug := a.dwarf(img)
 	l := debug.locate(addr)
 	if l.Function == "" && l.File == "" {
 		l = debug.locateInObject(addr)
@@ -155,9 +158,22 @@ func (s *Symbolizer) find(img *image.Image, debug *debugInfo, addr uint64) Locat
 	if s.Mangled {
 		return l
 	}
-	l.Function = demangled(strings.TrimSuffix(l.Function, goABI0))
+	l.Function = a.demangled(strings.TrimSuffix(l.Function, goABI0))
 	for i := range l.Inlines {
-		l.Inlines[i].Function = demangled(l.Inlines[i].Function)
+		l.Inlines[i].Function = a.demangled(l.Inlines[i].Function)
 	}
 	return l
+}
+
+// demangled is demangled, for names that come often.
+func (a *answers) demangled(name string) string {
+	out, ok := a.readable[name]
+	if !ok {
+		if len(a.readable) >= maxKnown {
+			clear(a.readable)
+		}
+		out = demangled(name)
+		a.readable[name] = out
+	}
+	return out
 }
