@@ -16,6 +16,7 @@
 package ehabi
 
 import (
+	"github.com/backsight/backsight/cpu"
 	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/internal/bin"
 	"github.com/backsight/backsight/unwind"
@@ -43,6 +44,11 @@ func (Source) Rule(q *unwind.Query, out *unwind.Rule) unwind.Verdict {
 	var p program
 	if v := find(q.Image, q.PC, &p); v != unwind.Found {
 		return v
+	}
+	if q.Exact && begins(q.Image, q.PC) {
+		out.CFA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: q.Arch.SP}
+		out.RA = unwind.RegRule{Kind: unwind.RegPlus, Reg: cpu.NoReg, Base: q.Arch.LR}
+		return unwind.Found
 	}
 	m := machine{arch: q.Arch}
 	m.vsp.base = q.Arch.SP
@@ -121,6 +127,14 @@ func search(table []byte, base, pc uint64, bigEndian bool) (k int, ok bool) {
 		}
 	}
 	return lo - 1, lo > 0
+}
+
+// begins tells whether a function begins at pc, whose first instruction finds all as the call left it. What an entry says
+// holds at the function's calls.
+func begins(img *image.Image, pc uint64) bool {
+	base, table := index(img)
+	k, ok := search(table, base, pc, img.Arch.BigEndian)
+	return ok && function(table, base, k, img.Arch.BigEndian) == pc
 }
 
 // function is the start of the k-th entry's function. Linkers set bit 0 for Thumb

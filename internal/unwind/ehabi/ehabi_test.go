@@ -149,14 +149,19 @@ func TestSearch(t *testing.T) {
 	}
 }
 
-// The table knows nothing of prologues, so in an exact frame it only hints.
+// The table knows nothing of prologues, so in an exact frame it only hints; but where a function begins, nothing is done yet.
 func TestExactFrame(t *testing.T) {
 	img := tables(arm.Archs()[0], []uint32{0x80a8b0b0})
 	var r unwind.Rule
 	r.Reset()
-	q := unwind.Query{Image: img, Arch: img.Arch, PC: textAt, Exact: true}
+	q := unwind.Query{Image: img, Arch: img.Arch, PC: textAt + 4, Exact: true}
 	if v := (Source{}).Rule(&q, &r); v != unwind.Found || r.Flags&unwind.Fallback == 0 {
 		t.Error(v, r.Flags)
+	}
+	r.Reset()
+	q.PC = textAt
+	if v := (Source{}).Rule(&q, &r); v != unwind.Found || r.Flags&unwind.Fallback != 0 || r.Format(img.Arch) != "CFA=sp RA=lr" {
+		t.Error("where the function begins:", v, r.Format(img.Arch))
 	}
 	q.Try = 1
 	if v := (Source{}).Rule(&q, &r); v != unwind.NotCovered {

@@ -176,7 +176,7 @@ func TestPlausibleContext(t *testing.T) {
 // TestUnseen: where the vDSO was not captured, the frame itself tells: by a signal's number and a PC in a module's code.
 func TestUnseen(t *testing.T) {
 	for _, f := range frames {
-		info := map[string]int{"aarch64": 0, "riscv64": 0, "mipsel o32 rt": 24}
+		info := map[string]int{"aarch64": 0, "riscv64": 0, "arm rt": 0, "mipsel o32 rt": 24}
 		at, has := info[f.name]
 		if !has {
 			continue

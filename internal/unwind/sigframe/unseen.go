@@ -5,7 +5,7 @@ import (
 )
 
 // Unseen implements unwind.Unseen: where the code that a handler returns to was not captured, the frame tells that it is the
-// kernel's. Linux for AArch64, RISC-V and MIPS has its trampoline in the vDSO, which minidumps lack.
+// kernel's. Linux for AArch64, RISC-V and MIPS has its trampoline in the vDSO, for ARM in a page of its own, which minidumps lack.
 func (Source) Unseen(s *unwind.State) bool { return unseen(s) != nil }
 
 // signals are the numbers that a signal can have.
@@ -17,7 +17,7 @@ func unseen(s *unwind.State) *trampoline {
 	arch := s.Snapshot.Arch
 	info := uint64(0)
 	switch arch.Name {
-	case "aarch64", "riscv64", "riscv32":
+	case "aarch64", "riscv64", "riscv32", "arm":
 	case "mips", "mips64":
 		info = contextMIPSRT - siginfo - 2*4 - 12 - 4
 	default:
