@@ -156,7 +156,11 @@ struct bs_world {
 
 /* The table of the program itself, where one is linked in: `backsight table --format device-c`, or a
  * symbol that the linker defines. */
+#if defined(__APPLE__)
+extern const uint8_t backsight_table[] __attribute__((weak_import));
+#else
 extern const uint8_t backsight_table[] __attribute__((weak));
+#endif
 
 /* bs_backtrace writes the return addresses of the calls that are running, that of bs_backtrace's
  * caller first, and returns how many. */

@@ -79,8 +79,12 @@ BS_ENTERED int bs_frames_from(const struct bs_world *world, int skip, void **pcs
 	"addl $108, %esp\n\tret\n\t"
 #endif
 
+#if defined(__APPLE__)
+#define BS_ENTRY(name, to) __asm__(".text\n\t.globl _" #name "\n\t.p2align 2\n_" #name ":\n\t" BS_ENTRY_CODE("_" #name, "_" #to));
+#else
 #define BS_ENTRY(name, to) \
 	__asm__(".pushsection .text." #name ", \"ax\", %progbits\n\t.globl " #name "\n\t.type " #name ", %function\n\t.balign 4\n\t" BS_MODE \
 		#name ":\n\t" BS_ENTRY_CODE(#name, #to) ".size " #name ", . - " #name "\n\t.popsection");
+#endif
 
 #endif

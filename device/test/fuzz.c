@@ -1,6 +1,6 @@
 /* Runs the reader on random tables, registers and stacks: a host build under the address and
- * undefined-behaviour sanitizers. fuzz SEED COUNT; or on a table of which one bit of the header is another,
- * each in turn, without bs_check: fuzz header FILE */
+ * undefined-behaviour sanitizers. fuzz SEED COUNT; or on a table of which one bit is another,
+ * each in turn, without bs_check: fuzz bits FILE */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,10 +144,10 @@ static void walk(void)
 		abort();
 }
 
-/* flip walks from everywhere in a program by its table, each bit of whose header is another once. */
+/* flip walks from everywhere in a program by its table, each bit of which is another once. */
 static int flip(const char *path)
 {
-	enum { HEADER = 88, PLACES = 97 };
+	enum { PLACES = 97 };
 	static uint8_t whole[1 << 20];
 	FILE *f = fopen(path, "rb");
 	unsigned bit, i;
@@ -160,7 +160,7 @@ static int flip(const char *path)
 	memset(&w, 0, sizeof w);
 	w.table = find;
 	w.read = read_word;
-	for (bit = 0; bit < HEADER * 8; bit++) {
+	for (bit = 0; bit < size * 8; bit++) {
 		bs_word base, bytes;
 		table = malloc(size);
 		memcpy(table, whole, size);
@@ -186,7 +186,7 @@ static int flip(const char *path)
 int main(int argc, char **argv)
 {
 	unsigned long i, count = argc > 2 ? strtoul(argv[2], 0, 10) : 1000, whole = 0;
-	if (argc > 2 && strcmp(argv[1], "header") == 0)
+	if (argc > 2 && strcmp(argv[1], "bits") == 0)
 		return flip(argv[2]);
 	state = argc > 1 ? strtoull(argv[1], 0, 10) | 1 : 1;
 	for (i = 0; i < count;) {

@@ -38,9 +38,9 @@ func TestReaderSurvives(t *testing.T) {
 	}
 }
 
-// TestFlippedHeader: a table of which one bit of the header is another, whichever, is not read beyond its end, also
+// TestFlippedBit: a table of which one bit is another, whichever, is not read beyond its end, also
 // where nobody has checked it.
-func TestFlippedHeader(t *testing.T) {
+func TestFlippedBit(t *testing.T) {
 	c := recorded.Cases(t, "cortexm3/bare-gcc-Os")[0]
 	images, cleanup, err := c.Images("naked")
 	if err != nil {
@@ -66,7 +66,7 @@ func TestFlippedHeader(t *testing.T) {
 		t.Fatal(err)
 	}
 	program := sanitized(t, "-DBS_MACHINE=40", "-DBS_WORD=4")
-	if out, err := exec.CommandContext(t.Context(), program, "header", file).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), program, "bits", file).CombinedOutput(); err != nil {
 		t.Errorf("%v: %.1000s", err, out)
 	}
 }
@@ -83,7 +83,7 @@ func TestSourcesSurvive(t *testing.T) {
 	}
 	for _, m := range [][2]string{{"8", "4"}, {"8", "8"}, {"40", "4"}, {"3", "4"}, {"62", "8"}, {"183", "8"}, {"243", "4"}, {"243", "8"}} {
 		program := filepath.Join(t.TempDir(), "sources")
-		args := append([]string{"-std=c99", "-O1", "-fsanitize=undefined", "-fno-sanitize-recover=all", "-w", "-DBS_NO_BACKTRACE",
+		args := append([]string{"-std=c99", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-w", "-DBS_NO_BACKTRACE",
 			"-DBS_MACHINE=" + m[0], "-DBS_WORD=" + m[1], "-o", program}, sources...)
 		if out, err := exec.CommandContext(t.Context(), device.Compiler, args...).CombinedOutput(); err != nil {
 			t.Skipf("no sanitizer: %v: %s", err, out)

@@ -2,13 +2,15 @@ package device_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/backsight/backsight/lab/child"
 	"github.com/backsight/backsight/lab/device"
 )
 
-// TestTasks: of what FreeRTOS' ports save of a task, in all of their versions, the reader takes the task's registers.
+// TestTasks: of what the ports of FreeRTOS, RT-Thread, ThreadX and Zephyr save of a task, in all of their versions, the reader takes
+// the task's registers.
 func TestTasks(t *testing.T) {
 	for _, b := range device.Boards() {
 		t.Run(b.Name, func(t *testing.T) {
@@ -16,7 +18,11 @@ func TestTasks(t *testing.T) {
 				t.Skip(err)
 			}
 			program := filepath.Join(t.TempDir(), "tasks")
-			if err := b.Build(t.Context(), "../../device", program, "-O1", "-Wall", "-Wextra", "-Wconversion", "test/tasks.c", "ports/freertos/tasks.c"); err != nil {
+			sources := []string{"-O1", "-Wall", "-Wextra", "-Wconversion", "test/tasks.c", "ports/freertos/tasks.c", "ports/rtthread/threads.c", "ports/zephyr/threads.c"}
+			if strings.HasPrefix(b.Name, "cortexm") {
+				sources = append(sources, "ports/threadx/threads.c")
+			}
+			if err := b.Build(t.Context(), "../../device", program, sources...); err != nil {
 				t.Fatal(err)
 			}
 			args := append(b.Emulator[1:len(b.Emulator):len(b.Emulator)], "-nographic", "-kernel", program)

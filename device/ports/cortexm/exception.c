@@ -38,3 +38,17 @@ int bs_cortexm_exception(void *context, const struct bs_world *w, struct bs_regs
 	regs->exact = 1;
 	return 1;
 }
+
+int bs_cortexm_task(const struct bs_world *world, bs_word saved, bs_word frame, bs_word exc_return, struct bs_regs *regs)
+{
+	int i;
+
+	for (i = 4; i < 12; i++, saved += 4)
+		if (!bs_load(world, saved, &regs->r[i]))
+			return 0;
+	regs->known = 0x0ff0 | 1u << BS_SP;
+	regs->r[BS_SP] = frame;
+	regs->pc = exc_return & ~(bs_word)4; /* the frame is at SP, wherever the process stack pointer is now */
+	regs->guessed = 0;
+	return bs_cortexm_exception(0, world, regs);
+}

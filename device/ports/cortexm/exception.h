@@ -10,6 +10,10 @@
  * stack pointer, or 0: it is read from the processor. */
 int bs_cortexm_exception(void *context, const struct bs_world *world, struct bs_regs *regs);
 
+/* bs_cortexm_task lets regs be those of a task that does not run, of which a kernel has saved r4 to r11 at an address, and the
+ * processor the others at frame. exc_return tells the frame's form. False: it cannot be read, or has no sense. */
+int bs_cortexm_task(const struct bs_world *world, bs_word saved, bs_word frame, bs_word exc_return, struct bs_regs *regs);
+
 /* bs_cortexm_read reads a word of memory that is there: bs_world.read. Where RAM is, bs_ram_low and bs_ram_high say
  * (../hooks.h); without them words are tried. */
 int bs_cortexm_read(void *context, bs_word address, bs_word *value);

@@ -5,8 +5,7 @@
 
 int bs_freertos_task(const struct bs_world *world, bs_word top, enum bs_freertos_port port, struct bs_regs *regs)
 {
-	bs_word exc_return = 0xfffffffdu, at = top;
-	int i;
+	bs_word exc_return = 0xfffffffdu, at = top, frame;
 
 	if (port >= BS_FREERTOS_CM0) { /* EXC_RETURN is first, or behind PSPLIM, or behind a secure context as well */
 		at += 4u * (bs_word)(port - BS_FREERTOS_CM0);
@@ -14,21 +13,13 @@ int bs_freertos_task(const struct bs_world *world, bs_word top, enum bs_freertos
 			return 0;
 		at += 4;
 	}
-	for (i = 4; i < 12; i++, at += 4)
-		if (!bs_load(world, at, &regs->r[i]))
-			return 0;
+	frame = at + 32;
 	if (port == BS_FREERTOS_CM4F) {
-		if (!bs_load(world, at, &exc_return))
+		if (!bs_load(world, frame, &exc_return))
 			return 0;
-		at += 4;
+		frame += 4;
 	}
-	if (!(exc_return & 16))
-		at += 64;
-	regs->known = 0x0ff0 | 1u << BS_SP;
-	regs->r[BS_SP] = at;
-	regs->pc = exc_return & ~(bs_word)4; /* the frame is at SP, wherever the process stack pointer is now */
-	regs->guessed = 0;
-	return bs_cortexm_exception(0, world, regs);
+	return bs_cortexm_task(world, at, frame + (exc_return & 16 ? 0 : 64), exc_return, regs);
 }
 
 #elif BS_MACHINE == BS_RISCV

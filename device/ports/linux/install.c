@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <setjmp.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -133,6 +134,36 @@ static void ask_all(struct bs_line *l)
 	close(directory);
 }
 
+/* Refreshing the list of modules waits for the loader's lock, whose owner may wait for what the crash has left locked: after a second
+ * the list stays as it was. The lock is not needed any more. */
+static sigjmp_buf late;
+
+static void on_late(int number)
+{
+	if (self() == crashed)
+		siglongjmp(late, 1);
+	syscall(SYS_tgkill, getpid(), crashed, number);
+}
+
+static void refresh(void)
+{
+	struct sigaction action;
+	sigset_t set;
+
+	memset(&action, 0, sizeof action);
+	action.sa_handler = on_late;
+	sigaction(SIGALRM, &action, 0);
+	sigemptyset(&set);
+	sigaddset(&set, SIGALRM);
+	if (sigsetjmp(late, 1) == 0) {
+		sigprocmask(SIG_UNBLOCK, &set, 0);
+		alarm(1);
+		bs_linux_refresh();
+	}
+	sigprocmask(SIG_BLOCK, &set, 0);
+	alarm(0);
+}
+
 static void report(struct bs_line *l, const siginfo_t *info, const void *context)
 {
 	enum bs_stop why;
@@ -146,6 +177,7 @@ static void report(struct bs_line *l, const siginfo_t *info, const void *context
 		field(l, " address: 0x", (bs_word)(uintptr_t)info->si_addr, 16);
 	bs_line_text(l, "\n");
 	bs_report_registers(l, context);
+	refresh();
 	why = bs_report_frames(l, context);
 	prctl(PR_GET_NAME, name);
 	bs_line_text(l, "thread: ");

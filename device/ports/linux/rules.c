@@ -49,9 +49,13 @@ static void remember(struct entry *e, bs_word at, int exact, unsigned version, c
 	__atomic_store_n(&e->number, number + 2, __ATOMIC_RELEASE);
 }
 
-/* untabled asks the sources behind the table. */
+/* untabled asks the sources behind the table. ARM's index says nothing of places that are no calls: there the code is asked first. */
 static int untabled(const struct bs_linux_module *m, bs_word at, int exact, struct bs_rule *rule)
 {
+#if !defined(BS_NO_CODE) && BS_MACHINE == BS_ARM
+	if (exact && bs_linux_by_code(m, at, exact, rule) && !(rule->flags & BS_GUESSED))
+		return 1;
+#endif
 #if !defined(BS_NO_FRAMES)
 	if (bs_linux_by_frames(m, at, rule))
 		return 1;
