@@ -47,16 +47,8 @@ func (f *Files) SymbolFile(ref BinaryRef, ids []string) *image.Image {
 	paths := f.lists.paths
 	f.lists.mu.Unlock()
 	base := target.BaseName(ref.Name)
-	name := strings.TrimSuffix(base, ".pdb") + ".sym"
 	for _, path := range paths {
-		candidates := []string{path, filepath.Join(path, name)}
-		for _, id := range ids {
-			candidates = append(candidates, filepath.Join(path, base, id, name))
-		}
-		if len(ids) == 0 {
-			candidates = append(candidates, onlyChild(filepath.Join(path, base), name))
-		}
-		for _, c := range candidates {
+		for _, c := range symbolPaths(path, base, ids) {
 			if !isSymbolFile(c, base, ids) {
 				continue
 			}
@@ -66,6 +58,19 @@ func (f *Files) SymbolFile(ref BinaryRef, ids []string) *image.Image {
 		}
 	}
 	return nil
+}
+
+// symbolPaths are where a binary's symbol file may be, by what the user named.
+func symbolPaths(path, base string, ids []string) []string {
+	name := strings.TrimSuffix(base, ".pdb") + ".sym"
+	paths := []string{path, filepath.Join(path, name)}
+	for _, id := range ids {
+		paths = append(paths, filepath.Join(path, base, id, name))
+	}
+	if len(ids) == 0 {
+		paths = append(paths, onlyChild(filepath.Join(path, base), name))
+	}
+	return paths
 }
 
 // onlyChild is a file in the one directory below dir, "" where there are several.

@@ -57,16 +57,22 @@ func open(in *image.File, opt image.Options) (*image.Image, error) {
 	if len(h.Segments) == 0 {
 		return nil, in.Errorf(f.at, "nothing in this file is loaded: it has no sections")
 	}
-	if d := f.directory(exceptionDirectory); d.size != 0 {
-		h.Tables = append(h.Tables, image.Table{Kind: image.RuntimeFunctions, Range: image.Range{Addr: f.base + uint64(d.rva), Size: uint64(d.size)}, Base: f.base})
-	}
+	h.Tables = f.tables()
 	if f.hybrid() {
 		h.Issues = append(h.Issues, in.Name+": has code of two processors (ARM64EC); read as "+arch.Name+" alone")
 	}
 	c := &container{file: in, pe: f, arch: arch}
-	img := image.New(h, c)
-	c.img = img
-	return img, nil
+	c.img = image.New(h, c)
+	return c.img, nil
+}
+
+// tables are the file's unwind tables.
+func (f *file) tables() []image.Table {
+	d := f.directory(exceptionDirectory)
+	if d.size == 0 {
+		return nil
+	}
+	return []image.Table{{Kind: image.RuntimeFunctions, Range: image.Range{Addr: f.base + uint64(d.rva), Size: uint64(d.size)}, Base: f.base}}
 }
 
 // buildIDOf is the build ID of a file, nil where it has none.

@@ -27,17 +27,22 @@ func cutLogcat(s string) (text string, ok bool) {
 	case '/':
 		return cutBrief(s[2:])
 	case '(':
-		id, text, ok := strings.Cut(s[2:], ")")
-		pid, tid, threads := strings.Cut(id, ":")
-		if !ok || !digits(strings.TrimSpace(pid)) || threads && !digits(strings.TrimSpace(tid)) || !strings.HasPrefix(text, " ") {
-			return "", false
-		}
-		if tag := strings.LastIndex(text, "  ("); tag >= 0 && !threads && strings.HasSuffix(text, ")") {
-			text = text[:tag]
-		}
-		return text, true
+		return cutProcess(s[2:])
 	}
 	return "", false
+}
+
+// cutProcess cuts the process, and the thread if there is one, off a line of which the priority and a parenthesis were cut.
+func cutProcess(s string) (text string, ok bool) {
+	id, text, ok := strings.Cut(s, ")")
+	pid, tid, threads := strings.Cut(id, ":")
+	if !ok || !digits(strings.TrimSpace(pid)) || threads && !digits(strings.TrimSpace(tid)) || !strings.HasPrefix(text, " ") {
+		return "", false
+	}
+	if tag := strings.LastIndex(text, "  ("); tag >= 0 && !threads && strings.HasSuffix(text, ")") {
+		text = text[:tag]
+	}
+	return text, true
 }
 
 func isPriority(c byte) bool { return strings.IndexByte("VDIWEFS", c) >= 0 }

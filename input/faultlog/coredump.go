@@ -38,12 +38,10 @@ func (w *words) takeDump(line string) bool {
 		w.issues = append(w.issues, "the device could not finish its core dump")
 	default:
 		b, err := hex.DecodeString(text)
-		if err != nil {
+		if w.dump.bytes = append(w.dump.bytes, b...); err != nil {
 			w.issues = append(w.issues, "a line of the core dump lost digits; what lies behind it is not read")
 			w.dump.done = true
-			return true
 		}
-		w.dump.bytes = append(w.dump.bytes, b...)
 	}
 	return true
 }

@@ -170,11 +170,9 @@ func (l *lister) nuttx(line string) bool {
 	if l.numbered(pid); strings.Contains(rest, "[<0x") {
 		_, rest, _ = strings.Cut(rest, "[<0x")
 		addr, where, _ := strings.Cut(rest, ">] ")
-		f := target.Listed{}
 		v, ok := firstHex(addr)
-		f.PC = v
-		setSymbol(&f, where)
-		if ok {
+		if f := (target.Listed{PC: v}); ok {
+			setSymbol(&f, where)
 			l.add(f)
 		}
 		return ok

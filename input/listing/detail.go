@@ -185,11 +185,11 @@ func (s *scanner) goPlace(text string) bool {
 	if !ok || s.function == "" {
 		return false
 	}
-	frame := (&form{maker: "Go"}).frame(&f)
-	frame.Function, s.function = s.function, ""
-	if s.room.frames.Draw(1) {
+	if frame := (&form{maker: "Go"}).frame(&f); s.room.frames.Draw(1) {
+		frame.Function = s.function
 		s.th.frames = append(s.th.frames, frame)
 	}
+	s.function = ""
 	return true
 }
 

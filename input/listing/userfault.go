@@ -173,8 +173,7 @@ func (s *scanner) fromKernel(i int, text string) bool {
 	if rest, ok := strings.CutPrefix(text, "ra  = "); ok {
 		ra, _ := behind(rest, "")
 		s.program("ra", ra, text, "ra")
-		s.rec.last = i
-		s.th.to, s.rec = i, nil
+		s.rec.last, s.th.to, s.rec = i, i, nil
 		return false
 	}
 	found := s.vocabulary.Line(nil, strings.NewReplacer("[<", " ", ">]", " ", "epc :", "pc :", "psr:", "cpsr:").Replace(text))

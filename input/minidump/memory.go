@@ -31,6 +31,11 @@ func (d *dump) captured() (runs []run) {
 		}
 		runs = append(runs, run{r.U64(), d.at(readLocation(&r))})
 	}
+	return d.captured64(runs)
+}
+
+// captured64 appends the memory of a dump of all memory.
+func (d *dump) captured64(runs []run) []run {
 	r := bin.New(d.stream(memory64List), d.big)
 	n, at := r.U64(), r.U64()
 	for ; n > 0 && r.Len() >= memory64Size && at < uint64(len(d.data)) && d.room.ranges.Draw(1); n-- {

@@ -110,18 +110,21 @@ func (r *recent) code(units uint32, rule int) []byte {
 	default:
 		b = append(b, byte(farRule+rule>>8), byte(rule))
 	}
-	switch {
-	case units <= longRow:
+	return appendUnits(b, units)
+}
+
+// appendUnits adds a row's length to the row's first byte, and as much as does not fit there behind.
+func appendUnits(b []byte, units uint32) []byte {
+	if units <= longRow {
 		b[0] |= byte(units - 1)
-	case units < longRow+1+longerRow:
-		b[0] |= longRow
-		b = append(b, byte(units-longRow-1))
-	default:
-		rest := units - longRow - 1 - longerRow
-		b[0] |= longRow
-		b = append(b, longerRow, byte(rest), byte(rest>>8))
+		return b
 	}
-	return b
+	b[0] |= longRow
+	if units < longRow+1+longerRow {
+		return append(b, byte(units-longRow-1))
+	}
+	rest := units - longRow - 1 - longerRow
+	return append(b, longerRow, byte(rest), byte(rest>>8))
 }
 
 // index is the two-level index: where pages begin among blocks, and blocks in pages.

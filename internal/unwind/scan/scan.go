@@ -73,6 +73,14 @@ type hit struct {
 	ok        bool
 }
 
+// or is h, else other.
+func (h hit) or(other hit) hit {
+	if h.ok {
+		return h
+	}
+	return other
+}
+
 // wordCost is what a look at a word that points into code costs, in instructions analysed:
 // both take the same time.
 const wordCost = 4
@@ -95,11 +103,8 @@ func (f Source) search(s *unwind.State, sp uint64) (first hit) {
 			}
 			return h
 		case unwind.Unknown:
-			if f.graph == nil {
-				return h
-			}
-			if !first.ok {
-				first = h
+			if first = first.or(h); f.graph == nil {
+				return first
 			}
 		}
 		if candidates++; candidates == maxCandidates || s.Exhausted() {

@@ -213,11 +213,9 @@ func readXdata(img *image.Image, rva uint32) (fr frame, v unwind.Verdict) {
 	if version != 0 {
 		return fr, unwind.Unsupported
 	}
-	var scopes []uint32
+	scopes := r
 	if !one {
-		for range min(epilogues, r.Len()/4) {
-			scopes = append(scopes, r.U32())
-		}
+		r.Skip(uint64(epilogues) * 4)
 	}
 	codes := r.Bytes(uint64(words) * 4)
 	if r.Err() != nil {
@@ -227,8 +225,10 @@ func readXdata(img *image.Image, rva uint32) (fr frame, v unwind.Verdict) {
 	if one { // the number is where the only epilogue's codes begin, and the function ends with it
 		s := readSteps(codes[min(epilogues, len(codes)):], false)
 		fr.epilogues = []scope{{max(0, fr.words-s.length()-1), s}}
+		return fr, unwind.Found
 	}
-	for _, s := range scopes {
+	for range epilogues {
+		s := scopes.U32()
 		fr.epilogues = append(fr.epilogues, scope{int(s & 0x3ffff), readSteps(codes[min(int(s>>22), len(codes)):], false)})
 	}
 	return fr, unwind.Found

@@ -44,11 +44,7 @@ func (p *packed) steps(prologue bool) (s sequence) {
 	if p.cr == lrSaved {
 		ints += 8
 	}
-	saved := ints + p.floats*8
-	if p.homes {
-		saved += 64
-	}
-	saved = (saved + 15) &^ 15
+	saved := p.saved(ints)
 	if p.cr >= signed {
 		s = p.chained(s, p.size-saved, prologue)
 	} else {
@@ -71,6 +67,15 @@ func (p *packed) steps(prologue bool) (s sequence) {
 		s = append(s, step{op: opSign})
 	}
 	return append(s, step{op: opEnd})
+}
+
+// saved is the bytes of all that is saved: general registers, floating-point registers, arguments.
+func (p *packed) saved(ints int64) int64 {
+	n := ints + p.floats*8
+	if p.homes {
+		n += 64
+	}
+	return (n + 15) &^ 15
 }
 
 // chained is the steps of the local area with a frame record at its low end.

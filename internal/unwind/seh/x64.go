@@ -41,9 +41,6 @@ func (u *undoing) x64(f *pdata.Function) unwind.Verdict {
 		return unwind.Found
 	}
 	for range maxChain {
-		if info.OK && (info.Version == 0 || info.Version > 2) {
-			return unwind.Unsupported
-		}
 		v, done := u.codes(&info, at)
 		if v != unwind.Found || done {
 			return v
@@ -59,8 +56,11 @@ func (u *undoing) x64(f *pdata.Function) unwind.Verdict {
 
 // codes undoes what the prologue did up to a number of bytes. done: an interrupt's frame was found, out of which the whole rule follows.
 func (u *undoing) codes(info *pdata.UnwindInfo, at uint64) (v unwind.Verdict, done bool) {
-	if !info.OK {
+	switch {
+	case !info.OK:
 		return unwind.Malformed, false
+	case info.Version == 0, info.Version > 2:
+		return unwind.Unsupported, false
 	}
 	base, off := u.saveArea(info, at)
 	for r := bin.New(info.Codes, false); r.Len() > 0; {
@@ -68,25 +68,31 @@ func (u *undoing) codes(info *pdata.UnwindInfo, at uint64) (v unwind.Verdict, do
 		if v != unwind.Found {
 			return v, false
 		}
-		if uint64(c.offset) > at {
-			continue // not executed yet
-		}
-		switch c.op {
-		case pushNonvol:
-			u.restore(u.x64Register(c.info), 0)
-			u.off += 8
-		case allocLarge, allocSmall:
-			u.off += c.value
-		case setFPReg:
-			u.base, u.off = u.x64Register(info.FrameReg), -info.FrameOff
-		case saveNonvol, saveNonvolFar:
+		switch {
+		case uint64(c.offset) > at: // not executed yet
+		case c.op == saveNonvol, c.op == saveNonvolFar:
 			u.restoreAt(u.x64Register(c.info), base, off+c.value)
-		case pushMachFrame:
+		case c.op == pushMachFrame:
 			u.machineFrame(int64(c.info) * 8)
 			return unwind.Found, true
+		default:
+			u.move(&c, info)
 		}
 	}
 	return unwind.Found, false
+}
+
+// move undoes an instruction that moves the stack pointer.
+func (u *undoing) move(c *code, info *pdata.UnwindInfo) {
+	switch c.op {
+	case pushNonvol:
+		u.restore(u.x64Register(c.info), 0)
+		u.off += 8
+	case allocLarge, allocSmall:
+		u.off += c.value
+	case setFPReg:
+		u.base, u.off = u.x64Register(info.FrameReg), -info.FrameOff
+	}
 }
 
 // saveArea is what saved registers lie above: the frame pointer's base as soon as that is set, else the stack pointer.

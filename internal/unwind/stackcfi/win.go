@@ -45,13 +45,9 @@ func win(q *unwind.Query, c windows, out *unwind.Rule) unwind.Verdict {
 	if len(words) <= winProgram || len(words) > maxWords {
 		return unwind.Malformed
 	}
-	var n [winHasProgram + 1]int64
-	for i := range n {
-		v, err := strconv.ParseInt(string(words[i]), 16, 64)
-		if err != nil {
-			return unwind.Malformed
-		}
-		n[i] = v
+	n, ok := numbers(words)
+	if !ok {
+		return unwind.Malformed
 	}
 	out.Start, out.Flags = uint64(n[winStart]), out.Flags|unwind.StartStated
 	p := program{arch: q.Arch, exact: q.Exact, frame: map[string]winValue{}}
@@ -70,6 +66,18 @@ func win(q *unwind.Query, c windows, out *unwind.Rule) unwind.Verdict {
 		}
 	}
 	return p.rule(out)
+}
+
+// numbers are a record's words in front of its program.
+func numbers(words [][]byte) (n [winHasProgram + 1]int64, ok bool) {
+	for i := range n {
+		v, err := strconv.ParseInt(string(words[i]), 16, 64)
+		if err != nil {
+			return n, false
+		}
+		n[i] = v
+	}
+	return n, true
 }
 
 // winValue is a register plus an offset, NoReg for a number; memory: the word that lies there.
@@ -101,29 +109,9 @@ func (p *program) step(word string) unwind.Verdict {
 		}
 		p.frame[p.stack[n-2]], p.stack = v, p.stack[:n-2]
 	case "+", "-":
-		if n < 2 {
-			return unwind.Malformed
-		}
-		a, ok := p.value(p.stack[n-2])
-		b, known := p.value(p.stack[n-1])
-		if !ok || !known || a.memory || b.memory || b.base != cpu.NoReg {
-			return unwind.Unsupported
-		}
-		if word == "-" {
-			b.off = -b.off
-		}
-		a.off += b.off
-		p.result(2, a)
+		return p.sum(n, word == "-")
 	case "^":
-		if n < 1 {
-			return unwind.Malformed
-		}
-		a, ok := p.value(p.stack[n-1])
-		if !ok || a.memory || a.base == cpu.NoReg {
-			return unwind.Unsupported
-		}
-		a.memory = true
-		p.result(1, a)
+		return p.word(n)
 	case "*", "/", "%", "@": // @ aligns: of frames that Windows' own code realigns
 		return unwind.Unsupported
 	case ".raSearch", ".raSearchStart":
@@ -134,6 +122,38 @@ func (p *program) step(word string) unwind.Verdict {
 	default:
 		p.stack = append(p.stack, word)
 	}
+	return unwind.Found
+}
+
+// sum adds the last of n words to the one before, or subtracts.
+func (p *program) sum(n int, minus bool) unwind.Verdict {
+	if n < 2 {
+		return unwind.Malformed
+	}
+	a, ok := p.value(p.stack[n-2])
+	b, known := p.value(p.stack[n-1])
+	if !ok || !known || a.memory || b.memory || b.base != cpu.NoReg {
+		return unwind.Unsupported
+	}
+	if minus {
+		b.off = -b.off
+	}
+	a.off += b.off
+	p.result(2, a)
+	return unwind.Found
+}
+
+// word takes the memory at the last of n words.
+func (p *program) word(n int) unwind.Verdict {
+	if n < 1 {
+		return unwind.Malformed
+	}
+	a, ok := p.value(p.stack[n-1])
+	if !ok || a.memory || a.base == cpu.NoReg {
+		return unwind.Unsupported
+	}
+	a.memory = true
+	p.result(1, a)
 	return unwind.Found
 }
 
