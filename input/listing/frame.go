@@ -65,12 +65,9 @@ func withoutProcess(line string) string {
 // parseAt reads a frame that begins with the line.
 func parseAt(line string) (f Frame, ok bool) {
 	bracketed := strings.HasSuffix(line, "]") && strings.Contains(line, "[0x")
-	for i := range forms {
+	for _, i := range byStart[line[0]] {
 		form := &forms[i]
-		switch {
-		case form.starts == "" && !bracketed:
-			continue
-		case form.starts != "" && strings.IndexByte(form.starts, line[0]) < 0:
+		if form.starts == "" && !bracketed {
 			continue
 		}
 		found, ok := form.match(line)
@@ -83,6 +80,20 @@ func parseAt(line string) (f Frame, ok bool) {
 		}
 	}
 	return f, false
+}
+
+// byStart are the forms of lines that begin with a byte, in their order.
+var byStart = formsByStart()
+
+func formsByStart() (list [256][]int) {
+	for c := range list {
+		for i := range forms {
+			if forms[i].starts == "" || strings.IndexByte(forms[i].starts, byte(c)) >= 0 {
+				list[c] = append(list[c], i)
+			}
+		}
+	}
+	return list
 }
 
 // frame is what the verbs of a form stand for.

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/backsight/backsight/internal/phrases"
 )
 
 // headline is a line by which a record begins, unless its maker's record has begun: some phrase of a maker. The line is the
@@ -68,6 +70,16 @@ var headlines = [...]headline{
 	{"valgrind", "Process terminating with default action of signal ", start | why | more},
 }
 
+// headings are what a line has that begins a record, or says of which process a thread is.
+var headings = phrases.New(append(says(), "pid: ", " ip ", " ip:", "sending SIGSEGV", "]: unhandled ", "unexpected fatal ")...)
+
+func says() (list []string) {
+	for i := range headlines {
+		list = append(list, headlines[i].says)
+	}
+	return list
+}
+
 // heading reads a line that begins a record or a list, or says more of one.
 func (s *scanner) heading(i int, text string) bool {
 	said := withoutProcess(text)
@@ -75,7 +87,13 @@ func (s *scanner) heading(i int, text string) bool {
 		s.title, s.titled = said, i+1
 	}
 	text = said
-	if s.userFault(i, text) || s.module(i, text) || s.process(i, text) || s.namedThread(i, text) {
+	if s.module(i, text) || s.namedThread(i, text) {
+		return true
+	}
+	if headings.First(text) < 0 {
+		return s.listTitle(i, text)
+	}
+	if s.userFault(i, text) || s.process(i, text) {
 		return true
 	}
 	for k := range headlines {
@@ -99,6 +117,11 @@ func (s *scanner) heading(i int, text string) bool {
 		s.rec.fault.read(text)
 		return true
 	}
+	return s.listTitle(i, text)
+}
+
+// listTitle keeps a line that says which list follows, and tells whether a list of the record begins.
+func (s *scanner) listTitle(i int, text string) bool {
 	if strings.HasSuffix(text, ":") && len(text) <= maxTitle {
 		s.title, s.titled = strings.TrimSuffix(text, ":"), i+1
 		if s.rec != nil && s.th != nil && isThread(text) {

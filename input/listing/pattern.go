@@ -90,7 +90,7 @@ func steps(text string) (p []step) {
 }
 
 // maxSteps bounds the work on one line: texts between literals that come often could be cut in many ways.
-const maxSteps = 1 << 12
+const maxSteps = 1 << 11
 
 // found is what the verbs of a pattern stand for in a line.
 type found struct {
