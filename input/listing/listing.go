@@ -102,12 +102,18 @@ const maxPrefix = 96
 
 // isReport tells whether a record is one, and no line of a text that looks like a frame.
 func (r *record) isReport() bool {
-	frames, registers := 0, 0
+	frames, registers, highest := 0, 0, uint64(0)
 	for _, t := range r.threads {
+		for i := range t.frames {
+			highest = max(highest, t.frames[i].Addr)
+		}
 		frames, registers = frames+len(t.frames), registers+len(t.regs)
 		if len(t.frames) > 0 && t.frames[0].how&relative != 0 && t.frames[0].Number == 0 {
 			return true
 		}
+	}
+	if r.maker == "Rust" && r.reason == "" && highest>>32 == 0 { // probes print such lists of a device
+		return false
 	}
 	if !r.headed {
 		return frames > 1

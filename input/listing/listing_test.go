@@ -248,6 +248,7 @@ stack backtrace:
 pid: 2, tid: 2, name: b  >>> b <<<
     #00 pc 00000020  /libb.so
 `, "unknown pid 1\n  Android: tid 1 a: liba.so+0x10\nunknown pid 2\n  Android: tid 2 b: libb.so+0x20\n"},
+		"a device's":             {"stack backtrace:\n   0: 0x000007de - HardFaultTrampoline\n   1: 0x00000656 - main\n", ""},
 		"one frame of no report": {"see #0 0x1234 in f\n", ""},
 	} {
 		if got := summary(readText(t, c.text)); got != c.want {
