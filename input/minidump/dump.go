@@ -44,7 +44,7 @@ type dump struct {
 
 // room is how much of a dump is kept: 48 bytes of the file make a thread of five hundred, 16 a run of memory, 12 a name of
 // eight thousand. Programs have some thousand threads.
-type room struct{ threads, ranges, names budget.Budget }
+type room struct{ threads, ranges, names, code budget.Budget }
 
 func newRoom(size int) room {
 	n := uint64(size)
@@ -52,12 +52,13 @@ func newRoom(size int) room {
 		threads: budget.New("threads", 1<<14, n/512),
 		ranges:  budget.New("runs of memory", 1<<15, n/256),
 		names:   budget.New("bytes of names", 1<<20, n),
+		code:    budget.New("pieces of missing binaries' code", 1<<14, n/512), // modules may overlap, and so may mappings
 	}
 }
 
 // leftOut says what there was no room for.
 func (d *dump) leftOut() {
-	for _, b := range []*budget.Budget{&d.room.threads, &d.room.ranges, &d.room.names} {
+	for _, b := range []*budget.Budget{&d.room.threads, &d.room.ranges, &d.room.names, &d.room.code} {
 		if err := b.Err(); err != nil {
 			d.issue("%v; the others are left out", err)
 		}

@@ -73,7 +73,7 @@ func TestPathOf(t *testing.T) {
 
 // TestSeen: a binary that is not at hand is what was mapped executable, with the bytes that the dump has.
 func TestSeen(t *testing.T) {
-	f := finder{runs: sorted([]run{{0x41_2000, make([]byte, 0x100)}, {0x40_1080, []byte("code around PC..")}, {0x40_0f00, make([]byte, 0x10)}}),
+	f := finder{dump: &dump{room: newRoom(0)}, runs: sorted([]run{{0x41_2000, make([]byte, 0x100)}, {0x40_1080, []byte("code around PC..")}, {0x40_0f00, make([]byte, 0x10)}}),
 		maps: []mapping{{Range: target.Range{Lo: 0x40_0000, Hi: 0x40_1000}}, {Range: target.Range{Lo: 0x40_1000, Hi: 0x40_2000}, exec: true}}}
 	img := f.seen(target.Range{Lo: 0x40_0000, Hi: 0x40_3000}, nil)
 	want := []image.Range{{Addr: 0x1000, Size: 0x80}, {Addr: 0x1080, Size: 0x10}, {Addr: 0x1090, Size: 0xf70}}

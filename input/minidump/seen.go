@@ -23,6 +23,9 @@ func (f *finder) seen(r target.Range, symbols *image.Image) *image.Image {
 	}
 	h.Segments = nil
 	for _, code := range f.executable(r, symbols != nil) {
+		if !f.dump.room.code.Draw(1) {
+			break
+		}
 		h.Segments = append(h.Segments, f.segments(code, r.Lo)...)
 	}
 	if len(h.Segments) == 0 {
@@ -31,11 +34,14 @@ func (f *finder) seen(r target.Range, symbols *image.Image) *image.Image {
 	return image.New(h, borrowed{c})
 }
 
+// maxParts bounds the mappings of one binary's code: linkers make one or two.
+const maxParts = 64
+
 // executable are the parts of a range that were mapped executable. Where the dump does not say, they are what a symbol file
 // covers, else the code around the PC of the crash.
 func (f *finder) executable(r target.Range, named bool) (parts []target.Range) {
 	for i := range f.maps {
-		if m := &f.maps[i]; m.exec && m.Lo < r.Hi && r.Lo < m.Hi {
+		if m := &f.maps[i]; m.exec && m.Lo < r.Hi && r.Lo < m.Hi && len(parts) < maxParts {
 			parts = append(parts, target.Range{Lo: max(m.Lo, r.Lo), Hi: min(m.Hi, r.Hi)})
 		}
 	}
@@ -45,6 +51,9 @@ func (f *finder) executable(r target.Range, named bool) (parts []target.Range) {
 		parts = append(parts, r)
 	default:
 		for i := range f.runs {
+			if len(parts) == maxParts {
+				break
+			}
 			if end := f.runs[i].addr + uint64(len(f.runs[i].data)); r.Contains(f.runs[i].addr) && end > f.runs[i].addr {
 				parts = append(parts, target.Range{Lo: f.runs[i].addr, Hi: min(end, r.Hi)})
 			}
@@ -61,10 +70,10 @@ func (f *finder) segments(code target.Range, base uint64) (segs image.Segments) 
 	add := func(to uint64, data []byte) {
 		if to > at {
 			segs = append(segs, image.Segment{Addr: at - base, Size: to - at, Data: data, Read: true, Exec: true})
-			at = to
 		}
+		at = max(at, to)
 	}
-	for ; i < len(f.runs) && f.runs[i].addr < code.Hi; i++ {
+	for ; i < len(f.runs) && f.runs[i].addr < code.Hi && f.dump.room.code.Draw(1); i++ {
 		r := &f.runs[i]
 		end := min(r.addr+uint64(len(r.data)), code.Hi)
 		if end <= at || end < r.addr {
