@@ -182,7 +182,7 @@ func (f *file) imported() (list []named) {
 	if f.wide {
 		size = 8
 	}
-	bound := len(f.in.Data) / int(size)
+	left := len(f.in.Data) / int(size) // words to look at: tables may be one another
 	for r := bin.New(f.bytes(f.directory(importDirectory)), false); r.Err() == nil; {
 		lookup := r.U32()
 		r.Skip(8) // time, forwarder
@@ -193,10 +193,7 @@ func (f *file) imported() (list []named) {
 		if lookup == 0 {
 			lookup = table
 		}
-		list = f.importedFrom(list, lookup, table, size)
-		if len(list) >= bound {
-			break
-		}
+		list = f.importedFrom(list, lookup, table, size, &left)
 	}
 	slices.SortFunc(list, func(a, b named) int { return cmp.Compare(a.rva, b.rva) })
 	return list
@@ -204,16 +201,19 @@ func (f *file) imported() (list []named) {
 
 // importedFrom appends the words of one library's table: each a place behind a hint, where a name is, or a number with the highest
 // bit set.
-func (f *file) importedFrom(list []named, lookup, table, size uint32) []named {
-	for w := bin.New(f.rest(lookup), false); ; table += size {
+func (f *file) importedFrom(list []named, lookup, table, size uint32, left *int) []named {
+	w := bin.New(f.rest(lookup), false)
+	for ; *left > 0; table += size {
+		*left--
 		v := w.Uint(int(size))
 		if v == 0 {
-			return list
+			break
 		}
 		if v>>(8*size-1) == 0 {
 			list = append(list, named{rva: table, at: uint32(v) + 2})
 		}
 	}
+	return list
 }
 
 // Section implements image.Container.
