@@ -227,11 +227,14 @@ func (t *Table) rule(q *unwind.Query, m unwind.Method, out *unwind.Rule) bool {
 	if t.Lookup(q.PC, &r) != unwind.Found || r.Method != m || !r.holds(q.Mode) {
 		return false
 	}
+	if m == unwind.MethodEHABI && q.Exact {
+		return false // the source knows where functions begin, and that nothing is done there yet
+	}
 	r.Rule.Unpack(t.arch, out)
 	out.Flags |= r.Flags
 	out.Start = r.Start
-	if (m == unwind.MethodEHABI || m == unwind.MethodCompact) && q.Exact {
-		out.Flags |= unwind.Fallback // EHABI describes frames at calls only
+	if m == unwind.MethodCompact && q.Exact {
+		out.Flags |= unwind.Fallback // it describes frames at calls only
 	}
 	return true
 }
