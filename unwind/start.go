@@ -185,10 +185,13 @@ func (s *State) LinkSpent() bool {
 // register, to elsewhere than c. The same interpreter's epilogue has x29 back when it returns, and
 // the table takes the caller's x29 for its own.
 func returnsByLink(s *State, c *candidate) bool {
-	var in [2]cpu.Insn
 	ra, _, ok := linkOf(s)
 	arch := s.Snapshot.Arch
-	return ok && arch.Decoder != nil && arch.Decoder.Decode(s.Code(s.PC), s.PC, s.Mode, in[:]) > 0 &&
+	if !ok || arch.Decoder == nil {
+		return false
+	}
+	var in [2]cpu.Insn // allocated, as the decoder is called through an interface
+	return arch.Decoder.Decode(s.Code(s.PC), s.PC, s.Mode, in[:]) > 0 &&
 		in[0].Op == cpu.OpReturn && in[0].Src == arch.LR && in[0].Flags&(cpu.FlagConditional|cpu.FlagException) == 0 && c.pc != ra
 }
 
