@@ -80,11 +80,19 @@ func (v *verifier) locate(s *State, c *candidate) {
 	}
 	c.module, _ = snap.ModuleAt(c.site)
 	c.checks |= executable(snap, c.site, c.module)
-	if !c.Exact && c.checks&Executable == 0 && (v.trampolines.at(s, c.raw, c.mode) || v.trampolines.unseen(s, c)) {
-		c.site, c.checks = c.pc, c.checks|AtTrampoline
-		c.module, _ = snap.ModuleAt(c.pc)
-		c.checks |= executable(snap, c.pc, c.module)
+	if c.Exact || c.checks&Executable != 0 {
+		return
 	}
+	switch {
+	case v.trampolines.at(s, c.raw, c.mode):
+	case v.trampolines.unseen(s, c):
+		c.checks |= Disputed // a signal's frame lies there, but the address may be damaged
+	default:
+		return
+	}
+	c.site, c.checks = c.pc, c.checks|AtTrampoline
+	c.module, _ = snap.ModuleAt(c.pc)
+	c.checks |= executable(snap, c.pc, c.module)
 }
 
 // stackChecks compares the caller's stack pointer with the callee's.
