@@ -271,7 +271,7 @@ func TestInlined(t *testing.T) {
 
 // pb is a tombstone of two threads as a message.
 func pb() []byte {
-	frame := func(rel, pc int, function, file string) []byte {
+	frame := func(rel, pc uint64, function, file string) []byte {
 		return synth.Message(1, rel, 2, pc, 4, function, 5, 8, 6, file, 8, "0011223344556677")
 	}
 	thread := func(id int, name string, more ...any) []byte {
@@ -280,10 +280,10 @@ func pb() []byte {
 	return synth.Message(1, 1, 2, "toy/toy/toy:14/A.1/1:user/release-keys", 4, "2026-01-01 00:00:00", 5, 100, 6, 101, 9, "com.toy",
 		10, synth.Message(1, 11, 2, "SIGSEGV", 3, 1, 4, "SEGV_MAPERR", 8, 1, 9, 0x10), 15, synth.Message(1, "null pointer dereference"),
 		16, thread(100, "main", 4, frame(0x400, 0x6000000400, "poll", "/lib/libb.so")),
-		16, thread(101, "worker", 3, synth.Message(1, "pc", 2, 0x6000001100), 3, synth.Message(1, "sp", 2, 0x7000),
+		16, thread(101, "worker", 3, synth.Message(1, "pc", 2, uint64(0x6000001100)), 3, synth.Message(1, "sp", 2, uint64(0x7000)),
 			4, frame(0x1100, 0x6000001100, "leaf", "/lib/liba.so"), 4, frame(0x1200, 0x6000001200, "mid", "/lib/liba.so"),
 			5, synth.Message(1, "sp", 3, 0x7000, 4, "01234567")),
-		17, synth.Message(1, 0x6000000000, 2, 0x6000002000, 4, 1, 6, 1, 7, "/lib/liba.so"))
+		17, synth.Message(1, uint64(0x6000000000), 2, uint64(0x6000002000), 4, 1, 6, 1, 7, "/lib/liba.so"))
 }
 
 func readPB(data []byte) (*target.Snapshot, error) {

@@ -54,7 +54,9 @@ func said(snap *target.Snapshot) string {
 func msg(v any) (b []byte) {
 	switch v := v.(type) {
 	case int:
-		return binary.BigEndian.AppendUint32([]byte{uint8s + 2}, uint32(v))
+		return msg(uint32(v))
+	case uint32:
+		return binary.BigEndian.AppendUint32([]byte{uint8s + 2}, v)
 	case string:
 		return append([]byte{fixStr + byte(len(v))}, v...)
 	case []byte:
@@ -85,7 +87,7 @@ func piecesOf(ram any) []any {
 	binary.LittleEndian.PutUint32(block[0x38:], 0x3fff_fffc)
 	return []any{
 		[]any{pairs{"start", 0x2000_0010, "end", 0x2000_0014}, ram},
-		[]any{pairs{"start", 0xe000_ed00, "end", 0xe000_ed40}, block},
+		[]any{pairs{"start", uint32(0xe000_ed00), "end", uint32(0xe000_ed40)}, block},
 	}
 }
 

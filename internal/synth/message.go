@@ -13,6 +13,8 @@ func Message(fields ...any) (b []byte) {
 		switch v := fields[i+1].(type) {
 		case int:
 			b = binary.AppendUvarint(binary.AppendUvarint(b, tag|varint), uint64(v))
+		case uint64:
+			b = binary.AppendUvarint(binary.AppendUvarint(b, tag|varint), v)
 		case string:
 			bytes([]byte(v))
 		case []byte:
