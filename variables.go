@@ -57,7 +57,7 @@ func (u *Unwinder) variables(ctx context.Context, snap *target.Snapshot, th *rep
 			continue
 		}
 		at := locals.Place{Snapshot: snap, Frame: f, Registers: &regs[k], PC: lookedUp(snap.Arch, &f.Frame), Entered: entered}
-		f.Variables = locals.Of(names, &at)
+		f.Detailed().Variables = locals.Of(names, &at)
 		entered = nil
 		if calls(&f.Frame) {
 			entered = locals.Passed(names, &at, f.Module.ToImage(f.PC))

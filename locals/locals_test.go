@@ -85,7 +85,7 @@ func variables(t *testing.T, core, function string) map[string]report.Variable {
 	out := make(map[string]report.Variable)
 	for i := range r.Threads[0].Frames {
 		if f := &r.Threads[0].Frames[i]; f.Function == function {
-			for _, v := range f.Variables {
+			for _, v := range f.Detailed().Variables {
 				out[v.Name] = v
 			}
 			return out

@@ -46,7 +46,7 @@ func TestShared(t *testing.T) {
 			if len(f.Inlines) > 0 {
 				inlined = f.Inlines[0].Function
 			}
-			for _, v := range f.Variables {
+			for _, v := range f.Detailed().Variables {
 				if v.Name == "c" {
 					typ = v.Type + " " + v.Value
 				}

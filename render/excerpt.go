@@ -13,13 +13,17 @@ import (
 // excerpts writes the variables, the source lines and the instructions around a frame, where they were
 // asked for.
 func (t *frameTable) excerpts(f *report.Frame) {
-	t.variables(f)
-	for i := range f.Source {
-		l := &f.Source[i]
+	d := f.Details
+	if d == nil {
+		return
+	}
+	t.variables(d)
+	for i := range d.Source {
+		l := &d.Source[i]
 		t.line(fmt.Sprintf("      %s%5d  %s", mark(l.Here), l.Number, expanded(l.Text)))
 	}
-	for i := range f.Code {
-		c := &f.Code[i]
+	for i := range d.Code {
+		c := &d.Code[i]
 		t.b = append(append(t.b, "      "...), mark(c.Here)...)
 		t.b = appendHex(t.b, c.Addr, t.digits)
 		t.line(fmt.Sprintf("  %-16s  %s", hex.EncodeToString(c.Bytes), instructionText(t.arch, c)))

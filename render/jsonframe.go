@@ -42,28 +42,31 @@ func (e *frameEncoder) location() {
 
 // excerpts writes the variables, the source lines and the instructions around the frame.
 func (e *frameEncoder) excerpts(arch *cpu.Arch) {
-	f := e.f
+	d := e.f.Details
+	if d == nil {
+		return
+	}
 	e.variables()
-	if f.Source != nil {
+	if d.Source != nil {
 		e.key("source")
 		e.open('[')
-		for i := range f.Source {
+		for i := range d.Source {
 			e.open('{')
 			e.key("line")
-			e.int(f.Source[i].Number)
+			e.int(d.Source[i].Number)
 			e.key("text")
-			e.string(f.Source[i].Text)
+			e.string(d.Source[i].Text)
 			e.close('}')
 		}
 		e.close(']')
 	}
-	if f.Code == nil {
+	if d.Code == nil {
 		return
 	}
 	e.key("code")
 	e.open('[')
-	for i := range f.Code {
-		c := &f.Code[i]
+	for i := range d.Code {
+		c := &d.Code[i]
 		e.open('{')
 		e.key("address")
 		e.address(c.Addr)
@@ -78,14 +81,14 @@ func (e *frameEncoder) excerpts(arch *cpu.Arch) {
 
 // variables writes the arguments and local variables.
 func (e *frameEncoder) variables() {
-	f := e.f
-	if f.Variables == nil {
+	d := e.f.Details
+	if d.Variables == nil {
 		return
 	}
 	e.key("variables")
 	e.open('[')
-	for i := range f.Variables {
-		v := &f.Variables[i]
+	for i := range d.Variables {
+		v := &d.Variables[i]
 		e.open('{')
 		e.member("name", v.Name)
 		e.member("type", v.Type)

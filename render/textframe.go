@@ -2,6 +2,7 @@ package render
 
 import (
 	"fmt"
+	"iter"
 	"strconv"
 	"unicode/utf8"
 
@@ -40,7 +41,7 @@ func (t *frameTable) frames() {
 		}
 		for n := i; n < i+c.period; n++ {
 			k, _ := th.Repeats.Index(n)
-			for _, r := range frameRows(&th.Frames[k]) {
+			for r := range frameRows(&th.Frames[k]) {
 				t.row(n, &r)
 			}
 			t.excerpts(&th.Frames[k])
@@ -87,7 +88,7 @@ func (t *frameTable) layout() {
 	t.number = max(2, len(strconv.Itoa(th.Count()-1)))
 	t.name = minName
 	for i := range th.Frames {
-		for _, r := range frameRows(&th.Frames[i]) {
+		for r := range frameRows(&th.Frames[i]) {
 			if n := utf8.RuneCountInString(r.name); n <= maxName {
 				t.name = max(t.name, n)
 			}
@@ -98,14 +99,21 @@ func (t *frameTable) layout() {
 	}
 }
 
-func frameRows(f *report.Frame) []row {
-	var rows []row
-	for i := range f.Inlines {
-		in := &f.Inlines[i]
-		rows = append(rows, row{pc: f.PC, noPC: !f.HasAddress(), name: Text(shortName(orUnknown(in.Function), maxName)) + " (inlined)", file: place(in.File, f.Dir, in.Line)})
+// frameRows are the lines of a frame: the functions inlined there, innermost first, and the frame's own.
+func frameRows(f *report.Frame) iter.Seq[row] {
+	return func(yield func(row) bool) {
+		r := row{pc: f.PC, noPC: !f.HasAddress()}
+		for i := range f.Inlines {
+			in := &f.Inlines[i]
+			r.name, r.file = Text(shortName(orUnknown(in.Function), maxName))+" (inlined)", place(in.File, f.Dir, in.Line)
+			if !yield(r) {
+				return
+			}
+		}
+		r.name, r.file = Text(shortName(frameName(f), maxName)), where(f)
+		r.tag, r.color = doubt(f)
+		yield(r)
 	}
-	tag, color := doubt(f)
-	return append(rows, row{pc: f.PC, noPC: !f.HasAddress(), name: Text(shortName(frameName(f), maxName)), file: where(f), tag: tag, color: color})
 }
 
 // where is a frame's file and line, else the binary of a function's name.

@@ -7,9 +7,9 @@ import "github.com/backsight/backsight/report"
 //	n = 12                          int
 //	name = 0x7ffe0010 "eth0"        const char *
 //	route = <optimised out>         struct route *
-func (t *frameTable) variables(f *report.Frame) {
-	for i := range f.Variables {
-		v := &f.Variables[i]
+func (t *frameTable) variables(d *report.Details) {
+	for i := range d.Variables {
+		v := &d.Variables[i]
 		s := v.Name + " = " + valueOf(v)
 		if v.Inlined != "" {
 			s = v.Inlined + ": " + s

@@ -188,7 +188,9 @@ func viewFrame(arch *cpu.Arch, th *report.Thread, n, digits int) frameView {
 	for _, in := range f.Inlines {
 		v.Inlines = append(v.Inlines, inlineView{orUnknown(in.Function), place(in.File, f.Dir, in.Line)})
 	}
-	v.Variables, v.Excerpt = viewVariables(f), viewExcerpt(arch, f, digits)
+	if d := f.Details; d != nil {
+		v.Variables, v.Excerpt = viewVariables(d), viewExcerpt(arch, d, digits)
+	}
 	if th.Tried == nil || !th.Crashed || f.Method == unwind.MethodContext {
 		return v
 	}

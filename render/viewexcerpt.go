@@ -8,9 +8,9 @@ import (
 )
 
 // viewVariables shows a frame's arguments and locals.
-func viewVariables(f *report.Frame) (out []variableView) {
-	for i := range f.Variables {
-		v := &f.Variables[i]
+func viewVariables(d *report.Details) (out []variableView) {
+	for i := range d.Variables {
+		v := &d.Variables[i]
 		name := v.Name
 		if v.Inlined != "" {
 			name = v.Inlined + ": " + name
@@ -21,13 +21,13 @@ func viewVariables(f *report.Frame) (out []variableView) {
 }
 
 // viewExcerpt shows the source lines and the instructions around a frame.
-func viewExcerpt(arch *cpu.Arch, f *report.Frame, digits int) (out []lineView) {
-	for i := range f.Source {
-		l := &f.Source[i]
+func viewExcerpt(arch *cpu.Arch, d *report.Details, digits int) (out []lineView) {
+	for i := range d.Source {
+		l := &d.Source[i]
 		out = append(out, lineView{Text(fmt.Sprintf("%s%5d  %s", mark(l.Here), l.Number, expanded(l.Text))), l.Here})
 	}
-	for i := range f.Code {
-		c := &f.Code[i]
+	for i := range d.Code {
+		c := &d.Code[i]
 		out = append(out, lineView{Text(mark(c.Here) + address(c.Addr, digits) + "  " + instructionText(arch, c)), c.Here})
 	}
 	return out

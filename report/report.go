@@ -52,13 +52,25 @@ type Frame struct {
 	// CFA is not known then.
 	Size    uint64
 	HasSize bool
-	// Code and Source are what is around CallSite, nil where they were not asked for or
-	// are not known.
+	// Details is what was asked for besides, nil where nothing was: most frames of most reports have none.
+	Details *Details
+}
+
+// Details are what is around a frame, each nil where it was not asked for or is not known.
+type Details struct {
+	// Code and Source are around the frame's CallSite.
 	Code   []Instruction
 	Source []SourceLine
-	// Variables are the arguments and locals, arguments first; nil where they were not asked
-	// for or are not known.
+	// Variables are the arguments and locals, arguments first.
 	Variables []Variable
+}
+
+// Detailed returns the frame's details, to be filled.
+func (f *Frame) Detailed() *Details {
+	if f.Details == nil {
+		f.Details = new(Details)
+	}
+	return f.Details
 }
 
 // Instruction is an instruction at a target address. Text is the instruction as assemblers write it,

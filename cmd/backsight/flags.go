@@ -98,10 +98,10 @@ func (e *excerptFlags) fill(r *report.Report, sysroots []string) {
 		for k := range r.Threads[i].Frames {
 			f := &r.Threads[i].Frames[k]
 			if e.code {
-				f.Code = excerpt.Code(snap, f, aroundCode)
+				f.Detailed().Code = excerpt.Code(snap, f, aroundCode)
 			}
 			if e.source {
-				f.Source = excerpt.Source(sysroots, f, aroundSource)
+				f.Detailed().Source = excerpt.Source(sysroots, f, aroundSource)
 			}
 		}
 	}

@@ -21,6 +21,8 @@ const (
 	ntRISCVCFI  = 0x903 // NT_RISCV_USER_CFI, Linux 6.20
 
 	ntGNUBuildID = 3
+
+	noteHeader = 12 // bytes of namesz, descsz and type
 )
 
 // notes is what the notes say. Registers and siginfo wait for the ABI.
@@ -51,6 +53,7 @@ type noteReader struct {
 	file  *file
 	found *problems
 	notes notes
+	size  int // of the segment, in bytes
 }
 
 // readNotes decodes note segments. All of them together are no longer than the
@@ -63,6 +66,7 @@ func readNotes(f *file, segs []phdr, found *problems) notes {
 		if total += len(data); total > len(f.data) {
 			break
 		}
+		r.size = len(data)
 		damaged := eachNote(data, f.header.big, func(name []byte, typ uint32, desc []byte) {
 			switch owner, lwp, _ := bytes.Cut(name, []byte("@")); string(owner) {
 			case "CORE", "LINUX":
@@ -85,7 +89,7 @@ func readNotes(f *file, segs []phdr, found *problems) notes {
 // where all are.
 func eachNote(data []byte, big bool, yield func(name []byte, typ uint32, desc []byte)) int {
 	r := bin.New(data, big)
-	for r.Len() >= 12 {
+	for r.Len() >= noteHeader {
 		at := r.Offset()
 		namesz, descsz, typ := uint64(r.U32()), uint64(r.U32()), r.U32()
 		name := r.Bytes(namesz)
@@ -109,6 +113,9 @@ func (r *noteReader) note(typ uint32, desc []byte) {
 	n := &r.notes
 	switch typ {
 	case ntPrstatus:
+		if n.threads == nil { // to grow would leave more than twice as much behind
+			n.threads = make([]threadNotes, 0, r.size/(noteHeader+len(desc))+1)
+		}
 		n.threads = append(n.threads, r.file.header.readPrstatus(desc))
 	case ntPrpsinfo:
 		n.readPsinfo(desc, r.file.header.big)
