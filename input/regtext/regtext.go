@@ -169,17 +169,14 @@ func (v *Vocabulary) name(line string, at int) (name string, end int) {
 		end = wordEnd(line, end+1)
 		words = line[at:end]
 	}
-	for part := range strings.SplitSeq(strings.ToLower(words), "/") {
-		if n, ok := v.names[strings.TrimLeft(part, "_")]; ok {
+	for rest, more := words, true; more; {
+		var part string
+		part, rest, more = strings.Cut(rest, "/")
+		if n := v.register(part); n != "" {
 			return n, end
 		}
-		if len(part) == 3 && part[1] == '0' {
-			if n, ok := v.names[part[:1]+part[2:]]; ok {
-				return n, end
-			}
-		}
 	}
-	if strings.EqualFold(words, "r") {
+	if words == "r" || words == "R" {
 		digits := skipSpaces(line, end)
 		stop := wordEnd(line, digits)
 		if n, ok := v.names["r"+line[digits:stop]]; ok && stop > digits {
@@ -187,6 +184,28 @@ func (v *Vocabulary) name(line string, at int) (name string, end int) {
 		}
 	}
 	return "", end
+}
+
+// maxName is longer than the name of any register.
+const maxName = 24
+
+// register is the register that a word names, "" for none.
+func (v *Vocabulary) register(word string) string {
+	word = strings.TrimLeft(word, "_")
+	if len(word) > maxName {
+		return ""
+	}
+	var lower [maxName]byte
+	for i := range word {
+		if lower[i] = word[i]; word[i] >= 'A' && word[i] <= 'Z' {
+			lower[i] |= 0x20
+		}
+	}
+	n, ok := v.names[string(lower[:len(word)])]
+	if !ok && len(word) == 3 && word[1] == '0' {
+		n = v.names[string([]byte{lower[0], lower[2]})]
+	}
+	return n
 }
 
 // qualified tells whether the word before a name says that the register is not the one of
@@ -267,9 +286,13 @@ func skipWord(line string, at int, word string) int {
 
 // row appends the values that follow the value of rN without names: those of rN+1 and on.
 func row(dst []Value, line string, at int) ([]Value, int) {
-	last := dst[len(dst)-1]
-	n, err := strconv.Atoi(strings.TrimPrefix(last.Name, "r"))
-	if err != nil || last.Digits != 8 {
+	last := &dst[len(dst)-1]
+	digits, numbered := strings.CutPrefix(last.Name, "r")
+	if !numbered || last.Digits != 8 || strings.Trim(digits, "0123456789") != "" {
+		return dst, at
+	}
+	n, err := strconv.Atoi(digits)
+	if err != nil {
 		return dst, at
 	}
 	for n++; n < 16; n++ {
