@@ -11,7 +11,7 @@ import (
 // MaxCost bounds the instructions that code analysis executes for one walk. A frame of an
 // ordinary program takes some thousand, once; in 8 MB of random bytes each of a thousand
 // return addresses takes a hundred thousand.
-const MaxCost = 4_000_000
+const MaxCost = 3_000_000
 
 // The walks through all threads of a capture may cost together what allowanceFloor says, and more
 // for large programs: one instruction for bytesPerCost bytes of code. The thousand threads of a
@@ -20,7 +20,7 @@ const MaxCost = 4_000_000
 const allowanceFloor, bytesPerCost = MaxCost, 8
 
 // briefLimit is the limit of cost below which a walk asks for brief answers only. An answer that is
-// not brief may take up to a quarter of MaxCost, and is not broken off.
+// not brief may take up to a third of MaxCost, and is not broken off.
 const briefLimit = MaxCost / 2
 
 // leastFrames is how many frames a thread may have at least, when threads share one stack.
