@@ -123,7 +123,8 @@ const (
 	// stub the call before the PC goes to, as the word says that the PLT pushed.
 	LazyBinding
 	// StartsMain: the callee runs in main, and the call before the PC is the call of main in the
-	// program's start (in glibc, within __libc_start_main).
+	// program's start (in glibc, within __libc_start_main); or the frame lies between that call and the
+	// start, where calls lead on by jumps.
 	StartsMain
 	// OnlyCaller: the return address was not captured, or is a tracer's, and of all calls of the callee's
 	// function the one before the PC is the only one that what was captured does not contradict.

@@ -56,7 +56,8 @@ func firstInDoubt(frames []Frame) int {
 //
 // That matters where #1 is in doubt, which does not pass on to #2 then, and where main's frame was
 // not derived in two ways. main may be the innermost frame. In musl, __libc_start_main ends in a
-// jump to the function that calls main.
+// jump to the function that calls main: on i386 with the words that __libc_start_main was passed, main's
+// address first.
 func proveByStart(frames []Frame, first int, graph CallGraph, stack *interiors) {
 	last := len(frames) - 1
 	i, straight := last-1, true
@@ -72,9 +73,21 @@ func proveByStart(frames []Frame, first int, graph CallGraph, stack *interiors) 
 	if straight && f.derived() && main.Trust == Certain && main.Checks&doubts == 0 {
 		return
 	}
-	if f.Checks.Has(CallBefore) && f.Checks&(targetChecks|TargetDiffers) == 0 && start.Module != nil && start.Module == main.Module &&
-		allStarting(frames[i+1:]) && graph.StartHandsOn(start.Module, start.CallSite, stack.firstPassed(&frames[last-1]), main.CallSite, main.Mode) {
-		f.Checks |= TargetMatches | StartsMain
+	if !f.Checks.Has(CallBefore) || f.Checks&(targetChecks|TargetDiffers) != 0 || start.Module == nil || start.Module != main.Module ||
+		!allStarting(frames[i+1:]) {
+		return
+	}
+	handsOn := func(through Frame) bool {
+		return graph.StartHandsOn(start.Module, start.CallSite, stack.firstPassed(&through), main.CallSite, main.Mode)
+	}
+	if !slices.ContainsFunc(frames[i:last], handsOn) {
+		return
+	}
+	f.Checks |= TargetMatches | StartsMain
+	for k := i + 1; k < last; k++ {
+		if !frames[k].Checks.Proven() {
+			frames[k].Checks |= StartsMain
+		}
 	}
 }
 
@@ -164,10 +177,10 @@ func settle(frames []Frame, i int) {
 //
 // What is doubtful of #4 is which call of f was running. Were #4 not f at all, another
 // function's size would have been added to #3's CFA, and there would be no return address
-// of a call of just that other function there. A size that was read from memory (the frame
-// pointer's) tells less: a damaged word may lead to another activation of f. And where the
-// next frame is not proven, the other function's size may have led to some frame further
-// out, from which all goes on as it should.
+// of a call of just that other function there. A size that code analysis reads from memory (the
+// frame pointer's) tells less: the frame pointer may be another activation's. A table says where the
+// frame pointer is the frame's own. And where the next frame is not proven, the other function's size
+// may have led to some frame further out, from which all goes on as it should.
 //
 // Nor does the doubt pass on where nothing was skipped on the way: see interiors.settle.
 func passOutwards(frames []Frame, within *interiors) {
@@ -175,11 +188,11 @@ func passOutwards(frames []Frame, within *interiors) {
 	local := false // the last frame alone is in doubt, and not in its place
 	for i := range frames {
 		f := &frames[i]
-		sized := f.Checks.Has(FrameSize)
-		if local && sized && settles(&frames[i-1], f) {
+		told := f.Checks.Has(FrameSize) || f.Method.basis() == inTable
+		if local && told && settles(&frames[i-1], f) {
 			trust = Certain
 		}
-		local = trust == Certain && sized && (f.derived() || f.ruled())
+		local = trust == Certain && told && (f.derived() || f.ruled())
 		if local && i > 0 && f.Trust < Certain && !f.Checks.Has(AtStart) && within.settle(frames, i) {
 			continue
 		}
@@ -194,8 +207,8 @@ func passOutwards(frames []Frame, within *interiors) {
 // leads to OBJ_NAME_add, and the frames between, of calls that came back, have the size of
 // OBJ_NAME_add's.
 func settles(doubtful, next *Frame) bool {
-	return next.Checks.Proven() || next.Checks.Has(TargetMatches) && doubtful.Checks.Proven() ||
-		next.Checks.Has(Corroborated) && doubtful.onlyAtStart()
+	return next.Checks.Proven() || next.Checks.Has(FrameSize) &&
+		(next.Checks.Has(TargetMatches) && doubtful.Checks.Proven() || next.Checks.Has(Corroborated) && doubtful.onlyAtStart())
 }
 
 // doubtInterrupted takes certainty away from interrupted frames, and from frames behind them, of which one

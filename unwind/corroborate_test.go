@@ -21,6 +21,7 @@ func TestCorroborate(t *testing.T) {
 		byJump     = ordinary | TargetMatches | TargetUnclear
 		trampoline = SPMonotonic | SPAligned | SPInStack | AtTrampoline
 		saved      = Executable | Interrupted
+		code       = MethodsAgree | EntryKnown // found by code analysis, which read the frame's size from the stack
 	)
 	type frame struct {
 		checks Checks
@@ -38,19 +39,21 @@ func TestCorroborate(t *testing.T) {
 		{"two of them, one by the other", false, []frame{c(indirect, Certain), c(indirect, Certain), c(proven, Certain)}},
 		{"nothing is left to corroborate: the stack was cut", false, []frame{c(proven, Certain), c(indirect, Likely)}},
 		{"what is not certain makes what follows uncertain", false,
-			[]frame{c(indirect, Certain), c(unclear, Likely), c(proven, Likely), c(proven, Likely)}},
+			[]frame{c(indirect, Certain), c(unclear|code, Likely), c(proven|code, Likely), c(proven, Likely)}},
+		{"but for a table: the next call goes straight to the function in doubt, and the table says where its frame lies", false,
+			[]frame{c(indirect, Certain), c(unclear, Likely), c(proven, Certain), c(proven, Certain)}},
 		{"but not where the next call goes straight to the function in doubt, and the sizes of the frames meet", false,
 			[]frame{c(unclear|sized, Likely), c(proven|sized, Certain), c(proven, Certain)}},
 		{"a call that comes there by a jump does not tell which function that is", false,
 			[]frame{c(unclear|sized, Likely), c(byJump|sized, Likely), c(proven, Likely)}},
 		{"a size that was read from the stack may lead to another activation of that function", false,
-			[]frame{c(unclear|sized, Likely), c(proven, Likely), c(proven|sized, Likely)}},
+			[]frame{c(unclear|sized, Likely), c(proven|code, Likely), c(proven|sized, Likely)}},
 		{"behind an indirect call the wrong size may have led to a frame further out", false,
 			[]frame{c(unclear|sized, Likely), c(indirect|sized, Likely), c(proven|sized, Likely)}},
 		{"where the rule itself is in doubt there may be a frame too many, or one too few", false,
 			[]frame{c(proven|sized|hint, Likely), c(proven|sized, Likely)}},
 		{"a pointer to a function can be the return address of a call that never returns", false,
-			[]frame{c(proven|sized|AtStart, Likely), c(proven, Likely)}},
+			[]frame{c(proven|sized|AtStart, Likely), c(proven|code, Likely)}},
 		{"unless the next call goes straight to the function that the call is in, and the sizes of the frames meet", false,
 			[]frame{c(proven|sized|AtStart, Certain), c(proven|sized, Certain)}},
 		{"what its function's size leads to says which function it is", false,
@@ -58,13 +61,13 @@ func TestCorroborate(t *testing.T) {
 		{"unless nothing tells whether that is a frame", false,
 			[]frame{c(proven|sized|AtStart, Likely), c(indirect|sized, Likely), c(indirect, Likely)}},
 		{"a direct call whose way is not clear is never certain: it may be another one of that function", false,
-			[]frame{c(unclear, Likely), c(proven, Likely)}},
+			[]frame{c(unclear, Likely), c(proven|code, Likely)}},
 		{"though where its function leads says that an indirect call led to the callee", false,
-			[]frame{c(indirect, Certain), c(unclear, Likely), c(proven, Likely)}},
+			[]frame{c(indirect, Certain), c(unclear, Likely), c(proven|code, Likely)}},
 		{"but not that a call did which came by a jump, of which there may be another", false,
 			[]frame{c(byJump, Likely), c(unclear, Likely), c(proven, Likely)}},
 		{"unless no other call of its function can have led to the callee", false,
-			[]frame{c(byJump|SoleCall, Certain), c(unclear, Likely), c(proven, Likely)}},
+			[]frame{c(byJump|SoleCall, Certain), c(unclear, Likely), c(proven|code, Likely)}},
 		{"nor that a call did of which nothing is known but that no other can have", false,
 			[]frame{c(indirect|SoleCall, Likely), c(unclear, Likely), c(proven, Likely)}},
 		{"which another frame tells", false, []frame{c(indirect|SoleCall, Certain), c(indirect, Certain), c(proven, Certain)}},
@@ -84,6 +87,8 @@ func TestCorroborate(t *testing.T) {
 			method := MethodCFI
 			if f.checks.Has(Interrupted) {
 				method = MethodSigframe
+			} else if f.checks.Has(code) {
+				method = MethodCode
 			}
 			frames = append(frames, Frame{Checks: f.checks, Trust: f.was, Method: method, Exact: f.checks.Has(Interrupted)})
 			want = append(want, f.want)

@@ -156,9 +156,16 @@ func (v *verifier) call(s *State, c *candidate) {
 		return
 	}
 	v.target(s, c, site)
-	if !v.isAhead && c.checks&TargetDiffers == 0 {
+	if !v.isAhead && c.checks&TargetDiffers == 0 && !calledByTable(c) {
 		v.atStart(c, site)
 	}
+}
+
+// calledByTable tells whether an unwind table located a return address behind a call that goes straight to the callee's
+// function, which does not begin there itself. A pointer to another function in just that word is no doubt worth having:
+// Rust's functions that end in a call of std::process::exit, and musl's exit, are followed by the next function.
+func calledByTable(c *candidate) bool {
+	return c.method.basis() == inTable && c.checks.Proven() && c.entry != c.pc
 }
 
 // atStart looks whether a function begins at c's return address.
