@@ -230,7 +230,7 @@ func (s *scanner) headless(i int, l console.Line) *record {
 	case isPushed(l.Text), isUserPC(l.Text), s.ended[l.Caller] && !within:
 		return nil
 	case within, atPlace && len(parseRegisters(l.Text)) > 0, namesPC(l.Text):
-	case strings.Contains(l.Text, ":0x"), len(parseRegisters(l.Text)) < minRegisters: // kernels write a space; microcontrollers print r0:0x00000000
+	case strings.Contains(l.Text, ":0x"), !hasRegisters(l.Text): // kernels write a space; microcontrollers print r0:0x00000000
 		return nil
 	}
 	if !within && !atPlace && isOfFirmware(l.Text) {
@@ -247,6 +247,14 @@ func (s *scanner) headless(i int, l console.Line) *record {
 
 // minRegisters is how many registers a line must have to begin a report by itself.
 const minRegisters = 2
+
+// hasRegisters tells whether a line has as many. Behind the name of each is a colon, but behind a row of MIPS'.
+func hasRegisters(text string) bool {
+	if strings.Count(text, ":") < minRegisters && strings.IndexByte(text, '$') < 0 {
+		return false
+	}
+	return len(parseRegisters(text)) >= minRegisters
+}
 
 // firstFrom is the index of the first record that begins at a line or behind.
 func firstFrom(records []*record, at int) int {
