@@ -19,6 +19,7 @@ type scanner struct {
 	loss    int                // the last line that says that messages before it were lost
 	doubled doubled
 	facts   facts
+	under   *record // the report within which a tracer's chain stands
 }
 
 // maxOpen bounds the callers whose reports are open at a time; a machine has as many CPUs.
@@ -54,7 +55,7 @@ func scan(log *console.Log) *scanner {
 		}
 	}
 	for _, r := range s.open {
-		r.within.ends = r.to >= said && !r.whole() && !r.trace.mayEnd()
+		r.within.ends = r.to >= said && !r.tracer && !r.whole() && !r.trace.mayEnd()
 	}
 	s.keep()
 	return s
@@ -88,6 +89,9 @@ func (s *scanner) line(i int, l console.Line) {
 	s.facts.take(l.Text)
 	if isLoss(l.Text) {
 		s.loss = i
+		return
+	}
+	if s.traced(i, &l) {
 		return
 	}
 	r := s.open[l.Caller]
