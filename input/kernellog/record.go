@@ -18,8 +18,6 @@ type record struct {
 	of *record
 	// mixed: a register has two values, two processes are named, or the record began within another.
 	mixed bool
-	// tracer: the chain is not a report's.
-	tracer bool
 }
 
 // lastLine is what the lines before tell of the next.
