@@ -20,7 +20,7 @@ const tail = quiet / 2
 // at again, and all of a report with the text between its lines.
 const (
 	maxLoose  = 64 << 10
-	lookEvery = 256 << 10
+	lookEvery = 1 << 20
 	maxKept   = 16 << 20
 )
 

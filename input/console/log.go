@@ -185,7 +185,11 @@ func (l *Log) Line(i int) string {
 //	GP      : 0x40                                                                                       80d3f0
 func unpadded(line string) string {
 	const row = "                                                                " // wider than columns of tables are apart
-	if len(line) <= len(row) {
+	blank := len(row) - 1                                                          // some byte at a multiple of the row's length is, where so many are
+	for blank < len(line) && line[blank] != ' ' {
+		blank += len(row)
+	}
+	if blank >= len(line) {
 		return line
 	}
 	before, behind, found := strings.Cut(line, row)

@@ -254,10 +254,28 @@ const minRegisters = 2
 
 // hasRegisters tells whether a line has as many. Behind the name of each is a colon, but behind a row of MIPS'.
 func hasRegisters(text string) bool {
-	if strings.Count(text, ":") < minRegisters && strings.IndexByte(text, '$') < 0 {
+	if strings.Count(text, ":") < minRegisters && strings.IndexByte(text, '$') < 0 || !mayHaveValues(text) {
 		return false
 	}
 	return len(parseRegisters(text)) >= minRegisters
+}
+
+// mayHaveValues tells whether a line has eight digits, or what places begin with: [<, 0x, (null), a file in parentheses.
+func mayHaveValues(text string) bool {
+	digits := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f':
+			if digits++; digits == 8 {
+				return true
+			}
+		case c == '<' || c == '(' || c == 'x' && digits > 0:
+			return true
+		default:
+			digits = 0
+		}
+	}
+	return false
 }
 
 // firstFrom is the index of the first record that begins at a line or behind.
