@@ -185,7 +185,8 @@ func (l *Log) Line(i int) string {
 //	GP      : 0x40                                                                                       80d3f0
 func unpadded(line string) string {
 	const row = "                                                                " // wider than columns of tables are apart
-	blank := len(row) - 1                                                          // some byte at a multiple of the row's length is, where so many are
+	// Where so many blanks are, one of each len(row) bytes is a blank.
+	blank := len(row) - 1
 	for blank < len(line) && line[blank] != ' ' {
 		blank += len(row)
 	}
