@@ -11,7 +11,9 @@ const hexDigits = "0123456789abcdef"
 // appendText appends s as people may read it: \x1b and \u202e for what is risky,
 // \xff for bytes that are not UTF-8.
 func appendText(dst []byte, s string) []byte {
-	for i := 0; i < len(s); {
+	n := printable(s)
+	dst = append(dst, s[:n]...)
+	for i := n; i < len(s); {
 		if c := s[i]; c >= 0x20 && c < 0x7f {
 			dst = append(dst, c)
 			i++
@@ -32,7 +34,31 @@ func appendText(dst []byte, s string) []byte {
 }
 
 // Text makes s harmless on a terminal, in one line.
-func Text(s string) string { return string(appendText(nil, s)) }
+func Text(s string) string {
+	if printable(s) == len(s) {
+		return s
+	}
+	return string(appendText(nil, s))
+}
+
+// printable is how many characters of s, from the first on, are printable ones of ASCII. Eight at a time: a byte below
+// 0x20 borrows, one above 0x7e carries into its highest bit or has that set.
+func printable(s string) int {
+	const each, high = 0x0101010101010101, 0x8080808080808080
+	i := 0
+	for ; len(s)-i >= 8; i += 8 {
+		b := s[i : i+8]
+		v := uint64(b[0]) | uint64(b[1])<<8 | uint64(b[2])<<16 | uint64(b[3])<<24 |
+			uint64(b[4])<<32 | uint64(b[5])<<40 | uint64(b[6])<<48 | uint64(b[7])<<56
+		if ((v-0x20*each)|v|(v+each))&high != 0 {
+			break
+		}
+	}
+	for i < len(s) && s[i]-0x20 < 0x7f-0x20 {
+		i++
+	}
+	return i
+}
 
 // appendString appends s as a JSON string (RFC 8259 §7). Bytes that are not UTF-8
 // become U+FFFD.

@@ -174,6 +174,10 @@ func (e *threadEncoder) stackUse(u report.StackUse, further uint64) {
 		return
 	}
 	e.int(int(u.Depth - further))
+	if u.AtLeast {
+		e.key("stack_depth_at_least")
+		e.bool(true)
+	}
 	e.key("stack_size")
 	e.int(int(u.Size))
 }

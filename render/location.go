@@ -1,8 +1,6 @@
 package render
 
 import (
-	"strings"
-
 	"github.com/backsight/backsight/symbol"
 )
 
@@ -15,33 +13,28 @@ import (
 func AppendLocation(dst []byte, what string, l *symbol.Location, at uint64) []byte {
 	for i := range l.Inlines {
 		in := &l.Inlines[i]
-		dst = append(append(append(dst, what...), "  "...), Text(orUnknown(in.Function))+" (inlined)"...)
-		if in.File != "" {
-			dst = append(append(dst, "  "...), place(in.File, l.Dir, in.Line)...)
-		}
-		dst = append(dst, '\n')
+		dst = append(append(dst, what...), "  "...)
+		dst = append(appendText(dst, orUnknown(in.Function)), " (inlined)"...)
+		dst = append(appendPlace(dst, "  ", in.File, l.Dir, in.Line), '\n')
 	}
-	dst = append(append(append(dst, what...), "  "...), named(l, at)...)
-	if l.File != "" {
-		dst = append(append(dst, "  "...), place(l.File, l.Dir, l.Line)...)
-	}
-	return append(dst, '\n')
+	dst = appendNamed(append(append(dst, what...), "  "...), l, at)
+	return append(appendPlace(dst, "  ", l.File, l.Dir, l.Line), '\n')
 }
 
 // LocationText is a place in one line, what was inlined first: inl a.h:3, inlined into main+0x16 a.c:9.
 func LocationText(l *symbol.Location, at uint64) string {
-	var s strings.Builder
+	var dst []byte
 	for i := range l.Inlines {
 		in := &l.Inlines[i]
-		s.WriteString(strings.TrimRight(Text(orUnknown(in.Function))+" "+place(in.File, l.Dir, in.Line), " ") + ", inlined into ")
+		dst = appendPlace(appendText(dst, orUnknown(in.Function)), " ", in.File, l.Dir, in.Line)
+		dst = append(dst, ", inlined into "...)
 	}
-	s.WriteString(strings.TrimRight(named(l, at)+" "+place(l.File, l.Dir, l.Line), " "))
-	return s.String()
+	return string(appendPlace(appendNamed(dst, l, at), " ", l.File, l.Dir, l.Line))
 }
 
-func named(l *symbol.Location, at uint64) string {
+func appendNamed(dst []byte, l *symbol.Location, at uint64) []byte {
 	if l.Function == "" {
-		return "?"
+		return append(dst, '?')
 	}
-	return Text(l.Function) + offset(at-l.Entry)
+	return appendHex(append(appendText(dst, l.Function), '+'), at-l.Entry, 1)
 }

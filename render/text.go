@@ -148,12 +148,17 @@ func orUnknown(s string) string {
 }
 
 func place(file, dir string, line int) string {
+	return string(appendPlace(nil, "", file, dir, line))
+}
+
+// appendPlace appends a file and a line, and before in front of them; nothing where no file is known.
+func appendPlace(dst []byte, before, file, dir string, line int) []byte {
 	if file == "" {
-		return ""
+		return dst
 	}
-	s := Text(shortFile(file, dir))
+	dst = appendText(append(dst, before...), shortFile(file, dir))
 	if line == 0 {
-		return s
+		return dst
 	}
-	return s + ":" + strconv.Itoa(line)
+	return strconv.AppendInt(append(dst, ':'), int64(line), 10)
 }

@@ -8,7 +8,7 @@ import "fmt"
 //	    Depth    Size   Location          Function
 //	0)    160      96   0x00401284        f+0x1c
 //
-// Where a frame's size is not known, "-" stands.
+// Where a frame's size is not known, "-" stands, and ≥ in front of the depths that lack the size.
 func (t *threadText) usage() {
 	th := t.th
 	width := max(len("Location"), len("0x")+t.digits)
@@ -21,6 +21,9 @@ func (t *threadText) usage() {
 		depth, size, place := "-", "-", ""
 		if u.Known {
 			depth, size = fmt.Sprint(u.Depth), fmt.Sprint(u.Size)
+		}
+		if u.AtLeast {
+			depth = "≥" + depth
 		}
 		if f.HasAddress() {
 			place = string(appendHex(nil, f.PC, t.digits))

@@ -9,6 +9,8 @@ type StackUse struct {
 	// Depth is the sum of the sizes of this frame and of all frames further out on the same
 	// stack.
 	Depth uint64
+	// AtLeast: Depth lacks the size of a frame, which is not known, before the outermost one that is.
+	AtLeast bool
 	// Known: the frame's stack pointer and its CFA are known, or its size by code or tables. Size and Depth are 0
 	// elsewhere.
 	Known bool
@@ -32,12 +34,24 @@ func (t *Thread) StackUsage(snap *target.Snapshot) []StackUse {
 		sp, known = f.CFA, f.HasCFA // the caller's SP while it waits
 		sp += t.Repeats.LeftOut(i + 1)
 	}
+	t.sumUp(use)
+	return use
+}
+
+// sumUp adds up the depths. A frame whose CFA is known but not its size goes to another stack.
+func (t *Thread) sumUp(use []StackUse) {
+	depth, least := uint64(0), false
 	for i := len(use) - 1; i >= 0; i-- {
-		if use[i].Depth = use[i].Size; i+1 < len(use) && use[i].Known {
-			use[i].Depth += t.Repeats.LeftOut(i+1) + use[i+1].Depth
+		switch u := &use[i]; {
+		case u.Known:
+			depth += u.Size + t.Repeats.LeftOut(i+1)
+			u.Depth, u.AtLeast = depth, least
+		case t.Frames[i].HasCFA:
+			depth, least = 0, false
+		default:
+			least = depth > 0
 		}
 	}
-	return use
 }
 
 // onOneStack tells whether a frame from sp to cfa may lie on one stack: not where one end alone lies within the

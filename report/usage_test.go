@@ -9,14 +9,14 @@ import (
 	"github.com/backsight/backsight/unwind"
 )
 
-// TestStackUsageListed: of frames that the capture lists, code tells the sizes. They count for the depth as far as none
+// TestStackUsageListed: of frames that the capture lists, code tells the sizes. The depth is at least their sum where one
 // is missing.
 func TestStackUsageListed(t *testing.T) {
 	th := Thread{Thread: new(target.Thread)}
-	for _, size := range []uint64{16, 64, 0, 32} {
+	for _, size := range []uint64{16, 64, 0, 32, 0} {
 		th.Frames = append(th.Frames, Frame{Size: size, HasSize: size != 0})
 	}
-	const want = "[{16 80 true} {64 64 true} {0 0 false} {32 32 true}]"
+	const want = "[{16 112 true true} {64 96 true true} {0 0 false false} {32 32 false true} {0 0 false false}]"
 	if got := fmt.Sprint(th.StackUsage(&target.Snapshot{Arch: new(cpu.Arch)})); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -28,7 +28,7 @@ func TestStackUsageListed(t *testing.T) {
 func TestStackUsage(t *testing.T) {
 	below := []uint64{0x1000, 0x1020, 0x800, 0x860, 0x8a0, 0}
 	above := []uint64{0x1000, 0x1020, 0x9000, 0x9060, 0x90a0, 0}
-	const parted = "[{0 32 true} {32 32 true} {0 0 false} {96 160 true} {64 64 true} {0 0 false}]"
+	const parted = "[{0 32 false true} {32 32 false true} {0 0 false false} {96 160 false true} {64 64 false true} {0 0 false false}]"
 	for _, c := range []struct {
 		name   string
 		cfas   []uint64
@@ -40,7 +40,7 @@ func TestStackUsage(t *testing.T) {
 		{"above a hole", above, []target.Range{{Lo: 0x1000, Hi: 0x1040}, {Lo: 0x8000, Hi: 0x9100}}, target.Range{}, parted},
 		{"bounds", above, []target.Range{{Lo: 0x1000, Hi: 0x9100}}, target.Range{Lo: 0x8000, Hi: 0xa000}, parted},
 		{"only the beginning was captured", []uint64{0x1010, 0x9000}, []target.Range{{Lo: 0x1000, Hi: 0x1040}}, target.Range{},
-			"[{16 32768 true} {32752 32752 true}]"},
+			"[{16 32768 false true} {32752 32752 false true}]"},
 	} {
 		var b target.Builder
 		for _, r := range c.memory {

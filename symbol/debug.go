@@ -27,9 +27,13 @@ type debugInfo struct {
 	all bool
 
 	// work is in entries, attributes, ranges and bytes of line programs; kept in bytes
-	// of memory; abbrevs in bytes of abbreviations that units parse for themselves.
-	work, kept, abbrevs budget.Budget
-	issue               string // what was left out, in a line; "": nothing
+	// of memory; abbrevs in bytes of abbreviations that units parse for themselves;
+	// tables in bytes of functions' tables, which can be made anew.
+	work, kept, abbrevs, tables budget.Budget
+
+	names *names  // of the calls that were inlined
+	path  []*call // where callsAt puts what it finds
+	issue string  // what was left out, in a line; "": nothing
 
 	shared    supplement
 	typeUnits *typeUnits // nil: not asked for
@@ -53,6 +57,7 @@ func newDebugInfo(img *image.Image, size uint64, section func(name string) []byt
 	d := &debugInfo{img: img, section: section}
 	d.work = budget.New("entries, ranges and rows of debug information", workFloor, workPerByte*size)
 	d.kept = budget.New("bytes of tables of debug information", keptFloor, size/bytesPerKept)
+	d.tables = budget.New("bytes of functions' tables", keptFloor, size/bytesPerKept)
 	d.abbrevs = budget.New("bytes of abbreviations", abbrevs, size/bytesPerAbbrevs)
 	d.big = img.Arch.BigEndian
 	return d
@@ -79,8 +84,8 @@ type span struct {
 }
 
 // debugOf finds an image's DWARF, with the ranges of the units that .debug_aranges
-// lists.
-func debugOf(img *image.Image) *debugInfo {
+// lists. Answers have names as these are wanted.
+func debugOf(img *image.Image, as *names) *debugInfo {
 	size := uint64(0)
 	for _, name := range sectionsRead {
 		size += img.Sections.Size(name)
@@ -89,7 +94,7 @@ func debugOf(img *image.Image) *debugInfo {
 		s, _ := img.Sections.Named(name)
 		return s.Data
 	})
-	d.aranges = d.section(".debug_aranges")
+	d.names, d.aranges = as, d.section(".debug_aranges")
 	const shortest = 48 // bytes of a set: 16 of a header, a tuple or more, zeros
 	n := min(len(d.aranges)/shortest, maxUnits)
 	d.units, d.spans = make([]unit, 0, n), make([]span, 0, n)
@@ -173,8 +178,8 @@ func (d *debugInfo) locateInObject(addr uint64) (l Location) {
 	if obj == nil {
 		return l
 	}
-	type key struct{}
-	l = obj.Memo(key{}, func() any { return debugOf(obj) }).(*debugInfo).locate(at)
+	type key struct{ mangled bool }
+	l = obj.Memo(key{d.names.mangled}, func() any { return debugOf(obj, &names{mangled: d.names.mangled}) }).(*debugInfo).locate(at)
 	l.Entry += addr - at
 	return l
 }
@@ -202,26 +207,34 @@ func (d *debugInfo) unitAt(addr uint64) (u unitReader, ok bool) {
 // locateIn names an address of a unit that has been read.
 func (u unitReader) locateIn(addr uint64) Location {
 	l := Location{Dir: u.dir}
-	file, line := u.lines.find(addr)
+	l.File, l.Line = u.lines.find(addr)
 	if i, ok := covering(u.functions, addr); ok {
-		f := u.function(dwarf.Offset(i), addr)
+		f := u.function(dwarf.Offset(i))
 		l.Function, l.Entry = f.name, f.entry
-		if f.cut {
-			file, line = "", 0 // the row's place is in the call that is missing
-			if len(f.inlined) > 0 {
-				file, line = u.lines.path(f.inlined[0].callFile), f.inlined[0].callLine
-			}
-			f.inlined = nil
-		}
-		// The caller's place is the place of the call that was inlined into the caller.
-		for k := len(f.inlined) - 1; k >= 0; k-- {
-			in := &f.inlined[k]
-			l.Inlines = append(l.Inlines, Inline{Function: in.name, File: file, Line: line})
-			file, line = u.lines.path(in.callFile), in.callLine
+		u.inline(&l, f, addr)
+	}
+	return l
+}
+
+// inline adds what was inlined at an address to a location, whose place so far is that in the innermost call. The
+// caller's place is the place of the call that was inlined into the caller.
+func (u unitReader) inline(l *Location, f *function, addr uint64) {
+	inlined, cut := u.callsAt(f, addr)
+	if cut {
+		l.File, l.Line = "", 0 // the row's place is in the call that is missing
+	}
+	if len(inlined) == 0 {
+		return
+	}
+	outermost := inlined[0]
+	if !cut {
+		l.Inlines = make([]Inline, 0, len(inlined))
+		for _, c := range slices.Backward(inlined) {
+			l.Inlines = append(l.Inlines, Inline{Function: u.called(c), File: l.File, Line: l.Line})
+			l.File, l.Line = u.lines.path(int(c.file)), int(c.line)
 		}
 	}
-	l.File, l.Line = file, line
-	return l
+	l.File, l.Line = u.lines.path(int(outermost.file)), int(outermost.line)
 }
 
 // lookBack is how many spans before the nearest one may enclose an address:

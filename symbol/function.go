@@ -8,26 +8,6 @@ import (
 	"github.com/backsight/backsight/internal/die"
 )
 
-// function is a subprogram and what was inlined at an address of it.
-type function struct {
-	name    string
-	entry   uint64
-	inlined []inlined // outermost first
-	// cut: calls are missing from inlined, the innermost ones.
-	cut bool
-}
-
-type inlined struct {
-	name               string
-	callFile, callLine int
-}
-
-// maxInlined bounds the calls that are inlined in one another at an address. Rust's
-// iterators and C++'s templates nest some fifty.
-const maxInlined = 256
-
-var errInlined = &budget.Exceeded{Unit: "calls inlined in one another", Limit: maxInlined}
-
 // walker goes through the DIEs of a unit. A DIE takes a byte at least, but for the
 // time that it costs to read its attributes count too: forms without bytes
 // (flag_present, implicit_const) make many of a few.
@@ -69,28 +49,6 @@ func (w *walker) draw(n int, at dwarf.Offset) bool {
 		return false
 	}
 	return true
-}
-
-// skip skips the children of e.
-func (w *walker) skip(e *dwarf.Entry) {
-	if !e.Children {
-		return
-	}
-	if to, ok := e.Val(dwarf.AttrSibling).(dwarf.Offset); ok && to > e.Offset {
-		w.Seek(to)
-		return
-	}
-	for depth := 1; depth > 0; {
-		c := w.next()
-		switch {
-		case c == nil:
-			return
-		case c.Tag == 0:
-			depth--
-		case c.Children:
-			depth++
-		}
-	}
 }
 
 // readWhole reads what the unit has: its functions and its line table.
@@ -145,48 +103,6 @@ func isC(unit *dwarf.Entry) bool {
 	return slices.Contains([]int64{c89, c, c99, c11, c17, c23}, lang)
 }
 
-// function reads the subprogram at an offset, with the functions inlined at addr.
-func (u unitReader) function(at dwarf.Offset, addr uint64) (f function) {
-	w := u.walker(at)
-	e := w.next()
-	if e == nil {
-		return f
-	}
-	f.name = u.name(e)
-	if r, err := u.data.Ranges(e); err == nil && len(r) > 0 {
-		f.entry = entryOf(e, r)
-	}
-	if !e.Children {
-		return f
-	}
-	for depth := 1; depth > 0; {
-		e := w.next()
-		switch {
-		case e == nil:
-			f.cut = w.cut
-			return f
-		case e.Tag == 0:
-			depth--
-		case e.Tag == dwarf.TagInlinedSubroutine && u.covers(e, addr):
-			f.inlined = append(f.inlined, u.inlined(e))
-			if f.cut = len(f.inlined) == maxInlined; f.cut {
-				u.d.leaveOut(".debug_info", uint64(e.Offset), errInlined)
-			}
-			if f.cut || !e.Children {
-				return f
-			}
-			depth = 1 // nothing outside of it matters any more
-		case e.Tag == dwarf.TagLexDwarfBlock:
-			if e.Children {
-				depth++
-			}
-		default:
-			w.skip(e)
-		}
-	}
-	return f
-}
-
 // entryOf is where a function of one or more ranges begins: at its low_pc, or else
 // at its first range (DWARF 5 §2.18).
 func entryOf(e *dwarf.Entry, ranges [][2]uint64) uint64 {
@@ -194,18 +110,6 @@ func entryOf(e *dwarf.Entry, ranges [][2]uint64) uint64 {
 		return lo
 	}
 	return ranges[0][0]
-}
-
-func (u unitReader) covers(e *dwarf.Entry, addr uint64) bool {
-	ranges, err := u.data.Ranges(e)
-	u.d.work.Draw(len(ranges)) // where this fails, so does the next DIE's
-	return err == nil && slices.ContainsFunc(ranges, func(r [2]uint64) bool { return r[0] <= addr && addr < r[1] })
-}
-
-func (u unitReader) inlined(e *dwarf.Entry) inlined {
-	file, _ := e.Val(dwarf.AttrCallFile).(int64)
-	line, _ := e.Val(dwarf.AttrCallLine).(int64)
-	return inlined{name: u.name(e), callFile: int(file), callLine: int(max(0, line))}
 }
 
 // maxOrigins bounds the chain from an inlined or out-of-line instance to its
@@ -217,8 +121,8 @@ const attrMIPSLinkageName dwarf.Attr = 0x2007
 
 // name is a function's linkage name if one is stated, else its plain name, here
 // or in what the DIE stems from (DWARF 5 §3.3.8).
-func (u unitReader) name(own *dwarf.Entry) (name string) {
-	info, e := u.dies(), die.Entry{Entry: own}
+func (u unitReader) name(e die.Entry) (name string) {
+	info := u.dies()
 	for range maxOrigins {
 		for _, a := range [...]dwarf.Attr{dwarf.AttrLinkageName, attrMIPSLinkageName} {
 			if s, ok := info.Text(e, a); ok {

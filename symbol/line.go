@@ -50,9 +50,9 @@ const (
 	markSize     = 56
 )
 
-// markEvery is the distance of marks in bytes of the program: some 300 rows, which
+// markEvery is the distance of marks in bytes of the program: some 80 rows, which
 // take a microsecond to run through.
-const markEvery = 1 << 10
+const markEvery = 1 << 8
 
 // find returns the place of an address, "" and 0 where none is known. Line 0 is
 // code that the compiler attributes to no line (§6.2.2).
@@ -63,11 +63,13 @@ func (t *lineTable) find(addr uint64) (file string, line int) {
 	}
 	q := t.seqs[of]
 	marks := t.marks[q.firstMark:q.endMark]
-	at, s, row := q.begin, beginSequence(), lineRow{}
+	at, s := q.begin, beginSequence()
+	last, row := s, lineRow{}
 	if k := sort.Search(len(marks), func(i int) bool { return marks[i].row.addr > addr }); k > 0 {
 		m := &marks[k-1]
 		at, s, row = m.at, m.state, m.row
 	}
+	seen := false
 	r := bin.NewAt(t.code, uint64(at), t.big)
 	for r.Err() == nil {
 		e := t.step(&r, &s, nil)
@@ -75,8 +77,11 @@ func (t *lineTable) find(addr uint64) (file string, line int) {
 			break
 		}
 		if e == lineRowMade {
-			row = s.row()
+			last, seen = s, true
 		}
+	}
+	if seen {
+		row = last.row()
 	}
 	return t.path(int(row.file)), int(row.line)
 }
@@ -140,7 +145,7 @@ func (l *lineReader) header() bool {
 		p.maxOps = max(1, uint64(r.U8()))
 	}
 	r.U8() // default_is_stmt
-	p.lineBase, p.lineRange = int64(int8(r.U8())), uint64(r.U8())
+	p.lineBase, p.lineRange = int64(int8(r.U8())), r.U8()
 	p.opcodeBase = r.U8()
 	p.lengths = r.Bytes(uint64(max(1, p.opcodeBase) - 1))
 	if r.Err() != nil || p.lineRange == 0 || program < length {

@@ -27,7 +27,7 @@ type lineProgram struct {
 	big             bool
 	minInsn, maxOps uint64
 	lineBase        int64
-	lineRange       uint64
+	lineRange       uint8
 	opcodeBase      uint8
 	lengths         []byte // operands of standard opcodes
 }
@@ -65,8 +65,8 @@ func (p *lineProgram) step(r *bin.Reader, s *lineState, define func(name []byte,
 	op := r.U8()
 	switch {
 	case op >= p.opcodeBase:
-		adjusted := uint64(op - p.opcodeBase)
-		p.advance(s, adjusted/p.lineRange)
+		adjusted := op - p.opcodeBase
+		p.advance(s, uint64(adjusted/p.lineRange))
 		s.line += p.lineBase + int64(adjusted%p.lineRange)
 		return lineRowMade
 	case op == lnsExtended:
@@ -80,6 +80,10 @@ func (p *lineProgram) step(r *bin.Reader, s *lineState, define func(name []byte,
 
 // advance moves on by operations: instructions, except on VLIW processors.
 func (p *lineProgram) advance(s *lineState, n uint64) {
+	if p.maxOps == 1 {
+		s.addr += p.minInsn * n
+		return
+	}
 	s.addr += p.minInsn * ((s.op + n) / p.maxOps)
 	s.op = (s.op + n) % p.maxOps
 }
@@ -93,7 +97,7 @@ func (p *lineProgram) standard(r *bin.Reader, s *lineState, op byte) {
 	case lnsSetFile:
 		s.file = r.ULEB()
 	case lnsConstAddPC:
-		p.advance(s, uint64(255-p.opcodeBase)/p.lineRange)
+		p.advance(s, uint64((255-p.opcodeBase)/p.lineRange))
 	case lnsFixedAdvancePC:
 		s.addr, s.op = s.addr+uint64(r.U16()), 0
 	default: // no effect here, or not known: the header says how many operands

@@ -15,6 +15,28 @@ const (
 	maxDemangled = 14 // log₂ of bytes
 )
 
+// names are names of functions as answers have them: readable ones, unless the mangled ones are wanted.
+type names struct {
+	mangled bool
+	known   map[string]string // by those in the file: addresses share them, and some take longer than all the rest
+}
+
+// readable is the readable form of a name in the file.
+func (n *names) readable(name string) string {
+	if n.mangled {
+		return name
+	}
+	out, ok := n.known[name]
+	if !ok {
+		if n.known == nil || len(n.known) >= maxKnown {
+			n.known = make(map[string]string)
+		}
+		out = demangled(name)
+		n.known[name] = out
+	}
+	return out
+}
+
 // unversioned is a symbol's name without the version that nm and full ELF symbol tables write
 // behind the name (memcpy@@GLIBC_2.14). The version tells the dynamic linker which programs get
 // this function.

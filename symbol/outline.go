@@ -11,11 +11,11 @@ import (
 // function with code. debug/dwarf makes a list of values for each entry, which took most of the
 // time and of the garbage of naming frames.
 type outline struct {
-	w     *walker // whose budgets are drawn from
-	r     bin.Reader
-	begin dwarf.Offset // of the unit
-	sizes formSizes
-	shapes
+	w      *walker // whose budgets are drawn from
+	r      bin.Reader
+	begin  dwarf.Offset // of the unit
+	sizes  formSizes
+	shapes *shapes
 	// The entry that next has come to. shape is that of the null entry at the end of siblings.
 	at      dwarf.Offset
 	shape   *shape
@@ -44,7 +44,14 @@ func (u unitReader) outline(w *walker) *outline {
 		o.sizes.addr = int(o.r.U8())
 	}
 	o.r.Seek(uint64(u.die))
+	if t := u.kept(); t.shapes != nil {
+		o.shapes = t.shapes
+		return o
+	}
 	o.shapes = shapesOf(u.abbrev, abbrev, u.d.big, &o.sizes)
+	if u.d.room(o.shapes.size()) {
+		u.kept().shapes = o.shapes
+	}
 	return o
 }
 

@@ -46,8 +46,19 @@ func (s *shapes) of(code uint64) *shape {
 	return nil
 }
 
+// size is what shapes take in memory, in bytes.
+func (s *shapes) size() int {
+	const shapeSize, attrSize = 48, 24
+	n := shapeSize * len(s.list)
+	for i := range s.list {
+		n += attrSize * len(s.list[i].attrs)
+	}
+	return n
+}
+
 // shapesOf reads the abbreviations at an offset. They take memory in proportion to their bytes.
-func shapesOf(section []byte, at uint64, big bool, sizes *formSizes) (s shapes) {
+func shapesOf(section []byte, at uint64, big bool, sizes *formSizes) *shapes {
+	s := new(shapes)
 	r := bin.NewAt(section, at, big)
 	for {
 		sh := shape{code: r.ULEB()}

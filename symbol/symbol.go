@@ -60,10 +60,9 @@ const maxKnown = 1 << 16
 // answers are the locations of one image that were asked for.
 type answers struct {
 	mu    sync.Mutex
-	known map[uint64]Location
-	// readable are names of functions by those in the file: addresses share them, and some take longer than all the rest.
-	readable map[string]string
-	debug    *debugInfo
+	known map[uint64]*Location
+	names names
+	debug *debugInfo
 }
 
 // Lookup names an image address of a module, without ISA mode bit. For a frame that
@@ -81,7 +80,9 @@ func (s *Symbolizer) Lookup(m *target.Module, addr uint64) Location {
 
 func (s *Symbolizer) answers(img *image.Image) *answers {
 	type key struct{ mangled bool }
-	return img.Memo(key{s.Mangled}, func() any { return &answers{known: make(map[uint64]Location), readable: make(map[string]string)} }).(*answers)
+	return img.Memo(key{s.Mangled}, func() any {
+		return &answers{known: make(map[uint64]*Location), names: names{mangled: s.Mangled}}
+	}).(*answers)
 }
 
 func (a *answers) has(addr uint64) bool {
@@ -103,15 +104,14 @@ func (a *answers) issue() string {
 
 func (a *answers) dwarf(img *image.Image) *debugInfo {
 	if a.debug == nil {
-		a.debug = debugOf(img)
+		a.debug = debugOf(img, &a.names)
 	}
 	return a.debug
 }
 
-func (s *Symbolizer) lookup(a *answers, img *image.Image, addr uint64) Location {
-	l, ok := a.known[addr]
-	if ok {
-		return l
+func (s *Symbolizer) lookup(a *answers, img *image.Image, addr uint64) (l Location) {
+	if known, ok := a.known[addr]; ok {
+		return *known
 	}
 	if fault := mapped.Guard(func() { l = s.find(a, img, addr) }); fault != nil {
 		blame(img, fault)
@@ -120,7 +120,7 @@ func (s *Symbolizer) lookup(a *answers, img *image.Image, addr uint64) Location 
 	if len(a.known) >= maxKnown {
 		clear(a.known)
 	}
-	a.known[addr] = l
+	a.known[addr] = &l
 	return l
 }
 
@@ -152,28 +152,11 @@ func (s *Symbolizer) find(a *answers, img *image.Image, addr uint64) Location {
 	if own, ok := img.Debug.LineAt(addr); ok && l.File == "" {
 		l.File, l.Line = own.File, own.Line
 		for _, c := range own.Inlines {
-			l.Inlines = append(l.Inlines, Inline{Function: c.Function, File: c.File, Line: c.Line})
+			l.Inlines = append(l.Inlines, Inline{Function: a.names.readable(c.Function), File: c.File, Line: c.Line})
 		}
 	}
-	if s.Mangled {
-		return l
-	}
-	l.Function = a.demangled(strings.TrimSuffix(l.Function, goABI0))
-	for i := range l.Inlines {
-		l.Inlines[i].Function = a.demangled(l.Inlines[i].Function)
+	if !s.Mangled {
+		l.Function = a.names.readable(strings.TrimSuffix(l.Function, goABI0))
 	}
 	return l
-}
-
-// demangled is demangled, for names that come often.
-func (a *answers) demangled(name string) string {
-	out, ok := a.readable[name]
-	if !ok {
-		if len(a.readable) >= maxKnown {
-			clear(a.readable)
-		}
-		out = demangled(name)
-		a.readable[name] = out
-	}
-	return out
 }

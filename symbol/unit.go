@@ -26,6 +26,7 @@ type unit struct {
 	dir       string
 	functions []span // of is the offset of the DIE
 	lines     *lineTable
+	tables    *unitTables // nil: none is kept
 }
 
 // Bounds of what is taken from one image. The largest programs (browsers) have

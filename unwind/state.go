@@ -40,7 +40,16 @@ type told struct {
 	hooked    int           // how many of Thread.Hooked, from the end on, the walk has used or passed
 	arguments []passedValue // what the frame's function is known to have been passed
 	shadow    shadow        // where the frame stands on the thread's shadow stack
+	atLeast   bool          // SP is a lower bound: the frame was found by a search of the stack
+	above     bool          // by a rule that needs SP, SP lies higher
 }
+
+// IsAbove tells whether SP is known to lie higher than its register says, by how much nobody knows.
+//
+//	fail ─► ROM's vprintf ─► ROM's printf ─► app_main ─► main_task
+//	                              └ saves its arguments above the return address to app_main, as RISC-V's functions of a
+//	                                variable number of arguments do: behind that address SP is not yet app_main's
+func (s *State) IsAbove() bool { return s.above }
 
 // shadow is where a frame stands on its thread's shadow stack, which holds return addresses and nothing else. What
 // overwrites the stack does not reach there: an entry is a witness for the caller, and names the caller where the

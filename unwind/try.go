@@ -63,6 +63,11 @@ func (f *finder) tryRule(m Method, rule *Rule, r *search) (e evidence, applied b
 		return e, false
 	}
 	if reason, why := leadsNowhere(arch, rule, res.PC); why != "" {
+		if reason == StopNullPC && s.atLeast && (r.refuted || c.checks.Has(FrameSize)) {
+			s.above = true
+			f.explain.declined(s, m, f.query.Try, rule, "no return address lies there: the stack pointer is a lower bound")
+			return e, false
+		}
 		if reason == StopNullPC && s.atStackEnd(c.CFA) {
 			reason = StopRoot
 		}

@@ -61,6 +61,7 @@ func (o *addrOptions) run(ctx context.Context, args []string, stdout, stderr io.
 	defer files.Close()
 	n := newNamer(files, &symbol.Symbolizer{Mangled: o.names.mangled || !o.names.readable})
 	out := bufio.NewWriterSize(stdout, 64<<10)
+	var lines []byte
 	failed := false
 	name := func(text string) {
 		l, at, err := n.asked(text)
@@ -68,19 +69,20 @@ func (o *addrOptions) run(ctx context.Context, args []string, stdout, stderr io.
 			failed = true
 			complain(stderr, err.Error())
 		}
-		_, _ = out.Write(render.AppendLocation(nil, render.Text(text), &l, at)) // Flush tells the error
+		lines = render.AppendLocation(lines[:0], render.Text(text), &l, at)
+		_, _ = out.Write(lines) // Flush tells the error
 	}
 	for _, text := range args[1:] {
 		name(text)
 	}
 	if len(args) == 1 {
-		lines := bufio.NewReader(os.Stdin)
+		in := bufio.NewReader(os.Stdin)
 		for ctx.Err() == nil {
-			line, err := lines.ReadString('\n')
+			line, err := in.ReadString('\n')
 			if text := strings.TrimSpace(line); text != "" {
 				name(text)
 			}
-			if lines.Buffered() == 0 && out.Flush() != nil || err != nil {
+			if in.Buffered() == 0 && out.Flush() != nil || err != nil {
 				break
 			}
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -43,16 +42,10 @@ stand the backtraces that bt makes of it. Lines are written as they come.`,
 }
 
 // annotator writes names behind the addresses of lines.
-type annotator struct {
-	*namer
-	printed *regexp.Regexp
-}
-
-// printed are places in kernels' and devices' texts: vfs_write+0xc8/0x1e0, 0x42006e56, ffffffc008123456.
-const printed = `([A-Za-z_.$][\w.$]*)\+0x([0-9a-f]+)/0x([0-9a-f]+)|\b(?:0x[0-9a-fA-F]{4,16}|[0-9a-f]{16}|[0-9a-f]{8})\b`
+type annotator struct{ *namer }
 
 func newAnnotator(files *input.Files) *annotator {
-	return &annotator{newNamer(files, new(symbol.Symbolizer)), regexp.MustCompile(printed)}
+	return &annotator{newNamer(files, new(symbol.Symbolizer))}
 }
 
 // maxNames bounds the names for one line.
@@ -68,30 +61,39 @@ func (a *annotator) names(line string) (list []string) {
 			return nil
 		}
 	}
-	if len(a.modules) == 0 || !strings.ContainsAny(line, "0123456789") {
+	if len(a.modules) == 0 {
 		return nil
 	}
-	for _, m := range a.printed.FindAllStringSubmatch(line, maxNames) {
-		var l symbol.Location
-		var at uint64
-		known := false
-		if m[1] != "" {
-			offset, _ := hexNumber(m[2])
-			size, _ := hexNumber(m[3])
-			if l, at, known = a.function(m[1], offset, size); known && l.File == "" && len(l.Inlines) == 0 {
-				known = false // the line has the rest
-			}
-		} else if v, err := hexNumber(m[0]); err == nil {
-			l, at, known = a.address(v)
+	for p := range printedIn(line) {
+		text := a.printed(&p)
+		if text != "" && !slices.Contains(list, p.text+": "+text) {
+			list = append(list, p.text+": "+text)
 		}
-		if text := render.LocationText(&l, at); known && !slices.Contains(list, m[0]+": "+text) {
-			list = append(list, m[0]+": "+text)
+		if len(list) == maxNames {
+			break
 		}
 	}
 	if len(list) == 1 {
 		_, list[0], _ = strings.Cut(list[0], ": ")
 	}
 	return list
+}
+
+// printed is what there is to say of a place, "": nothing that the line does not say.
+func (a *annotator) printed(p *printed) string {
+	var l symbol.Location
+	var at uint64
+	known := false
+	if p.function != "" {
+		l, at, known = a.function(p.function, p.offset, p.size)
+		known = known && (l.File != "" || len(l.Inlines) > 0)
+	} else if v, err := hexNumber(p.text); err == nil {
+		l, at, known = a.address(v)
+	}
+	if !known {
+		return ""
+	}
+	return render.LocationText(&l, at)
 }
 
 // tells tells whether a place says more than the line does.

@@ -20,7 +20,7 @@ const tail = quiet / 2
 // at again, and all of a report with the text between its lines.
 const (
 	maxLoose  = 64 << 10
-	lookEvery = 256 << 10
+	lookEvery = 1 << 20
 	maxKept   = 16 << 20
 )
 
@@ -58,8 +58,8 @@ func (f *follower) add(text []byte, now time.Time) (piece []byte) {
 	} else {
 		f.came = append(f.came, arrival{len(f.text), now})
 	}
-	if now.Sub(f.looked) < f.pause && len(f.text)-f.len < max(lookEvery, f.len/2) {
-		return nil
+	if wait := f.pause * time.Duration(1+f.len/lookEvery); now.Sub(f.looked) < wait && len(f.text)-f.len < max(lookEvery, f.len/2) {
+		return nil // a look takes its time, in proportion to the text
 	}
 	return f.look(now)
 }

@@ -19,12 +19,18 @@ type namer struct {
 	names *symbol.Symbolizer
 	// modules are the binaries that the user named, the first of them the program.
 	modules []*target.Module
-	byName  map[string]*target.Module // those that texts name; nil: not found
+	byName  map[binaryName]*target.Module // those that texts name; nil: not found
+}
+
+// binaryName is how a text names a binary: by a name, a build ID, and where the binary is in the file of the name.
+type binaryName struct {
+	name, id string
+	offset   uint64
 }
 
 // newNamer opens the binaries that the user named.
 func newNamer(files *input.Files, names *symbol.Symbolizer) *namer {
-	n := &namer{files: files, names: names, byName: map[string]*target.Module{}}
+	n := &namer{files: files, names: names, byName: map[binaryName]*target.Module{}}
 	for _, b := range append([]input.NamedImage{{Path: files.Exe()}}, files.Images()...) {
 		if b.Path == "" {
 			continue
@@ -42,7 +48,7 @@ const maxNamed = 1 << 12
 // module is the binary that a text calls by a name, and a build ID where that is known; nil where none is at hand. One that the
 // user named is meant by its name without folders.
 func (n *namer) module(name string, id []byte, offset uint64) *target.Module {
-	key := fmt.Sprintf("%s\x00%x\x00%x", name, id, offset)
+	key := binaryName{name, string(id), offset}
 	m, ok := n.byName[key]
 	if ok || name == "" {
 		return m

@@ -185,7 +185,12 @@ func (l *Log) Line(i int) string {
 //	GP      : 0x40                                                                                       80d3f0
 func unpadded(line string) string {
 	const row = "                                                                " // wider than columns of tables are apart
-	if len(line) <= len(row) {
+	// Where so many blanks are, one of each len(row) bytes is a blank.
+	blank := len(row) - 1
+	for blank < len(line) && line[blank] != ' ' {
+		blank += len(row)
+	}
+	if blank >= len(line) {
 		return line
 	}
 	before, behind, found := strings.Cut(line, row)

@@ -109,6 +109,8 @@ type named struct {
 	number string // "task 3", where the thread has a name besides
 	name   string
 	listed []target.Listed
+	task   *target.Task // nil: only its number is known
+	stack  target.Range
 }
 
 // isReport tells whether there is a place in code to begin with. A line with one register's
@@ -197,7 +199,7 @@ func (w *words) report(ctx context.Context, log *console.Log, env *input.Env, m 
 		}
 	}
 	for _, o := range w.others {
-		r.Tasks = append(r.Tasks, target.Thread{Name: o.name, Memory: mem, Listed: o.listed})
+		r.Tasks = append(r.Tasks, target.Thread{Name: o.name, Memory: mem, Listed: o.listed, Task: o.task, Stack: o.stack})
 	}
 	return r
 }

@@ -25,7 +25,7 @@ type lister struct {
 	wide    bool // an address has 16 digits
 	pairs   bool // a list is in pairs PC:SP, as only Xtensa's are
 	places  places
-	tasks   []named // by their numbers, of NuttX's table
+	tasks   taskTable
 }
 
 // nuttxList tells whether a line is one of NuttX' lists (sched_dumpstack.c), by version:
@@ -65,10 +65,7 @@ func (l *lister) last() (f target.Listed, n int) {
 func (l *lister) take(line string) bool {
 	lone := l.lone
 	l.lone = false
-	if _, row, ok := strings.Cut(line, "dump_task: "); ok && len(l.tasks) < maxBases { // PID GROUP … COMMAND
-		if f := strings.Fields(row); len(f) > 2 {
-			l.tasks = append(l.tasks, named{number: "task " + f[0], name: f[len(f)-1]})
-		}
+	if l.tasks.take(line) {
 		return true
 	}
 	switch {
@@ -231,11 +228,8 @@ func (w *words) finish(l *lister) {
 		w.thread = l.chains[first].name
 	}
 	for i, c := range l.chains {
-		if t := slices.IndexFunc(l.tasks, func(t named) bool { return t.number == c.name }); t >= 0 {
-			c.name = l.tasks[t].name
-		}
 		if len(c.listed) > 0 && i != first {
-			w.others = append(w.others, c)
+			w.others = append(w.others, l.tasks.of(c))
 		}
 	}
 }

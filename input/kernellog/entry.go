@@ -135,6 +135,9 @@ func isPushed(text string) bool {
 
 // isEntry tells whether a message is an entry of a chain, and nothing else.
 func isEntry(text string) bool {
+	if strings.IndexByte(text, '+') < 0 && !strings.Contains(text, " from ") { // no offset: most lines of a log
+		return false
+	}
 	var t trace
 	return t.take(text) && len(t.listed) > 0
 }

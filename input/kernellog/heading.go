@@ -24,6 +24,8 @@ type heading struct {
 	at place
 	// arm: the message ends in the name of the instruction set, as ARM's do (arch/arm/kernel/traps.c, __die).
 	arm bool
+	// tracer: the chain is no report's.
+	tracer bool
 }
 
 // title is how the report is called: "oops: CPU 0 PID 95 busybox".

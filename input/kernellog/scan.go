@@ -19,6 +19,7 @@ type scanner struct {
 	loss    int                // the last line that says that messages before it were lost
 	doubled doubled
 	facts   facts
+	under   *record // the report within which a tracer's chain stands
 }
 
 // maxOpen bounds the callers whose reports are open at a time; a machine has as many CPUs.
@@ -54,7 +55,7 @@ func scan(log *console.Log) *scanner {
 		}
 	}
 	for _, r := range s.open {
-		r.within.ends = r.to >= said && !r.whole() && !r.trace.mayEnd()
+		r.within.ends = r.to >= said && !r.tracer && !r.whole() && !r.trace.mayEnd()
 	}
 	s.keep()
 	return s
@@ -88,6 +89,9 @@ func (s *scanner) line(i int, l console.Line) {
 	s.facts.take(l.Text)
 	if isLoss(l.Text) {
 		s.loss = i
+		return
+	}
+	if s.traced(i, &l) {
 		return
 	}
 	r := s.open[l.Caller]
@@ -230,7 +234,7 @@ func (s *scanner) headless(i int, l console.Line) *record {
 	case isPushed(l.Text), isUserPC(l.Text), s.ended[l.Caller] && !within:
 		return nil
 	case within, atPlace && len(parseRegisters(l.Text)) > 0, namesPC(l.Text):
-	case strings.Contains(l.Text, ":0x"), len(parseRegisters(l.Text)) < minRegisters: // kernels write a space; microcontrollers print r0:0x00000000
+	case strings.Contains(l.Text, ":0x"), !hasRegisters(l.Text): // kernels write a space; microcontrollers print r0:0x00000000
 		return nil
 	}
 	if !within && !atPlace && isOfFirmware(l.Text) {
@@ -247,6 +251,32 @@ func (s *scanner) headless(i int, l console.Line) *record {
 
 // minRegisters is how many registers a line must have to begin a report by itself.
 const minRegisters = 2
+
+// hasRegisters tells whether a line has as many. Behind the name of each is a colon, but behind a row of MIPS'.
+func hasRegisters(text string) bool {
+	if strings.Count(text, ":") < minRegisters && strings.IndexByte(text, '$') < 0 || !mayHaveValues(text) {
+		return false
+	}
+	return len(parseRegisters(text)) >= minRegisters
+}
+
+// mayHaveValues tells whether a line has eight digits, or what places begin with: [<, 0x, (null), a file in parentheses.
+func mayHaveValues(text string) bool {
+	digits := 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f':
+			if digits++; digits == 8 {
+				return true
+			}
+		case c == '<' || c == '(' || c == 'x' && digits > 0:
+			return true
+		default:
+			digits = 0
+		}
+	}
+	return false
+}
 
 // firstFrom is the index of the first record that begins at a line or behind.
 func firstFrom(records []*record, at int) int {

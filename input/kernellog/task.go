@@ -30,6 +30,21 @@ func taskHeading(text string) (h heading, ok bool) {
 	return h, true
 }
 
+// hasFlags tells whether a number in hexadecimal follows another number.
+func hasFlags(text string) bool {
+	for {
+		before, rest, ok := strings.Cut(text, " 0x")
+		if !ok {
+			return false
+		}
+		before = strings.TrimRight(before, " \t")
+		if before != "" && before[len(before)-1] >= '0' && before[len(before)-1] <= '9' {
+			return true
+		}
+		text = rest
+	}
+}
+
 // oldTaskHeading reads that line as kernels before Linux 5.12 wrote it, those before Linux 4.14 with the PC behind the state
 // (kernel/sched/core.c, sched_show_task):
 //
@@ -38,7 +53,7 @@ func taskHeading(text string) (h heading, ok bool) {
 //	rcu_sched       I15016    11      2 0x80004000           where much of the stack was never used
 func oldTaskHeading(text string) (h heading, ok bool) {
 	h.cpu, h.pid = -1, -1
-	if !strings.Contains(text, " 0x") {
+	if !hasFlags(text) {
 		return h, false
 	}
 	const numbers = 3 // free stack, process, parent

@@ -95,8 +95,8 @@ const maxSteps = 1 << 11
 // found is what the verbs of a pattern stand for in a line.
 type found struct {
 	line string
-	at   ['z' + 1][2]int32 // by verb: from, to
-	left int               // steps
+	at   ['z' - 'a' + 1][2]int32 // by verb: from, to
+	left int                     // steps
 }
 
 // match finds what a line, without blanks around, says by a pattern.
@@ -109,7 +109,7 @@ func (p pattern) match(line string) (f found, ok bool) {
 }
 
 // text is what a verb stands for, "" where that is missing.
-func (f *found) text(verb byte) string { return f.line[f.at[verb][0]:f.at[verb][1]] }
+func (f *found) text(verb byte) string { at := f.at[verb-'a']; return f.line[at[0]:at[1]] }
 
 // from matches the line from at on by the steps from k on.
 func (f *found) from(p []step, k, at int) bool {
@@ -144,7 +144,7 @@ func (f *found) from(p []step, k, at int) bool {
 			if n == 0 {
 				return false
 			}
-			f.at[s.verb] = [2]int32{int32(at), int32(at + n)}
+			f.at[s.verb-'a'] = [2]int32{int32(at), int32(at + n)}
 			at += n
 		}
 	}
@@ -169,7 +169,7 @@ func (f *found) some(p []step, k, at int) bool {
 		if verb == 's' && strings.ContainsAny(f.line[at:end], " \t") { // names of functions have blanks, those of files hardly ever
 			return false
 		}
-		f.at[verb] = [2]int32{int32(at), int32(end)}
+		f.at[verb-'a'] = [2]int32{int32(at), int32(end)}
 		if f.from(p, k+1, end) {
 			return true
 		}

@@ -33,7 +33,11 @@ type Value struct {
 }
 
 // Vocabulary has the names that mean something.
-type Vocabulary struct{ names map[string]string }
+type Vocabulary struct {
+	names map[string]string
+	// lengths are those of names that begin with a letter: bit n for n bytes.
+	lengths [1 << 8]uint32
+}
 
 // status are registers that say why a fault happened, by the names that reports have for
 // them. They belong to no register file of a cpu.Arch.
@@ -76,6 +80,9 @@ func NewVocabulary(archs cpu.Set) *Vocabulary {
 		for _, n := range s.also {
 			v.names[n] = s.name
 		}
+	}
+	for n := range v.names {
+		v.lengths[n[0]] |= 1 << len(n)
 	}
 	return v
 }
@@ -165,13 +172,16 @@ func decimal(number string, other uint64) uint64 {
 func (v *Vocabulary) name(line string, at int) (name string, end int) {
 	end = wordEnd(line, at)
 	words := line[at:end]
+	first := len(words)
 	for end+1 < len(line) && line[end] == '/' && isWord(line[end+1]) {
 		end = wordEnd(line, end+1)
 		words = line[at:end]
 	}
 	for rest, more := words, true; more; {
-		var part string
-		part, rest, more = strings.Cut(rest, "/")
+		part := rest
+		if more = len(words) > first; more {
+			part, rest, more = strings.Cut(rest, "/")
+		}
 		if n := v.register(part); n != "" {
 			return n, end
 		}
@@ -189,20 +199,30 @@ func (v *Vocabulary) name(line string, at int) (name string, end int) {
 // maxName is longer than the name of any register.
 const maxName = 24
 
+// numbered tells whether a word may be a register's name with a zero in front of the number: r07.
+func numbered(word string) bool { return len(word) == 3 && word[1] == '0' }
+
+func lowered(c byte) byte {
+	if c >= 'A' && c <= 'Z' {
+		return c | 0x20
+	}
+	return c
+}
+
 // register is the register that a word names, "" for none.
 func (v *Vocabulary) register(word string) string {
-	word = strings.TrimLeft(word, "_")
-	if len(word) > maxName {
+	for word != "" && word[0] == '_' {
+		word = word[1:]
+	}
+	if word == "" || len(word) > maxName || v.lengths[lowered(word[0])]&(1<<len(word)) == 0 && !numbered(word) {
 		return ""
 	}
 	var lower [maxName]byte
 	for i := range word {
-		if lower[i] = word[i]; word[i] >= 'A' && word[i] <= 'Z' {
-			lower[i] |= 0x20
-		}
+		lower[i] = lowered(word[i])
 	}
 	n, ok := v.names[string(lower[:len(word)])]
-	if !ok && len(word) == 3 && word[1] == '0' {
+	if !ok && numbered(word) {
 		n = v.names[string([]byte{lower[0], lower[2]})]
 	}
 	return n

@@ -7,9 +7,9 @@ func firmware() []Case {
 		return Case{File: "esp-coredump/" + chip + form, Args: []string{"-e", "@esp-coredump/" + chip + ".app.elf.xz"}, Want: want}
 	}
 	c3 := []string{`"main" (crashed)`, "abort() was called at PC 0x42009351 on core 0", "panic_abort", "esp_system_abort", "abort+0x66", "fail_once",
-		"ROM of the ESP32-C3", "app_main", `"IDLE"`, "vPortTaskWrapper", `"esp_timer"`, "vPortExitCritical", "timer_task", "vPortTaskWrapper", "stop: root"}
+		"ROM of the ESP32-C3", "app_main", "main_task", "vPortTaskWrapper", "stop: root", `"IDLE"`, "vPortTaskWrapper", `"esp_timer"`, "vPortExitCritical", "timer_task", "vPortTaskWrapper", "stop: root"}
 	p4 := []string{`"main" (crashed)`, "abort() was called at PC 0x40008987 on core 0", "panic_abort", "esp_system_abort", "abort+0x68", "fail_once",
-		"ROM of the ESP32-P4", "app_main", `"IDLE0"`, `"IDLE1"`, "prvIdleTask", `"ipc0"`, "ipc_task", "stop: root", `"ipc1"`, "ipc_task", "stop: root"}
+		"ROM of the ESP32-P4", "app_main", "main_task", "vPortTaskWrapper", "stop: root", `"IDLE0"`, `"IDLE1"`, "prvIdleTask", `"ipc0"`, "ipc_task", "stop: root", `"ipc1"`, "ipc_task", "stop: root"}
 	probe := func(name string, want ...string) Case {
 		return Case{File: "probe-rs/" + name + ".coredump", Args: []string{"-e", "@probe-rs/" + name + ".elf.xz"}, Want: want}
 	}

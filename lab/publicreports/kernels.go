@@ -30,6 +30,9 @@ func kernels() []Case {
 		{File: "texts/e10-mri-riscv-nmi.log", Want: []string{"arch_local_irq_enable", "default_idle_call"}},
 		{File: "texts/h07-pixel-one-line.log", Want: []string{"__switch_to", "do_page_fault", "el0_sync"}},
 		{File: "texts/h08-pixel-tasks.log", Want: []string{"__switch_to", "filemap_map_pages", "el0t_64_sync"}},
+		{File: "texts/s-stack_trace.txt", Want: []string{"stack tracer", "check_new_pages+0x8", "rmqueue_bulk", "el0t_64_sync_handler+0xf4"}},
+		{File: "texts/s-nvhe.log", Want: []string{"panic", "__arm64_sys_ioctl", "nVHE", "__kvm_nvhe_hyp_panic", "__kvm_nvhe_handle_trap"}},
+		{File: "texts/s-ftrace.txt", Args: x86, Want: []string{"trace event", "ttwu_do_wakeup+0x10", "insert_work"}},
 		{File: "texts/h09-dlog-rcu.log", Want: []string{"RCU stall: CPU 3", "__switch_to+0x8c", "tee_ioctl"}},
 	}
 }

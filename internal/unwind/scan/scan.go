@@ -103,6 +103,9 @@ func (f Source) search(s *unwind.State, sp uint64) (first hit) {
 			}
 			return h
 		case unwind.Unknown:
+			if s.IsAbove() { // this far from SP any word may be one
+				break
+			}
 			if first = first.or(h); f.graph == nil {
 				return first
 			}
