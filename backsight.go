@@ -28,6 +28,7 @@ import (
 	"github.com/backsight/backsight/image/flat"
 	"github.com/backsight/backsight/image/kernel"
 	"github.com/backsight/backsight/image/macho"
+	"github.com/backsight/backsight/image/pdb"
 	"github.com/backsight/backsight/image/pe"
 	"github.com/backsight/backsight/input"
 	"github.com/backsight/backsight/input/appletext"
@@ -94,7 +95,8 @@ func ImageFormats() []image.Format {
 		pclntab.Named(elf.Format()),
 		pclntab.Named(macho.Format()),
 		dyldcache.Format(),
-		pclntab.Named(pe.Format()),
+		pclntab.Named(pdb.Named(pe.Format())),
+		pdb.Format(),
 		breakpad.Format(),
 		flat.Format(),
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -77,7 +78,9 @@ type Files struct {
 
 // NewFiles returns the files that opt describes. Nothing is opened yet.
 func NewFiles(opt FileOptions) *Files {
-	return &Files{places: newPlaces(opt), images: openImages{known: make(map[string]*imageEntry)}}
+	f := &Files{places: newPlaces(opt), images: openImages{known: make(map[string]*imageEntry)}}
+	f.places.symbols = func(name, id string) iter.Seq[string] { return f.symbolFiles(name, name, []string{id}) }
+	return f
 }
 
 // Exe is the executable that the user named, "" for none.

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -22,6 +23,9 @@ const (
 	maxList  = 256 << 20
 )
 
+// databaseSuffix ends the names of Microsoft's program databases.
+const databaseSuffix = ".pdb"
+
 // symbolLists are lists of symbols that were read.
 type symbolLists struct {
 	mu     sync.Mutex
@@ -39,20 +43,22 @@ func (f *Files) ReadSymbols(paths []string) error { return f.lists.read(paths) }
 // its own; else img itself.
 func (f *Files) Rename(img *image.Image) *image.Image { return f.lists.rename(img) }
 
-// SymbolFile opens Breakpad's symbol file of a binary that is not at hand: one that the user named, or one below a directory
-// that the user named, as symbol servers have it (NAME/ID/NAME.sym; of NAME.pdb, NAME.pdb/ID/NAME.sym) or plain (NAME.sym). ids are the identifiers that the
+// SymbolFile opens what has the symbols of a binary that is not at hand: Breakpad's symbol file, or the program database that ref
+// names. It is one that the user named, or lies below a directory that the user named, as symbol servers have it
+// (NAME/ID/NAME.sym; of NAME.pdb, NAME.pdb/ID/NAME.sym) or plain (NAME.sym). ids are the identifiers that the
 // binary may have there; without any, the name decides, where one file alone has it. nil where there is none.
 func (f *Files) SymbolFile(ref BinaryRef, ids []string) *image.Image {
-	f.lists.mu.Lock()
-	paths := f.lists.paths
-	f.lists.mu.Unlock()
 	base := target.BaseName(ref.Name)
-	for _, path := range paths {
-		for _, c := range symbolPaths(path, base, ids) {
-			if !isSymbolFile(c, base, ids) {
+	names := []string{strings.TrimSuffix(base, databaseSuffix) + ".sym"}
+	if strings.HasSuffix(base, databaseSuffix) {
+		names = append(names, base)
+	}
+	for _, name := range names {
+		for path := range f.symbolFiles(base, name, ids) {
+			if !f.isSymbolFile(path, base, ids) {
 				continue
 			}
-			if img, err := f.sliceFor(c, &ref); err == nil {
+			if img, err := f.sliceFor(path, &ref); err == nil {
 				return img
 			}
 		}
@@ -60,9 +66,24 @@ func (f *Files) SymbolFile(ref BinaryRef, ids []string) *image.Image {
 	return nil
 }
 
-// symbolPaths are where a binary's symbol file may be, by what the user named.
-func symbolPaths(path, base string, ids []string) []string {
-	name := strings.TrimSuffix(base, ".pdb") + ".sym"
+// symbolFiles are where a binary's file of symbols may be, by what the user named.
+func (f *Files) symbolFiles(base, name string, ids []string) iter.Seq[string] {
+	f.lists.mu.Lock()
+	paths := f.lists.paths
+	f.lists.mu.Unlock()
+	return func(yield func(string) bool) {
+		for _, path := range paths {
+			for _, c := range symbolPaths(path, base, name, ids) {
+				if !yield(c) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// symbolPaths are where a binary's file of symbols may be, by what the user named.
+func symbolPaths(path, base, name string, ids []string) []string {
 	paths := []string{path, filepath.Join(path, name)}
 	for _, id := range ids {
 		paths = append(paths, filepath.Join(path, base, id, name))
@@ -101,11 +122,11 @@ func moduleLine(path string) []string {
 	return nil
 }
 
-// isSymbolFile tells whether a file is the symbol file of a binary.
-func isSymbolFile(path, name string, ids []string) bool {
+// isSymbolFile tells whether a file has the symbols of a binary.
+func (f *Files) isSymbolFile(path, name string, ids []string) bool {
 	words := moduleLine(path)
 	if len(words) < 5 {
-		return false
+		return strings.HasSuffix(path, databaseSuffix) && slices.Contains(ids, image.SymbolServerID(image.BuildID(path, f.places.opt.Formats)))
 	}
 	if len(ids) == 0 {
 		return strings.Join(words[4:], " ") == name
@@ -146,7 +167,7 @@ func (l *symbolLists) readList(path string, st os.FileInfo) error {
 	if st.Size() > maxList {
 		return &Error{Path: path, Offset: -1, Reason: "too large for a list of symbols"}
 	}
-	if moduleLine(path) != nil { // see SymbolFile
+	if strings.HasSuffix(path, databaseSuffix) || moduleLine(path) != nil { // see SymbolFile
 		return nil
 	}
 	data, err := os.ReadFile(path)

@@ -7,7 +7,10 @@ import (
 	"testing"
 
 	"github.com/backsight/backsight"
+	"github.com/backsight/backsight/image"
 	"github.com/backsight/backsight/input"
+	"github.com/backsight/backsight/internal/synth/pdbfile"
+	"github.com/backsight/backsight/internal/synth/pefile"
 )
 
 // TestReadSymbols: nm's output names the functions of a binary without symbols; a list of
@@ -43,6 +46,45 @@ func TestReadSymbols(t *testing.T) {
 	for _, path := range []string{filepath.Join(dir, "none"), filepath.Join(dir, "lists/readme")} {
 		if err := files.ReadSymbols([]string{path}); err == nil || !strings.HasPrefix(err.Error(), path) {
 			t.Errorf("%s: %v", path, err)
+		}
+	}
+}
+
+// TestProgramDatabase: below a directory that the user named, as symbol servers have it, lies the database of a binary; where the
+// binary is not at hand, the database stands in. One of another build does not.
+func TestProgramDatabase(t *testing.T) {
+	const build = "GUID of 16 bytes\x01\x00\x00\x00"
+	id := image.SymbolServerID([]byte(build))
+	if id != "444955476F20206631362062797465731" || image.SymbolServerID(nil) != "" {
+		t.Errorf("ID %q", id)
+	}
+	db := pdbfile.File{Machine: pefile.X64, Sections: []pdbfile.Section{{RVA: 0x1000, Size: 0x100, Code: true}},
+		Modules: []pdbfile.Module{{Parts: []pdbfile.Part{{Section: 1, Size: 0x100}}}}, Publics: pdbfile.Public(1, 0x10, "main")}
+	copy(db.ID[:], build)
+	dir := t.TempDir()
+	path := filepath.Join(dir, "app.pdb", id, "app.pdb")
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, db.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, named := range []string{dir, path} {
+		files := backsight.NewFiles(input.FileOptions{})
+		defer files.Close()
+		if err := files.ReadSymbols([]string{named}); err != nil {
+			t.Fatal(err)
+		}
+		ref := input.BinaryRef{Name: `C:\out\app.pdb`}
+		img := files.SymbolFile(ref, []string{id})
+		if img == nil || !img.Hollow() {
+			t.Fatalf("%s: %v", named, img)
+		}
+		if s, ok := img.Symbols.At(0x1010); !ok || s.Name != "main" {
+			t.Errorf("%s: %+v", named, s)
+		}
+		if files.SymbolFile(ref, []string{"0" + id[1:]}) != nil {
+			t.Errorf("%s: taken for another build", named)
 		}
 	}
 }

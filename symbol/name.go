@@ -17,8 +17,11 @@ const (
 
 // unversioned is a symbol's name without the version that nm and full ELF symbol tables write
 // behind the name (memcpy@@GLIBC_2.14). The version tells the dynamic linker which programs get
-// this function.
+// this function. A name that Microsoft's compilers mangled begins with a question mark, and has the sign for other reasons.
 func unversioned(name string) string {
+	if strings.HasPrefix(name, "?") {
+		return name
+	}
 	if i := strings.IndexByte(name, '@'); i > 0 {
 		return name[:i]
 	}

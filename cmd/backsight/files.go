@@ -56,7 +56,7 @@ func (ff *fileFlags) add(f *pflag.FlagSet) {
 	f.StringArrayVar(&ff.images, "image", nil, "a binary `FILE[@ADDR]` of the captured program, ADDR its load bias; repeatable")
 	f.StringArrayVar(&ff.sysroots, "sysroot", nil, "`DIR` with the files that the capture names, and their debug files; repeatable")
 	f.BoolVar(&ff.noIndex, "no-index", false, "look only where paths and build IDs lead below --sysroot, and search through none of its directories")
-	f.StringArrayVar(&ff.symbols, "symbols", nil, "names from text at `PATH`: System.map, kallsyms, nm's output, Breakpad's symbol files, or a directory of such files; repeatable")
+	f.StringArrayVar(&ff.symbols, "symbols", nil, "names from text at `PATH`: System.map, kallsyms, nm's output, Breakpad's symbol files; program databases (PDB); or a directory of such files; repeatable")
 	ff.addDebug(f)
 	ff.raw.add(f)
 }
