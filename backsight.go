@@ -67,7 +67,7 @@ func CPUs() cpu.Set {
 
 // Formats are the kinds of captures, in the order in which they are tried.
 func Formats() []input.Format {
-	consoles := []console.Reader{devicelog.Reader(), espcore.Reader(), mcudump.CatcherText(), nuttxdump.Reader(), listing.Reader(), kernellog.Reader(), faultlog.Reader()}
+	consoles := []console.Reader{devicelog.Reader(), espcore.Reader(), minidump.Microdump(), mcudump.CatcherText(), nuttxdump.Reader(), listing.Reader(), kernellog.Reader(), faultlog.Reader()}
 	return []input.Format{
 		espcore.Format(),
 		vmcore.Format(),
