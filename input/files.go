@@ -42,6 +42,8 @@ type FileOptions struct {
 	// Fetch, if set, is asked for what is nowhere here: the executable or the debug file of a
 	// build ID, which it puts into a file of this machine; false where it has none.
 	Fetch func(kind FetchKind, id []byte) (path string, ok bool)
+	// FetchSymbols is the same for what a symbol server has as NAME/ID/FILE: Breakpad's symbol files and program databases.
+	FetchSymbols func(name, id, file string) (path string, ok bool)
 	// Formats are the kinds of executables, in the order in which they are tried.
 	Formats []image.Format
 	// Raw is the ABI of binaries in none of the formats that have headers; nil: there

@@ -23,8 +23,8 @@ const (
 	maxList  = 256 << 20
 )
 
-// databaseSuffix ends the names of Microsoft's program databases.
-const databaseSuffix = ".pdb"
+// databaseSuffix ends the names of Microsoft's program databases, databaseFormat is the name of image/pdb.
+const databaseSuffix, databaseFormat = ".pdb", "pdb"
 
 // symbolLists are lists of symbols that were read.
 type symbolLists struct {
@@ -66,7 +66,7 @@ func (f *Files) SymbolFile(ref BinaryRef, ids []string) *image.Image {
 	return nil
 }
 
-// symbolFiles are where a binary's file of symbols may be, by what the user named.
+// symbolFiles are where a binary's file of symbols may be, by what the user named, and far away.
 func (f *Files) symbolFiles(base, name string, ids []string) iter.Seq[string] {
 	f.lists.mu.Lock()
 	paths := f.lists.paths
@@ -75,6 +75,13 @@ func (f *Files) symbolFiles(base, name string, ids []string) iter.Seq[string] {
 		for _, path := range paths {
 			for _, c := range symbolPaths(path, base, name, ids) {
 				if !yield(c) {
+					return
+				}
+			}
+		}
+		for _, id := range ids {
+			if fetch := f.places.opt.FetchSymbols; fetch != nil {
+				if path, ok := fetch(base, id, name); ok && !yield(path) {
 					return
 				}
 			}
@@ -122,16 +129,28 @@ func moduleLine(path string) []string {
 	return nil
 }
 
-// isSymbolFile tells whether a file has the symbols of a binary.
+// HasSymbols tells whether a file has the symbols of a build that symbol servers know by one of ids: Breakpad's symbol file, or a
+// program database.
+func HasSymbols(path string, ids []string, formats []image.Format) bool {
+	same := func(id string) bool {
+		return slices.ContainsFunc(ids, func(one string) bool { return strings.EqualFold(id, one) })
+	}
+	if words := moduleLine(path); len(words) >= 5 {
+		return same(words[3])
+	}
+	formats = slices.Clone(formats)
+	formats = slices.DeleteFunc(formats, func(f image.Format) bool { return f.Name != databaseFormat })
+	id := image.SymbolServerID(image.BuildID(path, formats))
+	return id != "" && same(id)
+}
+
+// isSymbolFile tells whether a file has the symbols of a binary. Without ids the name decides.
 func (f *Files) isSymbolFile(path, name string, ids []string) bool {
+	if len(ids) > 0 {
+		return HasSymbols(path, ids, f.places.opt.Formats)
+	}
 	words := moduleLine(path)
-	if len(words) < 5 {
-		return strings.HasSuffix(path, databaseSuffix) && slices.Contains(ids, image.SymbolServerID(image.BuildID(path, f.places.opt.Formats)))
-	}
-	if len(ids) == 0 {
-		return strings.Join(words[4:], " ") == name
-	}
-	return slices.ContainsFunc(ids, func(id string) bool { return strings.EqualFold(id, words[3]) })
+	return len(words) >= 5 && strings.Join(words[4:], " ") == name
 }
 
 // read reads the lists at paths; of a directory, all files that are such a list.
