@@ -82,7 +82,8 @@ type rows struct {
 }
 
 // find runs a site's annotations up to the row that covers an offset in the procedure. A row ends where the next begins, or after
-// the length that follows its beginning.
+// the length that follows its beginning. LLVM's next row counts from that end (opCodeLength), Microsoft's compilers' from the
+// beginning of the row before (opLengthAndCodeOffset).
 func (in *site) find(r bin.Reader, offset uint32) {
 	s := rows{row: *in}
 	for r.Len() > 0 && !in.covered {
@@ -105,6 +106,7 @@ func (in *site) find(r bin.Reader, offset uint32) {
 			length := number(&r)
 			s.begin(in, number(&r), offset)
 			s.end(in, length, offset)
+			s.offset = s.begun
 		case opLineEndDelta, opRangeKind, opColumnStart, opColumnEndDelta, opColumnEnd:
 			number(&r)
 		default: // the end, padding, and code in another section (opCodeOffsetBase)

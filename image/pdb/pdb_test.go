@@ -114,7 +114,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestAnnotations: rows end where the next begins or after their length, from which the next counts.
+// TestAnnotations: rows end where the next begins or after their length, from which the next counts, or does not.
 func TestAnnotations(t *testing.T) {
 	all := pdbfile.Join(
 		[]byte{opChangeCodeOffset, 4}, // 4 to 8: line 0
@@ -122,11 +122,12 @@ func TestAnnotations(t *testing.T) {
 		[]byte{opCodeLength, 2},                     // 8 to 10: line 2
 		[]byte{opFile, 8, opLineOffset, 3},          // line 1, another file
 		[]byte{opLengthAndCodeOffset, 0x80, 200, 6}, // 16 to 216
+		[]byte{opLengthAndCodeOffset, 2, 0x80, 204}, // 220, counted from 16, to 222
 		[]byte{opCodeOffset, 0xc0, 1, 0, 0, opChangeCodeOffset, 0, opLineOffset, 0x80, 200, opCodeLength, 1}, // 65536: line 101
 	)
 	for offset, want := range map[uint32]site{
 		3: {}, 4: {covered: true}, 8: {line: 2, covered: true}, 10: {}, 16: {line: 1, file: 8, covered: true},
-		215: {line: 1, file: 8, covered: true}, 216: {}, 65536: {line: 1, file: 8, covered: true}, 65537: {},
+		215: {line: 1, file: 8, covered: true}, 216: {}, 220: {line: 1, file: 8, covered: true}, 222: {}, 65536: {line: 1, file: 8, covered: true}, 65537: {},
 	} {
 		var in site
 		records(pdbfile.Record(symInlineSite, pdbfile.U32(0, 0, 0), all), 0, 1, func(r record) bool {
