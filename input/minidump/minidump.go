@@ -84,9 +84,10 @@ func (d *dump) fill(snap *target.Snapshot, env *input.Env, f *finder, listed ite
 	if snap.Command == "" && len(snap.Modules) > 0 {
 		snap.Command = f.program
 	}
+	snap.SortModules()
+	d.unloaded(snap)
 	d.leftOut()
 	snap.Issues = d.issues
-	snap.SortModules()
 }
 
 // issue notes what is wrong with the dump.
